@@ -1,0 +1,49 @@
+# How folders become targets, and the flags that everything is compiled with.
+
+# -Wrestrict is wrong about std::string in GCC 12 (GCC bug 105651). No contraction: an FMA is written std::fma or not at all, so that bits do not depend on the compiler.
+add_compile_options(-Wall -Wextra -Werror -Wshadow -Wno-missing-field-initializers -Wno-restrict -ffp-contract=off -fno-math-errno)
+if(OCTAVO_SANITIZE)
+  add_compile_options(-fsanitize=${OCTAVO_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${OCTAVO_SANITIZE})
+endif()
+
+# Files named x86_<isa>.cpp are compiled for that instruction set; they include only their family's contract and
+# generic.h, and define nothing inline with external linkage.
+set(OCTAVO_ISA_avx2 -mavx2 -mfma -mf16c -mbmi2)
+set(OCTAVO_ISA_avxvnni ${OCTAVO_ISA_avx2} -mavxvnni)
+set(OCTAVO_ISA_avx512 ${OCTAVO_ISA_avx2} -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512)
+set(OCTAVO_ISA_avx512vnni ${OCTAVO_ISA_avx512} -mavx512vnni)
+
+function(octavo_set_isa_flags)
+  foreach(source ${ARGN})
+    if(source MATCHES "/x86_([a-z0-9]+)\\.cpp$" AND DEFINED OCTAVO_ISA_${CMAKE_MATCH_1})
+      set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${OCTAVO_ISA_${CMAKE_MATCH_1}}")
+    endif()
+  endforeach()
+endfunction()
+
+# octavo_library(base USES ...): all of src/base as the static library octavo_base.
+function(octavo_library folder)
+  cmake_parse_arguments(ARG "" "" "USES" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${folder}/*.cpp)
+  if(sources)
+    octavo_set_isa_flags(${sources})
+    add_library(octavo_${folder} STATIC ${sources})
+    target_include_directories(octavo_${folder} PUBLIC ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
+    target_link_libraries(octavo_${folder} PUBLIC ${ARG_USES})
+  else()
+    add_library(octavo_${folder} INTERFACE)
+    target_link_libraries(octavo_${folder} INTERFACE ${ARG_USES})
+  endif()
+endfunction()
+
+# octavo_executable(octavo FOLDER src/cli USES ...)
+function(octavo_executable name)
+  cmake_parse_arguments(ARG "" "FOLDER" "USES" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${ARG_FOLDER}/*.cpp)
+  if(sources)
+    add_executable(${name} ${sources})
+    target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR})
+    target_link_libraries(${name} PRIVATE ${ARG_USES})
+  endif()
+endfunction()

@@ -1,0 +1,67 @@
+// Machine: what a compiled model is compiled for. Part of base/.
+// Selection takes a Machine value and never asks the host, so compiling for another machine is the normal case.
+#ifndef OCTAVO_BASE_MACHINE_H_
+#define OCTAVO_BASE_MACHINE_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "base/fields.h"
+#include "base/result.h"
+
+namespace octavo {
+
+// Instruction sets that a kernel may need. Features, never processor names. Numbers are part of the artifact format.
+enum class Isa : std::uint8_t {
+  scalar = 0,      // portable C++
+  avx2 = 1,        // AVX2 + FMA + F16C
+  avxvnni = 2,     // avx2 + VEX-encoded vpdpbusd
+  avx512 = 3,      // AVX-512 F, BW, DQ, VL
+  avx512vnni = 4,  // avx512 + vpdpbusd (and VBMI where `vbmi` is set)
+  avx512vbmi = 5,  // avx512 + vpermi2b
+  amx_int8 = 6,    // AMX tile + int8, permission granted
+};
+inline constexpr int kIsaCount = 7;
+constexpr int count_of(Isa) { return kIsaCount; }
+std::string_view name_of(Isa isa);
+
+// A set of Isa.
+struct IsaSet {
+  std::uint32_t bits = 1;  // scalar is always there
+
+  constexpr bool has(Isa isa) const { return (bits >> static_cast<int>(isa) & 1u) != 0; }
+  constexpr bool contains(IsaSet other) const { return (bits & other.bits) == other.bits; }
+  constexpr void add(Isa isa) { bits |= 1u << static_cast<int>(isa); }
+  std::string to_string() const;  // "scalar avx2 avx512"
+  bool operator==(const IsaSet&) const = default;
+  static constexpr auto fields() { return std::tuple(Field{"bits", &IsaSet::bits}); }
+};
+
+struct Machine {
+  std::string name;   // processor name as it reports itself, or the --target word
+  IsaSet isa;
+  std::int64_t l1_bytes = 32 * 1024;         // data, per core
+  std::int64_t l2_bytes = 1024 * 1024;       // per core
+  std::int64_t l3_bytes = 16 * 1024 * 1024;  // shared
+  int cores = 1;      // usable by this process: affinity and cgroup quota respected
+
+  bool operator==(const Machine&) const = default;
+  static constexpr auto fields() {
+    return std::tuple(Field{"name", &Machine::name}, Field{"isa", &Machine::isa}, Field{"l1_bytes", &Machine::l1_bytes},
+                      Field{"l2_bytes", &Machine::l2_bytes}, Field{"l3_bytes", &Machine::l3_bytes}, Field{"cores", &Machine::cores});
+  }
+};
+
+// The machine this process runs on (cpuid, sysfs, affinity, cgroup quota).
+const Machine& host_machine();
+
+// The machine meant by a --target word: host, scalar, avx2, avxvnni, avx512vnni, amx. Caches and cores are the host's.
+// Compiling for instructions the host lacks is allowed; running is not. Error: usage, with the list of words.
+Result<Machine> machine_for_target(std::string_view target);
+
+}  // namespace octavo
+
+#endif  // OCTAVO_BASE_MACHINE_H_

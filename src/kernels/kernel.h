@@ -1,0 +1,100 @@
+// Kernel: one way to compute one operator on one instruction set. The contract between kernels/, select/, plan/ and run/. Part of kernels/.
+//
+// The life of a kernel: select/ asks `refusal` and `cost` (compile time, any machine); plan/ calls `pack` once (compile time, host);
+// run/ calls `prepare` when a model is loaded (JIT code is emitted here) and from then on only Step::run.
+#ifndef OCTAVO_KERNELS_KERNEL_H_
+#define OCTAVO_KERNELS_KERNEL_H_
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/machine.h"
+#include "base/result.h"
+#include "base/tensor.h"
+#include "graph/op.h"
+
+namespace octavo {
+
+// One use of an operator, as select/ and plan/ see it. Inputs that are left out are nullptr.
+struct OpCall {
+  const OpSpec* spec = nullptr;
+  const Attrs* attrs = nullptr;
+  std::vector<const Fact*> inputs;
+  std::vector<Fact> outputs;
+};
+
+// An input or output of a step, as run/ sees it. All tensors are dense and row-major.
+struct StepOperand {
+  bool is_present = true;
+  DType dtype = DType::f32;
+  Shape shape;
+  // Constant inputs of kernels without `pack`; null for values known only in a run and for constants that were packed.
+  const std::byte* constant = nullptr;
+};
+
+// One step of a plan at load time. Types and shapes have been checked by the operator's infer; the sizes of `packed` have not:
+// prepare must check dtype and shape of each before it trusts them, since files may be hostile.
+struct StepSpec {
+  const OpSpec* spec = nullptr;
+  const Attrs* attrs = nullptr;
+  std::vector<StepOperand> inputs;
+  std::vector<StepOperand> outputs;
+  std::vector<ConstTensorView> packed;  // what `pack` made; lives as long as the step
+  int threads = 1;
+};
+
+// The buffers of one call. Pointers of absent inputs are null. Buffers of the arena and of constants are aligned to kAlignment and may be
+// read kReadSlack bytes past their end; tensors of the caller are aligned to their element and end where they end.
+struct StepBuffers {
+  std::span<const std::byte* const> inputs;
+  std::span<std::byte* const> outputs;
+  std::byte* scratch = nullptr;  // scratch_bytes() of this thread's own, aligned to kAlignment
+};
+
+// Items [begin, end) of a step's work.
+struct ItemRange {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+};
+
+// A step ready to run. Immutable: many threads and contexts call run at the same time, on disjoint items.
+// run never allocates, never asks the operating system, keeps no state, and its results do not depend on how items are split.
+class Step {
+ public:
+  virtual ~Step() = default;
+  // Units of work that may run in parallel; the executor gives each thread one contiguous range. At least 1.
+  virtual std::int64_t items() const = 0;
+  // Bytes of scratch per thread.
+  virtual std::size_t scratch_bytes() const { return 0; }
+  virtual void run(const StepBuffers& buffers, ItemRange range) const noexcept = 0;
+};
+
+struct Kernel {
+  std::string_view name;  // <family>_<types>_<tile>_<isa>[_variant]; unique; the artifact refers to it
+  std::string_view op;    // the operator it computes; "*" for the reference, which computes all
+  Isa needs = Isa::scalar;
+  // Why this kernel cannot do that call, as a sentence ("needs channels_last"), or empty. Instruction sets are checked by the caller.
+  std::string (*refusal)(const OpCall& call) = nullptr;
+  // Predicted nanoseconds of a whole call on one thread.
+  double (*cost)(const OpCall& call, const Machine& machine) = nullptr;
+  // Constants rearranged for this kernel; null where it reads constant inputs as they are.
+  // Where set, constant inputs are not kept: everything the step needs must be in the result.
+  std::vector<Tensor> (*pack)(const OpCall& call) = nullptr;
+  // Error: invalid_input where the spec is not what `pack` makes; resource where executable memory is refused.
+  Result<std::unique_ptr<Step>> (*prepare)(const StepSpec& spec) = nullptr;
+  // The input whose buffer may be the output's buffer too (same element size and shape), or -1. May be null: none.
+  int (*in_place_input)(const OpCall& call) = nullptr;
+};
+
+// All kernels of all families. list.cpp is the only place that knows the families.
+std::span<const Kernel* const> all_kernels();
+// nullptr where there is none of that name.
+const Kernel* find_kernel(std::string_view name);
+
+}  // namespace octavo
+
+#endif  // OCTAVO_KERNELS_KERNEL_H_

@@ -1,0 +1,29 @@
+// batch_norm: inference-mode batch normalisation. Part of ops/.
+#ifndef OCTAVO_OPS_BATCH_NORM_BATCH_NORM_H_
+#define OCTAVO_OPS_BATCH_NORM_BATCH_NORM_H_
+
+#include <cstdint>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "graph/op.h"
+
+namespace octavo {
+
+struct BatchNormAttrs {
+  float epsilon = 1e-5f;
+  std::int64_t axis = 1;  // the channel axis
+
+  bool operator==(const BatchNormAttrs&) const = default;
+  static constexpr auto fields() {
+    return std::tuple(Field{"epsilon", &BatchNormAttrs::epsilon}, Field{"axis", &BatchNormAttrs::axis});
+  }
+};
+
+// y = (x - mean) / sqrt(var + epsilon) * scale + bias along `axis`. inputs: x, scale, bias, mean, var (each [C]).
+extern const OpSpec kBatchNorm;
+
+}  // namespace octavo
+
+#endif  // OCTAVO_OPS_BATCH_NORM_BATCH_NORM_H_

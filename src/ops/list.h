@@ -1,0 +1,53 @@
+// The list of operators: one line each. Everything that needs "all operators" starts here. Part of ops/.
+#ifndef OCTAVO_OPS_LIST_H_
+#define OCTAVO_OPS_LIST_H_
+
+#include <span>
+#include <string_view>
+
+#include "ops/argmax/argmax.h"
+#include "ops/average_pool/average_pool.h"
+#include "ops/batch_norm/batch_norm.h"
+#include "ops/binary/binary.h"
+#include "ops/cast/cast.h"
+#include "ops/concat/concat.h"
+#include "ops/conv/conv.h"
+#include "ops/conv_integer/conv_integer.h"
+#include "ops/dequantize/dequantize.h"
+#include "ops/dynamic_quantize/dynamic_quantize.h"
+#include "ops/expand/expand.h"
+#include "ops/fused_conv/fused_conv.h"
+#include "ops/gather/gather.h"
+#include "ops/layer_norm/layer_norm.h"
+#include "ops/lrn/lrn.h"
+#include "ops/matmul/matmul.h"
+#include "ops/matmul_integer/matmul_integer.h"
+#include "ops/max_pool/max_pool.h"
+#include "ops/pad/pad.h"
+#include "ops/quantize/quantize.h"
+#include "ops/quantized_binary/quantized_binary.h"
+#include "ops/quantized_conv/quantized_conv.h"
+#include "ops/quantized_matmul/quantized_matmul.h"
+#include "ops/quantized_pool/quantized_pool.h"
+#include "ops/quantized_softmax/quantized_softmax.h"
+#include "ops/reduce/reduce.h"
+#include "ops/reshape/reshape.h"
+#include "ops/resize/resize.h"
+#include "ops/slice/slice.h"
+#include "ops/softmax/softmax.h"
+#include "ops/table/table.h"
+#include "ops/transpose/transpose.h"
+#include "ops/unary/unary.h"
+#include "ops/where/where.h"
+
+namespace octavo {
+
+// Sorted by name.
+std::span<const OpSpec* const> all_ops();
+
+// nullptr where there is none of that name.
+const OpSpec* find_op(std::string_view name);
+
+}  // namespace octavo
+
+#endif  // OCTAVO_OPS_LIST_H_

@@ -1,0 +1,61 @@
+// quantized_pool: average pooling and spatial mean of quantized values; made by lower/. Part of ops/.
+#ifndef OCTAVO_OPS_QUANTIZED_POOL_QUANTIZED_POOL_H_
+#define OCTAVO_OPS_QUANTIZED_POOL_QUANTIZED_POOL_H_
+
+#include <cstdint>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "base/requantize.h"
+#include "graph/op.h"
+#include "ops/window.h"
+
+namespace octavo {
+
+// Which formula of the profile. Numbers are part of the artifact format.
+enum class QuantizedPoolForm : std::uint8_t { average_pool = 0, global_average_pool = 1 };
+constexpr int count_of(QuantizedPoolForm) { return 2; }
+constexpr std::string_view name_of(QuantizedPoolForm value) {
+  constexpr std::string_view names[] = {"average_pool", "global_average_pool"};
+  return names[static_cast<int>(value)];
+}
+
+struct QuantizedPoolAttrs {
+  QuantizedPoolForm form = QuantizedPoolForm::average_pool;
+  Window window;  // two spatial axes
+  Rounding rounding = Rounding::floor;
+  bool count_include_pad = false;
+  DType to = DType::u8;
+  Profile profile = Profile::onnx;
+  float x_scale = 1.0f;
+  float y_scale = 1.0f;
+  std::int32_t x_zero_point = 0;
+  std::int32_t zero_point = 0;
+  std::int32_t lowest = 0;
+  std::int32_t highest = 255;
+
+  bool operator==(const QuantizedPoolAttrs&) const = default;
+  static constexpr auto fields() {
+    return std::tuple(Field{"form", &QuantizedPoolAttrs::form},
+                      Field{"window", &QuantizedPoolAttrs::window},
+                      Field{"rounding", &QuantizedPoolAttrs::rounding},
+                      Field{"count_include_pad", &QuantizedPoolAttrs::count_include_pad},
+                      Field{"to", &QuantizedPoolAttrs::to},
+                      Field{"profile", &QuantizedPoolAttrs::profile},
+                      Field{"x_scale", &QuantizedPoolAttrs::x_scale},
+                      Field{"y_scale", &QuantizedPoolAttrs::y_scale},
+                      Field{"x_zero_point", &QuantizedPoolAttrs::x_zero_point},
+                      Field{"zero_point", &QuantizedPoolAttrs::zero_point},
+                      Field{"lowest", &QuantizedPoolAttrs::lowest},
+                      Field{"highest", &QuantizedPoolAttrs::highest});
+  }
+};
+
+// channels_last [N,H,W,C]. The exact sum of (x - x_zp) under the window in s32, then the profile's formula, stated in base/requantize.h and measured
+// against ONNX Runtime's QLinearAveragePool and QLinearGlobalAveragePool. inputs: x, table? [256] applied last.
+extern const OpSpec kQuantizedPool;
+
+}  // namespace octavo
+
+#endif  // OCTAVO_OPS_QUANTIZED_POOL_QUANTIZED_POOL_H_

@@ -1,0 +1,35 @@
+// quantized_softmax: softmax of quantized values along the last axis; made by lower/. Part of ops/.
+#ifndef OCTAVO_OPS_QUANTIZED_SOFTMAX_QUANTIZED_SOFTMAX_H_
+#define OCTAVO_OPS_QUANTIZED_SOFTMAX_QUANTIZED_SOFTMAX_H_
+
+#include <cstdint>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "base/requantize.h"
+#include "graph/op.h"
+
+namespace octavo {
+
+struct QuantizedSoftmaxAttrs {
+  DType to = DType::u8;
+  Profile profile = Profile::onnx;
+  float y_scale = 1.0f;
+  std::int32_t zero_point = 0;
+
+  bool operator==(const QuantizedSoftmaxAttrs&) const = default;
+  static constexpr auto fields() {
+    return std::tuple(Field{"to", &QuantizedSoftmaxAttrs::to},
+                      Field{"profile", &QuantizedSoftmaxAttrs::profile},
+                      Field{"y_scale", &QuantizedSoftmaxAttrs::y_scale},
+                      Field{"zero_point", &QuantizedSoftmaxAttrs::zero_point});
+  }
+};
+
+// Profile onnx: the formula of ONNX Runtime's QLinearSoftmax over a table of exponentials. inputs: x (u8 or s8), exponentials f32 [256].
+extern const OpSpec kQuantizedSoftmax;
+
+}  // namespace octavo
+
+#endif  // OCTAVO_OPS_QUANTIZED_SOFTMAX_QUANTIZED_SOFTMAX_H_

@@ -1,0 +1,38 @@
+// reduce: sums, means, extremes over axes. Part of ops/.
+#ifndef OCTAVO_OPS_REDUCE_REDUCE_H_
+#define OCTAVO_OPS_REDUCE_REDUCE_H_
+
+#include <cstdint>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "graph/op.h"
+
+namespace octavo {
+
+// Which reduction. Numbers are part of the artifact format.
+enum class ReduceKind : std::uint8_t { sum = 0, mean = 1, max = 2, min = 3, prod = 4, l1 = 5, l2 = 6, sum_square = 7, log_sum = 8, log_sum_exp = 9 };
+constexpr int count_of(ReduceKind) { return 10; }
+constexpr std::string_view name_of(ReduceKind value) {
+  constexpr std::string_view names[] = {"sum", "mean", "max", "min", "prod", "l1", "l2", "sum_square", "log_sum", "log_sum_exp"};
+  return names[static_cast<int>(value)];
+}
+
+struct ReduceAttrs {
+  ReduceKind kind = ReduceKind::sum;
+  std::vector<std::int64_t> axes;  // sorted, not negative, unique; empty: nothing is reduced
+  bool keep_dims = true;
+
+  bool operator==(const ReduceAttrs&) const = default;
+  static constexpr auto fields() {
+    return std::tuple(Field{"kind", &ReduceAttrs::kind}, Field{"axes", &ReduceAttrs::axes}, Field{"keep_dims", &ReduceAttrs::keep_dims});
+  }
+};
+
+// Floats are accumulated in f64 in row-major order and rounded once.
+extern const OpSpec kReduce;
+
+}  // namespace octavo
+
+#endif  // OCTAVO_OPS_REDUCE_REDUCE_H_

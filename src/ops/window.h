@@ -1,0 +1,51 @@
+// Window: how convolutions and pools slide over the spatial axes; shared by their operators. Part of ops/.
+#ifndef OCTAVO_OPS_WINDOW_H_
+#define OCTAVO_OPS_WINDOW_H_
+
+#include <cstdint>
+#include <tuple>
+#include <vector>
+
+#include "graph/op.h"
+
+namespace octavo {
+
+// Where the channels of an image tensor are: [N, C, spatial...] or [N, spatial..., C]. Numbers are part of the artifact format.
+enum class Layout : std::uint8_t { channels_first = 0, channels_last = 1 };
+constexpr int count_of(Layout) { return 2; }
+constexpr std::string_view name_of(Layout layout) { return layout == Layout::channels_first ? "channels_first" : "channels_last"; }
+
+// One entry per spatial axis in each list. Padding is at least 0, strides and dilations at least 1.
+struct Window {
+  std::vector<std::int64_t> kernel;
+  std::vector<std::int64_t> strides;
+  std::vector<std::int64_t> dilations;
+  std::vector<std::int64_t> pad_begin;
+  std::vector<std::int64_t> pad_end;
+
+  bool operator==(const Window&) const = default;
+  static constexpr auto fields() {
+    return std::tuple(Field{"kernel", &Window::kernel}, Field{"strides", &Window::strides}, Field{"dilations", &Window::dilations},
+                      Field{"pad_begin", &Window::pad_begin}, Field{"pad_end", &Window::pad_end});
+  }
+
+  int rank() const { return static_cast<int>(kernel.size()); }
+  // Positions covered by the dilated kernel along an axis: (kernel - 1) * dilation + 1.
+  std::int64_t extent(int axis) const;
+};
+
+// Strides and dilations 1, no padding.
+Window unit_window(std::vector<std::int64_t> kernel);
+
+enum class Rounding : std::uint8_t { floor = 0, ceil = 1 };
+constexpr int count_of(Rounding) { return 2; }
+constexpr std::string_view name_of(Rounding rounding) { return rounding == Rounding::floor ? "floor" : "ceil"; }
+
+// Checks the window itself and against the spatial sizes; gives the output sizes:
+// floor((in + begin + end - extent) / stride) + 1. With `ceil`, a window that would start in the end padding is dropped.
+// Errors name the list and what was found.
+Result<std::vector<std::int64_t>> output_sizes(const Window& window, std::span<const std::int64_t> input_sizes, Rounding rounding);
+
+}  // namespace octavo
+
+#endif  // OCTAVO_OPS_WINDOW_H_
