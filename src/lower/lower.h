@@ -1,0 +1,51 @@
+// lower: from the graph of a file (dequantize -> operator -> quantize) to the fused graph that kernels compute. Part of lower/.
+#ifndef OCTAVO_LOWER_LOWER_H_
+#define OCTAVO_LOWER_LOWER_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "graph/graph.h"
+#include "graph/patch.h"
+
+namespace octavo {
+
+enum class Precision : std::uint8_t { int8 = 0, fp32 = 1 };
+constexpr int count_of(Precision) { return 2; }
+constexpr std::string_view name_of(Precision precision) { return precision == Precision::int8 ? "int8" : "fp32"; }
+
+struct LowerOptions {
+  Precision precision = Precision::int8;
+  int patch_limit = -1;  // stop after this many patches; -1: none. For bisecting a wrong rewrite
+  bool print = false;    // keep the graph's text after every pass in the report
+};
+
+// A node of the fused graph that computes in floating point inside an int8 model, and why.
+struct Island {
+  std::string node;
+  std::string op;
+  std::string reason;
+};
+
+struct LowerReport {
+  std::vector<PassReport> passes;
+  std::vector<std::string> prints;   // one per pass, where asked for
+  std::vector<Island> islands;
+  std::vector<std::string> notes;    // "weights dequantized, 53 activation q/dq pairs replaced by clamps", ...
+  int nodes_before = 0;
+  int nodes_after = 0;
+};
+
+// Rewrites the graph in place; inputs and outputs keep their names, types and shapes.
+// Entry: any verified graph. Exit: every node is one that a kernel may exist for (no dequantize -> operator -> quantize left to fuse),
+// image operators are channels_last. Same graph in, same graph and report out.
+Result<LowerReport> lower(Graph& graph, const LowerOptions& options);
+
+// Only what calibration needs before scales are chosen: batch norms folded, constants folded, identities dropped. Keeps layouts.
+Result<LowerReport> simplify(Graph& graph);
+
+}  // namespace octavo
+
+#endif  // OCTAVO_LOWER_LOWER_H_

@@ -1,0 +1,120 @@
+// Plan: everything a run needs, decided: kernels, their order, constants, and where each tensor lies. Part of plan/.
+#ifndef OCTAVO_PLAN_PLAN_H_
+#define OCTAVO_PLAN_PLAN_H_
+
+#include <cstdint>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "base/fields.h"
+#include "base/machine.h"
+#include "graph/graph.h"
+#include "lower/lower.h"
+
+namespace octavo {
+
+// Where a tensor of a step lies. Numbers are part of the artifact format.
+enum class Place : std::uint8_t { absent = 0, arena = 1, constant = 2, input = 3, output = 4 };
+constexpr int count_of(Place) { return 5; }
+constexpr std::string_view name_of(Place place) {
+  constexpr std::string_view names[] = {"absent", "arena", "constant", "input", "output"};
+  return names[static_cast<int>(place)];
+}
+
+struct PlanOperand {
+  Place place = Place::absent;
+  DType dtype = DType::f32;
+  std::vector<std::int64_t> shape;
+  std::uint64_t offset = 0;  // arena and constant: bytes, a multiple of kAlignment; input and output: its index
+
+  bool operator==(const PlanOperand&) const = default;
+  static constexpr auto fields() {
+    return std::tuple(Field{"place", &PlanOperand::place}, Field{"dtype", &PlanOperand::dtype}, Field{"shape", &PlanOperand::shape},
+                      Field{"offset", &PlanOperand::offset});
+  }
+};
+
+struct PlanStep {
+  std::string name;    // the source node it stands for
+  std::string origin;  // for messages
+  std::string op;
+  std::string kernel;
+  std::vector<std::byte> attrs;  // encoded
+  std::vector<PlanOperand> inputs;
+  std::vector<PlanOperand> outputs;
+  std::vector<PlanOperand> packed;
+  double predicted_ns = 0.0;
+  std::vector<std::string> refusals;  // "kernel: why not", of the candidates that were not taken
+  std::vector<std::string> value_names;  // names of the outputs, for --dump
+
+  bool operator==(const PlanStep&) const = default;
+  static constexpr auto fields() {
+    return std::tuple(Field{"name", &PlanStep::name}, Field{"origin", &PlanStep::origin}, Field{"op", &PlanStep::op}, Field{"kernel", &PlanStep::kernel},
+                      Field{"attrs", &PlanStep::attrs}, Field{"inputs", &PlanStep::inputs}, Field{"outputs", &PlanStep::outputs},
+                      Field{"packed", &PlanStep::packed}, Field{"predicted_ns", &PlanStep::predicted_ns}, Field{"refusals", &PlanStep::refusals},
+                      Field{"value_names", &PlanStep::value_names});
+  }
+};
+
+// An input or output of the model.
+struct PlanTensor {
+  std::string name;
+  DType dtype = DType::f32;
+  std::vector<std::int64_t> shape;
+  std::vector<float> scale;  // of a quantized tensor, else empty
+  std::vector<std::int32_t> zero_point;
+
+  bool operator==(const PlanTensor&) const = default;
+  static constexpr auto fields() {
+    return std::tuple(Field{"name", &PlanTensor::name}, Field{"dtype", &PlanTensor::dtype}, Field{"shape", &PlanTensor::shape},
+                      Field{"scale", &PlanTensor::scale}, Field{"zero_point", &PlanTensor::zero_point});
+  }
+};
+
+// One batch or shape, in one precision, for one machine.
+struct Plan {
+  Precision precision = Precision::int8;
+  std::int64_t batch = 1;
+  std::vector<PlanTensor> inputs;
+  std::vector<PlanTensor> outputs;
+  std::uint64_t arena_bytes = 0;
+  std::vector<PlanStep> steps;
+  std::int64_t macs = 0;  // multiply-accumulates of all convolutions and matrix products
+  std::vector<std::string> islands;  // "node (op): reason"
+  std::vector<std::string> notes;
+
+  bool operator==(const Plan&) const = default;
+  static constexpr auto fields() {
+    return std::tuple(Field{"precision", &Plan::precision}, Field{"batch", &Plan::batch}, Field{"inputs", &Plan::inputs}, Field{"outputs", &Plan::outputs},
+                      Field{"arena_bytes", &Plan::arena_bytes}, Field{"steps", &Plan::steps}, Field{"macs", &Plan::macs}, Field{"islands", &Plan::islands},
+                      Field{"notes", &Plan::notes});
+  }
+};
+
+// Constant data shared by all plans of a model; equal tensors are stored once.
+class ConstantPool {
+ public:
+  // Returns the offset, a multiple of kAlignment.
+  std::uint64_t add(const ConstTensorView& tensor);
+  // All constants, each followed by zeros up to the alignment; kReadSlack zeros at the end.
+  const std::vector<std::byte>& bytes() const { return bytes_; }
+
+ private:
+  std::vector<std::byte> bytes_;
+  std::vector<std::pair<std::uint64_t, std::pair<std::uint64_t, std::uint64_t>>> index_;  // hash -> (offset, size)
+};
+
+struct PlanOptions {
+  Precision precision = Precision::int8;
+  std::int64_t batch = 1;
+  bool allow_reference = false;  // the scalar reference may stand in where no kernel exists; implied by the scalar target
+};
+
+// Chooses kernels for `machine`, packs constants into the pool and places everything.
+// Errors: unsupported, one per node that no kernel takes, with each kernel's refusal.
+Result<Plan> make_plan(const Graph& graph, const Machine& machine, const PlanOptions& options, ConstantPool& constants);
+
+}  // namespace octavo
+
+#endif  // OCTAVO_PLAN_PLAN_H_

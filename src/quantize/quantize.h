@@ -1,0 +1,56 @@
+// quantize: an fp32 graph and samples become a graph with quantize/dequantize pairs. Part of quantize/.
+#ifndef OCTAVO_QUANTIZE_QUANTIZE_H_
+#define OCTAVO_QUANTIZE_QUANTIZE_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "graph/graph.h"
+
+namespace octavo {
+
+// Where calibration inputs come from. One sample is one set of input tensors of batch 1, in the order of graph.inputs().
+class SampleSource {
+ public:
+  virtual ~SampleSource() = default;
+  virtual std::int64_t size() const = 0;
+  // Errors name the file of a bad sample.
+  virtual Result<std::vector<Tensor>> sample(std::int64_t index) const = 0;
+};
+
+enum class Calibration : std::uint8_t { minmax, percentile };
+
+struct QuantizeOptions {
+  Calibration calibration = Calibration::minmax;
+  double percentile = 99.999;
+  std::vector<std::string> skip;  // node names, globs, "type:conv": these stay in f32
+  std::optional<float> global_scale;  // relay.quantize: activation range is [-global_scale, global_scale), symmetric s8-like
+  std::function<void(std::int64_t done, std::int64_t total)> progress;
+};
+
+// Range of a tensor over all samples.
+struct TensorRange {
+  float lowest = 0.0f;
+  float highest = 0.0f;
+};
+
+struct QuantizeReport {
+  std::map<std::string, TensorRange> ranges;  // by value name
+  std::vector<std::string> kept_in_float;     // "node: reason"
+  std::int64_t samples = 0;
+};
+
+// Inserts the pairs in place: weights s8 per output channel symmetric, activations u8 asymmetric, biases s32 (scale x_scale * w_scale).
+// The result has the same form as an imported QDQ file; pairs stand where they cost nothing needless
+// (none between a convolution and the activation or residual addition that follows it).
+Result<QuantizeReport> quantize(Graph& graph, const SampleSource& samples, const QuantizeOptions& options);
+
+}  // namespace octavo
+
+#endif  // OCTAVO_QUANTIZE_QUANTIZE_H_
