@@ -14,18 +14,18 @@ std::int64_t Shape::elements(int from, int to) const {
 }
 
 std::vector<std::int64_t> Shape::strides() const {
-  std::vector<std::int64_t> strides(dims_.size(), 1);
+  std::vector<std::int64_t> strides(static_cast<std::size_t>(rank()), 1);
   for (int axis = rank() - 2; axis >= 0; --axis) {
     const auto i = static_cast<std::size_t>(axis);
-    strides[i] = strides[i + 1] * dims_[i + 1];
+    strides[i] = strides[i + 1] * (*this)[axis + 1];
   }
   return strides;
 }
 
 std::string Shape::to_string() const {
-  if (dims_.empty()) return "scalar";
+  if (rank() == 0) return "scalar";
   std::string text;
-  for (std::int64_t dim : dims_) {
+  for (std::int64_t dim : *this) {
     if (!text.empty()) text += 'x';
     text += std::to_string(dim);
   }
@@ -54,7 +54,7 @@ std::optional<Shape> broadcast(const Shape& a, const Shape& b) {
     if (da != db && da != 1 && db != 1) return std::nullopt;
     dims[static_cast<std::size_t>(rank - i)] = da == 1 ? db : da;
   }
-  return Shape(std::move(dims));
+  return Shape(dims);
 }
 
 std::optional<int> normalize_axis(std::int64_t axis, int rank) {

@@ -2,6 +2,8 @@
 #ifndef OCTAVO_BASE_SHAPE_H_
 #define OCTAVO_BASE_SHAPE_H_
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -13,20 +15,26 @@
 namespace octavo {
 
 // Any rank, 0 (a scalar) included. Dimensions are at least 0; nothing here assumes rank 4 or a layout.
+// Up to kInlineRank dimensions live in the object itself, so that copying a shape (or a tensor view) in a run allocates nothing.
 class Shape {
  public:
-  Shape() = default;
-  Shape(std::initializer_list<std::int64_t> dims) : dims_(dims) {}
-  explicit Shape(std::vector<std::int64_t> dims) : dims_(std::move(dims)) {}
-  explicit Shape(std::span<const std::int64_t> dims) : dims_(dims.begin(), dims.end()) {}
+  static constexpr int kInlineRank = 8;
 
-  int rank() const { return static_cast<int>(dims_.size()); }
-  std::int64_t operator[](int axis) const { return dims_[static_cast<std::size_t>(axis)]; }
-  std::int64_t& operator[](int axis) { return dims_[static_cast<std::size_t>(axis)]; }
-  std::span<const std::int64_t> dims() const { return dims_; }
-  std::vector<std::int64_t> to_vector() const { return dims_; }
-  auto begin() const { return dims_.begin(); }
-  auto end() const { return dims_.end(); }
+  Shape() = default;
+  Shape(std::initializer_list<std::int64_t> dims) : Shape(std::span(dims.begin(), dims.size())) {}
+  explicit Shape(const std::vector<std::int64_t>& dims) : Shape(std::span<const std::int64_t>(dims)) {}
+  explicit Shape(std::span<const std::int64_t> dims) : rank_(static_cast<int>(dims.size())) {
+    if (rank_ > kInlineRank) more_.resize(dims.size());
+    std::copy(dims.begin(), dims.end(), data());
+  }
+
+  int rank() const { return rank_; }
+  std::int64_t operator[](int axis) const { return data()[axis]; }
+  std::int64_t& operator[](int axis) { return data()[axis]; }
+  std::span<const std::int64_t> dims() const { return {data(), static_cast<std::size_t>(rank_)}; }
+  std::vector<std::int64_t> to_vector() const { return {begin(), end()}; }
+  const std::int64_t* begin() const { return data(); }
+  const std::int64_t* end() const { return data() + rank_; }
 
   // Product of the dimensions. Shapes reach a Graph only through checked_elements, so this cannot overflow there.
   std::int64_t elements() const;
@@ -37,10 +45,15 @@ class Shape {
   std::vector<std::int64_t> strides() const;
 
   std::string to_string() const;  // "1x3x224x224"; "scalar" for rank 0
-  bool operator==(const Shape&) const = default;
+  bool operator==(const Shape& other) const { return std::equal(begin(), end(), other.begin(), other.end()); }
 
  private:
-  std::vector<std::int64_t> dims_;
+  const std::int64_t* data() const { return rank_ > kInlineRank ? more_.data() : inline_.data(); }
+  std::int64_t* data() { return rank_ > kInlineRank ? more_.data() : inline_.data(); }
+
+  int rank_ = 0;
+  std::array<std::int64_t, kInlineRank> inline_{};
+  std::vector<std::int64_t> more_;  // all dimensions, where there are more than kInlineRank
 };
 
 // The element count, or nothing when a dimension is negative or the count exceeds kMaxElements: hostile files
