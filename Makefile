@@ -1,0 +1,53 @@
+# The front door. `make` alone says what there is.
+.DEFAULT_GOAL := help
+.PHONY: help deps build demo test test-asan test-tsan test-long bench fuzz format tidy clean
+
+help:            ## this list
+	@grep -hE '^[a-z-]+: .*##|^[a-z-]+: *##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1\t/' | expand -t 20
+
+deps:            ## install the Debian packages that are missing (root or sudo)
+	@scripts/install-packages.sh
+
+build/build.ninja: CMakeLists.txt cmake/octavo.cmake CMakePresets.json | deps
+	cmake --preset release >build.log 2>&1 || { cat build.log; exit 1; }
+	@mv build.log build/configure.log
+
+build: deps build/build.ninja   ## build everything into build/; the program is build/bin/octavo
+	cmake --build build
+
+demo: deps build/build.ninja    ## build the program and show it at work (under 10 minutes, installing included)
+	cmake --build build --target octavo
+	scripts/demo.sh build/bin/octavo
+
+test: build      ## build and run every test
+	scripts/run-tests.sh build -LE long
+
+test-asan: deps  ## the tests under address and undefined-behaviour sanitizers
+	cmake --preset asan-ubsan >/dev/null
+	cmake --build build/asan-ubsan
+	scripts/run-tests.sh build/asan-ubsan -LE 'long|slow'
+
+test-tsan: deps  ## the threaded tests under the thread sanitizer
+	cmake --preset tsan >/dev/null
+	cmake --build build/tsan --target run_tests
+	scripts/run-tests.sh build/tsan -R 'ThreadPool|Context|Concurrent' -LE long
+
+test-long: build ## sweeps, soaks and fuzzing; takes an hour
+	scripts/run-tests.sh build -L long
+	$(MAKE) fuzz
+
+bench: build     ## microbenchmarks: kernels as a share of the machine's peak
+	build/bin/kernel_bench
+
+fuzz: deps       ## ten minutes of each fuzz target, with coverage
+	scripts/install-packages.sh packages-fuzz.txt
+	scripts/fuzz.sh
+
+format:          ## lay out the sources with clang-format
+	git ls-files '*.h' '*.cpp' | xargs clang-format -i
+
+tidy: build      ## clang-tidy over src/
+	git ls-files 'src/*.cpp' | xargs -P $$(nproc) -n 4 clang-tidy -p build --quiet
+
+clean:           ## remove build/
+	rm -rf build

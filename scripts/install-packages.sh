@@ -1,0 +1,18 @@
+#!/bin/sh
+# Installs what is missing of the packages listed in the given files (default: packages.txt beside this script), as root or with sudo.
+set -eu
+cd "$(dirname "$0")"
+missing=""
+for package in $(grep -hv '^#' "${@:-packages.txt}"); do
+  dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing="$missing $package"
+done
+[ -n "$missing" ] || exit 0
+as_root=""
+if [ "$(id -u)" != 0 ]; then
+  command -v sudo >/dev/null || { echo "these packages are missing, and neither root nor sudo is there:$missing" >&2; exit 1; }
+  as_root=sudo
+fi
+echo "installing:$missing"
+$as_root apt-get update -qq
+# shellcheck disable=SC2086
+$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >/dev/null
