@@ -1,0 +1,32 @@
+// Joins the kernel families; the only place that knows them all. Part of kernels/.
+#include <algorithm>
+
+#include "kernels/kernel.h"
+#include "kernels/reference/reference.h"
+
+namespace octavo {
+namespace {
+
+std::vector<const Kernel*> join_families() {
+  std::vector<const Kernel*> kernels;
+  const auto add = [&](std::span<const Kernel> family) {
+    for (const Kernel& kernel : family) kernels.push_back(&kernel);
+  };
+  add(reference_kernels());
+  return kernels;
+}
+
+}  // namespace
+
+std::span<const Kernel* const> all_kernels() {
+  static const std::vector<const Kernel*> kernels = join_families();
+  return kernels;
+}
+
+const Kernel* find_kernel(std::string_view name) {
+  const auto kernels = all_kernels();
+  const auto it = std::find_if(kernels.begin(), kernels.end(), [&](const Kernel* kernel) { return kernel->name == name; });
+  return it == kernels.end() ? nullptr : *it;
+}
+
+}  // namespace octavo
