@@ -60,20 +60,24 @@ struct AddForm {
   float a_ratio = 1.0f;  // a_scale / y_scale
   float b_ratio = 1.0f;  // b_scale / y_scale
   float fixed = 0.0f;    // y_zero_point - fma(a_ratio, a_zero_point, b_ratio * b_zero_point)
+  // a, b and y are stored with `shift` added (128 where lower/ relabelled s8 values as u8); the arithmetic stays that of the original values,
+  // because a zero point added before rounding does not commute with relabelling. The bounds of apply are the original ones too.
+  std::int32_t shift = 0;
 
   static AddForm of(float a_scale, std::int32_t a_zero_point, float b_scale, std::int32_t b_zero_point, float y_scale, std::int32_t y_zero_point) {
     const float a_ratio = a_scale / y_scale;
     const float b_ratio = b_scale / y_scale;
     const float b_part = b_ratio * static_cast<float>(b_zero_point);
-    return {a_ratio, b_ratio, static_cast<float>(y_zero_point) - std::fma(a_ratio, static_cast<float>(a_zero_point), b_part)};
+    return {a_ratio, b_ratio, static_cast<float>(y_zero_point) - std::fma(a_ratio, static_cast<float>(a_zero_point), b_part), 0};
   }
   std::int32_t apply(std::int32_t a, std::int32_t b, std::int32_t lowest, std::int32_t highest) const {
-    const float y = std::fma(static_cast<float>(a), a_ratio, std::fma(static_cast<float>(b), b_ratio, fixed));
-    return static_cast<std::int32_t>(round_even(clamp_f32(y, static_cast<float>(lowest), static_cast<float>(highest))));
+    const float y = std::fma(static_cast<float>(a - shift), a_ratio, std::fma(static_cast<float>(b - shift), b_ratio, fixed));
+    return static_cast<std::int32_t>(round_even(clamp_f32(y, static_cast<float>(lowest), static_cast<float>(highest)))) + shift;
   }
   bool operator==(const AddForm&) const = default;
   static constexpr auto fields() {
-    return std::tuple(Field{"a_ratio", &AddForm::a_ratio}, Field{"b_ratio", &AddForm::b_ratio}, Field{"fixed", &AddForm::fixed});
+    return std::tuple(Field{"a_ratio", &AddForm::a_ratio}, Field{"b_ratio", &AddForm::b_ratio}, Field{"fixed", &AddForm::fixed},
+                      Field{"shift", &AddForm::shift});
   }
 };
 

@@ -30,6 +30,7 @@ struct QuantizedBinaryAttrs {
   std::int32_t zero_point = 0;  // mul only
   std::int32_t lowest = 0;
   std::int32_t highest = 255;
+  std::int32_t shift = 0;  // mul only: y is stored with this added; zero_point, lowest and highest are those before (add has add.shift)
 
   bool operator==(const QuantizedBinaryAttrs&) const = default;
   static constexpr auto fields() {
@@ -41,7 +42,8 @@ struct QuantizedBinaryAttrs {
                       Field{"ratio", &QuantizedBinaryAttrs::ratio},
                       Field{"zero_point", &QuantizedBinaryAttrs::zero_point},
                       Field{"lowest", &QuantizedBinaryAttrs::lowest},
-                      Field{"highest", &QuantizedBinaryAttrs::highest});
+                      Field{"highest", &QuantizedBinaryAttrs::highest},
+                      Field{"shift", &QuantizedBinaryAttrs::shift});
   }
 };
 

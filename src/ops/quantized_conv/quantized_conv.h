@@ -35,7 +35,7 @@ struct QuantizedConvAttrs {
   std::int32_t residual_zero_point = 0;  // before_rounding only
   float residual_ratio = 0.0f;  // before_rounding only: residual_scale / y_scale
   AddForm add;  // after_rounding_* only; a is the first operand of the addition
-  std::int32_t add_lowest = 0;  // clamp of the addition
+  std::int32_t add_lowest = 0;  // clamp of the addition, before add.shift
   std::int32_t add_highest = 255;
 
   bool operator==(const QuantizedConvAttrs&) const = default;

@@ -34,6 +34,7 @@ struct QuantizedPoolAttrs {
   std::int32_t zero_point = 0;
   std::int32_t lowest = 0;
   std::int32_t highest = 255;
+  std::int32_t shift = 0;  // y is stored with this added; zero_point, lowest and highest are those before
 
   bool operator==(const QuantizedPoolAttrs&) const = default;
   static constexpr auto fields() {
@@ -48,7 +49,8 @@ struct QuantizedPoolAttrs {
                       Field{"x_zero_point", &QuantizedPoolAttrs::x_zero_point},
                       Field{"zero_point", &QuantizedPoolAttrs::zero_point},
                       Field{"lowest", &QuantizedPoolAttrs::lowest},
-                      Field{"highest", &QuantizedPoolAttrs::highest});
+                      Field{"highest", &QuantizedPoolAttrs::highest},
+                      Field{"shift", &QuantizedPoolAttrs::shift});
   }
 };
 
