@@ -11,12 +11,18 @@ endif()
 # generic.h, and define nothing inline with external linkage.
 set(OCTAVO_ISA_avx2 -mavx2 -mfma -mf16c -mbmi2)
 set(OCTAVO_ISA_avxvnni ${OCTAVO_ISA_avx2} -mavxvnni)
-set(OCTAVO_ISA_avx512 ${OCTAVO_ISA_avx2} -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512)
+# GCC 12's own AVX-512 header looks uninitialized to it (GCC bug 105593).
+set(OCTAVO_ISA_avx512 ${OCTAVO_ISA_avx2} -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512 -Wno-maybe-uninitialized -Wno-uninitialized)
 set(OCTAVO_ISA_avx512vnni ${OCTAVO_ISA_avx512} -mavx512vnni)
+set(OCTAVO_ISA_avx512vbmi ${OCTAVO_ISA_avx512} -mavx512vbmi)
 
 function(octavo_set_isa_flags)
   foreach(source ${ARGN})
-    if(source MATCHES "/x86_([a-z0-9]+)\\.cpp$" AND DEFINED OCTAVO_ISA_${CMAKE_MATCH_1})
+    # Two conditions: CMake would expand the match in the second one before the first one is evaluated.
+    if(source MATCHES "/x86_([a-z0-9]+)\\.cpp$")
+      if(NOT DEFINED OCTAVO_ISA_${CMAKE_MATCH_1})
+        message(FATAL_ERROR "${source}: no flags for ${CMAKE_MATCH_1}")
+      endif()
       set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${OCTAVO_ISA_${CMAKE_MATCH_1}}")
     endif()
   endforeach()
