@@ -35,6 +35,7 @@ Result<std::vector<Fact>> infer_checked(const OpSpec& spec, const Attrs& attrs, 
 
 ValueId Graph::add_input(std::string name, DType dtype, Shape shape) {
   values_.push_back({.name = std::move(name), .fact = {.dtype = dtype, .shape = std::move(shape)}});
+  uses_.emplace_back();
   inputs_.push_back({value_count() - 1});
   return inputs_.back();
 }
@@ -47,6 +48,7 @@ ValueId Graph::add_constant(std::string name, std::shared_ptr<const Tensor> tens
   Fact fact{.dtype = tensor->dtype(), .shape = tensor->shape()};
   fact.constant = std::move(tensor);
   values_.push_back({.name = std::move(name), .fact = std::move(fact)});
+  uses_.emplace_back();
   return {value_count() - 1};
 }
 
@@ -61,8 +63,13 @@ Result<NodeId> Graph::add_node(const OpSpec& spec, Attrs attrs, std::vector<Valu
   for (Fact& fact : *inferred) {
     const std::string suffix = inferred->size() > 1 ? "." + std::to_string(outputs.size()) : "";
     values_.push_back({.name = name + suffix, .fact = std::move(fact), .producer = id});
+    uses_.emplace_back();
     outputs.push_back({value_count() - 1});
   }
+  for (ValueId input : inputs) {
+    if (input.exists()) uses_[static_cast<std::size_t>(input.index)].push_back(id);
+  }
+  is_live_.push_back(true);
   nodes_.push_back({std::move(name), &spec, std::move(attrs), std::move(inputs), std::move(outputs), std::move(origin)});
   order_.push_back(id);
   return id;
@@ -81,9 +88,8 @@ void Graph::add_output(ValueId value, std::string name) {
 
 std::vector<NodeId> Graph::readers(ValueId id) const {
   std::vector<NodeId> found;
-  for (NodeId reader : order_) {
-    const auto& inputs = node(reader).inputs;
-    if (std::find(inputs.begin(), inputs.end(), id) != inputs.end()) found.push_back(reader);
+  for (NodeId reader : uses_[static_cast<std::size_t>(id.index)]) {
+    if (std::find(found.begin(), found.end(), reader) == found.end()) found.push_back(reader);
   }
   return found;
 }
@@ -100,15 +106,7 @@ const Node* Graph::producer_if(ValueId id, const OpSpec& spec) const {
   return made_by != nullptr && made_by->spec == &spec ? made_by : nullptr;
 }
 
-bool Graph::has_one_reader(ValueId id) const {
-  if (is_output(id)) return false;
-  std::ptrdiff_t uses = 0;
-  for (NodeId reader : order_) {
-    const auto& inputs = node(reader).inputs;
-    uses += std::count(inputs.begin(), inputs.end(), id);
-  }
-  return uses == 1;
-}
+bool Graph::has_one_reader(ValueId id) const { return uses_[static_cast<std::size_t>(id.index)].size() == 1 && !is_output(id); }
 
 std::vector<const Fact*> Graph::input_facts(const Node& node) const {
   std::vector<const Fact*> facts;
@@ -117,40 +115,59 @@ std::vector<const Fact*> Graph::input_facts(const Node& node) const {
 }
 
 void Graph::replace_uses(ValueId from, ValueId to) {
-  for (Node& node : nodes_) std::replace(node.inputs.begin(), node.inputs.end(), from, to);
+  if (from == to) return;
+  auto& moved = uses_[static_cast<std::size_t>(from.index)];
+  for (NodeId reader : moved) {
+    auto& inputs = nodes_[static_cast<std::size_t>(reader.index)].inputs;
+    std::replace(inputs.begin(), inputs.end(), from, to);
+  }
+  auto& kept = uses_[static_cast<std::size_t>(to.index)];
+  kept.insert(kept.end(), moved.begin(), moved.end());
+  moved.clear();
   std::replace(outputs_.begin(), outputs_.end(), from, to);
 }
 
-int Graph::remove_unused() {
-  std::vector<bool> is_used(values_.size(), false);
-  for (ValueId output : outputs_) is_used[static_cast<std::size_t>(output.index)] = true;
-  std::vector<NodeId> kept;
-  for (auto it = order_.rbegin(); it != order_.rend(); ++it) {
-    const Node& candidate = node(*it);
-    const bool is_live = std::any_of(candidate.outputs.begin(), candidate.outputs.end(),
-                                     [&](ValueId output) { return is_used[static_cast<std::size_t>(output.index)]; });
-    if (!is_live) continue;
-    for (ValueId input : candidate.inputs) {
-      if (input.exists()) is_used[static_cast<std::size_t>(input.index)] = true;
-    }
-    kept.push_back(*it);
+void Graph::forget(NodeId id) {
+  is_live_[static_cast<std::size_t>(id.index)] = false;
+  for (ValueId input : node(id).inputs) {
+    if (!input.exists()) continue;
+    auto& uses = uses_[static_cast<std::size_t>(input.index)];
+    const auto use = std::find(uses.begin(), uses.end(), id);
+    if (use != uses.end()) uses.erase(use);
   }
-  std::reverse(kept.begin(), kept.end());
-  const int removed = node_count() - static_cast<int>(kept.size());
-  order_ = std::move(kept);
-  return removed;
+}
+
+void Graph::remove_if_unused(std::vector<NodeId> candidates) {
+  while (!candidates.empty()) {
+    const NodeId id = candidates.back();
+    candidates.pop_back();
+    if (!is_live(id)) continue;
+    const auto& outputs = node(id).outputs;
+    const bool is_read = std::any_of(outputs.begin(), outputs.end(),
+                                     [&](ValueId output) { return !uses_[static_cast<std::size_t>(output.index)].empty() || is_output(output); });
+    if (is_read) continue;
+    forget(id);
+    for (ValueId input : node(id).inputs) {
+      if (input.exists() && value(input).producer.exists()) candidates.push_back(value(input).producer);
+    }
+  }
+}
+
+int Graph::remove_unused() {
+  const int before = node_count();
+  remove_if_unused(order_);
+  std::erase_if(order_, [&](NodeId id) { return !is_live(id); });
+  return before - node_count();
 }
 
 bool Graph::sort() {
   // Depth-first from each node in the present order, so that what is already in order stays so. Iterative: graphs may be deep.
   enum class Mark : char { unseen, open, done };
   std::vector<Mark> marks(nodes_.size(), Mark::unseen);
-  std::vector<bool> is_live(nodes_.size(), false);
-  for (NodeId id : order_) is_live[static_cast<std::size_t>(id.index)] = true;
   std::vector<NodeId> sorted;
   std::vector<std::pair<NodeId, std::size_t>> stack;  // node, next input to visit
   for (NodeId root : order_) {
-    if (marks[static_cast<std::size_t>(root.index)] == Mark::done) continue;
+    if (!is_live(root) || marks[static_cast<std::size_t>(root.index)] == Mark::done) continue;
     stack.push_back({root, 0});
     marks[static_cast<std::size_t>(root.index)] = Mark::open;
     while (!stack.empty()) {
@@ -167,7 +184,7 @@ bool Graph::sort() {
       const NodeId producer = value(input).producer;
       Mark& mark = marks[static_cast<std::size_t>(producer.index)];
       if (mark == Mark::open) return false;
-      if (mark == Mark::done || !is_live[static_cast<std::size_t>(producer.index)]) continue;
+      if (mark == Mark::done || !is_live(producer)) continue;
       mark = Mark::open;
       stack.push_back({producer, 0});
     }

@@ -60,8 +60,9 @@ class Graph {
   const std::vector<std::string>& output_names() const { return output_names_; }
   int value_count() const { return static_cast<int>(values_.size()); }
   int node_count() const { return static_cast<int>(order_.size()); }
-  // Live nodes that read the value, in order, each once.
+  // Live nodes that read the value, each once, in the order in which they began to.
   std::vector<NodeId> readers(ValueId id) const;
+  bool is_live(NodeId id) const { return is_live_[static_cast<std::size_t>(id.index)]; }
   bool is_output(ValueId id) const;
   // The node that makes the value, or nullptr for inputs and constants.
   const Node* producer(ValueId id) const;
@@ -79,12 +80,18 @@ class Graph {
   void replace_uses(ValueId from, ValueId to);
   // Removes nodes whose results nobody reads. Returns how many.
   int remove_unused();
+  // The same for these nodes and what only they read; takes time in proportion to what is removed. order() keeps them until sort().
+  void remove_if_unused(std::vector<NodeId> candidates);
   // Restores the order after nodes were appended that older ones read. False where there is a cycle.
   bool sort();
 
  private:
+  void forget(NodeId id);
+
   std::vector<Value> values_;
+  std::vector<std::vector<NodeId>> uses_;  // per value: a live node once per input that reads it
   std::vector<Node> nodes_;
+  std::vector<bool> is_live_;  // per node
   std::vector<NodeId> order_;
   std::vector<ValueId> inputs_;
   std::vector<ValueId> outputs_;

@@ -2,6 +2,8 @@
 #include "graph/patch.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <iterator>
 
 namespace octavo {
 
@@ -42,7 +44,8 @@ void Patch::set_quant(ValueId id, QuantParams quant) {
   values_[static_cast<std::size_t>(id.index - graph_->value_count())].fact.quant = std::move(quant);
 }
 
-Status apply(Graph& graph, const Patch& patch) {
+// All of apply but the order: time in proportion to the patch, so that a round of many patches sorts once.
+Status apply_unsorted(Graph& graph, const Patch& patch) {
   if (!patch.errors_.empty()) return patch.errors_;
   for (const auto& [old_value, new_value] : patch.replacements_) {
     const Fact& before = graph.fact(old_value);
@@ -56,6 +59,7 @@ Status apply(Graph& graph, const Patch& patch) {
   // Patch ids become graph ids in the order of creation; a node's value follows those before it.
   const int first = graph.value_count();
   std::vector<ValueId> mapped;
+  std::vector<NodeId> candidates;  // nodes that nobody may read in the end
   const auto to_graph = [&](ValueId id) { return id.index < first ? id : mapped[static_cast<std::size_t>(id.index - first)]; };
   for (const Patch::NewValue& value : patch.values_) {
     if (value.node < 0) {
@@ -67,6 +71,7 @@ Status apply(Graph& graph, const Patch& patch) {
       auto added = graph.add(*node.spec, node.attrs, std::move(inputs), node.name, node.origin);
       if (!added) return std::move(added).errors();
       mapped.push_back(*added);
+      candidates.push_back(graph.value(*added).producer);
     }
     if (value.fact.quant) graph.set_quant(mapped.back(), *value.fact.quant);
   }
@@ -78,10 +83,20 @@ Status apply(Graph& graph, const Patch& patch) {
       if (!graph.fact(target).quant && graph.fact(old_value).quant) graph.set_quant(target, *graph.fact(old_value).quant);
     }
     graph.replace_uses(old_value, target);
+    if (graph.value(old_value).producer.exists()) candidates.push_back(graph.value(old_value).producer);
   }
-  graph.remove_unused();
+  graph.remove_if_unused(std::move(candidates));
+  return ok_status();
+}
+
+Status restore_order(Graph& graph) {
   if (!graph.sort()) return Error{.kind = ErrorKind::internal, .where = "patch", .found = "a cycle", .expected = "an order of computation"};
   return ok_status();
+}
+
+Status apply(Graph& graph, const Patch& patch) {
+  Status applied = apply_unsorted(graph, patch);
+  return applied ? restore_order(graph) : applied;
 }
 
 int PassReport::applied() const {
@@ -90,29 +105,37 @@ int PassReport::applied() const {
 
 PassReport rewrite(Graph& graph, std::string_view pass, const Matcher& matcher, int* budget) {
   PassReport report{std::string(pass), {}};
+  // A sane pass makes a few patches per node; one whose rewrites undo each other is stopped here.
+  std::int64_t patches_left = 64 * static_cast<std::int64_t>(graph.node_count()) + 1024;
   bool is_changing = true;
   while (is_changing) {
     is_changing = false;
-    PassReport refusals{std::string(pass), {}};
+    std::vector<PassEntry> refusals;
     const std::vector<NodeId> order = graph.order();
     for (NodeId id : order) {
-      if (budget != nullptr && *budget <= 0) return report;
-      const auto& live = graph.order();
-      // Nodes removed by an earlier patch of this round are skipped.
-      if (is_changing && std::find(live.begin(), live.end(), id) == live.end()) continue;
-      const std::string name = graph.node(id).name;
+      if (budget != nullptr && *budget <= 0) break;
+      if (!graph.is_live(id)) continue;  // removed by an earlier patch of this round
       Match match = matcher(graph, graph.node(id));
-      if (const auto* reason = std::get_if<std::string>(&match)) {
-        if (!reason->empty()) refusals.add(name, false, *reason);
+      if (auto* reason = std::get_if<std::string>(&match)) {
+        if (!reason->empty()) refusals.push_back({graph.node(id).name, false, std::move(*reason)});
         continue;
       }
-      const Status status = apply(graph, std::get<Patch>(match));
+      const std::string name = graph.node(id).name;
+      const Status status = apply_unsorted(graph, std::get<Patch>(match));
       report.add(name, status.ok(), status.ok() ? "" : to_string(status.errors()));
-      if (!status) return report;
-      is_changing = true;
+      is_changing = status.ok() && --patches_left > 0;
+      if (!is_changing) break;
       if (budget != nullptr) --*budget;
     }
-    if (!is_changing) report.entries.insert(report.entries.end(), refusals.entries.begin(), refusals.entries.end());
+    if (!restore_order(graph)) {
+      report.add(std::string(pass), false, "a cycle was made");
+      return report;
+    }
+    const bool is_stopped = budget != nullptr && *budget <= 0;
+    if (!is_changing || is_stopped) {
+      report.entries.insert(report.entries.end(), std::make_move_iterator(refusals.begin()), std::make_move_iterator(refusals.end()));
+      return report;
+    }
   }
   return report;
 }

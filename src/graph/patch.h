@@ -31,7 +31,7 @@ class Patch {
   void set_quant(ValueId id, QuantParams quant);
 
  private:
-  friend Status apply(Graph& graph, const Patch& patch);
+  friend Status apply_unsorted(Graph& graph, const Patch& patch);
   struct NewNode {
     const OpSpec* spec;
     Attrs attrs;
