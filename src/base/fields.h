@@ -76,8 +76,9 @@ void encode(const T& value, Bytes& out);
 namespace fields_detail {
 
 inline void append(Bytes& out, const void* data, std::size_t size) {
-  const auto* begin = static_cast<const std::byte*>(data);
-  out.insert(out.end(), begin, begin + size);
+  const std::size_t end = out.size();
+  out.resize(end + size);
+  if (size != 0) std::memcpy(out.data() + end, data, size);
 }
 
 }  // namespace fields_detail
@@ -128,6 +129,8 @@ bool decode(ByteReader& in, T& value) {
     unsigned char byte = 0;
     if (!in.take(&byte, 1) || byte > 1) return in.ok = false;
     value = byte == 1;
+  } else if constexpr (std::is_same_v<T, std::byte>) {
+    in.take(&value, 1);
   } else if constexpr (std::is_enum_v<T>) {
     static_assert(sizeof(T) == 1, "enums in files have 8 bits");
     unsigned char byte = 0;

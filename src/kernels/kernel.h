@@ -34,10 +34,12 @@ struct StepOperand {
   Shape shape;
   // Constant inputs of kernels without `pack`; null for values known only in a run and for constants that were packed.
   const std::byte* constant = nullptr;
+  // Aligned to kAlignment and followed by kReadSlack readable bytes: the arena and constants, not the caller's tensors.
+  bool is_padded = true;
 };
 
 // One step of a plan at load time. Types and shapes have been checked by the operator's infer; the sizes of `packed` have not:
-// prepare must check dtype and shape of each before it trusts them, since files may be hostile.
+// prepare must check dtype and shape of each before it trusts them, and whatever else `refusal` guards, since files may be hostile.
 struct StepSpec {
   const OpSpec* spec = nullptr;
   const Attrs* attrs = nullptr;

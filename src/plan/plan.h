@@ -3,22 +3,27 @@
 #define OCTAVO_PLAN_PLAN_H_
 
 #include <cstdint>
+#include <new>
+#include <span>
 #include <string>
 #include <tuple>
+#include <unordered_map>
 #include <vector>
 
 #include "base/fields.h"
 #include "base/machine.h"
 #include "graph/graph.h"
 #include "lower/lower.h"
+#include "select/select.h"
 
 namespace octavo {
 
 // Where a tensor of a step lies. Numbers are part of the artifact format.
-enum class Place : std::uint8_t { absent = 0, arena = 1, constant = 2, input = 3, output = 4 };
-constexpr int count_of(Place) { return 5; }
+// A packed operand is a constant that the kernel rearranged: its content is in PlanStep::packed.
+enum class Place : std::uint8_t { absent = 0, arena = 1, constant = 2, input = 3, output = 4, packed = 5 };
+constexpr int count_of(Place) { return 6; }
 constexpr std::string_view name_of(Place place) {
-  constexpr std::string_view names[] = {"absent", "arena", "constant", "input", "output"};
+  constexpr std::string_view names[] = {"absent", "arena", "constant", "input", "output", "packed"};
   return names[static_cast<int>(place)];
 }
 
@@ -45,15 +50,15 @@ struct PlanStep {
   std::vector<PlanOperand> outputs;
   std::vector<PlanOperand> packed;
   double predicted_ns = 0.0;
-  std::vector<std::string> refusals;  // "kernel: why not", of the candidates that were not taken
+  std::vector<std::string> refusals;     // "kernel: why not", of the candidates that were not taken
   std::vector<std::string> value_names;  // names of the outputs, for --dump
 
   bool operator==(const PlanStep&) const = default;
   static constexpr auto fields() {
-    return std::tuple(Field{"name", &PlanStep::name}, Field{"origin", &PlanStep::origin}, Field{"op", &PlanStep::op}, Field{"kernel", &PlanStep::kernel},
-                      Field{"attrs", &PlanStep::attrs}, Field{"inputs", &PlanStep::inputs}, Field{"outputs", &PlanStep::outputs},
-                      Field{"packed", &PlanStep::packed}, Field{"predicted_ns", &PlanStep::predicted_ns}, Field{"refusals", &PlanStep::refusals},
-                      Field{"value_names", &PlanStep::value_names});
+    return std::tuple(Field{"name", &PlanStep::name}, Field{"origin", &PlanStep::origin}, Field{"op", &PlanStep::op},
+                      Field{"kernel", &PlanStep::kernel}, Field{"attrs", &PlanStep::attrs}, Field{"inputs", &PlanStep::inputs},
+                      Field{"outputs", &PlanStep::outputs}, Field{"packed", &PlanStep::packed}, Field{"predicted_ns", &PlanStep::predicted_ns},
+                      Field{"refusals", &PlanStep::refusals}, Field{"value_names", &PlanStep::value_names});
   }
 };
 
@@ -80,35 +85,56 @@ struct Plan {
   std::vector<PlanTensor> outputs;
   std::uint64_t arena_bytes = 0;
   std::vector<PlanStep> steps;
-  std::int64_t macs = 0;  // multiply-accumulates of all convolutions and matrix products
+  std::int64_t macs = 0;             // multiply-accumulates of all convolutions and matrix products
   std::vector<std::string> islands;  // "node (op): reason"
   std::vector<std::string> notes;
 
   bool operator==(const Plan&) const = default;
   static constexpr auto fields() {
-    return std::tuple(Field{"precision", &Plan::precision}, Field{"batch", &Plan::batch}, Field{"inputs", &Plan::inputs}, Field{"outputs", &Plan::outputs},
-                      Field{"arena_bytes", &Plan::arena_bytes}, Field{"steps", &Plan::steps}, Field{"macs", &Plan::macs}, Field{"islands", &Plan::islands},
-                      Field{"notes", &Plan::notes});
+    return std::tuple(Field{"precision", &Plan::precision}, Field{"batch", &Plan::batch}, Field{"inputs", &Plan::inputs},
+                      Field{"outputs", &Plan::outputs}, Field{"arena_bytes", &Plan::arena_bytes}, Field{"steps", &Plan::steps},
+                      Field{"macs", &Plan::macs}, Field{"islands", &Plan::islands}, Field{"notes", &Plan::notes});
   }
 };
+
+// Memory that starts on kAlignment, as constants must.
+template <class T>
+struct AlignedAllocator {
+  using value_type = T;
+  AlignedAllocator() = default;
+  template <class U>
+  AlignedAllocator(const AlignedAllocator<U>&) {}
+  T* allocate(std::size_t count) { return static_cast<T*>(::operator new (count * sizeof(T), std::align_val_t{kAlignment})); }
+  void deallocate(T* memory, std::size_t) { ::operator delete (memory, std::align_val_t{kAlignment}); }
+  bool operator==(const AlignedAllocator&) const { return true; }
+};
+using AlignedBytes = std::vector<std::byte, AlignedAllocator<std::byte>>;
 
 // Constant data shared by all plans of a model; equal tensors are stored once.
 class ConstantPool {
  public:
   // Returns the offset, a multiple of kAlignment.
   std::uint64_t add(const ConstTensorView& tensor);
-  // All constants, each followed by zeros up to the alignment; kReadSlack zeros at the end.
-  const std::vector<std::byte>& bytes() const { return bytes_; }
+  // All constants, each followed by zeros up to the alignment and at least kReadSlack more; empty where there are none.
+  const AlignedBytes& bytes() const { return bytes_; }
+  // Hands the bytes over; the pool is empty afterwards.
+  AlignedBytes take();
 
  private:
-  std::vector<std::byte> bytes_;
-  std::vector<std::pair<std::uint64_t, std::pair<std::uint64_t, std::uint64_t>>> index_;  // hash -> (offset, size)
+  struct Entry {
+    std::uint64_t offset = 0;
+    std::uint64_t size = 0;
+  };
+  AlignedBytes bytes_;
+  std::unordered_multimap<std::uint64_t, Entry> index_;  // by content hash
 };
 
 struct PlanOptions {
   Precision precision = Precision::int8;
   std::int64_t batch = 1;
   bool allow_reference = false;  // the scalar reference may stand in where no kernel exists; implied by the scalar target
+  MeasuredCost measured;         // a tuning log; may be empty
+  std::span<const Kernel* const> kernels = all_kernels();
 };
 
 // Chooses kernels for `machine`, packs constants into the pool and places everything.

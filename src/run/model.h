@@ -5,40 +5,86 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "artifact/artifact.h"
 #include "base/machine.h"
 #include "base/result.h"
+#include "kernels/kernel.h"
 #include "plan/plan.h"
 #include "run/thread_pool.h"
 
 namespace octavo {
 
-// What an .octv holds: see artifact/artifact.h.
-struct CompiledModel {
-  std::string source;    // file name, for reports
-  std::string dialect;
-  Machine machine;       // what it was compiled for
-  IsaSet needs;          // instruction sets of the kernels in it
-  int source_nodes = 0;
-  std::vector<Plan> plans;
-  std::vector<std::byte> owned_constants;        // when made in this process
-  std::span<const std::byte> constants;          // owned_constants, or a mapped file kept alive by `mapping`
-  std::shared_ptr<const void> mapping;
-};
-
-// Immutable; shared by any number of contexts.
-class Model;
 struct LoadOptions {
   int threads = 0;  // 0: all usable cores
+  std::span<const Kernel* const> kernels = all_kernels();
 };
+
+// A compiled model with every step prepared. Immutable; shared by any number of contexts.
+class Model {
+ public:
+  const CompiledModel& compiled() const { return compiled_; }
+  const std::vector<Plan>& plans() const { return compiled_.plans; }
+  const std::vector<std::unique_ptr<Step>>& steps(std::size_t plan) const { return steps_[plan]; }
+  int threads() const { return threads_; }
+  // Index of the plan, or an error (usage) that lists what there is.
+  Result<std::size_t> find_plan(std::optional<Precision> precision, std::optional<std::int64_t> batch) const;
+
+ private:
+  friend Result<std::shared_ptr<const Model>> load_model(CompiledModel compiled, const LoadOptions& options);
+  CompiledModel compiled_;
+  std::vector<std::vector<std::unique_ptr<Step>>> steps_;  // by plan
+  int threads_ = 1;
+};
+
 // Verifies everything against hostile files, then prepares every step of every plan (JIT code is emitted here).
 // Errors: resource (missing instructions; executable memory refused), invalid_input (damaged).
 Result<std::shared_ptr<const Model>> load_model(CompiledModel compiled, const LoadOptions& options);
 
-class Context;
+// What a step hook is told, after each step.
+struct StepEvent {
+  std::size_t index = 0;
+  const PlanStep* step = nullptr;
+  std::int64_t elapsed_ns = 0;
+  std::span<const ConstTensorView> outputs;  // valid during the call
+};
+using StepHook = std::function<void(const StepEvent&)>;
+
+struct ContextOptions {
+  std::size_t plan = 0;                // index into Model::plans()
+  std::shared_ptr<Executor> executor;  // null: the shared pool, or none for a model of one thread
+};
+
+// One caller's arena and buffers. run() is for one thread at a time; any number of contexts run at the same time.
+class Context {
+ public:
+  // Error: resource, where the arena cannot be had; usage, where there is no such plan.
+  static Result<Context> create(std::shared_ptr<const Model> model, ContextOptions options = {});
+  Context(Context&&) noexcept;
+  Context& operator=(Context&&) noexcept;
+  ~Context();
+
+  const Model& model() const;
+  const Plan& plan() const;
+
+  // Computes outputs from inputs, both in the plan's order, in memory of the caller: dense, aligned to their element, not overlapping.
+  // Allocates nothing unless it fails or a hook is set. Error: usage, where a tensor is not what the plan says.
+  Status run(std::span<const ConstTensorView> inputs, std::span<const TensorView> outputs);
+  // The same where the caller vouches for types and sizes.
+  Status run(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs);
+
+  // Called after each step of every run; an empty function removes it.
+  void set_step_hook(StepHook hook);
+
+ private:
+  struct State;
+  explicit Context(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
 
 }  // namespace octavo
 

@@ -1,0 +1,62 @@
+// artifact: a compiled model, and the .octv file that holds it. Part of artifact/.
+//
+// File: header (magic, format version, checksum, file size, section table), metadata (CompiledModel's fields, encoded as base/fields.h
+// does), constants (starting on a page, so that they can be mapped and used in place). Little-endian. No machine code.
+#ifndef OCTAVO_ARTIFACT_ARTIFACT_H_
+#define OCTAVO_ARTIFACT_ARTIFACT_H_
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/machine.h"
+#include "base/result.h"
+#include "plan/plan.h"
+
+namespace octavo {
+
+// A change of any encoded struct, enum number or kernel's packed form is a new version.
+inline constexpr std::uint32_t kArtifactVersion = 1;
+
+// What an .octv holds.
+struct CompiledModel {
+  std::string source;  // file name, for reports
+  std::string dialect;
+  Machine machine;  // what it was compiled for
+  IsaSet needs;     // instruction sets of the kernels in it
+  int source_nodes = 0;
+  std::vector<Plan> plans;
+  std::span<const std::byte> constants;         // aligned to kAlignment
+  std::shared_ptr<const void> constants_owner;  // keeps them alive: a ConstantPool's bytes or a mapped file
+};
+
+// Takes over the pool's bytes as the model's constants.
+void adopt_constants(CompiledModel& model, ConstantPool& pool);
+
+// The whole file, in memory.
+AlignedBytes encode_artifact(const CompiledModel& model);
+
+// Writes atomically: a temporary file beside `path`, synced, then renamed; nothing is left behind on failure. Error: resource.
+Status write_artifact(const CompiledModel& model, const std::string& path);
+
+// Removes the temporary files of writes in progress. Async-signal-safe: for the handler of an interrupt, before the process ends.
+void remove_unfinished_artifacts();
+
+// Maps the file and keeps the mapping for the constants. What is inside is verified by load_model, not here.
+// Errors: resource (cannot be read), invalid_input (not an .octv file, of another version, truncated, damaged).
+Result<CompiledModel> read_artifact(const std::string& path);
+
+// The same from memory; the constants are copied. `name` stands for the path in messages.
+Result<CompiledModel> parse_artifact(std::span<const std::byte> bytes, const std::string& name);
+
+// Whether a file that starts with these bytes is meant to be an .octv.
+bool looks_like_artifact(std::span<const std::byte> bytes);
+
+// Makes size and checksum of a damaged file right again, so that tests and fuzzing reach what lies behind them.
+void repair_checksum(std::span<std::byte> bytes);
+
+}  // namespace octavo
+
+#endif  // OCTAVO_ARTIFACT_ARTIFACT_H_

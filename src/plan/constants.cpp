@@ -1,0 +1,32 @@
+// ConstantPool: constants of all plans, equal ones once. Part of plan/.
+#include <xxhash.h>
+
+#include <cstring>
+#include <utility>
+
+#include "plan/plan.h"
+
+namespace octavo {
+
+std::uint64_t ConstantPool::add(const ConstTensorView& tensor) {
+  const std::uint64_t size = tensor.bytes();
+  const std::uint64_t hash = XXH3_64bits(tensor.data, size);
+  const auto [first, last] = index_.equal_range(hash);
+  for (auto it = first; it != last; ++it) {
+    const Entry& entry = it->second;
+    if (entry.size == size && (size == 0 || std::memcmp(bytes_.data() + entry.offset, tensor.data, size) == 0)) return entry.offset;
+  }
+  // The pool always ends with kReadSlack zeros: the next constant starts there.
+  const std::uint64_t offset = bytes_.empty() ? 0 : bytes_.size() - kReadSlack;
+  bytes_.resize(offset + (size + kAlignment - 1) / kAlignment * kAlignment + kReadSlack);
+  if (size != 0) std::memcpy(bytes_.data() + offset, tensor.data, size);
+  index_.emplace(hash, Entry{offset, size});
+  return offset;
+}
+
+AlignedBytes ConstantPool::take() {
+  index_.clear();
+  return std::exchange(bytes_, {});
+}
+
+}  // namespace octavo

@@ -1,0 +1,295 @@
+// Graph -> Plan: order, kernels, aliases, places. Part of plan/.
+//
+// Values that share memory (a value and its reshapes) have one root, the value that is computed; roots get places:
+// the caller's input, the caller's output, a constant, or a buffer in the arena, which several roots may use one after the other in place.
+#include "plan/plan.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "ops/reshape/reshape.h"
+#include "plan/arena.h"
+#include "plan/macs.h"
+
+namespace octavo {
+namespace {
+
+constexpr std::uint64_t kMaxArenaBytes = std::uint64_t{1} << 36;
+
+// A step before its operands have places. A copy writes the caller's output directly; other steps write values.
+struct Draft {
+  std::string name, origin;
+  OpCall call;
+  Attrs attrs = NoAttrs{};
+  Choice choice;
+  std::vector<ValueId> inputs;
+  std::vector<ValueId> outputs;  // empty for a copy
+  int copies_to = -1;            // a copy: the index of the graph output
+};
+
+struct Root {
+  int readers = 0;  // steps that read it
+  int last_reader = -1;
+  std::vector<int> graph_outputs;  // indices
+  int input = -1;                  // index of the graph input it is
+  int output = -1;                 // index of the graph output in whose memory it lies
+  int buffer = -1;                 // index of its arena buffer
+};
+
+class Planner {
+ public:
+  Planner(const Graph& graph, const Machine& machine, const PlanOptions& options, ConstantPool& pool)
+      : graph_(graph), machine_(machine), options_(options), pool_(pool), root_of_(graph.value_count()), roots_(graph.value_count()) {}
+
+  Result<Plan> make() {
+    find_roots();
+    draft_steps();
+    if (!errors_.empty()) return errors_;
+    find_places();
+    plan_.precision = options_.precision;
+    plan_.batch = options_.batch;
+    if (plan_.arena_bytes > kMaxArenaBytes) {
+      return Error{.kind = ErrorKind::resource,
+                   .where = "memory for intermediate tensors",
+                   .found = std::to_string(plan_.arena_bytes) + " bytes",
+                   .expected = "at most " + std::to_string(kMaxArenaBytes)};
+    }
+    describe_model_tensors();
+    for (const Draft& draft : drafts_) emit(draft);
+    return std::move(plan_);
+  }
+
+ private:
+  static bool is_alias(const Node& node) { return node.spec == &kReshape; }
+  static std::size_t at(ValueId value) { return static_cast<std::size_t>(value.index); }
+  ValueId root_of(ValueId value) const { return root_of_[at(value)]; }
+  Root& root(ValueId value) { return roots_[at(root_of(value))]; }
+  bool is_stored_constant(ValueId value) const { return graph_.fact(value).is_constant() && graph_.producer(value) == nullptr; }
+  // Steps that pack constants do not read them in a run.
+  bool is_packed(const Draft& draft, ValueId value) const { return draft.choice.kernel->pack != nullptr && graph_.fact(value).is_constant(); }
+
+  // ---- what shares memory ----
+
+  void find_roots() {
+    for (int i = 0; i < graph_.value_count(); ++i) root_of_[static_cast<std::size_t>(i)] = {i};
+    for (const NodeId id : graph_.order()) {
+      const Node& node = graph_.node(id);
+      if (is_alias(node)) root_of_[at(node.outputs[0])] = root_of(node.inputs[0]);
+    }
+    for (const NodeId id : graph_.order()) {
+      const Node& node = graph_.node(id);
+      if (is_alias(node)) continue;
+      for (const ValueId input : node.inputs) {
+        if (input.exists()) ++root(input).readers;
+      }
+    }
+    for (std::size_t i = 0; i < graph_.inputs().size(); ++i) root(graph_.inputs()[i]).input = static_cast<int>(i);
+    for (std::size_t i = 0; i < graph_.outputs().size(); ++i) root(graph_.outputs()[i]).graph_outputs.push_back(static_cast<int>(i));
+  }
+
+  // Only a value that is computed, read by no step and an output once can be computed in the caller's memory.
+  bool needs_copies(ValueId value) {
+    const Root& r = root(value);
+    return graph_.producer(root_of(value)) == nullptr || r.readers > 0 || r.graph_outputs.size() > 1;
+  }
+
+  // ---- steps and their kernels ----
+
+  void draft_steps() {
+    std::vector<bool> is_drafted(roots_.size(), false);
+    for (const ValueId output : graph_.outputs()) {
+      const ValueId r = root_of(output);
+      if (graph_.producer(r) != nullptr || is_drafted[at(r)]) continue;
+      is_drafted[at(r)] = true;
+      draft_copies(r);
+    }
+    for (const NodeId id : graph_.order()) {
+      const Node& node = graph_.node(id);
+      if (is_alias(node)) continue;
+      draft_node(node);
+      for (const ValueId output : node.outputs) {
+        if (needs_copies(output)) draft_copies(output);
+      }
+    }
+  }
+
+  void draft_node(const Node& node) {
+    Draft draft{.name = node.name, .origin = node.origin, .attrs = node.attrs, .inputs = node.inputs, .outputs = node.outputs};
+    draft.call = {.spec = node.spec, .inputs = graph_.input_facts(node)};
+    for (const ValueId output : node.outputs) draft.call.outputs.push_back(graph_.fact(output));
+    choose_kernel(std::move(draft));
+  }
+
+  void draft_copies(ValueId root_value) {
+    for (const int index : root(root_value).graph_outputs) {
+      const ValueId value = graph_.outputs()[static_cast<std::size_t>(index)];
+      const std::string& name = graph_.output_names()[static_cast<std::size_t>(index)];
+      const Fact& fact = graph_.fact(value);
+      Draft draft{
+          .name = "copy to output '" + name + "'", .attrs = ReshapeAttrs{.shape = fact.shape.to_vector()}, .inputs = {value}, .copies_to = index};
+      draft.call = {.spec = &kReshape, .inputs = {&fact}, .outputs = {Fact{.dtype = fact.dtype, .shape = fact.shape}}};
+      choose_kernel(std::move(draft));
+    }
+  }
+
+  void choose_kernel(Draft draft) {
+    draft.call.attrs = &draft.attrs;
+    const SelectOptions options{.allow_reference = options_.allow_reference, .measured = options_.measured};
+    auto choice = choose(draft.call, machine_, options, options_.kernels);
+    if (!choice) {
+      for (Error error : choice.errors()) {
+        error.where = draft.origin.empty() ? "node '" + draft.name + "'" : draft.origin;
+        errors_.push_back(std::move(error));
+      }
+      return;
+    }
+    draft.choice = std::move(*choice);
+    drafts_.push_back(std::move(draft));
+    drafts_.back().call.attrs = nullptr;  // moves with the vector; set again by call_of
+  }
+
+  static OpCall call_of(const Draft& draft) {
+    OpCall call = draft.call;
+    call.attrs = &draft.attrs;
+    return call;
+  }
+
+  // ---- places ----
+
+  void find_places() {
+    for (std::size_t step = 0; step < drafts_.size(); ++step) {
+      const Draft& draft = drafts_[step];
+      for (const ValueId input : draft.inputs) {
+        if (input.exists() && !is_packed(draft, input)) root(input).last_reader = static_cast<int>(step);
+      }
+    }
+    std::vector<ArenaBuffer> buffers;
+    for (std::size_t step = 0; step < drafts_.size(); ++step) {
+      for (std::size_t i = 0; i < drafts_[step].outputs.size(); ++i) place_output(static_cast<int>(step), i, buffers);
+    }
+    plan_.arena_bytes = place_buffers(buffers);
+    offsets_.reserve(buffers.size());
+    for (const ArenaBuffer& buffer : buffers) offsets_.push_back(buffer.offset);
+  }
+
+  void place_output(int step, std::size_t index, std::vector<ArenaBuffer>& buffers) {
+    const Draft& draft = drafts_[static_cast<std::size_t>(step)];
+    const ValueId output = draft.outputs[index];
+    Root& r = root(output);
+    if (!r.graph_outputs.empty() && !needs_copies(output)) {
+      r.output = r.graph_outputs.front();
+      return;
+    }
+    const int last_step = std::max(step, r.last_reader);
+    const ValueId reused = index == 0 ? in_place_input(step) : ValueId{};
+    if (reused.exists()) {
+      r.buffer = root(reused).buffer;
+      buffers[static_cast<std::size_t>(r.buffer)].last_step = last_step;
+      return;
+    }
+    const Fact& fact = graph_.fact(output);
+    r.buffer = static_cast<int>(buffers.size());
+    buffers.push_back({.bytes = static_cast<std::uint64_t>(fact.shape.elements()) * size_of(fact.dtype), .first_step = step, .last_step = last_step});
+  }
+
+  // The input whose buffer the step's first output takes over: the kernel allows it, and nobody else needs the input any more.
+  ValueId in_place_input(int step) {
+    const Draft& draft = drafts_[static_cast<std::size_t>(step)];
+    const Kernel& kernel = *draft.choice.kernel;
+    const int index = kernel.in_place_input == nullptr ? -1 : kernel.in_place_input(call_of(draft));
+    if (index < 0 || index >= static_cast<int>(draft.inputs.size())) return {};
+    const ValueId input = draft.inputs[static_cast<std::size_t>(index)];
+    if (!input.exists() || root(input).buffer < 0 || root(input).last_reader != step) return {};
+    const auto shares_root = [&](ValueId other) { return other.exists() && root_of(other) == root_of(input); };
+    if (std::count_if(draft.inputs.begin(), draft.inputs.end(), shares_root) != 1) return {};
+    const Fact& from = graph_.fact(input);
+    const Fact& to = graph_.fact(draft.outputs[0]);
+    return size_of(from.dtype) == size_of(to.dtype) && from.shape.elements() == to.shape.elements() ? input : ValueId{};
+  }
+
+  // ---- writing it down ----
+
+  PlanOperand operand(const Fact& fact, Place place, std::uint64_t offset) const {
+    return {.place = place, .dtype = fact.dtype, .shape = fact.shape.to_vector(), .offset = offset};
+  }
+
+  PlanOperand input_operand(const Draft& draft, ValueId value) {
+    if (!value.exists()) return {};
+    const Fact& fact = graph_.fact(value);
+    if (is_packed(draft, value)) return operand(fact, Place::packed, 0);
+    const ValueId r = root_of(value);
+    if (is_stored_constant(r)) return operand(fact, Place::constant, pool_.add(std::as_const(*graph_.fact(r).constant).view()));
+    return computed_operand(fact, root(value));
+  }
+
+  PlanOperand computed_operand(const Fact& fact, const Root& r) const {
+    if (r.input >= 0) return operand(fact, Place::input, static_cast<std::uint64_t>(r.input));
+    if (r.output >= 0) return operand(fact, Place::output, static_cast<std::uint64_t>(r.output));
+    return operand(fact, Place::arena, offsets_[static_cast<std::size_t>(r.buffer)]);
+  }
+
+  void emit(const Draft& draft) {
+    const Kernel& kernel = *draft.choice.kernel;
+    const OpCall call = call_of(draft);
+    PlanStep step{.name = draft.name,
+                  .origin = draft.origin,
+                  .op = std::string(call.spec->name),
+                  .kernel = std::string(kernel.name),
+                  .attrs = draft.attrs.encoded(),
+                  .predicted_ns = draft.choice.predicted_ns,
+                  .refusals = draft.choice.refusals};
+    for (const ValueId input : draft.inputs) step.inputs.push_back(input_operand(draft, input));
+    for (const ValueId output : draft.outputs) {
+      step.outputs.push_back(computed_operand(graph_.fact(output), root(output)));
+      step.value_names.push_back(graph_.value(output).name);
+    }
+    if (draft.copies_to >= 0) {
+      step.outputs.push_back(operand(call.outputs[0], Place::output, static_cast<std::uint64_t>(draft.copies_to)));
+      step.value_names.push_back(graph_.output_names()[static_cast<std::size_t>(draft.copies_to)]);
+    }
+    if (kernel.pack != nullptr) {
+      for (const Tensor& tensor : kernel.pack(call)) {
+        step.packed.push_back(
+            {.place = Place::constant, .dtype = tensor.dtype(), .shape = tensor.shape().to_vector(), .offset = pool_.add(tensor.view())});
+      }
+    }
+    const std::int64_t macs = macs_of(call);
+    plan_.macs = macs > std::numeric_limits<std::int64_t>::max() - plan_.macs ? std::numeric_limits<std::int64_t>::max() : plan_.macs + macs;
+    plan_.steps.push_back(std::move(step));
+  }
+
+  static PlanTensor model_tensor(const std::string& name, const Fact& fact) {
+    PlanTensor tensor{.name = name, .dtype = fact.dtype, .shape = fact.shape.to_vector()};
+    if (fact.quant && fact.quant->axis < 0) {
+      tensor.scale = fact.quant->scale;
+      tensor.zero_point = fact.quant->zero_point;
+    }
+    return tensor;
+  }
+
+  void describe_model_tensors() {
+    for (const ValueId input : graph_.inputs()) plan_.inputs.push_back(model_tensor(graph_.value(input).name, graph_.fact(input)));
+    for (std::size_t i = 0; i < graph_.outputs().size(); ++i) {
+      plan_.outputs.push_back(model_tensor(graph_.output_names()[i], graph_.fact(graph_.outputs()[i])));
+    }
+  }
+
+  const Graph& graph_;
+  const Machine& machine_;
+  const PlanOptions& options_;
+  ConstantPool& pool_;
+  std::vector<ValueId> root_of_;
+  std::vector<Root> roots_;  // by value; only those of roots are used
+  std::vector<Draft> drafts_;
+  std::vector<std::uint64_t> offsets_;  // of arena buffers
+  Plan plan_;
+  Errors errors_;
+};
+
+}  // namespace
+
+Result<Plan> make_plan(const Graph& graph, const Machine& machine, const PlanOptions& options, ConstantPool& constants) {
+  return Planner(graph, machine, options, constants).make();
+}
+
+}  // namespace octavo

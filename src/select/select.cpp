@@ -1,0 +1,77 @@
+// Candidates, legality, cost: the choice of one kernel. Part of select/.
+#include "select/select.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace octavo {
+namespace {
+
+constexpr std::string_view kAnyOperator = "*";
+
+bool is_reference(const Kernel& kernel) { return kernel.op == kAnyOperator; }
+
+bool is_scalar_only(const Machine& machine) { return machine.isa == IsaSet{}; }
+
+// Why the kernel may not be considered at all, or empty.
+std::string illegal(const Kernel& kernel, const OpCall& call, const Machine& machine, const SelectOptions& options) {
+  if (is_scalar_only(machine) && !is_reference(kernel)) return "a scalar-only machine runs the reference";
+  if (!machine.isa.has(kernel.needs)) return "needs " + std::string(name_of(kernel.needs));
+  if (is_reference(kernel) && !is_scalar_only(machine) && !options.allow_reference) return "the scalar reference has to be allowed";
+  return kernel.refusal == nullptr ? "" : kernel.refusal(call);
+}
+
+// A cost that is not a number never wins.
+double cost_of(const Kernel& kernel, const OpCall& call, const Machine& machine, const SelectOptions& options) {
+  std::optional<double> cost;
+  if (options.measured) cost = options.measured(kernel, call);
+  if (!cost && kernel.cost != nullptr) cost = kernel.cost(call, machine);
+  return !cost || std::isnan(*cost) ? HUGE_VAL : *cost;
+}
+
+struct Candidate {
+  const Kernel* kernel = nullptr;
+  double ns = 0.0;
+};
+
+// The reference is taken only where nothing else can.
+bool is_better(const Candidate& a, const Candidate& b) {
+  if (is_reference(*a.kernel) != is_reference(*b.kernel)) return is_reference(*b.kernel);
+  return a.ns != b.ns ? a.ns < b.ns : a.kernel->name < b.kernel->name;
+}
+
+std::string rounded(double ns) { return std::isfinite(ns) ? std::to_string(std::llround(ns)) : "unknown"; }
+
+Error no_kernel(const OpCall& call, const Machine& machine, const std::vector<std::string>& refusals) {
+  std::string list;
+  for (const std::string& refusal : refusals) list += (list.empty() ? "" : "; ") + refusal;
+  return {.kind = ErrorKind::unsupported,
+          .found = "no kernel for " + std::string(call.spec->name) + " on " + machine.isa.to_string(),
+          .expected = "one of those to take it: " + (list.empty() ? "there are none for this operator" : list),
+          .hint = "The scalar reference can stand in where it is allowed (--allow-reference)"};
+}
+
+}  // namespace
+
+Result<Choice> choose(const OpCall& call, const Machine& machine, const SelectOptions& options, std::span<const Kernel* const> kernels) {
+  Choice choice;
+  std::vector<Candidate> legal;
+  for (const Kernel* kernel : kernels) {
+    if (!is_reference(*kernel) && kernel->op != call.spec->name) continue;
+    const std::string reason = illegal(*kernel, call, machine, options);
+    if (reason.empty()) legal.push_back({kernel, cost_of(*kernel, call, machine, options)});
+    else choice.refusals.push_back(std::string(kernel->name) + ": " + reason);
+  }
+  std::sort(legal.begin(), legal.end(), is_better);
+  for (std::size_t i = 1; i < legal.size(); ++i) {
+    choice.refusals.push_back(std::string(legal[i].kernel->name) + ": predicted " + rounded(legal[i].ns) + " ns, the choice " + rounded(legal[0].ns) +
+                              " ns");
+  }
+  std::sort(choice.refusals.begin(), choice.refusals.end());
+  if (legal.empty()) return no_kernel(call, machine, choice.refusals);
+  choice.kernel = legal[0].kernel;
+  choice.predicted_ns = std::isfinite(legal[0].ns) ? legal[0].ns : 0.0;
+  return choice;
+}
+
+}  // namespace octavo

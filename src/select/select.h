@@ -1,0 +1,39 @@
+// select: which kernel computes a call on a machine, and why the others do not. Part of select/.
+#ifndef OCTAVO_SELECT_SELECT_H_
+#define OCTAVO_SELECT_SELECT_H_
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/machine.h"
+#include "base/result.h"
+#include "kernels/kernel.h"
+
+namespace octavo {
+
+// Measured nanoseconds of a call on one thread, where a tuning log knows them; they overrule Kernel::cost.
+using MeasuredCost = std::function<std::optional<double>(const Kernel& kernel, const OpCall& call)>;
+
+struct SelectOptions {
+  bool allow_reference = false;  // the scalar reference may stand in where nothing else can; implied by a machine that is scalar only
+  MeasuredCost measured;         // may be empty
+};
+
+struct Choice {
+  const Kernel* kernel = nullptr;
+  double predicted_ns = 0.0;
+  std::vector<std::string> refusals;  // "kernel: why not", of every candidate of this operator that was not taken, sorted
+};
+
+// Legality first (instruction sets, then the kernel's own refusal), then the lowest cost; equal costs go to the name that sorts first.
+// The answer does not depend on the order of `kernels`. A scalar-only machine takes the reference for everything.
+// Error: unsupported, with every refusal; `where` is left to the caller.
+Result<Choice> choose(const OpCall& call, const Machine& machine, const SelectOptions& options,
+                      std::span<const Kernel* const> kernels = all_kernels());
+
+}  // namespace octavo
+
+#endif  // OCTAVO_SELECT_SELECT_H_
