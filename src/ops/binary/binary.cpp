@@ -1,0 +1,180 @@
+// binary: functions of two elements, broadcast. Part of ops/.
+#include "ops/binary/binary.h"
+
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
+#include "base/math.h"
+#include "ops/movement.h"
+
+namespace octavo {
+namespace {
+
+bool is_logic(BinaryKind kind) { return kind >= BinaryKind::logical_and; }
+bool is_comparison(BinaryKind kind) { return kind >= BinaryKind::equal && kind <= BinaryKind::less_or_equal; }
+
+Result<std::vector<Fact>> infer_binary(const Attrs& attrs, InputFacts inputs) {
+  const BinaryKind kind = attrs.as<BinaryAttrs>().kind;
+  const Fact& a = *inputs[0];
+  const Fact& b = *inputs[1];
+  const std::string op(name_of(kind));
+  if (a.dtype != b.dtype) return shape_error(op, std::string(name_of(a.dtype)) + " and " + std::string(name_of(b.dtype)), "two inputs of one type");
+  const bool is_boolean = a.dtype == DType::boolean;
+  const bool takes_boolean = is_logic(kind) || kind == BinaryKind::equal;
+  if (is_boolean ? !takes_boolean : is_logic(kind)) return shape_error(op, std::string(name_of(a.dtype)) + " inputs", "another element type");
+  const auto shape = broadcast(a.shape, b.shape);
+  if (!shape) return shape_error(op, "shapes " + a.shape.to_string() + " and " + b.shape.to_string(), "shapes that broadcast");
+  const bool gives_boolean = is_comparison(kind) || is_logic(kind);
+  return std::vector<Fact>{{.dtype = gives_boolean ? DType::boolean : a.dtype, .shape = *shape}};
+}
+
+template <class T>
+bool compare(BinaryKind kind, T a, T b) {
+  switch (kind) {
+    case BinaryKind::equal: return a == b;
+    case BinaryKind::greater: return a > b;
+    case BinaryKind::greater_or_equal: return a >= b;
+    case BinaryKind::less: return a < b;
+    case BinaryKind::less_or_equal: return a <= b;
+    case BinaryKind::logical_and: return a != 0 && b != 0;
+    case BinaryKind::logical_or: return a != 0 || b != 0;
+    default: return (a != 0) != (b != 0);
+  }
+}
+
+// By squaring, wrapping. A negative exponent leaves 0 unless the base is 1 or -1.
+template <class T>
+T integer_power(T base, T exponent) {
+  if constexpr (std::is_signed_v<T>) {
+    if (exponent < 0) {
+      if (base == 1) return 1;
+      if (base == -1) return exponent % 2 == 0 ? T{1} : T{-1};
+      return 0;
+    }
+  }
+  std::uint64_t power = 1;
+  auto factor = static_cast<std::uint64_t>(base);
+  for (auto left = static_cast<std::uint64_t>(exponent); left != 0; left >>= 1) {
+    if ((left & 1) != 0) power *= factor;
+    factor *= factor;
+  }
+  return static_cast<T>(power);
+}
+
+template <class T>
+T integer_quotient(T a, T b) {
+  if (b == 0) return 0;
+  // The one quotient that overflows wraps.
+  if (std::is_signed_v<T> && b == static_cast<T>(-1)) return static_cast<T>(std::uint64_t{0} - static_cast<std::uint64_t>(a));
+  return static_cast<T>(a / b);
+}
+
+// The remainder takes the divisor's sign.
+template <class T>
+T integer_remainder(T a, T b) {
+  if (b == 0 || (std::is_signed_v<T> && b == static_cast<T>(-1))) return 0;
+  const auto rest = static_cast<T>(a % b);
+  return rest != 0 && (rest < 0) != (b < 0) ? static_cast<T>(rest + b) : rest;
+}
+
+template <class T>
+T integer_binary(BinaryKind kind, T a, T b) {
+  const auto ua = static_cast<std::uint64_t>(a);
+  const auto ub = static_cast<std::uint64_t>(b);
+  switch (kind) {
+    case BinaryKind::add: return static_cast<T>(ua + ub);
+    case BinaryKind::sub: return static_cast<T>(ua - ub);
+    case BinaryKind::mul: return static_cast<T>(ua * ub);
+    case BinaryKind::div: return integer_quotient(a, b);
+    case BinaryKind::pow: return integer_power(a, b);
+    case BinaryKind::min: return a < b ? a : b;
+    case BinaryKind::max: return a > b ? a : b;
+    case BinaryKind::mod: return integer_remainder(a, b);
+    case BinaryKind::prelu: return a < 0 ? static_cast<T>(ua * ub) : a;
+    default: return a;
+  }
+}
+
+// NaN in either operand of min and max comes through.
+template <class T>
+T float_binary(BinaryKind kind, T a, T b) {
+  switch (kind) {
+    case BinaryKind::add: return a + b;
+    case BinaryKind::sub: return a - b;
+    case BinaryKind::mul: return a * b;
+    case BinaryKind::div: return a / b;
+    case BinaryKind::pow: return static_cast<T>(math_pow(a, b));
+    case BinaryKind::min: return a < b || std::isnan(a) ? a : b;
+    case BinaryKind::max: return a > b || std::isnan(a) ? a : b;
+    case BinaryKind::mod: return std::fmod(a, b);  // exact, sign of a
+    case BinaryKind::prelu: return a < 0 ? a * b : a;
+    default: return a;
+  }
+}
+
+// Calls f(i, offset of a, offset of b) for every element of the result.
+template <class Function>
+void for_each_pair(const Shape& a, const Shape& b, const Shape& y, Function f) {
+  std::vector<std::int64_t> offsets_a;
+  offsets_a.reserve(static_cast<std::size_t>(y.elements()));
+  for_each_offset(y, broadcast_strides(a, y), 0, [&](std::int64_t offset) { offsets_a.push_back(offset); });
+  std::int64_t i = 0;
+  for_each_offset(y, broadcast_strides(b, y), 0, [&](std::int64_t offset) {
+    f(i, offsets_a[static_cast<std::size_t>(i)], offset);
+    ++i;
+  });
+}
+
+template <class T>
+void apply(BinaryKind kind, InputViews inputs, const TensorView& y) {
+  const T* a = inputs[0].as<T>();
+  const T* b = inputs[1].as<T>();
+  for_each_pair(inputs[0].shape, inputs[1].shape, y.shape, [&](std::int64_t i, std::int64_t ia, std::int64_t ib) {
+    if (y.dtype == DType::boolean) y.as<std::uint8_t>()[i] = compare<T>(kind, a[ia], b[ib]) ? 1 : 0;
+    else if constexpr (std::is_floating_point_v<T>) y.as<T>()[i] = float_binary<T>(kind, a[ia], b[ib]);
+    else y.as<T>()[i] = integer_binary<T>(kind, a[ia], b[ib]);
+  });
+}
+
+// f16 and bf16: in f32, whose sums, products and quotients of such numbers round to the same half as the exact ones.
+void apply_half(BinaryKind kind, InputViews inputs, const TensorView& y) {
+  for_each_pair(inputs[0].shape, inputs[1].shape, y.shape, [&](std::int64_t i, std::int64_t ia, std::int64_t ib) {
+    const auto a = static_cast<float>(element_as_double(inputs[0], ia));
+    const auto b = static_cast<float>(element_as_double(inputs[1], ib));
+    const bool is_boolean = y.dtype == DType::boolean;
+    store_double(y, i, is_boolean ? (compare(kind, a, b) ? 1.0 : 0.0) : static_cast<double>(float_binary(kind, a, b)));
+  });
+}
+
+void reference_binary(const Attrs& attrs, InputViews inputs, OutputViews outputs) {
+  const BinaryKind kind = attrs.as<BinaryAttrs>().kind;
+  switch (inputs[0].dtype) {
+    case DType::boolean:
+    case DType::u8: return apply<std::uint8_t>(kind, inputs, outputs[0]);
+    case DType::s8: return apply<std::int8_t>(kind, inputs, outputs[0]);
+    case DType::u16: return apply<std::uint16_t>(kind, inputs, outputs[0]);
+    case DType::s16: return apply<std::int16_t>(kind, inputs, outputs[0]);
+    case DType::u32: return apply<std::uint32_t>(kind, inputs, outputs[0]);
+    case DType::s32: return apply<std::int32_t>(kind, inputs, outputs[0]);
+    case DType::u64: return apply<std::uint64_t>(kind, inputs, outputs[0]);
+    case DType::s64: return apply<std::int64_t>(kind, inputs, outputs[0]);
+    case DType::f16:
+    case DType::bf16: return apply_half(kind, inputs, outputs[0]);
+    case DType::f32: return apply<float>(kind, inputs, outputs[0]);
+    case DType::f64: return apply<double>(kind, inputs, outputs[0]);
+  }
+}
+
+}  // namespace
+
+const OpSpec kBinary{
+    .name = "binary",
+    .summary = "y = f(a, b), element by element with broadcasting",
+    .inputs = {"a", "b"},
+    .infer = infer_binary,
+    .reference = reference_binary,
+    .decode_attrs = decode_attrs_as<BinaryAttrs>,
+};
+
+}  // namespace octavo

@@ -1,0 +1,63 @@
+// gather: rows picked by index along an axis. Part of ops/.
+#include "ops/gather/gather.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "ops/movement.h"
+
+namespace octavo {
+namespace {
+
+Result<std::vector<Fact>> infer_gather(const Attrs& attrs, InputFacts inputs) {
+  const Fact& x = *inputs[0];
+  const Fact& indices = *inputs[1];
+  const auto axis = normalize_axis(attrs.as<GatherAttrs>().axis, x.shape.rank());
+  if (!axis) return shape_error("", "axis " + std::to_string(attrs.as<GatherAttrs>().axis), "an axis of " + x.shape.to_string());
+  if (indices.dtype != DType::s32 && indices.dtype != DType::s64) {
+    return shape_error("", std::string(name_of(indices.dtype)) + " indices", "s32 or s64");
+  }
+  const std::int64_t dim = x.shape[*axis];
+  if (dim == 0 && indices.shape.elements() != 0) return shape_error("", "an empty axis in " + x.shape.to_string(), "elements to pick");
+  if (indices.is_constant()) {
+    for (std::int64_t index : to_int64s(indices.constant->view())) {
+      if (index < -dim || index >= dim) return shape_error("", "index " + std::to_string(index), "one of an axis of " + std::to_string(dim));
+    }
+  }
+  std::vector<std::int64_t> dims(x.shape.begin(), x.shape.begin() + *axis);
+  dims.insert(dims.end(), indices.shape.begin(), indices.shape.end());
+  dims.insert(dims.end(), x.shape.begin() + *axis + 1, x.shape.end());
+  return std::vector<Fact>{moved_fact(x, Shape(std::move(dims)))};
+}
+
+void reference_gather(const Attrs& attrs, InputViews inputs, OutputViews outputs) {
+  const ConstTensorView& x = inputs[0];
+  if (outputs[0].bytes() == 0) return;
+  const int axis = *normalize_axis(attrs.as<GatherAttrs>().axis, x.shape.rank());
+  const std::int64_t dim = x.shape[axis];
+  const std::size_t row = static_cast<std::size_t>(x.shape.elements(axis + 1, x.shape.rank())) * size_of(x.dtype);
+  const std::vector<std::int64_t> indices = to_int64s(inputs[1]);
+  std::byte* to = outputs[0].data;
+  for (std::int64_t outer = 0; outer < x.shape.elements(0, axis); ++outer) {
+    for (std::int64_t index : indices) {
+      // From the end first in a form that cannot overflow, then into the axis.
+      const std::int64_t clamped = std::clamp<std::int64_t>(index, -dim, dim - 1);
+      const std::int64_t at = clamped < 0 ? clamped + dim : clamped;
+      std::memcpy(to, x.data + static_cast<std::size_t>(outer * dim + at) * row, row);
+      to += row;
+    }
+  }
+}
+
+}  // namespace
+
+const OpSpec kGather{
+    .name = "gather",
+    .summary = "y = x[..., indices, ...] along an axis",
+    .inputs = {"x", "indices"},
+    .infer = infer_gather,
+    .reference = reference_gather,
+    .decode_attrs = decode_attrs_as<GatherAttrs>,
+};
+
+}  // namespace octavo

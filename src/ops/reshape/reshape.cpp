@@ -1,0 +1,36 @@
+// reshape: the same elements under another shape. Part of ops/.
+#include "ops/reshape/reshape.h"
+
+#include <cstring>
+
+#include "ops/movement.h"
+
+namespace octavo {
+namespace {
+
+Result<std::vector<Fact>> infer_reshape(const Attrs& attrs, InputFacts inputs) {
+  const Fact& x = *inputs[0];
+  const Shape shape(attrs.as<ReshapeAttrs>().shape);
+  const auto count = checked_elements(shape.dims());
+  if (!count || *count != x.shape.elements()) {
+    return shape_error("", "shape " + shape.to_string(), "as many elements as " + x.shape.to_string());
+  }
+  return std::vector<Fact>{moved_fact(x, shape)};
+}
+
+void reference_reshape(const Attrs&, InputViews inputs, OutputViews outputs) {
+  if (inputs[0].bytes() != 0) std::memcpy(outputs[0].data, inputs[0].data, inputs[0].bytes());
+}
+
+}  // namespace
+
+const OpSpec kReshape{
+    .name = "reshape",
+    .summary = "the same elements, in the same order, under another shape",
+    .inputs = {"x"},
+    .infer = infer_reshape,
+    .reference = reference_reshape,
+    .decode_attrs = decode_attrs_as<ReshapeAttrs>,
+};
+
+}  // namespace octavo

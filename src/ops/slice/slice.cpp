@@ -1,0 +1,58 @@
+// slice: every step-th element from a start, along each axis. Part of ops/.
+#include "ops/slice/slice.h"
+
+#include "ops/movement.h"
+
+namespace octavo {
+namespace {
+
+// Whether start, start + step, ... (size of them) all lie in [0, dim). Cannot overflow for any attributes.
+bool is_inside(std::int64_t start, std::int64_t step, std::int64_t size, std::int64_t dim) {
+  if (step == 0 || size < 0 || start < 0) return false;
+  if (size == 0) return start <= dim;
+  if (size > dim || start >= dim) return false;
+  if (size == 1) return true;
+  if (step > dim || step < -dim) return false;
+  const std::int64_t room = step > 0 ? (dim - 1 - start) / step : start / -step;
+  return size - 1 <= room;
+}
+
+Result<std::vector<Fact>> infer_slice(const Attrs& attrs, InputFacts inputs) {
+  const Fact& x = *inputs[0];
+  const auto& slice = attrs.as<SliceAttrs>();
+  const auto rank = static_cast<std::size_t>(x.shape.rank());
+  if (slice.starts.size() != rank || slice.steps.size() != rank || slice.sizes.size() != rank) {
+    return shape_error("", attrs.to_string(), "one start, step and size per axis of " + x.shape.to_string());
+  }
+  for (std::size_t i = 0; i < rank; ++i) {
+    if (is_inside(slice.starts[i], slice.steps[i], slice.sizes[i], x.shape[static_cast<int>(i)])) continue;
+    return shape_error("", attrs.to_string(), "elements inside " + x.shape.to_string());
+  }
+  return std::vector<Fact>{moved_fact(x, Shape(slice.sizes))};
+}
+
+void reference_slice(const Attrs& attrs, InputViews inputs, OutputViews outputs) {
+  const auto& slice = attrs.as<SliceAttrs>();
+  if (outputs[0].shape.elements() == 0) return;
+  std::vector<std::int64_t> strides = inputs[0].shape.strides();
+  std::int64_t base = 0;
+  for (std::size_t i = 0; i < strides.size(); ++i) {
+    base += slice.starts[i] * strides[i];
+    // The step of an axis with one element is never taken and may be any number.
+    strides[i] = slice.sizes[i] > 1 ? strides[i] * slice.steps[i] : 0;
+  }
+  copy_strided(inputs[0], outputs[0], strides, base);
+}
+
+}  // namespace
+
+const OpSpec kSlice{
+    .name = "slice",
+    .summary = "y[i] = x[starts + i * steps]",
+    .inputs = {"x"},
+    .infer = infer_slice,
+    .reference = reference_slice,
+    .decode_attrs = decode_attrs_as<SliceAttrs>,
+};
+
+}  // namespace octavo

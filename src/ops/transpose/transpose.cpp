@@ -1,0 +1,46 @@
+// transpose: permutes the axes. Part of ops/.
+#include "ops/transpose/transpose.h"
+
+#include "ops/movement.h"
+
+namespace octavo {
+namespace {
+
+bool is_permutation_of(const std::vector<std::int64_t>& perm, int rank) {
+  if (perm.size() != static_cast<std::size_t>(rank)) return false;
+  std::vector<bool> is_seen(perm.size(), false);
+  for (std::int64_t axis : perm) {
+    if (axis < 0 || axis >= rank || is_seen[static_cast<std::size_t>(axis)]) return false;
+    is_seen[static_cast<std::size_t>(axis)] = true;
+  }
+  return true;
+}
+
+Result<std::vector<Fact>> infer_transpose(const Attrs& attrs, InputFacts inputs) {
+  const Fact& x = *inputs[0];
+  const auto& perm = attrs.as<TransposeAttrs>().perm;
+  if (!is_permutation_of(perm, x.shape.rank())) return shape_error("", "perm " + print(perm), "a permutation of the axes of " + x.shape.to_string());
+  std::vector<std::int64_t> dims;
+  for (std::int64_t axis : perm) dims.push_back(x.shape[static_cast<int>(axis)]);
+  return std::vector<Fact>{moved_fact(x, Shape(std::move(dims)))};
+}
+
+void reference_transpose(const Attrs& attrs, InputViews inputs, OutputViews outputs) {
+  const std::vector<std::int64_t> strides = inputs[0].shape.strides();
+  std::vector<std::int64_t> permuted;
+  for (std::int64_t axis : attrs.as<TransposeAttrs>().perm) permuted.push_back(strides[static_cast<std::size_t>(axis)]);
+  copy_strided(inputs[0], outputs[0], permuted, 0);
+}
+
+}  // namespace
+
+const OpSpec kTranspose{
+    .name = "transpose",
+    .summary = "axis i of y is axis perm[i] of x",
+    .inputs = {"x"},
+    .infer = infer_transpose,
+    .reference = reference_transpose,
+    .decode_attrs = decode_attrs_as<TransposeAttrs>,
+};
+
+}  // namespace octavo

@@ -1,0 +1,170 @@
+// unary: functions of one element. Part of ops/.
+#include "ops/unary/unary.h"
+
+#include <cmath>
+#include <limits>
+
+#include "base/math.h"
+
+namespace octavo {
+namespace {
+
+double clamp_unit(double x) { return x < 0.0 ? 0.0 : (x > 1.0 ? 1.0 : x); }
+
+double sign_of(double x) { return x > 0.0 ? 1.0 : (x < 0.0 ? -1.0 : x); }
+
+// x · Φ(x); erfc keeps the digits of small results.
+double gelu(double x) { return 0.5 * x * math_erfc(x * -0.70710678118654752440); }
+
+// x/2 · (1 + tanh(u)) = x · sigmoid(2u), u = sqrt(2/pi) (x + 0.044715 x^3).
+double gelu_tanh(double x) { return x * math_sigmoid(2.0 * 0.79788456080286535588 * (x + 0.044715 * (x * x * x))); }
+
+double clip(double x, double lowest, double highest) {
+  const double raised = x < lowest ? lowest : x;
+  return raised > highest ? highest : raised;
+}
+
+bool takes_integers(UnaryKind kind) {
+  switch (kind) {
+    case UnaryKind::identity:
+    case UnaryKind::relu:
+    case UnaryKind::neg:
+    case UnaryKind::abs:
+    case UnaryKind::sign:
+    case UnaryKind::clip: return true;
+    default: return false;
+  }
+}
+
+bool takes(UnaryKind kind, DType dtype) {
+  if (dtype == DType::boolean) return kind == UnaryKind::identity || kind == UnaryKind::logical_not;
+  if (is_integer(dtype)) return takes_integers(kind);
+  return kind != UnaryKind::logical_not;
+}
+
+Result<std::vector<Fact>> infer_unary(const Attrs& attrs, InputFacts inputs) {
+  const auto& unary = attrs.as<UnaryAttrs>();
+  const Fact& x = *inputs[0];
+  const std::string op(name_of(unary.kind));
+  if (!takes(unary.kind, x.dtype)) return shape_error(op, std::string(name_of(x.dtype)) + " input", "another element type");
+  if (std::isnan(unary.alpha) || std::isnan(unary.beta)) return shape_error(op, "NaN in its attributes", "numbers");
+  return std::vector<Fact>{{.dtype = unary.kind == UnaryKind::is_nan ? DType::boolean : x.dtype, .shape = x.shape}};
+}
+
+// A bound of clip as the integer nearest to it that T holds.
+template <class T>
+T to_bound(double bound) {
+  // The type's own largest value may not be an f64; values from there on saturate.
+  if (bound <= static_cast<double>(std::numeric_limits<T>::min())) return std::numeric_limits<T>::min();
+  if (bound >= static_cast<double>(std::numeric_limits<T>::max())) return std::numeric_limits<T>::max();
+  return static_cast<T>(bound);
+}
+
+template <class T>
+T integer_unary(const UnaryAttrs& attrs, T x) {
+  constexpr T zero{0};
+  // Negation wraps, as the type's arithmetic does.
+  const auto negated = static_cast<T>(std::uint64_t{0} - static_cast<std::uint64_t>(x));
+  switch (attrs.kind) {
+    case UnaryKind::relu: return x < zero ? zero : x;
+    case UnaryKind::neg: return negated;
+    case UnaryKind::abs: return x < zero ? negated : x;
+    case UnaryKind::sign: return static_cast<T>((x > zero ? 1 : 0) - (x < zero ? 1 : 0));
+    case UnaryKind::clip: {
+      const T lowest = to_bound<T>(std::ceil(static_cast<double>(attrs.alpha)));
+      const T highest = to_bound<T>(std::floor(static_cast<double>(attrs.beta)));
+      const T raised = x < lowest ? lowest : x;
+      return raised > highest ? highest : raised;
+    }
+    default: return x;
+  }
+}
+
+template <class T>
+void apply_integer(const UnaryAttrs& attrs, const ConstTensorView& x, const TensorView& y) {
+  const std::int64_t count = x.shape.elements();
+  for (std::int64_t i = 0; i < count; ++i) y.as<T>()[i] = integer_unary<T>(attrs, x.as<T>()[i]);
+}
+
+void apply_boolean(const UnaryAttrs& attrs, const ConstTensorView& x, const TensorView& y) {
+  const bool flips = attrs.kind == UnaryKind::logical_not;
+  const std::int64_t count = x.shape.elements();
+  for (std::int64_t i = 0; i < count; ++i) y.as<std::uint8_t>()[i] = ((x.as<std::uint8_t>()[i] != 0) != flips) ? 1 : 0;
+}
+
+void apply_float(const UnaryAttrs& attrs, const ConstTensorView& x, const TensorView& y) {
+  const std::int64_t count = x.shape.elements();
+  for (std::int64_t i = 0; i < count; ++i) store_double(y, i, evaluate_unary(attrs, element_as_double(x, i)));
+}
+
+void reference_unary(const Attrs& attrs, InputViews inputs, OutputViews outputs) {
+  const auto& unary = attrs.as<UnaryAttrs>();
+  const ConstTensorView& x = inputs[0];
+  const TensorView& y = outputs[0];
+  switch (x.dtype) {
+    case DType::boolean: return apply_boolean(unary, x, y);
+    case DType::u8: return apply_integer<std::uint8_t>(unary, x, y);
+    case DType::s8: return apply_integer<std::int8_t>(unary, x, y);
+    case DType::u16: return apply_integer<std::uint16_t>(unary, x, y);
+    case DType::s16: return apply_integer<std::int16_t>(unary, x, y);
+    case DType::u32: return apply_integer<std::uint32_t>(unary, x, y);
+    case DType::s32: return apply_integer<std::int32_t>(unary, x, y);
+    case DType::u64: return apply_integer<std::uint64_t>(unary, x, y);
+    case DType::s64: return apply_integer<std::int64_t>(unary, x, y);
+    default: return apply_float(unary, x, y);
+  }
+}
+
+}  // namespace
+
+double evaluate_unary(const UnaryAttrs& attrs, double x) {
+  const double alpha = attrs.alpha;
+  const double beta = attrs.beta;
+  switch (attrs.kind) {
+    case UnaryKind::identity: return x;
+    case UnaryKind::relu: return x < 0.0 ? 0.0 : x;
+    case UnaryKind::sigmoid: return math_sigmoid(x);
+    case UnaryKind::tanh: return math_tanh(x);
+    case UnaryKind::exp: return math_exp(x);
+    case UnaryKind::log: return math_log(x);
+    case UnaryKind::sqrt: return std::sqrt(x);
+    case UnaryKind::reciprocal: return 1.0 / x;
+    case UnaryKind::neg: return -x;
+    case UnaryKind::abs: return std::fabs(x);
+    case UnaryKind::floor: return std::floor(x);
+    case UnaryKind::ceil: return std::ceil(x);
+    case UnaryKind::round: return std::nearbyint(x);
+    case UnaryKind::sign: return sign_of(x);
+    case UnaryKind::erf: return math_erf(x);
+    case UnaryKind::gelu: return gelu(x);
+    case UnaryKind::gelu_tanh: return gelu_tanh(x);
+    case UnaryKind::softplus: return math_softplus(x);
+    case UnaryKind::softsign: return x / (1.0 + std::fabs(x));
+    case UnaryKind::mish: return x * math_tanh(math_softplus(x));
+    case UnaryKind::silu: return x * math_sigmoid(x);
+    case UnaryKind::hard_sigmoid: return clamp_unit(alpha * x + beta);
+    case UnaryKind::hard_swish: return x * clamp_unit(x / 6.0 + 0.5);
+    case UnaryKind::leaky_relu: return x < 0.0 ? alpha * x : x;
+    case UnaryKind::elu: return x < 0.0 ? alpha * math_expm1(x) : x;
+    case UnaryKind::selu: return beta * (x < 0.0 ? alpha * math_expm1(x) : x);
+    case UnaryKind::celu: return x < 0.0 ? alpha * math_expm1(x / alpha) : x;
+    case UnaryKind::thresholded_relu: return x > alpha ? x : 0.0;
+    case UnaryKind::clip: return clip(x, alpha, beta);
+    case UnaryKind::logical_not: return x == 0.0 ? 1.0 : 0.0;
+    case UnaryKind::sin: return math_sin(x);
+    case UnaryKind::cos: return math_cos(x);
+    case UnaryKind::is_nan: return std::isnan(x) ? 1.0 : 0.0;
+  }
+  return x;
+}
+
+const OpSpec kUnary{
+    .name = "unary",
+    .summary = "y = f(x), element by element",
+    .inputs = {"x"},
+    .infer = infer_unary,
+    .reference = reference_unary,
+    .decode_attrs = decode_attrs_as<UnaryAttrs>,
+};
+
+}  // namespace octavo
