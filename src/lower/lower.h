@@ -9,12 +9,9 @@
 #include "base/result.h"
 #include "graph/graph.h"
 #include "graph/patch.h"
+#include "octavo/precision.h"
 
 namespace octavo {
-
-enum class Precision : std::uint8_t { int8 = 0, fp32 = 1 };
-constexpr int count_of(Precision) { return 2; }
-constexpr std::string_view name_of(Precision precision) { return precision == Precision::int8 ? "int8" : "fp32"; }
 
 struct LowerOptions {
   Precision precision = Precision::int8;

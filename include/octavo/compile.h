@@ -1,0 +1,106 @@
+// From a model file to a compiled model. Part of the public API.
+//
+//   auto compiled = octavo::v1::compile("resnet18.qdq.onnx", {.batches = {1, 64}});
+//   if (!compiled) return report(compiled.errors());
+//   if (auto saved = compiled->save("resnet18.octv"); !saved) return report(saved.errors());
+#ifndef OCTAVO_COMPILE_H_
+#define OCTAVO_COMPILE_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "octavo/precision.h"
+#include "octavo/result.h"
+#include "octavo/tensor.h"
+
+namespace octavo {
+class SampleSource;
+struct CompiledModel;
+}  // namespace octavo
+
+namespace octavo::v1 {
+
+// Calibration data: `count` samples of batch 1. fill(index, inputs) writes one sample into the model's inputs, in their order.
+// It is called from one thread at a time and may be called several times for the same index.
+struct SampleFunction {
+  std::int64_t count = 0;
+  std::function<Status(std::int64_t index, std::span<const TensorRef> inputs)> fill;
+};
+
+enum class CalibrationMethod : std::uint8_t { minmax, percentile };
+
+// Names follow the command line's options.
+struct CompileOptions {
+  // None: int8 where the file is quantized or samples are given, else an error that asks for one.
+  std::optional<Precision> precision;
+  std::string target = "host";                              // host, scalar, avx2, avxvnni, avx512vnni, amx
+  std::vector<std::int64_t> batches = {1};                  // one plan each, over one set of weights
+  std::map<std::string, std::vector<std::int64_t>> shapes;  // by input; overrides the file's
+  SampleFunction samples;                                   // to quantize an fp32 file; or
+  std::shared_ptr<const octavo::SampleSource> source;       // the same from Octavo's own readers (folders of images, .npy, .npz)
+  CalibrationMethod calibration = CalibrationMethod::minmax;
+  double percentile = 99.999;
+  std::vector<std::string> skip;  // stay in fp32: node names, globs, "type:conv"
+  std::optional<float> global_scale;
+  bool allow_reference = false;                                         // the scalar reference may stand in where no kernel exists; slow
+  std::function<void(std::int64_t done, std::int64_t total)> progress;  // of calibration
+};
+
+// One plan of a compiled model: one batch or shape in one precision.
+struct PlanInfo {
+  Precision precision = Precision::int8;
+  std::int64_t batch = 1;
+  std::vector<TensorInfo> inputs;
+  std::vector<TensorInfo> outputs;
+  std::int64_t steps = 0;            // kernels called in a run
+  std::int64_t macs = 0;             // multiply-accumulates of all convolutions and matrix products
+  std::uint64_t arena_bytes = 0;     // memory of each context
+  std::vector<std::string> islands;  // what runs in float inside an int8 plan: "node (operator): reason"
+  std::vector<std::string> notes;
+  std::map<std::string, std::int64_t> kernels;  // name -> steps
+};
+
+struct ModelInfo {
+  std::string source;        // file it was compiled from
+  std::string dialect;       // "ONNX QDQ s8", ...
+  std::string machine;       // compiled for
+  std::string instructions;  // instruction sets that its kernels need
+  std::int64_t source_nodes = 0;
+  std::uint64_t constant_bytes = 0;  // packed weights of all plans
+  std::vector<PlanInfo> plans;
+};
+
+// Immutable; copies share it.
+class CompiledModel {
+ public:
+  explicit CompiledModel(std::shared_ptr<const octavo::CompiledModel> model) : model_(std::move(model)) {}
+  ModelInfo info() const;
+  // Writes an .octv file, all or nothing. Error: resource.
+  Status save(const std::string& path) const;
+  const octavo::CompiledModel& internal() const { return *model_; }
+
+ private:
+  std::shared_ptr<const octavo::CompiledModel> model_;
+};
+
+// Imports, quantizes where asked, lowers and plans. Nothing is run on this machine but calibration, so any target can be compiled for.
+Result<CompiledModel> compile(const std::string& path, const CompileOptions& options = {});
+
+// Opens an .octv file; its weights stay mapped and are paged in as needed.
+Result<CompiledModel> open(const std::string& path);
+
+// Whether the file is an .octv, by content.
+bool is_compiled(const std::string& path);
+
+// Removes what an interrupted save() would leave behind. Async-signal-safe: for the handler of SIGINT or SIGTERM.
+void remove_unfinished_files();
+
+}  // namespace octavo::v1
+
+#endif  // OCTAVO_COMPILE_H_
