@@ -1,0 +1,53 @@
+// Small checks that the operators' infer functions share. Part of ops/.
+#ifndef OCTAVO_OPS_CHECK_H_
+#define OCTAVO_OPS_CHECK_H_
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "graph/op.h"
+
+namespace octavo {
+
+// What is wrong, or nothing.
+using Problem = std::optional<Error>;
+
+Problem check_dtype(std::string_view what, const Fact& fact, std::initializer_list<DType> allowed);
+Problem check_same_dtype(std::string_view what, const Fact& fact, DType expected);
+Problem check_rank(std::string_view what, const Fact& fact, int lowest, int highest);
+Problem check_shape(std::string_view what, const Fact& fact, const Shape& expected);
+// One element: rank 0, or [1].
+Problem check_scalar(std::string_view what, const Fact& fact);
+Problem check_range(std::string_view what, std::int64_t value, std::int64_t lowest, std::int64_t highest);
+Problem check_finite(std::string_view what, float value);
+// Finite and above 0.
+Problem check_scale(std::string_view what, float value);
+
+// The output clamp of a quantized operator: `zero_point`, `lowest` and `highest` are values of the 8-bit type `to`, and in order.
+struct Clamp {
+  DType to = DType::u8;
+  std::int32_t zero_point = 0;
+  std::int32_t lowest = 0;
+  std::int32_t highest = 255;
+};
+Problem check_clamp(const Clamp& clamp);
+
+// A table of 256 entries in one of the given types.
+Problem check_table(const Fact& fact, std::initializer_list<DType> allowed);
+
+// The first problem of a list; the checks of a list are all made, so none may depend on another.
+Problem first_of(std::initializer_list<Problem> problems);
+
+// The fact of an input, nullptr where it is left out at the end or in the middle.
+const Fact* fact_at(InputFacts inputs, std::size_t index);
+bool has_view(InputViews inputs, std::size_t index);
+
+// One output, or an error where the result has too many elements.
+Result<std::vector<Fact>> one_output(DType dtype, std::vector<std::int64_t> dims, std::optional<QuantParams> quant = std::nullopt);
+
+}  // namespace octavo
+
+#endif  // OCTAVO_OPS_CHECK_H_

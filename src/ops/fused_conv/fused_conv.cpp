@@ -1,0 +1,55 @@
+// fused_conv: shape rule and reference. Part of ops/.
+#include "ops/fused_conv/fused_conv.h"
+
+#include "ops/float_conv.h"
+
+namespace octavo {
+namespace {
+
+ConvShapes shapes_of(const FusedConvAttrs& conv) {
+  return {.window = conv.window, .groups = conv.groups, .layout = Layout::channels_last};
+}
+
+Result<std::vector<Fact>> infer_fused_conv(const Attrs& attrs, InputFacts inputs) {
+  const auto& conv = attrs.as<FusedConvAttrs>();
+  const Fact& x = *inputs[0];
+  const Fact& w = *inputs[1];
+  const Fact* bias = fact_at(inputs, 2);
+  const Fact* residual = fact_at(inputs, 3);
+  if (auto problem = first_of({check_dtype("x", x, {DType::f32}), check_dtype("w", w, {DType::f32}), check_rank("x", x, 4, 4)})) return *problem;
+  auto dims = conv_dims(shapes_of(conv), x.shape, w.shape);
+  if (!dims) return std::move(dims).errors();
+  if (bias != nullptr) {
+    if (auto problem = first_of({check_dtype("bias", *bias, {DType::f32}), check_shape("bias", *bias, {w.shape[0]})})) return *problem;
+  }
+  if (conv.has_residual != (residual != nullptr)) return shape_error("has_residual", conv.has_residual ? "true" : "false", "whether there is a residual");
+  if (residual != nullptr) {
+    if (auto problem = first_of({check_dtype("residual", *residual, {DType::f32}), check_shape("residual", *residual, Shape(*dims))})) return *problem;
+  }
+  return one_output(DType::f32, *std::move(dims));
+}
+
+void reference_fused_conv(const Attrs& attrs, InputViews inputs, OutputViews outputs) {
+  const auto& conv = attrs.as<FusedConvAttrs>();
+  const float* bias = has_view(inputs, 2) ? inputs[2].as<float>() : nullptr;
+  const float* residual = conv.has_residual ? inputs[3].as<float>() : nullptr;
+  const ConvShapes shapes = shapes_of(conv);
+  convolve({shapes, inputs[0], inputs[1], outputs[0].shape}, [&](std::int64_t element, std::int64_t oc, double sum) {
+    if (bias != nullptr) sum += bias[oc];
+    if (residual != nullptr) sum += residual[element];
+    outputs[0].as<float>()[element] = static_cast<float>(evaluate_unary(conv.activation, sum));
+  });
+}
+
+}  // namespace
+
+const OpSpec kFusedConv = {
+    .name = "fused_conv",
+    .summary = "y = activation(conv(x, w) + bias + residual); f32, channels last, summed in f64 and rounded once",
+    .inputs = {"x", "w", "bias?", "residual?"},
+    .infer = infer_fused_conv,
+    .reference = reference_fused_conv,
+    .decode_attrs = decode_attrs_as<FusedConvAttrs>,
+};
+
+}  // namespace octavo

@@ -1,0 +1,136 @@
+// Images and windows over them. Part of ops/.
+#include "ops/image.h"
+
+#include <algorithm>
+#include <string>
+
+namespace octavo {
+
+Image Image::of(const Shape& shape, Layout layout) {
+  const std::vector<std::int64_t> strides = shape.strides();
+  const int rank = shape.rank();
+  const int channel_axis = layout == Layout::channels_first ? 1 : rank - 1;
+  const int first = layout == Layout::channels_first ? 2 : 1;
+  Image image;
+  image.batch = shape[0];
+  image.batch_stride = strides[0];
+  image.channels = shape[channel_axis];
+  image.channel_stride = strides[static_cast<std::size_t>(channel_axis)];
+  for (int axis = first; axis < first + rank - 2; ++axis) {
+    image.sizes.push_back(shape[axis]);
+    image.strides.push_back(strides[static_cast<std::size_t>(axis)]);
+  }
+  return image;
+}
+
+std::int64_t Image::positions() const {
+  std::int64_t count = 1;
+  for (std::int64_t size : sizes) count *= size;
+  return count;
+}
+
+std::int64_t Image::offset(std::int64_t position) const {
+  std::int64_t result = 0;
+  for (std::size_t axis = sizes.size(); axis-- > 0;) {
+    result += position % sizes[axis] * strides[axis];
+    position /= sizes[axis];
+  }
+  return result;
+}
+
+std::vector<std::int64_t> image_dims(std::int64_t batch, std::int64_t channels, std::span<const std::int64_t> sizes, Layout layout) {
+  std::vector<std::int64_t> dims{batch};
+  if (layout == Layout::channels_first) dims.push_back(channels);
+  dims.insert(dims.end(), sizes.begin(), sizes.end());
+  if (layout == Layout::channels_last) dims.push_back(channels);
+  return dims;
+}
+
+TapLister::TapLister(const Window& window, const Image& image, std::span<const std::int64_t> output_sizes, Outside outside)
+    : window_(window), image_(image), output_sizes_(output_sizes.begin(), output_sizes.end()), outside_(outside), starts_(output_sizes.size()) {}
+
+const std::vector<Tap>& TapLister::at(std::int64_t position) {
+  for (std::size_t axis = output_sizes_.size(); axis-- > 0;) {
+    starts_[axis] = position % output_sizes_[axis] * window_.strides[axis] - window_.pad_begin[axis];
+    position /= output_sizes_[axis];
+  }
+  taps_.clear();
+  inside_padded_ = 1;
+  for (std::size_t axis = 0; axis < starts_.size(); ++axis) {
+    const std::int64_t room = image_.sizes[axis] + window_.pad_end[axis] - starts_[axis];
+    inside_padded_ *= std::min(window_.kernel[axis], (room + window_.dilations[axis] - 1) / window_.dilations[axis]);
+  }
+  add_axis(0, {.is_inside = true});
+  return taps_;
+}
+
+// Recursion over the axes keeps the taps in row-major order of the kernel.
+void TapLister::add_axis(std::size_t axis, Tap tap) {
+  if (axis == starts_.size()) {
+    taps_.push_back(tap);
+    return;
+  }
+  const std::int64_t size = image_.sizes[axis];
+  const std::int64_t dilation = window_.dilations[axis];
+  const std::int64_t start = starts_[axis];
+  std::int64_t begin = 0;
+  std::int64_t end = window_.kernel[axis];
+  if (outside_ == Outside::leave_out) {
+    // Only taps inside the image are walked, so that a huge window over a small image takes no time.
+    begin = start >= 0 ? 0 : (-start + dilation - 1) / dilation;
+    end = start >= size ? 0 : std::min(end, (size - 1 - start) / dilation + 1);
+  }
+  for (std::int64_t k = begin; k < end; ++k) {
+    const std::int64_t at = start + k * dilation;
+    Tap next = tap;
+    next.is_inside = tap.is_inside && at >= 0 && at < size;
+    next.image = tap.image + (next.is_inside ? at * image_.strides[axis] : 0);
+    next.kernel = tap.kernel * window_.kernel[axis] + k;
+    add_axis(axis + 1, next);
+  }
+}
+
+Problem check_covers(const Window& window, std::span<const std::int64_t> input_sizes) {
+  for (std::size_t i = 0; i < input_sizes.size(); ++i) {
+    const std::int64_t extent = window.extent(static_cast<int>(i));
+    const std::string axis = " (spatial axis " + std::to_string(i) + ")";
+    if (input_sizes[i] < 1) return shape_error("x", "an empty image" + axis, "at least one position");
+    for (const std::int64_t pad : {window.pad_begin[i], window.pad_end[i]}) {
+      if (pad >= extent) return shape_error("padding", std::to_string(pad) + axis, "less than the window's " + std::to_string(extent) + " positions");
+    }
+    const bool may_step_over = window.kernel[i] > 1 && window.dilations[i] > input_sizes[i];
+    if (may_step_over) return shape_error("dilations", std::to_string(window.dilations[i]) + axis, "at most the image's size " + std::to_string(input_sizes[i]));
+  }
+  return std::nullopt;
+}
+
+Result<std::vector<std::int64_t>> pool_dims(const Window& window, const Shape& x, Layout layout, Rounding rounding) {
+  const Image image = Image::of(x, layout);
+  auto sizes = output_sizes(window, image.sizes, rounding);
+  if (!sizes) return std::move(sizes).errors();
+  if (auto problem = check_covers(window, image.sizes)) return *problem;
+  return image_dims(image.batch, image.channels, *sizes, layout);
+}
+
+Result<std::vector<std::int64_t>> conv_dims(const ConvShapes& conv, const Shape& x, const Shape& w) {
+  if (x.rank() < 3) return shape_error("x", "rank " + std::to_string(x.rank()), "at least 3");
+  if (w.rank() != x.rank()) return shape_error("w", "rank " + std::to_string(w.rank()), "that of x, " + std::to_string(x.rank()));
+  const Image image = Image::of(x, conv.layout);
+  const Image kernel = Image::of(w, conv.layout);
+  auto sizes = output_sizes(conv.window, image.sizes, Rounding::floor);
+  if (!sizes) return std::move(sizes).errors();
+  std::vector<std::int64_t> held = conv.window.kernel;
+  held.front() *= conv.planes;
+  if (kernel.sizes != held) return shape_error("w", "shape " + w.to_string(), "a kernel of " + Shape(held).to_string());
+  if (auto problem = check_range("groups", conv.groups, 1, std::max<std::int64_t>(1, kernel.batch))) return *problem;
+  if (kernel.batch % conv.groups != 0 || image.channels % conv.groups != 0) {
+    return shape_error("groups", std::to_string(conv.groups), "a divisor of " + std::to_string(image.channels) + " and " + std::to_string(kernel.batch) + " channels");
+  }
+  if (kernel.channels != image.channels / conv.groups) {
+    return shape_error("w", std::to_string(kernel.channels) + " channels per group",
+                       std::to_string(image.channels / conv.groups) + " (x has " + std::to_string(image.channels) + " in " + std::to_string(conv.groups) + " groups)");
+  }
+  return image_dims(image.batch, kernel.batch, *sizes, conv.layout);
+}
+
+}  // namespace octavo

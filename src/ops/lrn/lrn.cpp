@@ -1,0 +1,56 @@
+// lrn: shape rule and reference. Part of ops/.
+#include "ops/lrn/lrn.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/math.h"
+#include "ops/check.h"
+
+namespace octavo {
+namespace {
+
+Result<std::vector<Fact>> infer_lrn(const Attrs& attrs, InputFacts inputs) {
+  const auto& lrn = attrs.as<LrnAttrs>();
+  const Fact& x = *inputs[0];
+  const auto problem = first_of({check_dtype("x", x, {DType::f32, DType::f16, DType::bf16, DType::f64}), check_range("axis", lrn.axis, 0, std::int64_t{x.shape.rank()} - 1),
+                                 check_range("size", lrn.size, 1, std::int64_t{1} << 31), check_finite("alpha", lrn.alpha), check_finite("beta", lrn.beta),
+                                 check_finite("bias", lrn.bias)});
+  if (problem) return *problem;
+  return one_output(x.dtype, x.shape.to_vector());
+}
+
+void reference_lrn(const Attrs& attrs, InputViews inputs, OutputViews outputs) {
+  const auto& lrn = attrs.as<LrnAttrs>();
+  const Shape& shape = inputs[0].shape;
+  const int axis = static_cast<int>(lrn.axis);
+  const std::int64_t inner = shape.elements(axis + 1, shape.rank());
+  const std::int64_t channels = shape[axis];
+  const std::int64_t before = (lrn.size - 1) / 2;
+  const std::int64_t count = shape.elements();
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t c = i / inner % channels;
+    const std::int64_t first = std::max<std::int64_t>(0, c - before);
+    const std::int64_t last = std::min(channels - 1, c + (lrn.size - 1 - before));
+    double squares = 0.0;
+    for (std::int64_t k = first; k <= last; ++k) {
+      const double value = element_as_double(inputs[0], i + (k - c) * inner);
+      squares += value * value;
+    }
+    const double base = static_cast<double>(lrn.bias) + static_cast<double>(lrn.alpha) / static_cast<double>(lrn.size) * squares;
+    store_double(outputs[0], i, element_as_double(inputs[0], i) * math_exp(-static_cast<double>(lrn.beta) * math_log(base)));
+  }
+}
+
+}  // namespace
+
+const OpSpec kLrn = {
+    .name = "lrn",
+    .summary = "y = x / (bias + alpha/size * sum of squares over `size` neighbouring channels)^beta; in f64, rounded once",
+    .inputs = {"x"},
+    .infer = infer_lrn,
+    .reference = reference_lrn,
+    .decode_attrs = decode_attrs_as<LrnAttrs>,
+};
+
+}  // namespace octavo

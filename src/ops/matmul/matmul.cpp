@@ -1,0 +1,74 @@
+// matmul: shape rule and reference. Part of ops/.
+#include "ops/matmul/matmul.h"
+
+#include <type_traits>
+
+#include "ops/check.h"
+#include "ops/float_conv.h"
+#include "ops/product.h"
+
+namespace octavo {
+namespace {
+
+Result<std::vector<Fact>> infer_matmul(const Attrs&, InputFacts inputs) {
+  const Fact& a = *inputs[0];
+  const Fact& b = *inputs[1];
+  const auto types = {DType::f32, DType::f16, DType::bf16, DType::f64, DType::s32, DType::u32, DType::s64, DType::u64};
+  if (auto problem = first_of({check_dtype("a", a, types), check_same_dtype("b", b, a.dtype)})) return *problem;
+  auto product = Product::of(a.shape, b.shape);
+  if (!product) return std::move(product).errors();
+  return one_output(a.dtype, std::move(product->dims));
+}
+
+// Calls `store(element of y, a's row, b's column)` with element offsets.
+template <class Store>
+void for_each_element(const Product& product, const Store& store) {
+  std::int64_t element = 0;
+  for (const auto& [a0, b0] : product.offsets()) {
+    for (std::int64_t m = 0; m < product.m; ++m) {
+      for (std::int64_t n = 0; n < product.n; ++n) store(element++, a0 + m * product.k, b0 + n);
+    }
+  }
+}
+
+void multiply_floats(const Product& product, InputViews inputs, const TensorView& y) {
+  const std::vector<double> a = to_doubles(inputs[0]);
+  const std::vector<double> b = to_doubles(inputs[1]);
+  for_each_element(product, [&](std::int64_t element, std::int64_t row, std::int64_t column) {
+    double sum = 0.0;
+    for (std::int64_t k = 0; k < product.k; ++k) sum += a[static_cast<std::size_t>(row + k)] * b[static_cast<std::size_t>(column + k * product.n)];
+    store_double(y, element, sum);
+  });
+}
+
+template <class Unsigned>
+void multiply_integers(const Product& product, InputViews inputs, const TensorView& y) {
+  const auto* a = inputs[0].as<Unsigned>();
+  const auto* b = inputs[1].as<Unsigned>();
+  for_each_element(product, [&](std::int64_t element, std::int64_t row, std::int64_t column) {
+    Unsigned sum = 0;
+    for (std::int64_t k = 0; k < product.k; ++k) sum += a[row + k] * b[column + k * product.n];
+    y.as<Unsigned>()[element] = sum;
+  });
+}
+
+void reference_matmul(const Attrs&, InputViews inputs, OutputViews outputs) {
+  const Product product = *Product::of(inputs[0].shape, inputs[1].shape);
+  const DType dtype = inputs[0].dtype;
+  if (is_float(dtype)) multiply_floats(product, inputs, outputs[0]);
+  else if (size_of(dtype) == 4) multiply_integers<std::uint32_t>(product, inputs, outputs[0]);
+  else multiply_integers<std::uint64_t>(product, inputs, outputs[0]);
+}
+
+}  // namespace
+
+const OpSpec kMatmul = {
+    .name = "matmul",
+    .summary = "y[...,m,n] = sum over k of a[...,m,k] * b[...,k,n], numpy shapes; floats summed in f64, integers wrap",
+    .inputs = {"a", "b"},
+    .infer = infer_matmul,
+    .reference = reference_matmul,
+    .decode_attrs = decode_attrs_as<NoAttrs>,
+};
+
+}  // namespace octavo

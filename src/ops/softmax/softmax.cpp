@@ -1,0 +1,63 @@
+// softmax: shape rule and reference. Part of ops/.
+#include "ops/softmax/softmax.h"
+
+#include <limits>
+
+#include "base/math.h"
+#include "ops/check.h"
+
+namespace octavo {
+namespace {
+
+Result<std::vector<Fact>> infer_softmax(const Attrs& attrs, InputFacts inputs) {
+  const auto& softmax = attrs.as<SoftmaxAttrs>();
+  const Fact& x = *inputs[0];
+  const auto problem = first_of({check_dtype("x", x, {DType::f32, DType::f16, DType::bf16, DType::f64}), check_range("axis", softmax.axis, 0, std::int64_t{x.shape.rank()} - 1)});
+  if (problem) return *problem;
+  return one_output(x.dtype, x.shape.to_vector());
+}
+
+// One line along the axis: `first` is its first element, `stride` the distance of its elements.
+struct Line {
+  std::int64_t first = 0;
+  std::int64_t stride = 1;
+  std::int64_t count = 0;
+};
+
+void softmax_line(SoftmaxKind kind, const ConstTensorView& x, const TensorView& y, const Line& line) {
+  const auto at = [&](std::int64_t i) { return element_as_double(x, line.first + i * line.stride); };
+  double largest = -std::numeric_limits<double>::infinity();
+  for (std::int64_t i = 0; i < line.count; ++i) largest = at(i) > largest ? at(i) : largest;
+  double sum = 0.0;
+  for (std::int64_t i = 0; i < line.count; ++i) sum += math_exp(at(i) - largest);
+  const double log_sum = kind == SoftmaxKind::log_softmax ? math_log(sum) : 0.0;
+  for (std::int64_t i = 0; i < line.count; ++i) {
+    const double shifted = at(i) - largest;
+    store_double(y, line.first + i * line.stride, kind == SoftmaxKind::log_softmax ? shifted - log_sum : math_exp(shifted) / sum);
+  }
+}
+
+void reference_softmax(const Attrs& attrs, InputViews inputs, OutputViews outputs) {
+  const auto& softmax = attrs.as<SoftmaxAttrs>();
+  const Shape& shape = inputs[0].shape;
+  if (shape.elements() == 0) return;
+  const int axis = static_cast<int>(softmax.axis);
+  const std::int64_t inner = shape.elements(axis + 1, shape.rank());
+  const std::int64_t outer = shape.elements(0, axis);
+  for (std::int64_t o = 0; o < outer; ++o) {
+    for (std::int64_t i = 0; i < inner; ++i) softmax_line(softmax.kind, inputs[0], outputs[0], {o * shape[axis] * inner + i, inner, shape[axis]});
+  }
+}
+
+}  // namespace
+
+const OpSpec kSoftmax = {
+    .name = "softmax",
+    .summary = "y = exp(x - max) / sum(exp(x - max)) along one axis, or its logarithm; in f64 with our own exp, rounded once",
+    .inputs = {"x"},
+    .infer = infer_softmax,
+    .reference = reference_softmax,
+    .decode_attrs = decode_attrs_as<SoftmaxAttrs>,
+};
+
+}  // namespace octavo
