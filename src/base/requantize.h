@@ -101,6 +101,32 @@ inline std::int32_t quantize_value(float x, float scale, std::int32_t zero_point
   return round_then_zero_point(x / scale, zero_point, lowest, highest);
 }
 
+// Average pooling, profile onnx: the mean in real numbers, quantized.
+inline std::int32_t average_pool_value(std::int32_t sum, std::int64_t count, float x_scale, float y_scale, std::int32_t zero_point, std::int32_t lowest,
+                                       std::int32_t highest) {
+  const float mean = static_cast<float>(sum) * x_scale / static_cast<float>(count);
+  return zero_point_then_round(mean / y_scale, zero_point, lowest, highest);
+}
+
+// Global average pooling, profile onnx: requantize() of the exact sum with this multiplier.
+inline float global_average_multiplier(float x_scale, float y_scale, std::int64_t count) { return x_scale / (y_scale * static_cast<float>(count)); }
+
+// Softmax, profile onnx: from f32 exponentials (relative to the largest element of the line) and their sum.
+inline std::int32_t softmax_value(float exponential, float sum, float y_scale, std::int32_t zero_point, std::int32_t lowest, std::int32_t highest) {
+  return round_then_zero_point(exponential * (1.0f / y_scale) / sum, zero_point, lowest, highest);
+}
+
+// DynamicQuantizeLinear: the range contains 0; a range of nothing has scale 1.
+struct DynamicScale {
+  float scale = 1.0f;
+  std::int32_t zero_point = 0;
+
+  static DynamicScale of(float lowest, float highest) {
+    const float scale = lowest == highest ? 1.0f : (highest - lowest) / 255.0f;
+    return {scale, static_cast<std::int32_t>(round_even(clamp_f32(0.0f - lowest / scale, 0.0f, 255.0f)))};
+  }
+};
+
 // DequantizeLinear.
 inline float dequantize_value(std::int32_t q, float scale, std::int32_t zero_point) {
   return static_cast<float>(q - zero_point) * scale;

@@ -56,6 +56,11 @@ Problem check_clamp(const Clamp& clamp) {
   return check_range("highest", clamp.highest, clamp.lowest, range.highest);
 }
 
+Problem check_convolution_profile(Profile profile) {
+  if (profile == Profile::onnx || profile == Profile::tflite_xnnpack) return std::nullopt;
+  return shape_error("profile", std::string(name_of(profile)), "onnx or tflite-xnnpack");
+}
+
 Problem check_table(const Fact& fact, std::initializer_list<DType> allowed) {
   return first_of({check_dtype("table", fact, allowed), check_shape("table", fact, {256})});
 }

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/requantize.h"
 #include "graph/op.h"
 
 namespace octavo {
@@ -34,6 +35,9 @@ struct Clamp {
   std::int32_t highest = 255;
 };
 Problem check_clamp(const Clamp& clamp);
+
+// Profiles whose convolution formula is requantize() of base/requantize.h.
+Problem check_convolution_profile(Profile profile);
 
 // A table of 256 entries in one of the given types.
 Problem check_table(const Fact& fact, std::initializer_list<DType> allowed);

@@ -99,7 +99,8 @@ Problem check_covers(const Window& window, std::span<const std::int64_t> input_s
       if (pad >= extent) return shape_error("padding", std::to_string(pad) + axis, "less than the window's " + std::to_string(extent) + " positions");
     }
     const bool may_step_over = window.kernel[i] > 1 && window.dilations[i] > input_sizes[i];
-    if (may_step_over) return shape_error("dilations", std::to_string(window.dilations[i]) + axis, "at most the image's size " + std::to_string(input_sizes[i]));
+    if (may_step_over)
+      return shape_error("dilations", std::to_string(window.dilations[i]) + axis, "at most the image's size " + std::to_string(input_sizes[i]));
   }
   return std::nullopt;
 }
@@ -124,11 +125,13 @@ Result<std::vector<std::int64_t>> conv_dims(const ConvShapes& conv, const Shape&
   if (kernel.sizes != held) return shape_error("w", "shape " + w.to_string(), "a kernel of " + Shape(held).to_string());
   if (auto problem = check_range("groups", conv.groups, 1, std::max<std::int64_t>(1, kernel.batch))) return *problem;
   if (kernel.batch % conv.groups != 0 || image.channels % conv.groups != 0) {
-    return shape_error("groups", std::to_string(conv.groups), "a divisor of " + std::to_string(image.channels) + " and " + std::to_string(kernel.batch) + " channels");
+    return shape_error("groups", std::to_string(conv.groups),
+                       "a divisor of " + std::to_string(image.channels) + " and " + std::to_string(kernel.batch) + " channels");
   }
   if (kernel.channels != image.channels / conv.groups) {
     return shape_error("w", std::to_string(kernel.channels) + " channels per group",
-                       std::to_string(image.channels / conv.groups) + " (x has " + std::to_string(image.channels) + " in " + std::to_string(conv.groups) + " groups)");
+                       std::to_string(image.channels / conv.groups) + " (x has " + std::to_string(image.channels) + " in " +
+                           std::to_string(conv.groups) + " groups)");
   }
   return image_dims(image.batch, kernel.batch, *sizes, conv.layout);
 }

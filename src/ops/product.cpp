@@ -36,7 +36,9 @@ Result<Product> Product::of(const Shape& a, const Shape& b) {
   Product product;
   product.k = a[a.rank() - 1];
   const std::int64_t rows = b.rank() == 1 ? b[0] : b[b.rank() - 2];
-  if (rows != product.k) return shape_error("b", std::to_string(rows) + " rows (shape " + b.to_string() + ")", std::to_string(product.k) + " (a is " + a.to_string() + ")");
+  if (rows != product.k)
+    return shape_error("b", std::to_string(rows) + " rows (shape " + b.to_string() + ")",
+                       std::to_string(product.k) + " (a is " + a.to_string() + ")");
   product.a_batch = leading(a);
   product.b_batch = leading(b);
   auto batch = broadcast(product.a_batch, product.b_batch);

@@ -17,7 +17,8 @@ Result<std::vector<Fact>> infer_batch_norm(const Attrs& attrs, InputFacts inputs
   const std::int64_t channels = x.shape[static_cast<int>(norm.axis)];
   constexpr std::array<std::string_view, 5> names = {"x", "scale", "bias", "mean", "var"};
   for (std::size_t i = 1; i < names.size(); ++i) {
-    const auto problem = first_of({check_dtype(names[i], *inputs[i], {DType::f32, DType::f16, DType::bf16, DType::f64}), check_shape(names[i], *inputs[i], {channels})});
+    const auto problem = first_of(
+        {check_dtype(names[i], *inputs[i], {DType::f32, DType::f16, DType::bf16, DType::f64}), check_shape(names[i], *inputs[i], {channels})});
     if (problem) return *problem;
   }
   if (auto problem = check_finite("epsilon", norm.epsilon)) return *problem;

@@ -6,9 +6,7 @@
 namespace octavo {
 namespace {
 
-ConvShapes shapes_of(const FusedConvAttrs& conv) {
-  return {.window = conv.window, .groups = conv.groups, .layout = Layout::channels_last};
-}
+ConvShapes shapes_of(const FusedConvAttrs& conv) { return {.window = conv.window, .groups = conv.groups, .layout = Layout::channels_last}; }
 
 Result<std::vector<Fact>> infer_fused_conv(const Attrs& attrs, InputFacts inputs) {
   const auto& conv = attrs.as<FusedConvAttrs>();
@@ -22,9 +20,11 @@ Result<std::vector<Fact>> infer_fused_conv(const Attrs& attrs, InputFacts inputs
   if (bias != nullptr) {
     if (auto problem = first_of({check_dtype("bias", *bias, {DType::f32}), check_shape("bias", *bias, {w.shape[0]})})) return *problem;
   }
-  if (conv.has_residual != (residual != nullptr)) return shape_error("has_residual", conv.has_residual ? "true" : "false", "whether there is a residual");
+  if (conv.has_residual != (residual != nullptr))
+    return shape_error("has_residual", conv.has_residual ? "true" : "false", "whether there is a residual");
   if (residual != nullptr) {
-    if (auto problem = first_of({check_dtype("residual", *residual, {DType::f32}), check_shape("residual", *residual, Shape(*dims))})) return *problem;
+    if (auto problem = first_of({check_dtype("residual", *residual, {DType::f32}), check_shape("residual", *residual, Shape(*dims))}))
+      return *problem;
   }
   return one_output(DType::f32, *std::move(dims));
 }

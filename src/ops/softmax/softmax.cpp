@@ -12,7 +12,8 @@ namespace {
 Result<std::vector<Fact>> infer_softmax(const Attrs& attrs, InputFacts inputs) {
   const auto& softmax = attrs.as<SoftmaxAttrs>();
   const Fact& x = *inputs[0];
-  const auto problem = first_of({check_dtype("x", x, {DType::f32, DType::f16, DType::bf16, DType::f64}), check_range("axis", softmax.axis, 0, std::int64_t{x.shape.rank()} - 1)});
+  const auto problem = first_of({check_dtype("x", x, {DType::f32, DType::f16, DType::bf16, DType::f64}),
+                                 check_range("axis", softmax.axis, 0, std::int64_t{x.shape.rank()} - 1)});
   if (problem) return *problem;
   return one_output(x.dtype, x.shape.to_vector());
 }

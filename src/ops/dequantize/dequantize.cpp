@@ -1,0 +1,52 @@
+// dequantize: shape rule and reference. Part of ops/.
+#include "ops/dequantize/dequantize.h"
+
+#include "ops/scales.h"
+
+namespace octavo {
+namespace {
+
+ScaleLayout layout_of(const DequantizeAttrs& attrs) { return {.axis = attrs.axis, .block = attrs.block}; }
+
+Result<std::vector<Fact>> infer_dequantize(const Attrs& attrs, InputFacts inputs) {
+  const auto& dequantize = attrs.as<DequantizeAttrs>();
+  const Fact& x = *inputs[0];
+  const Fact& scale = *inputs[1];
+  const Fact* zero_point = fact_at(inputs, 2);
+  if (dequantize.to != DType::f32 && dequantize.to != DType::f16) return shape_error("to", std::string(name_of(dequantize.to)), "f32 or f16");
+  const auto problem =
+      first_of({check_dtype("x", x, {DType::u8, DType::s8, DType::u16, DType::s16, DType::s32}),
+                check_dtype("scale", scale, {DType::f32, DType::f16}), check_scales(layout_of(dequantize), x.shape, scale, zero_point)});
+  if (problem) return *problem;
+  if (zero_point != nullptr) {
+    if (auto wrong = check_same_dtype("zero_point", *zero_point, x.dtype)) return *wrong;
+  }
+  return one_output(dequantize.to, x.shape.to_vector());
+}
+
+void reference_dequantize(const Attrs& attrs, InputViews inputs, OutputViews outputs) {
+  const ScaleLayout layout = layout_of(attrs.as<DequantizeAttrs>());
+  const ConstTensorView& x = inputs[0];
+  const std::vector<float> scales = to_floats(inputs[1]);
+  const std::vector<std::int64_t> zeros = has_view(inputs, 2) ? to_int64s(inputs[2]) : std::vector<std::int64_t>(scales.size(), 0);
+  const std::int64_t count = x.shape.elements();
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto s = static_cast<std::size_t>(layout.index_of(x.shape, i));
+    const auto difference = static_cast<std::int64_t>(element_as_double(x, i)) - zeros[s];
+    // One f32 product, then one rounding more where the result is f16.
+    store_double(outputs[0], i, static_cast<float>(difference) * scales[s]);
+  }
+}
+
+}  // namespace
+
+const OpSpec kDequantize = {
+    .name = "dequantize",
+    .summary = "y = (x - zero_point) * scale, in f32; per tensor, per axis or per block",
+    .inputs = {"x", "scale", "zero_point?"},
+    .infer = infer_dequantize,
+    .reference = reference_dequantize,
+    .decode_attrs = decode_attrs_as<DequantizeAttrs>,
+};
+
+}  // namespace octavo

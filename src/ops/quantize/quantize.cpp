@@ -1,0 +1,74 @@
+// quantize: shape rule and reference. Part of ops/.
+#include "ops/quantize/quantize.h"
+
+#include "base/requantize.h"
+#include "ops/scales.h"
+
+namespace octavo {
+namespace {
+
+ScaleLayout layout_of(const QuantizeAttrs& attrs) { return {.axis = attrs.axis, .block = attrs.block}; }
+
+IntegerRange range_of(const QuantizeAttrs& attrs) {
+  if (attrs.lowest == 0 && attrs.highest == 0) return range_of(attrs.to);
+  return {attrs.lowest, attrs.highest};
+}
+
+Problem check_range_of_type(const QuantizeAttrs& quantize) {
+  const bool is_known = is_8bit(quantize.to) || quantize.to == DType::u16 || quantize.to == DType::s16;
+  if (!is_known) return shape_error("to", std::string(name_of(quantize.to)), "u8, s8, u16 or s16");
+  const IntegerRange type = range_of(quantize.to);
+  const IntegerRange own = range_of(quantize);
+  return first_of({check_range("lowest", own.lowest, type.lowest, type.highest), check_range("highest", own.highest, own.lowest, type.highest)});
+}
+
+Result<std::vector<Fact>> infer_quantize(const Attrs& attrs, InputFacts inputs) {
+  const auto& quantize = attrs.as<QuantizeAttrs>();
+  const Fact& x = *inputs[0];
+  const Fact& scale = *inputs[1];
+  const Fact* zero_point = fact_at(inputs, 2);
+  if (auto problem = check_range_of_type(quantize)) return *problem;
+  const auto problem = first_of({check_dtype("x", x, {DType::f32, DType::f16, DType::s32}), check_dtype("scale", scale, {DType::f32, DType::f16}),
+                                 check_scales(layout_of(quantize), x.shape, scale, zero_point)});
+  if (problem) return *problem;
+  if (zero_point != nullptr) {
+    if (auto wrong = check_same_dtype("zero_point", *zero_point, quantize.to)) return *wrong;
+  }
+  return one_output(quantize.to, x.shape.to_vector(), known_quant(layout_of(quantize), scale, zero_point));
+}
+
+// x / scale in the type of the scale; f32 holds the exact quotient of two f16 well enough to round once more.
+float scaled(Profile profile, DType scale_type, float x, float scale) {
+  if (scale_type == DType::f16) return f16_to_f32(f32_to_f16(f16_to_f32(f32_to_f16(x)) / scale));
+  return profile == Profile::pt2e ? x * (1.0f / scale) : x / scale;
+}
+
+void reference_quantize(const Attrs& attrs, InputViews inputs, OutputViews outputs) {
+  const auto& quantize = attrs.as<QuantizeAttrs>();
+  const ScaleLayout layout = layout_of(quantize);
+  const IntegerRange range = range_of(quantize);
+  const ConstTensorView& x = inputs[0];
+  const std::vector<float> scales = to_floats(inputs[1]);
+  const std::vector<std::int64_t> zeros = has_view(inputs, 2) ? to_int64s(inputs[2]) : std::vector<std::int64_t>(scales.size(), 0);
+  const std::int64_t count = x.shape.elements();
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto s = static_cast<std::size_t>(layout.index_of(x.shape, i));
+    const float real = scaled(quantize.profile, inputs[1].dtype, static_cast<float>(element_as_double(x, i)), scales[s]);
+    store_double(outputs[0], i,
+                 round_then_zero_point(real, static_cast<std::int32_t>(zeros[s]), static_cast<std::int32_t>(range.lowest),
+                                       static_cast<std::int32_t>(range.highest)));
+  }
+}
+
+}  // namespace
+
+const OpSpec kQuantize = {
+    .name = "quantize",
+    .summary = "y = saturate(rne(x / scale) + zero_point); profile pt2e: rne(x * (1/scale)); per tensor, per axis or per block",
+    .inputs = {"x", "scale", "zero_point?"},
+    .infer = infer_quantize,
+    .reference = reference_quantize,
+    .decode_attrs = decode_attrs_as<QuantizeAttrs>,
+};
+
+}  // namespace octavo

@@ -1,0 +1,174 @@
+// quantized_conv: shape rule and reference. Part of ops/.
+#include "ops/quantized_conv/quantized_conv.h"
+
+#include <algorithm>
+
+#include "ops/image.h"
+#include "ops/integers.h"
+
+namespace octavo {
+namespace {
+
+enum Input : std::size_t { kX = 0, kW = 1, kBias = 2, kMultiplier = 3, kResidual = 4, kTableInput = 5 };
+
+bool is_after_rounding(Residual residual) {
+  return residual == Residual::after_rounding_conv_first || residual == Residual::after_rounding_conv_second;
+}
+
+ConvShapes shapes_of(const QuantizedConvAttrs& conv) {
+  return {.window = conv.window, .groups = conv.groups, .layout = Layout::channels_last, .planes = conv.w_planes};
+}
+
+Problem check_present(std::string_view what, const Fact* fact, bool is_wanted) {
+  if ((fact != nullptr) == is_wanted) return std::nullopt;
+  return shape_error(std::string(what), fact != nullptr ? "one" : "none", is_wanted ? "one" : "none with these attributes");
+}
+
+Problem check_residual(const QuantizedConvAttrs& conv, const Fact& residual, const Shape& y) {
+  const auto problem = first_of({check_dtype("residual", residual, {DType::u8, DType::s8}), check_shape("residual", residual, y)});
+  if (problem) return problem;
+  if (!is_after_rounding(conv.residual)) {
+    const IntegerRange range = range_of(residual.dtype);
+    return first_of({check_range("residual_zero_point", conv.residual_zero_point, range.lowest, range.highest),
+                     check_finite("residual_ratio", conv.residual_ratio)});
+  }
+  return first_of({check_clamp({.to = conv.to, .zero_point = conv.add_lowest, .lowest = conv.add_lowest, .highest = conv.add_highest}),
+                   check_finite("add.a_ratio", conv.add.a_ratio), check_finite("add.b_ratio", conv.add.b_ratio),
+                   check_finite("add.fixed", conv.add.fixed)});
+}
+
+// What follows the accumulators: multiplier, residual and table.
+Problem check_epilogue(const QuantizedConvAttrs& conv, InputFacts inputs, const Shape& y) {
+  const bool is_8bit_result = is_8bit(conv.to);
+  const Fact* multiplier = fact_at(inputs, kMultiplier);
+  const Fact* residual = fact_at(inputs, kResidual);
+  const Fact* table = fact_at(inputs, kTableInput);
+  if (!is_8bit_result && conv.to != DType::s32 && conv.to != DType::f32)
+    return shape_error("to", std::string(name_of(conv.to)), "u8, s8, s32 or f32");
+  if (!is_8bit_result && conv.residual != Residual::none)
+    return shape_error("residual", std::string(name_of(conv.residual)), "none with this result type");
+  const auto wrong =
+      first_of({check_present("multiplier", multiplier, conv.to != DType::s32), check_present("residual", residual, conv.residual != Residual::none),
+                is_8bit_result ? std::nullopt : check_present("table", table, false)});
+  if (wrong) return wrong;
+  if (is_8bit_result) {
+    if (auto problem = check_clamp({.to = conv.to, .zero_point = conv.zero_point, .lowest = conv.lowest, .highest = conv.highest})) return problem;
+  }
+  if (multiplier != nullptr) {
+    const auto problem = first_of({check_dtype("multiplier", *multiplier, {DType::f32}), check_shape("multiplier", *multiplier, {y[3]})});
+    if (problem) return problem;
+  }
+  if (residual != nullptr) {
+    if (auto problem = check_residual(conv, *residual, y)) return problem;
+  }
+  return table != nullptr ? check_table(*table, {DType::u8, DType::s8}) : std::nullopt;
+}
+
+Result<std::vector<Fact>> infer_quantized_conv(const Attrs& attrs, InputFacts inputs) {
+  const auto& conv = attrs.as<QuantizedConvAttrs>();
+  const Fact& x = *inputs[kX];
+  const Fact& w = *inputs[kW];
+  const Fact& bias = *inputs[kBias];
+  const auto problem = first_of({check_dtype("x", x, {DType::u8, DType::s8}), check_rank("x", x, 4, 4), check_dtype("w", w, {DType::s8}),
+                                 check_range("w_planes", conv.w_planes, 1, 2), check_convolution_profile(conv.profile)});
+  if (problem) return *problem;
+  const IntegerRange range = range_of(x.dtype);
+  if (auto wrong = check_range("x_zero_point", conv.x_zero_point, range.lowest, range.highest)) return *wrong;
+  auto dims = conv_dims(shapes_of(conv), x.shape, w.shape);
+  if (!dims) return std::move(dims).errors();
+  if (!checked_elements(*dims)) return one_output(conv.to, *std::move(dims));
+  if (auto wrong = first_of({check_dtype("bias", bias, {DType::s32}), check_shape("bias", bias, {w.shape[0]})})) return *wrong;
+  if (auto wrong = check_epilogue(conv, inputs, Shape(*dims))) return *wrong;
+  const Fact* table = fact_at(inputs, kTableInput);
+  return one_output(table != nullptr ? table->dtype : conv.to, *std::move(dims));
+}
+
+// The operands of one output element's epilogue.
+struct Epilogue {
+  const QuantizedConvAttrs& conv;
+  InputViews inputs;
+  TensorView y;
+
+  std::int32_t requantized(std::int32_t acc, std::int64_t oc, std::int64_t element) const {
+    const float multiplier = inputs[kMultiplier].as<float>()[oc];
+    if (conv.residual == Residual::none) return requantize(acc, multiplier, conv.zero_point, conv.lowest, conv.highest);
+    const std::int32_t r = load_8bit(inputs[kResidual].data, inputs[kResidual].dtype, element);
+    if (conv.residual == Residual::before_rounding) {
+      return requantize_with_residual(acc, multiplier, r - conv.residual_zero_point, conv.residual_ratio, conv.zero_point, conv.lowest, conv.highest);
+    }
+    const std::int32_t q = requantize(acc, multiplier, conv.zero_point, conv.lowest, conv.highest);
+    if (conv.residual == Residual::after_rounding_conv_first) return conv.add.apply(q, r, conv.add_lowest, conv.add_highest);
+    return conv.add.apply(r, q, conv.add_lowest, conv.add_highest);
+  }
+
+  void store(std::int32_t acc, std::int64_t oc, std::int64_t element) const {
+    if (conv.to == DType::s32) {
+      y.as<std::int32_t>()[element] = acc;
+    } else if (conv.to == DType::f32) {
+      y.as<float>()[element] = static_cast<float>(acc) * inputs[kMultiplier].as<float>()[oc];
+    } else {
+      const std::int32_t q = requantized(acc, oc, element);
+      if (has_view(inputs, kTableInput)) y.data[element] = inputs[kTableInput].data[q & 0xff];
+      else store_8bit(y.data, element, q);
+    }
+  }
+};
+
+template <class X>
+std::uint32_t dot(const X* x, const std::int8_t* w, std::int64_t count) {
+  std::uint32_t sum = 0;  // wraps where it leaves 32 bits
+  for (std::int64_t i = 0; i < count; ++i) sum += static_cast<std::uint32_t>(std::int32_t{x[i]} * std::int32_t{w[i]});
+  return sum;
+}
+
+template <class X>
+void convolve(const Epilogue& epilogue, InputViews inputs, const QuantizedConvAttrs& conv) {
+  const Image image = Image::of(inputs[kX].shape, Layout::channels_last);
+  const Image result = Image::of(epilogue.y.shape, Layout::channels_last);
+  const std::int64_t depth = inputs[kW].shape[3];  // channels per group
+  const std::int64_t kernel_size = conv.window.kernel[0] * conv.window.kernel[1] * depth;
+  const std::int64_t group_size = result.channels / conv.groups;
+  const std::vector<X> padding(static_cast<std::size_t>(image.channels), static_cast<X>(conv.x_zero_point));
+  TapLister lister(conv.window, image, result.sizes, TapLister::Outside::list);
+  std::vector<const X*> rows;  // where each tap reads x
+  for (std::int64_t n = 0; n < result.batch; ++n) {
+    const X* x = inputs[kX].as<X>() + n * image.batch_stride;
+    for (std::int64_t position = 0; position < result.positions(); ++position) {
+      rows.clear();
+      for (const Tap& tap : lister.at(position)) rows.push_back(tap.is_inside ? x + tap.image : padding.data());
+      for (std::int64_t oc = 0; oc < result.channels; ++oc) {
+        const std::int64_t first_channel = oc / group_size * depth;
+        const std::int8_t* w = inputs[kW].as<std::int8_t>() + oc * conv.w_planes * kernel_size;
+        auto acc = static_cast<std::uint32_t>(inputs[kBias].as<std::int32_t>()[oc]);
+        for (std::int64_t plane = 0; plane < conv.w_planes; ++plane) {
+          for (const X* row : rows) {
+            acc += dot(row + first_channel, w, depth);
+            w += depth;
+          }
+        }
+        epilogue.store(static_cast<std::int32_t>(acc), oc, (n * result.positions() + position) * result.channels + oc);
+      }
+    }
+  }
+}
+
+void reference_quantized_conv(const Attrs& attrs, InputViews inputs, OutputViews outputs) {
+  const auto& conv = attrs.as<QuantizedConvAttrs>();
+  const Epilogue epilogue{conv, inputs, outputs[0]};
+  if (inputs[kX].dtype == DType::u8) convolve<std::uint8_t>(epilogue, inputs, conv);
+  else convolve<std::int8_t>(epilogue, inputs, conv);
+}
+
+}  // namespace
+
+const OpSpec kQuantizedConv = {
+    .name = "quantized_conv",
+    .summary =
+        "acc = bias + sum of x * w in s32; y = table[requantize(acc) with a residual before or after the rounding], or acc, or f32(acc) * multiplier",
+    .inputs = {"x", "w", "bias", "multiplier?", "residual?", "table?"},
+    .infer = infer_quantized_conv,
+    .reference = reference_quantized_conv,
+    .decode_attrs = decode_attrs_as<QuantizedConvAttrs>,
+};
+
+}  // namespace octavo

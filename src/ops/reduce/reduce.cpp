@@ -1,0 +1,170 @@
+// reduce: shape rule and reference. Part of ops/.
+#include "ops/reduce/reduce.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/math.h"
+#include "ops/check.h"
+
+namespace octavo {
+namespace {
+
+bool is_for_integers(ReduceKind kind) { return kind != ReduceKind::l2 && kind != ReduceKind::log_sum && kind != ReduceKind::log_sum_exp; }
+
+bool is_extreme(ReduceKind kind) { return kind == ReduceKind::max || kind == ReduceKind::min; }
+
+bool is_reduced(const ReduceAttrs& reduce, int axis) { return std::binary_search(reduce.axes.begin(), reduce.axes.end(), axis); }
+
+Problem check_axes(const std::vector<std::int64_t>& axes, int rank) {
+  std::int64_t previous = -1;
+  for (std::int64_t axis : axes) {
+    if (auto problem = check_range("axes", axis, previous + 1, std::int64_t{rank} - 1)) return problem;
+    previous = axis;
+  }
+  return std::nullopt;
+}
+
+Result<std::vector<Fact>> infer_reduce(const Attrs& attrs, InputFacts inputs) {
+  const auto& reduce = attrs.as<ReduceAttrs>();
+  const Fact& x = *inputs[0];
+  if (auto problem = check_axes(reduce.axes, x.shape.rank())) return *problem;
+  if (!is_float(x.dtype)) {
+    if (!is_for_integers(reduce.kind))
+      return shape_error("x", "type " + std::string(name_of(x.dtype)), "a float for " + std::string(name_of(reduce.kind)));
+    const bool may_be_narrow = is_extreme(reduce.kind) && (is_8bit(x.dtype) || x.dtype == DType::boolean);
+    if (!may_be_narrow) {
+      if (auto problem = check_dtype("x", x, {DType::s32, DType::u32, DType::s64, DType::u64})) return *problem;
+    }
+  }
+  std::vector<std::int64_t> dims;
+  for (int axis = 0; axis < x.shape.rank(); ++axis) {
+    if (!is_reduced(reduce, axis)) dims.push_back(x.shape[axis]);
+    else if (reduce.keep_dims) dims.push_back(1);
+  }
+  return one_output(x.dtype, std::move(dims), is_extreme(reduce.kind) ? x.quant : std::nullopt);
+}
+
+// Row-major element numbers of the kept axes and, relative to those, of the reduced axes.
+struct Offsets {
+  std::vector<std::int64_t> kept{0};
+  std::vector<std::int64_t> reduced{0};
+};
+Offsets offsets_of(const ReduceAttrs& reduce, const Shape& shape) {
+  Offsets offsets;
+  const auto strides = shape.strides();
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    auto& list = is_reduced(reduce, axis) ? offsets.reduced : offsets.kept;
+    std::vector<std::int64_t> longer;
+    for (std::int64_t base : list) {
+      for (std::int64_t i = 0; i < shape[axis]; ++i) longer.push_back(base + i * strides[static_cast<std::size_t>(axis)]);
+    }
+    list = std::move(longer);
+  }
+  return offsets;
+}
+
+double larger(double a, double b) { return std::isnan(a) || a > b ? a : b; }
+double smaller(double a, double b) { return std::isnan(a) || a < b ? a : b; }
+
+// Every element of one line once, in row-major order.
+template <class Get>
+double fold_floats(ReduceKind kind, std::int64_t count, const Get& at) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  double largest = -infinity;
+  if (kind == ReduceKind::log_sum_exp) {
+    for (std::int64_t i = 0; i < count; ++i) largest = larger(at(i), largest);
+    if (std::isinf(largest)) return largest;
+  }
+  double result = kind == ReduceKind::prod ? 1.0 : kind == ReduceKind::max ? -infinity : kind == ReduceKind::min ? infinity : 0.0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double x = at(i);
+    switch (kind) {
+      case ReduceKind::sum:
+      case ReduceKind::mean:
+      case ReduceKind::log_sum: result += x; break;
+      case ReduceKind::max: result = larger(x, result); break;
+      case ReduceKind::min: result = smaller(x, result); break;
+      case ReduceKind::prod: result *= x; break;
+      case ReduceKind::l1: result += std::fabs(x); break;
+      case ReduceKind::l2:
+      case ReduceKind::sum_square: result += x * x; break;
+      case ReduceKind::log_sum_exp: result += math_exp(x - largest); break;
+    }
+  }
+  switch (kind) {
+    case ReduceKind::mean: return result / static_cast<double>(count);
+    case ReduceKind::l2: return std::sqrt(result);
+    case ReduceKind::log_sum: return math_log(result);
+    case ReduceKind::log_sum_exp: return math_log(result) + largest;
+    default: return result;
+  }
+}
+
+// Integers wrap in 64 bits and then in their own type; a mean truncates, and is 0 over nothing.
+template <class T, class Get>
+T fold_integers(ReduceKind kind, std::int64_t count, const Get& at) {
+  using Limits = std::numeric_limits<T>;
+  if (is_extreme(kind)) {
+    T best = kind == ReduceKind::max ? Limits::lowest() : Limits::max();
+    for (std::int64_t i = 0; i < count; ++i) best = kind == ReduceKind::max ? std::max(best, at(i)) : std::min(best, at(i));
+    return best;
+  }
+  std::uint64_t result = kind == ReduceKind::prod ? 1 : 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const T value = at(i);
+    const auto x = static_cast<std::uint64_t>(value);
+    if (kind == ReduceKind::prod) result *= x;
+    else if (kind == ReduceKind::l1) result += value < T{} ? 0 - x : x;
+    else result += kind == ReduceKind::sum_square ? x * x : x;
+  }
+  if (kind != ReduceKind::mean || count == 0) return static_cast<T>(result);
+  if constexpr (std::is_signed_v<T>) return static_cast<T>(static_cast<std::int64_t>(result) / count);
+  else return static_cast<T>(result / static_cast<std::uint64_t>(count));
+}
+
+template <class T>
+void reduce_integers(ReduceKind kind, const Offsets& offsets, const ConstTensorView& x, const TensorView& y) {
+  const auto count = static_cast<std::int64_t>(offsets.reduced.size());
+  for (std::size_t i = 0; i < offsets.kept.size(); ++i) {
+    const T* line = x.as<T>() + offsets.kept[i];
+    y.as<T>()[i] = fold_integers<T>(kind, count, [&](std::int64_t k) { return line[offsets.reduced[static_cast<std::size_t>(k)]]; });
+  }
+}
+
+void reduce_floats(ReduceKind kind, const Offsets& offsets, const ConstTensorView& x, const TensorView& y) {
+  const auto count = static_cast<std::int64_t>(offsets.reduced.size());
+  for (std::size_t i = 0; i < offsets.kept.size(); ++i) {
+    const auto at = [&](std::int64_t k) { return element_as_double(x, offsets.kept[i] + offsets.reduced[static_cast<std::size_t>(k)]); };
+    store_double(y, static_cast<std::int64_t>(i), fold_floats(kind, count, at));
+  }
+}
+
+void reference_reduce(const Attrs& attrs, InputViews inputs, OutputViews outputs) {
+  const auto& reduce = attrs.as<ReduceAttrs>();
+  const Offsets offsets = offsets_of(reduce, inputs[0].shape);
+  switch (inputs[0].dtype) {
+    case DType::boolean:
+    case DType::u8: return reduce_integers<std::uint8_t>(reduce.kind, offsets, inputs[0], outputs[0]);
+    case DType::s8: return reduce_integers<std::int8_t>(reduce.kind, offsets, inputs[0], outputs[0]);
+    case DType::u32: return reduce_integers<std::uint32_t>(reduce.kind, offsets, inputs[0], outputs[0]);
+    case DType::s32: return reduce_integers<std::int32_t>(reduce.kind, offsets, inputs[0], outputs[0]);
+    case DType::u64: return reduce_integers<std::uint64_t>(reduce.kind, offsets, inputs[0], outputs[0]);
+    case DType::s64: return reduce_integers<std::int64_t>(reduce.kind, offsets, inputs[0], outputs[0]);
+    default: return reduce_floats(reduce.kind, offsets, inputs[0], outputs[0]);
+  }
+}
+
+}  // namespace
+
+const OpSpec kReduce = {
+    .name = "reduce",
+    .summary = "y = sum, mean, max, min, prod, l1, l2, sum_square, log_sum or log_sum_exp over axes; floats in f64, integers wrap",
+    .inputs = {"x"},
+    .infer = infer_reduce,
+    .reference = reference_reduce,
+    .decode_attrs = decode_attrs_as<ReduceAttrs>,
+};
+
+}  // namespace octavo

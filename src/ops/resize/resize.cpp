@@ -1,0 +1,113 @@
+// resize: shape rule and reference. Part of ops/.
+#include "ops/resize/resize.h"
+
+#include <cstring>
+
+#include "ops/check.h"
+#include "ops/resize/taps.h"
+
+namespace octavo {
+namespace {
+
+Problem check_lists(const ResizeAttrs& resize, const Fact& x) {
+  const auto rank = static_cast<std::size_t>(x.shape.rank());
+  if (resize.sizes.size() != rank) return shape_error("sizes", std::to_string(resize.sizes.size()) + " entries", std::to_string(rank));
+  if (resize.scales.size() != rank) return shape_error("scales", std::to_string(resize.scales.size()) + " entries", std::to_string(rank));
+  const bool needs_roi = resize.coordinates == ResizeCoordinates::tf_crop_and_resize;
+  if (resize.roi.size() != (needs_roi ? 2 * rank : 0))
+    return shape_error("roi", std::to_string(resize.roi.size()) + " entries", std::to_string(needs_roi ? 2 * rank : 0));
+  return std::nullopt;
+}
+
+// A scale that belongs to the sizes, so that the number of taps stays proportional to the image.
+Problem check_antialias(const ResizeAttrs& resize, const Fact& x) {
+  if (!resize.antialias) return std::nullopt;
+  for (int axis = 0; axis < x.shape.rank(); ++axis) {
+    const auto i = static_cast<std::size_t>(axis);
+    const double expected = static_cast<double>(resize.scales[i]) * static_cast<double>(x.shape[axis]);
+    if (std::fabs(expected - static_cast<double>(resize.sizes[i])) > 1.0) {
+      return shape_error("sizes", std::to_string(resize.sizes[i]) + " (axis " + std::to_string(axis) + ")",
+                         "scale * size, " + std::to_string(expected) + ", when antialiased");
+    }
+  }
+  return std::nullopt;
+}
+
+Result<std::vector<Fact>> infer_resize(const Attrs& attrs, InputFacts inputs) {
+  const auto& resize = attrs.as<ResizeAttrs>();
+  const Fact& x = *inputs[0];
+  if (resize.mode != ResizeMode::nearest) {
+    if (auto problem = check_dtype("x", x, {DType::f32, DType::f16, DType::bf16, DType::f64, DType::u8, DType::s8})) return *problem;
+  }
+  if (auto problem = check_lists(resize, x)) return *problem;
+  for (std::size_t i = 0; i < resize.sizes.size(); ++i) {
+    const std::int64_t lowest = x.shape[static_cast<int>(i)] == 0 ? 0 : 1;
+    if (auto problem = first_of({check_range("sizes", resize.sizes[i], lowest, lowest * kMaxElements), check_scale("scales", resize.scales[i])}))
+      return *problem;
+  }
+  for (float value : resize.roi) {
+    if (auto problem = check_finite("roi", value)) return *problem;
+  }
+  if (auto problem = first_of({check_finite("cubic_coefficient", resize.cubic_coefficient), check_antialias(resize, x)})) return *problem;
+  return one_output(x.dtype, resize.sizes, x.quant);
+}
+
+// Calls `visit(element of y, index on each axis)` in row-major order.
+template <class Visit>
+void for_each_position(const Shape& y, const Visit& visit) {
+  std::vector<std::int64_t> index(static_cast<std::size_t>(y.rank()), 0);
+  const std::int64_t count = y.elements();
+  for (std::int64_t element = 0; element < count; ++element) {
+    visit(element, index);
+    for (int axis = y.rank() - 1; axis >= 0; --axis) {
+      auto& at = index[static_cast<std::size_t>(axis)];
+      if (++at < y[axis]) break;
+      at = 0;
+    }
+  }
+}
+
+// The weighted sum of x over the taps of axes [axis, rank).
+double interpolate(const ConstTensorView& x, const std::vector<AxisTaps>& axes, const std::vector<std::int64_t>& index, std::size_t axis,
+                   std::int64_t element) {
+  if (axis == axes.size()) return element_as_double(x, element);
+  const AxisTaps& taps = axes[axis];
+  double sum = 0.0;
+  for (const ResizeTap& tap : taps.at(index[axis])) {
+    sum += tap.weight * interpolate(x, axes, index, axis + 1, element * x.shape[static_cast<int>(axis)] + tap.index);
+  }
+  return sum;
+}
+
+void reference_resize(const Attrs& attrs, InputViews inputs, OutputViews outputs) {
+  const auto& resize = attrs.as<ResizeAttrs>();
+  const ConstTensorView& x = inputs[0];
+  std::vector<AxisTaps> axes;
+  for (int axis = 0; axis < x.shape.rank(); ++axis) axes.push_back(AxisTaps::of(resize, x.shape[axis], axis));
+  const std::size_t size = size_of(x.dtype);
+  for_each_position(outputs[0].shape, [&](std::int64_t element, const std::vector<std::int64_t>& index) {
+    bool is_outside = false;
+    std::int64_t source = 0;  // of nearest
+    for (std::size_t axis = 0; axis < axes.size(); ++axis) {
+      is_outside = is_outside || axes[axis].is_outside(index[axis]);
+      source = source * x.shape[static_cast<int>(axis)] + axes[axis].at(index[axis]).front().index;
+    }
+    if (is_outside) store_double(outputs[0], element, resize.extrapolation_value);
+    else if (resize.mode == ResizeMode::nearest)
+      std::memcpy(outputs[0].data + static_cast<std::size_t>(element) * size, x.data + static_cast<std::size_t>(source) * size, size);
+    else store_double(outputs[0], element, interpolate(x, axes, index, 0, 0));
+  });
+}
+
+}  // namespace
+
+const OpSpec kResize = {
+    .name = "resize",
+    .summary = "y = x interpolated at the output's positions (ONNX Resize 19: nearest, linear, cubic); coordinates in f32, sums in f64",
+    .inputs = {"x"},
+    .infer = infer_resize,
+    .reference = reference_resize,
+    .decode_attrs = decode_attrs_as<ResizeAttrs>,
+};
+
+}  // namespace octavo
