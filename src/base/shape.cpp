@@ -5,6 +5,12 @@
 
 namespace octavo {
 
+// Not inline: GCC 12 warns about the copy where it is (a false stringop-overflow).
+Shape::Shape(std::span<const std::int64_t> dims) : rank_(static_cast<int>(dims.size())) {
+  if (rank_ > kInlineRank) more_.resize(dims.size());
+  std::copy(dims.begin(), dims.end(), data());
+}
+
 std::int64_t Shape::elements() const { return elements(0, rank()); }
 
 std::int64_t Shape::elements(int from, int to) const {

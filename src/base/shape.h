@@ -23,10 +23,7 @@ class Shape {
   Shape() = default;
   Shape(std::initializer_list<std::int64_t> dims) : Shape(std::span(dims.begin(), dims.size())) {}
   explicit Shape(const std::vector<std::int64_t>& dims) : Shape(std::span<const std::int64_t>(dims)) {}
-  explicit Shape(std::span<const std::int64_t> dims) : rank_(static_cast<int>(dims.size())) {
-    if (rank_ > kInlineRank) more_.resize(dims.size());
-    std::copy(dims.begin(), dims.end(), data());
-  }
+  explicit Shape(std::span<const std::int64_t> dims);
 
   int rank() const { return rank_; }
   std::int64_t operator[](int axis) const { return data()[axis]; }

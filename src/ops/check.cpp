@@ -50,7 +50,10 @@ Problem check_scale(std::string_view what, float value) {
 
 Problem check_clamp(const Clamp& clamp) {
   if (!is_8bit(clamp.to)) return shape_error("to", std::string(name_of(clamp.to)), "u8 or s8");
-  const IntegerRange range = range_of(clamp.to);
+  const std::int32_t relabelling = clamp.to == DType::u8 ? 128 : -128;
+  if (clamp.shift != 0 && clamp.shift != relabelling) return shape_error("shift", std::to_string(clamp.shift), "0 or " + std::to_string(relabelling));
+  const IntegerRange type = range_of(clamp.to);
+  const IntegerRange range{type.lowest - clamp.shift, type.highest - clamp.shift};
   if (auto problem = check_range("zero_point", clamp.zero_point, range.lowest, range.highest)) return problem;
   if (auto problem = check_range("lowest", clamp.lowest, range.lowest, range.highest)) return problem;
   return check_range("highest", clamp.highest, clamp.lowest, range.highest);

@@ -27,12 +27,14 @@ Problem check_finite(std::string_view what, float value);
 // Finite and above 0.
 Problem check_scale(std::string_view what, float value);
 
-// The output clamp of a quantized operator: `zero_point`, `lowest` and `highest` are values of the 8-bit type `to`, and in order.
+// The output clamp of a quantized operator: with `shift` added, `zero_point`, `lowest` and `highest` are values of the 8-bit type `to`, and in order.
+// The shift is 0, or what relabels the other 8-bit type as `to`.
 struct Clamp {
   DType to = DType::u8;
   std::int32_t zero_point = 0;
   std::int32_t lowest = 0;
   std::int32_t highest = 255;
+  std::int32_t shift = 0;
 };
 Problem check_clamp(const Clamp& clamp);
 

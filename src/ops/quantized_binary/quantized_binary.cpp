@@ -18,16 +18,22 @@ Problem check_formula(const QuantizedBinaryAttrs& op, const Fact& a, const Fact&
                    check_range("b_zero_point", op.b_zero_point, b_range.lowest, b_range.highest), check_finite("ratio", op.ratio)});
 }
 
+Problem check_result(const QuantizedBinaryAttrs& op) {
+  const bool is_add = op.kind == QuantizedBinaryKind::add;
+  return check_clamp({.to = op.to,
+                      .zero_point = is_add ? op.lowest : op.zero_point,
+                      .lowest = op.lowest,
+                      .highest = op.highest,
+                      .shift = is_add ? op.add.shift : op.shift});
+}
+
 Result<std::vector<Fact>> infer_quantized_binary(const Attrs& attrs, InputFacts inputs) {
   const auto& op = attrs.as<QuantizedBinaryAttrs>();
   const Fact& a = *inputs[0];
   const Fact& b = *inputs[1];
   const Fact* table = fact_at(inputs, 2);
   if (auto problem = first_of({check_dtype("a", a, {DType::u8, DType::s8}), check_dtype("b", b, {DType::u8, DType::s8})})) return *problem;
-  if (auto problem = check_clamp(
-          {.to = op.to, .zero_point = op.kind == QuantizedBinaryKind::mul ? op.zero_point : op.lowest, .lowest = op.lowest, .highest = op.highest})) {
-    return *problem;
-  }
+  if (auto problem = check_result(op)) return *problem;
   if (auto problem = check_formula(op, a, b)) return *problem;
   if (table != nullptr) {
     if (auto problem = check_table(*table, {DType::u8, DType::s8})) return *problem;
@@ -39,7 +45,7 @@ Result<std::vector<Fact>> infer_quantized_binary(const Attrs& attrs, InputFacts 
 
 std::int32_t combine(const QuantizedBinaryAttrs& op, std::int32_t a, std::int32_t b) {
   if (op.kind == QuantizedBinaryKind::add) return op.add.apply(a, b, op.lowest, op.highest);
-  return multiply_value(a - op.a_zero_point, b - op.b_zero_point, op.ratio, op.zero_point, op.lowest, op.highest);
+  return multiply_value(a - op.a_zero_point, b - op.b_zero_point, op.ratio, op.zero_point, op.lowest, op.highest) + op.shift;
 }
 
 // For each axis of the result how far one step moves in the operand: 0 where it broadcasts.

@@ -32,9 +32,9 @@ Problem check_residual(const QuantizedConvAttrs& conv, const Fact& residual, con
     return first_of({check_range("residual_zero_point", conv.residual_zero_point, range.lowest, range.highest),
                      check_finite("residual_ratio", conv.residual_ratio)});
   }
-  return first_of({check_clamp({.to = conv.to, .zero_point = conv.add_lowest, .lowest = conv.add_lowest, .highest = conv.add_highest}),
-                   check_finite("add.a_ratio", conv.add.a_ratio), check_finite("add.b_ratio", conv.add.b_ratio),
-                   check_finite("add.fixed", conv.add.fixed)});
+  return first_of(
+      {check_clamp({.to = conv.to, .zero_point = conv.add_lowest, .lowest = conv.add_lowest, .highest = conv.add_highest, .shift = conv.add.shift}),
+       check_finite("add.a_ratio", conv.add.a_ratio), check_finite("add.b_ratio", conv.add.b_ratio), check_finite("add.fixed", conv.add.fixed)});
 }
 
 // What follows the accumulators: multiplier, residual and table.

@@ -11,7 +11,7 @@ Problem check_attrs(const QuantizedPoolAttrs& pool, DType x) {
   const IntegerRange range = range_of(x);
   return first_of({check_range("x_zero_point", pool.x_zero_point, range.lowest, range.highest), check_scale("x_scale", pool.x_scale),
                    check_scale("y_scale", pool.y_scale),
-                   check_clamp({.to = pool.to, .zero_point = pool.zero_point, .lowest = pool.lowest, .highest = pool.highest}),
+                   check_clamp({.to = pool.to, .zero_point = pool.zero_point, .lowest = pool.lowest, .highest = pool.highest, .shift = pool.shift}),
                    pool.profile == Profile::onnx ? std::nullopt : Problem(shape_error("profile", std::string(name_of(pool.profile)), "onnx"))});
 }
 
@@ -60,7 +60,7 @@ void reference_quantized_pool(const Attrs& attrs, InputViews inputs, OutputViews
         std::int64_t sum = -inside * pool.x_zero_point;
         for (const Tap& tap : taps) sum += load_8bit(x.data, x.dtype, n * image.batch_stride + tap.image + c);
         const std::int64_t element = (n * result.positions() + position) * result.channels + c;
-        const std::int32_t q = average(pool, sum, count);
+        const std::int32_t q = average(pool, sum, count) + pool.shift;
         store_8bit(outputs[0].data, element, q);
         if (has_view(inputs, 1)) outputs[0].data[element] = inputs[1].data[q & 0xff];
       }
