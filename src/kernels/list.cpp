@@ -1,8 +1,12 @@
 // Joins the kernel families; the only place that knows them all. Part of kernels/.
 #include <algorithm>
 
+#include "kernels/eltwise/eltwise.h"
 #include "kernels/kernel.h"
+#include "kernels/move/move.h"
+#include "kernels/quantize/quantize.h"
 #include "kernels/reference/reference.h"
+#include "kernels/table/table.h"
 
 namespace octavo {
 namespace {
@@ -13,6 +17,11 @@ std::vector<const Kernel*> join_families() {
     for (const Kernel& kernel : family) kernels.push_back(&kernel);
   };
   add(reference_kernels());
+  add(quantized_eltwise_kernels());
+  add(copy_kernels());
+  add(arrange_kernels());
+  add(quantize_kernels());
+  add(table_kernels());
   return kernels;
 }
 

@@ -1,0 +1,35 @@
+// Views of calls. Part of kernels/.
+#include "kernels/call.h"
+
+namespace octavo {
+
+CallView view_of(const OpCall& call) {
+  CallView view{.attrs = call.attrs};
+  for (const Fact* fact : call.inputs) view.inputs.push_back(fact == nullptr ? OperandType{} : OperandType{fact->dtype, &fact->shape});
+  for (const Fact& fact : call.outputs) view.outputs.push_back({fact.dtype, &fact.shape});
+  return view;
+}
+
+CallView view_of(const StepSpec& spec) {
+  CallView view{.attrs = spec.attrs};
+  for (const StepOperand& operand : spec.inputs)
+    view.inputs.push_back(operand.is_present ? OperandType{operand.dtype, &operand.shape} : OperandType{});
+  for (const StepOperand& operand : spec.outputs) view.outputs.push_back({operand.dtype, &operand.shape});
+  return view;
+}
+
+double CallView::bytes() const {
+  double sum = 0.0;
+  for (const OperandType& operand : inputs) sum += static_cast<double>(operand.bytes());
+  for (const OperandType& operand : outputs) sum += static_cast<double>(operand.bytes());
+  return sum;
+}
+
+Error refused_at_load(const StepSpec& spec, const std::string& reason) {
+  return {.kind = ErrorKind::invalid_input,
+          .where = std::string(spec.spec->name),
+          .found = "a kernel that refuses this call (" + reason + ")",
+          .expected = "the kernel that was chosen for it"};
+}
+
+}  // namespace octavo

@@ -1,0 +1,96 @@
+// What the kernels of this folder share above the contract: one view of a call at compile time and at load time, steps made of plain
+// parameters, and the cutting of work into items. Part of kernels/.
+#ifndef OCTAVO_KERNELS_CALL_H_
+#define OCTAVO_KERNELS_CALL_H_
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernels/kernel.h"
+
+namespace octavo {
+
+// An operand's type; shape is null where the operand is left out.
+struct OperandType {
+  DType dtype = DType::f32;
+  const Shape* shape = nullptr;
+
+  bool exists() const { return shape != nullptr; }
+  std::int64_t elements() const { return exists() ? shape->elements() : 0; }
+  std::size_t bytes() const { return static_cast<std::size_t>(elements()) * size_of(dtype); }
+};
+
+// A call as `refusal` (compile time) and `prepare` (load time) both see it, so that one check serves both:
+// an artifact may be hostile and ask a kernel for what it refuses.
+struct CallView {
+  const Attrs* attrs = nullptr;
+  std::vector<OperandType> inputs;
+  std::vector<OperandType> outputs;
+
+  // Absent beyond the end.
+  OperandType input(std::size_t i) const { return i < inputs.size() ? inputs[i] : OperandType{}; }
+  const OperandType& output() const { return outputs[0]; }
+  // All operands.
+  double bytes() const;
+};
+CallView view_of(const OpCall& call);
+CallView view_of(const StepSpec& spec);
+
+// The members of a Kernel from one check and one maker.
+using Refuse = std::string (*)(const CallView& call);
+template <Refuse refuse>
+std::string refusal_by(const OpCall& call) {
+  return refuse(view_of(call));
+}
+Error refused_at_load(const StepSpec& spec, const std::string& reason);
+template <Refuse refuse, auto make>
+Result<std::unique_ptr<Step>> prepare_by(const StepSpec& spec) {
+  const CallView call = view_of(spec);
+  if (const std::string reason = refuse(call); !reason.empty()) return refused_at_load(spec, reason);
+  return make(call, spec);
+}
+
+// A step that is a plain struct of parameters and a function of it.
+template <class Params>
+class ParamsStep final : public Step {
+ public:
+  using Run = void (*)(const Params& params, const StepBuffers& buffers, ItemRange range);
+  ParamsStep(Params params, std::int64_t items, Run function, std::size_t scratch)
+      : params_(std::move(params)), items_(std::max<std::int64_t>(items, 1)), function_(function), scratch_bytes_(scratch) {}
+  std::int64_t items() const override { return items_; }
+  std::size_t scratch_bytes() const override { return scratch_bytes_; }
+  void run(const StepBuffers& buffers, ItemRange range) const noexcept override {
+    if (range.begin < range.end) function_(params_, buffers, range);
+  }
+
+ private:
+  Params params_;
+  std::int64_t items_;
+  Run function_;
+  std::size_t scratch_bytes_;
+};
+
+template <class Params>
+std::unique_ptr<Step> make_step(Params params, std::int64_t items, typename ParamsStep<Params>::Run run, std::size_t scratch_bytes = 0) {
+  return std::make_unique<ParamsStep<Params>>(std::move(params), items, run, scratch_bytes);
+}
+
+// `units` of work cut into chunks of about kChunkBytes: enough for a thread to be worth waking.
+inline constexpr std::int64_t kChunkBytes = 16 * 1024;
+struct Chunks {
+  std::int64_t units = 0;
+  std::int64_t chunk = 1;
+
+  static Chunks of(std::int64_t units, std::int64_t bytes_per_unit) {
+    return {units, std::max<std::int64_t>(1, kChunkBytes / std::max<std::int64_t>(1, bytes_per_unit))};
+  }
+  std::int64_t items() const { return (units + chunk - 1) / chunk; }
+  // The units of these items.
+  ItemRange units_of(ItemRange items_range) const { return {std::min(units, items_range.begin * chunk), std::min(units, items_range.end * chunk)}; }
+};
+
+}  // namespace octavo
+
+#endif  // OCTAVO_KERNELS_CALL_H_

@@ -1,0 +1,121 @@
+// The loops of eltwise/ over any Simd. Internal linkage only. Part of kernels/.
+#ifndef OCTAVO_KERNELS_ELTWISE_GENERIC_H_
+#define OCTAVO_KERNELS_ELTWISE_GENERIC_H_
+
+#include "kernels/eltwise/rows.h"
+#include "kernels/simd/scalar.h"
+
+namespace octavo {
+namespace {
+
+template <class S, bool kSigned>
+typename S::F32 load_byte(const std::uint8_t* p) {
+  return S::to_f32(kSigned ? S::widen_s8(p) : S::widen_u8(p));
+}
+// An operand whose elements are all the same.
+template <class S, bool kSigned>
+typename S::F32 repeat_byte(const std::uint8_t* p) {
+  return S::set(kSigned ? static_cast<float>(static_cast<std::int8_t>(*p)) : static_cast<float>(*p));
+}
+template <class S, bool kSigned, int kStep>
+typename S::F32 operand_at(const std::uint8_t* p, std::int64_t i) {
+  if constexpr (kStep == 0) return repeat_byte<S, kSigned>(p);
+  else return load_byte<S, kSigned>(p + i);
+}
+
+struct QuantizedAdd {
+  template <class S>
+  static typename S::F32 apply(const QuantizedRows& q, typename S::F32 a, typename S::F32 b) {
+    return S::fma(a, S::set(q.a_ratio), S::fma(b, S::set(q.b_ratio), S::set(q.fixed)));
+  }
+};
+struct QuantizedMul {
+  // Products of two differences of 8-bit values are exact in f32.
+  template <class S>
+  static typename S::F32 apply(const QuantizedRows& q, typename S::F32 a, typename S::F32 b) {
+    return S::add(S::mul(S::mul(a, b), S::set(q.ratio)), S::set(q.fixed));
+  }
+};
+
+template <class S, class Op, bool kASigned, bool kBSigned, int kAStep, int kBStep>
+void quantized_row(const QuantizedRows& q, const std::uint8_t* a, const std::uint8_t* b, std::uint8_t* y) {
+  // By value: stores of bytes may alias anything reached through a pointer.
+  const QuantizedRows p = q;
+  for_lanes<S>(0, p.n, [=]<class T>(std::int64_t i) {
+    const typename T::F32 a_value = T::sub(operand_at<T, kASigned, kAStep>(a, i), T::set(p.a_zero_point));
+    const typename T::F32 b_value = T::sub(operand_at<T, kBSigned, kBStep>(b, i), T::set(p.b_zero_point));
+    const typename T::F32 value = Op::template apply<T>(p, a_value, b_value);
+    const typename T::S32 rounded = T::round(T::min(T::max(value, T::set(p.lowest)), T::set(p.highest)));
+    T::store_bytes(y + i, T::add_s32(rounded, T::set_s32(p.shift)));
+  });
+}
+
+template <class S, class Op, bool kASigned, bool kBSigned>
+void quantized_rows_of(const QuantizedRows& q) {
+  auto* row = q.a_step == 0 ? &quantized_row<S, Op, kASigned, kBSigned, 0, 1>
+                            : (q.b_step == 0 ? &quantized_row<S, Op, kASigned, kBSigned, 1, 0> : &quantized_row<S, Op, kASigned, kBSigned, 1, 1>);
+  for (std::int64_t r = 0; r < q.rows; ++r) row(q, q.a + r * q.a_row_stride, q.b + r * q.b_row_stride, q.y + r * q.n);
+}
+
+template <class S, class Op>
+void quantized_rows(const QuantizedRows& q) {
+  if (q.a_is_signed) (q.b_is_signed ? &quantized_rows_of<S, Op, true, true> : &quantized_rows_of<S, Op, true, false>)(q);
+  else (q.b_is_signed ? &quantized_rows_of<S, Op, false, true> : &quantized_rows_of<S, Op, false, false>)(q);
+  if (q.table != nullptr) S::lookup(q.table, q.y, q.y, q.rows * q.n);
+}
+
+struct AddF32 {
+  template <class S>
+  static typename S::F32 apply(typename S::F32 a, typename S::F32 b) {
+    return S::add(a, b);
+  }
+};
+struct SubF32 {
+  template <class S>
+  static typename S::F32 apply(typename S::F32 a, typename S::F32 b) {
+    return S::sub(a, b);
+  }
+};
+struct MulF32 {
+  template <class S>
+  static typename S::F32 apply(typename S::F32 a, typename S::F32 b) {
+    return S::mul(a, b);
+  }
+};
+struct DivF32 {
+  template <class S>
+  static typename S::F32 apply(typename S::F32 a, typename S::F32 b) {
+    return S::div(a, b);
+  }
+};
+
+template <class S, class Op>
+void f32_rows(const F32Rows& f) {
+  for (std::int64_t r = 0; r < f.rows; ++r) {
+    const float* a = f.a + r * f.a_row_stride;
+    const float* b = f.b + r * f.b_row_stride;
+    float* y = f.y + r * f.n;
+    if (f.a_step == 0) {
+      for_lanes<S>(0, f.n, [=, value = *a]<class T>(std::int64_t i) { T::store(y + i, Op::template apply<T>(T::set(value), T::load(b + i))); });
+    } else if (f.b_step == 0) {
+      for_lanes<S>(0, f.n, [=, value = *b]<class T>(std::int64_t i) { T::store(y + i, Op::template apply<T>(T::load(a + i), T::set(value))); });
+    } else {
+      for_lanes<S>(0, f.n, [=]<class T>(std::int64_t i) { T::store(y + i, Op::template apply<T>(T::load(a + i), T::load(b + i))); });
+    }
+  }
+}
+
+template <class S>
+constexpr EltwiseFunctions eltwise_functions() {
+  return {.quantized_add = &quantized_rows<S, QuantizedAdd>,
+          .quantized_mul = &quantized_rows<S, QuantizedMul>,
+          .add = &f32_rows<S, AddF32>,
+          .sub = &f32_rows<S, SubF32>,
+          .mul = &f32_rows<S, MulF32>,
+          .div = &f32_rows<S, DivF32>};
+}
+
+}  // namespace
+}  // namespace octavo
+
+#endif  // OCTAVO_KERNELS_ELTWISE_GENERIC_H_

@@ -1,0 +1,105 @@
+// quantized_binary on rows: any broadcasting, optional table. Part of kernels/.
+#include "kernels/broadcast.h"
+#include "kernels/call.h"
+#include "kernels/eltwise/eltwise.h"
+#include "kernels/eltwise/rows.h"
+#include "ops/quantized_binary/quantized_binary.h"
+
+namespace octavo {
+namespace {
+
+struct Params {
+  Broadcast broadcast;
+  QuantizedRows rows;  // without pointers and sizes
+  void (*function)(const QuantizedRows&);
+};
+
+// Differences of operands and such values, and products of two differences, are exact in f32.
+bool is_small(std::int32_t value) { return value >= -512 && value <= 512; }
+
+std::string refuse(const CallView& call) {
+  const auto& attrs = call.attrs->as<QuantizedBinaryAttrs>();
+  if (!is_8bit(call.input(0).dtype) || !is_8bit(call.input(1).dtype) || size_of(call.output().dtype) != 1) return "needs 8-bit operands and result";
+  if (!is_small(attrs.a_zero_point) || !is_small(attrs.b_zero_point) || !is_small(attrs.add.shift)) return "needs 8-bit zero points";
+  return {};
+}
+
+void run(const Params& params, const StepBuffers& buffers, ItemRange range) {
+  params.broadcast.for_blocks(range, [&](const RowBlock& block) {
+    QuantizedRows rows = params.rows;
+    rows.a = reinterpret_cast<const std::uint8_t*>(buffers.inputs[0]) + block.offset[0];
+    rows.b = reinterpret_cast<const std::uint8_t*>(buffers.inputs[1]) + block.offset[1];
+    rows.y = reinterpret_cast<std::uint8_t*>(buffers.outputs[0]) + block.y_offset;
+    rows.table = buffers.inputs.size() > 2 ? reinterpret_cast<const std::uint8_t*>(buffers.inputs[2]) : nullptr;
+    rows.rows = block.rows;
+    rows.n = block.n;
+    rows.a_row_stride = block.row_stride[0];
+    rows.b_row_stride = block.row_stride[1];
+    rows.a_step = block.step[0];
+    rows.b_step = block.step[1];
+    params.function(rows);
+  });
+}
+
+QuantizedRows rows_of(const QuantizedBinaryAttrs& attrs, const CallView& call) {
+  const bool is_add = attrs.kind == QuantizedBinaryKind::add;
+  return {.a_is_signed = call.input(0).dtype == DType::s8,
+          .b_is_signed = call.input(1).dtype == DType::s8,
+          .a_zero_point = static_cast<float>(is_add ? attrs.add.shift : attrs.a_zero_point),
+          .b_zero_point = static_cast<float>(is_add ? attrs.add.shift : attrs.b_zero_point),
+          .a_ratio = attrs.add.a_ratio,
+          .b_ratio = attrs.add.b_ratio,
+          .ratio = attrs.ratio,
+          .fixed = is_add ? attrs.add.fixed : static_cast<float>(attrs.zero_point),
+          .lowest = static_cast<float>(attrs.lowest),
+          .highest = static_cast<float>(attrs.highest),
+          .shift = is_add ? attrs.add.shift : attrs.shift};
+}
+
+template <const EltwiseFunctions& functions>
+Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec&) {
+  const auto& attrs = call.attrs->as<QuantizedBinaryAttrs>();
+  const Shape* const operands[] = {call.input(0).shape, call.input(1).shape};
+  Broadcast broadcast(*call.output().shape, operands);
+  const std::int64_t items = broadcast.items();
+  return make_step(
+      Params{std::move(broadcast), rows_of(attrs, call), attrs.kind == QuantizedBinaryKind::add ? functions.quantized_add : functions.quantized_mul},
+      items, run);
+}
+
+// Nanoseconds per element, measured on 16 KB chunks in L2.
+template <Isa isa>
+double cost(const OpCall& call, const Machine&) {
+  constexpr double per_element = isa == Isa::scalar ? 4.0 : (isa == Isa::avx2 ? 0.25 : 0.15);
+  const bool has_table = view_of(call).input(2).exists();
+  return 100.0 + static_cast<double>(call.outputs[0].shape.elements()) * per_element * (has_table ? 3.0 : 1.0);
+}
+
+int in_place_input(const OpCall& call) {
+  const Shape& result = call.outputs[0].shape;
+  if (call.inputs[0]->shape == result) return 0;
+  return call.inputs[1]->shape == result ? 1 : -1;
+}
+
+template <const EltwiseFunctions& functions, Isa isa>
+constexpr Kernel kernel(std::string_view name) {
+  return {.name = name,
+          .op = "quantized_binary",
+          .needs = isa,
+          .refusal = refusal_by<refuse>,
+          .cost = cost<isa>,
+          .prepare = prepare_by<refuse, make<functions>>,
+          .in_place_input = in_place_input};
+}
+
+constexpr Kernel kKernels[] = {
+    kernel<kEltwiseScalar, Isa::scalar>("eltwise_q8_portable"),
+    kernel<kEltwiseAvx2, Isa::avx2>("eltwise_q8_avx2"),
+    kernel<kEltwiseAvx512, Isa::avx512>("eltwise_q8_avx512"),
+};
+
+}  // namespace
+
+std::span<const Kernel> quantized_eltwise_kernels() { return kKernels; }
+
+}  // namespace octavo

@@ -1,0 +1,122 @@
+// Operators that are one SeparableCopy. Part of kernels/.
+#include "kernels/move/move.h"
+#include "kernels/move/separable.h"
+#include "ops/expand/expand.h"
+#include "ops/pad/pad.h"
+#include "ops/slice/slice.h"
+
+namespace octavo {
+namespace {
+
+// Offsets are listed per axis, so an axis of many millions that is not copied as a whole is left to the reference.
+constexpr std::int64_t kMaxAxis = std::int64_t{1} << 24;
+
+std::string refuse(const CallView& call) {
+  for (std::int64_t size : *call.output().shape) {
+    if (size > kMaxAxis) return "lists offsets per axis, of at most 2^24 indices";
+  }
+  return {};
+}
+std::string refuse_nothing(const CallView&) { return {}; }
+
+struct Params {
+  SeparableCopy copy;
+  std::uint64_t zero = 0;  // the filling where no value is given
+};
+
+void run(const Params& params, const StepBuffers& buffers, ItemRange range) {
+  const bool has_value = buffers.inputs.size() > 1 && buffers.inputs[1] != nullptr;
+  params.copy.run(buffers.inputs[0], has_value ? buffers.inputs[1] : reinterpret_cast<const std::byte*>(&params.zero), buffers.outputs[0], range);
+}
+
+std::unique_ptr<Step> make_copy(const CallView& call, std::vector<CopyAxis> axes) {
+  Params params{.copy = SeparableCopy(std::move(axes), size_of(call.output().dtype))};
+  const std::int64_t items = params.copy.items();
+  return make_step(std::move(params), items, run);
+}
+
+Result<std::unique_ptr<Step>> make_slice(const CallView& call, const StepSpec&) {
+  const auto& attrs = call.attrs->as<SliceAttrs>();
+  const std::vector<std::int64_t> strides = call.input(0).shape->strides();
+  std::vector<CopyAxis> axes;
+  for (std::size_t i = 0; i < strides.size(); ++i) axes.push_back(plain_axis(attrs.sizes[i], strides[i], attrs.starts[i], attrs.steps[i]));
+  return make_copy(call, std::move(axes));
+}
+
+Result<std::unique_ptr<Step>> make_expand(const CallView& call, const StepSpec&) {
+  const Shape& x = *call.input(0).shape;
+  const Shape& y = *call.output().shape;
+  const std::vector<std::int64_t> strides = x.strides();
+  std::vector<CopyAxis> axes;
+  for (int axis = 0; axis < y.rank(); ++axis) {
+    const int from = axis - (y.rank() - x.rank());
+    const bool is_repeated = from < 0 || x[from] == 1;
+    axes.push_back(plain_axis(y[axis], is_repeated ? 0 : strides[static_cast<std::size_t>(from)]));
+  }
+  return make_copy(call, std::move(axes));
+}
+
+// The index in [0, size) that stands for one outside, or a negative number where it is filled.
+std::int64_t padded_index(PadMode mode, std::int64_t index, std::int64_t size) {
+  if (index >= 0 && index < size) return index;
+  if (size == 0) return -1;
+  const auto modulo = [](std::int64_t value, std::int64_t period) { return (value % period + period) % period; };
+  switch (mode) {
+    case PadMode::constant: return -1;
+    case PadMode::edge: return index < 0 ? 0 : size - 1;
+    case PadMode::wrap: return modulo(index, size);
+    case PadMode::reflect: break;
+  }
+  if (size == 1) return 0;
+  const std::int64_t at = modulo(index, 2 * (size - 1));
+  return at < size ? at : 2 * (size - 1) - at;
+}
+
+Result<std::unique_ptr<Step>> make_pad(const CallView& call, const StepSpec&) {
+  const auto& attrs = call.attrs->as<PadAttrs>();
+  const Shape& x = *call.input(0).shape;
+  const Shape& y = *call.output().shape;
+  const std::vector<std::int64_t> strides = x.strides();
+  std::vector<CopyAxis> axes;
+  for (int axis = 0; axis < y.rank(); ++axis) {
+    const auto i = static_cast<std::size_t>(axis);
+    std::vector<std::int64_t> index(static_cast<std::size_t>(y[axis]));
+    for (std::int64_t at = 0; at < y[axis]; ++at) index[static_cast<std::size_t>(at)] = padded_index(attrs.mode, at - attrs.begin[i], x[axis]);
+    axes.push_back(axis_of(index, strides[i]));
+  }
+  return make_copy(call, std::move(axes));
+}
+
+struct ReshapeParams {
+  Chunks chunks;  // of bytes
+};
+void run_reshape(const ReshapeParams& params, const StepBuffers& buffers, ItemRange range) {
+  const ItemRange bytes = params.chunks.units_of(range);
+  if (buffers.inputs[0] == buffers.outputs[0]) return;
+  __builtin_memcpy(buffers.outputs[0] + bytes.begin, buffers.inputs[0] + bytes.begin, static_cast<std::size_t>(bytes.end - bytes.begin));
+}
+Result<std::unique_ptr<Step>> make_reshape(const CallView& call, const StepSpec&) {
+  const Chunks chunks = Chunks::of(static_cast<std::int64_t>(call.output().bytes()), 1);
+  return make_step(ReshapeParams{chunks}, chunks.items(), run_reshape);
+}
+
+double cost(const OpCall& call, const Machine&) { return 100.0 + 0.15 * view_of(call).bytes(); }
+int first_input(const OpCall&) { return 0; }
+
+constexpr Kernel kKernels[] = {
+    {.name = "expand_copy_portable", .op = "expand", .refusal = refusal_by<refuse>, .cost = cost, .prepare = prepare_by<refuse, make_expand>},
+    {.name = "pad_copy_portable", .op = "pad", .refusal = refusal_by<refuse>, .cost = cost, .prepare = prepare_by<refuse, make_pad>},
+    {.name = "reshape_copy_portable",
+     .op = "reshape",
+     .refusal = refusal_by<refuse_nothing>,
+     .cost = cost,
+     .prepare = prepare_by<refuse_nothing, make_reshape>,
+     .in_place_input = first_input},
+    {.name = "slice_copy_portable", .op = "slice", .refusal = refusal_by<refuse>, .cost = cost, .prepare = prepare_by<refuse, make_slice>},
+};
+
+}  // namespace
+
+std::span<const Kernel> copy_kernels() { return kKernels; }
+
+}  // namespace octavo

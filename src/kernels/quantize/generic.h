@@ -1,0 +1,84 @@
+// The loops of quantize/ over any Simd. Internal linkage only. Part of kernels/.
+#ifndef OCTAVO_KERNELS_QUANTIZE_GENERIC_H_
+#define OCTAVO_KERNELS_QUANTIZE_GENERIC_H_
+
+#include "kernels/quantize/rows.h"
+#include "kernels/simd/scalar.h"
+
+namespace octavo {
+namespace {
+
+template <class S, bool kSigned>
+typename S::S32 widen_byte(const std::uint8_t* p) {
+  return kSigned ? S::widen_s8(p) : S::widen_u8(p);
+}
+
+template <class S>
+typename S::F32 quotient(typename S::F32 real, typename S::F32 scale, bool multiplies) {
+  return multiplies ? S::mul(real, S::div(S::set(1.0f), scale)) : S::div(real, scale);
+}
+
+// The clamp comes before the rounding, as in round_then_zero_point.
+template <class S>
+void store_rounded(const QuantizeRow& row, typename S::F32 scaled, typename S::S32 zero_point, std::uint8_t* q) {
+  const typename S::F32 lowest = S::to_f32(S::sub_s32(S::set_s32(row.lowest), zero_point));
+  const typename S::F32 highest = S::to_f32(S::sub_s32(S::set_s32(row.highest), zero_point));
+  S::store_bytes(q, S::add_s32(S::round(S::min(S::max(scaled, lowest), highest)), zero_point));
+}
+
+std::int32_t first_zero_point(const QuantizeRow& row) {
+  if (row.zero_point == nullptr) return 0;
+  return row.is_signed ? static_cast<std::int32_t>(static_cast<std::int8_t>(*row.zero_point)) : static_cast<std::int32_t>(*row.zero_point);
+}
+
+template <class S, bool kSigned>
+void quantize_by_element(const QuantizeRow& args, const float* real, std::uint8_t* q) {
+  const QuantizeRow row = args;
+  for_lanes<S>(0, row.n, [=]<class T>(std::int64_t i) {
+    const typename T::S32 zero_point = row.zero_point == nullptr ? T::set_s32(0) : widen_byte<T, kSigned>(row.zero_point + i);
+    store_rounded<T>(row, quotient<T>(T::load(real + i), T::load(row.scale + i), row.multiplies), zero_point, q + i);
+  });
+}
+
+template <class S>
+void quantize_row(const QuantizeRow& args, const float* real, std::uint8_t* q) {
+  if (args.step == 1) return args.is_signed ? quantize_by_element<S, true>(args, real, q) : quantize_by_element<S, false>(args, real, q);
+  const QuantizeRow row = args;
+  const float scale = *row.scale;
+  const std::int32_t zero_point = first_zero_point(row);
+  for_lanes<S>(0, row.n, [=]<class T>(std::int64_t i) {
+    store_rounded<T>(row, quotient<T>(T::load(real + i), T::set(scale), row.multiplies), T::set_s32(zero_point), q + i);
+  });
+}
+
+template <class S, bool kSigned>
+void dequantize_as(const QuantizeRow& args, const std::uint8_t* q, float* real) {
+  const QuantizeRow row = args;
+  if (row.step == 1) {
+    for_lanes<S>(0, row.n, [=]<class T>(std::int64_t i) {
+      const typename T::S32 zero_point = row.zero_point == nullptr ? T::set_s32(0) : widen_byte<T, kSigned>(row.zero_point + i);
+      T::store(real + i, T::mul(T::to_f32(T::sub_s32(widen_byte<T, kSigned>(q + i), zero_point)), T::load(row.scale + i)));
+    });
+    return;
+  }
+  const float scale = *row.scale;
+  const std::int32_t zero_point = first_zero_point(row);
+  for_lanes<S>(0, row.n, [=]<class T>(std::int64_t i) {
+    T::store(real + i, T::mul(T::to_f32(T::sub_s32(widen_byte<T, kSigned>(q + i), T::set_s32(zero_point))), T::set(scale)));
+  });
+}
+
+template <class S>
+void dequantize_row(const QuantizeRow& row, const std::uint8_t* q, float* real) {
+  return row.is_signed ? dequantize_as<S, true>(row, q, real) : dequantize_as<S, false>(row, q, real);
+}
+
+template <class S>
+constexpr QuantizeFunctions quantize_functions() {
+  return {.quantize = &quantize_row<S>, .dequantize = &dequantize_row<S>};
+}
+
+}  // namespace
+}  // namespace octavo
+
+#endif  // OCTAVO_KERNELS_QUANTIZE_GENERIC_H_

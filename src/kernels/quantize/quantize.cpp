@@ -1,0 +1,146 @@
+// quantize and dequantize as rows that share a scale, or whose elements have one each. Part of kernels/.
+#include "kernels/quantize/quantize.h"
+
+#include "kernels/call.h"
+#include "kernels/quantize/rows.h"
+#include "ops/dequantize/dequantize.h"
+#include "ops/quantize/quantize.h"
+
+namespace octavo {
+namespace {
+
+struct Params {
+  QuantizeRow row;
+  std::int64_t rows = 1;      // each with a scale of its own; 1: chunks are elements of it
+  std::int64_t channels = 1;  // row r has scale r % channels
+  Chunks chunks;
+  const QuantizeFunctions* functions;
+  bool dequantizes = false;
+};
+
+// The part of a row that starts at element `first` of the tensor.
+void run_row(const Params& params, const QuantizeRow& row, const StepBuffers& buffers, std::int64_t first) {
+  if (params.dequantizes) {
+    params.functions->dequantize(row, reinterpret_cast<const std::uint8_t*>(buffers.inputs[0]) + first,
+                                 reinterpret_cast<float*>(buffers.outputs[0]) + first);
+  } else {
+    params.functions->quantize(row, reinterpret_cast<const float*>(buffers.inputs[0]) + first,
+                               reinterpret_cast<std::uint8_t*>(buffers.outputs[0]) + first);
+  }
+}
+
+void run(const Params& params, const StepBuffers& buffers, ItemRange range) {
+  const ItemRange units = params.chunks.units_of(range);
+  QuantizeRow row = params.row;
+  const auto* scales = reinterpret_cast<const float*>(buffers.inputs[1]);
+  const auto* zero_points = buffers.inputs.size() > 2 ? reinterpret_cast<const std::uint8_t*>(buffers.inputs[2]) : nullptr;
+  row.scale = scales;
+  row.zero_point = zero_points;
+  if (params.rows == 1 && row.step == 0) {
+    row.n = units.end - units.begin;
+    run_row(params, row, buffers, units.begin);
+    return;
+  }
+  for (std::int64_t r = units.begin; r < units.end; ++r) {
+    row.scale = scales + r % params.channels;
+    if (zero_points != nullptr) row.zero_point = zero_points + r % params.channels;
+    run_row(params, row, buffers, r * row.n);
+  }
+}
+
+struct ScalesOf {
+  std::int64_t axis = -1;
+  std::int64_t block = 0;
+};
+
+std::string refuse_types(const CallView& call, DType real, DType quantized, ScalesOf scales) {
+  if (real != DType::f32 || !is_8bit(quantized)) return "needs f32 on one side and 8 bits on the other";
+  if (call.input(1).dtype != DType::f32) return "needs f32 scales";
+  if (scales.block != 0) return "has no blocks of scales";
+  return {};
+}
+std::string refuse_quantize(const CallView& call) {
+  const auto& attrs = call.attrs->as<QuantizeAttrs>();
+  return refuse_types(call, call.input(0).dtype, call.output().dtype, {attrs.axis, attrs.block});
+}
+std::string refuse_dequantize(const CallView& call) {
+  const auto& attrs = call.attrs->as<DequantizeAttrs>();
+  return refuse_types(call, call.output().dtype, call.input(0).dtype, {attrs.axis, attrs.block});
+}
+
+std::unique_ptr<Step> make_rows(const CallView& call, Params params, std::int64_t axis) {
+  const Shape& shape = *call.output().shape;
+  const std::int64_t count = shape.elements();
+  if (axis < 0 || call.input(1).elements() == 1) {
+    params.row.n = count;
+    params.chunks = Chunks::of(count, 4);
+  } else if (const std::int64_t inner = shape.elements(static_cast<int>(axis) + 1, shape.rank()); inner == 1) {
+    params.row.step = 1;
+    params.row.n = shape[static_cast<int>(axis)];
+    params.rows = params.row.n == 0 ? 0 : count / params.row.n;
+    params.chunks = Chunks::of(params.rows, 4 * params.row.n);
+  } else {
+    params.channels = shape[static_cast<int>(axis)];
+    params.row.n = inner;
+    params.rows = inner == 0 ? 0 : count / inner;
+    params.chunks = Chunks::of(params.rows, 4 * inner);
+  }
+  const std::int64_t items = params.chunks.items();
+  return make_step(std::move(params), items, run);
+}
+
+template <const QuantizeFunctions& functions>
+Result<std::unique_ptr<Step>> make_quantize(const CallView& call, const StepSpec&) {
+  const auto& attrs = call.attrs->as<QuantizeAttrs>();
+  const bool is_whole_type = attrs.lowest == 0 && attrs.highest == 0;
+  const IntegerRange range = is_whole_type ? range_of(attrs.to) : IntegerRange{attrs.lowest, attrs.highest};
+  Params params{.row = {.is_signed = attrs.to == DType::s8,
+                        .multiplies = attrs.profile == Profile::pt2e,
+                        .lowest = static_cast<std::int32_t>(range.lowest),
+                        .highest = static_cast<std::int32_t>(range.highest)},
+                .functions = &functions};
+  return make_rows(call, std::move(params), attrs.axis);
+}
+
+template <const QuantizeFunctions& functions>
+Result<std::unique_ptr<Step>> make_dequantize(const CallView& call, const StepSpec&) {
+  Params params{.row = {.is_signed = call.input(0).dtype == DType::s8}, .functions = &functions, .dequantizes = true};
+  return make_rows(call, std::move(params), call.attrs->as<DequantizeAttrs>().axis);
+}
+
+template <Isa isa>
+double cost(const OpCall& call, const Machine&) {
+  constexpr double per_element = isa == Isa::scalar ? 4.0 : (isa == Isa::avx2 ? 0.5 : 0.35);
+  return 50.0 + per_element * static_cast<double>(call.outputs[0].shape.elements());
+}
+
+template <const QuantizeFunctions& functions, Isa isa>
+constexpr Kernel quantize_kernel(std::string_view name) {
+  return {.name = name,
+          .op = "quantize",
+          .needs = isa,
+          .refusal = refusal_by<refuse_quantize>,
+          .cost = cost<isa>,
+          .prepare = prepare_by<refuse_quantize, make_quantize<functions>>};
+}
+template <const QuantizeFunctions& functions, Isa isa>
+constexpr Kernel dequantize_kernel(std::string_view name) {
+  return {.name = name,
+          .op = "dequantize",
+          .needs = isa,
+          .refusal = refusal_by<refuse_dequantize>,
+          .cost = cost<isa>,
+          .prepare = prepare_by<refuse_dequantize, make_dequantize<functions>>};
+}
+
+constexpr Kernel kKernels[] = {
+    quantize_kernel<kQuantizeScalar, Isa::scalar>("quantize_f32_portable"), quantize_kernel<kQuantizeAvx2, Isa::avx2>("quantize_f32_avx2"),
+    quantize_kernel<kQuantizeAvx512, Isa::avx512>("quantize_f32_avx512"),   dequantize_kernel<kQuantizeScalar, Isa::scalar>("dequantize_q8_portable"),
+    dequantize_kernel<kQuantizeAvx2, Isa::avx2>("dequantize_q8_avx2"),      dequantize_kernel<kQuantizeAvx512, Isa::avx512>("dequantize_q8_avx512"),
+};
+
+}  // namespace
+
+std::span<const Kernel> quantize_kernels() { return kKernels; }
+
+}  // namespace octavo

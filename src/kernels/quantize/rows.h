@@ -1,0 +1,33 @@
+// The contract of quantize/: one row between f32 and 8 bit. Part of kernels/.
+#ifndef OCTAVO_KERNELS_QUANTIZE_ROWS_H_
+#define OCTAVO_KERNELS_QUANTIZE_ROWS_H_
+
+#include <cstdint>
+
+namespace octavo {
+
+// n elements whose scales (and zero points) are `step` (0 or 1) apart. Zero points may be left out: 0.
+// quantize: q = clamp(rne(real / scale) + zero_point, lowest, highest); with multiplies, real * (1 / scale).
+// dequantize: real = f32(q - zero_point) * scale.
+struct QuantizeRow {
+  std::int64_t n = 0;
+  const float* scale = nullptr;
+  const std::uint8_t* zero_point = nullptr;
+  int step = 0;
+  bool is_signed = false;  // q and zero_point are s8
+  bool multiplies = false;
+  std::int32_t lowest = 0, highest = 255;
+};
+
+struct QuantizeFunctions {
+  void (*quantize)(const QuantizeRow& row, const float* real, std::uint8_t* q);
+  void (*dequantize)(const QuantizeRow& row, const std::uint8_t* q, float* real);
+};
+
+extern const QuantizeFunctions kQuantizeScalar;
+extern const QuantizeFunctions kQuantizeAvx2;
+extern const QuantizeFunctions kQuantizeAvx512;
+
+}  // namespace octavo
+
+#endif  // OCTAVO_KERNELS_QUANTIZE_ROWS_H_

@@ -1,0 +1,80 @@
+// Simd of eight 32-bit lanes: AVX2 and FMA. See scalar.h. Part of kernels/.
+#ifndef OCTAVO_KERNELS_SIMD_AVX2_H_
+#define OCTAVO_KERNELS_SIMD_AVX2_H_
+
+#include <immintrin.h>
+
+#include <cstdint>
+
+#include "kernels/simd/scalar.h"
+
+namespace octavo {
+namespace {
+
+struct Avx2 {
+  using Half = Scalar;
+  static constexpr int kLanes = 8;
+  using F32 = __m256;
+  using S32 = __m256i;
+
+  static F32 load(const float* p) { return _mm256_loadu_ps(p); }
+  static void store(float* p, F32 x) { _mm256_storeu_ps(p, x); }
+  static F32 set(float x) { return _mm256_set1_ps(x); }
+  static S32 load_s32(const std::int32_t* p) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)); }
+  static void store_s32(std::int32_t* p, S32 x) { _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), x); }
+  static S32 set_s32(std::int32_t x) { return _mm256_set1_epi32(x); }
+
+  static S32 widen_u8(const std::uint8_t* p) { return _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))); }
+  static S32 widen_s8(const std::uint8_t* p) { return _mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))); }
+  static S32 widen_u16(const std::uint16_t* p) { return _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))); }
+  static void store_bytes(std::uint8_t* p, S32 x) {
+    const __m256i picked = _mm256_shuffle_epi8(x, _mm256_set1_epi32(0x0c080400));
+    const __m128i joined = _mm_unpacklo_epi32(_mm256_castsi256_si128(picked), _mm256_extracti128_si256(picked, 1));
+    _mm_storel_epi64(reinterpret_cast<__m128i*>(p), joined);
+  }
+
+  static F32 add(F32 a, F32 b) { return _mm256_add_ps(a, b); }
+  static F32 sub(F32 a, F32 b) { return _mm256_sub_ps(a, b); }
+  static F32 mul(F32 a, F32 b) { return _mm256_mul_ps(a, b); }
+  static F32 div(F32 a, F32 b) { return _mm256_div_ps(a, b); }
+  static F32 fma(F32 a, F32 b, F32 c) { return _mm256_fmadd_ps(a, b, c); }
+  static F32 max(F32 a, F32 b) { return _mm256_max_ps(a, b); }
+  static F32 min(F32 a, F32 b) { return _mm256_min_ps(a, b); }
+  static F32 to_f32(S32 x) { return _mm256_cvtepi32_ps(x); }
+  static S32 round(F32 x) { return _mm256_cvtps_epi32(x); }
+  static S32 add_s32(S32 a, S32 b) { return _mm256_add_epi32(a, b); }
+  static S32 sub_s32(S32 a, S32 b) { return _mm256_sub_epi32(a, b); }
+
+  // vpshufb looks up 16 entries at a time and gives 0 where the index's top bit is set: 16 parts, joined by "or".
+  static void lookup(const std::uint8_t* table, const std::uint8_t* x, std::uint8_t* y, std::int64_t n) {
+    std::int64_t i = 0;
+    for (; i + 64 <= n; i += 64) lookup_64(table, x + i, y + i);
+    Scalar::lookup(table, x + i, y + i, n - i);
+  }
+
+ private:
+  static __m256i part_of(const std::uint8_t* table, int part) {
+    return _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(table + 16 * part)));
+  }
+  static void lookup_64(const std::uint8_t* table, const std::uint8_t* x, std::uint8_t* y) {
+    const __m256i x0 = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(x));
+    const __m256i x1 = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(x + 32));
+    __m256i y0 = _mm256_setzero_si256(), y1 = y0;
+    // Index for part p: x - 16p, made to have its top bit set unless it is in [0, 16): saturating addition of 0x70 sets it for 16 and above,
+    // and wrapping subtraction makes indices below 0 large.
+    const __m256i guard = _mm256_set1_epi8(0x70);
+    for (int part = 0; part < 16; ++part) {
+      const __m256i entries = part_of(table, part);
+      const __m256i base = _mm256_set1_epi8(static_cast<char>(16 * part));
+      y0 = _mm256_or_si256(y0, _mm256_shuffle_epi8(entries, _mm256_adds_epu8(_mm256_sub_epi8(x0, base), guard)));
+      y1 = _mm256_or_si256(y1, _mm256_shuffle_epi8(entries, _mm256_adds_epu8(_mm256_sub_epi8(x1, base), guard)));
+    }
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(y), y0);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(y + 32), y1);
+  }
+};
+
+}  // namespace
+}  // namespace octavo
+
+#endif  // OCTAVO_KERNELS_SIMD_AVX2_H_

@@ -1,0 +1,83 @@
+// Simd of sixteen 32-bit lanes: AVX-512 F, BW, DQ, VL. See scalar.h. Part of kernels/.
+#ifndef OCTAVO_KERNELS_SIMD_AVX512_H_
+#define OCTAVO_KERNELS_SIMD_AVX512_H_
+
+#include <immintrin.h>
+
+#include <cstdint>
+
+#include "kernels/simd/avx2.h"
+
+namespace octavo {
+namespace {
+
+struct Avx512 {
+  using Half = Avx2;
+  static constexpr int kLanes = 16;
+  using F32 = __m512;
+  using S32 = __m512i;
+
+  static F32 load(const float* p) { return _mm512_loadu_ps(p); }
+  static void store(float* p, F32 x) { _mm512_storeu_ps(p, x); }
+  static F32 set(float x) { return _mm512_set1_ps(x); }
+  static S32 load_s32(const std::int32_t* p) { return _mm512_loadu_si512(p); }
+  static void store_s32(std::int32_t* p, S32 x) { _mm512_storeu_si512(p, x); }
+  static S32 set_s32(std::int32_t x) { return _mm512_set1_epi32(x); }
+
+  static S32 widen_u8(const std::uint8_t* p) { return _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))); }
+  static S32 widen_s8(const std::uint8_t* p) { return _mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))); }
+  static S32 widen_u16(const std::uint16_t* p) { return _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))); }
+  static void store_bytes(std::uint8_t* p, S32 x) { _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtepi32_epi8(x)); }
+
+  static F32 add(F32 a, F32 b) { return _mm512_add_ps(a, b); }
+  static F32 sub(F32 a, F32 b) { return _mm512_sub_ps(a, b); }
+  static F32 mul(F32 a, F32 b) { return _mm512_mul_ps(a, b); }
+  static F32 div(F32 a, F32 b) { return _mm512_div_ps(a, b); }
+  static F32 fma(F32 a, F32 b, F32 c) { return _mm512_fmadd_ps(a, b, c); }
+  static F32 max(F32 a, F32 b) { return _mm512_max_ps(a, b); }
+  static F32 min(F32 a, F32 b) { return _mm512_min_ps(a, b); }
+  static F32 to_f32(S32 x) { return _mm512_cvtepi32_ps(x); }
+  static S32 round(F32 x) { return _mm512_cvtps_epi32(x); }
+  static S32 add_s32(S32 a, S32 b) { return _mm512_add_epi32(a, b); }
+  static S32 sub_s32(S32 a, S32 b) { return _mm512_sub_epi32(a, b); }
+
+  static void lookup(const std::uint8_t* table, const std::uint8_t* x, std::uint8_t* y, std::int64_t n) {
+#ifdef __AVX512VBMI__
+    const __m512i t0 = _mm512_loadu_si512(table), t1 = _mm512_loadu_si512(table + 64);
+    const __m512i t2 = _mm512_loadu_si512(table + 128), t3 = _mm512_loadu_si512(table + 192);
+    std::int64_t i = 0;
+    for (; i + 64 <= n; i += 64) {
+      const __m512i index = _mm512_loadu_si512(x + i);
+      const __m512i low = _mm512_permutex2var_epi8(t0, index, t1);
+      const __m512i high = _mm512_permutex2var_epi8(t2, index, t3);
+      _mm512_storeu_si512(y + i, _mm512_mask_blend_epi8(_mm512_movepi8_mask(index), low, high));
+    }
+    Scalar::lookup(table, x + i, y + i, n - i);
+#else
+    std::int64_t i = 0;
+    for (; i + 128 <= n; i += 128) lookup_128(table, x + i, y + i);
+    Avx2::lookup(table, x + i, y + i, n - i);
+#endif
+  }
+
+ private:
+  // See Avx2::lookup.
+  static void lookup_128(const std::uint8_t* table, const std::uint8_t* x, std::uint8_t* y) {
+    const __m512i x0 = _mm512_loadu_si512(x), x1 = _mm512_loadu_si512(x + 64);
+    __m512i y0 = _mm512_setzero_si512(), y1 = y0;
+    const __m512i guard = _mm512_set1_epi8(0x70);
+    for (int part = 0; part < 16; ++part) {
+      const __m512i entries = _mm512_broadcast_i32x4(_mm_loadu_si128(reinterpret_cast<const __m128i*>(table + 16 * part)));
+      const __m512i base = _mm512_set1_epi8(static_cast<char>(16 * part));
+      y0 = _mm512_or_si512(y0, _mm512_shuffle_epi8(entries, _mm512_adds_epu8(_mm512_sub_epi8(x0, base), guard)));
+      y1 = _mm512_or_si512(y1, _mm512_shuffle_epi8(entries, _mm512_adds_epu8(_mm512_sub_epi8(x1, base), guard)));
+    }
+    _mm512_storeu_si512(y, y0);
+    _mm512_storeu_si512(y + 64, y1);
+  }
+};
+
+}  // namespace
+}  // namespace octavo
+
+#endif  // OCTAVO_KERNELS_SIMD_AVX512_H_

@@ -1,0 +1,60 @@
+// Simd of one lane in portable C++: the tail of every wide loop, and the whole of it on machines without vectors. Part of kernels/.
+// The headers of simd/ offer the same operations for different widths and give the same bits; a family's generic.h is written once over them.
+// Everything has internal linkage: wide code must not be shared with files compiled for older machines.
+#ifndef OCTAVO_KERNELS_SIMD_SCALAR_H_
+#define OCTAVO_KERNELS_SIMD_SCALAR_H_
+
+#include <cstdint>
+
+namespace octavo {
+namespace {
+
+struct Scalar {
+  static constexpr int kLanes = 1;
+  using F32 = float;
+  using S32 = std::int32_t;
+
+  static F32 load(const float* p) { return *p; }
+  static void store(float* p, F32 x) { *p = x; }
+  static F32 set(float x) { return x; }
+  static S32 load_s32(const std::int32_t* p) { return *p; }
+  static void store_s32(std::int32_t* p, S32 x) { *p = x; }
+  static S32 set_s32(std::int32_t x) { return x; }
+
+  static S32 widen_u8(const std::uint8_t* p) { return *p; }
+  static S32 widen_s8(const std::uint8_t* p) { return static_cast<std::int8_t>(*p); }
+  static S32 widen_u16(const std::uint16_t* p) { return *p; }
+  // The lowest byte of each lane.
+  static void store_bytes(std::uint8_t* p, S32 x) { *p = static_cast<std::uint8_t>(x); }
+
+  static F32 add(F32 a, F32 b) { return a + b; }
+  static F32 sub(F32 a, F32 b) { return a - b; }
+  static F32 mul(F32 a, F32 b) { return a * b; }
+  static F32 div(F32 a, F32 b) { return a / b; }
+  static F32 fma(F32 a, F32 b, F32 c) { return __builtin_fmaf(a, b, c); }
+  // The second operand where they are equal or one is NaN, as maxps and minps do.
+  static F32 max(F32 a, F32 b) { return a > b ? a : b; }
+  static F32 min(F32 a, F32 b) { return a < b ? a : b; }
+  static F32 to_f32(S32 x) { return static_cast<float>(x); }
+  // To nearest even; in range.
+  static S32 round(F32 x) { return static_cast<std::int32_t>(__builtin_lrintf(x)); }
+  static S32 add_s32(S32 a, S32 b) { return static_cast<std::int32_t>(static_cast<std::uint32_t>(a) + static_cast<std::uint32_t>(b)); }
+  static S32 sub_s32(S32 a, S32 b) { return static_cast<std::int32_t>(static_cast<std::uint32_t>(a) - static_cast<std::uint32_t>(b)); }
+
+  // y[i] = table[x[i]], x may be y.
+  static void lookup(const std::uint8_t* table, const std::uint8_t* x, std::uint8_t* y, std::int64_t n) {
+    for (std::int64_t i = 0; i < n; ++i) y[i] = table[x[i]];
+  }
+};
+
+// Calls f<S>(i) for whole vectors in [i, n), then f<S::Half> and so on down to single lanes: no access beyond n.
+template <class S, class F>
+void for_lanes(std::int64_t i, std::int64_t n, const F& f) {
+  for (; i + S::kLanes <= n; i += S::kLanes) f.template operator()<S>(i);
+  if constexpr (S::kLanes > 1) for_lanes<typename S::Half>(i, n, f);
+}
+
+}  // namespace
+}  // namespace octavo
+
+#endif  // OCTAVO_KERNELS_SIMD_SCALAR_H_

@@ -1,0 +1,18 @@
+// table/ for portable C++. Part of kernels/.
+#include "kernels/simd/scalar.h"
+
+#include "kernels/table/lookup.h"
+
+namespace octavo {
+namespace {
+
+// A load per element; the table stays in L1. Gathers are not faster.
+void lookup_words(const std::uint32_t* table, const std::uint8_t* x, std::uint32_t* y, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; ++i) y[i] = table[x[i]];
+}
+
+}  // namespace
+
+constexpr LookupFunctions kLookupScalar = {.bytes = &Scalar::lookup, .words = &lookup_words};
+
+}  // namespace octavo

@@ -1,0 +1,71 @@
+// 256-entry lookup of 8-bit values. Part of kernels/.
+#include "kernels/table/table.h"
+
+#include "kernels/call.h"
+#include "kernels/table/lookup.h"
+
+namespace octavo {
+namespace {
+
+struct Params {
+  Chunks chunks;
+  std::int64_t entry_bytes;
+  const LookupFunctions* functions;
+};
+
+std::string refuse(const CallView& call) {
+  const std::size_t entry = size_of(call.output().dtype);
+  return entry == 1 || entry == 4 ? "" : "needs entries of 1 or 4 bytes";
+}
+
+void run(const Params& params, const StepBuffers& buffers, ItemRange range) {
+  const ItemRange units = params.chunks.units_of(range);
+  const auto* x = reinterpret_cast<const std::uint8_t*>(buffers.inputs[0]) + units.begin;
+  std::byte* y = buffers.outputs[0] + units.begin * params.entry_bytes;
+  const std::int64_t n = units.end - units.begin;
+  if (params.entry_bytes == 1) {
+    params.functions->bytes(reinterpret_cast<const std::uint8_t*>(buffers.inputs[1]), x, reinterpret_cast<std::uint8_t*>(y), n);
+  } else {
+    params.functions->words(reinterpret_cast<const std::uint32_t*>(buffers.inputs[1]), x, reinterpret_cast<std::uint32_t*>(y), n);
+  }
+}
+
+template <const LookupFunctions& functions>
+Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec&) {
+  const auto entry_bytes = static_cast<std::int64_t>(size_of(call.output().dtype));
+  const Chunks chunks = Chunks::of(call.output().elements(), entry_bytes);
+  return make_step(Params{chunks, entry_bytes, &functions}, chunks.items(), run);
+}
+
+template <Isa isa>
+double cost(const OpCall& call, const Machine&) {
+  constexpr double byte_ns = isa == Isa::scalar ? 0.5 : (isa == Isa::avx2 ? 0.25 : (isa == Isa::avx512 ? 0.15 : 0.05));
+  const double n = static_cast<double>(call.outputs[0].shape.elements());
+  return 50.0 + n * (size_of(call.outputs[0].dtype) == 1 ? byte_ns : 0.5);
+}
+
+int in_place_input(const OpCall& call) { return size_of(call.outputs[0].dtype) == 1 ? 0 : -1; }
+
+template <const LookupFunctions& functions, Isa isa>
+constexpr Kernel kernel(std::string_view name) {
+  return {.name = name,
+          .op = "table",
+          .needs = isa,
+          .refusal = refusal_by<refuse>,
+          .cost = cost<isa>,
+          .prepare = prepare_by<refuse, make<functions>>,
+          .in_place_input = in_place_input};
+}
+
+constexpr Kernel kKernels[] = {
+    kernel<kLookupScalar, Isa::scalar>("table_portable"),
+    kernel<kLookupAvx2, Isa::avx2>("table_avx2"),
+    kernel<kLookupAvx512, Isa::avx512>("table_avx512"),
+    kernel<kLookupAvx512Vbmi, Isa::avx512vbmi>("table_avx512vbmi"),
+};
+
+}  // namespace
+
+std::span<const Kernel> table_kernels() { return kKernels; }
+
+}  // namespace octavo
