@@ -1,0 +1,205 @@
+// Runs every kernel that takes a call against the operator's reference. Part of tests/kernels/.
+#include "kernels/harness.h"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstring>
+
+namespace octavo::testing {
+namespace {
+
+// `bytes` of memory that end at an unmapped page, filled with a pattern.
+class PageEdgeBuffer {
+ public:
+  explicit PageEdgeBuffer(std::size_t bytes) : page_(static_cast<std::size_t>(sysconf(_SC_PAGESIZE))) {
+    mapped_ = (bytes + page_ - 1) / page_ * page_ + 2 * page_;
+    base_ = static_cast<std::byte*>(mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    EXPECT_NE(base_, MAP_FAILED);
+    mprotect(base_, page_, PROT_NONE);
+    mprotect(base_ + mapped_ - page_, page_, PROT_NONE);
+    std::memset(base_ + page_, 0xa5, mapped_ - 2 * page_);
+    data_ = base_ + mapped_ - page_ - bytes;
+  }
+  ~PageEdgeBuffer() { munmap(base_, mapped_); }
+  PageEdgeBuffer(const PageEdgeBuffer&) = delete;
+  PageEdgeBuffer& operator=(const PageEdgeBuffer&) = delete;
+  std::byte* data() const { return data_; }
+
+ private:
+  std::size_t page_, mapped_;
+  std::byte* base_;
+  std::byte* data_;
+};
+
+enum class Split { whole, one_by_one, in_place };
+
+struct Prepared {
+  OpCall call;
+  std::vector<Fact> input_facts;
+  std::vector<std::optional<Tensor>> inputs;
+  std::vector<Tensor> expected;
+};
+
+bool is_constant(const KernelCase& test, std::size_t i) { return i < test.is_constant.size() && test.is_constant[i]; }
+
+std::optional<Prepared> prepare_call(const KernelCase& test) {
+  Prepared prepared;
+  prepared.inputs = test.inputs;
+  std::vector<ConstTensorView> views;
+  for (std::size_t i = 0; i < test.inputs.size(); ++i) {
+    Fact fact;
+    if (const auto& tensor = test.inputs[i]) {
+      fact = {.dtype = tensor->dtype(), .shape = tensor->shape()};
+      if (is_constant(test, i)) fact.constant = std::make_shared<Tensor>(*tensor);
+      views.push_back(tensor->view());
+    } else {
+      views.emplace_back();
+    }
+    prepared.input_facts.push_back(fact);
+  }
+  for (std::size_t i = 0; i < test.inputs.size(); ++i) prepared.call.inputs.push_back(test.inputs[i] ? &prepared.input_facts[i] : nullptr);
+  auto facts = infer_checked(*test.spec, test.attrs, prepared.call.inputs);
+  if (!facts) {
+    ADD_FAILURE() << test.spec->name << ": " << to_string(facts.errors());
+    return std::nullopt;
+  }
+  prepared.call.spec = test.spec;
+  prepared.call.attrs = &test.attrs;
+  prepared.call.outputs = *facts;
+  std::vector<TensorView> outputs;
+  for (const Fact& fact : *facts) prepared.expected.emplace_back(fact.dtype, fact.shape);
+  for (Tensor& tensor : prepared.expected) outputs.push_back(tensor.view());
+  test.spec->reference(test.attrs, views, outputs);
+  return prepared;
+}
+
+Result<std::unique_ptr<Step>> prepare_step(const Kernel& kernel, const KernelCase& test, const Prepared& prepared, std::vector<Tensor>& packed) {
+  StepSpec spec{.spec = test.spec, .attrs = &test.attrs};
+  if (kernel.pack != nullptr) packed = kernel.pack(prepared.call);
+  for (const Tensor& tensor : packed) spec.packed.push_back(tensor.view());
+  for (std::size_t i = 0; i < prepared.inputs.size(); ++i) {
+    const auto& tensor = prepared.inputs[i];
+    if (!tensor) {
+      spec.inputs.push_back({.is_present = false});
+      continue;
+    }
+    const bool keeps_constant = is_constant(test, i) && kernel.pack == nullptr;
+    spec.inputs.push_back({.dtype = tensor->dtype(), .shape = tensor->shape(), .constant = keeps_constant ? tensor->data() : nullptr});
+  }
+  for (const Fact& fact : prepared.call.outputs) spec.outputs.push_back({.dtype = fact.dtype, .shape = fact.shape});
+  return kernel.prepare(spec);
+}
+
+void run_items(const Step& step, const StepBuffers& buffers, Split split) {
+  if (split != Split::one_by_one) return step.run(buffers, {0, step.items()});
+  for (std::int64_t item = step.items(); item-- > 0;) {
+    std::memset(buffers.scratch, 0x5a, step.scratch_bytes());
+    step.run(buffers, {item, item + 1});
+  }
+}
+
+std::string first_difference(const Tensor& expected, const std::byte* found) {
+  const ConstTensorView found_view{expected.dtype(), expected.shape(), found};
+  const std::size_t size = size_of(expected.dtype());
+  std::int64_t differing = 0, first = -1;
+  for (std::int64_t i = 0; i < expected.elements(); ++i) {
+    const auto offset = static_cast<std::size_t>(i) * size;
+    if (std::memcmp(expected.data() + offset, found + offset, size) == 0) continue;
+    // The sign and payload of a NaN are not part of any result.
+    const double a = element_as_double(expected.view(), i), b = element_as_double(found_view, i);
+    if (is_float(expected.dtype()) && a != a && b != b) continue;
+    if (differing++ == 0) first = i;
+  }
+  if (differing == 0) return {};
+  char text[200];
+  std::snprintf(text, sizeof text, "%lld of %lld differ, first at %lld: expected %.17g, found %.17g", static_cast<long long>(differing),
+                static_cast<long long>(expected.elements()), static_cast<long long>(first), element_as_double(expected.view(), first),
+                element_as_double(found_view, first));
+  return text;
+}
+
+// Runs once and compares. The buffers are new, so that nothing is left from another run.
+void run_and_compare(const Kernel& kernel, const KernelCase& test, const Prepared& prepared, Split split) {
+  std::vector<Tensor> packed;
+  auto step = prepare_step(kernel, test, prepared, packed);
+  if (!step) {
+    ADD_FAILURE() << kernel.name << ": " << to_string(step.errors());
+    return;
+  }
+  std::vector<std::unique_ptr<PageEdgeBuffer>> inputs, outputs;
+  std::vector<const std::byte*> input_pointers;
+  std::vector<std::byte*> output_pointers;
+  for (std::size_t i = 0; i < prepared.inputs.size(); ++i) {
+    const auto& tensor = prepared.inputs[i];
+    const bool is_packed = is_constant(test, i) && kernel.pack != nullptr;
+    inputs.push_back(std::make_unique<PageEdgeBuffer>(tensor ? tensor->bytes() : 0));
+    if (tensor && tensor->bytes() != 0) std::memcpy(inputs.back()->data(), tensor->data(), tensor->bytes());
+    input_pointers.push_back(tensor && !is_packed ? inputs.back()->data() : nullptr);
+  }
+  for (const Tensor& tensor : prepared.expected) {
+    outputs.push_back(std::make_unique<PageEdgeBuffer>(tensor.bytes()));
+    output_pointers.push_back(outputs.back()->data());
+  }
+  if (split == Split::in_place) output_pointers[0] = inputs[static_cast<std::size_t>(kernel.in_place_input(prepared.call))]->data();
+  Tensor scratch(DType::u8, Shape{static_cast<std::int64_t>((*step)->scratch_bytes())});
+  std::memset(scratch.data(), 0x5a, scratch.bytes());
+  run_items(**step, {input_pointers, output_pointers, scratch.data()}, split);
+  for (std::size_t i = 0; i < prepared.expected.size(); ++i) {
+    const std::string difference = first_difference(prepared.expected[i], output_pointers[i]);
+    EXPECT_TRUE(difference.empty()) << kernel.name << " split " << static_cast<int>(split) << " " << test.attrs.to_string() << " output " << i << " "
+                                    << prepared.expected[i].shape().to_string() << ": " << difference;
+  }
+}
+
+}  // namespace
+
+std::set<std::string> check_kernels(const KernelCase& test) {
+  std::set<std::string> ran;
+  const auto prepared = prepare_call(test);
+  if (!prepared) return ran;
+  for (const Kernel* kernel : all_kernels()) {
+    if (kernel->op != test.spec->name && kernel->op != "*") continue;
+    if (!host_machine().isa.has(kernel->needs) || !kernel->refusal(prepared->call).empty()) continue;
+    run_and_compare(*kernel, test, *prepared, Split::whole);
+    run_and_compare(*kernel, test, *prepared, Split::one_by_one);
+    const int in_place = kernel->in_place_input == nullptr ? -1 : kernel->in_place_input(prepared->call);
+    if (in_place >= 0 && !is_constant(test, static_cast<std::size_t>(in_place))) run_and_compare(*kernel, test, *prepared, Split::in_place);
+    EXPECT_GT(kernel->cost(prepared->call, host_machine()), 0.0) << kernel->name;
+    if (kernel->op != "*") ran.insert(std::string(kernel->name));
+  }
+  return ran;
+}
+
+std::set<std::string> kernels_missing(const std::set<std::string>& ran, std::string_view name_prefix) {
+  std::set<std::string> missing;
+  for (const Kernel* kernel : all_kernels()) {
+    const std::string name(kernel->name);
+    if (name.starts_with(name_prefix) && host_machine().isa.has(kernel->needs) && !ran.contains(name)) missing.insert(name);
+  }
+  return missing;
+}
+
+Tensor random_tensor(std::mt19937& random, DType dtype, Shape shape) {
+  Tensor tensor(dtype, std::move(shape));
+  const IntegerRange range = range_of(dtype);
+  for (std::int64_t i = 0; i < tensor.elements(); ++i) {
+    const int kind = static_cast<int>(random() % 16);
+    double value = 0.0;
+    if (is_float(dtype)) {
+      value = std::uniform_real_distribution<double>(-8.0, 8.0)(random);
+      if (kind == 0) value = 0.0;
+      if (kind == 1) value = std::nearbyint(value) + 0.5;
+    } else if (kind < 2) {
+      value = static_cast<double>(kind == 0 ? range.lowest : range.highest);
+    } else {
+      value = std::uniform_real_distribution<double>(static_cast<double>(range.lowest), static_cast<double>(range.highest))(random);
+    }
+    if (dtype == DType::boolean) value = static_cast<double>(random() & 1u);
+    store_double(tensor.view(), i, value);
+  }
+  return tensor;
+}
+
+}  // namespace octavo::testing
