@@ -15,11 +15,11 @@ namespace octavo {
 
 // Which source's formulas a quantized operator follows. docs/numerics.md holds the table. Numbers are part of the artifact format.
 enum class Profile : std::uint8_t {
-  onnx = 0,             // what ONNX Runtime computes by default
-  tflite_xnnpack = 1,   // the convolution formula of `onnx`
-  tflite_double = 2,    // TFLite's reference kernels
-  tflite_single = 3,    // Q31 multiplier, one rounding
-  pt2e = 4,             // multiplies by 1/scale
+  onnx = 0,            // what ONNX Runtime computes by default
+  tflite_xnnpack = 1,  // the convolution formula of `onnx`
+  tflite_double = 2,   // TFLite's reference kernels
+  tflite_single = 3,   // Q31 multiplier, one rounding
+  pt2e = 4,            // multiplies by 1/scale
 };
 constexpr int count_of(Profile) { return 5; }
 constexpr std::string_view name_of(Profile profile) {
@@ -101,20 +101,28 @@ inline std::int32_t quantize_value(float x, float scale, std::int32_t zero_point
   return round_then_zero_point(x / scale, zero_point, lowest, highest);
 }
 
-// Average pooling, profile onnx: the mean in real numbers, quantized.
-inline std::int32_t average_pool_value(std::int32_t sum, std::int64_t count, float x_scale, float y_scale, std::int32_t zero_point, std::int32_t lowest,
+// Average pooling, profile onnx (QLinearAveragePool and AveragePool between q/dq; measured against ONNX Runtime 1.31 on 206,848 values of 192
+// parameter sets, no difference). The sum is in f32, in row-major order of the window, one product and one addition per element inside the image;
+// rounding errors decide ties, so the order matters and the exact sum is not the same. With count_include_pad the count is that of the whole
+// kernel, also where a ceil-mode window leaves the padded image. A window over the whole image without padding is a global average.
+inline float average_pool_add(float sum, std::int32_t x_minus_zero_point, float x_scale) {
+  return sum + x_scale * static_cast<float>(x_minus_zero_point);
+}
+inline std::int32_t average_pool_value(float sum, std::int64_t count, float y_scale, std::int32_t zero_point, std::int32_t lowest,
                                        std::int32_t highest) {
-  const float mean = static_cast<float>(sum) * x_scale / static_cast<float>(count);
-  return zero_point_then_round(mean / y_scale, zero_point, lowest, highest);
+  return zero_point_then_round(sum / static_cast<float>(count) / y_scale, zero_point, lowest, highest);
 }
 
-// Global average pooling, profile onnx: requantize() of the exact sum with this multiplier.
+// Global average pooling, profile onnx: requantize() of the exact s32 sum of x - x_zp with this multiplier (measured on 7,680 values, no difference).
 inline float global_average_multiplier(float x_scale, float y_scale, std::int64_t count) { return x_scale / (y_scale * static_cast<float>(count)); }
 
-// Softmax, profile onnx: from f32 exponentials (relative to the largest element of the line) and their sum.
-inline std::int32_t softmax_value(float exponential, float sum, float y_scale, std::int32_t zero_point, std::int32_t lowest, std::int32_t highest) {
-  return round_then_zero_point(exponential * (1.0f / y_scale) / sum, zero_point, lowest, highest);
+// Softmax, profile onnx: from f32 exponentials (relative to the largest element of the line) and their f32 sum, in order.
+// inverse_scale is floor(1 / y_scale).
+inline std::int32_t softmax_value(float exponential, float sum, float inverse_scale, std::int32_t zero_point, std::int32_t lowest,
+                                  std::int32_t highest) {
+  return round_then_zero_point(exponential * inverse_scale / sum, zero_point, lowest, highest);
 }
+inline float softmax_inverse_scale(float y_scale) { return std::floor(1.0f / y_scale); }
 
 // DynamicQuantizeLinear: the range contains 0; a range of nothing has scale 1.
 struct DynamicScale {
@@ -128,9 +136,7 @@ struct DynamicScale {
 };
 
 // DequantizeLinear.
-inline float dequantize_value(std::int32_t q, float scale, std::int32_t zero_point) {
-  return static_cast<float>(q - zero_point) * scale;
-}
+inline float dequantize_value(std::int32_t q, float scale, std::int32_t zero_point) { return static_cast<float>(q - zero_point) * scale; }
 
 }  // namespace octavo
 

@@ -37,12 +37,22 @@ Result<std::vector<Fact>> infer_quantized_pool(const Attrs& attrs, InputFacts in
   return one_output(table != nullptr ? table->dtype : pool.to, *std::move(dims));
 }
 
-std::int32_t average(const QuantizedPoolAttrs& pool, std::int64_t sum, std::int64_t count) {
+// Where one window reads: elements relative to the image's channel 0, and the number that divides.
+struct Cover {
+  const std::vector<Tap>& taps;
+  std::int64_t count = 0;
+};
+
+std::int32_t average(const QuantizedPoolAttrs& pool, const ConstTensorView& x, std::int64_t first, const Cover& cover) {
   if (pool.form == QuantizedPoolForm::global_average_pool) {
-    return requantize(static_cast<std::int32_t>(sum), global_average_multiplier(pool.x_scale, pool.y_scale, count), pool.zero_point, pool.lowest,
-                      pool.highest);
+    std::uint32_t sum = 0;  // wraps where it leaves 32 bits
+    for (const Tap& tap : cover.taps) sum += static_cast<std::uint32_t>(load_8bit(x.data, x.dtype, first + tap.image) - pool.x_zero_point);
+    const float multiplier = global_average_multiplier(pool.x_scale, pool.y_scale, cover.count);
+    return requantize(static_cast<std::int32_t>(sum), multiplier, pool.zero_point, pool.lowest, pool.highest);
   }
-  return average_pool_value(static_cast<std::int32_t>(sum), count, pool.x_scale, pool.y_scale, pool.zero_point, pool.lowest, pool.highest);
+  float sum = 0.0f;
+  for (const Tap& tap : cover.taps) sum = average_pool_add(sum, load_8bit(x.data, x.dtype, first + tap.image) - pool.x_zero_point, pool.x_scale);
+  return average_pool_value(sum, cover.count, pool.y_scale, pool.zero_point, pool.lowest, pool.highest);
 }
 
 void reference_quantized_pool(const Attrs& attrs, InputViews inputs, OutputViews outputs) {
@@ -54,13 +64,11 @@ void reference_quantized_pool(const Attrs& attrs, InputViews inputs, OutputViews
   for (std::int64_t position = 0; position < result.positions(); ++position) {
     const std::vector<Tap>& taps = lister.at(position);
     const auto inside = static_cast<std::int64_t>(taps.size());
-    const std::int64_t count = pool.count_include_pad ? lister.inside_padded() : inside;
+    const Cover cover{taps, pool.count_include_pad ? pool.window.kernel[0] * pool.window.kernel[1] : inside};
     for (std::int64_t n = 0; n < result.batch; ++n) {
       for (std::int64_t c = 0; c < result.channels; ++c) {
-        std::int64_t sum = -inside * pool.x_zero_point;
-        for (const Tap& tap : taps) sum += load_8bit(x.data, x.dtype, n * image.batch_stride + tap.image + c);
+        const std::int32_t q = average(pool, x, n * image.batch_stride + c, cover) + pool.shift;
         const std::int64_t element = (n * result.positions() + position) * result.channels + c;
-        const std::int32_t q = average(pool, sum, count) + pool.shift;
         store_8bit(outputs[0].data, element, q);
         if (has_view(inputs, 1)) outputs[0].data[element] = inputs[1].data[q & 0xff];
       }
@@ -72,7 +80,7 @@ void reference_quantized_pool(const Attrs& attrs, InputViews inputs, OutputViews
 
 const OpSpec kQuantizedPool = {
     .name = "quantized_pool",
-    .summary = "y = table[mean under the window], from the exact s32 sum of x - x_zp (average_pool_value, global_average_multiplier)",
+    .summary = "y = table[mean under the window]: average_pool_add and average_pool_value, or requantize() of the exact sum (global form)",
     .inputs = {"x", "table?"},
     .infer = infer_quantized_pool,
     .reference = reference_quantized_pool,

@@ -32,6 +32,7 @@ void reference_quantized_softmax(const Attrs& attrs, InputViews inputs, OutputVi
   const ConstTensorView& x = inputs[0];
   const float* exponentials = inputs[1].as<float>();
   const IntegerRange range = range_of(softmax.to);
+  const float inverse_scale = softmax_inverse_scale(softmax.y_scale);
   const std::int64_t length = x.shape[x.shape.rank() - 1];
   const std::int64_t lines = length == 0 ? 0 : x.shape.elements() / length;
   for (std::int64_t line = 0; line < lines; ++line) {
@@ -42,7 +43,7 @@ void reference_quantized_softmax(const Attrs& attrs, InputViews inputs, OutputVi
     float sum = 0.0f;
     for (std::int64_t i = 0; i < length; ++i) sum += exponential(i);
     for (std::int64_t i = 0; i < length; ++i) {
-      const std::int32_t q = softmax_value(exponential(i), sum, softmax.y_scale, softmax.zero_point, static_cast<std::int32_t>(range.lowest),
+      const std::int32_t q = softmax_value(exponential(i), sum, inverse_scale, softmax.zero_point, static_cast<std::int32_t>(range.lowest),
                                            static_cast<std::int32_t>(range.highest));
       store_8bit(outputs[0].data, first + i, q);
     }
