@@ -1,0 +1,99 @@
+// Reading and writing whole files. Part of analyze/.
+#include "analyze/file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+namespace octavo {
+namespace {
+
+// The file that write_file is writing, for cleanup in a signal handler. Files are written one at a time.
+constexpr std::size_t kMaxPath = 4096;
+char unfinished_path[kMaxPath];
+std::atomic<bool> has_unfinished{false};
+
+Error resource_error(const std::string& path, const char* doing) {
+  return {.kind = ErrorKind::resource, .where = path, .found = std::string(doing) + ": " + std::strerror(errno)};
+}
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+bool write_all(int fd, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(fd, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
+Status replace_with(const std::string& path, const std::string& temporary, std::span<const std::byte> bytes) {
+  const Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  if (file.get() < 0) return resource_error(path, "cannot be written");
+  if (!write_all(file.get(), bytes)) return resource_error(path, "cannot be written");
+  if (std::rename(temporary.c_str(), path.c_str()) != 0) return resource_error(path, "cannot be written");
+  return ok_status();
+}
+
+}  // namespace
+
+Result<std::vector<std::byte>> read_file(const std::string& path) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.get() < 0) return resource_error(path, "cannot be read");
+  struct stat info {};
+  if (::fstat(file.get(), &info) != 0) return resource_error(path, "cannot be read");
+  if (!S_ISREG(info.st_mode)) return Error{.kind = ErrorKind::resource, .where = path, .found = "no regular file", .expected = "a file"};
+  if (info.st_size > kMaxFileBytes) {
+    return Error{.kind = ErrorKind::resource, .where = path, .found = std::to_string(info.st_size) + " bytes", .expected = "at most 8 GiB"};
+  }
+  std::vector<std::byte> bytes(static_cast<std::size_t>(info.st_size));
+  std::size_t done = 0;
+  while (done < bytes.size()) {
+    const ssize_t got = ::read(file.get(), bytes.data() + done, bytes.size() - done);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return resource_error(path, "cannot be read");
+    if (got == 0) break;  // the file shrank meanwhile
+    done += static_cast<std::size_t>(got);
+  }
+  bytes.resize(done);
+  return bytes;
+}
+
+Status write_file(const std::string& path, std::span<const std::byte> bytes) {
+  const std::string temporary = path + ".partial" + std::to_string(::getpid());
+  if (temporary.size() < kMaxPath) {
+    std::memcpy(unfinished_path, temporary.c_str(), temporary.size() + 1);
+    has_unfinished = true;
+  }
+  const Status status = replace_with(path, temporary, bytes);
+  if (!status) ::unlink(temporary.c_str());
+  has_unfinished = false;
+  return status;
+}
+
+Status write_text(const std::string& path, std::string_view text) { return write_file(path, std::as_bytes(std::span(text.data(), text.size()))); }
+
+void cleanup_unfinished_files() {
+  if (has_unfinished) ::unlink(unfinished_path);
+}
+
+}  // namespace octavo

@@ -1,0 +1,31 @@
+// Whole files: read with a bound on memory, written so that an interruption leaves nothing half-written. Part of analyze/.
+#ifndef OCTAVO_ANALYZE_FILE_H_
+#define OCTAVO_ANALYZE_FILE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace octavo {
+
+// Larger files are refused (resource) before memory is taken.
+inline constexpr std::int64_t kMaxFileBytes = std::int64_t{1} << 33;
+
+Result<std::vector<std::byte>> read_file(const std::string& path);
+
+// Writes beside `path` and renames: readers see the old file or the whole new one. An interrupted write leaves no file behind
+// where cleanup_unfinished_files() is called.
+Status write_file(const std::string& path, std::span<const std::byte> bytes);
+Status write_text(const std::string& path, std::string_view text);
+
+// Removes what write_file was writing when a signal came. Async-signal-safe.
+void cleanup_unfinished_files();
+
+}  // namespace octavo
+
+#endif  // OCTAVO_ANALYZE_FILE_H_

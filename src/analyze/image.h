@@ -1,0 +1,43 @@
+// Images: decoded to RGB, resized and cropped as Pillow does it. Part of analyze/.
+#ifndef OCTAVO_ANALYZE_IMAGE_H_
+#define OCTAVO_ANALYZE_IMAGE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace octavo {
+
+// Rows from the top, three bytes (R, G, B) per pixel, no padding.
+struct Image {
+  int width = 0;
+  int height = 0;
+  std::vector<std::uint8_t> rgb;
+
+  bool operator==(const Image&) const = default;
+};
+
+// Images with more pixels are refused before memory is taken.
+inline constexpr std::int64_t kMaxPixels = 100'000'000;
+
+// JPEG (any colour space libjpeg converts to RGB), PNG (any depth; transparency is dropped) or BMP (8, 24 or 32 bits, uncompressed), by content.
+Result<Image> decode_image(std::span<const std::byte> bytes, const std::string& where);
+Result<Image> read_image(const std::string& path);
+
+// Pillow's Image.resize(BILINEAR): a triangle filter as wide as the reduction, 22-bit weights, rounded to 8 bits after the horizontal
+// and again after the vertical pass. Same bytes as Pillow. Sizes are at least 1.
+Image resize_bilinear(const Image& image, int width, int height);
+
+// The shorter side becomes `side`, the longer one keeps the ratio (rounded down).
+Image resize_shorter_side(const Image& image, int side);
+
+// The middle; where the image is smaller, black is added around it.
+Image crop_centre(const Image& image, int width, int height);
+
+}  // namespace octavo
+
+#endif  // OCTAVO_ANALYZE_IMAGE_H_
