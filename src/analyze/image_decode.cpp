@@ -1,7 +1,13 @@
 // Decoding: JPEG through libjpeg-turbo, PNG through libpng, BMP here. Part of analyze/.
+// jpeglib.h needs stdio.h before it.
+// clang-format off
+#include <cstddef>
+#include <cstdio>
 #include <jpeglib.h>
+// clang-format on
 #include <png.h>
 
+#include <algorithm>
 #include <csetjmp>
 #include <cstring>
 #include <optional>
@@ -129,7 +135,8 @@ Result<Image> decode_bmp(std::span<const std::byte> bytes, const std::string& wh
   const std::uint32_t compression = in.number(30, 4);
   if (auto error = check_size(width, height, where)) return *error;
   if (compression != 0 || (bits != 8 && bits != 24 && bits != 32)) {
-    return image_error(where, "a BMP of " + std::to_string(bits) + " bits, compression " + std::to_string(compression), "8, 24 or 32 bits, uncompressed");
+    return image_error(where, "a BMP of " + std::to_string(bits) + " bits, compression " + std::to_string(compression),
+                       "8, 24 or 32 bits, uncompressed");
   }
   const std::uint64_t row_bytes = (static_cast<std::uint64_t>(width) * bits + 31) / 32 * 4;
   const std::uint64_t data_at = in.number(10, 4);

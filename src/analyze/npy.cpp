@@ -136,7 +136,8 @@ std::vector<std::byte> format_npy(const ConstTensorView& tensor) {
   for (const std::int64_t dim : tensor.shape) dims += std::to_string(dim) + ", ";
   if (tensor.shape.rank() > 1) dims.resize(dims.size() - 2);
   const char order = size_of(tensor.dtype) == 1 ? '|' : '<';
-  std::string header = "{'descr': '" + std::string(1, order) + std::string(type_code(tensor.dtype)) + "', 'fortran_order': False, 'shape': (" + dims + "), }";
+  std::string header =
+      "{'descr': '" + std::string(1, order) + std::string(type_code(tensor.dtype)) + "', 'fortran_order': False, 'shape': (" + dims + "), }";
   // The data starts on a multiple of 64.
   header.resize((10 + header.size() + 1 + 63) / 64 * 64 - 11, ' ');
   header += '\n';

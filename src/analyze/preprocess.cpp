@@ -104,9 +104,7 @@ bool set_word(const SpecField& field, Preprocess& result) {
 bool is_image(const ImageInput& input) { return (input.channels == 1 || input.channels == 3) && input.height > 0 && input.width > 0; }
 
 // Pillow's convert("L").
-float grey_of(const std::uint8_t* pixel) {
-  return static_cast<float>((pixel[0] * 19595 + pixel[1] * 38470 + pixel[2] * 7471 + 0x8000) >> 16);
-}
+float grey_of(const std::uint8_t* pixel) { return static_cast<float>((pixel[0] * 19595 + pixel[1] * 38470 + pixel[2] * 7471 + 0x8000) >> 16); }
 
 float value_of(const std::uint8_t* pixel, int channel, const Preprocess& preprocess, bool is_grey) {
   const int source = preprocess.order == ColourOrder::bgr ? 2 - channel : channel;
@@ -145,7 +143,8 @@ Result<Preprocess> parse_preprocess(std::string_view spec) {
 Result<ImageInput> image_input_of(const Shape& shape, const Preprocess& preprocess) {
   const auto dims = shape.dims();
   const std::size_t at = dims.size() == 4 ? 1 : 0;
-  const Error refusal = spec_error("an input of shape " + shape.to_string(), "an image: batch, 1 or 3 channels, height and width (any order of layout)");
+  const Error refusal =
+      spec_error("an input of shape " + shape.to_string(), "an image: batch, 1 or 3 channels, height and width (any order of layout)");
   if (dims.size() != 3 && dims.size() != 4) return refusal;
   for (const std::int64_t dim : dims.subspan(at)) {
     if (dim < 1 || dim > 16384) return refusal;
@@ -165,7 +164,8 @@ Result<Tensor> image_to_tensor(const Image& image, const Preprocess& preprocess,
   const auto input = image_input_of(shape, preprocess);
   if (!input) return input.errors();
   if (preprocess.crop && (*preprocess.crop != input->width || *preprocess.crop != input->height)) {
-    return spec_error("crop=" + std::to_string(*preprocess.crop), std::to_string(input->width) + "x" + std::to_string(input->height) + ", the size of the input");
+    return spec_error("crop=" + std::to_string(*preprocess.crop),
+                      std::to_string(input->width) + "x" + std::to_string(input->height) + ", the size of the input");
   }
   const int side = preprocess.resize.value_or((std::min(input->width, input->height) * 256 + 112) / 224);
   const Image resized = side == 0 ? image : resize_shorter_side(image, side);

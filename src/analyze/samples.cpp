@@ -1,0 +1,380 @@
+// Opening sample sources. Part of analyze/.
+#include "analyze/samples.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+
+#include "analyze/file.h"
+#include "analyze/npy.h"
+
+namespace octavo {
+namespace {
+
+namespace fs = std::filesystem;
+
+Error data_error(const std::string& where, std::string found, std::string expected) {
+  return {.kind = ErrorKind::invalid_input, .where = where, .found = std::move(found), .expected = std::move(expected)};
+}
+Error needs_preprocess(const std::string& where) {
+  return {.kind = ErrorKind::usage,
+          .where = where,
+          .found = "images and no --preprocess",
+          .expected = "how pixels become numbers: torch, tf, bgr, raw, ..."};
+}
+
+std::optional<Error> check_finite(const Tensor& tensor, const std::string& where) {
+  if (tensor.dtype() != DType::f32) return std::nullopt;
+  const auto values = tensor.span<float>();
+  const auto bad = std::find_if(values.begin(), values.end(), [](float value) { return !std::isfinite(value); });
+  if (bad == values.end()) return std::nullopt;
+  return data_error(where, std::to_string(*bad) + " at element " + std::to_string(bad - values.begin()), "finite numbers");
+}
+
+// The same elements under the input's shape, with or without its batch axis; f64 becomes f32.
+Result<Tensor> fit(const Tensor& tensor, const InputSpec& input, const std::string& where) {
+  const auto dims = input.shape.dims();
+  const bool fits = tensor.shape() == input.shape || (!dims.empty() && dims[0] == 1 && tensor.shape() == Shape(dims.subspan(1)));
+  if (!fits) return data_error(where, "shape " + tensor.shape().to_string(), input.shape.to_string() + " for input '" + input.name + "'");
+  Tensor result = tensor.reshaped(input.shape);
+  if (tensor.dtype() == DType::f64 && input.dtype == DType::f32) result = Tensor::of<float>(input.shape, to_floats(tensor.view()));
+  if (result.dtype() != input.dtype) {
+    return data_error(where, "element type " + std::string(name_of(tensor.dtype())),
+                      std::string(name_of(input.dtype)) + " for input '" + input.name + "'");
+  }
+  if (auto error = check_finite(result, where)) return *error;
+  return result;
+}
+
+// One slice along the first axis, without that axis.
+Tensor slice_of(const Tensor& tensor, std::int64_t index) {
+  const Shape shape(tensor.shape().dims().subspan(1));
+  ConstTensorView view{tensor.dtype(), shape, tensor.data()};
+  view.data += static_cast<std::size_t>(index) * view.bytes();
+  return Tensor::copy_of(view);
+}
+
+std::string lower_extension(const fs::path& path) {
+  std::string text = path.extension().string();
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+bool is_image_name(const fs::path& path) {
+  const std::string extension = lower_extension(path);
+  return extension == ".jpg" || extension == ".jpeg" || extension == ".png" || extension == ".bmp";
+}
+
+class ImageFiles final : public SampleSource {
+ public:
+  ImageFiles(std::vector<std::string> paths, InputSpec input, Preprocess preprocess)
+      : paths_(std::move(paths)), input_(std::move(input)), preprocess_(preprocess) {}
+  std::int64_t size() const override { return static_cast<std::int64_t>(paths_.size()); }
+  Result<std::vector<Tensor>> sample(std::int64_t index) const override {
+    const auto image = read_image(paths_[static_cast<std::size_t>(index)]);
+    if (!image) return image.errors();
+    auto tensor = image_to_tensor(*image, preprocess_, input_.dtype, input_.shape);
+    if (!tensor) return tensor.errors();
+    return std::vector<Tensor>{std::move(*tensor)};
+  }
+
+ private:
+  std::vector<std::string> paths_;
+  InputSpec input_;
+  Preprocess preprocess_;
+};
+
+class NpyFiles final : public SampleSource {
+ public:
+  NpyFiles(std::vector<std::string> paths, InputSpec input) : paths_(std::move(paths)), input_(std::move(input)) {}
+  std::int64_t size() const override { return static_cast<std::int64_t>(paths_.size()); }
+  Result<std::vector<Tensor>> sample(std::int64_t index) const override {
+    const std::string& path = paths_[static_cast<std::size_t>(index)];
+    const auto array = read_npy(path);
+    if (!array) return array.errors();
+    auto tensor = fit(*array, input_, path);
+    if (!tensor) return tensor.errors();
+    return std::vector<Tensor>{std::move(*tensor)};
+  }
+
+ private:
+  std::vector<std::string> paths_;
+  InputSpec input_;
+};
+
+// u8 [N, H, W, 1 or 3].
+bool holds_images(const Tensor& array, const InputSpec& input) {
+  const Shape& shape = array.shape();
+  const bool is_sample_itself =
+      shape.rank() > 0 && input.dtype == DType::u8 && Shape(shape.dims().subspan(1)) == Shape(input.shape.dims().subspan(1));
+  return array.dtype() == DType::u8 && shape.rank() == 4 && (shape[3] == 1 || shape[3] == 3) && !is_sample_itself;
+}
+
+Image image_of(const Tensor& slice) {
+  const Shape& shape = slice.shape();
+  Image image{static_cast<int>(shape[1]), static_cast<int>(shape[0]), {}};
+  const auto pixels = slice.span<std::uint8_t>();
+  if (shape[2] == 3) {
+    image.rgb.assign(pixels.begin(), pixels.end());
+  } else {
+    for (const std::uint8_t grey : pixels) image.rgb.insert(image.rgb.end(), 3, grey);
+  }
+  return image;
+}
+
+// Arrays with a leading sample axis, one per input.
+class Arrays final : public SampleSource {
+ public:
+  Arrays(std::vector<Tensor> arrays, std::vector<InputSpec> inputs, std::string path, std::optional<Preprocess> preprocess)
+      : arrays_(std::move(arrays)), inputs_(std::move(inputs)), path_(std::move(path)), preprocess_(preprocess) {}
+  std::int64_t size() const override { return arrays_.front().shape()[0]; }
+  Result<std::vector<Tensor>> sample(std::int64_t index) const override {
+    std::vector<Tensor> sample;
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      auto tensor = one(arrays_[i], inputs_[i], index);
+      if (!tensor) return tensor.errors();
+      sample.push_back(std::move(*tensor));
+    }
+    return sample;
+  }
+
+ private:
+  Result<Tensor> one(const Tensor& array, const InputSpec& input, std::int64_t index) const {
+    const Tensor slice = slice_of(array, index);
+    const std::string where = path_ + ": sample " + std::to_string(index);
+    if (!holds_images(array, input)) return fit(slice, input, where);
+    const Image image = image_of(slice);
+    const auto wanted = image_input_of(input.shape, *preprocess_);
+    if (!wanted) return wanted.errors();
+    // Small sets such as CIFAR are stored at the network's size: those are taken as they are.
+    const bool has_size = image.width == wanted->width && image.height == wanted->height && !preprocess_->resize;
+    return has_size ? pixels_to_tensor(image, *preprocess_, input.dtype, input.shape)
+                    : image_to_tensor(image, *preprocess_, input.dtype, input.shape);
+  }
+
+  std::vector<Tensor> arrays_;
+  std::vector<InputSpec> inputs_;
+  std::string path_;
+  std::optional<Preprocess> preprocess_;
+};
+
+// Normally distributed floats, whole-range 8-bit integers, zeros for the rest. The same on every machine.
+class RandomSamples final : public SampleSource {
+ public:
+  RandomSamples(std::vector<InputSpec> inputs, std::int64_t count) : inputs_(std::move(inputs)), count_(count) {}
+  std::int64_t size() const override { return count_; }
+  Result<std::vector<Tensor>> sample(std::int64_t index) const override {
+    std::uint64_t state = 0x9e3779b97f4a7c15u * static_cast<std::uint64_t>(index + 1);
+    std::vector<Tensor> sample;
+    for (const InputSpec& input : inputs_) {
+      sample.emplace_back(input.dtype, input.shape);
+      const TensorView view = sample.back().view();
+      for (std::int64_t i = 0; i < view.shape.elements(); ++i) {
+        if (is_float(input.dtype)) store_double(view, i, normal(state));
+        else if (is_8bit(input.dtype)) view.data[i] = static_cast<std::byte>(next(state) & 0xff);
+      }
+    }
+    return sample;
+  }
+
+ private:
+  static std::uint64_t next(std::uint64_t& state) {  // splitmix64
+    std::uint64_t z = state += 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+  }
+  // Twelve uniform numbers: mean 0, variance 1, no libm.
+  static double normal(std::uint64_t& state) {
+    double sum = -6.0;
+    for (int i = 0; i < 12; ++i) sum += static_cast<double>(next(state) >> 11) * 0x1p-53;
+    return sum;
+  }
+
+  std::vector<InputSpec> inputs_;
+  std::int64_t count_;
+};
+
+// Some samples of another source, spread evenly.
+class Spread final : public SampleSource {
+ public:
+  Spread(std::unique_ptr<SampleSource> all, std::int64_t count) : all_(std::move(all)), count_(count) {}
+  std::int64_t size() const override { return count_; }
+  Result<std::vector<Tensor>> sample(std::int64_t index) const override { return all_->sample(index * all_->size() / count_); }
+
+ private:
+  std::unique_ptr<SampleSource> all_;
+  std::int64_t count_;
+};
+
+using Opened = Result<std::unique_ptr<SampleSource>>;
+
+Opened open_image_files(std::vector<std::string> paths, const std::vector<InputSpec>& inputs, const SampleOptions& options,
+                        const std::string& where) {
+  if (inputs.size() != 1)
+    return data_error(where, "images for a model with " + std::to_string(inputs.size()) + " inputs", "an .npz with one array per input");
+  if (!options.preprocess) return needs_preprocess(where);
+  const auto input = image_input_of(inputs[0].shape, *options.preprocess);
+  if (!input) return input.errors();
+  return Opened(std::make_unique<ImageFiles>(std::move(paths), inputs[0], *options.preprocess));
+}
+
+Opened open_folder(const std::string& path, const std::vector<InputSpec>& inputs, const SampleOptions& options) {
+  std::vector<std::string> images;
+  std::vector<std::string> arrays;
+  std::error_code error;
+  for (fs::directory_iterator it(path, error), end; !error && it != end; it.increment(error)) {
+    if (is_image_name(it->path())) images.push_back(it->path().string());
+    else if (lower_extension(it->path()) == ".npy") arrays.push_back(it->path().string());
+  }
+  if (error) return Error{.kind = ErrorKind::resource, .where = path, .found = "cannot be read: " + error.message()};
+  std::sort(images.begin(), images.end());
+  std::sort(arrays.begin(), arrays.end());
+  if (!images.empty() && !arrays.empty()) return data_error(path, "images and .npy files", "one kind of samples");
+  if (!images.empty()) return open_image_files(std::move(images), inputs, options, path);
+  if (arrays.empty()) return data_error(path, "no samples", "images (.jpg, .png, .bmp) or .npy files");
+  if (inputs.size() != 1)
+    return data_error(path, ".npy files for a model with " + std::to_string(inputs.size()) + " inputs", "an .npz with one array per input");
+  return Opened(std::make_unique<NpyFiles>(std::move(arrays), inputs[0]));
+}
+
+// The array of an .npz that feeds an input, or nullptr.
+const Tensor* find_array(const std::map<std::string, Tensor>& arrays, const InputSpec& input, bool is_only_input) {
+  if (const auto it = arrays.find(input.name); it != arrays.end()) return &it->second;
+  if (!is_only_input) return nullptr;
+  for (const char* name : {"calibration", "images", "features"}) {
+    if (const auto it = arrays.find(name); it != arrays.end()) return &it->second;
+  }
+  return arrays.size() == 1 ? &arrays.begin()->second : nullptr;
+}
+
+Opened open_arrays(const std::map<std::string, Tensor>& arrays, const std::string& path, const std::vector<InputSpec>& inputs,
+                   const SampleOptions& options) {
+  std::vector<Tensor> chosen;
+  for (const InputSpec& input : inputs) {
+    const Tensor* array = find_array(arrays, input, inputs.size() == 1);
+    if (array == nullptr) return data_error(path, "no array named '" + input.name + "'", "one array per input of the model");
+    if (array->shape().rank() < 1 || array->shape()[0] < 1)
+      return data_error(path, "shape " + array->shape().to_string(), "a leading sample axis of at least 1");
+    if (!chosen.empty() && chosen.front().shape()[0] != array->shape()[0]) {
+      return data_error(path, "arrays of " + std::to_string(chosen.front().shape()[0]) + " and " + std::to_string(array->shape()[0]) + " samples",
+                        "equal counts");
+    }
+    if (holds_images(*array, input) && !options.preprocess) return needs_preprocess(path);
+    chosen.push_back(*array);
+  }
+  if (chosen.empty()) return data_error(path, "samples for a model without inputs", "a model with inputs");
+  return Opened(std::make_unique<Arrays>(std::move(chosen), inputs, path, options.preprocess));
+}
+
+Opened limited(Opened opened, std::int64_t limit) {
+  if (!opened || limit <= 0 || (*opened)->size() <= limit) return opened;
+  return Opened(std::make_unique<Spread>(std::move(*opened), limit));
+}
+
+Opened open_all(const std::string& path, const std::vector<InputSpec>& inputs, const SampleOptions& options) {
+  constexpr std::int64_t kRandomSamples = 8;
+  if (path == "random") return Opened(std::make_unique<RandomSamples>(inputs, options.limit > 0 ? options.limit : kRandomSamples));
+  std::error_code error;
+  if (fs::is_directory(path, error)) return open_folder(path, inputs, options);
+  if (lower_extension(path) == ".npz") {
+    const auto arrays = read_npz(path);
+    if (!arrays) return arrays.errors();
+    return open_arrays(*arrays, path, inputs, options);
+  }
+  const auto array = read_npy(path);
+  if (!array) return array.errors();
+  return open_arrays({{inputs.empty() ? "" : inputs[0].name, *array}}, path, inputs, options);
+}
+
+struct LabelLine {
+  std::string file;
+  std::int64_t label = 0;
+};
+
+// Lines "file class"; the file may contain spaces. Empty lines are skipped.
+Result<std::vector<LabelLine>> read_labels(const std::string& path) {
+  const auto bytes = read_file(path);
+  if (!bytes) return bytes.errors();
+  std::string_view text(reinterpret_cast<const char*>(bytes->data()), bytes->size());
+  std::vector<LabelLine> lines;
+  for (int number = 1; !text.empty(); ++number) {
+    std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.remove_suffix(1);
+    if (line.empty()) continue;
+    const std::size_t space = line.find_last_of(" \t");
+    const std::string_view digits = line.substr(space == std::string_view::npos ? 0 : space + 1);
+    std::int64_t label = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), label);
+    if (space == std::string_view::npos || error != std::errc{} || end != digits.data() + digits.size() || label < 0) {
+      return data_error(path + ": line " + std::to_string(number), "'" + std::string(line.substr(0, 60)) + "'",
+                        "a file name, a space and a class number");
+    }
+    lines.push_back({std::string(line.substr(0, line.find_last_not_of(" \t", space) + 1)), label});
+  }
+  if (lines.empty()) return data_error(path, "no lines", "lines of a file name, a space and a class number");
+  return lines;
+}
+
+std::vector<std::int64_t> spread(const std::vector<std::int64_t>& labels, std::int64_t limit) {
+  const auto size = static_cast<std::int64_t>(labels.size());
+  if (limit <= 0 || size <= limit) return labels;
+  std::vector<std::int64_t> result;
+  for (std::int64_t i = 0; i < limit; ++i) result.push_back(labels[static_cast<std::size_t>(i * size / limit)]);
+  return result;
+}
+
+Result<LabelledSamples> open_labelled_folder(const std::string& images, const std::string& labels, const std::vector<InputSpec>& inputs,
+                                             const SampleOptions& options) {
+  const auto lines = read_labels(labels);
+  if (!lines) return lines.errors();
+  std::vector<std::string> paths;
+  LabelledSamples result;
+  for (const LabelLine& line : *lines) {
+    paths.push_back((fs::path(images) / line.file).string());
+    std::error_code error;
+    if (!fs::is_regular_file(paths.back(), error))
+      return data_error(labels, "'" + line.file + "', which is not in " + images, "files of that folder");
+    result.labels.push_back(line.label);
+  }
+  auto opened = limited(open_image_files(std::move(paths), inputs, options, images), options.limit);
+  if (!opened) return opened.errors();
+  result.samples = std::move(*opened);
+  result.labels = spread(result.labels, options.limit);
+  return result;
+}
+
+Result<LabelledSamples> open_labelled_arrays(const std::string& path, const std::vector<InputSpec>& inputs, const SampleOptions& options) {
+  auto arrays = read_npz(path);
+  if (!arrays) return arrays.errors();
+  const auto labels = arrays->find("labels");
+  if (labels == arrays->end()) return data_error(path, "no array 'labels'", "the class of each sample");
+  const std::vector<std::int64_t> classes = to_int64s(labels->second.view());
+  arrays->erase(labels);
+  arrays->erase("calibration");
+  auto opened = open_arrays(*arrays, path, inputs, options);
+  if (!opened) return opened.errors();
+  if ((*opened)->size() != static_cast<std::int64_t>(classes.size())) {
+    return data_error(path, std::to_string((*opened)->size()) + " samples and " + std::to_string(classes.size()) + " labels", "equal counts");
+  }
+  opened = limited(std::move(opened), options.limit);
+  return LabelledSamples{std::move(*opened), spread(classes, options.limit)};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<SampleSource>> open_samples(const std::string& path, const std::vector<InputSpec>& inputs, const SampleOptions& options) {
+  return limited(open_all(path, inputs, options), options.limit);
+}
+
+Result<LabelledSamples> open_labelled(const std::string& images, const std::string& labels, const std::vector<InputSpec>& inputs,
+                                      const SampleOptions& options) {
+  if (lower_extension(images) == ".npz") return open_labelled_arrays(images, inputs, options);
+  if (labels.empty())
+    return Error{
+        .kind = ErrorKind::usage, .where = "--labels", .found = "nothing", .expected = "a file of lines 'file class' beside a folder of images"};
+  return open_labelled_folder(images, labels, inputs, options);
+}
+
+}  // namespace octavo

@@ -1,0 +1,47 @@
+// Where calibration and evaluation inputs come from: image folders, NumPy files, random numbers. Part of analyze/.
+#ifndef OCTAVO_ANALYZE_SAMPLES_H_
+#define OCTAVO_ANALYZE_SAMPLES_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyze/preprocess.h"
+#include "base/result.h"
+#include "quantize/quantize.h"
+
+namespace octavo {
+
+// An input of a model; the first dimension of `shape` is the batch, 1 here.
+struct InputSpec {
+  std::string name;
+  DType dtype = DType::f32;
+  Shape shape;
+};
+
+struct SampleOptions {
+  std::optional<Preprocess> preprocess;  // needed for images
+  std::int64_t limit = 0;                // at most so many, spread evenly over what is there; 0: all
+};
+
+// `path`: a folder of images, a folder of .npy (one sample each), one .npz or .npy with a leading sample axis, or the word "random"
+// (normally distributed, seeded: for speed only). In an .npz the arrays carry the names of the inputs; for a model with one input
+// `calibration`, `images`, `features` or the only array is taken. u8 arrays [N, H, W, 1 or 3] are images.
+// Errors: resource (cannot be read), invalid_input (broken data, wrong shape, NaN), usage (no --preprocess for images).
+Result<std::unique_ptr<SampleSource>> open_samples(const std::string& path, const std::vector<InputSpec>& inputs, const SampleOptions& options);
+
+// Samples that know their class.
+struct LabelledSamples {
+  std::unique_ptr<SampleSource> samples;
+  std::vector<std::int64_t> labels;
+};
+// `images`: a folder with `labels` naming a file of lines "file class"; or an .npz, whose array `labels` holds the classes where
+// no `labels` file is given.
+Result<LabelledSamples> open_labelled(const std::string& images, const std::string& labels, const std::vector<InputSpec>& inputs,
+                                      const SampleOptions& options);
+
+}  // namespace octavo
+
+#endif  // OCTAVO_ANALYZE_SAMPLES_H_

@@ -1,0 +1,184 @@
+// Rebuilds a graph with its pairs. Part of quantize/.
+#include "quantize/insert.h"
+
+#include <algorithm>
+
+#include "base/requantize.h"
+#include "ops/list.h"
+
+namespace octavo {
+namespace {
+
+std::size_t at(ValueId id) { return static_cast<std::size_t>(id.index); }
+std::size_t at(NodeId id) { return static_cast<std::size_t>(id.index); }
+
+class Inserter {
+ public:
+  Inserter(const Graph& old, const Placement& placement, const std::vector<ActivationScale>& scales)
+      : old_(old), placement_(placement), scales_(scales), plain_(static_cast<std::size_t>(old.value_count())), dequantized_(plain_.size()), matmul_bias_(placement.roles.size()) {}
+
+  Result<Graph> run() {
+    for (ValueId input : old_.inputs()) {
+      plain_[at(input)] = new_.add_input(old_.value(input).name, old_.fact(input).dtype, old_.fact(input).shape);
+      add_pair(input);
+    }
+    for (NodeId id : old_.order()) copy(id);
+    for (std::size_t i = 0; i < old_.outputs().size(); ++i) new_.add_output(read(old_.outputs()[i], {}), old_.output_names()[i]);
+    if (!errors_.empty()) return errors_;
+    return std::move(new_);
+  }
+
+ private:
+  const Node& node(NodeId id) const { return old_.node(id); }
+  bool is_8bit(NodeId id) const { return id.exists() && placement_.is_8bit[at(id)]; }
+
+  ValueId add(const OpSpec& spec, Attrs attrs, std::vector<ValueId> inputs, const std::string& name, const std::string& origin) {
+    auto id = new_.add(spec, std::move(attrs), std::move(inputs), name, origin);
+    if (id) return *id;
+    errors_.insert(errors_.end(), id.errors().begin(), id.errors().end());
+    return {};
+  }
+
+  // quantize and dequantize on the wire.
+  void add_pair(ValueId value) {
+    if (!placement_.pair(value) || !errors_.empty()) return;
+    const ActivationScale& own = scales_[at(value)];
+    const std::string name = old_.value(value).name;
+    const ValueId scale = new_.add_constant(name + "/scale", Tensor::scalar(own.scale));
+    const ValueId zero_point = new_.add_constant(name + "/zero_point", zero_point_tensor(own));
+    const ValueId integers = add(kQuantize, QuantizeAttrs{.to = own.dtype}, {plain_[at(value)], scale, zero_point}, name + "/quantize", origin_of(value));
+    if (!errors_.empty()) return;
+    dequantized_[at(value)] = add(kDequantize, DequantizeAttrs{}, {integers, scale, zero_point}, name + "/dequantize", origin_of(value));
+  }
+
+  static Tensor zero_point_tensor(const ActivationScale& own) {
+    if (own.dtype == DType::s8) return Tensor::scalar(static_cast<std::int8_t>(own.zero_point));
+    return Tensor::scalar(static_cast<std::uint8_t>(own.zero_point));
+  }
+  std::string origin_of(ValueId value) const {
+    const Node* producer = old_.producer(value);
+    return producer != nullptr ? producer->origin : "input '" + old_.value(value).name + "'";
+  }
+
+  // What a reader finds on the wire: the rounded value where it computes in 8 bits or the producer has nothing else to give.
+  ValueId read(ValueId value, NodeId reader) {
+    const NodeId producer = old_.value(value).producer;
+    const bool gives_8bit = producer.exists() && placement_.role(producer).role != Role::floating;
+    if (placement_.pair(value) && (is_8bit(reader) || gives_8bit)) return dequantized_[at(value)];
+    if (!plain_[at(value)].exists()) plain_[at(value)] = new_.add_constant(old_.value(value).name, old_.fact(value).constant);
+    return plain_[at(value)];
+  }
+
+  // A constant operand of an 8-bit node, quantized like an activation of its own range.
+  ValueId read_constant(ValueId value, NodeId reader) {
+    const Tensor& tensor = *old_.fact(value).constant;
+    const auto values = tensor.span<float>();
+    const auto [lowest, highest] = std::minmax_element(values.begin(), values.end());
+    const ActivationScale own = values.empty() ? ActivationScale{} : activation_scale({*lowest, *highest});
+    Tensor integers(DType::u8, tensor.shape());
+    for (std::size_t i = 0; i < values.size(); ++i) integers.as<std::uint8_t>()[i] = static_cast<std::uint8_t>(quantize_value(values[i], own.scale, own.zero_point, 0, 255));
+    const std::string& name = old_.value(value).name;
+    const ValueId scale = new_.add_constant(name + "/scale", Tensor::scalar(own.scale));
+    const ValueId zero_point = new_.add_constant(name + "/zero_point", zero_point_tensor(own));
+    return add(kDequantize, DequantizeAttrs{}, {new_.add_constant(name, std::move(integers)), scale, zero_point}, name + "/dequantize", node(reader).origin);
+  }
+
+  // s8 weights (and s32 bias) between a constant and its dequantize, one scale per output channel.
+  ValueId add_per_channel(Tensor integers, const std::vector<float>& scale, int axis, const std::string& name, const std::string& origin) {
+    const ValueId scales = new_.add_constant(name + "/scale", Tensor::of<float>(Shape{static_cast<std::int64_t>(scale.size())}, scale));
+    return add(kDequantize, DequantizeAttrs{.axis = axis}, {new_.add_constant(name, std::move(integers)), scales}, name + "/dequantize", origin);
+  }
+
+  std::vector<ValueId> conv_inputs(NodeId id) {
+    const auto& inputs = node(id).inputs;
+    const bool has_bias = inputs.size() > 2 && inputs[2].exists();
+    const QuantizedWeights weights = quantize_weights(*old_.fact(inputs[1]).constant, 0, has_bias ? bias_values(inputs[2]) : std::vector<float>{}, x_scale(id));
+    std::vector<ValueId> result{read(inputs[0], id), add_per_channel(weights.values, weights.scale, 0, old_.value(inputs[1]).name, node(id).origin)};
+    if (has_bias) result.push_back(add_bias(weights, x_scale(id), inputs[2], node(id).origin, old_.fact(inputs[2]).shape));
+    return result;
+  }
+
+  // The bias of a product with constant factor is the addition after it; its scale belongs to the product.
+  std::vector<ValueId> matmul_inputs(NodeId id) {
+    const auto& inputs = node(id).inputs;
+    if (!old_.fact(inputs[1]).is_constant()) return {read(inputs[0], id), read(inputs[1], id)};
+    const auto bias = bias_after(id);
+    const QuantizedWeights weights = quantize_weights(*old_.fact(inputs[1]).constant, 1, bias.exists() ? bias_values(bias) : std::vector<float>{}, x_scale(id));
+    if (bias.exists()) {
+      const Shape& shape = old_.fact(bias).shape;
+      matmul_bias_[at(bias_node(id))] = add_bias(weights, x_scale(id), bias, node(id).origin, shape);
+    }
+    return {read(inputs[0], id), add_per_channel(weights.values, weights.scale, 1, old_.value(inputs[1]).name, node(id).origin)};
+  }
+
+  ValueId add_bias(const QuantizedWeights& weights, float scale_of_x, ValueId bias, const std::string& origin, const Shape& shape) {
+    std::vector<float> scale;
+    for (const float of_channel : weights.scale) scale.push_back(scale_of_x * of_channel);
+    return add_per_channel(Tensor::of<std::int32_t>(shape, weights.bias), scale, shape.rank() - 1, old_.value(bias).name, origin);
+  }
+
+  float x_scale(NodeId id) const { return scales_[at(node(id).inputs[0])].scale; }
+  std::vector<float> bias_values(ValueId bias) const { return to_floats(old_.fact(bias).constant->view()); }
+  NodeId bias_node(NodeId product) const {
+    const auto readers = old_.readers(node(product).outputs[0]);
+    return readers.size() == 1 && placement_.is_bias[at(readers[0])] ? readers[0] : NodeId{};
+  }
+  ValueId bias_after(NodeId product) const {
+    const NodeId addition = bias_node(product);
+    if (!addition.exists()) return {};
+    const auto& inputs = node(addition).inputs;
+    return inputs[0] == node(product).outputs[0] ? inputs[1] : inputs[0];
+  }
+
+  std::vector<ValueId> inputs_of(NodeId id) {
+    if (is_8bit(id) && node(id).spec == &kConv) return conv_inputs(id);
+    if (is_8bit(id) && node(id).spec == &kMatmul) return matmul_inputs(id);
+    // Scalars of a table and indices stay as they are; a whole constant operand of an 8-bit node is quantized.
+    const bool quantizes_constants = is_8bit(id) && (placement_.role(id).role == Role::kernel || node(id).spec == &kConcat);
+    std::vector<ValueId> inputs;
+    for (ValueId input : node(id).inputs) {
+      const bool is_constant = input.exists() && old_.fact(input).is_constant();
+      if (!input.exists()) inputs.emplace_back();
+      else if (is_constant && placement_.is_bias[at(id)]) inputs.push_back(matmul_bias_[at(id)]);
+      else if (is_constant && quantizes_constants && old_.fact(input).dtype == DType::f32) inputs.push_back(read_constant(input, id));
+      else inputs.push_back(read(input, id));
+    }
+    return inputs;
+  }
+
+  void copy(NodeId id) {
+    if (!errors_.empty()) return;
+    
+    const Node& source = node(id);
+    const std::vector<ValueId> inputs = inputs_of(id);
+    if (!errors_.empty()) return;
+    const auto made = new_.add_node(*source.spec, source.attrs, inputs, source.name, source.origin);
+    if (!made) {
+      errors_.insert(errors_.end(), made.errors().begin(), made.errors().end());
+      return;
+    }
+    for (std::size_t i = 0; i < source.outputs.size(); ++i) {
+      const ValueId output = new_.node(*made).outputs[i];
+      plain_[at(source.outputs[i])] = output;
+      new_.set_name(output, old_.value(source.outputs[i]).name);
+      add_pair(source.outputs[i]);
+    }
+  }
+
+  const Graph& old_;
+  const Placement& placement_;
+  const std::vector<ActivationScale>& scales_;
+  Graph new_;
+  std::vector<ValueId> plain_;        // by old ValueId
+  std::vector<ValueId> dequantized_;  // by old ValueId
+  std::vector<ValueId> matmul_bias_;  // by old NodeId of the addition
+  Errors errors_;
+};
+
+}  // namespace
+
+Result<Graph> insert_pairs(const Graph& graph, const Placement& placement, const std::vector<ActivationScale>& scales) {
+  return Inserter(graph, placement, scales).run();
+}
+
+}  // namespace octavo

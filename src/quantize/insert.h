@@ -1,0 +1,18 @@
+// Inserting quantize/dequantize pairs where a placement says. Part of quantize/.
+#ifndef OCTAVO_QUANTIZE_INSERT_H_
+#define OCTAVO_QUANTIZE_INSERT_H_
+
+#include <vector>
+
+#include "graph/graph.h"
+#include "quantize/placement.h"
+#include "quantize/scales.h"
+
+namespace octavo {
+
+// `scales`: by ValueId, used for the wires with pairs. Inputs and outputs keep names, types and order.
+Result<Graph> insert_pairs(const Graph& graph, const Placement& placement, const std::vector<ActivationScale>& scales);
+
+}  // namespace octavo
+
+#endif  // OCTAVO_QUANTIZE_INSERT_H_

@@ -1,0 +1,24 @@
+// Which nodes a user means: names, globs, "type:conv". Part of quantize/.
+#ifndef OCTAVO_QUANTIZE_NODE_PATTERN_H_
+#define OCTAVO_QUANTIZE_NODE_PATTERN_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace octavo {
+
+// `*` is any text, `?` any one character; everything else is itself.
+bool matches_glob(std::string_view pattern, std::string_view text);
+
+// A name or glob of the node's name, or "type:" and an operator's name, ours ("conv") or the file's ("Gemm"), without regard to case.
+bool matches_node(std::string_view pattern, const Node& node);
+
+// Error (usage): a pattern that no node of the graph matches, with a few names there are.
+Status check_patterns(const Graph& graph, const std::vector<std::string>& patterns, const std::string& option);
+
+}  // namespace octavo
+
+#endif  // OCTAVO_QUANTIZE_NODE_PATTERN_H_

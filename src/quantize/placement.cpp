@@ -1,0 +1,263 @@
+// Deciding where quantize/dequantize pairs stand. Part of quantize/.
+#include "quantize/placement.h"
+
+#include <algorithm>
+
+#include "ops/list.h"
+#include "quantize/node_pattern.h"
+#include "quantize/roles.h"
+
+namespace octavo {
+namespace {
+
+std::size_t at(ValueId id) { return static_cast<std::size_t>(id.index); }
+std::size_t at(NodeId id) { return static_cast<std::size_t>(id.index); }
+
+class Placer {
+ public:
+  Placer(const Graph& graph, const std::vector<std::string>& skip);
+  Placement place() &&;
+
+ private:
+  const Node& node(NodeId id) const { return graph_.node(id); }
+  ValueId result(NodeId id) const { return node(id).outputs[0]; }
+  Role role(NodeId id) const { return placement_.role(id).role; }
+  bool is_activation(ValueId id) const { return id.exists() && graph_.fact(id).dtype == DType::f32 && !graph_.fact(id).is_constant(); }
+  NodeId only_reader(ValueId id) const { return graph_.has_one_reader(id) ? readers_[at(id)].front() : NodeId{}; }
+
+  void join_biases();
+  void join_residuals();
+  void join_clamps();
+  void find_regions();
+  bool find_sources();
+  ValueId common_source(const Node& node) const;
+  bool has_region_reader(ValueId id) const;
+  bool is_interior(ValueId id) const;
+  void find_wanted();
+  void decide_pairs();
+  bool decide_pair(NodeId producer) const;
+  void share_scales();
+  void share_into_concat(NodeId concat);
+
+  const Graph& graph_;
+  Placement placement_;
+  std::vector<std::vector<NodeId>> readers_;  // by ValueId
+  std::vector<int> position_;                 // by NodeId, in the order
+  std::vector<bool> is_skipped_;              // by NodeId
+  std::vector<bool> is_joined_;               // by ValueId: its producer and its one reader are one kernel; nothing is rounded here
+  std::vector<bool> is_chain_end_;            // by NodeId: a bias, addition or clamp joined to the kernel before it
+  std::vector<ValueId> source_;               // by ValueId: the value of which this one is a function, element by element
+  std::vector<bool> is_cut_;                  // by ValueId: also read outside of its region, so a source of its own
+  std::vector<bool> is_wanted_;               // by ValueId: some reader wants it in 8 bits
+};
+
+Placer::Placer(const Graph& graph, const std::vector<std::string>& skip) : graph_(graph) {
+  const auto values = static_cast<std::size_t>(graph.value_count());
+  std::size_t nodes = 0;
+  for (NodeId id : graph.order()) nodes = std::max(nodes, at(id) + 1);
+  readers_.resize(values);
+  is_joined_.resize(values);
+  is_cut_.resize(values);
+  is_wanted_.resize(values);
+  position_.resize(nodes);
+  is_skipped_.resize(nodes);
+  is_chain_end_.resize(nodes);
+  placement_.roles.resize(nodes);
+  placement_.is_8bit.resize(nodes);
+  placement_.is_bias.resize(nodes);
+  placement_.has_pair.resize(values);
+  int position = 0;
+  for (NodeId id : graph.order()) {
+    position_[at(id)] = position++;
+    for (ValueId input : node(id).inputs) {
+      if (input.exists() && (readers_[at(input)].empty() || readers_[at(input)].back() != id)) readers_[at(input)].push_back(id);
+    }
+    is_skipped_[at(id)] = std::any_of(skip.begin(), skip.end(), [&](const std::string& pattern) { return matches_node(pattern, node(id)); });
+    placement_.roles[at(id)] = is_skipped_[at(id)] ? NodeRole{Role::floating, "kept in float as asked"} : role_of(graph, node(id));
+  }
+}
+
+Placement Placer::place() && {
+  join_biases();
+  join_residuals();
+  join_clamps();
+  find_regions();
+  find_wanted();
+  decide_pairs();
+  share_scales();
+  return std::move(placement_);
+}
+
+// product -> addition of a constant along the last axis: the bias of the product.
+void Placer::join_biases() {
+  for (NodeId id : graph_.order()) {
+    if (node(id).spec != &kMatmul || role(id) != Role::product || !graph_.fact(node(id).inputs[1]).is_constant()) continue;
+    const NodeId next = only_reader(result(id));
+    if (!next.exists() || is_skipped_[at(next)] || node(next).spec != &kBinary) continue;
+    if (node(next).attrs.as<BinaryAttrs>().kind != BinaryKind::add) continue;
+    const ValueId other = node(next).inputs[0] == result(id) ? node(next).inputs[1] : node(next).inputs[0];
+    const Fact& bias = graph_.fact(other);
+    const std::int64_t channels = graph_.fact(node(id).inputs[1]).shape[1];
+    const bool is_row = bias.is_constant() && bias.shape.rank() >= 1 && bias.shape[bias.shape.rank() - 1] == channels && bias.shape.elements() == channels;
+    if (!is_row || graph_.fact(result(next)).shape != graph_.fact(result(id)).shape) continue;
+    is_joined_[at(result(id))] = true;
+    is_chain_end_[at(next)] = placement_.is_bias[at(next)] = true;
+    placement_.roles[at(next)] = {Role::product, {}};
+  }
+}
+
+// convolution -> addition: of two candidates the later one, because the other operand must be there when it runs.
+void Placer::join_residuals() {
+  for (NodeId id : graph_.order()) {
+    if (role(id) != Role::kernel || node(id).spec != &kBinary || node(id).attrs.as<BinaryAttrs>().kind != BinaryKind::add) continue;
+    NodeId latest;
+    for (ValueId input : node(id).inputs) {
+      const NodeId producer = graph_.value(input).producer;
+      if (!producer.exists() || node(producer).spec != &kConv || role(producer) != Role::product) continue;
+      if (!graph_.has_one_reader(input) || graph_.fact(input).shape != graph_.fact(result(id)).shape) continue;
+      if (!latest.exists() || position_[at(producer)] > position_[at(latest)]) latest = producer;
+    }
+    const bool is_constant = std::any_of(node(id).inputs.begin(), node(id).inputs.end(), [&](ValueId input) { return graph_.fact(input).is_constant(); });
+    if (!latest.exists() || is_constant) continue;
+    is_joined_[at(result(latest))] = true;
+    is_chain_end_[at(id)] = true;
+  }
+}
+
+// kernel -> ReLU or clip: a clamp of the rounding. After a node that stays in float the clamp does, too.
+void Placer::join_clamps() {
+  for (NodeId id : graph_.order()) {
+    if (!is_activation(result(id)) || role(id) == Role::pointwise || role(id) == Role::moving) continue;
+    const NodeId next = only_reader(result(id));
+    if (!next.exists() || role(next) != Role::pointwise || !is_clamp(node(next))) continue;
+    if (role(id) == Role::floating) {
+      placement_.roles[at(next)] = {Role::floating, "follows '" + node(id).name + "', which stays in float"};
+      continue;
+    }
+    is_joined_[at(result(id))] = true;
+    is_chain_end_[at(next)] = true;
+    placement_.roles[at(next)] = placement_.roles[at(id)];
+  }
+}
+
+// A region is everything that is a function of one value element by element: one table, nothing rounded inside.
+void Placer::find_regions() {
+  const std::vector<NodeRole> given = placement_.roles;
+  while (find_sources()) placement_.roles = given;
+}
+
+// The value of which all activations that the node reads are functions, or none.
+ValueId Placer::common_source(const Node& reader) const {
+  ValueId common;
+  for (ValueId input : reader.inputs) {
+    if (!is_activation(input)) {
+      if (!input.exists() || !graph_.fact(input).is_constant() || graph_.fact(input).shape.elements() != 1) return {};
+      continue;
+    }
+    if (common.exists() && source_[at(input)] != common) return {};
+    common = source_[at(input)];
+  }
+  const bool keeps_shape = common.exists() && graph_.fact(common).shape == graph_.fact(reader.outputs[0]).shape;
+  return keeps_shape ? common : ValueId{};
+}
+
+// One round; true where a value had to be cut, after which everything is to be found anew.
+bool Placer::find_sources() {
+  source_.resize(placement_.has_pair.size());
+  for (std::size_t i = 0; i < source_.size(); ++i) source_[i] = {static_cast<int>(i)};
+  for (NodeId id : graph_.order()) {
+    const bool may_be_pointwise = role(id) == Role::pointwise || (node(id).spec == &kBinary && is_activation(result(id)));
+    if (is_skipped_[at(id)] || is_chain_end_[at(id)] || !may_be_pointwise) continue;
+    const ValueId source = common_source(node(id));
+    if (source.exists()) placement_.roles[at(id)] = {Role::pointwise, {}};
+    else if (role(id) == Role::pointwise) placement_.roles[at(id)] = {Role::floating, "changes the shape"};
+    if (source.exists() && !is_cut_[at(result(id))]) source_[at(result(id))] = source;
+  }
+  bool has_new_cut = false;
+  for (NodeId id : graph_.order()) {
+    const ValueId value = result(id);
+    if (role(id) != Role::pointwise || source_[at(value)] == value || is_interior(value) || !has_region_reader(value)) continue;
+    is_cut_[at(value)] = true;
+    has_new_cut = true;
+  }
+  return has_new_cut;
+}
+
+bool Placer::has_region_reader(ValueId id) const {
+  return std::any_of(readers_[at(id)].begin(), readers_[at(id)].end(), [&](NodeId reader) {
+    return role(reader) == Role::pointwise && common_source(node(reader)) == source_[at(id)];
+  });
+}
+
+bool Placer::is_interior(ValueId id) const {
+  if (source_[at(id)] == id || graph_.is_output(id) || readers_[at(id)].empty()) return false;
+  return std::all_of(readers_[at(id)].begin(), readers_[at(id)].end(), [&](NodeId reader) {
+    return role(reader) == Role::pointwise && common_source(node(reader)) == source_[at(id)];
+  });
+}
+
+// From the outputs back: what reads 8-bit values wants its inputs so; tables and moving nodes want what their readers want.
+void Placer::find_wanted() {
+  for (auto it = graph_.order().rbegin(); it != graph_.order().rend(); ++it) {
+    const Role own = role(*it);
+    if (own == Role::floating) continue;
+    const bool follows_readers = own == Role::pointwise || own == Role::moving;
+    if (follows_readers && !is_wanted_[at(result(*it))]) continue;
+    for (ValueId input : node(*it).inputs) {
+      if (is_activation(input)) is_wanted_[at(input)] = true;
+    }
+  }
+}
+
+void Placer::decide_pairs() {
+  for (ValueId input : graph_.inputs()) placement_.has_pair[at(input)] = is_activation(input) && is_wanted_[at(input)];
+  for (NodeId id : graph_.order()) {
+    const ValueId value = result(id);
+    const bool has_pair = is_activation(value) && !is_joined_[at(value)] && decide_pair(id);
+    placement_.has_pair[at(value)] = has_pair;
+    const Role own = role(id);
+    placement_.is_8bit[at(id)] = own == Role::product || own == Role::kernel || (own == Role::pointwise && is_wanted_[at(value)]) ||
+                                 (own == Role::moving && has_pair);
+  }
+}
+
+bool Placer::decide_pair(NodeId producer) const {
+  const ValueId value = result(producer);
+  const auto& inputs = node(producer).inputs;
+  switch (role(producer)) {
+    case Role::product:
+    case Role::floating: return is_wanted_[at(value)];
+    case Role::kernel: return true;
+    case Role::pointwise: return is_wanted_[at(value)] && !is_interior(value);
+    case Role::moving:
+      return is_wanted_[at(value)] || std::all_of(inputs.begin(), inputs.end(), [&](ValueId input) { return !is_activation(input) || placement_.pair(input); });
+  }
+  return false;
+}
+
+void Placer::share_scales() {
+  placement_.scale_of.resize(placement_.has_pair.size());
+  for (std::size_t i = 0; i < placement_.scale_of.size(); ++i) placement_.scale_of[i] = {static_cast<int>(i)};
+  for (NodeId id : graph_.order()) {
+    if (role(id) != Role::moving || !placement_.pair(result(id))) continue;
+    if (node(id).spec == &kConcat) share_into_concat(id);
+    else placement_.scale_of[at(result(id))] = placement_.scale_of[at(node(id).inputs[0])];
+  }
+}
+
+// Inputs that nothing else reads take the scale of the result, so that joining is copying. Not through nodes that move elements:
+// there one range would spread over whole networks of concatenations.
+void Placer::share_into_concat(NodeId concat) {
+  for (ValueId input : node(concat).inputs) {
+    const NodeId producer = graph_.value(input).producer;
+    if (!producer.exists() || !placement_.pair(input) || !graph_.has_one_reader(input)) continue;
+    if (role(producer) == Role::moving || role(producer) == Role::floating) continue;
+    placement_.scale_of[at(input)] = result(concat);
+  }
+}
+
+}  // namespace
+
+Placement place_pairs(const Graph& graph, const std::vector<std::string>& skip) { return Placer(graph, skip).place(); }
+
+}  // namespace octavo

@@ -1,0 +1,43 @@
+// Placement: which wires of an fp32 graph carry 8-bit values, and which of them share a scale. Part of quantize/.
+#ifndef OCTAVO_QUANTIZE_PLACEMENT_H_
+#define OCTAVO_QUANTIZE_PLACEMENT_H_
+
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace octavo {
+
+// What a node does in an 8-bit network.
+enum class Role {
+  product,    // convolution or matrix product: 8-bit in, 8-bit or f32 out
+  kernel,     // sum, gate, mean: 8-bit in and out
+  pointwise,  // f(x) of one value: a table where its result is wanted in 8 bits
+  moving,     // copies elements: the type and scale of its input pass through
+  floating,   // computes in f32
+};
+
+struct NodeRole {
+  Role role = Role::floating;
+  std::string reason;  // why floating; empty where the node has nothing to do with f32 activations
+};
+
+struct Placement {
+  std::vector<NodeRole> roles;    // by NodeId
+  std::vector<bool> is_8bit;      // by NodeId: reads quantized values (decided, not only able to)
+  std::vector<bool> has_pair;     // by ValueId: quantize and dequantize stand on this wire
+  std::vector<ValueId> scale_of;  // by ValueId: the wire whose scale this one takes (itself where it has its own)
+  std::vector<bool> is_bias;      // by NodeId: an addition of constants that belongs to the product before it
+
+  const NodeRole& role(NodeId id) const { return roles[static_cast<std::size_t>(id.index)]; }
+  bool pair(ValueId id) const { return has_pair[static_cast<std::size_t>(id.index)]; }
+};
+
+// Pairs stand where they cost nothing needless: none between a convolution and the activation or residual addition that follows it,
+// none inside x * f(x), none before a result that only f32 readers want. `skip` as in QuantizeOptions.
+Placement place_pairs(const Graph& graph, const std::vector<std::string>& skip);
+
+}  // namespace octavo
+
+#endif  // OCTAVO_QUANTIZE_PLACEMENT_H_
