@@ -15,7 +15,12 @@ std::size_t at(NodeId id) { return static_cast<std::size_t>(id.index); }
 class Inserter {
  public:
   Inserter(const Graph& old, const Placement& placement, const std::vector<ActivationScale>& scales)
-      : old_(old), placement_(placement), scales_(scales), plain_(static_cast<std::size_t>(old.value_count())), dequantized_(plain_.size()), matmul_bias_(placement.roles.size()) {}
+      : old_(old),
+        placement_(placement),
+        scales_(scales),
+        plain_(static_cast<std::size_t>(old.value_count())),
+        dequantized_(plain_.size()),
+        matmul_bias_(placement.roles.size()) {}
 
   Result<Graph> run() {
     for (ValueId input : old_.inputs()) {
@@ -46,7 +51,8 @@ class Inserter {
     const std::string name = old_.value(value).name;
     const ValueId scale = new_.add_constant(name + "/scale", Tensor::scalar(own.scale));
     const ValueId zero_point = new_.add_constant(name + "/zero_point", zero_point_tensor(own));
-    const ValueId integers = add(kQuantize, QuantizeAttrs{.to = own.dtype}, {plain_[at(value)], scale, zero_point}, name + "/quantize", origin_of(value));
+    const ValueId integers =
+        add(kQuantize, QuantizeAttrs{.to = own.dtype}, {plain_[at(value)], scale, zero_point}, name + "/quantize", origin_of(value));
     if (!errors_.empty()) return;
     dequantized_[at(value)] = add(kDequantize, DequantizeAttrs{}, {integers, scale, zero_point}, name + "/dequantize", origin_of(value));
   }
@@ -76,11 +82,13 @@ class Inserter {
     const auto [lowest, highest] = std::minmax_element(values.begin(), values.end());
     const ActivationScale own = values.empty() ? ActivationScale{} : activation_scale({*lowest, *highest});
     Tensor integers(DType::u8, tensor.shape());
-    for (std::size_t i = 0; i < values.size(); ++i) integers.as<std::uint8_t>()[i] = static_cast<std::uint8_t>(quantize_value(values[i], own.scale, own.zero_point, 0, 255));
+    for (std::size_t i = 0; i < values.size(); ++i)
+      integers.as<std::uint8_t>()[i] = static_cast<std::uint8_t>(quantize_value(values[i], own.scale, own.zero_point, 0, 255));
     const std::string& name = old_.value(value).name;
     const ValueId scale = new_.add_constant(name + "/scale", Tensor::scalar(own.scale));
     const ValueId zero_point = new_.add_constant(name + "/zero_point", zero_point_tensor(own));
-    return add(kDequantize, DequantizeAttrs{}, {new_.add_constant(name, std::move(integers)), scale, zero_point}, name + "/dequantize", node(reader).origin);
+    return add(kDequantize, DequantizeAttrs{}, {new_.add_constant(name, std::move(integers)), scale, zero_point}, name + "/dequantize",
+               node(reader).origin);
   }
 
   // s8 weights (and s32 bias) between a constant and its dequantize, one scale per output channel.
@@ -92,7 +100,8 @@ class Inserter {
   std::vector<ValueId> conv_inputs(NodeId id) {
     const auto& inputs = node(id).inputs;
     const bool has_bias = inputs.size() > 2 && inputs[2].exists();
-    const QuantizedWeights weights = quantize_weights(*old_.fact(inputs[1]).constant, 0, has_bias ? bias_values(inputs[2]) : std::vector<float>{}, x_scale(id));
+    const QuantizedWeights weights =
+        quantize_weights(*old_.fact(inputs[1]).constant, 0, has_bias ? bias_values(inputs[2]) : std::vector<float>{}, x_scale(id));
     std::vector<ValueId> result{read(inputs[0], id), add_per_channel(weights.values, weights.scale, 0, old_.value(inputs[1]).name, node(id).origin)};
     if (has_bias) result.push_back(add_bias(weights, x_scale(id), inputs[2], node(id).origin, old_.fact(inputs[2]).shape));
     return result;
@@ -103,7 +112,8 @@ class Inserter {
     const auto& inputs = node(id).inputs;
     if (!old_.fact(inputs[1]).is_constant()) return {read(inputs[0], id), read(inputs[1], id)};
     const auto bias = bias_after(id);
-    const QuantizedWeights weights = quantize_weights(*old_.fact(inputs[1]).constant, 1, bias.exists() ? bias_values(bias) : std::vector<float>{}, x_scale(id));
+    const QuantizedWeights weights =
+        quantize_weights(*old_.fact(inputs[1]).constant, 1, bias.exists() ? bias_values(bias) : std::vector<float>{}, x_scale(id));
     if (bias.exists()) {
       const Shape& shape = old_.fact(bias).shape;
       matmul_bias_[at(bias_node(id))] = add_bias(weights, x_scale(id), bias, node(id).origin, shape);
@@ -148,7 +158,7 @@ class Inserter {
 
   void copy(NodeId id) {
     if (!errors_.empty()) return;
-    
+
     const Node& source = node(id);
     const std::vector<ValueId> inputs = inputs_of(id);
     if (!errors_.empty()) return;

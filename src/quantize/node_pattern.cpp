@@ -59,7 +59,8 @@ Status check_patterns(const Graph& graph, const std::vector<std::string>& patter
     const auto matches = [&](NodeId id) { return matches_node(pattern, graph.node(id)); };
     if (std::any_of(graph.order().begin(), graph.order().end(), matches)) continue;
     std::string some;
-    for (std::size_t i = 0; i < std::min<std::size_t>(3, graph.order().size()); ++i) some += (i ? ", '" : "'") + graph.node(graph.order()[i]).name + "'";
+    for (std::size_t i = 0; i < std::min<std::size_t>(3, graph.order().size()); ++i)
+      some += (i ? ", '" : "'") + graph.node(graph.order()[i]).name + "'";
     errors.push_back({.kind = ErrorKind::usage,
                       .where = option,
                       .found = "'" + pattern + "', which no node matches",

@@ -98,7 +98,8 @@ void Placer::join_biases() {
     const ValueId other = node(next).inputs[0] == result(id) ? node(next).inputs[1] : node(next).inputs[0];
     const Fact& bias = graph_.fact(other);
     const std::int64_t channels = graph_.fact(node(id).inputs[1]).shape[1];
-    const bool is_row = bias.is_constant() && bias.shape.rank() >= 1 && bias.shape[bias.shape.rank() - 1] == channels && bias.shape.elements() == channels;
+    const bool is_row =
+        bias.is_constant() && bias.shape.rank() >= 1 && bias.shape[bias.shape.rank() - 1] == channels && bias.shape.elements() == channels;
     if (!is_row || graph_.fact(result(next)).shape != graph_.fact(result(id)).shape) continue;
     is_joined_[at(result(id))] = true;
     is_chain_end_[at(next)] = placement_.is_bias[at(next)] = true;
@@ -117,7 +118,8 @@ void Placer::join_residuals() {
       if (!graph_.has_one_reader(input) || graph_.fact(input).shape != graph_.fact(result(id)).shape) continue;
       if (!latest.exists() || position_[at(producer)] > position_[at(latest)]) latest = producer;
     }
-    const bool is_constant = std::any_of(node(id).inputs.begin(), node(id).inputs.end(), [&](ValueId input) { return graph_.fact(input).is_constant(); });
+    const bool is_constant =
+        std::any_of(node(id).inputs.begin(), node(id).inputs.end(), [&](ValueId input) { return graph_.fact(input).is_constant(); });
     if (!latest.exists() || is_constant) continue;
     is_joined_[at(result(latest))] = true;
     is_chain_end_[at(id)] = true;
@@ -184,16 +186,14 @@ bool Placer::find_sources() {
 }
 
 bool Placer::has_region_reader(ValueId id) const {
-  return std::any_of(readers_[at(id)].begin(), readers_[at(id)].end(), [&](NodeId reader) {
-    return role(reader) == Role::pointwise && common_source(node(reader)) == source_[at(id)];
-  });
+  return std::any_of(readers_[at(id)].begin(), readers_[at(id)].end(),
+                     [&](NodeId reader) { return role(reader) == Role::pointwise && common_source(node(reader)) == source_[at(id)]; });
 }
 
 bool Placer::is_interior(ValueId id) const {
   if (source_[at(id)] == id || graph_.is_output(id) || readers_[at(id)].empty()) return false;
-  return std::all_of(readers_[at(id)].begin(), readers_[at(id)].end(), [&](NodeId reader) {
-    return role(reader) == Role::pointwise && common_source(node(reader)) == source_[at(id)];
-  });
+  return std::all_of(readers_[at(id)].begin(), readers_[at(id)].end(),
+                     [&](NodeId reader) { return role(reader) == Role::pointwise && common_source(node(reader)) == source_[at(id)]; });
 }
 
 // From the outputs back: what reads 8-bit values wants its inputs so; tables and moving nodes want what their readers want.
@@ -216,8 +216,8 @@ void Placer::decide_pairs() {
     const bool has_pair = is_activation(value) && !is_joined_[at(value)] && decide_pair(id);
     placement_.has_pair[at(value)] = has_pair;
     const Role own = role(id);
-    placement_.is_8bit[at(id)] = own == Role::product || own == Role::kernel || (own == Role::pointwise && is_wanted_[at(value)]) ||
-                                 (own == Role::moving && has_pair);
+    placement_.is_8bit[at(id)] =
+        own == Role::product || own == Role::kernel || (own == Role::pointwise && is_wanted_[at(value)]) || (own == Role::moving && has_pair);
   }
 }
 
@@ -230,7 +230,8 @@ bool Placer::decide_pair(NodeId producer) const {
     case Role::kernel: return true;
     case Role::pointwise: return is_wanted_[at(value)] && !is_interior(value);
     case Role::moving:
-      return is_wanted_[at(value)] || std::all_of(inputs.begin(), inputs.end(), [&](ValueId input) { return !is_activation(input) || placement_.pair(input); });
+      return is_wanted_[at(value)] ||
+             std::all_of(inputs.begin(), inputs.end(), [&](ValueId input) { return !is_activation(input) || placement_.pair(input); });
   }
   return false;
 }

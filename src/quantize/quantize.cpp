@@ -25,10 +25,14 @@ std::size_t at(ValueId id) { return static_cast<std::size_t>(id.index); }
 Status check_options(const Graph& graph, const SampleSource& samples, const QuantizeOptions& options) {
   Errors errors;
   if (!(options.percentile > 50.0 && options.percentile <= 100.0)) {
-    errors.push_back({.kind = ErrorKind::usage, .where = "calibration percentile", .found = std::to_string(options.percentile), .expected = "more than 50, at most 100"});
+    errors.push_back({.kind = ErrorKind::usage,
+                      .where = "calibration percentile",
+                      .found = std::to_string(options.percentile),
+                      .expected = "more than 50, at most 100"});
   }
   if (options.global_scale && !(std::isfinite(*options.global_scale) && *options.global_scale > 0.0f)) {
-    errors.push_back({.kind = ErrorKind::usage, .where = "global scale", .found = std::to_string(*options.global_scale), .expected = "a positive number"});
+    errors.push_back(
+        {.kind = ErrorKind::usage, .where = "global scale", .found = std::to_string(*options.global_scale), .expected = "a positive number"});
   }
   if (samples.size() < 1 && !options.global_scale) {
     errors.push_back({.kind = ErrorKind::usage, .where = "calibration", .found = "no samples", .expected = "at least one"});
@@ -62,7 +66,8 @@ Match batch_norm_to_conv(const Graph& graph, const Node& node) {
   Patch patch(graph);
   const ValueId w = patch.constant(node.name + "/scale", Tensor::of<float>(Shape{channels, 1, 1, 1}, weights));
   const ValueId b = patch.constant(node.name + "/bias", Tensor::of<float>(Shape{channels}, bias));
-  patch.replace(node.outputs[0], patch.add(kConv, ConvAttrs{.window = unit_window({1, 1}), .groups = channels}, {node.inputs[0], w, b}, node.name, node.origin));
+  patch.replace(node.outputs[0],
+                patch.add(kConv, ConvAttrs{.window = unit_window({1, 1}), .groups = channels}, {node.inputs[0], w, b}, node.name, node.origin));
   return patch;
 }
 

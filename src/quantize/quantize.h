@@ -29,7 +29,7 @@ enum class Calibration : std::uint8_t { minmax, percentile };
 struct QuantizeOptions {
   Calibration calibration = Calibration::minmax;
   double percentile = 99.999;
-  std::vector<std::string> skip;  // node names, globs, "type:conv": these stay in f32
+  std::vector<std::string> skip;      // node names, globs, "type:conv": these stay in f32
   std::optional<float> global_scale;  // relay.quantize: activation range is [-global_scale, global_scale), symmetric s8-like
   std::function<void(std::int64_t done, std::int64_t total)> progress;
 };

@@ -31,9 +31,8 @@ NodeRole matmul_role(const Graph& graph, const Node& node) {
 
 NodeRole binary_role(const Graph& graph, const Node& node) {
   const BinaryKind kind = node.attrs.as<BinaryAttrs>().kind;
-  const bool is_scalar = std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
-    return is_f32_constant(graph.fact(input)) && graph.fact(input).shape.elements() == 1;
-  });
+  const bool is_scalar = std::any_of(node.inputs.begin(), node.inputs.end(),
+                                     [&](ValueId input) { return is_f32_constant(graph.fact(input)) && graph.fact(input).shape.elements() == 1; });
   if (is_scalar) return {Role::pointwise, {}};
   if (kind == BinaryKind::add || kind == BinaryKind::mul) return {Role::kernel, {}};
   return floating("no integer form of " + std::string(name_of(kind)));
@@ -41,7 +40,8 @@ NodeRole binary_role(const Graph& graph, const Node& node) {
 
 NodeRole reduce_role(const Graph& graph, const Node& node) {
   const auto& attrs = node.attrs.as<ReduceAttrs>();
-  const bool is_spatial_mean = attrs.kind == ReduceKind::mean && graph.fact(node.inputs[0]).shape.rank() == 4 && attrs.axes == std::vector<std::int64_t>{2, 3};
+  const bool is_spatial_mean =
+      attrs.kind == ReduceKind::mean && graph.fact(node.inputs[0]).shape.rank() == 4 && attrs.axes == std::vector<std::int64_t>{2, 3};
   if (is_spatial_mean) return {Role::kernel, {}};
   return floating("no integer form of " + std::string(name_of(attrs.kind)) + " over these axes");
 }

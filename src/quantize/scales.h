@@ -26,8 +26,8 @@ ActivationScale global_activation_scale(float global_scale);
 
 // Weights of a convolution or product with their bias.
 struct QuantizedWeights {
-  Tensor values;                 // s8, shape of the weights
-  std::vector<float> scale;      // per channel
+  Tensor values;                   // s8, shape of the weights
+  std::vector<float> scale;        // per channel
   std::vector<std::int32_t> bias;  // s32 at x_scale * scale; empty where there is none
 };
 
