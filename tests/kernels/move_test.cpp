@@ -1,0 +1,85 @@
+// Kernels that move elements: every element size, odd sizes, every mode.
+#include <gtest/gtest.h>
+
+#include "kernels/harness.h"
+#include "ops/concat/concat.h"
+#include "ops/expand/expand.h"
+#include "ops/gather/gather.h"
+#include "ops/pad/pad.h"
+#include "ops/reshape/reshape.h"
+#include "ops/slice/slice.h"
+#include "ops/transpose/transpose.h"
+
+namespace octavo::testing {
+namespace {
+
+constexpr DType kSizes[] = {DType::u8, DType::s16, DType::f32, DType::s64};
+
+std::set<std::string> check(const OpSpec& spec, const Attrs& attrs, std::vector<std::optional<Tensor>> inputs) {
+  std::set<std::string> ran = check_kernels({.spec = &spec, .attrs = attrs, .inputs = std::move(inputs)});
+  EXPECT_FALSE(ran.empty()) << spec.name << " " << attrs.to_string();
+  return ran;
+}
+
+TEST(MoveKernels, Reshape) {
+  std::mt19937 random(1);
+  for (DType dtype : kSizes) check(kReshape, ReshapeAttrs{.shape = {7, 30000}}, {random_tensor(random, dtype, {100, 3, 700})});
+}
+
+TEST(MoveKernels, Slice) {
+  std::mt19937 random(2);
+  for (DType dtype : kSizes) {
+    const Tensor x = random_tensor(random, dtype, {5, 6, 7, 40});
+    check(kSlice, SliceAttrs{.starts = {0, 0, 0, 8}, .steps = {1, 1, 1, 1}, .sizes = {5, 6, 7, 17}}, {x});
+    check(kSlice, SliceAttrs{.starts = {1, 5, 0, 0}, .steps = {2, -1, 3, 1}, .sizes = {2, 6, 3, 40}}, {x});
+    check(kSlice, SliceAttrs{.starts = {4, 0, 0, 39}, .steps = {1, 1, 1, -2}, .sizes = {1, 6, 7, 20}}, {x});
+    check(kSlice, SliceAttrs{.starts = {2, 0, 0, 0}, .steps = {1, 1, 1, 1}, .sizes = {0, 6, 7, 40}}, {x});
+  }
+  check(kSlice, SliceAttrs{}, {random_tensor(random, DType::f32, {})});
+}
+
+TEST(MoveKernels, Expand) {
+  std::mt19937 random(3);
+  for (DType dtype : kSizes) {
+    check(kExpand, ExpandAttrs{.shape = {4, 3, 50}}, {random_tensor(random, dtype, {3, 1})});
+    check(kExpand, ExpandAttrs{.shape = {2, 3, 70}}, {random_tensor(random, dtype, {70})});
+    check(kExpand, ExpandAttrs{.shape = {2, 3}}, {random_tensor(random, dtype, {})});
+  }
+}
+
+TEST(MoveKernels, Pad) {
+  std::mt19937 random(4);
+  for (DType dtype : kSizes) {
+    for (PadMode mode : {PadMode::constant, PadMode::reflect, PadMode::edge, PadMode::wrap}) {
+      const Tensor x = random_tensor(random, dtype, {2, 5, 6, 9});
+      check(kPad, PadAttrs{.mode = mode, .begin = {0, 1, 2, 0}, .end = {0, 3, 1, 0}}, {x, random_tensor(random, dtype, {})});
+      check(kPad, PadAttrs{.mode = mode, .begin = {1, -1, 2, 4}, .end = {1, 0, -3, 5}}, {x});
+      check(kPad, PadAttrs{.mode = mode, .begin = {0, 0, 13, 0}, .end = {0, 0, 14, 0}}, {x});
+    }
+  }
+}
+
+TEST(MoveKernels, Concat) {
+  std::mt19937 random(5);
+  for (DType dtype : kSizes) {
+    check(kConcat, ConcatAttrs{.axis = 3},
+          {random_tensor(random, dtype, {2, 9, 9, 32}), random_tensor(random, dtype, {2, 9, 9, 3}), random_tensor(random, dtype, {2, 9, 9, 0}),
+           random_tensor(random, dtype, {2, 9, 9, 17})});
+    check(kConcat, ConcatAttrs{.axis = 0}, {random_tensor(random, dtype, {3, 70}), random_tensor(random, dtype, {500, 70})});
+    check(kConcat, ConcatAttrs{.axis = 1}, {random_tensor(random, dtype, {3, 70})});
+  }
+}
+
+TEST(MoveKernels, Gather) {
+  std::mt19937 random(6);
+  const Tensor rows = Tensor::of<std::int64_t>({5}, std::vector<std::int64_t>{0, 6, -1, -7, 3});
+  const Tensor matrix = Tensor::of<std::int32_t>({2, 2}, std::vector<std::int32_t>{-1, 0, 8, 2});
+  for (DType dtype : kSizes) {
+    check(kGather, GatherAttrs{.axis = 0}, {random_tensor(random, dtype, {7, 33}), rows});
+    check(kGather, GatherAttrs{.axis = 1}, {random_tensor(random, dtype, {4, 9, 3}), matrix});
+    check(kGather, GatherAttrs{.axis = 1}, {random_tensor(random, dtype, {4, 9}), Tensor::scalar(std::int64_t{100})});
+  }
+}
+
+}  // namespace
+}  // namespace octavo::testing

@@ -1,0 +1,103 @@
+// Kernels of table, quantize and dequantize.
+#include "ops/table/table.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "kernels/harness.h"
+#include "ops/dequantize/dequantize.h"
+#include "ops/quantize/quantize.h"
+
+namespace octavo::testing {
+namespace {
+
+TEST(TableKernels, EqualTheReference) {
+  std::mt19937 random(1);
+  std::set<std::string> ran;
+  for (DType x : {DType::u8, DType::s8}) {
+    for (DType y : {DType::u8, DType::s8, DType::f32}) {
+      for (std::int64_t n : {0, 1, 63, 64, 65, 255, 256, 1000, 40001}) {
+        KernelCase test{.spec = &kTable, .inputs = {random_tensor(random, x, {n}), random_tensor(random, y, {256})}};
+        ran.merge(check_kernels(test));
+      }
+    }
+  }
+  EXPECT_TRUE(kernels_missing(ran, "table_").empty());
+}
+
+// Every index meets every position of a vector.
+TEST(TableKernels, LookUpEveryEntryAtEveryOffset) {
+  std::mt19937 random(2);
+  Tensor x(DType::u8, {257 * 256});
+  for (std::int64_t i = 0; i < x.elements(); ++i) x.as<std::uint8_t>()[i] = static_cast<std::uint8_t>(i % 257);
+  EXPECT_FALSE(check_kernels({.spec = &kTable, .inputs = {x, random_tensor(random, DType::u8, {256})}}).empty());
+}
+
+Tensor scales(std::mt19937& random, std::int64_t n) {
+  Tensor tensor(DType::f32, n == 0 ? Shape{} : Shape{n});
+  for (float& scale : tensor.span<float>()) scale = std::exp2f(-static_cast<float>(random() % 1000) / 100.0f);
+  return tensor;
+}
+
+Tensor reals(std::mt19937& random, Shape shape, float unit) {
+  Tensor x = random_tensor(random, DType::f32, std::move(shape));
+  const float special[] = {INFINITY, -INFINITY, NAN, 1e30f, -1e30f, -0.0f, unit * 0.5f, unit * 1.5f, unit * -2.5f, 1e-42f};
+  for (float& value : x.span<float>()) {
+    if (random() % 8 == 0) value = special[random() % std::size(special)];
+  }
+  return x;
+}
+
+struct AxisCase {
+  Shape shape;
+  std::int64_t axis;
+};
+const AxisCase kAxisCases[] = {{{1}, -1},       {{3, 7, 11}, -1}, {{70000}, -1},  {{2, 5, 33}, 1},
+                               {{2, 5, 33}, 2}, {{6, 4}, 0},      {{3, 1, 5}, 1}, {{0, 3}, 1}};
+
+TEST(QuantizeKernels, EqualTheReference) {
+  std::mt19937 random(3);
+  std::set<std::string> ran;
+  for (const AxisCase& axis : kAxisCases) {
+    for (DType to : {DType::u8, DType::s8}) {
+      for (Profile profile : {Profile::onnx, Profile::pt2e}) {
+        for (bool has_zero_point : {true, false}) {
+          const Tensor scale = scales(random, axis.axis < 0 ? 0 : axis.shape[static_cast<int>(axis.axis)]);
+          KernelCase test{.spec = &kQuantize, .attrs = QuantizeAttrs{.to = to, .axis = axis.axis, .profile = profile}};
+          test.inputs = {reals(random, axis.shape, scale.elements() == 0 ? 1.0f : scale.as<float>()[0]), scale};
+          if (has_zero_point) test.inputs.push_back(random_tensor(random, to, scale.shape()));
+          ran.merge(check_kernels(test));
+        }
+      }
+    }
+  }
+  EXPECT_TRUE(kernels_missing(ran, "quantize_f32").empty());
+}
+
+TEST(QuantizeKernels, KeepANarrowRange) {
+  std::mt19937 random(4);
+  KernelCase test{.spec = &kQuantize, .attrs = QuantizeAttrs{.to = DType::s8, .lowest = -127, .highest = 100}};
+  test.inputs = {random_tensor(random, DType::f32, {1000}), Tensor::scalar(0.05f), Tensor::scalar(std::int8_t{-3})};
+  EXPECT_FALSE(check_kernels(test).empty());
+}
+
+TEST(DequantizeKernels, EqualTheReference) {
+  std::mt19937 random(5);
+  std::set<std::string> ran;
+  for (const AxisCase& axis : kAxisCases) {
+    for (DType from : {DType::u8, DType::s8}) {
+      for (bool has_zero_point : {true, false}) {
+        const Tensor scale = scales(random, axis.axis < 0 ? 0 : axis.shape[static_cast<int>(axis.axis)]);
+        KernelCase test{.spec = &kDequantize, .attrs = DequantizeAttrs{.axis = axis.axis}};
+        test.inputs = {random_tensor(random, from, axis.shape), scale};
+        if (has_zero_point) test.inputs.push_back(random_tensor(random, from, scale.shape()));
+        ran.merge(check_kernels(test));
+      }
+    }
+  }
+  EXPECT_TRUE(kernels_missing(ran, "dequantize_q8").empty());
+}
+
+}  // namespace
+}  // namespace octavo::testing
