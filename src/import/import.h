@@ -14,8 +14,8 @@
 namespace octavo {
 
 struct ImportOptions {
-  std::int64_t batch = 1;              // value of a symbolic (or 0 or -1) first dimension of each input
-  std::map<std::string, Shape> shapes; // input name -> whole shape; overrides the file's. An unknown name is a usage error
+  std::int64_t batch = 1;                      // value of a symbolic (or 0 or -1) first dimension of each input
+  std::map<std::string, Shape> shapes;         // input name -> whole shape; overrides the file's. An unknown name is a usage error
   std::map<std::string, Tensor> bound_inputs;  // inputs that become constants (a compiler needs them so); used by conformance tests
 };
 

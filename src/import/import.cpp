@@ -1,0 +1,83 @@
+// Recognising a model file by its content. Part of import/.
+#include "import/import.h"
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <new>
+#include <string_view>
+
+#include "import/onnx/importer.h"
+#include "import/onnx/proto.h"
+
+namespace octavo {
+namespace {
+
+enum class Format { onnx, tflite, zip, artifact, unknown };
+
+// An ONNX file is a protobuf message: its first byte is the tag of a field of ModelProto (numbers 1 to 8, 14, 20 and 25).
+bool starts_like_onnx(std::string_view head) {
+  constexpr std::string_view kTags("\x08\x12\x1a\x22\x28\x32\x3a\x42\x72\xa2\xca", 11);
+  return head.size() > 1 && kTags.find(head[0]) != std::string_view::npos;
+}
+
+Format recognise(std::string_view head) {
+  if (head.size() >= 8 && head.substr(4, 4) == "TFL3") return Format::tflite;
+  if (head.substr(0, 4) == "PK\x03\x04") return Format::zip;
+  if (head.substr(0, 6) == "OCTAVO" || head.substr(0, 4) == "OCTV") return Format::artifact;
+  return starts_like_onnx(head) ? Format::onnx : Format::unknown;
+}
+
+Result<Format> format_of(const std::string& path) {
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) return Error{ErrorKind::resource, path, "a folder", "a model file", ""};
+  errno = 0;
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    return Error{ErrorKind::resource, path, std::string("an error on opening (") + std::strerror(errno) + ")", "a file that can be read", ""};
+  }
+  std::array<char, 16> head{};
+  file.read(head.data(), head.size());
+  return recognise(std::string_view(head.data(), static_cast<std::size_t>(file.gcount())));
+}
+
+Result<ImportedModel> import_parsed(Result<onnx::ModelProto> model, const std::string& folder, const std::string& file,
+                                    const ImportOptions& options) {
+  if (!model) return std::move(model).errors();
+  return onnx_import::import_parsed(*model, folder, file, options);
+}
+
+Error out_of_memory(const std::string& file) { return {ErrorKind::resource, file, "more data than memory holds", "a smaller model", ""}; }
+
+}  // namespace
+
+Result<ImportedModel> import_model(const std::string& path, const ImportOptions& options) {
+  const auto format = format_of(path);
+  if (!format) return format.errors();
+  switch (*format) {
+    case Format::onnx: break;
+    case Format::tflite: return Error{ErrorKind::unsupported, path, "a TFLite model", "an ONNX model", ""};
+    case Format::zip: return Error{ErrorKind::unsupported, path, "a zip archive, perhaps an exported PyTorch program", "an ONNX model", ""};
+    case Format::artifact: return Error{ErrorKind::usage, path, "a model that Octavo has compiled already", "a source model", ""};
+    case Format::unknown: return Error{ErrorKind::invalid_input, path, "content of no known kind", "an ONNX model", ""};
+  }
+  const std::string parent = std::filesystem::path(path).parent_path().string();
+  try {
+    return import_parsed(onnx_import::parse_model_file(path), parent.empty() ? "." : parent, path, options);
+  } catch (const std::bad_alloc&) {
+    return out_of_memory(path);
+  }
+}
+
+Result<ImportedModel> import_onnx(std::span<const std::byte> bytes, const std::string& folder, const std::string& file,
+                                  const ImportOptions& options) {
+  try {
+    return import_parsed(onnx_import::parse_model_bytes(bytes, file), folder, file, options);
+  } catch (const std::bad_alloc&) {
+    return out_of_memory(file);
+  }
+}
+
+}  // namespace octavo
