@@ -3,7 +3,7 @@
 #ifndef OCTAVO_IMPORT_ONNX_PROTO_H_
 #define OCTAVO_IMPORT_ONNX_PROTO_H_
 
-#include <onnx/onnx-ml.pb.h>
+#include <onnx/onnx_pb.h>
 
 #include <cstddef>
 #include <span>
