@@ -183,6 +183,247 @@ def measure_global_average_pool():
             note("QDQ ReduceMean (not fused)", name, got, mean)
 
 
+# ---- convolution and matrix products ----
+
+
+def requantize_formulas(acc, xs, ws, ys, yz, dtype):
+    """acc: exact sums with the bias; ws broadcasts against acc."""
+    a, zero = acc.astype(f32), f32(int(yz))
+    m = (xs * ws).astype(f32) / ys
+    return {
+        "rne(f32(acc) * ((xs*ws)/ys)) + yz": saturate(np.rint(a * m) + zero, dtype),
+        "rne(f32(acc) * (xs*ws) / ys) + yz": saturate(np.rint(a * (xs * ws).astype(f32) / ys) + zero, dtype),
+        "rne(f32(acc) * (xs*ws) / ys + yz)": saturate(np.rint(a * (xs * ws).astype(f32) / ys + zero), dtype),
+        "rne(f32(acc) * ((xs*ws)/ys) + yz)": saturate(np.rint(a * m + zero), dtype),
+    }
+
+
+def measure_conv():
+    for trial in range(32):
+        dtype = np.uint8 if trial % 2 else np.int8
+        x, w = random_tensor((1, 8, 9, 9), dtype), random_tensor((16, 8, 3, 3), np.int8)
+        xs, ys = random_scales(2, trial)
+        ys = f32(ys * 256)
+        ws = np.asarray(random_scales(16, trial), f32)
+        xz, yz = random_zero(dtype), random_zero(dtype)
+        bias = rng.integers(-20000, 20000, 16).astype(np.int32)
+        patches = np.lib.stride_tricks.sliding_window_view(x.astype(np.int64) - int(xz), (3, 3), axis=(2, 3))
+        acc = np.einsum("nchwij,ocij->nohw", patches, w.astype(np.int64)) + bias[None, :, None, None]
+        wz = np.zeros(16, np.int8)
+        y = run_op("QLinearConv", [("x", x, True), ("xs", xs, False), ("xz", xz, False), ("w", w, False), ("ws", ws, False), ("wz", wz, False),
+                                   ("ys", ys, False), ("yz", yz, False), ("b", bias, False)], TYPES[x.dtype], domain="")
+        wq = helper.make_node("DequantizeLinear", ["wq", "ws", "wz"], ["w"], axis=0)
+        bq = helper.make_node("DequantizeLinear", ["bq", "bs", "bz"], ["b"], axis=0)
+        quants = {"wq": w, "ws": ws, "wz": wz, "bq": bias, "bs": (xs * ws).astype(f32), "bz": np.zeros(16, np.int32)}
+        conv = helper.make_node("Conv", ["x", "w", "b"], ["c"])
+        fused = run_qdq([wq, bq, conv], {"x": (x, xs, xz)}, quants, ("c", ys, yz))
+        relu = run_qdq([wq, bq, conv, helper.make_node("Relu", ["c"], ["r"])], {"x": (x, xs, xz)}, quants, ("r", ys, yz))
+        for name, got in requantize_formulas(acc, xs, ws[None, :, None, None], ys, yz, dtype).items():
+            note("QLinearConv", name, got, y)
+            note("QDQ Conv", name, got, fused)
+            note("QDQ Conv+Relu", "max(" + name + ", yz)", np.maximum(got, int(yz)), relu)
+
+
+def measure_matmul():
+    for trial in range(32):
+        dtype = np.uint8 if trial % 2 else np.int8
+        a, b = random_tensor((33, 48), dtype), random_tensor((48, 24), np.int8)
+        xs, ys = random_scales(2, trial)
+        ys = f32(ys * 256)
+        per_column = trial // 8 % 2
+        ws = np.asarray(random_scales(24, trial), f32) if per_column else np.asarray(random_scales(1, trial)[0])
+        xz, yz = random_zero(dtype), random_zero(dtype)
+        bz = np.zeros(24, np.int8) if per_column else random_zero(np.int8)
+        plain = (a.astype(np.int64) - int(xz)) @ (b.astype(np.int64) - bz.astype(np.int64))
+        args = [("a", a, True), ("as", xs, False), ("az", xz, False), ("b", b, False), ("bs", ws, False), ("bz", bz, False), ("ys", ys, False), ("yz", yz, False)]
+        y = run_op("QLinearMatMul", args, TYPES[a.dtype], domain="")
+        bias = rng.integers(-20000, 20000, 24).astype(np.int32)
+        gemm_args = args[:6] + [("c", bias, False)]
+        gemm = run_op("QGemm", gemm_args + args[6:], TYPES[a.dtype])
+        real = run_op("QGemm", gemm_args, TensorProto.FLOAT)
+        to_float = run_op("MatMulIntegerToFloat", [args[0], args[3], args[1], args[4], args[2], args[5]], TensorProto.FLOAT)
+        dq = helper.make_node("DequantizeLinear", ["bq", "bs", "bz"], ["b"], axis=1)
+        qdq = run_qdq([dq, helper.make_node("MatMul", ["a", "b"], ["c"])], {"a": (a, xs, xz)}, {"bq": b, "bs": ws, "bz": bz}, ("c", ys, yz))
+        for name, got in requantize_formulas(plain, xs, ws, ys, yz, dtype).items():
+            note("QLinearMatMul", name, got, y)
+            note("QDQ MatMul", name, got, qdq)
+        for name, got in requantize_formulas(plain + bias, xs, ws, ys, yz, dtype).items():
+            note("QGemm", name, got, gemm)
+        scale = (xs * ws).astype(f32)
+        note("QGemm, float result", "f32(acc + bias) * (as*bs)", (plain + bias).astype(f32) * scale, real)
+        note("MatMulIntegerToFloat", "f32(acc) * (as*bs)", plain.astype(f32) * scale, to_float)
+
+
+# ---- addition, multiplication ----
+
+
+def measure_binary():
+    a, b = (v.reshape(-1).astype(np.uint8) for v in np.meshgrid(np.arange(256), np.arange(256)))
+    for trial in range(48):
+        dtype = np.uint8 if trial % 2 else np.int8
+        qa, qb = a.view(dtype), b.view(dtype)
+        sa, sb, sc = random_scales(3, trial)
+        za, zb, zc = (random_zero(dtype) for _ in range(3))
+        fa, fb = qa.astype(f32), qb.astype(f32)
+        args = [("a", qa, True), ("sa", sa, False), ("za", za, False), ("b", qb, True), ("sb", sb, False), ("zb", zb, False), ("sc", sc, False), ("zc", zc, False)]
+        ra, rb = f32(sa / sc), f32(sb / sc)
+        fixed = f32(int(zc)) - fma(ra, f32(int(za)), rb * f32(int(zb)))
+        product = (qa.astype(np.int64) - int(za)) * (qb.astype(np.int64) - int(zb))
+        forms = {"Add": {"rne(fma(a, ra, fma(b, rb, zc - fma(ra, za, rb*zb))))": saturate(np.rint(fma(fa, ra, fma(fb, rb, fixed))), dtype)},
+                 "Mul": {"rne(f32((a-za)*(b-zb)) * ((sa*sb)/sc) + zc)": saturate(np.rint(product.astype(f32) * f32(f32(sa * sb) / sc) + f32(int(zc))), dtype)}}
+        for op, formulas in forms.items():
+            y = run_op("QLinear" + op, args, TYPES[qa.dtype])
+            fused = run_qdq([helper.make_node(op, ["a", "b"], ["c"])], {"a": (qa, sa, za), "b": (qb, sb, zb)}, {}, ("c", sc, zc))
+            for name, got in formulas.items():
+                note("QLinear" + op, name, got, y)
+                note("QDQ " + op, name, got, fused)
+
+
+# ---- tables ----
+
+
+def table_formulas(real, ys, yz, dtype):
+    real = np.asarray(real, np.float64)
+    quotient = real.astype(f32) / ys
+    return {"rne(f32(f(xs*(x-xz))) / ys) + yz": saturate(np.rint(quotient) + float(int(yz)), dtype)}
+
+
+def measure_tables():
+    for trial in range(200):
+        dtype = np.uint8 if trial % 2 else np.int8
+        x = np.arange(256).astype(np.uint8).view(dtype)
+        xs, ys = random_scales(2, trial)
+        xz = random_zero(dtype)
+        sigmoid_s = f32(1 / 256)
+        sigmoid_z = np.asarray(0 if dtype == np.uint8 else -128, dtype)
+        yz = random_zero(dtype)
+        real = (xs * (x.astype(f32) - f32(int(xz)))).astype(f32)
+        sigmoid = 1 / (1 + np.exp(-real.astype(np.float64)))
+        leaky = np.where(real >= 0, real, f32(0.1) * real)
+        head = [("x", x, True), ("xs", xs, False), ("xz", xz, False)]
+        tail = [("ys", ys, False), ("yz", yz, False)]
+        fixed = [("ys", sigmoid_s, False), ("yz", sigmoid_z, False)]
+        results = [("QLinearSigmoid", run_op("QLinearSigmoid", head + fixed, TYPES[x.dtype]), sigmoid, sigmoid_s, sigmoid_z),
+                   ("QDQ Sigmoid", run_qdq([helper.make_node("Sigmoid", ["x"], ["r"])], {"x": (x, xs, xz)}, {}, ("r", sigmoid_s, sigmoid_z)), sigmoid, sigmoid_s, sigmoid_z),
+                   ("QLinearLeakyRelu", run_op("QLinearLeakyRelu", head + tail, TYPES[x.dtype], alpha=0.1), leaky, ys, yz),
+                   ("QDQ LeakyRelu", run_qdq([helper.make_node("LeakyRelu", ["x"], ["r"], alpha=0.1)], {"x": (x, xs, xz)}, {}, ("r", ys, yz)), leaky, ys, yz)]
+        for op, y, values, scale, zero in results:
+            for name, got in table_formulas(values, scale, zero, dtype).items():
+                note(op, name, got, y)
+
+
+def measure_concat():
+    for trial in range(64):
+        dtype = np.uint8 if trial % 2 else np.int8
+        x = np.arange(256).astype(np.uint8).view(dtype)
+        xs, ys = random_scales(2, trial)
+        xz, yz = random_zero(dtype), random_zero(dtype)
+        expected = table_formulas((xs * (x.astype(f32) - f32(int(xz)))).astype(f32), ys, yz, dtype)
+        y = run_op("QLinearConcat", [("ys", ys, False), ("yz", yz, False), ("x", x, True), ("xs", xs, False), ("xz", xz, False), ("c", x[:1], True), ("cs", ys, False),
+                                     ("cz", yz, False)], TYPES[x.dtype], axis=0)
+        qdq = run_qdq([helper.make_node("Concat", ["x", "c"], ["r"], axis=0)], {"x": (x, xs, xz), "c": (x[:1], ys, yz)}, {}, ("r", ys, yz))
+        for name, got in expected.items():
+            note("QLinearConcat", name, got, y[:256])
+            note("QDQ Concat", name, got, qdq[:256])
+
+
+# ---- softmax ----
+
+
+def measure_softmax():
+    for trial in range(64):
+        dtype = np.uint8 if trial % 2 else np.int8
+        length = int(rng.integers(2, 400))
+        x = random_tensor((16, length), dtype)
+        xs = random_scales(1, trial)[0]
+        ys = f32(1 / 256) if trial % 8 < 6 else random_scales(1, trial)[0]
+        yz = np.asarray(np.iinfo(dtype).min, dtype)
+        limit = np.finfo(f32).max / f32(length)
+        for reserve in (3, 5):
+            shift = max(0.0, float(np.log(np.float64(limit))) - reserve) / float(xs)
+            table = np.exp((np.arange(256) - 255 + shift) * float(xs)).astype(f32)
+            e = table[255 - (x.max(1, keepdims=True).astype(int) - x.astype(int))]
+            total = np.zeros((16, 1), f32)
+            for i in range(length):
+                total[:, 0] += e[:, i]
+            scaled = {"floor(1/ys)": np.floor(f32(1) / ys), "1/ys": f32(1) / ys}
+            args = [("x", x, True), ("xs", xs, False), ("xz", random_zero(dtype), False), ("ys", ys, False), ("yz", yz, False)]
+            y = run_op("QLinearSoftmax", args, TYPES[x.dtype], axis=-1, opset=13)
+            qdq = run_qdq([helper.make_node("Softmax", ["x"], ["r"], axis=-1)], {"x": (x, xs, args[2][1])}, {}, ("r", ys, yz))
+            for name, inverse in scaled.items():
+                got = saturate(np.rint(e * inverse / total) + float(int(yz)), dtype)
+                note("QLinearSoftmax", f"rne(e * {name} / sum e) + yz, e in f32 with {reserve} reserved", got, y)
+                note("QDQ Softmax", f"rne(e * {name} / sum e) + yz, e in f32 with {reserve} reserved", got, qdq)
+
+
+def measure_dynamic_quantize():
+    for trial in range(200):
+        x = (rng.standard_normal(300) * 10.0 ** rng.integers(-3, 4) + rng.uniform(-3, 3)).astype(f32)
+        if trial == 0:
+            x[:] = 0
+        node = helper.make_node("DynamicQuantizeLinear", ["x"], ["y", "s", "z"])
+        y, s, z = run_model([node], {"x": x}, {}, {"y": TensorProto.UINT8, "s": TensorProto.FLOAT, "z": TensorProto.UINT8})
+        low, high = min(f32(0), x.min()), max(f32(0), x.max())
+        scale = f32(1) if low == high else f32(high - low) / f32(255)
+        zero = np.rint(np.clip(f32(0) - low / scale, 0, 255))
+        note("DynamicQuantizeLinear", "scale = (max - min) / 255", scale, s)
+        note("DynamicQuantizeLinear", "zero point = rne(clamp(-min / scale))", zero, z)
+        note("DynamicQuantizeLinear", "y = rne(x / scale) + zero point", saturate(np.rint(x / scale) + zero, np.uint8), y)
+
+
+# ---- resize ----
+
+
+def linear_taps(out, size, scale):
+    at = np.clip((np.arange(out, dtype=f32) + f32(0.5)) / scale - f32(0.5), f32(0), f32(size - 1)).astype(f32)
+    first = np.minimum(at.astype(int), size - 1)
+    second = np.minimum(first + 1, size - 1)
+    near = np.where(first == second, f32(0.5), np.abs(at - first.astype(f32))).astype(f32)
+    far = np.where(first == second, f32(0.5), np.abs(at - second.astype(f32))).astype(f32)
+    return first, second, near, far
+
+
+def bilinear(x, sizes):
+    """f32, [n, c, h, w], half_pixel."""
+    h1, h2, dy1, dy2 = linear_taps(sizes[0], x.shape[2], f32(sizes[0] / x.shape[2]))
+    w1, w2, dx1, dx2 = linear_taps(sizes[1], x.shape[3], f32(sizes[1] / x.shape[3]))
+    pick = lambda h, w: x[:, :, h][:, :, :, w].astype(f32)
+    a, b = dy2[:, None], dy1[:, None]
+    return ((dx2 * a * pick(h1, w1) + dx1 * a * pick(h1, w2)) + dx2 * b * pick(h2, w1)) + dx1 * b * pick(h2, w2)
+
+
+def measure_resize():
+    for trial in range(48):
+        dtype = np.uint8 if trial % 2 else np.int8
+        x = random_tensor((1, 4, 7, 9), dtype)
+        sizes = [(14, 18), (13, 17), (5, 6), (21, 10)][trial // 2 % 4]
+        xs = random_scales(1, trial)[0]
+        xz = random_zero(dtype)
+        attrs = dict(mode="linear", coordinate_transformation_mode="half_pixel")
+        constants = {"sizes": np.asarray([1, 4, *sizes], np.int64)}
+        node = helper.make_node("Resize", ["x", "", "", "sizes"], ["y"], **attrs)
+        direct = run_model([node], {"x": x}, constants, {"y": TYPES[x.dtype]})[0]
+        qdq = run_qdq([helper.make_node("Resize", ["x", "", "", "sizes"], ["r"], **attrs)], {"x": (x, xs, xz)}, constants, ("r", xs, xz))
+        real = (xs * (x.astype(f32) - f32(int(xz)))).astype(f32)
+        requantized = saturate(np.rint(bilinear(real, sizes) / xs) + float(int(xz)), dtype)
+        rounded = saturate(np.rint(bilinear(x, sizes)), dtype)
+        truncated = saturate(np.trunc(bilinear(x, sizes)), dtype)
+        for op, y in (("Resize linear, 8 bit", direct), ("QDQ Resize linear", qdq)):
+            note(op, "truncate(f32 bilinear of the bytes)", truncated, y)
+            note(op, "rne(f32 bilinear of the bytes)", rounded, y)
+            note(op, "dequantize, f32 bilinear, quantize", requantized, y)
+        near = dict(mode="nearest", coordinate_transformation_mode=["asymmetric", "half_pixel"][trial // 8 % 2], nearest_mode=["floor", "round_prefer_floor"][trial // 16 % 2])
+        direct = run_model([helper.make_node("Resize", ["x", "", "", "sizes"], ["y"], **near)], {"x": x}, constants, {"y": TYPES[x.dtype]})[0]
+        index = []
+        for i in range(2):
+            scale = f32(sizes[i] / x.shape[2 + i])
+            at = np.arange(sizes[i], dtype=f32)
+            at = at / scale if trial // 8 % 2 == 0 else (at + f32(0.5)) / scale - f32(0.5)
+            picked = np.floor(at) if trial // 16 % 2 == 0 else np.ceil(at - f32(0.5))
+            index.append(np.clip(picked, 0, x.shape[2 + i] - 1).astype(int))
+        note("Resize nearest, 8 bit", "coordinate in f32, then the rounding of the mode", x[:, :, index[0]][:, :, :, index[1]], direct)
+
+
 MEASUREMENTS = {name.removeprefix("measure_"): function for name, function in list(globals().items()) if name.startswith("measure_")}
 
 if __name__ == "__main__":

@@ -27,7 +27,8 @@ struct QuantizedSoftmaxAttrs {
   }
 };
 
-// Profile onnx: the formula of ONNX Runtime's QLinearSoftmax over a table of exponentials. inputs: x (u8 or s8), exponentials f32 [256].
+// Profile onnx: the formula of ONNX Runtime's QLinearSoftmax (measured): over a table of exponentials
+// (softmax_exponential of base/requantize.h, for lines of this length), the f32 sum of the line's exponentials in order, and softmax_value. inputs: x (u8 or s8), exponentials f32 [256].
 extern const OpSpec kQuantizedSoftmax;
 
 }  // namespace octavo

@@ -1,6 +1,7 @@
 // resize: shape rule and reference. Part of ops/.
 #include "ops/resize/resize.h"
 
+#include <cmath>
 #include <cstring>
 
 #include "ops/check.h"
@@ -67,6 +68,37 @@ void for_each_position(const Shape& y, const Visit& visit) {
   }
 }
 
+// What linear interpolation walks through: taps in row-major order, the product of their weights from the innermost axis outwards.
+struct LinearSum {
+  const ConstTensorView& x;
+  const std::vector<AxisTaps>& axes;
+  const std::vector<std::int64_t>& index;
+  std::vector<float> weights;  // of the axes walked so far that have two taps
+  float sum = 0.0f;
+
+  void add(std::size_t axis, std::int64_t element) {
+    if (axis == axes.size()) {
+      float weight = 1.0f;
+      for (std::size_t i = weights.size(); i-- > 0;) weight *= weights[i];
+      sum += weight * static_cast<float>(element_as_double(x, element));
+      return;
+    }
+    const auto taps = axes[axis].at(index[axis]);
+    for (const ResizeTap& tap : taps) {
+      if (taps.size() > 1) weights.push_back(static_cast<float>(tap.weight));
+      add(axis + 1, element * x.shape[static_cast<int>(axis)] + tap.index);
+      if (taps.size() > 1) weights.pop_back();
+    }
+  }
+};
+
+// Integers are truncated, as ONNX Runtime does where a Resize reads 8-bit values themselves.
+double linear(const ConstTensorView& x, const std::vector<AxisTaps>& axes, const std::vector<std::int64_t>& index) {
+  LinearSum sum{.x = x, .axes = axes, .index = index};
+  sum.add(0, 0);
+  return is_float(x.dtype) ? sum.sum : std::trunc(sum.sum);
+}
+
 // The weighted sum of x over the taps of axes [axis, rank).
 double interpolate(const ConstTensorView& x, const std::vector<AxisTaps>& axes, const std::vector<std::int64_t>& index, std::size_t axis,
                    std::int64_t element) {
@@ -85,6 +117,7 @@ void reference_resize(const Attrs& attrs, InputViews inputs, OutputViews outputs
   std::vector<AxisTaps> axes;
   for (int axis = 0; axis < x.shape.rank(); ++axis) axes.push_back(AxisTaps::of(resize, x.shape[axis], axis));
   const std::size_t size = size_of(x.dtype);
+  const bool is_in_f32 = is_plain_linear(resize) && x.dtype != DType::f64;
   for_each_position(outputs[0].shape, [&](std::int64_t element, const std::vector<std::int64_t>& index) {
     bool is_outside = false;
     std::int64_t source = 0;  // of nearest
@@ -95,6 +128,7 @@ void reference_resize(const Attrs& attrs, InputViews inputs, OutputViews outputs
     if (is_outside) store_double(outputs[0], element, resize.extrapolation_value);
     else if (resize.mode == ResizeMode::nearest)
       std::memcpy(outputs[0].data + static_cast<std::size_t>(element) * size, x.data + static_cast<std::size_t>(source) * size, size);
+    else if (is_in_f32) store_double(outputs[0], element, linear(x, axes, index));
     else store_double(outputs[0], element, interpolate(x, axes, index, 0, 0));
   });
 }
@@ -103,7 +137,7 @@ void reference_resize(const Attrs& attrs, InputViews inputs, OutputViews outputs
 
 const OpSpec kResize = {
     .name = "resize",
-    .summary = "y = x interpolated at the output's positions (ONNX Resize 19: nearest, linear, cubic); coordinates in f32, sums in f64",
+    .summary = "y = x interpolated at the output's positions (ONNX Resize 19: nearest, linear, cubic); coordinates and linear in f32, cubic in f64",
     .inputs = {"x"},
     .infer = infer_resize,
     .reference = reference_resize,

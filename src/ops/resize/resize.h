@@ -62,7 +62,9 @@ struct ResizeAttrs {
   }
 };
 
-// The meaning of ONNX Resize 19; older versions are expressed by the importer. Any type for nearest, floats and 8-bit for the others. inputs: x.
+// The meaning of ONNX Resize 19; older versions are expressed by the importer. Any type for nearest, floats and 8-bit for the others.
+// Linear without antialiasing is computed in f32: the sum, in row-major order of the taps, of (product of the weights, innermost axis first) * x;
+// 8-bit results are truncated. Measured against ONNX Runtime, no difference. inputs: x.
 extern const OpSpec kResize;
 
 }  // namespace octavo

@@ -76,11 +76,23 @@ void add_taps(const ResizeAttrs& resize, const Axis& axis, double x, std::vector
   for (std::size_t i = first; i < taps.size(); ++i) taps[i].weight /= sum;
 }
 
+// Linear without antialiasing: the two neighbours of the coordinate clamped into the axis, weights in f32 as ONNX Runtime computes them.
+void add_linear_taps(const Axis& axis, float x, std::vector<ResizeTap>& taps) {
+  const float at = std::clamp(x, 0.0f, static_cast<float>(axis.input - 1));
+  const std::int64_t first = std::min(static_cast<std::int64_t>(at), axis.input - 1);
+  const std::int64_t second = std::min(first + 1, axis.input - 1);
+  const bool is_one = first == second;
+  taps.push_back({first, is_one ? 0.5f : std::fabs(at - static_cast<float>(second))});
+  taps.push_back({second, is_one ? 0.5f : std::fabs(at - static_cast<float>(first))});
+}
+
 bool is_identity(const ResizeAttrs& resize, const Axis& axis) {
   return axis.input == axis.output && axis.scale == 1.0f && resize.coordinates != ResizeCoordinates::tf_crop_and_resize;
 }
 
 }  // namespace
+
+bool is_plain_linear(const ResizeAttrs& resize) { return resize.mode == ResizeMode::linear && !resize.antialias && !resize.exclude_outside; }
 
 AxisTaps AxisTaps::of(const ResizeAttrs& resize, std::int64_t size, int axis_number) {
   const auto i = static_cast<std::size_t>(axis_number);
@@ -98,7 +110,8 @@ AxisTaps AxisTaps::of(const ResizeAttrs& resize, std::int64_t size, int axis_num
     } else if (is_identity(resize, axis)) {
       result.taps_.push_back({position, 1.0});
     } else {
-      add_taps(resize, axis, x, result.taps_);
+      if (is_plain_linear(resize)) add_linear_taps(axis, static_cast<float>(x), result.taps_);
+      else add_taps(resize, axis, x, result.taps_);
     }
     result.outside_.push_back(is_crop && (x < 0.0 || x > static_cast<double>(size - 1)));
     result.first_.push_back(result.taps_.size());

@@ -15,6 +15,9 @@ struct ResizeTap {
   double weight = 1.0;
 };
 
+// Linear interpolation between two neighbours on each axis, computed in f32.
+bool is_plain_linear(const ResizeAttrs& resize);
+
 // All output positions of one axis.
 class AxisTaps {
  public:
