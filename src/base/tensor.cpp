@@ -41,6 +41,14 @@ Tensor Tensor::copy_of(const ConstTensorView& view) {
   return tensor;
 }
 
+Tensor Tensor::borrowed(const ConstTensorView& view) {
+  Tensor tensor;
+  tensor.dtype_ = view.dtype;
+  tensor.shape_ = view.shape;
+  tensor.data_ = std::shared_ptr<std::byte>(const_cast<std::byte*>(view.data), [](std::byte*) {});
+  return tensor;
+}
+
 Tensor Tensor::reshaped(Shape shape) const {
   assert(shape.elements() == elements());
   Tensor tensor = *this;

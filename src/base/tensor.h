@@ -62,6 +62,8 @@ class Tensor {
   template <class T>
   static Tensor scalar(T value) { return of<T>(Shape{}, std::span<const T>(&value, 1)); }
   static Tensor copy_of(const ConstTensorView& view);
+  // Reads memory that somebody else owns and keeps; never to be written through.
+  static Tensor borrowed(const ConstTensorView& view);
 
   DType dtype() const { return dtype_; }
   const Shape& shape() const { return shape_; }

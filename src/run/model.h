@@ -24,12 +24,18 @@ struct LoadOptions {
   std::span<const Kernel* const> kernels = all_kernels();
 };
 
+// A step of a plan, ready to run.
+struct PreparedStep {
+  std::unique_ptr<const Attrs> attrs;  // the step may refer to them
+  std::unique_ptr<const Step> step;
+};
+
 // A compiled model with every step prepared. Immutable; shared by any number of contexts.
 class Model {
  public:
   const CompiledModel& compiled() const { return compiled_; }
   const std::vector<Plan>& plans() const { return compiled_.plans; }
-  const std::vector<std::unique_ptr<Step>>& steps(std::size_t plan) const { return steps_[plan]; }
+  const std::vector<PreparedStep>& steps(std::size_t plan) const { return steps_[plan]; }
   int threads() const { return threads_; }
   // Index of the plan, or an error (usage) that lists what there is.
   Result<std::size_t> find_plan(std::optional<Precision> precision, std::optional<std::int64_t> batch) const;
@@ -37,7 +43,7 @@ class Model {
  private:
   friend Result<std::shared_ptr<const Model>> load_model(CompiledModel compiled, const LoadOptions& options);
   CompiledModel compiled_;
-  std::vector<std::vector<std::unique_ptr<Step>>> steps_;  // by plan
+  std::vector<std::vector<PreparedStep>> steps_;  // by plan
   int threads_ = 1;
 };
 

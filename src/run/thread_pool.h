@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 
 namespace octavo {
 
@@ -50,9 +49,10 @@ class ThreadPool final : public Executor {
   void start_workers();
 
   const int threads_;
+  int started_ = 0;  // workers that the system granted
   std::unique_ptr<Worker[]> workers_;
-  std::atomic<bool> is_acquired_{false};
-  std::atomic<std::uint64_t> fork_generation_{0};  // of the process whose threads the workers are
+  std::uint64_t workers_generation_ = 0;  // the process, counted by forks, whose threads the workers are
+  std::atomic<std::uint64_t> holder_{0};  // the process whose thread has acquired the pool, or 0
 };
 
 // The process-wide pool, with at least that many threads (never fewer than the usable cores): made on first use.

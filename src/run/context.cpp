@@ -1,0 +1,245 @@
+// The static executor: calls the steps of one plan in order, split over threads. Part of run/.
+#include <algorithm>
+#include <chrono>
+
+#include "run/float_mode.h"
+#include "run/memory.h"
+#include "run/model.h"
+
+namespace octavo {
+namespace {
+
+// A part of a step shorter than this is not worth another thread: joining costs about as much.
+constexpr double kMinPartNs = 1000.0;
+constexpr std::uint64_t kMaxContextBytes = std::uint64_t{1} << 37;
+
+// Where the caller's pointer of this run goes.
+struct CallerPointer {
+  std::size_t slot = 0;   // in inputs or outputs
+  std::size_t index = 0;  // of the model's tensor
+};
+
+// One step with its slices of the pointer tables.
+struct StepCall {
+  const Step* step = nullptr;
+  std::int64_t items = 1;
+  int parts = 1;
+  std::size_t first_input = 0, input_count = 0;
+  std::size_t first_output = 0, output_count = 0;
+};
+
+std::uint64_t round_up(std::uint64_t bytes, std::uint64_t to) { return (bytes + to - 1) / to * to; }
+
+// A prediction that is not a positive number limits nothing.
+int parts_for(std::int64_t items, double predicted_ns, int threads) {
+  int parts = static_cast<int>(std::min<std::int64_t>(items, threads));
+  if (predicted_ns > 0.0 && predicted_ns < kMinPartNs * parts) parts = std::max(1, static_cast<int>(predicted_ns / kMinPartNs));
+  return parts;
+}
+
+ItemRange range_of(std::int64_t items, int parts, int part) {
+  const std::int64_t share = items / parts;
+  const std::int64_t rest = items % parts;
+  const std::int64_t begin = share * part + std::min<std::int64_t>(part, rest);
+  return {begin, begin + share + (part < rest ? 1 : 0)};
+}
+
+Error wrong(const std::string& where, std::string found, std::string expected) {
+  return {.kind = ErrorKind::usage, .where = where, .found = std::move(found), .expected = std::move(expected)};
+}
+
+template <class View>
+Status check_tensors(std::span<const View> given, const std::vector<PlanTensor>& wanted, const char* what) {
+  if (given.size() != wanted.size()) return wrong(what, std::to_string(given.size()) + " tensors", std::to_string(wanted.size()));
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    const View& tensor = given[i];
+    const PlanTensor& plan = wanted[i];
+    const auto where = [&] { return std::string(what) + " '" + plan.name + "'"; };
+    if (tensor.dtype != plan.dtype || !std::equal(tensor.shape.begin(), tensor.shape.end(), plan.shape.begin(), plan.shape.end())) {
+      return wrong(where(), std::string(name_of(tensor.dtype)) + " " + tensor.shape.to_string(),
+                   std::string(name_of(plan.dtype)) + " " + Shape(plan.shape).to_string());
+    }
+    if (tensor.data == nullptr && tensor.bytes() != 0) return wrong(where(), "no memory", std::to_string(tensor.bytes()) + " bytes");
+    if (reinterpret_cast<std::uintptr_t>(tensor.data) % size_of(tensor.dtype) != 0) {
+      return wrong(where(), "an unaligned address", "a multiple of " + std::to_string(size_of(tensor.dtype)));
+    }
+  }
+  return ok_status();
+}
+
+template <class A, class B>
+bool overlap(const A& a, const B& b) {
+  const auto a_begin = reinterpret_cast<std::uintptr_t>(a.data);
+  const auto b_begin = reinterpret_cast<std::uintptr_t>(b.data);
+  return a_begin < b_begin + b.bytes() && b_begin < a_begin + a.bytes();
+}
+
+Status check_overlap(std::span<const ConstTensorView> inputs, std::span<const TensorView> outputs, const Plan& plan) {
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const auto where = [&] { return "output '" + plan.outputs[i].name + "'"; };
+    for (const ConstTensorView& input : inputs) {
+      if (overlap(outputs[i], input)) return wrong(where(), "memory that an input occupies", "memory of its own");
+    }
+    for (std::size_t other = 0; other < i; ++other) {
+      if (overlap(outputs[i], outputs[other])) return wrong(where(), "memory that another output occupies", "memory of its own");
+    }
+  }
+  return ok_status();
+}
+
+}  // namespace
+
+struct Context::State {
+  std::shared_ptr<const Model> model;
+  const Plan* plan = nullptr;
+  std::shared_ptr<Executor> executor;  // null: one thread
+  MappedMemory memory;                 // the arena, then scratch for each thread
+  std::byte* scratch = nullptr;
+  std::uint64_t scratch_stride = 0;
+  std::vector<StepCall> calls;
+  std::vector<const std::byte*> inputs;  // of all steps, one after the other
+  std::vector<std::byte*> outputs;
+  std::vector<CallerPointer> caller_inputs, caller_outputs;
+  StepHook hook;
+  std::vector<ConstTensorView> hook_outputs;  // parallel to outputs
+
+  Status allocate(const std::vector<PreparedStep>& steps, int threads) {
+    std::uint64_t scratch_bytes = 0;
+    for (const PreparedStep& step : steps) scratch_bytes = std::max<std::uint64_t>(scratch_bytes, step.step->scratch_bytes());
+    // Two cache lines apart, so that threads do not share what the prefetcher takes together.
+    scratch_stride = scratch_bytes > kMaxContextBytes ? scratch_bytes : round_up(scratch_bytes, 2 * kAlignment) + 2 * kAlignment;
+    const std::uint64_t arena_bytes = round_up(plan->arena_bytes + kReadSlack, 2 * kAlignment);
+    const auto thread_count = static_cast<std::uint64_t>(threads);
+    if (scratch_stride > kMaxContextBytes / thread_count) {
+      return Error{
+          .kind = ErrorKind::resource, .where = "memory of a context", .found = std::to_string(scratch_bytes) + " bytes of scratch per thread"};
+    }
+    auto mapped = map_zeros(arena_bytes + scratch_stride * thread_count);
+    if (!mapped) return mapped.errors();
+    memory = std::move(*mapped);
+    scratch = memory.get() + arena_bytes;
+    return ok_status();
+  }
+
+  void add_call(const PlanStep& step, const Step& prepared, int threads) {
+    StepCall call{.step = &prepared, .items = prepared.items(), .first_input = inputs.size(), .first_output = outputs.size()};
+    call.parts = parts_for(call.items, step.predicted_ns, threads);
+    call.input_count = step.inputs.size();
+    call.output_count = step.outputs.size();
+    for (const PlanOperand& operand : step.inputs) {
+      if (operand.place == Place::input) caller_inputs.push_back({inputs.size(), operand.offset});
+      inputs.push_back(input_address(operand));
+    }
+    for (const PlanOperand& operand : step.outputs) {
+      if (operand.place == Place::output) caller_outputs.push_back({outputs.size(), operand.offset});
+      outputs.push_back(operand.place == Place::arena ? memory.get() + operand.offset : nullptr);
+      hook_outputs.push_back({.dtype = operand.dtype, .shape = Shape(operand.shape)});
+    }
+    calls.push_back(call);
+  }
+
+  const std::byte* input_address(const PlanOperand& operand) const {
+    if (operand.place == Place::arena) return memory.get() + operand.offset;
+    if (operand.place == Place::constant) return model->compiled().constants.data() + operand.offset;
+    return nullptr;
+  }
+
+  StepBuffers buffers_of(const StepCall& call, int part) const {
+    return {.inputs = {inputs.data() + call.first_input, call.input_count},
+            .outputs = {outputs.data() + call.first_output, call.output_count},
+            .scratch = scratch + scratch_stride * static_cast<std::uint64_t>(part)};
+  }
+
+  struct Job {
+    const State* state = nullptr;
+    const StepCall* call = nullptr;
+  };
+  static void run_part(const void* context, int part) {
+    const ScopedFloatMode mode;  // the thread may be one of a caller's
+    const Job& job = *static_cast<const Job*>(context);
+    job.call->step->run(job.state->buffers_of(*job.call, part), range_of(job.call->items, job.call->parts, part));
+  }
+
+  // `pool` is null where this thread is alone.
+  void run_step(const StepCall& call, Executor* pool) const {
+    if (pool == nullptr || call.parts == 1) {
+      call.step->run(buffers_of(call, 0), {0, call.items});
+      return;
+    }
+    const Job job{this, &call};
+    pool->run(call.parts, {run_part, &job});
+  }
+
+  void run_step_observed(std::size_t index, Executor* pool) {
+    const StepCall& call = calls[index];
+    const auto start = std::chrono::steady_clock::now();
+    run_step(call, pool);
+    const auto elapsed = std::chrono::steady_clock::now() - start;
+    for (std::size_t i = 0; i < call.output_count; ++i) hook_outputs[call.first_output + i].data = outputs[call.first_output + i];
+    hook({.index = index,
+          .step = &plan->steps[index],
+          .elapsed_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(elapsed).count(),
+          .outputs = std::span(hook_outputs).subspan(call.first_output, call.output_count)});
+  }
+
+  void run_all() {
+    const ScopedFloatMode mode;
+    Executor* pool = executor && executor->try_acquire() ? executor.get() : nullptr;
+    if (hook) {
+      for (std::size_t i = 0; i < calls.size(); ++i) run_step_observed(i, pool);
+    } else {
+      for (const StepCall& call : calls) run_step(call, pool);
+    }
+    if (pool != nullptr) pool->release();
+  }
+};
+
+Context::Context(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Context::Context(Context&&) noexcept = default;
+Context& Context::operator=(Context&&) noexcept = default;
+Context::~Context() = default;
+
+Result<Context> Context::create(std::shared_ptr<const Model> model, ContextOptions options) {
+  if (options.plan >= model->plans().size()) {
+    return wrong("plan", std::to_string(options.plan), "an index below " + std::to_string(model->plans().size()));
+  }
+  auto state = std::make_unique<State>();
+  state->plan = &model->plans()[options.plan];
+  state->executor = std::move(options.executor);
+  if (!state->executor && model->threads() > 1) state->executor = shared_thread_pool(model->threads());
+  const int threads = state->executor ? std::min(model->threads(), state->executor->threads()) : 1;
+  const std::vector<PreparedStep>& steps = model->steps(options.plan);
+  state->model = std::move(model);
+  if (Status status = state->allocate(steps, threads); !status) return status.errors();
+  for (std::size_t i = 0; i < steps.size(); ++i) state->add_call(state->plan->steps[i], *steps[i].step, threads);
+  return Context(std::move(state));
+}
+
+const Model& Context::model() const { return *state_->model; }
+const Plan& Context::plan() const { return *state_->plan; }
+
+Status Context::run(std::span<const ConstTensorView> inputs, std::span<const TensorView> outputs) {
+  State& state = *state_;
+  if (Status status = check_tensors(inputs, state.plan->inputs, "input"); !status) return status;
+  if (Status status = check_tensors(outputs, state.plan->outputs, "output"); !status) return status;
+  if (Status status = check_overlap(inputs, outputs, *state.plan); !status) return status;
+  for (const CallerPointer& pointer : state.caller_inputs) state.inputs[pointer.slot] = inputs[pointer.index].data;
+  for (const CallerPointer& pointer : state.caller_outputs) state.outputs[pointer.slot] = outputs[pointer.index].data;
+  state.run_all();
+  return ok_status();
+}
+
+Status Context::run(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs) {
+  State& state = *state_;
+  if (inputs.size() != state.plan->inputs.size()) return wrong("inputs", std::to_string(inputs.size()), std::to_string(state.plan->inputs.size()));
+  if (outputs.size() != state.plan->outputs.size())
+    return wrong("outputs", std::to_string(outputs.size()), std::to_string(state.plan->outputs.size()));
+  for (const CallerPointer& pointer : state.caller_inputs) state.inputs[pointer.slot] = inputs[pointer.index];
+  for (const CallerPointer& pointer : state.caller_outputs) state.outputs[pointer.slot] = outputs[pointer.index];
+  state.run_all();
+  return ok_status();
+}
+
+void Context::set_step_hook(StepHook hook) { state_->hook = std::move(hook); }
+
+}  // namespace octavo

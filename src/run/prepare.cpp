@@ -1,0 +1,242 @@
+// What a plan must hold so that running it stays within its memory, and preparing it. Part of run/.
+#include "run/prepare.h"
+
+#include <algorithm>
+
+#include "ops/list.h"
+
+namespace octavo {
+namespace {
+
+// Larger than any model that fits a machine; a file that asks for more is refused before memory is.
+constexpr std::uint64_t kMaxArenaBytes = std::uint64_t{1} << 36;
+constexpr std::size_t kMaxRank = 64;
+
+Error damaged(std::string found, std::string expected) {
+  return {.kind = ErrorKind::invalid_input, .found = std::move(found), .expected = std::move(expected)};
+}
+
+// Errors of one thing, with its name before what they already say of the place.
+Errors within(const std::string& where, Errors errors) {
+  for (Error& error : errors) error.where = where + (error.where.empty() ? "" : ", " + error.where);
+  return errors;
+}
+
+Result<std::uint64_t> bytes_of(DType dtype, const std::vector<std::int64_t>& shape) {
+  if (shape.size() > kMaxRank) return damaged("a tensor of rank " + std::to_string(shape.size()), "at most " + std::to_string(kMaxRank));
+  const auto elements = checked_elements(shape);
+  if (!elements) return damaged("impossible dimensions", "dimensions of at least 0 and at most " + std::to_string(kMaxElements) + " elements");
+  return static_cast<std::uint64_t>(*elements) * size_of(dtype);
+}
+
+// [offset, offset + bytes) and the readable slack after it lie in a memory of `size` bytes, aligned.
+Status check_extent(std::uint64_t offset, std::uint64_t bytes, std::uint64_t size, std::string_view memory) {
+  if (offset % kAlignment != 0) return damaged("offset " + std::to_string(offset), "a multiple of " + std::to_string(kAlignment));
+  if (offset > size || size - offset < bytes + kReadSlack) {
+    return damaged(std::to_string(bytes) + " bytes at offset " + std::to_string(offset),
+                   "a place inside the " + std::string(memory) + " of " + std::to_string(size) + " bytes");
+  }
+  return ok_status();
+}
+
+class StepPreparer {
+ public:
+  StepPreparer(const Plan& plan, std::span<const std::byte> constants, const LoadOptions& options, const PlanStep& step)
+      : plan_(plan), constants_(constants), options_(options), step_(step) {}
+
+  Result<PreparedStep> prepare() {
+    if (Status status = find_names(); !status) return status.errors();
+    if (Status status = check_operands(); !status) return status.errors();
+    if (Status status = check_meaning(); !status) return status.errors();
+    PreparedStep prepared{.attrs = std::make_unique<const Attrs>(*attrs_)};
+    spec_.spec = op_;
+    spec_.attrs = prepared.attrs.get();
+    spec_.threads = options_.threads;
+    auto step = kernel_->prepare(spec_);
+    if (!step) return step.errors();
+    prepared.step = std::move(*step);
+    if (prepared.step->items() < 1) return damaged("a step without work", "at least one item");
+    return prepared;
+  }
+
+ private:
+  Status find_names() {
+    op_ = find_op(step_.op);
+    if (op_ == nullptr) return damaged("operator '" + step_.op + "'", "one of this release");
+    const auto has_name = [&](const Kernel* kernel) { return kernel->name == step_.kernel; };
+    const auto it = std::find_if(options_.kernels.begin(), options_.kernels.end(), has_name);
+    if (it == options_.kernels.end()) return damaged("kernel '" + step_.kernel + "'", "one of this release");
+    kernel_ = *it;
+    if (kernel_->op != "*" && kernel_->op != step_.op) return damaged("kernel '" + step_.kernel + "' for " + step_.op, "a kernel of that operator");
+    if (!host_machine().isa.has(kernel_->needs)) {
+      return Error{.kind = ErrorKind::resource,
+                   .found = "a kernel that needs " + std::string(name_of(kernel_->needs)),
+                   .expected = "one for this machine, which has " + host_machine().isa.to_string()};
+    }
+    attrs_ = op_->decode_attrs(step_.attrs);
+    if (!attrs_) return damaged("attributes that cannot be decoded", "those of " + step_.op);
+    return ok_status();
+  }
+
+  Status check_operands() {
+    for (std::size_t i = 0; i < step_.inputs.size(); ++i) {
+      if (Status status = add_input(step_.inputs[i]); !status) return within("input " + std::to_string(i), status.errors());
+    }
+    for (std::size_t i = 0; i < step_.outputs.size(); ++i) {
+      if (Status status = add_output(step_.outputs[i]); !status) return within("output " + std::to_string(i), status.errors());
+    }
+    if (!step_.packed.empty() && kernel_->pack == nullptr) return damaged("packed constants", "none for this kernel");
+    for (std::size_t i = 0; i < step_.packed.size(); ++i) {
+      if (Status status = add_packed(step_.packed[i]); !status) return within("packed constant " + std::to_string(i), status.errors());
+    }
+    return ok_status();
+  }
+
+  Status add_input(const PlanOperand& operand) {
+    if (operand.place == Place::absent) {
+      spec_.inputs.push_back({.is_present = false});
+      return ok_status();
+    }
+    const auto bytes = bytes_of(operand.dtype, operand.shape);
+    if (!bytes) return bytes.errors();
+    StepOperand input{.dtype = operand.dtype, .shape = Shape(operand.shape)};
+    switch (operand.place) {
+      case Place::arena:
+        if (Status status = check_extent(operand.offset, *bytes, plan_.arena_bytes, "arena"); !status) return status;
+        break;
+      case Place::constant:
+        if (Status status = check_extent(operand.offset, *bytes, constants_.size(), "constants"); !status) return status;
+        input.constant = constants_.data() + operand.offset;
+        break;
+      case Place::input:
+        if (Status status = check_model_tensor(operand, plan_.inputs); !status) return status;
+        input.is_padded = false;
+        break;
+      case Place::packed:
+        if (kernel_->pack == nullptr) return damaged("a packed constant", "a kernel that packs");
+        break;
+      default: return damaged("place '" + std::string(name_of(operand.place)) + "'", "one that can be read");
+    }
+    spec_.inputs.push_back(std::move(input));
+    return ok_status();
+  }
+
+  Status add_output(const PlanOperand& operand) {
+    const auto bytes = bytes_of(operand.dtype, operand.shape);
+    if (!bytes) return bytes.errors();
+    StepOperand output{.dtype = operand.dtype, .shape = Shape(operand.shape)};
+    if (operand.place == Place::arena) {
+      if (Status status = check_extent(operand.offset, *bytes, plan_.arena_bytes, "arena"); !status) return status;
+    } else if (operand.place == Place::output) {
+      if (Status status = check_model_tensor(operand, plan_.outputs); !status) return status;
+      output.is_padded = false;
+    } else {
+      return damaged("place '" + std::string(name_of(operand.place)) + "'", "one that can be written");
+    }
+    spec_.outputs.push_back(std::move(output));
+    return ok_status();
+  }
+
+  Status add_packed(const PlanOperand& operand) {
+    const auto bytes = bytes_of(operand.dtype, operand.shape);
+    if (!bytes) return bytes.errors();
+    if (operand.place != Place::constant) return damaged("place '" + std::string(name_of(operand.place)) + "'", "constant");
+    if (Status status = check_extent(operand.offset, *bytes, constants_.size(), "constants"); !status) return status;
+    spec_.packed.push_back({.dtype = operand.dtype, .shape = Shape(operand.shape), .data = constants_.data() + operand.offset});
+    return ok_status();
+  }
+
+  // The step may see the caller's tensor under another shape of equally many elements.
+  static Status check_model_tensor(const PlanOperand& operand, const std::vector<PlanTensor>& tensors) {
+    if (operand.offset >= tensors.size()) {
+      return damaged("tensor " + std::to_string(operand.offset) + " of the model", "one of " + std::to_string(tensors.size()));
+    }
+    const PlanTensor& tensor = tensors[operand.offset];
+    if (operand.dtype != tensor.dtype || Shape(operand.shape).elements() != Shape(tensor.shape).elements()) {
+      return damaged(std::string(name_of(operand.dtype)) + " " + Shape(operand.shape).to_string(),
+                     "the type and size of '" + tensor.name + "', " + std::string(name_of(tensor.dtype)) + " " + Shape(tensor.shape).to_string());
+    }
+    return ok_status();
+  }
+
+  // The operator accepts these inputs, its outputs are those of the plan, and the kernel takes the call.
+  Status check_meaning() {
+    std::vector<Fact> facts;
+    facts.reserve(spec_.inputs.size());
+    OpCall call{.spec = op_, .attrs = &*attrs_};
+    for (const StepOperand& input : spec_.inputs) {
+      Fact& fact = facts.emplace_back(Fact{.dtype = input.dtype, .shape = input.shape});
+      if (input.constant != nullptr) fact.constant = std::make_shared<const Tensor>(Tensor::borrowed({input.dtype, input.shape, input.constant}));
+      call.inputs.push_back(input.is_present ? &fact : nullptr);
+    }
+    auto outputs = infer_checked(*op_, *attrs_, call.inputs);
+    if (!outputs) return outputs.errors();
+    if (outputs->size() != spec_.outputs.size()) {
+      return damaged(std::to_string(spec_.outputs.size()) + " outputs", std::to_string(outputs->size()));
+    }
+    for (std::size_t i = 0; i < outputs->size(); ++i) {
+      const Fact& fact = (*outputs)[i];
+      if (fact.dtype == spec_.outputs[i].dtype && fact.shape == spec_.outputs[i].shape) continue;
+      return within("output " + std::to_string(i), {damaged(std::string(name_of(spec_.outputs[i].dtype)) + " " + spec_.outputs[i].shape.to_string(),
+                                                            std::string(name_of(fact.dtype)) + " " + fact.shape.to_string())});
+    }
+    call.outputs = std::move(*outputs);
+    // A kernel that packs has lost its constants, so that it could not judge the call; its prepare checks what it needs.
+    if (kernel_->pack != nullptr || kernel_->refusal == nullptr) return ok_status();
+    const std::string refusal = kernel_->refusal(call);
+    if (!refusal.empty()) return damaged("kernel '" + step_.kernel + "', which refuses: " + refusal, "a kernel for this step");
+    return ok_status();
+  }
+
+  const Plan& plan_;
+  std::span<const std::byte> constants_;
+  const LoadOptions& options_;
+  const PlanStep& step_;
+  const OpSpec* op_ = nullptr;
+  const Kernel* kernel_ = nullptr;
+  std::optional<Attrs> attrs_;
+  StepSpec spec_;
+};
+
+Status check_model_tensors(const Plan& plan) {
+  for (const auto* tensors : {&plan.inputs, &plan.outputs}) {
+    for (const PlanTensor& tensor : *tensors) {
+      if (auto bytes = bytes_of(tensor.dtype, tensor.shape); !bytes) return within("tensor '" + tensor.name + "'", bytes.errors());
+    }
+  }
+  if (plan.arena_bytes > kMaxArenaBytes) {
+    return Error{.kind = ErrorKind::resource,
+                 .found = "an arena of " + std::to_string(plan.arena_bytes) + " bytes",
+                 .expected = "at most " + std::to_string(kMaxArenaBytes)};
+  }
+  return ok_status();
+}
+
+Status check_outputs_are_made(const Plan& plan) {
+  std::vector<bool> is_made(plan.outputs.size(), false);
+  for (const PlanStep& step : plan.steps) {
+    for (const PlanOperand& output : step.outputs) {
+      if (output.place == Place::output) is_made[output.offset] = true;
+    }
+  }
+  for (std::size_t i = 0; i < is_made.size(); ++i) {
+    if (!is_made[i]) return damaged("output '" + plan.outputs[i].name + "', which no step computes", "a step for every output");
+  }
+  return ok_status();
+}
+
+}  // namespace
+
+Result<std::vector<PreparedStep>> prepare_plan(const Plan& plan, std::span<const std::byte> constants, const LoadOptions& options) {
+  if (Status status = check_model_tensors(plan); !status) return status.errors();
+  std::vector<PreparedStep> steps;
+  for (std::size_t i = 0; i < plan.steps.size(); ++i) {
+    auto step = StepPreparer(plan, constants, options, plan.steps[i]).prepare();
+    if (!step) return within("step " + std::to_string(i) + " '" + plan.steps[i].name + "' (" + plan.steps[i].op + ")", std::move(step).errors());
+    steps.push_back(std::move(*step));
+  }
+  if (Status status = check_outputs_are_made(plan); !status) return status.errors();
+  return steps;
+}
+
+}  // namespace octavo

@@ -1,0 +1,17 @@
+// A plan from a file that may be hostile -> steps that are safe to run. Part of run/.
+#ifndef OCTAVO_RUN_PREPARE_H_
+#define OCTAVO_RUN_PREPARE_H_
+
+#include <span>
+#include <vector>
+
+#include "run/model.h"
+
+namespace octavo {
+
+// Checks every name, type, shape, size, offset and index of the plan, then prepares its steps.
+Result<std::vector<PreparedStep>> prepare_plan(const Plan& plan, std::span<const std::byte> constants, const LoadOptions& options);
+
+}  // namespace octavo
+
+#endif  // OCTAVO_RUN_PREPARE_H_

@@ -1,0 +1,215 @@
+// Fork and join with spinning, then parked, workers. Part of run/.
+//
+// Each worker has a slot of its own: the caller writes body and part, then the epoch; the worker runs and writes the epoch back to `done`.
+// A worker that a step does not need is not touched, so no worker ever reads a job that is being replaced.
+#include "run/thread_pool.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <system_error>
+#include <thread>
+
+#include "base/machine.h"
+#include "run/float_mode.h"
+
+namespace octavo {
+namespace {
+
+// Longer than the gap between two steps, shorter than anybody notices on an idle machine.
+constexpr std::chrono::microseconds kSpinTime{100};
+constexpr int kPausesPerLook = 64;
+
+void pause_once() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+// Counts the forks between the first process and this one: threads do not survive a fork.
+std::atomic<std::uint64_t> fork_count{0};
+
+void watch_forks() {
+  static const int registered = pthread_atfork(nullptr, nullptr, [] { fork_count.fetch_add(1, std::memory_order_relaxed); });
+  static_cast<void>(registered);
+}
+
+// Numbers processes of one family tree; never 0.
+std::uint64_t generation() { return fork_count.load(std::memory_order_relaxed) + 1; }
+
+// Spins until the word is `wanted` or the time is over; gives the core away on each look where there are more threads than cores.
+enum class Manners { spin, yield };
+bool spin_until(const std::atomic<std::uint32_t>& word, std::uint32_t wanted, Manners manners) {
+  const auto deadline = std::chrono::steady_clock::now() + kSpinTime;
+  do {
+    for (int i = 0; i < kPausesPerLook; ++i) {
+      if (word.load(std::memory_order_acquire) == wanted) return true;
+      pause_once();
+    }
+    if (manners == Manners::yield) sched_yield();
+  } while (std::chrono::steady_clock::now() < deadline);
+  return word.load(std::memory_order_acquire) == wanted;
+}
+
+// Workers leave signals to the threads of the program.
+class BlockedSignals {
+ public:
+  BlockedSignals() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &saved_);
+  }
+  ~BlockedSignals() { pthread_sigmask(SIG_SETMASK, &saved_, nullptr); }
+
+ private:
+  sigset_t saved_;
+};
+
+}  // namespace
+
+struct alignas(64) ThreadPool::Worker {
+  // Written by the caller before `epoch`, read by the worker after it.
+  PartBody body;
+  int part = 0;
+  bool is_last = false;
+  Manners manners = Manners::spin;
+  std::atomic<std::uint32_t> epoch{0};
+  alignas(64) std::atomic<std::uint32_t> done{0};
+  std::atomic<bool> is_parked{false};
+  std::mutex mutex;
+  std::condition_variable wake;
+  std::thread thread;
+
+  void post(PartBody new_body, int new_part) {
+    body = new_body;
+    part = new_part;
+    publish();
+  }
+
+  // Either this sees is_parked, or the worker sees the new epoch before it sleeps: both are sequentially consistent.
+  void publish() {
+    epoch.store(epoch.load(std::memory_order_relaxed) + 1, std::memory_order_seq_cst);
+    if (!is_parked.load(std::memory_order_seq_cst)) return;
+    const std::lock_guard lock(mutex);
+    wake.notify_one();
+  }
+
+  void wait_for(std::uint32_t next) {
+    if (spin_until(epoch, next, manners)) return;
+    std::unique_lock lock(mutex);
+    is_parked.store(true, std::memory_order_seq_cst);
+    wake.wait(lock, [&] { return epoch.load(std::memory_order_seq_cst) == next; });
+    is_parked.store(false, std::memory_order_relaxed);
+  }
+
+  void work() {
+    const ScopedFloatMode mode;
+    for (std::uint32_t next = 1;; ++next) {
+      wait_for(next);
+      if (is_last) return;
+      body(part);
+      done.store(next, std::memory_order_release);
+    }
+  }
+
+  void join() const {
+    const std::uint32_t current = epoch.load(std::memory_order_relaxed);
+    if (spin_until(done, current, manners)) return;
+    while (!spin_until(done, current, Manners::yield)) continue;
+  }
+};
+
+ThreadPool::ThreadPool(int threads) : threads_(std::max(threads, 1)) {
+  watch_forks();
+  start_workers();
+}
+
+// A thread that the system refuses is done without: its part runs on the caller's.
+void ThreadPool::start_workers() {
+  workers_ = std::make_unique<Worker[]>(static_cast<std::size_t>(threads_ - 1));
+  workers_generation_ = generation();
+  started_ = 0;
+  const BlockedSignals blocked;
+  try {
+    for (int i = 0; i < threads_ - 1; ++i) {
+      Worker& worker = workers_[static_cast<std::size_t>(i)];
+      worker.manners = threads_ > host_machine().cores ? Manners::yield : Manners::spin;
+      worker.thread = std::thread([&worker] { worker.work(); });
+      ++started_;
+    }
+  } catch (const std::system_error&) {
+    return;
+  }
+}
+
+ThreadPool::~ThreadPool() {
+  if (workers_generation_ != generation()) {
+    static_cast<void>(workers_.release());  // the threads stayed in the parent process
+    return;
+  }
+  for (int i = 0; i < started_; ++i) {
+    Worker& worker = workers_[static_cast<std::size_t>(i)];
+    worker.is_last = true;
+    worker.publish();
+    worker.thread.join();
+  }
+}
+
+bool ThreadPool::try_acquire() {
+  const std::uint64_t mine = generation();
+  std::uint64_t holder = holder_.load(std::memory_order_relaxed);
+  // A holder of another generation is a thread that did not survive the fork.
+  if (holder == mine || !holder_.compare_exchange_strong(holder, mine, std::memory_order_acquire)) return false;
+  if (workers_generation_ != mine) {
+    static_cast<void>(workers_.release());
+    start_workers();
+  }
+  return true;
+}
+
+void ThreadPool::release() { holder_.store(0, std::memory_order_release); }
+
+void ThreadPool::run(int parts, PartBody body) {
+  const int helped = workers_generation_ == generation() ? std::min(parts - 1, started_) : 0;
+  for (int i = 0; i < helped; ++i) workers_[static_cast<std::size_t>(i)].post(body, i + 1);
+  body(0);
+  for (int part = helped + 1; part < parts; ++part) body(part);
+  for (int i = 0; i < helped; ++i) workers_[static_cast<std::size_t>(i)].join();
+}
+
+std::shared_ptr<Executor> shared_thread_pool(int threads) {
+  static std::mutex mutex;
+  static std::shared_ptr<ThreadPool> pool;
+  const std::lock_guard lock(mutex);
+  if (!pool || pool->threads() < threads) pool = std::make_shared<ThreadPool>(std::max(threads, host_machine().cores));
+  return pool;
+}
+
+namespace {
+
+class FunctionExecutor final : public Executor {
+ public:
+  FunctionExecutor(ParallelFor parallel_for, int threads) : parallel_for_(std::move(parallel_for)), threads_(std::max(threads, 1)) {}
+  int threads() const override { return threads_; }
+  bool try_acquire() override { return true; }
+  void release() override {}
+  void run(int parts, PartBody body) override { parallel_for_(parts, body); }
+
+ private:
+  ParallelFor parallel_for_;
+  int threads_;
+};
+
+}  // namespace
+
+std::shared_ptr<Executor> executor_from(ParallelFor parallel_for, int threads) {
+  return std::make_shared<FunctionExecutor>(std::move(parallel_for), threads);
+}
+
+}  // namespace octavo
