@@ -1,0 +1,30 @@
+// What one target of the conv family offers to the kernel table: refusal, cost, pack, prepare. Internal to kernels/conv/.
+#ifndef OCTAVO_KERNELS_CONV_CONV_STEP_H_
+#define OCTAVO_KERNELS_CONV_CONV_STEP_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/conv/geometry.h"
+#include "kernels/kernel.h"
+
+namespace octavo {
+
+// Positions of the operator's inputs.
+enum ConvInput : int { kConvX = 0, kConvW = 1, kConvBias = 2, kConvMultiplier = 3, kConvResidual = 4, kConvTable = 5 };
+
+// Why attributes that infer accepted are beyond these kernels, or empty. Asked again when a step is prepared: its attributes come from a file.
+std::string attrs_refusal(const QuantizedConvAttrs& attrs);
+
+std::string conv_refusal(const OpCall& call, const TileTarget& target);
+double conv_cost(const OpCall& call, const Machine& machine, const TileTarget& target);
+
+// weights s8 [block][row][tap][dword][vector][lane][4] (MacStep::avx2: [dword][parity][vector][lane][2]), bias s32 and multiplier f32 per lane,
+// table as it is. Multiplier and table only where the operator has them.
+std::vector<Tensor> pack_conv(const OpCall& call, const TileTarget& target);
+Result<std::unique_ptr<Step>> prepare_conv(const StepSpec& spec, const TileTarget& target);
+
+}  // namespace octavo
+
+#endif  // OCTAVO_KERNELS_CONV_CONV_STEP_H_

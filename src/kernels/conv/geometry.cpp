@@ -1,0 +1,122 @@
+// Runs, channel blocks and pixel tiles of a convolution. Part of kernels/conv/.
+#include "kernels/conv/geometry.h"
+
+#include <algorithm>
+
+namespace octavo {
+namespace {
+
+constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+// Displacements and scratch stay small below this; real networks are far below.
+constexpr std::int64_t kMaxSpanBytes = std::int64_t{1} << 26;
+constexpr std::int64_t kMaxAxis = std::int64_t{1} << 24;
+
+// Vector multiply-adds for all output channels of one pixel and tap, when `merged` groups are computed as one.
+std::int64_t steps_with(std::int64_t merged, std::int64_t groups, std::int64_t group_in, std::int64_t group_out, int lanes) {
+  return groups / merged * ceil_div(merged * group_in, 4) * ceil_div(merged * group_out, lanes);
+}
+
+std::int64_t best_merge(std::int64_t groups, std::int64_t group_in, std::int64_t group_out, int lanes) {
+  std::int64_t best = 1;
+  for (std::int64_t merged = 2; merged <= std::min<std::int64_t>(groups, lanes) && merged * group_out <= 2 * lanes; ++merged) {
+    if (groups % merged != 0) continue;
+    // At equal steps the larger one stores more channels at once.
+    if (steps_with(merged, groups, group_in, group_out, lanes) <= steps_with(best, groups, group_in, group_out, lanes)) best = merged;
+  }
+  return best;
+}
+
+bool is_pointwise(const Window& window) {
+  const auto all = [](const std::vector<std::int64_t>& list, std::int64_t value) {
+    return std::all_of(list.begin(), list.end(), [&](std::int64_t entry) { return entry == value; });
+  };
+  return all(window.kernel, 1) && all(window.strides, 1) && all(window.pad_begin, 0) && all(window.pad_end, 0);
+}
+
+void set_runs(ConvGeometry& g) {
+  const bool is_one_run = g.groups == 1 && (g.dilation_w == 1 || g.kernel_w == 1);
+  g.taps = is_one_run ? 1 : g.kernel_w;
+  g.tap_bytes = is_one_run ? 0 : g.dilation_w * g.channels;
+  g.run_bytes = is_one_run ? g.kernel_w * g.channels : g.group_in;
+}
+
+}  // namespace
+
+std::string geometry_refusal(const QuantizedConvAttrs& attrs, const Shape& x, const Shape& w) {
+  if (x.rank() != 4 || w.rank() != 4 || attrs.window.rank() != 2) return "needs two spatial axes";
+  if (x.elements() == 0 || w.elements() == 0) return "needs at least one element";
+  const Window& window = attrs.window;
+  for (const auto* list : {&window.kernel, &window.strides, &window.dilations, &window.pad_begin}) {
+    for (std::int64_t entry : *list) {
+      if (entry > kMaxAxis) return "needs a window of fewer than 2^24 positions";
+    }
+  }
+  // 28 pixels is the widest tile.
+  const std::int64_t positions = 28 * window.strides[1] + window.extent(1);
+  if (positions > kMaxSpanBytes / x[3] || window.kernel[0] * attrs.w_planes > kMaxSpanBytes / (positions * x[3])) {
+    return "needs less than 64 MiB of input under one row of a tile";
+  }
+  if (w[0] > kMaxSpanBytes) return "needs fewer than 2^26 output channels";
+  return {};
+}
+
+ConvGeometry geometry_of(const QuantizedConvAttrs& attrs, const Shape& x, const Shape& w, const Shape& y, const TileTarget& target) {
+  const Window& window = attrs.window;
+  ConvGeometry g{.batch = x[0], .height = x[1], .width = x[2], .channels = x[3], .out_height = y[1], .out_width = y[2], .out_channels = w[0]};
+  g.kernel_h = window.kernel[0];
+  g.kernel_w = window.kernel[1];
+  g.stride_h = window.strides[0];
+  g.stride_w = window.strides[1];
+  g.dilation_h = window.dilations[0];
+  g.dilation_w = g.kernel_w == 1 ? 1 : window.dilations[1];
+  g.pad_top = window.pad_begin[0];
+  g.pad_left = window.pad_begin[1];
+  g.planes = attrs.w_planes;
+  if (is_pointwise(window)) {  // all pixels of all images are one line
+    g.width = g.out_width = g.batch * g.height * g.width;
+    g.batch = g.height = g.out_height = 1;
+  }
+  const std::int64_t group_in = g.channels / attrs.groups, group_out = g.out_channels / attrs.groups;
+  g.merged = best_merge(attrs.groups, group_in, group_out, target.lanes);
+  g.groups = attrs.groups / g.merged;
+  g.group_in = group_in * g.merged;
+  g.group_out = group_out * g.merged;
+  set_runs(g);
+  return g;
+}
+
+ChannelBlocks channel_blocks(const ConvGeometry& geometry, const TileTarget& target) {
+  const std::int64_t vectors = ceil_div(geometry.group_out, target.lanes);
+  const std::int64_t per_group = ceil_div(vectors, target.max_vectors);
+  ChannelBlocks result;
+  result.max_vectors = static_cast<int>(ceil_div(vectors, per_group));
+  for (std::int64_t group = 0; group < geometry.groups; ++group) {
+    std::int64_t done = 0;
+    for (std::int64_t b = 0; b < per_group; ++b) {
+      // Vectors spread evenly: 5 are 3 + 2, not 4 + 1.
+      const std::int64_t count = vectors * (b + 1) / per_group - vectors * b / per_group;
+      const std::int64_t channels = std::min(count * target.lanes, geometry.group_out - done);
+      result.blocks.push_back({.first = group * geometry.group_out + done,
+                               .channels = static_cast<int>(channels),
+                               .vectors = static_cast<int>(count),
+                               .x_offset = group * geometry.group_in,
+                               .lane = result.lanes,
+                               .weights = result.weight_bytes});
+      done += channels;
+      result.lanes += count * target.lanes;
+      result.weight_bytes += count * target.vector_bytes() * geometry.k_dwords();
+    }
+  }
+  return result;
+}
+
+PixelTiles pixel_tiles(const ConvGeometry& geometry, int max_pixels) {
+  PixelTiles tiles{.lines = geometry.batch * geometry.out_height, .line_pixels = geometry.out_width};
+  tiles.tiles_per_line = ceil_div(tiles.line_pixels, max_pixels);
+  tiles.pixels = static_cast<int>(ceil_div(tiles.line_pixels, tiles.tiles_per_line));
+  tiles.wide_tiles = tiles.line_pixels - tiles.tiles_per_line * (tiles.pixels - 1);
+  return tiles;
+}
+
+}  // namespace octavo

@@ -1,0 +1,77 @@
+// ConvGeometry: one quantized_conv as the tiles see it: runs of bytes along K, blocks of output channels, tiles of output pixels.
+// Part of kernels/conv/.
+#ifndef OCTAVO_KERNELS_CONV_GEOMETRY_H_
+#define OCTAVO_KERNELS_CONV_GEOMETRY_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/shape.h"
+#include "kernels/conv/tile.h"
+#include "ops/quantized_conv/quantized_conv.h"
+
+namespace octavo {
+
+struct ConvGeometry {
+  std::int64_t batch = 1, height = 1, width = 1, channels = 1;  // of x
+  std::int64_t out_height = 1, out_width = 1, out_channels = 1;
+  std::int64_t kernel_h = 1, kernel_w = 1, stride_h = 1, stride_w = 1, dilation_h = 1, dilation_w = 1, pad_top = 0, pad_left = 0;
+  std::int64_t planes = 1;
+  // Neighbouring groups are merged (with zero weights between them) where that fills more lanes.
+  std::int64_t merged = 1;  // groups of the operator in one group of these
+  std::int64_t groups = 1;
+  std::int64_t group_in = 1, group_out = 1;  // channels of one merged group
+  // K is kernel_h * planes rows of `taps` runs of `run_bytes` bytes, `tap_bytes` apart; a run is read in whole dwords.
+  std::int64_t taps = 1, tap_bytes = 0, run_bytes = 1;
+
+  std::int64_t run_dwords() const { return (run_bytes + 3) / 4; }
+  std::int64_t k_rows() const { return kernel_h * planes; }
+  std::int64_t k_dwords() const { return k_rows() * taps * run_dwords(); }
+  std::int64_t pixel_bytes() const { return stride_w * channels; }
+  std::int64_t x_bytes() const { return batch * height * width * channels; }
+  // Bytes of one row of x under `pixels` neighbouring output pixels, without what the last dword reads beyond.
+  std::int64_t span_bytes(std::int64_t pixels) const { return ((pixels - 1) * stride_w + (kernel_w - 1) * dilation_w + 1) * channels; }
+  // Bytes read past a span.
+  std::int64_t overread() const { return run_dwords() * 4 - run_bytes; }
+};
+
+// What the shapes must be for geometry_of to be meaningful and its products to stay small, or why not.
+std::string geometry_refusal(const QuantizedConvAttrs& attrs, const Shape& x, const Shape& w);
+// x [N,H,W,C], w [OC, planes * KH, KW, C/groups], y [N,OH,OW,OC].
+ConvGeometry geometry_of(const QuantizedConvAttrs& attrs, const Shape& x, const Shape& w, const Shape& y, const TileTarget& target);
+
+// Output channels that one tile computes.
+struct ChannelBlock {
+  std::int64_t first = 0;  // output channel
+  int channels = 0;        // valid ones; the last vector may be partly filled
+  int vectors = 0;
+  std::int64_t x_offset = 0;  // first input channel of its group
+  std::int64_t lane = 0;      // where its bias and multiplier start, in elements
+  std::int64_t weights = 0;   // where its weights start, in bytes
+};
+
+struct ChannelBlocks {
+  std::vector<ChannelBlock> blocks;
+  int max_vectors = 1;
+  std::int64_t lanes = 0;         // of all blocks
+  std::int64_t weight_bytes = 0;  // of all blocks
+};
+ChannelBlocks channel_blocks(const ConvGeometry& geometry, const TileTarget& target);
+
+// Output rows ("lines") cut into tiles of `pixels`, then of `pixels - 1`, so that no narrow rest is left.
+struct PixelTiles {
+  std::int64_t lines = 1, line_pixels = 1;
+  std::int64_t tiles_per_line = 1;
+  std::int64_t wide_tiles = 1;  // of a line, with `pixels`; the others have one less
+  int pixels = 1;
+
+  std::int64_t tiles() const { return lines * tiles_per_line; }
+  int pixels_of(std::int64_t tile) const { return tile < wide_tiles ? pixels : pixels - 1; }
+  std::int64_t first_pixel(std::int64_t tile) const { return tile * pixels - (tile > wide_tiles ? tile - wide_tiles : 0); }
+};
+PixelTiles pixel_tiles(const ConvGeometry& geometry, int max_pixels);
+
+}  // namespace octavo
+
+#endif  // OCTAVO_KERNELS_CONV_GEOMETRY_H_

@@ -1,0 +1,38 @@
+// The table of the conv family. Part of kernels/conv/.
+#include <array>
+
+#include "kernels/conv/conv.h"
+#include "kernels/conv/conv_step.h"
+
+namespace octavo {
+namespace {
+
+// The residual is read by the tile that overwrites it.
+int residual_in_place(const OpCall& call) {
+  const bool has_residual = call.inputs.size() > kConvResidual && call.inputs[kConvResidual] != nullptr;
+  return has_residual && call.inputs[kConvResidual]->shape == call.outputs[0].shape ? kConvResidual : -1;
+}
+
+template <const TileTarget& target>
+constexpr Kernel conv_kernel(std::string_view name, Isa needs) {
+  return {.name = name,
+          .op = "quantized_conv",
+          .needs = needs,
+          .refusal = [](const OpCall& call) { return conv_refusal(call, target); },
+          .cost = [](const OpCall& call, const Machine& machine) { return conv_cost(call, machine, target); },
+          .pack = [](const OpCall& call) { return pack_conv(call, target); },
+          .prepare = [](const StepSpec& spec) { return prepare_conv(spec, target); },
+          .in_place_input = residual_in_place};
+}
+
+constexpr std::array kKernels = {
+    conv_kernel<kTileVnni512>("conv_u8s8_7x4_avx512vnni", Isa::avx512vnni),
+    conv_kernel<kTileVnni256>("conv_u8s8_6x2_avxvnni", Isa::avxvnni),
+    conv_kernel<kTileAvx2>("conv_u8s8_6x2_avx2", Isa::avx2),
+};
+
+}  // namespace
+
+std::span<const Kernel> conv_kernels() { return kKernels; }
+
+}  // namespace octavo

@@ -1,0 +1,76 @@
+// Weights and per-channel constants in the order in which tiles read them. Part of kernels/conv/.
+#include <algorithm>
+#include <array>
+
+#include "kernels/conv/conv_step.h"
+
+namespace octavo {
+namespace {
+
+// Where byte k of a run lies for one vector and lane, from the start of the run.
+struct RunLayout {
+  std::int64_t dword_bytes;
+  std::int64_t lane_offset;
+  std::array<std::int64_t, 4> byte_offset;
+
+  std::int64_t at(std::int64_t k) const { return k / 4 * dword_bytes + lane_offset + byte_offset[static_cast<std::size_t>(k % 4)]; }
+};
+
+RunLayout run_layout(const TileTarget& target, int vectors, std::int64_t lane) {
+  const std::int64_t dword_bytes = static_cast<std::int64_t>(vectors) * target.vector_bytes();
+  if (target.step == MacStep::avx2) {
+    const std::int64_t odd = dword_bytes / 2;
+    return {dword_bytes, lane * 2, {0, odd, 1, odd + 1}};
+  }
+  return {dword_bytes, lane * 4, {0, 1, 2, 3}};
+}
+
+// One output channel of a block: every row and tap of its K.
+void pack_channel(const ConvGeometry& g, const TileTarget& target, const ChannelBlock& block, int lane, const std::int8_t* w, std::int8_t* packed) {
+  const RunLayout layout = run_layout(target, block.vectors, lane);
+  const std::int64_t run_bytes = g.run_dwords() * layout.dword_bytes;
+  const std::int64_t source_in = g.group_in / g.merged;
+  const std::int64_t channel = block.first + lane;
+  // Where the channel's own group lies within the merged one.
+  const std::int64_t group_start = channel / (g.group_out / g.merged) % g.merged * source_in;
+  const std::int64_t taps = g.k_rows() * g.kernel_w;
+  const std::int8_t* from = w + channel * taps * source_in;
+  for (std::int64_t tap = 0; tap < taps; ++tap, from += source_in) {
+    // All taps of a row are one run, or each is its own.
+    const std::int64_t run = g.taps == 1 ? tap / g.kernel_w : tap;
+    const std::int64_t k = group_start + (g.taps == 1 ? tap % g.kernel_w * g.group_in : 0);
+    for (std::int64_t i = 0; i < source_in; ++i) packed[run * run_bytes + layout.at(k + i)] = from[i];
+  }
+}
+
+Tensor pack_weights(const ConvGeometry& g, const TileTarget& target, const ChannelBlocks& blocks, const Tensor& w) {
+  Tensor packed(DType::s8, Shape{blocks.weight_bytes});
+  for (const ChannelBlock& block : blocks.blocks) {
+    for (int lane = 0; lane < block.channels; ++lane)
+      pack_channel(g, target, block, lane, w.as<std::int8_t>(), packed.as<std::int8_t>() + block.weights);
+  }
+  return packed;
+}
+
+template <class T>
+Tensor pack_lanes(const ChannelBlocks& blocks, const Tensor& values) {
+  Tensor packed(dtype_of<T>, Shape{blocks.lanes});
+  for (const ChannelBlock& block : blocks.blocks) std::copy_n(values.as<T>() + block.first, block.channels, packed.as<T>() + block.lane);
+  return packed;
+}
+
+}  // namespace
+
+std::vector<Tensor> pack_conv(const OpCall& call, const TileTarget& target) {
+  const auto& attrs = call.attrs->as<QuantizedConvAttrs>();
+  const auto constant = [&](int input) -> const Tensor& { return *call.inputs[static_cast<std::size_t>(input)]->constant; };
+  const Tensor& w = constant(kConvW);
+  const ConvGeometry g = geometry_of(attrs, call.inputs[kConvX]->shape, w.shape(), call.outputs[0].shape, target);
+  const ChannelBlocks blocks = channel_blocks(g, target);
+  std::vector<Tensor> packed{pack_weights(g, target, blocks, w), pack_lanes<std::int32_t>(blocks, constant(kConvBias))};
+  if (attrs.to != DType::s32) packed.push_back(pack_lanes<float>(blocks, constant(kConvMultiplier)));
+  if (call.inputs.size() > kConvTable && call.inputs[kConvTable] != nullptr) packed.push_back(constant(kConvTable));
+  return packed;
+}
+
+}  // namespace octavo

@@ -1,0 +1,69 @@
+// What the conv family can do, and what it costs. Part of kernels/conv/.
+#include <algorithm>
+
+#include "kernels/conv/conv_step.h"
+
+namespace octavo {
+namespace {
+
+const Fact* input(const OpCall& call, int index) {
+  return static_cast<std::size_t>(index) < call.inputs.size() ? call.inputs[static_cast<std::size_t>(index)] : nullptr;
+}
+
+bool is_inside(std::int32_t lowest, std::int32_t highest, IntegerRange range) {
+  return range.lowest <= lowest && lowest <= highest && highest <= range.highest;
+}
+
+}  // namespace
+
+std::string attrs_refusal(const QuantizedConvAttrs& attrs) {
+  if (attrs.x_zero_point < 0 || attrs.x_zero_point > 255) return "needs a zero point of x in 0..255";
+  if (attrs.w_planes < 1 || attrs.w_planes > 2) return "needs one or two planes of weights";
+  if (!is_8bit(attrs.to)) return attrs.residual == Residual::none ? "" : "needs an 8-bit output to add a residual";
+  const IntegerRange range = range_of(attrs.to);
+  if (attrs.zero_point < range.lowest || attrs.zero_point > range.highest) return "needs a zero point within the output type";
+  if (!is_inside(attrs.lowest, attrs.highest, range)) return "needs clamp bounds within the output type";
+  const bool adds_after = attrs.residual == Residual::after_rounding_conv_first || attrs.residual == Residual::after_rounding_conv_second;
+  if (adds_after && !is_inside(attrs.add_lowest, attrs.add_highest, range)) return "needs clamp bounds of the addition within the output type";
+  return {};
+}
+
+std::string conv_refusal(const OpCall& call, const TileTarget&) {
+  const auto& attrs = call.attrs->as<QuantizedConvAttrs>();
+  const Fact* x = input(call, kConvX);
+  const Fact* w = input(call, kConvW);
+  if (x->dtype != DType::u8) return "needs an input of type u8";
+  if (w->dtype != DType::s8 || !w->is_constant()) return "needs constant weights of type s8";
+  for (int index : {kConvBias, kConvMultiplier, kConvTable}) {
+    const Fact* fact = input(call, index);
+    if (fact != nullptr && !fact->is_constant()) return "needs constant bias, multiplier and table";
+  }
+  if (input(call, kConvBias) == nullptr) return "needs a bias";
+  if (attrs.to != DType::s32 && input(call, kConvMultiplier) == nullptr) return "needs a multiplier";
+  if (x->is_constant() || (input(call, kConvResidual) != nullptr && input(call, kConvResidual)->is_constant()))
+    return "needs inputs known only in a run";
+  if (auto reason = attrs_refusal(attrs); !reason.empty()) return reason;
+  return geometry_refusal(attrs, x->shape, w->shape);
+}
+
+double conv_cost(const OpCall& call, const Machine& machine, const TileTarget& target) {
+  constexpr double kGigahertz = 3.0;
+  constexpr double kStreamBytesPerCycle = 5.0;  // of weights beyond the last-level cache, one thread
+  constexpr double kCallCycles = 30.0;
+  const auto& attrs = call.attrs->as<QuantizedConvAttrs>();
+  const ConvGeometry g = geometry_of(attrs, call.inputs[kConvX]->shape, call.inputs[kConvW]->shape, call.outputs[0].shape, target);
+  const ChannelBlocks blocks = channel_blocks(g, target);
+  const PixelTiles tiles = pixel_tiles(g, target.max_pixels(blocks.max_vectors));
+  const double k = static_cast<double>(g.k_dwords());
+  double cycles = 0.0;
+  for (const ChannelBlock& block : blocks.blocks) {
+    const double accumulators = static_cast<double>(tiles.pixels) * block.vectors;
+    // Multiply-adds: two vpdpbusd a cycle; AVX2 needs 4.7 instructions on three ports instead. At least the latency of one.
+    const double per_dword = std::max(5.0, accumulators * (target.step == MacStep::avx2 ? 1.8 : 0.5));
+    cycles += static_cast<double>(tiles.tiles()) * (k * per_dword + accumulators * 3.0 + kCallCycles);
+  }
+  if (blocks.weight_bytes > machine.l3_bytes / 2) cycles = std::max(cycles, static_cast<double>(blocks.weight_bytes) / kStreamBytesPerCycle);
+  return cycles / kGigahertz;
+}
+
+}  // namespace octavo

@@ -1,0 +1,298 @@
+// The step of a direct convolution: which tile of pixels meets which block of channels, and where the image ends. Part of kernels/conv/.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <optional>
+
+#include "kernels/conv/conv_step.h"
+
+namespace octavo {
+namespace {
+
+constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+// ---- constants ----
+
+template <class T, std::size_t N, class V>
+void fill(T (&lanes)[N], V value) {
+  std::fill_n(lanes, N, static_cast<T>(value));
+}
+
+std::unique_ptr<TileConstants> make_constants(const QuantizedConvAttrs& attrs, int lanes, const std::uint8_t* table) {
+  auto constants = std::make_unique<TileConstants>();
+  TileConstants& c = *constants;
+  fill(c.lowest, attrs.lowest - attrs.zero_point);
+  fill(c.highest, attrs.highest - attrs.zero_point);
+  fill(c.zero_point, attrs.zero_point);
+  fill(c.zero_point_words, attrs.zero_point);
+  fill(c.residual_zero_point, attrs.residual_zero_point);
+  fill(c.residual_ratio, attrs.residual_ratio);
+  fill(c.add_a_ratio, attrs.add.a_ratio);
+  fill(c.add_b_ratio, attrs.add.b_ratio);
+  fill(c.add_fixed, attrs.add.fixed);
+  fill(c.add_lowest, attrs.add_lowest);
+  fill(c.add_highest, attrs.add_highest);
+  // After packing, 128-bit lane L holds dword L of vectors 0, 1, 2, 3.
+  const int per_vector = lanes / 4;
+  for (int i = 0; i < 16; ++i) c.pack_order[i] = static_cast<std::uint32_t>(4 * (i % per_vector) + i / per_vector) % 16;
+  fill(c.even_bytes, 0x00ff00ff);
+  fill(c.high_bit_words, 0x80);
+  fill(c.shift_words, 8);
+  for (int i = 0; i < 32; ++i) c.lane_masks[i] = i < 16 ? -1 : 0;
+  if (table != nullptr) std::memcpy(c.table, table, sizeof c.table);
+  return constants;
+}
+
+// Whether |f32(acc) * multiplier + residual| stays below 2^31 for every acc, so that no conversion to s32 can overflow.
+bool cannot_overflow(const QuantizedConvAttrs& attrs, std::span<const float> multipliers) {
+  if (attrs.residual == Residual::before_rounding && !(std::fabs(attrs.residual_ratio) <= 1e6f && std::abs(attrs.residual_zero_point) <= 255))
+    return false;
+  return std::all_of(multipliers.begin(), multipliers.end(), [](float m) { return std::fabs(m) <= 0.5f; });
+}
+
+TableStep table_step(const TileTarget& target) {
+  if (target.step != MacStep::vnni512) return TableStep::scalar;
+  return host_machine().isa.has(Isa::avx512vbmi) ? TableStep::bytes : TableStep::words;
+}
+
+// ---- the step ----
+
+// The packed tensors of pack_conv, checked.
+struct PackedConv {
+  const std::int8_t* weights = nullptr;
+  const std::int32_t* bias = nullptr;
+  std::span<const float> multipliers;
+  const std::uint8_t* table = nullptr;
+};
+
+class ConvStep final : public Step {
+ public:
+  static Result<std::unique_ptr<Step>> make(const StepSpec& spec, const TileTarget& target, const ConvGeometry& g, const PackedConv& packed);
+
+  std::int64_t items() const override { return tiles_.tiles() * chunks_; }
+  std::size_t scratch_bytes() const override { return rows_bytes_ + static_cast<std::size_t>(g_.kernel_h * padded_row_bytes_); }
+  void run(const StepBuffers& buffers, ItemRange range) const noexcept override;
+
+ private:
+  struct Tile {
+    std::int64_t line = 0, first_pixel = 0;
+    int pixels = 0;
+  };
+
+  ConvStep(const ConvGeometry& g, const PackedConv& packed) : g_(g), packed_(packed) {}
+  Status emit(const TileConfig& base);
+  void split(int threads);
+  Tile tile(std::int64_t index) const;
+  void find_rows(const StepBuffers& buffers, const Tile& tile) const noexcept;
+  void fill_padded_row(std::uint8_t* to, const std::uint8_t* line, std::int64_t first_column, std::int64_t columns) const noexcept;
+  void run_tile(const StepBuffers& buffers, const Tile& tile, std::int64_t chunk) const noexcept;
+
+  ConvGeometry g_;
+  PackedConv packed_;
+  std::int32_t x_zero_point_ = 0;
+  ChannelBlocks blocks_;
+  PixelTiles tiles_;
+  std::int64_t chunks_ = 1;  // of blocks; an item is one tile of pixels for one chunk
+  std::int64_t padded_row_bytes_ = 0;
+  std::size_t rows_bytes_ = 0;
+  std::size_t out_bytes_ = 1;  // of an element
+  std::unique_ptr<TileConstants> constants_;
+  std::vector<std::uint8_t> padding_row_;  // x_zero_point
+  // Per block, code for `pixels` and for `pixels - 1`.
+  std::array<std::vector<TileFunction*>, 2> functions_;
+  std::vector<std::shared_ptr<const Code>> codes_;
+};
+
+// Chunks of blocks whose weights stay in half of L2 while all tiles pass; more where that balances the threads.
+void ConvStep::split(int threads) {
+  const auto count = static_cast<std::int64_t>(blocks_.blocks.size());
+  chunks_ = std::min(count, ceil_div(blocks_.weight_bytes, host_machine().l2_bytes / 2));
+  chunks_ = ceil_div(count, count / std::max<std::int64_t>(chunks_, 1));
+  const auto waste = [&](std::int64_t chunks) {  // share of the longest thread's time in which the others wait
+    const double share = static_cast<double>(tiles_.tiles() * chunks) / threads;
+    return std::ceil(share) / share;
+  };
+  constexpr double kTolerated = 1.04;
+  for (std::int64_t chunks = chunks_; chunks <= count && waste(chunks_) > kTolerated; ++chunks) {
+    if (waste(chunks) < waste(chunks_)) chunks_ = chunks;
+  }
+}
+
+Status ConvStep::emit(const TileConfig& base) {
+  for (int narrower = 0; narrower < 2; ++narrower) {
+    TileConfig config = base;
+    config.pixels = tiles_.pixels - narrower;
+    if (config.pixels == 0 || (narrower == 1 && tiles_.wide_tiles == tiles_.tiles_per_line)) break;
+    for (const ChannelBlock& block : blocks_.blocks) {
+      config.vectors = block.vectors;
+      config.channels = block.channels;
+      auto code = tile_code(config);
+      if (!code) return code.errors();
+      functions_[static_cast<std::size_t>(narrower)].push_back((*code)->entry<TileFunction>());
+      if (std::find(codes_.begin(), codes_.end(), *code) == codes_.end()) codes_.push_back(*code);
+    }
+  }
+  return ok_status();
+}
+
+TileConfig base_config(const StepSpec& spec, const QuantizedConvAttrs& attrs, const TileTarget& target, const ConvGeometry& g,
+                       const PackedConv& packed) {
+  const IntegerRange range = range_of(attrs.to);
+  const bool adds_after = attrs.residual == Residual::after_rounding_conv_first || attrs.residual == Residual::after_rounding_conv_second;
+  const bool saturates = !adds_after && cannot_overflow(attrs, packed.multipliers);
+  TileConfig config{.target = target,
+                    .pixel_bytes = static_cast<std::int32_t>(g.pixel_bytes()),
+                    .out_channels = static_cast<std::int32_t>(g.out_channels),
+                    .taps = static_cast<std::int32_t>(g.taps),
+                    .tap_bytes = static_cast<std::int32_t>(g.tap_bytes),
+                    .run_dwords = static_cast<std::int32_t>(g.run_dwords()),
+                    .to = attrs.to,
+                    .residual = attrs.residual,
+                    .adds_zero_point = !adds_after && attrs.zero_point != 0,
+                    .clamps_low = !saturates || attrs.lowest != range.lowest,
+                    .clamps_high = !saturates || attrs.highest != range.highest,
+                    .table = packed.table != nullptr ? table_step(target) : TableStep::none};
+  if (attrs.residual != Residual::none) config.residual_type = spec.inputs[kConvResidual].dtype;
+  return config;
+}
+
+Result<std::unique_ptr<Step>> ConvStep::make(const StepSpec& spec, const TileTarget& target, const ConvGeometry& g, const PackedConv& packed) {
+  const auto& attrs = spec.attrs->as<QuantizedConvAttrs>();
+  std::unique_ptr<ConvStep> step(new ConvStep(g, packed));
+  step->blocks_ = channel_blocks(g, target);
+  const TileConfig base = base_config(spec, attrs, target, g, packed);
+  // The table needs eight registers beside the packed pixels.
+  const int most =
+      base.table == TableStep::none ? target.max_pixels(step->blocks_.max_vectors) : std::min(24, target.max_pixels(step->blocks_.max_vectors));
+  step->tiles_ = pixel_tiles(g, most);
+  step->x_zero_point_ = attrs.x_zero_point;
+  step->out_bytes_ = size_of(spec.outputs[0].dtype);
+  const std::int64_t row_bytes = g.span_bytes(step->tiles_.pixels) + g.overread();
+  step->padded_row_bytes_ = ceil_div(row_bytes, 64) * 64;
+  step->rows_bytes_ = static_cast<std::size_t>(ceil_div(g.k_rows() * 8, 64) * 64);
+  step->padding_row_.assign(static_cast<std::size_t>(step->padded_row_bytes_), static_cast<std::uint8_t>(attrs.x_zero_point));
+  step->constants_ = make_constants(attrs, target.lanes, packed.table);
+  step->split(spec.threads);
+  if (auto status = step->emit(base); !status) return status.errors();
+  return std::unique_ptr<Step>(std::move(step));
+}
+
+ConvStep::Tile ConvStep::tile(std::int64_t index) const {
+  const std::int64_t within = index % tiles_.tiles_per_line;
+  return {index / tiles_.tiles_per_line, tiles_.first_pixel(within), tiles_.pixels_of(within)};
+}
+
+void ConvStep::run(const StepBuffers& buffers, ItemRange range) const noexcept {
+  for (std::int64_t item = range.begin; item < range.end; ++item) {
+    const Tile current = tile(item % tiles_.tiles());
+    find_rows(buffers, current);
+    run_tile(buffers, current, item / tiles_.tiles());
+  }
+}
+
+// Where the rows of K begin for this tile: in the image where it lies within, else in a copy with the padding around it.
+void ConvStep::find_rows(const StepBuffers& buffers, const Tile& tile) const noexcept {
+  auto** rows = reinterpret_cast<const std::uint8_t**>(buffers.scratch);
+  auto* copies = reinterpret_cast<std::uint8_t*>(buffers.scratch) + rows_bytes_;
+  const auto* x = reinterpret_cast<const std::uint8_t*>(buffers.inputs[kConvX]);
+  const std::int64_t image = tile.line / g_.out_height;
+  const std::int64_t top = tile.line % g_.out_height * g_.stride_h - g_.pad_top;
+  const std::int64_t left = tile.first_pixel * g_.stride_w - g_.pad_left;
+  const std::int64_t columns = g_.span_bytes(tile.pixels) / g_.channels;
+  const bool is_within = left >= 0 && left + columns <= g_.width;
+  for (std::int64_t kh = 0; kh < g_.kernel_h; ++kh) {
+    const std::int64_t row = top + kh * g_.dilation_h;
+    const std::int64_t line = (image * g_.height + row) * g_.width;
+    const std::uint8_t* from = padding_row_.data();
+    if (row >= 0 && row < g_.height) {
+      // The last dword of a run may reach past the tensor, which may be the caller's.
+      if (is_within && (line + left + columns) * g_.channels + g_.overread() <= g_.x_bytes()) {
+        from = x + (line + left) * g_.channels;
+      } else {
+        std::uint8_t* copy = copies + kh * padded_row_bytes_;
+        fill_padded_row(copy, x + line * g_.channels, left, columns);
+        from = copy;
+      }
+    }
+    for (std::int64_t plane = 0; plane < g_.planes; ++plane) rows[plane * g_.kernel_h + kh] = from;
+  }
+}
+
+// Columns [first_column, first_column + columns) of a line of x, x_zero_point outside of it.
+void ConvStep::fill_padded_row(std::uint8_t* to, const std::uint8_t* line, std::int64_t first_column, std::int64_t columns) const noexcept {
+  const std::int64_t begin = std::clamp<std::int64_t>(-first_column, 0, columns);
+  const std::int64_t end = std::clamp<std::int64_t>(g_.width - first_column, begin, columns);
+  std::memset(to, x_zero_point_, static_cast<std::size_t>(begin * g_.channels));
+  if (end > begin)
+    std::memcpy(to + begin * g_.channels, line + (first_column + begin) * g_.channels, static_cast<std::size_t>((end - begin) * g_.channels));
+  std::memset(to + end * g_.channels, x_zero_point_, static_cast<std::size_t>((columns - end) * g_.channels + g_.overread()));
+}
+
+void ConvStep::run_tile(const StepBuffers& buffers, const Tile& tile, std::int64_t chunk) const noexcept {
+  const auto count = static_cast<std::int64_t>(blocks_.blocks.size());
+  const std::int64_t pixel = tile.line * tiles_.line_pixels + tile.first_pixel;
+  const std::byte* residual = buffers.inputs.size() > kConvResidual ? buffers.inputs[kConvResidual] : nullptr;
+  const auto& functions = functions_[tile.pixels == tiles_.pixels ? 0 : 1];
+  TileArgs args{.rows = reinterpret_cast<const std::uint8_t* const*>(buffers.scratch), .row_count = g_.k_rows(), .constants = constants_.get()};
+  for (std::int64_t b = count * chunk / chunks_; b < count * (chunk + 1) / chunks_; ++b) {
+    const ChannelBlock& block = blocks_.blocks[static_cast<std::size_t>(b)];
+    const std::int64_t element = pixel * g_.out_channels + block.first;
+    args.x_offset = block.x_offset;
+    args.weights = packed_.weights + block.weights;
+    args.bias = packed_.bias + block.lane;
+    args.multiplier = packed_.multipliers.data() + block.lane;
+    args.residual = residual + (residual != nullptr ? element : 0);
+    args.y = buffers.outputs[0] + element * static_cast<std::int64_t>(out_bytes_);
+    functions[static_cast<std::size_t>(b)](&args);
+  }
+}
+
+// ---- checks ----
+
+Error bad_packed(std::string found, std::string expected) {
+  return {
+      .kind = ErrorKind::invalid_input, .where = "packed constants of quantized_conv", .found = std::move(found), .expected = std::move(expected)};
+}
+
+std::optional<Error> check_packed(const ConstTensorView& tensor, DType dtype, std::int64_t elements) {
+  if (tensor.dtype == dtype && tensor.shape == Shape{elements} && tensor.data != nullptr) return std::nullopt;
+  return bad_packed(std::string(name_of(tensor.dtype)) + " [" + tensor.shape.to_string() + "]",
+                    std::string(name_of(dtype)) + " [" + std::to_string(elements) + "]");
+}
+
+Result<PackedConv> checked_packed(const StepSpec& spec, const ChannelBlocks& blocks) {
+  const bool has_multiplier = spec.attrs->as<QuantizedConvAttrs>().to != DType::s32;
+  const bool has_table = spec.inputs.size() > kConvTable && spec.inputs[kConvTable].is_present;
+  const std::size_t expected = 2u + (has_multiplier ? 1 : 0) + (has_table ? 1 : 0);
+  if (spec.packed.size() != expected) return bad_packed(std::to_string(spec.packed.size()) + " tensors", std::to_string(expected));
+  if (auto error = check_packed(spec.packed[0], DType::s8, blocks.weight_bytes)) return *error;
+  if (auto error = check_packed(spec.packed[1], DType::s32, blocks.lanes)) return *error;
+  PackedConv packed{.weights = spec.packed[0].as<std::int8_t>(), .bias = spec.packed[1].as<std::int32_t>()};
+  if (has_multiplier) {
+    if (auto error = check_packed(spec.packed[2], DType::f32, blocks.lanes)) return *error;
+    packed.multipliers = spec.packed[2].span<float>();
+  }
+  if (has_table) {
+    if (auto error = check_packed(spec.packed.back(), spec.outputs[0].dtype, 256)) return *error;
+    packed.table = spec.packed.back().as<std::uint8_t>();
+  }
+  return packed;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Step>> prepare_conv(const StepSpec& spec, const TileTarget& target) {
+  const auto& attrs = spec.attrs->as<QuantizedConvAttrs>();
+  std::string reason = attrs_refusal(attrs);
+  if (reason.empty()) reason = geometry_refusal(attrs, spec.inputs[kConvX].shape, spec.inputs[kConvW].shape);
+  if (spec.inputs[kConvX].dtype != DType::u8) reason = "needs an input of type u8";
+  if (!reason.empty())
+    return Error{.kind = ErrorKind::invalid_input, .where = "quantized_conv", .found = "a call that this kernel refuses", .hint = reason};
+  const ConvGeometry g = geometry_of(attrs, spec.inputs[kConvX].shape, spec.inputs[kConvW].shape, spec.outputs[0].shape, target);
+  auto packed = checked_packed(spec, channel_blocks(g, target));
+  if (!packed) return packed.errors();
+  return ConvStep::make(spec, target, g, *packed);
+}
+
+}  // namespace octavo

@@ -1,0 +1,102 @@
+// The register tile: what is generated for one configuration, how it is called, and what each instruction set allows. Part of kernels/conv/.
+#ifndef OCTAVO_KERNELS_CONV_TILE_H_
+#define OCTAVO_KERNELS_CONV_TILE_H_
+
+#include <compare>
+#include <cstdint>
+#include <memory>
+#include <tuple>
+
+#include "base/dtype.h"
+#include "base/machine.h"
+#include "base/result.h"
+#include "kernels/jit/code.h"
+#include "ops/quantized_conv/quantized_conv.h"
+
+namespace octavo {
+
+// How four bytes of x meet four bytes of w.
+enum class MacStep : std::uint8_t {
+  vnni512,       // vpdpbusd zmm
+  vnni256,       // vpdpbusd ymm, VEX
+  vnni256_evex,  // the same on machines that have only the EVEX form
+  avx2,          // vpmaddwd on even and odd bytes widened to 16 bits: exact, unlike vpmaddubsw
+};
+
+struct TileTarget {
+  MacStep step = MacStep::vnni512;
+  int lanes = 16;       // 32-bit lanes of a vector
+  int max_vectors = 4;  // of output channels in a tile
+  int max_accumulators = 28;
+
+  int vector_bytes() const { return lanes * 4; }
+  int max_pixels(int vectors) const { return max_accumulators / vectors; }
+};
+
+inline constexpr TileTarget kTileVnni512{MacStep::vnni512, 16, 4, 28};
+inline constexpr TileTarget kTileVnni256{MacStep::vnni256, 8, 2, 12};
+inline constexpr TileTarget kTileVnni256Evex{MacStep::vnni256_evex, 8, 2, 12};
+inline constexpr TileTarget kTileAvx2{MacStep::avx2, 8, 2, 12};
+
+enum class TableStep : std::uint8_t { none, bytes /* vpermi2b */, words /* vpermi2w */, scalar };
+
+// Everything that the generated code depends on; equal configurations share code.
+struct TileConfig {
+  TileTarget target;
+  int pixels = 1;
+  int vectors = 1;
+  int channels = 1;               // (vectors - 1) * lanes < channels <= vectors * lanes
+  std::int32_t pixel_bytes = 0;   // of x, from one output pixel to the next
+  std::int32_t out_channels = 0;  // elements of y and residual from one output pixel to the next
+  std::int32_t taps = 1, tap_bytes = 0, run_dwords = 1;
+  DType to = DType::u8;  // u8, s8, s32, f32
+  Residual residual = Residual::none;
+  DType residual_type = DType::u8;
+  bool adds_zero_point = false;
+  bool clamps_low = true;  // false where nothing can overflow and the saturation of the packing instructions does the same
+  bool clamps_high = true;
+  TableStep table = TableStep::none;
+
+  auto key() const {
+    return std::tuple(target.step, pixels, vectors, channels, pixel_bytes, out_channels, taps, tap_bytes, run_dwords, to, residual, residual_type,
+                      adds_zero_point, clamps_low, clamps_high, table);
+  }
+  bool operator<(const TileConfig& other) const { return key() < other.key(); }
+};
+
+// What does not change within a step, replicated over a vector's lanes.
+struct alignas(64) TileConstants {
+  float lowest[16], highest[16];  // of the convolution's rounding, less its zero point
+  std::int32_t zero_point[16];
+  std::int16_t zero_point_words[32];
+  std::int32_t residual_zero_point[16];
+  float residual_ratio[16];
+  float add_a_ratio[16], add_b_ratio[16], add_fixed[16], add_lowest[16], add_highest[16];
+  std::uint32_t pack_order[16];      // dwords after packing four vectors to bytes, in channel order
+  std::uint32_t even_bytes[16];      // 0x00ff00ff
+  std::uint16_t high_bit_words[32];  // 0x80
+  std::uint16_t shift_words[32];     // 8
+  std::int32_t lane_masks[32];       // 16 times -1, 16 times 0
+  std::uint8_t table[256];
+};
+
+struct TileArgs {
+  const std::uint8_t* const* rows;  // of x, one per row of K: where the first pixel's first tap lies
+  std::int64_t row_count;
+  std::int64_t x_offset;  // added to each row
+  const std::int8_t* weights;
+  const std::int32_t* bias;
+  const float* multiplier;
+  const std::byte* residual;
+  std::byte* y;
+  const TileConstants* constants;
+};
+
+using TileFunction = void(const TileArgs*);
+
+// The code for a configuration, emitted on first use in the process.
+Result<std::shared_ptr<const Code>> tile_code(const TileConfig& config);
+
+}  // namespace octavo
+
+#endif  // OCTAVO_KERNELS_CONV_TILE_H_

@@ -1,0 +1,72 @@
+// TileEmitter: writes the code of one register tile. Internal to kernels/conv/.
+#ifndef OCTAVO_KERNELS_CONV_TILE_EMITTER_H_
+#define OCTAVO_KERNELS_CONV_TILE_EMITTER_H_
+
+#include <xbyak/xbyak.h>
+
+#include <cstddef>
+#include <vector>
+
+#include "kernels/conv/tile.h"
+
+namespace octavo {
+
+// The tile: `pixels` rows of `vectors` accumulators, acc(p, v) = register p * vectors + v.
+//   acc = bias; for each row, tap and dword of K: x = broadcast(row[p * pixel_bytes + ...]); acc(p, v) += dot4(x, w[v])
+// The registers above the accumulators hold x and w in the loop and are free in the epilogue. Only caller-saved registers are used.
+class TileEmitter : public Xbyak::CodeGenerator {
+ public:
+  TileEmitter(const TileConfig& config, void* buffer, std::size_t bytes);
+  // Throws Xbyak::Error where the buffer is too small.
+  void emit();
+
+ private:
+  // ---- registers ----
+  Xbyak::Xmm vector(int index) const;
+  Xbyak::Xmm accumulator(int p, int v) const { return vector(p * c_.vectors + v); }
+  Xbyak::Xmm temporary(int i) const { return vector(c_.pixels * c_.vectors + i); }
+  bool is_wide() const { return c_.target.step == MacStep::vnni512; }
+  int tail() const { return c_.channels - (c_.vectors - 1) * c_.target.lanes; }  // channels of the last vector
+  bool is_partial(int v) const { return v == c_.vectors - 1 && tail() != c_.target.lanes; }
+
+  // ---- tile_loop.cpp ----
+  void load_bias();
+  void emit_rows();
+  void emit_run();
+  void emit_dwords(int count);
+  void mac_vnni(int index);
+  void mac_avx2(int index);
+  void dot(const Xbyak::Xmm& acc, const Xbyak::Xmm& x, const Xbyak::Operand& w);
+
+  // ---- tile_epilogue.cpp ----
+  void emit_epilogue();
+  void emit_masks();
+  void store_wide_elements();
+  void store_words(int p, int v);
+  void quantize(int p, int v);
+  void add_after_rounding(const Xbyak::Xmm& acc, int p, int v);
+  void load_residual(const Xbyak::Xmm& to, int p, int v);
+  void load_few_bytes(const Xbyak::Xmm& to, const Xbyak::RegExp& from, int count);
+  void pack(int p);
+  void store_bytes(int p);
+  void store_few_bytes(const Xbyak::Xmm& from, const Xbyak::RegExp& to, int count);
+
+  // ---- tile_table.cpp ----
+  void emit_table();
+  std::vector<int> free_registers() const;
+  void table_by_bytes(int p, const std::vector<int>& free);
+  void table_by_words(int p, const std::vector<int>& free);
+  void lookup_words(const std::vector<int>& free, const Xbyak::Xmm& index, const Xbyak::Xmm& result, const Xbyak::Xmm& other);
+  void table_by_scalars(int p);
+
+  Xbyak::Address constant(std::size_t offset) { return ptr[constants_ + static_cast<int>(offset)]; }
+
+  const TileConfig c_;
+  const Xbyak::Reg64 args_ = rdi, rows_ = rsi, x_ = rax, w_ = rdx, row_count_ = rcx, tap_count_ = r8, dword_count_ = r10, constants_ = r9;
+  const Xbyak::Reg64 y_ = r10, residual_ = r11, multiplier_ = r8;  // in the epilogue
+  const Xbyak::Opmask byte_mask_ = k1, lane_mask_ = k2, blend_mask_ = k3;
+};
+
+}  // namespace octavo
+
+#endif  // OCTAVO_KERNELS_CONV_TILE_EMITTER_H_

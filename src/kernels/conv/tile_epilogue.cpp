@@ -1,0 +1,178 @@
+// What follows the loop over K in a register tile: base/requantize.h in registers, packing and stores. Part of kernels/conv/.
+#include <algorithm>
+
+#include "kernels/conv/tile_emitter.h"
+
+namespace octavo {
+
+void TileEmitter::emit_epilogue() {
+  mov(y_, ptr[args_ + offsetof(TileArgs, y)]);
+  mov(multiplier_, ptr[args_ + offsetof(TileArgs, multiplier)]);
+  if (c_.residual != Residual::none) mov(residual_, ptr[args_ + offsetof(TileArgs, residual)]);
+  emit_masks();
+  if (!is_8bit(c_.to)) return store_wide_elements();
+  vmovups(temporary(2), constant(offsetof(TileConstants, pack_order)));
+  for (int p = 0; p < c_.pixels; ++p) {
+    for (int v = 0; v < c_.vectors; ++v) quantize(p, v);
+    pack(p);
+    if (c_.table == TableStep::none) store_bytes(p);
+  }
+  if (c_.table != TableStep::none) emit_table();
+}
+
+void TileEmitter::emit_masks() {
+  if (!is_wide()) return;
+  if (c_.channels < 64) {
+    mov(rax, (std::uint64_t{1} << c_.channels) - 1);
+    kmovq(byte_mask_, rax);
+  }
+  mov(eax, (1 << tail()) - 1);
+  kmovw(lane_mask_, eax);
+}
+
+void TileEmitter::store_wide_elements() {
+  for (int p = 0; p < c_.pixels; ++p) {
+    for (int v = 0; v < c_.vectors; ++v) {
+      const Xbyak::Xmm acc = accumulator(p, v);
+      if (c_.to == DType::f32) {
+        vcvtdq2ps(acc, acc);
+        vmulps(acc, acc, ptr[multiplier_ + v * c_.target.vector_bytes()]);
+      }
+      store_words(p, v);
+    }
+  }
+}
+
+void TileEmitter::store_words(int p, int v) {
+  const Xbyak::Address to = ptr[y_ + p * c_.out_channels * 4 + v * c_.target.vector_bytes()];
+  if (!is_partial(v)) {
+    vmovups(to, accumulator(p, v));
+  } else if (is_wide()) {
+    vmovups(to | lane_mask_, accumulator(p, v));
+  } else {
+    vmovups(temporary(3), constant(offsetof(TileConstants, lane_masks) + static_cast<std::size_t>(16 - tail()) * 4));
+    vpmaskmovd(to, temporary(3), accumulator(p, v));
+  }
+}
+
+// q = clamp(rne(...)) without the zero point, or the clamped sum where a residual is added after rounding.
+// Where the packing saturates to the same bounds and no conversion can overflow, the clamp is left to it.
+void TileEmitter::quantize(int p, int v) {
+  const Xbyak::Xmm acc = accumulator(p, v), other = temporary(0);
+  const Xbyak::Address multiplier = ptr[multiplier_ + v * c_.target.vector_bytes()];
+  vcvtdq2ps(acc, acc);
+  if (c_.residual == Residual::before_rounding) {
+    load_residual(other, p, v);
+    vpsubd(other, other, constant(offsetof(TileConstants, residual_zero_point)));
+    vcvtdq2ps(other, other);
+    vmulps(other, other, constant(offsetof(TileConstants, residual_ratio)));
+    vfmadd132ps(acc, other, multiplier);
+  } else {
+    vmulps(acc, acc, multiplier);
+  }
+  if (c_.clamps_low) vmaxps(acc, acc, constant(offsetof(TileConstants, lowest)));
+  if (c_.clamps_high) vminps(acc, acc, constant(offsetof(TileConstants, highest)));
+  vcvtps2dq(acc, acc);
+  if (c_.residual == Residual::after_rounding_conv_first || c_.residual == Residual::after_rounding_conv_second) add_after_rounding(acc, p, v);
+}
+
+// AddForm: fma(a, a_ratio, fma(b, b_ratio, fixed)); the convolution is a or b.
+void TileEmitter::add_after_rounding(const Xbyak::Xmm& acc, int p, int v) {
+  const Xbyak::Xmm other = temporary(0), fixed = temporary(1);
+  vpaddd(acc, acc, constant(offsetof(TileConstants, zero_point)));
+  vcvtdq2ps(acc, acc);
+  load_residual(other, p, v);
+  vcvtdq2ps(other, other);
+  const bool conv_is_first = c_.residual == Residual::after_rounding_conv_first;
+  const Xbyak::Xmm& a = conv_is_first ? acc : other;
+  const Xbyak::Xmm& b = conv_is_first ? other : acc;
+  vmovups(fixed, constant(offsetof(TileConstants, add_fixed)));
+  vfmadd132ps(b, fixed, constant(offsetof(TileConstants, add_b_ratio)));
+  vfmadd132ps(a, b, constant(offsetof(TileConstants, add_a_ratio)));
+  vmaxps(acc, a, constant(offsetof(TileConstants, add_lowest)));
+  vminps(acc, acc, constant(offsetof(TileConstants, add_highest)));
+  vcvtps2dq(acc, acc);
+}
+
+void TileEmitter::load_residual(const Xbyak::Xmm& to, int p, int v) {
+  const Xbyak::RegExp from = residual_ + (p * c_.out_channels + v * c_.target.lanes);
+  const bool is_signed = c_.residual_type == DType::s8;
+  const auto widen = [&](const Xbyak::Xmm& target, const Xbyak::Operand& source) {
+    is_signed ? vpmovsxbd(target, source) : vpmovzxbd(target, source);
+  };
+  if (!is_partial(v)) return widen(to, ptr[from]);
+  if (is_wide()) return widen(to | lane_mask_ | T_z, ptr[from]);
+  const Xbyak::Xmm narrow(to.getIdx());
+  load_few_bytes(narrow, from, tail());
+  widen(to, narrow);
+}
+
+// Never reads past the tensor: it may be the caller's.
+void TileEmitter::load_few_bytes(const Xbyak::Xmm& to, const Xbyak::RegExp& from, int count) {
+  vpxor(to, to, to);
+  int done = 0;
+  if (count & 4) {
+    vpinsrd(to, to, ptr[from], 0);
+    done = 4;
+  }
+  if (count & 2) {
+    vpinsrw(to, to, ptr[from + done], done / 2);
+    done += 2;
+  }
+  if (count & 1) vpinsrb(to, to, ptr[from + done], done);
+}
+
+// 32-bit lanes of the pixel's vectors to bytes of accumulator(p, 0), in channel order.
+void TileEmitter::pack(int p) {
+  const Xbyak::Xmm first = accumulator(p, 0);
+  const auto add_zero_point = [&](const Xbyak::Xmm& words) {
+    if (c_.adds_zero_point) vpaddsw(words, words, constant(offsetof(TileConstants, zero_point_words)));
+  };
+  vpackssdw(first, first, accumulator(p, std::min(1, c_.vectors - 1)));
+  add_zero_point(first);
+  Xbyak::Xmm second = first;
+  if (c_.vectors > 2) {
+    second = accumulator(p, 2);
+    vpackssdw(second, second, accumulator(p, c_.vectors - 1));
+    add_zero_point(second);
+  }
+  c_.to == DType::u8 ? vpackuswb(first, first, second) : vpacksswb(first, first, second);
+  const auto kind = static_cast<Xbyak::Operand::Kind>(first.getKind());
+  vpermd(Xbyak::Ymm(first.getIdx(), kind), Xbyak::Ymm(temporary(2).getIdx(), kind), first);
+}
+
+void TileEmitter::store_bytes(int p) {
+  const Xbyak::RegExp to = y_ + p * c_.out_channels;
+  const int index = accumulator(p, 0).getIdx();
+  if (!is_wide()) return store_few_bytes(Xbyak::Xmm(index), to, c_.channels);
+  switch (c_.channels) {
+    case 16: return vextracti32x4(ptr[to], Xbyak::Zmm(index), 0);
+    case 32: return vextracti64x4(ptr[to], Xbyak::Zmm(index), 0);
+    case 64: return vmovdqu8(ptr[to], Xbyak::Zmm(index));
+    default: return vmovdqu8(ptr[to] | byte_mask_, Xbyak::Zmm(index));
+  }
+}
+
+void TileEmitter::store_few_bytes(const Xbyak::Xmm& from, const Xbyak::RegExp& to, int count) {
+  if (count == 16) return vmovdqu(ptr[to], from);
+  int done = 0;
+  const auto advance = [&](int bytes) {
+    done += bytes;
+    if (done < count) vpsrldq(from, from, bytes);
+  };
+  if (count & 8) {
+    vmovq(ptr[to], from);
+    advance(8);
+  }
+  if (count & 4) {
+    vmovd(ptr[to + done], from);
+    advance(4);
+  }
+  if (count & 2) {
+    vpextrw(ptr[to + done], from, 0);
+    advance(2);
+  }
+  if (count & 1) vpextrb(ptr[to + done], from, 0);
+}
+
+}  // namespace octavo

@@ -1,0 +1,147 @@
+// The loop over K of a register tile, and the cache of emitted tiles. Part of kernels/conv/.
+#include <algorithm>
+#include <map>
+#include <mutex>
+
+#include "kernels/conv/tile_emitter.h"
+
+namespace octavo {
+namespace {
+
+constexpr std::size_t kCodeBytes = 128 * 1024;  // far above the largest tile
+
+}  // namespace
+
+TileEmitter::TileEmitter(const TileConfig& config, void* buffer, std::size_t bytes) : CodeGenerator(bytes, buffer), c_(config) {}
+
+Xbyak::Xmm TileEmitter::vector(int index) const { return Xbyak::Xmm(is_wide() ? Xbyak::Operand::ZMM : Xbyak::Operand::YMM, index); }
+
+void TileEmitter::emit() {
+  mov(constants_, ptr[args_ + offsetof(TileArgs, constants)]);
+  load_bias();
+  emit_rows();
+  emit_epilogue();
+  vzeroupper();
+  ret();
+}
+
+void TileEmitter::load_bias() {
+  mov(rax, ptr[args_ + offsetof(TileArgs, bias)]);
+  for (int v = 0; v < c_.vectors; ++v) vmovups(accumulator(0, v), ptr[rax + v * c_.target.vector_bytes()]);
+  for (int p = 1; p < c_.pixels; ++p) {
+    for (int v = 0; v < c_.vectors; ++v) vmovaps(accumulator(p, v), accumulator(0, v));
+  }
+}
+
+void TileEmitter::emit_rows() {
+  mov(rows_, ptr[args_ + offsetof(TileArgs, rows)]);
+  mov(w_, ptr[args_ + offsetof(TileArgs, weights)]);
+  mov(row_count_, ptr[args_ + offsetof(TileArgs, row_count)]);
+  Xbyak::Label row;
+  L(row);
+  mov(x_, ptr[rows_]);
+  add(x_, ptr[args_ + offsetof(TileArgs, x_offset)]);
+  if (c_.taps == 1) {
+    emit_run();
+  } else {
+    Xbyak::Label tap;
+    mov(tap_count_, c_.taps);
+    L(tap);
+    emit_run();
+    add(x_, c_.tap_bytes - 4 * c_.run_dwords);
+    dec(tap_count_);
+    jnz(tap, T_NEAR);
+  }
+  add(rows_, 8);
+  dec(row_count_);
+  jnz(row, T_NEAR);
+}
+
+void TileEmitter::emit_run() {
+  constexpr int kStraight = 8;  // dwords of a run that need no loop
+  const int unroll = c_.run_dwords <= kStraight ? c_.run_dwords : (c_.pixels * c_.vectors >= 16 ? 2 : 4);
+  const int rounds = c_.run_dwords / unroll;
+  if (rounds > 1) {
+    Xbyak::Label round;
+    mov(dword_count_, rounds);
+    L(round);
+    emit_dwords(unroll);
+    dec(dword_count_);
+    jnz(round, T_NEAR);
+  } else {
+    emit_dwords(unroll);
+  }
+  if (c_.run_dwords % unroll != 0) emit_dwords(c_.run_dwords % unroll);
+}
+
+void TileEmitter::emit_dwords(int count) {
+  for (int d = 0; d < count; ++d) c_.target.step == MacStep::avx2 ? mac_avx2(d) : mac_vnni(d);
+  add(x_, 4 * count);
+  add(w_, count * c_.vectors * c_.target.vector_bytes());
+}
+
+// One register holds x, as many as are left hold w, the rest of w comes from memory (measured: free, the load ports have room).
+void TileEmitter::mac_vnni(int index) {
+  const int registers = is_wide() ? 32 : 16;
+  const int in_registers = c_.pixels == 1 ? 0 : std::min(c_.vectors, registers - c_.pixels * c_.vectors - 1);
+  const auto w_address = [&](int v) { return ptr[w_ + (index * c_.vectors + v) * c_.target.vector_bytes()]; };
+  for (int v = 0; v < in_registers; ++v) vmovups(temporary(1 + v), w_address(v));
+  const Xbyak::Xmm x = temporary(0);
+  for (int p = 0; p < c_.pixels; ++p) {
+    vpbroadcastd(x, ptr[x_ + p * c_.pixel_bytes + 4 * index]);
+    for (int v = 0; v < c_.vectors; ++v) {
+      if (v < in_registers) dot(accumulator(p, v), x, temporary(1 + v));
+      else dot(accumulator(p, v), x, w_address(v));
+    }
+  }
+}
+
+void TileEmitter::dot(const Xbyak::Xmm& acc, const Xbyak::Xmm& x, const Xbyak::Operand& w) {
+  vpdpbusd(acc, x, w, c_.target.step == MacStep::vnni256 ? Xbyak::VexEncoding : Xbyak::EvexEncoding);
+}
+
+// w is packed as all pairs of even bytes (k0, k2), then all pairs of odd ones (k1, k3).
+void TileEmitter::mac_avx2(int index) {
+  const Xbyak::Xmm x = temporary(0), product = temporary(1);
+  const int half_bytes = c_.target.vector_bytes() / 2;
+  for (int half = 0; half < 2; ++half) {
+    for (int v = 0; v < c_.vectors; ++v) vpmovsxbw(temporary(2 + v), ptr[w_ + ((index * 2 + half) * c_.vectors + v) * half_bytes]);
+    for (int p = 0; p < c_.pixels; ++p) {
+      vpbroadcastd(x, ptr[x_ + p * c_.pixel_bytes + 4 * index]);
+      if (half == 0) vpand(x, x, constant(offsetof(TileConstants, even_bytes)));
+      else vpsrlw(x, x, 8);
+      for (int v = 0; v < c_.vectors; ++v) {
+        vpmaddwd(product, x, temporary(2 + v));
+        vpaddd(accumulator(p, v), accumulator(p, v), product);
+      }
+    }
+  }
+}
+
+namespace {
+
+Result<std::shared_ptr<const Code>> emit_tile(const TileConfig& config) {
+  std::vector<std::uint8_t> buffer(kCodeBytes);
+  try {
+    TileEmitter emitter(config, buffer.data(), buffer.size());
+    emitter.emit();
+    return Code::create({buffer.data(), emitter.getSize()});
+  } catch (const Xbyak::Error& error) {
+    return Error{.kind = ErrorKind::internal, .where = "convolution tile", .found = error.what(), .expected = "code that can be encoded"};
+  }
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const Code>> tile_code(const TileConfig& config) {
+  static std::mutex mutex;
+  static std::map<TileConfig, std::weak_ptr<const Code>> cache;
+  const std::lock_guard lock(mutex);
+  std::weak_ptr<const Code>& entry = cache[config];
+  if (auto code = entry.lock()) return code;
+  auto made = emit_tile(config);
+  if (made) entry = *made;
+  return made;
+}
+
+}  // namespace octavo
