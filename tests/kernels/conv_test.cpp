@@ -44,6 +44,7 @@ struct Case {
   std::int32_t zero_point = 0, lowest = 0, highest = 255;
   Residual residual = Residual::none;
   DType residual_type = DType::u8;
+  std::int32_t shift = 0;  // of the addition after rounding
   bool has_table = false;
   DType table_type = DType::u8;
   float multiplier = 0.0f;  // 0: of a size that spreads the outputs
@@ -90,8 +91,9 @@ QuantizedConvAttrs attrs_of(const Case& c) {
   attrs.residual_zero_point = 3;
   attrs.residual_ratio = 0.37f;
   attrs.add = AddForm::of(0.031f, 2, 0.017f, 5, 0.027f, 1);
-  attrs.add_lowest = c.to == DType::s8 ? -100 : 4;
-  attrs.add_highest = c.to == DType::s8 ? 90 : 251;
+  attrs.add.shift = c.shift;
+  attrs.add_lowest = c.to == DType::s8 ? -100 : 4 - c.shift;
+  attrs.add_highest = c.to == DType::s8 ? 90 : 251 - c.shift;
   return attrs;
 }
 
@@ -437,6 +439,15 @@ TEST(Conv, Residuals) {
                .residual = residual,
                .residual_type = type},
               27);
+        check({.height = 5,
+               .width = 9,
+               .channels = 24,
+               .out_channels = oc,
+               .zero_point = 120,
+               .residual = residual,
+               .residual_type = type,
+               .shift = 128},
+              35);
         check({.height = 3, .width = 9, .channels = 24, .out_channels = oc, .residual = residual, .residual_type = type, .multiplier = 40.0f}, 28);
       }
     }

@@ -14,6 +14,10 @@ namespace octavo {
 // Positions of the operator's inputs.
 enum ConvInput : int { kConvX = 0, kConvW = 1, kConvBias = 2, kConvMultiplier = 3, kConvResidual = 4, kConvTable = 5 };
 
+inline bool adds_after_rounding(Residual residual) {
+  return residual == Residual::after_rounding_conv_first || residual == Residual::after_rounding_conv_second;
+}
+
 // Why attributes that infer accepted are beyond these kernels, or empty. Asked again when a step is prepared: its attributes come from a file.
 std::string attrs_refusal(const QuantizedConvAttrs& attrs);
 

@@ -10,7 +10,7 @@ const Fact* input(const OpCall& call, int index) {
   return static_cast<std::size_t>(index) < call.inputs.size() ? call.inputs[static_cast<std::size_t>(index)] : nullptr;
 }
 
-bool is_inside(std::int32_t lowest, std::int32_t highest, IntegerRange range) {
+bool is_inside(std::int64_t lowest, std::int64_t highest, IntegerRange range) {
   return range.lowest <= lowest && lowest <= highest && highest <= range.highest;
 }
 
@@ -23,8 +23,10 @@ std::string attrs_refusal(const QuantizedConvAttrs& attrs) {
   const IntegerRange range = range_of(attrs.to);
   if (attrs.zero_point < range.lowest || attrs.zero_point > range.highest) return "needs a zero point within the output type";
   if (!is_inside(attrs.lowest, attrs.highest, range)) return "needs clamp bounds within the output type";
-  const bool adds_after = attrs.residual == Residual::after_rounding_conv_first || attrs.residual == Residual::after_rounding_conv_second;
-  if (adds_after && !is_inside(attrs.add_lowest, attrs.add_highest, range)) return "needs clamp bounds of the addition within the output type";
+  const std::int64_t shift = attrs.add.shift;
+  if (adds_after_rounding(attrs.residual) && (std::abs(shift) > 255 || !is_inside(attrs.add_lowest + shift, attrs.add_highest + shift, range))) {
+    return "needs clamp bounds of the addition within the output type";
+  }
   return {};
 }
 

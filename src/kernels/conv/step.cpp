@@ -24,9 +24,11 @@ std::unique_ptr<TileConstants> make_constants(const QuantizedConvAttrs& attrs, i
   TileConstants& c = *constants;
   fill(c.lowest, attrs.lowest - attrs.zero_point);
   fill(c.highest, attrs.highest - attrs.zero_point);
-  fill(c.zero_point, attrs.zero_point);
-  fill(c.zero_point_words, attrs.zero_point);
-  fill(c.residual_zero_point, attrs.residual_zero_point);
+  // An addition after rounding takes its operands without its shift and adds it at the end.
+  const bool adds_after = adds_after_rounding(attrs.residual);
+  fill(c.zero_point, attrs.zero_point - attrs.add.shift);
+  fill(c.zero_point_words, adds_after ? attrs.add.shift : attrs.zero_point);
+  fill(c.residual_zero_point, adds_after ? attrs.add.shift : attrs.residual_zero_point);
   fill(c.residual_ratio, attrs.residual_ratio);
   fill(c.add_a_ratio, attrs.add.a_ratio);
   fill(c.add_b_ratio, attrs.add.b_ratio);
@@ -139,7 +141,7 @@ Status ConvStep::emit(const TileConfig& base) {
 TileConfig base_config(const StepSpec& spec, const QuantizedConvAttrs& attrs, const TileTarget& target, const ConvGeometry& g,
                        const PackedConv& packed) {
   const IntegerRange range = range_of(attrs.to);
-  const bool adds_after = attrs.residual == Residual::after_rounding_conv_first || attrs.residual == Residual::after_rounding_conv_second;
+  const bool adds_after = adds_after_rounding(attrs.residual);
   const bool saturates = !adds_after && cannot_overflow(attrs, packed.multipliers);
   TileConfig config{.target = target,
                     .pixel_bytes = static_cast<std::int32_t>(g.pixel_bytes()),
@@ -149,11 +151,14 @@ TileConfig base_config(const StepSpec& spec, const QuantizedConvAttrs& attrs, co
                     .run_dwords = static_cast<std::int32_t>(g.run_dwords()),
                     .to = attrs.to,
                     .residual = attrs.residual,
-                    .adds_zero_point = !adds_after && attrs.zero_point != 0,
+                    .adds_zero_point = (adds_after ? attrs.add.shift : attrs.zero_point) != 0,
                     .clamps_low = !saturates || attrs.lowest != range.lowest,
                     .clamps_high = !saturates || attrs.highest != range.highest,
                     .table = packed.table != nullptr ? table_step(target) : TableStep::none};
-  if (attrs.residual != Residual::none) config.residual_type = spec.inputs[kConvResidual].dtype;
+  if (attrs.residual != Residual::none) {
+    config.residual_type = spec.inputs[kConvResidual].dtype;
+    config.subtracts_from_residual = (adds_after ? attrs.add.shift : attrs.residual_zero_point) != 0;
+  }
   return config;
 }
 

@@ -52,6 +52,7 @@ struct TileConfig {
   DType to = DType::u8;  // u8, s8, s32, f32
   Residual residual = Residual::none;
   DType residual_type = DType::u8;
+  bool subtracts_from_residual = false;
   bool adds_zero_point = false;
   bool clamps_low = true;  // false where nothing can overflow and the saturation of the packing instructions does the same
   bool clamps_high = true;
@@ -59,7 +60,7 @@ struct TileConfig {
 
   auto key() const {
     return std::tuple(target.step, pixels, vectors, channels, pixel_bytes, out_channels, taps, tap_bytes, run_dwords, to, residual, residual_type,
-                      adds_zero_point, clamps_low, clamps_high, table);
+                      subtracts_from_residual, adds_zero_point, clamps_low, clamps_high, table);
   }
   bool operator<(const TileConfig& other) const { return key() < other.key(); }
 };

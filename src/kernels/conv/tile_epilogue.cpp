@@ -63,8 +63,6 @@ void TileEmitter::quantize(int p, int v) {
   vcvtdq2ps(acc, acc);
   if (c_.residual == Residual::before_rounding) {
     load_residual(other, p, v);
-    vpsubd(other, other, constant(offsetof(TileConstants, residual_zero_point)));
-    vcvtdq2ps(other, other);
     vmulps(other, other, constant(offsetof(TileConstants, residual_ratio)));
     vfmadd132ps(acc, other, multiplier);
   } else {
@@ -82,7 +80,6 @@ void TileEmitter::add_after_rounding(const Xbyak::Xmm& acc, int p, int v) {
   vpaddd(acc, acc, constant(offsetof(TileConstants, zero_point)));
   vcvtdq2ps(acc, acc);
   load_residual(other, p, v);
-  vcvtdq2ps(other, other);
   const bool conv_is_first = c_.residual == Residual::after_rounding_conv_first;
   const Xbyak::Xmm& a = conv_is_first ? acc : other;
   const Xbyak::Xmm& b = conv_is_first ? other : acc;
@@ -94,8 +91,14 @@ void TileEmitter::add_after_rounding(const Xbyak::Xmm& acc, int p, int v) {
   vcvtps2dq(acc, acc);
 }
 
+// f32(residual - its zero point, or the addition's shift).
 void TileEmitter::load_residual(const Xbyak::Xmm& to, int p, int v) {
-  const Xbyak::RegExp from = residual_ + (p * c_.out_channels + v * c_.target.lanes);
+  widen_residual(to, residual_ + (p * c_.out_channels + v * c_.target.lanes), v);
+  if (c_.subtracts_from_residual) vpsubd(to, to, constant(offsetof(TileConstants, residual_zero_point)));
+  vcvtdq2ps(to, to);
+}
+
+void TileEmitter::widen_residual(const Xbyak::Xmm& to, const Xbyak::RegExp& from, int v) {
   const bool is_signed = c_.residual_type == DType::s8;
   const auto widen = [&](const Xbyak::Xmm& target, const Xbyak::Operand& source) {
     is_signed ? vpmovsxbd(target, source) : vpmovzxbd(target, source);
