@@ -1,6 +1,7 @@
 // Joins the kernel families; the only place that knows them all. Part of kernels/.
 #include <algorithm>
 
+#include "kernels/conv/conv.h"
 #include "kernels/eltwise/eltwise.h"
 #include "kernels/kernel.h"
 #include "kernels/move/move.h"
@@ -17,6 +18,7 @@ std::vector<const Kernel*> join_families() {
     for (const Kernel& kernel : family) kernels.push_back(&kernel);
   };
   add(reference_kernels());
+  add(conv_kernels());
   add(quantized_eltwise_kernels());
   add(copy_kernels());
   add(arrange_kernels());
