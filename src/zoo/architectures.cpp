@@ -107,9 +107,7 @@ Wire resnet50(OnnxBuilder& net) { return resnet(net, bottleneck, {3, 4, 6, 3}); 
 Wire vgg11(OnnxBuilder& net) { return vgg(net, {64, 0, 128, 0, 256, 256, 0, 512, 512, 0, 512, 512, 0}); }
 Wire vgg13(OnnxBuilder& net) { return vgg(net, {64, 64, 0, 128, 128, 0, 256, 256, 0, 512, 512, 0, 512, 512, 0}); }
 Wire vgg16(OnnxBuilder& net) { return vgg(net, {64, 64, 0, 128, 128, 0, 256, 256, 256, 0, 512, 512, 512, 0, 512, 512, 512, 0}); }
-Wire vgg19(OnnxBuilder& net) {
-  return vgg(net, {64, 64, 0, 128, 128, 0, 256, 256, 256, 256, 0, 512, 512, 512, 512, 0, 512, 512, 512, 512, 0});
-}
+Wire vgg19(OnnxBuilder& net) { return vgg(net, {64, 64, 0, 128, 128, 0, 256, 256, 256, 256, 0, 512, 512, 512, 512, 0, 512, 512, 512, 512, 0}); }
 
 Wire squeezenet1_1(OnnxBuilder& net) {
   Wire x = net.conv(net.input(), {.out = 64, .kernel = 3, .stride = 2, .norm = Norm::none, .padding = 0}, Activation::relu);
