@@ -38,8 +38,7 @@ Result<Context> compile_alone(Graph alone) {
   CompiledModel compiled;
   compiled.machine = host_machine();
   compiled.plans.push_back(std::move(*plan));
-  compiled.owned_constants = constants.bytes();
-  compiled.constants = compiled.owned_constants;
+  adopt_constants(compiled, constants);
   auto model = load_model(std::move(compiled), {});
   if (!model) return std::move(model).errors();
   return Context::create(std::move(*model));
