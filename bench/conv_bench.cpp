@@ -1,0 +1,244 @@
+// Every kernel of the conv family on the layers of well-known networks, as shares of the measured peak.
+// Weights rotate through copies that together exceed L2, as in a whole network; the input stays where the last layer would have left it.
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <random>
+
+#include "kernels/conv/conv.h"
+#include "kernels/jit/peak.h"
+#include "ops/quantized_conv/quantized_conv.h"
+#include "run/thread_pool.h"
+
+namespace octavo {
+namespace {
+
+struct Layer {
+  const char* network;
+  std::int64_t size, in, out, kernel, stride, groups;
+  bool has_residual = false;
+  bool has_table = false;
+};
+
+// size: of the square input.
+constexpr Layer kLayers[] = {
+    {"resnet18", 224, 3, 64, 7, 2, 1},
+    {"resnet18", 56, 64, 64, 3, 1, 1},
+    {"resnet18", 56, 64, 64, 3, 1, 1, true},
+    {"resnet18", 56, 64, 128, 3, 2, 1},
+    {"resnet18", 56, 64, 128, 1, 2, 1},
+    {"resnet18", 28, 128, 128, 3, 1, 1},
+    {"resnet18", 28, 128, 128, 3, 1, 1, true},
+    {"resnet18", 28, 128, 256, 3, 2, 1},
+    {"resnet18", 28, 128, 256, 1, 2, 1},
+    {"resnet18", 14, 256, 256, 3, 1, 1},
+    {"resnet18", 14, 256, 256, 3, 1, 1, true},
+    {"resnet18", 14, 256, 512, 3, 2, 1},
+    {"resnet18", 14, 256, 512, 1, 2, 1},
+    {"resnet18", 7, 512, 512, 3, 1, 1},
+    {"resnet18", 7, 512, 512, 3, 1, 1, true},
+    {"resnet18", 1, 512, 1000, 1, 1, 1},
+    {"vgg16", 224, 3, 64, 3, 1, 1},
+    {"vgg16", 224, 64, 64, 3, 1, 1},
+    {"vgg16", 112, 64, 128, 3, 1, 1},
+    {"vgg16", 112, 128, 128, 3, 1, 1},
+    {"vgg16", 56, 128, 256, 3, 1, 1},
+    {"vgg16", 56, 256, 256, 3, 1, 1},
+    {"vgg16", 28, 256, 512, 3, 1, 1},
+    {"vgg16", 28, 512, 512, 3, 1, 1},
+    {"vgg16", 14, 512, 512, 3, 1, 1},
+    {"vgg16", 1, 25088, 4096, 1, 1, 1},
+    {"vgg16", 1, 4096, 4096, 1, 1, 1},
+    {"vgg16", 1, 4096, 1000, 1, 1, 1},
+    {"efficientnet_v2_s", 224, 3, 24, 3, 2, 1, false, true},
+    {"efficientnet_v2_s", 112, 24, 24, 3, 1, 1, false, true},
+    {"efficientnet_v2_s", 112, 24, 96, 3, 2, 1, false, true},
+    {"efficientnet_v2_s", 56, 96, 48, 1, 1, 1},
+    {"efficientnet_v2_s", 56, 48, 192, 3, 1, 1, false, true},
+    {"efficientnet_v2_s", 56, 192, 48, 1, 1, 1, true},
+    {"efficientnet_v2_s", 56, 48, 192, 3, 2, 1, false, true},
+    {"efficientnet_v2_s", 28, 192, 64, 1, 1, 1},
+    {"efficientnet_v2_s", 28, 64, 256, 3, 1, 1, false, true},
+    {"efficientnet_v2_s", 28, 256, 64, 1, 1, 1, true},
+    {"efficientnet_v2_s", 28, 64, 256, 1, 1, 1, false, true},
+    {"efficientnet_v2_s", 14, 128, 512, 1, 1, 1, false, true},
+    {"efficientnet_v2_s", 14, 512, 128, 1, 1, 1, true},
+    {"efficientnet_v2_s", 14, 160, 960, 1, 1, 1, false, true},
+    {"efficientnet_v2_s", 14, 960, 160, 1, 1, 1, true},
+    {"efficientnet_v2_s", 7, 256, 1536, 1, 1, 1, false, true},
+    {"efficientnet_v2_s", 7, 1536, 256, 1, 1, 1, true},
+    {"efficientnet_v2_s", 1, 1536, 64, 1, 1, 1, false, true},
+    {"mobilenet_v2", 112, 32, 16, 1, 1, 1},
+    {"mobilenet_v2", 112, 16, 96, 1, 1, 1},
+    {"mobilenet_v2", 56, 96, 24, 1, 1, 1},
+    {"mobilenet_v2", 56, 24, 144, 1, 1, 1},
+    {"mobilenet_v2", 56, 144, 24, 1, 1, 1, true},
+    {"mobilenet_v2", 28, 144, 32, 1, 1, 1},
+    {"mobilenet_v2", 28, 32, 192, 1, 1, 1},
+    {"mobilenet_v2", 14, 192, 64, 1, 1, 1},
+    {"mobilenet_v2", 14, 64, 384, 1, 1, 1},
+    {"mobilenet_v2", 14, 384, 96, 1, 1, 1},
+    {"mobilenet_v2", 14, 96, 576, 1, 1, 1},
+    {"mobilenet_v2", 7, 576, 160, 1, 1, 1},
+    {"mobilenet_v2", 7, 160, 960, 1, 1, 1},
+    {"mobilenet_v2", 7, 960, 320, 1, 1, 1},
+    {"mobilenet_v2", 7, 320, 1280, 1, 1, 1},
+    {"resnext50", 56, 128, 128, 3, 1, 32},
+    {"resnext50", 28, 256, 256, 3, 1, 32},
+    {"resnext50", 14, 512, 512, 3, 1, 32},
+    {"regnet_y_400mf", 28, 104, 104, 3, 1, 13},
+};
+
+std::string name_of_layer(const Layer& l) {
+  std::string name = std::string(l.network) + "/" + std::to_string(l.size) + "x" + std::to_string(l.in) + ">" + std::to_string(l.out);
+  name += " " + std::to_string(l.kernel) + "x" + std::to_string(l.kernel) + "/" + std::to_string(l.stride);
+  if (l.groups > 1) name += " g" + std::to_string(l.groups);
+  return name + (l.has_residual ? " add" : "") + (l.has_table ? " table" : "");
+}
+
+// A layer with random data, prepared for one kernel.
+class Prepared {
+ public:
+  Prepared(const Layer& l, const Kernel& kernel, int threads) : attrs_(attrs_of(l)) {
+    std::mt19937 random(1);
+    const std::int64_t out = (l.size + 2 * (l.kernel / 2) - l.kernel) / l.stride + 1;
+    x_ = filled(random, DType::u8, {1, l.size, l.size, l.in});
+    y_ = Tensor(DType::u8, {1, out, out, l.out});
+    residual_ = filled(random, DType::u8, y_.shape());
+    macs = out * out * l.out * l.kernel * l.kernel * (l.in / l.groups);
+    Tensor multiplier(DType::f32, {l.out});
+    for (float& m : multiplier.span<float>()) m = 0.0003f;
+    const Fact facts[] = {
+        {.dtype = DType::u8, .shape = x_.shape()}, constant(filled(random, DType::s8, {l.out, l.kernel, l.kernel, l.in / l.groups})),
+        constant(Tensor(DType::s32, {l.out})),     constant(multiplier),
+        {.dtype = DType::u8, .shape = y_.shape()}, constant(filled(random, DType::u8, {256}))};
+    OpCall call{.attrs = &attrs_, .outputs = {{.dtype = DType::u8, .shape = y_.shape()}}};
+    for (const Fact& fact : facts) call.inputs.push_back(&fact);
+    if (!l.has_residual) call.inputs[4] = nullptr;
+    if (!l.has_table) call.inputs[5] = nullptr;
+    reason = kernel.refusal(call);
+    if (!reason.empty()) return;
+    predicted_us = kernel.cost(call, host_machine()) / 1000.0;
+    packed_.push_back(kernel.pack(call));
+    constexpr std::size_t kColdBytes = 4 << 20;
+    const std::size_t copies = std::clamp<std::size_t>(kColdBytes / packed_[0][0].bytes(), 1, 64);
+    for (std::size_t i = 1; i < copies; ++i) {
+      packed_.push_back(packed_[0]);
+      packed_.back()[0] = Tensor::copy_of(packed_[0][0].view());
+    }
+    for (const auto& packed : packed_) prepare(kernel, call, packed, threads);
+  }
+
+  void run(Executor& pool) {
+    const Step& step = *steps_[next_++ % steps_.size()];
+    const std::byte* inputs[] = {x_.data(), nullptr, nullptr, nullptr, residual_.data(), nullptr};
+    std::byte* outputs[] = {y_.data()};
+    const auto parts = static_cast<int>(std::min<std::int64_t>(pool.threads(), step.items()));
+    const auto body = [&](int part) {
+      step.run({inputs, outputs, scratch_[static_cast<std::size_t>(part)].data()}, {step.items() * part / parts, step.items() * (part + 1) / parts});
+    };
+    const auto call = [](const void* context, int part) { (*static_cast<const decltype(body)*>(context))(part); };
+    if (parts == 1) body(0);
+    else pool.run(parts, {call, &body});
+  }
+
+  std::int64_t macs = 0;
+  double predicted_us = 0.0;
+  std::string reason;
+
+ private:
+  static QuantizedConvAttrs attrs_of(const Layer& l) {
+    const std::int64_t pad = l.kernel / 2;
+    QuantizedConvAttrs attrs{
+        .window = {{l.kernel, l.kernel}, {l.stride, l.stride}, {1, 1}, {pad, pad}, {pad, pad}}, .groups = l.groups, .x_zero_point = 3};
+    if (l.has_residual) attrs.residual = Residual::before_rounding, attrs.residual_ratio = 0.7f, attrs.residual_zero_point = 2;
+    if (l.has_table) attrs.zero_point = 40;
+    return attrs;
+  }
+  static Tensor filled(std::mt19937& random, DType dtype, Shape shape) {
+    Tensor tensor(dtype, std::move(shape));
+    for (std::uint8_t& v : tensor.span<std::uint8_t>()) v = static_cast<std::uint8_t>(random());
+    return tensor;
+  }
+  static Fact constant(const Tensor& t) { return {.dtype = t.dtype(), .shape = t.shape(), .quant = {}, .constant = std::make_shared<Tensor>(t)}; }
+  void prepare(const Kernel& kernel, const OpCall& call, const std::vector<Tensor>& packed, int threads) {
+    StepSpec spec{.attrs = &attrs_, .threads = threads};
+    for (const Fact* fact : call.inputs) {
+      spec.inputs.push_back(fact ? StepOperand{true, fact->dtype, fact->shape, nullptr} : StepOperand{.is_present = false});
+    }
+    spec.outputs.push_back({true, DType::u8, y_.shape(), nullptr});
+    for (const Tensor& tensor : packed) spec.packed.push_back(tensor.view());
+    auto step = kernel.prepare(spec);
+    if (!step) {
+      reason = to_string(step.errors());
+      return;
+    }
+    if (scratch_.empty()) {
+      for (int t = 0; t < threads; ++t) scratch_.emplace_back(DType::u8, Shape{static_cast<std::int64_t>((*step)->scratch_bytes())});
+    }
+    steps_.push_back(std::move(*step));
+  }
+
+  Attrs attrs_;
+  Tensor x_, y_, residual_;
+  std::vector<std::vector<Tensor>> packed_;
+  std::vector<std::unique_ptr<Step>> steps_;
+  std::vector<Tensor> scratch_;
+  std::size_t next_ = 0;
+};
+
+// Shares refer to the instruction that the kernel uses, on as many threads.
+double peak_of(const Kernel& kernel, int threads) {
+  static const Peaks peaks[] = {*measure_peaks(1), *measure_peaks(2)};
+  const Peaks& peak = peaks[threads - 1];
+  return kernel.needs == Isa::avx2 ? peak.madd_gmacs : peak.dot_gmacs;
+}
+
+void run_layer(benchmark::State& state, const Layer& layer, const Kernel& kernel, int threads) {
+  using Clock = std::chrono::steady_clock;
+  Prepared prepared(layer, kernel, threads);
+  if (!prepared.reason.empty()) return state.SkipWithError(prepared.reason.c_str());
+  ThreadPool pool(threads);
+  double best_us = 1e30;
+  for (auto _ : state) {
+    const auto start = Clock::now();
+    prepared.run(pool);
+    best_us = std::min(best_us, std::chrono::duration<double, std::micro>(Clock::now() - start).count());
+  }
+  const double gmacs = static_cast<double>(prepared.macs) / best_us / 1000.0;
+  state.counters["best_us"] = best_us;
+  state.counters["gmac_s"] = gmacs;
+  state.counters["peak_%"] = 100.0 * gmacs / peak_of(kernel, threads);
+  state.counters["predicted_us"] = prepared.predicted_us;
+}
+
+void register_all() {
+  for (const Kernel& kernel : conv_kernels()) {
+    if (!host_machine().isa.has(kernel.needs)) continue;
+    for (const Layer& layer : kLayers) {
+      for (int threads : {1, 2}) {
+        const std::string name = std::string(kernel.name) + "/" + name_of_layer(layer) + "/threads:" + std::to_string(threads);
+        benchmark::RegisterBenchmark(name.c_str(), run_layer, layer, kernel, threads)->MinTime(0.05)->Unit(benchmark::kMicrosecond)->UseRealTime();
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace octavo
+
+int main(int argc, char** argv) {
+  octavo::register_all();
+  benchmark::Initialize(&argc, argv);
+  for (int threads : {1, 2}) {
+    const auto peaks = octavo::measure_peaks(threads);
+    if (!peaks) return 5;
+    const std::string key = "peak on " + std::to_string(threads) + " threads, GMAC/s (dot, madd, fma), GB/s";
+    benchmark::AddCustomContext(key, std::to_string(peaks->dot_gmacs) + ", " + std::to_string(peaks->madd_gmacs) + ", " +
+                                         std::to_string(peaks->fma_gmacs) + ", " + std::to_string(peaks->read_gbytes));
+  }
+  benchmark::RunSpecifiedBenchmarks();
+  return 0;
+}
