@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "kernels/conv/conv.h"
+#include "kernels/depthwise/depthwise.h"
 #include "kernels/eltwise/eltwise.h"
 #include "kernels/kernel.h"
 #include "kernels/move/move.h"
@@ -20,6 +21,8 @@ std::vector<const Kernel*> join_families() {
   add(reference_kernels());
   add(conv_kernels());
   add(quantized_eltwise_kernels());
+  add(depthwise_kernels());
+  add(depthwise_vnni_kernels());
   add(copy_kernels());
   add(arrange_kernels());
   add(quantize_kernels());

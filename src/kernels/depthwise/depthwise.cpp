@@ -1,0 +1,170 @@
+// Depthwise convolution position by position: every window, channel multiplier, type and epilogue. Part of kernels/.
+#include "kernels/depthwise/depthwise.h"
+
+#include "kernels/depthwise/rows.h"
+#include "kernels/depthwise/shape.h"
+
+namespace octavo {
+namespace {
+
+enum Packed : std::size_t { kWeights = 0, kBias = 1, kMultiplier = 2, kTable = 3 };
+
+struct Params {
+  DepthwiseShape shape;
+  const DepthwiseFunctions* functions;
+  Epilogue epilogue;
+  const std::int16_t* weights;
+  const std::int32_t* bias;
+  bool x_is_signed;
+  std::size_t y_element_bytes;
+  std::vector<std::uint8_t> padding;  // one position outside the image
+};
+
+std::int64_t taps_of(const DepthwiseShape& shape) { return shape.kernel_height * shape.kernel_width; }
+
+// Scratch: one pointer per tap, then the accumulators.
+std::size_t acc_offset(const DepthwiseShape& shape) {
+  return (static_cast<std::size_t>(taps_of(shape)) * sizeof(void*) + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+void find_taps(const Params& params, const std::uint8_t* image, std::int64_t oh, std::int64_t ow, const std::uint8_t** taps) {
+  const DepthwiseShape& s = params.shape;
+  for (std::int64_t kh = 0; kh < s.kernel_height; ++kh) {
+    const std::int64_t ih = oh * s.stride_height + kh * s.dilation_height - s.pad_top;
+    for (std::int64_t kw = 0; kw < s.kernel_width; ++kw) {
+      const std::int64_t iw = ow * s.stride_width + kw * s.dilation_width - s.pad_left;
+      const bool is_inside = ih >= 0 && ih < s.height && iw >= 0 && iw < s.width;
+      *taps++ = is_inside ? image + (ih * s.width + iw) * s.in_channels : params.padding.data();
+    }
+  }
+}
+
+void run(const Params& params, const StepBuffers& buffers, ItemRange rows) {
+  const DepthwiseShape& s = params.shape;
+  auto* taps = reinterpret_cast<const std::uint8_t**>(buffers.scratch);
+  auto* acc = reinterpret_cast<std::int32_t*>(buffers.scratch + acc_offset(s));
+  const auto* x = reinterpret_cast<const std::uint8_t*>(buffers.inputs[kConvX]);
+  const bool has_residual = buffers.inputs.size() > kConvResidual && buffers.inputs[kConvResidual] != nullptr;
+  const auto* residual = has_residual ? reinterpret_cast<const std::uint8_t*>(buffers.inputs[kConvResidual]) : nullptr;
+  const TapPosition position{.taps = taps,
+                             .tap_count = taps_of(s),
+                             .channels = s.channels,
+                             .channel_multiplier = s.channels / s.in_channels,
+                             .x_is_signed = params.x_is_signed,
+                             .weights = params.weights,
+                             .bias = params.bias,
+                             .acc = acc};
+  for (std::int64_t row = rows.begin; row < rows.end; ++row) {
+    const std::uint8_t* image = x + row / s.out_height * s.height * s.width * s.in_channels;
+    for (std::int64_t ow = 0; ow < s.out_width; ++ow) {
+      find_taps(params, image, row % s.out_height, ow, taps);
+      params.functions->accumulate(position);
+      const std::int64_t first = (row * s.out_width + ow) * s.channels;
+      params.functions->finish(params.epilogue, acc, s.channels, residual == nullptr ? nullptr : residual + first,
+                               buffers.outputs[0] + static_cast<std::size_t>(first) * params.y_element_bytes);
+    }
+  }
+}
+
+Epilogue::Kind kind_of(const QuantizedConvAttrs& attrs) {
+  if (attrs.to == DType::s32) return Epilogue::Kind::s32;
+  if (attrs.to == DType::f32) return Epilogue::Kind::f32;
+  switch (attrs.residual) {
+    case Residual::none: return Epilogue::Kind::requantize;
+    case Residual::before_rounding: return Epilogue::Kind::residual_before;
+    case Residual::after_rounding_conv_first: return Epilogue::Kind::add_conv_first;
+    case Residual::after_rounding_conv_second: return Epilogue::Kind::add_conv_second;
+  }
+  return Epilogue::Kind::requantize;
+}
+
+Epilogue epilogue_of(const QuantizedConvAttrs& attrs, const CallView& call) {
+  return {.kind = kind_of(attrs),
+          .zero_point = attrs.zero_point,
+          .lowest = attrs.lowest,
+          .highest = attrs.highest,
+          .residual_is_signed = call.input(kConvResidual).dtype == DType::s8,
+          .residual_zero_point = attrs.residual_zero_point,
+          .residual_ratio = attrs.residual_ratio,
+          .a_ratio = attrs.add.a_ratio,
+          .b_ratio = attrs.add.b_ratio,
+          .fixed = attrs.add.fixed,
+          .shift = attrs.add.shift,
+          .add_lowest = attrs.add_lowest,
+          .add_highest = attrs.add_highest};
+}
+
+std::string refusal(const OpCall& call) {
+  const std::string reason = refuse_not_depthwise(view_of(call));
+  return reason.empty() ? refuse_variable_weights(call) : reason;
+}
+
+// Weights become [tap][channel], the sum of their planes.
+std::vector<Tensor> pack(const OpCall& call) {
+  const Tensor& w = *call.inputs[kConvW]->constant;
+  const auto& attrs = call.attrs->as<QuantizedConvAttrs>();
+  const std::int64_t channels = w.shape()[0];
+  const std::int64_t taps = attrs.window.kernel[0] * attrs.window.kernel[1];
+  Tensor weights(DType::s16, Shape{taps, channels});
+  for (std::int64_t oc = 0; oc < channels; ++oc) {
+    for (std::int64_t i = 0; i < attrs.w_planes * taps; ++i) {
+      weights.as<std::int16_t>()[i % taps * channels + oc] += w.as<std::int8_t>()[oc * attrs.w_planes * taps + i];
+    }
+  }
+  return {std::move(weights), *call.inputs[kConvBias]->constant, constant_or_empty(call, kConvMultiplier), constant_or_empty(call, kConvTable)};
+}
+
+template <const DepthwiseFunctions& functions>
+Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
+  const auto& attrs = call.attrs->as<QuantizedConvAttrs>();
+  const DepthwiseShape shape = DepthwiseShape::of(call);
+  const bool has_multiplier = call.input(kConvMultiplier).exists();
+  const bool has_table = call.input(kConvTable).exists();
+  const bool is_whole = is_packed_as(spec, kWeights, DType::s16, taps_of(shape) * shape.channels) &&
+                        is_packed_as(spec, kBias, DType::s32, shape.channels) &&
+                        (!has_multiplier || is_packed_as(spec, kMultiplier, DType::f32, shape.channels)) &&
+                        (!has_table || is_packed_as(spec, kTable, call.input(kConvTable).dtype, 256));
+  if (!is_whole) return not_as_packed(spec);
+  Params params{.shape = shape,
+                .functions = &functions,
+                .epilogue = epilogue_of(attrs, call),
+                .weights = spec.packed[kWeights].as<std::int16_t>(),
+                .bias = spec.packed[kBias].as<std::int32_t>(),
+                .x_is_signed = call.input(kConvX).dtype == DType::s8,
+                .y_element_bytes = size_of(call.output().dtype),
+                .padding = std::vector<std::uint8_t>(static_cast<std::size_t>(shape.in_channels), static_cast<std::uint8_t>(attrs.x_zero_point))};
+  if (has_multiplier) params.epilogue.multiplier = spec.packed[kMultiplier].as<float>();
+  if (has_table) params.epilogue.table = spec.packed[kTable].as<std::uint8_t>();
+  const std::size_t scratch = acc_offset(shape) + static_cast<std::size_t>(shape.channels) * sizeof(std::int32_t);
+  return make_step(std::move(params), shape.batch * shape.out_height, run, scratch);
+}
+
+// Nanoseconds per multiply-accumulate.
+template <Isa isa>
+double cost(const OpCall& call, const Machine&) {
+  constexpr double per_mac = isa == Isa::scalar ? 0.5 : (isa == Isa::avx2 ? 0.08 : 0.06);
+  return 200.0 + per_mac * DepthwiseShape::of(view_of(call)).macs();
+}
+
+template <const DepthwiseFunctions& functions, Isa isa>
+constexpr Kernel kernel(std::string_view name) {
+  return {.name = name,
+          .op = "quantized_conv",
+          .needs = isa,
+          .refusal = refusal,
+          .cost = cost<isa>,
+          .pack = pack,
+          .prepare = prepare_by<refuse_not_depthwise, make<functions>>};
+}
+
+constexpr Kernel kKernels[] = {
+    kernel<kDepthwiseScalar, Isa::scalar>("depthwise_q8s8_1x1_portable"),
+    kernel<kDepthwiseAvx2, Isa::avx2>("depthwise_q8s8_1x8_avx2"),
+    kernel<kDepthwiseAvx512, Isa::avx512>("depthwise_q8s8_1x16_avx512"),
+};
+
+}  // namespace
+
+std::span<const Kernel> depthwise_kernels() { return kKernels; }
+
+}  // namespace octavo

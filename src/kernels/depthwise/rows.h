@@ -1,0 +1,84 @@
+// The contracts of depthwise/: what the functions compiled for each instruction set compute. Part of kernels/.
+#ifndef OCTAVO_KERNELS_DEPTHWISE_ROWS_H_
+#define OCTAVO_KERNELS_DEPTHWISE_ROWS_H_
+
+#include <cstdint>
+
+namespace octavo {
+
+// What becomes of an accumulator: the formulas of base/requantize.h, as QuantizedConvAttrs asks for them.
+struct Epilogue {
+  enum class Kind { s32, f32, requantize, residual_before, add_conv_first, add_conv_second };
+  Kind kind = Kind::requantize;
+  const float* multiplier = nullptr;  // per channel
+  std::int32_t zero_point = 0, lowest = 0, highest = 255;
+  bool residual_is_signed = false;
+  std::int32_t residual_zero_point = 0;
+  float residual_ratio = 0.0f;
+  float a_ratio = 0.0f, b_ratio = 0.0f, fixed = 0.0f;  // AddForm
+  std::int32_t shift = 0, add_lowest = 0, add_highest = 0;
+  const std::uint8_t* table = nullptr;
+};
+
+// One output position, all channels: acc[oc] = bias[oc] + sum over taps of x[tap][oc / multiplier] * w[tap][oc].
+struct TapPosition {
+  const std::uint8_t* const* taps = nullptr;  // where each tap reads x; never null (padding is a row of its own)
+  std::int64_t tap_count = 0;
+  std::int64_t channels = 0;            // of y
+  std::int64_t channel_multiplier = 1;  // output channels per input channel
+  bool x_is_signed = false;
+  const std::int16_t* weights = nullptr;  // [tap][channels]
+  const std::int32_t* bias = nullptr;
+  std::int32_t* acc = nullptr;  // scratch, `channels` long
+};
+
+struct DepthwiseFunctions {
+  void (*accumulate)(const TapPosition& position);
+  // y and residual: that position's first channel.
+  void (*finish)(const Epilogue& epilogue, const std::int32_t* acc, std::int64_t channels, const std::uint8_t* residual, void* y);
+};
+extern const DepthwiseFunctions kDepthwiseScalar;
+extern const DepthwiseFunctions kDepthwiseAvx2;
+extern const DepthwiseFunctions kDepthwiseAvx512;
+
+// A strip of interleaved input serves `rows_served` output rows of one block of 64, 32 or 16 channels. Four input rows make a group: the strip
+// holds, per group and column, the four bytes of each channel side by side, so that one vpdpbusd takes four taps.
+struct VnniStrip {
+  const std::uint8_t* const* rows = nullptr;  // 4 * groups input rows at column `first_inside`; null: padding
+  std::int64_t groups = 1;
+  std::int64_t column_stride = 0;                 // bytes from a column of x to the next: its channels
+  std::int64_t columns = 0;                       // of the strip
+  std::int64_t first_inside = 0, end_inside = 0;  // columns that lie in the image
+  std::uint8_t padding = 0;                       // x's zero point as a byte
+  std::uint8_t flip = 0;                          // 0x80 where x is s8: xored into every byte, padding included
+  std::uint8_t* strip = nullptr;                  // scratch: groups * columns * 4 * block bytes
+};
+// `count` output positions of one output row from a strip, for one block of channels.
+struct VnniRow {
+  const std::uint8_t* strip = nullptr;
+  std::int64_t groups = 1, columns = 0, kernel_width = 0;
+  std::int64_t stride = 1, dilation = 1;
+  const std::int8_t* weights = nullptr;  // [group][kw][4 * block], in the strip's order
+  const std::int32_t* bias = nullptr;    // in the order of the accumulators
+  const float* multiplier = nullptr;     // the same
+  std::int32_t zero_point = 0, lowest = 0, highest = 255;
+  bool to_signed = false;
+  std::int64_t count = 0;
+  std::uint8_t* y = nullptr;
+  std::int64_t y_stride = 0;  // bytes from a position to the next
+};
+struct VnniFunctions {
+  void (*interleave)(const VnniStrip& strip);
+  void (*row)(const VnniRow& row);
+};
+// For blocks of 64, 32 and 16 channels. A strip is readable kVnniColumnsAhead * stride columns beyond its end (values do not matter).
+inline constexpr int kVnniBlocks[] = {64, 32, 16};
+inline constexpr std::int64_t kVnniColumnsAhead = 4;
+extern const VnniFunctions kVnniDepthwise[3];
+
+// Channel within a block of accumulator `lane` of vector `quarter`: vpunpck works within 16 bytes.
+constexpr std::int64_t vnni_channel(std::int64_t quarter, std::int64_t lane) { return lane / 4 * 16 + quarter * 4 + lane % 4; }
+
+}  // namespace octavo
+
+#endif  // OCTAVO_KERNELS_DEPTHWISE_ROWS_H_

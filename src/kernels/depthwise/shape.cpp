@@ -1,0 +1,58 @@
+// Sizes and refusals that the depthwise kernels share. Part of kernels/.
+#include "kernels/depthwise/shape.h"
+
+namespace octavo {
+
+DepthwiseShape DepthwiseShape::of(const CallView& call) {
+  const Window& window = call.attrs->as<QuantizedConvAttrs>().window;
+  const Shape& x = *call.input(kConvX).shape;
+  const Shape& y = *call.output().shape;
+  return {.batch = x[0],
+          .height = x[1],
+          .width = x[2],
+          .in_channels = x[3],
+          .out_height = y[1],
+          .out_width = y[2],
+          .channels = y[3],
+          .kernel_height = window.kernel[0],
+          .kernel_width = window.kernel[1],
+          .stride_height = window.strides[0],
+          .stride_width = window.strides[1],
+          .dilation_height = window.dilations[0],
+          .dilation_width = window.dilations[1],
+          .pad_top = window.pad_begin[0],
+          .pad_left = window.pad_begin[1]};
+}
+
+std::string refuse_not_depthwise(const CallView& call) {
+  const auto& attrs = call.attrs->as<QuantizedConvAttrs>();
+  const Shape& x = *call.input(kConvX).shape;
+  if (attrs.groups != x[3]) return "needs one input channel per group";
+  if (attrs.window.kernel[0] > 64 || attrs.window.kernel[1] > 64) return "needs a window of at most 64x64";
+  return {};
+}
+
+std::string refuse_variable_weights(const OpCall& call) {
+  for (std::size_t i : {kConvW, kConvBias, kConvMultiplier, kConvTable}) {
+    if (i < call.inputs.size() && call.inputs[i] != nullptr && !call.inputs[i]->is_constant()) return "needs constant weights";
+  }
+  return {};
+}
+
+Tensor constant_or_empty(const OpCall& call, std::size_t i) {
+  if (i < call.inputs.size() && call.inputs[i] != nullptr) return *call.inputs[i]->constant;
+  return Tensor(DType::u8, Shape{0});
+}
+
+bool is_packed_as(const StepSpec& spec, std::size_t i, DType dtype, std::int64_t elements) {
+  return i < spec.packed.size() && spec.packed[i].dtype == dtype && spec.packed[i].shape.elements() == elements;
+}
+
+Error not_as_packed(const StepSpec& spec) {
+  return {.kind = ErrorKind::invalid_input,
+          .where = std::string(spec.spec->name),
+          .found = "packed weights of another size",
+          .expected = "what the kernel packs"};
+}
+
+}  // namespace octavo

@@ -1,0 +1,34 @@
+// DepthwiseShape: the sizes of a quantized_conv with one input channel per group, and what both of its kernels refuse. Part of kernels/.
+#ifndef OCTAVO_KERNELS_DEPTHWISE_SHAPE_H_
+#define OCTAVO_KERNELS_DEPTHWISE_SHAPE_H_
+
+#include "kernels/call.h"
+#include "ops/quantized_conv/quantized_conv.h"
+
+namespace octavo {
+
+// Inputs of quantized_conv.
+enum ConvInput : std::size_t { kConvX = 0, kConvW = 1, kConvBias = 2, kConvMultiplier = 3, kConvResidual = 4, kConvTable = 5 };
+
+struct DepthwiseShape {
+  std::int64_t batch, height, width, in_channels, out_height, out_width, channels;
+  std::int64_t kernel_height, kernel_width, stride_height, stride_width, dilation_height, dilation_width, pad_top, pad_left;
+
+  static DepthwiseShape of(const CallView& call);
+  double macs() const { return static_cast<double>(batch * out_height * out_width * channels) * static_cast<double>(kernel_height * kernel_width); }
+};
+
+// Not depthwise, or too large a window.
+std::string refuse_not_depthwise(const CallView& call);
+// At compile time: constants that pack needs.
+std::string refuse_variable_weights(const OpCall& call);
+
+// Input i as a tensor of the same type, or an empty one where it is left out: what the kernels keep as it is.
+Tensor constant_or_empty(const OpCall& call, std::size_t i);
+// True where `packed` has this type and element count.
+bool is_packed_as(const StepSpec& spec, std::size_t i, DType dtype, std::int64_t elements);
+Error not_as_packed(const StepSpec& spec);
+
+}  // namespace octavo
+
+#endif  // OCTAVO_KERNELS_DEPTHWISE_SHAPE_H_

@@ -1,0 +1,327 @@
+// Depthwise convolution in strips of interleaved rows (vpdpbusd): 8-bit results without a residual, 16 channels or more. Part of kernels/.
+#include <array>
+#include <cstring>
+
+#include "kernels/depthwise/depthwise.h"
+#include "kernels/depthwise/rows.h"
+#include "kernels/depthwise/shape.h"
+#include "kernels/move/separable.h"
+#include "kernels/table/lookup.h"
+
+namespace octavo {
+namespace {
+
+enum Packed : std::size_t { kWeights = 0, kBias = 1, kMultiplier = 2, kTable = 3 };
+
+// Channels [first, first + kVnniBlocks[kind]).
+struct Block {
+  std::int64_t first = 0;
+  int kind = 0;
+
+  std::int64_t size() const { return kVnniBlocks[kind]; }
+};
+
+// Blocks that cover the channels. The last one may overlap the one before it: both are then one unit of work, so that no two threads write
+// the same bytes.
+struct BlockUnit {
+  std::array<Block, 2> blocks;
+  int count = 1;
+};
+
+std::vector<BlockUnit> units_of(std::int64_t channels) {
+  std::vector<BlockUnit> units;
+  std::int64_t done = 0;
+  // A block costs nearly the same at every width, so a remainder of more than 16 takes one wide overlapping block.
+  while (channels - done >= 64) {
+    units.push_back({{Block{done, 0}}, 1});
+    done += 64;
+  }
+  while (done < channels) {
+    const std::int64_t rest = channels - done;
+    int kind = rest > 32 && channels >= 64 ? 0 : (rest > 16 && channels >= 32 ? 1 : 2);
+    const std::int64_t size = kVnniBlocks[kind];
+    const Block block{std::min(done, channels - size), kind};
+    if (block.first < done) {
+      units.back().blocks[1] = block;
+      units.back().count = 2;
+    } else {
+      units.push_back({{block}, 1});
+    }
+    done = block.first + size;
+  }
+  return units;
+}
+
+// How rows are grouped: a strip of 4 * groups input rows serves `rows` output rows.
+struct Grouping {
+  std::int64_t groups = 1, rows = 1;
+
+  static Grouping of(const DepthwiseShape& s) {
+    const std::int64_t groups = (s.kernel_height + 3) / 4;
+    return {groups, s.dilation_height > 1 ? 1 : (4 * groups - s.kernel_height) / s.stride_height + 1};
+  }
+};
+
+struct PlacedBlock {
+  Block block;
+  std::int64_t weights = 0;   // offset into the packed weights
+  std::int64_t channels = 0;  // offset into packed bias and multipliers
+};
+
+// Where the blocks' constants lie, in order of the units.
+struct Placement {
+  std::vector<std::vector<PlacedBlock>> units;
+  std::int64_t weight_bytes = 0;
+  std::int64_t channels = 0;
+};
+
+std::int64_t row_weight_bytes(const DepthwiseShape& s, const Grouping& grouping, const Block& block) {
+  return grouping.groups * s.kernel_width * 4 * block.size();
+}
+
+Placement place(const DepthwiseShape& s) {
+  const Grouping grouping = Grouping::of(s);
+  Placement placement;
+  for (const BlockUnit& unit : units_of(s.channels)) {
+    auto& placed = placement.units.emplace_back();
+    for (int i = 0; i < unit.count; ++i) {
+      const Block& block = unit.blocks[static_cast<std::size_t>(i)];
+      placed.push_back({block, placement.weight_bytes, placement.channels});
+      placement.weight_bytes += grouping.rows * row_weight_bytes(s, grouping, block);
+      placement.channels += block.size();
+    }
+  }
+  return placement;
+}
+
+// ---- pack ----
+
+// The weights of output row r of a strip: input row j of the strip meets kernel row j - r * stride.
+void pack_row(const DepthwiseShape& s, const Grouping& grouping, const Block& block, std::int64_t r, const std::int8_t* w, std::int8_t* to) {
+  for (std::int64_t g = 0; g < grouping.groups; ++g) {
+    for (std::int64_t kw = 0; kw < s.kernel_width; ++kw) {
+      for (std::int64_t i = 0; i < 4 * block.size(); ++i) {
+        const std::int64_t accumulator = i / 4;
+        const std::int64_t channel = block.first + vnni_channel(accumulator / (block.size() / 4), accumulator % (block.size() / 4));
+        const std::int64_t kh = 4 * g + i % 4 - r * s.stride_height;
+        const bool is_tap = kh >= 0 && kh < s.kernel_height;
+        *to++ = is_tap ? w[(channel * s.kernel_height + kh) * s.kernel_width + kw] : std::int8_t{0};
+      }
+    }
+  }
+}
+
+// x is read with its top bit flipped where it is s8, which adds 128 to it: taken back here.
+std::int32_t corrected_bias(const DepthwiseShape& s, const std::int8_t* w, std::int32_t bias, bool x_is_signed) {
+  if (!x_is_signed) return bias;
+  std::int32_t sum = 0;
+  for (std::int64_t i = 0; i < s.kernel_height * s.kernel_width; ++i) sum += w[i];
+  return static_cast<std::int32_t>(static_cast<std::uint32_t>(bias) - static_cast<std::uint32_t>(128 * sum));
+}
+
+std::vector<Tensor> pack(const OpCall& call) {
+  const DepthwiseShape s = DepthwiseShape::of(view_of(call));
+  const Grouping grouping = Grouping::of(s);
+  const Placement placement = place(s);
+  const auto* w = call.inputs[kConvW]->constant->as<std::int8_t>();
+  Tensor weights(DType::s8, Shape{placement.weight_bytes});
+  Tensor bias(DType::s32, Shape{placement.channels});
+  Tensor multiplier(DType::f32, Shape{placement.channels});
+  for (const auto& unit : placement.units) {
+    for (const PlacedBlock& placed : unit) {
+      const Block& block = placed.block;
+      for (std::int64_t r = 0; r < grouping.rows; ++r) {
+        pack_row(s, grouping, block, r, w, weights.as<std::int8_t>() + placed.weights + r * row_weight_bytes(s, grouping, block));
+      }
+      for (std::int64_t i = 0; i < block.size(); ++i) {
+        const std::int64_t channel = block.first + vnni_channel(i / (block.size() / 4), i % (block.size() / 4));
+        bias.as<std::int32_t>()[placed.channels + i] =
+            corrected_bias(s, w + channel * s.kernel_height * s.kernel_width, call.inputs[kConvBias]->constant->as<std::int32_t>()[channel],
+                           call.inputs[kConvX]->dtype == DType::s8);
+        multiplier.as<float>()[placed.channels + i] = call.inputs[kConvMultiplier]->constant->as<float>()[channel];
+      }
+    }
+  }
+  return {std::move(weights), std::move(bias), std::move(multiplier), constant_or_empty(call, kConvTable)};
+}
+
+// ---- run ----
+
+struct Params {
+  DepthwiseShape shape;
+  Grouping grouping;
+  Placement placement;
+  VnniRow row;      // without pointers and sizes
+  VnniStrip strip;  // without pointers and sizes
+  const std::int8_t* weights;
+  const std::int32_t* bias;
+  const float* multiplier;
+  const std::uint8_t* table;
+  const LookupFunctions* lookup;
+  std::int64_t row_groups;
+  std::int64_t tile;           // output columns per strip, a multiple of 4
+  std::size_t staging_offset;  // in the scratch: a row of results before the table
+};
+
+// Output columns [begin, end) of a group of output rows, for one block.
+struct Tile {
+  const PlacedBlock* placed;
+  std::int64_t image, row_group, begin, end;
+};
+
+void interleave_tile(const Params& params, const Tile& tile, const std::uint8_t* x, std::uint8_t* scratch, VnniStrip strip) {
+  const DepthwiseShape& s = params.shape;
+  const std::int64_t first_column = tile.begin * s.stride_width - s.pad_left;
+  strip.first_inside = std::clamp<std::int64_t>(-first_column, 0, strip.columns);
+  strip.end_inside = std::clamp<std::int64_t>(s.width - first_column, strip.first_inside, strip.columns);
+  const std::uint8_t* rows[64];
+  for (std::int64_t j = 0; j < 4 * params.grouping.groups; ++j) {
+    const std::int64_t ih = tile.row_group * params.grouping.rows * s.stride_height - s.pad_top + j * s.dilation_height;
+    const bool is_inside = ih >= 0 && ih < s.height && strip.first_inside < strip.end_inside;
+    const std::int64_t pixel = (tile.image * s.height + ih) * s.width + first_column + strip.first_inside;
+    rows[j] = is_inside ? x + pixel * s.channels + tile.placed->block.first : nullptr;
+  }
+  strip.rows = rows;
+  strip.strip = scratch;
+  kVnniDepthwise[tile.placed->block.kind].interleave(strip);
+}
+
+void run_tile(const Params& params, const Tile& tile, const StepBuffers& buffers) {
+  const DepthwiseShape& s = params.shape;
+  const Block& block = tile.placed->block;
+  auto* scratch = reinterpret_cast<std::uint8_t*>(buffers.scratch);
+  VnniStrip strip = params.strip;
+  strip.columns = (tile.end - tile.begin - 1) * s.stride_width + (s.kernel_width - 1) * s.dilation_width + 1;
+  interleave_tile(params, tile, reinterpret_cast<const std::uint8_t*>(buffers.inputs[kConvX]), scratch, strip);
+  VnniRow row = params.row;
+  row.strip = scratch;
+  row.columns = strip.columns;
+  row.bias = params.bias + tile.placed->channels;
+  row.multiplier = params.multiplier + tile.placed->channels;
+  row.count = tile.end - tile.begin;
+  for (std::int64_t r = 0; r < params.grouping.rows; ++r) {
+    const std::int64_t oh = tile.row_group * params.grouping.rows + r;
+    if (oh >= s.out_height) break;
+    auto* y = reinterpret_cast<std::uint8_t*>(buffers.outputs[0]) + ((tile.image * s.out_height + oh) * s.out_width + tile.begin) * s.channels +
+              block.first;
+    std::uint8_t* staging = scratch + params.staging_offset;
+    row.weights = params.weights + tile.placed->weights + r * row_weight_bytes(s, params.grouping, block);
+    row.y = params.table == nullptr ? y : staging;
+    row.y_stride = params.table == nullptr ? s.channels : block.size();
+    kVnniDepthwise[block.kind].row(row);
+    if (params.table == nullptr) continue;
+    params.lookup->bytes(params.table, staging, staging, row.count * block.size());
+    for (std::int64_t i = 0; i < row.count; ++i) std::memcpy(y + i * s.channels, staging + i * block.size(), static_cast<std::size_t>(block.size()));
+  }
+}
+
+void run(const Params& params, const StepBuffers& buffers, ItemRange range) {
+  const auto units = static_cast<std::int64_t>(params.placement.units.size());
+  for (std::int64_t item = range.begin; item < range.end; ++item) {
+    const std::int64_t rows = item / units;
+    for (const PlacedBlock& placed : params.placement.units[static_cast<std::size_t>(item % units)]) {
+      for (std::int64_t begin = 0; begin < params.shape.out_width; begin += params.tile) {
+        const std::int64_t end = std::min(begin + params.tile, params.shape.out_width);
+        run_tile(params, {&placed, rows / params.row_groups, rows % params.row_groups, begin, end}, buffers);
+      }
+    }
+  }
+}
+
+// ---- the kernel ----
+
+std::string refuse(const CallView& call) {
+  if (const std::string reason = refuse_not_depthwise(call); !reason.empty()) return reason;
+  const auto& attrs = call.attrs->as<QuantizedConvAttrs>();
+  const DepthwiseShape s = DepthwiseShape::of(call);
+  if (s.channels != s.in_channels) return "needs one output channel per input channel";
+  if (s.channels < 16) return "needs at least 16 channels";
+  if (attrs.w_planes != 1) return "needs weights without a zero point";
+  if (!is_8bit(attrs.to) || attrs.residual != Residual::none) return "gives 8-bit results without a residual";
+  if (s.stride_width > 8 || (s.kernel_width - 1) * s.dilation_width > 256) return "needs strides up to 8 and a window of at most 256 columns";
+  return {};
+}
+
+std::string refusal(const OpCall& call) {
+  const std::string reason = refuse(view_of(call));
+  return reason.empty() ? refuse_variable_weights(call) : reason;
+}
+
+// Bytes of strip that stay in L1 beside weights and results.
+constexpr std::int64_t kStripBytes = 24 * 1024;
+
+std::int64_t tile_columns(const DepthwiseShape& s, const Grouping& grouping) {
+  const std::int64_t columns = kStripBytes / (grouping.groups * 4 * 64) - (s.kernel_width - 1) * s.dilation_width;
+  return std::clamp<std::int64_t>(columns / s.stride_width / 4 * 4, 4, std::max<std::int64_t>(4, (s.out_width + 3) / 4 * 4));
+}
+
+std::size_t strip_bytes(const DepthwiseShape& s, const Grouping& grouping, std::int64_t tile) {
+  const std::int64_t columns = (tile - 1) * s.stride_width + (s.kernel_width - 1) * s.dilation_width + 1;
+  return static_cast<std::size_t>((grouping.groups * columns + kVnniColumnsAhead * s.stride_width) * 4 * 64);
+}
+
+Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
+  const auto& attrs = call.attrs->as<QuantizedConvAttrs>();
+  const DepthwiseShape s = DepthwiseShape::of(call);
+  const Grouping grouping = Grouping::of(s);
+  Placement placement = place(s);
+  const bool has_table = call.input(kConvTable).exists();
+  const bool is_whole = is_packed_as(spec, kWeights, DType::s8, placement.weight_bytes) &&
+                        is_packed_as(spec, kBias, DType::s32, placement.channels) &&
+                        is_packed_as(spec, kMultiplier, DType::f32, placement.channels) &&
+                        (!has_table || is_packed_as(spec, kTable, call.input(kConvTable).dtype, 256));
+  if (!is_whole) return not_as_packed(spec);
+  const std::int64_t tile = tile_columns(s, grouping);
+  const std::int64_t row_groups = (s.out_height + grouping.rows - 1) / grouping.rows;
+  const std::int64_t items = s.batch * row_groups * static_cast<std::int64_t>(placement.units.size());
+  const std::size_t staging_offset = strip_bytes(s, grouping, tile);
+  const bool is_signed = call.input(kConvX).dtype == DType::s8;
+  Params params{.shape = s,
+                .grouping = grouping,
+                .placement = std::move(placement),
+                .row = {.groups = grouping.groups,
+                        .kernel_width = s.kernel_width,
+                        .stride = s.stride_width,
+                        .dilation = s.dilation_width,
+                        .zero_point = attrs.zero_point,
+                        .lowest = attrs.lowest,
+                        .highest = attrs.highest,
+                        .to_signed = attrs.to == DType::s8},
+                .strip = {.groups = grouping.groups,
+                          .column_stride = s.channels,
+                          .padding = static_cast<std::uint8_t>(attrs.x_zero_point),
+                          .flip = static_cast<std::uint8_t>(is_signed ? 0x80 : 0)},
+                .weights = spec.packed[kWeights].as<std::int8_t>(),
+                .bias = spec.packed[kBias].as<std::int32_t>(),
+                .multiplier = spec.packed[kMultiplier].as<float>(),
+                .table = has_table ? spec.packed[kTable].as<std::uint8_t>() : nullptr,
+                .lookup = host_machine().isa.has(Isa::avx512vbmi) ? &kLookupAvx512Vbmi : &kLookupAvx512,
+                .row_groups = row_groups,
+                .tile = tile,
+                .staging_offset = staging_offset};
+  return make_step(std::move(params), items, run, staging_offset + static_cast<std::size_t>(tile * 64));
+}
+
+// 0.1 ns per result of a 3x3 window at 64 channels; more taps and narrow blocks in proportion.
+double cost(const OpCall& call, const Machine&) {
+  const DepthwiseShape s = DepthwiseShape::of(view_of(call));
+  const Grouping grouping = Grouping::of(s);
+  const double blocks = static_cast<double>(place(s).channels) / static_cast<double>(s.channels);
+  const double results = static_cast<double>(s.batch * s.out_height * s.out_width * s.channels);
+  const bool has_table = view_of(call).input(kConvTable).exists();
+  return 300.0 + results * blocks * (0.05 + 0.02 * static_cast<double>(grouping.groups * s.kernel_width) + (has_table ? 0.1 : 0.0));
+}
+
+constexpr Kernel kKernels[] = {{.name = "depthwise_q8s8_4x64_avx512vnni",
+                                .op = "quantized_conv",
+                                .needs = Isa::avx512vnni,
+                                .refusal = refusal,
+                                .cost = cost,
+                                .pack = pack,
+                                .prepare = prepare_by<refuse, make>}};
+
+}  // namespace
+
+std::span<const Kernel> depthwise_vnni_kernels() { return kKernels; }
+
+}  // namespace octavo

@@ -1,0 +1,9 @@
+// depthwise/ position by position for AVX2. Part of kernels/.
+#include "kernels/depthwise/generic.h"
+#include "kernels/simd/avx2.h"
+
+namespace octavo {
+
+constexpr DepthwiseFunctions kDepthwiseAvx2 = depthwise_functions<Avx2>();
+
+}  // namespace octavo

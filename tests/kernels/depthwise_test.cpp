@@ -1,0 +1,125 @@
+// Depthwise kernels of quantized_conv: windows, strides, dilations, channel counts, every epilogue.
+#include <gtest/gtest.h>
+
+#include "kernels/harness.h"
+#include "ops/quantized_conv/quantized_conv.h"
+
+namespace octavo::testing {
+namespace {
+
+struct Geometry {
+  std::int64_t batch, size, channels, kernel, stride, dilation, pad;
+  std::int64_t multiplier = 1;
+};
+
+struct Options {
+  DType x = DType::u8, to = DType::u8, residual_type = DType::u8;
+  Residual residual = Residual::none;
+  bool has_table = false;
+  std::int64_t planes = 1;
+};
+
+Tensor multipliers(std::mt19937& random, std::int64_t n, std::int64_t taps) {
+  Tensor tensor(DType::f32, {n});
+  for (float& m : tensor.span<float>()) m = std::uniform_real_distribution<float>(0.002f, 0.02f)(random) / static_cast<float>(taps);
+  return tensor;
+}
+
+KernelCase case_of(std::mt19937& random, const Geometry& g, const Options& o) {
+  QuantizedConvAttrs attrs;
+  attrs.window = {{g.kernel, g.kernel}, {g.stride, g.stride}, {g.dilation, g.dilation}, {g.pad, g.pad}, {g.pad, g.pad}};
+  attrs.groups = g.channels;
+  attrs.w_planes = o.planes;
+  attrs.x_zero_point = o.x == DType::u8 ? 131 : -7;
+  attrs.to = o.to;
+  attrs.zero_point = o.to == DType::s8 ? -12 : 100;
+  attrs.lowest = o.to == DType::s8 ? -120 : 5;
+  attrs.highest = o.to == DType::s8 ? 127 : 250;
+  attrs.residual = o.residual;
+  if (o.residual == Residual::before_rounding) attrs.residual_zero_point = 9, attrs.residual_ratio = 0.37f;
+  if (o.residual >= Residual::after_rounding_conv_first) attrs.add = AddForm::of(0.03f, 20, 0.05f, 30, 0.06f, 40);
+  attrs.add_lowest = o.to == DType::s8 ? -128 : 0;
+  attrs.add_highest = o.to == DType::s8 ? 127 : 255;
+  const std::int64_t channels = g.channels * g.multiplier;
+  const std::int64_t out = (g.size + 2 * g.pad - (g.kernel - 1) * g.dilation - 1) / g.stride + 1;
+  Tensor bias(DType::s32, {channels});
+  for (auto& b : bias.span<std::int32_t>()) b = static_cast<std::int32_t>(random() % 60001) - 30000;
+  KernelCase test{.spec = &kQuantizedConv, .attrs = attrs, .is_constant = {false, true, true, true, false, true}};
+  test.inputs = {random_tensor(random, o.x, {g.batch, g.size, g.size + 2, g.channels}),
+                 random_tensor(random, DType::s8, {channels, g.kernel * o.planes, g.kernel, 1}), bias};
+  test.inputs.resize(6);
+  const std::int64_t out_width = (g.size + 2 + 2 * g.pad - (g.kernel - 1) * g.dilation - 1) / g.stride + 1;
+  if (o.to != DType::s32) test.inputs[3] = multipliers(random, channels, g.kernel);
+  if (o.residual != Residual::none) test.inputs[4] = random_tensor(random, o.residual_type, {g.batch, out, out_width, channels});
+  if (o.has_table) test.inputs[5] = random_tensor(random, DType::s8, {256});
+  return test;
+}
+
+const Geometry kGeometries[] = {
+    {1, 9, 64, 3, 1, 1, 1},  {2, 10, 96, 3, 2, 1, 1}, {1, 8, 24, 3, 1, 1, 1},   {1, 7, 16, 5, 1, 1, 2}, {1, 11, 112, 5, 2, 1, 2},
+    {1, 9, 144, 7, 1, 1, 3}, {1, 13, 72, 7, 2, 1, 3}, {1, 12, 40, 3, 1, 2, 2},  {1, 9, 8, 3, 1, 1, 1},  {1, 5, 3, 3, 1, 1, 1},
+    {1, 6, 65, 1, 1, 1, 0},  {1, 9, 79, 4, 3, 1, 0},  {1, 150, 16, 3, 1, 1, 1}, {1, 1, 33, 3, 1, 1, 1}, {1, 6, 4, 3, 1, 1, 1, 4},
+    {1, 3, 32, 9, 1, 1, 4},  {1, 14, 48, 5, 1, 3, 6},
+};
+
+TEST(DepthwiseKernels, EqualTheReferenceForEveryGeometry) {
+  std::mt19937 random(1);
+  std::set<std::string> ran;
+  for (const Geometry& g : kGeometries) {
+    ran.merge(check_kernels(case_of(random, g, {})));
+    ran.merge(check_kernels(case_of(random, g, {.x = DType::s8, .to = DType::s8, .has_table = true})));
+  }
+  EXPECT_TRUE(kernels_missing(ran, "depthwise_").empty());
+}
+
+TEST(DepthwiseKernels, EqualTheReferenceForEveryEpilogue) {
+  std::mt19937 random(2);
+  const Geometry g{1, 6, 70, 3, 1, 1, 1};
+  for (DType to : {DType::u8, DType::s8}) {
+    for (DType residual_type : {DType::u8, DType::s8}) {
+      for (Residual residual :
+           {Residual::none, Residual::before_rounding, Residual::after_rounding_conv_first, Residual::after_rounding_conv_second}) {
+        for (bool has_table : {false, true}) {
+          EXPECT_FALSE(
+              check_kernels(case_of(random, g, {.to = to, .residual_type = residual_type, .residual = residual, .has_table = has_table})).empty());
+        }
+      }
+    }
+  }
+  for (DType to : {DType::s32, DType::f32}) EXPECT_FALSE(check_kernels(case_of(random, g, {.to = to})).empty());
+  EXPECT_FALSE(check_kernels(case_of(random, g, {.planes = 2})).empty());
+}
+
+// All taps at the ends of their types, multipliers that leave every range.
+TEST(DepthwiseKernels, KeepExtremes) {
+  std::mt19937 random(3);
+  for (DType x : {DType::u8, DType::s8}) {
+    for (float multiplier : {0.0f, 1e-30f, 1.0f, 1e30f, -1e30f}) {
+      KernelCase test = case_of(random, {1, 5, 64, 3, 1, 1, 1}, {.x = x});
+      for (auto& value : test.inputs[0]->span<std::uint8_t>()) value = random() % 2 == 0 ? 0x80 : (random() % 2 == 0 ? 0xff : 0x7f);
+      for (auto& value : test.inputs[1]->span<std::int8_t>()) value = random() % 2 == 0 ? -128 : 127;
+      for (auto& value : test.inputs[3]->span<float>()) value = multiplier;
+      EXPECT_FALSE(check_kernels(test).empty());
+    }
+  }
+}
+
+TEST(DepthwiseKernels, RefusePackedConstantsOfAnotherSize) {
+  std::mt19937 random(4);
+  const KernelCase test = case_of(random, {1, 5, 64, 3, 1, 1, 1}, {});
+  for (const Kernel* kernel : all_kernels()) {
+    if (!kernel->name.starts_with("depthwise_")) continue;
+    StepSpec spec{.spec = test.spec, .attrs = &test.attrs};
+    for (const auto& input : test.inputs)
+      spec.inputs.push_back(input ? StepOperand{.dtype = input->dtype(), .shape = input->shape()} : StepOperand{.is_present = false});
+    spec.outputs = {{.dtype = DType::u8, .shape = Shape{1, 5, 7, 64}}};
+    const Tensor small(DType::s8, {10});
+    spec.packed.assign(4, small.view());
+    EXPECT_FALSE(kernel->prepare(spec).ok()) << kernel->name;
+    spec.packed.clear();
+    EXPECT_FALSE(kernel->prepare(spec).ok()) << kernel->name;
+  }
+}
+
+}  // namespace
+}  // namespace octavo::testing
