@@ -6,6 +6,7 @@
 #include "kernels/eltwise/eltwise.h"
 #include "kernels/kernel.h"
 #include "kernels/move/move.h"
+#include "kernels/onednn/onednn.h"
 #include "kernels/quantize/quantize.h"
 #include "kernels/reference/reference.h"
 #include "kernels/table/table.h"
@@ -25,6 +26,7 @@ std::vector<const Kernel*> join_families() {
   add(depthwise_vnni_kernels());
   add(copy_kernels());
   add(arrange_kernels());
+  add(onednn_conv_kernels());
   add(quantize_kernels());
   add(table_kernels());
   return kernels;

@@ -1,0 +1,32 @@
+// The process's oneDNN engine and the OpenMP thread count around its calls. Part of kernels/onednn.
+#include "kernels/onednn/engine.h"
+
+#include <omp.h>
+
+namespace octavo::onednn {
+
+const dnnl::engine& engine() {
+  static const dnnl::engine shared(dnnl::engine::kind::cpu, 0);
+  return shared;
+}
+
+const dnnl::stream& stream() {
+  static const dnnl::stream shared(engine());
+  return shared;
+}
+
+OneOpenMpThread::OneOpenMpThread() : before_(omp_get_max_threads()) {
+  if (before_ != 1) omp_set_num_threads(1);
+}
+OneOpenMpThread::~OneOpenMpThread() {
+  if (before_ != 1) omp_set_num_threads(before_);
+}
+
+dnnl::memory empty_memory(const dnnl::memory::desc& desc) { return dnnl::memory(desc, engine(), DNNL_MEMORY_NONE); }
+
+void set_data(const dnnl::memory& memory, const void* data) {
+  // oneDNN has one type for what it reads and what it writes. Cannot fail for a memory object of the host.
+  dnnl_memory_set_data_handle(memory.get(), const_cast<void*>(data));
+}
+
+}  // namespace octavo::onednn
