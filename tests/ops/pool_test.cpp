@@ -1,0 +1,104 @@
+// max_pool, average_pool and quantized_pool.
+#include <cmath>
+
+#include "ops/average_pool/average_pool.h"
+#include "ops/max_pool/max_pool.h"
+#include "ops/quantized_pool/quantized_pool.h"
+#include "ops_test.h"
+#include "ort_vectors.h"
+
+namespace octavo::ops_test {
+namespace {
+
+Window square(std::int64_t kernel, std::int64_t stride, std::int64_t pad) {
+  return {{kernel, kernel}, {stride, stride}, {1, 1}, {pad, pad}, {pad, pad}};
+}
+
+TEST(MaxPool, PaddingNeverWins) {
+  const Tensor x = Tensor::of<std::int8_t>({1, 1, 2, 2}, std::vector<std::int8_t>{-128, -5, -7, -128});
+  const Tensor y = run(kMaxPool, MaxPoolAttrs{.window = square(2, 1, 1)}, {x});
+  EXPECT_EQ(values<std::int8_t>(y), (std::vector<std::int8_t>{-128, -5, -5, -7, -5, -5, -7, -7, -128}));
+}
+
+TEST(MaxPool, KeepsNanAndRoundsUp) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const Tensor x = Tensor::of<float>({1, 1, 1, 3}, std::vector<float>{nan, 2.0f, 3.0f});
+  const MaxPoolAttrs attrs{.window = {{1, 2}, {1, 2}, {1, 1}, {0, 0}, {0, 0}}, .rounding = Rounding::ceil};
+  const Tensor y = run(kMaxPool, attrs, {x});
+  ASSERT_EQ(y.shape(), (Shape{1, 1, 1, 2}));
+  EXPECT_TRUE(std::isnan(y.as<float>()[0]));
+  EXPECT_EQ(y.as<float>()[1], 3.0f);
+}
+
+TEST(MaxPool, RefusesWindowsThatCouldMissTheImage) {
+  const Fact x = fact(DType::f32, {1, 1, 4, 4});
+  EXPECT_FALSE(refuses(kMaxPool, MaxPoolAttrs{.window = square(3, 1, 2)}, {x}));
+  EXPECT_TRUE(refuses(kMaxPool, MaxPoolAttrs{.window = square(3, 1, 3)}, {x}));
+  EXPECT_TRUE(refuses(kMaxPool, MaxPoolAttrs{.window = {{2, 2}, {1, 1}, {5, 5}, {1, 1}, {1, 1}}}, {x}));
+  EXPECT_TRUE(refuses(kMaxPool, MaxPoolAttrs{.window = square(2, 1, 1)}, {fact(DType::f32, {1, 1, 0, 4})}));
+  EXPECT_TRUE(refuses(kMaxPool, MaxPoolAttrs{.window = square(2, 1, 0)}, {fact(DType::s64, {1, 1, 4, 4})}));
+}
+
+TEST(AveragePool, CountsWhatItIsTold) {
+  const Tensor x = Tensor::of<float>({1, 1, 2, 2}, std::vector<float>{1, 2, 3, 6});
+  EXPECT_EQ(values<float>(run(kAveragePool, AveragePoolAttrs{.window = square(2, 2, 1)}, {x})), (std::vector<float>{1, 2, 3, 6}));
+  const AveragePoolAttrs padded{.window = square(2, 2, 1), .count_include_pad = true};
+  EXPECT_EQ(values<float>(run(kAveragePool, padded, {x})), (std::vector<float>{0.25f, 0.5f, 0.75f, 1.5f}));
+}
+
+TEST(AveragePool, DividesByThePaddedImageOnly) {
+  const Tensor x = Tensor::of<float>({1, 1, 3}, std::vector<float>{1, 2, 4});
+  const AveragePoolAttrs attrs{.window = {{2}, {2}, {1}, {0}, {0}}, .rounding = Rounding::ceil, .count_include_pad = true};
+  EXPECT_EQ(values<float>(run(kAveragePool, attrs, {x})), (std::vector<float>{1.5f, 4.0f}));
+}
+
+TEST(QuantizedPool, IsWhatOnnxRuntimeComputes) {
+  const Tensor x = Tensor::of({1, 5, 5, 3}, ort_vectors::kPoolX);
+  QuantizedPoolAttrs attrs{.window = square(3, 2, 1), .x_scale = 0.05f, .y_scale = 0.05f, .x_zero_point = 100, .zero_point = 7};
+  EXPECT_EQ(values<std::uint8_t>(run(kQuantizedPool, attrs, {x})), ort_vectors::kAverageY);
+  attrs.window = square(2, 2, 0);
+  attrs.rounding = Rounding::ceil;
+  attrs.count_include_pad = true;
+  attrs.y_scale = 0.02f;
+  attrs.zero_point = 60;
+  EXPECT_EQ(values<std::uint8_t>(run(kQuantizedPool, attrs, {x})), ort_vectors::kAveragePaddedY);
+  const QuantizedPoolAttrs global{.form = QuantizedPoolForm::global_average_pool,
+                                  .window = unit_window({5, 5}),
+                                  .x_scale = 0.05f,
+                                  .y_scale = 0.0125f,
+                                  .x_zero_point = 100,
+                                  .zero_point = 100};
+  EXPECT_EQ(values<std::uint8_t>(run(kQuantizedPool, global, {x})), ort_vectors::kGlobalY);
+}
+
+TEST(QuantizedPool, ShiftStoresRelabelledValues) {
+  const Tensor x = Tensor::of<std::uint8_t>({1, 1, 2, 1}, std::vector<std::uint8_t>{0, 255});
+  const QuantizedPoolAttrs attrs{
+      .window = {{1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}}, .x_zero_point = 128, .lowest = -128, .highest = 127, .shift = 128};
+  EXPECT_EQ(values<std::uint8_t>(run(kQuantizedPool, attrs, {x})), (std::vector<std::uint8_t>{0, 255}));
+}
+
+TEST(QuantizedPool, TableComesLast) {
+  const Tensor x = Tensor::of<std::uint8_t>({1, 1, 2, 1}, std::vector<std::uint8_t>{10, 20});
+  std::vector<std::int8_t> entries(256, 0);
+  entries[15] = -3;
+  const QuantizedPoolAttrs attrs{.window = {{1, 2}, {1, 1}, {1, 1}, {0, 0}, {0, 0}}};
+  EXPECT_EQ(values<std::int8_t>(run(kQuantizedPool, attrs, {x, Tensor::of({256}, entries)})), (std::vector<std::int8_t>{-3}));
+}
+
+TEST(QuantizedPool, RefusesAttributesOutOfRange) {
+  const Fact x = fact(DType::u8, {1, 4, 4, 3});
+  const Window window = square(2, 1, 0);
+  EXPECT_FALSE(refuses(kQuantizedPool, QuantizedPoolAttrs{.window = window}, {x}));
+  EXPECT_TRUE(refuses(kQuantizedPool, QuantizedPoolAttrs{.form = QuantizedPoolForm::global_average_pool, .window = window}, {x}));
+  EXPECT_TRUE(refuses(kQuantizedPool, QuantizedPoolAttrs{.window = window, .y_scale = 0.0f}, {x}));
+  EXPECT_TRUE(refuses(kQuantizedPool, QuantizedPoolAttrs{.window = window, .x_zero_point = 256}, {x}));
+  EXPECT_TRUE(refuses(kQuantizedPool, QuantizedPoolAttrs{.window = window, .highest = 256}, {x}));
+  EXPECT_TRUE(refuses(kQuantizedPool, QuantizedPoolAttrs{.window = window, .shift = 1}, {x}));
+  EXPECT_TRUE(refuses(kQuantizedPool, QuantizedPoolAttrs{.window = window, .profile = Profile::tflite_double}, {x}));
+  EXPECT_TRUE(refuses(kQuantizedPool, QuantizedPoolAttrs{.window = window}, {x, fact(DType::f32, {256})}));
+  EXPECT_TRUE(refuses(kQuantizedPool, QuantizedPoolAttrs{.window = window}, {x, fact(DType::u8, {255})}));
+}
+
+}  // namespace
+}  // namespace octavo::ops_test
