@@ -104,7 +104,7 @@ int PassReport::applied() const {
 }
 
 PassReport rewrite(Graph& graph, std::string_view pass, const Matcher& matcher, int* budget) {
-  PassReport report{std::string(pass), {}};
+  PassReport report{.pass = std::string(pass)};
   // A sane pass makes a few patches per node; one whose rewrites undo each other is stopped here.
   std::int64_t patches_left = 64 * static_cast<std::int64_t>(graph.node_count()) + 1024;
   bool is_changing = true;
@@ -123,12 +123,13 @@ PassReport rewrite(Graph& graph, std::string_view pass, const Matcher& matcher, 
       const std::string name = graph.node(id).name;
       const Status status = apply_unsorted(graph, std::get<Patch>(match));
       report.add(name, status.ok(), status.ok() ? "" : to_string(status.errors()));
+      if (!status) report.failures = status.errors();
       is_changing = status.ok() && --patches_left > 0;
       if (!is_changing) break;
       if (budget != nullptr) --*budget;
     }
     if (!restore_order(graph)) {
-      report.add(std::string(pass), false, "a cycle was made");
+      report.failures.push_back({.kind = ErrorKind::internal, .where = std::string(pass), .found = "a cycle", .expected = "an order of computation"});
       return report;
     }
     const bool is_stopped = budget != nullptr && *budget <= 0;

@@ -63,6 +63,7 @@ struct PassEntry {
 struct PassReport {
   std::string pass;
   std::vector<PassEntry> entries;
+  Errors failures;  // of patches that could not be applied: a mistake of the matcher
 
   int applied() const;
   void add(std::string node, bool was_applied, std::string reason = {}) { entries.push_back({std::move(node), was_applied, std::move(reason)}); }

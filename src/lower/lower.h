@@ -28,9 +28,9 @@ struct Island {
 
 struct LowerReport {
   std::vector<PassReport> passes;
-  std::vector<std::string> prints;   // one per pass, where asked for
+  std::vector<std::string> prints;  // one per pass, where asked for
   std::vector<Island> islands;
-  std::vector<std::string> notes;    // "weights dequantized, 53 activation q/dq pairs replaced by clamps", ...
+  std::vector<std::string> notes;  // "weights dequantized, 53 activation q/dq pairs replaced by clamps", ...
   int nodes_before = 0;
   int nodes_after = 0;
 };

@@ -1,0 +1,41 @@
+// Weights and biases of integer convolutions. Part of lower/.
+#ifndef OCTAVO_LOWER_INTEGER_WEIGHTS_H_
+#define OCTAVO_LOWER_INTEGER_WEIGHTS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/tensor.h"
+#include "lower/quantized_value.h"
+
+namespace octavo {
+
+// What a quantized_conv reads: see its contract.
+struct IntegerWeights {
+  Tensor w;  // s8 [OC, planes * KH, KW, IC]
+  std::int64_t planes = 1;
+  Tensor bias;               // s32 [OC], zero-point corrections in it
+  std::vector<float> scale;  // per output channel
+};
+
+// Weights as they came: quantized [OC, KH, KW, IC] (scales per tensor or on axis 0), and the bias in f32 or dequantized from s32.
+struct SourceWeights {
+  QuantizedConstant w;
+  std::optional<QuantizedConstant> integer_bias;
+  std::optional<Tensor> float_bias;  // f32 [OC]
+};
+
+// Removes the weights' zero points: (w - zero_point) where it fits s8, else two planes whose sum it is. Puts x's zero point into the bias.
+// A reason where the sum could leave s32 for some x, per output channel.
+std::variant<IntegerWeights, std::string> integer_weights(const SourceWeights& source, const QuantType& x);
+
+// bias - x_zero_point * sum(w) per output channel, w being s8 [OC, ...]; the one place where a zero point moves into a bias.
+// Nothing where a result leaves s32.
+std::optional<Tensor> bias_with_zero_point(const Tensor& bias, const Tensor& w, std::int32_t x_zero_point);
+
+}  // namespace octavo
+
+#endif  // OCTAVO_LOWER_INTEGER_WEIGHTS_H_

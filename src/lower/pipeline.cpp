@@ -1,0 +1,196 @@
+// The passes of lowering, in their order. Part of lower/.
+#include <functional>
+
+#include "lower/channels_last.h"
+#include "lower/islands.h"
+#include "lower/lower.h"
+#include "lower/merge_duplicates.h"
+#include "lower/relabel.h"
+#include "lower/rules/activation_patterns.h"
+#include "lower/rules/clamp_for_pair.h"
+#include "lower/rules/drop_identity.h"
+#include "lower/rules/fold_batch_norm.h"
+#include "lower/rules/fold_constants.h"
+#include "lower/rules/fuse_binary.h"
+#include "lower/rules/fuse_convolution.h"
+#include "lower/rules/fuse_float_conv.h"
+#include "lower/rules/fuse_matmul.h"
+#include "lower/rules/fuse_pool.h"
+#include "lower/rules/fuse_residual.h"
+#include "lower/rules/fuse_softmax.h"
+#include "lower/rules/fuse_table.h"
+#include "lower/rules/layer_norm_pattern.h"
+#include "lower/rules/matmul_to_conv.h"
+#include "lower/rules/pad_into_window.h"
+#include "lower/rules/scale_into_conv.h"
+#include "lower/rules/split_concat.h"
+#include "lower/rules/structure_on_integers.h"
+
+namespace octavo {
+namespace {
+
+// Runs passes, checks the graph after each and keeps the report; after the first error nothing more happens.
+class Driver {
+ public:
+  Driver(Graph& graph, const LowerOptions& options) : graph_(graph), options_(options), budget_(options.patch_limit) {
+    graph_.remove_unused();
+    report_.nodes_before = graph_.node_count();
+    check("entry");
+  }
+
+  // A rule, asked for every node until it finds nothing more.
+  void rule(std::string_view name, const Matcher& matcher) {
+    if (is_over()) return;
+    PassReport pass = rewrite(graph_, name, matcher, options_.patch_limit < 0 ? nullptr : &budget_);
+    errors_ = pass.failures;
+    finish(std::move(pass));
+  }
+
+  // Several rules that make work for one another.
+  void rules(std::string_view name, std::initializer_list<Match (*)(const Graph&, const Node&)> matchers) {
+    rule(name, [&](const Graph& graph, const Node& node) {
+      std::string reason;
+      for (const auto matcher : matchers) {
+        Match match = matcher(graph, node);
+        if (std::holds_alternative<Patch>(match)) return match;
+        if (reason.empty()) reason = std::get<std::string>(std::move(match));
+      }
+      return Match(std::move(reason));
+    });
+  }
+
+  // A rewrite of the whole graph; counts as one patch.
+  void whole(std::string_view name, const std::function<Status(Graph&)>& pass) {
+    if (is_over()) return;
+    const Status status = pass(graph_);
+    if (!status) errors_ = status.errors();
+    --budget_;
+    PassReport entry{.pass = std::string(name)};
+    entry.add("graph", status.ok());
+    finish(std::move(entry));
+  }
+
+  int applied(std::string_view name) const {
+    int count = 0;
+    for (const PassReport& pass : report_.passes) count += pass.pass == name ? pass.applied() : 0;
+    return count;
+  }
+
+  void note(std::string text) { report_.notes.push_back(std::move(text)); }
+  void find_islands() { report_.islands = octavo::find_islands(graph_, report_.passes); }
+
+  Result<LowerReport> finished() {
+    if (!errors_.empty()) return errors_;
+    report_.nodes_after = graph_.node_count();
+    return std::move(report_);
+  }
+
+ private:
+  bool is_over() const { return !errors_.empty() || (options_.patch_limit >= 0 && budget_ <= 0); }
+
+  void check(std::string_view pass) {
+    const Status status = verify(graph_);
+    if (status) return;
+    for (Error error : status.errors()) {
+      error.where = "after pass '" + std::string(pass) + "': " + error.where;
+      errors_.push_back(std::move(error));
+    }
+  }
+
+  void finish(PassReport pass) {
+    if (errors_.empty()) check(pass.pass);
+    if (options_.print) report_.prints.push_back("after " + pass.pass + "\n" + to_string(graph_));
+    report_.passes.push_back(std::move(pass));
+  }
+
+  Graph& graph_;
+  const LowerOptions& options_;
+  int budget_;
+  LowerReport report_;
+  Errors errors_;
+};
+
+Status merge_duplicates_pass(Graph& graph) {
+  merge_duplicates(graph);
+  return ok_status();
+}
+
+void clean(Driver& driver) { driver.rules("clean", {drop_identity, fold_constants}); }
+
+// Exact in real numbers, so for graphs and parts of graphs that compute in f32.
+void simplify_floats(Driver& driver) {
+  driver.rules("simplify", {fold_batch_norm, scale_into_conv, pad_into_window, layer_norm_pattern, activation_patterns, merge_clamps});
+  // What could not be folded into a convolution becomes one.
+  driver.rule("batch_norm_to_conv", batch_norm_to_conv);
+}
+
+void lower_to_integers(Driver& driver) {
+  clean(driver);
+  // Batch norms of layers that are not quantized; activations stay as they are written, because a table repeats exactly what the file says.
+  driver.rules("simplify", {fold_batch_norm, scale_into_conv, pad_into_window, layer_norm_pattern});
+  driver.whole("merge_duplicates", merge_duplicates_pass);
+
+  // Layout comes before fusion: fused convolutions exist in one layout only, and transposes would stand between an operator and its quantize.
+  driver.whole("channels_last", make_channels_last);
+  clean(driver);
+  driver.rule("batch_norm_to_conv", batch_norm_to_conv);
+
+  // Structural operators leave the room between dequantize and quantize. The matrix products need their operands bare, and bring reshapes with them.
+  driver.rules("structure", {structure_before_dequantize, structure_after_quantize, before_concat, drop_identity, fold_constants});
+  driver.rule("matmul_to_conv", quantized_matmul_to_conv);
+  driver.rules("structure", {structure_before_dequantize, structure_after_quantize, before_concat, drop_identity, fold_constants});
+
+  // Tables first: x * sigmoid(x) with a quantize inside is one function of x, and would otherwise be taken for a product of two values.
+  driver.rule("fuse_table", fuse_table);
+  driver.rules("fuse", {fuse_convolution, fuse_binary, fuse_pool, fuse_softmax, fuse_matmul});
+  // Additions go into convolutions before tables do: a table is the last thing an operator does.
+  driver.rule("fuse_residual", fuse_residual);
+  driver.rules("table_into_producer", {table_into_producer, drop_identity});
+
+  // What is left computes in f32: now its activations may become single nodes, and its weights f32 constants.
+  driver.rules("islands", {activation_patterns, merge_clamps, scale_into_conv, fold_all_constants, drop_identity});
+  // Last, so that every rule above sees the types of the file.
+  driver.whole("relabel_signed", relabel_signed);
+  driver.rules("clean", {drop_identity, table_into_producer});
+  driver.whole("merge_duplicates", merge_duplicates_pass);
+  driver.find_islands();
+}
+
+void lower_to_floats(Driver& driver) {
+  clean(driver);
+  // Pairs meet once the structural operators between them are out of the way.
+  driver.rules("pairs", {structure_after_dequantize, clamp_for_pair});
+  driver.rules("constants", {drop_identity, fold_all_constants});
+  simplify_floats(driver);
+  driver.whole("merge_duplicates", merge_duplicates_pass);
+  driver.whole("channels_last", make_channels_last);
+  clean(driver);
+  driver.rule("matmul_to_conv", matmul_to_conv);
+  driver.rules("structure", {structure_after_quantize, drop_identity, fold_constants});
+  driver.rule("fuse_float_conv", fuse_float_conv);
+  driver.rules("clean", {merge_clamps, drop_identity});
+  if (const int pairs = driver.applied("pairs"); pairs > 0) {
+    driver.note("quantized weights became f32 and " + std::to_string(pairs) +
+                " quantize/dequantize pairs a clamp to their range, or nothing where no value can leave it");
+  }
+}
+
+}  // namespace
+
+Result<LowerReport> lower(Graph& graph, const LowerOptions& options) {
+  Driver driver(graph, options);
+  if (options.precision == Precision::int8) lower_to_integers(driver);
+  else lower_to_floats(driver);
+  return driver.finished();
+}
+
+Result<LowerReport> simplify(Graph& graph) {
+  const LowerOptions options;
+  Driver driver(graph, options);
+  clean(driver);
+  simplify_floats(driver);
+  clean(driver);
+  return driver.finished();
+}
+
+}  // namespace octavo

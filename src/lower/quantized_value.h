@@ -1,0 +1,83 @@
+// Reading dequantize and quantize nodes: what every rule that makes integer operators asks of the wires around an operator. Part of lower/.
+#ifndef OCTAVO_LOWER_QUANTIZED_VALUE_H_
+#define OCTAVO_LOWER_QUANTIZED_VALUE_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "graph/graph.h"
+#include "graph/patch.h"
+#include "ops/quantize/quantize.h"
+
+namespace octavo {
+
+// real = (q - zero_point) * scale, q in [lowest, highest] of an 8-bit type; one scale for the whole tensor, known at compile time.
+struct QuantType {
+  DType dtype = DType::u8;
+  float scale = 1.0f;
+  std::int32_t zero_point = 0;
+
+  bool operator==(const QuantType&) const = default;
+  QuantParams params() const { return {{scale}, {zero_point}, -1}; }
+};
+
+// An f32 wire that is the dequantized form of the 8-bit wire `q`.
+struct Dequantized {
+  ValueId q;
+  QuantType type;
+};
+
+// The f32 wire is dequantize(q) with one constant scale and zero point, q of 8 bits and not constant.
+std::optional<Dequantized> dequantized(const Graph& graph, ValueId wire);
+// The same for a node that may be a dequantize.
+std::optional<Dequantized> dequantized_by(const Graph& graph, const Node& node);
+
+// A constant tensor in quantized form: one scale and zero point, or one each per index of `axis`.
+struct QuantizedConstant {
+  std::shared_ptr<const Tensor> q;
+  std::vector<float> scale;
+  std::vector<std::int32_t> zero_point;
+  int axis = -1;
+};
+
+// The f32 wire is dequantize(constant) with constant scales; s8, u8 or s32.
+std::optional<QuantizedConstant> quantized_constant(const Graph& graph, ValueId wire);
+
+// The 8-bit wire y that a quantize node makes, with one constant scale and zero point.
+struct Quantized {
+  ValueId x;
+  ValueId y;
+  QuantType type;
+  std::int32_t lowest = 0;
+  std::int32_t highest = 0;
+  Profile profile = Profile::onnx;
+
+  // The value that the quantize node gives for x.
+  std::int32_t apply(float value) const;
+};
+std::optional<Quantized> quantized_by(const Graph& graph, const Node& node);
+
+// What stands between an operator's f32 result and its 8-bit wire: clamps (relu, clip) folded into [lowest, highest], then a quantize.
+// Every wire on the way has one reader; else a reason.
+std::variant<Quantized, std::string> follow_to_quantize(const Graph& graph, ValueId result);
+
+// The bounds of a relu or clip; nothing for other nodes.
+struct ClampBounds {
+  float lowest = 0.0f;
+  float highest = 0.0f;
+};
+std::optional<ClampBounds> clamp_bounds(const Node& node);
+
+// The value of a constant wire of one element, as f32.
+std::optional<float> scalar_constant(const Graph& graph, ValueId wire);
+
+// The only node that reads the wire; nullptr where it is a graph output or has several uses.
+const Node* only_reader(const Graph& graph, ValueId wire);
+
+}  // namespace octavo
+
+#endif  // OCTAVO_LOWER_QUANTIZED_VALUE_H_

@@ -1,0 +1,108 @@
+// Integer convolutions. Part of lower/.
+#include "lower/rules/fuse_convolution.h"
+
+#include <optional>
+
+#include "lower/integer_weights.h"
+#include "lower/quantized_value.h"
+#include "ops/binary/binary.h"
+#include "ops/conv/conv.h"
+#include "ops/quantized_conv/quantized_conv.h"
+
+namespace octavo {
+namespace {
+
+std::variant<SourceWeights, std::string> source_weights(const Graph& graph, const Node& node) {
+  auto w = quantized_constant(graph, node.inputs[1]);
+  if (!w) return std::string("its weights are not quantized");
+  SourceWeights source{std::move(*w), std::nullopt, std::nullopt};
+  if (node.inputs.size() < 3 || !node.inputs[2].exists()) return source;
+  const Fact& bias = graph.fact(node.inputs[2]);
+  if (bias.is_constant() && bias.dtype == DType::f32) source.float_bias = *bias.constant;
+  else source.integer_bias = quantized_constant(graph, node.inputs[2]);
+  if (!source.float_bias && !source.integer_bias) return std::string("its bias is not constant");
+  return source;
+}
+
+// An addition of a dequantized value of the same shape that alone reads the convolution's result before anything is rounded.
+struct Residue {
+  ValueId sum;
+  Dequantized other;
+};
+std::optional<Residue> residue_of(const Graph& graph, ValueId result) {
+  const Node* add = only_reader(graph, result);
+  if (add == nullptr || add->spec != &kBinary || add->attrs.as<BinaryAttrs>().kind != BinaryKind::add) return std::nullopt;
+  const auto other = dequantized(graph, add->inputs[0] == result ? add->inputs[1] : add->inputs[0]);
+  if (!other || graph.fact(other->q).shape != graph.fact(result).shape) return std::nullopt;
+  return Residue{add->outputs[0], *other};
+}
+
+// (x_scale * w_scale) / y_scale in f32, in this order.
+Tensor multipliers(const IntegerWeights& weights, float x_scale, float y_scale) {
+  Tensor tensor(DType::f32, Shape{static_cast<std::int64_t>(weights.scale.size())});
+  for (std::size_t c = 0; c < weights.scale.size(); ++c) tensor.as<float>()[c] = (x_scale * weights.scale[c]) / y_scale;
+  return tensor;
+}
+
+struct Fusion {
+  QuantizedConvAttrs attrs;
+  float y_scale = 1.0f;
+  ValueId residual;
+  ValueId old_result;
+  std::optional<QuantType> y;
+};
+
+// What the convolution can take in of what follows it; at least it gives its sums as f32.
+Fusion what_follows(const Graph& graph, const Node& node, QuantizedConvAttrs attrs) {
+  Fusion fusion{.attrs = std::move(attrs), .old_result = node.outputs[0]};
+  const auto residue = residue_of(graph, node.outputs[0]);
+  const auto followed = follow_to_quantize(graph, residue ? residue->sum : node.outputs[0]);
+  if (!std::holds_alternative<Quantized>(followed)) {
+    fusion.attrs.to = DType::f32;
+    return fusion;
+  }
+  const auto& end = std::get<Quantized>(followed);
+  fusion.attrs.to = end.type.dtype;
+  fusion.attrs.profile = end.profile;
+  fusion.attrs.zero_point = end.type.zero_point;
+  fusion.attrs.lowest = end.lowest;
+  fusion.attrs.highest = end.highest;
+  fusion.y_scale = end.type.scale;
+  fusion.y = end.type;
+  fusion.old_result = end.y;
+  if (residue) {
+    fusion.attrs.residual = Residual::before_rounding;
+    fusion.attrs.residual_zero_point = residue->other.type.zero_point;
+    fusion.attrs.residual_ratio = residue->other.type.scale / end.type.scale;
+    fusion.residual = residue->other.q;
+  }
+  return fusion;
+}
+
+}  // namespace
+
+Match fuse_convolution(const Graph& graph, const Node& node) {
+  if (node.spec != &kConv) return std::string();
+  const auto& conv = node.attrs.as<ConvAttrs>();
+  if (conv.layout != Layout::channels_last || conv.window.rank() != 2) return std::string("it has other than one or two spatial axes");
+  const auto x = dequantized(graph, node.inputs[0]);
+  if (!x) return std::string("its input is not quantized");
+  const auto source = source_weights(graph, node);
+  if (const auto* reason = std::get_if<std::string>(&source)) return *reason;
+  auto made = integer_weights(std::get<SourceWeights>(source), x->type);
+  if (auto* reason = std::get_if<std::string>(&made)) return std::move(*reason);
+  const auto& weights = std::get<IntegerWeights>(made);
+
+  QuantizedConvAttrs attrs{.window = conv.window, .groups = conv.groups, .w_planes = weights.planes, .x_zero_point = x->type.zero_point};
+  Fusion fusion = what_follows(graph, node, std::move(attrs));
+  Patch patch(graph);
+  std::vector<ValueId> inputs = {x->q, patch.constant(node.name + "/weight", weights.w), patch.constant(node.name + "/bias", weights.bias),
+                                 patch.constant(node.name + "/multiplier", multipliers(weights, x->type.scale, fusion.y_scale))};
+  if (fusion.residual.exists()) inputs.push_back(fusion.residual);
+  const ValueId y = patch.add(kQuantizedConv, std::move(fusion.attrs), std::move(inputs), node.name, node.origin);
+  if (fusion.y) patch.set_quant(y, fusion.y->params());
+  patch.replace(fusion.old_result, y);
+  return patch;
+}
+
+}  // namespace octavo

@@ -1,0 +1,36 @@
+// Products of two activations. Part of lower/.
+#include "lower/rules/fuse_matmul.h"
+
+#include "lower/quantized_value.h"
+#include "ops/matmul/matmul.h"
+#include "ops/quantized_matmul/quantized_matmul.h"
+
+namespace octavo {
+
+Match fuse_matmul(const Graph& graph, const Node& node) {
+  if (node.spec != &kMatmul) return std::string();
+  const auto a = dequantized(graph, node.inputs[0]);
+  const auto b = dequantized(graph, node.inputs[1]);
+  if (!a || !b) return std::string("not both of its operands are quantized");
+  const auto followed = follow_to_quantize(graph, node.outputs[0]);
+  if (const auto* reason = std::get_if<std::string>(&followed)) return *reason;
+  const auto& end = std::get<Quantized>(followed);
+  const Shape& shape = graph.fact(node.inputs[0]).shape;
+  // |a - a_zp| and |b - b_zp| are at most 255.
+  if (shape[shape.rank() - 1] > 2147483647 / (255 * 255)) return std::string("its sums could leave 32 bits");
+  const QuantizedMatmulAttrs attrs{.a_zero_point = a->type.zero_point,
+                                   .b_zero_point = b->type.zero_point,
+                                   .multiplier = (a->type.scale * b->type.scale) / end.type.scale,
+                                   .to = end.type.dtype,
+                                   .profile = end.profile,
+                                   .zero_point = end.type.zero_point,
+                                   .lowest = end.lowest,
+                                   .highest = end.highest};
+  Patch patch(graph);
+  const ValueId y = patch.add(kQuantizedMatmul, attrs, {a->q, b->q}, node.name, node.origin);
+  patch.set_quant(y, end.type.params());
+  patch.replace(end.y, y);
+  return patch;
+}
+
+}  // namespace octavo

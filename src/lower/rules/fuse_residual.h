@@ -1,0 +1,14 @@
+// An addition of quantized values joins the convolution before it. Part of lower/.
+#ifndef OCTAVO_LOWER_RULES_FUSE_RESIDUAL_H_
+#define OCTAVO_LOWER_RULES_FUSE_RESIDUAL_H_
+
+#include "graph/patch.h"
+
+namespace octavo {
+
+// quantized_binary add of an integer convolution with one reader: the second rounding stays, in registers.
+Match fuse_residual(const Graph& graph, const Node& node);
+
+}  // namespace octavo
+
+#endif  // OCTAVO_LOWER_RULES_FUSE_RESIDUAL_H_

@@ -1,0 +1,43 @@
+// Softmax of quantized values. Part of lower/.
+#include "lower/rules/fuse_softmax.h"
+
+#include "base/math.h"
+#include "lower/quantized_value.h"
+#include "ops/quantized_softmax/quantized_softmax.h"
+#include "ops/softmax/softmax.h"
+
+namespace octavo {
+namespace {
+
+// Entry i is exp((i - 255) * scale): for an element 255 - i below the largest of its line.
+Tensor exponentials(float scale) {
+  Tensor table(DType::f32, Shape{256});
+  for (int i = 0; i < 256; ++i) table.as<float>()[i] = static_cast<float>(math_exp(static_cast<double>(i - 255) * static_cast<double>(scale)));
+  return table;
+}
+
+}  // namespace
+
+Match fuse_softmax(const Graph& graph, const Node& node) {
+  if (node.spec != &kSoftmax) return std::string();
+  const auto& softmax = node.attrs.as<SoftmaxAttrs>();
+  if (softmax.kind != SoftmaxKind::softmax) return std::string("there is no integer form of log_softmax");
+  const auto x = dequantized(graph, node.inputs[0]);
+  if (!x) return std::string("its input is not quantized");
+  if (softmax.axis != graph.fact(node.inputs[0]).shape.rank() - 1) return std::string("it is not along the last axis");
+  const auto followed = follow_to_quantize(graph, node.outputs[0]);
+  if (const auto* reason = std::get_if<std::string>(&followed)) return *reason;
+  const auto& end = std::get<Quantized>(followed);
+  const IntegerRange range = range_of(end.type.dtype);
+  if (end.profile != Profile::onnx || end.lowest != range.lowest || end.highest != range.highest)
+    return std::string("its result is rounded or clamped in a way that has no integer form");
+  Patch patch(graph);
+  const QuantizedSoftmaxAttrs attrs{end.type.dtype, end.profile, end.type.scale, end.type.zero_point};
+  const ValueId table = patch.constant(node.name + "/exponentials", exponentials(x->type.scale));
+  const ValueId y = patch.add(kQuantizedSoftmax, attrs, {x->q, table}, node.name, node.origin);
+  patch.set_quant(y, end.type.params());
+  patch.replace(end.y, y);
+  return patch;
+}
+
+}  // namespace octavo
