@@ -34,7 +34,7 @@ Status check_options(const Graph& graph, const SampleSource& samples, const Quan
     errors.push_back(
         {.kind = ErrorKind::usage, .where = "global scale", .found = std::to_string(*options.global_scale), .expected = "a positive number"});
   }
-  if (samples.size() < 1 && !options.global_scale) {
+  if (samples.size() < 1 && !options.global_scale && !options.ranges) {
     errors.push_back({.kind = ErrorKind::usage, .where = "calibration", .found = "no samples", .expected = "at least one"});
   }
   if (const Status patterns = check_patterns(graph, options.skip, "--skip"); !patterns) {
@@ -164,13 +164,33 @@ class Calibrator {
   std::mutex mutex_;
 };
 
-// Ranges of wires that share a scale are joined. By ValueId; the report gets them by name.
-std::vector<ActivationScale> scales_from(const Graph& graph, const Placement& placement, const std::vector<ValueId>& observed,
-                                         const std::vector<Observer>& observers, const QuantizeOptions& options, QuantizeReport& report) {
+using Ranges = std::map<std::string, TensorRange>;
+
+// By value name: what the samples show.
+Result<Ranges> calibrate(const Graph& graph, const std::vector<ValueId>& observed, const SampleSource& samples, const QuantizeOptions& options) {
+  const auto observers = Calibrator(graph, observed, samples, options).run();
+  if (!observers) return observers.errors();
+  Ranges ranges;
+  for (std::size_t k = 0; k < observed.size(); ++k) ranges[graph.value(observed[k]).name] = (*observers)[k].range(options.percentile);
+  return ranges;
+}
+
+// The known ranges, which must cover every wire that needs one.
+Result<Ranges> known_ranges(const Graph& graph, const std::vector<ValueId>& observed, const Ranges& known) {
+  Errors errors;
+  for (const ValueId value : observed) {
+    if (known.contains(graph.value(value).name)) continue;
+    errors.push_back({.kind = ErrorKind::usage, .where = "value '" + graph.value(value).name + "'", .found = "no known range", .expected = "one"});
+  }
+  if (!errors.empty()) return errors;
+  return known;
+}
+
+// Ranges of wires that share a scale are joined. By ValueId.
+std::vector<ActivationScale> scales_from(const Graph& graph, const Placement& placement, const std::vector<ValueId>& observed, const Ranges& ranges) {
   std::vector<std::optional<TensorRange>> joined(static_cast<std::size_t>(graph.value_count()));
   for (std::size_t k = 0; k < observed.size(); ++k) {
-    const TensorRange own = observers[k].range(options.percentile);
-    report.ranges[graph.value(observed[k]).name] = own;
+    const TensorRange own = ranges.at(graph.value(observed[k]).name);
     std::optional<TensorRange>& range = joined[at(placement.scale_of[at(observed[k])])];
     range = range ? TensorRange{std::min(range->lowest, own.lowest), std::max(range->highest, own.highest)} : own;
   }
@@ -197,10 +217,11 @@ Result<QuantizeReport> quantize(Graph& graph, const SampleSource& samples, const
     scales.assign(static_cast<std::size_t>(graph.value_count()), global_activation_scale(*options.global_scale));
   } else {
     const std::vector<ValueId> observed = observed_values(graph, placement);
-    const auto observers = Calibrator(graph, observed, samples, options).run();
-    if (!observers) return observers.errors();
-    scales = scales_from(graph, placement, observed, *observers, options, report);
-    report.samples = samples.size();
+    auto ranges = options.ranges ? known_ranges(graph, observed, *options.ranges) : calibrate(graph, observed, samples, options);
+    if (!ranges) return ranges.errors();
+    scales = scales_from(graph, placement, observed, *ranges);
+    report.ranges = std::move(*ranges);
+    if (!options.ranges) report.samples = samples.size();
   }
   auto with_pairs = insert_pairs(graph, placement, scales);
   if (!with_pairs) return with_pairs.errors();

@@ -26,18 +26,20 @@ class SampleSource {
 
 enum class Calibration : std::uint8_t { minmax, percentile };
 
+// Range of a tensor over all samples.
+struct TensorRange {
+  float lowest = 0.0f;
+  float highest = 0.0f;
+};
+
 struct QuantizeOptions {
   Calibration calibration = Calibration::minmax;
   double percentile = 99.999;
   std::vector<std::string> skip;      // node names, globs, "type:conv": these stay in f32
   std::optional<float> global_scale;  // relay.quantize: activation range is [-global_scale, global_scale), symmetric s8-like
+  // Ranges by value name, of an earlier report: then no sample is taken. So that every batch of a model has the same scales.
+  std::optional<std::map<std::string, TensorRange>> ranges;
   std::function<void(std::int64_t done, std::int64_t total)> progress;
-};
-
-// Range of a tensor over all samples.
-struct TensorRange {
-  float lowest = 0.0f;
-  float highest = 0.0f;
 };
 
 struct QuantizeReport {

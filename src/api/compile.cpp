@@ -1,0 +1,180 @@
+// The public compile(): file -> import -> quantize -> lower -> plan, for each batch. Part of api/.
+#include <algorithm>
+#include <filesystem>
+
+#include "artifact/artifact.h"
+#include "import/import.h"
+#include "lower/lower.h"
+#include "octavo/octavo.h"
+#include "plan/plan.h"
+#include "quantize/quantize.h"
+
+namespace octavo::v1 {
+namespace {
+
+Error usage(std::string where, std::string found, std::string expected, std::string hint = {}) {
+  return {.kind = ErrorKind::usage, .where = std::move(where), .found = std::move(found), .expected = std::move(expected), .hint = std::move(hint)};
+}
+
+// A caller's function as the quantizer's source of samples.
+class FunctionSource final : public SampleSource {
+ public:
+  FunctionSource(SampleFunction function, const Graph& graph) : function_(std::move(function)) {
+    for (const ValueId input : graph.inputs()) inputs_.push_back(graph.fact(input));
+  }
+  std::int64_t size() const override { return function_.count; }
+  Result<std::vector<Tensor>> sample(std::int64_t index) const override {
+    std::vector<Tensor> tensors;
+    std::vector<TensorRef> refs;
+    for (const Fact& fact : inputs_) {
+      tensors.emplace_back(fact.dtype, fact.shape);
+      refs.push_back({fact.dtype, fact.shape.dims(), tensors.back().data()});
+    }
+    if (Status status = function_.fill(index, refs); !status) return status.errors();
+    return tensors;
+  }
+
+ private:
+  SampleFunction function_;
+  std::vector<Fact> inputs_;
+};
+
+bool has_samples(const CompileOptions& options) { return options.source != nullptr || options.samples.count > 0; }
+
+Status check_options(const CompileOptions& options) {
+  Errors errors;
+  if (options.batches.empty()) errors.push_back(usage("--batch", "no batch", "at least one"));
+  for (const std::int64_t batch : options.batches) {
+    if (batch < 1) errors.push_back(usage("--batch", std::to_string(batch), "at least 1"));
+    if (std::count(options.batches.begin(), options.batches.end(), batch) > 1) {
+      errors.push_back(usage("--batch", std::to_string(batch) + " more than once", "each batch once"));
+      break;
+    }
+  }
+  if (options.samples.count > 0 && !options.samples.fill) errors.push_back(usage("calibration samples", "no function", "one that fills in a sample"));
+  if (!errors.empty()) return errors;
+  return ok_status();
+}
+
+class Compiler {
+ public:
+  Compiler(const std::string& path, const CompileOptions& options) : path_(path), options_(options) {}
+
+  Result<octavo::CompiledModel> run() {
+    auto machine = machine_for_target(options_.target);
+    if (!machine) return machine.errors();
+    octavo::CompiledModel model;
+    model.source = std::filesystem::path(path_).filename().string();
+    model.machine = *machine;
+    ConstantPool constants;
+    for (const std::int64_t batch : options_.batches) {
+      auto imported = import_for(batch);
+      if (!imported) return imported.errors();
+      model.dialect = imported->dialect;
+      model.source_nodes = imported->source_nodes;
+      auto plan = plan_for(std::move(*imported), batch, *machine, constants);
+      if (!plan) return plan.errors();
+      model.plans.push_back(std::move(*plan));
+    }
+    for (const Plan& plan : model.plans) {
+      for (const PlanStep& step : plan.steps) model.needs.add(find_kernel(step.kernel)->needs);
+    }
+    adopt_constants(model, constants);
+    return model;
+  }
+
+ private:
+  Result<ImportedModel> import_for(std::int64_t batch) const {
+    ImportOptions import{.batch = batch};
+    for (const auto& [name, dims] : options_.shapes) import.shapes.emplace(name, Shape(dims));
+    return import_model(path_, import);
+  }
+
+  Result<Precision> precision_for(const ImportedModel& imported) const {
+    if (options_.precision) return *options_.precision;
+    if (imported.is_quantized || has_samples(options_) || options_.global_scale) return Precision::int8;
+    return usage(path_, "an fp32 model and neither a precision nor calibration data", "--precision fp32, or --calibrate PATH for int8");
+  }
+
+  // A file may fix its batch; a plan says what it really has.
+  Result<std::int64_t> actual_batch(const Graph& graph, std::int64_t asked) const {
+    const Shape* first = graph.inputs().empty() ? nullptr : &graph.fact(graph.inputs().front()).shape;
+    const std::int64_t actual = first == nullptr || first->rank() == 0 ? 1 : (*first)[0];
+    if (asked == actual || (asked == 1 && options_.batches.size() == 1) || !options_.shapes.empty()) return actual;
+    return usage(path_ + ": --batch", std::to_string(asked), "batch " + std::to_string(actual) + ", which the file fixes",
+                 "Export the model with a symbolic first dimension, or give --shape");
+  }
+
+  Result<Plan> plan_for(ImportedModel imported, std::int64_t batch, const Machine& machine, ConstantPool& constants) {
+    const auto precision = precision_for(imported);
+    if (!precision) return precision.errors();
+    const auto actual = actual_batch(imported.graph, batch);
+    if (!actual) return actual.errors();
+    std::vector<std::string> notes;
+    if (*precision == Precision::int8 && !imported.is_quantized) {
+      auto kept = quantize_graph(imported.graph);
+      if (!kept) return kept.errors();
+      for (const std::string& reason : *kept) notes.push_back("kept in float: " + reason);
+    }
+    auto lowered = lower(imported.graph, {.precision = *precision});
+    if (!lowered) return lowered.errors();
+    auto plan =
+        make_plan(imported.graph, machine, {.precision = *precision, .batch = *actual, .allow_reference = options_.allow_reference}, constants);
+    if (!plan) return plan.errors();
+    for (const Island& island : lowered->islands) plan->islands.push_back(island.node + " (" + island.op + "): " + island.reason);
+    plan->notes = std::move(lowered->notes);
+    plan->notes.insert(plan->notes.end(), notes.begin(), notes.end());
+    return plan;
+  }
+
+  QuantizeOptions quantize_options() const {
+    return {.calibration = options_.calibration == CalibrationMethod::minmax ? Calibration::minmax : Calibration::percentile,
+            .percentile = options_.percentile,
+            .skip = options_.skip,
+            .global_scale = options_.global_scale};
+  }
+
+  // Samples have batch 1: their ranges are found once, there, and serve every batch.
+  Status find_ranges() {
+    auto imported = import_for(1);
+    if (!imported) return imported.errors();
+    std::shared_ptr<const SampleSource> source = options_.source;
+    if (!source) source = std::make_shared<const FunctionSource>(options_.samples, imported->graph);
+    QuantizeOptions options = quantize_options();
+    options.progress = options_.progress;
+    auto report = octavo::quantize(imported->graph, *source, options);
+    if (!report) return report.errors();
+    ranges_ = std::move(report->ranges);
+    return ok_status();
+  }
+
+  // Returns what stays in float, with reasons.
+  Result<std::vector<std::string>> quantize_graph(Graph& graph) {
+    if (!has_samples(options_) && !options_.global_scale) {
+      return usage(path_, "an fp32 model and no calibration data", "--calibrate PATH for int8, or --precision fp32");
+    }
+    if (!ranges_) {
+      if (Status status = find_ranges(); !status) return status.errors();
+    }
+    QuantizeOptions options = quantize_options();
+    options.ranges = ranges_;
+    auto report = octavo::quantize(graph, FunctionSource({}, graph), options);
+    if (!report) return report.errors();
+    return std::move(report->kept_in_float);
+  }
+
+  const std::string& path_;
+  const CompileOptions& options_;
+  std::optional<std::map<std::string, TensorRange>> ranges_;
+};
+
+}  // namespace
+
+Result<CompiledModel> compile(const std::string& path, const CompileOptions& options) {
+  if (Status status = check_options(options); !status) return status.errors();
+  auto model = Compiler(path, options).run();
+  if (!model) return model.errors();
+  return CompiledModel(std::make_shared<const octavo::CompiledModel>(std::move(*model)));
+}
+
+}  // namespace octavo::v1

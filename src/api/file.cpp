@@ -1,0 +1,30 @@
+// The public face of .octv files. Part of api/.
+#include <array>
+#include <fstream>
+
+#include "api/info.h"
+
+namespace octavo::v1 {
+
+ModelInfo CompiledModel::info() const { return info_of(*model_); }
+
+Status CompiledModel::save(const std::string& path) const { return write_artifact(*model_, path); }
+
+Result<CompiledModel> open(const std::string& path) {
+  auto model = read_artifact(path);
+  if (!model) return model.errors();
+  return CompiledModel(std::make_shared<const octavo::CompiledModel>(std::move(*model)));
+}
+
+bool is_compiled(const std::string& path) {
+  std::array<char, 16> start{};
+  std::ifstream file(path, std::ios::binary);
+  file.read(start.data(), start.size());
+  return looks_like_artifact(std::as_bytes(std::span(start)).first(static_cast<std::size_t>(file.gcount())));
+}
+
+void remove_unfinished_files() { remove_unfinished_artifacts(); }
+
+std::string_view version() { return OCTAVO_VERSION; }
+
+}  // namespace octavo::v1

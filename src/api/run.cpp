@@ -1,0 +1,81 @@
+// The public Model, Context and ThreadPool: thin faces of those in run/. Part of api/.
+#include "octavo/run.h"
+
+#include "api/info.h"
+#include "run/model.h"
+#include "run/thread_pool.h"
+
+namespace octavo::v1 {
+
+ThreadPool::ThreadPool(int threads) : executor_(std::make_shared<octavo::ThreadPool>(threads)) {}
+
+ThreadPool::ThreadPool(int threads, ParallelFor parallel_for)
+    : executor_(executor_from([caller = std::move(parallel_for)](int parts, const PartBody& body) { caller(parts, body); }, threads)) {}
+
+Result<Model> Model::load(const CompiledModel& compiled, const LoadOptions& options) {
+  auto model = load_model(compiled.internal(), {.threads = options.threads});
+  if (!model) return model.errors();
+  return Model(std::move(*model));
+}
+
+ModelInfo Model::info() const { return info_of(model_->compiled()); }
+
+int Model::threads() const { return model_->threads(); }
+
+Result<std::size_t> Model::find_plan(std::optional<Precision> precision, std::optional<std::int64_t> batch) const {
+  return model_->find_plan(precision, batch);
+}
+
+struct Context::State {
+  octavo::Context context;
+  std::vector<TensorInfo> input_infos, output_infos;
+  // Filled in anew by each run; their memory is here already.
+  std::vector<ConstTensorView> inputs;
+  std::vector<TensorView> outputs;
+};
+
+Context::Context(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Context::Context(Context&&) noexcept = default;
+Context& Context::operator=(Context&&) noexcept = default;
+Context::~Context() = default;
+
+Result<Context> Context::create(const Model& model, std::size_t plan, const ThreadPool* pool) {
+  auto context = octavo::Context::create(model.internal(), {.plan = plan, .executor = pool == nullptr ? nullptr : pool->internal()});
+  if (!context) return context.errors();
+  auto state = std::make_unique<State>(State{.context = std::move(*context)});
+  state->input_infos = tensors_of(state->context.plan().inputs);
+  state->output_infos = tensors_of(state->context.plan().outputs);
+  state->inputs.reserve(state->input_infos.size());
+  state->outputs.reserve(state->output_infos.size());
+  return Context(std::move(state));
+}
+
+const std::vector<TensorInfo>& Context::inputs() const { return state_->input_infos; }
+const std::vector<TensorInfo>& Context::outputs() const { return state_->output_infos; }
+octavo::Context& Context::internal() { return state_->context; }
+
+Status Context::run(std::span<const ConstTensorRef> inputs, std::span<const TensorRef> outputs) {
+  State& state = *state_;
+  state.inputs.clear();
+  state.outputs.clear();
+  for (const ConstTensorRef& ref : inputs) state.inputs.push_back({ref.dtype, Shape(ref.shape), static_cast<const std::byte*>(ref.data)});
+  for (const TensorRef& ref : outputs) state.outputs.push_back({ref.dtype, Shape(ref.shape), static_cast<std::byte*>(ref.data)});
+  return state.context.run(state.inputs, state.outputs);
+}
+
+void Context::set_step_hook(std::function<void(const StepInfo&)> hook) {
+  if (!hook) return state_->context.set_step_hook({});
+  state_->context.set_step_hook([hook = std::move(hook)](const StepEvent& event) {
+    std::vector<ConstTensorRef> outputs;
+    for (const ConstTensorView& view : event.outputs) outputs.push_back({view.dtype, view.shape.dims(), view.data});
+    hook({.index = event.index,
+          .name = event.step->name,
+          .op = event.step->op,
+          .kernel = event.step->kernel,
+          .elapsed_ns = event.elapsed_ns,
+          .value_names = event.step->value_names,
+          .outputs = outputs});
+  });
+}
+
+}  // namespace octavo::v1
