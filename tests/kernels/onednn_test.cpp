@@ -177,6 +177,55 @@ TEST(OnednnConv, EveryActivation) {
   EXPECT_GE(taken, 16);
 }
 
+Case matmul_case(Shape a, Shape b) {
+  std::mt19937 random(9);
+  Case test{.kernel = &onednn_matmul_kernels()[0], .spec = &kMatmul};
+  test.inputs = {random_floats(random, std::move(a)), random_floats(random, std::move(b))};
+  return test;
+}
+
+TEST(OnednnMatmul, EveryShape) {
+  const std::vector<std::pair<Shape, Shape>> shapes = {
+      {{1, 512}, {512, 1000}}, {{1, 7}, {7, 1}},        {{64, 33}, {33, 10}},  {{65, 100}, {100, 70}},
+      {{2, 3, 17}, {17, 129}}, {{200, 64}, {64, 1500}}, {{2048}, {2048, 100}}, {{5, 1}, {1, 64}},
+  };
+  for (const auto& [a, b] : shapes) {
+    SCOPED_TRACE(a.to_string() + " times " + b.to_string());
+    check(matmul_case(a, b));
+  }
+}
+
+TEST(OnednnMatmul, Refusals) {
+  const auto refusal = [](const Case& test, Shape y) {
+    const Tensor result(DType::f32, std::move(y));
+    const std::vector<Fact> facts = test.facts();
+    return test.kernel->refusal(test.call(facts, result));
+  };
+  EXPECT_NE(refusal(matmul_case({2, 3, 4}, {2, 4, 5}), {2, 3, 5}), "");
+  EXPECT_EQ(refusal(matmul_case({2, 3, 4}, {4, 5}), {2, 3, 5}), "");
+  const Case test = matmul_case({1, 4}, {4, 5});
+  std::vector<Fact> facts = test.facts();
+  facts[1].constant = nullptr;
+  EXPECT_EQ(test.kernel->refusal(test.call(facts, Tensor(DType::f32, {1, 5}))), "needs a constant second operand");
+}
+
+TEST(OnednnMatmul, RefusesDamagedWeights) {
+  const Case test = matmul_case({3, 40}, {40, 100});
+  const Tensor expected = test.expected();
+  const std::vector<Fact> facts = test.facts();
+  const std::vector<Tensor> good = test.kernel->pack(test.call(facts, expected));
+  const auto refuses = [&](std::size_t which, Tensor replacement) {
+    std::vector<Tensor> packed = good;
+    packed[which] = std::move(replacement);
+    return !test.kernel->prepare(test.step(packed, expected, 2)).ok();
+  };
+  EXPECT_TRUE(refuses(0, Tensor(DType::f32, {good[0].elements() - 1})));
+  EXPECT_TRUE(refuses(1, Tensor(DType::f32, good[1].shape())));
+  EXPECT_TRUE(refuses(2, Tensor(DType::s32, {2})));
+  EXPECT_TRUE(refuses(2, Tensor(DType::s32, {0})));
+  EXPECT_FALSE(test.kernel->prepare(test.step({}, expected, 2)).ok());
+}
+
 TEST(OnednnConv, PlainWeightsAreReorderedAtLoad) {
   Case test = conv_case(conv_shapes()[1], {}, true, false);
   const Tensor expected = test.expected();
