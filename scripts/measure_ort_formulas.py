@@ -5,7 +5,9 @@ Development only. Needs numpy, onnx and onnxruntime; the figures in docs/numeric
 
     python3 scripts/measure_ort_formulas.py [name ...]      prints, per operator and formula, how many of the values differ
 """
+import math
 import sys
+import tempfile
 
 import numpy as np
 import onnx
@@ -16,6 +18,7 @@ f32 = np.float32
 rng = np.random.default_rng(20)
 TYPES = {np.dtype(np.uint8): TensorProto.UINT8, np.dtype(np.int8): TensorProto.INT8, np.dtype(np.float32): TensorProto.FLOAT}
 counts = {}  # operator -> formula -> [differing, total]
+ran = {}  # (operators of a q/dq group, type) -> operators that ONNX Runtime makes of it
 
 
 def fma(a, b, c):
@@ -44,7 +47,13 @@ def run_model(nodes, inputs, constants, outputs, optimize=True):
     options.log_severity_level = 3
     if not optimize:
         options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-    session = ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    with tempfile.NamedTemporaryFile(suffix=".onnx") as file:
+        options.optimized_model_filepath = file.name
+        session = ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+        before = [n.op_type for n in nodes if n.op_type not in ("QuantizeLinear", "DequantizeLinear")]
+        if len(before) < len(nodes):
+            after = sorted(n.op_type for n in onnx.load(file.name).graph.node)
+            ran.setdefault((" ".join(before), next(iter(inputs.values())).dtype.name), set()).add(" ".join(after))
     return session.run(list(outputs), inputs)
 
 
@@ -201,20 +210,20 @@ def requantize_formulas(acc, xs, ws, ys, yz, dtype):
 def measure_conv():
     for trial in range(32):
         dtype = np.uint8 if trial % 2 else np.int8
-        x, w = random_tensor((1, 8, 9, 9), dtype), random_tensor((16, 8, 3, 3), np.int8)
+        x, w = random_tensor((1, 8, 66, 66), dtype), random_tensor((32, 8, 3, 3), np.int8)
         xs, ys = random_scales(2, trial)
         ys = f32(ys * 256)
-        ws = np.asarray(random_scales(16, trial), f32)
+        ws = np.asarray(random_scales(32, trial), f32)
         xz, yz = random_zero(dtype), random_zero(dtype)
-        bias = rng.integers(-20000, 20000, 16).astype(np.int32)
+        bias = rng.integers(-20000, 20000, 32).astype(np.int32)
         patches = np.lib.stride_tricks.sliding_window_view(x.astype(np.int64) - int(xz), (3, 3), axis=(2, 3))
         acc = np.einsum("nchwij,ocij->nohw", patches, w.astype(np.int64)) + bias[None, :, None, None]
-        wz = np.zeros(16, np.int8)
+        wz = np.zeros(32, np.int8)
         y = run_op("QLinearConv", [("x", x, True), ("xs", xs, False), ("xz", xz, False), ("w", w, False), ("ws", ws, False), ("wz", wz, False),
                                    ("ys", ys, False), ("yz", yz, False), ("b", bias, False)], TYPES[x.dtype], domain="")
         wq = helper.make_node("DequantizeLinear", ["wq", "ws", "wz"], ["w"], axis=0)
         bq = helper.make_node("DequantizeLinear", ["bq", "bs", "bz"], ["b"], axis=0)
-        quants = {"wq": w, "ws": ws, "wz": wz, "bq": bias, "bs": (xs * ws).astype(f32), "bz": np.zeros(16, np.int32)}
+        quants = {"wq": w, "ws": ws, "wz": wz, "bq": bias, "bs": (xs * ws).astype(f32), "bz": np.zeros(32, np.int32)}
         conv = helper.make_node("Conv", ["x", "w", "b"], ["c"])
         fused = run_qdq([wq, bq, conv], {"x": (x, xs, xz)}, quants, ("c", ys, yz))
         relu = run_qdq([wq, bq, conv, helper.make_node("Relu", ["c"], ["r"])], {"x": (x, xs, xz)}, quants, ("r", ys, yz))
@@ -227,17 +236,17 @@ def measure_conv():
 def measure_matmul():
     for trial in range(32):
         dtype = np.uint8 if trial % 2 else np.int8
-        a, b = random_tensor((33, 48), dtype), random_tensor((48, 24), np.int8)
+        a, b = random_tensor((257, 48), dtype), random_tensor((48, 512), np.int8)
         xs, ys = random_scales(2, trial)
         ys = f32(ys * 256)
         per_column = trial // 8 % 2
-        ws = np.asarray(random_scales(24, trial), f32) if per_column else np.asarray(random_scales(1, trial)[0])
+        ws = np.asarray(random_scales(512, trial), f32) if per_column else np.asarray(random_scales(1, trial)[0])
         xz, yz = random_zero(dtype), random_zero(dtype)
-        bz = np.zeros(24, np.int8) if per_column else random_zero(np.int8)
+        bz = np.zeros(512, np.int8) if per_column else random_zero(np.int8)
         plain = (a.astype(np.int64) - int(xz)) @ (b.astype(np.int64) - bz.astype(np.int64))
         args = [("a", a, True), ("as", xs, False), ("az", xz, False), ("b", b, False), ("bs", ws, False), ("bz", bz, False), ("ys", ys, False), ("yz", yz, False)]
         y = run_op("QLinearMatMul", args, TYPES[a.dtype], domain="")
-        bias = rng.integers(-20000, 20000, 24).astype(np.int32)
+        bias = rng.integers(-20000, 20000, 512).astype(np.int32)
         gemm_args = args[:6] + [("c", bias, False)]
         gemm = run_op("QGemm", gemm_args + args[6:], TYPES[a.dtype])
         real = run_op("QGemm", gemm_args, TensorProto.FLOAT)
@@ -247,8 +256,12 @@ def measure_matmul():
         for name, got in requantize_formulas(plain, xs, ws, ys, yz, dtype).items():
             note("QLinearMatMul", name, got, y)
             note("QDQ MatMul", name, got, qdq)
+        gemm_nodes = [dq, helper.make_node("DequantizeLinear", ["cq", "cs", "cz"], ["c"], axis=0), helper.make_node("Gemm", ["a", "b", "c"], ["d"])]
+        quants = {"bq": b, "bs": ws, "bz": bz, "cq": bias, "cs": (xs * ws).astype(f32), "cz": np.zeros(np.shape(ws), np.int32)}
+        qdq_gemm = run_qdq(gemm_nodes, {"a": (a, xs, xz)}, quants, ("d", ys, yz))
         for name, got in requantize_formulas(plain + bias, xs, ws, ys, yz, dtype).items():
             note("QGemm", name, got, gemm)
+            note("QDQ Gemm", name, got, qdq_gemm)
         scale = (xs * ws).astype(f32)
         note("QGemm, float result", "f32(acc + bias) * (as*bs)", (plain + bias).astype(f32) * scale, real)
         note("MatMulIntegerToFloat", "f32(acc) * (as*bs)", plain.astype(f32) * scale, to_float)
@@ -310,6 +323,35 @@ def measure_tables():
         for op, y, values, scale, zero in results:
             for name, got in table_formulas(values, scale, zero, dtype).items():
                 note(op, name, got, y)
+
+
+def erf(values):
+    return np.asarray([math.erf(v) for v in values.reshape(-1)]).reshape(values.shape)
+
+
+def measure_unfused_tables():
+    """Functions that ONNX Runtime computes in f32 between dequantize and quantize, against a table from correctly rounded f64."""
+    node = helper.make_node
+    chains = {
+        "Tanh": ([node("Tanh", ["x"], ["r"])], np.tanh),
+        "HardSigmoid": ([node("HardSigmoid", ["x"], ["r"], alpha=1 / 6)], lambda v: np.clip(v * np.float64(f32(1 / 6)) + 0.5, 0, 1)),
+        "HardSwish": ([node("HardSwish", ["x"], ["r"])], lambda v: v * np.clip(v / 6 + 0.5, 0, 1)),
+        "SiLU (x * Sigmoid(x))": ([node("Sigmoid", ["x"], ["g"]), node("Mul", ["x", "g"], ["r"])], lambda v: v / (1 + np.exp(-v))),
+        "Elu": ([node("Elu", ["x"], ["r"])], lambda v: np.where(v > 0, v, np.expm1(np.minimum(v, 0)))),
+        "Erf": ([node("Erf", ["x"], ["r"])], erf),
+        "Softplus": ([node("Softplus", ["x"], ["r"])], lambda v: np.log1p(np.exp(-np.abs(v))) + np.maximum(v, 0)),
+        "Relu": ([node("Relu", ["x"], ["r"])], lambda v: np.maximum(v, 0)),
+    }
+    for trial in range(100):
+        dtype = np.uint8 if trial % 2 else np.int8
+        x = np.arange(256).astype(np.uint8).view(dtype)
+        xs, ys = random_scales(2, trial)
+        xz, yz = random_zero(dtype), random_zero(dtype)
+        real = (xs * (x.astype(f32) - f32(int(xz)))).astype(f32).astype(np.float64)
+        for name, (nodes, function) in chains.items():
+            y = run_qdq(nodes, {"x": (x, xs, xz)}, {}, ("r", ys, yz))
+            for formula, got in table_formulas(function(real), ys, yz, dtype).items():
+                note("QDQ " + name, formula, got, y)
 
 
 def measure_concat():
@@ -433,3 +475,6 @@ if __name__ == "__main__":
         print(operator)
         for formula, (wrong, total) in sorted(formulas.items(), key=lambda item: item[1][0]):
             print(f"    {wrong:8} of {total:8}  {formula}")
+    print("what ONNX Runtime runs for dequantize -> operator -> quantize")
+    for (before, dtype), after in sorted(ran.items()):
+        print(f"    {before} ({dtype}): {', or '.join(sorted(after))}")
