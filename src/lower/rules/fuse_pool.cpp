@@ -24,6 +24,10 @@ std::optional<QuantizedPoolAttrs> pool_of(const Graph& graph, const Node& node) 
   if (node.spec != &kAveragePool) return std::nullopt;
   const auto& pool = node.attrs.as<AveragePoolAttrs>();
   if (pool.layout != Layout::channels_last || pool.window.rank() != 2) return std::nullopt;
+  // A window over the whole image takes the global formula, as in ONNX Runtime.
+  const std::vector<std::int64_t> none{0, 0};
+  const bool is_global = pool.window.kernel == std::vector<std::int64_t>{x[1], x[2]} && pool.window.pad_begin == none && pool.window.pad_end == none;
+  if (is_global) return QuantizedPoolAttrs{.form = QuantizedPoolForm::global_average_pool, .window = unit_window({x[1], x[2]})};
   return QuantizedPoolAttrs{.window = pool.window, .rounding = pool.rounding, .count_include_pad = pool.count_include_pad};
 }
 

@@ -1,7 +1,7 @@
 // Softmax of quantized values. Part of lower/.
 #include "lower/rules/fuse_softmax.h"
 
-#include "base/math.h"
+#include "base/requantize.h"
 #include "lower/quantized_value.h"
 #include "ops/quantized_softmax/quantized_softmax.h"
 #include "ops/softmax/softmax.h"
@@ -9,10 +9,10 @@
 namespace octavo {
 namespace {
 
-// Entry i is exp((i - 255) * scale): for an element 255 - i below the largest of its line.
-Tensor exponentials(float scale) {
+// Entry i is for an element 255 - i below the largest of its line.
+Tensor exponentials(float scale, std::int64_t length) {
   Tensor table(DType::f32, Shape{256});
-  for (int i = 0; i < 256; ++i) table.as<float>()[i] = static_cast<float>(math_exp(static_cast<double>(i - 255) * static_cast<double>(scale)));
+  for (int i = 0; i < 256; ++i) table.as<float>()[i] = softmax_exponential(i, scale, length);
   return table;
 }
 
@@ -33,7 +33,8 @@ Match fuse_softmax(const Graph& graph, const Node& node) {
     return std::string("its result is rounded or clamped in a way that has no integer form");
   Patch patch(graph);
   const QuantizedSoftmaxAttrs attrs{end.type.dtype, end.profile, end.type.scale, end.type.zero_point};
-  const ValueId table = patch.constant(node.name + "/exponentials", exponentials(x->type.scale));
+  const ValueId table =
+      patch.constant(node.name + "/exponentials", exponentials(x->type.scale, graph.fact(node.inputs[0]).shape[static_cast<int>(softmax.axis)]));
   const ValueId y = patch.add(kQuantizedSoftmax, attrs, {x->q, table}, node.name, node.origin);
   patch.set_quant(y, end.type.params());
   patch.replace(end.y, y);
