@@ -2,6 +2,7 @@
 #include "import/onnx/attributes.h"
 
 #include "base/fields.h"
+#include "import/onnx/proto.h"
 
 namespace octavo::onnx_import {
 namespace {
@@ -56,7 +57,7 @@ Error AttributeReader::error(ErrorKind kind, std::string_view name, std::string 
   return {kind, where_ + ", attribute '" + std::string(name) + "'", std::move(found), std::move(expected), ""};
 }
 
-const onnx::AttributeProto* AttributeReader::find(std::string_view name, Type::AttributeType type, std::string_view type_name) {
+const onnx::AttributeProto* AttributeReader::find(std::string_view name, int type, std::string_view type_name) {
   const auto found = attributes_.find(std::string(name));
   if (found == attributes_.end()) return nullptr;
   read_.insert(found->first);

@@ -10,7 +10,13 @@
 #include <vector>
 
 #include "base/result.h"
-#include "import/onnx/proto.h"
+
+// Their header is heavy.
+namespace onnx {
+class AttributeProto;
+class NodeProto;
+class TensorProto;
+}  // namespace onnx
 
 namespace octavo::onnx_import {
 
@@ -38,7 +44,7 @@ class AttributeReader {
   Errors unread() const;
 
  private:
-  const onnx::AttributeProto* find(std::string_view name, onnx::AttributeProto::AttributeType type, std::string_view type_name);
+  const onnx::AttributeProto* find(std::string_view name, int type, std::string_view type_name);
   Error error(ErrorKind kind, std::string_view name, std::string found, std::string expected) const;
 
   std::string where_;

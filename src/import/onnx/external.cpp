@@ -11,6 +11,8 @@
 #include <filesystem>
 #include <optional>
 
+#include "import/onnx/proto.h"
+
 namespace octavo::onnx_import {
 namespace {
 

@@ -6,7 +6,10 @@
 
 #include "base/result.h"
 #include "base/tensor.h"
-#include "import/onnx/proto.h"
+
+namespace onnx {
+class TensorProto;
+}
 
 namespace octavo::onnx_import {
 

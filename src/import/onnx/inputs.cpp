@@ -2,7 +2,9 @@
 #include "import/onnx/inputs.h"
 
 #include <optional>
+#include <set>
 
+#include "import/onnx/proto.h"
 #include "import/onnx/types.h"
 
 namespace octavo::onnx_import {

@@ -2,11 +2,14 @@
 #ifndef OCTAVO_IMPORT_ONNX_INPUTS_H_
 #define OCTAVO_IMPORT_ONNX_INPUTS_H_
 
-#include <set>
 #include <string>
 
 #include "import/import.h"
 #include "import/onnx/node_reader.h"
+
+namespace onnx {
+class GraphProto;
+}
 
 namespace octavo::onnx_import {
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "import/onnx/fold.h"
+#include "import/onnx/proto.h"
 #include "ops/list.h"
 
 namespace octavo::onnx_import {
@@ -30,6 +31,12 @@ NodeReader::NodeReader(Building& building, const onnx::NodeProto& node, int opse
       origin_(std::move(origin)),
       where_(std::move(where)),
       outputs_(static_cast<std::size_t>(node.output_size())) {}
+
+const std::string& NodeReader::op() const { return node_.op_type(); }
+bool NodeReader::is_microsoft() const { return node_.domain() == "com.microsoft"; }
+bool NodeReader::has(int index) const { return index < input_count_ && !node_.input(index).empty(); }
+int NodeReader::output_count() const { return node_.output_size(); }
+bool NodeReader::wants(int index) const { return index < node_.output_size() && !node_.output(index).empty(); }
 
 ValueId NodeReader::value(int index) {
   if (!has(index)) {

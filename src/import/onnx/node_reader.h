@@ -34,13 +34,13 @@ class NodeReader {
  public:
   NodeReader(Building& building, const onnx::NodeProto& node, int opset, std::string name, std::string origin, std::string where);
 
-  const std::string& op() const { return node_.op_type(); }
+  const std::string& op() const;
   int opset() const { return opset_; }
-  bool is_microsoft() const { return node_.domain() == "com.microsoft"; }
+  bool is_microsoft() const;
 
   // ---- inputs, by position ----
   int input_count() const { return input_count_; }  // empty ones at the end do not count
-  bool has(int index) const { return index < input_count_ && !node_.input(index).empty(); }
+  bool has(int index) const;
   ValueId value(int index);     // must be there
   ValueId optional(int index);  // does not exist where left out
   const Fact& fact(ValueId id) const;
@@ -56,8 +56,8 @@ class NodeReader {
   AttributeReader attributes;
 
   // ---- outputs ----
-  int output_count() const { return node_.output_size(); }
-  bool wants(int index) const { return index < node_.output_size() && !node_.output(index).empty(); }
+  int output_count() const;
+  bool wants(int index) const;
   void output(int index, ValueId value);
 
   // ---- building: a value that does not exist where something failed before ----

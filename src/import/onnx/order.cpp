@@ -4,6 +4,8 @@
 #include <map>
 #include <string>
 
+#include "import/onnx/proto.h"
+
 namespace octavo::onnx_import {
 namespace {
 

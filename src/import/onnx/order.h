@@ -4,7 +4,9 @@
 
 #include <vector>
 
-#include "import/onnx/proto.h"
+namespace onnx {
+class GraphProto;
+}
 
 namespace octavo::onnx_import {
 

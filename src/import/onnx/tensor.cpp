@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "import/onnx/external.h"
+#include "import/onnx/proto.h"
 #include "import/onnx/types.h"
 
 namespace octavo::onnx_import {
