@@ -26,7 +26,7 @@ bool starts_like_onnx(std::string_view head) {
 Format recognise(std::string_view head) {
   if (head.size() >= 8 && head.substr(4, 4) == "TFL3") return Format::tflite;
   if (head.substr(0, 4) == "PK\x03\x04") return Format::zip;
-  if (head.substr(0, 6) == "OCTAVO" || head.substr(0, 4) == "OCTV") return Format::artifact;
+  if (head.substr(0, 5) == "\x89OCTV") return Format::artifact;
   return starts_like_onnx(head) ? Format::onnx : Format::unknown;
 }
 

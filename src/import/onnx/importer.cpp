@@ -269,7 +269,9 @@ class Importer {
 
   std::string dialect() const {
     const auto count = [&](Family family) { return families_.count(family) != 0 ? families_.at(family) : 0; };
-    const std::string type = building_.activation_type.empty() ? "" : " " + building_.activation_type;
+    const auto& types = building_.activation_types;
+    const auto most = std::max_element(types.begin(), types.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+    const std::string type = most == types.end() ? "" : " " + std::string(name_of(most->first));
     std::string text = "ONNX fp32";
     if (count(Family::qoperator) > 0) text = "ONNX QOperator" + type;
     else if (count(Family::qdq) > 0) text = "ONNX QDQ" + type;

@@ -25,7 +25,7 @@ struct Building {
   std::map<std::string, ValueId> values;  // by the file's name; an id that does not exist: its node could not be read
   std::map<int, ValueId> wide;            // by index of an f16 or bf16 value: the f32 value that it is rounded from
   std::int64_t fold_budget = 0;           // elements that constant folding may still make
-  std::string activation_type;            // of the first quantized activation: "u8", "s8", ...
+  std::map<DType, int> activation_types;  // of quantized activations, and how many have it
 };
 
 // Errors are sticky: an accessor that fails records the error and gives a harmless value, and from then on nothing is built.

@@ -27,6 +27,11 @@ DType read_type(NodeReader& in, std::string_view name, DType fallback) {
   return known.value_or(fallback);
 }
 
+// The dialect's name tells what most activations are.
+void count_activation(NodeReader& in, ValueId x, DType type) {
+  if (!in.failed() && !in.fact(x).is_constant()) ++in.building().activation_types[type];
+}
+
 // Where the scales lie. Nothing to know of a single scale, whose axis may be out of range.
 struct Placement {
   std::int64_t axis = -1;
@@ -70,7 +75,7 @@ ValueId add_dequantize(NodeReader& in, ValueId x, const Quantization& from, std:
 
 ValueId add_quantize(NodeReader& in, ValueId x, const Quantization& to, DType type, std::int64_t axis, std::string_view suffix) {
   const DType into = to.zero_point.exists() ? in.dtype(to.zero_point) : type;
-  if (in.building().activation_type.empty() && x.exists() && !in.fact(x).is_constant()) in.building().activation_type = octavo::name_of(into);
+  count_activation(in, x, into);
   const QuantizeAttrs attrs{.to = into, .axis = to.is_per_tensor ? -1 : axis, .profile = Profile::onnx};
   return in.add_exactly(kQuantize, attrs, {x, to.scale, to.zero_point}, suffix).front();
 }
@@ -106,7 +111,7 @@ void read_quantize(NodeReader& in) {
   to.scale = in.cast(to.scale, precision, "scale");
   const ValueId real = in.dtype(x) == DType::bf16 ? in.cast(x, DType::f32, "x") : x;
   const QuantizeAttrs attrs{.to = type, .axis = placement.axis, .block = placement.block, .profile = Profile::onnx};
-  if (in.building().activation_type.empty() && !in.fact(x).is_constant()) in.building().activation_type = octavo::name_of(type);
+  count_activation(in, x, type);
   in.output(0, in.add_exactly(kQuantize, attrs, {real, to.scale, to.zero_point}).front());
 }
 
@@ -114,7 +119,7 @@ void read_dynamic_quantize(NodeReader& in) {
   const ValueId x = in.value(0);
   const auto outputs = in.add_exactly(kDynamicQuantize, NoAttrs{}, {x});
   for (int i = 0; i < 3; ++i) in.output(i, outputs[static_cast<std::size_t>(i)]);
-  if (in.building().activation_type.empty()) in.building().activation_type = octavo::name_of(DType::u8);
+  count_activation(in, x, DType::u8);
 }
 
 }  // namespace octavo::onnx_import
