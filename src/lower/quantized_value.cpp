@@ -135,8 +135,12 @@ std::variant<Quantized, std::string> follow_to_quantize(const Graph& graph, Valu
 std::optional<float> scalar_constant(const Graph& graph, ValueId wire) {
   if (!wire.exists()) return std::nullopt;
   const Fact& fact = graph.fact(wire);
-  if (!fact.is_constant() || fact.shape.elements() != 1) return std::nullopt;
-  return static_cast<float>(element_as_double(fact.constant->view(), 0));
+  if (fact.shape.elements() != 1) return std::nullopt;
+  if (fact.is_constant()) return static_cast<float>(element_as_double(fact.constant->view(), 0));
+  const auto quantized = quantized_constant(graph, wire);
+  if (!quantized) return std::nullopt;
+  const auto q = static_cast<std::int32_t>(element_as_double(quantized->q->view(), 0));
+  return dequantize_value(q, quantized->scale[0], quantized->zero_point[0]);
 }
 
 const Node* only_reader(const Graph& graph, ValueId wire) {

@@ -72,7 +72,7 @@ struct ClampBounds {
 };
 std::optional<ClampBounds> clamp_bounds(const Node& node);
 
-// The value of a constant wire of one element, as f32.
+// The value of a wire of one element that is constant or dequantize(constant), as f32.
 std::optional<float> scalar_constant(const Graph& graph, ValueId wire);
 
 // The only node that reads the wire; nullptr where it is a graph output or has several uses.
