@@ -116,6 +116,8 @@ Result<std::vector<std::int64_t>> pool_dims(const Window& window, const Shape& x
 Result<std::vector<std::int64_t>> conv_dims(const ConvShapes& conv, const Shape& x, const Shape& w) {
   if (x.rank() < 3) return shape_error("x", "rank " + std::to_string(x.rank()), "at least 3");
   if (w.rank() != x.rank()) return shape_error("w", "rank " + std::to_string(w.rank()), "that of x, " + std::to_string(x.rank()));
+  // An empty kernel could claim any size without the memory to show for it.
+  if (w.elements() == 0) return shape_error("w", "shape " + w.to_string(), "at least one element");
   const Image image = Image::of(x, conv.layout);
   const Image kernel = Image::of(w, conv.layout);
   auto sizes = output_sizes(conv.window, image.sizes, Rounding::floor);

@@ -70,6 +70,7 @@ TEST(Conv, RefusesWhatDoesNotFit) {
   EXPECT_TRUE(refuses(kConv, good, {x, fact(DType::f32, {6, 4, 3, 2})}));
   EXPECT_TRUE(refuses(kConv, good, {x, fact(DType::f16, {6, 4, 3, 3})}));
   EXPECT_TRUE(refuses(kConv, good, {x, w, fact(DType::f32, {5})}));
+  EXPECT_TRUE(refuses(kConv, good, {x, fact(DType::f32, {0, 4, 3, 3})}));
   EXPECT_TRUE(refuses(kConv, ConvAttrs{.window = square(3, 0, 0)}, {x, w}));
   EXPECT_TRUE(refuses(kConv, ConvAttrs{.window = square(3, 1, -1)}, {x, w}));
   EXPECT_TRUE(refuses(kConv, ConvAttrs{.window = square(3, 1, 0), .groups = 0}, {x, w}));

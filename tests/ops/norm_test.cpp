@@ -80,6 +80,11 @@ TEST(Reduce, AxesKeepDimsAndEmptySets) {
   EXPECT_EQ(values<float>(run(kReduce, ReduceAttrs{.kind = ReduceKind::prod, .axes = {1}}, {none})), (std::vector<float>{1, 1}));
 }
 
+TEST(Reduce, OfNoLinesTakesNoTime) {
+  const Tensor none(DType::u8, {0, std::int64_t{1} << 32});
+  EXPECT_EQ(run(kReduce, ReduceAttrs{.kind = ReduceKind::max, .axes = {1}}, {none}).shape(), (Shape{0, 1}));
+}
+
 TEST(Reduce, IntegersStayIntegers) {
   const Tensor x = Tensor::of<std::int64_t>({3}, std::vector<std::int64_t>{-7, 2, 1});
   EXPECT_EQ(values<std::int64_t>(run(kReduce, ReduceAttrs{.kind = ReduceKind::mean, .axes = {0}}, {x})), (std::vector<std::int64_t>{-1}));

@@ -39,6 +39,12 @@ TEST(MaxPool, RefusesWindowsThatCouldMissTheImage) {
   EXPECT_TRUE(refuses(kMaxPool, MaxPoolAttrs{.window = square(2, 1, 0)}, {fact(DType::s64, {1, 1, 4, 4})}));
 }
 
+TEST(MaxPool, OfNoChannelsTakesNoTime) {
+  const Tensor none(DType::u8, {1, 1 << 16, 1 << 16, 0});
+  const MaxPoolAttrs attrs{.window = square(2, 1, 0), .layout = Layout::channels_last};
+  EXPECT_EQ(run(kMaxPool, attrs, {none}).shape(), (Shape{1, 65535, 65535, 0}));
+}
+
 TEST(AveragePool, CountsWhatItIsTold) {
   const Tensor x = Tensor::of<float>({1, 1, 2, 2}, std::vector<float>{1, 2, 3, 6});
   EXPECT_EQ(values<float>(run(kAveragePool, AveragePoolAttrs{.window = square(2, 2, 1)}, {x})), (std::vector<float>{1, 2, 3, 6}));

@@ -142,6 +142,7 @@ void reduce_floats(ReduceKind kind, const Offsets& offsets, const ConstTensorVie
 }
 
 void reference_reduce(const Attrs& attrs, InputViews inputs, OutputViews outputs) {
+  if (outputs[0].shape.elements() == 0) return;
   const auto& reduce = attrs.as<ReduceAttrs>();
   const Offsets offsets = offsets_of(reduce, inputs[0].shape);
   switch (inputs[0].dtype) {
