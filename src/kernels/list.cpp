@@ -27,7 +27,7 @@ std::vector<const Kernel*> join_families() {
   add(copy_kernels());
   add(arrange_kernels());
   add(onednn_conv_kernels());
-  add(onednn_matmul_kernels());
+  add(onednn_dense_kernels());
   add(quantize_kernels());
   add(table_kernels());
   return kernels;

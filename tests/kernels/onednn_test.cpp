@@ -137,7 +137,6 @@ const std::vector<ConvShape>& conv_shapes() {
       {1, 15, 13, 40, 40, 40, window_of(5, 2, 2)},                   // depthwise, 5x5
       {1, 12, 12, 32, 64, 4, window_of(3, 1, 1)},                    // groups
       {1, 20, 20, 8, 16, 1, window_of(3, 1, 2, 2)},                  // dilation
-      {1, 1, 1, 64, 10, 1, window_of(1, 1, 0)},                      // one pixel
       {1, 6, 5, 4, 4, 1, {{3, 2}, {2, 1}, {1, 1}, {2, 0}, {0, 1}}},  // nothing symmetric
   };
   return shapes;
@@ -179,7 +178,7 @@ TEST(OnednnConv, EveryActivation) {
 
 Case matmul_case(Shape a, Shape b) {
   std::mt19937 random(9);
-  Case test{.kernel = &onednn_matmul_kernels()[0], .spec = &kMatmul};
+  Case test{.kernel = &onednn_dense_kernels()[0], .spec = &kMatmul};
   test.inputs = {random_floats(random, std::move(a)), random_floats(random, std::move(b))};
   return test;
 }
@@ -195,6 +194,27 @@ TEST(OnednnMatmul, EveryShape) {
   }
 }
 
+TEST(OnednnDense, ConvolutionsOfFewPixels) {
+  const std::vector<ConvShape> shapes = {{1, 1, 1, 512, 1000, 1, window_of(1, 1, 0)},
+                                         {1, 1, 1, 24, 7, 1, window_of(1, 1, 0)},
+                                         {5, 1, 1, 33, 2100, 1, window_of(1, 1, 0)},
+                                         {1, 4, 4, 16, 32, 1, window_of(1, 1, 0)}};
+  for (const ConvShape& shape : shapes) {
+    for (UnaryKind activation : {UnaryKind::identity, UnaryKind::silu, UnaryKind::sigmoid}) {
+      SCOPED_TRACE(std::to_string(shape.ic) + " to " + std::to_string(shape.oc) + " " + std::string(name_of(activation)));
+      Case test = conv_case(shape, {.kind = activation}, activation != UnaryKind::identity, false);
+      const std::vector<Fact> facts = test.facts();
+      EXPECT_NE(test.kernel->refusal(test.call(facts, test.expected())), "");
+      test.kernel = &onednn_dense_kernels()[1];
+      check(test);
+    }
+  }
+  Case image = conv_case(conv_shapes()[1], {}, true, false);
+  image.kernel = &onednn_dense_kernels()[1];
+  const std::vector<Fact> facts = image.facts();
+  EXPECT_NE(image.kernel->refusal(image.call(facts, image.expected())), "");
+}
+
 TEST(OnednnMatmul, Refusals) {
   const auto refusal = [](const Case& test, Shape y) {
     const Tensor result(DType::f32, std::move(y));
@@ -206,7 +226,7 @@ TEST(OnednnMatmul, Refusals) {
   const Case test = matmul_case({1, 4}, {4, 5});
   std::vector<Fact> facts = test.facts();
   facts[1].constant = nullptr;
-  EXPECT_EQ(test.kernel->refusal(test.call(facts, Tensor(DType::f32, {1, 5}))), "needs a constant second operand");
+  EXPECT_EQ(test.kernel->refusal(test.call(facts, Tensor(DType::f32, {1, 5}))), "needs constant weights");
 }
 
 TEST(OnednnMatmul, RefusesDamagedWeights) {

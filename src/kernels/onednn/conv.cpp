@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "kernels/call.h"
+#include "kernels/onednn/dense.h"
 #include "kernels/onednn/engine.h"
 #include "kernels/onednn/layout.h"
 #include "kernels/onednn/onednn.h"
@@ -41,6 +42,7 @@ std::string refuse_conv(const CallView& call) {
     const std::int64_t extent = attrs.window.extent(axis);
     if (attrs.window.pad_begin[a] >= extent || attrs.window.pad_end[a] >= extent) return "needs padding narrower than the kernel";
   }
+  if (is_dense_conv(call)) return "dense_f32_onednn computes products of so few pixels";
   dnnl::post_ops post_ops;
   if (!onednn::append_activation(post_ops, attrs.activation)) return "oneDNN has no " + std::string(name_of(attrs.activation.kind));
   return "";

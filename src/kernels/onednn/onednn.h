@@ -17,8 +17,8 @@ namespace octavo {
 
 // fused_conv with constant weights.
 std::span<const Kernel> onednn_conv_kernels();
-// matmul with a constant second operand.
-std::span<const Kernel> onednn_matmul_kernels();
+// matmul with a constant second operand, and fused_conv of a few pixels.
+std::span<const Kernel> onednn_dense_kernels();
 
 }  // namespace octavo
 
