@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 namespace octavo {
@@ -17,6 +18,29 @@ namespace {
 constexpr std::size_t kMaxPath = 4096;
 char unfinished_path[kMaxPath];
 std::atomic<bool> has_unfinished{false};
+
+// The temporary folder, for the same; its files are named "0", "1", ...
+char temporary_folder[kMaxPath];
+std::atomic<int> temporary_files{-1};  // -1: no folder
+
+void remove_temporary_folder() {
+  const int count = temporary_files.exchange(-1);
+  if (count < 0) return;
+  char path[kMaxPath + 16];
+  const std::size_t length = std::strlen(temporary_folder);
+  std::memcpy(path, temporary_folder, length);
+  path[length] = '/';
+  for (int i = 0; i < count; ++i) {
+    // Decimal digits by hand: nothing of stdio may be called in a signal handler.
+    char* at = path + length + 1;
+    int unit = 1;
+    while (i / unit >= 10) unit *= 10;
+    for (; unit > 0; unit /= 10) *at++ = static_cast<char>('0' + i / unit % 10);
+    *at = '\0';
+    ::unlink(path);
+  }
+  ::rmdir(temporary_folder);
+}
 
 Error resource_error(const std::string& path, const char* doing) {
   return {.kind = ErrorKind::resource, .where = path, .found = std::string(doing) + ": " + std::strerror(errno)};
@@ -92,8 +116,26 @@ Status write_file(const std::string& path, std::span<const std::byte> bytes) {
 
 Status write_text(const std::string& path, std::string_view text) { return write_file(path, std::as_bytes(std::span(text.data(), text.size()))); }
 
+Result<TemporaryFolder> TemporaryFolder::create() {
+  const char* parent = std::getenv("TMPDIR");
+  std::string path = std::string(parent != nullptr && *parent != '\0' ? parent : "/tmp") + "/octavo-XXXXXX";
+  if (path.size() >= kMaxPath || ::mkdtemp(path.data()) == nullptr) return resource_error(path, "cannot be made");
+  std::memcpy(temporary_folder, path.c_str(), path.size() + 1);
+  temporary_files = 0;
+  return TemporaryFolder(std::move(path));
+}
+
+TemporaryFolder::TemporaryFolder(TemporaryFolder&& other) noexcept : path_(std::move(other.path_)) { other.path_.clear(); }
+
+TemporaryFolder::~TemporaryFolder() {
+  if (!path_.empty()) remove_temporary_folder();
+}
+
+std::string TemporaryFolder::next_file() { return path_ + "/" + std::to_string(temporary_files++); }
+
 void cleanup_unfinished_files() {
   if (has_unfinished) ::unlink(unfinished_path);
+  remove_temporary_folder();
 }
 
 }  // namespace octavo

@@ -23,7 +23,22 @@ Result<std::vector<std::byte>> read_file(const std::string& path);
 Status write_file(const std::string& path, std::span<const std::byte> bytes);
 Status write_text(const std::string& path, std::string_view text);
 
-// Removes what write_file was writing when a signal came. Async-signal-safe.
+// A folder under the system's temporary one, removed with the files in it when this goes out of scope. One at a time.
+class TemporaryFolder {
+ public:
+  static Result<TemporaryFolder> create();
+  TemporaryFolder(TemporaryFolder&& other) noexcept;
+  TemporaryFolder& operator=(TemporaryFolder&&) = delete;
+  ~TemporaryFolder();
+  // A new path in it.
+  std::string next_file();
+
+ private:
+  explicit TemporaryFolder(std::string path) : path_(std::move(path)) {}
+  std::string path_;
+};
+
+// Removes what write_file was writing, and the temporary folder, when a signal came. Async-signal-safe.
 void cleanup_unfinished_files();
 
 }  // namespace octavo

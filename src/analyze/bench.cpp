@@ -1,0 +1,200 @@
+// The parent's side of a benchmark: children in turns. Part of analyze/.
+#include "analyze/bench.h"
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <csignal>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "analyze/peak_rate.h"
+#include "base/machine.h"
+
+namespace octavo {
+namespace {
+
+Error child_error(const BenchVariant& variant, std::string found) {
+  return {.kind = ErrorKind::resource,
+          .where = "bench of " + variant.model + " (" + std::string(name_of(variant.precision)) + ")",
+          .found = std::move(found)};
+}
+
+// A running worker with its two pipes; killed and reaped when it goes out of scope.
+class Child {
+ public:
+  static Result<std::unique_ptr<Child>> start(const BenchVariant& variant, int threads) {
+    int orders[2];
+    int answers[2];
+    if (::pipe2(orders, O_CLOEXEC) != 0) return child_error(variant, "no pipe");
+    if (::pipe2(answers, O_CLOEXEC) != 0) {
+      ::close(orders[0]);
+      ::close(orders[1]);
+      return child_error(variant, "no pipe");
+    }
+    const std::string batch = std::to_string(variant.batch);
+    const std::string thread_count = std::to_string(threads);
+    const std::string precision(name_of(variant.precision));
+    const char* arguments[] = {"octavo",  "bench-worker", variant.file.c_str(), "--precision",        precision.c_str(),
+                               "--batch", batch.c_str(),  "--threads",          thread_count.c_str(), nullptr};
+    const pid_t pid = ::fork();
+    if (pid == 0) {
+      ::dup2(orders[0], STDIN_FILENO);
+      ::dup2(answers[1], STDOUT_FILENO);
+      ::execv("/proc/self/exe", const_cast<char* const*>(arguments));
+      ::_exit(127);
+    }
+    ::close(orders[0]);
+    ::close(answers[1]);
+    auto child = std::unique_ptr<Child>(new Child(variant, pid, ::fdopen(orders[1], "w"), ::fdopen(answers[0], "r")));
+    if (pid < 0) return child_error(variant, "no child process");
+    return child;
+  }
+
+  ~Child() {
+    if (orders_ != nullptr) std::fclose(orders_);
+    if (answers_ != nullptr) std::fclose(answers_);
+    if (pid_ <= 0) return;
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+
+  // The next line of the child as JSON, or what it says went wrong.
+  Result<nlohmann::json> answer() {
+    std::string line;
+    for (int c = std::fgetc(answers_); c != EOF && c != '\n'; c = std::fgetc(answers_)) line += static_cast<char>(c);
+    nlohmann::json object = nlohmann::json::parse(line, nullptr, false);
+    if (!object.is_object()) return child_error(variant_, "a process that ended without an answer");
+    if (!object.contains("error")) return object;
+    Error error = child_error(variant_, object["error"].get<std::string>());
+    const int code = object.value("exit_code", 5);
+    error.kind = code == 2 ? ErrorKind::usage : code == 3 ? ErrorKind::invalid_input : code == 4 ? ErrorKind::unsupported : ErrorKind::resource;
+    return error;
+  }
+
+  Result<nlohmann::json> ask(const std::string& order) {
+    std::fprintf(orders_, "%s\n", order.c_str());
+    std::fflush(orders_);
+    return answer();
+  }
+
+ private:
+  Child(BenchVariant variant, pid_t pid, std::FILE* orders, std::FILE* answers)
+      : variant_(std::move(variant)), pid_(pid), orders_(orders), answers_(answers) {}
+
+  BenchVariant variant_;
+  pid_t pid_;
+  std::FILE* orders_;
+  std::FILE* answers_;
+};
+
+struct Entrant {
+  std::unique_ptr<Child> child;
+  BenchRun run;
+  double measured_seconds = 0.0;
+};
+
+Result<Entrant> enter(const BenchVariant& variant, const BenchOptions& options) {
+  auto child = Child::start(variant, options.threads);
+  if (!child) return child.errors();
+  const auto hello = (*child)->answer();
+  if (!hello) return hello.errors();
+  Entrant entrant{std::move(*child), {.variant = variant}};
+  entrant.run.threads = (*hello)["threads"].get<int>();
+  entrant.run.load_ms = (*hello)["load_ms"].get<double>();
+  entrant.run.first_run_ms = (*hello)["first_run_ms"].get<double>();
+  entrant.run.gmac = (*hello)["macs"].get<double>() * 1e-9;
+  if (options.warmup > 0) {
+    const auto warm = entrant.child->ask("runs " + std::to_string(options.warmup));
+    if (!warm) return warm.errors();
+  }
+  return entrant;
+}
+
+Status one_slice(Entrant& entrant, double seconds) {
+  const auto reply = entrant.child->ask("slice " + std::to_string(seconds));
+  if (!reply) return reply.errors();
+  for (const auto& ns : (*reply)["runs_ns"]) {
+    entrant.run.runs_ns.push_back(ns.get<std::int64_t>());
+    entrant.measured_seconds += static_cast<double>(entrant.run.runs_ns.back()) * 1e-9;
+  }
+  entrant.run.peak_rss_mb = (*reply)["peak_rss_mb"].get<double>();
+  return ok_status();
+}
+
+}  // namespace
+
+double BenchRun::latency_ms(double quantile) const {
+  if (runs_ns.empty()) return 0.0;
+  std::vector<std::int64_t> sorted = runs_ns;
+  std::sort(sorted.begin(), sorted.end());
+  const auto rank = static_cast<std::size_t>(std::ceil(quantile * static_cast<double>(sorted.size())));
+  return static_cast<double>(sorted[std::min(sorted.size(), std::max<std::size_t>(rank, 1)) - 1]) * 1e-6;
+}
+
+double BenchRun::throughput() const {
+  const double median = latency_ms(0.5);
+  return median > 0.0 ? static_cast<double>(variant.batch) * 1e3 / median : 0.0;
+}
+
+Result<std::vector<BenchRun>> bench(const std::vector<BenchVariant>& variants, const BenchOptions& options) {
+  std::vector<Entrant> entrants;
+  for (const BenchVariant& variant : variants) {
+    auto entrant = enter(variant, options);
+    if (!entrant) return entrant.errors();
+    entrants.push_back(std::move(*entrant));
+  }
+  // Slices much longer than a change of caches and clock, much shorter than a change of weather.
+  constexpr double kSliceSeconds = 0.25;
+  double least = 0.0;
+  while (least < options.seconds) {
+    least = options.seconds;
+    for (Entrant& entrant : entrants) {
+      if (const Status done = one_slice(entrant, std::min(kSliceSeconds, options.seconds)); !done) return done.errors();
+      least = std::min(least, entrant.measured_seconds);
+    }
+    if (options.progress) options.progress(std::min(1.0, least / options.seconds));
+  }
+  std::vector<BenchRun> runs;
+  for (Entrant& entrant : entrants) {
+    const auto peak = peak_macs_per_second(entrant.run.variant.precision);
+    if (peak) entrant.run.share_of_peak = entrant.run.gmac * 1e9 / (entrant.run.latency_ms(0.5) * 1e-3) / (*peak * entrant.run.threads);
+    runs.push_back(std::move(entrant.run));
+  }
+  return runs;
+}
+
+nlohmann::json machine_json() {
+  const Machine& machine = host_machine();
+  return {{"name", machine.name},         {"isa", machine.isa.to_string()}, {"cores", machine.cores},
+          {"l1_bytes", machine.l1_bytes}, {"l2_bytes", machine.l2_bytes},   {"l3_bytes", machine.l3_bytes}};
+}
+
+nlohmann::json bench_json(const std::vector<BenchRun>& runs) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const BenchRun& run : runs) {
+    list.push_back(
+        {{"model", run.variant.model},
+         {"precision", name_of(run.variant.precision)},
+         {"batch", run.variant.batch},
+         {"threads", run.threads},
+         {"runs", run.runs_ns.size()},
+         {"latency_ms", {{"min", run.latency_ms(0.0)}, {"median", run.latency_ms(0.5)}, {"p90", run.latency_ms(0.9)}, {"p99", run.latency_ms(0.99)}}},
+         {"throughput", run.throughput()},
+         {"load_ms", run.load_ms},
+         {"first_run_ms", run.first_run_ms},
+         {"peak_rss_mb", run.peak_rss_mb},
+         {"gmac", run.gmac},
+         {"share_of_peak", run.share_of_peak ? nlohmann::json(*run.share_of_peak) : nlohmann::json()}});
+  }
+  return {{"machine", machine_json()}, {"runs", list}};
+}
+
+}  // namespace octavo

@@ -1,0 +1,67 @@
+// Opening, compiling and running model files. Part of analyze/.
+#include "analyze/model_file.h"
+
+#include "import/import.h"
+
+namespace octavo {
+
+Result<std::vector<InputSpec>> model_inputs(const std::string& path, const CompileRequest& request) {
+  ImportOptions options{.batch = 1};
+  for (const auto& [name, dims] : request.options.shapes) options.shapes.emplace(name, Shape(dims));
+  const auto model = import_model(path, options);
+  if (!model) return model.errors();
+  std::vector<InputSpec> inputs;
+  for (const ValueId id : model->graph.inputs()) {
+    const Value& value = model->graph.value(id);
+    inputs.push_back({value.name, value.fact.dtype, value.fact.shape});
+  }
+  return inputs;
+}
+
+Result<v1::CompiledModel> open_or_compile(const std::string& path, const CompileRequest& request) {
+  if (v1::is_compiled(path)) return v1::open(path);
+  v1::CompileOptions options = request.options;
+  if (!request.calibrate.empty() && options.precision != Precision::fp32) {
+    const auto inputs = model_inputs(path, request);
+    if (!inputs) return inputs.errors();
+    auto samples = open_samples(request.calibrate, *inputs, {.preprocess = request.preprocess, .limit = request.samples});
+    if (!samples) return samples.errors();
+    options.source = std::move(*samples);
+  }
+  return v1::compile(path, options);
+}
+
+Session::Session(v1::Context context, v1::PlanInfo plan, int threads) : context_(std::move(context)), plan_(std::move(plan)), threads_(threads) {
+  for (const v1::TensorInfo& info : context_.inputs()) {
+    inputs_.emplace_back(info.dtype, Shape(info.shape));
+    input_refs_.push_back({info.dtype, info.shape, inputs_.back().data()});
+  }
+  for (const v1::TensorInfo& info : context_.outputs()) {
+    outputs_.emplace_back(info.dtype, Shape(info.shape));
+    output_refs_.push_back({info.dtype, info.shape, outputs_.back().data()});
+  }
+}
+
+Result<Session> Session::create(const v1::CompiledModel& compiled, std::optional<Precision> precision, std::optional<std::int64_t> batch,
+                                int threads) {
+  const auto model = v1::Model::load(compiled, {.threads = threads});
+  if (!model) return model.errors();
+  const auto plan = model->find_plan(precision, batch);
+  if (!plan) return plan.errors();
+  auto context = v1::Context::create(*model, *plan);
+  if (!context) return context.errors();
+  return Session(std::move(*context), model->info().plans[*plan], model->threads());
+}
+
+Status Session::run() { return context_.run(input_refs_, output_refs_); }
+
+void fill_random(std::vector<Tensor>& tensors) {
+  std::vector<InputSpec> specs;
+  for (const Tensor& tensor : tensors) specs.push_back({"", tensor.dtype(), tensor.shape()});
+  const auto source = open_samples("random", specs, {.limit = 1});
+  if (!source) return;
+  const auto sample = (*source)->sample(0);
+  for (std::size_t i = 0; sample && i < tensors.size(); ++i) std::memcpy(tensors[i].data(), (*sample)[i].data(), tensors[i].bytes());
+}
+
+}  // namespace octavo

@@ -1,0 +1,57 @@
+// A model file given by a user, ready to load: an .octv as it is, anything else compiled first. Part of analyze/.
+#ifndef OCTAVO_ANALYZE_MODEL_FILE_H_
+#define OCTAVO_ANALYZE_MODEL_FILE_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyze/preprocess.h"
+#include "analyze/samples.h"
+#include "octavo/octavo.h"
+
+namespace octavo {
+
+// What compiling takes beyond v1::CompileOptions: where calibration samples come from.
+struct CompileRequest {
+  v1::CompileOptions options;
+  std::string calibrate;  // empty: none; see open_samples
+  std::optional<Preprocess> preprocess;
+  std::int64_t samples = 0;  // 0: all
+};
+
+// The inputs of a model file with batch 1.
+Result<std::vector<InputSpec>> model_inputs(const std::string& path, const CompileRequest& request);
+
+Result<v1::CompiledModel> open_or_compile(const std::string& path, const CompileRequest& request);
+
+// A model loaded with a context for one of its plans and memory for its tensors.
+class Session {
+ public:
+  static Result<Session> create(const v1::CompiledModel& compiled, std::optional<Precision> precision, std::optional<std::int64_t> batch,
+                                int threads);
+  const v1::PlanInfo& plan() const { return plan_; }
+  int threads() const { return threads_; }
+  v1::Context& context() { return context_; }
+  std::vector<Tensor>& inputs() { return inputs_; }
+  const std::vector<Tensor>& outputs() const { return outputs_; }
+  Status run();
+
+ private:
+  Session(v1::Context context, v1::PlanInfo plan, int threads);
+  v1::Context context_;
+  v1::PlanInfo plan_;
+  int threads_;
+  std::vector<Tensor> inputs_;
+  std::vector<Tensor> outputs_;
+  std::vector<v1::ConstTensorRef> input_refs_;
+  std::vector<v1::TensorRef> output_refs_;
+};
+
+// Fills tensors with seeded random numbers: what speed is measured on.
+void fill_random(std::vector<Tensor>& tensors);
+
+}  // namespace octavo
+
+#endif  // OCTAVO_ANALYZE_MODEL_FILE_H_

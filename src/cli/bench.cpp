@@ -1,0 +1,166 @@
+// octavo bench. Part of cli/.
+#include "analyze/bench.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "analyze/file.h"
+#include "base/machine.h"
+#include "cli/common.h"
+
+namespace octavo::cli {
+namespace {
+
+struct Arguments {
+  std::vector<std::string> models;
+  std::vector<std::string> compare;
+  BenchOptions options;
+  std::string json;
+  CompileArguments compile;
+};
+
+// The precisions to run: those of --compare, else the one of --precision, else the default of each model.
+Result<std::vector<std::optional<Precision>>> wanted_precisions(const Arguments& arguments) {
+  std::vector<std::string> words = arguments.compare;
+  if (words.empty()) words.push_back(arguments.compile.precision);
+  std::vector<std::optional<Precision>> precisions;
+  for (const std::string& word : words) {
+    const auto precision = parse_precision(word);
+    if (!precision) return precision.errors();
+    precisions.push_back(*precision);
+  }
+  return precisions;
+}
+
+// Compiles where needed and saves beside the other variants; an .octv is used where it lies.
+Status prepare(const std::string& model, std::optional<Precision> precision, const CompileRequest& request, const std::vector<std::int64_t>& batches,
+               TemporaryFolder& folder, std::vector<BenchVariant>& variants) {
+  CompileRequest own = request;
+  own.options.precision = precision;
+  Result<v1::CompiledModel> compiled = [&] {
+    Progress progress("calibrating");
+    own.options.progress = [&](std::int64_t done, std::int64_t total) { progress.show(static_cast<double>(done) / static_cast<double>(total)); };
+    return open_or_compile(model, own);
+  }();
+  if (!compiled) return compiled.errors();
+  std::string file = model;
+  if (!v1::is_compiled(model)) {
+    file = folder.next_file();
+    if (const Status saved = compiled->save(file); !saved) return saved.errors();
+  }
+  const v1::ModelInfo info = compiled->info();
+  const std::string name = std::filesystem::path(model).filename().string();
+  const std::size_t before = variants.size();
+  for (const v1::PlanInfo& plan : info.plans) {
+    const bool is_wanted = batches.empty() || std::find(batches.begin(), batches.end(), plan.batch) != batches.end();
+    if (is_wanted && (!precision || plan.precision == *precision)) variants.push_back({name, file, plan.precision, plan.batch});
+  }
+  fmt::print("{}  {}, {} nodes -> {} kernels, {} float islands\n", name, info.dialect, info.source_nodes,
+             info.plans.empty() ? 0 : info.plans[0].steps, info.plans.empty() ? 0 : info.plans[0].islands.size());
+  if (variants.size() > before) return ok_status();
+  std::string has;
+  for (const v1::PlanInfo& plan : info.plans) has += fmt::format("{}{} batch {}", has.empty() ? "" : ", ", name_of(plan.precision), plan.batch);
+  return Error{.kind = ErrorKind::usage, .where = model, .found = "no plan of this precision and batch", .expected = has};
+}
+
+void print_table(const std::vector<BenchRun>& runs) {
+  const Machine& machine = host_machine();
+  const std::size_t least =
+      std::min_element(runs.begin(), runs.end(), [](const auto& a, const auto& b) { return a.runs_ns.size() < b.runs_ns.size(); })->runs_ns.size();
+  fmt::print("{}, {}, {} thread{}, {} variant{} in turns, at least {} runs each\n", machine.name, machine.isa.to_string(), runs[0].threads,
+             runs[0].threads == 1 ? "" : "s", runs.size(), runs.size() == 1 ? "" : "s", least);
+  fmt::print("{:<28} {:>5} {:>9} {:>9} {:>9} {:>9} {:>10} {:>9} {:>9} {:>9} {:>7}\n", "", "batch", "min", "median", "p90", "p99", "samples/s", "load",
+             "first", "memory", "peak");
+  for (const BenchRun& run : runs) {
+    const std::string share = run.share_of_peak ? fmt::format("{:.0f} %", *run.share_of_peak * 100.0) : "-";
+    fmt::print("{:<28} {:>5} {:>6.2f} ms {:>6.2f} ms {:>6.2f} ms {:>6.2f} ms {:>10.1f} {:>6.1f} ms {:>6.1f} ms {:>6.0f} MB {:>7}\n",
+               fmt::format("{:.22} {}", run.variant.model, name_of(run.variant.precision)), run.variant.batch, run.latency_ms(0.0),
+               run.latency_ms(0.5), run.latency_ms(0.9), run.latency_ms(0.99), run.throughput(), run.load_ms, run.first_run_ms, run.peak_rss_mb,
+               share);
+  }
+}
+
+// "int8 is 4.6 times faster than fp32", for every model and batch that has both.
+void print_verdicts(const std::vector<BenchRun>& runs) {
+  for (const BenchRun& fp32 : runs) {
+    for (const BenchRun& int8 : runs) {
+      const bool is_pair = fp32.variant.precision == Precision::fp32 && int8.variant.precision == Precision::int8 &&
+                           fp32.variant.model == int8.variant.model && fp32.variant.batch == int8.variant.batch;
+      if (!is_pair) continue;
+      const double times = fp32.latency_ms(0.5) / int8.latency_ms(0.5);
+      const std::string what = runs.size() > 2 ? fmt::format("{} batch {}: ", int8.variant.model, int8.variant.batch) : "";
+      if (times >= 1.0) fmt::print("{}int8 is {:.2f} times faster than fp32\n", what, times);
+      else fmt::print("{}int8 is {:.2f} times slower than fp32\n", what, 1.0 / times);
+    }
+  }
+}
+
+Result<std::vector<BenchRun>> measure(const Arguments& arguments, const CompileRequest& request,
+                                      const std::vector<std::optional<Precision>>& precisions) {
+  auto folder = TemporaryFolder::create();
+  if (!folder) return folder.errors();
+  std::vector<BenchVariant> variants;
+  for (const std::string& model : arguments.models) {
+    for (const std::optional<Precision> precision : precisions) {
+      if (const Status done = prepare(model, precision, request, arguments.compile.batches, *folder, variants); !done) return done.errors();
+    }
+  }
+  Progress progress("measuring");
+  BenchOptions options = arguments.options;
+  options.progress = [&](double done) { progress.show(done); };
+  return bench(variants, options);
+}
+
+int run_bench(const Arguments& arguments) {
+  const auto request = parse_compile_arguments(arguments.compile);
+  if (!request) return report(request.errors());
+  const auto precisions = wanted_precisions(arguments);
+  if (!precisions) return report(precisions.errors());
+  warn_of_random(arguments.compile);
+  const auto runs = measure(arguments, *request, *precisions);
+  if (!runs) return report(runs.errors());
+  print_table(*runs);
+  print_verdicts(*runs);
+  return arguments.json.empty() ? 0 : write_json(arguments.json, bench_json(*runs));
+}
+
+}  // namespace
+
+void add_bench(CLI::App& app, int& exit_code) {
+  const auto arguments = std::make_shared<Arguments>();
+  CLI::App& verb = *app.add_subcommand("bench", "measure latency, throughput, load time and memory; compare variants in turns");
+  verb.add_option("MODEL", arguments->models, "model files or .octv")->required();
+  verb.add_option("--compare", arguments->compare, "run these precisions of each model in turns")->delimiter(',')->type_name("fp32,int8");
+  verb.add_option("--seconds", arguments->options.seconds, "measured time per variant")->check(CLI::PositiveNumber)->capture_default_str();
+  verb.add_option("--warmup", arguments->options.warmup, "runs before measuring, per variant")->check(CLI::NonNegativeNumber)->capture_default_str();
+  verb.add_option("--threads", arguments->options.threads, "threads (default: all cores)")->check(CLI::PositiveNumber);
+  verb.add_option("--json", arguments->json, "write the figures as JSON")->type_name("F");
+  add_compile_options(verb, arguments->compile);
+  add_preprocess_option(verb, arguments->compile);
+  verb.callback([arguments, &exit_code] { exit_code = run_bench(*arguments); });
+}
+
+// One variant of `bench` in its own process; not for users.
+void add_bench_worker(CLI::App& app, int& exit_code) {
+  struct Worker {
+    BenchVariant variant;
+    std::string precision;
+    int threads = 0;
+  };
+  const auto worker = std::make_shared<Worker>();
+  CLI::App& verb = *app.add_subcommand("bench-worker", "")->group("");
+  verb.add_option("FILE", worker->variant.file)->required();
+  verb.add_option("--precision", worker->precision)->required();
+  verb.add_option("--batch", worker->variant.batch)->required();
+  verb.add_option("--threads", worker->threads)->required();
+  verb.callback([worker, &exit_code] {
+    const auto precision = parse_precision(worker->precision);
+    if (precision && *precision) worker->variant.precision = **precision;
+    exit_code = precision ? bench_worker(worker->variant, worker->threads) : report(precision.errors());
+  });
+}
+
+}  // namespace octavo::cli

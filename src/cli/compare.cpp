@@ -1,0 +1,127 @@
+// octavo compare. Part of cli/.
+#include "analyze/compare.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/common.h"
+#include "cli/inputs.h"
+
+namespace octavo::cli {
+namespace {
+
+struct Arguments {
+  std::string models[2];
+  std::vector<std::string> inputs;
+  std::optional<double> min_sqnr;
+  bool dump = false;
+  int threads = 0;
+  std::string json;
+  CompileArguments compile;
+};
+
+struct NamedValue {
+  std::string name;
+  Tensor tensor;
+};
+
+// What one model answers: intermediate values first where asked for, then its outputs.
+Result<std::vector<NamedValue>> answer(const std::string& model, const CompileRequest& request, const NamedTensors& tensors,
+                                       const Arguments& arguments) {
+  CompileRequest own = request;
+  if (!v1::is_compiled(model)) ask_for_shapes(tensors, own);
+  const auto compiled = open_or_compile(model, own);
+  if (!compiled) return compiled.errors();
+  auto session = Session::create(*compiled, own.options.precision, std::nullopt, arguments.threads);
+  if (!session) return session.errors();
+  if (tensors.empty()) fill_random(session->inputs());
+  else if (const Status set = set_inputs(tensors, *session); !set) return set.errors();
+  std::vector<NamedValue> values;
+  if (arguments.dump) {
+    session->context().set_step_hook([&](const v1::StepInfo& step) {
+      for (std::size_t i = 0; i < step.outputs.size() && i < step.value_names.size(); ++i) {
+        const v1::ConstTensorRef& value = step.outputs[i];
+        values.push_back({step.value_names[i], Tensor::copy_of({value.dtype, Shape(value.shape), static_cast<const std::byte*>(value.data)})});
+      }
+    });
+  }
+  if (const Status done = session->run(); !done) return done.errors();
+  for (std::size_t i = 0; i < session->outputs().size(); ++i) values.push_back({session->plan().outputs[i].name, session->outputs()[i]});
+  return values;
+}
+
+void print(const std::string& name, const NamedValue& a, const Difference& difference) {
+  if (!difference.first) {
+    fmt::print("{:<40.40}  identical, {} elements\n", name, difference.elements);
+    return;
+  }
+  fmt::print("{:<40.40}  SQNR {:.1f} dB, {} of {} elements differ, by at most {:g}; first at {}: {:g} and {:g}\n", name, difference.sqnr_db,
+             difference.differing, difference.elements, difference.largest, position_in(a.tensor.shape(), *difference.first), difference.first_a,
+             difference.first_b);
+}
+
+nlohmann::json difference_json(const std::string& name, const Difference& difference) {
+  return {{"name", name},
+          {"elements", difference.elements},
+          {"differing", difference.differing},
+          {"sqnr_db", difference.differing == 0 ? nlohmann::json() : nlohmann::json(difference.sqnr_db)},
+          {"largest", difference.largest},
+          {"first", difference.first ? nlohmann::json(*difference.first) : nlohmann::json()}};
+}
+
+int compare_values(const std::vector<NamedValue>& a, const std::vector<NamedValue>& b, const Arguments& arguments) {
+  bool is_yes = true;
+  int compared = 0;
+  nlohmann::json list = nlohmann::json::array();
+  for (const NamedValue& value : a) {
+    const auto other = std::find_if(b.begin(), b.end(), [&](const NamedValue& candidate) {
+      return candidate.name == value.name && candidate.tensor.shape() == value.tensor.shape() &&
+             is_float(candidate.tensor.dtype()) == is_float(value.tensor.dtype());
+    });
+    if (other == b.end()) continue;
+    const Difference difference = compare_tensors(value.tensor.view(), other->tensor.view());
+    print(value.name, value, difference);
+    list.push_back(difference_json(value.name, difference));
+    is_yes &= arguments.min_sqnr ? difference.sqnr_db >= *arguments.min_sqnr : difference.differing == 0;
+    ++compared;
+  }
+  if (compared == 0)
+    return report(
+        {.kind = ErrorKind::usage, .where = "compare", .found = "no output that both have with one shape", .expected = "two variants of one model"});
+  const int code = arguments.json.empty() ? 0 : write_json(arguments.json, {{"tensors", list}, {"same", is_yes}});
+  return code != 0 ? code : is_yes ? 0 : kAnswerIsNo;
+}
+
+int compare(const Arguments& arguments) {
+  const auto request = parse_compile_arguments(arguments.compile);
+  if (!request) return report(request.errors());
+  const auto tensors = read_inputs(arguments.inputs);
+  if (!tensors) return report(tensors.errors());
+  warn_of_random(arguments.compile);
+  const auto a = answer(arguments.models[0], *request, *tensors, arguments);
+  if (!a) return report(a.errors());
+  const auto b = answer(arguments.models[1], *request, *tensors, arguments);
+  if (!b) return report(b.errors());
+  return compare_values(*a, *b, arguments);
+}
+
+}  // namespace
+
+void add_compare(CLI::App& app, int& exit_code) {
+  const auto arguments = std::make_shared<Arguments>();
+  CLI::App& verb = *app.add_subcommand("compare", "run two models on the same input: signal to noise and first difference of each output");
+  verb.add_option("A", arguments->models[0], "model file or .octv; the reference")->required();
+  verb.add_option("B", arguments->models[1], "model file or .octv")->required();
+  verb.add_option("--input", arguments->inputs, "an input (default: seeded random numbers)")->type_name("NAME=x.npy");
+  verb.add_option("--min-sqnr", arguments->min_sqnr, "yes where every output reaches this (default: only where all are identical)")->type_name("DB");
+  verb.add_flag("--dump", arguments->dump, "compare intermediate values of equal name and shape, too");
+  verb.add_option("--threads", arguments->threads, "threads (default: all cores)")->check(CLI::PositiveNumber);
+  verb.add_option("--json", arguments->json, "write the differences as JSON")->type_name("F");
+  add_compile_options(verb, arguments->compile);
+  add_preprocess_option(verb, arguments->compile);
+  verb.callback([arguments, &exit_code] { exit_code = compare(*arguments); });
+}
+
+}  // namespace octavo::cli

@@ -1,0 +1,67 @@
+// Descriptions of compiled models. Part of cli/.
+#include "cli/describe.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <nlohmann/json.hpp>
+
+namespace octavo::cli {
+
+std::string summary_of(const v1::ModelInfo& info) {
+  return fmt::format("{}  {}, {} nodes, for {} ({}), {:.1f} MB of constants", info.source, info.dialect, info.source_nodes, info.machine,
+                     info.instructions, static_cast<double>(info.constant_bytes) * 1e-6);
+}
+
+std::string describe_tensor(const v1::TensorInfo& tensor) { return fmt::format("{}[{}]", name_of(tensor.dtype), fmt::join(tensor.shape, "x")); }
+
+std::string describe_plan(const v1::PlanInfo& plan) {
+  std::string text = fmt::format("{} batch {}: {} kernels, {:.3f} GMAC, {:.1f} MB arena\n", name_of(plan.precision), plan.batch, plan.steps,
+                                 static_cast<double>(plan.macs) * 1e-9, static_cast<double>(plan.arena_bytes) * 1e-6);
+  for (const v1::TensorInfo& input : plan.inputs) text += fmt::format("  input   {}  {}\n", input.name, describe_tensor(input));
+  for (const v1::TensorInfo& output : plan.outputs) text += fmt::format("  output  {}  {}\n", output.name, describe_tensor(output));
+  for (const std::string& note : plan.notes) text += fmt::format("  note    {}\n", note);
+  for (const std::string& island : plan.islands) text += fmt::format("  float   {}\n", island);
+  return text;
+}
+
+namespace {
+
+nlohmann::json tensors_json(const std::vector<v1::TensorInfo>& tensors) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const v1::TensorInfo& tensor : tensors) {
+    list.push_back({{"name", tensor.name},
+                    {"dtype", name_of(tensor.dtype)},
+                    {"shape", tensor.shape},
+                    {"scale", tensor.scale},
+                    {"zero_point", tensor.zero_point}});
+  }
+  return list;
+}
+
+}  // namespace
+
+nlohmann::json info_json(const v1::ModelInfo& info) {
+  nlohmann::json plans = nlohmann::json::array();
+  for (const v1::PlanInfo& plan : info.plans) {
+    plans.push_back({{"precision", name_of(plan.precision)},
+                     {"batch", plan.batch},
+                     {"inputs", tensors_json(plan.inputs)},
+                     {"outputs", tensors_json(plan.outputs)},
+                     {"steps", plan.steps},
+                     {"macs", plan.macs},
+                     {"arena_bytes", plan.arena_bytes},
+                     {"kernels", plan.kernels},
+                     {"islands", plan.islands},
+                     {"notes", plan.notes}});
+  }
+  return {{"source", info.source},
+          {"dialect", info.dialect},
+          {"machine", info.machine},
+          {"instructions", info.instructions},
+          {"source_nodes", info.source_nodes},
+          {"constant_bytes", info.constant_bytes},
+          {"plans", plans}};
+}
+
+}  // namespace octavo::cli

@@ -1,0 +1,22 @@
+// How compiled models read, as text and as JSON. Part of cli/.
+#ifndef OCTAVO_CLI_DESCRIBE_H_
+#define OCTAVO_CLI_DESCRIBE_H_
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "octavo/octavo.h"
+
+namespace octavo::cli {
+
+// "resnet18.onnx  ONNX QDQ s8, 140 nodes, for Intel Xeon ... (avx2 avx512vnni)"
+std::string summary_of(const v1::ModelInfo& info);
+// "f32[1x3x224x224]"
+std::string describe_tensor(const v1::TensorInfo& tensor);
+// Several lines: the plan, its notes and its float islands.
+std::string describe_plan(const v1::PlanInfo& plan);
+nlohmann::json info_json(const v1::ModelInfo& info);
+
+}  // namespace octavo::cli
+
+#endif  // OCTAVO_CLI_DESCRIBE_H_

@@ -1,0 +1,98 @@
+// octavo inspect. Part of cli/.
+#include <fmt/format.h>
+
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "analyze/bench.h"
+#include "analyze/peak_rate.h"
+#include "base/machine.h"
+#include "cli/common.h"
+#include "cli/describe.h"
+#include "import/import.h"
+
+namespace octavo::cli {
+namespace {
+
+struct Arguments {
+  std::string model;
+  bool machine = false;
+  std::string json;
+};
+
+std::string describe_value(const Value& value) {
+  return fmt::format("{}  {}[{}]", value.name, name_of(value.fact.dtype), value.fact.shape.to_string());
+}
+
+nlohmann::json value_json(const Value& value) {
+  return {{"name", value.name}, {"dtype", name_of(value.fact.dtype)}, {"shape", value.fact.shape.to_vector()}};
+}
+
+int inspect_machine(const Arguments& arguments) {
+  const Machine& machine = host_machine();
+  fmt::print("{}\ninstructions  {}\ncores         {}\ncaches        {} KB L1, {} KB L2, {} KB L3\n", machine.name, machine.isa.to_string(),
+             machine.cores, machine.l1_bytes / 1024, machine.l2_bytes / 1024, machine.l3_bytes / 1024);
+  nlohmann::json object = machine_json();
+  for (const Precision precision : {Precision::int8, Precision::fp32}) {
+    const auto peak = peak_macs_per_second(precision);
+    if (peak) fmt::print("peak {}     {:.1f} GMAC/s per core, measured\n", name_of(precision), *peak * 1e-9);
+    object[fmt::format("peak_{}_gmacs", name_of(precision))] = peak ? nlohmann::json(*peak * 1e-9) : nlohmann::json();
+  }
+  return arguments.json.empty() ? 0 : write_json(arguments.json, object);
+}
+
+int inspect_compiled(const Arguments& arguments) {
+  const auto compiled = v1::open(arguments.model);
+  if (!compiled) return report(compiled.errors());
+  const v1::ModelInfo info = compiled->info();
+  fmt::print("{}\n", summary_of(info));
+  for (const v1::PlanInfo& plan : info.plans) {
+    fmt::print("{}", describe_plan(plan));
+    for (const auto& [kernel, count] : plan.kernels) fmt::print("  kernel  {:>4} x {}\n", count, kernel);
+  }
+  return arguments.json.empty() ? 0 : write_json(arguments.json, info_json(info));
+}
+
+int inspect_source(const Arguments& arguments) {
+  const auto model = import_model(arguments.model, {});
+  if (!model) return report(model.errors());
+  const Graph& graph = model->graph;
+  fmt::print("{}  {}, {} nodes\n", arguments.model, model->dialect, model->source_nodes);
+  nlohmann::json object = {{"dialect", model->dialect}, {"is_quantized", model->is_quantized}, {"source_nodes", model->source_nodes}};
+  for (const ValueId id : graph.inputs()) {
+    fmt::print("  input   {}\n", describe_value(graph.value(id)));
+    object["inputs"].push_back(value_json(graph.value(id)));
+  }
+  for (std::size_t i = 0; i < graph.outputs().size(); ++i) {
+    Value output = graph.value(graph.outputs()[i]);
+    output.name = graph.output_names()[i];
+    fmt::print("  output  {}\n", describe_value(output));
+    object["outputs"].push_back(value_json(output));
+  }
+  std::map<std::string, int> operators;
+  for (const NodeId id : graph.order()) ++operators[std::string(graph.node(id).spec->name)];
+  for (const auto& [name, count] : operators) fmt::print("  {:>6} x {}\n", count, name);
+  object["operators"] = operators;
+  return arguments.json.empty() ? 0 : write_json(arguments.json, object);
+}
+
+int inspect(const Arguments& arguments) {
+  if (arguments.machine) return inspect_machine(arguments);
+  if (arguments.model.empty())
+    return report({.kind = ErrorKind::usage, .where = "inspect", .found = "nothing to inspect", .expected = "a MODEL or --machine"});
+  return v1::is_compiled(arguments.model) ? inspect_compiled(arguments) : inspect_source(arguments);
+}
+
+}  // namespace
+
+void add_inspect(CLI::App& app, int& exit_code) {
+  const auto arguments = std::make_shared<Arguments>();
+  CLI::App& verb = *app.add_subcommand("inspect", "show what is in a model file or .octv, or what this machine can do");
+  verb.add_option("MODEL", arguments->model, "model file or .octv");
+  verb.add_flag("--machine", arguments->machine, "instruction sets, caches and measured peaks of this machine");
+  verb.add_option("--json", arguments->json, "write the same as JSON")->type_name("F");
+  verb.callback([arguments, &exit_code] { exit_code = inspect(*arguments); });
+}
+
+}  // namespace octavo::cli

@@ -1,0 +1,57 @@
+// The command line: reads arguments, calls one function of the library, prints its report. Part of cli/.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <new>
+
+#include "analyze/file.h"
+#include "cli/common.h"
+
+namespace {
+
+// Half-written files go; the second signal, or the default action after this one, ends the process as the shell expects.
+void stop(int signal) {
+  octavo::cleanup_unfinished_files();
+  octavo::v1::remove_unfinished_files();
+  std::signal(signal, SIG_DFL);
+  ::raise(signal);
+}
+
+void add_verbs(CLI::App& app, int& exit_code) {
+  using namespace octavo::cli;
+  constexpr AddVerb kVerbs[] = {&add_compile, &add_run, &add_bench, &add_evaluate, &add_inspect, &add_compare, &add_zoo, &add_bench_worker};
+  for (const AddVerb add : kVerbs) add(app, exit_code);
+}
+
+int run(int argc, char** argv) {
+  CLI::App app{"octavo: int8 neural networks, compiled ahead of time, on CPUs"};
+  app.set_version_flag("--version", "octavo " + std::string(octavo::v1::version()));
+  app.require_subcommand(1);
+  app.footer(
+      "Exit codes: 0 done, 1 the answer is no, 2 bad usage, 3 invalid input file, 4 unsupported, 5 resources.\n"
+      "octavo VERB --help tells more; docs/cli.md tells everything.");
+  int exit_code = 0;
+  add_verbs(app, exit_code);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    // --help and --version are "errors" of code 0.
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  return exit_code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::signal(SIGINT, &stop);
+  std::signal(SIGTERM, &stop);
+  std::signal(SIGPIPE, SIG_IGN);
+  try {
+    return run(argc, argv);
+  } catch (const std::bad_alloc&) {
+    return octavo::cli::report({.kind = octavo::ErrorKind::resource, .where = "memory", .found = "less than this model needs"});
+  }
+}
