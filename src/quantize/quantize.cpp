@@ -12,9 +12,9 @@
 #include "ops/list.h"
 #include "quantize/insert.h"
 #include "quantize/node_pattern.h"
+#include "quantize/observed_network.h"
 #include "quantize/observer.h"
 #include "quantize/placement.h"
-#include "quantize/runner.h"
 #include "quantize/scales.h"
 
 namespace octavo {
@@ -84,7 +84,8 @@ std::vector<ValueId> observed_values(const Graph& graph, const Placement& placem
   return observed;
 }
 
-// Calibration: every worker has a runner of its own and takes every n-th sample; what observers remember does not depend on the order.
+// Calibration: every worker has a context of its own and takes every n-th sample; what observers remember does not depend on the order,
+// and one thread computes the whole of a sample, so ranges do not depend on how many there are.
 class Calibrator {
  public:
   Calibrator(const Graph& graph, std::vector<ValueId> observed, const SampleSource& samples, const QuantizeOptions& options)
@@ -92,6 +93,9 @@ class Calibrator {
 
   // One observer per observed value.
   Result<std::vector<Observer>> run() {
+    auto network = ObservedNetwork::compile(graph_, observed_);
+    if (!network) return network.errors();
+    network_ = std::move(*network);
     const std::int64_t workers = std::clamp<std::int64_t>(host_machine().cores, 1, std::min<std::int64_t>(16, samples_.size()));
     std::vector<std::future<Result<std::vector<Observer>>>> others;
     for (std::int64_t first = 1; first < workers; ++first) {
@@ -136,13 +140,14 @@ class Calibrator {
   }
 
   Result<std::vector<Observer>> observe(std::int64_t first, std::int64_t step) {
-    const auto runner = make_reference_runner(graph_, observed_);
+    auto observation = Observation::create(network_);
+    if (!observation) return observation.errors();
     std::vector<Observer> observers(observed_.size(), Observer(options_.calibration));
     for (std::int64_t i = first; i < samples_.size(); i += step) {
       const auto inputs = sample(i);
       if (!inputs) return inputs.errors();
       std::optional<std::size_t> bad;
-      const Status done = runner->run(*inputs, [&](std::size_t k, const ConstTensorView& value) {
+      const Status done = observation->run(*inputs, [&](std::size_t k, const ConstTensorView& value) {
         if (!observers[k].add(value.span<float>()) && !bad) bad = k;
       });
       if (!done) return done.errors();
@@ -161,6 +166,7 @@ class Calibrator {
   std::vector<ValueId> observed_;
   const SampleSource& samples_;
   const QuantizeOptions& options_;
+  ObservedNetwork network_;
   std::mutex mutex_;
 };
 

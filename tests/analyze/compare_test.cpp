@@ -1,0 +1,55 @@
+// Differences, ranks and latency quantiles. Part of tests/analyze/.
+#include "analyze/compare.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "analyze/bench.h"
+#include "analyze/evaluate_accuracy.h"
+
+namespace octavo {
+namespace {
+
+Tensor floats(const std::vector<float>& values) { return Tensor::of<float>(Shape{1, static_cast<std::int64_t>(values.size())}, values); }
+
+TEST(Compare, CountsAndFirstDifference) {
+  const Difference same = compare_tensors(floats({1, 2, NAN}).view(), floats({1, 2, NAN}).view());
+  EXPECT_EQ(same.differing, 0);
+  EXPECT_FALSE(same.first);
+  EXPECT_TRUE(std::isinf(same.sqnr_db));
+  const Difference other = compare_tensors(floats({3, 4, 0, 0}).view(), floats({3, 4.5, 0, -0.5}).view());
+  EXPECT_EQ(other.differing, 2);
+  EXPECT_EQ(other.first, 1);
+  EXPECT_DOUBLE_EQ(other.largest, 0.5);
+  EXPECT_NEAR(other.sqnr_db, 10.0 * std::log10(25.0 / 0.5), 1e-9);
+}
+
+TEST(Compare, PositionInShape) {
+  EXPECT_EQ(position_in(Shape{2, 3, 4}, 23), "[1, 2, 3]");
+  EXPECT_EQ(position_in(Shape{}, 0), "[]");
+}
+
+TEST(Accuracy, RankCountsTiesBefore) {
+  const Tensor scores = floats({5, 7, 7, 1});
+  EXPECT_EQ(rank_of(scores.view(), 1), 0);
+  EXPECT_EQ(rank_of(scores.view(), 2), 1);
+  EXPECT_EQ(rank_of(scores.view(), 0), 2);
+  EXPECT_EQ(rank_of(scores.view(), 3), 3);
+}
+
+TEST(Bench, QuantilesAreMeasuredRuns) {
+  BenchRun run;
+  for (int i = 10; i >= 1; --i) run.runs_ns.push_back(i * 1'000'000);
+  EXPECT_DOUBLE_EQ(run.latency_ms(0.0), 1.0);
+  EXPECT_DOUBLE_EQ(run.latency_ms(0.5), 5.0);
+  EXPECT_DOUBLE_EQ(run.latency_ms(0.9), 9.0);
+  EXPECT_DOUBLE_EQ(run.latency_ms(0.99), 10.0);
+  run.variant.batch = 4;
+  EXPECT_DOUBLE_EQ(run.throughput(), 800.0);
+  EXPECT_DOUBLE_EQ(BenchRun{}.latency_ms(0.5), 0.0);
+}
+
+}  // namespace
+}  // namespace octavo

@@ -1,0 +1,159 @@
+// Sample sources: what is accepted, what is refused and how it is said. Part of tests/analyze/.
+#include "analyze/samples.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+#include <limits>
+
+#include "analyze/file.h"
+#include "analyze/npy.h"
+
+namespace octavo {
+namespace {
+
+namespace fs = std::filesystem;
+
+class SamplesTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = (fs::temp_directory_path() / ("octavo_samples_" + std::to_string(::getpid()))).string();
+    fs::create_directories(folder_);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  std::string path(const std::string& name) const { return folder_ + "/" + name; }
+  void copy_image(const std::string& name) const { fs::copy_file(std::string(OCTAVO_SOURCE_DIR) + "/tests/analyze/data/photo.jpg", path(name)); }
+  static Error error_of(const Result<std::unique_ptr<SampleSource>>& result) { return result ? Error{} : result.errors()[0]; }
+
+  std::string folder_;
+  const std::vector<InputSpec> image_{{"x", DType::f32, Shape{1, 3, 8, 8}}};
+  const std::vector<InputSpec> vector_{{"x", DType::f32, Shape{1, 4}}};
+  const SampleOptions torch_{.preprocess = *parse_preprocess("torch")};
+};
+
+TEST_F(SamplesTest, EmptyFolder) {
+  const Error error = error_of(open_samples(folder_, image_, torch_));
+  EXPECT_EQ(error.kind, ErrorKind::invalid_input);
+  EXPECT_EQ(error.where, folder_);
+}
+
+TEST_F(SamplesTest, MissingPath) { EXPECT_EQ(error_of(open_samples(path("none"), image_, torch_)).kind, ErrorKind::resource); }
+
+TEST_F(SamplesTest, ImagesNeedPreprocess) {
+  copy_image("a.jpg");
+  EXPECT_EQ(error_of(open_samples(folder_, image_, {})).kind, ErrorKind::usage);
+}
+
+TEST_F(SamplesTest, ImagesInOrderOfTheirNames) {
+  copy_image("b.jpg");
+  ASSERT_TRUE(write_text(path("a.jpg"), "no image"));
+  const auto source = open_samples(folder_, image_, torch_);
+  ASSERT_TRUE(source) << to_string(source.errors());
+  ASSERT_EQ((*source)->size(), 2);
+  const auto broken = (*source)->sample(0);
+  ASSERT_FALSE(broken);
+  EXPECT_EQ(broken.errors()[0].kind, ErrorKind::invalid_input);
+  EXPECT_EQ(broken.errors()[0].where, path("a.jpg"));
+  const auto good = (*source)->sample(1);
+  ASSERT_TRUE(good) << to_string(good.errors());
+  EXPECT_EQ((*good)[0].shape(), (Shape{1, 3, 8, 8}));
+}
+
+TEST_F(SamplesTest, ArraysWithLeadingAxis) {
+  ASSERT_TRUE(write_npy(path("x.npy"), Tensor::of<float>(Shape{3, 4}, std::vector<float>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}).view()));
+  const auto source = open_samples(path("x.npy"), vector_, {});
+  ASSERT_TRUE(source) << to_string(source.errors());
+  ASSERT_EQ((*source)->size(), 3);
+  const auto sample = (*source)->sample(2);
+  ASSERT_TRUE(sample);
+  EXPECT_TRUE((*sample)[0] == Tensor::of<float>(Shape{1, 4}, std::vector<float>{8, 9, 10, 11}));
+}
+
+TEST_F(SamplesTest, WrongShapeTypeAndNaNNameTheSample) {
+  ASSERT_TRUE(write_npy(path("shape.npy"), Tensor(DType::f32, Shape{3, 5}).view()));
+  ASSERT_TRUE(write_npy(path("type.npy"), Tensor(DType::s32, Shape{3, 4}).view()));
+  ASSERT_TRUE(
+      write_npy(path("nan.npy"), Tensor::of<float>(Shape{1, 4}, std::vector<float>{0, 1, std::numeric_limits<float>::quiet_NaN(), 3}).view()));
+  for (const char* name : {"shape.npy", "type.npy", "nan.npy"}) {
+    const auto source = open_samples(path(name), vector_, {});
+    ASSERT_TRUE(source) << name;
+    const auto sample = (*source)->sample(0);
+    ASSERT_FALSE(sample) << name;
+    EXPECT_EQ(sample.errors()[0].kind, ErrorKind::invalid_input);
+    EXPECT_EQ(sample.errors()[0].where, path(name) + ": sample 0");
+  }
+}
+
+TEST_F(SamplesTest, NpzByInputName) {
+  const std::vector<InputSpec> two{{"a", DType::f32, Shape{1, 2}}, {"b", DType::s64, Shape{1, 1}}};
+  ASSERT_TRUE(write_npz(path("x.npz"),
+                        {{"a", Tensor(DType::f32, Shape{2, 2})}, {"b", Tensor::of<std::int64_t>(Shape{2, 1}, std::vector<std::int64_t>{5, 6})}}));
+  const auto source = open_samples(path("x.npz"), two, {});
+  ASSERT_TRUE(source) << to_string(source.errors());
+  EXPECT_EQ((*(*source)->sample(1))[1].as<std::int64_t>()[0], 6);
+  ASSERT_TRUE(write_npz(path("short.npz"), {{"a", Tensor(DType::f32, Shape{2, 2})}, {"b", Tensor(DType::s64, Shape{3, 1})}}));
+  EXPECT_EQ(error_of(open_samples(path("short.npz"), two, {})).kind, ErrorKind::invalid_input);
+  ASSERT_TRUE(write_npz(path("other.npz"), {{"a", Tensor(DType::f32, Shape{2, 2})}, {"c", Tensor(DType::s64, Shape{2, 1})}}));
+  EXPECT_EQ(error_of(open_samples(path("other.npz"), two, {})).found, "no array named 'b'");
+}
+
+TEST_F(SamplesTest, SmallImagesOfAnNpzAreTakenAsTheyAre) {
+  Tensor images(DType::u8, Shape{2, 8, 8, 1});
+  images.as<std::uint8_t>()[64] = 255;
+  ASSERT_TRUE(write_npz(path("x.npz"), {{"images", images}}));
+  const std::vector<InputSpec> grey{{"input", DType::f32, Shape{1, 1, 8, 8}}};
+  const auto source = open_samples(path("x.npz"), grey, {.preprocess = *parse_preprocess("tf")});
+  ASSERT_TRUE(source) << to_string(source.errors());
+  const auto sample = (*source)->sample(1);
+  ASSERT_TRUE(sample);
+  EXPECT_EQ((*sample)[0].as<float>()[0], 1.0f);
+  EXPECT_EQ((*sample)[0].as<float>()[1], -1.0f);
+}
+
+TEST_F(SamplesTest, RandomIsTheSameEveryTime) {
+  const auto source = open_samples("random", vector_, {.limit = 3});
+  ASSERT_TRUE(source);
+  EXPECT_EQ((*source)->size(), 3);
+  EXPECT_TRUE((*(*source)->sample(1))[0] == (*(*source)->sample(1))[0]);
+  EXPECT_FALSE((*(*source)->sample(1))[0] == (*(*source)->sample(2))[0]);
+}
+
+TEST_F(SamplesTest, LimitSpreadsOverAll) {
+  ASSERT_TRUE(write_npy(path("x.npy"), Tensor::of<float>(Shape{4, 4}, std::vector<float>{0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3}).view()));
+  const auto source = open_samples(path("x.npy"), vector_, {.limit = 2});
+  ASSERT_TRUE(source);
+  EXPECT_EQ((*source)->size(), 2);
+  EXPECT_EQ((*(*source)->sample(1))[0].as<float>()[0], 2.0f);
+}
+
+TEST_F(SamplesTest, Labels) {
+  copy_image("a.jpg");
+  copy_image("b c.jpg");
+  ASSERT_TRUE(write_text(path("labels.txt"), "b c.jpg 7\n\na.jpg 3\r\n"));
+  const auto data = open_labelled(folder_, path("labels.txt"), image_, torch_);
+  ASSERT_TRUE(data) << to_string(data.errors());
+  EXPECT_EQ(data->labels, (std::vector<std::int64_t>{7, 3}));
+  EXPECT_EQ(data->samples->size(), 2);
+  for (const char* broken : {"", "a.jpg\n", "a.jpg x\n", "a.jpg -1\n", "missing.jpg 1\n"}) {
+    ASSERT_TRUE(write_text(path("broken.txt"), broken));
+    const auto refused = open_labelled(folder_, path("broken.txt"), image_, torch_);
+    ASSERT_FALSE(refused) << broken;
+    EXPECT_EQ(refused.errors()[0].kind, ErrorKind::invalid_input) << broken;
+  }
+  EXPECT_EQ(open_labelled(folder_, "", image_, torch_).errors()[0].kind, ErrorKind::usage);
+}
+
+TEST_F(SamplesTest, LabelsOfAnNpzMustMatchItsImages) {
+  ASSERT_TRUE(write_npz(path("x.npz"), {{"images", Tensor(DType::u8, Shape{2, 8, 8, 3})}, {"labels", Tensor(DType::s64, Shape{3})}}));
+  const auto refused = open_labelled(path("x.npz"), "", image_, torch_);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.errors()[0].found, "2 samples and 3 labels");
+  ASSERT_TRUE(write_npz(path("y.npz"), {{"images", Tensor(DType::u8, Shape{2, 8, 8, 3})}}));
+  EXPECT_FALSE(open_labelled(path("y.npz"), "", image_, torch_));
+}
+
+}  // namespace
+}  // namespace octavo
