@@ -1,0 +1,158 @@
+// The built program: exit codes, messages, files left behind. Part of tests/cli/.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "analyze/file.h"
+#include "analyze/npy.h"
+
+namespace octavo {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Outcome {
+  int exit_code = -1;
+  std::string text;  // standard output and error together
+};
+
+class Cli : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = (fs::temp_directory_path() / ("octavo_cli_" + std::to_string(::getpid()))).string();
+    fs::create_directories(folder_);
+    if (!fs::exists(program_)) GTEST_SKIP() << "no program at " << program_;
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  std::string path(const std::string& name) const { return folder_ + "/" + name; }
+
+  Outcome octavo(const std::string& arguments) const {
+    Outcome outcome;
+    std::FILE* pipe = ::popen(("cd " + folder_ + " && " + program_ + " " + arguments + " 2>&1").c_str(), "r");
+    char buffer[4096];
+    for (std::size_t got = 0; (got = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;) outcome.text.append(buffer, got);
+    const int status = ::pclose(pipe);
+    outcome.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    return outcome;
+  }
+
+  void expect(const std::string& arguments, int exit_code, const std::string& part) const {
+    const Outcome outcome = octavo(arguments);
+    EXPECT_EQ(outcome.exit_code, exit_code) << arguments << "\n" << outcome.text;
+    EXPECT_NE(outcome.text.find(part), std::string::npos) << arguments << "\n" << outcome.text;
+  }
+
+  nlohmann::json json(const std::string& name) const {
+    std::ifstream file(path(name));
+    return nlohmann::json::parse(file, nullptr, false);
+  }
+
+  std::string folder_;
+  const std::string program_ = std::string(OCTAVO_BINARY_DIR) + "/bin/octavo";
+  const std::string digits_ = std::string(OCTAVO_SOURCE_DIR) + "/examples/digits/";
+};
+
+TEST_F(Cli, HelpOfEveryVerb) {
+  expect("--help", 0, "compile");
+  expect("--version", 0, "octavo ");
+  for (const char* verb : {"compile", "run", "bench", "evaluate", "inspect", "compare", "zoo"}) expect(std::string(verb) + " --help", 0, verb);
+  EXPECT_EQ(octavo("--help").text.find("bench-worker"), std::string::npos);
+}
+
+TEST_F(Cli, BadUsageIsTwo) {
+  expect("", 2, "subcommand");
+  expect("frobnicate", 2, "frobnicate");
+  expect("compile", 2, "MODEL");
+  expect("compile " + digits_ + "digits.onnx --precision int4", 2, "'int4'");
+  expect("compile " + digits_ + "digits.onnx", 2, "--calibrate");
+  expect("compile " + digits_ + "digits.onnx --calibrate " + digits_ + "calibration.npz", 2, "--preprocess");
+  expect("compile " + digits_ + "digits.onnx --calibrate " + digits_ + "calibration.npz --preprocess sepia", 2, "'sepia'");
+  expect("compile " + digits_ + "digits.onnx --precision fp32 --shape input", 2, "--shape");
+  expect("compile " + digits_ + "digits.onnx --precision fp32 --target z80", 2, "z80");
+  expect("compile " + digits_ + "digits.onnx --calibrate random --skip nothing_of_this_name", 2, "nothing_of_this_name");
+  expect("compile " + digits_ + "digits.onnx --calibrate random --calibration entropy", 2, "'entropy'");
+  expect("compile " + digits_ + "digits.onnx --precision fp32 --batch 0", 2, "--batch");
+  expect("inspect", 2, "--machine");
+  expect("zoo not_a_network", 2, "not_a_network");
+}
+
+TEST_F(Cli, BrokenFilesAreThreeAndMissingOnesFive) {
+  ASSERT_TRUE(write_text(path("broken.onnx"), "this is no model"));
+  expect("inspect broken.onnx", 3, "broken.onnx");
+  expect("compile missing.onnx --precision fp32", 5, "missing.onnx");
+  expect("compile " + digits_ + "digits.onnx --precision fp32 -o no/such/folder/x.octv", 5, "no/such/folder");
+  EXPECT_TRUE(fs::is_empty(folder_) || !fs::exists(path("no")));
+}
+
+TEST_F(Cli, MachineIsDescribed) {
+  expect("inspect --machine --json machine.json", 0, "instructions");
+  EXPECT_GE(json("machine.json").value("cores", 0), 1);
+}
+
+TEST_F(Cli, FromModelToAnswers) {
+  expect("compile " + digits_ + "digits.onnx -o fp32.octv --precision fp32", 0, "written: fp32.octv");
+  expect(
+      "compile " + digits_ + "digits.onnx -o int8.octv --calibrate " + digits_ + "calibration.npz --preprocess tf --batch 1,4 --report report.json",
+      0, "int8 batch 4");
+  EXPECT_EQ(json("report.json")["plans"].size(), 2u);
+  expect("evaluate fp32.octv int8.octv --images " + digits_ + "test.npz --preprocess tf --batch 1 --json accuracy.json", 0, "int8");
+  const auto models = json("accuracy.json")["models"];
+  ASSERT_EQ(models.size(), 2u);
+  const int fp32 = models[0].value("top1", 0);
+  const int int8 = models[1].value("top1", 0);
+  EXPECT_GT(fp32, 560) << "of 597";
+  EXPECT_NEAR(int8, fp32, 6);
+  expect("evaluate int8.octv --images " + digits_ + "test.npz --preprocess tf --batch 4 --json accuracy4.json", 0, "int8");
+  EXPECT_EQ(json("accuracy4.json")["models"][0].value("top1", 0), int8);
+  expect("evaluate int8.octv --images " + digits_ + "test.npz --preprocess tf --batch 3", 2, "batch");
+  expect("compare int8.octv int8.octv --batch 1 --json same.json", 0, "identical");
+  expect("compare fp32.octv int8.octv", 1, "SQNR");
+  expect("compare fp32.octv int8.octv --min-sqnr -10", 0, "SQNR");
+  for (const auto& entry : fs::directory_iterator(folder_)) EXPECT_EQ(entry.path().string().find(".partial"), std::string::npos) << entry.path();
+}
+
+TEST_F(Cli, RunWritesEveryOutput) {
+  ASSERT_TRUE(write_npy(path("x.npy"), Tensor(DType::f32, Shape{2, 1, 8, 8}).view()));
+  ASSERT_TRUE(write_npy(path("flat.npy"), Tensor(DType::f32, Shape{64}).view()));
+  expect("run " + digits_ + "digits.onnx --precision fp32 --input x.npy --output-dir out", 0, ".npy");
+  std::size_t files = 0;
+  for (const auto& entry : fs::directory_iterator(path("out"))) {
+    const auto tensor = read_npy(entry.path().string());
+    ASSERT_TRUE(tensor) << to_string(tensor.errors());
+    EXPECT_EQ(tensor->shape(), (Shape{2, 10}));
+    ++files;
+  }
+  EXPECT_EQ(files, 1u);
+  expect("compile " + digits_ + "digits.onnx -o fp32.octv --precision fp32", 0, "written");
+  expect("run fp32.octv --input x.npy", 2, "1x1x8x8");
+  expect("run fp32.octv --input flat.npy", 2, "1x1x8x8");
+  expect("run fp32.octv", 2, "--input");
+  expect("run fp32.octv --input nobody=x.npy", 2, "input");
+  expect("run fp32.octv --input missing.npy", 5, "missing.npy");
+}
+
+TEST_F(Cli, BenchAlternatesItsVariants) {
+  expect("bench " + digits_ + "digits.onnx --compare fp32,int8 --calibrate random --seconds 0.3 --threads 1 --json bench.json", 0, "than fp32");
+  const auto object = json("bench.json");
+  ASSERT_EQ(object["runs"].size(), 2u);
+  for (const auto& run : object["runs"]) {
+    EXPECT_GT(run["runs"].get<int>(), 1);
+    EXPECT_GT(run["latency_ms"]["min"].get<double>(), 0.0);
+    EXPECT_LE(run["latency_ms"]["min"].get<double>(), run["latency_ms"]["median"].get<double>());
+    EXPECT_LE(run["latency_ms"]["median"].get<double>(), run["latency_ms"]["p99"].get<double>());
+    EXPECT_GT(run["peak_rss_mb"].get<double>(), 1.0);
+    EXPECT_GT(run["gmac"].get<double>(), 0.0);
+    EXPECT_EQ(run["threads"].get<int>(), 1);
+  }
+}
+
+TEST_F(Cli, RandomCalibrationWarns) { expect("compile " + digits_ + "digits.onnx --calibrate random -o x.octv", 0, "worthless"); }
+
+}  // namespace
+}  // namespace octavo
