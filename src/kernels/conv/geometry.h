@@ -67,7 +67,6 @@ struct PixelTiles {
   int pixels = 1;
 
   std::int64_t tiles() const { return lines * tiles_per_line; }
-  int pixels_of(std::int64_t tile) const { return tile < wide_tiles ? pixels : pixels - 1; }
   std::int64_t first_pixel(std::int64_t tile) const { return tile * pixels - (tile > wide_tiles ? tile - wide_tiles : 0); }
 };
 PixelTiles pixel_tiles(const ConvGeometry& geometry, int max_pixels);

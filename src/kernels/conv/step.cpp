@@ -72,30 +72,37 @@ class ConvStep final : public Step {
  public:
   static Result<std::unique_ptr<Step>> make(const StepSpec& spec, const TileTarget& target, const ConvGeometry& g, const PackedConv& packed);
 
-  std::int64_t items() const override { return tiles_.tiles() * chunks_; }
+  std::int64_t items() const override { return tiles_.tiles() * static_cast<std::int64_t>(chunks_.size()); }
   std::size_t scratch_bytes() const override { return rows_bytes_ + static_cast<std::size_t>(g_.kernel_h * padded_row_bytes_); }
   void run(const StepBuffers& buffers, ItemRange range) const noexcept override;
 
  private:
+  // Where a tile of pixels lies. Kept and advanced, since divisions cost as much as short tiles.
   struct Tile {
-    std::int64_t line = 0, first_pixel = 0;
-    int pixels = 0;
+    std::int64_t chunk = 0, image = 0, out_row = 0, in_line = 0;
+    std::int64_t first_pixel = 0;  // of the line
+    int narrower = 0;              // 1: one pixel less than tiles_.pixels
+  };
+  struct BlockRange {
+    std::size_t begin = 0, end = 0;
   };
 
   ConvStep(const ConvGeometry& g, const PackedConv& packed) : g_(g), packed_(packed) {}
   Status emit(const TileConfig& base);
   void split(int threads);
-  Tile tile(std::int64_t index) const;
+  Tile tile_of(std::int64_t item) const noexcept;
+  void advance(Tile& tile) const noexcept;
   void find_rows(const StepBuffers& buffers, const Tile& tile) const noexcept;
   void fill_padded_row(std::uint8_t* to, const std::uint8_t* line, std::int64_t first_column, std::int64_t columns) const noexcept;
-  void run_tile(const StepBuffers& buffers, const Tile& tile, std::int64_t chunk) const noexcept;
+  void run_tile(const StepBuffers& buffers, const Tile& tile) const noexcept;
 
   ConvGeometry g_;
   PackedConv packed_;
   std::int32_t x_zero_point_ = 0;
   ChannelBlocks blocks_;
   PixelTiles tiles_;
-  std::int64_t chunks_ = 1;  // of blocks; an item is one tile of pixels for one chunk
+  std::vector<BlockRange> chunks_;         // an item is one tile of pixels for one chunk of blocks
+  std::array<std::int64_t, 2> columns_{};  // of x under a tile, and under one that is narrower
   std::int64_t padded_row_bytes_ = 0;
   std::size_t rows_bytes_ = 0;
   std::size_t out_bytes_ = 1;  // of an element
@@ -109,15 +116,18 @@ class ConvStep final : public Step {
 // Chunks of blocks whose weights stay in half of L2 while all tiles pass; more where that balances the threads.
 void ConvStep::split(int threads) {
   const auto count = static_cast<std::int64_t>(blocks_.blocks.size());
-  chunks_ = std::min(count, ceil_div(blocks_.weight_bytes, host_machine().l2_bytes / 2));
-  chunks_ = ceil_div(count, count / std::max<std::int64_t>(chunks_, 1));
-  const auto waste = [&](std::int64_t chunks) {  // share of the longest thread's time in which the others wait
+  const std::int64_t fewest = std::min(count, ceil_div(blocks_.weight_bytes, host_machine().l2_bytes / 2));
+  const auto waste = [&](std::int64_t chunks) {  // the longest thread's work relative to an even share
     const double share = static_cast<double>(tiles_.tiles() * chunks) / threads;
     return std::ceil(share) / share;
   };
   constexpr double kTolerated = 1.04;
-  for (std::int64_t chunks = chunks_; chunks <= count && waste(chunks_) > kTolerated; ++chunks) {
-    if (waste(chunks) < waste(chunks_)) chunks_ = chunks;
+  std::int64_t best = fewest;
+  for (std::int64_t chunks = fewest; chunks <= count && waste(best) > kTolerated; ++chunks) {
+    if (waste(chunks) < waste(best)) best = chunks;
+  }
+  for (std::int64_t c = 0; c < best; ++c) {
+    chunks_.push_back({static_cast<std::size_t>(count * c / best), static_cast<std::size_t>(count * (c + 1) / best)});
   }
 }
 
@@ -173,8 +183,8 @@ Result<std::unique_ptr<Step>> ConvStep::make(const StepSpec& spec, const TileTar
   step->tiles_ = pixel_tiles(g, most);
   step->x_zero_point_ = attrs.x_zero_point;
   step->out_bytes_ = size_of(spec.outputs[0].dtype);
-  const std::int64_t row_bytes = g.span_bytes(step->tiles_.pixels) + g.overread();
-  step->padded_row_bytes_ = ceil_div(row_bytes, 64) * 64;
+  for (int narrower : {0, 1}) step->columns_[static_cast<std::size_t>(narrower)] = g.span_bytes(step->tiles_.pixels - narrower) / g.channels;
+  step->padded_row_bytes_ = ceil_div(step->columns_[0] * g.channels + g.overread(), 64) * 64;
   step->rows_bytes_ = static_cast<std::size_t>(ceil_div(g.k_rows() * 8, 64) * 64);
   step->padding_row_.assign(static_cast<std::size_t>(step->padded_row_bytes_), static_cast<std::uint8_t>(attrs.x_zero_point));
   step->constants_ = make_constants(attrs, target.lanes, packed.table);
@@ -183,16 +193,37 @@ Result<std::unique_ptr<Step>> ConvStep::make(const StepSpec& spec, const TileTar
   return std::unique_ptr<Step>(std::move(step));
 }
 
-ConvStep::Tile ConvStep::tile(std::int64_t index) const {
-  const std::int64_t within = index % tiles_.tiles_per_line;
-  return {index / tiles_.tiles_per_line, tiles_.first_pixel(within), tiles_.pixels_of(within)};
+ConvStep::Tile ConvStep::tile_of(std::int64_t item) const noexcept {
+  const std::int64_t index = item % tiles_.tiles();
+  const std::int64_t line = index / tiles_.tiles_per_line, in_line = index % tiles_.tiles_per_line;
+  return {.chunk = item / tiles_.tiles(),
+          .image = line / g_.out_height,
+          .out_row = line % g_.out_height,
+          .in_line = in_line,
+          .first_pixel = tiles_.first_pixel(in_line),
+          .narrower = in_line < tiles_.wide_tiles ? 0 : 1};
+}
+
+void ConvStep::advance(Tile& tile) const noexcept {
+  tile.first_pixel += tiles_.pixels - tile.narrower;
+  if (++tile.in_line < tiles_.tiles_per_line) {
+    tile.narrower = tile.in_line < tiles_.wide_tiles ? 0 : 1;
+    return;
+  }
+  tile.in_line = tile.first_pixel = 0;
+  tile.narrower = 0;
+  if (++tile.out_row < g_.out_height) return;
+  tile.out_row = 0;
+  if (++tile.image < g_.batch) return;
+  tile.image = 0;
+  ++tile.chunk;
 }
 
 void ConvStep::run(const StepBuffers& buffers, ItemRange range) const noexcept {
-  for (std::int64_t item = range.begin; item < range.end; ++item) {
-    const Tile current = tile(item % tiles_.tiles());
-    find_rows(buffers, current);
-    run_tile(buffers, current, item / tiles_.tiles());
+  Tile tile = tile_of(range.begin);
+  for (std::int64_t item = range.begin; item < range.end; ++item, advance(tile)) {
+    find_rows(buffers, tile);
+    run_tile(buffers, tile);
   }
 }
 
@@ -201,14 +232,13 @@ void ConvStep::find_rows(const StepBuffers& buffers, const Tile& tile) const noe
   auto** rows = reinterpret_cast<const std::uint8_t**>(buffers.scratch);
   auto* copies = reinterpret_cast<std::uint8_t*>(buffers.scratch) + rows_bytes_;
   const auto* x = reinterpret_cast<const std::uint8_t*>(buffers.inputs[kConvX]);
-  const std::int64_t image = tile.line / g_.out_height;
-  const std::int64_t top = tile.line % g_.out_height * g_.stride_h - g_.pad_top;
+  const std::int64_t top = tile.out_row * g_.stride_h - g_.pad_top;
   const std::int64_t left = tile.first_pixel * g_.stride_w - g_.pad_left;
-  const std::int64_t columns = g_.span_bytes(tile.pixels) / g_.channels;
+  const std::int64_t columns = columns_[static_cast<std::size_t>(tile.narrower)];
   const bool is_within = left >= 0 && left + columns <= g_.width;
   for (std::int64_t kh = 0; kh < g_.kernel_h; ++kh) {
     const std::int64_t row = top + kh * g_.dilation_h;
-    const std::int64_t line = (image * g_.height + row) * g_.width;
+    const std::int64_t line = (tile.image * g_.height + row) * g_.width;
     const std::uint8_t* from = padding_row_.data();
     if (row >= 0 && row < g_.height) {
       // The last dword of a run may reach past the tensor, which may be the caller's.
@@ -234,14 +264,14 @@ void ConvStep::fill_padded_row(std::uint8_t* to, const std::uint8_t* line, std::
   std::memset(to + end * g_.channels, x_zero_point_, static_cast<std::size_t>((columns - end) * g_.channels + g_.overread()));
 }
 
-void ConvStep::run_tile(const StepBuffers& buffers, const Tile& tile, std::int64_t chunk) const noexcept {
-  const auto count = static_cast<std::int64_t>(blocks_.blocks.size());
-  const std::int64_t pixel = tile.line * tiles_.line_pixels + tile.first_pixel;
+void ConvStep::run_tile(const StepBuffers& buffers, const Tile& tile) const noexcept {
+  const std::int64_t pixel = (tile.image * g_.out_height + tile.out_row) * g_.out_width + tile.first_pixel;
   const std::byte* residual = buffers.inputs.size() > kConvResidual ? buffers.inputs[kConvResidual] : nullptr;
-  const auto& functions = functions_[tile.pixels == tiles_.pixels ? 0 : 1];
+  const std::vector<TileFunction*>& functions = functions_[static_cast<std::size_t>(tile.narrower)];
   TileArgs args{.rows = reinterpret_cast<const std::uint8_t* const*>(buffers.scratch), .row_count = g_.k_rows(), .constants = constants_.get()};
-  for (std::int64_t b = count * chunk / chunks_; b < count * (chunk + 1) / chunks_; ++b) {
-    const ChannelBlock& block = blocks_.blocks[static_cast<std::size_t>(b)];
+  const BlockRange range = chunks_[static_cast<std::size_t>(tile.chunk)];
+  for (std::size_t b = range.begin; b < range.end; ++b) {
+    const ChannelBlock& block = blocks_.blocks[b];
     const std::int64_t element = pixel * g_.out_channels + block.first;
     args.x_offset = block.x_offset;
     args.weights = packed_.weights + block.weights;
@@ -249,7 +279,7 @@ void ConvStep::run_tile(const StepBuffers& buffers, const Tile& tile, std::int64
     args.multiplier = packed_.multipliers.data() + block.lane;
     args.residual = residual + (residual != nullptr ? element : 0);
     args.y = buffers.outputs[0] + element * static_cast<std::int64_t>(out_bytes_);
-    functions[static_cast<std::size_t>(b)](&args);
+    functions[b](&args);
   }
 }
 
