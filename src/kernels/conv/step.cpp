@@ -73,18 +73,28 @@ class ConvStep final : public Step {
   static Result<std::unique_ptr<Step>> make(const StepSpec& spec, const TileTarget& target, const ConvGeometry& g, const PackedConv& packed);
 
   std::int64_t items() const override { return tiles_.tiles() * static_cast<std::int64_t>(chunks_.size()); }
-  std::size_t scratch_bytes() const override { return rows_bytes_ + static_cast<std::size_t>(g_.kernel_h * padded_row_bytes_); }
+  std::size_t scratch_bytes() const override {
+    return rows_bytes_ + copies_bytes_ + static_cast<std::size_t>(2 * g_.kernel_h) * sizeof(std::int64_t);
+  }
   void run(const StepBuffers& buffers, ItemRange range) const noexcept override;
 
  private:
   // Where a tile of pixels lies. Kept and advanced, since divisions cost as much as short tiles.
   struct Tile {
     std::int64_t chunk = 0, image = 0, out_row = 0, in_line = 0;
+    std::int64_t since_chunk = 0;  // tiles of this run before it, of the same chunk
     std::int64_t first_pixel = 0;  // of the line
     int narrower = 0;              // 1: one pixel less than tiles_.pixels
   };
   struct BlockRange {
     std::size_t begin = 0, end = 0;
+  };
+  // A thread's scratch: the rows of the current tile; copies of image rows with padding around them, for the first tile of a line and for
+  // the others; and which row each copy holds, since the next line needs most of them again.
+  struct Scratch {
+    const std::uint8_t** rows;
+    std::uint8_t* copies;
+    std::int64_t* held;
   };
 
   ConvStep(const ConvGeometry& g, const PackedConv& packed) : g_(g), packed_(packed) {}
@@ -92,9 +102,12 @@ class ConvStep final : public Step {
   void split(int threads);
   Tile tile_of(std::int64_t item) const noexcept;
   void advance(Tile& tile) const noexcept;
-  void find_rows(const StepBuffers& buffers, const Tile& tile) const noexcept;
+  Scratch scratch_of(std::byte* scratch) const noexcept;
+  void find_rows(const std::uint8_t* x, const Scratch& scratch, const Tile& tile) const noexcept;
+  const std::uint8_t* padded_row(const Scratch& scratch, const Tile& tile, const std::uint8_t* x, std::int64_t row, std::int64_t kh) const noexcept;
   void fill_padded_row(std::uint8_t* to, const std::uint8_t* line, std::int64_t first_column, std::int64_t columns) const noexcept;
-  void run_tile(const StepBuffers& buffers, const Tile& tile) const noexcept;
+  void run_tile(const StepBuffers& buffers, const Tile& tile, std::int64_t last_chunk) const noexcept;
+  const std::int8_t* prefetch_from(const Tile& tile, std::int64_t last_chunk) const noexcept;
 
   ConvGeometry g_;
   PackedConv packed_;
@@ -104,7 +117,7 @@ class ConvStep final : public Step {
   std::vector<BlockRange> chunks_;         // an item is one tile of pixels for one chunk of blocks
   std::array<std::int64_t, 2> columns_{};  // of x under a tile, and under one that is narrower
   std::int64_t padded_row_bytes_ = 0;
-  std::size_t rows_bytes_ = 0;
+  std::size_t rows_bytes_ = 0, copies_bytes_ = 0;
   std::size_t out_bytes_ = 1;  // of an element
   std::unique_ptr<TileConstants> constants_;
   std::vector<std::uint8_t> padding_row_;  // x_zero_point
@@ -176,7 +189,7 @@ Result<std::unique_ptr<Step>> ConvStep::make(const StepSpec& spec, const TileTar
   const auto& attrs = spec.attrs->as<QuantizedConvAttrs>();
   std::unique_ptr<ConvStep> step(new ConvStep(g, packed));
   step->blocks_ = channel_blocks(g, target);
-  const TileConfig base = base_config(spec, attrs, target, g, packed);
+  TileConfig base = base_config(spec, attrs, target, g, packed);
   // The table needs eight registers beside the packed pixels.
   const int most =
       base.table == TableStep::none ? target.max_pixels(step->blocks_.max_vectors) : std::min(24, target.max_pixels(step->blocks_.max_vectors));
@@ -185,10 +198,12 @@ Result<std::unique_ptr<Step>> ConvStep::make(const StepSpec& spec, const TileTar
   step->out_bytes_ = size_of(spec.outputs[0].dtype);
   for (int narrower : {0, 1}) step->columns_[static_cast<std::size_t>(narrower)] = g.span_bytes(step->tiles_.pixels - narrower) / g.channels;
   step->padded_row_bytes_ = ceil_div(step->columns_[0] * g.channels + g.overread(), 64) * 64;
+  step->copies_bytes_ = static_cast<std::size_t>(2 * g.kernel_h * step->padded_row_bytes_);
   step->rows_bytes_ = static_cast<std::size_t>(ceil_div(g.k_rows() * 8, 64) * 64);
   step->padding_row_.assign(static_cast<std::size_t>(step->padded_row_bytes_), static_cast<std::uint8_t>(attrs.x_zero_point));
   step->constants_ = make_constants(attrs, target.lanes, packed.table);
   step->split(spec.threads);
+  base.prefetches = step->chunks_.size() > 1;
   if (auto status = step->emit(base); !status) return status.errors();
   return std::unique_ptr<Step>(std::move(step));
 }
@@ -205,6 +220,7 @@ ConvStep::Tile ConvStep::tile_of(std::int64_t item) const noexcept {
 }
 
 void ConvStep::advance(Tile& tile) const noexcept {
+  ++tile.since_chunk;
   tile.first_pixel += tiles_.pixels - tile.narrower;
   if (++tile.in_line < tiles_.tiles_per_line) {
     tile.narrower = tile.in_line < tiles_.wide_tiles ? 0 : 1;
@@ -215,43 +231,60 @@ void ConvStep::advance(Tile& tile) const noexcept {
   if (++tile.out_row < g_.out_height) return;
   tile.out_row = 0;
   if (++tile.image < g_.batch) return;
-  tile.image = 0;
+  tile.image = tile.since_chunk = 0;
   ++tile.chunk;
 }
 
 void ConvStep::run(const StepBuffers& buffers, ItemRange range) const noexcept {
+  if (range.begin >= range.end) return;
+  const Scratch scratch = scratch_of(buffers.scratch);
+  const auto* x = reinterpret_cast<const std::uint8_t*>(buffers.inputs[kConvX]);
+  const std::int64_t last_chunk = (range.end - 1) / tiles_.tiles();
   Tile tile = tile_of(range.begin);
   for (std::int64_t item = range.begin; item < range.end; ++item, advance(tile)) {
-    find_rows(buffers, tile);
-    run_tile(buffers, tile);
+    find_rows(x, scratch, tile);
+    run_tile(buffers, tile, last_chunk);
   }
 }
 
+ConvStep::Scratch ConvStep::scratch_of(std::byte* scratch) const noexcept {
+  auto* held = reinterpret_cast<std::int64_t*>(scratch + rows_bytes_ + copies_bytes_);
+  std::fill_n(held, 2 * g_.kernel_h, std::int64_t{-1});
+  return {reinterpret_cast<const std::uint8_t**>(scratch), reinterpret_cast<std::uint8_t*>(scratch + rows_bytes_), held};
+}
+
 // Where the rows of K begin for this tile: in the image where it lies within, else in a copy with the padding around it.
-void ConvStep::find_rows(const StepBuffers& buffers, const Tile& tile) const noexcept {
-  auto** rows = reinterpret_cast<const std::uint8_t**>(buffers.scratch);
-  auto* copies = reinterpret_cast<std::uint8_t*>(buffers.scratch) + rows_bytes_;
-  const auto* x = reinterpret_cast<const std::uint8_t*>(buffers.inputs[kConvX]);
+void ConvStep::find_rows(const std::uint8_t* x, const Scratch& scratch, const Tile& tile) const noexcept {
   const std::int64_t top = tile.out_row * g_.stride_h - g_.pad_top;
   const std::int64_t left = tile.first_pixel * g_.stride_w - g_.pad_left;
-  const std::int64_t columns = columns_[static_cast<std::size_t>(tile.narrower)];
-  const bool is_within = left >= 0 && left + columns <= g_.width;
+  const std::int64_t right = left + columns_[static_cast<std::size_t>(tile.narrower)];
+  const bool is_within = left >= 0 && right <= g_.width;
   for (std::int64_t kh = 0; kh < g_.kernel_h; ++kh) {
     const std::int64_t row = top + kh * g_.dilation_h;
     const std::int64_t line = (tile.image * g_.height + row) * g_.width;
     const std::uint8_t* from = padding_row_.data();
     if (row >= 0 && row < g_.height) {
       // The last dword of a run may reach past the tensor, which may be the caller's.
-      if (is_within && (line + left + columns) * g_.channels + g_.overread() <= g_.x_bytes()) {
-        from = x + (line + left) * g_.channels;
-      } else {
-        std::uint8_t* copy = copies + kh * padded_row_bytes_;
-        fill_padded_row(copy, x + line * g_.channels, left, columns);
-        from = copy;
-      }
+      const bool is_readable = is_within && (line + right) * g_.channels + g_.overread() <= g_.x_bytes();
+      from = is_readable ? x + (line + left) * g_.channels : padded_row(scratch, tile, x, row, kh);
     }
-    for (std::int64_t plane = 0; plane < g_.planes; ++plane) rows[plane * g_.kernel_h + kh] = from;
+    for (std::int64_t plane = 0; plane < g_.planes; ++plane) scratch.rows[plane * g_.kernel_h + kh] = from;
   }
+}
+
+// The copy of the tile's part of an image row; made only where the last tiles did not leave it behind.
+const std::uint8_t* ConvStep::padded_row(const Scratch& scratch, const Tile& tile, const std::uint8_t* x, std::int64_t row,
+                                         std::int64_t kh) const noexcept {
+  // Rows of one tile must not share a slot: without dilation they are neighbours.
+  const std::int64_t slot = (tile.in_line == 0 ? 0 : g_.kernel_h) + (g_.dilation_h == 1 ? row % g_.kernel_h : kh);
+  const std::int64_t image_row = tile.image * g_.height + row;
+  const std::int64_t identity = image_row * tiles_.tiles_per_line + tile.in_line;
+  std::uint8_t* copy = scratch.copies + slot * padded_row_bytes_;
+  if (scratch.held[slot] == identity) return copy;
+  scratch.held[slot] = identity;
+  const std::int64_t left = tile.first_pixel * g_.stride_w - g_.pad_left;
+  fill_padded_row(copy, x + image_row * g_.width * g_.channels, left, columns_[static_cast<std::size_t>(tile.narrower)]);
+  return copy;
 }
 
 // Columns [first_column, first_column + columns) of a line of x, x_zero_point outside of it.
@@ -264,12 +297,23 @@ void ConvStep::fill_padded_row(std::uint8_t* to, const std::uint8_t* line, std::
   std::memset(to + end * g_.channels, x_zero_point_, static_cast<std::size_t>((columns - end) * g_.channels + g_.overread()));
 }
 
-void ConvStep::run_tile(const StepBuffers& buffers, const Tile& tile) const noexcept {
+// The next chunk's weights are fetched while this one's are used, a share with every tile; its own where there is none.
+const std::int8_t* ConvStep::prefetch_from(const Tile& tile, std::int64_t last_chunk) const noexcept {
+  const auto weights_of = [&](std::int64_t chunk) { return blocks_.blocks[chunks_[static_cast<std::size_t>(chunk)].begin].weights; };
+  if (tile.chunk == last_chunk) return packed_.weights + weights_of(tile.chunk);
+  const BlockRange range = chunks_[static_cast<std::size_t>(tile.chunk)];
+  const std::int64_t share = static_cast<std::int64_t>(range.end - range.begin) * g_.k_dwords() * 64;
+  const std::int64_t from = weights_of(tile.chunk + 1) + tile.since_chunk * share;
+  return packed_.weights + std::min(from, blocks_.weight_bytes - share);
+}
+
+void ConvStep::run_tile(const StepBuffers& buffers, const Tile& tile, std::int64_t last_chunk) const noexcept {
   const std::int64_t pixel = (tile.image * g_.out_height + tile.out_row) * g_.out_width + tile.first_pixel;
   const std::byte* residual = buffers.inputs.size() > kConvResidual ? buffers.inputs[kConvResidual] : nullptr;
   const std::vector<TileFunction*>& functions = functions_[static_cast<std::size_t>(tile.narrower)];
   TileArgs args{.rows = reinterpret_cast<const std::uint8_t* const*>(buffers.scratch), .row_count = g_.k_rows(), .constants = constants_.get()};
   const BlockRange range = chunks_[static_cast<std::size_t>(tile.chunk)];
+  args.prefetch = prefetch_from(tile, last_chunk);
   for (std::size_t b = range.begin; b < range.end; ++b) {
     const ChannelBlock& block = blocks_.blocks[b];
     const std::int64_t element = pixel * g_.out_channels + block.first;
@@ -280,6 +324,7 @@ void ConvStep::run_tile(const StepBuffers& buffers, const Tile& tile) const noex
     args.residual = residual + (residual != nullptr ? element : 0);
     args.y = buffers.outputs[0] + element * static_cast<std::int64_t>(out_bytes_);
     functions[b](&args);
+    args.prefetch += g_.k_dwords() * 64;
   }
 }
 

@@ -57,10 +57,11 @@ struct TileConfig {
   bool clamps_low = true;  // false where nothing can overflow and the saturation of the packing instructions does the same
   bool clamps_high = true;
   TableStep table = TableStep::none;
+  bool prefetches = false;
 
   auto key() const {
     return std::tuple(target.step, pixels, vectors, channels, pixel_bytes, out_channels, taps, tap_bytes, run_dwords, to, residual, residual_type,
-                      subtracts_from_residual, adds_zero_point, clamps_low, clamps_high, table);
+                      subtracts_from_residual, adds_zero_point, clamps_low, clamps_high, table, prefetches);
   }
   bool operator<(const TileConfig& other) const { return key() < other.key(); }
 };
@@ -86,6 +87,7 @@ struct TileArgs {
   std::int64_t row_count;
   std::int64_t x_offset;  // added to each row
   const std::int8_t* weights;
+  const std::int8_t* prefetch;  // one line of 64 bytes per dword of K is fetched into L2 from here on
   const std::int32_t* bias;
   const float* multiplier;
   const std::byte* residual;

@@ -64,6 +64,7 @@ class TileEmitter : public Xbyak::CodeGenerator {
 
   const TileConfig c_;
   const Xbyak::Reg64 args_ = rdi, rows_ = rsi, x_ = rax, w_ = rdx, row_count_ = rcx, tap_count_ = r8, dword_count_ = r10, constants_ = r9;
+  const Xbyak::Reg64 prefetch_ = r11;
   const Xbyak::Reg64 y_ = r10, residual_ = r11, multiplier_ = r8;  // in the epilogue
   const Xbyak::Opmask byte_mask_ = k1, lane_mask_ = k2, blend_mask_ = k3;
 };

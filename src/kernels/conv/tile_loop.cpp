@@ -37,6 +37,7 @@ void TileEmitter::emit_rows() {
   mov(rows_, ptr[args_ + offsetof(TileArgs, rows)]);
   mov(w_, ptr[args_ + offsetof(TileArgs, weights)]);
   mov(row_count_, ptr[args_ + offsetof(TileArgs, row_count)]);
+  if (c_.prefetches) mov(prefetch_, ptr[args_ + offsetof(TileArgs, prefetch)]);
   Xbyak::Label row;
   L(row);
   mov(x_, ptr[rows_]);
@@ -75,7 +76,11 @@ void TileEmitter::emit_run() {
 }
 
 void TileEmitter::emit_dwords(int count) {
-  for (int d = 0; d < count; ++d) c_.target.step == MacStep::avx2 ? mac_avx2(d) : mac_vnni(d);
+  for (int d = 0; d < count; ++d) {
+    if (c_.prefetches) prefetcht1(ptr[prefetch_ + 64 * d]);
+    c_.target.step == MacStep::avx2 ? mac_avx2(d) : mac_vnni(d);
+  }
+  if (c_.prefetches) add(prefetch_, 64 * count);
   add(x_, 4 * count);
   add(w_, count * c_.vectors * c_.target.vector_bytes());
 }
