@@ -9,7 +9,7 @@
 #include <cstring>
 #include <random>
 
-#include "base/requantize.h"
+#include "kernels/conv/conv_step.h"
 #include "ops/quantized_conv/quantized_conv.h"
 
 namespace octavo {
@@ -97,55 +97,19 @@ QuantizedConvAttrs attrs_of(const Case& c) {
   return attrs;
 }
 
-std::int32_t read_residual(const Problem& p, const Case& c, std::size_t i) {
-  return c.residual_type == DType::s8 ? static_cast<std::int32_t>(static_cast<std::int8_t>(p.residual[i])) : static_cast<std::int32_t>(p.residual[i]);
-}
-
-std::int32_t accumulate(const Problem& p, const Case& c, std::int64_t n, std::int64_t oh, std::int64_t ow, std::int64_t oc) {
-  const std::int64_t group_in = c.channels / c.groups, first = oc / (c.out_channels / c.groups) * group_in;
-  std::int32_t acc = p.bias.as<std::int32_t>()[oc];
-  for (std::int64_t row = 0; row < c.planes * c.kernel_h; ++row) {
-    for (std::int64_t kw = 0; kw < c.kernel_w; ++kw) {
-      const std::int64_t ih = oh * c.stride_h - c.top + row % c.kernel_h * c.dilation_h, iw = ow * c.stride_w - c.left + kw * c.dilation_w;
-      const bool is_inside = ih >= 0 && ih < c.height && iw >= 0 && iw < c.width;
-      for (std::int64_t i = 0; i < group_in; ++i) {
-        const std::int32_t x =
-            is_inside ? p.x[static_cast<std::size_t>(((n * c.height + ih) * c.width + iw) * c.channels + first + i)] : p.attrs.x_zero_point;
-        acc += x * p.w.as<std::int8_t>()[((oc * c.planes * c.kernel_h + row) * c.kernel_w + kw) * group_in + i];
-      }
-    }
-  }
-  return acc;
-}
-
-std::int32_t finish_8bit(const Problem& p, const Case& c, std::int32_t acc, float m, std::size_t i) {
-  const QuantizedConvAttrs& a = p.attrs;
-  if (c.residual == Residual::before_rounding) {
-    return requantize_with_residual(acc, m, read_residual(p, c, i) - a.residual_zero_point, a.residual_ratio, a.zero_point, a.lowest, a.highest);
-  }
-  const std::int32_t q = requantize(acc, m, a.zero_point, a.lowest, a.highest);
-  if (c.residual == Residual::after_rounding_conv_first) return a.add.apply(q, read_residual(p, c, i), a.add_lowest, a.add_highest);
-  if (c.residual == Residual::after_rounding_conv_second) return a.add.apply(read_residual(p, c, i), q, a.add_lowest, a.add_highest);
-  return q;
-}
-
 void answer(Problem& p, const Case& c) {
+  const auto given = [](bool is_there, DType dtype, const Shape& shape, const void* data) {
+    return is_there ? ConstTensorView{dtype, shape, static_cast<const std::byte*>(data)} : ConstTensorView{};
+  };
+  const ConstTensorView inputs[] = {given(true, DType::u8, p.x_shape, p.x.data()),
+                                    p.w.view(),
+                                    p.bias.view(),
+                                    given(c.to != DType::s32, DType::f32, p.multiplier.shape(), p.multiplier.data()),
+                                    given(c.residual != Residual::none, c.residual_type, p.y_shape, p.residual.data()),
+                                    given(c.has_table, c.table_type, p.table.shape(), p.table.data())};
   p.expected.resize(static_cast<std::size_t>(p.y_shape.elements()) * size_of(p.y_type));
-  for (std::size_t i = 0; i < static_cast<std::size_t>(p.y_shape.elements()); ++i) {
-    const auto at = static_cast<std::int64_t>(i);
-    const std::int64_t oc = at % c.out_channels, ow = at / c.out_channels % p.y_shape[2], oh = at / c.out_channels / p.y_shape[2] % p.y_shape[1];
-    const std::int32_t acc = accumulate(p, c, at / (c.out_channels * p.y_shape[2] * p.y_shape[1]), oh, ow, oc);
-    const float m = p.multiplier.as<float>()[oc];
-    if (c.to == DType::s32) {
-      std::memcpy(p.expected.data() + i * 4, &acc, 4);
-    } else if (c.to == DType::f32) {
-      const float y = static_cast<float>(acc) * m;
-      std::memcpy(p.expected.data() + i * 4, &y, 4);
-    } else {
-      const auto q = static_cast<std::uint8_t>(finish_8bit(p, c, acc, m, i));
-      p.expected[i] = std::byte{c.has_table ? p.table.as<std::uint8_t>()[q] : q};
-    }
-  }
+  const TensorView y{p.y_type, p.y_shape, p.expected.data()};
+  kQuantizedConv.reference(p.attrs, InputViews(inputs), OutputViews(&y, 1));
 }
 
 Problem make_problem(const Case& c, unsigned seed) {
@@ -174,6 +138,9 @@ Problem make_problem(const Case& c, unsigned seed) {
   answer(p, c);
   return p;
 }
+
+// Where the output goes.
+enum class Place { apart, over_residual };
 
 // Packs, prepares and runs one kernel on buffers that end at forbidden pages.
 class Runner {
@@ -205,18 +172,20 @@ class Runner {
     step_ = std::move(*made);
   }
 
+  int in_place_input() const { return kernel_.in_place_input(call_); }
+
   // Runs all items in `parts` ranges, the last range first.
-  std::vector<std::byte> run(const Problem& p, int parts) {
+  std::vector<std::byte> run(const Problem& p, int parts, Place place = Place::apart) {
     EdgeBuffer x(p.x.size()), residual(p.residual.size()), y(p.expected.size());
     std::memcpy(x.data(), p.x.data(), p.x.size());
     std::memcpy(residual.data(), p.residual.data(), p.residual.size());
     std::memset(y.data(), 0x5a, p.expected.size());
     Tensor scratch(DType::u8, {static_cast<std::int64_t>(step_->scratch_bytes())});
     const std::byte* inputs[] = {x.data(), nullptr, nullptr, nullptr, has_residual_ ? residual.data() : nullptr, nullptr};
-    std::byte* outputs[] = {y.data()};
+    std::byte* outputs[] = {place == Place::over_residual ? residual.data() : y.data()};
     const StepBuffers buffers{inputs, outputs, scratch.data()};
     for (int part = parts; part-- > 0;) step_->run(buffers, {step_->items() * part / parts, step_->items() * (part + 1) / parts});
-    return {y.data(), y.data() + p.expected.size()};
+    return {outputs[0], outputs[0] + p.expected.size()};
   }
 
   StepSpec spec_with(std::vector<ConstTensorView> packed) const {
@@ -230,7 +199,7 @@ class Runner {
   const std::vector<Tensor>& packed() const { return packed_; }
 
  private:
-  const Kernel& kernel_;
+  const Kernel kernel_;
   Attrs attrs_;
   bool has_residual_;
   std::vector<Fact> facts_;
@@ -246,15 +215,31 @@ std::string first_difference(const std::vector<std::byte>& found, const std::vec
   return std::to_string(count) + " of " + std::to_string(found.size()) + " bytes differ, first at " + std::to_string(at);
 }
 
+// The family's table, and the AVX-VNNI tiles in the encoding that AVX-512 machines have.
+std::vector<Kernel> kernels_of_this_machine() {
+  std::vector<Kernel> kernels(conv_kernels().begin(), conv_kernels().end());
+  Kernel evex = kernels[0];
+  evex.name = "conv_u8s8_6x2_avx512vnni_ymm";
+  evex.needs = Isa::avx512vnni;
+  evex.refusal = [](const OpCall& call) { return conv_refusal(call, kTileVnni256Evex); };
+  evex.pack = [](const OpCall& call) { return pack_conv(call, kTileVnni256Evex); };
+  evex.prepare = [](const StepSpec& spec) { return prepare_conv(spec, kTileVnni256Evex); };
+  kernels.push_back(evex);
+  std::erase_if(kernels, [](const Kernel& kernel) { return !host_machine().isa.has(kernel.needs); });
+  return kernels;
+}
+
 void check(const Case& c, unsigned seed) {
   const Problem p = make_problem(c, seed);
-  for (const Kernel& kernel : conv_kernels()) {
-    if (!host_machine().isa.has(kernel.needs)) continue;
+  for (const Kernel& kernel : kernels_of_this_machine()) {
     Runner runner(kernel, c, p);
     for (int threads : {1, 3}) {
       runner.prepare(threads);
       if (testing::Test::HasFatalFailure()) return;
       const auto found = runner.run(p, threads);
+      if (runner.in_place_input() == kConvResidual) {
+        ASSERT_TRUE(runner.run(p, threads, Place::over_residual) == p.expected) << kernel.name << ": " << describe(c) << " in place";
+      }
       ASSERT_TRUE(found == p.expected) << kernel.name << ": " << describe(c) << " seed " << seed << ": " << first_difference(found, p.expected);
     }
   }
@@ -496,8 +481,7 @@ TEST(Conv, RandomCases) {
 TEST(Conv, PackedConstantsAreChecked) {
   const Case c{.channels = 8, .out_channels = 24};
   const Problem p = make_problem(c, 32);
-  for (const Kernel& kernel : conv_kernels()) {
-    if (!host_machine().isa.has(kernel.needs)) continue;
+  for (const Kernel& kernel : kernels_of_this_machine()) {
     Runner runner(kernel, c, p);
     runner.prepare(1);
     std::vector<ConstTensorView> good;
