@@ -1,0 +1,176 @@
+// No memory is allocated in a run, on any thread. A program of its own, since it replaces the allocator. Tests of run/.
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <new>
+#include <thread>
+
+#include "support/small_graphs.h"
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define OCTAVO_COUNTS_ALLOCATIONS 1
+#endif
+
+namespace {
+
+std::atomic<bool> is_counting{false};
+std::atomic<long> allocations{0};
+
+void count() {
+  if (is_counting.load(std::memory_order_relaxed)) allocations.fetch_add(1, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+#if defined(OCTAVO_COUNTS_ALLOCATIONS)
+// operator new ends in malloc or aligned_alloc, so these catch it, too.
+extern "C" {
+void* __libc_malloc(std::size_t);
+void* __libc_calloc(std::size_t, std::size_t);
+void* __libc_realloc(void*, std::size_t);
+void* __libc_memalign(std::size_t, std::size_t);
+
+void* malloc(std::size_t size) {
+  count();
+  return __libc_malloc(size);
+}
+void* calloc(std::size_t items, std::size_t size) {
+  count();
+  return __libc_calloc(items, size);
+}
+void* realloc(void* memory, std::size_t size) {
+  count();
+  return __libc_realloc(memory, size);
+}
+void* aligned_alloc(std::size_t alignment, std::size_t size) {
+  count();
+  return __libc_memalign(alignment, size);
+}
+void* memalign(std::size_t alignment, std::size_t size) {
+  count();
+  return __libc_memalign(alignment, size);
+}
+int posix_memalign(void** memory, std::size_t alignment, std::size_t size) {
+  count();
+  *memory = __libc_memalign(alignment, size);
+  return *memory == nullptr ? ENOMEM : 0;
+}
+void* mmap(void* address, std::size_t size, int protection, int flags, int fd, off_t offset) {
+  count();
+  return reinterpret_cast<void*>(syscall(SYS_mmap, address, size, protection, flags, fd, offset));
+}
+}
+#endif
+
+namespace octavo {
+namespace {
+
+// Runs `body` and returns how often anything was allocated meanwhile, on any thread.
+template <class Body>
+long allocations_during(const Body& body) {
+  allocations = 0;
+  is_counting = true;
+  body();
+  is_counting = false;
+  return allocations;
+}
+
+struct Allocation : ::testing::Test {
+  void SetUp() override {
+#if !defined(OCTAVO_COUNTS_ALLOCATIONS)
+    GTEST_SKIP() << "a sanitizer owns the allocator";
+#endif
+  }
+};
+
+TEST_F(Allocation, PlantedOnesAreCaught) {
+  void* volatile kept = nullptr;
+  EXPECT_EQ(allocations_during([&] { kept = std::malloc(10); }), 1);
+  std::free(kept);
+  EXPECT_EQ(allocations_during([&] { kept = std::calloc(2, 10); }), 1);
+  EXPECT_EQ(allocations_during([&] { kept = std::realloc(kept, 1000); }), 1);
+  std::free(kept);
+  EXPECT_EQ(allocations_during([&] { kept = std::aligned_alloc(64, 128); }), 1);
+  std::free(kept);
+  EXPECT_EQ(allocations_during([&] { kept = ::operator new(10); }), 1);
+  ::operator delete(kept);
+  EXPECT_EQ(allocations_during([&] { kept = ::operator new (10, std::align_val_t{64}); }), 1);
+  ::operator delete (kept, std::align_val_t{64});
+  EXPECT_EQ(allocations_during([&] { kept = mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); }), 1);
+  munmap(kept, 4096);
+}
+
+// A step that allocates on the threads of the pool.
+struct AllocatingStep final : Step {
+  std::int64_t items() const override { return 2; }
+  void run(const StepBuffers&, ItemRange range) const noexcept override {
+    if (range.begin == 0) return;
+    void* volatile memory = std::malloc(10);
+    std::free(memory);
+  }
+};
+
+// Counts from the very first run on: whatever a run needs is there when the context is.
+long allocations_of_runs(const std::shared_ptr<const Model>& model, int threads) {
+  auto context = Context::create(model, {.executor = std::make_shared<ThreadPool>(threads)});
+  if (!context) return -1;
+  std::vector<Tensor> inputs, outputs;
+  std::vector<ConstTensorView> in;
+  std::vector<TensorView> out;
+  for (const PlanTensor& tensor : context->plan().inputs) inputs.emplace_back(tensor.dtype, Shape(tensor.shape));
+  for (const PlanTensor& tensor : context->plan().outputs) outputs.emplace_back(tensor.dtype, Shape(tensor.shape));
+  for (const Tensor& tensor : inputs) in.push_back(tensor.view());
+  for (Tensor& tensor : outputs) out.push_back(tensor.view());
+  bool ok = true;
+  const long count = allocations_during([&] {
+    for (int run = 0; run < 20; ++run) ok = context->run(in, out).ok() && ok;
+  });
+  EXPECT_TRUE(ok);
+  return count;
+}
+
+TEST_F(Allocation, OneInAStepOnAnotherThreadIsCaught) {
+  const Graph graph = testing::chain_graph();
+  const Kernel kernel{.name = "allocating", .op = "*", .prepare = [](const StepSpec&) -> Result<std::unique_ptr<Step>> {
+                        return std::unique_ptr<Step>(std::make_unique<AllocatingStep>());
+                      }};
+  const std::vector<const Kernel*> kernels = {&kernel};
+  ConstantPool pool;
+  auto plan = make_plan(graph, *machine_for_target("scalar"), {.kernels = kernels}, pool);
+  ASSERT_TRUE(plan) << to_string(plan.errors());
+  CompiledModel compiled;
+  compiled.plans.push_back(std::move(*plan));
+  adopt_constants(compiled, pool);
+  auto model = load_model(std::move(compiled), {.threads = 2, .kernels = kernels});
+  ASSERT_TRUE(model) << to_string(model.errors());
+  EXPECT_EQ(allocations_of_runs(*model, 2), 3 * 20);
+}
+
+// References may allocate; no other kernel does.
+bool runs_references(const CompiledModel& model) {
+  const auto is_reference = [](const PlanStep& step) { return step.kernel == "reference"; };
+  return std::any_of(model.plans[0].steps.begin(), model.plans[0].steps.end(), is_reference);
+}
+
+TEST_F(Allocation, ThereIsNoneInARun) {
+  if (!host_machine().isa.has(Isa::avx2)) GTEST_SKIP() << "without avx2 the references run";
+  for (unsigned seed = 0; seed < 10; ++seed) {
+    const Graph graph = testing::random_graph(seed, 30);
+    for (const int threads : {1, 4}) {
+      CompiledModel compiled = testing::compile_graphs({&graph});
+      ASSERT_FALSE(runs_references(compiled));
+      auto model = load_model(std::move(compiled), {.threads = threads});
+      ASSERT_TRUE(model) << to_string(model.errors());
+      EXPECT_EQ(allocations_of_runs(*model, threads), 0) << threads << " threads, seed " << seed;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace octavo

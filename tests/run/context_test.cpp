@@ -1,0 +1,189 @@
+// The executor against the references, over threads and contexts. Tests of run/.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cfenv>
+#include <thread>
+
+#include "ops/evaluate.h"
+#include "run/float_mode.h"
+#include "support/small_graphs.h"
+
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
+
+namespace octavo {
+namespace {
+
+using testing::chain_graph;
+using testing::compile_graphs;
+using testing::random_graph;
+using testing::random_inputs;
+using testing::run_once;
+
+std::shared_ptr<const Model> load(CompiledModel compiled, int threads) {
+  auto model = load_model(std::move(compiled), {.threads = threads});
+  if (!model) ADD_FAILURE() << to_string(model.errors());
+  return model ? *model : nullptr;
+}
+
+// The property that a plan is for: every graph gives the answers of the references, so no live tensor is ever overwritten.
+TEST(Context, RandomGraphsGiveTheReferencesAnswers) {
+  const auto pool = std::make_shared<ThreadPool>(4);
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    SCOPED_TRACE(seed);
+    const Graph graph = random_graph(seed, 40);
+    const std::vector<Tensor> inputs = random_inputs(graph, seed);
+    const auto expected = evaluate(graph, inputs);
+    ASSERT_TRUE(expected) << to_string(expected.errors());
+    for (const int threads : {1, 2, 4}) {
+      const auto model = load(compile_graphs({&graph}), threads);
+      ASSERT_NE(model, nullptr);
+      auto context = Context::create(model, {.executor = pool});
+      ASSERT_TRUE(context);
+      EXPECT_EQ(run_once(*context, inputs), *expected) << threads << " threads";
+      EXPECT_EQ(run_once(*context, inputs), *expected) << "a second run in the same arena";
+    }
+  }
+}
+
+TEST(Context, TheScalarTargetGivesTheSameBytes) {
+  for (unsigned seed = 0; seed < 10; ++seed) {
+    const Graph graph = random_graph(seed, 30);
+    const std::vector<Tensor> inputs = random_inputs(graph, seed);
+    auto host = Context::create(load(compile_graphs({&graph}), 2));
+    auto scalar = Context::create(load(compile_graphs({&graph}, *machine_for_target("scalar")), 1));
+    ASSERT_TRUE(host && scalar);
+    EXPECT_EQ(run_once(*host, inputs), run_once(*scalar, inputs));
+  }
+}
+
+TEST(Context, ThreadsShareAModelAndAPool) {
+  const Graph graph = chain_graph();
+  const auto model = load(compile_graphs({&graph}), 2);
+  const std::vector<Tensor> inputs = random_inputs(graph, 5);
+  const auto expected = evaluate(graph, inputs);
+  ASSERT_TRUE(expected);
+  const auto pool = std::make_shared<ThreadPool>(2);
+  std::atomic<int> wrong = 0;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([&] {
+      auto context = Context::create(model, {.executor = pool});
+      for (int run = 0; run < 10000 / 8; ++run) {
+        if (run_once(*context, inputs) != *expected) ++wrong;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST(Context, TensorsOfTheWrongKindAreNamed) {
+  const Graph graph = chain_graph();
+  auto context = Context::create(load(compile_graphs({&graph}), 1));
+  ASSERT_TRUE(context);
+  Tensor x(DType::u8, Shape{1, 8, 64}), y(DType::u8, Shape{1, 8, 64}), wide(DType::u8, Shape{1, 8, 65}), floats(DType::f32, Shape{1, 8, 64});
+  const auto message = [&](std::vector<ConstTensorView> in, std::vector<TensorView> out) {
+    const Status status = context->run(in, out);
+    if (status) return std::string();
+    EXPECT_EQ(status.errors()[0].kind, ErrorKind::usage);
+    return status.errors()[0].message();
+  };
+  EXPECT_EQ(message({x.view()}, {y.view()}), "");
+  EXPECT_EQ(message({}, {y.view()}), "input: found 0 tensors, expected 1");
+  EXPECT_EQ(message({wide.view()}, {y.view()}), "input 'x': found u8 1x8x65, expected u8 1x8x64");
+  EXPECT_EQ(message({x.view()}, {floats.view()}), "output 'y': found f32 1x8x64, expected u8 1x8x64");
+  EXPECT_EQ(message({{DType::u8, Shape{1, 8, 64}, nullptr}}, {y.view()}), "input 'x': found no memory, expected 512 bytes");
+  EXPECT_EQ(message({x.view()}, {x.view()}), "output 'y': found memory that an input occupies, expected memory of its own");
+  EXPECT_FALSE(Context::create(load(compile_graphs({&graph}), 1), {.plan = 1}));
+}
+
+TEST(Context, PlansAreFoundByBatch) {
+  const Graph one = chain_graph(1), two = chain_graph(2);
+  const auto model = load(compile_graphs({&one, &two}), 1);
+  EXPECT_EQ(*model->find_plan(std::nullopt, 2), 1u);
+  EXPECT_EQ(*model->find_plan(Precision::int8, std::nullopt), 0u);
+  const auto missing = model->find_plan(Precision::int8, 3);
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.errors()[0].kind, ErrorKind::usage);
+  EXPECT_EQ(missing.errors()[0].message(), "test.onnx: found no plan for int8 batch 3, expected one of: int8 batch 1, int8 batch 2");
+}
+
+TEST(Context, AHookSeesEveryStepAndItsResults) {
+  const Graph graph = chain_graph();
+  const std::vector<Tensor> inputs = random_inputs(graph, 3);
+  std::vector<Tensor> expected;
+  ASSERT_TRUE(evaluate(graph, inputs, [&](ValueId id, const Tensor& tensor) {
+    if (graph.producer(id) != nullptr) expected.push_back(tensor);
+  }));
+  auto context = Context::create(load(compile_graphs({&graph}), 2));
+  std::vector<Tensor> seen;
+  context->set_step_hook([&](const StepEvent& event) {
+    EXPECT_EQ(event.index, seen.size());
+    EXPECT_GE(event.elapsed_ns, 0);
+    EXPECT_EQ(event.step->value_names.size(), event.outputs.size());
+    for (const ConstTensorView& output : event.outputs) seen.push_back(Tensor::copy_of(output));
+  });
+  run_once(*context, inputs);
+  EXPECT_EQ(seen, expected);
+  context->set_step_hook({});
+  run_once(*context, inputs);
+  EXPECT_EQ(seen, expected);
+}
+
+#if defined(__x86_64__)
+// A step that records the mode of the thread it runs on.
+struct ModeStep final : Step {
+  std::int64_t items() const override { return 4; }
+  void run(const StepBuffers& buffers, ItemRange range) const noexcept override {
+    for (std::int64_t i = range.begin; i < range.end; ++i) reinterpret_cast<std::uint32_t*>(buffers.outputs[0])[i] = _mm_getcsr() & 0xffc0u;
+  }
+};
+
+TEST(Context, EveryThreadRoundsToNearestAndTheCallersModeComesBack) {
+  Graph graph;
+  const ValueId x = graph.add_input("x", DType::u32, Shape{4});
+  graph.add_output(testing::add_or_die(graph, kUnary, UnaryAttrs{}, {x}, "mode"), "y");
+  const Kernel kernel{
+      .name = "mode",
+      .op = "unary",
+      .refusal = [](const OpCall&) { return std::string(); },
+      .prepare = [](const StepSpec&) -> Result<std::unique_ptr<Step>> { return std::unique_ptr<Step>(std::make_unique<ModeStep>()); }};
+  const std::vector<const Kernel*> kernels = {&kernel};
+  ConstantPool pool;
+  auto plan = make_plan(graph, *machine_for_target("avx2"), {.kernels = kernels}, pool);
+  ASSERT_TRUE(plan) << to_string(plan.errors());
+  CompiledModel compiled;
+  compiled.plans.push_back(*plan);
+  auto model = load_model(compiled, {.threads = 4, .kernels = kernels});
+  ASSERT_TRUE(model) << to_string(model.errors());
+  // A caller's own thread, with another mode than ours, does a part of the work, too.
+  const auto callers = executor_from(
+      [](int parts, const PartBody& body) {
+        std::thread other([&] {
+          _mm_setcsr(0xffc0);
+          for (int part = 1; part < parts; ++part) body(part);
+          EXPECT_EQ(_mm_getcsr(), 0xffc0u);
+        });
+        body(0);
+        other.join();
+      },
+      4);
+  for (const std::shared_ptr<Executor>& executor : {std::shared_ptr<Executor>(std::make_shared<ThreadPool>(4)), callers}) {
+    auto context = Context::create(*model, {.executor = executor});
+    ASSERT_TRUE(context);
+    const unsigned before = _mm_getcsr();
+    _mm_setcsr(0xffc0);  // towards zero, flush to zero, denormals are zero
+    const auto outputs = run_once(*context, {Tensor(DType::u32, Shape{4})});
+    const unsigned after = _mm_getcsr();
+    _mm_setcsr(before);
+    EXPECT_EQ(after, 0xffc0u);
+    for (const std::uint32_t mode : outputs[0].span<std::uint32_t>()) EXPECT_EQ(mode, 0x1f80u);
+  }
+}
+#endif
+
+}  // namespace
+}  // namespace octavo

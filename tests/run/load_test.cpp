@@ -1,0 +1,108 @@
+// Plans that lie are refused before anything runs. Tests of run/prepare.
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "support/small_graphs.h"
+
+namespace octavo {
+namespace {
+
+struct Lie {
+  const char* what;
+  std::function<void(CompiledModel&)> tell;
+  const char* message;
+  ErrorKind kind = ErrorKind::invalid_input;
+};
+
+PlanStep& step(CompiledModel& model, std::size_t index) { return model.plans[0].steps[index]; }
+
+const Lie kLies[] = {
+    {"operator", [](CompiledModel& m) { step(m, 0).op = "tabel"; }, "operator 'tabel'"},
+    {"kernel", [](CompiledModel& m) { step(m, 0).kernel = "fast"; }, "kernel 'fast'"},
+    {"kernel of another operator", [](CompiledModel& m) { step(m, 0).kernel = "reshape_copy_portable"; }, "for table"},
+    {"attributes", [](CompiledModel& m) { step(m, 0).attrs.push_back(std::byte{1}); }, "attributes that cannot be decoded"},
+    {"arena offset", [](CompiledModel& m) { step(m, 0).outputs[0].offset = m.plans[0].arena_bytes; }, "a place inside the arena"},
+    {"huge offset", [](CompiledModel& m) { step(m, 0).outputs[0].offset = ~std::uint64_t{63}; }, "a place inside the arena"},
+    {"unaligned", [](CompiledModel& m) { step(m, 0).outputs[0].offset = 1; }, "a multiple of 64"},
+    {"small arena", [](CompiledModel& m) { m.plans[0].arena_bytes = 512; }, "a place inside the arena"},
+    {"huge arena", [](CompiledModel& m) { m.plans[0].arena_bytes = std::uint64_t{1} << 60; }, "an arena of", ErrorKind::resource},
+    {"constant offset", [](CompiledModel& m) { step(m, 0).inputs[1].offset = 64; }, "a place inside the constants"},
+    {"no constants", [](CompiledModel& m) { m.constants = {}; }, "a place inside the constants"},
+    {"constants as output", [](CompiledModel& m) { step(m, 0).outputs[0].place = Place::constant; }, "one that can be written"},
+    {"input as output", [](CompiledModel& m) { step(m, 0).outputs[0].place = Place::input; }, "one that can be written"},
+    {"output as input", [](CompiledModel& m) { step(m, 1).inputs[1].place = Place::output; }, "one that can be read"},
+    {"input index", [](CompiledModel& m) { step(m, 0).inputs[0].offset = 1; }, "tensor 1 of the model"},
+    {"output index", [](CompiledModel& m) { step(m, 2).outputs[0].offset = ~std::uint64_t{0}; }, "of the model"},
+    {"input shape",
+     [](CompiledModel& m) {
+       m.plans[0].inputs[0].shape = {1, 8, 63};
+     },
+     "the type and size of 'x'"},
+    {"output type", [](CompiledModel& m) { m.plans[0].outputs[0].dtype = DType::s8; }, "the type and size of 'y'"},
+    {"operand shape",
+     [](CompiledModel& m) {
+       step(m, 1).inputs[0].shape = {1, 8, 32};
+     },
+     "shape"},
+    {"negative dimension",
+     [](CompiledModel& m) {
+       step(m, 0).outputs[0].shape = {-1, 8, 64};
+     },
+     "impossible dimensions"},
+    {"overflowing dimensions",
+     [](CompiledModel& m) {
+       m.plans[0].inputs[0].shape = {1LL << 62, 1LL << 62};
+     },
+     "impossible dimensions"},
+    {"rank", [](CompiledModel& m) { step(m, 0).outputs[0].shape.assign(1000, 1); }, "rank 1000"},
+    {"output shape",
+     [](CompiledModel& m) {
+       step(m, 0).outputs[0].shape = {1, 8, 32};
+     },
+     "output 0"},
+    {"result type", [](CompiledModel& m) { step(m, 0).outputs[0].dtype = DType::s8; }, "output 0"},
+    {"missing input", [](CompiledModel& m) { step(m, 0).inputs.pop_back(); }, "table"},
+    {"absent input", [](CompiledModel& m) { step(m, 0).inputs[1].place = Place::absent; }, "table"},
+    {"missing output", [](CompiledModel& m) { step(m, 0).outputs.clear(); }, "outputs"},
+    {"packed input", [](CompiledModel& m) { step(m, 1).inputs[0].place = Place::packed; }, "a packed constant"},
+    {"packed constant", [](CompiledModel& m) { step(m, 1).packed.push_back(step(m, 0).inputs[1]); }, "packed constants"},
+    {"no step for an output", [](CompiledModel& m) { m.plans[0].steps.pop_back(); }, "which no step computes"},
+    {"instructions", [](CompiledModel& m) { m.needs.bits |= 1u << 31; }, "which needs", ErrorKind::resource},
+};
+
+TEST(Load, LiesAreRefusedWithTheirPlace) {
+  const Graph graph = testing::chain_graph();
+  for (const Lie& lie : kLies) {
+    SCOPED_TRACE(lie.what);
+    CompiledModel model = testing::compile_graphs({&graph}, *machine_for_target("scalar"));
+    lie.tell(model);
+    const auto loaded = load_model(std::move(model), {.threads = 1});
+    ASSERT_FALSE(loaded);
+    const Error& error = loaded.errors()[0];
+    EXPECT_EQ(error.kind, lie.kind) << error.message();
+    EXPECT_NE(error.message().find(lie.message), std::string::npos) << error.message();
+    EXPECT_NE(error.message().find("test.onnx"), std::string::npos) << error.message();
+  }
+}
+
+TEST(Load, MissingInstructionsAreListed) {
+  const Graph graph = testing::chain_graph();
+  CompiledModel model = testing::compile_graphs({&graph}, *machine_for_target("scalar"));
+  IsaSet all;
+  for (int i = 0; i < kIsaCount; ++i) all.add(static_cast<Isa>(i));
+  if (host_machine().isa == all) GTEST_SKIP() << "this machine has every instruction set";
+  model.needs = all;
+  model.machine.name = "another machine";
+  const auto loaded = load_model(std::move(model), {.threads = 1});
+  ASSERT_FALSE(loaded);
+  const std::string message = loaded.errors()[0].message();
+  EXPECT_NE(message.find("another machine"), std::string::npos) << message;
+  for (int i = 0; i < kIsaCount; ++i) {
+    const Isa isa = static_cast<Isa>(i);
+    EXPECT_TRUE(host_machine().isa.has(isa) || message.find(name_of(isa)) != std::string::npos) << message;
+  }
+}
+
+}  // namespace
+}  // namespace octavo

@@ -1,0 +1,95 @@
+// Which kernel is picked, by name, for pretended machines. Tests of select/.
+#include "select/select.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "ops/table/table.h"
+
+namespace octavo {
+namespace {
+
+std::string takes_all(const OpCall&) { return ""; }
+std::string needs_even_rows(const OpCall& call) { return call.inputs[0]->shape[0] % 2 == 0 ? "" : "needs an even number of rows"; }
+template <int ns>
+double costs(const OpCall&, const Machine&) {
+  return ns;
+}
+double costs_nan(const OpCall&, const Machine&) { return std::numeric_limits<double>::quiet_NaN(); }
+
+const Kernel kReferenceKernel{.name = "reference", .op = "*", .refusal = takes_all, .cost = costs<1>};
+const Kernel kSlowAvx2{.name = "table_slow_avx2", .op = "table", .needs = Isa::avx2, .refusal = takes_all, .cost = costs<900>};
+const Kernel kFastAvx2{.name = "table_fast_avx2", .op = "table", .needs = Isa::avx2, .refusal = needs_even_rows, .cost = costs<500>};
+const Kernel kTwinAvx2{.name = "table_fbst_avx2", .op = "table", .needs = Isa::avx2, .refusal = needs_even_rows, .cost = costs<500>};
+const Kernel kVbmi{.name = "table_vbmi", .op = "table", .needs = Isa::avx512vbmi, .refusal = takes_all, .cost = costs<100>};
+const Kernel kUnknownCost{.name = "table_a_nan", .op = "table", .needs = Isa::avx2, .refusal = takes_all, .cost = costs_nan};
+const Kernel kOther{.name = "other_avx2", .op = "other", .needs = Isa::avx2, .refusal = takes_all, .cost = costs<1>};
+
+struct Select : ::testing::Test {
+  Fact x{.dtype = DType::u8, .shape = Shape{2, 8}};
+  Attrs attrs = NoAttrs{};
+  OpCall call{.spec = &kTable, .attrs = &attrs, .inputs = {&x, nullptr}, .outputs = {x}};
+  std::vector<const Kernel*> kernels = {&kReferenceKernel, &kSlowAvx2, &kFastAvx2, &kVbmi, &kOther, &kUnknownCost};
+
+  Result<Choice> on(std::string_view target, const SelectOptions& options = {}) {
+    return choose(call, *machine_for_target(target), options, kernels);
+  }
+};
+
+TEST_F(Select, TakesTheCheapestLegalKernel) {
+  EXPECT_EQ(on("avx2")->kernel->name, "table_fast_avx2");
+  EXPECT_EQ(on("amx")->kernel->name, "table_vbmi");
+  EXPECT_EQ(on("avx512vnni")->kernel->name, "table_fast_avx2") << "has no vbmi";
+  EXPECT_EQ(on("amx")->predicted_ns, 100.0);
+}
+
+TEST_F(Select, ARefusalIsKeptAsASentence) {
+  x.shape = Shape{3, 8};
+  const auto choice = on("avx2");
+  EXPECT_EQ(choice->kernel->name, "table_slow_avx2");
+  EXPECT_EQ(choice->refusals,
+            (std::vector<std::string>{"reference: the scalar reference has to be allowed", "table_a_nan: predicted unknown ns, the choice 900 ns",
+                                      "table_fast_avx2: needs an even number of rows", "table_vbmi: needs avx512vbmi"}));
+}
+
+TEST_F(Select, ScalarMachinesTakeTheReference) {
+  const Kernel portable{.name = "table_portable", .op = "table", .refusal = takes_all, .cost = costs<0>};
+  kernels.push_back(&portable);
+  EXPECT_EQ(on("scalar")->kernel->name, "reference");
+  EXPECT_EQ(on("avx2")->kernel->name, "table_portable");
+}
+
+TEST_F(Select, TheReferenceStandsInOnlyWhereAllowedAndOnlyLast) {
+  EXPECT_EQ(on("avx2", {.allow_reference = true})->kernel->name, "table_fast_avx2") << "the reference claims to be cheaper";
+  kernels = {&kReferenceKernel, &kOther};
+  EXPECT_EQ(on("avx2", {.allow_reference = true})->kernel->name, "reference");
+  const auto refused = on("avx2");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.errors()[0].kind, ErrorKind::unsupported);
+  EXPECT_NE(refused.errors()[0].message().find("reference: the scalar reference has to be allowed"), std::string::npos);
+  EXPECT_EQ(refused.errors()[0].message().find("other_avx2"), std::string::npos);
+}
+
+TEST_F(Select, MeasurementsOverrulePredictions) {
+  const MeasuredCost log = [](const Kernel& kernel, const OpCall&) -> std::optional<double> {
+    if (kernel.name == "table_slow_avx2") return 20.0;
+    return std::nullopt;
+  };
+  EXPECT_EQ(on("avx2", {.measured = log})->kernel->name, "table_slow_avx2");
+  EXPECT_EQ(on("avx2", {.measured = log})->predicted_ns, 20.0);
+}
+
+TEST_F(Select, TheOrderOfTheTableDoesNotMatter) {
+  kernels.push_back(&kTwinAvx2);
+  std::sort(kernels.begin(), kernels.end());
+  do {
+    const auto choice = on("avx2");
+    ASSERT_EQ(choice->kernel->name, "table_fast_avx2");
+    ASSERT_TRUE(std::is_sorted(choice->refusals.begin(), choice->refusals.end()));
+  } while (std::next_permutation(kernels.begin(), kernels.end()));
+}
+
+}  // namespace
+}  // namespace octavo
