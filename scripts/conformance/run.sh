@@ -2,8 +2,12 @@
 # Runs the node tests of PyPI's onnx 1.22.0 against Octavo and compares with the committed list of passing tests.
 #   scripts/conformance/run.sh [RUNNER [FOLDER]] [-- options of conformance_runner]
 # RUNNER: build/bin/conformance_runner. FOLDER: the package's backend/test/data/node; where it is not given, the package (data only) is
-# installed below build/. Exit 77 where there is neither network nor package: the reason is on the last line.
+# installed below build/. Exit 77, with the reason, where there is neither network nor package.
 set -u
+skip() {
+  printf 'conformance: Skipped\n%s\n' "$1"  # as scripts/run-tests.sh reads it
+  exit 77
+}
 here=$(cd "$(dirname "$0")/../.." && pwd)
 runner=$here/build/bin/conformance_runner
 folder=
@@ -17,11 +21,11 @@ if [ -z "$folder" ]; then
   folder=$venv/onnx/onnx/backend/test/data/node
   if [ ! -f "$venv/complete" ]; then
     mkdir -p "$venv"
-    python3 -m venv "$venv/venv" >"$venv/install.log" 2>&1 || { echo "skipped: python3-venv is not installed"; exit 77; }
+    python3 -m venv "$venv/venv" >"$venv/install.log" 2>&1 || skip "python3-venv is not installed"
     "$venv/venv/bin/pip" install --no-deps --target "$venv/onnx" onnx==1.22.0 >>"$venv/install.log" 2>&1 ||
-      { echo "skipped: onnx 1.22.0 could not be installed from PyPI ($(tail -n 1 "$venv/install.log"))"; exit 77; }
+      skip "onnx 1.22.0 could not be installed from PyPI ($(tail -n 1 "$venv/install.log"))"
     touch "$venv/complete"
   fi
 fi
-[ -d "$folder" ] || { echo "skipped: no node tests in $folder"; exit 77; }
+[ -d "$folder" ] || skip "no node tests in $folder"
 exec "$runner" "$folder" --passing "$here/tests/conformance/passing.txt" "$@"
