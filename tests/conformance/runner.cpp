@@ -1,4 +1,4 @@
-// conformance_runner: runs the node tests of the onnx package through import and evaluation. Part of the tests.
+// conformance_runner: runs the node tests of the onnx package: imported and evaluated, then lowered, planned and run. Part of the tests.
 //
 //   conformance_runner NODE_TESTS_FOLDER [--passing LIST] [--write LIST] [--only SUBSTRING] [--verbose]
 //
@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "conformance/compare.h"
+#include "conformance/pipeline.h"
 #include "conformance/proto_data.h"
 #include "import/import.h"
 #include "ops/evaluate.h"
@@ -59,7 +60,18 @@ std::string check_outputs(const std::vector<Tensor>& found, const DataSet& data,
   return "";
 }
 
-Verdict run_data(const NodeTest& test, const DataSet& data) {
+// Lowered, planned and run, in every way there is.
+Verdict run_ways(const ImportedModel& model, const std::vector<Tensor>& inputs, const DataSet& data, int& reference_steps) {
+  for (const Way& way : all_ways(model.is_quantized)) {
+    const auto outputs = run_compiled(model.graph, way, inputs, reference_steps);
+    if (!outputs) return {Outcome::failed, way.name + ": " + to_string(outputs.errors())};
+    const std::string wrong = check_outputs(*outputs, data, way.name.c_str());
+    if (!wrong.empty()) return {Outcome::wrong, wrong};
+  }
+  return {Outcome::passed, ""};
+}
+
+Verdict run_data(const NodeTest& test, const DataSet& data, int& reference_steps) {
   Verdict verdict;
   for (std::size_t start : binding_starts(data.inputs.size())) {
     auto model = import_bound(test, data, start);
@@ -75,18 +87,20 @@ Verdict run_data(const NodeTest& test, const DataSet& data) {
     if (!outputs) return {Outcome::failed, to_string(outputs.errors())};
     const std::string wrong = check_outputs(*outputs, data, "evaluated");
     if (!wrong.empty()) return {Outcome::wrong, wrong};
+    const Verdict compiled = run_ways(*model, inputs, data, reference_steps);
+    if (compiled.outcome != Outcome::passed) return compiled;
     return {start == data.inputs.size() ? Outcome::passed : Outcome::passed_with_bound_inputs, ""};
   }
   return verdict;
 }
 
-Verdict run_test(const std::string& folder) {
+Verdict run_test(const std::string& folder, int& reference_steps) {
   const auto test = read_node_test(folder);
   if (!test) return {Outcome::failed, to_string(test.errors())};
   if (!test->skip_reason.empty()) return {Outcome::skipped_type, test->skip_reason};
   Verdict verdict{Outcome::failed, "no data"};
   for (const DataSet& data : test->data) {
-    verdict = run_data(*test, data);
+    verdict = run_data(*test, data, reference_steps);
     if (verdict.outcome != Outcome::passed && verdict.outcome != Outcome::passed_with_bound_inputs) break;
   }
   return verdict;
@@ -157,11 +171,13 @@ bool parse(int argc, char** argv, Arguments& arguments) {
 
 int run(const Arguments& arguments) {
   std::map<std::string, Verdict> verdicts;
+  int reference_steps = 0;
   for (const auto& entry : std::filesystem::directory_iterator(arguments.folder)) {
     const std::string name = entry.path().filename().string();
-    if (entry.is_directory() && name.find(arguments.only) != std::string::npos) verdicts[name] = run_test(entry.path().string());
+    if (entry.is_directory() && name.find(arguments.only) != std::string::npos) verdicts[name] = run_test(entry.path().string(), reference_steps);
   }
   print_summary(verdicts, arguments.is_verbose);
+  std::printf("%5d steps of all plans ran by the reference\n", reference_steps);
   if (!arguments.write.empty()) write_list(arguments.write, verdicts);
   const int lost = arguments.passing.empty() ? 0 : count_lost(read_list(arguments.passing), verdicts, arguments.only);
   if (lost > 0) std::printf("%d tests of the list do not pass\n", lost);

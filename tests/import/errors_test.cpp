@@ -80,6 +80,23 @@ TEST(ImportErrors, OpsetOutsideOfOurs) {
   EXPECT_NE(message_of(with_input({1}, 28).import(), ErrorKind::unsupported).find("opset 28"), std::string::npos);
 }
 
+TEST(ImportErrors, NoOpset) {
+  auto builder = with_input();
+  builder.proto().clear_opset_import();
+  builder.node({"Relu", {"x"}, {"y"}});
+  EXPECT_EQ(message_of(builder.import(), ErrorKind::invalid_input).substr(0, 76),
+            "test.onnx: opset_import: found none for the standard operators, expected one");
+}
+
+TEST(ImportErrors, RangesThatDoNotEnd) {
+  for (const I step : {I{0}, I{1}}) {
+    auto builder = with_input();
+    builder.initializer("start", integers({}, {0})).initializer("limit", integers({}, {INT64_MAX})).initializer("step", integers({}, {step}));
+    builder.node({"Range", {"start", "limit", "step"}, {"y"}, {}, "", "r"});
+    EXPECT_NE(message_of(builder.import(), ErrorKind::invalid_input).find("node 'r'"), std::string::npos);
+  }
+}
+
 TEST(ImportErrors, UnknownOperatorsAreListedAtOnce) {
   auto builder = with_input();
   builder.node({"Foo", {"x"}, {"a"}, {}, "", "n1"}).node({"Foo", {"a"}, {"b"}, {}, "", "n2"}).node({"Loop", {"b"}, {"y"}, {}, "", "n3"});

@@ -60,8 +60,12 @@ void read_range(NodeReader& in) {
   }
   const double first = element_as_double(start->view(), 0), step = element_as_double(delta->view(), 0);
   const double count = std::ceil((element_as_double(limit->view(), 0) - first) / step);
+  // NaN, where the step is 0, is refused too.
   if (!(count <= static_cast<double>(kRangeLimit))) return in.fail("inputs", "a range that does not end", "at most 2^24 elements");
-  Tensor values(type, Shape{std::max<std::int64_t>(0, static_cast<std::int64_t>(count))});
+  const std::int64_t elements = std::max<std::int64_t>(0, static_cast<std::int64_t>(count));
+  if (elements > in.building().fold_budget) return in.fail("inputs", std::to_string(elements) + " elements", "fewer, for constants of this file");
+  in.building().fold_budget -= elements;
+  Tensor values(type, Shape{elements});
   for (std::int64_t i = 0; i < values.elements(); ++i) store_double(values.view(), i, first + static_cast<double>(i) * step);
   in.output(0, in.add_constant(std::move(values), "value"));
 }

@@ -96,6 +96,10 @@ class Importer {
       report(ErrorKind::unsupported, file_, "the local function '" + function.name() + "'", "standard operators", "Inline functions when exporting");
       if (building_.errors.size() >= kErrorLimit) return;
     }
+    const auto is_standard = [](const onnx::NodeProto& node) { return standard_domain(node.domain()).empty(); };
+    if (opsets_.versions.count("") == 0 && std::any_of(proto_.node().begin(), proto_.node().end(), is_standard)) {
+      report(ErrorKind::invalid_input, file_ + ": opset_import", "none for the standard operators", "one");
+    }
     if (proto_.output_size() == 0) report(ErrorKind::invalid_input, file_, "a graph without outputs", "at least one output");
   }
 
@@ -226,7 +230,7 @@ class Importer {
   // An output that no node makes, or that another output is already, gets a node of its own.
   ValueId own_value(ValueId value, const std::string& name) {
     Graph& graph = building_.graph;
-    if (graph.value(value).producer.exists() && !graph.is_output(value)) return value;
+    if (graph.value(value).producer.exists() && output_values_.insert(value.index).second) return value;
     const Fact fact = graph.fact(value);
     const Attrs attrs = ReshapeAttrs{.shape = fact.shape.to_vector()};
     auto copy = graph.add(kReshape, attrs, {value}, name + ".output", "graph output '" + name + "'");
@@ -288,6 +292,7 @@ class Importer {
   Opsets opsets_;
   Building building_;
   std::map<Family, int> families_;
+  std::set<int> output_values_;      // by index
   std::set<std::string> producers_;  // every node output, filled for the first message that needs it
   std::vector<bool> on_cycle_;
 };
