@@ -24,7 +24,7 @@ std::string attrs_refusal(const QuantizedConvAttrs& attrs);
 std::string conv_refusal(const OpCall& call, const TileTarget& target);
 double conv_cost(const OpCall& call, const Machine& machine, const TileTarget& target);
 
-// weights s8 [block][row][tap][dword][vector][lane][4] (MacStep::avx2: [dword][parity][vector][lane][2]), bias s32 and multiplier f32 per lane,
+// weights s8 [block][row][tap][dword][vector][lane][4] (AVX2: s8 or s16 [dword][parity][vector][lane][2]), bias s32 and multiplier f32 per lane,
 // table as it is. Multiplier and table only where the operator has them.
 std::vector<Tensor> pack_conv(const OpCall& call, const TileTarget& target);
 Result<std::unique_ptr<Step>> prepare_conv(const StepSpec& spec, const TileTarget& target);

@@ -105,7 +105,7 @@ ChannelBlocks channel_blocks(const ConvGeometry& geometry, const TileTarget& tar
                                .weights = result.weight_bytes});
       done += channels;
       result.lanes += count * target.lanes;
-      result.weight_bytes += count * target.vector_bytes() * geometry.k_dwords();
+      result.weight_bytes += count * target.weight_bytes() * geometry.k_dwords();
     }
   }
   return result;

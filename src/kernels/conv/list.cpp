@@ -28,7 +28,8 @@ constexpr Kernel conv_kernel(std::string_view name, Isa needs) {
 constexpr std::array kKernels = {
     conv_kernel<kTileVnni512>("conv_u8s8_7x4_avx512vnni", Isa::avx512vnni),
     conv_kernel<kTileVnni256>("conv_u8s8_6x2_avxvnni", Isa::avxvnni),
-    conv_kernel<kTileAvx2>("conv_u8s8_6x2_avx2", Isa::avx2),
+    conv_kernel<kTileAvx2Words>("conv_u8s8_4x3_avx2", Isa::avx2),
+    conv_kernel<kTileAvx2Bytes>("conv_u8s8_6x2_avx2_bytes", Isa::avx2),
 };
 
 }  // namespace

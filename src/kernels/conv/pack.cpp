@@ -7,28 +7,29 @@
 namespace octavo {
 namespace {
 
-// Where byte k of a run lies for one vector and lane, from the start of the run.
+// Where element k of a run lies for one vector and lane, in elements from the start of the run.
 struct RunLayout {
-  std::int64_t dword_bytes;
+  std::int64_t dword_elements;
   std::int64_t lane_offset;
-  std::array<std::int64_t, 4> byte_offset;
+  std::array<std::int64_t, 4> element_offset;
 
-  std::int64_t at(std::int64_t k) const { return k / 4 * dword_bytes + lane_offset + byte_offset[static_cast<std::size_t>(k % 4)]; }
+  std::int64_t at(std::int64_t k) const { return k / 4 * dword_elements + lane_offset + element_offset[static_cast<std::size_t>(k % 4)]; }
 };
 
 RunLayout run_layout(const TileTarget& target, int vectors, std::int64_t lane) {
-  const std::int64_t dword_bytes = static_cast<std::int64_t>(vectors) * target.vector_bytes();
-  if (target.step == MacStep::avx2) {
-    const std::int64_t odd = dword_bytes / 2;
-    return {dword_bytes, lane * 2, {0, odd, 1, odd + 1}};
+  const std::int64_t dword_elements = static_cast<std::int64_t>(vectors) * target.lanes * 4;
+  if (target.is_avx2()) {
+    const std::int64_t odd = dword_elements / 2;
+    return {dword_elements, lane * 2, {0, odd, 1, odd + 1}};
   }
-  return {dword_bytes, lane * 4, {0, 1, 2, 3}};
+  return {dword_elements, lane * 4, {0, 1, 2, 3}};
 }
 
 // One output channel of a block: every row and tap of its K.
-void pack_channel(const ConvGeometry& g, const TileTarget& target, const ChannelBlock& block, int lane, const std::int8_t* w, std::int8_t* packed) {
+template <class T>
+void pack_channel(const ConvGeometry& g, const TileTarget& target, const ChannelBlock& block, int lane, const std::int8_t* w, T* packed) {
   const RunLayout layout = run_layout(target, block.vectors, lane);
-  const std::int64_t run_bytes = g.run_dwords() * layout.dword_bytes;
+  const std::int64_t run_elements = g.run_dwords() * layout.dword_elements;
   const std::int64_t source_in = g.group_in / g.merged;
   const std::int64_t channel = block.first + lane;
   // Where the channel's own group lies within the merged one.
@@ -39,15 +40,16 @@ void pack_channel(const ConvGeometry& g, const TileTarget& target, const Channel
     // All taps of a row are one run, or each is its own.
     const std::int64_t run = g.taps == 1 ? tap / g.kernel_w : tap;
     const std::int64_t k = group_start + (g.taps == 1 ? tap % g.kernel_w * g.group_in : 0);
-    for (std::int64_t i = 0; i < source_in; ++i) packed[run * run_bytes + layout.at(k + i)] = from[i];
+    for (std::int64_t i = 0; i < source_in; ++i) packed[run * run_elements + layout.at(k + i)] = from[i];
   }
 }
 
+template <class T>
 Tensor pack_weights(const ConvGeometry& g, const TileTarget& target, const ChannelBlocks& blocks, const Tensor& w) {
-  Tensor packed(DType::s8, Shape{blocks.weight_bytes});
+  Tensor packed(dtype_of<T>, Shape{blocks.weight_bytes / static_cast<std::int64_t>(sizeof(T))});
   for (const ChannelBlock& block : blocks.blocks) {
-    for (int lane = 0; lane < block.channels; ++lane)
-      pack_channel(g, target, block, lane, w.as<std::int8_t>(), packed.as<std::int8_t>() + block.weights);
+    T* to = reinterpret_cast<T*>(packed.data() + block.weights);
+    for (int lane = 0; lane < block.channels; ++lane) pack_channel(g, target, block, lane, w.as<std::int8_t>(), to);
   }
   return packed;
 }
@@ -67,7 +69,8 @@ std::vector<Tensor> pack_conv(const OpCall& call, const TileTarget& target) {
   const Tensor& w = constant(kConvW);
   const ConvGeometry g = geometry_of(attrs, call.inputs[kConvX]->shape, w.shape(), call.outputs[0].shape, target);
   const ChannelBlocks blocks = channel_blocks(g, target);
-  std::vector<Tensor> packed{pack_weights(g, target, blocks, w), pack_lanes<std::int32_t>(blocks, constant(kConvBias))};
+  const auto weights = target.weight_type() == DType::s16 ? pack_weights<std::int16_t> : pack_weights<std::int8_t>;
+  std::vector<Tensor> packed{weights(g, target, blocks, w), pack_lanes<std::int32_t>(blocks, constant(kConvBias))};
   if (attrs.to != DType::s32) packed.push_back(pack_lanes<float>(blocks, constant(kConvMultiplier)));
   if (call.inputs.size() > kConvTable && call.inputs[kConvTable] != nullptr) packed.push_back(constant(kConvTable));
   return packed;

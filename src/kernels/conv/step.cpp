@@ -62,7 +62,7 @@ TableStep table_step(const TileTarget& target) {
 
 // The packed tensors of pack_conv, checked.
 struct PackedConv {
-  const std::int8_t* weights = nullptr;
+  const std::byte* weights = nullptr;
   const std::int32_t* bias = nullptr;
   std::span<const float> multipliers;
   const std::uint8_t* table = nullptr;
@@ -107,7 +107,7 @@ class ConvStep final : public Step {
   const std::uint8_t* padded_row(const Scratch& scratch, const Tile& tile, const std::uint8_t* x, std::int64_t row, std::int64_t kh) const noexcept;
   void fill_padded_row(std::uint8_t* to, const std::uint8_t* line, std::int64_t first_column, std::int64_t columns) const noexcept;
   void run_tile(const StepBuffers& buffers, const Tile& tile, std::int64_t last_chunk) const noexcept;
-  const std::int8_t* prefetch_from(const Tile& tile, std::int64_t last_chunk) const noexcept;
+  const std::byte* prefetch_from(const Tile& tile, std::int64_t last_chunk) const noexcept;
 
   ConvGeometry g_;
   PackedConv packed_;
@@ -298,7 +298,7 @@ void ConvStep::fill_padded_row(std::uint8_t* to, const std::uint8_t* line, std::
 }
 
 // The next chunk's weights are fetched while this one's are used, a share with every tile; its own where there is none.
-const std::int8_t* ConvStep::prefetch_from(const Tile& tile, std::int64_t last_chunk) const noexcept {
+const std::byte* ConvStep::prefetch_from(const Tile& tile, std::int64_t last_chunk) const noexcept {
   const auto weights_of = [&](std::int64_t chunk) { return blocks_.blocks[chunks_[static_cast<std::size_t>(chunk)].begin].weights; };
   if (tile.chunk == last_chunk) return packed_.weights + weights_of(tile.chunk);
   const BlockRange range = chunks_[static_cast<std::size_t>(tile.chunk)];
@@ -341,14 +341,14 @@ std::optional<Error> check_packed(const ConstTensorView& tensor, DType dtype, st
                     std::string(name_of(dtype)) + " [" + std::to_string(elements) + "]");
 }
 
-Result<PackedConv> checked_packed(const StepSpec& spec, const ChannelBlocks& blocks) {
+Result<PackedConv> checked_packed(const StepSpec& spec, const ChannelBlocks& blocks, DType weight_type) {
   const bool has_multiplier = spec.attrs->as<QuantizedConvAttrs>().to != DType::s32;
   const bool has_table = spec.inputs.size() > kConvTable && spec.inputs[kConvTable].is_present;
   const std::size_t expected = 2u + (has_multiplier ? 1 : 0) + (has_table ? 1 : 0);
   if (spec.packed.size() != expected) return bad_packed(std::to_string(spec.packed.size()) + " tensors", std::to_string(expected));
-  if (auto error = check_packed(spec.packed[0], DType::s8, blocks.weight_bytes)) return *error;
+  if (auto error = check_packed(spec.packed[0], weight_type, blocks.weight_bytes / static_cast<std::int64_t>(size_of(weight_type)))) return *error;
   if (auto error = check_packed(spec.packed[1], DType::s32, blocks.lanes)) return *error;
-  PackedConv packed{.weights = spec.packed[0].as<std::int8_t>(), .bias = spec.packed[1].as<std::int32_t>()};
+  PackedConv packed{.weights = spec.packed[0].data, .bias = spec.packed[1].as<std::int32_t>()};
   if (has_multiplier) {
     if (auto error = check_packed(spec.packed[2], DType::f32, blocks.lanes)) return *error;
     packed.multipliers = spec.packed[2].span<float>();
@@ -370,7 +370,7 @@ Result<std::unique_ptr<Step>> prepare_conv(const StepSpec& spec, const TileTarge
   if (!reason.empty())
     return Error{.kind = ErrorKind::invalid_input, .where = "quantized_conv", .found = "a call that this kernel refuses", .hint = reason};
   const ConvGeometry g = geometry_of(attrs, spec.inputs[kConvX].shape, spec.inputs[kConvW].shape, spec.outputs[0].shape, target);
-  auto packed = checked_packed(spec, channel_blocks(g, target));
+  auto packed = checked_packed(spec, channel_blocks(g, target), target.weight_type());
   if (!packed) return packed.errors();
   return ConvStep::make(spec, target, g, *packed);
 }

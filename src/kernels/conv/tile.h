@@ -20,7 +20,9 @@ enum class MacStep : std::uint8_t {
   vnni512,       // vpdpbusd zmm
   vnni256,       // vpdpbusd ymm, VEX
   vnni256_evex,  // the same on machines that have only the EVEX form
-  avx2,          // vpmaddwd on even and odd bytes widened to 16 bits: exact, unlike vpmaddubsw
+  // Exact without vpdpbusd, unlike vpmaddubsw: vpmaddwd on even and odd bytes widened to 16 bits.
+  avx2_words,  // w is stored widened: a quarter faster where arithmetic counts
+  avx2_bytes,  // w is widened in the loop: half the memory where weights are read once
 };
 
 struct TileTarget {
@@ -30,13 +32,18 @@ struct TileTarget {
   int max_accumulators = 28;
 
   int vector_bytes() const { return lanes * 4; }
+  bool is_avx2() const { return step == MacStep::avx2_words || step == MacStep::avx2_bytes; }
+  DType weight_type() const { return step == MacStep::avx2_words ? DType::s16 : DType::s8; }
+  // Of the weights of one dword of K for one vector.
+  int weight_bytes() const { return vector_bytes() * static_cast<int>(size_of(weight_type())); }
   int max_pixels(int vectors) const { return max_accumulators / vectors; }
 };
 
 inline constexpr TileTarget kTileVnni512{MacStep::vnni512, 16, 4, 28};
 inline constexpr TileTarget kTileVnni256{MacStep::vnni256, 8, 2, 12};
 inline constexpr TileTarget kTileVnni256Evex{MacStep::vnni256_evex, 8, 2, 12};
-inline constexpr TileTarget kTileAvx2{MacStep::avx2, 8, 2, 12};
+inline constexpr TileTarget kTileAvx2Words{MacStep::avx2_words, 8, 3, 12};
+inline constexpr TileTarget kTileAvx2Bytes{MacStep::avx2_bytes, 8, 2, 12};
 
 enum class TableStep : std::uint8_t { none, bytes /* vpermi2b */, words /* vpermi2w */, scalar };
 
@@ -86,8 +93,8 @@ struct TileArgs {
   const std::uint8_t* const* rows;  // of x, one per row of K: where the first pixel's first tap lies
   std::int64_t row_count;
   std::int64_t x_offset;  // added to each row
-  const std::int8_t* weights;
-  const std::int8_t* prefetch;  // one line of 64 bytes per dword of K is fetched into L2 from here on
+  const std::byte* weights;
+  const std::byte* prefetch;  // one line of 64 bytes per dword of K is fetched into L2 from here on
   const std::int32_t* bias;
   const float* multiplier;
   const std::byte* residual;

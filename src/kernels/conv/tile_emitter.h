@@ -34,8 +34,11 @@ class TileEmitter : public Xbyak::CodeGenerator {
   void emit_rows();
   void emit_run();
   void emit_dwords(int count);
+  void mac(int index);
   void mac_vnni(int index);
-  void mac_avx2(int index);
+  void mac_avx2_bytes(int index);
+  void mac_avx2_words(int index);
+  void multiply_add(const Xbyak::Xmm& acc, const Xbyak::Xmm& x, const Xbyak::Operand& w, const Xbyak::Xmm& product);
   void dot(const Xbyak::Xmm& acc, const Xbyak::Xmm& x, const Xbyak::Operand& w);
 
   // ---- tile_epilogue.cpp ----

@@ -157,14 +157,19 @@ void TileEmitter::store_bytes(int p) {
 }
 
 void TileEmitter::store_few_bytes(const Xbyak::Xmm& from, const Xbyak::RegExp& to, int count) {
-  if (count == 16) return vmovdqu(ptr[to], from);
   int done = 0;
+  if (count >= 16) {
+    vmovdqu(ptr[to], from);
+    if (count == 16) return;
+    vextracti128(from, Xbyak::Ymm(from.getIdx()), 1);
+    done = 16;
+  }
   const auto advance = [&](int bytes) {
     done += bytes;
     if (done < count) vpsrldq(from, from, bytes);
   };
   if (count & 8) {
-    vmovq(ptr[to], from);
+    vmovq(ptr[to + done], from);
     advance(8);
   }
   if (count & 4) {

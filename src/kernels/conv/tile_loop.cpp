@@ -78,11 +78,19 @@ void TileEmitter::emit_run() {
 void TileEmitter::emit_dwords(int count) {
   for (int d = 0; d < count; ++d) {
     if (c_.prefetches) prefetcht1(ptr[prefetch_ + 64 * d]);
-    c_.target.step == MacStep::avx2 ? mac_avx2(d) : mac_vnni(d);
+    mac(d);
   }
   if (c_.prefetches) add(prefetch_, 64 * count);
   add(x_, 4 * count);
-  add(w_, count * c_.vectors * c_.target.vector_bytes());
+  add(w_, count * c_.vectors * c_.target.weight_bytes());
+}
+
+void TileEmitter::mac(int index) {
+  switch (c_.target.step) {
+    case MacStep::avx2_words: return mac_avx2_words(index);
+    case MacStep::avx2_bytes: return mac_avx2_bytes(index);
+    default: return mac_vnni(index);
+  }
 }
 
 // One register holds x, as many as are left hold w, the rest of w comes from memory (measured: free, the load ports have room).
@@ -106,21 +114,39 @@ void TileEmitter::dot(const Xbyak::Xmm& acc, const Xbyak::Xmm& x, const Xbyak::O
 }
 
 // w is packed as all pairs of even bytes (k0, k2), then all pairs of odd ones (k1, k3).
-void TileEmitter::mac_avx2(int index) {
+void TileEmitter::mac_avx2_bytes(int index) {
   const Xbyak::Xmm x = temporary(0), product = temporary(1);
-  const int half_bytes = c_.target.vector_bytes() / 2;
+  const int half_bytes = c_.target.weight_bytes() / 2;
   for (int half = 0; half < 2; ++half) {
     for (int v = 0; v < c_.vectors; ++v) vpmovsxbw(temporary(2 + v), ptr[w_ + ((index * 2 + half) * c_.vectors + v) * half_bytes]);
     for (int p = 0; p < c_.pixels; ++p) {
       vpbroadcastd(x, ptr[x_ + p * c_.pixel_bytes + 4 * index]);
       if (half == 0) vpand(x, x, constant(offsetof(TileConstants, even_bytes)));
       else vpsrlw(x, x, 8);
+      for (int v = 0; v < c_.vectors; ++v) multiply_add(accumulator(p, v), x, temporary(2 + v), product);
+    }
+  }
+}
+
+// The same order, two bytes each: no widening, and x is taken apart once.
+void TileEmitter::mac_avx2_words(int index) {
+  const Xbyak::Xmm even = temporary(0), odd = temporary(1), product = temporary(2);
+  const int half_bytes = c_.target.weight_bytes() / 2;
+  for (int p = 0; p < c_.pixels; ++p) {
+    vpbroadcastd(odd, ptr[x_ + p * c_.pixel_bytes + 4 * index]);
+    vpand(even, odd, constant(offsetof(TileConstants, even_bytes)));
+    vpsrlw(odd, odd, 8);
+    for (int half = 0; half < 2; ++half) {
       for (int v = 0; v < c_.vectors; ++v) {
-        vpmaddwd(product, x, temporary(2 + v));
-        vpaddd(accumulator(p, v), accumulator(p, v), product);
+        multiply_add(accumulator(p, v), half == 0 ? even : odd, ptr[w_ + ((index * 2 + half) * c_.vectors + v) * half_bytes], product);
       }
     }
   }
+}
+
+void TileEmitter::multiply_add(const Xbyak::Xmm& acc, const Xbyak::Xmm& x, const Xbyak::Operand& w, const Xbyak::Xmm& product) {
+  vpmaddwd(product, x, w);
+  vpaddd(acc, acc, product);
 }
 
 namespace {

@@ -72,7 +72,7 @@ void TileEmitter::lookup_words(const std::vector<int>& free, const Xbyak::Xmm& i
 
 void TileEmitter::table_by_scalars(int p) {
   constexpr int kRedZone = -64;  // below the stack pointer, ours under the System V ABI
-  vmovdqu(ptr[rsp + kRedZone], Xbyak::Xmm(accumulator(p, 0).getIdx()));
+  vmovdqu(ptr[rsp + kRedZone], accumulator(p, 0));
   for (int i = 0; i < c_.channels; ++i) {
     movzx(eax, byte[rsp + (kRedZone + i)]);
     movzx(eax, byte[constants_ + rax + static_cast<int>(offsetof(TileConstants, table))]);
