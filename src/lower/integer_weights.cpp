@@ -19,34 +19,44 @@ const T& of_channel(const std::vector<T>& list, std::int64_t channel) {
   return list.size() == 1 ? list[0] : list[static_cast<std::size_t>(channel)];
 }
 
-std::int32_t weight_at(const Tensor& q, std::int64_t index) {
-  return q.dtype() == DType::u8 ? q.as<std::uint8_t>()[index] : q.as<std::int8_t>()[index];
+// Weights of one output channel.
+std::int64_t channel_size(const Tensor& w) { return w.shape()[0] == 0 ? 0 : w.elements() / w.shape()[0]; }
+
+template <class Stored>
+void centre(const Stored* from, std::int16_t* to, std::int64_t count, std::int32_t zero_point) {
+  for (std::int64_t i = 0; i < count; ++i) to[i] = static_cast<std::int16_t>(from[i] - zero_point);
 }
 
 // w - zero_point, in [-255, 255].
 std::vector<std::int16_t> centred(const QuantizedConstant& w) {
-  const std::int64_t per_channel = w.q->elements() / w.q->shape()[0];
+  const std::int64_t size = channel_size(*w.q);
   std::vector<std::int16_t> values(static_cast<std::size_t>(w.q->elements()));
-  for (std::int64_t i = 0; i < w.q->elements(); ++i) {
-    values[static_cast<std::size_t>(i)] = static_cast<std::int16_t>(weight_at(*w.q, i) - of_channel(w.zero_point, i / per_channel));
+  for (std::int64_t c = 0; c < w.q->shape()[0]; ++c) {
+    std::int16_t* to = values.data() + c * size;
+    const std::int32_t zero_point = of_channel(w.zero_point, c);
+    if (w.q->dtype() == DType::u8) centre(w.q->as<std::uint8_t>() + c * size, to, size, zero_point);
+    else centre(w.q->as<std::int8_t>() + c * size, to, size, zero_point);
   }
   return values;
 }
 
-// One plane, or two that differ from each other as little as they can: [OC, 2, KH * KW * IC].
+// The part of a weight that goes into the first plane, or into the second.
+std::int8_t plane_part(std::int16_t value, std::int64_t plane) {
+  const int first = std::clamp<int>(value, -128, 127);
+  return static_cast<std::int8_t>(plane == 0 ? first : value - first);
+}
+
+// One plane, or two whose sum the weight is: [OC, 2, KH * KW * IC]. Nothing where the second cannot hold the rest.
 std::optional<Tensor> as_planes(const std::vector<std::int16_t>& values, const Shape& shape, std::int64_t planes) {
+  if (std::any_of(values.begin(), values.end(), [](std::int16_t value) { return value > 254; })) return std::nullopt;
   Shape stored = shape;
   stored[1] *= planes;
   Tensor w(DType::s8, stored);
-  const std::int64_t per_channel = static_cast<std::int64_t>(values.size()) / shape[0];
-  for (std::int64_t i = 0; i < static_cast<std::int64_t>(values.size()); ++i) {
-    std::int32_t rest = values[static_cast<std::size_t>(i)];
-    for (std::int64_t plane = 0; plane < planes; ++plane) {
-      const std::int32_t part = std::clamp(rest, -128, 127);
-      w.as<std::int8_t>()[((i / per_channel) * planes + plane) * per_channel + i % per_channel] = static_cast<std::int8_t>(part);
-      rest -= part;
-    }
-    if (rest != 0) return std::nullopt;
+  const std::int64_t size = shape[0] == 0 ? 0 : static_cast<std::int64_t>(values.size()) / shape[0];
+  for (std::int64_t row = 0; row < shape[0] * planes; ++row) {
+    const std::int16_t* from = values.data() + row / planes * size;
+    std::int8_t* to = w.as<std::int8_t>() + row * size;
+    for (std::int64_t i = 0; i < size; ++i) to[i] = plane_part(from[i], row % planes);
   }
   return w;
 }
@@ -79,8 +89,10 @@ bool can_overflow(const Tensor& bias, const std::vector<std::int16_t>& values, c
   const auto per_channel = values.size() / static_cast<std::size_t>(bias.elements());
   std::int64_t positive = 0;
   std::int64_t negative = 0;
-  for (std::size_t i = static_cast<std::size_t>(channel) * per_channel; i < (static_cast<std::size_t>(channel) + 1) * per_channel; ++i) {
-    (values[i] > 0 ? positive : negative) += values[i];
+  const std::int16_t* first = values.data() + static_cast<std::size_t>(channel) * per_channel;
+  for (std::size_t i = 0; i < per_channel; ++i) {
+    positive += std::max<std::int16_t>(first[i], 0);
+    negative += std::min<std::int16_t>(first[i], 0);
   }
   const std::int64_t start = bias.as<std::int32_t>()[channel];
   return !fits_s32(start + positive * highest_x + negative * lowest_x) || !fits_s32(start + positive * lowest_x + negative * highest_x);
@@ -94,7 +106,8 @@ std::optional<Tensor> bias_with_zero_point(const Tensor& bias, const Tensor& w, 
   const std::int64_t per_channel = channels == 0 ? 0 : w.elements() / channels;
   for (std::int64_t c = 0; c < channels; ++c) {
     std::int64_t sum = 0;
-    for (std::int64_t i = 0; i < per_channel; ++i) sum += w.as<std::int8_t>()[c * per_channel + i];
+    const std::int8_t* first = w.as<std::int8_t>() + c * per_channel;
+    for (std::int64_t i = 0; i < per_channel; ++i) sum += first[i];
     const std::int64_t value = bias.as<std::int32_t>()[c] - x_zero_point * sum;
     if (!fits_s32(value)) return std::nullopt;
     corrected.as<std::int32_t>()[c] = static_cast<std::int32_t>(value);

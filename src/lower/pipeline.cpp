@@ -25,6 +25,7 @@
 #include "lower/rules/scale_into_conv.h"
 #include "lower/rules/split_concat.h"
 #include "lower/rules/structure_on_integers.h"
+#include "lower/rules/transpose_into_weights.h"
 
 namespace octavo {
 namespace {
@@ -140,6 +141,8 @@ void lower_to_integers(Driver& driver) {
   driver.rule("matmul_to_conv", quantized_matmul_to_conv);
   driver.rules("structure", {structure_before_dequantize, structure_after_quantize, before_concat, drop_identity, fold_constants});
 
+  driver.rule("transpose_into_weights", transpose_into_weights);
+
   // Tables first: x * sigmoid(x) with a quantize inside is one function of x, and would otherwise be taken for a product of two values.
   driver.rule("fuse_table", fuse_table);
   driver.rules("fuse", {fuse_convolution, fuse_binary, fuse_pool, fuse_softmax, fuse_matmul});
@@ -167,6 +170,7 @@ void lower_to_floats(Driver& driver) {
   clean(driver);
   driver.rule("matmul_to_conv", matmul_to_conv);
   driver.rules("structure", {structure_after_quantize, drop_identity, fold_constants});
+  driver.rule("transpose_into_weights", transpose_into_weights);
   driver.rule("fuse_float_conv", fuse_float_conv);
   driver.rules("clean", {merge_clamps, drop_identity});
   if (const int pairs = driver.applied("pairs"); pairs > 0) {

@@ -24,6 +24,10 @@ bool is_identity_table(const Graph& graph, const Node& node) {
   return true;
 }
 
+bool covers_one_element(const Window& window) {
+  return is_all(window.kernel, 1) && is_all(window.strides, 1) && is_all(window.pad_begin, 0) && is_all(window.pad_end, 0);
+}
+
 // Given that type and shape of the first input and of the result agree.
 bool changes_nothing(const Graph& graph, const Node& node) {
   if (node.spec == &kReshape || node.spec == &kCast || node.spec == &kConcat || node.spec == &kExpand) return true;
@@ -31,6 +35,8 @@ bool changes_nothing(const Graph& graph, const Node& node) {
   if (node.spec == &kTranspose) return is_identity(node.attrs.as<TransposeAttrs>().perm);
   if (node.spec == &kSlice) return is_whole(node.attrs.as<SliceAttrs>());
   if (node.spec == &kPad) return is_all(node.attrs.as<PadAttrs>().begin, 0) && is_all(node.attrs.as<PadAttrs>().end, 0);
+  if (node.spec == &kMaxPool) return covers_one_element(node.attrs.as<MaxPoolAttrs>().window);
+  if (node.spec == &kAveragePool) return covers_one_element(node.attrs.as<AveragePoolAttrs>().window);
   if (node.spec == &kTable) return is_identity_table(graph, node);
   return false;
 }

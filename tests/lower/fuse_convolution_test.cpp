@@ -1,0 +1,124 @@
+// Integer convolutions: dequantize, conv, quantize.
+#include "lower/rules/fuse_convolution.h"
+
+#include "lower/graph_builder.h"
+#include "lower/rules/fuse_binary.h"
+#include "lower/rules/fuse_residual.h"
+
+namespace octavo {
+namespace {
+
+constexpr Layout kLast = Layout::channels_last;
+
+TEST(FuseConvolution, TakesInBiasReluAndQuantize) {
+  for (DType type : {DType::u8, DType::s8}) {
+    GraphBuilder b;
+    const int zero = type == DType::u8 ? 121 : -7;
+    const ValueId x = b.dequantize(b.input(type, {2, 5, 4, 3}), 0x1p-6f, zero);
+    const ValueId bias = b.add(kDequantize, DequantizeAttrs{}, {b.constant<std::int32_t>({4}, {-1000, 0, 77, 5000}), b.scalar(0x1p-13f)});
+    const ValueId w = b.add(kDequantize, DequantizeAttrs{}, {b.random_constant(DType::s8, {4, 3, 3, 3}), b.scalar(0x1p-7f)});
+    const ValueId y = b.unary(UnaryKind::relu, b.conv(x, w, {3, 3}, kLast, bias, 1, 1));
+    b.output(b.quantize(y, 0x1p-4f, zero, type));
+    ASSERT_EQ(apply_exactly(b.graph, fuse_convolution), 1);
+    EXPECT_EQ(b.graph.node_count(), 1);
+    const auto& attrs = first(b.graph, kQuantizedConv).attrs.as<QuantizedConvAttrs>();
+    EXPECT_EQ(attrs.lowest, zero);
+    EXPECT_EQ(attrs.x_zero_point, zero);
+    EXPECT_EQ(attrs.to, type);
+  }
+}
+
+TEST(FuseConvolution, ScalesPerChannelGroupsAndFloatBias) {
+  GraphBuilder b;
+  const ValueId x = b.dequantize(b.input(DType::u8, {1, 4, 4, 6}), 0x1p-6f, 3);
+  const ValueId bias = b.constant<float>({6}, {0.5f, -0.25f, 0.0f, 1.0f, -2.0f, 0.125f});
+  b.output(b.quantize(b.conv(x, b.weights({6, 3, 3, 1}), {3, 3}, kLast, bias, 6, 1), 0x1p-5f, 128));
+  EXPECT_EQ(apply_exactly(b.graph, fuse_convolution), 1);
+  EXPECT_EQ(count(b.graph, kQuantizedConv), 1);
+}
+
+TEST(FuseConvolution, WeightZeroPointBecomesTwoPlanes) {
+  GraphBuilder b;
+  const ValueId x = b.dequantize(b.input(DType::u8, {1, 4, 4, 5}), 0x1p-6f, 3);
+  const ValueId w = b.dequantize(b.random_constant(DType::u8, {3, 2, 2, 5}), 0x1p-7f, 100);
+  b.output(b.quantize(b.conv(x, w, {2, 2}, kLast), 0x1p-2f, 128));
+  ASSERT_EQ(apply_exactly(b.graph, fuse_convolution), 1);
+  const Node& conv = first(b.graph, kQuantizedConv);
+  EXPECT_EQ(conv.attrs.as<QuantizedConvAttrs>().w_planes, 2);
+  EXPECT_EQ(b.graph.fact(conv.inputs[1]).shape, (Shape{3, 4, 2, 5}));
+}
+
+TEST(FuseConvolution, WeightsAroundTheirZeroPointNeedOnePlane) {
+  GraphBuilder b;
+  const ValueId x = b.dequantize(b.input(DType::u8, {1, 2, 2, 2}), 0x1p-6f, 3);
+  const ValueId w = b.dequantize(b.constant<std::uint8_t>({1, 1, 1, 2}, {2, 255}), 0x1p-7f, 130);
+  b.output(b.quantize(b.conv(x, w, {1, 1}, kLast), 0x1p-5f, 128));
+  ASSERT_EQ(apply_exactly(b.graph, fuse_convolution), 1);
+  EXPECT_EQ(first(b.graph, kQuantizedConv).attrs.as<QuantizedConvAttrs>().w_planes, 1);
+}
+
+TEST(FuseConvolution, WithoutQuantizeTheResultIsF32) {
+  GraphBuilder b;
+  const ValueId x = b.dequantize(b.input(DType::u8, {1, 4, 4, 2}), 0x1p-6f, 3);
+  b.output(b.conv(x, b.weights({3, 3, 3, 2}), {3, 3}, kLast));
+  EXPECT_EQ(apply_exactly(b.graph, fuse_convolution), 1);
+  EXPECT_EQ(first(b.graph, kQuantizedConv).attrs.as<QuantizedConvAttrs>().to, DType::f32);
+}
+
+TEST(FuseConvolution, ResidualBeforeAnythingIsRounded) {
+  GraphBuilder b;
+  const ValueId x = b.dequantize(b.input(DType::u8, {1, 3, 3, 2}), 0x1p-6f, 3);
+  const ValueId other = b.dequantize(b.input(DType::u8, {1, 3, 3, 2}), 0x1p-5f, 60);
+  const ValueId sum = b.binary(BinaryKind::add, other, b.conv(x, b.weights({2, 3, 3, 2}), {3, 3}, kLast, {}, 1, 1));
+  b.output(b.quantize(b.unary(UnaryKind::relu, sum), 0x1p-4f, 0));
+  ASSERT_EQ(apply_exactly(b.graph, fuse_convolution), 1);
+  EXPECT_EQ(b.graph.node_count(), 1);
+  EXPECT_EQ(first(b.graph, kQuantizedConv).attrs.as<QuantizedConvAttrs>().residual, Residual::before_rounding);
+}
+
+TEST(FuseConvolution, ResidualAfterRoundingKeepsBothRoundings) {
+  for (bool conv_is_first : {true, false}) {
+    GraphBuilder b;
+    const ValueId x = b.dequantize(b.input(DType::u8, {1, 3, 3, 2}), 0x1p-6f, 3);
+    const ValueId other = b.dequantize(b.input(DType::u8, {1, 3, 3, 2}), 0x1p-5f, 60);
+    const ValueId rounded = b.quantize(b.conv(x, b.weights({2, 3, 3, 2}), {3, 3}, kLast, {}, 1, 1), 0x1p-4f, 100);
+    const ValueId own = b.dequantize(rounded, 0x1p-4f, 100);
+    b.output(b.quantize(conv_is_first ? b.binary(BinaryKind::add, own, other) : b.binary(BinaryKind::add, other, own), 0x1p-4f, 90));
+    EXPECT_EQ(apply_exactly(b.graph, fuse_convolution), 1);
+    EXPECT_EQ(apply_exactly(b.graph, fuse_binary), 1);
+    EXPECT_EQ(apply_exactly(b.graph, fuse_residual), 1);
+    EXPECT_EQ(b.graph.node_count(), 1);
+    EXPECT_EQ(first(b.graph, kQuantizedConv).attrs.as<QuantizedConvAttrs>().residual,
+              conv_is_first ? Residual::after_rounding_conv_first : Residual::after_rounding_conv_second);
+  }
+}
+
+TEST(FuseConvolution, RefusesWhatCouldLeave32Bits) {
+  GraphBuilder b;
+  const std::int64_t channels = 70000;  // 70000 * 255 * 127 > 2^31
+  const ValueId x = b.dequantize(b.input(DType::u8, {1, 1, 1, channels}), 0x1p-6f, 0);
+  const ValueId w =
+      b.dequantize(b.constant<std::int8_t>({1, 1, 1, channels}, std::vector<std::int8_t>(static_cast<std::size_t>(channels), 127)), 0x1p-7f, 0);
+  b.output(b.quantize(b.conv(x, w, {1, 1}, kLast), 1.0f, 0));
+  EXPECT_EQ(refusal(b.graph, fuse_convolution), "the sum of output channel 0 could leave 32 bits");
+}
+
+TEST(FuseConvolution, RefusesFloatInput) {
+  GraphBuilder b;
+  b.output(b.quantize(b.conv(b.input(DType::f32, {1, 3, 3, 2}), b.weights({2, 1, 1, 2}), {1, 1}, kLast), 1.0f, 0));
+  EXPECT_EQ(refusal(b.graph, fuse_convolution), "its input is not quantized");
+}
+
+TEST(FuseResidual, RefusesAConvolutionThatOthersRead) {
+  GraphBuilder b;
+  const ValueId x = b.dequantize(b.input(DType::u8, {1, 3, 3, 2}), 0x1p-6f, 3);
+  const ValueId rounded = b.quantize(b.conv(x, b.weights({2, 3, 3, 2}), {3, 3}, kLast, {}, 1, 1), 0x1p-4f, 100);
+  b.output(b.quantize(b.binary(BinaryKind::add, b.dequantize(rounded, 0x1p-4f, 100), x), 0x1p-4f, 90));
+  b.output(rounded);
+  EXPECT_EQ(apply_exactly(b.graph, fuse_convolution), 1);
+  EXPECT_EQ(apply_exactly(b.graph, fuse_binary), 1);
+  EXPECT_EQ(refusal(b.graph, fuse_residual), "the convolution before it has several readers");
+}
+
+}  // namespace
+}  // namespace octavo
