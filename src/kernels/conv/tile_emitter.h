@@ -57,6 +57,8 @@ class TileEmitter : public Xbyak::CodeGenerator {
 
   // ---- tile_table.cpp ----
   void emit_table();
+  void join_pixel(int p, int i);
+  void part_pixel(int p, int i);
   std::vector<int> free_registers() const;
   void table_by_bytes(int p, const std::vector<int>& free);
   void table_by_words(int p, const std::vector<int>& free);
