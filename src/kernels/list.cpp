@@ -7,6 +7,7 @@
 #include "kernels/kernel.h"
 #include "kernels/move/move.h"
 #include "kernels/onednn/onednn.h"
+#include "kernels/pool/pool.h"
 #include "kernels/quantize/quantize.h"
 #include "kernels/reference/reference.h"
 #include "kernels/table/table.h"
@@ -28,6 +29,8 @@ std::vector<const Kernel*> join_families() {
   add(arrange_kernels());
   add(onednn_conv_kernels());
   add(onednn_dense_kernels());
+  add(onednn_matmul_kernels());
+  add(pool_kernels());
   add(quantize_kernels());
   add(table_kernels());
   return kernels;

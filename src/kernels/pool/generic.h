@@ -1,0 +1,109 @@
+// The loops of pool/: plain C++ over channels, which the compiler vectorizes for each instruction set. Internal linkage only. Part of kernels/.
+#ifndef OCTAVO_KERNELS_POOL_GENERIC_H_
+#define OCTAVO_KERNELS_POOL_GENERIC_H_
+
+#include "kernels/pool/taps.h"
+#include "kernels/simd/scalar.h"
+
+namespace octavo {
+namespace {
+
+// NaN wins; among equals the first stays.
+template <class T>
+T larger_of(T value, T best) {
+  return value > best || value != value ? value : best;
+}
+
+template <class T>
+void max_of_taps(const PoolTaps& p, std::byte* result) {
+  T* y = reinterpret_cast<T*>(result);
+  const T* first = reinterpret_cast<const T*>(p.taps[0]);
+  for (std::int64_t c = 0; c < p.channels; ++c) y[c] = first[c];
+  for (std::int64_t tap = 1; tap < p.count; ++tap) {
+    const T* x = reinterpret_cast<const T*>(p.taps[tap]);
+    for (std::int64_t c = 0; c < p.channels; ++c) y[c] = larger_of(x[c], y[c]);
+  }
+}
+
+void average_floats(const PoolTaps& p, double divisor, std::byte* result, std::byte* scratch) {
+  auto* sum = reinterpret_cast<double*>(scratch);
+  for (std::int64_t c = 0; c < p.channels; ++c) sum[c] = 0.0;
+  for (std::int64_t tap = 0; tap < p.count; ++tap) {
+    const auto* x = reinterpret_cast<const float*>(p.taps[tap]);
+    for (std::int64_t c = 0; c < p.channels; ++c) sum[c] += static_cast<double>(x[c]);
+  }
+  auto* y = reinterpret_cast<float*>(result);
+  for (std::int64_t c = 0; c < p.channels; ++c) y[c] = static_cast<float>(sum[c] / divisor);
+}
+
+// The exact sum, which wraps where it leaves 32 bits.
+template <class X>
+void sum_integers(const PoolTaps& p, std::int32_t zero_point, std::uint32_t* sum) {
+  const std::uint32_t start = static_cast<std::uint32_t>(-zero_point) * static_cast<std::uint32_t>(p.count);
+  for (std::int64_t c = 0; c < p.channels; ++c) sum[c] = start;
+  for (std::int64_t tap = 0; tap < p.count; ++tap) {
+    const X* x = reinterpret_cast<const X*>(p.taps[tap]);
+    for (std::int64_t c = 0; c < p.channels; ++c) sum[c] += static_cast<std::uint32_t>(static_cast<std::int32_t>(x[c]));
+  }
+}
+
+// average_pool_add, element by element.
+template <class X>
+void sum_scaled(const PoolTaps& p, const QuantizedPool& q, float* sum) {
+  const std::int32_t zero_point = q.x_zero_point;
+  const float scale = q.x_scale;
+  for (std::int64_t c = 0; c < p.channels; ++c) sum[c] = 0.0f;
+  for (std::int64_t tap = 0; tap < p.count; ++tap) {
+    const X* x = reinterpret_cast<const X*>(p.taps[tap]);
+    for (std::int64_t c = 0; c < p.channels; ++c) sum[c] += scale * static_cast<float>(static_cast<std::int32_t>(x[c]) - zero_point);
+  }
+}
+
+template <class S>
+typename S::S32 clamped_round(typename S::F32 value, float lowest, float highest, std::int32_t add) {
+  return S::add_s32(S::round(S::min(S::max(value, S::set(lowest)), S::set(highest))), S::set_s32(add));
+}
+
+template <class S, class X>
+void average_bytes_of(const PoolTaps& p, const QuantizedPool& q, float divisor, std::uint8_t* y, std::byte* scratch) {
+  if (q.is_global) {
+    auto* sum = reinterpret_cast<std::uint32_t*>(scratch);
+    sum_integers<X>(p, q.x_zero_point, sum);
+    const auto lowest = static_cast<float>(q.lowest - q.zero_point), highest = static_cast<float>(q.highest - q.zero_point);
+    const std::int32_t add = q.zero_point + q.shift;
+    for_lanes<S>(0, p.channels, [=, multiplier = q.multiplier]<class T>(std::int64_t c) {
+      const typename T::F32 value = T::to_f32(T::load_s32(reinterpret_cast<const std::int32_t*>(sum) + c));
+      T::store_bytes(y + c, clamped_round<T>(T::mul(value, T::set(multiplier)), lowest, highest, add));
+    });
+    return;
+  }
+  auto* sum = reinterpret_cast<float*>(scratch);
+  sum_scaled<X>(p, q, sum);
+  const auto lowest = static_cast<float>(q.lowest), highest = static_cast<float>(q.highest), zero_point = static_cast<float>(q.zero_point);
+  for_lanes<S>(0, p.channels, [=, scale = q.y_scale, shift = q.shift]<class T>(std::int64_t c) {
+    const typename T::F32 value = T::div(T::div(T::load(sum + c), T::set(divisor)), T::set(scale));
+    T::store_bytes(y + c, clamped_round<T>(T::add(value, T::set(zero_point)), lowest, highest, shift));
+  });
+}
+
+template <class S>
+void average_bytes(const PoolTaps& p, const QuantizedPool& q, float divisor, std::byte* result, std::byte* scratch) {
+  auto* y = reinterpret_cast<std::uint8_t*>(result);
+  if (q.x_is_signed) average_bytes_of<S, std::int8_t>(p, q, divisor, y, scratch);
+  else average_bytes_of<S, std::uint8_t>(p, q, divisor, y, scratch);
+  if (q.table != nullptr) S::lookup(q.table, y, y, p.channels);
+}
+
+template <class S>
+constexpr PoolFunctions pool_functions() {
+  return {.max_u8 = &max_of_taps<std::uint8_t>,
+          .max_s8 = &max_of_taps<std::int8_t>,
+          .max_f32 = &max_of_taps<float>,
+          .average_f32 = &average_floats,
+          .average_q8 = &average_bytes<S>};
+}
+
+}  // namespace
+}  // namespace octavo
+
+#endif  // OCTAVO_KERNELS_POOL_GENERIC_H_

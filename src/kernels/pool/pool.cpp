@@ -1,0 +1,207 @@
+// Pools position by position; global ones are cut by channels. Part of kernels/.
+#include "kernels/pool/pool.h"
+
+#include "base/requantize.h"
+#include "kernels/pool/geometry.h"
+#include "kernels/pool/taps.h"
+#include "ops/average_pool/average_pool.h"
+#include "ops/max_pool/max_pool.h"
+#include "ops/quantized_pool/quantized_pool.h"
+
+namespace octavo {
+namespace {
+
+enum class Count { inside, inside_padded, whole_kernel };
+
+struct Params {
+  PoolGeometry geometry;
+  const PoolFunctions* functions;
+  void (*max)(const PoolTaps&, std::byte*) = nullptr;  // of max_pool
+  bool is_quantized = false;                           // else f32, of average_pool
+  QuantizedPool quantized;
+  Count count = Count::inside;
+  std::size_t x_bytes = 1, y_bytes = 1;  // per element
+  std::int64_t channel_block = 0;        // channels per item; 0: all
+  Chunks chunks;                         // of rows, or of (image, channel block) pairs
+  std::size_t sums_offset = 0;           // in the scratch, after the tap pointers
+};
+
+std::int64_t divisor_of(const Params& params, std::int64_t row, std::int64_t ow, std::int64_t inside) {
+  switch (params.count) {
+    case Count::inside: return inside;
+    case Count::inside_padded: return params.geometry.inside_padded(row, ow);
+    case Count::whole_kernel: break;
+  }
+  return params.geometry.kernel_elements();
+}
+
+// Channels [first, first + channels) of one output position.
+struct Position {
+  std::int64_t row, ow, first, channels;
+};
+
+void run_position(const Params& params, const Position& at, const StepBuffers& buffers) {
+  const PoolGeometry& g = params.geometry;
+  const auto** taps = reinterpret_cast<const std::byte**>(buffers.scratch);
+  const std::byte* x = buffers.inputs[0] + static_cast<std::size_t>(at.first) * params.x_bytes;
+  const PoolTaps pool{taps, g.find_taps(at.row, at.ow, x, params.x_bytes, taps), at.channels};
+  std::byte* y = buffers.outputs[0] + static_cast<std::size_t>((at.row * g.out[2] + at.ow) * g.channels + at.first) * params.y_bytes;
+  if (params.max != nullptr) return params.max(pool, y);
+  const std::int64_t divisor = divisor_of(params, at.row, at.ow, pool.count);
+  std::byte* sums = buffers.scratch + params.sums_offset;
+  if (!params.is_quantized) return params.functions->average_f32(pool, static_cast<double>(divisor), y, sums);
+  QuantizedPool quantized = params.quantized;
+  if (buffers.inputs.size() > 1) quantized.table = reinterpret_cast<const std::uint8_t*>(buffers.inputs[1]);
+  params.functions->average_q8(pool, quantized, static_cast<float>(divisor), y, sums);
+}
+
+void run(const Params& params, const StepBuffers& buffers, ItemRange range) {
+  const PoolGeometry& g = params.geometry;
+  const ItemRange units = params.chunks.units_of(range);
+  for (std::int64_t unit = units.begin; unit < units.end; ++unit) {
+    if (params.channel_block == 0) {
+      for (std::int64_t ow = 0; ow < g.out[2]; ++ow) run_position(params, {unit, ow, 0, g.channels}, buffers);
+      continue;
+    }
+    const std::int64_t blocks = (g.channels + params.channel_block - 1) / params.channel_block;
+    const std::int64_t first = unit % blocks * params.channel_block;
+    run_position(params, {unit / blocks, 0, first, std::min(params.channel_block, g.channels - first)}, buffers);
+  }
+}
+
+std::unique_ptr<Step> make_step_of(Params params) {
+  const PoolGeometry& g = params.geometry;
+  const std::int64_t work = g.most_taps() * g.channels * static_cast<std::int64_t>(params.x_bytes);
+  if (g.out[0] * g.out[1] * g.out[2] == 1 && g.channels > 64) {
+    params.channel_block = 64;
+    params.chunks = Chunks::of(g.rows() * ((g.channels + 63) / 64), g.most_taps() * 64 * static_cast<std::int64_t>(params.x_bytes));
+  } else {
+    params.chunks = Chunks::of(g.rows(), work * g.out[2]);
+  }
+  params.sums_offset = (static_cast<std::size_t>(g.most_taps()) * sizeof(void*) + kAlignment - 1) / kAlignment * kAlignment;
+  const std::size_t scratch = params.sums_offset + static_cast<std::size_t>(g.channels) * sizeof(double);
+  const std::int64_t items = params.chunks.items();
+  return make_step(std::move(params), items, run, scratch);
+}
+
+std::string refuse_rank(const CallView& call) {
+  const int rank = call.input(0).shape->rank();
+  return rank >= 3 && rank <= 5 ? "" : "needs one to three spatial axes";
+}
+
+std::string refuse_max(const CallView& call) {
+  const DType dtype = call.input(0).dtype;
+  if (dtype != DType::u8 && dtype != DType::s8 && dtype != DType::f32) return "needs u8, s8 or f32";
+  return refuse_rank(call);
+}
+std::string refuse_average(const CallView& call) { return call.input(0).dtype == DType::f32 ? refuse_rank(call) : "needs f32"; }
+
+template <const PoolFunctions& functions>
+Result<std::unique_ptr<Step>> make_max(const CallView& call, const StepSpec&) {
+  const auto& attrs = call.attrs->as<MaxPoolAttrs>();
+  const DType dtype = call.input(0).dtype;
+  return make_step_of({.geometry = PoolGeometry::of(attrs.window, attrs.layout, *call.input(0).shape, *call.output().shape),
+                       .functions = &functions,
+                       .max = dtype == DType::u8 ? functions.max_u8 : (dtype == DType::s8 ? functions.max_s8 : functions.max_f32),
+                       .x_bytes = size_of(dtype),
+                       .y_bytes = size_of(dtype)});
+}
+
+template <const PoolFunctions& functions>
+Result<std::unique_ptr<Step>> make_average(const CallView& call, const StepSpec&) {
+  const auto& attrs = call.attrs->as<AveragePoolAttrs>();
+  return make_step_of({.geometry = PoolGeometry::of(attrs.window, attrs.layout, *call.input(0).shape, *call.output().shape),
+                       .functions = &functions,
+                       .count = attrs.count_include_pad ? Count::inside_padded : Count::inside,
+                       .x_bytes = sizeof(float),
+                       .y_bytes = sizeof(float)});
+}
+
+QuantizedPool quantized_of(const QuantizedPoolAttrs& attrs, const CallView& call) {
+  const bool is_global = attrs.form == QuantizedPoolForm::global_average_pool;
+  const std::int64_t count = attrs.window.kernel[0] * attrs.window.kernel[1];
+  return {.is_global = is_global,
+          .x_is_signed = call.input(0).dtype == DType::s8,
+          .x_zero_point = attrs.x_zero_point,
+          .x_scale = attrs.x_scale,
+          .y_scale = attrs.y_scale,
+          .multiplier = is_global ? global_average_multiplier(attrs.x_scale, attrs.y_scale, count) : 1.0f,
+          .zero_point = attrs.zero_point,
+          .lowest = attrs.lowest,
+          .highest = attrs.highest,
+          .shift = attrs.shift};
+}
+
+template <const PoolFunctions& functions>
+Result<std::unique_ptr<Step>> make_quantized(const CallView& call, const StepSpec&) {
+  const auto& attrs = call.attrs->as<QuantizedPoolAttrs>();
+  return make_step_of({.geometry = PoolGeometry::of(attrs.window, Layout::channels_last, *call.input(0).shape, *call.output().shape),
+                       .functions = &functions,
+                       .is_quantized = true,
+                       .quantized = quantized_of(attrs, call),
+                       .count = attrs.count_include_pad ? Count::whole_kernel : Count::inside});
+}
+
+template <Isa isa>
+double cost_of_taps(const OpCall& call, const Window& window) {
+  const double lanes = isa == Isa::scalar ? 2.0 : (isa == Isa::avx2 ? 32.0 : 64.0);
+  double taps = 1.0;
+  for (std::int64_t size : window.kernel) taps *= static_cast<double>(size);
+  const double bytes = static_cast<double>(call.outputs[0].shape.elements()) * static_cast<double>(size_of(call.inputs[0]->dtype));
+  const double positions = bytes / std::max(1.0, static_cast<double>(call.outputs[0].shape[call.outputs[0].shape.rank() - 1]));
+  return 100.0 + positions * (10.0 + taps) + bytes * taps / lanes;
+}
+template <Isa isa>
+double cost_max(const OpCall& call, const Machine&) {
+  return cost_of_taps<isa>(call, call.attrs->as<MaxPoolAttrs>().window);
+}
+template <Isa isa>
+double cost_average(const OpCall& call, const Machine&) {
+  return 2.0 * cost_of_taps<isa>(call, call.attrs->as<AveragePoolAttrs>().window);
+}
+template <Isa isa>
+double cost_quantized(const OpCall& call, const Machine&) {
+  return 4.0 * cost_of_taps<isa>(call, call.attrs->as<QuantizedPoolAttrs>().window);
+}
+
+template <const PoolFunctions& functions, Isa isa>
+constexpr Kernel max_kernel(std::string_view name) {
+  return {.name = name,
+          .op = "max_pool",
+          .needs = isa,
+          .refusal = refusal_by<refuse_max>,
+          .cost = cost_max<isa>,
+          .prepare = prepare_by<refuse_max, make_max<functions>>};
+}
+template <const PoolFunctions& functions, Isa isa>
+constexpr Kernel average_kernel(std::string_view name) {
+  return {.name = name,
+          .op = "average_pool",
+          .needs = isa,
+          .refusal = refusal_by<refuse_average>,
+          .cost = cost_average<isa>,
+          .prepare = prepare_by<refuse_average, make_average<functions>>};
+}
+template <const PoolFunctions& functions, Isa isa>
+constexpr Kernel quantized_kernel(std::string_view name) {
+  return {.name = name,
+          .op = "quantized_pool",
+          .needs = isa,
+          .refusal = refusal_by<refuse_rank>,
+          .cost = cost_quantized<isa>,
+          .prepare = prepare_by<refuse_rank, make_quantized<functions>>};
+}
+
+constexpr Kernel kKernels[] = {
+    max_kernel<kPoolScalar, Isa::scalar>("pool_max_portable"),      max_kernel<kPoolAvx2, Isa::avx2>("pool_max_avx2"),
+    max_kernel<kPoolAvx512, Isa::avx512>("pool_max_avx512"),        average_kernel<kPoolScalar, Isa::scalar>("pool_average_f32_portable"),
+    average_kernel<kPoolAvx2, Isa::avx2>("pool_average_f32_avx2"),  average_kernel<kPoolAvx512, Isa::avx512>("pool_average_f32_avx512"),
+    quantized_kernel<kPoolScalar, Isa::scalar>("pool_q8_portable"), quantized_kernel<kPoolAvx2, Isa::avx2>("pool_q8_avx2"),
+    quantized_kernel<kPoolAvx512, Isa::avx512>("pool_q8_avx512"),
+};
+
+}  // namespace
+
+std::span<const Kernel> pool_kernels() { return kKernels; }
+
+}  // namespace octavo

@@ -1,0 +1,15 @@
+// Kernels of max_pool, average_pool and quantized_pool. Part of kernels/.
+#ifndef OCTAVO_KERNELS_POOL_POOL_H_
+#define OCTAVO_KERNELS_POOL_POOL_H_
+
+#include <span>
+
+#include "kernels/kernel.h"
+
+namespace octavo {
+
+std::span<const Kernel> pool_kernels();
+
+}  // namespace octavo
+
+#endif  // OCTAVO_KERNELS_POOL_POOL_H_
