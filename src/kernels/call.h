@@ -58,10 +58,12 @@ class ParamsStep final : public Step {
  public:
   using Run = void (*)(const Params& params, const StepBuffers& buffers, ItemRange range);
   ParamsStep(Params params, std::int64_t items, Run function, std::size_t scratch)
-      : params_(std::move(params)), items_(std::max<std::int64_t>(items, 1)), function_(function), scratch_bytes_(scratch) {}
-  std::int64_t items() const override { return items_; }
+      : params_(std::move(params)), items_(items), function_(function), scratch_bytes_(scratch) {}
+  // There is always one to run; of an empty tensor it does nothing.
+  std::int64_t items() const override { return std::max<std::int64_t>(items_, 1); }
   std::size_t scratch_bytes() const override { return scratch_bytes_; }
   void run(const StepBuffers& buffers, ItemRange range) const noexcept override {
+    range.end = std::min(range.end, items_);
     if (range.begin < range.end) function_(params_, buffers, range);
   }
 

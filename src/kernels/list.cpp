@@ -4,12 +4,16 @@
 #include "kernels/conv/conv.h"
 #include "kernels/depthwise/depthwise.h"
 #include "kernels/eltwise/eltwise.h"
+#include "kernels/float/float.h"
 #include "kernels/kernel.h"
 #include "kernels/move/move.h"
 #include "kernels/onednn/onednn.h"
+#include "kernels/plain/plain.h"
 #include "kernels/pool/pool.h"
 #include "kernels/quantize/quantize.h"
 #include "kernels/reference/reference.h"
+#include "kernels/resize/resize.h"
+#include "kernels/sliced/sliced.h"
 #include "kernels/table/table.h"
 
 namespace octavo {
@@ -20,19 +24,27 @@ std::vector<const Kernel*> join_families() {
   const auto add = [&](std::span<const Kernel> family) {
     for (const Kernel& kernel : family) kernels.push_back(&kernel);
   };
-  add(reference_kernels());
+  add(arrange_kernels());
   add(conv_kernels());
-  add(quantized_eltwise_kernels());
+  add(copy_kernels());
   add(depthwise_kernels());
   add(depthwise_vnni_kernels());
-  add(copy_kernels());
-  add(arrange_kernels());
+  add(float_conv_kernels());
+  add(float_eltwise_kernels());
+  add(product_kernels());
+  add(float_norm_kernels());
   add(onednn_conv_kernels());
   add(onednn_dense_kernels());
   add(onednn_matmul_kernels());
+  add(plain_kernels());
   add(pool_kernels());
   add(quantize_kernels());
+  add(quantized_eltwise_kernels());
+  add(reference_kernels());
+  add(resize_kernels());
+  add(sliced_kernels());
   add(table_kernels());
+  add(transpose_kernels());
   return kernels;
 }
 

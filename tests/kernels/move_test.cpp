@@ -7,6 +7,7 @@
 #include "ops/gather/gather.h"
 #include "ops/pad/pad.h"
 #include "ops/reshape/reshape.h"
+#include "ops/resize/resize.h"
 #include "ops/slice/slice.h"
 #include "ops/transpose/transpose.h"
 
@@ -79,6 +80,64 @@ TEST(MoveKernels, Gather) {
     check(kGather, GatherAttrs{.axis = 1}, {random_tensor(random, dtype, {4, 9, 3}), matrix});
     check(kGather, GatherAttrs{.axis = 1}, {random_tensor(random, dtype, {4, 9}), Tensor::scalar(std::int64_t{100})});
   }
+}
+
+struct TransposeCase {
+  Shape x;
+  std::vector<std::int64_t> perm;
+};
+
+TEST(MoveKernels, Transpose) {
+  std::mt19937 random(7);
+  const TransposeCase cases[] = {
+      {{2, 3, 17, 19}, {0, 2, 3, 1}},
+      {{2, 17, 19, 3}, {0, 3, 1, 2}},
+      {{1, 64, 40, 9}, {0, 2, 3, 1}},
+      {{2, 9, 2, 29}, {0, 1, 3, 2}},
+      {{2, 9, 29, 2}, {0, 1, 3, 2}},
+      {{3, 5, 4, 7}, {3, 1, 0, 2}},
+      {{35, 130}, {1, 0}},
+      {{4, 5, 6, 33}, {1, 0, 2, 3}},
+      {{1, 1, 5}, {2, 0, 1}},
+      {{}, {}},
+      {{7, 0, 3}, {2, 1, 0}},
+      {{3, 4, 5, 2, 6}, {4, 2, 0, 3, 1}},
+      {{600, 4}, {1, 0}},
+      {{4, 600}, {1, 0}},
+  };
+  std::set<std::string> ran;
+  for (DType dtype : kSizes) {
+    for (const TransposeCase& transpose : cases)
+      ran.merge(check(kTranspose, TransposeAttrs{transpose.perm}, {random_tensor(random, dtype, transpose.x)}));
+  }
+  EXPECT_TRUE(kernels_missing(ran, "transpose_").empty());
+}
+
+ResizeAttrs resize_attrs(ResizeMode mode, ResizeCoordinates coordinates, const Shape& x, std::vector<std::int64_t> sizes) {
+  ResizeAttrs attrs{.mode = mode, .coordinates = coordinates, .sizes = std::move(sizes)};
+  for (int axis = 0; axis < x.rank(); ++axis)
+    attrs.scales.push_back(static_cast<float>(attrs.sizes[static_cast<std::size_t>(axis)]) / static_cast<float>(x[axis]));
+  if (coordinates == ResizeCoordinates::tf_crop_and_resize) {
+    attrs.roi = {0, 0.1f, -0.2f, 0, 1, 0.8f, 1.1f, 1};
+    attrs.extrapolation_value = 7.0f;
+  }
+  return attrs;
+}
+
+TEST(MoveKernels, Resize) {
+  std::mt19937 random(8);
+  std::set<std::string> ran;
+  const Shape x{2, 5, 6, 19};
+  for (DType dtype : {DType::u8, DType::s8, DType::f32}) {
+    for (int coordinates = 0; coordinates < count_of(ResizeCoordinates{}); ++coordinates) {
+      for (ResizeMode mode : {ResizeMode::nearest, ResizeMode::linear}) {
+        for (const auto& sizes : {std::vector<std::int64_t>{2, 10, 12, 19}, {2, 3, 4, 19}, {2, 5, 11, 7}, {2, 5, 6, 19}}) {
+          ran.merge(check(kResize, resize_attrs(mode, static_cast<ResizeCoordinates>(coordinates), x, sizes), {random_tensor(random, dtype, x)}));
+        }
+      }
+    }
+  }
+  EXPECT_TRUE(kernels_missing(ran, "resize_").empty());
 }
 
 }  // namespace

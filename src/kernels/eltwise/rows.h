@@ -34,6 +34,15 @@ struct F32Rows {
   int a_step = 1, b_step = 1;
 };
 
+// Functions of one f32 that need no elementary function: y = f32(f(f64(x))), as evaluate_unary says; alpha and beta are its attributes.
+struct F32Line {
+  const float* x = nullptr;
+  float* y = nullptr;
+  std::int64_t n = 0;
+  double alpha = 0.0, beta = 0.0;
+};
+using F32Function = void (*)(const F32Line&);
+
 struct EltwiseFunctions {
   void (*quantized_add)(const QuantizedRows&);
   void (*quantized_mul)(const QuantizedRows&);
@@ -41,6 +50,10 @@ struct EltwiseFunctions {
   void (*sub)(const F32Rows&);
   void (*mul)(const F32Rows&);
   void (*div)(const F32Rows&);
+  void (*min)(const F32Rows&);
+  void (*max)(const F32Rows&);
+  void (*prelu)(const F32Rows&);
+  F32Function relu, clip, leaky_relu, hard_sigmoid, hard_swish, abs, neg, sqrt, reciprocal;
 };
 
 extern const EltwiseFunctions kEltwiseScalar;

@@ -1,0 +1,230 @@
+// Matrix products: f32, and 8 bit to s32 or 8 bit. Part of kernels/.
+#include "ops/product.h"
+
+#include "base/requantize.h"
+#include "kernels/call.h"
+#include "kernels/float/float.h"
+#include "kernels/float/sums.h"
+#include "ops/quantized_matmul/quantized_matmul.h"
+
+namespace octavo {
+namespace {
+
+// Matrices of a batch, cut into blocks of rows and columns.
+struct ProductShape {
+  std::int64_t m = 1, k = 1, n = 1;
+  std::vector<std::pair<std::int64_t, std::int64_t>> offsets;  // elements, of each pair of matrices
+  std::int64_t row_block = 1, column_block = 1;
+
+  std::int64_t row_blocks() const { return (m + row_block - 1) / row_block; }
+  std::int64_t column_blocks() const { return (n + column_block - 1) / column_block; }
+  std::int64_t items() const { return static_cast<std::int64_t>(offsets.size()) * row_blocks() * column_blocks(); }
+};
+
+// One item.
+struct ProductBlock {
+  std::size_t matrix = 0;
+  std::int64_t row = 0, rows = 0, column = 0, columns = 0;
+};
+
+ProductBlock block_at(const ProductShape& p, std::int64_t item) {
+  ProductBlock block;
+  block.column = item % p.column_blocks() * p.column_block;
+  block.columns = std::min(p.column_block, p.n - block.column);
+  item /= p.column_blocks();
+  block.row = item % p.row_blocks() * p.row_block;
+  block.rows = std::min(p.row_block, p.m - block.row);
+  block.matrix = static_cast<std::size_t>(item / p.row_blocks());
+  return block;
+}
+
+ProductShape product_of(const CallView& call, std::int64_t row_block, std::int64_t column_block) {
+  Product product = *Product::of(*call.input(0).shape, *call.input(1).shape);
+  return {product.m, product.k, product.n, product.offsets(), row_block, column_block};
+}
+
+// Offsets are listed per matrix.
+std::string refuse_batches(const CallView& call) {
+  const auto product = Product::of(*call.input(0).shape, *call.input(1).shape);
+  return product->batch.elements() > std::int64_t{1} << 20 ? "needs at most 2^20 matrices" : "";
+}
+
+// ---- f32 ----
+
+constexpr std::int64_t kColumns = 64;
+
+struct FloatParams {
+  ProductShape shape;
+  const SumFunctions* functions;
+};
+
+void run_float(const FloatParams& params, const StepBuffers& buffers, ItemRange range) {
+  const ProductShape& p = params.shape;
+  auto* acc = reinterpret_cast<double*>(buffers.scratch);
+  for (std::int64_t item = range.begin; item < range.end; ++item) {
+    const ProductBlock block = block_at(p, item);
+    const float* a = reinterpret_cast<const float*>(buffers.inputs[0]) + p.offsets[block.matrix].first + block.row * p.k;
+    SumBlock sum{.b = reinterpret_cast<const float*>(buffers.inputs[1]) + p.offsets[block.matrix].second + block.column,
+                 .b_stride = p.n,
+                 .depth = p.k,
+                 .width = block.columns,
+                 .acc = acc,
+                 .acc_stride = kColumns};
+    std::fill_n(acc, kSumRows * kColumns, 0.0);
+    sum.rows = block.rows == kSumRows ? kSumRows : 1;
+    for (std::int64_t r = 0; r < block.rows; r += sum.rows) {
+      for (int i = 0; i < sum.rows; ++i) sum.a[i] = a + (r + i) * p.k;
+      sum.acc = acc + r * kColumns;
+      params.functions->accumulate(sum);
+    }
+    float* y = reinterpret_cast<float*>(buffers.outputs[0]) + (static_cast<std::int64_t>(block.matrix) * p.m + block.row) * p.n + block.column;
+    for (std::int64_t r = 0; r < block.rows; ++r) {
+      for (std::int64_t j = 0; j < block.columns; ++j) y[r * p.n + j] = static_cast<float>(acc[r * kColumns + j]);
+    }
+  }
+}
+
+std::string refuse_float(const CallView& call) { return call.input(0).dtype == DType::f32 ? refuse_batches(call) : "needs f32"; }
+
+template <const SumFunctions& functions>
+Result<std::unique_ptr<Step>> make_float(const CallView& call, const StepSpec&) {
+  FloatParams params{product_of(call, kSumRows, kColumns), &functions};
+  const std::int64_t items = params.shape.items();
+  return make_step(std::move(params), items, run_float, kSumRows * kColumns * sizeof(double));
+}
+
+// ---- 8 bit ----
+
+// Zero points read in a run, or the two of the attributes.
+struct IntegerParams {
+  ProductShape shape;
+  const SumFunctions* functions;
+  DType a_type, b_type, to = DType::s32;
+  std::int64_t a_zero_points = 0, b_zero_points = 0;  // how many lie in the inputs; 0: the attributes'
+  std::int32_t a_zero_point = 0, b_zero_point = 0;
+  float multiplier = 1.0f;
+  std::int32_t zero_point = 0, lowest = 0, highest = 0;
+};
+
+std::int32_t byte_at(const std::byte* data, DType dtype, std::int64_t i) {
+  const auto value = std::to_integer<std::uint8_t>(data[i]);
+  return dtype == DType::s8 ? static_cast<std::int32_t>(static_cast<std::int8_t>(value)) : static_cast<std::int32_t>(value);
+}
+
+void store_integers(const IntegerParams& params, const std::int32_t* acc, std::int64_t count, std::byte* y, std::int64_t first) {
+  for (std::int64_t j = 0; j < count; ++j) {
+    if (params.to == DType::s32) {
+      reinterpret_cast<std::int32_t*>(y)[first + j] = acc[j];
+    } else {
+      const std::int32_t q = requantize(acc[j], params.multiplier, params.zero_point, params.lowest, params.highest);
+      y[first + j] = static_cast<std::byte>(q & 0xff);
+    }
+  }
+}
+
+void run_integers(const IntegerParams& params, const StepBuffers& buffers, ItemRange range) {
+  const ProductShape& p = params.shape;
+  auto* acc = reinterpret_cast<std::int32_t*>(buffers.scratch);
+  std::int32_t* zeros = acc + p.column_block;
+  for (std::int64_t item = range.begin; item < range.end; ++item) {
+    const ProductBlock block = block_at(p, item);
+    const auto [a0, b0] = p.offsets[block.matrix];
+    const std::int64_t first_zero = p.k == 0 ? 0 : b0 / p.k + block.column;  // matrix * n + column
+    for (std::int64_t j = 0; j < block.columns; ++j) {
+      zeros[j] = params.b_zero_points == 0 ? params.b_zero_point : byte_at(buffers.inputs[3], params.b_type, (first_zero + j) % params.b_zero_points);
+    }
+    const std::int64_t row = p.k == 0 ? 0 : a0 / p.k + block.row;
+    params.functions->multiply_integers(
+        {.a = reinterpret_cast<const std::uint8_t*>(buffers.inputs[0]) + a0 + block.row * p.k,
+         .b = reinterpret_cast<const std::uint8_t*>(buffers.inputs[1]) + b0 + block.column,
+         .a_is_signed = params.a_type == DType::s8,
+         .b_is_signed = params.b_type == DType::s8,
+         .a_zero_point = params.a_zero_points == 0 ? params.a_zero_point : byte_at(buffers.inputs[2], params.a_type, row % params.a_zero_points),
+         .b_zero_point = zeros,
+         .b_stride = p.n,
+         .depth = p.k,
+         .width = block.columns,
+         .acc = acc});
+    store_integers(params, acc, block.columns, buffers.outputs[0], (static_cast<std::int64_t>(block.matrix) * p.m + block.row) * p.n + block.column);
+  }
+}
+
+std::unique_ptr<Step> make_integers(const CallView& call, IntegerParams params) {
+  constexpr std::int64_t kIntegerColumns = 1024;
+  params.shape = product_of(call, 1, kIntegerColumns);
+  params.a_type = call.input(0).dtype;
+  params.b_type = call.input(1).dtype;
+  const std::int64_t items = params.shape.items();
+  return make_step(std::move(params), items, run_integers, 2 * kIntegerColumns * sizeof(std::int32_t));
+}
+
+template <const SumFunctions& functions>
+Result<std::unique_ptr<Step>> make_matmul_integer(const CallView& call, const StepSpec&) {
+  return make_integers(call, {.functions = &functions, .a_zero_points = call.input(2).elements(), .b_zero_points = call.input(3).elements()});
+}
+
+template <const SumFunctions& functions>
+Result<std::unique_ptr<Step>> make_quantized_matmul(const CallView& call, const StepSpec&) {
+  const auto& attrs = call.attrs->as<QuantizedMatmulAttrs>();
+  return make_integers(call, {.functions = &functions,
+                              .to = attrs.to,
+                              .a_zero_point = attrs.a_zero_point,
+                              .b_zero_point = attrs.b_zero_point,
+                              .multiplier = attrs.multiplier,
+                              .zero_point = attrs.zero_point,
+                              .lowest = attrs.lowest,
+                              .highest = attrs.highest});
+}
+
+// ---- costs and records ----
+
+double macs_of(const OpCall& call) {
+  const Shape& a = call.inputs[0]->shape;
+  return static_cast<double>(call.outputs[0].shape.elements()) * static_cast<double>(a[a.rank() - 1]);
+}
+template <Isa isa>
+double cost(const OpCall& call, const Machine&) {
+  return 500.0 + (isa == Isa::scalar ? 0.8 : (isa == Isa::avx2 ? 0.2 : 0.12)) * macs_of(call);
+}
+
+template <const SumFunctions& functions, Isa isa>
+constexpr Kernel float_kernel(std::string_view name) {
+  return {.name = name,
+          .op = "matmul",
+          .needs = isa,
+          .refusal = refusal_by<refuse_float>,
+          .cost = cost<isa>,
+          .prepare = prepare_by<refuse_float, make_float<functions>>};
+}
+template <const SumFunctions& functions, Isa isa>
+constexpr Kernel integer_kernel(std::string_view name) {
+  return {.name = name,
+          .op = "matmul_integer",
+          .needs = isa,
+          .refusal = refusal_by<refuse_batches>,
+          .cost = cost<isa>,
+          .prepare = prepare_by<refuse_batches, make_matmul_integer<functions>>};
+}
+template <const SumFunctions& functions, Isa isa>
+constexpr Kernel quantized_kernel(std::string_view name) {
+  return {.name = name,
+          .op = "quantized_matmul",
+          .needs = isa,
+          .refusal = refusal_by<refuse_batches>,
+          .cost = cost<isa>,
+          .prepare = prepare_by<refuse_batches, make_quantized_matmul<functions>>};
+}
+
+constexpr Kernel kKernels[] = {
+    float_kernel<kSumsScalar, Isa::scalar>("product_f32_portable"),    float_kernel<kSumsAvx2, Isa::avx2>("product_f32_avx2"),
+    float_kernel<kSumsAvx512, Isa::avx512>("product_f32_avx512"),      integer_kernel<kSumsScalar, Isa::scalar>("product_integer_portable"),
+    integer_kernel<kSumsAvx2, Isa::avx2>("product_integer_avx2"),      integer_kernel<kSumsAvx512, Isa::avx512>("product_integer_avx512"),
+    quantized_kernel<kSumsScalar, Isa::scalar>("product_q8_portable"), quantized_kernel<kSumsAvx2, Isa::avx2>("product_q8_avx2"),
+    quantized_kernel<kSumsAvx512, Isa::avx512>("product_q8_avx512"),
+};
+
+}  // namespace
+
+std::span<const Kernel> product_kernels() { return kKernels; }
+
+}  // namespace octavo

@@ -1,0 +1,8 @@
+// float/ for portable C++. Part of kernels/.
+#include "kernels/float/generic.h"
+
+namespace octavo {
+
+constexpr SumFunctions kSumsScalar = sum_functions();
+
+}  // namespace octavo

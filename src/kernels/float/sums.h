@@ -1,0 +1,77 @@
+// The contract of float/: sums in f64 whose order is fixed per result, wide over results. Part of kernels/.
+#ifndef OCTAVO_KERNELS_FLOAT_SUMS_H_
+#define OCTAVO_KERNELS_FLOAT_SUMS_H_
+
+#include <cstdint>
+
+namespace octavo {
+
+// acc[p][j] += a[p][k * a_step] * b[k * b_stride + j] for k = 0, 1, ..., depth - 1; products of two f32 are exact in f64.
+inline constexpr int kSumRows = 4;
+struct SumBlock {
+  const float* a[kSumRows] = {};
+  int rows = 1;  // 1 or kSumRows
+  std::int64_t a_step = 1;
+  const float* b = nullptr;
+  std::int64_t b_stride = 0;
+  std::int64_t depth = 0, width = 0;
+  double* acc = nullptr;
+  std::int64_t acc_stride = 0;
+};
+
+// acc[j] += (a[k] - a_zero_point) * (b[k * b_stride + j] - b_zero_point[j]), wrapping in 32 bits; acc is set to 0 first.
+struct IntegerSumRow {
+  const std::uint8_t* a = nullptr;
+  const std::uint8_t* b = nullptr;
+  bool a_is_signed = false, b_is_signed = false;
+  std::int32_t a_zero_point = 0;
+  const std::int32_t* b_zero_point = nullptr;  // per column
+  std::int64_t b_stride = 0, depth = 0, width = 0;
+  std::int32_t* acc = nullptr;
+};
+
+// y = f32((x - mean) / deviation * scale + bias), n elements; `step` 0: the same mean and so on for all.
+struct NormalizeLine {
+  const float* x = nullptr;
+  float* y = nullptr;
+  std::int64_t n = 0;
+  int step = 1;
+  const double* mean = nullptr;
+  const double* deviation = nullptr;
+  const double* scale = nullptr;
+  const double* bias = nullptr;
+};
+
+// Each of `rows` rows of n elements by itself: y = (x - mean) / sqrt(variance + epsilon) * scale + bias, as layer_norm says.
+struct LayerNormRows {
+  const float* x = nullptr;
+  float* y = nullptr;
+  std::int64_t rows = 0, n = 0;
+  const float* scale = nullptr;
+  const float* bias = nullptr;  // may be null
+  double epsilon = 0.0;
+};
+
+// acc[j] = acc[j] + x[k * stride + j] (or x * x, |x|) for k = 0, 1, ...
+enum class ReduceStep { sum, sum_square, l1, max, min };
+struct ReduceRows {
+  ReduceStep step = ReduceStep::sum;
+  const float* x = nullptr;
+  std::int64_t count = 0, stride = 0, width = 0;
+  double* acc = nullptr;
+};
+
+struct SumFunctions {
+  void (*accumulate)(const SumBlock&);
+  void (*multiply_integers)(const IntegerSumRow&);
+  void (*normalize)(const NormalizeLine&);
+  void (*layer_norm)(const LayerNormRows&);
+  void (*reduce)(const ReduceRows&);
+};
+extern const SumFunctions kSumsScalar;
+extern const SumFunctions kSumsAvx2;
+extern const SumFunctions kSumsAvx512;
+
+}  // namespace octavo
+
+#endif  // OCTAVO_KERNELS_FLOAT_SUMS_H_

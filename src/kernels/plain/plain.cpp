@@ -1,0 +1,152 @@
+// conv_integer by rows of the result; dynamic_quantize in two passes. Part of kernels/.
+#include "kernels/plain/plain.h"
+
+#include "base/requantize.h"
+#include "kernels/call.h"
+#include "kernels/image_sizes.h"
+#include "ops/conv_integer/conv_integer.h"
+
+namespace octavo {
+namespace {
+
+// ---- conv_integer ----
+
+enum Input : std::size_t { kX = 0, kW = 1, kXZero = 2, kWZero = 3 };
+
+struct ConvParams {
+  ImageSizes x, w, y;
+  std::int64_t groups = 1;
+  // Of height and width.
+  std::int64_t kernel[2] = {1, 1}, stride[2] = {1, 1}, dilation[2] = {1, 1}, pad[2] = {0, 0};
+  DType x_type = DType::u8, w_type = DType::u8;
+  std::int64_t w_zero_points = 0;
+};
+
+std::int32_t byte_at(const std::byte* data, DType dtype, std::int64_t i) {
+  const auto value = std::to_integer<std::uint8_t>(data[i]);
+  return dtype == DType::s8 ? static_cast<std::int32_t>(static_cast<std::int8_t>(value)) : static_cast<std::int32_t>(value);
+}
+
+struct Position {
+  std::int64_t image, oh, ow, oc;
+};
+
+template <class X, class W>
+std::uint32_t sum_position(const ConvParams& p, const Position& at, const StepBuffers& buffers, std::int32_t x_zero, std::int32_t w_zero) {
+  const std::int64_t group = at.oc / (p.y.channels / p.groups);
+  const X* x = reinterpret_cast<const X*>(buffers.inputs[kX]) + at.image * p.x.strides.image + group * p.w.channels * p.x.strides.channel;
+  const W* w = reinterpret_cast<const W*>(buffers.inputs[kW]) + at.oc * p.w.strides.image;
+  std::uint32_t sum = 0;
+  for (std::int64_t kh = 0; kh < p.kernel[0]; ++kh) {
+    const std::int64_t ih = at.oh * p.stride[0] + kh * p.dilation[0] - p.pad[0];
+    if (ih < 0 || ih >= p.x.height) continue;
+    for (std::int64_t kw = 0; kw < p.kernel[1]; ++kw) {
+      const std::int64_t iw = at.ow * p.stride[1] + kw * p.dilation[1] - p.pad[1];
+      if (iw < 0 || iw >= p.x.width) continue;
+      const X* from = x + ih * p.x.strides.row + iw * p.x.strides.column;
+      const W* by = w + (kh * p.kernel[1] + kw) * p.w.strides.column;
+      for (std::int64_t ic = 0; ic < p.w.channels; ++ic) {
+        const std::int32_t left = static_cast<std::int32_t>(from[ic * p.x.strides.channel]) - x_zero;
+        sum += static_cast<std::uint32_t>(left * (static_cast<std::int32_t>(by[ic * p.w.strides.channel]) - w_zero));
+      }
+    }
+  }
+  return sum;
+}
+
+void run_conv(const ConvParams& p, const StepBuffers& buffers, ItemRange rows) {
+  const bool has_x_zero = buffers.inputs.size() > kXZero && buffers.inputs[kXZero] != nullptr;
+  const std::int32_t x_zero = has_x_zero ? byte_at(buffers.inputs[kXZero], p.x_type, 0) : 0;
+  const bool x_signed = p.x_type == DType::s8, w_signed = p.w_type == DType::s8;
+  auto* sum = x_signed ? (w_signed ? &sum_position<std::int8_t, std::int8_t> : &sum_position<std::int8_t, std::uint8_t>)
+                       : (w_signed ? &sum_position<std::uint8_t, std::int8_t> : &sum_position<std::uint8_t, std::uint8_t>);
+  auto* y = reinterpret_cast<std::int32_t*>(buffers.outputs[0]);
+  for (std::int64_t row = rows.begin; row < rows.end; ++row) {
+    Position at{row / p.y.height, row % p.y.height, 0, 0};
+    for (at.ow = 0; at.ow < p.y.width; ++at.ow) {
+      const std::int64_t first = at.image * p.y.strides.image + at.oh * p.y.strides.row + at.ow * p.y.strides.column;
+      for (at.oc = 0; at.oc < p.y.channels; ++at.oc) {
+        const std::int32_t w_zero = p.w_zero_points == 0 ? 0 : byte_at(buffers.inputs[kWZero], p.w_type, at.oc % p.w_zero_points);
+        y[first + at.oc * p.y.strides.channel] = static_cast<std::int32_t>(sum(p, at, buffers, x_zero, w_zero));
+      }
+    }
+  }
+}
+
+std::string refuse_conv(const CallView& call) {
+  const int rank = call.input(kX).shape->rank();
+  return rank == 3 || rank == 4 ? "" : "needs one or two spatial axes";
+}
+
+Result<std::unique_ptr<Step>> make_conv(const CallView& call, const StepSpec&) {
+  const auto& attrs = call.attrs->as<ConvIntegerAttrs>();
+  ConvParams p{.x = ImageSizes::of(*call.input(kX).shape, attrs.layout),
+               .w = ImageSizes::of(*call.input(kW).shape, attrs.layout),
+               .y = ImageSizes::of(*call.output().shape, attrs.layout),
+               .groups = attrs.groups,
+               .x_type = call.input(kX).dtype,
+               .w_type = call.input(kW).dtype,
+               .w_zero_points = call.input(kWZero).elements()};
+  const std::size_t axes = attrs.window.kernel.size();
+  for (std::size_t i = 0; i < axes; ++i) {
+    const std::size_t to = i + 2 - axes;
+    p.kernel[to] = attrs.window.kernel[i], p.stride[to] = attrs.window.strides[i];
+    p.dilation[to] = attrs.window.dilations[i], p.pad[to] = attrs.window.pad_begin[i];
+  }
+  const std::int64_t rows = call.output().elements() == 0 ? 0 : p.y.batch * p.y.height;
+  return make_step(std::move(p), rows, run_conv);
+}
+
+double cost_conv(const OpCall& call, const Machine&) {
+  const Shape& w = call.inputs[kW]->shape;
+  return 500.0 +
+         1.0 * static_cast<double>(call.outputs[0].shape.elements()) * static_cast<double>(w.elements()) / std::max(1.0, static_cast<double>(w[0]));
+}
+
+// ---- dynamic_quantize ----
+
+struct DynamicParams {
+  std::int64_t n = 0;
+};
+
+// One item: the range of the whole tensor is needed first.
+void run_dynamic(const DynamicParams& params, const StepBuffers& buffers, ItemRange) {
+  const auto* x = reinterpret_cast<const float*>(buffers.inputs[0]);
+  float lowest = 0.0f, highest = 0.0f;
+  for (std::int64_t i = 0; i < params.n; ++i) {
+    lowest = x[i] < lowest ? x[i] : lowest;
+    highest = x[i] > highest ? x[i] : highest;
+  }
+  const DynamicScale scale = DynamicScale::of(lowest, highest);
+  auto* y = reinterpret_cast<std::uint8_t*>(buffers.outputs[0]);
+  for (std::int64_t i = 0; i < params.n; ++i) y[i] = static_cast<std::uint8_t>(quantize_value(x[i], scale.scale, scale.zero_point, 0, 255));
+  *reinterpret_cast<float*>(buffers.outputs[1]) = scale.scale;
+  *reinterpret_cast<std::uint8_t*>(buffers.outputs[2]) = static_cast<std::uint8_t>(scale.zero_point);
+}
+
+std::string refuse_nothing(const CallView&) { return {}; }
+
+Result<std::unique_ptr<Step>> make_dynamic(const CallView& call, const StepSpec&) {
+  return make_step(DynamicParams{call.input(0).elements()}, 1, run_dynamic);
+}
+
+double cost_dynamic(const OpCall& call, const Machine&) { return 100.0 + 5.0 * static_cast<double>(call.inputs[0]->shape.elements()); }
+
+constexpr Kernel kKernels[] = {
+    {.name = "plain_conv_integer_portable",
+     .op = "conv_integer",
+     .refusal = refusal_by<refuse_conv>,
+     .cost = cost_conv,
+     .prepare = prepare_by<refuse_conv, make_conv>},
+    {.name = "plain_dynamic_quantize_portable",
+     .op = "dynamic_quantize",
+     .refusal = refusal_by<refuse_nothing>,
+     .cost = cost_dynamic,
+     .prepare = prepare_by<refuse_nothing, make_dynamic>},
+};
+
+}  // namespace
+
+std::span<const Kernel> plain_kernels() { return kKernels; }
+
+}  // namespace octavo

@@ -1,0 +1,15 @@
+// Kernels for what only dynamically quantized files use, in plain loops: conv_integer, dynamic_quantize. Part of kernels/.
+#ifndef OCTAVO_KERNELS_PLAIN_PLAIN_H_
+#define OCTAVO_KERNELS_PLAIN_PLAIN_H_
+
+#include <span>
+
+#include "kernels/kernel.h"
+
+namespace octavo {
+
+std::span<const Kernel> plain_kernels();
+
+}  // namespace octavo
+
+#endif  // OCTAVO_KERNELS_PLAIN_PLAIN_H_

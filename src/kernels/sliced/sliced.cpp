@@ -1,0 +1,115 @@
+// Slices of the leading axes, each given to the operator's scalar code. Part of kernels/.
+#include "kernels/sliced/sliced.h"
+
+#include <array>
+
+#include "kernels/call.h"
+#include "ops/argmax/argmax.h"
+#include "ops/batch_norm/batch_norm.h"
+#include "ops/layer_norm/layer_norm.h"
+#include "ops/lrn/lrn.h"
+#include "ops/softmax/softmax.h"
+
+namespace octavo {
+namespace {
+
+constexpr std::size_t kMaxInputs = 5;
+
+// The first operand and the result have `leading` independent axes, of `count` indices in all; the other operands are read whole.
+struct Params {
+  const OpSpec* spec;
+  Attrs attrs;
+  int leading = 0;
+  std::int64_t x_slice_bytes = 0, y_slice_bytes = 0;
+  std::vector<ConstTensorView> inputs;  // shapes of a slice with one index
+  TensorView output;
+  Chunks chunks;
+};
+
+void run(const Params& params, const StepBuffers& buffers, ItemRange range) {
+  const ItemRange slices = params.chunks.units_of(range);
+  // Copies of views with up to Shape::kInlineRank axes allocate nothing; others are refused.
+  std::array<ConstTensorView, kMaxInputs> inputs;
+  for (std::size_t i = 0; i < params.inputs.size(); ++i) {
+    inputs[i] = params.inputs[i];
+    inputs[i].data = buffers.inputs[i];
+  }
+  TensorView output = params.output;
+  if (params.leading > 0) {
+    inputs[0].shape[params.leading - 1] = slices.end - slices.begin;
+    output.shape[params.leading - 1] = slices.end - slices.begin;
+  }
+  inputs[0].data += slices.begin * params.x_slice_bytes;
+  output.data = buffers.outputs[0] + slices.begin * params.y_slice_bytes;
+  params.spec->reference(params.attrs, {inputs.data(), params.inputs.size()}, {&output, 1});
+}
+
+// The shape with its leading axes merged into the last of them; the others become 1, so that axis numbers stay.
+Shape merged(const Shape& shape, int leading) {
+  Shape result = shape;
+  for (int axis = 0; axis < leading; ++axis) result[axis] = 1;
+  return result;
+}
+
+// How many leading axes are independent of each other.
+template <int (*leading_of)(const CallView&)>
+Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
+  const int leading = leading_of(call);
+  const Shape& x = *call.input(0).shape;
+  const Shape& y = *call.output().shape;
+  Params params{.spec = spec.spec, .attrs = *spec.attrs, .leading = leading};
+  for (const OperandType& input : call.inputs) params.inputs.push_back({.dtype = input.dtype, .shape = input.exists() ? *input.shape : Shape{}});
+  params.inputs[0].shape = merged(x, leading);
+  params.output = {.dtype = call.output().dtype, .shape = merged(y, leading)};
+  params.x_slice_bytes = x.elements(leading, x.rank()) * static_cast<std::int64_t>(size_of(call.input(0).dtype));
+  params.y_slice_bytes = y.elements(leading, y.rank()) * static_cast<std::int64_t>(size_of(call.output().dtype));
+  const std::int64_t count = call.output().elements() == 0 ? 0 : x.elements(0, leading);
+  // Scalar code: chunks of fewer bytes are worth a thread.
+  params.chunks = Chunks::of(count, 8 * params.x_slice_bytes);
+  const std::int64_t items = params.chunks.items();
+  return make_step(std::move(params), items, run);
+}
+
+std::string refuse(const CallView& call) {
+  for (const OperandType& input : call.inputs) {
+    if (input.exists() && input.shape->rank() > Shape::kInlineRank) return "needs at most 8 axes";
+  }
+  return call.inputs.size() > kMaxInputs ? "needs at most 5 inputs" : "";
+}
+
+int all_axes(const CallView& call) { return call.input(0).shape->rank(); }
+int all_but_last(const CallView& call) { return call.input(0).shape->rank() - 1; }
+// Axes before the one that the attributes name.
+template <class AttrsType>
+int before_axis(const CallView& call) {
+  const auto axis = static_cast<int>(call.attrs->as<AttrsType>().axis);
+  return axis < 0 ? axis + call.input(0).shape->rank() : axis;
+}
+
+// Nanoseconds per element: what the scalar code takes.
+template <int kNanoseconds>
+double cost(const OpCall& call, const Machine&) {
+  return 200.0 + kNanoseconds * static_cast<double>(call.inputs[0]->shape.elements());
+}
+
+template <int (*leading_of)(const CallView&), int kNanoseconds>
+constexpr Kernel kernel(std::string_view name, std::string_view op) {
+  return {.name = name, .op = op, .refusal = refusal_by<refuse>, .cost = cost<kNanoseconds>, .prepare = prepare_by<refuse, make<leading_of>>};
+}
+
+constexpr Kernel kKernels[] = {
+    kernel<before_axis<ArgmaxAttrs>, 8>("sliced_argmax_portable", "argmax"),
+    kernel<before_axis<BatchNormAttrs>, 30>("sliced_batch_norm_portable", "batch_norm"),
+    kernel<all_axes, 6>("sliced_cast_portable", "cast"),
+    kernel<before_axis<LayerNormAttrs>, 40>("sliced_layer_norm_portable", "layer_norm"),
+    kernel<before_axis<LrnAttrs>, 80>("sliced_lrn_portable", "lrn"),
+    kernel<all_but_last, 10>("sliced_quantized_softmax_portable", "quantized_softmax"),
+    kernel<before_axis<SoftmaxAttrs>, 60>("sliced_softmax_portable", "softmax"),
+    kernel<all_axes, 40>("sliced_unary_portable", "unary"),
+};
+
+}  // namespace
+
+std::span<const Kernel> sliced_kernels() { return kKernels; }
+
+}  // namespace octavo
