@@ -31,13 +31,12 @@ std::vector<const Kernel*> join_families() {
   add(depthwise_vnni_kernels());
   add(float_conv_kernels());
   add(float_eltwise_kernels());
-  add(product_kernels());
   add(float_norm_kernels());
   add(onednn_conv_kernels());
   add(onednn_dense_kernels());
-  add(onednn_matmul_kernels());
   add(plain_kernels());
   add(pool_kernels());
+  add(product_kernels());
   add(quantize_kernels());
   add(quantized_eltwise_kernels());
   add(reference_kernels());
