@@ -29,6 +29,33 @@ void add_statistics(NodeReader& in, ValueId x, int axis, float epsilon) {
   in.output(2, in.add(kUnary, UnaryAttrs{.kind = UnaryKind::reciprocal}, {deviation}, "inverse_deviation"));
 }
 
+// Statistics of the batch itself, one number per channel, and the running ones moved towards them: opset 14's training_mode.
+struct BatchStatistics {
+  ValueId mean, variance;
+};
+
+BatchStatistics add_batch_statistics(NodeReader& in, ValueId x, ValueId running_mean, ValueId running_variance) {
+  Integers axes;
+  for (int i = 0; i < in.rank(x); ++i) {
+    if (i != 1) axes.push_back(i);
+  }
+  const ValueId mean = in.add(kReduce, ReduceAttrs{.kind = ReduceKind::mean, .axes = axes}, {x}, "mean");
+  const ValueId centred = binary(in, BinaryKind::sub, x, mean, "centred");
+  const ValueId squares = binary(in, BinaryKind::mul, centred, centred, "squares");
+  const ValueId variance = in.add(kReduce, ReduceAttrs{.kind = ReduceKind::mean, .axes = axes, .keep_dims = false}, {squares}, "variance");
+  const float momentum = in.attributes.number("momentum", 0.9f);
+  if (in.failed()) return {};
+  const ValueId flat_mean = in.reshape(mean, {in.shape(x)[1]}, "flat_mean");
+  const auto moved = [&](ValueId running, ValueId now, const std::string& name) {
+    const ValueId kept = binary(in, BinaryKind::mul, running, in.scalar_like(running, momentum, name + ".momentum"), name + ".kept");
+    const ValueId added = binary(in, BinaryKind::mul, now, in.scalar_like(now, 1.0f - momentum, name + ".rest"), name + ".added");
+    return binary(in, BinaryKind::add, kept, added, name);
+  };
+  in.output(1, moved(running_mean, flat_mean, "running_mean"));
+  in.output(2, moved(running_variance, variance, "running_variance"));
+  return {flat_mean, variance};
+}
+
 }  // namespace
 
 ValueId add_softmax(NodeReader& in, SoftmaxKind kind, SoftmaxExtent extent, ValueId x, std::int64_t axis, std::string_view suffix) {
@@ -51,12 +78,16 @@ void read_softmax(NodeReader& in) {
 }
 
 void read_batch_norm(NodeReader& in) {
-  const ValueId x = in.value(0), scale = in.value(1), bias = in.value(2), mean = in.value(3), variance = in.value(4);
+  const ValueId x = in.value(0), scale = in.value(1), bias = in.value(2);
+  BatchStatistics statistics{in.value(3), in.value(4)};
   const float epsilon = in.attributes.number("epsilon", 1e-5f);
   in.attributes.ignore("momentum");
   if (in.opset() < 9 && in.attributes.integer("spatial", 1) != 1) in.unsupported("attribute 'spatial'", "0", "1");
-  if (in.opset() >= 14 && in.attributes.flag("training_mode", false)) in.unsupported("attribute 'training_mode'", "1", "0");
-  in.output(0, in.add(kBatchNorm, BatchNormAttrs{.epsilon = epsilon, .axis = 1}, {x, scale, bias, mean, variance}));
+  in.require_rank("X", x, 2, kMaxRank);
+  if (in.opset() >= 14 && in.attributes.flag("training_mode", false) && !in.failed()) {
+    statistics = add_batch_statistics(in, x, statistics.mean, statistics.variance);
+  }
+  in.output(0, in.add(kBatchNorm, BatchNormAttrs{.epsilon = epsilon, .axis = 1}, {x, scale, bias, statistics.mean, statistics.variance}));
 }
 
 void read_layer_norm(NodeReader& in) {
@@ -90,7 +121,12 @@ void read_dropout(NodeReader& in) {
   in.attributes.ignore("seed");
   if (in.has(2)) {
     const auto trains = in.constant(2, "training_mode");
-    if (trains && (trains->elements() != 1 || element_as_double(trains->view(), 0) != 0.0)) in.unsupported("input 'training_mode'", "true", "false");
+    const auto is_zero = [](const std::shared_ptr<const Tensor>& tensor) {
+      return tensor->elements() == 1 && element_as_double(tensor->view(), 0) == 0.0;
+    };
+    const bool drops_nothing =
+        (trains && is_zero(trains)) || (in.has(1) && in.fact(in.value(1)).is_constant() && is_zero(in.fact(in.value(1)).constant));
+    if (!drops_nothing) in.unsupported("input 'training_mode'", "true", "false, or the ratio 0");
   }
   if (in.failed()) return;
   in.output(0, x);
