@@ -1,0 +1,187 @@
+// Rules for what computes in f32: batch norms, activations, clamps instead of pairs, fused convolutions.
+#include <cmath>
+
+#include "lower/graph_builder.h"
+#include "lower/rules/activation_patterns.h"
+#include "lower/rules/clamp_for_pair.h"
+#include "lower/rules/fold_batch_norm.h"
+#include "lower/rules/fuse_float_conv.h"
+#include "lower/rules/layer_norm_pattern.h"
+#include "lower/rules/pad_into_window.h"
+#include "lower/rules/scale_into_conv.h"
+
+namespace octavo {
+namespace {
+
+// Applies a rule that is exact in real numbers; answers agree to a few units in the last place.
+int apply_closely(Graph& graph, const Matcher& rule, double tolerance = 1e-5) {
+  const std::vector<Tensor> before = answers(graph);
+  const PassReport report = rewrite(graph, "rule", rule);
+  EXPECT_TRUE(report.failures.empty()) << to_string(report.failures);
+  EXPECT_TRUE(verify(graph).ok());
+  const std::vector<Tensor> after = answers(graph);
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    EXPECT_EQ(before[i].shape(), after[i].shape());
+    for (std::int64_t j = 0; j < before[i].elements(); ++j) {
+      const double wanted = element_as_double(before[i].view(), j);
+      EXPECT_NEAR(element_as_double(after[i].view(), j), wanted, tolerance * (1.0 + std::abs(wanted)));
+    }
+  }
+  return report.applied();
+}
+
+ValueId norm(GraphBuilder& b, ValueId x, std::int64_t channels, std::int64_t axis) {
+  const ValueId variance = b.unary(UnaryKind::abs, b.random_constant(DType::f32, {channels}, 4));
+  Graph& graph = b.graph;
+  auto folded =
+      evaluate_op(kUnary, UnaryAttrs{UnaryKind::abs}, std::vector<ConstTensorView>{graph.fact(graph.producer(variance)->inputs[0]).constant->view()});
+  const ValueId positive = graph.add_constant("variance", folded->front());
+  return b.add(kBatchNorm, BatchNormAttrs{1e-3f, axis},
+               {x, b.random_constant(DType::f32, {channels}, 1), b.random_constant(DType::f32, {channels}, 2),
+                b.random_constant(DType::f32, {channels}, 3), positive});
+}
+
+TEST(FoldBatchNorm, IntoConvolutionsOfBothLayouts) {
+  for (Layout layout : {Layout::channels_first, Layout::channels_last}) {
+    for (bool has_bias : {true, false}) {
+      GraphBuilder b;
+      const bool is_first = layout == Layout::channels_first;
+      const ValueId x = b.input(DType::f32, is_first ? Shape{1, 3, 4, 5} : Shape{1, 4, 5, 3});
+      const ValueId w = b.random_constant(DType::f32, is_first ? Shape{6, 3, 2, 2} : Shape{6, 2, 2, 3});
+      const ValueId bias = has_bias ? b.random_constant(DType::f32, {6}) : ValueId{};
+      b.output(norm(b, b.conv(x, w, {2, 2}, layout, bias), 6, is_first ? 1 : 3));
+      b.graph.remove_unused();
+      EXPECT_EQ(apply_closely(b.graph, fold_batch_norm), 1);
+      EXPECT_EQ(b.graph.node_count(), 1);
+    }
+  }
+}
+
+TEST(FoldBatchNorm, RefusesAConvolutionThatOthersRead) {
+  GraphBuilder b;
+  const ValueId y = b.conv(b.input(DType::f32, {1, 3, 4, 5}), b.random_constant(DType::f32, {6, 3, 1, 1}), {1, 1}, Layout::channels_first);
+  b.output(norm(b, y, 6, 1));
+  b.output(y);
+  b.graph.remove_unused();
+  EXPECT_EQ(refusal(b.graph, fold_batch_norm), "the convolution before it has several readers");
+  EXPECT_EQ(apply_closely(b.graph, batch_norm_to_conv), 1);
+  EXPECT_EQ(count(b.graph, kConv), 2);
+}
+
+TEST(ScaleIntoConv, AddSubMulDiv) {
+  for (BinaryKind kind : {BinaryKind::add, BinaryKind::sub, BinaryKind::mul, BinaryKind::div}) {
+    for (bool conv_is_first : {true, false}) {
+      if (kind == BinaryKind::div && !conv_is_first) continue;
+      GraphBuilder b;
+      const ValueId y = b.conv(b.input(DType::f32, {1, 3, 4, 5}), b.random_constant(DType::f32, {2, 3, 1, 1}), {1, 1}, Layout::channels_first,
+                               b.random_constant(DType::f32, {2}));
+      const ValueId c = b.constant<float>({2, 1, 1}, {0.75f, -1.5f});
+      b.output(conv_is_first ? b.binary(kind, y, c) : b.binary(kind, c, y));
+      EXPECT_EQ(apply_closely(b.graph, scale_into_conv), 1);
+      EXPECT_EQ(b.graph.node_count(), 1);
+    }
+  }
+  GraphBuilder b;
+  const ValueId y = b.conv(b.input(DType::f32, {1, 3, 4, 5}), b.random_constant(DType::f32, {2, 3, 1, 1}), {1, 1}, Layout::channels_first);
+  b.output(b.binary(BinaryKind::add, y, b.random_constant(DType::f32, {4, 5})));
+  EXPECT_EQ(refusal(b.graph, scale_into_conv), "");
+}
+
+TEST(PadIntoWindow, ZerosAroundTheImageOnly) {
+  GraphBuilder b;
+  const ValueId x = b.add(kPad, PadAttrs{PadMode::constant, {0, 0, 1, 2}, {0, 0, 0, 1}}, {b.input(DType::f32, {1, 2, 3, 4})});
+  b.output(b.conv(x, b.random_constant(DType::f32, {2, 2, 2, 2}), {2, 2}, Layout::channels_first));
+  EXPECT_EQ(apply_exactly(b.graph, pad_into_window), 1);
+  GraphBuilder c;
+  const ValueId y = c.add(kPad, PadAttrs{PadMode::constant, {0, 1, 0, 0}, {0, 0, 0, 0}}, {c.input(DType::f32, {1, 2, 3, 4})});
+  c.output(c.conv(y, c.random_constant(DType::f32, {2, 3, 2, 2}), {2, 2}, Layout::channels_first));
+  EXPECT_EQ(refusal(c.graph, pad_into_window), "the padding before it crops or adds channels");
+}
+
+TEST(ActivationPatterns, WhatExportersWrite) {
+  const auto expect = [](UnaryKind kind, const std::function<ValueId(GraphBuilder&, ValueId)>& write) {
+    GraphBuilder b;
+    b.output(write(b, b.input(DType::f32, {64})));
+    apply_closely(b.graph, activation_patterns);
+    ASSERT_EQ(b.graph.node_count(), 1) << to_string(b.graph);
+    EXPECT_EQ(first(b.graph, kUnary).attrs.as<UnaryAttrs>().kind, kind);
+  };
+  const auto mul = [](GraphBuilder& b, ValueId x, ValueId y) { return b.binary(BinaryKind::mul, x, y); };
+  const auto relu6 = [](GraphBuilder& b, ValueId x) { return b.unary(UnaryKind::clip, b.binary(BinaryKind::add, x, b.scalar(3.0f)), 0.0f, 6.0f); };
+  expect(UnaryKind::silu, [&](GraphBuilder& b, ValueId x) { return mul(b, b.unary(UnaryKind::sigmoid, x), x); });
+  expect(UnaryKind::hard_sigmoid, [&](GraphBuilder& b, ValueId x) { return b.binary(BinaryKind::div, relu6(b, x), b.scalar(6.0f)); });
+  expect(UnaryKind::hard_swish, [&](GraphBuilder& b, ValueId x) { return mul(b, x, b.binary(BinaryKind::div, relu6(b, x), b.scalar(6.0f))); });
+  expect(UnaryKind::hard_swish, [&](GraphBuilder& b, ValueId x) { return b.binary(BinaryKind::div, mul(b, x, relu6(b, x)), b.scalar(6.0f)); });
+  expect(UnaryKind::hard_swish, [&](GraphBuilder& b, ValueId x) { return mul(b, x, b.unary(UnaryKind::hard_sigmoid, x, 1.0f / 6, 0.5f)); });
+  const auto erf_gate = [](GraphBuilder& b, ValueId x) {
+    return b.binary(BinaryKind::add, b.unary(UnaryKind::erf, b.binary(BinaryKind::div, x, b.scalar(1.41421356f))), b.scalar(1.0f));
+  };
+  expect(UnaryKind::gelu, [&](GraphBuilder& b, ValueId x) { return mul(b, mul(b, x, erf_gate(b, x)), b.scalar(0.5f)); });
+  expect(UnaryKind::gelu, [&](GraphBuilder& b, ValueId x) { return mul(b, mul(b, b.scalar(0.5f), x), erf_gate(b, x)); });
+  expect(UnaryKind::gelu_tanh, [&](GraphBuilder& b, ValueId x) {
+    const ValueId cube = b.binary(BinaryKind::pow, x, b.scalar(3.0f));
+    const ValueId inner = b.binary(BinaryKind::add, x, mul(b, b.scalar(0.044715f), cube));
+    const ValueId gate = b.binary(BinaryKind::add, b.unary(UnaryKind::tanh, mul(b, inner, b.scalar(0.79788456f))), b.scalar(1.0f));
+    return mul(b, mul(b, b.scalar(0.5f), x), gate);
+  });
+  expect(UnaryKind::clip, [&](GraphBuilder& b, ValueId x) { return b.binary(BinaryKind::min, x, b.scalar(0.25f)); });
+}
+
+TEST(ActivationPatterns, NearMisses) {
+  GraphBuilder b;
+  const ValueId x = b.input(DType::f32, {8});
+  b.output(b.binary(BinaryKind::mul, b.unary(UnaryKind::relu, x), b.unary(UnaryKind::sigmoid, x)));
+  b.output(b.binary(BinaryKind::mul, x, b.unary(UnaryKind::hard_sigmoid, x, 0.2f, 0.5f)));
+  EXPECT_EQ(refusal(b.graph, activation_patterns), "");
+}
+
+TEST(LayerNormPattern, WithScaleAndBias) {
+  GraphBuilder b;
+  const ValueId x = b.input(DType::f32, {3, 4, 6});
+  const ReduceAttrs mean{ReduceKind::mean, {2}, true};
+  const ValueId centred = b.binary(BinaryKind::sub, x, b.add(kReduce, mean, {x}));
+  const ValueId variance = b.add(kReduce, mean, {b.binary(BinaryKind::pow, centred, b.scalar(2.0f))});
+  const ValueId root = b.unary(UnaryKind::sqrt, b.binary(BinaryKind::add, variance, b.scalar(1e-5f)));
+  const ValueId scaled = b.binary(BinaryKind::mul, b.binary(BinaryKind::div, centred, root), b.random_constant(DType::f32, {6}));
+  b.output(b.binary(BinaryKind::add, scaled, b.random_constant(DType::f32, {6}, 2)));
+  EXPECT_EQ(apply_closely(b.graph, layer_norm_pattern), 1);
+  EXPECT_EQ(b.graph.node_count(), 1);
+}
+
+TEST(ClampForPair, RangeOfTheTypeOrNothing) {
+  GraphBuilder b;
+  const ValueId x = b.input(DType::f32, {8});
+  b.output(b.dequantize(b.quantize(x, 0.02f, 100), 0.02f, 100));
+  EXPECT_EQ(rewrite(b.graph, "rule", clamp_for_pair).applied(), 1);
+  const auto& clip = first(b.graph, kUnary).attrs.as<UnaryAttrs>();
+  EXPECT_FLOAT_EQ(clip.alpha, -2.0f);
+  EXPECT_FLOAT_EQ(clip.beta, 3.1f);
+  GraphBuilder c;
+  const ValueId gate = c.unary(UnaryKind::sigmoid, c.input(DType::f32, {8}));
+  c.output(c.unary(UnaryKind::neg, c.dequantize(c.quantize(gate, 1.0f / 256, 0), 1.0f / 256, 0)));
+  EXPECT_EQ(rewrite(c.graph, "rule", clamp_for_pair).applied(), 1);
+  EXPECT_EQ(c.graph.node_count(), 2);
+}
+
+TEST(MergeClamps, InTheirOrder) {
+  GraphBuilder b;
+  b.output(b.unary(UnaryKind::relu, b.unary(UnaryKind::clip, b.input(DType::f32, {64}), -6.0f, -1.0f)));
+  b.output(b.unary(UnaryKind::clip, b.unary(UnaryKind::relu, b.graph.inputs()[0]), -1.0f, 0.25f));
+  EXPECT_EQ(apply_exactly(b.graph, merge_clamps), 2);
+  EXPECT_EQ(b.graph.node_count(), 2);
+}
+
+TEST(FuseFloatConv, ResidualAndActivation) {
+  GraphBuilder b;
+  const ValueId x = b.input(DType::f32, {1, 4, 4, 2});
+  const ValueId y = b.conv(x, b.random_constant(DType::f32, {2, 3, 3, 2}), {3, 3}, Layout::channels_last, b.random_constant(DType::f32, {2}), 1, 1);
+  b.output(b.unary(UnaryKind::silu, b.binary(BinaryKind::add, x, y)));
+  EXPECT_EQ(apply_closely(b.graph, fuse_float_conv), 1);
+  EXPECT_EQ(b.graph.node_count(), 1);
+  GraphBuilder c;
+  c.output(c.conv(c.input(DType::f32, {1, 2, 4, 4}), c.random_constant(DType::f32, {2, 2, 1, 1}), {1, 1}, Layout::channels_first));
+  EXPECT_EQ(refusal(c.graph, fuse_float_conv), "it has other than one or two spatial axes");
+}
+
+}  // namespace
+}  // namespace octavo

@@ -1,0 +1,110 @@
+// s8 becomes u8 without a change of a single bit.
+#include "lower/relabel.h"
+
+#include <limits>
+
+#include "lower/graph_builder.h"
+#include "lower/lower.h"
+
+namespace octavo {
+namespace {
+
+// No s8 wire is left but the graph's own inputs and outputs; same bits.
+void relabel(Graph& graph) {
+  const std::vector<Tensor> before = answers(graph);
+  const Status changed = relabel_signed(graph);
+  ASSERT_TRUE(changed.ok()) << to_string(changed.errors());
+  const Status verified = verify(graph);
+  ASSERT_TRUE(verified.ok()) << to_string(verified.errors()) << to_string(graph);
+  EXPECT_EQ(answers(graph), before) << to_string(graph);
+  for (NodeId id : graph.order()) {
+    for (ValueId output : graph.node(id).outputs) {
+      const bool is_inner = !graph.is_output(output);
+      EXPECT_FALSE(is_inner && graph.fact(output).dtype == DType::s8) << to_string(graph);
+    }
+  }
+}
+
+QuantizedConvAttrs conv_attrs(Residual residual) {
+  QuantizedConvAttrs attrs{.window = unit_window({2, 2}), .x_zero_point = -9, .to = DType::s8, .zero_point = 13, .lowest = -100, .highest = 120};
+  attrs.window.pad_begin = attrs.window.pad_end = {1, 1};
+  attrs.residual = residual;
+  attrs.residual_zero_point = -5;
+  attrs.residual_ratio = 0.77f;
+  attrs.add = AddForm::of(0.031f, 13, 0.047f, -5, 0.053f, 3);
+  attrs.add_lowest = -90;
+  attrs.add_highest = 111;
+  return attrs;
+}
+
+TEST(Relabel, ConvolutionsOfEveryKind) {
+  for (Residual residual : {Residual::none, Residual::before_rounding, Residual::after_rounding_conv_first, Residual::after_rounding_conv_second}) {
+    for (bool has_table : {false, true}) {
+      GraphBuilder b;
+      const ValueId x = b.input(DType::s8, {2, 3, 4, 3});
+      const ValueId other = residual == Residual::none ? ValueId{} : b.input(DType::s8, {2, 4, 5, 2});
+      const ValueId table = has_table ? b.random_constant(DType::s8, {256}, 4) : ValueId{};
+      const ValueId y = b.add(kQuantizedConv, conv_attrs(residual),
+                              {x, b.random_constant(DType::s8, {2, 2, 2, 3}), b.constant<std::int32_t>({2}, {300, -77}),
+                               b.constant<float>({2}, {0.00123f, 0.00431f}), other, table});
+      b.output(b.add(kTable, NoAttrs{}, {y, b.random_constant(DType::f32, {256})}));
+      relabel(b.graph);
+    }
+  }
+}
+
+TEST(Relabel, AdditionsAndProductsKeepTheirArithmetic) {
+  for (QuantizedBinaryKind kind : {QuantizedBinaryKind::add, QuantizedBinaryKind::mul}) {
+    GraphBuilder b;
+    QuantizedBinaryAttrs attrs{.kind = kind, .to = DType::s8, .add = AddForm::of(0.0173f, -3, 0.0291f, 77, 0.0313f, -41), .a_zero_point = -3};
+    attrs.b_zero_point = 77;
+    attrs.ratio = 0.0161f;
+    attrs.zero_point = -41;
+    attrs.lowest = -41;
+    attrs.highest = 127;
+    const ValueId y = b.add(kQuantizedBinary, attrs, {b.input(DType::s8, {1, 64, 64}), b.input(DType::s8, {1, 64, 64})});
+    b.output(b.add(kQuantizedBinary, attrs, {y, b.random_constant(DType::s8, {64}), b.random_constant(DType::s8, {256}, 3)}));
+    relabel(b.graph);
+  }
+}
+
+TEST(Relabel, PoolsSoftmaxMatmulAndStructure) {
+  GraphBuilder b;
+  ValueId x = b.quantize(b.input(DType::f32, {1, 4, 4, 6}), 0.013f, -3, DType::s8);
+  QuantizedPoolAttrs pool{.window = unit_window({3, 3}), .to = DType::s8, .x_scale = 0.013f, .y_scale = 0.017f, .x_zero_point = -3, .zero_point = 15};
+  pool.lowest = -128;
+  pool.highest = 127;
+  x = b.add(kQuantizedPool, pool, {x});
+  x = b.add(kPad, PadAttrs{PadMode::constant, {0, 1, 0, 0}, {0, 0, 0, 0}}, {x});
+  x = b.add(kMaxPool, MaxPoolAttrs{unit_window({2, 1}), Rounding::floor, Layout::channels_last}, {x});
+  x = b.add(kReshape, ReshapeAttrs{{2, 12}}, {x});
+  const ValueId both = b.add(kConcat, ConcatAttrs{0}, {x, b.random_constant(DType::s8, {3, 12})});
+  const QuantizedMatmulAttrs matmul{
+      .a_zero_point = 15, .b_zero_point = -2, .multiplier = 0.0031f, .to = DType::s8, .zero_point = 5, .lowest = -128, .highest = 127};
+  const ValueId product = b.add(kQuantizedMatmul, matmul, {both, b.random_constant(DType::s8, {12, 7})});
+  const QuantizedSoftmaxAttrs softmax{DType::s8, Profile::onnx, 1.0f / 256, -128};
+  std::vector<float> exponentials;
+  for (int i = 0; i < 256; ++i) exponentials.push_back(static_cast<float>(1.0 / (256 - i)));
+  const ValueId soft = b.add(kQuantizedSoftmax, softmax, {product, b.constant<float>({256}, exponentials)});
+  b.output(b.dequantize(soft, 1.0f / 256, -128));
+  b.output(soft);
+  relabel(b.graph);
+}
+
+TEST(Relabel, OperatorsWithoutAUnsignedFormGetTheirType) {
+  GraphBuilder b;
+  const ValueId x = b.quantize(b.input(DType::f32, {8}), 0.013f, -3, DType::s8);
+  b.output(b.add(kCast, CastAttrs{DType::s32}, {x}));
+  ASSERT_TRUE(relabel_signed(b.graph).ok());
+  EXPECT_EQ(count(b.graph, kTable), 1);
+}
+
+TEST(Relabel, NothingToDoForU8) {
+  GraphBuilder b;
+  b.output(b.dequantize(b.quantize(b.input(DType::f32, {8}), 0.013f, 3), 0.013f, 3));
+  relabel(b.graph);
+  EXPECT_EQ(b.graph.node_count(), 2);
+}
+
+}  // namespace
+}  // namespace octavo
