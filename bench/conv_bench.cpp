@@ -1,10 +1,11 @@
 // Every kernel of the conv family on the layers of well-known networks, as shares of the measured peak.
+// On one thread the time is the sum of the best times of slices of about half a millisecond, so that a busy machine disturbs little.
 // Weights rotate through copies that together exceed L2, as in a whole network; the input stays where the last layer would have left it.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
+#include <numeric>
 #include <random>
 
 #include "kernels/conv/conv.h"
@@ -133,15 +134,24 @@ class Prepared {
 
   void run(Executor& pool) {
     const Step& step = *steps_[next_++ % steps_.size()];
-    const std::byte* inputs[] = {x_.data(), nullptr, nullptr, nullptr, residual_.data(), nullptr};
-    std::byte* outputs[] = {y_.data()};
     const auto parts = static_cast<int>(std::min<std::int64_t>(pool.threads(), step.items()));
-    const auto body = [&](int part) {
-      step.run({inputs, outputs, scratch_[static_cast<std::size_t>(part)].data()}, {step.items() * part / parts, step.items() * (part + 1) / parts});
-    };
+    const auto body = [&](int part) { run_part(step, part, parts, scratch_[static_cast<std::size_t>(part)]); };
     const auto call = [](const void* context, int part) { (*static_cast<const decltype(body)*>(context))(part); };
-    if (parts == 1) body(0);
-    else pool.run(parts, {call, &body});
+    pool.run(parts, {call, &body});
+  }
+
+  // All slices one after another; keeps the best time of each.
+  void run_slices(std::vector<double>& best_us) {
+    using Clock = std::chrono::steady_clock;
+    const Step& step = *steps_[next_++ % steps_.size()];
+    const auto slices = static_cast<int>(std::clamp<std::int64_t>(static_cast<std::int64_t>(predicted_us / 500.0), 1, step.items()));
+    best_us.resize(static_cast<std::size_t>(slices), 1e30);
+    for (int i = 0; i < slices; ++i) {
+      const auto start = Clock::now();
+      run_part(step, i, slices, scratch_[0]);
+      double& best = best_us[static_cast<std::size_t>(i)];
+      best = std::min(best, std::chrono::duration<double, std::micro>(Clock::now() - start).count());
+    }
   }
 
   std::int64_t macs = 0;
@@ -149,6 +159,11 @@ class Prepared {
   std::string reason;
 
  private:
+  void run_part(const Step& step, int part, int parts, Tensor& scratch) {
+    const std::byte* inputs[] = {x_.data(), nullptr, nullptr, nullptr, residual_.data(), nullptr};
+    std::byte* outputs[] = {y_.data()};
+    step.run({inputs, outputs, scratch.data()}, {step.items() * part / parts, step.items() * (part + 1) / parts});
+  }
   static QuantizedConvAttrs attrs_of(const Layer& l) {
     const std::int64_t pad = l.kernel / 2;
     QuantizedConvAttrs attrs{
@@ -196,10 +211,14 @@ double peak_of(const Kernel& kernel, int threads) {
   return kernel.needs == Isa::avx2 ? peak.madd_gmacs : peak.dot_gmacs;
 }
 
-void run_layer(benchmark::State& state, const Layer& layer, const Kernel& kernel, int threads) {
+// Microseconds of the best run.
+double measure(benchmark::State& state, Prepared& prepared, int threads) {
   using Clock = std::chrono::steady_clock;
-  Prepared prepared(layer, kernel, threads);
-  if (!prepared.reason.empty()) return state.SkipWithError(prepared.reason.c_str());
+  if (threads == 1) {
+    std::vector<double> best_us;
+    for (auto _ : state) prepared.run_slices(best_us);
+    return std::accumulate(best_us.begin(), best_us.end(), 0.0);
+  }
   ThreadPool pool(threads);
   double best_us = 1e30;
   for (auto _ : state) {
@@ -207,6 +226,13 @@ void run_layer(benchmark::State& state, const Layer& layer, const Kernel& kernel
     prepared.run(pool);
     best_us = std::min(best_us, std::chrono::duration<double, std::micro>(Clock::now() - start).count());
   }
+  return best_us;
+}
+
+void run_layer(benchmark::State& state, const Layer& layer, const Kernel& kernel, int threads) {
+  Prepared prepared(layer, kernel, threads);
+  if (!prepared.reason.empty()) return state.SkipWithError(prepared.reason.c_str());
+  const double best_us = measure(state, prepared, threads);
   const double gmacs = static_cast<double>(prepared.macs) / best_us / 1000.0;
   state.counters["best_us"] = best_us;
   state.counters["gmac_s"] = gmacs;

@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <optional>
 
 #include "kernels/conv/conv_step.h"
@@ -85,6 +86,9 @@ class ConvStep final : public Step {
     std::int64_t since_chunk = 0;  // tiles of this run before it, of the same chunk
     std::int64_t first_pixel = 0;  // of the line
     int narrower = 0;              // 1: one pixel less than tiles_.pixels
+    // Rows found once serve all tiles of a line that lie within the image: `rows_left` is the column they start at, or none.
+    std::int64_t rows_left = kNone, x_shift = 0;
+    static constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::min();
   };
   struct BlockRange {
     std::size_t begin = 0, end = 0;
@@ -103,7 +107,8 @@ class ConvStep final : public Step {
   Tile tile_of(std::int64_t item) const noexcept;
   void advance(Tile& tile) const noexcept;
   Scratch scratch_of(std::byte* scratch) const noexcept;
-  void find_rows(const std::uint8_t* x, const Scratch& scratch, const Tile& tile) const noexcept;
+  void find_rows(const std::uint8_t* x, const Scratch& scratch, Tile& tile) const noexcept;
+  bool is_readable(const Tile& tile, std::int64_t left) const noexcept;
   const std::uint8_t* padded_row(const Scratch& scratch, const Tile& tile, const std::uint8_t* x, std::int64_t row, std::int64_t kh) const noexcept;
   void fill_padded_row(std::uint8_t* to, const std::uint8_t* line, std::int64_t first_column, std::int64_t columns) const noexcept;
   void run_tile(const StepBuffers& buffers, const Tile& tile, std::int64_t last_chunk) const noexcept;
@@ -120,7 +125,7 @@ class ConvStep final : public Step {
   std::size_t rows_bytes_ = 0, copies_bytes_ = 0;
   std::size_t out_bytes_ = 1;  // of an element
   std::unique_ptr<TileConstants> constants_;
-  std::vector<std::uint8_t> padding_row_;  // x_zero_point
+  std::vector<std::uint8_t> padding_row_;  // x_zero_point, for every tile of a line
   // Per block, code for `pixels` and for `pixels - 1`.
   std::array<std::vector<TileFunction*>, 2> functions_;
   std::vector<std::shared_ptr<const Code>> codes_;
@@ -200,7 +205,9 @@ Result<std::unique_ptr<Step>> ConvStep::make(const StepSpec& spec, const TileTar
   step->padded_row_bytes_ = ceil_div(step->columns_[0] * g.channels + g.overread(), 64) * 64;
   step->copies_bytes_ = static_cast<std::size_t>(2 * g.kernel_h * step->padded_row_bytes_);
   step->rows_bytes_ = static_cast<std::size_t>(ceil_div(g.k_rows() * 8, 64) * 64);
-  step->padding_row_.assign(static_cast<std::size_t>(step->padded_row_bytes_), static_cast<std::uint8_t>(attrs.x_zero_point));
+  const bool has_padding_rows = g.pad_top > 0 || (g.out_height - 1) * g.stride_h + (g.kernel_h - 1) * g.dilation_h - g.pad_top >= g.height;
+  step->padding_row_.assign(static_cast<std::size_t>(step->padded_row_bytes_ + (has_padding_rows ? g.width * g.channels : 0)),
+                            static_cast<std::uint8_t>(attrs.x_zero_point));
   step->constants_ = make_constants(attrs, target.lanes, packed.table);
   step->split(spec.threads);
   base.prefetches = step->chunks_.size() > 1;
@@ -227,6 +234,7 @@ void ConvStep::advance(Tile& tile) const noexcept {
     return;
   }
   tile.in_line = tile.first_pixel = 0;
+  tile.rows_left = Tile::kNone;
   tile.narrower = 0;
   if (++tile.out_row < g_.out_height) return;
   tile.out_row = 0;
@@ -253,20 +261,30 @@ ConvStep::Scratch ConvStep::scratch_of(std::byte* scratch) const noexcept {
   return {reinterpret_cast<const std::uint8_t**>(scratch), reinterpret_cast<std::uint8_t*>(scratch + rows_bytes_), held};
 }
 
-// Where the rows of K begin for this tile: in the image where it lies within, else in a copy with the padding around it.
-void ConvStep::find_rows(const std::uint8_t* x, const Scratch& scratch, const Tile& tile) const noexcept {
-  const std::int64_t top = tile.out_row * g_.stride_h - g_.pad_top;
-  const std::int64_t left = tile.first_pixel * g_.stride_w - g_.pad_left;
+// Whether all that the tile reads lies within the image, what the last dword of a run reads beyond included: x may be the caller's.
+bool ConvStep::is_readable(const Tile& tile, std::int64_t left) const noexcept {
   const std::int64_t right = left + columns_[static_cast<std::size_t>(tile.narrower)];
-  const bool is_within = left >= 0 && right <= g_.width;
+  const std::int64_t bottom = std::min(tile.out_row * g_.stride_h - g_.pad_top + (g_.kernel_h - 1) * g_.dilation_h, g_.height - 1);
+  return left >= 0 && right <= g_.width && ((tile.image * g_.height + bottom) * g_.width + right) * g_.channels + g_.overread() <= g_.x_bytes();
+}
+
+// Where the rows of K begin for this tile: in the image where it lies within, else in a copy with the padding around it.
+void ConvStep::find_rows(const std::uint8_t* x, const Scratch& scratch, Tile& tile) const noexcept {
+  const std::int64_t left = tile.first_pixel * g_.stride_w - g_.pad_left;
+  const bool reads_image = is_readable(tile, left);
+  if (reads_image && tile.rows_left != Tile::kNone) {
+    tile.x_shift = (left - tile.rows_left) * g_.channels;
+    return;
+  }
+  tile.x_shift = 0;
+  tile.rows_left = reads_image ? left : Tile::kNone;
+  const std::int64_t top = tile.out_row * g_.stride_h - g_.pad_top;
   for (std::int64_t kh = 0; kh < g_.kernel_h; ++kh) {
     const std::int64_t row = top + kh * g_.dilation_h;
-    const std::int64_t line = (tile.image * g_.height + row) * g_.width;
     const std::uint8_t* from = padding_row_.data();
     if (row >= 0 && row < g_.height) {
-      // The last dword of a run may reach past the tensor, which may be the caller's.
-      const bool is_readable = is_within && (line + right) * g_.channels + g_.overread() <= g_.x_bytes();
-      from = is_readable ? x + (line + left) * g_.channels : padded_row(scratch, tile, x, row, kh);
+      const std::int64_t line = (tile.image * g_.height + row) * g_.width;
+      from = reads_image ? x + (line + left) * g_.channels : padded_row(scratch, tile, x, row, kh);
     }
     for (std::int64_t plane = 0; plane < g_.planes; ++plane) scratch.rows[plane * g_.kernel_h + kh] = from;
   }
@@ -317,7 +335,7 @@ void ConvStep::run_tile(const StepBuffers& buffers, const Tile& tile, std::int64
   for (std::size_t b = range.begin; b < range.end; ++b) {
     const ChannelBlock& block = blocks_.blocks[b];
     const std::int64_t element = pixel * g_.out_channels + block.first;
-    args.x_offset = block.x_offset;
+    args.x_offset = tile.x_shift + block.x_offset;
     args.weights = packed_.weights + block.weights;
     args.bias = packed_.bias + block.lane;
     args.multiplier = packed_.multipliers.data() + block.lane;
