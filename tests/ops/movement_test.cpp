@@ -1,6 +1,7 @@
 // concat, reshape, transpose, slice, pad, gather, cast, expand, where, argmax: small answers by hand, any element size, hostile attributes.
 #include "ops/movement.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -40,6 +41,28 @@ TEST(Transpose, AnyElementSize) {
   for (const std::vector<std::int64_t>& perm : std::vector<std::vector<std::int64_t>>{{0}, {0, 0}, {0, 2}, {-1, 0}, {0, 1, 2}, {kMin, kMax}}) {
     EXPECT_TRUE(refuses(kTranspose, TransposeAttrs{perm}, {fact(DType::f32, {2, 3})}));
   }
+}
+
+// Against index arithmetic, with sizes on both sides of the tiles in which planes are copied.
+TEST(Transpose, EveryOrderOfOddAndLargeAxes) {
+  const Shape shape{3, 34, 1, 65};
+  const Tensor x = iota<std::int32_t>(shape);
+  std::vector<std::int64_t> perm = {0, 1, 2, 3};
+  do {
+    const Tensor y = run(kTranspose, TransposeAttrs{perm}, {x});
+    const auto from = shape.strides();
+    const auto to = y.shape().strides();
+    std::int64_t wrong = 0;
+    for (std::int64_t i = 0; i < y.elements(); ++i) {
+      std::int64_t at = 0;
+      for (int axis = 0; axis < 4; ++axis) {
+        const auto a = static_cast<std::size_t>(axis);
+        at += i / to[a] % y.shape()[axis] * from[static_cast<std::size_t>(perm[a])];
+      }
+      wrong += y.as<std::int32_t>()[i] != at ? 1 : 0;
+    }
+    ASSERT_EQ(wrong, 0) << print(perm);
+  } while (std::next_permutation(perm.begin(), perm.end()));
 }
 
 TEST(Reshape, KeepsElements) {
