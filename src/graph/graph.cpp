@@ -134,6 +134,8 @@ void Graph::forget(NodeId id) {
     auto& uses = uses_[static_cast<std::size_t>(input.index)];
     const auto use = std::find(uses.begin(), uses.end(), id);
     if (use != uses.end()) uses.erase(use);
+    // Nobody can ask for it again; rewrites of weights would otherwise keep every version in memory.
+    if (uses.empty() && !is_output(input)) values_[static_cast<std::size_t>(input.index)].fact.constant.reset();
   }
 }
 

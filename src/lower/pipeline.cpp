@@ -161,6 +161,7 @@ void lower_to_integers(Driver& driver) {
 
 void lower_to_floats(Driver& driver) {
   clean(driver);
+  driver.whole("merge_duplicates", merge_duplicates_pass);
   // Pairs meet once the structural operators between them are out of the way.
   driver.rules("pairs", {structure_after_dequantize, clamp_for_pair});
   driver.rules("constants", {drop_identity, fold_all_constants});

@@ -61,7 +61,7 @@ TEST(Structure, MovesAfterDequantizeForFloats) {
   const ValueId x = b.quantize(b.input(DType::f32, {1, 4, 4, 2}), 0.02f, 100);
   const ValueId y = b.add(kMaxPool, MaxPoolAttrs{unit_window({2, 2}), Rounding::floor, Layout::channels_last}, {x});
   b.output(b.dequantize(b.add(kConcat, ConcatAttrs{3}, {y, y}), 0.02f, 100));
-  EXPECT_EQ(apply_exactly(b.graph, structure_after_dequantize), 3);
+  EXPECT_EQ(apply_exactly(b.graph, structure_after_dequantize), 2);
   EXPECT_EQ(b.graph.fact(first(b.graph, kMaxPool).outputs[0]).dtype, DType::f32);
 }
 

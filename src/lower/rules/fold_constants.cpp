@@ -9,8 +9,14 @@
 namespace octavo {
 namespace {
 
-// Larger constants would make the compiled model larger than the file that asks for them.
-constexpr std::int64_t kLargestFolded = std::int64_t{1} << 27;
+// A result may be larger than what it is made of by this many elements: a file must not grow into a compiled model of any size.
+constexpr std::int64_t kLargestGrowth = 1024;
+
+std::int64_t input_elements(const Graph& graph, const Node& node) {
+  std::int64_t elements = 0;
+  for (ValueId input : node.inputs) elements += input.exists() ? graph.fact(input).shape.elements() : 0;
+  return elements;
+}
 
 bool depends_on_constants_only(const Graph& graph, const Node& node) {
   return !node.inputs.empty() &&
@@ -23,7 +29,8 @@ Match fold_all_constants(const Graph& graph, const Node& node) {
   if (!depends_on_constants_only(graph, node)) return std::string();
   for (ValueId output : node.outputs) {
     if (graph.is_output(output)) return std::string();  // a plan gives outputs to nodes
-    if (graph.fact(output).shape.elements() > kLargestFolded) return std::string("its constant result is too large to store");
+    if (graph.fact(output).shape.elements() > input_elements(graph, node) + kLargestGrowth)
+      return std::string("its constant result is too large to store");
   }
   std::vector<ConstTensorView> inputs;
   for (ValueId input : node.inputs) inputs.push_back(input.exists() ? graph.fact(input).constant->view() : ConstTensorView{});

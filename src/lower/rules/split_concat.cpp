@@ -7,12 +7,19 @@
 #include "ops/unary/unary.h"
 
 namespace octavo {
+namespace {
+
+// The node is copied once per part; networks concatenate a few tensors, and a bound keeps hostile graphs from growing without end.
+constexpr std::size_t kMostParts = 64;
+
+}  // namespace
 
 Match before_concat(const Graph& graph, const Node& node) {
   const bool is_quantize = quantized_by(graph, node).has_value();
   if (!is_quantize && node.spec != &kUnary) return std::string();
   const Node* concat = graph.producer_if(node.inputs[0], kConcat);
   if (concat == nullptr || !graph.has_one_reader(node.inputs[0])) return std::string();
+  if (concat->inputs.size() > kMostParts) return std::string("the concatenation before it has too many parts");
   Patch patch(graph);
   std::vector<ValueId> parts;
   for (ValueId part : concat->inputs) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <optional>
 
 #include "lower/quantized_value.h"
@@ -169,14 +170,21 @@ Match structure_after_dequantize(const Graph& graph, const Node& node) {
   const auto& attrs = node.attrs.as<DequantizeAttrs>();
   const Node* moved = graph.producer(node.inputs[0]);
   if (moved == nullptr || attrs.axis >= 0 || attrs.block != 0) return std::string();
+  // Moving an operator that others read as well would double it, and everything before it in turn.
+  if (!graph.has_one_reader(node.inputs[0])) return std::string("the operator before it has several readers");
   const bool is_concat = moved->spec == &kConcat;
   if (!is_concat && !commutes_with_increasing(*moved)) return std::string();
   Patch patch(graph);
   std::vector<ValueId> inputs = moved->inputs;
+  std::map<int, ValueId> dequantized_inputs;  // a value that is concatenated with itself is dequantized once
   for (std::size_t i = 0; i < (is_concat ? inputs.size() : 1); ++i) {
-    std::vector<ValueId> inner = node.inputs;
-    inner[0] = inputs[i];
-    inputs[i] = patch.add(kDequantize, attrs, std::move(inner), node.name, node.origin);
+    const auto [known, is_new] = dequantized_inputs.try_emplace(inputs[i].index, ValueId{});
+    if (is_new) {
+      std::vector<ValueId> inner = node.inputs;
+      inner[0] = inputs[i];
+      known->second = patch.add(kDequantize, attrs, std::move(inner), node.name, node.origin);
+    }
+    inputs[i] = known->second;
   }
   patch.replace(node.outputs[0], patch.add(*moved->spec, moved->attrs, std::move(inputs), moved->name, moved->origin));
   return patch;
