@@ -34,6 +34,8 @@ struct StepOperand {
   Shape shape;
   // Constant inputs of kernels without `pack`; null for values known only in a run and for constants that were packed.
   const std::byte* constant = nullptr;
+  // The values were packed: a run passes no pointer.
+  bool is_packed = false;
   // Aligned to kAlignment and followed by kReadSlack readable bytes: the arena and constants, not the caller's tensors.
   bool is_padded = true;
 };
@@ -79,6 +81,8 @@ struct Kernel {
   std::string_view name;  // <family>_<types>_<tile>_<isa>[_variant]; unique; the artifact refers to it
   std::string_view op;    // the operator it computes; "*" for the reference, which computes all
   Isa needs = Isa::scalar;
+  // The reference's bits on every machine. Kernels that only come close are taken in fp32 plans alone.
+  bool is_exact = true;
   // Why this kernel cannot do that call, as a sentence ("needs channels_last"), or empty. Instruction sets are checked by the caller.
   std::string (*refusal)(const OpCall& call) = nullptr;
   // Predicted nanoseconds of a whole call on one thread.

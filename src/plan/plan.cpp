@@ -134,7 +134,8 @@ class Planner {
 
   void choose_kernel(Draft draft) {
     draft.call.attrs = &draft.attrs;
-    const SelectOptions options{.allow_reference = options_.allow_reference, .measured = options_.measured};
+    const SelectOptions options{
+        .needs_exact = options_.precision != Precision::fp32, .allow_reference = options_.allow_reference, .measured = options_.measured};
     auto choice = choose(draft.call, machine_, options, options_.kernels);
     if (!choice) {
       for (Error error : choice.errors()) {

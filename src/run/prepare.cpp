@@ -114,6 +114,7 @@ class StepPreparer {
         break;
       case Place::packed:
         if (kernel_->pack == nullptr) return damaged("a packed constant", "a kernel that packs");
+        input.is_packed = true;
         break;
       default: return damaged("place '" + std::string(name_of(operand.place)) + "'", "one that can be read");
     }

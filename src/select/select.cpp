@@ -16,6 +16,7 @@ bool is_scalar_only(const Machine& machine) { return machine.isa == IsaSet{}; }
 // Why the kernel may not be considered at all, or empty.
 std::string illegal(const Kernel& kernel, const OpCall& call, const Machine& machine, const SelectOptions& options) {
   if (is_scalar_only(machine) && !is_reference(kernel)) return "a scalar-only machine runs the reference";
+  if (options.needs_exact && !kernel.is_exact) return "does not give the reference's bits";
   if (!machine.isa.has(kernel.needs)) return "needs " + std::string(name_of(kernel.needs));
   if (is_reference(kernel) && !is_scalar_only(machine) && !options.allow_reference) return "the scalar reference has to be allowed";
   return kernel.refusal == nullptr ? "" : kernel.refusal(call);

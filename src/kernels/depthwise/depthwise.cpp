@@ -124,7 +124,7 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
                         is_packed_as(spec, kBias, DType::s32, shape.channels) &&
                         (!has_multiplier || is_packed_as(spec, kMultiplier, DType::f32, shape.channels)) &&
                         (!has_table || is_packed_as(spec, kTable, call.input(kConvTable).dtype, 256));
-  if (!is_whole) return not_as_packed(spec);
+  if (!is_whole || !is_read_in_run(spec, kConvX) || !is_read_in_run(spec, kConvResidual)) return not_as_packed(spec);
   Params params{.shape = shape,
                 .functions = &functions,
                 .epilogue = epilogue_of(attrs, call),
@@ -142,7 +142,7 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
 // Nanoseconds per multiply-accumulate.
 template <Isa isa>
 double cost(const OpCall& call, const Machine&) {
-  constexpr double per_mac = isa == Isa::scalar ? 0.5 : (isa == Isa::avx2 ? 0.08 : 0.06);
+  constexpr double per_mac = isa == Isa::scalar ? 0.5 : (isa == Isa::avx2 ? 0.2 : 0.17);
   return 200.0 + per_mac * DepthwiseShape::of(view_of(call)).macs();
 }
 

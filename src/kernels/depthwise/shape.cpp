@@ -36,8 +36,13 @@ std::string refuse_variable_weights(const OpCall& call) {
   for (std::size_t i : {kConvW, kConvBias, kConvMultiplier, kConvTable}) {
     if (i < call.inputs.size() && call.inputs[i] != nullptr && !call.inputs[i]->is_constant()) return "needs constant weights";
   }
+  for (std::size_t i : {kConvX, kConvResidual}) {
+    if (i < call.inputs.size() && call.inputs[i] != nullptr && call.inputs[i]->is_constant()) return "needs a variable x and residual";
+  }
   return {};
 }
+
+bool is_read_in_run(const StepSpec& spec, std::size_t i) { return i >= spec.inputs.size() || !spec.inputs[i].is_packed; }
 
 Tensor constant_or_empty(const OpCall& call, std::size_t i) {
   if (i < call.inputs.size() && call.inputs[i] != nullptr) return *call.inputs[i]->constant;

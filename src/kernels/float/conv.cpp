@@ -1,6 +1,8 @@
 // conv and fused_conv in f32: four neighbouring positions and a block of output channels at a time. Part of kernels/.
 #include "ops/conv/conv.h"
 
+#include <cmath>
+
 #include "kernels/depthwise/shape.h"
 #include "kernels/float/float.h"
 #include "kernels/float/sums.h"
@@ -140,6 +142,9 @@ std::string refusal(const OpCall& call) {
   for (std::size_t i : {kW, kBias}) {
     if (i < call.inputs.size() && call.inputs[i] != nullptr && !call.inputs[i]->is_constant()) return "needs constant weights";
   }
+  for (std::size_t i : {kX, kResidual}) {
+    if (i < call.inputs.size() && call.inputs[i] != nullptr && call.inputs[i]->is_constant()) return "needs a variable x and residual";
+  }
   return refuse(view_of(call));
 }
 
@@ -176,6 +181,7 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
   if (!is_packed_as(spec, 0, DType::f32, call.input(kW).elements()) || (has_bias && !is_packed_as(spec, 1, DType::f32, p.y.channels))) {
     return not_as_packed(spec);
   }
+  if (!is_read_in_run(spec, kX) || !is_read_in_run(spec, kResidual)) return not_as_packed(spec);
   const Window& window = *conv.window;
   const std::size_t last = window.kernel.size() - 1;
   p.kernel_width = window.kernel[last], p.stride_width = window.strides[last], p.dilation_width = window.dilations[last],
@@ -189,11 +195,21 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
   return make_step(std::move(p), rows, run, kSumRows * kChannelBlock * sizeof(double));
 }
 
+// Sums of a few channels are mostly overhead: a group's channels count as sixteen at least, and each tap of four positions costs a call.
 template <Isa isa>
 double cost(const OpCall& call, const Machine&) {
-  constexpr double per_mac = isa == Isa::scalar ? 0.6 : (isa == Isa::avx2 ? 0.12 : 0.07);
+  constexpr double per_mac = isa == Isa::scalar ? 1.0 : (isa == Isa::avx2 ? 0.25 : 0.15);
+  constexpr double per_call = 25.0;
+  const ConvView conv = ConvView::of(*call.attrs);
   const Shape& w = call.inputs[kW]->shape;
-  return 500.0 + per_mac * static_cast<double>(call.outputs[0].shape.elements()) * static_cast<double>(w.elements()) / static_cast<double>(w[0]);
+  const double channels = static_cast<double>(w[0]);
+  const double out_per_group = std::max(1.0, channels / static_cast<double>(conv.groups));
+  const double positions = static_cast<double>(call.outputs[0].shape.elements()) / std::max(1.0, channels);
+  double taps = 1.0;
+  for (std::int64_t size : conv.window->kernel) taps *= static_cast<double>(size);
+  const double macs = static_cast<double>(call.outputs[0].shape.elements()) * static_cast<double>(w.elements()) / std::max(1.0, channels);
+  const double blocks = static_cast<double>(conv.groups) * std::ceil(out_per_group / static_cast<double>(kChannelBlock));
+  return 500.0 + per_mac * macs * std::max(1.0, 16.0 / out_per_group) + per_call * positions / kSumRows * taps * blocks;
 }
 
 template <const SumFunctions& functions, Isa isa>

@@ -278,6 +278,7 @@ constexpr Kernel kKernels[] = {{
     .name = "conv_f32_onednn",
     .op = "fused_conv",
     .needs = Isa::avx2,
+    .is_exact = false,
     .refusal = conv_refusal,
     .cost = conv_cost,
     .pack = pack_conv,

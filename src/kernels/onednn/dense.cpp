@@ -331,6 +331,7 @@ constexpr Kernel dense_kernel(std::string_view name, std::string_view op) {
       .name = name,
       .op = op,
       .needs = Isa::avx2,
+      .is_exact = false,
       .refusal = dense_refusal<refuse>,
       .cost = dense_cost<form_of>,
       .pack = pack_dense<form_of>,
