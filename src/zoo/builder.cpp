@@ -104,7 +104,6 @@ Wire OnnxBuilder::conv(const Wire& x, const ConvShape& shape, Activation activat
   set_ints(made, "pads", {padding, padding, padding, padding});
   set_ints(made, "strides", {shape.stride, shape.stride});
   if (shape.norm == Norm::batch) normalized_.push_back(made.name());
-  classifier_bias_ = b;
   return activate(output_of(made, shape.out), activation);
 }
 

@@ -56,7 +56,7 @@ class OnnxBuilder {
 
   // Names of the convolutions with Norm::batch.
   const std::vector<std::string>& normalized() const { return normalized_; }
-  // The bias of the last gemm, or of the last convolution where there is none.
+  // The bias of the last gemm; empty where there is none.
   const std::string& classifier_bias() const { return classifier_bias_; }
 
  private:

@@ -16,29 +16,45 @@ namespace {
 
 constexpr std::int64_t kSide = 224;
 
-// Images with structure at several scales: coloured noise of 7, 28 and 112 cells a side over a slope, roughly of mean 0 and deviation 1.
+// Brings a plane to mean 0 and deviation 1. Images that differ in brightness or contrast alone make untrained networks answer alike.
+void standardize(std::span<float> plane) {
+  double sum = 0.0;
+  double squares = 0.0;
+  for (float pixel : plane) {
+    sum += pixel;
+    squares += static_cast<double>(pixel) * pixel;
+  }
+  const auto count = static_cast<double>(plane.size());
+  const double mean = sum / count;
+  const double deviation = std::sqrt(std::max(squares / count - mean * mean, 0.0) + 1e-5);
+  for (float& pixel : plane) pixel = static_cast<float>((pixel - mean) / deviation);
+}
+
+// Images that differ in what they are made of: per plane, noise of 7, 28 and 112 cells a side and a striped pattern of random direction and
+// width, each with a random strength.
 Tensor synthetic_images(std::int64_t count, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   const auto uniform = [&] { return static_cast<float>(static_cast<double>(random() >> 11) * 0x1p-53 * 2.0 - 1.0); };
   Tensor images(DType::f32, Shape{count, 3, kSide, kSide});
   float* pixels = images.as<float>();
   for (std::int64_t plane = 0; plane < count * 3; ++plane, pixels += kSide * kSide) {
-    const float level = uniform();
-    const float slope_y = uniform();
-    const float slope_x = uniform();
-    for (std::int64_t y = 0; y < kSide; ++y) {
-      for (std::int64_t x = 0; x < kSide; ++x) {
-        pixels[y * kSide + x] = level + (slope_y * static_cast<float>(y) + slope_x * static_cast<float>(x)) / static_cast<float>(kSide);
-      }
+    const float strength = 2.0f * uniform();
+    const float cycles_y = 16.0f * uniform();
+    const float cycles_x = 16.0f * uniform();
+    for (std::int64_t i = 0; i < kSide * kSide; ++i) {
+      const float phase = (cycles_y * static_cast<float>(i / kSide) + cycles_x * static_cast<float>(i % kSide)) / static_cast<float>(kSide);
+      pixels[i] = strength * (phase - std::floor(phase) < 0.5f ? -1.0f : 1.0f);
     }
     for (std::int64_t cells : {7, 28, 112}) {
+      const float amplitude = 1.5f * std::abs(uniform());
       const std::int64_t size = kSide / cells;
       std::vector<float> noise(static_cast<std::size_t>(cells * cells));
-      for (float& value : noise) value = uniform();
+      for (float& value : noise) value = amplitude * uniform();
       for (std::int64_t i = 0; i < kSide * kSide; ++i) {
         pixels[i] += noise[static_cast<std::size_t>(i / kSide / size * cells + i % kSide / size)];
       }
     }
+    standardize({pixels, static_cast<std::size_t>(kSide * kSide)});
   }
   return images;
 }
@@ -166,7 +182,7 @@ Result<std::string> make_zoo_model(std::string_view name, const ZooOptions& opti
     if (node.spec == &kConv && normalized.contains(node.name)) normalize(model, node.name, made.front());
   });
   if (!logits) return std::move(logits).errors();
-  center_classifier(model, builder.classifier_bias(), *logits);
+  if (!builder.classifier_bias().empty()) center_classifier(model, builder.classifier_bias(), *logits);
   logits = run_network(model, run, [](const Node&, std::vector<Tensor>&) {});
   if (!logits) return std::move(logits).errors();
   const std::size_t answers = different_answers(*logits);
