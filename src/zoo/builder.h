@@ -51,7 +51,6 @@ class OnnxBuilder {
   Wire global_average_pool(const Wire& x);
   Wire flatten(const Wire& x, std::int64_t channels);
   Wire gemm(const Wire& x, std::int64_t out);
-  // `classifier` is the node whose bias decides the answers.
   onnx::ModelProto finish(const Wire& output);
 
   // Names of the convolutions with Norm::batch.
