@@ -23,6 +23,7 @@
 #include "lower/rules/matmul_to_conv.h"
 #include "lower/rules/pad_into_window.h"
 #include "lower/rules/scale_into_conv.h"
+#include "lower/rules/scale_into_matmul.h"
 #include "lower/rules/split_concat.h"
 #include "lower/rules/structure_on_integers.h"
 #include "lower/rules/transpose_into_weights.h"
@@ -120,7 +121,8 @@ void clean(Driver& driver) { driver.rules("clean", {drop_identity, fold_constant
 
 // Exact in real numbers, so for graphs and parts of graphs that compute in f32.
 void simplify_floats(Driver& driver) {
-  driver.rules("simplify", {fold_batch_norm, scale_into_conv, pad_into_window, layer_norm_pattern, activation_patterns, merge_clamps});
+  driver.rules("simplify",
+               {fold_batch_norm, scale_into_conv, scale_into_matmul, pad_into_window, layer_norm_pattern, activation_patterns, merge_clamps});
   // What could not be folded into a convolution becomes one.
   driver.rule("batch_norm_to_conv", batch_norm_to_conv);
 }
@@ -128,7 +130,7 @@ void simplify_floats(Driver& driver) {
 void lower_to_integers(Driver& driver) {
   clean(driver);
   // Batch norms of layers that are not quantized; activations stay as they are written, because a table repeats exactly what the file says.
-  driver.rules("simplify", {fold_batch_norm, scale_into_conv, pad_into_window, layer_norm_pattern});
+  driver.rules("simplify", {fold_batch_norm, scale_into_conv, scale_into_matmul, pad_into_window, layer_norm_pattern});
   driver.whole("merge_duplicates", merge_duplicates_pass);
 
   // Layout comes before fusion: fused convolutions exist in one layout only, and transposes would stand between an operator and its quantize.

@@ -143,6 +143,15 @@ std::optional<float> scalar_constant(const Graph& graph, ValueId wire) {
   return dequantize_value(q, quantized->scale[0], quantized->zero_point[0]);
 }
 
+std::optional<std::vector<float>> per_channel_constant(const Fact& constant, int rank, int axis, std::int64_t channels) {
+  if (!constant.is_constant() || constant.dtype != DType::f32 || constant.shape.rank() > rank) return std::nullopt;
+  std::vector<float> values = to_floats(constant.constant->view());
+  if (values.size() == 1) return std::vector<float>(static_cast<std::size_t>(channels), values[0]);
+  const int own_axis = axis - (rank - constant.shape.rank());
+  if (own_axis < 0 || constant.shape[own_axis] != channels || constant.shape.elements() != channels) return std::nullopt;
+  return values;
+}
+
 const Node* only_reader(const Graph& graph, ValueId wire) {
   if (!graph.has_one_reader(wire)) return nullptr;
   return &graph.node(graph.readers(wire).front());

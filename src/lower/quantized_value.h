@@ -75,6 +75,9 @@ std::optional<ClampBounds> clamp_bounds(const Node& node);
 // The value of a wire of one element that is constant or dequantize(constant), as f32.
 std::optional<float> scalar_constant(const Graph& graph, ValueId wire);
 
+// A constant f32 operand of a broadcast with a result of `rank` axes as one value per index of `axis`; a scalar counts for all of them.
+std::optional<std::vector<float>> per_channel_constant(const Fact& constant, int rank, int axis, std::int64_t channels);
+
 // The only node that reads the wire; nullptr where it is a graph output or has several uses.
 const Node* only_reader(const Graph& graph, ValueId wire);
 

@@ -9,6 +9,7 @@
 #include "lower/rules/layer_norm_pattern.h"
 #include "lower/rules/pad_into_window.h"
 #include "lower/rules/scale_into_conv.h"
+#include "lower/rules/scale_into_matmul.h"
 
 namespace octavo {
 namespace {
@@ -85,6 +86,22 @@ TEST(ScaleIntoConv, AddSubMulDiv) {
   const ValueId y = b.conv(b.input(DType::f32, {1, 3, 4, 5}), b.random_constant(DType::f32, {2, 3, 1, 1}), {1, 1}, Layout::channels_first);
   b.output(b.binary(BinaryKind::add, y, b.random_constant(DType::f32, {4, 5})));
   EXPECT_EQ(refusal(b.graph, scale_into_conv), "");
+}
+
+TEST(ScaleIntoMatmul, ThroughBiasAndTranspose) {
+  for (bool moves : {true, false}) {
+    GraphBuilder b;
+    ValueId y = b.add(kMatmul, NoAttrs{}, {b.input(DType::f32, {1, 4, 5, 3}), b.random_constant(DType::f32, {3, 2})});
+    y = b.binary(BinaryKind::add, y, b.random_constant(DType::f32, {2}));
+    if (moves) y = b.add(kTranspose, TransposeAttrs{{0, 3, 1, 2}}, {y});
+    b.output(b.binary(BinaryKind::mul, b.constant<float>(moves ? Shape{2, 1, 1} : Shape{2}, {0.75f, -1.5f}), y));
+    EXPECT_EQ(apply_closely(b.graph, scale_into_matmul), 1);
+    EXPECT_EQ(b.graph.node_count(), moves ? 3 : 2);
+  }
+  GraphBuilder b;
+  const ValueId y = b.add(kMatmul, NoAttrs{}, {b.input(DType::f32, {1, 4, 5, 3}), b.random_constant(DType::f32, {3, 2})});
+  b.output(b.binary(BinaryKind::mul, y, b.random_constant(DType::f32, {5, 1})));
+  EXPECT_EQ(refusal(b.graph, scale_into_matmul), "");
 }
 
 TEST(PadIntoWindow, ZerosAroundTheImageOnly) {

@@ -75,14 +75,17 @@ Match matmul_to_conv(const Graph& graph, const Node& node) {
 
   Patch patch(graph);
   const auto addition = bias_addition(graph, node, columns);
-  const ValueId image = patch.add(kReshape, ReshapeAttrs{{rows, 1, 1, inner}}, {node.inputs[0]}, node.name + "/rows", node.origin);
+  // [N, H, W, K] is an image as it is.
+  const bool is_image = x.shape.rank() == 4;
+  const ValueId image =
+      is_image ? node.inputs[0] : patch.add(kReshape, ReshapeAttrs{{rows, 1, 1, inner}}, {node.inputs[0]}, node.name + "/rows", node.origin);
   std::vector<ValueId> inputs = {image, filters(patch, graph, node.inputs[1])};
   if (addition) inputs.push_back(as_vector(patch, graph, addition->bias, columns));
   const ConvAttrs attrs{unit_window({1, 1}), 1, Layout::channels_last};
   const ValueId product = patch.add(kConv, attrs, std::move(inputs), node.name, node.origin);
   const ValueId old_result = addition ? addition->node->outputs[0] : node.outputs[0];
   const ReshapeAttrs back{graph.fact(old_result).shape.to_vector()};
-  patch.replace(old_result, patch.add(kReshape, back, {product}, node.name + "/result", node.origin));
+  patch.replace(old_result, is_image ? product : patch.add(kReshape, back, {product}, node.name + "/result", node.origin));
   return patch;
 }
 

@@ -11,16 +11,6 @@
 namespace octavo {
 namespace {
 
-// The constant as one value per channel of a result of `rank` axes whose channels are on `axis`; a scalar counts for all channels.
-std::optional<std::vector<float>> per_channel(const Fact& constant, int rank, int axis, std::int64_t channels) {
-  if (!constant.is_constant() || constant.dtype != DType::f32 || constant.shape.rank() > rank) return std::nullopt;
-  std::vector<float> values = to_floats(constant.constant->view());
-  if (values.size() == 1) return std::vector<float>(static_cast<std::size_t>(channels), values[0]);
-  const int own_axis = axis - (rank - constant.shape.rank());
-  if (own_axis < 0 || constant.shape[own_axis] != channels || constant.shape.elements() != channels) return std::nullopt;
-  return values;
-}
-
 struct Operands {
   const Node* conv = nullptr;
   std::vector<float> constant;
@@ -32,7 +22,7 @@ std::optional<Operands> operands(const Graph& graph, const Node& node, std::size
   const Shape& shape = graph.fact(conv->outputs[0]).shape;
   if (graph.fact(node.outputs[0]).shape != shape) return std::nullopt;
   const int axis = conv->attrs.as<ConvAttrs>().layout == Layout::channels_first ? 1 : shape.rank() - 1;
-  auto constant = per_channel(graph.fact(node.inputs[1 - conv_input]), shape.rank(), axis, shape[axis]);
+  auto constant = per_channel_constant(graph.fact(node.inputs[1 - conv_input]), shape.rank(), axis, shape[axis]);
   if (!constant) return std::nullopt;
   return Operands{conv, std::move(*constant)};
 }
