@@ -35,7 +35,7 @@ Image resize_bilinear(const Image& image, int width, int height);
 // The shorter side becomes `side`, the longer one keeps the ratio (rounded down).
 Image resize_shorter_side(const Image& image, int side);
 
-// The middle; where the image is smaller, black is added around it.
+// The middle (an odd pixel more is cut at the right and the bottom); where the image is smaller, black is added around it.
 Image crop_centre(const Image& image, int width, int height);
 
 }  // namespace octavo

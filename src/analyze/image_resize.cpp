@@ -94,8 +94,8 @@ Image resize_shorter_side(const Image& image, int side) {
 }
 
 Image crop_centre(const Image& image, int width, int height) {
-  // Python's round(): halves go to the even neighbour.
-  const auto offset = [](int inner, int outer) { return static_cast<int>(std::nearbyint((inner - outer) / 2.0)); };
+  // An odd pixel stays on the right and at the bottom; negative where the image is smaller.
+  const auto offset = [](int inner, int outer) { return (inner - outer) >> 1; };
   const int left = offset(image.width, width);
   const int top = offset(image.height, height);
   Image result{width, height, std::vector<std::uint8_t>(static_cast<std::size_t>(width) * static_cast<std::size_t>(height) * 3)};

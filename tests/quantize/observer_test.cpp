@@ -89,7 +89,7 @@ TEST(Observer, ExtremeMagnitudes) {
 TEST(Scales, ActivationsContainZero) {
   EXPECT_EQ(activation_scale({0.0f, 25.5f}), (ActivationScale{DType::u8, 25.5f / 255.0f, 0}));
   EXPECT_EQ(activation_scale({5.0f, 25.5f}), (ActivationScale{DType::u8, 25.5f / 255.0f, 0}));
-  EXPECT_EQ(activation_scale({-1.0f, 1.0f}), (ActivationScale{DType::u8, 2.0f / 255.0f, 128}));  // 127.5 goes to the even neighbour
+  EXPECT_EQ(activation_scale({-1.0f, 1.0f}), (ActivationScale{DType::u8, 2.0f / 255.0f, 127}));  // the scale is just above 2/255, so 127.49999
   EXPECT_EQ(activation_scale({-3.0f, -1.0f}).zero_point, 255);
   EXPECT_EQ(activation_scale({0.0f, 0.0f}), (ActivationScale{DType::u8, 1.0f, 0}));
   const float huge = std::numeric_limits<float>::max();

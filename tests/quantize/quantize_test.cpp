@@ -1,0 +1,268 @@
+// The quantizer on small graphs: where pairs stand, what they cost in accuracy, what is refused. Part of tests/quantize/.
+#include "quantize/quantize.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "ops/evaluate.h"
+#include "ops/list.h"
+#include "quantize/placement.h"
+
+namespace octavo {
+namespace {
+
+// Builds graphs whose node and value names are those given; seeded weights.
+class Net {
+ public:
+  Graph graph;
+
+  ValueId input(const std::string& name, Shape shape) { return graph.add_input(name, DType::f32, std::move(shape)); }
+  ValueId constant(const std::string& name, Shape shape, float scale = 0.5f) {
+    std::normal_distribution<float> normal(0.0f, scale);
+    std::vector<float> values(static_cast<std::size_t>(shape.elements()));
+    for (float& value : values) value = normal(random_);
+    return graph.add_constant(name, Tensor::of<float>(shape, values));
+  }
+  ValueId conv(const std::string& name, ValueId x, std::int64_t channels) {
+    const std::int64_t in = graph.fact(x).shape[1];
+    Window window = unit_window({3, 3});
+    window.pad_begin = window.pad_end = {1, 1};
+    return add(kConv, ConvAttrs{.window = window},
+               {x, constant(name + ".w", Shape{channels, in, 3, 3}, 0.3f), constant(name + ".b", Shape{channels})}, name);
+  }
+  ValueId unary(const std::string& name, UnaryKind kind, ValueId x) { return add(kUnary, UnaryAttrs{.kind = kind}, {x}, name); }
+  ValueId binary(const std::string& name, BinaryKind kind, ValueId a, ValueId b) { return add(kBinary, BinaryAttrs{.kind = kind}, {a, b}, name); }
+  ValueId mean(const std::string& name, ValueId x) { return add(kReduce, ReduceAttrs{.kind = ReduceKind::mean, .axes = {2, 3}}, {x}, name); }
+  ValueId add(const OpSpec& spec, Attrs attrs, std::vector<ValueId> inputs, const std::string& name) {
+    const auto id = graph.add(spec, std::move(attrs), std::move(inputs), name);
+    EXPECT_TRUE(id) << to_string(id.errors());
+    return id ? *id : ValueId{};
+  }
+  Net& output(ValueId value) {
+    graph.add_output(value, "y");
+    return *this;
+  }
+
+  // Names of the values with pairs, sorted.
+  std::vector<std::string> pairs(const std::vector<std::string>& skip = {}) const {
+    const Placement placement = place_pairs(graph, skip);
+    std::vector<std::string> names;
+    for (int i = 0; i < graph.value_count(); ++i) {
+      if (placement.pair({i})) names.push_back(graph.value({i}).name);
+    }
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+
+ private:
+  std::mt19937 random_{5};
+};
+
+using Names = std::vector<std::string>;
+
+// Seeded samples for graphs with one input.
+class Noise final : public SampleSource {
+ public:
+  Noise(Shape shape, std::int64_t count) : shape_(std::move(shape)), count_(count) {}
+  std::int64_t size() const override { return count_; }
+  Result<std::vector<Tensor>> sample(std::int64_t index) const override {
+    std::mt19937 random(static_cast<unsigned>(index + 1));
+    std::normal_distribution<float> normal;
+    Tensor tensor(DType::f32, shape_);
+    for (float& value : tensor.span<float>()) value = normal(random);
+    if (index == nan_at) tensor.as<float>()[0] = std::numeric_limits<float>::quiet_NaN();
+    return std::vector<Tensor>{tensor};
+  }
+  std::int64_t nan_at = -1;
+
+ private:
+  Shape shape_;
+  std::int64_t count_;
+};
+
+TEST(Placement, NothingBetweenConvolutionAndActivation) {
+  Net net;
+  const ValueId x = net.input("x", Shape{1, 4, 8, 8});
+  const ValueId y = net.conv("second", net.unary("relu", UnaryKind::relu, net.conv("first", x, 4)), 4);
+  EXPECT_EQ(net.output(y).pairs(), (Names{"relu", "x"}));  // the last convolution gives f32
+}
+
+TEST(Placement, ResidualAdditionJoinsTheLaterConvolution) {
+  Net net;
+  const ValueId x = net.input("x", Shape{1, 4, 8, 8});
+  const ValueId shortcut = net.conv("shortcut", x, 4);
+  const ValueId branch = net.conv("branch", x, 4);
+  const ValueId relu = net.unary("relu", UnaryKind::relu, net.binary("add", BinaryKind::add, branch, shortcut));
+  net.output(net.conv("last", relu, 2));
+  EXPECT_EQ(net.pairs(), (Names{"relu", "shortcut", "x"}));
+}
+
+TEST(Placement, ActivatedBranchIsRoundedBeforeTheAddition) {
+  Net net;
+  const ValueId x = net.input("x", Shape{1, 4, 8, 8});
+  const ValueId add = net.binary("add", BinaryKind::add, net.unary("relu", UnaryKind::relu, net.conv("branch", x, 4)), x);
+  EXPECT_EQ(net.output(net.conv("last", add, 2)).pairs(), (Names{"add", "relu", "x"}));
+}
+
+TEST(Placement, TableHasPairsBeforeAndAfter) {
+  Net net;
+  const ValueId x = net.input("x", Shape{1, 4, 8, 8});
+  const ValueId conv = net.conv("conv", x, 4);
+  const ValueId silu = net.binary("silu", BinaryKind::mul, conv, net.unary("sigmoid", UnaryKind::sigmoid, conv));
+  EXPECT_EQ(net.output(net.conv("last", silu, 2)).pairs(), (Names{"conv", "silu", "x"}));  // none at the sigmoid
+}
+
+TEST(Placement, PartOfARegionReadElsewhereIsRounded) {
+  Net net;
+  const ValueId x = net.input("x", Shape{1, 4, 8, 8});
+  const ValueId conv = net.conv("conv", x, 4);
+  const ValueId sigmoid = net.unary("sigmoid", UnaryKind::sigmoid, conv);
+  const ValueId silu = net.binary("silu", BinaryKind::mul, conv, sigmoid);
+  const ValueId sum = net.binary("sum", BinaryKind::add, net.conv("a", silu, 4), net.conv("b", sigmoid, 4));
+  const Names pairs = net.output(sum).pairs();
+  EXPECT_TRUE(std::count(pairs.begin(), pairs.end(), "sigmoid")) << "read by a convolution";
+  EXPECT_TRUE(std::count(pairs.begin(), pairs.end(), "silu"));
+}
+
+TEST(Placement, SqueezeExciteIsWhollyQuantized) {
+  Net net;
+  const ValueId x = net.input("x", Shape{1, 4, 8, 8});
+  const ValueId body = net.unary("body", UnaryKind::relu, net.conv("conv", x, 4));
+  const ValueId gate = net.unary("gate", UnaryKind::sigmoid,
+                                 net.conv("excite", net.unary("relu", UnaryKind::relu, net.conv("squeeze", net.mean("mean", body), 2)), 4));
+  EXPECT_EQ(net.output(net.conv("last", net.binary("scaled", BinaryKind::mul, body, gate), 2)).pairs(),
+            (Names{"body", "excite", "gate", "mean", "relu", "scaled", "x"}));
+}
+
+TEST(Placement, LogitsAndSoftmaxStayFloat) {
+  Net net;
+  const ValueId x = net.input("x", Shape{1, 4});
+  const ValueId logits =
+      net.binary("logits", BinaryKind::add, net.add(kMatmul, NoAttrs{}, {x, net.constant("w", Shape{4, 5})}, "product"), net.constant("b", Shape{5}));
+  EXPECT_EQ(net.output(net.add(kSoftmax, SoftmaxAttrs{.axis = 1}, {logits}, "softmax")).pairs(), (Names{"x"}));
+}
+
+TEST(Placement, SkippedNodesReadAndGiveFloats) {
+  Net net;
+  const ValueId x = net.input("x", Shape{1, 4, 8, 8});
+  const ValueId y = net.conv("third", net.unary("relu", UnaryKind::relu, net.conv("second", net.conv("first", x, 4), 4)), 4);
+  net.output(y);
+  EXPECT_EQ(net.pairs({"first"}), (Names{"first", "relu"}));
+  EXPECT_EQ(net.pairs({"second"}), (Names{"relu", "x"}));  // its ReLU stays in float with it
+  EXPECT_EQ(net.pairs({"type:Conv"}), Names{});
+}
+
+TEST(Placement, MovedValuesKeepTheirScale) {
+  Net net;
+  const ValueId x = net.input("x", Shape{1, 4, 8, 8});
+  const ValueId pool = net.add(kMaxPool, MaxPoolAttrs{.window = unit_window({2, 2})}, {x}, "pool");
+  const ValueId a = net.conv("a", pool, 4);
+  const ValueId b = net.conv("b", pool, 4);
+  const ValueId joined = net.add(kConcat, ConcatAttrs{.axis = 1}, {a, b, pool}, "joined");
+  net.output(net.conv("last", joined, 2));
+  EXPECT_EQ(net.pairs(), (Names{"a", "b", "joined", "pool", "x"}));
+  const Placement placement = place_pairs(net.graph, {});
+  const auto scale_of = [&](ValueId id) { return placement.scale_of[static_cast<std::size_t>(id.index)]; };
+  EXPECT_EQ(scale_of(pool), x);
+  EXPECT_EQ(scale_of(a), joined);
+  EXPECT_EQ(scale_of(b), joined);
+  EXPECT_EQ(scale_of(joined), joined);
+}
+
+Net small_network() {
+  Net net;
+  const ValueId x = net.input("x", Shape{1, 3, 8, 8});
+  const ValueId stem = net.conv("stem", x, 8);
+  const ValueId silu = net.binary("silu", BinaryKind::mul, stem, net.unary("sigmoid", UnaryKind::sigmoid, stem));
+  const ValueId add = net.binary("add", BinaryKind::add, net.conv("branch", silu, 8), silu);
+  const ValueId flat = net.add(kReshape, ReshapeAttrs{.shape = {1, 8}}, {net.mean("mean", add)}, "flat");
+  net.output(net.binary("logits", BinaryKind::add, net.add(kMatmul, NoAttrs{}, {flat, net.constant("w", Shape{8, 5})}, "product"),
+                        net.constant("b", Shape{5})));
+  return net;
+}
+
+double sqnr_db(const Graph& a, const Graph& b, const Noise& samples) {
+  double signal = 0.0;
+  double noise = 0.0;
+  for (std::int64_t i = 0; i < samples.size(); ++i) {
+    const auto inputs = *samples.sample(i);
+    const auto x = evaluate(a, inputs);
+    const auto y = evaluate(b, inputs);
+    EXPECT_TRUE(x && y);
+    for (std::int64_t k = 0; k < (*x)[0].elements(); ++k) {
+      const double reference = (*x)[0].as<float>()[k];
+      signal += reference * reference;
+      noise += std::pow(reference - (*y)[0].as<float>()[k], 2);
+    }
+  }
+  return 10.0 * std::log10(signal / noise);
+}
+
+TEST(Quantize, KeepsTheAnswersOfASmallNetwork) {
+  const Net net = small_network();
+  const Noise samples(Shape{1, 3, 8, 8}, 12);
+  for (const Calibration calibration : {Calibration::minmax, Calibration::percentile}) {
+    Graph graph = net.graph;
+    const auto report = quantize(graph, samples, {.calibration = calibration});
+    ASSERT_TRUE(report) << to_string(report.errors());
+    EXPECT_TRUE(verify(graph));
+    EXPECT_EQ(report->samples, 12);
+    EXPECT_GT(sqnr_db(net.graph, graph, samples), 25.0);
+    EXPECT_EQ(graph.value(graph.inputs()[0]).name, "x");
+    EXPECT_EQ(graph.output_names(), (Names{"y"}));
+  }
+}
+
+TEST(Quantize, SameGraphEveryTime) {
+  const Noise samples(Shape{1, 3, 8, 8}, 7);
+  Graph first = small_network().graph;
+  Graph second = small_network().graph;
+  const auto a = quantize(first, samples, {.calibration = Calibration::percentile});
+  const auto b = quantize(second, samples, {.calibration = Calibration::percentile});
+  ASSERT_TRUE(a && b);
+  EXPECT_EQ(to_string(first), to_string(second));
+  ASSERT_EQ(a->ranges.size(), b->ranges.size());
+  for (const auto& [name, range] : a->ranges) {
+    EXPECT_EQ(range.lowest, b->ranges.at(name).lowest) << name;
+    EXPECT_EQ(range.highest, b->ranges.at(name).highest) << name;
+  }
+}
+
+TEST(Quantize, GlobalScaleNeedsNoSamples) {
+  Graph graph = small_network().graph;
+  ASSERT_TRUE(quantize(graph, Noise(Shape{1, 3, 8, 8}, 0), {.global_scale = 8.0f}));
+  int pairs = 0;
+  for (const NodeId id : graph.order()) {
+    if (graph.node(id).spec != &kQuantize) continue;
+    ++pairs;
+    EXPECT_EQ(graph.node(id).attrs.as<QuantizeAttrs>().to, DType::s8);
+    EXPECT_EQ(graph.fact(graph.node(id).inputs[1]).constant->as<float>()[0], 0.0625f);
+  }
+  EXPECT_GT(pairs, 3);
+}
+
+TEST(Quantize, BadInputIsSaid) {
+  const Graph graph = small_network().graph;
+  const auto error = [&](const SampleSource& samples, const QuantizeOptions& options) {
+    Graph copy = graph;
+    const auto report = quantize(copy, samples, options);
+    return report ? Error{} : report.errors()[0];
+  };
+  EXPECT_EQ(error(Noise(Shape{1, 3, 8, 8}, 0), {}).kind, ErrorKind::usage);
+  EXPECT_EQ(error(Noise(Shape{1, 3, 8, 8}, 2), {.percentile = 40.0}).kind, ErrorKind::usage);
+  EXPECT_EQ(error(Noise(Shape{1, 3, 8, 8}, 2), {.skip = {"nobody"}}).kind, ErrorKind::usage);
+  EXPECT_EQ(error(Noise(Shape{1, 3, 8, 8}, 2), {.global_scale = -1.0f}).kind, ErrorKind::usage);
+  EXPECT_EQ(error(Noise(Shape{1, 3, 9, 8}, 2), {}).kind, ErrorKind::invalid_input);
+  Noise broken(Shape{1, 3, 8, 8}, 4);
+  broken.nan_at = 3;
+  const Error found = error(broken, {});
+  EXPECT_EQ(found.kind, ErrorKind::invalid_input);
+  EXPECT_EQ(found.where, "calibration sample 3, value 'x'");
+}
+
+}  // namespace
+}  // namespace octavo
