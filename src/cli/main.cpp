@@ -5,6 +5,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <new>
+#include <string>
 
 #include "analyze/file.h"
 #include "cli/common.h"
@@ -34,6 +35,11 @@ int run(int argc, char** argv) {
       "octavo VERB --help tells more; docs/cli.md tells everything.");
   int exit_code = 0;
   add_verbs(app, exit_code);
+  const std::string first = argc > 1 ? argv[1] : "";
+  if (!first.empty() && first.front() != '-' && app.get_subcommand_no_throw(first) == nullptr) {
+    return octavo::cli::report(
+        {.kind = octavo::ErrorKind::usage, .where = "octavo", .found = "verb '" + first + "'", .expected = "one of those that octavo --help shows"});
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
