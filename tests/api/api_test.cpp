@@ -1,0 +1,192 @@
+// The public API from a model file to answers, as a user would call it. Tests of api/ and include/octavo/.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <random>
+
+#include "octavo/octavo.h"
+
+namespace octavo::v1 {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string kDigits = OCTAVO_SOURCE_DIR "/examples/digits/digits.onnx";
+
+// Samples of seeded noise, the same for the same index.
+SampleFunction noise(std::int64_t count) {
+  return {.count = count, .fill = [](std::int64_t index, std::span<const TensorRef> inputs) {
+            std::mt19937 random(static_cast<unsigned>(index));
+            std::size_t elements = 1;
+            for (const std::int64_t dim : inputs[0].shape) elements *= static_cast<std::size_t>(dim);
+            for (std::size_t i = 0; i < elements; ++i) static_cast<float*>(inputs[0].data)[i] = static_cast<float>(random() % 1000) / 1000.0f;
+            return ok_status();
+          }};
+}
+
+struct Buffer {
+  TensorInfo info;
+  std::vector<float> values;
+  explicit Buffer(TensorInfo tensor) : info(std::move(tensor)), values(info.bytes() / sizeof(float)) {}
+  TensorRef ref() { return {info.dtype, info.shape, values.data()}; }
+  ConstTensorRef const_ref() const { return {info.dtype, info.shape, values.data()}; }
+};
+
+// The answers for `samples` rows of noise, all at once.
+std::vector<float> answers(Context& context, std::int64_t samples) {
+  Buffer x(context.inputs()[0]), y(context.outputs()[0]);
+  const std::size_t row = x.values.size() / static_cast<std::size_t>(samples);
+  std::vector<std::int64_t> one = x.info.shape;
+  one[0] = 1;
+  for (std::int64_t i = 0; i < samples; ++i) {
+    const std::vector<TensorRef> refs = {{DType::f32, one, x.values.data() + static_cast<std::size_t>(i) * row}};
+    EXPECT_TRUE(noise(samples).fill(i, refs));
+  }
+  const std::vector<ConstTensorRef> in = {x.const_ref()};
+  const std::vector<TensorRef> out = {y.ref()};
+  const Status status = context.run(in, out);
+  EXPECT_TRUE(status) << to_string(status.errors());
+  return y.values;
+}
+
+Context context_of(const CompiledModel& compiled, std::int64_t batch, int threads = 1) {
+  const auto model = Model::load(compiled, {.threads = threads});
+  if (!model) throw std::runtime_error(to_string(model.errors()));
+  const auto plan = model->find_plan(std::nullopt, batch);
+  if (!plan) throw std::runtime_error(to_string(plan.errors()));
+  auto context = Context::create(*model, *plan);
+  if (!context) throw std::runtime_error(to_string(context.errors()));
+  return std::move(*context);
+}
+
+CompiledModel compile_or_throw(CompileOptions options) {
+  options.allow_reference = true;
+  auto compiled = compile(kDigits, options);
+  if (!compiled) throw std::runtime_error(to_string(compiled.errors()));
+  return std::move(*compiled);
+}
+
+TEST(Api, AnFp32FileIsQuantizedSavedOpenedAndRun) {
+  const CompiledModel compiled = compile_or_throw({.batches = {1, 5}, .samples = noise(8)});
+  const ModelInfo info = compiled.info();
+  ASSERT_EQ(info.plans.size(), 2u);
+  EXPECT_EQ(info.plans[1].batch, 5);
+  EXPECT_EQ(info.plans[1].precision, Precision::int8);
+  EXPECT_EQ(info.plans[1].inputs[0].shape[0], 5);
+  EXPECT_GT(info.plans[0].macs, 0);
+  EXPECT_EQ(info.plans[1].macs, 5 * info.plans[0].macs);
+
+  const std::string path = (fs::temp_directory_path() / ("octavo_api_test" + std::to_string(std::random_device{}()) + ".octv")).string();
+  ASSERT_TRUE(compiled.save(path));
+  EXPECT_TRUE(is_compiled(path));
+  EXPECT_FALSE(is_compiled(kDigits));
+  const auto opened = open(path);
+  fs::remove(path);
+  ASSERT_TRUE(opened) << to_string(opened.errors());
+  EXPECT_EQ(opened->info().constant_bytes, info.constant_bytes);
+  for (const int threads : {1, 3}) {
+    Context before = context_of(compiled, 5, threads), after = context_of(*opened, 5);
+    EXPECT_EQ(answers(before, 5), answers(after, 5));
+  }
+}
+
+TEST(Api, EachRowOfABatchHasTheBitsOfBatchOne) {
+  const CompiledModel compiled = compile_or_throw({.batches = {1, 5}, .samples = noise(4)});
+  Context one = context_of(compiled, 1), five = context_of(compiled, 5);
+  const std::vector<float> rows = answers(five, 5);
+  const std::size_t classes = rows.size() / 5;
+  Buffer x(one.inputs()[0]), y(one.outputs()[0]);
+  for (std::size_t row = 0; row < 5; ++row) {
+    const std::vector<TensorRef> fill = {x.ref()};
+    ASSERT_TRUE(noise(5).fill(static_cast<std::int64_t>(row), fill));
+    const std::vector<ConstTensorRef> in = {x.const_ref()};
+    const std::vector<TensorRef> out = {y.ref()};
+    ASSERT_TRUE(one.run(in, out));
+    EXPECT_EQ(std::memcmp(y.values.data(), rows.data() + row * classes, classes * sizeof(float)), 0) << "row " << row;
+  }
+}
+
+TEST(Api, EveryTargetOfThisMachineGivesTheSameBits) {
+  const auto bits_of = [](const std::string& target) {
+    Context context = context_of(compile_or_throw({.target = target, .batches = {2}, .samples = noise(4)}), 2);
+    return answers(context, 2);
+  };
+  const std::vector<float> expected = bits_of("scalar");
+  EXPECT_EQ(bits_of("host"), expected);
+  const auto avx2 = compile_or_throw({.target = "avx2", .samples = noise(1)});
+  if (!Model::load(avx2)) GTEST_SKIP() << "no avx2 here";
+  EXPECT_EQ(bits_of("avx2"), expected);
+}
+
+TEST(Api, Fp32AndInt8AgreeRoughly) {
+  Context int8 = context_of(compile_or_throw({.batches = {4}, .samples = noise(16)}), 4);
+  Context fp32 = context_of(compile_or_throw({.precision = Precision::fp32, .batches = {4}}), 4);
+  const std::vector<float> a = answers(int8, 4), b = answers(fp32, 4);
+  double signal = 0.0, error = 0.0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    signal += static_cast<double>(b[i]) * b[i];
+    error += std::pow(static_cast<double>(a[i]) - b[i], 2.0);
+  }
+  EXPECT_GT(signal, 100.0 * error) << "less than 20 dB";
+}
+
+TEST(Api, AHookSeesNamedSteps) {
+  Context context = context_of(compile_or_throw({.samples = noise(1)}), 1);
+  std::size_t steps = 0;
+  context.set_step_hook([&](const StepInfo& step) {
+    EXPECT_EQ(step.index, steps++);
+    EXPECT_FALSE(step.kernel.empty());
+    ASSERT_EQ(step.outputs.size(), step.value_names.size());
+  });
+  answers(context, 1);
+  EXPECT_GT(steps, 0u);
+}
+
+TEST(Api, ACallersThreadsMayRunIt) {
+  const auto model = Model::load(compile_or_throw({.samples = noise(1)}), {.threads = 3});
+  ASSERT_TRUE(model);
+  const ThreadPool pool(3, [](int parts, const std::function<void(int)>& body) {
+    for (int part = 0; part < parts; ++part) body(part);
+  });
+  auto lent = Context::create(*model, 0, &pool);
+  auto own = Context::create(*model);
+  ASSERT_TRUE(lent && own);
+  EXPECT_EQ(answers(*lent, 1), answers(*own, 1));
+}
+
+void expect_error(const Result<CompiledModel>& result, ErrorKind kind, const std::string& part) {
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.errors()[0].kind, kind);
+  EXPECT_NE(to_string(result.errors()).find(part), std::string::npos) << to_string(result.errors());
+}
+
+TEST(Api, WhatCannotBeCompiledIsSaid) {
+  expect_error(compile(kDigits), ErrorKind::usage, "neither a precision nor calibration data");
+  expect_error(compile(kDigits, {.precision = Precision::int8}), ErrorKind::usage, "no calibration data");
+  expect_error(compile(kDigits, {.precision = Precision::fp32, .target = "sse2"}), ErrorKind::usage, "--target");
+  expect_error(compile(kDigits, {.precision = Precision::fp32, .batches = {}}), ErrorKind::usage, "no batch");
+  expect_error(compile(kDigits, {.precision = Precision::fp32, .batches = {0}}), ErrorKind::usage, "at least 1");
+  expect_error(compile(kDigits, {.precision = Precision::fp32, .batches = {2, 2}}), ErrorKind::usage, "more than once");
+  expect_error(compile("/no/such/file.onnx"), ErrorKind::resource, "/no/such/file.onnx");
+  expect_error(open(kDigits), ErrorKind::invalid_input, ".octv");
+}
+
+TEST(Api, ATensorOfTheWrongShapeIsNamed) {
+  Context context = context_of(compile_or_throw({.precision = Precision::fp32}), 1);
+  Buffer x(context.inputs()[0]), y(context.outputs()[0]);
+  const std::vector<std::int64_t> wrong = {1, 2, 3};
+  const std::vector<ConstTensorRef> in = {{DType::f32, wrong, x.values.data()}};
+  const std::vector<TensorRef> out = {y.ref()};
+  const Status status = context.run(in, out);
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.errors()[0].kind, ErrorKind::usage);
+  EXPECT_NE(status.errors()[0].message().find("'" + context.inputs()[0].name + "'"), std::string::npos);
+}
+
+TEST(Api, HasAVersion) { EXPECT_FALSE(version().empty()); }
+
+}  // namespace
+}  // namespace octavo::v1
