@@ -26,6 +26,10 @@ void add_verbs(CLI::App& app, int& exit_code) {
   for (const AddVerb add : kVerbs) add(app, exit_code);
 }
 
+bool has_verb(CLI::App& app, const std::string& name) {
+  return !app.get_subcommands([&](const CLI::App* verb) { return verb->get_name() == name; }).empty();
+}
+
 int run(int argc, char** argv) {
   CLI::App app{"octavo: int8 neural networks, compiled ahead of time, on CPUs"};
   app.set_version_flag("--version", "octavo " + std::string(octavo::v1::version()));
@@ -36,7 +40,7 @@ int run(int argc, char** argv) {
   int exit_code = 0;
   add_verbs(app, exit_code);
   const std::string first = argc > 1 ? argv[1] : "";
-  if (!first.empty() && first.front() != '-' && app.get_subcommand_no_throw(first) == nullptr) {
+  if (!first.empty() && first.front() != '-' && !has_verb(app, first)) {
     return octavo::cli::report(
         {.kind = octavo::ErrorKind::usage, .where = "octavo", .found = "verb '" + first + "'", .expected = "one of those that octavo --help shows"});
   }
