@@ -244,6 +244,10 @@ TEST(OnednnMatmul, RefusesDamagedWeights) {
   EXPECT_TRUE(refuses(2, Tensor(DType::s32, {2})));
   EXPECT_TRUE(refuses(2, Tensor(DType::s32, {0})));
   EXPECT_FALSE(test.kernel->prepare(test.step({}, expected, 2)).ok());
+  StepSpec without_x = test.step(good, expected, 2);
+  EXPECT_TRUE(test.kernel->prepare(without_x).ok());
+  without_x.inputs[0].is_packed = true;
+  EXPECT_FALSE(test.kernel->prepare(without_x).ok());
 }
 
 TEST(OnednnConv, PlainWeightsAreReorderedAtLoad) {
@@ -284,6 +288,10 @@ TEST(OnednnConv, RefusesDamagedWeights) {
   EXPECT_TRUE(refuses(1, Tensor(DType::f32, {4})));
   EXPECT_TRUE(refuses(2, Tensor(DType::f32, {1})));
   EXPECT_FALSE(test.kernel->prepare(test.step({}, expected, 2)).ok());
+  StepSpec without_x = test.step(good, expected, 2);
+  EXPECT_TRUE(test.kernel->prepare(without_x).ok());
+  without_x.inputs[0].is_packed = true;
+  EXPECT_FALSE(test.kernel->prepare(without_x).ok());
 }
 
 TEST(OnednnLayout, NumbersSayTheLayout) {

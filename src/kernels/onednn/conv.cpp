@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "kernels/call.h"
+#include "kernels/depthwise/shape.h"
 #include "kernels/onednn/dense.h"
 #include "kernels/onednn/engine.h"
 #include "kernels/onednn/layout.h"
@@ -21,6 +22,7 @@ using onednn::Desc;
 using onednn::Dims;
 using onednn::RowSlice;
 
+constexpr std::size_t kImageInput = 0;
 constexpr std::size_t kBiasInput = 2;
 constexpr std::size_t kResidualInput = 3;
 
@@ -52,6 +54,9 @@ std::string conv_refusal(const OpCall& call) {
   if (!call.inputs[1]->is_constant()) return "needs constant weights";
   const bool has_bias = call.inputs.size() > kBiasInput && call.inputs[kBiasInput] != nullptr;
   if (has_bias && !call.inputs[kBiasInput]->is_constant()) return "needs a constant bias";
+  for (std::size_t i : {kImageInput, kResidualInput}) {
+    if (i < call.inputs.size() && call.inputs[i] != nullptr && call.inputs[i]->is_constant()) return "needs a variable x and residual";
+  }
   return refuse_conv(view_of(call));
 }
 
@@ -219,6 +224,7 @@ Error damaged(std::string found, std::string expected) {
 
 // The packed weights where they are what `pack` makes for this size.
 Result<onednn::Weights> stored_weights(const StepSpec& spec, const ConvSize& size, bool has_bias) {
+  if (!is_read_in_run(spec, kImageInput) || !is_read_in_run(spec, kResidualInput)) return damaged("a packed image", "one that a run passes");
   const std::size_t count = has_bias ? 3 : 2;
   if (spec.packed.size() != count) return damaged(std::to_string(spec.packed.size()) + " tensors", std::to_string(count));
   const ConstTensorView& weights = spec.packed[kPackedWeights];

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "kernels/call.h"
+#include "kernels/depthwise/shape.h"
 #include "kernels/onednn/engine.h"
 #include "kernels/onednn/layout.h"
 #include "kernels/onednn/onednn.h"
@@ -96,6 +97,7 @@ std::string refuse_dense_conv(const CallView& call) {
 
 template <Refuse refuse>
 std::string dense_refusal(const OpCall& call) {
+  if (call.inputs[0]->is_constant()) return "needs a variable x";
   if (!call.inputs[1]->is_constant()) return "needs constant weights";
   const bool has_bias = call.inputs.size() > kBiasInput && call.inputs[kBiasInput] != nullptr;
   if (has_bias && !call.inputs[kBiasInput]->is_constant()) return "needs a constant bias";
@@ -263,6 +265,7 @@ Error damaged(std::string found, std::string expected) {
 // The packed blocks where they are what `pack` makes for this size.
 Result<std::vector<onednn::WeightLayouts>> stored_blocks(const StepSpec& spec, const DenseForm& form) {
   const DenseSize& size = form.size;
+  if (!is_read_in_run(spec, 0)) return damaged("a packed x", "one that a run passes");
   const std::size_t count = form.has_bias ? 4 : 3;
   if (spec.packed.size() != count) return damaged(std::to_string(spec.packed.size()) + " tensors", std::to_string(count));
   const ConstTensorView& weights = spec.packed[kPackedWeights];
