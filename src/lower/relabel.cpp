@@ -15,7 +15,8 @@ constexpr std::int32_t kShift = 128;
 // q + 128 of an s8 tensor as u8, or back: the top bit flips.
 Tensor other_sign(const Tensor& x) {
   Tensor y(x.dtype() == DType::s8 ? DType::u8 : DType::s8, x.shape());
-  for (std::int64_t i = 0; i < x.elements(); ++i) y.as<std::uint8_t>()[i] = static_cast<std::uint8_t>(x.as<std::uint8_t>()[i] ^ 0x80u);
+  const std::uint8_t* from = x.as<std::uint8_t>();
+  std::transform(from, from + x.elements(), y.as<std::uint8_t>(), [](std::uint8_t q) { return static_cast<std::uint8_t>(q ^ 0x80u); });
   return y;
 }
 
@@ -192,9 +193,11 @@ class Relabeller {
   void convolution(const Node& node) {
     auto attrs = node.attrs.as<QuantizedConvAttrs>();
     const bool makes_signed = attrs.to == DType::s8;
-    Ids inputs = unsigned_inputs(node);
+    // Weights and biases keep their types.
+    Ids inputs = {as_unsigned(node.inputs[0]), plain(node.inputs[1]), plain(node.inputs[2])};
     inputs.resize(6);
-    inputs[1] = plain(node.inputs[1]);
+    if (node.inputs.size() > 3) inputs[3] = plain(node.inputs[3]);
+    if (node.inputs.size() > 4) inputs[4] = as_unsigned(node.inputs[4]);
     if (is_signed(node, 0)) {
       const Fact& w = fact(node.inputs[1]);
       const Fact& bias = fact(node.inputs[2]);

@@ -57,7 +57,8 @@ Tensor map_floats(const Tensor& x, const std::function<float(std::int64_t, float
   Tensor y(DType::f32, x.shape());
   const float* from = x.as<float>();
   float* to = y.as<float>();
-  for (std::int64_t i = 0; i < x.elements(); ++i) to[i] = f(i, from[i]);
+  const std::int64_t elements = x.elements();
+  for (std::int64_t i = 0; i < elements; ++i) to[i] = f(i, from[i]);
   return y;
 }
 
