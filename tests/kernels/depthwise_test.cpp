@@ -118,6 +118,8 @@ TEST(DepthwiseKernels, RefusePackedConstantsOfAnotherSize) {
     EXPECT_FALSE(kernel->prepare(spec).ok()) << kernel->name;
     spec.packed.clear();
     EXPECT_FALSE(kernel->prepare(spec).ok()) << kernel->name;
+    spec.inputs[0].is_packed = true;
+    EXPECT_FALSE(kernel->prepare(spec).ok()) << kernel->name;
   }
 }
 

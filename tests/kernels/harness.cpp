@@ -86,7 +86,10 @@ Result<std::unique_ptr<Step>> prepare_step(const Kernel& kernel, const KernelCas
       continue;
     }
     const bool keeps_constant = is_constant(test, i) && kernel.pack == nullptr;
-    spec.inputs.push_back({.dtype = tensor->dtype(), .shape = tensor->shape(), .constant = keeps_constant ? tensor->data() : nullptr});
+    spec.inputs.push_back({.dtype = tensor->dtype(),
+                           .shape = tensor->shape(),
+                           .constant = keeps_constant ? tensor->data() : nullptr,
+                           .is_packed = is_constant(test, i) && kernel.pack != nullptr});
   }
   for (const Fact& fact : prepared.call.outputs) spec.outputs.push_back({.dtype = fact.dtype, .shape = fact.shape});
   return kernel.prepare(spec);

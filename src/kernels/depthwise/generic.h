@@ -8,29 +8,27 @@
 namespace octavo {
 namespace {
 
-// Products of a byte and a sum of two s8 fit in 32 bits; the compiler vectorizes this loop.
+// Channels [first, channels), one by one.
 template <class X>
-void accumulate_tap(const X* x, const std::int16_t* w, std::int32_t* acc, std::int64_t channels) {
-  for (std::int64_t c = 0; c < channels; ++c) acc[c] += static_cast<std::int32_t>(x[c]) * static_cast<std::int32_t>(w[c]);
-}
-
-template <class X>
-void accumulate_as(const TapPosition& p) {
-  for (std::int64_t c = 0; c < p.channels; ++c) p.acc[c] = p.bias[c];
-  for (std::int64_t tap = 0; tap < p.tap_count; ++tap) {
-    const auto* x = reinterpret_cast<const X*>(p.taps[tap]);
-    const std::int16_t* w = p.weights + tap * p.channels;
-    if (p.channel_multiplier == 1) {
-      accumulate_tap(x, w, p.acc, p.channels);
-      continue;
+void accumulate_channels(const TapPosition& p, std::int64_t first) {
+  for (std::int64_t c = first; c < p.channels; ++c) {
+    std::int32_t sum = p.bias[c];
+    const std::int64_t ic = p.channel_multiplier == 1 ? c : c / p.channel_multiplier;
+    for (std::int64_t pair = 0; pair < p.pairs; ++pair) {
+      const std::int16_t* w = p.weights + (pair * p.channels + c) * 2;
+      const X left = reinterpret_cast<const X*>(p.taps[2 * pair])[ic];
+      const X right = reinterpret_cast<const X*>(p.taps[2 * pair + 1])[ic];
+      sum += static_cast<std::int32_t>(left) * w[0] + static_cast<std::int32_t>(right) * w[1];
     }
-    for (std::int64_t oc = 0; oc < p.channels; ++oc)
-      p.acc[oc] += static_cast<std::int32_t>(x[oc / p.channel_multiplier]) * static_cast<std::int32_t>(w[oc]);
+    p.acc[c] = sum;
   }
 }
 
+// kWide: accumulates the first channels in vectors and returns how many.
+template <std::int64_t (*kWide)(const TapPosition&)>
 void accumulate_position(const TapPosition& position) {
-  return position.x_is_signed ? accumulate_as<std::int8_t>(position) : accumulate_as<std::uint8_t>(position);
+  const std::int64_t done = position.channel_multiplier == 1 ? kWide(position) : 0;
+  return position.x_is_signed ? accumulate_channels<std::int8_t>(position, done) : accumulate_channels<std::uint8_t>(position, done);
 }
 
 template <class S>
@@ -79,9 +77,9 @@ void finish_position(const Epilogue& epilogue, const std::int32_t* acc, std::int
   }
 }
 
-template <class S>
+template <class S, std::int64_t (*kWide)(const TapPosition&)>
 constexpr DepthwiseFunctions depthwise_functions() {
-  return {.accumulate = &accumulate_position, .finish = &finish_position<S>};
+  return {.accumulate = &accumulate_position<kWide>, .finish = &finish_position<S>};
 }
 
 }  // namespace

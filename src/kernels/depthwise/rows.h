@@ -23,11 +23,11 @@ struct Epilogue {
 // One output position, all channels: acc[oc] = bias[oc] + sum over taps of x[tap][oc / multiplier] * w[tap][oc].
 struct TapPosition {
   const std::uint8_t* const* taps = nullptr;  // where each tap reads x; never null (padding is a row of its own)
-  std::int64_t tap_count = 0;
-  std::int64_t channels = 0;            // of y
-  std::int64_t channel_multiplier = 1;  // output channels per input channel
+  std::int64_t pairs = 0;                     // of taps; the last one may have a tap without weight
+  std::int64_t channels = 0;                  // of y
+  std::int64_t channel_multiplier = 1;        // output channels per input channel
   bool x_is_signed = false;
-  const std::int16_t* weights = nullptr;  // [tap][channels]
+  const std::int16_t* weights = nullptr;  // [pair][channels][2]
   const std::int32_t* bias = nullptr;
   std::int32_t* acc = nullptr;  // scratch, `channels` long
 };

@@ -4,7 +4,12 @@
 #include "kernels/depthwise/generic.h"
 
 namespace octavo {
+namespace {
 
-constexpr DepthwiseFunctions kDepthwiseScalar = depthwise_functions<Scalar>();
+std::int64_t nothing_wide(const TapPosition&) { return 0; }
+
+}  // namespace
+
+constexpr DepthwiseFunctions kDepthwiseScalar = depthwise_functions<Scalar, nothing_wide>();
 
 }  // namespace octavo

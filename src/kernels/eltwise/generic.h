@@ -38,23 +38,29 @@ struct QuantizedMul {
 };
 
 template <class S, class Op, bool kASigned, bool kBSigned, int kAStep, int kBStep>
-void quantized_row(const QuantizedRows& q, const std::uint8_t* a, const std::uint8_t* b, std::uint8_t* y) {
+void quantized_block(const QuantizedRows& q) {
   // By value: stores of bytes may alias anything reached through a pointer.
   const QuantizedRows p = q;
-  for_lanes<S>(0, p.n, [=]<class T>(std::int64_t i) {
-    const typename T::F32 a_value = T::sub(operand_at<T, kASigned, kAStep>(a, i), T::set(p.a_zero_point));
-    const typename T::F32 b_value = T::sub(operand_at<T, kBSigned, kBStep>(b, i), T::set(p.b_zero_point));
-    const typename T::F32 value = Op::template apply<T>(p, a_value, b_value);
-    const typename T::S32 rounded = T::round(T::min(T::max(value, T::set(p.lowest)), T::set(p.highest)));
-    T::store_bytes(y + i, T::add_s32(rounded, T::set_s32(p.shift)));
-  });
+  for (std::int64_t r = 0; r < p.rows; ++r) {
+    const std::uint8_t* a = p.a + r * p.a_row_stride;
+    const std::uint8_t* b = p.b + r * p.b_row_stride;
+    std::uint8_t* y = p.y + r * p.n;
+    for_lanes<S>(
+        0, p.n, [&]<class T>(std::int64_t i) __attribute__((always_inline)) {
+          const typename T::F32 a_value = T::sub(operand_at<T, kASigned, kAStep>(a, i), T::set(p.a_zero_point));
+          const typename T::F32 b_value = T::sub(operand_at<T, kBSigned, kBStep>(b, i), T::set(p.b_zero_point));
+          const typename T::F32 value = Op::template apply<T>(p, a_value, b_value);
+          const typename T::S32 rounded = T::round(T::min(T::max(value, T::set(p.lowest)), T::set(p.highest)));
+          T::store_bytes(y + i, T::add_s32(rounded, T::set_s32(p.shift)));
+        });
+  }
 }
 
 template <class S, class Op, bool kASigned, bool kBSigned>
 void quantized_rows_of(const QuantizedRows& q) {
-  auto* row = q.a_step == 0 ? &quantized_row<S, Op, kASigned, kBSigned, 0, 1>
-                            : (q.b_step == 0 ? &quantized_row<S, Op, kASigned, kBSigned, 1, 0> : &quantized_row<S, Op, kASigned, kBSigned, 1, 1>);
-  for (std::int64_t r = 0; r < q.rows; ++r) row(q, q.a + r * q.a_row_stride, q.b + r * q.b_row_stride, q.y + r * q.n);
+  if (q.a_step == 0) quantized_block<S, Op, kASigned, kBSigned, 0, 1>(q);
+  else if (q.b_step == 0) quantized_block<S, Op, kASigned, kBSigned, 1, 0>(q);
+  else quantized_block<S, Op, kASigned, kBSigned, 1, 1>(q);
 }
 
 template <class S, class Op>

@@ -45,6 +45,9 @@ struct Avx2 {
   static S32 add_s32(S32 a, S32 b) { return _mm256_add_epi32(a, b); }
   static S32 sub_s32(S32 a, S32 b) { return _mm256_sub_epi32(a, b); }
 
+  static F32 nearest(F32 x) { return _mm256_round_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
+  static bool any_greater(F32 a, F32 b) { return _mm256_movemask_ps(_mm256_cmp_ps(a, b, _CMP_GT_OQ)) != 0; }
+
   // vpshufb looks up 16 entries at a time and gives 0 where the index's top bit is set: 16 parts, joined by "or".
   static void lookup(const std::uint8_t* table, const std::uint8_t* x, std::uint8_t* y, std::int64_t n) {
     std::int64_t i = 0;

@@ -41,6 +41,9 @@ struct Avx512 {
   static S32 add_s32(S32 a, S32 b) { return _mm512_add_epi32(a, b); }
   static S32 sub_s32(S32 a, S32 b) { return _mm512_sub_epi32(a, b); }
 
+  static F32 nearest(F32 x) { return _mm512_roundscale_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
+  static bool any_greater(F32 a, F32 b) { return _mm512_cmp_ps_mask(a, b, _CMP_GT_OQ) != 0; }
+
   static void lookup(const std::uint8_t* table, const std::uint8_t* x, std::uint8_t* y, std::int64_t n) {
 #ifdef __AVX512VBMI__
     const __m512i t0 = _mm512_loadu_si512(table), t1 = _mm512_loadu_si512(table + 64);

@@ -41,6 +41,10 @@ struct Scalar {
   static S32 add_s32(S32 a, S32 b) { return static_cast<std::int32_t>(static_cast<std::uint32_t>(a) + static_cast<std::uint32_t>(b)); }
   static S32 sub_s32(S32 a, S32 b) { return static_cast<std::int32_t>(static_cast<std::uint32_t>(a) - static_cast<std::uint32_t>(b)); }
 
+  // To a whole number, to nearest even.
+  static F32 nearest(F32 x) { return __builtin_nearbyintf(x); }
+  static bool any_greater(F32 a, F32 b) { return a > b; }
+
   // y[i] = table[x[i]], x may be y.
   static void lookup(const std::uint8_t* table, const std::uint8_t* x, std::uint8_t* y, std::int64_t n) {
     for (std::int64_t i = 0; i < n; ++i) y[i] = table[x[i]];
