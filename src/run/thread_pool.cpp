@@ -1,7 +1,8 @@
 // Fork and join with spinning, then parked, workers. Part of run/.
 //
-// Each worker has a slot of its own: the caller writes body and part, then the epoch; the worker runs and writes the epoch back to `done`.
-// A worker that a step does not need is not touched, so no worker ever reads a job that is being replaced.
+// Each worker has a slot of its own: the caller writes body and part, then an even ticket; whoever makes it odd runs the part. Normally that
+// is the worker; where it has not come by the time the caller is done with its own part (parked, or the system gave its core away), it is
+// the caller, so that a busy machine costs time but never a wait for a thread that has not even started.
 #include "run/thread_pool.h"
 
 #include <pthread.h>
@@ -43,18 +44,19 @@ void watch_forks() {
 // Numbers processes of one family tree; never 0.
 std::uint64_t generation() { return fork_count.load(std::memory_order_relaxed) + 1; }
 
-// Spins until the word is `wanted` or the time is over; gives the core away on each look where there are more threads than cores.
+// Spins until the condition holds or the time is over; gives the core away on each look where there are more threads than cores.
 enum class Manners { spin, yield };
-bool spin_until(const std::atomic<std::uint32_t>& word, std::uint32_t wanted, Manners manners) {
+template <class Condition>
+bool spin_until(const Condition& holds, Manners manners) {
   const auto deadline = std::chrono::steady_clock::now() + kSpinTime;
   do {
     for (int i = 0; i < kPausesPerLook; ++i) {
-      if (word.load(std::memory_order_acquire) == wanted) return true;
+      if (holds()) return true;
       pause_once();
     }
     if (manners == Manners::yield) sched_yield();
   } while (std::chrono::steady_clock::now() < deadline);
-  return word.load(std::memory_order_acquire) == wanted;
+  return holds();
 }
 
 // Workers leave signals to the threads of the program.
@@ -74,54 +76,74 @@ class BlockedSignals {
 }  // namespace
 
 struct alignas(64) ThreadPool::Worker {
-  // Written by the caller before `epoch`, read by the worker after it.
+  // Written by the caller before the ticket becomes even, read by whoever makes it odd.
   PartBody body;
   int part = 0;
-  bool is_last = false;
   Manners manners = Manners::spin;
-  std::atomic<std::uint32_t> epoch{0};
-  alignas(64) std::atomic<std::uint32_t> done{0};
+  std::atomic<std::uint32_t> ticket{1};
+  alignas(64) std::atomic<std::uint32_t> done{1};  // the last odd ticket that the worker has finished
   std::atomic<bool> is_parked{false};
+  std::atomic<bool> is_last{false};
   std::mutex mutex;
   std::condition_variable wake;
   std::thread thread;
 
+  // ---- the caller's side ----
+
   void post(PartBody new_body, int new_part) {
     body = new_body;
     part = new_part;
-    publish();
+    ticket.store(ticket.load(std::memory_order_relaxed) + 1, std::memory_order_seq_cst);
+    wake_if_parked();
   }
 
-  // Either this sees is_parked, or the worker sees the new epoch before it sleeps: both are sequentially consistent.
-  void publish() {
-    epoch.store(epoch.load(std::memory_order_relaxed) + 1, std::memory_order_seq_cst);
+  // Either this sees is_parked, or the worker sees the new ticket before it sleeps: all four accesses are sequentially consistent.
+  void wake_if_parked() {
     if (!is_parked.load(std::memory_order_seq_cst)) return;
     const std::lock_guard lock(mutex);
+    is_parked.store(false, std::memory_order_relaxed);
     wake.notify_one();
   }
 
-  void wait_for(std::uint32_t next) {
-    if (spin_until(epoch, next, manners)) return;
-    std::unique_lock lock(mutex);
-    is_parked.store(true, std::memory_order_seq_cst);
-    wake.wait(lock, [&] { return epoch.load(std::memory_order_seq_cst) == next; });
-    is_parked.store(false, std::memory_order_relaxed);
+  // Runs the part where the worker has not begun it, else waits for it.
+  void finish() {
+    std::uint32_t posted = ticket.load(std::memory_order_relaxed) & ~1u;
+    const std::uint32_t taken = posted + 1;
+    if (ticket.compare_exchange_strong(posted, taken, std::memory_order_acq_rel)) return body(part);
+    const auto is_done = [&] { return done.load(std::memory_order_acquire) == taken; };
+    if (spin_until(is_done, manners)) return;
+    while (!spin_until(is_done, Manners::yield)) continue;
+  }
+
+  void stop() {
+    is_last.store(true, std::memory_order_seq_cst);
+    wake_if_parked();
+    thread.join();
+  }
+
+  // ---- the worker's side ----
+
+  bool has_news() const { return ticket.load(std::memory_order_seq_cst) % 2 == 0 || is_last.load(std::memory_order_seq_cst); }
+
+  void wait_for_news() {
+    while (!spin_until([&] { return has_news(); }, manners)) {
+      std::unique_lock lock(mutex);
+      is_parked.store(true, std::memory_order_seq_cst);
+      while (!has_news() && is_parked.load(std::memory_order_relaxed)) wake.wait(lock);
+      is_parked.store(false, std::memory_order_relaxed);
+    }
   }
 
   void work() {
     const ScopedFloatMode mode;
-    for (std::uint32_t next = 1;; ++next) {
-      wait_for(next);
-      if (is_last) return;
+    for (;;) {
+      wait_for_news();
+      if (is_last.load(std::memory_order_relaxed)) return;
+      std::uint32_t posted = ticket.load(std::memory_order_relaxed);
+      if (posted % 2 != 0 || !ticket.compare_exchange_strong(posted, posted + 1, std::memory_order_acq_rel)) continue;
       body(part);
-      done.store(next, std::memory_order_release);
+      done.store(posted + 1, std::memory_order_release);
     }
-  }
-
-  void join() const {
-    const std::uint32_t current = epoch.load(std::memory_order_relaxed);
-    if (spin_until(done, current, manners)) return;
-    while (!spin_until(done, current, Manners::yield)) continue;
   }
 };
 
@@ -153,12 +175,7 @@ ThreadPool::~ThreadPool() {
     static_cast<void>(workers_.release());  // the threads stayed in the parent process
     return;
   }
-  for (int i = 0; i < started_; ++i) {
-    Worker& worker = workers_[static_cast<std::size_t>(i)];
-    worker.is_last = true;
-    worker.publish();
-    worker.thread.join();
-  }
+  for (int i = 0; i < started_; ++i) workers_[static_cast<std::size_t>(i)].stop();
 }
 
 bool ThreadPool::try_acquire() {
@@ -180,7 +197,7 @@ void ThreadPool::run(int parts, PartBody body) {
   for (int i = 0; i < helped; ++i) workers_[static_cast<std::size_t>(i)].post(body, i + 1);
   body(0);
   for (int part = helped + 1; part < parts; ++part) body(part);
-  for (int i = 0; i < helped; ++i) workers_[static_cast<std::size_t>(i)].join();
+  for (int i = 0; i < helped; ++i) workers_[static_cast<std::size_t>(i)].finish();
 }
 
 std::shared_ptr<Executor> shared_thread_pool(int threads) {
