@@ -87,6 +87,20 @@ TEST(Plan, AnInputThatIsStillNeededIsNotTakenOver) {
   EXPECT_NE(plan.steps[1].outputs[0].offset, plan.steps[1].inputs[0].offset);
 }
 
+TEST(Plan, AnInputThatIsReadTwiceIsNotTakenOver) {
+  if (!host_machine().isa.has(Isa::avx2)) GTEST_SKIP() << "the kernels that work in place need avx2";
+  Graph graph;
+  const ValueId x = graph.add_input("x", DType::u8, Shape{1000});
+  const ValueId table = graph.add_constant("table", random_bytes(Shape{256}, 1));
+  const ValueId a = add_or_die(graph, kTable, NoAttrs{}, {x, table}, "a");
+  const ValueId b = add_or_die(graph, kQuantizedBinary, testing::weighted_sum(), {a, a}, "b");
+  const ValueId c = add_or_die(graph, kQuantizedBinary, testing::weighted_sum(), {b, x}, "c");
+  graph.add_output(add_or_die(graph, kTable, NoAttrs{}, {c, table}, "d"), "y");
+  const Plan plan = plan_of(graph);
+  EXPECT_NE(plan.steps[1].outputs[0].offset, plan.steps[1].inputs[0].offset) << "a kernel may read one operand ahead of the other";
+  EXPECT_EQ(plan.steps[2].outputs[0].offset, plan.steps[2].inputs[0].offset) << "the same kernel, with operands of their own";
+}
+
 TEST(Plan, AReshapeIsAnAlias) {
   Graph graph;
   const ValueId x = graph.add_input("x", DType::u8, Shape{4, 25});
