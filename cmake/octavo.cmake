@@ -2,6 +2,9 @@
 
 # -Wrestrict is wrong about std::string in GCC 12 (GCC bug 105651). No contraction: an FMA is written std::fma or not at all, so that bits do not depend on the compiler.
 add_compile_options(-Wall -Wextra -Werror -Wshadow -Wno-missing-field-initializers -Wno-restrict -ffp-contract=off -fno-math-errno)
+if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
+  add_compile_options(-Wno-unknown-warning-option)  # some of the warnings named here are GCC's alone
+endif()
 if(OCTAVO_SANITIZE)
   add_compile_options(-fsanitize=${OCTAVO_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${OCTAVO_SANITIZE})
@@ -51,5 +54,19 @@ function(octavo_executable name)
     add_executable(${name} ${sources})
     target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR})
     target_link_libraries(${name} PRIVATE ${ARG_USES})
+  endif()
+endfunction()
+
+# octavo_openmp: the OpenMP runtime that oneDNN calls, which is GCC's. Clang would bring a second one, with other threads and settings.
+function(octavo_find_openmp)
+  add_library(octavo_openmp INTERFACE)
+  if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
+    execute_process(COMMAND g++ -print-file-name=include OUTPUT_VARIABLE gcc_headers OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+    execute_process(COMMAND g++ -print-file-name=libgomp.so OUTPUT_VARIABLE gomp OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+    target_compile_options(octavo_openmp INTERFACE "SHELL:-idirafter ${gcc_headers}")
+    target_link_libraries(octavo_openmp INTERFACE ${gomp})
+  else()
+    find_package(OpenMP REQUIRED)
+    target_link_libraries(octavo_openmp INTERFACE OpenMP::OpenMP_CXX)
   endif()
 endfunction()

@@ -38,6 +38,9 @@ struct Field {
   std::string_view name;
   Member Struct::*member;
 };
+// Clang 16 does not deduce the arguments of an aggregate.
+template <class Struct, class Member>
+Field(std::string_view, Member Struct::*) -> Field<Struct, Member>;
 
 template <class T>
 concept HasFields = requires { T::fields(); };
