@@ -1,49 +1,30 @@
 // The built program: exit codes, messages, files left behind. Part of tests/cli/.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "analyze/file.h"
 #include "analyze/npy.h"
+#include "support/child.h"
 
 namespace octavo {
 namespace {
 
 namespace fs = std::filesystem;
 
-struct Outcome {
-  int exit_code = -1;
-  std::string text;  // standard output and error together
-};
-
-class Cli : public testing::Test {
+class Cli : public ::testing::Test {
  protected:
   void SetUp() override {
-    folder_ = (fs::temp_directory_path() / ("octavo_cli_" + std::to_string(::getpid()))).string();
-    fs::create_directories(folder_);
-    if (!fs::exists(program_)) GTEST_SKIP() << "no program at " << program_;
+    if (!testing::has_program()) GTEST_SKIP() << "the program was not built";
   }
-  void TearDown() override { fs::remove_all(folder_); }
 
-  std::string path(const std::string& name) const { return folder_ + "/" + name; }
-
-  Outcome octavo(const std::string& arguments) const {
-    Outcome outcome;
-    std::FILE* pipe = ::popen(("cd " + folder_ + " && " + program_ + " " + arguments + " 2>&1").c_str(), "r");
-    char buffer[4096];
-    for (std::size_t got = 0; (got = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;) outcome.text.append(buffer, got);
-    const int status = ::pclose(pipe);
-    outcome.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    return outcome;
-  }
+  std::string path(const std::string& name) const { return folder_.path(name); }
+  testing::Outcome octavo(const std::string& arguments) const { return testing::run_program(folder_, arguments); }
 
   void expect(const std::string& arguments, int exit_code, const std::string& part) const {
-    const Outcome outcome = octavo(arguments);
+    const testing::Outcome outcome = octavo(arguments);
     EXPECT_EQ(outcome.exit_code, exit_code) << arguments << "\n" << outcome.text;
     EXPECT_NE(outcome.text.find(part), std::string::npos) << arguments << "\n" << outcome.text;
   }
@@ -53,8 +34,7 @@ class Cli : public testing::Test {
     return nlohmann::json::parse(file, nullptr, false);
   }
 
-  std::string folder_;
-  const std::string program_ = std::string(OCTAVO_BINARY_DIR) + "/bin/octavo";
+  testing::ScratchFolder folder_;
   const std::string digits_ = std::string(OCTAVO_SOURCE_DIR) + "/examples/digits/";
 };
 
@@ -87,7 +67,7 @@ TEST_F(Cli, BrokenFilesAreThreeAndMissingOnesFive) {
   expect("inspect broken.onnx", 3, "broken.onnx");
   expect("compile missing.onnx --precision fp32", 5, "missing.onnx");
   expect("compile " + digits_ + "digits.onnx --precision fp32 -o no/such/folder/x.octv", 5, "no/such/folder");
-  EXPECT_TRUE(fs::is_empty(folder_) || !fs::exists(path("no")));
+  EXPECT_TRUE(fs::is_empty(folder_.path()) || !fs::exists(path("no")));
 }
 
 TEST_F(Cli, MachineIsDescribed) {
@@ -114,7 +94,8 @@ TEST_F(Cli, FromModelToAnswers) {
   expect("compare int8.octv int8.octv --batch 1 --json same.json", 0, "identical");
   expect("compare fp32.octv int8.octv", 1, "SQNR");
   expect("compare fp32.octv int8.octv --min-sqnr -10", 0, "SQNR");
-  for (const auto& entry : fs::directory_iterator(folder_)) EXPECT_EQ(entry.path().string().find(".partial"), std::string::npos) << entry.path();
+  for (const auto& entry : fs::directory_iterator(folder_.path()))
+    EXPECT_EQ(entry.path().string().find(".partial"), std::string::npos) << entry.path();
 }
 
 TEST_F(Cli, RunWritesEveryOutput) {

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <limits>
 
-#include "import/onnx_builder.h"
+#include "support/onnx_builder.h"
 
 namespace octavo::testing {
 namespace {

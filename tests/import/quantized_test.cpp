@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "graph/graph.h"
-#include "import/onnx_builder.h"
 #include "ops/list.h"
+#include "support/onnx_builder.h"
 
 namespace octavo::testing {
 namespace {

@@ -1,5 +1,5 @@
-// Small ONNX models made in C++. Part of the tests of import/.
-#include "import/onnx_builder.h"
+// Small ONNX models made in C++. For the tests of import/ and errors/.
+#include "support/onnx_builder.h"
 
 #include <gtest/gtest.h>
 

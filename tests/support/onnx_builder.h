@@ -1,6 +1,6 @@
-// ModelBuilder: small ONNX models made in C++, so that tests need no exporter. Part of the tests of import/.
-#ifndef OCTAVO_TESTS_IMPORT_ONNX_BUILDER_H_
-#define OCTAVO_TESTS_IMPORT_ONNX_BUILDER_H_
+// ModelBuilder: small ONNX models made in C++, so that tests need no exporter. For the tests of import/ and errors/.
+#ifndef OCTAVO_TESTS_SUPPORT_ONNX_BUILDER_H_
+#define OCTAVO_TESTS_SUPPORT_ONNX_BUILDER_H_
 
 #include <cstdint>
 #include <string>
@@ -64,4 +64,4 @@ std::vector<float> as_floats(const Tensor& tensor);
 
 }  // namespace octavo::testing
 
-#endif  // OCTAVO_TESTS_IMPORT_ONNX_BUILDER_H_
+#endif  // OCTAVO_TESTS_SUPPORT_ONNX_BUILDER_H_

@@ -1,0 +1,194 @@
+// Broken and hostile .octv files, run by the program. Part of tests/errors/.
+#include "artifact/artifact.h"
+
+#include <cstring>
+
+#include "analyze/npy.h"
+#include "artifact/format.h"
+#include "base/machine.h"
+#include "errors/broken_case.h"
+
+namespace octavo::testing {
+namespace {
+
+constexpr const char* kRun = "run m.octv --input x.npy --output-dir .";
+const std::string kCompileDigits = "compile " OCTAVO_SOURCE_DIR "/examples/digits/digits.onnx -o m.octv --calibrate " OCTAVO_SOURCE_DIR
+                                   "/examples/digits/calibration.npz "
+                                   "--preprocess tf --samples 8";
+
+void write_input(const ScratchFolder& folder) {
+  const Status written = write_npy(folder.path("x.npy"), Tensor(DType::f32, Shape{1, 1, 8, 8}).view());
+  ASSERT_TRUE(written) << to_string(written.errors());
+}
+
+// digits.octv, compiled once by the program under test.
+const std::string& compiled_digits() {
+  static const std::string bytes = [] {
+    const ScratchFolder folder;
+    const Outcome outcome = run_program(folder, kCompileDigits + " --batch 1,4");
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
+    return read_bytes(folder.path("m.octv"));
+  }();
+  return bytes;
+}
+
+ArtifactHeader header_of(const std::string& bytes) {
+  ArtifactHeader header;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  return header;
+}
+
+std::string repaired(std::string bytes) {
+  repair_checksum(std::as_writable_bytes(std::span(bytes)));
+  return bytes;
+}
+
+// The header as changed, with a checksum that is right.
+std::string with_header(const std::function<void(ArtifactHeader&)>& change) {
+  std::string bytes = compiled_digits();
+  ArtifactHeader header = header_of(bytes);
+  change(header);
+  std::memcpy(bytes.data(), &header, sizeof header);
+  return repaired(bytes);
+}
+
+// The model as changed, encoded again.
+std::string with_model(const std::function<void(CompiledModel&)>& change) {
+  const std::string& bytes = compiled_digits();
+  auto model = parse_artifact(std::as_bytes(std::span(bytes)), "m.octv");
+  if (!model) return "";
+  change(*model);
+  const AlignedBytes encoded = encode_artifact(*model);
+  return {reinterpret_cast<const char*>(encoded.data()), encoded.size()};
+}
+
+BrokenCase file_case(std::string name, std::function<std::string()> make, std::vector<std::string> parts, int exit_code = kInvalid) {
+  const auto write = [make = std::move(make)](const ScratchFolder& folder) {
+    folder.write("m.octv", make());
+    write_input(folder);
+  };
+  return {std::move(name), write, kRun, exit_code, std::move(parts)};
+}
+
+BrokenCase model_case(const std::string& name, const std::function<void(CompiledModel&)>& change, std::vector<std::string> parts,
+                      int exit_code = kInvalid) {
+  parts.push_back("plan 0");
+  return file_case(
+      name, [change] { return with_model(change); }, std::move(parts), exit_code);
+}
+
+// A model whose name the program takes for granted when it says what is wrong inside.
+std::vector<BrokenCase> damaged_files() {
+  const auto cut = [](auto end_of) {
+    return [end_of] {
+      const std::string& bytes = compiled_digits();
+      return bytes.substr(0, end_of(header_of(bytes)));
+    };
+  };
+  using Header = const ArtifactHeader&;
+  return {
+      file_case("WrongMagic",
+                [] {
+                  std::string bytes = compiled_digits();
+                  bytes[1] = 'o';
+                  return bytes;
+                },
+                {"m.octv"}),
+      file_case("WrongVersion", [] { return with_header([](ArtifactHeader& header) { header.version = kArtifactVersion + 1; }); },
+                {"m.octv", "format version " + std::to_string(kArtifactVersion + 1), "Compile the model again"}),
+      file_case("CutInTheHeader", cut([](Header) { return std::size_t{40}; }), {"m.octv", "truncated"}),
+      file_case("CutAfterTheHeader", cut([](Header) { return sizeof(ArtifactHeader); }), {"m.octv", "truncated"}),
+      file_case("CutInTheMetadata", cut([](Header header) { return header.metadata.offset + header.metadata.bytes / 2; }), {"m.octv", "truncated"}),
+      file_case("CutBeforeTheConstants", cut([](Header header) { return header.constants.offset; }), {"m.octv", "truncated"}),
+      file_case("CutInTheConstants", cut([](Header header) { return header.file_bytes - 1; }), {"m.octv", "truncated"}),
+      file_case("CutWithARepairedChecksum", [] { return repaired(compiled_digits().substr(0, compiled_digits().size() / 2)); },
+                {"m.octv", "section"}),
+      file_case("BytesAfterTheEnd", [] { return compiled_digits() + "more"; }, {"m.octv", "4 bytes after the end"}),
+      file_case("FlippedBitInTheConstants",
+                [] {
+                  std::string bytes = compiled_digits();
+                  bytes[bytes.size() - 100] ^= 1;
+                  return bytes;
+                },
+                {"m.octv", "checksum"}),
+      file_case("SectionPastTheEnd", [] { return with_header([](ArtifactHeader& header) { header.metadata.bytes = ~std::uint64_t{0}; }); },
+                {"m.octv", "section"}),
+      file_case("ConstantsOffThePage", [] { return with_header([](ArtifactHeader& header) { header.constants.offset += 64; }); },
+                {"m.octv", "section"}),
+      file_case("MetadataOfOnes",
+                [] {
+                  std::string bytes = compiled_digits();
+                  const ArtifactHeader header = header_of(bytes);
+                  std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(header.metadata.offset), header.metadata.bytes, '\xff');
+                  return repaired(bytes);
+                },
+                {"m.octv", "metadata"}),
+  };
+}
+
+std::vector<BrokenCase> lying_models() {
+  return {
+      model_case("UnknownKernel", [](CompiledModel& model) { model.plans[0].steps[1].kernel = "conv_of_tomorrow"; },
+                 {"step 1", "'conv_of_tomorrow'"}),
+      model_case("UnknownOperator", [](CompiledModel& model) { model.plans[0].steps[1].op = "teleport"; }, {"step 1", "'teleport'"}),
+      model_case(
+          "ArenaOfAnExabyte", [](CompiledModel& model) { model.plans[0].arena_bytes = std::uint64_t{1} << 60; }, {"arena"}, kResource),
+      model_case("NoConstants", [](CompiledModel& model) { model.constants = {}; }, {"constants"}),
+      model_case("OutputThatNobodyMakes", [](CompiledModel& model) { model.plans[0].steps.pop_back(); }, {"which no step computes"}),
+      model_case("HugeInput",
+                 [](CompiledModel& model) {
+                   model.plans[0].inputs[0].shape = {1, 1, std::int64_t{1} << 62, 8};
+                 },
+                 {"dimensions"}),
+  };
+}
+
+class BrokenArtifact : public Broken {};
+TEST_P(BrokenArtifact, IsRefusedByName) { check(); }
+INSTANTIATE_TEST_SUITE_P(Files, BrokenArtifact, ::testing::ValuesIn(damaged_files()), name_of_case);
+INSTANTIATE_TEST_SUITE_P(Models, BrokenArtifact, ::testing::ValuesIn(lying_models()), name_of_case);
+
+TEST(BrokenArtifacts, MissingInstructionsAreNamed) {
+  if (!has_program()) GTEST_SKIP() << "the program was not built";
+  if (host_machine().isa.has(Isa::amx_int8)) GTEST_SKIP() << "this machine has AMX";
+  const ScratchFolder folder;
+  folder.write("m.octv", with_model([](CompiledModel& model) {
+                 model.machine.name = "amx";
+                 model.needs.add(Isa::amx_int8);
+               }));
+  write_input(folder);
+  const Outcome outcome = run_program(folder, kRun);
+  EXPECT_EQ(outcome.exit_code, kResource) << outcome.text;
+  for (const char* part : {"amx_int8", "digits.onnx", "--target host"}) EXPECT_NE(outcome.text.find(part), std::string::npos) << outcome.text;
+}
+
+TEST(BrokenArtifacts, BatchesThatItLacksAreAnsweredWithThoseItHas) {
+  if (!has_program()) GTEST_SKIP() << "the program was not built";
+  const ScratchFolder folder;
+  folder.write("m.octv", compiled_digits());
+  const Outcome outcome = run_program(folder, "bench m.octv --batch 64 --seconds 0.1");
+  EXPECT_EQ(outcome.exit_code, kUsage) << outcome.text;
+  for (const char* part : {"batch 64", "int8 batch 1", "int8 batch 4"}) EXPECT_NE(outcome.text.find(part), std::string::npos) << outcome.text;
+}
+
+// Whatever a bit of the metadata says, the program ends by itself with one of its exit codes.
+TEST(BrokenArtifacts, FlippedMetadataNeverCrashes) {
+  if (!has_program()) GTEST_SKIP() << "the program was not built";
+  const std::string& bytes = compiled_digits();
+  const ArtifactHeader header = header_of(bytes);
+  const ScratchFolder folder;
+  write_input(folder);
+  constexpr std::uint64_t kFlips = 48;
+  for (std::uint64_t flip = 0; flip < kFlips; ++flip) {
+    const std::uint64_t bit = header.metadata.bytes * 8 / kFlips * flip + flip % 8;
+    std::string broken = bytes;
+    broken[header.metadata.offset + bit / 8] ^= static_cast<char>(1 << (bit % 8));
+    folder.write("m.octv", repaired(broken));
+    const Outcome outcome = run_program(folder, "run m.octv --input x.npy --output-dir out --threads 1");
+    const bool is_ours = outcome.exit_code == 0 || (outcome.exit_code >= kUsage && outcome.exit_code <= kResource);
+    EXPECT_TRUE(is_ours) << "bit " << bit << ": exit code " << outcome.exit_code << "\n" << outcome.text;
+  }
+}
+
+}  // namespace
+}  // namespace octavo::testing
