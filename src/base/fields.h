@@ -38,9 +38,6 @@ struct Field {
   std::string_view name;
   Member Struct::*member;
 };
-// Clang 16 does not deduce the arguments of an aggregate.
-template <class Struct, class Member>
-Field(std::string_view, Member Struct::*) -> Field<Struct, Member>;
 
 template <class T>
 concept HasFields = requires { T::fields(); };
@@ -221,5 +218,13 @@ std::string print(const T& value) {
 }
 
 }  // namespace octavo
+
+#if defined(__clang__)
+namespace octavo {
+// Clang 16 does not deduce the arguments of an aggregate by itself.
+template <class Struct, class Member>
+Field(std::string_view, Member Struct::*) -> Field<Struct, Member>;
+}  // namespace octavo
+#endif
 
 #endif  // OCTAVO_BASE_FIELDS_H_
