@@ -70,6 +70,18 @@ bool write_all(int fd, std::span<const std::byte> bytes) {
   return true;
 }
 
+// A device or pipe, as /dev/stdout: a rename would put a file in its place.
+bool is_special(const std::string& path) {
+  struct stat info {};
+  return ::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
+}
+
+Status write_in_place(const std::string& path, std::span<const std::byte> bytes) {
+  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (file.get() < 0 || !write_all(file.get(), bytes)) return resource_error(path, "cannot be written");
+  return ok_status();
+}
+
 Status replace_with(const std::string& path, const std::string& temporary, std::span<const std::byte> bytes) {
   const Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
   if (file.get() < 0) return resource_error(path, "cannot be written");
@@ -103,6 +115,7 @@ Result<std::vector<std::byte>> read_file(const std::string& path) {
 }
 
 Status write_file(const std::string& path, std::span<const std::byte> bytes) {
+  if (is_special(path)) return write_in_place(path, bytes);
   const std::string temporary = path + ".partial" + std::to_string(::getpid());
   if (temporary.size() < kMaxPath) {
     std::memcpy(unfinished_path, temporary.c_str(), temporary.size() + 1);

@@ -49,6 +49,21 @@ int write_new_file(const char* path, std::span<const std::byte> bytes) {
   return error;
 }
 
+// A device or pipe, as /dev/null: a rename would put a file in its place.
+bool is_special(const char* path) {
+  struct stat status {};
+  return stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
+}
+
+// 0, or errno.
+int write_in_place(const char* path, std::span<const std::byte> bytes) {
+  const int fd = open(path, O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return errno;
+  int error = write_all(fd, bytes);
+  if (close(fd) != 0 && error == 0) error = errno;
+  return error;
+}
+
 // Makes the rename itself durable; file systems that cannot sync a folder are left alone.
 void sync_folder(const std::filesystem::path& folder) {
   const int fd = open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -86,6 +101,10 @@ AlignedBytes encode_artifact(const CompiledModel& model) {
 
 Status write_artifact(const CompiledModel& model, const std::string& path) {
   const AlignedBytes bytes = encode_artifact(model);
+  if (is_special(path.c_str())) {
+    const int error = write_in_place(path.c_str(), bytes);
+    return error == 0 ? ok_status() : Status(unwritable(path, error));
+  }
   const std::string temporary = path + ".tmp" + std::to_string(getpid());
   if (temporary.size() >= kMaxPath) return unwritable(path, ENAMETOOLONG);
   const std::lock_guard lock(write_mutex);

@@ -77,7 +77,6 @@ BrokenCase model_case(const std::string& name, const std::function<void(Compiled
       name, [change] { return with_model(change); }, std::move(parts), exit_code);
 }
 
-// A model whose name the program takes for granted when it says what is wrong inside.
 std::vector<BrokenCase> damaged_files() {
   const auto cut = [](auto end_of) {
     return [end_of] {
@@ -168,7 +167,7 @@ TEST(BrokenArtifacts, BatchesThatItLacksAreAnsweredWithThoseItHas) {
   folder.write("m.octv", compiled_digits());
   const Outcome outcome = run_program(folder, "bench m.octv --batch 64 --seconds 0.1");
   EXPECT_EQ(outcome.exit_code, kUsage) << outcome.text;
-  for (const char* part : {"batch 64", "int8 batch 1", "int8 batch 4"}) EXPECT_NE(outcome.text.find(part), std::string::npos) << outcome.text;
+  for (const char* part : {"m.octv", "int8 batch 1", "int8 batch 4"}) EXPECT_NE(outcome.text.find(part), std::string::npos) << outcome.text;
 }
 
 // Whatever a bit of the metadata says, the program ends by itself with one of its exit codes.

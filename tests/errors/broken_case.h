@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,8 @@ struct BrokenCase {
   int exit_code = kInvalid;
   std::vector<std::string> parts;  // of the message: file, node, attribute or input, what was found
 };
+
+inline void PrintTo(const BrokenCase& broken, std::ostream* out) { *out << "octavo " << broken.arguments; }
 
 // Each case is a test of its own. The program must give that exit code and name all of `parts`, and leave no file behind.
 class Broken : public ::testing::TestWithParam<BrokenCase> {

@@ -206,7 +206,7 @@ std::vector<BrokenCase> broken_sizes() {
                    tensor->add_dims(-4);
                    builder.node({"Add", {"x", "w"}, {"y"}});
                  },
-                 {"initializer 'w'", "-4"}),
+                 {"initializer 'w'", "negative"}),
       graph_case("ExpandedBeyondMemory",
                  [](ModelBuilder& builder) {
                    builder.initializer("dims", integers({2}, {I{1} << 40, I{1} << 40})).node({"Expand", {"x", "dims"}, {"y"}, {}, "", "expand"});
@@ -240,7 +240,7 @@ std::vector<BrokenCase> broken_quantization() {
       scale_case("ScaleInfinite", std::numeric_limits<float>::infinity(), "inf"),
       graph_case(
           "ZeroPointOfTheWrongType", [](ModelBuilder& builder) { quantized(builder, floats({}, {0.5f}), floats({}, {0})); },
-          {"'quantizer' (QuantizeLinear, opset 17)", "zero"}, kInvalid, kCompileInt8),
+          {"'quantizer' (QuantizeLinear, opset 17), input 2 (zero point of 'y')", "f32"}, kInvalid, kCompileInt8),
       graph_case(
           "ScalesForThreeOfOneChannel",
           [](ModelBuilder& builder) {

@@ -1,6 +1,4 @@
 // Sound models with broken inputs, wrong requests and places that cannot be written. Part of tests/errors/.
-#include <sys/stat.h>
-
 #include <cmath>
 #include <filesystem>
 
@@ -43,6 +41,12 @@ BrokenCase request_case(std::string name, std::string arguments, std::vector<std
   return {std::move(name), write, std::move(arguments), exit_code, std::move(parts)};
 }
 
+// "full" is a link to a device that never has room: it must be written, not replaced.
+BrokenCase full_disk_case(std::string name, std::string arguments) {
+  const auto write = [](const ScratchFolder& folder) { std::filesystem::create_symlink("/dev/full", folder.path("full")); };
+  return {std::move(name), write, std::move(arguments), kResource, {"full", "No space left"}};
+}
+
 Tensor image_of(float value) {
   Tensor tensor(DType::f32, Shape{1, 1, 8, 8});
   tensor.span<float>()[9] = value;
@@ -52,7 +56,7 @@ Tensor image_of(float value) {
 std::vector<BrokenCase> wrong_inputs() {
   return {
       tensor_case("WrongShape", Tensor(DType::f32, Shape{1, 1, 8, 9}), {"input", "1x1x8x9", "1x1x8x8"}),
-      tensor_case("WrongRank", Tensor(DType::f32, Shape{64}), {"input", "64", "1x1x8x8"}),
+      tensor_case("WrongRank", Tensor(DType::f32, Shape{64}), {"'image'", "f32[64]", "x1x8x8"}),
       tensor_case("WrongType", Tensor(DType::s32, Shape{1, 1, 8, 8}), {"input", "s32", "f32"}),
       npy_case("Empty", [](const std::string&) { return std::string(); }, {}),
       npy_case("NotAnArray", [](const std::string&) { return std::string("1 2 3 4\n"); }, {}),
@@ -81,7 +85,8 @@ std::vector<BrokenCase> wrong_requests() {
                    {"digits.onnx"}, kInvalid),
       request_case("OutputInNoFolder", "compile " + kDigits + "digits.onnx --precision fp32 -o none/m.octv", {"none/m.octv"}, kResource),
       request_case("OutputIsAFolder", "compile " + kDigits + "digits.onnx --precision fp32 -o .", {"."}, kResource),
-      request_case("OutputOnAFullDisk", "compile " + kDigits + "digits.onnx --precision fp32 -o /dev/full", {"/dev/full"}, kResource),
+      full_disk_case("OutputOnAFullDisk", "compile " + kDigits + "digits.onnx --precision fp32 -o full"),
+      full_disk_case("ReportOnAFullDisk", "inspect " + kDigits + "digits.onnx --json full"),
       request_case("ResultsInAFile", "run " + kDigits + "digits.onnx --precision fp32 --input x.npy --output-dir x.npy", {"x.npy"}, kResource),
       request_case("ReportInNoFolder", "inspect " + kDigits + "digits.onnx --json none/report.json", {"none/report.json"}, kResource),
   };

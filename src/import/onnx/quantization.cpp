@@ -58,9 +58,12 @@ Quantization read_quantization(NodeReader& in, int scale, int zero_point, std::s
   const ValueId given = in.value(scale), given_zero = in.optional(zero_point);
   if (in.failed()) return {};
   check_scale(in, given, what);
+  const std::string zero_what = "input " + std::to_string(zero_point) + " (zero point of '" + std::string(name) + "')";
+  if (given_zero.exists() && !is_integer(in.dtype(given_zero))) {
+    in.fail(zero_what, "elements of type " + std::string(octavo::name_of(in.dtype(given_zero))), "integers");
+  }
   if (given_zero.exists() && in.shape(given_zero).elements() != in.shape(given).elements()) {
-    in.fail("input " + std::to_string(zero_point) + " (zero point of '" + std::string(name) + "')", "shape " + in.shape(given_zero).to_string(),
-            "that of the scale, " + in.shape(given).to_string());
+    in.fail(zero_what, "shape " + in.shape(given_zero).to_string(), "that of the scale, " + in.shape(given).to_string());
   }
   if (in.failed()) return {};
   const bool is_per_tensor = in.shape(given).elements() == 1;
