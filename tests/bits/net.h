@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "import/onnx_builder.h"
+#include "support/onnx_builder.h"
 
 namespace octavo::testing {
 
