@@ -199,7 +199,7 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
 // A position that stands alone shares its weights with none (squeeze-excite blocks, Cascade Lake, 2.5 GHz: 1.1 ns per product, 70 ns per sigmoid).
 template <Isa isa>
 double cost(const OpCall& call, const Machine&) {
-  constexpr double per_mac = isa == Isa::scalar ? 1.0 : (isa == Isa::avx2 ? 0.25 : 0.15);
+  constexpr double per_mac = isa == Isa::scalar ? 1.0 : (isa == Isa::avx2 ? 0.5 : 0.3);
   constexpr double per_call = 25.0;
   const ConvView conv = ConvView::of(*call.attrs);
   const Shape& w = call.inputs[kW]->shape;

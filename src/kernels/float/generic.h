@@ -7,34 +7,65 @@
 namespace octavo {
 namespace {
 
-// A register block of kRows x kWidth sums.
-template <int kRows, int kWidth>
-void accumulate_block(const SumBlock& s, std::int64_t first) {
-  double acc[kRows][kWidth];
-  for (int p = 0; p < kRows; ++p) {
-    for (int j = 0; j < kWidth; ++j) acc[p][j] = s.acc[p * s.acc_stride + first + j];
-  }
+// Vectors of kBytes bytes of f64 and as many f32; an extension that g++ and clang share.
+template <int kBytes>
+struct Wide {
+  static constexpr int kLanes = kBytes / 8;
+  typedef double F64 __attribute__((vector_size(kBytes)));
+  typedef float F32 __attribute__((vector_size(kBytes / 2)));
+};
+
+// A register block of kRows rows and two vectors of sums.
+template <int kBytes, int kRows>
+void accumulate_vectors(const SumBlock& s, std::int64_t first) {
+  using F64 = typename Wide<kBytes>::F64;
+  using F32 = typename Wide<kBytes>::F32;
+  constexpr int kLanes = Wide<kBytes>::kLanes;
+  F64 acc[kRows][2];
+  for (int p = 0; p < kRows; ++p) __builtin_memcpy(acc[p], s.acc + p * s.acc_stride + first, sizeof acc[p]);
   const float* b = s.b + first;
   for (std::int64_t k = 0; k < s.depth; ++k, b += s.b_stride) {
+    F32 narrow[2];
+    __builtin_memcpy(narrow, b, sizeof narrow);
+    const F64 low = __builtin_convertvector(narrow[0], F64), high = __builtin_convertvector(narrow[1], F64);
     for (int p = 0; p < kRows; ++p) {
       const auto a = static_cast<double>(s.a[p][k * s.a_step]);
-      for (int j = 0; j < kWidth; ++j) acc[p][j] += a * static_cast<double>(b[j]);
+      acc[p][0] += a * low;
+      acc[p][1] += a * high;
     }
   }
-  for (int p = 0; p < kRows; ++p) {
-    for (int j = 0; j < kWidth; ++j) s.acc[p * s.acc_stride + first + j] = acc[p][j];
-  }
+  for (int p = 0; p < kRows; ++p) __builtin_memcpy(s.acc + p * s.acc_stride + first, acc[p], sizeof acc[p]);
+  static_assert(sizeof(F64) == kLanes * sizeof(double));
 }
 
 template <int kRows>
-void accumulate_rows(const SumBlock& s) {
-  std::int64_t first = 0;
-  for (; first + 16 <= s.width; first += 16) accumulate_block<kRows, 16>(s, first);
-  for (; first + 4 <= s.width; first += 4) accumulate_block<kRows, 4>(s, first);
-  for (; first < s.width; ++first) accumulate_block<kRows, 1>(s, first);
+void accumulate_column(const SumBlock& s, std::int64_t column) {
+  for (int p = 0; p < kRows; ++p) {
+    double sum = s.acc[p * s.acc_stride + column];
+    for (std::int64_t k = 0; k < s.depth; ++k) sum += static_cast<double>(s.a[p][k * s.a_step]) * static_cast<double>(s.b[k * s.b_stride + column]);
+    s.acc[p * s.acc_stride + column] = sum;
+  }
 }
 
-void accumulate(const SumBlock& block) { return block.rows == kSumRows ? accumulate_rows<kSumRows>(block) : accumulate_rows<1>(block); }
+// In pieces of the depth, so that the lines of b that a block touches are still in L1 for the next block.
+template <int kBytes, int kRows>
+void accumulate_rows(const SumBlock& whole) {
+  constexpr std::int64_t kDepth = 64;
+  SumBlock s = whole;
+  for (std::int64_t k = 0; k < whole.depth; k += kDepth) {
+    s.depth = whole.depth - k < kDepth ? whole.depth - k : kDepth;
+    std::int64_t first = 0;
+    for (; first + kBytes / 4 <= s.width; first += kBytes / 4) accumulate_vectors<kBytes, kRows>(s, first);
+    for (; first < s.width; ++first) accumulate_column<kRows>(s, first);
+    for (int p = 0; p < kRows; ++p) s.a[p] += kDepth * s.a_step;
+    s.b += kDepth * s.b_stride;
+  }
+}
+
+template <int kBytes>
+void accumulate(const SumBlock& block) {
+  return block.rows == kSumRows ? accumulate_rows<kBytes, kSumRows>(block) : accumulate_rows<kBytes, 1>(block);
+}
 
 template <class A, class B>
 void multiply_integers_as(const IntegerSumRow& r) {
@@ -120,8 +151,13 @@ void reduce(const ReduceRows& rows) {
   }
 }
 
+template <int kBytes>
 constexpr SumFunctions sum_functions() {
-  return {.accumulate = &accumulate, .multiply_integers = &multiply_integers, .normalize = &normalize, .layer_norm = &layer_norm, .reduce = &reduce};
+  return {.accumulate = &accumulate<kBytes>,
+          .multiply_integers = &multiply_integers,
+          .normalize = &normalize,
+          .layer_norm = &layer_norm,
+          .reduce = &reduce};
 }
 
 }  // namespace

@@ -187,13 +187,18 @@ double cost(const OpCall& call, const Machine&) {
   return 500.0 + (isa == Isa::scalar ? 0.8 : (isa == Isa::avx2 ? 0.2 : 0.12)) * macs_of(call);
 }
 
+template <Isa isa>
+double float_cost(const OpCall& call, const Machine&) {
+  return 500.0 + (isa == Isa::scalar ? 1.0 : (isa == Isa::avx2 ? 0.7 : 0.4)) * macs_of(call);
+}
+
 template <const SumFunctions& functions, Isa isa>
 constexpr Kernel float_kernel(std::string_view name) {
   return {.name = name,
           .op = "matmul",
           .needs = isa,
           .refusal = refusal_by<refuse_float>,
-          .cost = cost<isa>,
+          .cost = float_cost<isa>,
           .prepare = prepare_by<refuse_float, make_float<functions>>};
 }
 template <const SumFunctions& functions, Isa isa>

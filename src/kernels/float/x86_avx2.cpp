@@ -3,6 +3,6 @@
 
 namespace octavo {
 
-constexpr SumFunctions kSumsAvx2 = sum_functions();
+constexpr SumFunctions kSumsAvx2 = sum_functions<32>();
 
 }  // namespace octavo

@@ -3,6 +3,6 @@
 
 namespace octavo {
 
-constexpr SumFunctions kSumsAvx512 = sum_functions();
+constexpr SumFunctions kSumsAvx512 = sum_functions<64>();
 
 }  // namespace octavo

@@ -28,6 +28,20 @@ void fill_with(const std::byte* fill, std::byte* y, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) to[i] = value;
 }
 
+// One axis for two: every sum of an offset of each, as long as the list stays short.
+bool merge_last_two(std::vector<CopyAxis>& axes) {
+  constexpr std::size_t kMostOffsets = std::size_t{1} << 16;
+  if (axes.size() < 2 || axes.back().source.size() * axes[axes.size() - 2].source.size() > kMostOffsets) return false;
+  const CopyAxis inner = std::move(axes.back());
+  axes.pop_back();
+  CopyAxis merged;
+  for (std::int64_t outer : axes.back().source) {
+    for (std::int64_t offset : inner.source) merged.source.push_back(outer == kFilled || offset == kFilled ? kFilled : outer + offset);
+  }
+  axes.back() = std::move(merged);
+  return true;
+}
+
 }  // namespace
 
 CopyAxis axis_of(const std::vector<std::int64_t>& index, std::int64_t stride) {
@@ -57,6 +71,9 @@ SeparableCopy::SeparableCopy(std::vector<CopyAxis> axes, std::size_t element_byt
     for (std::int64_t& offset : last_) offset += offset == kFilled ? 0 : start;
   } else if (start != 0) {
     outer_.insert(outer_.begin(), CopyAxis{{start}});
+  }
+  // Fewer axes to divide by for every row.
+  while (merge_last_two(outer_)) {
   }
   std::int64_t rows = row_elements_ == 0 ? 0 : 1;
   for (const CopyAxis& axis : outer_) rows *= static_cast<std::int64_t>(axis.source.size());

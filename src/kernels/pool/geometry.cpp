@@ -6,14 +6,12 @@ namespace {
 
 constexpr std::size_t kAxes = kPoolAxes;
 
-// Taps of an axis that lie inside the image.
-struct TapRange {
-  std::int64_t begin, end;
-};
 TapRange inside(std::int64_t start, std::int64_t size, std::int64_t kernel, std::int64_t dilation) {
+  // Divisions are dear, and nearly all windows are not dilated.
+  if (dilation == 1) return {start, std::max<std::int64_t>(0, -start), std::max<std::int64_t>(0, std::min(kernel, size - start))};
   const std::int64_t begin = start >= 0 ? 0 : (-start + dilation - 1) / dilation;
   const std::int64_t end = start >= size ? 0 : std::min(kernel, (size - 1 - start) / dilation + 1);
-  return {begin, end};
+  return {start, begin, end};
 }
 
 }  // namespace
@@ -44,34 +42,34 @@ std::int64_t PoolGeometry::most_taps() const {
   return count;
 }
 
-std::array<std::int64_t, kPoolAxes> PoolGeometry::starts(std::int64_t row, std::int64_t ow) const {
-  const std::int64_t od = row / out[1] % out[0];
-  return {od * stride[0] - pad_begin[0], row % out[1] * stride[1] - pad_begin[1], ow * stride[2] - pad_begin[2]};
+PoolRow PoolGeometry::row_at(std::int64_t row) const {
+  const std::int64_t oh = row % out[1], od = row / out[1] % out[0];
+  return {.image = row / (out[0] * out[1]),
+          .depth = inside(od * stride[0] - pad_begin[0], in[0], kernel[0], dilation[0]),
+          .height = inside(oh * stride[1] - pad_begin[1], in[1], kernel[1], dilation[1])};
 }
 
-std::int64_t PoolGeometry::find_taps(std::int64_t row, std::int64_t ow, const std::byte* x, std::size_t element_bytes, const std::byte** taps) const {
-  const auto start = starts(row, ow);
-  const std::int64_t image = row / (out[0] * out[1]);
-  const TapRange depth = inside(start[0], in[0], kernel[0], dilation[0]);
-  const TapRange height = inside(start[1], in[1], kernel[1], dilation[1]);
-  const TapRange width = inside(start[2], in[2], kernel[2], dilation[2]);
+std::int64_t PoolGeometry::find_taps(const PoolRow& row, std::int64_t ow, const std::byte* x, std::size_t element_bytes,
+                                     const std::byte** taps) const {
+  const TapRange width = inside(ow * stride[2] - pad_begin[2], in[2], kernel[2], dilation[2]);
   const std::int64_t bytes = channels * static_cast<std::int64_t>(element_bytes);
   const std::byte** to = taps;
-  for (std::int64_t kd = depth.begin; kd < depth.end; ++kd) {
-    const std::int64_t plane = image * in[0] + start[0] + kd * dilation[0];
-    for (std::int64_t kh = height.begin; kh < height.end; ++kh) {
-      const std::byte* from = x + ((plane * in[1] + start[1] + kh * dilation[1]) * in[2] + start[2] + width.begin * dilation[2]) * bytes;
+  for (std::int64_t kd = row.depth.begin; kd < row.depth.end; ++kd) {
+    const std::int64_t plane = row.image * in[0] + row.depth.start + kd * dilation[0];
+    for (std::int64_t kh = row.height.begin; kh < row.height.end; ++kh) {
+      const std::int64_t line = plane * in[1] + row.height.start + kh * dilation[1];
+      const std::byte* from = x + (line * in[2] + width.start + width.begin * dilation[2]) * bytes;
       for (std::int64_t kw = width.begin; kw < width.end; ++kw, from += dilation[2] * bytes) *to++ = from;
     }
   }
   return to - taps;
 }
 
-std::int64_t PoolGeometry::inside_padded(std::int64_t row, std::int64_t ow) const {
-  const auto start = starts(row, ow);
+std::int64_t PoolGeometry::inside_padded(const PoolRow& row, std::int64_t ow) const {
+  const std::int64_t starts[] = {row.depth.start, row.height.start, ow * stride[2] - pad_begin[2]};
   std::int64_t count = 1;
   for (std::size_t axis = 0; axis < kAxes; ++axis) {
-    const std::int64_t room = in[axis] + pad_end[axis] - start[axis];
+    const std::int64_t room = in[axis] + pad_end[axis] - starts[axis];
     count *= std::min(kernel[axis], (room + dilation[axis] - 1) / dilation[axis]);
   }
   return count;

@@ -12,6 +12,17 @@ namespace octavo {
 
 inline constexpr int kPoolAxes = 3;
 
+// Taps of an axis that lie inside the image, for a window that starts at `start`.
+struct TapRange {
+  std::int64_t start = 0, begin = 0, end = 0;
+};
+
+// What all positions of a row of the result share.
+struct PoolRow {
+  std::int64_t image = 0;
+  TapRange depth, height;
+};
+
 // Missing leading axes have size 1. A channels_first tensor is seen as batch * channels images of one channel.
 struct PoolGeometry {
   std::int64_t images = 0, channels = 0;
@@ -25,13 +36,11 @@ struct PoolGeometry {
   std::int64_t kernel_elements() const { return kernel[0] * kernel[1] * kernel[2]; }
   // Most taps that one position has inside the image.
   std::int64_t most_taps() const;
+  PoolRow row_at(std::int64_t row) const;
   // Fills `taps` with pointers into x and returns how many.
-  std::int64_t find_taps(std::int64_t row, std::int64_t ow, const std::byte* x, std::size_t element_bytes, const std::byte** taps) const;
+  std::int64_t find_taps(const PoolRow& row, std::int64_t ow, const std::byte* x, std::size_t element_bytes, const std::byte** taps) const;
   // How many taps of the position lie inside the padded image.
-  std::int64_t inside_padded(std::int64_t row, std::int64_t ow) const;
-
- private:
-  std::array<std::int64_t, kPoolAxes> starts(std::int64_t row, std::int64_t ow) const;
+  std::int64_t inside_padded(const PoolRow& row, std::int64_t ow) const;
 };
 
 }  // namespace octavo

@@ -26,7 +26,7 @@ struct Params {
   std::size_t sums_offset = 0;           // in the scratch, after the tap pointers
 };
 
-std::int64_t divisor_of(const Params& params, std::int64_t row, std::int64_t ow, std::int64_t inside) {
+std::int64_t divisor_of(const Params& params, const PoolRow& row, std::int64_t ow, std::int64_t inside) {
   switch (params.count) {
     case Count::inside: return inside;
     case Count::inside_padded: return params.geometry.inside_padded(row, ow);
@@ -37,6 +37,7 @@ std::int64_t divisor_of(const Params& params, std::int64_t row, std::int64_t ow,
 
 // Channels [first, first + channels) of one output position.
 struct Position {
+  PoolRow place;
   std::int64_t row, ow, first, channels;
 };
 
@@ -44,10 +45,10 @@ void run_position(const Params& params, const Position& at, const StepBuffers& b
   const PoolGeometry& g = params.geometry;
   const auto** taps = reinterpret_cast<const std::byte**>(buffers.scratch);
   const std::byte* x = buffers.inputs[0] + static_cast<std::size_t>(at.first) * params.x_bytes;
-  const PoolTaps pool{taps, g.find_taps(at.row, at.ow, x, params.x_bytes, taps), at.channels};
+  const PoolTaps pool{taps, g.find_taps(at.place, at.ow, x, params.x_bytes, taps), at.channels};
   std::byte* y = buffers.outputs[0] + static_cast<std::size_t>((at.row * g.out[2] + at.ow) * g.channels + at.first) * params.y_bytes;
   if (params.max != nullptr) return params.max(pool, y);
-  const std::int64_t divisor = divisor_of(params, at.row, at.ow, pool.count);
+  const std::int64_t divisor = divisor_of(params, at.place, at.ow, pool.count);
   std::byte* sums = buffers.scratch + params.sums_offset;
   if (!params.is_quantized) return params.functions->average_f32(pool, static_cast<double>(divisor), y, sums);
   QuantizedPool quantized = params.quantized;
@@ -60,12 +61,13 @@ void run(const Params& params, const StepBuffers& buffers, ItemRange range) {
   const ItemRange units = params.chunks.units_of(range);
   for (std::int64_t unit = units.begin; unit < units.end; ++unit) {
     if (params.channel_block == 0) {
-      for (std::int64_t ow = 0; ow < g.out[2]; ++ow) run_position(params, {unit, ow, 0, g.channels}, buffers);
+      const PoolRow place = g.row_at(unit);
+      for (std::int64_t ow = 0; ow < g.out[2]; ++ow) run_position(params, {place, unit, ow, 0, g.channels}, buffers);
       continue;
     }
     const std::int64_t blocks = (g.channels + params.channel_block - 1) / params.channel_block;
     const std::int64_t first = unit % blocks * params.channel_block;
-    run_position(params, {unit / blocks, 0, first, std::min(params.channel_block, g.channels - first)}, buffers);
+    run_position(params, {g.row_at(unit / blocks), unit / blocks, 0, first, std::min(params.channel_block, g.channels - first)}, buffers);
   }
 }
 
