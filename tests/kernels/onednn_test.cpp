@@ -2,10 +2,12 @@
 #include "kernels/onednn/onednn.h"
 
 #include <gtest/gtest.h>
+#include <omp.h>
 
 #include <algorithm>
 #include <cmath>
 #include <random>
+#include <thread>
 
 #include "kernels/onednn/layout.h"
 #include "kernels/onednn/slices.h"
@@ -248,6 +250,35 @@ TEST(OnednnMatmul, RefusesDamagedWeights) {
   EXPECT_TRUE(test.kernel->prepare(without_x).ok());
   without_x.inputs[0].is_packed = true;
   EXPECT_FALSE(test.kernel->prepare(without_x).ok());
+}
+
+// One step, more threads than it was prepared for, each with buffers of its own.
+TEST(OnednnConv, ManyThreadsShareAStep) {
+  const Case test = conv_case({1, 14, 14, 32, 32, 1, window_of(3, 1, 1)}, {.kind = UnaryKind::relu}, true, true);
+  const Tensor expected = test.expected();
+  const std::vector<Fact> facts = test.facts();
+  const std::vector<Tensor> packed = test.kernel->pack(test.call(facts, expected));
+  const auto step = test.kernel->prepare(test.step(packed, expected, 1));
+  ASSERT_TRUE(step.ok());
+  const Tensor alone = run_items(**step, test, expected.shape(), Buffers::separate);
+  std::vector<Tensor> results(8);
+  std::vector<std::thread> threads;
+  for (Tensor& result : results) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 50; ++i) result = run_items(**step, test, expected.shape(), Buffers::separate);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const Tensor& result : results) EXPECT_EQ(result, alone);
+}
+
+// The calling program's own OpenMP regions keep their threads.
+TEST(OnednnConv, LeavesOpenMpAsItWas) {
+  const int before = omp_get_max_threads();
+  omp_set_num_threads(3);
+  check(conv_case({1, 8, 8, 16, 16, 1, window_of(3, 1, 1)}, {}, true, false));
+  EXPECT_EQ(omp_get_max_threads(), 3);
+  omp_set_num_threads(before);
 }
 
 TEST(OnednnConv, PlainWeightsAreReorderedAtLoad) {
