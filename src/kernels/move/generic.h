@@ -2,6 +2,8 @@
 #ifndef OCTAVO_KERNELS_MOVE_GENERIC_H_
 #define OCTAVO_KERNELS_MOVE_GENERIC_H_
 
+#include <utility>
+
 #include "kernels/move/plane.h"
 
 namespace octavo {
@@ -16,19 +18,18 @@ struct VectorOf {
 template <class T>
 using Vector = typename VectorOf<T>::type;
 
+// a[first], b[first], a[first + 1], b[first + 1], ...
+template <class T, int kFirst, int... kIndex>
+Vector<T> interleave(Vector<T> a, Vector<T> b, std::integer_sequence<int, kIndex...>) {
+  return __builtin_shufflevector(a, b, (kFirst + kIndex / 2 + (kIndex % 2 == 0 ? 0 : VectorOf<T>::kLanes))...);
+}
 template <class T>
 Vector<T> interleave_low(Vector<T> a, Vector<T> b) {
-  constexpr int n = VectorOf<T>::kLanes;
-  Vector<T> index;
-  for (int i = 0; i < n; ++i) index[i] = static_cast<T>(i / 2 + (i % 2 == 0 ? 0 : n));
-  return __builtin_shuffle(a, b, index);
+  return interleave<T, 0>(a, b, std::make_integer_sequence<int, VectorOf<T>::kLanes>());
 }
 template <class T>
 Vector<T> interleave_high(Vector<T> a, Vector<T> b) {
-  constexpr int n = VectorOf<T>::kLanes;
-  Vector<T> index;
-  for (int i = 0; i < n; ++i) index[i] = static_cast<T>(n / 2 + i / 2 + (i % 2 == 0 ? 0 : n));
-  return __builtin_shuffle(a, b, index);
+  return interleave<T, VectorOf<T>::kLanes / 2>(a, b, std::make_integer_sequence<int, VectorOf<T>::kLanes>());
 }
 
 // A square tile of kLanes x kLanes: log2(kLanes) rounds, each interleaving row i with row i + kLanes / 2.

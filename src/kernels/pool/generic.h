@@ -36,7 +36,7 @@ void max_of_taps(const PoolTaps& p, std::byte* result) {
     for (std::int64_t tap = 1; tap < count; ++tap) {
       Wide value;
       __builtin_memcpy(&value, reinterpret_cast<const T*>(taps[tap]) + c, kBytes);
-      best = (value > best) | (value != value) ? value : best;
+      best = ((value > best) | (value != value)) ? value : best;
     }
     __builtin_memcpy(y + c, &best, kBytes);
   }
