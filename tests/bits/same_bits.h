@@ -23,6 +23,7 @@ struct Subject {
   std::string path;
   v1::CompileOptions options;
   bool rows_are_independent = true;  // not where the model's meaning takes the whole batch together, as DynamicQuantizeLinear does
+  bool batch_is_free = true;         // not where the file's reshapes fix it too
   ScalarRuns scalar_runs = ScalarRuns::every_variant;
 };
 
