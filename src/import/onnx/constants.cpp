@@ -11,7 +11,11 @@ namespace {
 
 constexpr std::int64_t kRangeLimit = std::int64_t{1} << 24;
 
-Tensor list_of(const std::vector<std::int64_t>& values) { return Tensor::of<std::int64_t>(Shape{static_cast<std::int64_t>(values.size())}, values); }
+// An empty one, the shape of a scalar, has no memory to copy.
+Tensor list_of(const std::vector<std::int64_t>& values) {
+  if (values.empty()) return Tensor(DType::s64, Shape{0});
+  return Tensor::of<std::int64_t>(Shape{static_cast<std::int64_t>(values.size())}, values);
+}
 
 // Record the errors of a tensor inside a node.
 ValueId add_tensor(NodeReader& in, const onnx::TensorProto& proto) {
