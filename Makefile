@@ -37,7 +37,7 @@ test-long: build ## sweeps, soaks and fuzzing; takes an hour
 	$(MAKE) fuzz
 
 bench: build     ## microbenchmarks: kernels as a share of the machine's peak
-	build/bin/kernel_bench
+	build/bin/conv_bench
 
 fuzz: deps       ## ten minutes of each fuzz target, with coverage
 	scripts/install-packages.sh packages-fuzz.txt

@@ -24,8 +24,8 @@ DIALECTS = {
 
 
 class Samples(CalibrationDataReader):
-    def __init__(self, images):
-        self.rest = [{"input": image[None]} for image in images]
+    def __init__(self, images, name="input"):
+        self.rest = [{name: image[None]} for image in images]
 
     def get_next(self):
         return self.rest.pop() if self.rest else None
