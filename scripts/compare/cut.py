@@ -5,6 +5,8 @@ import onnx
 import onnxruntime as ort
 from onnx import TensorProto, helper
 
+import exact
+
 EIGHT_BIT = {TensorProto.UINT8, TensorProto.INT8}
 
 
@@ -89,11 +91,10 @@ def run(model, feeds, optimized=True):
     return dict(zip(names, runner.run(names, feeds)))
 
 
-def differences(model, feeds, octavo_run):
-    """Per operator type: (tensors, elements, differing elements, largest difference), each operator fed with ONNX Runtime's tensors."""
-    tensors = eight_bit_tensors(model)
-    values = run(with_outputs(model, tensors), feeds)
-    piece, tensors = cut(model, {name: list(values[name].shape) for name in tensors})
+def differences(model, feeds, values, octavo_run):
+    """Per operator type, each operator fed with ONNX Runtime's tensors `values`: tensors, elements, differing elements, the largest
+    difference, and how far at most an exact answer is from the rounding tie between two differing ones."""
+    piece, tensors = cut(model, {name: list(values[name].shape) for name in eight_bit_tensors(model)})
     cut_feeds = dict(feeds)
     inputs = {i.name for i in piece.graph.input}
     cut_feeds.update({name + "__in": values[name] for name in tensors if name + "__in" in inputs})
@@ -102,7 +103,12 @@ def differences(model, feeds, octavo_run):
     counts = {}
     for name, (operator, _) in tensors.items():
         a, b = expected[name].astype(np.int32), found[name].astype(np.int32)
-        distance = np.abs(a - b)
-        old = counts.get(operator, (0, 0, 0, 0))
-        counts[operator] = (old[0] + 1, old[1] + a.size, old[2] + int((distance > 0).sum()), max(old[3], int(distance.max(initial=0))))
+        count = counts.setdefault(operator, {"tensors": 0, "elements": 0, "differing": 0})
+        count["tensors"] += 1
+        count["elements"] += a.size
+        differing = int((a != b).sum())
+        if differing:
+            count["differing"] += differing
+            count["largest"] = max(count.get("largest", 0), int(np.abs(a - b).max()))
+            count.setdefault("ties", []).append(exact.tie_distance(name, a, b, piece, cut_feeds))
     return counts

@@ -2,11 +2,11 @@
 
 import argparse
 import json
+import logging
 import pathlib
 import subprocess
 import tempfile
 import time
-import traceback
 
 import numpy as np
 import onnx
@@ -21,6 +21,8 @@ DIALECTS = {
     "qop_u8": (QuantFormat.QOperator, QuantType.QUInt8),
     "qop_s8": (QuantFormat.QOperator, QuantType.QInt8),
 }
+CALIBRATION_IMAGES = 2  # the scales need not be good here
+WHOLE_IMAGES = 4  # of the whole-network comparison: one image's ratio hangs on which few values happen to lie at a tie
 
 
 class Samples(CalibrationDataReader):
@@ -36,24 +38,36 @@ class Octavo:
         self.program, self.target = program, target
 
     def __call__(self, model, feeds, precision="int8"):
+        return self.compile_and_run(model, feeds, precision)[0]
+
+    def compile_and_run(self, model, feeds, precision="int8"):
+        """Outputs by name, and the compiler's report of the plan."""
         with tempfile.TemporaryDirectory() as folder:
             folder = pathlib.Path(folder)
-            onnx.save(model, folder / "model.onnx")
-            names = {}
-            command = [self.program, "run", str(folder / "model.onnx"), "--precision", precision, "--target", self.target, "--output-dir", str(folder / "out")]
+            source, compiled, report = folder / "model.onnx", folder / "model.octv", folder / "report.json"
+            onnx.save(model, source)
+            shapes = [f"--shape={name}={'x'.join(map(str, value.shape))}" for name, value in feeds.items()]
+            self.call("compile", source, "-o", compiled, "--report", report, "--precision", precision, "--target", self.target, *shapes)
+            inputs = []
             for i, (name, value) in enumerate(feeds.items()):
                 np.save(folder / f"{i}.npy", value)
-                command += ["--input", f"{name}={folder / f'{i}.npy'}", "--shape", f"{name}={'x'.join(map(str, value.shape))}"]
-            for output in model.graph.output:
-                names[output.name] = "".join(c if c.isalnum() or c in "._-" else "_" for c in output.name)
-            done = subprocess.run(command, capture_output=True, text=True)
-            if done.returncode != 0:
-                raise RuntimeError(f"octavo exit {done.returncode}: {done.stderr[-2000:]}")
-            return {name: np.load(folder / "out" / f"{file}.npy") for name, file in names.items()}
+                inputs += ["--input", f"{name}={folder / f'{i}.npy'}"]
+            self.call("run", compiled, "--output-dir", folder / "out", *inputs)
+            plan = json.loads(report.read_text())["plans"][0]
+            return {o.name: np.load(folder / "out" / file_name(o.name)) for o in model.graph.output}, plan
+
+    def call(self, verb, *words):
+        done = subprocess.run([self.program, verb, *map(str, words)], capture_output=True, text=True)
+        if done.returncode != 0:
+            raise RuntimeError(f"octavo {verb} exit {done.returncode}: {done.stderr[-1000:]}")
+
+
+def file_name(output):
+    return "".join(c if c.isalnum() or c in "._-" else "_" for c in output) + ".npy"
 
 
 def sqnr(reference, value):
-    error = ((reference - value) ** 2).sum()
+    error = ((reference.astype(np.float64) - value) ** 2).sum()
     return float("inf") if error == 0 else 10 * float(np.log10((reference.astype(np.float64) ** 2).sum() / error))
 
 
@@ -63,77 +77,103 @@ def compare_fp32(model, feeds, octavo):
     return {"relative_error": float(np.abs(expected - found).max() / np.abs(expected).max())}
 
 
-def compare_dialect(model, feeds, octavo):
-    default = cut.run(model, feeds)["output"]
-    plain = cut.run(model, feeds, optimized=False)["output"]
-    found = octavo(model, feeds)["output"]
+def compare_dialect(model, images, octavo):
+    several, one = {"input": images[:WHOLE_IMAGES]}, {"input": images[:1]}
+    default = cut.run(model, several)["output"]
+    plain = cut.run(model, several, optimized=False)["output"]
+    found, plan = octavo.compile_and_run(model, several)
+    values = cut.run(cut.with_outputs(model, cut.eight_bit_tensors(model)), one)
     return {
-        "sqnr_octavo": sqnr(default, found),
+        "sqnr_octavo": sqnr(default, found["output"]),
         "sqnr_ort_unoptimized": sqnr(default, plain),
-        "operators": cut.differences(model, feeds, octavo),
+        "reference_kernels": [name for name in plan["kernels"] if "reference" in name],
+        "islands": plan["islands"],
+        "operators": cut.differences(model, one, values, octavo),
     }
 
 
+def quantize(prepared, path, dialect, images, cache):
+    kind, activations = DIALECTS[dialect]
+    quantize_static(
+        prepared,
+        path,
+        Samples(images[:CALIBRATION_IMAGES]),
+        quant_format=kind,
+        per_channel=True,
+        activation_type=activations,
+        weight_type=QuantType.QInt8,
+        calibration_cache_path=cache,  # made by the first dialect
+    )
+
+
+def attempt(step):
+    """What a step returns, or {"error": ...}: one failure must not hide the rest of a network."""
+    try:
+        return step()
+    except Exception as error:
+        return {"error": f"{type(error).__name__}: {str(error)[-1500:]}"}
+
+
 def compare_network(name, images, work, octavo, dialects):
-    row = {"name": name}
-    source = work / f"{name}.onnx"
-    if not source.exists():
-        networks.export(name, images, source)
-    model = onnx.load(source)
-    feeds = {"input": images[:1]}
-    row["fp32"] = compare_fp32(model, feeds, octavo)
-    prepared = work / f"{name}.prepared.onnx"
-    if not prepared.exists():
-        quant_pre_process(source, prepared, skip_symbolic_shape=True)
+    start = time.time()
+    source, prepared, cache = work / f"{name}.onnx", work / f"{name}.prepared.onnx", work / f"{name}.ranges.json"
+    row = {"name": name, **networks.export(name, images, source)}
+    row["fp32"] = attempt(lambda: compare_fp32(onnx.load(source), {"input": images[:1]}, octavo))
+    quant_pre_process(source, prepared, skip_symbolic_shape=True)
     for dialect in dialects:
-        kind, activations = DIALECTS[dialect]
         path = work / f"{name}.{dialect}.onnx"
-        if not path.exists():
-            quantize_static(prepared, path, Samples(images[:8]), quant_format=kind, per_channel=True, activation_type=activations, weight_type=QuantType.QInt8)
-        row[dialect] = compare_dialect(onnx.load(path), feeds, octavo)
+        quantize(prepared, path, dialect, images, cache)
+        row[dialect] = attempt(lambda: compare_dialect(onnx.load(path), images, octavo))
+    row["seconds"] = round(time.time() - start)
     return row
 
 
 def describe(row):
-    parts = [f"fp32 {row['fp32']['relative_error']:.1e}"]
-    for dialect in DIALECTS:
-        if dialect not in row:
-            continue
-        result = row[dialect]
-        differing = sum(c[2] for c in result["operators"].values())
-        total = sum(c[1] for c in result["operators"].values())
-        parts.append(f"{dialect} {result['sqnr_octavo']:.1f} dB (ort {result['sqnr_ort_unoptimized']:.1f}) {differing}/{total}")
-    return f"{row['name']}: " + "; ".join(parts)
+    parts = []
+    for kind in ("fp32", *DIALECTS):
+        result = row.get(kind, {})
+        if "error" in result:
+            parts.append(f"{kind} FAILED {result['error']}")
+        elif kind == "fp32":
+            parts.append(f"fp32 {result['relative_error']:.1e}")
+        elif result:
+            differing, total = (sum(c[key] for c in result["operators"].values()) for key in ("differing", "elements"))
+            parts.append(f"{kind} {result['sqnr_octavo']:.1f} dB (ort {result['sqnr_ort_unoptimized']:.1f}) {differing}/{total}")
+    return f"{row['name']}: " + "; ".join(parts) + f" [{row['seconds']} s]"
+
+
+def rows_of(results):
+    """The latest row of each network."""
+    rows = [json.loads(line) for line in results.read_text().splitlines()] if results.exists() else []
+    return {row["name"]: row for row in rows}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--octavo", required=True)
     parser.add_argument("--images", required=True, help="folder of jpegs")
-    parser.add_argument("--work", required=True, help="folder for models and results")
+    parser.add_argument("--work", required=True, help="folder for models and results; networks in its results.jsonl are not run again")
     parser.add_argument("--target", default="host")
     parser.add_argument("--dialects", default=",".join(DIALECTS))
     parser.add_argument("--keep", action="store_true", help="keep the exported models")
-    parser.add_argument("names", nargs="*", default=networks.NAMES)
+    parser.add_argument("names", nargs="*", help="run these, also again; default: all of networks.NAMES that have no result")
     arguments = parser.parse_args()
+    logging.disable(logging.WARNING)
     work = pathlib.Path(arguments.work)
     work.mkdir(parents=True, exist_ok=True)
+    results = work / "results.jsonl"
     images = networks.load_images(arguments.images, 16)
     octavo = Octavo(arguments.octavo, arguments.target)
-    results = work / "results.jsonl"
-    for name in arguments.names or networks.NAMES:
-        start = time.time()
-        try:
-            row = compare_network(name, images, work, octavo, arguments.dialects.split(","))
-            print(describe(row), f"[{time.time() - start:.0f} s]", flush=True)
-        except Exception as error:
-            row = {"name": name, "error": str(error)}
-            print(f"{name}: FAILED {type(error).__name__}: {str(error)[-600:]}", flush=True)
-            traceback.print_exc()
+    for name in arguments.names or [n for n in networks.NAMES if n not in rows_of(results)]:
+        row = attempt(lambda: compare_network(name, images, work, octavo, arguments.dialects.split(",")))
+        if "error" in row:
+            print(f"{name}: FAILED {row['error']}", flush=True)
+            continue
+        print(describe(row), flush=True)
         with results.open("a") as file:
             file.write(json.dumps(row) + "\n")
         if not arguments.keep:
-            for path in work.glob(f"{name}.*onnx*"):
+            for path in work.glob(f"{name}.*"):
                 path.unlink()
 
 

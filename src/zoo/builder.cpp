@@ -37,7 +37,7 @@ void set_tensor_info(onnx::ValueInfoProto& info, const std::string& name, const 
 
 }  // namespace
 
-OnnxBuilder::OnnxBuilder(std::string name, std::uint64_t seed) : random_(seed) {
+OnnxBuilder::OnnxBuilder(std::string name, std::uint64_t seed, Weights weights) : random_(seed), weights_(weights) {
   constexpr int kOpset = 17;
   model_.set_ir_version(8);
   model_.set_producer_name("octavo zoo");
@@ -72,7 +72,7 @@ std::string OnnxBuilder::tensor(const std::string& name, const std::vector<std::
     count *= static_cast<std::size_t>(dim);
   }
   std::vector<float> values(count, 0.0f);
-  if (deviation != 0.0) {
+  if (deviation != 0.0 && weights_ == Weights::seeded) {
     for (float& value : values) value = static_cast<float>(normal() * deviation);
   }
   made.set_raw_data(values.data(), values.size() * sizeof(float));

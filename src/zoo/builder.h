@@ -34,9 +34,12 @@ struct ConvShape {
 
 enum class Activation : std::uint8_t { none, relu, relu6, silu, hard_swish };
 
+// Zeros, where only the structure matters: VGG's random numbers take seconds.
+enum class Weights : std::uint8_t { seeded, zero };
+
 class OnnxBuilder {
  public:
-  OnnxBuilder(std::string name, std::uint64_t seed);
+  OnnxBuilder(std::string name, std::uint64_t seed, Weights weights = Weights::seeded);
 
   Wire input() const { return {"input", 3}; }
   Wire conv(const Wire& x, const ConvShape& shape, Activation activation = Activation::none);
@@ -67,6 +70,7 @@ class OnnxBuilder {
 
   onnx::ModelProto model_;
   std::mt19937_64 random_;
+  Weights weights_;
   std::vector<std::string> normalized_;
   std::string classifier_bias_;
   int count_ = 0;
