@@ -9,15 +9,24 @@ from onnx.reference.op_run import OpRun
 
 
 class Conv(OpRun):
-    """The reference evaluator's own convolution takes minutes."""
+    """The reference evaluator's own convolution takes minutes. This one computes the wanted elements where the output has the wanted shape."""
+
+    shape, wanted = (), ()
 
     def _run(self, x, w, b=None, auto_pad=None, dilations=None, group=None, kernel_shape=None, pads=None, strides=None):
-        rank = len(w.shape) - 2
-        pads = pads or [0] * 2 * rank
-        edges = [p for axis in reversed(range(rank)) for p in (pads[axis], pads[axis + rank])]
-        x, w = torch.nn.functional.pad(torch.from_numpy(x), edges), torch.from_numpy(np.ascontiguousarray(w))
-        b = None if b is None else torch.from_numpy(np.ascontiguousarray(b))
-        return (torch.nn.functional.conv2d(x, w, b, stride=strides or 1, dilation=dilations or 1, groups=group or 1).numpy(),)
+        pads, strides, dilations, group = pads or [0] * 4, strides or [1, 1], dilations or [1, 1], group or 1
+        x = np.pad(x, ((0, 0), (0, 0), (pads[0], pads[2]), (pads[1], pads[3])))
+        reach = [d * (k - 1) + 1 for d, k in zip(dilations, w.shape[2:])]
+        shape = (x.shape[0], w.shape[0], *((size - r) // s + 1 for size, r, s in zip(x.shape[2:], reach, strides)))
+        if shape != self.shape:
+            x, w = torch.from_numpy(x), torch.from_numpy(np.array(w))
+            return (torch.nn.functional.conv2d(x, w, torch.from_numpy(np.array(b)), strides, 0, dilations, group).numpy(),)
+        y = np.zeros(shape)
+        for n, c, row, column in self.wanted:
+            top, left, first = row * strides[0], column * strides[1], c // (w.shape[0] // group) * w.shape[1]
+            taps = x[n, first : first + w.shape[1], top : top + reach[0] : dilations[0], left : left + reach[1] : dilations[1]]
+            y[n, c, row, column] = (taps * w[c]).sum() + (0 if b is None else b[c])
+        return (y,)
 
 
 def dequantized(node, values):
@@ -74,6 +83,7 @@ def tie_distance(tensor, a, b, model, feeds):
     quantize = next(n for n in model.graph.node if tensor in n.output)
     if quantize.op_type != "QuantizeLinear":
         return None
+    Conv.shape, Conv.wanted = a.shape, np.argwhere(a != b)
     known = dict(feeds)
     known.update({i.name: numpy_helper.to_array(i) for i in model.graph.initializer})
     value = evaluate(quantize.input[0], model, known) / known[quantize.input[1]].astype(np.float64)
