@@ -96,6 +96,9 @@ struct Kernel {
   int (*in_place_input)(const OpCall& call) = nullptr;
 };
 
+// What libraries behind the kernels keep per thread is allocated here, once per thread, instead of in its first run. Changes no setting.
+void prepare_thread() noexcept;
+
 // All kernels of all families. list.cpp is the only place that knows the families.
 std::span<const Kernel* const> all_kernels();
 // nullptr where there is none of that name.

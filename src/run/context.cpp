@@ -203,6 +203,7 @@ Result<Context> Context::create(std::shared_ptr<const Model> model, ContextOptio
   if (options.plan >= model->plans().size()) {
     return wrong("plan", std::to_string(options.plan), "an index below " + std::to_string(model->plans().size()));
   }
+  prepare_thread();
   auto state = std::make_unique<State>();
   state->plan = &model->plans()[options.plan];
   state->executor = std::move(options.executor);

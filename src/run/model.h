@@ -78,7 +78,7 @@ class Context {
   const Plan& plan() const;
 
   // Computes outputs from inputs, both in the plan's order, in memory of the caller: dense, aligned to their element, not overlapping.
-  // Allocates nothing unless it fails or a hook is set. Error: usage, where a tensor is not what the plan says.
+  // Allocates nothing unless it fails, a hook is set, or a step is a reference. Error: usage, where a tensor is not what the plan says.
   Status run(std::span<const ConstTensorView> inputs, std::span<const TensorView> outputs);
   // The same where the caller vouches for types and sizes.
   Status run(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs);

@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "base/machine.h"
+#include "kernels/kernel.h"
 #include "run/float_mode.h"
 
 namespace octavo {
@@ -84,6 +85,7 @@ struct alignas(64) ThreadPool::Worker {
   alignas(64) std::atomic<std::uint32_t> done{1};  // the last odd ticket that the worker has finished
   std::atomic<bool> is_parked{false};
   std::atomic<bool> is_last{false};
+  std::atomic<bool> is_ready{false};  // it has allocated what it ever will
   std::mutex mutex;
   std::condition_variable wake;
   std::thread thread;
@@ -136,6 +138,9 @@ struct alignas(64) ThreadPool::Worker {
 
   void work() {
     const ScopedFloatMode mode;
+    prepare_thread();
+    is_ready.store(true, std::memory_order_release);
+    is_ready.notify_one();
     for (;;) {
       wait_for_news();
       if (is_last.load(std::memory_order_relaxed)) return;
@@ -150,6 +155,7 @@ struct alignas(64) ThreadPool::Worker {
 ThreadPool::ThreadPool(int threads) : threads_(std::max(threads, 1)) {
   watch_forks();
   start_workers();
+  for (int i = 0; i < started_; ++i) workers_[static_cast<std::size_t>(i)].is_ready.wait(false, std::memory_order_acquire);
 }
 
 // A thread that the system refuses is done without: its part runs on the caller's.

@@ -8,9 +8,13 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
+#include <filesystem>
 #include <new>
+#include <random>
 #include <thread>
 
+#include "base/call_reserve.h"
+#include "octavo/octavo.h"
 #include "support/small_graphs.h"
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
@@ -29,7 +33,7 @@ void count() {
 }  // namespace
 
 #if defined(OCTAVO_COUNTS_ALLOCATIONS)
-// operator new ends in malloc or aligned_alloc, so these catch it, too.
+// operator new ends in malloc or aligned_alloc, so these catch it, too, but for what the program has reserved (base/call_reserve.h).
 extern "C" {
 void* __libc_malloc(std::size_t);
 void* __libc_calloc(std::size_t, std::size_t);
@@ -104,6 +108,11 @@ TEST_F(Allocation, PlantedOnesAreCaught) {
   ::operator delete (kept, std::align_val_t{64});
   EXPECT_EQ(allocations_during([&] { kept = mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); }), 1);
   munmap(kept, 4096);
+  const CallReserve reserve;  // serves what fits it
+  EXPECT_EQ(allocations_during([&] { kept = ::operator new(100); }), 0);
+  ::operator delete(kept);
+  EXPECT_EQ(allocations_during([&] { kept = ::operator new(kReserveBytes + 1); }), 1);
+  ::operator delete(kept);
 }
 
 // A step that allocates on the threads of the pool.
@@ -170,6 +179,64 @@ TEST_F(Allocation, ThereIsNoneInARun) {
       EXPECT_EQ(allocations_of_runs(*model, threads), 0) << threads << " threads, seed " << seed;
     }
   }
+}
+
+// Two samples of random numbers.
+v1::SampleFunction random_samples() {
+  return {.count = 2, .fill = [](std::int64_t index, std::span<const v1::TensorRef> inputs) -> Status {
+            std::mt19937 random(static_cast<unsigned>(index));
+            std::uniform_real_distribution<float> uniform(-2.0f, 2.0f);
+            for (const v1::TensorRef& input : inputs) {
+              const std::int64_t elements = Shape(std::vector<std::int64_t>(input.shape.begin(), input.shape.end())).elements();
+              std::generate_n(static_cast<float*>(input.data), elements, [&] { return uniform(random); });
+            }
+            return ok_status();
+          }};
+}
+
+// The first runs of a file's plan, by one thread and by four.
+void expect_no_allocation(const std::string& path, const v1::CompileOptions& options) {
+  const auto compiled = v1::compile(path, options);
+  ASSERT_TRUE(compiled.ok()) << to_string(compiled.errors());
+  ASSERT_FALSE(runs_references(compiled->internal()));
+  for (const int threads : {1, 4}) {
+    auto model = load_model(compiled->internal(), {.threads = threads});
+    ASSERT_TRUE(model) << to_string(model.errors());
+    EXPECT_EQ(allocations_of_runs(*model, threads), 0) << path << " " << name_of(*options.precision) << ", " << threads << " threads";
+  }
+}
+
+const std::string kDigits = OCTAVO_SOURCE_DIR "/examples/digits/digits.onnx";
+
+TEST_F(Allocation, ThereIsNoneInAnFp32Run) {
+  if (!host_machine().isa.has(Isa::avx2)) GTEST_SKIP() << "without avx2 the references run";
+  for (const std::int64_t batch : {1, 5}) expect_no_allocation(kDigits, {.precision = Precision::fp32, .batches = {batch}});
+}
+
+TEST_F(Allocation, ThereIsNoneInAnInt8Run) {
+  for (const char* target : {"avx2", "avxvnni", "avx512vnni"}) {
+    if (!host_machine().isa.contains(machine_for_target(target)->isa)) continue;
+    expect_no_allocation(kDigits, {.precision = Precision::int8, .target = target, .samples = random_samples()});
+    expect_no_allocation(kDigits, {.precision = Precision::int8, .target = target, .samples = random_samples(), .skip = {"type:conv"}});
+  }
+}
+
+// They lie outside the project, at $OCTAVO_DATA or ../shared/data.
+TEST_F(Allocation, ThereIsNoneInARunOfRealModels) {
+  namespace fs = std::filesystem;
+  if (!host_machine().isa.has(Isa::avx2)) GTEST_SKIP() << "without avx2 the references run";
+  const char* folder = std::getenv("OCTAVO_DATA");
+  const fs::path models = (folder != nullptr ? fs::path(folder) : fs::path(OCTAVO_SOURCE_DIR) / ".." / "shared" / "data") / "models";
+  std::error_code none;
+  int files = 0;
+  for (const auto& entry : fs::directory_iterator(models, none)) {
+    if (entry.path().extension() != ".onnx") continue;
+    for (const Precision precision : {Precision::fp32, Precision::int8}) {
+      expect_no_allocation(entry.path().string(), {.precision = precision, .samples = random_samples()});
+    }
+    ++files;
+  }
+  if (files == 0) GTEST_SKIP() << "no models at " << models;
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 // From docs/architecture.md, top to bottom.
 const std::vector<std::string> kOrder = {"base",   "graph", "ops",      "import", "lower", "kernels", "select", "plan",
-                                         "artifact", "run",   "quantize", "zoo",    "api",   "analyze", "cli"};
+                                         "artifact", "run",   "quantize", "zoo",    "api",   "analyze", "program", "cli"};
 
 int position(const std::string& folder) {
   const auto it = std::find(kOrder.begin(), kOrder.end(), folder);

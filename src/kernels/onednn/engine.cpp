@@ -3,6 +3,8 @@
 
 #include <omp.h>
 
+#include "kernels/kernel.h"
+
 namespace octavo::onednn {
 
 const dnnl::engine& engine() {
@@ -30,3 +32,10 @@ void set_data(const dnnl::memory& memory, const void* data) {
 }
 
 }  // namespace octavo::onednn
+
+namespace octavo {
+
+// OpenMP gives a thread settings of its own when it first sets one.
+void prepare_thread() noexcept { omp_set_num_threads(omp_get_max_threads()); }
+
+}  // namespace octavo
