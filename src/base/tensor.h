@@ -51,10 +51,11 @@ class Tensor {
   // Throws std::bad_alloc where memory runs out.
   Tensor(DType dtype, Shape shape);
 
+  // As many values as the shape has elements.
   template <class T>
   static Tensor of(Shape shape, std::span<const T> values) {
     Tensor tensor(dtype_of<T>, std::move(shape));
-    std::memcpy(tensor.data(), values.data(), tensor.bytes());
+    if (!values.empty()) std::memcpy(tensor.data(), values.data(), tensor.bytes());
     return tensor;
   }
   template <class T>

@@ -32,4 +32,22 @@ Error refused_at_load(const StepSpec& spec, const std::string& reason) {
           .expected = "the kernel that was chosen for it"};
 }
 
+Tensor constant_or_empty(const OpCall& call, std::size_t i) {
+  if (i < call.inputs.size() && call.inputs[i] != nullptr) return *call.inputs[i]->constant;
+  return Tensor(DType::u8, Shape{0});
+}
+
+bool is_read_in_run(const StepSpec& spec, std::size_t i) { return i >= spec.inputs.size() || !spec.inputs[i].is_packed; }
+
+bool is_packed_as(const StepSpec& spec, std::size_t i, DType dtype, std::int64_t elements) {
+  return i < spec.packed.size() && spec.packed[i].dtype == dtype && spec.packed[i].shape.elements() == elements;
+}
+
+Error not_as_packed(const StepSpec& spec) {
+  return {.kind = ErrorKind::invalid_input,
+          .where = std::string(spec.spec->name),
+          .found = "packed operands of another kind or size",
+          .expected = "what the kernel packs"};
+}
+
 }  // namespace octavo

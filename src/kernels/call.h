@@ -52,6 +52,17 @@ Result<std::unique_ptr<Step>> prepare_by(const StepSpec& spec) {
   return make(call, spec);
 }
 
+// ---- kernels that pack ----
+// An artifact may name a packing kernel and lie about what was packed, so `prepare` checks with these whatever `run` reads.
+
+// At compile time: input i as a tensor of the same type, or an empty one where it is left out: what a kernel keeps as it is.
+Tensor constant_or_empty(const OpCall& call, std::size_t i);
+// False where a file claims that the kernel packed input i, so that a run would pass no pointer.
+bool is_read_in_run(const StepSpec& spec, std::size_t i);
+// True where there is a packed tensor i of this type and element count.
+bool is_packed_as(const StepSpec& spec, std::size_t i, DType dtype, std::int64_t elements);
+Error not_as_packed(const StepSpec& spec);
+
 // A step that is a plain struct of parameters and a function of it.
 template <class Params>
 class ParamsStep final : public Step {

@@ -109,6 +109,10 @@ Result<std::vector<std::int64_t>> pool_dims(const Window& window, const Shape& x
   const Image image = Image::of(x, layout);
   auto sizes = output_sizes(window, image.sizes, rounding);
   if (!sizes) return std::move(sizes).errors();
+  // A window may be larger than the image, but not than what can be counted.
+  if (!checked_elements(window.kernel)) {
+    return shape_error("kernel", "a window of " + Shape(window.kernel).to_string(), "at most " + std::to_string(kMaxElements) + " positions");
+  }
   if (auto problem = check_covers(window, image.sizes)) return *problem;
   return image_dims(image.batch, image.channels, *sizes, layout);
 }

@@ -1,6 +1,7 @@
 // Broken and hostile .octv files, run by the program. Part of tests/errors/.
 #include "artifact/artifact.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "analyze/npy.h"
@@ -125,8 +126,18 @@ std::vector<BrokenCase> damaged_files() {
   };
 }
 
+// The first step whose kernel packed its constants.
+PlanStep& packing_step(CompiledModel& model) {
+  std::vector<PlanStep>& steps = model.plans[0].steps;
+  return *std::find_if(steps.begin(), steps.end(), [](const PlanStep& step) { return !step.packed.empty(); });
+}
+
 std::vector<BrokenCase> lying_models() {
   return {
+      model_case("ImageSaidToBePacked", [](CompiledModel& model) { packing_step(model).inputs[0].place = Place::packed; },
+                 {"quantized_conv", "packed"}),
+      model_case("ShortPackedWeights", [](CompiledModel& model) { packing_step(model).packed[0].shape = {1}; }, {"quantized_conv", "packed"}),
+      model_case("NoPackedWeights", [](CompiledModel& model) { packing_step(model).packed.clear(); }, {"quantized_conv", "packed"}),
       model_case("UnknownKernel", [](CompiledModel& model) { model.plans[0].steps[1].kernel = "conv_of_tomorrow"; },
                  {"step 1", "'conv_of_tomorrow'"}),
       model_case("UnknownOperator", [](CompiledModel& model) { model.plans[0].steps[1].op = "teleport"; }, {"step 1", "'teleport'"}),

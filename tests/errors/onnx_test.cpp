@@ -266,5 +266,31 @@ INSTANTIATE_TEST_SUITE_P(Graphs, BrokenOnnx, ::testing::ValuesIn(broken_graphs()
 INSTANTIATE_TEST_SUITE_P(Quantization, BrokenOnnx, ::testing::ValuesIn(broken_quantization()), name_of_case);
 INSTANTIATE_TEST_SUITE_P(Sizes, BrokenOnnx, ::testing::ValuesIn(broken_sizes()), name_of_case);
 
+// Whatever a bit of the file says, the program ends by itself with one of its exit codes.
+TEST(BrokenOnnxFiles, FlippedBitsNeverCrash) {
+  if (!has_program()) GTEST_SKIP() << "the program was not built";
+  ModelBuilder builder(17);
+  builder.input("x", DType::f32, {1, 1, 4, 4}).output("y").initializer("w", Tensor(DType::s8, Shape{2, 1, 3, 3}));
+  builder.initializer("s", floats({}, {0.5f})).initializer("z", Tensor(DType::s8, Shape{}));
+  builder.node({"QuantizeLinear", {"x", "s", "z"}, {"q"}})
+      .node({"DequantizeLinear", {"q", "s", "z"}, {"d"}})
+      .node({"DequantizeLinear", {"w", "s", "z"}, {"f"}})
+      .node({"Conv", {"d", "f"}, {"y"}, {{"pads", Ints{1, 1, 1, 1}}, {"strides", Ints{2, 2}}}});
+  const std::string bytes = builder.bytes();
+  const ScratchFolder folder;
+  constexpr std::size_t kFlips = 64;
+  for (std::size_t flip = 0; flip < kFlips; ++flip) {
+    const std::size_t bit = bytes.size() * 8 * flip / kFlips + flip % 8;
+    std::string broken = bytes;
+    broken[bit / 8] ^= static_cast<char>(1 << (bit % 8));
+    folder.write("m.onnx", broken);
+    const Outcome outcome = run_program(folder, "compile m.onnx -o m.octv --calibrate random");
+    const bool is_ours = outcome.exit_code == 0 || (outcome.exit_code >= kUsage && outcome.exit_code <= kResource);
+    EXPECT_TRUE(is_ours) << "bit " << bit << ": exit code " << outcome.exit_code << "\n" << outcome.text;
+    const bool is_named = outcome.exit_code == 0 || outcome.text.find("m.onnx") != std::string::npos;
+    EXPECT_TRUE(is_named) << "bit " << bit << "\n" << outcome.text;
+  }
+}
+
 }  // namespace
 }  // namespace octavo::testing

@@ -189,7 +189,7 @@ class Runner {
   }
 
   StepSpec spec_with(std::vector<ConstTensorView> packed) const {
-    StepSpec spec{.attrs = &attrs_};
+    StepSpec spec{.spec = &kQuantizedConv, .attrs = &attrs_};
     for (const Fact* fact : call_.inputs)
       spec.inputs.push_back(fact ? StepOperand{true, fact->dtype, fact->shape, nullptr} : StepOperand{.is_present = false});
     spec.outputs.push_back({true, call_.outputs[0].dtype, call_.outputs[0].shape, nullptr});
@@ -479,14 +479,20 @@ TEST(Conv, RandomCases) {
 }
 
 TEST(Conv, PackedConstantsAreChecked) {
-  const Case c{.channels = 8, .out_channels = 24};
+  const Case c{.channels = 8, .out_channels = 24, .residual = Residual::before_rounding, .has_table = true};
   const Problem p = make_problem(c, 32);
   for (const Kernel& kernel : kernels_of_this_machine()) {
     Runner runner(kernel, c, p);
     runner.prepare(1);
     std::vector<ConstTensorView> good;
     for (const Tensor& tensor : runner.packed()) good.push_back(tensor.view());
-    ASSERT_EQ(good.size(), 3u);
+    ASSERT_EQ(good.size(), 4u);
+    ASSERT_TRUE(kernel.prepare(runner.spec_with(good)).ok());
+    for (std::size_t input : {kConvX, kConvResidual}) {
+      StepSpec lie = runner.spec_with(good);
+      lie.inputs[input].is_packed = true;
+      EXPECT_FALSE(kernel.prepare(lie).ok()) << "input " << input;
+    }
     for (std::size_t i = 0; i < good.size(); ++i) {
       auto bad = good;
       bad[i].shape = Shape{bad[i].shape[0] - 1};

@@ -75,9 +75,9 @@ std::optional<Prepared> prepare_call(const KernelCase& test) {
   return prepared;
 }
 
-Result<std::unique_ptr<Step>> prepare_step(const Kernel& kernel, const KernelCase& test, const Prepared& prepared, std::vector<Tensor>& packed) {
+// The step that run/ would prepare; refers to `packed`.
+StepSpec step_of(const Kernel& kernel, const KernelCase& test, const Prepared& prepared, const std::vector<Tensor>& packed) {
   StepSpec spec{.spec = test.spec, .attrs = &test.attrs};
-  if (kernel.pack != nullptr) packed = kernel.pack(prepared.call);
   for (const Tensor& tensor : packed) spec.packed.push_back(tensor.view());
   for (std::size_t i = 0; i < prepared.inputs.size(); ++i) {
     const auto& tensor = prepared.inputs[i];
@@ -92,7 +92,40 @@ Result<std::unique_ptr<Step>> prepare_step(const Kernel& kernel, const KernelCas
                            .is_packed = is_constant(test, i) && kernel.pack != nullptr});
   }
   for (const Fact& fact : prepared.call.outputs) spec.outputs.push_back({.dtype = fact.dtype, .shape = fact.shape});
-  return kernel.prepare(spec);
+  return spec;
+}
+
+std::vector<Tensor> packed_by(const Kernel& kernel, const Prepared& prepared) {
+  return kernel.pack != nullptr ? kernel.pack(prepared.call) : std::vector<Tensor>{};
+}
+
+// A file may lie about what a kernel packed: too little, of another type, or what a run has to read.
+void check_lies_are_refused(const Kernel& kernel, const KernelCase& test, const Prepared& prepared) {
+  const std::vector<Tensor> packed = packed_by(kernel, prepared);
+  const StepSpec truth = step_of(kernel, test, prepared, packed);
+  const auto expect_refused = [&](const StepSpec& lie, const char* what, std::size_t i) {
+    const auto step = kernel.prepare(lie);
+    ASSERT_FALSE(step.ok()) << kernel.name << ": " << what << " " << i;
+    EXPECT_EQ(step.errors()[0].kind, ErrorKind::invalid_input) << to_string(step.errors());
+  };
+  for (std::size_t i = 0; i < packed.size(); ++i) {
+    if (packed[i].elements() == 0) continue;  // stands for an input that is left out
+    StepSpec lie = truth;
+    lie.packed[i].shape = Shape{packed[i].elements() - 1};
+    expect_refused(lie, "short tensor", i);
+    lie = truth;
+    lie.packed[i].dtype = DType::f64;
+    expect_refused(lie, "another type of tensor", i);
+    lie = truth;
+    lie.packed.resize(i);
+    expect_refused(lie, "number of tensors:", i);
+  }
+  for (std::size_t i = 0; i < truth.inputs.size(); ++i) {
+    if (!truth.inputs[i].is_present || truth.inputs[i].is_packed) continue;
+    StepSpec lie = truth;
+    lie.inputs[i].is_packed = true;
+    expect_refused(lie, "packed input", i);
+  }
 }
 
 void run_items(const Step& step, const StepBuffers& buffers, Split split) {
@@ -125,8 +158,8 @@ std::string first_difference(const Tensor& expected, const std::byte* found) {
 
 // Runs once and compares. The buffers are new, so that nothing is left from another run.
 void run_and_compare(const Kernel& kernel, const KernelCase& test, const Prepared& prepared, Split split) {
-  std::vector<Tensor> packed;
-  auto step = prepare_step(kernel, test, prepared, packed);
+  const std::vector<Tensor> packed = packed_by(kernel, prepared);
+  auto step = kernel.prepare(step_of(kernel, test, prepared, packed));
   if (!step) {
     ADD_FAILURE() << kernel.name << ": " << to_string(step.errors());
     return;
@@ -171,6 +204,7 @@ std::set<std::string> check_kernels(const KernelCase& test) {
     run_and_compare(*kernel, test, *prepared, Split::one_by_one);
     const int in_place = kernel->in_place_input == nullptr ? -1 : kernel->in_place_input(prepared->call);
     if (in_place >= 0 && !is_constant(test, static_cast<std::size_t>(in_place))) run_and_compare(*kernel, test, *prepared, Split::in_place);
+    if (kernel->pack != nullptr) check_lies_are_refused(*kernel, test, *prepared);
     EXPECT_GT(kernel->cost(prepared->call, host_machine()), 0.0) << kernel->name;
     if (kernel->op != "*") ran.insert(std::string(kernel->name));
   }

@@ -68,6 +68,7 @@ TEST(MoveKernels, Concat) {
            random_tensor(random, dtype, {2, 9, 9, 17})});
     check(kConcat, ConcatAttrs{.axis = 0}, {random_tensor(random, dtype, {3, 70}), random_tensor(random, dtype, {500, 70})});
     check(kConcat, ConcatAttrs{.axis = 1}, {random_tensor(random, dtype, {3, 70})});
+    check(kConcat, ConcatAttrs{.axis = -1}, {random_tensor(random, dtype, {3, 70}), random_tensor(random, dtype, {3, 5})});
   }
 }
 
@@ -78,6 +79,7 @@ TEST(MoveKernels, Gather) {
   for (DType dtype : kSizes) {
     check(kGather, GatherAttrs{.axis = 0}, {random_tensor(random, dtype, {7, 33}), rows});
     check(kGather, GatherAttrs{.axis = 1}, {random_tensor(random, dtype, {4, 9, 3}), matrix});
+    check(kGather, GatherAttrs{.axis = -2}, {random_tensor(random, dtype, {4, 9, 3}), matrix});
     check(kGather, GatherAttrs{.axis = 1}, {random_tensor(random, dtype, {4, 9}), Tensor::scalar(std::int64_t{100})});
   }
 }

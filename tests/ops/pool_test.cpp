@@ -37,6 +37,9 @@ TEST(MaxPool, RefusesWindowsThatCouldMissTheImage) {
   EXPECT_TRUE(refuses(kMaxPool, MaxPoolAttrs{.window = {{2, 2}, {1, 1}, {5, 5}, {1, 1}, {1, 1}}}, {x}));
   EXPECT_TRUE(refuses(kMaxPool, MaxPoolAttrs{.window = square(2, 1, 1)}, {fact(DType::f32, {1, 1, 0, 4})}));
   EXPECT_TRUE(refuses(kMaxPool, MaxPoolAttrs{.window = square(2, 1, 0)}, {fact(DType::s64, {1, 1, 4, 4})}));
+  // Windows whose positions cannot be counted.
+  constexpr std::int64_t kHuge = std::int64_t{1} << 31;
+  EXPECT_TRUE(refuses(kMaxPool, MaxPoolAttrs{.window = square(kHuge, kHuge, kHuge - 1)}, {x}));
 }
 
 TEST(MaxPool, OfNoChannelsTakesNoTime) {

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <optional>
 
+#include "kernels/call.h"
 #include "kernels/conv/conv_step.h"
 
 namespace octavo {
@@ -348,33 +348,22 @@ void ConvStep::run_tile(const StepBuffers& buffers, const Tile& tile, std::int64
 
 // ---- checks ----
 
-Error bad_packed(std::string found, std::string expected) {
-  return {
-      .kind = ErrorKind::invalid_input, .where = "packed constants of quantized_conv", .found = std::move(found), .expected = std::move(expected)};
-}
-
-std::optional<Error> check_packed(const ConstTensorView& tensor, DType dtype, std::int64_t elements) {
-  if (tensor.dtype == dtype && tensor.shape == Shape{elements} && tensor.data != nullptr) return std::nullopt;
-  return bad_packed(std::string(name_of(tensor.dtype)) + " [" + tensor.shape.to_string() + "]",
-                    std::string(name_of(dtype)) + " [" + std::to_string(elements) + "]");
+// At least one element of the packed weights stands for each of w's, so that the blocks that w's shape claims take memory in proportion to the file.
+bool may_be_packed(const StepSpec& spec) {
+  return spec.packed.size() >= 2 && spec.packed[0].shape.elements() >= spec.inputs[kConvW].shape.elements();
 }
 
 Result<PackedConv> checked_packed(const StepSpec& spec, const ChannelBlocks& blocks, DType weight_type) {
   const bool has_multiplier = spec.attrs->as<QuantizedConvAttrs>().to != DType::s32;
   const bool has_table = spec.inputs.size() > kConvTable && spec.inputs[kConvTable].is_present;
-  const std::size_t expected = 2u + (has_multiplier ? 1 : 0) + (has_table ? 1 : 0);
-  if (spec.packed.size() != expected) return bad_packed(std::to_string(spec.packed.size()) + " tensors", std::to_string(expected));
-  if (auto error = check_packed(spec.packed[0], weight_type, blocks.weight_bytes / static_cast<std::int64_t>(size_of(weight_type)))) return *error;
-  if (auto error = check_packed(spec.packed[1], DType::s32, blocks.lanes)) return *error;
+  const std::size_t table = has_multiplier ? 3 : 2;
+  const bool is_whole = is_packed_as(spec, 0, weight_type, blocks.weight_bytes / static_cast<std::int64_t>(size_of(weight_type))) &&
+                        is_packed_as(spec, 1, DType::s32, blocks.lanes) && (!has_multiplier || is_packed_as(spec, 2, DType::f32, blocks.lanes)) &&
+                        (!has_table || is_packed_as(spec, table, spec.outputs[0].dtype, 256));
+  if (!is_whole || !is_read_in_run(spec, kConvX) || !is_read_in_run(spec, kConvResidual)) return not_as_packed(spec);
   PackedConv packed{.weights = spec.packed[0].data, .bias = spec.packed[1].as<std::int32_t>()};
-  if (has_multiplier) {
-    if (auto error = check_packed(spec.packed[2], DType::f32, blocks.lanes)) return *error;
-    packed.multipliers = spec.packed[2].span<float>();
-  }
-  if (has_table) {
-    if (auto error = check_packed(spec.packed.back(), spec.outputs[0].dtype, 256)) return *error;
-    packed.table = spec.packed.back().as<std::uint8_t>();
-  }
+  if (has_multiplier) packed.multipliers = spec.packed[2].span<float>();
+  if (has_table) packed.table = spec.packed[table].as<std::uint8_t>();
   return packed;
 }
 
@@ -387,6 +376,7 @@ Result<std::unique_ptr<Step>> prepare_conv(const StepSpec& spec, const TileTarge
   if (spec.inputs[kConvX].dtype != DType::u8) reason = "needs an input of type u8";
   if (!reason.empty())
     return Error{.kind = ErrorKind::invalid_input, .where = "quantized_conv", .found = "a call that this kernel refuses", .hint = reason};
+  if (!may_be_packed(spec)) return not_as_packed(spec);
   const ConvGeometry g = geometry_of(attrs, spec.inputs[kConvX].shape, spec.inputs[kConvW].shape, spec.outputs[0].shape, target);
   auto packed = checked_packed(spec, channel_blocks(g, target), target.weight_type());
   if (!packed) return packed.errors();

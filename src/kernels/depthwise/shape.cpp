@@ -42,22 +42,4 @@ std::string refuse_variable_weights(const OpCall& call) {
   return {};
 }
 
-bool is_read_in_run(const StepSpec& spec, std::size_t i) { return i >= spec.inputs.size() || !spec.inputs[i].is_packed; }
-
-Tensor constant_or_empty(const OpCall& call, std::size_t i) {
-  if (i < call.inputs.size() && call.inputs[i] != nullptr) return *call.inputs[i]->constant;
-  return Tensor(DType::u8, Shape{0});
-}
-
-bool is_packed_as(const StepSpec& spec, std::size_t i, DType dtype, std::int64_t elements) {
-  return i < spec.packed.size() && spec.packed[i].dtype == dtype && spec.packed[i].shape.elements() == elements;
-}
-
-Error not_as_packed(const StepSpec& spec) {
-  return {.kind = ErrorKind::invalid_input,
-          .where = std::string(spec.spec->name),
-          .found = "packed weights of another size",
-          .expected = "what the kernel packs"};
-}
-
 }  // namespace octavo

@@ -23,14 +23,6 @@ std::string refuse_not_depthwise(const CallView& call);
 // At compile time: constants that pack needs, and operands that must not be constants, which it would drop.
 std::string refuse_variable_weights(const OpCall& call);
 
-// Input i as a tensor of the same type, or an empty one where it is left out: what the kernels keep as it is.
-Tensor constant_or_empty(const OpCall& call, std::size_t i);
-// False where a file claims that the kernel packed input i, which it reads.
-bool is_read_in_run(const StepSpec& spec, std::size_t i);
-// True where `packed` has this type and element count.
-bool is_packed_as(const StepSpec& spec, std::size_t i, DType dtype, std::int64_t elements);
-Error not_as_packed(const StepSpec& spec);
-
 }  // namespace octavo
 
 #endif  // OCTAVO_KERNELS_DEPTHWISE_SHAPE_H_

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "kernels/depthwise/shape.h"
+#include "kernels/call.h"
 #include "kernels/float/float.h"
 #include "kernels/float/sums.h"
 #include "kernels/image_sizes.h"

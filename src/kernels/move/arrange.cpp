@@ -34,7 +34,7 @@ void run_concat(const ConcatParams& params, const StepBuffers& buffers, ItemRang
 }
 
 Result<std::unique_ptr<Step>> make_concat(const CallView& call, const StepSpec&) {
-  const int axis = static_cast<int>(call.attrs->as<ConcatAttrs>().axis);
+  const int axis = *normalize_axis(call.attrs->as<ConcatAttrs>().axis, call.output().shape->rank());
   ConcatParams params;
   for (const OperandType& input : call.inputs) {
     params.row_bytes.push_back(static_cast<std::size_t>(input.shape->elements(axis, input.shape->rank())) * size_of(input.dtype));
@@ -73,7 +73,7 @@ void run_gather(const GatherParams& params, const StepBuffers& buffers, ItemRang
 
 Result<std::unique_ptr<Step>> make_gather(const CallView& call, const StepSpec&) {
   const Shape& x = *call.input(0).shape;
-  const int axis = static_cast<int>(call.attrs->as<GatherAttrs>().axis);
+  const int axis = *normalize_axis(call.attrs->as<GatherAttrs>().axis, x.rank());
   GatherParams params{.axis_size = x[axis],
                       .indices = call.input(1).elements(),
                       .row_bytes = static_cast<std::size_t>(x.elements(axis + 1, x.rank())) * size_of(call.input(0).dtype),

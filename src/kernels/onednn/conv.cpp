@@ -7,7 +7,6 @@
 
 #include "base/call_reserve.h"
 #include "kernels/call.h"
-#include "kernels/depthwise/shape.h"
 #include "kernels/onednn/dense.h"
 #include "kernels/onednn/engine.h"
 #include "kernels/onednn/layout.h"

@@ -9,7 +9,6 @@
 
 #include "base/call_reserve.h"
 #include "kernels/call.h"
-#include "kernels/depthwise/shape.h"
 #include "kernels/onednn/engine.h"
 #include "kernels/onednn/layout.h"
 #include "kernels/onednn/onednn.h"
