@@ -40,25 +40,27 @@ std::vector<std::int16_t> centred(const QuantizedConstant& w) {
   return values;
 }
 
-// The part of a weight that goes into the first plane, or into the second.
-std::int8_t plane_part(std::int16_t value, std::int64_t plane) {
-  const int first = std::clamp<int>(value, -128, 127);
-  return static_cast<std::int8_t>(plane == 0 ? first : value - first);
+bool fits_s8(const std::vector<std::int16_t>& values) {
+  return std::all_of(values.begin(), values.end(), [](std::int16_t value) { return value >= -128 && value <= 127; });
 }
 
-// One plane, or two whose sum the weight is: [OC, 2, KH * KW * IC]. Nothing where the second cannot hold the rest.
-std::optional<Tensor> as_planes(const std::vector<std::int16_t>& values, const Shape& shape, std::int64_t planes) {
-  if (std::any_of(values.begin(), values.end(), [](std::int16_t value) { return value > 254; })) return std::nullopt;
-  Shape stored = shape;
-  stored[1] *= planes;
-  Tensor w(DType::s8, stored);
-  const std::int64_t size = shape[0] == 0 ? 0 : static_cast<std::int64_t>(values.size()) / shape[0];
-  for (std::int64_t row = 0; row < shape[0] * planes; ++row) {
-    const std::int16_t* from = values.data() + row / planes * size;
-    std::int8_t* to = w.as<std::int8_t>() + row * size;
-    for (std::int64_t i = 0; i < size; ++i) to[i] = plane_part(from[i], row % planes);
-  }
+Tensor as_s8(const std::vector<std::int16_t>& values, const Shape& shape) {
+  Tensor w(DType::s8, shape);
+  std::transform(values.begin(), values.end(), w.as<std::int8_t>(), [](std::int16_t value) { return static_cast<std::int8_t>(value); });
   return w;
+}
+
+// The stored values themselves as s8, those of u8 less 128, and what (w - zero_point) is more than that.
+void set_with_offset(IntegerWeights& weights, const QuantizedConstant& w) {
+  const bool is_unsigned = w.q->dtype() == DType::u8;
+  const std::uint8_t flip = is_unsigned ? 0x80 : 0;
+  weights.w = Tensor(DType::s8, w.q->shape());
+  std::transform(w.q->as<std::uint8_t>(), w.q->as<std::uint8_t>() + w.q->elements(), weights.w.as<std::uint8_t>(),
+                 [flip](std::uint8_t value) { return static_cast<std::uint8_t>(value ^ flip); });
+  weights.w_offset = Tensor(DType::s32, Shape{w.q->shape()[0]});
+  for (std::int64_t c = 0; c < w.q->shape()[0]; ++c) {
+    weights.w_offset->as<std::int32_t>()[c] = (is_unsigned ? 128 : 0) - of_channel(w.zero_point, c);
+  }
 }
 
 // The bias in units of x_scale * w_scale.
@@ -100,12 +102,12 @@ bool can_overflow(const Tensor& bias, const std::vector<std::int16_t>& values, c
 
 }  // namespace
 
-std::optional<Tensor> bias_with_zero_point(const Tensor& bias, const Tensor& w, std::int32_t x_zero_point) {
+std::optional<Tensor> bias_with_zero_point(const Tensor& bias, const Tensor& w, const Tensor* w_offset, std::int32_t x_zero_point) {
   Tensor corrected(DType::s32, bias.shape());
   const std::int64_t channels = bias.elements();
   const std::int64_t per_channel = channels == 0 ? 0 : w.elements() / channels;
   for (std::int64_t c = 0; c < channels; ++c) {
-    std::int64_t sum = 0;
+    std::int64_t sum = w_offset == nullptr ? 0 : per_channel * w_offset->as<std::int32_t>()[c];
     const std::int8_t* first = w.as<std::int8_t>() + c * per_channel;
     for (std::int64_t i = 0; i < per_channel; ++i) sum += first[i];
     const std::int64_t value = bias.as<std::int32_t>()[c] - x_zero_point * sum;
@@ -131,12 +133,10 @@ std::variant<IntegerWeights, std::string> integer_weights(const SourceWeights& s
     if (can_overflow(plain_bias, values, x, c)) return "the sum of output channel " + std::to_string(c) + " could leave 32 bits";
   }
   IntegerWeights result;
-  result.planes = std::all_of(values.begin(), values.end(), [](std::int16_t v) { return v >= -128 && v <= 127; }) ? 1 : 2;
-  auto w = as_planes(values, shape, result.planes);
-  if (!w) return std::string("a weight lies 255 above its zero point, which two planes of s8 cannot hold");
-  auto corrected = bias_with_zero_point(plain_bias, *w, x.zero_point);
+  if (fits_s8(values)) result.w = as_s8(values, shape);
+  else set_with_offset(result, source.w);
+  auto corrected = bias_with_zero_point(plain_bias, result.w, result.w_offset ? &*result.w_offset : nullptr, x.zero_point);
   if (!corrected) return std::string("a bias with the zero point in it leaves 32 bits");
-  result.w = std::move(*w);
   result.bias = std::move(*corrected);
   for (std::int64_t c = 0; c < channels; ++c) result.scale.push_back(of_channel(source.w.scale, c));
   return result;

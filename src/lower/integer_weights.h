@@ -15,10 +15,10 @@ namespace octavo {
 
 // What a quantized_conv reads: see its contract.
 struct IntegerWeights {
-  Tensor w;  // s8 [OC, planes * KH, KW, IC]
-  std::int64_t planes = 1;
-  Tensor bias;               // s32 [OC], zero-point corrections in it
-  std::vector<float> scale;  // per output channel
+  Tensor w;                        // s8 [OC, KH, KW, IC]
+  std::optional<Tensor> w_offset;  // s32 [OC]
+  Tensor bias;                     // s32 [OC], zero-point corrections in it
+  std::vector<float> scale;        // per output channel
 };
 
 // Weights as they came: quantized [OC, KH, KW, IC] (scales per tensor or on axis 0), and the bias in f32 or dequantized from s32.
@@ -28,13 +28,14 @@ struct SourceWeights {
   std::optional<Tensor> float_bias;  // f32 [OC]
 };
 
-// Removes the weights' zero points: (w - zero_point) where it fits s8, else two planes whose sum it is. Puts x's zero point into the bias.
+// Removes the weights' zero points: (w - zero_point) where it fits s8, else what it lacks is an offset per output channel. Puts x's zero point
+// into the bias.
 // A reason where the sum could leave s32 for some x, per output channel.
 std::variant<IntegerWeights, std::string> integer_weights(const SourceWeights& source, const QuantType& x);
 
-// bias - x_zero_point * sum(w) per output channel, w being s8 [OC, ...]; the one place where a zero point moves into a bias.
-// Nothing where a result leaves s32.
-std::optional<Tensor> bias_with_zero_point(const Tensor& bias, const Tensor& w, std::int32_t x_zero_point);
+// bias - x_zero_point * sum(w + w_offset) per output channel, w being s8 [OC, ...] and w_offset s32 [OC] or null; the one place where a zero
+// point moves into a bias. Nothing where a result leaves s32.
+std::optional<Tensor> bias_with_zero_point(const Tensor& bias, const Tensor& w, const Tensor* w_offset, std::int32_t x_zero_point);
 
 }  // namespace octavo
 

@@ -195,13 +195,15 @@ class Relabeller {
     const bool makes_signed = attrs.to == DType::s8;
     // Weights and biases keep their types.
     Ids inputs = {as_unsigned(node.inputs[0]), plain(node.inputs[1]), plain(node.inputs[2])};
-    inputs.resize(6);
+    inputs.resize(7);
     if (node.inputs.size() > 3) inputs[3] = plain(node.inputs[3]);
     if (node.inputs.size() > 4) inputs[4] = as_unsigned(node.inputs[4]);
+    if (node.inputs.size() > 6) inputs[6] = plain(node.inputs[6]);
     if (is_signed(node, 0)) {
       const Fact& w = fact(node.inputs[1]);
       const Fact& bias = fact(node.inputs[2]);
-      const auto corrected = w.is_constant() && bias.is_constant() ? bias_with_zero_point(*bias.constant, *w.constant, kShift) : std::nullopt;
+      const Tensor* offset = node.inputs.size() > 6 && node.inputs[6].exists() ? fact(node.inputs[6]).constant.get() : nullptr;
+      const auto corrected = w.is_constant() && bias.is_constant() ? bias_with_zero_point(*bias.constant, *w.constant, offset, kShift) : std::nullopt;
       if (!corrected || has_variable_table(node, 5)) return keep(node);
       inputs[2] = new_.add_constant(old_.value(node.inputs[2]).name, *corrected);
       attrs.x_zero_point += kShift;

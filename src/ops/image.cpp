@@ -126,9 +126,7 @@ Result<std::vector<std::int64_t>> conv_dims(const ConvShapes& conv, const Shape&
   const Image kernel = Image::of(w, conv.layout);
   auto sizes = output_sizes(conv.window, image.sizes, Rounding::floor);
   if (!sizes) return std::move(sizes).errors();
-  std::vector<std::int64_t> held = conv.window.kernel;
-  held.front() *= conv.planes;
-  if (kernel.sizes != held) return shape_error("w", "shape " + w.to_string(), "a kernel of " + Shape(held).to_string());
+  if (kernel.sizes != conv.window.kernel) return shape_error("w", "shape " + w.to_string(), "a kernel of " + Shape(conv.window.kernel).to_string());
   if (auto problem = check_range("groups", conv.groups, 1, std::max<std::int64_t>(1, kernel.batch))) return *problem;
   if (kernel.batch % conv.groups != 0 || image.channels % conv.groups != 0) {
     return shape_error("groups", std::to_string(conv.groups),

@@ -66,13 +66,11 @@ Problem check_covers(const Window& window, std::span<const std::int64_t> input_s
 // Facts of a pool whose x has rank 3 or more: the output's dimensions.
 Result<std::vector<std::int64_t>> pool_dims(const Window& window, const Shape& x, Layout layout, Rounding rounding);
 
-// Shapes of a convolution, checked: groups divide, channels agree, the kernel of w is that of the window. `planes`: how many kernels
-// lie in w one after the other along its first spatial axis. Gives the output's dimensions.
+// Shapes of a convolution, checked: groups divide, channels agree, the kernel of w is that of the window. Gives the output's dimensions.
 struct ConvShapes {
   const Window& window;
   std::int64_t groups = 1;
   Layout layout = Layout::channels_first;
-  std::int64_t planes = 1;
 };
 Result<std::vector<std::int64_t>> conv_dims(const ConvShapes& conv, const Shape& x, const Shape& w);
 

@@ -39,7 +39,8 @@ struct Case {
   std::int64_t batch = 1, height = 5, width = 5, channels = 8, out_channels = 16;
   std::int64_t kernel_h = 1, kernel_w = 1, stride_h = 1, stride_w = 1, dilation_h = 1, dilation_w = 1;
   std::int64_t top = 0, left = 0, bottom = 0, right = 0;
-  std::int64_t groups = 1, planes = 1;
+  std::int64_t groups = 1;
+  bool has_offset = false;
   DType to = DType::u8;
   std::int32_t zero_point = 0, lowest = 0, highest = 255;
   Residual residual = Residual::none;
@@ -54,7 +55,7 @@ std::string describe(const Case& c) {
   std::string text = "x " + Shape{c.batch, c.height, c.width, c.channels}.to_string() + " oc " + std::to_string(c.out_channels);
   text += " k " + Shape{c.kernel_h, c.kernel_w}.to_string() + " s " + Shape{c.stride_h, c.stride_w}.to_string();
   text += " d " + Shape{c.dilation_h, c.dilation_w}.to_string() + " p " + Shape{c.top, c.left, c.bottom, c.right}.to_string();
-  text += " groups " + std::to_string(c.groups) + " planes " + std::to_string(c.planes) + " to " + std::string(name_of(c.to));
+  text += " groups " + std::to_string(c.groups) + " offset " + std::to_string(c.has_offset) + " to " + std::string(name_of(c.to));
   return text + " zp " + std::to_string(c.zero_point) + " residual " + std::string(name_of(c.residual)) + " table " + std::to_string(c.has_table);
 }
 
@@ -63,7 +64,7 @@ struct Problem {
   QuantizedConvAttrs attrs;
   Shape x_shape, w_shape, y_shape;
   std::vector<std::uint8_t> x;
-  Tensor w, bias, multiplier, table;
+  Tensor w, bias, multiplier, table, w_offset;
   std::vector<std::byte> residual;
   std::vector<std::byte> expected;
   DType y_type = DType::u8;
@@ -81,7 +82,6 @@ QuantizedConvAttrs attrs_of(const Case& c) {
   QuantizedConvAttrs attrs;
   attrs.window = {{c.kernel_h, c.kernel_w}, {c.stride_h, c.stride_w}, {c.dilation_h, c.dilation_w}, {c.top, c.left}, {c.bottom, c.right}};
   attrs.groups = c.groups;
-  attrs.w_planes = c.planes;
   attrs.x_zero_point = 117;
   attrs.to = c.to;
   attrs.zero_point = c.zero_point;
@@ -106,7 +106,8 @@ void answer(Problem& p, const Case& c) {
                                     p.bias.view(),
                                     given(c.to != DType::s32, DType::f32, p.multiplier.shape(), p.multiplier.data()),
                                     given(c.residual != Residual::none, c.residual_type, p.y_shape, p.residual.data()),
-                                    given(c.has_table, c.table_type, p.table.shape(), p.table.data())};
+                                    given(c.has_table, c.table_type, p.table.shape(), p.table.data()),
+                                    given(c.has_offset, DType::s32, p.w_offset.shape(), p.w_offset.data())};
   p.expected.resize(static_cast<std::size_t>(p.y_shape.elements()) * size_of(p.y_type));
   const TensorView y{p.y_type, p.y_shape, p.expected.data()};
   kQuantizedConv.reference(p.attrs, InputViews(inputs), OutputViews(&y, 1));
@@ -116,7 +117,7 @@ Problem make_problem(const Case& c, unsigned seed) {
   std::mt19937 random(seed);
   Problem p{.attrs = attrs_of(c),
             .x_shape = {c.batch, c.height, c.width, c.channels},
-            .w_shape = {c.out_channels, c.planes * c.kernel_h, c.kernel_w, c.channels / c.groups}};
+            .w_shape = {c.out_channels, c.kernel_h, c.kernel_w, c.channels / c.groups}};
   const auto out = output_sizes(p.attrs.window, std::vector<std::int64_t>{c.height, c.width}, Rounding::floor);
   EXPECT_TRUE(out.ok()) << describe(c);
   p.y_shape = {c.batch, (*out)[0], (*out)[1], c.out_channels};
@@ -127,6 +128,8 @@ Problem make_problem(const Case& c, unsigned seed) {
   for (auto& v : p.w.span<std::int8_t>()) v = extreme_or_random<std::int8_t>(random, -128, 127);
   p.bias = Tensor(DType::s32, {c.out_channels});
   for (auto& v : p.bias.span<std::int32_t>()) v = static_cast<std::int32_t>(random() % 200001) - 100000;
+  p.w_offset = Tensor(DType::s32, {c.out_channels});
+  for (auto& v : p.w_offset.span<std::int32_t>()) v = extreme_or_random<std::int32_t>(random, -127, 128);
   p.multiplier = Tensor(DType::f32, {c.out_channels});
   const double terms = static_cast<double>(p.w_shape.elements() / c.out_channels);
   const float spread = c.multiplier != 0.0f ? c.multiplier : static_cast<float>(80.0 / (128.0 * 100.0 * std::sqrt(terms)));
@@ -149,18 +152,19 @@ class Runner {
     const auto constant = [](const Tensor& t) {
       return Fact{.dtype = t.dtype(), .shape = t.shape(), .quant = {}, .constant = std::make_shared<Tensor>(t)};
     };
-    facts_ = {{.dtype = DType::u8, .shape = p.x_shape},       constant(p.w),    constant(p.bias), constant(p.multiplier),
-              {.dtype = c.residual_type, .shape = p.y_shape}, constant(p.table)};
+    facts_ = {{.dtype = DType::u8, .shape = p.x_shape},       constant(p.w),     constant(p.bias),    constant(p.multiplier),
+              {.dtype = c.residual_type, .shape = p.y_shape}, constant(p.table), constant(p.w_offset)};
     call_.attrs = &attrs_;
     for (const Fact& fact : facts_) call_.inputs.push_back(&fact);
     if (c.to == DType::s32) call_.inputs[3] = nullptr;
     if (!has_residual_) call_.inputs[4] = nullptr;
     if (!c.has_table) call_.inputs[5] = nullptr;
+    if (!c.has_offset) call_.inputs[6] = nullptr;
     call_.outputs = {{.dtype = p.y_type, .shape = p.y_shape}};
   }
 
   void prepare(int threads) {
-    ASSERT_EQ(kernel_.refusal(call_), "");
+    ASSERT_EQ(refusal(), "");
     packed_ = kernel_.pack(call_);
     StepSpec spec{.attrs = &attrs_, .threads = threads};
     for (const Fact* fact : call_.inputs)
@@ -172,6 +176,7 @@ class Runner {
     step_ = std::move(*made);
   }
 
+  std::string refusal() const { return kernel_.refusal(call_); }
   int in_place_input() const { return kernel_.in_place_input(call_); }
 
   // Runs all items in `parts` ranges, the last range first.
@@ -181,7 +186,7 @@ class Runner {
     std::memcpy(residual.data(), p.residual.data(), p.residual.size());
     std::memset(y.data(), 0x5a, p.expected.size());
     Tensor scratch(DType::u8, {static_cast<std::int64_t>(step_->scratch_bytes())});
-    const std::byte* inputs[] = {x.data(), nullptr, nullptr, nullptr, has_residual_ ? residual.data() : nullptr, nullptr};
+    const std::byte* inputs[] = {x.data(), nullptr, nullptr, nullptr, has_residual_ ? residual.data() : nullptr, nullptr, nullptr};
     std::byte* outputs[] = {place == Place::over_residual ? residual.data() : y.data()};
     const StepBuffers buffers{inputs, outputs, scratch.data()};
     for (int part = parts; part-- > 0;) step_->run(buffers, {step_->items() * part / parts, step_->items() * (part + 1) / parts});
@@ -233,6 +238,7 @@ void check(const Case& c, unsigned seed) {
   const Problem p = make_problem(c, seed);
   for (const Kernel& kernel : kernels_of_this_machine()) {
     Runner runner(kernel, c, p);
+    if (c.has_offset && runner.refusal() == "needs weights without an offset") continue;
     for (int threads : {1, 3}) {
       runner.prepare(threads);
       if (testing::Test::HasFatalFailure()) return;
@@ -249,6 +255,33 @@ TEST(Conv, ChannelCounts) {
   for (std::int64_t oc : {1, 3, 7, 8, 9, 15, 16, 17, 24, 31, 33, 48, 50, 63, 64, 65, 80, 100, 129}) {
     for (std::int64_t ic : {1, 2, 3, 4, 5, 16, 19}) check({.height = 3, .width = 10, .channels = ic, .out_channels = oc}, 1);
   }
+}
+
+TEST(Conv, WeightOffsets) {
+  for (std::int64_t oc : {1, 15, 16, 33, 64, 65, 130}) {
+    for (std::int64_t ic : {1, 3, 8, 17}) {
+      check({.height = 4, .width = 30, .channels = ic, .out_channels = oc, .has_offset = true}, 41);
+      check({.height = 6,
+             .width = 7,
+             .channels = ic,
+             .out_channels = oc,
+             .kernel_h = 3,
+             .kernel_w = 3,
+             .stride_w = 2,
+             .dilation_h = 2,
+             .dilation_w = 2,
+             .top = 2,
+             .left = 2,
+             .bottom = 1,
+             .right = 2,
+             .has_offset = true},
+            42);
+    }
+  }
+  for (Residual residual : {Residual::before_rounding, Residual::after_rounding_conv_first}) {
+    check({.width = 33, .channels = 24, .out_channels = 80, .groups = 4, .has_offset = true, .residual = residual, .has_table = true}, 43);
+  }
+  for (DType to : {DType::s32, DType::f32}) check({.width = 33, .channels = 24, .out_channels = 41, .has_offset = true, .to = to}, 44);
 }
 
 TEST(Conv, PixelCounts) {
@@ -324,7 +357,7 @@ TEST(Conv, Windows) {
            .right = 4},
           10);
     check({.height = 7, .width = 7, .channels = channels, .out_channels = 70, .kernel_h = 7, .kernel_w = 7}, 11);
-    check({.batch = 2, .height = 5, .width = 40, .channels = channels, .out_channels = 64, .kernel_h = 2, .kernel_w = 2, .planes = 2}, 12);
+    check({.batch = 2, .height = 5, .width = 40, .channels = channels, .out_channels = 64, .kernel_h = 2, .kernel_w = 2, .has_offset = true}, 12);
     check({.batch = 1,
            .height = 5,
            .width = 6,
@@ -336,7 +369,7 @@ TEST(Conv, Windows) {
            .left = 1,
            .bottom = 1,
            .right = 1,
-           .planes = 2},
+           .has_offset = true},
           13);
   }
 }
@@ -471,7 +504,7 @@ TEST(Conv, RandomCases) {
     c.top = pick(0, 3), c.left = pick(0, 3), c.bottom = pick(6, 8), c.right = pick(6, 8);
     c.groups = pick(0, 2) == 0 ? pick(2, 6) : 1;
     c.channels = c.groups * pick(1, 20), c.out_channels = c.groups * pick(1, 70);
-    c.planes = pick(1, 2), c.zero_point = static_cast<std::int32_t>(pick(0, 255));
+    c.has_offset = pick(0, 1) == 1, c.zero_point = static_cast<std::int32_t>(pick(0, 255));
     c.residual = static_cast<Residual>(pick(0, 3)), c.has_table = pick(0, 3) == 0;
     check(c, random());
     if (HasFatalFailure()) return;

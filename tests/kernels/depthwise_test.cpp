@@ -16,7 +16,7 @@ struct Options {
   DType x = DType::u8, to = DType::u8, residual_type = DType::u8;
   Residual residual = Residual::none;
   bool has_table = false;
-  std::int64_t planes = 1;
+  bool has_offset = false;
 };
 
 Tensor multipliers(std::mt19937& random, std::int64_t n, std::int64_t taps) {
@@ -29,7 +29,6 @@ KernelCase case_of(std::mt19937& random, const Geometry& g, const Options& o) {
   QuantizedConvAttrs attrs;
   attrs.window = {{g.kernel, g.kernel}, {g.stride, g.stride}, {g.dilation, g.dilation}, {g.pad, g.pad}, {g.pad, g.pad}};
   attrs.groups = g.channels;
-  attrs.w_planes = o.planes;
   attrs.x_zero_point = o.x == DType::u8 ? 131 : -7;
   attrs.to = o.to;
   attrs.zero_point = o.to == DType::s8 ? -12 : 100;
@@ -44,14 +43,18 @@ KernelCase case_of(std::mt19937& random, const Geometry& g, const Options& o) {
   const std::int64_t out = (g.size + 2 * g.pad - (g.kernel - 1) * g.dilation - 1) / g.stride + 1;
   Tensor bias(DType::s32, {channels});
   for (auto& b : bias.span<std::int32_t>()) b = static_cast<std::int32_t>(random() % 60001) - 30000;
-  KernelCase test{.spec = &kQuantizedConv, .attrs = attrs, .is_constant = {false, true, true, true, false, true}};
+  KernelCase test{.spec = &kQuantizedConv, .attrs = attrs, .is_constant = {false, true, true, true, false, true, true}};
   test.inputs = {random_tensor(random, o.x, {g.batch, g.size, g.size + 2, g.channels}),
-                 random_tensor(random, DType::s8, {channels, g.kernel * o.planes, g.kernel, 1}), bias};
-  test.inputs.resize(6);
+                 random_tensor(random, DType::s8, {channels, g.kernel, g.kernel, 1}), bias};
+  test.inputs.resize(7);
   const std::int64_t out_width = (g.size + 2 + 2 * g.pad - (g.kernel - 1) * g.dilation - 1) / g.stride + 1;
   if (o.to != DType::s32) test.inputs[3] = multipliers(random, channels, g.kernel);
   if (o.residual != Residual::none) test.inputs[4] = random_tensor(random, o.residual_type, {g.batch, out, out_width, channels});
   if (o.has_table) test.inputs[5] = random_tensor(random, DType::s8, {256});
+  if (o.has_offset) {
+    test.inputs[6] = Tensor(DType::s32, {channels});
+    for (auto& offset : test.inputs[6]->span<std::int32_t>()) offset = random() % 2 == 0 ? 128 : static_cast<std::int32_t>(random() % 256) - 127;
+  }
   return test;
 }
 
@@ -68,6 +71,9 @@ TEST(DepthwiseKernels, EqualTheReferenceForEveryGeometry) {
   for (const Geometry& g : kGeometries) {
     ran.merge(check_kernels(case_of(random, g, {})));
     ran.merge(check_kernels(case_of(random, g, {.x = DType::s8, .to = DType::s8, .has_table = true})));
+    ran.merge(check_kernels(case_of(random, g, {.to = DType::f32})));
+    ran.merge(check_kernels(case_of(random, g, {.x = DType::s8, .residual = Residual::before_rounding, .has_table = true})));
+    ran.merge(check_kernels(case_of(random, g, {.has_offset = true})));
   }
   EXPECT_TRUE(kernels_missing(ran, "depthwise_").empty());
 }
@@ -87,7 +93,7 @@ TEST(DepthwiseKernels, EqualTheReferenceForEveryEpilogue) {
     }
   }
   for (DType to : {DType::s32, DType::f32}) EXPECT_FALSE(check_kernels(case_of(random, g, {.to = to})).empty());
-  EXPECT_FALSE(check_kernels(case_of(random, g, {.planes = 2})).empty());
+  for (DType x : {DType::u8, DType::s8}) EXPECT_GE(check_kernels(case_of(random, g, {.x = x, .has_offset = true})).size(), 1u);
 }
 
 // All taps at the ends of their types, multipliers that leave every range.

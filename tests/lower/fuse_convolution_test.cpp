@@ -37,24 +37,36 @@ TEST(FuseConvolution, ScalesPerChannelGroupsAndFloatBias) {
   EXPECT_EQ(count(b.graph, kQuantizedConv), 1);
 }
 
-TEST(FuseConvolution, WeightZeroPointBecomesTwoPlanes) {
-  GraphBuilder b;
-  const ValueId x = b.dequantize(b.input(DType::u8, {1, 4, 4, 5}), 0x1p-6f, 3);
-  const ValueId w = b.dequantize(b.random_constant(DType::u8, {3, 2, 2, 5}), 0x1p-7f, 100);
-  b.output(b.quantize(b.conv(x, w, {2, 2}, kLast), 0x1p-2f, 128));
-  ASSERT_EQ(apply_exactly(b.graph, fuse_convolution), 1);
-  const Node& conv = first(b.graph, kQuantizedConv);
-  EXPECT_EQ(conv.attrs.as<QuantizedConvAttrs>().w_planes, 2);
-  EXPECT_EQ(b.graph.fact(conv.inputs[1]).shape, (Shape{3, 4, 2, 5}));
+// Every zero point that the types allow, weights at both ends of their range.
+TEST(FuseConvolution, WeightZeroPointBecomesAnOffset) {
+  for (const DType type : {DType::u8, DType::s8}) {
+    const IntegerRange range = range_of(type);
+    for (const std::int64_t zero_point : {range.lowest, range.lowest + 100, range.highest}) {
+      SCOPED_TRACE(std::string(name_of(type)) + " " + std::to_string(zero_point));
+      GraphBuilder b;
+      const ValueId x = b.dequantize(b.input(DType::u8, {1, 4, 4, 5}), 0x1p-6f, 3);
+      Tensor weights = GraphBuilder::random(type, {3, 2, 2, 5}, 1);
+      weights.as<std::uint8_t>()[0] = 0x00, weights.as<std::uint8_t>()[1] = 0xff, weights.as<std::uint8_t>()[2] = 0x80;
+      weights.as<std::uint8_t>()[3] = 0x7f;
+      const ValueId w = b.dequantize(b.graph.add_constant("w", weights), 0x1p-7f, static_cast<std::int32_t>(zero_point));
+      b.output(b.quantize(b.conv(x, w, {2, 2}, kLast), 0x1p-2f, 128));
+      ASSERT_EQ(apply_exactly(b.graph, fuse_convolution), 1);
+      const Node& conv = first(b.graph, kQuantizedConv);
+      ASSERT_EQ(conv.inputs.size(), 7u);
+      const std::int64_t offset = (type == DType::u8 ? 128 : 0) - zero_point;
+      EXPECT_EQ(b.graph.fact(conv.inputs[6]).constant->as<std::int32_t>()[0], offset);
+      EXPECT_EQ(b.graph.fact(conv.inputs[1]).shape, (Shape{3, 2, 2, 5}));
+    }
+  }
 }
 
-TEST(FuseConvolution, WeightsAroundTheirZeroPointNeedOnePlane) {
+TEST(FuseConvolution, WeightsAroundTheirZeroPointNeedNoOffset) {
   GraphBuilder b;
   const ValueId x = b.dequantize(b.input(DType::u8, {1, 2, 2, 2}), 0x1p-6f, 3);
   const ValueId w = b.dequantize(b.constant<std::uint8_t>({1, 1, 1, 2}, {2, 255}), 0x1p-7f, 130);
   b.output(b.quantize(b.conv(x, w, {1, 1}, kLast), 0x1p-5f, 128));
   ASSERT_EQ(apply_exactly(b.graph, fuse_convolution), 1);
-  EXPECT_EQ(first(b.graph, kQuantizedConv).attrs.as<QuantizedConvAttrs>().w_planes, 1);
+  EXPECT_EQ(first(b.graph, kQuantizedConv).inputs.size(), 4u);
 }
 
 TEST(FuseConvolution, WithoutQuantizeTheResultIsF32) {

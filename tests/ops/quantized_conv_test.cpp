@@ -65,12 +65,18 @@ TEST(QuantizedConv, GroupsReadTheirOwnChannels) {
   EXPECT_EQ(values<std::int32_t>(grouped), (std::vector<std::int32_t>{21, 1100}));
 }
 
-TEST(QuantizedConv, PlanesAddUp) {
+TEST(QuantizedConv, WeightsHaveAnOffsetPerChannel) {
   const Tensor x = Tensor::of<std::uint8_t>({1, 2, 1, 1}, std::vector<std::uint8_t>{2, 3});
-  const Tensor w = Tensor::of<std::int8_t>({1, 4, 1, 1}, std::vector<std::int8_t>{127, 100, 127, 27});
-  const Window window{{2, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}};
-  const Tensor y = run(kQuantizedConv, QuantizedConvAttrs{.window = window, .w_planes = 2, .to = DType::s32}, {x, w, ints({0})});
-  EXPECT_EQ(values<std::int32_t>(y), (std::vector<std::int32_t>{2 * 254 + 3 * 127}));
+  const Tensor w = Tensor::of<std::int8_t>({2, 2, 1, 1}, std::vector<std::int8_t>{127, -128, 5, 6});
+  const Window window{{2, 1}, {1, 1}, {1, 1}, {1, 0}, {0, 0}};
+  const QuantizedConvAttrs attrs{.window = window, .x_zero_point = 7, .to = DType::s32};
+  const Tensor bias = ints({10, 0}), offset = ints({128, -1});
+  const ConstTensorView none;
+  const auto outputs = evaluate_op(kQuantizedConv, attrs, std::vector<ConstTensorView>{x.view(), w.view(), bias.view(), none, none, none, offset.view()});
+  ASSERT_TRUE(outputs.ok()) << to_string(outputs.errors());
+  const Tensor& y = outputs->front();
+  // The padding reads the zero point, 7, and meets the offset, too.
+  EXPECT_EQ(values<std::int32_t>(y), (std::vector<std::int32_t>{10 + 7 * 255 + 2 * 0, 7 * 4 + 2 * 5, 10 + 2 * 255 + 3 * 0, 2 * 4 + 3 * 5}));
 }
 
 TEST(QuantizedConv, ResidualBeforeRoundingIsRoundedOnce) {
@@ -129,8 +135,6 @@ TEST(QuantizedConv, RefusesWhatDoesNotFit) {
   EXPECT_TRUE(refuses(kQuantizedConv, attrs([](auto& c) { c.x_zero_point = -1; }), facts));
   EXPECT_TRUE(refuses(kQuantizedConv, attrs([](auto& c) { c.zero_point = 256; }), facts));
   EXPECT_TRUE(refuses(kQuantizedConv, attrs([](auto& c) { c.lowest = 300; }), facts));
-  EXPECT_TRUE(refuses(kQuantizedConv, attrs([](auto& c) { c.w_planes = 2; }), facts));
-  EXPECT_TRUE(refuses(kQuantizedConv, attrs([](auto& c) { c.w_planes = std::int64_t{1} << 62; }), facts));
   EXPECT_TRUE(refuses(kQuantizedConv, attrs([](auto& c) { c.groups = 3; }), facts));
   EXPECT_TRUE(refuses(kQuantizedConv, attrs([](auto& c) { c.to = DType::s16; }), facts));
   EXPECT_TRUE(refuses(kQuantizedConv, attrs([](auto& c) { c.to = DType::s32; }), facts));

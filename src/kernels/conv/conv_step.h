@@ -12,7 +12,12 @@
 namespace octavo {
 
 // Positions of the operator's inputs.
-enum ConvInput : int { kConvX = 0, kConvW = 1, kConvBias = 2, kConvMultiplier = 3, kConvResidual = 4, kConvTable = 5 };
+enum ConvInput : int { kConvX = 0, kConvW = 1, kConvBias = 2, kConvMultiplier = 3, kConvResidual = 4, kConvTable = 5, kConvOffset = 6 };
+
+// The constant w_offset of the call, or nullptr where it is left out.
+inline const Tensor* weight_offsets(const OpCall& call) {
+  return call.inputs.size() > kConvOffset && call.inputs[kConvOffset] != nullptr ? call.inputs[kConvOffset]->constant.get() : nullptr;
+}
 
 inline bool adds_after_rounding(Residual residual) {
   return residual == Residual::after_rounding_conv_first || residual == Residual::after_rounding_conv_second;
@@ -25,7 +30,7 @@ std::string conv_refusal(const OpCall& call, const TileTarget& target);
 double conv_cost(const OpCall& call, const Machine& machine, const TileTarget& target);
 
 // weights s8 [block][row][tap][dword][vector][lane][4] (AVX2: s8 or s16 [dword][parity][vector][lane][2]), bias s32 and multiplier f32 per lane,
-// table as it is. Multiplier and table only where the operator has them.
+// w_offset s32 per lane where tiles sum x, table as it is. Multiplier, w_offset and table only where the operator has them.
 std::vector<Tensor> pack_conv(const OpCall& call, const TileTarget& target);
 Result<std::unique_ptr<Step>> prepare_conv(const StepSpec& spec, const TileTarget& target);
 

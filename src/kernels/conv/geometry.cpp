@@ -54,15 +54,16 @@ std::string geometry_refusal(const QuantizedConvAttrs& attrs, const Shape& x, co
   }
   // 28 pixels is the widest tile.
   const std::int64_t positions = 28 * window.strides[1] + window.extent(1);
-  if (positions > kMaxSpanBytes / x[3] || window.kernel[0] * attrs.w_planes > kMaxSpanBytes / (positions * x[3])) {
+  if (positions > kMaxSpanBytes / x[3] || window.kernel[0] > kMaxSpanBytes / (positions * x[3])) {
     return "needs less than 64 MiB of input under one row of a tile";
   }
   if (w[0] > kMaxSpanBytes) return "needs fewer than 2^26 output channels";
   return {};
 }
 
-ConvGeometry geometry_of(const QuantizedConvAttrs& attrs, const Shape& x, const Shape& w, const Shape& y, const TileTarget& target) {
+ConvGeometry geometry_of(const QuantizedConvAttrs& attrs, const ConvShapesOfCall& shapes, const TileTarget& target) {
   const Window& window = attrs.window;
+  const auto& [x, w, y, has_offset] = shapes;
   ConvGeometry g{.batch = x[0], .height = x[1], .width = x[2], .channels = x[3], .out_height = y[1], .out_width = y[2], .out_channels = w[0]};
   g.kernel_h = window.kernel[0];
   g.kernel_w = window.kernel[1];
@@ -72,13 +73,14 @@ ConvGeometry geometry_of(const QuantizedConvAttrs& attrs, const Shape& x, const 
   g.dilation_w = g.kernel_w == 1 ? 1 : window.dilations[1];
   g.pad_top = window.pad_begin[0];
   g.pad_left = window.pad_begin[1];
-  g.planes = attrs.w_planes;
+  g.sums_x = has_offset && target.weight_type() == DType::s8;
   if (is_pointwise(window)) {  // all pixels of all images are one line
     g.width = g.out_width = g.batch * g.height * g.width;
     g.batch = g.height = g.out_height = 1;
   }
   const std::int64_t group_in = g.channels / attrs.groups, group_out = g.out_channels / attrs.groups;
-  g.merged = best_merge(attrs.groups, group_in, group_out, target.lanes);
+  // The sum of a merged group's x would be that of several.
+  g.merged = g.sums_x ? 1 : best_merge(attrs.groups, group_in, group_out, target.lanes);
   g.groups = attrs.groups / g.merged;
   g.group_in = group_in * g.merged;
   g.group_out = group_out * g.merged;
@@ -90,7 +92,8 @@ ChannelBlocks channel_blocks(const ConvGeometry& geometry, const TileTarget& tar
   const std::int64_t vectors = ceil_div(geometry.group_out, target.lanes);
   const std::int64_t per_group = ceil_div(vectors, target.max_vectors);
   ChannelBlocks result;
-  result.max_vectors = static_cast<int>(ceil_div(vectors, per_group));
+  const std::int64_t sums = geometry.sums_x ? 1 : 0;
+  result.max_vectors = static_cast<int>(ceil_div(vectors, per_group) + sums);
   for (std::int64_t group = 0; group < geometry.groups; ++group) {
     std::int64_t done = 0;
     for (std::int64_t b = 0; b < per_group; ++b) {
@@ -99,13 +102,13 @@ ChannelBlocks channel_blocks(const ConvGeometry& geometry, const TileTarget& tar
       const std::int64_t channels = std::min(count * target.lanes, geometry.group_out - done);
       result.blocks.push_back({.first = group * geometry.group_out + done,
                                .channels = static_cast<int>(channels),
-                               .vectors = static_cast<int>(count),
+                               .vectors = static_cast<int>(count + sums),
                                .x_offset = group * geometry.group_in,
                                .lane = result.lanes,
                                .weights = result.weight_bytes});
       done += channels;
-      result.lanes += count * target.lanes;
-      result.weight_bytes += count * target.weight_bytes() * geometry.k_dwords();
+      result.lanes += (count + sums) * target.lanes;
+      result.weight_bytes += (count + sums) * target.weight_bytes() * geometry.k_dwords();
     }
   }
   return result;

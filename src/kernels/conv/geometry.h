@@ -17,17 +17,17 @@ struct ConvGeometry {
   std::int64_t batch = 1, height = 1, width = 1, channels = 1;  // of x
   std::int64_t out_height = 1, out_width = 1, out_channels = 1;
   std::int64_t kernel_h = 1, kernel_w = 1, stride_h = 1, stride_w = 1, dilation_h = 1, dilation_w = 1, pad_top = 0, pad_left = 0;
-  std::int64_t planes = 1;
   // Neighbouring groups are merged (with zero weights between them) where that fills more lanes.
   std::int64_t merged = 1;  // groups of the operator in one group of these
   std::int64_t groups = 1;
   std::int64_t group_in = 1, group_out = 1;  // channels of one merged group
-  // K is kernel_h * planes rows of `taps` runs of `run_bytes` bytes, `tap_bytes` apart; a run is read in whole dwords.
+  // Weights have offsets that meet the sum of x: one more vector of each block, whose weights are all 1.
+  bool sums_x = false;
+  // K is kernel_h rows of `taps` runs of `run_bytes` bytes, `tap_bytes` apart; a run is read in whole dwords.
   std::int64_t taps = 1, tap_bytes = 0, run_bytes = 1;
 
   std::int64_t run_dwords() const { return (run_bytes + 3) / 4; }
-  std::int64_t k_rows() const { return kernel_h * planes; }
-  std::int64_t k_dwords() const { return k_rows() * taps * run_dwords(); }
+  std::int64_t k_dwords() const { return kernel_h * taps * run_dwords(); }
   std::int64_t pixel_bytes() const { return stride_w * channels; }
   std::int64_t x_bytes() const { return batch * height * width * channels; }
   // Bytes of one row of x under `pixels` neighbouring output pixels, without what the last dword reads beyond.
@@ -38,14 +38,20 @@ struct ConvGeometry {
 
 // What the shapes must be for geometry_of to be meaningful and its products to stay small, or why not.
 std::string geometry_refusal(const QuantizedConvAttrs& attrs, const Shape& x, const Shape& w);
-// x [N,H,W,C], w [OC, planes * KH, KW, C/groups], y [N,OH,OW,OC].
-ConvGeometry geometry_of(const QuantizedConvAttrs& attrs, const Shape& x, const Shape& w, const Shape& y, const TileTarget& target);
+// x [N,H,W,C], w [OC,KH,KW,C/groups], y [N,OH,OW,OC].
+struct ConvShapesOfCall {
+  const Shape& x;
+  const Shape& w;
+  const Shape& y;
+  bool has_offset = false;
+};
+ConvGeometry geometry_of(const QuantizedConvAttrs& attrs, const ConvShapesOfCall& shapes, const TileTarget& target);
 
 // Output channels that one tile computes.
 struct ChannelBlock {
-  std::int64_t first = 0;  // output channel
-  int channels = 0;        // valid ones; the last vector may be partly filled
-  int vectors = 0;
+  std::int64_t first = 0;     // output channel
+  int channels = 0;           // valid ones; the last vector may be partly filled
+  int vectors = 0;            // that of the sums of x included
   std::int64_t x_offset = 0;  // first input channel of its group
   std::int64_t lane = 0;      // where its bias and multiplier start, in elements
   std::int64_t weights = 0;   // where its weights start, in bytes

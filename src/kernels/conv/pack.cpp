@@ -27,29 +27,47 @@ RunLayout run_layout(const TileTarget& target, int vectors, std::int64_t lane) {
 
 // One output channel of a block: every row and tap of its K.
 template <class T>
-void pack_channel(const ConvGeometry& g, const TileTarget& target, const ChannelBlock& block, int lane, const std::int8_t* w, T* packed) {
+void pack_channel(const ConvGeometry& g, const TileTarget& target, const ChannelBlock& block, int lane, const std::int8_t* w, std::int32_t offset,
+                  T* packed) {
   const RunLayout layout = run_layout(target, block.vectors, lane);
   const std::int64_t run_elements = g.run_dwords() * layout.dword_elements;
   const std::int64_t source_in = g.group_in / g.merged;
   const std::int64_t channel = block.first + lane;
   // Where the channel's own group lies within the merged one.
   const std::int64_t group_start = channel / (g.group_out / g.merged) % g.merged * source_in;
-  const std::int64_t taps = g.k_rows() * g.kernel_w;
+  const std::int64_t taps = g.kernel_h * g.kernel_w;
   const std::int8_t* from = w + channel * taps * source_in;
   for (std::int64_t tap = 0; tap < taps; ++tap, from += source_in) {
     // All taps of a row are one run, or each is its own.
     const std::int64_t run = g.taps == 1 ? tap / g.kernel_w : tap;
     const std::int64_t k = group_start + (g.taps == 1 ? tap % g.kernel_w * g.group_in : 0);
-    for (std::int64_t i = 0; i < source_in; ++i) packed[run * run_elements + layout.at(k + i)] = from[i];
+    for (std::int64_t i = 0; i < source_in; ++i) packed[run * run_elements + layout.at(k + i)] = static_cast<T>(from[i] + offset);
   }
 }
 
+// The vector that sums x: a weight of 1 wherever the channels of the block have one.
 template <class T>
-Tensor pack_weights(const ConvGeometry& g, const TileTarget& target, const ChannelBlocks& blocks, const Tensor& w) {
+void pack_ones(const ConvGeometry& g, const TileTarget& target, const ChannelBlock& block, T* packed) {
+  for (int lane = 0; lane < target.lanes; ++lane) {
+    const RunLayout layout = run_layout(target, block.vectors, (block.vectors - 1) * target.lanes + lane);
+    for (std::int64_t run = 0; run < g.kernel_h * g.taps; ++run) {
+      T* to = packed + run * g.run_dwords() * layout.dword_elements;
+      for (std::int64_t k = 0; k < g.run_bytes; ++k) to[layout.at(k)] = 1;
+    }
+  }
+}
+
+// Wider weights have their channel's offset in them.
+template <class T>
+Tensor pack_weights(const ConvGeometry& g, const TileTarget& target, const ChannelBlocks& blocks, const Tensor& w, const Tensor* offsets) {
   Tensor packed(dtype_of<T>, Shape{blocks.weight_bytes / static_cast<std::int64_t>(sizeof(T))});
   for (const ChannelBlock& block : blocks.blocks) {
     T* to = reinterpret_cast<T*>(packed.data() + block.weights);
-    for (int lane = 0; lane < block.channels; ++lane) pack_channel(g, target, block, lane, w.as<std::int8_t>(), to);
+    for (int lane = 0; lane < block.channels; ++lane) {
+      const std::int32_t offset = offsets == nullptr || g.sums_x ? 0 : offsets->as<std::int32_t>()[block.first + lane];
+      pack_channel(g, target, block, lane, w.as<std::int8_t>(), offset, to);
+    }
+    if (g.sums_x) pack_ones(g, target, block, to);
   }
   return packed;
 }
@@ -67,11 +85,13 @@ std::vector<Tensor> pack_conv(const OpCall& call, const TileTarget& target) {
   const auto& attrs = call.attrs->as<QuantizedConvAttrs>();
   const auto constant = [&](int input) -> const Tensor& { return *call.inputs[static_cast<std::size_t>(input)]->constant; };
   const Tensor& w = constant(kConvW);
-  const ConvGeometry g = geometry_of(attrs, call.inputs[kConvX]->shape, w.shape(), call.outputs[0].shape, target);
+  const Tensor* offsets = weight_offsets(call);
+  const ConvGeometry g = geometry_of(attrs, {call.inputs[kConvX]->shape, w.shape(), call.outputs[0].shape, offsets != nullptr}, target);
   const ChannelBlocks blocks = channel_blocks(g, target);
   const auto weights = target.weight_type() == DType::s16 ? pack_weights<std::int16_t> : pack_weights<std::int8_t>;
-  std::vector<Tensor> packed{weights(g, target, blocks, w), pack_lanes<std::int32_t>(blocks, constant(kConvBias))};
+  std::vector<Tensor> packed{weights(g, target, blocks, w, offsets), pack_lanes<std::int32_t>(blocks, constant(kConvBias))};
   if (attrs.to != DType::s32) packed.push_back(pack_lanes<float>(blocks, constant(kConvMultiplier)));
+  if (g.sums_x) packed.push_back(pack_lanes<std::int32_t>(blocks, *offsets));
   if (call.inputs.size() > kConvTable && call.inputs[kConvTable] != nullptr) packed.push_back(constant(kConvTable));
   return packed;
 }

@@ -14,6 +14,14 @@ bool is_inside(std::int64_t lowest, std::int64_t highest, IntegerRange range) {
   return range.lowest <= lowest && lowest <= highest && highest <= range.highest;
 }
 
+std::string offset_refusal(const Tensor* offsets, const TileTarget& target) {
+  if (offsets == nullptr || target.step == MacStep::vnni512 || target.step == MacStep::vnni256 || target.step == MacStep::vnni256_evex) return {};
+  if (target.step == MacStep::avx2_bytes) return "needs weights without an offset";
+  const auto values = offsets->span<std::int32_t>();
+  const bool fits = std::all_of(values.begin(), values.end(), [](std::int32_t offset) { return offset >= -255 && offset <= 255; });
+  return fits ? "" : "needs weight offsets of at most 255";
+}
+
 // Of one vector times one dword of x: at best two vpdpbusd a cycle; the others as measured.
 double cycles_per_step(MacStep step) {
   switch (step) {
@@ -33,7 +41,6 @@ double stream_rate(std::int64_t weight_bytes, const Machine& machine) {
 
 std::string attrs_refusal(const QuantizedConvAttrs& attrs) {
   if (attrs.x_zero_point < 0 || attrs.x_zero_point > 255) return "needs a zero point of x in 0..255";
-  if (attrs.w_planes < 1 || attrs.w_planes > 2) return "needs one or two planes of weights";
   if (!is_8bit(attrs.to)) return attrs.residual == Residual::none ? "" : "needs an 8-bit output to add a residual";
   const IntegerRange range = range_of(attrs.to);
   if (attrs.zero_point < range.lowest || attrs.zero_point > range.highest) return "needs a zero point within the output type";
@@ -45,16 +52,17 @@ std::string attrs_refusal(const QuantizedConvAttrs& attrs) {
   return {};
 }
 
-std::string conv_refusal(const OpCall& call, const TileTarget&) {
+std::string conv_refusal(const OpCall& call, const TileTarget& target) {
   const auto& attrs = call.attrs->as<QuantizedConvAttrs>();
   const Fact* x = input(call, kConvX);
   const Fact* w = input(call, kConvW);
   if (x->dtype != DType::u8) return "needs an input of type u8";
   if (w->dtype != DType::s8 || !w->is_constant()) return "needs constant weights of type s8";
-  for (int index : {kConvBias, kConvMultiplier, kConvTable}) {
+  for (int index : {kConvBias, kConvMultiplier, kConvTable, kConvOffset}) {
     const Fact* fact = input(call, index);
-    if (fact != nullptr && !fact->is_constant()) return "needs constant bias, multiplier and table";
+    if (fact != nullptr && !fact->is_constant()) return "needs constant bias, multiplier, table and weight offset";
   }
+  if (std::string reason = offset_refusal(weight_offsets(call), target); !reason.empty()) return reason;
   if (input(call, kConvBias) == nullptr) return "needs a bias";
   if (attrs.to != DType::s32 && input(call, kConvMultiplier) == nullptr) return "needs a multiplier";
   if (x->is_constant() || (input(call, kConvResidual) != nullptr && input(call, kConvResidual)->is_constant()))
@@ -67,7 +75,8 @@ double conv_cost(const OpCall& call, const Machine& machine, const TileTarget& t
   constexpr double kGigahertz = 2.5;
   constexpr double kCallCycles = 30.0;
   const auto& attrs = call.attrs->as<QuantizedConvAttrs>();
-  const ConvGeometry g = geometry_of(attrs, call.inputs[kConvX]->shape, call.inputs[kConvW]->shape, call.outputs[0].shape, target);
+  const ConvGeometry g =
+      geometry_of(attrs, {call.inputs[kConvX]->shape, call.inputs[kConvW]->shape, call.outputs[0].shape, weight_offsets(call) != nullptr}, target);
   const ChannelBlocks blocks = channel_blocks(g, target);
   const PixelTiles tiles = pixel_tiles(g, target.max_pixels(blocks.max_vectors));
   const double k = static_cast<double>(g.k_dwords());

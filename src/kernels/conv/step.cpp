@@ -66,6 +66,7 @@ struct PackedConv {
   const std::byte* weights = nullptr;
   const std::int32_t* bias = nullptr;
   std::span<const float> multipliers;
+  const std::int32_t* w_offset = nullptr;
   const std::uint8_t* table = nullptr;
 };
 
@@ -172,6 +173,7 @@ TileConfig base_config(const StepSpec& spec, const QuantizedConvAttrs& attrs, co
   const bool adds_after = adds_after_rounding(attrs.residual);
   const bool saturates = !adds_after && cannot_overflow(attrs, packed.multipliers);
   TileConfig config{.target = target,
+                    .sums_x = g.sums_x,
                     .pixel_bytes = static_cast<std::int32_t>(g.pixel_bytes()),
                     .out_channels = static_cast<std::int32_t>(g.out_channels),
                     .taps = static_cast<std::int32_t>(g.taps),
@@ -204,7 +206,7 @@ Result<std::unique_ptr<Step>> ConvStep::make(const StepSpec& spec, const TileTar
   for (int narrower : {0, 1}) step->columns_[static_cast<std::size_t>(narrower)] = g.span_bytes(step->tiles_.pixels - narrower) / g.channels;
   step->padded_row_bytes_ = ceil_div(step->columns_[0] * g.channels + g.overread(), 64) * 64;
   step->copies_bytes_ = static_cast<std::size_t>(2 * g.kernel_h * step->padded_row_bytes_);
-  step->rows_bytes_ = static_cast<std::size_t>(ceil_div(g.k_rows() * 8, 64) * 64);
+  step->rows_bytes_ = static_cast<std::size_t>(ceil_div(g.kernel_h * 8, 64) * 64);
   const bool has_padding_rows = g.pad_top > 0 || (g.out_height - 1) * g.stride_h + (g.kernel_h - 1) * g.dilation_h - g.pad_top >= g.height;
   step->padding_row_.assign(static_cast<std::size_t>(step->padded_row_bytes_ + (has_padding_rows ? g.width * g.channels : 0)),
                             static_cast<std::uint8_t>(attrs.x_zero_point));
@@ -286,7 +288,7 @@ void ConvStep::find_rows(const std::uint8_t* x, const Scratch& scratch, Tile& ti
       const std::int64_t line = (tile.image * g_.height + row) * g_.width;
       from = reads_image ? x + (line + left) * g_.channels : padded_row(scratch, tile, x, row, kh);
     }
-    for (std::int64_t plane = 0; plane < g_.planes; ++plane) scratch.rows[plane * g_.kernel_h + kh] = from;
+    scratch.rows[kh] = from;
   }
 }
 
@@ -329,7 +331,7 @@ void ConvStep::run_tile(const StepBuffers& buffers, const Tile& tile, std::int64
   const std::int64_t pixel = (tile.image * g_.out_height + tile.out_row) * g_.out_width + tile.first_pixel;
   const std::byte* residual = buffers.inputs.size() > kConvResidual ? buffers.inputs[kConvResidual] : nullptr;
   const std::vector<TileFunction*>& functions = functions_[static_cast<std::size_t>(tile.narrower)];
-  TileArgs args{.rows = reinterpret_cast<const std::uint8_t* const*>(buffers.scratch), .row_count = g_.k_rows(), .constants = constants_.get()};
+  TileArgs args{.rows = reinterpret_cast<const std::uint8_t* const*>(buffers.scratch), .row_count = g_.kernel_h, .constants = constants_.get()};
   const BlockRange range = chunks_[static_cast<std::size_t>(tile.chunk)];
   args.prefetch = prefetch_from(tile, last_chunk);
   for (std::size_t b = range.begin; b < range.end; ++b) {
@@ -339,6 +341,7 @@ void ConvStep::run_tile(const StepBuffers& buffers, const Tile& tile, std::int64
     args.weights = packed_.weights + block.weights;
     args.bias = packed_.bias + block.lane;
     args.multiplier = packed_.multipliers.data() + block.lane;
+    args.w_offset = packed_.w_offset + (g_.sums_x ? block.lane : 0);
     args.residual = residual + (residual != nullptr ? element : 0);
     args.y = buffers.outputs[0] + element * static_cast<std::int64_t>(out_bytes_);
     functions[b](&args);
@@ -353,16 +356,18 @@ bool may_be_packed(const StepSpec& spec) {
   return spec.packed.size() >= 2 && spec.packed[0].shape.elements() >= spec.inputs[kConvW].shape.elements();
 }
 
-Result<PackedConv> checked_packed(const StepSpec& spec, const ChannelBlocks& blocks, DType weight_type) {
+Result<PackedConv> checked_packed(const StepSpec& spec, const ConvGeometry& g, const ChannelBlocks& blocks, DType weight_type) {
   const bool has_multiplier = spec.attrs->as<QuantizedConvAttrs>().to != DType::s32;
   const bool has_table = spec.inputs.size() > kConvTable && spec.inputs[kConvTable].is_present;
-  const std::size_t table = has_multiplier ? 3 : 2;
+  const std::size_t offset = has_multiplier ? 3 : 2, table = offset + (g.sums_x ? 1 : 0);
   const bool is_whole = is_packed_as(spec, 0, weight_type, blocks.weight_bytes / static_cast<std::int64_t>(size_of(weight_type))) &&
                         is_packed_as(spec, 1, DType::s32, blocks.lanes) && (!has_multiplier || is_packed_as(spec, 2, DType::f32, blocks.lanes)) &&
+                        (!g.sums_x || is_packed_as(spec, offset, DType::s32, blocks.lanes)) &&
                         (!has_table || is_packed_as(spec, table, spec.outputs[0].dtype, 256));
   if (!is_whole || !is_read_in_run(spec, kConvX) || !is_read_in_run(spec, kConvResidual)) return not_as_packed(spec);
   PackedConv packed{.weights = spec.packed[0].data, .bias = spec.packed[1].as<std::int32_t>()};
   if (has_multiplier) packed.multipliers = spec.packed[2].span<float>();
+  if (g.sums_x) packed.w_offset = spec.packed[offset].as<std::int32_t>();
   if (has_table) packed.table = spec.packed[table].as<std::uint8_t>();
   return packed;
 }
@@ -377,8 +382,9 @@ Result<std::unique_ptr<Step>> prepare_conv(const StepSpec& spec, const TileTarge
   if (!reason.empty())
     return Error{.kind = ErrorKind::invalid_input, .where = "quantized_conv", .found = "a call that this kernel refuses", .hint = reason};
   if (!may_be_packed(spec)) return not_as_packed(spec);
-  const ConvGeometry g = geometry_of(attrs, spec.inputs[kConvX].shape, spec.inputs[kConvW].shape, spec.outputs[0].shape, target);
-  auto packed = checked_packed(spec, channel_blocks(g, target), target.weight_type());
+  const bool has_offset = spec.inputs.size() > kConvOffset && spec.inputs[kConvOffset].is_present;
+  const ConvGeometry g = geometry_of(attrs, {spec.inputs[kConvX].shape, spec.inputs[kConvW].shape, spec.outputs[0].shape, has_offset}, target);
+  auto packed = checked_packed(spec, g, channel_blocks(g, target), target.weight_type());
   if (!packed) return packed.errors();
   return ConvStep::make(spec, target, g, *packed);
 }

@@ -52,7 +52,8 @@ struct TileConfig {
   TileTarget target;
   int pixels = 1;
   int vectors = 1;
-  int channels = 1;               // (vectors - 1) * lanes < channels <= vectors * lanes
+  bool sums_x = false;            // the last vector is the sum of x, in every lane
+  int channels = 1;               // (outputs() - 1) * lanes < channels <= outputs() * lanes
   std::int32_t pixel_bytes = 0;   // of x, from one output pixel to the next
   std::int32_t out_channels = 0;  // elements of y and residual from one output pixel to the next
   std::int32_t taps = 1, tap_bytes = 0, run_dwords = 1;
@@ -66,9 +67,11 @@ struct TileConfig {
   TableStep table = TableStep::none;
   bool prefetches = false;
 
+  int outputs() const { return vectors - (sums_x ? 1 : 0); }  // vectors of output channels
+
   auto key() const {
-    return std::tuple(target.step, pixels, vectors, channels, pixel_bytes, out_channels, taps, tap_bytes, run_dwords, to, residual, residual_type,
-                      subtracts_from_residual, adds_zero_point, clamps_low, clamps_high, table, prefetches);
+    return std::tuple(target.step, pixels, vectors, sums_x, channels, pixel_bytes, out_channels, taps, tap_bytes, run_dwords, to, residual,
+                      residual_type, subtracts_from_residual, adds_zero_point, clamps_low, clamps_high, table, prefetches);
   }
   bool operator<(const TileConfig& other) const { return key() < other.key(); }
 };
@@ -97,6 +100,7 @@ struct TileArgs {
   const std::byte* prefetch;  // one line of 64 bytes per dword of K is fetched into L2 from here on
   const std::int32_t* bias;
   const float* multiplier;
+  const std::int32_t* w_offset;
   const std::byte* residual;
   std::byte* y;
   const TileConstants* constants;

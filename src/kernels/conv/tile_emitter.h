@@ -13,6 +13,7 @@ namespace octavo {
 
 // The tile: `pixels` rows of `vectors` accumulators, acc(p, v) = register p * vectors + v.
 //   acc = bias; for each row, tap and dword of K: x = broadcast(row[p * pixel_bytes + ...]); acc(p, v) += dot4(x, w[v])
+//   where the last vector sums x: acc(p, v) += acc(p, last) * w_offset[v] for the others
 // The registers above the accumulators hold x and w in the loop and are free in the epilogue. Only caller-saved registers are used.
 class TileEmitter : public Xbyak::CodeGenerator {
  public:
@@ -26,8 +27,8 @@ class TileEmitter : public Xbyak::CodeGenerator {
   Xbyak::Xmm accumulator(int p, int v) const { return vector(p * c_.vectors + v); }
   Xbyak::Xmm temporary(int i) const { return vector(c_.pixels * c_.vectors + i); }
   bool is_wide() const { return c_.target.step == MacStep::vnni512; }
-  int tail() const { return c_.channels - (c_.vectors - 1) * c_.target.lanes; }  // channels of the last vector
-  bool is_partial(int v) const { return v == c_.vectors - 1 && tail() != c_.target.lanes; }
+  int tail() const { return c_.channels - (c_.outputs() - 1) * c_.target.lanes; }  // channels of the last vector
+  bool is_partial(int v) const { return v == c_.outputs() - 1 && tail() != c_.target.lanes; }
 
   // ---- tile_loop.cpp ----
   void load_bias();
@@ -43,6 +44,7 @@ class TileEmitter : public Xbyak::CodeGenerator {
 
   // ---- tile_epilogue.cpp ----
   void emit_epilogue();
+  void add_sums_of_x();
   void emit_masks();
   void store_wide_elements();
   void store_words(int p, int v);

@@ -5,7 +5,19 @@
 
 namespace octavo {
 
+void TileEmitter::add_sums_of_x() {
+  mov(rax, ptr[args_ + offsetof(TileArgs, w_offset)]);
+  for (int v = 0; v < c_.outputs(); ++v) {
+    vmovups(temporary(0), ptr[rax + v * c_.target.vector_bytes()]);
+    for (int p = 0; p < c_.pixels; ++p) {
+      vpmulld(temporary(1), temporary(0), accumulator(p, c_.outputs()));
+      vpaddd(accumulator(p, v), accumulator(p, v), temporary(1));
+    }
+  }
+}
+
 void TileEmitter::emit_epilogue() {
+  if (c_.sums_x) add_sums_of_x();
   mov(y_, ptr[args_ + offsetof(TileArgs, y)]);
   mov(multiplier_, ptr[args_ + offsetof(TileArgs, multiplier)]);
   if (c_.residual != Residual::none) mov(residual_, ptr[args_ + offsetof(TileArgs, residual)]);
@@ -13,7 +25,7 @@ void TileEmitter::emit_epilogue() {
   if (!is_8bit(c_.to)) return store_wide_elements();
   vmovups(temporary(2), constant(offsetof(TileConstants, pack_order)));
   for (int p = 0; p < c_.pixels; ++p) {
-    for (int v = 0; v < c_.vectors; ++v) quantize(p, v);
+    for (int v = 0; v < c_.outputs(); ++v) quantize(p, v);
     pack(p);
     if (c_.table == TableStep::none) store_bytes(p);
   }
@@ -32,7 +44,7 @@ void TileEmitter::emit_masks() {
 
 void TileEmitter::store_wide_elements() {
   for (int p = 0; p < c_.pixels; ++p) {
-    for (int v = 0; v < c_.vectors; ++v) {
+    for (int v = 0; v < c_.outputs(); ++v) {
       const Xbyak::Xmm acc = accumulator(p, v);
       if (c_.to == DType::f32) {
         vcvtdq2ps(acc, acc);
@@ -131,12 +143,12 @@ void TileEmitter::pack(int p) {
   const auto add_zero_point = [&](const Xbyak::Xmm& words) {
     if (c_.adds_zero_point) vpaddsw(words, words, constant(offsetof(TileConstants, zero_point_words)));
   };
-  vpackssdw(first, first, accumulator(p, std::min(1, c_.vectors - 1)));
+  vpackssdw(first, first, accumulator(p, std::min(1, c_.outputs() - 1)));
   add_zero_point(first);
   Xbyak::Xmm second = first;
-  if (c_.vectors > 2) {
+  if (c_.outputs() > 2) {
     second = accumulator(p, 2);
-    vpackssdw(second, second, accumulator(p, c_.vectors - 1));
+    vpackssdw(second, second, accumulator(p, c_.outputs() - 1));
     add_zero_point(second);
   }
   c_.to == DType::u8 ? vpackuswb(first, first, second) : vpacksswb(first, first, second);

@@ -20,7 +20,7 @@ void TileEmitter::emit_table() {
   for (int quarter = 0; quarter < 4; ++quarter) {
     vmovups(vector(free[static_cast<std::size_t>(quarter)]), constant(offsetof(TileConstants, table) + static_cast<std::size_t>(quarter) * 64));
   }
-  const int together = 4 / c_.vectors;  // pixels that fit into one register
+  const int together = 4 / c_.outputs();  // pixels that fit into one register
   for (int p = 0; p < c_.pixels; p += together) {
     const int count = std::min(together, c_.pixels - p);
     for (int i = 1; i < count; ++i) join_pixel(p, i);
@@ -34,13 +34,13 @@ void TileEmitter::emit_table() {
 void TileEmitter::join_pixel(int p, int i) {
   const Xbyak::Zmm all(accumulator(p, 0).getIdx());
   const int part = accumulator(p + i, 0).getIdx();
-  c_.vectors == 2 ? vinserti64x4(all, all, Xbyak::Ymm(part), 1) : vinserti32x4(all, all, Xbyak::Xmm(part), static_cast<std::uint8_t>(i));
+  c_.outputs() == 2 ? vinserti64x4(all, all, Xbyak::Ymm(part), 1) : vinserti32x4(all, all, Xbyak::Xmm(part), static_cast<std::uint8_t>(i));
 }
 
 void TileEmitter::part_pixel(int p, int i) {
   const Xbyak::Zmm all(accumulator(p, 0).getIdx());
   const int part = accumulator(p + i, 0).getIdx();
-  c_.vectors == 2 ? vextracti64x4(Xbyak::Ymm(part), all, 1) : vextracti32x4(Xbyak::Xmm(part), all, static_cast<std::uint8_t>(i));
+  c_.outputs() == 2 ? vextracti64x4(Xbyak::Ymm(part), all, 1) : vextracti32x4(Xbyak::Xmm(part), all, static_cast<std::uint8_t>(i));
 }
 
 // All that do not hold a packed pixel.

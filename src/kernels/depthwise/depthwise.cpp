@@ -68,50 +68,24 @@ void run(const Params& params, const StepBuffers& buffers, ItemRange rows) {
   }
 }
 
-Epilogue::Kind kind_of(const QuantizedConvAttrs& attrs) {
-  if (attrs.to == DType::s32) return Epilogue::Kind::s32;
-  if (attrs.to == DType::f32) return Epilogue::Kind::f32;
-  switch (attrs.residual) {
-    case Residual::none: return Epilogue::Kind::requantize;
-    case Residual::before_rounding: return Epilogue::Kind::residual_before;
-    case Residual::after_rounding_conv_first: return Epilogue::Kind::add_conv_first;
-    case Residual::after_rounding_conv_second: return Epilogue::Kind::add_conv_second;
-  }
-  return Epilogue::Kind::requantize;
-}
-
-Epilogue epilogue_of(const QuantizedConvAttrs& attrs, const CallView& call) {
-  return {.kind = kind_of(attrs),
-          .zero_point = attrs.zero_point,
-          .lowest = attrs.lowest,
-          .highest = attrs.highest,
-          .residual_is_signed = call.input(kConvResidual).dtype == DType::s8,
-          .residual_zero_point = attrs.residual_zero_point,
-          .residual_ratio = attrs.residual_ratio,
-          .a_ratio = attrs.add.a_ratio,
-          .b_ratio = attrs.add.b_ratio,
-          .fixed = attrs.add.fixed,
-          .shift = attrs.add.shift,
-          .add_lowest = attrs.add_lowest,
-          .add_highest = attrs.add_highest};
-}
-
 std::string refusal(const OpCall& call) {
-  const std::string reason = refuse_not_depthwise(view_of(call));
-  return reason.empty() ? refuse_variable_weights(call) : reason;
+  if (const std::string reason = refuse_not_depthwise(view_of(call)); !reason.empty()) return reason;
+  if (const std::string reason = refuse_variable_weights(call); !reason.empty()) return reason;
+  return has_small_offsets(call) ? "" : "needs weight offsets of at most 255";
 }
 
-// Weights become [pair of taps][channel][2], the sum of their planes.
+// Weights become [pair of taps][channel][2], each with its channel's offset.
 std::vector<Tensor> pack(const OpCall& call) {
   const Tensor& w = *call.inputs[kConvW]->constant;
   const auto& attrs = call.attrs->as<QuantizedConvAttrs>();
   const std::int64_t channels = w.shape()[0];
   const std::int64_t taps = attrs.window.kernel[0] * attrs.window.kernel[1];
+  const Tensor* offsets = weight_offsets(call);
   Tensor weights(DType::s16, Shape{(taps + 1) / 2, channels, 2});
   for (std::int64_t oc = 0; oc < channels; ++oc) {
-    for (std::int64_t i = 0; i < attrs.w_planes * taps; ++i) {
-      const std::int64_t tap = i % taps;
-      weights.as<std::int16_t>()[(tap / 2 * channels + oc) * 2 + tap % 2] += w.as<std::int8_t>()[oc * attrs.w_planes * taps + i];
+    const std::int32_t offset = offsets == nullptr ? 0 : offsets->as<std::int32_t>()[oc];
+    for (std::int64_t tap = 0; tap < taps; ++tap) {
+      weights.as<std::int16_t>()[(tap / 2 * channels + oc) * 2 + tap % 2] = static_cast<std::int16_t>(w.as<std::int8_t>()[oc * taps + tap] + offset);
     }
   }
   return {std::move(weights), *call.inputs[kConvBias]->constant, constant_or_empty(call, kConvMultiplier), constant_or_empty(call, kConvTable)};

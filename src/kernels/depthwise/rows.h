@@ -65,7 +65,8 @@ struct VnniRow {
   bool to_signed = false;
   std::int64_t count = 0;
   std::uint8_t* y = nullptr;
-  std::int64_t y_stride = 0;  // bytes from a position to the next
+  std::int64_t y_stride = 0;     // bytes from a position to the next
+  std::int32_t* sums = nullptr;  // where set, the accumulators go here, [position][channel of the block], instead of results to y
 };
 struct VnniFunctions {
   void (*interleave)(const VnniStrip& strip);

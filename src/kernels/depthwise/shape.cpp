@@ -1,7 +1,24 @@
 // Sizes and refusals that the depthwise kernels share. Part of kernels/.
 #include "kernels/depthwise/shape.h"
 
+#include <algorithm>
+
 namespace octavo {
+namespace {
+
+Epilogue::Kind kind_of(const QuantizedConvAttrs& attrs) {
+  if (attrs.to == DType::s32) return Epilogue::Kind::s32;
+  if (attrs.to == DType::f32) return Epilogue::Kind::f32;
+  switch (attrs.residual) {
+    case Residual::none: return Epilogue::Kind::requantize;
+    case Residual::before_rounding: return Epilogue::Kind::residual_before;
+    case Residual::after_rounding_conv_first: return Epilogue::Kind::add_conv_first;
+    case Residual::after_rounding_conv_second: return Epilogue::Kind::add_conv_second;
+  }
+  return Epilogue::Kind::requantize;
+}
+
+}  // namespace
 
 DepthwiseShape DepthwiseShape::of(const CallView& call) {
   const Window& window = call.attrs->as<QuantizedConvAttrs>().window;
@@ -33,13 +50,40 @@ std::string refuse_not_depthwise(const CallView& call) {
 }
 
 std::string refuse_variable_weights(const OpCall& call) {
-  for (std::size_t i : {kConvW, kConvBias, kConvMultiplier, kConvTable}) {
+  for (std::size_t i : {kConvW, kConvBias, kConvMultiplier, kConvTable, kConvOffset}) {
     if (i < call.inputs.size() && call.inputs[i] != nullptr && !call.inputs[i]->is_constant()) return "needs constant weights";
   }
   for (std::size_t i : {kConvX, kConvResidual}) {
     if (i < call.inputs.size() && call.inputs[i] != nullptr && call.inputs[i]->is_constant()) return "needs a variable x and residual";
   }
   return {};
+}
+
+Epilogue epilogue_of(const QuantizedConvAttrs& attrs, const CallView& call) {
+  return {.kind = kind_of(attrs),
+          .zero_point = attrs.zero_point,
+          .lowest = attrs.lowest,
+          .highest = attrs.highest,
+          .residual_is_signed = call.input(kConvResidual).dtype == DType::s8,
+          .residual_zero_point = attrs.residual_zero_point,
+          .residual_ratio = attrs.residual_ratio,
+          .a_ratio = attrs.add.a_ratio,
+          .b_ratio = attrs.add.b_ratio,
+          .fixed = attrs.add.fixed,
+          .shift = attrs.add.shift,
+          .add_lowest = attrs.add_lowest,
+          .add_highest = attrs.add_highest};
+}
+
+const Tensor* weight_offsets(const OpCall& call) {
+  return call.inputs.size() > kConvOffset && call.inputs[kConvOffset] != nullptr ? call.inputs[kConvOffset]->constant.get() : nullptr;
+}
+
+bool has_small_offsets(const OpCall& call) {
+  const Tensor* offsets = weight_offsets(call);
+  if (offsets == nullptr) return true;
+  const auto values = offsets->span<std::int32_t>();
+  return std::all_of(values.begin(), values.end(), [](std::int32_t offset) { return offset >= -255 && offset <= 255; });
 }
 
 }  // namespace octavo

@@ -3,12 +3,13 @@
 #define OCTAVO_KERNELS_DEPTHWISE_SHAPE_H_
 
 #include "kernels/call.h"
+#include "kernels/depthwise/rows.h"
 #include "ops/quantized_conv/quantized_conv.h"
 
 namespace octavo {
 
 // Inputs of quantized_conv.
-enum ConvInput : std::size_t { kConvX = 0, kConvW = 1, kConvBias = 2, kConvMultiplier = 3, kConvResidual = 4, kConvTable = 5 };
+enum ConvInput : std::size_t { kConvX = 0, kConvW = 1, kConvBias = 2, kConvMultiplier = 3, kConvResidual = 4, kConvTable = 5, kConvOffset = 6 };
 
 struct DepthwiseShape {
   std::int64_t batch, height, width, in_channels, out_height, out_width, channels;
@@ -22,6 +23,14 @@ struct DepthwiseShape {
 std::string refuse_not_depthwise(const CallView& call);
 // At compile time: constants that pack needs, and operands that must not be constants, which it would drop.
 std::string refuse_variable_weights(const OpCall& call);
+
+// What the attributes ask for, without multiplier and table.
+Epilogue epilogue_of(const QuantizedConvAttrs& attrs, const CallView& call);
+
+// The constant w_offset, or nullptr where it is left out.
+const Tensor* weight_offsets(const OpCall& call);
+// Whether weights with their offsets fit the 16 bits that some kernels keep them in, and products of pairs 32.
+bool has_small_offsets(const OpCall& call);
 
 }  // namespace octavo
 

@@ -1,4 +1,5 @@
-// Depthwise convolution in strips of interleaved rows (vpdpbusd): 8-bit results without a residual, 16 channels or more. Part of kernels/.
+// Depthwise convolution in strips of interleaved rows (vpdpbusd), 16 channels or more. Results of 8 bits without a residual leave the registers
+// finished; others are finished from the accumulators, as the kernels that go position by position do it. Part of kernels/.
 #include <array>
 #include <cstring>
 
@@ -94,6 +95,9 @@ Placement place(const DepthwiseShape& s) {
   return placement;
 }
 
+// What the rows do not finish themselves.
+bool finishes_from_sums(const QuantizedConvAttrs& attrs) { return !is_8bit(attrs.to) || attrs.residual != Residual::none; }
+
 // ---- pack ----
 
 // The weights of output row r of a strip: input row j of the strip meets kernel row j - r * stride.
@@ -124,6 +128,8 @@ std::vector<Tensor> pack(const OpCall& call) {
   const Grouping grouping = Grouping::of(s);
   const Placement placement = place(s);
   const auto* w = call.inputs[kConvW]->constant->as<std::int8_t>();
+  const Tensor* multipliers = call.inputs[kConvMultiplier] == nullptr ? nullptr : call.inputs[kConvMultiplier]->constant.get();
+  const bool in_channel_order = finishes_from_sums(call.attrs->as<QuantizedConvAttrs>());
   Tensor weights(DType::s8, Shape{placement.weight_bytes});
   Tensor bias(DType::s32, Shape{placement.channels});
   Tensor multiplier(DType::f32, Shape{placement.channels});
@@ -138,7 +144,9 @@ std::vector<Tensor> pack(const OpCall& call) {
         bias.as<std::int32_t>()[placed.channels + i] =
             corrected_bias(s, w + channel * s.kernel_height * s.kernel_width, call.inputs[kConvBias]->constant->as<std::int32_t>()[channel],
                            call.inputs[kConvX]->dtype == DType::s8);
-        multiplier.as<float>()[placed.channels + i] = call.inputs[kConvMultiplier]->constant->as<float>()[channel];
+        if (multipliers != nullptr) {
+          multiplier.as<float>()[placed.channels + i] = multipliers->as<float>()[in_channel_order ? block.first + i : channel];
+        }
       }
     }
   }
@@ -158,9 +166,12 @@ struct Params {
   const float* multiplier;
   const std::uint8_t* table;
   const LookupFunctions* lookup;
+  bool finishes_from_sums;
+  Epilogue epilogue;  // where it does
+  std::size_t y_element_bytes;
   std::int64_t row_groups;
   std::int64_t tile;           // output columns per strip, a multiple of 4
-  std::size_t staging_offset;  // in the scratch: a row of results before the table
+  std::size_t staging_offset;  // in the scratch: a row of accumulators, or of results before the table
 };
 
 // Output columns [begin, end) of a group of output rows, for one block.
@@ -186,6 +197,22 @@ void interleave_tile(const Params& params, const Tile& tile, const std::uint8_t*
   kVnniDepthwise[tile.placed->block.kind].interleave(strip);
 }
 
+// One output row of a tile, by way of its accumulators. `first`: the element of its first position and channel.
+void run_row_by_sums(const Params& params, const Tile& tile, VnniRow row, std::int64_t first, const StepBuffers& buffers) {
+  const Block& block = tile.placed->block;
+  const std::byte* residual = buffers.inputs.size() > kConvResidual ? buffers.inputs[kConvResidual] : nullptr;
+  row.sums = reinterpret_cast<std::int32_t*>(buffers.scratch + params.staging_offset);
+  kVnniDepthwise[block.kind].row(row);
+  Epilogue epilogue = params.epilogue;
+  epilogue.multiplier = row.multiplier;
+  for (std::int64_t i = 0; i < row.count; ++i) {
+    const std::int64_t element = first + i * params.shape.channels;
+    kDepthwiseAvx512.finish(epilogue, row.sums + i * block.size(), block.size(),
+                            residual == nullptr ? nullptr : reinterpret_cast<const std::uint8_t*>(residual) + element,
+                            buffers.outputs[0] + static_cast<std::size_t>(element) * params.y_element_bytes);
+  }
+}
+
 void run_tile(const Params& params, const Tile& tile, const StepBuffers& buffers) {
   const DepthwiseShape& s = params.shape;
   const Block& block = tile.placed->block;
@@ -202,10 +229,14 @@ void run_tile(const Params& params, const Tile& tile, const StepBuffers& buffers
   for (std::int64_t r = 0; r < params.grouping.rows; ++r) {
     const std::int64_t oh = tile.row_group * params.grouping.rows + r;
     if (oh >= s.out_height) break;
-    auto* y = reinterpret_cast<std::uint8_t*>(buffers.outputs[0]) + ((tile.image * s.out_height + oh) * s.out_width + tile.begin) * s.channels +
-              block.first;
+    const std::int64_t first = ((tile.image * s.out_height + oh) * s.out_width + tile.begin) * s.channels + block.first;
+    auto* y = reinterpret_cast<std::uint8_t*>(buffers.outputs[0]) + first;
     std::uint8_t* staging = scratch + params.staging_offset;
     row.weights = params.weights + tile.placed->weights + r * row_weight_bytes(s, params.grouping, block);
+    if (params.finishes_from_sums) {
+      run_row_by_sums(params, tile, row, first, buffers);
+      continue;
+    }
     row.y = params.table == nullptr ? y : staging;
     row.y_stride = params.table == nullptr ? s.channels : block.size();
     kVnniDepthwise[block.kind].row(row);
@@ -232,12 +263,10 @@ void run(const Params& params, const StepBuffers& buffers, ItemRange range) {
 
 std::string refuse(const CallView& call) {
   if (const std::string reason = refuse_not_depthwise(call); !reason.empty()) return reason;
-  const auto& attrs = call.attrs->as<QuantizedConvAttrs>();
   const DepthwiseShape s = DepthwiseShape::of(call);
   if (s.channels != s.in_channels) return "needs one output channel per input channel";
   if (s.channels < 16) return "needs at least 16 channels";
-  if (attrs.w_planes != 1) return "needs weights without a zero point";
-  if (!is_8bit(attrs.to) || attrs.residual != Residual::none) return "gives 8-bit results without a residual";
+  if (call.input(kConvOffset).exists()) return "needs weights without an offset";
   if (s.stride_width > 8 || (s.kernel_width - 1) * s.dilation_width > 256) return "needs strides up to 8 and a window of at most 256 columns";
   return {};
 }
@@ -296,10 +325,15 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
                 .multiplier = spec.packed[kMultiplier].as<float>(),
                 .table = has_table ? spec.packed[kTable].as<std::uint8_t>() : nullptr,
                 .lookup = host_machine().isa.has(Isa::avx512vbmi) ? &kLookupAvx512Vbmi : &kLookupAvx512,
+                .finishes_from_sums = finishes_from_sums(attrs),
+                .epilogue = epilogue_of(attrs, call),
+                .y_element_bytes = size_of(call.output().dtype),
                 .row_groups = row_groups,
                 .tile = tile,
                 .staging_offset = staging_offset};
-  return make_step(std::move(params), items, run, staging_offset + static_cast<std::size_t>(tile * 64));
+  params.epilogue.table = params.table;
+  const std::size_t staged_bytes = params.finishes_from_sums ? sizeof(std::int32_t) : 1;
+  return make_step(std::move(params), items, run, staging_offset + static_cast<std::size_t>(tile * 64) * staged_bytes);
 }
 
 // About 0.25 ns per result of a 3x3 window at 64 channels (2.5 GHz, cloud machine, 2026-11); more taps and overlapping blocks in proportion.
@@ -309,7 +343,9 @@ double cost(const OpCall& call, const Machine&) {
   const double blocks = static_cast<double>(place(s).channels) / static_cast<double>(s.channels);
   const double results = static_cast<double>(s.batch * s.out_height * s.out_width * s.channels);
   const bool has_table = view_of(call).input(kConvTable).exists();
-  return 300.0 + results * blocks * (0.1 + 0.05 * static_cast<double>(grouping.groups * s.kernel_width) + (has_table ? 0.25 : 0.0));
+  const bool has_sums = finishes_from_sums(call.attrs->as<QuantizedConvAttrs>());
+  const double finish = (has_table ? 0.25 : 0.0) + (has_sums ? 0.2 : 0.0);
+  return 300.0 + results * blocks * (0.1 + 0.05 * static_cast<double>(grouping.groups * s.kernel_width) + finish);
 }
 
 constexpr Kernel kKernels[] = {{.name = "depthwise_q8s8_4x64_avx512vnni",

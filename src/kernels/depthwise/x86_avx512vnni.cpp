@@ -150,6 +150,19 @@ void store_position(const VnniRow& row, const typename V::I (&acc)[4], const Bou
   V::store(y, row.to_signed ? V::pack_s8(low, high) : V::pack_u8(low, high));
 }
 
+// Accumulators in channel order: 16 bytes of vector `quarter` are four neighbouring channels.
+template <class V>
+void store_sums(const typename V::I (&acc)[4], std::int32_t* to) {
+  alignas(64) std::int32_t lanes[V::kBytes / 4];
+  for (std::int64_t quarter = 0; quarter < 4; ++quarter) {
+    V::store(lanes, acc[quarter]);
+    for (std::int64_t lane = 0; lane < V::kBytes / 4; lane += 4) {
+      const __m128i four = _mm_load_si128(reinterpret_cast<const __m128i*>(lanes + lane));
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(to + vnni_channel(quarter, lane)), four);
+    }
+  }
+}
+
 // kWidth: the kernel's width where it is known here, else 0.
 template <class V, int kWidth>
 void four_positions(const VnniRow& row, std::int64_t first, std::int64_t count, const Bounds<V>& bounds) {
@@ -174,7 +187,9 @@ void four_positions(const VnniRow& row, std::int64_t first, std::int64_t count, 
     }
   }
   for (int t = 0; t < 4; ++t) {
-    if (t < count) store_position<V>(row, acc[t], bounds, row.y + (first + t) * row.y_stride);
+    if (t >= count) continue;
+    if (row.sums != nullptr) store_sums<V>(acc[t], row.sums + (first + t) * V::kBytes);
+    else store_position<V>(row, acc[t], bounds, row.y + (first + t) * row.y_stride);
   }
 }
 

@@ -12,6 +12,8 @@
 namespace octavo {
 namespace {
 
+constexpr std::size_t kWeightOffsetInput = 6;  // of quantized_conv
+
 std::variant<SourceWeights, std::string> source_weights(const Graph& graph, const Node& node) {
   auto w = quantized_constant(graph, node.inputs[1]);
   if (!w) return std::string("its weights are not quantized");
@@ -93,12 +95,16 @@ Match fuse_convolution(const Graph& graph, const Node& node) {
   if (auto* reason = std::get_if<std::string>(&made)) return std::move(*reason);
   const auto& weights = std::get<IntegerWeights>(made);
 
-  QuantizedConvAttrs attrs{.window = conv.window, .groups = conv.groups, .w_planes = weights.planes, .x_zero_point = x->type.zero_point};
+  QuantizedConvAttrs attrs{.window = conv.window, .groups = conv.groups, .x_zero_point = x->type.zero_point};
   Fusion fusion = what_follows(graph, node, std::move(attrs));
   Patch patch(graph);
   std::vector<ValueId> inputs = {x->q, patch.constant(node.name + "/weight", weights.w), patch.constant(node.name + "/bias", weights.bias),
                                  patch.constant(node.name + "/multiplier", multipliers(weights, x->type.scale, fusion.y_scale))};
   if (fusion.residual.exists()) inputs.push_back(fusion.residual);
+  if (weights.w_offset) {
+    inputs.resize(kWeightOffsetInput + 1);
+    inputs[kWeightOffsetInput] = patch.constant(node.name + "/weight_offset", *weights.w_offset);
+  }
   const ValueId y = patch.add(kQuantizedConv, std::move(fusion.attrs), std::move(inputs), node.name, node.origin);
   if (fusion.y) patch.set_quant(y, fusion.y->params());
   patch.replace(fusion.old_result, y);

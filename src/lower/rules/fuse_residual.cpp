@@ -1,6 +1,8 @@
 // An addition joins the convolution before it. Part of lower/.
 #include "lower/rules/fuse_residual.h"
 
+#include <algorithm>
+
 #include "lower/quantized_value.h"
 #include "ops/quantized_binary/quantized_binary.h"
 #include "ops/quantized_conv/quantized_conv.h"
@@ -15,7 +17,8 @@ std::string refusal(const Graph& graph, const Node& add, std::size_t side) {
   const auto& attrs = conv->attrs.as<QuantizedConvAttrs>();
   const Fact& other = graph.fact(add.inputs[1 - side]);
   if (!graph.has_one_reader(add.inputs[side])) return "the convolution before it has several readers";
-  if (attrs.residual != Residual::none || conv->inputs.size() > 4) return "the convolution before it already ends in another operator";
+  const bool has_table = conv->inputs.size() > 5 && conv->inputs[5].exists();
+  if (attrs.residual != Residual::none || has_table) return "the convolution before it already ends in another operator";
   if (attrs.groups != 1) return "the convolution before it is a grouped one";
   if (other.is_constant() || other.shape != graph.fact(add.outputs[0]).shape || other.shape != graph.fact(add.inputs[side]).shape)
     return "its operands differ in shape";
@@ -47,7 +50,7 @@ Match fuse_residual(const Graph& graph, const Node& node) {
   attrs.add_highest = binary.highest;
   Patch patch(graph);
   std::vector<ValueId> inputs = conv.inputs;
-  inputs.resize(5);
+  inputs.resize(std::max<std::size_t>(inputs.size(), 5));
   inputs[4] = node.inputs[1 - side];
   patch.replace(node.outputs[0], patch.add(kQuantizedConv, std::move(attrs), std::move(inputs), conv.name, conv.origin));
   return patch;

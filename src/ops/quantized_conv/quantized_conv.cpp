@@ -9,15 +9,13 @@
 namespace octavo {
 namespace {
 
-enum Input : std::size_t { kX = 0, kW = 1, kBias = 2, kMultiplier = 3, kResidual = 4, kTableInput = 5 };
+enum Input : std::size_t { kX = 0, kW = 1, kBias = 2, kMultiplier = 3, kResidual = 4, kTableInput = 5, kOffset = 6 };
 
 bool is_after_rounding(Residual residual) {
   return residual == Residual::after_rounding_conv_first || residual == Residual::after_rounding_conv_second;
 }
 
-ConvShapes shapes_of(const QuantizedConvAttrs& conv) {
-  return {.window = conv.window, .groups = conv.groups, .layout = Layout::channels_last, .planes = conv.w_planes};
-}
+ConvShapes shapes_of(const QuantizedConvAttrs& conv) { return {.window = conv.window, .groups = conv.groups, .layout = Layout::channels_last}; }
 
 Problem check_present(std::string_view what, const Fact* fact, bool is_wanted) {
   if ((fact != nullptr) == is_wanted) return std::nullopt;
@@ -70,7 +68,7 @@ Result<std::vector<Fact>> infer_quantized_conv(const Attrs& attrs, InputFacts in
   const Fact& w = *inputs[kW];
   const Fact& bias = *inputs[kBias];
   const auto problem = first_of({check_dtype("x", x, {DType::u8, DType::s8}), check_rank("x", x, 4, 4), check_dtype("w", w, {DType::s8}),
-                                 check_range("w_planes", conv.w_planes, 1, 2), check_convolution_profile(conv.profile)});
+                                 check_convolution_profile(conv.profile)});
   if (problem) return *problem;
   const IntegerRange range = range_of(x.dtype);
   if (auto wrong = check_range("x_zero_point", conv.x_zero_point, range.lowest, range.highest)) return *wrong;
@@ -78,6 +76,9 @@ Result<std::vector<Fact>> infer_quantized_conv(const Attrs& attrs, InputFacts in
   if (!dims) return std::move(dims).errors();
   if (!checked_elements(*dims)) return one_output(conv.to, *std::move(dims));
   if (auto wrong = first_of({check_dtype("bias", bias, {DType::s32}), check_shape("bias", bias, {w.shape[0]})})) return *wrong;
+  if (const Fact* offset = fact_at(inputs, kOffset)) {
+    if (auto wrong = first_of({check_dtype("w_offset", *offset, {DType::s32}), check_shape("w_offset", *offset, {w.shape[0]})})) return *wrong;
+  }
   if (auto wrong = check_epilogue(conv, inputs, Shape(*dims))) return *wrong;
   const Fact* table = fact_at(inputs, kTableInput);
   return one_output(table != nullptr ? table->dtype : conv.to, *std::move(dims));
@@ -114,10 +115,11 @@ struct Epilogue {
   }
 };
 
+// Wraps where it leaves 32 bits.
 template <class X>
-std::uint32_t dot(const X* x, const std::int8_t* w, std::int64_t count) {
-  std::uint32_t sum = 0;  // wraps where it leaves 32 bits
-  for (std::int64_t i = 0; i < count; ++i) sum += static_cast<std::uint32_t>(std::int32_t{x[i]} * std::int32_t{w[i]});
+std::uint32_t dot(const X* x, const std::int8_t* w, std::uint32_t w_offset, std::int64_t count) {
+  std::uint32_t sum = 0;
+  for (std::int64_t i = 0; i < count; ++i) sum += static_cast<std::uint32_t>(x[i]) * (static_cast<std::uint32_t>(w[i]) + w_offset);
   return sum;
 }
 
@@ -138,13 +140,12 @@ void convolve(const Epilogue& epilogue, InputViews inputs, const QuantizedConvAt
       for (const Tap& tap : lister.at(position)) rows.push_back(tap.is_inside ? x + tap.image : padding.data());
       for (std::int64_t oc = 0; oc < result.channels; ++oc) {
         const std::int64_t first_channel = oc / group_size * depth;
-        const std::int8_t* w = inputs[kW].as<std::int8_t>() + oc * conv.w_planes * kernel_size;
+        const std::int8_t* w = inputs[kW].as<std::int8_t>() + oc * kernel_size;
+        const auto w_offset = has_view(inputs, kOffset) ? static_cast<std::uint32_t>(inputs[kOffset].as<std::int32_t>()[oc]) : 0u;
         auto acc = static_cast<std::uint32_t>(inputs[kBias].as<std::int32_t>()[oc]);
-        for (std::int64_t plane = 0; plane < conv.w_planes; ++plane) {
-          for (const X* row : rows) {
-            acc += dot(row + first_channel, w, depth);
-            w += depth;
-          }
+        for (const X* row : rows) {
+          acc += dot(row + first_channel, w, w_offset, depth);
+          w += depth;
         }
         epilogue.store(static_cast<std::int32_t>(acc), oc, (n * result.positions() + position) * result.channels + oc);
       }
@@ -164,8 +165,9 @@ void reference_quantized_conv(const Attrs& attrs, InputViews inputs, OutputViews
 const OpSpec kQuantizedConv = {
     .name = "quantized_conv",
     .summary =
-        "acc = bias + sum of x * w in s32; y = table[requantize(acc) with a residual before or after the rounding], or acc, or f32(acc) * multiplier",
-    .inputs = {"x", "w", "bias", "multiplier?", "residual?", "table?"},
+        "acc = bias + sum of x * (w + w_offset) in s32; y = table[requantize(acc) with a residual before or after the rounding], or acc, or f32(acc) "
+        "* multiplier",
+    .inputs = {"x", "w", "bias", "multiplier?", "residual?", "table?", "w_offset?"},
     .infer = infer_quantized_conv,
     .reference = reference_quantized_conv,
     .decode_attrs = decode_attrs_as<QuantizedConvAttrs>,

@@ -24,7 +24,6 @@ constexpr std::string_view name_of(Residual value) {
 struct QuantizedConvAttrs {
   Window window;  // two spatial axes
   std::int64_t groups = 1;
-  std::int64_t w_planes = 1;  // 2: w holds two planes of KH rows each whose sum is the weight
   std::int32_t x_zero_point = 0;  // the value of x in the padding
   DType to = DType::u8;  // u8 or s8 (requantized), s32 (the accumulator), f32 (accumulator * multiplier)
   Profile profile = Profile::onnx;
@@ -42,7 +41,6 @@ struct QuantizedConvAttrs {
   static constexpr auto fields() {
     return std::tuple(Field{"window", &QuantizedConvAttrs::window},
                       Field{"groups", &QuantizedConvAttrs::groups},
-                      Field{"w_planes", &QuantizedConvAttrs::w_planes},
                       Field{"x_zero_point", &QuantizedConvAttrs::x_zero_point},
                       Field{"to", &QuantizedConvAttrs::to},
                       Field{"profile", &QuantizedConvAttrs::profile},
@@ -59,14 +57,14 @@ struct QuantizedConvAttrs {
 };
 
 // channels_last only. x u8|s8 [N,H,W,C], w s8 [OC,KH,KW,C/groups], bias s32 [OC] (zero-point corrections are already in it: bias - x_zp * sum w),
-// multiplier f32 [OC] (x_scale * w_scale / y_scale; for f32 output x_scale * w_scale), residual u8|s8 of y's shape, table [256] of u8|s8.
-//   acc = bias[oc] + sum over all taps of x * w, x = x_zero_point outside the image; exact in s32 (lower/ checks that it cannot leave it)
+// multiplier f32 [OC] (x_scale * w_scale / y_scale; for f32 output x_scale * w_scale), residual u8|s8 of y's shape, table [256] of u8|s8,
+// w_offset s32 [OC]: what every weight of the channel lacks (a weight's zero point; 0 where left out).
+//   acc = bias[oc] + sum over all taps of x * (w + w_offset[oc]), x = x_zero_point outside the image; exact in s32 (lower/ checks that it cannot leave it)
 //   s32: y = acc (no multiplier).  f32: y = f32(acc) * multiplier.
 //   8-bit: q = requantize(acc, multiplier, zero_point, lowest, highest); before_rounding: q = requantize_with_residual(...);
 //          after_rounding_*: q = add.apply(q, residual) or add.apply(residual, q), clamped to [add_lowest, add_highest];
 //          then y = table[q as an unsigned byte] where there is a table. q has the type `to`; the table's type is the type of y.
-// A weight with a zero point comes as two s8 planes: w [OC, 2*KH, KW, C/groups] and w_planes 2, both planes meeting the same x.
-// inputs: x, w, bias, multiplier?, residual?, table?.
+// inputs: x, w, bias, multiplier?, residual?, table?, w_offset?.
 extern const OpSpec kQuantizedConv;
 
 }  // namespace octavo
