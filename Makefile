@@ -39,9 +39,9 @@ test-long: build ## sweeps, soaks and fuzzing; takes an hour
 bench: build     ## microbenchmarks: kernels as a share of the machine's peak
 	build/bin/conv_bench
 
-fuzz: deps       ## ten minutes of each fuzz target, with coverage
+fuzz: deps       ## ten minutes (FUZZ_SECONDS=600) of each fuzz target, with executions per second and coverage
 	scripts/install-packages.sh packages-fuzz.txt
-	scripts/fuzz.sh
+	scripts/fuzz.sh $(FUZZ_SECONDS)
 
 format:          ## lay out the sources with clang-format
 	git ls-files '*.h' '*.cpp' | xargs clang-format -i

@@ -1,10 +1,18 @@
-// Fuzz target: bytes as an .octv file. The checksum is repaired so that what lies behind it is reached, and what loads is run.
+// Fuzz target: bytes as an .octv file. The checksum is repaired so that what lies behind it is reached, and what loads is written again and run.
+#include <xxhash.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <string>
 #include <vector>
 
 #include "artifact/artifact.h"
+#include "fuzz/field_mutator.h"
+#include "ops/list.h"
 #include "run/model.h"
 
 namespace octavo {
@@ -12,18 +20,22 @@ namespace {
 
 // A plan that loads may legally take minutes; the fuzzer only runs small ones.
 bool is_small(const Plan& plan) {
-  constexpr std::uint64_t kLargest = std::uint64_t{1} << 22;
+  constexpr std::uint64_t kMostWork = std::uint64_t{1} << 23;
   std::uint64_t work = plan.arena_bytes;
   for (const PlanStep& step : plan.steps) {
-    for (const auto* operands : {&step.inputs, &step.outputs}) {
-      for (const PlanOperand& operand : *operands) {
+    std::uint64_t largest[2] = {1, 1};  // elements of the largest input and output
+    for (int side : {0, 1}) {
+      for (const PlanOperand& operand : side == 0 ? step.inputs : step.outputs) {
+        if (operand.place == Place::absent) continue;
         const auto elements = checked_elements(operand.shape);
-        if (!elements || static_cast<std::uint64_t>(*elements) > kLargest) return false;
-        work += static_cast<std::uint64_t>(*elements);
+        if (!elements || static_cast<std::uint64_t>(*elements) > kMostWork) return false;
+        largest[side] = std::max(largest[side], static_cast<std::uint64_t>(*elements));
       }
     }
+    // No operator touches more than every input for every output.
+    if ((work += largest[0] * largest[1]) > kMostWork) return false;
   }
-  return work < kLargest;
+  return true;
 }
 
 std::vector<Tensor> tensors_for(const std::vector<PlanTensor>& described) {
@@ -32,10 +44,53 @@ std::vector<Tensor> tensors_for(const std::vector<PlanTensor>& described) {
   return tensors;
 }
 
+bool are_small(const std::vector<PlanTensor>& tensors) {
+  return std::all_of(tensors.begin(), tensors.end(), [](const PlanTensor& tensor) {
+    const auto elements = checked_elements(tensor.shape);
+    return elements && *elements < std::int64_t{1} << 20;
+  });
+}
+
+// A folder for one file, removed when the process ends.
+class ScratchFile {
+ public:
+  ScratchFile() {
+    std::string name = (std::filesystem::temp_directory_path() / "octavo-fuzz-XXXXXX").string();
+    if (mkdtemp(name.data()) != nullptr) folder_ = name;
+  }
+  ~ScratchFile() {
+    std::error_code ignored;
+    if (!folder_.empty()) std::filesystem::remove_all(folder_, ignored);
+  }
+  std::string path() const { return folder_ + "/m.octv"; }
+
+ private:
+  std::string folder_;
+};
+
+// Through a file where `by_file`: writing syncs, so that it takes longer than all the rest.
+Result<CompiledModel> written_and_read(const CompiledModel& model, bool by_file) {
+  static const ScratchFile file;
+  if (!by_file) return parse_artifact(encode_artifact(model), "again.octv");
+  if (Status written = write_artifact(model, file.path()); !written) return written.errors();
+  return read_artifact(file.path());
+}
+
+// What can be read, written and read again is the same file as before.
+void check_round_trip(const CompiledModel& model) {
+  const AlignedBytes bytes = encode_artifact(model);
+  const bool by_file = XXH3_64bits(bytes.data(), bytes.size()) % 64 == 0;
+  const auto again = written_and_read(model, by_file);
+  if (!again || encode_artifact(*again) != bytes) std::abort();
+}
+
 void load_and_run(std::span<const std::byte> bytes) {
   auto compiled = parse_artifact(bytes, "fuzz.octv");
   if (!compiled) return;
-  if (!std::all_of(compiled->plans.begin(), compiled->plans.end(), is_small)) return;
+  check_round_trip(*compiled);
+  const bool is_quick = std::all_of(compiled->plans.begin(), compiled->plans.end(),
+                                    [](const Plan& plan) { return is_small(plan) && are_small(plan.inputs) && are_small(plan.outputs); });
+  if (!is_quick) return;
   auto model = load_model(std::move(*compiled), {.threads = 1});
   if (!model) return;
   for (std::size_t i = 0; i < (*model)->plans().size(); ++i) {
@@ -51,8 +106,37 @@ void load_and_run(std::span<const std::byte> bytes) {
   }
 }
 
+// Names that a plan may hold.
+std::vector<std::string> words() {
+  std::vector<std::string> words;
+  for (const OpSpec* op : all_ops()) words.emplace_back(op->name);
+  for (const Kernel* kernel : all_kernels()) words.emplace_back(kernel->name);
+  return words;
+}
+
+// One value of the plans changed and the file written anew; 0 where it cannot be.
+std::size_t mutate_plans(std::uint8_t* data, std::size_t size, std::size_t room, unsigned seed) {
+  std::vector<std::byte> bytes(reinterpret_cast<const std::byte*>(data), reinterpret_cast<const std::byte*>(data) + size);
+  repair_checksum(bytes);
+  auto model = parse_artifact(bytes, "fuzz.octv");
+  if (!model || model->plans.empty()) return 0;
+  static const std::vector<std::string> known = words();
+  fuzz::FieldMutator mutator(seed, known);
+  for (unsigned i = 0; i <= seed / 4 % 3; ++i) mutator.mutate(model->plans);
+  const AlignedBytes encoded = encode_artifact(*model);
+  if (encoded.size() > room) return 0;
+  std::memcpy(data, encoded.data(), encoded.size());
+  return encoded.size();
+}
+
 }  // namespace
 }  // namespace octavo
+
+// One in four as plain bytes.
+extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size, unsigned seed) {
+  const std::size_t mutated = seed % 4 == 0 ? 0 : octavo::mutate_plans(data, size, max_size, seed);
+  return mutated != 0 ? mutated : LLVMFuzzerMutate(data, size, max_size);
+}
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   std::vector<std::byte> bytes(reinterpret_cast<const std::byte*>(data), reinterpret_cast<const std::byte*>(data) + size);

@@ -1,38 +1,127 @@
-// Fuzz target: bytes as an ONNX file, through import, lowering and planning. Must never crash, hang or take unbounded memory.
+// Fuzz target: bytes as an ONNX file, through import, quantization, lowering and planning. Must never crash, hang or take unbounded memory.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string>
 
+#include "fuzz/proto_mutator.h"
 #include "import/import.h"
+#include "import/onnx/operators.h"
+#include "import/onnx/proto.h"
 #include "lower/lower.h"
 #include "plan/plan.h"
+#include "quantize/quantize.h"
 
 namespace octavo {
 namespace {
 
+// Where external data may lie: data.bin, and link.bin that leads out of the folder. Removed when the process ends.
+class DataFolder {
+ public:
+  DataFolder() {
+    std::string name = (std::filesystem::temp_directory_path() / "octavo-fuzz-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) return;
+    path_ = name;
+    std::ofstream(path_ + "/data.bin") << std::string(256, '\1');
+    std::filesystem::create_symlink("/etc/hostname", path_ + "/link.bin");
+  }
+  ~DataFolder() {
+    std::error_code ignored;
+    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
 // Lowering evaluates constants; a graph with large tensors is legal but would only slow the fuzzer down.
 bool is_small(const Graph& graph) {
-  constexpr std::int64_t kLargest = std::int64_t{1} << 18;
+  constexpr std::int64_t kLargest = std::int64_t{1} << 16;
   std::int64_t total = 0;
-  for (int i = 0; i < graph.value_count(); ++i) total += graph.fact({i}).shape.elements();
-  return total < kLargest;
+  for (int i = 0; i < graph.value_count(); ++i) {
+    total += graph.fact({i}).shape.elements();
+    if (total >= kLargest) return false;
+  }
+  return true;
+}
+
+// Scales come from `global_scale`, so nothing is asked for.
+class NoSamples final : public SampleSource {
+ public:
+  std::int64_t size() const override { return 0; }
+  Result<std::vector<Tensor>> sample(std::int64_t) const override { return std::vector<Tensor>{}; }
+};
+
+void lower_and_plan(Graph graph, Precision precision) {
+  if (auto lowered = lower(graph, {.precision = precision}); !lowered) return;
+  ConstantPool constants;
+  auto plan = make_plan(graph, host_machine(), {.precision = precision, .allow_reference = true}, constants);
+  static_cast<void>(plan.ok());
 }
 
 void import_lower_plan(std::span<const std::byte> bytes) {
-  auto imported = import_onnx(bytes, "", "fuzz.onnx", {});
+  static const DataFolder folder;
+  auto imported = import_onnx(bytes, folder.path(), "fuzz.onnx", {});
   if (!imported || !is_small(imported->graph)) return;
-  for (Precision precision : {Precision::int8, Precision::fp32}) {
-    Graph graph = imported->graph;
-    if (auto lowered = lower(graph, {.precision = precision}); !lowered) continue;
-    ConstantPool constants;
-    auto plan = make_plan(graph, host_machine(), {.precision = precision, .allow_reference = true}, constants);
-    static_cast<void>(plan.ok());
-  }
+  lower_and_plan(imported->graph, Precision::int8);
+  if (imported->is_quantized) return lower_and_plan(imported->graph, Precision::fp32);
+  const auto report = quantize(imported->graph, NoSamples{}, {.global_scale = 8.0f});
+  if (report.ok() && is_small(imported->graph)) lower_and_plan(imported->graph, Precision::int8);
+}
+
+// Operators' names, and what else the importer compares strings with.
+std::vector<std::string> words() {
+  std::vector<std::string> words = {"",           "data.bin",   "link.bin",   "../data.bin", "location",   "offset",     "length",    "com.microsoft",
+                                    "ai.onnx",    "NOTSET",     "SAME_UPPER", "VALID",       "SAME_LOWER", "constant",   "reflect",   "edge",
+                                    "linear",     "cubic",      "nearest",    "half_pixel",  "floor",      "asymmetric", "axis",      "axes",
+                                    "perm",       "pads",       "group",      "strides",     "dilations",  "keepdims",   "ceil_mode", "alpha",
+                                    "block_size", "ONNXRuntime"};
+  for (const onnx_import::Operator& op : onnx_import::all_operators()) words.emplace_back(op.name);
+  return words;
+}
+
+std::span<const std::byte> view_of(const std::uint8_t* data, std::size_t size) { return std::as_bytes(std::span(data, size)); }
+
+// 0 where it does not fit.
+std::size_t store(const onnx::ModelProto& model, std::uint8_t* to, std::size_t room) {
+  const std::string bytes = model.SerializePartialAsString();
+  if (bytes.empty() || bytes.size() > room) return 0;
+  std::memcpy(to, bytes.data(), bytes.size());
+  return bytes.size();
 }
 
 }  // namespace
 }  // namespace octavo
 
+extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t max_size);
+
+extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size, unsigned seed) {
+  // One in eight as plain bytes: the parser itself wants trying too.
+  if (seed % 8 != 0) {
+    if (auto model = octavo::onnx_import::parse_model_bytes(octavo::view_of(data, size), "fuzz.onnx")) {
+      static const std::vector<std::string> words = octavo::words();
+      octavo::fuzz::ProtoMutator mutator(seed, words);
+      for (unsigned i = 0; i <= seed / 8 % 4; ++i) mutator.mutate(*model);
+      if (const std::size_t stored = octavo::store(*model, data, max_size); stored != 0) return stored;
+    }
+  }
+  return LLVMFuzzerMutate(data, size, max_size);
+}
+
+extern "C" std::size_t LLVMFuzzerCustomCrossOver(const std::uint8_t* a, std::size_t a_size, const std::uint8_t* b, std::size_t b_size,
+                                                 std::uint8_t* out, std::size_t max_out, unsigned seed) {
+  auto model = octavo::onnx_import::parse_model_bytes(octavo::view_of(a, a_size), "fuzz.onnx");
+  const auto other = octavo::onnx_import::parse_model_bytes(octavo::view_of(b, b_size), "fuzz.onnx");
+  if (!model || !other) return 0;
+  octavo::fuzz::ProtoMutator(seed, {}).splice(*model, *other);
+  return octavo::store(*model, out, max_out);
+}
+
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  octavo::import_lower_plan(std::as_bytes(std::span(data, size)));
+  octavo::import_lower_plan(octavo::view_of(data, size));
   return 0;
 }

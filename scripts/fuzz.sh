@@ -1,44 +1,73 @@
 #!/bin/sh
-# Runs each fuzz target for a while from seeds made of real files, then prints executions per second and line coverage of import/ and artifact/.
-#   scripts/fuzz.sh [SECONDS]      OCTAVO_DATA: a folder with models/, more seeds (default ../shared/data)
+# Builds the fuzz targets with all of Octavo under the address and undefined-behaviour sanitizers, runs each for a while on seeds made of real
+# files, and prints executions per second and the line coverage of import/ and artifact/. Ends with an error at the first finding, which lies
+# in build/fuzz/work/findings/ then. The corpus stays in build/fuzz/work/ and is continued by the next call.
+#   scripts/fuzz.sh [SECONDS [TARGET...]]   TARGET: import, artifact. OCTAVO_DATA: a folder with models/, more seeds (default ../shared/data)
 set -eu
+cd "$(dirname "$0")/.."
 seconds=${1:-600}
-work=build/fuzz/work
-target_bytes=100000  # larger seeds only slow it down
-build() {  # build FOLDER SANITIZERS EXTRA_FLAGS TARGETS...
-  folder=$1 sanitize=$2 flags=$3
-  shift 3
-  cmake --preset fuzz -B "$folder" -DOCTAVO_SANITIZE="$sanitize" -DCMAKE_CXX_FLAGS="$flags" >/dev/null
-  cmake --build "$folder" --target "$@" >"$folder/build.log" || { tail -n 40 "$folder/build.log"; exit 1; }
-}
-build build/fuzz "address,undefined,fuzzer-no-link" "" import_fuzz artifact_fuzz
-# Coverage is counted by a build of its own, which replays the corpus that fuzzing found.
-build build/fuzz-coverage "fuzzer-no-link" "-fprofile-instr-generate -fcoverage-mapping" import_fuzz artifact_fuzz octavo
+[ $# -eq 0 ] || shift
+targets=${*:-import artifact}
+fuzz=build/fuzz
+work=$fuzz/work
+largest=100000  # bytes of a seed; larger ones only slow it down
 
-mkdir -p "$work/import" "$work/artifact" "$work/findings"
-seed() {  # seed NAME MODEL: the model, and what it compiles to
-  [ -f "$2" ] && [ "$(stat -c %s "$2")" -lt "$target_bytes" ] || return 0
-  cp "$2" "$work/import/$1.onnx"
-  for options in "--precision fp32" "--calibrate random"; do
-    out=$work/artifact/$1$(echo "$options" | tr -d ' -').octv
-    [ -f "$out" ] && continue
-    LLVM_PROFILE_FILE=/dev/null timeout 30 build/fuzz-coverage/bin/octavo compile "$2" -o "$out" $options --allow-reference >/dev/null 2>&1 || true
-  done
+build() {  # build FOLDER TARGETS...
+  folder=$1
+  shift
+  cmake --build "$folder" --target "$@" >"$folder/fuzz-build.log" 2>&1 || { tail -n 40 "$folder/fuzz-build.log"; exit 1; }
 }
+[ -f build/build.ninja ] || cmake --preset release >/dev/null
+build build octavo import_tests errors_tests
+cmake --preset fuzz >/dev/null
+build "$fuzz" import_fuzz artifact_fuzz
+mkdir -p "$work/import" "$work/artifact" "$work/models" "$work/findings"
+
+# Models: the shipped and the given ones, those of the tests, and the node tests of the onnx package where `make test` has fetched them.
 for model in examples/digits/digits.onnx "${OCTAVO_DATA:-../shared/data}"/models/*.onnx; do
-  seed "$(basename "$model" .onnx)" "$model"
+  [ ! -f "$model" ] || cp "$model" "$work/models/"
 done
-# The node tests of the onnx package, where `make test` has fetched them: one small model per operator and attribute.
-for folder in $(find build -type d -path '*/backend/test/data/node/*' -prune 2>/dev/null); do
-  seed "$(basename "$folder")" "$folder/model.onnx"
-done
+chmod -R u+w "$work/models"
+if [ ! -f "$work/models/complete" ]; then
+  OCTAVO_SAVE_MODELS=$PWD/$work/models build/bin/import_tests >/dev/null
+  OCTAVO_SAVE_MODELS=$PWD/$work/models build/bin/errors_tests --gtest_filter='*BrokenOnnx*:*BrokenExternalData*' >/dev/null
+  nodes=build/conformance/onnx/onnx/backend/test/data/node
+  grep -v '^#' tests/conformance/passing.txt | while read -r name; do
+    [ ! -f "$nodes/$name/model.onnx" ] || cp "$nodes/$name/model.onnx" "$work/models/$name.onnx"
+  done
+  touch "$work/models/complete"
+fi
+find "$work/models" -type f -name '*.onnx' -size +"$largest"c -delete
 
-for target in import artifact; do
-  build/fuzz/bin/${target}_fuzz "$work/$target" -max_total_time="$seconds" -max_len="$target_bytes" -rss_limit_mb=4096 -timeout=30 \
-    -artifact_prefix="$work/findings/" -print_final_stats=1 -detect_leaks=1 >"$work/$target.log" 2>&1 || { tail -n 40 "$work/$target.log"; exit 1; }
-  grep -E 'stat::(number_of_executed_units|average_exec_per_sec|peak_rss_mb)' "$work/$target.log" | sed "s/^/$target /"
-  LLVM_PROFILE_FILE="$work/$target.profraw" build/fuzz-coverage/bin/${target}_fuzz -runs=0 "$work/$target" >/dev/null 2>&1 || true
+# Compiled models: every seed for every set of instructions that compiles in no time.
+compile() {  # compile MODEL NAME OPTIONS...
+  model=$1 out=$work/artifact/$2.octv
+  shift 2
+  [ -f "$out" ] || timeout 10 build/bin/octavo compile "$model" -o "$out" --allow-reference "$@" >/dev/null 2>&1 || true
+}
+if [ ! -f "$work/compiled" ]; then
+  for model in "$work"/models/*.onnx; do
+    name=$(basename "$model" .onnx)
+    compile "$model" "$name-f" --precision fp32
+    compile "$model" "$name-q" --calibrate random
+    compile "$model" "$name-s" --calibrate random --target scalar
+  done
+  find "$work/artifact" -type f -size +"$largest"c -delete
+  touch "$work/compiled"
+fi
+
+for target in $targets; do
+  seeds=
+  [ "$target" != import ] || seeds=$work/models
+  log=$work/$target.log
+  "$fuzz/bin/${target}_fuzz" -max_total_time="$seconds" -max_len="$largest" -rss_limit_mb=4096 -timeout=25 -reload=0 \
+    -artifact_prefix="$work/findings/" -print_final_stats=1 "$work/$target" $seeds >"$log" 2>&1 || { tail -n 60 "$log"; exit 1; }
+  awk -v t="$target" '/^stat::number_of_executed_units/ { n = $2 } /^stat::average_exec_per_sec/ { r = $2 } /^stat::peak_rss_mb/ { m = $2 }
+    END { printf "%s: %d executions, %d per second, at most %d MB, no finding\n", t, n, r, m }' "$log"
+  LLVM_PROFILE_FILE=$work/$target.profraw "$fuzz/bin/${target}_fuzz" -runs=0 -timeout=100 "$work/$target" $seeds >"$work/$target.replay.log" 2>&1 ||
+    { tail -n 40 "$work/$target.replay.log"; exit 1; }
   llvm-profdata-16 merge -o "$work/$target.profdata" "$work/$target.profraw"
-  llvm-cov-16 report build/fuzz-coverage/bin/${target}_fuzz -instr-profile="$work/$target.profdata" "$PWD/src/$target" |
-    awk -v t="$target" '$1 == "TOTAL" { print t " line coverage " $10 }'
+  llvm-cov-16 report "$fuzz/bin/${target}_fuzz" -instr-profile="$work/$target.profdata" $(find "$PWD/src/$target" -name '*.cpp' -o -name '*.h') \
+    >"$work/$target.coverage"
+  awk -v t="$target" '$1 == "TOTAL" { print t ": " $10 " of the lines of src/" t "/ covered (" $8 - $9 " of " $8 ")" }' "$work/$target.coverage"
 done

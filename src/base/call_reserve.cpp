@@ -8,7 +8,7 @@ namespace octavo {
 
 // Blocks are cut off one after the other; when none is in use any more, from the start again.
 struct alignas(64) Reserve {
-  std::byte bytes[kReserveBytes];
+  std::byte bytes[kReserveBytes] = {};
   std::size_t used = 0;  // of the thread that has the reserve
   std::atomic<int> blocks{0};
   std::atomic<bool> is_taken{false};

@@ -99,17 +99,17 @@ std::vector<BrokenCase> broken_graphs() {
                  [](ModelBuilder& builder) {
                    builder.initializer("w", floats({2, 2}, {1, 2, 3, 4})).node({"Conv", {"x", "w"}, {"y"}, {}, "", "conv"});
                  },
-                 {"'conv' (Conv, opset 17)"}),
+                 {"'conv' (Conv, opset 17), input 'W'", "2x2"}),
       graph_case("KernelLargerThanTheImage",
                  [](ModelBuilder& builder) {
                    builder.initializer("w", Tensor(DType::f32, Shape{1, 1, 9, 9})).node({"Conv", {"x", "w"}, {"y"}, {}, "", "conv"});
                  },
-                 {"'conv' (Conv, opset 17)"}),
+                 {"'conv' (Conv, opset 17), kernel", "9 positions"}),
       graph_case("ShapesThatDoNotBroadcast",
                  [](ModelBuilder& builder) {
                    builder.initializer("c", floats({3}, {1, 2, 3})).node({"Add", {"x", "c"}, {"y"}, {}, "", "sum"});
                  },
-                 {"'sum' (Add, opset 17)"}),
+                 {"'sum' (Add, opset 17)", "1x1x4x4 and 3"}),
       graph_case(
           "UnknownOperatorsAllListed",
           [](ModelBuilder& builder) {
@@ -145,17 +145,17 @@ std::vector<BrokenCase> broken_graphs() {
                    builder.node({"MaxPool", {"x"}, {"y"}, {{"kernel_shape", Ints{2, 2}}, {"pads", Ints{-9, 0, 0, 0}}}, "", "pool"});
                  },
                  {"'pool' (MaxPool, opset 17)", "pads"}),
-      graph_case("HugeStride",
+      graph_case("HugeDilations",
                  [](ModelBuilder& builder) {
                    const I huge = std::numeric_limits<I>::max();
                    builder.node({"MaxPool", {"x"}, {"y"}, {{"kernel_shape", Ints{2, 2}}, {"dilations", Ints{huge, huge}}}, "", "pool"});
                  },
-                 {"'pool' (MaxPool, opset 17)"}),
+                 {"'pool' (MaxPool, opset 17), attribute 'dilations'"}),
       graph_case("ThreeGroupsOfOneChannel",
                  [](ModelBuilder& builder) {
                    builder.initializer("w", Tensor(DType::f32, Shape{3, 1, 1, 1})).node({"Conv", {"x", "w"}, {"y"}, {{"group", I{3}}}, "", "conv"});
                  },
-                 {"'conv' (Conv, opset 17)"}),
+                 {"'conv' (Conv, opset 17), groups"}),
       graph_case("TwoNodesMakeOneName",
                  [](ModelBuilder& builder) {
                    builder.node({"Relu", {"x"}, {"y"}, {}, "", "a"}).node({"Abs", {"x"}, {"y"}, {}, "", "b"});
@@ -170,7 +170,7 @@ std::vector<BrokenCase> broken_graphs() {
                  [](ModelBuilder& builder) {
                    builder.initializer("dims", integers({2}, {5, 5})).node({"Reshape", {"x", "dims"}, {"y"}, {}, "", "reshape"});
                  },
-                 {"'reshape' (Reshape, opset 17)"}),
+                 {"'reshape' (Reshape, opset 17)", "5x5"}),
       graph_case(
           "ProblemsOfThreeNodesAtOnce",
           [](ModelBuilder& builder) {
@@ -211,7 +211,7 @@ std::vector<BrokenCase> broken_sizes() {
                  [](ModelBuilder& builder) {
                    builder.initializer("dims", integers({2}, {I{1} << 40, I{1} << 40})).node({"Expand", {"x", "dims"}, {"y"}, {}, "", "expand"});
                  },
-                 {"'expand' (Expand, opset 17)"}),
+                 {"'expand' (Expand, opset 17), input 'shape'"}),
       graph_case("DoubledSixtyTimes",
                  [](ModelBuilder& builder) {
                    builder.initializer("c0", floats({1}, {1}));

@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+
 #include "ops/evaluate.h"
 
 namespace octavo::testing {
@@ -96,6 +100,14 @@ ModelBuilder& ModelBuilder::node(const NodeText& text) {
     std::visit(AttributeWriter{*attribute}, value);
   }
   return *this;
+}
+
+std::string ModelBuilder::bytes() const {
+  std::string serialized = model_.SerializeAsString();
+  if (const char* folder = std::getenv("OCTAVO_SAVE_MODELS")) {
+    std::ofstream(std::string(folder) + "/test" + std::to_string(std::hash<std::string>()(serialized)) + ".onnx", std::ios::binary) << serialized;
+  }
+  return serialized;
 }
 
 Result<ImportedModel> ModelBuilder::import(const ImportOptions& options, const std::string& folder) const {

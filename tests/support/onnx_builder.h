@@ -44,7 +44,8 @@ class ModelBuilder {
   ModelBuilder& node(const NodeText& text);
 
   onnx::ModelProto& proto() { return model_; }
-  std::string bytes() const { return model_.SerializeAsString(); }
+  // The file. Where the environment names a folder in OCTAVO_SAVE_MODELS, it is also left there: the tests' models are seeds for fuzzing.
+  std::string bytes() const;
   // As "test.onnx".
   Result<ImportedModel> import(const ImportOptions& options = {}, const std::string& folder = "") const;
 

@@ -1,9 +1,11 @@
 // The process's oneDNN engine and the OpenMP thread count around its calls. Part of kernels/onednn.
 #include "kernels/onednn/engine.h"
 
-#include <omp.h>
-
 #include "kernels/kernel.h"
+
+// GCC's runtime, which oneDNN calls, by hand: other compilers cannot read its omp.h.
+extern "C" int omp_get_max_threads() noexcept;
+extern "C" void omp_set_num_threads(int threads) noexcept;
 
 namespace octavo::onednn {
 
