@@ -60,7 +60,7 @@ for target in $targets; do
   seeds=
   [ "$target" != import ] || seeds=$work/models
   log=$work/$target.log
-  "$fuzz/bin/${target}_fuzz" -max_total_time="$seconds" -max_len="$largest" -rss_limit_mb=4096 -timeout=25 -reload=0 \
+  LLVM_PROFILE_FILE=/dev/null "$fuzz/bin/${target}_fuzz" -max_total_time="$seconds" -max_len="$largest" -rss_limit_mb=4096 -timeout=25 -reload=0 \
     -artifact_prefix="$work/findings/" -print_final_stats=1 "$work/$target" $seeds >"$log" 2>&1 || { tail -n 60 "$log"; exit 1; }
   awk -v t="$target" '/^stat::number_of_executed_units/ { n = $2 } /^stat::average_exec_per_sec/ { r = $2 } /^stat::peak_rss_mb/ { m = $2 }
     END { printf "%s: %d executions, %d per second, at most %d MB, no finding\n", t, n, r, m }' "$log"

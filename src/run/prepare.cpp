@@ -39,6 +39,22 @@ Status check_extent(std::uint64_t offset, std::uint64_t bytes, std::uint64_t siz
   return ok_status();
 }
 
+// Bytes of an operand whose shape has been checked.
+std::uint64_t checked_bytes(const PlanOperand& operand) {
+  return static_cast<std::uint64_t>(Shape(operand.shape).elements()) * size_of(operand.dtype);
+}
+
+bool has_same_extent(const PlanOperand& a, const PlanOperand& b) {
+  return a.place == b.place && a.offset == b.offset && checked_bytes(a) == checked_bytes(b);
+}
+
+// Of operands of one step; tensors of the caller are apart from each other, as a context checks.
+bool overlap(const PlanOperand& a, const PlanOperand& b) {
+  if (a.place != b.place) return false;
+  if (a.place == Place::output) return a.offset == b.offset;
+  return a.place == Place::arena && a.offset < b.offset + checked_bytes(b) && b.offset < a.offset + checked_bytes(a);
+}
+
 class StepPreparer {
  public:
   StepPreparer(const Plan& plan, std::span<const std::byte> constants, const LoadOptions& options, const PlanStep& step)
@@ -182,10 +198,29 @@ class StepPreparer {
                                                             std::string(name_of(fact.dtype)) + " " + fact.shape.to_string())});
     }
     call.outputs = std::move(*outputs);
+    if (Status status = check_overlap(call); !status) return status;
     // A kernel that packs has lost its constants, so that it could not judge the call; its prepare checks what it needs.
     if (kernel_->pack != nullptr || kernel_->refusal == nullptr) return ok_status();
     const std::string refusal = kernel_->refusal(call);
     if (!refusal.empty()) return damaged("kernel '" + step_.kernel + "', which refuses: " + refusal, "a kernel for this step");
+    return ok_status();
+  }
+
+  // What a step writes is nothing else that it reads or writes, but for the one input that its kernel may overwrite.
+  Status check_overlap(const OpCall& call) const {
+    const int in_place = kernel_->in_place_input == nullptr ? -1 : kernel_->in_place_input(call);
+    for (std::size_t o = 0; o < step_.outputs.size(); ++o) {
+      const auto refused = [&](const std::string& other) {
+        return within("output " + std::to_string(o), {damaged("memory that " + other + " occupies", "memory of its own")});
+      };
+      for (std::size_t i = 0; i < step_.inputs.size(); ++i) {
+        const bool may_be_same = o == 0 && static_cast<int>(i) == in_place && has_same_extent(step_.inputs[i], step_.outputs[o]);
+        if (!may_be_same && overlap(step_.inputs[i], step_.outputs[o])) return refused("input " + std::to_string(i));
+      }
+      for (std::size_t other = 0; other < o; ++other) {
+        if (overlap(step_.outputs[other], step_.outputs[o])) return refused("output " + std::to_string(other));
+      }
+    }
     return ok_status();
   }
 

@@ -67,6 +67,12 @@ const Lie kLies[] = {
     {"missing output", [](CompiledModel& m) { step(m, 0).outputs.clear(); }, "outputs"},
     {"packed input", [](CompiledModel& m) { step(m, 1).inputs[0].place = Place::packed; }, "a packed constant"},
     {"packed constant", [](CompiledModel& m) { step(m, 1).packed.push_back(step(m, 0).inputs[1]); }, "packed constants"},
+    {"result over an operand",
+     [](CompiledModel& m) {
+       m.plans[0].arena_bytes = 4096;
+       step(m, 1).outputs[0].offset = step(m, 1).inputs[0].offset + 64;
+     },
+     "memory that input 0 occupies"},
     {"no step for an output", [](CompiledModel& m) { m.plans[0].steps.pop_back(); }, "which no step computes"},
     {"instructions", [](CompiledModel& m) { m.needs.bits |= 1u << 31; }, "which needs", ErrorKind::resource},
 };
