@@ -70,7 +70,9 @@ struct StepInfo {
   std::string_view kernel;
   std::int64_t elapsed_ns = 0;
   std::span<const std::string> value_names;  // of the step's outputs
-  std::span<const ConstTensorRef> outputs;   // valid during the call
+  std::span<const float> value_scales;       // value = scale * (integer - zero point); 0 where an output has no one scale
+  std::span<const std::int32_t> value_zero_points;
+  std::span<const ConstTensorRef> outputs;  // valid during the call
 };
 
 // The memory of one run at a time. A context belongs to one thread at a time; contexts run at the same time.

@@ -29,6 +29,14 @@ Difference compare_tensors(const ConstTensorView& a, const ConstTensorView& b) {
   return result;
 }
 
+Tensor dequantized(const ConstTensorView& q, float scale, std::int32_t zero_point) {
+  Tensor real(DType::f32, q.shape);
+  for (std::int64_t i = 0; i < q.shape.elements(); ++i) {
+    real.as<float>()[i] = static_cast<float>((element_as_double(q, i) - zero_point) * static_cast<double>(scale));
+  }
+  return real;
+}
+
 std::string position_in(const Shape& shape, std::int64_t index) {
   std::string text;
   for (int axis = shape.rank() - 1; axis >= 0; --axis) {

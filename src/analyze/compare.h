@@ -24,6 +24,9 @@ struct Difference {
 // Both have equally many elements; types may differ. `a` is the reference. NaN equals NaN.
 Difference compare_tensors(const ConstTensorView& a, const ConstTensorView& b);
 
+// scale * (q - zero_point) in f32.
+Tensor dequantized(const ConstTensorView& q, float scale, std::int32_t zero_point);
+
 // "[0, 3, 7]": where a flat index lies in a shape.
 std::string position_in(const Shape& shape, std::int64_t index);
 

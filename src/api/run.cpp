@@ -74,6 +74,8 @@ void Context::set_step_hook(std::function<void(const StepInfo&)> hook) {
           .kernel = event.step->kernel,
           .elapsed_ns = event.elapsed_ns,
           .value_names = event.step->value_names,
+          .value_scales = event.step->value_scales,
+          .value_zero_points = event.step->value_zero_points,
           .outputs = outputs});
   });
 }

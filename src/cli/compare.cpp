@@ -27,6 +27,14 @@ struct NamedValue {
   Tensor tensor;
 };
 
+// The value of one output of a step: what its integers stand for, so that plans with other scales, or in f32, can be compared with it.
+Tensor meaning(const v1::StepInfo& step, std::size_t i) {
+  const v1::ConstTensorRef& value = step.outputs[i];
+  const ConstTensorView view{value.dtype, Shape(value.shape), static_cast<const std::byte*>(value.data)};
+  const bool has_scale = is_8bit(value.dtype) && i < step.value_scales.size() && i < step.value_zero_points.size() && step.value_scales[i] != 0.0f;
+  return has_scale ? dequantized(view, step.value_scales[i], step.value_zero_points[i]) : Tensor::copy_of(view);
+}
+
 // What one model answers: intermediate values first where asked for, then its outputs.
 Result<std::vector<NamedValue>> answer(const std::string& model, const CompileRequest& request, const NamedTensors& tensors,
                                        const Arguments& arguments) {
@@ -42,8 +50,7 @@ Result<std::vector<NamedValue>> answer(const std::string& model, const CompileRe
   if (arguments.dump) {
     session->context().set_step_hook([&](const v1::StepInfo& step) {
       for (std::size_t i = 0; i < step.outputs.size() && i < step.value_names.size(); ++i) {
-        const v1::ConstTensorRef& value = step.outputs[i];
-        values.push_back({step.value_names[i], Tensor::copy_of({value.dtype, Shape(value.shape), static_cast<const std::byte*>(value.data)})});
+        values.push_back({step.value_names[i], meaning(step, i)});
       }
     });
   }

@@ -1,6 +1,7 @@
 // octavo evaluate. Part of cli/.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -79,12 +80,14 @@ int evaluate(const Arguments& arguments) {
   if (!request) return report(request.errors());
   warn_of_random(arguments.compile);
   std::vector<Row> rows;
-  fmt::print("{:<44} {:>5} {:>9} {:>17} {:>17} {:>10}\n", "", "", "samples", "top-1", "top-5", "mean");
+  std::size_t width = 0;  // of the longest name
+  for (const std::string& model : arguments.models) width = std::max(width, std::filesystem::path(model).filename().string().size());
+  fmt::print("{:<{}} {:>5} {:>9} {:>17} {:>17} {:>10}\n", "", width, "", "samples", "top-1", "top-5", "mean");
   for (const std::string& model : arguments.models) {
     auto row = evaluate_one(model, *request, arguments);
     if (!row) return report(row.errors());
     const Accuracy& a = row->accuracy;
-    fmt::print("{:<44.44} {:>5} {:>9} {:>6} {:>8.2f} % {:>6} {:>8.2f} % {:>7.2f} ms{}\n", row->model, name_of(row->precision), a.samples, a.top1,
+    fmt::print("{:<{}} {:>5} {:>9} {:>6} {:>8.2f} % {:>6} {:>8.2f} % {:>7.2f} ms{}\n", row->model, width, name_of(row->precision), a.samples, a.top1,
                percent(a.top1, a.samples), a.top5, percent(a.top5, a.samples), a.mean_ms, a.label_offset == 1 ? "  (background class first)" : "");
     rows.push_back(std::move(*row));
   }

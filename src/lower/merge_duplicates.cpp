@@ -7,7 +7,7 @@
 namespace octavo {
 namespace {
 
-constexpr std::int64_t kSmall = 64;  // elements of constants that are compared by content
+constexpr std::int64_t kSmall = 256;  // elements of constants that are compared by content; tables have as many
 
 void append(std::string& key, const void* data, std::size_t size) { key.append(static_cast<const char*>(data), size); }
 

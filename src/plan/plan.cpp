@@ -229,6 +229,13 @@ class Planner {
     return operand(fact, Place::arena, offsets_[static_cast<std::size_t>(r.buffer)]);
   }
 
+  static void add_value(PlanStep& step, const std::string& name, const Fact& fact) {
+    const bool has_scale = fact.quant && fact.quant->scale.size() == 1 && fact.quant->zero_point.size() == 1;
+    step.value_names.push_back(name);
+    step.value_scales.push_back(has_scale ? fact.quant->scale[0] : 0.0f);
+    step.value_zero_points.push_back(has_scale ? fact.quant->zero_point[0] : 0);
+  }
+
   void emit(const Draft& draft) {
     const Kernel& kernel = *draft.choice.kernel;
     const OpCall call = call_of(draft);
@@ -242,11 +249,11 @@ class Planner {
     for (const ValueId input : draft.inputs) step.inputs.push_back(input_operand(draft, input));
     for (const ValueId output : draft.outputs) {
       step.outputs.push_back(computed_operand(graph_.fact(output), root(output)));
-      step.value_names.push_back(graph_.value(output).name);
+      add_value(step, graph_.value(output).name, graph_.fact(output));
     }
     if (draft.copies_to >= 0) {
       step.outputs.push_back(operand(call.outputs[0], Place::output, static_cast<std::uint64_t>(draft.copies_to)));
-      step.value_names.push_back(graph_.output_names()[static_cast<std::size_t>(draft.copies_to)]);
+      add_value(step, graph_.output_names()[static_cast<std::size_t>(draft.copies_to)], call.outputs[0]);
     }
     if (kernel.pack != nullptr) {
       for (const Tensor& tensor : kernel.pack(call)) {

@@ -52,13 +52,16 @@ struct PlanStep {
   double predicted_ns = 0.0;
   std::vector<std::string> refusals;     // "kernel: why not", of the candidates that were not taken
   std::vector<std::string> value_names;  // names of the outputs, for --dump
+  std::vector<float> value_scales;       // of the outputs; 0 where one has none, or one per channel
+  std::vector<std::int32_t> value_zero_points;
 
   bool operator==(const PlanStep&) const = default;
   static constexpr auto fields() {
     return std::tuple(Field{"name", &PlanStep::name}, Field{"origin", &PlanStep::origin}, Field{"op", &PlanStep::op},
                       Field{"kernel", &PlanStep::kernel}, Field{"attrs", &PlanStep::attrs}, Field{"inputs", &PlanStep::inputs},
                       Field{"outputs", &PlanStep::outputs}, Field{"packed", &PlanStep::packed}, Field{"predicted_ns", &PlanStep::predicted_ns},
-                      Field{"refusals", &PlanStep::refusals}, Field{"value_names", &PlanStep::value_names});
+                      Field{"refusals", &PlanStep::refusals}, Field{"value_names", &PlanStep::value_names},
+                      Field{"value_scales", &PlanStep::value_scales}, Field{"value_zero_points", &PlanStep::value_zero_points});
   }
 };
 

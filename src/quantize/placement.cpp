@@ -38,6 +38,8 @@ class Placer {
   bool decide_pair(NodeId producer) const;
   void share_scales();
   void share_into_concat(NodeId concat);
+  bool shares_with_concat(ValueId input) const;
+  ValueId scale_root(ValueId id) const;
 
   const Graph& graph_;
   Placement placement_;
@@ -242,19 +244,34 @@ void Placer::share_scales() {
   for (NodeId id : graph_.order()) {
     if (role(id) != Role::moving || !placement_.pair(result(id))) continue;
     if (node(id).spec == &kConcat) share_into_concat(id);
-    else placement_.scale_of[at(result(id))] = placement_.scale_of[at(node(id).inputs[0])];
+    else placement_.scale_of[at(result(id))] = node(id).inputs[0];
+  }
+  for (ValueId& shared : placement_.scale_of) shared = scale_root(shared);
+}
+
+ValueId Placer::scale_root(ValueId id) const {
+  while (placement_.scale_of[at(id)] != id) id = placement_.scale_of[at(id)];
+  return id;
+}
+
+// Inputs that only concatenations read, and those that are concatenations themselves, have the scale of the result, so that joining is copying:
+// one scale for a whole chain, as in a dense block, whose last member holds all of the others anyway. Not through other nodes that move
+// elements: there one range would spread over whole networks.
+void Placer::share_into_concat(NodeId concat) {
+  for (ValueId input : node(concat).inputs) {
+    if (shares_with_concat(input)) placement_.scale_of[at(scale_root(input))] = scale_root(result(concat));
   }
 }
 
-// Inputs that nothing else reads take the scale of the result, so that joining is copying. Not through nodes that move elements:
-// there one range would spread over whole networks of concatenations.
-void Placer::share_into_concat(NodeId concat) {
-  for (ValueId input : node(concat).inputs) {
-    const NodeId producer = graph_.value(input).producer;
-    if (!producer.exists() || !placement_.pair(input) || !graph_.has_one_reader(input)) continue;
-    if (role(producer) == Role::moving || role(producer) == Role::floating) continue;
-    placement_.scale_of[at(input)] = result(concat);
-  }
+bool Placer::shares_with_concat(ValueId input) const {
+  const NodeId producer = graph_.value(input).producer;
+  if (!producer.exists() || !placement_.pair(input)) return false;
+  const auto is_concat = [&](NodeId reader) {
+    return node(reader).spec == &kConcat && role(reader) == Role::moving && placement_.pair(result(reader));
+  };
+  if (is_concat(producer)) return true;
+  if (role(producer) == Role::moving || role(producer) == Role::floating || graph_.is_output(input)) return false;
+  return std::all_of(readers_[at(input)].begin(), readers_[at(input)].end(), is_concat);
 }
 
 }  // namespace

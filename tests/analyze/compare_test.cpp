@@ -14,6 +14,14 @@ namespace {
 
 Tensor floats(const std::vector<float>& values) { return Tensor::of<float>(Shape{1, static_cast<std::int64_t>(values.size())}, values); }
 
+TEST(CompareTensors, IntegersStandForReals) {
+  const std::vector<std::int8_t> s8 = {-128, 0, 127};
+  const Tensor q = Tensor::of<std::int8_t>(Shape{3}, s8);
+  const Tensor real = dequantized(q.view(), 0.25f, -4);
+  EXPECT_EQ(real.dtype(), DType::f32);
+  EXPECT_FALSE(compare_tensors(floats({-31, 1, 32.75f}).view(), real.view()).first.has_value());
+}
+
 TEST(Compare, CountsAndFirstDifference) {
   const Difference same = compare_tensors(floats({1, 2, NAN}).view(), floats({1, 2, NAN}).view());
   EXPECT_EQ(same.differing, 0);

@@ -119,6 +119,16 @@ TEST(Bits, Tokens) { expect_same_bits(tokens(), {.samples = random_samples(4)});
 TEST(Bits, FloatIslands) { expect_same_bits(islands(), {}); }
 TEST(Bits, DynamicScales) { expect_same_bits(dynamic(), {}, false); }
 
+// The other tests leave out what this machine lacks; here each counts as skipped.
+class BitsTarget : public ::testing::TestWithParam<const char*> {};
+TEST_P(BitsTarget, ComparedWithScalar) {
+  const std::string target = GetParam();
+  if (!host_has(target)) GTEST_SKIP() << "this machine has no " << target << ": no model's bits were compared on it";
+  const ModelFile file(mobile());
+  testing::expect_same_bits({.path = file.path(), .options = {.samples = random_samples(4)}}, {target, "scalar"});
+}
+INSTANTIATE_TEST_SUITE_P(, BitsTarget, ::testing::Values("avx2", "avxvnni", "avx512vnni"), [](const auto& test) { return std::string(test.param); });
+
 TEST(Bits, EveryDialect) {
   for (const Dialect& dialect : kDialects) {
     SCOPED_TRACE(name_of(dialect));

@@ -41,8 +41,6 @@ std::string first_difference(const Tensor& a, const Tensor& b) {
   return "the bits of equal numbers";
 }
 
-bool host_has(const std::string& target) { return host_machine().isa.contains(machine_for_target(target)->isa); }
-
 std::optional<v1::CompiledModel> compile_or_fail(const std::string& path, const v1::CompileOptions& options) {
   auto compiled = v1::compile(path, options);
   if (compiled) return *std::move(compiled);
@@ -149,23 +147,25 @@ class Comparison {
 
 }  // namespace
 
-void expect_same_bits(const Subject& subject) {
+bool host_has(const std::string& target) { return host_machine().isa.contains(machine_for_target(target)->isa); }
+
+void expect_same_bits(const Subject& subject, const std::vector<std::string>& targets) {
   Comparison comparison(subject);
-  int targets = 0;
-  for (const char* target : {"avx512vnni", "avxvnni", "avx2", "scalar"}) {
+  int compared = 0;
+  for (const std::string& target : targets) {
     if (!host_has(target)) continue;
     comparison.run_target(target);
-    ++targets;
+    ++compared;
   }
   comparison.expect_varied_answers();
   EXPECT_EQ(comparison.has_run_batches(), subject.batch_is_free) << subject.path;
-  if (targets == 1) GTEST_SKIP() << "this machine has scalar instructions only: nothing to compare with";
+  if (compared == 1) GTEST_SKIP() << "this machine has scalar instructions only: nothing to compare with";
 }
 
-ModelFile::ModelFile(const ModelBuilder& builder) {
+ModelFile::ModelFile(const std::string& bytes) {
   static int count = 0;
   path_ = (std::filesystem::temp_directory_path() / ("octavo_bits_" + std::to_string(::getpid()) + "_" + std::to_string(++count) + ".onnx")).string();
-  std::ofstream(path_, std::ios::binary) << builder.bytes();
+  std::ofstream(path_, std::ios::binary) << bytes;
 }
 
 namespace {

@@ -27,14 +27,19 @@ struct Subject {
   ScalarRuns scalar_runs = ScalarRuns::every_variant;
 };
 
-// int8 on scalar, avx2, avxvnni and avx512vnni (those that this machine has), 1, 2 and 4 threads, batch 1 and 5: every output has the same bytes,
+// Whether this machine can run what is compiled for the target.
+bool host_has(const std::string& target);
+
+// int8 on the targets (those that this machine has), 1, 2 and 4 threads, batch 1 and 5: every output has the same bytes,
 // and each row of batch 5 those of batch 1.
-void expect_same_bits(const Subject& subject);
+inline const std::vector<std::string> kTargets = {"avx512vnni", "avxvnni", "avx2", "scalar"};
+void expect_same_bits(const Subject& subject, const std::vector<std::string>& targets = kTargets);
 
 // A model file that lives as long as this.
 class ModelFile {
  public:
-  explicit ModelFile(const ModelBuilder& builder);
+  explicit ModelFile(const ModelBuilder& builder) : ModelFile(builder.bytes()) {}
+  explicit ModelFile(const std::string& bytes);
   ~ModelFile() { std::filesystem::remove(path_); }
   ModelFile(const ModelFile&) = delete;
   ModelFile& operator=(const ModelFile&) = delete;

@@ -173,6 +173,30 @@ TEST(Placement, MovedValuesKeepTheirScale) {
   EXPECT_EQ(scale_of(joined), joined);
 }
 
+// A dense block: each layer reads the concatenation of all before it.
+TEST(Placement, AChainOfConcatenationsHasOneScale) {
+  Net net;
+  const ValueId x = net.input("x", Shape{1, 4, 8, 8});
+  const auto join = [&](std::vector<ValueId> parts, const std::string& name) {
+    return net.add(kConcat, ConcatAttrs{.axis = 1}, std::move(parts), name);
+  };
+  const ValueId a = net.conv("a", x, 4);
+  const ValueId b = net.conv("b", join({x, a}, "first"), 4);
+  const ValueId c = net.conv("c", join({x, a, b}, "second"), 4);
+  const ValueId last = join({x, a, b, c}, "last");
+  const ValueId other = net.conv("other", last, 4);
+  const ValueId read_twice = net.conv("read_twice", other, 4);
+  const ValueId apart = join({read_twice, net.conv("reader", read_twice, 4)}, "apart");
+  net.output(net.conv("end", join({apart, net.conv("more", x, 2)}, "chained"), 2));
+  const Placement placement = place_pairs(net.graph, {});
+  const auto scale_of = [&](ValueId id) { return placement.scale_of[static_cast<std::size_t>(id.index)]; };
+  EXPECT_EQ(scale_of(x), x);
+  for (const ValueId member : {a, b, c, net.graph.producer(b)->inputs[0], net.graph.producer(c)->inputs[0]}) EXPECT_EQ(scale_of(member), last);
+  EXPECT_EQ(scale_of(other), other);
+  EXPECT_EQ(scale_of(read_twice), read_twice);
+  EXPECT_EQ(scale_of(apart), net.graph.producer(net.graph.producer(net.graph.outputs()[0])->inputs[0])->outputs[0]);
+}
+
 Net small_network() {
   Net net;
   const ValueId x = net.input("x", Shape{1, 3, 8, 8});
