@@ -41,11 +41,12 @@ find "$work/models" -type f -name '*.onnx' -size +"$largest"c -delete
 
 # Compiled models: every seed for every set of instructions that compiles in no time.
 compile() {  # compile MODEL NAME OPTIONS...
-  model=$1 out=$work/artifact/$2.octv
+  model=$1 out=$work/artifact/seed-$2.octv
   shift 2
-  [ -f "$out" ] || timeout 10 build/bin/octavo compile "$model" -o "$out" --allow-reference "$@" >/dev/null 2>&1 || true
+  timeout 10 build/bin/octavo compile "$model" -o "$out" --allow-reference "$@" >/dev/null 2>&1 || true
 }
-if [ ! -f "$work/compiled" ]; then
+if [ ! "$work/compiled" -nt build/bin/octavo ]; then  # another program may write another version
+  rm -f "$work"/artifact/seed-*
   for model in "$work"/models/*.onnx; do
     name=$(basename "$model" .onnx)
     compile "$model" "$name-f" --precision fp32
@@ -60,12 +61,10 @@ for target in $targets; do
   seeds=
   [ "$target" != import ] || seeds=$work/models
   log=$work/$target.log
-  LLVM_PROFILE_FILE=/dev/null "$fuzz/bin/${target}_fuzz" -max_total_time="$seconds" -max_len="$largest" -rss_limit_mb=4096 -timeout=25 -reload=0 \
-    -artifact_prefix="$work/findings/" -print_final_stats=1 "$work/$target" $seeds >"$log" 2>&1 || { tail -n 60 "$log"; exit 1; }
+  LLVM_PROFILE_FILE=$work/$target.profraw "$fuzz/bin/${target}_fuzz" -max_total_time="$seconds" -max_len="$largest" -rss_limit_mb=4096 -timeout=60 \
+    -reload=0 -artifact_prefix="$work/findings/" -print_final_stats=1 "$work/$target" $seeds >"$log" 2>&1 || { tail -n 60 "$log"; exit 1; }
   awk -v t="$target" '/^stat::number_of_executed_units/ { n = $2 } /^stat::average_exec_per_sec/ { r = $2 } /^stat::peak_rss_mb/ { m = $2 }
     END { printf "%s: %d executions, %d per second, at most %d MB, no finding\n", t, n, r, m }' "$log"
-  LLVM_PROFILE_FILE=$work/$target.profraw "$fuzz/bin/${target}_fuzz" -runs=0 -timeout=100 "$work/$target" $seeds >"$work/$target.replay.log" 2>&1 ||
-    { tail -n 40 "$work/$target.replay.log"; exit 1; }
   llvm-profdata-16 merge -o "$work/$target.profdata" "$work/$target.profraw"
   llvm-cov-16 report "$fuzz/bin/${target}_fuzz" -instr-profile="$work/$target.profdata" $(find "$PWD/src/$target" -name '*.cpp' -o -name '*.h') \
     >"$work/$target.coverage"
