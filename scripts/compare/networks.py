@@ -53,9 +53,12 @@ def untrained(name, seed):
     model = torchvision.models.get_model(name, weights=None, **options).eval()
     if hasattr(model, "transform_input"):
         model.transform_input = False
-    for key, value in model.named_parameters():
-        if key.endswith("layer_scale"):  # ConvNeXt starts at 1e-6, where its blocks would add nothing
-            value.data.fill_(0.5)
+    if name.startswith("convnext"):
+        for key, value in model.named_parameters():
+            if key.endswith("layer_scale"):  # starts at 1e-6, where the blocks would add nothing
+                value.data.fill_(0.5)
+            elif key.endswith("bias"):  # start equal and become one initializer, from which quantize_static makes an invalid file
+                value.data.normal_(std=0.1)
     return model
 
 
