@@ -301,6 +301,21 @@ def table_formulas(real, ys, yz, dtype):
     return {"rne(f32(f(xs*(x-xz))) / ys) + yz": saturate(np.rint(quotient) + float(int(yz)), dtype)}
 
 
+def logistic(x):
+    """MLAS's sigmoid of f32, bit for bit: a product and an addition of f32 in f64, rounded, are its fma."""
+    above = [4.37031012579801e-11, 1.15627324459942e-07, 6.08574864600143e-05, 8.51377133304701e-03, 2.48287947061529e-01]
+    below = [6.10247389755681e-13, 5.76102136993427e-09, 6.29106785017040e-06, 1.70198817374094e-03, 1.16817656904453e-01, 9.93151921023180e-01]
+    x = np.clip(x.astype(f32), f32(-18), f32(18))
+
+    def polynomial(coefficients):
+        total = np.full_like(x, coefficients[0])
+        for coefficient in coefficients[1:]:
+            total = (total.astype(np.float64) * (x * x) + np.float64(f32(coefficient))).astype(f32)
+        return total
+
+    return x * polynomial(above) / polynomial(below) + f32(0.5)
+
+
 def measure_tables():
     for trial in range(200):
         dtype = np.uint8 if trial % 2 else np.int8
@@ -311,7 +326,7 @@ def measure_tables():
         sigmoid_z = np.asarray(0 if dtype == np.uint8 else -128, dtype)
         yz = random_zero(dtype)
         real = (xs * (x.astype(f32) - f32(int(xz)))).astype(f32)
-        sigmoid = 1 / (1 + np.exp(-real.astype(np.float64)))
+        sigmoid = logistic(real)
         leaky = np.where(real >= 0, real, f32(0.1) * real)
         head = [("x", x, True), ("xs", xs, False), ("xz", xz, False)]
         tail = [("ys", ys, False), ("yz", yz, False)]

@@ -33,7 +33,7 @@ def network_rows(results):
         yield [
             row["name"],
             f"{row['parameters'] / 1e6:.1f} M",
-            f"{row['seed']}, {row['answers']}",
+            f"{row['seed']}{'s' if row.get('images') == 'synthetic' else ''}, {row['answers']}",
             f"{row['fp32']['relative_error']:.0e}",
             f"{elements / 1e6:.1f} M",
             *(differing(row[d]) for d in DIALECTS),

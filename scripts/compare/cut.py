@@ -76,7 +76,7 @@ def with_outputs(model, names_and_kinds):
     return exposed
 
 
-def session(model, optimized=True, threads=2):
+def session(model, optimized=True, threads=1):
     options = ort.SessionOptions()
     options.intra_op_num_threads = threads
     options.log_severity_level = 3

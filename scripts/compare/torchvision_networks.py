@@ -55,7 +55,7 @@ class Octavo:
             for i, (name, value) in enumerate(feeds.items()):
                 np.save(folder / f"{i}.npy", value)
                 inputs += ["--input", f"{name}={folder / f'{i}.npy'}"]
-            self.call("run", compiled, "--output-dir", folder / "out", *inputs)
+            self.call("run", compiled, "--threads", 1, "--output-dir", folder / "out", *inputs)
             plan = json.loads(report.read_text())["plans"][0]
             return {o.name: np.load(folder / "out" / file_name(o.name)) for o in model.graph.output}, plan
 
@@ -131,10 +131,11 @@ def quantize(prepared, path, dialect, images, cache):
     )
 
 
-def compare_network(name, images, work, octavo, dialects):
+def compare_network(name, photographs, work, octavo, dialects):
     start = time.time()
     source, prepared, cache = work / f"{name}.onnx", work / f"{name}.prepared.onnx", work / f"{name}.ranges.json"
-    row = {"name": name, **networks.export(name, images, source)}
+    images, facts = networks.export(name, photographs, source)
+    row = {"name": name, **facts}
     row["fp32"] = compare_fp32(onnx.load(source), {"input": images[:1]}, octavo)
     quant_pre_process(source, prepared, skip_symbolic_shape=True)
     defaults, answers = {}, {}
@@ -177,12 +178,12 @@ def main():
     work = pathlib.Path(arguments.work)
     work.mkdir(parents=True, exist_ok=True)
     results = work / "results.jsonl"
-    images = networks.load_images(arguments.images, 16)
+    photographs = networks.load_images(arguments.images, 16)
     octavo = Octavo(arguments.octavo, arguments.target)
     share_between_dialects()
     for name in arguments.names or [n for n in networks.NAMES if n not in rows_of(results)]:
         try:
-            row = compare_network(name, images, work, octavo, arguments.dialects.split(","))
+            row = compare_network(name, photographs, work, octavo, arguments.dialects.split(","))
         except Exception:  # the other networks are worth having
             print(f"{name}: FAILED {traceback.format_exc()}", flush=True)
             continue

@@ -96,6 +96,17 @@ TEST(Math, SigmoidAndSoftplus) {
   expect_close(math_softplus, softplus, 2.5);
 }
 
+// Arguments and answers of ONNX Runtime 1.31; most are not the correctly rounded value.
+TEST(Math, SigmoidOfF32HasOnnxRuntimesBits) {
+  constexpr std::pair<float, float> pairs[] = {
+      {-25.0f, 0.0f}, {-17.9f, 0x1p-25f},       {-8.3f, 0x1.0488p-12f}, {-3.0f, 0x1.84834p-5f}, {-1.0f, 0x1.136562p-2f}, {-0.1f, 0x1.e66bdcp-2f},
+      {0.0f, 0.5f},   {0.001f, 0x1.0020c4p-1f}, {0.7f, 0x1.561cb4p-1f}, {2.5f, 0x1.d9291ep-1f}, {6.1f, 0x1.fedaacp-1f},  {30.0f, 1.0f},
+  };
+  for (const auto& [x, y] : pairs) EXPECT_EQ(math_sigmoid_f32(x), y) << x;
+  EXPECT_EQ(math_sigmoid_f32(17.844f), 1.0f);  // ONNX Runtime: 1 + 2^-23
+  EXPECT_TRUE(std::isnan(math_sigmoid_f32(std::nanf(""))));
+}
+
 TEST(Math, Pow) {
   std::mt19937_64 random(2);
   double worst = 0.0;

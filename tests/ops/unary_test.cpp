@@ -71,6 +71,11 @@ TEST(Unary, EveryFunctionRoundsToTheCorrectF32) {
   }
 }
 
+TEST(Unary, SigmoidOfF32IsOnnxRuntimes) {
+  const Tensor x = Tensor::of<float>({2}, std::vector<float>{-3.0f, 0.7f});  // correctly rounded: 0x1.848344p-5, 0x1.561cb6p-1
+  EXPECT_EQ(values<float>(run(kUnary, UnaryAttrs{.kind = UnaryKind::sigmoid}, {x})), (std::vector<float>{0x1.84834p-5f, 0x1.561cb4p-1f}));
+}
+
 TEST(Unary, NanComesThrough) {
   const double nan = std::nan("");
   for (UnaryKind kind :

@@ -94,6 +94,10 @@ void apply_boolean(const UnaryAttrs& attrs, const ConstTensorView& x, const Tens
 
 void apply_float(const UnaryAttrs& attrs, const ConstTensorView& x, const TensorView& y) {
   const std::int64_t count = x.shape.elements();
+  if (attrs.kind == UnaryKind::sigmoid && x.dtype == DType::f32) {
+    for (std::int64_t i = 0; i < count; ++i) y.as<float>()[i] = math_sigmoid_f32(x.as<float>()[i]);
+    return;
+  }
   for (std::int64_t i = 0; i < count; ++i) store_double(y, i, evaluate_unary(attrs, element_as_double(x, i)));
 }
 

@@ -31,11 +31,11 @@ struct UnaryAttrs {
 };
 
 // y = f(x). Integers for identity, relu, neg, abs, sign, clip (bounds rounded inwards), bool for logical_not; floats for all.
-// hard_swish: x * clamp(x/6 + 1/2, 0, 1).
+// hard_swish: x * clamp(x/6 + 1/2, 0, 1). sigmoid of f32: math_sigmoid_f32.
 extern const OpSpec kUnary;
 
 // The value of the function, computed in double with our own exp, log and erf (base/math.h), so that its bits do not depend on the machine;
-// an f32 result is this value rounded once.
+// an f32 result is this value rounded once, the operator's sigmoid excepted.
 double evaluate_unary(const UnaryAttrs& attrs, double x);
 
 }  // namespace octavo
