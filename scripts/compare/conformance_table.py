@@ -38,7 +38,7 @@ def network_rows(results):
             f"{elements / 1e6:.1f} M",
             *(differing(row[d]) for d in DIALECTS),
             *whole,
-            decibels(row["qdq_s8"]["sqnr_octavo_to_ort_qop_s8"]),
+            decibels(row["qdq_s8"]["sqnr_octavo_to_ort_qop_s8"]) if "sqnr_octavo_to_ort_qop_s8" in row["qdq_s8"] else "",
         ]
 
 

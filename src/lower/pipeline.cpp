@@ -136,7 +136,6 @@ void lower_to_integers(Driver& driver) {
   // Layout comes before fusion: fused convolutions exist in one layout only, and transposes would stand between an operator and its quantize.
   driver.whole("channels_last", make_channels_last);
   clean(driver);
-  driver.rule("batch_norm_to_conv", batch_norm_to_conv);
 
   // Structural operators leave the room between dequantize and quantize. The matrix products need their operands bare, and bring reshapes with them.
   driver.rules("structure", {structure_before_dequantize, structure_after_quantize, before_concat, drop_identity, fold_constants});

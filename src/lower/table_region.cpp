@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <map>
 
+#include "graph/patch.h"
 #include "lower/quantized_value.h"
+#include "lower/rules/fuse_binary.h"
 #include "ops/binary/binary.h"
 #include "ops/cast/cast.h"
 #include "ops/dequantize/dequantize.h"
@@ -150,6 +152,9 @@ Result<Tensor> tabulate(const Graph& graph, ValueId wire, ValueId source) {
   auto result = region.copy(wire);
   if (!result) return std::move(result).errors();
   region.graph().add_output(*result, "y");
+  // Additions and products of quantized values keep their own rounding, as where they are no part of a table.
+  PassReport pairs = rewrite(region.graph(), "fuse_binary", fuse_binary);
+  if (!pairs.failures.empty()) return std::move(pairs.failures);
   const std::vector<Tensor> inputs = {all_values(graph.fact(source).dtype)};
   auto values = evaluate(region.graph(), inputs);
   if (!values) return std::move(values).errors();

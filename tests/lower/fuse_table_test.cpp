@@ -1,6 +1,9 @@
 // Functions of one quantized value become tables, bit for bit what the chain of operators gives.
 #include "lower/rules/fuse_table.h"
 
+#include <algorithm>
+#include <numeric>
+
 #include "lower/graph_builder.h"
 #include "lower/rules/fuse_binary.h"
 #include "lower/rules/fuse_convolution.h"
@@ -26,6 +29,27 @@ TEST(FuseTable, SiluWithPairsInside) {
   apply_exactly(b.graph, fuse_table);
   EXPECT_EQ(b.graph.node_count(), 1);
   EXPECT_EQ(count(b.graph, kTable), 1);
+}
+
+// Scales of EfficientNet-B3: dequantizing both factors, multiplying and quantizing gives 75 for 166, the product of quantized values 74.
+TEST(FuseTable, ProductsInsideRoundAsProductsOfQuantizedValues) {
+  std::vector<std::uint8_t> all(256);
+  std::iota(all.begin(), all.end(), std::uint8_t{0});
+  const auto answers = [&](bool is_table) {
+    GraphBuilder b;
+    const ValueId x = b.dequantize(b.input(DType::u8, {256}), 0x1.95f0bep-6f, 127);
+    constexpr float kGateScale = 0x1.ed70fp-9f;
+    const ValueId gate = b.dequantize(b.quantize(b.unary(UnaryKind::sigmoid, x), kGateScale, 0), kGateScale, 0);
+    b.output(b.quantize(b.binary(BinaryKind::mul, x, gate), 0x1.abca08p-7f, 21));
+    if (!is_table) rewrite(b.graph, "fuse_binary", fuse_binary);
+    rewrite(b.graph, "fuse_table", fuse_table);
+    EXPECT_EQ(count(b.graph, kQuantizedBinary), is_table ? 0 : 1);
+    const std::vector<Tensor> inputs = {Tensor::of(Shape{256}, all)};
+    return evaluate(b.graph, inputs)->front();
+  };
+  const Tensor table = answers(true), product = answers(false);
+  EXPECT_TRUE(std::equal(table.data(), table.data() + 256, product.data()));
+  EXPECT_EQ(table.as<std::uint8_t>()[166], 74);
 }
 
 TEST(FuseTable, ConstantsMayBeQuantized) {

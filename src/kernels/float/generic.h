@@ -90,13 +90,11 @@ void normalize(const NormalizeLine& line) {
   const float* x = line.x;
   float* y = line.y;
   if (line.step == 0) {
-    const double mean = *line.mean, deviation = *line.deviation, scale = *line.scale, bias = *line.bias;
-    for (std::int64_t i = 0; i < line.n; ++i) y[i] = static_cast<float>((static_cast<double>(x[i]) - mean) / deviation * scale + bias);
+    const float factor = *line.factor, shift = *line.shift;
+    for (std::int64_t i = 0; i < line.n; ++i) y[i] = x[i] * factor + shift;
     return;
   }
-  for (std::int64_t i = 0; i < line.n; ++i) {
-    y[i] = static_cast<float>((static_cast<double>(x[i]) - line.mean[i]) / line.deviation[i] * line.scale[i] + line.bias[i]);
-  }
+  for (std::int64_t i = 0; i < line.n; ++i) y[i] = x[i] * line.factor[i] + line.shift[i];
 }
 
 // Sums run along a row, in order; kRows rows at a time hide the latency of the additions.

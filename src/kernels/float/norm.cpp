@@ -22,42 +22,37 @@ bool are_f32(const CallView& call) {
 
 // ---- batch_norm ----
 
-enum Statistic : std::int64_t { kMean = 0, kDeviation = 1, kScale = 2, kBias = 3, kStatistics = 4 };
-
 struct BatchNormParams {
   std::int64_t channels = 1, inner = 1;
-  double epsilon = 0.0;
+  float epsilon = 0.0f;
   Chunks chunks;  // of rows of `channels` elements, or of `inner` elements where there are several
   const SumFunctions* functions;
 };
 
-// The statistics as f64, each `channels` long.
-void widen_statistics(const BatchNormParams& params, const StepBuffers& buffers, double* to) {
-  const auto input = [&](std::size_t i, std::int64_t c) { return static_cast<double>(reinterpret_cast<const float*>(buffers.inputs[i])[c]); };
+// Factors, then shifts, `channels` of each.
+void make_channels(const BatchNormParams& params, const StepBuffers& buffers, float* to) {
+  const auto input = [&](std::size_t i, std::int64_t c) { return reinterpret_cast<const float*>(buffers.inputs[i])[c]; };
   for (std::int64_t c = 0; c < params.channels; ++c) {
-    to[kMean * params.channels + c] = input(3, c);
-    to[kDeviation * params.channels + c] = std::sqrt(input(4, c) + params.epsilon);
-    to[kScale * params.channels + c] = input(1, c);
-    to[kBias * params.channels + c] = input(2, c);
+    const auto channel = BatchNormChannel<float>::of(input(1, c), input(2, c), input(3, c), input(4, c), params.epsilon);
+    to[c] = channel.factor;
+    to[params.channels + c] = channel.shift;
   }
 }
 
 void run_batch_norm(const BatchNormParams& params, const StepBuffers& buffers, ItemRange range) {
   const ItemRange rows = params.chunks.units_of(range);
-  auto* statistics = reinterpret_cast<double*>(buffers.scratch);
-  widen_statistics(params, buffers, statistics);
+  auto* channels = reinterpret_cast<float*>(buffers.scratch);
+  make_channels(params, buffers, channels);
   const bool is_last = params.inner == 1;
   const std::int64_t n = is_last ? params.channels : params.inner;
   for (std::int64_t row = rows.begin; row < rows.end; ++row) {
-    const double* first = statistics + (is_last ? 0 : row % params.channels);
+    const float* first = channels + (is_last ? 0 : row % params.channels);
     params.functions->normalize({.x = reinterpret_cast<const float*>(buffers.inputs[0]) + row * n,
                                  .y = reinterpret_cast<float*>(buffers.outputs[0]) + row * n,
                                  .n = n,
                                  .step = is_last ? 1 : 0,
-                                 .mean = first + kMean * params.channels,
-                                 .deviation = first + kDeviation * params.channels,
-                                 .scale = first + kScale * params.channels,
-                                 .bias = first + kBias * params.channels});
+                                 .factor = first,
+                                 .shift = first + params.channels});
   }
 }
 
@@ -68,11 +63,10 @@ Result<std::unique_ptr<Step>> make_batch_norm(const CallView& call, const StepSp
   const auto& attrs = call.attrs->as<BatchNormAttrs>();
   const Shape& x = *call.input(0).shape;
   const int axis = static_cast<int>(attrs.axis);
-  BatchNormParams params{
-      .channels = x[axis], .inner = x.elements(axis + 1, x.rank()), .epsilon = static_cast<double>(attrs.epsilon), .functions = &functions};
+  BatchNormParams params{.channels = x[axis], .inner = x.elements(axis + 1, x.rank()), .epsilon = attrs.epsilon, .functions = &functions};
   const std::int64_t n = params.inner == 1 ? params.channels : params.inner;
   params.chunks = Chunks::of(n == 0 ? 0 : x.elements() / n, 4 * n);
-  const auto scratch = static_cast<std::size_t>(kStatistics * params.channels) * sizeof(double);
+  const auto scratch = static_cast<std::size_t>(2 * params.channels) * sizeof(float);
   const std::int64_t items = params.chunks.items();
   return make_step(std::move(params), items, run_batch_norm, scratch);
 }

@@ -30,16 +30,14 @@ struct IntegerSumRow {
   std::int32_t* acc = nullptr;
 };
 
-// y = f32((x - mean) / deviation * scale + bias), n elements; `step` 0: the same mean and so on for all.
+// y = x * factor + shift in f32, n elements; `step` 0: the same factor and shift for all.
 struct NormalizeLine {
   const float* x = nullptr;
   float* y = nullptr;
   std::int64_t n = 0;
   int step = 1;
-  const double* mean = nullptr;
-  const double* deviation = nullptr;
-  const double* scale = nullptr;
-  const double* bias = nullptr;
+  const float* factor = nullptr;
+  const float* shift = nullptr;
 };
 
 // Each of `rows` rows of n elements by itself: y = (x - mean) / sqrt(variance + epsilon) * scale + bias, as layer_norm says.

@@ -2,7 +2,6 @@
 #include "ops/batch_norm/batch_norm.h"
 
 #include <array>
-#include <cmath>
 
 #include "ops/check.h"
 
@@ -25,25 +24,31 @@ Result<std::vector<Fact>> infer_batch_norm(const Attrs& attrs, InputFacts inputs
   return one_output(x.dtype, x.shape.to_vector());
 }
 
-void reference_batch_norm(const Attrs& attrs, InputViews inputs, OutputViews outputs) {
-  const auto& norm = attrs.as<BatchNormAttrs>();
+template <class T>
+void normalize(const BatchNormAttrs& norm, InputViews inputs, const TensorView& y) {
   const Shape& shape = inputs[0].shape;
   const int axis = static_cast<int>(norm.axis);
   const std::int64_t inner = shape.elements(axis + 1, shape.rank());
   const std::int64_t count = shape.elements();
   for (std::int64_t i = 0; i < count; ++i) {
     const std::int64_t c = i / inner % shape[axis];
-    const double deviation = std::sqrt(element_as_double(inputs[4], c) + static_cast<double>(norm.epsilon));
-    const double normal = (element_as_double(inputs[0], i) - element_as_double(inputs[3], c)) / deviation;
-    store_double(outputs[0], i, normal * element_as_double(inputs[1], c) + element_as_double(inputs[2], c));
+    const auto input = [&](std::size_t k, std::int64_t at) { return static_cast<T>(element_as_double(inputs[k], at)); };
+    const auto channel = BatchNormChannel<T>::of(input(1, c), input(2, c), input(3, c), input(4, c), static_cast<T>(norm.epsilon));
+    store_double(y, i, static_cast<double>(input(0, i) * channel.factor + channel.shift));
   }
+}
+
+void reference_batch_norm(const Attrs& attrs, InputViews inputs, OutputViews outputs) {
+  const auto& norm = attrs.as<BatchNormAttrs>();
+  if (inputs[0].dtype == DType::f64) return normalize<double>(norm, inputs, outputs[0]);
+  normalize<float>(norm, inputs, outputs[0]);
 }
 
 }  // namespace
 
 const OpSpec kBatchNorm = {
     .name = "batch_norm",
-    .summary = "y = (x - mean) / sqrt(var + epsilon) * scale + bias, per index of the channel axis; in f64, rounded once",
+    .summary = "y = (x - mean) / sqrt(var + epsilon) * scale + bias, per index of the channel axis",
     .inputs = {"x", "scale", "bias", "mean", "var"},
     .infer = infer_batch_norm,
     .reference = reference_batch_norm,
