@@ -313,7 +313,7 @@ def logistic(x):
             total = (total.astype(np.float64) * (x * x) + np.float64(f32(coefficient))).astype(f32)
         return total
 
-    return x * polynomial(above) / polynomial(below) + f32(0.5)
+    return np.maximum(x * polynomial(above) / polynomial(below) + f32(0.5), f32(0))
 
 
 def measure_tables():

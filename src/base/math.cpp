@@ -359,7 +359,7 @@ float math_sigmoid_f32(float x) {
     return sum;
   };
   const float y = clamped * polynomial(p_of) / polynomial(q_of) + 0.5f;
-  return y > 1.0f ? 1.0f : y;
+  return y < 0.0f ? 0.0f : (y > 1.0f ? 1.0f : y);
 }
 
 double math_softplus(double x) {
