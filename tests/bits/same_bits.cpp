@@ -182,12 +182,17 @@ void fill(DType dtype, std::byte* data, std::size_t bytes, std::mt19937& random)
 
 }  // namespace
 
+// Every row of a sample is the same, so that a plan of any batch is calibrated with the same values.
 v1::SampleFunction random_samples(std::int64_t count) {
   return {.count = count, .fill = [](std::int64_t index, std::span<const v1::TensorRef> inputs) -> Status {
             std::mt19937 random(static_cast<unsigned>(1000 + index));
             for (const v1::TensorRef& input : inputs) {
               const Shape shape(std::vector<std::int64_t>(input.shape.begin(), input.shape.end()));
-              fill(input.dtype, static_cast<std::byte*>(input.data), static_cast<std::size_t>(shape.elements()) * size_of(input.dtype), random);
+              const std::size_t bytes = static_cast<std::size_t>(shape.elements()) * size_of(input.dtype);
+              const std::size_t row = bytes / static_cast<std::size_t>(std::max<std::int64_t>(1, shape.rank() == 0 ? 1 : shape[0]));
+              auto* const data = static_cast<std::byte*>(input.data);
+              fill(input.dtype, data, row, random);
+              for (std::size_t done = row; done + row <= bytes && row > 0; done += row) std::copy_n(data, row, data + done);
             }
             return ok_status();
           }};
