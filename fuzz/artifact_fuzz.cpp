@@ -6,12 +6,12 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "artifact/artifact.h"
 #include "fuzz/field_mutator.h"
+#include "fuzz/scratch_folder.h"
 #include "ops/list.h"
 #include "run/model.h"
 
@@ -51,29 +51,13 @@ bool are_small(const std::vector<PlanTensor>& tensors) {
   });
 }
 
-// A folder for one file, removed when the process ends.
-class ScratchFile {
- public:
-  ScratchFile() {
-    std::string name = (std::filesystem::temp_directory_path() / "octavo-fuzz-XXXXXX").string();
-    if (mkdtemp(name.data()) != nullptr) folder_ = name;
-  }
-  ~ScratchFile() {
-    std::error_code ignored;
-    if (!folder_.empty()) std::filesystem::remove_all(folder_, ignored);
-  }
-  std::string path() const { return folder_ + "/m.octv"; }
-
- private:
-  std::string folder_;
-};
-
 // Through a file where `by_file`: writing syncs, so that it takes longer than all the rest.
 Result<CompiledModel> written_and_read(const CompiledModel& model, bool by_file) {
-  static const ScratchFile file;
+  static const fuzz::ScratchFolder folder;
   if (!by_file) return parse_artifact(encode_artifact(model), "again.octv");
-  if (Status written = write_artifact(model, file.path()); !written) return written.errors();
-  return read_artifact(file.path());
+  const std::string path = folder.path() + "/m.octv";
+  if (Status written = write_artifact(model, path); !written) return written.errors();
+  return read_artifact(path);
 }
 
 // What can be read, written and read again is the same file as before.

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "fuzz/proto_mutator.h"
+#include "fuzz/scratch_folder.h"
 #include "import/import.h"
 #include "import/onnx/operators.h"
 #include "import/onnx/proto.h"
@@ -18,24 +19,14 @@
 namespace octavo {
 namespace {
 
-// Where external data may lie: data.bin, and link.bin that leads out of the folder. Removed when the process ends.
-class DataFolder {
+// Where external data may lie: data.bin, and link.bin that leads out of the folder.
+class DataFolder : public fuzz::ScratchFolder {
  public:
   DataFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "octavo-fuzz-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) return;
-    path_ = name;
-    std::ofstream(path_ + "/data.bin") << std::string(256, '\1');
-    std::filesystem::create_symlink("/etc/hostname", path_ + "/link.bin");
+    if (path().empty()) return;
+    std::ofstream(path() + "/data.bin") << std::string(256, '\1');
+    std::filesystem::create_symlink("/etc/hostname", path() + "/link.bin");
   }
-  ~DataFolder() {
-    std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
-  }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
 };
 
 // Lowering evaluates constants; a graph with large tensors is legal but would only slow the fuzzer down.

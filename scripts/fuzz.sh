@@ -1,7 +1,7 @@
 #!/bin/sh
 # Builds the fuzz targets with all of Octavo under the address and undefined-behaviour sanitizers, runs each for a while on seeds made of real
 # files, and prints executions per second and the line coverage of import/ and artifact/. Ends with an error at the first finding, which lies
-# in build/fuzz/work/findings/ then. The corpus stays in build/fuzz/work/ and is continued by the next call.
+# in build/fuzz/runs/findings/ then. The corpus stays in build/fuzz/runs/ and is continued by the next call.
 #   scripts/fuzz.sh [SECONDS [TARGET...]]   TARGET: import, artifact. OCTAVO_DATA: a folder with models/, more seeds (default ../shared/data)
 set -eu
 cd "$(dirname "$0")/.."
@@ -9,7 +9,7 @@ seconds=${1:-600}
 [ $# -eq 0 ] || shift
 targets=${*:-import artifact}
 fuzz=build/fuzz
-work=$fuzz/work
+work=$fuzz/runs
 largest=100000  # bytes of a seed; larger ones only slow it down
 
 build() {  # build FOLDER TARGETS...

@@ -194,21 +194,22 @@ class Relabeller {
     auto attrs = node.attrs.as<QuantizedConvAttrs>();
     const bool makes_signed = attrs.to == DType::s8;
     // Weights and biases keep their types.
-    Ids inputs = {as_unsigned(node.inputs[0]), plain(node.inputs[1]), plain(node.inputs[2])};
-    inputs.resize(7);
-    if (node.inputs.size() > 3) inputs[3] = plain(node.inputs[3]);
-    if (node.inputs.size() > 4) inputs[4] = as_unsigned(node.inputs[4]);
-    if (node.inputs.size() > 6) inputs[6] = plain(node.inputs[6]);
-    if (is_signed(node, 0)) {
-      const Fact& w = fact(node.inputs[1]);
-      const Fact& bias = fact(node.inputs[2]);
-      const Tensor* offset = node.inputs.size() > 6 && node.inputs[6].exists() ? fact(node.inputs[6]).constant.get() : nullptr;
+    Ids inputs = {as_unsigned(node.inputs[kConvX]), plain(node.inputs[kConvW]), plain(node.inputs[kConvBias])};
+    inputs.resize(kConvOffset + 1);
+    if (node.inputs.size() > kConvMultiplier) inputs[kConvMultiplier] = plain(node.inputs[kConvMultiplier]);
+    if (node.inputs.size() > kConvResidual) inputs[kConvResidual] = as_unsigned(node.inputs[kConvResidual]);
+    if (node.inputs.size() > kConvOffset) inputs[kConvOffset] = plain(node.inputs[kConvOffset]);
+    if (is_signed(node, kConvX)) {
+      const Fact& w = fact(node.inputs[kConvW]);
+      const Fact& bias = fact(node.inputs[kConvBias]);
+      const Tensor* offset =
+          node.inputs.size() > kConvOffset && node.inputs[kConvOffset].exists() ? fact(node.inputs[kConvOffset]).constant.get() : nullptr;
       const auto corrected = w.is_constant() && bias.is_constant() ? bias_with_zero_point(*bias.constant, *w.constant, offset, kShift) : std::nullopt;
-      if (!corrected || has_variable_table(node, 5)) return keep(node);
-      inputs[2] = new_.add_constant(old_.value(node.inputs[2]).name, *corrected);
+      if (!corrected || has_variable_table(node, kConvTable)) return keep(node);
+      inputs[kConvBias] = new_.add_constant(old_.value(node.inputs[kConvBias]).name, *corrected);
       attrs.x_zero_point += kShift;
     }
-    if (attrs.residual == Residual::before_rounding && is_signed(node, 4)) attrs.residual_zero_point += kShift;
+    if (attrs.residual == Residual::before_rounding && is_signed(node, kConvResidual)) attrs.residual_zero_point += kShift;
     if (makes_signed) {
       attrs.to = DType::u8;
       attrs.zero_point += kShift;
@@ -216,7 +217,7 @@ class Relabeller {
       attrs.highest += kShift;
       if (attrs.residual == Residual::after_rounding_conv_first || attrs.residual == Residual::after_rounding_conv_second) attrs.add.shift += kShift;
     }
-    inputs[5] = table_input(node, 5, makes_signed);
+    inputs[kConvTable] = table_input(node, kConvTable, makes_signed);
     emit(node, attrs, std::move(inputs));
   }
 

@@ -188,11 +188,10 @@ v1::SampleFunction random_samples(std::int64_t count) {
             std::mt19937 random(static_cast<unsigned>(1000 + index));
             for (const v1::TensorRef& input : inputs) {
               const Shape shape(std::vector<std::int64_t>(input.shape.begin(), input.shape.end()));
-              const std::size_t bytes = static_cast<std::size_t>(shape.elements()) * size_of(input.dtype);
-              const std::size_t row = bytes / static_cast<std::size_t>(std::max<std::int64_t>(1, shape.rank() == 0 ? 1 : shape[0]));
+              const std::size_t row = static_cast<std::size_t>(shape.elements(1, shape.rank())) * size_of(input.dtype);
               auto* const data = static_cast<std::byte*>(input.data);
               fill(input.dtype, data, row, random);
-              for (std::size_t done = row; done + row <= bytes && row > 0; done += row) std::copy_n(data, row, data + done);
+              for (std::int64_t i = 1; i < shape.elements(0, std::min(1, shape.rank())); ++i) std::copy_n(data, row, data + static_cast<std::size_t>(i) * row);
             }
             return ok_status();
           }};

@@ -13,16 +13,7 @@ namespace fs = std::filesystem;
 std::string model_with_data(const std::string& location, const std::string& offset, const std::string& length) {
   ModelBuilder builder(17);
   builder.input("x", DType::f32, {2}).output("y").node({"Add", {"x", "w"}, {"y"}});
-  auto* tensor = builder.proto().mutable_graph()->add_initializer();
-  tensor->set_name("w");
-  tensor->set_data_type(1);
-  tensor->add_dims(2);
-  tensor->set_data_location(onnx::TensorProto::EXTERNAL);
-  for (const auto& [key, value] : {std::pair{"location", location}, {"offset", offset}, {"length", length}}) {
-    auto* entry = tensor->add_external_data();
-    entry->set_key(key);
-    entry->set_value(value);
-  }
+  builder.external_initializer("w", DType::f32, {2}, {location, offset, length});
   return builder.bytes();
 }
 

@@ -87,6 +87,21 @@ ModelBuilder& ModelBuilder::initializer(const std::string& name, const Tensor& t
   return *this;
 }
 
+ModelBuilder& ModelBuilder::external_initializer(const std::string& name, DType dtype, const std::vector<std::int64_t>& dims,
+                                                 const ExternalData& data) {
+  auto* proto = model_.mutable_graph()->add_initializer();
+  proto->set_name(name);
+  proto->set_data_type(onnx_type_of(dtype));
+  for (std::int64_t dim : dims) proto->add_dims(dim);
+  proto->set_data_location(onnx::TensorProto::EXTERNAL);
+  for (const auto& [key, value] : {std::pair{"location", data.location}, {"offset", data.offset}, {"length", data.length}}) {
+    auto* entry = proto->add_external_data();
+    entry->set_key(key);
+    entry->set_value(value);
+  }
+  return *this;
+}
+
 ModelBuilder& ModelBuilder::node(const NodeText& text) {
   auto* node = model_.mutable_graph()->add_node();
   node->set_op_type(text.op);

@@ -30,6 +30,10 @@ struct NodeText {
   std::string name = "node";
 };
 
+struct ExternalData {
+  std::string location, offset, length;
+};
+
 void set_tensor(onnx::TensorProto& proto, const Tensor& tensor);
 
 class ModelBuilder {
@@ -41,6 +45,8 @@ class ModelBuilder {
   ModelBuilder& input(const std::string& name, DType dtype, const std::vector<std::int64_t>& dims);
   ModelBuilder& output(const std::string& name);
   ModelBuilder& initializer(const std::string& name, const Tensor& tensor);
+  // Bytes [offset, offset + length) of the file at `location`, as the file says it: nothing is checked.
+  ModelBuilder& external_initializer(const std::string& name, DType dtype, const std::vector<std::int64_t>& dims, const ExternalData& data);
   ModelBuilder& node(const NodeText& text);
 
   onnx::ModelProto& proto() { return model_; }

@@ -11,14 +11,6 @@
 
 namespace octavo {
 
-// Positions of the operator's inputs.
-enum ConvInput : int { kConvX = 0, kConvW = 1, kConvBias = 2, kConvMultiplier = 3, kConvResidual = 4, kConvTable = 5, kConvOffset = 6 };
-
-// The constant w_offset of the call, or nullptr where it is left out.
-inline const Tensor* weight_offsets(const OpCall& call) {
-  return call.inputs.size() > kConvOffset && call.inputs[kConvOffset] != nullptr ? call.inputs[kConvOffset]->constant.get() : nullptr;
-}
-
 inline bool adds_after_rounding(Residual residual) {
   return residual == Residual::after_rounding_conv_first || residual == Residual::after_rounding_conv_second;
 }

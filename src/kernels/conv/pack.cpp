@@ -3,6 +3,7 @@
 #include <array>
 
 #include "kernels/conv/conv_step.h"
+#include "kernels/weight_offsets.h"
 
 namespace octavo {
 namespace {

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "kernels/conv/conv_step.h"
+#include "kernels/weight_offsets.h"
 
 namespace octavo {
 namespace {
@@ -14,12 +15,12 @@ bool is_inside(std::int64_t lowest, std::int64_t highest, IntegerRange range) {
   return range.lowest <= lowest && lowest <= highest && highest <= range.highest;
 }
 
-std::string offset_refusal(const Tensor* offsets, const TileTarget& target) {
-  if (offsets == nullptr || target.step == MacStep::vnni512 || target.step == MacStep::vnni256 || target.step == MacStep::vnni256_evex) return {};
-  if (target.step == MacStep::avx2_bytes) return "needs weights without an offset";
-  const auto values = offsets->span<std::int32_t>();
-  const bool fits = std::all_of(values.begin(), values.end(), [](std::int32_t offset) { return offset >= -255 && offset <= 255; });
-  return fits ? "" : "needs weight offsets of at most 255";
+std::string offset_refusal(const OpCall& call, const TileTarget& target) {
+  switch (target.step) {
+    case MacStep::avx2_words: return wide_offsets_refusal(call);
+    case MacStep::avx2_bytes: return weight_offsets(call) == nullptr ? "" : "needs weights without an offset";
+    default: return {};
+  }
 }
 
 // Of one vector times one dword of x: at best two vpdpbusd a cycle; the others as measured.
@@ -62,7 +63,7 @@ std::string conv_refusal(const OpCall& call, const TileTarget& target) {
     const Fact* fact = input(call, index);
     if (fact != nullptr && !fact->is_constant()) return "needs constant bias, multiplier, table and weight offset";
   }
-  if (std::string reason = offset_refusal(weight_offsets(call), target); !reason.empty()) return reason;
+  if (std::string reason = offset_refusal(call, target); !reason.empty()) return reason;
   if (input(call, kConvBias) == nullptr) return "needs a bias";
   if (attrs.to != DType::s32 && input(call, kConvMultiplier) == nullptr) return "needs a multiplier";
   if (x->is_constant() || (input(call, kConvResidual) != nullptr && input(call, kConvResidual)->is_constant()))

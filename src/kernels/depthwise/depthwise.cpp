@@ -3,6 +3,7 @@
 
 #include "kernels/depthwise/rows.h"
 #include "kernels/depthwise/shape.h"
+#include "kernels/weight_offsets.h"
 
 namespace octavo {
 namespace {
@@ -71,7 +72,7 @@ void run(const Params& params, const StepBuffers& buffers, ItemRange rows) {
 std::string refusal(const OpCall& call) {
   if (const std::string reason = refuse_not_depthwise(view_of(call)); !reason.empty()) return reason;
   if (const std::string reason = refuse_variable_weights(call); !reason.empty()) return reason;
-  return has_small_offsets(call) ? "" : "needs weight offsets of at most 255";
+  return wide_offsets_refusal(call);
 }
 
 // Weights become [pair of taps][channel][2], each with its channel's offset.

@@ -1,8 +1,6 @@
 // Sizes and refusals that the depthwise kernels share. Part of kernels/.
 #include "kernels/depthwise/shape.h"
 
-#include <algorithm>
-
 namespace octavo {
 namespace {
 
@@ -73,17 +71,6 @@ Epilogue epilogue_of(const QuantizedConvAttrs& attrs, const CallView& call) {
           .shift = attrs.add.shift,
           .add_lowest = attrs.add_lowest,
           .add_highest = attrs.add_highest};
-}
-
-const Tensor* weight_offsets(const OpCall& call) {
-  return call.inputs.size() > kConvOffset && call.inputs[kConvOffset] != nullptr ? call.inputs[kConvOffset]->constant.get() : nullptr;
-}
-
-bool has_small_offsets(const OpCall& call) {
-  const Tensor* offsets = weight_offsets(call);
-  if (offsets == nullptr) return true;
-  const auto values = offsets->span<std::int32_t>();
-  return std::all_of(values.begin(), values.end(), [](std::int32_t offset) { return offset >= -255 && offset <= 255; });
 }
 
 }  // namespace octavo

@@ -8,9 +8,6 @@
 
 namespace octavo {
 
-// Inputs of quantized_conv.
-enum ConvInput : std::size_t { kConvX = 0, kConvW = 1, kConvBias = 2, kConvMultiplier = 3, kConvResidual = 4, kConvTable = 5, kConvOffset = 6 };
-
 struct DepthwiseShape {
   std::int64_t batch, height, width, in_channels, out_height, out_width, channels;
   std::int64_t kernel_height, kernel_width, stride_height, stride_width, dilation_height, dilation_width, pad_top, pad_left;
@@ -26,11 +23,6 @@ std::string refuse_variable_weights(const OpCall& call);
 
 // What the attributes ask for, without multiplier and table.
 Epilogue epilogue_of(const QuantizedConvAttrs& attrs, const CallView& call);
-
-// The constant w_offset, or nullptr where it is left out.
-const Tensor* weight_offsets(const OpCall& call);
-// Whether weights with their offsets fit the 16 bits that some kernels keep them in, and products of pairs 32.
-bool has_small_offsets(const OpCall& call);
 
 }  // namespace octavo
 

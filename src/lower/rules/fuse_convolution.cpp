@@ -12,8 +12,6 @@
 namespace octavo {
 namespace {
 
-constexpr std::size_t kWeightOffsetInput = 6;  // of quantized_conv
-
 std::variant<SourceWeights, std::string> source_weights(const Graph& graph, const Node& node) {
   auto w = quantized_constant(graph, node.inputs[1]);
   if (!w) return std::string("its weights are not quantized");
@@ -102,8 +100,8 @@ Match fuse_convolution(const Graph& graph, const Node& node) {
                                  patch.constant(node.name + "/multiplier", multipliers(weights, x->type.scale, fusion.y_scale))};
   if (fusion.residual.exists()) inputs.push_back(fusion.residual);
   if (weights.w_offset) {
-    inputs.resize(kWeightOffsetInput + 1);
-    inputs[kWeightOffsetInput] = patch.constant(node.name + "/weight_offset", *weights.w_offset);
+    inputs.resize(kConvOffset + 1);
+    inputs[kConvOffset] = patch.constant(node.name + "/weight_offset", *weights.w_offset);
   }
   const ValueId y = patch.add(kQuantizedConv, std::move(fusion.attrs), std::move(inputs), node.name, node.origin);
   if (fusion.y) patch.set_quant(y, fusion.y->params());

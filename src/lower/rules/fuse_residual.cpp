@@ -17,7 +17,7 @@ std::string refusal(const Graph& graph, const Node& add, std::size_t side) {
   const auto& attrs = conv->attrs.as<QuantizedConvAttrs>();
   const Fact& other = graph.fact(add.inputs[1 - side]);
   if (!graph.has_one_reader(add.inputs[side])) return "the convolution before it has several readers";
-  const bool has_table = conv->inputs.size() > 5 && conv->inputs[5].exists();
+  const bool has_table = conv->inputs.size() > kConvTable && conv->inputs[kConvTable].exists();
   if (attrs.residual != Residual::none || has_table) return "the convolution before it already ends in another operator";
   if (attrs.groups != 1) return "the convolution before it is a grouped one";
   if (other.is_constant() || other.shape != graph.fact(add.outputs[0]).shape || other.shape != graph.fact(add.inputs[side]).shape)
@@ -50,8 +50,8 @@ Match fuse_residual(const Graph& graph, const Node& node) {
   attrs.add_highest = binary.highest;
   Patch patch(graph);
   std::vector<ValueId> inputs = conv.inputs;
-  inputs.resize(std::max<std::size_t>(inputs.size(), 5));
-  inputs[4] = node.inputs[1 - side];
+  inputs.resize(std::max<std::size_t>(inputs.size(), kConvResidual + 1));
+  inputs[kConvResidual] = node.inputs[1 - side];
   patch.replace(node.outputs[0], patch.add(kQuantizedConv, std::move(attrs), std::move(inputs), conv.name, conv.origin));
   return patch;
 }

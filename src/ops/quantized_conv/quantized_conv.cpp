@@ -9,8 +9,6 @@
 namespace octavo {
 namespace {
 
-enum Input : std::size_t { kX = 0, kW = 1, kBias = 2, kMultiplier = 3, kResidual = 4, kTableInput = 5, kOffset = 6 };
-
 bool is_after_rounding(Residual residual) {
   return residual == Residual::after_rounding_conv_first || residual == Residual::after_rounding_conv_second;
 }
@@ -38,9 +36,9 @@ Problem check_residual(const QuantizedConvAttrs& conv, const Fact& residual, con
 // What follows the accumulators: multiplier, residual and table.
 Problem check_epilogue(const QuantizedConvAttrs& conv, InputFacts inputs, const Shape& y) {
   const bool is_8bit_result = is_8bit(conv.to);
-  const Fact* multiplier = fact_at(inputs, kMultiplier);
-  const Fact* residual = fact_at(inputs, kResidual);
-  const Fact* table = fact_at(inputs, kTableInput);
+  const Fact* multiplier = fact_at(inputs, kConvMultiplier);
+  const Fact* residual = fact_at(inputs, kConvResidual);
+  const Fact* table = fact_at(inputs, kConvTable);
   if (!is_8bit_result && conv.to != DType::s32 && conv.to != DType::f32)
     return shape_error("to", std::string(name_of(conv.to)), "u8, s8, s32 or f32");
   if (!is_8bit_result && conv.residual != Residual::none)
@@ -64,9 +62,9 @@ Problem check_epilogue(const QuantizedConvAttrs& conv, InputFacts inputs, const 
 
 Result<std::vector<Fact>> infer_quantized_conv(const Attrs& attrs, InputFacts inputs) {
   const auto& conv = attrs.as<QuantizedConvAttrs>();
-  const Fact& x = *inputs[kX];
-  const Fact& w = *inputs[kW];
-  const Fact& bias = *inputs[kBias];
+  const Fact& x = *inputs[kConvX];
+  const Fact& w = *inputs[kConvW];
+  const Fact& bias = *inputs[kConvBias];
   const auto problem = first_of({check_dtype("x", x, {DType::u8, DType::s8}), check_rank("x", x, 4, 4), check_dtype("w", w, {DType::s8}),
                                  check_convolution_profile(conv.profile)});
   if (problem) return *problem;
@@ -76,11 +74,11 @@ Result<std::vector<Fact>> infer_quantized_conv(const Attrs& attrs, InputFacts in
   if (!dims) return std::move(dims).errors();
   if (!checked_elements(*dims)) return one_output(conv.to, *std::move(dims));
   if (auto wrong = first_of({check_dtype("bias", bias, {DType::s32}), check_shape("bias", bias, {w.shape[0]})})) return *wrong;
-  if (const Fact* offset = fact_at(inputs, kOffset)) {
+  if (const Fact* offset = fact_at(inputs, kConvOffset)) {
     if (auto wrong = first_of({check_dtype("w_offset", *offset, {DType::s32}), check_shape("w_offset", *offset, {w.shape[0]})})) return *wrong;
   }
   if (auto wrong = check_epilogue(conv, inputs, Shape(*dims))) return *wrong;
-  const Fact* table = fact_at(inputs, kTableInput);
+  const Fact* table = fact_at(inputs, kConvTable);
   return one_output(table != nullptr ? table->dtype : conv.to, *std::move(dims));
 }
 
@@ -91,9 +89,9 @@ struct Epilogue {
   TensorView y;
 
   std::int32_t requantized(std::int32_t acc, std::int64_t oc, std::int64_t element) const {
-    const float multiplier = inputs[kMultiplier].as<float>()[oc];
+    const float multiplier = inputs[kConvMultiplier].as<float>()[oc];
     if (conv.residual == Residual::none) return requantize(acc, multiplier, conv.zero_point, conv.lowest, conv.highest);
-    const std::int32_t r = load_8bit(inputs[kResidual].data, inputs[kResidual].dtype, element);
+    const std::int32_t r = load_8bit(inputs[kConvResidual].data, inputs[kConvResidual].dtype, element);
     if (conv.residual == Residual::before_rounding) {
       return requantize_with_residual(acc, multiplier, r - conv.residual_zero_point, conv.residual_ratio, conv.zero_point, conv.lowest, conv.highest);
     }
@@ -106,10 +104,10 @@ struct Epilogue {
     if (conv.to == DType::s32) {
       y.as<std::int32_t>()[element] = acc;
     } else if (conv.to == DType::f32) {
-      y.as<float>()[element] = static_cast<float>(acc) * inputs[kMultiplier].as<float>()[oc];
+      y.as<float>()[element] = static_cast<float>(acc) * inputs[kConvMultiplier].as<float>()[oc];
     } else {
       const std::int32_t q = requantized(acc, oc, element);
-      if (has_view(inputs, kTableInput)) y.data[element] = inputs[kTableInput].data[q & 0xff];
+      if (has_view(inputs, kConvTable)) y.data[element] = inputs[kConvTable].data[q & 0xff];
       else store_8bit(y.data, element, q);
     }
   }
@@ -125,24 +123,24 @@ std::uint32_t dot(const X* x, const std::int8_t* w, std::uint32_t w_offset, std:
 
 template <class X>
 void convolve(const Epilogue& epilogue, InputViews inputs, const QuantizedConvAttrs& conv) {
-  const Image image = Image::of(inputs[kX].shape, Layout::channels_last);
+  const Image image = Image::of(inputs[kConvX].shape, Layout::channels_last);
   const Image result = Image::of(epilogue.y.shape, Layout::channels_last);
-  const std::int64_t depth = inputs[kW].shape[3];  // channels per group
+  const std::int64_t depth = inputs[kConvW].shape[3];  // channels per group
   const std::int64_t kernel_size = conv.window.kernel[0] * conv.window.kernel[1] * depth;
   const std::int64_t group_size = result.channels / conv.groups;
   const std::vector<X> padding(static_cast<std::size_t>(image.channels), static_cast<X>(conv.x_zero_point));
   TapLister lister(conv.window, image, result.sizes, TapLister::Outside::list);
   std::vector<const X*> rows;  // where each tap reads x
   for (std::int64_t n = 0; n < result.batch; ++n) {
-    const X* x = inputs[kX].as<X>() + n * image.batch_stride;
+    const X* x = inputs[kConvX].as<X>() + n * image.batch_stride;
     for (std::int64_t position = 0; position < result.positions(); ++position) {
       rows.clear();
       for (const Tap& tap : lister.at(position)) rows.push_back(tap.is_inside ? x + tap.image : padding.data());
       for (std::int64_t oc = 0; oc < result.channels; ++oc) {
         const std::int64_t first_channel = oc / group_size * depth;
-        const std::int8_t* w = inputs[kW].as<std::int8_t>() + oc * kernel_size;
-        const auto w_offset = has_view(inputs, kOffset) ? static_cast<std::uint32_t>(inputs[kOffset].as<std::int32_t>()[oc]) : 0u;
-        auto acc = static_cast<std::uint32_t>(inputs[kBias].as<std::int32_t>()[oc]);
+        const std::int8_t* w = inputs[kConvW].as<std::int8_t>() + oc * kernel_size;
+        const auto w_offset = has_view(inputs, kConvOffset) ? static_cast<std::uint32_t>(inputs[kConvOffset].as<std::int32_t>()[oc]) : 0u;
+        auto acc = static_cast<std::uint32_t>(inputs[kConvBias].as<std::int32_t>()[oc]);
         for (const X* row : rows) {
           acc += dot(row + first_channel, w, w_offset, depth);
           w += depth;
@@ -156,7 +154,7 @@ void convolve(const Epilogue& epilogue, InputViews inputs, const QuantizedConvAt
 void reference_quantized_conv(const Attrs& attrs, InputViews inputs, OutputViews outputs) {
   const auto& conv = attrs.as<QuantizedConvAttrs>();
   const Epilogue epilogue{conv, inputs, outputs[0]};
-  if (inputs[kX].dtype == DType::u8) convolve<std::uint8_t>(epilogue, inputs, conv);
+  if (inputs[kConvX].dtype == DType::u8) convolve<std::uint8_t>(epilogue, inputs, conv);
   else convolve<std::int8_t>(epilogue, inputs, conv);
 }
 

@@ -64,7 +64,8 @@ struct QuantizedConvAttrs {
 //   8-bit: q = requantize(acc, multiplier, zero_point, lowest, highest); before_rounding: q = requantize_with_residual(...);
 //          after_rounding_*: q = add.apply(q, residual) or add.apply(residual, q), clamped to [add_lowest, add_highest];
 //          then y = table[q as an unsigned byte] where there is a table. q has the type `to`; the table's type is the type of y.
-// inputs: x, w, bias, multiplier?, residual?, table?, w_offset?.
+// inputs: x, w, bias, multiplier?, residual?, table?, w_offset?, at these positions.
+enum ConvInput : int { kConvX = 0, kConvW = 1, kConvBias = 2, kConvMultiplier = 3, kConvResidual = 4, kConvTable = 5, kConvOffset = 6 };
 extern const OpSpec kQuantizedConv;
 
 }  // namespace octavo
