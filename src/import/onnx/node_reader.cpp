@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "import/onnx/fold.h"
+#include "import/fold.h"
 #include "import/onnx/proto.h"
 #include "ops/list.h"
 

@@ -1,12 +1,12 @@
 // Constant folding at import. Part of import/.
-#include "import/onnx/fold.h"
+#include "import/fold.h"
 
 #include <algorithm>
 #include <array>
 
 #include "ops/list.h"
 
-namespace octavo::onnx_import {
+namespace octavo {
 
 bool is_foldable(const OpSpec& spec) {
   static constexpr std::array<const OpSpec*, 13> kFoldable = {&kArgmax,   &kBinary, &kCast,    &kConcat, &kExpand,    &kGather, &kPad,
@@ -35,4 +35,4 @@ std::vector<Tensor> fold(const OpSpec& spec, const Attrs& attrs, InputFacts inpu
   return results;
 }
 
-}  // namespace octavo::onnx_import
+}  // namespace octavo
