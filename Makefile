@@ -30,7 +30,7 @@ test-asan: deps  ## the tests under address and undefined-behaviour sanitizers
 test-tsan: deps  ## the threaded tests under the thread sanitizer
 	cmake --preset tsan >/dev/null
 	cmake --build build/tsan --target run_tests
-	scripts/run-tests.sh build/tsan -R 'ThreadPool|Context|Concurrent' -LE long
+	scripts/run-tests.sh build/tsan -LE 'long|slow'
 
 test-long: build ## sweeps, soaks and fuzzing; takes an hour
 	scripts/run-tests.sh build -L long
