@@ -11,6 +11,7 @@
 
 #include "import/onnx/importer.h"
 #include "import/onnx/proto.h"
+#include "import/pt2/importer.h"
 
 namespace octavo {
 namespace {
@@ -49,6 +50,11 @@ Result<ImportedModel> import_parsed(Result<onnx::ModelProto> model, const std::s
   return onnx_import::import_parsed(*model, folder, file, options);
 }
 
+Result<ImportedModel> import_opened(Result<pt2_import::Archive> archive, const ImportOptions& options) {
+  if (!archive) return std::move(archive).errors();
+  return pt2_import::import_archive(*archive, options);
+}
+
 Error out_of_memory(const std::string& file) { return {ErrorKind::resource, file, "more data than memory holds", "a smaller model", ""}; }
 
 }  // namespace
@@ -58,13 +64,15 @@ Result<ImportedModel> import_model(const std::string& path, const ImportOptions&
   if (!format) return format.errors();
   switch (*format) {
     case Format::onnx: break;
-    case Format::tflite: return Error{ErrorKind::unsupported, path, "a TFLite model", "an ONNX model", ""};
-    case Format::zip: return Error{ErrorKind::unsupported, path, "a zip archive, perhaps an exported PyTorch program", "an ONNX model", ""};
+    case Format::tflite: return Error{ErrorKind::unsupported, path, "a TFLite model", "an ONNX model or an exported PyTorch program", ""};
+    case Format::zip: break;
     case Format::artifact: return Error{ErrorKind::usage, path, "a model that Octavo has compiled already", "a source model", ""};
-    case Format::unknown: return Error{ErrorKind::invalid_input, path, "content of no known kind", "an ONNX model", ""};
+    case Format::unknown:
+      return Error{ErrorKind::invalid_input, path, "content of no known kind", "an ONNX model or an exported PyTorch program", ""};
   }
   const std::string parent = std::filesystem::path(path).parent_path().string();
   try {
+    if (*format == Format::zip) return import_opened(pt2_import::Archive::open(path), options);
     return import_parsed(onnx_import::parse_model_file(path), parent.empty() ? "." : parent, path, options);
   } catch (const std::bad_alloc&) {
     return out_of_memory(path);
@@ -75,6 +83,14 @@ Result<ImportedModel> import_onnx(std::span<const std::byte> bytes, const std::s
                                   const ImportOptions& options) {
   try {
     return import_parsed(onnx_import::parse_model_bytes(bytes, file), folder, file, options);
+  } catch (const std::bad_alloc&) {
+    return out_of_memory(file);
+  }
+}
+
+Result<ImportedModel> import_pt2(std::span<const std::byte> bytes, const std::string& file, const ImportOptions& options) {
+  try {
+    return import_opened(pt2_import::Archive::open(bytes, file), options);
   } catch (const std::bad_alloc&) {
     return out_of_memory(file);
   }

@@ -21,7 +21,7 @@ struct ImportOptions {
 
 struct ImportedModel {
   Graph graph;
-  std::string dialect;        // "ONNX fp32", "ONNX QDQ s8", "ONNX QOperator u8", ...
+  std::string dialect;        // "ONNX fp32", "ONNX QDQ s8", "ONNX QOperator u8", "PyTorch pt2e s8", ...
   bool is_quantized = false;  // holds quantized operators: scales came with the file
   int source_nodes = 0;       // nodes in the file
 };
@@ -32,6 +32,9 @@ Result<ImportedModel> import_model(const std::string& path, const ImportOptions&
 
 // From memory. `folder` is where external data may lie (never outside it; empty: none allowed); `file` names it in messages.
 Result<ImportedModel> import_onnx(std::span<const std::byte> bytes, const std::string& folder, const std::string& file, const ImportOptions& options);
+
+// An archive of torch.export from memory; `file` names it in messages.
+Result<ImportedModel> import_pt2(std::span<const std::byte> bytes, const std::string& file, const ImportOptions& options);
 
 }  // namespace octavo
 

@@ -60,8 +60,8 @@ Problem check_clamp(const Clamp& clamp) {
 }
 
 Problem check_convolution_profile(Profile profile) {
-  if (profile == Profile::onnx || profile == Profile::tflite_xnnpack) return std::nullopt;
-  return shape_error("profile", std::string(name_of(profile)), "onnx or tflite-xnnpack");
+  if (profile == Profile::onnx || profile == Profile::tflite_xnnpack || profile == Profile::pt2e) return std::nullopt;
+  return shape_error("profile", std::string(name_of(profile)), "onnx, tflite-xnnpack or pt2e");
 }
 
 Problem check_table(const Fact& fact, std::initializer_list<DType> allowed) {
