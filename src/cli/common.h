@@ -24,6 +24,7 @@ void add_bench_worker(CLI::App& app, int& exit_code);
 void add_compare(CLI::App& app, int& exit_code);
 void add_compile(CLI::App& app, int& exit_code);
 void add_evaluate(CLI::App& app, int& exit_code);
+void add_explain(CLI::App& app, int& exit_code);
 void add_inspect(CLI::App& app, int& exit_code);
 void add_run(CLI::App& app, int& exit_code);
 void add_zoo(CLI::App& app, int& exit_code);

@@ -4,9 +4,12 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <span>
 
 #include "analyze/file.h"
 #include "analyze/npy.h"
+#include "import/onnx/proto.h"
 #include "support/child.h"
 
 namespace octavo {
@@ -41,7 +44,8 @@ class Cli : public ::testing::Test {
 TEST_F(Cli, HelpOfEveryVerb) {
   expect("--help", 0, "compile");
   expect("--version", 0, "octavo ");
-  for (const char* verb : {"compile", "run", "bench", "evaluate", "inspect", "compare", "zoo"}) expect(std::string(verb) + " --help", 0, verb);
+  for (const char* verb : {"compile", "run", "bench", "evaluate", "explain", "inspect", "compare", "zoo"})
+    expect(std::string(verb) + " --help", 0, verb);
   EXPECT_EQ(octavo("--help").text.find("bench-worker"), std::string::npos);
 }
 
@@ -133,6 +137,49 @@ TEST_F(Cli, BenchAlternatesItsVariants) {
     EXPECT_GT(run["gmac"].get<double>(), 0.0);
     EXPECT_EQ(run["threads"].get<int>(), 1);
   }
+}
+
+TEST_F(Cli, ExplainAccountsForEveryKernel) {
+  expect("explain " + digits_ + "digits.onnx --calibrate random --seconds 0.1 --json e.json --html e.html --onnx e.onnx", 0,
+         "conversions and float islands");
+  expect("compile " + digits_ + "digits.onnx --calibrate random -o d.octv", 0, "written");
+  expect("inspect d.octv --json i.json", 0, "");
+  const nlohmann::json e = json("e.json"), plan = json("i.json")["plans"][0];
+  EXPECT_EQ(e["precision"], "int8");
+  EXPECT_EQ(e["integer_share_of_macs"], 1.0);
+  EXPECT_GT(e["run_ms"], 0.0);
+  ASSERT_EQ(e["steps"].size(), plan["steps"]);
+  std::int64_t macs = 0;
+  int conversions = 0;
+  const std::string page = testing::read_bytes(path("e.html"));
+  for (const auto& step : e["steps"]) {
+    macs += step["macs"].get<std::int64_t>();
+    EXPECT_GT(step["ms"]["median"], 0.0) << step;
+    EXPECT_LE(step["ms"]["min"], step["ms"]["median"]) << step;
+    EXPECT_GT(step["ms"]["bound"], 0.0) << step;
+    EXPECT_FALSE(step["refusals"].empty()) << step;
+    EXPECT_NE(page.find(step["kernel"].get<std::string>()), std::string::npos) << step;
+    if (step["type"] != "conversion") continue;
+    ++conversions;
+    EXPECT_NE(step["cause"].get<std::string>().find("the model's "), std::string::npos) << step;
+  }
+  EXPECT_EQ(macs, plan["macs"]);
+  EXPECT_GE(conversions, 1);
+}
+
+TEST_F(Cli, ExplainedGraphIsConnected) {
+  expect("explain " + digits_ + "digits.onnx --precision fp32 --seconds 0.05 --json e.json --onnx e.onnx", 0, "float");
+  const std::string bytes = testing::read_bytes(path("e.onnx"));
+  const auto model = onnx_import::parse_model_bytes(std::as_bytes(std::span(bytes)), "e.onnx");
+  ASSERT_TRUE(model) << to_string(model.errors());
+  const onnx::GraphProto& graph = model->graph();
+  EXPECT_EQ(static_cast<std::size_t>(graph.node_size()), json("e.json")["steps"].size());
+  std::set<std::string> known = {graph.input(0).name()};
+  for (const onnx::NodeProto& node : graph.node()) {
+    for (const std::string& input : node.input()) EXPECT_TRUE(known.contains(input)) << node.name() << " reads " << input;
+    known.insert(node.output().begin(), node.output().end());
+  }
+  EXPECT_TRUE(known.contains(graph.output(0).name()));
 }
 
 TEST_F(Cli, RandomCalibrationWarns) { expect("compile " + digits_ + "digits.onnx --calibrate random -o x.octv", 0, "worthless"); }

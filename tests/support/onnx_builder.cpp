@@ -7,15 +7,14 @@
 #include <fstream>
 #include <functional>
 
+#include "import/onnx/types.h"
 #include "ops/evaluate.h"
 
 namespace octavo::testing {
-namespace {
 
-int onnx_type_of(DType dtype) {
-  constexpr int types[] = {9, 2, 3, 4, 5, 12, 6, 13, 7, 10, 16, 1, 11};  // in the order of DType
-  return types[static_cast<int>(dtype)];
-}
+using onnx_import::onnx_type_of;
+
+namespace {
 
 struct AttributeWriter {
   onnx::AttributeProto& to;

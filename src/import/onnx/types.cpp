@@ -1,6 +1,7 @@
 // The element types of ONNX and ours. Part of import/.
 #include "import/onnx/types.h"
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 
@@ -48,6 +49,11 @@ bool is_known(int type) { return type >= 0 && type < static_cast<int>(kTypes.siz
 }  // namespace
 
 std::optional<DType> dtype_of_onnx(int type) { return is_known(type) ? kTypes[static_cast<std::size_t>(type)].dtype : std::nullopt; }
+
+int onnx_type_of(DType dtype) {
+  const auto found = std::find_if(kTypes.begin(), kTypes.end(), [&](const Entry& entry) { return entry.dtype == dtype; });
+  return static_cast<int>(found - kTypes.begin());
+}
 
 std::string onnx_type_name(int type) {
   return is_known(type) ? std::string(kTypes[static_cast<std::size_t>(type)].name) : "type " + std::to_string(type);

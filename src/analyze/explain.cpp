@@ -1,0 +1,260 @@
+// Measures a plan step by step and sets each time beside what the machine could do. Part of analyze/.
+#include "analyze/explain.h"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "analyze/bench.h"
+#include "plan/macs.h"
+#include "run/model.h"
+
+namespace octavo {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+bool is_conversion(std::string_view op) { return op == "quantize" || op == "dequantize" || op == "dynamic_quantize"; }
+
+bool is_activation(const PlanOperand& operand) {
+  return operand.place == Place::arena || operand.place == Place::input || operand.place == Place::output;
+}
+
+std::int64_t bytes_of(const PlanOperand& operand) { return Shape(operand.shape).elements() * static_cast<std::int64_t>(size_of(operand.dtype)); }
+
+StepType type_of(const PlanStep& step) {
+  if (is_conversion(step.op)) return StepType::conversion;
+  if (step.op.starts_with("quantized_")) return StepType::integer;  // its result may be f32: the sums are of integers
+  const auto is_float_activation = [](const PlanOperand& operand) { return is_activation(operand) && is_float(operand.dtype); };
+  const bool touches_floats = std::any_of(step.inputs.begin(), step.inputs.end(), is_float_activation) ||
+                              std::any_of(step.outputs.begin(), step.outputs.end(), is_float_activation);
+  return touches_floats ? StepType::floating : StepType::integer;
+}
+
+// Follows the names of tensors through the arena, where buffers are used again.
+class Names {
+ public:
+  explicit Names(const Plan& plan) : plan_(plan) {}
+  std::string of(const PlanOperand& operand) const {
+    if (operand.place == Place::input) return plan_.inputs[operand.offset].name;
+    if (operand.place == Place::output) return plan_.outputs[operand.offset].name;
+    const auto found = arena_.find(operand.offset);
+    return found == arena_.end() ? "" : found->second;
+  }
+  void define(const PlanOperand& operand, const std::string& name) {
+    if (operand.place == Place::arena) arena_[operand.offset] = name;
+  }
+
+ private:
+  const Plan& plan_;
+  std::map<std::uint64_t, std::string> arena_;
+};
+
+std::string text_of(const PlanOperand& operand) { return std::string(name_of(operand.dtype)) + "[" + Shape(operand.shape).to_string() + "]"; }
+
+// "node (operator): reason" of the plan, without the node.
+std::string island_reason(const Plan& plan, const std::string& node) {
+  for (const std::string& island : plan.islands) {
+    if (island.starts_with(node + " (")) return island.substr(node.size() + 1);
+  }
+  return {};
+}
+
+std::string cause_of(const Plan& plan, const PlanStep& step, StepType type) {
+  if (plan.precision == Precision::fp32) return {};
+  if (type == StepType::floating) return island_reason(plan, step.name);
+  if (type != StepType::conversion) return {};
+  for (const PlanOperand& operand : step.inputs) {
+    if (operand.place == Place::input)
+      return "the model's input '" + plan.inputs[operand.offset].name + "' is " + std::string(name_of(operand.dtype));
+  }
+  for (const PlanOperand& operand : step.outputs) {
+    if (operand.place == Place::output)
+      return "the model's output '" + plan.outputs[operand.offset].name + "' is " + std::string(name_of(operand.dtype));
+  }
+  return step.op == "dequantize" ? "a float kernel reads it" : "a float kernel computes it";
+}
+
+ExplainedStep described(const Plan& plan, std::size_t index, Names& names) {
+  const PlanStep& step = plan.steps[index];
+  const StepType type = type_of(step);
+  ExplainedStep e{.index = index,
+                  .name = step.name,
+                  .op = step.op,
+                  .kernel = step.kernel,
+                  .type = type,
+                  .macs = macs_of(step),
+                  .predicted_ms = step.predicted_ns * 1e-6,
+                  .cause = cause_of(plan, step, type),
+                  .refusals = step.refusals};
+  for (const PlanOperand& operand : step.inputs) {
+    if (is_activation(operand)) e.inputs.push_back({names.of(operand), text_of(operand), bytes_of(operand)}), e.bytes_in += bytes_of(operand);
+    else if (operand.place == Place::constant) e.bytes_constant += bytes_of(operand);
+  }
+  for (const PlanOperand& operand : step.packed) e.bytes_constant += bytes_of(operand);
+  for (std::size_t i = 0; i < step.outputs.size(); ++i) {
+    const PlanOperand& operand = step.outputs[i];
+    if (!is_activation(operand)) continue;
+    names.define(operand, i < step.value_names.size() ? step.value_names[i] : step.name);
+    e.outputs.push_back({names.of(operand), text_of(operand), bytes_of(operand)});
+    e.bytes_out += bytes_of(operand);
+  }
+  return e;
+}
+
+void set_bound(ExplainedStep& step, double peak_gmacs, double memory_gbytes) {
+  const double arithmetic = peak_gmacs > 0.0 ? static_cast<double>(step.macs) / peak_gmacs * 1e-6 : 0.0;
+  const auto bytes = static_cast<double>(step.bytes_in + step.bytes_out + step.bytes_constant);
+  const double memory = memory_gbytes > 0.0 ? bytes / memory_gbytes * 1e-6 : 0.0;
+  step.bound_ms = std::max(arithmetic, memory);
+  step.is_arithmetic_bound = arithmetic > memory;
+}
+
+double median(std::vector<std::int64_t>& ns) {
+  const auto middle = ns.begin() + static_cast<std::ptrdiff_t>(ns.size() / 2);
+  std::nth_element(ns.begin(), middle, ns.end());
+  return static_cast<double>(*middle) * 1e-6;
+}
+
+// Runs for `seconds` or until there are kMostRuns; at least three times.
+Status repeat(double seconds, const std::function<Status()>& run) {
+  constexpr int kLeastRuns = 3, kMostRuns = 10000;
+  const auto end = Clock::now() + std::chrono::duration<double>(seconds);
+  for (int i = 0; i < kMostRuns && (i < kLeastRuns || Clock::now() < end); ++i) {
+    if (const Status done = run(); !done) return done;
+  }
+  return ok_status();
+}
+
+// Medians of whole runs, then of every step with the clock read between steps.
+Status measure(Session& session, const ExplainOptions& options, Explanation& e) {
+  std::vector<std::int64_t> whole;
+  std::vector<std::vector<std::int64_t>> each(e.steps.size());
+  if (const Status done = session.run(); !done) return done;
+  const Status measured = repeat(options.seconds / 2, [&]() -> Status {
+    const auto start = Clock::now();
+    const Status done = session.run();
+    whole.push_back((Clock::now() - start).count());
+    return done;
+  });
+  if (!measured) return measured;
+  if (options.progress) options.progress(0.5);
+  session.context().set_step_hook([&](const v1::StepInfo& step) { each[step.index].push_back(step.elapsed_ns); });
+  const Status stepped = repeat(options.seconds / 2, [&] { return session.run(); });
+  session.context().set_step_hook({});
+  if (!stepped) return stepped;
+  if (options.progress) options.progress(1.0);
+  e.run_ms = median(whole);
+  e.runs = static_cast<std::int64_t>(whole.size());
+  for (std::size_t i = 0; i < each.size(); ++i) {
+    e.steps[i].least_ms = static_cast<double>(*std::min_element(each[i].begin(), each[i].end())) * 1e-6;
+    e.steps[i].ms = median(each[i]);
+  }
+  return ok_status();
+}
+
+}  // namespace
+
+std::string_view name_of(StepType type) {
+  constexpr std::string_view names[] = {"integer", "float", "conversion"};
+  return names[static_cast<int>(type)];
+}
+
+double ExplainedStep::intensity() const {
+  const std::int64_t bytes = bytes_in + bytes_out + bytes_constant;
+  return bytes > 0 ? static_cast<double>(macs) / static_cast<double>(bytes) : 0.0;
+}
+
+double Explanation::steps_ms() const {
+  double sum = 0.0;
+  for (const ExplainedStep& step : steps) sum += step.ms;
+  return sum;
+}
+
+double Explanation::peak_gmacs(const ExplainedStep& step) const {
+  return step.type == StepType::integer ? std::max(peaks.dot_gmacs, peaks.madd_gmacs) : peaks.fma_gmacs;
+}
+
+double Explanation::integer_share_of_macs() const {
+  std::int64_t integer = 0, all = 0;
+  for (const ExplainedStep& step : steps) {
+    all += step.macs;
+    if (step.type == StepType::integer) integer += step.macs;
+  }
+  return all > 0 ? static_cast<double>(integer) / static_cast<double>(all) : 1.0;
+}
+
+std::vector<const ExplainedStep*> Explanation::by_loss() const {
+  std::vector<const ExplainedStep*> sorted;
+  for (const ExplainedStep& step : steps) sorted.push_back(&step);
+  std::stable_sort(sorted.begin(), sorted.end(), [](const auto* a, const auto* b) { return a->ms - a->bound_ms > b->ms - b->bound_ms; });
+  return sorted;
+}
+
+Result<Explanation> explain(const std::string& name, const v1::CompiledModel& compiled, std::optional<Precision> precision,
+                            std::optional<std::int64_t> batch, const ExplainOptions& options) {
+  auto session = Session::create(compiled, precision, batch, options.threads);
+  if (!session) return session.errors();
+  Explanation e{.model = name, .info = compiled.info(), .plan = session->plan(), .threads = session->threads()};
+  auto peaks = measure_peaks(e.threads);
+  if (!peaks) return peaks.errors();
+  e.peaks = *peaks;
+  fill_random(session->inputs());
+  const Plan& plan = session->context().internal().plan();
+  Names names(plan);
+  for (std::size_t i = 0; i < plan.steps.size(); ++i) {
+    e.steps.push_back(described(plan, i, names));
+    set_bound(e.steps.back(), e.peak_gmacs(e.steps.back()), e.peaks.read_gbytes);
+  }
+  if (const Status done = measure(*session, options, e); !done) return done.errors();
+  return e;
+}
+
+nlohmann::json explanation_json(const Explanation& e) {
+  const auto tensors = [](const std::vector<ExplainedTensor>& list) {
+    nlohmann::json array = nlohmann::json::array();
+    for (const ExplainedTensor& tensor : list) array.push_back({{"name", tensor.name}, {"type", tensor.text}, {"bytes", tensor.bytes}});
+    return array;
+  };
+  nlohmann::json steps = nlohmann::json::array();
+  for (const ExplainedStep& s : e.steps) {
+    const double peak = e.peak_gmacs(s);
+    steps.push_back({{"index", s.index},
+                     {"name", s.name},
+                     {"op", s.op},
+                     {"kernel", s.kernel},
+                     {"type", name_of(s.type)},
+                     {"inputs", tensors(s.inputs)},
+                     {"outputs", tensors(s.outputs)},
+                     {"bytes_in", s.bytes_in},
+                     {"bytes_out", s.bytes_out},
+                     {"bytes_constant", s.bytes_constant},
+                     {"macs", s.macs},
+                     {"ms", {{"min", s.least_ms}, {"median", s.ms}, {"predicted_one_thread", s.predicted_ms}, {"bound", s.bound_ms}}},
+                     {"bound_by", s.is_arithmetic_bound ? "arithmetic" : "memory"},
+                     {"gmacs", s.gmacs()},
+                     {"share_of_peak", peak > 0.0 ? s.gmacs() / peak : 0.0},
+                     {"gbytes", s.gbytes()},
+                     {"cause", s.cause},
+                     {"refusals", s.refusals}});
+  }
+  return {
+      {"machine", machine_json()},
+      {"model", e.model},
+      {"dialect", e.info.dialect},
+      {"source_nodes", e.info.source_nodes},
+      {"precision", name_of(e.plan.precision)},
+      {"batch", e.plan.batch},
+      {"threads", e.threads},
+      {"runs", e.runs},
+      {"run_ms", e.run_ms},
+      {"peaks",
+       {{"int8_gmacs", std::max(e.peaks.dot_gmacs, e.peaks.madd_gmacs)}, {"fp32_gmacs", e.peaks.fma_gmacs}, {"memory_gbytes", e.peaks.read_gbytes}}},
+      {"integer_share_of_macs", e.integer_share_of_macs()},
+      {"islands", e.plan.islands},
+      {"notes", e.plan.notes},
+      {"steps", std::move(steps)}};
+}
+
+}  // namespace octavo

@@ -1,0 +1,89 @@
+// explain: where the time of a compiled model goes, kernel by kernel, and what keeps it from being faster. Part of analyze/.
+#ifndef OCTAVO_ANALYZE_EXPLAIN_H_
+#define OCTAVO_ANALYZE_EXPLAIN_H_
+
+#include <cstdint>
+#include <functional>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "analyze/model_file.h"
+#include "base/machine.h"
+#include "kernels/jit/peak.h"
+#include "octavo/octavo.h"
+
+namespace octavo {
+
+// What a step computes in; a conversion goes between integers and floats.
+enum class StepType : std::uint8_t { integer, floating, conversion };
+std::string_view name_of(StepType type);
+
+struct ExplainedTensor {
+  std::string name;  // empty for constants
+  std::string text;  // "u8[1x56x56x64]"
+  std::int64_t bytes = 0;
+};
+
+struct ExplainedStep {
+  std::size_t index = 0;
+  std::string name;  // of the source node
+  std::string op;
+  std::string kernel;
+  StepType type = StepType::integer;
+  std::vector<ExplainedTensor> inputs, outputs;  // activations
+  std::int64_t bytes_in = 0, bytes_out = 0, bytes_constant = 0;
+  std::int64_t macs = 0;
+  double ms = 0.0;            // median of the measured runs
+  double least_ms = 0.0;      // minimum
+  double predicted_ms = 0.0;  // on one thread
+  double bound_ms = 0.0;      // what the roofline allows: the longer of the arithmetic at its peak and the bytes at the memory's rate
+  bool is_arithmetic_bound = false;
+  std::string cause;  // of a conversion or a float step: why it is there
+  std::vector<std::string> refusals;
+
+  double gmacs() const { return ms > 0.0 ? static_cast<double>(macs) / ms * 1e-6 : 0.0; }
+  double gbytes() const { return ms > 0.0 ? static_cast<double>(bytes_in + bytes_out + bytes_constant) / ms * 1e-6 : 0.0; }
+  // Multiply-accumulates per byte read or written.
+  double intensity() const;
+};
+
+struct Explanation {
+  std::string model;
+  v1::ModelInfo info;
+  v1::PlanInfo plan;
+  int threads = 1;
+  std::int64_t runs = 0;
+  Peaks peaks;
+  double run_ms = 0.0;  // median of whole runs, without the clock between steps
+  std::vector<ExplainedStep> steps;
+
+  double steps_ms() const;
+  // The machine's best rate for this step's type, 10^9 multiply-accumulates per second; 0 where it is not known.
+  double peak_gmacs(const ExplainedStep& step) const;
+  // Of the multiply-accumulates, how many are of 8-bit integers, 0 to 1; 1 where there are none.
+  double integer_share_of_macs() const;
+  // Steps by what they lose against the roofline, most first.
+  std::vector<const ExplainedStep*> by_loss() const;
+};
+
+struct ExplainOptions {
+  double seconds = 1.0;
+  int threads = 0;  // 0: all cores
+  std::function<void(double done)> progress;
+};
+
+// Runs the plan of `precision` (none: the first) on seeded random numbers. Errors: those of loading and running.
+Result<Explanation> explain(const std::string& name, const v1::CompiledModel& compiled, std::optional<Precision> precision,
+                            std::optional<std::int64_t> batch, const ExplainOptions& options);
+
+// The object that `explain --json` writes.
+nlohmann::json explanation_json(const Explanation& explanation);
+// A page that needs nothing else: totals, roofline, timeline, every kernel with the refusals of the others.
+std::string explanation_html(const Explanation& explanation);
+// The plan as an ONNX model: a node per kernel, times and shares as its attributes, for viewers. Not for running.
+std::string explanation_onnx(const Explanation& explanation);
+
+}  // namespace octavo
+
+#endif  // OCTAVO_ANALYZE_EXPLAIN_H_
