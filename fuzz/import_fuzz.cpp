@@ -7,14 +7,12 @@
 #include <fstream>
 #include <string>
 
+#include "fuzz/planning.h"
 #include "fuzz/proto_mutator.h"
 #include "fuzz/scratch_folder.h"
 #include "import/import.h"
 #include "import/onnx/operators.h"
 #include "import/onnx/proto.h"
-#include "lower/lower.h"
-#include "plan/plan.h"
-#include "quantize/quantize.h"
 
 namespace octavo {
 namespace {
@@ -29,39 +27,9 @@ class DataFolder : public fuzz::ScratchFolder {
   }
 };
 
-// Lowering evaluates constants; a graph with large tensors is legal but would only slow the fuzzer down.
-bool is_small(const Graph& graph) {
-  constexpr std::int64_t kLargest = std::int64_t{1} << 16;
-  std::int64_t total = 0;
-  for (int i = 0; i < graph.value_count(); ++i) {
-    total += graph.fact({i}).shape.elements();
-    if (total >= kLargest) return false;
-  }
-  return true;
-}
-
-// Scales come from `global_scale`, so nothing is asked for.
-class NoSamples final : public SampleSource {
- public:
-  std::int64_t size() const override { return 0; }
-  Result<std::vector<Tensor>> sample(std::int64_t) const override { return std::vector<Tensor>{}; }
-};
-
-void lower_and_plan(Graph graph, Precision precision) {
-  if (auto lowered = lower(graph, {.precision = precision}); !lowered) return;
-  ConstantPool constants;
-  auto plan = make_plan(graph, host_machine(), {.precision = precision, .allow_reference = true}, constants);
-  static_cast<void>(plan.ok());
-}
-
 void import_lower_plan(std::span<const std::byte> bytes) {
   static const DataFolder folder;
-  auto imported = import_onnx(bytes, folder.path(), "fuzz.onnx", {});
-  if (!imported || !is_small(imported->graph)) return;
-  lower_and_plan(imported->graph, Precision::int8);
-  if (imported->is_quantized) return lower_and_plan(imported->graph, Precision::fp32);
-  const auto report = quantize(imported->graph, NoSamples{}, {.global_scale = 8.0f});
-  if (report.ok() && is_small(imported->graph)) lower_and_plan(imported->graph, Precision::int8);
+  fuzz::quantize_and_plan(import_onnx(bytes, folder.path(), "fuzz.onnx", {}));
 }
 
 // Operators' names, and what else the importer compares strings with.

@@ -1,13 +1,13 @@
 #!/bin/sh
 # Builds the fuzz targets with all of Octavo under the address and undefined-behaviour sanitizers, runs each for a while on seeds made of real
-# files, and prints executions per second and the line coverage of import/ and artifact/. Ends with an error at the first finding, which lies
+# files, and prints executions per second and the line coverage of import/, artifact/ and import/pt2/. Ends with an error at the first finding, which lies
 # in build/fuzz/runs/findings/ then. The corpus stays in build/fuzz/runs/ and is continued by the next call.
-#   scripts/fuzz.sh [SECONDS [TARGET...]]   TARGET: import, artifact. OCTAVO_DATA: a folder with models/, more seeds (default ../shared/data)
+#   scripts/fuzz.sh [SECONDS [TARGET...]]   TARGET: import, artifact, pt2. OCTAVO_DATA: a folder with models/, more seeds (default ../shared/data)
 set -eu
 cd "$(dirname "$0")/.."
 seconds=${1:-600}
 [ $# -eq 0 ] || shift
-targets=${*:-import artifact}
+targets=${*:-import artifact pt2}
 fuzz=build/fuzz
 work=$fuzz/runs
 largest=100000  # bytes of a seed; larger ones only slow it down
@@ -20,8 +20,8 @@ build() {  # build FOLDER TARGETS...
 [ -f build/build.ninja ] || cmake --preset release >/dev/null
 build build octavo import_tests errors_tests
 cmake --preset fuzz >/dev/null
-build "$fuzz" import_fuzz artifact_fuzz
-mkdir -p "$work/import" "$work/artifact" "$work/models" "$work/findings"
+build "$fuzz" import_fuzz artifact_fuzz pt2_fuzz
+mkdir -p "$work/import" "$work/artifact" "$work/pt2" "$work/models" "$work/findings"
 
 # Models: the shipped and the given ones, those of the tests, and the node tests of the onnx package where `make test` has fetched them.
 for model in examples/digits/digits.onnx "${OCTAVO_DATA:-../shared/data}"/models/*.onnx; do
@@ -60,13 +60,16 @@ fi
 for target in $targets; do
   seeds=
   [ "$target" != import ] || seeds=$work/models
+  [ "$target" != pt2 ] || seeds=tests/import/pt2
+  sources=src/$target
+  [ "$target" != pt2 ] || sources=src/import/pt2
   log=$work/$target.log
   LLVM_PROFILE_FILE=$work/$target.profraw "$fuzz/bin/${target}_fuzz" -max_total_time="$seconds" -max_len="$largest" -rss_limit_mb=4096 -timeout=60 \
     -reload=0 -artifact_prefix="$work/findings/" -print_final_stats=1 "$work/$target" $seeds >"$log" 2>&1 || { tail -n 60 "$log"; exit 1; }
   awk -v t="$target" '/^stat::number_of_executed_units/ { n = $2 } /^stat::average_exec_per_sec/ { r = $2 } /^stat::peak_rss_mb/ { m = $2 }
     END { printf "%s: %d executions, %d per second, at most %d MB, no finding\n", t, n, r, m }' "$log"
   llvm-profdata-16 merge -o "$work/$target.profdata" "$work/$target.profraw"
-  llvm-cov-16 report "$fuzz/bin/${target}_fuzz" -instr-profile="$work/$target.profdata" $(find "$PWD/src/$target" -name '*.cpp' -o -name '*.h') \
+  llvm-cov-16 report "$fuzz/bin/${target}_fuzz" -instr-profile="$work/$target.profdata" $(find "$PWD/$sources" -name '*.cpp' -o -name '*.h') \
     >"$work/$target.coverage"
-  awk -v t="$target" '$1 == "TOTAL" { print t ": " $10 " of the lines of src/" t "/ covered (" $8 - $9 " of " $8 ")" }' "$work/$target.coverage"
+  awk -v t="$target" -v s="$sources" '$1 == "TOTAL" { print t ": " $10 " of the lines of " s "/ covered (" $8 - $9 " of " $8 ")" }' "$work/$target.coverage"
 done

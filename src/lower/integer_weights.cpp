@@ -83,6 +83,16 @@ std::variant<Tensor, std::string> accumulator_bias(const SourceWeights& source, 
   return bias;
 }
 
+// What the f32 bias is more than the units in `bias`.
+Tensor rest_of_bias(const Tensor& float_bias, const Tensor& bias, const SourceWeights& source, const QuantType& x) {
+  Tensor rest(DType::f32, bias.shape());
+  for (std::int64_t c = 0; c < bias.elements(); ++c) {
+    const double unit = static_cast<double>(x.scale * of_channel(source.w.scale, c));
+    rest.as<float>()[c] = static_cast<float>(float_bias.as<float>()[c] / unit - bias.as<std::int32_t>()[c]);
+  }
+  return rest;
+}
+
 // bias + sum w * x for the most extreme x of the type.
 bool can_overflow(const Tensor& bias, const std::vector<std::int16_t>& values, const QuantType& x, std::int64_t channel) {
   const IntegerRange range = range_of(x.dtype);
@@ -117,7 +127,7 @@ std::optional<Tensor> bias_with_zero_point(const Tensor& bias, const Tensor& w, 
   return corrected;
 }
 
-std::variant<IntegerWeights, std::string> integer_weights(const SourceWeights& source, const QuantType& x) {
+std::variant<IntegerWeights, std::string> integer_weights(const SourceWeights& source, const QuantType& x, Profile profile) {
   const Shape& shape = source.w.q->shape();
   const std::int64_t channels = shape[0];
   if (!is_8bit(source.w.q->dtype())) return std::string("its weights have more than 8 bits");
@@ -137,6 +147,7 @@ std::variant<IntegerWeights, std::string> integer_weights(const SourceWeights& s
   else set_with_offset(result, source.w);
   auto corrected = bias_with_zero_point(plain_bias, result.w, result.w_offset ? &*result.w_offset : nullptr, x.zero_point);
   if (!corrected) return std::string("a bias with the zero point in it leaves 32 bits");
+  if (profile == Profile::pt2e && source.float_bias) result.bias_rest = rest_of_bias(*source.float_bias, plain_bias, source, x);
   result.bias = std::move(*corrected);
   for (std::int64_t c = 0; c < channels; ++c) result.scale.push_back(of_channel(source.w.scale, c));
   return result;

@@ -15,10 +15,11 @@ namespace octavo {
 
 // What a quantized_conv reads: see its contract.
 struct IntegerWeights {
-  Tensor w;                        // s8 [OC, KH, KW, IC]
-  std::optional<Tensor> w_offset;  // s32 [OC]
-  Tensor bias;                     // s32 [OC], zero-point corrections in it
-  std::vector<float> scale;        // per output channel
+  Tensor w;                         // s8 [OC, KH, KW, IC]
+  std::optional<Tensor> w_offset;   // s32 [OC]
+  Tensor bias;                      // s32 [OC], zero-point corrections in it
+  std::optional<Tensor> bias_rest;  // f32 [OC]: what an f32 bias is more than whole units
+  std::vector<float> scale;         // per output channel
 };
 
 // Weights as they came: quantized [OC, KH, KW, IC] (scales per tensor or on axis 0), and the bias in f32 or dequantized from s32.
@@ -30,8 +31,9 @@ struct SourceWeights {
 
 // Removes the weights' zero points: (w - zero_point) where it fits s8, else what it lacks is an offset per output channel. Puts x's zero point
 // into the bias.
+// An f32 bias is rounded to units of x_scale * w_scale; with pt2e, whose program adds it as it is, the rest is kept.
 // A reason where the sum could leave s32 for some x, per output channel.
-std::variant<IntegerWeights, std::string> integer_weights(const SourceWeights& source, const QuantType& x);
+std::variant<IntegerWeights, std::string> integer_weights(const SourceWeights& source, const QuantType& x, Profile profile);
 
 // bias - x_zero_point * sum(w + w_offset) per output channel, w being s8 [OC, ...] and w_offset s32 [OC] or null; the one place where a zero
 // point moves into a bias. Nothing where a result leaves s32.

@@ -195,10 +195,11 @@ class Relabeller {
     const bool makes_signed = attrs.to == DType::s8;
     // Weights and biases keep their types.
     Ids inputs = {as_unsigned(node.inputs[kConvX]), plain(node.inputs[kConvW]), plain(node.inputs[kConvBias])};
-    inputs.resize(kConvOffset + 1);
+    inputs.resize(kConvBiasRest + 1);
     if (node.inputs.size() > kConvMultiplier) inputs[kConvMultiplier] = plain(node.inputs[kConvMultiplier]);
     if (node.inputs.size() > kConvResidual) inputs[kConvResidual] = as_unsigned(node.inputs[kConvResidual]);
     if (node.inputs.size() > kConvOffset) inputs[kConvOffset] = plain(node.inputs[kConvOffset]);
+    if (node.inputs.size() > kConvBiasRest) inputs[kConvBiasRest] = plain(node.inputs[kConvBiasRest]);
     if (is_signed(node, kConvX)) {
       const Fact& w = fact(node.inputs[kConvW]);
       const Fact& bias = fact(node.inputs[kConvBias]);

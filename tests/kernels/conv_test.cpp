@@ -41,6 +41,7 @@ struct Case {
   std::int64_t top = 0, left = 0, bottom = 0, right = 0;
   std::int64_t groups = 1;
   bool has_offset = false;
+  bool has_rest = false;
   DType to = DType::u8;
   std::int32_t zero_point = 0, lowest = 0, highest = 255;
   Residual residual = Residual::none;
@@ -55,7 +56,8 @@ std::string describe(const Case& c) {
   std::string text = "x " + Shape{c.batch, c.height, c.width, c.channels}.to_string() + " oc " + std::to_string(c.out_channels);
   text += " k " + Shape{c.kernel_h, c.kernel_w}.to_string() + " s " + Shape{c.stride_h, c.stride_w}.to_string();
   text += " d " + Shape{c.dilation_h, c.dilation_w}.to_string() + " p " + Shape{c.top, c.left, c.bottom, c.right}.to_string();
-  text += " groups " + std::to_string(c.groups) + " offset " + std::to_string(c.has_offset) + " to " + std::string(name_of(c.to));
+  text += " groups " + std::to_string(c.groups) + " offset " + std::to_string(c.has_offset) + " rest " + std::to_string(c.has_rest) + " to " +
+          std::string(name_of(c.to));
   return text + " zp " + std::to_string(c.zero_point) + " residual " + std::string(name_of(c.residual)) + " table " + std::to_string(c.has_table);
 }
 
@@ -64,7 +66,7 @@ struct Problem {
   QuantizedConvAttrs attrs;
   Shape x_shape, w_shape, y_shape;
   std::vector<std::uint8_t> x;
-  Tensor w, bias, multiplier, table, w_offset;
+  Tensor w, bias, multiplier, table, w_offset, bias_rest;
   std::vector<std::byte> residual;
   std::vector<std::byte> expected;
   DType y_type = DType::u8;
@@ -107,7 +109,8 @@ void answer(Problem& p, const Case& c) {
                                     given(c.to != DType::s32, DType::f32, p.multiplier.shape(), p.multiplier.data()),
                                     given(c.residual != Residual::none, c.residual_type, p.y_shape, p.residual.data()),
                                     given(c.has_table, c.table_type, p.table.shape(), p.table.data()),
-                                    given(c.has_offset, DType::s32, p.w_offset.shape(), p.w_offset.data())};
+                                    given(c.has_offset, DType::s32, p.w_offset.shape(), p.w_offset.data()),
+                                    given(c.has_rest, DType::f32, p.bias_rest.shape(), p.bias_rest.data())};
   p.expected.resize(static_cast<std::size_t>(p.y_shape.elements()) * size_of(p.y_type));
   const TensorView y{p.y_type, p.y_shape, p.expected.data()};
   kQuantizedConv.reference(p.attrs, InputViews(inputs), OutputViews(&y, 1));
@@ -130,6 +133,8 @@ Problem make_problem(const Case& c, unsigned seed) {
   for (auto& v : p.bias.span<std::int32_t>()) v = static_cast<std::int32_t>(random() % 200001) - 100000;
   p.w_offset = Tensor(DType::s32, {c.out_channels});
   for (auto& v : p.w_offset.span<std::int32_t>()) v = extreme_or_random<std::int32_t>(random, -127, 128);
+  p.bias_rest = Tensor(DType::f32, {c.out_channels});
+  for (auto& v : p.bias_rest.span<float>()) v = static_cast<float>(random() % 1001) / 1000.0f - 0.5f;
   p.multiplier = Tensor(DType::f32, {c.out_channels});
   const double terms = static_cast<double>(p.w_shape.elements() / c.out_channels);
   const float spread = c.multiplier != 0.0f ? c.multiplier : static_cast<float>(80.0 / (128.0 * 100.0 * std::sqrt(terms)));
@@ -152,14 +157,15 @@ class Runner {
     const auto constant = [](const Tensor& t) {
       return Fact{.dtype = t.dtype(), .shape = t.shape(), .quant = {}, .constant = std::make_shared<Tensor>(t)};
     };
-    facts_ = {{.dtype = DType::u8, .shape = p.x_shape},       constant(p.w),     constant(p.bias),    constant(p.multiplier),
-              {.dtype = c.residual_type, .shape = p.y_shape}, constant(p.table), constant(p.w_offset)};
+    facts_ = {{.dtype = DType::u8, .shape = p.x_shape},       constant(p.w),     constant(p.bias),     constant(p.multiplier),
+              {.dtype = c.residual_type, .shape = p.y_shape}, constant(p.table), constant(p.w_offset), constant(p.bias_rest)};
     call_.attrs = &attrs_;
     for (const Fact& fact : facts_) call_.inputs.push_back(&fact);
     if (c.to == DType::s32) call_.inputs[3] = nullptr;
     if (!has_residual_) call_.inputs[4] = nullptr;
     if (!c.has_table) call_.inputs[5] = nullptr;
     if (!c.has_offset) call_.inputs[6] = nullptr;
+    if (!c.has_rest) call_.inputs[7] = nullptr;
     call_.outputs = {{.dtype = p.y_type, .shape = p.y_shape}};
   }
 
@@ -186,7 +192,7 @@ class Runner {
     std::memcpy(residual.data(), p.residual.data(), p.residual.size());
     std::memset(y.data(), 0x5a, p.expected.size());
     Tensor scratch(DType::u8, {static_cast<std::int64_t>(step_->scratch_bytes())});
-    const std::byte* inputs[] = {x.data(), nullptr, nullptr, nullptr, has_residual_ ? residual.data() : nullptr, nullptr, nullptr};
+    const std::byte* inputs[] = {x.data(), nullptr, nullptr, nullptr, has_residual_ ? residual.data() : nullptr, nullptr, nullptr, nullptr};
     std::byte* outputs[] = {place == Place::over_residual ? residual.data() : y.data()};
     const StepBuffers buffers{inputs, outputs, scratch.data()};
     for (int part = parts; part-- > 0;) step_->run(buffers, {step_->items() * part / parts, step_->items() * (part + 1) / parts});
@@ -226,7 +232,7 @@ std::vector<Kernel> kernels_of_this_machine() {
   Kernel evex = kernels[0];
   evex.name = "conv_u8s8_6x2_avx512vnni_ymm";
   evex.needs = Isa::avx512vnni;
-  evex.refusal = [](const OpCall& call) { return conv_refusal(call, kTileVnni256Evex); };
+  evex.refusal = [](const OpCall& call) { return direct_refusal(call, kTileVnni256Evex); };
   evex.pack = [](const OpCall& call) { return pack_conv(call, kTileVnni256Evex); };
   evex.prepare = [](const StepSpec& spec) { return prepare_conv(spec, kTileVnni256Evex); };
   kernels.push_back(evex);
@@ -248,6 +254,28 @@ void check(const Case& c, unsigned seed) {
       }
       ASSERT_TRUE(found == p.expected) << kernel.name << ": " << describe(c) << " seed " << seed << ": " << first_difference(found, p.expected);
     }
+  }
+}
+
+// The rest of a bias: rounded with the sum, or multiplied where the result is real.
+TEST(Conv, RestOfTheBias) {
+  for (std::int64_t oc : {1, 9, 16, 41, 64, 80}) {
+    for (Residual residual : {Residual::none, Residual::before_rounding, Residual::after_rounding_conv_first}) {
+      const bool has_table = oc == 64;
+      check({.width = 33, .channels = 24, .out_channels = oc, .has_rest = true, .residual = residual, .has_table = has_table, .multiplier = 0.3f},
+            51);
+    }
+    check({.width = 33, .channels = 24, .out_channels = oc, .has_rest = true, .to = DType::f32}, 52);
+    check({.width = 9,
+           .channels = 24,
+           .out_channels = oc,
+           .has_offset = true,
+           .has_rest = true,
+           .to = DType::s8,
+           .zero_point = -3,
+           .lowest = -128,
+           .highest = 127},
+          53);
   }
 }
 
@@ -504,7 +532,7 @@ TEST(Conv, RandomCases) {
     c.top = pick(0, 3), c.left = pick(0, 3), c.bottom = pick(6, 8), c.right = pick(6, 8);
     c.groups = pick(0, 2) == 0 ? pick(2, 6) : 1;
     c.channels = c.groups * pick(1, 20), c.out_channels = c.groups * pick(1, 70);
-    c.has_offset = pick(0, 1) == 1, c.zero_point = static_cast<std::int32_t>(pick(0, 255));
+    c.has_offset = pick(0, 1) == 1, c.has_rest = c.to != DType::s32 && pick(0, 1) == 1, c.zero_point = static_cast<std::int32_t>(pick(0, 255));
     c.residual = static_cast<Residual>(pick(0, 3)), c.has_table = pick(0, 3) == 0;
     check(c, random());
     if (HasFatalFailure()) return;

@@ -17,6 +17,7 @@ struct Options {
   Residual residual = Residual::none;
   bool has_table = false;
   bool has_offset = false;
+  bool has_rest = false;
 };
 
 Tensor multipliers(std::mt19937& random, std::int64_t n, std::int64_t taps) {
@@ -43,14 +44,19 @@ KernelCase case_of(std::mt19937& random, const Geometry& g, const Options& o) {
   const std::int64_t out = (g.size + 2 * g.pad - (g.kernel - 1) * g.dilation - 1) / g.stride + 1;
   Tensor bias(DType::s32, {channels});
   for (auto& b : bias.span<std::int32_t>()) b = static_cast<std::int32_t>(random() % 60001) - 30000;
-  KernelCase test{.spec = &kQuantizedConv, .attrs = attrs, .is_constant = {false, true, true, true, false, true, true}};
+  KernelCase test{.spec = &kQuantizedConv, .attrs = attrs, .is_constant = {false, true, true, true, false, true, true, true}};
   test.inputs = {random_tensor(random, o.x, {g.batch, g.size, g.size + 2, g.channels}),
                  random_tensor(random, DType::s8, {channels, g.kernel, g.kernel, 1}), bias};
-  test.inputs.resize(7);
+  test.inputs.resize(8);
   const std::int64_t out_width = (g.size + 2 + 2 * g.pad - (g.kernel - 1) * g.dilation - 1) / g.stride + 1;
   if (o.to != DType::s32) test.inputs[3] = multipliers(random, channels, g.kernel);
   if (o.residual != Residual::none) test.inputs[4] = random_tensor(random, o.residual_type, {g.batch, out, out_width, channels});
   if (o.has_table) test.inputs[5] = random_tensor(random, DType::s8, {256});
+  if (o.has_rest) {
+    // Large ones decide the rounding where multipliers are small.
+    test.inputs[7] = Tensor(DType::f32, {channels});
+    for (float& rest : test.inputs[7]->span<float>()) rest = std::uniform_real_distribution<float>(-400.0f, 400.0f)(random);
+  }
   if (o.has_offset) {
     test.inputs[6] = Tensor(DType::s32, {channels});
     for (auto& offset : test.inputs[6]->span<std::int32_t>()) offset = random() % 2 == 0 ? 128 : static_cast<std::int32_t>(random() % 256) - 127;
@@ -74,6 +80,7 @@ TEST(DepthwiseKernels, EqualTheReferenceForEveryGeometry) {
     ran.merge(check_kernels(case_of(random, g, {.to = DType::f32})));
     ran.merge(check_kernels(case_of(random, g, {.x = DType::s8, .residual = Residual::before_rounding, .has_table = true})));
     ran.merge(check_kernels(case_of(random, g, {.has_offset = true})));
+    ran.merge(check_kernels(case_of(random, g, {.x = DType::s8, .to = DType::s8, .has_rest = true})));
   }
   EXPECT_TRUE(kernels_missing(ran, "depthwise_").empty());
 }
@@ -86,13 +93,16 @@ TEST(DepthwiseKernels, EqualTheReferenceForEveryEpilogue) {
       for (Residual residual :
            {Residual::none, Residual::before_rounding, Residual::after_rounding_conv_first, Residual::after_rounding_conv_second}) {
         for (bool has_table : {false, true}) {
-          EXPECT_FALSE(
-              check_kernels(case_of(random, g, {.to = to, .residual_type = residual_type, .residual = residual, .has_table = has_table})).empty());
+          for (bool has_rest : {false, true}) {
+            const Options options{.to = to, .residual_type = residual_type, .residual = residual, .has_table = has_table, .has_rest = has_rest};
+            EXPECT_FALSE(check_kernels(case_of(random, g, options)).empty());
+          }
         }
       }
     }
   }
   for (DType to : {DType::s32, DType::f32}) EXPECT_FALSE(check_kernels(case_of(random, g, {.to = to})).empty());
+  EXPECT_FALSE(check_kernels(case_of(random, g, {.to = DType::f32, .has_rest = true})).empty());
   for (DType x : {DType::u8, DType::s8}) EXPECT_GE(check_kernels(case_of(random, g, {.x = x, .has_offset = true})).size(), 1u);
 }
 

@@ -37,6 +37,24 @@ TEST(FuseConvolution, ScalesPerChannelGroupsAndFloatBias) {
   EXPECT_EQ(count(b.graph, kQuantizedConv), 1);
 }
 
+// PyTorch adds an f32 bias as it is; ONNX files mean whole units.
+TEST(FuseConvolution, FloatBiasKeepsItsRestForPt2e) {
+  for (const Profile profile : {Profile::onnx, Profile::pt2e}) {
+    GraphBuilder b;
+    const ValueId x = b.dequantize(b.input(DType::u8, {1, 2, 2, 2}), 0x1p-6f, 3);
+    const ValueId w = b.dequantize(b.constant<std::int8_t>({2, 1, 1, 2}, {2, 100, -3, 7}), 0x1p-7f, 0);
+    const ValueId bias = b.constant<float>({2}, {0x1p-13f * 5.25f, 0x1p-13f * -7.375f});
+    const ValueId y = b.conv(x, w, {1, 1}, kLast, bias);
+    b.output(b.add(kQuantize, QuantizeAttrs{.to = DType::u8, .profile = profile}, {y, b.scalar(0x1p-5f), b.constant<std::uint8_t>({}, {128})}));
+    ASSERT_EQ(apply_exactly(b.graph, fuse_convolution), 1);
+    const Node& conv = first(b.graph, kQuantizedConv);
+    ASSERT_EQ(conv.inputs.size(), profile == Profile::pt2e ? 8u : 4u);
+    if (profile == Profile::onnx) continue;
+    EXPECT_EQ(to_floats(b.graph.fact(conv.inputs[kConvBiasRest]).constant->view()), (std::vector<float>{0.25f, -0.375f}));
+    EXPECT_EQ(b.graph.fact(conv.inputs[kConvBias]).constant->as<std::int32_t>()[0], 5 - 3 * 102);
+  }
+}
+
 // Every zero point that the types allow, weights at both ends of their range.
 TEST(FuseConvolution, WeightZeroPointBecomesAnOffset) {
   for (const DType type : {DType::u8, DType::s8}) {

@@ -54,6 +54,24 @@ TEST(QuantizedConv, FloatResultIsTheScaledAccumulator) {
   EXPECT_EQ(values<float>(y), (std::vector<float>{-32640.0f * 0.1f}));
 }
 
+// A tie of the whole units that the rest of the bias decides, either way.
+TEST(QuantizedConv, RestOfTheBiasIsAddedBeforeRounding) {
+  const OnePixel p;
+  const Tensor bias = ints({32641}), multiplier = floats({0.5f});  // 32641 - 255 * 128 = 1
+  for (const auto& [rest, expected] : {std::pair(0.0f, 0), std::pair(0.25f, 1), std::pair(-0.25f, 0)}) {
+    const Tensor rests = floats({rest});
+    const std::vector<ConstTensorView> views{p.x.view(), p.w.view(), bias.view(), multiplier.view(), {}, {}, {}, rests.view()};
+    EXPECT_EQ(run_views(QuantizedConvAttrs{.window = square(1, 1, 0)}, views), std::vector<std::byte>{static_cast<std::byte>(expected)}) << rest;
+  }
+  const Tensor rests = floats({0.25f}), two = floats({0.25f, 0.5f});
+  const std::vector<ConstTensorView> real{p.x.view(), p.w.view(), bias.view(), multiplier.view(), {}, {}, {}, rests.view()};
+  const std::vector<std::byte> bytes = run_views(QuantizedConvAttrs{.window = square(1, 1, 0), .to = DType::f32}, real);
+  ASSERT_EQ(bytes.size(), sizeof(float));
+  EXPECT_EQ(*reinterpret_cast<const float*>(bytes.data()), 0.625f);
+  const std::vector<ConstTensorView> wrong{p.x.view(), p.w.view(), bias.view(), multiplier.view(), {}, {}, {}, two.view()};
+  EXPECT_FALSE(evaluate_op(kQuantizedConv, QuantizedConvAttrs{.window = square(1, 1, 0)}, wrong).ok());
+}
+
 TEST(QuantizedConv, GroupsReadTheirOwnChannels) {
   const Tensor x = Tensor::of<std::uint8_t>({1, 1, 1, 4}, std::vector<std::uint8_t>{1, 10, 100, 200});
   const Tensor w = Tensor::of<std::int8_t>({4, 1, 1, 1}, std::vector<std::int8_t>{1, 2, 3, 4});
@@ -72,7 +90,8 @@ TEST(QuantizedConv, WeightsHaveAnOffsetPerChannel) {
   const QuantizedConvAttrs attrs{.window = window, .x_zero_point = 7, .to = DType::s32};
   const Tensor bias = ints({10, 0}), offset = ints({128, -1});
   const ConstTensorView none;
-  const auto outputs = evaluate_op(kQuantizedConv, attrs, std::vector<ConstTensorView>{x.view(), w.view(), bias.view(), none, none, none, offset.view()});
+  const auto outputs =
+      evaluate_op(kQuantizedConv, attrs, std::vector<ConstTensorView>{x.view(), w.view(), bias.view(), none, none, none, offset.view()});
   ASSERT_TRUE(outputs.ok()) << to_string(outputs.errors());
   const Tensor& y = outputs->front();
   // The padding reads the zero point, 7, and meets the offset, too.

@@ -21,8 +21,12 @@ std::string attrs_refusal(const QuantizedConvAttrs& attrs);
 std::string conv_refusal(const OpCall& call, const TileTarget& target);
 double conv_cost(const OpCall& call, const Machine& machine, const TileTarget& target);
 
-// weights s8 [block][row][tap][dword][vector][lane][4] (AVX2: s8 or s16 [dword][parity][vector][lane][2]), bias s32 and multiplier f32 per lane,
-// w_offset s32 per lane where tiles sum x, table as it is. Multiplier, w_offset and table only where the operator has them.
+// The rest of the bias is refused here, since a kernel that forgot it would be wrong; those that add it ask direct_refusal.
+std::string direct_refusal(const OpCall& call, const TileTarget& target);
+
+// weights s8 [block][row][tap][dword][vector][lane][4] (AVX2: s8 or s16 [dword][parity][vector][lane][2]), bias s32 and multiplier f32 per lane (then
+// the rest of the bias per lane, where there is one), w_offset s32 per lane where tiles sum x, table as it is. Multiplier, w_offset and table only
+// where the operator has them.
 std::vector<Tensor> pack_conv(const OpCall& call, const TileTarget& target);
 Result<std::unique_ptr<Step>> prepare_conv(const StepSpec& spec, const TileTarget& target);
 

@@ -18,7 +18,7 @@ constexpr Kernel conv_kernel(std::string_view name, Isa needs) {
   return {.name = name,
           .op = "quantized_conv",
           .needs = needs,
-          .refusal = [](const OpCall& call) { return conv_refusal(call, target); },
+          .refusal = [](const OpCall& call) { return direct_refusal(call, target); },
           .cost = [](const OpCall& call, const Machine& machine) { return conv_cost(call, machine, target); },
           .pack = [](const OpCall& call) { return pack_conv(call, target); },
           .prepare = [](const StepSpec& spec) { return prepare_conv(spec, target); },

@@ -80,6 +80,17 @@ Tensor pack_lanes(const ChannelBlocks& blocks, const Tensor& values) {
   return packed;
 }
 
+// The multipliers of all lanes, and after them the rests of their biases where there are some.
+Tensor pack_multipliers(const ChannelBlocks& blocks, const Tensor& multiplier, const Tensor* rest) {
+  Tensor packed = pack_lanes<float>(blocks, multiplier);
+  if (rest == nullptr) return packed;
+  const Tensor rests = pack_lanes<float>(blocks, *rest);
+  Tensor both(DType::f32, Shape{2 * blocks.lanes});
+  std::copy_n(packed.as<float>(), blocks.lanes, both.as<float>());
+  std::copy_n(rests.as<float>(), blocks.lanes, both.as<float>() + blocks.lanes);
+  return both;
+}
+
 }  // namespace
 
 std::vector<Tensor> pack_conv(const OpCall& call, const TileTarget& target) {
@@ -91,7 +102,7 @@ std::vector<Tensor> pack_conv(const OpCall& call, const TileTarget& target) {
   const ChannelBlocks blocks = channel_blocks(g, target);
   const auto weights = target.weight_type() == DType::s16 ? pack_weights<std::int16_t> : pack_weights<std::int8_t>;
   std::vector<Tensor> packed{weights(g, target, blocks, w, offsets), pack_lanes<std::int32_t>(blocks, constant(kConvBias))};
-  if (attrs.to != DType::s32) packed.push_back(pack_lanes<float>(blocks, constant(kConvMultiplier)));
+  if (attrs.to != DType::s32) packed.push_back(pack_multipliers(blocks, constant(kConvMultiplier), bias_rest(call)));
   if (g.sums_x) packed.push_back(pack_lanes<std::int32_t>(blocks, *offsets));
   if (call.inputs.size() > kConvTable && call.inputs[kConvTable] != nullptr) packed.push_back(constant(kConvTable));
   return packed;

@@ -54,12 +54,17 @@ std::string attrs_refusal(const QuantizedConvAttrs& attrs) {
 }
 
 std::string conv_refusal(const OpCall& call, const TileTarget& target) {
+  if (input(call, kConvBiasRest) != nullptr) return "needs a bias of whole units";
+  return direct_refusal(call, target);
+}
+
+std::string direct_refusal(const OpCall& call, const TileTarget& target) {
   const auto& attrs = call.attrs->as<QuantizedConvAttrs>();
   const Fact* x = input(call, kConvX);
   const Fact* w = input(call, kConvW);
   if (x->dtype != DType::u8) return "needs an input of type u8";
   if (w->dtype != DType::s8 || !w->is_constant()) return "needs constant weights of type s8";
-  for (int index : {kConvBias, kConvMultiplier, kConvTable, kConvOffset}) {
+  for (int index : {kConvBias, kConvMultiplier, kConvTable, kConvOffset, kConvBiasRest}) {
     const Fact* fact = input(call, index);
     if (fact != nullptr && !fact->is_constant()) return "needs constant bias, multiplier, table and weight offset";
   }

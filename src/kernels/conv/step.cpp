@@ -47,12 +47,14 @@ std::unique_ptr<TileConstants> make_constants(const QuantizedConvAttrs& attrs, i
   return constants;
 }
 
-// Whether |f32(acc) * multiplier + residual| stays below 2^31 for every acc, so that no conversion to s32 can overflow.
+// Whether |(f32(acc) + rest) * multiplier + residual| stays below 2^31 for every acc, so that no conversion to s32 can overflow.
 bool cannot_overflow(const QuantizedConvAttrs& attrs, std::span<const float> multipliers) {
   if (attrs.residual == Residual::before_rounding && !(std::fabs(attrs.residual_ratio) <= 1e6f && std::abs(attrs.residual_zero_point) <= 255))
     return false;
   return std::all_of(multipliers.begin(), multipliers.end(), [](float m) { return std::fabs(m) <= 0.5f; });
 }
+
+bool has_rest(const StepSpec& spec) { return spec.inputs.size() > kConvBiasRest && spec.inputs[kConvBiasRest].is_present; }
 
 TableStep table_step(const TileTarget& target) {
   if (target.step != MacStep::vnni512) return TableStep::scalar;
@@ -65,7 +67,7 @@ TableStep table_step(const TileTarget& target) {
 struct PackedConv {
   const std::byte* weights = nullptr;
   const std::int32_t* bias = nullptr;
-  std::span<const float> multipliers;
+  std::span<const float> multipliers;  // and as many rests of biases, where there are some
   const std::int32_t* w_offset = nullptr;
   const std::uint8_t* table = nullptr;
 };
@@ -182,6 +184,7 @@ TileConfig base_config(const StepSpec& spec, const QuantizedConvAttrs& attrs, co
                     .to = attrs.to,
                     .residual = attrs.residual,
                     .adds_zero_point = (adds_after ? attrs.add.shift : attrs.zero_point) != 0,
+                    .rest_offset = has_rest(spec) ? static_cast<std::int32_t>(packed.multipliers.size_bytes() / 2) : 0,
                     .clamps_low = !saturates || attrs.lowest != range.lowest,
                     .clamps_high = !saturates || attrs.highest != range.highest,
                     .table = packed.table != nullptr ? table_step(target) : TableStep::none};
@@ -361,7 +364,8 @@ Result<PackedConv> checked_packed(const StepSpec& spec, const ConvGeometry& g, c
   const bool has_table = spec.inputs.size() > kConvTable && spec.inputs[kConvTable].is_present;
   const std::size_t offset = has_multiplier ? 3 : 2, table = offset + (g.sums_x ? 1 : 0);
   const bool is_whole = is_packed_as(spec, 0, weight_type, blocks.weight_bytes / static_cast<std::int64_t>(size_of(weight_type))) &&
-                        is_packed_as(spec, 1, DType::s32, blocks.lanes) && (!has_multiplier || is_packed_as(spec, 2, DType::f32, blocks.lanes)) &&
+                        is_packed_as(spec, 1, DType::s32, blocks.lanes) &&
+                        (!has_multiplier || is_packed_as(spec, 2, DType::f32, blocks.lanes * (has_rest(spec) ? 2 : 1))) &&
                         (!g.sums_x || is_packed_as(spec, offset, DType::s32, blocks.lanes)) &&
                         (!has_table || is_packed_as(spec, table, spec.outputs[0].dtype, 256));
   if (!is_whole || !is_read_in_run(spec, kConvX) || !is_read_in_run(spec, kConvResidual)) return not_as_packed(spec);

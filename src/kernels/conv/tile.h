@@ -62,7 +62,8 @@ struct TileConfig {
   DType residual_type = DType::u8;
   bool subtracts_from_residual = false;
   bool adds_zero_point = false;
-  bool clamps_low = true;  // false where nothing can overflow and the saturation of the packing instructions does the same
+  std::int32_t rest_offset = 0;  // bytes from a lane's multiplier to the rest of its bias; 0: there is none
+  bool clamps_low = true;        // false where nothing can overflow and the saturation of the packing instructions does the same
   bool clamps_high = true;
   TableStep table = TableStep::none;
   bool prefetches = false;
@@ -71,7 +72,7 @@ struct TileConfig {
 
   auto key() const {
     return std::tuple(target.step, pixels, vectors, sums_x, channels, pixel_bytes, out_channels, taps, tap_bytes, run_dwords, to, residual,
-                      residual_type, subtracts_from_residual, adds_zero_point, clamps_low, clamps_high, table, prefetches);
+                      residual_type, subtracts_from_residual, adds_zero_point, rest_offset, clamps_low, clamps_high, table, prefetches);
   }
   bool operator<(const TileConfig& other) const { return key() < other.key(); }
 };
@@ -99,7 +100,7 @@ struct TileArgs {
   const std::byte* weights;
   const std::byte* prefetch;  // one line of 64 bytes per dword of K is fetched into L2 from here on
   const std::int32_t* bias;
-  const float* multiplier;
+  const float* multiplier;  // and the rest of the bias
   const std::int32_t* w_offset;
   const std::byte* residual;
   std::byte* y;

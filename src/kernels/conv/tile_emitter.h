@@ -48,6 +48,7 @@ class TileEmitter : public Xbyak::CodeGenerator {
   void emit_masks();
   void store_wide_elements();
   void store_words(int p, int v);
+  void to_real(const Xbyak::Xmm& acc, int v);
   void quantize(int p, int v);
   void add_after_rounding(const Xbyak::Xmm& acc, int p, int v);
   void load_residual(const Xbyak::Xmm& to, int p, int v);

@@ -47,7 +47,7 @@ void TileEmitter::store_wide_elements() {
     for (int v = 0; v < c_.outputs(); ++v) {
       const Xbyak::Xmm acc = accumulator(p, v);
       if (c_.to == DType::f32) {
-        vcvtdq2ps(acc, acc);
+        to_real(acc, v);
         vmulps(acc, acc, ptr[multiplier_ + v * c_.target.vector_bytes()]);
       }
       store_words(p, v);
@@ -67,12 +67,18 @@ void TileEmitter::store_words(int p, int v) {
   }
 }
 
+// f32(acc) + the rest of the bias.
+void TileEmitter::to_real(const Xbyak::Xmm& acc, int v) {
+  vcvtdq2ps(acc, acc);
+  if (c_.rest_offset != 0) vaddps(acc, acc, ptr[multiplier_ + (v * c_.target.vector_bytes() + c_.rest_offset)]);
+}
+
 // q = clamp(rne(...)) without the zero point, or the clamped sum where a residual is added after rounding.
 // Where the packing saturates to the same bounds and no conversion can overflow, the clamp is left to it.
 void TileEmitter::quantize(int p, int v) {
   const Xbyak::Xmm acc = accumulator(p, v), other = temporary(0);
   const Xbyak::Address multiplier = ptr[multiplier_ + v * c_.target.vector_bytes()];
-  vcvtdq2ps(acc, acc);
+  to_real(acc, v);
   if (c_.residual == Residual::before_rounding) {
     load_residual(other, p, v);
     vmulps(other, other, constant(offsetof(TileConstants, residual_ratio)));

@@ -8,7 +8,7 @@
 namespace octavo {
 namespace {
 
-enum Packed : std::size_t { kWeights = 0, kBias = 1, kMultiplier = 2, kTable = 3 };
+enum Packed : std::size_t { kWeights = 0, kBias = 1, kMultiplier = 2, kTable = 3, kRest = 4 };
 
 struct Params {
   DepthwiseShape shape;
@@ -89,7 +89,8 @@ std::vector<Tensor> pack(const OpCall& call) {
       weights.as<std::int16_t>()[(tap / 2 * channels + oc) * 2 + tap % 2] = static_cast<std::int16_t>(w.as<std::int8_t>()[oc * taps + tap] + offset);
     }
   }
-  return {std::move(weights), *call.inputs[kConvBias]->constant, constant_or_empty(call, kConvMultiplier), constant_or_empty(call, kConvTable)};
+  return {std::move(weights), *call.inputs[kConvBias]->constant, constant_or_empty(call, kConvMultiplier), constant_or_empty(call, kConvTable),
+          constant_or_empty(call, kConvBiasRest)};
 }
 
 template <const DepthwiseFunctions& functions>
@@ -98,10 +99,12 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
   const DepthwiseShape shape = DepthwiseShape::of(call);
   const bool has_multiplier = call.input(kConvMultiplier).exists();
   const bool has_table = call.input(kConvTable).exists();
+  const bool has_rest = call.input(kConvBiasRest).exists();
   const bool is_whole = is_packed_as(spec, kWeights, DType::s16, pairs_of(shape) * shape.channels * 2) &&
                         is_packed_as(spec, kBias, DType::s32, shape.channels) &&
                         (!has_multiplier || is_packed_as(spec, kMultiplier, DType::f32, shape.channels)) &&
-                        (!has_table || is_packed_as(spec, kTable, call.input(kConvTable).dtype, 256));
+                        (!has_table || is_packed_as(spec, kTable, call.input(kConvTable).dtype, 256)) &&
+                        (!has_rest || is_packed_as(spec, kRest, DType::f32, shape.channels));
   if (!is_whole || !is_read_in_run(spec, kConvX) || !is_read_in_run(spec, kConvResidual)) return not_as_packed(spec);
   Params params{.shape = shape,
                 .functions = &functions,
@@ -112,6 +115,7 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
                 .y_element_bytes = size_of(call.output().dtype),
                 .padding = std::vector<std::uint8_t>(static_cast<std::size_t>(shape.in_channels), static_cast<std::uint8_t>(attrs.x_zero_point))};
   if (has_multiplier) params.epilogue.multiplier = spec.packed[kMultiplier].as<float>();
+  if (has_rest) params.epilogue.rest = spec.packed[kRest].as<float>();
   if (has_table) params.epilogue.table = spec.packed[kTable].as<std::uint8_t>();
   const std::size_t scratch = acc_offset(shape) + static_cast<std::size_t>(shape.channels) * sizeof(std::int32_t);
   return make_step(std::move(params), shape.batch * shape.out_height, run, scratch);

@@ -60,18 +60,23 @@ typename S::S32 finish_8bit(const Epilogue& e, typename S::F32 acc, typename S::
 }
 
 template <class S>
+typename S::F32 real_sum(const Epilogue& e, const std::int32_t* acc, std::int64_t channel) {
+  const typename S::F32 whole = S::to_f32(S::load_s32(acc + channel));
+  return e.rest == nullptr ? whole : S::add(whole, S::load(e.rest + channel));
+}
+
+template <class S>
 void finish_position(const Epilogue& epilogue, const std::int32_t* acc, std::int64_t channels, const std::uint8_t* residual, void* y) {
   const Epilogue e = epilogue;
   if (e.kind == Epilogue::Kind::s32) {
     for_lanes<S>(0, channels, [=]<class T>(std::int64_t c) { T::store_s32(static_cast<std::int32_t*>(y) + c, T::load_s32(acc + c)); });
   } else if (e.kind == Epilogue::Kind::f32) {
-    for_lanes<S>(0, channels, [=]<class T>(std::int64_t c) {
-      T::store(static_cast<float*>(y) + c, T::mul(T::to_f32(T::load_s32(acc + c)), T::load(e.multiplier + c)));
-    });
+    for_lanes<S>(0, channels,
+                 [=]<class T>(std::int64_t c) { T::store(static_cast<float*>(y) + c, T::mul(real_sum<T>(e, acc, c), T::load(e.multiplier + c))); });
   } else {
     auto* bytes = static_cast<std::uint8_t*>(y);
     for_lanes<S>(0, channels, [=]<class T>(std::int64_t c) {
-      T::store_bytes(bytes + c, finish_8bit<T>(e, T::to_f32(T::load_s32(acc + c)), T::load(e.multiplier + c), residual + c));
+      T::store_bytes(bytes + c, finish_8bit<T>(e, real_sum<T>(e, acc, c), T::load(e.multiplier + c), residual + c));
     });
     if (e.table != nullptr) S::lookup(e.table, bytes, bytes, channels);
   }

@@ -11,6 +11,7 @@ struct Epilogue {
   enum class Kind { s32, f32, requantize, residual_before, add_conv_first, add_conv_second };
   Kind kind = Kind::requantize;
   const float* multiplier = nullptr;  // per channel
+  const float* rest = nullptr;        // of the bias, per channel; null: none
   std::int32_t zero_point = 0, lowest = 0, highest = 255;
   bool residual_is_signed = false;
   std::int32_t residual_zero_point = 0;
@@ -61,6 +62,7 @@ struct VnniRow {
   const std::int8_t* weights = nullptr;  // [group][kw][4 * block], in the strip's order
   const std::int32_t* bias = nullptr;    // in the order of the accumulators
   const float* multiplier = nullptr;     // the same
+  const float* rest = nullptr;           // of the bias, the same; null: none
   std::int32_t zero_point = 0, lowest = 0, highest = 255;
   bool to_signed = false;
   std::int64_t count = 0;

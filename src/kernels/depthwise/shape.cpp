@@ -48,7 +48,7 @@ std::string refuse_not_depthwise(const CallView& call) {
 }
 
 std::string refuse_variable_weights(const OpCall& call) {
-  for (std::size_t i : {kConvW, kConvBias, kConvMultiplier, kConvTable, kConvOffset}) {
+  for (std::size_t i : {kConvW, kConvBias, kConvMultiplier, kConvTable, kConvOffset, kConvBiasRest}) {
     if (i < call.inputs.size() && call.inputs[i] != nullptr && !call.inputs[i]->is_constant()) return "needs constant weights";
   }
   for (std::size_t i : {kConvX, kConvResidual}) {

@@ -8,11 +8,12 @@
 #include "kernels/depthwise/shape.h"
 #include "kernels/move/separable.h"
 #include "kernels/table/lookup.h"
+#include "kernels/weight_offsets.h"
 
 namespace octavo {
 namespace {
 
-enum Packed : std::size_t { kWeights = 0, kBias = 1, kMultiplier = 2, kTable = 3 };
+enum Packed : std::size_t { kWeights = 0, kBias = 1, kMultiplier = 2, kTable = 3, kRest = 4 };
 
 // Channels [first, first + kVnniBlocks[kind]).
 struct Block {
@@ -133,6 +134,8 @@ std::vector<Tensor> pack(const OpCall& call) {
   Tensor weights(DType::s8, Shape{placement.weight_bytes});
   Tensor bias(DType::s32, Shape{placement.channels});
   Tensor multiplier(DType::f32, Shape{placement.channels});
+  const Tensor* rests = bias_rest(call);
+  Tensor rest(DType::f32, Shape{rests == nullptr ? 0 : placement.channels});
   for (const auto& unit : placement.units) {
     for (const PlacedBlock& placed : unit) {
       const Block& block = placed.block;
@@ -144,13 +147,13 @@ std::vector<Tensor> pack(const OpCall& call) {
         bias.as<std::int32_t>()[placed.channels + i] =
             corrected_bias(s, w + channel * s.kernel_height * s.kernel_width, call.inputs[kConvBias]->constant->as<std::int32_t>()[channel],
                            call.inputs[kConvX]->dtype == DType::s8);
-        if (multipliers != nullptr) {
-          multiplier.as<float>()[placed.channels + i] = multipliers->as<float>()[in_channel_order ? block.first + i : channel];
-        }
+        const std::int64_t finished = in_channel_order ? block.first + i : channel;
+        if (multipliers != nullptr) multiplier.as<float>()[placed.channels + i] = multipliers->as<float>()[finished];
+        if (rests != nullptr) rest.as<float>()[placed.channels + i] = rests->as<float>()[finished];
       }
     }
   }
-  return {std::move(weights), std::move(bias), std::move(multiplier), constant_or_empty(call, kConvTable)};
+  return {std::move(weights), std::move(bias), std::move(multiplier), constant_or_empty(call, kConvTable), std::move(rest)};
 }
 
 // ---- run ----
@@ -164,6 +167,7 @@ struct Params {
   const std::int8_t* weights;
   const std::int32_t* bias;
   const float* multiplier;
+  const float* rest;
   const std::uint8_t* table;
   const LookupFunctions* lookup;
   bool finishes_from_sums;
@@ -205,6 +209,7 @@ void run_row_by_sums(const Params& params, const Tile& tile, VnniRow row, std::i
   kVnniDepthwise[block.kind].row(row);
   Epilogue epilogue = params.epilogue;
   epilogue.multiplier = row.multiplier;
+  epilogue.rest = row.rest;
   for (std::int64_t i = 0; i < row.count; ++i) {
     const std::int64_t element = first + i * params.shape.channels;
     kDepthwiseAvx512.finish(epilogue, row.sums + i * block.size(), block.size(),
@@ -225,6 +230,7 @@ void run_tile(const Params& params, const Tile& tile, const StepBuffers& buffers
   row.columns = strip.columns;
   row.bias = params.bias + tile.placed->channels;
   row.multiplier = params.multiplier + tile.placed->channels;
+  row.rest = params.rest == nullptr ? nullptr : params.rest + tile.placed->channels;
   row.count = tile.end - tile.begin;
   for (std::int64_t r = 0; r < params.grouping.rows; ++r) {
     const std::int64_t oh = tile.row_group * params.grouping.rows + r;
@@ -295,10 +301,12 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
   const Grouping grouping = Grouping::of(s);
   Placement placement = place(s);
   const bool has_table = call.input(kConvTable).exists();
+  const bool has_rest = call.input(kConvBiasRest).exists();
   const bool is_whole = is_packed_as(spec, kWeights, DType::s8, placement.weight_bytes) &&
                         is_packed_as(spec, kBias, DType::s32, placement.channels) &&
                         is_packed_as(spec, kMultiplier, DType::f32, placement.channels) &&
-                        (!has_table || is_packed_as(spec, kTable, call.input(kConvTable).dtype, 256));
+                        (!has_table || is_packed_as(spec, kTable, call.input(kConvTable).dtype, 256)) &&
+                        (!has_rest || is_packed_as(spec, kRest, DType::f32, placement.channels));
   if (!is_whole || !is_read_in_run(spec, kConvX) || !is_read_in_run(spec, kConvResidual)) return not_as_packed(spec);
   const std::int64_t tile = tile_columns(s, grouping);
   const std::int64_t row_groups = (s.out_height + grouping.rows - 1) / grouping.rows;
@@ -323,6 +331,7 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
                 .weights = spec.packed[kWeights].as<std::int8_t>(),
                 .bias = spec.packed[kBias].as<std::int32_t>(),
                 .multiplier = spec.packed[kMultiplier].as<float>(),
+                .rest = has_rest ? spec.packed[kRest].as<float>() : nullptr,
                 .table = has_table ? spec.packed[kTable].as<std::uint8_t>() : nullptr,
                 .lookup = host_machine().isa.has(Isa::avx512vbmi) ? &kLookupAvx512Vbmi : &kLookupAvx512,
                 .finishes_from_sums = finishes_from_sums(attrs),

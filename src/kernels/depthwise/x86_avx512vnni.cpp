@@ -27,6 +27,7 @@ struct Zmm {
   static I dot(I acc, I x, I w) { return _mm512_dpbusd_epi32(acc, x, w); }
   static F to_f32(I x) { return _mm512_cvtepi32_ps(x); }
   static I round(F x) { return _mm512_cvtps_epi32(x); }
+  static F add_f32(F a, F b) { return _mm512_add_ps(a, b); }
   static F mul(F a, F b) { return _mm512_mul_ps(a, b); }
   static F min(F a, F b) { return _mm512_min_ps(a, b); }
   static I pack32(I a, I b) { return _mm512_packs_epi32(a, b); }
@@ -54,6 +55,7 @@ struct Ymm {
   static I dot(I acc, I x, I w) { return _mm256_dpbusd_epi32(acc, x, w); }
   static F to_f32(I x) { return _mm256_cvtepi32_ps(x); }
   static I round(F x) { return _mm256_cvtps_epi32(x); }
+  static F add_f32(F a, F b) { return _mm256_add_ps(a, b); }
   static F mul(F a, F b) { return _mm256_mul_ps(a, b); }
   static F min(F a, F b) { return _mm256_min_ps(a, b); }
   static I pack32(I a, I b) { return _mm256_packs_epi32(a, b); }
@@ -81,6 +83,7 @@ struct Xmm {
   static I dot(I acc, I x, I w) { return _mm_dpbusd_epi32(acc, x, w); }
   static F to_f32(I x) { return _mm_cvtepi32_ps(x); }
   static I round(F x) { return _mm_cvtps_epi32(x); }
+  static F add_f32(F a, F b) { return _mm_add_ps(a, b); }
   static F mul(F a, F b) { return _mm_mul_ps(a, b); }
   static F min(F a, F b) { return _mm_min_ps(a, b); }
   static I pack32(I a, I b) { return _mm_packs_epi32(a, b); }
@@ -135,16 +138,18 @@ struct Bounds {
 };
 
 template <class V>
-typename V::I quantized_quarter(typename V::I acc, const float* multiplier, typename V::F highest) {
+typename V::I quantized_quarter(typename V::I acc, const VnniRow& row, std::int64_t lane, typename V::F highest) {
+  typename V::F sum = V::to_f32(acc);
+  if (row.rest != nullptr) sum = V::add_f32(sum, V::load_f32(row.rest + lane));
   // minps gives its second operand where one is NaN.
-  return V::round(V::min(highest, V::mul(V::to_f32(acc), V::load_f32(multiplier))));
+  return V::round(V::min(highest, V::mul(sum, V::load_f32(row.multiplier + lane))));
 }
 
 template <class V>
 void store_position(const VnniRow& row, const typename V::I (&acc)[4], const Bounds<V>& bounds, std::uint8_t* y) {
   constexpr std::int64_t kLanes = V::kBytes / 4;
   typename V::I q[4];
-  for (int i = 0; i < 4; ++i) q[i] = quantized_quarter<V>(acc[i], row.multiplier + i * kLanes, bounds.highest);
+  for (int i = 0; i < 4; ++i) q[i] = quantized_quarter<V>(acc[i], row, i * kLanes, bounds.highest);
   const typename V::I low = V::max16(V::add16(V::pack32(q[0], q[1]), bounds.zero_point), bounds.lowest);
   const typename V::I high = V::max16(V::add16(V::pack32(q[2], q[3]), bounds.zero_point), bounds.lowest);
   V::store(y, row.to_signed ? V::pack_s8(low, high) : V::pack_u8(low, high));

@@ -89,12 +89,12 @@ Match fuse_convolution(const Graph& graph, const Node& node) {
   if (!x) return std::string("its input is not quantized");
   const auto source = source_weights(graph, node);
   if (const auto* reason = std::get_if<std::string>(&source)) return *reason;
-  auto made = integer_weights(std::get<SourceWeights>(source), x->type);
+  QuantizedConvAttrs attrs{.window = conv.window, .groups = conv.groups, .x_zero_point = x->type.zero_point};
+  Fusion fusion = what_follows(graph, node, std::move(attrs));
+  auto made = integer_weights(std::get<SourceWeights>(source), x->type, fusion.attrs.profile);
   if (auto* reason = std::get_if<std::string>(&made)) return std::move(*reason);
   const auto& weights = std::get<IntegerWeights>(made);
 
-  QuantizedConvAttrs attrs{.window = conv.window, .groups = conv.groups, .x_zero_point = x->type.zero_point};
-  Fusion fusion = what_follows(graph, node, std::move(attrs));
   Patch patch(graph);
   std::vector<ValueId> inputs = {x->q, patch.constant(node.name + "/weight", weights.w), patch.constant(node.name + "/bias", weights.bias),
                                  patch.constant(node.name + "/multiplier", multipliers(weights, x->type.scale, fusion.y_scale))};
@@ -102,6 +102,10 @@ Match fuse_convolution(const Graph& graph, const Node& node) {
   if (weights.w_offset) {
     inputs.resize(kConvOffset + 1);
     inputs[kConvOffset] = patch.constant(node.name + "/weight_offset", *weights.w_offset);
+  }
+  if (weights.bias_rest) {
+    inputs.resize(kConvBiasRest + 1);
+    inputs[kConvBiasRest] = patch.constant(node.name + "/bias_rest", *weights.bias_rest);
   }
   const ValueId y = patch.add(kQuantizedConv, std::move(fusion.attrs), std::move(inputs), node.name, node.origin);
   if (fusion.y) patch.set_quant(y, fusion.y->params());

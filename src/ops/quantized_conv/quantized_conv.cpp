@@ -57,6 +57,11 @@ Problem check_epilogue(const QuantizedConvAttrs& conv, InputFacts inputs, const 
   if (residual != nullptr) {
     if (auto problem = check_residual(conv, *residual, y)) return problem;
   }
+  if (const Fact* rest = fact_at(inputs, kConvBiasRest)) {
+    const auto problem = first_of({conv.to == DType::s32 ? check_present("bias_rest", rest, false) : std::nullopt,
+                                   check_dtype("bias_rest", *rest, {DType::f32}), check_shape("bias_rest", *rest, {y[3]})});
+    if (problem) return problem;
+  }
   return table != nullptr ? check_table(*table, {DType::u8, DType::s8}) : std::nullopt;
 }
 
@@ -88,14 +93,19 @@ struct Epilogue {
   InputViews inputs;
   TensorView y;
 
-  std::int32_t requantized(std::int32_t acc, std::int64_t oc, std::int64_t element) const {
+  float sum(std::int32_t acc, std::int64_t oc) const {
+    const auto whole = static_cast<float>(acc);
+    return has_view(inputs, kConvBiasRest) ? whole + inputs[kConvBiasRest].as<float>()[oc] : whole;
+  }
+
+  std::int32_t requantized(float acc, std::int64_t oc, std::int64_t element) const {
     const float multiplier = inputs[kConvMultiplier].as<float>()[oc];
-    if (conv.residual == Residual::none) return requantize(acc, multiplier, conv.zero_point, conv.lowest, conv.highest);
+    if (conv.residual == Residual::none) return requantize_real(acc, multiplier, conv.zero_point, conv.lowest, conv.highest);
     const std::int32_t r = load_8bit(inputs[kConvResidual].data, inputs[kConvResidual].dtype, element);
     if (conv.residual == Residual::before_rounding) {
       return requantize_with_residual(acc, multiplier, r - conv.residual_zero_point, conv.residual_ratio, conv.zero_point, conv.lowest, conv.highest);
     }
-    const std::int32_t q = requantize(acc, multiplier, conv.zero_point, conv.lowest, conv.highest);
+    const std::int32_t q = requantize_real(acc, multiplier, conv.zero_point, conv.lowest, conv.highest);
     if (conv.residual == Residual::after_rounding_conv_first) return conv.add.apply(q, r, conv.add_lowest, conv.add_highest);
     return conv.add.apply(r, q, conv.add_lowest, conv.add_highest);
   }
@@ -104,9 +114,9 @@ struct Epilogue {
     if (conv.to == DType::s32) {
       y.as<std::int32_t>()[element] = acc;
     } else if (conv.to == DType::f32) {
-      y.as<float>()[element] = static_cast<float>(acc) * inputs[kConvMultiplier].as<float>()[oc];
+      y.as<float>()[element] = sum(acc, oc) * inputs[kConvMultiplier].as<float>()[oc];
     } else {
-      const std::int32_t q = requantized(acc, oc, element);
+      const std::int32_t q = requantized(sum(acc, oc), oc, element);
       if (has_view(inputs, kConvTable)) y.data[element] = inputs[kConvTable].data[q & 0xff];
       else store_8bit(y.data, element, q);
     }
@@ -163,9 +173,9 @@ void reference_quantized_conv(const Attrs& attrs, InputViews inputs, OutputViews
 const OpSpec kQuantizedConv = {
     .name = "quantized_conv",
     .summary =
-        "acc = bias + sum of x * (w + w_offset) in s32; y = table[requantize(acc) with a residual before or after the rounding], or acc, or f32(acc) "
-        "* multiplier",
-    .inputs = {"x", "w", "bias", "multiplier?", "residual?", "table?", "w_offset?"},
+        "acc = bias + sum of x * (w + w_offset) in s32; y = table[requantize(acc + bias_rest) with a residual before or after the rounding], or "
+        "acc, or f32(acc + bias_rest) * multiplier",
+    .inputs = {"x", "w", "bias", "multiplier?", "residual?", "table?", "w_offset?", "bias_rest?"},
     .infer = infer_quantized_conv,
     .reference = reference_quantized_conv,
     .decode_attrs = decode_attrs_as<QuantizedConvAttrs>,

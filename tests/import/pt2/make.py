@@ -9,6 +9,7 @@ import io
 import json
 import logging
 import pathlib
+import re
 import tempfile
 import warnings
 import zipfile
@@ -25,7 +26,6 @@ from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 from torchao.quantization.pt2e.quantizer import x86_inductor_quantizer as x86
 
 HERE = pathlib.Path(__file__).parent
-KEPT = ("stack_trace",)  # of a node's metadata; the rest would be most of the file
 
 
 class Block(nn.Module):
@@ -138,7 +138,8 @@ def written_out(program):
 
 def slim(document):
     for node in document["graph_module"]["graph"]["nodes"]:
-        node["metadata"] = {k: "\n".join(v.splitlines()[-2:]) for k, v in node["metadata"].items() if k in KEPT}
+        trace = "\n".join(node["metadata"].get("stack_trace", "").splitlines()[-2:])
+        node["metadata"] = {"stack_trace": re.sub(r'File "[^"]*/', 'File "', trace)} if trace else {}
     document["graph_module"]["module_call_graph"] = []
     document["guards_code"] = []
     return json.dumps(document, separators=(",", ":"))
