@@ -1,8 +1,13 @@
-// Top-1 and top-5. Part of analyze/.
+// Top-1, top-5 and likeness. Part of analyze/.
 #include "analyze/evaluate_accuracy.h"
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "analyze/compare.h"
 
 namespace octavo {
 namespace {
@@ -20,20 +25,110 @@ void fill_row(std::vector<Tensor>& inputs, std::int64_t row, const std::vector<T
   }
 }
 
-Result<Accuracy> start(Session& session, const LabelledSamples& data) {
-  const auto error = [](std::string found, std::string expected) {
-    return Error{.kind = ErrorKind::invalid_input, .where = "evaluate", .found = std::move(found), .expected = std::move(expected)};
-  };
-  if (session.outputs().empty() || session.outputs()[0].shape().rank() < 2)
-    return error("a model without class scores", "a first output of [batch, classes]");
-  Accuracy result{.samples = data.samples->size()};
-  result.classes = session.outputs()[0].shape().elements(1, session.outputs()[0].shape().rank());
-  const std::int64_t largest = data.labels.empty() ? 0 : *std::max_element(data.labels.begin(), data.labels.end());
-  result.label_offset = result.classes == 1001 && largest < 1000 ? 1 : 0;
-  if (largest + result.label_offset >= result.classes) {
-    return error("label " + std::to_string(largest), "labels below " + std::to_string(result.classes) + ", the number of classes");
+using Samples = std::vector<std::vector<Tensor>>;
+
+Error wrong(std::string found, std::string expected) {
+  return {.kind = ErrorKind::invalid_input, .where = "evaluate", .found = std::move(found), .expected = std::move(expected)};
+}
+
+// One model on its way through the samples.
+class Evaluation {
+ public:
+  explicit Evaluation(const EvaluatedModel& model) : session_(*model.session), data_(*model.data) {}
+
+  Status start() {
+    if (session_.outputs().empty() || session_.outputs()[0].shape().rank() < 2)
+      return wrong("a model without class scores", "a first output of [batch, classes]");
+    result_.samples = data_.samples->size();
+    result_.classes = session_.outputs()[0].shape().elements(1, session_.outputs()[0].shape().rank());
+    const std::int64_t largest = data_.labels.empty() ? 0 : *std::max_element(data_.labels.begin(), data_.labels.end());
+    result_.label_offset = result_.classes == 1001 && largest < 1000 ? 1 : 0;
+    if (largest + result_.label_offset >= result_.classes)
+      return wrong("label " + std::to_string(largest), "labels below " + std::to_string(result_.classes) + ", the number of classes");
+    return ok_status();
   }
-  return result;
+
+  std::int64_t batch() const { return std::max<std::int64_t>(1, session_.plan().batch); }
+  const LabelledSamples& data() const { return data_; }
+  std::int64_t classes() const { return result_.classes; }
+
+  // Samples `first` and those after it; keeps their scores.
+  Status run(std::int64_t first, const Samples& samples) {
+    rows_.clear();
+    for (std::size_t begin = 0; begin < samples.size(); begin += static_cast<std::size_t>(batch())) {
+      const auto count = std::min(batch(), static_cast<std::int64_t>(samples.size() - begin));
+      for (std::int64_t row = 0; row < count; ++row) fill_row(session_.inputs(), row, samples[begin + static_cast<std::size_t>(row)]);
+      const auto before = std::chrono::steady_clock::now();
+      if (const Status done = session_.run(); !done) return done;
+      spent_ += std::chrono::steady_clock::now() - before;
+      ++runs_;
+      for (std::int64_t row = 0; row < count; ++row) take(row_of(session_.outputs()[0], row), first + static_cast<std::int64_t>(begin) + row);
+    }
+    return ok_status();
+  }
+
+  void compare(const Evaluation& reference) {
+    if (!result_.likeness) result_.likeness = Likeness{};
+    for (std::size_t row = 0; row < rows_.size(); ++row) {
+      const std::vector<float>&own = rows_[row], &other = reference.rows_[row];
+      const auto top = [](const std::vector<float>& scores) { return std::max_element(scores.begin(), scores.end()) - scores.begin(); };
+      result_.likeness->agreeing += top(own) == top(other) ? 1 : 0;
+      for (std::size_t i = 0; i < own.size(); ++i) {
+        const double difference = static_cast<double>(other[i]) - own[i];
+        signal_ += static_cast<double>(other[i]) * other[i];
+        noise_ += difference * difference;
+      }
+    }
+  }
+
+  Accuracy finish() && {
+    result_.mean_ms = runs_ == 0 ? 0.0 : static_cast<double>(spent_.count()) * 1e-6 / static_cast<double>(runs_);
+    if (result_.likeness) result_.likeness->sqnr_db = noise_ > 0.0 ? 10.0 * std::log10(signal_ / noise_) : std::numeric_limits<double>::infinity();
+    return result_;
+  }
+
+ private:
+  void take(const ConstTensorView& scores, std::int64_t sample) {
+    const std::int64_t rank = rank_of(scores, data_.labels[static_cast<std::size_t>(sample)] + result_.label_offset);
+    result_.top1 += rank < 1 ? 1 : 0;
+    result_.top5 += rank < 5 ? 1 : 0;
+    const v1::TensorInfo& info = session_.plan().outputs[0];
+    const bool has_scale = is_8bit(scores.dtype) && info.scale.size() == 1 && info.zero_point.size() == 1;
+    rows_.push_back(to_floats(has_scale ? dequantized(scores, info.scale[0], info.zero_point[0]).view() : scores));
+  }
+
+  Session& session_;
+  const LabelledSamples& data_;
+  Accuracy result_;
+  std::vector<std::vector<float>> rows_;  // scores of the samples of the last run()
+  double signal_ = 0.0, noise_ = 0.0;
+  std::int64_t runs_ = 0;
+  std::chrono::nanoseconds spent_{0};
+};
+
+Result<Samples> read_samples(const SampleSource& source, std::int64_t first, std::int64_t count) {
+  Samples samples;
+  for (std::int64_t i = first; i < first + count; ++i) {
+    auto sample = source.sample(i);
+    if (!sample) return sample.errors();
+    samples.push_back(std::move(*sample));
+  }
+  return samples;
+}
+
+Status run_chunk(std::vector<Evaluation>& evaluations, std::int64_t first, std::int64_t count) {
+  std::map<const LabelledSamples*, Samples> read;
+  for (Evaluation& evaluation : evaluations) {
+    const auto [place, is_new] = read.try_emplace(&evaluation.data());
+    if (is_new) {
+      auto samples = read_samples(*evaluation.data().samples, first, count);
+      if (!samples) return samples.errors();
+      place->second = std::move(*samples);
+    }
+    if (const Status done = evaluation.run(first, place->second); !done) return done;
+  }
+  for (std::size_t i = 1; i < evaluations.size(); ++i) evaluations[i].compare(evaluations[0]);
+  return ok_status();
 }
 
 }  // namespace
@@ -48,34 +143,35 @@ std::int64_t rank_of(const ConstTensorView& scores, std::int64_t label) {
   return rank;
 }
 
-Result<Accuracy> evaluate_accuracy(Session& session, const LabelledSamples& data,
-                                   const std::function<void(std::int64_t done, std::int64_t total)>& progress) {
-  auto result = start(session, data);
-  if (!result) return result;
-  const std::int64_t batch = std::max<std::int64_t>(1, session.plan().batch);
-  std::int64_t runs = 0;
-  std::chrono::nanoseconds spent{0};
-  for (std::int64_t first = 0; first < result->samples; first += batch) {
-    const std::int64_t count = std::min(batch, result->samples - first);
-    for (std::int64_t row = 0; row < count; ++row) {
-      const auto sample = data.samples->sample(first + row);
-      if (!sample) return sample.errors();
-      fill_row(session.inputs(), row, *sample);
-    }
-    const auto before = std::chrono::steady_clock::now();
-    if (const Status done = session.run(); !done) return done.errors();
-    spent += std::chrono::steady_clock::now() - before;
-    ++runs;
-    for (std::int64_t row = 0; row < count; ++row) {
-      const std::int64_t label = data.labels[static_cast<std::size_t>(first + row)] + result->label_offset;
-      const std::int64_t rank = rank_of(row_of(session.outputs()[0], row), label);
-      result->top1 += rank < 1 ? 1 : 0;
-      result->top5 += rank < 5 ? 1 : 0;
-    }
-    if (progress) progress(first + count, result->samples);
+std::pair<double, double> likely_share(std::int64_t successes, std::int64_t trials) {
+  if (trials == 0) return {0.0, 1.0};
+  constexpr double z = 1.959963984540054;  // of 95 %
+  const auto n = static_cast<double>(trials);
+  const double share = static_cast<double>(successes) / n;
+  const double middle = (share + z * z / (2.0 * n)) / (1.0 + z * z / n);
+  const double half = z / (1.0 + z * z / n) * std::sqrt(share * (1.0 - share) / n + z * z / (4.0 * n * n));
+  return {std::max(0.0, middle - half), std::min(1.0, middle + half)};
+}
+
+Result<std::vector<Accuracy>> evaluate_accuracy(const std::vector<EvaluatedModel>& models,
+                                                const std::function<void(std::int64_t done, std::int64_t total)>& progress) {
+  std::vector<Evaluation> evaluations(models.begin(), models.end());
+  std::int64_t chunk = 1;  // samples between two comparisons
+  for (Evaluation& evaluation : evaluations) {
+    if (const Status ok = evaluation.start(); !ok) return ok.errors();
+    if (evaluation.classes() != evaluations[0].classes())
+      return wrong(std::to_string(evaluation.classes()) + " classes", std::to_string(evaluations[0].classes()) + ", as the first model has");
+    chunk = std::max(chunk, evaluation.batch());
   }
-  result->mean_ms = runs == 0 ? 0.0 : static_cast<double>(spent.count()) * 1e-6 / static_cast<double>(runs);
-  return result;
+  const std::int64_t total = models.empty() ? 0 : models[0].data->samples->size();
+  for (std::int64_t first = 0; first < total; first += chunk) {
+    const std::int64_t count = std::min(chunk, total - first);
+    if (const Status done = run_chunk(evaluations, first, count); !done) return done.errors();
+    if (progress) progress(first + count, total);
+  }
+  std::vector<Accuracy> results;
+  for (Evaluation& evaluation : evaluations) results.push_back(std::move(evaluation).finish());
+  return results;
 }
 
 }  // namespace octavo

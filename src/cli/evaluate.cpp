@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -22,10 +23,11 @@ struct Arguments {
   CompileArguments compile;
 };
 
-struct Row {
-  std::string model;
-  Precision precision = Precision::int8;
-  Accuracy accuracy;
+// A model with what it needs to be evaluated.
+struct Entrant {
+  std::string name;
+  Session session;
+  std::vector<InputSpec> inputs;
 };
 
 // The inputs of a plan with batch 1: samples come one by one.
@@ -39,66 +41,113 @@ std::vector<InputSpec> sample_inputs(const v1::PlanInfo& plan) {
   return inputs;
 }
 
-Result<Row> evaluate_one(const std::string& model, const CompileRequest& request, const Arguments& arguments) {
+bool are_same(const std::vector<InputSpec>& a, const std::vector<InputSpec>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const InputSpec& x, const InputSpec& y) { return x.name == y.name && x.dtype == y.dtype && x.shape == y.shape; });
+}
+
+Result<Entrant> enter(const std::string& model, const CompileRequest& request, const Arguments& arguments) {
   const auto compiled = open_or_compile(model, request);
   if (!compiled) return compiled.errors();
   const auto batch = arguments.compile.batches.empty() ? std::nullopt : std::optional(arguments.compile.batches[0]);
   auto session = Session::create(*compiled, request.options.precision, batch, arguments.threads);
   if (!session) return session.errors();
-  const auto data = open_labelled(arguments.images, arguments.labels, sample_inputs(session->plan()), {.preprocess = request.preprocess});
-  if (!data) return data.errors();
-  const std::string name = std::filesystem::path(model).filename().string();
-  Progress progress("evaluating " + name);
-  const auto accuracy = evaluate_accuracy(
-      *session, *data, [&](std::int64_t done, std::int64_t total) { progress.show(static_cast<double>(done) / static_cast<double>(total)); });
-  if (!accuracy) return accuracy.errors();
-  return Row{name, session->plan().precision, *accuracy};
+  auto inputs = sample_inputs(session->plan());
+  return Entrant{std::filesystem::path(model).filename().string(), std::move(*session), std::move(inputs)};
+}
+
+// Models with the same inputs share their samples.
+Result<std::vector<Accuracy>> evaluate_all(std::vector<Entrant>& entrants, const CompileRequest& request, const Arguments& arguments) {
+  std::vector<std::unique_ptr<LabelledSamples>> opened;
+  std::vector<EvaluatedModel> models;
+  for (std::size_t i = 0; i < entrants.size(); ++i) {
+    const auto same = std::find_if(entrants.begin(), entrants.begin() + static_cast<std::ptrdiff_t>(i),
+                                   [&](const Entrant& other) { return are_same(other.inputs, entrants[i].inputs); });
+    const auto index = static_cast<std::size_t>(same - entrants.begin());
+    if (index < i) {
+      models.push_back({&entrants[i].session, models[index].data});
+      continue;
+    }
+    auto data = open_labelled(arguments.images, arguments.labels, entrants[i].inputs, {.preprocess = request.preprocess});
+    if (!data) return data.errors();
+    opened.push_back(std::make_unique<LabelledSamples>(std::move(*data)));
+    models.push_back({&entrants[i].session, opened.back().get()});
+  }
+  Progress progress("evaluating");
+  return evaluate_accuracy(models,
+                           [&](std::int64_t done, std::int64_t total) { progress.show(static_cast<double>(done) / static_cast<double>(total)); });
 }
 
 double percent(std::int64_t part, std::int64_t whole) { return whole == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole); }
 
-nlohmann::json rows_json(const std::vector<Row>& rows) {
-  nlohmann::json list = nlohmann::json::array();
-  for (const Row& row : rows) {
-    const Accuracy& a = row.accuracy;
-    list.push_back({{"model", row.model},
-                    {"precision", name_of(row.precision)},
-                    {"samples", a.samples},
-                    {"top1", a.top1},
-                    {"top5", a.top5},
-                    {"top1_percent", percent(a.top1, a.samples)},
-                    {"top5_percent", percent(a.top5, a.samples)},
-                    {"classes", a.classes},
-                    {"label_offset", a.label_offset},
-                    {"mean_ms", a.mean_ms}});
+// "73.70 % (68.1 to 78.6)"
+std::string share_text(std::int64_t part, std::int64_t whole) {
+  const auto [low, high] = likely_share(part, whole);
+  return fmt::format("{:.2f} % ({:.1f} to {:.1f})", percent(part, whole), 100.0 * low, 100.0 * high);
+}
+
+void print(const std::vector<Entrant>& entrants, const std::vector<Accuracy>& accuracies) {
+  std::size_t width = 0;  // of the longest name
+  for (const Entrant& entrant : entrants) width = std::max(width, entrant.name.size());
+  fmt::print("{:<{}} {:>5} {:>8} {:>6} {:<24} {:>6} {:>9} {:>10}", "", width, "", "samples", "top-1", "likely at 95 %", "top-5", "", "mean");
+  fmt::print("{}\n", entrants.size() > 1 ? "  agrees with the first       SQNR" : "");
+  for (std::size_t i = 0; i < entrants.size(); ++i) {
+    const Accuracy& a = accuracies[i];
+    fmt::print("{:<{}} {:>5} {:>8} {:>6} {:<24} {:>6} {:>7.2f} % {:>7.2f} ms", entrants[i].name, width, name_of(entrants[i].session.plan().precision),
+               a.samples, a.top1, share_text(a.top1, a.samples), a.top5, percent(a.top5, a.samples), a.mean_ms);
+    if (a.likeness) fmt::print("  {:<24} {:>6.1f} dB", share_text(a.likeness->agreeing, a.samples), a.likeness->sqnr_db);
+    fmt::print("{}\n", a.label_offset == 1 ? "  (background class first)" : "");
   }
-  return {{"machine", machine_json()}, {"models", list}};
+}
+
+nlohmann::json accuracy_json(const Entrant& entrant, const Accuracy& a) {
+  const auto interval = [&](std::int64_t part) {
+    const auto [low, high] = likely_share(part, a.samples);
+    return nlohmann::json{100.0 * low, 100.0 * high};
+  };
+  nlohmann::json object = {{"model", entrant.name},
+                           {"precision", name_of(entrant.session.plan().precision)},
+                           {"samples", a.samples},
+                           {"top1", a.top1},
+                           {"top5", a.top5},
+                           {"top1_percent", percent(a.top1, a.samples)},
+                           {"top1_interval", interval(a.top1)},
+                           {"top5_percent", percent(a.top5, a.samples)},
+                           {"classes", a.classes},
+                           {"label_offset", a.label_offset},
+                           {"mean_ms", a.mean_ms}};
+  if (!a.likeness) return object;
+  object["agreeing"] = a.likeness->agreeing;
+  object["agreement_percent"] = percent(a.likeness->agreeing, a.samples);
+  object["agreement_interval"] = interval(a.likeness->agreeing);
+  object["sqnr_db"] = std::isfinite(a.likeness->sqnr_db) ? nlohmann::json(a.likeness->sqnr_db) : nlohmann::json();
+  return object;
 }
 
 int evaluate(const Arguments& arguments) {
   const auto request = parse_compile_arguments(arguments.compile);
   if (!request) return report(request.errors());
   warn_of_random(arguments.compile);
-  std::vector<Row> rows;
-  std::size_t width = 0;  // of the longest name
-  for (const std::string& model : arguments.models) width = std::max(width, std::filesystem::path(model).filename().string().size());
-  fmt::print("{:<{}} {:>5} {:>9} {:>17} {:>17} {:>10}\n", "", width, "", "samples", "top-1", "top-5", "mean");
+  std::vector<Entrant> entrants;
   for (const std::string& model : arguments.models) {
-    auto row = evaluate_one(model, *request, arguments);
-    if (!row) return report(row.errors());
-    const Accuracy& a = row->accuracy;
-    fmt::print("{:<{}} {:>5} {:>9} {:>6} {:>8.2f} % {:>6} {:>8.2f} % {:>7.2f} ms{}\n", row->model, width, name_of(row->precision), a.samples, a.top1,
-               percent(a.top1, a.samples), a.top5, percent(a.top5, a.samples), a.mean_ms, a.label_offset == 1 ? "  (background class first)" : "");
-    rows.push_back(std::move(*row));
+    auto entrant = enter(model, *request, arguments);
+    if (!entrant) return report(entrant.errors());
+    entrants.push_back(std::move(*entrant));
   }
-  return arguments.json.empty() ? 0 : write_json(arguments.json, rows_json(rows));
+  const auto accuracies = evaluate_all(entrants, *request, arguments);
+  if (!accuracies) return report(accuracies.errors());
+  print(entrants, *accuracies);
+  if (arguments.json.empty()) return 0;
+  nlohmann::json list = nlohmann::json::array();
+  for (std::size_t i = 0; i < entrants.size(); ++i) list.push_back(accuracy_json(entrants[i], (*accuracies)[i]));
+  return write_json(arguments.json, {{"machine", machine_json()}, {"models", list}});
 }
 
 }  // namespace
 
 void add_evaluate(CLI::App& app, int& exit_code) {
   const auto arguments = std::make_shared<Arguments>();
-  CLI::App& verb = *app.add_subcommand("evaluate", "count right answers on labelled images");
+  CLI::App& verb = *app.add_subcommand("evaluate", "count right answers on labelled images; how near the models are to the first");
   verb.add_option("MODEL", arguments->models, "model files or .octv")->required();
   verb.add_option("--images", arguments->images, "folder of images, or an .npz with arrays 'images' and 'labels'")->type_name("DIR")->required();
   verb.add_option("--labels", arguments->labels, "lines 'file class' (not for an .npz)")->type_name("F");

@@ -47,6 +47,16 @@ TEST(Accuracy, RankCountsTiesBefore) {
   EXPECT_EQ(rank_of(scores.view(), 3), 3);
 }
 
+// The textbook's example: 15 of 20 at 95 %.
+TEST(LikelyShare, IsWilsons) {
+  const auto [low, high] = likely_share(15, 20);
+  EXPECT_NEAR(low, 0.5313, 5e-5);
+  EXPECT_NEAR(high, 0.8881, 5e-5);
+  EXPECT_EQ(likely_share(0, 0), std::pair(0.0, 1.0));
+  EXPECT_NEAR(likely_share(0, 10).first, 0.0, 1e-12);
+  EXPECT_NEAR(likely_share(10, 10).second, 1.0, 1e-12);
+}
+
 TEST(Bench, QuantilesAreMeasuredRuns) {
   BenchRun run;
   for (int i = 10; i >= 1; --i) run.runs_ns.push_back(i * 1'000'000);

@@ -92,8 +92,15 @@ TEST_F(Cli, FromModelToAnswers) {
   const int int8 = models[1].value("top1", 0);
   EXPECT_GT(fp32, 560) << "of 597";
   EXPECT_NEAR(int8, fp32, 6);
+  EXPECT_FALSE(models[0].contains("agreeing"));
+  EXPECT_GE(models[1].value("agreeing", 0), 580) << "of 597";
+  EXPECT_GT(models[1].value("sqnr_db", 0.0), 15.0);
+  EXPECT_LT(models[1]["top1_interval"][0], models[1]["top1_percent"]);
   expect("evaluate int8.octv --images " + digits_ + "test.npz --preprocess tf --batch 4 --json accuracy4.json", 0, "int8");
   EXPECT_EQ(json("accuracy4.json")["models"][0].value("top1", 0), int8);
+  expect("evaluate int8.octv int8.octv --images " + digits_ + "test.npz --preprocess tf --batch 4 --json same.json", 0, "agrees");
+  EXPECT_EQ(json("same.json")["models"][1].value("agreeing", 0), 597);
+  EXPECT_TRUE(json("same.json")["models"][1]["sqnr_db"].is_null());
   expect("evaluate int8.octv --images " + digits_ + "test.npz --preprocess tf --batch 3", 2, "batch");
   expect("compare int8.octv int8.octv --batch 1 --json same.json", 0, "identical");
   expect("compare fp32.octv int8.octv", 1, "SQNR");
