@@ -26,7 +26,7 @@ void read_identity(NodeReader& in) {
 }
 
 void read_dropout(NodeReader& in) {
-  const ValueId x = in.value("input");
+  const ValueId x = in.value(in.has("input") ? "input" : "self");
   if (in.flag("train", false) && in.number("p", 0.5) != 0.0) {
     in.unsupported("argument 'train'", "true", "false; export the model in evaluation mode");
   }

@@ -41,6 +41,7 @@ constexpr Operator kOperators[] = {
     {"aten.amin.default", kFresh, read_reduce},
     {"aten.argmax.default", kFresh, read_argmax},
     {"aten.argmin.default", kFresh, read_argmax},
+    {"aten.as_strided.default", kView, read_as_strided},
     {"aten.avg_pool1d.default", kFresh, read_average_pool},
     {"aten.avg_pool2d.default", kFresh, read_average_pool},
     {"aten.avg_pool3d.default", kFresh, read_average_pool},
@@ -202,8 +203,10 @@ Operator find_operator(const std::string& target) {
   functional.erase(overload - 1, 1);
   const Operator* found = find_exactly(functional);
   if (found == nullptr) return {target, kFresh, nullptr};
-  // A view of itself stays a view; anything else writes its result over its argument.
-  return {found->target, found->aliasing == kView && found->read != read_dropout ? kView : Aliasing::in_place, found->read};
+  if (found->aliasing != kView) return {found->target, Aliasing::in_place, found->read};
+  // Of those that change no elements, only what leaves its argument as it is: x.unsqueeze_(0) gives x itself another shape.
+  const bool changes_nothing = found->read == read_dropout || found->read == read_identity;
+  return {found->target, kView, changes_nothing ? found->read : nullptr};
 }
 
 }  // namespace octavo::pt2_import

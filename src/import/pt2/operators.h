@@ -73,6 +73,7 @@ void read_reduce(NodeReader& in);
 // resizing.cpp
 void read_upsample(NodeReader& in);
 // shaping.cpp
+void read_as_strided(NodeReader& in);
 void read_channel_shuffle(NodeReader& in);
 void read_expand(NodeReader& in);
 void read_flatten(NodeReader& in);

@@ -163,6 +163,21 @@ void read_repeat(NodeReader& in) {
   in.output(0, in.add(kReshape, ReshapeAttrs{.shape = joined}, {expanded}));
 }
 
+// Strides are about memory, which a graph does not have. Read is what the decomposition of an average pool writes behind a mean: the same sizes,
+// densely.
+void read_as_strided(NodeReader& in) {
+  const ValueId x = in.value("self");
+  const Integers sizes = in.integers("size"), strides = in.integers("stride");
+  const std::int64_t offset = in.integer("storage_offset", 0);
+  if (in.failed()) return;
+  const Integers dense = in.shape(x).strides();
+  bool is_same =
+      in.building().graph.producer_if(x, kReduce) != nullptr && sizes == in.shape(x).to_vector() && strides.size() == sizes.size() && offset == 0;
+  for (std::size_t i = 0; i < sizes.size() && is_same; ++i) is_same = sizes[i] == 1 || strides[i] == dense[i];
+  if (!is_same) return in.unsupported("argument 'stride'", print(strides) + " of sizes " + print(sizes), "a mean as it is");
+  in.output(0, x);
+}
+
 // [n, g·c, ...] -> [n, g, c, ...] -> [n, c, g, ...] -> [n, c·g, ...]
 void read_channel_shuffle(NodeReader& in) {
   const ValueId x = in.value("self");

@@ -53,12 +53,12 @@ class Operators(nn.Module):
         self.norm, self.layer_norm = nn.BatchNorm2d(4, affine=False), nn.LayerNorm([5, 6])
         self.inplace, self.bilinear = nn.ReLU6(inplace=True), nn.Upsample(scale_factor=2, mode="bilinear")
         self.same, self.prelu = nn.Conv2d(4, 2, (2, 3), padding="same", dilation=2), nn.PReLU(4)
-        self.conv1d = nn.Conv1d(5, 3, 3, stride=2, padding=1)
+        self.conv1d, self.dropout = nn.Conv1d(5, 3, 3, stride=2, padding=1), nn.Dropout(0.5, inplace=True)
 
     def forward(self, x):
         a, b = x.chunk(2, 1)
         scaled = x * 2 + 1
-        residual = self.inplace(scaled)
+        residual = self.dropout(self.inplace(scaled))
         residual += x
         first, _, last = torch.split(x, [1, 2, 1], 1)
         return (
