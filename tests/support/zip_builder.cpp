@@ -45,7 +45,7 @@ std::string zip_of(const std::vector<ZipMember>& members) {
     directory += "PK\x01\x02";
     append(directory, 20, 2);
     directory += header;
-    append(directory, 0, 10);  // comment, disk, attributes
+    directory += std::string(10, '\0');  // comment, disk, attributes
     append(directory, file.size(), 4);
     directory += member.name;
     file += "PK\x03\x04" + header + member.name + member.bytes;
