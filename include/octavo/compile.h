@@ -48,6 +48,7 @@ struct CompileOptions {
   double percentile = 99.999;
   std::vector<std::string> skip;  // stay in fp32: node names, globs, "type:conv"
   std::optional<float> global_scale;
+  std::string rounding;                                                 // of a quantized TFLite file: tflite-xnnpack; empty: the format's default
   bool allow_reference = false;                                         // the scalar reference may stand in where no kernel exists; slow
   std::function<void(std::int64_t done, std::int64_t total)> progress;  // of calibration
 };

@@ -43,6 +43,9 @@ bool has_samples(const CompileOptions& options) { return options.source != nullp
 
 Status check_options(const CompileOptions& options) {
   Errors errors;
+  if (!options.rounding.empty() && !profile_named(options.rounding)) {
+    errors.push_back(usage("--rounding", "'" + options.rounding + "'", "onnx, tflite-xnnpack, tflite-double, tflite-single or pt2e"));
+  }
   if (options.batches.empty()) errors.push_back(usage("--batch", "no batch", "at least one"));
   for (const std::int64_t batch : options.batches) {
     if (batch < 1) errors.push_back(usage("--batch", std::to_string(batch), "at least 1"));
@@ -85,7 +88,7 @@ class Compiler {
 
  private:
   Result<ImportedModel> import_for(std::int64_t batch) const {
-    ImportOptions import{.batch = batch};
+    ImportOptions import{.batch = batch, .profile = options_.rounding.empty() ? std::nullopt : profile_named(options_.rounding)};
     for (const auto& [name, dims] : options_.shapes) import.shapes.emplace(name, Shape(dims));
     return import_model(path_, import);
   }

@@ -85,6 +85,9 @@ void add_compile_options(CLI::App& verb, CompileArguments& arguments) {
       ->type_name("S")
       ->group(group);
   verb.add_option("--target", arguments.target, "host, scalar, avx2, avxvnni, avx512vnni or amx")->capture_default_str()->group(group);
+  verb.add_option("--rounding", arguments.rounding, "formulas of a quantized TFLite file: tflite-xnnpack (default: what LiteRT computes)")
+      ->type_name("PROFILE")
+      ->group(group);
   verb.add_option("--batch", arguments.batches, "batch sizes, one plan each (default: 1)")
       ->delimiter(',')
       ->type_name("N[,N...]")
@@ -109,6 +112,7 @@ Result<CompileRequest> parse_compile_arguments(const CompileArguments& arguments
   if (!precision) return precision.errors();
   request.options.precision = *precision;
   request.options.target = arguments.target;
+  request.options.rounding = arguments.rounding;
   if (!arguments.batches.empty()) request.options.batches = arguments.batches;
   request.options.skip = arguments.skip;
   request.options.global_scale = arguments.global_scale;

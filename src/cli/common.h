@@ -41,6 +41,7 @@ struct CompileArguments {
   std::vector<std::string> skip;
   std::optional<float> global_scale;
   std::string target = "host";
+  std::string rounding;
   std::vector<std::int64_t> batches;
   std::vector<std::string> shapes;
   std::string preprocess;

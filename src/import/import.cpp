@@ -12,6 +12,7 @@
 #include "import/onnx/importer.h"
 #include "import/onnx/proto.h"
 #include "import/pt2/importer.h"
+#include "import/tflite/importer.h"
 
 namespace octavo {
 namespace {
@@ -55,6 +56,22 @@ Result<ImportedModel> import_opened(Result<pt2_import::Archive> archive, const I
   return pt2_import::import_archive(*archive, options);
 }
 
+Result<ImportedModel> import_parsed(Result<tflite_import::ModelFile> model, const std::string& file, const ImportOptions& options) {
+  if (!model) return std::move(model).errors();
+  return tflite_import::import_parsed(*model, file, options);
+}
+
+// Rounding that the format's operators do not have would be another model.
+Status check_profile(Format format, const std::string& file, const ImportOptions& options) {
+  if (!options.profile) return ok_status();
+  const Profile profile = *options.profile;
+  const Profile own = format == Format::tflite ? Profile::tflite_xnnpack : (format == Format::zip ? Profile::pt2e : Profile::onnx);
+  if (profile == own) return ok_status();
+  const bool is_unfinished = format == Format::tflite && (profile == Profile::tflite_double || profile == Profile::tflite_single);
+  return Error{is_unfinished ? ErrorKind::unsupported : ErrorKind::usage, file, "rounding " + std::string(name_of(profile)),
+               std::string(name_of(own)) + " for a file of this format", ""};
+}
+
 Error out_of_memory(const std::string& file) { return {ErrorKind::resource, file, "more data than memory holds", "a smaller model", ""}; }
 
 }  // namespace
@@ -64,15 +81,17 @@ Result<ImportedModel> import_model(const std::string& path, const ImportOptions&
   if (!format) return format.errors();
   switch (*format) {
     case Format::onnx: break;
-    case Format::tflite: return Error{ErrorKind::unsupported, path, "a TFLite model", "an ONNX model or an exported PyTorch program", ""};
+    case Format::tflite: break;
     case Format::zip: break;
     case Format::artifact: return Error{ErrorKind::usage, path, "a model that Octavo has compiled already", "a source model", ""};
     case Format::unknown:
-      return Error{ErrorKind::invalid_input, path, "content of no known kind", "an ONNX model or an exported PyTorch program", ""};
+      return Error{ErrorKind::invalid_input, path, "content of no known kind", "an ONNX or TFLite model or an exported PyTorch program", ""};
   }
+  if (const Status status = check_profile(*format, path, options); !status) return status.errors();
   const std::string parent = std::filesystem::path(path).parent_path().string();
   try {
     if (*format == Format::zip) return import_opened(pt2_import::Archive::open(path), options);
+    if (*format == Format::tflite) return import_parsed(tflite_import::parse_model_file(path), path, options);
     return import_parsed(onnx_import::parse_model_file(path), parent.empty() ? "." : parent, path, options);
   } catch (const std::bad_alloc&) {
     return out_of_memory(path);
@@ -89,8 +108,18 @@ Result<ImportedModel> import_onnx(std::span<const std::byte> bytes, const std::s
 }
 
 Result<ImportedModel> import_pt2(std::span<const std::byte> bytes, const std::string& file, const ImportOptions& options) {
+  if (const Status status = check_profile(Format::zip, file, options); !status) return status.errors();
   try {
     return import_opened(pt2_import::Archive::open(bytes, file), options);
+  } catch (const std::bad_alloc&) {
+    return out_of_memory(file);
+  }
+}
+
+Result<ImportedModel> import_tflite(std::span<const std::byte> bytes, const std::string& file, const ImportOptions& options) {
+  if (const Status status = check_profile(Format::tflite, file, options); !status) return status.errors();
+  try {
+    return import_parsed(tflite_import::parse_model_bytes(bytes, file), file, options);
   } catch (const std::bad_alloc&) {
     return out_of_memory(file);
   }

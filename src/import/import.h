@@ -5,9 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 
+#include "base/requantize.h"
 #include "base/result.h"
 #include "graph/graph.h"
 
@@ -16,12 +18,13 @@ namespace octavo {
 struct ImportOptions {
   std::int64_t batch = 1;                      // value of a symbolic (or 0 or -1) first dimension of each input
   std::map<std::string, Shape> shapes;         // input name -> whole shape; overrides the file's. An unknown name is a usage error
+  std::optional<Profile> profile;              // rounding of quantized operators; none: that of the file's format
   std::map<std::string, Tensor> bound_inputs;  // inputs that become constants (a compiler needs them so); used by conformance tests
 };
 
 struct ImportedModel {
   Graph graph;
-  std::string dialect;        // "ONNX fp32", "ONNX QDQ s8", "ONNX QOperator u8", "PyTorch pt2e s8", ...
+  std::string dialect;        // "ONNX fp32", "ONNX QDQ s8", "ONNX QOperator u8", "PyTorch pt2e s8", "TFLite s8", ...
   bool is_quantized = false;  // holds quantized operators: scales came with the file
   int source_nodes = 0;       // nodes in the file
 };
@@ -32,6 +35,7 @@ Result<ImportedModel> import_model(const std::string& path, const ImportOptions&
 
 // From memory. `folder` is where external data may lie (never outside it; empty: none allowed); `file` names it in messages.
 Result<ImportedModel> import_onnx(std::span<const std::byte> bytes, const std::string& folder, const std::string& file, const ImportOptions& options);
+Result<ImportedModel> import_tflite(std::span<const std::byte> bytes, const std::string& file, const ImportOptions& options);
 
 // An archive of torch.export from memory; `file` names it in messages.
 Result<ImportedModel> import_pt2(std::span<const std::byte> bytes, const std::string& file, const ImportOptions& options);

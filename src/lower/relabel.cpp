@@ -190,6 +190,14 @@ class Relabeller {
     emit(node, NoAttrs{}, {as_unsigned(node.inputs[0]), table_input(node, 1, is_signed(node, 0))});
   }
 
+  static void relabel_integer_add(QuantizedConvAttrs& attrs, bool conv_is_signed, bool residual_is_signed) {
+    attrs.integer_add = attrs.integer_add.with_shifted(conv_is_signed ? kShift : 0, residual_is_signed ? kShift : 0);
+    if (!conv_is_signed) return;
+    attrs.integer_add.zero_point += kShift;
+    attrs.add_lowest += kShift;
+    attrs.add_highest += kShift;
+  }
+
   void convolution(const Node& node) {
     auto attrs = node.attrs.as<QuantizedConvAttrs>();
     const bool makes_signed = attrs.to == DType::s8;
@@ -211,6 +219,7 @@ class Relabeller {
       attrs.x_zero_point += kShift;
     }
     if (attrs.residual == Residual::before_rounding && is_signed(node, kConvResidual)) attrs.residual_zero_point += kShift;
+    if (attrs.residual == Residual::after_rounding_integer) relabel_integer_add(attrs, makes_signed, is_signed(node, kConvResidual));
     if (makes_signed) {
       attrs.to = DType::u8;
       attrs.zero_point += kShift;
@@ -230,6 +239,13 @@ class Relabeller {
       // One shift stands for both operands and the result.
       if (is_signed(node, 0) != makes_signed || is_signed(node, 1) != makes_signed) return keep(node);
       if (makes_signed) attrs.add.shift += kShift;
+    } else if (attrs.kind == QuantizedBinaryKind::integer_add) {
+      attrs.integer_add = attrs.integer_add.with_shifted(is_signed(node, 0) ? kShift : 0, is_signed(node, 1) ? kShift : 0);
+      if (makes_signed) {
+        attrs.integer_add.zero_point += kShift;
+        attrs.lowest += kShift;
+        attrs.highest += kShift;
+      }
     } else {
       if (is_signed(node, 0)) attrs.a_zero_point += kShift;
       if (is_signed(node, 1)) attrs.b_zero_point += kShift;

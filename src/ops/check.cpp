@@ -48,10 +48,16 @@ Problem check_scale(std::string_view what, float value) {
   return shape_error(std::string(what), std::to_string(value), "a finite number above 0");
 }
 
+Problem check_integer_add(const IntegerAddForm& form) {
+  constexpr std::int64_t kMost = IntegerAddForm::kLargestMultiplier;
+  return first_of({check_range("a_multiplier", form.a_multiplier, -kMost, kMost), check_range("b_multiplier", form.b_multiplier, -kMost, kMost),
+                   check_range("right_shift", form.right_shift, 1, IntegerAddForm::kMostShift),
+                   check_range("zero_point", form.zero_point, -255, 255)});
+}
+
 Problem check_clamp(const Clamp& clamp) {
   if (!is_8bit(clamp.to)) return shape_error("to", std::string(name_of(clamp.to)), "u8 or s8");
-  const std::int32_t relabelling = clamp.to == DType::u8 ? 128 : -128;
-  if (clamp.shift != 0 && clamp.shift != relabelling) return shape_error("shift", std::to_string(clamp.shift), "0 or " + std::to_string(relabelling));
+  if (auto problem = check_range("shift", clamp.shift, -255, 255)) return problem;
   const IntegerRange type = range_of(clamp.to);
   const IntegerRange range{type.lowest - clamp.shift, type.highest - clamp.shift};
   if (auto problem = check_range("zero_point", clamp.zero_point, range.lowest, range.highest)) return problem;

@@ -63,7 +63,7 @@ std::vector<BrokenCase> broken_files() {
                  },
                  {}),
       bytes_case(
-          "FlatBuffer", [] { return std::string("\x1c\0\0\0TFL3\0\0\0\0", 12); }, {}, kUnsupported),
+          "FlatBuffer", [] { return std::string("\x1c\0\0\0TFL3\0\0\0\0", 12); }, {}, kInvalid),
       bytes_case(
           "Opset6",
           [] {

@@ -323,7 +323,7 @@ TEST(ImportFormat, IsToldByContent) {
     const auto model = import_model(path, {});
     return model ? ErrorKind::internal : model.errors().front().kind;
   };
-  EXPECT_EQ(kind_of(std::string("\x1c\0\0\0TFL3", 8)), ErrorKind::unsupported);
+  EXPECT_EQ(kind_of(std::string("\x1c\0\0\0TFL3", 8)), ErrorKind::invalid_input);
   EXPECT_EQ(kind_of("PK\x03\x04 and more"), ErrorKind::invalid_input);
   EXPECT_EQ(kind_of("GIF89a and more"), ErrorKind::invalid_input);
   EXPECT_EQ(kind_of(""), ErrorKind::invalid_input);

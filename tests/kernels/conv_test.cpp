@@ -93,9 +93,12 @@ QuantizedConvAttrs attrs_of(const Case& c) {
   attrs.residual_zero_point = 3;
   attrs.residual_ratio = 0.37f;
   attrs.add = AddForm::of(0.031f, 2, 0.017f, 5, 0.027f, 1);
-  attrs.add.shift = c.shift;
-  attrs.add_lowest = c.to == DType::s8 ? -100 : 4 - c.shift;
-  attrs.add_highest = c.to == DType::s8 ? 90 : 251 - c.shift;
+  attrs.integer_add = IntegerAddForm::of(0.031f, 2, 0.017f, 5, 0.027f, c.to == DType::s8 ? -7 : 40, 1);
+  // An addition in integers has no shift: its bias and zero point are those of the stored values.
+  const std::int32_t shift = c.residual == Residual::after_rounding_integer ? 0 : c.shift;
+  attrs.add.shift = shift;
+  attrs.add_lowest = c.to == DType::s8 ? -100 : 4 - shift;
+  attrs.add_highest = c.to == DType::s8 ? 90 : 251 - shift;
   return attrs;
 }
 
@@ -470,7 +473,8 @@ TEST(Conv, Multipliers) {
 }
 
 TEST(Conv, Residuals) {
-  for (Residual residual : {Residual::before_rounding, Residual::after_rounding_conv_first, Residual::after_rounding_conv_second}) {
+  for (Residual residual :
+       {Residual::before_rounding, Residual::after_rounding_conv_first, Residual::after_rounding_conv_second, Residual::after_rounding_integer}) {
     for (std::int64_t oc : {4, 13, 16, 23, 32, 64, 66, 79}) {
       for (DType type : {DType::u8, DType::s8}) {
         check({.height = 5, .width = 9, .channels = 24, .out_channels = oc, .zero_point = 9, .residual = residual, .residual_type = type}, 26);
@@ -533,7 +537,7 @@ TEST(Conv, RandomCases) {
     c.groups = pick(0, 2) == 0 ? pick(2, 6) : 1;
     c.channels = c.groups * pick(1, 20), c.out_channels = c.groups * pick(1, 70);
     c.has_offset = pick(0, 1) == 1, c.has_rest = c.to != DType::s32 && pick(0, 1) == 1, c.zero_point = static_cast<std::int32_t>(pick(0, 255));
-    c.residual = static_cast<Residual>(pick(0, 3)), c.has_table = pick(0, 3) == 0;
+    c.residual = static_cast<Residual>(pick(0, 4)), c.has_table = pick(0, 3) == 0;
     check(c, random());
     if (HasFatalFailure()) return;
   }

@@ -1,4 +1,4 @@
-// quantized_binary kernels: both kinds, all broadcasts, all type pairs, tables, shifts.
+// quantized_binary kernels: all kinds, all broadcasts, all type pairs, tables, shifts.
 #include <gtest/gtest.h>
 
 #include "kernels/harness.h"
@@ -19,6 +19,8 @@ QuantizedBinaryAttrs attrs_of(QuantizedBinaryKind kind, DType to, std::int32_t s
   QuantizedBinaryAttrs attrs{.kind = kind, .to = to};
   attrs.add = AddForm::of(0.031f, 117, 0.0247f, -9, 0.04f, 3);
   attrs.add.shift = kind == QuantizedBinaryKind::add ? shift : 0;
+  attrs.integer_add = IntegerAddForm::of(0.031f, 117, 0.0247f, -9, 0.04f, 3, -1);
+  if (kind == QuantizedBinaryKind::integer_add) shift = 0;
   attrs.a_zero_point = 0;
   attrs.b_zero_point = 11;
   attrs.ratio = 0.0071f;
@@ -58,18 +60,29 @@ TEST_P(QuantizedEltwise, ShiftsRelabelledValues) {
   EXPECT_FALSE(check_kernels(test).empty());
 }
 
-// Ties: ratios of one half make many of them.
-TEST_P(QuantizedEltwise, RoundsTiesToEven) {
+// Ratios of one half make many ties.
+TEST_P(QuantizedEltwise, RoundsTies) {
   std::mt19937 random(3);
   QuantizedBinaryAttrs attrs = attrs_of(GetParam(), DType::u8, 0);
   attrs.add = AddForm::of(0.5f, 0, 0.5f, 0, 1.0f, 7);
+  attrs.integer_add = IntegerAddForm::of(0.5f, 0, 0.5f, 0, 1.0f, 7, 1);
   attrs.ratio = 0.5f;
   KernelCase test{.spec = &kQuantizedBinary, .attrs = attrs};
   test.inputs = {random_tensor(random, DType::u8, {256, 16}), random_tensor(random, DType::u8, {256, 16})};
   EXPECT_FALSE(check_kernels(test).empty());
 }
 
-INSTANTIATE_TEST_SUITE_P(Kinds, QuantizedEltwise, ::testing::Values(QuantizedBinaryKind::add, QuantizedBinaryKind::mul));
+// Of a product whose zero point is added after the rounding.
+TEST(QuantizedMul, ShiftsByAnyZeroPoint) {
+  std::mt19937 random(4);
+  KernelCase test{.spec = &kQuantizedBinary,
+                  .attrs = QuantizedBinaryAttrs{.kind = QuantizedBinaryKind::mul, .ratio = 0.004f, .lowest = -31, .highest = 224, .shift = 31}};
+  test.inputs = {random_tensor(random, DType::u8, {7, 100}), random_tensor(random, DType::u8, {7, 100})};
+  EXPECT_FALSE(check_kernels(test).empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, QuantizedEltwise,
+                         ::testing::Values(QuantizedBinaryKind::add, QuantizedBinaryKind::mul, QuantizedBinaryKind::integer_add));
 
 }  // namespace
 }  // namespace octavo::testing

@@ -17,7 +17,8 @@ std::filesystem::path data_folder() {
 
 // The graph of a model of the data folder; nothing where the folder is not there.
 std::optional<Graph> model(const std::string& name) {
-  const auto path = data_folder() / "models" / (name + ".onnx");
+  const bool is_tflite = name.ends_with(".tflite");
+  const auto path = data_folder() / "models" / (is_tflite ? name : name + ".onnx");
   if (!std::filesystem::exists(path)) return std::nullopt;
   auto imported = import_model(path.string(), {});
   EXPECT_TRUE(imported.ok()) << (imported.ok() ? "" : to_string(imported.errors()));
@@ -103,6 +104,31 @@ TEST(LowerModels, QuantizedOnesAreIntegersThroughout) {
       if (first_list.empty()) first_list = operator_list(*graph);
       EXPECT_EQ(operator_list(*graph), first_list);
     }
+  }
+}
+
+// The same network through another door: only what stands at the ends may differ, where the files differ.
+TEST(LowerModels, TfliteIsItsOnnxTwin) {
+  if (!std::filesystem::exists(data_folder() / "models")) GTEST_SKIP() << "no models at " << data_folder();
+  const std::pair<const char*, const char*> twins[] = {{"mobilenet_v2_tf2ptq_qdq", "tf2_mobilenet_v2_1.0_224_ptq.tflite"},
+                                                       {"mlperf_resnet8_int8_qdq", "mlperf_ic_resnet8_int8.tflite"}};
+  const auto inner = [](const Graph& graph) {
+    std::vector<std::string> list = operator_list(graph);
+    std::erase_if(list, [](const std::string& op) { return op == "quantize" || op == "dequantize" || op == "transpose" || op == "table"; });
+    return list;
+  };
+  for (const auto& [onnx, tflite] : twins) {
+    SCOPED_TRACE(tflite);
+    auto first = model(onnx), second = model(tflite);
+    ASSERT_TRUE(first.has_value() && second.has_value());
+    lowered(*first, Precision::int8);
+    const LowerReport report = lowered(*second, Precision::int8);
+    for (const Island& island : report.islands) ADD_FAILURE() << island.node << ": " << island.reason;
+    EXPECT_EQ(inner(*second), inner(*first));
+    // s8 inputs and outputs are relabelled, nothing else is converted.
+    const Counts counts = operators(*second);
+    EXPECT_EQ(counts.count("quantize") + counts.count("dequantize") + counts.count("transpose"), 0u);
+    EXPECT_LE(counts.count("table") == 0 ? 0 : counts.at("table"), 2);
   }
 }
 

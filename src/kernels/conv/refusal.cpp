@@ -46,6 +46,9 @@ std::string attrs_refusal(const QuantizedConvAttrs& attrs) {
   const IntegerRange range = range_of(attrs.to);
   if (attrs.zero_point < range.lowest || attrs.zero_point > range.highest) return "needs a zero point within the output type";
   if (!is_inside(attrs.lowest, attrs.highest, range)) return "needs clamp bounds within the output type";
+  if (attrs.residual == Residual::after_rounding_integer && !is_inside(attrs.add_lowest, attrs.add_highest, range)) {
+    return "needs clamp bounds of the addition within the output type";
+  }
   const std::int64_t shift = attrs.add.shift;
   if (adds_after_rounding(attrs.residual) && (std::abs(shift) > 255 || !is_inside(attrs.add_lowest + shift, attrs.add_highest + shift, range))) {
     return "needs clamp bounds of the addition within the output type";

@@ -20,6 +20,12 @@ void fill(T (&lanes)[N], V value) {
   std::fill_n(lanes, N, static_cast<T>(value));
 }
 
+// What packing adds: an addition in integers has its zero point in it.
+std::int32_t zero_point_after(const QuantizedConvAttrs& attrs) {
+  if (attrs.residual == Residual::after_rounding_integer) return 0;
+  return adds_after_rounding(attrs.residual) ? attrs.add.shift : attrs.zero_point;
+}
+
 std::unique_ptr<TileConstants> make_constants(const QuantizedConvAttrs& attrs, int lanes, const std::uint8_t* table) {
   auto constants = std::make_unique<TileConstants>();
   TileConstants& c = *constants;
@@ -28,7 +34,7 @@ std::unique_ptr<TileConstants> make_constants(const QuantizedConvAttrs& attrs, i
   // An addition after rounding takes its operands without its shift and adds it at the end.
   const bool adds_after = adds_after_rounding(attrs.residual);
   fill(c.zero_point, attrs.zero_point - attrs.add.shift);
-  fill(c.zero_point_words, adds_after ? attrs.add.shift : attrs.zero_point);
+  fill(c.zero_point_words, zero_point_after(attrs));
   fill(c.residual_zero_point, adds_after ? attrs.add.shift : attrs.residual_zero_point);
   fill(c.residual_ratio, attrs.residual_ratio);
   fill(c.add_a_ratio, attrs.add.a_ratio);
@@ -36,6 +42,12 @@ std::unique_ptr<TileConstants> make_constants(const QuantizedConvAttrs& attrs, i
   fill(c.add_fixed, attrs.add.fixed);
   fill(c.add_lowest, attrs.add_lowest);
   fill(c.add_highest, attrs.add_highest);
+  fill(c.add_a_multiplier, attrs.integer_add.a_multiplier);
+  fill(c.add_b_multiplier, attrs.integer_add.b_multiplier);
+  fill(c.add_bias, attrs.integer_add.bias);
+  fill(c.add_zero_point, attrs.integer_add.zero_point);
+  fill(c.add_integer_lowest, attrs.add_lowest);
+  fill(c.add_integer_highest, attrs.add_highest);
   // After packing, 128-bit lane L holds dword L of vectors 0, 1, 2, 3.
   const int per_vector = lanes / 4;
   for (int i = 0; i < 16; ++i) c.pack_order[i] = static_cast<std::uint32_t>(4 * (i % per_vector) + i / per_vector) % 16;
@@ -173,7 +185,7 @@ TileConfig base_config(const StepSpec& spec, const QuantizedConvAttrs& attrs, co
                        const PackedConv& packed) {
   const IntegerRange range = range_of(attrs.to);
   const bool adds_after = adds_after_rounding(attrs.residual);
-  const bool saturates = !adds_after && cannot_overflow(attrs, packed.multipliers);
+  const bool saturates = !adds_after && attrs.residual != Residual::after_rounding_integer && cannot_overflow(attrs, packed.multipliers);
   TileConfig config{.target = target,
                     .sums_x = g.sums_x,
                     .pixel_bytes = static_cast<std::int32_t>(g.pixel_bytes()),
@@ -183,10 +195,11 @@ TileConfig base_config(const StepSpec& spec, const QuantizedConvAttrs& attrs, co
                     .run_dwords = static_cast<std::int32_t>(g.run_dwords()),
                     .to = attrs.to,
                     .residual = attrs.residual,
-                    .adds_zero_point = (adds_after ? attrs.add.shift : attrs.zero_point) != 0,
+                    .adds_zero_point = zero_point_after(attrs) != 0,
                     .rest_offset = has_rest(spec) ? static_cast<std::int32_t>(packed.multipliers.size_bytes() / 2) : 0,
                     .clamps_low = !saturates || attrs.lowest != range.lowest,
                     .clamps_high = !saturates || attrs.highest != range.highest,
+                    .add_right_shift = attrs.residual == Residual::after_rounding_integer ? attrs.integer_add.right_shift : 0,
                     .table = packed.table != nullptr ? table_step(target) : TableStep::none};
   if (attrs.residual != Residual::none) {
     config.residual_type = spec.inputs[kConvResidual].dtype;

@@ -65,6 +65,7 @@ struct TileConfig {
   std::int32_t rest_offset = 0;  // bytes from a lane's multiplier to the rest of its bias; 0: there is none
   bool clamps_low = true;        // false where nothing can overflow and the saturation of the packing instructions does the same
   bool clamps_high = true;
+  int add_right_shift = 0;  // of after_rounding_integer
   TableStep table = TableStep::none;
   bool prefetches = false;
 
@@ -72,7 +73,8 @@ struct TileConfig {
 
   auto key() const {
     return std::tuple(target.step, pixels, vectors, sums_x, channels, pixel_bytes, out_channels, taps, tap_bytes, run_dwords, to, residual,
-                      residual_type, subtracts_from_residual, adds_zero_point, rest_offset, clamps_low, clamps_high, table, prefetches);
+                      residual_type, subtracts_from_residual, adds_zero_point, rest_offset, clamps_low, clamps_high, add_right_shift, table,
+                      prefetches);
   }
   bool operator<(const TileConfig& other) const { return key() < other.key(); }
 };
@@ -85,6 +87,7 @@ struct alignas(64) TileConstants {
   std::int32_t residual_zero_point[16];
   float residual_ratio[16];
   float add_a_ratio[16], add_b_ratio[16], add_fixed[16], add_lowest[16], add_highest[16];
+  std::int32_t add_a_multiplier[16], add_b_multiplier[16], add_bias[16], add_zero_point[16], add_integer_lowest[16], add_integer_highest[16];
   std::uint32_t pack_order[16];      // dwords after packing four vectors to bytes, in channel order
   std::uint32_t even_bytes[16];      // 0x00ff00ff
   std::uint16_t high_bit_words[32];  // 0x80

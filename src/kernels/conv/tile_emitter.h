@@ -51,6 +51,7 @@ class TileEmitter : public Xbyak::CodeGenerator {
   void to_real(const Xbyak::Xmm& acc, int v);
   void quantize(int p, int v);
   void add_after_rounding(const Xbyak::Xmm& acc, int p, int v);
+  void add_integers(const Xbyak::Xmm& acc, int p, int v);
   void load_residual(const Xbyak::Xmm& to, int p, int v);
   void widen_residual(const Xbyak::Xmm& to, const Xbyak::RegExp& from, int v);
   void load_few_bytes(const Xbyak::Xmm& to, const Xbyak::RegExp& from, int count);

@@ -73,7 +73,7 @@ void TileEmitter::to_real(const Xbyak::Xmm& acc, int v) {
   if (c_.rest_offset != 0) vaddps(acc, acc, ptr[multiplier_ + (v * c_.target.vector_bytes() + c_.rest_offset)]);
 }
 
-// q = clamp(rne(...)) without the zero point, or the clamped sum where a residual is added after rounding.
+// q = clamp(rne(...)) without the zero point, or the clamped sum, in integers with it, where a residual is added after rounding.
 // Where the packing saturates to the same bounds and no conversion can overflow, the clamp is left to it.
 void TileEmitter::quantize(int p, int v) {
   const Xbyak::Xmm acc = accumulator(p, v), other = temporary(0);
@@ -90,6 +90,22 @@ void TileEmitter::quantize(int p, int v) {
   if (c_.clamps_high) vminps(acc, acc, constant(offsetof(TileConstants, highest)));
   vcvtps2dq(acc, acc);
   if (c_.residual == Residual::after_rounding_conv_first || c_.residual == Residual::after_rounding_conv_second) add_after_rounding(acc, p, v);
+  if (c_.residual == Residual::after_rounding_integer) add_integers(acc, p, v);
+}
+
+// IntegerAddForm, clamped, with the zero point in it.
+void TileEmitter::add_integers(const Xbyak::Xmm& acc, int p, int v) {
+  const Xbyak::Xmm other = temporary(0);
+  vpaddd(acc, acc, constant(offsetof(TileConstants, zero_point)));
+  vpmulld(acc, acc, constant(offsetof(TileConstants, add_a_multiplier)));
+  widen_residual(other, residual_ + (p * c_.out_channels + v * c_.target.lanes), v);
+  vpmulld(other, other, constant(offsetof(TileConstants, add_b_multiplier)));
+  vpaddd(acc, acc, constant(offsetof(TileConstants, add_bias)));
+  vpaddd(acc, acc, other);
+  vpsrad(acc, acc, static_cast<std::uint8_t>(c_.add_right_shift));
+  vpaddd(acc, acc, constant(offsetof(TileConstants, add_zero_point)));
+  vpmaxsd(acc, acc, constant(offsetof(TileConstants, add_integer_lowest)));
+  vpminsd(acc, acc, constant(offsetof(TileConstants, add_integer_highest)));
 }
 
 // AddForm: fma(a, a_ratio, fma(b, b_ratio, fixed)); the convolution is a or b.

@@ -12,6 +12,7 @@ Epilogue::Kind kind_of(const QuantizedConvAttrs& attrs) {
     case Residual::before_rounding: return Epilogue::Kind::residual_before;
     case Residual::after_rounding_conv_first: return Epilogue::Kind::add_conv_first;
     case Residual::after_rounding_conv_second: return Epilogue::Kind::add_conv_second;
+    case Residual::after_rounding_integer: break;  // refused
   }
   return Epilogue::Kind::requantize;
 }
@@ -42,6 +43,7 @@ DepthwiseShape DepthwiseShape::of(const CallView& call) {
 std::string refuse_not_depthwise(const CallView& call) {
   const auto& attrs = call.attrs->as<QuantizedConvAttrs>();
   const Shape& x = *call.input(kConvX).shape;
+  if (attrs.residual == Residual::after_rounding_integer) return "needs a residual that is added in f32";
   if (attrs.groups != x[3]) return "needs one input channel per group";
   if (attrs.window.kernel[0] > 64 || attrs.window.kernel[1] > 64) return "needs a window of at most 64x64";
   return {};

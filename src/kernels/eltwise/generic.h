@@ -9,31 +9,51 @@ namespace octavo {
 namespace {
 
 template <class S, bool kSigned>
-typename S::F32 load_byte(const std::uint8_t* p) {
-  return S::to_f32(kSigned ? S::widen_s8(p) : S::widen_u8(p));
+typename S::S32 load_byte(const std::uint8_t* p) {
+  return kSigned ? S::widen_s8(p) : S::widen_u8(p);
 }
 // An operand whose elements are all the same.
 template <class S, bool kSigned>
-typename S::F32 repeat_byte(const std::uint8_t* p) {
-  return S::set(kSigned ? static_cast<float>(static_cast<std::int8_t>(*p)) : static_cast<float>(*p));
+typename S::S32 repeat_byte(const std::uint8_t* p) {
+  return S::set_s32(kSigned ? static_cast<std::int8_t>(*p) : static_cast<std::int32_t>(*p));
 }
 template <class S, bool kSigned, int kStep>
-typename S::F32 operand_at(const std::uint8_t* p, std::int64_t i) {
+typename S::S32 operand_at(const std::uint8_t* p, std::int64_t i) {
   if constexpr (kStep == 0) return repeat_byte<S, kSigned>(p);
   else return load_byte<S, kSigned>(p + i);
 }
 
+template <class S>
+typename S::F32 without_zero_point(typename S::S32 x, float zero_point) {
+  return S::sub(S::to_f32(x), S::set(zero_point));
+}
+template <class S>
+typename S::S32 rounded(const QuantizedRows& q, typename S::F32 value) {
+  return S::add_s32(S::round(S::min(S::max(value, S::set(q.lowest)), S::set(q.highest))), S::set_s32(q.shift));
+}
+
 struct QuantizedAdd {
   template <class S>
-  static typename S::F32 apply(const QuantizedRows& q, typename S::F32 a, typename S::F32 b) {
-    return S::fma(a, S::set(q.a_ratio), S::fma(b, S::set(q.b_ratio), S::set(q.fixed)));
+  static typename S::S32 apply(const QuantizedRows& q, typename S::S32 a, typename S::S32 b) {
+    const typename S::F32 inner = S::fma(without_zero_point<S>(b, q.b_zero_point), S::set(q.b_ratio), S::set(q.fixed));
+    return rounded<S>(q, S::fma(without_zero_point<S>(a, q.a_zero_point), S::set(q.a_ratio), inner));
   }
 };
 struct QuantizedMul {
   // Products of two differences of 8-bit values are exact in f32.
   template <class S>
-  static typename S::F32 apply(const QuantizedRows& q, typename S::F32 a, typename S::F32 b) {
-    return S::add(S::mul(S::mul(a, b), S::set(q.ratio)), S::set(q.fixed));
+  static typename S::S32 apply(const QuantizedRows& q, typename S::S32 a, typename S::S32 b) {
+    const typename S::F32 product = S::mul(without_zero_point<S>(a, q.a_zero_point), without_zero_point<S>(b, q.b_zero_point));
+    return rounded<S>(q, S::add(S::mul(product, S::set(q.ratio)), S::set(q.fixed)));
+  }
+};
+struct IntegerAdd {
+  template <class S>
+  static typename S::S32 apply(const QuantizedRows& q, typename S::S32 a, typename S::S32 b) {
+    const typename S::S32 products = S::add_s32(S::mul_s32(a, S::set_s32(q.a_multiplier)), S::mul_s32(b, S::set_s32(q.b_multiplier)));
+    const typename S::S32 shifted = S::shift_right_s32(S::add_s32(products, S::set_s32(q.bias)), q.right_shift);
+    const typename S::S32 value = S::add_s32(shifted, S::set_s32(q.zero_point));
+    return S::min_s32(S::max_s32(value, S::set_s32(q.integer_lowest)), S::set_s32(q.integer_highest));
   }
 };
 
@@ -47,11 +67,7 @@ void quantized_block(const QuantizedRows& q) {
     std::uint8_t* y = p.y + r * p.n;
     for_lanes<S>(
         0, p.n, [&]<class T>(std::int64_t i) __attribute__((always_inline)) {
-          const typename T::F32 a_value = T::sub(operand_at<T, kASigned, kAStep>(a, i), T::set(p.a_zero_point));
-          const typename T::F32 b_value = T::sub(operand_at<T, kBSigned, kBStep>(b, i), T::set(p.b_zero_point));
-          const typename T::F32 value = Op::template apply<T>(p, a_value, b_value);
-          const typename T::S32 rounded = T::round(T::min(T::max(value, T::set(p.lowest)), T::set(p.highest)));
-          T::store_bytes(y + i, T::add_s32(rounded, T::set_s32(p.shift)));
+          T::store_bytes(y + i, Op::template apply<T>(p, operand_at<T, kASigned, kAStep>(a, i), operand_at<T, kBSigned, kBStep>(b, i)));
         });
   }
 }
@@ -181,6 +197,7 @@ template <class S>
 constexpr EltwiseFunctions eltwise_functions() {
   return {.quantized_add = &quantized_rows<S, QuantizedAdd>,
           .quantized_mul = &quantized_rows<S, QuantizedMul>,
+          .integer_add = &quantized_rows<S, IntegerAdd>,
           .add = &f32_rows<S, AddF32>,
           .sub = &f32_rows<S, SubF32>,
           .mul = &f32_rows<S, MulF32>,

@@ -53,7 +53,23 @@ QuantizedRows rows_of(const QuantizedBinaryAttrs& attrs, const CallView& call) {
           .fixed = is_add ? attrs.add.fixed : static_cast<float>(attrs.zero_point),
           .lowest = static_cast<float>(attrs.lowest),
           .highest = static_cast<float>(attrs.highest),
-          .shift = is_add ? attrs.add.shift : attrs.shift};
+          .shift = is_add ? attrs.add.shift : attrs.shift,
+          .a_multiplier = attrs.integer_add.a_multiplier,
+          .b_multiplier = attrs.integer_add.b_multiplier,
+          .bias = attrs.integer_add.bias,
+          .right_shift = attrs.integer_add.right_shift,
+          .zero_point = attrs.integer_add.zero_point,
+          .integer_lowest = attrs.lowest,
+          .integer_highest = attrs.highest};
+}
+
+auto function_of(QuantizedBinaryKind kind, const EltwiseFunctions& functions) {
+  switch (kind) {
+    case QuantizedBinaryKind::add: return functions.quantized_add;
+    case QuantizedBinaryKind::mul: return functions.quantized_mul;
+    case QuantizedBinaryKind::integer_add: break;
+  }
+  return functions.integer_add;
 }
 
 template <const EltwiseFunctions& functions>
@@ -62,9 +78,7 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec&) {
   const Shape* const operands[] = {call.input(0).shape, call.input(1).shape};
   Broadcast broadcast(*call.output().shape, operands);
   const std::int64_t items = broadcast.items();
-  return make_step(
-      Params{std::move(broadcast), rows_of(attrs, call), attrs.kind == QuantizedBinaryKind::add ? functions.quantized_add : functions.quantized_mul},
-      items, run);
+  return make_step(Params{std::move(broadcast), rows_of(attrs, call), function_of(attrs.kind, functions)}, items, run);
 }
 
 // Nanoseconds per element, measured on 16 KB chunks in L2.

@@ -90,6 +90,17 @@ typename S::S32 clamped_round(typename S::F32 value, float lowest, float highest
   return S::add_s32(S::round(S::min(S::max(value, S::set(lowest)), S::set(highest))), S::set_s32(add));
 }
 
+// integer_average: division in f64 is exact here, as the quotient is below 2^9 and the divisor below 2^23, and the compiler has vectors for it.
+void integer_averages(const std::uint32_t* sums, std::int64_t n, const QuantizedPool& q, double divisor, std::uint8_t* y) {
+  const std::int32_t half = static_cast<std::int32_t>(divisor) / 2, lowest = q.lowest, highest = q.highest, shift = q.shift;
+  for (std::int64_t c = 0; c < n; ++c) {
+    const auto sum = static_cast<std::int32_t>(sums[c]);
+    const auto value = static_cast<std::int32_t>(static_cast<double>(sum > 0 ? sum + half : sum - half) / divisor);
+    const std::int32_t raised = value < lowest ? lowest : value;
+    y[c] = static_cast<std::uint8_t>((raised > highest ? highest : raised) + shift);
+  }
+}
+
 template <class S, class X>
 void average_bytes_of(const PoolTaps& p, const QuantizedPool& q, float divisor, std::uint8_t* y, std::byte* scratch) {
   if (q.is_global) {
@@ -102,6 +113,11 @@ void average_bytes_of(const PoolTaps& p, const QuantizedPool& q, float divisor, 
       T::store_bytes(y + c, clamped_round<T>(T::mul(value, T::set(multiplier)), lowest, highest, add));
     });
     return;
+  }
+  if (q.is_integer) {
+    auto* sum = reinterpret_cast<std::uint32_t*>(scratch);
+    sum_integers<X>(p, q.x_zero_point, sum);
+    return integer_averages(sum, p.channels, q, static_cast<double>(divisor), y);
   }
   auto* sum = reinterpret_cast<float*>(scratch);
   sum_scaled<X>(p, q, sum);

@@ -123,6 +123,7 @@ QuantizedPool quantized_of(const QuantizedPoolAttrs& attrs, const CallView& call
   const bool is_global = attrs.form == QuantizedPoolForm::global_average_pool;
   const std::int64_t count = attrs.window.kernel[0] * attrs.window.kernel[1];
   return {.is_global = is_global,
+          .is_integer = attrs.form == QuantizedPoolForm::integer_average,
           .x_is_signed = call.input(0).dtype == DType::s8,
           .x_zero_point = attrs.x_zero_point,
           .x_scale = attrs.x_scale,

@@ -14,9 +14,10 @@ struct PoolTaps {
   std::int64_t channels = 0;
 };
 
-// The quantized formulas of base/requantize.h, profile onnx.
+// The quantized formulas of base/requantize.h.
 struct QuantizedPool {
-  bool is_global = false;  // requantize(exact sum, multiplier); else average_pool_value of the f32 sum
+  bool is_global = false;   // requantize(exact sum, multiplier); else
+  bool is_integer = false;  // integer_average(exact sum, divisor); else average_pool_value of the f32 sum
   bool x_is_signed = false;
   std::int32_t x_zero_point = 0;
   float x_scale = 1.0f, y_scale = 1.0f;

@@ -95,7 +95,7 @@ Result<std::unique_ptr<Step>> make_quantize(const CallView& call, const StepSpec
   const bool is_whole_type = attrs.lowest == 0 && attrs.highest == 0;
   const IntegerRange range = is_whole_type ? range_of(attrs.to) : IntegerRange{attrs.lowest, attrs.highest};
   Params params{.row = {.is_signed = attrs.to == DType::s8,
-                        .multiplies = attrs.profile == Profile::pt2e,
+                        .multiplies = multiplies_by_inverse(attrs.profile),
                         .lowest = static_cast<std::int32_t>(range.lowest),
                         .highest = static_cast<std::int32_t>(range.highest)},
                 .functions = &functions};

@@ -41,6 +41,11 @@ struct Avx512 {
   static S32 add_s32(S32 a, S32 b) { return _mm512_add_epi32(a, b); }
   static S32 sub_s32(S32 a, S32 b) { return _mm512_sub_epi32(a, b); }
 
+  static S32 mul_s32(S32 a, S32 b) { return _mm512_mullo_epi32(a, b); }
+  static S32 shift_right_s32(S32 a, std::int32_t bits) { return _mm512_sra_epi32(a, _mm_cvtsi32_si128(bits)); }
+  static S32 max_s32(S32 a, S32 b) { return _mm512_max_epi32(a, b); }
+  static S32 min_s32(S32 a, S32 b) { return _mm512_min_epi32(a, b); }
+
   static F32 nearest(F32 x) { return _mm512_roundscale_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
   static bool any_greater(F32 a, F32 b) { return _mm512_cmp_ps_mask(a, b, _CMP_GT_OQ) != 0; }
 

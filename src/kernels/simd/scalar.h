@@ -41,6 +41,11 @@ struct Scalar {
   static S32 add_s32(S32 a, S32 b) { return static_cast<std::int32_t>(static_cast<std::uint32_t>(a) + static_cast<std::uint32_t>(b)); }
   static S32 sub_s32(S32 a, S32 b) { return static_cast<std::int32_t>(static_cast<std::uint32_t>(a) - static_cast<std::uint32_t>(b)); }
 
+  static S32 mul_s32(S32 a, S32 b) { return static_cast<std::int32_t>(static_cast<std::uint32_t>(a) * static_cast<std::uint32_t>(b)); }
+  static S32 shift_right_s32(S32 a, std::int32_t bits) { return a >> bits; }
+  static S32 max_s32(S32 a, S32 b) { return a > b ? a : b; }
+  static S32 min_s32(S32 a, S32 b) { return a < b ? a : b; }
+
   // To a whole number, to nearest even.
   static F32 nearest(F32 x) { return __builtin_nearbyintf(x); }
   static bool any_greater(F32 a, F32 b) { return a > b; }

@@ -16,7 +16,57 @@ std::optional<Dequantized> operand(const Graph& graph, ValueId wire) {
   return Dequantized{graph.producer(wire)->inputs[0], {constant->q->dtype(), constant->scale[0], constant->zero_point[0]}};
 }
 
-bool is_onnx_like(Profile profile) { return profile == Profile::onnx || profile == Profile::tflite_xnnpack || profile == Profile::pt2e; }
+struct Operands {
+  BinaryKind kind;
+  QuantType a, b;
+  Quantized end;
+};
+
+QuantizedBinaryAttrs clamped_attrs(const Quantized& end) { return {.to = end.type.dtype, .lowest = end.lowest, .highest = end.highest}; }
+
+QuantizedBinaryAttrs onnx_attrs(const Operands& op) {
+  QuantizedBinaryAttrs attrs = clamped_attrs(op.end);
+  attrs.kind = op.kind == BinaryKind::add ? QuantizedBinaryKind::add : QuantizedBinaryKind::mul;
+  if (op.kind == BinaryKind::add) {
+    attrs.add = AddForm::of(op.a.scale, op.a.zero_point, op.b.scale, op.b.zero_point, op.end.type.scale, op.end.type.zero_point);
+  } else {
+    attrs.a_zero_point = op.a.zero_point;
+    attrs.b_zero_point = op.b.zero_point;
+    attrs.ratio = (op.a.scale * op.b.scale) / op.end.type.scale;
+    attrs.zero_point = op.end.type.zero_point;
+  }
+  return attrs;
+}
+
+// Additions and subtractions in integers; products add the zero point after the rounding.
+std::variant<QuantizedBinaryAttrs, std::string> xnnpack_attrs(const Operands& op) {
+  const QuantType& y = op.end.type;
+  if (op.kind == BinaryKind::mul) {
+    QuantizedBinaryAttrs attrs = onnx_attrs(op);
+    attrs.shift = y.zero_point;
+    attrs.zero_point = 0;
+    attrs.lowest -= y.zero_point;
+    attrs.highest -= y.zero_point;
+    return attrs;
+  }
+  if (!IntegerAddForm::is_ratio(op.a.scale / y.scale) || !IntegerAddForm::is_ratio(op.b.scale / y.scale)) {
+    return std::string("a scale of its operands is more than 256 times or less than 1/1024 of its result's");
+  }
+  QuantizedBinaryAttrs attrs = clamped_attrs(op.end);
+  attrs.kind = QuantizedBinaryKind::integer_add;
+  const int sign = op.kind == BinaryKind::sub ? -1 : 1;
+  attrs.integer_add = IntegerAddForm::of(op.a.scale, op.a.zero_point, op.b.scale, op.b.zero_point, y.scale, y.zero_point, sign);
+  return attrs;
+}
+
+std::variant<QuantizedBinaryAttrs, std::string> attrs_of(const Operands& op) {
+  const bool is_xnnpack = op.end.profile == Profile::tflite_xnnpack;
+  if (op.kind != BinaryKind::add && op.kind != BinaryKind::mul && !(is_xnnpack && op.kind == BinaryKind::sub))
+    return "there is no integer form of " + std::string(name_of(op.kind)) + " of two quantized values";
+  if (is_xnnpack) return xnnpack_attrs(op);
+  if (op.end.profile == Profile::onnx || op.end.profile == Profile::pt2e) return onnx_attrs(op);
+  return "there is no integer form of " + std::string(name_of(op.kind)) + " for rounding profile " + std::string(name_of(op.end.profile));
+}
 
 }  // namespace
 
@@ -26,28 +76,13 @@ Match fuse_binary(const Graph& graph, const Node& node) {
   const auto a = operand(graph, node.inputs[0]);
   const auto b = operand(graph, node.inputs[1]);
   if (!a || !b) return std::string("not both of its operands are quantized");
-  if (kind != BinaryKind::add && kind != BinaryKind::mul)
-    return "there is no integer form of " + std::string(name_of(kind)) + " of two quantized values";
   const auto followed = follow_to_quantize(graph, node.outputs[0]);
   if (const auto* reason = std::get_if<std::string>(&followed)) return *reason;
   const auto& end = std::get<Quantized>(followed);
-  if (!is_onnx_like(end.profile))
-    return "there is no integer form of " + std::string(name_of(kind)) + " for rounding profile " + std::string(name_of(end.profile));
-
-  QuantizedBinaryAttrs attrs{.kind = kind == BinaryKind::add ? QuantizedBinaryKind::add : QuantizedBinaryKind::mul,
-                             .to = end.type.dtype,
-                             .lowest = end.lowest,
-                             .highest = end.highest};
-  if (kind == BinaryKind::add) {
-    attrs.add = AddForm::of(a->type.scale, a->type.zero_point, b->type.scale, b->type.zero_point, end.type.scale, end.type.zero_point);
-  } else {
-    attrs.a_zero_point = a->type.zero_point;
-    attrs.b_zero_point = b->type.zero_point;
-    attrs.ratio = (a->type.scale * b->type.scale) / end.type.scale;
-    attrs.zero_point = end.type.zero_point;
-  }
+  auto attrs = attrs_of({kind, a->type, b->type, end});
+  if (auto* reason = std::get_if<std::string>(&attrs)) return std::move(*reason);
   Patch patch(graph);
-  const ValueId y = patch.add(kQuantizedBinary, attrs, {a->q, b->q}, node.name, node.origin);
+  const ValueId y = patch.add(kQuantizedBinary, std::get<QuantizedBinaryAttrs>(attrs), {a->q, b->q}, node.name, node.origin);
   patch.set_quant(y, end.type.params());
   patch.replace(end.y, y);
   return patch;

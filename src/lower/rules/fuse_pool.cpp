@@ -1,6 +1,7 @@
 // Means of quantized images. Part of lower/.
 #include "lower/rules/fuse_pool.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "lower/quantized_value.h"
@@ -31,6 +32,27 @@ std::optional<QuantizedPoolAttrs> pool_of(const Graph& graph, const Node& node) 
   return QuantizedPoolAttrs{.window = pool.window, .rounding = pool.rounding, .count_include_pad = pool.count_include_pad};
 }
 
+// TFLite's average of the stored values themselves, without their scale.
+Match integer_pool(const Graph& graph, const Node& node, const Dequantized& x, const Quantized& end) {
+  const auto& pool = node.attrs.as<AveragePoolAttrs>();
+  if (x.type != end.type) return std::string("its result has another scale or zero point than its input");
+  const auto is_large = [](std::int64_t size) { return size > 2048; };
+  if (std::any_of(pool.window.kernel.begin(), pool.window.kernel.end(), is_large))
+    return std::string("its window has more than 2048 elements in a row");
+  const QuantizedPoolAttrs attrs{.form = QuantizedPoolForm::integer_average,
+                                 .window = pool.window,
+                                 .rounding = pool.rounding,
+                                 .to = end.type.dtype,
+                                 .profile = end.profile,
+                                 .lowest = end.lowest,
+                                 .highest = end.highest};
+  Patch patch(graph);
+  const ValueId y = patch.add(kQuantizedPool, attrs, {x.q}, node.name, node.origin);
+  patch.set_quant(y, end.type.params());
+  patch.replace(end.y, y);
+  return patch;
+}
+
 }  // namespace
 
 Match fuse_pool(const Graph& graph, const Node& node) {
@@ -44,6 +66,8 @@ Match fuse_pool(const Graph& graph, const Node& node) {
   const auto& end = std::get<Quantized>(followed);
   if (end.profile == Profile::tflite_double || end.profile == Profile::tflite_single)
     return "there is no integer form for rounding profile " + std::string(name_of(end.profile));
+  if (end.profile == Profile::tflite_xnnpack && node.spec == &kAveragePool) return integer_pool(graph, node, *x, end);
+  attrs->profile = end.profile;
   attrs->to = end.type.dtype;
   attrs->x_scale = x->type.scale;
   attrs->x_zero_point = x->type.zero_point;

@@ -2,6 +2,7 @@
 #include "lower/rules/fuse_residual.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "lower/quantized_value.h"
 #include "ops/quantized_binary/quantized_binary.h"
@@ -26,6 +27,11 @@ std::string refusal(const Graph& graph, const Node& add, std::size_t side) {
   return {};
 }
 
+IntegerAddForm with_sides_swapped(IntegerAddForm form) {
+  std::swap(form.a_multiplier, form.b_multiplier);
+  return form;
+}
+
 std::int64_t work_of(const Graph& graph, const Node& add, std::size_t side) {
   return graph.fact(graph.producer(add.inputs[side])->inputs[1]).shape.elements();
 }
@@ -33,7 +39,7 @@ std::int64_t work_of(const Graph& graph, const Node& add, std::size_t side) {
 }  // namespace
 
 Match fuse_residual(const Graph& graph, const Node& node) {
-  if (node.spec != &kQuantizedBinary || node.attrs.as<QuantizedBinaryAttrs>().kind != QuantizedBinaryKind::add || node.inputs.size() > 2)
+  if (node.spec != &kQuantizedBinary || node.attrs.as<QuantizedBinaryAttrs>().kind == QuantizedBinaryKind::mul || node.inputs.size() > 2)
     return std::string();
   const std::string first = refusal(graph, node, 0);
   const std::string second = refusal(graph, node, 1);
@@ -46,6 +52,10 @@ Match fuse_residual(const Graph& graph, const Node& node) {
   auto attrs = conv.attrs.as<QuantizedConvAttrs>();
   attrs.residual = is_second ? Residual::after_rounding_conv_second : Residual::after_rounding_conv_first;
   attrs.add = binary.add;
+  if (binary.kind == QuantizedBinaryKind::integer_add) {
+    attrs.residual = Residual::after_rounding_integer;
+    attrs.integer_add = is_second ? with_sides_swapped(binary.integer_add) : binary.integer_add;
+  }
   attrs.add_lowest = binary.lowest;
   attrs.add_highest = binary.highest;
   Patch patch(graph);

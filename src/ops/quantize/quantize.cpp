@@ -40,7 +40,7 @@ Result<std::vector<Fact>> infer_quantize(const Attrs& attrs, InputFacts inputs) 
 // x / scale in the type of the scale; f32 holds the exact quotient of two f16 well enough to round once more.
 float scaled(Profile profile, DType scale_type, float x, float scale) {
   if (scale_type == DType::f16) return f16_to_f32(f32_to_f16(f16_to_f32(f32_to_f16(x)) / scale));
-  return profile == Profile::pt2e ? x * (1.0f / scale) : x / scale;
+  return multiplies_by_inverse(profile) ? x * (1.0f / scale) : x / scale;
 }
 
 void reference_quantize(const Attrs& attrs, InputViews inputs, OutputViews outputs) {
@@ -64,7 +64,7 @@ void reference_quantize(const Attrs& attrs, InputViews inputs, OutputViews outpu
 
 const OpSpec kQuantize = {
     .name = "quantize",
-    .summary = "y = saturate(rne(x / scale) + zero_point); profile pt2e: rne(x * (1/scale)); per tensor, per axis or per block",
+    .summary = "y = saturate(rne(x / scale) + zero_point); profiles pt2e and tflite-xnnpack: rne(x * (1/scale)); per tensor, per axis or per block",
     .inputs = {"x", "scale", "zero_point?"},
     .infer = infer_quantize,
     .reference = reference_quantize,

@@ -12,6 +12,7 @@ Problem check_formula(const QuantizedBinaryAttrs& op, const Fact& a, const Fact&
     return first_of(
         {check_finite("add.a_ratio", op.add.a_ratio), check_finite("add.b_ratio", op.add.b_ratio), check_finite("add.fixed", op.add.fixed)});
   }
+  if (op.kind == QuantizedBinaryKind::integer_add) return check_integer_add(op.integer_add);
   const IntegerRange a_range = range_of(a.dtype);
   const IntegerRange b_range = range_of(b.dtype);
   return first_of({check_range("a_zero_point", op.a_zero_point, a_range.lowest, a_range.highest),
@@ -19,12 +20,12 @@ Problem check_formula(const QuantizedBinaryAttrs& op, const Fact& a, const Fact&
 }
 
 Problem check_result(const QuantizedBinaryAttrs& op) {
-  const bool is_add = op.kind == QuantizedBinaryKind::add;
+  const bool is_mul = op.kind == QuantizedBinaryKind::mul;
   return check_clamp({.to = op.to,
-                      .zero_point = is_add ? op.lowest : op.zero_point,
+                      .zero_point = is_mul ? op.zero_point : op.lowest,
                       .lowest = op.lowest,
                       .highest = op.highest,
-                      .shift = is_add ? op.add.shift : op.shift});
+                      .shift = is_mul ? op.shift : (op.kind == QuantizedBinaryKind::add ? op.add.shift : 0)});
 }
 
 Result<std::vector<Fact>> infer_quantized_binary(const Attrs& attrs, InputFacts inputs) {
@@ -45,6 +46,7 @@ Result<std::vector<Fact>> infer_quantized_binary(const Attrs& attrs, InputFacts 
 
 std::int32_t combine(const QuantizedBinaryAttrs& op, std::int32_t a, std::int32_t b) {
   if (op.kind == QuantizedBinaryKind::add) return op.add.apply(a, b, op.lowest, op.highest);
+  if (op.kind == QuantizedBinaryKind::integer_add) return op.integer_add.apply(a, b, op.lowest, op.highest);
   return multiply_value(a - op.a_zero_point, b - op.b_zero_point, op.ratio, op.zero_point, op.lowest, op.highest) + op.shift;
 }
 
@@ -85,7 +87,9 @@ void reference_quantized_binary(const Attrs& attrs, InputViews inputs, OutputVie
 
 const OpSpec kQuantizedBinary = {
     .name = "quantized_binary",
-    .summary = "y = table[a + b] or table[a * b] on quantized values with one rounding (AddForm::apply, multiply_value), numpy broadcasting",
+    .summary =
+        "y = table[a + b] or table[a * b] on quantized values with one rounding (AddForm::apply, IntegerAddForm::apply, multiply_value), numpy "
+        "broadcasting",
     .inputs = {"a", "b", "table?"},
     .infer = infer_quantized_binary,
     .reference = reference_quantized_binary,

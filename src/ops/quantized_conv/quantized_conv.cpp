@@ -23,6 +23,10 @@ Problem check_present(std::string_view what, const Fact* fact, bool is_wanted) {
 Problem check_residual(const QuantizedConvAttrs& conv, const Fact& residual, const Shape& y) {
   const auto problem = first_of({check_dtype("residual", residual, {DType::u8, DType::s8}), check_shape("residual", residual, y)});
   if (problem) return problem;
+  if (conv.residual == Residual::after_rounding_integer) {
+    return first_of({check_clamp({.to = conv.to, .zero_point = conv.add_lowest, .lowest = conv.add_lowest, .highest = conv.add_highest}),
+                     check_integer_add(conv.integer_add)});
+  }
   if (!is_after_rounding(conv.residual)) {
     const IntegerRange range = range_of(residual.dtype);
     return first_of({check_range("residual_zero_point", conv.residual_zero_point, range.lowest, range.highest),
@@ -106,6 +110,7 @@ struct Epilogue {
       return requantize_with_residual(acc, multiplier, r - conv.residual_zero_point, conv.residual_ratio, conv.zero_point, conv.lowest, conv.highest);
     }
     const std::int32_t q = requantize_real(acc, multiplier, conv.zero_point, conv.lowest, conv.highest);
+    if (conv.residual == Residual::after_rounding_integer) return conv.integer_add.apply(q, r, conv.add_lowest, conv.add_highest);
     if (conv.residual == Residual::after_rounding_conv_first) return conv.add.apply(q, r, conv.add_lowest, conv.add_highest);
     return conv.add.apply(r, q, conv.add_lowest, conv.add_highest);
   }

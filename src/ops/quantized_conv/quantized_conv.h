@@ -14,10 +14,17 @@
 namespace octavo {
 
 // Whether and where a second tensor is added. Numbers are part of the artifact format.
-enum class Residual : std::uint8_t { none = 0, before_rounding = 1, after_rounding_conv_first = 2, after_rounding_conv_second = 3 };
-constexpr int count_of(Residual) { return 4; }
+enum class Residual : std::uint8_t {
+  none = 0,
+  before_rounding = 1,
+  after_rounding_conv_first = 2,
+  after_rounding_conv_second = 3,
+  after_rounding_integer = 4
+};
+constexpr int count_of(Residual) { return 5; }
 constexpr std::string_view name_of(Residual value) {
-  constexpr std::string_view names[] = {"none", "before_rounding", "after_rounding_conv_first", "after_rounding_conv_second"};
+  constexpr std::string_view names[] = {"none", "before_rounding", "after_rounding_conv_first", "after_rounding_conv_second",
+                                        "after_rounding_integer"};
   return names[static_cast<int>(value)];
 }
 
@@ -34,6 +41,7 @@ struct QuantizedConvAttrs {
   std::int32_t residual_zero_point = 0;  // before_rounding only
   float residual_ratio = 0.0f;           // before_rounding only: residual_scale / y_scale
   AddForm add;                           // after_rounding_* only; a is the first operand of the addition
+  IntegerAddForm integer_add;            // after_rounding_integer only; a is the convolution, b the residual as it is stored
   std::int32_t add_lowest = 0;           // clamp of the addition, before add.shift
   std::int32_t add_highest = 255;
 
@@ -45,7 +53,8 @@ struct QuantizedConvAttrs {
                       Field{"lowest", &QuantizedConvAttrs::lowest}, Field{"highest", &QuantizedConvAttrs::highest},
                       Field{"residual", &QuantizedConvAttrs::residual}, Field{"residual_zero_point", &QuantizedConvAttrs::residual_zero_point},
                       Field{"residual_ratio", &QuantizedConvAttrs::residual_ratio}, Field{"add", &QuantizedConvAttrs::add},
-                      Field{"add_lowest", &QuantizedConvAttrs::add_lowest}, Field{"add_highest", &QuantizedConvAttrs::add_highest});
+                      Field{"integer_add", &QuantizedConvAttrs::integer_add}, Field{"add_lowest", &QuantizedConvAttrs::add_lowest},
+                      Field{"add_highest", &QuantizedConvAttrs::add_highest});
   }
 };
 
@@ -57,6 +66,7 @@ struct QuantizedConvAttrs {
 //   leave it) sum = f32(acc) + bias_rest[oc], or f32(acc) s32: y = acc (no multiplier, no bias_rest).  f32: y = sum * multiplier. 8-bit: q =
 //   requantize_real(sum, multiplier, zero_point, lowest, highest); before_rounding: q = requantize_with_residual(...);
 //          after_rounding_*: q = add.apply(q, residual) or add.apply(residual, q), clamped to [add_lowest, add_highest];
+//          after_rounding_integer: q = integer_add.apply(q, residual), clamped to [add_lowest, add_highest];
 //          then y = table[q as an unsigned byte] where there is a table. q has the type `to`; the table's type is the type of y.
 // inputs: x, w, bias, multiplier?, residual?, table?, w_offset?, bias_rest?, at these positions.
 enum ConvInput : int {

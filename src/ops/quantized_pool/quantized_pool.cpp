@@ -1,18 +1,34 @@
 // quantized_pool: shape rule and reference. Part of ops/.
 #include "ops/quantized_pool/quantized_pool.h"
 
+#include <algorithm>
+
 #include "ops/image.h"
 #include "ops/integers.h"
 
 namespace octavo {
 namespace {
 
+// Each form belongs to some profiles, and integers have no use for scales.
+Problem check_form(const QuantizedPoolAttrs& pool) {
+  const bool is_tflite = pool.profile == Profile::tflite_xnnpack;
+  const bool is_known = pool.form == QuantizedPoolForm::integer_average ? is_tflite
+                        : pool.form == QuantizedPoolForm::average_pool  ? pool.profile == Profile::onnx || pool.profile == Profile::pt2e
+                                                                        : is_tflite || pool.profile == Profile::onnx || pool.profile == Profile::pt2e;
+  const auto is_large = [](std::int64_t size) { return size > 2048; };
+  if (pool.form == QuantizedPoolForm::integer_average && std::any_of(pool.window.kernel.begin(), pool.window.kernel.end(), is_large)) {
+    return shape_error("window", print(pool.window.kernel), "at most 2048 elements along each axis");
+  }
+  if (is_known) return std::nullopt;
+  return shape_error("profile", std::string(name_of(pool.profile)), "one that has " + std::string(name_of(pool.form)));
+}
+
 Problem check_attrs(const QuantizedPoolAttrs& pool, DType x) {
   const IntegerRange range = range_of(x);
   return first_of({check_range("x_zero_point", pool.x_zero_point, range.lowest, range.highest), check_scale("x_scale", pool.x_scale),
                    check_scale("y_scale", pool.y_scale),
                    check_clamp({.to = pool.to, .zero_point = pool.zero_point, .lowest = pool.lowest, .highest = pool.highest, .shift = pool.shift}),
-                   pool.profile == Profile::onnx ? std::nullopt : Problem(shape_error("profile", std::string(name_of(pool.profile)), "onnx"))});
+                   check_form(pool)});
 }
 
 // The global form has one window: the image.
@@ -43,12 +59,20 @@ struct Cover {
   std::int64_t count = 0;
 };
 
+std::int32_t exact_sum(const QuantizedPoolAttrs& pool, const ConstTensorView& x, std::int64_t first, const Cover& cover) {
+  std::uint32_t sum = 0;  // wraps where it leaves 32 bits
+  for (const Tap& tap : cover.taps) sum += static_cast<std::uint32_t>(load_8bit(x.data, x.dtype, first + tap.image) - pool.x_zero_point);
+  return static_cast<std::int32_t>(sum);
+}
+
 std::int32_t average(const QuantizedPoolAttrs& pool, const ConstTensorView& x, std::int64_t first, const Cover& cover) {
   if (pool.form == QuantizedPoolForm::global_average_pool) {
-    std::uint32_t sum = 0;  // wraps where it leaves 32 bits
-    for (const Tap& tap : cover.taps) sum += static_cast<std::uint32_t>(load_8bit(x.data, x.dtype, first + tap.image) - pool.x_zero_point);
     const float multiplier = global_average_multiplier(pool.x_scale, pool.y_scale, cover.count);
-    return requantize(static_cast<std::int32_t>(sum), multiplier, pool.zero_point, pool.lowest, pool.highest);
+    return requantize(exact_sum(pool, x, first, cover), multiplier, pool.zero_point, pool.lowest, pool.highest);
+  }
+  if (pool.form == QuantizedPoolForm::integer_average) {
+    const std::int32_t q = integer_average(exact_sum(pool, x, first, cover), static_cast<std::int32_t>(cover.count));
+    return std::clamp(q, pool.lowest, pool.highest);
   }
   float sum = 0.0f;
   for (const Tap& tap : cover.taps) sum = average_pool_add(sum, load_8bit(x.data, x.dtype, first + tap.image) - pool.x_zero_point, pool.x_scale);
@@ -81,7 +105,7 @@ void reference_quantized_pool(const Attrs& attrs, InputViews inputs, OutputViews
 
 const OpSpec kQuantizedPool = {
     .name = "quantized_pool",
-    .summary = "y = table[mean under the window]: average_pool_add and average_pool_value, or requantize() of the exact sum (global form)",
+    .summary = "y = table[mean under the window]: average_pool_add and average_pool_value, or requantize() or integer_average() of the exact sum",
     .inputs = {"x", "table?"},
     .infer = infer_quantized_pool,
     .reference = reference_quantized_pool,

@@ -14,10 +14,10 @@
 namespace octavo {
 
 // Which formula of the profile. Numbers are part of the artifact format.
-enum class QuantizedPoolForm : std::uint8_t { average_pool = 0, global_average_pool = 1 };
-constexpr int count_of(QuantizedPoolForm) { return 2; }
+enum class QuantizedPoolForm : std::uint8_t { average_pool = 0, global_average_pool = 1, integer_average = 2 };
+constexpr int count_of(QuantizedPoolForm) { return 3; }
 constexpr std::string_view name_of(QuantizedPoolForm value) {
-  constexpr std::string_view names[] = {"average_pool", "global_average_pool"};
+  constexpr std::string_view names[] = {"average_pool", "global_average_pool", "integer_average"};
   return names[static_cast<int>(value)];
 }
 
@@ -52,6 +52,9 @@ struct QuantizedPoolAttrs {
 //   average_pool: sum = average_pool_add over the elements of the window that are inside the image, in row-major order, in f32;
 //                 q = average_pool_value(sum, count), count = kernel size with count_include_pad, else the elements inside.
 //   global_average_pool (the window is the image): q = requantize(exact s32 sum of x - x_zp, global_average_multiplier(...)).
+//   integer_average (TFLite): q = integer_average(exact s32 sum of x - x_zero_point, elements inside); x_zero_point is what x is stored with added to
+//   it,
+//                 not what the real value 0 has. At most 2048 elements along each axis of the window.
 // ONNX Runtime computes every window over the whole image without padding by the global form. q + shift is stored. inputs: x, table? [256] applied
 // last.
 extern const OpSpec kQuantizedPool;

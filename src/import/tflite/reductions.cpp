@@ -1,0 +1,42 @@
+// TFLite readers: reductions over axes, and softmax. Part of import/.
+#include <algorithm>
+#include <array>
+
+#include "import/tflite/operators.h"
+#include "ops/list.h"
+
+namespace octavo::tflite_import {
+namespace {
+
+ReduceKind kind_of(std::string_view type) {
+  constexpr std::array<std::pair<std::string_view, ReduceKind>, 5> kKinds = {{{"MEAN", ReduceKind::mean},
+                                                                              {"REDUCE_MAX", ReduceKind::max},
+                                                                              {"REDUCE_MIN", ReduceKind::min},
+                                                                              {"REDUCE_PROD", ReduceKind::prod},
+                                                                              {"SUM", ReduceKind::sum}}};
+  return std::find_if(kKinds.begin(), kKinds.end(), [&](const auto& entry) { return entry.first == type; })->second;
+}
+
+}  // namespace
+
+void read_reduce(OperatorReader& in) {
+  const ValueId x = in.operand(0);
+  const auto* given = in.options<file::ReducerOptions>();
+  std::vector<std::int64_t> axes;
+  for (const std::int64_t one : in.constant_integers(1, "axes")) axes.push_back(in.axis("input 'axes'", one, in.rank(x)));
+  std::sort(axes.begin(), axes.end());
+  axes.erase(std::unique(axes.begin(), axes.end()), axes.end());
+  const ReduceAttrs attrs{.kind = kind_of(in.type()), .axes = axes, .keep_dims = given != nullptr && given->keep_dims()};
+  in.output(0, in.add(kReduce, attrs, {x}));
+}
+
+void read_softmax(OperatorReader& in) {
+  const float beta = in.required_options<file::SoftmaxOptions>().beta();
+  ValueId x = in.operand(0);
+  in.require_rank("x", x, 1, kMaxRank);
+  if (in.failed()) return;
+  if (beta != 1.0f) x = in.add(kBinary, BinaryAttrs{.kind = BinaryKind::mul}, {x, in.scalar(beta, "beta")}, "scaled");
+  in.output(0, in.add(kSoftmax, SoftmaxAttrs{.axis = in.rank(x) - 1}, {x}));
+}
+
+}  // namespace octavo::tflite_import

@@ -1,0 +1,192 @@
+// Quantized TFLite operators: every kind of scales, as imported and after lowering. Part of the tests of import/.
+#include <gtest/gtest.h>
+
+#include "lower/lower.h"
+#include "ops/evaluate.h"
+#include "ops/list.h"
+#include "support/onnx_builder.h"
+#include "support/tflite_builder.h"
+
+namespace octavo::testing {
+namespace {
+
+using Bytes = std::vector<int>;
+
+template <class T>
+Tensor tensor_of(Shape shape, const std::vector<T>& values) {
+  return Tensor::of<T>(std::move(shape), values);
+}
+
+Bytes as_ints(const Tensor& tensor) {
+  Bytes values;
+  for (const std::int64_t value : to_int64s(tensor.view())) values.push_back(static_cast<int>(value));
+  return values;
+}
+
+struct Answer {
+  Bytes values;
+  std::map<std::string, int> operators;
+};
+
+// After lowering.
+Answer lowered(const TfliteBuilder& builder, const std::vector<Tensor>& inputs) {
+  auto model = builder.import();
+  if (!model) {
+    ADD_FAILURE() << to_string(model.errors());
+    return {};
+  }
+  EXPECT_TRUE(model->is_quantized);
+  const auto report = lower(model->graph, {.precision = Precision::int8});
+  EXPECT_TRUE(report.ok()) << (report.ok() ? "" : to_string(report.errors()));
+  const auto results = evaluate(model->graph, inputs);
+  if (!results) {
+    ADD_FAILURE() << to_string(results.errors());
+    return {};
+  }
+  Answer answer{as_ints(results->front()), {}};
+  for (const NodeId id : model->graph.order()) ++answer.operators[std::string(model->graph.node(id).spec->name)];
+  return answer;
+}
+
+TfliteOptions conv_options(std::int8_t activation = 0) { return options_of(tfl::CreateConv2DOptions, std::int8_t{1}, 1, 1, activation, 1, 1); }
+
+TEST(TfliteQuantized, ConvPerChannel) {
+  TfliteBuilder builder;
+  const int x = builder.input({.name = "x", .dtype = DType::s8, .shape = {1, 1, 1, 2}, .scale = {0.5f}, .zero_point = {-10}});
+  const int w = builder.constant(tensor_of<std::int8_t>({2, 1, 1, 2}, {1, 2, -3, 4}), {0.25f, 0.5f}, {0, 0}, 0);
+  // The bias's own scale means nothing.
+  const int bias = builder.constant(tensor_of<std::int32_t>({2}, {8, -8}), {123.0f}, {0});
+  const int y = builder.output({.name = "y", .dtype = DType::s8, .scale = {1.0f}, .zero_point = {3}});
+  builder.add({.code = 3, .inputs = {x, w, bias}, .outputs = {y}, .kind = tfl::BuiltinOptions::Conv2DOptions, .options = conv_options()});
+  // x = (20, 40) + 10: acc 30 + 100 + 8 = 138 times 1/8, acc -90 + 200 - 8 = 102 times 1/4: 17.25 and 25.5, to even 26.
+  const Answer answer = lowered(builder, {tensor_of<std::int8_t>({1, 1, 1, 2}, {20, 40})});
+  EXPECT_EQ(answer.values, (Bytes{20, 29}));
+  EXPECT_EQ(answer.operators.at("quantized_conv"), 1);
+  EXPECT_EQ(answer.operators.count("dequantize"), 0u);
+}
+
+TEST(TfliteQuantized, ConvOfUnsignedWeightsWithAZeroPoint) {
+  TfliteBuilder builder;
+  const int x = builder.input({.name = "x", .dtype = DType::u8, .shape = {1, 1, 1, 2}, .scale = {0.5f}, .zero_point = {128}});
+  const int w = builder.constant(tensor_of<std::uint8_t>({1, 1, 1, 2}, {255, 0}), {0.5f}, {120});
+  const int y = builder.output({.name = "y", .dtype = DType::u8, .scale = {4.0f}, .zero_point = {100}});
+  builder.add({.code = 3, .inputs = {x, w}, .outputs = {y}, .kind = tfl::BuiltinOptions::Conv2DOptions, .options = conv_options(1)});
+  // 10 * 135 + 20 * -120 = -1050 / 16 = -65.6, below 0; -20 * 135 + -30 * -120 = 900 / 16 = 56.25.
+  EXPECT_EQ(lowered(builder, {tensor_of<std::uint8_t>({1, 1, 1, 2}, {138, 148})}).values, Bytes{100});
+  EXPECT_EQ(lowered(builder, {tensor_of<std::uint8_t>({1, 1, 1, 2}, {108, 98})}).values, Bytes{156});
+}
+
+TEST(TfliteQuantized, FullyConnectedBecomesAConvolution) {
+  TfliteBuilder builder;
+  const int x = builder.input({.name = "x", .dtype = DType::s8, .shape = {1, 2}, .scale = {1.0f}, .zero_point = {0}});
+  const int w = builder.constant(tensor_of<std::int8_t>({3, 2}, {1, 0, 0, 1, 1, 1}), {1.0f}, {0});
+  const int bias = builder.constant(tensor_of<std::int32_t>({3}, {10, 20, 30}), {1.0f}, {0});
+  const int y = builder.output({.name = "y", .dtype = DType::s8, .scale = {2.0f}, .zero_point = {0}});
+  builder.add({.code = 9,
+               .inputs = {x, w, bias},
+               .outputs = {y},
+               .kind = tfl::BuiltinOptions::FullyConnectedOptions,
+               .options = options_of(tfl::CreateFullyConnectedOptions, std::int8_t{0}, std::int8_t{0}, false, false)});
+  const Answer answer = lowered(builder, {tensor_of<std::int8_t>({1, 2}, {4, 6})});
+  EXPECT_EQ(answer.values, (Bytes{7, 13, 20}));
+  EXPECT_EQ(answer.operators.at("quantized_conv"), 1);
+}
+
+TfliteBuilder binary(int code, std::int64_t zero_point) {
+  TfliteBuilder builder;
+  const int a = builder.input({.name = "a", .dtype = DType::s8, .shape = {4}, .scale = {0.5f}, .zero_point = {0}});
+  const int b = builder.input({.name = "b", .dtype = DType::s8, .shape = {4}, .scale = {1.0f}, .zero_point = {2}});
+  const int y = builder.output({.name = "y", .dtype = DType::s8, .scale = {1.0f}, .zero_point = {zero_point}});
+  return builder.add({.code = code, .inputs = {a, b}, .outputs = {y}});
+}
+
+// Halves go up, whatever the zero point; ONNX's addition would round them to even with the zero point in them.
+TEST(TfliteQuantized, AdditionAndSubtractionRoundHalvesUp) {
+  const std::vector<Tensor> inputs = {tensor_of<std::int8_t>({4}, {1, 3, -1, -3}), tensor_of<std::int8_t>({4}, {2, 2, 2, 127})};
+  EXPECT_EQ(lowered(binary(0, 0), inputs).values, (Bytes{1, 2, 0, 124}));
+  EXPECT_EQ(lowered(binary(0, 1), inputs).values, (Bytes{2, 3, 1, 125}));
+  EXPECT_EQ(lowered(binary(41, 1), inputs).values, (Bytes{2, 3, 1, -125}));
+  EXPECT_EQ(lowered(binary(0, 0), inputs).operators.count("quantized_binary"), 1u);
+  EXPECT_EQ(lowered(binary(41, 0), inputs).operators.count("quantized_binary"), 1u);
+}
+
+// The zero point comes after the rounding: 0.5 to 0, 1.5 to 2.
+TEST(TfliteQuantized, ProductsRoundBeforeTheZeroPoint) {
+  const std::vector<Tensor> inputs = {tensor_of<std::int8_t>({4}, {1, 3, 1, -3}), tensor_of<std::int8_t>({4}, {3, 3, 127, 3})};
+  EXPECT_EQ(lowered(binary(18, 1), inputs).values, (Bytes{1, 3, 63, -1}));
+}
+
+TEST(TfliteQuantized, AveragePoolRoundsStoredValuesAwayFromZero) {
+  const auto pool = [](DType dtype, std::int64_t zero_point) {
+    TfliteBuilder builder;
+    const int x = builder.input({.name = "x", .dtype = dtype, .shape = {1, 1, 2, 2}, .scale = {0.5f}, .zero_point = {zero_point}});
+    const int y = builder.output({.name = "y", .dtype = dtype, .scale = {0.5f}, .zero_point = {zero_point}});
+    return builder.add({.code = 1,
+                        .inputs = {x},
+                        .outputs = {y},
+                        .kind = tfl::BuiltinOptions::Pool2DOptions,
+                        .options = options_of(tfl::CreatePool2DOptions, std::int8_t{1}, 1, 1, 2, 1, std::int8_t{0})});
+  };
+  const Answer s8 = lowered(pool(DType::s8, 7), {tensor_of<std::int8_t>({1, 1, 2, 2}, {-1, 1, -2, 2})});
+  EXPECT_EQ(s8.values, (Bytes{-2, 2}));
+  EXPECT_EQ(s8.operators.count("quantized_pool"), 1u);
+  EXPECT_EQ(lowered(pool(DType::u8, 7), {tensor_of<std::uint8_t>({1, 1, 2, 2}, {1, 254, 2, 255})}).values, (Bytes{2, 255}));
+}
+
+TEST(TfliteQuantized, SoftmaxIsATableOfExponentials) {
+  TfliteBuilder builder;
+  const int x = builder.input({.name = "x", .dtype = DType::s8, .shape = {1, 2}, .scale = {1.0f}, .zero_point = {0}});
+  const int y = builder.output({.name = "y", .dtype = DType::s8, .scale = {1.0f / 256}, .zero_point = {-128}});
+  builder.add({.code = 25,
+               .inputs = {x},
+               .outputs = {y},
+               .kind = tfl::BuiltinOptions::SoftmaxOptions,
+               .options = options_of(tfl::CreateSoftmaxOptions, 1.0f)});
+  // e / (1 + e) * 256 = 187.15.
+  const Answer answer = lowered(builder, {tensor_of<std::int8_t>({1, 2}, {4, 5})});
+  EXPECT_EQ(answer.values, (Bytes{69 - 128, 187 - 128}));
+  EXPECT_EQ(answer.operators.at("quantized_softmax"), 1);
+}
+
+TEST(TfliteQuantized, QuantizeMultipliesByTheInverse) {
+  TfliteBuilder builder;
+  const int x = builder.input({.name = "x", .shape = {2}});
+  const int y = builder.output({.name = "y", .dtype = DType::u8, .scale = {0.07f}, .zero_point = {3}});
+  builder.add({.code = 114, .inputs = {x}, .outputs = {y}});
+  // 8.015 / 0.07 rounds to 115 in f32, 8.015 * (1 / 0.07) to 114.
+  EXPECT_EQ(lowered(builder, {floats({2}, {8.015f, -9.0f})}).values, (Bytes{117, 0}));
+}
+
+TEST(TfliteQuantized, WeightsOfHalfPrecisionAreFolded) {
+  TfliteBuilder builder;
+  const int x = builder.input({.name = "x", .shape = {1, 2}});
+  Tensor half(DType::f16, Shape{1, 2});
+  half.as<std::uint16_t>()[0] = f32_to_f16(0.5f);
+  half.as<std::uint16_t>()[1] = f32_to_f16(-2.0f);
+  const int w16 = builder.constant(half);
+  const int w = builder.tensor({.name = "w", .shape = {1, 2}});
+  const int y = builder.output({.name = "y", .shape = {1, 1}});
+  builder.add({.code = 6, .inputs = {w16}, .outputs = {w}});
+  builder.add({.code = 9,
+               .inputs = {x, w},
+               .outputs = {y},
+               .kind = tfl::BuiltinOptions::FullyConnectedOptions,
+               .options = options_of(tfl::CreateFullyConnectedOptions, std::int8_t{0}, std::int8_t{0}, false, false)});
+  const auto model = builder.import();
+  ASSERT_TRUE(model.ok()) << to_string(model.errors());
+  EXPECT_EQ(model->graph.node_count(), 1);
+  EXPECT_EQ(as_floats(answers(builder, {floats({1, 2}, {4, 1})})[0]), std::vector<float>{0});
+}
+
+TEST(TfliteQuantized, FilesOfFp32AreNotQuantized) {
+  TfliteBuilder builder;
+  const int x = builder.input({.name = "x", .shape = {2}});
+  builder.add({.code = 19, .inputs = {x}, .outputs = {builder.output({.name = "y"})}});
+  const auto model = builder.import();
+  ASSERT_TRUE(model.ok());
+  EXPECT_FALSE(model->is_quantized);
+  EXPECT_EQ(model->dialect, "TFLite fp32");
+}
+
+}  // namespace
+}  // namespace octavo::testing

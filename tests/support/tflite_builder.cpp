@@ -1,0 +1,151 @@
+// TFLite files for tests.
+#include "support/tflite_builder.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+
+#include "ops/evaluate.h"
+
+namespace octavo::testing {
+namespace {
+
+int number_of(DType dtype) {
+  switch (dtype) {
+    case DType::f32: return 0;
+    case DType::f16: return 1;
+    case DType::s32: return 2;
+    case DType::u8: return 3;
+    case DType::s64: return 4;
+    case DType::boolean: return 6;
+    case DType::s16: return 7;
+    default: return 9;
+  }
+}
+
+void save(const std::string& bytes) {
+  const char* folder = std::getenv("OCTAVO_SAVE_MODELS");
+  if (folder == nullptr) return;
+  const std::string name = std::to_string(std::hash<std::string>{}(bytes)) + ".tflite";
+  std::ofstream(std::string(folder) + "/" + name, std::ios::binary) << bytes;
+}
+
+class Writer {
+ public:
+  explicit Writer(std::uint32_t version) : version_(version) { buffers_.push_back(tfl::CreateBuffer(fbb_)); }
+
+  void add(const TfliteTensor& tensor) {
+    unsigned buffer = 0;
+    if (tensor.data) {
+      const auto data = fbb_.CreateVector(tensor.data->as<std::uint8_t>(), tensor.data->bytes());
+      buffers_.push_back(tfl::CreateBuffer(fbb_, data));
+      buffer = static_cast<unsigned>(buffers_.size() - 1);
+    }
+    flatbuffers::Offset<tfl::QuantizationParameters> quantization;
+    if (!tensor.scale.empty() || !tensor.zero_point.empty()) {
+      const auto scale = fbb_.CreateVector(tensor.scale);
+      const auto zero_point = fbb_.CreateVector(tensor.zero_point);
+      quantization = tfl::CreateQuantizationParameters(fbb_, 0, 0, scale, zero_point, 0, 0, tensor.axis);
+    }
+    const auto shape = fbb_.CreateVector(tensor.shape);
+    const auto name = fbb_.CreateString(tensor.name);
+    const auto signature = tensor.signature.empty() ? 0 : fbb_.CreateVector(tensor.signature);
+    const auto sparsity = tensor.is_sparse ? tfl::CreateSparsityParameters(fbb_) : 0;
+    const auto type = static_cast<std::int8_t>(tensor.type >= 0 ? tensor.type : number_of(tensor.dtype));
+    tensors_.push_back(
+        tfl::CreateTensor(fbb_, shape, type, tensor.buffer.value_or(buffer), name, quantization, tensor.is_variable, sparsity, signature));
+  }
+
+  void add(const TfliteOperator& op) {
+    const auto options = op.options ? op.options(fbb_) : flatbuffers::Offset<void>();
+    const auto inputs = fbb_.CreateVector(op.inputs);
+    const auto outputs = fbb_.CreateVector(op.outputs);
+    const auto custom = op.custom.empty() ? 0 : fbb_.CreateString(op.custom);
+    codes_.push_back(tfl::CreateOperatorCode(fbb_, static_cast<std::int8_t>(std::min(op.code, 127)), custom, 1, op.code));
+    operators_.push_back(tfl::CreateOperator(fbb_, op.opcode.value_or(static_cast<unsigned>(codes_.size() - 1)), inputs, outputs, op.kind, options));
+  }
+
+  std::string finish(const TfliteBuilder& builder) {
+    std::vector<flatbuffers::Offset<tfl::SubGraph>> subgraphs;
+    for (int i = 0; i < builder.subgraphs; ++i) {
+      const auto tensors = fbb_.CreateVector(tensors_);
+      const auto inputs = fbb_.CreateVector(builder.inputs);
+      const auto outputs = fbb_.CreateVector(builder.outputs);
+      const auto operators = fbb_.CreateVector(operators_);
+      subgraphs.push_back(tfl::CreateSubGraph(fbb_, tensors, inputs, outputs, operators));
+    }
+    const auto codes = fbb_.CreateVector(codes_);
+    const auto graphs = fbb_.CreateVector(subgraphs);
+    const auto buffers = fbb_.CreateVector(buffers_);
+    fbb_.Finish(tfl::CreateModel(fbb_, version_, codes, graphs, 0, buffers), tfl::ModelIdentifier());
+    return std::string(reinterpret_cast<const char*>(fbb_.GetBufferPointer()), fbb_.GetSize());
+  }
+
+ private:
+  std::uint32_t version_;
+  flatbuffers::FlatBufferBuilder fbb_;
+  std::vector<flatbuffers::Offset<tfl::Buffer>> buffers_;
+  std::vector<flatbuffers::Offset<tfl::Tensor>> tensors_;
+  std::vector<flatbuffers::Offset<tfl::OperatorCode>> codes_;
+  std::vector<flatbuffers::Offset<tfl::Operator>> operators_;
+};
+
+}  // namespace
+
+int TfliteBuilder::tensor(TfliteTensor tensor) {
+  tensors_.push_back(std::move(tensor));
+  return static_cast<int>(tensors_.size() - 1);
+}
+
+int TfliteBuilder::constant(const Tensor& data, std::vector<float> scale, std::vector<std::int64_t> zero_point, std::int32_t axis) {
+  TfliteTensor made{.name = "c" + std::to_string(tensors_.size()), .dtype = data.dtype(), .axis = axis, .data = data};
+  for (const std::int64_t dim : data.shape()) made.shape.push_back(static_cast<std::int32_t>(dim));
+  made.scale = std::move(scale);
+  made.zero_point = std::move(zero_point);
+  return tensor(std::move(made));
+}
+
+int TfliteBuilder::input(TfliteTensor made) {
+  inputs.push_back(tensor(std::move(made)));
+  return inputs.back();
+}
+
+int TfliteBuilder::output(TfliteTensor made) {
+  outputs.push_back(tensor(std::move(made)));
+  return outputs.back();
+}
+
+TfliteBuilder& TfliteBuilder::add(TfliteOperator op) {
+  operators_.push_back(std::move(op));
+  return *this;
+}
+
+std::string TfliteBuilder::bytes() const {
+  Writer writer(version);
+  for (const TfliteTensor& tensor : tensors_) writer.add(tensor);
+  for (const TfliteOperator& op : operators_) writer.add(op);
+  std::string bytes = writer.finish(*this);
+  save(bytes);
+  return bytes;
+}
+
+Result<ImportedModel> import_tflite_text(const std::string& bytes, const ImportOptions& options) {
+  return import_tflite(std::as_bytes(std::span(bytes.data(), bytes.size())), "test.tflite", options);
+}
+
+Result<ImportedModel> TfliteBuilder::import(const ImportOptions& options) const { return import_tflite_text(bytes(), options); }
+
+std::vector<Tensor> answers(const TfliteBuilder& builder, const std::vector<Tensor>& inputs, const ImportOptions& options) {
+  const auto model = builder.import(options);
+  if (!model) {
+    ADD_FAILURE() << to_string(model.errors());
+    return {};
+  }
+  auto results = evaluate(model->graph, inputs);
+  if (results) return std::move(*results);
+  ADD_FAILURE() << to_string(results.errors());
+  return {};
+}
+
+}  // namespace octavo::testing
