@@ -1,7 +1,7 @@
 """Octavo against PyTorch on pt2e: networks quantized with XNNPACKQuantizer per channel and exported with torch.export. See README.md beside this file.
 
-Every quantized operator is fed with PyTorch's own tensors; whole networks by signal-to-noise ratio, beside what ONNX Runtime's two ways of
-running the QDQ twin differ; speed in turns: eager fp32, the exported pt2e graph as it is, torch.compile of fp32, Octavo fp32 and int8.
+Every quantized operator is fed with PyTorch's own tensors; whole networks by signal-to-noise ratio, beside what PyTorch with and without oneDNN
+and ONNX Runtime's two ways of running the QDQ twin differ; speed in turns: eager fp32, the exported pt2e graph as it is, torch.compile of fp32, Octavo fp32 and int8.
 """
 
 import argparse
@@ -83,11 +83,14 @@ def compare_network(name, photographs, octavo):
         torch.export.save(program, folder / "model.pt2")
         with torch.no_grad():
             expected = program.module()(x).numpy()
+            with torch.backends.mkldnn.flags(enabled=False):
+                other = program.module()(x).numpy()
         found = run_octavo(octavo, folder / "model.pt2", (x,), program, folder)[0]
         return {
             "name": name,
             **facts,
             "sqnr_octavo": sqnr(expected, found),
+            "sqnr_torch_without_onednn": sqnr(expected, other),
             "sqnr_ort_twin": compare_twin(model, images, folder),
             "operators": compare_operators(program, x[:1], octavo, folder),
         }
@@ -136,7 +139,8 @@ def measure(name, photographs, arguments, batch):
 
 
 def show_answers(row):
-    print(f"{row['name']}: {row['sqnr_octavo']:.1f} dB to PyTorch; ONNX Runtime to itself on the QDQ twin {row['sqnr_ort_twin']:.1f} dB")
+    print(f"{row['name']}: {row['sqnr_octavo']:.1f} dB to PyTorch; PyTorch without oneDNN {row['sqnr_torch_without_onednn']:.1f} dB;", end="")
+    print(f" ONNX Runtime to itself on the QDQ twin {row['sqnr_ort_twin']:.1f} dB")
     for operator, c in row["operators"].items():
         share = c["differing"] / c["elements"]
         print(f"  {operator}: {c['tensors']} tensors, {c['differing']} of {c['elements']} differ ({share:.5%}), by at most {c['largest']};", end="")
