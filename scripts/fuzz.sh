@@ -2,7 +2,7 @@
 # Builds the fuzz targets with all of Octavo under the address and undefined-behaviour sanitizers, runs each for a while on seeds made of real
 # files, and prints executions per second and the line coverage of import/, artifact/ and import/pt2/. Ends with an error at the first finding, which lies
 # in build/fuzz/runs/findings/ then. The corpus stays in build/fuzz/runs/ and is continued by the next call.
-#   scripts/fuzz.sh [SECONDS [TARGET...]]   TARGET: import, artifact, pt2. OCTAVO_DATA: a folder with models/, more seeds (default ../shared/data)
+#   scripts/fuzz.sh [SECONDS [TARGET...]]   TARGET: import, artifact, pt2, tflite. OCTAVO_DATA: a folder with models/, more seeds (default ../shared/data)
 set -eu
 cd "$(dirname "$0")/.."
 seconds=${1:-600}
@@ -20,8 +20,8 @@ build() {  # build FOLDER TARGETS...
 [ -f build/build.ninja ] || cmake --preset release >/dev/null
 build build octavo import_tests errors_tests
 cmake --preset fuzz >/dev/null
-build "$fuzz" import_fuzz artifact_fuzz pt2_fuzz
-mkdir -p "$work/import" "$work/artifact" "$work/pt2" "$work/models" "$work/findings"
+build "$fuzz" import_fuzz artifact_fuzz pt2_fuzz tflite_fuzz
+mkdir -p "$work/import" "$work/artifact" "$work/pt2" "$work/tflite" "$work/models" "$work/tflite-models" "$work/findings"
 
 # Models: the shipped and the given ones, those of the tests, and the node tests of the onnx package where `make test` has fetched them.
 for model in examples/digits/digits.onnx "${OCTAVO_DATA:-../shared/data}"/models/*.onnx; do
@@ -30,11 +30,12 @@ done
 chmod -R u+w "$work/models"
 if [ ! -f "$work/models/complete" ]; then
   OCTAVO_SAVE_MODELS=$PWD/$work/models build/bin/import_tests >/dev/null
-  OCTAVO_SAVE_MODELS=$PWD/$work/models build/bin/errors_tests --gtest_filter='*BrokenOnnx*:*BrokenExternalData*' >/dev/null
+  OCTAVO_SAVE_MODELS=$PWD/$work/models build/bin/errors_tests --gtest_filter='*BrokenOnnx*:*BrokenExternalData*:Tflite*' >/dev/null
   nodes=build/conformance/onnx/onnx/backend/test/data/node
   grep -v '^#' tests/conformance/passing.txt | while read -r name; do
     [ ! -f "$nodes/$name/model.onnx" ] || cp "$nodes/$name/model.onnx" "$work/models/$name.onnx"
   done
+  mv "$work"/models/*.tflite "$work/tflite-models/"
   touch "$work/models/complete"
 fi
 find "$work/models" -type f -name '*.onnx' -size +"$largest"c -delete
@@ -60,9 +61,10 @@ fi
 for target in $targets; do
   seeds=
   [ "$target" != import ] || seeds=$work/models
+  [ "$target" != tflite ] || seeds=$work/tflite-models
   [ "$target" != pt2 ] || seeds=tests/import/pt2
   sources=src/$target
-  [ "$target" != pt2 ] || sources=src/import/pt2
+  case $target in pt2 | tflite) sources=src/import/$target ;; esac
   log=$work/$target.log
   LLVM_PROFILE_FILE=$work/$target.profraw "$fuzz/bin/${target}_fuzz" -max_total_time="$seconds" -max_len="$largest" -rss_limit_mb=4096 -timeout=60 \
     -reload=0 -artifact_prefix="$work/findings/" -print_final_stats=1 "$work/$target" $seeds >"$log" 2>&1 || { tail -n 60 "$log"; exit 1; }

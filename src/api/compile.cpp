@@ -88,7 +88,9 @@ class Compiler {
 
  private:
   Result<ImportedModel> import_for(std::int64_t batch) const {
-    ImportOptions import{.batch = batch, .profile = options_.rounding.empty() ? std::nullopt : profile_named(options_.rounding)};
+    ImportOptions import{.batch = batch,
+                         .dequantizes_dynamic = has_samples(options_) || options_.global_scale || options_.precision == Precision::fp32,
+                         .profile = options_.rounding.empty() ? std::nullopt : profile_named(options_.rounding)};
     for (const auto& [name, dims] : options_.shapes) import.shapes.emplace(name, Shape(dims));
     return import_model(path_, import);
   }
@@ -121,6 +123,9 @@ class Compiler {
     }
     auto lowered = lower(imported.graph, {.precision = *precision});
     if (!lowered) return lowered.errors();
+    if (options_.integer_only) {
+      if (Status status = check_integer_only(imported.graph, lowered->islands); !status) return status.errors();
+    }
     auto plan =
         make_plan(imported.graph, machine, {.precision = *precision, .batch = *actual, .allow_reference = options_.allow_reference}, constants);
     if (!plan) return plan.errors();
@@ -128,6 +133,22 @@ class Compiler {
     plan->notes = std::move(lowered->notes);
     plan->notes.insert(plan->notes.end(), notes.begin(), notes.end());
     return plan;
+  }
+
+  // Everything of the graph that is not computed in integers, each by its name.
+  Status check_integer_only(const Graph& graph, const std::vector<Island>& islands) const {
+    Errors errors;
+    const auto refuse = [&](const std::string& what, const std::string& found) {
+      errors.push_back({ErrorKind::unsupported, path_ + ": " + what, found, "integers, which --integer-only asks for", ""});
+    };
+    const auto check_end = [&](const std::string& what, const Fact& fact) {
+      if (is_float(fact.dtype)) refuse(what, std::string(name_of(fact.dtype)));
+    };
+    for (const ValueId id : graph.inputs()) check_end("input '" + graph.value(id).name + "'", graph.fact(id));
+    for (std::size_t i = 0; i < graph.outputs().size(); ++i) check_end("output '" + graph.output_names()[i] + "'", graph.fact(graph.outputs()[i]));
+    for (const Island& island : islands) refuse("node '" + island.node + "' (" + island.op + ")", "an operator in float: " + island.reason);
+    if (!errors.empty()) return errors;
+    return ok_status();
   }
 
   QuantizeOptions quantize_options() const {

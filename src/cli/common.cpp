@@ -96,6 +96,7 @@ void add_compile_options(CLI::App& verb, CompileArguments& arguments) {
   verb.add_option("--shape", arguments.shapes, "whole shape of an input, overriding the file's; may be repeated")
       ->type_name("NAME=1x3xHxW")
       ->group(group);
+  verb.add_flag("--integer-only", arguments.integer_only, "refuse float operators, inputs and outputs, each by its name")->group(group);
   verb.add_flag("--allow-reference", arguments.allow_reference, "let slow reference code stand in where there is no kernel")->group(group);
 }
 
@@ -116,6 +117,7 @@ Result<CompileRequest> parse_compile_arguments(const CompileArguments& arguments
   if (!arguments.batches.empty()) request.options.batches = arguments.batches;
   request.options.skip = arguments.skip;
   request.options.global_scale = arguments.global_scale;
+  request.options.integer_only = arguments.integer_only;
   request.options.allow_reference = arguments.allow_reference;
   if (const Status done = parse_calibration(arguments.calibration, request.options); !done) return done.errors();
   for (const std::string& shape : arguments.shapes) {

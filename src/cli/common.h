@@ -46,6 +46,7 @@ struct CompileArguments {
   std::vector<std::string> shapes;
   std::string preprocess;
   std::int64_t samples = 0;
+  bool integer_only = false;
   bool allow_reference = false;
 };
 void add_compile_options(CLI::App& verb, CompileArguments& arguments);

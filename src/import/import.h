@@ -18,6 +18,7 @@ namespace octavo {
 struct ImportOptions {
   std::int64_t batch = 1;                      // value of a symbolic (or 0 or -1) first dimension of each input
   std::map<std::string, Shape> shapes;         // input name -> whole shape; overrides the file's. An unknown name is a usage error
+  bool dequantizes_dynamic = false;            // files of integer weights beside float activations are read as fp32
   std::optional<Profile> profile;              // rounding of quantized operators; none: that of the file's format
   std::map<std::string, Tensor> bound_inputs;  // inputs that become constants (a compiler needs them so); used by conformance tests
 };

@@ -27,6 +27,7 @@
 #include "lower/rules/split_concat.h"
 #include "lower/rules/structure_on_integers.h"
 #include "lower/rules/transpose_into_weights.h"
+#include "lower/rules/xnnpack_table.h"
 
 namespace octavo {
 namespace {
@@ -145,6 +146,7 @@ void lower_to_integers(Driver& driver) {
   driver.rule("transpose_into_weights", transpose_into_weights);
 
   // Tables first: x * sigmoid(x) with a quantize inside is one function of x, and would otherwise be taken for a product of two values.
+  driver.rule("xnnpack_table", xnnpack_table);
   driver.rule("fuse_table", fuse_table);
   driver.rules("fuse", {fuse_convolution, fuse_binary, fuse_pool, fuse_softmax, fuse_matmul});
   // Additions go into convolutions before tables do: a table is the last thing an operator does.

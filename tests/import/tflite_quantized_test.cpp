@@ -157,6 +157,17 @@ TEST(TfliteQuantized, QuantizeMultipliesByTheInverse) {
   EXPECT_EQ(lowered(builder, {floats({2}, {8.015f, -9.0f})}).values, (Bytes{117, 0}));
 }
 
+TEST(TfliteQuantized, RescalingHasEightBitsBehindThePoint) {
+  TfliteBuilder builder;
+  const int x = builder.input({.name = "x", .dtype = DType::s8, .shape = {4}, .scale = {0.301f}, .zero_point = {0}});
+  const int y = builder.output({.name = "y", .dtype = DType::s8, .scale = {1.0f}, .zero_point = {1}});
+  builder.add({.code = 114, .inputs = {x}, .outputs = {y}});
+  // 77 / 256 instead of 0.301: 108 * 0.301 = 32.508 rounds to 33, (108 * 77 + 128) >> 8 is 32.
+  const Answer answer = lowered(builder, {tensor_of<std::int8_t>({4}, {2, 108, -2, 127})});
+  EXPECT_EQ(answer.values, (Bytes{2, 33, 0, 39}));
+  EXPECT_EQ(answer.operators.count("table"), 1u);
+}
+
 TEST(TfliteQuantized, WeightsOfHalfPrecisionAreFolded) {
   TfliteBuilder builder;
   const int x = builder.input({.name = "x", .shape = {1, 2}});

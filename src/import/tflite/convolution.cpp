@@ -1,4 +1,6 @@
 // TFLite readers: convolutions and products with a matrix. Part of import/.
+#include <algorithm>
+
 #include "import/tflite/operators.h"
 #include "import/tflite/parts.h"
 #include "ops/list.h"
@@ -6,16 +8,39 @@
 namespace octavo::tflite_import {
 namespace {
 
-// Weights in Octavo's order [OC, KH, KW, C / groups], dequantized, and the scales that a bias of integers has.
+using Integers = std::vector<std::int64_t>;
+
+// Weights in Octavo's order [OC, KH, KW, C / groups], dequantized, and the
+// scales that a bias of integers has.
 struct Weights {
   ValueId value;
   std::vector<float> scale;  // one, or one per output channel; empty: floats
+  ValueId stored;            // integers, where the file has them
 };
 
-// `value` is the tensor of input 1 after its axes were moved; scales lie along axis `from` of the file's tensor, `to` of the moved one.
+// Integer weights beside float activations: the format quantizes each image or row when it runs.
+bool is_dynamic(OperatorReader& in) { return !in.failed() && in.tensor(0).dtype == DType::f32 && is_8bit(in.tensor(1).dtype); }
+
+// Integers times scales, as f32.
+ValueId real_weights(OperatorReader& in, ValueId value, const QuantParams& quant) {
+  const Fact& fact = in.fact(value);
+  if (!fact.is_constant() || fact.shape.elements() > in.building().fold_budget) return in.dequantize(value, quant, "weights");
+  in.building().fold_budget -= fact.shape.elements();
+  const std::int64_t inner = quant.axis < 0 ? 1 : fact.shape.elements(quant.axis + 1, fact.shape.rank());
+  Tensor real(DType::f32, fact.shape);
+  for (std::int64_t i = 0; i < real.elements(); ++i) {
+    const std::size_t c = quant.axis < 0 ? 0 : static_cast<std::size_t>(i / inner % fact.shape[quant.axis]);
+    const auto q = static_cast<std::int32_t>(element_as_double(fact.constant->view(), i));
+    real.as<float>()[i] = dequantize_value(q, quant.scale[c], quant.zero_point[c]);
+  }
+  return in.add_constant(std::move(real), "weights");
+}
+
+// `value` is the tensor of input 1 after its axes were moved; scales lie along
+// axis `from` of the file's tensor, `to` of the moved one.
 Weights weights_of(OperatorReader& in, ValueId value, int from, int to) {
   const FileTensor& file = in.tensor(1);
-  if (in.failed() || !is_8bit(file.dtype)) return {value, {}};
+  if (in.failed() || !is_8bit(file.dtype)) return {value, {}, {}};
   if (!file.quant) {
     in.fail("weights '" + file.name + "'", std::string(name_of(file.dtype)) + " without scales", "scales");
     return {};
@@ -26,14 +51,20 @@ Weights weights_of(OperatorReader& in, ValueId value, int from, int to) {
     return {};
   }
   if (quant.axis >= 0) quant.axis = to;
-  if (in.dtype(in.operand(0)) == DType::f32 && !is_8bit(in.tensor(0).dtype)) ++in.building().dynamic;
-  return {in.dequantize(value, quant, "weights"), quant.scale};
+  if (is_dynamic(in) && in.building().dequantizes_dynamic) return {real_weights(in, value, quant), {}, {}};
+  return {in.dequantize(value, quant, "weights"), quant.scale, value};
 }
 
-// The bias as a real vector. Integers are in units of x_scale * w_scale, whatever scale the file gives them.
-ValueId bias_of(OperatorReader& in, const Weights& weights, std::int64_t channels) {
-  if (!in.has(2)) return {};
-  const ValueId stored = in.stored(2);
+// Of inputs.
+struct Positions {
+  int x = 0, bias = 2;
+};
+
+// The bias as a real vector. Integers are in units of x_scale * w_scale,
+// whatever scale the file gives them.
+ValueId bias_of(OperatorReader& in, const Weights& weights, std::int64_t channels, Positions at = {}) {
+  if (!in.has(at.bias)) return {};
+  const ValueId stored = in.stored(at.bias);
   if (in.failed()) return {};
   if (in.shape(stored).elements() != channels) {
     in.fail("bias", "shape " + in.shape(stored).to_string(), std::to_string(channels) + " values");
@@ -41,7 +72,7 @@ ValueId bias_of(OperatorReader& in, const Weights& weights, std::int64_t channel
   }
   const ValueId vector = in.reshape(stored, {channels}, "bias_vector");
   if (in.dtype(stored) == DType::f32) return vector;
-  const auto& x = in.tensor(0).quant;
+  const auto& x = in.tensor(at.x).quant;
   if (in.dtype(stored) != DType::s32 || weights.scale.empty() || !x || x->axis >= 0) {
     in.unsupported("bias", std::string(name_of(in.dtype(stored))), "f32, or s32 beside 8-bit inputs and weights");
     return {};
@@ -58,12 +89,73 @@ struct ConvOptions {
   int activation = 0;
 };
 
+// A convolution of the parts that SPACE_TO_BATCH_ND made, for BATCH_TO_SPACE_ND
+// to find.
+void remember_dilated(OperatorReader& in, const ConvAttrs& attrs, DilatedConv conv) {
+  const auto space = in.building().spaces.find(in.tensor_index(0));
+  const Window& window = attrs.window;
+  if (space == in.building().spaces.end() || in.failed() || window != unit_window(window.kernel)) return;
+  conv.space = space->second;
+  conv.x = in.operand_of(conv.space.image);
+  if (conv.x.exists()) in.building().dilated[in.output_index(0)] = conv;
+}
+
+// Far above any batch that makes sense: every image or row takes nodes of its own.
+constexpr std::int64_t kMostRows = 256;
+
+// For each index n of axis 0: dynamic_quantize(x[n]), the exact product with integers, times both scales.
+template <class Product>
+ValueId dynamic_product(OperatorReader& in, ValueId x, const QuantParams& weights, const Product& product) {
+  if (in.failed()) return {};
+  const Shape shape = in.shape(x);
+  if (shape[0] > kMostRows) {
+    in.unsupported("x", std::to_string(shape[0]) + " images or rows that are quantized one by one", "at most 256");
+    return {};
+  }
+  if (std::any_of(weights.zero_point.begin(), weights.zero_point.end(), [](std::int32_t zero_point) { return zero_point != 0; })) {
+    in.unsupported("weights", "a zero point beside float activations", "0");
+    return {};
+  }
+  const ValueId scale = in.add_constant(Tensor::of<float>(Shape{static_cast<std::int64_t>(weights.scale.size())}, weights.scale), "scales");
+  std::vector<ValueId> rows;
+  for (std::int64_t n = 0; n < shape[0] && !in.failed(); ++n) {
+    const std::string row = "row" + std::to_string(n);
+    const auto rank = static_cast<std::size_t>(shape.rank());
+    SliceAttrs one{.starts = Integers(rank, 0), .steps = Integers(rank, 1), .sizes = shape.to_vector()};
+    one.starts[0] = n;
+    one.sizes[0] = 1;
+    const ValueId part = shape[0] == 1 ? x : in.add(kSlice, one, {x}, row);
+    const auto q = in.add_all(kDynamicQuantize, NoAttrs{}, {part}, row + ".quantized");
+    const ValueId sum = in.add(kCast, CastAttrs{.to = DType::f32}, {product(q[0], q[2], row + ".sum")}, row + ".real");
+    const ValueId factor = in.add(kBinary, BinaryAttrs{.kind = BinaryKind::mul}, {scale, q[1]}, row + ".factor");
+    rows.push_back(in.add(kBinary, BinaryAttrs{.kind = BinaryKind::mul}, {sum, factor}, row + ".product"));
+  }
+  ++in.building().dynamic;
+  return rows.size() == 1 ? rows[0] : in.add(kConcat, ConcatAttrs{.axis = 0}, rows, "rows");
+}
+
+// With a bias of floats, then activated.
+ValueId finished(OperatorReader& in, ValueId product, ValueId bias, int activation) {
+  const ValueId sum = bias.exists() ? in.add(kBinary, BinaryAttrs{.kind = BinaryKind::add}, {product, bias}) : product;
+  return in.activation(sum, activation);
+}
+
+void add_dynamic_conv(OperatorReader& in, ValueId x, ValueId filters, const ConvAttrs& attrs, int activation) {
+  const ConvIntegerAttrs integer{.window = attrs.window, .groups = attrs.groups, .layout = attrs.layout};
+  const ValueId product = dynamic_product(in, x, *in.tensor(1).quant, [&](ValueId q, ValueId zero_point, const std::string& suffix) {
+    return in.add(kConvInteger, integer, {q, filters, zero_point}, suffix);
+  });
+  in.output(0, finished(in, product, bias_of(in, {}, in.shape(filters)[0]), activation));
+}
+
 void add_conv(OperatorReader& in, ValueId x, const Weights& weights, std::int64_t groups, const ConvOptions& options) {
   if (in.failed()) return;
   const Shape& w = in.shape(weights.value);
   const Window window = read_window(in, in.shape(x), {w[1], w[2]}, {options.padding, options.stride, options.dilation});
   const ConvAttrs attrs{.window = window, .groups = groups, .layout = Layout::channels_last};
+  if (is_dynamic(in) && !in.building().dequantizes_dynamic) return add_dynamic_conv(in, x, weights.stored, attrs, options.activation);
   const ValueId bias = bias_of(in, weights, w[0]);
+  remember_dilated(in, attrs, {x, weights.value, bias, groups, {}, options.activation});
   in.output(0, in.activation(in.add(kConv, attrs, {x, weights.value, bias}), options.activation));
 }
 
@@ -116,10 +208,72 @@ void read_fully_connected(OperatorReader& in) {
   std::vector<std::int64_t> dims = keeps_axes ? from.to_vector() : std::vector<std::int64_t>{elements / inner, columns};
   dims.back() = columns;
   const Weights weights = weights_of(in, in.transpose(w, {1, 0}, "matrix"), 0, 1);
-  const ValueId bias = bias_of(in, weights, columns);
-  ValueId y = in.add(kMatmul, NoAttrs{}, {in.reshape(x, {elements / inner, inner}, "rows"), weights.value}, bias.exists() ? "product" : "");
-  if (bias.exists()) y = in.add(kBinary, BinaryAttrs{.kind = BinaryKind::add}, {y, bias});
-  in.output(0, in.reshape(in.activation(y, given.fused_activation_function()), dims, "shaped"));
+  const ValueId rows = in.reshape(x, {elements / inner, inner}, "flat");
+  const bool is_quantized_in_run = is_dynamic(in) && !in.building().dequantizes_dynamic;
+  const ValueId bias = bias_of(in, is_quantized_in_run ? Weights{} : weights, columns);
+  const auto integer_product = [&](ValueId q, ValueId zero_point, const std::string& suffix) {
+    return in.add(kMatmulInteger, NoAttrs{}, {q, weights.stored, zero_point}, suffix);
+  };
+  const ValueId product = is_quantized_in_run ? dynamic_product(in, rows, *in.tensor(1).quant, integer_product)
+                                              : in.add(kMatmul, NoAttrs{}, {rows, weights.value}, bias.exists() ? "product" : "");
+  in.output(0, in.reshape(finished(in, product, bias, given.fused_activation_function()), dims, "shaped"));
+}
+
+namespace {
+
+// One axis of a transposed convolution.
+struct Spread {
+  std::int64_t size, stride, kernel, result;
+  bool is_valid;  // else SAME
+
+  std::int64_t dilated() const { return (size - 1) * stride + 1; }
+  // What the result lacks at its beginning of all that the pixels add up to.
+  std::int64_t cut() const { return is_valid ? 0 : std::max<std::int64_t>(0, dilated() - 1 + kernel - result) / 2; }
+  std::int64_t pad_begin() const { return kernel - 1 - cut(); }
+  std::int64_t pad_end() const { return result + kernel - 1 - dilated() - pad_begin(); }
+  bool is_possible() const { return pad_begin() >= 0 && pad_end() >= 0; }
+};
+
+// stride - 1 zeros between neighbours.
+ValueId spread_pixels(OperatorReader& in, ValueId x, const Spread& h, const Spread& w) {
+  if (in.failed()) return {};
+  const Shape s = in.shape(x);
+  const ValueId parts = in.reshape(x, {s[0], h.size, 1, w.size, 1, s[3]}, "parts");
+  const ValueId gaps = add_zero_padding(in, parts, 2, Integers(6, 0), {0, 0, h.stride - 1, 0, w.stride - 1, 0}, "gaps");
+  const ValueId whole = in.reshape(gaps, {s[0], h.size * h.stride, w.size * w.stride, s[3]}, "whole");
+  const SliceAttrs crop{.starts = Integers(4, 0), .steps = Integers(4, 1), .sizes = {s[0], h.dilated(), w.dilated(), s[3]}};
+  return in.add(kSlice, crop, {whole}, "spread");
+}
+
+}  // namespace
+
+// The convolution of an image with zeros between its pixels by the filters turned around.
+void read_transpose_conv(OperatorReader& in) {
+  const auto& given = in.required_options<file::TransposeConvOptions>();
+  const Integers sizes = in.constant_integers(0, "output shape");
+  const ValueId w = in.stored(1), stored = in.stored(2);
+  in.require_rank("x", stored, 4, 4);
+  in.require_rank("weights", w, 4, 4);
+  if (in.failed()) return;
+  constexpr int kSame = 0, kValid = 1;
+  const Shape from = in.shape(stored), filters = in.shape(w);
+  if (sizes.size() != 4 || sizes[1] < 1 || sizes[2] < 1) return in.fail("input 'output shape'", print(sizes), "four numbers from 1 on");
+  if (given.padding() != kSame && given.padding() != kValid) return in.fail("padding", std::to_string(given.padding()), "SAME (0) or VALID (1)");
+  if (given.stride_h() < 1 || given.stride_w() < 1 || given.stride_h() > 4096 || given.stride_w() > 4096) {
+    return in.fail("strides", std::to_string(given.stride_h()) + "x" + std::to_string(given.stride_w()), "1 to 4096 in each direction");
+  }
+  if (filters.elements() == 0 || from.elements() == 0) return in.fail("x", "shape " + from.to_string(), "elements");
+  const Spread axes[] = {{from[1], given.stride_h(), filters[1], sizes[1], given.padding() == kValid},
+                         {from[2], given.stride_w(), filters[2], sizes[2], given.padding() == kValid}};
+  if (!axes[0].is_possible() || !axes[1].is_possible()) return in.unsupported("input 'output shape'", print(sizes), "one that the padding gives");
+  const SliceAttrs turned{.starts = {0, filters[1] - 1, filters[2] - 1, 0}, .steps = {1, -1, -1, 1}, .sizes = filters.to_vector()};
+  const ValueId x = in.real(spread_pixels(in, stored, axes[0], axes[1]), 2);
+  const Weights weights = weights_of(in, in.add(kSlice, turned, {w}, "turned"), 0, 0);
+  const ValueId bias = bias_of(in, weights, filters[0], {2, 3});
+  ConvAttrs attrs{.window = unit_window({filters[1], filters[2]}), .layout = Layout::channels_last};
+  attrs.window.pad_begin = {axes[0].pad_begin(), axes[1].pad_begin()};
+  attrs.window.pad_end = {axes[0].pad_end(), axes[1].pad_end()};
+  in.output(0, in.activation(in.add(kConv, attrs, {x, weights.value, bias}), given.fused_activation_function()));
 }
 
 }  // namespace octavo::tflite_import

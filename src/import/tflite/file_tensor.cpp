@@ -120,7 +120,8 @@ class TensorReader {
     return true;
   }
 
-  // The bytes of a buffer: inside the FlatBuffer or, by offset and size, behind it. Empty: none.
+  // The bytes of a buffer: inside the FlatBuffer or, by offset and size, behind
+  // it. Empty: none.
   bool find_data(const file::Buffer& buffer, std::span<const std::byte>& data) {
     const auto contents = model_.contents();
     if (buffer.offset() > 1) {

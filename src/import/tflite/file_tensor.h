@@ -1,4 +1,5 @@
-// What a TFLite file says of its tensors: type, shape, quantization, data. Part of import/.
+// What a TFLite file says of its tensors: type, shape, quantization, data. Part
+// of import/.
 #ifndef OCTAVO_IMPORT_TFLITE_FILE_TENSOR_H_
 #define OCTAVO_IMPORT_TFLITE_FILE_TENSOR_H_
 
@@ -19,12 +20,14 @@ struct FileTensor {
   DType dtype = DType::f32;
   Shape shape;
   bool has_open_batch = false;             // the first dimension may be any
-  std::optional<QuantParams> quant;        // of 8-bit and 16-bit integers; elsewhere scales mean nothing and are not read
+  std::optional<QuantParams> quant;        // of 8-bit and 16-bit integers; elsewhere
+                                           // scales mean nothing and are not read
   std::shared_ptr<const Tensor> constant;  // where the file has data for it
   bool is_read = false;                    // false: an error was reported
 };
 
-// All tensors of the subgraph, in the file's order; problems go to `errors`. Constants that share a buffer share memory.
+// All tensors of the subgraph, in the file's order; problems go to `errors`.
+// Constants that share a buffer share memory.
 std::vector<FileTensor> read_tensors(const ModelFile& model, const file::SubGraph& subgraph, const std::string& where, Errors& errors);
 
 // "INT8" and the like; a number where the format has no such type.

@@ -1,4 +1,5 @@
-// The importer of TFLite: walks over the file once, in its order. Part of import/.
+// The importer of TFLite: walks over the file once, in its order. Part of
+// import/.
 #include "import/tflite/importer.h"
 
 #include <algorithm>
@@ -26,6 +27,7 @@ class Importer {
       : model_(model), subgraph_(subgraph), file_(file), options_(options) {
     building_.profile = options.profile.value_or(Profile::tflite_xnnpack);
     building_.batch = options.batch;
+    building_.dequantizes_dynamic = options.dequantizes_dynamic;
   }
 
   Result<ImportedModel> run() {
@@ -196,7 +198,8 @@ class Importer {
     in.finish();
   }
 
-  // An output that no operator makes, or that another output is already, gets a node of its own.
+  // An output that no operator makes, or that another output is already, gets a
+  // node of its own.
   ValueId own_value(ValueId value, const std::string& name) {
     Graph& graph = building_.graph;
     if (graph.value(value).producer.exists() && output_values_.insert(value.index).second) return value;

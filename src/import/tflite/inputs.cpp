@@ -37,6 +37,7 @@ Status read_input(std::size_t index, const std::string& name, const std::string&
   }
   building.values[index] = building.graph.add_input(name, tensor.dtype, *shape);
   if (tensor.quant) building.graph.set_quant(building.values[index], *tensor.quant);
+  if (tensor.quant && is_8bit(tensor.dtype)) ++building.activation_types[tensor.dtype];
   return ok_status();
 }
 

@@ -1,4 +1,5 @@
-// Reading and verifying the FlatBuffer container of a TFLite file. Part of import/.
+// Reading and verifying the FlatBuffer container of a TFLite file. Part of
+// import/.
 #include "import/tflite/model_file.h"
 
 #include <cerrno>
@@ -9,12 +10,14 @@
 namespace octavo::tflite_import {
 namespace {
 
-// Model -> subgraph -> operator -> options is 4 deep. A network of 100,000 operators has below a million tables; a hostile file may name one table
-// many times, which costs time in the verifier.
+// Model -> subgraph -> operator -> options is 4 deep. A network of 100,000
+// operators has below a million tables; a hostile file may name one table many
+// times, which costs time in the verifier.
 constexpr flatbuffers::uoffset_t kNestingLimit = 16;
 constexpr flatbuffers::uoffset_t kTableLimit = 2'000'000;
 constexpr std::uint32_t kVersion = 3;
-// What the offsets of a FlatBuffer can reach. Data behind it, as files above 2 GiB have, is found by its own offsets.
+// What the offsets of a FlatBuffer can reach. Data behind it, as files above 2
+// GiB have, is found by its own offsets.
 constexpr std::size_t kLargestFlatBuffer = FLATBUFFERS_MAX_BUFFER_SIZE - 1;
 
 Error broken(const std::string& file, std::string found) {

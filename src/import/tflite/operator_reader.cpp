@@ -9,7 +9,8 @@
 namespace octavo::tflite_import {
 namespace {
 
-// An input that is left out is -1, and those at the end may be missing altogether.
+// An input that is left out is -1, and those at the end may be missing
+// altogether.
 int count_inputs(const file::Operator& op) {
   if (op.inputs() == nullptr) return 0;
   int count = static_cast<int>(op.inputs()->size());
@@ -55,17 +56,26 @@ ValueId OperatorReader::stored(int index) {
 
 ValueId OperatorReader::operand(int index) {
   const ValueId value = stored(index);
-  const FileTensor& source = tensor(index);
-  if (!value.exists() || !is_8bit(source.dtype) || failed()) return value;
-  if (!source.quant) {
-    fail("tensor '" + source.name + "'", std::string(name_of(source.dtype)) + " without scale and zero point", "both");
-    return {};
-  }
-  const auto known = building_.reals.find(tensor_index(index));
+  return value.exists() ? operand_of(tensor_index(index)) : value;
+}
+
+ValueId OperatorReader::operand_of(int tensor) {
+  const FileTensor& source = building_.tensors[static_cast<std::size_t>(tensor)];
+  const ValueId value = building_.values[static_cast<std::size_t>(tensor)];
+  if (!is_8bit(source.dtype) || failed()) return value;
+  const auto known = building_.reals.find(tensor);
   if (known != building_.reals.end()) return known->second;
-  const ValueId real = dequantize(value, *source.quant, "input" + std::to_string(index));
-  if (real.exists()) building_.reals[tensor_index(index)] = real;
+  const ValueId real = dequantized(value, source, "input." + source.name);
+  if (real.exists()) building_.reals[tensor] = real;
   return real;
+}
+
+ValueId OperatorReader::real(ValueId value, int input) { return is_8bit(tensor(input).dtype) ? dequantized(value, tensor(input), "real") : value; }
+
+ValueId OperatorReader::dequantized(ValueId value, const FileTensor& source, std::string_view suffix) {
+  if (source.quant) return dequantize(value, *source.quant, suffix);
+  fail("tensor '" + source.name + "'", std::string(name_of(source.dtype)) + " without scale and zero point", "both");
+  return {};
 }
 
 const Fact& OperatorReader::fact(ValueId id) const {
@@ -96,7 +106,8 @@ void OperatorReader::output_stored(int index, ValueId value) {
     return fail("output '" + target.name + "'", "the declared type " + std::string(name_of(target.dtype)),
                 std::string(name_of(dtype(value))) + ", which the operator makes");
   }
-  // A tensor that only passes on another one may have another name and other scales.
+  // A tensor that only passes on another one may have another name and other
+  // scales.
   const bool is_own = value.index >= first_value_ || fact(value).is_constant();
   if (is_own && target.quant) building_.graph.set_quant(value, *target.quant);
   outputs_[static_cast<std::size_t>(index)] = value;
@@ -140,6 +151,15 @@ ValueId OperatorReader::add(const OpSpec& spec, Attrs attrs, std::vector<ValueId
   if (made) return *made;
   for (const Error& error : made.errors()) record(error.kind, error.where, error.found, error.expected);
   return {};
+}
+
+std::vector<ValueId> OperatorReader::add_all(const OpSpec& spec, Attrs attrs, std::vector<ValueId> inputs, std::string_view suffix) {
+  const std::vector<ValueId> nothing(static_cast<std::size_t>(spec.outputs));
+  if (failed()) return nothing;
+  const auto node = building_.graph.add_node(spec, std::move(attrs), std::move(inputs), called(suffix), origin_);
+  if (node) return building_.graph.node(*node).outputs;
+  for (const Error& error : node.errors()) record(error.kind, error.where, error.found, error.expected);
+  return nothing;
 }
 
 ValueId OperatorReader::add_constant(Tensor tensor, std::string_view suffix) {
@@ -204,7 +224,8 @@ void OperatorReader::finish() {
     if (!failed() && !made.exists()) unsupported("output " + std::to_string(i), "'" + output_tensor(i).name + "', which is asked for", "it left out");
     building_.is_made[index] = true;
     building_.values[index] = failed() ? ValueId{} : made;
-    // The name of the file goes on what this operator made, not on a value that it only passes on.
+    // The name of the file goes on what this operator made, not on a value that
+    // it only passes on.
     if (!failed() && made.index >= first_value_) building_.graph.set_name(made, output_tensor(i).name);
   }
   building_.errors.insert(building_.errors.end(), errors_.begin(), errors_.end());

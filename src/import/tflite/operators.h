@@ -22,7 +22,8 @@ struct OperatorEntry {
 
 // nullptr where Octavo does not read it.
 const OperatorEntry* find_operator(int code);
-// "CONV_2D" for what Octavo reads and for other known codes; "builtin 210" for those beyond.
+// "CONV_2D" for what Octavo reads and for other known codes; "builtin 210" for
+// those beyond.
 std::string builtin_name(int code);
 
 // ---- the readers, one file each ----
@@ -40,6 +41,22 @@ void read_extreme(OperatorReader& in);
 void read_conv(OperatorReader& in);
 void read_depthwise_conv(OperatorReader& in);
 void read_fully_connected(OperatorReader& in);
+void read_transpose_conv(OperatorReader& in);
+// blocks.cpp
+void read_batch_to_space(OperatorReader& in);
+void read_depth_to_space(OperatorReader& in);
+void read_space_to_batch(OperatorReader& in);
+void read_space_to_depth(OperatorReader& in);
+// joining.cpp
+void read_concat(OperatorReader& in);
+void read_mirror_pad(OperatorReader& in);
+void read_pack(OperatorReader& in);
+void read_pad(OperatorReader& in);
+void read_slice(OperatorReader& in);
+void read_split(OperatorReader& in);
+void read_split_v(OperatorReader& in);
+void read_strided_slice(OperatorReader& in);
+void read_unpack(OperatorReader& in);
 // pooling.cpp
 void read_average_pool(OperatorReader& in);
 void read_max_pool(OperatorReader& in);
@@ -48,8 +65,13 @@ void read_cast(OperatorReader& in);
 void read_dequantize(OperatorReader& in);
 void read_quantize(OperatorReader& in);
 // reductions.cpp
+void read_arg_extreme(OperatorReader& in);
+void read_l2_normalization(OperatorReader& in);
 void read_reduce(OperatorReader& in);
 void read_softmax(OperatorReader& in);
+// resizing.cpp
+void read_resize_bilinear(OperatorReader& in);
+void read_resize_nearest(OperatorReader& in);
 // shaping.cpp
 void read_expand_dims(OperatorReader& in);
 void read_reshape(OperatorReader& in);

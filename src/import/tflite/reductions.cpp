@@ -30,6 +30,32 @@ void read_reduce(OperatorReader& in) {
   in.output(0, in.add(kReduce, attrs, {x}));
 }
 
+void read_arg_extreme(OperatorReader& in) {
+  const ValueId x = in.operand(0);
+  const std::vector<std::int64_t> given = in.constant_integers(1, "axis");
+  if (in.failed()) return;
+  if (given.size() != 1) return in.fail("input 'axis'", std::to_string(given.size()) + " numbers", "one");
+  const ArgKind kind = in.type() == "ARG_MAX" ? ArgKind::max : ArgKind::min;
+  const ArgmaxAttrs attrs{.kind = kind, .axis = in.axis("input 'axis'", given[0], in.rank(x)), .keep_dims = false};
+  const ValueId index = in.add(kArgmax, attrs, {x}, "index");
+  const DType to = in.output_tensor(0).dtype;
+  in.output_stored(0, in.failed() || to == in.dtype(index) ? index : in.add(kCast, CastAttrs{.to = to}, {index}));
+}
+
+// x / max(|x|, 1e-6) along the last axis.
+void read_l2_normalization(OperatorReader& in) {
+  const auto* given = in.options<file::L2NormOptions>();
+  const ValueId x = in.operand(0);
+  in.require_rank("x", x, 1, kMaxRank);
+  if (in.failed()) return;
+  const auto binary = [&](BinaryKind kind, ValueId a, ValueId b, std::string_view suffix) {
+    return in.add(kBinary, BinaryAttrs{.kind = kind}, {a, b}, suffix);
+  };
+  const ReduceAttrs last{.kind = ReduceKind::l2, .axes = {in.rank(x) - 1}};
+  const ValueId norm = binary(BinaryKind::max, in.add(kReduce, last, {x}, "norm"), in.scalar(1e-6f, "epsilon"), "bounded");
+  in.output(0, in.activation(binary(BinaryKind::div, x, norm, ""), given == nullptr ? 0 : given->fused_activation_function()));
+}
+
 void read_softmax(OperatorReader& in) {
   const float beta = in.required_options<file::SoftmaxOptions>().beta();
   ValueId x = in.operand(0);

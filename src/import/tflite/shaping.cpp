@@ -1,4 +1,5 @@
-// TFLite readers: operators that only arrange elements. They take values as they are stored: scale and zero point pass through. Part of import/.
+// TFLite readers: operators that only arrange elements. They take values as
+// they are stored: scale and zero point pass through. Part of import/.
 #include <algorithm>
 
 #include "import/tflite/operators.h"
@@ -9,7 +10,8 @@ namespace {
 
 using Integers = std::vector<std::int64_t>;
 
-// The dimensions that a RESHAPE names: by an input, or in older files by its options.
+// The dimensions that a RESHAPE names: by an input, or in older files by its
+// options.
 Integers wanted_dims(OperatorReader& in) {
   if (in.has(1)) return in.constant_integers(1, "shape");
   const auto* given = in.options<file::ReshapeOptions>();
@@ -18,7 +20,8 @@ Integers wanted_dims(OperatorReader& in) {
   return {};
 }
 
-// Fills in one dimension of -1. A file made for batch 1 may say so in the shape: the first dimension then follows the batch.
+// Fills in one dimension of -1. A file made for batch 1 may say so in the
+// shape: the first dimension then follows the batch.
 std::optional<Integers> completed(Integers dims, std::int64_t elements, std::int64_t batch) {
   std::int64_t known = 1;
   std::size_t open = dims.size();

@@ -14,6 +14,11 @@ void check_positive(OperatorReader& in, std::string_view what, Pair pair) {
 
 }  // namespace
 
+std::int64_t same_padding(std::int64_t size, std::int64_t stride, std::int64_t extent) {
+  const std::int64_t count = (size + stride - 1) / stride;
+  return std::max<std::int64_t>(0, (count - 1) * stride + extent - size);
+}
+
 Window read_window(OperatorReader& in, const Shape& image, Pair kernel, const WindowOptions& options) {
   Window window = unit_window({std::max<std::int64_t>(kernel.h, 1), std::max<std::int64_t>(kernel.w, 1)});
   check_positive(in, "kernel", kernel);
@@ -24,12 +29,10 @@ Window read_window(OperatorReader& in, const Shape& image, Pair kernel, const Wi
   window.strides = {options.stride.h, options.stride.w};
   window.dilations = {options.dilation.h, options.dilation.w};
   if (options.padding == kValid) return window;
-  // As much as ceil(size / stride) windows need; an odd rest goes to the end.
+  // An odd rest goes to the end.
   for (int axis = 0; axis < 2; ++axis) {
     const auto i = static_cast<std::size_t>(axis);
-    const std::int64_t size = image[axis + 1];
-    const std::int64_t count = (size + window.strides[i] - 1) / window.strides[i];
-    const std::int64_t total = std::max<std::int64_t>(0, (count - 1) * window.strides[i] + window.extent(axis) - size);
+    const std::int64_t total = same_padding(image[axis + 1], window.strides[i], window.extent(axis));
     window.pad_begin[i] = total / 2;
     window.pad_end[i] = total - total / 2;
   }
