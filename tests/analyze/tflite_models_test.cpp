@@ -47,7 +47,9 @@ Result<Accuracy> accuracy_of(const Known& known) {
   if (!compiled) return compiled.errors();
   auto session = Session::create(*compiled, std::nullopt, std::nullopt, 2);
   if (!session) return session.errors();
-  return evaluate_accuracy(*session, *samples, [](std::int64_t, std::int64_t) {});
+  auto accuracies = evaluate_accuracy({{&*session, &*samples}}, [](std::int64_t, std::int64_t) {});
+  if (!accuracies) return accuracies.errors();
+  return accuracies->front();
 }
 
 // One answer may differ: images are decoded and resized by other code than in the table.
