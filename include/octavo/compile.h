@@ -33,7 +33,7 @@ struct SampleFunction {
   std::function<Status(std::int64_t index, std::span<const TensorRef> inputs)> fill;
 };
 
-enum class CalibrationMethod : std::uint8_t { minmax, percentile };
+enum class CalibrationMethod : std::uint8_t { minmax, percentile, mse };
 
 // Names follow the command line's options.
 struct CompileOptions {
@@ -46,6 +46,7 @@ struct CompileOptions {
   std::shared_ptr<const octavo::SampleSource> source;       // the same from Octavo's own readers (folders of images, .npy, .npz)
   CalibrationMethod calibration = CalibrationMethod::minmax;
   double percentile = 99.999;
+  bool corrects_biases = true;    // take back the shift of the means that rounding makes, by the samples
   std::vector<std::string> skip;  // stay in fp32: node names, globs, "type:conv"
   std::optional<float> global_scale;
   std::string rounding;                                                 // of a quantized TFLite file: tflite-xnnpack; empty: the format's default

@@ -39,6 +39,15 @@ class FunctionSource final : public SampleSource {
   std::vector<Fact> inputs_;
 };
 
+Calibration method_of(CalibrationMethod method) {
+  switch (method) {
+    case CalibrationMethod::minmax: return Calibration::minmax;
+    case CalibrationMethod::percentile: return Calibration::percentile;
+    case CalibrationMethod::mse: return Calibration::mse;
+  }
+  return Calibration::minmax;
+}
+
 bool has_samples(const CompileOptions& options) { return options.source != nullptr || options.samples.count > 0; }
 
 Status check_options(const CompileOptions& options) {
@@ -152,14 +161,15 @@ class Compiler {
   }
 
   QuantizeOptions quantize_options() const {
-    return {.calibration = options_.calibration == CalibrationMethod::minmax ? Calibration::minmax : Calibration::percentile,
+    return {.calibration = method_of(options_.calibration),
             .percentile = options_.percentile,
             .skip = options_.skip,
-            .global_scale = options_.global_scale};
+            .global_scale = options_.global_scale,
+            .corrects_biases = options_.corrects_biases};
   }
 
-  // Samples have batch 1: their ranges are found once, there, and serve every batch.
-  Status find_ranges() {
+  // Samples have batch 1: what they teach is found once, there, and serves every batch.
+  Status calibrate() {
     auto imported = import_for(1);
     if (!imported) return imported.errors();
     std::shared_ptr<const SampleSource> source = options_.source;
@@ -168,7 +178,7 @@ class Compiler {
     options.progress = options_.progress;
     auto report = octavo::quantize(imported->graph, *source, options);
     if (!report) return report.errors();
-    ranges_ = std::move(report->ranges);
+    calibrated_ = std::move(report->calibrated);
     return ok_status();
   }
 
@@ -177,11 +187,11 @@ class Compiler {
     if (!has_samples(options_) && !options_.global_scale) {
       return usage(path_, "an fp32 model and no calibration data", "--calibrate PATH for int8, or --precision fp32");
     }
-    if (!ranges_) {
-      if (Status status = find_ranges(); !status) return status.errors();
+    if (!calibrated_) {
+      if (Status status = calibrate(); !status) return status.errors();
     }
     QuantizeOptions options = quantize_options();
-    options.ranges = ranges_;
+    options.calibrated = calibrated_;
     auto report = octavo::quantize(graph, FunctionSource({}, graph), options);
     if (!report) return report.errors();
     return std::move(report->kept_in_float);
@@ -189,7 +199,7 @@ class Compiler {
 
   const std::string& path_;
   const CompileOptions& options_;
-  std::optional<std::map<std::string, TensorRange>> ranges_;
+  std::optional<Calibrated> calibrated_;
 };
 
 }  // namespace

@@ -16,11 +16,15 @@ Error usage(const std::string& option, const std::string& found, const std::stri
   return {.kind = ErrorKind::usage, .where = option, .found = "'" + found + "'", .expected = expected};
 }
 
-// "minmax", "percentile" or "percentile:99.99".
+// "minmax", "mse", "percentile" or "percentile:99.99".
 Status parse_calibration(const std::string& word, v1::CompileOptions& options) {
   if (word == "minmax") return ok_status();
   constexpr std::string_view kPercentile = "percentile";
-  const std::string expected = "minmax, percentile or percentile:99.99";
+  if (word == "mse") {
+    options.calibration = v1::CalibrationMethod::mse;
+    return ok_status();
+  }
+  const std::string expected = "minmax, mse, percentile or percentile:99.99";
   if (!word.starts_with(kPercentile)) return usage("--calibration", word, expected);
   options.calibration = v1::CalibrationMethod::percentile;
   if (word.size() == kPercentile.size()) return ok_status();
@@ -72,8 +76,12 @@ void add_compile_options(CLI::App& verb, CompileArguments& arguments) {
                   "samples for quantizing an fp32 file: a folder of images or .npy, an .npz, an .npy, or 'random' (speed only)")
       ->type_name("PATH")
       ->group(group);
-  verb.add_option("--calibration", arguments.calibration, "how ranges come from samples: minmax, percentile or percentile:99.99")
+  verb.add_option("--calibration", arguments.calibration, "how ranges come from samples: minmax, mse, percentile or percentile:99.99")
       ->type_name("METHOD")
+      ->capture_default_str()
+      ->group(group);
+  verb.add_option("--corrections", arguments.corrections, "bias: shifts of means by rounding are taken back, except with 'random'; or none")
+      ->type_name("WORD")
       ->capture_default_str()
       ->group(group);
   verb.add_option("--samples", arguments.samples, "use at most N calibration samples, spread evenly (default: all)")
@@ -120,6 +128,8 @@ Result<CompileRequest> parse_compile_arguments(const CompileArguments& arguments
   request.options.integer_only = arguments.integer_only;
   request.options.allow_reference = arguments.allow_reference;
   if (const Status done = parse_calibration(arguments.calibration, request.options); !done) return done.errors();
+  if (arguments.corrections != "bias" && arguments.corrections != "none") return usage("--corrections", arguments.corrections, "bias or none");
+  request.options.corrects_biases = arguments.corrections == "bias" && arguments.calibrate != "random";
   for (const std::string& shape : arguments.shapes) {
     if (const Status done = parse_shape(shape, request.options); !done) return done.errors();
   }

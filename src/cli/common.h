@@ -38,6 +38,7 @@ struct CompileArguments {
   std::string precision;
   std::string calibrate;
   std::string calibration = "minmax";
+  std::string corrections = "bias";
   std::vector<std::string> skip;
   std::optional<float> global_scale;
   std::string target = "host";

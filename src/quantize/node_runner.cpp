@@ -1,6 +1,8 @@
 // Compiles and runs single nodes. Part of quantize/.
 #include "quantize/node_runner.h"
 
+#include <algorithm>
+#include <future>
 #include <map>
 
 #include "lower/lower.h"
@@ -30,7 +32,7 @@ Result<Graph> isolate(const Graph& graph, const Node& node) {
   return alone;
 }
 
-Result<Context> compile_alone(Graph alone) {
+Result<std::shared_ptr<const Model>> compile_alone(Graph alone, int threads) {
   if (auto lowered = lower(alone, {.precision = Precision::fp32}); !lowered) return std::move(lowered).errors();
   ConstantPool constants;
   auto plan = make_plan(alone, host_machine(), {.precision = Precision::fp32, .allow_reference = true}, constants);
@@ -39,23 +41,16 @@ Result<Context> compile_alone(Graph alone) {
   compiled.machine = host_machine();
   compiled.plans.push_back(std::move(*plan));
   adopt_constants(compiled, constants);
-  auto model = load_model(std::move(compiled), {});
-  if (!model) return std::move(model).errors();
-  return Context::create(std::move(*model));
+  return load_model(std::move(compiled), {.threads = threads});
 }
 
-}  // namespace
-
-Result<std::vector<Tensor>> run_node(const Graph& graph, const Node& node, const std::vector<Tensor>& inputs) {
-  auto alone = isolate(graph, node);
-  if (!alone) return std::move(alone).errors();
-  auto context = compile_alone(std::move(*alone));
+// inputs: of the node, those left out or constant excepted.
+Result<SampleTensors> run_alone(const std::shared_ptr<const Model>& model, const Graph& graph, const Node& node, const SampleTensors& inputs) {
+  auto context = Context::create(model);
   if (!context) return std::move(context).errors();
   std::vector<ConstTensorView> in;
-  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-    if (node.inputs[i].exists() && !graph.fact(node.inputs[i]).is_constant()) in.push_back(inputs[i].view());
-  }
-  std::vector<Tensor> outputs;
+  for (const Tensor& input : inputs) in.push_back(input.view());
+  SampleTensors outputs;
   std::vector<TensorView> out;
   for (ValueId id : node.outputs) outputs.emplace_back(graph.fact(id).dtype, graph.fact(id).shape);
   for (Tensor& output : outputs) out.push_back(output.view());
@@ -63,28 +58,82 @@ Result<std::vector<Tensor>> run_node(const Graph& graph, const Node& node, const
   return outputs;
 }
 
-Result<std::vector<Tensor>> run_nodes(const Graph& graph, const std::vector<Tensor>& inputs, const NodeVisitor& visit) {
-  std::map<int, Tensor> values;
-  std::map<int, int> readers_left;
-  for (std::size_t i = 0; i < graph.inputs().size(); ++i) values[graph.inputs()[i].index] = inputs[i];
-  for (ValueId output : graph.outputs()) ++readers_left[output.index];
-  for (NodeId id : graph.order()) {
-    for (ValueId input : graph.node(id).inputs) ++readers_left[input.index];
-  }
-  for (NodeId id : graph.order()) {
-    const Node& node = graph.node(id);
-    std::vector<Tensor> operands;
-    for (ValueId input : node.inputs) operands.push_back(input.exists() && !graph.fact(input).is_constant() ? values[input.index] : Tensor());
-    auto outputs = run_node(graph, node, operands);
-    if (!outputs) return std::move(outputs).errors();
-    if (auto status = visit(node, *outputs); !status) return std::move(status).errors();
-    for (std::size_t i = 0; i < node.outputs.size(); ++i) values[node.outputs[i].index] = std::move((*outputs)[i]);
-    for (ValueId input : node.inputs) {
-      if (--readers_left[input.index] == 0) values.erase(input.index);
+// The values of one sample that are still to be read.
+class Values {
+ public:
+  Values(const Graph& graph, const SampleTensors& inputs) : graph_(graph) {
+    for (std::size_t i = 0; i < graph.inputs().size(); ++i) values_[graph.inputs()[i].index] = inputs[i];
+    for (ValueId output : graph.outputs()) ++readers_left_[output.index];
+    for (NodeId id : graph.order()) {
+      for (ValueId input : graph.node(id).inputs) ++readers_left_[input.index];
     }
   }
-  std::vector<Tensor> results;
-  for (ValueId output : graph.outputs()) results.push_back(graph.fact(output).is_constant() ? *graph.fact(output).constant : values[output.index]);
+  SampleTensors inputs_of(const Node& node) {
+    SampleTensors inputs;
+    for (ValueId input : node.inputs) {
+      if (input.exists() && !graph_.fact(input).is_constant()) inputs.push_back(values_[input.index]);
+    }
+    return inputs;
+  }
+  void take(const Node& node, SampleTensors outputs) {
+    for (std::size_t i = 0; i < node.outputs.size(); ++i) values_[node.outputs[i].index] = std::move(outputs[i]);
+    for (ValueId input : node.inputs) {
+      if (--readers_left_[input.index] == 0) values_.erase(input.index);
+    }
+  }
+  SampleTensors results() {
+    SampleTensors results;
+    for (ValueId output : graph_.outputs())
+      results.push_back(graph_.fact(output).is_constant() ? *graph_.fact(output).constant : values_[output.index]);
+    return results;
+  }
+
+ private:
+  const Graph& graph_;
+  std::map<int, Tensor> values_;
+  std::map<int, int> readers_left_;
+};
+
+// The node on all samples, a few at a time.
+Result<std::vector<SampleTensors>> run_node(const Graph& graph, const Node& node, std::vector<Values>& values) {
+  auto alone = isolate(graph, node);
+  if (!alone) return std::move(alone).errors();
+  const auto model = compile_alone(std::move(*alone), values.size() > 1 ? 1 : 0);
+  if (!model) return model.errors();
+  std::vector<SampleTensors> outputs(values.size());
+  const std::size_t workers = std::min(values.size(), static_cast<std::size_t>(host_machine().cores));
+  const auto work = [&](std::size_t first) -> Status {
+    for (std::size_t i = first; i < values.size(); i += workers) {
+      auto made = run_alone(*model, graph, node, values[i].inputs_of(node));
+      if (!made) return std::move(made).errors();
+      outputs[i] = std::move(*made);
+    }
+    return ok_status();
+  };
+  std::vector<std::future<Status>> others;
+  for (std::size_t worker = 1; worker < workers; ++worker) others.push_back(std::async(std::launch::async, work, worker));
+  Status done = work(0);
+  for (auto& other : others) {
+    if (Status theirs = other.get(); !theirs) done = theirs;
+  }
+  if (!done) return done.errors();
+  return outputs;
+}
+
+}  // namespace
+
+Result<std::vector<SampleTensors>> run_nodes(const Graph& graph, const std::vector<SampleTensors>& samples, const NodeVisitor& visit) {
+  std::vector<Values> values;
+  for (const SampleTensors& sample : samples) values.emplace_back(graph, sample);
+  for (NodeId id : graph.order()) {
+    const Node& node = graph.node(id);
+    auto outputs = run_node(graph, node, values);
+    if (!outputs) return std::move(outputs).errors();
+    if (auto status = visit(node, *outputs); !status) return std::move(status).errors();
+    for (std::size_t i = 0; i < values.size(); ++i) values[i].take(node, std::move((*outputs)[i]));
+  }
+  std::vector<SampleTensors> results;
+  for (Values& of_sample : values) results.push_back(of_sample.results());
   return results;
 }
 

@@ -1,4 +1,4 @@
-// node_runner: one node of an fp32 graph, computed on real tensors by the kernels that a compiled fp32 model would use. Part of quantize/.
+// run_nodes: an fp32 graph computed node after node on real tensors, by the kernels that a compiled fp32 model would use. Part of quantize/.
 // For work that goes through a network node after node and changes it on the way.
 #ifndef OCTAVO_QUANTIZE_NODE_RUNNER_H_
 #define OCTAVO_QUANTIZE_NODE_RUNNER_H_
@@ -11,14 +11,15 @@
 
 namespace octavo {
 
-// The node's outputs. `inputs` are the values of its inputs, an empty Tensor where one is left out or constant in the graph.
-Result<std::vector<Tensor>> run_node(const Graph& graph, const Node& node, const std::vector<Tensor>& inputs);
+// Tensors of one sample: a graph's inputs or outputs, or a node's outputs.
+using SampleTensors = std::vector<Tensor>;
 
-// Called after each node; may change its outputs before others read them.
-using NodeVisitor = std::function<Status(const Node& node, std::vector<Tensor>& outputs)>;
+// Called after each node with its outputs on every sample; may change them before others read them.
+using NodeVisitor = std::function<Status(const Node& node, std::vector<SampleTensors>& outputs)>;
 
-// Runs the whole graph node after node and returns its outputs. Values are dropped after their last reader.
-Result<std::vector<Tensor>> run_nodes(const Graph& graph, const std::vector<Tensor>& inputs, const NodeVisitor& visit);
+// Runs the graph on all samples in step: each node on every sample before the next one. Returns its outputs by sample. Values are dropped after
+// their last reader. One sample is computed by all cores, several by one core each, so that their bits do not depend on how many there are.
+Result<std::vector<SampleTensors>> run_nodes(const Graph& graph, const std::vector<SampleTensors>& samples, const NodeVisitor& visit);
 
 }  // namespace octavo
 

@@ -25,6 +25,7 @@ void Histogram::add(std::span<const float> values) {
   for (const float value : values) {
     const auto bin = static_cast<int>(std::floor(static_cast<double>(value) * bins_per_unit)) + kHalf;
     ++bins_[static_cast<std::size_t>(std::clamp(bin, 0, 2 * kHalf - 1))];
+    zeros_ += value == 0.0f ? 1 : 0;
   }
   count_ += static_cast<std::int64_t>(values.size());
 }
@@ -53,6 +54,7 @@ void Histogram::merge(const Histogram& other) {
   grow_to(widened.exponent_);
   for (std::size_t i = 0; i < bins_.size(); ++i) bins_[i] += widened.bins_[i];
   count_ += other.count_;
+  zeros_ += other.zeros_;
 }
 
 TensorRange Histogram::range(double share) const {
@@ -64,6 +66,40 @@ TensorRange Histogram::range(double share) const {
   for (std::int64_t above = 0; above + bins_[static_cast<std::size_t>(last)] <= left_out; --last) above += bins_[static_cast<std::size_t>(last)];
   const auto edge = [&](int bin) { return static_cast<float>(std::ldexp(static_cast<double>(bin - kHalf), exponent_ - 12)); };
   return {edge(first), edge(last + 1)};
+}
+
+double Histogram::value_of(int bin) const { return std::ldexp(static_cast<double>(bin - kHalf) + 0.5, exponent_ - 12); }
+
+double Histogram::squared_error(TensorRange range) const {
+  const double step = (static_cast<double>(range.highest) - range.lowest) / 255.0;
+  double clipped = 0.0;
+  std::int64_t inside = -zeros_;
+  for (int bin = 0; bin < 2 * kHalf; ++bin) {
+    const std::int64_t count = bins_[static_cast<std::size_t>(bin)];
+    const double value = value_of(bin);
+    const double beyond = value < range.lowest ? range.lowest - value : value - range.highest;
+    if (beyond > 0.0) clipped += static_cast<double>(count) * beyond * beyond;
+    else inside += count;
+  }
+  return clipped + static_cast<double>(std::max<std::int64_t>(inside, 0)) * step * step / 12.0;
+}
+
+TensorRange Histogram::nearest_range(TensorRange extremes) const {
+  constexpr int kSteps = 64, kNarrowest = 16;  // from a quarter of the extremes to all of them
+  const TensorRange whole{std::min(extremes.lowest, 0.0f), std::max(extremes.highest, 0.0f)};
+  TensorRange best = whole;
+  double least = squared_error(whole);
+  // One end after the other: clipping at one hardly changes what is best at the other but for the width of a step.
+  for (const bool moves_highest : {true, false, true}) {
+    const TensorRange from = best;
+    for (int i = kNarrowest; i <= kSteps; ++i) {
+      const float share = static_cast<float>(i) / kSteps;
+      const TensorRange range = moves_highest ? TensorRange{from.lowest, whole.highest * share} : TensorRange{whole.lowest * share, from.highest};
+      const double error = squared_error(range);
+      if (error < least) least = error, best = range;
+    }
+  }
+  return best;
 }
 
 bool Observer::add(std::span<const float> values) {
@@ -79,7 +115,7 @@ bool Observer::add(std::span<const float> values) {
   if (!has_values_) extremes_ = seen;
   has_values_ = true;
   extremes_ = {std::min(extremes_.lowest, seen.lowest), std::max(extremes_.highest, seen.highest)};
-  if (calibration_ == Calibration::percentile) histogram_.add(values);
+  if (calibration_ != Calibration::minmax) histogram_.add(values);
   return true;
 }
 
@@ -93,6 +129,7 @@ void Observer::merge(const Observer& other) {
 
 TensorRange Observer::range(double percentile) const {
   if (!has_values_ || calibration_ == Calibration::minmax) return extremes_;
+  if (calibration_ == Calibration::mse) return histogram_.nearest_range(extremes_);
   // Bin edges may lie outside of what was seen.
   const TensorRange inner = histogram_.range(percentile / 100.0);
   return {std::max(inner.lowest, extremes_.lowest), std::min(inner.highest, extremes_.highest)};

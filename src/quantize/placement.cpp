@@ -13,6 +13,9 @@ namespace {
 std::size_t at(ValueId id) { return static_cast<std::size_t>(id.index); }
 std::size_t at(NodeId id) { return static_cast<std::size_t>(id.index); }
 
+// Scores that only f32 readers want are not rounded once more: one that is larger than any of the samples' would be cut off.
+bool is_mean(const Node& node) { return node.spec == &kReduce || node.spec == &kAveragePool; }
+
 class Placer {
  public:
   Placer(const Graph& graph, const std::vector<std::string>& skip);
@@ -229,7 +232,7 @@ bool Placer::decide_pair(NodeId producer) const {
   switch (role(producer)) {
     case Role::product:
     case Role::floating: return is_wanted_[at(value)];
-    case Role::kernel: return true;
+    case Role::kernel: return is_wanted_[at(value)] || !is_mean(node(producer));
     case Role::pointwise: return is_wanted_[at(value)] && !is_interior(value);
     case Role::moving:
       return is_wanted_[at(value)] ||

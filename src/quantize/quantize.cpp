@@ -10,6 +10,7 @@
 #include "base/machine.h"
 #include "lower/lower.h"
 #include "ops/list.h"
+#include "quantize/bias_correction.h"
 #include "quantize/insert.h"
 #include "quantize/node_pattern.h"
 #include "quantize/observed_network.h"
@@ -34,7 +35,7 @@ Status check_options(const Graph& graph, const SampleSource& samples, const Quan
     errors.push_back(
         {.kind = ErrorKind::usage, .where = "global scale", .found = std::to_string(*options.global_scale), .expected = "a positive number"});
   }
-  if (samples.size() < 1 && !options.global_scale && !options.ranges) {
+  if (samples.size() < 1 && !options.global_scale && !options.calibrated) {
     errors.push_back({.kind = ErrorKind::usage, .where = "calibration", .found = "no samples", .expected = "at least one"});
   }
   if (const Status patterns = check_patterns(graph, options.skip, "--skip"); !patterns) {
@@ -223,13 +224,20 @@ Result<QuantizeReport> quantize(Graph& graph, const SampleSource& samples, const
     scales.assign(static_cast<std::size_t>(graph.value_count()), global_activation_scale(*options.global_scale));
   } else {
     const std::vector<ValueId> observed = observed_values(graph, placement);
-    auto ranges = options.ranges ? known_ranges(graph, observed, *options.ranges) : calibrate(graph, observed, samples, options);
+    auto ranges = options.calibrated ? known_ranges(graph, observed, options.calibrated->ranges) : calibrate(graph, observed, samples, options);
     if (!ranges) return ranges.errors();
     scales = scales_from(graph, placement, observed, *ranges);
-    report.ranges = std::move(*ranges);
-    if (!options.ranges) report.samples = samples.size();
+    report.calibrated.ranges = std::move(*ranges);
+    if (!options.calibrated) report.samples = samples.size();
   }
-  auto with_pairs = insert_pairs(graph, placement, scales);
+  if (options.calibrated) report.calibrated.bias_corrections = options.calibrated->bias_corrections;
+  auto with_pairs = insert_pairs(graph, placement, scales, report.calibrated.bias_corrections);
+  if (with_pairs && options.corrects_biases && report.samples > 0) {
+    auto corrections = correct_biases(graph, placement, *with_pairs, samples);
+    if (!corrections) return corrections.errors();
+    report.calibrated.bias_corrections = std::move(*corrections);
+    with_pairs = insert_pairs(graph, placement, scales, report.calibrated.bias_corrections);
+  }
   if (!with_pairs) return with_pairs.errors();
   graph = std::move(*with_pairs);
   return report;

@@ -24,7 +24,11 @@ class SampleSource {
   virtual Result<std::vector<Tensor>> sample(std::int64_t index) const = 0;
 };
 
-enum class Calibration : std::uint8_t { minmax, percentile };
+enum class Calibration : std::uint8_t {
+  minmax,
+  percentile,
+  mse,  // the range whose 8-bit values are nearest to what was seen, in the mean of squares
+};
 
 // Range of a tensor over all samples.
 struct TensorRange {
@@ -32,19 +36,28 @@ struct TensorRange {
   float highest = 0.0f;
 };
 
+// By name of a product's result: what is added to its bias, per output channel.
+using BiasCorrections = std::map<std::string, std::vector<float>>;
+
+// What samples teach: with it the network is quantized again at any batch, with the same scales, without them.
+struct Calibrated {
+  std::map<std::string, TensorRange> ranges;  // by value name
+  BiasCorrections bias_corrections;
+};
+
 struct QuantizeOptions {
   Calibration calibration = Calibration::minmax;
   double percentile = 99.999;
-  std::vector<std::string> skip;      // node names, globs, "type:conv": these stay in f32
-  std::optional<float> global_scale;  // relay.quantize: activation range is [-global_scale, global_scale), symmetric s8-like
-  // Ranges by value name, of an earlier report: then no sample is taken. So that every batch of a model has the same scales.
-  std::optional<std::map<std::string, TensorRange>> ranges;
+  std::vector<std::string> skip;         // node names, globs, "type:conv": these stay in f32
+  std::optional<float> global_scale;     // relay.quantize: activation range is [-global_scale, global_scale), symmetric s8-like
+  bool corrects_biases = true;           // needs samples
+  std::optional<Calibrated> calibrated;  // of an earlier report: then no sample is taken
   std::function<void(std::int64_t done, std::int64_t total)> progress;
 };
 
 struct QuantizeReport {
-  std::map<std::string, TensorRange> ranges;  // by value name
-  std::vector<std::string> kept_in_float;     // "node: reason"
+  Calibrated calibrated;
+  std::vector<std::string> kept_in_float;  // "node: reason"
   std::int64_t samples = 0;
 };
 

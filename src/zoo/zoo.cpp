@@ -126,13 +126,13 @@ Result<Tensor> run_network(onnx::ModelProto& model, Run& run, const std::functio
   if (!imported) return std::move(imported).errors();
   const Graph& graph = imported->graph;
   const std::int64_t total = 2 * graph.node_count();  // two passes
-  auto outputs = run_nodes(graph, {run.images}, [&](const Node& node, std::vector<Tensor>& made) {
-    change(node, made);
+  auto outputs = run_nodes(graph, {{run.images}}, [&](const Node& node, std::vector<SampleTensors>& made) {
+    change(node, made[0]);
     if (run.options.progress) run.options.progress(std::min(++run.done, total), total);
     return ok_status();
   });
   if (!outputs) return std::move(outputs).errors();
-  return std::move(outputs->front());
+  return std::move(outputs->front().front());
 }
 
 void center_classifier(onnx::ModelProto& model, const std::string& name, const Tensor& logits) {

@@ -37,6 +37,18 @@ TEST(Observer, RefusesWhatIsNotFinite) {
   EXPECT_EQ(observer.range(100.0).highest, 1.0f);
 }
 
+TEST(Observer, NearestRangeClipsOutliersOnly) {
+  Observer even(Calibration::mse);
+  EXPECT_TRUE(even.add(random_values(1, 3.0f, 100000)));
+  EXPECT_NEAR(even.range(0.0).lowest, -3.0f, 0.05f);
+  EXPECT_NEAR(even.range(0.0).highest, 3.0f, 0.05f);
+  Observer outlier(Calibration::mse);
+  EXPECT_TRUE(outlier.add(random_values(1, 3.0f, 10000000)));
+  EXPECT_TRUE(outlier.add(std::vector<float>{6.0f}));
+  EXPECT_NEAR(outlier.range(0.0).highest, 3.0f, 0.2f);
+  EXPECT_NEAR(outlier.range(0.0).lowest, -3.0f, 0.05f);
+}
+
 TEST(Observer, NothingSeen) {
   const TensorRange range = Observer(Calibration::percentile).range(99.0);
   EXPECT_EQ(range.lowest, 0.0f);
