@@ -7,7 +7,7 @@ set -eu
 cd "$(dirname "$0")/.."
 seconds=${1:-600}
 [ $# -eq 0 ] || shift
-targets=${*:-import artifact pt2}
+targets=${*:-import artifact pt2 tflite}
 fuzz=build/fuzz
 work=$fuzz/runs
 largest=100000  # bytes of a seed; larger ones only slow it down
