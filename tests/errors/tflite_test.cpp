@@ -1,6 +1,8 @@
 // One broken TFLite file per message: what the importer says and of which kind.
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "support/onnx_builder.h"
 #include "support/tflite_builder.h"
 
@@ -45,6 +47,25 @@ std::string conv_model() {
                .kind = tfl::BuiltinOptions::Conv2DOptions,
                .options = options_of(tfl::CreateConv2DOptions, std::int8_t{1}, 1, 1, std::int8_t{1}, 1, 1)});
   return builder.bytes();
+}
+
+// Found by fuzzing: 64-bit numbers of a vector may lie at any multiple of 4.
+TEST(TfliteErrors, MisalignedZeroPointIsRead) {
+  std::string bytes = conv_model();
+  const auto* quantization = tfl::GetModel(bytes.data())->subgraphs()->Get(0)->tensors()->Get(0)->quantization();
+  const auto* field = reinterpret_cast<const flatbuffers::Table*>(quantization)->GetAddressOf(tfl::QuantizationParameters::VT_ZERO_POINT);
+  const auto at = static_cast<std::size_t>(reinterpret_cast<const char*>(field) - bytes.data());
+  bytes.resize((bytes.size() + 7) / 8 * 8);
+  const auto offset = static_cast<std::uint32_t>(bytes.size() - at);
+  std::memcpy(bytes.data() + at, &offset, sizeof offset);
+  const std::uint32_t length = 1;
+  const std::int64_t zero_point = -7;
+  bytes.append(reinterpret_cast<const char*>(&length), sizeof length).append(reinterpret_cast<const char*>(&zero_point), sizeof zero_point);
+  const auto model = import_tflite_text(bytes);
+  ASSERT_TRUE(model.ok()) << to_string(model.errors());
+  const auto& quant = model->graph.fact(model->graph.inputs()[0]).quant;
+  ASSERT_TRUE(quant.has_value());
+  EXPECT_EQ(quant->zero_point, std::vector<std::int32_t>{-7});
 }
 
 TEST(TfliteErrors, TruncatedFile) {

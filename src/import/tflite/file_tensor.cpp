@@ -3,11 +3,19 @@
 
 #include <array>
 #include <cmath>
+#include <cstring>
 #include <map>
 #include <utility>
 
 namespace octavo::tflite_import {
 namespace {
+
+// The verifier aligns the length of a vector, but not its elements of 64 bits.
+std::int64_t element(const flatbuffers::Vector<std::int64_t>& vector, std::size_t index) {
+  std::int64_t value = 0;
+  std::memcpy(&value, vector.Data() + index * sizeof value, sizeof value);
+  return flatbuffers::EndianScalar(value);
+}
 
 constexpr std::size_t kErrorLimit = 100;
 
@@ -102,7 +110,7 @@ class TensorReader {
     QuantParams params{.axis = scales > 1 ? axis : -1};
     for (std::size_t i = 0; i < scales; ++i) {
       const auto at = static_cast<flatbuffers::uoffset_t>(i);
-      const std::int64_t zero_point = zero_points == 0 ? 0 : quantization->zero_point()->Get(zero_points == 1 ? 0 : at);
+      const std::int64_t zero_point = zero_points == 0 ? 0 : element(*quantization->zero_point(), zero_points == 1 ? 0 : i);
       if (!read_scale(quantization->scale()->Get(at), zero_point, result.dtype, params)) return false;
     }
     result.quant = std::move(params);
