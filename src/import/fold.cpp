@@ -7,6 +7,7 @@
 #include "ops/list.h"
 
 namespace octavo {
+namespace {
 
 bool is_foldable(const OpSpec& spec) {
   static constexpr std::array<const OpSpec*, 13> kFoldable = {&kArgmax,   &kBinary, &kCast,    &kConcat, &kExpand,    &kGather, &kPad,
@@ -14,6 +15,7 @@ bool is_foldable(const OpSpec& spec) {
   return &spec == &kWhere || std::find(kFoldable.begin(), kFoldable.end(), &spec) != kFoldable.end();
 }
 
+// The outputs; empty where the budget does not allow them.
 std::vector<Tensor> fold(const OpSpec& spec, const Attrs& attrs, InputFacts inputs, const std::vector<Fact>& outputs, std::int64_t& budget) {
   // Every node pays something, so that a file of very many tiny nodes ends too.
   std::int64_t work = 1;
@@ -33,6 +35,23 @@ std::vector<Tensor> fold(const OpSpec& spec, const Attrs& attrs, InputFacts inpu
   }
   spec.reference(attrs, input_views, output_views);
   return results;
+}
+
+}  // namespace
+
+std::vector<ValueId> add_folded(Graph& graph, const OpSpec& spec, const Attrs& attrs, const std::vector<ValueId>& inputs, const std::string& name,
+                                std::int64_t& budget) {
+  if (!is_foldable(spec)) return {};
+  std::vector<const Fact*> facts;
+  for (ValueId input : inputs) {
+    if (input.exists() && !graph.fact(input).is_constant()) return {};
+    facts.push_back(input.exists() ? &graph.fact(input) : nullptr);
+  }
+  auto inferred = infer_checked(spec, attrs, facts);
+  if (!inferred) return {};  // the graph will say why
+  std::vector<ValueId> made;
+  for (Tensor& tensor : fold(spec, attrs, facts, *inferred, budget)) made.push_back(graph.add_constant(name, std::move(tensor)));
+  return made;
 }
 
 }  // namespace octavo

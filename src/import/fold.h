@@ -3,18 +3,18 @@
 #define OCTAVO_IMPORT_FOLD_H_
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
-#include "graph/op.h"
+#include "graph/graph.h"
 
 namespace octavo {
 
-// True for operators whose work is proportional to their elements. Dequantization is not among them: the integers must stay visible.
-bool is_foldable(const OpSpec& spec);
-
-// The outputs of an operator whose inputs are all constant (nullptr: left out), by its reference. Empty where that would take more
-// elements than `budget` still allows; the budget is taken down otherwise.
-std::vector<Tensor> fold(const OpSpec& spec, const Attrs& attrs, InputFacts inputs, const std::vector<Fact>& outputs, std::int64_t& budget);
+// Adds the outputs of an operator whose inputs are all constant to the graph, by its reference, as constants called `name`. Nothing where an input
+// varies, where the operator is not one whose work is proportional to its elements (dequantization is never folded: the integers must stay visible),
+// or where it would take more elements than `budget` still allows; the budget is taken down otherwise.
+std::vector<ValueId> add_folded(Graph& graph, const OpSpec& spec, const Attrs& attrs, const std::vector<ValueId>& inputs, const std::string& name,
+                                std::int64_t& budget);
 
 }  // namespace octavo
 

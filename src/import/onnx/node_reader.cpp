@@ -87,28 +87,12 @@ void NodeReader::output(int index, ValueId value) {
   outputs_[static_cast<std::size_t>(index)] = value;
 }
 
-std::vector<ValueId> NodeReader::folded(const OpSpec& spec, const Attrs& attrs, const std::vector<ValueId>& inputs, const std::string& name) {
-  if (!is_foldable(spec)) return {};
-  std::vector<const Fact*> facts;
-  for (ValueId input : inputs) {
-    if (input.exists() && !fact(input).is_constant()) return {};
-    facts.push_back(input.exists() ? &fact(input) : nullptr);
-  }
-  auto inferred = infer_checked(spec, attrs, facts);
-  if (!inferred) return {};  // the graph will say why
-  std::vector<ValueId> made;
-  for (Tensor& tensor : fold(spec, attrs, facts, *inferred, building_.fold_budget)) {
-    made.push_back(building_.graph.add_constant(name, std::move(tensor)));
-  }
-  return made;
-}
-
 std::vector<ValueId> NodeReader::add_exactly(const OpSpec& spec, Attrs attrs, std::vector<ValueId> inputs, std::string_view suffix) {
   const std::vector<ValueId> nothing(static_cast<std::size_t>(spec.outputs));
   if (failed()) return nothing;
   while (!inputs.empty() && !inputs.back().exists()) inputs.pop_back();
   const std::string name = suffix.empty() ? name_ : name_ + "." + std::string(suffix);
-  auto constants = folded(spec, attrs, inputs, name);
+  auto constants = add_folded(building_.graph, spec, attrs, inputs, name, building_.fold_budget);
   if (!constants.empty()) return constants;
   auto node = building_.graph.add_node(spec, std::move(attrs), std::move(inputs), name, origin_);
   if (node) return building_.graph.node(*node).outputs;

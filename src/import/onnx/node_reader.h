@@ -91,7 +91,6 @@ class NodeReader {
  private:
   void record(ErrorKind kind, std::string_view what, std::string found, std::string expected);
   ValueId widened(ValueId value);
-  std::vector<ValueId> folded(const OpSpec& spec, const Attrs& attrs, const std::vector<ValueId>& inputs, const std::string& name);
 
   Building& building_;
   const onnx::NodeProto& node_;

@@ -204,17 +204,9 @@ void NodeReader::output_size(std::int64_t size) {
 
 // Integers that stand for real numbers stay visible: a cast or a dequantization of a constant is not folded.
 ValueId NodeReader::folded(const OpSpec& spec, const Attrs& attrs, const std::vector<ValueId>& inputs, const std::string& name) {
-  if (!is_foldable(spec)) return {};
-  std::vector<const Fact*> facts;
-  for (ValueId input : inputs) {
-    if (input.exists() && !fact(input).is_constant()) return {};
-    facts.push_back(input.exists() ? &fact(input) : nullptr);
-  }
-  if (spec.name == kCast.name && is_8bit(facts[0]->dtype)) return {};
-  auto inferred = infer_checked(spec, attrs, facts);
-  if (!inferred) return {};  // the graph will say why
-  auto tensors = fold(spec, attrs, facts, *inferred, building_.fold_budget);
-  return tensors.empty() ? ValueId{} : building_.graph.add_constant(name, std::move(tensors.front()));
+  if (spec.name == kCast.name && is_8bit(fact(inputs[0]).dtype)) return {};
+  const auto constants = add_folded(building_.graph, spec, attrs, inputs, name, building_.fold_budget);
+  return constants.empty() ? ValueId{} : constants.front();
 }
 
 ValueId NodeReader::add(const OpSpec& spec, Attrs attrs, std::vector<ValueId> inputs, std::string_view suffix) {

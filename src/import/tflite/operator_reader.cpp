@@ -126,27 +126,12 @@ void OperatorReader::output(int index, ValueId value) {
   output_stored(index, add(kQuantize, attrs, {value, scalar(quant.scale[0], "scale"), add_constant(std::move(zero_point), "zero_point")}, suffix));
 }
 
-std::vector<ValueId> OperatorReader::folded(const OpSpec& spec, const Attrs& attrs, const std::vector<ValueId>& inputs, const std::string& name) {
-  if (!is_foldable(spec)) return {};
-  std::vector<const Fact*> facts;
-  for (ValueId input : inputs) {
-    if (input.exists() && !fact(input).is_constant()) return {};
-    facts.push_back(input.exists() ? &fact(input) : nullptr);
-  }
-  auto inferred = infer_checked(spec, attrs, facts);
-  if (!inferred) return {};  // the graph will say why
-  std::vector<ValueId> made;
-  for (Tensor& tensor : fold(spec, attrs, facts, *inferred, building_.fold_budget)) {
-    made.push_back(building_.graph.add_constant(name, std::move(tensor)));
-  }
-  return made;
-}
-
 ValueId OperatorReader::add(const OpSpec& spec, Attrs attrs, std::vector<ValueId> inputs, std::string_view suffix) {
   if (failed()) return {};
   while (!inputs.empty() && !inputs.back().exists()) inputs.pop_back();
   const std::string name = called(suffix);
-  if (const auto constants = folded(spec, attrs, inputs, name); !constants.empty()) return constants.front();
+  if (const auto constants = add_folded(building_.graph, spec, attrs, inputs, name, building_.fold_budget); !constants.empty())
+    return constants.front();
   auto made = building_.graph.add(spec, std::move(attrs), std::move(inputs), name, origin_);
   if (made) return *made;
   for (const Error& error : made.errors()) record(error.kind, error.where, error.found, error.expected);

@@ -147,7 +147,6 @@ class OperatorReader {
   static const Options& empty_options();
   ValueId dequantized(ValueId value, const FileTensor& source, std::string_view suffix);
   void record(ErrorKind kind, std::string_view what, std::string found, std::string expected);
-  std::vector<ValueId> folded(const OpSpec& spec, const Attrs& attrs, const std::vector<ValueId>& inputs, const std::string& name);
   std::string called(std::string_view suffix) const { return suffix.empty() ? name_ : name_ + "." + std::string(suffix); }
 
   Building& building_;
