@@ -21,6 +21,7 @@
 
 namespace octavo {
 class SampleSource;
+struct Calibrated;
 struct CompiledModel;
 }  // namespace octavo
 
@@ -44,6 +45,7 @@ struct CompileOptions {
   std::map<std::string, std::vector<std::int64_t>> shapes;  // by input; overrides the file's
   SampleFunction samples;                                   // to quantize an fp32 file; or
   std::shared_ptr<const octavo::SampleSource> source;       // the same from Octavo's own readers (folders of images, .npy, .npz)
+  std::shared_ptr<const octavo::Calibrated> calibrated;     // of an earlier quantize(): no sample is taken then
   CalibrationMethod calibration = CalibrationMethod::minmax;
   double percentile = 99.999;
   bool corrects_biases = true;    // take back the shift of the means that rounding makes, by the samples

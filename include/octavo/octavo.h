@@ -10,6 +10,7 @@
 #include "octavo/compile.h"
 #include "octavo/dtype.h"
 #include "octavo/precision.h"
+#include "octavo/quantize.h"
 #include "octavo/result.h"
 #include "octavo/run.h"
 #include "octavo/tensor.h"

@@ -18,17 +18,33 @@ Result<std::vector<InputSpec>> model_inputs(const std::string& path, const Compi
   return inputs;
 }
 
+namespace {
+
+// The request's options, with the samples that it names opened.
+Result<v1::CompileOptions> with_samples(const std::string& path, const CompileRequest& request) {
+  v1::CompileOptions options = request.options;
+  if (request.calibrate.empty() || options.precision == Precision::fp32) return options;
+  const auto inputs = model_inputs(path, request);
+  if (!inputs) return inputs.errors();
+  auto samples = open_samples(request.calibrate, *inputs, {.preprocess = request.preprocess, .limit = request.samples});
+  if (!samples) return samples.errors();
+  options.source = std::move(*samples);
+  return options;
+}
+
+}  // namespace
+
 Result<v1::CompiledModel> open_or_compile(const std::string& path, const CompileRequest& request) {
   if (v1::is_compiled(path)) return v1::open(path);
-  v1::CompileOptions options = request.options;
-  if (!request.calibrate.empty() && options.precision != Precision::fp32) {
-    const auto inputs = model_inputs(path, request);
-    if (!inputs) return inputs.errors();
-    auto samples = open_samples(request.calibrate, *inputs, {.preprocess = request.preprocess, .limit = request.samples});
-    if (!samples) return samples.errors();
-    options.source = std::move(*samples);
-  }
-  return v1::compile(path, options);
+  const auto options = with_samples(path, request);
+  if (!options) return options.errors();
+  return v1::compile(path, *options);
+}
+
+Result<v1::QuantizedModel> quantize_file(const std::string& path, const CompileRequest& request) {
+  const auto options = with_samples(path, request);
+  if (!options) return options.errors();
+  return v1::quantize(path, *options);
 }
 
 Session::Session(v1::Context context, v1::PlanInfo plan, int threads) : context_(std::move(context)), plan_(std::move(plan)), threads_(threads) {

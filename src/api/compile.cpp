@@ -2,12 +2,10 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "api/quantizer.h"
 #include "artifact/artifact.h"
-#include "import/import.h"
 #include "lower/lower.h"
-#include "octavo/octavo.h"
 #include "plan/plan.h"
-#include "quantize/quantize.h"
 
 namespace octavo::v1 {
 namespace {
@@ -16,39 +14,7 @@ Error usage(std::string where, std::string found, std::string expected, std::str
   return {.kind = ErrorKind::usage, .where = std::move(where), .found = std::move(found), .expected = std::move(expected), .hint = std::move(hint)};
 }
 
-// A caller's function as the quantizer's source of samples.
-class FunctionSource final : public SampleSource {
- public:
-  FunctionSource(SampleFunction function, const Graph& graph) : function_(std::move(function)) {
-    for (const ValueId input : graph.inputs()) inputs_.push_back(graph.fact(input));
-  }
-  std::int64_t size() const override { return function_.count; }
-  Result<std::vector<Tensor>> sample(std::int64_t index) const override {
-    std::vector<Tensor> tensors;
-    std::vector<TensorRef> refs;
-    for (const Fact& fact : inputs_) {
-      tensors.emplace_back(fact.dtype, fact.shape);
-      refs.push_back({fact.dtype, fact.shape.dims(), tensors.back().data()});
-    }
-    if (Status status = function_.fill(index, refs); !status) return status.errors();
-    return tensors;
-  }
-
- private:
-  SampleFunction function_;
-  std::vector<Fact> inputs_;
-};
-
-Calibration method_of(CalibrationMethod method) {
-  switch (method) {
-    case CalibrationMethod::minmax: return Calibration::minmax;
-    case CalibrationMethod::percentile: return Calibration::percentile;
-    case CalibrationMethod::mse: return Calibration::mse;
-  }
-  return Calibration::minmax;
-}
-
-bool has_samples(const CompileOptions& options) { return options.source != nullptr || options.samples.count > 0; }
+}  // namespace
 
 Status check_options(const CompileOptions& options) {
   Errors errors;
@@ -68,9 +34,11 @@ Status check_options(const CompileOptions& options) {
   return ok_status();
 }
 
+namespace {
+
 class Compiler {
  public:
-  Compiler(const std::string& path, const CompileOptions& options) : path_(path), options_(options) {}
+  Compiler(const std::string& path, const CompileOptions& options) : path_(path), options_(options), quantizer_(path, options) {}
 
   Result<octavo::CompiledModel> run() {
     auto machine = machine_for_target(options_.target);
@@ -80,7 +48,7 @@ class Compiler {
     model.machine = *machine;
     ConstantPool constants;
     for (const std::int64_t batch : options_.batches) {
-      auto imported = import_for(batch);
+      auto imported = quantizer_.import_for(batch);
       if (!imported) return imported.errors();
       model.dialect = imported->dialect;
       model.source_nodes = imported->source_nodes;
@@ -96,17 +64,9 @@ class Compiler {
   }
 
  private:
-  Result<ImportedModel> import_for(std::int64_t batch) const {
-    ImportOptions import{.batch = batch,
-                         .dequantizes_dynamic = has_samples(options_) || options_.global_scale || options_.precision == Precision::fp32,
-                         .profile = options_.rounding.empty() ? std::nullopt : profile_named(options_.rounding)};
-    for (const auto& [name, dims] : options_.shapes) import.shapes.emplace(name, Shape(dims));
-    return import_model(path_, import);
-  }
-
   Result<Precision> precision_for(const ImportedModel& imported) const {
     if (options_.precision) return *options_.precision;
-    if (imported.is_quantized || has_samples(options_) || options_.global_scale) return Precision::int8;
+    if (imported.is_quantized || has_calibration(options_)) return Precision::int8;
     return usage(path_, "an fp32 model and neither a precision nor calibration data", "--precision fp32, or --calibrate PATH for int8");
   }
 
@@ -126,9 +86,9 @@ class Compiler {
     if (!actual) return actual.errors();
     std::vector<std::string> notes;
     if (*precision == Precision::int8 && !imported.is_quantized) {
-      auto kept = quantize_graph(imported.graph);
-      if (!kept) return kept.errors();
-      for (const std::string& reason : *kept) notes.push_back("kept in float: " + reason);
+      const auto report = quantizer_.quantize(imported.graph);
+      if (!report) return report.errors();
+      for (const std::string& reason : report->kept_in_float) notes.push_back("kept in float: " + reason);
     }
     auto lowered = lower(imported.graph, {.precision = *precision});
     if (!lowered) return lowered.errors();
@@ -160,46 +120,9 @@ class Compiler {
     return ok_status();
   }
 
-  QuantizeOptions quantize_options() const {
-    return {.calibration = method_of(options_.calibration),
-            .percentile = options_.percentile,
-            .skip = options_.skip,
-            .global_scale = options_.global_scale,
-            .corrects_biases = options_.corrects_biases};
-  }
-
-  // Samples have batch 1: what they teach is found once, there, and serves every batch.
-  Status calibrate() {
-    auto imported = import_for(1);
-    if (!imported) return imported.errors();
-    std::shared_ptr<const SampleSource> source = options_.source;
-    if (!source) source = std::make_shared<const FunctionSource>(options_.samples, imported->graph);
-    QuantizeOptions options = quantize_options();
-    options.progress = options_.progress;
-    auto report = octavo::quantize(imported->graph, *source, options);
-    if (!report) return report.errors();
-    calibrated_ = std::move(report->calibrated);
-    return ok_status();
-  }
-
-  // Returns what stays in float, with reasons.
-  Result<std::vector<std::string>> quantize_graph(Graph& graph) {
-    if (!has_samples(options_) && !options_.global_scale) {
-      return usage(path_, "an fp32 model and no calibration data", "--calibrate PATH for int8, or --precision fp32");
-    }
-    if (!calibrated_) {
-      if (Status status = calibrate(); !status) return status.errors();
-    }
-    QuantizeOptions options = quantize_options();
-    options.calibrated = calibrated_;
-    auto report = octavo::quantize(graph, FunctionSource({}, graph), options);
-    if (!report) return report.errors();
-    return std::move(report->kept_in_float);
-  }
-
   const std::string& path_;
   const CompileOptions& options_;
-  std::optional<Calibrated> calibrated_;
+  Quantizer quantizer_;
 };
 
 }  // namespace

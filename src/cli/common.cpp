@@ -68,12 +68,9 @@ void add_preprocess_option(CLI::App& verb, CompileArguments& arguments) {
       ->type_name("SPEC");
 }
 
-void add_compile_options(CLI::App& verb, CompileArguments& arguments) {
-  const std::string group = "Compiling";
-  verb.add_option("--precision", arguments.precision, "int8 or fp32; default: int8 where the file is quantized or --calibrate is given")
-      ->group(group);
-  verb.add_option("--calibrate", arguments.calibrate,
-                  "samples for quantizing an fp32 file: a folder of images or .npy, an .npz, an .npy, or 'random' (speed only)")
+void add_quantize_options(CLI::App& verb, CompileArguments& arguments) {
+  const std::string group = "Quantizing an fp32 file";
+  verb.add_option("--calibrate", arguments.calibrate, "samples: a folder of images or .npy, an .npz, an .npy, or 'random' (speed only)")
       ->type_name("PATH")
       ->group(group);
   verb.add_option("--calibration", arguments.calibration, "how ranges come from samples: minmax, mse, percentile or percentile:99.99")
@@ -92,6 +89,15 @@ void add_compile_options(CLI::App& verb, CompileArguments& arguments) {
   verb.add_option("--global-scale", arguments.global_scale, "one symmetric range [-S, S) for all activations, instead of calibration")
       ->type_name("S")
       ->group(group);
+  verb.add_option("--shape", arguments.shapes, "whole shape of an input, overriding the file's; may be repeated")
+      ->type_name("NAME=1x3xHxW")
+      ->group(group);
+}
+
+void add_compile_options(CLI::App& verb, CompileArguments& arguments) {
+  const std::string group = "Compiling";
+  verb.add_option("--precision", arguments.precision, "int8 or fp32; default: int8 where the file is quantized or --calibrate is given")
+      ->group(group);
   verb.add_option("--target", arguments.target, "host, scalar, avx2, avxvnni, avx512vnni or amx")->capture_default_str()->group(group);
   verb.add_option("--rounding", arguments.rounding, "formulas of a quantized TFLite file: tflite-xnnpack (default: what LiteRT computes)")
       ->type_name("PROFILE")
@@ -101,11 +107,9 @@ void add_compile_options(CLI::App& verb, CompileArguments& arguments) {
       ->type_name("N[,N...]")
       ->check(CLI::PositiveNumber)
       ->group(group);
-  verb.add_option("--shape", arguments.shapes, "whole shape of an input, overriding the file's; may be repeated")
-      ->type_name("NAME=1x3xHxW")
-      ->group(group);
   verb.add_flag("--integer-only", arguments.integer_only, "refuse float operators, inputs and outputs, each by its name")->group(group);
   verb.add_flag("--allow-reference", arguments.allow_reference, "let slow reference code stand in where there is no kernel")->group(group);
+  add_quantize_options(verb, arguments);
 }
 
 Result<std::optional<Precision>> parse_precision(const std::string& word) {

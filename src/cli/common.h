@@ -26,6 +26,7 @@ void add_compile(CLI::App& app, int& exit_code);
 void add_evaluate(CLI::App& app, int& exit_code);
 void add_explain(CLI::App& app, int& exit_code);
 void add_inspect(CLI::App& app, int& exit_code);
+void add_quantize(CLI::App& app, int& exit_code);
 void add_run(CLI::App& app, int& exit_code);
 void add_zoo(CLI::App& app, int& exit_code);
 
@@ -51,6 +52,8 @@ struct CompileArguments {
   bool allow_reference = false;
 };
 void add_compile_options(CLI::App& verb, CompileArguments& arguments);
+// The part of them that is about quantizing, for `quantize`.
+void add_quantize_options(CLI::App& verb, CompileArguments& arguments);
 // --preprocess belongs to calibration and to evaluation.
 void add_preprocess_option(CLI::App& verb, CompileArguments& arguments);
 

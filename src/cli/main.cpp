@@ -22,7 +22,8 @@ void stop(int signal) {
 
 void add_verbs(CLI::App& app, int& exit_code) {
   using namespace octavo::cli;
-  constexpr AddVerb kVerbs[] = {&add_compile, &add_run, &add_bench, &add_evaluate, &add_explain, &add_inspect, &add_compare, &add_zoo, &add_bench_worker};
+  constexpr AddVerb kVerbs[] = {&add_compile, &add_quantize, &add_run,     &add_bench, &add_evaluate,
+                                &add_explain, &add_inspect,  &add_compare, &add_zoo,   &add_bench_worker};
   for (const AddVerb add : kVerbs) add(app, exit_code);
 }
 

@@ -44,7 +44,7 @@ class Cli : public ::testing::Test {
 TEST_F(Cli, HelpOfEveryVerb) {
   expect("--help", 0, "compile");
   expect("--version", 0, "octavo ");
-  for (const char* verb : {"compile", "run", "bench", "evaluate", "explain", "inspect", "compare", "zoo"})
+  for (const char* verb : {"compile", "quantize", "run", "bench", "evaluate", "explain", "inspect", "compare", "zoo"})
     expect(std::string(verb) + " --help", 0, verb);
   EXPECT_EQ(octavo("--help").text.find("bench-worker"), std::string::npos);
 }
@@ -64,6 +64,19 @@ TEST_F(Cli, BadUsageIsTwo) {
   expect("compile " + digits_ + "digits.onnx --precision fp32 --batch 0", 2, "--batch");
   expect("inspect", 2, "--machine");
   expect("zoo not_a_network", 2, "not_a_network");
+}
+
+TEST_F(Cli, QuantizedFilesCompileToWhatTheOriginalDoes) {
+  const std::string options = " --calibrate " + digits_ + "calibration.npz --preprocess tf";
+  expect("quantize " + digits_ + "digits.onnx" + options + " -o qdq.onnx", 0, "qdq.onnx");
+  expect("compile " + digits_ + "digits.onnx" + options + " -o direct.octv", 0, "written");
+  expect("compile qdq.onnx -o again.octv --batch 1,3", 0, "ONNX QDQ");  // the batch is symbolic still
+  expect("compare direct.octv again.octv --batch 1", 0, "");
+  expect("quantize qdq.onnx" + options + " -o twice.onnx", 2, "a quantized model");
+  expect("quantize direct.octv" + options + " -o twice.onnx", 2, "a compiled model");
+  expect("quantize " + digits_ + "digits.onnx -o none.onnx", 2, "--calibrate");
+  expect("quantize " + digits_ + "digits.onnx" + options + " -o no/such/folder/x.onnx", 5, "no/such/folder");
+  EXPECT_FALSE(fs::exists(path("twice.onnx")) || fs::exists(path("none.onnx")));
 }
 
 TEST_F(Cli, BrokenFilesAreThreeAndMissingOnesFive) {

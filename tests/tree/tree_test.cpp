@@ -13,7 +13,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // From docs/architecture.md, top to bottom.
-const std::vector<std::string> kOrder = {"base",   "graph", "ops",      "import", "lower", "kernels", "select", "plan",
+const std::vector<std::string> kOrder = {"base",   "graph", "ops",      "import", "lower", "export", "kernels", "select", "plan",
                                          "artifact", "run",   "quantize", "zoo",    "api",   "analyze", "program", "cli"};
 
 int position(const std::string& folder) {

@@ -1,0 +1,41 @@
+// From an fp32 model to a quantized one that other programs read, too. Part of the public API.
+//
+//   auto quantized = octavo::v1::quantize("resnet18.onnx", {.samples = ...});
+//   if (!quantized) return report(quantized.errors());
+//   auto bytes = quantized->onnx();  // DequantizeLinear -> operator -> QuantizeLinear, opset 17
+#ifndef OCTAVO_QUANTIZE_H_
+#define OCTAVO_QUANTIZE_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "octavo/compile.h"
+
+namespace octavo {
+struct QuantizedNetwork;
+}  // namespace octavo
+
+namespace octavo::v1 {
+
+// Immutable; copies share it.
+class QuantizedModel {
+ public:
+  explicit QuantizedModel(std::shared_ptr<const octavo::QuantizedNetwork> network) : network_(std::move(network)) {}
+  // The bytes of a standard ONNX file with quantize/dequantize pairs. compile() makes of it what it makes of the original with the same options.
+  // Its batch is symbolic where the original's is. Errors (unsupported): nodes that ONNX has no form for, each by its name.
+  Result<std::string> onnx() const;
+  // "node: reason".
+  const std::vector<std::string>& kept_in_float() const;
+  const octavo::QuantizedNetwork& internal() const { return *network_; }
+
+ private:
+  std::shared_ptr<const octavo::QuantizedNetwork> network_;
+};
+
+// What compile() does before it lowers. Of the options those about samples, scales and shapes count. Error (usage): the file is quantized already.
+Result<QuantizedModel> quantize(const std::string& path, const CompileOptions& options);
+
+}  // namespace octavo::v1
+
+#endif  // OCTAVO_QUANTIZE_H_

@@ -1,0 +1,51 @@
+// The public quantize(): file -> import -> quantize, for writing. Part of api/.
+#include <filesystem>
+
+#include "api/quantizer.h"
+#include "export/onnx.h"
+
+namespace octavo::v1 {
+namespace {
+
+// At batch 2; nothing where the file fixes its batch, or cannot be read at another one: then the answer at batch 1 is what there is.
+std::optional<Graph> at_other_batch(Quantizer& quantizer, const Graph& graph) {
+  auto imported = quantizer.import_for(2);
+  if (!imported || imported->graph.inputs().size() != graph.inputs().size()) return std::nullopt;
+  bool is_fixed = true;
+  for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
+    is_fixed = is_fixed && imported->graph.fact(imported->graph.inputs()[i]).shape == graph.fact(graph.inputs()[i]).shape;
+  }
+  if (is_fixed || !quantizer.quantize(imported->graph)) return std::nullopt;
+  return std::move(imported->graph);
+}
+
+}  // namespace
+
+Result<std::string> QuantizedModel::onnx() const {
+  return export_onnx(network_->graph, {.name = network_->source, .other_batch = network_->other_batch ? &*network_->other_batch : nullptr});
+}
+
+const std::vector<std::string>& QuantizedModel::kept_in_float() const { return network_->report.kept_in_float; }
+
+Result<QuantizedModel> quantize(const std::string& path, const CompileOptions& options) {
+  if (const Status status = check_options(options); !status) return status.errors();
+  Quantizer quantizer(path, options);
+  auto imported = quantizer.import_for(1);
+  if (!imported) return imported.errors();
+  if (imported->is_quantized) {
+    return Error{.kind = ErrorKind::usage,
+                 .where = path,
+                 .found = "a quantized model (" + imported->dialect + ")",
+                 .expected = "an fp32 one",
+                 .hint = "Its scales are kept by compile, as they are"};
+  }
+  QuantizedNetwork network{.source = std::filesystem::path(path).filename().string()};
+  auto report = quantizer.quantize(imported->graph);
+  if (!report) return report.errors();
+  network.report = std::move(*report);
+  network.graph = std::move(imported->graph);
+  network.other_batch = at_other_batch(quantizer, network.graph);
+  return QuantizedModel(std::make_shared<const QuantizedNetwork>(std::move(network)));
+}
+
+}  // namespace octavo::v1

@@ -1,0 +1,97 @@
+// Importing and quantizing for the public functions. Part of api/.
+#include "api/quantizer.h"
+
+namespace octavo::v1 {
+namespace {
+
+// A caller's function as the quantizer's source of samples.
+class FunctionSource final : public SampleSource {
+ public:
+  FunctionSource(SampleFunction function, const Graph& graph) : function_(std::move(function)) {
+    for (const ValueId input : graph.inputs()) inputs_.push_back(graph.fact(input));
+  }
+  std::int64_t size() const override { return function_.count; }
+  Result<std::vector<Tensor>> sample(std::int64_t index) const override {
+    std::vector<Tensor> tensors;
+    std::vector<TensorRef> refs;
+    for (const Fact& fact : inputs_) {
+      tensors.emplace_back(fact.dtype, fact.shape);
+      refs.push_back({fact.dtype, fact.shape.dims(), tensors.back().data()});
+    }
+    if (Status status = function_.fill(index, refs); !status) return status.errors();
+    return tensors;
+  }
+
+ private:
+  SampleFunction function_;
+  std::vector<Fact> inputs_;
+};
+
+Calibration method_of(CalibrationMethod method) {
+  switch (method) {
+    case CalibrationMethod::minmax: return Calibration::minmax;
+    case CalibrationMethod::percentile: return Calibration::percentile;
+    case CalibrationMethod::mse: return Calibration::mse;
+  }
+  return Calibration::minmax;
+}
+
+}  // namespace
+
+bool has_calibration(const CompileOptions& options) {
+  return options.source != nullptr || options.samples.count > 0 || options.global_scale || options.calibrated != nullptr;
+}
+
+Result<ImportedModel> Quantizer::import_for(std::int64_t batch) const {
+  ImportOptions import{.batch = batch,
+                       .dequantizes_dynamic = has_calibration(options_) || options_.precision == Precision::fp32,
+                       .profile = options_.rounding.empty() ? std::nullopt : profile_named(options_.rounding)};
+  for (const auto& [name, dims] : options_.shapes) import.shapes.emplace(name, Shape(dims));
+  return import_model(path_, import);
+}
+
+QuantizeOptions Quantizer::quantize_options() const {
+  return {.calibration = method_of(options_.calibration),
+          .percentile = options_.percentile,
+          .skip = options_.skip,
+          .global_scale = options_.global_scale,
+          .corrects_biases = options_.corrects_biases};
+}
+
+// Samples have batch 1: what they teach is found once, there, and serves every batch.
+Status Quantizer::calibrate() {
+  if (options_.calibrated != nullptr) {
+    calibrated_ = *options_.calibrated;
+    return ok_status();
+  }
+  auto imported = import_for(1);
+  if (!imported) return imported.errors();
+  std::shared_ptr<const SampleSource> source = options_.source;
+  if (!source) source = std::make_shared<const FunctionSource>(options_.samples, imported->graph);
+  QuantizeOptions options = quantize_options();
+  options.progress = options_.progress;
+  auto report = octavo::quantize(imported->graph, *source, options);
+  if (!report) return report.errors();
+  calibrated_ = std::move(report->calibrated);
+  samples_ = report->samples;
+  return ok_status();
+}
+
+Result<QuantizeReport> Quantizer::quantize(Graph& graph) {
+  if (!has_calibration(options_)) {
+    return Error{.kind = ErrorKind::usage,
+                 .where = path_,
+                 .found = "an fp32 model and no calibration data",
+                 .expected = "--calibrate PATH or --scales F for int8, or --precision fp32"};
+  }
+  if (!calibrated_) {
+    if (Status status = calibrate(); !status) return status.errors();
+  }
+  QuantizeOptions options = quantize_options();
+  options.calibrated = calibrated_;
+  auto report = octavo::quantize(graph, FunctionSource({}, graph), options);
+  if (report) report->samples = samples_;
+  return report;
+}
+
+}  // namespace octavo::v1

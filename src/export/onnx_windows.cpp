@@ -1,0 +1,58 @@
+// ONNX writers: convolutions and pools. Part of export/.
+#include <algorithm>
+
+#include "export/onnx_operators.h"
+#include "ops/list.h"
+
+namespace octavo::onnx_export {
+namespace {
+
+void set_window(onnx::NodeProto& node, const Window& window) {
+  set_attribute(node, "kernel_shape", window.kernel);
+  set_attribute(node, "strides", window.strides);
+  Integers pads = window.pad_begin;
+  pads.insert(pads.end(), window.pad_end.begin(), window.pad_end.end());
+  set_attribute(node, "pads", pads);
+}
+
+bool is_dilated(const Window& window) {
+  return std::any_of(window.dilations.begin(), window.dilations.end(), [](std::int64_t dilation) { return dilation != 1; });
+}
+
+}  // namespace
+
+void write_conv(NodeExport& node) {
+  const auto& attrs = node.attrs<ConvAttrs>();
+  onnx::NodeProto& made = node.emit("Conv", node.inputs());
+  set_window(made, attrs.window);
+  set_attribute(made, "dilations", attrs.window.dilations);
+  set_attribute(made, "group", attrs.groups);
+}
+
+void write_conv_integer(NodeExport& node) {
+  const auto& attrs = node.attrs<ConvIntegerAttrs>();
+  if (attrs.layout != Layout::channels_first) return node.refuse("channels last", "channels first");
+  onnx::NodeProto& made = node.emit("ConvInteger", node.inputs());
+  set_window(made, attrs.window);
+  set_attribute(made, "dilations", attrs.window.dilations);
+  set_attribute(made, "group", attrs.groups);
+}
+
+void write_average_pool(NodeExport& node) {
+  const auto& attrs = node.attrs<AveragePoolAttrs>();
+  if (is_dilated(attrs.window)) return node.refuse("a dilated average pool", "dilations of 1, which is all that opset 17 has");
+  onnx::NodeProto& made = node.emit("AveragePool", node.inputs());
+  set_window(made, attrs.window);
+  set_attribute(made, "ceil_mode", std::int64_t{attrs.rounding == Rounding::ceil});
+  set_attribute(made, "count_include_pad", std::int64_t{attrs.count_include_pad});
+}
+
+void write_max_pool(NodeExport& node) {
+  const auto& attrs = node.attrs<MaxPoolAttrs>();
+  onnx::NodeProto& made = node.emit("MaxPool", node.inputs());
+  set_window(made, attrs.window);
+  set_attribute(made, "dilations", attrs.window.dilations);
+  set_attribute(made, "ceil_mode", std::int64_t{attrs.rounding == Rounding::ceil});
+}
+
+}  // namespace octavo::onnx_export
