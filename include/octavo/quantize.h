@@ -8,6 +8,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "octavo/compile.h"
@@ -25,6 +26,9 @@ class QuantizedModel {
   // The bytes of a standard ONNX file with quantize/dequantize pairs. compile() makes of it what it makes of the original with the same options.
   // Its batch is symbolic where the original's is. Errors (unsupported): nodes that ONNX has no form for, each by its name.
   Result<std::string> onnx() const;
+  // All that the samples taught, as JSON: docs/cli.md tells the keys. parse_scales() of it, and the model compiles to the same bytes without samples.
+  std::string scales() const;
+  std::shared_ptr<const octavo::Calibrated> calibrated() const;
   // "node: reason".
   const std::vector<std::string>& kept_in_float() const;
   const octavo::QuantizedNetwork& internal() const { return *network_; }
@@ -35,6 +39,10 @@ class QuantizedModel {
 
 // What compile() does before it lowers. Of the options those about samples, scales and shapes count. Error (usage): the file is quantized already.
 Result<QuantizedModel> quantize(const std::string& path, const CompileOptions& options);
+
+// What scales() wrote, edited or not, for CompileOptions::calibrated. `file` names it in messages.
+// Errors (invalid_input): all at once, each with the tensor's name.
+Result<std::shared_ptr<const octavo::Calibrated>> parse_scales(std::string_view text, const std::string& file);
 
 }  // namespace octavo::v1
 

@@ -3,6 +3,7 @@
 
 #include "api/quantizer.h"
 #include "export/onnx.h"
+#include "quantize/scales_file.h"
 
 namespace octavo::v1 {
 namespace {
@@ -25,6 +26,12 @@ Result<std::string> QuantizedModel::onnx() const {
   return export_onnx(network_->graph, {.name = network_->source, .other_batch = network_->other_batch ? &*network_->other_batch : nullptr});
 }
 
+std::string QuantizedModel::scales() const { return scales_json(network_->graph, network_->report, network_->source, network_->calibration); }
+
+std::shared_ptr<const octavo::Calibrated> QuantizedModel::calibrated() const {
+  return std::make_shared<const octavo::Calibrated>(network_->report.calibrated);
+}
+
 const std::vector<std::string>& QuantizedModel::kept_in_float() const { return network_->report.kept_in_float; }
 
 Result<QuantizedModel> quantize(const std::string& path, const CompileOptions& options) {
@@ -39,13 +46,19 @@ Result<QuantizedModel> quantize(const std::string& path, const CompileOptions& o
                  .expected = "an fp32 one",
                  .hint = "Its scales are kept by compile, as they are"};
   }
-  QuantizedNetwork network{.source = std::filesystem::path(path).filename().string()};
+  QuantizedNetwork network{.source = std::filesystem::path(path).filename().string(), .calibration = method_text(options)};
   auto report = quantizer.quantize(imported->graph);
   if (!report) return report.errors();
   network.report = std::move(*report);
   network.graph = std::move(imported->graph);
   network.other_batch = at_other_batch(quantizer, network.graph);
   return QuantizedModel(std::make_shared<const QuantizedNetwork>(std::move(network)));
+}
+
+Result<std::shared_ptr<const octavo::Calibrated>> parse_scales(std::string_view text, const std::string& file) {
+  auto calibrated = octavo::parse_scales(text, file);
+  if (!calibrated) return calibrated.errors();
+  return std::make_shared<const octavo::Calibrated>(std::move(*calibrated));
 }
 
 }  // namespace octavo::v1

@@ -1,6 +1,8 @@
 // Importing and quantizing for the public functions. Part of api/.
 #include "api/quantizer.h"
 
+#include "base/fields.h"
+
 namespace octavo::v1 {
 namespace {
 
@@ -37,6 +39,17 @@ Calibration method_of(CalibrationMethod method) {
 }
 
 }  // namespace
+
+std::string method_text(const CompileOptions& options) {
+  if (options.calibrated != nullptr) return "scales of a file";
+  if (options.global_scale) return "global scale";
+  switch (options.calibration) {
+    case CalibrationMethod::minmax: return "minmax";
+    case CalibrationMethod::percentile: return "percentile:" + print(options.percentile);
+    case CalibrationMethod::mse: return "mse";
+  }
+  return "";
+}
 
 bool has_calibration(const CompileOptions& options) {
   return options.source != nullptr || options.samples.count > 0 || options.global_scale || options.calibrated != nullptr;

@@ -13,7 +13,8 @@ namespace octavo {
 
 // A quantized graph of batch 1, and all that can be told of it. What v1::QuantizedModel holds.
 struct QuantizedNetwork {
-  std::string source;  // file it comes from
+  std::string source;       // file it comes from
+  std::string calibration;  // how its ranges came about, in words
   Graph graph;
   std::optional<Graph> other_batch;  // the same network at batch 2, where the file does not fix its batch
   QuantizeReport report;
@@ -25,6 +26,9 @@ namespace octavo::v1 {
 
 // Errors of usage: contradictions that need no file to be seen.
 Status check_options(const CompileOptions& options);
+
+// "minmax", "percentile:99.9", "scales of a file", ...
+std::string method_text(const CompileOptions& options);
 
 bool has_calibration(const CompileOptions& options);
 

@@ -55,6 +55,20 @@ Status parse_shape(const std::string& text, v1::CompileOptions& options) {
   return ok_status();
 }
 
+// --scales: what the file holds takes the place of samples.
+Status read_scales(const CompileArguments& arguments, v1::CompileOptions& options) {
+  if (arguments.scales.empty()) return ok_status();
+  if (!arguments.calibrate.empty() || arguments.global_scale) {
+    return usage("--scales", arguments.scales, "no --calibrate or --global-scale beside it: the file has the scales");
+  }
+  const auto bytes = read_file(arguments.scales);
+  if (!bytes) return bytes.errors();
+  const auto calibrated = v1::parse_scales({reinterpret_cast<const char*>(bytes->data()), bytes->size()}, arguments.scales);
+  if (!calibrated) return calibrated.errors();
+  options.calibrated = *calibrated;
+  return ok_status();
+}
+
 }  // namespace
 
 int report(const Errors& errors) {
@@ -89,14 +103,19 @@ void add_quantize_options(CLI::App& verb, CompileArguments& arguments) {
   verb.add_option("--global-scale", arguments.global_scale, "one symmetric range [-S, S) for all activations, instead of calibration")
       ->type_name("S")
       ->group(group);
+  verb.add_option("--scales", arguments.scales, "scales from a file that --scales-out wrote, instead of calibration")->type_name("F")->group(group);
   verb.add_option("--shape", arguments.shapes, "whole shape of an input, overriding the file's; may be repeated")
       ->type_name("NAME=1x3xHxW")
       ->group(group);
 }
 
+void add_scales_out_option(CLI::App& verb, std::string& path) {
+  verb.add_option("--scales-out", path, "write scales and corrections as JSON, for --scales")->type_name("F");
+}
+
 void add_compile_options(CLI::App& verb, CompileArguments& arguments) {
   const std::string group = "Compiling";
-  verb.add_option("--precision", arguments.precision, "int8 or fp32; default: int8 where the file is quantized or --calibrate is given")
+  verb.add_option("--precision", arguments.precision, "int8 or fp32; default: int8 where the file is quantized, or --calibrate or --scales is given")
       ->group(group);
   verb.add_option("--target", arguments.target, "host, scalar, avx2, avxvnni, avx512vnni or amx")->capture_default_str()->group(group);
   verb.add_option("--rounding", arguments.rounding, "formulas of a quantized TFLite file: tflite-xnnpack (default: what LiteRT computes)")
@@ -134,6 +153,7 @@ Result<CompileRequest> parse_compile_arguments(const CompileArguments& arguments
   if (const Status done = parse_calibration(arguments.calibration, request.options); !done) return done.errors();
   if (arguments.corrections != "bias" && arguments.corrections != "none") return usage("--corrections", arguments.corrections, "bias or none");
   request.options.corrects_biases = arguments.corrections == "bias" && arguments.calibrate != "random";
+  if (const Status done = read_scales(arguments, request.options); !done) return done.errors();
   for (const std::string& shape : arguments.shapes) {
     if (const Status done = parse_shape(shape, request.options); !done) return done.errors();
   }

@@ -42,6 +42,7 @@ struct CompileArguments {
   std::string corrections = "bias";
   std::vector<std::string> skip;
   std::optional<float> global_scale;
+  std::string scales;
   std::string target = "host";
   std::string rounding;
   std::vector<std::int64_t> batches;
@@ -54,6 +55,8 @@ struct CompileArguments {
 void add_compile_options(CLI::App& verb, CompileArguments& arguments);
 // The part of them that is about quantizing, for `quantize`.
 void add_quantize_options(CLI::App& verb, CompileArguments& arguments);
+// --scales-out, for the verbs that quantize and write.
+void add_scales_out_option(CLI::App& verb, std::string& path);
 // --preprocess belongs to calibration and to evaluation.
 void add_preprocess_option(CLI::App& verb, CompileArguments& arguments);
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "analyze/file.h"
 #include "cli/common.h"
 #include "cli/describe.h"
 
@@ -15,8 +16,19 @@ struct Arguments {
   std::string model;
   std::string output;
   std::string report;
+  std::string scales_out;
   CompileArguments compile;
 };
+
+// With --scales-out samples are looked at here, once; compiling then takes what they taught.
+Status calibrate(const Arguments& arguments, CompileRequest& request) {
+  if (arguments.scales_out.empty()) return ok_status();
+  const auto quantized = quantize_file(arguments.model, request);
+  if (!quantized) return quantized.errors();
+  request.options.calibrated = quantized->calibrated();
+  request.calibrate.clear();
+  return write_text(arguments.scales_out, quantized->scales());
+}
 
 int compile(const Arguments& arguments) {
   auto request = parse_compile_arguments(arguments.compile);
@@ -25,9 +37,10 @@ int compile(const Arguments& arguments) {
     return report({.kind = ErrorKind::usage, .where = arguments.model, .found = "a compiled model", .expected = "a model file to compile"});
   }
   warn_of_random(arguments.compile);
-  Result<v1::CompiledModel> compiled = [&] {
+  Result<v1::CompiledModel> compiled = [&]() -> Result<v1::CompiledModel> {
     Progress progress("calibrating");
     request->options.progress = [&](std::int64_t done, std::int64_t total) { progress.show(static_cast<double>(done) / static_cast<double>(total)); };
+    if (const Status done = calibrate(arguments, *request); !done) return done.errors();
     return open_or_compile(arguments.model, *request);
   }();
   if (!compiled) return report(compiled.errors());
@@ -48,6 +61,7 @@ void add_compile(CLI::App& app, int& exit_code) {
   verb.add_option("MODEL", arguments->model, "model file")->required();
   verb.add_option("-o,--output", arguments->output, "compiled file (default: MODEL with .octv)")->type_name("F.octv");
   verb.add_option("--report", arguments->report, "write what was decided as JSON")->type_name("F");
+  add_scales_out_option(verb, arguments->scales_out);
   add_compile_options(verb, arguments->compile);
   add_preprocess_option(verb, arguments->compile);
   verb.callback([arguments, &exit_code] { exit_code = compile(*arguments); });

@@ -13,6 +13,7 @@ namespace {
 struct Arguments {
   std::string model;
   std::string output;
+  std::string scales_out;
   CompileArguments compile;
 };
 
@@ -36,6 +37,9 @@ int quantize(const Arguments& arguments) {
   const std::string output =
       arguments.output.empty() ? std::filesystem::path(arguments.model).replace_extension(".qdq.onnx").string() : arguments.output;
   if (const Status written = write_text(output, *bytes); !written) return report(written.errors());
+  if (!arguments.scales_out.empty()) {
+    if (const Status written = write_text(arguments.scales_out, quantized->scales()); !written) return report(written.errors());
+  }
   for (const std::string& kept : quantized->kept_in_float()) fmt::print("kept in float: {}\n", kept);
   fmt::print("written: {} ({:.1f} MB)\n", output, static_cast<double>(bytes->size()) * 1e-6);
   return 0;
@@ -48,6 +52,7 @@ void add_quantize(CLI::App& app, int& exit_code) {
   CLI::App& verb = *app.add_subcommand("quantize", "quantize an fp32 model file (.onnx, .tflite, .pt2) to a standard QDQ .onnx");
   verb.add_option("MODEL", arguments->model, "model file")->required();
   verb.add_option("-o,--output", arguments->output, "quantized file (default: MODEL with .qdq.onnx)")->type_name("F.onnx");
+  add_scales_out_option(verb, arguments->scales_out);
   add_quantize_options(verb, arguments->compile);
   add_preprocess_option(verb, arguments->compile);
   verb.callback([arguments, &exit_code] { exit_code = quantize(*arguments); });

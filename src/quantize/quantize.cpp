@@ -17,6 +17,7 @@
 #include "quantize/observer.h"
 #include "quantize/placement.h"
 #include "quantize/scales.h"
+#include "quantize/wire_scales.h"
 
 namespace octavo {
 namespace {
@@ -187,7 +188,7 @@ Result<Ranges> known_ranges(const Graph& graph, const std::vector<ValueId>& obse
   Errors errors;
   for (const ValueId value : observed) {
     if (known.contains(graph.value(value).name)) continue;
-    errors.push_back({.kind = ErrorKind::usage, .where = "value '" + graph.value(value).name + "'", .found = "no known range", .expected = "one"});
+    errors.push_back({.kind = ErrorKind::usage, .where = "tensor '" + graph.value(value).name + "'", .found = "no known range or scale", .expected = "one"});
   }
   if (!errors.empty()) return errors;
   return known;
@@ -230,7 +231,12 @@ Result<QuantizeReport> quantize(Graph& graph, const SampleSource& samples, const
     report.calibrated.ranges = std::move(*ranges);
     if (!options.calibrated) report.samples = samples.size();
   }
-  if (options.calibrated) report.calibrated.bias_corrections = options.calibrated->bias_corrections;
+  if (options.calibrated) {
+    report.calibrated.bias_corrections = options.calibrated->bias_corrections;
+    report.calibrated.scales = options.calibrated->scales;
+    if (const Status known = use_known_scales(graph, placement, options.calibrated->scales, scales); !known) return known.errors();
+  }
+  report.scales = wire_scales(graph, placement, scales);
   auto with_pairs = insert_pairs(graph, placement, scales, report.calibrated.bias_corrections);
   if (with_pairs && options.corrects_biases && report.samples > 0) {
     auto corrections = correct_biases(graph, placement, *with_pairs, samples);

@@ -36,6 +36,14 @@ struct TensorRange {
   float highest = 0.0f;
 };
 
+// What 8-bit values of a tensor stand for: scale * (value - zero_point).
+struct TensorScale {
+  DType type = DType::u8;
+  float scale = 1.0f;
+  std::int32_t zero_point = 0;
+  bool operator==(const TensorScale&) const = default;
+};
+
 // By name of a product's result: what is added to its bias, per output channel.
 using BiasCorrections = std::map<std::string, std::vector<float>>;
 
@@ -43,6 +51,7 @@ using BiasCorrections = std::map<std::string, std::vector<float>>;
 struct Calibrated {
   std::map<std::string, TensorRange> ranges;  // by value name
   BiasCorrections bias_corrections;
+  std::map<std::string, TensorScale> scales;  // instead of what the ranges would give; from a file. By value name
 };
 
 struct QuantizeOptions {
@@ -57,6 +66,7 @@ struct QuantizeOptions {
 
 struct QuantizeReport {
   Calibrated calibrated;
+  std::map<std::string, TensorScale> scales;  // of every quantized wire, by value name
   std::vector<std::string> kept_in_float;  // "node: reason"
   std::int64_t samples = 0;
 };

@@ -79,6 +79,22 @@ TEST_F(Cli, QuantizedFilesCompileToWhatTheOriginalDoes) {
   EXPECT_FALSE(fs::exists(path("twice.onnx")) || fs::exists(path("none.onnx")));
 }
 
+TEST_F(Cli, ScalesGoOutAndIn) {
+  const std::string model = digits_ + "digits.onnx", calibrate = " --calibrate " + digits_ + "calibration.npz --preprocess tf";
+  expect("quantize " + model + calibrate + " -o direct.onnx --scales-out scales.json", 0, "written");
+  expect("quantize " + model + " --scales scales.json -o again.onnx", 0, "written");
+  EXPECT_EQ(testing::read_bytes(path("direct.onnx")), testing::read_bytes(path("again.onnx")));
+  expect("compile " + model + calibrate + " -o direct.octv --scales-out same.json", 0, "written");
+  expect("compile " + model + " --scales scales.json -o again.octv", 0, "written");
+  EXPECT_EQ(testing::read_bytes(path("direct.octv")), testing::read_bytes(path("again.octv")));
+  EXPECT_EQ(testing::read_bytes(path("scales.json")), testing::read_bytes(path("same.json")));
+  expect("compile " + model + calibrate + " --scales scales.json -o x.octv", 2, "--scales");
+  expect("compile " + model + " --scales missing.json -o x.octv", 5, "missing.json");
+  ASSERT_TRUE(write_text(path("broken.json"), "{}"));
+  expect("quantize " + model + " --scales broken.json -o x.onnx", 3, "broken.json");
+  EXPECT_FALSE(fs::exists(path("x.octv")) || fs::exists(path("x.onnx")));
+}
+
 TEST_F(Cli, BrokenFilesAreThreeAndMissingOnesFive) {
   ASSERT_TRUE(write_text(path("broken.onnx"), "this is no model"));
   expect("inspect broken.onnx", 3, "broken.onnx");
