@@ -15,6 +15,7 @@
 #include "kernels/resize/resize.h"
 #include "kernels/sliced/sliced.h"
 #include "kernels/table/table.h"
+#include "kernels/winograd/winograd.h"
 
 namespace octavo {
 namespace {
@@ -44,6 +45,7 @@ std::vector<const Kernel*> join_families() {
   add(sliced_kernels());
   add(table_kernels());
   add(transpose_kernels());
+  add(winograd_kernels());
   return kernels;
 }
 

@@ -3,7 +3,7 @@
 #include <chrono>
 
 #include "run/float_mode.h"
-#include "run/memory.h"
+#include "base/memory.h"
 #include "run/model.h"
 
 namespace octavo {

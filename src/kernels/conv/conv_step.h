@@ -18,6 +18,9 @@ inline bool adds_after_rounding(Residual residual) {
 // Why attributes that infer accepted are beyond these kernels, or empty. Asked again when a step is prepared: its attributes come from a file.
 std::string attrs_refusal(const QuantizedConvAttrs& attrs);
 
+// The residual's position where y may overwrite it, or -1: it is read just before y is written.
+int residual_in_place(const OpCall& call);
+
 std::string conv_refusal(const OpCall& call, const TileTarget& target);
 double conv_cost(const OpCall& call, const Machine& machine, const TileTarget& target);
 

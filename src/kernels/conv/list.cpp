@@ -7,12 +7,6 @@
 namespace octavo {
 namespace {
 
-// The residual is read by the tile that overwrites it.
-int residual_in_place(const OpCall& call) {
-  const bool has_residual = call.inputs.size() > kConvResidual && call.inputs[kConvResidual] != nullptr;
-  return has_residual && call.inputs[kConvResidual]->shape == call.outputs[0].shape ? kConvResidual : -1;
-}
-
 template <const TileTarget& target>
 constexpr Kernel conv_kernel(std::string_view name, Isa needs) {
   return {.name = name,

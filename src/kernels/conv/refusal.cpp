@@ -56,6 +56,11 @@ std::string attrs_refusal(const QuantizedConvAttrs& attrs) {
   return {};
 }
 
+int residual_in_place(const OpCall& call) {
+  const bool has_residual = call.inputs.size() > kConvResidual && call.inputs[kConvResidual] != nullptr;
+  return has_residual && call.inputs[kConvResidual]->shape == call.outputs[0].shape ? kConvResidual : -1;
+}
+
 std::string conv_refusal(const OpCall& call, const TileTarget& target) {
   if (input(call, kConvBiasRest) != nullptr) return "needs a bias of whole units";
   return direct_refusal(call, target);

@@ -23,6 +23,11 @@ enum class MacStep : std::uint8_t {
   // Exact without vpdpbusd, unlike vpmaddubsw: vpmaddwd on even and odd bytes widened to 16 bits.
   avx2_words,  // w is stored widened: a quarter faster where arithmetic counts
   avx2_bytes,  // w is widened in the loop: half the memory where weights are read once
+  // Two s16 of x meet two s16 of w, for Winograd's transformed operands: a dword of K is a pair.
+  pairs512,       // vpdpwssd zmm
+  pairs256,       // vpdpwssd ymm, VEX
+  pairs256_evex,  // the same on machines that have only the EVEX form
+  pairs_avx2,     // vpmaddwd, vpaddd
 };
 
 struct TileTarget {
@@ -35,7 +40,7 @@ struct TileTarget {
   bool is_avx2() const { return step == MacStep::avx2_words || step == MacStep::avx2_bytes; }
   DType weight_type() const { return step == MacStep::avx2_words ? DType::s16 : DType::s8; }
   // Of the weights of one dword of K for one vector.
-  int weight_bytes() const { return vector_bytes() * static_cast<int>(size_of(weight_type())); }
+  int weight_bytes() const { return vector_bytes() * (step == MacStep::avx2_words ? 2 : 1); }
   int max_pixels(int vectors) const { return max_accumulators / vectors; }
 };
 
@@ -44,12 +49,24 @@ inline constexpr TileTarget kTileVnni256{MacStep::vnni256, 8, 2, 12};
 inline constexpr TileTarget kTileVnni256Evex{MacStep::vnni256_evex, 8, 2, 12};
 inline constexpr TileTarget kTileAvx2Words{MacStep::avx2_words, 8, 3, 12};
 inline constexpr TileTarget kTileAvx2Bytes{MacStep::avx2_bytes, 8, 2, 12};
+inline constexpr TileTarget kPairs512{MacStep::pairs512, 16, 4, 28};
+inline constexpr TileTarget kPairs256{MacStep::pairs256, 8, 2, 12};
+inline constexpr TileTarget kPairs256Evex{MacStep::pairs256_evex, 8, 2, 12};
+inline constexpr TileTarget kPairsAvx2{MacStep::pairs_avx2, 8, 2, 12};
+
+// Where the accumulators come from.
+enum class TileKind : std::uint8_t {
+  convolution,  // rows of x and the bias
+  products,     // one row, without a bias, for `repeats` tiles one after another in x and y
+  sums,         // memory and the bias: no loop over K, for `repeats` tiles one after another in sums, residual and y
+};
 
 enum class TableStep : std::uint8_t { none, bytes /* vpermi2b */, words /* vpermi2w */, scalar };
 
 // Everything that the generated code depends on; equal configurations share code.
 struct TileConfig {
   TileTarget target;
+  TileKind kind = TileKind::convolution;
   int pixels = 1;
   int vectors = 1;
   bool sums_x = false;            // the last vector is the sum of x, in every lane
@@ -68,13 +85,14 @@ struct TileConfig {
   int add_right_shift = 0;  // of after_rounding_integer
   TableStep table = TableStep::none;
   bool prefetches = false;
+  std::int32_t ahead_lines = 0;  // of products: lines of 64 bytes fetched into L2 from `prefetch` on by each tile
 
   int outputs() const { return vectors - (sums_x ? 1 : 0); }  // vectors of output channels
 
   auto key() const {
-    return std::tuple(target.step, pixels, vectors, sums_x, channels, pixel_bytes, out_channels, taps, tap_bytes, run_dwords, to, residual,
+    return std::tuple(target.step, kind, pixels, vectors, sums_x, channels, pixel_bytes, out_channels, taps, tap_bytes, run_dwords, to, residual,
                       residual_type, subtracts_from_residual, adds_zero_point, rest_offset, clamps_low, clamps_high, add_right_shift, table,
-                      prefetches);
+                      prefetches, ahead_lines);
   }
   bool operator<(const TileConfig& other) const { return key() < other.key(); }
 };
@@ -108,6 +126,8 @@ struct TileArgs {
   const std::byte* residual;
   std::byte* y;
   const TileConstants* constants;
+  const std::int32_t* sums;  // [pixel][vector][lane], without the bias
+  std::int64_t repeats;      // at least 1
 };
 
 using TileFunction = void(const TileArgs*);

@@ -26,23 +26,30 @@ class TileEmitter : public Xbyak::CodeGenerator {
   Xbyak::Xmm vector(int index) const;
   Xbyak::Xmm accumulator(int p, int v) const { return vector(p * c_.vectors + v); }
   Xbyak::Xmm temporary(int i) const { return vector(c_.pixels * c_.vectors + i); }
-  bool is_wide() const { return c_.target.step == MacStep::vnni512; }
+  bool is_wide() const { return c_.target.lanes == 16; }
   int tail() const { return c_.channels - (c_.outputs() - 1) * c_.target.lanes; }  // channels of the last vector
   bool is_partial(int v) const { return v == c_.outputs() - 1 && tail() != c_.target.lanes; }
 
   // ---- tile_loop.cpp ----
+  void emit_convolution();
+  void emit_products();
+  void emit_product_dwords(int count, int y_lines, int ahead_lines);
   void load_bias();
   void emit_rows();
   void emit_run();
   void emit_dwords(int count);
+  void prefetch_weights(int index);
   void mac(int index);
   void mac_vnni(int index);
   void mac_avx2_bytes(int index);
   void mac_avx2_words(int index);
+  void mac_pairs_avx2(int index);
   void multiply_add(const Xbyak::Xmm& acc, const Xbyak::Xmm& x, const Xbyak::Operand& w, const Xbyak::Xmm& product);
   void dot(const Xbyak::Xmm& acc, const Xbyak::Xmm& x, const Xbyak::Operand& w);
 
   // ---- tile_epilogue.cpp ----
+  void emit_sums();
+  void load_epilogue_registers();
   void emit_epilogue();
   void add_sums_of_x();
   void emit_masks();
@@ -74,7 +81,9 @@ class TileEmitter : public Xbyak::CodeGenerator {
   const TileConfig c_;
   const Xbyak::Reg64 args_ = rdi, rows_ = rsi, x_ = rax, w_ = rdx, row_count_ = rcx, tap_count_ = r8, dword_count_ = r10, constants_ = r9;
   const Xbyak::Reg64 prefetch_ = r11;
-  const Xbyak::Reg64 y_ = r10, residual_ = r11, multiplier_ = r8;  // in the epilogue
+  const Xbyak::Reg64 sums_ = rsi, bias_ = rdx, repeats_ = rcx;                  // of products and sums
+  const Xbyak::Reg64 rounds_ = r8, first_w_ = r9, next_y_ = r11, ahead_ = rsi;  // of products
+  const Xbyak::Reg64 y_ = r10, residual_ = r11, multiplier_ = r8;               // in the epilogue
   const Xbyak::Opmask byte_mask_ = k1, lane_mask_ = k2, blend_mask_ = k3;
 };
 

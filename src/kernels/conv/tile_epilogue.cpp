@@ -16,12 +16,37 @@ void TileEmitter::add_sums_of_x() {
   }
 }
 
-void TileEmitter::emit_epilogue() {
-  if (c_.sums_x) add_sums_of_x();
+// acc = bias + sums, for `repeats` tiles whose pixels follow each other in y and residual.
+void TileEmitter::emit_sums() {
+  load_epilogue_registers();
+  mov(sums_, ptr[args_ + offsetof(TileArgs, sums)]);
+  mov(bias_, ptr[args_ + offsetof(TileArgs, bias)]);
+  mov(repeats_, ptr[args_ + offsetof(TileArgs, repeats)]);
+  Xbyak::Label again;
+  L(again);
+  for (int p = 0; p < c_.pixels; ++p) {
+    for (int v = 0; v < c_.vectors; ++v) {
+      const Xbyak::Xmm acc = accumulator(p, v);
+      vmovups(acc, ptr[bias_ + v * c_.target.vector_bytes()]);
+      vpaddd(acc, acc, ptr[sums_ + (p * c_.vectors + v) * c_.target.vector_bytes()]);
+    }
+  }
+  emit_epilogue();
+  add(sums_, c_.pixels * c_.vectors * c_.target.vector_bytes());
+  add(y_, c_.pixels * c_.out_channels * static_cast<int>(size_of(c_.to)));
+  if (c_.residual != Residual::none) add(residual_, c_.pixels * c_.out_channels);
+  dec(repeats_);
+  jnz(again, T_NEAR);
+}
+
+void TileEmitter::load_epilogue_registers() {
   mov(y_, ptr[args_ + offsetof(TileArgs, y)]);
   mov(multiplier_, ptr[args_ + offsetof(TileArgs, multiplier)]);
   if (c_.residual != Residual::none) mov(residual_, ptr[args_ + offsetof(TileArgs, residual)]);
   emit_masks();
+}
+
+void TileEmitter::emit_epilogue() {
   if (!is_8bit(c_.to)) return store_wide_elements();
   vmovups(temporary(2), constant(offsetof(TileConstants, pack_order)));
   for (int p = 0; p < c_.pixels; ++p) {

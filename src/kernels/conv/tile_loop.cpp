@@ -18,11 +18,72 @@ Xbyak::Xmm TileEmitter::vector(int index) const { return Xbyak::Xmm(is_wide() ? 
 
 void TileEmitter::emit() {
   mov(constants_, ptr[args_ + offsetof(TileArgs, constants)]);
-  load_bias();
-  emit_rows();
-  emit_epilogue();
+  switch (c_.kind) {
+    case TileKind::convolution: emit_convolution(); break;
+    case TileKind::products: emit_products(); break;
+    case TileKind::sums: emit_sums(); break;
+  }
   vzeroupper();
   ret();
+}
+
+void TileEmitter::emit_convolution() {
+  load_bias();
+  emit_rows();
+  if (c_.sums_x) add_sums_of_x();
+  load_epilogue_registers();
+  emit_epilogue();
+}
+
+// While a tile is multiplied, x of the next is fetched into L1, and its lines of y for writing (measured: a sixth); the weights of the next
+// position come into L2.
+void TileEmitter::emit_products() {
+  constexpr int kRound = 16;  // dwords in a line
+  const int tile_bytes = c_.pixels * c_.vectors * c_.target.vector_bytes(), y_lines = tile_bytes / 64;
+  const int rounds = c_.run_dwords / kRound, rest = c_.run_dwords % kRound;
+  const auto share = [&](int lines) { return rounds > 0 ? (lines + rounds - 1) / rounds : 0; };
+  mov(x_, ptr[args_ + offsetof(TileArgs, rows)]);
+  mov(x_, ptr[x_]);
+  mov(first_w_, ptr[args_ + offsetof(TileArgs, weights)]);
+  mov(y_, ptr[args_ + offsetof(TileArgs, y)]);
+  mov(repeats_, ptr[args_ + offsetof(TileArgs, repeats)]);
+  if (c_.ahead_lines > 0) mov(ahead_, ptr[args_ + offsetof(TileArgs, prefetch)]);
+  Xbyak::Label again;
+  L(again);
+  mov(w_, first_w_);
+  lea(next_y_, ptr[y_ + tile_bytes]);
+  for (int i = 0; i < c_.pixels * c_.vectors; ++i) {
+    const Xbyak::Xmm acc = vector(i);
+    is_wide() ? vpxord(acc, acc, acc) : vpxor(acc, acc, acc);
+  }
+  if (rounds > 0) {
+    Xbyak::Label round;
+    mov(rounds_, rounds);
+    L(round);
+    emit_product_dwords(kRound, share(y_lines), share(c_.ahead_lines));
+    dec(rounds_);
+    jnz(round, T_NEAR);
+  }
+  if (rest > 0) emit_product_dwords(rest, rounds > 0 ? 0 : y_lines, rounds > 0 ? 0 : c_.ahead_lines);
+  store_wide_elements();
+  add(x_, c_.pixels * c_.pixel_bytes - 4 * c_.run_dwords);
+  add(y_, tile_bytes);
+  dec(repeats_);
+  jnz(again, T_NEAR);
+}
+
+// y_lines: of the next tile's y to fetch.
+void TileEmitter::emit_product_dwords(int count, int y_lines, int ahead_lines) {
+  for (int d = 0; d < count; ++d) {
+    if (d < c_.pixels) prefetcht0(ptr[x_ + (c_.pixels + d) * c_.pixel_bytes]);
+    for (int line = y_lines * d / count; line < y_lines * (d + 1) / count; ++line) prefetchw(ptr[next_y_ + 64 * line]);
+    for (int line = ahead_lines * d / count; line < ahead_lines * (d + 1) / count; ++line) prefetcht1(ptr[ahead_ + 64 * line]);
+    mac(d);
+  }
+  add(next_y_, 64 * y_lines);
+  if (ahead_lines > 0) add(ahead_, 64 * ahead_lines);
+  add(x_, 4 * count);
+  add(w_, count * c_.vectors * c_.target.weight_bytes());
 }
 
 void TileEmitter::load_bias() {
@@ -78,6 +139,7 @@ void TileEmitter::emit_run() {
 void TileEmitter::emit_dwords(int count) {
   for (int d = 0; d < count; ++d) {
     if (c_.prefetches) prefetcht1(ptr[prefetch_ + 64 * d]);
+    if (c_.pixels == 1) prefetch_weights(d);
     mac(d);
   }
   if (c_.prefetches) add(prefetch_, 64 * count);
@@ -85,10 +147,18 @@ void TileEmitter::emit_dwords(int count) {
   add(w_, count * c_.vectors * c_.target.weight_bytes());
 }
 
+// A single pixel waits for its weights: so far ahead, they also cross the pages at which the machine's own fetching stops (measured: an eighth).
+void TileEmitter::prefetch_weights(int index) {
+  constexpr int kAheadBytes = 4096, kLine = 64;
+  const int bytes = c_.vectors * c_.target.weight_bytes();
+  for (int line = 0; line < bytes; line += kLine) prefetcht0(ptr[w_ + index * bytes + line + kAheadBytes]);
+}
+
 void TileEmitter::mac(int index) {
   switch (c_.target.step) {
     case MacStep::avx2_words: return mac_avx2_words(index);
     case MacStep::avx2_bytes: return mac_avx2_bytes(index);
+    case MacStep::pairs_avx2: return mac_pairs_avx2(index);
     default: return mac_vnni(index);
   }
 }
@@ -110,7 +180,13 @@ void TileEmitter::mac_vnni(int index) {
 }
 
 void TileEmitter::dot(const Xbyak::Xmm& acc, const Xbyak::Xmm& x, const Xbyak::Operand& w) {
-  vpdpbusd(acc, x, w, c_.target.step == MacStep::vnni256 ? Xbyak::VexEncoding : Xbyak::EvexEncoding);
+  switch (c_.target.step) {
+    case MacStep::pairs512:
+    case MacStep::pairs256_evex: return vpdpwssd(acc, x, w, Xbyak::EvexEncoding);
+    case MacStep::pairs256: return vpdpwssd(acc, x, w, Xbyak::VexEncoding);
+    case MacStep::vnni256: return vpdpbusd(acc, x, w, Xbyak::VexEncoding);
+    default: return vpdpbusd(acc, x, w, Xbyak::EvexEncoding);
+  }
 }
 
 // w is packed as all pairs of even bytes (k0, k2), then all pairs of odd ones (k1, k3).
@@ -141,6 +217,15 @@ void TileEmitter::mac_avx2_words(int index) {
         multiply_add(accumulator(p, v), half == 0 ? even : odd, ptr[w_ + ((index * 2 + half) * c_.vectors + v) * half_bytes], product);
       }
     }
+  }
+}
+
+void TileEmitter::mac_pairs_avx2(int index) {
+  const Xbyak::Xmm x = temporary(0), product = temporary(1);
+  for (int v = 0; v < c_.vectors; ++v) vmovups(temporary(2 + v), ptr[w_ + (index * c_.vectors + v) * c_.target.vector_bytes()]);
+  for (int p = 0; p < c_.pixels; ++p) {
+    vpbroadcastd(x, ptr[x_ + p * c_.pixel_bytes + 4 * index]);
+    for (int v = 0; v < c_.vectors; ++v) multiply_add(accumulator(p, v), x, temporary(2 + v), product);
   }
 }
 

@@ -1,5 +1,5 @@
-// Anonymous mappings. Part of run/.
-#include "run/memory.h"
+// Anonymous mappings. Part of base/.
+#include "base/memory.h"
 
 #include <sys/mman.h>
 
@@ -18,9 +18,9 @@ Result<MappedMemory> map_zeros(std::uint64_t bytes) {
   const std::size_t size = std::max<std::uint64_t>(bytes, 1);
   void* memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) {
-    return Error{.kind = ErrorKind::resource, .where = "memory of a context", .found = "a machine that refuses " + std::to_string(bytes) + " bytes"};
+    return Error{.kind = ErrorKind::resource, .where = "memory", .found = "a machine that refuses " + std::to_string(bytes) + " bytes"};
   }
-  // A hint: fewer misses of the address translation in large arenas.
+  // A hint: fewer misses of the address translation.
   if (size >= kHugePage) madvise(memory, size, MADV_HUGEPAGE);
   return MappedMemory(static_cast<std::byte*>(memory), Unmap{size});
 }

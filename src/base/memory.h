@@ -1,6 +1,6 @@
-// Zeroed memory straight from the system. Part of run/.
-#ifndef OCTAVO_RUN_MEMORY_H_
-#define OCTAVO_RUN_MEMORY_H_
+// Zeroed memory straight from the system. Part of base/.
+#ifndef OCTAVO_BASE_MEMORY_H_
+#define OCTAVO_BASE_MEMORY_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -23,4 +23,4 @@ Result<MappedMemory> map_zeros(std::uint64_t bytes);
 
 }  // namespace octavo
 
-#endif  // OCTAVO_RUN_MEMORY_H_
+#endif  // OCTAVO_BASE_MEMORY_H_

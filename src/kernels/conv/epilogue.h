@@ -1,0 +1,37 @@
+// What follows the sums of a convolution tile, direct or Winograd: its constants and its part of the tile's configuration. Part of kernels/conv/.
+#ifndef OCTAVO_KERNELS_CONV_EPILOGUE_H_
+#define OCTAVO_KERNELS_CONV_EPILOGUE_H_
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "kernels/conv/conv_step.h"
+#include "kernels/conv/tile.h"
+
+namespace octavo {
+
+// The packed tensors of a convolution, checked: weights, then bias s32, multiplier f32 (then the rests of the biases f32) and w_offset s32 per lane,
+// then the table.
+struct PackedConv {
+  const std::byte* weights = nullptr;
+  const std::int32_t* bias = nullptr;
+  std::span<const float> multipliers;  // and as many rests of biases, where there are some
+  const std::int32_t* w_offset = nullptr;
+  const std::uint8_t* table = nullptr;
+};
+struct PackedSizes {
+  DType weight_type = DType::s8;
+  std::int64_t weight_bytes = 0;
+  std::int64_t lanes = 0;
+  bool has_offset = false;
+};
+Result<PackedConv> checked_packed(const StepSpec& spec, const PackedSizes& sizes);
+
+// Target, output, residual, clamps and table; the loop over K is left to the caller.
+TileConfig epilogue_config(const StepSpec& spec, const TileTarget& target, const PackedConv& packed);
+std::unique_ptr<TileConstants> epilogue_constants(const QuantizedConvAttrs& attrs, int lanes, const std::uint8_t* table);
+
+}  // namespace octavo
+
+#endif  // OCTAVO_KERNELS_CONV_EPILOGUE_H_

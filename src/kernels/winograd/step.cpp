@@ -1,0 +1,359 @@
+// The step of a Winograd convolution: transform tiles of x, multiply position by position, transform back, finish. Part of kernels/winograd/.
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "kernels/conv/epilogue.h"
+#include "kernels/winograd/weights.h"
+#include "kernels/winograd/winograd_step.h"
+
+namespace octavo {
+namespace {
+
+constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+constexpr std::size_t aligned(std::int64_t bytes) { return static_cast<std::size_t>(ceil_div(bytes, 64) * 64); }
+
+enum class Split { tiles, channels };
+
+// The most units, at most `most` but at least 1, by which `count` is cut into even shares.
+std::int64_t balanced(std::int64_t count, std::int64_t most) { return ceil_div(count, ceil_div(count, std::max<std::int64_t>(1, most))); }
+
+class WinogradStep final : public Step {
+ public:
+  static Result<std::unique_ptr<Step>> make(const StepSpec& spec, const WinogradTarget& target, const WinogradGeometry& g, const PackedConv& packed,
+                                            std::span<const std::int32_t> parts);
+
+  std::int64_t items() const override { return split_ == Split::tiles ? groups_.tiles_per_line : g_.blocks(); }
+  std::size_t scratch_bytes() const override { return v_bytes_ + m_bytes_ + sums_bytes_ + patch_bytes_; }
+  void run(const StepBuffers& buffers, ItemRange range) const noexcept override;
+
+ private:
+  struct Scratch {
+    std::int16_t* v;      // [position][tile of the chunk][padded channel]
+    std::int32_t* m;      // [position][tile of the chunk][vector][lane]
+    std::int32_t* sums;   // [row][pixel of the group][vector][lane], of all groups of a chunk where there are parts
+    std::uint8_t* patch;  // a tile of x with padding
+  };
+  struct Place {  // of a tile
+    std::int64_t image, row, column;
+  };
+  struct Product {  // code for `tiles` x `vectors` over `pairs`
+    int tiles, vectors;
+    std::int32_t pairs;
+    TileFunction* function;
+  };
+  struct Finish {  // code for `pixels` of `channels`
+    int pixels, channels;
+    TileFunction* function;
+  };
+  WinogradStep(const WinogradTarget& target, const WinogradGeometry& g, const PackedConv& packed, TransformedWeights weights)
+      : target_(target), g_(g), packed_(packed), weights_(std::move(weights)) {}
+  void split(int threads);
+  Status emit(const TileConfig& finish);
+  Status emit_products(int vectors, std::int64_t block);
+  std::int32_t lines_ahead(const WinogradPart& part) const noexcept;
+  const std::vector<WinogradPart>& parts_of(std::int64_t block) const noexcept { return weights_.blocks[static_cast<std::size_t>(block)]; }
+  Result<const Code*> code_of(const TileConfig& config);
+  Scratch scratch_of(std::byte* scratch) const noexcept;
+  Place place_of(std::int64_t tile) const noexcept;
+  int lanes_of(std::int64_t block) const noexcept { return g_.vectors_of(block) * g_.lanes; }
+
+  void run_chunk(const StepBuffers& buffers, const Scratch& scratch, ItemRange groups, ItemRange blocks) const noexcept;
+  void transform_input(const std::uint8_t* x, const Scratch& scratch, std::int64_t first, std::int64_t last) const noexcept;
+  void fill_patch(const std::uint8_t* x, std::uint8_t* patch, const Place& place) const noexcept;
+  void run_block(const StepBuffers& buffers, const Scratch& scratch, std::int64_t block, ItemRange groups) const noexcept;
+  void multiply(const Scratch& scratch, std::int64_t block, const WinogradPart& part, ItemRange groups) const noexcept;
+  void sum(const Scratch& scratch, std::int64_t block, const WinogradPart& part, std::int64_t first, int tiles) const noexcept;
+  void finish(const StepBuffers& buffers, const Scratch& scratch, std::int64_t block, std::int64_t first, int tiles) const noexcept;
+
+  WinogradTarget target_;
+  WinogradGeometry g_;
+  PackedConv packed_;
+  TransformedWeights weights_;
+  std::uint8_t x_zero_point_ = 0;
+  Split split_ = Split::tiles;
+  PixelTiles groups_;  // of tiles that are multiplied together
+  std::int64_t groups_per_chunk_ = 1;
+  std::int64_t v_stride_ = 0, m_stride_ = 0;  // elements from a position to the next
+  bool has_parts_ = false;
+  std::size_t v_bytes_ = 0, m_bytes_ = 0, sums_bytes_ = 0, patch_bytes_ = 0;
+  std::size_t out_bytes_ = 1;
+  std::unique_ptr<TileConstants> constants_;
+  std::vector<Product> products_;
+  std::vector<Finish> finishes_;
+  std::vector<std::shared_ptr<const Code>> codes_;
+};
+
+// ---- preparation ----
+
+// Over channels each thread transforms all of x.
+void WinogradStep::split(int threads) {
+  const WinogradCycles cycles = winograd_cycles(g_, target_);
+  const auto share = [&](std::int64_t units) { return static_cast<double>(ceil_div(units, threads)) / static_cast<double>(units); };
+  const std::int64_t most = target_.pairs.max_pixels(g_.block_vectors);
+  std::int64_t groups = ceil_div(g_.tiles(), most);
+  if (groups < 8 * threads) groups = std::min(g_.tiles(), ceil_div(groups, threads) * threads);
+  const double over_tiles = share(groups) * (cycles.products + cycles.input + cycles.outputs);
+  const double over_channels = share(g_.blocks()) * (cycles.products + cycles.outputs) + cycles.input;
+  split_ = over_tiles <= over_channels ? Split::tiles : Split::channels;
+  if (split_ == Split::channels) groups = ceil_div(g_.tiles(), most);
+  groups_ = {.lines = 1, .line_pixels = g_.tiles(), .tiles_per_line = groups, .pixels = static_cast<int>(ceil_div(g_.tiles(), groups))};
+  groups_.wide_tiles = g_.tiles() - groups * (groups_.pixels - 1);
+
+  const std::int64_t lanes = std::int64_t{g_.block_vectors} * g_.lanes, own_groups = split_ == Split::tiles ? ceil_div(groups, threads) : groups;
+  groups_per_chunk_ = balanced(own_groups, kChunkTiles / groups_.pixels);
+  const std::int64_t chunk_tiles = groups_per_chunk_ * groups_.pixels;
+  has_parts_ = std::any_of(weights_.blocks.begin(), weights_.blocks.end(), [](const auto& parts) { return parts.size() > 1; });
+  v_stride_ = odd_lines(chunk_tiles * g_.padded_channels * 2) / 2;
+  m_stride_ = odd_lines(chunk_tiles * lanes * 4) / 4;
+  v_bytes_ = aligned(kWinogradPositions * v_stride_ * 2);
+  m_bytes_ = aligned(kWinogradPositions * m_stride_ * 4);
+  sums_bytes_ = aligned(16 * (has_parts_ ? chunk_tiles : groups_.pixels) * lanes * 4);
+  patch_bytes_ = aligned(kWinogradPositions * g_.channels + 2 * g_.lanes);
+}
+
+Result<const Code*> WinogradStep::code_of(const TileConfig& config) {
+  auto code = tile_code(config);
+  if (!code) return code.errors();
+  if (std::find(codes_.begin(), codes_.end(), *code) == codes_.end()) codes_.push_back(*code);
+  return code->get();
+}
+
+// Each group of tiles fetches its share of the next position's weights.
+std::int32_t WinogradStep::lines_ahead(const WinogradPart& part) const noexcept {
+  return static_cast<std::int32_t>(ceil_div(part.position_bytes, 64 * groups_per_chunk_));
+}
+
+Status WinogradStep::emit_products(int vectors, std::int64_t block) {
+  for (const WinogradPart& part : parts_of(block)) {
+    const auto pairs = static_cast<std::int32_t>(part.pairs);
+    for (int tiles = std::max(1, groups_.pixels - 1); tiles <= groups_.pixels; ++tiles) {
+      const auto is_same = [&](const Product& p) { return p.tiles == tiles && p.vectors == vectors && p.pairs == pairs; };
+      if (std::any_of(products_.begin(), products_.end(), is_same)) continue;
+      auto code = code_of({.target = target_.pairs,
+                           .kind = TileKind::products,
+                           .pixels = tiles,
+                           .vectors = vectors,
+                           .channels = vectors * g_.lanes,
+                           .pixel_bytes = static_cast<std::int32_t>(g_.padded_channels * 2),
+                           .out_channels = vectors * g_.lanes,
+                           .run_dwords = pairs,
+                           .to = DType::s32,
+                           .ahead_lines = lines_ahead(part)});
+      if (!code) return code.errors();
+      products_.push_back({tiles, vectors, pairs, (*code)->entry<TileFunction>()});
+    }
+  }
+  return ok_status();
+}
+
+Status WinogradStep::emit(const TileConfig& finish) {
+  for (std::int64_t block = 0; block < g_.blocks(); ++block) {
+    const int vectors = g_.vectors_of(block);
+    if (auto status = emit_products(vectors, block); !status) return status;
+    const auto channels = static_cast<int>(std::min<std::int64_t>(lanes_of(block), g_.out_channels - block * g_.block_vectors * g_.lanes));
+    for (const int pixels : {kWinogradOutput, static_cast<int>(g_.out_width % kWinogradOutput)}) {
+      const auto is_same = [&](const Finish& f) { return f.pixels == pixels && f.channels == channels; };
+      if (pixels == 0 || std::any_of(finishes_.begin(), finishes_.end(), is_same)) continue;
+      TileConfig config = finish;
+      config.pixels = pixels;
+      config.vectors = vectors;
+      config.channels = channels;
+      config.kind = TileKind::sums;
+      auto code = code_of(config);
+      if (!code) return code.errors();
+      finishes_.push_back({pixels, channels, (*code)->entry<TileFunction>()});
+    }
+  }
+  return ok_status();
+}
+
+Result<std::unique_ptr<Step>> WinogradStep::make(const StepSpec& spec, const WinogradTarget& target, const WinogradGeometry& g,
+                                                 const PackedConv& packed, std::span<const std::int32_t> parts) {
+  const auto& attrs = spec.attrs->as<QuantizedConvAttrs>();
+  auto weights = transform_weights(g, *target.functions, packed.weights, parts);
+  if (!weights) return weights.errors();
+  std::unique_ptr<WinogradStep> step(new WinogradStep(target, g, packed, std::move(*weights)));
+  step->x_zero_point_ = static_cast<std::uint8_t>(attrs.x_zero_point);
+  step->out_bytes_ = size_of(spec.outputs[0].dtype);
+  step->constants_ = epilogue_constants(attrs, g.lanes, packed.table);
+  step->split(spec.threads);
+  if (auto status = step->emit(epilogue_config(spec, target.epilogue, packed)); !status) return status.errors();
+  return std::unique_ptr<Step>(std::move(step));
+}
+
+// ---- a run ----
+
+WinogradStep::Scratch WinogradStep::scratch_of(std::byte* scratch) const noexcept {
+  std::byte* const m = scratch + v_bytes_;
+  std::byte* const sums = m + m_bytes_;
+  return {reinterpret_cast<std::int16_t*>(scratch), reinterpret_cast<std::int32_t*>(m), reinterpret_cast<std::int32_t*>(sums),
+          reinterpret_cast<std::uint8_t*>(sums + sums_bytes_)};
+}
+
+WinogradStep::Place WinogradStep::place_of(std::int64_t tile) const noexcept {
+  const std::int64_t line = tile / g_.tile_columns;
+  return {line / g_.tile_rows, line % g_.tile_rows, tile % g_.tile_columns};
+}
+
+void WinogradStep::run(const StepBuffers& buffers, ItemRange range) const noexcept {
+  const Scratch scratch = scratch_of(buffers.scratch);
+  const ItemRange groups = split_ == Split::tiles ? range : ItemRange{0, groups_.tiles_per_line};
+  const ItemRange blocks = split_ == Split::tiles ? ItemRange{0, g_.blocks()} : range;
+  if (blocks.begin >= blocks.end) return;
+  for (std::int64_t group = groups.begin; group < groups.end; group += groups_per_chunk_) {
+    run_chunk(buffers, scratch, {group, std::min(groups.end, group + groups_per_chunk_)}, blocks);
+  }
+}
+
+void WinogradStep::run_chunk(const StepBuffers& buffers, const Scratch& scratch, ItemRange groups, ItemRange blocks) const noexcept {
+  const std::int64_t first = groups_.first_pixel(groups.begin);
+  transform_input(reinterpret_cast<const std::uint8_t*>(buffers.inputs[kConvX]), scratch, first, groups_.first_pixel(groups.end));
+  for (std::int64_t block = blocks.begin; block < blocks.end; ++block) run_block(buffers, scratch, block, groups);
+}
+
+void WinogradStep::run_block(const StepBuffers& buffers, const Scratch& scratch, std::int64_t block, ItemRange groups) const noexcept {
+  const std::int64_t first = groups_.first_pixel(groups.begin);
+  for (const WinogradPart& part : parts_of(block)) {
+    multiply(scratch, block, part, groups);
+    for (std::int64_t group = groups.begin; group < groups.end; ++group) {
+      const std::int64_t begin = groups_.first_pixel(group);
+      const auto tiles = static_cast<int>(groups_.first_pixel(group + 1) - begin);
+      Scratch own = scratch;
+      if (has_parts_) own.sums += 16 * (begin - first) * lanes_of(block);
+      sum(own, block, part, begin - first, tiles);
+      if (&part == &parts_of(block).back()) finish(buffers, own, block, begin, tiles);
+    }
+  }
+}
+
+void WinogradStep::transform_input(const std::uint8_t* x, const Scratch& scratch, std::int64_t first, std::int64_t last) const noexcept {
+  const std::int64_t x_bytes = g_.batch * g_.height * g_.width * g_.channels;
+  for (std::int64_t tile = first; tile < last; ++tile) {
+    const Place place = place_of(tile);
+    const std::int64_t row = place.row * kWinogradOutput - g_.pad_top, column = place.column * kWinogradOutput - g_.pad_left;
+    const std::int64_t start = ((place.image * g_.height + row) * g_.width + column) * g_.channels;
+    const std::int64_t end = start + (5 * g_.width + 5) * g_.channels + g_.padded_channels;
+    const bool is_inside = row >= 0 && column >= 0 && row + kWinogradSide <= g_.height && column + kWinogradSide <= g_.width && end <= x_bytes;
+    if (!is_inside) fill_patch(x, scratch.patch, place);
+    target_.functions->input({.x = is_inside ? x + start : scratch.patch,
+                              .row_bytes = (is_inside ? g_.width : kWinogradSide) * g_.channels,
+                              .pixel_bytes = g_.channels,
+                              .channels = g_.channels,
+                              .v = scratch.v + (tile - first) * g_.padded_channels,
+                              .position_stride = v_stride_});
+  }
+}
+
+void WinogradStep::fill_patch(const std::uint8_t* x, std::uint8_t* patch, const Place& place) const noexcept {
+  const std::int64_t column = place.column * kWinogradOutput - g_.pad_left;
+  const std::int64_t begin = std::clamp<std::int64_t>(-column, 0, kWinogradSide);
+  const std::int64_t end = std::clamp<std::int64_t>(g_.width - column, begin, kWinogradSide);
+  std::memset(patch, x_zero_point_, static_cast<std::size_t>(kWinogradPositions * g_.channels));
+  for (std::int64_t i = 0; i < kWinogradSide && begin < end; ++i) {
+    const std::int64_t row = place.row * kWinogradOutput - g_.pad_top + i;
+    if (row < 0 || row >= g_.height) continue;
+    const std::uint8_t* from = x + ((place.image * g_.height + row) * g_.width + column + begin) * g_.channels;
+    std::memcpy(patch + (i * kWinogradSide + begin) * g_.channels, from, static_cast<std::size_t>((end - begin) * g_.channels));
+  }
+}
+
+// m = v * u, position by position, so that the weights of one stay near while the groups pass.
+void WinogradStep::multiply(const Scratch& scratch, std::int64_t block, const WinogradPart& part, ItemRange groups) const noexcept {
+  const std::int64_t lanes = lanes_of(block), first = groups_.first_pixel(groups.begin);
+  std::array<TileFunction*, 2> functions{};  // for groups_.pixels and for one less
+  for (const Product& p : products_) {
+    if (p.vectors == g_.vectors_of(block) && p.pairs == part.pairs) functions[static_cast<std::size_t>(groups_.pixels - p.tiles)] = p.function;
+  }
+  const std::uint8_t* row = nullptr;
+  TileArgs args{.rows = &row, .row_count = 1, .constants = constants_.get()};
+  const std::int64_t wide_end = std::clamp(groups_.wide_tiles, groups.begin, groups.end);
+  const ItemRange runs[] = {{groups.begin, wide_end}, {wide_end, groups.end}};
+  const std::int64_t lines = lines_ahead(part);
+  for (int position = 0; position < kWinogradPositions; ++position) {
+    args.weights = part.u + position * part.position_stride;
+    for (std::size_t width = 0; width < 2; ++width) {
+      args.repeats = runs[width].end - runs[width].begin;
+      if (args.repeats == 0) continue;
+      args.prefetch = args.weights + part.position_stride + (runs[width].begin - groups.begin) * lines * 64;
+      const std::int64_t tile = groups_.first_pixel(runs[width].begin) - first;
+      row = reinterpret_cast<const std::uint8_t*>(scratch.v + position * v_stride_ + tile * g_.padded_channels + part.first_pair * 2);
+      args.y = reinterpret_cast<std::byte*>(scratch.m + position * m_stride_ + tile * lanes);
+      functions[width](&args);
+    }
+  }
+}
+
+// first: the group's first tile within the chunk.
+void WinogradStep::sum(const Scratch& scratch, std::int64_t block, const WinogradPart& part, std::int64_t first, int tiles) const noexcept {
+  const std::int64_t lanes = lanes_of(block);
+  for (int tile = 0; tile < tiles; ++tile) {
+    target_.functions->sums({.m = scratch.m + (first + tile) * lanes,
+                             .position_stride = m_stride_,
+                             .vectors = g_.vectors_of(block),
+                             .y = scratch.sums + tile * kWinogradOutput * lanes,
+                             .row_stride = tiles * kWinogradOutput * lanes,
+                             .pixel_stride = lanes,
+                             .adds = part.first_pair > 0});
+  }
+}
+
+// Rows of outputs of the tiles that lie side by side. first: the group's first tile.
+void WinogradStep::finish(const StepBuffers& buffers, const Scratch& scratch, std::int64_t block, std::int64_t first, int tiles) const noexcept {
+  const std::byte* residual = buffers.inputs.size() > kConvResidual ? buffers.inputs[kConvResidual] : nullptr;
+  const std::int64_t lane = block * g_.block_vectors * g_.lanes, lanes = lanes_of(block);
+  const std::int64_t channels = std::min(lanes, g_.out_channels - lane);
+  TileArgs args{.bias = packed_.bias + lane, .multiplier = packed_.multipliers.data() + lane, .constants = constants_.get()};
+  for (std::int64_t tile = 0; tile < tiles;) {
+    const Place place = place_of(first + tile);
+    const std::int64_t count = std::min(tiles - tile, g_.tile_columns - place.column);
+    const std::int64_t x = place.column * kWinogradOutput, pixels = std::min(count * kWinogradOutput, g_.out_width - x);
+    for (std::int64_t row = 0; row < std::min<std::int64_t>(kWinogradOutput, g_.out_height - place.row * kWinogradOutput); ++row) {
+      const std::int64_t y = place.row * kWinogradOutput + row;
+      for (std::int64_t done = 0; done < pixels;) {
+        const auto width = static_cast<int>(std::min<std::int64_t>(kWinogradOutput, pixels - done));
+        const std::int64_t element = ((place.image * g_.out_height + y) * g_.out_width + x + done) * g_.out_channels + lane;
+        args.sums = scratch.sums + ((row * tiles + tile) * kWinogradOutput + done) * lanes;
+        args.repeats = width == kWinogradOutput ? (pixels - done) / kWinogradOutput : 1;
+        args.residual = residual + (residual != nullptr ? element : 0);
+        args.y = buffers.outputs[0] + element * static_cast<std::int64_t>(out_bytes_);
+        const auto code =
+            std::find_if(finishes_.begin(), finishes_.end(), [&](const Finish& f) { return f.pixels == width && f.channels == channels; });
+        code->function(&args);
+        done += width * args.repeats;
+      }
+    }
+    tile += count;
+  }
+}
+
+Error refused(std::string reason) {
+  return {.kind = ErrorKind::invalid_input, .where = "quantized_conv", .found = "a call that this kernel refuses", .hint = std::move(reason)};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Step>> prepare_winograd(const StepSpec& spec, const WinogradTarget& target) {
+  const auto& attrs = spec.attrs->as<QuantizedConvAttrs>();
+  const Shape &x = spec.inputs[kConvX].shape, &w = spec.inputs[kConvW].shape;
+  for (std::string reason : {attrs_refusal(attrs), geometry_refusal(attrs, x, w), winograd_geometry_refusal(attrs, x, w)}) {
+    if (!reason.empty()) return refused(std::move(reason));
+  }
+  if (spec.inputs[kConvX].dtype != DType::u8) return refused("needs an input of type u8");
+  if (spec.inputs.size() > kConvOffset && spec.inputs[kConvOffset].is_present) return refused("needs weights without a zero point");
+  const WinogradGeometry g = winograd_geometry(attrs, x, w, spec.outputs[0].shape, target);
+  if (spec.packed.empty() || spec.packed.back().dtype != DType::s32 || spec.packed.back().shape != Shape{g.blocks()} ||
+      spec.packed.back().data == nullptr) {
+    return refused("needs a number of parts for each block");
+  }
+  const std::span<const std::int32_t> parts = spec.packed.back().span<std::int32_t>();
+  if (std::any_of(parts.begin(), parts.end(), [&](std::int32_t n) { return n < 1 || n > g.pairs; }))
+    return refused("needs parts of one pair or more");
+  StepSpec direct = spec;
+  direct.packed.pop_back();
+  auto packed = checked_packed(direct, {DType::s8, g.weight_bytes(), g.vectors * g.lanes, false});
+  if (!packed) return packed.errors();
+  return WinogradStep::make(spec, target, g, *packed, parts);
+}
+
+}  // namespace octavo

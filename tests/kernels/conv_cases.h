@@ -1,0 +1,257 @@
+// Convolutions with their exact answers, and what runs a kernel on them: shared by the tests of the kernels of quantized_conv.
+#ifndef OCTAVO_TESTS_KERNELS_CONV_CASES_H_
+#define OCTAVO_TESTS_KERNELS_CONV_CASES_H_
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "kernels/conv/conv_step.h"
+#include "ops/quantized_conv/quantized_conv.h"
+
+namespace octavo {
+
+// Memory that ends where a page begins that may not be touched, as a caller's tensor may.
+class EdgeBuffer {
+ public:
+  explicit EdgeBuffer(std::size_t bytes) : bytes_(bytes) {
+    const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    body_ = (bytes + page - 1) / page * page;
+    pages_ = static_cast<std::byte*>(mmap(nullptr, body_ + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    mapped_ = body_ + page;
+    mprotect(pages_ + body_, page, PROT_NONE);
+  }
+  ~EdgeBuffer() { munmap(pages_, mapped_); }
+  EdgeBuffer(const EdgeBuffer&) = delete;
+  EdgeBuffer& operator=(const EdgeBuffer&) = delete;
+  std::byte* data() { return pages_ + body_ - bytes_; }
+
+ private:
+  std::size_t bytes_, body_ = 0, mapped_ = 0;
+  std::byte* pages_ = nullptr;
+};
+
+struct Case {
+  std::int64_t batch = 1, height = 5, width = 5, channels = 8, out_channels = 16;
+  std::int64_t kernel_h = 1, kernel_w = 1, stride_h = 1, stride_w = 1, dilation_h = 1, dilation_w = 1;
+  std::int64_t top = 0, left = 0, bottom = 0, right = 0;
+  std::int64_t groups = 1;
+  bool has_offset = false;
+  bool has_rest = false;
+  DType to = DType::u8;
+  std::int32_t zero_point = 0, lowest = 0, highest = 255;
+  Residual residual = Residual::none;
+  DType residual_type = DType::u8;
+  std::int32_t shift = 0;  // of the addition after rounding
+  bool has_table = false;
+  DType table_type = DType::u8;
+  float multiplier = 0.0f;  // 0: of a size that spreads the outputs
+  std::int8_t least_weight = -128, greatest_weight = 127;
+};
+
+inline std::string describe(const Case& c) {
+  std::string text = "x " + Shape{c.batch, c.height, c.width, c.channels}.to_string() + " oc " + std::to_string(c.out_channels);
+  text += " k " + Shape{c.kernel_h, c.kernel_w}.to_string() + " s " + Shape{c.stride_h, c.stride_w}.to_string();
+  text += " d " + Shape{c.dilation_h, c.dilation_w}.to_string() + " p " + Shape{c.top, c.left, c.bottom, c.right}.to_string();
+  text += " groups " + std::to_string(c.groups) + " offset " + std::to_string(c.has_offset) + " rest " + std::to_string(c.has_rest) + " to " +
+          std::string(name_of(c.to));
+  return text + " zp " + std::to_string(c.zero_point) + " residual " + std::string(name_of(c.residual)) + " table " + std::to_string(c.has_table);
+}
+
+// A case with its tensors and the exact answer.
+struct Problem {
+  QuantizedConvAttrs attrs;
+  Shape x_shape, w_shape, y_shape;
+  std::vector<std::uint8_t> x;
+  Tensor w, bias, multiplier, table, w_offset, bias_rest;
+  std::vector<std::byte> residual;
+  std::vector<std::byte> expected;
+  DType y_type = DType::u8;
+};
+
+template <class T>
+T extreme_or_random(std::mt19937& random, T lowest, T highest) {
+  const unsigned kind = random() % 8;
+  if (kind == 0) return lowest;
+  if (kind == 1) return highest;
+  return static_cast<T>(lowest + static_cast<int>(random() % static_cast<unsigned>(highest - lowest + 1)));
+}
+
+inline QuantizedConvAttrs attrs_of(const Case& c) {
+  QuantizedConvAttrs attrs;
+  attrs.window = {{c.kernel_h, c.kernel_w}, {c.stride_h, c.stride_w}, {c.dilation_h, c.dilation_w}, {c.top, c.left}, {c.bottom, c.right}};
+  attrs.groups = c.groups;
+  attrs.x_zero_point = 117;
+  attrs.to = c.to;
+  attrs.zero_point = c.zero_point;
+  attrs.lowest = c.lowest;
+  attrs.highest = c.highest;
+  attrs.residual = c.residual;
+  attrs.residual_zero_point = 3;
+  attrs.residual_ratio = 0.37f;
+  attrs.add = AddForm::of(0.031f, 2, 0.017f, 5, 0.027f, 1);
+  attrs.integer_add = IntegerAddForm::of(0.031f, 2, 0.017f, 5, 0.027f, c.to == DType::s8 ? -7 : 40, 1);
+  // An addition in integers has no shift: its bias and zero point are those of the stored values.
+  const std::int32_t shift = c.residual == Residual::after_rounding_integer ? 0 : c.shift;
+  attrs.add.shift = shift;
+  attrs.add_lowest = c.to == DType::s8 ? -100 : 4 - shift;
+  attrs.add_highest = c.to == DType::s8 ? 90 : 251 - shift;
+  return attrs;
+}
+
+inline void answer(Problem& p, const Case& c) {
+  const auto given = [](bool is_there, DType dtype, const Shape& shape, const void* data) {
+    return is_there ? ConstTensorView{dtype, shape, static_cast<const std::byte*>(data)} : ConstTensorView{};
+  };
+  const ConstTensorView inputs[] = {given(true, DType::u8, p.x_shape, p.x.data()),
+                                    p.w.view(),
+                                    p.bias.view(),
+                                    given(c.to != DType::s32, DType::f32, p.multiplier.shape(), p.multiplier.data()),
+                                    given(c.residual != Residual::none, c.residual_type, p.y_shape, p.residual.data()),
+                                    given(c.has_table, c.table_type, p.table.shape(), p.table.data()),
+                                    given(c.has_offset, DType::s32, p.w_offset.shape(), p.w_offset.data()),
+                                    given(c.has_rest, DType::f32, p.bias_rest.shape(), p.bias_rest.data())};
+  p.expected.resize(static_cast<std::size_t>(p.y_shape.elements()) * size_of(p.y_type));
+  const TensorView y{p.y_type, p.y_shape, p.expected.data()};
+  kQuantizedConv.reference(p.attrs, InputViews(inputs), OutputViews(&y, 1));
+}
+
+inline Problem make_problem(const Case& c, unsigned seed) {
+  std::mt19937 random(seed);
+  Problem p{.attrs = attrs_of(c),
+            .x_shape = {c.batch, c.height, c.width, c.channels},
+            .w_shape = {c.out_channels, c.kernel_h, c.kernel_w, c.channels / c.groups}};
+  const auto out = output_sizes(p.attrs.window, std::vector<std::int64_t>{c.height, c.width}, Rounding::floor);
+  EXPECT_TRUE(out.ok()) << describe(c);
+  p.y_shape = {c.batch, (*out)[0], (*out)[1], c.out_channels};
+  p.y_type = c.has_table ? c.table_type : c.to;
+  p.x.resize(static_cast<std::size_t>(p.x_shape.elements()));
+  for (auto& v : p.x) v = extreme_or_random<std::uint8_t>(random, 0, 255);
+  p.w = Tensor(DType::s8, p.w_shape);
+  for (auto& v : p.w.span<std::int8_t>()) v = extreme_or_random<std::int8_t>(random, c.least_weight, c.greatest_weight);
+  p.bias = Tensor(DType::s32, {c.out_channels});
+  for (auto& v : p.bias.span<std::int32_t>()) v = static_cast<std::int32_t>(random() % 200001) - 100000;
+  p.w_offset = Tensor(DType::s32, {c.out_channels});
+  for (auto& v : p.w_offset.span<std::int32_t>()) v = extreme_or_random<std::int32_t>(random, -127, 128);
+  p.bias_rest = Tensor(DType::f32, {c.out_channels});
+  for (auto& v : p.bias_rest.span<float>()) v = static_cast<float>(random() % 1001) / 1000.0f - 0.5f;
+  p.multiplier = Tensor(DType::f32, {c.out_channels});
+  const double terms = static_cast<double>(p.w_shape.elements() / c.out_channels);
+  const float spread = c.multiplier != 0.0f ? c.multiplier : static_cast<float>(80.0 / (128.0 * 100.0 * std::sqrt(terms)));
+  for (auto& v : p.multiplier.span<float>()) v = spread * (0.5f + static_cast<float>(random() % 1000) / 1000.0f);
+  p.table = Tensor(c.table_type, {256});
+  for (auto& v : p.table.span<std::uint8_t>()) v = static_cast<std::uint8_t>(random());
+  p.residual.resize(static_cast<std::size_t>(p.y_shape.elements()));
+  for (auto& v : p.residual) v = std::byte{extreme_or_random<std::uint8_t>(random, 0, 255)};
+  answer(p, c);
+  return p;
+}
+
+// Where the output goes.
+enum class Place { apart, over_residual };
+
+// Packs, prepares and runs one kernel on buffers that end at forbidden pages.
+class Runner {
+ public:
+  Runner(const Kernel& kernel, const Case& c, const Problem& p) : kernel_(kernel), attrs_(p.attrs), has_residual_(c.residual != Residual::none) {
+    const auto constant = [](const Tensor& t) {
+      return Fact{.dtype = t.dtype(), .shape = t.shape(), .quant = {}, .constant = std::make_shared<Tensor>(t)};
+    };
+    facts_ = {{.dtype = DType::u8, .shape = p.x_shape},       constant(p.w),     constant(p.bias),     constant(p.multiplier),
+              {.dtype = c.residual_type, .shape = p.y_shape}, constant(p.table), constant(p.w_offset), constant(p.bias_rest)};
+    call_.attrs = &attrs_;
+    for (const Fact& fact : facts_) call_.inputs.push_back(&fact);
+    if (c.to == DType::s32) call_.inputs[3] = nullptr;
+    if (!has_residual_) call_.inputs[4] = nullptr;
+    if (!c.has_table) call_.inputs[5] = nullptr;
+    if (!c.has_offset) call_.inputs[6] = nullptr;
+    if (!c.has_rest) call_.inputs[7] = nullptr;
+    call_.outputs = {{.dtype = p.y_type, .shape = p.y_shape}};
+  }
+
+  void prepare(int threads) {
+    ASSERT_EQ(refusal(), "");
+    packed_ = kernel_.pack(call_);
+    StepSpec spec{.attrs = &attrs_, .threads = threads};
+    for (const Fact* fact : call_.inputs)
+      spec.inputs.push_back(fact ? StepOperand{true, fact->dtype, fact->shape, nullptr} : StepOperand{.is_present = false});
+    spec.outputs.push_back({true, call_.outputs[0].dtype, call_.outputs[0].shape, nullptr});
+    for (const Tensor& tensor : packed_) spec.packed.push_back(tensor.view());
+    auto made = kernel_.prepare(spec);
+    ASSERT_TRUE(made.ok()) << to_string(made.errors());
+    step_ = std::move(*made);
+  }
+
+  std::string refusal() const { return kernel_.refusal(call_); }
+  int in_place_input() const { return kernel_.in_place_input(call_); }
+
+  // Runs all items in `parts` ranges, the last range first.
+  std::vector<std::byte> run(const Problem& p, int parts, Place place = Place::apart) {
+    EdgeBuffer x(p.x.size()), residual(p.residual.size()), y(p.expected.size());
+    std::memcpy(x.data(), p.x.data(), p.x.size());
+    std::memcpy(residual.data(), p.residual.data(), p.residual.size());
+    std::memset(y.data(), 0x5a, p.expected.size());
+    Tensor scratch(DType::u8, {static_cast<std::int64_t>(step_->scratch_bytes())});
+    const std::byte* inputs[] = {x.data(), nullptr, nullptr, nullptr, has_residual_ ? residual.data() : nullptr, nullptr, nullptr, nullptr};
+    std::byte* outputs[] = {place == Place::over_residual ? residual.data() : y.data()};
+    const StepBuffers buffers{inputs, outputs, scratch.data()};
+    for (int part = parts; part-- > 0;) step_->run(buffers, {step_->items() * part / parts, step_->items() * (part + 1) / parts});
+    return {outputs[0], outputs[0] + p.expected.size()};
+  }
+
+  StepSpec spec_with(std::vector<ConstTensorView> packed) const {
+    StepSpec spec{.spec = &kQuantizedConv, .attrs = &attrs_};
+    for (const Fact* fact : call_.inputs)
+      spec.inputs.push_back(fact ? StepOperand{true, fact->dtype, fact->shape, nullptr} : StepOperand{.is_present = false});
+    spec.outputs.push_back({true, call_.outputs[0].dtype, call_.outputs[0].shape, nullptr});
+    spec.packed = std::move(packed);
+    return spec;
+  }
+  const std::vector<Tensor>& packed() const { return packed_; }
+  void use(std::unique_ptr<Step> step) { step_ = std::move(step); }
+
+ private:
+  const Kernel kernel_;
+  Attrs attrs_;
+  bool has_residual_;
+  std::vector<Fact> facts_;
+  OpCall call_;
+  std::vector<Tensor> packed_;
+  std::unique_ptr<Step> step_;
+};
+
+inline std::string first_difference(const std::vector<std::byte>& found, const std::vector<std::byte>& expected) {
+  const auto at = std::mismatch(found.begin(), found.end(), expected.begin(), expected.end()).first - found.begin();
+  int count = 0;
+  for (std::size_t i = 0; i < found.size(); ++i) count += found[i] != expected[i];
+  return std::to_string(count) + " of " + std::to_string(found.size()) + " bytes differ, first at " + std::to_string(at);
+}
+
+inline void check(const Case& c, unsigned seed, const std::vector<Kernel>& kernels) {
+  const Problem p = make_problem(c, seed);
+  for (const Kernel& kernel : kernels) {
+    Runner runner(kernel, c, p);
+    if (c.has_offset && runner.refusal() == "needs weights without an offset") continue;
+    for (int threads : {1, 3}) {
+      runner.prepare(threads);
+      if (testing::Test::HasFatalFailure()) return;
+      const auto found = runner.run(p, threads);
+      if (runner.in_place_input() == kConvResidual) {
+        ASSERT_TRUE(runner.run(p, threads, Place::over_residual) == p.expected) << kernel.name << ": " << describe(c) << " in place";
+      }
+      ASSERT_TRUE(found == p.expected) << kernel.name << ": " << describe(c) << " seed " << seed << ": " << first_difference(found, p.expected);
+    }
+  }
+}
+
+}  // namespace octavo
+
+#endif  // OCTAVO_TESTS_KERNELS_CONV_CASES_H_
