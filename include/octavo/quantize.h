@@ -31,6 +31,8 @@ class QuantizedModel {
   std::shared_ptr<const octavo::Calibrated> calibrated() const;
   // "node: reason".
   const std::vector<std::string>& kept_in_float() const;
+  // What computes in integers, by the names of its nodes: each can be kept in float by CompileOptions::skip.
+  std::vector<std::vector<std::string>> groups() const;
   const octavo::QuantizedNetwork& internal() const { return *network_; }
 
  private:

@@ -6,6 +6,7 @@
 #include "artifact/artifact.h"
 #include "lower/lower.h"
 #include "plan/plan.h"
+#include "quantize/node_pattern.h"
 
 namespace octavo::v1 {
 namespace {
@@ -85,12 +86,14 @@ class Compiler {
     const auto actual = actual_batch(imported.graph, batch);
     if (!actual) return actual.errors();
     std::vector<std::string> notes;
+    LowerOptions lowering{.precision = *precision};
     if (*precision == Precision::int8 && !imported.is_quantized) {
       const auto report = quantizer_.quantize(imported.graph);
       if (!report) return report.errors();
       for (const std::string& reason : report->kept_in_float) notes.push_back("kept in float: " + reason);
     }
-    auto lowered = lower(imported.graph, {.precision = *precision});
+    lowering.kept_in_f32 = matching_nodes(imported.graph, options_.skip);
+    auto lowered = lower(imported.graph, lowering);
     if (!lowered) return lowered.errors();
     if (options_.integer_only) {
       if (Status status = check_integer_only(imported.graph, lowered->islands); !status) return status.errors();

@@ -34,6 +34,12 @@ std::shared_ptr<const octavo::Calibrated> QuantizedModel::calibrated() const {
 
 const std::vector<std::string>& QuantizedModel::kept_in_float() const { return network_->report.kept_in_float; }
 
+std::vector<std::vector<std::string>> QuantizedModel::groups() const {
+  std::vector<std::vector<std::string>> groups;
+  for (const LayerGroup& group : network_->report.groups) groups.push_back(group.nodes);
+  return groups;
+}
+
 Result<QuantizedModel> quantize(const std::string& path, const CompileOptions& options) {
   if (const Status status = check_options(options); !status) return status.errors();
   Quantizer quantizer(path, options);

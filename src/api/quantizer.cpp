@@ -41,7 +41,7 @@ Calibration method_of(CalibrationMethod method) {
 }  // namespace
 
 std::string method_text(const CompileOptions& options) {
-  if (options.calibrated != nullptr) return "scales of a file";
+  if (options.calibrated != nullptr && !options.calibrated->scales.empty()) return "scales of a file";
   if (options.global_scale) return "global scale";
   switch (options.calibration) {
     case CalibrationMethod::minmax: return "minmax";
@@ -68,7 +68,8 @@ QuantizeOptions Quantizer::quantize_options() const {
           .percentile = options_.percentile,
           .skip = options_.skip,
           .global_scale = options_.global_scale,
-          .corrects_biases = options_.corrects_biases};
+          .corrects_biases = options_.corrects_biases,
+          .observes_all = options_.observes_all};
 }
 
 // Samples have batch 1: what they teach is found once, there, and serves every batch.

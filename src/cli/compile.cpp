@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analyze/file.h"
+#include "cli/budget.h"
 #include "cli/common.h"
 #include "cli/describe.h"
 
@@ -18,6 +19,7 @@ struct Arguments {
   std::string report;
   std::string scales_out;
   CompileArguments compile;
+  BudgetArguments budget;
 };
 
 // With --scales-out samples are looked at here, once; compiling then takes what they taught.
@@ -30,27 +32,57 @@ Status calibrate(const Arguments& arguments, CompileRequest& request) {
   return write_text(arguments.scales_out, quantized->scales());
 }
 
+std::string output_of(const Arguments& arguments) {
+  return arguments.output.empty() ? std::filesystem::path(arguments.model).replace_extension(".octv").string() : arguments.output;
+}
+
+// Compiles and writes what is asked for.
+Result<v1::CompiledModel> write(const Arguments& arguments, CompileRequest request) {
+  if (const Status done = calibrate(arguments, request); !done) return done.errors();
+  auto compiled = open_or_compile(arguments.model, request);
+  if (!compiled) return compiled;
+  if (const Status saved = compiled->save(output_of(arguments)); !saved) return saved.errors();
+  return compiled;
+}
+
+int tell(const Arguments& arguments, const v1::ModelInfo& info) {
+  fmt::print("{}\n", summary_of(info));
+  for (const v1::PlanInfo& plan : info.plans) fmt::print("{}", describe_plan(plan));
+  fmt::print("written: {}\n", output_of(arguments));
+  return arguments.report.empty() ? 0 : write_json(arguments.report, info_json(info));
+}
+
+int within_budget(const Arguments& arguments, const CompileRequest& request) {
+  std::optional<v1::ModelInfo> info;
+  const int code = run_budget(arguments.model, request, arguments.budget, [&](CompileRequest mixture) -> Status {
+    mixture.options.batches = request.options.batches;  // mixtures are measured at batch 1
+    const auto compiled = write(arguments, mixture);
+    if (!compiled) return compiled.errors();
+    info = compiled->info();
+    return ok_status();
+  });
+  if (code != 0 && code != kAnswerIsNo) return code;
+  fmt::print("written: {}\n", output_of(arguments));
+  const int told = arguments.report.empty() || !info ? 0 : write_json(arguments.report, info_json(*info));
+  return told != 0 ? told : code;
+}
+
 int compile(const Arguments& arguments) {
   auto request = parse_compile_arguments(arguments.compile);
   if (!request) return report(request.errors());
   if (v1::is_compiled(arguments.model)) {
     return report({.kind = ErrorKind::usage, .where = arguments.model, .found = "a compiled model", .expected = "a model file to compile"});
   }
+  if (const Status budget = check_budget(arguments.budget, *request); !budget) return report(budget.errors());
   warn_of_random(arguments.compile);
-  Result<v1::CompiledModel> compiled = [&]() -> Result<v1::CompiledModel> {
+  if (arguments.budget.max_drop) return within_budget(arguments, *request);
+  const auto compiled = [&] {
     Progress progress("calibrating");
     request->options.progress = [&](std::int64_t done, std::int64_t total) { progress.show(static_cast<double>(done) / static_cast<double>(total)); };
-    if (const Status done = calibrate(arguments, *request); !done) return done.errors();
-    return open_or_compile(arguments.model, *request);
+    return write(arguments, *request);
   }();
   if (!compiled) return report(compiled.errors());
-  const std::string output = arguments.output.empty() ? std::filesystem::path(arguments.model).replace_extension(".octv").string() : arguments.output;
-  if (const Status saved = compiled->save(output); !saved) return report(saved.errors());
-  const v1::ModelInfo info = compiled->info();
-  fmt::print("{}\n", summary_of(info));
-  for (const v1::PlanInfo& plan : info.plans) fmt::print("{}", describe_plan(plan));
-  fmt::print("written: {}\n", output);
-  return arguments.report.empty() ? 0 : write_json(arguments.report, info_json(info));
+  return tell(arguments, compiled->info());
 }
 
 }  // namespace
@@ -64,6 +96,7 @@ void add_compile(CLI::App& app, int& exit_code) {
   add_scales_out_option(verb, arguments->scales_out);
   add_compile_options(verb, arguments->compile);
   add_preprocess_option(verb, arguments->compile);
+  add_budget_options(verb, arguments->budget);
   verb.callback([arguments, &exit_code] { exit_code = compile(*arguments); });
 }
 

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "analyze/file.h"
+#include "cli/budget.h"
 #include "cli/common.h"
 
 namespace octavo::cli {
@@ -15,12 +16,32 @@ struct Arguments {
   std::string output;
   std::string scales_out;
   CompileArguments compile;
+  BudgetArguments budget;
 };
 
-Result<v1::QuantizedModel> calibrate(const Arguments& arguments, CompileRequest& request) {
-  Progress progress("calibrating");
-  request.options.progress = [&](std::int64_t done, std::int64_t total) { progress.show(static_cast<double>(done) / static_cast<double>(total)); };
-  return quantize_file(arguments.model, request);
+std::string output_of(const Arguments& arguments) {
+  return arguments.output.empty() ? std::filesystem::path(arguments.model).replace_extension(".qdq.onnx").string() : arguments.output;
+}
+
+// Quantizes and writes what is asked for.
+Result<v1::QuantizedModel> write(const Arguments& arguments, const CompileRequest& request) {
+  auto quantized = quantize_file(arguments.model, request);
+  if (!quantized) return quantized;
+  const auto bytes = quantized->onnx();
+  if (!bytes) return bytes.errors();
+  if (const Status written = write_text(output_of(arguments), *bytes); !written) return written.errors();
+  if (arguments.scales_out.empty()) return quantized;
+  if (const Status written = write_text(arguments.scales_out, quantized->scales()); !written) return written.errors();
+  return quantized;
+}
+
+int within_budget(const Arguments& arguments, const CompileRequest& request) {
+  const int code = run_budget(arguments.model, request, arguments.budget, [&](const CompileRequest& mixture) -> Status {
+    const auto quantized = write(arguments, mixture);
+    return quantized ? ok_status() : Status(quantized.errors());
+  });
+  if (code == 0 || code == kAnswerIsNo) fmt::print("written: {}\n", output_of(arguments));
+  return code;
 }
 
 int quantize(const Arguments& arguments) {
@@ -29,19 +50,17 @@ int quantize(const Arguments& arguments) {
   if (v1::is_compiled(arguments.model)) {
     return report({.kind = ErrorKind::usage, .where = arguments.model, .found = "a compiled model", .expected = "an fp32 model file"});
   }
+  if (const Status budget = check_budget(arguments.budget, *request); !budget) return report(budget.errors());
   warn_of_random(arguments.compile);
-  const auto quantized = calibrate(arguments, *request);
+  if (arguments.budget.max_drop) return within_budget(arguments, *request);
+  const auto quantized = [&] {
+    Progress progress("calibrating");
+    request->options.progress = [&](std::int64_t done, std::int64_t total) { progress.show(static_cast<double>(done) / static_cast<double>(total)); };
+    return write(arguments, *request);
+  }();
   if (!quantized) return report(quantized.errors());
-  const auto bytes = quantized->onnx();
-  if (!bytes) return report(bytes.errors());
-  const std::string output =
-      arguments.output.empty() ? std::filesystem::path(arguments.model).replace_extension(".qdq.onnx").string() : arguments.output;
-  if (const Status written = write_text(output, *bytes); !written) return report(written.errors());
-  if (!arguments.scales_out.empty()) {
-    if (const Status written = write_text(arguments.scales_out, quantized->scales()); !written) return report(written.errors());
-  }
   for (const std::string& kept : quantized->kept_in_float()) fmt::print("kept in float: {}\n", kept);
-  fmt::print("written: {} ({:.1f} MB)\n", output, static_cast<double>(bytes->size()) * 1e-6);
+  fmt::print("written: {}\n", output_of(arguments));
   return 0;
 }
 
@@ -55,6 +74,7 @@ void add_quantize(CLI::App& app, int& exit_code) {
   add_scales_out_option(verb, arguments->scales_out);
   add_quantize_options(verb, arguments->compile);
   add_preprocess_option(verb, arguments->compile);
+  add_budget_options(verb, arguments->budget);
   verb.callback([arguments, &exit_code] { exit_code = quantize(*arguments); });
 }
 

@@ -128,7 +128,20 @@ void simplify_floats(Driver& driver) {
   driver.rule("batch_norm_to_conv", batch_norm_to_conv);
 }
 
-void lower_to_integers(Driver& driver) {
+void fuse_kept_floats(Driver& driver, const std::set<std::string>& kept) {
+  if (kept.empty()) return;
+  driver.rule("kept_products",
+              [&](const Graph& graph, const Node& node) { return kept.contains(node.name) ? matmul_to_conv(graph, node) : Match(std::string()); });
+  driver.rule("kept_convolutions",
+              [&](const Graph& graph, const Node& node) { return kept.contains(node.name) ? fuse_float_conv(graph, node) : Match(std::string()); });
+  driver.rules("kept_floats", {fold_all_constants, drop_identity});
+  if (const int nodes = driver.applied("kept_convolutions"); nodes > 0) {
+    driver.note(std::to_string(nodes) +
+                " nodes compute in fp32 as chosen: what comes after them may differ in its last bits from machine to machine");
+  }
+}
+
+void lower_to_integers(Driver& driver, const std::set<std::string>& kept_in_f32) {
   clean(driver);
   // Batch norms of layers that are not quantized; activations stay as they are written, because a table repeats exactly what the file says.
   driver.rules("simplify", {fold_batch_norm, scale_into_conv, scale_into_matmul, pad_into_window, layer_norm_pattern});
@@ -155,6 +168,7 @@ void lower_to_integers(Driver& driver) {
 
   // What is left computes in f32: now its activations may become single nodes, and its weights f32 constants.
   driver.rules("islands", {activation_patterns, merge_clamps, scale_into_conv, fold_all_constants, drop_identity});
+  fuse_kept_floats(driver, kept_in_f32);
   // Last, so that every rule above sees the types of the file.
   driver.whole("relabel_signed", relabel_signed);
   driver.rules("clean", {drop_identity, table_into_producer});
@@ -187,7 +201,7 @@ void lower_to_floats(Driver& driver) {
 
 Result<LowerReport> lower(Graph& graph, const LowerOptions& options) {
   Driver driver(graph, options);
-  if (options.precision == Precision::int8) lower_to_integers(driver);
+  if (options.precision == Precision::int8) lower_to_integers(driver, options.kept_in_f32);
   else lower_to_floats(driver);
   return driver.finished();
 }

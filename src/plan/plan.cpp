@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "ops/fused_conv/fused_conv.h"
 #include "ops/reshape/reshape.h"
 #include "plan/arena.h"
 #include "plan/macs.h"
@@ -134,8 +135,9 @@ class Planner {
 
   void choose_kernel(Draft draft) {
     draft.call.attrs = &draft.attrs;
-    const SelectOptions options{
-        .needs_exact = options_.precision != Precision::fp32, .allow_reference = options_.allow_reference, .measured = options_.measured};
+    // A fused_conv in an int8 plan is one that somebody chose to keep in f32.
+    const bool needs_exact = options_.precision != Precision::fp32 && draft.call.spec != &kFusedConv;
+    const SelectOptions options{.needs_exact = needs_exact, .allow_reference = options_.allow_reference, .measured = options_.measured};
     auto choice = choose(draft.call, machine_, options, options_.kernels);
     if (!choice) {
       for (Error error : choice.errors()) {

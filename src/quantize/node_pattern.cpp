@@ -53,6 +53,16 @@ bool matches_node(std::string_view pattern, const Node& node) {
   return equal_without_case(type, node.spec->name) || equal_without_case(type, file_type(node.origin));
 }
 
+std::set<std::string> matching_nodes(const Graph& graph, const std::vector<std::string>& patterns) {
+  std::set<std::string> names;
+  for (const NodeId id : graph.order()) {
+    const Node& node = graph.node(id);
+    if (std::any_of(patterns.begin(), patterns.end(), [&](const std::string& pattern) { return matches_node(pattern, node); }))
+      names.insert(node.name);
+  }
+  return names;
+}
+
 Status check_patterns(const Graph& graph, const std::vector<std::string>& patterns, const std::string& option) {
   Errors errors;
   for (const std::string& pattern : patterns) {

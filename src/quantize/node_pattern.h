@@ -2,6 +2,7 @@
 #ifndef OCTAVO_QUANTIZE_NODE_PATTERN_H_
 #define OCTAVO_QUANTIZE_NODE_PATTERN_H_
 
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,9 @@ bool matches_glob(std::string_view pattern, std::string_view text);
 
 // A name or glob of the node's name, or "type:" and an operator's name, ours ("conv") or the file's ("Gemm"), without regard to case.
 bool matches_node(std::string_view pattern, const Node& node);
+
+// Names of the nodes that one of the patterns matches.
+std::set<std::string> matching_nodes(const Graph& graph, const std::vector<std::string>& patterns);
 
 // Error (usage): a pattern that no node of the graph matches, with a few names there are.
 Status check_patterns(const Graph& graph, const std::vector<std::string>& patterns, const std::string& option);

@@ -11,6 +11,7 @@
 #include "lower/lower.h"
 #include "ops/list.h"
 #include "quantize/bias_correction.h"
+#include "quantize/groups.h"
 #include "quantize/insert.h"
 #include "quantize/node_pattern.h"
 #include "quantize/observed_network.h"
@@ -215,7 +216,7 @@ Result<QuantizeReport> quantize(Graph& graph, const SampleSource& samples, const
   rewrite(graph, "batch_norm_to_conv", batch_norm_to_conv);
 
   const Placement placement = place_pairs(graph, options.skip);
-  QuantizeReport report;
+  QuantizeReport report{.groups = integer_groups(graph, placement)};
   for (NodeId id : graph.order()) {
     const NodeRole& role = placement.role(id);
     if (role.role == Role::floating && !role.reason.empty()) report.kept_in_float.push_back(graph.node(id).name + ": " + role.reason);
@@ -225,7 +226,8 @@ Result<QuantizeReport> quantize(Graph& graph, const SampleSource& samples, const
     scales.assign(static_cast<std::size_t>(graph.value_count()), global_activation_scale(*options.global_scale));
   } else {
     const std::vector<ValueId> observed = observed_values(graph, placement);
-    auto ranges = options.calibrated ? known_ranges(graph, observed, options.calibrated->ranges) : calibrate(graph, observed, samples, options);
+    auto ranges = options.calibrated ? known_ranges(graph, observed, options.calibrated->ranges)
+                                     : calibrate(graph, options.observes_all ? f32_activations(graph) : observed, samples, options);
     if (!ranges) return ranges.errors();
     scales = scales_from(graph, placement, observed, *ranges);
     report.calibrated.ranges = std::move(*ranges);

@@ -60,13 +60,21 @@ struct QuantizeOptions {
   std::vector<std::string> skip;         // node names, globs, "type:conv": these stay in f32
   std::optional<float> global_scale;     // relay.quantize: activation range is [-global_scale, global_scale), symmetric s8-like
   bool corrects_biases = true;           // needs samples
+  bool observes_all = false;             // ranges of all activations, so that `calibrated` serves whatever is skipped
   std::optional<Calibrated> calibrated;  // of an earlier report: then no sample is taken
   std::function<void(std::int64_t done, std::int64_t total)> progress;
+};
+
+// Nodes that are one step in integers; in --skip all of them or none.
+struct LayerGroup {
+  std::string name;  // of the first
+  std::vector<std::string> nodes;
 };
 
 struct QuantizeReport {
   Calibrated calibrated;
   std::map<std::string, TensorScale> scales;  // of every quantized wire, by value name
+  std::vector<LayerGroup> groups;               // what computes in integers
   std::vector<std::string> kept_in_float;  // "node: reason"
   std::int64_t samples = 0;
 };

@@ -18,7 +18,7 @@ namespace octavo {
 using MeasuredCost = std::function<std::optional<double>(const Kernel& kernel, const OpCall& call)>;
 
 struct SelectOptions {
-  bool needs_exact = true;       // only kernels with the reference's bits: everything but a plan in fp32
+  bool needs_exact = true;       // only kernels with the reference's bits: everything but a plan in fp32, and nodes kept in f32 by choice
   bool allow_reference = false;  // the scalar reference may stand in where nothing else can; implied by a machine that is scalar only
   MeasuredCost measured;         // may be empty
 };

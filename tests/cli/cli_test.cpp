@@ -95,6 +95,31 @@ TEST_F(Cli, ScalesGoOutAndIn) {
   EXPECT_FALSE(fs::exists(path("x.octv")) || fs::exists(path("x.onnx")));
 }
 
+TEST_F(Cli, AccuracyBudgets) {
+  const std::string model = digits_ + "digits.onnx";
+  const std::string options = " --calibrate " + digits_ + "calibration.npz --preprocess tf --samples 20 --seconds 0.01 --threads 1";
+  expect("compile " + model + options + " --max-drop 100 --metric agreement -o all.octv", 0, "0 of ");
+  expect("compile " + model + options + " --max-drop 40 --metric sqnr -o mix.octv --search-log log", 0, "within the budget");
+  expect("inspect mix.octv", 0, "fused_conv");
+  expect("compare mix.octv mix.octv", 0, "identical");
+  // Everything was measured before.
+  const auto lines = [&] {
+    std::ifstream file(path("log"));
+    return std::count(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>(), '\n');
+  };
+  const auto before = lines();
+  expect("quantize " + model + options + " --max-drop 40 --metric sqnr -o mix.onnx --search-log log", 0, "within the budget");
+  EXPECT_EQ(lines(), before);
+  expect("compile mix.onnx -o from_qdq.octv", 0, "float");
+  expect("quantize " + model + options + " --max-drop 300 --metric sqnr -o best.onnx", 1, "beyond it");
+  EXPECT_TRUE(fs::exists(path("best.onnx")));
+  expect("compile " + model + options + " --max-drop 1 --images " + digits_ + "test.npz -o top1.octv", 0, "right");
+  expect("compile " + model + options + " --max-drop 1 --metric top1", 2, "--images");
+  expect("compile " + model + options + " --max-drop 1 --metric top3", 2, "top3");
+  expect("compile " + model + options + " --metric sqnr", 2, "--max-drop");
+  expect("compile " + model + " --max-drop 1", 2, "--calibrate");
+}
+
 TEST_F(Cli, BrokenFilesAreThreeAndMissingOnesFive) {
   ASSERT_TRUE(write_text(path("broken.onnx"), "this is no model"));
   expect("inspect broken.onnx", 3, "broken.onnx");

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "lower/graph_builder.h"
+#include "lower/lower.h"
 #include "lower/rules/activation_patterns.h"
 #include "lower/rules/clamp_for_pair.h"
 #include "lower/rules/fold_batch_norm.h"
@@ -198,6 +199,28 @@ TEST(FuseFloatConv, ResidualAndActivation) {
   GraphBuilder c;
   c.output(c.conv(c.input(DType::f32, {1, 2, 4, 4}), c.random_constant(DType::f32, {2, 2, 1, 1}), {1, 1}, Layout::channels_first));
   EXPECT_EQ(refusal(c.graph, fuse_float_conv), "it has other than one or two spatial axes");
+}
+
+// A convolution and a product in f32 between nothing that is quantized, of which only what is chosen is fused.
+TEST(KeptInF32, ChosenNodesAreFusedInAnInt8Model) {
+  for (const bool is_chosen : {true, false}) {
+    GraphBuilder b;
+    const ValueId x = b.input(DType::f32, {1, 3, 6, 6});
+    const ValueId conv = b.conv(x, b.random_constant(DType::f32, {4, 3, 3, 3}), {3, 3}, Layout::channels_first, b.random_constant(DType::f32, {4}));
+    b.output(b.unary(UnaryKind::relu, conv));
+    const std::string name = b.graph.producer(conv)->name;
+    const std::vector<Tensor> before = answers(b.graph);
+    LowerOptions options;
+    if (is_chosen) options.kept_in_f32 = {name};
+    const auto report = lower(b.graph, options);
+    ASSERT_TRUE(report) << to_string(report.errors());
+    int fused = 0;
+    for (const NodeId id : b.graph.order()) fused += b.graph.node(id).spec == &kFusedConv ? 1 : 0;
+    EXPECT_EQ(fused, is_chosen ? 1 : 0);
+    EXPECT_EQ(report->notes.size(), is_chosen ? 1u : 0u);
+    const std::vector<Tensor> after = answers(b.graph);
+    for (std::int64_t i = 0; i < before[0].elements(); ++i) EXPECT_NEAR(before[0].as<float>()[i], after[0].as<float>()[i], 1e-4f);
+  }
 }
 
 }  // namespace

@@ -1,0 +1,106 @@
+// A network with one bad layer, made on purpose: it alone goes back to fp32. Part of tests/analyze/.
+#include "analyze/mixture.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "analyze/budget.h"
+#include "analyze/file.h"
+#include "support/child.h"
+#include "support/onnx_builder.h"
+
+namespace octavo {
+namespace {
+
+using testing::floats;
+
+constexpr std::int64_t kChannels = 8;
+
+// Channel 0 is multiplied by `first`, on its way out or in.
+Tensor weights(unsigned seed, float out_factor, float in_factor) {
+  std::mt19937 random(seed);
+  std::normal_distribution<float> normal(0.0f, 0.12f);
+  std::vector<float> values;
+  for (std::int64_t oc = 0; oc < kChannels; ++oc) {
+    for (std::int64_t i = 0; i < kChannels * 9; ++i) values.push_back(normal(random) * (oc == 0 ? out_factor : 1.0f) * (i < 9 ? in_factor : 1.0f));
+  }
+  return floats(Shape{kChannels, kChannels, 3, 3}, values);
+}
+
+// Five convolutions with ReLU. The third makes one channel that is 2000 times as large as the others, which the fourth takes back: of the values
+// between them 8 bits leave nothing but that channel.
+std::string network() {
+  testing::ModelBuilder builder;
+  builder.input("x", DType::f32, {1, kChannels, 12, 12});
+  std::string wire = "x";
+  for (unsigned i = 0; i < 5; ++i) {
+    const std::string name = "conv" + std::to_string(i);
+    builder.initializer(name + ".w", weights(i + 1, i == 2 ? 2000.0f : 1.0f, i == 3 ? 1.0f / 2000.0f : 1.0f));
+    builder.node({.op = "Conv",
+                  .inputs = {wire, name + ".w"},
+                  .outputs = {name + ".y"},
+                  .attributes = {{"pads", std::vector<std::int64_t>{1, 1, 1, 1}}},
+                  .name = name});
+    builder.node({.op = "Relu", .inputs = {name + ".y"}, .outputs = {name + ".relu"}, .name = name + ".relu"});
+    wire = name + ".relu";
+  }
+  return builder.output(wire).bytes();
+}
+
+CompileRequest random_samples(std::int64_t count) {
+  CompileRequest request;
+  request.calibrate = "random";
+  request.samples = count;
+  return request;
+}
+
+TEST(Mixture, TheBadLayerAloneGoesBackToFp32) {
+  const testing::ScratchFolder folder;
+  folder.write("bad.onnx", network());
+  CompileRequest request = random_samples(6);
+  request.options.corrects_biases = false;
+  auto lab = MixtureLab::create(folder.path("bad.onnx"), request, {.threads = 1, .seconds = 0.01}, {});
+  ASSERT_TRUE(lab) << to_string(lab.errors());
+  ASSERT_EQ(lab->groups().size(), 5u);
+  EXPECT_EQ(lab->groups()[3], (std::vector<std::string>{"conv3", "conv3.relu"}));
+  EXPECT_EQ(lab->in_fp32().noise, 0.0);
+  EXPECT_EQ(lab->in_fp32().agreeing, 6);
+  const auto noise_allowed = std::pow(10.0, -2.5);  // 25 dB
+  const MeasureMixture measure = [&](const std::vector<std::size_t>& in_float) -> Result<MixtureResult> {
+    const auto facts = lab->measure(in_float);
+    if (!facts) return facts.errors();
+    EXPECT_GT(facts->ms, 0.0);
+    return MixtureResult{.ms = facts->ms, .noise = facts->noise, .excess = facts->noise - noise_allowed};
+  };
+  const auto all_int8 = measure({});
+  ASSERT_TRUE(all_int8);
+  EXPECT_FALSE(all_int8->is_within());
+  const auto best = search_budget(lab->groups().size(), measure, [](const Mixture&, bool) { return ok_status(); });
+  ASSERT_TRUE(best) << to_string(best.errors());
+  EXPECT_EQ(best->in_float, (std::vector<std::size_t>{3}));
+  EXPECT_TRUE(best->result.is_within());
+}
+
+// What was taught once serves every mixture, and all of them are compiled from it alone.
+TEST(Mixture, RequestsNeedNoSamples) {
+  const testing::ScratchFolder folder;
+  folder.write("bad.onnx", network());
+  auto lab = MixtureLab::create(folder.path("bad.onnx"), random_samples(2), {.threads = 1, .seconds = 0.01}, {});
+  ASSERT_TRUE(lab) << to_string(lab.errors());
+  const std::vector<std::vector<std::size_t>> mixtures = {std::vector<std::size_t>(), std::vector<std::size_t>(1, 0), {1, 3}, {0, 1, 2, 3, 4}};
+  for (const std::vector<std::size_t>& in_float : mixtures) {
+    const CompileRequest request = lab->request_for(in_float);
+    EXPECT_TRUE(request.calibrate.empty());
+    const auto compiled = open_or_compile(folder.path("bad.onnx"), request);
+    ASSERT_TRUE(compiled) << to_string(compiled.errors());
+    std::int64_t floats = 0;
+    const v1::ModelInfo info = compiled->info();
+    for (const auto& [kernel, count] : info.plans[0].kernels) floats += kernel.find("onednn") != std::string::npos ? count : 0;
+    EXPECT_EQ(floats, static_cast<std::int64_t>(in_float.size()));
+  }
+}
+
+}  // namespace
+}  // namespace octavo
