@@ -51,10 +51,10 @@ struct CompileOptions {
   bool corrects_biases = true;    // take back the shift of the means that rounding makes, by the samples
   std::vector<std::string> skip;  // stay in fp32: node names, globs, "type:conv"
   std::optional<float> global_scale;
-  bool observes_all = false;  // quantize() learns ranges that serve whatever `skip` names later
-  std::string rounding;                                                 // of a quantized TFLite file: tflite-xnnpack; empty: the format's default
-  bool integer_only = false;                                            // a float operator, input or output is an error
-  bool allow_reference = false;                                         // the scalar reference may stand in where no kernel exists; slow
+  bool observes_all = false;     // quantize() learns ranges that serve whatever `skip` names later
+  std::string rounding;          // of a quantized TFLite file: tflite-xnnpack, -double, -single; empty: the format's default
+  bool integer_only = false;     // a float operator, input or output is an error
+  bool allow_reference = false;  // the scalar reference may stand in where no kernel exists; slow
   std::function<void(std::int64_t done, std::int64_t total)> progress;  // of calibration
 };
 

@@ -215,6 +215,18 @@ inline std::int32_t tflite_softmax_value(float exponential, float factor, std::i
   return q < lowest ? lowest : (q > highest ? highest : q);
 }
 
+// Round to nearest, halves away from 0.
+inline float round_away(float x) {
+  const float whole = std::trunc(x);
+  return std::fabs(x - whole) >= 0.5f ? whole + std::copysign(1.0f, x) : whole;
+}
+
+// The same of TFLite's reference kernels.
+inline std::int32_t quantize_value_away(float x, float scale, std::int32_t zero_point, std::int32_t lowest, std::int32_t highest) {
+  const float clamped = clamp_f32(x / scale, static_cast<float>(lowest - zero_point), static_cast<float>(highest - zero_point));
+  return static_cast<std::int32_t>(round_away(clamped)) + zero_point;
+}
+
 // DynamicQuantizeLinear: the range contains 0; a range of nothing has scale 1.
 struct DynamicScale {
   float scale = 1.0f;
@@ -225,6 +237,9 @@ struct DynamicScale {
     return {scale, static_cast<std::int32_t>(round_even(clamp_f32(0.0f - lowest / scale, 0.0f, 255.0f)))};
   }
 };
+
+// The profiles of base/fixed_point.h.
+inline bool is_fixed_point(Profile profile) { return profile == Profile::tflite_double || profile == Profile::tflite_single; }
 
 // Whether real values become integers by a product with 1 / scale instead of a division by the scale.
 inline bool multiplies_by_inverse(Profile profile) { return profile == Profile::pt2e || profile == Profile::tflite_xnnpack; }

@@ -118,7 +118,9 @@ void add_compile_options(CLI::App& verb, CompileArguments& arguments) {
   verb.add_option("--precision", arguments.precision, "int8 or fp32; default: int8 where the file is quantized, or --calibrate or --scales is given")
       ->group(group);
   verb.add_option("--target", arguments.target, "host, scalar, avx2, avxvnni, avx512vnni or amx")->capture_default_str()->group(group);
-  verb.add_option("--rounding", arguments.rounding, "formulas of a quantized TFLite file: tflite-xnnpack (default: what LiteRT computes)")
+  verb.add_option("--rounding", arguments.rounding,
+                  "formulas of a quantized TFLite file: tflite-xnnpack (default: what LiteRT computes), tflite-double (its reference kernels) or "
+                  "tflite-single")
       ->type_name("PROFILE")
       ->group(group);
   verb.add_option("--batch", arguments.batches, "batch sizes, one plan each (default: 1)")

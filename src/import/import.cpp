@@ -66,10 +66,9 @@ Status check_profile(Format format, const std::string& file, const ImportOptions
   if (!options.profile) return ok_status();
   const Profile profile = *options.profile;
   const Profile own = format == Format::tflite ? Profile::tflite_xnnpack : (format == Format::zip ? Profile::pt2e : Profile::onnx);
-  if (profile == own) return ok_status();
-  const bool is_unfinished = format == Format::tflite && (profile == Profile::tflite_double || profile == Profile::tflite_single);
-  return Error{is_unfinished ? ErrorKind::unsupported : ErrorKind::usage, file, "rounding " + std::string(name_of(profile)),
-               std::string(name_of(own)) + " for a file of this format", ""};
+  if (profile == own || (format == Format::tflite && is_fixed_point(profile))) return ok_status();
+  const std::string expected = format == Format::tflite ? "tflite-xnnpack, tflite-double or tflite-single" : std::string(name_of(own));
+  return Error{ErrorKind::usage, file, "rounding " + std::string(name_of(profile)), expected + " for a file of this format", ""};
 }
 
 Error out_of_memory(const std::string& file) { return {ErrorKind::resource, file, "more data than memory holds", "a smaller model", ""}; }

@@ -30,9 +30,11 @@ std::vector<const Kernel*> join_families() {
   add(copy_kernels());
   add(depthwise_kernels());
   add(depthwise_vnni_kernels());
+  add(fixed_eltwise_kernels());
   add(float_conv_kernels());
   add(float_eltwise_kernels());
   add(float_norm_kernels());
+  add(integer_resize_kernels());
   add(onednn_conv_kernels());
   add(onednn_dense_kernels());
   add(plain_kernels());

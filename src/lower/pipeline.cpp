@@ -9,15 +9,20 @@
 #include "lower/rules/activation_patterns.h"
 #include "lower/rules/clamp_for_pair.h"
 #include "lower/rules/drop_identity.h"
+#include "lower/rules/fixed_table.h"
 #include "lower/rules/fold_batch_norm.h"
 #include "lower/rules/fold_constants.h"
 #include "lower/rules/fuse_binary.h"
 #include "lower/rules/fuse_convolution.h"
 #include "lower/rules/fuse_float_conv.h"
+#include "lower/rules/fuse_l2_norm.h"
 #include "lower/rules/fuse_matmul.h"
 #include "lower/rules/fuse_pool.h"
+#include "lower/rules/fuse_product.h"
 #include "lower/rules/fuse_residual.h"
+#include "lower/rules/fuse_resize.h"
 #include "lower/rules/fuse_softmax.h"
+#include "lower/rules/fuse_sum.h"
 #include "lower/rules/fuse_table.h"
 #include "lower/rules/layer_norm_pattern.h"
 #include "lower/rules/matmul_to_conv.h"
@@ -153,15 +158,15 @@ void lower_to_integers(Driver& driver, const std::set<std::string>& kept_in_f32)
 
   // Structural operators leave the room between dequantize and quantize. The matrix products need their operands bare, and bring reshapes with them.
   driver.rules("structure", {structure_before_dequantize, structure_after_quantize, before_concat, drop_identity, fold_constants});
-  driver.rule("matmul_to_conv", quantized_matmul_to_conv);
+  driver.rules("matmul_to_conv", {fuse_product, quantized_matmul_to_conv});
   driver.rules("structure", {structure_before_dequantize, structure_after_quantize, before_concat, drop_identity, fold_constants});
 
   driver.rule("transpose_into_weights", transpose_into_weights);
 
   // Tables first: x * sigmoid(x) with a quantize inside is one function of x, and would otherwise be taken for a product of two values.
-  driver.rule("xnnpack_table", xnnpack_table);
+  driver.rules("tflite_table", {fixed_table, xnnpack_table});
   driver.rule("fuse_table", fuse_table);
-  driver.rules("fuse", {fuse_convolution, fuse_binary, fuse_pool, fuse_softmax, fuse_matmul});
+  driver.rules("fuse", {fuse_convolution, fuse_binary, fuse_pool, fuse_sum, fuse_resize, fuse_l2_norm, fuse_softmax, fuse_matmul});
   // Additions go into convolutions before tables do: a table is the last thing an operator does.
   driver.rule("fuse_residual", fuse_residual);
   driver.rules("table_into_producer", {table_into_producer, drop_identity});

@@ -78,6 +78,7 @@ std::optional<QuantizedConstant> quantized_constant(const Graph& graph, ValueId 
 
 std::int32_t Quantized::apply(float value) const {
   if (profile == Profile::pt2e) return round_then_zero_point(value * (1.0f / type.scale), type.zero_point, lowest, highest);
+  if (is_fixed_point(profile)) return quantize_value_away(value, type.scale, type.zero_point, lowest, highest);
   return quantize_value(value, type.scale, type.zero_point, lowest, highest);
 }
 

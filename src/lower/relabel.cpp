@@ -267,6 +267,53 @@ class Relabeller {
     emit(node, attrs, {as_unsigned(node.inputs[0]), table_input(node, 1, makes_signed)});
   }
 
+  // What is rounded before the zero point comes to it.
+  template <class Result>
+  static void relabel_result(Result& attrs) {
+    if (attrs.to != DType::s8) return;
+    attrs.to = DType::u8;
+    attrs.zero_point += kShift;
+    attrs.lowest += kShift;
+    attrs.highest += kShift;
+  }
+
+  void fixed_requantize(const Node& node) {
+    auto attrs = node.attrs.as<FixedRequantizeAttrs>();
+    if (has_variable_table(node, 3)) return keep(node);
+    const bool makes_signed = attrs.to == DType::s8;
+    relabel_result(attrs);
+    emit(node, attrs,
+         {plain(node.inputs[0]), plain(node.inputs[1]), node.inputs.size() > 2 ? plain(node.inputs[2]) : ValueId{},
+          table_input(node, 3, makes_signed)});
+  }
+
+  void fixed_binary(const Node& node) {
+    auto attrs = node.attrs.as<FixedBinaryAttrs>();
+    if (is_signed(node, 0)) attrs.a_zero_point += kShift;
+    if (is_signed(node, 1)) attrs.b_zero_point += kShift;
+    relabel_result(attrs);
+    emit(node, attrs, unsigned_inputs(node));
+  }
+
+  void fixed_l2_norm(const Node& node) {
+    auto attrs = node.attrs.as<FixedL2NormAttrs>();
+    if (is_signed(node, 0)) attrs.x_zero_point += kShift;
+    relabel_result(attrs);
+    emit(node, attrs, unsigned_inputs(node));
+  }
+
+  void integer_resize(const Node& node) {
+    auto attrs = node.attrs.as<IntegerResizeAttrs>();
+    if (is_signed(node, 0)) attrs.shift += kShift;
+    emit(node, attrs, unsigned_inputs(node));
+  }
+
+  void integer_sum(const Node& node) {
+    auto attrs = node.attrs.as<IntegerSumAttrs>();
+    if (is_signed(node, 0)) attrs.x_zero_point += kShift;
+    emit(node, attrs, unsigned_inputs(node));
+  }
+
   void softmax(const Node& node) {
     auto attrs = node.attrs.as<QuantizedSoftmaxAttrs>();
     if (attrs.to == DType::s8) {
@@ -296,7 +343,12 @@ class Relabeller {
         {&kConcat, &Relabeller::structure},
         {&kDequantize, &Relabeller::dequantize},
         {&kExpand, &Relabeller::structure},
+        {&kFixedBinary, &Relabeller::fixed_binary},
+        {&kFixedL2Norm, &Relabeller::fixed_l2_norm},
+        {&kFixedRequantize, &Relabeller::fixed_requantize},
         {&kGather, &Relabeller::structure},
+        {&kIntegerResize, &Relabeller::integer_resize},
+        {&kIntegerSum, &Relabeller::integer_sum},
         {&kMaxPool, &Relabeller::structure},
         {&kPad, &Relabeller::structure},
         {&kQuantize, &Relabeller::quantize},

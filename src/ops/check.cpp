@@ -70,6 +70,11 @@ Problem check_convolution_profile(Profile profile) {
   return shape_error("profile", std::string(name_of(profile)), "onnx, tflite-xnnpack or pt2e");
 }
 
+Problem check_fixed_profile(Profile profile) {
+  if (profile == Profile::tflite_double || profile == Profile::tflite_single) return std::nullopt;
+  return shape_error("profile", std::string(name_of(profile)), "tflite-double or tflite-single");
+}
+
 Problem check_table(const Fact& fact, std::initializer_list<DType> allowed) {
   return first_of({check_dtype("table", fact, allowed), check_shape("table", fact, {256})});
 }

@@ -44,6 +44,9 @@ Problem check_clamp(const Clamp& clamp);
 // Profiles whose convolution formula is requantize() of base/requantize.h.
 Problem check_convolution_profile(Profile profile);
 
+// The profiles of base/fixed_point.h.
+Problem check_fixed_profile(Profile profile);
+
 // A table of 256 entries in one of the given types.
 Problem check_table(const Fact& fact, std::initializer_list<DType> allowed);
 

@@ -7,12 +7,27 @@
 namespace octavo {
 namespace {
 
-constexpr std::array<const OpSpec*, 34> kOps = {
-    &kArgmax,        &kAveragePool,     &kBatchNorm,       &kBinary,           &kCast,      &kConcat,   &kConv,
-    &kConvInteger,   &kDequantize,      &kDynamicQuantize, &kExpand,           &kFusedConv, &kGather,   &kLayerNorm,
-    &kLrn,           &kMatmul,          &kMatmulInteger,   &kMaxPool,          &kPad,       &kQuantize, &kQuantizedBinary,
-    &kQuantizedConv, &kQuantizedMatmul, &kQuantizedPool,   &kQuantizedSoftmax, &kReduce,    &kReshape,  &kResize,
-    &kSlice,         &kSoftmax,         &kTable,           &kTranspose,        &kUnary,     &kWhere,
+constexpr std::array<const OpSpec*, 39> kOps = {
+    &kArgmax,        &kAveragePool,
+    &kBatchNorm,     &kBinary,
+    &kCast,          &kConcat,
+    &kConv,          &kConvInteger,
+    &kDequantize,    &kDynamicQuantize,
+    &kExpand,        &kFixedBinary,
+    &kFixedL2Norm,   &kFixedRequantize,
+    &kFusedConv,     &kGather,
+    &kIntegerResize, &kIntegerSum,
+    &kLayerNorm,     &kLrn,
+    &kMatmul,        &kMatmulInteger,
+    &kMaxPool,       &kPad,
+    &kQuantize,      &kQuantizedBinary,
+    &kQuantizedConv, &kQuantizedMatmul,
+    &kQuantizedPool, &kQuantizedSoftmax,
+    &kReduce,        &kReshape,
+    &kResize,        &kSlice,
+    &kSoftmax,       &kTable,
+    &kTranspose,     &kUnary,
+    &kWhere,
 };
 
 }  // namespace

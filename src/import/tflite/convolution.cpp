@@ -36,6 +36,12 @@ ValueId real_weights(OperatorReader& in, ValueId value, const QuantParams& quant
   return in.add_constant(std::move(real), "weights");
 }
 
+// In fixed point the reference kernels multiply the scales of s8 convolutions in f64, one per channel, even where the file has one for all; those
+// of u8 ones, and of FULLY_CONNECTED with one scale, in f32.
+bool needs_scale_per_channel(OperatorReader& in, const QuantParams& quant) {
+  return quant.axis < 0 && is_fixed_point(in.building().profile) && in.tensor(1).dtype == DType::s8 && in.type() != "FULLY_CONNECTED";
+}
+
 // `value` is the tensor of input 1 after its axes were moved; scales lie along
 // axis `from` of the file's tensor, `to` of the moved one.
 Weights weights_of(OperatorReader& in, ValueId value, int from, int to) {
@@ -51,6 +57,10 @@ Weights weights_of(OperatorReader& in, ValueId value, int from, int to) {
     return {};
   }
   if (quant.axis >= 0) quant.axis = to;
+  if (needs_scale_per_channel(in, quant)) {
+    const auto channels = static_cast<std::size_t>(in.shape(value)[to]);
+    quant = {std::vector<float>(channels, quant.scale[0]), std::vector<std::int32_t>(channels, quant.zero_point[0]), to};
+  }
   if (is_dynamic(in) && in.building().dequantizes_dynamic) return {real_weights(in, value, quant), {}, {}};
   return {in.dequantize(value, quant, "weights"), quant.scale, value};
 }

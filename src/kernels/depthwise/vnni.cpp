@@ -129,7 +129,8 @@ std::vector<Tensor> pack(const OpCall& call) {
   const Grouping grouping = Grouping::of(s);
   const Placement placement = place(s);
   const auto* w = call.inputs[kConvW]->constant->as<std::int8_t>();
-  const Tensor* multipliers = call.inputs[kConvMultiplier] == nullptr ? nullptr : call.inputs[kConvMultiplier]->constant.get();
+  const bool has_multipliers = call.inputs.size() > kConvMultiplier && call.inputs[kConvMultiplier] != nullptr;
+  const Tensor* multipliers = has_multipliers ? call.inputs[kConvMultiplier]->constant.get() : nullptr;
   const bool in_channel_order = finishes_from_sums(call.attrs->as<QuantizedConvAttrs>());
   Tensor weights(DType::s8, Shape{placement.weight_bytes});
   Tensor bias(DType::s32, Shape{placement.channels});

@@ -59,8 +59,26 @@ std::string refuse_types(const CallView& call, DType real, DType quantized, Scal
   if (scales.block != 0) return "has no blocks of scales";
   return {};
 }
+// Rounds halves away from 0, the profiles of fixed point.
+void quantize_away(const QuantizeRow& args, const float* real, std::uint8_t* q) {
+  const QuantizeRow row = args;
+  for (std::int64_t i = 0; i < row.n; ++i) {
+    const std::int64_t at = i * row.step;
+    const std::uint8_t stored = row.zero_point == nullptr ? 0 : row.zero_point[at];
+    const std::int32_t zero_point = row.is_signed ? static_cast<std::int32_t>(static_cast<std::int8_t>(stored)) : static_cast<std::int32_t>(stored);
+    q[i] = static_cast<std::uint8_t>(quantize_value_away(real[i], row.scale[at], zero_point, row.lowest, row.highest));
+  }
+}
+constexpr QuantizeFunctions kQuantizeAway{.quantize = &quantize_away, .dequantize = nullptr};
+
 std::string refuse_quantize(const CallView& call) {
   const auto& attrs = call.attrs->as<QuantizeAttrs>();
+  if (is_fixed_point(attrs.profile)) return "rounds halves to even, not away from 0";
+  return refuse_types(call, call.input(0).dtype, call.output().dtype, {attrs.axis, attrs.block});
+}
+std::string refuse_quantize_away(const CallView& call) {
+  const auto& attrs = call.attrs->as<QuantizeAttrs>();
+  if (!is_fixed_point(attrs.profile)) return "rounds halves away from 0, not to even";
   return refuse_types(call, call.input(0).dtype, call.output().dtype, {attrs.axis, attrs.block});
 }
 std::string refuse_dequantize(const CallView& call) {
@@ -134,9 +152,17 @@ constexpr Kernel dequantize_kernel(std::string_view name) {
 }
 
 constexpr Kernel kKernels[] = {
-    quantize_kernel<kQuantizeScalar, Isa::scalar>("quantize_f32_portable"), quantize_kernel<kQuantizeAvx2, Isa::avx2>("quantize_f32_avx2"),
-    quantize_kernel<kQuantizeAvx512, Isa::avx512>("quantize_f32_avx512"),   dequantize_kernel<kQuantizeScalar, Isa::scalar>("dequantize_q8_portable"),
-    dequantize_kernel<kQuantizeAvx2, Isa::avx2>("dequantize_q8_avx2"),      dequantize_kernel<kQuantizeAvx512, Isa::avx512>("dequantize_q8_avx512"),
+    {.name = "quantize_f32_away_portable",
+     .op = "quantize",
+     .refusal = refusal_by<refuse_quantize_away>,
+     .cost = cost<Isa::scalar>,
+     .prepare = prepare_by<refuse_quantize_away, make_quantize<kQuantizeAway>>},
+    quantize_kernel<kQuantizeScalar, Isa::scalar>("quantize_f32_portable"),
+    quantize_kernel<kQuantizeAvx2, Isa::avx2>("quantize_f32_avx2"),
+    quantize_kernel<kQuantizeAvx512, Isa::avx512>("quantize_f32_avx512"),
+    dequantize_kernel<kQuantizeScalar, Isa::scalar>("dequantize_q8_portable"),
+    dequantize_kernel<kQuantizeAvx2, Isa::avx2>("dequantize_q8_avx2"),
+    dequantize_kernel<kQuantizeAvx512, Isa::avx512>("dequantize_q8_avx512"),
 };
 
 }  // namespace

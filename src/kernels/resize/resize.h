@@ -8,6 +8,7 @@
 
 namespace octavo {
 
+std::span<const Kernel> integer_resize_kernels();
 std::span<const Kernel> resize_kernels();
 
 }  // namespace octavo

@@ -3,6 +3,7 @@
 
 #include "lower/quantized_value.h"
 #include "ops/binary/binary.h"
+#include "ops/fixed_binary/fixed_binary.h"
 #include "ops/quantized_binary/quantized_binary.h"
 
 namespace octavo {
@@ -59,6 +60,34 @@ std::variant<QuantizedBinaryAttrs, std::string> xnnpack_attrs(const Operands& op
   return attrs;
 }
 
+std::optional<FixedBinaryKind> fixed_kind(BinaryKind kind) {
+  switch (kind) {
+    case BinaryKind::add: return FixedBinaryKind::add;
+    case BinaryKind::sub: return FixedBinaryKind::sub;
+    case BinaryKind::mul: return FixedBinaryKind::mul;
+    case BinaryKind::prelu: return FixedBinaryKind::prelu;
+    default: return std::nullopt;
+  }
+}
+
+// LiteRT's own PRELU is that of its reference kernels; XNNPACK does not take it.
+bool is_fixed(const Operands& op) {
+  return is_fixed_point(op.end.profile) || (op.end.profile == Profile::tflite_xnnpack && op.kind == BinaryKind::prelu);
+}
+
+std::optional<FixedBinaryAttrs> fixed_attrs(const Operands& op) {
+  const auto kind = fixed_kind(op.kind);
+  if (!kind) return std::nullopt;
+  return FixedBinaryAttrs{.form = FixedBinaryForm::of(*kind, op.a.scale, op.b.scale, op.end.type.scale),
+                          .to = op.end.type.dtype,
+                          .profile = op.end.profile == Profile::tflite_single ? Profile::tflite_single : Profile::tflite_double,
+                          .a_zero_point = op.a.zero_point,
+                          .b_zero_point = op.b.zero_point,
+                          .zero_point = op.end.type.zero_point,
+                          .lowest = op.end.lowest,
+                          .highest = op.end.highest};
+}
+
 std::variant<QuantizedBinaryAttrs, std::string> attrs_of(const Operands& op) {
   const bool is_xnnpack = op.end.profile == Profile::tflite_xnnpack;
   if (op.kind != BinaryKind::add && op.kind != BinaryKind::mul && !(is_xnnpack && op.kind == BinaryKind::sub))
@@ -79,9 +108,18 @@ Match fuse_binary(const Graph& graph, const Node& node) {
   const auto followed = follow_to_quantize(graph, node.outputs[0]);
   if (const auto* reason = std::get_if<std::string>(&followed)) return *reason;
   const auto& end = std::get<Quantized>(followed);
-  auto attrs = attrs_of({kind, a->type, b->type, end});
-  if (auto* reason = std::get_if<std::string>(&attrs)) return std::move(*reason);
+  const Operands operands{kind, a->type, b->type, end};
   Patch patch(graph);
+  if (is_fixed(operands)) {
+    const auto fixed = fixed_attrs(operands);
+    if (!fixed) return "there is no integer form of " + std::string(name_of(kind)) + " of two quantized values";
+    const ValueId y = patch.add(kFixedBinary, *fixed, {a->q, b->q}, node.name, node.origin);
+    patch.set_quant(y, end.type.params());
+    patch.replace(end.y, y);
+    return patch;
+  }
+  auto attrs = attrs_of(operands);
+  if (auto* reason = std::get_if<std::string>(&attrs)) return std::move(*reason);
   const ValueId y = patch.add(kQuantizedBinary, std::get<QuantizedBinaryAttrs>(attrs), {a->q, b->q}, node.name, node.origin);
   patch.set_quant(y, end.type.params());
   patch.replace(end.y, y);

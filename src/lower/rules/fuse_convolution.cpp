@@ -3,10 +3,12 @@
 
 #include <optional>
 
+#include "lower/fixed_result.h"
 #include "lower/integer_weights.h"
 #include "lower/quantized_value.h"
 #include "ops/binary/binary.h"
 #include "ops/conv/conv.h"
+#include "ops/dequantize/dequantize.h"
 #include "ops/quantized_conv/quantized_conv.h"
 
 namespace octavo {
@@ -44,12 +46,25 @@ Tensor multipliers(const IntegerWeights& weights, float x_scale, float y_scale) 
   return tensor;
 }
 
+// The same as fixed-point numbers, of the product in f64; of weights that have one scale, a product in f32, as the source has it.
+std::vector<FixedMultiplier> fixed_multipliers(const Graph& graph, ValueId weights_wire, const IntegerWeights& weights, float x_scale,
+                                               float y_scale) {
+  const bool is_per_axis = graph.producer(weights_wire)->attrs.as<DequantizeAttrs>().axis >= 0;
+  std::vector<FixedMultiplier> factors;
+  for (const float w_scale : weights.scale) {
+    const double product = is_per_axis ? static_cast<double>(x_scale) * static_cast<double>(w_scale) : static_cast<double>(x_scale * w_scale);
+    factors.push_back(FixedMultiplier::of(product / static_cast<double>(y_scale)));
+  }
+  return factors;
+}
+
 struct Fusion {
   QuantizedConvAttrs attrs;
   float y_scale = 1.0f;
   ValueId residual;
   ValueId old_result;
   std::optional<QuantType> y;
+  std::optional<Quantized> fixed;  // the convolution gives its sums, and this follows
 };
 
 // What the convolution can take in of what follows it; at least it gives its sums as f32.
@@ -57,11 +72,19 @@ Fusion what_follows(const Graph& graph, const Node& node, QuantizedConvAttrs att
   Fusion fusion{.attrs = std::move(attrs), .old_result = node.outputs[0]};
   const auto residue = residue_of(graph, node.outputs[0]);
   const auto followed = follow_to_quantize(graph, residue ? residue->sum : node.outputs[0]);
-  if (!std::holds_alternative<Quantized>(followed)) {
+  const auto* rounding = std::get_if<Quantized>(&followed);
+  // Fixed point has no formula for an addition without a rounding of its own before it.
+  if (rounding == nullptr || (residue && is_fixed_point(rounding->profile))) {
     fusion.attrs.to = DType::f32;
     return fusion;
   }
-  const auto& end = std::get<Quantized>(followed);
+  const Quantized& end = *rounding;
+  if (is_fixed_point(end.profile)) {
+    fusion.attrs.to = DType::s32;
+    fusion.old_result = end.y;
+    fusion.fixed = end;
+    return fusion;
+  }
   fusion.attrs.to = end.type.dtype;
   fusion.attrs.profile = end.profile;
   fusion.attrs.zero_point = end.type.zero_point;
@@ -98,6 +121,7 @@ Match fuse_convolution(const Graph& graph, const Node& node) {
   Patch patch(graph);
   std::vector<ValueId> inputs = {x->q, patch.constant(node.name + "/weight", weights.w), patch.constant(node.name + "/bias", weights.bias),
                                  patch.constant(node.name + "/multiplier", multipliers(weights, x->type.scale, fusion.y_scale))};
+  if (fusion.fixed) inputs.resize(kConvMultiplier);
   if (fusion.residual.exists()) inputs.push_back(fusion.residual);
   if (weights.w_offset) {
     inputs.resize(kConvOffset + 1);
@@ -107,7 +131,11 @@ Match fuse_convolution(const Graph& graph, const Node& node) {
     inputs.resize(kConvBiasRest + 1);
     inputs[kConvBiasRest] = patch.constant(node.name + "/bias_rest", *weights.bias_rest);
   }
-  const ValueId y = patch.add(kQuantizedConv, std::move(fusion.attrs), std::move(inputs), node.name, node.origin);
+  ValueId y = patch.add(kQuantizedConv, std::move(fusion.attrs), std::move(inputs), node.name, node.origin);
+  if (fusion.fixed) {
+    const auto factors = fixed_multipliers(graph, node.inputs[1], weights, x->type.scale, fusion.fixed->type.scale);
+    y = fixed_result(patch, node, y, *fusion.fixed, factors);
+  }
   if (fusion.y) patch.set_quant(y, fusion.y->params());
   patch.replace(fusion.old_result, y);
   return patch;

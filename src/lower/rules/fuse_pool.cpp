@@ -64,9 +64,9 @@ Match fuse_pool(const Graph& graph, const Node& node) {
   const auto followed = follow_to_quantize(graph, node.outputs[0]);
   if (const auto* reason = std::get_if<std::string>(&followed)) return *reason;
   const auto& end = std::get<Quantized>(followed);
-  if (end.profile == Profile::tflite_double || end.profile == Profile::tflite_single)
-    return "there is no integer form for rounding profile " + std::string(name_of(end.profile));
-  if (end.profile == Profile::tflite_xnnpack && node.spec == &kAveragePool) return integer_pool(graph, node, *x, end);
+  const bool is_tflite = end.profile == Profile::tflite_xnnpack || is_fixed_point(end.profile);
+  if (is_tflite && node.spec == &kAveragePool) return integer_pool(graph, node, *x, end);
+  if (is_fixed_point(end.profile)) return std::string();  // fuse_sum
   attrs->profile = end.profile;
   attrs->to = end.type.dtype;
   attrs->x_scale = x->type.scale;

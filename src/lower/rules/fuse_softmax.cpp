@@ -1,22 +1,51 @@
 // Softmax of quantized values. Part of lower/.
 #include "lower/rules/fuse_softmax.h"
 
-#include "base/requantize.h"
+#include <optional>
+
+#include "base/fixed_point.h"
 #include "lower/quantized_value.h"
+#include "ops/binary/binary.h"
 #include "ops/quantized_softmax/quantized_softmax.h"
 #include "ops/softmax/softmax.h"
 
 namespace octavo {
 namespace {
 
+// The same in fixed point.
+Tensor fixed_exponentials(Profile profile, float scale, float beta) {
+  Tensor table(DType::s32, Shape{256});
+  for (int i = 0; i < 256; ++i) table.as<std::int32_t>()[i] = fixed_softmax_exponential(profile, i, scale, beta);
+  return table;
+}
+
 // Entry i is for an element 255 - i below the largest of its line.
-Tensor exponentials(Profile profile, float scale, std::int64_t length) {
+Tensor exponentials(Profile profile, float scale, float beta, std::int64_t length) {
+  if (is_fixed_point(profile)) return fixed_exponentials(profile, scale, beta);
   Tensor table(DType::f32, Shape{256});
   for (int i = 0; i < 256; ++i) {
-    table.as<float>()[i] = profile == Profile::onnx ? softmax_exponential(i, scale, length) : tflite_softmax_exponential(i, scale);
+    table.as<float>()[i] = profile == Profile::onnx ? softmax_exponential(i, scale, length) : tflite_softmax_exponential(i, scale * beta);
   }
   return table;
 }
+
+// What softmax reads: quantized values, TFLite's times a positive factor.
+struct Scaled {
+  Dequantized x;
+  float beta = 1.0f;
+};
+std::optional<Scaled> scaled(const Graph& graph, ValueId wire) {
+  if (const auto x = dequantized(graph, wire)) return Scaled{*x};
+  const Node* product = graph.producer_if(wire, kBinary);
+  if (product == nullptr || product->attrs.as<BinaryAttrs>().kind != BinaryKind::mul || !graph.has_one_reader(wire)) return std::nullopt;
+  const auto x = dequantized(graph, product->inputs[0]);
+  const auto beta = scalar_constant(graph, product->inputs[1]);
+  if (!x || !beta || !(*beta > 0.0f)) return std::nullopt;
+  return Scaled{*x, *beta};
+}
+
+// Sums of longer lines may leave 32 bits in fixed point.
+constexpr std::int64_t kLongestFixedLine = 4095;
 
 }  // namespace
 
@@ -24,21 +53,22 @@ Match fuse_softmax(const Graph& graph, const Node& node) {
   if (node.spec != &kSoftmax) return std::string();
   const auto& softmax = node.attrs.as<SoftmaxAttrs>();
   if (softmax.kind != SoftmaxKind::softmax) return std::string("there is no integer form of log_softmax");
-  const auto x = dequantized(graph, node.inputs[0]);
-  if (!x) return std::string("its input is not quantized");
+  const auto input = scaled(graph, node.inputs[0]);
+  if (!input) return std::string("its input is not quantized");
   if (softmax.axis != graph.fact(node.inputs[0]).shape.rank() - 1) return std::string("it is not along the last axis");
   const auto followed = follow_to_quantize(graph, node.outputs[0]);
   if (const auto* reason = std::get_if<std::string>(&followed)) return *reason;
   const auto& end = std::get<Quantized>(followed);
   const IntegerRange range = range_of(end.type.dtype);
-  const bool is_known = end.profile == Profile::onnx || end.profile == Profile::tflite_xnnpack;
-  if (!is_known || end.lowest != range.lowest || end.highest != range.highest)
+  const std::int64_t length = graph.fact(node.inputs[0]).shape[static_cast<int>(softmax.axis)];
+  if (end.profile == Profile::onnx && input->beta != 1.0f) return std::string("its input is not quantized");
+  if (is_fixed_point(end.profile) && length > kLongestFixedLine) return std::string("its lines have more than 4095 elements");
+  if (end.profile == Profile::pt2e || end.lowest != range.lowest || end.highest != range.highest)
     return std::string("its result is rounded or clamped in a way that has no integer form");
   Patch patch(graph);
   const QuantizedSoftmaxAttrs attrs{end.type.dtype, end.profile, end.type.scale, end.type.zero_point};
-  const ValueId table = patch.constant(node.name + "/exponentials",
-                                       exponentials(end.profile, x->type.scale, graph.fact(node.inputs[0]).shape[static_cast<int>(softmax.axis)]));
-  const ValueId y = patch.add(kQuantizedSoftmax, attrs, {x->q, table}, node.name, node.origin);
+  const ValueId table = patch.constant(node.name + "/exponentials", exponentials(end.profile, input->x.type.scale, input->beta, length));
+  const ValueId y = patch.add(kQuantizedSoftmax, attrs, {input->x.q, table}, node.name, node.origin);
   patch.set_quant(y, end.type.params());
   patch.replace(end.y, y);
   return patch;

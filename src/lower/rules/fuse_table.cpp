@@ -6,6 +6,7 @@
 
 #include "lower/quantized_value.h"
 #include "lower/table_region.h"
+#include "ops/fixed_requantize/fixed_requantize.h"
 #include "ops/quantized_binary/quantized_binary.h"
 #include "ops/quantized_conv/quantized_conv.h"
 #include "ops/quantized_pool/quantized_pool.h"
@@ -58,6 +59,7 @@ std::optional<TableHost> table_host(const Node& node) {
   if (node.spec == &kQuantizedConv) return TableHost{5, node.attrs.as<QuantizedConvAttrs>().to};
   if (node.spec == &kQuantizedBinary) return TableHost{2, node.attrs.as<QuantizedBinaryAttrs>().to};
   if (node.spec == &kQuantizedPool) return TableHost{1, node.attrs.as<QuantizedPoolAttrs>().to};
+  if (node.spec == &kFixedRequantize) return TableHost{3, node.attrs.as<FixedRequantizeAttrs>().to};
   return std::nullopt;
 }
 
@@ -73,6 +75,8 @@ Attrs with_bounds(const Node& node, std::pair<std::int32_t, std::int32_t> bounds
     return clamped(node.attrs.as<QuantizedBinaryAttrs>(), &QuantizedBinaryAttrs::lowest, &QuantizedBinaryAttrs::highest, bounds);
   if (node.spec == &kQuantizedPool)
     return clamped(node.attrs.as<QuantizedPoolAttrs>(), &QuantizedPoolAttrs::lowest, &QuantizedPoolAttrs::highest, bounds);
+  if (node.spec == &kFixedRequantize)
+    return clamped(node.attrs.as<FixedRequantizeAttrs>(), &FixedRequantizeAttrs::lowest, &FixedRequantizeAttrs::highest, bounds);
   const auto& conv = node.attrs.as<QuantizedConvAttrs>();
   const bool adds_last = conv.residual == Residual::after_rounding_conv_first || conv.residual == Residual::after_rounding_conv_second;
   if (adds_last) return clamped(conv, &QuantizedConvAttrs::add_lowest, &QuantizedConvAttrs::add_highest, bounds);

@@ -53,10 +53,16 @@ void reference_quantize(const Attrs& attrs, InputViews inputs, OutputViews outpu
   const std::int64_t count = x.shape.elements();
   for (std::int64_t i = 0; i < count; ++i) {
     const auto s = static_cast<std::size_t>(layout.index_of(x.shape, i));
+    const auto zero_point = static_cast<std::int32_t>(zeros[s]);
+    if (is_fixed_point(quantize.profile) && inputs[1].dtype == DType::f32) {
+      store_double(outputs[0], i,
+                   quantize_value_away(static_cast<float>(element_as_double(x, i)), scales[s], zero_point, static_cast<std::int32_t>(range.lowest),
+                                       static_cast<std::int32_t>(range.highest)));
+      continue;
+    }
     const float real = scaled(quantize.profile, inputs[1].dtype, static_cast<float>(element_as_double(x, i)), scales[s]);
     store_double(outputs[0], i,
-                 round_then_zero_point(real, static_cast<std::int32_t>(zeros[s]), static_cast<std::int32_t>(range.lowest),
-                                       static_cast<std::int32_t>(range.highest)));
+                 round_then_zero_point(real, zero_point, static_cast<std::int32_t>(range.lowest), static_cast<std::int32_t>(range.highest)));
   }
 }
 
@@ -64,7 +70,9 @@ void reference_quantize(const Attrs& attrs, InputViews inputs, OutputViews outpu
 
 const OpSpec kQuantize = {
     .name = "quantize",
-    .summary = "y = saturate(rne(x / scale) + zero_point); profiles pt2e and tflite-xnnpack: rne(x * (1/scale)); per tensor, per axis or per block",
+    .summary =
+        "y = saturate(rne(x / scale) + zero_point); profiles pt2e and tflite-xnnpack: rne(x * (1/scale)); tflite-double and "
+        "tflite-single: halves away from 0; per tensor, per axis or per block",
     .inputs = {"x", "scale", "zero_point?"},
     .infer = infer_quantize,
     .reference = reference_quantize,

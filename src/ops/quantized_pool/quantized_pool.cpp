@@ -12,7 +12,7 @@ namespace {
 // Each form belongs to some profiles, and integers have no use for scales.
 Problem check_form(const QuantizedPoolAttrs& pool) {
   const bool is_tflite = pool.profile == Profile::tflite_xnnpack;
-  const bool is_known = pool.form == QuantizedPoolForm::integer_average ? is_tflite
+  const bool is_known = pool.form == QuantizedPoolForm::integer_average ? is_tflite || is_fixed_point(pool.profile)
                         : pool.form == QuantizedPoolForm::average_pool  ? pool.profile == Profile::onnx || pool.profile == Profile::pt2e
                                                                         : is_tflite || pool.profile == Profile::onnx || pool.profile == Profile::pt2e;
   const auto is_large = [](std::int64_t size) { return size > 2048; };

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "base/requantize.h"
+#include "base/fixed_point.h"
 #include "ops/check.h"
 #include "ops/integers.h"
 
@@ -11,8 +11,8 @@ namespace octavo {
 namespace {
 
 Problem check_profile(Profile profile) {
-  if (profile == Profile::onnx || profile == Profile::tflite_xnnpack) return std::nullopt;
-  return shape_error("profile", std::string(name_of(profile)), "onnx or tflite-xnnpack");
+  if (profile != Profile::pt2e) return std::nullopt;
+  return shape_error("profile", std::string(name_of(profile)), "onnx, tflite-xnnpack, tflite-double or tflite-single");
 }
 
 // What the exponentials of one line become.
@@ -34,7 +34,8 @@ Result<std::vector<Fact>> infer_quantized_softmax(const Attrs& attrs, InputFacts
   const Fact& x = *inputs[0];
   const Fact& exponentials = *inputs[1];
   const IntegerRange range = range_of(softmax.to);
-  const auto problem = first_of({check_dtype("x", x, {DType::u8, DType::s8}), check_rank("x", x, 1, 64), check_table(exponentials, {DType::f32}),
+  const auto problem = first_of({check_dtype("x", x, {DType::u8, DType::s8}), check_rank("x", x, 1, 64),
+                                 check_table(exponentials, {is_fixed_point(softmax.profile) ? DType::s32 : DType::f32}),
                                  check_clamp({.to = softmax.to,
                                               .zero_point = softmax.zero_point,
                                               .lowest = static_cast<std::int32_t>(range.lowest),
@@ -44,16 +45,38 @@ Result<std::vector<Fact>> infer_quantized_softmax(const Attrs& attrs, InputFacts
   return one_output(softmax.to, x.shape.to_vector());
 }
 
+// The largest value of a line.
+std::int32_t largest_of(const ConstTensorView& x, std::int64_t first, std::int64_t length) {
+  std::int32_t largest = -128;
+  for (std::int64_t i = 0; i < length; ++i) largest = std::max(largest, load_8bit(x.data, x.dtype, first + i));
+  return largest;
+}
+
+// Shares of 256, from the lowest value of the type on.
+void fixed_line(const QuantizedSoftmaxAttrs& softmax, InputViews inputs, std::int64_t first, std::int64_t length, std::byte* y) {
+  const ConstTensorView& x = inputs[0];
+  const std::int32_t largest = largest_of(x, first, length);
+  const auto exponential = [&](std::int64_t i) { return inputs[1].as<std::int32_t>()[255 - (largest - load_8bit(x.data, x.dtype, first + i))]; };
+  std::uint32_t sum = 0;
+  for (std::int64_t i = 0; i < length; ++i) sum += static_cast<std::uint32_t>(fixed_softmax_term(exponential(i)));
+  const FixedReciprocal reciprocal = FixedReciprocal::of(static_cast<std::int32_t>(sum));
+  const auto lowest = static_cast<std::int32_t>(range_of(softmax.to).lowest);
+  for (std::int64_t i = 0; i < length; ++i) store_8bit(y, first + i, lowest + std::clamp(reciprocal.share(exponential(i)), 0, 255));
+}
+
 void reference_quantized_softmax(const Attrs& attrs, InputViews inputs, OutputViews outputs) {
   const auto& softmax = attrs.as<QuantizedSoftmaxAttrs>();
   const ConstTensorView& x = inputs[0];
-  const float* exponentials = inputs[1].as<float>();
+  const auto* exponentials = reinterpret_cast<const float*>(inputs[1].data);
   const std::int64_t length = x.shape[x.shape.rank() - 1];
   const std::int64_t lines = length == 0 ? 0 : x.shape.elements() / length;
   for (std::int64_t line = 0; line < lines; ++line) {
     const std::int64_t first = line * length;
-    std::int32_t largest = -128;
-    for (std::int64_t i = 0; i < length; ++i) largest = std::max(largest, load_8bit(x.data, x.dtype, first + i));
+    if (is_fixed_point(softmax.profile)) {
+      fixed_line(softmax, inputs, first, length, outputs[0].data);
+      continue;
+    }
+    const std::int32_t largest = largest_of(x, first, length);
     const auto exponential = [&](std::int64_t i) { return exponentials[255 - (largest - load_8bit(x.data, x.dtype, first + i))]; };
     float sum = 0.0f;
     for (std::int64_t i = 0; i < length; ++i) sum += exponential(i);

@@ -27,7 +27,9 @@ struct QuantizedSoftmaxAttrs {
 
 // Profile onnx: the formula of ONNX Runtime's QLinearSoftmax (measured): over a table of exponentials
 // (softmax_exponential of base/requantize.h, for lines of this length), the f32 sum of the line's exponentials in order, and softmax_value.
-// Profile tflite-xnnpack: the same with tflite_softmax_exponential and tflite_softmax_value. inputs: x (u8 or s8), exponentials f32 [256].
+// Profile tflite-xnnpack: the same with tflite_softmax_exponential and tflite_softmax_value. tflite-double and tflite-single: exponentials s32
+// [256] (fixed_softmax_exponential of base/fixed_point.h), their terms summed, FixedReciprocal::share from the lowest value of the type on; y_scale
+// and zero_point are not used. inputs: x (u8 or s8), exponentials f32 or s32 [256].
 extern const OpSpec kQuantizedSoftmax;
 
 }  // namespace octavo

@@ -1,0 +1,182 @@
+// Fixed-point arithmetic of TFLite's reference kernels (profiles tflite-double and tflite-single); belongs to the rule book of requantize.h. Part of
+// base/.
+//
+// Everything is exact integer arithmetic; what the sources leave undefined (sums and shifts beyond 32 bits) wraps. Measured against LiteRT 2.3's
+// reference kernels, docs/numerics.md.
+#ifndef OCTAVO_BASE_FIXED_POINT_H_
+#define OCTAVO_BASE_FIXED_POINT_H_
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <tuple>
+
+#include "base/fields.h"
+#include "base/requantize.h"
+
+namespace octavo {
+
+// a * b / 2^31, rounded to the nearest, halves up.
+inline std::int32_t rounding_high_product(std::int32_t a, std::int32_t b) {
+  constexpr std::int32_t kLowest = std::numeric_limits<std::int32_t>::min();
+  if (a == kLowest && b == kLowest) return std::numeric_limits<std::int32_t>::max();
+  const std::int64_t product = std::int64_t{a} * b;
+  return static_cast<std::int32_t>((product + (product >= 0 ? std::int64_t{1} << 30 : 1 - (std::int64_t{1} << 30))) / (std::int64_t{1} << 31));
+}
+
+// x / 2^exponent, 0 <= exponent <= 31, rounded to the nearest, halves away from 0.
+inline std::int32_t rounding_divide(std::int32_t x, int exponent) {
+  const std::int64_t mask = (std::int64_t{1} << exponent) - 1;
+  const std::int64_t threshold = (mask >> 1) + (x < 0 ? 1 : 0);
+  return (x >> exponent) + ((x & mask) > threshold ? 1 : 0);
+}
+
+inline std::int32_t wrapping_shift_left(std::int32_t x, int bits) { return static_cast<std::int32_t>(static_cast<std::uint32_t>(x) << bits); }
+
+// A real factor from 0 to below 2^30 as multiplier * 2^(shift - 31).
+struct FixedMultiplier {
+  static constexpr int kLowestShift = -31;
+  static constexpr int kHighestShift = 30;
+
+  std::int32_t multiplier = 0;  // 0, or in [2^30, 2^31)
+  std::int32_t shift = 0;
+
+  // The nearest one; 0 where the factor is below 2^-32, the largest there is where it is too large.
+  static FixedMultiplier of(double factor) {
+    if (!(factor > 0.0)) return {};
+    int shift = 0;
+    const double fraction = std::frexp(factor, &shift);
+    auto multiplier = static_cast<std::int64_t>(std::round(fraction * 0x1p31));
+    if (multiplier == std::int64_t{1} << 31) {
+      multiplier /= 2;
+      ++shift;
+    }
+    if (shift < kLowestShift) return {};
+    if (shift > kHighestShift) return {std::numeric_limits<std::int32_t>::max(), kHighestShift};
+    return {static_cast<std::int32_t>(multiplier), shift};
+  }
+
+  // x times the factor. tflite-double: the high half of the product is rounded, halves up, then what the shift takes away,
+  // halves away from 0; tflite-single: rounded once, halves
+  // up.
+  std::int32_t apply(Profile profile, std::int32_t x) const {
+    if (profile == Profile::tflite_single) {
+      const int total = 31 - shift;
+      return static_cast<std::int32_t>((std::int64_t{x} * multiplier + (std::int64_t{1} << (total - 1))) >> total);
+    }
+    const std::int32_t scaled = wrapping_shift_left(x, shift > 0 ? shift : 0);
+    return rounding_divide(rounding_high_product(scaled, multiplier), shift > 0 ? 0 : -shift);
+  }
+  bool is_valid() const { return multiplier >= 0 && shift >= kLowestShift && shift <= kHighestShift; }
+
+  bool operator==(const FixedMultiplier&) const = default;
+  static constexpr auto fields() { return std::tuple(Field{"multiplier", &FixedMultiplier::multiplier}, Field{"shift", &FixedMultiplier::shift}); }
+};
+
+// What becomes of a sum, a product or a difference: multiplied, then the zero point, then the clamp.
+struct FixedResult {
+  FixedMultiplier factor;
+  std::int32_t zero_point = 0;
+  std::int32_t lowest = 0;
+  std::int32_t highest = 255;
+
+  std::int32_t apply(Profile profile, std::int32_t x) const {
+    const std::int64_t y = std::int64_t{factor.apply(profile, x)} + zero_point;
+    return static_cast<std::int32_t>(y < lowest ? lowest : (y > highest ? highest : y));
+  }
+};
+
+// Mean over `count` elements: the multiplier of the sum's scale divided by the count, with as many bits as are left.
+inline FixedMultiplier mean_multiplier(FixedMultiplier scale, std::int64_t count) {
+  int shift = 0;
+  while (shift < 62 && (count >> (shift + 1)) > 0) ++shift;
+  shift = std::min({shift, 32, 31 + scale.shift});
+  return {static_cast<std::int32_t>((std::int64_t{scale.multiplier} << shift) / count), scale.shift - shift};
+}
+
+// Addition and subtraction in 2^-20ths of twice the larger scale, product, and PReLU: y = result of (a', b'), a' = a - a_zero_point.
+enum class FixedBinaryKind : std::uint8_t { add = 0, sub = 1, mul = 2, prelu = 3 };
+constexpr int count_of(FixedBinaryKind) { return 4; }
+constexpr std::string_view name_of(FixedBinaryKind kind) {
+  constexpr std::string_view names[] = {"add", "sub", "mul", "prelu"};
+  return names[static_cast<int>(kind)];
+}
+
+struct FixedBinaryForm {
+  static constexpr int kHeadroom = 20;
+
+  FixedBinaryKind kind = FixedBinaryKind::add;
+  FixedMultiplier a;  // add, sub: of a'; prelu: of a' from 0 on
+  FixedMultiplier b;  // add, sub: of b'
+  FixedMultiplier y;  // of the sum, of a' * b'; prelu: of a' * b' below 0
+
+  static FixedBinaryForm of(FixedBinaryKind kind, float a_scale, float b_scale, float y_scale) {
+    const FixedMultiplier product = FixedMultiplier::of(static_cast<double>(a_scale * b_scale / y_scale));
+    if (kind == FixedBinaryKind::mul) return {kind, {}, {}, product};
+    if (kind == FixedBinaryKind::prelu) return {kind, FixedMultiplier::of(static_cast<double>(a_scale / y_scale)), {}, product};
+    const double twice = 2.0 * static_cast<double>(a_scale > b_scale ? a_scale : b_scale);
+    return {kind, FixedMultiplier::of(static_cast<double>(a_scale) / twice), FixedMultiplier::of(static_cast<double>(b_scale) / twice),
+            FixedMultiplier::of(twice / ((1 << kHeadroom) * static_cast<double>(y_scale)))};
+  }
+
+  // a' and b' are differences of 8-bit values. Before the zero point.
+  std::int32_t apply(Profile profile, std::int32_t a_part, std::int32_t b_part) const {
+    if (kind == FixedBinaryKind::mul) return y.apply(profile, a_part * b_part);
+    if (kind == FixedBinaryKind::prelu) return a_part >= 0 ? a.apply(profile, a_part) : y.apply(profile, a_part * b_part);
+    const auto left = static_cast<std::uint32_t>(a.apply(profile, a_part * (1 << kHeadroom)));
+    const auto right = static_cast<std::uint32_t>(b.apply(profile, b_part * (1 << kHeadroom)));
+    return y.apply(profile, static_cast<std::int32_t>(kind == FixedBinaryKind::sub ? left - right : left + right));
+  }
+  bool is_valid() const { return a.is_valid() && b.is_valid() && y.is_valid(); }
+
+  bool operator==(const FixedBinaryForm&) const = default;
+  static constexpr auto fields() {
+    return std::tuple(Field{"kind", &FixedBinaryForm::kind}, Field{"a", &FixedBinaryForm::a}, Field{"b", &FixedBinaryForm::b},
+                      Field{"y", &FixedBinaryForm::y});
+  }
+};
+
+// ---- functions (fixed_point.cpp) ----
+
+// exp(x / 2^26) * 2^31 for x <= 0.
+std::int32_t fixed_exp(std::int32_t x);
+// Entry i of the table of exponentials of a softmax: that of an element 255 - i below the largest of its line; 0: too far below to count.
+std::int32_t fixed_softmax_exponential(Profile profile, int i, float x_scale, float beta);
+// What softmax adds up.
+inline std::int32_t fixed_softmax_term(std::int32_t exponential) { return rounding_divide(exponential, 12); }
+// 1 / the sum of a line's terms, and an element's share of 256, from 0 on.
+struct FixedReciprocal {
+  std::int32_t scale = 0;
+  int exponent = 0;
+
+  static FixedReciprocal of(std::int32_t sum);
+  std::int32_t share(std::int32_t exponential) const;
+};
+
+// 1 / sqrt of a sum of squares, for L2 normalization: x / |x| in units of 1/128 is that times 128 x.
+FixedMultiplier fixed_inverse_sqrt(std::int32_t sum_of_squares);
+// s8 files have the 128 in the factor, u8 files in x; tflite-double rounds the two differently.
+enum class FixedNormForm : std::uint8_t { in_factor = 0, in_value = 1 };
+constexpr int count_of(FixedNormForm) { return 2; }
+constexpr std::string_view name_of(FixedNormForm form) {
+  constexpr std::string_view names[] = {"in_factor", "in_value"};
+  return names[static_cast<int>(form)];
+}
+std::int32_t fixed_normalized(Profile profile, FixedNormForm form, FixedMultiplier inverse, std::int32_t x);
+
+// Hard-swish in 16 bits, of both profiles alike, before the clamp.
+struct FixedHardSwish {
+  std::int32_t output = 0, reluish = 0;  // multipliers of 15 bits
+  int output_exponent = 0, reluish_exponent = 0;
+
+  static FixedHardSwish of(float x_scale, float y_scale);
+  // Scales for which the source has this formula.
+  bool is_possible() const { return output_exponent <= 0; }
+  // Of x without its zero point; the result's comes after.
+  std::int32_t apply(std::int32_t x) const;
+};
+
+}  // namespace octavo
+
+#endif  // OCTAVO_BASE_FIXED_POINT_H_

@@ -1,0 +1,118 @@
+// Bilinear interpolation of quantized images. Part of lower/.
+#include "lower/rules/fuse_resize.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "lower/quantized_value.h"
+#include "ops/integer_resize/integer_resize.h"
+#include "ops/resize/resize.h"
+
+namespace octavo {
+namespace {
+
+// The pixels that an output pixel lies between, and the weight of the second.
+struct Tap {
+  std::int64_t first = 0, second = 0;
+  float weight = 0.0f;
+};
+
+// One axis: `size` pixels become `result`.
+struct Axis {
+  std::int64_t size, result;
+  ResizeCoordinates coordinates;
+
+  bool is_aligned() const { return coordinates == ResizeCoordinates::align_corners && result > 1; }
+  std::int64_t steps() const { return is_aligned() ? size - 1 : size; }
+  std::int64_t result_steps() const { return is_aligned() ? result - 1 : result; }
+  bool has_half_pixels() const { return coordinates == ResizeCoordinates::half_pixel; }
+  float position(std::int64_t i) const {
+    const float scale = static_cast<float>(steps()) / static_cast<float>(result_steps());
+    return has_half_pixels() ? (static_cast<float>(i) + 0.5f) * scale - 0.5f : static_cast<float>(i) * scale;
+  }
+};
+
+// TFLite's reference kernel for s8: positions in 1024ths of a pixel.
+Tap ten_bit_tap(const Axis& axis, std::int64_t i) {
+  const std::int64_t scale = (1024 * axis.steps() + axis.result_steps() / 2) / axis.result_steps();
+  const std::int64_t at = i * scale + (axis.has_half_pixels() ? scale / 2 - 512 : 0);
+  const std::int64_t first = std::max<std::int64_t>(at / 1024, 0);
+  return {first, std::min((at + 1023) / 1024, axis.size - 1), static_cast<float>(at - 1024 * first)};
+}
+
+// The same for u8: positions in f32.
+Tap real_tap(const Axis& axis, std::int64_t i) {
+  const float at = axis.position(i);
+  const auto first = std::max<std::int64_t>(static_cast<std::int64_t>(std::floor(at)), 0);
+  return {first, std::min(static_cast<std::int64_t>(std::ceil(at)), axis.size - 1), at - static_cast<float>(first)};
+}
+
+// XNNPACK: positions in f32 inside the image, weights rounded to 2048ths.
+Tap eleven_bit_tap(const Axis& axis, std::int64_t i) {
+  const float at = clamp_f32(axis.position(i), 0.0f, static_cast<float>(axis.size - 1));
+  const auto first = static_cast<std::int64_t>(at);
+  return {first, std::min(first + 1, axis.size - 1), round_even((at - static_cast<float>(first)) * 2048.0f)};
+}
+
+Tap tap_of(ResizeRounding rounding, const Axis& axis, std::int64_t i) {
+  switch (rounding) {
+    case ResizeRounding::ten_bits: return ten_bit_tap(axis, i);
+    case ResizeRounding::eleven_bits: return eleven_bit_tap(axis, i);
+    case ResizeRounding::real: break;
+  }
+  return real_tap(axis, i);
+}
+
+void add_taps(Patch& patch, const Node& node, ResizeRounding rounding, const Axis& axis, std::vector<ValueId>& inputs) {
+  Tensor pixels(DType::s32, Shape{axis.result, 2});
+  Tensor weights(DType::f32, Shape{axis.result});
+  for (std::int64_t i = 0; i < axis.result; ++i) {
+    const Tap tap = tap_of(rounding, axis, i);
+    pixels.as<std::int32_t>()[2 * i] = static_cast<std::int32_t>(tap.first);
+    pixels.as<std::int32_t>()[2 * i + 1] = static_cast<std::int32_t>(tap.second);
+    weights.as<float>()[i] = tap.weight;
+  }
+  const std::string name = node.name + (inputs.size() == 1 ? "/rows" : "/columns");
+  inputs.push_back(patch.constant(name, std::move(pixels)));
+  inputs.push_back(patch.constant(name + "/weights", std::move(weights)));
+}
+
+ResizeRounding rounding_of(const Quantized& end) {
+  if (end.profile == Profile::tflite_xnnpack) return ResizeRounding::eleven_bits;
+  return end.type.dtype == DType::s8 ? ResizeRounding::ten_bits : ResizeRounding::real;
+}
+
+bool is_of_tflite(const ResizeAttrs& resize, const Shape& x) {
+  const bool is_known = resize.coordinates == ResizeCoordinates::half_pixel || resize.coordinates == ResizeCoordinates::align_corners ||
+                        resize.coordinates == ResizeCoordinates::asymmetric;
+  return resize.mode == ResizeMode::linear && !resize.antialias && is_known && x.rank() == 4 && resize.sizes[0] == x[0] && resize.sizes[3] == x[3];
+}
+
+}  // namespace
+
+Match fuse_resize(const Graph& graph, const Node& node) {
+  if (node.spec != &kResize) return std::string();
+  const auto x = dequantized(graph, node.inputs[0]);
+  if (!x) return std::string("its input is not quantized");
+  const auto followed = follow_to_quantize(graph, node.outputs[0]);
+  if (const auto* reason = std::get_if<std::string>(&followed)) return *reason;
+  const auto& end = std::get<Quantized>(followed);
+  if (end.profile != Profile::tflite_xnnpack && !is_fixed_point(end.profile)) return std::string();
+  const auto& resize = node.attrs.as<ResizeAttrs>();
+  const Shape& from = graph.fact(node.inputs[0]).shape;
+  const IntegerRange range = range_of(end.type.dtype);
+  if (x->type != end.type || end.lowest != range.lowest || end.highest != range.highest) return std::string("its result has another scale");
+  constexpr std::int64_t kLargest = 1 << 20;  // positions in 1024ths are 32-bit numbers in the source
+  if (!is_of_tflite(resize, from) || from[1] > kLargest || from[2] > kLargest) return std::string("it has no integer form");
+  const ResizeRounding rounding = rounding_of(end);
+  Patch patch(graph);
+  std::vector<ValueId> inputs = {x->q};
+  add_taps(patch, node, rounding, {from[1], resize.sizes[1], resize.coordinates}, inputs);
+  add_taps(patch, node, rounding, {from[2], resize.sizes[2], resize.coordinates}, inputs);
+  const ValueId y = patch.add(kIntegerResize, IntegerResizeAttrs{.rounding = rounding}, std::move(inputs), node.name, node.origin);
+  patch.set_quant(y, end.type.params());
+  patch.replace(end.y, y);
+  return patch;
+}
+
+}  // namespace octavo

@@ -1,0 +1,106 @@
+// integer_resize: shape rule and reference. Part of ops/.
+#include "ops/integer_resize/integer_resize.h"
+
+#include <algorithm>
+
+#include "base/requantize.h"
+#include "ops/check.h"
+#include "ops/integers.h"
+
+namespace octavo {
+namespace {
+
+Result<std::vector<Fact>> infer_integer_resize(const Attrs& attrs, InputFacts inputs) {
+  const Fact& x = *inputs[0];
+  if (auto problem = first_of({check_dtype("x", x, {DType::u8, DType::s8}), check_rank("x", x, 4, 4),
+                               check_range("shift", attrs.as<IntegerResizeAttrs>().shift, -128, 128)})) {
+    return *problem;
+  }
+  if (x.shape[1] < 1 || x.shape[2] < 1) return shape_error("x", "shape " + x.shape.to_string(), "an image with pixels");
+  for (const int axis : {0, 1}) {
+    const auto taps = static_cast<std::size_t>(1 + 2 * axis);
+    if (auto problem = first_of({check_dtype("rows or columns", *inputs[taps], {DType::s32}), check_rank("rows or columns", *inputs[taps], 2, 2),
+                                 check_dtype("weights", *inputs[taps + 1], {DType::f32})})) {
+      return *problem;
+    }
+    const std::int64_t size = inputs[taps]->shape[0];
+    if (auto problem = first_of({check_shape("rows or columns", *inputs[taps], {size, 2}), check_shape("weights", *inputs[taps + 1], {size})}))
+      return *problem;
+  }
+  return one_output(x.dtype, {x.shape[0], inputs[1]->shape[0], inputs[3]->shape[0], x.shape[3]}, x.quant);
+}
+
+// Weights of files may be any number.
+std::int64_t whole(float weight) { return static_cast<std::int64_t>(clamp_f32(weight, -4096.0f, 4096.0f)); }
+
+struct InBits {
+  int bits;
+
+  std::int64_t sum(const std::int32_t (&x)[4], std::int64_t wy, std::int64_t wx) const {
+    const std::int64_t one = std::int64_t{1} << bits;
+    return (x[0] * (one - wx) + x[2] * wx) * (one - wy) + (x[1] * (one - wx) + x[3] * wx) * wy;
+  }
+  std::int64_t half() const { return std::int64_t{1} << (2 * bits - 1); }
+};
+
+std::int64_t interpolated(ResizeRounding rounding, const std::int32_t (&x)[4], float wy, float wx) {
+  if (rounding == ResizeRounding::real) {
+    const float ry = 1.0f - wy, rx = 1.0f - wx;
+    const float sum = static_cast<float>(x[0]) * ry * rx + static_cast<float>(x[1]) * wy * rx + static_cast<float>(x[2]) * ry * wx +
+                      static_cast<float>(x[3]) * wy * wx;
+    return static_cast<std::int64_t>(clamp_f32(sum + 0.5f, -1024.0f, 1024.0f));
+  }
+  const InBits form{rounding == ResizeRounding::ten_bits ? 10 : 11};
+  const std::int64_t sum = form.sum(x, whole(wy), whole(wx));
+  if (rounding == ResizeRounding::eleven_bits) return (sum + form.half()) >> (2 * form.bits);
+  return (sum > 0 ? sum + form.half() : sum - form.half()) / (2 * form.half());
+}
+
+void reference_integer_resize(const Attrs& attrs, InputViews inputs, OutputViews outputs) {
+  const auto& resize = attrs.as<IntegerResizeAttrs>();
+  const Shape& from = inputs[0].shape;
+  const Shape& to = outputs[0].shape;
+  ResizeRow row{.columns = inputs[3].as<std::int32_t>(),
+                .column_weights = inputs[4].as<float>(),
+                .from_width = from[2],
+                .width = to[2],
+                .channels = from[3],
+                .dtype = inputs[0].dtype};
+  const std::int64_t stride = from[2] * from[3];
+  for (std::int64_t i = 0; i < to[0] * to[1]; ++i) {
+    const std::int64_t line = i % to[1];
+    const std::byte* image = inputs[0].data + i / to[1] * from[1] * stride;
+    const auto at = [&](int k) { return std::clamp<std::int64_t>(inputs[1].as<std::int32_t>()[2 * line + k], 0, from[1] - 1); };
+    row.first = image + at(0) * stride;
+    row.second = image + at(1) * stride;
+    row.weight = inputs[2].as<float>()[line];
+    resize_row(resize, row, outputs[0].data + i * to[2] * to[3]);
+  }
+}
+
+}  // namespace
+
+void resize_row(const IntegerResizeAttrs& attrs, const ResizeRow& row, std::byte* y) {
+  const IntegerRange range = range_of(row.dtype);
+  for (std::int64_t ow = 0; ow < row.width; ++ow) {
+    const std::int64_t left = std::clamp<std::int64_t>(row.columns[2 * ow], 0, row.from_width - 1) * row.channels;
+    const std::int64_t right = std::clamp<std::int64_t>(row.columns[2 * ow + 1], 0, row.from_width - 1) * row.channels;
+    for (std::int64_t c = 0; c < row.channels; ++c) {
+      const auto value = [&](const std::byte* line, std::int64_t at) { return load_8bit(line, row.dtype, at + c) - attrs.shift; };
+      const std::int32_t x[4] = {value(row.first, left), value(row.second, left), value(row.first, right), value(row.second, right)};
+      const std::int64_t q = interpolated(attrs.rounding, x, row.weight, row.column_weights[ow]) + attrs.shift;
+      store_8bit(y, ow * row.channels + c, static_cast<std::int32_t>(std::clamp(q, range.lowest, range.highest)));
+    }
+  }
+}
+
+const OpSpec kIntegerResize = {
+    .name = "integer_resize",
+    .summary = "y = bilinear interpolation of bytes with weights of 10, 11 or f32 bits, rounded as they say",
+    .inputs = {"x", "rows", "row_weights", "columns", "column_weights"},
+    .infer = infer_integer_resize,
+    .reference = reference_integer_resize,
+    .decode_attrs = decode_attrs_as<IntegerResizeAttrs>,
+};
+
+}  // namespace octavo

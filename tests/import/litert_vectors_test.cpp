@@ -1,0 +1,125 @@
+// Operators with LiteRT's own answers (tests/import/litert, made by scripts/make_litert_vectors.py): the default ones and those of its reference
+// kernels. Part of the tests of import/.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "import/import.h"
+#include "lower/lower.h"
+#include "ops/evaluate.h"
+
+namespace octavo {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path folder() { return fs::path(OCTAVO_SOURCE_DIR) / "tests" / "import" / "litert"; }
+
+std::vector<std::string> names() {
+  std::vector<std::string> found;
+  for (const auto& entry : fs::directory_iterator(folder())) {
+    if (entry.path().extension() == ".tflite") found.push_back(entry.path().stem().string());
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+std::string contents(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+// The inputs, the default answer and the reference kernels' answer lie behind one another.
+struct Vector {
+  std::vector<Tensor> inputs;
+  std::string standard, reference;
+};
+
+Vector vector_of(const std::string& name, const Graph& graph) {
+  const std::string bytes = contents(folder() / (name + ".bin"));
+  Vector vector;
+  std::size_t at = 0;
+  for (const ValueId input : graph.inputs()) {
+    Tensor tensor(graph.fact(input).dtype, graph.fact(input).shape);
+    EXPECT_LE(at + tensor.bytes(), bytes.size()) << name;
+    std::copy_n(reinterpret_cast<const std::byte*>(bytes.data()) + at, tensor.bytes(), tensor.data());
+    at += tensor.bytes();
+    vector.inputs.push_back(std::move(tensor));
+  }
+  const std::size_t size = (bytes.size() - at) / 2;
+  vector.standard = bytes.substr(at, size);
+  vector.reference = bytes.substr(at + size);
+  return vector;
+}
+
+std::string bytes_of(const Tensor& tensor) { return {reinterpret_cast<const char*>(tensor.data()), tensor.bytes()}; }
+
+int differing(const std::string& a, const std::string& b) {
+  int count = static_cast<int>(a.size() > b.size() ? a.size() - b.size() : b.size() - a.size());
+  for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) count += a[i] != b[i] ? 1 : 0;
+  return count;
+}
+
+// The lowered graph's answer by the references; kernels are compared with these elsewhere.
+struct Answer {
+  std::string bytes;
+  Vector expected;
+  std::size_t islands = 0;
+};
+Answer answer(const std::string& name, Profile profile) {
+  auto model = import_model((folder() / (name + ".tflite")).string(), {.profile = profile});
+  if (!model) {
+    ADD_FAILURE() << to_string(model.errors());
+    return {};
+  }
+  const Vector vector = vector_of(name, model->graph);
+  const auto report = lower(model->graph, {.precision = Precision::int8});
+  EXPECT_TRUE(report.ok()) << name;
+  const auto results = evaluate(model->graph, vector.inputs);
+  if (!results || !report) {
+    ADD_FAILURE() << name;
+    return {};
+  }
+  return {bytes_of(results->front()), vector, report->islands.size()};
+}
+
+TEST(LiteRtVectors, ThereAreSome) { EXPECT_GE(names().size(), 40u); }
+
+TEST(LiteRtVectors, TfliteDoubleIsWhatTheReferenceKernelsCompute) {
+  // LiteRT 2.3's reference SUM of s8 values does not give their sum.
+  const std::set<std::string> defects = {"sum_s8"};
+  for (const std::string& name : names()) {
+    const Answer ours = answer(name, Profile::tflite_double);
+    if (defects.contains(name)) continue;
+    EXPECT_EQ(differing(ours.bytes, ours.expected.reference), 0) << name;
+    EXPECT_EQ(ours.islands, 0u) << name;
+  }
+}
+
+TEST(LiteRtVectors, TfliteXnnpackIsWhatLiteRtComputesByDefault) {
+  for (const std::string& name : names()) {
+    const Answer ours = answer(name, Profile::tflite_xnnpack);
+    EXPECT_EQ(differing(ours.bytes, ours.expected.standard), 0) << name;
+  }
+}
+
+// One rounding instead of two: at most one step apart, and sometimes apart.
+TEST(LiteRtVectors, TfliteSingleIsAStepFromTfliteDouble) {
+  int apart = 0;
+  for (const std::string& name : names()) {
+    const std::string one = answer(name, Profile::tflite_single).bytes, two = answer(name, Profile::tflite_double).bytes;
+    ASSERT_EQ(one.size(), two.size());
+    for (std::size_t i = 0; i < one.size(); ++i) {
+      const auto step = static_cast<std::int8_t>(static_cast<unsigned char>(one[i]) - static_cast<unsigned char>(two[i]));
+      EXPECT_LE(std::abs(step), 1) << name;
+      apart += step != 0 ? 1 : 0;
+    }
+  }
+  EXPECT_GT(apart, 0);
+}
+
+}  // namespace
+}  // namespace octavo
