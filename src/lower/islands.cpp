@@ -13,9 +13,9 @@ namespace {
 
 // Conversions and operators that only move elements are no computation; integer operators may end in f32.
 bool is_border_or_movement(const OpSpec* spec) {
-  static const OpSpec* const others[] = {&kConcat,   &kDequantize,      &kExpand,        &kGather,          &kIntegerResize, &kPad,
-                                         &kQuantize, &kQuantizedBinary, &kQuantizedConv, &kQuantizedMatmul, &kQuantizedPool, &kQuantizedSoftmax,
-                                         &kReshape,  &kSlice,           &kTable,         &kTranspose};
+  static const OpSpec* const others[] = {
+      &kConcat,        &kDequantize,      &kExpand,        &kFixedRequantize,  &kGather,  &kIntegerResize, &kPad,   &kQuantize, &kQuantizedBinary,
+      &kQuantizedConv, &kQuantizedMatmul, &kQuantizedPool, &kQuantizedSoftmax, &kReshape, &kSlice,         &kTable, &kTranspose};
   return std::find(std::begin(others), std::end(others), spec) != std::end(others);
 }
 
