@@ -86,13 +86,14 @@ struct TileConfig {
   TableStep table = TableStep::none;
   bool prefetches = false;
   std::int32_t ahead_lines = 0;  // of products: lines of 64 bytes fetched into L2 from `prefetch` on by each tile
+  bool adds_to_y = false;        // of products
 
   int outputs() const { return vectors - (sums_x ? 1 : 0); }  // vectors of output channels
 
   auto key() const {
     return std::tuple(target.step, kind, pixels, vectors, sums_x, channels, pixel_bytes, out_channels, taps, tap_bytes, run_dwords, to, residual,
                       residual_type, subtracts_from_residual, adds_zero_point, rest_offset, clamps_low, clamps_high, add_right_shift, table,
-                      prefetches, ahead_lines);
+                      prefetches, ahead_lines, adds_to_y);
   }
   bool operator<(const TileConfig& other) const { return key() < other.key(); }
 };

@@ -54,7 +54,8 @@ void TileEmitter::emit_products() {
   lea(next_y_, ptr[y_ + tile_bytes]);
   for (int i = 0; i < c_.pixels * c_.vectors; ++i) {
     const Xbyak::Xmm acc = vector(i);
-    is_wide() ? vpxord(acc, acc, acc) : vpxor(acc, acc, acc);
+    if (c_.adds_to_y) vmovups(acc, ptr[y_ + i * c_.target.vector_bytes()]);
+    else is_wide() ? vpxord(acc, acc, acc) : vpxor(acc, acc, acc);
   }
   if (rounds > 0) {
     Xbyak::Label round;

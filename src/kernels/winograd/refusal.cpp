@@ -11,8 +11,7 @@ namespace {
 
 // Cycles of the stages per vector, measured on Cascade Lake (bench/); AVX2 scaled by its multiply-adds.
 struct StageCycles {
-  double step;    // one multiply-add of pairs, where the weights of a position stay in L1
-  double stream;  // and where they come from L2
+  double step;    // one multiply-add of pairs
   double tile;    // a tile and position, beside its multiply-adds
   double input;   // a tile of 2 * lanes channels
   double sums;    // a tile of `lanes` outputs
@@ -20,8 +19,8 @@ struct StageCycles {
 };
 
 StageCycles stages_of(const TileTarget& target) {
-  if (target.step == MacStep::pairs_avx2) return {.step = 0.83, .stream = 0.83, .tile = 2, .input = 250, .sums = 160, .output = 5};
-  return {.step = 0.53, .stream = 0.64, .tile = 2, .input = 330, .sums = 205, .output = 5};
+  if (target.step == MacStep::pairs_avx2) return {.step = 0.83, .tile = 2, .input = 250, .sums = 160, .output = 5};
+  return {.step = 0.55, .tile = 2.5, .input = 330, .sums = 205, .output = 5};
 }
 
 // Transformed weights come from memory first, and for each further chunk from level 3 where they fit.
@@ -41,10 +40,9 @@ std::string winograd_refusal(const OpCall& call, const WinogradTarget& target) {
 }
 
 WinogradCycles winograd_cycles(const WinogradGeometry& g, const WinogradTarget& target) {
-  constexpr double kPairsInL1 = 64;  // of a block of the most vectors
   const StageCycles stage = stages_of(target.pairs);
   const auto tiles = static_cast<double>(g.tiles()), vectors = static_cast<double>(g.vectors), pairs = static_cast<double>(g.pairs);
-  return {.products = tiles * kWinogradPositions * vectors * (pairs * (pairs > kPairsInL1 ? stage.stream : stage.step) + stage.tile),
+  return {.products = tiles * kWinogradPositions * vectors * (pairs * stage.step + stage.tile),
           .input = tiles * static_cast<double>(g.padded_channels / (2 * g.lanes)) * stage.input,
           .outputs = tiles * vectors * (stage.sums + 16 * stage.output)};
 }

@@ -15,6 +15,9 @@ constexpr std::size_t aligned(std::int64_t bytes) { return static_cast<std::size
 
 enum class Split { tiles, channels };
 
+// Of a position's weights, for as many vectors as a tile has at most: half of L1.
+constexpr std::int64_t kSlicePairs = 64;
+
 // The most units, at most `most` but at least 1, by which `count` is cut into even shares.
 std::int64_t balanced(std::int64_t count, std::int64_t most) { return ceil_div(count, ceil_div(count, std::max<std::int64_t>(1, most))); }
 
@@ -37,10 +40,14 @@ class WinogradStep final : public Step {
   struct Place {  // of a tile
     std::int64_t image, row, column;
   };
-  struct Product {  // code for `tiles` x `vectors` over `pairs`
+  struct Product {  // code for `tiles` x `vectors` over `pairs`, the first of a part or added to those before
     int tiles, vectors;
     std::int32_t pairs;
+    bool adds;
     TileFunction* function;
+  };
+  struct Slice {  // of a part's pairs
+    std::int64_t begin, count;
   };
   struct Finish {  // code for `pixels` of `channels`
     int pixels, channels;
@@ -51,7 +58,10 @@ class WinogradStep final : public Step {
   void split(int threads);
   Status emit(const TileConfig& finish);
   Status emit_products(int vectors, std::int64_t block);
-  std::int32_t lines_ahead(const WinogradPart& part) const noexcept;
+  Status emit_product(int vectors, Slice slice);
+  static std::int64_t slices_of(const WinogradPart& part) noexcept;
+  static Slice slice_of(const WinogradPart& part, std::int64_t index) noexcept;
+  std::int32_t lines_ahead(int vectors, Slice slice) const noexcept;
   const std::vector<WinogradPart>& parts_of(std::int64_t block) const noexcept { return weights_.blocks[static_cast<std::size_t>(block)]; }
   Result<const Code*> code_of(const TileConfig& config);
   Scratch scratch_of(std::byte* scratch) const noexcept;
@@ -63,6 +73,9 @@ class WinogradStep final : public Step {
   void fill_patch(const std::uint8_t* x, std::uint8_t* patch, const Place& place) const noexcept;
   void run_block(const StepBuffers& buffers, const Scratch& scratch, std::int64_t block, ItemRange groups) const noexcept;
   void multiply(const Scratch& scratch, std::int64_t block, const WinogradPart& part, ItemRange groups) const noexcept;
+  void multiply_slice(const Scratch& scratch, std::int64_t block, const WinogradPart& part, Slice slice, int position,
+                      ItemRange groups) const noexcept;
+  TileFunction* product_of(int tiles, int vectors, Slice slice) const noexcept;
   void sum(const Scratch& scratch, std::int64_t block, const WinogradPart& part, std::int64_t first, int tiles) const noexcept;
   void finish(const StepBuffers& buffers, const Scratch& scratch, std::int64_t block, std::int64_t first, int tiles) const noexcept;
 
@@ -119,29 +132,46 @@ Result<const Code*> WinogradStep::code_of(const TileConfig& config) {
   return code->get();
 }
 
-// Each group of tiles fetches its share of the next position's weights.
-std::int32_t WinogradStep::lines_ahead(const WinogradPart& part) const noexcept {
-  return static_cast<std::int32_t>(ceil_div(part.position_bytes, 64 * groups_per_chunk_));
+// The weights of a slice stay in L1 while the groups of tiles pass.
+std::int64_t WinogradStep::slices_of(const WinogradPart& part) noexcept { return ceil_div(part.pairs, kSlicePairs); }
+
+WinogradStep::Slice WinogradStep::slice_of(const WinogradPart& part, std::int64_t index) noexcept {
+  const std::int64_t begin = index * kSlicePairs;
+  return {begin, std::min(kSlicePairs, part.pairs - begin)};
+}
+
+// Each group of tiles fetches its share of as many weights as it multiplies with: those of the next position.
+std::int32_t WinogradStep::lines_ahead(int vectors, Slice slice) const noexcept {
+  return static_cast<std::int32_t>(ceil_div(slice.count * vectors * g_.lanes * 4, 64 * groups_per_chunk_));
+}
+
+Status WinogradStep::emit_product(int vectors, Slice slice) {
+  const auto pairs = static_cast<std::int32_t>(slice.count);
+  const bool adds = slice.begin > 0;
+  for (int tiles = std::max(1, groups_.pixels - 1); tiles <= groups_.pixels; ++tiles) {
+    const auto is_same = [&](const Product& p) { return p.tiles == tiles && p.vectors == vectors && p.pairs == pairs && p.adds == adds; };
+    if (std::any_of(products_.begin(), products_.end(), is_same)) continue;
+    auto code = code_of({.target = target_.pairs,
+                         .kind = TileKind::products,
+                         .pixels = tiles,
+                         .vectors = vectors,
+                         .channels = vectors * g_.lanes,
+                         .pixel_bytes = static_cast<std::int32_t>(g_.padded_channels * 2),
+                         .out_channels = vectors * g_.lanes,
+                         .run_dwords = pairs,
+                         .to = DType::s32,
+                         .ahead_lines = lines_ahead(vectors, slice),
+                         .adds_to_y = adds});
+    if (!code) return code.errors();
+    products_.push_back({tiles, vectors, pairs, adds, (*code)->entry<TileFunction>()});
+  }
+  return ok_status();
 }
 
 Status WinogradStep::emit_products(int vectors, std::int64_t block) {
   for (const WinogradPart& part : parts_of(block)) {
-    const auto pairs = static_cast<std::int32_t>(part.pairs);
-    for (int tiles = std::max(1, groups_.pixels - 1); tiles <= groups_.pixels; ++tiles) {
-      const auto is_same = [&](const Product& p) { return p.tiles == tiles && p.vectors == vectors && p.pairs == pairs; };
-      if (std::any_of(products_.begin(), products_.end(), is_same)) continue;
-      auto code = code_of({.target = target_.pairs,
-                           .kind = TileKind::products,
-                           .pixels = tiles,
-                           .vectors = vectors,
-                           .channels = vectors * g_.lanes,
-                           .pixel_bytes = static_cast<std::int32_t>(g_.padded_channels * 2),
-                           .out_channels = vectors * g_.lanes,
-                           .run_dwords = pairs,
-                           .to = DType::s32,
-                           .ahead_lines = lines_ahead(part)});
-      if (!code) return code.errors();
-      products_.push_back({tiles, vectors, pairs, (*code)->entry<TileFunction>()});
+    for (std::int64_t i = 0; i < slices_of(part); ++i) {
+      if (auto status = emit_product(vectors, slice_of(part, i)); !status) return status;
     }
   }
   return ok_status();
@@ -258,30 +288,36 @@ void WinogradStep::fill_patch(const std::uint8_t* x, std::uint8_t* patch, const 
   }
 }
 
-// m = v * u, position by position, so that the weights of one stay near while the groups pass.
+// m = v * u, position by position and slice by slice.
 void WinogradStep::multiply(const Scratch& scratch, std::int64_t block, const WinogradPart& part, ItemRange groups) const noexcept {
-  const std::int64_t lanes = lanes_of(block), first = groups_.first_pixel(groups.begin);
-  std::array<TileFunction*, 2> functions{};  // for groups_.pixels and for one less
-  for (const Product& p : products_) {
-    if (p.vectors == g_.vectors_of(block) && p.pairs == part.pairs) functions[static_cast<std::size_t>(groups_.pixels - p.tiles)] = p.function;
+  for (int position = 0; position < kWinogradPositions; ++position) {
+    for (std::int64_t i = 0; i < slices_of(part); ++i) multiply_slice(scratch, block, part, slice_of(part, i), position, groups);
   }
+}
+
+void WinogradStep::multiply_slice(const Scratch& scratch, std::int64_t block, const WinogradPart& part, Slice slice, int position,
+                                  ItemRange groups) const noexcept {
+  const std::int64_t lanes = lanes_of(block), first = groups_.first_pixel(groups.begin), lines = lines_ahead(g_.vectors_of(block), slice);
   const std::uint8_t* row = nullptr;
   TileArgs args{.rows = &row, .row_count = 1, .constants = constants_.get()};
+  args.weights = part.u + position * part.position_stride + slice.begin * lanes * 4;
   const std::int64_t wide_end = std::clamp(groups_.wide_tiles, groups.begin, groups.end);
-  const ItemRange runs[] = {{groups.begin, wide_end}, {wide_end, groups.end}};
-  const std::int64_t lines = lines_ahead(part);
-  for (int position = 0; position < kWinogradPositions; ++position) {
-    args.weights = part.u + position * part.position_stride;
-    for (std::size_t width = 0; width < 2; ++width) {
-      args.repeats = runs[width].end - runs[width].begin;
-      if (args.repeats == 0) continue;
-      args.prefetch = args.weights + part.position_stride + (runs[width].begin - groups.begin) * lines * 64;
-      const std::int64_t tile = groups_.first_pixel(runs[width].begin) - first;
-      row = reinterpret_cast<const std::uint8_t*>(scratch.v + position * v_stride_ + tile * g_.padded_channels + part.first_pair * 2);
-      args.y = reinterpret_cast<std::byte*>(scratch.m + position * m_stride_ + tile * lanes);
-      functions[width](&args);
-    }
+  for (const ItemRange run : {ItemRange{groups.begin, wide_end}, ItemRange{wide_end, groups.end}}) {
+    args.repeats = run.end - run.begin;
+    if (args.repeats == 0) continue;
+    const std::int64_t begin = groups_.first_pixel(run.begin), tile = begin - first;
+    args.prefetch = args.weights + part.position_stride + (run.begin - groups.begin) * lines * 64;
+    row = reinterpret_cast<const std::uint8_t*>(scratch.v + position * v_stride_ + tile * g_.padded_channels + (part.first_pair + slice.begin) * 2);
+    args.y = reinterpret_cast<std::byte*>(scratch.m + position * m_stride_ + tile * lanes);
+    product_of(static_cast<int>(groups_.first_pixel(run.begin + 1) - begin), g_.vectors_of(block), slice)(&args);
   }
+}
+
+TileFunction* WinogradStep::product_of(int tiles, int vectors, Slice slice) const noexcept {
+  const auto is_same = [&](const Product& p) {
+    return p.tiles == tiles && p.vectors == vectors && p.pairs == slice.count && p.adds == (slice.begin > 0);
+  };
+  return std::find_if(products_.begin(), products_.end(), is_same)->function;
 }
 
 // first: the group's first tile within the chunk.
