@@ -23,6 +23,7 @@ namespace octavo {
 class SampleSource;
 struct Calibrated;
 struct CompiledModel;
+class TuningLog;
 }  // namespace octavo
 
 namespace octavo::v1 {
@@ -56,6 +57,8 @@ struct CompileOptions {
   bool integer_only = false;     // a float operator, input or output is an error
   bool allow_reference = false;  // the scalar reference may stand in where no kernel exists; slow
   std::function<void(std::int64_t done, std::int64_t total)> progress;  // of calibration
+  std::shared_ptr<octavo::TuningLog> tuning;                            // measured times, which overrule predictions where they are known
+  bool measures = false;  // those that are not are measured on this machine, and added to `tuning` where there is one
 };
 
 // One plan of a compiled model: one batch or shape in one precision.
@@ -95,7 +98,8 @@ class CompiledModel {
   std::shared_ptr<const octavo::CompiledModel> model_;
 };
 
-// Imports, quantizes where asked, lowers and plans. Nothing is run on this machine but calibration, so any target can be compiled for.
+// Imports, quantizes where asked, lowers and plans. Nothing is run on this machine but calibration and what `measures` asks for, so any target
+// can be compiled for.
 Result<CompiledModel> compile(const std::string& path, const CompileOptions& options = {});
 
 // Opens an .octv file; its weights stay mapped and are paged in as needed.

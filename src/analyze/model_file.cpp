@@ -1,7 +1,11 @@
 // Opening, compiling and running model files. Part of analyze/.
 #include "analyze/model_file.h"
 
+#include <filesystem>
+
+#include "analyze/file.h"
 #include "import/import.h"
+#include "select/tuning_log.h"
 
 namespace octavo {
 
@@ -32,13 +36,34 @@ Result<v1::CompileOptions> with_samples(const std::string& path, const CompileRe
   return options;
 }
 
+// A log that does not exist yet is empty.
+Result<TuningLog> read_tuning_log(const std::string& path) {
+  if (std::error_code error; !std::filesystem::exists(path, error)) return TuningLog();
+  const auto bytes = read_file(path);
+  if (!bytes) return bytes.errors();
+  auto log = TuningLog::parse({reinterpret_cast<const char*>(bytes->data()), bytes->size()});
+  if (log) return log;
+  Errors errors = log.errors();
+  for (Error& error : errors) error.where = path + (error.where.empty() ? "" : ": " + error.where);
+  return errors;
+}
+
 }  // namespace
 
 Result<v1::CompiledModel> open_or_compile(const std::string& path, const CompileRequest& request) {
   if (v1::is_compiled(path)) return v1::open(path);
-  const auto options = with_samples(path, request);
+  auto options = with_samples(path, request);
   if (!options) return options.errors();
-  return v1::compile(path, *options);
+  if (!request.tuning_log.empty()) {
+    auto log = read_tuning_log(request.tuning_log);
+    if (!log) return log.errors();
+    options->tuning = std::make_shared<TuningLog>(std::move(*log));
+  }
+  auto compiled = v1::compile(path, *options);
+  if (compiled && options->tuning && options->tuning->added() > 0) {
+    if (Status written = write_text(request.tuning_log, options->tuning->to_json()); !written) return written.errors();
+  }
+  return compiled;
 }
 
 Result<v1::QuantizedModel> quantize_file(const std::string& path, const CompileRequest& request) {

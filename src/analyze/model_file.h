@@ -19,6 +19,7 @@ struct CompileRequest {
   std::string calibrate;  // empty: none; see open_samples
   std::optional<Preprocess> preprocess;
   std::int64_t samples = 0;  // 0: all
+  std::string tuning_log;    // a file of measured times, read where it exists, and written again with what was measured; may be empty
 };
 
 // The inputs of a model file with batch 1.

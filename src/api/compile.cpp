@@ -7,6 +7,7 @@
 #include "lower/lower.h"
 #include "plan/plan.h"
 #include "quantize/node_pattern.h"
+#include "select/tuning_log.h"
 
 namespace octavo::v1 {
 namespace {
@@ -39,7 +40,8 @@ namespace {
 
 class Compiler {
  public:
-  Compiler(const std::string& path, const CompileOptions& options) : path_(path), options_(options), quantizer_(path, options) {}
+  Compiler(const std::string& path, const CompileOptions& options)
+      : path_(path), options_(options), quantizer_(path, options), tuning_(options.tuning ? options.tuning : std::make_shared<TuningLog>()) {}
 
   Result<octavo::CompiledModel> run() {
     auto machine = machine_for_target(options_.target);
@@ -98,8 +100,10 @@ class Compiler {
     if (options_.integer_only) {
       if (Status status = check_integer_only(imported.graph, lowered->islands); !status) return status.errors();
     }
-    auto plan =
-        make_plan(imported.graph, machine, {.precision = *precision, .batch = *actual, .allow_reference = options_.allow_reference}, constants);
+    PlanOptions plan_options{.precision = *precision, .batch = *actual, .allow_reference = options_.allow_reference};
+    if (options_.measures || options_.tuning != nullptr)
+      plan_options.measured = measured_cost(*tuning_, options_.measures ? Tuning::measure : Tuning::known);
+    auto plan = make_plan(imported.graph, machine, plan_options, constants);
     if (!plan) return plan.errors();
     for (const Island& island : lowered->islands) plan->islands.push_back(island.node + " (" + island.op + "): " + island.reason);
     plan->notes = std::move(lowered->notes);
@@ -126,6 +130,7 @@ class Compiler {
   const std::string& path_;
   const CompileOptions& options_;
   Quantizer quantizer_;
+  std::shared_ptr<TuningLog> tuning_;
 };
 
 }  // namespace

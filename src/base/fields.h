@@ -40,7 +40,9 @@ struct Field {
 };
 
 template <class T>
-concept HasFields = requires { T::fields(); };
+concept HasFields = requires {
+  T::fields();
+};
 
 using Bytes = std::vector<std::byte>;
 
@@ -217,6 +219,32 @@ std::string print(const T& value) {
   }
 }
 
+// ---- structure ----
+
+// Like print, but without what changes no loop: floats and s32 (scales, zero points, bounds). Empty where nothing is left.
+template <class T>
+std::string print_structure(const T& value) {
+  namespace detail = fields_detail;
+  if constexpr (std::is_floating_point_v<T> || std::is_same_v<T, std::int32_t>) {
+    return {};
+  } else if constexpr (detail::IsOptional<T>::value) {
+    return value ? print_structure(*value) : std::string();
+  } else if constexpr (detail::IsVector<T>::value || detail::IsArray<T>::value) {
+    using Item = typename T::value_type;
+    if constexpr (std::is_floating_point_v<Item> || std::is_same_v<Item, std::int32_t>) return {};
+    else return print(value);
+  } else if constexpr (HasFields<T>) {
+    std::string text;
+    const auto add = [&](std::string_view name, const std::string& member) {
+      if (!member.empty()) text += (text.empty() ? "" : " ") + std::string(name) + "=" + member;
+    };
+    std::apply([&](const auto&... field) { (add(field.name, print_structure(value.*(field.member))), ...); }, T::fields());
+    return text;
+  } else {
+    return print(value);
+  }
+}
+
 }  // namespace octavo
 
 #if defined(__clang__)
@@ -224,6 +252,7 @@ namespace octavo {
 // Clang 16 does not deduce the arguments of an aggregate by itself.
 template <class Struct, class Member>
 Field(std::string_view, Member Struct::*) -> Field<Struct, Member>;
+
 }  // namespace octavo
 #endif
 

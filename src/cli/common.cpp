@@ -130,6 +130,11 @@ void add_compile_options(CLI::App& verb, CompileArguments& arguments) {
       ->group(group);
   verb.add_flag("--integer-only", arguments.integer_only, "refuse float operators, inputs and outputs, each by its name")->group(group);
   verb.add_flag("--allow-reference", arguments.allow_reference, "let slow reference code stand in where there is no kernel")->group(group);
+  verb.add_option("--tune", arguments.tune, "quick: where several kernels may be fastest, measure them on this machine (seconds); or off")
+      ->capture_default_str()
+      ->type_name("WORD")
+      ->group(group);
+  verb.add_option("--tuning-log", arguments.tuning_log, "measured times: used where known, and kept by --tune quick")->type_name("F")->group(group);
   add_quantize_options(verb, arguments);
 }
 
@@ -164,6 +169,9 @@ Result<CompileRequest> parse_compile_arguments(const CompileArguments& arguments
     if (!preprocess) return preprocess.errors();
     request.preprocess = *preprocess;
   }
+  if (arguments.tune != "off" && arguments.tune != "quick") return usage("--tune", arguments.tune, "off or quick");
+  request.options.measures = arguments.tune == "quick";
+  request.tuning_log = arguments.tuning_log;
   request.calibrate = arguments.calibrate;
   request.samples = arguments.samples;
   return request;

@@ -51,6 +51,8 @@ struct CompileArguments {
   std::int64_t samples = 0;
   bool integer_only = false;
   bool allow_reference = false;
+  std::string tune = "off";
+  std::string tuning_log;
 };
 void add_compile_options(CLI::App& verb, CompileArguments& arguments);
 // The part of them that is about quantizing, for `quantize`.

@@ -51,9 +51,13 @@ class Attrs {
     return static_cast<const Holder<T>&>(*model_).value;
   }
   template <HasFields T>
-  bool is() const { return model_->type() == typeid(T); }
+  bool is() const {
+    return model_->type() == typeid(T);
+  }
 
   std::string to_string() const { return model_->to_string(); }
+  // What of them shapes the work: see print_structure.
+  std::string structure() const { return model_->structure(); }
   Bytes encoded() const { return model_->encoded(); }
   bool operator==(const Attrs& other) const { return model_->equals(*other.model_); }
 
@@ -62,6 +66,7 @@ class Attrs {
     virtual ~Concept() = default;
     virtual const std::type_info& type() const = 0;
     virtual std::string to_string() const = 0;
+    virtual std::string structure() const = 0;
     virtual Bytes encoded() const = 0;
     virtual bool equals(const Concept& other) const = 0;
   };
@@ -70,10 +75,9 @@ class Attrs {
     explicit Holder(T v) : value(std::move(v)) {}
     const std::type_info& type() const override { return typeid(T); }
     std::string to_string() const override { return print(value); }
+    std::string structure() const override { return print_structure(value); }
     Bytes encoded() const override { return encode(value); }
-    bool equals(const Concept& other) const override {
-      return other.type() == typeid(T) && static_cast<const Holder&>(other).value == value;
-    }
+    bool equals(const Concept& other) const override { return other.type() == typeid(T) && static_cast<const Holder&>(other).value == value; }
     T value;
   };
   std::shared_ptr<const Concept> model_;
@@ -94,8 +98,8 @@ using OutputViews = std::span<const TensorView>;
 // One operator, described once. Instances are constexpr objects with static storage; identity is the address.
 struct OpSpec {
   std::string_view name;
-  std::string_view summary;               // one line for docs/operators.md: the meaning, as a formula where it is arithmetic
-  std::vector<std::string_view> inputs;   // "x", "bias?" may be left out (trailing or as an empty input), "xs*" any number (last only)
+  std::string_view summary;              // one line for docs/operators.md: the meaning, as a formula where it is arithmetic
+  std::vector<std::string_view> inputs;  // "x", "bias?" may be left out (trailing or as an empty input), "xs*" any number (last only)
   int outputs = 1;
 
   // Facts in -> facts out (dtype and shape; `quant` where the op knows it), or what disagrees.

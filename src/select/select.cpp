@@ -23,22 +23,39 @@ std::string illegal(const Kernel& kernel, const OpCall& call, const Machine& mac
 }
 
 // A cost that is not a number never wins.
-double cost_of(const Kernel& kernel, const OpCall& call, const Machine& machine, const SelectOptions& options) {
-  std::optional<double> cost;
-  if (options.measured) cost = options.measured(kernel, call);
-  if (!cost && kernel.cost != nullptr) cost = kernel.cost(call, machine);
-  return !cost || std::isnan(*cost) ? HUGE_VAL : *cost;
+double cost_of(const Kernel& kernel, const OpCall& call, const Machine& machine) {
+  const double cost = kernel.cost == nullptr ? HUGE_VAL : kernel.cost(call, machine);
+  return std::isnan(cost) ? HUGE_VAL : cost;
 }
 
 struct Candidate {
   const Kernel* kernel = nullptr;
   double ns = 0.0;
+  bool is_asked = false;  // for a measurement
+  bool is_measured = false;
 };
 
 // The reference is taken only where nothing else can.
 bool is_better(const Candidate& a, const Candidate& b) {
   if (is_reference(*a.kernel) != is_reference(*b.kernel)) return is_reference(*b.kernel);
   return a.ns != b.ns ? a.ns < b.ns : a.kernel->name < b.kernel->name;
+}
+
+// Sorts the candidates, measured where that can change which is first. A choice without an alternative is not measured.
+void rank(std::vector<Candidate>& legal, const OpCall& call, const MeasuredCost& measured) {
+  constexpr double kNear = 2.0;
+  std::sort(legal.begin(), legal.end(), is_better);
+  if (!measured || legal.size() < 2 || is_reference(*legal[1].kernel)) return;
+  const double near_ns = kNear * legal[0].ns;
+  for (bool is_new = true; is_new;) {
+    is_new = false;
+    for (Candidate& candidate : legal) {
+      if (candidate.is_asked || is_reference(*candidate.kernel) || (candidate.ns >= near_ns && &candidate != &legal[0])) continue;
+      candidate.is_asked = is_new = true;
+      if (const auto ns = measured(*candidate.kernel, call)) candidate.ns = *ns, candidate.is_measured = true;
+    }
+    std::sort(legal.begin(), legal.end(), is_better);
+  }
 }
 
 std::string rounded(double ns) { return std::isfinite(ns) ? std::to_string(std::llround(ns)) : "unknown"; }
@@ -60,13 +77,13 @@ Result<Choice> choose(const OpCall& call, const Machine& machine, const SelectOp
   for (const Kernel* kernel : kernels) {
     if (!is_reference(*kernel) && kernel->op != call.spec->name) continue;
     const std::string reason = illegal(*kernel, call, machine, options);
-    if (reason.empty()) legal.push_back({kernel, cost_of(*kernel, call, machine, options)});
+    if (reason.empty()) legal.push_back({kernel, cost_of(*kernel, call, machine)});
     else choice.refusals.push_back(std::string(kernel->name) + ": " + reason);
   }
-  std::sort(legal.begin(), legal.end(), is_better);
+  rank(legal, call, options.measured);
   for (std::size_t i = 1; i < legal.size(); ++i) {
-    choice.refusals.push_back(std::string(legal[i].kernel->name) + ": predicted " + rounded(legal[i].ns) + " ns, the choice " + rounded(legal[0].ns) +
-                              " ns");
+    choice.refusals.push_back(std::string(legal[i].kernel->name) + (legal[i].is_measured ? ": measured " : ": predicted ") + rounded(legal[i].ns) +
+                              " ns, the choice " + rounded(legal[0].ns) + " ns");
   }
   std::sort(choice.refusals.begin(), choice.refusals.end());
   if (legal.empty()) return no_kernel(call, machine, choice.refusals);

@@ -14,7 +14,8 @@
 
 namespace octavo {
 
-// Measured nanoseconds of a call on one thread, where a tuning log knows them; they overrule Kernel::cost.
+// Measured nanoseconds of a call on one thread, where they are known or can be found out; they overrule Kernel::cost. Asked only of kernels
+// that may win: those predicted to take less than twice as long as the best, and whichever is best after that.
 using MeasuredCost = std::function<std::optional<double>(const Kernel& kernel, const OpCall& call)>;
 
 struct SelectOptions {

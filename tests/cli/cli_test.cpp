@@ -49,6 +49,23 @@ TEST_F(Cli, HelpOfEveryVerb) {
   EXPECT_EQ(octavo("--help").text.find("bench-worker"), std::string::npos);
 }
 
+// What was measured is kept: the second compilation measures nothing and makes the same file.
+TEST_F(Cli, TuningIsRepeatable) {
+  const std::string compile = "compile " + digits_ + "digits.onnx --calibrate random --tuning-log " + path("log.json");
+  expect(compile + " --tune quick -o " + path("a.octv"), 0, "written");
+  const std::string measured = json("log.json").dump();
+  EXPECT_NE(measured.find("quantized_conv("), std::string::npos);
+  expect(compile + " --tune quick -o " + path("b.octv"), 0, "written");
+  EXPECT_EQ(json("log.json").dump(), measured);
+  expect(compile + " -o " + path("c.octv"), 0, "written");
+  const auto bytes = read_file(path("a.octv"));
+  EXPECT_EQ(*bytes, *read_file(path("b.octv")));
+  EXPECT_EQ(*bytes, *read_file(path("c.octv")));
+  std::ofstream(path("log.json")) << "{}";
+  expect(compile, 3, "log.json: found something else");
+  expect(compile + " --tune full", 2, "--tune");
+}
+
 TEST_F(Cli, BadUsageIsTwo) {
   expect("", 2, "subcommand");
   expect("frobnicate", 2, "frobnicate");

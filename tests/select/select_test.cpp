@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 
 #include "ops/table/table.h"
 
@@ -79,6 +80,29 @@ TEST_F(Select, MeasurementsOverrulePredictions) {
   };
   EXPECT_EQ(on("avx2", {.measured = log})->kernel->name, "table_slow_avx2");
   EXPECT_EQ(on("avx2", {.measured = log})->predicted_ns, 20.0);
+}
+
+TEST_F(Select, OnlyKernelsThatMayWinAreMeasured) {
+  std::vector<std::string> asked;
+  std::map<std::string_view, double> times = {{"table_fast_avx2", 5000.0}, {"table_slow_avx2", 4000.0}, {"table_a_nan", 3000.0}};
+  const MeasuredCost measure = [&](const Kernel& kernel, const OpCall&) -> std::optional<double> {
+    asked.emplace_back(kernel.name);
+    return times.at(kernel.name);
+  };
+  const Kernel far{.name = "table_far_avx2", .op = "table", .needs = Isa::avx2, .refusal = takes_all, .cost = costs<2000>};
+  kernels.push_back(&far);
+  times["table_far_avx2"] = 4500.0;
+  const auto choice = on("avx2", {.measured = measure});
+  // Both predicted within a factor of two are worse than what the third is predicted to take: it is measured, too.
+  EXPECT_EQ(asked, (std::vector<std::string>{"table_fast_avx2", "table_slow_avx2", "table_far_avx2"}));
+  EXPECT_EQ(choice->kernel->name, "table_slow_avx2");
+  EXPECT_EQ(choice->predicted_ns, 4000.0);
+  EXPECT_TRUE(std::count(choice->refusals.begin(), choice->refusals.end(), "table_fast_avx2: measured 5000 ns, the choice 4000 ns"));
+
+  kernels = {&kSlowAvx2, &kReferenceKernel};
+  asked.clear();
+  EXPECT_EQ(on("avx2", {.allow_reference = true, .measured = measure})->kernel->name, "table_slow_avx2");
+  EXPECT_TRUE(asked.empty()) << "there was no choice";
 }
 
 TEST_F(Select, TheOrderOfTheTableDoesNotMatter) {

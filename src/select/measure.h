@@ -1,0 +1,17 @@
+// measure_ns: how long a kernel takes for a call, on this machine and one thread. Part of select/.
+#ifndef OCTAVO_SELECT_MEASURE_H_
+#define OCTAVO_SELECT_MEASURE_H_
+
+#include <optional>
+
+#include "kernels/kernel.h"
+
+namespace octavo {
+
+// Nanoseconds of the best of several runs on random data, with level 2 emptied before each, as the rest of a network would: some
+// milliseconds of time. Nothing where this machine lacks the instructions or the kernel cannot be prepared.
+std::optional<double> measure_ns(const Kernel& kernel, const OpCall& call);
+
+}  // namespace octavo
+
+#endif  // OCTAVO_SELECT_MEASURE_H_
