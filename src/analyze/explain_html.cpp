@@ -7,26 +7,11 @@
 #include <map>
 
 #include "analyze/explain.h"
+#include "analyze/html.h"
 #include "base/machine.h"
 
 namespace octavo {
 namespace {
-
-constexpr double kWidth = 1100.0;  // of the drawings, in CSS pixels
-
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      default: out += c;
-    }
-  }
-  return out;
-}
 
 std::string_view colour_of(StepType type) {
   constexpr std::string_view colours[] = {"#2a7", "#d62", "#c3a"};
@@ -35,16 +20,16 @@ std::string_view colour_of(StepType type) {
 
 std::string tooltip(const Explanation& e, const ExplainedStep& s) {
   const double peak = e.peak_gmacs(s);
-  return escaped(fmt::format("{} {} '{}'\n{:.4f} ms, {:.1f} %\n{:.1f} GMAC/s{}, {:.1f} GB/s", s.index, s.kernel, s.name, s.ms,
-                             100.0 * s.ms / std::max(e.steps_ms(), 1e-9), s.gmacs(),
-                             peak > 0.0 && s.macs > 0 ? fmt::format(" ({:.0f} % of peak)", 100.0 * s.gmacs() / peak) : "", s.gbytes()));
+  return escaped_html(fmt::format("{} {} '{}'\n{:.4f} ms, {:.1f} %\n{:.1f} GMAC/s{}, {:.1f} GB/s", s.index, s.kernel, s.name, s.ms,
+                                  100.0 * s.ms / std::max(e.steps_ms(), 1e-9), s.gmacs(),
+                                  peak > 0.0 && s.macs > 0 ? fmt::format(" ({:.0f} % of peak)", 100.0 * s.gmacs() / peak) : "", s.gbytes()));
 }
 
 // Every step as a bar as long as its time, in order.
 std::string timeline(const Explanation& e) {
   constexpr double kHeight = 48.0;
-  const double scale = kWidth / std::max(e.steps_ms(), 1e-9);
-  std::string svg = fmt::format("<svg width=\"{}\" height=\"{}\" role=\"img\" aria-label=\"timeline\">\n", kWidth, kHeight);
+  const double scale = kPageWidth / std::max(e.steps_ms(), 1e-9);
+  std::string svg = fmt::format("<svg width=\"{}\" height=\"{}\" role=\"img\" aria-label=\"timeline\">\n", kPageWidth, kHeight);
   double x = 0.0;
   for (const ExplainedStep& s : e.steps) {
     const double width = s.ms * scale;
@@ -72,7 +57,7 @@ class Roofline {
   }
 
   std::string drawn() const {
-    std::string svg = fmt::format("<svg width=\"{}\" height=\"{}\" role=\"img\" aria-label=\"roofline\">\n", kWidth, kHeight);
+    std::string svg = fmt::format("<svg width=\"{}\" height=\"{}\" role=\"img\" aria-label=\"roofline\">\n", kPageWidth, kHeight);
     svg += grid();
     const double int8_peak = std::max(e_.peaks.dot_gmacs, e_.peaks.madd_gmacs);
     svg += roof(int8_peak, StepType::integer, "int8") + roof(e_.peaks.fma_gmacs, StepType::floating, "fp32");
@@ -89,7 +74,7 @@ class Roofline {
  private:
   static constexpr double kHeight = 420.0, kLeft = 60.0, kBottom = 30.0;
 
-  double x_of(double intensity) const { return kLeft + (kWidth - kLeft) * std::log(intensity / least_x_) / std::log(most_x_ / least_x_); }
+  double x_of(double intensity) const { return kLeft + (kPageWidth - kLeft) * std::log(intensity / least_x_) / std::log(most_x_ / least_x_); }
   double y_of(double gmacs) const { return (kHeight - kBottom) * (1.0 - std::log(gmacs / least_y_) / std::log(most_y_ / least_y_)); }
 
   std::string grid() const {
@@ -102,7 +87,7 @@ class Roofline {
     for (double power = std::pow(10.0, std::ceil(std::log10(least_y_))); power <= most_y_; power *= 10.0) {
       fmt::format_to(std::back_inserter(svg),
                      "<line x1=\"{1}\" x2=\"{2}\" y1=\"{0:.1f}\" y2=\"{0:.1f}\" class=\"grid\"/><text x=\"0\" y=\"{0:.1f}\">{3:g}</text>\n",
-                     y_of(power), kLeft, kWidth, power);
+                     y_of(power), kLeft, kPageWidth, power);
     }
     return svg;
   }
@@ -137,35 +122,30 @@ std::string totals(const Explanation& e) {
 std::string step_row(const Explanation& e, const ExplainedStep& s) {
   const double peak = e.peak_gmacs(s);
   std::string refusals;
-  for (const std::string& refusal : s.refusals) refusals += escaped(refusal) + "<br>";
+  for (const std::string& refusal : s.refusals) refusals += escaped_html(refusal) + "<br>";
   if (!refusals.empty()) refusals = "<details><summary>others</summary>" + refusals + "</details>";
   return fmt::format(
       "<tr><td>{}</td><td class=\"n\">{:.4f}</td><td class=\"n\">{:.1f} %</td><td style=\"color:{}\">{}</td><td>{}{}</td><td>{}</td><td>{}</td>"
       "<td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{:.1f}</td><td class=\"n\">{:.4f}</td><td>{}{}</td></tr>\n",
-      s.index, s.ms, 100.0 * s.ms / std::max(e.steps_ms(), 1e-9), colour_of(s.type), name_of(s.type), escaped(s.kernel), refusals, escaped(s.op),
-      s.outputs.empty() ? "" : escaped(s.outputs[0].text), s.macs > 0 ? fmt::format("{:.1f}", s.gmacs()) : "",
-      s.macs > 0 && peak > 0.0 ? fmt::format("{:.0f} %", 100.0 * s.gmacs() / peak) : "", s.gbytes(), s.bound_ms, escaped(s.name),
-      s.cause.empty() ? "" : "<br><em>" + escaped(s.cause) + "</em>");
+      s.index, s.ms, 100.0 * s.ms / std::max(e.steps_ms(), 1e-9), colour_of(s.type), name_of(s.type), escaped_html(s.kernel), refusals,
+      escaped_html(s.op), s.outputs.empty() ? "" : escaped_html(s.outputs[0].text), s.macs > 0 ? fmt::format("{:.1f}", s.gmacs()) : "",
+      s.macs > 0 && peak > 0.0 ? fmt::format("{:.0f} %", 100.0 * s.gmacs() / peak) : "", s.gbytes(), s.bound_ms, escaped_html(s.name),
+      s.cause.empty() ? "" : "<br><em>" + escaped_html(s.cause) + "</em>");
 }
-
-constexpr std::string_view kStyle =
-    "body{font:14px sans-serif;margin:24px;max-width:1140px}table{border-collapse:collapse;margin:8px 0}"
-    "td,th{padding:2px 8px;border-bottom:1px solid #ddd;text-align:left;vertical-align:top}.n{text-align:right}"
-    ".grid{stroke:#ddd}text{font-size:11px;fill:#555}h2{margin-top:28px}";
 
 }  // namespace
 
 std::string explanation_html(const Explanation& e) {
   std::string html = fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>{0}</title><style>{1}</style></head><body>\n<h1>{0}</h1>\n",
-      escaped(e.model), kStyle);
+      escaped_html(e.model), kPageStyle);
   fmt::format_to(
       std::back_inserter(html),
       "<p>{}, {} nodes became {} kernels; {}, batch {}, {} threads on {}.<br>{:.3f} ms a run (median of {}), {:.3f} ms the sum of its kernels, "
       "{:.1f} % of the multiply-accumulates in integers.<br>Measured peaks: int8 {:.0f} GMAC/s, fp32 {:.0f} GMAC/s, memory {:.1f} GB/s.</p>\n",
-      escaped(e.info.dialect), e.info.source_nodes, e.steps.size(), name_of(e.plan.precision), e.plan.batch, e.threads, escaped(host_machine().name),
-      e.run_ms, e.runs, e.steps_ms(), 100.0 * e.integer_share_of_macs(), std::max(e.peaks.dot_gmacs, e.peaks.madd_gmacs), e.peaks.fma_gmacs,
-      e.peaks.read_gbytes);
+      escaped_html(e.info.dialect), e.info.source_nodes, e.steps.size(), name_of(e.plan.precision), e.plan.batch, e.threads,
+      escaped_html(host_machine().name), e.run_ms, e.runs, e.steps_ms(), 100.0 * e.integer_share_of_macs(),
+      std::max(e.peaks.dot_gmacs, e.peaks.madd_gmacs), e.peaks.fma_gmacs, e.peaks.read_gbytes);
   html += totals(e) + "<h2>Timeline</h2>\n" + timeline(e);
   html += "<h2>Roofline</h2>\n<p>GMAC/s over multiply-accumulates per byte; the area of a disc is its share of the time.</p>\n" + Roofline(e).drawn();
   html +=

@@ -1,10 +1,13 @@
 // octavo quantize. Part of cli/.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "analyze/file.h"
+#include "analyze/quantize_report.h"
 #include "cli/budget.h"
 #include "cli/common.h"
 
@@ -15,6 +18,7 @@ struct Arguments {
   std::string model;
   std::string output;
   std::string scales_out;
+  std::string report;
   CompileArguments compile;
   BudgetArguments budget;
 };
@@ -35,6 +39,39 @@ Result<v1::QuantizedModel> write(const Arguments& arguments, const CompileReques
   return quantized;
 }
 
+void print_worst(const QuantizationReport& report) {
+  constexpr std::size_t kShown = 5;
+  fmt::print("outputs {:.1f} dB; worst rounded of {} tensors\n", report.output_db, report.tensors.size());
+  const auto sorted = report.worst_first();
+  for (std::size_t i = 0; i < std::min(kShown, sorted.size()); ++i) {
+    const TensorReport& t = *sorted[i];
+    fmt::print("  {:.1f} dB, in the network {:.1f} dB, {:.4f} % clipped: {}\n", t.rounding_db, t.sqnr_db, 100.0 * t.clipped, t.name);
+  }
+}
+
+// --report: a page where the name ends in .html, else JSON. The exit code.
+int write_report(const Arguments& arguments, const CompileRequest& request, const v1::QuantizedModel& quantized) {
+  const auto told = [&] {
+    Progress progress("comparing with fp32");
+    return report_quantization(arguments.model, request, quantized, [&](double done) { progress.show(done); });
+  }();
+  if (!told) return report(told.errors());
+  print_worst(*told);
+  if (std::filesystem::path(arguments.report).extension() != ".html") return write_json(arguments.report, quantization_json(*told));
+  const Status written = write_text(arguments.report, quantization_html(*told));
+  return written ? 0 : report(written.errors());
+}
+
+Status check_report(const Arguments& arguments) {
+  if (arguments.report.empty()) return ok_status();
+  const auto usage = [](std::string found, std::string expected) {
+    return Error{.kind = ErrorKind::usage, .where = "--report", .found = std::move(found), .expected = std::move(expected)};
+  };
+  if (arguments.compile.calibrate.empty()) return usage("no samples to report on", "--calibrate PATH");
+  if (arguments.budget.max_drop) return usage("--max-drop beside it", "a report of one quantization: quantize --skip with the names that it found");
+  return ok_status();
+}
+
 int within_budget(const Arguments& arguments, const CompileRequest& request) {
   const int code = run_budget(arguments.model, request, arguments.budget, [&](const CompileRequest& mixture) -> Status {
     const auto quantized = write(arguments, mixture);
@@ -51,6 +88,7 @@ int quantize(const Arguments& arguments) {
     return report({.kind = ErrorKind::usage, .where = arguments.model, .found = "a compiled model", .expected = "an fp32 model file"});
   }
   if (const Status budget = check_budget(arguments.budget, *request); !budget) return report(budget.errors());
+  if (const Status checked = check_report(arguments); !checked) return report(checked.errors());
   warn_of_random(arguments.compile);
   if (arguments.budget.max_drop) return within_budget(arguments, *request);
   const auto quantized = [&] {
@@ -61,7 +99,7 @@ int quantize(const Arguments& arguments) {
   if (!quantized) return report(quantized.errors());
   for (const std::string& kept : quantized->kept_in_float()) fmt::print("kept in float: {}\n", kept);
   fmt::print("written: {}\n", output_of(arguments));
-  return 0;
+  return arguments.report.empty() ? 0 : write_report(arguments, *request, *quantized);
 }
 
 }  // namespace
@@ -71,6 +109,7 @@ void add_quantize(CLI::App& app, int& exit_code) {
   CLI::App& verb = *app.add_subcommand("quantize", "quantize an fp32 model file (.onnx, .tflite, .pt2) to a standard QDQ .onnx");
   verb.add_option("MODEL", arguments->model, "model file")->required();
   verb.add_option("-o,--output", arguments->output, "quantized file (default: MODEL with .qdq.onnx)")->type_name("F.onnx");
+  verb.add_option("--report", arguments->report, "write what quantizing costs every tensor: a page (F.html) or JSON")->type_name("F");
   add_scales_out_option(verb, arguments->scales_out);
   add_quantize_options(verb, arguments->compile);
   add_preprocess_option(verb, arguments->compile);

@@ -89,6 +89,11 @@ TEST_F(Cli, QuantizedFilesCompileToWhatTheOriginalDoes) {
   expect("compile " + digits_ + "digits.onnx" + options + " -o direct.octv", 0, "written");
   expect("compile qdq.onnx -o again.octv --batch 1,3", 0, "ONNX QDQ");  // the batch is symbolic still
   expect("compare direct.octv again.octv --batch 1", 0, "");
+  expect("quantize " + digits_ + "digits.onnx" + options + " --samples 8 -o reported.onnx --report page.html", 0, "worst rounded");
+  EXPECT_NE(testing::read_bytes(path("page.html")).find("Along the network"), std::string::npos);
+  expect("quantize " + digits_ + "digits.onnx" + options + " --samples 8 -o reported.onnx --report report.json", 0, "worst rounded");
+  EXPECT_GT(json("report.json")["tensors"].size(), 3u);
+  expect("quantize " + digits_ + "digits.onnx --global-scale 8 --report page.html", 2, "--report");
   expect("quantize qdq.onnx" + options + " -o twice.onnx", 2, "a quantized model");
   expect("quantize direct.octv" + options + " -o twice.onnx", 2, "a compiled model");
   expect("quantize " + digits_ + "digits.onnx -o none.onnx", 2, "--calibrate");
