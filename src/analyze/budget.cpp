@@ -25,17 +25,6 @@ class Search {
     return outcome();
   }
 
-  Result<Mixture> fastest() {
-    if (!try_mixture({}) || !try_each_alone()) return outcome();
-    Groups faster;
-    for (std::size_t group = 0; group < groups_; ++group) {
-      if (cost_of(group) < 0.0) faster.push_back(group);
-    }
-    std::sort(faster.begin(), faster.end(), [&](std::size_t a, std::size_t b) { return cost_of(a) < cost_of(b); });
-    while (faster.size() > 1 && try_mixture(faster)) faster.resize(faster.size() / 2);
-    return outcome();
-  }
-
  private:
   Result<Mixture> outcome() {
     if (!errors_.empty()) return errors_;
@@ -146,10 +135,6 @@ bool is_better(const Mixture& a, const Mixture& b) {
 
 Result<Mixture> search_budget(std::size_t groups, const MeasureMixture& measure, const VisitMixture& visit) {
   return Search(groups, measure, visit).within_budget();
-}
-
-Result<Mixture> search_fastest(std::size_t groups, const MeasureMixture& measure, const VisitMixture& visit) {
-  return Search(groups, measure, visit).fastest();
 }
 
 }  // namespace octavo

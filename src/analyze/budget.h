@@ -36,9 +36,6 @@ using VisitMixture = std::function<Status(const Mixture& mixture, bool is_best)>
 // bisection); then each of these back in int8, dearest first, where the budget allows it. At least one group stays in int8.
 Result<Mixture> search_budget(std::size_t groups, const MeasureMixture& measure, const VisitMixture& visit);
 
-// The fastest mixture, whatever its accuracy: groups that alone are faster in fp32, together, fewer while that is faster still.
-Result<Mixture> search_fastest(std::size_t groups, const MeasureMixture& measure, const VisitMixture& visit);
-
 }  // namespace octavo
 
 #endif  // OCTAVO_ANALYZE_BUDGET_H_

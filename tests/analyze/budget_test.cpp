@@ -113,13 +113,6 @@ TEST(SearchBudget, EdgesAndErrors) {
   EXPECT_EQ(network.measured, 1);
 }
 
-TEST(SearchFastest, GroupsThatAreFasterInFloatGoThere) {
-  Network network{.noise = {1, 1, 1, 1}, .cost = {0.5, -0.3, 0.1, -0.1}};
-  const auto best = search_fastest(4, network.measure(), kIgnore);
-  ASSERT_TRUE(best);
-  EXPECT_EQ(best->in_float, (Groups{1, 3}));
-}
-
 class SearchLogTest : public ::testing::Test {
  protected:
   void SetUp() override { std::filesystem::remove(path_); }
