@@ -152,7 +152,7 @@ constexpr Kernel dequantize_kernel(std::string_view name) {
 }
 
 constexpr Kernel kKernels[] = {
-    {.name = "quantize_f32_away_portable",
+    {.name = "quantize_away_f32_portable",
      .op = "quantize",
      .refusal = refusal_by<refuse_quantize_away>,
      .cost = cost<Isa::scalar>,

@@ -43,7 +43,7 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec&) {
 double cost(const OpCall& call, const Machine&) { return 100.0 + 8.0 * static_cast<double>(call.outputs[0].shape.elements()); }
 
 constexpr Kernel kKernels[] = {
-    {.name = "resize_integer_portable", .op = "integer_resize", .refusal = refusal_by<refuse>, .cost = cost, .prepare = prepare_by<refuse, make>}};
+    {.name = "integer_resize_portable", .op = "integer_resize", .refusal = refusal_by<refuse>, .cost = cost, .prepare = prepare_by<refuse, make>}};
 
 }  // namespace
 
