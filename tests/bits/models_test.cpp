@@ -20,13 +20,13 @@ fs::path models_folder() {
   return (folder != nullptr ? fs::path(folder) : fs::path(OCTAVO_SOURCE_DIR) / ".." / "shared" / "data") / "models";
 }
 
-// Every .onnx file there, sorted; quantized ones or all.
+// Every .onnx and .tflite file there, sorted; quantized ones or all.
 enum class Which { all, quantized };
 std::vector<fs::path> model_files(Which which) {
   std::vector<fs::path> files;
   std::error_code none;
   for (const auto& entry : fs::directory_iterator(models_folder(), none)) {
-    if (entry.path().extension() != ".onnx") continue;
+    if (entry.path().extension() != ".onnx" && entry.path().extension() != ".tflite") continue;
     if (which == Which::quantized) {
       const auto imported = import_model(entry.path().string(), {});
       if (!imported || !imported->is_quantized) continue;
@@ -49,6 +49,9 @@ bool fixes_batch(const fs::path& file) { return file.stem() == "mnist" || file.s
 // Float nodes of the int8 plan. What is not listed has none.
 const std::map<std::string, std::vector<std::string>> kIslands = {
     // Octavo's own quantizer leaves a final softmax in float, and a mean right before it.
+    {"mlperf_ic_resnet8_fp32", {"Identity (softmax)"}},
+    {"mlperf_kws_dynamic_range", {"Identity (softmax)"}},
+    {"mlperf_vww96_fp32", {"Identity (softmax)"}},
     {"mobilenet_v1_0.25_224_fp32", {"softmax_58_n (softmax)"}},
     {"squeezenet1_1_fp32", {"pool10_1 (reduce)", "softmaxout_1_intermediate (softmax)"}},
     {"ultraface_slim320_fp32", {"scores (softmax)"}},
