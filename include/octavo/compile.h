@@ -35,7 +35,9 @@ struct SampleFunction {
   std::function<Status(std::int64_t index, std::span<const TensorRef> inputs)> fill;
 };
 
-enum class CalibrationMethod : std::uint8_t { minmax, percentile, mse };
+enum class CalibrationMethod : std::uint8_t { minmax, percentile, mse, average, entropy, automatic };
+// How weights become 8-bit: the largest of a channel decides the scale, or the least squared error; or that and rounding by samples.
+enum class WeightMethod : std::uint8_t { max, mse, adaround };
 
 // Names follow the command line's options.
 struct CompileOptions {
@@ -47,9 +49,11 @@ struct CompileOptions {
   SampleFunction samples;                                   // to quantize an fp32 file; or
   std::shared_ptr<const octavo::SampleSource> source;       // the same from Octavo's own readers (folders of images, .npy, .npz)
   std::shared_ptr<const octavo::Calibrated> calibrated;     // of an earlier quantize(): no sample is taken then
-  CalibrationMethod calibration = CalibrationMethod::minmax;
+  CalibrationMethod calibration = CalibrationMethod::automatic;
   double percentile = 99.999;
-  bool corrects_biases = true;    // take back the shift of the means that rounding makes, by the samples
+  bool corrects_biases = true;  // take back the shift of the means that rounding makes, by the samples
+  bool equalizes = false;       // make the channels of a tensor alike by factors moved between convolutions, by the samples
+  WeightMethod weights = WeightMethod::adaround;
   std::vector<std::string> skip;  // stay in fp32: node names, globs, "type:conv"
   std::optional<float> global_scale;
   bool observes_all = false;     // quantize() learns ranges that serve whatever `skip` names later

@@ -34,8 +34,20 @@ Calibration method_of(CalibrationMethod method) {
     case CalibrationMethod::minmax: return Calibration::minmax;
     case CalibrationMethod::percentile: return Calibration::percentile;
     case CalibrationMethod::mse: return Calibration::mse;
+    case CalibrationMethod::average: return Calibration::average;
+    case CalibrationMethod::entropy: return Calibration::entropy;
+    case CalibrationMethod::automatic: return Calibration::automatic;
   }
   return Calibration::minmax;
+}
+
+octavo::WeightMethod method_of(WeightMethod method) {
+  switch (method) {
+    case WeightMethod::max: return octavo::WeightMethod::max;
+    case WeightMethod::mse: return octavo::WeightMethod::mse;
+    case WeightMethod::adaround: return octavo::WeightMethod::adaround;
+  }
+  return octavo::WeightMethod::max;
 }
 
 }  // namespace
@@ -47,6 +59,9 @@ std::string method_text(const CompileOptions& options) {
     case CalibrationMethod::minmax: return "minmax";
     case CalibrationMethod::percentile: return "percentile:" + print(options.percentile);
     case CalibrationMethod::mse: return "mse";
+    case CalibrationMethod::average: return "average";
+    case CalibrationMethod::entropy: return "entropy";
+    case CalibrationMethod::automatic: return "auto";
   }
   return "";
 }
@@ -69,26 +84,22 @@ QuantizeOptions Quantizer::quantize_options() const {
           .skip = options_.skip,
           .global_scale = options_.global_scale,
           .corrects_biases = options_.corrects_biases,
+          .equalizes = options_.equalizes,
+          .weights = method_of(options_.weights),
           .observes_all = options_.observes_all};
 }
 
-// Samples have batch 1: what they teach is found once, there, and serves every batch.
-Status Quantizer::calibrate() {
-  if (options_.calibrated != nullptr) {
-    calibrated_ = *options_.calibrated;
-    return ok_status();
-  }
-  auto imported = import_for(1);
-  if (!imported) return imported.errors();
+// `graph` has batch 1, as samples have: what they teach serves every batch.
+Result<QuantizeReport> Quantizer::learn(Graph& graph) {
   std::shared_ptr<const SampleSource> source = options_.source;
-  if (!source) source = std::make_shared<const FunctionSource>(options_.samples, imported->graph);
+  if (!source) source = std::make_shared<const FunctionSource>(options_.samples, graph);
   QuantizeOptions options = quantize_options();
   options.progress = options_.progress;
-  auto report = octavo::quantize(imported->graph, *source, options);
-  if (!report) return report.errors();
-  calibrated_ = std::move(report->calibrated);
+  auto report = octavo::quantize(graph, *source, options);
+  if (!report) return report;
+  calibrated_ = report->calibrated;
   samples_ = report->samples;
-  return ok_status();
+  return report;
 }
 
 Result<QuantizeReport> Quantizer::quantize(Graph& graph) {
@@ -98,8 +109,12 @@ Result<QuantizeReport> Quantizer::quantize(Graph& graph) {
                  .found = "an fp32 model and no calibration data",
                  .expected = "--calibrate PATH or --scales F for int8, or --precision fp32"};
   }
+  if (!calibrated_ && options_.calibrated != nullptr) calibrated_ = *options_.calibrated;
+  if (!calibrated_ && options_.batches.front() == 1) return learn(graph);  // one graph in memory
   if (!calibrated_) {
-    if (Status status = calibrate(); !status) return status.errors();
+    auto imported = import_for(1);
+    if (!imported) return imported.errors();
+    if (const auto learned = learn(imported->graph); !learned) return learned.errors();
   }
   QuantizeOptions options = quantize_options();
   options.calibrated = calibrated_;

@@ -42,7 +42,7 @@ class Quantizer {
 
  private:
   QuantizeOptions quantize_options() const;
-  Status calibrate();
+  Result<QuantizeReport> learn(Graph& graph);
 
   const std::string& path_;
   const CompileOptions& options_;

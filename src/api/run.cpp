@@ -67,7 +67,7 @@ void Context::set_step_hook(std::function<void(const StepInfo&)> hook) {
   if (!hook) return state_->context.set_step_hook({});
   state_->context.set_step_hook([hook = std::move(hook)](const StepEvent& event) {
     std::vector<ConstTensorRef> outputs;
-    for (const ConstTensorView& view : event.outputs) outputs.push_back({view.dtype, view.shape.dims(), view.data});
+    for (const TensorView& view : event.outputs) outputs.push_back({view.dtype, view.shape.dims(), view.data});
     hook({.index = event.index,
           .name = event.step->name,
           .op = event.step->op,

@@ -42,7 +42,7 @@ Status prepare(const std::string& model, std::optional<Precision> precision, con
   own.options.precision = precision;
   Result<v1::CompiledModel> compiled = [&] {
     Progress progress("calibrating");
-    own.options.progress = [&](std::int64_t done, std::int64_t total) { progress.show(static_cast<double>(done) / static_cast<double>(total)); };
+    own.options.progress = [&](std::int64_t done, std::int64_t total) { progress.count(done, total); };
     return open_or_compile(model, own);
   }();
   if (!compiled) return compiled.errors();

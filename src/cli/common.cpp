@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
 
@@ -16,21 +17,52 @@ Error usage(const std::string& option, const std::string& found, const std::stri
   return {.kind = ErrorKind::usage, .where = option, .found = "'" + found + "'", .expected = expected};
 }
 
-// "minmax", "mse", "percentile" or "percentile:99.99".
-Status parse_calibration(const std::string& word, v1::CompileOptions& options) {
-  if (word == "minmax") return ok_status();
-  constexpr std::string_view kPercentile = "percentile";
-  if (word == "mse") {
-    options.calibration = v1::CalibrationMethod::mse;
-    return ok_status();
+struct CalibrationWord {
+  std::string_view word;
+  v1::CalibrationMethod method;
+};
+constexpr CalibrationWord kCalibrationWords[] = {
+    {"auto", v1::CalibrationMethod::automatic}, {"average", v1::CalibrationMethod::average}, {"entropy", v1::CalibrationMethod::entropy},
+    {"minmax", v1::CalibrationMethod::minmax},  {"mse", v1::CalibrationMethod::mse},         {"percentile", v1::CalibrationMethod::percentile},
+};
+
+// One of the words, or "percentile:99.99".
+Status parse_calibration(const std::string& text, v1::CompileOptions& options) {
+  const std::size_t colon = text.find(':');
+  const auto known = std::find_if(std::begin(kCalibrationWords), std::end(kCalibrationWords),
+                                  [&](const CalibrationWord& word) { return word.word == std::string_view(text).substr(0, colon); });
+  const Error refusal = usage("--calibration", text, "auto, average, entropy, minmax, mse, percentile or percentile:99.99");
+  if (known == std::end(kCalibrationWords)) return refusal;
+  options.calibration = known->method;
+  if (colon == std::string::npos) return ok_status();
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data() + colon + 1, end, options.percentile);
+  if (known->method != v1::CalibrationMethod::percentile || error != std::errc{} || rest != end) return refusal;
+  return ok_status();
+}
+
+// "none", or words with commas. Random samples say nothing that could be corrected.
+Status parse_corrections(const CompileArguments& arguments, v1::CompileOptions& options) {
+  options.corrects_biases = options.equalizes = false;
+  if (arguments.corrections == "none") return ok_status();
+  const bool has_samples = arguments.calibrate != "random";
+  std::string_view rest = arguments.corrections;
+  while (true) {
+    const std::string_view word = rest.substr(0, rest.find(','));
+    if (word == "bias") options.corrects_biases = has_samples;
+    else if (word == "equalize") options.equalizes = has_samples;
+    else return usage("--corrections", arguments.corrections, "bias, equalize, both with a comma, or none");
+    if (word.size() == rest.size()) return ok_status();
+    rest.remove_prefix(word.size() + 1);
   }
-  const std::string expected = "minmax, mse, percentile or percentile:99.99";
-  if (!word.starts_with(kPercentile)) return usage("--calibration", word, expected);
-  options.calibration = v1::CalibrationMethod::percentile;
-  if (word.size() == kPercentile.size()) return ok_status();
-  const char* end = word.data() + word.size();
-  const auto [rest, error] = std::from_chars(word.data() + kPercentile.size() + 1, end, options.percentile);
-  if (word[kPercentile.size()] != ':' || error != std::errc{} || rest != end) return usage("--calibration", word, expected);
+}
+
+Status parse_weights(const CompileArguments& arguments, v1::CompileOptions& options) {
+  const std::string& word = arguments.weights;
+  if (word == "max") options.weights = v1::WeightMethod::max;
+  else if (word == "mse") options.weights = v1::WeightMethod::mse;
+  else if (word == "adaround") options.weights = arguments.calibrate == "random" ? v1::WeightMethod::mse : v1::WeightMethod::adaround;
+  else return usage("--weights", word, "max, mse or adaround");
   return ok_status();
 }
 
@@ -87,14 +119,15 @@ void add_quantize_options(CLI::App& verb, CompileArguments& arguments) {
   verb.add_option("--calibrate", arguments.calibrate, "samples: a folder of images or .npy, an .npz, an .npy, or 'random' (speed only)")
       ->type_name("PATH")
       ->group(group);
-  verb.add_option("--calibration", arguments.calibration, "how ranges come from samples: minmax, mse, percentile or percentile:99.99")
+  verb.add_option("--calibration", arguments.calibration,
+                  "how ranges come from samples: auto, average, entropy, minmax, mse, percentile or percentile:99.99")
       ->type_name("METHOD")
       ->capture_default_str()
       ->group(group);
-  verb.add_option("--corrections", arguments.corrections, "bias: shifts of means by rounding are taken back, except with 'random'; or none")
-      ->type_name("WORD")
-      ->capture_default_str()
+  verb.add_option("--corrections", arguments.corrections, "what is corrected by the samples: bias, equalize, both with a comma, or none")
+      ->type_name("WORDS")
       ->group(group);
+  verb.add_option("--weights", arguments.weights, "how weights become 8-bit: max, mse or adaround")->type_name("METHOD")->group(group);
   verb.add_option("--samples", arguments.samples, "use at most N calibration samples, spread evenly (default: all)")
       ->type_name("N")
       ->check(CLI::PositiveNumber)
@@ -158,8 +191,8 @@ Result<CompileRequest> parse_compile_arguments(const CompileArguments& arguments
   request.options.integer_only = arguments.integer_only;
   request.options.allow_reference = arguments.allow_reference;
   if (const Status done = parse_calibration(arguments.calibration, request.options); !done) return done.errors();
-  if (arguments.corrections != "bias" && arguments.corrections != "none") return usage("--corrections", arguments.corrections, "bias or none");
-  request.options.corrects_biases = arguments.corrections == "bias" && arguments.calibrate != "random";
+  if (const Status done = parse_corrections(arguments, request.options); !done) return done.errors();
+  if (const Status done = parse_weights(arguments, request.options); !done) return done.errors();
   if (const Status done = read_scales(arguments, request.options); !done) return done.errors();
   for (const std::string& shape : arguments.shapes) {
     if (const Status done = parse_shape(shape, request.options); !done) return done.errors();
@@ -182,26 +215,39 @@ void warn_of_random(const CompileArguments& arguments) {
     fmt::print(stderr, "octavo: warning: calibrated with random numbers: good for measuring speed, its answers are worthless\n");
 }
 
-Progress::Progress(std::string what) : what_(std::move(what)), is_terminal_(::isatty(STDERR_FILENO) != 0), last_(std::chrono::steady_clock::now()) {}
+Progress::Progress(std::string what)
+    : what_(std::move(what)), is_terminal_(::isatty(STDERR_FILENO) != 0), start_(std::chrono::steady_clock::now()), last_(start_) {}
 
 Progress::~Progress() {
   if (is_shown_ && is_terminal_) fmt::print(stderr, "\r\x1b[K");
 }
 
-void Progress::show(double done) {
+void Progress::show(double done) { show(done, {}); }
+
+void Progress::count(std::int64_t done, std::int64_t total) {
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  std::string note = fmt::format(" {} of {}", done, total);
+  if (done > 0 && seconds > 0.0) {
+    const double rate = static_cast<double>(done) / seconds;
+    note += fmt::format(", {:.1f}/s, {:.0f} s left", rate, static_cast<double>(total - done) / rate);
+  }
+  show(static_cast<double>(done) / static_cast<double>(std::max<std::int64_t>(total, 1)), note);
+}
+
+void Progress::show(double done, const std::string& note) {
   const auto now = std::chrono::steady_clock::now();
   const auto interval = is_terminal_ ? std::chrono::milliseconds(100) : std::chrono::milliseconds(5000);
   if (now - last_ < interval) return;
   last_ = now;
   is_shown_ = true;
   if (!is_terminal_) {
-    fmt::print(stderr, "{}: {:.0f} %\n", what_, done * 100.0);
+    fmt::print(stderr, "{}: {:.0f} %{}\n", what_, done * 100.0, note);
     return;
   }
   constexpr int kWidth = 30;
   const int filled = static_cast<int>(done * kWidth);
-  fmt::print(stderr, "\r{} [{}{}] {:3.0f} %", what_, std::string(static_cast<std::size_t>(filled), '#'),
-             std::string(static_cast<std::size_t>(kWidth - filled), ' '), done * 100.0);
+  fmt::print(stderr, "\r{} [{}{}] {:3.0f} %{}\x1b[K", what_, std::string(static_cast<std::size_t>(filled), '#'),
+             std::string(static_cast<std::size_t>(kWidth - filled), ' '), done * 100.0, note);
 }
 
 int write_json(const std::string& path, const nlohmann::json& object) {

@@ -38,8 +38,9 @@ int report(Error error);
 struct CompileArguments {
   std::string precision;
   std::string calibrate;
-  std::string calibration = "minmax";
+  std::string calibration = "auto";
   std::string corrections = "bias";
+  std::string weights = "adaround";
   std::vector<std::string> skip;
   std::optional<float> global_scale;
   std::string scales;
@@ -76,12 +77,15 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
   void show(double done);
+  // The same with the rate and the time that is left.
+  void count(std::int64_t done, std::int64_t total);
 
  private:
+  void show(double done, const std::string& note);
   std::string what_;
   bool is_terminal_;
   bool is_shown_ = false;
-  std::chrono::steady_clock::time_point last_;
+  std::chrono::steady_clock::time_point start_, last_;
 };
 
 // Writes a JSON file with a final newline; the exit code.

@@ -78,7 +78,7 @@ int compile(const Arguments& arguments) {
   if (arguments.budget.max_drop) return within_budget(arguments, *request);
   const auto compiled = [&] {
     Progress progress("calibrating");
-    request->options.progress = [&](std::int64_t done, std::int64_t total) { progress.show(static_cast<double>(done) / static_cast<double>(total)); };
+    request->options.progress = [&](std::int64_t done, std::int64_t total) { progress.count(done, total); };
     return write(arguments, *request);
   }();
   if (!compiled) return report(compiled.errors());

@@ -74,8 +74,7 @@ Result<std::vector<Accuracy>> evaluate_all(std::vector<Entrant>& entrants, const
     models.push_back({&entrants[i].session, opened.back().get()});
   }
   Progress progress("evaluating");
-  return evaluate_accuracy(models,
-                           [&](std::int64_t done, std::int64_t total) { progress.show(static_cast<double>(done) / static_cast<double>(total)); });
+  return evaluate_accuracy(models, [&](std::int64_t done, std::int64_t total) { progress.count(done, total); });
 }
 
 double percent(std::int64_t part, std::int64_t whole) { return whole == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole); }

@@ -93,7 +93,7 @@ int quantize(const Arguments& arguments) {
   if (arguments.budget.max_drop) return within_budget(arguments, *request);
   const auto quantized = [&] {
     Progress progress("calibrating");
-    request->options.progress = [&](std::int64_t done, std::int64_t total) { progress.show(static_cast<double>(done) / static_cast<double>(total)); };
+    request->options.progress = [&](std::int64_t done, std::int64_t total) { progress.count(done, total); };
     return write(arguments, *request);
   }();
   if (!quantized) return report(quantized.errors());

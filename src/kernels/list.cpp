@@ -37,6 +37,7 @@ std::vector<const Kernel*> join_families() {
   add(integer_resize_kernels());
   add(onednn_conv_kernels());
   add(onednn_dense_kernels());
+  add(onednn_eltwise_kernels());
   add(plain_kernels());
   add(pool_kernels());
   add(product_kernels());

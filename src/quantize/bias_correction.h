@@ -1,18 +1,29 @@
 // bias_correction: rounding weights and activations shifts the mean of what a product gives; its bias takes the shift back. Part of quantize/.
-// Nagel et al., "Data-Free Quantization Through Weight Equalization and Bias Correction" (2019), section 4.2, on samples instead of statistics,
-// and layer after layer: each is corrected with the quantized, corrected network before it.
+// Nagel et al., "Data-Free Quantization Through Weight Equalization and Bias Correction" (2019), section 4.2, on samples instead of statistics.
 #ifndef OCTAVO_QUANTIZE_BIAS_CORRECTION_H_
 #define OCTAVO_QUANTIZE_BIAS_CORRECTION_H_
 
+#include <map>
+
 #include "graph/graph.h"
+#include "quantize/calibrator.h"
 #include "quantize/placement.h"
 #include "quantize/quantize.h"
+#include "quantize/scales.h"
 
 namespace octavo {
 
-// `quantized`: what insert_pairs made of `graph` and `placement`. Uses samples spread evenly over `samples`: at most 64, fewer where the network's
-// values are large. Products without a bias have no correction. Errors: those of the samples.
-Result<BiasCorrections> correct_biases(const Graph& graph, const Placement& placement, const Graph& quantized, const SampleSource& samples);
+// The products whose bias is a constant of the graph: their results, with the axis of the channels. Products without a bias have no correction.
+std::vector<ObservedValue> biased_results(const Graph& graph, const Placement& placement);
+
+// The samples that corrections are made from, spread evenly: at most 64, at least 8, fewer where the network's values are large, because all of them
+// are in memory at the same time.
+std::vector<std::int64_t> correction_samples(const Graph& graph, std::int64_t size);
+
+// `means`: by sample, what the fp32 network gives for biased_results(). Layer after layer: each product is measured behind the quantized, corrected
+// network before it. Errors: those of the samples.
+Result<BiasCorrections> correct_biases(const Graph& graph, const Placement& placement, const std::vector<ActivationScale>& scales,
+                                       const Calibrated& calibrated, const std::map<std::int64_t, ChannelMeans>& means, const SampleSource& samples);
 
 }  // namespace octavo
 

@@ -14,11 +14,11 @@ std::size_t at(NodeId id) { return static_cast<std::size_t>(id.index); }
 
 class Inserter {
  public:
-  Inserter(const Graph& old, const Placement& placement, const std::vector<ActivationScale>& scales, const BiasCorrections& corrections)
+  Inserter(const Graph& old, const Placement& placement, const std::vector<ActivationScale>& scales, const Calibrated& calibrated)
       : old_(old),
         placement_(placement),
         scales_(scales),
-        corrections_(corrections),
+        calibrated_(calibrated),
         plain_(static_cast<std::size_t>(old.value_count())),
         dequantized_(plain_.size()),
         matmul_bias_(placement.roles.size()) {}
@@ -98,11 +98,15 @@ class Inserter {
     return add(kDequantize, DequantizeAttrs{.axis = axis}, {new_.add_constant(name, std::move(integers)), scales}, name + "/dequantize", origin);
   }
 
+  QuantizedWeights weights_of(NodeId id, int axis, const std::vector<float>& bias) const {
+    return quantize_weights(*old_.fact(node(id).inputs[1]).constant, axis, bias, x_scale(id),
+                            known_weights(calibrated_, old_.value(node(id).outputs[0]).name));
+  }
+
   std::vector<ValueId> conv_inputs(NodeId id) {
     const auto& inputs = node(id).inputs;
     const bool has_bias = inputs.size() > 2 && inputs[2].exists();
-    const QuantizedWeights weights =
-        quantize_weights(*old_.fact(inputs[1]).constant, 0, has_bias ? bias_values(inputs[2], id) : std::vector<float>{}, x_scale(id));
+    const QuantizedWeights weights = weights_of(id, 0, has_bias ? bias_values(inputs[2], id) : std::vector<float>{});
     std::vector<ValueId> result{read(inputs[0], id), add_per_channel(weights.values, weights.scale, 0, old_.value(inputs[1]).name, node(id).origin)};
     if (has_bias) result.push_back(add_bias(weights, x_scale(id), inputs[2], node(id).origin, old_.fact(inputs[2]).shape));
     return result;
@@ -113,8 +117,7 @@ class Inserter {
     const auto& inputs = node(id).inputs;
     if (!old_.fact(inputs[1]).is_constant()) return {read(inputs[0], id), read(inputs[1], id)};
     const auto bias = bias_after(id);
-    const QuantizedWeights weights =
-        quantize_weights(*old_.fact(inputs[1]).constant, 1, bias.exists() ? bias_values(bias, bias_node(id)) : std::vector<float>{}, x_scale(id));
+    const QuantizedWeights weights = weights_of(id, 1, bias.exists() ? bias_values(bias, bias_node(id)) : std::vector<float>{});
     if (bias.exists()) {
       const Shape& shape = old_.fact(bias).shape;
       matmul_bias_[at(bias_node(id))] = add_bias(weights, x_scale(id), bias, node(id).origin, shape);
@@ -132,8 +135,9 @@ class Inserter {
   // of `bias`, which `node` adds, with its correction
   std::vector<float> bias_values(ValueId bias, NodeId adds) const {
     std::vector<float> values = to_floats(old_.fact(bias).constant->view());
-    const auto found = corrections_.find(old_.value(node(adds).outputs[0]).name);
-    for (std::size_t c = 0; found != corrections_.end() && c < std::min(values.size(), found->second.size()); ++c) values[c] += found->second[c];
+    const auto found = calibrated_.bias_corrections.find(old_.value(node(adds).outputs[0]).name);
+    for (std::size_t c = 0; found != calibrated_.bias_corrections.end() && c < std::min(values.size(), found->second.size()); ++c)
+      values[c] += found->second[c];
     return values;
   }
   NodeId bias_node(NodeId product) const {
@@ -185,7 +189,7 @@ class Inserter {
   const Graph& old_;
   const Placement& placement_;
   const std::vector<ActivationScale>& scales_;
-  const BiasCorrections& corrections_;
+  const Calibrated& calibrated_;
   Graph new_;
   std::vector<ValueId> plain_;        // by old ValueId
   std::vector<ValueId> dequantized_;  // by old ValueId
@@ -195,9 +199,8 @@ class Inserter {
 
 }  // namespace
 
-Result<Graph> insert_pairs(const Graph& graph, const Placement& placement, const std::vector<ActivationScale>& scales,
-                           const BiasCorrections& corrections) {
-  return Inserter(graph, placement, scales, corrections).run();
+Result<Graph> insert_pairs(const Graph& graph, const Placement& placement, const std::vector<ActivationScale>& scales, const Calibrated& calibrated) {
+  return Inserter(graph, placement, scales, calibrated).run();
 }
 
 }  // namespace octavo

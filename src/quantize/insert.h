@@ -10,9 +10,9 @@
 
 namespace octavo {
 
-// `scales`: by ValueId, used for the wires with pairs. `corrections` are added to the biases. Inputs and outputs keep names, types and order.
-Result<Graph> insert_pairs(const Graph& graph, const Placement& placement, const std::vector<ActivationScale>& scales,
-                           const BiasCorrections& corrections);
+// `scales`: by ValueId, used for the wires with pairs. Of `calibrated` the bias corrections and the weights are used. Inputs and outputs keep names,
+// types and order.
+Result<Graph> insert_pairs(const Graph& graph, const Placement& placement, const std::vector<ActivationScale>& scales, const Calibrated& calibrated);
 
 }  // namespace octavo
 

@@ -1,17 +1,18 @@
-// Compiling a graph with its inner values as outputs. Part of quantize/.
+// Compiling a graph whose inner values are seen by the executor's hook. Part of quantize/.
 #include "quantize/observed_network.h"
 
 #include <algorithm>
+#include <map>
 
 #include "base/machine.h"
 #include "lower/lower.h"
+#include "ops/list.h"
 #include "plan/plan.h"
 
 namespace octavo {
 namespace {
 
-Result<std::shared_ptr<const Model>> compile_fp32(Graph graph) {
-  if (const auto lowered = lower(graph, {.precision = Precision::fp32}); !lowered) return lowered.errors();
+Result<std::shared_ptr<const Model>> compile_lowered(const Graph& graph) {
   ConstantPool constants;
   auto plan = make_plan(graph, host_machine(), {.precision = Precision::fp32, .allow_reference = true}, constants);
   if (!plan) return plan.errors();
@@ -21,44 +22,153 @@ Result<std::shared_ptr<const Model>> compile_fp32(Graph graph) {
   return load_model(std::move(compiled), {.threads = 1});
 }
 
+// The axis of x that is this axis of its reshape y; -1 where there is none.
+int axis_before_reshape(const Shape& x, const Shape& y, int axis) {
+  for (int candidate = 0; axis >= 0 && candidate < x.rank(); ++candidate) {
+    if (x[candidate] == y[axis] && x.elements(candidate + 1, x.rank()) == y.elements(axis + 1, y.rank())) return candidate;
+  }
+  return -1;
+}
+
+// The value of which this one is only another order of axes.
+ObservedValue behind_layout(const Graph& graph, ObservedValue seen) {
+  while (const Node* node = graph.producer(seen.id)) {
+    if (node->spec == &kTranspose) {
+      const auto& perm = node->attrs.as<TransposeAttrs>().perm;
+      if (seen.channel_axis >= 0) seen.channel_axis = static_cast<int>(perm[static_cast<std::size_t>(seen.channel_axis)]);
+    } else if (node->spec == &kReshape) {
+      seen.channel_axis = axis_before_reshape(graph.fact(node->inputs[0]).shape, graph.fact(seen.id).shape, seen.channel_axis);
+    } else {
+      break;
+    }
+    seen.id = node->inputs[0];
+  }
+  return seen;
+}
+
+// Some nodes of a graph with other outputs.
+struct Cut {
+  Graph graph;
+  std::vector<ValueId> new_ids;  // by ValueId of the original; none where nobody needs the value
+};
+
+// What the outputs need; inputs stay all. Values keep their names.
+Result<Cut> cut_to(const Graph& graph, const std::vector<ValueId>& outputs, const std::vector<std::string>& output_names) {
+  Cut cut{.new_ids = std::vector<ValueId>(static_cast<std::size_t>(graph.value_count()))};
+  const auto new_id = [&](ValueId old) -> ValueId& { return cut.new_ids[static_cast<std::size_t>(old.index)]; };
+  for (const ValueId input : graph.inputs())
+    new_id(input) = cut.graph.add_input(graph.value(input).name, graph.fact(input).dtype, graph.fact(input).shape);
+  const auto constant_or_value = [&](ValueId old) {
+    if (!old.exists()) return old;
+    if (!new_id(old).exists()) new_id(old) = cut.graph.add_constant(graph.value(old).name, graph.fact(old).constant);
+    return new_id(old);
+  };
+  for (const NodeId id : graph.order()) {
+    const Node& node = graph.node(id);
+    std::vector<ValueId> inputs;
+    for (const ValueId input : node.inputs) inputs.push_back(constant_or_value(input));
+    const auto added = cut.graph.add_node(*node.spec, node.attrs, std::move(inputs), node.name, node.origin);
+    if (!added) return added.errors();
+    const std::vector<ValueId> made = cut.graph.node(*added).outputs;
+    for (std::size_t i = 0; i < made.size(); ++i) {
+      new_id(node.outputs[i]) = made[i];
+      cut.graph.set_name(made[i], graph.value(node.outputs[i]).name);
+    }
+  }
+  for (std::size_t i = 0; i < outputs.size(); ++i) cut.graph.add_output(constant_or_value(outputs[i]), output_names[i]);
+  cut.graph.remove_unused();
+  return cut;
+}
+
+// The graph with its own outputs alone, and those seen values that are then computed for nobody (a padding that went into a convolution).
+Result<Graph> without_extra_outputs(const Graph& graph, std::size_t own_outputs, const std::vector<ObservedValue>& seen) {
+  std::vector<ValueId> outputs(graph.outputs().begin(), graph.outputs().begin() + static_cast<std::ptrdiff_t>(own_outputs));
+  std::vector<std::string> names(graph.output_names().begin(), graph.output_names().begin() + static_cast<std::ptrdiff_t>(own_outputs));
+  auto cut = cut_to(graph, outputs, names);
+  if (!cut) return cut.errors();
+  for (const ObservedValue& value : seen) {
+    if (graph.producer(value.id) == nullptr || std::find(outputs.begin(), outputs.end(), value.id) != outputs.end()) continue;
+    if (cut->graph.is_live(cut->graph.value(cut->new_ids[static_cast<std::size_t>(value.id.index)]).producer)) continue;
+    outputs.push_back(value.id);
+    names.push_back(graph.value(value.id).name);
+  }
+  if (outputs.size() == own_outputs) return std::move(cut->graph);
+  cut = cut_to(graph, outputs, names);
+  if (!cut) return cut.errors();
+  return std::move(cut->graph);
+}
+
+std::string seen_name(ValueId id) { return "octavo/seen/" + std::to_string(id.index); }
+
 }  // namespace
 
-Result<ObservedNetwork> ObservedNetwork::compile(const Graph& graph, const std::vector<ValueId>& chosen) {
+Result<ObservedNetwork> ObservedNetwork::compile(Graph graph, const std::vector<ObservedValue>& chosen) {
+  const std::size_t own_outputs = graph.outputs().size();
+  for (std::size_t k = 0; k < chosen.size(); ++k) graph.add_output(chosen[k].id, "octavo/chosen/" + std::to_string(k));
+  if (const auto lowered = lower(graph, {.precision = Precision::fp32}); !lowered) return lowered.errors();
+
   ObservedNetwork network;
-  Graph observed = graph;
-  for (const ValueId id : chosen) {
+  std::vector<ObservedValue> seen;
+  std::vector<std::vector<std::size_t>> chosen_by_value(static_cast<std::size_t>(graph.value_count()));
+  for (std::size_t k = 0; k < chosen.size(); ++k) {
+    seen.push_back(behind_layout(graph, {graph.outputs()[own_outputs + k], chosen[k].channel_axis}));
+    const ValueId id = seen.back().id;
+    network.channel_axis_.push_back(seen.back().channel_axis);
     const auto input = std::find(graph.inputs().begin(), graph.inputs().end(), id);
-    if (input != graph.inputs().end()) {
-      network.source_.push_back(-1 - (input - graph.inputs().begin()));
-      continue;
-    }
-    network.source_.push_back(static_cast<std::ptrdiff_t>(observed.outputs().size()));
-    observed.add_output(id, "octavo/observed/" + std::to_string(id.index));
+    if (input != graph.inputs().end()) network.inputs_.push_back({static_cast<std::size_t>(input - graph.inputs().begin()), k});
+    else if (graph.producer(id) == nullptr) network.constants_.push_back({graph.fact(id).constant, k});
+    else chosen_by_value[static_cast<std::size_t>(id.index)].push_back(k);
   }
-  auto model = compile_fp32(std::move(observed));
+  for (const ObservedValue& value : seen) {
+    if (graph.producer(value.id) != nullptr) graph.set_name(value.id, seen_name(value.id));
+  }
+  const auto alone = without_extra_outputs(graph, own_outputs, seen);
+  if (!alone) return alone.errors();
+  auto model = compile_lowered(*alone);
   if (!model) return model.errors();
   network.model_ = std::move(*model);
+  network.find_steps(chosen_by_value);
   return network;
+}
+
+void ObservedNetwork::find_steps(const std::vector<std::vector<std::size_t>>& chosen_by_value) {
+  std::map<std::string, std::size_t> values;  // by name
+  for (std::size_t i = 0; i < chosen_by_value.size(); ++i) {
+    if (!chosen_by_value[i].empty()) values[seen_name({static_cast<int>(i)})] = i;
+  }
+  const auto& steps = model_->plans().front().steps;
+  by_step_.resize(steps.size());
+  for (std::size_t s = 0; s < steps.size(); ++s) {
+    for (std::size_t output = 0; output < steps[s].value_names.size(); ++output) {
+      const auto found = values.find(steps[s].value_names[output]);
+      if (found == values.end()) continue;
+      for (const std::size_t k : chosen_by_value[found->second]) by_step_[s].push_back({output, k});
+      values.erase(found);  // copies to outputs carry the same name
+    }
+  }
 }
 
 Result<Observation> Observation::create(const ObservedNetwork& network) {
   auto context = Context::create(network.model_);
   if (!context) return context.errors();
-  Observation observation(std::move(*context));
-  observation.source_ = network.source_;
+  Observation observation(network, std::move(*context));
   for (const PlanTensor& output : observation.context_.plan().outputs) observation.outputs_.emplace_back(output.dtype, Shape(output.shape));
   return observation;
 }
 
-Status Observation::run(const std::vector<Tensor>& inputs, const Visit& visit) {
+Status Observation::run(std::vector<Tensor>& inputs, const Visit& visit) {
+  for (const auto& sight : network_->inputs_) visit(sight.chosen, inputs[sight.input].view());
+  for (const auto& sight : network_->constants_) visit(sight.chosen, Tensor::copy_of(std::as_const(*sight.value).view()).view());
   std::vector<ConstTensorView> in;
   std::vector<TensorView> out;
   for (const Tensor& input : inputs) in.push_back(input.view());
   for (Tensor& output : outputs_) out.push_back(output.view());
-  if (Status done = context_.run(in, out); !done) return done;
-  for (std::size_t k = 0; k < source_.size(); ++k)
-    visit(k, source_[k] < 0 ? in[static_cast<std::size_t>(-1 - source_[k])] : ConstTensorView(out[static_cast<std::size_t>(source_[k])]));
-  return ok_status();
+  context_.set_step_hook([&](const StepEvent& event) {
+    for (const auto& sight : network_->by_step_[event.index]) visit(sight.chosen, event.outputs[sight.output]);
+  });
+  const Status done = context_.run(in, out);
+  context_.set_step_hook({});
+  return done;
 }
 
 }  // namespace octavo

@@ -1,4 +1,4 @@
-// An fp32 graph compiled so that chosen values inside it can be seen. Part of quantize/.
+// An fp32 graph compiled so that chosen values inside it can be seen and changed. Part of quantize/.
 #ifndef OCTAVO_QUANTIZE_OBSERVED_NETWORK_H_
 #define OCTAVO_QUANTIZE_OBSERVED_NETWORK_H_
 
@@ -11,30 +11,59 @@
 
 namespace octavo {
 
+// An activation or input of a graph.
+struct ObservedValue {
+  ValueId id;
+  int channel_axis = -1;  // where somebody wants to know where it went; -1: nobody
+};
+
 // Immutable once compiled; any number of observations run on it at the same time, each on its caller's thread alone.
 class ObservedNetwork {
  public:
-  // Compiles for this machine, by the kernels that a compiled fp32 model would use. `chosen` are activations or inputs of the graph.
-  static Result<ObservedNetwork> compile(const Graph& graph, const std::vector<ValueId>& chosen);
+  // Compiles for this machine, by the kernels that a compiled fp32 model would use. Values are seen where they are computed, in the kernels' own
+  // order of elements: nothing is copied or transposed for it.
+  static Result<ObservedNetwork> compile(Graph graph, const std::vector<ObservedValue>& chosen);
+  // Where the channels of a chosen value lie in what is shown of it; -1 where nobody asked or a reshape hides them.
+  int channel_axis(std::size_t chosen) const { return channel_axis_[chosen]; }
 
  private:
   friend class Observation;
+  struct Sight {
+    std::size_t output = 0;  // of its step
+    std::size_t chosen = 0;
+  };
+  struct InputSight {
+    std::size_t input = 0;
+    std::size_t chosen = 0;
+  };
+  struct ConstantSight {
+    std::shared_ptr<const Tensor> value;
+    std::size_t chosen = 0;
+  };
+  void find_steps(const std::vector<std::vector<std::size_t>>& chosen_by_value);
+
   std::shared_ptr<const Model> model_;
-  std::vector<std::ptrdiff_t> source_;  // by chosen value: output k, or input i as -1 - i
+  std::vector<int> channel_axis_;
+  std::vector<std::vector<Sight>> by_step_;
+  std::vector<InputSight> inputs_;
+  std::vector<ConstantSight> constants_;
 };
 
 // The memory of one run at a time.
 class Observation {
  public:
   static Result<Observation> create(const ObservedNetwork& network);
-  // Computes the network on one sample (tensors in the order of the graph's inputs) and shows the chosen values in their order.
-  using Visit = std::function<void(std::size_t chosen, const ConstTensorView& value)>;
-  Status run(const std::vector<Tensor>& inputs, const Visit& visit);
+  // Computes the network on one sample (tensors in the order of the graph's inputs) and shows the chosen values as they come to be: inputs first,
+  // then in the order of computation. What `visit` writes into a value is what its readers read; only then are `inputs` written to.
+  using Visit = std::function<void(std::size_t chosen, const TensorView& value)>;
+  Status run(std::vector<Tensor>& inputs, const Visit& visit);
+  // Of the last run, in the order of the graph's outputs.
+  const std::vector<Tensor>& outputs() const { return outputs_; }
 
  private:
-  explicit Observation(Context context) : context_(std::move(context)) {}
+  Observation(const ObservedNetwork& network, Context context) : network_(&network), context_(std::move(context)) {}
+  const ObservedNetwork* network_;
   Context context_;
-  std::vector<std::ptrdiff_t> source_;
   std::vector<Tensor> outputs_;
 };
 

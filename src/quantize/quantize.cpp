@@ -3,21 +3,21 @@
 
 #include <algorithm>
 #include <cmath>
-#include <future>
-#include <mutex>
 #include <optional>
 
-#include "base/machine.h"
 #include "lower/lower.h"
 #include "ops/list.h"
+#include "quantize/adaptive_rounding.h"
 #include "quantize/bias_correction.h"
+#include "quantize/calibrator.h"
+#include "quantize/equalize.h"
 #include "quantize/groups.h"
 #include "quantize/insert.h"
 #include "quantize/node_pattern.h"
-#include "quantize/observed_network.h"
-#include "quantize/observer.h"
 #include "quantize/placement.h"
 #include "quantize/scales.h"
+#include "quantize/simulated_network.h"
+#include "quantize/weight_rounding.h"
 #include "quantize/wire_scales.h"
 
 namespace octavo {
@@ -74,113 +74,12 @@ Match batch_norm_to_conv(const Graph& graph, const Node& node) {
   return patch;
 }
 
-// The wires whose ranges are needed: all with pairs, but not those that take their scale from the wire before.
-std::vector<ValueId> observed_values(const Graph& graph, const Placement& placement) {
-  std::vector<ValueId> observed;
-  for (int i = 0; i < graph.value_count(); ++i) {
-    const ValueId value{i};
-    if (!placement.pair(value)) continue;
-    const Node* producer = graph.producer(value);
-    const bool follows = producer != nullptr && placement.role(graph.value(value).producer).role == Role::moving && producer->spec != &kConcat;
-    if (!follows) observed.push_back(value);
-  }
-  return observed;
-}
-
-// Calibration: every worker has a context of its own and takes every n-th sample; what observers remember does not depend on the order,
-// and one thread computes the whole of a sample, so ranges do not depend on how many there are.
-class Calibrator {
- public:
-  Calibrator(const Graph& graph, std::vector<ValueId> observed, const SampleSource& samples, const QuantizeOptions& options)
-      : graph_(graph), observed_(std::move(observed)), samples_(samples), options_(options) {}
-
-  // One observer per observed value.
-  Result<std::vector<Observer>> run() {
-    auto network = ObservedNetwork::compile(graph_, observed_);
-    if (!network) return network.errors();
-    network_ = std::move(*network);
-    const std::int64_t workers = std::clamp<std::int64_t>(host_machine().cores, 1, std::min<std::int64_t>(16, samples_.size()));
-    std::vector<std::future<Result<std::vector<Observer>>>> others;
-    for (std::int64_t first = 1; first < workers; ++first) {
-      others.push_back(std::async(std::launch::async, [this, first, workers] { return observe(first, workers); }));
-    }
-    auto merged = observe(0, workers);
-    for (auto& other : others) {
-      const auto part = other.get();
-      if (!merged) continue;  // the rest is still waited for
-      if (!part) merged = part.errors();
-      else merge(*merged, *part);
-    }
-    return merged;
-  }
-
- private:
-  static void merge(std::vector<Observer>& into, const std::vector<Observer>& part) {
-    for (std::size_t i = 0; i < into.size(); ++i) into[i].merge(part[i]);
-  }
-
-  // Sources are called by one thread at a time.
-  Result<std::vector<Tensor>> sample(std::int64_t index) {
-    const std::lock_guard lock(mutex_);
-    auto tensors = samples_.sample(index);
-    if (tensors) return check_sample(std::move(*tensors), index);
-    return tensors;
-  }
-
-  Result<std::vector<Tensor>> check_sample(std::vector<Tensor> tensors, std::int64_t index) const {
-    const std::string where = "calibration sample " + std::to_string(index);
-    const auto error = [&](std::string found, std::string expected) {
-      return Error{.kind = ErrorKind::invalid_input, .where = where, .found = std::move(found), .expected = std::move(expected)};
-    };
-    if (tensors.size() != graph_.inputs().size()) return error(std::to_string(tensors.size()) + " tensors", std::to_string(graph_.inputs().size()));
-    for (std::size_t i = 0; i < tensors.size(); ++i) {
-      const Fact& fact = graph_.fact(graph_.inputs()[i]);
-      if (tensors[i].dtype() == fact.dtype && tensors[i].shape() == fact.shape) continue;
-      return error(std::string(name_of(tensors[i].dtype())) + "[" + tensors[i].shape().to_string() + "]",
-                   std::string(name_of(fact.dtype)) + "[" + fact.shape.to_string() + "] for input '" + graph_.value(graph_.inputs()[i]).name + "'");
-    }
-    return tensors;
-  }
-
-  Result<std::vector<Observer>> observe(std::int64_t first, std::int64_t step) {
-    auto observation = Observation::create(network_);
-    if (!observation) return observation.errors();
-    std::vector<Observer> observers(observed_.size(), Observer(options_.calibration));
-    for (std::int64_t i = first; i < samples_.size(); i += step) {
-      const auto inputs = sample(i);
-      if (!inputs) return inputs.errors();
-      std::optional<std::size_t> bad;
-      const Status done = observation->run(*inputs, [&](std::size_t k, const ConstTensorView& value) {
-        if (!observers[k].add(value.span<float>()) && !bad) bad = k;
-      });
-      if (!done) return done.errors();
-      if (bad) {
-        return Error{.kind = ErrorKind::invalid_input,
-                     .where = "calibration sample " + std::to_string(i) + ", value '" + graph_.value(observed_[*bad]).name + "'",
-                     .found = "a value that is not finite",
-                     .expected = "finite activations"};
-      }
-      if (first == 0 && options_.progress) options_.progress(std::min(i + step, samples_.size()), samples_.size());
-    }
-    return observers;
-  }
-
-  const Graph& graph_;
-  std::vector<ValueId> observed_;
-  const SampleSource& samples_;
-  const QuantizeOptions& options_;
-  ObservedNetwork network_;
-  std::mutex mutex_;
-};
-
 using Ranges = std::map<std::string, TensorRange>;
 
 // By value name: what the samples show.
-Result<Ranges> calibrate(const Graph& graph, const std::vector<ValueId>& observed, const SampleSource& samples, const QuantizeOptions& options) {
-  const auto observers = Calibrator(graph, observed, samples, options).run();
-  if (!observers) return observers.errors();
+Ranges ranges_of(const Graph& graph, const std::vector<ValueId>& observed, const std::vector<Observer>& observers, double percentile) {
   Ranges ranges;
-  for (std::size_t k = 0; k < observed.size(); ++k) ranges[graph.value(observed[k]).name] = (*observers)[k].range(options.percentile);
+  for (std::size_t k = 0; k < observed.size(); ++k) ranges[graph.value(observed[k]).name] = observers[k].range(percentile);
   return ranges;
 }
 
@@ -189,7 +88,8 @@ Result<Ranges> known_ranges(const Graph& graph, const std::vector<ValueId>& obse
   Errors errors;
   for (const ValueId value : observed) {
     if (known.contains(graph.value(value).name)) continue;
-    errors.push_back({.kind = ErrorKind::usage, .where = "tensor '" + graph.value(value).name + "'", .found = "no known range or scale", .expected = "one"});
+    errors.push_back(
+        {.kind = ErrorKind::usage, .where = "tensor '" + graph.value(value).name + "'", .found = "no known range or scale", .expected = "one"});
   }
   if (!errors.empty()) return errors;
   return known;
@@ -208,6 +108,30 @@ std::vector<ActivationScale> scales_from(const Graph& graph, const Placement& pl
   return scales;
 }
 
+// One pass over the samples: ranges, and the means that corrections need.
+Result<Statistics> learn_ranges(const Graph& graph, const Placement& placement, const std::vector<ValueId>& observed, const SampleSource& samples,
+                                const QuantizeOptions& options, Calibrated& calibrated) {
+  Watch watch{.ranges = options.observes_all ? f32_activations(graph) : observed};
+  if (options.corrects_biases) watch.means = biased_results(graph, placement), watch.mean_samples = correction_samples(graph, samples.size());
+  auto seen = calibrate(graph, watch, samples, options);
+  if (seen) calibrated.ranges = ranges_of(graph, watch.ranges, seen->observers, options.percentile);
+  return seen;
+}
+
+// What the scales of the wires are needed for.
+Status learn_corrections(const Graph& graph, const Placement& placement, const std::vector<ActivationScale>& scales, const Statistics& statistics,
+                         const SampleSource& samples, const QuantizeOptions& options, Calibrated& calibrated) {
+  if (options.weights != WeightMethod::max) calibrated.weights = nearest_weights(graph, placement);
+  if (options.weights == WeightMethod::adaround) {
+    if (const Status done = round_adaptively(graph, placement, scales, samples, calibrated.weights); !done) return done;
+  }
+  if (!options.corrects_biases) return ok_status();
+  auto corrections = correct_biases(graph, placement, scales, calibrated, statistics.means, samples);
+  if (!corrections) return corrections.errors();
+  calibrated.bias_corrections = std::move(*corrections);
+  return ok_status();
+}
+
 }  // namespace
 
 Result<QuantizeReport> quantize(Graph& graph, const SampleSource& samples, const QuantizeOptions& options) {
@@ -215,37 +139,46 @@ Result<QuantizeReport> quantize(Graph& graph, const SampleSource& samples, const
   if (const auto simplified = simplify(graph); !simplified) return simplified.errors();
   rewrite(graph, "batch_norm_to_conv", batch_norm_to_conv);
 
+  QuantizeReport report;
+  if (options.calibrated) report.calibrated = *options.calibrated;
+  const bool takes_samples = !options.global_scale && !options.calibrated;
+  if (takes_samples && options.equalizes) {
+    auto factors = find_factors(graph, options.skip, samples);
+    if (!factors) return factors.errors();
+    report.calibrated.channel_factors = std::move(*factors);
+  }
+  move_factors(graph, report.calibrated.channel_factors);
   const Placement placement = place_pairs(graph, options.skip);
-  QuantizeReport report{.groups = integer_groups(graph, placement)};
+  report.groups = integer_groups(graph, placement);
   for (NodeId id : graph.order()) {
     const NodeRole& role = placement.role(id);
     if (role.role == Role::floating && !role.reason.empty()) report.kept_in_float.push_back(graph.node(id).name + ": " + role.reason);
   }
   std::vector<ActivationScale> scales;
+  const std::vector<ValueId> observed = rounded_wires(graph, placement);
+  Statistics statistics;
+  if (takes_samples) {
+    auto seen = learn_ranges(graph, placement, observed, samples, options, report.calibrated);
+    if (!seen) return seen.errors();
+    statistics = std::move(*seen);
+    report.samples = samples.size();
+  }
   if (options.global_scale) {
     scales.assign(static_cast<std::size_t>(graph.value_count()), global_activation_scale(*options.global_scale));
   } else {
-    const std::vector<ValueId> observed = observed_values(graph, placement);
-    auto ranges = options.calibrated ? known_ranges(graph, observed, options.calibrated->ranges)
-                                     : calibrate(graph, options.observes_all ? f32_activations(graph) : observed, samples, options);
+    const auto ranges = known_ranges(graph, observed, report.calibrated.ranges);
     if (!ranges) return ranges.errors();
     scales = scales_from(graph, placement, observed, *ranges);
-    report.calibrated.ranges = std::move(*ranges);
-    if (!options.calibrated) report.samples = samples.size();
   }
   if (options.calibrated) {
-    report.calibrated.bias_corrections = options.calibrated->bias_corrections;
-    report.calibrated.scales = options.calibrated->scales;
     if (const Status known = use_known_scales(graph, placement, options.calibrated->scales, scales); !known) return known.errors();
   }
   report.scales = wire_scales(graph, placement, scales);
-  auto with_pairs = insert_pairs(graph, placement, scales, report.calibrated.bias_corrections);
-  if (with_pairs && options.corrects_biases && report.samples > 0) {
-    auto corrections = correct_biases(graph, placement, *with_pairs, samples);
-    if (!corrections) return corrections.errors();
-    report.calibrated.bias_corrections = std::move(*corrections);
-    with_pairs = insert_pairs(graph, placement, scales, report.calibrated.bias_corrections);
+  if (takes_samples) {
+    const Status learned = learn_corrections(graph, placement, scales, statistics, samples, options, report.calibrated);
+    if (!learned) return learned.errors();
   }
+  auto with_pairs = insert_pairs(graph, placement, scales, report.calibrated);
   if (!with_pairs) return with_pairs.errors();
   graph = std::move(*with_pairs);
   return report;

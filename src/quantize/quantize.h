@@ -27,7 +27,19 @@ class SampleSource {
 enum class Calibration : std::uint8_t {
   minmax,
   percentile,
-  mse,  // the range whose 8-bit values are nearest to what was seen, in the mean of squares
+  mse,        // the range whose 8-bit values are nearest to what was seen, in the mean of squares
+  average,    // the mean of each sample's smallest and largest value; after 100 samples a moving average
+  entropy,    // the range whose 8-bit values are distributed most like what was seen (Kullback-Leibler)
+  automatic,  // per tensor: clipped as far as the error it saves is larger than the one it makes
+};
+// Whether the method needs more than extremes.
+constexpr bool needs_histogram(Calibration calibration) { return calibration != Calibration::minmax && calibration != Calibration::average; }
+
+// How weights become s8.
+enum class WeightMethod : std::uint8_t {
+  max,       // the largest of a channel is 127, each is rounded to the nearest
+  mse,       // the scale of a channel with the least sum of squared errors
+  adaround,  // that scale, and each rounded up or down so that the layer's result on the samples is nearest
 };
 
 // Range of a tensor over all samples.
@@ -47,19 +59,32 @@ struct TensorScale {
 // By name of a product's result: what is added to its bias, per output channel.
 using BiasCorrections = std::map<std::string, std::vector<float>>;
 
+// By name of a convolution's result: what each channel is divided by, and multiplied by in the weights of those that read it.
+using ChannelFactors = std::map<std::string, std::vector<float>>;
+
+// s8 weights of a product with a scale per output channel.
+struct RoundedWeights {
+  Tensor values;
+  std::vector<float> scale;
+};
+
 // What samples teach: with it the network is quantized again at any batch, with the same scales, without them.
 struct Calibrated {
   std::map<std::string, TensorRange> ranges;  // by value name
   BiasCorrections bias_corrections;
-  std::map<std::string, TensorScale> scales;  // instead of what the ranges would give; from a file. By value name
+  ChannelFactors channel_factors;
+  std::map<std::string, RoundedWeights> weights;  // by name of the product's result, where they are not just rounded to the nearest
+  std::map<std::string, TensorScale> scales;      // instead of what the ranges would give; from a file. By value name
 };
 
 struct QuantizeOptions {
   Calibration calibration = Calibration::minmax;
   double percentile = 99.999;
-  std::vector<std::string> skip;         // node names, globs, "type:conv": these stay in f32
-  std::optional<float> global_scale;     // relay.quantize: activation range is [-global_scale, global_scale), symmetric s8-like
-  bool corrects_biases = true;           // needs samples
+  std::vector<std::string> skip;      // node names, globs, "type:conv": these stay in f32
+  std::optional<float> global_scale;  // relay.quantize: activation range is [-global_scale, global_scale), symmetric s8-like
+  bool corrects_biases = true;        // needs samples
+  bool equalizes = false;             // channels of one tensor, by factors moved between convolutions; needs samples
+  WeightMethod weights = WeightMethod::max;
   bool observes_all = false;             // ranges of all activations, so that `calibrated` serves whatever is skipped
   std::optional<Calibrated> calibrated;  // of an earlier report: then no sample is taken
   std::function<void(std::int64_t done, std::int64_t total)> progress;
@@ -74,8 +99,8 @@ struct LayerGroup {
 struct QuantizeReport {
   Calibrated calibrated;
   std::map<std::string, TensorScale> scales;  // of every quantized wire, by value name
-  std::vector<LayerGroup> groups;               // what computes in integers
-  std::vector<std::string> kept_in_float;  // "node: reason"
+  std::vector<LayerGroup> groups;             // what computes in integers
+  std::vector<std::string> kept_in_float;     // "node: reason"
   std::int64_t samples = 0;
 };
 

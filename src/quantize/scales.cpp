@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/requantize.h"
+#include "quantize/channels.h"
 
 namespace octavo {
 namespace {
@@ -21,6 +22,10 @@ float channel_scale(float largest, float bias, float x_scale) {
   return std::max(bounded(largest / 127.0f), bounded(magnitude / x_scale / 0x1p30));
 }
 
+void round_row(std::span<const float> values, float scale, std::int8_t* rounded) {
+  for (std::size_t i = 0; i < values.size(); ++i) rounded[i] = static_cast<std::int8_t>(round_small(clamp_f32(values[i] / scale, -127.0f, 127.0f)));
+}
+
 }  // namespace
 
 ActivationScale activation_scale(TensorRange range) {
@@ -34,29 +39,33 @@ ActivationScale activation_scale(TensorRange range) {
 
 ActivationScale global_activation_scale(float global_scale) { return {DType::s8, bounded(global_scale / 128.0f), 0}; }
 
-QuantizedWeights quantize_weights(const Tensor& weights, int axis, std::span<const float> bias, float x_scale) {
+QuantizedWeights quantize_weights(const Tensor& weights, int axis, std::span<const float> bias, float x_scale, const RoundedWeights* known) {
   const Shape& shape = weights.shape();
-  const std::int64_t channels = shape[axis];
-  const std::int64_t inner = shape.elements(axis + 1, shape.rank());
-  const auto channel_of = [&](std::int64_t i) { return static_cast<std::size_t>(i / inner % channels); };
-  const auto values = weights.span<float>();
-
-  std::vector<float> largest(static_cast<std::size_t>(channels), 0.0f);
-  for (std::int64_t i = 0; i < weights.elements(); ++i) {
-    float& so_far = largest[channel_of(i)];
-    so_far = std::max(so_far, std::fabs(values[static_cast<std::size_t>(i)]));
-  }
+  const auto channels = static_cast<std::size_t>(shape[axis]), inner = static_cast<std::size_t>(shape.elements(axis + 1, shape.rank()));
+  if (known != nullptr && (known->values.shape() != shape || known->scale.size() != channels)) known = nullptr;
+  const std::vector<float> largest = channel_magnitudes(weights.view(), axis);
   QuantizedWeights result{Tensor(DType::s8, shape), {}, {}};
-  for (std::size_t c = 0; c < largest.size(); ++c) {
+  std::vector<bool> is_known(channels);
+  for (std::size_t c = 0; c < channels; ++c) {
     const float channel_bias = bias.empty() ? 0.0f : bias[c];
-    result.scale.push_back(channel_scale(largest[c], channel_bias, x_scale));
+    const float smallest = bounded(std::fabs(static_cast<double>(channel_bias)) / x_scale / 0x1p30);
+    is_known[c] = known != nullptr && known->scale[c] > 0.0f && known->scale[c] >= smallest;
+    result.scale.push_back(is_known[c] ? known->scale[c] : channel_scale(largest[c], channel_bias, x_scale));
     if (!bias.empty()) result.bias.push_back(quantize_value(channel_bias, x_scale * result.scale[c], 0, -(1 << 30), 1 << 30));
   }
-  for (std::int64_t i = 0; i < weights.elements(); ++i) {
-    const auto at = static_cast<std::size_t>(i);
-    result.values.as<std::int8_t>()[at] = static_cast<std::int8_t>(quantize_value(values[at], result.scale[channel_of(i)], 0, -127, 127));
+  const auto values = weights.span<float>();
+  auto* rounded = result.values.as<std::int8_t>();
+  for (std::size_t begin = 0, row = 0; begin < values.size(); begin += inner, ++row) {
+    const std::size_t c = row % channels;
+    if (is_known[c]) std::copy_n(known->values.as<std::int8_t>() + begin, inner, rounded + begin);
+    else round_row(values.subspan(begin, inner), result.scale[c], rounded + begin);
   }
   return result;
+}
+
+const RoundedWeights* known_weights(const Calibrated& calibrated, const std::string& result) {
+  const auto found = calibrated.weights.find(result);
+  return found == calibrated.weights.end() ? nullptr : &found->second;
 }
 
 }  // namespace octavo

@@ -1,13 +1,16 @@
 // Writing and reading scales. Part of quantize/.
 #include "quantize/scales_file.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstring>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/fields.h"
 #include "ops/list.h"
+#include "quantize/base64.h"
 
 namespace octavo {
 namespace {
@@ -55,6 +58,21 @@ Json weights_json(const Graph& quantized) {
   return weights;
 }
 
+Json rounded_json(const std::map<std::string, RoundedWeights>& weights) {
+  Json rounded = Json::object();
+  for (const auto& [name, own] : weights) {
+    const std::span<const std::byte> bytes(own.values.data(), own.values.bytes());
+    rounded[name] = {{"shape", own.values.shape().to_vector()}, {"scales", as_json(own.scale)}, {"values", to_base64(bytes)}};
+  }
+  return rounded;
+}
+
+Json factors_json(const ChannelFactors& factors) {
+  Json lists = Json::object();
+  for (const auto& [name, values] : factors) lists[name] = as_json(values);
+  return lists;
+}
+
 // Nothing where the text is no JSON or nested beyond what such a file has.
 std::optional<Json> parse_shallow(std::string_view text) {
   constexpr int kDeepest = 4;
@@ -76,6 +94,12 @@ class Reader {
     }
     for (const auto& [name, tensor] : members(document, "tensors").items()) read_tensor(name, tensor);
     for (const auto& [name, list] : members(document, "bias_corrections").items()) read_correction(name, list);
+    if (document.contains("channel_factors")) {
+      for (const auto& [name, list] : members(document, "channel_factors").items()) read_factors(name, list);
+    }
+    if (document.contains("rounded_weights")) {
+      for (const auto& [name, weights] : members(document, "rounded_weights").items()) read_weights(name, weights);
+    }
     if (!errors_.empty()) return errors_;
     return std::move(calibrated_);
   }
@@ -146,6 +170,47 @@ class Reader {
     calibrated_.bias_corrections[name] = std::move(values);
   }
 
+  // Numbers alone, or nothing.
+  static std::optional<std::vector<float>> numbers(const Json& list) {
+    if (!list.is_array()) return std::nullopt;
+    std::vector<float> values;
+    for (const Json& item : list) {
+      const auto value = number(item);
+      if (!value) return std::nullopt;
+      values.push_back(*value);
+    }
+    return values;
+  }
+
+  void read_factors(const std::string& name, const Json& list) {
+    auto values = numbers(list);
+    const auto is_factor = [](float value) { return value >= 0x1p-20f && value <= 0x1p20f; };
+    if (!values || !std::all_of(values->begin(), values->end(), is_factor)) {
+      return fail(name, "channel factors that are no list of numbers", "one number per channel, from 2^-20 to 2^20");
+    }
+    calibrated_.channel_factors[name] = std::move(*values);
+  }
+
+  void read_weights(const std::string& name, const Json& weights) {
+    const Json none;
+    const Json& object = weights.is_object() ? weights : none;
+    auto scales = object.is_object() ? numbers(member(object, "scales")) : std::nullopt;
+    const auto dims = object.is_object() ? numbers(member(object, "shape")) : std::nullopt;
+    const auto bytes = object.is_object() && member(object, "values").is_string()
+                           ? from_base64(member(object, "values").get_ref<const std::string&>())
+                           : std::nullopt;
+    const auto is_scale = [](float value) { return value == 0.0f || (value >= kSmallestScale && value <= kLargestScale); };
+    std::vector<std::int64_t> shape;
+    for (const float dim : dims.value_or(std::vector<float>{})) shape.push_back(dim >= 0.0f && dim <= 0x1p24f ? static_cast<std::int64_t>(dim) : -1);
+    const auto elements = checked_elements(shape);
+    const bool fits = elements && bytes && static_cast<std::size_t>(*elements) == bytes->size() && !shape.empty();
+    if (!scales || !fits || !std::all_of(scales->begin(), scales->end(), is_scale))
+      return fail(name, "rounded weights that do not fit together", "shape, scales and values in base64, as they were written");
+    RoundedWeights own{Tensor(DType::s8, Shape(shape)), std::move(*scales)};
+    if (!bytes->empty()) std::memcpy(own.values.data(), bytes->data(), bytes->size());
+    calibrated_.weights[name] = std::move(own);
+  }
+
   const std::string& file_;
   Calibrated calibrated_;
   Errors errors_;
@@ -156,12 +221,14 @@ class Reader {
 std::string scales_json(const Graph& quantized, const QuantizeReport& report, const std::string& model, const std::string& calibration) {
   Json corrections = Json::object();
   for (const auto& [name, values] : report.calibrated.bias_corrections) corrections[name] = as_json(values);
-  const Json document = {{"format", kFormat},
-                         {"model", model},
-                         {"calibration", calibration},
-                         {"tensors", tensors_json(report)},
-                         {"weights", weights_json(quantized)},
-                         {"bias_corrections", std::move(corrections)}};
+  Json document = {{"format", kFormat},
+                   {"model", model},
+                   {"calibration", calibration},
+                   {"tensors", tensors_json(report)},
+                   {"weights", weights_json(quantized)},
+                   {"bias_corrections", std::move(corrections)}};
+  if (!report.calibrated.channel_factors.empty()) document["channel_factors"] = factors_json(report.calibrated.channel_factors);
+  if (!report.calibrated.weights.empty()) document["rounded_weights"] = rounded_json(report.calibrated.weights);
   // Names that are no UTF-8 must not throw.
   return document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }

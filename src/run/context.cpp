@@ -101,7 +101,7 @@ struct Context::State {
   std::vector<std::byte*> outputs;
   std::vector<CallerPointer> caller_inputs, caller_outputs;
   StepHook hook;
-  std::vector<ConstTensorView> hook_outputs;  // parallel to outputs
+  std::vector<TensorView> hook_outputs;  // parallel to outputs
 
   Status allocate(const std::vector<PreparedStep>& steps, int threads) {
     std::uint64_t scratch_bytes = 0;

@@ -56,7 +56,7 @@ struct StepEvent {
   std::size_t index = 0;
   const PlanStep* step = nullptr;
   std::int64_t elapsed_ns = 0;
-  std::span<const ConstTensorView> outputs;  // valid during the call
+  std::span<const TensorView> outputs;  // valid during the call; what a hook writes there is what later steps read
 };
 using StepHook = std::function<void(const StepEvent&)>;
 

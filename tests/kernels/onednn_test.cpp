@@ -14,6 +14,7 @@
 #include "ops/evaluate.h"
 #include "ops/fused_conv/fused_conv.h"
 #include "ops/matmul/matmul.h"
+#include "ops/unary/unary.h"
 
 namespace octavo {
 namespace {
@@ -215,6 +216,30 @@ TEST(OnednnDense, ConvolutionsOfFewPixels) {
   image.kernel = &onednn_dense_kernels()[1];
   const std::vector<Fact> facts = image.facts();
   EXPECT_NE(image.kernel->refusal(image.call(facts, image.expected())), "");
+}
+
+TEST(OnednnEltwise, EveryFunctionInBlocks) {
+  const Kernel& kernel = onednn_eltwise_kernels()[0];
+  std::mt19937 random(12);
+  for (const UnaryAttrs& attrs :
+       {UnaryAttrs{UnaryKind::sigmoid}, UnaryAttrs{UnaryKind::silu}, UnaryAttrs{UnaryKind::gelu}, UnaryAttrs{UnaryKind::gelu_tanh},
+        UnaryAttrs{UnaryKind::tanh}, UnaryAttrs{UnaryKind::exp}, UnaryAttrs{UnaryKind::mish}, UnaryAttrs{UnaryKind::softplus},
+        UnaryAttrs{UnaryKind::elu, 0.7f}, UnaryAttrs{UnaryKind::hard_swish}, UnaryAttrs{UnaryKind::clip, -0.25f, 0.5f},
+        UnaryAttrs{UnaryKind::leaky_relu, 0.1f}, UnaryAttrs{UnaryKind::neg}, UnaryAttrs{UnaryKind::abs}}) {
+    for (const std::int64_t elements : {1, 7, 16384, 16385, 40000}) {
+      SCOPED_TRACE(std::string(name_of(attrs.kind)) + " of " + std::to_string(elements));
+      const Case test{.kernel = &kernel, .spec = &kUnary, .attrs = attrs, .inputs = {random_floats(random, {elements})}};
+      const Tensor expected = test.expected();
+      const std::vector<Fact> facts = test.facts();
+      ASSERT_EQ(kernel.refusal(test.call(facts, expected)), "");
+      const auto step = kernel.prepare(test.step({}, expected, 2));
+      ASSERT_TRUE(step.ok()) << to_string(step.errors());
+      expect_close(run_items(**step, test, expected.shape(), Buffers::separate), expected);
+    }
+  }
+  const Case none{.kernel = &kernel, .spec = &kUnary, .attrs = UnaryAttrs{UnaryKind::erf}, .inputs = {random_floats(random, {4})}};
+  const std::vector<Fact> facts = none.facts();
+  EXPECT_NE(kernel.refusal(none.call(facts, none.expected())), "");
 }
 
 TEST(OnednnMatmul, Refusals) {

@@ -8,6 +8,7 @@
 #include <random>
 
 #include "ops/list.h"
+#include "quantize/base64.h"
 
 namespace octavo {
 namespace {
@@ -77,8 +78,9 @@ void expect_same_constants(const Graph& a, const Graph& b) {
 }
 
 TEST(ScalesFile, ReadsBackAsItWas) {
-  for (const QuantizeOptions& options : {QuantizeOptions{}, QuantizeOptions{.calibration = Calibration::mse, .corrects_biases = false},
-                                         QuantizeOptions{.global_scale = 5.0f, .corrects_biases = false}}) {
+  for (const QuantizeOptions& options :
+       {QuantizeOptions{}, QuantizeOptions{.calibration = Calibration::mse, .corrects_biases = false},
+        QuantizeOptions{.equalizes = true, .weights = WeightMethod::adaround}, QuantizeOptions{.global_scale = 5.0f, .corrects_biases = false}}) {
     const Written direct = written(options);
     const auto again = quantized_by(direct.text);
     ASSERT_TRUE(again) << to_string(again.errors());
@@ -99,6 +101,49 @@ TEST(ScalesFile, TellsTensorsWeightsAndCorrections) {
   EXPECT_EQ(document["tensors"]["largest"]["scale"], relu["scale"]);
   EXPECT_EQ(document["weights"]["first.w"]["scales"].size(), 4u);
   EXPECT_EQ(document["bias_corrections"]["second"].size(), 4u);
+}
+
+TEST(ScalesFile, BrokenWeightsAndFactorsAreRefused) {
+  const Json whole = Json::parse(written({.equalizes = true, .weights = WeightMethod::adaround}).text);
+  ASSERT_TRUE(whole["channel_factors"].contains("first"));
+  ASSERT_TRUE(whole["rounded_weights"].contains("second"));
+  const auto is_refused = [&](const char* key, const char* name, const Json& value) {
+    Json document = whole;
+    document[key][name] = value;
+    const auto read = parse_scales(document.dump(), "some.json");
+    return !read && read.errors()[0].kind == ErrorKind::invalid_input;
+  };
+  Json weights = whole["rounded_weights"]["second"];
+  EXPECT_FALSE(is_refused("rounded_weights", "second", weights));
+  for (const auto& [key, value] : {std::pair<const char*, Json>{"shape", {4, 4, 3, 4}},
+                                   {"shape", {-1}},
+                                   {"shape", {1e30}},
+                                   {"shape", Json::array()},
+                                   {"values", "AAA"},
+                                   {"values", "A*=="},
+                                   {"values", 3},
+                                   {"scales", {"x"}},
+                                   {"scales", {-1.0}},
+                                   {"scales", 1}}) {
+    Json broken = weights;
+    broken[key] = value;
+    EXPECT_TRUE(is_refused("rounded_weights", "second", broken)) << key << " " << value;
+  }
+  EXPECT_TRUE(is_refused("rounded_weights", "second", 7));
+  for (const Json& value : {Json(1), Json{0.0}, Json{-1.0}, Json{"x"}, Json{1e30}})
+    EXPECT_TRUE(is_refused("channel_factors", "first", value)) << value;
+}
+
+TEST(Base64, EveryLength) {
+  EXPECT_EQ(to_base64(std::as_bytes(std::span("Man!", 4))), "TWFuIQ==");
+  std::vector<std::byte> bytes;
+  for (int i = 0; i < 70; ++i) {
+    const auto read = from_base64(to_base64(bytes));
+    ASSERT_TRUE(read);
+    EXPECT_EQ(*read, bytes);
+    bytes.push_back(static_cast<std::byte>(i * 37 + 11));
+  }
+  for (const char* broken : {"A", "AAA", "AA=A", "====", "A===", "AA A", "AAA\xff"}) EXPECT_FALSE(from_base64(broken)) << broken;
 }
 
 TEST(ScalesFile, EditedScalesAreTaken) {

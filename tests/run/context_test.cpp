@@ -124,7 +124,7 @@ TEST(Context, AHookSeesEveryStepAndItsResults) {
     EXPECT_EQ(event.index, seen.size());
     EXPECT_GE(event.elapsed_ns, 0);
     EXPECT_EQ(event.step->value_names.size(), event.outputs.size());
-    for (const ConstTensorView& output : event.outputs) seen.push_back(Tensor::copy_of(output));
+    for (const TensorView& output : event.outputs) seen.push_back(Tensor::copy_of(output));
   });
   run_once(*context, inputs);
   EXPECT_EQ(seen, expected);

@@ -154,7 +154,7 @@ class Importer {
       }
       building_.values[tensor.name()] = value;
       const std::string name = tensor.name();
-      tensor.Clear();
+      tensor = {};  // gives its memory back, as Clear() does not
       tensor.set_name(name);
       if (building_.errors.size() >= kErrorLimit) return;
     }

@@ -19,6 +19,8 @@ namespace octavo {
 std::span<const Kernel> onednn_conv_kernels();
 // matmul with a constant second operand, and fused_conv of a few pixels.
 std::span<const Kernel> onednn_dense_kernels();
+// unary, where no kernel of ours has the function.
+std::span<const Kernel> onednn_eltwise_kernels();
 
 }  // namespace octavo
 

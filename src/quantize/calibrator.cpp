@@ -1,0 +1,124 @@
+// Running the samples, in rounds. Part of quantize/.
+#include "quantize/calibrator.h"
+
+#include <algorithm>
+#include <mutex>
+
+#include "base/machine.h"
+#include "quantize/channels.h"
+#include "quantize/parallel.h"
+
+namespace octavo {
+namespace {
+
+// Samples between two meetings of the threads, where what depends on their order is merged.
+constexpr std::int64_t kRound = 16;
+
+class Calibrator {
+ public:
+  Calibrator(const Graph& graph, const Watch& watch, const SampleSource& samples, const QuantizeOptions& options)
+      : graph_(graph), watch_(watch), samples_(samples), options_(options), locks_(watch.ranges.size()) {
+    statistics_.observers.assign(watch.ranges.size(), Observer(options.calibration));
+    for (const std::int64_t sample : watch.mean_samples) statistics_.means[sample].resize(watch.means.size());
+  }
+
+  Result<Statistics> run() {
+    std::vector<ObservedValue> chosen;
+    for (const ValueId id : watch_.ranges) chosen.push_back({id});
+    chosen.insert(chosen.end(), watch_.means.begin(), watch_.means.end());
+    auto network = ObservedNetwork::compile(graph_, chosen);
+    if (!network) return network.errors();
+    network_ = std::move(*network);
+    const int workers = sample_workers(samples_.size());
+    for (int worker = 0; worker < workers; ++worker) {
+      auto observation = Observation::create(network_);
+      if (!observation) return observation.errors();
+      observations_.push_back(std::move(*observation));
+    }
+    for (std::int64_t begin = 0; begin < samples_.size(); begin += kRound) {
+      const std::int64_t end = std::min(begin + kRound, samples_.size());
+      of_round_.assign(static_cast<std::size_t>(end - begin), std::vector<TensorRange>(watch_.ranges.size()));
+      const Status done = for_each_index(begin, end, workers, [&](int worker, std::int64_t index) {
+        return observe(observations_[static_cast<std::size_t>(worker)], index, of_round_[static_cast<std::size_t>(index - begin)]);
+      });
+      if (!done) return done.errors();
+      for (const auto& of_sample : of_round_) {
+        for (std::size_t k = 0; k < of_sample.size(); ++k) statistics_.observers[k].add_to_average(of_sample[k]);
+      }
+    }
+    return std::move(statistics_);
+  }
+
+ private:
+  Result<std::vector<Tensor>> sample(std::int64_t index) {
+    const std::lock_guard lock(mutex_);
+    if (options_.progress) options_.progress(begun_++, samples_.size());
+    return checked_sample(graph_, samples_, index);
+  }
+
+  Status observe(Observation& observation, std::int64_t index, std::vector<TensorRange>& ranges) {
+    auto inputs = sample(index);
+    if (!inputs) return inputs.errors();
+    const auto means = statistics_.means.find(index);
+    std::size_t bad = watch_.ranges.size();
+    const Status done = observation.run(*inputs, [&](std::size_t k, const TensorView& value) {
+      if (k < watch_.ranges.size()) {
+        const auto values = ConstTensorView(value).span<float>();
+        const std::lock_guard lock(locks_[k]);
+        const auto range = statistics_.observers[k].add(values);
+        if (range) ranges[k] = *range;
+        else if (!values.empty()) bad = std::min(bad, k);
+      } else if (means != statistics_.means.end() && network_.channel_axis(k) >= 0) {
+        means->second[k - watch_.ranges.size()] = channel_means(value, network_.channel_axis(k));
+      }
+    });
+    if (!done) return done;
+    if (bad == watch_.ranges.size()) return ok_status();
+    return Error{.kind = ErrorKind::invalid_input,
+                 .where = "calibration sample " + std::to_string(index) + ", value '" + graph_.value(watch_.ranges[bad]).name + "'",
+                 .found = "a value that is not finite",
+                 .expected = "finite activations"};
+  }
+
+  const Graph& graph_;
+  const Watch& watch_;
+  const SampleSource& samples_;
+  const QuantizeOptions& options_;
+  ObservedNetwork network_;
+  std::vector<Observation> observations_;  // by worker
+  Statistics statistics_;
+  std::vector<std::mutex> locks_;                   // by observer
+  std::vector<std::vector<TensorRange>> of_round_;  // by sample of the round
+  std::mutex mutex_;                                // of the source
+  std::int64_t begun_ = 0;
+};
+
+}  // namespace
+
+Result<std::vector<Tensor>> checked_sample(const Graph& graph, const SampleSource& samples, std::int64_t index) {
+  auto tensors = samples.sample(index);
+  if (!tensors) return tensors;
+  const std::string where = "calibration sample " + std::to_string(index);
+  const auto error = [&](std::string found, std::string expected) {
+    return Error{.kind = ErrorKind::invalid_input, .where = where, .found = std::move(found), .expected = std::move(expected)};
+  };
+  if (tensors->size() != graph.inputs().size()) return error(std::to_string(tensors->size()) + " tensors", std::to_string(graph.inputs().size()));
+  for (std::size_t i = 0; i < tensors->size(); ++i) {
+    const Tensor& tensor = (*tensors)[i];
+    const Fact& fact = graph.fact(graph.inputs()[i]);
+    if (tensor.dtype() == fact.dtype && tensor.shape() == fact.shape) continue;
+    return error(std::string(name_of(tensor.dtype())) + "[" + tensor.shape().to_string() + "]",
+                 std::string(name_of(fact.dtype)) + "[" + fact.shape.to_string() + "] for input '" + graph.value(graph.inputs()[i]).name + "'");
+  }
+  return tensors;
+}
+
+int sample_workers(std::int64_t samples) {
+  return static_cast<int>(std::clamp<std::int64_t>(host_machine().cores, 1, std::max<std::int64_t>(1, std::min(kRound, samples))));
+}
+
+Result<Statistics> calibrate(const Graph& graph, const Watch& watch, const SampleSource& samples, const QuantizeOptions& options) {
+  return Calibrator(graph, watch, samples, options).run();
+}
+
+}  // namespace octavo

@@ -1,0 +1,43 @@
+// The pass of the fp32 network over the samples: ranges of wires and means of channels. Part of quantize/.
+#ifndef OCTAVO_QUANTIZE_CALIBRATOR_H_
+#define OCTAVO_QUANTIZE_CALIBRATOR_H_
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "graph/graph.h"
+#include "quantize/observed_network.h"
+#include "quantize/observer.h"
+#include "quantize/quantize.h"
+
+namespace octavo {
+
+// Reads one sample and checks it against the graph's inputs. Sources are called by one thread at a time: the caller holds a lock.
+Result<std::vector<Tensor>> checked_sample(const Graph& graph, const SampleSource& samples, std::int64_t index);
+
+// Threads that work on samples: one per core, never more than samples.
+int sample_workers(std::int64_t samples);
+
+// What the pass looks at.
+struct Watch {
+  std::vector<ValueId> ranges;
+  std::vector<ObservedValue> means;        // with a channel axis
+  std::vector<std::int64_t> mean_samples;  // ascending
+};
+
+// By index of Watch::means: the mean of each channel.
+using ChannelMeans = std::vector<std::vector<float>>;
+
+struct Statistics {
+  std::vector<Observer> observers;             // by index of Watch::ranges
+  std::map<std::int64_t, ChannelMeans> means;  // by sample
+};
+
+// One thread computes the whole of a sample, and what is kept does not depend on who came first, so the statistics do not depend on how many
+// threads there are. Errors: those of the samples, and values that are not finite.
+Result<Statistics> calibrate(const Graph& graph, const Watch& watch, const SampleSource& samples, const QuantizeOptions& options);
+
+}  // namespace octavo
+
+#endif  // OCTAVO_QUANTIZE_CALIBRATOR_H_

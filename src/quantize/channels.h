@@ -1,0 +1,23 @@
+// Per-channel arithmetic on tensors. Part of quantize/.
+#ifndef OCTAVO_QUANTIZE_CHANNELS_H_
+#define OCTAVO_QUANTIZE_CHANNELS_H_
+
+#include <span>
+#include <vector>
+
+#include "base/tensor.h"
+
+namespace octavo {
+
+// f32 values. Sums are f64, in the order of the elements.
+std::vector<float> channel_means(const ConstTensorView& values, int axis);
+// The largest magnitude of each channel.
+std::vector<float> channel_magnitudes(const ConstTensorView& values, int axis);
+// value + shift[channel]. `shift` has an element per channel.
+void add_to_channels(const TensorView& values, int axis, std::span<const float> shift);
+// value * factor[channel].
+void scale_channels(const TensorView& values, int axis, std::span<const float> factor);
+
+}  // namespace octavo
+
+#endif  // OCTAVO_QUANTIZE_CHANNELS_H_
