@@ -77,7 +77,7 @@ TEST_F(Cli, BadUsageIsTwo) {
   expect("compile " + digits_ + "digits.onnx --precision fp32 --shape input", 2, "--shape");
   expect("compile " + digits_ + "digits.onnx --precision fp32 --target z80", 2, "z80");
   expect("compile " + digits_ + "digits.onnx --calibrate random --skip nothing_of_this_name", 2, "nothing_of_this_name");
-  expect("compile " + digits_ + "digits.onnx --calibrate random --calibration entropy", 2, "'entropy'");
+  expect("compile " + digits_ + "digits.onnx --calibrate random --calibration median", 2, "'median'");
   expect("compile " + digits_ + "digits.onnx --precision fp32 --batch 0", 2, "--batch");
   expect("inspect", 2, "--machine");
   expect("zoo not_a_network", 2, "not_a_network");
