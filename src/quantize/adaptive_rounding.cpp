@@ -194,31 +194,16 @@ Status gather(const Graph& graph, const SampleSource& samples, std::span<Layer> 
   }
   const auto network = ObservedNetwork::compile(graph, inputs_of_layers);
   if (!network) return network.errors();
-  const std::int64_t count = std::min(kMost, samples.size());
-  std::vector<Observation> observations;
-  for (int worker = 0; worker < sample_workers(count); ++worker) {
-    auto observation = Observation::create(*network);
-    if (!observation) return observation.errors();
-    observations.push_back(std::move(*observation));
-  }
-  std::mutex source;
   std::vector<std::mutex> locks(layers.size());
-  return for_each_index(0, count, static_cast<int>(observations.size()), [&](int worker, std::int64_t i) -> Status {
-    auto inputs = [&] {
-      const std::lock_guard lock(source);
-      return checked_sample(graph, samples, i * samples.size() / count);
-    }();
-    if (!inputs) return inputs.errors();
-    return observations[static_cast<std::size_t>(worker)].run(*inputs, [&](std::size_t k, const TensorView& value) {
-      Layer& layer = layers[k];
-      const Node& node = graph.node(layer.product.node);
-      if (network->channel_axis(k) != value.shape.rank() - 1 || (node.spec == &kConv && value.shape.rank() != 4)) return;
-      for (std::size_t g = 0; g < layer.groups.size(); ++g) {
-        const Patches patches =
-            node.spec == &kConv ? conv_patches(node, graph.fact(node.outputs[0]).shape, value, layer.scale, g) : row_patches(value, layer.scale);
-        add_patches(layer.groups[g], patches, locks[k]);
-      }
-    });
+  return observe_samples(graph, *network, samples, kMost, [&](std::size_t k, const TensorView& value) {
+    Layer& layer = layers[k];
+    const Node& node = graph.node(layer.product.node);
+    if (network->channel_axis(k) != value.shape.rank() - 1 || (node.spec == &kConv && value.shape.rank() != 4)) return;
+    for (std::size_t g = 0; g < layer.groups.size(); ++g) {
+      const Patches patches =
+          node.spec == &kConv ? conv_patches(node, graph.fact(node.outputs[0]).shape, value, layer.scale, g) : row_patches(value, layer.scale);
+      add_patches(layer.groups[g], patches, locks[k]);
+    }
   });
 }
 

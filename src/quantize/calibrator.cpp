@@ -14,6 +14,22 @@ namespace {
 // Samples between two meetings of the threads, where what depends on their order is merged.
 constexpr std::int64_t kRound = 16;
 
+// Threads that work on samples: one per core, never more than samples.
+int sample_workers(std::int64_t samples) {
+  return static_cast<int>(std::clamp<std::int64_t>(host_machine().cores, 1, std::max<std::int64_t>(1, std::min(kRound, samples))));
+}
+
+// One per worker.
+Result<std::vector<Observation>> make_observations(const ObservedNetwork& network, int workers) {
+  std::vector<Observation> observations;
+  for (int worker = 0; worker < workers; ++worker) {
+    auto observation = Observation::create(network);
+    if (!observation) return observation.errors();
+    observations.push_back(std::move(*observation));
+  }
+  return observations;
+}
+
 class Calibrator {
  public:
   Calibrator(const Graph& graph, const Watch& watch, const SampleSource& samples, const QuantizeOptions& options)
@@ -30,11 +46,9 @@ class Calibrator {
     if (!network) return network.errors();
     network_ = std::move(*network);
     const int workers = sample_workers(samples_.size());
-    for (int worker = 0; worker < workers; ++worker) {
-      auto observation = Observation::create(network_);
-      if (!observation) return observation.errors();
-      observations_.push_back(std::move(*observation));
-    }
+    auto observations = make_observations(network_, workers);
+    if (!observations) return observations.errors();
+    observations_ = std::move(*observations);
     for (std::int64_t begin = 0; begin < samples_.size(); begin += kRound) {
       const std::int64_t end = std::min(begin + kRound, samples_.size());
       of_round_.assign(static_cast<std::size_t>(end - begin), std::vector<TensorRange>(watch_.ranges.size()));
@@ -113,8 +127,20 @@ Result<std::vector<Tensor>> checked_sample(const Graph& graph, const SampleSourc
   return tensors;
 }
 
-int sample_workers(std::int64_t samples) {
-  return static_cast<int>(std::clamp<std::int64_t>(host_machine().cores, 1, std::max<std::int64_t>(1, std::min(kRound, samples))));
+Status observe_samples(const Graph& graph, const ObservedNetwork& network, const SampleSource& samples, std::int64_t most,
+                       const Observation::Visit& visit) {
+  const std::int64_t count = std::min(most, samples.size());
+  auto observations = make_observations(network, sample_workers(count));
+  if (!observations) return observations.errors();
+  std::mutex source;
+  return for_each_index(0, count, static_cast<int>(observations->size()), [&](int worker, std::int64_t i) -> Status {
+    auto inputs = [&] {
+      const std::lock_guard lock(source);
+      return checked_sample(graph, samples, i * samples.size() / count);
+    }();
+    if (!inputs) return inputs.errors();
+    return (*observations)[static_cast<std::size_t>(worker)].run(*inputs, visit);
+  });
 }
 
 Result<Statistics> calibrate(const Graph& graph, const Watch& watch, const SampleSource& samples, const QuantizeOptions& options) {

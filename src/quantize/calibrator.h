@@ -16,8 +16,10 @@ namespace octavo {
 // Reads one sample and checks it against the graph's inputs. Sources are called by one thread at a time: the caller holds a lock.
 Result<std::vector<Tensor>> checked_sample(const Graph& graph, const SampleSource& samples, std::int64_t index);
 
-// Threads that work on samples: one per core, never more than samples.
-int sample_workers(std::int64_t samples);
+// Runs `network` on at most `most` of the samples, spread evenly, and shows the chosen values of each as Observation::run does. `visit` is called by
+// several threads at the same time, for one sample each. Errors: those of the samples and of the runs.
+Status observe_samples(const Graph& graph, const ObservedNetwork& network, const SampleSource& samples, std::int64_t most,
+                       const Observation::Visit& visit);
 
 // What the pass looks at.
 struct Watch {

@@ -11,7 +11,6 @@
 #include "quantize/calibrator.h"
 #include "quantize/channels.h"
 #include "quantize/node_pattern.h"
-#include "quantize/parallel.h"
 
 namespace octavo {
 namespace {
@@ -152,28 +151,14 @@ Result<std::vector<std::vector<float>>> measure(const Graph& graph, const std::v
   for (const Link& link : links) wires.push_back({link.wire, 1});
   const auto network = ObservedNetwork::compile(graph, wires);
   if (!network) return network.errors();
-  const std::int64_t count = std::min(kMost, samples.size());
-  std::vector<Observation> observations;
-  for (int worker = 0; worker < sample_workers(count); ++worker) {
-    auto observation = Observation::create(*network);
-    if (!observation) return observation.errors();
-    observations.push_back(std::move(*observation));
-  }
   std::vector<std::vector<float>> seen(links.size());
   std::mutex mutex;
-  const Status done = for_each_index(0, count, static_cast<int>(observations.size()), [&](int worker, std::int64_t i) -> Status {
-    auto inputs = [&] {
-      const std::lock_guard lock(mutex);
-      return checked_sample(graph, samples, i * samples.size() / count);
-    }();
-    if (!inputs) return inputs.errors();
-    return observations[static_cast<std::size_t>(worker)].run(*inputs, [&](std::size_t k, const TensorView& value) {
-      if (network->channel_axis(k) < 0) return;
-      const std::vector<float> own = channel_magnitudes(value, network->channel_axis(k));
-      const std::lock_guard lock(mutex);
-      seen[k].resize(own.size());
-      for (std::size_t c = 0; c < own.size(); ++c) seen[k][c] = std::max(seen[k][c], own[c]);
-    });
+  const Status done = observe_samples(graph, *network, samples, kMost, [&](std::size_t k, const TensorView& value) {
+    if (network->channel_axis(k) < 0) return;
+    const std::vector<float> own = channel_magnitudes(value, network->channel_axis(k));
+    const std::lock_guard lock(mutex);
+    seen[k].resize(own.size());
+    for (std::size_t c = 0; c < own.size(); ++c) seen[k][c] = std::max(seen[k][c], own[c]);
   });
   if (!done) return done.errors();
   return seen;

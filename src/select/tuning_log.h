@@ -29,7 +29,7 @@ class TuningLog {
   std::optional<double> find(const std::string& machine, const std::string& call, std::string_view kernel) const;
   void add(const std::string& machine, const std::string& call, std::string_view kernel, double ns);
 
-  // Measurements made and found since the log was read.
+  // Times added since the log was read.
   std::int64_t added() const { return added_; }
 
  private:
