@@ -1,53 +1,13 @@
 // What TFLite's operators on images and floats mean, by answers worked out by hand. Part of the tests of import/.
 #include <gtest/gtest.h>
 
-#include "support/onnx_builder.h"
-#include "support/tflite_builder.h"
+#include "import/one_operator.h"
 
 namespace octavo::testing {
 namespace {
 
-using Values = std::vector<float>;
-using Dims = std::vector<std::int32_t>;
-
 constexpr std::int8_t kSame = 0, kValid = 1;
 constexpr std::int8_t kRelu = 1, kReluN1To1 = 2, kRelu6 = 3;
-
-Tensor s32s(Shape shape, const std::vector<std::int32_t>& values) { return Tensor::of<std::int32_t>(std::move(shape), values); }
-
-Dims dims_of(const Tensor& tensor) {
-  Dims dims;
-  for (const std::int64_t dim : tensor.shape()) dims.push_back(static_cast<std::int32_t>(dim));
-  return dims;
-}
-
-// One operator on inputs and constants; the result is f32 of a shape that the importer finds by itself.
-struct OneOperator {
-  int code = 0;
-  std::vector<Tensor> inputs;
-  std::vector<Tensor> constants;
-  tfl::BuiltinOptions kind = tfl::BuiltinOptions::NONE;
-  TfliteOptions options;
-  int outputs = 1;
-  DType to = DType::f32;
-};
-
-std::vector<Tensor> answers_of(const OneOperator& given) {
-  TfliteBuilder builder;
-  std::vector<std::int32_t> inputs, outputs;
-  for (const Tensor& x : given.inputs) {
-    inputs.push_back(builder.input({.name = "x" + std::to_string(inputs.size()), .dtype = x.dtype(), .shape = dims_of(x)}));
-  }
-  for (const Tensor& constant : given.constants) inputs.push_back(builder.constant(constant));
-  for (int i = 0; i < given.outputs; ++i) outputs.push_back(builder.output({.name = "y" + std::to_string(i), .dtype = given.to}));
-  builder.add({.code = given.code, .inputs = inputs, .outputs = outputs, .kind = given.kind, .options = given.options});
-  return answers(builder, given.inputs);
-}
-
-Values answer_of(const OneOperator& given) {
-  const auto results = answers_of(given);
-  return results.empty() ? Values{} : as_floats(results[0]);
-}
 
 const Tensor kRamp = floats({1, 3, 3, 1}, {1, 2, 3, 4, 5, 6, 7, 8, 9});
 

@@ -1,16 +1,11 @@
 // What TFLite's operators that join, cut, pad, resize and rearrange mean, by answers worked out by hand. Part of the tests of import/.
 #include <gtest/gtest.h>
 
+#include "import/one_operator.h"
 #include "ops/list.h"
-#include "support/onnx_builder.h"
-#include "support/tflite_builder.h"
 
 namespace octavo::testing {
 namespace {
-
-using Values = std::vector<float>;
-
-Tensor s32s(Shape shape, const std::vector<std::int32_t>& values) { return Tensor::of<std::int32_t>(std::move(shape), values); }
 
 std::vector<float> ramp(int count) {
   std::vector<float> values;
@@ -18,74 +13,38 @@ std::vector<float> ramp(int count) {
   return values;
 }
 
-// Inputs are f32 graph inputs, constants of any kind, in the order given.
-struct Call {
-  int code = 0;
-  std::vector<Tensor> inputs;
-  std::vector<bool> is_constant;
-  tfl::BuiltinOptions kind = tfl::BuiltinOptions::NONE;
-  TfliteOptions options;
-  int outputs = 1;
-  DType to = DType::f32;
-};
-
-std::vector<Tensor> run(const Call& call) {
-  TfliteBuilder builder;
-  std::vector<std::int32_t> inputs, outputs;
-  std::vector<Tensor> fed;
-  for (std::size_t i = 0; i < call.inputs.size(); ++i) {
-    const Tensor& x = call.inputs[i];
-    if (call.is_constant[i]) {
-      inputs.push_back(builder.constant(x));
-      continue;
-    }
-    TfliteTensor tensor{.name = "x" + std::to_string(i), .dtype = x.dtype()};
-    for (const std::int64_t dim : x.shape()) tensor.shape.push_back(static_cast<std::int32_t>(dim));
-    inputs.push_back(builder.input(tensor));
-    fed.push_back(x);
-  }
-  for (int i = 0; i < call.outputs; ++i) outputs.push_back(builder.output({.name = "y" + std::to_string(i), .dtype = call.to}));
-  builder.add({.code = call.code, .inputs = inputs, .outputs = outputs, .kind = call.kind, .options = call.options});
-  return answers(builder, fed);
-}
-
-Values first(const Call& call) {
-  const auto results = run(call);
-  return results.empty() ? Values{} : as_floats(results[0]);
-}
-
 TEST(TfliteJoining, ConcatSplitPackUnpack) {
   const Tensor a = floats({1, 2}, {1, 2}), b = floats({1, 2}, {3, 4});
-  EXPECT_EQ(first({.code = 2,
-                   .inputs = {a, b},
-                   .is_constant = {false, false},
-                   .kind = tfl::BuiltinOptions::ConcatenationOptions,
-                   .options = options_of(tfl::CreateConcatenationOptions, -1, std::int8_t{3})}),
+  EXPECT_EQ(answer_of({.code = 2,
+                       .inputs = {a, b},
+                       .is_constant = {false, false},
+                       .kind = tfl::BuiltinOptions::ConcatenationOptions,
+                       .options = options_of(tfl::CreateConcatenationOptions, -1, std::int8_t{3})}),
             (Values{1, 2, 3, 4}));
-  const auto parts = run({.code = 49,
-                          .inputs = {s32s({}, {1}), floats({1, 4}, ramp(4))},
-                          .is_constant = {true, false},
-                          .kind = tfl::BuiltinOptions::SplitOptions,
-                          .options = options_of(tfl::CreateSplitOptions, 2),
-                          .outputs = 2});
+  const auto parts = answers_of({.code = 49,
+                                 .inputs = {s32s({}, {1}), floats({1, 4}, ramp(4))},
+                                 .is_constant = {true, false},
+                                 .kind = tfl::BuiltinOptions::SplitOptions,
+                                 .options = options_of(tfl::CreateSplitOptions, 2),
+                                 .outputs = 2});
   ASSERT_EQ(parts.size(), 2u);
   EXPECT_EQ(as_floats(parts[1]), (Values{3, 4}));
-  const auto uneven =
-      run({.code = 102, .inputs = {floats({4}, ramp(4)), s32s({2}, {1, -1}), s32s({}, {0})}, .is_constant = {false, true, true}, .outputs = 2});
+  const auto uneven = answers_of(
+      {.code = 102, .inputs = {floats({4}, ramp(4)), s32s({2}, {1, -1}), s32s({}, {0})}, .is_constant = {false, true, true}, .outputs = 2});
   ASSERT_EQ(uneven.size(), 2u);
   EXPECT_EQ(as_floats(uneven[1]), (Values{2, 3, 4}));
-  const auto packed = run({.code = 83,
-                           .inputs = {a, b},
-                           .is_constant = {false, false},
-                           .kind = tfl::BuiltinOptions::PackOptions,
-                           .options = options_of(tfl::CreatePackOptions, 2, 1)});
+  const auto packed = answers_of({.code = 83,
+                                  .inputs = {a, b},
+                                  .is_constant = {false, false},
+                                  .kind = tfl::BuiltinOptions::PackOptions,
+                                  .options = options_of(tfl::CreatePackOptions, 2, 1)});
   EXPECT_EQ(packed[0].shape(), (Shape{1, 2, 2}));
-  const auto unpacked = run({.code = 88,
-                             .inputs = {floats({2, 2}, ramp(4))},
-                             .is_constant = {false},
-                             .kind = tfl::BuiltinOptions::UnpackOptions,
-                             .options = options_of(tfl::CreateUnpackOptions, 2, 1),
-                             .outputs = 2});
+  const auto unpacked = answers_of({.code = 88,
+                                    .inputs = {floats({2, 2}, ramp(4))},
+                                    .is_constant = {false},
+                                    .kind = tfl::BuiltinOptions::UnpackOptions,
+                                    .options = options_of(tfl::CreateUnpackOptions, 2, 1),
+                                    .outputs = 2});
   ASSERT_EQ(unpacked.size(), 2u);
   EXPECT_EQ(as_floats(unpacked[1]), (Values{2, 4}));
   EXPECT_EQ(unpacked[1].shape(), Shape{2});
@@ -93,14 +52,14 @@ TEST(TfliteJoining, ConcatSplitPackUnpack) {
 
 TEST(TfliteCutting, SliceAndStridedSlice) {
   const Tensor x = floats({2, 4}, ramp(8));
-  EXPECT_EQ(first({.code = 65, .inputs = {x, s32s({2}, {1, 1}), s32s({2}, {1, -1})}, .is_constant = {false, true, true}}), (Values{6, 7, 8}));
+  EXPECT_EQ(answer_of({.code = 65, .inputs = {x, s32s({2}, {1, 1}), s32s({2}, {1, -1})}, .is_constant = {false, true, true}}), (Values{6, 7, 8}));
   const auto strided = [&](std::vector<std::int32_t> begin, std::vector<std::int32_t> end, std::vector<std::int32_t> steps, int begin_mask,
                            int end_mask, int shrink) {
-    return run({.code = 45,
-                .inputs = {x, s32s({2}, begin), s32s({2}, end), s32s({2}, steps)},
-                .is_constant = {false, true, true, true},
-                .kind = tfl::BuiltinOptions::StridedSliceOptions,
-                .options = options_of(tfl::CreateStridedSliceOptions, begin_mask, end_mask, 0, 0, shrink, false)})[0];
+    return answers_of({.code = 45,
+                       .inputs = {x, s32s({2}, begin), s32s({2}, end), s32s({2}, steps)},
+                       .is_constant = {false, true, true, true},
+                       .kind = tfl::BuiltinOptions::StridedSliceOptions,
+                       .options = options_of(tfl::CreateStridedSliceOptions, begin_mask, end_mask, 0, 0, shrink, false)})[0];
   };
   EXPECT_EQ(as_floats(strided({0, 1}, {2, 4}, {1, 2}, 0, 0, 0)), (Values{2, 4, 6, 8}));
   EXPECT_EQ(as_floats(strided({0, 9}, {9, 9}, {1, 1}, 3, 3, 0)), ramp(8));
@@ -112,14 +71,14 @@ TEST(TfliteCutting, SliceAndStridedSlice) {
 
 TEST(TflitePadding, ZerosValuesAndMirrors) {
   const Tensor x = floats({3}, {1, 2, 3}), margins = s32s({1, 2}, {2, 1});
-  EXPECT_EQ(first({.code = 34, .inputs = {x, margins}, .is_constant = {false, true}}), (Values{0, 0, 1, 2, 3, 0}));
-  EXPECT_EQ(first({.code = 60, .inputs = {x, margins, floats({1}, {7})}, .is_constant = {false, true, true}}), (Values{7, 7, 1, 2, 3, 7}));
+  EXPECT_EQ(answer_of({.code = 34, .inputs = {x, margins}, .is_constant = {false, true}}), (Values{0, 0, 1, 2, 3, 0}));
+  EXPECT_EQ(answer_of({.code = 60, .inputs = {x, margins, floats({1}, {7})}, .is_constant = {false, true, true}}), (Values{7, 7, 1, 2, 3, 7}));
   const auto mirror = [&](std::int8_t mode) {
-    return first({.code = 100,
-                  .inputs = {x, margins},
-                  .is_constant = {false, true},
-                  .kind = tfl::BuiltinOptions::MirrorPadOptions,
-                  .options = options_of(tfl::CreateMirrorPadOptions, mode)});
+    return answer_of({.code = 100,
+                      .inputs = {x, margins},
+                      .is_constant = {false, true},
+                      .kind = tfl::BuiltinOptions::MirrorPadOptions,
+                      .options = options_of(tfl::CreateMirrorPadOptions, mode)});
   };
   EXPECT_EQ(mirror(0), (Values{3, 2, 1, 2, 3, 2}));
   EXPECT_EQ(mirror(1), (Values{2, 1, 1, 2, 3, 3}));
@@ -136,28 +95,28 @@ TEST(TflitePadding, QuantizedZerosAreTheZeroPoint) {
 }
 
 TEST(TfliteBlocks, DepthAndSpace) {
-  const auto there = run({.code = 26,
-                          .inputs = {floats({1, 2, 2, 1}, ramp(4))},
-                          .is_constant = {false},
-                          .kind = tfl::BuiltinOptions::SpaceToDepthOptions,
-                          .options = options_of(tfl::CreateSpaceToDepthOptions, 2)})[0];
+  const auto there = answers_of({.code = 26,
+                                 .inputs = {floats({1, 2, 2, 1}, ramp(4))},
+                                 .is_constant = {false},
+                                 .kind = tfl::BuiltinOptions::SpaceToDepthOptions,
+                                 .options = options_of(tfl::CreateSpaceToDepthOptions, 2)})[0];
   EXPECT_EQ(there.shape(), (Shape{1, 1, 1, 4}));
   EXPECT_EQ(as_floats(there), ramp(4));
-  EXPECT_EQ(first({.code = 5,
-                   .inputs = {floats({1, 1, 2, 4}, ramp(8))},
-                   .is_constant = {false},
-                   .kind = tfl::BuiltinOptions::DepthToSpaceOptions,
-                   .options = options_of(tfl::CreateDepthToSpaceOptions, 2)}),
+  EXPECT_EQ(answer_of({.code = 5,
+                       .inputs = {floats({1, 1, 2, 4}, ramp(8))},
+                       .is_constant = {false},
+                       .kind = tfl::BuiltinOptions::DepthToSpaceOptions,
+                       .options = options_of(tfl::CreateDepthToSpaceOptions, 2)}),
             (Values{1, 2, 5, 6, 3, 4, 7, 8}));
 }
 
 TEST(TfliteBlocks, SpaceToBatchAndBack) {
-  const auto parts = run(
+  const auto parts = answers_of(
       {.code = 38, .inputs = {floats({1, 2, 2, 1}, ramp(4)), s32s({2}, {2, 2}), s32s({2, 2}, {0, 0, 0, 0})}, .is_constant = {false, true, true}})[0];
   EXPECT_EQ(parts.shape(), (Shape{4, 1, 1, 1}));
   EXPECT_EQ(as_floats(parts), ramp(4));
   EXPECT_EQ(
-      first(
+      answer_of(
           {.code = 37, .inputs = {floats({4, 1, 2, 1}, ramp(8)), s32s({2}, {2, 2}), s32s({2, 2}, {0, 0, 1, 1})}, .is_constant = {false, true, true}}),
       (Values{3, 2, 7, 6}));
 }
@@ -193,21 +152,21 @@ TEST(TfliteBlocks, ConvolutionBetweenThemIsDilated) {
 TEST(TfliteResize, CornersAndCentres) {
   const Tensor x = floats({1, 1, 2, 1}, {0, 4}), size = s32s({2}, {1, 4});
   const auto bilinear = [&](bool aligned, bool half) {
-    return first({.code = 23,
-                  .inputs = {x, size},
-                  .is_constant = {false, true},
-                  .kind = tfl::BuiltinOptions::ResizeBilinearOptions,
-                  .options = options_of(tfl::CreateResizeBilinearOptions, 0, 0, aligned, half)});
+    return answer_of({.code = 23,
+                      .inputs = {x, size},
+                      .is_constant = {false, true},
+                      .kind = tfl::BuiltinOptions::ResizeBilinearOptions,
+                      .options = options_of(tfl::CreateResizeBilinearOptions, 0, 0, aligned, half)});
   };
   EXPECT_EQ(bilinear(false, false), (Values{0, 2, 4, 4}));
   EXPECT_EQ(bilinear(false, true), (Values{0, 1, 3, 4}));
   EXPECT_EQ(bilinear(true, false)[3], 4.0f);
   const auto nearest = [&](bool aligned, bool half, const Tensor& to) {
-    return first({.code = 97,
-                  .inputs = {floats({1, 1, 3, 1}, ramp(3)), to},
-                  .is_constant = {false, true},
-                  .kind = tfl::BuiltinOptions::ResizeNearestNeighborOptions,
-                  .options = options_of(tfl::CreateResizeNearestNeighborOptions, aligned, half)});
+    return answer_of({.code = 97,
+                      .inputs = {floats({1, 1, 3, 1}, ramp(3)), to},
+                      .is_constant = {false, true},
+                      .kind = tfl::BuiltinOptions::ResizeNearestNeighborOptions,
+                      .options = options_of(tfl::CreateResizeNearestNeighborOptions, aligned, half)});
   };
   EXPECT_EQ(nearest(false, false, s32s({2}, {1, 2})), (Values{1, 2}));
   EXPECT_EQ(nearest(false, true, s32s({2}, {1, 2})), (Values{1, 3}));
@@ -216,18 +175,18 @@ TEST(TfliteResize, CornersAndCentres) {
 
 TEST(TfliteReductions, ArgMaxAndL2Norm) {
   const auto index =
-      run({.code = 56, .inputs = {floats({2, 3}, {1, 5, 5, 9, 2, 3}), s32s({1}, {-1})}, .is_constant = {false, true}, .to = DType::s32});
+      answers_of({.code = 56, .inputs = {floats({2, 3}, {1, 5, 5, 9, 2, 3}), s32s({1}, {-1})}, .is_constant = {false, true}, .to = DType::s32});
   EXPECT_EQ(to_int64s(index[0].view()), (std::vector<std::int64_t>{1, 0}));
-  EXPECT_EQ(first({.code = 11, .inputs = {floats({1, 2}, {3, 4})}, .is_constant = {false}}), (Values{0.6f, 0.8f}));
+  EXPECT_EQ(answer_of({.code = 11, .inputs = {floats({1, 2}, {3, 4})}, .is_constant = {false}}), (Values{0.6f, 0.8f}));
 }
 
 TEST(TfliteConv, TransposedAddsWhatEachPixelMakes) {
   const auto transposed = [&](std::int8_t padding, std::vector<std::int32_t> shape) {
-    return first({.code = 67,
-                  .inputs = {s32s({4}, shape), floats({1, 1, 3, 1}, {1, 10, 100}), floats({1, 1, 2, 1}, {1, 2})},
-                  .is_constant = {true, true, false},
-                  .kind = tfl::BuiltinOptions::TransposeConvOptions,
-                  .options = options_of(tfl::CreateTransposeConvOptions, padding, 2, 1, std::int8_t{0})});
+    return answer_of({.code = 67,
+                      .inputs = {s32s({4}, shape), floats({1, 1, 3, 1}, {1, 10, 100}), floats({1, 1, 2, 1}, {1, 2})},
+                      .is_constant = {true, true, false},
+                      .kind = tfl::BuiltinOptions::TransposeConvOptions,
+                      .options = options_of(tfl::CreateTransposeConvOptions, padding, 2, 1, std::int8_t{0})});
   };
   EXPECT_EQ(transposed(1, {1, 1, 5, 1}), (Values{1, 10, 102, 20, 200}));
   EXPECT_EQ(transposed(0, {1, 1, 4, 1}), (Values{1, 10, 102, 20}));

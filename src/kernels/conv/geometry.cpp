@@ -6,8 +6,6 @@
 namespace octavo {
 namespace {
 
-constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
 // Displacements and scratch stay small below this; real networks are far below.
 constexpr std::int64_t kMaxSpanBytes = std::int64_t{1} << 26;
 constexpr std::int64_t kMaxAxis = std::int64_t{1} << 24;

@@ -13,6 +13,9 @@
 
 namespace octavo {
 
+// Of counts: a >= 0, b > 0.
+constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
 struct ConvGeometry {
   std::int64_t batch = 1, height = 1, width = 1, channels = 1;  // of x
   std::int64_t out_height = 1, out_width = 1, out_channels = 1;

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
+#include "kernels/conv/geometry.h"
+
 namespace octavo {
 namespace {
-
-constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 // Displacements in the generated code stay far below 2^31.
 constexpr std::int64_t kMaxChannels = std::int64_t{1} << 16;

@@ -10,7 +10,6 @@
 namespace octavo {
 namespace {
 
-constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 constexpr std::size_t aligned(std::int64_t bytes) { return static_cast<std::size_t>(ceil_div(bytes, 64) * 64); }
 
 enum class Split { tiles, channels };
