@@ -240,6 +240,8 @@ struct DynamicScale {
 
 // The profiles of base/fixed_point.h.
 inline bool is_fixed_point(Profile profile) { return profile == Profile::tflite_double || profile == Profile::tflite_single; }
+// Those of TFLite's own kernels and of XNNPACK.
+inline bool is_of_tflite(Profile profile) { return profile == Profile::tflite_xnnpack || is_fixed_point(profile); }
 
 // Whether real values become integers by a product with 1 / scale instead of a division by the scale.
 inline bool multiplies_by_inverse(Profile profile) { return profile == Profile::pt2e || profile == Profile::tflite_xnnpack; }

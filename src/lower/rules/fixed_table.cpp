@@ -76,7 +76,7 @@ Tensor table_of(const Function& function, const QuantType& x, const Quantized& e
 
 Match fixed_table(const Graph& graph, const Node& node) {
   auto end = quantized_by(graph, node);
-  if (!end || (!is_fixed_point(end->profile) && end->profile != Profile::tflite_xnnpack)) return std::string();
+  if (!end || !is_of_tflite(end->profile)) return std::string();
   const Node* unary = graph.producer_if(end->x, kUnary);
   if (unary != nullptr && !graph.has_one_reader(end->x)) return std::string();
   const auto x = dequantized(graph, unary == nullptr ? end->x : unary->inputs[0]);

@@ -31,7 +31,7 @@ Match fuse_l2_norm(const Graph& graph, const Node& node) {
   const auto followed = follow_to_quantize(graph, node.outputs[0]);
   if (const auto* reason = std::get_if<std::string>(&followed)) return *reason;
   const auto& end = std::get<Quantized>(followed);
-  if (end.profile != Profile::tflite_xnnpack && !is_fixed_point(end.profile)) return std::string("there is no integer form of it for this rounding");
+  if (!is_of_tflite(end.profile)) return std::string("there is no integer form of it for this rounding");
   const bool is_u8 = end.type.dtype == DType::u8;
   if (end.type.scale != 0x1p-7f || end.type.zero_point != (is_u8 ? 128 : 0)) return std::string("its result is not in units of 1/128");
   // XNNPACK does not take it, and LiteRT's own kernel is the reference.

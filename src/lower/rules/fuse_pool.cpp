@@ -64,8 +64,7 @@ Match fuse_pool(const Graph& graph, const Node& node) {
   const auto followed = follow_to_quantize(graph, node.outputs[0]);
   if (const auto* reason = std::get_if<std::string>(&followed)) return *reason;
   const auto& end = std::get<Quantized>(followed);
-  const bool is_tflite = end.profile == Profile::tflite_xnnpack || is_fixed_point(end.profile);
-  if (is_tflite && node.spec == &kAveragePool) return integer_pool(graph, node, *x, end);
+  if (is_of_tflite(end.profile) && node.spec == &kAveragePool) return integer_pool(graph, node, *x, end);
   if (is_fixed_point(end.profile)) return std::string();  // fuse_sum
   attrs->profile = end.profile;
   attrs->to = end.type.dtype;

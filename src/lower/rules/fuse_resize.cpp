@@ -82,7 +82,7 @@ ResizeRounding rounding_of(const Quantized& end) {
   return end.type.dtype == DType::s8 ? ResizeRounding::ten_bits : ResizeRounding::real;
 }
 
-bool is_of_tflite(const ResizeAttrs& resize, const Shape& x) {
+bool has_tflite_form(const ResizeAttrs& resize, const Shape& x) {
   const bool is_known = resize.coordinates == ResizeCoordinates::half_pixel || resize.coordinates == ResizeCoordinates::align_corners ||
                         resize.coordinates == ResizeCoordinates::asymmetric;
   return resize.mode == ResizeMode::linear && !resize.antialias && is_known && x.rank() == 4 && resize.sizes[0] == x[0] && resize.sizes[3] == x[3];
@@ -97,13 +97,13 @@ Match fuse_resize(const Graph& graph, const Node& node) {
   const auto followed = follow_to_quantize(graph, node.outputs[0]);
   if (const auto* reason = std::get_if<std::string>(&followed)) return *reason;
   const auto& end = std::get<Quantized>(followed);
-  if (end.profile != Profile::tflite_xnnpack && !is_fixed_point(end.profile)) return std::string();
+  if (!is_of_tflite(end.profile)) return std::string();
   const auto& resize = node.attrs.as<ResizeAttrs>();
   const Shape& from = graph.fact(node.inputs[0]).shape;
   const IntegerRange range = range_of(end.type.dtype);
   if (x->type != end.type || end.lowest != range.lowest || end.highest != range.highest) return std::string("its result has another scale");
   constexpr std::int64_t kLargest = 1 << 20;  // positions in 1024ths are 32-bit numbers in the source
-  if (!is_of_tflite(resize, from) || from[1] > kLargest || from[2] > kLargest) return std::string("it has no integer form");
+  if (!has_tflite_form(resize, from) || from[1] > kLargest || from[2] > kLargest) return std::string("it has no integer form");
   const ResizeRounding rounding = rounding_of(end);
   Patch patch(graph);
   std::vector<ValueId> inputs = {x->q};
