@@ -12,94 +12,13 @@
 #include "kernels/conv/conv.h"
 #include "kernels/jit/peak.h"
 #include "kernels/winograd/winograd.h"
+#include "layers.h"
+#include "onednn_conv.h"
 #include "ops/quantized_conv/quantized_conv.h"
 #include "run/thread_pool.h"
 
 namespace octavo {
 namespace {
-
-struct Layer {
-  const char* network;
-  std::int64_t size, in, out, kernel, stride, groups;
-  bool has_residual = false;
-  bool has_table = false;
-};
-
-// size: of the square input.
-constexpr Layer kLayers[] = {
-    {"resnet18", 224, 3, 64, 7, 2, 1},
-    {"resnet18", 56, 64, 64, 3, 1, 1},
-    {"resnet18", 56, 64, 64, 3, 1, 1, true},
-    {"resnet18", 56, 64, 128, 3, 2, 1},
-    {"resnet18", 56, 64, 128, 1, 2, 1},
-    {"resnet18", 28, 128, 128, 3, 1, 1},
-    {"resnet18", 28, 128, 128, 3, 1, 1, true},
-    {"resnet18", 28, 128, 256, 3, 2, 1},
-    {"resnet18", 28, 128, 256, 1, 2, 1},
-    {"resnet18", 14, 256, 256, 3, 1, 1},
-    {"resnet18", 14, 256, 256, 3, 1, 1, true},
-    {"resnet18", 14, 256, 512, 3, 2, 1},
-    {"resnet18", 14, 256, 512, 1, 2, 1},
-    {"resnet18", 7, 512, 512, 3, 1, 1},
-    {"resnet18", 7, 512, 512, 3, 1, 1, true},
-    {"resnet18", 1, 512, 1000, 1, 1, 1},
-    {"vgg16", 224, 3, 64, 3, 1, 1},
-    {"vgg16", 224, 64, 64, 3, 1, 1},
-    {"vgg16", 112, 64, 128, 3, 1, 1},
-    {"vgg16", 112, 128, 128, 3, 1, 1},
-    {"vgg16", 56, 128, 256, 3, 1, 1},
-    {"vgg16", 56, 256, 256, 3, 1, 1},
-    {"vgg16", 28, 256, 512, 3, 1, 1},
-    {"vgg16", 28, 512, 512, 3, 1, 1},
-    {"vgg16", 14, 512, 512, 3, 1, 1},
-    {"vgg16", 1, 25088, 4096, 1, 1, 1},
-    {"vgg16", 1, 4096, 4096, 1, 1, 1},
-    {"vgg16", 1, 4096, 1000, 1, 1, 1},
-    {"efficientnet_v2_s", 224, 3, 24, 3, 2, 1, false, true},
-    {"efficientnet_v2_s", 112, 24, 24, 3, 1, 1, false, true},
-    {"efficientnet_v2_s", 112, 24, 96, 3, 2, 1, false, true},
-    {"efficientnet_v2_s", 56, 96, 48, 1, 1, 1},
-    {"efficientnet_v2_s", 56, 48, 192, 3, 1, 1, false, true},
-    {"efficientnet_v2_s", 56, 192, 48, 1, 1, 1, true},
-    {"efficientnet_v2_s", 56, 48, 192, 3, 2, 1, false, true},
-    {"efficientnet_v2_s", 28, 192, 64, 1, 1, 1},
-    {"efficientnet_v2_s", 28, 64, 256, 3, 1, 1, false, true},
-    {"efficientnet_v2_s", 28, 256, 64, 1, 1, 1, true},
-    {"efficientnet_v2_s", 28, 64, 256, 1, 1, 1, false, true},
-    {"efficientnet_v2_s", 14, 128, 512, 1, 1, 1, false, true},
-    {"efficientnet_v2_s", 14, 512, 128, 1, 1, 1, true},
-    {"efficientnet_v2_s", 14, 160, 960, 1, 1, 1, false, true},
-    {"efficientnet_v2_s", 14, 960, 160, 1, 1, 1, true},
-    {"efficientnet_v2_s", 7, 256, 1536, 1, 1, 1, false, true},
-    {"efficientnet_v2_s", 7, 1536, 256, 1, 1, 1, true},
-    {"efficientnet_v2_s", 1, 1536, 64, 1, 1, 1, false, true},
-    {"mobilenet_v2", 112, 32, 16, 1, 1, 1},
-    {"mobilenet_v2", 112, 16, 96, 1, 1, 1},
-    {"mobilenet_v2", 56, 96, 24, 1, 1, 1},
-    {"mobilenet_v2", 56, 24, 144, 1, 1, 1},
-    {"mobilenet_v2", 56, 144, 24, 1, 1, 1, true},
-    {"mobilenet_v2", 28, 144, 32, 1, 1, 1},
-    {"mobilenet_v2", 28, 32, 192, 1, 1, 1},
-    {"mobilenet_v2", 14, 192, 64, 1, 1, 1},
-    {"mobilenet_v2", 14, 64, 384, 1, 1, 1},
-    {"mobilenet_v2", 14, 384, 96, 1, 1, 1},
-    {"mobilenet_v2", 14, 96, 576, 1, 1, 1},
-    {"mobilenet_v2", 7, 576, 160, 1, 1, 1},
-    {"mobilenet_v2", 7, 160, 960, 1, 1, 1},
-    {"mobilenet_v2", 7, 960, 320, 1, 1, 1},
-    {"mobilenet_v2", 7, 320, 1280, 1, 1, 1},
-    {"resnext50", 56, 128, 128, 3, 1, 32},
-    {"resnext50", 28, 256, 256, 3, 1, 32},
-    {"resnext50", 14, 512, 512, 3, 1, 32},
-    {"regnet_y_400mf", 28, 104, 104, 3, 1, 13},
-};
-
-std::string name_of_layer(const Layer& l) {
-  std::string name = std::string(l.network) + "/" + std::to_string(l.size) + "x" + std::to_string(l.in) + ">" + std::to_string(l.out);
-  name += " " + std::to_string(l.kernel) + "x" + std::to_string(l.kernel) + "/" + std::to_string(l.stride);
-  if (l.groups > 1) name += " g" + std::to_string(l.groups);
-  return name + (l.has_residual ? " add" : "") + (l.has_table ? " table" : "");
-}
 
 // Of this thread's own running: what others take of a shared machine does not count.
 double thread_us() {
@@ -121,10 +40,9 @@ class Prepared {
     macs = out * out * l.out * l.kernel * l.kernel * (l.in / l.groups);
     Tensor multiplier(DType::f32, {l.out});
     for (float& m : multiplier.span<float>()) m = 0.0003f;
-    const Fact facts[] = {
-        {.dtype = DType::u8, .shape = x_.shape()}, constant(weights(random, {l.out, l.kernel, l.kernel, l.in / l.groups}, threads > 0)),
-        constant(Tensor(DType::s32, {l.out})),     constant(multiplier),
-        {.dtype = DType::u8, .shape = y_.shape()}, constant(filled(random, DType::u8, {256}))};
+    const Fact facts[] = {{.dtype = DType::u8, .shape = x_.shape()}, constant(threads == 0 ? Tensor(DType::s8, weight_shape(l)) : weights(random, l)),
+                          constant(Tensor(DType::s32, {l.out})),     constant(multiplier),
+                          {.dtype = DType::u8, .shape = y_.shape()}, constant(filled(random, DType::u8, {256}))};
     OpCall call{.attrs = &attrs_, .outputs = {{.dtype = DType::u8, .shape = y_.shape()}}};
     for (const Fact& fact : facts) call.inputs.push_back(&fact);
     if (!l.has_residual) call.inputs[4] = nullptr;
@@ -154,7 +72,8 @@ class Prepared {
   // All slices one after another; keeps the best time of each.
   void run_slices(std::vector<double>& best_us) {
     const Step& step = *steps_[next_++ % steps_.size()];
-    const auto slices = shares_work ? 1 : static_cast<int>(std::clamp<std::int64_t>(static_cast<std::int64_t>(predicted_us / 500.0), 1, step.items()));
+    const auto slices =
+        shares_work ? 1 : static_cast<int>(std::clamp<std::int64_t>(static_cast<std::int64_t>(predicted_us / 500.0), 1, step.items()));
     best_us.resize(static_cast<std::size_t>(slices), 1e30);
     for (int i = 0; i < slices; ++i) {
       const double start = thread_us();
@@ -188,12 +107,15 @@ class Prepared {
     for (std::uint8_t& v : tensor.span<std::uint8_t>()) v = static_cast<std::uint8_t>(random());
     return tensor;
   }
+  static Shape weight_shape(const Layer& l) { return {l.out, l.kernel, l.kernel, l.in / l.groups}; }
   // Spread like those of trained networks: a channel's largest weight is 127.
-  static Tensor weights(std::mt19937& random, Shape shape, bool is_filled) {
-    Tensor tensor(DType::s8, std::move(shape));
-    if (!is_filled) return tensor;
+  static Tensor weights(std::mt19937& random, const Layer& l) {
+    Tensor tensor(DType::s8, weight_shape(l));
     std::normal_distribution<float> normal(0.0f, 36.0f);
-    for (std::int8_t& w : tensor.span<std::int8_t>()) w = static_cast<std::int8_t>(std::clamp(normal(random), -127.0f, 127.0f));
+    for (std::int8_t& w : tensor.span<std::int8_t>()) {
+      const float value = normal(random);
+      w = l.has_extreme_weights ? 127 : static_cast<std::int8_t>(std::clamp(value, -127.0f, 127.0f));
+    }
     return tensor;
   }
   static Fact constant(const Tensor& t) { return {.dtype = t.dtype(), .shape = t.shape(), .quant = {}, .constant = std::make_shared<Tensor>(t)}; }
@@ -259,6 +181,17 @@ void run_layer(benchmark::State& state, const Layer& layer, const Kernel& kernel
   state.counters["predicted_us"] = prepared.predicted_us;
 }
 
+void run_yardstick(benchmark::State& state, const Layer& layer, int threads) {
+  OneDnnConv conv(layer, threads);
+  double best_us = 1e30;
+  for (auto _ : state) {
+    const auto start = std::chrono::steady_clock::now();
+    conv.run();
+    best_us = std::min(best_us, std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count());
+  }
+  state.counters["best_us"] = best_us;
+}
+
 void register_all() {
   std::vector<Kernel> kernels(conv_kernels().begin(), conv_kernels().end());
   kernels.insert(kernels.end(), winograd_kernels().begin(), winograd_kernels().end());
@@ -274,11 +207,22 @@ void register_all() {
   }
 }
 
+// oneDNN's convolution on the same layers, in turns with ours with --benchmark_enable_random_interleaving.
+void register_yardstick() {
+  for (const Layer& layer : kLayers) {
+    for (int threads : {1, 2}) {
+      const std::string name = "onednn/" + name_of_layer(layer) + "/threads:" + std::to_string(threads);
+      benchmark::RegisterBenchmark(name.c_str(), run_yardstick, layer, threads)->MinTime(0.05)->Unit(benchmark::kMicrosecond)->UseRealTime();
+    }
+  }
+}
+
 }  // namespace
 }  // namespace octavo
 
 int main(int argc, char** argv) {
   octavo::register_all();
+  octavo::register_yardstick();
   benchmark::Initialize(&argc, argv);
   for (int threads : {1, 2}) {
     const auto peaks = octavo::measure_peaks(threads);
