@@ -96,8 +96,9 @@ class Prepared {
   }
   static QuantizedConvAttrs attrs_of(const Layer& l) {
     const std::int64_t pad = l.kernel / 2;
-    QuantizedConvAttrs attrs{
-        .window = {{l.kernel, l.kernel}, {l.stride, l.stride}, {1, 1}, {pad, pad}, {pad, pad}}, .groups = l.groups, .x_zero_point = 3};
+    QuantizedConvAttrs attrs{.window = {{l.kernel, l.kernel}, {l.stride, l.stride}, {1, 1}, {pad, pad}, {pad, pad}},
+                             .groups = l.groups,
+                             .x_zero_point = l.has_table ? 3 : 0};
     if (l.has_residual) attrs.residual = Residual::before_rounding, attrs.residual_ratio = 0.7f, attrs.residual_zero_point = 2;
     if (l.has_table) attrs.zero_point = 40;
     return attrs;

@@ -47,6 +47,7 @@ struct Case {
   bool has_offset = false;
   bool has_rest = false;
   DType to = DType::u8;
+  std::int32_t x_zero_point = 117;
   std::int32_t zero_point = 0, lowest = 0, highest = 255;
   Residual residual = Residual::none;
   DType residual_type = DType::u8;
@@ -62,7 +63,7 @@ inline std::string describe(const Case& c) {
   text += " k " + Shape{c.kernel_h, c.kernel_w}.to_string() + " s " + Shape{c.stride_h, c.stride_w}.to_string();
   text += " d " + Shape{c.dilation_h, c.dilation_w}.to_string() + " p " + Shape{c.top, c.left, c.bottom, c.right}.to_string();
   text += " groups " + std::to_string(c.groups) + " offset " + std::to_string(c.has_offset) + " rest " + std::to_string(c.has_rest) + " to " +
-          std::string(name_of(c.to));
+          std::string(name_of(c.to)) + " x zp " + std::to_string(c.x_zero_point);
   return text + " zp " + std::to_string(c.zero_point) + " residual " + std::string(name_of(c.residual)) + " table " + std::to_string(c.has_table);
 }
 
@@ -89,7 +90,7 @@ inline QuantizedConvAttrs attrs_of(const Case& c) {
   QuantizedConvAttrs attrs;
   attrs.window = {{c.kernel_h, c.kernel_w}, {c.stride_h, c.stride_w}, {c.dilation_h, c.dilation_w}, {c.top, c.left}, {c.bottom, c.right}};
   attrs.groups = c.groups;
-  attrs.x_zero_point = 117;
+  attrs.x_zero_point = c.x_zero_point;
   attrs.to = c.to;
   attrs.zero_point = c.zero_point;
   attrs.lowest = c.lowest;

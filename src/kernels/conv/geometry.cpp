@@ -71,6 +71,7 @@ ConvGeometry geometry_of(const QuantizedConvAttrs& attrs, const ConvShapesOfCall
   g.dilation_w = g.kernel_w == 1 ? 1 : window.dilations[1];
   g.pad_top = window.pad_begin[0];
   g.pad_left = window.pad_begin[1];
+  g.skips_padding_rows = attrs.x_zero_point == 0;
   g.sums_x = has_offset && target.weight_type() == DType::s8;
   if (is_pointwise(window)) {  // all pixels of all images are one line
     g.width = g.out_width = g.batch * g.height * g.width;
@@ -112,12 +113,30 @@ ChannelBlocks channel_blocks(const ConvGeometry& geometry, const TileTarget& tar
   return result;
 }
 
-PixelTiles pixel_tiles(const ConvGeometry& geometry, int max_pixels) {
-  PixelTiles tiles{.lines = geometry.batch * geometry.out_height, .line_pixels = geometry.out_width};
-  tiles.tiles_per_line = ceil_div(tiles.line_pixels, max_pixels);
+PixelTiles pixel_tiles(const ConvGeometry& geometry, std::int64_t tiles_per_line) {
+  PixelTiles tiles{.lines = geometry.batch * geometry.out_height, .line_pixels = geometry.out_width, .tiles_per_line = tiles_per_line};
   tiles.pixels = static_cast<int>(ceil_div(tiles.line_pixels, tiles.tiles_per_line));
   tiles.wide_tiles = tiles.line_pixels - tiles.tiles_per_line * (tiles.pixels - 1);
   return tiles;
+}
+
+RowsInside rows_inside(const ConvGeometry& g, std::int64_t out_row) {
+  const std::int64_t top = out_row * g.stride_h - g.pad_top;
+  const std::int64_t first = top < 0 ? std::min(g.kernel_h, ceil_div(-top, g.dilation_h)) : 0;
+  const std::int64_t end = top < g.height ? std::min(g.kernel_h, ceil_div(g.height - top, g.dilation_h)) : 0;
+  return {first, std::max<std::int64_t>(0, end - first)};
+}
+
+// Rows in the middle of the image have all of K, so that those of its edges, fewer than K's extent each, decide.
+double ConvGeometry::share_inside() const {
+  if (!skips_padding_rows) return 1.0;
+  const std::int64_t extent = (kernel_h - 1) * dilation_h + 1, edge = std::min(out_height, ceil_div(extent, stride_h));
+  std::int64_t outside = 0;
+  for (std::int64_t i = 0; i < edge; ++i) {
+    outside += kernel_h - rows_inside(*this, i).count;
+    if (out_height - 1 - i >= edge) outside += kernel_h - rows_inside(*this, out_height - 1 - i).count;
+  }
+  return 1.0 - static_cast<double>(outside) / static_cast<double>(kernel_h * out_height);
 }
 
 }  // namespace octavo

@@ -24,6 +24,8 @@ struct ConvGeometry {
   std::int64_t merged = 1;  // groups of the operator in one group of these
   std::int64_t groups = 1;
   std::int64_t group_in = 1, group_out = 1;  // channels of one merged group
+  // Padding is 0: rows of K outside of the image add nothing and are left out.
+  bool skips_padding_rows = false;
   // Weights have offsets that meet the sum of x: one more vector of each block, whose weights are all 1.
   bool sums_x = false;
   // K is kernel_h rows of `taps` runs of `run_bytes` bytes, `tap_bytes` apart; a run is read in whole dwords.
@@ -35,9 +37,17 @@ struct ConvGeometry {
   std::int64_t x_bytes() const { return batch * height * width * channels; }
   // Bytes of one row of x under `pixels` neighbouring output pixels, without what the last dword reads beyond.
   std::int64_t span_bytes(std::int64_t pixels) const { return ((pixels - 1) * stride_w + (kernel_w - 1) * dilation_w + 1) * channels; }
+  // The share of all rows of K, over all output rows, that lies within the image.
+  double share_inside() const;
   // Bytes read past a span.
   std::int64_t overread() const { return run_dwords() * 4 - run_bytes; }
 };
+
+// Rows of K within the image.
+struct RowsInside {
+  std::int64_t first = 0, count = 0;
+};
+RowsInside rows_inside(const ConvGeometry& geometry, std::int64_t out_row);
 
 // What the shapes must be for geometry_of to be meaningful and its products to stay small, or why not.
 std::string geometry_refusal(const QuantizedConvAttrs& attrs, const Shape& x, const Shape& w);
@@ -78,7 +88,7 @@ struct PixelTiles {
   std::int64_t tiles() const { return lines * tiles_per_line; }
   std::int64_t first_pixel(std::int64_t tile) const { return tile * pixels - (tile > wide_tiles ? tile - wide_tiles : 0); }
 };
-PixelTiles pixel_tiles(const ConvGeometry& geometry, int max_pixels);
+PixelTiles pixel_tiles(const ConvGeometry& geometry, std::int64_t tiles_per_line);
 
 }  // namespace octavo
 

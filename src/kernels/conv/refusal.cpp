@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "kernels/conv/conv_step.h"
+#include "kernels/conv/split.h"
 #include "kernels/weight_offsets.h"
 
 namespace octavo {
@@ -20,15 +21,6 @@ std::string offset_refusal(const OpCall& call, const TileTarget& target) {
     case MacStep::avx2_words: return wide_offsets_refusal(call);
     case MacStep::avx2_bytes: return weight_offsets(call) == nullptr ? "" : "needs weights without an offset";
     default: return {};
-  }
-}
-
-// Of one vector times one dword of x: at best two vpdpbusd a cycle; the others as measured.
-double cycles_per_step(MacStep step) {
-  switch (step) {
-    case MacStep::avx2_words: return 1.6;
-    case MacStep::avx2_bytes: return 2.1;
-    default: return 0.5;
   }
 }
 
@@ -87,19 +79,13 @@ std::string direct_refusal(const OpCall& call, const TileTarget& target) {
 
 double conv_cost(const OpCall& call, const Machine& machine, const TileTarget& target) {
   constexpr double kGigahertz = 2.5;
-  constexpr double kCallCycles = 30.0;
   const auto& attrs = call.attrs->as<QuantizedConvAttrs>();
   const ConvGeometry g =
       geometry_of(attrs, {call.inputs[kConvX]->shape, call.inputs[kConvW]->shape, call.outputs[0].shape, weight_offsets(call) != nullptr}, target);
   const ChannelBlocks blocks = channel_blocks(g, target);
-  const PixelTiles tiles = pixel_tiles(g, target.max_pixels(blocks.max_vectors));
-  const double k = static_cast<double>(g.k_dwords());
+  const PixelTiles tiles = pixel_tiles(g, ceil_div(g.out_width, target.max_pixels(blocks.max_vectors)));
   double cycles = 0.0;
-  for (const ChannelBlock& block : blocks.blocks) {
-    const double accumulators = static_cast<double>(tiles.pixels) * block.vectors;
-    const double per_dword = std::max(5.0, accumulators * cycles_per_step(target.step));
-    cycles += static_cast<double>(tiles.tiles()) * (k * per_dword + accumulators * 3.0 + kCallCycles);
-  }
+  for (const ChannelBlock& block : blocks.blocks) cycles += static_cast<double>(tiles.tiles()) * tile_cycles(g, target, tiles.pixels, block.vectors);
   // Arithmetic and the stream of weights overlap, though not quite: of two kernels that wait for the same weights, the one with less to do is faster.
   constexpr double kNotHidden = 0.1;
   const double stream = static_cast<double>(blocks.weight_bytes) / stream_rate(blocks.weight_bytes, machine);

@@ -8,6 +8,7 @@
 #include "kernels/call.h"
 #include "kernels/conv/conv_step.h"
 #include "kernels/conv/epilogue.h"
+#include "kernels/conv/split.h"
 
 namespace octavo {
 namespace {
@@ -16,7 +17,7 @@ class ConvStep final : public Step {
  public:
   static Result<std::unique_ptr<Step>> make(const StepSpec& spec, const TileTarget& target, const ConvGeometry& g, const PackedConv& packed);
 
-  std::int64_t items() const override { return tiles_.tiles() * static_cast<std::int64_t>(chunks_.size()); }
+  std::int64_t items() const override { return split_.tiles.tiles() * static_cast<std::int64_t>(split_.chunks.size()); }
   std::size_t scratch_bytes() const override {
     return rows_bytes_ + copies_bytes_ + static_cast<std::size_t>(2 * g_.kernel_h) * sizeof(std::int64_t);
   }
@@ -28,13 +29,11 @@ class ConvStep final : public Step {
     std::int64_t chunk = 0, image = 0, out_row = 0, in_line = 0;
     std::int64_t since_chunk = 0;  // tiles of this run before it, of the same chunk
     std::int64_t first_pixel = 0;  // of the line
-    int narrower = 0;              // 1: one pixel less than tiles_.pixels
+    int narrower = 0;              // 1: one pixel less than split_.tiles.pixels
     // Rows found once serve all tiles of a line that lie within the image: `rows_left` is the column they start at, or none.
     std::int64_t rows_left = kNone, x_shift = 0;
+    RowsInside rows;  // that were found
     static constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::min();
-  };
-  struct BlockRange {
-    std::size_t begin = 0, end = 0;
   };
   // A thread's scratch: the rows of the current tile; copies of image rows with padding around them, for the first tile of a line and for
   // the others; and which row each copy holds, since the next line needs most of them again.
@@ -46,7 +45,6 @@ class ConvStep final : public Step {
 
   ConvStep(const ConvGeometry& g, const PackedConv& packed) : g_(g), packed_(packed) {}
   Status emit(const TileConfig& base);
-  void split(int threads);
   Tile tile_of(std::int64_t item) const noexcept;
   void advance(Tile& tile) const noexcept;
   Scratch scratch_of(std::byte* scratch) const noexcept;
@@ -61,10 +59,10 @@ class ConvStep final : public Step {
   PackedConv packed_;
   std::int32_t x_zero_point_ = 0;
   ChannelBlocks blocks_;
-  PixelTiles tiles_;
-  std::vector<BlockRange> chunks_;         // an item is one tile of pixels for one chunk of blocks
+  ConvSplit split_;
   std::array<std::int64_t, 2> columns_{};  // of x under a tile, and under one that is narrower
   std::int64_t padded_row_bytes_ = 0;
+  std::int64_t row_bytes_ = 0;  // of the weights of a row of K for one vector
   std::size_t rows_bytes_ = 0, copies_bytes_ = 0;
   std::size_t out_bytes_ = 1;  // of an element
   std::unique_ptr<TileConstants> constants_;
@@ -74,29 +72,11 @@ class ConvStep final : public Step {
   std::vector<std::shared_ptr<const Code>> codes_;
 };
 
-// Chunks of blocks whose weights stay in half of L2 while all tiles pass; more where that balances the threads.
-void ConvStep::split(int threads) {
-  const auto count = static_cast<std::int64_t>(blocks_.blocks.size());
-  const std::int64_t fewest = std::min(count, ceil_div(blocks_.weight_bytes, host_machine().l2_bytes / 2));
-  const auto waste = [&](std::int64_t chunks) {  // the longest thread's work relative to an even share
-    const double share = static_cast<double>(tiles_.tiles() * chunks) / threads;
-    return std::ceil(share) / share;
-  };
-  constexpr double kTolerated = 1.04;
-  std::int64_t best = fewest;
-  for (std::int64_t chunks = fewest; chunks <= count && waste(best) > kTolerated; ++chunks) {
-    if (waste(chunks) < waste(best)) best = chunks;
-  }
-  for (std::int64_t c = 0; c < best; ++c) {
-    chunks_.push_back({static_cast<std::size_t>(count * c / best), static_cast<std::size_t>(count * (c + 1) / best)});
-  }
-}
-
 Status ConvStep::emit(const TileConfig& base) {
   for (int narrower = 0; narrower < 2; ++narrower) {
     TileConfig config = base;
-    config.pixels = tiles_.pixels - narrower;
-    if (config.pixels == 0 || (narrower == 1 && tiles_.wide_tiles == tiles_.tiles_per_line)) break;
+    config.pixels = split_.tiles.pixels - narrower;
+    if (config.pixels == 0 || (narrower == 1 && split_.tiles.wide_tiles == split_.tiles.tiles_per_line)) break;
     for (const ChannelBlock& block : blocks_.blocks) {
       config.vectors = block.vectors;
       config.channels = block.channels;
@@ -122,10 +102,11 @@ Result<std::unique_ptr<Step>> ConvStep::make(const StepSpec& spec, const TileTar
   // The table needs eight registers beside the packed pixels.
   const int most =
       base.table == TableStep::none ? target.max_pixels(step->blocks_.max_vectors) : std::min(24, target.max_pixels(step->blocks_.max_vectors));
-  step->tiles_ = pixel_tiles(g, most);
+  step->split_ = split_conv(g, step->blocks_, target, most, spec.threads, host_machine().l2_bytes);
   step->x_zero_point_ = attrs.x_zero_point;
+  step->row_bytes_ = g.taps * g.run_dwords() * target.weight_bytes();
   step->out_bytes_ = size_of(spec.outputs[0].dtype);
-  for (int narrower : {0, 1}) step->columns_[static_cast<std::size_t>(narrower)] = g.span_bytes(step->tiles_.pixels - narrower) / g.channels;
+  for (int narrower : {0, 1}) step->columns_[static_cast<std::size_t>(narrower)] = g.span_bytes(step->split_.tiles.pixels - narrower) / g.channels;
   step->padded_row_bytes_ = ceil_div(step->columns_[0] * g.channels + g.overread(), 64) * 64;
   step->copies_bytes_ = static_cast<std::size_t>(2 * g.kernel_h * step->padded_row_bytes_);
   step->rows_bytes_ = static_cast<std::size_t>(ceil_div(g.kernel_h * 8, 64) * 64);
@@ -133,28 +114,27 @@ Result<std::unique_ptr<Step>> ConvStep::make(const StepSpec& spec, const TileTar
   step->padding_row_.assign(static_cast<std::size_t>(step->padded_row_bytes_ + (has_padding_rows ? g.width * g.channels : 0)),
                             static_cast<std::uint8_t>(attrs.x_zero_point));
   step->constants_ = epilogue_constants(attrs, target.lanes, packed.table);
-  step->split(spec.threads);
-  base.prefetches = step->chunks_.size() > 1;
+  base.prefetches = step->split_.chunks.size() > 1;
   if (auto status = step->emit(base); !status) return status.errors();
   return std::unique_ptr<Step>(std::move(step));
 }
 
 ConvStep::Tile ConvStep::tile_of(std::int64_t item) const noexcept {
-  const std::int64_t index = item % tiles_.tiles();
-  const std::int64_t line = index / tiles_.tiles_per_line, in_line = index % tiles_.tiles_per_line;
-  return {.chunk = item / tiles_.tiles(),
+  const std::int64_t index = item % split_.tiles.tiles();
+  const std::int64_t line = index / split_.tiles.tiles_per_line, in_line = index % split_.tiles.tiles_per_line;
+  return {.chunk = item / split_.tiles.tiles(),
           .image = line / g_.out_height,
           .out_row = line % g_.out_height,
           .in_line = in_line,
-          .first_pixel = tiles_.first_pixel(in_line),
-          .narrower = in_line < tiles_.wide_tiles ? 0 : 1};
+          .first_pixel = split_.tiles.first_pixel(in_line),
+          .narrower = in_line < split_.tiles.wide_tiles ? 0 : 1};
 }
 
 void ConvStep::advance(Tile& tile) const noexcept {
   ++tile.since_chunk;
-  tile.first_pixel += tiles_.pixels - tile.narrower;
-  if (++tile.in_line < tiles_.tiles_per_line) {
-    tile.narrower = tile.in_line < tiles_.wide_tiles ? 0 : 1;
+  tile.first_pixel += split_.tiles.pixels - tile.narrower;
+  if (++tile.in_line < split_.tiles.tiles_per_line) {
+    tile.narrower = tile.in_line < split_.tiles.wide_tiles ? 0 : 1;
     return;
   }
   tile.in_line = tile.first_pixel = 0;
@@ -171,7 +151,7 @@ void ConvStep::run(const StepBuffers& buffers, ItemRange range) const noexcept {
   if (range.begin >= range.end) return;
   const Scratch scratch = scratch_of(buffers.scratch);
   const auto* x = reinterpret_cast<const std::uint8_t*>(buffers.inputs[kConvX]);
-  const std::int64_t last_chunk = (range.end - 1) / tiles_.tiles();
+  const std::int64_t last_chunk = (range.end - 1) / split_.tiles.tiles();
   Tile tile = tile_of(range.begin);
   for (std::int64_t item = range.begin; item < range.end; ++item, advance(tile)) {
     find_rows(x, scratch, tile);
@@ -202,15 +182,17 @@ void ConvStep::find_rows(const std::uint8_t* x, const Scratch& scratch, Tile& ti
   }
   tile.x_shift = 0;
   tile.rows_left = reads_image ? left : Tile::kNone;
+  tile.rows = g_.skips_padding_rows ? rows_inside(g_, tile.out_row) : RowsInside{0, g_.kernel_h};
+  if (tile.rows.count == 0) tile.rows = {0, 1};  // one of padding: tiles have at least one row
   const std::int64_t top = tile.out_row * g_.stride_h - g_.pad_top;
-  for (std::int64_t kh = 0; kh < g_.kernel_h; ++kh) {
+  for (std::int64_t kh = tile.rows.first; kh < tile.rows.first + tile.rows.count; ++kh) {
     const std::int64_t row = top + kh * g_.dilation_h;
     const std::uint8_t* from = padding_row_.data();
     if (row >= 0 && row < g_.height) {
       const std::int64_t line = (tile.image * g_.height + row) * g_.width;
       from = reads_image ? x + (line + left) * g_.channels : padded_row(scratch, tile, x, row, kh);
     }
-    scratch.rows[kh] = from;
+    scratch.rows[kh - tile.rows.first] = from;
   }
 }
 
@@ -220,7 +202,7 @@ const std::uint8_t* ConvStep::padded_row(const Scratch& scratch, const Tile& til
   // Rows of one tile must not share a slot: without dilation they are neighbours.
   const std::int64_t slot = (tile.in_line == 0 ? 0 : g_.kernel_h) + (g_.dilation_h == 1 ? row % g_.kernel_h : kh);
   const std::int64_t image_row = tile.image * g_.height + row;
-  const std::int64_t identity = image_row * tiles_.tiles_per_line + tile.in_line;
+  const std::int64_t identity = image_row * split_.tiles.tiles_per_line + tile.in_line;
   std::uint8_t* copy = scratch.copies + slot * padded_row_bytes_;
   if (scratch.held[slot] == identity) return copy;
   scratch.held[slot] = identity;
@@ -241,9 +223,9 @@ void ConvStep::fill_padded_row(std::uint8_t* to, const std::uint8_t* line, std::
 
 // The next chunk's weights are fetched while this one's are used, a share with every tile; its own where there is none.
 const std::byte* ConvStep::prefetch_from(const Tile& tile, std::int64_t last_chunk) const noexcept {
-  const auto weights_of = [&](std::int64_t chunk) { return blocks_.blocks[chunks_[static_cast<std::size_t>(chunk)].begin].weights; };
+  const auto weights_of = [&](std::int64_t chunk) { return blocks_.blocks[split_.chunks[static_cast<std::size_t>(chunk)].begin].weights; };
   if (tile.chunk == last_chunk) return packed_.weights + weights_of(tile.chunk);
-  const BlockRange range = chunks_[static_cast<std::size_t>(tile.chunk)];
+  const BlockRange range = split_.chunks[static_cast<std::size_t>(tile.chunk)];
   const std::int64_t share = static_cast<std::int64_t>(range.end - range.begin) * g_.k_dwords() * 64;
   const std::int64_t from = weights_of(tile.chunk + 1) + tile.since_chunk * share;
   return packed_.weights + std::min(from, blocks_.weight_bytes - share);
@@ -253,14 +235,14 @@ void ConvStep::run_tile(const StepBuffers& buffers, const Tile& tile, std::int64
   const std::int64_t pixel = (tile.image * g_.out_height + tile.out_row) * g_.out_width + tile.first_pixel;
   const std::byte* residual = buffers.inputs.size() > kConvResidual ? buffers.inputs[kConvResidual] : nullptr;
   const std::vector<TileFunction*>& functions = functions_[static_cast<std::size_t>(tile.narrower)];
-  TileArgs args{.rows = reinterpret_cast<const std::uint8_t* const*>(buffers.scratch), .row_count = g_.kernel_h, .constants = constants_.get()};
-  const BlockRange range = chunks_[static_cast<std::size_t>(tile.chunk)];
+  TileArgs args{.rows = reinterpret_cast<const std::uint8_t* const*>(buffers.scratch), .row_count = tile.rows.count, .constants = constants_.get()};
+  const BlockRange range = split_.chunks[static_cast<std::size_t>(tile.chunk)];
   args.prefetch = prefetch_from(tile, last_chunk);
   for (std::size_t b = range.begin; b < range.end; ++b) {
     const ChannelBlock& block = blocks_.blocks[b];
     const std::int64_t element = pixel * g_.out_channels + block.first;
     args.x_offset = tile.x_shift + block.x_offset;
-    args.weights = packed_.weights + block.weights;
+    args.weights = packed_.weights + block.weights + tile.rows.first * row_bytes_ * block.vectors;
     args.bias = packed_.bias + block.lane;
     args.multiplier = packed_.multipliers.data() + block.lane;
     args.w_offset = packed_.w_offset + (g_.sums_x ? block.lane : 0);

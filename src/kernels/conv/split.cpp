@@ -1,0 +1,91 @@
+// Searching the split of a direct convolution. Part of kernels/conv/.
+#include "kernels/conv/split.h"
+
+#include <algorithm>
+
+namespace octavo {
+namespace {
+
+// Of one vector times one dword of x: at best two vpdpbusd a cycle; the others as measured.
+double cycles_per_step(MacStep step) {
+  switch (step) {
+    case MacStep::avx2_words: return 1.6;
+    case MacStep::avx2_bytes: return 2.1;
+    default: return 0.5;
+  }
+}
+
+std::vector<BlockRange> even_chunks(std::int64_t blocks, std::int64_t chunks) {
+  std::vector<BlockRange> ranges;
+  for (std::int64_t c = 0; c < chunks; ++c) {
+    ranges.push_back({static_cast<std::size_t>(blocks * c / chunks), static_cast<std::size_t>(blocks * (c + 1) / chunks)});
+  }
+  return ranges;
+}
+
+// Cycles of one item of each chunk.
+std::vector<double> item_cycles(const ConvGeometry& g, const ChannelBlocks& blocks, const TileTarget& target, const ConvSplit& split) {
+  std::vector<double> cycles;
+  for (const BlockRange& range : split.chunks) {
+    double sum = 0.0;
+    for (std::size_t b = range.begin; b < range.end; ++b) sum += tile_cycles(g, target, split.tiles.pixels, blocks.blocks[b].vectors);
+    cycles.push_back(sum);
+  }
+  return cycles;
+}
+
+// Of the thread that takes longest. It waits for the weights of its first chunk; those of the others are fetched meanwhile.
+double slowest_thread(const ConvSplit& split, const std::vector<double>& item_cycles, double bytes_per_block, int threads) {
+  constexpr double kFromLevel3 = 10.0;  // bytes a cycle
+  const std::int64_t tiles = split.tiles.tiles(), items = tiles * static_cast<std::int64_t>(split.chunks.size());
+  double slowest = 0.0;
+  for (int thread = 0; thread < threads; ++thread) {
+    const std::int64_t begin = items * thread / threads, end = items * (thread + 1) / threads;
+    const BlockRange& first = split.chunks[static_cast<std::size_t>(std::min(begin, items - 1) / tiles)];
+    double own = bytes_per_block * static_cast<double>(first.end - first.begin) / kFromLevel3;
+    for (std::int64_t chunk = begin / tiles; chunk * tiles < end; ++chunk) {
+      const std::int64_t of_chunk = std::min(end, (chunk + 1) * tiles) - std::max(begin, chunk * tiles);
+      own += static_cast<double>(of_chunk) * item_cycles[static_cast<std::size_t>(chunk)];
+    }
+    slowest = std::max(slowest, own);
+  }
+  return slowest;
+}
+
+}  // namespace
+
+double tile_cycles(const ConvGeometry& g, const TileTarget& target, int pixels, int vectors) {
+  constexpr double kCallCycles = 30.0;
+  const double accumulators = static_cast<double>(pixels) * vectors;
+  const double per_dword = std::max(5.0, accumulators * cycles_per_step(target.step));
+  return static_cast<double>(g.k_dwords()) * g.share_inside() * per_dword + accumulators * 3.0 + kCallCycles;
+}
+
+ConvSplit split_conv(const ConvGeometry& g, const ChannelBlocks& blocks, const TileTarget& target, int max_pixels, int threads,
+                     std::int64_t l2_bytes) {
+  constexpr double kGain = 0.97;             // more chunks and narrower tiles must pay
+  constexpr std::int64_t kEnoughItems = 64;  // for each thread: then one more or less does not count
+  const auto count = static_cast<std::int64_t>(blocks.blocks.size());
+  const std::int64_t together = std::clamp<std::int64_t>(l2_bytes / 2 * count / blocks.weight_bytes, 1, count);
+  const std::int64_t fewest_chunks = ceil_div(count, together), fewest_tiles = ceil_div(g.out_width, max_pixels);
+  ConvSplit best{pixel_tiles(g, fewest_tiles), even_chunks(count, fewest_chunks)};
+  const auto is_enough = [&](const ConvSplit& split) {
+    return split.tiles.tiles() * static_cast<std::int64_t>(split.chunks.size()) >= kEnoughItems * threads;
+  };
+  const auto slowest_of = [&](const ConvSplit& split) {
+    return slowest_thread(split, item_cycles(g, blocks, target, split), static_cast<double>(blocks.weight_bytes) / static_cast<double>(count),
+                          threads);
+  };
+  double least = slowest_of(best);
+  for (std::int64_t tiles = fewest_tiles; tiles < std::min(fewest_tiles + threads, g.out_width + 1); ++tiles) {
+    for (std::int64_t chunks = fewest_chunks; chunks <= count && !is_enough(best); ++chunks) {
+      ConvSplit split{pixel_tiles(g, tiles), even_chunks(count, chunks)};
+      const double slowest = slowest_of(split);
+      if (slowest < kGain * least) least = slowest, best = std::move(split);
+      else if (is_enough(split)) break;
+    }
+  }
+  return best;
+}
+
+}  // namespace octavo
