@@ -60,13 +60,14 @@ bool spin_until(const Condition& holds, Manners manners) {
   return holds();
 }
 
-// Workers leave signals to the threads of the program.
+// Workers leave signals to the threads of the program, but for those of their own faults: blocked, these would end the process without its handlers.
 class BlockedSignals {
  public:
   BlockedSignals() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &saved_);
+    sigset_t others;
+    sigfillset(&others);
+    for (const int fault : {SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP}) sigdelset(&others, fault);
+    pthread_sigmask(SIG_SETMASK, &others, &saved_);
   }
   ~BlockedSignals() { pthread_sigmask(SIG_SETMASK, &saved_, nullptr); }
 
