@@ -1,14 +1,22 @@
 // Every kernel of the conv family against the meaning of quantized_conv, exactly.
 #include "kernels/conv/conv.h"
 
+#include <cstdio>
 #include <limits>
 
 #include "kernels/conv_cases.h"
+#include "support/amx_emulator.h"
 
 namespace octavo {
 namespace {
 
-// The family's table, and the AVX-VNNI tiles in the encoding that AVX-512 machines have.
+using testing::AmxEmulation;
+
+bool runs_here(const Kernel& kernel) {
+  return host_machine().isa.has(kernel.needs) || (kernel.needs == Isa::amx_int8 && AmxEmulation::is_possible());
+}
+
+// The family's table, and the AVX-VNNI tiles in the encoding that AVX-512 machines have. AMX is emulated where it has to be.
 std::vector<Kernel> kernels_of_this_machine() {
   std::vector<Kernel> kernels(conv_kernels().begin(), conv_kernels().end());
   Kernel evex = kernels[0];
@@ -18,15 +26,46 @@ std::vector<Kernel> kernels_of_this_machine() {
   evex.pack = [](const OpCall& call) { return pack_conv(call, kTileVnni256Evex); };
   evex.prepare = [](const StepSpec& spec) { return prepare_conv(spec, kTileVnni256Evex); };
   kernels.push_back(evex);
-  std::erase_if(kernels, [](const Kernel& kernel) { return !host_machine().isa.has(kernel.needs); });
+  std::erase_if(kernels, [](const Kernel& kernel) { return !runs_here(kernel); });
   return kernels;
 }
 
 // Twice, since rows of zeros in the padding are left out.
 void check(Case c, unsigned seed) {
+  const AmxEmulation emulation;
+  const std::uint64_t before = AmxEmulation::trapped();
   for (const std::int32_t x_zero_point : {117, 0}) {
     c.x_zero_point = x_zero_point;
     check(c, seed, kernels_of_this_machine());
+  }
+  if (!AmxEmulation::is_possible()) return;
+  EXPECT_TRUE(AmxEmulation::trapped() > before || !AmxEmulation::is_needed()) << "the AMX kernel executed no tile instruction: " << describe(c);
+  EXPECT_TRUE(AmxEmulation::is_released()) << describe(c);
+}
+
+// For whoever reads the log: how the AMX kernel was checked here.
+TEST(Conv, AmxIsThereOrEmulated) {
+  if (!AmxEmulation::is_possible()) GTEST_SKIP() << "this machine has no AVX-512 VNNI: the AMX kernel did not run";
+  check({.width = 40, .channels = 130, .out_channels = 70}, 60);
+  if (AmxEmulation::is_needed()) std::printf("AMX emulated: %llu instructions\n", static_cast<unsigned long long>(AmxEmulation::trapped()));
+  else std::printf("AMX of this machine\n");
+}
+
+// Several tiles of 16 pixels and steps of 16 dwords, whole ones and not, in each dimension.
+TEST(Conv, ManySteps) {
+  for (std::int64_t channels : {60, 64, 65, 68, 129, 260}) {
+    for (std::int64_t width : {15, 16, 17, 33, 65, 130}) {
+      check({.height = 1, .width = width, .channels = channels, .out_channels = 50}, 61);
+      check({.height = 3, .width = width, .channels = channels, .out_channels = 16, .kernel_h = 3, .kernel_w = 3, .top = 1, .left = 1, .right = 1},
+            62);
+    }
+  }
+}
+
+// Largest products of one sign: no sum of them saturates on its way to 32 bits.
+TEST(Conv, ExtremeSums) {
+  for (std::int8_t weight : {std::int8_t{-128}, std::int8_t{127}}) {
+    check({.height = 2, .width = 19, .channels = 2048, .out_channels = 20, .to = DType::s32, .least_weight = weight, .greatest_weight = weight}, 63);
   }
 }
 

@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 
+#include "ops/quantized_conv/quantized_conv.h"
 #include "ops/table/table.h"
 
 namespace octavo {
@@ -113,6 +114,33 @@ TEST_F(Select, TheOrderOfTheTableDoesNotMatter) {
     ASSERT_EQ(choice->kernel->name, "table_fast_avx2");
     ASSERT_TRUE(std::is_sorted(choice->refusals.begin(), choice->refusals.end()));
   } while (std::next_permutation(kernels.begin(), kernels.end()));
+}
+
+// The choice among all kernels for a convolution of this shape with constant weights, on a pretended machine.
+std::string conv_kernel_on(std::string_view target, const Shape& x_shape, std::int64_t out_channels, std::int64_t kernel) {
+  const auto constant = [](DType dtype, Shape shape) {
+    return Fact{.dtype = dtype, .shape = shape, .constant = std::make_shared<const Tensor>(dtype, shape)};
+  };
+  const std::int64_t border = kernel / 2;
+  QuantizedConvAttrs attrs;
+  attrs.window = {{kernel, kernel}, {1, 1}, {1, 1}, {border, border}, {border, border}};
+  const Attrs erased = attrs;
+  const Fact x{.dtype = DType::u8, .shape = x_shape}, w = constant(DType::s8, {out_channels, kernel, kernel, x_shape[3]});
+  const Fact bias = constant(DType::s32, {out_channels}), multiplier = constant(DType::f32, {out_channels});
+  OpCall call{.spec = &kQuantizedConv, .attrs = &erased, .inputs = {&x, &w, &bias, &multiplier}};
+  call.outputs = {{.dtype = DType::u8, .shape = {x_shape[0], x_shape[1], x_shape[2], out_channels}}};
+  const auto choice = choose(call, *machine_for_target(target), {}, all_kernels());
+  return choice ? std::string(choice->kernel->name) : to_string(choice.errors());
+}
+
+TEST(SelectConv, AmxTakesWhatFillsItsTiles) {
+  const std::string amx = "conv_u8s8_32x2_amx_int8", vnni = "conv_u8s8_7x4_avx512vnni";
+  EXPECT_EQ(conv_kernel_on("amx", {1, 28, 28, 128}, 128, 3), amx);
+  EXPECT_EQ(conv_kernel_on("amx", {1, 56, 56, 64}, 256, 1), amx);
+  EXPECT_EQ(conv_kernel_on("amx", {64, 1, 1, 2048}, 1000, 1), amx) << "fully connected, a whole batch";
+  EXPECT_EQ(conv_kernel_on("amx", {1, 1, 1, 2048}, 1000, 1), vnni) << "one pixel leaves fifteen rows of sixteen empty";
+  EXPECT_EQ(conv_kernel_on("amx", {1, 112, 112, 4}, 32, 1), vnni) << "one dword of K";
+  EXPECT_EQ(conv_kernel_on("avx512vnni", {1, 56, 56, 64}, 256, 1), vnni);
 }
 
 }  // namespace

@@ -32,6 +32,8 @@ std::string direct_refusal(const OpCall& call, const TileTarget& target);
 // where the operator has them.
 std::vector<Tensor> pack_conv(const OpCall& call, const TileTarget& target);
 Result<std::unique_ptr<Step>> prepare_conv(const StepSpec& spec, const TileTarget& target);
+// kTileAmx, packed in the same way: 16 dwords of a vector are the rows of a tile register.
+Result<std::unique_ptr<Step>> prepare_amx(const StepSpec& spec);
 
 }  // namespace octavo
 

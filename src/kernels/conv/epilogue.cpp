@@ -35,7 +35,28 @@ TableStep table_step(const TileTarget& target) {
   return host_machine().isa.has(Isa::avx512vbmi) ? TableStep::bytes : TableStep::words;
 }
 
+// At least one element of the packed weights stands for each of w's, so that the blocks that w's shape claims take memory in proportion to the file.
+bool may_be_packed(const StepSpec& spec) {
+  return spec.packed.size() >= 2 && spec.packed[0].shape.elements() >= spec.inputs[kConvW].shape.elements();
+}
+
 }  // namespace
+
+Result<CheckedConv> checked_conv(const StepSpec& spec, const TileTarget& target) {
+  const auto& attrs = spec.attrs->as<QuantizedConvAttrs>();
+  std::string reason = attrs_refusal(attrs);
+  if (reason.empty()) reason = geometry_refusal(attrs, spec.inputs[kConvX].shape, spec.inputs[kConvW].shape);
+  if (spec.inputs[kConvX].dtype != DType::u8) reason = "needs an input of type u8";
+  if (!reason.empty())
+    return Error{.kind = ErrorKind::invalid_input, .where = "quantized_conv", .found = "a call that this kernel refuses", .hint = reason};
+  if (!may_be_packed(spec)) return not_as_packed(spec);
+  const bool has_offset = spec.inputs.size() > kConvOffset && spec.inputs[kConvOffset].is_present;
+  const ConvGeometry g = geometry_of(attrs, {spec.inputs[kConvX].shape, spec.inputs[kConvW].shape, spec.outputs[0].shape, has_offset}, target);
+  ChannelBlocks blocks = channel_blocks(g, target);
+  auto packed = checked_packed(spec, {target.weight_type(), blocks.weight_bytes, blocks.lanes, g.sums_x});
+  if (!packed) return packed.errors();
+  return CheckedConv{g, std::move(blocks), *packed};
+}
 
 Result<PackedConv> checked_packed(const StepSpec& spec, const PackedSizes& sizes) {
   const bool has_multiplier = spec.attrs->as<QuantizedConvAttrs>().to != DType::s32;

@@ -1,4 +1,5 @@
-// What follows the sums of a convolution tile, direct or Winograd: its constants and its part of the tile's configuration. Part of kernels/conv/.
+// What follows the sums of a convolution tile, direct or Winograd: its constants and its part of the tile's configuration; and what a step is made
+// of, checked. Part of kernels/conv/.
 #ifndef OCTAVO_KERNELS_CONV_EPILOGUE_H_
 #define OCTAVO_KERNELS_CONV_EPILOGUE_H_
 
@@ -27,6 +28,14 @@ struct PackedSizes {
   bool has_offset = false;
 };
 Result<PackedConv> checked_packed(const StepSpec& spec, const PackedSizes& sizes);
+
+// A direct convolution that a file asks for, all of it checked.
+struct CheckedConv {
+  ConvGeometry geometry;
+  ChannelBlocks blocks;
+  PackedConv packed;
+};
+Result<CheckedConv> checked_conv(const StepSpec& spec, const TileTarget& target);
 
 // Target, output, residual, clamps and table; the loop over K is left to the caller.
 TileConfig epilogue_config(const StepSpec& spec, const TileTarget& target, const PackedConv& packed);

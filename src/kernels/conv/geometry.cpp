@@ -11,16 +11,16 @@ constexpr std::int64_t kMaxSpanBytes = std::int64_t{1} << 26;
 constexpr std::int64_t kMaxAxis = std::int64_t{1} << 24;
 
 // Vector multiply-adds for all output channels of one pixel and tap, when `merged` groups are computed as one.
-std::int64_t steps_with(std::int64_t merged, std::int64_t groups, std::int64_t group_in, std::int64_t group_out, int lanes) {
-  return groups / merged * ceil_div(merged * group_in, 4) * ceil_div(merged * group_out, lanes);
+std::int64_t steps_with(std::int64_t merged, std::int64_t groups, std::int64_t group_in, std::int64_t group_out, const TileTarget& target) {
+  return groups / merged * ceil_div(merged * group_in, 4 * target.max_step_dwords()) * ceil_div(merged * group_out, target.lanes);
 }
 
-std::int64_t best_merge(std::int64_t groups, std::int64_t group_in, std::int64_t group_out, int lanes) {
+std::int64_t best_merge(std::int64_t groups, std::int64_t group_in, std::int64_t group_out, const TileTarget& target) {
   std::int64_t best = 1;
-  for (std::int64_t merged = 2; merged <= std::min<std::int64_t>(groups, lanes) && merged * group_out <= 2 * lanes; ++merged) {
+  for (std::int64_t merged = 2; merged <= std::min<std::int64_t>(groups, target.lanes) && merged * group_out <= 2 * target.lanes; ++merged) {
     if (groups % merged != 0) continue;
     // At equal steps the larger one stores more channels at once.
-    if (steps_with(merged, groups, group_in, group_out, lanes) <= steps_with(best, groups, group_in, group_out, lanes)) best = merged;
+    if (steps_with(merged, groups, group_in, group_out, target) <= steps_with(best, groups, group_in, group_out, target)) best = merged;
   }
   return best;
 }
@@ -32,11 +32,14 @@ bool is_pointwise(const Window& window) {
   return all(window.kernel, 1) && all(window.strides, 1) && all(window.pad_begin, 0) && all(window.pad_end, 0);
 }
 
-void set_runs(ConvGeometry& g) {
+void set_runs(ConvGeometry& g, const TileTarget& target) {
   const bool is_one_run = g.groups == 1 && (g.dilation_w == 1 || g.kernel_w == 1);
   g.taps = is_one_run ? 1 : g.kernel_w;
   g.tap_bytes = is_one_run ? 0 : g.dilation_w * g.channels;
   g.run_bytes = is_one_run ? g.kernel_w * g.channels : g.group_in;
+  // Even steps: 17 dwords are 9 + 9 with one of zero weights, not 16 + 16 with 15.
+  const std::int64_t dwords = ceil_div(g.run_bytes, 4);
+  g.step_dwords = ceil_div(dwords, ceil_div(dwords, target.max_step_dwords()));
 }
 
 }  // namespace
@@ -50,8 +53,7 @@ std::string geometry_refusal(const QuantizedConvAttrs& attrs, const Shape& x, co
       if (entry > kMaxAxis) return "needs a window of fewer than 2^24 positions";
     }
   }
-  // 28 pixels is the widest tile.
-  const std::int64_t positions = 28 * window.strides[1] + window.extent(1);
+  const std::int64_t positions = kMostPixels * window.strides[1] + window.extent(1);
   if (positions > kMaxSpanBytes / x[3] || window.kernel[0] > kMaxSpanBytes / (positions * x[3])) {
     return "needs less than 64 MiB of input under one row of a tile";
   }
@@ -79,11 +81,11 @@ ConvGeometry geometry_of(const QuantizedConvAttrs& attrs, const ConvShapesOfCall
   }
   const std::int64_t group_in = g.channels / attrs.groups, group_out = g.out_channels / attrs.groups;
   // The sum of a merged group's x would be that of several.
-  g.merged = g.sums_x ? 1 : best_merge(attrs.groups, group_in, group_out, target.lanes);
+  g.merged = g.sums_x ? 1 : best_merge(attrs.groups, group_in, group_out, target);
   g.groups = attrs.groups / g.merged;
   g.group_in = group_in * g.merged;
   g.group_out = group_out * g.merged;
-  set_runs(g);
+  set_runs(g, target);
   return g;
 }
 

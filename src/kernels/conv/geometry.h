@@ -28,11 +28,13 @@ struct ConvGeometry {
   bool skips_padding_rows = false;
   // Weights have offsets that meet the sum of x: one more vector of each block, whose weights are all 1.
   bool sums_x = false;
-  // K is kernel_h rows of `taps` runs of `run_bytes` bytes, `tap_bytes` apart; a run is read in whole dwords.
-  std::int64_t taps = 1, tap_bytes = 0, run_bytes = 1;
+  // K is kernel_h rows of `taps` runs of `run_bytes` bytes, `tap_bytes` apart; a run is read in whole steps of `step_dwords`.
+  std::int64_t taps = 1, tap_bytes = 0, run_bytes = 1, step_dwords = 1;
 
-  std::int64_t run_dwords() const { return (run_bytes + 3) / 4; }
-  std::int64_t k_dwords() const { return kernel_h * taps * run_dwords(); }
+  std::int64_t run_steps() const { return ceil_div(run_bytes, 4 * step_dwords); }
+  std::int64_t run_dwords() const { return run_steps() * step_dwords; }
+  std::int64_t row_dwords() const { return taps * run_dwords(); }  // of a row of K
+  std::int64_t k_dwords() const { return kernel_h * row_dwords(); }
   std::int64_t pixel_bytes() const { return stride_w * channels; }
   std::int64_t x_bytes() const { return batch * height * width * channels; }
   // Bytes of one row of x under `pixels` neighbouring output pixels, without what the last dword reads beyond.

@@ -79,12 +79,13 @@ std::string direct_refusal(const OpCall& call, const TileTarget& target) {
 
 double conv_cost(const OpCall& call, const Machine& machine, const TileTarget& target) {
   constexpr double kGigahertz = 2.5;
+  constexpr double kConfigureAmx = 400.0;
   const auto& attrs = call.attrs->as<QuantizedConvAttrs>();
   const ConvGeometry g =
       geometry_of(attrs, {call.inputs[kConvX]->shape, call.inputs[kConvW]->shape, call.outputs[0].shape, weight_offsets(call) != nullptr}, target);
   const ChannelBlocks blocks = channel_blocks(g, target);
   const PixelTiles tiles = pixel_tiles(g, ceil_div(g.out_width, target.max_pixels(blocks.max_vectors)));
-  double cycles = 0.0;
+  double cycles = target.step == MacStep::amx ? kConfigureAmx : 0.0;
   for (const ChannelBlock& block : blocks.blocks) cycles += static_cast<double>(tiles.tiles()) * tile_cycles(g, target, tiles.pixels, block.vectors);
   // Arithmetic and the stream of weights overlap, though not quite: of two kernels that wait for the same weights, the one with less to do is faster.
   constexpr double kNotHidden = 0.1;

@@ -24,7 +24,7 @@ struct ConvSplit {
 ConvSplit split_conv(const ConvGeometry& geometry, const ChannelBlocks& blocks, const TileTarget& target, int max_pixels, int threads,
                      std::int64_t l2_bytes);
 
-// Of one tile, all of K; as measured on Cascade Lake.
+// Of one tile, all of K; as measured on Cascade Lake, but for AMX.
 double tile_cycles(const ConvGeometry& geometry, const TileTarget& target, int pixels, int vectors);
 
 }  // namespace octavo

@@ -28,22 +28,34 @@ enum class MacStep : std::uint8_t {
   pairs256,       // vpdpwssd ymm, VEX
   pairs256_evex,  // the same on machines that have only the EVEX form
   pairs_avx2,     // vpmaddwd, vpaddd
+  amx,            // tdpbusd: up to 16 dwords of x for 16 pixels meet those of w for 16 channels; amx_tile.h has its code
 };
+
+inline constexpr int kMostPixels = 64;  // of any target's tile
 
 struct TileTarget {
   MacStep step = MacStep::vnni512;
-  int lanes = 16;       // 32-bit lanes of a vector
-  int max_vectors = 4;  // of output channels in a tile
-  int max_accumulators = 28;
+  int lanes = 16;             // 32-bit lanes of a vector
+  int max_vectors = 4;        // of output channels in a tile
+  int max_accumulators = 28;  // registers; of amx 16 pixels each
 
   int vector_bytes() const { return lanes * 4; }
   bool is_avx2() const { return step == MacStep::avx2_words || step == MacStep::avx2_bytes; }
   DType weight_type() const { return step == MacStep::avx2_words ? DType::s16 : DType::s8; }
   // Of the weights of one dword of K for one vector.
   int weight_bytes() const { return vector_bytes() * (step == MacStep::avx2_words ? 2 : 1); }
-  int max_pixels(int vectors) const { return max_accumulators / vectors; }
+  // Of x, that one multiply takes from each pixel.
+  int max_step_dwords() const { return step == MacStep::amx ? 16 : 1; }
+  constexpr int max_pixels(int vectors) const;
 };
 
+// Four accumulators keep the unit busy, at two vectors with the fewest loads; a third one (the sums of x) makes six.
+constexpr int TileTarget::max_pixels(int vectors) const {
+  if (step == MacStep::amx) return vectors == 1 ? kMostPixels : kMostPixels / 2;
+  return max_accumulators / vectors;
+}
+
+inline constexpr TileTarget kTileAmx{MacStep::amx, 16, 2, 6};
 inline constexpr TileTarget kTileVnni512{MacStep::vnni512, 16, 4, 28};
 inline constexpr TileTarget kTileVnni256{MacStep::vnni256, 8, 2, 12};
 inline constexpr TileTarget kTileVnni256Evex{MacStep::vnni256_evex, 8, 2, 12};

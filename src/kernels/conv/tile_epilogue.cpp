@@ -31,6 +31,7 @@ void TileEmitter::emit_sums() {
       vpaddd(acc, acc, ptr[sums_ + (p * c_.vectors + v) * c_.target.vector_bytes()]);
     }
   }
+  if (c_.sums_x) add_sums_of_x();
   emit_epilogue();
   add(sums_, c_.pixels * c_.vectors * c_.target.vector_bytes());
   add(y_, c_.pixels * c_.out_channels * static_cast<int>(size_of(c_.to)));

@@ -1,9 +1,8 @@
 // The loop over K of a register tile, and the cache of emitted tiles. Part of kernels/conv/.
 #include <algorithm>
-#include <map>
-#include <mutex>
 
 #include "kernels/conv/tile_emitter.h"
+#include "kernels/jit/code_cache.h"
 
 namespace octavo {
 namespace {
@@ -251,14 +250,8 @@ Result<std::shared_ptr<const Code>> emit_tile(const TileConfig& config) {
 }  // namespace
 
 Result<std::shared_ptr<const Code>> tile_code(const TileConfig& config) {
-  static std::mutex mutex;
-  static std::map<TileConfig, std::weak_ptr<const Code>> cache;
-  const std::lock_guard lock(mutex);
-  std::weak_ptr<const Code>& entry = cache[config];
-  if (auto code = entry.lock()) return code;
-  auto made = emit_tile(config);
-  if (made) entry = *made;
-  return made;
+  static CodeCache<TileConfig> cache;
+  return cache.find(config, emit_tile);
 }
 
 }  // namespace octavo

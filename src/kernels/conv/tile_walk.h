@@ -1,0 +1,103 @@
+// TileWalk: the items of a convolution, each a tile of output pixels for a chunk of channel blocks, and the rows of x under a tile: in the image, or
+// in copies with padding around them. Part of kernels/conv/.
+#ifndef OCTAVO_KERNELS_CONV_TILE_WALK_H_
+#define OCTAVO_KERNELS_CONV_TILE_WALK_H_
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "kernels/conv/geometry.h"
+#include "kernels/conv/split.h"
+
+namespace octavo {
+
+// What one step walks over.
+struct WalkPlan {
+  const ConvGeometry& geometry;
+  ConvSplit split;
+  // Pixels whose x the code of a tile reads, of which it may leave results unused; 0: as many as the tile has.
+  int read_pixels = 0;
+  std::int32_t x_zero_point = 0;
+};
+
+class TileWalk {
+ public:
+  // Where a tile of pixels lies. Kept and advanced, since divisions cost as much as short tiles.
+  struct Tile {
+    std::int64_t chunk = 0, image = 0, out_row = 0, in_line = 0;
+    std::int64_t since_chunk = 0;  // tiles of this run before it, of the same chunk
+    std::int64_t first_pixel = 0;  // of the line
+    int narrower = 0;              // 1: one pixel less than tiles().pixels
+    // Rows found once serve all tiles of a line that lie within the image: `rows_left` is the column they start at, or none.
+    std::int64_t rows_left = kNone, x_shift = 0;
+    RowsInside rows;  // that were found
+    static constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::min();
+  };
+  // A thread's scratch: the rows of the current tile; copies of image rows with padding around them, for the first tile of a line and for
+  // the others; and which row each copy holds, since the next line needs most of them again.
+  struct Scratch {
+    const std::uint8_t** rows;
+    std::uint8_t* copies;
+    std::int64_t* held;
+  };
+
+  explicit TileWalk(const WalkPlan& plan);
+
+  const PixelTiles& tiles() const noexcept { return split_.tiles; }
+  std::int64_t items() const noexcept { return tiles().tiles() * static_cast<std::int64_t>(split_.chunks.size()); }
+  std::size_t chunks() const noexcept { return split_.chunks.size(); }
+  BlockRange chunk(std::int64_t index) const noexcept { return split_.chunks[static_cast<std::size_t>(index)]; }
+  std::int64_t chunk_of(std::int64_t item) const noexcept { return item / tiles().tiles(); }
+  // A multiple of 64.
+  std::size_t scratch_bytes() const noexcept { return rows_bytes_ + copies_bytes_ + held_bytes_; }
+  Scratch scratch_of(std::byte* scratch) const noexcept;
+
+  Tile tile_of(std::int64_t item) const noexcept;
+  void advance(Tile& tile) const noexcept {
+    ++tile.since_chunk;
+    tile.first_pixel += pixels(tile);
+    if (++tile.in_line < tiles().tiles_per_line) tile.narrower = tile.in_line < tiles().wide_tiles ? 0 : 1;
+    else start_line(tile);
+  }
+  // Of the whole output.
+  std::int64_t first_pixel(const Tile& tile) const noexcept { return (tile.image * g_.out_height + tile.out_row) * g_.out_width + tile.first_pixel; }
+  int pixels(const Tile& tile) const noexcept { return tiles().pixels - tile.narrower; }
+
+  // tile.rows, and scratch.rows: where each of them begins, to which tile.x_shift is to be added.
+  void find_rows(const std::uint8_t* x, const Scratch& scratch, Tile& tile) const noexcept {
+    const std::int64_t left = tile.first_pixel * g_.stride_w - g_.pad_left;
+    const bool reads_image = is_readable(tile, left);
+    if (reads_image && tile.rows_left != Tile::kNone) tile.x_shift = (left - tile.rows_left) * g_.channels;
+    else find_new_rows(x, scratch, tile, reads_image);
+  }
+
+ private:
+  void start_line(Tile& tile) const noexcept;
+  // Whether all that the tile reads lies within the image, what the last dword of a run reads beyond included: x may be the caller's.
+  // What is read for nothing may lie on the next line.
+  bool is_readable(const Tile& tile, std::int64_t left) const noexcept {
+    const auto narrower = static_cast<std::size_t>(tile.narrower);
+    const std::int64_t bottom = std::min(tile.out_row * g_.stride_h - g_.pad_top + (g_.kernel_h - 1) * g_.dilation_h, g_.height - 1);
+    const std::int64_t end = (tile.image * g_.height + bottom) * g_.width + left + read_columns_[narrower];
+    return left >= 0 && left + columns_[narrower] <= g_.width && end * g_.channels + g_.overread() <= g_.x_bytes();
+  }
+  void find_new_rows(const std::uint8_t* x, const Scratch& scratch, Tile& tile, bool reads_image) const noexcept;
+  const std::uint8_t* padded_row(const Scratch& scratch, const Tile& tile, const std::uint8_t* x, std::int64_t row, std::int64_t kh) const noexcept;
+  void fill_padded_row(std::uint8_t* to, const std::uint8_t* line, std::int64_t first_column, std::int64_t columns) const noexcept;
+
+  ConvGeometry g_;
+  ConvSplit split_;
+  std::int32_t x_zero_point_ = 0;
+  std::array<std::int64_t, 2> columns_{}, read_columns_{};  // of x under a tile, and under one that is narrower
+  std::int64_t padded_row_bytes_ = 0;
+  std::size_t rows_bytes_ = 0, copies_bytes_ = 0, held_bytes_ = 0;
+  std::vector<std::uint8_t> padding_row_;  // x_zero_point, for every tile of a line
+};
+
+}  // namespace octavo
+
+#endif  // OCTAVO_KERNELS_CONV_TILE_WALK_H_

@@ -1,0 +1,34 @@
+// CodeCache: generated code by its configuration, shared by all that ask for the same one and kept only as long as they do. Part of kernels/.
+#ifndef OCTAVO_KERNELS_JIT_CODE_CACHE_H_
+#define OCTAVO_KERNELS_JIT_CODE_CACHE_H_
+
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "base/result.h"
+#include "kernels/jit/code.h"
+
+namespace octavo {
+
+template <class Config>
+class CodeCache {
+ public:
+  // `emit` makes what is not there.
+  Result<std::shared_ptr<const Code>> find(const Config& config, Result<std::shared_ptr<const Code>> (*emit)(const Config&)) {
+    const std::lock_guard lock(mutex_);
+    std::weak_ptr<const Code>& entry = codes_[config];
+    if (auto code = entry.lock()) return code;
+    auto made = emit(config);
+    if (made) entry = *made;
+    return made;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<Config, std::weak_ptr<const Code>> codes_;
+};
+
+}  // namespace octavo
+
+#endif  // OCTAVO_KERNELS_JIT_CODE_CACHE_H_
