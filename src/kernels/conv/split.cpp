@@ -2,6 +2,8 @@
 #include "kernels/conv/split.h"
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 
 namespace octavo {
 namespace {
@@ -73,26 +75,22 @@ double tile_cycles(const ConvGeometry& g, const TileTarget& target, int pixels, 
 
 ConvSplit split_conv(const ConvGeometry& g, const ChannelBlocks& blocks, const TileTarget& target, int max_pixels, int threads,
                      std::int64_t l2_bytes) {
-  constexpr double kGain = 0.97;             // more chunks and narrower tiles must pay
-  constexpr std::int64_t kEnoughItems = 64;  // for each thread: then one more or less does not count
+  constexpr double kGain = 0.97;    // more chunks and narrower tiles must pay
+  constexpr double kEnough = 1.03;  // times an even share of the work: nothing better is looked for
   const auto count = static_cast<std::int64_t>(blocks.blocks.size());
+  const double bytes_per_block = static_cast<double>(blocks.weight_bytes) / static_cast<double>(count);
   const std::int64_t together = std::clamp<std::int64_t>(l2_bytes / 2 * count / blocks.weight_bytes, 1, count);
   const std::int64_t fewest_chunks = ceil_div(count, together), fewest_tiles = ceil_div(g.out_width, max_pixels);
-  ConvSplit best{pixel_tiles(g, fewest_tiles), even_chunks(count, fewest_chunks)};
-  const auto is_enough = [&](const ConvSplit& split) {
-    return split.tiles.tiles() * static_cast<std::int64_t>(split.chunks.size()) >= kEnoughItems * threads;
-  };
-  const auto slowest_of = [&](const ConvSplit& split) {
-    return slowest_thread(split, item_cycles(g, blocks, target, split), static_cast<double>(blocks.weight_bytes) / static_cast<double>(count),
-                          threads);
-  };
-  double least = slowest_of(best);
+  ConvSplit best;
+  double least = HUGE_VAL, share = 0.0;
   for (std::int64_t tiles = fewest_tiles; tiles < std::min(fewest_tiles + threads, g.out_width + 1); ++tiles) {
-    for (std::int64_t chunks = fewest_chunks; chunks <= count && !is_enough(best); ++chunks) {
+    for (std::int64_t chunks = fewest_chunks; chunks <= count; ++chunks) {
       ConvSplit split{pixel_tiles(g, tiles), even_chunks(count, chunks)};
-      const double slowest = slowest_of(split);
+      const std::vector<double> cycles = item_cycles(g, blocks, target, split);
+      const double slowest = slowest_thread(split, cycles, bytes_per_block, threads);
+      if (share == 0.0) share = static_cast<double>(split.tiles.tiles()) * std::accumulate(cycles.begin(), cycles.end(), 0.0) / threads;
       if (slowest < kGain * least) least = slowest, best = std::move(split);
-      else if (is_enough(split)) break;
+      if (least < kEnough * share) return best;
     }
   }
   return best;
