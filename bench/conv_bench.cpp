@@ -10,6 +10,7 @@
 #include <random>
 
 #include "kernels/conv/conv.h"
+#include "kernels/depthwise/depthwise.h"
 #include "kernels/jit/peak.h"
 #include "kernels/winograd/winograd.h"
 #include "layers.h"
@@ -195,7 +196,8 @@ void run_yardstick(benchmark::State& state, const Layer& layer, int threads) {
 
 void register_all() {
   std::vector<Kernel> kernels(conv_kernels().begin(), conv_kernels().end());
-  kernels.insert(kernels.end(), winograd_kernels().begin(), winograd_kernels().end());
+  for (const auto family : {winograd_kernels(), depthwise_kernels(), depthwise_vnni_kernels()})
+    kernels.insert(kernels.end(), family.begin(), family.end());
   for (const Kernel& kernel : kernels) {
     if (!host_machine().isa.has(kernel.needs)) continue;
     for (const Layer& layer : kLayers) {

@@ -73,6 +73,8 @@ struct VnniRow {
 struct VnniFunctions {
   void (*interleave)(const VnniStrip& strip);
   void (*row)(const VnniRow& row);
+  // Bytes of positions that lie side by side to y.
+  void (*spread)(const std::uint8_t* from, const VnniRow& row);
 };
 // For blocks of 64, 32 and 16 channels. A strip is readable kVnniColumnsAhead * stride columns beyond its end (values do not matter).
 inline constexpr int kVnniBlocks[] = {64, 32, 16};

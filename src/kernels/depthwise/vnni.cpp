@@ -244,12 +244,15 @@ void run_tile(const Params& params, const Tile& tile, const StepBuffers& buffers
       run_row_by_sums(params, tile, row, first, buffers);
       continue;
     }
+    const VnniFunctions& functions = kVnniDepthwise[block.kind];
     row.y = params.table == nullptr ? y : staging;
     row.y_stride = params.table == nullptr ? s.channels : block.size();
-    kVnniDepthwise[block.kind].row(row);
+    functions.row(row);
     if (params.table == nullptr) continue;
     params.lookup->bytes(params.table, staging, staging, row.count * block.size());
-    for (std::int64_t i = 0; i < row.count; ++i) std::memcpy(y + i * s.channels, staging + i * block.size(), static_cast<std::size_t>(block.size()));
+    row.y = y;
+    row.y_stride = s.channels;
+    functions.spread(staging, row);
   }
 }
 

@@ -1,7 +1,7 @@
 // depthwise/ in strips of four interleaved rows: AVX-512 VNNI. Part of kernels/.
 //
 // A strip column holds four vectors (quarters) per group of rows:  strip[group][column][quarter][lane] = {row 0, row 1, row 2, row 3} of a channel.
-// Four output positions are accumulated at a time: 4 positions x 4 quarters = 16 registers; weights and strip come from L1.
+// What one position needs of a window three columns wide stays in registers. Of others, two quarters of four positions are accumulated at a time.
 #include <immintrin.h>
 
 #include "kernels/depthwise/rows.h"
@@ -129,94 +129,141 @@ void interleave(const VnniStrip& strip) {
   for (std::int64_t g = 0; g < strip.groups; ++g) interleave_group<V>(strip, strip.rows + 4 * g, strip.strip + g * strip.columns * 4 * V::kBytes);
 }
 
-// The bounds as the rounding needs them. A value above the range is cut in f32, where it cannot overflow; below the range, and for NaN,
-// cvtps2dq gives the lowest integer and the saturating steps keep it lowest.
-template <class V>
-struct Bounds {
-  typename V::F highest;
-  typename V::I zero_point, lowest;
-};
+constexpr int kPositions = 4;  // that are accumulated at a time, at most
 
+// Accumulators as they are, in channel order: 16 bytes of vector `quarter` are four neighbouring channels.
 template <class V>
-typename V::I quantized_quarter(typename V::I acc, const VnniRow& row, std::int64_t lane, typename V::F highest) {
-  typename V::F sum = V::to_f32(acc);
-  if (row.rest != nullptr) sum = V::add_f32(sum, V::load_f32(row.rest + lane));
-  // minps gives its second operand where one is NaN.
-  return V::round(V::min(highest, V::mul(sum, V::load_f32(row.multiplier + lane))));
-}
+struct ToSums {
+  explicit ToSums(const VnniRow& r) : row(r) {}
 
-template <class V>
-void store_position(const VnniRow& row, const typename V::I (&acc)[4], const Bounds<V>& bounds, std::uint8_t* y) {
-  constexpr std::int64_t kLanes = V::kBytes / 4;
-  typename V::I q[4];
-  for (int i = 0; i < 4; ++i) q[i] = quantized_quarter<V>(acc[i], row, i * kLanes, bounds.highest);
-  const typename V::I low = V::max16(V::add16(V::pack32(q[0], q[1]), bounds.zero_point), bounds.lowest);
-  const typename V::I high = V::max16(V::add16(V::pack32(q[2], q[3]), bounds.zero_point), bounds.lowest);
-  V::store(y, row.to_signed ? V::pack_s8(low, high) : V::pack_u8(low, high));
-}
-
-// Accumulators in channel order: 16 bytes of vector `quarter` are four neighbouring channels.
-template <class V>
-void store_sums(const typename V::I (&acc)[4], std::int32_t* to) {
-  alignas(64) std::int32_t lanes[V::kBytes / 4];
-  for (std::int64_t quarter = 0; quarter < 4; ++quarter) {
-    V::store(lanes, acc[quarter]);
+  void put(typename V::I acc, std::int64_t quarter, std::int64_t position) const {
+    alignas(64) std::int32_t lanes[V::kBytes / 4];
+    V::store(lanes, acc);
     for (std::int64_t lane = 0; lane < V::kBytes / 4; lane += 4) {
       const __m128i four = _mm_load_si128(reinterpret_cast<const __m128i*>(lanes + lane));
-      _mm_storeu_si128(reinterpret_cast<__m128i*>(to + vnni_channel(quarter, lane)), four);
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(row.sums + position * V::kBytes + vnni_channel(quarter, lane)), four);
     }
+  }
+  // Both halves of a position come after one another; t: its place among those that are accumulated together.
+  void finish(typename V::I a, typename V::I b, int half, int, std::int64_t position) {
+    put(a, 2 * half, position);
+    put(b, 2 * half + 1, position);
+  }
+
+  const VnniRow& row;
+};
+
+// Quantized results. A value above the range is cut in f32, where it cannot overflow; below the range, and for NaN, cvtps2dq gives the lowest
+// integer and the saturating steps keep it lowest.
+template <class V, bool has_rest>
+struct ToBytes {
+  static constexpr std::int64_t kLanes = V::kBytes / 4;
+
+  explicit ToBytes(const VnniRow& r)
+      : row(r),
+        highest(V::set_f32(static_cast<float>(r.highest - r.zero_point))),
+        zero_point(V::set16(static_cast<std::int16_t>(r.zero_point))),
+        lowest(V::set16(static_cast<std::int16_t>(r.lowest))) {
+    for (int q = 0; q < 4; ++q) multiplier[q] = V::load_f32(r.multiplier + q * kLanes);
+  }
+
+  [[gnu::always_inline]] typename V::I rounded(typename V::I acc, int quarter) const {
+    typename V::F sum = V::to_f32(acc);
+    if constexpr (has_rest) sum = V::add_f32(sum, V::load_f32(row.rest + quarter * kLanes));
+    // minps gives its second operand where one is NaN.
+    return V::round(V::min(highest, V::mul(sum, multiplier[quarter])));
+  }
+  [[gnu::always_inline]] void finish(typename V::I a, typename V::I b, int half, int t, std::int64_t position) {
+    const typename V::I words = V::max16(V::add16(V::pack32(rounded(a, 2 * half), rounded(b, 2 * half + 1)), zero_point), lowest);
+    if (half == 0) low[t] = words;
+    else V::store(row.y + position * row.y_stride, row.to_signed ? V::pack_s8(low[t], words) : V::pack_u8(low[t], words));
+  }
+
+  const VnniRow& row;
+  typename V::F highest;
+  typename V::I zero_point, lowest;
+  typename V::F multiplier[4];
+  typename V::I low[kPositions];
+};
+
+// One group of rows, three columns.
+template <class V, class Finish>
+void narrow_row(const VnniRow& row) {
+  constexpr std::int64_t kLanes = V::kBytes / 4, kColumn = 4 * V::kBytes;
+  Finish end(row);
+  typename V::I weights[3][4], bias[4];
+  for (int q = 0; q < 4; ++q) {
+    bias[q] = V::load(row.bias + q * kLanes);
+    for (int kw = 0; kw < 3; ++kw) weights[kw][q] = V::load(row.weights + kw * kColumn + q * V::kBytes);
+  }
+  const std::uint8_t* x = row.strip;
+  const std::int64_t tap = row.dilation * kColumn;
+  for (std::int64_t position = 0; position < row.count; ++position, x += row.stride * kColumn) {
+    typename V::I acc[4] = {bias[0], bias[1], bias[2], bias[3]};
+    for (int kw = 0; kw < 3; ++kw) {
+      for (int q = 0; q < 4; ++q) acc[q] = V::dot(acc[q], V::load(x + kw * tap + q * V::kBytes), weights[kw][q]);
+    }
+    end.finish(acc[0], acc[1], 0, 0, position);
+    end.finish(acc[2], acc[3], 1, 0, position);
   }
 }
 
-// kWidth: the kernel's width where it is known here, else 0.
-template <class V, int kWidth>
-void four_positions(const VnniRow& row, std::int64_t first, std::int64_t count, const Bounds<V>& bounds) {
-  constexpr std::int64_t kLanes = V::kBytes / 4;
-  constexpr std::int64_t kColumn = 4 * V::kBytes;
-  const std::int64_t width = kWidth == 0 ? row.kernel_width : kWidth;
-  typename V::I acc[4][4];
-  for (int q = 0; q < 4; ++q) {
-    const typename V::I bias = V::load(row.bias + q * kLanes);
-    for (int t = 0; t < 4; ++t) acc[t][q] = bias;
+// Two quarters of the positions from `first` on. kWidth: the kernel's width where it is known here, else 0.
+template <class V, int kWidth, class Finish>
+void add_half(const VnniRow& row, std::int64_t first, int half, Finish& end) {
+  constexpr std::int64_t kLanes = V::kBytes / 4, kColumn = 4 * V::kBytes;
+  const std::int64_t width = kWidth == 0 ? row.kernel_width : kWidth, tap = row.dilation * kColumn, step = row.stride * kColumn;
+  typename V::I acc[kPositions][2];
+  for (int t = 0; t < kPositions; ++t) {
+    for (int i = 0; i < 2; ++i) acc[t][i] = V::load(row.bias + (2 * half + i) * kLanes);
   }
-  const std::int8_t* w = row.weights;
+  const std::int8_t* w = row.weights + 2 * half * V::kBytes;
   for (std::int64_t g = 0; g < row.groups; ++g) {
-    const std::uint8_t* x = row.strip + (g * row.columns + first * row.stride) * kColumn;
+    const std::uint8_t* x = row.strip + g * row.columns * kColumn + first * step + 2 * half * V::kBytes;
     for (std::int64_t kw = 0; kw < width; ++kw) {
-      for (int q = 0; q < 4; ++q) {
-        const typename V::I weights = V::load(w + q * V::kBytes);
-        for (int t = 0; t < 4; ++t) acc[t][q] = V::dot(acc[t][q], V::load(x + t * row.stride * kColumn + q * V::kBytes), weights);
+      for (int i = 0; i < 2; ++i) {
+        const typename V::I weights = V::load(w + i * V::kBytes);
+        for (int t = 0; t < kPositions; ++t) acc[t][i] = V::dot(acc[t][i], V::load(x + t * step + i * V::kBytes), weights);
       }
       w += kColumn;
-      x += row.dilation * kColumn;
+      x += tap;
     }
   }
-  for (int t = 0; t < 4; ++t) {
-    if (t >= count) continue;
-    if (row.sums != nullptr) store_sums<V>(acc[t], row.sums + (first + t) * V::kBytes);
-    else store_position<V>(row, acc[t], bounds, row.y + (first + t) * row.y_stride);
+  for (int t = 0; t < kPositions; ++t) {
+    if (first + t < row.count) end.finish(acc[t][0], acc[t][1], half, t, first + t);
   }
 }
 
-template <class V, int kWidth>
-void all_positions(const VnniRow& row) {
-  const Bounds<V> bounds{V::set_f32(static_cast<float>(row.highest - row.zero_point)), V::set16(static_cast<std::int16_t>(row.zero_point)),
-                         V::set16(static_cast<std::int16_t>(row.lowest))};
-  for (std::int64_t first = 0; first < row.count; first += 4) four_positions<V, kWidth>(row, first, row.count - first, bounds);
+template <class V, int kWidth, class Finish>
+void wide_row(const VnniRow& row) {
+  Finish end(row);
+  for (std::int64_t first = 0; first < row.count; first += kPositions) {
+    add_half<V, kWidth>(row, first, 0, end);
+    add_half<V, kWidth>(row, first, 1, end);
+  }
+}
+
+template <class V, class Finish>
+void finished_row(const VnniRow& row) {
+  if (row.groups == 1 && row.kernel_width == 3) return narrow_row<V, Finish>(row);
+  row.kernel_width == 5 ? wide_row<V, 5, Finish>(row) : wide_row<V, 0, Finish>(row);
 }
 
 template <class V>
 void run_row(const VnniRow& row) {
-  switch (row.kernel_width) {
-    case 3: return all_positions<V, 3>(row);
-    case 5: return all_positions<V, 5>(row);
-    default: return all_positions<V, 0>(row);
-  }
+  if (row.sums != nullptr) return finished_row<V, ToSums<V>>(row);
+  row.rest != nullptr ? finished_row<V, ToBytes<V, true>>(row) : finished_row<V, ToBytes<V, false>>(row);
+}
+
+// From one position after the other to where each has its place.
+template <class V>
+void spread(const std::uint8_t* from, const VnniRow& row) {
+  for (std::int64_t position = 0; position < row.count; ++position) V::store(row.y + position * row.y_stride, V::load(from + position * V::kBytes));
 }
 
 template <class V>
 constexpr VnniFunctions vnni_functions() {
-  return {.interleave = &interleave<V>, .row = &run_row<V>};
+  return {.interleave = &interleave<V>, .row = &run_row<V>, .spread = &spread<V>};
 }
 
 }  // namespace

@@ -62,27 +62,35 @@ struct Avx512 {
     }
     Scalar::lookup(table, x + i, y + i, n - i);
 #else
+    const WordTable words(table);
     std::int64_t i = 0;
-    for (; i + 128 <= n; i += 128) lookup_128(table, x + i, y + i);
+    for (; i + 64 <= n; i += 64) _mm512_storeu_si512(y + i, words.lookup(_mm512_loadu_si512(x + i)));
     Avx2::lookup(table, x + i, y + i, n - i);
 #endif
   }
 
  private:
-  // See Avx2::lookup.
-  static void lookup_128(const std::uint8_t* table, const std::uint8_t* x, std::uint8_t* y) {
-    const __m512i x0 = _mm512_loadu_si512(x), x1 = _mm512_loadu_si512(x + 64);
-    __m512i y0 = _mm512_setzero_si512(), y1 = y0;
-    const __m512i guard = _mm512_set1_epi8(0x70);
-    for (int part = 0; part < 16; ++part) {
-      const __m512i entries = _mm512_broadcast_i32x4(_mm_loadu_si128(reinterpret_cast<const __m128i*>(table + 16 * part)));
-      const __m512i base = _mm512_set1_epi8(static_cast<char>(16 * part));
-      y0 = _mm512_or_si512(y0, _mm512_shuffle_epi8(entries, _mm512_adds_epu8(_mm512_sub_epi8(x0, base), guard)));
-      y1 = _mm512_or_si512(y1, _mm512_shuffle_epi8(entries, _mm512_adds_epu8(_mm512_sub_epi8(x1, base), guard)));
+  // Without vpermi2b: the table is 128 words, of which an index without its lowest bit takes one.
+  struct WordTable {
+    explicit WordTable(const std::uint8_t* table) {
+      for (int i = 0; i < 4; ++i) quarters[i] = _mm512_loadu_si512(table + 64 * i);
     }
-    _mm512_storeu_si512(y, y0);
-    _mm512_storeu_si512(y + 64, y1);
-  }
+    __m512i words(__m512i index) const {
+      const __m512i half = _mm512_srli_epi16(index, 1);
+      const __m512i low = _mm512_permutex2var_epi16(quarters[0], half, quarters[1]), high = _mm512_permutex2var_epi16(quarters[2], half, quarters[3]);
+      return _mm512_mask_blend_epi16(_mm512_test_epi16_mask(index, _mm512_set1_epi16(0x80)), low, high);
+    }
+    // Even and odd bytes apart: the one's entry is moved to the low byte of its word, the other's to the high one.
+    __m512i lookup(__m512i x) const {
+      const __m512i low_byte = _mm512_set1_epi16(0x00ff), one_byte = _mm512_set1_epi16(8);
+      const __m512i even = _mm512_and_si512(x, low_byte), odd = _mm512_srli_epi16(x, 8);
+      const __m512i low = _mm512_srlv_epi16(words(even), _mm512_and_si512(_mm512_slli_epi16(even, 3), one_byte));
+      const __m512i high = _mm512_sllv_epi16(words(odd), _mm512_andnot_si512(_mm512_slli_epi16(odd, 3), one_byte));
+      constexpr int kFirstWhereThird = 0xe4;
+      return _mm512_ternarylogic_epi32(low, high, low_byte, kFirstWhereThird);
+    }
+    __m512i quarters[4];
+  };
 };
 
 }  // namespace
