@@ -42,23 +42,33 @@ extern const DepthwiseFunctions kDepthwiseScalar;
 extern const DepthwiseFunctions kDepthwiseAvx2;
 extern const DepthwiseFunctions kDepthwiseAvx512;
 
-// A strip of interleaved input serves `rows_served` output rows of one block of 64, 32 or 16 channels. Four input rows make a group: the strip
-// holds, per group and column, the four bytes of each channel side by side, so that one vpdpbusd takes four taps.
+// A strip of interleaved input serves some output rows of one block of 64, 32 or 16 channels. Four input rows make a group: the strip holds, per
+// group and column, the four bytes of each channel side by side, so that one vpdpbusd takes four taps. Columns lie by phase: those whose numbers have
+// the same remainder by the stride.
 struct VnniStrip {
   const std::uint8_t* const* rows = nullptr;  // 4 * groups input rows at column `first_inside`; null: padding
   std::int64_t groups = 1;
   std::int64_t column_stride = 0;                 // bytes from a column of x to the next: its channels
-  std::int64_t columns = 0;                       // of the strip
+  std::int64_t columns = 0;                       // of the input under the strip
+  std::int64_t phases = 1;                        // the stride
+  std::int64_t phase_columns = 0;                 // of each, for the last ones perhaps one more than there are
   std::int64_t first_inside = 0, end_inside = 0;  // columns that lie in the image
   std::uint8_t padding = 0;                       // x's zero point as a byte
   std::uint8_t flip = 0;                          // 0x80 where x is s8: xored into every byte, padding included
-  std::uint8_t* strip = nullptr;                  // scratch: groups * columns * 4 * block bytes
+  std::uint8_t* strip = nullptr;                  // scratch: groups * 4 * quarter_columns() * block bytes
+
+  std::int64_t quarter_columns() const { return phases * phase_columns; }
+};
+// Where the first position of a row finds a column of the window.
+struct VnniTap {
+  std::int64_t phase = 0, column = 0;
 };
 // `count` output positions of one output row from a strip, for one block of channels.
 struct VnniRow {
   const std::uint8_t* strip = nullptr;
-  std::int64_t groups = 1, columns = 0, kernel_width = 0;
-  std::int64_t stride = 1, dilation = 1;
+  std::int64_t groups = 1, phases = 1, phase_columns = 0;
+  std::int64_t kernel_width = 0;
+  const VnniTap* taps = nullptr;         // [kernel_width]
   const std::int8_t* weights = nullptr;  // [group][kw][4 * block], in the strip's order
   const std::int32_t* bias = nullptr;    // in the order of the accumulators
   const float* multiplier = nullptr;     // the same
@@ -76,9 +86,9 @@ struct VnniFunctions {
   // Bytes of positions that lie side by side to y.
   void (*spread)(const std::uint8_t* from, const VnniRow& row);
 };
-// For blocks of 64, 32 and 16 channels. A strip is readable kVnniColumnsAhead * stride columns beyond its end (values do not matter).
+// For blocks of 64, 32 and 16 channels. A strip is readable kVnniBytesAhead beyond its end (values do not matter).
 inline constexpr int kVnniBlocks[] = {64, 32, 16};
-inline constexpr std::int64_t kVnniColumnsAhead = 4;
+inline constexpr std::int64_t kVnniBytesAhead = 2 * 64;
 extern const VnniFunctions kVnniDepthwise[3];
 
 // Channel within a block of accumulator `lane` of vector `quarter`: vpunpck works within 16 bytes.

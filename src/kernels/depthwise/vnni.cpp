@@ -176,6 +176,7 @@ struct Params {
   std::size_t y_element_bytes;
   std::int64_t row_groups;
   std::int64_t tile;           // output columns per strip, a multiple of 4
+  std::vector<VnniTap> taps;   // of a row of the window
   std::size_t staging_offset;  // in the scratch: a row of accumulators, or of results before the table
 };
 
@@ -193,7 +194,8 @@ void interleave_tile(const Params& params, const Tile& tile, const std::uint8_t*
   const std::uint8_t* rows[64];
   for (std::int64_t j = 0; j < 4 * params.grouping.groups; ++j) {
     const std::int64_t ih = tile.row_group * params.grouping.rows * s.stride_height - s.pad_top + j * s.dilation_height;
-    const bool is_inside = ih >= 0 && ih < s.height && strip.first_inside < strip.end_inside;
+    const bool is_used = j < (params.grouping.rows - 1) * s.stride_height + s.kernel_height;  // else its weights are 0
+    const bool is_inside = is_used && ih >= 0 && ih < s.height && strip.first_inside < strip.end_inside;
     const std::int64_t pixel = (tile.image * s.height + ih) * s.width + first_column + strip.first_inside;
     rows[j] = is_inside ? x + pixel * s.channels + tile.placed->block.first : nullptr;
   }
@@ -225,10 +227,12 @@ void run_tile(const Params& params, const Tile& tile, const StepBuffers& buffers
   auto* scratch = reinterpret_cast<std::uint8_t*>(buffers.scratch);
   VnniStrip strip = params.strip;
   strip.columns = (tile.end - tile.begin - 1) * s.stride_width + (s.kernel_width - 1) * s.dilation_width + 1;
+  strip.phase_columns = (strip.columns + s.stride_width - 1) / s.stride_width;
   interleave_tile(params, tile, reinterpret_cast<const std::uint8_t*>(buffers.inputs[kConvX]), scratch, strip);
   VnniRow row = params.row;
+  row.taps = params.taps.data();
   row.strip = scratch;
-  row.columns = strip.columns;
+  row.phase_columns = strip.phase_columns;
   row.bias = params.bias + tile.placed->channels;
   row.multiplier = params.multiplier + tile.placed->channels;
   row.rest = params.rest == nullptr ? nullptr : params.rest + tile.placed->channels;
@@ -296,7 +300,14 @@ std::int64_t tile_columns(const DepthwiseShape& s, const Grouping& grouping) {
 
 std::size_t strip_bytes(const DepthwiseShape& s, const Grouping& grouping, std::int64_t tile) {
   const std::int64_t columns = (tile - 1) * s.stride_width + (s.kernel_width - 1) * s.dilation_width + 1;
-  return static_cast<std::size_t>((grouping.groups * columns + kVnniColumnsAhead * s.stride_width) * 4 * 64);
+  return static_cast<std::size_t>(grouping.groups * (columns + s.stride_width) * 4 * 64 + kVnniBytesAhead);
+}
+
+std::vector<VnniTap> taps_of(const DepthwiseShape& s) {
+  std::vector<VnniTap> taps;
+  for (std::int64_t kw = 0; kw < s.kernel_width; ++kw)
+    taps.push_back({kw * s.dilation_width % s.stride_width, kw * s.dilation_width / s.stride_width});
+  return taps;
 }
 
 Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
@@ -321,15 +332,15 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
                 .grouping = grouping,
                 .placement = std::move(placement),
                 .row = {.groups = grouping.groups,
+                        .phases = s.stride_width,
                         .kernel_width = s.kernel_width,
-                        .stride = s.stride_width,
-                        .dilation = s.dilation_width,
                         .zero_point = attrs.zero_point,
                         .lowest = attrs.lowest,
                         .highest = attrs.highest,
                         .to_signed = attrs.to == DType::s8},
                 .strip = {.groups = grouping.groups,
                           .column_stride = s.channels,
+                          .phases = s.stride_width,
                           .padding = static_cast<std::uint8_t>(attrs.x_zero_point),
                           .flip = static_cast<std::uint8_t>(is_signed ? 0x80 : 0)},
                 .weights = spec.packed[kWeights].as<std::int8_t>(),
@@ -343,6 +354,7 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
                 .y_element_bytes = size_of(call.output().dtype),
                 .row_groups = row_groups,
                 .tile = tile,
+                .taps = taps_of(s),
                 .staging_offset = staging_offset};
   params.epilogue.table = params.table;
   const std::size_t staged_bytes = params.finishes_from_sums ? sizeof(std::int32_t) : 1;
