@@ -90,14 +90,17 @@ std::unique_ptr<Step> make_step(Params params, std::int64_t items, typename Para
   return std::make_unique<ParamsStep<Params>>(std::move(params), items, run, scratch_bytes);
 }
 
-// `units` of work cut into chunks of about kChunkBytes: enough for a thread to be worth waking.
+// Enough for a thread to be worth waking.
 inline constexpr std::int64_t kChunkBytes = 16 * 1024;
+// `units` of work in chunks: one where all of it is not more than kChunkBytes, else so many that threads differ little by one more or less.
 struct Chunks {
   std::int64_t units = 0;
   std::int64_t chunk = 1;
 
   static Chunks of(std::int64_t units, std::int64_t bytes_per_unit) {
-    return {units, std::max<std::int64_t>(1, kChunkBytes / std::max<std::int64_t>(1, bytes_per_unit))};
+    constexpr std::int64_t kChunks = 64;
+    const bool is_small = bytes_per_unit <= 0 || units <= kChunkBytes / bytes_per_unit;
+    return {units, std::max<std::int64_t>(1, is_small ? units : units / kChunks)};
   }
   std::int64_t items() const { return (units + chunk - 1) / chunk; }
   // The units of these items.

@@ -72,10 +72,36 @@ void quantized_block(const QuantizedRows& q) {
   }
 }
 
+// b is the same for all rows, as the factors of squeeze-excite are: what is computed of it alone is computed once for a few columns of all rows.
+template <class S, class Op, bool kASigned, bool kBSigned>
+void quantized_columns(const QuantizedRows& q) {
+  constexpr std::int64_t kTogether = 4 * S::kLanes;
+  const QuantizedRows p = q;
+  std::int64_t i = 0;
+  for (; i + kTogether <= p.n; i += kTogether) {
+    typename S::S32 b[4];
+    for (int k = 0; k < 4; ++k) b[k] = load_byte<S, kBSigned>(p.b + i + k * S::kLanes);
+    const std::uint8_t* a = p.a + i;
+    std::uint8_t* y = p.y + i;
+    for (std::int64_t r = 0; r < p.rows; ++r, a += p.a_row_stride, y += p.n) {
+      for (int k = 0; k < 4; ++k) S::store_bytes(y + k * S::kLanes, Op::template apply<S>(p, load_byte<S, kASigned>(a + k * S::kLanes), b[k]));
+    }
+  }
+  for (std::int64_t r = 0; r < p.rows; ++r) {
+    const std::uint8_t* a = p.a + r * p.a_row_stride;
+    std::uint8_t* y = p.y + r * p.n;
+    for_lanes<S>(
+        i, p.n, [&]<class T>(std::int64_t c) __attribute__((always_inline)) {
+          T::store_bytes(y + c, Op::template apply<T>(p, load_byte<T, kASigned>(a + c), load_byte<T, kBSigned>(p.b + c)));
+        });
+  }
+}
+
 template <class S, class Op, bool kASigned, bool kBSigned>
 void quantized_rows_of(const QuantizedRows& q) {
   if (q.a_step == 0) quantized_block<S, Op, kASigned, kBSigned, 0, 1>(q);
   else if (q.b_step == 0) quantized_block<S, Op, kASigned, kBSigned, 1, 0>(q);
+  else if (q.b_row_stride == 0 && q.rows > 1) quantized_columns<S, Op, kASigned, kBSigned>(q);
   else quantized_block<S, Op, kASigned, kBSigned, 1, 1>(q);
 }
 

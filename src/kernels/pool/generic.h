@@ -2,6 +2,8 @@
 #ifndef OCTAVO_KERNELS_POOL_GENERIC_H_
 #define OCTAVO_KERNELS_POOL_GENERIC_H_
 
+#include <type_traits>
+
 #include "kernels/pool/taps.h"
 #include "kernels/simd/scalar.h"
 
@@ -60,15 +62,40 @@ void average_floats(const PoolTaps& p, double divisor, std::byte* result, std::b
   for (std::int64_t c = 0; c < n; ++c) y[c] = static_cast<float>(sum[c] / divisor);
 }
 
-// The exact sum, which wraps where it leaves 32 bits.
-template <class X>
+// Bytes under a vector, even and odd ones apart: 16 bits hold the sums of 257 taps.
+template <class S>
+void add_byte_sums(const PoolTaps& p, std::int64_t first, std::uint8_t flip, std::uint32_t* sum) {
+  using Words = typename WideOf<S, std::uint16_t>::type;
+  constexpr int kBytes = WideOf<S, std::uint16_t>::kBytes;
+  constexpr std::int64_t kTaps = 256;
+  const Words flips = Words{} + static_cast<std::uint16_t>(flip * 0x101);
+  for (std::int64_t begin = 0; begin < p.count; begin += kTaps) {
+    const std::int64_t end = begin + kTaps < p.count ? begin + kTaps : p.count;
+    Words even{}, odd{};
+    for (std::int64_t tap = begin; tap < end; ++tap) {
+      Words x;
+      __builtin_memcpy(&x, p.taps[tap] + first, kBytes);
+      x ^= flips;
+      even += x & 0xff;
+      odd += x >> 8;
+    }
+    for (int i = 0; i < kBytes / 2; ++i) sum[2 * i] += even[i], sum[2 * i + 1] += odd[i];
+  }
+}
+
+// The exact sum, which wraps where it leaves 32 bits. An s8 is summed as the u8 that is 128 more.
+template <class S, class X>
 void sum_integers(const PoolTaps& p, std::int32_t zero_point, std::uint32_t* sum) {
-  const std::int64_t n = p.channels;
+  constexpr bool is_signed = std::is_signed_v<X>;
+  constexpr std::int64_t kBytes = WideOf<S, std::uint16_t>::kBytes;
+  const std::int64_t n = p.channels, vectors = n / kBytes * kBytes;
   const std::uint32_t start = static_cast<std::uint32_t>(-zero_point) * static_cast<std::uint32_t>(p.count);
-  for (std::int64_t c = 0; c < n; ++c) sum[c] = start;
-  for (std::int64_t tap = 0; tap < p.count; ++tap) {
+  const std::uint32_t flipped = is_signed ? 128 * static_cast<std::uint32_t>(p.count) : 0;
+  for (std::int64_t c = 0; c < n; ++c) sum[c] = start - (c < vectors ? flipped : 0);
+  for (std::int64_t c = 0; c < vectors; c += kBytes) add_byte_sums<S>(p, c, is_signed ? 0x80 : 0, sum + c);
+  for (std::int64_t tap = 0; tap < p.count && vectors < n; ++tap) {
     const X* x = reinterpret_cast<const X*>(p.taps[tap]);
-    for (std::int64_t c = 0; c < n; ++c) sum[c] += static_cast<std::uint32_t>(static_cast<std::int32_t>(x[c]));
+    for (std::int64_t c = vectors; c < n; ++c) sum[c] += static_cast<std::uint32_t>(static_cast<std::int32_t>(x[c]));
   }
 }
 
@@ -105,7 +132,7 @@ template <class S, class X>
 void average_bytes_of(const PoolTaps& p, const QuantizedPool& q, float divisor, std::uint8_t* y, std::byte* scratch) {
   if (q.is_global) {
     auto* sum = reinterpret_cast<std::uint32_t*>(scratch);
-    sum_integers<X>(p, q.x_zero_point, sum);
+    sum_integers<S, X>(p, q.x_zero_point, sum);
     const auto lowest = static_cast<float>(q.lowest - q.zero_point), highest = static_cast<float>(q.highest - q.zero_point);
     const std::int32_t add = q.zero_point + q.shift;
     for_lanes<S>(0, p.channels, [=, multiplier = q.multiplier]<class T>(std::int64_t c) {
@@ -116,7 +143,7 @@ void average_bytes_of(const PoolTaps& p, const QuantizedPool& q, float divisor, 
   }
   if (q.is_integer) {
     auto* sum = reinterpret_cast<std::uint32_t*>(scratch);
-    sum_integers<X>(p, q.x_zero_point, sum);
+    sum_integers<S, X>(p, q.x_zero_point, sum);
     return integer_averages(sum, p.channels, q, static_cast<double>(divisor), y);
   }
   auto* sum = reinterpret_cast<float*>(scratch);
