@@ -1,5 +1,7 @@
-"""Octavo int8 against Octavo fp32 and ONNX Runtime fp32 on torchvision's networks, in turns: is int8 ever slower? One JSON line per network, and a
-Markdown table sorted by the ratio, with the geometric mean. Weights are seeded and calibration is random: good for speed only.
+"""Octavo int8 and auto against Octavo fp32 and ONNX Runtime fp32 on torchvision's networks, in turns: is int8 ever slower, is auto? One JSON line
+per network, and a Markdown table each of int8 and auto, sorted by the ratio to the faster fp32, with the geometric means, the shares of the
+multiply-accumulates and bytes in integers, and the layers that auto leaves in fp32 with both times. Weights are seeded and calibration is random:
+good for speed only.
 
     python scripts/compare/never_slower.py --octavo build/bin/octavo --work /tmp/sweep [--threads 2] [--turns 2] [--seconds 0.4] [NAME...]
 
@@ -17,15 +19,19 @@ import tempfile
 import networks
 import speed
 
+VARIANTS = ["int8", "auto"]
+REFERENCES = ["octavo fp32", "ort fp32"]
 
-def integer_share(octavo, model):
-    """Of the multiply-accumulates."""
+def explained(octavo, path, threads):
+    """What a compiled model computes in integers, and what --precision auto says of it."""
     with tempfile.NamedTemporaryFile(suffix=".json") as file:
-        command = [octavo, "explain", model, "--calibrate", "random", "--json", file.name]
+        command = [octavo, "explain", str(path), "--threads", str(threads), "--seconds", "0.1", "--json", file.name]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode:
             sys.exit(done.stderr)
-        return json.load(open(file.name))["integer_share_of_macs"]
+        found = json.load(open(file.name))
+    notes = [note.removeprefix("auto: ") for note in found["notes"] if note.startswith("auto: ")]
+    return {"macs": found["integer_share_of_macs"], "bytes": found["integer_share_of_bytes"], "notes": notes}
 
 
 def measure(arguments, name, work):
@@ -34,29 +40,48 @@ def measure(arguments, name, work):
         network = networks.untrained(name, seed=1)
         networks.export_model(network, networks.synthetic_images(1), str(model))
     with tempfile.TemporaryDirectory() as folder:
-        found = speed.measure(arguments, str(model), pathlib.Path(folder))
-    share = integer_share(arguments.octavo, str(model))
+        found = speed.measure(arguments, str(model), pathlib.Path(folder), VARIANTS)
+        integers = {key: explained(arguments.octavo, f"{folder}/{name}-{key}-1.octv", arguments.threads) for key in VARIANTS}
     model.unlink()
-    return {"name": name, "ms": {key: low for key, (low, _) in found.items()}, "integer_share_of_macs": share}
+    return {"name": name, "ms": {key: low for key, (low, _) in found.items()}, "integers": integers}
 
 
-def ratios_of(row):
-    ms = row["ms"]
-    return ms["octavo fp32"] / ms["octavo int8"], ms["ort fp32"] / ms["octavo int8"]
+def ratio(row, variant, reference):
+    return row["ms"][reference] / row["ms"][f"octavo {variant}"]
+
+
+def worst(row, variant):
+    return min(ratio(row, variant, reference) for reference in REFERENCES)
 
 
 def geometric_mean(values):
     return math.exp(sum(map(math.log, values)) / len(values))
 
 
-def print_table(rows):
-    rows = sorted(rows, key=lambda row: min(ratios_of(row)))
-    print("| network | ORT fp32 | fp32 | int8 | to own fp32 | to ORT fp32 | MACs in integers |\n| --- | --- | --- | --- | --- | --- | --- |")
+def print_table(rows, variant):
+    """The networks that gain least first."""
+    rows = sorted(rows, key=lambda row: worst(row, variant))
+    print(f"\n| network | ORT fp32 | fp32 | {variant} | to own fp32 | to ORT fp32 | MACs in integers | bytes in integers |")
+    print("| --- " * 8 + "|")
     for row in rows:
-        ms, (own, ort) = row["ms"], ratios_of(row)
-        print(f"| {row['name']} | {ms['ort fp32']:.2f} | {ms['octavo fp32']:.2f} | {ms['octavo int8']:.2f} | {own:.2f}x | {ort:.2f}x | {100 * row['integer_share_of_macs']:.1f} % |")
-    means = [geometric_mean(values) for values in zip(*map(ratios_of, rows))]
-    print(f"\n{len(rows)} networks, geometric means {means[0]:.2f}x and {means[1]:.2f}x; slower than fp32: {sum(min(ratios_of(row)) < 1 for row in rows)}")
+        times = " | ".join(f"{row['ms'][key]:.2f}" for key in ["ort fp32", "octavo fp32", f"octavo {variant}"])
+        ratios = " | ".join(f"{ratio(row, variant, reference):.2f}x" for reference in REFERENCES)
+        shares = " | ".join(f"{100 * row['integers'][variant][key]:.1f} %" for key in ["macs", "bytes"])
+        print(f"| {row['name']} | {times} | {ratios} | {shares} |")
+    means = " and ".join(f"{geometric_mean([ratio(row, variant, reference) for row in rows]):.2f}x" for reference in REFERENCES)
+    slower = [row["name"] for row in rows if worst(row, variant) < 1]
+    few = [row["name"] for row in rows if row["integers"][variant]["macs"] < 0.95]
+    print(f"\n{variant}: {len(rows)} networks, geometric means {means}; slower than fp32: {', '.join(slower) or 'none'}")
+    print(f"less than 95 % of the MACs in integers: {', '.join(few) or 'none'}")
+
+
+def print_float_groups(rows):
+    """What auto leaves in fp32, with the times that it measured."""
+    print("\nLayers that auto leaves in fp32:\n")
+    for row in sorted(rows, key=lambda row: row["name"]):
+        summary, *groups = row["integers"]["auto"]["notes"]
+        if not summary.startswith("all in int8"):
+            print(f"- {row['name']}: {summary}" + "".join(f"\n  - {group}" for group in groups))
 
 
 def main():
@@ -74,11 +99,13 @@ def main():
     rows = {row["name"]: row for row in map(json.loads, results.read_text().splitlines())} if results.exists() else {}
     for name in arguments.names or [name for name in networks.NAMES if name not in rows]:
         rows[name] = measure(arguments, name, arguments.work)
-        own, ort = ratios_of(rows[name])
-        print(f"{name}: {own:.2f}x {ort:.2f}x", flush=True)
+        found = ", ".join(f"{variant} " + " ".join(f"{ratio(rows[name], variant, reference):.2f}x" for reference in REFERENCES) for variant in VARIANTS)
+        print(f"{name}: {found}", flush=True)
         with results.open("a") as file:
             file.write(json.dumps(rows[name]) + "\n")
-    print_table(rows.values())
+    for variant in VARIANTS:
+        print_table(rows.values(), variant)
+    print_float_groups(rows.values())
 
 
 if __name__ == "__main__":

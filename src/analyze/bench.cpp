@@ -21,7 +21,7 @@ namespace {
 
 Error child_error(const BenchVariant& variant, std::string found) {
   return {.kind = ErrorKind::resource,
-          .where = "bench of " + variant.model + " (" + std::string(name_of(variant.precision)) + ")",
+          .where = "bench of " + variant.model + " (" + std::string(variant.precision_name()) + ")",
           .found = std::move(found)};
 }
 
@@ -182,7 +182,7 @@ nlohmann::json bench_json(const std::vector<BenchRun>& runs) {
   for (const BenchRun& run : runs) {
     list.push_back(
         {{"model", run.variant.model},
-         {"precision", name_of(run.variant.precision)},
+         {"precision", run.variant.precision_name()},
          {"batch", run.variant.batch},
          {"threads", run.threads},
          {"runs", run.runs_ns.size()},

@@ -7,6 +7,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "octavo/octavo.h"
@@ -19,6 +20,8 @@ struct BenchVariant {
   std::string file;   // the .octv that holds it
   Precision precision = Precision::int8;
   std::int64_t batch = 1;
+  bool is_auto = false;  // the precision, whichever it came to, was chosen by time
+  std::string_view precision_name() const { return is_auto ? "auto" : name_of(precision); }
 };
 
 struct BenchOptions {

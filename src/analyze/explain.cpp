@@ -23,15 +23,6 @@ bool is_activation(const PlanOperand& operand) {
 
 std::int64_t bytes_of(const PlanOperand& operand) { return Shape(operand.shape).elements() * static_cast<std::int64_t>(size_of(operand.dtype)); }
 
-StepType type_of(const PlanStep& step) {
-  if (is_conversion(step.op)) return StepType::conversion;
-  if (step.op.starts_with("quantized_")) return StepType::integer;  // its result may be f32: the sums are of integers
-  const auto is_float_activation = [](const PlanOperand& operand) { return is_activation(operand) && is_float(operand.dtype); };
-  const bool touches_floats = std::any_of(step.inputs.begin(), step.inputs.end(), is_float_activation) ||
-                              std::any_of(step.outputs.begin(), step.outputs.end(), is_float_activation);
-  return touches_floats ? StepType::floating : StepType::integer;
-}
-
 // Follows the names of tensors through the arena, where buffers are used again.
 class Names {
  public:
@@ -105,7 +96,7 @@ ExplainedStep described(const Plan& plan, std::size_t index, Names& names) {
 
 void set_bound(ExplainedStep& step, double peak_gmacs, double memory_gbytes) {
   const double arithmetic = peak_gmacs > 0.0 ? static_cast<double>(step.macs) / peak_gmacs * 1e-6 : 0.0;
-  const auto bytes = static_cast<double>(step.bytes_in + step.bytes_out + step.bytes_constant);
+  const auto bytes = static_cast<double>(step.bytes());
   const double memory = memory_gbytes > 0.0 ? bytes / memory_gbytes * 1e-6 : 0.0;
   step.bound_ms = std::max(arithmetic, memory);
   step.is_arithmetic_bound = arithmetic > memory;
@@ -156,15 +147,21 @@ Status measure(Session& session, const ExplainOptions& options, Explanation& e) 
 
 }  // namespace
 
+StepType type_of(const PlanStep& step) {
+  if (is_conversion(step.op)) return StepType::conversion;
+  if (step.op.starts_with("quantized_")) return StepType::integer;  // its result may be f32: the sums are of integers
+  const auto is_float_activation = [](const PlanOperand& operand) { return is_activation(operand) && is_float(operand.dtype); };
+  const bool touches_floats = std::any_of(step.inputs.begin(), step.inputs.end(), is_float_activation) ||
+                              std::any_of(step.outputs.begin(), step.outputs.end(), is_float_activation);
+  return touches_floats ? StepType::floating : StepType::integer;
+}
+
 std::string_view name_of(StepType type) {
   constexpr std::string_view names[] = {"integer", "float", "conversion"};
   return names[static_cast<int>(type)];
 }
 
-double ExplainedStep::intensity() const {
-  const std::int64_t bytes = bytes_in + bytes_out + bytes_constant;
-  return bytes > 0 ? static_cast<double>(macs) / static_cast<double>(bytes) : 0.0;
-}
+double ExplainedStep::intensity() const { return bytes() > 0 ? static_cast<double>(macs) / static_cast<double>(bytes()) : 0.0; }
 
 double Explanation::steps_ms() const {
   double sum = 0.0;
@@ -181,6 +178,15 @@ double Explanation::integer_share_of_macs() const {
   for (const ExplainedStep& step : steps) {
     all += step.macs;
     if (step.type == StepType::integer) integer += step.macs;
+  }
+  return all > 0 ? static_cast<double>(integer) / static_cast<double>(all) : 1.0;
+}
+
+double Explanation::integer_share_of_bytes() const {
+  std::int64_t integer = 0, all = 0;
+  for (const ExplainedStep& step : steps) {
+    all += step.bytes();
+    if (step.type == StepType::integer) integer += step.bytes();
   }
   return all > 0 ? static_cast<double>(integer) / static_cast<double>(all) : 1.0;
 }
@@ -252,6 +258,7 @@ nlohmann::json explanation_json(const Explanation& e) {
       {"peaks",
        {{"int8_gmacs", std::max(e.peaks.dot_gmacs, e.peaks.madd_gmacs)}, {"fp32_gmacs", e.peaks.fma_gmacs}, {"memory_gbytes", e.peaks.read_gbytes}}},
       {"integer_share_of_macs", e.integer_share_of_macs()},
+      {"integer_share_of_bytes", e.integer_share_of_bytes()},
       {"islands", e.plan.islands},
       {"notes", e.plan.notes},
       {"steps", std::move(steps)}};

@@ -15,9 +15,12 @@
 
 namespace octavo {
 
+struct PlanStep;
+
 // What a step computes in; a conversion goes between integers and floats.
 enum class StepType : std::uint8_t { integer, floating, conversion };
 std::string_view name_of(StepType type);
+StepType type_of(const PlanStep& step);
 
 struct ExplainedTensor {
   std::string name;  // empty for constants
@@ -43,7 +46,8 @@ struct ExplainedStep {
   std::vector<std::string> refusals;
 
   double gmacs() const { return ms > 0.0 ? static_cast<double>(macs) / ms * 1e-6 : 0.0; }
-  double gbytes() const { return ms > 0.0 ? static_cast<double>(bytes_in + bytes_out + bytes_constant) / ms * 1e-6 : 0.0; }
+  std::int64_t bytes() const { return bytes_in + bytes_out + bytes_constant; }
+  double gbytes() const { return ms > 0.0 ? static_cast<double>(bytes()) / ms * 1e-6 : 0.0; }
   // Multiply-accumulates per byte read or written.
   double intensity() const;
 };
@@ -63,6 +67,8 @@ struct Explanation {
   double peak_gmacs(const ExplainedStep& step) const;
   // Of the multiply-accumulates, how many are of 8-bit integers, 0 to 1; 1 where there are none.
   double integer_share_of_macs() const;
+  // Of the bytes read and written by all steps, weights included, how many are read and written by integer steps, 0 to 1.
+  double integer_share_of_bytes() const;
   // Steps by what they lose against the roofline, most first.
   std::vector<const ExplainedStep*> by_loss() const;
 };

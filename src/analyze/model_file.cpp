@@ -3,7 +3,9 @@
 
 #include <filesystem>
 
+#include "analyze/auto_precision.h"
 #include "analyze/file.h"
+#include "artifact/artifact.h"
 #include "import/import.h"
 #include "select/tuning_log.h"
 
@@ -36,9 +38,17 @@ Result<v1::CompileOptions> with_samples(const std::string& path, const CompileRe
   return options;
 }
 
-// A log that does not exist yet is empty.
+// The same model, that tells more of itself.
+v1::CompiledModel with_notes(const v1::CompiledModel& compiled, const std::vector<std::string>& notes) {
+  CompiledModel model = compiled.internal();
+  for (Plan& plan : model.plans) plan.notes.insert(plan.notes.end(), notes.begin(), notes.end());
+  return v1::CompiledModel(std::make_shared<const CompiledModel>(std::move(model)));
+}
+
+}  // namespace
+
 Result<TuningLog> read_tuning_log(const std::string& path) {
-  if (std::error_code error; !std::filesystem::exists(path, error)) return TuningLog();
+  if (std::error_code error; path.empty() || !std::filesystem::exists(path, error)) return TuningLog();
   const auto bytes = read_file(path);
   if (!bytes) return bytes.errors();
   auto log = TuningLog::parse({reinterpret_cast<const char*>(bytes->data()), bytes->size()});
@@ -48,9 +58,11 @@ Result<TuningLog> read_tuning_log(const std::string& path) {
   return errors;
 }
 
-}  // namespace
-
 Result<v1::CompiledModel> open_or_compile(const std::string& path, const CompileRequest& request) {
+  if (request.chooses_precision) {
+    const auto settled = settle_precision(path, request);
+    return settled ? open_or_compile(path, *settled) : settled.errors();
+  }
   if (v1::is_compiled(path)) return v1::open(path);
   auto options = with_samples(path, request);
   if (!options) return options.errors();
@@ -63,7 +75,8 @@ Result<v1::CompiledModel> open_or_compile(const std::string& path, const Compile
   if (compiled && options->tuning && options->tuning->added() > 0) {
     if (Status written = write_text(request.tuning_log, options->tuning->to_json()); !written) return written.errors();
   }
-  return compiled;
+  if (!compiled || request.notes.empty()) return compiled;
+  return with_notes(*compiled, request.notes);
 }
 
 Result<v1::QuantizedModel> quantize_file(const std::string& path, const CompileRequest& request) {

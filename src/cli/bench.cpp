@@ -22,24 +22,29 @@ struct Arguments {
   CompileArguments compile;
 };
 
-// The precisions to run: those of --compare, else the one of --precision, else the default of each model.
-Result<std::vector<std::optional<Precision>>> wanted_precisions(const Arguments& arguments) {
-  std::vector<std::string> words = arguments.compare;
-  if (words.empty()) words.push_back(arguments.compile.precision);
-  std::vector<std::optional<Precision>> precisions;
-  for (const std::string& word : words) {
-    const auto precision = parse_precision(word);
-    if (!precision) return precision.errors();
-    precisions.push_back(*precision);
+// The request for each precision to run: those of --compare, else the one of --precision, else the default of each model.
+Result<std::vector<CompileRequest>> wanted_requests(const Arguments& arguments, const CompileRequest& request) {
+  if (arguments.compare.empty()) return std::vector<CompileRequest>{request};
+  std::vector<CompileRequest> requests;
+  for (const std::string& word : arguments.compare) {
+    requests.push_back(request);
+    if (const Status done = parse_precision(word, requests.back()); !done) return done.errors();
   }
-  return precisions;
+  return requests;
+}
+
+// Why layers that could be in int8 are not, where that was asked for.
+void print_choice(const v1::ModelInfo& info) {
+  if (info.plans.empty()) return;
+  for (const std::string& note : info.plans[0].notes) {
+    if (note.starts_with("auto: ")) fmt::print("  {}\n", note);
+  }
 }
 
 // Compiles where needed and saves beside the other variants; an .octv is used where it lies.
-Status prepare(const std::string& model, std::optional<Precision> precision, const CompileRequest& request, const std::vector<std::int64_t>& batches,
-               TemporaryFolder& folder, std::vector<BenchVariant>& variants) {
-  CompileRequest own = request;
-  own.options.precision = precision;
+Status prepare(const std::string& model, CompileRequest own, const std::vector<std::int64_t>& batches, TemporaryFolder& folder,
+               std::vector<BenchVariant>& variants) {
+  const std::optional<Precision> precision = own.options.precision;
   Result<v1::CompiledModel> compiled = [&] {
     Progress progress("calibrating");
     own.options.progress = [&](std::int64_t done, std::int64_t total) { progress.count(done, total); };
@@ -56,10 +61,12 @@ Status prepare(const std::string& model, std::optional<Precision> precision, con
   const std::size_t before = variants.size();
   for (const v1::PlanInfo& plan : info.plans) {
     const bool is_wanted = batches.empty() || std::find(batches.begin(), batches.end(), plan.batch) != batches.end();
-    if (is_wanted && (!precision || plan.precision == *precision)) variants.push_back({name, file, plan.precision, plan.batch});
+    if (is_wanted && (!precision || plan.precision == *precision))
+      variants.push_back({name, file, plan.precision, plan.batch, own.chooses_precision});
   }
   fmt::print("{}  {}, {} nodes -> {} kernels, {} float islands\n", name, info.dialect, info.source_nodes,
              info.plans.empty() ? 0 : info.plans[0].steps, info.plans.empty() ? 0 : info.plans[0].islands.size());
+  print_choice(info);
   if (variants.size() > before) return ok_status();
   std::string has;
   for (const v1::PlanInfo& plan : info.plans) has += fmt::format("{}{} batch {}", has.empty() ? "" : ", ", name_of(plan.precision), plan.batch);
@@ -77,35 +84,34 @@ void print_table(const std::vector<BenchRun>& runs) {
   for (const BenchRun& run : runs) {
     const std::string share = run.share_of_peak ? fmt::format("{:.0f} %", *run.share_of_peak * 100.0) : "-";
     fmt::print("{:<28} {:>5} {:>6.2f} ms {:>6.2f} ms {:>6.2f} ms {:>6.2f} ms {:>10.1f} {:>6.1f} ms {:>6.1f} ms {:>6.0f} MB {:>7}\n",
-               fmt::format("{:.22} {}", run.variant.model, name_of(run.variant.precision)), run.variant.batch, run.latency_ms(0.0),
-               run.latency_ms(0.5), run.latency_ms(0.9), run.latency_ms(0.99), run.throughput(), run.load_ms, run.first_run_ms, run.peak_rss_mb,
-               share);
+               fmt::format("{:.22} {}", run.variant.model, run.variant.precision_name()), run.variant.batch, run.latency_ms(0.0), run.latency_ms(0.5),
+               run.latency_ms(0.9), run.latency_ms(0.99), run.throughput(), run.load_ms, run.first_run_ms, run.peak_rss_mb, share);
   }
 }
 
-// "int8 is 4.6 times faster than fp32", for every model and batch that has both.
+// "int8 is 4.6 times faster than fp32", for every model and batch that has both; the same of auto.
 void print_verdicts(const std::vector<BenchRun>& runs) {
   for (const BenchRun& fp32 : runs) {
-    for (const BenchRun& int8 : runs) {
-      const bool is_pair = fp32.variant.precision == Precision::fp32 && int8.variant.precision == Precision::int8 &&
-                           fp32.variant.model == int8.variant.model && fp32.variant.batch == int8.variant.batch;
+    for (const BenchRun& other : runs) {
+      const bool is_pair = fp32.variant.precision_name() == "fp32" && other.variant.precision_name() != "fp32" &&
+                           fp32.variant.model == other.variant.model && fp32.variant.batch == other.variant.batch;
       if (!is_pair) continue;
-      const double times = fp32.latency_ms(0.5) / int8.latency_ms(0.5);
-      const std::string what = runs.size() > 2 ? fmt::format("{} batch {}: ", int8.variant.model, int8.variant.batch) : "";
-      if (times >= 1.0) fmt::print("{}int8 is {:.2f} times faster than fp32\n", what, times);
-      else fmt::print("{}int8 is {:.2f} times slower than fp32\n", what, 1.0 / times);
+      const double times = fp32.latency_ms(0.5) / other.latency_ms(0.5);
+      const std::string what = runs.size() > 2 ? fmt::format("{} batch {}: ", other.variant.model, other.variant.batch) : "";
+      const std::string_view name = other.variant.precision_name();
+      if (times >= 1.0) fmt::print("{}{} is {:.2f} times faster than fp32\n", what, name, times);
+      else fmt::print("{}{} is {:.2f} times slower than fp32\n", what, name, 1.0 / times);
     }
   }
 }
 
-Result<std::vector<BenchRun>> measure(const Arguments& arguments, const CompileRequest& request,
-                                      const std::vector<std::optional<Precision>>& precisions) {
+Result<std::vector<BenchRun>> measure(const Arguments& arguments, const std::vector<CompileRequest>& requests) {
   auto folder = TemporaryFolder::create();
   if (!folder) return folder.errors();
   std::vector<BenchVariant> variants;
   for (const std::string& model : arguments.models) {
-    for (const std::optional<Precision> precision : precisions) {
-      if (const Status done = prepare(model, precision, request, arguments.compile.batches, *folder, variants); !done) return done.errors();
+    for (const CompileRequest& request : requests) {
+      if (const Status done = prepare(model, request, arguments.compile.batches, *folder, variants); !done) return done.errors();
     }
   }
   Progress progress("measuring");
@@ -115,12 +121,12 @@ Result<std::vector<BenchRun>> measure(const Arguments& arguments, const CompileR
 }
 
 int run_bench(const Arguments& arguments) {
-  const auto request = parse_compile_arguments(arguments.compile);
+  const auto request = parse_compile_arguments(arguments.compile, arguments.options.threads);
   if (!request) return report(request.errors());
-  const auto precisions = wanted_precisions(arguments);
-  if (!precisions) return report(precisions.errors());
+  const auto requests = wanted_requests(arguments, *request);
+  if (!requests) return report(requests.errors());
   warn_of_random(arguments.compile);
-  const auto runs = measure(arguments, *request, *precisions);
+  const auto runs = measure(arguments, *requests);
   if (!runs) return report(runs.errors());
   print_table(*runs);
   print_verdicts(*runs);
@@ -133,7 +139,7 @@ void add_bench(CLI::App& app, int& exit_code) {
   const auto arguments = std::make_shared<Arguments>();
   CLI::App& verb = *app.add_subcommand("bench", "measure latency, throughput, load time and memory; compare variants in turns");
   verb.add_option("MODEL", arguments->models, "model files or .octv")->required();
-  verb.add_option("--compare", arguments->compare, "run these precisions of each model in turns")->delimiter(',')->type_name("fp32,int8");
+  verb.add_option("--compare", arguments->compare, "run these precisions of each model in turns")->delimiter(',')->type_name("fp32,int8,auto");
   verb.add_option("--seconds", arguments->options.seconds, "measured time per variant")->check(CLI::PositiveNumber)->capture_default_str();
   verb.add_option("--warmup", arguments->options.warmup, "runs before measuring, per variant")->check(CLI::NonNegativeNumber)->capture_default_str();
   verb.add_option("--threads", arguments->options.threads, "threads (default: all cores)")->check(CLI::PositiveNumber);
@@ -153,13 +159,12 @@ void add_bench_worker(CLI::App& app, int& exit_code) {
   const auto worker = std::make_shared<Worker>();
   CLI::App& verb = *app.add_subcommand("bench-worker", "")->group("");
   verb.add_option("FILE", worker->variant.file)->required();
-  verb.add_option("--precision", worker->precision)->required();
+  verb.add_option("--precision", worker->precision)->required()->check(CLI::IsMember({"int8", "fp32"}));
   verb.add_option("--batch", worker->variant.batch)->required();
   verb.add_option("--threads", worker->threads)->required();
   verb.callback([worker, &exit_code] {
-    const auto precision = parse_precision(worker->precision);
-    if (precision && *precision) worker->variant.precision = **precision;
-    exit_code = precision ? bench_worker(worker->variant, worker->threads) : report(precision.errors());
+    worker->variant.precision = worker->precision == name_of(Precision::fp32) ? Precision::fp32 : Precision::int8;
+    exit_code = bench_worker(worker->variant, worker->threads);
   });
 }
 

@@ -145,10 +145,13 @@ void add_budget_options(CLI::App& verb, BudgetArguments& arguments) {
       ->group(group);
   verb.add_option("--labels", arguments.labels, "lines 'file class' (not for an .npz)")->type_name("F")->group(group);
   verb.add_option("--search-log", arguments.log, "remembers what was measured, so that an interrupted search goes on")->type_name("F")->group(group);
-  verb.add_option("--threads", arguments.threads, "threads that latency is measured with (default: all cores)")
+  verb.add_option("--threads", arguments.threads, "threads that times are taken with, also by --precision auto (default: all cores)")
       ->check(CLI::PositiveNumber)
       ->group(group);
-  verb.add_option("--seconds", arguments.seconds, "time to measure each mixture")->check(CLI::PositiveNumber)->capture_default_str()->group(group);
+  verb.add_option("--seconds", arguments.seconds, "time to measure each mixture, also of --precision auto")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str()
+      ->group(group);
 }
 
 Status check_budget(const BudgetArguments& arguments, const CompileRequest& request) {
@@ -166,6 +169,7 @@ Status check_budget(const BudgetArguments& arguments, const CompileRequest& requ
   if (request.calibrate.empty() && arguments.images.empty()) return usage("--max-drop", "no samples to judge by", "--calibrate PATH or --images DIR");
   if (request.options.calibrated != nullptr) return usage("--max-drop", "--scales beside it", "--calibrate: layers in fp32 move the boundaries");
   if (request.options.precision == Precision::fp32) return usage("--max-drop", "--precision fp32 beside it", "int8");
+  if (request.chooses_precision) return usage("--max-drop", "--precision auto beside it", "int8: the fastest mixture within the budget is written");
   return ok_status();
 }
 

@@ -148,7 +148,9 @@ void add_scales_out_option(CLI::App& verb, std::string& path) {
 
 void add_compile_options(CLI::App& verb, CompileArguments& arguments) {
   const std::string group = "Compiling";
-  verb.add_option("--precision", arguments.precision, "int8 or fp32; default: int8 where the file is quantized, or --calibrate or --scales is given")
+  verb.add_option("--precision", arguments.precision,
+                  "int8, fp32, or auto: int8 but for layers that are slower in it; default: int8 where the file is quantized, or --calibrate or "
+                  "--scales is given")
       ->group(group);
   verb.add_option("--target", arguments.target, "host, scalar, avx2, avxvnni, avx512vnni or amx")->capture_default_str()->group(group);
   verb.add_option("--rounding", arguments.rounding,
@@ -171,18 +173,18 @@ void add_compile_options(CLI::App& verb, CompileArguments& arguments) {
   add_quantize_options(verb, arguments);
 }
 
-Result<std::optional<Precision>> parse_precision(const std::string& word) {
-  if (word.empty()) return std::optional<Precision>();
-  if (word == "int8") return std::optional(Precision::int8);
-  if (word == "fp32") return std::optional(Precision::fp32);
-  return usage("--precision", word, "int8 or fp32");
+Status parse_precision(const std::string& word, CompileRequest& request) {
+  request.options.precision.reset();
+  request.chooses_precision = word == "auto";
+  if (word == "int8") request.options.precision = Precision::int8;
+  else if (word == "fp32") request.options.precision = Precision::fp32;
+  else if (!word.empty() && word != "auto") return usage("--precision", word, "int8, fp32 or auto");
+  return ok_status();
 }
 
-Result<CompileRequest> parse_compile_arguments(const CompileArguments& arguments) {
-  CompileRequest request;
-  const auto precision = parse_precision(arguments.precision);
-  if (!precision) return precision.errors();
-  request.options.precision = *precision;
+Result<CompileRequest> parse_compile_arguments(const CompileArguments& arguments, int threads) {
+  CompileRequest request{.threads = threads};
+  if (const Status done = parse_precision(arguments.precision, request); !done) return done.errors();
   request.options.target = arguments.target;
   request.options.rounding = arguments.rounding;
   if (!arguments.batches.empty()) request.options.batches = arguments.batches;

@@ -63,8 +63,10 @@ void add_scales_out_option(CLI::App& verb, std::string& path);
 // --preprocess belongs to calibration and to evaluation.
 void add_preprocess_option(CLI::App& verb, CompileArguments& arguments);
 
-Result<CompileRequest> parse_compile_arguments(const CompileArguments& arguments);
-Result<std::optional<Precision>> parse_precision(const std::string& word);
+// `threads`: those that the verb runs with.
+Result<CompileRequest> parse_compile_arguments(const CompileArguments& arguments, int threads);
+// int8, fp32 or auto; none: what the model decides.
+Status parse_precision(const std::string& word, CompileRequest& request);
 
 // Says on standard error that speed-only calibration data makes wrong answers.
 void warn_of_random(const CompileArguments& arguments);

@@ -102,7 +102,7 @@ int compare_values(const std::vector<NamedValue>& a, const std::vector<NamedValu
 }
 
 int compare(const Arguments& arguments) {
-  const auto request = parse_compile_arguments(arguments.compile);
+  const auto request = parse_compile_arguments(arguments.compile, arguments.threads);
   if (!request) return report(request.errors());
   const auto tensors = read_inputs(arguments.inputs);
   if (!tensors) return report(tensors.errors());

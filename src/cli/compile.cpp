@@ -5,6 +5,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "analyze/auto_precision.h"
 #include "analyze/file.h"
 #include "cli/budget.h"
 #include "cli/common.h"
@@ -38,6 +39,11 @@ std::string output_of(const Arguments& arguments) {
 
 // Compiles and writes what is asked for.
 Result<v1::CompiledModel> write(const Arguments& arguments, CompileRequest request) {
+  if (request.chooses_precision) {
+    auto settled = settle_precision(arguments.model, request);
+    if (!settled) return settled.errors();
+    request = std::move(*settled);
+  }
   if (const Status done = calibrate(arguments, request); !done) return done.errors();
   auto compiled = open_or_compile(arguments.model, request);
   if (!compiled) return compiled;
@@ -68,8 +74,9 @@ int within_budget(const Arguments& arguments, const CompileRequest& request) {
 }
 
 int compile(const Arguments& arguments) {
-  auto request = parse_compile_arguments(arguments.compile);
+  auto request = parse_compile_arguments(arguments.compile, arguments.budget.threads);
   if (!request) return report(request.errors());
+  request->seconds = arguments.budget.seconds;
   if (v1::is_compiled(arguments.model)) {
     return report({.kind = ErrorKind::usage, .where = arguments.model, .found = "a compiled model", .expected = "a model file to compile"});
   }

@@ -124,7 +124,7 @@ nlohmann::json accuracy_json(const Entrant& entrant, const Accuracy& a) {
 }
 
 int evaluate(const Arguments& arguments) {
-  const auto request = parse_compile_arguments(arguments.compile);
+  const auto request = parse_compile_arguments(arguments.compile, arguments.threads);
   if (!request) return report(request.errors());
   warn_of_random(arguments.compile);
   std::vector<Entrant> entrants;

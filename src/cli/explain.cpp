@@ -107,7 +107,7 @@ int write_reports(const Arguments& arguments, const Explanation& e) {
 }
 
 int run_explain(const Arguments& arguments) {
-  auto request = parse_compile_arguments(arguments.compile);
+  auto request = parse_compile_arguments(arguments.compile, arguments.options.threads);
   if (!request) return report(request.errors());
   warn_of_random(arguments.compile);
   const auto compiled = open_or_compile(arguments.model, *request);

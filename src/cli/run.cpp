@@ -83,7 +83,7 @@ Status write_all(const Session& session, const std::map<std::string, Tensor>& du
 }
 
 int run(const Arguments& arguments) {
-  const auto request = parse_compile_arguments(arguments.compile);
+  const auto request = parse_compile_arguments(arguments.compile, arguments.threads);
   if (!request) return report(request.errors());
   const auto tensors = read_inputs(arguments.inputs);
   if (!tensors) return report(tensors.errors());

@@ -139,7 +139,28 @@ TEST_F(Cli, AccuracyBudgets) {
   expect("compile " + model + options + " --max-drop 1 --metric top1", 2, "--images");
   expect("compile " + model + options + " --max-drop 1 --metric top3", 2, "top3");
   expect("compile " + model + options + " --metric sqnr", 2, "--max-drop");
+  expect("compile " + model + options + " --max-drop 1 --precision auto", 2, "--precision auto");
   expect("compile " + model + " --max-drop 1", 2, "--calibrate");
+}
+
+TEST_F(Cli, AutoPrecisionInEveryVerb) {
+  const std::string model = digits_ + "digits.onnx";
+  const std::string data = " --calibrate " + digits_ + "calibration.npz --preprocess tf --samples 20", options = data + " --precision auto";
+  expect("compile " + model + options + " --threads 1 --seconds 0.01 -o auto.octv --batch 1,3 --scales-out scales.json", 0, "auto: ");
+  expect("compile auto.octv" + options, 2, "compiled model");
+  expect("bench " + model + data + " --compare fp32,int8,auto --seconds 0.02 --threads 1 --json bench.json", 0, "auto is ");
+  const nlohmann::json runs = json("bench.json")["runs"];
+  ASSERT_EQ(runs.size(), 3u);
+  EXPECT_EQ(runs[2]["precision"], "auto");
+  EXPECT_GT(runs[2]["latency_ms"]["min"], 0.0);
+  expect("explain " + model + options + " --seconds 0.02 --json explain.json", 0, "note: auto: ");
+  EXPECT_NE(json("explain.json")["notes"].dump().find("auto: all in "), std::string::npos);
+  EXPECT_GT(json("explain.json")["integer_share_of_bytes"], 0.0);
+  expect("evaluate " + model + options + " --images " + digits_ + "test.npz", 0, "digits.onnx");
+  expect("compare " + model + " auto.octv" + data + " --precision int8 --min-sqnr 5", 0, "");
+  // A file that is quantized.
+  expect("quantize " + model + data + " -o qdq.onnx", 0, "written");
+  expect("compile qdq.onnx --precision auto --threads 1 --seconds 0.01", 0, "auto: all in ");
 }
 
 TEST_F(Cli, BrokenFilesAreThreeAndMissingOnesFive) {

@@ -1,0 +1,280 @@
+// Choosing between int8 and fp32: on networks that are only numbers, on plans made by hand, and on a small network. Part of tests/analyze/.
+#include "analyze/auto_precision.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "analyze/file.h"
+#include "analyze/form_lab.h"
+#include "plan/plan.h"
+#include "support/child.h"
+#include "support/onnx_builder.h"
+
+namespace octavo {
+namespace {
+
+using testing::floats;
+
+// A chain of groups. A boundary between int8 and fp32 counts for the group in fp32 and takes as long as `conversion`.
+struct Chain {
+  std::vector<double> int8, fp32;
+  double conversion = 0.1;
+  double disturbance = 1.0;  // factor of the runs of mixtures
+  std::vector<std::vector<NetworkForm>> asked = {};
+
+  bool is_float(const NetworkForm& form, std::size_t group) const {
+    return form.is_fp32 || std::find(form.in_float.begin(), form.in_float.end(), group) != form.in_float.end();
+  }
+  FormTimes of(const NetworkForm& form) const {
+    FormTimes times;
+    for (std::size_t i = 0; i < int8.size(); ++i) {
+      const bool starts = i > 0 && !is_float(form, i - 1), ends = i + 1 < int8.size() && !is_float(form, i + 1);
+      times.group_ms.push_back(is_float(form, i) ? fp32[i] + conversion * (starts + ends) : int8[i]);
+      times.run_ms += times.group_ms.back();
+    }
+    if (!form.in_float.empty()) times.run_ms *= disturbance;
+    return times;
+  }
+  Result<FormChoice> choose() {
+    return choose_form([this](const std::vector<NetworkForm>& forms) -> Result<std::vector<FormTimes>> {
+      asked.push_back(forms);
+      std::vector<FormTimes> times;
+      for (const NetworkForm& form : forms) times.push_back(of(form));
+      return times;
+    });
+  }
+};
+
+NetworkForm with_float(std::vector<std::size_t> groups) { return {.in_float = std::move(groups)}; }
+
+TEST(ChooseForm, Int8WhereItIsFaster) {
+  Chain chain{.int8 = {1, 1, 1}, .fp32 = {4, 3, 1}};
+  const auto choice = chain.choose();
+  ASSERT_TRUE(choice);
+  EXPECT_EQ(choice->form, kAllInt8);
+  EXPECT_EQ(chain.asked, (std::vector<std::vector<NetworkForm>>{{kAllInt8, kAllFp32}}));
+  EXPECT_DOUBLE_EQ(choice->fp32.run_ms, 8.0);
+}
+
+TEST(ChooseForm, OneSlowGroupAloneGoesToFloat) {
+  Chain chain{.int8 = {1, 1, 2, 1}, .fp32 = {4, 4, 1, 4}};
+  const auto choice = chain.choose();
+  ASSERT_TRUE(choice);
+  EXPECT_EQ(choice->form, with_float({2}));
+  EXPECT_DOUBLE_EQ(choice->chosen.run_ms, 4.2);
+  EXPECT_DOUBLE_EQ(choice->int8.group_ms[2], 2.0);
+  EXPECT_DOUBLE_EQ(choice->chosen.group_ms[2], 1.2);
+}
+
+TEST(ChooseForm, ConversionsThatCostMoreThanTheyBringKeepItInInt8) {
+  Chain chain{.int8 = {1, 2, 1}, .fp32 = {4, 1.5, 4}, .conversion = 0.3};
+  const auto choice = chain.choose();
+  ASSERT_TRUE(choice);
+  EXPECT_EQ(choice->form, kAllInt8);
+  ASSERT_EQ(chain.asked.size(), 2u);
+  EXPECT_EQ(chain.asked[1], (std::vector<NetworkForm>{kAllInt8, with_float({1}), kAllFp32}));
+}
+
+TEST(ChooseForm, NeighboursShareTheConversions) {
+  Chain chain{.int8 = {1, 2, 2, 1}, .fp32 = {4, 1.5, 1.5, 4}, .conversion = 0.3};  // either alone would lose
+  const auto choice = chain.choose();
+  ASSERT_TRUE(choice);
+  EXPECT_EQ(choice->form, with_float({1, 2}));
+}
+
+TEST(ChooseForm, ComingBackGoesOnUntilAllThatIsLeftPays) {
+  // With the last gone its neighbour has another boundary, which is too much for it.
+  Chain chain{.int8 = {3, 1, 1.5, 1.4, 1}, .fp32 = {1, 4, 1.1, 1.2, 4}, .conversion = 0.25};
+  const auto choice = chain.choose();
+  ASSERT_TRUE(choice);
+  EXPECT_EQ(choice->form, with_float({0}));
+  ASSERT_EQ(chain.asked.size(), 4u);
+  EXPECT_EQ(chain.asked[1][1], with_float({0, 2, 3}));
+  EXPECT_EQ(chain.asked[2][1], with_float({0, 2}));
+}
+
+TEST(ChooseForm, NoiseDecidesNothing) {
+  Chain group{.int8 = {1, 1, 1}, .fp32 = {4, 0.96, 4}, .conversion = 0.0};
+  EXPECT_EQ(group.choose()->form, kAllInt8);
+  Chain whole{.int8 = {1, 1, 1}, .fp32 = {0.995, 0.995, 0.995}};
+  EXPECT_EQ(whole.choose()->form, kAllInt8);
+  Chain tiny{.int8 = {100, 0.02}, .fp32 = {400, 0.01}, .conversion = 0.0};
+  EXPECT_EQ(tiny.choose()->form, kAllInt8);
+  EXPECT_EQ(tiny.asked.size(), 1u);
+}
+
+TEST(ChooseForm, TheWholeInFp32WhereThatIsFastest) {
+  Chain chain{.int8 = {2, 2, 1}, .fp32 = {1, 1, 1.02}, .conversion = 0.5};
+  const auto choice = chain.choose();
+  ASSERT_TRUE(choice);
+  EXPECT_EQ(choice->form, kAllFp32);
+  EXPECT_DOUBLE_EQ(choice->chosen.run_ms, 3.02);
+}
+
+TEST(ChooseForm, AMixtureThatIsSlowerAsAWholeIsNotTaken) {
+  Chain chain{.int8 = {1, 2, 1}, .fp32 = {4, 1, 4}, .disturbance = 2.0};
+  const auto choice = chain.choose();
+  ASSERT_TRUE(choice);
+  EXPECT_EQ(choice->form, kAllInt8);
+}
+
+TEST(ChooseForm, NetworksWithoutGroupsAndErrors) {
+  Chain none;
+  EXPECT_EQ(none.choose()->form, kAllInt8);
+  const auto failed = choose_form([](const std::vector<NetworkForm>&) { return Result<std::vector<FormTimes>>(Error{.found = "no memory"}); });
+  ASSERT_FALSE(failed);
+}
+
+PlanOperand at(std::uint64_t offset) { return {.place = Place::arena, .offset = offset}; }
+
+PlanStep step(std::string name, std::string op, std::uint64_t from, std::uint64_t to) {
+  return {.name = std::move(name), .op = std::move(op), .inputs = {at(from)}, .outputs = {at(to)}};
+}
+
+TEST(GroupTimes, ConversionsCountForTheFloatSide) {
+  Plan plan;
+  plan.steps = {step("a", "quantized_conv", 0, 64), step("a/dequantize", "dequantize", 64, 0), step("b", "fused_conv", 0, 128),
+                step("b/quantize", "quantize", 128, 64), step("c", "quantized_conv", 64, 0)};
+  const std::vector<double> ms = {1, 0.1, 2, 0.2, 4};
+  EXPECT_EQ(group_times(plan, {{"a"}, {"b", "b.relu"}, {"c"}}, ms), (std::vector<double>{1, 2.0 + 0.1 + 0.2, 4}));
+  // Of an island that is in no group, for the group on the other side: without it nothing would be converted.
+  const auto outside = group_times(plan, {{"a"}, {"c"}}, ms);
+  EXPECT_DOUBLE_EQ(outside[0], 1.1);
+  EXPECT_DOUBLE_EQ(outside[1], 4.2);
+}
+
+TEST(GroupTimes, BuffersAreUsedAgain) {
+  Plan plan;  // what is quantized into 64 is gone before "b" reads what "other" left there
+  plan.steps = {step("q", "quantize", 0, 64), step("other", "pool", 128, 64), step("b", "quantized_conv", 64, 0)};
+  EXPECT_EQ(group_times(plan, {{"b"}}, std::vector<double>{1, 2, 4}), (std::vector<double>{4}));
+}
+
+// Three convolutions with ReLU.
+std::string network() {
+  std::mt19937 random(1);
+  std::normal_distribution<float> normal(0.0f, 0.2f);
+  testing::ModelBuilder builder;
+  builder.input("x", DType::f32, {-1, 8, 12, 12});
+  std::string wire = "x";
+  for (const std::string name : {"conv0", "conv1", "conv2"}) {
+    std::vector<float> weights(8 * 8 * 9);
+    std::generate(weights.begin(), weights.end(), [&] { return normal(random); });
+    builder.initializer(name + ".w", floats(Shape{8, 8, 3, 3}, weights));
+    builder.node({.op = "Conv",
+                  .inputs = {wire, name + ".w"},
+                  .outputs = {name + ".y"},
+                  .attributes = {{"pads", std::vector<std::int64_t>{1, 1, 1, 1}}},
+                  .name = name});
+    builder.node({.op = "Relu", .inputs = {name + ".y"}, .outputs = {name + ".relu"}, .name = name + ".relu"});
+    wire = name + ".relu";
+  }
+  return builder.output(wire).bytes();
+}
+
+class SettlePrecision : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_.write("net.onnx", network());
+    request_.calibrate = "random";
+    request_.samples = 2;
+    request_.chooses_precision = true;
+    request_.threads = 1;
+    request_.seconds = 0.01;
+    request_.tuning_log = folder_.path("log.json");
+  }
+
+  // Writes these times over what the first compilation measured: of int8 and fp32, and of a mixture with the middle group in float.
+  void forge(const std::vector<double>& int8, const std::vector<double>& fp32, const std::vector<double>& mixture) const {
+    nlohmann::json log = nlohmann::json::parse(testing::read_bytes(request_.tuning_log));
+    nlohmann::json& calls = *log["machines"].begin();
+    const std::string ending = ": int8; fp32;";
+    std::string network;
+    for (const auto& [call, times] : calls.items()) {
+      if (call.ends_with(ending)) network = call.substr(0, call.size() - ending.size());
+    }
+    ASSERT_TRUE(network.starts_with("network net.onnx ")) << log;
+    const auto write = [&](const std::string& call, const std::string& form, const std::vector<double>& ns) {
+      for (std::size_t i = 0; i < ns.size(); ++i) calls[network + call][form + ": " + std::to_string(i)] = ns[i];
+    };
+    write(ending, "int8", int8);
+    write(ending, "fp32", fp32);
+    for (const auto& [form, ns] : {std::pair("int8", int8), std::pair("float 1", mixture), std::pair("fp32", fp32)})
+      write(": int8; float 1; fp32;", form, ns);
+    folder_.write("log.json", log.dump());
+  }
+
+  v1::ModelInfo compiled() const {
+    const auto model = open_or_compile(folder_.path("net.onnx"), request_);
+    EXPECT_TRUE(model) << to_string(model.errors());
+    return model ? model->info() : v1::ModelInfo{.plans = {v1::PlanInfo{}}};
+  }
+
+  static std::int64_t onednn_steps(const v1::PlanInfo& plan) {
+    std::int64_t steps = 0;
+    for (const auto& [kernel, count] : plan.kernels) steps += kernel.find("onednn") != std::string::npos ? count : 0;
+    return steps;
+  }
+
+  testing::ScratchFolder folder_;
+  CompileRequest request_;
+};
+
+TEST_F(SettlePrecision, TimesDecideAndAreTold) {
+  compiled();
+  forge({100000, 300000, 100000, 500000}, {400000, 100000, 400000, 900000}, {100000, 150000, 100000, 350000});
+  const v1::PlanInfo mixed = compiled().plans[0];
+  EXPECT_EQ(mixed.precision, Precision::int8);
+  EXPECT_EQ(onednn_steps(mixed), 1);
+  const auto told = [&](const v1::PlanInfo& plan, const std::string& text) {
+    return std::count_if(plan.notes.begin(), plan.notes.end(), [&](const std::string& note) { return note.find(text) != std::string::npos; });
+  };
+  EXPECT_EQ(told(mixed, "auto: 1 of 3 groups in fp32, 0.3500 ms; all in int8 0.5000 ms, all in fp32 0.9000 ms; measured on 1 thread"), 1);
+  EXPECT_EQ(told(mixed, "auto: 'conv1', 'conv1.relu' in fp32, 0.1500 ms; in int8 0.3000 ms"), 1);
+  EXPECT_EQ(told(mixed, "'conv0'"), 0);
+  // The same times, the middle group with conversions that cost too much.
+  forge({100000, 300000, 100000, 500000}, {400000, 100000, 400000, 900000}, {100000, 320000, 100000, 520000});
+  const v1::PlanInfo integer = compiled().plans[0];
+  EXPECT_EQ(onednn_steps(integer), 0);
+  EXPECT_EQ(told(integer, "auto: all in int8, 0.5000 ms"), 1);
+  forge({100000, 100000, 100000, 300000}, {98000, 98000, 98000, 290000}, {1, 1, 1, 1});
+  const v1::PlanInfo whole = compiled().plans[0];
+  EXPECT_EQ(whole.precision, Precision::fp32);
+  EXPECT_EQ(told(whole, "auto: all in fp32, 0.2900 ms"), 1);
+  EXPECT_EQ(told(whole, "in fp32, 0.0980 ms; in int8 0.1000 ms"), 3);
+}
+
+TEST_F(SettlePrecision, WhatWasMeasuredGivesTheSameBytes) {
+  const auto bytes_of = [&](const CompileRequest& request) {
+    const auto model = open_or_compile(folder_.path("net.onnx"), request);
+    EXPECT_TRUE(model && model->save(folder_.path("net.octv")));
+    return testing::read_bytes(folder_.path("net.octv"));
+  };
+  const std::string first = bytes_of(request_);
+  const std::string log = testing::read_bytes(request_.tuning_log);
+  EXPECT_EQ(bytes_of(request_), first);
+  EXPECT_EQ(testing::read_bytes(request_.tuning_log), log);
+  // What came to int8 is what --precision int8 makes, but for what is told of it.
+  forge({100000, 100000, 100000, 300000}, {400000, 400000, 400000, 990000}, {});
+  request_.options.batches = {1, 3};
+  auto settled = settle_precision(folder_.path("net.onnx"), request_);
+  ASSERT_TRUE(settled) << to_string(settled.errors());
+  EXPECT_EQ(settled->options.batches, (std::vector<std::int64_t>{1, 3}));
+  settled->notes.clear();
+  CompileRequest int8 = request_;
+  int8.chooses_precision = false;
+  int8.options.precision = Precision::int8;
+  EXPECT_EQ(bytes_of(*settled), bytes_of(int8));
+}
+
+TEST_F(SettlePrecision, OtherTargetsArePredicted) {
+  request_.options.target = "avx2";
+  const auto settled = settle_precision(folder_.path("net.onnx"), request_);
+  ASSERT_TRUE(settled) << to_string(settled.errors());
+  EXPECT_NE(settled->notes[0].find("predicted on 1 thread"), std::string::npos) << settled->notes[0];
+}
+
+}  // namespace
+}  // namespace octavo
