@@ -124,8 +124,9 @@ PixelTiles pixel_tiles(const ConvGeometry& geometry, std::int64_t tiles_per_line
 
 RowsInside rows_inside(const ConvGeometry& g, std::int64_t out_row) {
   const std::int64_t top = out_row * g.stride_h - g.pad_top;
-  const std::int64_t first = top < 0 ? std::min(g.kernel_h, ceil_div(-top, g.dilation_h)) : 0;
-  const std::int64_t end = top < g.height ? std::min(g.kernel_h, ceil_div(g.height - top, g.dilation_h)) : 0;
+  const auto in_rows = [&](std::int64_t count) { return std::min(g.kernel_h, g.dilation_h == 1 ? count : ceil_div(count, g.dilation_h)); };
+  const std::int64_t first = top < 0 ? in_rows(-top) : 0;
+  const std::int64_t end = top < g.height ? in_rows(g.height - top) : 0;
   return {first, std::max<std::int64_t>(0, end - first)};
 }
 

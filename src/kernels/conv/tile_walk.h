@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <vector>
 
@@ -86,7 +87,7 @@ class TileWalk {
     return left >= 0 && left + columns_[narrower] <= g_.width && end * g_.channels + g_.overread() <= g_.x_bytes();
   }
   void find_new_rows(const std::uint8_t* x, const Scratch& scratch, Tile& tile, bool reads_image) const noexcept;
-  const std::uint8_t* padded_row(const Scratch& scratch, const Tile& tile, const std::uint8_t* x, std::int64_t row, std::int64_t kh) const noexcept;
+  const std::uint8_t* padded_row(const Scratch& scratch, const Tile& tile, const std::uint8_t* x, std::int64_t row, std::int64_t slot) const noexcept;
   void fill_padded_row(std::uint8_t* to, const std::uint8_t* line, std::int64_t first_column, std::int64_t columns) const noexcept;
 
   ConvGeometry g_;
@@ -97,6 +98,53 @@ class TileWalk {
   std::size_t rows_bytes_ = 0, copies_bytes_ = 0, held_bytes_ = 0;
   std::vector<std::uint8_t> padding_row_;  // x_zero_point, for every tile of a line
 };
+
+// ---- for every tile at the edge of an image: inline, since small tiles are not longer than a few calls ----
+
+inline void TileWalk::find_new_rows(const std::uint8_t* x, const Scratch& scratch, Tile& tile, bool reads_image) const noexcept {
+  const std::int64_t left = tile.first_pixel * g_.stride_w - g_.pad_left;
+  tile.x_shift = 0;
+  tile.rows_left = reads_image ? left : Tile::kNone;
+  tile.rows = g_.skips_padding_rows ? rows_inside(g_, tile.out_row) : RowsInside{0, g_.kernel_h};
+  if (tile.rows.count == 0) tile.rows = {0, 1};  // one of padding: tiles have at least one row
+  std::int64_t row = tile.out_row * g_.stride_h - g_.pad_top + tile.rows.first * g_.dilation_h;
+  // Rows of one tile must not share a slot: without dilation they are neighbours, and keep theirs from one output row to the next.
+  std::int64_t slot = g_.dilation_h == 1 ? row % g_.kernel_h : tile.rows.first;
+  if (slot < 0) slot += g_.kernel_h;
+  for (std::int64_t i = 0; i < tile.rows.count; ++i, row += g_.dilation_h) {
+    const std::uint8_t* from = padding_row_.data();
+    if (row >= 0 && row < g_.height) {
+      const std::int64_t line = (tile.image * g_.height + row) * g_.width;
+      from = reads_image ? x + (line + left) * g_.channels : padded_row(scratch, tile, x, row, slot);
+    }
+    scratch.rows[i] = from;
+    if (++slot == g_.kernel_h) slot = 0;
+  }
+}
+
+// The copy of the tile's part of an image row; made only where the last tiles did not leave it behind.
+inline const std::uint8_t* TileWalk::padded_row(const Scratch& scratch, const Tile& tile, const std::uint8_t* x, std::int64_t row,
+                                                std::int64_t slot) const noexcept {
+  if (tile.in_line != 0) slot += g_.kernel_h;
+  const std::int64_t image_row = tile.image * g_.height + row;
+  const std::int64_t identity = image_row * tiles().tiles_per_line + tile.in_line;
+  std::uint8_t* copy = scratch.copies + slot * padded_row_bytes_;
+  if (scratch.held[slot] == identity) return copy;
+  scratch.held[slot] = identity;
+  const std::int64_t left = tile.first_pixel * g_.stride_w - g_.pad_left;
+  fill_padded_row(copy, x + image_row * g_.width * g_.channels, left, read_columns_[static_cast<std::size_t>(tile.narrower)]);
+  return copy;
+}
+
+// Columns [first_column, first_column + columns) of a line of x, x_zero_point outside of it.
+inline void TileWalk::fill_padded_row(std::uint8_t* to, const std::uint8_t* line, std::int64_t first_column, std::int64_t columns) const noexcept {
+  const std::int64_t begin = std::clamp<std::int64_t>(-first_column, 0, columns);
+  const std::int64_t end = std::clamp<std::int64_t>(g_.width - first_column, begin, columns);
+  std::memset(to, x_zero_point_, static_cast<std::size_t>(begin * g_.channels));
+  if (end > begin)
+    std::memcpy(to + begin * g_.channels, line + (first_column + begin) * g_.channels, static_cast<std::size_t>((end - begin) * g_.channels));
+  std::memset(to + end * g_.channels, x_zero_point_, static_cast<std::size_t>((columns - end) * g_.channels + g_.overread()));
+}
 
 }  // namespace octavo
 
