@@ -16,6 +16,7 @@ TileWalk::TileWalk(const WalkPlan& plan) : g_(plan.geometry), split_(plan.split)
     columns_[static_cast<std::size_t>(narrower)] = g_.span_bytes(pixels) / g_.channels;
     read_columns_[static_cast<std::size_t>(narrower)] = g_.span_bytes(plan.read_pixels == 0 ? pixels : plan.read_pixels) / g_.channels;
   }
+  last_end_ = g_.x_bytes() - g_.overread();
   padded_row_bytes_ = round_up(read_columns_[0] * g_.channels + g_.overread());
   copies_bytes_ = static_cast<std::size_t>(2 * g_.kernel_h * padded_row_bytes_);
   rows_bytes_ = static_cast<std::size_t>(round_up(g_.kernel_h * 8));

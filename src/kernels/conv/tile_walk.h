@@ -84,7 +84,7 @@ class TileWalk {
     const auto narrower = static_cast<std::size_t>(tile.narrower);
     const std::int64_t bottom = std::min(tile.out_row * g_.stride_h - g_.pad_top + (g_.kernel_h - 1) * g_.dilation_h, g_.height - 1);
     const std::int64_t end = (tile.image * g_.height + bottom) * g_.width + left + read_columns_[narrower];
-    return left >= 0 && left + columns_[narrower] <= g_.width && end * g_.channels + g_.overread() <= g_.x_bytes();
+    return left >= 0 && left + columns_[narrower] <= g_.width && end * g_.channels <= last_end_;
   }
   void find_new_rows(const std::uint8_t* x, const Scratch& scratch, Tile& tile, bool reads_image) const noexcept;
   const std::uint8_t* padded_row(const Scratch& scratch, const Tile& tile, const std::uint8_t* x, std::int64_t row, std::int64_t slot) const noexcept;
@@ -95,6 +95,7 @@ class TileWalk {
   std::int32_t x_zero_point_ = 0;
   std::array<std::int64_t, 2> columns_{}, read_columns_{};  // of x under a tile, and under one that is narrower
   std::int64_t padded_row_bytes_ = 0;
+  std::int64_t last_end_ = 0;  // bytes of x before which a tile's columns must end
   std::size_t rows_bytes_ = 0, copies_bytes_ = 0, held_bytes_ = 0;
   std::vector<std::uint8_t> padding_row_;  // x_zero_point, for every tile of a line
 };
