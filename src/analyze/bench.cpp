@@ -15,6 +15,7 @@
 
 #include "analyze/peak_rate.h"
 #include "base/machine.h"
+#include "kernels/jit/code.h"
 
 namespace octavo {
 namespace {
@@ -173,8 +174,10 @@ Result<std::vector<BenchRun>> bench(const std::vector<BenchVariant>& variants, c
 
 nlohmann::json machine_json() {
   const Machine& machine = host_machine();
-  return {{"name", machine.name},         {"isa", machine.isa.to_string()}, {"cores", machine.cores},
-          {"l1_bytes", machine.l1_bytes}, {"l2_bytes", machine.l2_bytes},   {"l3_bytes", machine.l3_bytes}};
+  nlohmann::json object = {{"name", machine.name},         {"isa", machine.isa.to_string()}, {"cores", machine.cores},
+                           {"l1_bytes", machine.l1_bytes}, {"l2_bytes", machine.l2_bytes},   {"l3_bytes", machine.l3_bytes}};
+  if (machine.isa.has(Isa::avxvnni)) object["avxvnni_encoding"] = has_vex_vnni() ? "VEX" : "EVEX";
+  return object;
 }
 
 nlohmann::json bench_json(const std::vector<BenchRun>& runs) {

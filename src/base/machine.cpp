@@ -57,7 +57,10 @@ IsaSet detect_isa() {
   const bool has_avx512 = saves_zmm && bit(seven.b, 16) && bit(seven.b, 17) && bit(seven.b, 30) && bit(seven.b, 31);
   if (!has_avx512) return isa;
   isa.add(Isa::avx512);
-  if (bit(seven.c, 11)) isa.add(Isa::avx512vnni);
+  if (bit(seven.c, 11)) {
+    isa.add(Isa::avx512vnni);
+    isa.add(Isa::avxvnni);  // AVX-512 VL has the same instructions in an encoding of its own
+  }
   if (bit(seven.c, 1)) isa.add(Isa::avx512vbmi);
   if (saves_tiles && bit(seven.d, 24) && bit(seven.d, 25) && amx_is_permitted()) isa.add(Isa::amx_int8);
   return isa;

@@ -18,7 +18,7 @@ namespace octavo {
 enum class Isa : std::uint8_t {
   scalar = 0,      // portable C++
   avx2 = 1,        // AVX2 + FMA + F16C
-  avxvnni = 2,     // avx2 + VEX-encoded vpdpbusd
+  avxvnni = 2,     // avx2 + 256-bit vpdpbusd, in its VEX or EVEX encoding
   avx512 = 3,      // AVX-512 F, BW, DQ, VL
   avx512vnni = 4,  // avx512 + vpdpbusd (and VBMI where `vbmi` is set)
   avx512vbmi = 5,  // avx512 + vpermi2b

@@ -11,6 +11,7 @@
 #include "cli/common.h"
 #include "cli/describe.h"
 #include "import/import.h"
+#include "kernels/jit/code.h"
 
 namespace octavo::cli {
 namespace {
@@ -31,8 +32,9 @@ nlohmann::json value_json(const Value& value) {
 
 int inspect_machine(const Arguments& arguments) {
   const Machine& machine = host_machine();
-  fmt::print("{}\ninstructions  {}\ncores         {}\ncaches        {} KB L1, {} KB L2, {} KB L3\n", machine.name, machine.isa.to_string(),
-             machine.cores, machine.l1_bytes / 1024, machine.l2_bytes / 1024, machine.l3_bytes / 1024);
+  const std::string_view encoding = machine.isa.has(Isa::avxvnni) && !has_vex_vnni() ? " (avxvnni in its EVEX encoding)" : "";
+  fmt::print("{}\ninstructions  {}{}\ncores         {}\ncaches        {} KB L1, {} KB L2, {} KB L3\n", machine.name, machine.isa.to_string(),
+             encoding, machine.cores, machine.l1_bytes / 1024, machine.l2_bytes / 1024, machine.l3_bytes / 1024);
   nlohmann::json object = machine_json();
   for (const Precision precision : {Precision::int8, Precision::fp32}) {
     const auto peak = peak_macs_per_second(precision);

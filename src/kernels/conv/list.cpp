@@ -7,7 +7,8 @@
 namespace octavo {
 namespace {
 
-template <const TileTarget& target>
+// evex: for machines that have its instructions only in that encoding.
+template <const TileTarget& target, const TileTarget& evex = target>
 constexpr Kernel conv_kernel(std::string_view name, Isa needs) {
   return {.name = name,
           .op = "quantized_conv",
@@ -15,7 +16,7 @@ constexpr Kernel conv_kernel(std::string_view name, Isa needs) {
           .refusal = [](const OpCall& call) { return direct_refusal(call, target); },
           .cost = [](const OpCall& call, const Machine& machine) { return conv_cost(call, machine, target); },
           .pack = [](const OpCall& call) { return pack_conv(call, target); },
-          .prepare = [](const StepSpec& spec) { return prepare_conv(spec, target); },
+          .prepare = [](const StepSpec& spec) { return prepare_conv(spec, has_vex_vnni() ? target : evex); },
           .in_place_input = residual_in_place};
 }
 
@@ -30,7 +31,7 @@ constexpr Kernel kAmx{.name = "conv_u8s8_32x2_amx_int8",
 
 constexpr std::array kKernels = {
     conv_kernel<kTileVnni512>("conv_u8s8_7x4_avx512vnni", Isa::avx512vnni),
-    conv_kernel<kTileVnni256>("conv_u8s8_6x2_avxvnni", Isa::avxvnni),
+    conv_kernel<kTileVnni256, kTileVnni256Evex>("conv_u8s8_6x2_avxvnni", Isa::avxvnni),
     conv_kernel<kTileAvx2Words>("conv_u8s8_4x3_avx2", Isa::avx2),
     conv_kernel<kTileAvx2Bytes>("conv_u8s8_6x2_avx2_bytes", Isa::avx2),
     kAmx,

@@ -2,11 +2,17 @@
 #include "kernels/jit/code.h"
 
 #include <sys/mman.h>
+#include <xbyak/xbyak_util.h>
 
 #include <cerrno>
 #include <cstring>
 
 namespace octavo {
+
+bool has_vex_vnni() {
+  static const bool has = Xbyak::util::Cpu().has(Xbyak::util::Cpu::tAVX_VNNI);
+  return has;
+}
 namespace {
 
 Error refused(const char* what) {

@@ -11,6 +11,9 @@
 
 namespace octavo {
 
+// Whether this machine has 256-bit vpdpbusd in the VEX encoding; else it has only AVX-512's.
+bool has_vex_vnni();
+
 // Owns pages that hold position-independent code. Immutable; shared by all steps that use the same configuration.
 class Code {
  public:
