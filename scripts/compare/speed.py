@@ -66,7 +66,7 @@ def measure(arguments, model, folder, precisions=("int8",)):
     calibration = [] if arguments.fp32 else ["--calibrate", "random"]
     paths = {"octavo fp32": compile_octavo(arguments.octavo, model, "fp32", arguments.batch, folder, [])}
     for precision in precisions:
-        extra = calibration + (["--threads", str(arguments.threads)] if precision == "auto" else [])
+        extra = calibration + (["--threads", str(arguments.threads), "--seconds", "0.5"] if precision == "auto" else [])
         paths[f"octavo {precision}"] = compile_octavo(arguments.octavo, model, precision, arguments.batch, folder, extra)
     minima = {name: [] for name in ["ort fp32", *paths]}
     medians = {name: [] for name in minima}

@@ -14,6 +14,7 @@
 #include "artifact/artifact.h"
 #include "import/import.h"
 #include "plan/plan.h"
+#include "quantize/groups.h"
 #include "run/model.h"
 
 namespace octavo {
@@ -118,12 +119,16 @@ FormTimes predicted(const Plan& plan, const LayerGroups& groups) {
   return times;
 }
 
-Result<bool> is_quantized(const std::string& model, const CompileRequest& request) {
+// Groups of a file that arrives quantized; nothing of another one.
+Result<std::optional<LayerGroups>> arriving_groups(const std::string& model, const CompileRequest& request) {
   ImportOptions options{.batch = 1, .dequantizes_dynamic = !request.calibrate.empty() || request.options.global_scale};
   for (const auto& [name, dims] : request.options.shapes) options.shapes.emplace(name, Shape(dims));
   const auto imported = import_model(model, options);
   if (!imported) return imported.errors();
-  return imported->is_quantized;
+  if (!imported->is_quantized) return std::optional<LayerGroups>();
+  LayerGroups groups;
+  for (LayerGroup& group : quantized_groups(imported->graph)) groups.push_back(std::move(group.nodes));
+  return std::optional(std::move(groups));
 }
 
 }  // namespace
@@ -144,9 +149,12 @@ Result<FormLab> FormLab::create(const std::string& model, const CompileRequest& 
   lab.request_.chooses_precision = false;
   lab.request_.options.batches.resize(1);
   lab.request_.options.observes_all = true;
-  const auto arrives_quantized = is_quantized(model, request);
-  if (!arrives_quantized) return arrives_quantized.errors();
-  if (*arrives_quantized) return lab;
+  auto arriving = arriving_groups(model, request);
+  if (!arriving) return arriving.errors();
+  if (*arriving) {
+    lab.groups_ = std::move(**arriving);
+    return lab;
+  }
   const auto quantized = quantize_file(model, lab.request_);
   if (!quantized) return quantized.errors();
   lab.groups_ = quantized->groups();

@@ -94,6 +94,9 @@ class Compiler {
       if (!report) return report.errors();
       for (const std::string& reason : report->kept_in_float) notes.push_back("kept in float: " + reason);
     }
+    if (imported.is_quantized) {
+      if (const Status patterns = check_patterns(imported.graph, options_.skip, "--skip"); !patterns) return patterns.errors();
+    }
     lowering.kept_in_f32 = matching_nodes(imported.graph, options_.skip);
     auto lowered = lower(imported.graph, lowering);
     if (!lowered) return lowered.errors();
@@ -105,7 +108,10 @@ class Compiler {
       plan_options.measured = measured_cost(*tuning_, options_.measures ? Tuning::measure : Tuning::known);
     auto plan = make_plan(imported.graph, machine, plan_options, constants);
     if (!plan) return plan.errors();
-    for (const Island& island : lowered->islands) plan->islands.push_back(island.node + " (" + island.op + "): " + island.reason);
+    for (const Island& island : lowered->islands) {
+      const bool is_chosen = lowering.kept_in_f32.contains(island.node);
+      plan->islands.push_back(island.node + " (" + island.op + "): " + (is_chosen ? "kept in fp32 as chosen" : island.reason));
+    }
     plan->notes = std::move(lowered->notes);
     plan->notes.insert(plan->notes.end(), notes.begin(), notes.end());
     return plan;

@@ -24,6 +24,7 @@
 #include "lower/rules/fuse_softmax.h"
 #include "lower/rules/fuse_sum.h"
 #include "lower/rules/fuse_table.h"
+#include "lower/rules/kept_in_float.h"
 #include "lower/rules/layer_norm_pattern.h"
 #include "lower/rules/matmul_to_conv.h"
 #include "lower/rules/pad_into_window.h"
@@ -148,6 +149,10 @@ void fuse_kept_floats(Driver& driver, const std::set<std::string>& kept) {
 
 void lower_to_integers(Driver& driver, const std::set<std::string>& kept_in_f32) {
   clean(driver);
+  if (!kept_in_f32.empty()) {
+    driver.rule("kept_in_float", [&](const Graph& graph, const Node& node) { return keep_in_float(graph, node, kept_in_f32); });
+    clean(driver);
+  }
   // Batch norms of layers that are not quantized; activations stay as they are written, because a table repeats exactly what the file says.
   driver.rules("simplify", {fold_batch_norm, scale_into_conv, scale_into_matmul, pad_into_window, layer_norm_pattern});
   driver.whole("merge_duplicates", merge_duplicates_pass);

@@ -1,6 +1,10 @@
 // Groups between boundaries. Part of quantize/.
 #include "quantize/groups.h"
 
+#include <set>
+
+#include "ops/list.h"
+
 namespace octavo {
 namespace {
 
@@ -12,6 +16,22 @@ NodeId joined_reader(const Graph& graph, const Placement& placement, NodeId id) 
   if (placement.pair(result) || !graph.has_one_reader(result)) return {};
   const NodeId reader = graph.readers(result).front();
   return placement.is_8bit[at(reader)] && placement.role(reader).role != Role::moving ? reader : NodeId{};
+}
+
+// Weights may be transposed on their way.
+bool is_quantized_constant(const Graph& graph, ValueId wire) {
+  const Node* node = graph.producer(wire);
+  while (node != nullptr && (node->spec == &kTranspose || node->spec == &kReshape)) node = graph.producer(node->inputs[0]);
+  return node != nullptr && node->spec == &kDequantize && graph.fact(node->inputs[0]).is_constant();
+}
+
+// The function of the result, or sum with it, that alone reads it, if any: nothing is rounded between the two.
+NodeId elementwise_reader(const Graph& graph, NodeId id) {
+  const ValueId result = graph.node(id).outputs[0];
+  if (!graph.has_one_reader(result)) return {};
+  const NodeId reader = graph.readers(result).front();
+  const OpSpec* spec = graph.node(reader).spec;
+  return spec == &kUnary || spec == &kBinary ? reader : NodeId{};
 }
 
 }  // namespace
@@ -26,6 +46,21 @@ std::vector<LayerGroup> integer_groups(const Graph& graph, const Placement& plac
     LayerGroup group{.name = graph.node(id).name};
     for (NodeId member = id; member.exists() && !is_taken[at(member)]; member = joined_reader(graph, placement, member)) {
       is_taken[at(member)] = true;
+      group.nodes.push_back(graph.node(member).name);
+    }
+    groups.push_back(std::move(group));
+  }
+  return groups;
+}
+
+std::vector<LayerGroup> quantized_groups(const Graph& graph) {
+  std::vector<LayerGroup> groups;
+  std::set<int> taken;
+  for (const NodeId id : graph.order()) {
+    const Node& node = graph.node(id);
+    if ((node.spec != &kConv && node.spec != &kMatmul) || !is_quantized_constant(graph, node.inputs[1])) continue;
+    LayerGroup group{.name = node.name};
+    for (NodeId member = id; member.exists() && taken.insert(member.index).second; member = elementwise_reader(graph, member)) {
       group.nodes.push_back(graph.node(member).name);
     }
     groups.push_back(std::move(group));

@@ -14,6 +14,9 @@ namespace octavo {
 // With all of them skipped nothing is quantized.
 std::vector<LayerGroup> integer_groups(const Graph& graph, const Placement& placement);
 
+// Of a graph that came with its pairs: every product with quantized weights, with what follows it before anything is rounded.
+std::vector<LayerGroup> quantized_groups(const Graph& graph);
+
 // Every f32 activation: what may carry a pair, whatever is skipped.
 std::vector<ValueId> f32_activations(const Graph& graph);
 

@@ -246,6 +246,25 @@ TEST_F(SettlePrecision, TimesDecideAndAreTold) {
   EXPECT_EQ(told(whole, "in fp32, 0.0980 ms; in int8 0.1000 ms"), 3);
 }
 
+TEST_F(SettlePrecision, LayersOfAQuantizedFile) {
+  CompileRequest int8 = request_;
+  int8.chooses_precision = false;
+  const auto quantized = quantize_file(folder_.path("net.onnx"), int8);
+  ASSERT_TRUE(quantized) << to_string(quantized.errors());
+  const auto bytes = quantized->onnx();
+  ASSERT_TRUE(bytes) << to_string(bytes.errors());
+  folder_.write("net.onnx", *bytes);
+  request_.calibrate.clear();
+  compiled();
+  forge({100000, 300000, 100000, 500000}, {400000, 100000, 400000, 900000}, {100000, 150000, 100000, 350000});
+  const v1::PlanInfo mixed = compiled().plans[0];
+  EXPECT_EQ(mixed.precision, Precision::int8);
+  EXPECT_EQ(onednn_steps(mixed), 1);
+  EXPECT_EQ(std::count_if(mixed.notes.begin(), mixed.notes.end(),
+                          [](const std::string& note) { return note.starts_with("auto: 'conv1', 'conv1.relu' in fp32"); }),
+            1);
+}
+
 TEST_F(SettlePrecision, WhatWasMeasuredGivesTheSameBytes) {
   const auto bytes_of = [&](const CompileRequest& request) {
     const auto model = open_or_compile(folder_.path("net.onnx"), request);

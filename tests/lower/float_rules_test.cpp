@@ -223,5 +223,45 @@ TEST(KeptInF32, ChosenNodesAreFusedInAnInt8Model) {
   }
 }
 
+// Three quantized convolutions in a row, ReLU after the first; of what is kept in f32 the weights become f32, and pairs in between go.
+TEST(KeptInF32, NodesOfAQuantizedGraph) {
+  struct Case {
+    std::vector<int> kept;  // convolutions; the first with its ReLU
+    int fused, quantized, quantizes, dequantizes;
+  };
+  for (const Case& expected :
+       {Case{{}, 0, 3, 1, 1}, Case{{0}, 1, 2, 1, 1}, Case{{1}, 1, 2, 2, 2}, Case{{0, 1}, 2, 1, 1, 1}, Case{{0, 1, 2}, 3, 0, 1, 1}}) {
+    GraphBuilder b;
+    LowerOptions options;
+    const auto pair = [&](ValueId x, float scale) { return b.dequantize(b.quantize(x, scale, 128), scale, 128); };
+    ValueId x = pair(b.input(DType::f32, {1, 4, 6, 6}), 0x1p-7f);
+    for (int i = 0; i < 3; ++i) {
+      x = b.conv(x, b.weights({4, 4, 3, 3}, static_cast<unsigned>(i) + 1), {3, 3}, Layout::channels_first, {}, 1, 1);
+      const bool is_kept = std::find(expected.kept.begin(), expected.kept.end(), i) != expected.kept.end();
+      if (is_kept) options.kept_in_f32.insert(b.graph.producer(x)->name);
+      if (i == 0) x = b.unary(UnaryKind::relu, x);
+      if (i == 0 && is_kept) options.kept_in_f32.insert(b.graph.producer(x)->name);
+      x = pair(x, 0x1p-4f);
+    }
+    b.output(x);
+    const std::vector<Tensor> before = answers(b.graph);
+    const auto report = lower(b.graph, options);
+    ASSERT_TRUE(report) << to_string(report.errors());
+    EXPECT_EQ(count(b.graph, kFusedConv), expected.fused) << to_string(b.graph);
+    EXPECT_EQ(count(b.graph, kQuantizedConv), expected.quantized) << to_string(b.graph);
+    EXPECT_EQ(count(b.graph, kQuantize), expected.quantizes) << to_string(b.graph);
+    EXPECT_EQ(count(b.graph, kDequantize), expected.dequantizes) << to_string(b.graph);
+    const std::vector<Tensor> after = answers(b.graph);
+    double signal = 0.0, noise = 0.0;
+    for (std::int64_t i = 0; i < before[0].elements(); ++i) {
+      const double wanted = before[0].as<float>()[i], error = after[0].as<float>()[i] - wanted;
+      signal += wanted * wanted;
+      noise += error * error;
+    }
+    EXPECT_LT(noise, 1e-3 * signal) << expected.kept.size();
+    EXPECT_GT(signal, 1.0);
+  }
+}
+
 }  // namespace
 }  // namespace octavo
