@@ -56,8 +56,22 @@ TEST(Conv, ManySteps) {
   for (std::int64_t channels : {60, 64, 65, 68, 129, 260}) {
     for (std::int64_t width : {15, 16, 17, 33, 65, 130}) {
       check({.height = 1, .width = width, .channels = channels, .out_channels = 50}, 61);
+      check({.height = 1, .width = width, .channels = channels, .out_channels = 70, .has_offset = true}, 64);
       check({.height = 3, .width = width, .channels = channels, .out_channels = 16, .kernel_h = 3, .kernel_w = 3, .top = 1, .left = 1, .right = 1},
             62);
+    }
+  }
+}
+
+// Lines of few pixels meet more channels at once.
+TEST(Conv, NarrowLines) {
+  for (std::int64_t width : {1, 5, 7, 14, 16}) {
+    for (std::int64_t out_channels : {48, 64, 79, 130}) {
+      Case c{.height = 3, .width = width, .channels = 20, .out_channels = out_channels, .kernel_h = 3, .kernel_w = 3};
+      c.top = c.left = c.bottom = c.right = 1;
+      check(c, 65);
+      c.has_offset = true, c.has_table = true, c.residual = Residual::before_rounding;
+      check(c, 66);
     }
   }
 }

@@ -9,7 +9,8 @@
 namespace octavo {
 namespace {
 
-constexpr int kFinishPixels = 8;  // that one round of the epilogue takes: 24 vectors at most, which leaves the table its eight registers
+// Pixels that one round of the epilogue takes: of 24 vectors at most, which leaves the table its eight registers.
+constexpr int finish_pixels(int vectors) { return vectors <= 3 ? 8 : 4; }
 
 class AmxStep final : public Step {
  public:
@@ -20,7 +21,7 @@ class AmxStep final : public Step {
   void run(const StepBuffers& buffers, ItemRange range) const noexcept override;
 
  private:
-  // Code for one block of channels. The last pixels of a tile, where they are fewer than kFinishPixels, have code of their own: that of a tile and of
+  // Code for one block of channels. The last pixels of a tile, where they are fewer than finish_pixels, have code of their own: that of a tile and of
   // one that is narrower.
   struct BlockCode {
     TileFunction* multiply = nullptr;
@@ -83,10 +84,11 @@ Status AmxStep::emit(const TileConfig& base) {
     multiply.vectors = finish.vectors = block.vectors;
     finish.channels = block.channels;
     if (auto status = keep(code.multiply, amx_code(multiply)); !status) return status;
-    if (auto status = emit_finish(code.finish, kFinishPixels); !status) return status;
+    if (auto status = emit_finish(code.finish, finish_pixels(block.vectors)); !status) return status;
     for (int narrower : {0, 1}) {
       const int pixels = walk_.tiles().pixels - narrower;
-      if (auto status = emit_finish(code.finish_rest[static_cast<std::size_t>(narrower)], pixels % kFinishPixels); !status) return status;
+      if (auto status = emit_finish(code.finish_rest[static_cast<std::size_t>(narrower)], pixels % finish_pixels(block.vectors)); !status)
+        return status;
     }
   }
   return ok_status();
@@ -138,6 +140,7 @@ void AmxStep::run_tile(const StepBuffers& buffers, const TileWalk::Tile& tile) c
 void AmxStep::finish(const StepBuffers& buffers, const TileWalk::Tile& tile, std::size_t b, const std::byte* sums) const noexcept {
   const ChannelBlock& block = blocks_.blocks[b];
   const BlockCode& code = codes_by_block_[b];
+  const int at_once = finish_pixels(block.vectors);
   const std::int64_t element = walk_.first_pixel(tile) * g_.out_channels + block.first;
   const std::byte* residual = buffers.inputs.size() > kConvResidual ? buffers.inputs[kConvResidual] : nullptr;
   TileArgs args{.bias = packed_.bias + block.lane,
@@ -147,11 +150,11 @@ void AmxStep::finish(const StepBuffers& buffers, const TileWalk::Tile& tile, std
                 .y = buffers.outputs[0] + element * static_cast<std::int64_t>(out_bytes_),
                 .constants = constants_.get(),
                 .sums = reinterpret_cast<const std::int32_t*>(sums),
-                .repeats = walk_.pixels(tile) / kFinishPixels};
+                .repeats = walk_.pixels(tile) / at_once};
   if (args.repeats > 0) code.finish(&args);
   TileFunction* const rest = code.finish_rest[static_cast<std::size_t>(tile.narrower)];
   if (rest == nullptr) return;
-  const std::int64_t done = args.repeats * kFinishPixels, elements = done * g_.out_channels;
+  const std::int64_t done = args.repeats * at_once, elements = done * g_.out_channels;
   args.sums += done * block.vectors * kTileAmx.lanes;
   args.residual += residual != nullptr ? elements : 0;
   args.y += elements * static_cast<std::int64_t>(out_bytes_);

@@ -1,4 +1,4 @@
-// The AMX tile: up to 64 output pixels times up to 48 lanes of s32 sums, and how the eight tile registers are shared out for it. Part of
+// The AMX tile: up to 64 output pixels, or up to 80 lanes, of s32 sums, and how the eight tile registers are shared out for it. Part of
 // kernels/conv/.
 #ifndef OCTAVO_KERNELS_CONV_AMX_TILE_H_
 #define OCTAVO_KERNELS_CONV_AMX_TILE_H_

@@ -91,7 +91,7 @@ ConvGeometry geometry_of(const QuantizedConvAttrs& attrs, const ConvShapesOfCall
 
 ChannelBlocks channel_blocks(const ConvGeometry& geometry, const TileTarget& target) {
   const std::int64_t vectors = ceil_div(geometry.group_out, target.lanes);
-  const std::int64_t per_group = ceil_div(vectors, target.max_vectors);
+  const std::int64_t per_group = ceil_div(vectors, target.most_vectors(geometry.out_width));
   ChannelBlocks result;
   const std::int64_t sums = geometry.sums_x ? 1 : 0;
   result.max_vectors = static_cast<int>(ceil_div(vectors, per_group) + sums);

@@ -47,15 +47,21 @@ struct TileTarget {
   // Of x, that one multiply takes from each pixel.
   int max_step_dwords() const { return step == MacStep::amx ? 16 : 1; }
   constexpr int max_pixels(int vectors) const;
+  // Of output channels in a tile, where a line has so many pixels.
+  constexpr int most_vectors(std::int64_t line_pixels) const;
 };
 
-// Four accumulators keep the unit busy, at two vectors with the fewest loads; a third one (the sums of x) makes six.
+// Four sums of amx, of 16 pixels each, keep its unit busy: at two vectors with the fewest loads, but narrow lines need four. The sums of x add one.
 constexpr int TileTarget::max_pixels(int vectors) const {
-  if (step == MacStep::amx) return vectors == 1 ? kMostPixels : kMostPixels / 2;
-  return max_accumulators / vectors;
+  if (step != MacStep::amx) return max_accumulators / vectors;
+  return vectors == 1 ? kMostPixels : (vectors <= 3 ? kMostPixels / 2 : kMostPixels / 4);
 }
 
-inline constexpr TileTarget kTileAmx{MacStep::amx, 16, 2, 6};
+constexpr int TileTarget::most_vectors(std::int64_t line_pixels) const {
+  return step == MacStep::amx && line_pixels > kMostPixels / 4 ? max_vectors / 2 : max_vectors;
+}
+
+inline constexpr TileTarget kTileAmx{MacStep::amx, 16, 4, 6};
 inline constexpr TileTarget kTileVnni512{MacStep::vnni512, 16, 4, 28};
 inline constexpr TileTarget kTileVnni256{MacStep::vnni256, 8, 2, 12};
 inline constexpr TileTarget kTileVnni256Evex{MacStep::vnni256_evex, 8, 2, 12};
