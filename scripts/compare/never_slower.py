@@ -43,7 +43,8 @@ def measure(arguments, name, work):
         found = speed.measure(arguments, str(model), pathlib.Path(folder), VARIANTS)
         integers = {key: explained(arguments.octavo, f"{folder}/{name}-{key}-1.octv", arguments.threads) for key in VARIANTS}
     model.unlink()
-    return {"name": name, "ms": {key: low for key, (low, _) in found.items()}, "integers": integers}
+    ms = {key: low for key, (low, _, _) in found.items()}
+    return {"name": name, "ms": ms, "noise": {key: noise for key, (_, _, noise) in found.items()}, "integers": integers}
 
 
 def ratio(row, variant, reference):
@@ -77,11 +78,17 @@ def print_table(rows, variant):
 
 def print_float_groups(rows):
     """What auto leaves in fp32, with the times that it measured."""
-    print("\nLayers that auto leaves in fp32:\n")
-    for row in sorted(rows, key=lambda row: row["name"]):
-        summary, *groups = row["integers"]["auto"]["notes"]
-        if not summary.startswith("all in int8"):
-            print(f"- {row['name']}: {summary}" + "".join(f"\n  - {group}" for group in groups))
+    found = {row["name"]: row["integers"]["auto"]["notes"] for row in rows}
+    mixed = {name: notes for name, notes in sorted(found.items()) if not notes[0].startswith("all in int8")}
+    print(f"\nLayers that auto leaves in fp32: {'' if mixed else 'none'}\n")
+    for name, (summary, *groups) in mixed.items():
+        print(f"- {name}: {summary}" + "".join(f"\n  - {group}" for group in groups))
+
+
+def print_noise(rows):
+    for key in next(iter(rows))["noise"]:
+        noise = sorted(100 * row["noise"][key] for row in rows)
+        print(f"{key}: the minima of the turns differ by {noise[len(noise) // 2]:.1f} % (median of the networks), at most {noise[-1]:.1f} %")
 
 
 def main():
@@ -106,6 +113,7 @@ def main():
     for variant in VARIANTS:
         print_table(rows.values(), variant)
     print_float_groups(rows.values())
+    print_noise(rows.values())
 
 
 if __name__ == "__main__":
