@@ -4,6 +4,7 @@
 #include "kernels/conv/conv.h"
 #include "kernels/depthwise/depthwise.h"
 #include "kernels/eltwise/eltwise.h"
+#include "kernels/fixed/fixed.h"
 #include "kernels/float/float.h"
 #include "kernels/kernel.h"
 #include "kernels/move/move.h"
@@ -30,7 +31,8 @@ std::vector<const Kernel*> join_families() {
   add(copy_kernels());
   add(depthwise_kernels());
   add(depthwise_vnni_kernels());
-  add(fixed_eltwise_kernels());
+  add(fixed_binary_kernels());
+  add(fixed_requantize_kernels());
   add(float_conv_kernels());
   add(float_eltwise_kernels());
   add(float_norm_kernels());

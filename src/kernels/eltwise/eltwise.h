@@ -9,7 +9,6 @@
 namespace octavo {
 
 std::span<const Kernel> quantized_eltwise_kernels();
-std::span<const Kernel> fixed_eltwise_kernels();
 std::span<const Kernel> float_eltwise_kernels();
 
 }  // namespace octavo

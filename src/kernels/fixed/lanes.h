@@ -1,0 +1,43 @@
+// The fixed-point steps of base/fixed_point.h for lanes of 32 bits; here those of one lane. Internal linkage only. Part of kernels/.
+#ifndef OCTAVO_KERNELS_FIXED_LANES_H_
+#define OCTAVO_KERNELS_FIXED_LANES_H_
+
+#include <cstdint>
+#include <limits>
+
+#include "kernels/simd/scalar.h"
+
+namespace octavo {
+namespace {
+
+template <class S>
+struct FixedLanes;
+
+template <>
+struct FixedLanes<Scalar> {
+  using S32 = std::int32_t;
+
+  // x * 2^bits, wrapping; bits from 0 to 30.
+  static S32 shift_left(S32 x, S32 bits) { return static_cast<S32>(static_cast<std::uint32_t>(x) << bits); }
+
+  // rounding_high_product: x * m / 2^31, halves up. The one product that leaves 32 bits becomes the highest value.
+  static S32 high_product(S32 x, S32 m) {
+    const auto y = static_cast<S32>((std::int64_t{x} * m + (std::int64_t{1} << 30)) >> 31);
+    return y == std::numeric_limits<S32>::min() ? std::numeric_limits<S32>::max() : y;
+  }
+
+  // rounding_divide: x / 2^exponent, halves away from 0; exponents from 0 to 31.
+  static S32 divide(S32 x, S32 exponent) {
+    const auto mask = static_cast<S32>((std::uint32_t{1} << exponent) - 1);
+    const S32 threshold = (mask >> 1) + (x < 0 ? 1 : 0);
+    return (x >> exponent) + ((x & mask) > threshold ? 1 : 0);
+  }
+
+  // x * m / 2^bits, halves up, wrapping; bits from 1 to 62.
+  static S32 product_shifted(S32 x, S32 m, S32 bits) { return static_cast<S32>((std::int64_t{x} * m + (std::int64_t{1} << (bits - 1))) >> bits); }
+};
+
+}  // namespace
+}  // namespace octavo
+
+#endif  // OCTAVO_KERNELS_FIXED_LANES_H_
