@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "base/shape.h"
 #include "ops/reduce/reduce.h"
@@ -17,6 +18,13 @@ struct ReducedAxes {
 
 // Nothing where the axes, those of size 1 left out, are no neighbours.
 std::optional<ReducedAxes> reduced_axes(const Shape& shape, const ReduceAttrs& reduce);
+
+// A transpose after which they are: what is kept, in its order, then what is reduced.
+struct ReducedLast {
+  std::vector<std::int64_t> perm;
+  ReducedAxes axes;
+};
+ReducedLast reduced_last(const Shape& shape, const ReduceAttrs& reduce);
 
 }  // namespace octavo
 

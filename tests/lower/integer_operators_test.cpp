@@ -5,6 +5,7 @@
 #include "lower/rules/fuse_matmul.h"
 #include "lower/rules/fuse_pool.h"
 #include "lower/rules/fuse_softmax.h"
+#include "lower/rules/fuse_sum.h"
 #include "lower/rules/matmul_to_conv.h"
 #include "lower/rules/structure_on_integers.h"
 #include "lower/rules/transpose_into_weights.h"
@@ -56,6 +57,26 @@ TEST(FusePool, WindowsAndRefusals) {
   const ValueId y = c.dequantize(c.input(DType::u8, {1, 5, 5, 3}), 0x1p-5f, 10);
   c.output(c.quantize(c.add(kReduce, ReduceAttrs{ReduceKind::mean, {3}, true}, {y}), 0x1p-5f, 10));
   EXPECT_EQ(refusal(c.graph, fuse_pool), "it has no integer form: only averages over two spatial axes have one");
+}
+
+// Axes that are no neighbours are moved behind the others. Sums of one scale are exact.
+TEST(FuseSum, AnyAxes) {
+  const std::vector<std::vector<std::int64_t>> all_axes = {{1, 2}, {0, 2}, {1, 3}, {0, 3}, {0, 1, 3}, {3}, {0, 1, 2, 3}};
+  for (const auto& axes : all_axes) {
+    for (const bool keeps : {true, false}) {
+      GraphBuilder b;
+      const ValueId x = b.dequantize(b.input(DType::u8, {2, 3, 4, 5}), 0x1p-5f, 127);
+      const ValueId sum = b.add(kReduce, ReduceAttrs{ReduceKind::sum, axes, keeps}, {x});
+      const ValueId scale = b.graph.add_constant("scale", Tensor::scalar(0x1p-5f));
+      const ValueId zero = b.graph.add_constant("zero", Tensor::scalar(std::uint8_t{9}));
+      b.output(b.add(kQuantize, QuantizeAttrs{.to = DType::u8, .profile = Profile::tflite_double}, {sum, scale, zero}));
+      EXPECT_EQ(apply_exactly(b.graph, fuse_sum), 1);
+      EXPECT_EQ(count(b.graph, kIntegerSum), 1);
+      EXPECT_EQ(count(b.graph, kReduce), 0);
+      const bool are_neighbours = axes.back() - axes.front() + 1 == static_cast<std::int64_t>(axes.size());
+      EXPECT_EQ(count(b.graph, kTranspose), are_neighbours ? 0 : 1);
+    }
+  }
 }
 
 TEST(FuseSoftmax, LastAxisOnly) {
