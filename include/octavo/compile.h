@@ -58,7 +58,7 @@ struct CompileOptions {
   std::optional<float> global_scale;
   bool observes_all = false;     // quantize() learns ranges that serve whatever `skip` names later
   std::string rounding;          // of a quantized TFLite file: tflite-xnnpack, -double, -single; empty: the format's default
-  bool integer_only = false;     // a float operator, input or output is an error
+  bool integer_only = false;     // a float operator, input or output is an error; those of an fp32 file become 8-bit with its scales
   bool allow_reference = false;  // the scalar reference may stand in where no kernel exists; slow
   std::function<void(std::int64_t done, std::int64_t total)> progress;  // of calibration
   std::shared_ptr<octavo::TuningLog> tuning;                            // measured times, which overrule predictions where they are known

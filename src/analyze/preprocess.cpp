@@ -179,7 +179,7 @@ Result<Tensor> pixels_to_tensor(const Image& image, const Preprocess& preprocess
     return spec_error("an image of " + std::to_string(image.width) + "x" + std::to_string(image.height),
                       std::to_string(input->width) + "x" + std::to_string(input->height));
   }
-  const float shift = dtype == DType::s8 && preprocess == Preprocess{} ? -128.0f : 0.0f;
+  const float shift = dtype == DType::s8 && preprocess.keeps_pixels() ? -128.0f : 0.0f;
   const bool is_grey = input->channels == 1 || preprocess.order == ColourOrder::grey;
   Tensor tensor(dtype, shape);
   const TensorView view = tensor.view();

@@ -26,6 +26,8 @@ struct Preprocess {
   std::optional<int> crop;            // none: the size of the input
 
   bool operator==(const Preprocess&) const = default;
+  // `raw`, whatever the size and layout: the values are the pixels themselves.
+  bool keeps_pixels() const { return scale == 1.0f && mean == std::array{0.0f, 0.0f, 0.0f} && std == std::array{1.0f, 1.0f, 1.0f}; }
 };
 
 // "torch", "tf", "tfq", "bgr", "raw", or fields such as "mean=0.5,0.5,0.5,std=0.5,scale=0.00392,order=bgr,layout=nhwc,resize=256,crop=224";

@@ -8,6 +8,7 @@
 
 #include "analyze/file.h"
 #include "analyze/npy.h"
+#include "base/requantize.h"
 
 namespace octavo {
 namespace {
@@ -38,7 +39,13 @@ Result<Tensor> fit(const Tensor& tensor, const InputSpec& input, const std::stri
   const bool fits = tensor.shape() == input.shape || (!dims.empty() && dims[0] == 1 && tensor.shape() == Shape(dims.subspan(1)));
   if (!fits) return data_error(where, "shape " + tensor.shape().to_string(), input.shape.to_string() + " for input '" + input.name + "'");
   Tensor result = tensor.reshaped(input.shape);
-  if (tensor.dtype() == DType::f64 && input.dtype == DType::f32) result = Tensor::of<float>(input.shape, to_floats(tensor.view()));
+  const bool is_quantized_here = input.scale && is_float(tensor.dtype());
+  if (tensor.dtype() == DType::f64 && (input.dtype == DType::f32 || is_quantized_here))
+    result = Tensor::of<float>(input.shape, to_floats(tensor.view()));
+  if (is_quantized_here && result.dtype() == DType::f32) {
+    if (auto error = check_finite(result, where)) return *error;
+    return quantized(result, *input.scale);
+  }
   if (result.dtype() != input.dtype) {
     return data_error(where, "element type " + std::string(name_of(tensor.dtype())),
                       std::string(name_of(input.dtype)) + " for input '" + input.name + "'");
@@ -65,6 +72,25 @@ bool is_image_name(const fs::path& path) {
   return extension == ".jpg" || extension == ".jpeg" || extension == ".png" || extension == ".bmp";
 }
 
+// Whether what becomes of an image are the real values that the input's stored ones stand for. Pixels themselves are such only where the input's
+// range reaches as far as theirs; a network of TensorFlow's of [-1, 1) takes them for stored values.
+bool takes_real_values(const InputSpec& input, const Preprocess& preprocess) {
+  if (!input.scale) return false;
+  const float highest = static_cast<float>((input.scale->type == DType::s8 ? 127 : 255) - input.scale->zero_point) * input.scale->scale;
+  return !preprocess.keeps_pixels() || highest >= 128.0f;
+}
+
+enum class Fit { as_it_is, resized };
+
+Result<Tensor> input_of(const Image& image, const Preprocess& preprocess, const InputSpec& input, Fit fit) {
+  const bool is_real = takes_real_values(input, preprocess);
+  const DType dtype = is_real ? DType::f32 : input.dtype;
+  auto tensor =
+      fit == Fit::as_it_is ? pixels_to_tensor(image, preprocess, dtype, input.shape) : image_to_tensor(image, preprocess, dtype, input.shape);
+  if (!tensor || !is_real) return tensor;
+  return quantized(*tensor, *input.scale);
+}
+
 class ImageFiles final : public SampleSource {
  public:
   ImageFiles(std::vector<std::string> paths, InputSpec input, Preprocess preprocess)
@@ -73,7 +99,7 @@ class ImageFiles final : public SampleSource {
   Result<std::vector<Tensor>> sample(std::int64_t index) const override {
     const auto image = read_image(paths_[static_cast<std::size_t>(index)]);
     if (!image) return image.errors();
-    auto tensor = image_to_tensor(*image, preprocess_, input_.dtype, input_.shape);
+    auto tensor = input_of(*image, preprocess_, input_, Fit::resized);
     if (!tensor) return tensor.errors();
     return std::vector<Tensor>{std::move(*tensor)};
   }
@@ -102,11 +128,12 @@ class NpyFiles final : public SampleSource {
   InputSpec input_;
 };
 
-// u8 [N, H, W, 1 or 3].
-bool holds_images(const Tensor& array, const InputSpec& input) {
+// u8 [N, H, W, 1 or 3], unless these are the input's stored values themselves.
+bool holds_images(const Tensor& array, const InputSpec& input, const std::optional<Preprocess>& preprocess) {
   const Shape& shape = array.shape();
-  const bool is_sample_itself =
-      shape.rank() > 0 && input.dtype == DType::u8 && Shape(shape.dims().subspan(1)) == Shape(input.shape.dims().subspan(1));
+  const bool is_sample_itself = shape.rank() > 0 && input.dtype == DType::u8 &&
+                                Shape(shape.dims().subspan(1)) == Shape(input.shape.dims().subspan(1)) &&
+                                !(preprocess && takes_real_values(input, *preprocess));
   return array.dtype() == DType::u8 && shape.rank() == 4 && (shape[3] == 1 || shape[3] == 3) && !is_sample_itself;
 }
 
@@ -142,14 +169,13 @@ class Arrays final : public SampleSource {
   Result<Tensor> one(const Tensor& array, const InputSpec& input, std::int64_t index) const {
     const Tensor slice = slice_of(array, index);
     const std::string where = path_ + ": sample " + std::to_string(index);
-    if (!holds_images(array, input)) return fit(slice, input, where);
+    if (!holds_images(array, input, preprocess_)) return fit(slice, input, where);
     const Image image = image_of(slice);
     const auto wanted = image_input_of(input.shape, *preprocess_);
     if (!wanted) return wanted.errors();
     // Small sets such as CIFAR are stored at the network's size: those are taken as they are.
     const bool has_size = image.width == wanted->width && image.height == wanted->height && !preprocess_->resize;
-    return has_size ? pixels_to_tensor(image, *preprocess_, input.dtype, input.shape)
-                    : image_to_tensor(image, *preprocess_, input.dtype, input.shape);
+    return input_of(image, *preprocess_, input, has_size ? Fit::as_it_is : Fit::resized);
   }
 
   std::vector<Tensor> arrays_;
@@ -260,7 +286,7 @@ Opened open_arrays(const std::map<std::string, Tensor>& arrays, const std::strin
       return data_error(path, "arrays of " + std::to_string(chosen.front().shape()[0]) + " and " + std::to_string(array->shape()[0]) + " samples",
                         "equal counts");
     }
-    if (holds_images(*array, input) && !options.preprocess) return needs_preprocess(path);
+    if (holds_images(*array, input, options.preprocess) && !options.preprocess) return needs_preprocess(path);
     chosen.push_back(*array);
   }
   if (chosen.empty()) return data_error(path, "samples for a model without inputs", "a model with inputs");
@@ -363,6 +389,26 @@ Result<LabelledSamples> open_labelled_arrays(const std::string& path, const std:
 }
 
 }  // namespace
+
+InputSpec input_spec(const v1::TensorInfo& info, std::int64_t batch) {
+  std::vector<std::int64_t> dims = info.shape;
+  if (!dims.empty() && dims[0] == batch) dims[0] = 1;
+  InputSpec spec{.name = info.name, .dtype = info.dtype, .shape = Shape(dims)};
+  if (is_8bit(info.dtype) && info.scale.size() == 1 && info.zero_point.size() == 1)
+    spec.scale = TensorScale{info.dtype, info.scale[0], info.zero_point[0]};
+  return spec;
+}
+
+Tensor quantized(const Tensor& values, const TensorScale& scale) {
+  Tensor result(scale.type, values.shape());
+  const bool is_signed = scale.type == DType::s8;
+  const auto from = values.span<float>();
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    const std::int32_t q = quantize_value(from[i], scale.scale, scale.zero_point, is_signed ? -128 : 0, is_signed ? 127 : 255);
+    result.as<std::uint8_t>()[i] = static_cast<std::uint8_t>(q);
+  }
+  return result;
+}
 
 Result<std::unique_ptr<SampleSource>> open_samples(const std::string& path, const std::vector<InputSpec>& inputs, const SampleOptions& options) {
   return limited(open_all(path, inputs, options), options.limit);

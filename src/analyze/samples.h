@@ -10,6 +10,7 @@
 
 #include "analyze/preprocess.h"
 #include "base/result.h"
+#include "octavo/tensor.h"
 #include "quantize/quantize.h"
 
 namespace octavo {
@@ -19,7 +20,16 @@ struct InputSpec {
   std::string name;
   DType dtype = DType::f32;
   Shape shape;
+  std::optional<TensorScale> scale = std::nullopt;  // of an 8-bit input: what its values stand for, where known
+
+  bool operator==(const InputSpec&) const = default;
 };
+
+// The input of a plan for samples that come one by one.
+InputSpec input_spec(const v1::TensorInfo& info, std::int64_t batch);
+
+// f32 values as the 8-bit ones of that scale (the formula of QuantizeLinear).
+Tensor quantized(const Tensor& values, const TensorScale& scale);
 
 struct SampleOptions {
   std::optional<Preprocess> preprocess;  // needed for images
@@ -29,6 +39,8 @@ struct SampleOptions {
 // `path`: a folder of images, a folder of .npy (one sample each), one .npz or .npy with a leading sample axis, or the word "random"
 // (normally distributed, seeded: for speed only). In an .npz the arrays carry the names of the inputs; for a model with one input
 // `calibration`, `images`, `features` or the only array is taken. u8 arrays [N, H, W, 1 or 3] are images.
+// An 8-bit input with a scale takes preprocessed images and f32 arrays quantized with it. Pixels that no preprocessing changes are its stored values,
+// unless they lie within what these stand for.
 // Errors: resource (cannot be read), invalid_input (broken data, wrong shape, NaN), usage (no --preprocess for images).
 Result<std::unique_ptr<SampleSource>> open_samples(const std::string& path, const std::vector<InputSpec>& inputs, const SampleOptions& options);
 

@@ -120,17 +120,23 @@ class Compiler {
   // Everything of the graph that is not computed in integers, each by its name.
   Status check_integer_only(const Graph& graph, const std::vector<Island>& islands) const {
     Errors errors;
-    const auto refuse = [&](const std::string& what, const std::string& found) {
-      errors.push_back({ErrorKind::unsupported, path_ + ": " + what, found, "integers, which --integer-only asks for", ""});
-    };
-    const auto check_end = [&](const std::string& what, const Fact& fact) {
-      if (is_float(fact.dtype)) refuse(what, std::string(name_of(fact.dtype)));
-    };
-    for (const ValueId id : graph.inputs()) check_end("input '" + graph.value(id).name + "'", graph.fact(id));
-    for (std::size_t i = 0; i < graph.outputs().size(); ++i) check_end("output '" + graph.output_names()[i] + "'", graph.fact(graph.outputs()[i]));
-    for (const Island& island : islands) refuse("node '" + island.node + "' (" + island.op + ")", "an operator in float: " + island.reason);
+    refuse_float_ends(path_, graph, errors);
+    for (const Island& island : islands)
+      errors.push_back(float_refusal(path_, "node '" + island.node + "' (" + island.op + ")", "an operator in float: " + island.reason));
+    if (errors.empty()) refuse_float_wires(graph, errors);
     if (!errors.empty()) return errors;
     return ok_status();
+  }
+
+  // No conversion is left either, nor what moves floats between two of them.
+  void refuse_float_wires(const Graph& graph, Errors& errors) const {
+    for (const NodeId id : graph.order()) {
+      const Node& node = graph.node(id);
+      const bool makes_floats =
+          std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId value) { return is_float(graph.fact(value).dtype); });
+      if (makes_floats)
+        errors.push_back(float_refusal(path_, "node '" + node.name + "' (" + std::string(node.spec->name) + ")", "a result in float"));
+    }
   }
 
   const std::string& path_;

@@ -20,6 +20,15 @@ std::optional<Graph> at_other_batch(Quantizer& quantizer, const Graph& graph) {
   return std::move(imported->graph);
 }
 
+// What --integer-only cannot have, all of it.
+Status check_integer_only(const std::string& path, const Graph& graph, const QuantizeReport& report) {
+  Errors errors;
+  refuse_float_ends(path, graph, errors);
+  for (const std::string& kept : report.kept_in_float) errors.push_back(float_refusal(path, "an operator in float", kept));
+  if (!errors.empty()) return errors;
+  return ok_status();
+}
+
 }  // namespace
 
 Result<std::string> QuantizedModel::onnx() const {
@@ -55,6 +64,9 @@ Result<QuantizedModel> quantize(const std::string& path, const CompileOptions& o
   QuantizedNetwork network{.source = std::filesystem::path(path).filename().string(), .calibration = method_text(options)};
   auto report = quantizer.quantize(imported->graph);
   if (!report) return report.errors();
+  if (options.integer_only) {
+    if (const Status integers = check_integer_only(path, imported->graph, *report); !integers) return integers.errors();
+  }
   network.report = std::move(*report);
   network.graph = std::move(imported->graph);
   network.other_batch = at_other_batch(quantizer, network.graph);

@@ -70,6 +70,18 @@ bool has_calibration(const CompileOptions& options) {
   return options.source != nullptr || options.samples.count > 0 || options.global_scale || options.calibrated != nullptr;
 }
 
+Error float_refusal(const std::string& path, const std::string& what, std::string found) {
+  return {ErrorKind::unsupported, path + ": " + what, std::move(found), "integers, which --integer-only asks for", ""};
+}
+
+void refuse_float_ends(const std::string& path, const Graph& graph, Errors& errors) {
+  const auto check = [&](const std::string& what, const Fact& fact) {
+    if (is_float(fact.dtype)) errors.push_back(float_refusal(path, what, std::string(name_of(fact.dtype))));
+  };
+  for (const ValueId id : graph.inputs()) check("input '" + graph.value(id).name + "'", graph.fact(id));
+  for (std::size_t i = 0; i < graph.outputs().size(); ++i) check("output '" + graph.output_names()[i] + "'", graph.fact(graph.outputs()[i]));
+}
+
 Result<ImportedModel> Quantizer::import_for(std::int64_t batch) const {
   ImportOptions import{.batch = batch,
                        .dequantizes_dynamic = has_calibration(options_) || options_.precision == Precision::fp32,
@@ -86,6 +98,7 @@ QuantizeOptions Quantizer::quantize_options() const {
           .corrects_biases = options_.corrects_biases,
           .equalizes = options_.equalizes,
           .weights = method_of(options_.weights),
+          .integer_only = options_.integer_only,
           .observes_all = options_.observes_all};
 }
 

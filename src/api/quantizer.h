@@ -32,6 +32,10 @@ std::string method_text(const CompileOptions& options);
 
 bool has_calibration(const CompileOptions& options);
 
+// Adds an error for each input and output that is in float: what --integer-only refuses.
+void refuse_float_ends(const std::string& path, const Graph& graph, Errors& errors);
+Error float_refusal(const std::string& path, const std::string& what, std::string found);
+
 // Samples are looked at once, at the first call of quantize(), however many batches there are.
 class Quantizer {
  public:

@@ -142,6 +142,12 @@ void add_quantize_options(CLI::App& verb, CompileArguments& arguments) {
       ->group(group);
 }
 
+void add_integer_only_option(CLI::App& verb, CompileArguments& arguments) {
+  verb.add_flag("--integer-only", arguments.integer_only,
+                "everything in integers, 8-bit inputs and outputs for those of an fp32 file; what would stay in float is refused by its name")
+      ->group("Compiling");
+}
+
 void add_scales_out_option(CLI::App& verb, std::string& path) {
   verb.add_option("--scales-out", path, "write scales and corrections as JSON, for --scales")->type_name("F");
 }
@@ -163,7 +169,7 @@ void add_compile_options(CLI::App& verb, CompileArguments& arguments) {
       ->type_name("N[,N...]")
       ->check(CLI::PositiveNumber)
       ->group(group);
-  verb.add_flag("--integer-only", arguments.integer_only, "refuse float operators, inputs and outputs, each by its name")->group(group);
+  add_integer_only_option(verb, arguments);
   verb.add_flag("--allow-reference", arguments.allow_reference, "let slow reference code stand in where there is no kernel")->group(group);
   verb.add_option("--tune", arguments.tune, "quick: where several kernels may be fastest, measure them on this machine (seconds); or off")
       ->capture_default_str()

@@ -58,6 +58,7 @@ struct CompileArguments {
 void add_compile_options(CLI::App& verb, CompileArguments& arguments);
 // The part of them that is about quantizing, for `quantize`.
 void add_quantize_options(CLI::App& verb, CompileArguments& arguments);
+void add_integer_only_option(CLI::App& verb, CompileArguments& arguments);
 // --scales-out, for the verbs that quantize and write.
 void add_scales_out_option(CLI::App& verb, std::string& path);
 // --preprocess belongs to calibration and to evaluation.

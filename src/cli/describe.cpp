@@ -13,7 +13,12 @@ std::string summary_of(const v1::ModelInfo& info) {
                      info.instructions, static_cast<double>(info.constant_bytes) * 1e-6);
 }
 
-std::string describe_tensor(const v1::TensorInfo& tensor) { return fmt::format("{}[{}]", name_of(tensor.dtype), fmt::join(tensor.shape, "x")); }
+std::string describe_tensor(const v1::TensorInfo& tensor) {
+  std::string text = fmt::format("{}[{}]", name_of(tensor.dtype), fmt::join(tensor.shape, "x"));
+  if (tensor.scale.size() == 1 && tensor.zero_point.size() == 1)
+    text += fmt::format(", scale {}, zero point {}", tensor.scale[0], tensor.zero_point[0]);
+  return text;
+}
 
 std::string describe_plan(const v1::PlanInfo& plan) {
   std::string text = fmt::format("{} batch {}: {} kernels, {:.3f} GMAC, {:.1f} MB arena\n", name_of(plan.precision), plan.batch, plan.steps,

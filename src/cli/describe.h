@@ -11,7 +11,7 @@ namespace octavo::cli {
 
 // "resnet18.onnx  ONNX QDQ s8, 140 nodes, for Intel Xeon ... (avx2 avx512vnni)"
 std::string summary_of(const v1::ModelInfo& info);
-// "f32[1x3x224x224]"
+// "f32[1x3x224x224]", "u8[1x3x224x224], scale 0.0186, zero point 114"
 std::string describe_tensor(const v1::TensorInfo& tensor);
 // Several lines: the plan, its notes and its float islands.
 std::string describe_plan(const v1::PlanInfo& plan);

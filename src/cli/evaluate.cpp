@@ -30,20 +30,10 @@ struct Entrant {
   std::vector<InputSpec> inputs;
 };
 
-// The inputs of a plan with batch 1: samples come one by one.
 std::vector<InputSpec> sample_inputs(const v1::PlanInfo& plan) {
   std::vector<InputSpec> inputs;
-  for (const v1::TensorInfo& info : plan.inputs) {
-    std::vector<std::int64_t> dims = info.shape;
-    if (!dims.empty() && dims[0] == plan.batch) dims[0] = 1;
-    inputs.push_back({info.name, info.dtype, Shape(dims)});
-  }
+  for (const v1::TensorInfo& info : plan.inputs) inputs.push_back(input_spec(info, plan.batch));
   return inputs;
-}
-
-bool are_same(const std::vector<InputSpec>& a, const std::vector<InputSpec>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](const InputSpec& x, const InputSpec& y) { return x.name == y.name && x.dtype == y.dtype && x.shape == y.shape; });
 }
 
 Result<Entrant> enter(const std::string& model, const CompileRequest& request, const Arguments& arguments) {
@@ -62,7 +52,7 @@ Result<std::vector<Accuracy>> evaluate_all(std::vector<Entrant>& entrants, const
   std::vector<EvaluatedModel> models;
   for (std::size_t i = 0; i < entrants.size(); ++i) {
     const auto same = std::find_if(entrants.begin(), entrants.begin() + static_cast<std::ptrdiff_t>(i),
-                                   [&](const Entrant& other) { return are_same(other.inputs, entrants[i].inputs); });
+                                   [&](const Entrant& other) { return other.inputs == entrants[i].inputs; });
     const auto index = static_cast<std::size_t>(same - entrants.begin());
     if (index < i) {
       models.push_back({&entrants[i].session, models[index].data});

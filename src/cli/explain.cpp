@@ -11,6 +11,7 @@
 
 #include "analyze/file.h"
 #include "cli/common.h"
+#include "cli/describe.h"
 
 namespace octavo::cli {
 namespace {
@@ -32,6 +33,8 @@ void print_head(const Explanation& e) {
              name_of(e.plan.precision), e.plan.batch);
   fmt::print("{}, {} thread{}: int8 {:.0f} GMAC/s, fp32 {:.0f} GMAC/s, memory {:.1f} GB/s at best, measured\n", machine.name, e.threads,
              e.threads == 1 ? "" : "s", std::max(e.peaks.dot_gmacs, e.peaks.madd_gmacs), e.peaks.fma_gmacs, e.peaks.read_gbytes);
+  for (const v1::TensorInfo& input : e.plan.inputs) fmt::print("input   {}  {}\n", input.name, describe_tensor(input));
+  for (const v1::TensorInfo& output : e.plan.outputs) fmt::print("output  {}  {}\n", output.name, describe_tensor(output));
   fmt::print("{:.3f} ms a run (median of {}), {:.3f} ms the sum of its kernels; {:.1f} % of the multiply-accumulates in integers\n\n", e.run_ms,
              e.runs, e.steps_ms(), 100.0 * e.integer_share_of_macs());
 }

@@ -59,10 +59,14 @@ Status set_inputs(const NamedTensors& tensors, Session& session) {
     const Tensor* given = find(tensors, infos[i].name, infos.size() == 1);
     Tensor& input = session.inputs()[i];
     if (given == nullptr) return input_error("nothing for input '" + infos[i].name + "'", infos[i].name + "=FILE.npy with " + describe(input));
-    if (given->dtype() != input.dtype() || given->shape() != input.shape()) {
-      return input_error(describe(*given) + " for input '" + infos[i].name + "'", describe(input));
+    const InputSpec spec = input_spec(infos[i], session.plan().batch);
+    const bool is_quantized_here = spec.scale && given->dtype() == DType::f32;
+    if ((given->dtype() != input.dtype() && !is_quantized_here) || given->shape() != input.shape()) {
+      return input_error(describe(*given) + " for input '" + infos[i].name + "'",
+                         describe(input) + (spec.scale ? ", or f32 to be quantized with its scale" : ""));
     }
-    std::memcpy(input.data(), given->data(), input.bytes());
+    const Tensor stored = is_quantized_here ? quantized(*given, *spec.scale) : *given;
+    std::memcpy(input.data(), stored.data(), input.bytes());
   }
   for (const auto& [name, tensor] : tensors) {
     const bool is_known = name.empty() || names.find("'" + name + "'") != std::string::npos;

@@ -68,6 +68,8 @@ Status check_report(const Arguments& arguments) {
     return Error{.kind = ErrorKind::usage, .where = "--report", .found = std::move(found), .expected = std::move(expected)};
   };
   if (arguments.compile.calibrate.empty()) return usage("no samples to report on", "--calibrate PATH");
+  if (arguments.compile.integer_only)
+    return usage("--integer-only beside it", "a report of the network with ends in float, whose scales are the same");
   if (arguments.budget.max_drop) return usage("--max-drop beside it", "a report of one quantization: quantize --skip with the names that it found");
   return ok_status();
 }
@@ -111,6 +113,7 @@ void add_quantize(CLI::App& app, int& exit_code) {
   verb.add_option("-o,--output", arguments->output, "quantized file (default: MODEL with .qdq.onnx)")->type_name("F.onnx");
   verb.add_option("--report", arguments->report, "write what quantizing costs every tensor: a page (F.html) or JSON")->type_name("F");
   add_scales_out_option(verb, arguments->scales_out);
+  add_integer_only_option(verb, arguments->compile);
   add_quantize_options(verb, arguments->compile);
   add_preprocess_option(verb, arguments->compile);
   add_budget_options(verb, arguments->budget);

@@ -5,6 +5,7 @@
 #include "lower/islands.h"
 #include "lower/lower.h"
 #include "lower/merge_duplicates.h"
+#include "lower/quantized_value.h"
 #include "lower/relabel.h"
 #include "lower/rules/activation_patterns.h"
 #include "lower/rules/clamp_for_pair.h"
@@ -147,6 +148,19 @@ void fuse_kept_floats(Driver& driver, const std::set<std::string>& kept) {
   }
 }
 
+// 8-bit inputs of a file that says what they stand for only by what reads them.
+void record_input_scales(Graph& graph) {
+  for (const ValueId input : graph.inputs()) {
+    if (graph.fact(input).quant) continue;
+    for (const NodeId reader : graph.readers(input)) {
+      const auto real = dequantized_by(graph, graph.node(reader));
+      if (!real || real->q != input) continue;
+      graph.set_quant(input, real->type.params());
+      break;
+    }
+  }
+}
+
 void lower_to_integers(Driver& driver, const std::set<std::string>& kept_in_f32) {
   clean(driver);
   if (!kept_in_f32.empty()) {
@@ -210,6 +224,7 @@ void lower_to_floats(Driver& driver) {
 }  // namespace
 
 Result<LowerReport> lower(Graph& graph, const LowerOptions& options) {
+  if (options.precision == Precision::int8) record_input_scales(graph);
   Driver driver(graph, options);
   if (options.precision == Precision::int8) lower_to_integers(driver, options.kept_in_f32);
   else lower_to_floats(driver);

@@ -14,22 +14,21 @@ std::size_t at(NodeId id) { return static_cast<std::size_t>(id.index); }
 
 class Inserter {
  public:
-  Inserter(const Graph& old, const Placement& placement, const std::vector<ActivationScale>& scales, const Calibrated& calibrated)
+  Inserter(const Graph& old, const Placement& placement, const std::vector<ActivationScale>& scales, const Calibrated& calibrated, Ends ends)
       : old_(old),
         placement_(placement),
         scales_(scales),
         calibrated_(calibrated),
+        ends_(ends),
         plain_(static_cast<std::size_t>(old.value_count())),
+        integers_(plain_.size()),
         dequantized_(plain_.size()),
         matmul_bias_(placement.roles.size()) {}
 
   Result<Graph> run() {
-    for (ValueId input : old_.inputs()) {
-      plain_[at(input)] = new_.add_input(old_.value(input).name, old_.fact(input).dtype, old_.fact(input).shape);
-      add_pair(input);
-    }
+    for (ValueId input : old_.inputs()) add_input(input);
     for (NodeId id : old_.order()) copy(id);
-    for (std::size_t i = 0; i < old_.outputs().size(); ++i) new_.add_output(read(old_.outputs()[i], {}), old_.output_names()[i]);
+    for (std::size_t i = 0; i < old_.outputs().size(); ++i) new_.add_output(output(old_.outputs()[i]), old_.output_names()[i]);
     if (!errors_.empty()) return errors_;
     return std::move(new_);
   }
@@ -45,17 +44,39 @@ class Inserter {
     return {};
   }
 
+  bool is_integer_end(ValueId value) const { return ends_ == Ends::integers && placement_.pair(value); }
+
+  // An input in 8 bits is what the pair's quantize would make; all readers find its dequantized values.
+  void add_input(ValueId input) {
+    const Value& value = old_.value(input);
+    const ActivationScale& own = scales_[at(input)];
+    ValueId& plain = plain_[at(input)];
+    plain = new_.add_input(value.name, is_integer_end(input) ? own.dtype : value.fact.dtype, value.fact.shape);
+    if (!is_integer_end(input)) return add_pair(input);
+    new_.set_quant(plain, {.scale = {own.scale}, .zero_point = {own.zero_point}});
+    integers_[at(input)] = plain;
+    const auto [scale, zero_point] = add_scale(input);
+    plain = dequantized_[at(input)] = add(kDequantize, DequantizeAttrs{}, {plain, scale, zero_point}, value.name + "/dequantize", origin_of(input));
+  }
+
+  ValueId output(ValueId value) { return is_integer_end(value) && errors_.empty() ? integers_[at(value)] : read(value, {}); }
+
+  // The constants of the wire's scale and zero point.
+  std::pair<ValueId, ValueId> add_scale(ValueId value) {
+    const std::string& name = old_.value(value).name;
+    return {new_.add_constant(name + "/scale", Tensor::scalar(scales_[at(value)].scale)),
+            new_.add_constant(name + "/zero_point", zero_point_tensor(scales_[at(value)]))};
+  }
+
   // quantize and dequantize on the wire.
   void add_pair(ValueId value) {
     if (!placement_.pair(value) || !errors_.empty()) return;
-    const ActivationScale& own = scales_[at(value)];
     const std::string name = old_.value(value).name;
-    const ValueId scale = new_.add_constant(name + "/scale", Tensor::scalar(own.scale));
-    const ValueId zero_point = new_.add_constant(name + "/zero_point", zero_point_tensor(own));
-    const ValueId integers =
-        add(kQuantize, QuantizeAttrs{.to = own.dtype}, {plain_[at(value)], scale, zero_point}, name + "/quantize", origin_of(value));
+    const auto [scale, zero_point] = add_scale(value);
+    integers_[at(value)] =
+        add(kQuantize, QuantizeAttrs{.to = scales_[at(value)].dtype}, {plain_[at(value)], scale, zero_point}, name + "/quantize", origin_of(value));
     if (!errors_.empty()) return;
-    dequantized_[at(value)] = add(kDequantize, DequantizeAttrs{}, {integers, scale, zero_point}, name + "/dequantize", origin_of(value));
+    dequantized_[at(value)] = add(kDequantize, DequantizeAttrs{}, {integers_[at(value)], scale, zero_point}, name + "/dequantize", origin_of(value));
   }
 
   static Tensor zero_point_tensor(const ActivationScale& own) {
@@ -190,8 +211,10 @@ class Inserter {
   const Placement& placement_;
   const std::vector<ActivationScale>& scales_;
   const Calibrated& calibrated_;
+  Ends ends_;
   Graph new_;
   std::vector<ValueId> plain_;        // by old ValueId
+  std::vector<ValueId> integers_;     // by old ValueId, of wires with pairs
   std::vector<ValueId> dequantized_;  // by old ValueId
   std::vector<ValueId> matmul_bias_;  // by old NodeId of the addition
   Errors errors_;
@@ -199,8 +222,9 @@ class Inserter {
 
 }  // namespace
 
-Result<Graph> insert_pairs(const Graph& graph, const Placement& placement, const std::vector<ActivationScale>& scales, const Calibrated& calibrated) {
-  return Inserter(graph, placement, scales, calibrated).run();
+Result<Graph> insert_pairs(const Graph& graph, const Placement& placement, const std::vector<ActivationScale>& scales, const Calibrated& calibrated,
+                           Ends ends) {
+  return Inserter(graph, placement, scales, calibrated, ends).run();
 }
 
 }  // namespace octavo

@@ -18,13 +18,14 @@ bool is_mean(const Node& node) { return node.spec == &kReduce || node.spec == &k
 
 class Placer {
  public:
-  Placer(const Graph& graph, const std::vector<std::string>& skip);
+  Placer(const Graph& graph, const std::vector<std::string>& skip, Ends ends);
   Placement place() &&;
 
  private:
   const Node& node(NodeId id) const { return graph_.node(id); }
   ValueId result(NodeId id) const { return node(id).outputs[0]; }
   Role role(NodeId id) const { return placement_.role(id).role; }
+  NodeRole given_role(const Node& node) const;
   bool is_activation(ValueId id) const { return id.exists() && graph_.fact(id).dtype == DType::f32 && !graph_.fact(id).is_constant(); }
   NodeId only_reader(ValueId id) const { return graph_.has_one_reader(id) ? readers_[at(id)].front() : NodeId{}; }
 
@@ -37,6 +38,7 @@ class Placer {
   bool has_region_reader(ValueId id) const;
   bool is_interior(ValueId id) const;
   void find_wanted();
+  void want_ends();
   void decide_pairs();
   bool decide_pair(NodeId producer) const;
   void share_scales();
@@ -45,6 +47,7 @@ class Placer {
   ValueId scale_root(ValueId id) const;
 
   const Graph& graph_;
+  Ends ends_;
   Placement placement_;
   std::vector<std::vector<NodeId>> readers_;  // by ValueId
   std::vector<int> position_;                 // by NodeId, in the order
@@ -56,7 +59,7 @@ class Placer {
   std::vector<bool> is_wanted_;               // by ValueId: some reader wants it in 8 bits
 };
 
-Placer::Placer(const Graph& graph, const std::vector<std::string>& skip) : graph_(graph) {
+Placer::Placer(const Graph& graph, const std::vector<std::string>& skip, Ends ends) : graph_(graph), ends_(ends) {
   const auto values = static_cast<std::size_t>(graph.value_count());
   std::size_t nodes = 0;
   for (NodeId id : graph.order()) nodes = std::max(nodes, at(id) + 1);
@@ -78,8 +81,14 @@ Placer::Placer(const Graph& graph, const std::vector<std::string>& skip) : graph
       if (input.exists() && (readers_[at(input)].empty() || readers_[at(input)].back() != id)) readers_[at(input)].push_back(id);
     }
     is_skipped_[at(id)] = std::any_of(skip.begin(), skip.end(), [&](const std::string& pattern) { return matches_node(pattern, node(id)); });
-    placement_.roles[at(id)] = is_skipped_[at(id)] ? NodeRole{Role::floating, "kept in float as asked"} : role_of(graph, node(id));
+    placement_.roles[at(id)] = is_skipped_[at(id)] ? NodeRole{Role::floating, "kept in float as asked"} : given_role(node(id));
   }
+}
+
+// Softmax is what networks end in: between floats it has nothing to gain from 8-bit values, between integers no other way.
+NodeRole Placer::given_role(const Node& node) const {
+  if (ends_ == Ends::integers && is_integer_softmax(graph_, node)) return {Role::kernel, {}};
+  return role_of(graph_, node);
 }
 
 Placement Placer::place() && {
@@ -201,8 +210,17 @@ bool Placer::is_interior(ValueId id) const {
                      [&](NodeId reader) { return role(reader) == Role::pointwise && common_source(node(reader)) == source_[at(id)]; });
 }
 
+// Outputs, and what only asks which value is the largest.
+void Placer::want_ends() {
+  for (ValueId output : graph_.outputs()) is_wanted_[at(output)] = is_activation(output);
+  for (NodeId id : graph_.order()) {
+    if (node(id).spec == &kArgmax && !is_skipped_[at(id)]) is_wanted_[at(node(id).inputs[0])] = is_activation(node(id).inputs[0]);
+  }
+}
+
 // From the outputs back: what reads 8-bit values wants its inputs so; tables and moving nodes want what their readers want.
 void Placer::find_wanted() {
+  if (ends_ == Ends::integers) want_ends();
   for (auto it = graph_.order().rbegin(); it != graph_.order().rend(); ++it) {
     const Role own = role(*it);
     if (own == Role::floating) continue;
@@ -279,6 +297,6 @@ bool Placer::shares_with_concat(ValueId input) const {
 
 }  // namespace
 
-Placement place_pairs(const Graph& graph, const std::vector<std::string>& skip) { return Placer(graph, skip).place(); }
+Placement place_pairs(const Graph& graph, const std::vector<std::string>& skip, Ends ends) { return Placer(graph, skip, ends).place(); }
 
 }  // namespace octavo

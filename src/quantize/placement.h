@@ -18,6 +18,9 @@ enum class Role {
   floating,   // computes in f32
 };
 
+// What the inputs and outputs of the quantized network are.
+enum class Ends { floats, integers };
+
 struct NodeRole {
   Role role = Role::floating;
   std::string reason;  // why floating; empty where the node has nothing to do with f32 activations
@@ -35,8 +38,9 @@ struct Placement {
 };
 
 // Pairs stand where they cost nothing needless: none between a convolution and the activation or residual addition that follows it,
-// none inside x * f(x), none before a result that only f32 readers want. `skip` as in QuantizeOptions.
-Placement place_pairs(const Graph& graph, const std::vector<std::string>& skip);
+// none inside x * f(x), none before a result that only f32 readers want. Readers of ends in 8 bits want 8 bits: then results of the network have
+// pairs, and softmax is a kernel. `skip` as in QuantizeOptions.
+Placement place_pairs(const Graph& graph, const std::vector<std::string>& skip, Ends ends = Ends::floats);
 
 }  // namespace octavo
 

@@ -95,11 +95,17 @@ Result<Ranges> known_ranges(const Graph& graph, const std::vector<ValueId>& obse
   return known;
 }
 
+// Shares of a whole fill [0, 1] whatever the samples say; a scale of 1/256 is TFLite's, too.
+TensorRange own_range(const Graph& graph, ValueId wire, const Ranges& ranges) {
+  if (graph.producer_if(wire, kSoftmax) != nullptr) return {0.0f, 255.0f / 256.0f};
+  return ranges.at(graph.value(wire).name);
+}
+
 // Ranges of wires that share a scale are joined. By ValueId.
 std::vector<ActivationScale> scales_from(const Graph& graph, const Placement& placement, const std::vector<ValueId>& observed, const Ranges& ranges) {
   std::vector<std::optional<TensorRange>> joined(static_cast<std::size_t>(graph.value_count()));
   for (std::size_t k = 0; k < observed.size(); ++k) {
-    const TensorRange own = ranges.at(graph.value(observed[k]).name);
+    const TensorRange own = own_range(graph, observed[k], ranges);
     std::optional<TensorRange>& range = joined[at(placement.scale_of[at(observed[k])])];
     range = range ? TensorRange{std::min(range->lowest, own.lowest), std::max(range->highest, own.highest)} : own;
   }
@@ -148,7 +154,8 @@ Result<QuantizeReport> quantize(Graph& graph, const SampleSource& samples, const
     report.calibrated.channel_factors = std::move(*factors);
   }
   move_factors(graph, report.calibrated.channel_factors);
-  const Placement placement = place_pairs(graph, options.skip);
+  const Ends ends = options.integer_only ? Ends::integers : Ends::floats;
+  const Placement placement = place_pairs(graph, options.skip, ends);
   report.groups = integer_groups(graph, placement);
   for (NodeId id : graph.order()) {
     const NodeRole& role = placement.role(id);
@@ -178,7 +185,7 @@ Result<QuantizeReport> quantize(Graph& graph, const SampleSource& samples, const
     const Status learned = learn_corrections(graph, placement, scales, statistics, samples, options, report.calibrated);
     if (!learned) return learned.errors();
   }
-  auto with_pairs = insert_pairs(graph, placement, scales, report.calibrated);
+  auto with_pairs = insert_pairs(graph, placement, scales, report.calibrated, ends);
   if (!with_pairs) return with_pairs.errors();
   graph = std::move(*with_pairs);
   return report;

@@ -85,6 +85,7 @@ struct QuantizeOptions {
   bool corrects_biases = true;        // needs samples
   bool equalizes = false;             // channels of one tensor, by factors moved between convolutions; needs samples
   WeightMethod weights = WeightMethod::max;
+  bool integer_only = false;             // inputs and outputs become 8-bit, too
   bool observes_all = false;             // ranges of all activations, so that `calibrated` serves whatever is skipped
   std::optional<Calibrated> calibrated;  // of an earlier report: then no sample is taken
   std::function<void(std::int64_t done, std::int64_t total)> progress;
@@ -105,8 +106,8 @@ struct QuantizeReport {
 };
 
 // Inserts the pairs in place: weights s8 per output channel symmetric, activations u8 asymmetric, biases s32 (scale x_scale * w_scale).
-// The result has the same form as an imported QDQ file; pairs stand where they cost nothing needless
-// (none between a convolution and the activation or residual addition that follows it).
+// The result has the same form as an imported QDQ file, one with 8-bit inputs and outputs where `integer_only` asks for it; pairs stand where they
+// cost nothing needless (none between a convolution and the activation or residual addition that follows it).
 Result<QuantizeReport> quantize(Graph& graph, const SampleSource& samples, const QuantizeOptions& options);
 
 }  // namespace octavo

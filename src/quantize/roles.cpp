@@ -74,6 +74,12 @@ NodeRole unary_role(const Node& node) {
 
 }  // namespace
 
+bool is_integer_softmax(const Graph& graph, const Node& node) {
+  if (node.spec != &kSoftmax || graph.fact(node.inputs[0]).dtype != DType::f32) return false;
+  const auto& attrs = node.attrs.as<SoftmaxAttrs>();
+  return attrs.kind == SoftmaxKind::softmax && attrs.axis == graph.fact(node.inputs[0]).shape.rank() - 1;
+}
+
 bool is_clamp(const Node& node) {
   if (node.spec != &kUnary) return false;
   const UnaryKind kind = node.attrs.as<UnaryAttrs>().kind;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <limits>
@@ -153,6 +154,56 @@ TEST_F(SamplesTest, LabelsOfAnNpzMustMatchItsImages) {
   EXPECT_EQ(refused.errors()[0].found, "2 samples and 3 labels");
   ASSERT_TRUE(write_npz(path("y.npz"), {{"images", Tensor(DType::u8, Shape{2, 8, 8, 3})}}));
   EXPECT_FALSE(open_labelled(path("y.npz"), "", image_, torch_));
+}
+
+// An 8-bit input with a scale: preprocessing gives real numbers, which are rounded with it.
+TEST_F(SamplesTest, ScaledInputsAreQuantized) {
+  const TensorScale scale{DType::u8, 0.02f, 114};
+  const std::vector<InputSpec> floats{{"x", DType::f32, Shape{1, 2, 2, 3}}}, integers{{"x", DType::u8, Shape{1, 2, 2, 3}, scale}};
+  Tensor pixels(DType::u8, Shape{1, 2, 2, 3});
+  for (int i = 0; i < 12; ++i) pixels.as<std::uint8_t>()[i] = static_cast<std::uint8_t>(i * 23);
+  ASSERT_TRUE(write_npy(path("x.npy"), pixels.view()));
+  const auto real = open_samples(path("x.npy"), floats, torch_), stored = open_samples(path("x.npy"), integers, torch_);
+  ASSERT_TRUE(real && stored);
+  const auto a = (*real)->sample(0), b = (*stored)->sample(0);
+  ASSERT_TRUE(a && b);
+  for (int i = 0; i < 12; ++i) {
+    const int expected = static_cast<int>(std::nearbyint((*a)[0].as<float>()[i] / 0.02f)) + 114;
+    EXPECT_EQ((*b)[0].as<std::uint8_t>()[i], std::clamp(expected, 0, 255)) << i;
+  }
+  const auto untouched = open_samples(path("x.npy"), integers, {});
+  ASSERT_TRUE(untouched) << to_string(untouched.errors());
+  EXPECT_TRUE((*(*untouched)->sample(0))[0] == pixels);  // no preprocessing: stored values
+}
+
+// Pixels are the stored values of a network of [-1, 1), and real values of one that takes 0 to 255.
+TEST_F(SamplesTest, RawPixelsOfScaledInputs) {
+  Tensor pixels(DType::u8, Shape{1, 2, 2, 3});
+  pixels.as<std::uint8_t>()[0] = 250;
+  ASSERT_TRUE(write_npy(path("x.npy"), pixels.view()));
+  const SampleOptions raw{.preprocess = *parse_preprocess("raw,resize=2")};
+  const auto first = [&](const TensorScale& scale) {
+    const auto source = open_samples(path("x.npy"), {{"x", scale.type, Shape{1, 2, 2, 3}, scale}}, raw);
+    const auto sample = (*source)->sample(0);
+    const Tensor& x = (*sample)[0];
+    return scale.type == DType::s8 ? int{x.as<std::int8_t>()[0]} : int{x.as<std::uint8_t>()[0]};
+  };
+  EXPECT_EQ(first({DType::u8, 1.0f / 128.0f, 128}), 250);
+  EXPECT_EQ(first({DType::s8, 1.0f / 128.0f, 0}), 122);
+  EXPECT_EQ(first({DType::u8, 250.0f / 255.0f, 0}), 255);
+  EXPECT_EQ(first({DType::s8, 1.0f, -128}), 122);
+}
+
+TEST_F(SamplesTest, FloatArraysForScaledInputs) {
+  ASSERT_TRUE(write_npy(path("x.npy"), Tensor::of<float>(Shape{1, 4}, std::vector<float>{-9.0f, 0.24f, 0.26f, 9.0f}).view()));
+  const auto source = open_samples(path("x.npy"), {{"x", DType::s8, Shape{1, 4}, TensorScale{DType::s8, 0.5f, 3}}}, {});
+  ASSERT_TRUE(source) << to_string(source.errors());
+  const auto sample = (*source)->sample(0);
+  ASSERT_TRUE(sample) << to_string(sample.errors());
+  EXPECT_TRUE((*sample)[0] == Tensor::of<std::int8_t>(Shape{1, 4}, std::vector<std::int8_t>{-15, 3, 4, 21}));
+  const auto without = open_samples(path("x.npy"), {{"x", DType::s8, Shape{1, 4}}}, {});
+  ASSERT_TRUE(without);
+  EXPECT_FALSE((*without)->sample(0));
 }
 
 }  // namespace

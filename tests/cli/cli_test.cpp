@@ -208,6 +208,58 @@ TEST_F(Cli, FromModelToAnswers) {
     EXPECT_EQ(entry.path().string().find(".partial"), std::string::npos) << entry.path();
 }
 
+// A full-integer model of an fp32 file: u8 at both ends, and as many right answers.
+TEST_F(Cli, IntegerOnlyModels) {
+  const std::string options = " --calibrate " + digits_ + "calibration.npz --preprocess tf", images = " --images " + digits_ + "test.npz";
+  expect("compile " + digits_ + "digits.onnx --integer-only" + options + " -o i.octv --report i.json", 0, "u8[1x1x8x8], scale 0.007");
+  const auto plan = json("i.json")["plans"][0];
+  EXPECT_EQ(plan["inputs"][0]["dtype"], "u8");
+  EXPECT_EQ(plan["inputs"][0]["scale"].size(), 1u);
+  EXPECT_EQ(plan["outputs"][0]["dtype"], "u8");
+  EXPECT_EQ(plan["outputs"][0]["zero_point"].size(), 1u);
+  EXPECT_TRUE(plan["islands"].empty());
+  expect("compile " + digits_ + "digits.onnx" + options + " -o f.octv", 0, "written");
+  expect("evaluate f.octv i.octv" + images + " --preprocess tf --json accuracy.json", 0, "int8");
+  EXPECT_GE(json("accuracy.json")["models"][1].value("agreeing", 0), 590) << "of 597";
+  expect("bench i.octv --seconds 0.05 --threads 1", 0, "int8");
+  expect("explain i.octv --seconds 0.05", 0, "input   image  u8[1x1x8x8], scale");
+  expect("quantize " + digits_ + "digits.onnx --integer-only" + options + " -o q.onnx", 0, "written");
+  expect("compile q.onnx --integer-only -o q.octv", 0, "u8[1x1x8x8], scale 0.007");
+  expect("compare i.octv q.octv", 0, "identical");
+  expect("compile " + digits_ + "digits.onnx --integer-only --precision fp32", 4, "input 'image': found f32");
+  // Everything that would stay in float is named.
+  const testing::Outcome refused = octavo("compile " + digits_ + "digits.onnx --integer-only --skip 'type:conv'" + options + " -o r.octv");
+  EXPECT_EQ(refused.exit_code, 4) << refused.text;
+  EXPECT_GE(std::count(refused.text.begin(), refused.text.end(), '\n'), 2) << refused.text;
+  expect("quantize " + digits_ + "digits.onnx --integer-only --skip type:conv" + options + " -o r.onnx", 4, "kept in float as asked");
+  expect("quantize " + digits_ + "digits.onnx --integer-only --report r.html" + options + " -o r.onnx", 2, "--integer-only");
+  expect("compile " + digits_ + "digits.onnx --integer-only --max-drop 1" + options + " -o r.octv", 2, "--integer-only");
+  EXPECT_FALSE(fs::exists(path("r.octv")) || fs::exists(path("r.onnx")));
+}
+
+TEST_F(Cli, IntegerInputsTakeStoredAndRealValues) {
+  expect("compile " + digits_ + "digits.onnx --integer-only --calibrate " + digits_ + "calibration.npz --preprocess tf -o i.octv", 0, "written");
+  Tensor stored(DType::u8, Shape{1, 1, 8, 8}), real(DType::f32, Shape{1, 1, 8, 8});
+  expect("inspect i.octv --json i.json", 0, "");
+  const auto input = json("i.json")["plans"][0]["inputs"][0];
+  const float scale = input["scale"][0];
+  const int zero_point = input["zero_point"][0];
+  for (int i = 0; i < 64; ++i) {
+    stored.as<std::uint8_t>()[i] = static_cast<std::uint8_t>(i * 4);
+    real.as<float>()[i] = static_cast<float>(i * 4 - zero_point) * scale;
+  }
+  ASSERT_TRUE(write_npy(path("stored.npy"), stored.view()) && write_npy(path("real.npy"), real.view()));
+  ASSERT_TRUE(write_npy(path("wrong.npy"), Tensor(DType::s8, Shape{1, 1, 8, 8}).view()));
+  const auto answer = [&](const std::string& file) {
+    expect("run i.octv --input " + file + " --output-dir out", 0, "u8[1x10]");
+    const std::string bytes = testing::read_bytes((*fs::directory_iterator(path("out"))).path().string());
+    fs::remove_all(path("out"));
+    return bytes;
+  };
+  EXPECT_EQ(answer("stored.npy"), answer("real.npy"));
+  expect("run i.octv --input wrong.npy", 2, "or f32 to be quantized with its scale");
+}
+
 TEST_F(Cli, RunWritesEveryOutput) {
   ASSERT_TRUE(write_npy(path("x.npy"), Tensor(DType::f32, Shape{2, 1, 8, 8}).view()));
   ASSERT_TRUE(write_npy(path("flat.npy"), Tensor(DType::f32, Shape{64}).view()));

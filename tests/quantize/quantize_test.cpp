@@ -9,6 +9,7 @@
 #include <limits>
 #include <random>
 
+#include "base/requantize.h"
 #include "ops/evaluate.h"
 #include "ops/list.h"
 #include "quantize/placement.h"
@@ -251,6 +252,83 @@ TEST(Quantize, KeepsTheAnswersOfASmallNetwork) {
     EXPECT_EQ(graph.value(graph.inputs()[0]).name, "x");
     EXPECT_EQ(graph.output_names(), (Names{"y"}));
   }
+}
+
+// What the integers of an output stand for.
+Tensor meaning(const Graph& graph, const Tensor& integers) {
+  const QuantParams& quant = *graph.fact(graph.outputs()[0]).quant;
+  Tensor values(DType::f32, integers.shape());
+  for (std::int64_t i = 0; i < values.elements(); ++i)
+    values.as<float>()[i] = dequantize_value(integers.as<std::uint8_t>()[i], quant.scale[0], quant.zero_point[0]);
+  return values;
+}
+
+// The network with ends in 8 bits computes what the one with ends in float does between its first quantize and its last.
+TEST(Quantize, IntegerEndsReplaceTheOuterConversions) {
+  const Net net = small_network();
+  const Noise samples(Shape{1, 3, 8, 8}, 6);
+  Graph floats = net.graph, integers = net.graph;
+  ASSERT_TRUE(quantize(floats, samples, {}));
+  const auto report = quantize(integers, samples, {.integer_only = true});
+  ASSERT_TRUE(report) << to_string(report.errors());
+  ASSERT_TRUE(verify(integers));
+  EXPECT_EQ(integers.value(integers.inputs()[0]).name, "x");
+  EXPECT_EQ(integers.output_names(), (Names{"y"}));
+  const Fact &x = integers.fact(integers.inputs()[0]), &y = integers.fact(integers.outputs()[0]);
+  ASSERT_TRUE(x.dtype == DType::u8 && y.dtype == DType::u8 && x.quant && y.quant);
+  const TensorScale own = report->scales.at("x");
+  EXPECT_EQ(x.quant->scale, std::vector{own.scale});
+  EXPECT_EQ(x.quant->zero_point, std::vector{own.zero_point});
+  EXPECT_EQ(y.quant->scale, std::vector{report->scales.at("logits").scale});
+  for (std::int64_t i = 0; i < samples.size(); ++i) {
+    const std::vector<Tensor> real = *samples.sample(i);
+    const Tensor& sample = real[0];
+    std::vector<Tensor> quantized = {Tensor(DType::u8, sample.shape())};
+    Tensor& stored = quantized[0];
+    for (std::int64_t k = 0; k < sample.elements(); ++k)
+      stored.as<std::uint8_t>()[k] = static_cast<std::uint8_t>(quantize_value(sample.as<float>()[k], own.scale, own.zero_point, 0, 255));
+    const auto of_floats = evaluate(floats, real), of_integers = evaluate(integers, quantized);
+    ASSERT_TRUE(of_floats && of_integers);
+    const Tensor values = meaning(integers, (*of_integers)[0]);
+    const float lowest = dequantize_value(0, y.quant->scale[0], y.quant->zero_point[0]);
+    const float highest = dequantize_value(255, y.quant->scale[0], y.quant->zero_point[0]);
+    for (std::int64_t k = 0; k < values.elements(); ++k) {
+      const float expected = std::clamp((*of_floats)[0].as<float>()[k], lowest, highest);
+      EXPECT_NEAR(values.as<float>()[k], expected, 0.5001f * y.quant->scale[0]) << i << ", " << k;
+    }
+  }
+}
+
+TEST(Placement, IntegerEndsAreWanted) {
+  Net net;
+  const ValueId x = net.input("x", Shape{1, 4, 8, 8});
+  const ValueId conv = net.conv("conv", net.unary("relu", UnaryKind::relu, x), 4);
+  const ValueId scores = net.add(kSoftmax, SoftmaxAttrs{.axis = 3}, {conv}, "scores");
+  net.graph.add_output(scores, "y");
+  net.graph.add_output(net.add(kArgmax, ArgmaxAttrs{.axis = 1}, {net.conv("other", x, 4)}, "best"), "z");
+  const auto wanted = [&](Ends ends, const Names& skip) {
+    const Placement placement = place_pairs(net.graph, skip, ends);
+    Names names;
+    for (int i = 0; i < net.graph.value_count(); ++i) {
+      if (placement.pair({i})) names.push_back(net.graph.value({i}).name);
+    }
+    std::sort(names.begin(), names.end());
+    return names;
+  };
+  EXPECT_EQ(wanted(Ends::floats, {}), (Names{"relu", "x"}));
+  EXPECT_EQ(wanted(Ends::integers, {}), (Names{"conv", "other", "relu", "scores", "x"}));
+  EXPECT_EQ(wanted(Ends::integers, {"scores"}), (Names{"other", "relu", "scores", "x"}));  // the result is rounded, its input is not
+}
+
+// Whatever the samples show, shares of a whole lie in [0, 1]: TFLite's scale.
+TEST(Quantize, SoftmaxHasAFixedScale) {
+  Net net;
+  const ValueId x = net.input("x", Shape{1, 4, 8, 8});
+  const ValueId shares = net.add(kSoftmax, SoftmaxAttrs{.axis = 3}, {net.conv("conv", x, 4)}, "shares");
+  net.output(net.add(kReshape, ReshapeAttrs{.shape = {1, 256}}, {shares}, "flat"));
+  const auto report = quantize(net.graph, Noise(Shape{1, 4, 8, 8}, 3), {.integer_only = true});
+  ASSERT_TRUE(report) << to_string(report.errors());
+  for (const char* name : {"shares", "flat"}) EXPECT_EQ(report->scales.at(name), (TensorScale{DType::u8, 1.0f / 256.0f, 0})) << name;
 }
 
 TEST(Quantize, SameGraphEveryTime) {
