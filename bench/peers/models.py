@@ -61,7 +61,7 @@ class Models:
 
     def _octavo(self, network, precision, batch):
         source = self._zoo(network)
-        calibrate = ["--calibrate", "random"] if precision == "int8" else []
+        calibrate = ["--calibrate", "random", "--weights", "max"] if precision == "int8" else []
         command = [self.octavo, "compile", source, "--precision", precision, "--batch", str(batch), *calibrate, "-o"]
         target = self.work / f"{network}-{precision}-{batch}.octv"
         quietly([*command, target])  # always anew: the program may have changed

@@ -63,7 +63,7 @@ def measure(arguments, model, folder, precisions=("int8",)):
     shape = [d if isinstance(d, int) else arguments.batch for d in info.shape]
     shape[0] = arguments.batch
     feeds = {info.name: np.random.default_rng(0).standard_normal(shape, dtype=np.float32)}
-    calibration = [] if arguments.fp32 else ["--calibrate", "random"]
+    calibration = [] if arguments.fp32 else ["--calibrate", "random", "--weights", "max"]
     paths = {"octavo fp32": compile_octavo(arguments.octavo, model, "fp32", arguments.batch, folder, [])}
     for precision in precisions:
         extra = calibration + (["--threads", str(arguments.threads), "--seconds", "0.5"] if precision == "auto" else [])
