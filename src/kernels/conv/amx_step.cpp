@@ -50,6 +50,7 @@ class AmxStep final : public Step {
   AmxLayout layout_;
   AmxRegisters registers_;
   AmxPalette palette_ = AmxPalette::of(layout_);
+  std::int64_t row_bytes_ = g_.row_dwords() * kTileAmx.weight_bytes();  // of the weights of a row of K for one vector
   std::size_t sums_bytes_ = 0;
   std::size_t out_bytes_ = 1;  // of an element
   std::unique_ptr<TileConstants> constants_;
@@ -131,7 +132,7 @@ void AmxStep::run_tile(const StepBuffers& buffers, const TileWalk::Tile& tile) c
   for (std::size_t b = range.begin; b < range.end; ++b) {
     const ChannelBlock& block = blocks_.blocks[b];
     args.x_offset = tile.x_shift + block.x_offset;
-    args.weights = packed_.weights + block.weights + tile.rows.first * g_.row_dwords() * kTileAmx.weight_bytes() * block.vectors;
+    args.weights = packed_.weights + block.weights + tile.rows.first * row_bytes_ * block.vectors;
     codes_by_block_[b].multiply(&args);
     finish(buffers, tile, b, sums);
   }

@@ -31,6 +31,7 @@ struct ConvGeometry {
   // K is kernel_h rows of `taps` runs of `run_bytes` bytes, `tap_bytes` apart; a run is read in whole steps of `step_dwords`.
   std::int64_t taps = 1, tap_bytes = 0, run_bytes = 1, step_dwords = 1;
 
+  // These divide: not for every tile.
   std::int64_t run_steps() const { return ceil_div(run_bytes, 4 * step_dwords); }
   std::int64_t run_dwords() const { return run_steps() * step_dwords; }
   std::int64_t row_dwords() const { return taps * run_dwords(); }  // of a row of K

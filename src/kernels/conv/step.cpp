@@ -26,8 +26,9 @@ class ConvStep final : public Step {
   PackedConv packed_;
   ChannelBlocks blocks_;
   TileWalk walk_;
-  std::int64_t row_bytes_ = 0;  // of the weights of a row of K for one vector
-  std::size_t out_bytes_ = 1;   // of an element
+  std::int64_t row_bytes_ = 0;      // of the weights of a row of K for one vector
+  std::int64_t fetched_bytes_ = 0;  // by a tile of one block
+  std::size_t out_bytes_ = 1;       // of an element
   std::unique_ptr<TileConstants> constants_;
   // Per block, code for `pixels` and for `pixels - 1`.
   std::array<std::vector<TileFunction*>, 2> functions_;
@@ -68,6 +69,7 @@ Result<std::unique_ptr<Step>> ConvStep::make(const StepSpec& spec, const TileTar
                  .x_zero_point = attrs.x_zero_point});
   std::unique_ptr<ConvStep> step(new ConvStep(std::move(call), std::move(walk)));
   step->row_bytes_ = step->g_.row_dwords() * target.weight_bytes();
+  step->fetched_bytes_ = step->g_.k_dwords() * 64;
   step->out_bytes_ = size_of(spec.outputs[0].dtype);
   step->constants_ = epilogue_constants(attrs, target.lanes, step->packed_.table);
   base.prefetches = step->walk_.chunks() > 1;
@@ -92,7 +94,7 @@ const std::byte* ConvStep::prefetch_from(const TileWalk::Tile& tile, std::int64_
   const auto weights_of = [&](std::int64_t chunk) { return blocks_.blocks[walk_.chunk(chunk).begin].weights; };
   if (tile.chunk == last_chunk) return packed_.weights + weights_of(tile.chunk);
   const BlockRange range = walk_.chunk(tile.chunk);
-  const std::int64_t share = static_cast<std::int64_t>(range.end - range.begin) * g_.k_dwords() * 64;
+  const std::int64_t share = static_cast<std::int64_t>(range.end - range.begin) * fetched_bytes_;
   const std::int64_t from = weights_of(tile.chunk + 1) + tile.since_chunk * share;
   return packed_.weights + std::min(from, blocks_.weight_bytes - share);
 }
@@ -115,7 +117,7 @@ void ConvStep::run_tile(const StepBuffers& buffers, const TileWalk::Tile& tile, 
     args.residual = residual + (residual != nullptr ? element : 0);
     args.y = buffers.outputs[0] + element * static_cast<std::int64_t>(out_bytes_);
     functions[b](&args);
-    args.prefetch += g_.k_dwords() * 64;
+    args.prefetch += fetched_bytes_;
   }
 }
 
