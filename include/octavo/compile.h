@@ -52,9 +52,10 @@ struct CompileOptions {
   CalibrationMethod calibration = CalibrationMethod::automatic;
   double percentile = 99.999;
   bool corrects_biases = true;  // take back the shift of the means that rounding makes, by the samples
+  bool corrects_fast = false;   // that from the means of what products read, without going through the quantized network
   bool equalizes = false;       // make the channels of a tensor alike by factors moved between convolutions, by the samples
   WeightMethod weights = WeightMethod::adaround;
-  std::vector<std::string> skip;  // stay in fp32: node names, globs, "type:conv"
+  std::vector<std::string> skip;  // stay in fp32: node names, globs, "type:conv", "position:first"
   std::optional<float> global_scale;
   bool observes_all = false;     // quantize() learns ranges that serve whatever `skip` names later
   std::string rounding;          // of a quantized TFLite file: tflite-xnnpack, -double, -single; empty: the format's default

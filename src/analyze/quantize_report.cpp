@@ -8,6 +8,7 @@
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "analyze/compare.h"
 #include "api/quantizer.h"
@@ -36,12 +37,14 @@ class Collector {
     report_.bins = range ? *range : TensorRange{value_of(limits_.lowest), value_of(limits_.highest)};
   }
 
-  // `wanted`: in fp32; `found`: the integers of the quantized network with their scale there.
-  void add(const Tensor& wanted, const Tensor& found) {
+  // `wanted`: in fp32; `found`: the integers of the quantized network with their scale there. `factors`: what equalization divides the channels by,
+  // which are innermost; may be empty. Range and histogram are of what the quantized network holds, ratios of what it stands for.
+  void add(const Tensor& wanted, const Tensor& found, std::span<const float> factors) {
     for (std::int64_t i = 0; i < wanted.elements(); ++i) {
+      const float factor = factors.empty() ? 1.0f : factors[static_cast<std::size_t>(i) % factors.size()];
       const float value = wanted.as<float>()[i];
-      add_value(value);
-      const double error = static_cast<double>(found.as<float>()[i]) - value;
+      add_value(value / factor, factor);
+      const double error = static_cast<double>(found.as<float>()[i]) * factor - value;
       noise_ += error * error;
     }
   }
@@ -58,16 +61,16 @@ class Collector {
  private:
   float value_of(std::int64_t integer) const { return report_.own.scale * static_cast<float>(integer - report_.own.zero_point); }
 
-  void add_value(float value) {
+  void add_value(float value, double factor) {
     report_.seen.lowest = report_.count == 0 ? value : std::min(report_.seen.lowest, value);
     report_.seen.highest = report_.count == 0 ? value : std::max(report_.seen.highest, value);
     ++report_.count;
-    signal_ += static_cast<double>(value) * value;
+    signal_ += static_cast<double>(value) * value * factor * factor;
     const float half = report_.own.scale / 2.0f;
     clipped_ += value < value_of(limits_.lowest) - half || value > value_of(limits_.highest) + half ? 1 : 0;
     const std::int32_t integer = quantize_value(value, report_.own.scale, report_.own.zero_point, static_cast<std::int32_t>(limits_.lowest),
                                                 static_cast<std::int32_t>(limits_.highest));
-    const double error = static_cast<double>(value_of(integer)) - value;
+    const double error = (static_cast<double>(value_of(integer)) - value) * factor;
     rounding_ += error * error;
     const double width = static_cast<double>(report_.bins.highest) - report_.bins.lowest;
     const double place = width > 0.0 ? (static_cast<double>(value) - report_.bins.lowest) / width * kReportBins : 0.0;
@@ -132,8 +135,15 @@ class Reporter {
       const auto wanted = values_.find(name);
       const ConstTensorView found = view_of(step.outputs[i]);
       if (wanted == values_.end() || wanted->second.shape() != found.shape) continue;
-      collector(name).add(wanted->second, dequantized(found, step.value_scales[i], step.value_zero_points[i]));
+      collector(name).add(wanted->second, dequantized(found, step.value_scales[i], step.value_zero_points[i]), factors_of(name, found.shape));
     }
+  }
+
+  // Images are computed with their channels innermost.
+  std::span<const float> factors_of(const std::string& name, const Shape& shape) const {
+    const auto found = quantized_.equalized.find(name);
+    if (found == quantized_.equalized.end() || static_cast<std::int64_t>(found->second.size()) != shape[shape.rank() - 1]) return {};
+    return found->second;
   }
 
   Collector& collector(const std::string& name) {

@@ -106,7 +106,7 @@ class Compiler {
     PlanOptions plan_options{.precision = *precision, .batch = *actual, .allow_reference = options_.allow_reference};
     if (options_.measures || options_.tuning != nullptr)
       plan_options.measured = measured_cost(*tuning_, options_.measures ? Tuning::measure : Tuning::known);
-    auto plan = make_plan(imported.graph, machine, plan_options, constants);
+    auto plan = make_plan(std::move(imported.graph), machine, plan_options, constants);
     if (!plan) return plan.errors();
     for (const Island& island : lowered->islands) {
       const bool is_chosen = lowering.kept_in_f32.contains(island.node);

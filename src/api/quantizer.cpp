@@ -96,6 +96,7 @@ QuantizeOptions Quantizer::quantize_options() const {
           .skip = options_.skip,
           .global_scale = options_.global_scale,
           .corrects_biases = options_.corrects_biases,
+          .corrects_fast = options_.corrects_fast,
           .equalizes = options_.equalizes,
           .weights = method_of(options_.weights),
           .integer_only = options_.integer_only,
@@ -108,6 +109,11 @@ Result<QuantizeReport> Quantizer::learn(Graph& graph) {
   if (!source) source = std::make_shared<const FunctionSource>(options_.samples, graph);
   QuantizeOptions options = quantize_options();
   options.progress = options_.progress;
+  options.again = [&]() -> Result<Graph> {
+    auto imported = import_for(1);
+    if (!imported) return imported.errors();
+    return std::move(imported->graph);
+  };
   auto report = octavo::quantize(graph, *source, options);
   if (!report) return report;
   calibrated_ = report->calibrated;

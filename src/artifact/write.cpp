@@ -81,9 +81,11 @@ void adopt_constants(CompiledModel& model, ConstantPool& pool) {
 }
 
 AlignedBytes encode_artifact(const CompiledModel& model) {
+  Machine machine = model.machine;
+  machine.cores = Machine{}.cores;  // no plan depends on them: the file is the same wherever it is compiled
   const Bytes metadata = encode(ArtifactMetadata{.source = model.source,
                                                  .dialect = model.dialect,
-                                                 .machine = model.machine,
+                                                 .machine = machine,
                                                  .needs = model.needs,
                                                  .source_nodes = model.source_nodes,
                                                  .plans = model.plans});

@@ -1,6 +1,7 @@
 // Anonymous mappings. Part of base/.
 #include "base/memory.h"
 
+#include <malloc.h>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -24,5 +25,7 @@ Result<MappedMemory> map_zeros(std::uint64_t bytes) {
   if (size >= kHugePage) madvise(memory, size, MADV_HUGEPAGE);
   return MappedMemory(static_cast<std::byte*>(memory), Unmap{size});
 }
+
+void release_freed_memory() { malloc_trim(0); }
 
 }  // namespace octavo

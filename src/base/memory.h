@@ -21,6 +21,9 @@ using MappedMemory = std::unique_ptr<std::byte, Unmap>;
 // Error: resource.
 Result<MappedMemory> map_zeros(std::uint64_t bytes);
 
+// What was freed goes back to the system now, also where it lies between what is kept. For whoever has freed much.
+void release_freed_memory();
+
 }  // namespace octavo
 
 #endif  // OCTAVO_BASE_MEMORY_H_

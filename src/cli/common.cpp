@@ -43,15 +43,18 @@ Status parse_calibration(const std::string& text, v1::CompileOptions& options) {
 
 // "none", or words with commas. Random samples say nothing that could be corrected.
 Status parse_corrections(const CompileArguments& arguments, v1::CompileOptions& options) {
-  options.corrects_biases = options.equalizes = false;
+  options.corrects_biases = options.corrects_fast = options.equalizes = false;
   if (arguments.corrections == "none") return ok_status();
   const bool has_samples = arguments.calibrate != "random";
+  constexpr const char* kWords = "bias or fast-bias, equalize, two with a comma, or none";
+  int bias_words = 0;
   std::string_view rest = arguments.corrections;
   while (true) {
     const std::string_view word = rest.substr(0, rest.find(','));
-    if (word == "bias") options.corrects_biases = has_samples;
-    else if (word == "equalize") options.equalizes = has_samples;
-    else return usage("--corrections", arguments.corrections, "bias, equalize, both with a comma, or none");
+    const bool is_fast = word == "fast-bias";
+    if (word == "equalize") options.equalizes = has_samples;
+    else if ((word != "bias" && !is_fast) || ++bias_words > 1) return usage("--corrections", arguments.corrections, kWords);
+    else options.corrects_biases = has_samples, options.corrects_fast = is_fast;
     if (word.size() == rest.size()) return ok_status();
     rest.remove_prefix(word.size() + 1);
   }
@@ -124,7 +127,7 @@ void add_quantize_options(CLI::App& verb, CompileArguments& arguments) {
       ->type_name("METHOD")
       ->capture_default_str()
       ->group(group);
-  verb.add_option("--corrections", arguments.corrections, "what is corrected by the samples: bias, equalize, both with a comma, or none")
+  verb.add_option("--corrections", arguments.corrections, "what is corrected by the samples: bias or fast-bias, equalize, two with a comma, or none")
       ->type_name("WORDS")
       ->group(group);
   verb.add_option("--weights", arguments.weights, "how weights become 8-bit: max, mse or adaround")->type_name("METHOD")->group(group);
@@ -132,7 +135,10 @@ void add_quantize_options(CLI::App& verb, CompileArguments& arguments) {
       ->type_name("N")
       ->check(CLI::PositiveNumber)
       ->group(group);
-  verb.add_option("--skip", arguments.skip, "keep nodes in fp32: names, globs, type:Conv")->delimiter(',')->type_name("NODE,...")->group(group);
+  verb.add_option("--skip", arguments.skip, "keep nodes in fp32: names, globs, type:Conv, position:first, position:last")
+      ->delimiter(',')
+      ->type_name("NODE,...")
+      ->group(group);
   verb.add_option("--global-scale", arguments.global_scale, "one symmetric range [-S, S) for all activations, instead of calibration")
       ->type_name("S")
       ->group(group);

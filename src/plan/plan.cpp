@@ -25,7 +25,8 @@ struct Draft {
   Choice choice;
   std::vector<ValueId> inputs;
   std::vector<ValueId> outputs;  // empty for a copy
-  int copies_to = -1;            // a copy: the index of the graph output
+  int copies_to = -1;            // a copy: the index of the graph output, and its name
+  std::string copies_to_name;
 };
 
 struct Root {
@@ -39,8 +40,17 @@ struct Root {
 
 class Planner {
  public:
-  Planner(const Graph& graph, const Machine& machine, const PlanOptions& options, ConstantPool& pool)
-      : graph_(graph), machine_(machine), options_(options), pool_(pool), root_of_(graph.value_count()), roots_(graph.value_count()) {}
+  // `consumed` is `graph` where nobody needs it afterwards, else null.
+  Planner(const Graph& graph, Graph* consumed, const Machine& machine, const PlanOptions& options, ConstantPool& pool)
+      : graph_(graph),
+        consumed_(consumed),
+        machine_(machine),
+        options_(options),
+        pool_(pool),
+        root_of_(graph.value_count()),
+        roots_(graph.value_count()) {
+    for (int i = 0; i < graph.value_count(); ++i) values_.push_back(graph.value({i}));
+  }
 
   Result<Plan> make() {
     find_roots();
@@ -56,7 +66,11 @@ class Planner {
                    .expected = "at most " + std::to_string(kMaxArenaBytes)};
     }
     describe_model_tensors();
-    for (const Draft& draft : drafts_) emit(draft);
+    if (consumed_ != nullptr) *consumed_ = {};
+    for (const Draft& draft : drafts_) {
+      emit(draft);
+      forget_constants_of(draft);
+    }
     return std::move(plan_);
   }
 
@@ -65,9 +79,10 @@ class Planner {
   static std::size_t at(ValueId value) { return static_cast<std::size_t>(value.index); }
   ValueId root_of(ValueId value) const { return root_of_[at(value)]; }
   Root& root(ValueId value) { return roots_[at(root_of(value))]; }
-  bool is_stored_constant(ValueId value) const { return graph_.fact(value).is_constant() && graph_.producer(value) == nullptr; }
+  const Fact& fact(ValueId value) const { return values_[at(value)].fact; }
+  bool is_stored_constant(ValueId value) const { return fact(value).is_constant() && !values_[at(value)].producer.exists(); }
   // Steps that pack constants do not read them in a run.
-  bool is_packed(const Draft& draft, ValueId value) const { return draft.choice.kernel->pack != nullptr && graph_.fact(value).is_constant(); }
+  bool is_packed(const Draft& draft, ValueId value) const { return draft.choice.kernel->pack != nullptr && fact(value).is_constant(); }
 
   // ---- what shares memory ----
 
@@ -116,8 +131,9 @@ class Planner {
 
   void draft_node(const Node& node) {
     Draft draft{.name = node.name, .origin = node.origin, .attrs = node.attrs, .inputs = node.inputs, .outputs = node.outputs};
-    draft.call = {.spec = node.spec, .inputs = graph_.input_facts(node)};
-    for (const ValueId output : node.outputs) draft.call.outputs.push_back(graph_.fact(output));
+    draft.call = {.spec = node.spec};
+    for (const ValueId input : node.inputs) draft.call.inputs.push_back(input.exists() ? &fact(input) : nullptr);
+    for (const ValueId output : node.outputs) draft.call.outputs.push_back(fact(output));
     choose_kernel(std::move(draft));
   }
 
@@ -125,10 +141,13 @@ class Planner {
     for (const int index : root(root_value).graph_outputs) {
       const ValueId value = graph_.outputs()[static_cast<std::size_t>(index)];
       const std::string& name = graph_.output_names()[static_cast<std::size_t>(index)];
-      const Fact& fact = graph_.fact(value);
-      Draft draft{
-          .name = "copy to output '" + name + "'", .attrs = ReshapeAttrs{.shape = fact.shape.to_vector()}, .inputs = {value}, .copies_to = index};
-      draft.call = {.spec = &kReshape, .inputs = {&fact}, .outputs = {Fact{.dtype = fact.dtype, .shape = fact.shape}}};
+      const Fact& own = fact(value);
+      Draft draft{.name = "copy to output '" + name + "'",
+                  .attrs = ReshapeAttrs{.shape = own.shape.to_vector()},
+                  .inputs = {value},
+                  .copies_to = index,
+                  .copies_to_name = name};
+      draft.call = {.spec = &kReshape, .inputs = {&own}, .outputs = {Fact{.dtype = own.dtype, .shape = own.shape}}};
       choose_kernel(std::move(draft));
     }
   }
@@ -190,9 +209,9 @@ class Planner {
       buffers[static_cast<std::size_t>(r.buffer)].last_step = last_step;
       return;
     }
-    const Fact& fact = graph_.fact(output);
+    const Fact& own = fact(output);
     r.buffer = static_cast<int>(buffers.size());
-    buffers.push_back({.bytes = static_cast<std::uint64_t>(fact.shape.elements()) * size_of(fact.dtype), .first_step = step, .last_step = last_step});
+    buffers.push_back({.bytes = static_cast<std::uint64_t>(own.shape.elements()) * size_of(own.dtype), .first_step = step, .last_step = last_step});
   }
 
   // The input whose buffer the step's first output takes over: the kernel allows it, and nobody else needs the input any more.
@@ -205,37 +224,46 @@ class Planner {
     if (!input.exists() || root(input).buffer < 0 || root(input).last_reader != step) return {};
     const auto shares_root = [&](ValueId other) { return other.exists() && root_of(other) == root_of(input); };
     if (std::count_if(draft.inputs.begin(), draft.inputs.end(), shares_root) != 1) return {};
-    const Fact& from = graph_.fact(input);
-    const Fact& to = graph_.fact(draft.outputs[0]);
+    const Fact& from = fact(input);
+    const Fact& to = fact(draft.outputs[0]);
     return size_of(from.dtype) == size_of(to.dtype) && from.shape.elements() == to.shape.elements() ? input : ValueId{};
   }
 
   // ---- writing it down ----
 
-  PlanOperand operand(const Fact& fact, Place place, std::uint64_t offset) const {
-    return {.place = place, .dtype = fact.dtype, .shape = fact.shape.to_vector(), .offset = offset};
+  // Constants that no step after this one reads. Who else holds them keeps them.
+  void forget_constants_of(const Draft& draft) {
+    for (const ValueId input : draft.inputs) {
+      if (!input.exists() || draft.copies_to >= 0 || --root(input).readers > 0 || !root(input).graph_outputs.empty()) continue;
+      values_[at(input)].fact.constant.reset();
+      values_[at(root_of(input))].fact.constant.reset();
+    }
+  }
+
+  static PlanOperand operand(const Fact& own, Place place, std::uint64_t offset) {
+    return {.place = place, .dtype = own.dtype, .shape = own.shape.to_vector(), .offset = offset};
   }
 
   PlanOperand input_operand(const Draft& draft, ValueId value) {
     if (!value.exists()) return {};
-    const Fact& fact = graph_.fact(value);
-    if (is_packed(draft, value)) return operand(fact, Place::packed, 0);
+    const Fact& own = fact(value);
+    if (is_packed(draft, value)) return operand(own, Place::packed, 0);
     const ValueId r = root_of(value);
-    if (is_stored_constant(r)) return operand(fact, Place::constant, pool_.add(std::as_const(*graph_.fact(r).constant).view()));
-    return computed_operand(fact, root(value));
+    if (is_stored_constant(r)) return operand(own, Place::constant, pool_.add(std::as_const(*fact(r).constant).view()));
+    return computed_operand(own, root(value));
   }
 
-  PlanOperand computed_operand(const Fact& fact, const Root& r) const {
-    if (r.input >= 0) return operand(fact, Place::input, static_cast<std::uint64_t>(r.input));
-    if (r.output >= 0) return operand(fact, Place::output, static_cast<std::uint64_t>(r.output));
-    return operand(fact, Place::arena, offsets_[static_cast<std::size_t>(r.buffer)]);
+  PlanOperand computed_operand(const Fact& own, const Root& r) const {
+    if (r.input >= 0) return operand(own, Place::input, static_cast<std::uint64_t>(r.input));
+    if (r.output >= 0) return operand(own, Place::output, static_cast<std::uint64_t>(r.output));
+    return operand(own, Place::arena, offsets_[static_cast<std::size_t>(r.buffer)]);
   }
 
-  static void add_value(PlanStep& step, const std::string& name, const Fact& fact) {
-    const bool has_scale = fact.quant && fact.quant->scale.size() == 1 && fact.quant->zero_point.size() == 1;
+  static void add_value(PlanStep& step, const std::string& name, const Fact& own) {
+    const bool has_scale = own.quant && own.quant->scale.size() == 1 && own.quant->zero_point.size() == 1;
     step.value_names.push_back(name);
-    step.value_scales.push_back(has_scale ? fact.quant->scale[0] : 0.0f);
-    step.value_zero_points.push_back(has_scale ? fact.quant->zero_point[0] : 0);
+    step.value_scales.push_back(has_scale ? own.quant->scale[0] : 0.0f);
+    step.value_zero_points.push_back(has_scale ? own.quant->zero_point[0] : 0);
   }
 
   void emit(const Draft& draft) {
@@ -250,12 +278,12 @@ class Planner {
                   .refusals = draft.choice.refusals};
     for (const ValueId input : draft.inputs) step.inputs.push_back(input_operand(draft, input));
     for (const ValueId output : draft.outputs) {
-      step.outputs.push_back(computed_operand(graph_.fact(output), root(output)));
-      add_value(step, graph_.value(output).name, graph_.fact(output));
+      step.outputs.push_back(computed_operand(fact(output), root(output)));
+      add_value(step, values_[at(output)].name, fact(output));
     }
     if (draft.copies_to >= 0) {
       step.outputs.push_back(operand(call.outputs[0], Place::output, static_cast<std::uint64_t>(draft.copies_to)));
-      add_value(step, graph_.output_names()[static_cast<std::size_t>(draft.copies_to)], call.outputs[0]);
+      add_value(step, draft.copies_to_name, call.outputs[0]);
     }
     if (kernel.pack != nullptr) {
       for (const Tensor& tensor : kernel.pack(call)) {
@@ -268,26 +296,28 @@ class Planner {
     plan_.steps.push_back(std::move(step));
   }
 
-  static PlanTensor model_tensor(const std::string& name, const Fact& fact) {
-    PlanTensor tensor{.name = name, .dtype = fact.dtype, .shape = fact.shape.to_vector()};
-    if (fact.quant && fact.quant->axis < 0) {
-      tensor.scale = fact.quant->scale;
-      tensor.zero_point = fact.quant->zero_point;
+  static PlanTensor model_tensor(const std::string& name, const Fact& own) {
+    PlanTensor tensor{.name = name, .dtype = own.dtype, .shape = own.shape.to_vector()};
+    if (own.quant && own.quant->axis < 0) {
+      tensor.scale = own.quant->scale;
+      tensor.zero_point = own.quant->zero_point;
     }
     return tensor;
   }
 
   void describe_model_tensors() {
-    for (const ValueId input : graph_.inputs()) plan_.inputs.push_back(model_tensor(graph_.value(input).name, graph_.fact(input)));
+    for (const ValueId input : graph_.inputs()) plan_.inputs.push_back(model_tensor(values_[at(input)].name, fact(input)));
     for (std::size_t i = 0; i < graph_.outputs().size(); ++i) {
-      plan_.outputs.push_back(model_tensor(graph_.output_names()[i], graph_.fact(graph_.outputs()[i])));
+      plan_.outputs.push_back(model_tensor(graph_.output_names()[i], fact(graph_.outputs()[i])));
     }
   }
 
-  const Graph& graph_;
+  const Graph& graph_;  // empty once steps are emitted
+  Graph* consumed_;
   const Machine& machine_;
   const PlanOptions& options_;
   ConstantPool& pool_;
+  std::vector<Value> values_;  // of the graph; their constants leave one by one
   std::vector<ValueId> root_of_;
   std::vector<Root> roots_;  // by value; only those of roots are used
   std::vector<Draft> drafts_;
@@ -299,7 +329,11 @@ class Planner {
 }  // namespace
 
 Result<Plan> make_plan(const Graph& graph, const Machine& machine, const PlanOptions& options, ConstantPool& constants) {
-  return Planner(graph, machine, options, constants).make();
+  return Planner(graph, nullptr, machine, options, constants).make();
+}
+
+Result<Plan> make_plan(Graph&& graph, const Machine& machine, const PlanOptions& options, ConstantPool& constants) {
+  return Planner(graph, &graph, machine, options, constants).make();
 }
 
 }  // namespace octavo

@@ -143,6 +143,8 @@ struct PlanOptions {
 // Chooses kernels for `machine`, packs constants into the pool and places everything.
 // Errors: unsupported, one per node that no kernel takes, with each kernel's refusal.
 Result<Plan> make_plan(const Graph& graph, const Machine& machine, const PlanOptions& options, ConstantPool& constants);
+// The same of a graph that nobody needs afterwards: its constants leave memory as they are packed.
+Result<Plan> make_plan(Graph&& graph, const Machine& machine, const PlanOptions& options, ConstantPool& constants);
 
 }  // namespace octavo
 

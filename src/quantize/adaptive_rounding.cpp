@@ -16,8 +16,9 @@ namespace octavo {
 namespace {
 
 constexpr std::size_t kMostValues = 1536;                    // of one output: the products of all pairs are kept
-constexpr std::size_t kMostProducts = std::size_t{8} << 20;  // of all layers looked at in one pass over the samples
-constexpr std::int64_t kPositions = 16;                      // of an image
+constexpr std::size_t kMostProducts = std::size_t{8} << 20;  // of all layers looked at in one pass over the samples: 32 MB
+constexpr std::int64_t kMostSamples = 32;
+constexpr std::int64_t kPositions = 16;  // of an image at least, less than twice that at most
 
 // A layer and the moments of its inputs, one for each group of channels.
 struct Layer {
@@ -84,7 +85,10 @@ Patches row_patches(const ConstTensorView& x, const ActivationScale& scale) {
   return patches;
 }
 
-// At most 255 * 255 * 63 per sum of one call: 32 bits hold it, and the sums of all samples do not depend on their order.
+constexpr std::size_t triangle(std::size_t size) { return size * (size + 1) / 2; }
+
+// The sums of all samples do not depend on their order: integers, which 32 bits hold.
+static_assert(std::int64_t{255} * 255 * kMostSamples * (2 * kPositions - 1) < std::int64_t{1} << 31);
 void add_patches(InputMoments& moments, const Patches& patches, std::mutex& mutex) {
   const std::size_t size = moments.size;
   std::vector<std::int32_t> row(size);
@@ -99,7 +103,7 @@ void add_patches(InputMoments& moments, const Patches& patches, std::mutex& mute
     }
     const std::lock_guard lock(mutex);
     moments.sums[i] += sum;
-    for (std::size_t j = 0; j <= i; ++j) moments.products[i * size + j] += row[j];
+    for (std::size_t j = 0; j <= i; ++j) moments.products[triangle(i) + j] += row[j];
   }
   const std::lock_guard lock(mutex);
   moments.count += patches.count;
@@ -109,20 +113,19 @@ void add_patches(InputMoments& moments, const Patches& patches, std::mutex& mute
 std::vector<float> covariances(const InputMoments& moments) {
   const std::size_t size = moments.size;
   const auto count = static_cast<double>(std::max<std::int64_t>(1, moments.count));
-  std::vector<double> exact(size * size);
+  const auto exact = [&](std::size_t i, std::size_t j) {  // j <= i
+    const double mean = static_cast<double>(moments.sums[i]) / count * (static_cast<double>(moments.sums[j]) / count);
+    return static_cast<double>(moments.products[triangle(i) + j]) / count - mean;
+  };
   double trace = 0.0;
-  for (std::size_t i = 0; i < size; ++i) {
-    for (std::size_t j = 0; j < size; ++j) {
-      const double mean = static_cast<double>(moments.sums[i]) / count * (static_cast<double>(moments.sums[j]) / count);
-      exact[i * size + j] = static_cast<double>(moments.products[std::max(i, j) * size + std::min(i, j)]) / count - mean;
-    }
-    trace += exact[i * size + i];
-  }
+  for (std::size_t i = 0; i < size; ++i) trace += exact(i, i);
   constexpr double kDoubt = 0.05;
   const double unit = trace > 0.0 ? trace / static_cast<double>(size) : 1.0;
   std::vector<float> result(size * size);
-  for (std::size_t i = 0; i < result.size(); ++i) result[i] = static_cast<float>(exact[i] / unit);
-  for (std::size_t i = 0; i < size; ++i) result[i * size + i] += static_cast<float>(kDoubt);
+  for (std::size_t i = 0; i < size; ++i) {
+    for (std::size_t j = 0; j <= i; ++j) result[i * size + j] = result[j * size + i] = static_cast<float>(exact(i, j) / unit);
+    result[i * size + i] += static_cast<float>(kDoubt);
+  }
   return result;
 }
 
@@ -185,17 +188,17 @@ Status round_layer(const Layer& layer, const Tensor& weights, RoundedWeights& ro
 }
 
 // The layers of one pass over the samples.
-Status gather(const Graph& graph, const SampleSource& samples, std::span<Layer> layers) {
-  constexpr std::int64_t kMost = 32;
+Status gather(SourceNetwork& source, const SampleSource& samples, std::span<Layer> layers) {
+  const Graph& graph = source.graph();
   std::vector<ObservedValue> inputs_of_layers;
   for (const Layer& layer : layers) {
     const ValueId x = graph.node(layer.product.node).inputs[0];
     inputs_of_layers.push_back({x, layer.product.axis == 0 ? 1 : graph.fact(x).shape.rank() - 1});
   }
-  const auto network = ObservedNetwork::compile(graph, inputs_of_layers);
+  const auto network = ObservedNetwork::compile(source.lend(), inputs_of_layers);
   if (!network) return network.errors();
   std::vector<std::mutex> locks(layers.size());
-  return observe_samples(graph, *network, samples, kMost, [&](std::size_t k, const TensorView& value) {
+  return observe_samples(graph, *network, samples, kMostSamples, [&](std::size_t k, const TensorView& value) {
     Layer& layer = layers[k];
     const Node& node = graph.node(layer.product.node);
     if (network->channel_axis(k) != value.shape.rank() - 1 || (node.spec == &kConv && value.shape.rank() != 4)) return;
@@ -227,20 +230,33 @@ void round_adaptively(std::span<const float> exact, const InputMoments& moments,
   descend(exact, covariances(moments), rounded);
 }
 
-Status round_adaptively(const Graph& graph, const Placement& placement, const std::vector<ActivationScale>& scales, const SampleSource& samples,
+namespace {
+
+std::size_t products_of(const Layer& layer) { return layer.groups.size() * triangle(layer.size); }
+
+// Layers from `begin` on that one pass over the samples can look at.
+std::size_t end_of_pass(const std::vector<Layer>& layers, std::size_t begin) {
+  std::size_t end = begin, products = 0;
+  for (; end < layers.size() && (end == begin || products + products_of(layers[end]) <= kMostProducts); ++end) products += products_of(layers[end]);
+  return end;
+}
+
+}  // namespace
+
+Status round_adaptively(SourceNetwork& network, const Placement& placement, const std::vector<ActivationScale>& scales, const SampleSource& samples,
                         std::map<std::string, RoundedWeights>& weights) {
-  std::vector<Layer> layers = layers_of(graph, placement, scales, weights);
+  std::vector<Layer> layers = layers_of(network.graph(), placement, scales, weights);
   for (std::size_t begin = 0; begin < layers.size();) {
-    std::size_t end = begin, products = 0;
-    for (; end < layers.size() && (end == begin || products + layers[end].groups.size() * layers[end].size * layers[end].size <= kMostProducts);
-         ++end) {
-      products += layers[end].groups.size() * layers[end].size * layers[end].size;
-      const InputMoments none{layers[end].size, 0, std::vector<std::int64_t>(layers[end].size),
-                              std::vector<std::int64_t>(layers[end].size * layers[end].size)};
-      std::fill(layers[end].groups.begin(), layers[end].groups.end(), none);
+    const std::size_t end = end_of_pass(layers, begin);
+    const auto pass = std::span(layers).subspan(begin, end - begin);
+    for (Layer& layer : pass) {
+      const InputMoments none{layer.size, 0, std::vector<std::int64_t>(layer.size), std::vector<std::int32_t>(triangle(layer.size))};
+      std::fill(layer.groups.begin(), layer.groups.end(), none);
     }
-    if (const Status gathered = gather(graph, samples, std::span(layers).subspan(begin, end - begin)); !gathered) return gathered;
-    for (Layer& layer : std::span(layers).subspan(begin, end - begin)) {
+    if (const Status gathered = gather(network, samples, pass); !gathered) return gathered;
+    if (const Status recalled = network.recall(); !recalled) return recalled;
+    for (Layer& layer : pass) {
+      const Graph& graph = network.graph();
       const Tensor& exact = *graph.fact(graph.node(layer.product.node).inputs[1]).constant;
       if (const Status done = round_layer(layer, exact, weights.at(layer.result)); !done) return done;
       layer.groups.clear();

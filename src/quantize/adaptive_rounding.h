@@ -13,6 +13,7 @@
 #include "quantize/placement.h"
 #include "quantize/quantize.h"
 #include "quantize/scales.h"
+#include "quantize/source_network.h"
 
 namespace octavo {
 
@@ -21,7 +22,7 @@ struct InputMoments {
   std::size_t size = 0;  // values that one output is a sum over
   std::int64_t count = 0;
   std::vector<std::int64_t> sums;      // [size]
-  std::vector<std::int64_t> products;  // [size, size], the lower triangle
+  std::vector<std::int32_t> products;  // the lower triangle, row after row: that of i and j <= i at i * (i + 1) / 2 + j
 };
 
 // Rounds one output channel: `exact` in units of its scale, `rounded` where to begin. Each result is a neighbour of `exact` within +-127. Minimizes
@@ -30,7 +31,7 @@ void round_adaptively(std::span<const float> exact, const InputMoments& moments,
 
 // Improves `weights` (by name of the product's result) on up to 32 samples with the scales they have. Products over more than 1536 values, or other
 // than convolutions over two axes and products of matrices, keep them. `scales`: by ValueId. Errors: those of the samples.
-Status round_adaptively(const Graph& graph, const Placement& placement, const std::vector<ActivationScale>& scales, const SampleSource& samples,
+Status round_adaptively(SourceNetwork& network, const Placement& placement, const std::vector<ActivationScale>& scales, const SampleSource& samples,
                         std::map<std::string, RoundedWeights>& weights);
 
 }  // namespace octavo

@@ -2,15 +2,14 @@
 #include "quantize/bias_correction.h"
 
 #include <algorithm>
-#include <atomic>
-#include <barrier>
-#include <future>
-#include <new>
-#include <system_error>
-#include <thread>
+#include <bit>
+#include <cstdint>
+#include <mutex>
 
 #include "ops/list.h"
 #include "quantize/channels.h"
+#include "quantize/live_memory.h"
+#include "quantize/parallel.h"
 #include "quantize/simulated_network.h"
 
 namespace octavo {
@@ -18,90 +17,135 @@ namespace {
 
 std::size_t at(NodeId id) { return static_cast<std::size_t>(id.index); }
 
-// All samples walk through the network together, each on a thread of its own, and meet at every product: what it lacks is the mean over all of them,
-// and each goes on with the product corrected. Nearly all of the threads wait nearly all of the time; what they compute does not depend on it.
+// 0 to count - 1 in an order in which every beginning is spread over all: by their bits from the lowest on.
+std::vector<std::int64_t> spread_order(std::int64_t count) {
+  std::vector<std::int64_t> order;
+  const auto size = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(count)));
+  for (std::int64_t i = 0; i < size; ++i) {
+    std::int64_t reversed = 0;
+    for (std::int64_t bit = 1; bit < size; bit *= 2) reversed = reversed * 2 + (i / bit) % 2;
+    if (reversed < count) order.push_back(reversed);
+  }
+  return order;
+}
+
+// The samples walk through the network together and meet at every product: what it lacks is the mean over all of them, and each goes on with the
+// product corrected. A few threads carry them from one meeting to the next, one after the other; of those that wait only what lies ahead of them is
+// kept. Where that is much, fewer walk; who comes along later walks there from the start.
 class Walk {
  public:
-  Walk(const SimulatedNetwork& network, std::vector<const ChannelMeans*> wanted)
-      : network_(network), wanted_(std::move(wanted)), lacks_(wanted_.size()), meeting_(static_cast<std::ptrdiff_t>(wanted_.size()), Average{this}) {
-    for (const auto& channels : *wanted_.front()) shifts_.emplace_back(channels.size(), 0.0f);
+  // `means`: by sample, what each product gives in fp32.
+  Walk(const Graph& graph, const SimulatedNetwork& network, const std::map<std::int64_t, ChannelMeans>& means, const SampleSource& samples)
+      : graph_(graph), network_(network), samples_(samples), live_(live_memory(network.plan())) {
+    std::vector<std::pair<std::int64_t, const ChannelMeans*>> wanted;
+    for (const auto& [index, of_sample] : means) wanted.emplace_back(index, &of_sample);
+    for (const std::int64_t i : spread_order(static_cast<std::int64_t>(wanted.size()))) {
+      const auto& [index, of_sample] = wanted[static_cast<std::size_t>(i)];
+      walkers_.push_back({.sample = index, .wanted = of_sample});
+    }
+    shifts_.resize(walkers_.front().wanted->size());
   }
 
-  // One set of inputs per sample. By product: what is to be added to each channel; empty where nothing is known.
-  Result<std::vector<std::vector<float>>> run(std::vector<std::vector<Tensor>> inputs) {
-    std::vector<Observation> observations;
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-      auto observation = network_.observe();
-      if (!observation) return observation.errors();
-      observations.push_back(std::move(*observation));
-    }
-    std::vector<Status> done(inputs.size(), ok_status());
-    std::promise<bool> start;  // false where not all threads could be had
-    const std::shared_future<bool> started = start.get_future().share();
-    std::vector<std::jthread> threads;
-    try {
-      for (std::size_t i = 0; i < inputs.size(); ++i) {
-        threads.emplace_back([&, i] {
-          if (started.get()) done[i] = walk(observations[i], i, std::move(inputs[i]));
-        });
-      }
-    } catch (const std::system_error& error) {
-      start.set_value(false);
-      return Error{.kind = ErrorKind::resource, .where = "bias correction", .found = error.what(), .expected = "a thread per sample"};
-    }
-    start.set_value(true);
-    threads.clear();  // joins
-    for (const Status& of_sample : done) {
-      if (!of_sample) return of_sample.errors();
+  // By product: what is to be added to each channel; empty where nothing is known.
+  Result<std::vector<std::vector<float>>> run() {
+    const auto count = static_cast<std::int64_t>(walkers_.size());
+    auto observations = make_observations([&] { return network_.observe(); }, sample_workers(count));
+    if (!observations) return observations.errors();
+    std::optional<Sighting> last;
+    for (const Sighting& next : network_.sightings()) {
+      if (network_.channel_axis(next.chosen) < 0 || walkers_.front().wanted->at(next.chosen).empty()) continue;
+      const std::int64_t walking = std::min(count, fitting(next));
+      const Status met = for_each_index(0, walking, static_cast<int>(observations->size()), [&](int worker, std::int64_t i) {
+        return walk((*observations)[static_cast<std::size_t>(worker)], walkers_[static_cast<std::size_t>(i)], last, next);
+      });
+      if (!met) return met.errors();
+      for (std::int64_t i = walking; i < count; ++i) walkers_[static_cast<std::size_t>(i)].forget();
+      shifts_[next.chosen] = average(walking);
+      last = next;
     }
     return std::move(shifts_);
   }
 
  private:
-  struct Average {
-    Walk* walk;
-    void operator()() noexcept { walk->average(); }
+  struct Walker {
+    std::int64_t sample = 0;
+    const ChannelMeans* wanted = nullptr;
+    bool is_under_way = false;
+    std::vector<Tensor> inputs;     // while somebody will read them
+    std::vector<std::byte> memory;  // what lies ahead reads
+    std::vector<float> lacks;       // at the product where they meet
+
+    void forget() {
+      is_under_way = false;
+      inputs.clear();
+      memory = {};
+    }
   };
 
-  Status walk(Observation& observation, std::size_t sample, std::vector<Tensor> inputs) {
-    Status done = ok_status();
-    try {
-      done = network_.run(observation, std::move(inputs), [&](std::size_t k, const TensorView& value) { meet(sample, k, value); });
-    } catch (const std::bad_alloc&) {
-      done = Error{.kind = ErrorKind::resource, .where = "bias correction", .found = "not enough memory"};
+  // Walkers whose memory fits.
+  std::int64_t fitting(const Sighting& sighting) const {
+    constexpr std::int64_t kBytes = 48 << 20, kLeast = 8;
+    const LiveMemory& live = live_[sighting.step];
+    std::int64_t bytes = static_cast<std::int64_t>(live.arena_bytes());
+    for (const PlanTensor& input : network_.plan().inputs) {
+      if (live.has_inputs) bytes += Shape(input.shape).elements() * static_cast<std::int64_t>(size_of(input.dtype));
     }
-    if (!done) meeting_.arrive_and_drop();  // the others need not wait
-    return done;
+    return std::max(kLeast, kBytes / std::max<std::int64_t>(1, bytes));
   }
 
-  void meet(std::size_t sample, std::size_t k, const TensorView& value) {
-    const std::vector<float>& wanted = (*wanted_[sample])[k];
-    const int axis = network_.channel_axis(k);
-    if (wanted.empty() || axis < 0) return;
-    std::vector<float> lacks = channel_means(value, axis);
-    for (std::size_t c = 0; c < wanted.size(); ++c) lacks[c] = wanted[c] - lacks[c];
-    lacks_[sample] = std::move(lacks);
-    product_ = k;
-    meeting_.arrive_and_wait();
-    add_to_channels(value, axis, shifts_[k]);
+  Status walk(Observation& observation, Walker& walker, const std::optional<Sighting>& last, const Sighting& next) {
+    const auto visit = [&](std::size_t k, const TensorView& value) {
+      if (k == next.chosen) walker.lacks = missing(walker, k, value);
+      else if (!shifts_[k].empty()) add_to_channels(value, network_.channel_axis(k), shifts_[k]);
+    };
+    if (walker.is_under_way) {
+      live_[last->step].put_back(walker.memory, observation.arena());
+      add_to_channels(observation.value(*last), network_.channel_axis(last->chosen), shifts_[last->chosen]);
+      network_.advance(observation, walker.inputs, last, next, visit);
+    } else {
+      if (Status begun = begin(walker); !begun) return begun;
+      network_.start(observation, walker.inputs, visit);
+      network_.advance(observation, walker.inputs, std::nullopt, next, visit);
+    }
+    walker.memory = live_[next.step].copy(observation.arena());
+    if (!live_[next.step].has_inputs) walker.inputs.assign(walker.inputs.size(), Tensor());
+    return ok_status();
   }
 
-  // In the order of the samples.
-  void average() {
-    std::vector<float>& shift = shifts_[product_];
-    for (std::size_t c = 0; c < shift.size(); ++c) {
+  Status begin(Walker& walker) {
+    const std::lock_guard lock(source_);
+    auto inputs = checked_sample(graph_, samples_, walker.sample);
+    if (!inputs) return inputs.errors();
+    walker.inputs.clear();
+    for (const Tensor& input : *inputs) walker.inputs.push_back(Tensor::copy_of(input.view()));  // sources may share their tensors with others
+    walker.is_under_way = true;
+    return ok_status();
+  }
+
+  std::vector<float> missing(const Walker& walker, std::size_t k, const TensorView& value) const {
+    std::vector<float> lacks = channel_means(value, network_.channel_axis(k));
+    for (std::size_t c = 0; c < lacks.size(); ++c) lacks[c] = (*walker.wanted)[k][c] - lacks[c];
+    return lacks;
+  }
+
+  // In the order of the walkers, whoever came first.
+  std::vector<float> average(std::int64_t walking) const {
+    std::vector<float> shift;
+    for (std::size_t c = 0; c < walkers_.front().lacks.size(); ++c) {
       double sum = 0.0;
-      for (const auto& of_sample : lacks_) sum += c < of_sample.size() ? static_cast<double>(of_sample[c]) : 0.0;  // fewer: of one that failed
-      shift[c] = static_cast<float>(sum / static_cast<double>(lacks_.size()));
+      for (std::int64_t i = 0; i < walking; ++i) sum += static_cast<double>(walkers_[static_cast<std::size_t>(i)].lacks[c]);
+      shift.push_back(static_cast<float>(sum / static_cast<double>(walking)));
     }
+    return shift;
   }
 
+  const Graph& graph_;
   const SimulatedNetwork& network_;
-  std::vector<const ChannelMeans*> wanted_;  // by sample
-  std::vector<std::vector<float>> lacks_;    // by sample: of the product at which they meet
-  std::vector<std::vector<float>> shifts_;   // by product
-  std::atomic<std::size_t> product_ = 0;     // at which they meet
-  std::barrier<Average> meeting_;
+  const SampleSource& samples_;
+  std::mutex source_;
+  std::vector<LiveMemory> live_;            // by step
+  std::vector<Walker> walkers_;             // any beginning is spread over all samples
+  std::vector<std::vector<float>> shifts_;  // by product
 };
 
 }  // namespace
@@ -120,34 +164,22 @@ std::vector<ObservedValue> biased_results(const Graph& graph, const Placement& p
   return biased;
 }
 
-std::vector<std::int64_t> correction_samples(const Graph& graph, std::int64_t size) {
-  constexpr std::int64_t kMost = 64, kLeast = 8, kBytes = 128 << 20;
-  std::int64_t largest = 1;
-  for (int i = 0; i < graph.value_count(); ++i) {
-    const Fact& fact = graph.fact({i});
-    if (!fact.is_constant()) largest = std::max(largest, fact.shape.elements() * static_cast<std::int64_t>(size_of(fact.dtype)));
-  }
-  const std::int64_t count = std::min(size, std::clamp(kBytes / largest, kLeast, kMost));
+std::vector<std::int64_t> correction_samples(std::int64_t size) {
+  constexpr std::int64_t kMost = 64;
+  const std::int64_t count = std::min(size, kMost);
   std::vector<std::int64_t> indices;
   for (std::int64_t i = 0; i < count; ++i) indices.push_back(i * size / count);
   return indices;
 }
 
-Result<BiasCorrections> correct_biases(const Graph& graph, const Placement& placement, const std::vector<ActivationScale>& scales,
+Result<BiasCorrections> correct_biases(SourceNetwork& network, const Placement& placement, const std::vector<ActivationScale>& scales,
                                        const Calibrated& calibrated, const std::map<std::int64_t, ChannelMeans>& means, const SampleSource& samples) {
+  const Graph& graph = network.graph();
   const std::vector<ObservedValue> biased = biased_results(graph, placement);
   if (biased.empty() || means.empty()) return BiasCorrections{};
-  const auto network = SimulatedNetwork::compile(graph, placement, scales, calibrated, biased);
-  if (!network) return network.errors();
-  std::vector<std::vector<Tensor>> inputs;
-  std::vector<const ChannelMeans*> wanted;
-  for (const auto& [index, of_sample] : means) {
-    auto sample = checked_sample(graph, samples, index);
-    if (!sample) return sample.errors();
-    inputs.push_back(std::move(*sample));
-    wanted.push_back(&of_sample);
-  }
-  const auto shifts = Walk(*network, std::move(wanted)).run(std::move(inputs));
+  const auto simulated = SimulatedNetwork::compile(network.lend(), placement, scales, calibrated, biased);
+  if (!simulated) return simulated.errors();
+  const auto shifts = Walk(graph, *simulated, means, samples).run();
   if (!shifts) return shifts.errors();
   BiasCorrections corrections;
   for (std::size_t k = 0; k < shifts->size(); ++k) {

@@ -16,13 +16,12 @@ namespace octavo {
 // The products whose bias is a constant of the graph: their results, with the axis of the channels. Products without a bias have no correction.
 std::vector<ObservedValue> biased_results(const Graph& graph, const Placement& placement);
 
-// The samples that corrections are made from, spread evenly: at most 64, at least 8, fewer where the network's values are large, because all of them
-// are in memory at the same time.
-std::vector<std::int64_t> correction_samples(const Graph& graph, std::int64_t size);
+// The samples that corrections are made from, spread evenly: at most 64.
+std::vector<std::int64_t> correction_samples(std::int64_t size);
 
 // `means`: by sample, what the fp32 network gives for biased_results(). Layer after layer: each product is measured behind the quantized, corrected
-// network before it. Errors: those of the samples.
-Result<BiasCorrections> correct_biases(const Graph& graph, const Placement& placement, const std::vector<ActivationScale>& scales,
+// network before it. Where what the samples have on their way takes much memory, fewer of them are asked, at least 8. Errors: those of the samples.
+Result<BiasCorrections> correct_biases(SourceNetwork& network, const Placement& placement, const std::vector<ActivationScale>& scales,
                                        const Calibrated& calibrated, const std::map<std::int64_t, ChannelMeans>& means, const SampleSource& samples);
 
 }  // namespace octavo

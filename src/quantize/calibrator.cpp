@@ -14,26 +14,10 @@ namespace {
 // Samples between two meetings of the threads, where what depends on their order is merged.
 constexpr std::int64_t kRound = 16;
 
-// Threads that work on samples: one per core, never more than samples.
-int sample_workers(std::int64_t samples) {
-  return static_cast<int>(std::clamp<std::int64_t>(host_machine().cores, 1, std::max<std::int64_t>(1, std::min(kRound, samples))));
-}
-
-// One per worker.
-Result<std::vector<Observation>> make_observations(const ObservedNetwork& network, int workers) {
-  std::vector<Observation> observations;
-  for (int worker = 0; worker < workers; ++worker) {
-    auto observation = Observation::create(network);
-    if (!observation) return observation.errors();
-    observations.push_back(std::move(*observation));
-  }
-  return observations;
-}
-
 class Calibrator {
  public:
-  Calibrator(const Graph& graph, const Watch& watch, const SampleSource& samples, const QuantizeOptions& options)
-      : graph_(graph), watch_(watch), samples_(samples), options_(options), locks_(watch.ranges.size()) {
+  Calibrator(SourceNetwork& source, const Watch& watch, const SampleSource& samples, const QuantizeOptions& options)
+      : source_(source), graph_(source.graph()), watch_(watch), samples_(samples), options_(options), locks_(watch.ranges.size()) {
     statistics_.observers.assign(watch.ranges.size(), Observer(options.calibration));
     for (const std::int64_t sample : watch.mean_samples) statistics_.means[sample].resize(watch.means.size());
   }
@@ -42,11 +26,11 @@ class Calibrator {
     std::vector<ObservedValue> chosen;
     for (const ValueId id : watch_.ranges) chosen.push_back({id});
     chosen.insert(chosen.end(), watch_.means.begin(), watch_.means.end());
-    auto network = ObservedNetwork::compile(graph_, chosen);
+    auto network = ObservedNetwork::compile(source_.lend(), chosen);
     if (!network) return network.errors();
     network_ = std::move(*network);
     const int workers = sample_workers(samples_.size());
-    auto observations = make_observations(network_, workers);
+    auto observations = make_observations([&] { return Observation::create(network_); }, workers);
     if (!observations) return observations.errors();
     observations_ = std::move(*observations);
     for (std::int64_t begin = 0; begin < samples_.size(); begin += kRound) {
@@ -94,6 +78,7 @@ class Calibrator {
                  .expected = "finite activations"};
   }
 
+  SourceNetwork& source_;
   const Graph& graph_;
   const Watch& watch_;
   const SampleSource& samples_;
@@ -108,6 +93,20 @@ class Calibrator {
 };
 
 }  // namespace
+
+int sample_workers(std::int64_t samples) {
+  return static_cast<int>(std::clamp<std::int64_t>(host_machine().cores, 1, std::max<std::int64_t>(1, std::min(kRound, samples))));
+}
+
+Result<std::vector<Observation>> make_observations(const std::function<Result<Observation>()>& make, int workers) {
+  std::vector<Observation> observations;
+  for (int worker = 0; worker < workers; ++worker) {
+    auto observation = make();
+    if (!observation) return observation.errors();
+    observations.push_back(std::move(*observation));
+  }
+  return observations;
+}
 
 Result<std::vector<Tensor>> checked_sample(const Graph& graph, const SampleSource& samples, std::int64_t index) {
   auto tensors = samples.sample(index);
@@ -130,7 +129,7 @@ Result<std::vector<Tensor>> checked_sample(const Graph& graph, const SampleSourc
 Status observe_samples(const Graph& graph, const ObservedNetwork& network, const SampleSource& samples, std::int64_t most,
                        const Observation::Visit& visit) {
   const std::int64_t count = std::min(most, samples.size());
-  auto observations = make_observations(network, sample_workers(count));
+  auto observations = make_observations([&] { return Observation::create(network); }, sample_workers(count));
   if (!observations) return observations.errors();
   std::mutex source;
   return for_each_index(0, count, static_cast<int>(observations->size()), [&](int worker, std::int64_t i) -> Status {
@@ -143,8 +142,8 @@ Status observe_samples(const Graph& graph, const ObservedNetwork& network, const
   });
 }
 
-Result<Statistics> calibrate(const Graph& graph, const Watch& watch, const SampleSource& samples, const QuantizeOptions& options) {
-  return Calibrator(graph, watch, samples, options).run();
+Result<Statistics> calibrate(SourceNetwork& network, const Watch& watch, const SampleSource& samples, const QuantizeOptions& options) {
+  return Calibrator(network, watch, samples, options).run();
 }
 
 }  // namespace octavo

@@ -3,6 +3,7 @@
 #define OCTAVO_QUANTIZE_CALIBRATOR_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "quantize/observed_network.h"
 #include "quantize/observer.h"
 #include "quantize/quantize.h"
+#include "quantize/source_network.h"
 
 namespace octavo {
 
@@ -20,6 +22,12 @@ Result<std::vector<Tensor>> checked_sample(const Graph& graph, const SampleSourc
 // several threads at the same time, for one sample each. Errors: those of the samples and of the runs.
 Status observe_samples(const Graph& graph, const ObservedNetwork& network, const SampleSource& samples, std::int64_t most,
                        const Observation::Visit& visit);
+
+// Threads that work on samples: one per core, never more than samples.
+int sample_workers(std::int64_t samples);
+
+// One per worker.
+Result<std::vector<Observation>> make_observations(const std::function<Result<Observation>()>& make, int workers);
 
 // What the pass looks at.
 struct Watch {
@@ -37,8 +45,8 @@ struct Statistics {
 };
 
 // One thread computes the whole of a sample, and what is kept does not depend on who came first, so the statistics do not depend on how many
-// threads there are. Errors: those of the samples, and values that are not finite.
-Result<Statistics> calibrate(const Graph& graph, const Watch& watch, const SampleSource& samples, const QuantizeOptions& options);
+// threads there are. `network` has lent its weights afterwards. Errors: those of the samples, and values that are not finite.
+Result<Statistics> calibrate(SourceNetwork& network, const Watch& watch, const SampleSource& samples, const QuantizeOptions& options);
 
 }  // namespace octavo
 

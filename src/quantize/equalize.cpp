@@ -145,15 +145,15 @@ void move_factors_of(Graph& graph, const Link& link, const std::vector<float>& f
 }
 
 // By link: the largest magnitude of each channel over the samples.
-Result<std::vector<std::vector<float>>> measure(const Graph& graph, const std::vector<Link>& links, const SampleSource& samples) {
+Result<std::vector<std::vector<float>>> measure(SourceNetwork& source, const std::vector<Link>& links, const SampleSource& samples) {
   constexpr std::int64_t kMost = 32;
   std::vector<ObservedValue> wires;
   for (const Link& link : links) wires.push_back({link.wire, 1});
-  const auto network = ObservedNetwork::compile(graph, wires);
+  const auto network = ObservedNetwork::compile(source.lend(), wires);
   if (!network) return network.errors();
   std::vector<std::vector<float>> seen(links.size());
   std::mutex mutex;
-  const Status done = observe_samples(graph, *network, samples, kMost, [&](std::size_t k, const TensorView& value) {
+  const Status done = observe_samples(source.graph(), *network, samples, kMost, [&](std::size_t k, const TensorView& value) {
     if (network->channel_axis(k) < 0) return;
     const std::vector<float> own = channel_magnitudes(value, network->channel_axis(k));
     const std::lock_guard lock(mutex);
@@ -166,12 +166,14 @@ Result<std::vector<std::vector<float>>> measure(const Graph& graph, const std::v
 
 }  // namespace
 
-Result<ChannelFactors> find_factors(const Graph& graph, const std::vector<std::string>& skip, const SampleSource& samples) {
+Result<ChannelFactors> find_factors(SourceNetwork& network, const std::vector<std::string>& skip, const SampleSource& samples) {
   ChannelFactors factors;
-  const std::vector<Link> links = LinkFinder(graph, skip).find();
+  const std::vector<Link> links = LinkFinder(network.graph(), skip).find();
   if (links.empty()) return factors;
-  const auto seen = measure(graph, links, samples);
+  const auto seen = measure(network, links, samples);
   if (!seen) return seen.errors();
+  if (const Status recalled = network.recall(); !recalled) return recalled.errors();
+  const Graph& graph = network.graph();
   // A link's consumers are producers of the next one: their weights change on the way.
   Graph changed = graph;
   for (std::size_t k = 0; k < links.size(); ++k) {
@@ -185,12 +187,20 @@ Result<ChannelFactors> find_factors(const Graph& graph, const std::vector<std::s
   return factors;
 }
 
-void move_factors(Graph& graph, const ChannelFactors& factors) {
+ChannelFactors move_factors(Graph& graph, const ChannelFactors& factors) {
+  ChannelFactors by_wire;
   for (const Link& link : LinkFinder(graph, {}).find()) {
-    const auto known = factors.find(graph.value(graph.node(link.producer).outputs[0]).name);
+    const ValueId first = graph.node(link.producer).outputs[0];
+    const auto known = factors.find(graph.value(first).name);
     const std::int64_t channels = graph.fact(link.wire).shape[1];
-    if (known != factors.end() && static_cast<std::int64_t>(known->second.size()) == channels) move_factors_of(graph, link, known->second);
+    if (known == factors.end() || static_cast<std::int64_t>(known->second.size()) != channels) continue;
+    move_factors_of(graph, link, known->second);
+    for (ValueId wire = first;; wire = graph.node(graph.readers(wire)[0]).outputs[0]) {
+      by_wire[graph.value(wire).name] = known->second;
+      if (wire == link.wire) break;
+    }
   }
+  return by_wire;
 }
 
 }  // namespace octavo

@@ -1,4 +1,4 @@
-// Which nodes a user means: names, globs, "type:conv". Part of quantize/.
+// Which nodes a user means: names, globs, "type:conv", "position:first". Part of quantize/.
 #ifndef OCTAVO_QUANTIZE_NODE_PATTERN_H_
 #define OCTAVO_QUANTIZE_NODE_PATTERN_H_
 
@@ -17,10 +17,14 @@ bool matches_glob(std::string_view pattern, std::string_view text);
 // A name or glob of the node's name, or "type:" and an operator's name, ours ("conv") or the file's ("Gemm"), without regard to case.
 bool matches_node(std::string_view pattern, const Node& node);
 
-// Names of the nodes that one of the patterns matches.
+// The same patterns, but instead of "position:first" the names of the products (convolutions, products with weights) that an input reaches through no
+// other one, instead of "position:last" of those from which no other one is reached. Other positions stay as they are.
+std::vector<std::string> with_positions_named(const Graph& graph, const std::vector<std::string>& patterns);
+
+// Names of the nodes that one of the patterns matches; positions, too.
 std::set<std::string> matching_nodes(const Graph& graph, const std::vector<std::string>& patterns);
 
-// Error (usage): a pattern that no node of the graph matches, with a few names there are.
+// Error (usage): a pattern or position that no node of the graph matches, with a few names there are.
 Status check_patterns(const Graph& graph, const std::vector<std::string>& patterns, const std::string& option);
 
 }  // namespace octavo

@@ -12,9 +12,9 @@
 namespace octavo {
 namespace {
 
-Result<std::shared_ptr<const Model>> compile_lowered(const Graph& graph) {
+Result<std::shared_ptr<const Model>> compile_lowered(Graph graph) {
   ConstantPool constants;
-  auto plan = make_plan(graph, host_machine(), {.precision = Precision::fp32, .allow_reference = true}, constants);
+  auto plan = make_plan(std::move(graph), host_machine(), {.precision = Precision::fp32, .allow_reference = true}, constants);
   if (!plan) return plan.errors();
   CompiledModel compiled{.source = "calibration", .machine = host_machine()};
   compiled.plans.push_back(std::move(*plan));
@@ -122,9 +122,10 @@ Result<ObservedNetwork> ObservedNetwork::compile(Graph graph, const std::vector<
   for (const ObservedValue& value : seen) {
     if (graph.producer(value.id) != nullptr) graph.set_name(value.id, seen_name(value.id));
   }
-  const auto alone = without_extra_outputs(graph, own_outputs, seen);
+  auto alone = without_extra_outputs(graph, own_outputs, seen);
   if (!alone) return alone.errors();
-  auto model = compile_lowered(*alone);
+  graph = {};  // or its weights would stay until the model is loaded
+  auto model = compile_lowered(std::move(*alone));
   if (!model) return model.errors();
   network.model_ = std::move(*model);
   network.find_steps(chosen_by_value);
@@ -157,18 +158,51 @@ Result<Observation> Observation::create(const ObservedNetwork& network) {
 }
 
 Status Observation::run(std::vector<Tensor>& inputs, const Visit& visit) {
+  start(inputs, visit);
+  advance(inputs, std::nullopt, std::nullopt, visit);
+  return ok_status();
+}
+
+void Observation::start(std::vector<Tensor>& inputs, const Visit& visit) {
   for (const auto& sight : network_->inputs_) visit(sight.chosen, inputs[sight.input].view());
   for (const auto& sight : network_->constants_) visit(sight.chosen, Tensor::copy_of(std::as_const(*sight.value).view()).view());
-  std::vector<ConstTensorView> in;
-  std::vector<TensorView> out;
-  for (const Tensor& input : inputs) in.push_back(input.view());
-  for (Tensor& output : outputs_) out.push_back(output.view());
-  context_.set_step_hook([&](const StepEvent& event) {
-    for (const auto& sight : network_->by_step_[event.index]) visit(sight.chosen, event.outputs[sight.output]);
-  });
-  const Status done = context_.run(in, out);
-  context_.set_step_hook({});
-  return done;
+}
+
+void Observation::advance(const std::vector<Tensor>& inputs, const std::optional<Sighting>& from, const std::optional<Sighting>& to,
+                          const Visit& visit) {
+  std::vector<const std::byte*> in;
+  std::vector<std::byte*> out;
+  for (const Tensor& input : inputs) in.push_back(input.data());
+  for (Tensor& output : outputs_) out.push_back(output.data());
+  const auto& sights = network_->by_step_;
+  const std::size_t last = to ? to->step : sights.size() - 1;
+  const auto end_of_step = [&](std::size_t step) { return to && to->step == step ? to->place + 1 : sights[step].size(); };
+  if (from) show(from->step, from->place + 1, end_of_step(from->step), visit);
+  for (std::size_t step = from ? from->step + 1 : 0; step <= last && step < sights.size(); ++step) {
+    context_.run_steps(in, out, step, step + 1);
+    show(step, 0, end_of_step(step), visit);
+  }
+}
+
+void Observation::show(std::size_t step, std::size_t first, std::size_t last, const Visit& visit) {
+  const auto& sights = network_->by_step_[step];
+  for (std::size_t place = first; place < last; ++place) visit(sights[place].chosen, output_of(step, sights[place].output));
+}
+
+TensorView Observation::output_of(std::size_t step, std::size_t output) {
+  const PlanOperand& operand = context_.plan().steps[step].outputs[output];
+  std::byte* memory = operand.place == Place::arena ? context_.arena() + operand.offset : outputs_[operand.offset].data();
+  return {operand.dtype, Shape(operand.shape), memory};
+}
+
+TensorView Observation::value(const Sighting& sighting) { return output_of(sighting.step, network_->by_step_[sighting.step][sighting.place].output); }
+
+std::vector<Sighting> ObservedNetwork::sightings() const {
+  std::vector<Sighting> all;
+  for (std::size_t step = 0; step < by_step_.size(); ++step) {
+    for (std::size_t place = 0; place < by_step_[step].size(); ++place) all.push_back({step, place, by_step_[step][place].chosen});
+  }
+  return all;
 }
 
 }  // namespace octavo

@@ -11,12 +11,14 @@
 #include "quantize/bias_correction.h"
 #include "quantize/calibrator.h"
 #include "quantize/equalize.h"
+#include "quantize/fast_bias_correction.h"
 #include "quantize/groups.h"
 #include "quantize/insert.h"
 #include "quantize/node_pattern.h"
 #include "quantize/placement.h"
 #include "quantize/scales.h"
 #include "quantize/simulated_network.h"
+#include "quantize/source_network.h"
 #include "quantize/weight_rounding.h"
 #include "quantize/wire_scales.h"
 
@@ -115,77 +117,142 @@ std::vector<ActivationScale> scales_from(const Graph& graph, const Placement& pl
 }
 
 // One pass over the samples: ranges, and the means that corrections need.
-Result<Statistics> learn_ranges(const Graph& graph, const Placement& placement, const std::vector<ValueId>& observed, const SampleSource& samples,
+Result<Statistics> learn_ranges(SourceNetwork& source, const Placement& placement, const std::vector<ValueId>& observed, const SampleSource& samples,
                                 const QuantizeOptions& options, Calibrated& calibrated) {
+  const Graph& graph = source.graph();
   Watch watch{.ranges = options.observes_all ? f32_activations(graph) : observed};
-  if (options.corrects_biases) watch.means = biased_results(graph, placement), watch.mean_samples = correction_samples(graph, samples.size());
-  auto seen = calibrate(graph, watch, samples, options);
+  if (options.corrects_biases) {
+    watch.means = options.corrects_fast ? inputs_of_biased(graph, placement) : biased_results(graph, placement);
+    watch.mean_samples = correction_samples(samples.size());
+  }
+  auto seen = calibrate(source, watch, samples, options);
   if (seen) calibrated.ranges = ranges_of(graph, watch.ranges, seen->observers, options.percentile);
   return seen;
 }
 
 // What the scales of the wires are needed for.
-Status learn_corrections(const Graph& graph, const Placement& placement, const std::vector<ActivationScale>& scales, const Statistics& statistics,
+Status learn_corrections(SourceNetwork& source, const Placement& placement, const std::vector<ActivationScale>& scales, const Statistics& statistics,
                          const SampleSource& samples, const QuantizeOptions& options, Calibrated& calibrated) {
-  if (options.weights != WeightMethod::max) calibrated.weights = nearest_weights(graph, placement);
+  if (options.weights != WeightMethod::max) calibrated.weights = nearest_weights(source.graph(), placement);
   if (options.weights == WeightMethod::adaround) {
-    if (const Status done = round_adaptively(graph, placement, scales, samples, calibrated.weights); !done) return done;
+    if (const Status done = round_adaptively(source, placement, scales, samples, calibrated.weights); !done) return done;
   }
   if (!options.corrects_biases) return ok_status();
-  auto corrections = correct_biases(graph, placement, scales, calibrated, statistics.means, samples);
+  if (options.corrects_fast) {
+    calibrated.bias_corrections = estimate_biases(source.graph(), placement, scales, calibrated, statistics.means);
+    return ok_status();
+  }
+  auto corrections = correct_biases(source, placement, scales, calibrated, statistics.means, samples);
   if (!corrections) return corrections.errors();
   calibrated.bias_corrections = std::move(*corrections);
   return ok_status();
+}
+
+// What is done to a graph before anything is looked at.
+Status prepare(Graph& graph) {
+  if (const auto simplified = simplify(graph); !simplified) return simplified.errors();
+  rewrite(graph, "batch_norm_to_conv", batch_norm_to_conv);
+  return ok_status();
+}
+
+// Less than this may stay in memory while samples run: reading a file again takes longer.
+constexpr std::size_t kManyBytes = std::size_t{16} << 20;
+
+std::size_t constant_bytes(const Graph& graph) {
+  std::size_t bytes = 0;
+  for (int i = 0; i < graph.value_count(); ++i) bytes += graph.fact({i}).is_constant() ? graph.fact({i}).constant->bytes() : 0;
+  return bytes;
+}
+
+// The prepared graph, and how it is made again, with those factors; options and factors must outlive it.
+SourceNetwork source_of(Graph graph, const QuantizeOptions& options, const ChannelFactors& factors) {
+  if (!options.again || constant_bytes(graph) < kManyBytes) return {std::move(graph), {}};
+  return {std::move(graph), [&]() -> Result<Graph> {
+            auto again = options.again();
+            if (!again) return again;
+            if (const Status prepared = prepare(*again); !prepared) return prepared.errors();
+            move_factors(*again, factors);
+            return again;
+          }};
+}
+
+Status equalize(Graph& graph, const SampleSource& samples, const QuantizeOptions& options, const std::vector<std::string>& skip,
+                ChannelFactors& factors) {
+  const ChannelFactors none;
+  SourceNetwork source = source_of(std::move(graph), options, none);
+  auto found = find_factors(source, skip, samples);
+  if (!found) return found.errors();
+  factors = std::move(*found);
+  auto whole = source.take();
+  if (!whole) return whole.errors();
+  graph = std::move(*whole);
+  return ok_status();
+}
+
+// Scales of all wires, by ValueId.
+Result<std::vector<ActivationScale>> find_scales(const Graph& graph, const Placement& placement, const std::vector<ValueId>& observed,
+                                                 const QuantizeOptions& options, const Ranges& ranges) {
+  std::vector<ActivationScale> scales;
+  if (options.global_scale) {
+    scales.assign(static_cast<std::size_t>(graph.value_count()), global_activation_scale(*options.global_scale));
+  } else {
+    const auto known = known_ranges(graph, observed, ranges);
+    if (!known) return known.errors();
+    scales = scales_from(graph, placement, observed, *known);
+  }
+  if (options.calibrated) {
+    if (const Status known = use_known_scales(graph, placement, options.calibrated->scales, scales); !known) return known.errors();
+  }
+  return scales;
+}
+
+std::vector<std::string> reasons_for_float(const Graph& graph, const Placement& placement) {
+  std::vector<std::string> reasons;
+  for (const NodeId id : graph.order()) {
+    const NodeRole& role = placement.role(id);
+    if (role.role == Role::floating && !role.reason.empty()) reasons.push_back(graph.node(id).name + ": " + role.reason);
+  }
+  return reasons;
 }
 
 }  // namespace
 
 Result<QuantizeReport> quantize(Graph& graph, const SampleSource& samples, const QuantizeOptions& options) {
   if (const Status options_ok = check_options(graph, samples, options); !options_ok) return options_ok.errors();
-  if (const auto simplified = simplify(graph); !simplified) return simplified.errors();
-  rewrite(graph, "batch_norm_to_conv", batch_norm_to_conv);
+  if (const Status prepared = prepare(graph); !prepared) return prepared.errors();
 
   QuantizeReport report;
   if (options.calibrated) report.calibrated = *options.calibrated;
   const bool takes_samples = !options.global_scale && !options.calibrated;
+  const std::vector<std::string> skip = with_positions_named(graph, options.skip);
   if (takes_samples && options.equalizes) {
-    auto factors = find_factors(graph, options.skip, samples);
-    if (!factors) return factors.errors();
-    report.calibrated.channel_factors = std::move(*factors);
+    if (const Status done = equalize(graph, samples, options, skip, report.calibrated.channel_factors); !done) return done.errors();
   }
-  move_factors(graph, report.calibrated.channel_factors);
+  report.equalized = move_factors(graph, report.calibrated.channel_factors);
+  SourceNetwork source = source_of(std::move(graph), options, report.calibrated.channel_factors);
   const Ends ends = options.integer_only ? Ends::integers : Ends::floats;
-  const Placement placement = place_pairs(graph, options.skip, ends);
-  report.groups = integer_groups(graph, placement);
-  for (NodeId id : graph.order()) {
-    const NodeRole& role = placement.role(id);
-    if (role.role == Role::floating && !role.reason.empty()) report.kept_in_float.push_back(graph.node(id).name + ": " + role.reason);
-  }
-  std::vector<ActivationScale> scales;
-  const std::vector<ValueId> observed = rounded_wires(graph, placement);
+  const Placement placement = place_pairs(source.graph(), skip, ends);
+  report.groups = integer_groups(source.graph(), placement);
+  report.kept_in_float = reasons_for_float(source.graph(), placement);
+  const std::vector<ValueId> observed = rounded_wires(source.graph(), placement);
   Statistics statistics;
   if (takes_samples) {
-    auto seen = learn_ranges(graph, placement, observed, samples, options, report.calibrated);
+    auto seen = learn_ranges(source, placement, observed, samples, options, report.calibrated);
     if (!seen) return seen.errors();
     statistics = std::move(*seen);
     report.samples = samples.size();
+    if (const Status recalled = source.recall(); !recalled) return recalled.errors();
   }
-  if (options.global_scale) {
-    scales.assign(static_cast<std::size_t>(graph.value_count()), global_activation_scale(*options.global_scale));
-  } else {
-    const auto ranges = known_ranges(graph, observed, report.calibrated.ranges);
-    if (!ranges) return ranges.errors();
-    scales = scales_from(graph, placement, observed, *ranges);
-  }
-  if (options.calibrated) {
-    if (const Status known = use_known_scales(graph, placement, options.calibrated->scales, scales); !known) return known.errors();
-  }
-  report.scales = wire_scales(graph, placement, scales);
+  const auto scales = find_scales(source.graph(), placement, observed, options, report.calibrated.ranges);
+  if (!scales) return scales.errors();
+  report.scales = wire_scales(source.graph(), placement, *scales);
   if (takes_samples) {
-    const Status learned = learn_corrections(graph, placement, scales, statistics, samples, options, report.calibrated);
+    const Status learned = learn_corrections(source, placement, *scales, statistics, samples, options, report.calibrated);
     if (!learned) return learned.errors();
   }
-  auto with_pairs = insert_pairs(graph, placement, scales, report.calibrated, ends);
+  const auto whole = source.take();
+  if (!whole) return whole.errors();
+  auto with_pairs = insert_pairs(*whole, placement, *scales, report.calibrated, ends);
   if (!with_pairs) return with_pairs.errors();
   graph = std::move(*with_pairs);
   return report;

@@ -80,15 +80,17 @@ struct Calibrated {
 struct QuantizeOptions {
   Calibration calibration = Calibration::minmax;
   double percentile = 99.999;
-  std::vector<std::string> skip;      // node names, globs, "type:conv": these stay in f32
+  std::vector<std::string> skip;      // node names, globs, "type:conv", "position:first": these stay in f32
   std::optional<float> global_scale;  // relay.quantize: activation range is [-global_scale, global_scale), symmetric s8-like
   bool corrects_biases = true;        // needs samples
+  bool corrects_fast = false;         // that by means of the fp32 network alone
   bool equalizes = false;             // channels of one tensor, by factors moved between convolutions; needs samples
   WeightMethod weights = WeightMethod::max;
   bool integer_only = false;             // inputs and outputs become 8-bit, too
   bool observes_all = false;             // ranges of all activations, so that `calibrated` serves whatever is skipped
   std::optional<Calibrated> calibrated;  // of an earlier report: then no sample is taken
   std::function<void(std::int64_t done, std::int64_t total)> progress;
+  std::function<Result<Graph>()> again;  // the graph as it was given; with it weights are not kept in memory while samples run
 };
 
 // Nodes that are one step in integers; in --skip all of them or none.
@@ -102,12 +104,13 @@ struct QuantizeReport {
   std::map<std::string, TensorScale> scales;  // of every quantized wire, by value name
   std::vector<LayerGroup> groups;             // what computes in integers
   std::vector<std::string> kept_in_float;     // "node: reason"
+  ChannelFactors equalized;                   // of every wire whose channels are divided by factors
   std::int64_t samples = 0;
 };
 
-// Inserts the pairs in place: weights s8 per output channel symmetric, activations u8 asymmetric, biases s32 (scale x_scale * w_scale).
-// The result has the same form as an imported QDQ file, one with 8-bit inputs and outputs where `integer_only` asks for it; pairs stand where they
-// cost nothing needless (none between a convolution and the activation or residual addition that follows it).
+// Inserts the pairs in place (after an error the graph is of no use): weights s8 per output channel symmetric, activations u8 asymmetric, biases s32
+// (scale x_scale * w_scale). The result has the same form as an imported QDQ file, one with 8-bit inputs and outputs where `integer_only` asks for it;
+// pairs stand where they cost nothing needless (none between a convolution and the activation or residual addition that follows it).
 Result<QuantizeReport> quantize(Graph& graph, const SampleSource& samples, const QuantizeOptions& options);
 
 }  // namespace octavo

@@ -6,6 +6,7 @@
 #include "base/requantize.h"
 #include "ops/list.h"
 #include "quantize/channels.h"
+#include "quantize/source_network.h"
 
 namespace octavo {
 namespace {
@@ -23,8 +24,9 @@ Tensor dequantized(const QuantizedWeights& weights, int axis) {
 
 // Weights that several products share are rounded for the first of them.
 void round_weights(Graph& graph, const Placement& placement, const std::vector<ActivationScale>& scales, const Calibrated& calibrated) {
-  for (const NodeId id : graph.order()) {
-    const Node& node = graph.node(id);
+  const std::vector<NodeId> order = graph.order();
+  for (const NodeId id : order) {
+    const Node node = graph.node(id);
     const bool is_product = node.spec == &kConv || node.spec == &kMatmul;
     if (!is_product || !placement.is_8bit[at(id)] || !graph.fact(node.inputs[1]).is_constant()) continue;
     const ValueId weights = node.inputs[1];
@@ -33,6 +35,7 @@ void round_weights(Graph& graph, const Placement& placement, const std::vector<A
     const QuantizedWeights rounded = quantize_weights(*graph.fact(weights).constant, axis, {}, scales[at(node.inputs[0])].scale,
                                                       known_weights(calibrated, graph.value(node.outputs[0]).name));
     graph.replace_uses(weights, graph.add_constant(name, dequantized(rounded, axis)));
+    drop_unread(graph, weights);
   }
 }
 
@@ -56,7 +59,7 @@ void round_values(std::span<float> values, const ActivationScale& scale) {
   for (float& value : values) value = round_small(clamp_f32(value / scale.scale, lowest, highest)) * scale.scale;
 }
 
-Result<SimulatedNetwork> SimulatedNetwork::compile(const Graph& graph, const Placement& placement, const std::vector<ActivationScale>& scales,
+Result<SimulatedNetwork> SimulatedNetwork::compile(Graph graph, const Placement& placement, const std::vector<ActivationScale>& scales,
                                                    const Calibrated& calibrated, std::vector<ObservedValue> seen) {
   SimulatedNetwork simulated;
   simulated.seen_ = seen.size();
@@ -64,20 +67,33 @@ Result<SimulatedNetwork> SimulatedNetwork::compile(const Graph& graph, const Pla
     seen.push_back({wire});
     simulated.scales_.push_back(scales[at(wire)]);
   }
-  Graph rounded = graph;
-  round_weights(rounded, placement, scales, calibrated);
-  auto network = ObservedNetwork::compile(std::move(rounded), seen);
+  round_weights(graph, placement, scales, calibrated);
+  auto network = ObservedNetwork::compile(std::move(graph), seen);
   if (!network) return network.errors();
   simulated.network_ = std::move(*network);
   return simulated;
 }
 
-Status SimulatedNetwork::run(Observation& observation, std::vector<Tensor> inputs, const Observation::Visit& visit) const {
-  for (Tensor& input : inputs) input = Tensor::copy_of(std::as_const(input).view());  // sources may share their tensors with others
-  return observation.run(inputs, [&](std::size_t k, const TensorView& value) {
+Observation::Visit SimulatedNetwork::rounding(const Observation::Visit& visit) const {
+  return [&](std::size_t k, const TensorView& value) {
     if (k < seen_) visit(k, value);
     else round_values(value.span<float>(), scales_[k - seen_]);
-  });
+  };
+}
+
+void SimulatedNetwork::start(Observation& observation, std::vector<Tensor>& inputs, const Observation::Visit& visit) const {
+  observation.start(inputs, rounding(visit));
+}
+
+void SimulatedNetwork::advance(Observation& observation, const std::vector<Tensor>& inputs, const std::optional<Sighting>& from,
+                               const std::optional<Sighting>& to, const Observation::Visit& visit) const {
+  observation.advance(inputs, from, to, rounding(visit));
+}
+
+std::vector<Sighting> SimulatedNetwork::sightings() const {
+  std::vector<Sighting> all = network_.sightings();
+  std::erase_if(all, [&](const Sighting& sighting) { return sighting.chosen >= seen_; });
+  return all;
 }
 
 }  // namespace octavo

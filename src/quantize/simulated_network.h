@@ -21,15 +21,22 @@ void round_values(std::span<float> values, const ActivationScale& scale);
 class SimulatedNetwork {
  public:
   // `seen`: what a run shows, before it is rounded. `scales` by ValueId, as for insert_pairs; of `calibrated` the weights are used.
-  static Result<SimulatedNetwork> compile(const Graph& graph, const Placement& placement, const std::vector<ActivationScale>& scales,
+  static Result<SimulatedNetwork> compile(Graph graph, const Placement& placement, const std::vector<ActivationScale>& scales,
                                           const Calibrated& calibrated, std::vector<ObservedValue> seen);
   Result<Observation> observe() const { return Observation::create(network_); }
-  // Runs one sample; `inputs` are copied where they are rounded. Any number of observations run at the same time.
-  Status run(Observation& observation, std::vector<Tensor> inputs, const Observation::Visit& visit) const;
+  // As Observation has them, for any number of observations at the same time. `inputs` are changed: nobody else may hold them.
+  void start(Observation& observation, std::vector<Tensor>& inputs, const Observation::Visit& visit) const;
+  void advance(Observation& observation, const std::vector<Tensor>& inputs, const std::optional<Sighting>& from, const std::optional<Sighting>& to,
+               const Observation::Visit& visit) const;
+  // Of `seen`, in the order of computation.
+  std::vector<Sighting> sightings() const;
+  const Plan& plan() const { return network_.plan(); }
   // Of a value in `seen`; -1 where it is not known.
   int channel_axis(std::size_t seen) const { return network_.channel_axis(seen); }
 
  private:
+  Observation::Visit rounding(const Observation::Visit& visit) const;
+
   ObservedNetwork network_;
   std::size_t seen_ = 0;
   std::vector<ActivationScale> scales_;  // of the rounded wires, which come after what is seen

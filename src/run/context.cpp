@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <chrono>
 
-#include "run/float_mode.h"
 #include "base/memory.h"
+#include "run/float_mode.h"
 #include "run/model.h"
 
 namespace octavo {
@@ -182,13 +182,18 @@ struct Context::State {
           .outputs = std::span(hook_outputs).subspan(call.first_output, call.output_count)});
   }
 
-  void run_all() {
+  void bind(std::span<const std::byte* const> in, std::span<std::byte* const> out) {
+    for (const CallerPointer& pointer : caller_inputs) inputs[pointer.slot] = in[pointer.index];
+    for (const CallerPointer& pointer : caller_outputs) outputs[pointer.slot] = out[pointer.index];
+  }
+
+  void run_range(std::size_t first, std::size_t last) {
     const ScopedFloatMode mode;
     Executor* pool = executor && executor->try_acquire() ? executor.get() : nullptr;
     if (hook) {
-      for (std::size_t i = 0; i < calls.size(); ++i) run_step_observed(i, pool);
+      for (std::size_t i = first; i < last; ++i) run_step_observed(i, pool);
     } else {
-      for (const StepCall& call : calls) run_step(call, pool);
+      for (std::size_t i = first; i < last; ++i) run_step(calls[i], pool);
     }
     if (pool != nullptr) pool->release();
   }
@@ -226,7 +231,7 @@ Status Context::run(std::span<const ConstTensorView> inputs, std::span<const Ten
   if (Status status = check_overlap(inputs, outputs, *state.plan); !status) return status;
   for (const CallerPointer& pointer : state.caller_inputs) state.inputs[pointer.slot] = inputs[pointer.index].data;
   for (const CallerPointer& pointer : state.caller_outputs) state.outputs[pointer.slot] = outputs[pointer.index].data;
-  state.run_all();
+  state.run_range(0, state.calls.size());
   return ok_status();
 }
 
@@ -235,11 +240,17 @@ Status Context::run(std::span<const std::byte* const> inputs, std::span<std::byt
   if (inputs.size() != state.plan->inputs.size()) return wrong("inputs", std::to_string(inputs.size()), std::to_string(state.plan->inputs.size()));
   if (outputs.size() != state.plan->outputs.size())
     return wrong("outputs", std::to_string(outputs.size()), std::to_string(state.plan->outputs.size()));
-  for (const CallerPointer& pointer : state.caller_inputs) state.inputs[pointer.slot] = inputs[pointer.index];
-  for (const CallerPointer& pointer : state.caller_outputs) state.outputs[pointer.slot] = outputs[pointer.index];
-  state.run_all();
+  state.bind(inputs, outputs);
+  state.run_range(0, state.calls.size());
   return ok_status();
 }
+
+void Context::run_steps(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs, std::size_t first, std::size_t last) {
+  state_->bind(inputs, outputs);
+  state_->run_range(first, last);
+}
+
+std::byte* Context::arena() { return state_->memory.get(); }
 
 void Context::set_step_hook(StepHook hook) { state_->hook = std::move(hook); }
 

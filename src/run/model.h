@@ -83,6 +83,10 @@ class Context {
   // The same where the caller vouches for types and sizes.
   Status run(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs);
 
+  // Steps [first, last) alone, in memory that the caller vouches for; arena() holds what the steps before have left there.
+  void run_steps(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs, std::size_t first, std::size_t last);
+  std::byte* arena();
+
   // Called after each step of every run; an empty function removes it.
   void set_step_hook(StepHook hook);
 

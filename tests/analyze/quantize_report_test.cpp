@@ -48,6 +48,19 @@ class QuantizeReportTest : public ::testing::Test {
   testing::ScratchFolder folder_;
 };
 
+// The wire between the convolutions is compared as what it stands for, not as what it holds.
+TEST_F(QuantizeReportTest, EqualizedChannelsAreComparedInTheirOwnSize) {
+  CompileRequest equalized = request();
+  equalized.options.equalizes = true;
+  const auto report = told(equalized);
+  ASSERT_TRUE(report) << to_string(report.errors());
+  ASSERT_EQ(report->tensors.size(), 2u);
+  const TensorReport& relu = report->tensors[1];
+  EXPECT_GT(relu.sqnr_db, 30.0);
+  EXPECT_GT(relu.rounding_db, 30.0);
+  EXPECT_EQ(relu.clipped, 0.0);
+}
+
 TEST_F(QuantizeReportTest, TellsEveryTensorInOrder) {
   const auto report = told(request());
   ASSERT_TRUE(report) << to_string(report.errors());

@@ -45,6 +45,22 @@ TEST(ConstantPool, EqualContentIsStoredOnce) {
   EXPECT_TRUE(pool.bytes().empty());
 }
 
+TEST(Plan, AConsumedGraphGivesTheSame) {
+  Graph graph;
+  const ValueId x = graph.add_input("x", DType::f32, Shape{1, 32});
+  const ValueId shared = graph.add_constant("w", Tensor(DType::f32, Shape{32, 32}));
+  const ValueId first = add_or_die(graph, kMatmul, NoAttrs{}, {x, shared}, "first");
+  const ValueId second = add_or_die(graph, kMatmul, NoAttrs{}, {first, shared}, "second");
+  graph.add_output(second, "y");
+  graph.add_output(shared, "weights");
+  ConstantPool kept, consumed;
+  const Plan expected = plan_of(graph, kept);
+  const auto plan = make_plan(Graph(graph), host_machine(), {.allow_reference = true}, consumed);
+  ASSERT_TRUE(plan) << to_string(plan.errors());
+  EXPECT_TRUE(*plan == expected);
+  EXPECT_TRUE(kept.bytes() == consumed.bytes());
+}
+
 TEST(Plan, InputsAndOutputsAreUsedInTheCallersMemory) {
   const Plan plan = plan_of(chain_graph());
   ASSERT_EQ(plan.steps.size(), 3u);

@@ -13,6 +13,7 @@
 #include "quantize/adaptive_rounding.h"
 #include "quantize/channels.h"
 #include "quantize/equalize.h"
+#include "quantize/fast_bias_correction.h"
 #include "quantize/observed_network.h"
 #include "quantize/parallel.h"
 #include "quantize/quantize.h"
@@ -109,7 +110,8 @@ TEST(Equalize, ChannelsThatDifferByAHundred) {
 TEST(Equalize, TheNetworkInFloatsStaysTheSame) {
   for (const UnaryAttrs& activation : {UnaryAttrs{.kind = UnaryKind::relu}, UnaryAttrs{.kind = UnaryKind::clip, .alpha = 0.0f, .beta = 0.5f}}) {
     const Graph graph = uneven_network(activation);
-    const auto factors = find_factors(graph, {}, Noise(12));
+    SourceNetwork source(graph, {});
+    const auto factors = find_factors(source, {}, Noise(12));
     ASSERT_TRUE(factors);
     EXPECT_EQ(factors->size(), 2u);
     Graph moved = graph;
@@ -128,11 +130,13 @@ TEST(Equalize, TheNetworkInFloatsStaysTheSame) {
 
 TEST(Equalize, NotAcrossOutputsOrSkippedNodes) {
   Graph graph = uneven_network({.kind = UnaryKind::relu});
-  const auto skipped = find_factors(graph, {"depthwise"}, Noise(2));
+  SourceNetwork whole(graph, {});
+  const auto skipped = find_factors(whole, {"depthwise"}, Noise(2));
   ASSERT_TRUE(skipped);
   EXPECT_TRUE(skipped->empty());
   graph.add_output(graph.node(graph.order()[1]).outputs[0], "seen");
-  const auto seen = find_factors(graph, {}, Noise(2));
+  SourceNetwork with_output(graph, {});
+  const auto seen = find_factors(with_output, {}, Noise(2));
   ASSERT_TRUE(seen);
   EXPECT_FALSE(seen->contains("first"));
   EXPECT_TRUE(seen->contains("depthwise"));
@@ -198,13 +202,13 @@ TEST(AdaptiveRounding, FindsNearlyTheBestOfAllChoices) {
   double gained = 0.0;
   for (int round = 0; round < 20; ++round) {
     std::vector<std::vector<int>> rows(200, std::vector<int>(kSize));
-    InputMoments moments{kSize, 200, std::vector<std::int64_t>(kSize), std::vector<std::int64_t>(kSize * kSize)};
+    InputMoments moments{kSize, 200, std::vector<std::int64_t>(kSize), std::vector<std::int32_t>(kSize * (kSize + 1) / 2)};
     for (auto& row : rows) {
       const int common = uniform(random);  // inputs that go together: one error can undo another
       for (int& value : row) value = (3 * common + uniform(random)) / 4;
       for (std::size_t i = 0; i < kSize; ++i) {
         moments.sums[i] += row[i];
-        for (std::size_t j = 0; j <= i; ++j) moments.products[i * kSize + j] += row[i] * row[j];
+        for (std::size_t j = 0; j <= i; ++j) moments.products[i * (i + 1) / 2 + j] += row[i] * row[j];
       }
     }
     std::vector<float> exact(kSize);
@@ -227,6 +231,41 @@ TEST(AdaptiveRounding, FindsNearlyTheBestOfAllChoices) {
     EXPECT_GE(error_of(rows, exact, adaptive), best * 0.9999);
   }
   EXPECT_GT(gained / 20.0, std::log(2.0)) << "half of the error on average";
+}
+
+// Images that are the same everywhere: then the estimate is no estimate, padding included.
+TEST(FastBias, IsExactForFlatImages) {
+  for (const std::int64_t groups : {1, 2}) {
+    Graph graph;
+    Window window = unit_window({3, 3});
+    window.pad_begin = {1, 2}, window.pad_end = {0, 1}, window.strides = {2, 1}, window.dilations = {1, 2};
+    std::mt19937 random(3);
+    std::normal_distribution<float> normal;
+    Tensor weights(DType::f32, Shape{6, 4 / groups, 3, 3}), rounded(DType::f32, weights.shape()), bias(DType::f32, Shape{6});
+    for (float& value : weights.span<float>()) value = normal(random);
+    const ValueId x = graph.add_input("x", DType::f32, Shape{1, 4, 7, 6});
+    const ValueId w = graph.add_constant("w", weights), b = graph.add_constant("b", bias);
+    graph.add_output(added(graph, kConv, ConvAttrs{.window = window, .groups = groups}, {x, w, b}, "conv"), "y");
+    const Placement placement = place_pairs(graph, {});
+    const std::vector<ActivationScale> scales(static_cast<std::size_t>(graph.value_count()), ActivationScale{.scale = 0.02f});
+    ASSERT_EQ(inputs_of_biased(graph, placement).size(), 1u);
+    const std::vector<float> mean{0.5f, -1.0f, 2.0f, 0.25f};
+    const auto corrections = estimate_biases(graph, placement, scales, {}, {{0, {mean}}});
+
+    const QuantizedWeights s8 = quantize_weights(weights, 0, {}, 0.02f);
+    for (std::int64_t i = 0; i < weights.elements(); ++i)
+      rounded.as<float>()[i] = s8.scale[static_cast<std::size_t>(i / (weights.elements() / 6))] * s8.values.as<std::int8_t>()[i];
+    Graph changed = graph;
+    changed.replace_uses(w, changed.add_constant("rounded", rounded));
+    Tensor image(DType::f32, Shape{1, 4, 7, 6});
+    for (std::int64_t i = 0; i < image.elements(); ++i) image.as<float>()[i] = mean[static_cast<std::size_t>(i / 42)];
+    const std::vector<Tensor> images{image};
+    const auto exact = channel_means(std::as_const((*evaluate(graph, images))[0]).view(), 1);
+    const auto found = channel_means(std::as_const((*evaluate(changed, images))[0]).view(), 1);
+    const std::vector<float>& correction = corrections.at("conv");
+    ASSERT_EQ(correction.size(), 6u);
+    for (std::size_t c = 0; c < 6; ++c) EXPECT_NEAR(correction[c], exact[c] - found[c], 1e-5f) << groups << " " << c;
+  }
 }
 
 TEST(ObservedNetwork, ShowsWhatIsComputedWhereverItIs) {

@@ -8,10 +8,12 @@
 #include <cstring>
 #include <limits>
 #include <random>
+#include <set>
 
 #include "base/requantize.h"
 #include "ops/evaluate.h"
 #include "ops/list.h"
+#include "quantize/node_pattern.h"
 #include "quantize/placement.h"
 
 namespace octavo {
@@ -377,6 +379,17 @@ TEST(Quantize, CorrectedBiasesKeepTheMeans) {
   EXPECT_LT(largest_shift(original, corrected, samples), 0.25 * largest_shift(original, uncorrected, samples));
 }
 
+TEST(Quantize, FastCorrectionKeepsMostOfTheMeans) {
+  const Graph original = small_network().graph;
+  const Noise samples(Shape{1, 3, 8, 8}, 16);
+  Graph corrected = original, uncorrected = original;
+  const auto report = quantize(corrected, samples, {.corrects_fast = true});
+  ASSERT_TRUE(report) << to_string(report.errors());
+  ASSERT_TRUE(quantize(uncorrected, samples, {.corrects_biases = false}));
+  EXPECT_EQ(report->calibrated.bias_corrections.size(), 3u);  // stem, branch, logits
+  EXPECT_LT(largest_shift(original, corrected, samples), 0.6 * largest_shift(original, uncorrected, samples));
+}
+
 TEST(Quantize, WhatWasCalibratedServesAgain) {
   Graph first = small_network().graph, second = first;
   const auto report = quantize(first, Noise(Shape{1, 3, 8, 8}, 5), {});
@@ -404,6 +417,33 @@ TEST(Quantize, GlobalScaleNeedsNoSamples) {
     EXPECT_EQ(graph.fact(graph.node(id).inputs[1]).constant->as<float>()[0], 0.0625f);
   }
   EXPECT_GT(pairs, 3);
+}
+
+TEST(NodePattern, PositionsAreTheOutermostProducts) {
+  Net net;
+  const ValueId x = net.input("x", Shape{1, 3, 8, 8});
+  const ValueId relu = net.unary("relu", UnaryKind::relu, x);
+  const ValueId a = net.conv("a", relu, 4), b = net.conv("b", relu, 4);
+  const ValueId middle = net.conv("middle", net.binary("sum", BinaryKind::add, a, b), 4);
+  net.output(net.unary("end", UnaryKind::relu, net.conv("head", middle, 2)));
+  net.graph.add_output(net.conv("side", middle, 3), "z");
+  EXPECT_EQ(with_positions_named(net.graph, {"position:first", "type:conv", "position:middle"}), (Names{"a", "b", "type:conv", "position:middle"}));
+  EXPECT_EQ(with_positions_named(net.graph, {"position:last"}), (Names{"head", "side"}));
+  EXPECT_EQ(matching_nodes(net.graph, {"position:last", "rel?"}), (std::set<std::string>{"head", "relu", "side"}));
+  EXPECT_TRUE(check_patterns(net.graph, {"position:first", "position:last"}, "--skip"));
+  EXPECT_FALSE(check_patterns(net.graph, {"position:middle"}, "--skip"));
+  const auto report = quantize(net.graph, Noise(Shape{1, 3, 8, 8}, 3), {.skip = {"position:first", "position:last"}});
+  ASSERT_TRUE(report) << to_string(report.errors());
+  std::string groups;
+  for (const LayerGroup& group : report->groups) groups += group.name + " ";
+  EXPECT_EQ(groups.find("head"), std::string::npos);
+  EXPECT_NE(groups.find("middle"), std::string::npos);
+}
+
+TEST(NodePattern, NoProductNoPosition) {
+  Net net;
+  net.output(net.unary("relu", UnaryKind::relu, net.input("x", Shape{1, 3, 8, 8})));
+  EXPECT_FALSE(check_patterns(net.graph, {"position:first"}, "--skip"));
 }
 
 TEST(Quantize, BadInputIsSaid) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/memory.h"
 #include "import/onnx/inputs.h"
 #include "import/onnx/node_reader.h"
 #include "import/onnx/operators.h"
@@ -137,6 +138,8 @@ class Importer {
   }
 
   void read_initializers() {
+    constexpr std::size_t kMuch = std::size_t{16} << 20;
+    std::size_t freed = 0;  // and not given back
     std::int64_t elements = 0;
     for (auto& tensor : *proto_.mutable_initializer()) {
       const std::string where = file_ + ": initializer '" + tensor.name() + "'";
@@ -154,8 +157,10 @@ class Importer {
       }
       building_.values[tensor.name()] = value;
       const std::string name = tensor.name();
+      freed += tensor.ByteSizeLong();
       tensor = {};  // gives its memory back, as Clear() does not
       tensor.set_name(name);
+      if (freed >= kMuch) release_freed_memory(), freed = 0;
       if (building_.errors.size() >= kErrorLimit) return;
     }
     building_.fold_budget = kFoldBudget + 8 * elements;

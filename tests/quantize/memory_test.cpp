@@ -1,0 +1,185 @@
+// What keeps the quantizer's memory small and must not change what it finds: weights that are away, runs in pieces. Part of tests/quantize/.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <random>
+
+#include "ops/list.h"
+#include "quantize/live_memory.h"
+#include "quantize/observed_network.h"
+#include "quantize/quantize.h"
+#include "quantize/source_network.h"
+
+namespace octavo {
+namespace {
+
+Tensor noise(Shape shape, unsigned seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<float> normal;
+  Tensor tensor(DType::f32, std::move(shape));
+  for (float& value : tensor.span<float>()) value = normal(random);
+  return tensor;
+}
+
+class Noise final : public SampleSource {
+ public:
+  explicit Noise(Shape shape) : shape_(std::move(shape)) {}
+  std::int64_t size() const override { return 12; }
+  Result<std::vector<Tensor>> sample(std::int64_t index) const override {
+    return std::vector<Tensor>{noise(shape_, static_cast<unsigned>(index + 1))};
+  }
+
+ private:
+  Shape shape_;
+};
+
+ValueId added(Graph& graph, const OpSpec& spec, Attrs attrs, std::vector<ValueId> inputs, const std::string& name) {
+  const auto id = graph.add(spec, std::move(attrs), std::move(inputs), name);
+  EXPECT_TRUE(id) << to_string(id.errors());
+  return id ? *id : ValueId{};
+}
+
+// Two products with biases over `size` values, and the input once more behind them.
+Graph products(std::int64_t size) {
+  Graph graph;
+  const ValueId x = graph.add_input("x", DType::f32, Shape{1, size});
+  ValueId value = x;
+  for (const std::string name : {"first", "second"}) {
+    const ValueId w = graph.add_constant(name + ".w", noise(Shape{size, size}, name == "first" ? 100 : 101));
+    const ValueId b = graph.add_constant(name + ".b", noise(Shape{size}, 102));
+    value = added(graph, kMatmul, NoAttrs{}, {value, w}, name);
+    value = added(graph, kBinary, BinaryAttrs{.kind = BinaryKind::add}, {value, b}, name + "/bias");
+  }
+  value = added(graph, kBinary, BinaryAttrs{.kind = BinaryKind::add}, {value, x}, "sum");
+  graph.add_output(value, "y");
+  return graph;
+}
+
+void expect_same_constants(const Graph& a, const Graph& b) {
+  ASSERT_EQ(a.value_count(), b.value_count());
+  for (int i = 0; i < a.value_count(); ++i) {
+    ASSERT_EQ(a.fact({i}).is_constant(), b.fact({i}).is_constant());
+    if (!a.fact({i}).is_constant()) continue;
+    EXPECT_TRUE(*a.fact({i}).constant == *b.fact({i}).constant) << a.value({i}).name;
+  }
+}
+
+TEST(SourceNetwork, LendsItsWeightsAndRecallsThem) {
+  int made = 0;
+  SourceNetwork source(products(64), [&]() -> Result<Graph> {
+    ++made;
+    return products(64);
+  });
+  const Graph whole = source.lend();
+  const auto weights = [](const Graph& graph) { return graph.fact(graph.node(graph.order()[0]).inputs[1]).constant; };
+  EXPECT_EQ(std::as_const(*weights(source.graph())).data(), nullptr);
+  EXPECT_EQ(weights(source.graph())->shape(), (Shape{64, 64}));
+  const SourceNetwork other(products(64), {});
+  expect_same_constants(whole, other.graph());
+  ASSERT_TRUE(source.recall());
+  ASSERT_TRUE(source.recall()) << "nothing to do";
+  EXPECT_EQ(made, 1);
+  expect_same_constants(source.graph(), other.graph());
+}
+
+TEST(SourceNetwork, AnotherNetworkThanBeforeIsAnError) {
+  SourceNetwork source(products(64), [] { return Result<Graph>(products(65)); });
+  source.lend();
+  const auto taken = source.take();
+  ASSERT_FALSE(taken);
+  EXPECT_EQ(taken.errors()[0].kind, ErrorKind::invalid_input);
+}
+
+TEST(Quantize, WeightsThatAreAwayMeanwhileChangeNothing) {
+  constexpr std::int64_t kSize = 1500;  // 18 MB of weights
+  for (const bool equalizes : {false, true}) {
+    QuantizeOptions options{.calibration = Calibration::automatic, .equalizes = equalizes, .weights = WeightMethod::mse};
+    Graph kept = products(kSize), away = products(kSize);
+    const auto expected = quantize(kept, Noise(Shape{1, kSize}), options);
+    ASSERT_TRUE(expected) << to_string(expected.errors());
+    int made = 0;
+    options.again = [&]() -> Result<Graph> {
+      ++made;
+      return products(kSize);
+    };
+    const auto report = quantize(away, Noise(Shape{1, kSize}), options);
+    ASSERT_TRUE(report) << to_string(report.errors());
+    EXPECT_GE(made, 2);
+    EXPECT_EQ(report->scales, expected->scales);
+    EXPECT_EQ(report->calibrated.bias_corrections, expected->calibrated.bias_corrections);
+    expect_same_constants(away, kept);
+  }
+}
+
+PlanOperand in_arena(std::uint64_t offset, std::int64_t bytes) {
+  return {.place = Place::arena, .dtype = DType::u8, .shape = {bytes}, .offset = offset};
+}
+
+TEST(LiveMemory, IsWhatLaterStepsRead) {
+  const PlanOperand input{.place = Place::input, .dtype = DType::u8, .shape = {8}};
+  const PlanOperand output{.place = Place::output, .dtype = DType::u8, .shape = {8}};
+  Plan plan;
+  plan.steps.resize(5);
+  plan.steps[0].inputs = {input}, plan.steps[0].outputs = {in_arena(0, 64)};
+  plan.steps[1].inputs = {in_arena(0, 64)}, plan.steps[1].outputs = {in_arena(64, 64)};                    // both live on
+  plan.steps[2].inputs = {in_arena(64, 64), input}, plan.steps[2].outputs = {in_arena(64, 64)};            // in place
+  plan.steps[3].inputs = {in_arena(64, 64), in_arena(0, 64)}, plan.steps[3].outputs = {in_arena(32, 32)};  // over a part of what is dead
+  plan.steps[4].inputs = {in_arena(32, 32)}, plan.steps[4].outputs = {output};
+  const auto live = live_memory(plan);
+  using Ranges = std::vector<ByteRange>;
+  EXPECT_EQ(live[0].arena, (Ranges{{0, 64}}));
+  EXPECT_EQ(live[1].arena, (Ranges{{0, 128}}));
+  EXPECT_EQ(live[2].arena, (Ranges{{0, 128}}));
+  EXPECT_EQ(live[3].arena, (Ranges{{32, 64}}));
+  EXPECT_EQ(live[4].arena, Ranges{});
+  EXPECT_TRUE(live[0].has_inputs && live[1].has_inputs);
+  EXPECT_FALSE(live[2].has_inputs);
+  EXPECT_EQ(live[1].arena_bytes(), 128u);
+}
+
+// Two runs that take turns in one memory, with nothing kept but what is live.
+TEST(Observation, InPiecesItIsTheSameRun) {
+  const Graph graph = products(48);
+  std::vector<ObservedValue> chosen;
+  for (const NodeId id : graph.order()) chosen.push_back({graph.node(id).outputs[0]});
+  chosen.pop_back();  // what the caller gets is not in the arena
+  const auto network = ObservedNetwork::compile(graph, chosen);
+  ASSERT_TRUE(network) << to_string(network.errors());
+  auto observation = Observation::create(*network);
+  ASSERT_TRUE(observation);
+  const auto nothing = [](std::size_t, const TensorView&) {};
+  std::vector<std::vector<Tensor>> inputs, expected;
+  for (unsigned seed : {1u, 2u}) {
+    inputs.push_back({noise(Shape{1, 48}, seed)});
+    ASSERT_TRUE(observation->run(inputs.back(), nothing));
+    expected.push_back({Tensor::copy_of(std::as_const(observation->outputs()[0]).view())});
+  }
+  const auto live = live_memory(network->plan());
+  const auto sightings = network->sightings();
+  ASSERT_GE(sightings.size(), 3u);
+  std::vector<std::vector<std::byte>> kept(2);
+  std::size_t shown = 0;
+  for (std::size_t s = 0; s <= sightings.size(); ++s) {
+    const auto from = s == 0 ? std::nullopt : std::optional(sightings[s - 1]);
+    const auto to = s == sightings.size() ? std::nullopt : std::optional(sightings[s]);
+    for (std::size_t run = 0; run < 2; ++run) {
+      if (!from) observation->start(inputs[run], nothing);
+      else live[from->step].put_back(kept[run], observation->arena());
+      observation->advance(inputs[run], from, to, [&](std::size_t k, const TensorView&) {
+        ++shown;
+        EXPECT_TRUE(to && k == to->chosen);
+      });
+      if (to) {
+        kept[run] = live[to->step].copy(observation->arena());
+      } else {
+        EXPECT_TRUE(observation->outputs()[0] == expected[run][0]) << run;
+      }
+      std::memset(observation->arena(), 0xff, network->plan().arena_bytes);
+    }
+  }
+  EXPECT_EQ(shown, 2 * sightings.size());
+}
+
+}  // namespace
+}  // namespace octavo
