@@ -57,6 +57,20 @@ class Broadcast {
   Chunks chunks_;          // of rows, or of elements where there is only one row
 };
 
+// Where rows of two operands and their results lie, for the row functions of a family: their pointers say the element types.
+template <class Rows>
+void place_rows(Rows& rows, const RowBlock& block, const StepBuffers& buffers) {
+  rows.a = reinterpret_cast<decltype(rows.a)>(buffers.inputs[0]) + block.offset[0];
+  rows.b = reinterpret_cast<decltype(rows.b)>(buffers.inputs[1]) + block.offset[1];
+  rows.y = reinterpret_cast<decltype(rows.y)>(buffers.outputs[0]) + block.y_offset;
+  rows.rows = block.rows;
+  rows.n = block.n;
+  rows.a_row_stride = block.row_stride[0];
+  rows.b_row_stride = block.row_stride[1];
+  rows.a_step = block.step[0];
+  rows.b_step = block.step[1];
+}
+
 }  // namespace octavo
 
 #endif  // OCTAVO_KERNELS_BROADCAST_H_

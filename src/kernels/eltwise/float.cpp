@@ -36,15 +36,9 @@ struct BinaryParams {
 
 void run_binary(const BinaryParams& params, const StepBuffers& buffers, ItemRange range) {
   params.broadcast.for_blocks(range, [&](const RowBlock& block) {
-    params.function({.a = reinterpret_cast<const float*>(buffers.inputs[0]) + block.offset[0],
-                     .b = reinterpret_cast<const float*>(buffers.inputs[1]) + block.offset[1],
-                     .y = reinterpret_cast<float*>(buffers.outputs[0]) + block.y_offset,
-                     .rows = block.rows,
-                     .n = block.n,
-                     .a_row_stride = block.row_stride[0],
-                     .b_row_stride = block.row_stride[1],
-                     .a_step = block.step[0],
-                     .b_step = block.step[1]});
+    F32Rows rows;
+    place_rows(rows, block, buffers);
+    params.function(rows);
   });
 }
 

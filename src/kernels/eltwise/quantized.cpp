@@ -27,16 +27,8 @@ std::string refuse(const CallView& call) {
 void run(const Params& params, const StepBuffers& buffers, ItemRange range) {
   params.broadcast.for_blocks(range, [&](const RowBlock& block) {
     QuantizedRows rows = params.rows;
-    rows.a = reinterpret_cast<const std::uint8_t*>(buffers.inputs[0]) + block.offset[0];
-    rows.b = reinterpret_cast<const std::uint8_t*>(buffers.inputs[1]) + block.offset[1];
-    rows.y = reinterpret_cast<std::uint8_t*>(buffers.outputs[0]) + block.y_offset;
+    place_rows(rows, block, buffers);
     rows.table = buffers.inputs.size() > 2 ? reinterpret_cast<const std::uint8_t*>(buffers.inputs[2]) : nullptr;
-    rows.rows = block.rows;
-    rows.n = block.n;
-    rows.a_row_stride = block.row_stride[0];
-    rows.b_row_stride = block.row_stride[1];
-    rows.a_step = block.step[0];
-    rows.b_step = block.step[1];
     params.function(rows);
   });
 }

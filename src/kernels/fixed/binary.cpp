@@ -60,15 +60,7 @@ std::string refuse_pairs(const CallView& call) {
 void run_pairs(const PairParams& params, const StepBuffers& buffers, ItemRange range) {
   params.broadcast.for_blocks(range, [&](const RowBlock& block) {
     FixedPairs pairs = params.pairs;
-    pairs.a = reinterpret_cast<const std::uint8_t*>(buffers.inputs[0]) + block.offset[0];
-    pairs.b = reinterpret_cast<const std::uint8_t*>(buffers.inputs[1]) + block.offset[1];
-    pairs.y = reinterpret_cast<std::uint8_t*>(buffers.outputs[0]) + block.y_offset;
-    pairs.rows = block.rows;
-    pairs.n = block.n;
-    pairs.a_row_stride = block.row_stride[0];
-    pairs.b_row_stride = block.row_stride[1];
-    pairs.a_step = block.step[0];
-    pairs.b_step = block.step[1];
+    place_rows(pairs, block, buffers);
     params.function(pairs);
   });
 }
