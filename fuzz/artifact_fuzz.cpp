@@ -21,8 +21,10 @@ namespace {
 // A plan that loads may legally take minutes; the fuzzer only runs small ones.
 bool is_small(const Plan& plan) {
   constexpr std::uint64_t kMostWork = std::uint64_t{1} << 23;
-  std::uint64_t work = plan.arena_bytes;
-  for (const PlanStep& step : plan.steps) {
+  std::uint64_t work = plan.arena_bytes + plan.image_loop.arena_bytes;
+  if (plan.image_loop.images > 64) return false;
+  for (std::size_t i = 0; i < plan.steps.size(); ++i) {
+    const PlanStep& step = plan.steps[i];
     std::uint64_t largest[2] = {1, 1};  // elements of the largest input and output
     for (int side : {0, 1}) {
       for (const PlanOperand& operand : side == 0 ? step.inputs : step.outputs) {
@@ -33,7 +35,7 @@ bool is_small(const Plan& plan) {
       }
     }
     // No operator touches more than every input for every output.
-    if ((work += largest[0] * largest[1]) > kMostWork) return false;
+    if ((work += largest[0] * largest[1] * static_cast<std::uint64_t>(std::max<std::int64_t>(plan.calls_of(i), 0))) > kMostWork) return false;
   }
   return true;
 }

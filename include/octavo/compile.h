@@ -57,10 +57,11 @@ struct CompileOptions {
   WeightMethod weights = WeightMethod::adaround;
   std::vector<std::string> skip;  // stay in fp32: node names, globs, "type:conv", "position:first"
   std::optional<float> global_scale;
-  bool observes_all = false;     // quantize() learns ranges that serve whatever `skip` names later
-  std::string rounding;          // of a quantized TFLite file: tflite-xnnpack, -double, -single; empty: the format's default
-  bool integer_only = false;     // a float operator, input or output is an error; those of an fp32 file become 8-bit with its scales
-  bool allow_reference = false;  // the scalar reference may stand in where no kernel exists; slow
+  bool observes_all = false;  // quantize() learns ranges that serve whatever `skip` names later
+  std::string rounding;       // of a quantized TFLite file: tflite-xnnpack, -double, -single; empty: the format's default
+  bool integer_only = false;  // a float operator, input or output is an error; those of an fp32 file become 8-bit with its scales
+  BatchOrder batch_order = BatchOrder::automatic;
+  bool allow_reference = false;                                         // the scalar reference may stand in where no kernel exists; slow
   std::function<void(std::int64_t done, std::int64_t total)> progress;  // of calibration
   std::shared_ptr<octavo::TuningLog> tuning;                            // measured times, which overrule predictions where they are known
   bool measures = false;  // those that are not are measured on this machine, and added to `tuning` where there is one
@@ -75,6 +76,8 @@ struct PlanInfo {
   std::int64_t steps = 0;            // kernels called in a run
   std::int64_t macs = 0;             // multiply-accumulates of all convolutions and matrix products
   std::uint64_t arena_bytes = 0;     // memory of each context
+  std::int64_t steps_by_image = 0;   // the first steps run on one image of the batch after the other
+  std::uint64_t image_bytes = 0;     // memory of each thread for these
   std::vector<std::string> islands;  // what runs in float inside an int8 plan: "node (operator): reason"
   std::vector<std::string> notes;
   std::map<std::string, std::int64_t> kernels;  // name -> steps

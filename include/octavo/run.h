@@ -90,8 +90,9 @@ class Context {
   // so where the program links octavo_program (docs/architecture.md). References (target scalar, allow_reference) allocate.
   // Error: usage, naming the tensor that is not what the plan says.
   Status run(std::span<const ConstTensorRef> inputs, std::span<const TensorRef> outputs);
-  // Calls `hook` after each step of every run, with its time and results; an empty function removes it.
-  void set_step_hook(std::function<void(const StepInfo&)> hook);
+  // Calls `hook` after each step of every run, with its time and results; an empty function removes it. Steps that run image by image are told of in
+  // their order after the last image, their time summed; their results are there only where `needs_values`, which takes memory for all of them.
+  void set_step_hook(std::function<void(const StepInfo&)> hook, bool needs_values = true);
   octavo::Context& internal();
 
  private:

@@ -18,7 +18,7 @@ using Clock = std::chrono::steady_clock;
 bool is_conversion(std::string_view op) { return op == "quantize" || op == "dequantize" || op == "dynamic_quantize"; }
 
 bool is_activation(const PlanOperand& operand) {
-  return operand.place == Place::arena || operand.place == Place::input || operand.place == Place::output;
+  return operand.place == Place::arena || operand.place == Place::image_arena || operand.place == Place::input || operand.place == Place::output;
 }
 
 std::int64_t bytes_of(const PlanOperand& operand) { return Shape(operand.shape).elements() * static_cast<std::int64_t>(size_of(operand.dtype)); }
@@ -30,19 +30,24 @@ class Names {
   std::string of(const PlanOperand& operand) const {
     if (operand.place == Place::input) return plan_.inputs[operand.offset].name;
     if (operand.place == Place::output) return plan_.outputs[operand.offset].name;
-    const auto found = arena_.find(operand.offset);
+    const auto found = arena_.find({operand.place, operand.offset});
     return found == arena_.end() ? "" : found->second;
   }
   void define(const PlanOperand& operand, const std::string& name) {
-    if (operand.place == Place::arena) arena_[operand.offset] = name;
+    if (operand.place == Place::arena || operand.place == Place::image_arena) arena_[{operand.place, operand.offset}] = name;
   }
 
  private:
   const Plan& plan_;
-  std::map<std::uint64_t, std::string> arena_;
+  std::map<std::pair<Place, std::uint64_t>, std::string> arena_;
 };
 
-std::string text_of(const PlanOperand& operand) { return std::string(name_of(operand.dtype)) + "[" + Shape(operand.shape).to_string() + "]"; }
+// A tensor of all images that a step is called for.
+ExplainedTensor explained(std::string name, const PlanOperand& operand, std::int64_t images) {
+  std::vector<std::int64_t> dims = operand.shape;
+  if (images > 1 && !dims.empty()) dims[0] *= images;
+  return {std::move(name), std::string(name_of(operand.dtype)) + "[" + Shape(dims).to_string() + "]", images * bytes_of(operand)};
+}
 
 // "node (operator): reason" of the plan, without the node.
 std::string island_reason(const Plan& plan, const std::string& node) {
@@ -70,17 +75,19 @@ std::string cause_of(const Plan& plan, const PlanStep& step, StepType type) {
 ExplainedStep described(const Plan& plan, std::size_t index, Names& names) {
   const PlanStep& step = plan.steps[index];
   const StepType type = type_of(step);
+  const std::int64_t calls = plan.calls_of(index);
   ExplainedStep e{.index = index,
                   .name = step.name,
                   .op = step.op,
                   .kernel = step.kernel,
                   .type = type,
-                  .macs = macs_of(step),
-                  .predicted_ms = step.predicted_ns * 1e-6,
+                  .calls = calls,
+                  .macs = calls * macs_of(step),
+                  .predicted_ms = static_cast<double>(calls) * step.predicted_ns * 1e-6,
                   .cause = cause_of(plan, step, type),
                   .refusals = step.refusals};
   for (const PlanOperand& operand : step.inputs) {
-    if (is_activation(operand)) e.inputs.push_back({names.of(operand), text_of(operand), bytes_of(operand)}), e.bytes_in += bytes_of(operand);
+    if (is_activation(operand)) e.inputs.push_back(explained(names.of(operand), operand, calls)), e.bytes_in += e.inputs.back().bytes;
     else if (operand.place == Place::constant) e.bytes_constant += bytes_of(operand);
   }
   for (const PlanOperand& operand : step.packed) e.bytes_constant += bytes_of(operand);
@@ -88,8 +95,8 @@ ExplainedStep described(const Plan& plan, std::size_t index, Names& names) {
     const PlanOperand& operand = step.outputs[i];
     if (!is_activation(operand)) continue;
     names.define(operand, i < step.value_names.size() ? step.value_names[i] : step.name);
-    e.outputs.push_back({names.of(operand), text_of(operand), bytes_of(operand)});
-    e.bytes_out += bytes_of(operand);
+    e.outputs.push_back(explained(names.of(operand), operand, calls));
+    e.bytes_out += e.outputs.back().bytes;
   }
   return e;
 }
@@ -131,7 +138,7 @@ Status measure(Session& session, const ExplainOptions& options, Explanation& e) 
   });
   if (!measured) return measured;
   if (options.progress) options.progress(0.5);
-  session.context().set_step_hook([&](const v1::StepInfo& step) { each[step.index].push_back(step.elapsed_ns); });
+  session.context().set_step_hook([&](const v1::StepInfo& step) { each[step.index].push_back(step.elapsed_ns); }, false);
   const Status stepped = repeat(options.seconds / 2, [&] { return session.run(); });
   session.context().set_step_hook({});
   if (!stepped) return stepped;
@@ -236,6 +243,7 @@ nlohmann::json explanation_json(const Explanation& e) {
                      {"bytes_in", s.bytes_in},
                      {"bytes_out", s.bytes_out},
                      {"bytes_constant", s.bytes_constant},
+                     {"calls", s.calls},
                      {"macs", s.macs},
                      {"ms", {{"min", s.least_ms}, {"median", s.ms}, {"predicted_one_thread", s.predicted_ms}, {"bound", s.bound_ms}}},
                      {"bound_by", s.is_arithmetic_bound ? "arithmetic" : "memory"},

@@ -36,6 +36,7 @@ struct ExplainedStep {
   StepType type = StepType::integer;
   std::vector<ExplainedTensor> inputs, outputs;  // activations
   std::int64_t bytes_in = 0, bytes_out = 0, bytes_constant = 0;
+  std::int64_t calls = 1;  // in a run: more than one in an image loop; macs, bytes and times are of all of them
   std::int64_t macs = 0;
   double ms = 0.0;            // median of the measured runs
   double least_ms = 0.0;      // minimum

@@ -46,7 +46,8 @@ class GroupsOfSteps {
 
   static bool holds(const std::vector<PlanOperand>& operands, const PlanOperand& tensor) {
     return std::any_of(operands.begin(), operands.end(), [&](const PlanOperand& operand) {
-      return operand.place == Place::arena && tensor.place == Place::arena && operand.offset == tensor.offset;
+      const bool is_in_arena = operand.place == Place::arena || operand.place == Place::image_arena;
+      return is_in_arena && operand.place == tensor.place && operand.offset == tensor.offset;
     });
   }
 
@@ -97,9 +98,10 @@ Status take_turn(Runner& runner, double seconds) {
     const auto start = Clock::now();
     if (const Status done = runner.session.run(); !done) return done;
     runner.run_ms = std::min(runner.run_ms, std::chrono::duration<double, std::milli>(Clock::now() - start).count());
-    runner.session.context().set_step_hook([&](const v1::StepInfo& step) {
+    const auto note = [&](const v1::StepInfo& step) {
       runner.step_ms[step.index] = std::min(runner.step_ms[step.index], static_cast<double>(step.elapsed_ns) * 1e-6);
-    });
+    };
+    runner.session.context().set_step_hook(note, false);
     const Status done = runner.session.run();
     runner.session.context().set_step_hook({});
     if (!done) return done;
@@ -111,8 +113,8 @@ Status take_turn(Runner& runner, double seconds) {
 FormTimes predicted(const Plan& plan, const LayerGroups& groups) {
   FormTimes times;
   std::vector<double> step_ms;
-  for (const PlanStep& step : plan.steps) {
-    step_ms.push_back(step.predicted_ns * 1e-6);
+  for (std::size_t i = 0; i < plan.steps.size(); ++i) {
+    step_ms.push_back(static_cast<double>(plan.calls_of(i)) * plan.steps[i].predicted_ns * 1e-6);
     times.run_ms += step_ms.back();
   }
   times.group_ms = group_times(plan, groups, step_ms);

@@ -103,7 +103,8 @@ class Compiler {
     if (options_.integer_only) {
       if (Status status = check_integer_only(imported.graph, lowered->islands); !status) return status.errors();
     }
-    PlanOptions plan_options{.precision = *precision, .batch = *actual, .allow_reference = options_.allow_reference};
+    PlanOptions plan_options{
+        .precision = *precision, .batch = *actual, .allow_reference = options_.allow_reference, .batch_order = options_.batch_order};
     if (options_.measures || options_.tuning != nullptr)
       plan_options.measured = measured_cost(*tuning_, options_.measures ? Tuning::measure : Tuning::known);
     auto plan = make_plan(std::move(imported.graph), machine, plan_options, constants);

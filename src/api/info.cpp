@@ -12,6 +12,8 @@ PlanInfo plan_info(const Plan& plan) {
                 .steps = static_cast<std::int64_t>(plan.steps.size()),
                 .macs = plan.macs,
                 .arena_bytes = plan.arena_bytes,
+                .steps_by_image = plan.image_loop.steps,
+                .image_bytes = plan.image_loop.arena_bytes,
                 .islands = plan.islands,
                 .notes = plan.notes};
   for (const PlanStep& step : plan.steps) ++info.kernels[step.kernel];

@@ -63,9 +63,9 @@ Status Context::run(std::span<const ConstTensorRef> inputs, std::span<const Tens
   return state.context.run(state.inputs, state.outputs);
 }
 
-void Context::set_step_hook(std::function<void(const StepInfo&)> hook) {
+void Context::set_step_hook(std::function<void(const StepInfo&)> hook, bool needs_values) {
   if (!hook) return state_->context.set_step_hook({});
-  state_->context.set_step_hook([hook = std::move(hook)](const StepEvent& event) {
+  const auto tell = [hook = std::move(hook)](const StepEvent& event) {
     std::vector<ConstTensorRef> outputs;
     for (const TensorView& view : event.outputs) outputs.push_back({view.dtype, view.shape.dims(), view.data});
     hook({.index = event.index,
@@ -77,7 +77,8 @@ void Context::set_step_hook(std::function<void(const StepInfo&)> hook) {
           .value_scales = event.step->value_scales,
           .value_zero_points = event.step->value_zero_points,
           .outputs = outputs});
-  });
+  };
+  state_->context.set_step_hook(tell, needs_values);
 }
 
 }  // namespace octavo::v1

@@ -175,6 +175,12 @@ void add_compile_options(CLI::App& verb, CompileArguments& arguments) {
       ->type_name("N[,N...]")
       ->check(CLI::PositiveNumber)
       ->group(group);
+  verb.add_option(
+          "--batch-order", arguments.batch_order,
+          "steps: a batch goes through one kernel after the other; images: image by image as far as the operators allow; or auto: as predicted")
+      ->capture_default_str()
+      ->type_name("WORD")
+      ->group(group);
   add_integer_only_option(verb, arguments);
   verb.add_flag("--allow-reference", arguments.allow_reference, "let slow reference code stand in where there is no kernel")->group(group);
   verb.add_option("--tune", arguments.tune, "quick: where several kernels may be fastest, measure them on this machine (seconds); or off")
@@ -194,9 +200,18 @@ Status parse_precision(const std::string& word, CompileRequest& request) {
   return ok_status();
 }
 
+Status parse_batch_order(const std::string& word, v1::CompileOptions& options) {
+  if (word == "auto") options.batch_order = BatchOrder::automatic;
+  else if (word == "steps") options.batch_order = BatchOrder::steps;
+  else if (word == "images") options.batch_order = BatchOrder::images;
+  else return usage("--batch-order", word, "auto, steps or images");
+  return ok_status();
+}
+
 Result<CompileRequest> parse_compile_arguments(const CompileArguments& arguments, int threads) {
   CompileRequest request{.threads = threads};
   if (const Status done = parse_precision(arguments.precision, request); !done) return done.errors();
+  if (const Status done = parse_batch_order(arguments.batch_order, request.options); !done) return done.errors();
   request.options.target = arguments.target;
   request.options.rounding = arguments.rounding;
   if (!arguments.batches.empty()) request.options.batches = arguments.batches;

@@ -47,6 +47,7 @@ struct CompileArguments {
   std::string target = "host";
   std::string rounding;
   std::vector<std::int64_t> batches;
+  std::string batch_order = "auto";
   std::vector<std::string> shapes;
   std::string preprocess;
   std::int64_t samples = 0;

@@ -23,6 +23,9 @@ std::string describe_tensor(const v1::TensorInfo& tensor) {
 std::string describe_plan(const v1::PlanInfo& plan) {
   std::string text = fmt::format("{} batch {}: {} kernels, {:.3f} GMAC, {:.1f} MB arena\n", name_of(plan.precision), plan.batch, plan.steps,
                                  static_cast<double>(plan.macs) * 1e-9, static_cast<double>(plan.arena_bytes) * 1e-6);
+  if (plan.steps_by_image > 0)
+    text +=
+        fmt::format("  by image   the first {} kernels, {:.1f} MB per thread\n", plan.steps_by_image, static_cast<double>(plan.image_bytes) * 1e-6);
   for (const v1::TensorInfo& input : plan.inputs) text += fmt::format("  input   {}  {}\n", input.name, describe_tensor(input));
   for (const v1::TensorInfo& output : plan.outputs) text += fmt::format("  output  {}  {}\n", output.name, describe_tensor(output));
   for (const std::string& note : plan.notes) text += fmt::format("  note    {}\n", note);
@@ -56,6 +59,8 @@ nlohmann::json info_json(const v1::ModelInfo& info) {
                      {"steps", plan.steps},
                      {"macs", plan.macs},
                      {"arena_bytes", plan.arena_bytes},
+                     {"steps_by_image", plan.steps_by_image},
+                     {"image_bytes", plan.image_bytes},
                      {"kernels", plan.kernels},
                      {"islands", plan.islands},
                      {"notes", plan.notes}});

@@ -111,6 +111,10 @@ struct OpSpec {
   // Called only with facts that infer accepted.
   void (*reference)(const Attrs&, InputViews, OutputViews) = nullptr;
 
+  // The attributes with which it computes slice i along axis 0 of its outputs from slice i of its inputs that are not constant, alone, for every i;
+  // nothing where it cannot. Those inputs have equally many slices; constants are read whole. Null: never.
+  std::optional<Attrs> (*for_one_image)(const Attrs&, InputFacts) = nullptr;
+
   // Attributes from bytes that may be hostile; nothing where they are not valid.
   std::optional<Attrs> (*decode_attrs)(std::span<const std::byte>) = nullptr;
 };

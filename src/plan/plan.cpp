@@ -10,6 +10,7 @@
 #include "ops/fused_conv/fused_conv.h"
 #include "ops/reshape/reshape.h"
 #include "plan/arena.h"
+#include "plan/image_loop.h"
 #include "plan/macs.h"
 
 namespace octavo {
@@ -36,7 +37,14 @@ struct Root {
   int input = -1;                  // index of the graph input it is
   int output = -1;                 // index of the graph output in whose memory it lies
   int buffer = -1;                 // index of its arena buffer
+  bool is_of_image = false;        // that buffer is in the arena of the image loop
 };
+
+// sum + macs * calls
+std::int64_t saturating_sum(std::int64_t sum, std::int64_t macs, std::int64_t calls) {
+  const std::int64_t room = std::numeric_limits<std::int64_t>::max() - sum;
+  return macs > room / calls ? std::numeric_limits<std::int64_t>::max() : sum + macs * calls;
+}
 
 class Planner {
  public:
@@ -47,6 +55,7 @@ class Planner {
         machine_(machine),
         options_(options),
         pool_(pool),
+        images_(options.batch),
         root_of_(graph.value_count()),
         roots_(graph.value_count()) {
     for (int i = 0; i < graph.value_count(); ++i) values_.push_back(graph.value({i}));
@@ -56,13 +65,14 @@ class Planner {
     find_roots();
     draft_steps();
     if (!errors_.empty()) return errors_;
+    if (options_.batch > 1 && options_.batch_order != BatchOrder::steps) loop_over_images();
     find_places();
     plan_.precision = options_.precision;
     plan_.batch = options_.batch;
-    if (plan_.arena_bytes > kMaxArenaBytes) {
+    if (std::max(plan_.arena_bytes, plan_.image_loop.arena_bytes) > kMaxArenaBytes) {
       return Error{.kind = ErrorKind::resource,
                    .where = "memory for intermediate tensors",
-                   .found = std::to_string(plan_.arena_bytes) + " bytes",
+                   .found = std::to_string(std::max(plan_.arena_bytes, plan_.image_loop.arena_bytes)) + " bytes",
                    .expected = "at most " + std::to_string(kMaxArenaBytes)};
     }
     describe_model_tensors();
@@ -153,11 +163,7 @@ class Planner {
   }
 
   void choose_kernel(Draft draft) {
-    draft.call.attrs = &draft.attrs;
-    // A fused_conv in an int8 plan is one that somebody chose to keep in f32.
-    const bool needs_exact = options_.precision != Precision::fp32 && draft.call.spec != &kFusedConv;
-    const SelectOptions options{.needs_exact = needs_exact, .allow_reference = options_.allow_reference, .measured = options_.measured};
-    auto choice = choose(draft.call, machine_, options, options_.kernels);
+    auto choice = choice_for(draft);
     if (!choice) {
       for (Error error : choice.errors()) {
         error.where = draft.origin.empty() ? "node '" + draft.name + "'" : draft.origin;
@@ -167,7 +173,13 @@ class Planner {
     }
     draft.choice = std::move(*choice);
     drafts_.push_back(std::move(draft));
-    drafts_.back().call.attrs = nullptr;  // moves with the vector; set again by call_of
+  }
+
+  Result<Choice> choice_for(const Draft& draft) const {
+    // A fused_conv in an int8 plan is one that somebody chose to keep in f32.
+    const bool needs_exact = options_.precision != Precision::fp32 && draft.call.spec != &kFusedConv;
+    const SelectOptions options{.needs_exact = needs_exact, .allow_reference = options_.allow_reference, .measured = options_.measured};
+    return choose(call_of(draft), machine_, options, options_.kernels);
   }
 
   static OpCall call_of(const Draft& draft) {
@@ -175,6 +187,49 @@ class Planner {
     call.attrs = &draft.attrs;
     return call;
   }
+
+  // ---- image by image ----
+
+  // The step on one image; nothing where its operator needs the batch at once or no kernel takes it.
+  std::optional<Draft> image_draft(const Draft& batch) {
+    Draft image = batch;
+    auto attrs = images_.image_of(call_of(batch), image.call);
+    if (!attrs) return std::nullopt;
+    image.attrs = std::move(*attrs);
+    auto choice = choice_for(image);
+    if (!choice) return std::nullopt;
+    image.choice = std::move(*choice);
+    return image;
+  }
+
+  static LoopCost loop_cost(const Draft& batch, const Draft& image) {
+    LoopCost cost{.batch_ns = batch.choice.predicted_ns, .image_ns = image.choice.predicted_ns};
+    for (const Fact* input : image.call.inputs) {
+      if (input == nullptr) continue;
+      (input->is_constant() ? cost.constant_bytes : cost.image_bytes) += bytes_of(*input);
+    }
+    for (const Fact& output : image.call.outputs) cost.image_bytes += bytes_of(output);
+    return cost;
+  }
+
+  static std::int64_t bytes_of(const Fact& own) { return own.shape.elements() * static_cast<std::int64_t>(size_of(own.dtype)); }
+
+  void loop_over_images() {
+    std::vector<Draft> images;
+    std::vector<LoopCost> costs;
+    for (const Draft& batch : drafts_) {
+      auto image = image_draft(batch);
+      if (!image) break;
+      costs.push_back(loop_cost(batch, *image));
+      images.push_back(std::move(*image));
+    }
+    const std::size_t steps = options_.batch_order == BatchOrder::images ? images.size() : steps_by_image(costs, options_.batch, machine_);
+    if (steps == 0) return;
+    plan_.image_loop = {.steps = static_cast<std::int64_t>(steps), .images = options_.batch};
+    std::move(images.begin(), images.begin() + static_cast<std::ptrdiff_t>(steps), drafts_.begin());
+  }
+
+  bool is_in_loop(int step) const { return step < plan_.image_loop.steps; }
 
   // ---- places ----
 
@@ -185,16 +240,16 @@ class Planner {
         if (input.exists() && !is_packed(draft, input)) root(input).last_reader = static_cast<int>(step);
       }
     }
-    std::vector<ArenaBuffer> buffers;
     for (std::size_t step = 0; step < drafts_.size(); ++step) {
-      for (std::size_t i = 0; i < drafts_[step].outputs.size(); ++i) place_output(static_cast<int>(step), i, buffers);
+      for (std::size_t i = 0; i < drafts_[step].outputs.size(); ++i) place_output(static_cast<int>(step), i);
     }
-    plan_.arena_bytes = place_buffers(buffers);
-    offsets_.reserve(buffers.size());
-    for (const ArenaBuffer& buffer : buffers) offsets_.push_back(buffer.offset);
+    plan_.arena_bytes = place_buffers(buffers_);
+    plan_.image_loop.arena_bytes = place_buffers(image_buffers_);
   }
 
-  void place_output(int step, std::size_t index, std::vector<ArenaBuffer>& buffers) {
+  std::vector<ArenaBuffer>& buffers_of(const Root& r) { return r.is_of_image ? image_buffers_ : buffers_; }
+
+  void place_output(int step, std::size_t index) {
     const Draft& draft = drafts_[static_cast<std::size_t>(step)];
     const ValueId output = draft.outputs[index];
     Root& r = root(output);
@@ -203,15 +258,19 @@ class Planner {
       return;
     }
     const int last_step = std::max(step, r.last_reader);
-    const ValueId reused = index == 0 ? in_place_input(step) : ValueId{};
+    const bool outlives_loop = is_in_loop(step) && !is_in_loop(last_step);
+    r.is_of_image = is_in_loop(last_step);
+    const ValueId reused = index == 0 && !outlives_loop ? in_place_input(step) : ValueId{};
+    std::vector<ArenaBuffer>& buffers = buffers_of(r);
     if (reused.exists()) {
       r.buffer = root(reused).buffer;
       buffers[static_cast<std::size_t>(r.buffer)].last_step = last_step;
       return;
     }
-    const Fact& own = fact(output);
     r.buffer = static_cast<int>(buffers.size());
-    buffers.push_back({.bytes = static_cast<std::uint64_t>(own.shape.elements()) * size_of(own.dtype), .first_step = step, .last_step = last_step});
+    // Some image is at any step of the loop while it runs.
+    const Fact& own = r.is_of_image ? draft.call.outputs[index] : fact(output);
+    buffers.push_back({.bytes = static_cast<std::uint64_t>(bytes_of(own)), .first_step = outlives_loop ? 0 : step, .last_step = last_step});
   }
 
   // The input whose buffer the step's first output takes over: the kernel allows it, and nobody else needs the input any more.
@@ -224,8 +283,8 @@ class Planner {
     if (!input.exists() || root(input).buffer < 0 || root(input).last_reader != step) return {};
     const auto shares_root = [&](ValueId other) { return other.exists() && root_of(other) == root_of(input); };
     if (std::count_if(draft.inputs.begin(), draft.inputs.end(), shares_root) != 1) return {};
-    const Fact& from = fact(input);
-    const Fact& to = fact(draft.outputs[0]);
+    const Fact& from = *draft.call.inputs[static_cast<std::size_t>(index)];
+    const Fact& to = draft.call.outputs[0];
     return size_of(from.dtype) == size_of(to.dtype) && from.shape.elements() == to.shape.elements() ? input : ValueId{};
   }
 
@@ -244,19 +303,20 @@ class Planner {
     return {.place = place, .dtype = own.dtype, .shape = own.shape.to_vector(), .offset = offset};
   }
 
-  PlanOperand input_operand(const Draft& draft, ValueId value) {
+  PlanOperand input_operand(const Draft& draft, std::size_t index) {
+    const ValueId value = draft.inputs[index];
     if (!value.exists()) return {};
-    const Fact& own = fact(value);
+    const Fact& own = *draft.call.inputs[index];
     if (is_packed(draft, value)) return operand(own, Place::packed, 0);
     const ValueId r = root_of(value);
     if (is_stored_constant(r)) return operand(own, Place::constant, pool_.add(std::as_const(*fact(r).constant).view()));
     return computed_operand(own, root(value));
   }
 
-  PlanOperand computed_operand(const Fact& own, const Root& r) const {
+  PlanOperand computed_operand(const Fact& own, const Root& r) {
     if (r.input >= 0) return operand(own, Place::input, static_cast<std::uint64_t>(r.input));
     if (r.output >= 0) return operand(own, Place::output, static_cast<std::uint64_t>(r.output));
-    return operand(own, Place::arena, offsets_[static_cast<std::size_t>(r.buffer)]);
+    return operand(own, r.is_of_image ? Place::image_arena : Place::arena, buffers_of(r)[static_cast<std::size_t>(r.buffer)].offset);
   }
 
   static void add_value(PlanStep& step, const std::string& name, const Fact& own) {
@@ -276,9 +336,10 @@ class Planner {
                   .attrs = draft.attrs.encoded(),
                   .predicted_ns = draft.choice.predicted_ns,
                   .refusals = draft.choice.refusals};
-    for (const ValueId input : draft.inputs) step.inputs.push_back(input_operand(draft, input));
-    for (const ValueId output : draft.outputs) {
-      step.outputs.push_back(computed_operand(fact(output), root(output)));
+    for (std::size_t i = 0; i < draft.inputs.size(); ++i) step.inputs.push_back(input_operand(draft, i));
+    for (std::size_t i = 0; i < draft.outputs.size(); ++i) {
+      const ValueId output = draft.outputs[i];
+      step.outputs.push_back(computed_operand(call.outputs[i], root(output)));
       add_value(step, values_[at(output)].name, fact(output));
     }
     if (draft.copies_to >= 0) {
@@ -291,8 +352,7 @@ class Planner {
             {.place = Place::constant, .dtype = tensor.dtype(), .shape = tensor.shape().to_vector(), .offset = pool_.add(tensor.view())});
       }
     }
-    const std::int64_t macs = macs_of(call);
-    plan_.macs = macs > std::numeric_limits<std::int64_t>::max() - plan_.macs ? std::numeric_limits<std::int64_t>::max() : plan_.macs + macs;
+    plan_.macs = saturating_sum(plan_.macs, macs_of(call), plan_.calls_of(plan_.steps.size()));
     plan_.steps.push_back(std::move(step));
   }
 
@@ -317,11 +377,12 @@ class Planner {
   const Machine& machine_;
   const PlanOptions& options_;
   ConstantPool& pool_;
+  ImageCalls images_;
   std::vector<Value> values_;  // of the graph; their constants leave one by one
   std::vector<ValueId> root_of_;
   std::vector<Root> roots_;  // by value; only those of roots are used
   std::vector<Draft> drafts_;
-  std::vector<std::uint64_t> offsets_;  // of arena buffers
+  std::vector<ArenaBuffer> buffers_, image_buffers_;
   Plan plan_;
   Errors errors_;
 };

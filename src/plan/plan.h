@@ -19,11 +19,11 @@
 namespace octavo {
 
 // Where a tensor of a step lies. Numbers are part of the artifact format.
-// A packed operand is a constant that the kernel rearranged: its content is in PlanStep::packed.
-enum class Place : std::uint8_t { absent = 0, arena = 1, constant = 2, input = 3, output = 4, packed = 5 };
-constexpr int count_of(Place) { return 6; }
+// A packed operand is a constant that the kernel rearranged: its content is in PlanStep::packed. `image_arena` is the arena of the image loop.
+enum class Place : std::uint8_t { absent = 0, arena = 1, constant = 2, input = 3, output = 4, packed = 5, image_arena = 6 };
+constexpr int count_of(Place) { return 7; }
 constexpr std::string_view name_of(Place place) {
-  constexpr std::string_view names[] = {"absent", "arena", "constant", "input", "output", "packed"};
+  constexpr std::string_view names[] = {"absent", "arena", "constant", "input", "output", "packed", "image_arena"};
   return names[static_cast<int>(place)];
 }
 
@@ -31,7 +31,7 @@ struct PlanOperand {
   Place place = Place::absent;
   DType dtype = DType::f32;
   std::vector<std::int64_t> shape;
-  std::uint64_t offset = 0;  // arena and constant: bytes, a multiple of kAlignment; input and output: its index
+  std::uint64_t offset = 0;  // arenas and constant: bytes, a multiple of kAlignment; input and output: its index
 
   bool operator==(const PlanOperand&) const = default;
   static constexpr auto fields() {
@@ -80,6 +80,20 @@ struct PlanTensor {
   }
 };
 
+// The first `steps` steps of a plan run on the images of the batch one after the other; the others, on the batch at once. Shapes of a step in the
+// loop are those of one image: in the arena and in the model's inputs and outputs lie `images` of them, one after the other, and step after step
+// finds its image there. What no step after the loop reads lies in an arena of one image, which every thread has for itself.
+struct ImageLoop {
+  std::int64_t steps = 0;
+  std::int64_t images = 1;
+  std::uint64_t arena_bytes = 0;
+
+  bool operator==(const ImageLoop&) const = default;
+  static constexpr auto fields() {
+    return std::tuple(Field{"steps", &ImageLoop::steps}, Field{"images", &ImageLoop::images}, Field{"arena_bytes", &ImageLoop::arena_bytes});
+  }
+};
+
 // One batch or shape, in one precision, for one machine.
 struct Plan {
   Precision precision = Precision::int8;
@@ -88,15 +102,20 @@ struct Plan {
   std::vector<PlanTensor> outputs;
   std::uint64_t arena_bytes = 0;
   std::vector<PlanStep> steps;
+  ImageLoop image_loop;
   std::int64_t macs = 0;             // multiply-accumulates of all convolutions and matrix products
   std::vector<std::string> islands;  // "node (op): reason"
   std::vector<std::string> notes;
+
+  // How often a run calls a step.
+  std::int64_t calls_of(std::size_t step) const { return static_cast<std::int64_t>(step) < image_loop.steps ? image_loop.images : 1; }
 
   bool operator==(const Plan&) const = default;
   static constexpr auto fields() {
     return std::tuple(Field{"precision", &Plan::precision}, Field{"batch", &Plan::batch}, Field{"inputs", &Plan::inputs},
                       Field{"outputs", &Plan::outputs}, Field{"arena_bytes", &Plan::arena_bytes}, Field{"steps", &Plan::steps},
-                      Field{"macs", &Plan::macs}, Field{"islands", &Plan::islands}, Field{"notes", &Plan::notes});
+                      Field{"image_loop", &Plan::image_loop}, Field{"macs", &Plan::macs}, Field{"islands", &Plan::islands},
+                      Field{"notes", &Plan::notes});
   }
 };
 
@@ -137,6 +156,7 @@ struct PlanOptions {
   std::int64_t batch = 1;
   bool allow_reference = false;  // the scalar reference may stand in where no kernel exists; implied by the scalar target
   MeasuredCost measured;         // a tuning log; may be empty
+  BatchOrder batch_order = BatchOrder::automatic;
   std::span<const Kernel* const> kernels = all_kernels();
 };
 

@@ -35,7 +35,7 @@ Result<Graph> isolate(const Graph& graph, const Node& node) {
 Result<std::shared_ptr<const Model>> compile_alone(Graph alone, int threads) {
   if (auto lowered = lower(alone, {.precision = Precision::fp32}); !lowered) return std::move(lowered).errors();
   ConstantPool constants;
-  auto plan = make_plan(alone, host_machine(), {.precision = Precision::fp32, .allow_reference = true}, constants);
+  auto plan = make_plan(alone, host_machine(), {.precision = Precision::fp32, .allow_reference = true, .batch_order = BatchOrder::steps}, constants);
   if (!plan) return std::move(plan).errors();
   CompiledModel compiled;
   compiled.machine = host_machine();

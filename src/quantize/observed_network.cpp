@@ -14,7 +14,8 @@ namespace {
 
 Result<std::shared_ptr<const Model>> compile_lowered(Graph graph) {
   ConstantPool constants;
-  auto plan = make_plan(std::move(graph), host_machine(), {.precision = Precision::fp32, .allow_reference = true}, constants);
+  auto plan = make_plan(std::move(graph), host_machine(), {.precision = Precision::fp32, .allow_reference = true, .batch_order = BatchOrder::steps},
+                        constants);
   if (!plan) return plan.errors();
   CompiledModel compiled{.source = "calibration", .machine = host_machine()};
   compiled.plans.push_back(std::move(*plan));

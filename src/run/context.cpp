@@ -4,7 +4,9 @@
 
 #include "base/memory.h"
 #include "run/float_mode.h"
+#include "run/image_runner.h"
 #include "run/model.h"
+#include "run/step_call.h"
 
 namespace octavo {
 namespace {
@@ -19,15 +21,6 @@ struct CallerPointer {
   std::size_t index = 0;  // of the model's tensor
 };
 
-// One step with its slices of the pointer tables.
-struct StepCall {
-  const Step* step = nullptr;
-  std::int64_t items = 1;
-  int parts = 1;
-  std::size_t first_input = 0, input_count = 0;
-  std::size_t first_output = 0, output_count = 0;
-};
-
 std::uint64_t round_up(std::uint64_t bytes, std::uint64_t to) { return (bytes + to - 1) / to * to; }
 
 // A prediction that is not a positive number limits nothing.
@@ -35,13 +28,6 @@ int parts_for(std::int64_t items, double predicted_ns, int threads) {
   int parts = static_cast<int>(std::min<std::int64_t>(items, threads));
   if (predicted_ns > 0.0 && predicted_ns < kMinPartNs * parts) parts = std::max(1, static_cast<int>(predicted_ns / kMinPartNs));
   return parts;
-}
-
-ItemRange range_of(std::int64_t items, int parts, int part) {
-  const std::int64_t share = items / parts;
-  const std::int64_t rest = items % parts;
-  const std::int64_t begin = share * part + std::min<std::int64_t>(part, rest);
-  return {begin, begin + share + (part < rest ? 1 : 0)};
 }
 
 Error wrong(const std::string& where, std::string found, std::string expected) {
@@ -93,46 +79,52 @@ struct Context::State {
   std::shared_ptr<const Model> model;
   const Plan* plan = nullptr;
   std::shared_ptr<Executor> executor;  // null: one thread
-  MappedMemory memory;                 // the arena, then scratch for each thread
-  std::byte* scratch = nullptr;
-  std::uint64_t scratch_stride = 0;
+  MappedMemory memory;                 // the arena, an arena of one image for each thread, scratch for each thread
+  std::byte* image_arenas = nullptr;
+  std::uint64_t image_arena_stride = 0;
+  Scratch scratch;
   std::vector<StepCall> calls;
-  std::vector<const std::byte*> inputs;  // of all steps, one after the other
-  std::vector<std::byte*> outputs;
+  Pointers pointers;
+  ImageRunner images;  // of the first steps, where the plan has a loop
+  std::size_t loop_steps = 0;
   std::vector<CallerPointer> caller_inputs, caller_outputs;
   StepHook hook;
-  std::vector<TensorView> hook_outputs;  // parallel to outputs
+  std::vector<TensorView> hook_outputs;  // parallel to the outputs' pointers
 
   Status allocate(const std::vector<PreparedStep>& steps, int threads) {
     std::uint64_t scratch_bytes = 0;
     for (const PreparedStep& step : steps) scratch_bytes = std::max<std::uint64_t>(scratch_bytes, step.step->scratch_bytes());
-    // Two cache lines apart, so that threads do not share what the prefetcher takes together.
-    scratch_stride = scratch_bytes > kMaxContextBytes ? scratch_bytes : round_up(scratch_bytes, 2 * kAlignment) + 2 * kAlignment;
     const std::uint64_t arena_bytes = round_up(plan->arena_bytes + kReadSlack, 2 * kAlignment);
     const auto thread_count = static_cast<std::uint64_t>(threads);
-    if (scratch_stride > kMaxContextBytes / thread_count) {
-      return Error{
-          .kind = ErrorKind::resource, .where = "memory of a context", .found = std::to_string(scratch_bytes) + " bytes of scratch per thread"};
+    // Two cache lines apart, so that threads do not share what the prefetcher takes together.
+    const auto stride_of = [](std::uint64_t bytes) { return bytes > kMaxContextBytes ? bytes : round_up(bytes, 2 * kAlignment) + 2 * kAlignment; };
+    scratch.stride = stride_of(scratch_bytes);
+    image_arena_stride = plan->image_loop.steps == 0 ? 0 : stride_of(plan->image_loop.arena_bytes);
+    if (scratch.stride > kMaxContextBytes / thread_count || image_arena_stride > kMaxContextBytes / thread_count) {
+      return Error{.kind = ErrorKind::resource,
+                   .where = "memory of a context",
+                   .found = std::to_string(scratch_bytes + plan->image_loop.arena_bytes) + " bytes of scratch and arena per thread"};
     }
-    auto mapped = map_zeros(arena_bytes + scratch_stride * thread_count);
+    auto mapped = map_zeros(arena_bytes + (image_arena_stride + scratch.stride) * thread_count);
     if (!mapped) return mapped.errors();
     memory = std::move(*mapped);
-    scratch = memory.get() + arena_bytes;
+    image_arenas = memory.get() + arena_bytes;
+    scratch.first = image_arenas + image_arena_stride * thread_count;
     return ok_status();
   }
 
   void add_call(const PlanStep& step, const Step& prepared, int threads) {
-    StepCall call{.step = &prepared, .items = prepared.items(), .first_input = inputs.size(), .first_output = outputs.size()};
+    StepCall call{.step = &prepared, .items = prepared.items(), .first_input = pointers.inputs.size(), .first_output = pointers.outputs.size()};
     call.parts = parts_for(call.items, step.predicted_ns, threads);
     call.input_count = step.inputs.size();
     call.output_count = step.outputs.size();
     for (const PlanOperand& operand : step.inputs) {
-      if (operand.place == Place::input) caller_inputs.push_back({inputs.size(), operand.offset});
-      inputs.push_back(input_address(operand));
+      if (operand.place == Place::input) caller_inputs.push_back({pointers.inputs.size(), operand.offset});
+      pointers.inputs.push_back(input_address(operand));
     }
     for (const PlanOperand& operand : step.outputs) {
-      if (operand.place == Place::output) caller_outputs.push_back({outputs.size(), operand.offset});
-      outputs.push_back(operand.place == Place::arena ? memory.get() + operand.offset : nullptr);
+      if (operand.place == Place::output) caller_outputs.push_back({pointers.outputs.size(), operand.offset});
+      pointers.outputs.push_back(operand.place == Place::arena ? memory.get() + operand.offset : nullptr);
       hook_outputs.push_back({.dtype = operand.dtype, .shape = Shape(operand.shape)});
     }
     calls.push_back(call);
@@ -144,56 +136,54 @@ struct Context::State {
     return nullptr;
   }
 
-  StepBuffers buffers_of(const StepCall& call, int part) const {
-    return {.inputs = {inputs.data() + call.first_input, call.input_count},
-            .outputs = {outputs.data() + call.first_output, call.output_count},
-            .scratch = scratch + scratch_stride * static_cast<std::uint64_t>(part)};
+  void prepare_loop(int threads) {
+    loop_steps = static_cast<std::size_t>(plan->image_loop.steps);
+    if (loop_steps == 0) return;
+    images.prepare(*plan, std::span(calls).first(loop_steps), pointers, image_arenas, image_arena_stride, threads);
   }
 
-  struct Job {
-    const State* state = nullptr;
-    const StepCall* call = nullptr;
-  };
-  static void run_part(const void* context, int part) {
-    const ScopedFloatMode mode;  // the thread may be one of a caller's
-    const Job& job = *static_cast<const Job*>(context);
-    job.call->step->run(job.state->buffers_of(*job.call, part), range_of(job.call->items, job.call->parts, part));
-  }
-
-  // `pool` is null where this thread is alone.
-  void run_step(const StepCall& call, Executor* pool) const {
-    if (pool == nullptr || call.parts == 1) {
-      call.step->run(buffers_of(call, 0), {0, call.items});
-      return;
-    }
-    const Job job{this, &call};
-    pool->run(call.parts, {run_part, &job});
+  void tell(std::size_t index, std::int64_t elapsed_ns, std::span<const TensorView> outputs) {
+    hook({.index = index, .step = &plan->steps[index], .elapsed_ns = elapsed_ns, .outputs = outputs});
   }
 
   void run_step_observed(std::size_t index, Executor* pool) {
     const StepCall& call = calls[index];
     const auto start = std::chrono::steady_clock::now();
-    run_step(call, pool);
+    call.run(pointers, scratch, pool);
     const auto elapsed = std::chrono::steady_clock::now() - start;
-    for (std::size_t i = 0; i < call.output_count; ++i) hook_outputs[call.first_output + i].data = outputs[call.first_output + i];
-    hook({.index = index,
-          .step = &plan->steps[index],
-          .elapsed_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(elapsed).count(),
-          .outputs = std::span(hook_outputs).subspan(call.first_output, call.output_count)});
+    for (std::size_t i = 0; i < call.output_count; ++i) hook_outputs[call.first_output + i].data = pointers.outputs[call.first_output + i];
+    tell(index, std::chrono::duration_cast<std::chrono::nanoseconds>(elapsed).count(),
+         std::span(hook_outputs).subspan(call.first_output, call.output_count));
+  }
+
+  void tell_of_loop() {
+    for (std::size_t i = 0; i < loop_steps; ++i) tell(i, images.elapsed_ns(i), images.values().subspan(calls[i].first_output, calls[i].output_count));
+  }
+
+  void set_hook(StepHook new_hook, bool needs_values) {
+    hook = std::move(new_hook);
+    if (loop_steps == 0) return;
+    if (hook) images.observe(needs_values);
+    else images.stop_observing();
   }
 
   void bind(std::span<const std::byte* const> in, std::span<std::byte* const> out) {
-    for (const CallerPointer& pointer : caller_inputs) inputs[pointer.slot] = in[pointer.index];
-    for (const CallerPointer& pointer : caller_outputs) outputs[pointer.slot] = out[pointer.index];
+    for (const CallerPointer& pointer : caller_inputs) pointers.inputs[pointer.slot] = in[pointer.index];
+    for (const CallerPointer& pointer : caller_outputs) pointers.outputs[pointer.slot] = out[pointer.index];
   }
 
   void run_range(std::size_t first, std::size_t last) {
     const ScopedFloatMode mode;
     Executor* pool = executor && executor->try_acquire() ? executor.get() : nullptr;
+    if (first < loop_steps) {
+      images.run(pointers, scratch, pool);
+      if (hook) tell_of_loop();
+      first = loop_steps;
+    }
     if (hook) {
       for (std::size_t i = first; i < last; ++i) run_step_observed(i, pool);
     } else {
-      for (std::size_t i = first; i < last; ++i) run_step(calls[i], pool);
+      for (std::size_t i = first; i < last; ++i) calls[i].run(pointers, scratch, pool);
     }
     if (pool != nullptr) pool->release();
   }
@@ -218,6 +208,7 @@ Result<Context> Context::create(std::shared_ptr<const Model> model, ContextOptio
   state->model = std::move(model);
   if (Status status = state->allocate(steps, threads); !status) return status.errors();
   for (std::size_t i = 0; i < steps.size(); ++i) state->add_call(state->plan->steps[i], *steps[i].step, threads);
+  state->prepare_loop(threads);
   return Context(std::move(state));
 }
 
@@ -229,8 +220,8 @@ Status Context::run(std::span<const ConstTensorView> inputs, std::span<const Ten
   if (Status status = check_tensors(inputs, state.plan->inputs, "input"); !status) return status;
   if (Status status = check_tensors(outputs, state.plan->outputs, "output"); !status) return status;
   if (Status status = check_overlap(inputs, outputs, *state.plan); !status) return status;
-  for (const CallerPointer& pointer : state.caller_inputs) state.inputs[pointer.slot] = inputs[pointer.index].data;
-  for (const CallerPointer& pointer : state.caller_outputs) state.outputs[pointer.slot] = outputs[pointer.index].data;
+  for (const CallerPointer& pointer : state.caller_inputs) state.pointers.inputs[pointer.slot] = inputs[pointer.index].data;
+  for (const CallerPointer& pointer : state.caller_outputs) state.pointers.outputs[pointer.slot] = outputs[pointer.index].data;
   state.run_range(0, state.calls.size());
   return ok_status();
 }
@@ -252,6 +243,6 @@ void Context::run_steps(std::span<const std::byte* const> inputs, std::span<std:
 
 std::byte* Context::arena() { return state_->memory.get(); }
 
-void Context::set_step_hook(StepHook hook) { state_->hook = std::move(hook); }
+void Context::set_step_hook(StepHook hook, bool needs_values) { state_->set_hook(std::move(hook), needs_values); }
 
 }  // namespace octavo

@@ -11,6 +11,7 @@ namespace {
 // Larger than any model that fits a machine; a file that asks for more is refused before memory is.
 constexpr std::uint64_t kMaxArenaBytes = std::uint64_t{1} << 36;
 constexpr std::size_t kMaxRank = 64;
+constexpr std::int64_t kMaxImages = std::int64_t{1} << 24;  // times an arena, within 64 bits
 
 Error damaged(std::string found, std::string expected) {
   return {.kind = ErrorKind::invalid_input, .found = std::move(found), .expected = std::move(expected)};
@@ -44,21 +45,29 @@ std::uint64_t checked_bytes(const PlanOperand& operand) {
   return static_cast<std::uint64_t>(Shape(operand.shape).elements()) * size_of(operand.dtype);
 }
 
+bool is_in_arena(const PlanOperand& operand) { return operand.place == Place::arena || operand.place == Place::image_arena; }
+
 bool has_same_extent(const PlanOperand& a, const PlanOperand& b) {
   return a.place == b.place && a.offset == b.offset && checked_bytes(a) == checked_bytes(b);
 }
 
-// Of operands of one step; tensors of the caller are apart from each other, as a context checks.
-bool overlap(const PlanOperand& a, const PlanOperand& b) {
+// Of operands of one step, `images` times as large in the arena; tensors of the caller are apart from each other, as a context checks.
+bool overlap(const PlanOperand& a, const PlanOperand& b, std::uint64_t images) {
   if (a.place != b.place) return false;
   if (a.place == Place::output) return a.offset == b.offset;
-  return a.place == Place::arena && a.offset < b.offset + checked_bytes(b) && b.offset < a.offset + checked_bytes(a);
+  const std::uint64_t times = a.place == Place::arena ? images : 1;
+  return is_in_arena(a) && a.offset < b.offset + times * checked_bytes(b) && b.offset < a.offset + times * checked_bytes(a);
 }
 
 class StepPreparer {
  public:
-  StepPreparer(const Plan& plan, std::span<const std::byte> constants, const LoadOptions& options, const PlanStep& step)
-      : plan_(plan), constants_(constants), options_(options), step_(step) {}
+  StepPreparer(const Plan& plan, std::span<const std::byte> constants, const LoadOptions& options, std::size_t index)
+      : plan_(plan),
+        constants_(constants),
+        options_(options),
+        step_(plan.steps[index]),
+        is_in_loop_(static_cast<std::int64_t>(index) < plan.image_loop.steps),
+        images_(static_cast<std::uint64_t>(plan.calls_of(index))) {}
 
   Result<PreparedStep> prepare() {
     if (Status status = find_names(); !status) return status.errors();
@@ -118,7 +127,9 @@ class StepPreparer {
     StepOperand input{.dtype = operand.dtype, .shape = Shape(operand.shape)};
     switch (operand.place) {
       case Place::arena:
-        if (Status status = check_extent(operand.offset, *bytes, plan_.arena_bytes, "arena"); !status) return status;
+      case Place::image_arena:
+        if (Status status = check_arena(operand, *bytes); !status) return status;
+        input.is_padded = !is_slice(operand);
         break;
       case Place::constant:
         if (Status status = check_extent(operand.offset, *bytes, constants_.size(), "constants"); !status) return status;
@@ -142,8 +153,9 @@ class StepPreparer {
     const auto bytes = bytes_of(operand.dtype, operand.shape);
     if (!bytes) return bytes.errors();
     StepOperand output{.dtype = operand.dtype, .shape = Shape(operand.shape)};
-    if (operand.place == Place::arena) {
-      if (Status status = check_extent(operand.offset, *bytes, plan_.arena_bytes, "arena"); !status) return status;
+    if (is_in_arena(operand)) {
+      if (Status status = check_arena(operand, *bytes); !status) return status;
+      output.is_padded = !is_slice(operand);
     } else if (operand.place == Place::output) {
       if (Status status = check_model_tensor(operand, plan_.outputs); !status) return status;
       output.is_padded = false;
@@ -152,6 +164,18 @@ class StepPreparer {
     }
     spec_.outputs.push_back(std::move(output));
     return ok_status();
+  }
+
+  // One image of several that lie without gaps.
+  bool is_slice(const PlanOperand& operand) const { return is_in_loop_ && operand.place == Place::arena; }
+
+  Status check_arena(const PlanOperand& operand, std::uint64_t bytes) const {
+    if (operand.place == Place::arena) {
+      if (bytes > kMaxArenaBytes) return check_extent(operand.offset, bytes, plan_.arena_bytes, "arena");
+      return check_extent(operand.offset, bytes * images_, plan_.arena_bytes, "arena");
+    }
+    if (!is_in_loop_) return damaged("place 'image_arena' outside the image loop", "the arena");
+    return check_extent(operand.offset, bytes, plan_.image_loop.arena_bytes, "arena of an image");
   }
 
   Status add_packed(const PlanOperand& operand) {
@@ -163,15 +187,18 @@ class StepPreparer {
     return ok_status();
   }
 
-  // The step may see the caller's tensor under another shape of equally many elements.
-  static Status check_model_tensor(const PlanOperand& operand, const std::vector<PlanTensor>& tensors) {
+  // The step may see the caller's tensor, or an image of it, under another shape of equally many elements.
+  Status check_model_tensor(const PlanOperand& operand, const std::vector<PlanTensor>& tensors) const {
     if (operand.offset >= tensors.size()) {
       return damaged("tensor " + std::to_string(operand.offset) + " of the model", "one of " + std::to_string(tensors.size()));
     }
     const PlanTensor& tensor = tensors[operand.offset];
-    if (operand.dtype != tensor.dtype || Shape(operand.shape).elements() != Shape(tensor.shape).elements()) {
-      return damaged(std::string(name_of(operand.dtype)) + " " + Shape(operand.shape).to_string(),
-                     "the type and size of '" + tensor.name + "', " + std::string(name_of(tensor.dtype)) + " " + Shape(tensor.shape).to_string());
+    const std::int64_t images = static_cast<std::int64_t>(images_);
+    const std::int64_t elements = Shape(tensor.shape).elements();
+    if (operand.dtype != tensor.dtype || elements % images != 0 || Shape(operand.shape).elements() != elements / images) {
+      return damaged(
+          (images > 1 ? std::to_string(images) + " of " : "") + std::string(name_of(operand.dtype)) + " " + Shape(operand.shape).to_string(),
+          "the type and size of '" + tensor.name + "', " + std::string(name_of(tensor.dtype)) + " " + Shape(tensor.shape).to_string());
     }
     return ok_status();
   }
@@ -215,10 +242,10 @@ class StepPreparer {
       };
       for (std::size_t i = 0; i < step_.inputs.size(); ++i) {
         const bool may_be_same = o == 0 && static_cast<int>(i) == in_place && has_same_extent(step_.inputs[i], step_.outputs[o]);
-        if (!may_be_same && overlap(step_.inputs[i], step_.outputs[o])) return refused("input " + std::to_string(i));
+        if (!may_be_same && overlap(step_.inputs[i], step_.outputs[o], images_)) return refused("input " + std::to_string(i));
       }
       for (std::size_t other = 0; other < o; ++other) {
-        if (overlap(step_.outputs[other], step_.outputs[o])) return refused("output " + std::to_string(other));
+        if (overlap(step_.outputs[other], step_.outputs[o], images_)) return refused("output " + std::to_string(other));
       }
     }
     return ok_status();
@@ -228,6 +255,8 @@ class StepPreparer {
   std::span<const std::byte> constants_;
   const LoadOptions& options_;
   const PlanStep& step_;
+  const bool is_in_loop_;
+  const std::uint64_t images_;  // how many follow each other in the arena and in the model's tensors
   const OpSpec* op_ = nullptr;
   const Kernel* kernel_ = nullptr;
   std::optional<Attrs> attrs_;
@@ -240,11 +269,21 @@ Status check_model_tensors(const Plan& plan) {
       if (auto bytes = bytes_of(tensor.dtype, tensor.shape); !bytes) return within("tensor '" + tensor.name + "'", bytes.errors());
     }
   }
-  if (plan.arena_bytes > kMaxArenaBytes) {
+  return ok_status();
+}
+
+Status check_memory(const Plan& plan) {
+  const ImageLoop& loop = plan.image_loop;
+  for (const std::uint64_t bytes : {plan.arena_bytes, loop.arena_bytes}) {
+    if (bytes <= kMaxArenaBytes) continue;
     return Error{.kind = ErrorKind::resource,
-                 .found = "an arena of " + std::to_string(plan.arena_bytes) + " bytes",
+                 .found = "an arena of " + std::to_string(bytes) + " bytes",
                  .expected = "at most " + std::to_string(kMaxArenaBytes)};
   }
+  if (loop.steps < 0 || loop.steps > static_cast<std::int64_t>(plan.steps.size()))
+    return damaged("an image loop of " + std::to_string(loop.steps) + " steps", "at most the plan's " + std::to_string(plan.steps.size()));
+  if (loop.images < 1 || loop.images > kMaxImages)
+    return damaged("an image loop over " + std::to_string(loop.images) + " images", "1 to " + std::to_string(kMaxImages));
   return ok_status();
 }
 
@@ -265,9 +304,10 @@ Status check_outputs_are_made(const Plan& plan) {
 
 Result<std::vector<PreparedStep>> prepare_plan(const Plan& plan, std::span<const std::byte> constants, const LoadOptions& options) {
   if (Status status = check_model_tensors(plan); !status) return status.errors();
+  if (Status status = check_memory(plan); !status) return status.errors();
   std::vector<PreparedStep> steps;
   for (std::size_t i = 0; i < plan.steps.size(); ++i) {
-    auto step = StepPreparer(plan, constants, options, plan.steps[i]).prepare();
+    auto step = StepPreparer(plan, constants, options, i).prepare();
     if (!step) return within("step " + std::to_string(i) + " '" + plan.steps[i].name + "' (" + plan.steps[i].op + ")", std::move(step).errors());
     steps.push_back(std::move(*step));
   }

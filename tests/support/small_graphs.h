@@ -79,15 +79,17 @@ inline Graph random_graph(unsigned seed, int nodes) {
   return graph;
 }
 
-// The graphs' plans over one pool, as compile() would make them. References are allowed.
-inline CompiledModel compile_graphs(const std::vector<const Graph*>& graphs, const Machine& machine = host_machine()) {
+// The graphs' plans over one pool, as compile() would make them; plan i is called batch i + 1 unless the options say in which order a batch runs.
+inline CompiledModel compile_graphs(const std::vector<const Graph*>& graphs, const Machine& machine = host_machine(),
+                                    PlanOptions options = {.allow_reference = true}) {
   CompiledModel model;
   model.source = "test.onnx";
   model.dialect = "ONNX fp32";
   model.machine = machine;
   ConstantPool pool;
   for (const Graph* graph : graphs) {
-    auto plan = make_plan(*graph, machine, {.batch = static_cast<std::int64_t>(model.plans.size() + 1), .allow_reference = true}, pool);
+    if (options.batch_order == BatchOrder::automatic) options.batch = static_cast<std::int64_t>(model.plans.size() + 1);
+    auto plan = make_plan(*graph, machine, options, pool);
     if (!plan) ADD_FAILURE() << to_string(plan.errors());
     else model.plans.push_back(std::move(*plan));
   }

@@ -1,6 +1,8 @@
 // argmax: index of the extreme along an axis. Part of ops/.
 #include "ops/argmax/argmax.h"
 
+#include "ops/one_image.h"
+
 namespace octavo {
 namespace {
 
@@ -55,6 +57,7 @@ const OpSpec kArgmax{
     .inputs = {"x"},
     .infer = infer_argmax,
     .reference = reference_argmax,
+    .for_one_image = same_for_one_image_along_axis<ArgmaxAttrs>,
     .decode_attrs = decode_attrs_as<ArgmaxAttrs>,
 };
 

@@ -2,6 +2,7 @@
 #include "ops/average_pool/average_pool.h"
 
 #include "ops/image.h"
+#include "ops/one_image.h"
 
 namespace octavo {
 namespace {
@@ -44,6 +45,7 @@ const OpSpec kAveragePool = {
     .inputs = {"x"},
     .infer = infer_average_pool,
     .reference = reference_average_pool,
+    .for_one_image = same_for_one_image,
     .decode_attrs = decode_attrs_as<AveragePoolAttrs>,
 };
 

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "ops/check.h"
+#include "ops/one_image.h"
 
 namespace octavo {
 namespace {
@@ -52,6 +53,7 @@ const OpSpec kBatchNorm = {
     .inputs = {"x", "scale", "bias", "mean", "var"},
     .infer = infer_batch_norm,
     .reference = reference_batch_norm,
+    .for_one_image = same_for_one_image,
     .decode_attrs = decode_attrs_as<BatchNormAttrs>,
 };
 

@@ -7,6 +7,7 @@
 
 #include "base/math.h"
 #include "ops/movement.h"
+#include "ops/one_image.h"
 
 namespace octavo {
 namespace {
@@ -174,6 +175,7 @@ const OpSpec kBinary{
     .inputs = {"a", "b"},
     .infer = infer_binary,
     .reference = reference_binary,
+    .for_one_image = same_for_one_image,
     .decode_attrs = decode_attrs_as<BinaryAttrs>,
 };
 

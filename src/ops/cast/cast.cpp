@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "ops/one_image.h"
+
 namespace octavo {
 namespace {
 
@@ -78,6 +80,7 @@ const OpSpec kCast{
     .inputs = {"x"},
     .infer = infer_cast,
     .reference = reference_cast,
+    .for_one_image = same_for_one_image,
     .decode_attrs = decode_attrs_as<CastAttrs>,
 };
 

@@ -3,6 +3,8 @@
 
 #include <cstring>
 
+#include "ops/one_image.h"
+
 namespace octavo {
 namespace {
 
@@ -57,6 +59,7 @@ const OpSpec kConcat{
     .inputs = {"xs*"},
     .infer = infer_concat,
     .reference = reference_concat,
+    .for_one_image = same_for_one_image_along_axis<ConcatAttrs>,
     .decode_attrs = decode_attrs_as<ConcatAttrs>,
 };
 

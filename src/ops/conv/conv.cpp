@@ -2,6 +2,7 @@
 #include "ops/conv/conv.h"
 
 #include "ops/float_conv.h"
+#include "ops/one_image.h"
 
 namespace octavo {
 namespace {
@@ -37,6 +38,7 @@ const OpSpec kConv = {
     .inputs = {"x", "w", "bias?"},
     .infer = infer_conv,
     .reference = reference_conv,
+    .for_one_image = same_for_one_image,
     .decode_attrs = decode_attrs_as<ConvAttrs>,
 };
 

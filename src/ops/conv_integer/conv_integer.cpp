@@ -3,6 +3,7 @@
 
 #include "ops/image.h"
 #include "ops/integers.h"
+#include "ops/one_image.h"
 
 namespace octavo {
 namespace {
@@ -63,6 +64,7 @@ const OpSpec kConvInteger = {
     .inputs = {"x", "w", "x_zp?", "w_zp?"},
     .infer = infer_conv_integer,
     .reference = reference_conv_integer,
+    .for_one_image = same_for_one_image,
     .decode_attrs = decode_attrs_as<ConvIntegerAttrs>,
 };
 

@@ -1,6 +1,7 @@
 // dequantize: shape rule and reference. Part of ops/.
 #include "ops/dequantize/dequantize.h"
 
+#include "ops/one_image.h"
 #include "ops/scales.h"
 
 namespace octavo {
@@ -46,6 +47,7 @@ const OpSpec kDequantize = {
     .inputs = {"x", "scale", "zero_point?"},
     .infer = infer_dequantize,
     .reference = reference_dequantize,
+    .for_one_image = same_for_one_image_along_axis<DequantizeAttrs>,
     .decode_attrs = decode_attrs_as<DequantizeAttrs>,
 };
 

@@ -4,6 +4,7 @@
 #include "ops/check.h"
 #include "ops/integers.h"
 #include "ops/movement.h"
+#include "ops/one_image.h"
 
 namespace octavo {
 namespace {
@@ -54,6 +55,7 @@ const OpSpec kFixedBinary = {
     .inputs = {"a", "b"},
     .infer = infer_fixed_binary,
     .reference = reference_fixed_binary,
+    .for_one_image = same_for_one_image,
     .decode_attrs = decode_attrs_as<FixedBinaryAttrs>,
 };
 

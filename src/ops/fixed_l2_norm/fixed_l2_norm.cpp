@@ -3,6 +3,7 @@
 
 #include "ops/check.h"
 #include "ops/integers.h"
+#include "ops/one_image.h"
 
 namespace octavo {
 namespace {
@@ -45,6 +46,7 @@ const OpSpec kFixedL2Norm = {
     .inputs = {"x"},
     .infer = infer_fixed_l2_norm,
     .reference = reference_fixed_l2_norm,
+    .for_one_image = same_for_one_image_along_last_axis,
     .decode_attrs = decode_attrs_as<FixedL2NormAttrs>,
 };
 

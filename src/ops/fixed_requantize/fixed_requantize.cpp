@@ -6,6 +6,7 @@
 
 #include "ops/check.h"
 #include "ops/integers.h"
+#include "ops/one_image.h"
 
 namespace octavo {
 namespace {
@@ -89,6 +90,7 @@ const OpSpec kFixedRequantize = {
     .inputs = {"x", "multipliers", "shifts?", "table?"},
     .infer = infer_fixed_requantize,
     .reference = reference_fixed_requantize,
+    .for_one_image = same_for_one_image,
     .decode_attrs = decode_attrs_as<FixedRequantizeAttrs>,
 };
 

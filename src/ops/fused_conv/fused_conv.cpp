@@ -2,6 +2,7 @@
 #include "ops/fused_conv/fused_conv.h"
 
 #include "ops/float_conv.h"
+#include "ops/one_image.h"
 
 namespace octavo {
 namespace {
@@ -49,6 +50,7 @@ const OpSpec kFusedConv = {
     .inputs = {"x", "w", "bias?", "residual?"},
     .infer = infer_fused_conv,
     .reference = reference_fused_conv,
+    .for_one_image = same_for_one_image,
     .decode_attrs = decode_attrs_as<FusedConvAttrs>,
 };
 

@@ -6,6 +6,7 @@
 #include "base/requantize.h"
 #include "ops/check.h"
 #include "ops/integers.h"
+#include "ops/one_image.h"
 
 namespace octavo {
 namespace {
@@ -100,6 +101,7 @@ const OpSpec kIntegerResize = {
     .inputs = {"x", "rows", "row_weights", "columns", "column_weights"},
     .infer = infer_integer_resize,
     .reference = reference_integer_resize,
+    .for_one_image = same_for_one_image,
     .decode_attrs = decode_attrs_as<IntegerResizeAttrs>,
 };
 

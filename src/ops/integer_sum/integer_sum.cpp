@@ -3,6 +3,7 @@
 
 #include "ops/check.h"
 #include "ops/integers.h"
+#include "ops/one_image.h"
 
 namespace octavo {
 namespace {
@@ -39,6 +40,7 @@ const OpSpec kIntegerSum = {
     .inputs = {"x"},
     .infer = infer_integer_sum,
     .reference = reference_integer_sum,
+    .for_one_image = same_for_one_image,
     .decode_attrs = decode_attrs_as<IntegerSumAttrs>,
 };
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "ops/check.h"
+#include "ops/one_image.h"
 
 namespace octavo {
 namespace {
@@ -79,6 +80,7 @@ const OpSpec kLayerNorm = {
     .inputs = {"x", "scale", "bias?"},
     .infer = infer_layer_norm,
     .reference = reference_layer_norm,
+    .for_one_image = same_for_one_image_along_axis<LayerNormAttrs>,
     .decode_attrs = decode_attrs_as<LayerNormAttrs>,
 };
 

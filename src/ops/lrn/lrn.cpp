@@ -6,6 +6,7 @@
 
 #include "base/math.h"
 #include "ops/check.h"
+#include "ops/one_image.h"
 
 namespace octavo {
 namespace {
@@ -51,6 +52,7 @@ const OpSpec kLrn = {
     .inputs = {"x"},
     .infer = infer_lrn,
     .reference = reference_lrn,
+    .for_one_image = same_for_one_image,
     .decode_attrs = decode_attrs_as<LrnAttrs>,
 };
 

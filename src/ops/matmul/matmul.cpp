@@ -5,6 +5,7 @@
 
 #include "ops/check.h"
 #include "ops/float_conv.h"
+#include "ops/one_image.h"
 #include "ops/product.h"
 
 namespace octavo {
@@ -68,6 +69,7 @@ const OpSpec kMatmul = {
     .inputs = {"a", "b"},
     .infer = infer_matmul,
     .reference = reference_matmul,
+    .for_one_image = product_for_one_image,
     .decode_attrs = decode_attrs_as<NoAttrs>,
 };
 

@@ -3,6 +3,7 @@
 
 #include "ops/check.h"
 #include "ops/integers.h"
+#include "ops/one_image.h"
 #include "ops/product.h"
 
 namespace octavo {
@@ -82,6 +83,7 @@ const OpSpec kMatmulInteger = {
     .inputs = {"a", "b", "a_zp?", "b_zp?"},
     .infer = infer_matmul_integer,
     .reference = reference_matmul_integer,
+    .for_one_image = product_for_one_image,
     .decode_attrs = decode_attrs_as<NoAttrs>,
 };
 

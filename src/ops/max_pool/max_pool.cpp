@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "ops/image.h"
+#include "ops/one_image.h"
 
 namespace octavo {
 namespace {
@@ -78,6 +79,7 @@ const OpSpec kMaxPool = {
     .inputs = {"x"},
     .infer = infer_max_pool,
     .reference = reference_max_pool,
+    .for_one_image = same_for_one_image,
     .decode_attrs = decode_attrs_as<MaxPoolAttrs>,
 };
 

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "ops/movement.h"
+#include "ops/one_image.h"
 
 namespace octavo {
 namespace {
@@ -71,6 +72,12 @@ void reference_pad(const Attrs& attrs, InputViews inputs, OutputViews outputs) {
   }
 }
 
+std::optional<Attrs> one_image_of_pad(const Attrs& attrs, InputFacts inputs) {
+  const auto& pad = attrs.as<PadAttrs>();
+  if (pad.begin[0] != 0 || pad.end[0] != 0) return std::nullopt;
+  return same_for_one_image(attrs, inputs);
+}
+
 }  // namespace
 
 const OpSpec kPad{
@@ -79,6 +86,7 @@ const OpSpec kPad{
     .inputs = {"x", "value?"},
     .infer = infer_pad,
     .reference = reference_pad,
+    .for_one_image = one_image_of_pad,
     .decode_attrs = decode_attrs_as<PadAttrs>,
 };
 

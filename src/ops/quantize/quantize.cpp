@@ -2,6 +2,7 @@
 #include "ops/quantize/quantize.h"
 
 #include "base/requantize.h"
+#include "ops/one_image.h"
 #include "ops/scales.h"
 
 namespace octavo {
@@ -76,6 +77,7 @@ const OpSpec kQuantize = {
     .inputs = {"x", "scale", "zero_point?"},
     .infer = infer_quantize,
     .reference = reference_quantize,
+    .for_one_image = same_for_one_image_along_axis<QuantizeAttrs>,
     .decode_attrs = decode_attrs_as<QuantizeAttrs>,
 };
 

@@ -3,6 +3,7 @@
 
 #include "ops/check.h"
 #include "ops/integers.h"
+#include "ops/one_image.h"
 
 namespace octavo {
 namespace {
@@ -93,6 +94,7 @@ const OpSpec kQuantizedBinary = {
     .inputs = {"a", "b", "table?"},
     .infer = infer_quantized_binary,
     .reference = reference_quantized_binary,
+    .for_one_image = same_for_one_image,
     .decode_attrs = decode_attrs_as<QuantizedBinaryAttrs>,
 };
 

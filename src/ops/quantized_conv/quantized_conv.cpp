@@ -5,6 +5,7 @@
 
 #include "ops/image.h"
 #include "ops/integers.h"
+#include "ops/one_image.h"
 
 namespace octavo {
 namespace {
@@ -183,6 +184,7 @@ const OpSpec kQuantizedConv = {
     .inputs = {"x", "w", "bias", "multiplier?", "residual?", "table?", "w_offset?", "bias_rest?"},
     .infer = infer_quantized_conv,
     .reference = reference_quantized_conv,
+    .for_one_image = same_for_one_image,
     .decode_attrs = decode_attrs_as<QuantizedConvAttrs>,
 };
 

@@ -3,6 +3,7 @@
 
 #include "ops/check.h"
 #include "ops/integers.h"
+#include "ops/one_image.h"
 #include "ops/product.h"
 
 namespace octavo {
@@ -53,6 +54,7 @@ const OpSpec kQuantizedMatmul = {
     .inputs = {"a", "b"},
     .infer = infer_quantized_matmul,
     .reference = reference_quantized_matmul,
+    .for_one_image = product_for_one_image,
     .decode_attrs = decode_attrs_as<QuantizedMatmulAttrs>,
 };
 

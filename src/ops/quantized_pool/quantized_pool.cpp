@@ -5,6 +5,7 @@
 
 #include "ops/image.h"
 #include "ops/integers.h"
+#include "ops/one_image.h"
 
 namespace octavo {
 namespace {
@@ -109,6 +110,7 @@ const OpSpec kQuantizedPool = {
     .inputs = {"x", "table?"},
     .infer = infer_quantized_pool,
     .reference = reference_quantized_pool,
+    .for_one_image = same_for_one_image,
     .decode_attrs = decode_attrs_as<QuantizedPoolAttrs>,
 };
 

@@ -6,6 +6,7 @@
 #include "base/fixed_point.h"
 #include "ops/check.h"
 #include "ops/integers.h"
+#include "ops/one_image.h"
 
 namespace octavo {
 namespace {
@@ -93,6 +94,7 @@ const OpSpec kQuantizedSoftmax = {
     .inputs = {"x", "exponentials"},
     .infer = infer_quantized_softmax,
     .reference = reference_quantized_softmax,
+    .for_one_image = same_for_one_image_along_last_axis,
     .decode_attrs = decode_attrs_as<QuantizedSoftmaxAttrs>,
 };
 

@@ -157,6 +157,12 @@ void reference_reduce(const Attrs& attrs, InputViews inputs, OutputViews outputs
   }
 }
 
+std::optional<Attrs> one_image_of_reduce(const Attrs& attrs, InputFacts) {
+  const auto& axes = attrs.as<ReduceAttrs>().axes;
+  if (!axes.empty() && axes.front() == 0) return std::nullopt;
+  return attrs;
+}
+
 }  // namespace
 
 const OpSpec kReduce = {
@@ -165,6 +171,7 @@ const OpSpec kReduce = {
     .inputs = {"x"},
     .infer = infer_reduce,
     .reference = reference_reduce,
+    .for_one_image = one_image_of_reduce,
     .decode_attrs = decode_attrs_as<ReduceAttrs>,
 };
 

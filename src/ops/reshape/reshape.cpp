@@ -22,6 +22,13 @@ void reference_reshape(const Attrs&, InputViews inputs, OutputViews outputs) {
   if (inputs[0].bytes() != 0) std::memcpy(outputs[0].data, inputs[0].data, inputs[0].bytes());
 }
 
+std::optional<Attrs> one_image_of_reshape(const Attrs& attrs, InputFacts inputs) {
+  ReshapeAttrs reshape = attrs.as<ReshapeAttrs>();
+  if (reshape.shape.empty() || reshape.shape[0] != inputs[0]->shape[0]) return std::nullopt;
+  reshape.shape[0] = 1;
+  return reshape;
+}
+
 }  // namespace
 
 const OpSpec kReshape{
@@ -30,6 +37,7 @@ const OpSpec kReshape{
     .inputs = {"x"},
     .infer = infer_reshape,
     .reference = reference_reshape,
+    .for_one_image = one_image_of_reshape,
     .decode_attrs = decode_attrs_as<ReshapeAttrs>,
 };
 

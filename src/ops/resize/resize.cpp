@@ -134,6 +134,14 @@ void reference_resize(const Attrs& attrs, InputViews inputs, OutputViews outputs
   });
 }
 
+// Along an axis that keeps its size with the factor 1 every way of interpolation takes the value itself, but for those of a region.
+std::optional<Attrs> one_image_of_resize(const Attrs& attrs, InputFacts inputs) {
+  ResizeAttrs resize = attrs.as<ResizeAttrs>();
+  if (resize.sizes[0] != inputs[0]->shape[0] || resize.scales[0] != 1.0f || !resize.roi.empty()) return std::nullopt;
+  resize.sizes[0] = 1;
+  return resize;
+}
+
 }  // namespace
 
 const OpSpec kResize = {
@@ -142,6 +150,7 @@ const OpSpec kResize = {
     .inputs = {"x"},
     .infer = infer_resize,
     .reference = reference_resize,
+    .for_one_image = one_image_of_resize,
     .decode_attrs = decode_attrs_as<ResizeAttrs>,
 };
 

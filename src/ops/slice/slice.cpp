@@ -44,6 +44,13 @@ void reference_slice(const Attrs& attrs, InputViews inputs, OutputViews outputs)
   copy_strided(inputs[0], outputs[0], strides, base);
 }
 
+std::optional<Attrs> one_image_of_slice(const Attrs& attrs, InputFacts inputs) {
+  SliceAttrs slice = attrs.as<SliceAttrs>();
+  if (slice.starts[0] != 0 || slice.steps[0] != 1 || slice.sizes[0] != inputs[0]->shape[0]) return std::nullopt;
+  slice.sizes[0] = 1;
+  return slice;
+}
+
 }  // namespace
 
 const OpSpec kSlice{
@@ -52,6 +59,7 @@ const OpSpec kSlice{
     .inputs = {"x"},
     .infer = infer_slice,
     .reference = reference_slice,
+    .for_one_image = one_image_of_slice,
     .decode_attrs = decode_attrs_as<SliceAttrs>,
 };
 

@@ -5,6 +5,7 @@
 
 #include "base/math.h"
 #include "ops/check.h"
+#include "ops/one_image.h"
 
 namespace octavo {
 namespace {
@@ -58,6 +59,7 @@ const OpSpec kSoftmax = {
     .inputs = {"x"},
     .infer = infer_softmax,
     .reference = reference_softmax,
+    .for_one_image = same_for_one_image_along_axis<SoftmaxAttrs>,
     .decode_attrs = decode_attrs_as<SoftmaxAttrs>,
 };
 

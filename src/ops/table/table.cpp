@@ -2,6 +2,7 @@
 #include "ops/table/table.h"
 
 #include "ops/check.h"
+#include "ops/one_image.h"
 
 namespace octavo {
 namespace {
@@ -31,6 +32,7 @@ const OpSpec kTable = {
     .inputs = {"x", "table"},
     .infer = infer_table,
     .reference = reference_table,
+    .for_one_image = same_for_one_image,
     .decode_attrs = decode_attrs_as<NoAttrs>,
 };
 

@@ -32,6 +32,11 @@ void reference_transpose(const Attrs& attrs, InputViews inputs, OutputViews outp
   copy_strided(inputs[0], outputs[0], permuted, 0);
 }
 
+std::optional<Attrs> one_image_of_transpose(const Attrs& attrs, InputFacts) {
+  if (attrs.as<TransposeAttrs>().perm[0] != 0) return std::nullopt;
+  return attrs;
+}
+
 }  // namespace
 
 const OpSpec kTranspose{
@@ -40,6 +45,7 @@ const OpSpec kTranspose{
     .inputs = {"x"},
     .infer = infer_transpose,
     .reference = reference_transpose,
+    .for_one_image = one_image_of_transpose,
     .decode_attrs = decode_attrs_as<TransposeAttrs>,
 };
 

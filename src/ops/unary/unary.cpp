@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/math.h"
+#include "ops/one_image.h"
 
 namespace octavo {
 namespace {
@@ -168,6 +169,7 @@ const OpSpec kUnary{
     .inputs = {"x"},
     .infer = infer_unary,
     .reference = reference_unary,
+    .for_one_image = same_for_one_image,
     .decode_attrs = decode_attrs_as<UnaryAttrs>,
 };
 

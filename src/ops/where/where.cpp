@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "ops/movement.h"
+#include "ops/one_image.h"
 
 namespace octavo {
 namespace {
@@ -47,6 +48,7 @@ const OpSpec kWhere{
     .inputs = {"condition", "a", "b"},
     .infer = infer_where,
     .reference = reference_where,
+    .for_one_image = same_for_one_image,
     .decode_attrs = decode_attrs_as<NoAttrs>,
 };
 

@@ -1,0 +1,32 @@
+// One step on one or several threads. Part of run/.
+#include "run/step_call.h"
+
+#include "run/float_mode.h"
+
+namespace octavo {
+namespace {
+
+struct Job {
+  const StepCall* call = nullptr;
+  const Pointers* pointers = nullptr;
+  const Scratch* scratch = nullptr;
+};
+
+void run_part(const void* context, int part) {
+  const ScopedFloatMode mode;  // the thread may be one of a caller's
+  const Job& job = *static_cast<const Job*>(context);
+  job.call->step->run(job.call->buffers(*job.pointers, job.scratch->of(part)), job.call->range_of(part));
+}
+
+}  // namespace
+
+void StepCall::run(const Pointers& pointers, const Scratch& scratch, Executor* pool) const {
+  if (pool == nullptr || parts == 1) {
+    step->run(buffers(pointers, scratch.of(0)), {0, items});
+    return;
+  }
+  const Job job{this, &pointers, &scratch};
+  pool->run(parts, {run_part, &job});
+}
+
+}  // namespace octavo

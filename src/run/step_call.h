@@ -1,0 +1,55 @@
+// A step with what a context calls it with. Part of run/.
+#ifndef OCTAVO_RUN_STEP_CALL_H_
+#define OCTAVO_RUN_STEP_CALL_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "kernels/kernel.h"
+#include "run/thread_pool.h"
+
+namespace octavo {
+
+// Where the operands of steps lie, one step's after the other's.
+struct Pointers {
+  std::vector<const std::byte*> inputs;
+  std::vector<std::byte*> outputs;
+};
+
+// Scratch memory of every thread, `stride` bytes apart.
+struct Scratch {
+  std::byte* first = nullptr;
+  std::uint64_t stride = 0;
+  std::byte* of(int thread) const { return first + stride * static_cast<std::uint64_t>(thread); }
+};
+
+// A step with its slices of the pointers, and into how many parts its items are cut where threads share them.
+struct StepCall {
+  const Step* step = nullptr;
+  std::int64_t items = 1;
+  int parts = 1;
+  std::size_t first_input = 0, input_count = 0;
+  std::size_t first_output = 0, output_count = 0;
+
+  StepBuffers buffers(const Pointers& pointers, std::byte* scratch) const {
+    return {.inputs = {pointers.inputs.data() + first_input, input_count},
+            .outputs = {pointers.outputs.data() + first_output, output_count},
+            .scratch = scratch};
+  }
+
+  ItemRange range_of(int part) const {
+    const std::int64_t share = items / parts;
+    const std::int64_t rest = items % parts;
+    const std::int64_t begin = share * part + std::min<std::int64_t>(part, rest);
+    return {begin, begin + share + (part < rest ? 1 : 0)};
+  }
+
+  // With the threads of `pool`, or on this one where there is none.
+  void run(const Pointers& pointers, const Scratch& scratch, Executor* pool) const;
+};
+
+}  // namespace octavo
+
+#endif  // OCTAVO_RUN_STEP_CALL_H_
