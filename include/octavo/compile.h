@@ -39,6 +39,10 @@ enum class CalibrationMethod : std::uint8_t { minmax, percentile, mse, average, 
 // How weights become 8-bit: the largest of a channel decides the scale, or the least squared error; or that and rounding by samples.
 enum class WeightMethod : std::uint8_t { max, mse, adaround };
 
+// Where the times come from that overrule the cost model's predictions: from `tuning` alone, from there and of those that come with Octavo for the
+// machine compiled for, or from there and measured on this machine. The bits of the answers do not depend on it.
+enum class TuningMode : std::uint8_t { off, known, measure };
+
 // Names follow the command line's options.
 struct CompileOptions {
   // None: int8 where the file is quantized or samples are given, else an error that asks for one.
@@ -63,8 +67,8 @@ struct CompileOptions {
   BatchOrder batch_order = BatchOrder::automatic;
   bool allow_reference = false;                                         // the scalar reference may stand in where no kernel exists; slow
   std::function<void(std::int64_t done, std::int64_t total)> progress;  // of calibration
-  std::shared_ptr<octavo::TuningLog> tuning;                            // measured times, which overrule predictions where they are known
-  bool measures = false;  // those that are not are measured on this machine, and added to `tuning` where there is one
+  TuningMode tuning_mode = TuningMode::known;
+  std::shared_ptr<octavo::TuningLog> tuning;  // measured times by machine, call and kernel; what is measured is added
 };
 
 // One plan of a compiled model: one batch or shape in one precision.
@@ -106,7 +110,7 @@ class CompiledModel {
   std::shared_ptr<const octavo::CompiledModel> model_;
 };
 
-// Imports, quantizes where asked, lowers and plans. Nothing is run on this machine but calibration and what `measures` asks for, so any target
+// Imports, quantizes where asked, lowers and plans. Nothing is run on this machine but calibration and what `tuning_mode` asks for, so any target
 // can be compiled for.
 Result<CompiledModel> compile(const std::string& path, const CompileOptions& options = {});
 

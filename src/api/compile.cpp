@@ -105,8 +105,8 @@ class Compiler {
     }
     PlanOptions plan_options{
         .precision = *precision, .batch = *actual, .allow_reference = options_.allow_reference, .batch_order = options_.batch_order};
-    if (options_.measures || options_.tuning != nullptr)
-      plan_options.measured = measured_cost(*tuning_, options_.measures ? Tuning::measure : Tuning::known);
+    TuningUse used;
+    plan_options.measured = measured_cost(tuning_sources(machine, used));
     auto plan = make_plan(std::move(imported.graph), machine, plan_options, constants);
     if (!plan) return plan.errors();
     for (const Island& island : lowered->islands) {
@@ -115,7 +115,25 @@ class Compiler {
     }
     plan->notes = std::move(lowered->notes);
     plan->notes.insert(plan->notes.end(), notes.begin(), notes.end());
+    add_tuning_notes(machine, used, plan->notes);
     return plan;
+  }
+
+  TuningSources tuning_sources(const Machine& machine, TuningUse& used) const {
+    TuningSources sources{.log = tuning_.get(), .machine = machine, .use = &used};
+    if (options_.tuning_mode == TuningMode::measure) sources.tuning = Tuning::measure;
+    if (options_.tuning_mode == TuningMode::known) sources.built_in = &built_in_log(machine);
+    return sources;
+  }
+
+  // The same whether times were measured now or known before: with them the plan is the same file.
+  void add_tuning_notes(const Machine& machine, const TuningUse& used, std::vector<std::string>& notes) const {
+    const auto calls = [](const std::set<std::string>& of) { return std::to_string(of.size()) + (of.size() == 1 ? " call" : " calls"); };
+    if (!used.own.empty()) notes.push_back("tuning: kernels of " + calls(used.own) + " by times measured on " + host_machine().name);
+    if (!used.built_in.empty()) {
+      notes.push_back("tuning: kernels of " + calls(used.built_in) + " by times that come with Octavo: " + built_in_log(machine).about());
+    }
+    for (const std::string& kernel : unknown_kernels(*tuning_)) notes.push_back("tuning: times of '" + kernel + "', no kernel of this release");
   }
 
   // Everything of the graph that is not computed in integers, each by its name.

@@ -104,6 +104,14 @@ Status read_scales(const CompileArguments& arguments, v1::CompileOptions& option
   return ok_status();
 }
 
+Status parse_tuning(const std::string& word, v1::CompileOptions& options) {
+  if (word == "off") options.tuning_mode = v1::TuningMode::off;
+  else if (word == "known") options.tuning_mode = v1::TuningMode::known;
+  else if (word == "quick") options.tuning_mode = v1::TuningMode::measure;
+  else return usage("--tune", word, "off, known or quick");
+  return ok_status();
+}
+
 }  // namespace
 
 int report(const Errors& errors) {
@@ -183,7 +191,9 @@ void add_compile_options(CLI::App& verb, CompileArguments& arguments) {
       ->group(group);
   add_integer_only_option(verb, arguments);
   verb.add_flag("--allow-reference", arguments.allow_reference, "let slow reference code stand in where there is no kernel")->group(group);
-  verb.add_option("--tune", arguments.tune, "quick: where several kernels may be fastest, measure them on this machine (seconds); or off")
+  verb.add_option("--tune", arguments.tune,
+                  "where several kernels may be fastest: known: take times that come with Octavo for this machine; quick: measure them "
+                  "(seconds); off: only predict")
       ->capture_default_str()
       ->type_name("WORD")
       ->group(group);
@@ -231,8 +241,7 @@ Result<CompileRequest> parse_compile_arguments(const CompileArguments& arguments
     if (!preprocess) return preprocess.errors();
     request.preprocess = *preprocess;
   }
-  if (arguments.tune != "off" && arguments.tune != "quick") return usage("--tune", arguments.tune, "off or quick");
-  request.options.measures = arguments.tune == "quick";
+  if (const Status done = parse_tuning(arguments.tune, request.options); !done) return done.errors();
   request.tuning_log = arguments.tuning_log;
   request.calibrate = arguments.calibrate;
   request.samples = arguments.samples;

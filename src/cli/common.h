@@ -53,7 +53,7 @@ struct CompileArguments {
   std::int64_t samples = 0;
   bool integer_only = false;
   bool allow_reference = false;
-  std::string tune = "off";
+  std::string tune = "known";
   std::string tuning_log;
 };
 void add_compile_options(CLI::App& verb, CompileArguments& arguments);

@@ -10,7 +10,7 @@ namespace octavo {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr int kMostRuns = 9;
+constexpr int kMostRuns = 25;
 constexpr int kLeastRuns = 3;
 constexpr double kEnoughNs = 20e6;
 

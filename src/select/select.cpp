@@ -44,9 +44,11 @@ bool is_better(const Candidate& a, const Candidate& b) {
 // Sorts the candidates, measured where that can change which is first. A choice without an alternative is not measured.
 void rank(std::vector<Candidate>& legal, const OpCall& call, const MeasuredCost& measured) {
   constexpr double kNear = 2.0;
+  constexpr double kNoise = 0.03;
   std::sort(legal.begin(), legal.end(), is_better);
   if (!measured || legal.size() < 2 || is_reference(*legal[1].kernel)) return;
   const double near_ns = kNear * legal[0].ns;
+  const Kernel* predicted = legal[0].kernel;
   for (bool is_new = true; is_new;) {
     is_new = false;
     for (Candidate& candidate : legal) {
@@ -56,6 +58,9 @@ void rank(std::vector<Candidate>& legal, const OpCall& call, const MeasuredCost&
     }
     std::sort(legal.begin(), legal.end(), is_better);
   }
+  // A difference that may be noise leaves the prediction as it is.
+  const auto it = std::find_if(legal.begin(), legal.end(), [&](const Candidate& candidate) { return candidate.kernel == predicted; });
+  if (it->is_measured && (1.0 - kNoise) * it->ns <= legal[0].ns) std::rotate(legal.begin(), it, it + 1);
 }
 
 std::string rounded(double ns) { return std::isfinite(ns) ? std::to_string(std::llround(ns)) : "unknown"; }

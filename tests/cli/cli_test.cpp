@@ -61,6 +61,9 @@ TEST_F(Cli, TuningIsRepeatable) {
   const auto bytes = read_file(path("a.octv"));
   EXPECT_EQ(*bytes, *read_file(path("b.octv")));
   EXPECT_EQ(*bytes, *read_file(path("c.octv")));
+  expect("inspect " + path("a.octv"), 0, "by times measured on");
+  std::ofstream(path("log.json")) << R"({"format": "octavo tuning log 1", "machines": {"m": {"a(u8[1]) -> u8[1]": {"conv_of_yesterday": 5}}}})";
+  expect(compile + " -o " + path("d.octv"), 0, "'conv_of_yesterday', no kernel of this release");
   std::ofstream(path("log.json")) << "{}";
   expect(compile, 3, "log.json: found something else");
   expect(compile + " --tune full", 2, "--tune");

@@ -83,6 +83,19 @@ TEST_F(Select, MeasurementsOverrulePredictions) {
   EXPECT_EQ(on("avx2", {.measured = log})->predicted_ns, 20.0);
 }
 
+TEST_F(Select, WhatMayBeNoiseLeavesThePrediction) {
+  double slow_ns = 490.0;
+  const MeasuredCost log = [&](const Kernel& kernel, const OpCall&) -> std::optional<double> {
+    return kernel.name == "table_slow_avx2" ? slow_ns : 500.0;
+  };
+  const auto choice = on("avx2", {.measured = log});
+  EXPECT_EQ(choice->kernel->name, "table_fast_avx2");
+  EXPECT_EQ(choice->predicted_ns, 500.0);
+  EXPECT_TRUE(std::count(choice->refusals.begin(), choice->refusals.end(), "table_slow_avx2: measured 490 ns, the choice 500 ns"));
+  slow_ns = 480.0;
+  EXPECT_EQ(on("avx2", {.measured = log})->kernel->name, "table_slow_avx2");
+}
+
 TEST_F(Select, OnlyKernelsThatMayWinAreMeasured) {
   std::vector<std::string> asked;
   std::map<std::string_view, double> times = {{"table_fast_avx2", 5000.0}, {"table_slow_avx2", 4000.0}, {"table_a_nan", 3000.0}};

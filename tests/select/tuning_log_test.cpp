@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
 #include "kernels/conv/conv.h"
 #include "ops/quantized_conv/quantized_conv.h"
 #include "select/measure.h"
@@ -60,11 +64,22 @@ TEST(TuningLog, ComesBackAsItWasWritten) {
   const auto read = TuningLog::parse(log.to_json());
   ASSERT_TRUE(read);
   EXPECT_EQ(read->added(), 0);
+  EXPECT_TRUE(read->knows("a machine", "a call"));
+  EXPECT_FALSE(read->knows("another", "no call"));
+  EXPECT_FALSE(read->knows("no machine"));
   EXPECT_EQ(read->to_json(), log.to_json());
   EXPECT_EQ(read->find("a machine", "a call", "kernel_b"), 99.0);
   EXPECT_EQ(read->find("a machine", "a call", "kernel_c"), std::nullopt);
   EXPECT_EQ(read->find("a machine", "no call", "kernel_a"), std::nullopt);
   EXPECT_EQ(read->find("no machine", "a call", "kernel_a"), std::nullopt);
+}
+
+TEST(TuningLog, KeepsWhatItSaysOfItself) {
+  const std::string text = R"({"about": "measured somewhere", "format": "octavo tuning log 1", "machines": {"m": {"c": {"k": 7}}}})";
+  const auto log = TuningLog::parse(text);
+  ASSERT_TRUE(log);
+  EXPECT_EQ(log->about(), "measured somewhere");
+  EXPECT_EQ(nlohmann::json::parse(log->to_json()), nlohmann::json::parse(text));
 }
 
 TEST(TuningLog, DamagedFilesAreRefused) {
@@ -73,7 +88,8 @@ TEST(TuningLog, DamagedFilesAreRefused) {
        {std::string(), std::string("[1"), std::string("{}"), std::string(R"({"format": "octavo tuning log 2", "machines": {}})"), head + "}",
         head + R"(, "machines": []})", head + R"(, "machines": {"m": 1}})", head + R"(, "machines": {"m": {"c": [2]}}})",
         head + R"(, "machines": {"m": {"c": {"k": "fast"}}}})", head + R"(, "machines": {"m": {"c": {"k": -1}}}})",
-        head + R"(, "machines": {"m": {"c": {"k": 1e300}}}})", head + R"(, "machines": {"m": {"c": {"k": null}}}})"}) {
+        head + R"(, "machines": {"m": {"c": {"k": 1e300}}}})", head + R"(, "about": 7, "machines": {}})",
+        head + R"(, "machines": {"m": {"c": {"k": null}}}})"}) {
     const auto log = TuningLog::parse(text);
     ASSERT_FALSE(log) << text;
     EXPECT_EQ(log.errors()[0].kind, ErrorKind::invalid_input);
@@ -87,16 +103,70 @@ TEST(TuningLog, WhatIsUnknownIsMeasuredOnce) {
   if (kernel == nullptr) GTEST_SKIP() << "this machine has no kernel of the conv family";
   const ConvCall conv;
   TuningLog log;
-  EXPECT_EQ(measured_cost(log, Tuning::known)(*kernel, conv.call), std::nullopt);
-  const auto ns = measured_cost(log, Tuning::measure)(*kernel, conv.call);
+  EXPECT_EQ(measured_cost({.log = &log})(*kernel, conv.call), std::nullopt);
+  const TuningSources measuring{.log = &log, .tuning = Tuning::measure};
+  const auto ns = measured_cost(measuring)(*kernel, conv.call);
   ASSERT_TRUE(ns);
   EXPECT_GE(*ns, 1.0);
   EXPECT_EQ(log.added(), 1);
-  EXPECT_EQ(measured_cost(log, Tuning::measure)(*kernel, conv.call), ns);
+  EXPECT_EQ(measured_cost(measuring)(*kernel, conv.call), ns);
   EXPECT_EQ(log.added(), 1);
   auto read = TuningLog::parse(log.to_json());
   ASSERT_TRUE(read);
-  EXPECT_EQ(measured_cost(*read, Tuning::known)(*kernel, conv.call), ns);
+  EXPECT_EQ(measured_cost({.log = &*read})(*kernel, conv.call), ns);
+}
+
+// Times of one call come from one log: its own, or that which comes with Octavo, by the machine that is compiled for.
+TEST(TuningLog, TheBuiltInTimesServeCallsThatTheOwnLogLacks) {
+  const Kernel& first = conv_kernels()[0];
+  const Kernel& second = conv_kernels()[1];
+  const ConvCall known(6), other(7);
+  const Machine machine{.name = "pretended"};
+  TuningLog own, built_in;
+  own.add(describe_machine(host_machine()), describe_call(known.call), first.name, 50.0);
+  for (const ConvCall* conv : {&known, &other}) {
+    built_in.add(describe_machine(machine), describe_call(conv->call), first.name, 11.0);
+    built_in.add(describe_machine(machine), describe_call(conv->call), second.name, 22.0);
+  }
+  TuningUse use;
+  const MeasuredCost cost = measured_cost({.log = &own, .built_in = &built_in, .machine = machine, .use = &use});
+  EXPECT_EQ(cost(first, known.call), 50.0);
+  EXPECT_EQ(cost(second, known.call), std::nullopt);
+  EXPECT_EQ(cost(first, other.call), 11.0);
+  EXPECT_EQ(cost(second, other.call), 22.0);
+  EXPECT_EQ(use.own, std::set<std::string>{describe_call(known.call)});
+  EXPECT_EQ(use.built_in, std::set<std::string>{describe_call(other.call)});
+  const Machine stranger{.name = "another"};
+  EXPECT_EQ(measured_cost({.log = &own, .built_in = &built_in, .machine = stranger})(first, other.call), std::nullopt);
+}
+
+TEST(TuningLog, KernelsThatDoNotExistAreNamed) {
+  TuningLog log;
+  log.add("m", "conv(u8[1]) -> u8[1]", "conv_of_yesterday", 1.0);
+  log.add("m", "conv(u8[2]) -> u8[2]", "conv_of_yesterday", 1.0);
+  log.add("m", "conv(u8[1]) -> u8[1]", conv_kernels()[0].name, 1.0);
+  log.add("m", "network x, batch 1: int8", "int8: 0", 1.0);
+  EXPECT_EQ(unknown_kernels(log), std::vector<std::string>{"conv_of_yesterday"});
+}
+
+// The committed files: readable, each for one machine, nothing in them that no longer serves.
+TEST(TuningLog, BuiltInLogsAreInOrder) {
+  int files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(std::string(OCTAVO_SOURCE_DIR) + "/src/select/data")) {
+    std::ifstream file(entry.path());
+    const std::string text((std::istreambuf_iterator<char>(file)), {});
+    const auto log = TuningLog::parse(text);
+    ASSERT_TRUE(log) << entry.path() << to_string(log.errors());
+    EXPECT_NE(log->about().find("measured 20"), std::string::npos) << entry.path();
+    EXPECT_EQ(unknown_kernels(*log), std::vector<std::string>{}) << entry.path() << ": make tuning";
+    const auto json = nlohmann::json::parse(text);
+    for (const auto& [machine, calls] : json["machines"].items()) {
+      for (const auto& [call, kernels] : calls.items()) EXPECT_GE(kernels.size(), 2u) << "no choice: " << call;
+    }
+    ++files;
+  }
+  EXPECT_GE(files, 1);
+  EXPECT_EQ(built_in_log({.name = "a machine that nobody measured"}).kernels(), std::set<std::string>{});
 }
 
 TEST(TuningLog, MoreWorkTakesLonger) {
