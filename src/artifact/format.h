@@ -24,7 +24,7 @@ struct ArtifactHeader {
   std::uint32_t version = 0;
   std::uint32_t reserved = 0;
   std::uint64_t file_bytes = 0;
-  std::uint64_t checksum = 0;  // XXH3 (64 bits) of everything after this field
+  std::uint64_t checksum = 0;  // of everything after this field: checksum.h
   ArtifactSection metadata;
   ArtifactSection constants;
 };

@@ -3,13 +3,13 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 
 #include "artifact/artifact.h"
+#include "artifact/checksum.h"
 #include "artifact/format.h"
 #include "artifact/metadata.h"
 
@@ -26,8 +26,6 @@ std::string hex(std::uint64_t value) {
   for (std::size_t i = 0; i < 16; ++i) text[15 - i] = digits[value >> (4 * i) & 15];
   return text;
 }
-
-std::uint64_t checksum_of(std::span<const std::byte> bytes) { return XXH3_64bits(bytes.data() + kChecksummedFrom, bytes.size() - kChecksummedFrom); }
 
 bool lies_within(const ArtifactSection& section, std::uint64_t file_bytes) {
   return section.offset >= sizeof(ArtifactHeader) && section.offset <= file_bytes && section.bytes <= file_bytes - section.offset;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/parallel.h"
 #include "ops/list.h"
 
 namespace octavo {
@@ -305,9 +306,11 @@ Status check_outputs_are_made(const Plan& plan) {
 Result<std::vector<PreparedStep>> prepare_plan(const Plan& plan, std::span<const std::byte> constants, const LoadOptions& options) {
   if (Status status = check_model_tensors(plan); !status) return status.errors();
   if (Status status = check_memory(plan); !status) return status.errors();
+  std::vector<std::optional<Result<PreparedStep>>> prepared(plan.steps.size());
+  for_each_part(prepared.size(), options.threads, [&](std::size_t i) { prepared[i] = StepPreparer(plan, constants, options, i).prepare(); });
   std::vector<PreparedStep> steps;
   for (std::size_t i = 0; i < plan.steps.size(); ++i) {
-    auto step = StepPreparer(plan, constants, options, i).prepare();
+    Result<PreparedStep>& step = *prepared[i];
     if (!step) return within("step " + std::to_string(i) + " '" + plan.steps[i].name + "' (" + plan.steps[i].op + ")", std::move(step).errors());
     steps.push_back(std::move(*step));
   }

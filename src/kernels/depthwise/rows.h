@@ -48,6 +48,7 @@ extern const DepthwiseFunctions kDepthwiseAvx512;
 struct VnniStrip {
   const std::uint8_t* const* rows = nullptr;  // 4 * groups input rows at column `first_inside`; null: padding
   std::int64_t groups = 1;
+  std::int64_t used_rows = 4;                     // the first of a group, where there is only one: others have no weights
   std::int64_t column_stride = 0;                 // bytes from a column of x to the next: its channels
   std::int64_t columns = 0;                       // of the input under the strip
   std::int64_t phases = 1;                        // the stride
@@ -83,6 +84,8 @@ struct VnniRow {
 struct VnniFunctions {
   void (*interleave)(const VnniStrip& strip);
   void (*row)(const VnniRow& row);
+  // Both in one, without the strip's memory: of one group, windows of three neighbouring columns and stride 2. Null: there is none for this block.
+  void (*direct)(const VnniStrip& strip, const VnniRow& row);
   // Bytes of positions that lie side by side to y.
   void (*spread)(const std::uint8_t* from, const VnniRow& row);
 };

@@ -186,30 +186,40 @@ struct Tile {
   std::int64_t image, row_group, begin, end;
 };
 
-void interleave_tile(const Params& params, const Tile& tile, const std::uint8_t* x, std::uint8_t* scratch, VnniStrip strip) {
+// Output rows of a tile by way of a strip, or each at once.
+bool is_direct(const Params& params, const Block& block) {
+  const DepthwiseShape& s = params.shape;
+  return kVnniDepthwise[block.kind].direct != nullptr && params.grouping.groups == 1 && params.grouping.rows == 1 && s.stride_width == 2 &&
+         s.kernel_width == 3 && s.dilation_width == 1;
+}
+
+// Where the rows under a tile lie.
+void find_rows(const Params& params, const Tile& tile, const std::uint8_t* x, VnniStrip& strip, const std::uint8_t** rows) {
   const DepthwiseShape& s = params.shape;
   const std::int64_t first_column = tile.begin * s.stride_width - s.pad_left;
   strip.first_inside = std::clamp<std::int64_t>(-first_column, 0, strip.columns);
   strip.end_inside = std::clamp<std::int64_t>(s.width - first_column, strip.first_inside, strip.columns);
-  const std::uint8_t* rows[64];
   for (std::int64_t j = 0; j < 4 * params.grouping.groups; ++j) {
     const std::int64_t ih = tile.row_group * params.grouping.rows * s.stride_height - s.pad_top + j * s.dilation_height;
-    const bool is_used = j < (params.grouping.rows - 1) * s.stride_height + s.kernel_height;  // else its weights are 0
+    const bool is_used = j < strip.used_rows;  // else its weights are 0
     const bool is_inside = is_used && ih >= 0 && ih < s.height && strip.first_inside < strip.end_inside;
     const std::int64_t pixel = (tile.image * s.height + ih) * s.width + first_column + strip.first_inside;
     rows[j] = is_inside ? x + pixel * s.channels + tile.placed->block.first : nullptr;
   }
   strip.rows = rows;
-  strip.strip = scratch;
-  kVnniDepthwise[tile.placed->block.kind].interleave(strip);
+}
+
+void accumulate_row(const Params& params, const Block& block, const VnniStrip& strip, const VnniRow& row) {
+  const VnniFunctions& functions = kVnniDepthwise[block.kind];
+  is_direct(params, block) ? functions.direct(strip, row) : functions.row(row);
 }
 
 // One output row of a tile, by way of its accumulators. `first`: the element of its first position and channel.
-void run_row_by_sums(const Params& params, const Tile& tile, VnniRow row, std::int64_t first, const StepBuffers& buffers) {
+void run_row_by_sums(const Params& params, const Tile& tile, const VnniStrip& strip, VnniRow row, std::int64_t first, const StepBuffers& buffers) {
   const Block& block = tile.placed->block;
   const std::byte* residual = buffers.inputs.size() > kConvResidual ? buffers.inputs[kConvResidual] : nullptr;
   row.sums = reinterpret_cast<std::int32_t*>(buffers.scratch + params.staging_offset);
-  kVnniDepthwise[block.kind].row(row);
+  accumulate_row(params, block, strip, row);
   Epilogue epilogue = params.epilogue;
   epilogue.multiplier = row.multiplier;
   epilogue.rest = row.rest;
@@ -228,7 +238,10 @@ void run_tile(const Params& params, const Tile& tile, const StepBuffers& buffers
   VnniStrip strip = params.strip;
   strip.columns = (tile.end - tile.begin - 1) * s.stride_width + (s.kernel_width - 1) * s.dilation_width + 1;
   strip.phase_columns = (strip.columns + s.stride_width - 1) / s.stride_width;
-  interleave_tile(params, tile, reinterpret_cast<const std::uint8_t*>(buffers.inputs[kConvX]), scratch, strip);
+  const std::uint8_t* rows[64];
+  find_rows(params, tile, reinterpret_cast<const std::uint8_t*>(buffers.inputs[kConvX]), strip, rows);
+  strip.strip = scratch;
+  if (!is_direct(params, block)) kVnniDepthwise[block.kind].interleave(strip);
   VnniRow row = params.row;
   row.taps = params.taps.data();
   row.strip = scratch;
@@ -245,18 +258,17 @@ void run_tile(const Params& params, const Tile& tile, const StepBuffers& buffers
     std::uint8_t* staging = scratch + params.staging_offset;
     row.weights = params.weights + tile.placed->weights + r * row_weight_bytes(s, params.grouping, block);
     if (params.finishes_from_sums) {
-      run_row_by_sums(params, tile, row, first, buffers);
+      run_row_by_sums(params, tile, strip, row, first, buffers);
       continue;
     }
-    const VnniFunctions& functions = kVnniDepthwise[block.kind];
     row.y = params.table == nullptr ? y : staging;
     row.y_stride = params.table == nullptr ? s.channels : block.size();
-    functions.row(row);
+    accumulate_row(params, block, strip, row);
     if (params.table == nullptr) continue;
     params.lookup->bytes(params.table, staging, staging, row.count * block.size());
     row.y = y;
     row.y_stride = s.channels;
-    functions.spread(staging, row);
+    kVnniDepthwise[block.kind].spread(staging, row);
   }
 }
 
@@ -339,6 +351,7 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
                         .highest = attrs.highest,
                         .to_signed = attrs.to == DType::s8},
                 .strip = {.groups = grouping.groups,
+                          .used_rows = (grouping.rows - 1) * s.stride_height + s.kernel_height,
                           .column_stride = s.channels,
                           .phases = s.stride_width,
                           .padding = static_cast<std::uint8_t>(attrs.x_zero_point),

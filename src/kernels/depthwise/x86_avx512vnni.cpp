@@ -234,6 +234,92 @@ void run_row(const VnniRow& row) {
   row.rest != nullptr ? finished_row<kPositions, ToBytes<kPositions, true>>(row) : finished_row<kPositions, ToBytes<kPositions, false>>(row);
 }
 
+[[gnu::always_inline]] inline void interleave_rows(const __m512i (&rows)[4], __m512i (&quads)[4]) {
+  const __m512i low01 = _mm512_unpacklo_epi8(rows[0], rows[1]), high01 = _mm512_unpackhi_epi8(rows[0], rows[1]);
+  const __m512i low23 = _mm512_unpacklo_epi8(rows[2], rows[3]), high23 = _mm512_unpackhi_epi8(rows[2], rows[3]);
+  quads[0] = _mm512_unpacklo_epi16(low01, low23);
+  quads[1] = _mm512_unpackhi_epi16(low01, low23);
+  quads[2] = _mm512_unpacklo_epi16(high01, high23);
+  quads[3] = _mm512_unpackhi_epi16(high01, high23);
+}
+
+// Four rows of the image side by side as in a strip, for 64 channels; any of them may be padding.
+struct AnyRows {
+  explicit AnyRows(const VnniStrip& strip) : flip(_mm512_set1_epi8(static_cast<char>(strip.flip))) {
+    _mm512_store_si512(padding, _mm512_set1_epi8(static_cast<char>(strip.padding)));
+    for (int r = 0; r < 4; ++r) {
+      from[r] = strip.rows[r] != nullptr ? strip.rows[r] : padding;
+      step[r] = strip.rows[r] != nullptr ? strip.column_stride : 0;
+    }
+  }
+  AnyRows(const AnyRows&) = delete;
+  AnyRows& operator=(const AnyRows&) = delete;
+  // `column` counts from the first inside.
+  [[gnu::always_inline]] void load(std::int64_t column, __m512i (&quads)[4]) const {
+    __m512i rows[4];
+    for (int r = 0; r < 4; ++r) rows[r] = _mm512_xor_si512(_mm512_loadu_si512(from[r] + column * step[r]), flip);
+    interleave_rows(rows, quads);
+  }
+
+  const __m512i flip;
+  alignas(64) std::uint8_t padding[64];
+  const std::uint8_t* from[4];
+  std::int64_t step[4];
+};
+
+// Three rows of u8 inside the image; the fourth has no weights, so that any bytes do for it.
+struct ThreeRows {
+  explicit ThreeRows(const VnniStrip& strip) : from{strip.rows[0], strip.rows[1], strip.rows[2]}, step(strip.column_stride) {}
+  [[gnu::always_inline]] void load(std::int64_t column, __m512i (&quads)[4]) const {
+    const std::int64_t offset = column * step;
+    const __m512i last = _mm512_loadu_si512(from[2] + offset);
+    interleave_rows({_mm512_loadu_si512(from[0] + offset), _mm512_loadu_si512(from[1] + offset), last, last}, quads);
+  }
+
+  const std::uint8_t* from[3];
+  const std::int64_t step;
+};
+
+// A row three columns wide at stride 2 without a strip: the third column of a position is the first of the next, so that each is interleaved once.
+template <class Rows, class Finish>
+void direct_row(const VnniStrip& strip, const VnniRow& row) {
+  const Rows rows(strip);
+  const Finish end(row);
+  const __m512i outside = _mm512_set1_epi8(static_cast<char>(strip.padding ^ strip.flip));
+  const std::int64_t first_inside = strip.first_inside, inside = strip.end_inside - first_inside;
+  __m512i bias[4], left[4], middle[4], acc[4];
+  for (int q = 0; q < 4; ++q) bias[q] = _mm512_loadu_si512(row.bias + q * 16);
+  const auto load = [&](std::int64_t column, __m512i(&quads)[4]) __attribute__((always_inline)) {
+    const std::int64_t from_inside = column - first_inside;
+    if (from_inside >= 0 && from_inside < inside) return rows.load(from_inside, quads);
+    for (__m512i& quad : quads) quad = outside;
+  };
+  const auto add = [&](const __m512i(&quads)[4], int kw) __attribute__((always_inline)) {
+    for (int q = 0; q < 4; ++q) acc[q] = _mm512_dpbusd_epi32(acc[q], quads[q], _mm512_loadu_si512(row.weights + (4 * kw + q) * 64));
+  };
+  load(0, left);
+  for (std::int64_t position = 0; position < row.count; ++position) {
+    for (int q = 0; q < 4; ++q) acc[q] = bias[q];
+    add(left, 0);
+    load(2 * position + 1, middle);
+    load(2 * position + 2, left);
+    add(middle, 1);
+    add(left, 2);
+    end.finish(acc, position);
+  }
+}
+
+template <class Rows>
+void run_direct_row(const VnniStrip& strip, const VnniRow& row) {
+  if (row.sums != nullptr) return direct_row<Rows, ToSums<1>>(strip, row);
+  row.rest != nullptr ? direct_row<Rows, ToBytes<1, true>>(strip, row) : direct_row<Rows, ToBytes<1, false>>(strip, row);
+}
+
+void direct(const VnniStrip& strip, const VnniRow& row) {
+  const bool is_three = strip.rows[0] != nullptr && strip.rows[1] != nullptr && strip.rows[2] != nullptr;
+  is_three&& strip.flip == 0 && strip.used_rows == 3 ? run_direct_row<ThreeRows>(strip, row) : run_direct_row<AnyRows>(strip, row);
+}
+
 // From one position after the other to where each has its place.
 template <class V>
 void spread(const std::uint8_t* from, const VnniRow& row) {
@@ -242,7 +328,7 @@ void spread(const std::uint8_t* from, const VnniRow& row) {
 
 template <class V>
 constexpr VnniFunctions vnni_functions() {
-  return {.interleave = &interleave<V>, .row = &run_row<64 / V::kBytes>, .spread = &spread<V>};
+  return {.interleave = &interleave<V>, .row = &run_row<64 / V::kBytes>, .direct = V::kBytes == 64 ? &direct : nullptr, .spread = &spread<V>};
 }
 
 }  // namespace

@@ -14,17 +14,25 @@ namespace octavo {
 template <class Config>
 class CodeCache {
  public:
-  // `emit` makes what is not there.
+  // `emit` makes what is not there. Threads that ask for the same code at the same time may both make it; one of the two is kept.
   Result<std::shared_ptr<const Code>> find(const Config& config, Result<std::shared_ptr<const Code>> (*emit)(const Config&)) {
+    if (auto code = known(config)) return code;
+    auto made = emit(config);
+    if (!made) return made;
     const std::lock_guard lock(mutex_);
     std::weak_ptr<const Code>& entry = codes_[config];
     if (auto code = entry.lock()) return code;
-    auto made = emit(config);
-    if (made) entry = *made;
+    entry = *made;
     return made;
   }
 
  private:
+  std::shared_ptr<const Code> known(const Config& config) {
+    const std::lock_guard lock(mutex_);
+    const auto it = codes_.find(config);
+    return it == codes_.end() ? nullptr : it->second.lock();
+  }
+
   std::mutex mutex_;
   std::map<Config, std::weak_ptr<const Code>> codes_;
 };

@@ -1,0 +1,19 @@
+// The checksum of an .octv file: against accidents, not against attackers. Part of artifact/.
+#ifndef OCTAVO_ARTIFACT_CHECKSUM_H_
+#define OCTAVO_ARTIFACT_CHECKSUM_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace octavo {
+
+// Of everything behind the header's checksum: XXH3 (64 bits, little-endian) of the XXH3s of its blocks, so that threads can share the work.
+inline constexpr std::size_t kChecksumBlock = std::size_t{1} << 20;
+
+// `bytes`: the whole file, at least a header long.
+std::uint64_t checksum_of(std::span<const std::byte> bytes);
+
+}  // namespace octavo
+
+#endif  // OCTAVO_ARTIFACT_CHECKSUM_H_
