@@ -4,7 +4,8 @@
     python3 scripts/tuning.py --octavo build/bin/octavo [--passes 3] [MODEL.onnx ...]
 
 Without models: the networks of bench/peers that `octavo zoo` has. Every pass measures all calls anew, the log keeps the least time of
-each kernel, and only calls for which there is a choice. A log that is there already is added to; --anew replaces it.
+each kernel, and only calls for which there is a choice. Times of a log that is there already count as another pass; after a change that makes
+a kernel slower, --anew forgets them.
 """
 
 import argparse
@@ -81,8 +82,8 @@ def write(machine, calls, arguments):
     machines = {}
     if path.exists() and not arguments.anew:
         machines = json.loads(path.read_text())["machines"]
-    machines.setdefault(machine, {}).update(calls)
-    about = f"measured {datetime.date.today()} on {machine.split(';')[0]} by scripts/tuning.py, the least of {arguments.passes} passes"
+    merge(machines, {machine: calls})
+    about = f"measured {datetime.date.today()} on {machine.split(';')[0]} by scripts/tuning.py, the least of several passes"
     path.parent.mkdir(exist_ok=True)
     path.write_text(json.dumps({"about": about, "format": "octavo tuning log 1", "machines": machines}, indent=1, sort_keys=True) + "\n")
     print(f"{path}: {len(machines[machine])} calls")

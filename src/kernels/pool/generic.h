@@ -16,36 +16,48 @@ T larger_of(T value, T best) {
   return value > best || value != value ? value : best;
 }
 
-// Vectors of T as wide as those of S, 16 bytes at least; an extension that g++ and clang share.
-template <class S, class T>
-struct WideOf {
-  static constexpr int kBytes = S::kLanes < 4 ? 16 : 4 * S::kLanes;
+// `kBytes` bytes of T; an extension that g++ and clang share.
+template <int kBytes, class T>
+struct VectorOf {
   typedef T type __attribute__((vector_size(kBytes)));
 };
+template <class S>
+constexpr int kVectorBytes = S::kLanes < 4 ? 16 : 4 * S::kLanes;
+
+// body.template operator()<bytes>(first) over vectors that cover `bytes` bytes: as wide as they can be, the last one overlapping the one before it.
+// Says whether there was room for one of 16 bytes.
+template <int kBytes, class Body>
+bool cover(std::int64_t bytes, const Body& body) {
+  if (bytes < kBytes) {
+    if constexpr (kBytes > 16) return cover<kBytes / 2>(bytes, body);
+    else return false;
+  } else {
+    for (std::int64_t at = 0; at + kBytes <= bytes; at += kBytes) body.template operator()<kBytes>(at);
+    if (bytes % kBytes != 0) body.template operator()<kBytes>(bytes - kBytes);
+    return true;
+  }
+}
 
 template <class S, class T>
-void max_of_taps(const PoolTaps& p, std::byte* result) {
-  using Wide = typename WideOf<S, T>::type;
-  constexpr int kBytes = WideOf<S, T>::kBytes;
-  constexpr std::int64_t kLanes = kBytes / static_cast<std::int64_t>(sizeof(T));
-  T* y = reinterpret_cast<T*>(result);
+void max_of_taps(const PoolTaps& p, std::byte* y) {
   const std::byte* const* taps = p.taps;
   const std::int64_t n = p.channels, count = p.count;
-  std::int64_t c = 0;
-  for (; c + kLanes <= n; c += kLanes) {
-    Wide best;
-    __builtin_memcpy(&best, reinterpret_cast<const T*>(taps[0]) + c, kBytes);
+  const bool is_covered = cover<kVectorBytes<S>>(n * static_cast<std::int64_t>(sizeof(T)), [=]<int kBytes>(std::int64_t at) {
+    using V = typename VectorOf<kBytes, T>::type;
+    V best;
+    __builtin_memcpy(&best, taps[0] + at, kBytes);
     for (std::int64_t tap = 1; tap < count; ++tap) {
-      Wide value;
-      __builtin_memcpy(&value, reinterpret_cast<const T*>(taps[tap]) + c, kBytes);
+      V value;
+      __builtin_memcpy(&value, taps[tap] + at, kBytes);
       best = ((value > best) | (value != value)) ? value : best;
     }
-    __builtin_memcpy(y + c, &best, kBytes);
-  }
-  for (; c < n; ++c) {
+    __builtin_memcpy(y + at, &best, kBytes);
+  });
+  if (is_covered) return;
+  for (std::int64_t c = 0; c < n; ++c) {
     T best = reinterpret_cast<const T*>(taps[0])[c];
     for (std::int64_t tap = 1; tap < count; ++tap) best = larger_of(reinterpret_cast<const T*>(taps[tap])[c], best);
-    y[c] = best;
+    reinterpret_cast<T*>(y)[c] = best;
   }
 }
 
@@ -62,11 +74,10 @@ void average_floats(const PoolTaps& p, double divisor, std::byte* result, std::b
   for (std::int64_t c = 0; c < n; ++c) y[c] = static_cast<float>(sum[c] / divisor);
 }
 
-// Bytes under a vector, even and odd ones apart: 16 bits hold the sums of 257 taps.
-template <class S>
+// sum[c] += the bytes under a vector, even and odd ones apart: 16 bits hold the sums of 257 taps.
+template <int kBytes>
 void add_byte_sums(const PoolTaps& p, std::int64_t first, std::uint8_t flip, std::uint32_t* sum) {
-  using Words = typename WideOf<S, std::uint16_t>::type;
-  constexpr int kBytes = WideOf<S, std::uint16_t>::kBytes;
+  using Words = typename VectorOf<kBytes, std::uint16_t>::type;
   constexpr std::int64_t kTaps = 256;
   const Words flips = Words{} + static_cast<std::uint16_t>(flip * 0x101);
   for (std::int64_t begin = 0; begin < p.count; begin += kTaps) {
@@ -87,15 +98,18 @@ void add_byte_sums(const PoolTaps& p, std::int64_t first, std::uint8_t flip, std
 template <class S, class X>
 void sum_integers(const PoolTaps& p, std::int32_t zero_point, std::uint32_t* sum) {
   constexpr bool is_signed = std::is_signed_v<X>;
-  constexpr std::int64_t kBytes = WideOf<S, std::uint16_t>::kBytes;
-  const std::int64_t n = p.channels, vectors = n / kBytes * kBytes;
+  const std::int64_t n = p.channels;
   const std::uint32_t start = static_cast<std::uint32_t>(-zero_point) * static_cast<std::uint32_t>(p.count);
   const std::uint32_t flipped = is_signed ? 128 * static_cast<std::uint32_t>(p.count) : 0;
-  for (std::int64_t c = 0; c < n; ++c) sum[c] = start - (c < vectors ? flipped : 0);
-  for (std::int64_t c = 0; c < vectors; c += kBytes) add_byte_sums<S>(p, c, is_signed ? 0x80 : 0, sum + c);
-  for (std::int64_t tap = 0; tap < p.count && vectors < n; ++tap) {
+  const bool is_covered = cover<kVectorBytes<S>>(n, [&, start, flipped]<int kBytes>(std::int64_t first) {
+    for (std::int64_t c = first; c < first + kBytes; ++c) sum[c] = start - flipped;
+    add_byte_sums<kBytes>(p, first, is_signed ? 0x80 : 0, sum + first);
+  });
+  if (is_covered) return;
+  for (std::int64_t c = 0; c < n; ++c) sum[c] = start;
+  for (std::int64_t tap = 0; tap < p.count; ++tap) {
     const X* x = reinterpret_cast<const X*>(p.taps[tap]);
-    for (std::int64_t c = vectors; c < n; ++c) sum[c] += static_cast<std::uint32_t>(static_cast<std::int32_t>(x[c]));
+    for (std::int64_t c = 0; c < n; ++c) sum[c] += static_cast<std::uint32_t>(static_cast<std::int32_t>(x[c]));
   }
 }
 
