@@ -34,12 +34,22 @@ double amx_tile_cycles(const ConvGeometry& g, int pixels, int vectors) {
   return kOverhead * steps * per_step + kFinish * pixels * vectors + kCallCycles;
 }
 
+// Cycles of a tile of so many pixels for each block.
+std::vector<double> block_cycles(const ConvGeometry& g, const ChannelBlocks& blocks, const TileTarget& target, int pixels) {
+  std::vector<double> cycles;
+  for (std::size_t b = 0; b < blocks.blocks.size(); ++b) {
+    const bool is_like_last = b > 0 && blocks.blocks[b].vectors == blocks.blocks[b - 1].vectors;
+    cycles.push_back(is_like_last ? cycles.back() : tile_cycles(g, target, pixels, blocks.blocks[b].vectors));
+  }
+  return cycles;
+}
+
 // Cycles of one item of each chunk.
-std::vector<double> item_cycles(const ConvGeometry& g, const ChannelBlocks& blocks, const TileTarget& target, const ConvSplit& split) {
+std::vector<double> item_cycles(const ConvSplit& split, const std::vector<double>& of_blocks) {
   std::vector<double> cycles;
   for (const BlockRange& range : split.chunks) {
     double sum = 0.0;
-    for (std::size_t b = range.begin; b < range.end; ++b) sum += tile_cycles(g, target, split.tiles.pixels, blocks.blocks[b].vectors);
+    for (std::size_t b = range.begin; b < range.end; ++b) sum += of_blocks[b];
     cycles.push_back(sum);
   }
   return cycles;
@@ -84,9 +94,11 @@ ConvSplit split_conv(const ConvGeometry& g, const ChannelBlocks& blocks, const T
   ConvSplit best;
   double least = HUGE_VAL, share = 0.0;
   for (std::int64_t tiles = fewest_tiles; tiles < std::min(fewest_tiles + threads, g.out_width + 1); ++tiles) {
+    const PixelTiles pixels = pixel_tiles(g, tiles);
+    const std::vector<double> of_blocks = block_cycles(g, blocks, target, pixels.pixels);
     for (std::int64_t chunks = fewest_chunks; chunks <= count; ++chunks) {
-      ConvSplit split{pixel_tiles(g, tiles), even_chunks(count, chunks)};
-      const std::vector<double> cycles = item_cycles(g, blocks, target, split);
+      ConvSplit split{pixels, even_chunks(count, chunks)};
+      const std::vector<double> cycles = item_cycles(split, of_blocks);
       const double slowest = slowest_thread(split, cycles, bytes_per_block, threads);
       if (share == 0.0) share = static_cast<double>(split.tiles.tiles()) * std::accumulate(cycles.begin(), cycles.end(), 0.0) / threads;
       if (slowest < kGain * least) least = slowest, best = std::move(split);

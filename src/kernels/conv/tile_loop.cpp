@@ -237,11 +237,11 @@ void TileEmitter::multiply_add(const Xbyak::Xmm& acc, const Xbyak::Xmm& x, const
 namespace {
 
 Result<std::shared_ptr<const Code>> emit_tile(const TileConfig& config) {
-  std::vector<std::uint8_t> buffer(kCodeBytes);
+  const auto buffer = std::make_unique_for_overwrite<std::uint8_t[]>(kCodeBytes);
   try {
-    TileEmitter emitter(config, buffer.data(), buffer.size());
+    TileEmitter emitter(config, buffer.get(), kCodeBytes);
     emitter.emit();
-    return Code::create({buffer.data(), emitter.getSize()});
+    return Code::create({buffer.get(), emitter.getSize()});
   } catch (const Xbyak::Error& error) {
     return Error{.kind = ErrorKind::internal, .where = "convolution tile", .found = error.what(), .expected = "code that can be encoded"};
   }
