@@ -11,6 +11,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "analyze/input_file.h"
+
 namespace octavo {
 namespace {
 
@@ -93,24 +95,13 @@ Status replace_with(const std::string& path, const std::string& temporary, std::
 }  // namespace
 
 Result<std::vector<std::byte>> read_file(const std::string& path) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (file.get() < 0) return resource_error(path, "cannot be read");
-  struct stat info {};
-  if (::fstat(file.get(), &info) != 0) return resource_error(path, "cannot be read");
-  if (!S_ISREG(info.st_mode)) return Error{.kind = ErrorKind::resource, .where = path, .found = "no regular file", .expected = "a file"};
-  if (info.st_size > kMaxFileBytes) {
-    return Error{.kind = ErrorKind::resource, .where = path, .found = std::to_string(info.st_size) + " bytes", .expected = "at most 8 GiB"};
+  const auto file = InputFile::open(path);
+  if (!file) return file.errors();
+  if (file->size() > kMaxFileBytes) {
+    return Error{.kind = ErrorKind::resource, .where = path, .found = std::to_string(file->size()) + " bytes", .expected = "at most 8 GiB"};
   }
-  std::vector<std::byte> bytes(static_cast<std::size_t>(info.st_size));
-  std::size_t done = 0;
-  while (done < bytes.size()) {
-    const ssize_t got = ::read(file.get(), bytes.data() + done, bytes.size() - done);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return resource_error(path, "cannot be read");
-    if (got == 0) break;  // the file shrank meanwhile
-    done += static_cast<std::size_t>(got);
-  }
-  bytes.resize(done);
+  std::vector<std::byte> bytes(static_cast<std::size_t>(file->size()));
+  if (const Status read = file->read(0, bytes); !read) return read.errors();
   return bytes;
 }
 

@@ -1,11 +1,14 @@
 // The .npy format: a magic, a Python dictionary in text, the data. Part of analyze/.
 #include "analyze/npy.h"
 
+#include <algorithm>
 #include <charconv>
+#include <memory>
 #include <optional>
 #include <string_view>
 
 #include "analyze/file.h"
+#include "analyze/input_file.h"
 
 namespace octavo {
 namespace {
@@ -19,12 +22,6 @@ struct TypeCode {
 constexpr TypeCode kTypeCodes[] = {{"b1", DType::boolean}, {"u1", DType::u8},  {"i1", DType::s8},  {"u2", DType::u16},
                                    {"i2", DType::s16},     {"u4", DType::u32}, {"i4", DType::s32}, {"u8", DType::u64},
                                    {"i8", DType::s64},     {"f2", DType::f16}, {"f4", DType::f32}, {"f8", DType::f64}};
-
-struct Header {
-  DType dtype = DType::f32;
-  bool is_fortran = false;
-  std::vector<std::int64_t> dims;
-};
 
 Error npy_error(const std::string& where, std::string found, std::string expected) {
   return {.kind = ErrorKind::invalid_input, .where = where, .found = std::move(found), .expected = std::move(expected)};
@@ -70,7 +67,7 @@ std::optional<std::vector<std::int64_t>> parse_dims(std::string_view text) {
   }
 }
 
-Result<Header> parse_header(std::string_view text, const std::string& where) {
+Result<NpyLayout> parse_header(std::string_view text, const std::string& where) {
   const auto type_text = after_key(text, "descr");
   const auto order_text = after_key(text, "fortran_order");
   const auto shape_text = after_key(text, "shape");
@@ -81,7 +78,7 @@ Result<Header> parse_header(std::string_view text, const std::string& where) {
   }
   auto dims = parse_dims(*shape_text);
   if (!dims || !checked_elements(*dims)) return npy_error(where, "shape " + std::string(shape_text->substr(0, 40)), "a shape");
-  return Header{*dtype, order_text->starts_with("True"), std::move(*dims)};
+  return NpyLayout{.dtype = *dtype, .shape = Shape(*dims), .is_fortran = order_text->starts_with("True")};
 }
 
 // Column-major to row-major.
@@ -102,6 +99,13 @@ Tensor from_fortran(const Tensor& columns) {
   return rows;
 }
 
+StoredArray::Read reader_of(Tensor array) {
+  return [array = std::move(array)](std::int64_t offset, std::span<std::byte> to) {
+    std::copy_n(array.data() + offset, to.size(), to.data());
+    return ok_status();
+  };
+}
+
 std::string_view type_code(DType dtype) {
   for (const TypeCode& known : kTypeCodes) {
     if (known.dtype == dtype) return known.code;
@@ -111,8 +115,8 @@ std::string_view type_code(DType dtype) {
 
 }  // namespace
 
-Result<Tensor> parse_npy(std::span<const std::byte> bytes, const std::string& where) {
-  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+Result<NpyLayout> parse_npy_layout(std::span<const std::byte> begin, std::int64_t size, const std::string& where) {
+  const std::string_view text(reinterpret_cast<const char*>(begin.data()), begin.size());
   if (!text.starts_with(kMagic) || text.size() < 10) return npy_error(where, "no NumPy array", "a .npy file");
   const auto byte = [&](std::size_t i) { return static_cast<std::size_t>(static_cast<unsigned char>(text[i])); };
   const std::size_t major = byte(6);
@@ -120,15 +124,28 @@ Result<Tensor> parse_npy(std::span<const std::byte> bytes, const std::string& wh
   if (major < 1 || major > 3 || text.size() < fixed) return npy_error(where, "format version " + std::to_string(major), "1, 2 or 3");
   std::size_t header_size = byte(8) | byte(9) << 8;
   if (major > 1) header_size |= byte(10) << 16 | byte(11) << 24;
-  if (header_size > text.size() - fixed) return npy_error(where, "a truncated header", std::to_string(header_size) + " bytes");
-  const auto header = parse_header(text.substr(fixed, header_size), where);
-  if (!header) return header.errors();
-  const std::string_view data = text.substr(fixed + header_size);
-  const std::size_t expected = static_cast<std::size_t>(*checked_elements(header->dims)) * size_of(header->dtype);
-  if (data.size() != expected) return npy_error(where, std::to_string(data.size()) + " bytes of data", std::to_string(expected));
-  Tensor tensor(header->dtype, Shape(header->dims));
-  if (expected != 0) std::memcpy(tensor.data(), data.data(), expected);
-  return header->is_fortran ? from_fortran(tensor) : tensor;
+  if (header_size > static_cast<std::size_t>(size) - fixed) return npy_error(where, "a truncated header", std::to_string(header_size) + " bytes");
+  if (header_size > text.size() - fixed) {
+    return npy_error(where, "a header of " + std::to_string(header_size) + " bytes", "at most " + std::to_string(text.size() - fixed));
+  }
+  auto layout = parse_header(text.substr(fixed, header_size), where);
+  if (!layout) return layout;
+  layout->offset = static_cast<std::int64_t>(fixed + header_size);
+  const auto data_bytes = static_cast<std::size_t>(size - layout->offset);
+  if (data_bytes != layout->bytes()) return npy_error(where, std::to_string(data_bytes) + " bytes of data", std::to_string(layout->bytes()));
+  return layout;
+}
+
+Tensor array_of(const NpyLayout& layout, std::span<const std::byte> data) {
+  const Tensor tensor = Tensor::copy_of({layout.dtype, layout.shape, data.data()});
+  return layout.is_fortran ? from_fortran(tensor) : tensor;
+}
+
+Result<Tensor> parse_npy(std::span<const std::byte> bytes, const std::string& where) {
+  const auto begin = bytes.first(std::min(bytes.size(), static_cast<std::size_t>(kMaxNpyHeader)));
+  const auto layout = parse_npy_layout(begin, static_cast<std::int64_t>(bytes.size()), where);
+  if (!layout) return layout.errors();
+  return array_of(*layout, bytes.subspan(static_cast<std::size_t>(layout->offset)));
 }
 
 std::vector<std::byte> format_npy(const ConstTensorView& tensor) {
@@ -150,10 +167,42 @@ std::vector<std::byte> format_npy(const ConstTensorView& tensor) {
   return bytes;
 }
 
+Result<Tensor> StoredArray::slice(std::int64_t index) const {
+  Tensor slice(dtype_, Shape(shape_.dims().subspan(1)));
+  const Status read = read_(index * static_cast<std::int64_t>(slice.bytes()), {slice.data(), slice.bytes()});
+  if (!read) return read.errors();
+  return slice;
+}
+
+Result<Tensor> StoredArray::whole() const {
+  Tensor tensor(dtype_, shape_);
+  if (const Status read = read_(0, {tensor.data(), tensor.bytes()}); !read) return read.errors();
+  return tensor;
+}
+
+Result<StoredArray> open_npy(const std::string& path) {
+  auto opened = InputFile::open(path);
+  if (!opened) return opened.errors();
+  const auto file = std::make_shared<const InputFile>(std::move(*opened));
+  std::vector<std::byte> begin(static_cast<std::size_t>(std::min(file->size(), kMaxNpyHeader)));
+  if (const Status read = file->read(0, begin); !read) return read.errors();
+  const auto layout = parse_npy_layout(begin, file->size(), path);
+  if (!layout) return layout.errors();
+  if (layout->is_fortran) {
+    auto bytes = read_file(path);
+    if (!bytes) return bytes.errors();
+    auto array = parse_npy(*bytes, path);
+    if (!array) return array.errors();
+    return StoredArray(array->dtype(), array->shape(), reader_of(std::move(*array)));
+  }
+  return StoredArray(layout->dtype, layout->shape,
+                     [file, first = layout->offset](std::int64_t offset, std::span<std::byte> to) { return file->read(first + offset, to); });
+}
+
 Result<Tensor> read_npy(const std::string& path) {
-  const auto bytes = read_file(path);
-  if (!bytes) return bytes.errors();
-  return parse_npy(*bytes, path);
+  const auto array = open_npy(path);
+  if (!array) return array.errors();
+  return array->whole();
 }
 
 Status write_npy(const std::string& path, const ConstTensorView& tensor) { return write_file(path, format_npy(tensor)); }

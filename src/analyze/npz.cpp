@@ -1,8 +1,10 @@
 // The .npz format: a zip of .npy members, through libzip. Part of analyze/.
 #include <zip.h>
 
+#include <algorithm>
+#include <functional>
 #include <memory>
-#include <string_view>
+#include <optional>
 
 #include "analyze/file.h"
 #include "analyze/npy.h"
@@ -23,26 +25,96 @@ Error npz_error(const std::string& where, std::string found, std::string expecte
   return {.kind = ErrorKind::invalid_input, .where = where, .found = std::move(found), .expected = std::move(expected)};
 }
 
-// Reads what is there, never more than the directory says: a member that inflates beyond that is a lie.
-Result<std::vector<std::byte>> read_member(zip_t* archive, zip_uint64_t index, std::int64_t size, const std::string& where) {
-  const Member file(zip_fopen_index(archive, index, 0));
-  if (!file) return npz_error(where, "a member that cannot be opened", "a stored or deflated array");
-  constexpr std::size_t kChunk = std::size_t{1} << 20;
-  std::vector<std::byte> bytes;
-  while (static_cast<std::int64_t>(bytes.size()) < size) {
-    const std::size_t before = bytes.size();
-    const std::size_t wanted = std::min(kChunk + before, static_cast<std::size_t>(size) - before);
-    bytes.resize(before + wanted);
-    const zip_int64_t got = zip_fread(file.get(), bytes.data() + before, wanted);
-    if (got <= 0) return npz_error(where, "damaged data after " + std::to_string(before) + " bytes", std::to_string(size) + " bytes");
-    bytes.resize(before + static_cast<std::size_t>(got));
+// A member of an archive. It is read from its begin, again each time.
+struct NpzMember {
+  std::shared_ptr<zip_t> archive;
+  zip_uint64_t index = 0;
+  std::int64_t size = 0;
+  bool is_stored = false;  // not deflated
+  std::string where;
+
+  Result<Member> open() const {
+    Member file(zip_fopen_index(archive.get(), index, 0));
+    if (!file) return npz_error(where, "a member that cannot be opened", "a stored or deflated array");
+    return file;
   }
+};
+
+// Shows `take` the member from its begin on, in pieces, until `most` bytes were shown: never more than the directory says, because a member that
+// inflates beyond that is a lie.
+Status read_pieces(const NpzMember& member, std::int64_t most, const std::function<void(std::span<const std::byte>)>& take) {
+  const auto file = member.open();
+  if (!file) return file.errors();
+  constexpr std::int64_t kPiece = std::int64_t{1} << 20;
+  std::vector<std::byte> piece(static_cast<std::size_t>(std::min(most, kPiece)));
+  std::int64_t done = 0;
+  const auto damaged = [&] {
+    return npz_error(member.where, "damaged data after " + std::to_string(done) + " bytes", std::to_string(member.size) + " bytes");
+  };
+  while (done < most) {
+    const zip_int64_t got = zip_fread(file->get(), piece.data(), static_cast<zip_uint64_t>(std::min(most - done, kPiece)));
+    if (got <= 0) return damaged();
+    take(std::span(piece).first(static_cast<std::size_t>(got)));
+    done += got;
+  }
+  // Behind the last byte libzip compares the checksum.
+  std::byte end;
+  if (most == member.size && zip_fread(file->get(), &end, 1) != 0) return damaged();
+  return ok_status();
+}
+
+Result<std::vector<std::byte>> first_bytes(const NpzMember& member, std::int64_t most) {
+  std::vector<std::byte> bytes;
+  const Status read = read_pieces(member, most, [&](std::span<const std::byte> piece) { bytes.insert(bytes.end(), piece.begin(), piece.end()); });
+  if (!read) return read.errors();
   return bytes;
 }
 
-Result<std::pair<std::string, Tensor>> read_array(zip_t* archive, zip_uint64_t index, const std::string& path) {
+// Fills what an array's reader asks for, from the first time on with data whose checksum was right.
+class MemberReader {
+ public:
+  MemberReader(NpzMember member, NpyLayout layout) : member_(std::move(member)), layout_(std::move(layout)) {}
+
+  Status read(std::int64_t offset, std::span<std::byte> to) {
+    if (!is_checked_) {
+      if (const Status checked = check(); !checked) return checked;
+      is_checked_ = true;
+    }
+    if (!decoded_) return read_stored(layout_.offset + offset, to);
+    std::copy_n(decoded_->data() + offset, to.size(), to.data());
+    return ok_status();
+  }
+
+ private:
+  Status check() {
+    if (member_.is_stored && !layout_.is_fortran) return read_pieces(member_, member_.size, [](std::span<const std::byte>) {});
+    const auto bytes = first_bytes(member_, member_.size);
+    if (!bytes) return bytes.errors();
+    decoded_ = array_of(layout_, std::span(*bytes).subspan(static_cast<std::size_t>(layout_.offset)));
+    return ok_status();
+  }
+
+  Status read_stored(std::int64_t offset, std::span<std::byte> to) const {
+    const auto file = member_.open();
+    if (!file) return file.errors();
+    const bool is_found = zip_fseek(file->get(), offset, SEEK_SET) == 0;
+    for (std::size_t done = 0; done < to.size();) {
+      const zip_int64_t got = is_found ? zip_fread(file->get(), to.data() + done, to.size() - done) : -1;
+      if (got <= 0) return npz_error(member_.where, "damaged data", std::to_string(member_.size) + " bytes");
+      done += static_cast<std::size_t>(got);
+    }
+    return ok_status();
+  }
+
+  NpzMember member_;
+  NpyLayout layout_;
+  bool is_checked_ = false;
+  std::optional<Tensor> decoded_;
+};
+
+Result<std::pair<std::string, StoredArray>> open_array(const std::shared_ptr<zip_t>& archive, zip_uint64_t index, const std::string& path) {
   zip_stat_t info;
-  if (zip_stat_index(archive, index, 0, &info) != 0 || (info.valid & ZIP_STAT_SIZE) == 0 || (info.valid & ZIP_STAT_NAME) == 0) {
+  if (zip_stat_index(archive.get(), index, 0, &info) != 0 || (info.valid & ZIP_STAT_SIZE) == 0 || (info.valid & ZIP_STAT_NAME) == 0) {
     return npz_error(path, "a broken directory", "a .npz file");
   }
   std::string name = info.name;
@@ -51,31 +123,50 @@ Result<std::pair<std::string, Tensor>> read_array(zip_t* archive, zip_uint64_t i
   if (info.size > static_cast<zip_uint64_t>(kMaxFileBytes)) {
     return Error{.kind = ErrorKind::resource, .where = where, .found = std::to_string(info.size) + " bytes", .expected = "at most 8 GiB"};
   }
-  const auto bytes = read_member(archive, index, static_cast<std::int64_t>(info.size), where);
-  if (!bytes) return bytes.errors();
-  auto tensor = parse_npy(*bytes, where);
-  if (!tensor) return tensor.errors();
+  const NpzMember member{.archive = archive,
+                         .index = index,
+                         .size = static_cast<std::int64_t>(info.size),
+                         .is_stored = (info.valid & ZIP_STAT_COMP_METHOD) != 0 && info.comp_method == ZIP_CM_STORE,
+                         .where = where};
+  const auto begin = first_bytes(member, std::min(member.size, kMaxNpyHeader));
+  if (!begin) return begin.errors();
+  auto layout = parse_npy_layout(*begin, member.size, where);
+  if (!layout) return layout.errors();
   name.resize(name.size() - 4);
-  return std::pair(std::move(name), std::move(*tensor));
+  const auto reader = std::make_shared<MemberReader>(member, *layout);
+  return std::pair(std::move(name), StoredArray(layout->dtype, layout->shape,
+                                                [reader](std::int64_t offset, std::span<std::byte> to) { return reader->read(offset, to); }));
 }
 
 }  // namespace
 
-Result<std::map<std::string, Tensor>> read_npz(const std::string& path) {
+Result<std::map<std::string, StoredArray>> open_npz(const std::string& path) {
   int code = 0;
-  const Archive archive(zip_open(path.c_str(), ZIP_RDONLY, &code));
+  const std::shared_ptr<zip_t> archive(Archive(zip_open(path.c_str(), ZIP_RDONLY, &code)));
   if (!archive && (code == ZIP_ER_NOENT || code == ZIP_ER_OPEN)) {
     return Error{.kind = ErrorKind::resource, .where = path, .found = "a file that cannot be opened", .expected = "a .npz file"};
   }
   if (!archive) return npz_error(path, "no zip archive", "a .npz file");
-  std::map<std::string, Tensor> arrays;
+  std::map<std::string, StoredArray> arrays;
   const zip_int64_t count = zip_get_num_entries(archive.get(), 0);
   for (zip_int64_t i = 0; i < count; ++i) {
-    auto array = read_array(archive.get(), static_cast<zip_uint64_t>(i), path);
+    auto array = open_array(archive, static_cast<zip_uint64_t>(i), path);
     if (!array) return array.errors();
     arrays.insert(std::move(*array));
   }
   if (arrays.empty()) return npz_error(path, "no arrays", "at least one");
+  return arrays;
+}
+
+Result<std::map<std::string, Tensor>> read_npz(const std::string& path) {
+  const auto stored = open_npz(path);
+  if (!stored) return stored.errors();
+  std::map<std::string, Tensor> arrays;
+  for (const auto& [name, array] : *stored) {
+    auto tensor = array.whole();
+    if (!tensor) return tensor.errors();
+    arrays.emplace(name, std::move(*tensor));
+  }
   return arrays;
 }
 

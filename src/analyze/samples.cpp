@@ -54,14 +54,6 @@ Result<Tensor> fit(const Tensor& tensor, const InputSpec& input, const std::stri
   return result;
 }
 
-// One slice along the first axis, without that axis.
-Tensor slice_of(const Tensor& tensor, std::int64_t index) {
-  const Shape shape(tensor.shape().dims().subspan(1));
-  ConstTensorView view{tensor.dtype(), shape, tensor.data()};
-  view.data += static_cast<std::size_t>(index) * view.bytes();
-  return Tensor::copy_of(view);
-}
-
 std::string lower_extension(const fs::path& path) {
   std::string text = path.extension().string();
   std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
@@ -129,7 +121,7 @@ class NpyFiles final : public SampleSource {
 };
 
 // u8 [N, H, W, 1 or 3], unless these are the input's stored values themselves.
-bool holds_images(const Tensor& array, const InputSpec& input, const std::optional<Preprocess>& preprocess) {
+bool holds_images(const StoredArray& array, const InputSpec& input, const std::optional<Preprocess>& preprocess) {
   const Shape& shape = array.shape();
   const bool is_sample_itself = shape.rank() > 0 && input.dtype == DType::u8 &&
                                 Shape(shape.dims().subspan(1)) == Shape(input.shape.dims().subspan(1)) &&
@@ -149,10 +141,10 @@ Image image_of(const Tensor& slice) {
   return image;
 }
 
-// Arrays with a leading sample axis, one per input.
+// Arrays with a leading sample axis, one per input, read sample by sample.
 class Arrays final : public SampleSource {
  public:
-  Arrays(std::vector<Tensor> arrays, std::vector<InputSpec> inputs, std::string path, std::optional<Preprocess> preprocess)
+  Arrays(std::vector<StoredArray> arrays, std::vector<InputSpec> inputs, std::string path, std::optional<Preprocess> preprocess)
       : arrays_(std::move(arrays)), inputs_(std::move(inputs)), path_(std::move(path)), preprocess_(preprocess) {}
   std::int64_t size() const override { return arrays_.front().shape()[0]; }
   Result<std::vector<Tensor>> sample(std::int64_t index) const override {
@@ -166,11 +158,12 @@ class Arrays final : public SampleSource {
   }
 
  private:
-  Result<Tensor> one(const Tensor& array, const InputSpec& input, std::int64_t index) const {
-    const Tensor slice = slice_of(array, index);
+  Result<Tensor> one(const StoredArray& array, const InputSpec& input, std::int64_t index) const {
+    const auto slice = array.slice(index);
+    if (!slice) return slice.errors();
     const std::string where = path_ + ": sample " + std::to_string(index);
-    if (!holds_images(array, input, preprocess_)) return fit(slice, input, where);
-    const Image image = image_of(slice);
+    if (!holds_images(array, input, preprocess_)) return fit(*slice, input, where);
+    const Image image = image_of(*slice);
     const auto wanted = image_input_of(input.shape, *preprocess_);
     if (!wanted) return wanted.errors();
     // Small sets such as CIFAR are stored at the network's size: those are taken as they are.
@@ -178,7 +171,7 @@ class Arrays final : public SampleSource {
     return input_of(image, *preprocess_, input, has_size ? Fit::as_it_is : Fit::resized);
   }
 
-  std::vector<Tensor> arrays_;
+  std::vector<StoredArray> arrays_;
   std::vector<InputSpec> inputs_;
   std::string path_;
   std::optional<Preprocess> preprocess_;
@@ -265,7 +258,7 @@ Opened open_folder(const std::string& path, const std::vector<InputSpec>& inputs
 }
 
 // The array of an .npz that feeds an input, or nullptr.
-const Tensor* find_array(const std::map<std::string, Tensor>& arrays, const InputSpec& input, bool is_only_input) {
+const StoredArray* find_array(const std::map<std::string, StoredArray>& arrays, const InputSpec& input, bool is_only_input) {
   if (const auto it = arrays.find(input.name); it != arrays.end()) return &it->second;
   if (!is_only_input) return nullptr;
   for (const char* name : {"calibration", "images", "features"}) {
@@ -274,11 +267,11 @@ const Tensor* find_array(const std::map<std::string, Tensor>& arrays, const Inpu
   return arrays.size() == 1 ? &arrays.begin()->second : nullptr;
 }
 
-Opened open_arrays(const std::map<std::string, Tensor>& arrays, const std::string& path, const std::vector<InputSpec>& inputs,
+Opened open_arrays(const std::map<std::string, StoredArray>& arrays, const std::string& path, const std::vector<InputSpec>& inputs,
                    const SampleOptions& options) {
-  std::vector<Tensor> chosen;
+  std::vector<StoredArray> chosen;
   for (const InputSpec& input : inputs) {
-    const Tensor* array = find_array(arrays, input, inputs.size() == 1);
+    const StoredArray* array = find_array(arrays, input, inputs.size() == 1);
     if (array == nullptr) return data_error(path, "no array named '" + input.name + "'", "one array per input of the model");
     if (array->shape().rank() < 1 || array->shape()[0] < 1)
       return data_error(path, "shape " + array->shape().to_string(), "a leading sample axis of at least 1");
@@ -304,11 +297,11 @@ Opened open_all(const std::string& path, const std::vector<InputSpec>& inputs, c
   std::error_code error;
   if (fs::is_directory(path, error)) return open_folder(path, inputs, options);
   if (lower_extension(path) == ".npz") {
-    const auto arrays = read_npz(path);
+    const auto arrays = open_npz(path);
     if (!arrays) return arrays.errors();
     return open_arrays(*arrays, path, inputs, options);
   }
-  const auto array = read_npy(path);
+  const auto array = open_npy(path);
   if (!array) return array.errors();
   return open_arrays({{inputs.empty() ? "" : inputs[0].name, *array}}, path, inputs, options);
 }
@@ -372,11 +365,13 @@ Result<LabelledSamples> open_labelled_folder(const std::string& images, const st
 }
 
 Result<LabelledSamples> open_labelled_arrays(const std::string& path, const std::vector<InputSpec>& inputs, const SampleOptions& options) {
-  auto arrays = read_npz(path);
+  auto arrays = open_npz(path);
   if (!arrays) return arrays.errors();
   const auto labels = arrays->find("labels");
   if (labels == arrays->end()) return data_error(path, "no array 'labels'", "the class of each sample");
-  const std::vector<std::int64_t> classes = to_int64s(labels->second.view());
+  const auto values = labels->second.whole();
+  if (!values) return values.errors();
+  const std::vector<std::int64_t> classes = to_int64s(values->view());
   arrays->erase(labels);
   arrays->erase("calibration");
   auto opened = open_arrays(*arrays, path, inputs, options);

@@ -114,6 +114,7 @@ std::vector<const Fact*> Graph::input_facts(const Node& node) const {
   return facts;
 }
 
+// A constant `from` leaves memory.
 void Graph::replace_uses(ValueId from, ValueId to) {
   if (from == to) return;
   auto& moved = uses_[static_cast<std::size_t>(from.index)];
@@ -125,6 +126,8 @@ void Graph::replace_uses(ValueId from, ValueId to) {
   kept.insert(kept.end(), moved.begin(), moved.end());
   moved.clear();
   std::replace(outputs_.begin(), outputs_.end(), from, to);
+  // Nobody can ask for it again; rewrites of weights would otherwise keep every version in memory.
+  values_[static_cast<std::size_t>(from.index)].fact.constant.reset();
 }
 
 void Graph::forget(NodeId id) {
@@ -134,7 +137,6 @@ void Graph::forget(NodeId id) {
     auto& uses = uses_[static_cast<std::size_t>(input.index)];
     const auto use = std::find(uses.begin(), uses.end(), id);
     if (use != uses.end()) uses.erase(use);
-    // Nobody can ask for it again; rewrites of weights would otherwise keep every version in memory.
     if (uses.empty() && !is_output(input)) values_[static_cast<std::size_t>(input.index)].fact.constant.reset();
   }
 }

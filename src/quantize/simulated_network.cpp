@@ -6,7 +6,6 @@
 #include "base/requantize.h"
 #include "ops/list.h"
 #include "quantize/channels.h"
-#include "quantize/source_network.h"
 
 namespace octavo {
 namespace {
@@ -35,7 +34,6 @@ void round_weights(Graph& graph, const Placement& placement, const std::vector<A
     const QuantizedWeights rounded = quantize_weights(*graph.fact(weights).constant, axis, {}, scales[at(node.inputs[0])].scale,
                                                       known_weights(calibrated, graph.value(node.outputs[0]).name));
     graph.replace_uses(weights, graph.add_constant(name, dequantized(rounded, axis)));
-    drop_unread(graph, weights);
   }
 }
 

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "base/memory.h"
-#include "ops/list.h"
 
 namespace octavo {
 namespace {
@@ -93,13 +92,6 @@ Status SourceNetwork::recall() {
 Result<Graph> SourceNetwork::take() {
   if (const Status recalled = recall(); !recalled) return recalled.errors();
   return std::move(graph_);
-}
-
-// What only a removed node read is forgotten.
-void drop_unread(Graph& graph, ValueId constant) {
-  const auto reader = graph.add_node(kReshape, ReshapeAttrs{.shape = graph.fact(constant).shape.to_vector()}, {constant}, "dropped");
-  if (reader) graph.remove_if_unused({*reader});
-  graph.sort();
 }
 
 }  // namespace octavo

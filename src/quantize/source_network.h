@@ -30,9 +30,6 @@ class SourceNetwork {
   bool is_lent_ = false;
 };
 
-// A constant that nobody reads leaves memory.
-void drop_unread(Graph& graph, ValueId constant);
-
 }  // namespace octavo
 
 #endif  // OCTAVO_QUANTIZE_SOURCE_NETWORK_H_

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <fstream>
 #include <limits>
 
 #include "analyze/file.h"
@@ -71,6 +72,42 @@ TEST_F(SamplesTest, ArraysWithLeadingAxis) {
   const auto sample = (*source)->sample(2);
   ASSERT_TRUE(sample);
   EXPECT_TRUE((*sample)[0] == Tensor::of<float>(Shape{1, 4}, std::vector<float>{8, 9, 10, 11}));
+}
+
+TEST_F(SamplesTest, AFileCutOffMeanwhileIsAnErrorOfItsSamples) {
+  ASSERT_TRUE(write_npy(path("x.npy"), Tensor(DType::f32, Shape{3, 4}).view()));
+  const auto source = open_samples(path("x.npy"), vector_, {});
+  ASSERT_TRUE(source) << to_string(source.errors());
+  fs::resize_file(path("x.npy"), fs::file_size(path("x.npy")) - 1);
+  EXPECT_TRUE((*source)->sample(1));
+  const auto sample = (*source)->sample(2);
+  ASSERT_FALSE(sample);
+  EXPECT_EQ(sample.errors()[0].kind, ErrorKind::resource);
+  EXPECT_EQ(sample.errors()[0].where, path("x.npy"));
+}
+
+std::int64_t resident_bytes() {
+  std::ifstream statm("/proc/self/statm");
+  std::int64_t pages = 0, resident = 0;
+  statm >> pages >> resident;
+  return resident * ::sysconf(_SC_PAGESIZE);
+}
+
+// 2 GiB of zeros that take no room on disk.
+TEST_F(SamplesTest, ALargeArrayIsNotHeldInMemory) {
+  constexpr std::int64_t kSamples = 2048, kValues = 1 << 18;
+  const std::string header =
+      "{'descr': '<f4', 'fortran_order': False, 'shape': (" + std::to_string(kSamples) + ", " + std::to_string(kValues) + "), }\n";
+  std::string begin("\x93NUMPY\x01\x00", 8);
+  begin += {static_cast<char>(header.size()), '\0'};
+  ASSERT_TRUE(write_text(path("x.npy"), begin + header));
+  fs::resize_file(path("x.npy"), begin.size() + header.size() + kSamples * kValues * sizeof(float));
+  const std::int64_t before = resident_bytes();
+  const auto source = open_samples(path("x.npy"), {{"x", DType::f32, Shape{1, kValues}}}, {});
+  ASSERT_TRUE(source) << to_string(source.errors());
+  ASSERT_EQ((*source)->size(), kSamples);
+  for (std::int64_t i = 0; i < kSamples; i += 40) ASSERT_TRUE((*source)->sample(i)) << i;
+  EXPECT_LT(resident_bytes() - before, 16 << 20);
 }
 
 TEST_F(SamplesTest, WrongShapeTypeAndNaNNameTheSample) {

@@ -56,6 +56,20 @@ TEST(Graph, ANodeThatReadsTwiceIsTwoUses) {
   EXPECT_EQ(graph.readers(relu).size(), 1u);
 }
 
+TEST(Graph, AReplacedConstantLeavesMemory) {
+  Graph graph;
+  const ValueId x = graph.add_input("x", DType::f32, {2});
+  const ValueId old = graph.add_constant("w", Tensor::of<float>(Shape{2}, std::vector<float>{1, 2}));
+  const std::weak_ptr<const Tensor> data = graph.fact(old).constant;
+  graph.add_output(*graph.add(kBinary, BinaryAttrs{}, {x, old}, "sum"), "y");
+  const ValueId other = graph.add_constant("w", Tensor::of<float>(Shape{2}, std::vector<float>{3, 4}));
+  graph.replace_uses(old, other);
+  EXPECT_TRUE(data.expired());
+  EXPECT_TRUE(graph.fact(other).is_constant());
+  EXPECT_EQ(graph.node(graph.order()[0]).inputs[1], other);
+  EXPECT_TRUE(verify(graph).ok());
+}
+
 TEST(Graph, ARefusedNodeLeavesItUnchanged) {
   TwoRelus g;
   const std::string before = to_string(g.graph);
