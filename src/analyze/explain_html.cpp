@@ -146,6 +146,11 @@ std::string explanation_html(const Explanation& e) {
       escaped_html(e.info.dialect), e.info.source_nodes, e.steps.size(), name_of(e.plan.precision), e.plan.batch, e.threads,
       escaped_html(host_machine().name), e.run_ms, e.runs, e.steps_ms(), 100.0 * e.integer_share_of_macs(),
       std::max(e.peaks.dot_gmacs, e.peaks.madd_gmacs), e.peaks.fma_gmacs, e.peaks.read_gbytes);
+  if (e.plan.steps_by_image > 0) {
+    fmt::format_to(std::back_inserter(html),
+                   "<p>Kernels below {} run image by image, each thread its own; times, bytes and arithmetic of all images.</p>\n",
+                   e.plan.steps_by_image);
+  }
   html += totals(e) + "<h2>Timeline</h2>\n" + timeline(e);
   html += "<h2>Roofline</h2>\n<p>GMAC/s over multiply-accumulates per byte; the area of a disc is its share of the time.</p>\n" + Roofline(e).drawn();
   html +=

@@ -35,6 +35,8 @@ void print_head(const Explanation& e) {
              e.threads == 1 ? "" : "s", std::max(e.peaks.dot_gmacs, e.peaks.madd_gmacs), e.peaks.fma_gmacs, e.peaks.read_gbytes);
   for (const v1::TensorInfo& input : e.plan.inputs) fmt::print("input   {}  {}\n", input.name, describe_tensor(input));
   for (const v1::TensorInfo& output : e.plan.outputs) fmt::print("output  {}  {}\n", output.name, describe_tensor(output));
+  if (e.plan.steps_by_image > 0)
+    fmt::print("kernels below {} run image by image, each thread its own; times, bytes and arithmetic of all images\n", e.plan.steps_by_image);
   fmt::print("{:.3f} ms a run (median of {}), {:.3f} ms the sum of its kernels; {:.1f} % of the multiply-accumulates in integers\n\n", e.run_ms,
              e.runs, e.steps_ms(), 100.0 * e.integer_share_of_macs());
 }
