@@ -107,11 +107,16 @@ def ort_minmax_answers(model, arrays, work):
             return next(self.rest, None)
 
     import onnx
+    import onnx.version_converter
 
     prepared, quantized = work / "prepared.onnx", work / "minmax.onnx"
     start = time.perf_counter()
     quant_pre_process(str(model), str(prepared), skip_symbolic_shape=True)
-    graph = onnx.load(str(prepared), load_external_data=False).graph
+    loaded = onnx.load(str(prepared), load_external_data=False)
+    if loaded.opset_import[0].version < 13:  # scales per channel came with 13
+        loaded = onnx.version_converter.convert_version(loaded, 13)
+        onnx.save(loaded, str(prepared))
+    graph = loaded.graph
     constants = {tensor.name for tensor in graph.initializer}
     name = next(value.name for value in graph.input if value.name not in constants)
     quantize_static(str(prepared), str(quantized), Reader(name), quant_format=QuantFormat.QDQ, per_channel=True,
