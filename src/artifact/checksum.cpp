@@ -1,4 +1,4 @@
-// Blocks hashed by a few threads: most of the time goes into mapping the file's pages. Part of artifact/.
+// Blocks hashed by a few threads. Part of artifact/.
 #include "artifact/checksum.h"
 
 #include <sys/mman.h>
@@ -26,6 +26,10 @@ void populate([[maybe_unused]] std::span<const std::byte> bytes) {
 #endif
 }
 
+std::uint64_t hash(std::span<const std::byte> bytes) {
+  return host_machine().isa.has(Isa::avx2) ? hash_avx2(bytes.data(), bytes.size()) : XXH3_64bits(bytes.data(), bytes.size());
+}
+
 }  // namespace
 
 std::uint64_t checksum_of(std::span<const std::byte> bytes) {
@@ -36,7 +40,7 @@ std::uint64_t checksum_of(std::span<const std::byte> bytes) {
     const std::size_t from = i * kChecksumBlock;
     const std::span<const std::byte> block = rest.subspan(from, std::min(kChecksumBlock, rest.size() - from));
     populate(block);
-    hashes[i] = XXH3_64bits(block.data(), block.size());
+    hashes[i] = hash(block);
   });
   return XXH3_64bits(hashes.data(), hashes.size() * sizeof(std::uint64_t));
 }

@@ -14,6 +14,9 @@ inline constexpr std::size_t kChecksumBlock = std::size_t{1} << 20;
 // `bytes`: the whole file, at least a header long.
 std::uint64_t checksum_of(std::span<const std::byte> bytes);
 
+// XXH3 (64 bits) of bytes, on a machine with AVX2.
+std::uint64_t hash_avx2(const std::byte* bytes, std::size_t size);
+
 }  // namespace octavo
 
 #endif  // OCTAVO_ARTIFACT_CHECKSUM_H_
