@@ -209,6 +209,58 @@ def fully_connected(draw):
     return model
 
 
+def hybrid(code, kind, is_depthwise=False):
+    """Floats by integer weights: dynamic range."""
+
+    def make(draw):
+        model = Model()
+        shape = draw.image(None if draw.is_large else 4)
+        out = shape[3] if is_depthwise else int(draw.rng.integers(3, 20))
+        kernel = int(draw.rng.choice([1, 3, 5]))
+        w_shape = [1, kernel, kernel, out] if is_depthwise else [out, kernel, kernel, shape[3]]
+        stride = int(draw.rng.integers(1, 3))
+        sizes = [1, -(-shape[1] // stride), -(-shape[2] // stride), out]
+        fields = {"padding": 0, "strideH": stride, "strideW": stride, "fusedActivationFunction": int(draw.rng.choice([0, 0, 1, 3])),
+                  "dilationHFactor": 1, "dilationWFactor": 1}
+        if is_depthwise:
+            fields["depthMultiplier"] = 1
+        options, number = filled(kind, **fields)
+        scales = [draw.scale(low=0.002, high=0.02) for _ in range(out)]
+        inputs = [model.input("x", "f32", shape),
+                  model.tensor("w", "s8", w_shape, scales, [0] * out, 3 if is_depthwise else 0, draw.rng.integers(-127, 128, w_shape)),
+                  model.tensor("bias", "f32", [out], data=draw.rng.normal(0, 3, out))]
+        model.operator(code, inputs, model.tensor("y", "f32", sizes), options, number, 6 if is_depthwise else 5)
+        return model
+
+    return make
+
+
+def hybrid_fully_connected(draw):
+    model = Model()
+    rows, inner, columns = (1, 200, 90) if draw.is_large else (2, 9, 5)
+    options, number = filled("FullyConnectedOptions", fusedActivationFunction=int(draw.rng.choice([0, 1])), weightsFormat=0, keepNumDims=False,
+                             asymmetricQuantizeInputs=True)
+    inputs = [model.input("x", "f32", [rows, inner]),
+              model.tensor("w", "s8", [columns, inner], [draw.scale(low=0.002, high=0.02)], [0], 0, draw.rng.integers(-127, 128, [columns, inner])),
+              model.tensor("bias", "f32", [columns], data=draw.rng.normal(0, 3, columns))]
+    model.operator(CODE.FULLY_CONNECTED, inputs, model.tensor("y", "f32", [rows, columns]), options, number, 9)
+    return model
+
+
+def float_depthwise(draw):
+    model = Model()
+    shape = draw.image(None if draw.is_large else 4)
+    kernel, stride = int(draw.rng.choice([1, 3, 5, 7])), int(draw.rng.integers(1, 3))
+    fields = {"padding": 0, "strideH": stride, "strideW": stride, "fusedActivationFunction": int(draw.rng.choice([0, 1, 3])),
+              "dilationHFactor": 1, "dilationWFactor": 1, "depthMultiplier": 1}
+    options, number = filled("DepthwiseConv2DOptions", **fields)
+    w_shape = [1, kernel, kernel, shape[3]]
+    inputs = [model.input("x", "f32", shape), model.tensor("w", "f32", w_shape, data=draw.rng.normal(0, 1, w_shape)),
+              model.tensor("bias", "f32", [shape[3]], data=draw.rng.normal(0, 1, shape[3]))]
+    model.operator(CODE.DEPTHWISE_CONV_2D, inputs, model.tensor("y", "f32", [1, -(-shape[1] // stride), -(-shape[2] // stride), shape[3]]), options, number)
+    return model
+
+
 def reduction(code):
     def make(draw):
         model = Model()
@@ -331,21 +383,35 @@ OPERATORS = {
     "transpose_conv": transpose_conv,
 }
 
+# Of floats, whatever the type that is asked for.
+FLOAT_OPERATORS = {
+    "float_depthwise": float_depthwise,
+    "hybrid_conv": hybrid(CODE.CONV_2D, "Conv2DOptions"),
+    "hybrid_depthwise": hybrid(CODE.DEPTHWISE_CONV_2D, "DepthwiseConv2DOptions", is_depthwise=True),
+    "hybrid_fully_connected": hybrid_fully_connected,
+}
+
+
+def number_of(name):
+    """For seeds: a list that grows leaves the models of the other as they were."""
+    return sorted(OPERATORS).index(name) if name in OPERATORS else 1000 + sorted(FLOAT_OPERATORS).index(name)
+
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("operators", nargs="*", metavar="OPERATOR", help=", ".join(OPERATORS))
+    parser.add_argument("operators", nargs="*", metavar="OPERATOR", help=", ".join([*OPERATORS, *FLOAT_OPERATORS]))
     parser.add_argument("--output", type=pathlib.Path, required=True)
     parser.add_argument("--count", type=int, default=8, help="models per operator and type")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--size", choices=["small", "large"], default="large")
     arguments = parser.parse_args()
     arguments.output.mkdir(parents=True, exist_ok=True)
+    every = OPERATORS | FLOAT_OPERATORS
     for name in arguments.operators or OPERATORS:
         for dtype in ("s8", "u8"):
             for i in range(arguments.count):
-                rng = np.random.default_rng([arguments.seed, sorted(OPERATORS).index(name), dtype == "s8", i])
-                OPERATORS[name](Draw(rng, dtype, arguments.size == "large")).save(arguments.output / f"{name}_{dtype}_{i}.tflite")
+                rng = np.random.default_rng([arguments.seed, number_of(name), dtype == "s8", i])
+                every[name](Draw(rng, dtype, arguments.size == "large")).save(arguments.output / f"{name}_{dtype}_{i}.tflite")
 
 
 if __name__ == "__main__":

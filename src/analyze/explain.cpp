@@ -15,7 +15,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-bool is_conversion(std::string_view op) { return op == "quantize" || op == "dequantize" || op == "dynamic_quantize"; }
+bool is_conversion(std::string_view op) { return op == "quantize" || op == "dequantize" || op == "dynamic_quantize" || op == "row_quantize"; }
 
 bool is_activation(const PlanOperand& operand) {
   return operand.place == Place::arena || operand.place == Place::image_arena || operand.place == Place::input || operand.place == Place::output;
@@ -156,7 +156,7 @@ Status measure(Session& session, const ExplainOptions& options, Explanation& e) 
 
 StepType type_of(const PlanStep& step) {
   if (is_conversion(step.op)) return StepType::conversion;
-  if (step.op.starts_with("quantized_")) return StepType::integer;  // its result may be f32: the sums are of integers
+  if (step.op.starts_with("quantized_") || step.op == "hybrid_conv") return StepType::integer;  // its result may be f32: the sums are of integers
   const auto is_float_activation = [](const PlanOperand& operand) { return is_activation(operand) && is_float(operand.dtype); };
   const bool touches_floats = std::any_of(step.inputs.begin(), step.inputs.end(), is_float_activation) ||
                               std::any_of(step.outputs.begin(), step.outputs.end(), is_float_activation);

@@ -31,11 +31,14 @@ std::vector<const Kernel*> join_families() {
   add(copy_kernels());
   add(depthwise_kernels());
   add(depthwise_vnni_kernels());
+  add(dynamic_quantize_kernels());
   add(fixed_binary_kernels());
   add(fixed_requantize_kernels());
   add(float_conv_kernels());
+  add(float_depthwise_kernels());
   add(float_eltwise_kernels());
   add(float_norm_kernels());
+  add(hybrid_conv_kernels());
   add(integer_resize_kernels());
   add(onednn_conv_kernels());
   add(onednn_dense_kernels());

@@ -6,16 +6,19 @@
 #include <map>
 
 #include "lower/quantized_value.h"
+#include "ops/hybrid_conv/hybrid_conv.h"
 #include "ops/list.h"
+#include "ops/row_quantize/row_quantize.h"
 
 namespace octavo {
 namespace {
 
 // Conversions and operators that only move elements are no computation; integer operators may end in f32.
 bool is_border_or_movement(const OpSpec* spec) {
-  static const OpSpec* const others[] = {
-      &kConcat,        &kDequantize,      &kExpand,        &kFixedRequantize,  &kGather,  &kIntegerResize, &kPad,   &kQuantize, &kQuantizedBinary,
-      &kQuantizedConv, &kQuantizedMatmul, &kQuantizedPool, &kQuantizedSoftmax, &kReshape, &kSlice,         &kTable, &kTranspose};
+  static const OpSpec* const others[] = {&kConcat,          &kDequantize,    &kDynamicQuantize, &kExpand,        &kFixedRequantize,
+                                         &kGather,          &kHybridConv,    &kIntegerResize,   &kPad,           &kQuantize,
+                                         &kQuantizedBinary, &kQuantizedConv, &kQuantizedMatmul, &kQuantizedPool, &kQuantizedSoftmax,
+                                         &kReshape,         &kRowQuantize,   &kSlice,           &kTable,         &kTranspose};
   return std::find(std::begin(others), std::end(others), spec) != std::end(others);
 }
 

@@ -16,6 +16,8 @@
 #include "lower/rules/fuse_binary.h"
 #include "lower/rules/fuse_convolution.h"
 #include "lower/rules/fuse_float_conv.h"
+#include "lower/rules/fuse_float_depthwise.h"
+#include "lower/rules/fuse_hybrid.h"
 #include "lower/rules/fuse_l2_norm.h"
 #include "lower/rules/fuse_matmul.h"
 #include "lower/rules/fuse_pool.h"
@@ -185,6 +187,7 @@ void lower_to_integers(Driver& driver, const std::set<std::string>& kept_in_f32)
   // Tables first: x * sigmoid(x) with a quantize inside is one function of x, and would otherwise be taken for a product of two values.
   driver.rules("tflite_table", {fixed_table, xnnpack_table});
   driver.rule("fuse_table", fuse_table);
+  driver.rule("fuse_hybrid", fuse_hybrid);
   driver.rules("fuse", {fuse_convolution, fuse_binary, fuse_pool, fuse_sum, fuse_resize, fuse_l2_norm, fuse_softmax, fuse_matmul});
   // Additions go into convolutions before tables do: a table is the last thing an operator does.
   driver.rule("fuse_residual", fuse_residual);
@@ -193,6 +196,7 @@ void lower_to_integers(Driver& driver, const std::set<std::string>& kept_in_f32)
   // What is left computes in f32: now its activations may become single nodes, and its weights f32 constants.
   driver.rules("islands", {activation_patterns, merge_clamps, scale_into_conv, fold_all_constants, drop_identity});
   fuse_kept_floats(driver, kept_in_f32);
+  driver.rule("fuse_float_depthwise", fuse_float_depthwise);
   // Last, so that every rule above sees the types of the file.
   driver.whole("relabel_signed", relabel_signed);
   driver.rules("clean", {drop_identity, table_into_producer});

@@ -4,30 +4,35 @@
 #include <algorithm>
 #include <array>
 
+#include "ops/float_depthwise/float_depthwise.h"
+#include "ops/hybrid_conv/hybrid_conv.h"
+#include "ops/row_quantize/row_quantize.h"
+
 namespace octavo {
 namespace {
 
-constexpr std::array<const OpSpec*, 39> kOps = {
-    &kArgmax,        &kAveragePool,
-    &kBatchNorm,     &kBinary,
-    &kCast,          &kConcat,
-    &kConv,          &kConvInteger,
-    &kDequantize,    &kDynamicQuantize,
-    &kExpand,        &kFixedBinary,
-    &kFixedL2Norm,   &kFixedRequantize,
-    &kFusedConv,     &kGather,
-    &kIntegerResize, &kIntegerSum,
-    &kLayerNorm,     &kLrn,
-    &kMatmul,        &kMatmulInteger,
-    &kMaxPool,       &kPad,
-    &kQuantize,      &kQuantizedBinary,
-    &kQuantizedConv, &kQuantizedMatmul,
-    &kQuantizedPool, &kQuantizedSoftmax,
-    &kReduce,        &kReshape,
-    &kResize,        &kSlice,
-    &kSoftmax,       &kTable,
-    &kTranspose,     &kUnary,
-    &kWhere,
+constexpr std::array<const OpSpec*, 42> kOps = {
+    &kArgmax,         &kAveragePool,
+    &kBatchNorm,      &kBinary,
+    &kCast,           &kConcat,
+    &kConv,           &kConvInteger,
+    &kDequantize,     &kDynamicQuantize,
+    &kExpand,         &kFixedBinary,
+    &kFixedL2Norm,    &kFixedRequantize,
+    &kFloatDepthwise, &kFusedConv,
+    &kGather,         &kHybridConv,
+    &kIntegerResize,  &kIntegerSum,
+    &kLayerNorm,      &kLrn,
+    &kMatmul,         &kMatmulInteger,
+    &kMaxPool,        &kPad,
+    &kQuantize,       &kQuantizedBinary,
+    &kQuantizedConv,  &kQuantizedMatmul,
+    &kQuantizedPool,  &kQuantizedSoftmax,
+    &kReduce,         &kReshape,
+    &kResize,         &kRowQuantize,
+    &kSlice,          &kSoftmax,
+    &kTable,          &kTranspose,
+    &kUnary,          &kWhere,
 };
 
 }  // namespace

@@ -8,7 +8,7 @@
 namespace octavo {
 namespace {
 
-constexpr std::array<std::string_view, 4> kConvolutions = {"conv", "conv_integer", "fused_conv", "quantized_conv"};
+constexpr std::array<std::string_view, 6> kConvolutions = {"conv", "conv_integer", "float_depthwise", "fused_conv", "hybrid_conv", "quantized_conv"};
 constexpr std::array<std::string_view, 3> kProducts = {"matmul", "matmul_integer", "quantized_matmul"};
 
 bool is_one_of(std::string_view name, std::span<const std::string_view> names) { return std::find(names.begin(), names.end(), name) != names.end(); }

@@ -1,9 +1,13 @@
 // TFLite readers: convolutions and products with a matrix. Part of import/.
 #include <algorithm>
+#include <limits>
+#include <optional>
 
 #include "import/tflite/operators.h"
 #include "import/tflite/parts.h"
+#include "ops/hybrid_conv/hybrid_conv.h"
 #include "ops/list.h"
+#include "ops/row_quantize/row_quantize.h"
 
 namespace octavo::tflite_import {
 namespace {
@@ -110,52 +114,91 @@ void remember_dilated(OperatorReader& in, const ConvAttrs& attrs, DilatedConv co
   if (conv.x.exists()) in.building().dilated[in.output_index(0)] = conv;
 }
 
-// Far above any batch that makes sense: every image or row takes nodes of its own.
-constexpr std::int64_t kMostRows = 256;
+// Values per output channel: one that stands for all is repeated.
+template <class T>
+ValueId per_channel(OperatorReader& in, const std::vector<T>& given, std::int64_t channels, std::string_view suffix) {
+  std::vector<T> values(static_cast<std::size_t>(channels), given[0]);
+  if (given.size() > 1) values = given;
+  return in.add_constant(Tensor::of<T>(Shape{channels}, values), suffix);
+}
 
-// For each index n of axis 0: dynamic_quantize(x[n]), the exact product with integers, times both scales.
-template <class Product>
-ValueId dynamic_product(OperatorReader& in, ValueId x, const QuantParams& weights, const Product& product) {
+// Integer weights [OC, KH, KW, C / groups] as hybrid_conv takes them: s8, and what every weight of a channel lacks.
+struct HybridWeights {
+  ValueId value, scale, offset;
+};
+
+HybridWeights hybrid_weights(OperatorReader& in, ValueId stored) {
   if (in.failed()) return {};
-  const Shape shape = in.shape(x);
-  if (shape[0] > kMostRows) {
-    in.unsupported("x", std::to_string(shape[0]) + " images or rows that are quantized one by one", "at most 256");
+  const QuantParams& quant = *in.tensor(1).quant;
+  const Fact fact = in.fact(stored);  // adding constants moves the facts
+  const std::int64_t channels = fact.shape[0];
+  if (!fact.is_constant()) {
+    in.unsupported("weights", "integers known only in a run, beside float activations", "constants");
     return {};
   }
-  if (std::any_of(weights.zero_point.begin(), weights.zero_point.end(), [](std::int32_t zero_point) { return zero_point != 0; })) {
-    in.unsupported("weights", "a zero point beside float activations", "0");
+  if (quant.scale.size() != 1 && quant.scale.size() != static_cast<std::size_t>(channels)) {
+    in.fail("weights", std::to_string(quant.scale.size()) + " scales", "one, or one per output channel");
     return {};
   }
-  const ValueId scale = in.add_constant(Tensor::of<float>(Shape{static_cast<std::int64_t>(weights.scale.size())}, weights.scale), "scales");
-  std::vector<ValueId> rows;
-  for (std::int64_t n = 0; n < shape[0] && !in.failed(); ++n) {
-    const std::string row = "row" + std::to_string(n);
-    const auto rank = static_cast<std::size_t>(shape.rank());
-    SliceAttrs one{.starts = Integers(rank, 0), .steps = Integers(rank, 1), .sizes = shape.to_vector()};
-    one.starts[0] = n;
-    one.sizes[0] = 1;
-    const ValueId part = shape[0] == 1 ? x : in.add(kSlice, one, {x}, row);
-    const auto q = in.add_all(kDynamicQuantize, NoAttrs{}, {part}, row + ".quantized");
-    const ValueId sum = in.add(kCast, CastAttrs{.to = DType::f32}, {product(q[0], q[2], row + ".sum")}, row + ".real");
-    const ValueId factor = in.add(kBinary, BinaryAttrs{.kind = BinaryKind::mul}, {scale, q[1]}, row + ".factor");
-    rows.push_back(in.add(kBinary, BinaryAttrs{.kind = BinaryKind::mul}, {sum, factor}, row + ".product"));
+  HybridWeights made{.value = stored, .scale = per_channel(in, quant.scale, channels, "scales")};
+  const bool is_unsigned = fact.dtype == DType::u8;
+  std::vector<std::int32_t> offsets = quant.zero_point;
+  for (std::int32_t& offset : offsets) offset = (is_unsigned ? 128 : 0) - offset;
+  if (is_unsigned) {
+    Tensor relabelled(DType::s8, fact.shape);
+    for (std::int64_t i = 0; i < relabelled.elements(); ++i) {
+      relabelled.as<std::int8_t>()[i] = static_cast<std::int8_t>(fact.constant->as<std::uint8_t>()[i] - 128);
+    }
+    made.value = in.add_constant(std::move(relabelled), "relabelled");
   }
+  if (std::any_of(offsets.begin(), offsets.end(), [](std::int32_t offset) { return offset != 0; })) {
+    made.offset = per_channel(in, offsets, channels, "offsets");
+  }
+  return made;
+}
+
+// The formulas of LiteRT: of XNNPACK, which quantizes each pixel where that is all a result depends on, or of its own kernels.
+struct HybridRule {
+  DynamicForm quantize;
+  HybridForm result;
+};
+
+HybridRule hybrid_rule(OperatorReader& in) {
+  const bool is_conv = in.type() == "CONV_2D", is_depthwise = in.type() == "DEPTHWISE_CONV_2D";
+  if (in.building().profile != Profile::tflite_xnnpack) return {DynamicForm::tflite, is_conv ? HybridForm::tflite : HybridForm::onnx};
+  return is_depthwise ? HybridRule{DynamicForm::tflite, HybridForm::tflite} : HybridRule{DynamicForm::xnnpack, HybridForm::xnnpack};
+}
+
+constexpr float kUnbounded = std::numeric_limits<float>::infinity();
+struct Bounds {
+  float lowest = -kUnbounded, highest = kUnbounded;
+};
+
+// What the format's fused functions clamp to; nothing for one that is no clamp.
+std::optional<Bounds> bounds_of(int activation) {
+  constexpr int kNone = 0, kRelu = 1, kReluN1To1 = 2, kRelu6 = 3;
+  switch (activation) {
+    case kNone: return Bounds{};
+    case kRelu: return Bounds{.lowest = 0.0f};
+    case kReluN1To1: return Bounds{-1.0f, 1.0f};
+    case kRelu6: return Bounds{0.0f, 6.0f};
+    default: return std::nullopt;
+  }
+}
+
+// row_quantize(x), the exact sum of integers, times both scales, with a bias of floats and activated. x [N,H,W,C].
+ValueId hybrid_conv(OperatorReader& in, ValueId x, const HybridWeights& weights, ValueId bias, HybridConvAttrs attrs, int activation) {
+  if (in.failed()) return {};
+  const HybridRule rule = hybrid_rule(in);
+  const bool is_per_pixel = rule.quantize == DynamicForm::xnnpack && attrs.is_pointwise();
+  attrs.form = rule.result;
+  const auto bounds = bounds_of(activation);
+  if (bounds) attrs.lowest = bounds->lowest, attrs.highest = bounds->highest;
+  const auto q = in.add_all(kRowQuantize, RowQuantizeAttrs{.form = rule.quantize, .axis = is_per_pixel ? 3 : 1}, {x}, "quantized");
+  if (in.failed()) return {};
   ++in.building().dynamic;
-  return rows.size() == 1 ? rows[0] : in.add(kConcat, ConcatAttrs{.axis = 0}, rows, "rows");
-}
-
-// With a bias of floats, then activated.
-ValueId finished(OperatorReader& in, ValueId product, ValueId bias, int activation) {
-  const ValueId sum = bias.exists() ? in.add(kBinary, BinaryAttrs{.kind = BinaryKind::add}, {product, bias}) : product;
-  return in.activation(sum, activation);
-}
-
-void add_dynamic_conv(OperatorReader& in, ValueId x, ValueId filters, const ConvAttrs& attrs, int activation) {
-  const ConvIntegerAttrs integer{.window = attrs.window, .groups = attrs.groups, .layout = attrs.layout};
-  const ValueId product = dynamic_product(in, x, *in.tensor(1).quant, [&](ValueId q, ValueId zero_point, const std::string& suffix) {
-    return in.add(kConvInteger, integer, {q, filters, zero_point}, suffix);
-  });
-  in.output(0, finished(in, product, bias_of(in, {}, in.shape(filters)[0]), activation));
+  const ValueId y = in.add(kHybridConv, attrs, {q[0], weights.value, q[1], q[2], weights.scale, bias, weights.offset}, bounds ? "" : "sum");
+  return bounds ? y : in.activation(y, activation);
 }
 
 void add_conv(OperatorReader& in, ValueId x, const Weights& weights, std::int64_t groups, const ConvOptions& options) {
@@ -163,7 +206,11 @@ void add_conv(OperatorReader& in, ValueId x, const Weights& weights, std::int64_
   const Shape& w = in.shape(weights.value);
   const Window window = read_window(in, in.shape(x), {w[1], w[2]}, {options.padding, options.stride, options.dilation});
   const ConvAttrs attrs{.window = window, .groups = groups, .layout = Layout::channels_last};
-  if (is_dynamic(in) && !in.building().dequantizes_dynamic) return add_dynamic_conv(in, x, weights.stored, attrs, options.activation);
+  if (is_dynamic(in) && !in.building().dequantizes_dynamic) {
+    const HybridConvAttrs hybrid{.window = window, .groups = groups};
+    const ValueId bias = bias_of(in, {}, w[0]);
+    return in.output(0, hybrid_conv(in, x, hybrid_weights(in, weights.stored), bias, hybrid, options.activation));
+  }
   const ValueId bias = bias_of(in, weights, w[0]);
   remember_dilated(in, attrs, {x, weights.value, bias, groups, {}, options.activation});
   in.output(0, in.activation(in.add(kConv, attrs, {x, weights.value, bias}), options.activation));
@@ -202,6 +249,25 @@ void read_depthwise_conv(OperatorReader& in) {
             given.fused_activation_function()});
 }
 
+namespace {
+
+struct ProductSizes {
+  std::int64_t rows, columns, inner;
+  Integers dims;  // of the result
+};
+
+// A product with a matrix of integers: the convolution of an image of one pixel per row.
+void add_hybrid_product(OperatorReader& in, ValueId x, const ProductSizes& sizes, int activation) {
+  const Weights weights = weights_of(in, in.stored(1), 0, 0);
+  const ValueId filters = in.reshape(weights.stored, {sizes.columns, 1, 1, sizes.inner}, "filters");
+  const ValueId pixels = in.reshape(x, {sizes.rows, 1, 1, sizes.inner}, "pixels");
+  const HybridConvAttrs attrs{.window = unit_window({1, 1})};
+  const ValueId y = hybrid_conv(in, pixels, hybrid_weights(in, filters), bias_of(in, {}, sizes.columns), attrs, activation);
+  in.output(0, in.reshape(y, sizes.dims, "shaped"));
+}
+
+}  // namespace
+
 void read_fully_connected(OperatorReader& in) {
   const auto& given = in.required_options<file::FullyConnectedOptions>();
   const ValueId x = in.operand(0), w = in.stored(1);
@@ -217,16 +283,14 @@ void read_fully_connected(OperatorReader& in) {
   }
   std::vector<std::int64_t> dims = keeps_axes ? from.to_vector() : std::vector<std::int64_t>{elements / inner, columns};
   dims.back() = columns;
+  const int activation = given.fused_activation_function();
+  if (is_dynamic(in) && !in.building().dequantizes_dynamic) return add_hybrid_product(in, x, {elements / inner, columns, inner, dims}, activation);
   const Weights weights = weights_of(in, in.transpose(w, {1, 0}, "matrix"), 0, 1);
   const ValueId rows = in.reshape(x, {elements / inner, inner}, "flat");
-  const bool is_quantized_in_run = is_dynamic(in) && !in.building().dequantizes_dynamic;
-  const ValueId bias = bias_of(in, is_quantized_in_run ? Weights{} : weights, columns);
-  const auto integer_product = [&](ValueId q, ValueId zero_point, const std::string& suffix) {
-    return in.add(kMatmulInteger, NoAttrs{}, {q, weights.stored, zero_point}, suffix);
-  };
-  const ValueId product = is_quantized_in_run ? dynamic_product(in, rows, *in.tensor(1).quant, integer_product)
-                                              : in.add(kMatmul, NoAttrs{}, {rows, weights.value}, bias.exists() ? "product" : "");
-  in.output(0, in.reshape(finished(in, product, bias, given.fused_activation_function()), dims, "shaped"));
+  const ValueId bias = bias_of(in, weights, columns);
+  const ValueId product = in.add(kMatmul, NoAttrs{}, {rows, weights.value}, bias.exists() ? "product" : "");
+  const ValueId sum = bias.exists() ? in.add(kBinary, BinaryAttrs{.kind = BinaryKind::add}, {product, bias}) : product;
+  in.output(0, in.reshape(in.activation(sum, activation), dims, "shaped"));
 }
 
 namespace {

@@ -37,6 +37,16 @@ struct CheckedConv {
 };
 Result<CheckedConv> checked_conv(const StepSpec& spec, const TileTarget& target);
 
+// What hybrid_conv adds: scales and zero points of x that are known only in a run, and the form and clamp of its result.
+struct RunScaling {
+  RunScales scales = RunScales::none;
+  std::int64_t image_step = 0;  // from one image's scale to the next's; 0: one for all
+  HybridForm form = HybridForm::onnx;
+  float lowest = 0.0f, highest = 0.0f;
+};
+// `spec` is that of a quantized_conv, but for the buffers that a run passes, which are those of hybrid_conv.
+Result<std::unique_ptr<Step>> prepare_scaled_conv(const StepSpec& spec, const TileTarget& target, CheckedConv call, const RunScaling& scaling);
+
 // Target, output, residual, clamps and table; the loop over K is left to the caller.
 TileConfig epilogue_config(const StepSpec& spec, const TileTarget& target, const PackedConv& packed);
 std::unique_ptr<TileConstants> epilogue_constants(const QuantizedConvAttrs& attrs, int lanes, const std::uint8_t* table);

@@ -1,6 +1,8 @@
 // The step of a direct convolution: register tiles over pixels and blocks of channels. Part of kernels/conv/.
 #include <algorithm>
 #include <array>
+#include <iterator>
+#include <limits>
 
 #include "kernels/conv/epilogue.h"
 #include "kernels/conv/tile_walk.h"
@@ -10,22 +12,29 @@ namespace {
 
 class ConvStep final : public Step {
  public:
-  static Result<std::unique_ptr<Step>> make(const StepSpec& spec, const TileTarget& target, CheckedConv call);
+  static Result<std::unique_ptr<Step>> make(const StepSpec& spec, const TileTarget& target, CheckedConv call, const RunScaling& scaling);
 
   std::int64_t items() const override { return walk_.items(); }
   std::size_t scratch_bytes() const override { return walk_.scratch_bytes(); }
   void run(const StepBuffers& buffers, ItemRange range) const noexcept override;
 
  private:
-  ConvStep(CheckedConv call, TileWalk walk) : g_(call.geometry), packed_(call.packed), blocks_(std::move(call.blocks)), walk_(std::move(walk)) {}
+  ConvStep(CheckedConv call, TileWalk walk, const RunScaling& scaling)
+      : g_(call.geometry), packed_(call.packed), blocks_(std::move(call.blocks)), walk_(std::move(walk)), scaling_(scaling) {}
   Status emit(const TileConfig& base);
   void run_tile(const StepBuffers& buffers, const TileWalk::Tile& tile, std::int64_t last_chunk) const noexcept;
   const std::byte* prefetch_from(const TileWalk::Tile& tile, std::int64_t last_chunk) const noexcept;
+  // Of the scales and zero points of x that are known only in the run: where those of a tile begin.
+  std::int64_t scale_of(const TileWalk::Tile& tile) const noexcept {
+    return scaling_.scales == RunScales::per_pixel ? walk_.first_pixel(tile) : tile.image * scaling_.image_step;
+  }
 
   ConvGeometry g_;
   PackedConv packed_;
   ChannelBlocks blocks_;
   TileWalk walk_;
+  RunScaling scaling_;
+  bool has_residual_ = false;
   std::int64_t row_bytes_ = 0;      // of the weights of a row of K for one vector
   std::int64_t fetched_bytes_ = 0;  // by a tile of one block
   std::size_t out_bytes_ = 1;       // of an element
@@ -53,10 +62,12 @@ Status ConvStep::emit(const TileConfig& base) {
   return ok_status();
 }
 
-Result<std::unique_ptr<Step>> ConvStep::make(const StepSpec& spec, const TileTarget& target, CheckedConv call) {
+Result<std::unique_ptr<Step>> ConvStep::make(const StepSpec& spec, const TileTarget& target, CheckedConv call, const RunScaling& scaling) {
   const auto& attrs = spec.attrs->as<QuantizedConvAttrs>();
   const ConvGeometry& g = call.geometry;
   TileConfig base = epilogue_config(spec, target, call.packed);
+  base.run_scales = scaling.scales;
+  base.hybrid_form = scaling.form;
   base.sums_x = g.sums_x;
   base.pixel_bytes = static_cast<std::int32_t>(g.pixel_bytes());
   base.taps = static_cast<std::int32_t>(g.taps);
@@ -66,12 +77,20 @@ Result<std::unique_ptr<Step>> ConvStep::make(const StepSpec& spec, const TileTar
   const int most = target.max_pixels(call.blocks.max_vectors), pixels = base.table == TableStep::none ? most : std::min(24, most);
   TileWalk walk({.geometry = g,
                  .split = split_conv(g, call.blocks, target, pixels, spec.threads, host_machine().l2_bytes),
-                 .x_zero_point = attrs.x_zero_point});
-  std::unique_ptr<ConvStep> step(new ConvStep(std::move(call), std::move(walk)));
+                 .x_zero_point = attrs.x_zero_point,
+                 .has_run_zero_points = scaling.scales == RunScales::shared});
+  std::unique_ptr<ConvStep> step(new ConvStep(std::move(call), std::move(walk), scaling));
   step->row_bytes_ = step->g_.row_dwords() * target.weight_bytes();
   step->fetched_bytes_ = step->g_.k_dwords() * 64;
   step->out_bytes_ = size_of(spec.outputs[0].dtype);
+  step->has_residual_ = attrs.residual != Residual::none;
   step->constants_ = epilogue_constants(attrs, target.lanes, step->packed_.table);
+  if (scaling.scales != RunScales::none) {
+    base.clamps_low = scaling.lowest > -std::numeric_limits<float>::infinity();
+    base.clamps_high = scaling.highest < std::numeric_limits<float>::infinity();
+    std::fill(std::begin(step->constants_->lowest), std::end(step->constants_->lowest), scaling.lowest);
+    std::fill(std::begin(step->constants_->highest), std::end(step->constants_->highest), scaling.highest);
+  }
   base.prefetches = step->walk_.chunks() > 1;
   if (auto status = step->emit(base); !status) return status.errors();
   return std::unique_ptr<Step>(std::move(step));
@@ -79,11 +98,17 @@ Result<std::unique_ptr<Step>> ConvStep::make(const StepSpec& spec, const TileTar
 
 void ConvStep::run(const StepBuffers& buffers, ItemRange range) const noexcept {
   if (range.begin >= range.end) return;
-  const TileWalk::Scratch scratch = walk_.scratch_of(buffers.scratch);
+  TileWalk::Scratch scratch = walk_.scratch_of(buffers.scratch);
   const auto* x = reinterpret_cast<const std::uint8_t*>(buffers.inputs[kConvX]);
   const std::int64_t last_chunk = walk_.chunk_of(range.end - 1);
   TileWalk::Tile tile = walk_.tile_of(range.begin);
+  const bool has_run_zero_points = scaling_.scales == RunScales::shared;
+  std::int64_t started = -1;
   for (std::int64_t item = range.begin; item < range.end; ++item, walk_.advance(tile)) {
+    if (has_run_zero_points && tile.image != started) {
+      started = tile.image;
+      walk_.start_image(scratch, std::to_integer<std::uint8_t>(buffers.inputs[kHybridXZero][scale_of(tile)]));
+    }
     walk_.find_rows(x, scratch, tile);
     run_tile(buffers, tile, last_chunk);
   }
@@ -101,11 +126,15 @@ const std::byte* ConvStep::prefetch_from(const TileWalk::Tile& tile, std::int64_
 
 void ConvStep::run_tile(const StepBuffers& buffers, const TileWalk::Tile& tile, std::int64_t last_chunk) const noexcept {
   const std::int64_t pixel = walk_.first_pixel(tile);
-  const std::byte* residual = buffers.inputs.size() > kConvResidual ? buffers.inputs[kConvResidual] : nullptr;
+  const std::byte* residual = has_residual_ ? buffers.inputs[kConvResidual] : nullptr;
   const std::vector<TileFunction*>& functions = functions_[static_cast<std::size_t>(tile.narrower)];
   TileArgs args{.rows = reinterpret_cast<const std::uint8_t* const*>(buffers.scratch), .row_count = tile.rows.count, .constants = constants_.get()};
   const BlockRange range = walk_.chunk(tile.chunk);
   args.prefetch = prefetch_from(tile, last_chunk);
+  if (scaling_.scales != RunScales::none) {
+    args.x_scales = reinterpret_cast<const float*>(buffers.inputs[kHybridXScale]) + scale_of(tile);
+    args.x_zero_points = reinterpret_cast<const std::uint8_t*>(buffers.inputs[kHybridXZero]) + scale_of(tile);
+  }
   for (std::size_t b = range.begin; b < range.end; ++b) {
     const ChannelBlock& block = blocks_.blocks[b];
     const std::int64_t element = pixel * g_.out_channels + block.first;
@@ -126,7 +155,11 @@ void ConvStep::run_tile(const StepBuffers& buffers, const TileWalk::Tile& tile, 
 Result<std::unique_ptr<Step>> prepare_conv(const StepSpec& spec, const TileTarget& target) {
   auto call = checked_conv(spec, target);
   if (!call) return call.errors();
-  return ConvStep::make(spec, target, std::move(*call));
+  return ConvStep::make(spec, target, std::move(*call), {});
+}
+
+Result<std::unique_ptr<Step>> prepare_scaled_conv(const StepSpec& spec, const TileTarget& target, CheckedConv call, const RunScaling& scaling) {
+  return ConvStep::make(spec, target, std::move(call), scaling);
 }
 
 }  // namespace octavo

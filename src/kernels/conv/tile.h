@@ -11,6 +11,7 @@
 #include "base/machine.h"
 #include "base/result.h"
 #include "kernels/jit/code.h"
+#include "ops/hybrid_conv/hybrid_conv.h"
 #include "ops/quantized_conv/quantized_conv.h"
 
 namespace octavo {
@@ -81,6 +82,9 @@ enum class TileKind : std::uint8_t {
 
 enum class TableStep : std::uint8_t { none, bytes /* vpermi2b */, words /* vpermi2w */, scalar };
 
+// Of hybrid_conv: whether all pixels of a tile have one scale and zero point of x, known only in the run, or each its own.
+enum class RunScales : std::uint8_t { none, shared, per_pixel };
+
 // Everything that the generated code depends on; equal configurations share code.
 struct TileConfig {
   TileTarget target;
@@ -101,6 +105,8 @@ struct TileConfig {
   bool clamps_low = true;        // false where nothing can overflow and the saturation of the packing instructions does the same
   bool clamps_high = true;
   int add_right_shift = 0;  // of after_rounding_integer
+  RunScales run_scales = RunScales::none;
+  HybridForm hybrid_form = HybridForm::onnx;
   TableStep table = TableStep::none;
   bool prefetches = false;
   std::int32_t ahead_lines = 0;  // of products: lines of 64 bytes fetched into L2 from `prefetch` on by each tile
@@ -110,8 +116,8 @@ struct TileConfig {
 
   auto key() const {
     return std::tuple(target.step, kind, pixels, vectors, sums_x, channels, pixel_bytes, out_channels, taps, tap_bytes, run_dwords, to, residual,
-                      residual_type, subtracts_from_residual, adds_zero_point, rest_offset, clamps_low, clamps_high, add_right_shift, table,
-                      prefetches, ahead_lines, adds_to_y);
+                      residual_type, subtracts_from_residual, adds_zero_point, rest_offset, clamps_low, clamps_high, add_right_shift, run_scales,
+                      hybrid_form, table, prefetches, ahead_lines, adds_to_y);
   }
   bool operator<(const TileConfig& other) const { return key() < other.key(); }
 };
@@ -147,6 +153,9 @@ struct TileArgs {
   const TileConstants* constants;
   const std::int32_t* sums;  // [pixel][vector][lane], without the bias
   std::int64_t repeats;      // at least 1
+  // Of run_scales: of the tile's first pixel, or of all its pixels. `bias` is what meets the zero point then, `multiplier` w_scale and the real bias.
+  const float* x_scales;
+  const std::uint8_t* x_zero_points;
 };
 
 using TileFunction = void(const TileArgs*);

@@ -35,6 +35,7 @@ class TileEmitter : public Xbyak::CodeGenerator {
   void emit_products();
   void emit_product_dwords(int count, int y_lines, int ahead_lines);
   void load_bias();
+  void load_zero_points();
   void emit_rows();
   void emit_run();
   void emit_dwords(int count);
@@ -55,6 +56,8 @@ class TileEmitter : public Xbyak::CodeGenerator {
   void emit_masks();
   void store_wide_elements();
   void store_words(int p, int v);
+  void scale_in_run();
+  void scale(int p, int v, const Xbyak::Xmm& multiplier, const Xbyak::Xmm& rest);
   void to_real(const Xbyak::Xmm& acc, int v);
   void quantize(int p, int v);
   void add_after_rounding(const Xbyak::Xmm& acc, int p, int v);
@@ -81,6 +84,7 @@ class TileEmitter : public Xbyak::CodeGenerator {
   const TileConfig c_;
   const Xbyak::Reg64 args_ = rdi, rows_ = rsi, x_ = rax, w_ = rdx, row_count_ = rcx, tap_count_ = r8, dword_count_ = r10, constants_ = r9;
   const Xbyak::Reg64 prefetch_ = r11;
+  const Xbyak::Reg64 x_zero_points_ = rdx, x_scales_ = rdx;                     // before and after the loop over K
   const Xbyak::Reg64 sums_ = rsi, bias_ = rdx, repeats_ = rcx;                  // of products and sums
   const Xbyak::Reg64 rounds_ = r8, first_w_ = r9, next_y_ = r11, ahead_ = rsi;  // of products
   const Xbyak::Reg64 y_ = r10, residual_ = r11, multiplier_ = r8;               // in the epilogue

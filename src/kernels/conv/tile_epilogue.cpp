@@ -68,11 +68,49 @@ void TileEmitter::emit_masks() {
   kmovw(lane_mask_, eax);
 }
 
-void TileEmitter::store_wide_elements() {
+// HybridForm of every accumulator, clamped. maxps and minps give their second operand where one is NaN.
+void TileEmitter::scale_in_run() {
+  const Xbyak::Xmm multiplier = temporary(0), rest = temporary(1), lowest = temporary(0), highest = temporary(1);
+  mov(x_scales_, ptr[args_ + offsetof(TileArgs, x_scales)]);
+  for (int v = 0; v < c_.outputs(); ++v) {
+    vmovups(multiplier, ptr[multiplier_ + v * c_.target.vector_bytes()]);
+    vmovups(rest, ptr[multiplier_ + (v * c_.target.vector_bytes() + c_.rest_offset)]);
+    for (int p = 0; p < c_.pixels; ++p) scale(p, v, multiplier, rest);
+  }
+  if (c_.clamps_low) vmovups(lowest, constant(offsetof(TileConstants, lowest)));
+  if (c_.clamps_high) vmovups(highest, constant(offsetof(TileConstants, highest)));
   for (int p = 0; p < c_.pixels; ++p) {
     for (int v = 0; v < c_.outputs(); ++v) {
       const Xbyak::Xmm acc = accumulator(p, v);
-      if (c_.to == DType::f32) {
+      if (c_.clamps_low) vmaxps(acc, lowest, acc);
+      if (c_.clamps_high) vminps(acc, highest, acc);
+    }
+  }
+}
+
+void TileEmitter::scale(int p, int v, const Xbyak::Xmm& multiplier, const Xbyak::Xmm& rest) {
+  const Xbyak::Xmm acc = accumulator(p, v), x_scale = temporary(2);
+  vbroadcastss(x_scale, ptr[x_scales_ + (c_.run_scales == RunScales::per_pixel ? 4 * p : 0)]);
+  vcvtdq2ps(acc, acc);
+  switch (c_.hybrid_form) {
+    case HybridForm::xnnpack: vmulps(acc, acc, x_scale); return vfmadd213ps(acc, multiplier, rest);
+    case HybridForm::onnx:
+      vmulps(x_scale, multiplier, x_scale);
+      vmulps(acc, acc, x_scale);
+      return vaddps(acc, acc, rest);
+    case HybridForm::tflite:
+      vmulps(acc, acc, multiplier);
+      vmulps(acc, acc, x_scale);
+      return vaddps(acc, acc, rest);
+  }
+}
+
+void TileEmitter::store_wide_elements() {
+  if (c_.run_scales != RunScales::none) scale_in_run();
+  for (int p = 0; p < c_.pixels; ++p) {
+    for (int v = 0; v < c_.outputs(); ++v) {
+      const Xbyak::Xmm acc = accumulator(p, v);
+      if (c_.to == DType::f32 && c_.run_scales == RunScales::none) {
         to_real(acc, v);
         vmulps(acc, acc, ptr[multiplier_ + v * c_.target.vector_bytes()]);
       }

@@ -86,7 +86,27 @@ void TileEmitter::emit_product_dwords(int count, int y_lines, int ahead_lines) {
   add(w_, count * c_.vectors * c_.target.weight_bytes());
 }
 
+// acc = zero point of x * what meets it: one for all pixels, or each its own.
+void TileEmitter::load_zero_points() {
+  const bool is_shared = c_.run_scales == RunScales::shared;
+  const Xbyak::Xmm zero_point = temporary(0), narrow(zero_point.getIdx());
+  mov(rax, ptr[args_ + offsetof(TileArgs, bias)]);
+  mov(x_zero_points_, ptr[args_ + offsetof(TileArgs, x_zero_points)]);
+  for (int p = 0; p < c_.pixels; ++p) {
+    if (p == 0 || !is_shared) {
+      movzx(ecx, byte[x_zero_points_ + p]);
+      vmovd(narrow, ecx);
+      vpbroadcastd(zero_point, narrow);
+    }
+    for (int v = 0; v < c_.vectors; ++v) {
+      if (p == 0 || !is_shared) vpmulld(accumulator(p, v), zero_point, ptr[rax + v * c_.target.vector_bytes()]);
+      else vmovaps(accumulator(p, v), accumulator(0, v));
+    }
+  }
+}
+
 void TileEmitter::load_bias() {
+  if (c_.run_scales != RunScales::none) return load_zero_points();
   mov(rax, ptr[args_ + offsetof(TileArgs, bias)]);
   for (int v = 0; v < c_.vectors; ++v) vmovups(accumulator(0, v), ptr[rax + v * c_.target.vector_bytes()]);
   for (int p = 1; p < c_.pixels; ++p) {

@@ -22,14 +22,28 @@ TileWalk::TileWalk(const WalkPlan& plan) : g_(plan.geometry), split_(plan.split)
   rows_bytes_ = static_cast<std::size_t>(round_up(g_.kernel_h * 8));
   held_bytes_ = static_cast<std::size_t>(round_up(2 * g_.kernel_h * static_cast<std::int64_t>(sizeof(std::int64_t))));
   const bool has_padding_rows = g_.pad_top > 0 || (g_.out_height - 1) * g_.stride_h + (g_.kernel_h - 1) * g_.dilation_h - g_.pad_top >= g_.height;
-  padding_row_.assign(static_cast<std::size_t>(padded_row_bytes_ + (has_padding_rows ? g_.width * g_.channels : 0)),
-                      static_cast<std::uint8_t>(plan.x_zero_point));
+  const auto padding_bytes = static_cast<std::size_t>(padded_row_bytes_ + (has_padding_rows ? g_.width * g_.channels : 0));
+  if (plan.has_run_zero_points) run_padding_bytes_ = static_cast<std::size_t>(round_up(static_cast<std::int64_t>(padding_bytes)));
+  else padding_row_.assign(padding_bytes, static_cast<std::uint8_t>(plan.x_zero_point));
 }
 
 TileWalk::Scratch TileWalk::scratch_of(std::byte* scratch) const noexcept {
   auto* held = reinterpret_cast<std::int64_t*>(scratch + rows_bytes_ + copies_bytes_);
   std::fill_n(held, 2 * g_.kernel_h, std::int64_t{-1});
-  return {reinterpret_cast<const std::uint8_t**>(scratch), reinterpret_cast<std::uint8_t*>(scratch + rows_bytes_), held};
+  auto* rows = reinterpret_cast<const std::uint8_t**>(scratch);
+  const auto* run_padding = reinterpret_cast<const std::uint8_t*>(scratch + rows_bytes_ + copies_bytes_ + held_bytes_);
+  return {.rows = rows,
+          .copies = reinterpret_cast<std::uint8_t*>(scratch + rows_bytes_),
+          .held = held,
+          .padding_row = run_padding_bytes_ > 0 ? run_padding : padding_row_.data(),
+          .x_zero_point = x_zero_point_};
+}
+
+// Copies of rows that are held belong to one image, and so to its zero point.
+void TileWalk::start_image(Scratch& scratch, std::uint8_t x_zero_point) const noexcept {
+  std::uint8_t* padding = scratch.copies + copies_bytes_ + held_bytes_;
+  std::memset(padding, x_zero_point, run_padding_bytes_);
+  scratch.x_zero_point = x_zero_point;
 }
 
 TileWalk::Tile TileWalk::tile_of(std::int64_t item) const noexcept {

@@ -23,6 +23,8 @@ struct WalkPlan {
   // Pixels whose x the code of a tile reads, of which it may leave results unused; 0: as many as the tile has.
   int read_pixels = 0;
   std::int32_t x_zero_point = 0;
+  // Images have zero points of their own, known only in the run: start_image says which.
+  bool has_run_zero_points = false;
 };
 
 class TileWalk {
@@ -44,6 +46,8 @@ class TileWalk {
     const std::uint8_t** rows;
     std::uint8_t* copies;
     std::int64_t* held;
+    const std::uint8_t* padding_row;  // x_zero_point, for every tile of a line
+    std::int32_t x_zero_point;
   };
 
   explicit TileWalk(const WalkPlan& plan);
@@ -54,8 +58,10 @@ class TileWalk {
   BlockRange chunk(std::int64_t index) const noexcept { return split_.chunks[static_cast<std::size_t>(index)]; }
   std::int64_t chunk_of(std::int64_t item) const noexcept { return item / tiles().tiles(); }
   // A multiple of 64.
-  std::size_t scratch_bytes() const noexcept { return rows_bytes_ + copies_bytes_ + held_bytes_; }
+  std::size_t scratch_bytes() const noexcept { return rows_bytes_ + copies_bytes_ + held_bytes_ + run_padding_bytes_; }
   Scratch scratch_of(std::byte* scratch) const noexcept;
+  // Before the tiles of an image, where zero points are known only in the run.
+  void start_image(Scratch& scratch, std::uint8_t x_zero_point) const noexcept;
 
   Tile tile_of(std::int64_t item) const noexcept;
   void advance(Tile& tile) const noexcept {
@@ -88,7 +94,8 @@ class TileWalk {
   }
   void find_new_rows(const std::uint8_t* x, const Scratch& scratch, Tile& tile, bool reads_image) const noexcept;
   const std::uint8_t* padded_row(const Scratch& scratch, const Tile& tile, const std::uint8_t* x, std::int64_t row, std::int64_t slot) const noexcept;
-  void fill_padded_row(std::uint8_t* to, const std::uint8_t* line, std::int64_t first_column, std::int64_t columns) const noexcept;
+  void fill_padded_row(const Scratch& scratch, std::uint8_t* to, const std::uint8_t* line, std::int64_t first_column,
+                       std::int64_t columns) const noexcept;
 
   ConvGeometry g_;
   ConvSplit split_;
@@ -96,8 +103,8 @@ class TileWalk {
   std::array<std::int64_t, 2> columns_{}, read_columns_{};  // of x under a tile, and under one that is narrower
   std::int64_t padded_row_bytes_ = 0;
   std::int64_t last_end_ = 0;  // bytes of x before which a tile's columns must end
-  std::size_t rows_bytes_ = 0, copies_bytes_ = 0, held_bytes_ = 0;
-  std::vector<std::uint8_t> padding_row_;  // x_zero_point, for every tile of a line
+  std::size_t rows_bytes_ = 0, copies_bytes_ = 0, held_bytes_ = 0, run_padding_bytes_ = 0;
+  std::vector<std::uint8_t> padding_row_;  // where its value is known before the run
 };
 
 // ---- for every tile at the edge of an image: inline, since small tiles are not longer than a few calls ----
@@ -113,7 +120,7 @@ inline void TileWalk::find_new_rows(const std::uint8_t* x, const Scratch& scratc
   std::int64_t slot = g_.dilation_h == 1 ? row % g_.kernel_h : tile.rows.first;
   if (slot < 0) slot += g_.kernel_h;
   for (std::int64_t i = 0; i < tile.rows.count; ++i, row += g_.dilation_h) {
-    const std::uint8_t* from = padding_row_.data();
+    const std::uint8_t* from = scratch.padding_row;
     if (row >= 0 && row < g_.height) {
       const std::int64_t line = (tile.image * g_.height + row) * g_.width;
       from = reads_image ? x + (line + left) * g_.channels : padded_row(scratch, tile, x, row, slot);
@@ -133,18 +140,19 @@ inline const std::uint8_t* TileWalk::padded_row(const Scratch& scratch, const Ti
   if (scratch.held[slot] == identity) return copy;
   scratch.held[slot] = identity;
   const std::int64_t left = tile.first_pixel * g_.stride_w - g_.pad_left;
-  fill_padded_row(copy, x + image_row * g_.width * g_.channels, left, read_columns_[static_cast<std::size_t>(tile.narrower)]);
+  fill_padded_row(scratch, copy, x + image_row * g_.width * g_.channels, left, read_columns_[static_cast<std::size_t>(tile.narrower)]);
   return copy;
 }
 
 // Columns [first_column, first_column + columns) of a line of x, x_zero_point outside of it.
-inline void TileWalk::fill_padded_row(std::uint8_t* to, const std::uint8_t* line, std::int64_t first_column, std::int64_t columns) const noexcept {
+inline void TileWalk::fill_padded_row(const Scratch& scratch, std::uint8_t* to, const std::uint8_t* line, std::int64_t first_column,
+                                      std::int64_t columns) const noexcept {
   const std::int64_t begin = std::clamp<std::int64_t>(-first_column, 0, columns);
   const std::int64_t end = std::clamp<std::int64_t>(g_.width - first_column, begin, columns);
-  std::memset(to, x_zero_point_, static_cast<std::size_t>(begin * g_.channels));
+  std::memset(to, scratch.x_zero_point, static_cast<std::size_t>(begin * g_.channels));
   if (end > begin)
     std::memcpy(to + begin * g_.channels, line + (first_column + begin) * g_.channels, static_cast<std::size_t>((end - begin) * g_.channels));
-  std::memset(to + end * g_.channels, x_zero_point_, static_cast<std::size_t>((columns - end) * g_.channels + g_.overread()));
+  std::memset(to + end * g_.channels, scratch.x_zero_point, static_cast<std::size_t>((columns - end) * g_.channels + g_.overread()));
 }
 
 }  // namespace octavo

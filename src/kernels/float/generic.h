@@ -2,6 +2,7 @@
 #ifndef OCTAVO_KERNELS_FLOAT_GENERIC_H_
 #define OCTAVO_KERNELS_FLOAT_GENERIC_H_
 
+#include "kernels/float/depthwise_pixels.h"
 #include "kernels/float/sums.h"
 
 namespace octavo {
@@ -149,13 +150,14 @@ void reduce(const ReduceRows& rows) {
   }
 }
 
-template <int kBytes>
+template <int kBytes, class S>
 constexpr SumFunctions sum_functions() {
   return {.accumulate = &accumulate<kBytes>,
           .multiply_integers = &multiply_integers,
           .normalize = &normalize,
           .layer_norm = &layer_norm,
-          .reduce = &reduce};
+          .reduce = &reduce,
+          .depthwise = &depthwise_pixels<S>};
 }
 
 }  // namespace

@@ -3,6 +3,6 @@
 
 namespace octavo {
 
-constexpr SumFunctions kSumsScalar = sum_functions<16>();
+constexpr SumFunctions kSumsScalar = sum_functions<16, Scalar>();
 
 }  // namespace octavo

@@ -59,12 +59,29 @@ struct ReduceRows {
   double* acc = nullptr;
 };
 
+// For `pixels` results, x and y of the next a step further: y[c] = clamp(bias[c] + sum over taps of x[taps[t].x + c] * w[taps[t].w + c]), a fused
+// multiply-add in f32 per tap, in their order.
+struct TapOffsets {
+  std::int64_t x = 0, w = 0;
+};
+struct DepthwisePixels {
+  const float* x = nullptr;
+  std::int64_t x_step = 0;
+  const float* w = nullptr;
+  const float* bias = nullptr;
+  const TapOffsets* taps = nullptr;
+  std::int64_t tap_count = 0, pixels = 0, channels = 0;
+  float lowest = 0.0f, highest = 0.0f;
+  float* y = nullptr;
+};
+
 struct SumFunctions {
   void (*accumulate)(const SumBlock&);
   void (*multiply_integers)(const IntegerSumRow&);
   void (*normalize)(const NormalizeLine&);
   void (*layer_norm)(const LayerNormRows&);
   void (*reduce)(const ReduceRows&);
+  void (*depthwise)(const DepthwisePixels&);
 };
 extern const SumFunctions kSumsScalar;
 extern const SumFunctions kSumsAvx2;

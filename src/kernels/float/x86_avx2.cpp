@@ -1,8 +1,9 @@
 // float/ for AVX2. Part of kernels/.
 #include "kernels/float/generic.h"
+#include "kernels/simd/avx2.h"
 
 namespace octavo {
 
-constexpr SumFunctions kSumsAvx2 = sum_functions<32>();
+constexpr SumFunctions kSumsAvx2 = sum_functions<32, Avx2>();
 
 }  // namespace octavo

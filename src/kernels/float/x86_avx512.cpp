@@ -1,8 +1,9 @@
 // float/ for AVX-512. Part of kernels/.
 #include "kernels/float/generic.h"
+#include "kernels/simd/avx512.h"
 
 namespace octavo {
 
-constexpr SumFunctions kSumsAvx512 = sum_functions<64>();
+constexpr SumFunctions kSumsAvx512 = sum_functions<64, Avx512>();
 
 }  // namespace octavo

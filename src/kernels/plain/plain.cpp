@@ -1,7 +1,6 @@
-// conv_integer by rows of the result; dynamic_quantize in two passes. Part of kernels/.
+// conv_integer by rows of the result. Part of kernels/.
 #include "kernels/plain/plain.h"
 
-#include "base/requantize.h"
 #include "kernels/call.h"
 #include "kernels/image_sizes.h"
 #include "ops/conv_integer/conv_integer.h"
@@ -103,46 +102,12 @@ double cost_conv(const OpCall& call, const Machine&) {
          1.0 * static_cast<double>(call.outputs[0].shape.elements()) * static_cast<double>(w.elements()) / std::max(1.0, static_cast<double>(w[0]));
 }
 
-// ---- dynamic_quantize ----
-
-struct DynamicParams {
-  std::int64_t n = 0;
-};
-
-// One item: the range of the whole tensor is needed first.
-void run_dynamic(const DynamicParams& params, const StepBuffers& buffers, ItemRange) {
-  const auto* x = reinterpret_cast<const float*>(buffers.inputs[0]);
-  float lowest = 0.0f, highest = 0.0f;
-  for (std::int64_t i = 0; i < params.n; ++i) {
-    lowest = x[i] < lowest ? x[i] : lowest;
-    highest = x[i] > highest ? x[i] : highest;
-  }
-  const DynamicScale scale = DynamicScale::of(lowest, highest);
-  auto* y = reinterpret_cast<std::uint8_t*>(buffers.outputs[0]);
-  for (std::int64_t i = 0; i < params.n; ++i) y[i] = static_cast<std::uint8_t>(quantize_value(x[i], scale.scale, scale.zero_point, 0, 255));
-  *reinterpret_cast<float*>(buffers.outputs[1]) = scale.scale;
-  *reinterpret_cast<std::uint8_t*>(buffers.outputs[2]) = static_cast<std::uint8_t>(scale.zero_point);
-}
-
-std::string refuse_nothing(const CallView&) { return {}; }
-
-Result<std::unique_ptr<Step>> make_dynamic(const CallView& call, const StepSpec&) {
-  return make_step(DynamicParams{call.input(0).elements()}, 1, run_dynamic);
-}
-
-double cost_dynamic(const OpCall& call, const Machine&) { return 100.0 + 5.0 * static_cast<double>(call.inputs[0]->shape.elements()); }
-
 constexpr Kernel kKernels[] = {
     {.name = "plain_conv_integer_portable",
      .op = "conv_integer",
      .refusal = refusal_by<refuse_conv>,
      .cost = cost_conv,
      .prepare = prepare_by<refuse_conv, make_conv>},
-    {.name = "plain_dynamic_quantize_portable",
-     .op = "dynamic_quantize",
-     .refusal = refusal_by<refuse_nothing>,
-     .cost = cost_dynamic,
-     .prepare = prepare_by<refuse_nothing, make_dynamic>},
 };
 
 }  // namespace

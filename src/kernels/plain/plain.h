@@ -1,4 +1,4 @@
-// Kernels for what only dynamically quantized files use, in plain loops: conv_integer, dynamic_quantize. Part of kernels/.
+// The kernel of conv_integer, in plain loops. Part of kernels/.
 #ifndef OCTAVO_KERNELS_PLAIN_PLAIN_H_
 #define OCTAVO_KERNELS_PLAIN_PLAIN_H_
 

@@ -97,9 +97,47 @@ void dequantize_row(const QuantizeRow& row, const std::uint8_t* q, float* real) 
   return row.is_signed ? dequantize_as<S, true>(row, q, real) : dequantize_as<S, false>(row, q, real);
 }
 
+// NaN is no end of a range: min and max give their second operand.
+template <class S>
+ValueRange range_of_row(const float* real, std::int64_t n) {
+  constexpr std::int64_t kTogether = 4;
+  typename S::F32 low[kTogether], high[kTogether];
+  for (std::int64_t k = 0; k < kTogether; ++k) low[k] = high[k] = S::set(0.0f);
+  std::int64_t i = 0;
+  for (; i + kTogether * S::kLanes <= n; i += kTogether * S::kLanes) {
+    for (std::int64_t k = 0; k < kTogether; ++k) {
+      const typename S::F32 x = S::load(real + i + k * S::kLanes);
+      low[k] = S::min(x, low[k]);
+      high[k] = S::max(x, high[k]);
+    }
+  }
+  for (; i + S::kLanes <= n; i += S::kLanes) {
+    const typename S::F32 x = S::load(real + i);
+    low[0] = S::min(x, low[0]);
+    high[0] = S::max(x, high[0]);
+  }
+  ValueRange range{S::lowest(S::min(S::min(low[0], low[1]), S::min(low[2], low[3]))),
+                   S::highest(S::max(S::max(high[0], high[1]), S::max(high[2], high[3])))};
+  for (; i < n; ++i) {
+    range.lowest = Scalar::min(real[i], range.lowest);
+    range.highest = Scalar::max(real[i], range.highest);
+  }
+  return range;
+}
+
+template <class S>
+void multiply_row(const float* real, std::int64_t n, float factor, std::int32_t zero_point, std::uint8_t* q) {
+  const auto lowest = static_cast<float>(-zero_point), highest = static_cast<float>(255 - zero_point);
+  for_lanes<S>(
+      0, n, [=]<class T>(std::int64_t i) __attribute__((always_inline)) {
+        const typename T::F32 scaled = T::mul(T::load(real + i), T::set(factor));
+        T::store_bytes(q + i, T::add_s32(T::round(T::min(T::max(scaled, T::set(lowest)), T::set(highest))), T::set_s32(zero_point)));
+      });
+}
+
 template <class S>
 constexpr QuantizeFunctions quantize_functions() {
-  return {.quantize = &quantize_row<S>, .dequantize = &dequantize_row<S>};
+  return {.quantize = &quantize_row<S>, .dequantize = &dequantize_row<S>, .range = &range_of_row<S>, .multiply = &multiply_row<S>};
 }
 
 }  // namespace

@@ -69,7 +69,7 @@ void quantize_away(const QuantizeRow& args, const float* real, std::uint8_t* q) 
     q[i] = static_cast<std::uint8_t>(quantize_value_away(real[i], row.scale[at], zero_point, row.lowest, row.highest));
   }
 }
-constexpr QuantizeFunctions kQuantizeAway{.quantize = &quantize_away, .dequantize = nullptr};
+constexpr QuantizeFunctions kQuantizeAway{.quantize = &quantize_away, .dequantize = nullptr, .range = nullptr, .multiply = nullptr};
 
 std::string refuse_quantize(const CallView& call) {
   const auto& attrs = call.attrs->as<QuantizeAttrs>();

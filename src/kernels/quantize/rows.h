@@ -19,9 +19,17 @@ struct QuantizeRow {
   std::int32_t lowest = 0, highest = 255;
 };
 
+// The lowest and highest of n values and 0.
+struct ValueRange {
+  float lowest = 0.0f, highest = 0.0f;
+};
+
 struct QuantizeFunctions {
   void (*quantize)(const QuantizeRow& row, const float* real, std::uint8_t* q);
   void (*dequantize)(const QuantizeRow& row, const std::uint8_t* q, float* real);
+  ValueRange (*range)(const float* real, std::int64_t n);
+  // q = clamp(rne(real * factor) + zero_point, 0, 255)
+  void (*multiply)(const float* real, std::int64_t n, float factor, std::int32_t zero_point, std::uint8_t* q);
 };
 
 extern const QuantizeFunctions kQuantizeScalar;

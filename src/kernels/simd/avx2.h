@@ -40,6 +40,16 @@ struct Avx2 {
   static F32 fma(F32 a, F32 b, F32 c) { return _mm256_fmadd_ps(a, b, c); }
   static F32 max(F32 a, F32 b) { return _mm256_max_ps(a, b); }
   static F32 min(F32 a, F32 b) { return _mm256_min_ps(a, b); }
+  static float lowest(F32 x) {
+    const __m128 half = _mm_min_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
+    const __m128 two = _mm_min_ps(half, _mm_movehl_ps(half, half));
+    return _mm_cvtss_f32(_mm_min_ss(two, _mm_movehdup_ps(two)));
+  }
+  static float highest(F32 x) {
+    const __m128 half = _mm_max_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
+    const __m128 two = _mm_max_ps(half, _mm_movehl_ps(half, half));
+    return _mm_cvtss_f32(_mm_max_ss(two, _mm_movehdup_ps(two)));
+  }
   static F32 to_f32(S32 x) { return _mm256_cvtepi32_ps(x); }
   static S32 round(F32 x) { return _mm256_cvtps_epi32(x); }
   static S32 add_s32(S32 a, S32 b) { return _mm256_add_epi32(a, b); }

@@ -36,6 +36,8 @@ struct Avx512 {
   static F32 fma(F32 a, F32 b, F32 c) { return _mm512_fmadd_ps(a, b, c); }
   static F32 max(F32 a, F32 b) { return _mm512_max_ps(a, b); }
   static F32 min(F32 a, F32 b) { return _mm512_min_ps(a, b); }
+  static float lowest(F32 x) { return Avx2::lowest(_mm256_min_ps(_mm512_castps512_ps256(x), _mm512_extractf32x8_ps(x, 1))); }
+  static float highest(F32 x) { return Avx2::highest(_mm256_max_ps(_mm512_castps512_ps256(x), _mm512_extractf32x8_ps(x, 1))); }
   static F32 to_f32(S32 x) { return _mm512_cvtepi32_ps(x); }
   static S32 round(F32 x) { return _mm512_cvtps_epi32(x); }
   static S32 add_s32(S32 a, S32 b) { return _mm512_add_epi32(a, b); }

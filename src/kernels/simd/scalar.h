@@ -35,6 +35,9 @@ struct Scalar {
   // The second operand where they are equal or one is NaN, as maxps and minps do.
   static F32 max(F32 a, F32 b) { return a > b ? a : b; }
   static F32 min(F32 a, F32 b) { return a < b ? a : b; }
+  // Of all lanes, none of which is NaN.
+  static float lowest(F32 x) { return x; }
+  static float highest(F32 x) { return x; }
   static F32 to_f32(S32 x) { return static_cast<float>(x); }
   // To nearest even; in range.
   static S32 round(F32 x) { return static_cast<std::int32_t>(__builtin_lrintf(x)); }

@@ -1,0 +1,72 @@
+// RunScale: scale and zero point that values get from their own range, in a run. Part of base/.
+#ifndef OCTAVO_BASE_RUN_SCALE_H_
+#define OCTAVO_BASE_RUN_SCALE_H_
+
+#include <cmath>
+#include <cstdint>
+#include <string_view>
+
+#include "base/requantize.h"
+
+namespace octavo {
+
+// How the range of the values themselves becomes scale and zero point of u8. Numbers are part of the artifact format.
+enum class DynamicForm : std::uint8_t {
+  onnx = 0,     // DynamicQuantizeLinear
+  xnnpack = 1,  // what LiteRT computes before convolutions and products that XNNPACK takes
+  tflite = 2,   // before its own kernels, those of depthwise convolutions among them
+};
+constexpr int count_of(DynamicForm) { return 3; }
+constexpr std::string_view name_of(DynamicForm form) {
+  constexpr std::string_view names[] = {"onnx", "xnnpack", "tflite"};
+  return names[static_cast<int>(form)];
+}
+
+// The range contains 0; a range of nothing has scale 1. The last two forms are those of s8, with 128 added to values and zero point.
+struct RunScale {
+  DynamicForm form = DynamicForm::onnx;
+  float scale = 1.0f;
+  std::int32_t zero_point = 0;  // of u8
+  float inverse = 1.0f;         // what values are multiplied by; onnx divides by the scale
+
+  static RunScale of(DynamicForm form, float lowest, float highest) {
+    switch (form) {
+      case DynamicForm::onnx: return of_onnx(lowest, highest);
+      case DynamicForm::xnnpack: return of_xnnpack(lowest, highest);
+      case DynamicForm::tflite: return of_tflite(lowest, highest);
+    }
+    return {};
+  }
+
+  std::int32_t quantize(float x) const {
+    if (form == DynamicForm::onnx) return round_then_zero_point(x / scale, zero_point, 0, 255);
+    if (form == DynamicForm::xnnpack) return round_then_zero_point(x * inverse, zero_point, 0, 255);
+    const float shifted = static_cast<float>(zero_point - 128) + x * inverse;
+    return static_cast<std::int32_t>(round_away(clamp_f32(shifted, -128.0f, 127.0f))) + 128;
+  }
+
+ private:
+  static RunScale of_onnx(float lowest, float highest) {
+    const DynamicScale given = DynamicScale::of(lowest, highest);
+    return {DynamicForm::onnx, given.scale, given.zero_point};
+  }
+  // The end of the range whose error is smaller decides the zero point.
+  static RunScale of_xnnpack(float lowest, float highest) {
+    const float inverse = lowest == highest ? 1.0f : 255.0f / (highest - lowest);
+    const float low = lowest * inverse, high = highest * inverse;
+    const float zero_point = (-128.0f + low) + (127.0f + high) > 0.0f ? -128.0f - low : 127.0f - high;
+    return {DynamicForm::xnnpack, 1.0f / inverse, static_cast<std::int32_t>(round_even(clamp_f32(zero_point, -128.0f, 127.0f))) + 128, inverse};
+  }
+  static RunScale of_tflite(float lowest, float highest) {
+    if (lowest == highest) return {DynamicForm::tflite, 1.0f, 128, 1.0f};
+    const float scale = (highest - lowest) / 255.0f;
+    const double low = static_cast<double>(lowest) / scale, high = static_cast<double>(highest) / scale;
+    const double zero_point = 128.0 + std::fabs(low) < 127.0 + std::fabs(high) ? -128.0 - low : 127.0 - high;
+    const double inside = zero_point > -128.0 ? (zero_point < 127.0 ? zero_point : 127.0) : -128.0;
+    return {DynamicForm::tflite, scale, static_cast<std::int32_t>(std::round(inside)) + 128, 1.0f / scale};
+  }
+};
+
+}  // namespace octavo
+
+#endif  // OCTAVO_BASE_RUN_SCALE_H_

@@ -1,0 +1,149 @@
+// hybrid_conv by the tiles of quantized_conv: the same packed weights and loop over K, with the scales of x read in the run. Part of kernels/conv/.
+//   sum (x - zero) * w = sum x * w - zero * sum w, so accumulators begin with zero * -sum(w): that stands where quantized_conv has its bias; the
+//   scale of w stands for the multiplier and the real bias for the rest of the bias.
+#include <array>
+
+#include "kernels/call.h"
+#include "kernels/conv/conv.h"
+#include "kernels/conv/epilogue.h"
+
+namespace octavo {
+namespace {
+
+// A zero point of x other than 0: padding is never skipped.
+QuantizedConvAttrs integer_attrs(const HybridConvAttrs& attrs) {
+  return {.window = attrs.window, .groups = attrs.groups, .x_zero_point = 1, .to = DType::f32};
+}
+
+bool has_input(const OpCall& call, std::size_t i) { return i < call.inputs.size() && call.inputs[i] != nullptr; }
+
+// -sum over the taps of w + w_offset, per output channel.
+Tensor negative_weight_sums(const OpCall& call) {
+  const Tensor& w = *call.inputs[kHybridW]->constant;
+  const std::int64_t channels = w.shape()[0], taps = w.elements() / channels;
+  const std::int32_t* offset = has_input(call, kHybridOffset) ? call.inputs[kHybridOffset]->constant->as<std::int32_t>() : nullptr;
+  Tensor sums(DType::s32, Shape{channels});
+  for (std::int64_t oc = 0; oc < channels; ++oc) {
+    std::uint32_t sum = offset == nullptr ? 0u : static_cast<std::uint32_t>(offset[oc]) * static_cast<std::uint32_t>(taps);
+    for (std::int64_t i = 0; i < taps; ++i) sum += static_cast<std::uint32_t>(w.as<std::int8_t>()[oc * taps + i]);
+    sums.as<std::int32_t>()[oc] = static_cast<std::int32_t>(0u - sum);
+  }
+  return sums;
+}
+
+Fact constant_fact(Tensor tensor) {
+  const DType dtype = tensor.dtype();
+  const Shape shape = tensor.shape();
+  return {.dtype = dtype, .shape = shape, .constant = std::make_shared<Tensor>(std::move(tensor))};
+}
+
+// The quantized_conv with the same weights. Facts of what stands for others are made where `Values` says so; shapes alone serve costs.
+enum class Values { shapes_only, all };
+class IntegerCall {
+ public:
+  IntegerCall(const OpCall& call, Values values) : attrs_(integer_attrs(call.attrs->as<HybridConvAttrs>())) {
+    const Shape channels{call.inputs[kHybridW]->shape[0]};
+    bias_ = values == Values::all ? constant_fact(negative_weight_sums(call)) : Fact{.dtype = DType::s32, .shape = channels};
+    rest_ = has_input(call, kHybridBias) ? *call.inputs[kHybridBias]
+                                         : (values == Values::all ? constant_fact(Tensor(DType::f32, channels)) : Fact{.shape = channels});
+    call_ = {.spec = &kQuantizedConv, .attrs = &attrs_, .outputs = call.outputs};
+    call_.inputs.assign(kConvBiasRest + 1, nullptr);
+    call_.inputs[kConvX] = call.inputs[kHybridX];
+    call_.inputs[kConvW] = call.inputs[kHybridW];
+    call_.inputs[kConvBias] = &bias_;
+    call_.inputs[kConvMultiplier] = call.inputs[kHybridWScale];
+    call_.inputs[kConvOffset] = has_input(call, kHybridOffset) ? call.inputs[kHybridOffset] : nullptr;
+    call_.inputs[kConvBiasRest] = &rest_;
+  }
+  IntegerCall(const IntegerCall&) = delete;
+  IntegerCall& operator=(const IntegerCall&) = delete;
+  const OpCall& operator*() const { return call_; }
+
+ private:
+  Attrs attrs_;
+  Fact bias_, rest_;
+  OpCall call_;
+};
+
+std::string hybrid_refusal(const OpCall& call, const TileTarget& target) {
+  for (std::size_t i : {kHybridW, kHybridWScale, kHybridBias, kHybridOffset}) {
+    if (has_input(call, i) && !call.inputs[i]->is_constant()) return "needs constant weights, scales and bias";
+  }
+  for (std::size_t i : {kHybridX, kHybridXScale, kHybridXZero}) {
+    if (call.inputs[i]->is_constant()) return "needs inputs known only in a run";
+  }
+  if (call.inputs[kHybridW]->shape.elements() == 0) return "needs at least one element";
+  const IntegerCall integer(call, Values::all);
+  return direct_refusal(*integer, target);
+}
+
+double hybrid_cost(const OpCall& call, const Machine& machine, const TileTarget& target) {
+  return conv_cost(*IntegerCall(call, Values::shapes_only), machine, target);
+}
+
+std::vector<Tensor> pack_hybrid(const OpCall& call, const TileTarget& target) { return pack_conv(*IntegerCall(call, Values::all), target); }
+
+// The step's spec as that of the quantized_conv.
+StepSpec integer_spec(const StepSpec& spec, const Attrs& attrs) {
+  StepSpec integer{.spec = &kQuantizedConv, .attrs = &attrs, .outputs = spec.outputs, .packed = spec.packed, .threads = spec.threads};
+  const Shape channels{spec.inputs[kHybridW].shape[0]};
+  const StepOperand absent{.is_present = false};
+  integer.inputs.assign(kConvBiasRest + 1, absent);
+  integer.inputs[kConvX] = spec.inputs[kHybridX];
+  integer.inputs[kConvW] = spec.inputs[kHybridW];
+  integer.inputs[kConvBias] = {.dtype = DType::s32, .shape = channels, .is_packed = true};
+  integer.inputs[kConvMultiplier] = spec.inputs[kHybridWScale];
+  if (spec.inputs.size() > kHybridOffset) integer.inputs[kConvOffset] = spec.inputs[kHybridOffset];
+  integer.inputs[kConvBiasRest] = {.dtype = DType::f32, .shape = channels, .is_packed = true};
+  return integer;
+}
+
+// Images with scales of their own are not one line of pixels, even where windows are of one pixel.
+void keep_images(ConvGeometry& g, const Shape& x) {
+  g.batch = x[0];
+  g.height = g.out_height = x[1];
+  g.width = g.out_width = x[2];
+}
+
+Result<std::unique_ptr<Step>> prepare_hybrid(const StepSpec& spec, const TileTarget& target) {
+  const auto& attrs = spec.attrs->as<HybridConvAttrs>();
+  const Attrs integer = integer_attrs(attrs);
+  const StepSpec as_integer = integer_spec(spec, integer);
+  auto call = checked_conv(as_integer, target);
+  if (!call) return call.errors();
+  if (!is_read_in_run(spec, kHybridXScale) || !is_read_in_run(spec, kHybridXZero)) return not_as_packed(spec);
+  const Shape& x = spec.inputs[kHybridX].shape;
+  const std::int64_t rows = spec.inputs[kHybridXScale].shape.elements();
+  RunScaling scaling{.scales = RunScales::shared, .form = attrs.form, .lowest = attrs.lowest, .highest = attrs.highest};
+  if (rows > 1 && rows == x[0]) {
+    scaling.image_step = 1;
+    if (attrs.is_pointwise()) keep_images(call->geometry, x);
+  } else if (rows > 1) {
+    scaling.scales = RunScales::per_pixel;
+  }
+  return prepare_scaled_conv(as_integer, target, std::move(*call), scaling);
+}
+
+template <const TileTarget& target, const TileTarget& evex = target>
+constexpr Kernel hybrid_kernel(std::string_view name, Isa needs) {
+  return {.name = name,
+          .op = "hybrid_conv",
+          .needs = needs,
+          .refusal = [](const OpCall& call) { return hybrid_refusal(call, target); },
+          .cost = [](const OpCall& call, const Machine& machine) { return hybrid_cost(call, machine, target); },
+          .pack = [](const OpCall& call) { return pack_hybrid(call, target); },
+          .prepare = [](const StepSpec& spec) { return prepare_hybrid(spec, has_vex_vnni() ? target : evex); }};
+}
+
+constexpr std::array kKernels = {
+    hybrid_kernel<kTileVnni512>("hybrid_conv_u8s8_7x4_avx512vnni", Isa::avx512vnni),
+    hybrid_kernel<kTileVnni256, kTileVnni256Evex>("hybrid_conv_u8s8_6x2_avxvnni", Isa::avxvnni),
+    hybrid_kernel<kTileAvx2Words>("hybrid_conv_u8s8_4x3_avx2", Isa::avx2),
+    hybrid_kernel<kTileAvx2Bytes>("hybrid_conv_u8s8_6x2_avx2_bytes", Isa::avx2),
+};
+
+}  // namespace
+
+std::span<const Kernel> hybrid_conv_kernels() { return kKernels; }
+
+}  // namespace octavo

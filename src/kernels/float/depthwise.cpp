@@ -1,0 +1,155 @@
+// float_depthwise by lines of the result: the pixels whose columns all lie within the image together, the others one by one. Part of kernels/.
+#include "kernels/call.h"
+#include "kernels/float/float.h"
+#include "kernels/float/sums.h"
+#include "ops/float_depthwise/float_depthwise.h"
+
+namespace octavo {
+namespace {
+
+enum Input : std::size_t { kX = 0, kW = 1, kBias = 2 };
+
+// Along one axis of the image.
+struct Axis {
+  std::int64_t size = 0, results = 0, stride = 1, dilation = 1, pad = 0;
+
+  std::int64_t at(std::int64_t result, std::int64_t tap) const { return result * stride - pad + tap * dilation; }
+  bool is_inside(std::int64_t position) const { return position >= 0 && position < size; }
+};
+
+struct Params {
+  Axis rows, columns;
+  std::int64_t channels = 0;
+  std::int64_t first_inner = 0, inner_end = 0;  // columns of the result all of whose taps lie within a line
+  std::vector<TapPosition> taps;
+  const float* weights = nullptr;  // [tap][channel]
+  const float* bias = nullptr;     // [channel]
+  float lowest = 0.0f, highest = 0.0f;
+  const SumFunctions* functions = nullptr;
+};
+
+// The taps of pixels from (oh, ow) on that lie within the image, as offsets from the pixel where the first one's tap 0 would be.
+std::int64_t list_taps(const Params& p, std::int64_t oh, std::int64_t ow, TapOffsets* list) {
+  std::int64_t count = 0;
+  for (std::size_t t = 0; t < p.taps.size(); ++t) {
+    const TapPosition tap = p.taps[t];
+    const std::int64_t row = p.rows.at(oh, tap.row), column = p.columns.at(ow, tap.column);
+    if (!p.rows.is_inside(row) || !p.columns.is_inside(column)) continue;
+    list[count++] = {(row * p.columns.size + column) * p.channels, static_cast<std::int64_t>(t) * p.channels};
+  }
+  return count;
+}
+
+void run_line(const Params& p, std::int64_t line, const StepBuffers& buffers) {
+  auto* taps = reinterpret_cast<TapOffsets*>(buffers.scratch);
+  const std::int64_t oh = line % p.rows.results, image = line / p.rows.results;
+  DepthwisePixels d{.x = reinterpret_cast<const float*>(buffers.inputs[kX]) + image * p.rows.size * p.columns.size * p.channels,
+                    .x_step = p.columns.stride * p.channels,
+                    .w = p.weights,
+                    .bias = p.bias,
+                    .taps = taps,
+                    .channels = p.channels,
+                    .lowest = p.lowest,
+                    .highest = p.highest};
+  float* y = reinterpret_cast<float*>(buffers.outputs[0]) + line * p.columns.results * p.channels;
+  for (std::int64_t ow = 0; ow < p.columns.results; ow += d.pixels) {
+    const bool is_inner = ow >= p.first_inner && ow < p.inner_end;
+    d.pixels = is_inner ? p.inner_end - ow : 1;
+    d.tap_count = list_taps(p, oh, ow, taps);
+    d.y = y + ow * p.channels;
+    p.functions->depthwise(d);
+  }
+}
+
+void run(const Params& p, const StepBuffers& buffers, ItemRange lines) {
+  for (std::int64_t line = lines.begin; line < lines.end; ++line) run_line(p, line, buffers);
+}
+
+std::string refuse(const CallView&) { return {}; }
+
+std::string refusal(const OpCall& call) {
+  for (std::size_t i : {kW, kBias}) {
+    if (i < call.inputs.size() && call.inputs[i] != nullptr && !call.inputs[i]->is_constant()) return "needs constant weights";
+  }
+  return call.inputs[kX]->is_constant() ? "needs a variable x" : "";
+}
+
+// Weights as [tap][channel], the taps in their order; a bias of 0 where there is none.
+std::vector<Tensor> pack(const OpCall& call) {
+  const Tensor& w = *call.inputs[kW]->constant;
+  const Window& window = call.attrs->as<FloatDepthwiseAttrs>().window;
+  const std::int64_t channels = w.shape()[0], taps = window.kernel[0] * window.kernel[1];
+  Tensor packed(DType::f32, Shape{w.elements()}), bias(DType::f32, Shape{channels});
+  float* to = packed.as<float>();
+  for (const TapPosition& tap : depthwise_tap_order(window)) {
+    for (std::int64_t c = 0; c < channels; ++c) *to++ = w.as<float>()[c * taps + tap.row * window.kernel[1] + tap.column];
+  }
+  if (call.inputs.size() > kBias && call.inputs[kBias] != nullptr) {
+    std::copy_n(call.inputs[kBias]->constant->as<float>(), channels, bias.as<float>());
+  }
+  std::vector<Tensor> result;
+  result.push_back(std::move(packed));
+  result.push_back(std::move(bias));
+  return result;
+}
+
+Axis axis_of(const Window& window, std::size_t i, std::int64_t size, std::int64_t results) {
+  return {.size = size, .results = results, .stride = window.strides[i], .dilation = window.dilations[i], .pad = window.pad_begin[i]};
+}
+
+template <const SumFunctions& functions>
+Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
+  const auto& attrs = spec.attrs->as<FloatDepthwiseAttrs>();
+  const Shape &x = *call.input(kX).shape, &y = *call.output().shape;
+  if (!is_packed_as(spec, 0, DType::f32, call.input(kW).elements()) || !is_packed_as(spec, 1, DType::f32, x[3]) || !is_read_in_run(spec, kX)) {
+    return not_as_packed(spec);
+  }
+  Params p{.rows = axis_of(attrs.window, 0, x[1], y[1]),
+           .columns = axis_of(attrs.window, 1, x[2], y[2]),
+           .channels = x[3],
+           .weights = spec.packed[0].as<float>(),
+           .bias = spec.packed[1].as<float>(),
+           .lowest = attrs.lowest,
+           .highest = attrs.highest,
+           .functions = &functions};
+  const std::int64_t lines = call.output().elements() == 0 ? 0 : y[0] * y[1];
+  if (lines > 0) p.taps = depthwise_tap_order(attrs.window);
+  const std::int64_t extent = attrs.window.extent(1);
+  const auto is_inner = [&](std::int64_t ow) { return p.columns.at(ow, 0) >= 0 && p.columns.at(ow, 0) + extent <= p.columns.size; };
+  while (p.first_inner < y[2] && !is_inner(p.first_inner)) ++p.first_inner;
+  p.inner_end = p.first_inner;
+  while (p.inner_end < y[2] && is_inner(p.inner_end)) ++p.inner_end;
+  const std::size_t scratch = p.taps.size() * sizeof(TapOffsets);
+  return make_step(std::move(p), lines, run, scratch);
+}
+
+template <Isa isa>
+double cost(const OpCall& call, const Machine&) {
+  constexpr double per_mac = isa == Isa::scalar ? 1.5 : (isa == Isa::avx2 ? 0.08 : 0.05);
+  const Shape& w = call.inputs[kW]->shape;
+  return 200.0 + per_mac * static_cast<double>(call.outputs[0].shape.elements()) * static_cast<double>(w.elements()) /
+                     std::max(1.0, static_cast<double>(w[0]));
+}
+
+template <const SumFunctions& functions, Isa isa>
+constexpr Kernel kernel(std::string_view name) {
+  return {.name = name,
+          .op = "float_depthwise",
+          .needs = isa,
+          .refusal = refusal,
+          .cost = cost<isa>,
+          .pack = pack,
+          .prepare = prepare_by<refuse, make<functions>>};
+}
+
+constexpr Kernel kKernels[] = {
+    kernel<kSumsScalar, Isa::scalar>("float_depthwise_portable"),
+    kernel<kSumsAvx2, Isa::avx2>("float_depthwise_avx2"),
+    kernel<kSumsAvx512, Isa::avx512>("float_depthwise_avx512"),
+};
+
+}  // namespace
+
+std::span<const Kernel> float_depthwise_kernels() { return kKernels; }
+
+}  // namespace octavo

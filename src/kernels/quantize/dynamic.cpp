@@ -1,0 +1,82 @@
+// dynamic_quantize: the range of each row, then its values. Part of kernels/.
+#include "kernels/call.h"
+#include "kernels/quantize/quantize.h"
+#include "kernels/quantize/rows.h"
+#include "ops/dynamic_quantize/dynamic_quantize.h"
+#include "ops/row_quantize/row_quantize.h"
+
+namespace octavo {
+namespace {
+
+struct Params {
+  DynamicForm form = DynamicForm::onnx;
+  Chunks rows;
+  std::int64_t n = 0;  // of a row
+  const QuantizeFunctions* functions = nullptr;
+};
+
+void quantize_row(const Params& params, const RunScale& scale, const float* x, std::uint8_t* y) {
+  switch (params.form) {
+    case DynamicForm::xnnpack: return params.functions->multiply(x, params.n, scale.inverse, scale.zero_point, y);
+    case DynamicForm::onnx: {
+      const auto zero_point = static_cast<std::uint8_t>(scale.zero_point);
+      return params.functions->quantize({.n = params.n, .scale = &scale.scale, .zero_point = &zero_point}, x, y);
+    }
+    case DynamicForm::tflite:
+      for (std::int64_t i = 0; i < params.n; ++i) y[i] = static_cast<std::uint8_t>(scale.quantize(x[i]));
+  }
+}
+
+void run(const Params& params, const StepBuffers& buffers, ItemRange items) {
+  const ItemRange rows = params.rows.units_of(items);
+  for (std::int64_t row = rows.begin; row < rows.end; ++row) {
+    const float* x = reinterpret_cast<const float*>(buffers.inputs[0]) + row * params.n;
+    const ValueRange range = params.functions->range(x, params.n);
+    const RunScale scale = RunScale::of(params.form, range.lowest, range.highest);
+    quantize_row(params, scale, x, reinterpret_cast<std::uint8_t*>(buffers.outputs[0]) + row * params.n);
+    reinterpret_cast<float*>(buffers.outputs[1])[row] = scale.scale;
+    buffers.outputs[2][row] = static_cast<std::byte>(scale.zero_point);
+  }
+}
+
+// The form of ONNX and one row of all is what dynamic_quantize does.
+RowQuantizeAttrs attrs_of(const Attrs& attrs) { return attrs.is<RowQuantizeAttrs>() ? attrs.as<RowQuantizeAttrs>() : RowQuantizeAttrs{}; }
+
+std::string refuse_nothing(const CallView&) { return {}; }
+// Rounding halves away from 0 has no wide form.
+std::string refuse_tflite(const CallView& call) { return attrs_of(*call.attrs).form == DynamicForm::tflite ? "needs halves rounded to even" : ""; }
+
+template <const QuantizeFunctions& functions>
+Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec&) {
+  const RowQuantizeAttrs attrs = attrs_of(*call.attrs);
+  const Shape& x = *call.input(0).shape;
+  const std::int64_t rows = call.outputs[1].elements(), n = x.elements(static_cast<int>(attrs.axis), x.rank());
+  const Params params{.form = attrs.form, .rows = Chunks::of(rows, n * static_cast<std::int64_t>(sizeof(float))), .n = n, .functions = &functions};
+  return make_step(params, params.rows.items(), run);
+}
+
+template <Isa isa>
+double cost(const OpCall& call, const Machine&) {
+  constexpr double per_element = isa == Isa::scalar ? 5.0 : (isa == Isa::avx2 ? 0.5 : 0.35), per_row = 20.0;
+  return 50.0 + per_row * static_cast<double>(call.outputs[1].shape.elements()) + per_element * static_cast<double>(call.inputs[0]->shape.elements());
+}
+
+template <const QuantizeFunctions& functions, Isa isa, Refuse refuse>
+constexpr Kernel kernel(std::string_view name, std::string_view op) {
+  return {.name = name, .op = op, .needs = isa, .refusal = refusal_by<refuse>, .cost = cost<isa>, .prepare = prepare_by<refuse, make<functions>>};
+}
+
+constexpr Kernel kKernels[] = {
+    kernel<kQuantizeScalar, Isa::scalar, refuse_nothing>("dynamic_quantize_f32_portable", "dynamic_quantize"),
+    kernel<kQuantizeAvx2, Isa::avx2, refuse_nothing>("dynamic_quantize_f32_avx2", "dynamic_quantize"),
+    kernel<kQuantizeAvx512, Isa::avx512, refuse_nothing>("dynamic_quantize_f32_avx512", "dynamic_quantize"),
+    kernel<kQuantizeScalar, Isa::scalar, refuse_nothing>("row_quantize_f32_portable", "row_quantize"),
+    kernel<kQuantizeAvx2, Isa::avx2, refuse_tflite>("row_quantize_f32_avx2", "row_quantize"),
+    kernel<kQuantizeAvx512, Isa::avx512, refuse_tflite>("row_quantize_f32_avx512", "row_quantize"),
+};
+
+}  // namespace
+
+std::span<const Kernel> dynamic_quantize_kernels() { return kKernels; }
+
+}  // namespace octavo

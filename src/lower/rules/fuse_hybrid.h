@@ -1,0 +1,15 @@
+// Integer convolutions and products of values that were quantized in the run. Part of lower/.
+#ifndef OCTAVO_LOWER_RULES_FUSE_HYBRID_H_
+#define OCTAVO_LOWER_RULES_FUSE_HYBRID_H_
+
+#include "graph/patch.h"
+
+namespace octavo {
+
+// conv_integer or matmul_integer (constant weights, one zero point of x known in the run) -> cast to f32 -> times (x_scale * constant scales)
+// -> constant bias -> relu or clip: one hybrid_conv; a product is the convolution of an image of one pixel per row.
+Match fuse_hybrid(const Graph& graph, const Node& node);
+
+}  // namespace octavo
+
+#endif  // OCTAVO_LOWER_RULES_FUSE_HYBRID_H_

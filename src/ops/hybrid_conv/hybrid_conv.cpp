@@ -1,0 +1,100 @@
+// hybrid_conv: shape rule and reference. Part of ops/.
+#include "ops/hybrid_conv/hybrid_conv.h"
+
+#include <algorithm>
+
+#include "ops/image.h"
+
+namespace octavo {
+namespace {
+
+ConvShapes shapes_of(const HybridConvAttrs& conv) { return {.window = conv.window, .groups = conv.groups, .layout = Layout::channels_last}; }
+
+Problem check_scales(const HybridConvAttrs& conv, const Fact& x, const Fact& scale, const Fact& zero) {
+  const auto wrong = first_of(
+      {check_dtype("x_scale", scale, {DType::f32}), check_dtype("x_zero_point", zero, {DType::u8}), check_shape("x_zero_point", zero, scale.shape)});
+  if (wrong) return wrong;
+  const std::int64_t rows = scale.shape.elements(), images = x.shape[0], pixels = images * x.shape[1] * x.shape[2];
+  if (rows == 1 || rows == images || (conv.is_pointwise() && rows == pixels)) return std::nullopt;
+  return shape_error("x_scale", "shape " + scale.shape.to_string(), "one element, one per image, or one per pixel of a window of one pixel");
+}
+
+Problem check_channels(std::string_view what, const Fact* fact, DType dtype, std::int64_t channels) {
+  if (fact == nullptr) return std::nullopt;
+  return first_of({check_dtype(what, *fact, {dtype}), check_shape(what, *fact, {channels})});
+}
+
+Result<std::vector<Fact>> infer_hybrid_conv(const Attrs& attrs, InputFacts inputs) {
+  const auto& conv = attrs.as<HybridConvAttrs>();
+  const Fact& x = *inputs[kHybridX];
+  const Fact& w = *inputs[kHybridW];
+  auto wrong = first_of({check_dtype("x", x, {DType::u8}), check_rank("x", x, 4, 4), check_dtype("w", w, {DType::s8})});
+  if (wrong) return *wrong;
+  if (!(conv.lowest <= conv.highest)) return shape_error("lowest", std::to_string(conv.lowest), "at most the highest");
+  auto dims = conv_dims(shapes_of(conv), x.shape, w.shape);
+  if (!dims) return std::move(dims).errors();
+  if (!checked_elements(*dims)) return one_output(DType::f32, *std::move(dims));
+  wrong = first_of({check_scales(conv, x, *inputs[kHybridXScale], *inputs[kHybridXZero]),
+                    check_channels("w_scale", inputs[kHybridWScale], DType::f32, w.shape[0]),
+                    check_channels("bias", fact_at(inputs, kHybridBias), DType::f32, w.shape[0]),
+                    check_channels("w_offset", fact_at(inputs, kHybridOffset), DType::s32, w.shape[0])});
+  if (wrong) return *wrong;
+  return one_output(DType::f32, *std::move(dims));
+}
+
+// (x - x_zero) * (w + w_offset), wrapping.
+std::uint32_t dot(const std::uint8_t* x, std::int32_t x_zero, const std::int8_t* w, std::uint32_t w_offset, std::int64_t count) {
+  std::uint32_t sum = 0;
+  for (std::int64_t i = 0; i < count; ++i) sum += static_cast<std::uint32_t>(x[i] - x_zero) * (static_cast<std::uint32_t>(w[i]) + w_offset);
+  return sum;
+}
+
+void reference_hybrid_conv(const Attrs& attrs, InputViews inputs, OutputViews outputs) {
+  const auto& conv = attrs.as<HybridConvAttrs>();
+  const Image image = Image::of(inputs[kHybridX].shape, Layout::channels_last);
+  const Image result = Image::of(outputs[0].shape, Layout::channels_last);
+  const std::int64_t depth = inputs[kHybridW].shape[3], taps = conv.window.kernel[0] * conv.window.kernel[1];
+  const std::int64_t channels_per_group = result.channels / conv.groups, rows = inputs[kHybridXScale].shape.elements();
+  const std::int64_t results = result.batch * result.positions();
+  const auto* w = inputs[kHybridW].as<std::int8_t>();
+  const float* bias = has_view(inputs, kHybridBias) ? inputs[kHybridBias].as<float>() : nullptr;
+  const std::int32_t* offset = has_view(inputs, kHybridOffset) ? inputs[kHybridOffset].as<std::int32_t>() : nullptr;
+  float* y = outputs[0].as<float>();
+  TapLister lister(conv.window, image, result.sizes, TapLister::Outside::leave_out);
+  for (std::int64_t at = 0; at < results; ++at) {
+    const std::int64_t n = at / result.positions(), row = rows == 1 ? 0 : at / (results / rows);
+    const std::int32_t x_zero = inputs[kHybridXZero].as<std::uint8_t>()[row];
+    const std::vector<Tap>& inside = lister.at(at % result.positions());
+    for (std::int64_t oc = 0; oc < result.channels; ++oc) {
+      const std::uint8_t* x = inputs[kHybridX].as<std::uint8_t>() + n * image.batch_stride + oc / channels_per_group * depth;
+      std::uint32_t acc = 0;
+      for (const Tap& tap : inside) {
+        acc +=
+            dot(x + tap.image, x_zero, w + (oc * taps + tap.kernel) * depth, offset == nullptr ? 0u : static_cast<std::uint32_t>(offset[oc]), depth);
+      }
+      const float value = hybrid_value(conv.form, static_cast<float>(static_cast<std::int32_t>(acc)), inputs[kHybridXScale].as<float>()[row],
+                                       inputs[kHybridWScale].as<float>()[oc], bias == nullptr ? 0.0f : bias[oc]);
+      *y++ = conv.clamped(value);
+    }
+  }
+}
+
+}  // namespace
+
+bool HybridConvAttrs::is_pointwise() const {
+  const auto all = [](const std::vector<std::int64_t>& list, std::int64_t value) {
+    return std::all_of(list.begin(), list.end(), [&](std::int64_t entry) { return entry == value; });
+  };
+  return all(window.kernel, 1) && all(window.strides, 1) && all(window.pad_begin, 0) && all(window.pad_end, 0);
+}
+
+const OpSpec kHybridConv = {
+    .name = "hybrid_conv",
+    .summary = "y = clamp(f32(sum (x - x_zero_point) * (w + w_offset)) * x_scale * w_scale + bias), the scales of x known in the run; channels last",
+    .inputs = {"x", "w", "x_scale", "x_zero_point", "w_scale", "bias?", "w_offset?"},
+    .infer = infer_hybrid_conv,
+    .reference = reference_hybrid_conv,
+    .decode_attrs = decode_attrs_as<HybridConvAttrs>,
+};
+
+}  // namespace octavo

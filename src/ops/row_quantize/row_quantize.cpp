@@ -1,0 +1,52 @@
+// row_quantize: shape rule and reference. Part of ops/.
+#include "ops/row_quantize/row_quantize.h"
+
+#include "ops/check.h"
+
+namespace octavo {
+namespace {
+
+Result<std::vector<Fact>> infer_row_quantize(const Attrs& attrs, InputFacts inputs) {
+  const std::int64_t axis = attrs.as<RowQuantizeAttrs>().axis;
+  const Fact& x = *inputs[0];
+  if (auto problem = first_of({check_dtype("x", x, {DType::f32}), check_range("axis", axis, 0, x.shape.rank())})) return *problem;
+  std::vector<std::int64_t> rows = x.shape.to_vector();
+  rows.resize(static_cast<std::size_t>(axis));
+  return std::vector<Fact>{
+      {.dtype = DType::u8, .shape = x.shape}, {.dtype = DType::f32, .shape = Shape(rows)}, {.dtype = DType::u8, .shape = Shape(rows)}};
+}
+
+void reference_row_quantize(const Attrs& attrs, InputViews inputs, OutputViews outputs) {
+  const auto& given = attrs.as<RowQuantizeAttrs>();
+  const std::int64_t rows = outputs[1].shape.elements();
+  const std::int64_t elements = inputs[0].shape.elements(static_cast<int>(given.axis), inputs[0].shape.rank());
+  const float* x = inputs[0].as<float>();
+  auto* y = outputs[0].as<std::uint8_t>();
+  for (std::int64_t row = 0; row < rows; ++row, x += elements) {
+    float lowest = 0.0f;
+    float highest = 0.0f;
+    for (std::int64_t i = 0; i < elements; ++i) {
+      lowest = x[i] < lowest ? x[i] : lowest;
+      highest = x[i] > highest ? x[i] : highest;
+    }
+    const RunScale scale = RunScale::of(given.form, lowest, highest);
+    for (std::int64_t i = 0; i < elements; ++i) *y++ = static_cast<std::uint8_t>(scale.quantize(x[i]));
+    outputs[1].as<float>()[row] = scale.scale;
+    outputs[2].as<std::uint8_t>()[row] = static_cast<std::uint8_t>(scale.zero_point);
+  }
+}
+
+}  // namespace
+
+const OpSpec kRowQuantize = {
+    .name = "row_quantize",
+    .summary =
+        "scale and zero_point from the lowest and highest value and 0 of each row, all axes from `axis` on; y = quantize(x, scale, zero_point), u8",
+    .inputs = {"x"},
+    .outputs = 3,
+    .infer = infer_row_quantize,
+    .reference = reference_row_quantize,
+    .decode_attrs = decode_attrs_as<RowQuantizeAttrs>,
+};
+
+}  // namespace octavo

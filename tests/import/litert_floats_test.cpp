@@ -1,0 +1,75 @@
+// Operators of floats with LiteRT's own answers (tests/import/litert_floats, made by scripts/make_litert_vectors.py): integer weights beside floats,
+// and depthwise convolutions. Part of the tests of import/.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "import/import.h"
+#include "lower/lower.h"
+#include "ops/evaluate.h"
+
+namespace octavo {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path folder() { return fs::path(OCTAVO_SOURCE_DIR) / "tests" / "import" / "litert_floats"; }
+
+std::vector<std::string> names(const std::string& prefix) {
+  std::vector<std::string> found;
+  for (const auto& entry : fs::directory_iterator(folder())) {
+    const std::string name = entry.path().stem().string();
+    if (entry.path().extension() == ".tflite" && name.starts_with(prefix)) found.push_back(name);
+  }
+  std::sort(found.begin(), found.end());
+  EXPECT_GE(found.size(), 4u) << prefix;
+  return found;
+}
+
+// The input, the default answer and the reference kernels' answer lie behind one another.
+enum class Kernels { standard, reference };
+
+// How many floats of the lowered graph's answer have other bits than LiteRT's.
+std::int64_t differing(const std::string& name, Profile profile, Kernels kernels) {
+  auto model = import_model((folder() / (name + ".tflite")).string(), {.profile = profile});
+  if (!model) {
+    ADD_FAILURE() << to_string(model.errors());
+    return -1;
+  }
+  std::ifstream file(folder() / (name + ".bin"), std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  Tensor x(DType::f32, model->graph.fact(model->graph.inputs()[0]).shape);
+  EXPECT_LE(x.bytes(), bytes.size()) << name;
+  std::copy_n(reinterpret_cast<const std::byte*>(bytes.data()), x.bytes(), x.data());
+  EXPECT_TRUE(lower(model->graph, {.precision = Precision::int8}).ok()) << name;
+  const auto results = evaluate(model->graph, std::vector<Tensor>{x});
+  if (!results || x.bytes() + 2 * results->front().bytes() != bytes.size()) {
+    ADD_FAILURE() << name;
+    return -1;
+  }
+  const Tensor& y = results->front();
+  const char* theirs = bytes.data() + x.bytes() + (kernels == Kernels::standard ? 0 : y.bytes());
+  std::int64_t count = 0;
+  for (std::size_t i = 0; i < y.bytes(); i += 4) count += std::equal(theirs + i, theirs + i + 4, reinterpret_cast<const char*>(y.data()) + i) ? 0 : 1;
+  return count;
+}
+
+TEST(LiteRtFloats, DynamicRangeHasTheBitsOfLiteRt) {
+  for (const std::string& name : names("hybrid_")) {
+    EXPECT_EQ(differing(name, Profile::tflite_xnnpack, Kernels::standard), 0) << name;
+    EXPECT_EQ(differing(name, Profile::tflite_double, Kernels::reference), 0) << name;
+    // The vectors tell the two apart.
+    EXPECT_NE(differing(name, Profile::tflite_xnnpack, Kernels::reference), 0) << name;
+  }
+}
+
+TEST(LiteRtFloats, DepthwiseConvolutionsHaveTheBitsOfXnnpack) {
+  for (const std::string& name : names("float_depthwise")) {
+    EXPECT_EQ(differing(name, Profile::tflite_xnnpack, Kernels::standard), 0) << name;
+  }
+}
+
+}  // namespace
+}  // namespace octavo

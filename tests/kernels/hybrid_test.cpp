@@ -1,0 +1,155 @@
+// Kernels of networks whose activations are quantized in the run: row_quantize, hybrid_conv, float_depthwise.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "kernels/harness.h"
+#include "ops/float_depthwise/float_depthwise.h"
+#include "ops/hybrid_conv/hybrid_conv.h"
+#include "ops/row_quantize/row_quantize.h"
+
+namespace octavo::testing {
+namespace {
+
+constexpr DType kF32 = DType::f32;
+
+std::set<std::string> check(const OpSpec& spec, const Attrs& attrs, std::vector<std::optional<Tensor>> inputs, std::vector<bool> is_constant = {}) {
+  std::set<std::string> ran = check_kernels({.spec = &spec, .attrs = attrs, .inputs = std::move(inputs), .is_constant = std::move(is_constant)});
+  EXPECT_FALSE(ran.empty()) << spec.name << " " << attrs.to_string();
+  return ran;
+}
+
+Tensor with_special_values(std::mt19937& random, Shape shape) {
+  Tensor x = random_tensor(random, kF32, std::move(shape));
+  const float special[] = {NAN, -0.0f, 0.0f, 1e-42f, -1e-38f, 3e38f, INFINITY};
+  for (float& value : x.span<float>()) {
+    if (random() % 7 == 0) value = special[random() % std::size(special)];
+  }
+  return x;
+}
+
+TEST(HybridKernels, RowQuantize) {
+  std::mt19937 random(1);
+  std::set<std::string> ran;
+  for (DynamicForm form : {DynamicForm::onnx, DynamicForm::xnnpack, DynamicForm::tflite}) {
+    for (const Shape& shape : {Shape{1, 1, 1, 1}, Shape{2, 3, 5, 64}, Shape{1, 7, 3, 77}, Shape{3, 2, 2, 333}, Shape{0, 2, 2, 5}}) {
+      for (std::int64_t axis : {0, 1, 3, 4}) {
+        const RowQuantizeAttrs attrs{form, axis};
+        ran.merge(check(kRowQuantize, attrs, {random_tensor(random, kF32, shape)}));
+        ran.merge(check(kRowQuantize, attrs, {with_special_values(random, shape)}));
+        ran.merge(check(kRowQuantize, attrs, {Tensor(kF32, shape)}));
+      }
+    }
+  }
+  EXPECT_TRUE(kernels_missing(ran, "row_quantize").empty());
+}
+
+struct Case {
+  Shape x;
+  std::int64_t out;
+  Window window;
+  std::int64_t groups = 1;
+};
+const Case kCases[] = {
+    {{1, 1, 1, 1}, 1, unit_window({1, 1})},
+    {{1, 5, 5, 64}, 64, unit_window({1, 1})},
+    {{2, 3, 7, 33}, 70, unit_window({1, 1})},
+    {{3, 4, 3, 6}, 10, unit_window({1, 1}), 2},
+    {{1, 49, 10, 1}, 64, {{10, 4}, {2, 2}, {1, 1}, {4, 1}, {5, 1}}},
+    {{2, 9, 10, 3}, 19, {{3, 3}, {2, 1}, {1, 1}, {1, 1}, {1, 1}}},
+    {{2, 6, 5, 8}, 12, {{3, 2}, {1, 1}, {2, 1}, {2, 0}, {1, 1}}, 4},
+    {{1, 4, 7, 20}, 20, {{3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}}, 20},
+    {{1, 5, 9, 33}, 17, {{1, 1}, {1, 2}, {1, 1}, {0, 0}, {0, 0}}},
+    {{1, 2, 3, 5}, 9, {{5, 5}, {1, 1}, {1, 1}, {3, 3}, {3, 4}}},
+};
+
+// Shapes of the scales of x that the case allows.
+std::vector<Shape> scales_of(const Case& c) {
+  std::vector<Shape> shapes = {Shape{}, Shape{c.x[0]}};
+  if (HybridConvAttrs{.window = c.window}.is_pointwise()) shapes.push_back({c.x[0], c.x[1], c.x[2]});
+  return shapes;
+}
+
+Tensor positive(Tensor tensor) {
+  for (float& value : tensor.span<float>()) value = std::fabs(value) * 0.01f;
+  return tensor;
+}
+
+TEST(HybridKernels, HybridConv) {
+  std::mt19937 random(2);
+  std::set<std::string> ran;
+  const std::vector<bool> constant{false, true, false, false, true, true, true};
+  for (const Case& c : kCases) {
+    for (const Shape& scales : scales_of(c)) {
+      for (int variant = 0; variant < 6; ++variant) {
+        HybridConvAttrs attrs{.window = c.window, .groups = c.groups, .form = static_cast<HybridForm>(variant % 3)};
+        if (variant % 2 == 0) attrs.lowest = 0.0f;
+        if (variant == 4) attrs.highest = 6.0f;
+        const Tensor w = random_tensor(random, DType::s8, {c.out, c.window.kernel[0], c.window.kernel[1], c.x[3] / c.groups});
+        std::optional<Tensor> bias, offset;
+        if (variant != 1) bias = random_tensor(random, kF32, {c.out});
+        if (variant >= 3) {
+          offset = Tensor(DType::s32, {c.out});
+          for (std::int32_t& value : offset->span<std::int32_t>()) value = static_cast<std::int32_t>(random() % 256) - 128;
+        }
+        ran.merge(check(kHybridConv, attrs,
+                        {random_tensor(random, DType::u8, c.x), w, positive(random_tensor(random, kF32, scales)),
+                         random_tensor(random, DType::u8, scales), positive(random_tensor(random, kF32, {c.out})), bias, offset},
+                        constant));
+      }
+    }
+  }
+  // Unlike the others, avx2_bytes has no offsets.
+  EXPECT_TRUE(kernels_missing(ran, "hybrid_conv").empty());
+}
+
+// Every value at an end of its range, so that sums are as large as they get; and scales that overflow.
+TEST(HybridKernels, HybridConvOfExtremes) {
+  std::mt19937 random(3);
+  const Case& c = kCases[1];
+  for (std::uint8_t x_value : {std::uint8_t{0}, std::uint8_t{255}}) {
+    for (std::int8_t w_value : {std::int8_t{-128}, std::int8_t{127}}) {
+      Tensor x(DType::u8, c.x), w(DType::s8, {c.out, 1, 1, c.x[3]}), zero(DType::u8, {c.x[0], c.x[1], c.x[2]});
+      for (auto& value : x.span<std::uint8_t>()) value = x_value;
+      for (auto& value : w.span<std::int8_t>()) value = w_value;
+      for (auto& value : zero.span<std::uint8_t>()) value = static_cast<std::uint8_t>(255 - x_value);
+      for (float scale : {1e-40f, 1.0f, 3e38f, INFINITY}) {
+        Tensor scales(kF32, {c.x[0], c.x[1], c.x[2]});
+        for (float& value : scales.span<float>()) value = scale;
+        const HybridConvAttrs attrs{.window = c.window, .form = HybridForm::xnnpack, .lowest = -1.0f};
+        check(kHybridConv, attrs, {x, w, scales, zero, random_tensor(random, kF32, {c.out}), random_tensor(random, kF32, {c.out})},
+              {false, true, false, false, true, true});
+      }
+    }
+  }
+}
+
+TEST(HybridKernels, FloatDepthwise) {
+  std::mt19937 random(4);
+  std::set<std::string> ran;
+  const std::pair<Shape, Window> cases[] = {
+      {{1, 1, 1, 1}, unit_window({1, 1})},
+      {{1, 25, 5, 64}, {{3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}}},
+      {{2, 7, 19, 21}, {{3, 3}, {2, 2}, {1, 1}, {0, 1}, {1, 1}}},
+      {{1, 9, 30, 40}, {{5, 5}, {1, 1}, {1, 1}, {2, 2}, {2, 2}}},
+      {{1, 6, 11, 8}, {{3, 2}, {1, 3}, {2, 2}, {3, 0}, {2, 1}}},
+      {{1, 12, 9, 17}, {{10, 4}, {2, 2}, {1, 1}, {4, 1}, {4, 2}}},
+      {{1, 2, 2, 5}, {{3, 3}, {1, 1}, {1, 1}, {4, 4}, {4, 4}}},
+  };
+  for (const auto& [shape, window] : cases) {
+    for (bool has_bias : {false, true}) {
+      for (bool clamps : {false, true}) {
+        FloatDepthwiseAttrs attrs{.window = window};
+        if (clamps) attrs.lowest = 0.0f, attrs.highest = 6.0f;
+        const Tensor w = random_tensor(random, kF32, {shape[3], window.kernel[0], window.kernel[1], 1});
+        const std::optional<Tensor> bias = has_bias ? std::optional(random_tensor(random, kF32, {shape[3]})) : std::nullopt;
+        ran.merge(check(kFloatDepthwise, attrs, {random_tensor(random, kF32, shape), w, bias}, {false, true, true}));
+        ran.merge(check(kFloatDepthwise, attrs, {with_special_values(random, shape), w, bias}, {false, true, true}));
+      }
+    }
+  }
+  EXPECT_TRUE(kernels_missing(ran, "float_depthwise").empty());
+}
+
+}  // namespace
+}  // namespace octavo::testing

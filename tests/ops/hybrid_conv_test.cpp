@@ -1,0 +1,125 @@
+// hybrid_conv, float_depthwise and row_quantize against hand-computed values, and what infer refuses.
+#include "ops/hybrid_conv/hybrid_conv.h"
+
+#include <cmath>
+
+#include "ops/float_depthwise/float_depthwise.h"
+#include "ops/row_quantize/row_quantize.h"
+#include "ops_test.h"
+
+namespace octavo::ops_test {
+namespace {
+
+Tensor floats(Shape shape, const std::vector<float>& values) { return Tensor::of<float>(std::move(shape), values); }
+Tensor bytes(Shape shape, const std::vector<std::uint8_t>& values) { return Tensor::of<std::uint8_t>(std::move(shape), values); }
+Tensor weights(Shape shape, const std::vector<std::int8_t>& values) { return Tensor::of<std::int8_t>(std::move(shape), values); }
+
+std::vector<Tensor> quantized(DynamicForm form, std::int64_t axis, const Tensor& x) {
+  const std::vector<ConstTensorView> views{x.view()};
+  return *evaluate_op(kRowQuantize, RowQuantizeAttrs{form, axis}, views);
+}
+
+// A line of three pixels with two channels, two output channels, a window of two pixels with one of padding before.
+TEST(HybridConv, SubtractsItsZeroPointAndLeavesThePaddingOut) {
+  const Tensor x = bytes({1, 1, 3, 2}, {10, 11, 12, 13, 14, 15});
+  const Tensor w = weights({2, 1, 2, 2}, {1, 2, 3, 4, -1, -2, -3, -4});
+  const HybridConvAttrs attrs{.window = {{1, 2}, {1, 1}, {1, 1}, {0, 1}, {0, 0}}};
+  const std::vector<Tensor> inputs = {x, w, floats({}, {0.5f}), bytes({}, {10}), floats({2}, {2.0f, 4.0f}), floats({2}, {100.0f, 0.0f})};
+  // x - 10: 0 1 2 3 4 5. The first pixel sees padding under the first tap.
+  EXPECT_EQ(values<float>(run(kHybridConv, attrs, inputs)), (std::vector<float>{104, -8, 120, -40, 140, -80}));
+  HybridConvAttrs clamped = attrs;
+  clamped.lowest = 0.0f, clamped.highest = 120.0f;
+  EXPECT_EQ(values<float>(run(kHybridConv, clamped, inputs)), (std::vector<float>{104, 0, 120, 0, 120, 0}));
+}
+
+TEST(HybridConv, ScalesPerImagePerPixelAndOffsets) {
+  const Tensor w = weights({1, 1, 1, 1}, {100});
+  const HybridConvAttrs attrs{.window = unit_window({1, 1})};
+  const Tensor x = bytes({2, 1, 2, 1}, {1, 2, 3, 255});
+  const auto at = [&](const Tensor& scale, const Tensor& zero) {
+    return values<float>(
+        run(kHybridConv, attrs,
+            {x, w, scale, zero, floats({1}, {1.0f}), floats({1}, {0.0f}), Tensor::of<std::int32_t>({1}, std::vector<std::int32_t>{28})}));
+  };
+  EXPECT_EQ(at(floats({2}, {1.0f, 0.5f}), bytes({2}, {0, 255})), (std::vector<float>{128, 256, -126 * 128, 0}));
+  EXPECT_EQ(at(floats({2, 1, 2}, {1, 2, 3, 4}), bytes({2, 1, 2}, {0, 1, 2, 3})), (std::vector<float>{128, 256, 384, 252 * 128 * 4}));
+}
+
+// Numbers for which each form rounds differently.
+TEST(HybridConv, FormsRoundWhereTheySay) {
+  const float sum = 16777215.0f, x_scale = 0.1f, w_scale = 0.3f, bias = -0.7f;
+  EXPECT_EQ(hybrid_value(HybridForm::xnnpack, sum, x_scale, w_scale, bias), std::fma(sum * x_scale, w_scale, bias));
+  EXPECT_EQ(hybrid_value(HybridForm::onnx, sum, x_scale, w_scale, bias), sum * (w_scale * x_scale) + bias);
+  EXPECT_EQ(hybrid_value(HybridForm::tflite, sum, x_scale, w_scale, bias), sum * w_scale * x_scale + bias);
+}
+
+TEST(HybridConv, RefusesScalesThatFitNothing) {
+  const Fact x = fact(DType::u8, {2, 4, 4, 3}), w = fact(DType::s8, {5, 1, 1, 3}), w_scale = fact(DType::f32, {5});
+  const HybridConvAttrs pointwise{.window = unit_window({1, 1})};
+  const auto scales = [](Shape shape) { return std::pair{fact(DType::f32, shape), fact(DType::u8, shape)}; };
+  for (const Shape& shape : {Shape{}, Shape{1}, Shape{2}, Shape{2, 4, 4}}) {
+    const auto [scale, zero] = scales(shape);
+    EXPECT_FALSE(refuses(kHybridConv, pointwise, {x, w, scale, zero, w_scale}));
+  }
+  for (const Shape& shape : {Shape{3}, Shape{4, 4}, Shape{0}}) {
+    const auto [scale, zero] = scales(shape);
+    EXPECT_TRUE(refuses(kHybridConv, pointwise, {x, w, scale, zero, w_scale}));
+  }
+  const HybridConvAttrs square{.window = {{3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}}};
+  const Fact kernel = fact(DType::s8, {5, 3, 3, 3}), per_pixel = fact(DType::f32, {2, 4, 4});
+  EXPECT_TRUE(refuses(kHybridConv, square, {x, kernel, per_pixel, fact(DType::u8, {2, 4, 4}), w_scale}));
+  EXPECT_FALSE(refuses(kHybridConv, square, {x, kernel, fact(DType::f32, {2}), fact(DType::u8, {2}), w_scale}));
+  EXPECT_TRUE(refuses(kHybridConv, square, {x, kernel, fact(DType::f32, {2}), fact(DType::u8, {1}), w_scale}));
+  EXPECT_TRUE(refuses(kHybridConv, square, {x, kernel, fact(DType::f32, {2}), fact(DType::u8, {2}), fact(DType::f32, {1})}));
+  HybridConvAttrs turned = square;
+  turned.lowest = 1.0f, turned.highest = 0.0f;
+  EXPECT_TRUE(refuses(kHybridConv, turned, {x, kernel, fact(DType::f32, {2}), fact(DType::u8, {2}), w_scale}));
+}
+
+TEST(RowQuantize, RowsHaveScalesOfTheirOwn) {
+  const auto rows = quantized(DynamicForm::onnx, 1, floats({2, 2}, {0.0f, 255.0f, -51.0f, 0.0f}));
+  EXPECT_EQ(values<float>(rows[1]), (std::vector<float>{1.0f, 0.2f}));
+  EXPECT_EQ(values<std::uint8_t>(rows[2]), (std::vector<std::uint8_t>{0, 255}));
+  EXPECT_EQ(values<std::uint8_t>(rows[0]), (std::vector<std::uint8_t>{0, 255, 0, 255}));
+  EXPECT_TRUE(refuses(kRowQuantize, RowQuantizeAttrs{.axis = 3}, {fact(DType::f32, {2, 2})}));
+}
+
+// The forms of LiteRT: the zero point is that of the end with the smaller error; a range of nothing is all zero point.
+TEST(RowQuantize, FormsOfLiteRt) {
+  const Tensor x = floats({4}, {-1.0f, 0.0f, 2.0f, 0.5f});
+  for (DynamicForm form : {DynamicForm::xnnpack, DynamicForm::tflite}) {
+    const auto q = quantized(form, 0, x);
+    EXPECT_EQ(values<std::uint8_t>(q[2]), (std::vector<std::uint8_t>{85}));
+    EXPECT_EQ(values<std::uint8_t>(q[0]), (std::vector<std::uint8_t>{0, 85, 255, 127}));
+    const auto nothing = quantized(form, 0, floats({1}, {0.0f}));
+    EXPECT_EQ(nothing[1].as<float>()[0], 1.0f);
+    EXPECT_EQ(nothing[0].as<std::uint8_t>()[0], nothing[2].as<std::uint8_t>()[0]);
+  }
+  EXPECT_EQ(quantized(DynamicForm::xnnpack, 0, x)[1].as<float>()[0], 1.0f / (255.0f / 3.0f));
+  EXPECT_EQ(quantized(DynamicForm::tflite, 0, x)[1].as<float>()[0], 3.0f / 255.0f);
+}
+
+TEST(FloatDepthwise, AddsTapsColumnByColumn) {
+  // The order decides: 1e8 and -1e8 in one column cancel before 1 is added.
+  const Tensor x = floats({1, 2, 2, 1}, {1e8f, 1.0f, -1e8f, 1.0f});
+  const Tensor w = floats({1, 2, 2, 1}, {1.0f, 1.0f, 1.0f, 1.0f});
+  const FloatDepthwiseAttrs attrs{.window = unit_window({2, 2})};
+  EXPECT_EQ(values<float>(run(kFloatDepthwise, attrs, {x, w})), (std::vector<float>{2.0f}));
+  const std::vector<TapPosition> wide = depthwise_tap_order(unit_window({2, 13}));
+  EXPECT_EQ(wide[1].column, 1);
+  EXPECT_EQ(depthwise_tap_order(unit_window({5, 5}))[1].row, 1);
+}
+
+TEST(FloatDepthwise, LeavesThePaddingOutAndClamps) {
+  const Tensor x = floats({1, 1, 3, 2}, {1, 10, 2, 20, 3, 30});
+  const Tensor w = floats({2, 1, 2, 1}, {1, 2, -1, -1});
+  FloatDepthwiseAttrs attrs{.window = {{1, 2}, {1, 1}, {1, 1}, {0, 1}, {0, 0}}};
+  const std::vector<Tensor> inputs = {x, w, floats({2}, {0.5f, 0.0f})};
+  EXPECT_EQ(values<float>(run(kFloatDepthwise, attrs, inputs)), (std::vector<float>{2.5f, -10, 5.5f, -30, 8.5f, -50}));
+  attrs.lowest = -20.0f, attrs.highest = 6.0f;
+  EXPECT_EQ(values<float>(run(kFloatDepthwise, attrs, inputs)), (std::vector<float>{2.5f, -10, 5.5f, -20, 6, -20}));
+  EXPECT_TRUE(refuses(kFloatDepthwise, attrs, {fact(DType::f32, {1, 1, 3, 2}), fact(DType::f32, {4, 1, 2, 1})}));
+}
+
+}  // namespace
+}  // namespace octavo::ops_test
