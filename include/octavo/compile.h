@@ -38,6 +38,8 @@ struct SampleFunction {
 enum class CalibrationMethod : std::uint8_t { minmax, percentile, mse, average, entropy, automatic };
 // How weights become 8-bit: the largest of a channel decides the scale, or the least squared error; or that and rounding by samples.
 enum class WeightMethod : std::uint8_t { max, mse, adaround };
+// What is rounded between operators: no more than Octavo's kernels need, or whatever runtimes want that compute each operator by itself.
+enum class PairPlacement : std::uint8_t { fused, per_operator };
 
 // Where the times come from that overrule the cost model's predictions: from `tuning` alone, from there and of those that come with Octavo for the
 // machine compiled for, or from there and measured on this machine. The bits of the answers do not depend on it.
@@ -59,6 +61,7 @@ struct CompileOptions {
   bool corrects_fast = false;   // that from the means of what products read, without going through the quantized network
   bool equalizes = false;       // make the channels of a tensor alike by factors moved between convolutions, by the samples
   WeightMethod weights = WeightMethod::adaround;
+  PairPlacement placement = PairPlacement::fused;
   std::vector<std::string> skip;  // stay in fp32: node names, globs, "type:conv", "position:first"
   std::optional<float> global_scale;
   bool observes_all = false;  // quantize() learns ranges that serve whatever `skip` names later

@@ -27,7 +27,8 @@ struct MixtureFacts {
   std::int64_t right = 0;     // samples classified as labelled; 0 without labels
 };
 
-// One fp32 model, calibrated once for whatever stays in float.
+// One fp32 model, calibrated once for whatever stays in float, or with the scales that the request has: where a layer goes to fp32, boundaries are
+// left over or vanish, none comes to be.
 class MixtureLab {
  public:
   using Progress = std::function<void(double done)>;

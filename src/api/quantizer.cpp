@@ -50,6 +50,10 @@ octavo::WeightMethod method_of(WeightMethod method) {
   return octavo::WeightMethod::max;
 }
 
+octavo::PairPlacement placement_of(PairPlacement placement) {
+  return placement == PairPlacement::fused ? octavo::PairPlacement::fused : octavo::PairPlacement::per_operator;
+}
+
 }  // namespace
 
 std::string method_text(const CompileOptions& options) {
@@ -100,6 +104,7 @@ QuantizeOptions Quantizer::quantize_options() const {
           .equalizes = options_.equalizes,
           .weights = method_of(options_.weights),
           .integer_only = options_.integer_only,
+          .placement = placement_of(options_.placement),
           .observes_all = options_.observes_all};
 }
 

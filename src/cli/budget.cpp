@@ -167,7 +167,6 @@ Status check_budget(const BudgetArguments& arguments, const CompileRequest& requ
     return usage("--metric", "'" + arguments.metric + "'", "top1, agreement or sqnr");
   if (arguments.metric == "top1" && arguments.images.empty()) return usage("--metric", "top1 without labelled images", "--images DIR and --labels F");
   if (request.calibrate.empty() && arguments.images.empty()) return usage("--max-drop", "no samples to judge by", "--calibrate PATH or --images DIR");
-  if (request.options.calibrated != nullptr) return usage("--max-drop", "--scales beside it", "--calibrate: layers in fp32 move the boundaries");
   if (request.options.integer_only) return usage("--max-drop", "--integer-only beside it", "one of the two: a mixture computes in floats, too");
   if (request.options.precision == Precision::fp32) return usage("--max-drop", "--precision fp32 beside it", "int8");
   if (request.chooses_precision) return usage("--max-drop", "--precision auto beside it", "int8: the fastest mixture within the budget is written");

@@ -69,6 +69,13 @@ Status parse_weights(const CompileArguments& arguments, v1::CompileOptions& opti
   return ok_status();
 }
 
+Status parse_placement(const CompileArguments& arguments, v1::CompileOptions& options) {
+  if (arguments.placement == "fused") options.placement = v1::PairPlacement::fused;
+  else if (arguments.placement == "per-operator") options.placement = v1::PairPlacement::per_operator;
+  else return usage("--placement", arguments.placement, "fused or per-operator");
+  return ok_status();
+}
+
 // "input=1x3x224x224".
 Status parse_shape(const std::string& text, v1::CompileOptions& options) {
   const Error refusal = usage("--shape", text, "NAME=1x3x224x224");
@@ -93,7 +100,7 @@ Status parse_shape(const std::string& text, v1::CompileOptions& options) {
 // --scales: what the file holds takes the place of samples.
 Status read_scales(const CompileArguments& arguments, v1::CompileOptions& options) {
   if (arguments.scales.empty()) return ok_status();
-  if (!arguments.calibrate.empty() || arguments.global_scale) {
+  if ((!arguments.calibrate.empty() && !arguments.judges_samples) || arguments.global_scale) {
     return usage("--scales", arguments.scales, "no --calibrate or --global-scale beside it: the file has the scales");
   }
   const auto bytes = read_file(arguments.scales);
@@ -139,6 +146,12 @@ void add_quantize_options(CLI::App& verb, CompileArguments& arguments) {
       ->type_name("WORDS")
       ->group(group);
   verb.add_option("--weights", arguments.weights, "how weights become 8-bit: max, mse or adaround")->type_name("METHOD")->group(group);
+  verb.add_option("--placement", arguments.placement,
+                  "what is rounded between operators: fused (no more than Octavo's kernels need) or per-operator (also between a convolution and the "
+                  "addition after it: what ONNX Runtime fuses)")
+      ->type_name("WORD")
+      ->capture_default_str()
+      ->group(group);
   verb.add_option("--samples", arguments.samples, "use at most N calibration samples, spread evenly (default: all)")
       ->type_name("N")
       ->check(CLI::PositiveNumber)
@@ -232,6 +245,7 @@ Result<CompileRequest> parse_compile_arguments(const CompileArguments& arguments
   if (const Status done = parse_calibration(arguments.calibration, request.options); !done) return done.errors();
   if (const Status done = parse_corrections(arguments, request.options); !done) return done.errors();
   if (const Status done = parse_weights(arguments, request.options); !done) return done.errors();
+  if (const Status done = parse_placement(arguments, request.options); !done) return done.errors();
   if (const Status done = read_scales(arguments, request.options); !done) return done.errors();
   for (const std::string& shape : arguments.shapes) {
     if (const Status done = parse_shape(shape, request.options); !done) return done.errors();

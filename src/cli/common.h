@@ -41,6 +41,7 @@ struct CompileArguments {
   std::string calibration = "auto";
   std::string corrections = "bias";
   std::string weights = "adaround";
+  std::string placement = "fused";
   std::vector<std::string> skip;
   std::optional<float> global_scale;
   std::string scales;
@@ -51,6 +52,7 @@ struct CompileArguments {
   std::vector<std::string> shapes;
   std::string preprocess;
   std::int64_t samples = 0;
+  bool judges_samples = false;  // --calibrate is also what answers are judged on: then it may stand beside --scales
   bool integer_only = false;
   bool allow_reference = false;
   std::string tune = "known";

@@ -84,7 +84,9 @@ int within_budget(const Arguments& arguments, const CompileRequest& request) {
 }
 
 int quantize(const Arguments& arguments) {
-  auto request = parse_compile_arguments(arguments.compile, arguments.budget.threads);
+  CompileArguments compile_arguments = arguments.compile;
+  compile_arguments.judges_samples = arguments.budget.max_drop.has_value();
+  auto request = parse_compile_arguments(compile_arguments, arguments.budget.threads);
   if (!request) return report(request.errors());
   if (v1::is_compiled(arguments.model)) {
     return report({.kind = ErrorKind::usage, .where = arguments.model, .found = "a compiled model", .expected = "an fp32 model file"});

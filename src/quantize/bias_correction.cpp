@@ -71,14 +71,14 @@ class Walk {
     std::int64_t sample = 0;
     const ChannelMeans* wanted = nullptr;
     bool is_under_way = false;
-    std::vector<Tensor> inputs;     // while somebody will read them
-    std::vector<std::byte> memory;  // what lies ahead reads
-    std::vector<float> lacks;       // at the product where they meet
+    std::vector<Tensor> inputs;  // while somebody will read them
+    Tensor memory;               // what lies ahead reads
+    std::vector<float> lacks;    // at the product where they meet
 
     void forget() {
       is_under_way = false;
       inputs.clear();
-      memory = {};
+      memory = Tensor();
     }
   };
 
@@ -107,7 +107,7 @@ class Walk {
       network_.start(observation, walker.inputs, visit);
       network_.advance(observation, walker.inputs, std::nullopt, next, visit);
     }
-    walker.memory = live_[next.step].copy(observation.arena());
+    live_[next.step].keep(observation.arena(), walker.memory);
     if (!live_[next.step].has_inputs) walker.inputs.assign(walker.inputs.size(), Tensor());
     return ok_status();
   }

@@ -40,17 +40,21 @@ std::uint64_t LiveMemory::arena_bytes() const {
   return bytes;
 }
 
-std::vector<std::byte> LiveMemory::copy(const std::byte* from) const {
-  std::vector<std::byte> kept;
-  kept.reserve(arena_bytes());
-  for (const ByteRange& range : arena) kept.insert(kept.end(), from + range.begin, from + range.end);
-  return kept;
+void LiveMemory::keep(const std::byte* from, Tensor& kept) const {
+  const std::uint64_t bytes = arena_bytes();
+  if (kept.bytes() < bytes || kept.bytes() / 2 > bytes) {
+    kept = {};  // before there is another
+    kept = Tensor(DType::u8, Shape{static_cast<std::int64_t>(bytes)});
+  }
+  std::byte* to = kept.data();
+  for (const ByteRange& range : arena) to = std::copy(from + range.begin, from + range.end, to);
 }
 
-void LiveMemory::put_back(std::span<const std::byte> kept, std::byte* to) const {
+void LiveMemory::put_back(const Tensor& kept, std::byte* to) const {
+  const std::byte* from = kept.data();
   for (const ByteRange& range : arena) {
-    std::memcpy(to + range.begin, kept.data(), range.end - range.begin);
-    kept = kept.subspan(range.end - range.begin);
+    std::memcpy(to + range.begin, from, range.end - range.begin);
+    from += range.end - range.begin;
   }
 }
 

@@ -3,9 +3,9 @@
 #define OCTAVO_QUANTIZE_LIVE_MEMORY_H_
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
+#include "base/tensor.h"
 #include "plan/plan.h"
 
 namespace octavo {
@@ -21,8 +21,9 @@ struct LiveMemory {
   bool has_inputs = false;       // the model's own
 
   std::uint64_t arena_bytes() const;
-  std::vector<std::byte> copy(const std::byte* from) const;
-  void put_back(std::span<const std::byte> kept, std::byte* to) const;
+  // Bytes, written over what was kept before where that was about as much: the same few pieces of memory serve a whole run.
+  void keep(const std::byte* from, Tensor& kept) const;
+  void put_back(const Tensor& kept, std::byte* to) const;
 };
 
 // By step: after it.

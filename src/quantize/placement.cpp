@@ -18,7 +18,7 @@ bool is_mean(const Node& node) { return node.spec == &kReduce || node.spec == &k
 
 class Placer {
  public:
-  Placer(const Graph& graph, const std::vector<std::string>& skip, Ends ends);
+  Placer(const Graph& graph, const std::vector<std::string>& skip, Ends ends, PairPlacement pairs);
   Placement place() &&;
 
  private:
@@ -48,6 +48,7 @@ class Placer {
 
   const Graph& graph_;
   Ends ends_;
+  PairPlacement pairs_;
   Placement placement_;
   std::vector<std::vector<NodeId>> readers_;  // by ValueId
   std::vector<int> position_;                 // by NodeId, in the order
@@ -59,7 +60,7 @@ class Placer {
   std::vector<bool> is_wanted_;               // by ValueId: some reader wants it in 8 bits
 };
 
-Placer::Placer(const Graph& graph, const std::vector<std::string>& skip, Ends ends) : graph_(graph), ends_(ends) {
+Placer::Placer(const Graph& graph, const std::vector<std::string>& skip, Ends ends, PairPlacement pairs) : graph_(graph), ends_(ends), pairs_(pairs) {
   const auto values = static_cast<std::size_t>(graph.value_count());
   std::size_t nodes = 0;
   for (NodeId id : graph.order()) nodes = std::max(nodes, at(id) + 1);
@@ -93,7 +94,7 @@ NodeRole Placer::given_role(const Node& node) const {
 
 Placement Placer::place() && {
   join_biases();
-  join_residuals();
+  if (pairs_ == PairPlacement::fused) join_residuals();
   join_clamps();
   find_regions();
   find_wanted();
@@ -182,7 +183,8 @@ bool Placer::find_sources() {
   source_.resize(placement_.has_pair.size());
   for (std::size_t i = 0; i < source_.size(); ++i) source_[i] = {static_cast<int>(i)};
   for (NodeId id : graph_.order()) {
-    const bool may_be_pointwise = role(id) == Role::pointwise || (node(id).spec == &kBinary && is_activation(result(id)));
+    const bool joins_values = pairs_ == PairPlacement::fused && node(id).spec == &kBinary && is_activation(result(id));
+    const bool may_be_pointwise = role(id) == Role::pointwise || joins_values;
     if (is_skipped_[at(id)] || is_chain_end_[at(id)] || !may_be_pointwise) continue;
     const ValueId source = common_source(node(id));
     if (source.exists()) placement_.roles[at(id)] = {Role::pointwise, {}};
@@ -297,6 +299,8 @@ bool Placer::shares_with_concat(ValueId input) const {
 
 }  // namespace
 
-Placement place_pairs(const Graph& graph, const std::vector<std::string>& skip, Ends ends) { return Placer(graph, skip, ends).place(); }
+Placement place_pairs(const Graph& graph, const std::vector<std::string>& skip, Ends ends, PairPlacement pairs) {
+  return Placer(graph, skip, ends, pairs).place();
+}
 
 }  // namespace octavo

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "graph/graph.h"
+#include "quantize/quantize.h"
 
 namespace octavo {
 
@@ -38,9 +39,9 @@ struct Placement {
 };
 
 // Pairs stand where they cost nothing needless: none between a convolution and the activation or residual addition that follows it,
-// none inside x * f(x), none before a result that only f32 readers want. Readers of ends in 8 bits want 8 bits: then results of the network have
-// pairs, and softmax is a kernel. `skip` as in QuantizeOptions.
-Placement place_pairs(const Graph& graph, const std::vector<std::string>& skip, Ends ends = Ends::floats);
+// none inside x * f(x), none before a result that only f32 readers want; per operator, the addition and both factors of x * f(x) have pairs of their
+// own. Readers of ends in 8 bits want 8 bits: then results of the network have pairs, and softmax is a kernel. `skip` as in QuantizeOptions.
+Placement place_pairs(const Graph& graph, const std::vector<std::string>& skip, Ends ends = Ends::floats, PairPlacement pairs = PairPlacement::fused);
 
 }  // namespace octavo
 

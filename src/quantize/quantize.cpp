@@ -231,7 +231,7 @@ Result<QuantizeReport> quantize(Graph& graph, const SampleSource& samples, const
   report.equalized = move_factors(graph, report.calibrated.channel_factors);
   SourceNetwork source = source_of(std::move(graph), options, report.calibrated.channel_factors);
   const Ends ends = options.integer_only ? Ends::integers : Ends::floats;
-  const Placement placement = place_pairs(source.graph(), skip, ends);
+  const Placement placement = place_pairs(source.graph(), skip, ends, options.placement);
   report.groups = integer_groups(source.graph(), placement);
   report.kept_in_float = reasons_for_float(source.graph(), placement);
   const std::vector<ValueId> observed = rounded_wires(source.graph(), placement);

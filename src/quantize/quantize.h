@@ -42,6 +42,12 @@ enum class WeightMethod : std::uint8_t {
   adaround,  // that scale, and each rounded up or down so that the layer's result on the samples is nearest
 };
 
+// Which results are rounded to 8 bits on their way to the next operator.
+enum class PairPlacement : std::uint8_t {
+  fused,         // none between a product and the addition or clamp after it, none inside x * f(x): what Octavo computes in one step
+  per_operator,  // those, too, but before clamps: what runtimes that fuse less need to compute every operator in integers
+};
+
 // Range of a tensor over all samples.
 struct TensorRange {
   float lowest = 0.0f;
@@ -86,7 +92,8 @@ struct QuantizeOptions {
   bool corrects_fast = false;         // that by means of the fp32 network alone
   bool equalizes = false;             // channels of one tensor, by factors moved between convolutions; needs samples
   WeightMethod weights = WeightMethod::max;
-  bool integer_only = false;             // inputs and outputs become 8-bit, too
+  bool integer_only = false;  // inputs and outputs become 8-bit, too
+  PairPlacement placement = PairPlacement::fused;
   bool observes_all = false;             // ranges of all activations, so that `calibrated` serves whatever is skipped
   std::optional<Calibrated> calibrated;  // of an earlier report: then no sample is taken
   std::function<void(std::int64_t done, std::int64_t total)> progress;
@@ -109,8 +116,8 @@ struct QuantizeReport {
 };
 
 // Inserts the pairs in place (after an error the graph is of no use): weights s8 per output channel symmetric, activations u8 asymmetric, biases s32
-// (scale x_scale * w_scale). The result has the same form as an imported QDQ file, one with 8-bit inputs and outputs where `integer_only` asks for it;
-// pairs stand where they cost nothing needless (none between a convolution and the activation or residual addition that follows it).
+// (scale x_scale * w_scale). The result has the same form as an imported QDQ file, one with 8-bit inputs and outputs where `integer_only` asks for
+// it; pairs stand where `placement` puts them.
 Result<QuantizeReport> quantize(Graph& graph, const SampleSource& samples, const QuantizeOptions& options);
 
 }  // namespace octavo

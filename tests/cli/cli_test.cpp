@@ -146,6 +146,21 @@ TEST_F(Cli, AccuracyBudgets) {
   expect("compile " + model + " --max-drop 1", 2, "--calibrate");
 }
 
+// The scales are the file's; samples only judge.
+TEST_F(Cli, AccuracyBudgetsWithKnownScales) {
+  const std::string model = digits_ + "digits.onnx", calibrate = " --calibrate " + digits_ + "calibration.npz --preprocess tf --samples 20";
+  expect("quantize " + model + calibrate + " --placement per-operator -o all.onnx --scales-out scales.json", 0, "written");
+  const std::string options = " --scales scales.json --placement per-operator --seconds 0.01 --threads 1";
+  expect("quantize " + model + options + calibrate + " --max-drop 100 --metric agreement -o kept.onnx", 0, "0 of ");
+  EXPECT_EQ(testing::read_bytes(path("all.onnx")), testing::read_bytes(path("kept.onnx")));
+  expect("compile " + model + options + calibrate + " --max-drop 40 --metric sqnr -o mix.octv", 0, "within the budget");
+  expect("compile " + model + options + " --preprocess tf --max-drop 1 --images " + digits_ + "test.npz -o top1.octv", 0, "right");
+  expect("compile " + model + options + " --max-drop 1 -o none.octv", 2, "--calibrate");
+  expect("compile " + model + options + calibrate + " -o none.octv", 2, "--scales");
+  expect("compile " + model + calibrate + " --placement nowhere -o none.octv", 2, "per-operator");
+  EXPECT_FALSE(fs::exists(path("none.octv")));
+}
+
 TEST_F(Cli, AutoPrecisionInEveryVerb) {
   const std::string model = digits_ + "digits.onnx";
   const std::string data = " --calibrate " + digits_ + "calibration.npz --preprocess tf --samples 20", options = data + " --precision auto";

@@ -158,7 +158,7 @@ TEST(Observation, InPiecesItIsTheSameRun) {
   const auto live = live_memory(network->plan());
   const auto sightings = network->sightings();
   ASSERT_GE(sightings.size(), 3u);
-  std::vector<std::vector<std::byte>> kept(2);
+  std::vector<Tensor> kept(2);
   std::size_t shown = 0;
   for (std::size_t s = 0; s <= sightings.size(); ++s) {
     const auto from = s == 0 ? std::nullopt : std::optional(sightings[s - 1]);
@@ -171,7 +171,7 @@ TEST(Observation, InPiecesItIsTheSameRun) {
         EXPECT_TRUE(to && k == to->chosen);
       });
       if (to) {
-        kept[run] = live[to->step].copy(observation->arena());
+        live[to->step].keep(observation->arena(), kept[run]);
       } else {
         EXPECT_TRUE(observation->outputs()[0] == expected[run][0]) << run;
       }

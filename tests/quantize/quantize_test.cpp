@@ -52,8 +52,8 @@ class Net {
   }
 
   // Names of the values with pairs, sorted.
-  std::vector<std::string> pairs(const std::vector<std::string>& skip = {}) const {
-    const Placement placement = place_pairs(graph, skip);
+  std::vector<std::string> pairs(const std::vector<std::string>& skip = {}, PairPlacement where = PairPlacement::fused) const {
+    const Placement placement = place_pairs(graph, skip, Ends::floats, where);
     std::vector<std::string> names;
     for (int i = 0; i < graph.value_count(); ++i) {
       if (placement.pair({i})) names.push_back(graph.value({i}).name);
@@ -103,6 +103,22 @@ TEST(Placement, ResidualAdditionJoinsTheLaterConvolution) {
   const ValueId relu = net.unary("relu", UnaryKind::relu, net.binary("add", BinaryKind::add, branch, shortcut));
   net.output(net.conv("last", relu, 2));
   EXPECT_EQ(net.pairs(), (Names{"relu", "shortcut", "x"}));
+}
+
+// Where every operator is computed by itself: before sums and inside x * f(x), too, but not before a clamp, nor inside a function of one value.
+TEST(Placement, PerOperator) {
+  Net net;
+  const ValueId x = net.input("x", Shape{1, 4, 8, 8});
+  const ValueId relu = net.unary("relu", UnaryKind::relu, net.binary("add", BinaryKind::add, net.conv("branch", x, 4), net.conv("shortcut", x, 4)));
+  const ValueId conv = net.conv("conv", relu, 4);
+  const ValueId silu = net.binary("silu", BinaryKind::mul, conv, net.unary("sigmoid", UnaryKind::sigmoid, conv));
+  const ValueId table = net.unary("tanh", UnaryKind::tanh, net.unary("neg", UnaryKind::neg, silu));
+  const ValueId mean = net.mean("mean", net.conv("last", table, 2));
+  net.output(mean);
+  EXPECT_EQ(net.pairs({}, PairPlacement::fused), (Names{"conv", "last", "relu", "shortcut", "tanh", "x"}));
+  EXPECT_EQ(net.pairs({}, PairPlacement::per_operator), (Names{"branch", "conv", "last", "relu", "shortcut", "sigmoid", "silu", "tanh", "x"}));
+  EXPECT_EQ(net.pairs({"branch"}, PairPlacement::per_operator),
+            (Names{"branch", "conv", "last", "relu", "shortcut", "sigmoid", "silu", "tanh", "x"}));  // the sum reads 8 bits
 }
 
 TEST(Placement, ActivatedBranchIsRoundedBeforeTheAddition) {
@@ -244,9 +260,12 @@ double sqnr_db(const Graph& a, const Graph& b, const Noise& samples) {
 TEST(Quantize, KeepsTheAnswersOfASmallNetwork) {
   const Net net = small_network();
   const Noise samples(Shape{1, 3, 8, 8}, 12);
-  for (const Calibration calibration : {Calibration::minmax, Calibration::percentile}) {
+  const std::pair<Calibration, PairPlacement> variants[] = {{Calibration::minmax, PairPlacement::fused},
+                                                            {Calibration::percentile, PairPlacement::fused},
+                                                            {Calibration::minmax, PairPlacement::per_operator}};
+  for (const auto& [calibration, placement] : variants) {
     Graph graph = net.graph;
-    const auto report = quantize(graph, samples, {.calibration = calibration});
+    const auto report = quantize(graph, samples, {.calibration = calibration, .placement = placement});
     ASSERT_TRUE(report) << to_string(report.errors());
     EXPECT_TRUE(verify(graph));
     EXPECT_EQ(report->samples, 12);

@@ -47,6 +47,36 @@ Graph network() {
   return graph;
 }
 
+// Squeeze-excite, x * f(x), a residual sum and a concatenation: every kind of group.
+Graph network_of_many_groups() {
+  Graph graph;
+  std::mt19937 random(4);
+  const auto constant = [&](const std::string& name, Shape shape) {
+    std::normal_distribution<float> normal(0.0f, 0.3f);
+    Tensor values(DType::f32, std::move(shape));
+    for (float& value : values.span<float>()) value = normal(random);
+    return graph.add_constant(name, std::move(values));
+  };
+  const auto conv = [&](const std::string& name, ValueId x) {
+    const std::int64_t channels = graph.fact(x).shape[1];
+    return *graph.add(kConv, ConvAttrs{.window = unit_window({1, 1})}, {x, constant(name + ".w", {4, channels, 1, 1}), constant(name + ".b", {4})},
+                      name);
+  };
+  const auto unary = [&](const std::string& name, UnaryKind kind, ValueId x) { return *graph.add(kUnary, UnaryAttrs{.kind = kind}, {x}, name); };
+  const auto binary = [&](const std::string& name, BinaryKind kind, ValueId a, ValueId b) {
+    return *graph.add(kBinary, BinaryAttrs{.kind = kind}, {a, b}, name);
+  };
+  const ValueId stem = conv("stem", graph.add_input("x", DType::f32, {1, 4, 6, 6}));
+  const ValueId silu = binary("silu", BinaryKind::mul, stem, unary("sigmoid", UnaryKind::sigmoid, stem));
+  const ValueId mean = *graph.add(kReduce, ReduceAttrs{.kind = ReduceKind::mean, .axes = {2, 3}}, {silu}, "mean");
+  const ValueId gate = unary("gate", UnaryKind::sigmoid, conv("excite", unary("squeezed", UnaryKind::relu, conv("squeeze", mean))));
+  const ValueId sum =
+      unary("sum_relu", UnaryKind::relu, binary("sum", BinaryKind::add, conv("branch", binary("gated", BinaryKind::mul, silu, gate)), silu));
+  const ValueId joined = *graph.add(kConcat, ConcatAttrs{.axis = 1}, {conv("left", sum), sum}, "joined");
+  graph.add_output(conv("last", joined), "y");
+  return graph;
+}
+
 struct Written {
   Graph graph;
   std::string text;
@@ -211,6 +241,29 @@ TEST(ScalesFile, OtherFilesAreRefused) {
     ASSERT_FALSE(read) << text.substr(0, 40);
     EXPECT_EQ(read.errors()[0].kind, ErrorKind::invalid_input);
     EXPECT_NE(to_string(read.errors()).find("some.json"), std::string::npos);
+  }
+}
+
+// What --max-drop does with --scales: whichever groups go to fp32, the file has all scales that are left.
+TEST(ScalesFile, ServesEveryMixtureOfItsNetwork) {
+  Graph whole = network_of_many_groups();
+  const auto report = quantize(whole, Noise(), {.calibration = Calibration::minmax});
+  ASSERT_TRUE(report) << to_string(report.errors());
+  ASSERT_GE(report->groups.size(), 7u);
+  const auto calibrated = parse_scales(scales_json(whole, *report, "network.onnx", "minmax"), "scales.json");
+  ASSERT_TRUE(calibrated) << to_string(calibrated.errors());
+  for (std::uint32_t set = 1; set + 1 < 1u << report->groups.size(); ++set) {
+    QuantizeOptions options{.calibrated = *calibrated};
+    for (std::size_t g = 0; g < report->groups.size(); ++g) {
+      if ((set >> g & 1) != 0) options.skip.insert(options.skip.end(), report->groups[g].nodes.begin(), report->groups[g].nodes.end());
+    }
+    Graph graph = network_of_many_groups();
+    const auto mixture = quantize(graph, Noise(), options);
+    ASSERT_TRUE(mixture) << set << ": " << to_string(mixture.errors());
+    for (const auto& [name, scale] : mixture->scales) {
+      ASSERT_TRUE(report->scales.contains(name)) << set << ": " << name;
+      EXPECT_EQ(scale, report->scales.at(name)) << set << ": " << name;
+    }
   }
 }
 
