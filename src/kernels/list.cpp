@@ -43,6 +43,7 @@ std::vector<const Kernel*> join_families() {
   add(onednn_conv_kernels());
   add(onednn_dense_kernels());
   add(onednn_eltwise_kernels());
+  add(plain_hybrid_kernels());
   add(plain_kernels());
   add(pool_kernels());
   add(product_kernels());

@@ -99,8 +99,8 @@ TEST(HybridKernels, HybridConv) {
       }
     }
   }
-  // Unlike the others, avx2_bytes has no offsets.
   EXPECT_TRUE(kernels_missing(ran, "hybrid_conv").empty());
+  EXPECT_TRUE(ran.contains("plain_hybrid_conv_portable"));
 }
 
 // Every value at an end of its range, so that sums are as large as they get; and scales that overflow.

@@ -1,4 +1,4 @@
-// The kernel of conv_integer, in plain loops. Part of kernels/.
+// Kernels in plain loops: conv_integer, and hybrid_conv for machines without vectors. Part of kernels/.
 #ifndef OCTAVO_KERNELS_PLAIN_PLAIN_H_
 #define OCTAVO_KERNELS_PLAIN_PLAIN_H_
 
@@ -8,6 +8,7 @@
 
 namespace octavo {
 
+std::span<const Kernel> plain_hybrid_kernels();
 std::span<const Kernel> plain_kernels();
 
 }  // namespace octavo

@@ -1,0 +1,87 @@
+// hybrid_conv in plain loops, for machines without vectors. Part of kernels/.
+#include "kernels/call.h"
+#include "kernels/image_sizes.h"
+#include "kernels/plain/plain.h"
+#include "ops/hybrid_conv/hybrid_conv.h"
+
+namespace octavo {
+namespace {
+
+struct Params {
+  HybridConvAttrs attrs;
+  ImageSizes x, y;
+  std::int64_t depth = 1;       // channels of a group of x
+  std::int64_t scale_step = 0;  // pixels of the result that share a scale of x; 0: all
+};
+
+// What a pixel of the result reads.
+struct Pixel {
+  std::int64_t image, oh, ow;
+  std::int32_t x_zero;
+};
+
+std::uint32_t sum_of(const Params& p, const Pixel& at, std::int64_t oc, const StepBuffers& buffers) {
+  const Window& window = p.attrs.window;
+  const auto* x = reinterpret_cast<const std::uint8_t*>(buffers.inputs[kHybridX]) + at.image * p.x.strides.image;
+  const auto* w = reinterpret_cast<const std::int8_t*>(buffers.inputs[kHybridW]) + oc * window.kernel[0] * window.kernel[1] * p.depth;
+  const bool has_offset = buffers.inputs.size() > kHybridOffset && buffers.inputs[kHybridOffset] != nullptr;
+  const auto offset = has_offset ? static_cast<std::uint32_t>(reinterpret_cast<const std::int32_t*>(buffers.inputs[kHybridOffset])[oc]) : 0u;
+  const std::int64_t first_channel = oc / (p.y.channels / p.attrs.groups) * p.depth;
+  std::uint32_t sum = 0;
+  for (std::int64_t kh = 0; kh < window.kernel[0]; ++kh) {
+    for (std::int64_t kw = 0; kw < window.kernel[1]; ++kw, w += p.depth) {
+      const std::int64_t ih = at.oh * window.strides[0] + kh * window.dilations[0] - window.pad_begin[0];
+      const std::int64_t iw = at.ow * window.strides[1] + kw * window.dilations[1] - window.pad_begin[1];
+      if (ih < 0 || ih >= p.x.height || iw < 0 || iw >= p.x.width) continue;
+      const std::uint8_t* from = x + ih * p.x.strides.row + iw * p.x.strides.column + first_channel;
+      for (std::int64_t i = 0; i < p.depth; ++i) sum += static_cast<std::uint32_t>(from[i] - at.x_zero) * (static_cast<std::uint32_t>(w[i]) + offset);
+    }
+  }
+  return sum;
+}
+
+void run(const Params& p, const StepBuffers& buffers, ItemRange rows) {
+  const auto floats = [&](int input) { return reinterpret_cast<const float*>(buffers.inputs[static_cast<std::size_t>(input)]); };
+  const float* bias = buffers.inputs.size() > kHybridBias ? floats(kHybridBias) : nullptr;
+  auto* y = reinterpret_cast<float*>(buffers.outputs[0]) + rows.begin * p.y.strides.row;
+  for (std::int64_t row = rows.begin; row < rows.end; ++row) {
+    for (std::int64_t ow = 0; ow < p.y.width; ++ow) {
+      const std::int64_t scale = p.scale_step == 0 ? 0 : (row * p.y.width + ow) / p.scale_step;
+      const Pixel at{row / p.y.height, row % p.y.height, ow, std::to_integer<std::int32_t>(buffers.inputs[kHybridXZero][scale])};
+      for (std::int64_t oc = 0; oc < p.y.channels; ++oc) {
+        const auto sum = static_cast<float>(static_cast<std::int32_t>(sum_of(p, at, oc, buffers)));
+        *y++ = p.attrs.clamped(
+            hybrid_value(p.attrs.form, sum, floats(kHybridXScale)[scale], floats(kHybridWScale)[oc], bias == nullptr ? 0.0f : bias[oc]));
+      }
+    }
+  }
+}
+
+std::string refuse(const CallView&) { return {}; }
+
+Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec&) {
+  Params p{.attrs = call.attrs->as<HybridConvAttrs>(),
+           .x = ImageSizes::of(*call.input(kHybridX).shape, Layout::channels_last),
+           .y = ImageSizes::of(*call.output().shape, Layout::channels_last),
+           .depth = (*call.input(kHybridW).shape)[3]};
+  const std::int64_t scales = call.input(kHybridXScale).elements();
+  const std::int64_t rows = call.output().elements() == 0 ? 0 : p.y.batch * p.y.height;
+  if (scales > 1) p.scale_step = rows * p.y.width / scales;
+  return make_step(std::move(p), rows, run);
+}
+
+double cost(const OpCall& call, const Machine&) {
+  const Shape& w = call.inputs[kHybridW]->shape;
+  return 500.0 +
+         1.0 * static_cast<double>(call.outputs[0].shape.elements()) * static_cast<double>(w.elements()) / std::max(1.0, static_cast<double>(w[0]));
+}
+
+constexpr Kernel kKernels[] = {
+    {.name = "plain_hybrid_conv_portable", .op = "hybrid_conv", .refusal = refusal_by<refuse>, .cost = cost, .prepare = prepare_by<refuse, make>},
+};
+
+}  // namespace
+
+std::span<const Kernel> plain_hybrid_kernels() { return kKernels; }
+
+}  // namespace octavo
