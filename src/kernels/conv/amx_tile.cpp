@@ -132,10 +132,10 @@ AmxLayout AmxLayout::of(const PixelTiles& tiles, const ChannelBlocks& blocks, co
 AmxPalette AmxPalette::of(const AmxLayout& layout) {
   AmxPalette palette;
   std::size_t next = 0;
-  const auto add = [&](int count, int rows, int row_bytes) {
+  const auto add = [&](int count, int height, int width) {
     for (int i = 0; i < count; ++i, ++next) {
-      palette.rows[next] = static_cast<std::uint8_t>(rows);
-      palette.row_bytes[next] = static_cast<std::uint16_t>(row_bytes);
+      palette.rows[next] = static_cast<std::uint8_t>(height);
+      palette.row_bytes[next] = static_cast<std::uint16_t>(width);
     }
   };
   add(layout.sums(), layout.rows, kRowBytes);
