@@ -101,8 +101,8 @@ void sum_integers(const PoolTaps& p, std::int32_t zero_point, std::uint32_t* sum
   const std::int64_t n = p.channels;
   const std::uint32_t start = static_cast<std::uint32_t>(-zero_point) * static_cast<std::uint32_t>(p.count);
   const std::uint32_t flipped = is_signed ? 128 * static_cast<std::uint32_t>(p.count) : 0;
-  const bool is_covered = cover<kVectorBytes<S>>(n, [&, start, flipped]<int kBytes>(std::int64_t first) {
-    for (std::int64_t c = first; c < first + kBytes; ++c) sum[c] = start - flipped;
+  const bool is_covered = cover<kVectorBytes<S>>(n, [&, from = start - flipped]<int kBytes>(std::int64_t first) {
+    for (std::int64_t c = first; c < first + kBytes; ++c) sum[c] = from;
     add_byte_sums<kBytes>(p, first, is_signed ? 0x80 : 0, sum + first);
   });
   if (is_covered) return;
