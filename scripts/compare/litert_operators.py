@@ -162,11 +162,7 @@ def convolution(code, kind, is_depthwise=False):
         bias = draw.rng.integers(-2000, 2000, out)
         stride = int(draw.rng.integers(1, 3))
         sizes = [1, -(-shape[1] // stride), -(-shape[2] // stride), out]
-        fields = {"padding": 0, "strideH": stride, "strideW": stride, "fusedActivationFunction": int(draw.rng.choice([0, 0, 1, 3])),
-                  "dilationHFactor": 1, "dilationWFactor": 1}
-        if is_depthwise:
-            fields["depthMultiplier"] = 1
-        options, number = filled(kind, **fields)
+        options, number = window_options(draw, kind, stride, is_depthwise)
         inputs = [model.input("x", draw.dtype, shape, **x),
                   model.tensor("w", draw.dtype, w_shape, scales, zeros, 3 if is_depthwise else 0, w),
                   model.tensor("bias", "s32", [out], [x["scale"] * s for s in scales], [0] * channels, 0, bias)]
@@ -174,6 +170,12 @@ def convolution(code, kind, is_depthwise=False):
         return model
 
     return make
+
+
+def window_options(draw, kind, stride, is_depthwise):
+    fields = {"padding": 0, "strideH": stride, "strideW": stride, "fusedActivationFunction": int(draw.rng.choice([0, 0, 1, 3])),
+              "dilationHFactor": 1, "dilationWFactor": 1}
+    return filled(kind, **fields, **({"depthMultiplier": 1} if is_depthwise else {}))
 
 
 def transpose_conv(draw):
@@ -220,11 +222,7 @@ def hybrid(code, kind, is_depthwise=False):
         w_shape = [1, kernel, kernel, out] if is_depthwise else [out, kernel, kernel, shape[3]]
         stride = int(draw.rng.integers(1, 3))
         sizes = [1, -(-shape[1] // stride), -(-shape[2] // stride), out]
-        fields = {"padding": 0, "strideH": stride, "strideW": stride, "fusedActivationFunction": int(draw.rng.choice([0, 0, 1, 3])),
-                  "dilationHFactor": 1, "dilationWFactor": 1}
-        if is_depthwise:
-            fields["depthMultiplier"] = 1
-        options, number = filled(kind, **fields)
+        options, number = window_options(draw, kind, stride, is_depthwise)
         scales = [draw.scale(low=0.002, high=0.02) for _ in range(out)]
         inputs = [model.input("x", "f32", shape),
                   model.tensor("w", "s8", w_shape, scales, [0] * out, 3 if is_depthwise else 0, draw.rng.integers(-127, 128, w_shape)),

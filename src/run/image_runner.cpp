@@ -32,21 +32,18 @@ void ImageRunner::prepare(const Plan& plan, std::span<const StepCall> calls, con
   calls_.assign(calls.begin(), calls.end());
   lanes_.assign(static_cast<std::size_t>(threads), batch);
   for (std::size_t s = 0; s < calls.size(); ++s) {
-    const PlanStep& step = plan.steps[s];
-    for (std::size_t i = 0; i < step.inputs.size(); ++i) {
-      const PlanOperand& operand = step.inputs[i];
-      const std::size_t slot = calls[s].first_input + i;
-      if (has_slices(operand.place)) input_slices_.push_back({slot, bytes_of(operand)});
-      if (operand.place != Place::image_arena) continue;
-      for (std::size_t t = 0; t < lanes_.size(); ++t) lanes_[t].inputs[slot] = arenas + t * arena_stride + operand.offset;
-    }
-    for (std::size_t i = 0; i < step.outputs.size(); ++i) {
-      const PlanOperand& operand = step.outputs[i];
-      const std::size_t slot = calls[s].first_output + i;
-      if (has_slices(operand.place)) output_slices_.push_back({slot, bytes_of(operand)});
-      if (operand.place != Place::image_arena) continue;
-      for (std::size_t t = 0; t < lanes_.size(); ++t) lanes_[t].outputs[slot] = arenas + t * arena_stride + operand.offset;
-    }
+    // `side` of the pointers: where the operands of each image lie.
+    const auto prepare_operands = [&](const std::vector<PlanOperand>& operands, std::size_t slot, std::vector<Slice>& slices, auto side) {
+      for (const PlanOperand& operand : operands) {
+        if (has_slices(operand.place)) slices.push_back({slot, bytes_of(operand)});
+        for (std::size_t t = 0; operand.place == Place::image_arena && t < lanes_.size(); ++t) {
+          (lanes_[t].*side)[slot] = arenas + t * arena_stride + operand.offset;
+        }
+        ++slot;
+      }
+    };
+    prepare_operands(plan.steps[s].inputs, calls[s].first_input, input_slices_, &Pointers::inputs);
+    prepare_operands(plan.steps[s].outputs, calls[s].first_output, output_slices_, &Pointers::outputs);
   }
 }
 

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "kernels/harness.h"
+#include "kernels/float_cases.h"
 #include "ops/argmax/argmax.h"
 #include "ops/batch_norm/batch_norm.h"
 #include "ops/binary/binary.h"
@@ -27,21 +27,6 @@ namespace octavo::testing {
 namespace {
 
 constexpr DType kF32 = DType::f32;
-
-std::set<std::string> check(const OpSpec& spec, const Attrs& attrs, std::vector<std::optional<Tensor>> inputs, std::vector<bool> is_constant = {}) {
-  std::set<std::string> ran = check_kernels({.spec = &spec, .attrs = attrs, .inputs = std::move(inputs), .is_constant = std::move(is_constant)});
-  EXPECT_FALSE(ran.empty()) << spec.name << " " << attrs.to_string();
-  return ran;
-}
-
-Tensor with_special_values(std::mt19937& random, Shape shape) {
-  Tensor x = random_tensor(random, kF32, std::move(shape));
-  const float special[] = {NAN, INFINITY, -INFINITY, -0.0f, 0.0f, 1e-42f, 3e38f, -1e-38f};
-  for (float& value : x.span<float>()) {
-    if (random() % 5 == 0) value = special[random() % std::size(special)];
-  }
-  return x;
-}
 
 TEST(FloatKernels, Binary) {
   std::mt19937 random(1);

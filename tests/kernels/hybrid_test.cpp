@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "kernels/harness.h"
+#include "kernels/float_cases.h"
 #include "ops/float_depthwise/float_depthwise.h"
 #include "ops/hybrid_conv/hybrid_conv.h"
 #include "ops/row_quantize/row_quantize.h"
@@ -12,21 +12,6 @@ namespace octavo::testing {
 namespace {
 
 constexpr DType kF32 = DType::f32;
-
-std::set<std::string> check(const OpSpec& spec, const Attrs& attrs, std::vector<std::optional<Tensor>> inputs, std::vector<bool> is_constant = {}) {
-  std::set<std::string> ran = check_kernels({.spec = &spec, .attrs = attrs, .inputs = std::move(inputs), .is_constant = std::move(is_constant)});
-  EXPECT_FALSE(ran.empty()) << spec.name << " " << attrs.to_string();
-  return ran;
-}
-
-Tensor with_special_values(std::mt19937& random, Shape shape) {
-  Tensor x = random_tensor(random, kF32, std::move(shape));
-  const float special[] = {NAN, -0.0f, 0.0f, 1e-42f, -1e-38f, 3e38f, INFINITY};
-  for (float& value : x.span<float>()) {
-    if (random() % 7 == 0) value = special[random() % std::size(special)];
-  }
-  return x;
-}
 
 TEST(HybridKernels, RowQuantize) {
   std::mt19937 random(1);
