@@ -69,6 +69,17 @@ std::vector<float> channel_magnitudes(const ConstTensorView& values, int axis) {
   return reduce<float>(values, axis, [](float largest, float value) { return std::max(largest, std::fabs(value)); });
 }
 
+std::vector<float> values_of_channels(const ConstTensorView& values, int axis, std::size_t first, std::size_t count) {
+  const Extents e = extents_of(values.shape, axis);
+  const std::size_t size = e.outer * e.inner;
+  std::vector<float> own(count * size);
+  for (std::size_t o = 0; o < e.outer; ++o) {
+    const float* from = values.as<float>() + (o * e.channels + first) * e.inner;
+    for (std::size_t c = 0; c < count; ++c) std::copy_n(from + c * e.inner, e.inner, own.data() + c * size + o * e.inner);
+  }
+  return own;
+}
+
 void add_to_channels(const TensorView& values, int axis, std::span<const float> shift) {
   change(values, axis, shift, [](float value, float by) { return value + by; });
 }

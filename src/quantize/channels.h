@@ -2,6 +2,7 @@
 #ifndef OCTAVO_QUANTIZE_CHANNELS_H_
 #define OCTAVO_QUANTIZE_CHANNELS_H_
 
+#include <cstddef>
 #include <span>
 #include <vector>
 
@@ -13,6 +14,8 @@ namespace octavo {
 std::vector<float> channel_means(const ConstTensorView& values, int axis);
 // The largest magnitude of each channel.
 std::vector<float> channel_magnitudes(const ConstTensorView& values, int axis);
+// The values of channels [first, first + count), one channel after the other.
+std::vector<float> values_of_channels(const ConstTensorView& values, int axis, std::size_t first, std::size_t count);
 // value + shift[channel]. `shift` has an element per channel.
 void add_to_channels(const TensorView& values, int axis, std::span<const float> shift);
 // value * factor[channel].

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/machine.h"
+#include "base/parallel.h"
 #include "base/requantize.h"
 #include "ops/list.h"
 #include "quantize/channels.h"
@@ -11,26 +13,22 @@
 namespace octavo {
 namespace {
 
-// One output channel's weights, next to each other.
-std::vector<float> channel_of(const Tensor& weights, int axis, std::size_t channel) {
-  const Shape& shape = weights.shape();
-  const auto channels = static_cast<std::size_t>(shape[axis]), inner = static_cast<std::size_t>(shape.elements(axis + 1, shape.rank()));
-  const auto values = weights.span<float>();
-  std::vector<float> own;
-  for (std::size_t begin = channel * inner; begin < values.size(); begin += channels * inner)
-    own.insert(own.end(), values.begin() + static_cast<std::ptrdiff_t>(begin), values.begin() + static_cast<std::ptrdiff_t>(begin + inner));
-  return own;
-}
-
 float rounded(float value, float scale) { return round_small(clamp_f32(value / scale, -127.0f, 127.0f)); }
 
+// Summed side by side, as vectors do it.
 double squared_error(std::span<const float> values, float scale) {
-  double sum = 0.0;
-  for (const float value : values) {
+  constexpr std::size_t kSums = 4;
+  double sums[kSums] = {};
+  const auto add = [&](std::size_t sum, float value) {
     const double error = static_cast<double>(rounded(value, scale)) * scale - value;
-    sum += error * error;
+    sums[sum] += error * error;
+  };
+  std::size_t i = 0;
+  for (; i + kSums <= values.size(); i += kSums) {
+    for (std::size_t k = 0; k < kSums; ++k) add(k, values[i + k]);
   }
-  return sum;
+  for (; i < values.size(); ++i) add(0, values[i]);
+  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
 float nearest_scale(std::span<const float> values, float largest) {
@@ -43,6 +41,12 @@ float nearest_scale(std::span<const float> values, float largest) {
     if (error < least) least = error, best = scale;
   }
   return best;
+}
+
+void round_channel(std::span<const float> own, float scale, std::int8_t* values, std::size_t channels, std::size_t inner) {
+  for (std::size_t i = 0; i < own.size(); i += inner, values += channels * inner) {
+    for (std::size_t k = 0; k < inner; ++k) values[k] = static_cast<std::int8_t>(rounded(own[i + k], scale));
+  }
 }
 
 }  // namespace
@@ -60,19 +64,21 @@ std::vector<WeightedProduct> weighted_products(const Graph& graph, const Placeme
 RoundedWeights nearest_weights(const Tensor& weights, int axis) {
   // Scales below this would leave f32's normal numbers behind in products; such channels keep the scale of the largest weight.
   constexpr float kSmallestWeight = 0x1p-30f;
+  constexpr std::size_t kTogether = 16;  // those of a line of memory, where channels lie next to each other
   const std::vector<float> largest = channel_magnitudes(weights.view(), axis);
-  RoundedWeights result{Tensor(DType::s8, weights.shape()), {}};
-  const auto inner = static_cast<std::size_t>(weights.shape().elements(axis + 1, weights.shape().rank()));
-  for (std::size_t c = 0; c < largest.size(); ++c) {
-    const std::vector<float> own = channel_of(weights, axis, c);
-    const bool is_small = !(largest[c] > kSmallestWeight);
-    result.scale.push_back(is_small ? 0.0f : nearest_scale(own, largest[c]));
-    if (is_small) continue;
-    for (std::size_t i = 0; i < own.size(); ++i) {
-      const std::size_t at = (i / inner * largest.size() + c) * inner + i % inner;
-      result.values.as<std::int8_t>()[at] = static_cast<std::int8_t>(rounded(own[i], result.scale[c]));
+  const std::size_t channels = largest.size(), inner = static_cast<std::size_t>(weights.shape().elements(axis + 1, weights.shape().rank()));
+  RoundedWeights result{Tensor(DType::s8, weights.shape()), std::vector<float>(channels)};
+  for_each_part((channels + kTogether - 1) / kTogether, host_machine().cores, [&](std::size_t part) {
+    const std::size_t first = part * kTogether, count = std::min(kTogether, channels - first);
+    const std::vector<float> together = values_of_channels(weights.view(), axis, first, count);
+    for (std::size_t c = first; c < first + count; ++c) {
+      if (!(largest[c] > kSmallestWeight)) continue;
+      const std::size_t size = together.size() / count;
+      const std::span<const float> own(together.data() + (c - first) * size, size);
+      result.scale[c] = nearest_scale(own, largest[c]);
+      round_channel(own, result.scale[c], result.values.as<std::int8_t>() + c * inner, channels, inner);
     }
-  }
+  });
   return result;
 }
 

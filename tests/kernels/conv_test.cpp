@@ -246,7 +246,7 @@ TEST(Conv, RowsOfPaddingAlone) {
 
 TEST(Conv, Groups) {
   const std::int64_t widths[][3] = {{2, 4, 4},  {32, 4, 4},  {8, 8, 8},   {5, 3, 6}, {3, 16, 24}, {6, 1, 2},
-                                    {12, 1, 1}, {3, 40, 56}, {2, 64, 64}, {7, 5, 9}, {32, 2, 3}};
+                                    {12, 1, 1}, {3, 40, 56}, {2, 64, 64}, {7, 5, 9}, {32, 2, 3}, {13, 8, 8}, {5, 4, 8}, {7, 3, 12}};
   for (const auto& [groups, in, out] : widths) {
     check({.height = 6,
            .width = 9,
@@ -281,6 +281,9 @@ TEST(Conv, FullyConnected) {
   for (std::int64_t batch : {1, 2, 5, 13, 64}) {
     check({.batch = batch, .height = 1, .width = 1, .channels = 515, .out_channels = 10}, 17);
     check({.batch = batch, .height = 1, .width = 1, .channels = 96, .out_channels = 1000}, 18);
+    // Long enough for two streams of weights, of even and uneven halves.
+    check({.batch = batch, .height = 1, .width = 1, .channels = 1024 + 8 * batch, .out_channels = 72}, 19);
+    check({.batch = batch, .height = 1, .width = 1, .channels = 2056, .out_channels = 24, .has_offset = true}, 20);
   }
 }
 

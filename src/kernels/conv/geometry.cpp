@@ -10,17 +10,17 @@ namespace {
 constexpr std::int64_t kMaxSpanBytes = std::int64_t{1} << 26;
 constexpr std::int64_t kMaxAxis = std::int64_t{1} << 24;
 
-// Vector multiply-adds for all output channels of one pixel and tap, when `merged` groups are computed as one.
-std::int64_t steps_with(std::int64_t merged, std::int64_t groups, std::int64_t group_in, std::int64_t group_out, const TileTarget& target) {
-  return groups / merged * ceil_div(merged * group_in, 4 * target.max_step_dwords()) * ceil_div(merged * group_out, target.lanes);
+// Of all output channels of one pixel in half cycles, when `merged` groups are computed as one: its multiply-adds, and what is done to each sum.
+std::int64_t cost_with(std::int64_t merged, const QuantizedConvAttrs& attrs, std::int64_t group_in, std::int64_t group_out, const TileTarget& target) {
+  constexpr std::int64_t kFinish = 6;
+  const std::int64_t steps = attrs.window.kernel[0] * attrs.window.kernel[1] * ceil_div(merged * group_in, 4 * target.max_step_dwords());
+  return ceil_div(attrs.groups, merged) * ceil_div(merged * group_out, target.lanes) * (steps + kFinish);
 }
 
-std::int64_t best_merge(std::int64_t groups, std::int64_t group_in, std::int64_t group_out, const TileTarget& target) {
+std::int64_t best_merge(const QuantizedConvAttrs& attrs, std::int64_t group_in, std::int64_t group_out, const TileTarget& target) {
   std::int64_t best = 1;
-  for (std::int64_t merged = 2; merged <= std::min<std::int64_t>(groups, target.lanes) && merged * group_out <= 2 * target.lanes; ++merged) {
-    if (groups % merged != 0) continue;
-    // At equal steps the larger one stores more channels at once.
-    if (steps_with(merged, groups, group_in, group_out, target) <= steps_with(best, groups, group_in, group_out, target)) best = merged;
+  for (std::int64_t merged = 2; merged <= std::min<std::int64_t>(attrs.groups, target.lanes) && merged * group_out <= 2 * target.lanes; ++merged) {
+    if (cost_with(merged, attrs, group_in, group_out, target) < cost_with(best, attrs, group_in, group_out, target)) best = merged;
   }
   return best;
 }
@@ -81,8 +81,8 @@ ConvGeometry geometry_of(const QuantizedConvAttrs& attrs, const ConvShapesOfCall
   }
   const std::int64_t group_in = g.channels / attrs.groups, group_out = g.out_channels / attrs.groups;
   // The sum of a merged group's x would be that of several.
-  g.merged = g.sums_x ? 1 : best_merge(attrs.groups, group_in, group_out, target);
-  g.groups = attrs.groups / g.merged;
+  g.merged = g.sums_x ? 1 : best_merge(attrs, group_in, group_out, target);
+  g.groups = ceil_div(attrs.groups, g.merged);
   g.group_in = group_in * g.merged;
   g.group_out = group_out * g.merged;
   set_runs(g, target);
@@ -90,24 +90,23 @@ ConvGeometry geometry_of(const QuantizedConvAttrs& attrs, const ConvShapesOfCall
 }
 
 ChannelBlocks channel_blocks(const ConvGeometry& geometry, const TileTarget& target) {
-  const std::int64_t vectors = ceil_div(geometry.group_out, target.lanes);
-  const std::int64_t per_group = ceil_div(vectors, target.most_vectors(geometry.out_width));
   ChannelBlocks result;
-  const std::int64_t sums = geometry.sums_x ? 1 : 0;
-  result.max_vectors = static_cast<int>(ceil_div(vectors, per_group) + sums);
+  const std::int64_t sums = geometry.sums_x ? 1 : 0, most = target.most_vectors(geometry.out_width);
   for (std::int64_t group = 0; group < geometry.groups; ++group) {
-    std::int64_t done = 0;
-    for (std::int64_t b = 0; b < per_group; ++b) {
+    const std::int64_t first = group * geometry.group_out, end = std::min(first + geometry.group_out, geometry.out_channels);
+    const std::int64_t vectors = ceil_div(end - first, target.lanes), blocks = ceil_div(vectors, most);
+    for (std::int64_t b = 0, channel = first; b < blocks; ++b) {
       // Vectors spread evenly: 5 are 3 + 2, not 4 + 1.
-      const std::int64_t count = vectors * (b + 1) / per_group - vectors * b / per_group;
-      const std::int64_t channels = std::min(count * target.lanes, geometry.group_out - done);
-      result.blocks.push_back({.first = group * geometry.group_out + done,
+      const std::int64_t count = vectors * (b + 1) / blocks - vectors * b / blocks;
+      const std::int64_t channels = std::min(count * target.lanes, end - channel);
+      result.blocks.push_back({.first = channel,
                                .channels = static_cast<int>(channels),
                                .vectors = static_cast<int>(count + sums),
                                .x_offset = group * geometry.group_in,
                                .lane = result.lanes,
                                .weights = result.weight_bytes});
-      done += channels;
+      result.max_vectors = std::max(result.max_vectors, result.blocks.back().vectors);
+      channel += channels;
       result.lanes += (count + sums) * target.lanes;
       result.weight_bytes += (count + sums) * target.weight_bytes() * geometry.k_dwords();
     }

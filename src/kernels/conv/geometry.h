@@ -21,7 +21,7 @@ struct ConvGeometry {
   std::int64_t out_height = 1, out_width = 1, out_channels = 1;
   std::int64_t kernel_h = 1, kernel_w = 1, stride_h = 1, stride_w = 1, dilation_h = 1, dilation_w = 1, pad_top = 0, pad_left = 0;
   // Neighbouring groups are merged (with zero weights between them) where that fills more lanes.
-  std::int64_t merged = 1;  // groups of the operator in one group of these
+  std::int64_t merged = 1;  // groups of the operator in one group of these; the last may have fewer
   std::int64_t groups = 1;
   std::int64_t group_in = 1, group_out = 1;  // channels of one merged group
   // Padding is 0: rows of K outside of the image add nothing and are left out.
@@ -42,8 +42,8 @@ struct ConvGeometry {
   std::int64_t span_bytes(std::int64_t pixels) const { return ((pixels - 1) * stride_w + (kernel_w - 1) * dilation_w + 1) * channels; }
   // The share of all rows of K, over all output rows, that lies within the image.
   double share_inside() const;
-  // Bytes read past a span.
-  std::int64_t overread() const { return run_dwords() * 4 - run_bytes; }
+  // Bytes read past a span: by whole steps, and for the groups that the last merged one lacks.
+  std::int64_t overread() const { return run_dwords() * 4 - run_bytes + groups * group_in - channels; }
 };
 
 // Rows of K within the image.

@@ -91,7 +91,7 @@ Result<std::unique_ptr<Step>> ConvStep::make(const StepSpec& spec, const TileTar
     std::fill(std::begin(step->constants_->lowest), std::end(step->constants_->lowest), scaling.lowest);
     std::fill(std::begin(step->constants_->highest), std::end(step->constants_->highest), scaling.highest);
   }
-  base.prefetches = step->walk_.chunks() > 1;
+  base.prefetches = step->walk_.chunks() > 1 && step->walk_.tiles().tiles() > 1;
   if (auto status = step->emit(base); !status) return status.errors();
   return std::unique_ptr<Step>(std::move(step));
 }

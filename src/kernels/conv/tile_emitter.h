@@ -37,7 +37,9 @@ class TileEmitter : public Xbyak::CodeGenerator {
   void load_bias();
   void load_zero_points();
   void emit_rows();
+  int streams() const;
   void emit_run();
+  void advance(int dwords);
   void emit_dwords(int count);
   void prefetch_weights(int index);
   void mac(int index);
