@@ -38,6 +38,7 @@ test-long: build ## sweeps, soaks and fuzzing; takes an hour
 
 bench: build     ## microbenchmarks: kernels as a share of the machine's peak
 	build/bin/conv_bench
+	build/bin/pool_bench
 
 peers: build     ## against ONNX Runtime, OpenVINO and LiteRT on the same networks, in turns (downloads them from PyPI; half an hour)
 	python3 bench/peers/run.py --octavo build/bin/octavo

@@ -21,7 +21,7 @@ bool is_activation(const PlanOperand& operand) {
   return operand.place == Place::arena || operand.place == Place::image_arena || operand.place == Place::input || operand.place == Place::output;
 }
 
-std::int64_t bytes_of(const PlanOperand& operand) { return Shape(operand.shape).elements() * static_cast<std::int64_t>(size_of(operand.dtype)); }
+std::int64_t bytes_of(const PlanOperand& operand) { return static_cast<std::int64_t>(operand.bytes()); }
 
 // Follows the names of tensors through the arena, where buffers are used again.
 class Names {
@@ -44,9 +44,7 @@ class Names {
 
 // A tensor of all images that a step is called for.
 ExplainedTensor explained(std::string name, const PlanOperand& operand, std::int64_t images) {
-  std::vector<std::int64_t> dims = operand.shape;
-  if (images > 1 && !dims.empty()) dims[0] *= images;
-  return {std::move(name), std::string(name_of(operand.dtype)) + "[" + Shape(dims).to_string() + "]", images * bytes_of(operand)};
+  return {std::move(name), std::string(name_of(operand.dtype)) + "[" + operand.shape_of(images).to_string() + "]", images * bytes_of(operand)};
 }
 
 // "node (operator): reason" of the plan, without the node.

@@ -4,10 +4,6 @@
 #include <algorithm>
 #include <array>
 
-#include "ops/float_depthwise/float_depthwise.h"
-#include "ops/hybrid_conv/hybrid_conv.h"
-#include "ops/row_quantize/row_quantize.h"
-
 namespace octavo {
 namespace {
 

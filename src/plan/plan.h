@@ -33,6 +33,15 @@ struct PlanOperand {
   std::vector<std::int64_t> shape;
   std::uint64_t offset = 0;  // arenas and constant: bytes, a multiple of kAlignment; input and output: its index
 
+  // Of a shape that is known to be possible: one of a file is checked when it is loaded.
+  std::uint64_t bytes() const { return static_cast<std::uint64_t>(Shape(shape).elements()) * size_of(dtype); }
+  // The shape of that of so many images together, side by side along the first axis.
+  Shape shape_of(std::int64_t images) const {
+    std::vector<std::int64_t> dims = shape;
+    if (images > 1 && dims.empty()) dims.push_back(1);
+    if (images > 1) dims[0] *= images;
+    return Shape(dims);
+  }
   bool operator==(const PlanOperand&) const = default;
   static constexpr auto fields() {
     return std::tuple(Field{"place", &PlanOperand::place}, Field{"dtype", &PlanOperand::dtype}, Field{"shape", &PlanOperand::shape},

@@ -15,15 +15,6 @@ std::int64_t ns_since(Clock::time_point start) { return std::chrono::duration_ca
 
 bool has_slices(Place place) { return place == Place::arena || place == Place::input || place == Place::output; }
 
-std::uint64_t bytes_of(const PlanOperand& operand) { return static_cast<std::uint64_t>(Shape(operand.shape).elements()) * size_of(operand.dtype); }
-
-TensorView view_of_batch(const PlanOperand& operand, std::int64_t images) {
-  std::vector<std::int64_t> dims = operand.shape;
-  if (dims.empty()) dims.push_back(1);
-  dims[0] *= images;
-  return {.dtype = operand.dtype, .shape = Shape(dims)};
-}
-
 }  // namespace
 
 void ImageRunner::prepare(const Plan& plan, std::span<const StepCall> calls, const Pointers& batch, std::byte* arenas, std::uint64_t arena_stride,
@@ -35,7 +26,7 @@ void ImageRunner::prepare(const Plan& plan, std::span<const StepCall> calls, con
     // `side` of the pointers: where the operands of each image lie.
     const auto prepare_operands = [&](const std::vector<PlanOperand>& operands, std::size_t slot, std::vector<Slice>& slices, auto side) {
       for (const PlanOperand& operand : operands) {
-        if (has_slices(operand.place)) slices.push_back({slot, bytes_of(operand)});
+        if (has_slices(operand.place)) slices.push_back({slot, operand.bytes()});
         for (std::size_t t = 0; operand.place == Place::image_arena && t < lanes_.size(); ++t) {
           (lanes_[t].*side)[slot] = arenas + t * arena_stride + operand.offset;
         }
@@ -134,7 +125,7 @@ void ImageRunner::observe(bool keeps_values) {
   kept_.clear();
   for (std::size_t s = 0; s < calls_.size(); ++s) {
     for (const PlanOperand& operand : plan_->steps[s].outputs) {
-      values_.push_back(view_of_batch(operand, plan_->image_loop.images));
+      values_.push_back({.dtype = operand.dtype, .shape = operand.shape_of(plan_->image_loop.images)});
       if (!keeps_values) continue;
       kept_.emplace_back(values_.back().dtype, values_.back().shape);
       values_.back().data = kept_.back().data();

@@ -41,23 +41,16 @@ Status check_extent(std::uint64_t offset, std::uint64_t bytes, std::uint64_t siz
   return ok_status();
 }
 
-// Bytes of an operand whose shape has been checked.
-std::uint64_t checked_bytes(const PlanOperand& operand) {
-  return static_cast<std::uint64_t>(Shape(operand.shape).elements()) * size_of(operand.dtype);
-}
-
 bool is_in_arena(const PlanOperand& operand) { return operand.place == Place::arena || operand.place == Place::image_arena; }
 
-bool has_same_extent(const PlanOperand& a, const PlanOperand& b) {
-  return a.place == b.place && a.offset == b.offset && checked_bytes(a) == checked_bytes(b);
-}
+bool has_same_extent(const PlanOperand& a, const PlanOperand& b) { return a.place == b.place && a.offset == b.offset && a.bytes() == b.bytes(); }
 
 // Of operands of one step, `images` times as large in the arena; tensors of the caller are apart from each other, as a context checks.
 bool overlap(const PlanOperand& a, const PlanOperand& b, std::uint64_t images) {
   if (a.place != b.place) return false;
   if (a.place == Place::output) return a.offset == b.offset;
   const std::uint64_t times = a.place == Place::arena ? images : 1;
-  return is_in_arena(a) && a.offset < b.offset + times * checked_bytes(b) && b.offset < a.offset + times * checked_bytes(a);
+  return is_in_arena(a) && a.offset < b.offset + times * b.bytes() && b.offset < a.offset + times * a.bytes();
 }
 
 class StepPreparer {

@@ -245,8 +245,8 @@ TEST(Conv, RowsOfPaddingAlone) {
 }
 
 TEST(Conv, Groups) {
-  const std::int64_t widths[][3] = {{2, 4, 4},  {32, 4, 4},  {8, 8, 8},   {5, 3, 6}, {3, 16, 24}, {6, 1, 2},
-                                    {12, 1, 1}, {3, 40, 56}, {2, 64, 64}, {7, 5, 9}, {32, 2, 3}, {13, 8, 8}, {5, 4, 8}, {7, 3, 12}};
+  const std::int64_t widths[][3] = {{2, 4, 4},   {32, 4, 4}, {8, 8, 8},  {5, 3, 6},  {3, 16, 24}, {6, 1, 2},  {12, 1, 1},  {3, 40, 56},
+                                    {2, 64, 64}, {7, 5, 9},  {32, 2, 3}, {13, 8, 8}, {5, 4, 8},   {7, 3, 12}, {3, 12, 192}};
   for (const auto& [groups, in, out] : widths) {
     check({.height = 6,
            .width = 9,
@@ -275,6 +275,21 @@ TEST(Conv, Groups) {
            .groups = groups},
           16);
   }
+  // Narrow lines: chunks of blocks that begin and end within a group.
+  check({.height = 6,
+         .width = 21,
+         .channels = 65,
+         .out_channels = 130,
+         .kernel_h = 4,
+         .kernel_w = 3,
+         .stride_w = 3,
+         .dilation_h = 2,
+         .top = 1,
+         .bottom = 7,
+         .right = 7,
+         .groups = 5,
+         .has_offset = true},
+        21);
 }
 
 TEST(Conv, FullyConnected) {

@@ -100,7 +100,11 @@ Result<std::unique_ptr<Step>> AmxStep::make(const StepSpec& spec, CheckedConv ca
   const int most = kTileAmx.max_pixels(call.blocks.max_vectors);
   ConvSplit split = split_conv(call.geometry, call.blocks, kTileAmx, most, spec.threads, host_machine().l2_bytes);
   const AmxLayout layout = AmxLayout::of(split.tiles, call.blocks, call.geometry);
-  TileWalk walk({.geometry = call.geometry, .split = std::move(split), .read_pixels = layout.pixels(), .x_zero_point = attrs.x_zero_point});
+  TileWalk walk({.geometry = call.geometry,
+                 .blocks = call.blocks,
+                 .split = std::move(split),
+                 .read_pixels = layout.pixels(),
+                 .x_zero_point = attrs.x_zero_point});
   auto registers = AmxRegisters::create();
   if (!registers) return registers.errors();
   std::unique_ptr<AmxStep> step(new AmxStep(std::move(call), std::move(walk), layout, std::move(*registers)));

@@ -11,7 +11,8 @@ constexpr std::int64_t kMaxSpanBytes = std::int64_t{1} << 26;
 constexpr std::int64_t kMaxAxis = std::int64_t{1} << 24;
 
 // Of all output channels of one pixel in half cycles, when `merged` groups are computed as one: its multiply-adds, and what is done to each sum.
-std::int64_t cost_with(std::int64_t merged, const QuantizedConvAttrs& attrs, std::int64_t group_in, std::int64_t group_out, const TileTarget& target) {
+std::int64_t cost_with(std::int64_t merged, const QuantizedConvAttrs& attrs, std::int64_t group_in, std::int64_t group_out,
+                       const TileTarget& target) {
   constexpr std::int64_t kFinish = 6;
   const std::int64_t steps = attrs.window.kernel[0] * attrs.window.kernel[1] * ceil_div(merged * group_in, 4 * target.max_step_dwords());
   return ceil_div(attrs.groups, merged) * ceil_div(merged * group_out, target.lanes) * (steps + kFinish);

@@ -86,10 +86,14 @@ double tile_cycles(const ConvGeometry& g, const TileTarget& target, int pixels, 
 ConvSplit split_conv(const ConvGeometry& g, const ChannelBlocks& blocks, const TileTarget& target, int max_pixels, int threads,
                      std::int64_t l2_bytes) {
   constexpr double kGain = 0.97;    // more chunks and narrower tiles must pay
+  constexpr std::int64_t kHalfL1 = 16 << 10;
   constexpr double kEnough = 1.03;  // times an even share of the work: nothing better is looked for
   const auto count = static_cast<std::int64_t>(blocks.blocks.size());
   const double bytes_per_block = static_cast<double>(blocks.weight_bytes) / static_cast<double>(count);
-  const std::int64_t together = std::clamp<std::int64_t>(l2_bytes / 2 * count / blocks.weight_bytes, 1, count);
+  // Groups have a part of x each, so that chunks of them read nothing twice: where lines are too narrow to use a weight often, all stays in L1.
+  const bool is_narrow = g.groups > 1 && g.out_height > 1 && 2 * g.out_width <= max_pixels;
+  const std::int64_t resident_bytes = is_narrow ? kHalfL1 : l2_bytes / 2;
+  const std::int64_t together = std::clamp<std::int64_t>(resident_bytes * count / blocks.weight_bytes, 1, count);
   const std::int64_t fewest_chunks = ceil_div(count, together), fewest_tiles = ceil_div(g.out_width, max_pixels);
   ConvSplit best;
   double least = HUGE_VAL, share = 0.0;

@@ -20,7 +20,8 @@ struct ConvSplit {
   std::vector<BlockRange> chunks;
 };
 
-// The split whose slowest thread is done first, of those whose chunks stay in half of L2 (`l2_bytes`) while all tiles pass.
+// The split whose slowest thread is done first, of those whose chunks stay in half of L2 (`l2_bytes`), where groups have narrow lines of L1, while
+// all tiles pass.
 ConvSplit split_conv(const ConvGeometry& geometry, const ChannelBlocks& blocks, const TileTarget& target, int max_pixels, int threads,
                      std::int64_t l2_bytes);
 

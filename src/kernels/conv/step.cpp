@@ -76,6 +76,7 @@ Result<std::unique_ptr<Step>> ConvStep::make(const StepSpec& spec, const TileTar
   // The table needs eight registers beside the packed pixels.
   const int most = target.max_pixels(call.blocks.max_vectors), pixels = base.table == TableStep::none ? most : std::min(24, most);
   TileWalk walk({.geometry = g,
+                 .blocks = call.blocks,
                  .split = split_conv(g, call.blocks, target, pixels, spec.threads, host_machine().l2_bytes),
                  .x_zero_point = attrs.x_zero_point,
                  .has_run_zero_points = scaling.scales == RunScales::shared});

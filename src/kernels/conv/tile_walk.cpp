@@ -8,9 +8,15 @@ namespace {
 
 constexpr std::int64_t round_up(std::int64_t bytes) { return ceil_div(bytes, 64) * 64; }
 
+// What the blocks of a chunk read.
+ChannelRange channels_of(const ConvGeometry& g, const ChannelBlocks& blocks, const BlockRange& chunk) {
+  return {blocks.blocks[chunk.begin].x_offset, std::min(g.channels, blocks.blocks[chunk.end - 1].x_offset + g.group_in)};
+}
+
 }  // namespace
 
 TileWalk::TileWalk(const WalkPlan& plan) : g_(plan.geometry), split_(plan.split), x_zero_point_(plan.x_zero_point) {
+  for (const BlockRange& chunk : split_.chunks) channels_.push_back(channels_of(g_, plan.blocks, chunk));
   for (int narrower : {0, 1}) {
     const int pixels = tiles().pixels - narrower;
     columns_[static_cast<std::size_t>(narrower)] = g_.span_bytes(pixels) / g_.channels;

@@ -16,9 +16,15 @@
 
 namespace octavo {
 
+// Input channels [begin, end).
+struct ChannelRange {
+  std::int64_t begin = 0, end = 0;
+};
+
 // What one step walks over.
 struct WalkPlan {
   const ConvGeometry& geometry;
+  const ChannelBlocks& blocks;
   ConvSplit split;
   // Pixels whose x the code of a tile reads, of which it may leave results unused; 0: as many as the tile has.
   int read_pixels = 0;
@@ -94,11 +100,17 @@ class TileWalk {
   }
   void find_new_rows(const std::uint8_t* x, const Scratch& scratch, Tile& tile, bool reads_image) const noexcept;
   const std::uint8_t* padded_row(const Scratch& scratch, const Tile& tile, const std::uint8_t* x, std::int64_t row, std::int64_t slot) const noexcept;
-  void fill_padded_row(const Scratch& scratch, std::uint8_t* to, const std::uint8_t* line, std::int64_t first_column,
-                       std::int64_t columns) const noexcept;
+  // Columns of a line of x from `first` on, and the channels of them that a chunk reads.
+  struct Part {
+    std::int64_t first = 0, columns = 0;
+    ChannelRange channels;
+  };
+  void fill_padded_row(const Scratch& scratch, std::uint8_t* to, const std::uint8_t* line, const Part& part) const noexcept;
+  void fill_padded_channels(const Scratch& scratch, std::uint8_t* to, const std::uint8_t* line, const Part& part) const noexcept;
 
   ConvGeometry g_;
   ConvSplit split_;
+  std::vector<ChannelRange> channels_;  // of x, by chunk
   std::int32_t x_zero_point_ = 0;
   std::array<std::int64_t, 2> columns_{}, read_columns_{};  // of x under a tile, and under one that is narrower
   std::int64_t padded_row_bytes_ = 0;
@@ -134,25 +146,39 @@ inline void TileWalk::find_new_rows(const std::uint8_t* x, const Scratch& scratc
 inline const std::uint8_t* TileWalk::padded_row(const Scratch& scratch, const Tile& tile, const std::uint8_t* x, std::int64_t row,
                                                 std::int64_t slot) const noexcept {
   if (tile.in_line != 0) slot += g_.kernel_h;
+  const ChannelRange channels = channels_[static_cast<std::size_t>(tile.chunk)];
   const std::int64_t image_row = tile.image * g_.height + row;
-  const std::int64_t identity = image_row * tiles().tiles_per_line + tile.in_line;
+  const std::int64_t contents = g_.groups > 1 ? tile.chunk : 0;
+  const std::int64_t identity = (contents * g_.batch * g_.height + image_row) * tiles().tiles_per_line + tile.in_line;
   std::uint8_t* copy = scratch.copies + slot * padded_row_bytes_;
   if (scratch.held[slot] == identity) return copy;
   scratch.held[slot] = identity;
   const std::int64_t left = tile.first_pixel * g_.stride_w - g_.pad_left;
-  fill_padded_row(scratch, copy, x + image_row * g_.width * g_.channels, left, read_columns_[static_cast<std::size_t>(tile.narrower)]);
+  const Part part{left, read_columns_[static_cast<std::size_t>(tile.narrower)], channels};
+  const std::uint8_t* line = x + image_row * g_.width * g_.channels;
+  channels.end - channels.begin == g_.channels ? fill_padded_row(scratch, copy, line, part) : fill_padded_channels(scratch, copy, line, part);
   return copy;
 }
 
-// Columns [first_column, first_column + columns) of a line of x, x_zero_point outside of it.
-inline void TileWalk::fill_padded_row(const Scratch& scratch, std::uint8_t* to, const std::uint8_t* line, std::int64_t first_column,
-                                      std::int64_t columns) const noexcept {
-  const std::int64_t begin = std::clamp<std::int64_t>(-first_column, 0, columns);
-  const std::int64_t end = std::clamp<std::int64_t>(g_.width - first_column, begin, columns);
+// All channels, x_zero_point outside of the image.
+inline void TileWalk::fill_padded_row(const Scratch& scratch, std::uint8_t* to, const std::uint8_t* line, const Part& part) const noexcept {
+  const std::int64_t begin = std::clamp<std::int64_t>(-part.first, 0, part.columns);
+  const std::int64_t end = std::clamp<std::int64_t>(g_.width - part.first, begin, part.columns);
   std::memset(to, scratch.x_zero_point, static_cast<std::size_t>(begin * g_.channels));
   if (end > begin)
-    std::memcpy(to + begin * g_.channels, line + (first_column + begin) * g_.channels, static_cast<std::size_t>((end - begin) * g_.channels));
-  std::memset(to + end * g_.channels, scratch.x_zero_point, static_cast<std::size_t>((columns - end) * g_.channels + g_.overread()));
+    std::memcpy(to + begin * g_.channels, line + (part.first + begin) * g_.channels, static_cast<std::size_t>((end - begin) * g_.channels));
+  std::memset(to + end * g_.channels, scratch.x_zero_point, static_cast<std::size_t>((part.columns - end) * g_.channels + g_.overread()));
+}
+
+// The same where chunks have channels of their own. What is read beyond them meets weights of 0.
+inline void TileWalk::fill_padded_channels(const Scratch& scratch, std::uint8_t* to, const std::uint8_t* line, const Part& part) const noexcept {
+  const auto bytes = static_cast<std::size_t>(part.channels.end - part.channels.begin);
+  for (std::int64_t i = 0; i < part.columns; ++i) {
+    const std::int64_t column = part.first + i;
+    std::uint8_t* copy = to + i * g_.channels + part.channels.begin;
+    if (column < 0 || column >= g_.width) std::memset(copy, scratch.x_zero_point, bytes);
+    else std::memcpy(copy, line + column * g_.channels + part.channels.begin, bytes);
+  }
 }
 
 }  // namespace octavo
