@@ -18,7 +18,7 @@
 namespace octavo {
 
 // A change of any encoded struct, enum number or kernel's packed form is a new version.
-inline constexpr std::uint32_t kArtifactVersion = 4;
+inline constexpr std::uint32_t kArtifactVersion = 5;
 
 // What an .octv holds.
 struct CompiledModel {
