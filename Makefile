@@ -36,7 +36,7 @@ test-long: build ## sweeps, soaks and fuzzing; takes an hour
 	scripts/run-tests.sh build -L long
 	$(MAKE) fuzz
 
-bench: build     ## microbenchmarks: kernels as a share of the machine's peak
+bench: build     ## microbenchmarks: kernels as a share of the machine's peak, handing work to threads
 	build/bin/conv_bench
 	build/bin/pool_bench
 

@@ -146,13 +146,13 @@ inline void TileWalk::find_new_rows(const std::uint8_t* x, const Scratch& scratc
 inline const std::uint8_t* TileWalk::padded_row(const Scratch& scratch, const Tile& tile, const std::uint8_t* x, std::int64_t row,
                                                 std::int64_t slot) const noexcept {
   if (tile.in_line != 0) slot += g_.kernel_h;
-  const ChannelRange channels = channels_[static_cast<std::size_t>(tile.chunk)];
   const std::int64_t image_row = tile.image * g_.height + row;
   const std::int64_t contents = g_.groups > 1 ? tile.chunk : 0;
   const std::int64_t identity = (contents * g_.batch * g_.height + image_row) * tiles().tiles_per_line + tile.in_line;
   std::uint8_t* copy = scratch.copies + slot * padded_row_bytes_;
   if (scratch.held[slot] == identity) return copy;
   scratch.held[slot] = identity;
+  const ChannelRange channels = channels_[static_cast<std::size_t>(tile.chunk)];
   const std::int64_t left = tile.first_pixel * g_.stride_w - g_.pad_left;
   const Part part{left, read_columns_[static_cast<std::size_t>(tile.narrower)], channels};
   const std::uint8_t* line = x + image_row * g_.width * g_.channels;
