@@ -1,6 +1,7 @@
 // Every kernel of the conv family on the layers of well-known networks, as shares of the measured peak.
-// On one thread the time is the sum of the best times of slices of about half a millisecond, so that a busy machine disturbs little.
-// Weights rotate through copies that together exceed L2, as in a whole network; the input stays where the last layer would have left it.
+// On one thread the time is the sum of the best times of slices of about half a millisecond, so that a busy machine
+// disturbs little. Weights rotate through copies that together exceed L2, as in a whole network; the input stays where
+// the last layer would have left it.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -41,9 +42,12 @@ class Prepared {
     macs = out * out * l.out * l.kernel * l.kernel * (l.in / l.groups);
     Tensor multiplier(DType::f32, {l.out});
     for (float& m : multiplier.span<float>()) m = 0.0003f;
-    const Fact facts[] = {{.dtype = DType::u8, .shape = x_.shape()}, constant(threads == 0 ? Tensor(DType::s8, weight_shape(l)) : weights(random, l)),
-                          constant(Tensor(DType::s32, {l.out})),     constant(multiplier),
-                          {.dtype = DType::u8, .shape = y_.shape()}, constant(filled(random, DType::u8, {256}))};
+    const Fact facts[] = {{.dtype = DType::u8, .shape = x_.shape()},
+                          constant(threads == 0 ? Tensor(DType::s8, weight_shape(l)) : weights(random, l)),
+                          constant(Tensor(DType::s32, {l.out})),
+                          constant(multiplier),
+                          {.dtype = DType::u8, .shape = y_.shape()},
+                          constant(filled(random, DType::u8, {256}))};
     OpCall call{.attrs = &attrs_, .outputs = {{.dtype = DType::u8, .shape = y_.shape()}}};
     for (const Fact& fact : facts) call.inputs.push_back(&fact);
     if (!l.has_residual) call.inputs[4] = nullptr;
@@ -73,8 +77,9 @@ class Prepared {
   // All slices one after another; keeps the best time of each.
   void run_slices(std::vector<double>& best_us) {
     const Step& step = *steps_[next_++ % steps_.size()];
-    const auto slices =
-        shares_work ? 1 : static_cast<int>(std::clamp<std::int64_t>(static_cast<std::int64_t>(predicted_us / 500.0), 1, step.items()));
+    const auto slices = shares_work ? 1
+                                    : static_cast<int>(std::clamp<std::int64_t>(
+                                          static_cast<std::int64_t>(predicted_us / 500.0), 1, step.items()));
     best_us.resize(static_cast<std::size_t>(slices), 1e30);
     for (int i = 0; i < slices; ++i) {
       const double start = thread_us();
@@ -100,7 +105,8 @@ class Prepared {
     QuantizedConvAttrs attrs{.window = {{l.kernel, l.kernel}, {l.stride, l.stride}, {1, 1}, {pad, pad}, {pad, pad}},
                              .groups = l.groups,
                              .x_zero_point = l.has_table ? 3 : 0};
-    if (l.has_residual) attrs.residual = Residual::before_rounding, attrs.residual_ratio = 0.7f, attrs.residual_zero_point = 2;
+    if (l.has_residual)
+      attrs.residual = Residual::before_rounding, attrs.residual_ratio = 0.7f, attrs.residual_zero_point = 2;
     if (l.has_table) attrs.zero_point = 40;
     return attrs;
   }
@@ -120,11 +126,14 @@ class Prepared {
     }
     return tensor;
   }
-  static Fact constant(const Tensor& t) { return {.dtype = t.dtype(), .shape = t.shape(), .quant = {}, .constant = std::make_shared<Tensor>(t)}; }
+  static Fact constant(const Tensor& t) {
+    return {.dtype = t.dtype(), .shape = t.shape(), .quant = {}, .constant = std::make_shared<Tensor>(t)};
+  }
   void prepare(const Kernel& kernel, const OpCall& call, const std::vector<Tensor>& packed, int threads) {
     StepSpec spec{.attrs = &attrs_, .threads = threads};
     for (const Fact* fact : call.inputs) {
-      spec.inputs.push_back(fact ? StepOperand{true, fact->dtype, fact->shape, nullptr} : StepOperand{.is_present = false});
+      spec.inputs.push_back(fact ? StepOperand{true, fact->dtype, fact->shape, nullptr}
+                                 : StepOperand{.is_present = false});
     }
     spec.outputs.push_back({true, DType::u8, y_.shape(), nullptr});
     for (const Tensor& tensor : packed) spec.packed.push_back(tensor.view());
@@ -134,7 +143,8 @@ class Prepared {
       return;
     }
     if (scratch_.empty()) {
-      for (int t = 0; t < threads; ++t) scratch_.emplace_back(DType::u8, Shape{static_cast<std::int64_t>((*step)->scratch_bytes())});
+      for (int t = 0; t < threads; ++t)
+        scratch_.emplace_back(DType::u8, Shape{static_cast<std::int64_t>((*step)->scratch_bytes())});
     }
     steps_.push_back(std::move(*step));
   }
@@ -189,7 +199,8 @@ void run_yardstick(benchmark::State& state, const Layer& layer, int threads) {
   for (auto _ : state) {
     const auto start = std::chrono::steady_clock::now();
     conv.run();
-    best_us = std::min(best_us, std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count());
+    best_us =
+        std::min(best_us, std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count());
   }
   state.counters["best_us"] = best_us;
 }
@@ -203,8 +214,12 @@ void register_all() {
     for (const Layer& layer : kLayers) {
       if (!Prepared(layer, kernel, 0).reason.empty()) continue;
       for (int threads : {1, 2}) {
-        const std::string name = std::string(kernel.name) + "/" + name_of_layer(layer) + "/threads:" + std::to_string(threads);
-        benchmark::RegisterBenchmark(name.c_str(), run_layer, layer, kernel, threads)->MinTime(0.05)->Unit(benchmark::kMicrosecond)->UseRealTime();
+        const std::string name =
+            std::string(kernel.name) + "/" + name_of_layer(layer) + "/threads:" + std::to_string(threads);
+        benchmark::RegisterBenchmark(name.c_str(), run_layer, layer, kernel, threads)
+            ->MinTime(0.05)
+            ->Unit(benchmark::kMicrosecond)
+            ->UseRealTime();
       }
     }
   }
@@ -215,7 +230,10 @@ void register_yardstick() {
   for (const Layer& layer : kLayers) {
     for (int threads : {1, 2}) {
       const std::string name = "onednn/" + name_of_layer(layer) + "/threads:" + std::to_string(threads);
-      benchmark::RegisterBenchmark(name.c_str(), run_yardstick, layer, threads)->MinTime(0.05)->Unit(benchmark::kMicrosecond)->UseRealTime();
+      benchmark::RegisterBenchmark(name.c_str(), run_yardstick, layer, threads)
+          ->MinTime(0.05)
+          ->Unit(benchmark::kMicrosecond)
+          ->UseRealTime();
     }
   }
 }
@@ -231,8 +249,9 @@ int main(int argc, char** argv) {
     const auto peaks = octavo::measure_peaks(threads);
     if (!peaks) return 5;
     const std::string key = "peak on " + std::to_string(threads) + " threads, GMAC/s (dot, madd, fma), GB/s";
-    benchmark::AddCustomContext(key, std::to_string(peaks->dot_gmacs) + ", " + std::to_string(peaks->madd_gmacs) + ", " +
-                                         std::to_string(peaks->fma_gmacs) + ", " + std::to_string(peaks->read_gbytes));
+    benchmark::AddCustomContext(key, std::to_string(peaks->dot_gmacs) + ", " + std::to_string(peaks->madd_gmacs) +
+                                         ", " + std::to_string(peaks->fma_gmacs) + ", " +
+                                         std::to_string(peaks->read_gbytes));
   }
   benchmark::RunSpecifiedBenchmarks();
   return 0;

@@ -98,7 +98,8 @@ inline constexpr Layer kLayers[] = {
 };
 
 inline std::string name_of_layer(const Layer& l) {
-  std::string name = std::string(l.network) + "/" + std::to_string(l.size) + "x" + std::to_string(l.in) + ">" + std::to_string(l.out);
+  std::string name =
+      std::string(l.network) + "/" + std::to_string(l.size) + "x" + std::to_string(l.in) + ">" + std::to_string(l.out);
   name += " " + std::to_string(l.kernel) + "x" + std::to_string(l.kernel) + "/" + std::to_string(l.stride);
   if (l.groups > 1) name += " g" + std::to_string(l.groups);
   return name + (l.has_residual ? " add" : "") + (l.has_table ? " table" : "");

@@ -1,4 +1,5 @@
-// A layer computed by oneDNN in 8 bits, the yardstick of our kernels: u8 by s8 with scales per channel, the layouts that it asks for. Part of bench/.
+// A layer computed by oneDNN in 8 bits, the yardstick of our kernels: u8 by s8 with scales per channel, the layouts
+// that it asks for. Part of bench/.
 #ifndef OCTAVO_BENCH_ONEDNN_CONV_H_
 #define OCTAVO_BENCH_ONEDNN_CONV_H_
 
@@ -15,7 +16,8 @@
 
 namespace octavo {
 
-// Its best legal form: no zero points; SiLU in float where the layer has a table; the residual added as a scaled sum in place.
+// Its best legal form: no zero points; SiLU in float where the layer has a table; the residual added as a scaled sum in
+// place.
 class OneDnnConv {
  public:
   OneDnnConv(const Layer& l, int threads) : threads_(threads), stream_(engine_) {
@@ -24,17 +26,23 @@ class OneDnnConv {
     using Desc = dnnl::memory::desc;
     using Type = dnnl::memory::data_type;
     using Tag = dnnl::memory::format_tag;
-    const Desc x({1, l.in, l.size, l.size}, Type::u8, Tag::nhwc), y({1, l.out, out, out}, Type::u8, Tag::nhwc), bias({l.out}, Type::s32, Tag::x);
-    const dnnl::memory::dims dims = l.groups == 1 ? dnnl::memory::dims{l.out, l.in, l.kernel, l.kernel}
-                                                  : dnnl::memory::dims{l.groups, l.out / l.groups, l.in / l.groups, l.kernel, l.kernel};
-    const dnnl::convolution_forward::desc description(dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct, x,
-                                                      Desc(dims, Type::s8, Tag::any), bias, y, {l.stride, l.stride}, {pad, pad}, {pad, pad});
+    const Desc x({1, l.in, l.size, l.size}, Type::u8, Tag::nhwc), y({1, l.out, out, out}, Type::u8, Tag::nhwc),
+        bias({l.out}, Type::s32, Tag::x);
+    const dnnl::memory::dims dims =
+        l.groups == 1 ? dnnl::memory::dims{l.out, l.in, l.kernel, l.kernel}
+                      : dnnl::memory::dims{l.groups, l.out / l.groups, l.in / l.groups, l.kernel, l.kernel};
+    const dnnl::convolution_forward::desc description(
+        dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct, x, Desc(dims, Type::s8, Tag::any),
+        bias, y, {l.stride, l.stride}, {pad, pad}, {pad, pad});
     const dnnl::convolution_forward::primitive_desc chosen(description, attributes_of(l), engine_);
     compute_ = dnnl::convolution_forward(chosen);
-    const std::size_t copies = std::clamp<std::size_t>((std::size_t{4} << 20) / chosen.weights_desc().get_size(), 1, 64);  // as for our kernels
+    const std::size_t copies = std::clamp<std::size_t>((std::size_t{4} << 20) / chosen.weights_desc().get_size(), 1,
+                                                       64);  // as for our kernels
     for (std::size_t i = 0; i < copies; ++i) weights_.push_back(filled(chosen.weights_desc()));
-    operands_ = {
-        {DNNL_ARG_SRC, filled(x)}, {DNNL_ARG_BIAS, filled(bias)}, {DNNL_ARG_DST, filled(y)}, {DNNL_ARG_SCRATCHPAD, filled(chosen.scratchpad_desc())}};
+    operands_ = {{DNNL_ARG_SRC, filled(x)},
+                 {DNNL_ARG_BIAS, filled(bias)},
+                 {DNNL_ARG_DST, filled(y)},
+                 {DNNL_ARG_SCRATCHPAD, filled(chosen.scratchpad_desc())}};
   }
 
   void run() {

@@ -1,5 +1,6 @@
-// What it costs to share a step out to the threads of a pool and to wait for them: parts that wait for each other, so that each needs a thread of its
-// own, and do nothing else. The threads spin, as between the steps of a run, or are parked, as after a pause.
+// What it costs to share a step out to the threads of a pool and to wait for them: parts that wait for each other, so
+// that each needs a thread of its own, and do nothing else. The threads spin, as between the steps of a run, or are
+// parked, as after a pause.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Fuzz target: bytes as an .octv file. The checksum is repaired so that what lies behind it is reached, and what loads is written again and run.
+// Fuzz target: bytes as an .octv file. The checksum is repaired so that what lies behind it is reached, and what loads
+// is written again and run.
 #include <xxhash.h>
 
 #include <algorithm>
@@ -35,7 +36,9 @@ bool is_small(const Plan& plan) {
       }
     }
     // No operator touches more than every input for every output.
-    if ((work += largest[0] * largest[1] * static_cast<std::uint64_t>(std::max<std::int64_t>(plan.calls_of(i), 0))) > kMostWork) return false;
+    if ((work += largest[0] * largest[1] * static_cast<std::uint64_t>(std::max<std::int64_t>(plan.calls_of(i), 0))) >
+        kMostWork)
+      return false;
   }
   return true;
 }
@@ -74,8 +77,9 @@ void load_and_run(std::span<const std::byte> bytes) {
   auto compiled = parse_artifact(bytes, "fuzz.octv");
   if (!compiled) return;
   check_round_trip(*compiled);
-  const bool is_quick = std::all_of(compiled->plans.begin(), compiled->plans.end(),
-                                    [](const Plan& plan) { return is_small(plan) && are_small(plan.inputs) && are_small(plan.outputs); });
+  const bool is_quick = std::all_of(compiled->plans.begin(), compiled->plans.end(), [](const Plan& plan) {
+    return is_small(plan) && are_small(plan.inputs) && are_small(plan.outputs);
+  });
   if (!is_quick) return;
   auto model = load_model(std::move(*compiled), {.threads = 1});
   if (!model) return;
@@ -102,7 +106,8 @@ std::vector<std::string> words() {
 
 // One value of the plans changed and the file written anew; 0 where it cannot be.
 std::size_t mutate_plans(std::uint8_t* data, std::size_t size, std::size_t room, unsigned seed) {
-  std::vector<std::byte> bytes(reinterpret_cast<const std::byte*>(data), reinterpret_cast<const std::byte*>(data) + size);
+  std::vector<std::byte> bytes(reinterpret_cast<const std::byte*>(data),
+                               reinterpret_cast<const std::byte*>(data) + size);
   repair_checksum(bytes);
   auto model = parse_artifact(bytes, "fuzz.octv");
   if (!model || model->plans.empty()) return 0;
@@ -119,13 +124,15 @@ std::size_t mutate_plans(std::uint8_t* data, std::size_t size, std::size_t room,
 }  // namespace octavo
 
 // One in four as plain bytes.
-extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size, unsigned seed) {
+extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size,
+                                               unsigned seed) {
   const std::size_t mutated = seed % 4 == 0 ? 0 : octavo::mutate_plans(data, size, max_size, seed);
   return mutated != 0 ? mutated : LLVMFuzzerMutate(data, size, max_size);
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  std::vector<std::byte> bytes(reinterpret_cast<const std::byte*>(data), reinterpret_cast<const std::byte*>(data) + size);
+  std::vector<std::byte> bytes(reinterpret_cast<const std::byte*>(data),
+                               reinterpret_cast<const std::byte*>(data) + size);
   octavo::repair_checksum(bytes);
   octavo::load_and_run(bytes);
   return 0;

@@ -61,7 +61,10 @@ class FieldMutator {
     } else {
       const std::size_t size = list.size();
       switch (size == 0 ? 0 : below(4)) {
-        case 0: list.insert(list.begin() + static_cast<std::ptrdiff_t>(below(size + 1)), size == 0 ? T{} : T(list[below(size)])); return;
+        case 0:
+          list.insert(list.begin() + static_cast<std::ptrdiff_t>(below(size + 1)),
+                      size == 0 ? T{} : T(list[below(size)]));
+          return;
         case 1: list.erase(list.begin() + static_cast<std::ptrdiff_t>(below(size))); return;
         case 2: std::swap(list[below(size)], list[below(size)]); return;
         default: list[below(size)] = T(list[below(size)]); return;
@@ -88,12 +91,31 @@ class FieldMutator {
     } else if constexpr (std::is_enum_v<T>) {
       value = static_cast<T>(below(static_cast<std::size_t>(count_of(T{}))));
     } else if constexpr (std::is_floating_point_v<T>) {
-      constexpr T values[] = {
-          0, 1, -1, T(0.5), std::numeric_limits<T>::max(), std::numeric_limits<T>::infinity(), std::numeric_limits<T>::quiet_NaN()};
+      constexpr T values[] = {0,
+                              1,
+                              -1,
+                              T(0.5),
+                              std::numeric_limits<T>::max(),
+                              std::numeric_limits<T>::infinity(),
+                              std::numeric_limits<T>::quiet_NaN()};
       value = values[below(std::size(values))];
     } else {
-      constexpr std::uint64_t values[] = {
-          0, 1, 2, 3, 4, 8, 16, 63, 64, 128, 255, 4096, std::uint64_t{1} << 31, std::uint64_t{1} << 33, ~std::uint64_t{0}, std::uint64_t{1} << 63};
+      constexpr std::uint64_t values[] = {0,
+                                          1,
+                                          2,
+                                          3,
+                                          4,
+                                          8,
+                                          16,
+                                          63,
+                                          64,
+                                          128,
+                                          255,
+                                          4096,
+                                          std::uint64_t{1} << 31,
+                                          std::uint64_t{1} << 33,
+                                          ~std::uint64_t{0},
+                                          std::uint64_t{1} << 63};
       const std::uint64_t steps[] = {1, ~std::uint64_t{0}, 64, ~std::uint64_t{63}};
       const auto old = static_cast<std::uint64_t>(value);
       value = static_cast<T>(below(2) == 0 ? old + steps[below(std::size(steps))] : values[below(std::size(values))]);

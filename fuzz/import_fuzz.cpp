@@ -1,4 +1,5 @@
-// Fuzz target: bytes as an ONNX file, through import, quantization, lowering and planning. Must never crash, hang or take unbounded memory.
+// Fuzz target: bytes as an ONNX file, through import, quantization, lowering and planning. Must never crash, hang or
+// take unbounded memory.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -34,16 +35,19 @@ void import_lower_plan(std::span<const std::byte> bytes) {
 
 // Operators' names, and what else the importer compares strings with.
 std::vector<std::string> words() {
-  std::vector<std::string> words = {"",           "data.bin",   "link.bin",   "../data.bin", "location",   "offset",     "length",    "com.microsoft",
-                                    "ai.onnx",    "NOTSET",     "SAME_UPPER", "VALID",       "SAME_LOWER", "constant",   "reflect",   "edge",
-                                    "linear",     "cubic",      "nearest",    "half_pixel",  "floor",      "asymmetric", "axis",      "axes",
-                                    "perm",       "pads",       "group",      "strides",     "dilations",  "keepdims",   "ceil_mode", "alpha",
-                                    "block_size", "ONNXRuntime"};
+  std::vector<std::string> words = {
+      "",           "data.bin",   "link.bin",   "../data.bin", "location",   "offset",     "length",    "com.microsoft",
+      "ai.onnx",    "NOTSET",     "SAME_UPPER", "VALID",       "SAME_LOWER", "constant",   "reflect",   "edge",
+      "linear",     "cubic",      "nearest",    "half_pixel",  "floor",      "asymmetric", "axis",      "axes",
+      "perm",       "pads",       "group",      "strides",     "dilations",  "keepdims",   "ceil_mode", "alpha",
+      "block_size", "ONNXRuntime"};
   for (const onnx_import::Operator& op : onnx_import::all_operators()) words.emplace_back(op.name);
   return words;
 }
 
-std::span<const std::byte> view_of(const std::uint8_t* data, std::size_t size) { return std::as_bytes(std::span(data, size)); }
+std::span<const std::byte> view_of(const std::uint8_t* data, std::size_t size) {
+  return std::as_bytes(std::span(data, size));
+}
 
 // 0 where it does not fit.
 std::size_t store(const onnx::ModelProto& model, std::uint8_t* to, std::size_t room) {
@@ -58,7 +62,8 @@ std::size_t store(const onnx::ModelProto& model, std::uint8_t* to, std::size_t r
 
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t max_size);
 
-extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size, unsigned seed) {
+extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size,
+                                               unsigned seed) {
   // One in eight as plain bytes: the parser itself wants trying too.
   if (seed % 8 != 0) {
     if (auto model = octavo::onnx_import::parse_model_bytes(octavo::view_of(data, size), "fuzz.onnx")) {
@@ -71,8 +76,9 @@ extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t s
   return LLVMFuzzerMutate(data, size, max_size);
 }
 
-extern "C" std::size_t LLVMFuzzerCustomCrossOver(const std::uint8_t* a, std::size_t a_size, const std::uint8_t* b, std::size_t b_size,
-                                                 std::uint8_t* out, std::size_t max_out, unsigned seed) {
+extern "C" std::size_t LLVMFuzzerCustomCrossOver(const std::uint8_t* a, std::size_t a_size, const std::uint8_t* b,
+                                                 std::size_t b_size, std::uint8_t* out, std::size_t max_out,
+                                                 unsigned seed) {
   auto model = octavo::onnx_import::parse_model_bytes(octavo::view_of(a, a_size), "fuzz.onnx");
   const auto other = octavo::onnx_import::parse_model_bytes(octavo::view_of(b, b_size), "fuzz.onnx");
   if (!model || !other) return 0;

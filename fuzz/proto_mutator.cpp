@@ -27,10 +27,12 @@ void collect(Message& root, std::vector<Message*>& messages, std::vector<std::st
     const int count = field->is_repeated() ? reflection.FieldSize(root, field) : 1;
     for (int i = 0; i < count; ++i) {
       if (holds_message(*field)) {
-        collect(field->is_repeated() ? *reflection.MutableRepeatedMessage(&root, field, i) : *reflection.MutableMessage(&root, field), messages,
-                strings);
+        collect(field->is_repeated() ? *reflection.MutableRepeatedMessage(&root, field, i)
+                                     : *reflection.MutableMessage(&root, field),
+                messages, strings);
       } else if (field->type() == FieldDescriptor::TYPE_STRING) {
-        strings.push_back(field->is_repeated() ? reflection.GetRepeatedString(root, field, i) : reflection.GetString(root, field));
+        strings.push_back(field->is_repeated() ? reflection.GetRepeatedString(root, field, i)
+                                               : reflection.GetString(root, field));
       }
     }
   }
@@ -102,20 +104,26 @@ void ProtoMutator::set_element(Message& message, const Field& field, int index) 
   };
   switch (field.cpp_type()) {
     case Field::CPPTYPE_INT32:
-      return set([&] { return r.GetRepeatedInt32(message, &field, index); }, [&](auto v) { r.SetRepeatedInt32(&message, &field, index, v); },
-                 [&](auto v) { r.AddInt32(&message, &field, v); }, [&](auto v) { return static_cast<std::int32_t>(integer(v)); });
+      return set([&] { return r.GetRepeatedInt32(message, &field, index); },
+                 [&](auto v) { r.SetRepeatedInt32(&message, &field, index, v); },
+                 [&](auto v) { r.AddInt32(&message, &field, v); },
+                 [&](auto v) { return static_cast<std::int32_t>(integer(v)); });
     case Field::CPPTYPE_INT64:
-      return set([&] { return r.GetRepeatedInt64(message, &field, index); }, [&](auto v) { r.SetRepeatedInt64(&message, &field, index, v); },
+      return set([&] { return r.GetRepeatedInt64(message, &field, index); },
+                 [&](auto v) { r.SetRepeatedInt64(&message, &field, index, v); },
                  [&](auto v) { r.AddInt64(&message, &field, v); }, [&](auto v) { return integer(v); });
     case Field::CPPTYPE_UINT64:
-      return set([&] { return r.GetRepeatedUInt64(message, &field, index); }, [&](auto v) { r.SetRepeatedUInt64(&message, &field, index, v); },
+      return set([&] { return r.GetRepeatedUInt64(message, &field, index); },
+                 [&](auto v) { r.SetRepeatedUInt64(&message, &field, index, v); },
                  [&](auto v) { r.AddUInt64(&message, &field, v); },
                  [&](auto v) { return static_cast<std::uint64_t>(integer(static_cast<std::int64_t>(v))); });
     case Field::CPPTYPE_FLOAT:
-      return set([&] { return r.GetRepeatedFloat(message, &field, index); }, [&](auto v) { r.SetRepeatedFloat(&message, &field, index, v); },
+      return set([&] { return r.GetRepeatedFloat(message, &field, index); },
+                 [&](auto v) { r.SetRepeatedFloat(&message, &field, index, v); },
                  [&](auto v) { r.AddFloat(&message, &field, v); }, [&](auto v) { return static_cast<float>(real(v)); });
     case Field::CPPTYPE_DOUBLE:
-      return set([&] { return r.GetRepeatedDouble(message, &field, index); }, [&](auto v) { r.SetRepeatedDouble(&message, &field, index, v); },
+      return set([&] { return r.GetRepeatedDouble(message, &field, index); },
+                 [&](auto v) { r.SetRepeatedDouble(&message, &field, index, v); },
                  [&](auto v) { r.AddDouble(&message, &field, v); }, [&](auto v) { return real(v); });
     case Field::CPPTYPE_STRING:
       return set([&] { return r.GetRepeatedString(message, &field, index); },
@@ -126,7 +134,9 @@ void ProtoMutator::set_element(Message& message, const Field& field, int index) 
       const int size = r.FieldSize(message, &field);
       if (is_new) {
         Message& added = *r.AddMessage(&message, &field);
-        if (size > 0) added.CopyFrom(r.GetRepeatedMessage(message, &field, static_cast<int>(below(static_cast<std::size_t>(size)))));
+        if (size > 0)
+          added.CopyFrom(
+              r.GetRepeatedMessage(message, &field, static_cast<int>(below(static_cast<std::size_t>(size)))));
         return;
       }
       return r.MutableRepeatedMessage(&message, &field, index)
@@ -139,24 +149,30 @@ void ProtoMutator::set_element(Message& message, const Field& field, int index) 
 void ProtoMutator::set_value(Message& message, const Field& field) {
   const Reflection& r = *message.GetReflection();
   switch (field.cpp_type()) {
-    case Field::CPPTYPE_INT32: return r.SetInt32(&message, &field, static_cast<std::int32_t>(integer(r.GetInt32(message, &field))));
+    case Field::CPPTYPE_INT32:
+      return r.SetInt32(&message, &field, static_cast<std::int32_t>(integer(r.GetInt32(message, &field))));
     case Field::CPPTYPE_INT64: return r.SetInt64(&message, &field, integer(r.GetInt64(message, &field)));
-    case Field::CPPTYPE_FLOAT: return r.SetFloat(&message, &field, static_cast<float>(real(r.GetFloat(message, &field))));
+    case Field::CPPTYPE_FLOAT:
+      return r.SetFloat(&message, &field, static_cast<float>(real(r.GetFloat(message, &field))));
     case Field::CPPTYPE_DOUBLE: return r.SetDouble(&message, &field, real(r.GetDouble(message, &field)));
     case Field::CPPTYPE_ENUM: {
       const auto& kinds = *field.enum_type();
-      return r.SetEnum(&message, &field, kinds.value(static_cast<int>(below(static_cast<std::size_t>(kinds.value_count())))));
+      return r.SetEnum(&message, &field,
+                       kinds.value(static_cast<int>(below(static_cast<std::size_t>(kinds.value_count())))));
     }
-    case Field::CPPTYPE_STRING: return r.SetString(&message, &field, text(r.GetString(message, &field), field.type() == Field::TYPE_BYTES));
+    case Field::CPPTYPE_STRING:
+      return r.SetString(&message, &field, text(r.GetString(message, &field), field.type() == Field::TYPE_BYTES));
     case Field::CPPTYPE_MESSAGE: static_cast<void>(r.MutableMessage(&message, &field)); return;
     default: return;  // other kinds do not occur in ONNX
   }
 }
 
 std::int64_t ProtoMutator::integer(std::int64_t old) {
-  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max(), kLeast = std::numeric_limits<std::int64_t>::min();
-  constexpr std::int64_t values[] = {-2,    -1,    0, 1, 2, 3, 4, 7, 8, 10, 16, 17, 64, 255, 256, std::int64_t{1} << 31, std::int64_t{1} << 33,
-                                     kMost, kLeast};
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max(),
+                         kLeast = std::numeric_limits<std::int64_t>::min();
+  constexpr std::int64_t values[] = {
+      -2,    -1,    0, 1, 2, 3, 4, 7, 8, 10, 16, 17, 64, 255, 256, std::int64_t{1} << 31, std::int64_t{1} << 33,
+      kMost, kLeast};
   switch (below(4)) {
     case 0: return old == kMost ? old : old + 1;
     case 1: return old == kLeast ? old : old - 1;
@@ -166,8 +182,18 @@ std::int64_t ProtoMutator::integer(std::int64_t old) {
 
 double ProtoMutator::real(double old) {
   using Limits = std::numeric_limits<float>;
-  const double values[] = {
-      0.0, -0.0, 1.0, -1.0, 0.5, 1e-3, 6.0, Limits::denorm_min(), Limits::max(), Limits::infinity(), -Limits::infinity(), Limits::quiet_NaN()};
+  const double values[] = {0.0,
+                           -0.0,
+                           1.0,
+                           -1.0,
+                           0.5,
+                           1e-3,
+                           6.0,
+                           Limits::denorm_min(),
+                           Limits::max(),
+                           Limits::infinity(),
+                           -Limits::infinity(),
+                           Limits::quiet_NaN()};
   return one_in(3) ? -old : values[below(std::size(values))];
 }
 
@@ -176,7 +202,8 @@ std::string ProtoMutator::text(std::string old, bool is_bytes) {
     const std::size_t size = old.size();
     const std::size_t room = size + 16;
     old.resize(room);
-    old.resize(LLVMFuzzerMutate(reinterpret_cast<std::uint8_t*>(old.data()), size, one_in(2) && size > 0 ? size : room));
+    old.resize(
+        LLVMFuzzerMutate(reinterpret_cast<std::uint8_t*>(old.data()), size, one_in(2) && size > 0 ? size : room));
     return old;
   }
   const std::vector<std::string>& from = strings_.empty() || one_in(3) ? words_ : strings_;

@@ -1,4 +1,5 @@
-// Fuzz target: bytes as a .pt2 archive, through import, quantization, lowering and planning. Must never crash, hang or take unbounded memory.
+// Fuzz target: bytes as a .pt2 archive, through import, quantization, lowering and planning. Must never crash, hang or
+// take unbounded memory.
 #include <array>
 #include <cctype>
 #include <cstddef>
@@ -61,7 +62,8 @@ const std::vector<std::string>& words() {
                                       "\"stride\"",
                                       "\"buffer\"",
                                       "\"same\""};
-    for (const pt2_import::Operator& op : pt2_import::all_operators()) words.push_back("\"" + std::string(op.target) + "\"");
+    for (const pt2_import::Operator& op : pt2_import::all_operators())
+      words.push_back("\"" + std::string(op.target) + "\"");
     return words;
   }();
   return kWords;
@@ -76,7 +78,9 @@ std::pair<std::size_t, std::size_t> token(const std::string& json, std::size_t f
       return {begin, end == std::string::npos ? 1 : end + 1 - begin};
     }
     std::size_t end = begin;
-    while (end < json.size() && (std::isalnum(static_cast<unsigned char>(json[end])) != 0 || json[end] == '-' || json[end] == '.')) ++end;
+    while (end < json.size() &&
+           (std::isalnum(static_cast<unsigned char>(json[end])) != 0 || json[end] == '-' || json[end] == '.'))
+      ++end;
     if (end > begin) return {begin, end - begin};
   }
   return {json.size(), 0};
@@ -86,7 +90,8 @@ std::pair<std::size_t, std::size_t> token(const std::string& json, std::size_t f
 void change_token(std::string& json, Random& random) {
   const auto [at, length] = token(json, below(random, json.size()));
   const auto [other, other_length] = token(json, below(random, json.size()));
-  const std::string given = random() % 2 == 0 ? words()[below(random, words().size())] : json.substr(other, other_length);
+  const std::string given =
+      random() % 2 == 0 ? words()[below(random, words().size())] : json.substr(other, other_length);
   json.replace(at, length, given);
 }
 
@@ -97,7 +102,9 @@ void change_bytes(std::string& bytes, Random& random) {
   bytes.assign(data.begin(), data.begin() + static_cast<std::ptrdiff_t>(size));
 }
 
-bool ends_with(const std::string& text, const std::string& end) { return text.size() >= end.size() && text.substr(text.size() - end.size()) == end; }
+bool ends_with(const std::string& text, const std::string& end) {
+  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
+}
 
 // One entry; a zip in the zip (a file of torch.save) is opened in turn.
 void change_entry(Entries& entries, Random& random, int depth) {
@@ -109,7 +116,8 @@ void change_entry(Entries& entries, Random& random, int depth) {
   }
   if (ends_with(entry->first, ".json") && random() % 8 != 0) return change_token(entry->second, random);
   Entries inner = depth == 0 && ends_with(entry->first, ".pt") ? testing::entries_of(entry->second) : Entries{};
-  if (inner.empty()) return random() % 32 == 0 ? static_cast<void>(entries.erase(entry)) : change_bytes(entry->second, random);
+  if (inner.empty())
+    return random() % 32 == 0 ? static_cast<void>(entries.erase(entry)) : change_bytes(entry->second, random);
   change_entry(inner, random, 1);
   entry->second = testing::zip_of(testing::members_of(inner));
 }
@@ -119,7 +127,8 @@ std::string text_of(const std::uint8_t* data, std::size_t size) { return {reinte
 }  // namespace
 }  // namespace octavo
 
-extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size, unsigned seed) {
+extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size,
+                                               unsigned seed) {
   using namespace octavo;
   // One in sixteen as plain bytes: the zip reader itself wants trying too.
   Entries entries = seed % 16 == 0 ? Entries{} : testing::entries_of(text_of(data, size));

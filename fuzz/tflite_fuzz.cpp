@@ -1,4 +1,5 @@
-// Fuzz target: bytes as a TFLite file, through import, quantization, lowering and planning. Must never crash, hang or take unbounded memory.
+// Fuzz target: bytes as a TFLite file, through import, quantization, lowering and planning. Must never crash, hang or
+// take unbounded memory.
 #include <cstddef>
 #include <cstdint>
 #include <span>

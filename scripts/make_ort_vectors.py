@@ -65,7 +65,7 @@ def resize():
 if __name__ == "__main__":
     print("// What ONNX Runtime's quantized operators make of small inputs. Made by scripts/make_ort_vectors.py, onnxruntime " + ort.__version__ + ", " +
           platform.machine() + ", 2026-11.")
-    print("#ifndef OCTAVO_TESTS_OPS_ORT_VECTORS_H_\n#define OCTAVO_TESTS_OPS_ORT_VECTORS_H_\n\n#include <cstdint>\n#include <vector>\n\nnamespace octavo::ort_vectors {\n\n// clang-format off")
+    print("#ifndef OCTAVO_TESTS_OPS_ORT_VECTORS_H_\n#define OCTAVO_TESTS_OPS_ORT_VECTORS_H_\n\n#include <cstdint>\n#include <vector>\n\nnamespace octavo::ort_vectors {\n")
     for part in (pools, softmax, matmul, resize):
         part()
-    print("// clang-format on\n\n}  // namespace octavo::ort_vectors\n\n#endif  // OCTAVO_TESTS_OPS_ORT_VECTORS_H_")
+    print("\n}  // namespace octavo::ort_vectors\n\n#endif  // OCTAVO_TESTS_OPS_ORT_VECTORS_H_")

@@ -28,21 +28,24 @@ class TuningLog;
 
 namespace octavo::v1 {
 
-// Calibration data: `count` samples of batch 1. fill(index, inputs) writes one sample into the model's inputs, in their order.
-// It is called from one thread at a time and may be called several times for the same index.
+// Calibration data: `count` samples of batch 1. fill(index, inputs) writes one sample into the model's inputs, in their
+// order. It is called from one thread at a time and may be called several times for the same index.
 struct SampleFunction {
   std::int64_t count = 0;
   std::function<Status(std::int64_t index, std::span<const TensorRef> inputs)> fill;
 };
 
 enum class CalibrationMethod : std::uint8_t { minmax, percentile, mse, average, entropy, automatic };
-// How weights become 8-bit: the largest of a channel decides the scale, or the least squared error; or that and rounding by samples.
+// How weights become 8-bit: the largest of a channel decides the scale, or the least squared error; or that and
+// rounding by samples.
 enum class WeightMethod : std::uint8_t { max, mse, adaround };
-// What is rounded between operators: no more than Octavo's kernels need, or whatever runtimes want that compute each operator by itself.
+// What is rounded between operators: no more than Octavo's kernels need, or whatever runtimes want that compute each
+// operator by itself.
 enum class PairPlacement : std::uint8_t { fused, per_operator };
 
-// Where the times come from that overrule the cost model's predictions: from `tuning` alone, from there and of those that come with Octavo for the
-// machine compiled for, or from there and measured on this machine. The bits of the answers do not depend on it.
+// Where the times come from that overrule the cost model's predictions: from `tuning` alone, from there and of those
+// that come with Octavo for the machine compiled for, or from there and measured on this machine. The bits of the
+// answers do not depend on it.
 enum class TuningMode : std::uint8_t { off, known, measure };
 
 // Names follow the command line's options.
@@ -53,22 +56,24 @@ struct CompileOptions {
   std::vector<std::int64_t> batches = {1};                  // one plan each, over one set of weights
   std::map<std::string, std::vector<std::int64_t>> shapes;  // by input; overrides the file's
   SampleFunction samples;                                   // to quantize an fp32 file; or
-  std::shared_ptr<const octavo::SampleSource> source;       // the same from Octavo's own readers (folders of images, .npy, .npz)
-  std::shared_ptr<const octavo::Calibrated> calibrated;     // of an earlier quantize(): no sample is taken then
+  std::shared_ptr<const octavo::SampleSource>
+      source;  // the same from Octavo's own readers (folders of images, .npy, .npz)
+  std::shared_ptr<const octavo::Calibrated> calibrated;  // of an earlier quantize(): no sample is taken then
   CalibrationMethod calibration = CalibrationMethod::automatic;
   double percentile = 99.999;
   bool corrects_biases = true;  // take back the shift of the means that rounding makes, by the samples
-  bool corrects_fast = false;   // that from the means of what products read, without going through the quantized network
-  bool equalizes = false;       // make the channels of a tensor alike by factors moved between convolutions, by the samples
+  bool corrects_fast = false;  // that from the means of what products read, without going through the quantized network
+  bool equalizes = false;  // make the channels of a tensor alike by factors moved between convolutions, by the samples
   WeightMethod weights = WeightMethod::adaround;
   PairPlacement placement = PairPlacement::fused;
   std::vector<std::string> skip;  // stay in fp32: node names, globs, "type:conv", "position:first"
   std::optional<float> global_scale;
   bool observes_all = false;  // quantize() learns ranges that serve whatever `skip` names later
-  std::string rounding;       // of a quantized TFLite file: tflite-xnnpack, -double, -single; empty: the format's default
-  bool integer_only = false;  // a float operator, input or output is an error; those of an fp32 file become 8-bit with its scales
+  std::string rounding;  // of a quantized TFLite file: tflite-xnnpack, -double, -single; empty: the format's default
+  bool integer_only =
+      false;  // a float operator, input or output is an error; those of an fp32 file become 8-bit with its scales
   BatchOrder batch_order = BatchOrder::automatic;
-  bool allow_reference = false;                                         // the scalar reference may stand in where no kernel exists; slow
+  bool allow_reference = false;  // the scalar reference may stand in where no kernel exists; slow
   std::function<void(std::int64_t done, std::int64_t total)> progress;  // of calibration
   TuningMode tuning_mode = TuningMode::known;
   std::shared_ptr<octavo::TuningLog> tuning;  // measured times by machine, call and kernel; what is measured is added
@@ -113,8 +118,8 @@ class CompiledModel {
   std::shared_ptr<const octavo::CompiledModel> model_;
 };
 
-// Imports, quantizes where asked, lowers and plans. Nothing is run on this machine but calibration and what `tuning_mode` asks for, so any target
-// can be compiled for.
+// Imports, quantizes where asked, lowers and plans. Nothing is run on this machine but calibration and what
+// `tuning_mode` asks for, so any target can be compiled for.
 Result<CompiledModel> compile(const std::string& path, const CompileOptions& options = {});
 
 // Opens an .octv file; its weights stay mapped and are paged in as needed.

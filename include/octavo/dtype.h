@@ -33,7 +33,8 @@ constexpr std::size_t size_of(DType dtype) {
 }
 
 constexpr std::string_view name_of(DType dtype) {
-  constexpr std::string_view names[kDTypeCount] = {"bool", "u8", "s8", "u16", "s16", "u32", "s32", "u64", "s64", "f16", "bf16", "f32", "f64"};
+  constexpr std::string_view names[kDTypeCount] = {"bool", "u8",  "s8",  "u16",  "s16", "u32", "s32",
+                                                   "u64",  "s64", "f16", "bf16", "f32", "f64"};
   return names[static_cast<int>(dtype)];
 }
 

@@ -23,10 +23,12 @@ namespace octavo::v1 {
 class QuantizedModel {
  public:
   explicit QuantizedModel(std::shared_ptr<const octavo::QuantizedNetwork> network) : network_(std::move(network)) {}
-  // The bytes of a standard ONNX file with quantize/dequantize pairs. compile() makes of it what it makes of the original with the same options.
-  // Its batch is symbolic where the original's is. Errors (unsupported): nodes that ONNX has no form for, each by its name.
+  // The bytes of a standard ONNX file with quantize/dequantize pairs. compile() makes of it what it makes of the
+  // original with the same options. Its batch is symbolic where the original's is. Errors (unsupported): nodes that
+  // ONNX has no form for, each by its name.
   Result<std::string> onnx() const;
-  // All that the samples taught, as JSON: docs/cli.md tells the keys. parse_scales() of it, and the model compiles to the same bytes without samples.
+  // All that the samples taught, as JSON: docs/cli.md tells the keys. parse_scales() of it, and the model compiles to
+  // the same bytes without samples.
   std::string scales() const;
   std::shared_ptr<const octavo::Calibrated> calibrated() const;
   // "node: reason".
@@ -39,7 +41,8 @@ class QuantizedModel {
   std::shared_ptr<const octavo::QuantizedNetwork> network_;
 };
 
-// What compile() does before it lowers. Of the options those about samples, scales and shapes count. Error (usage): the file is quantized already.
+// What compile() does before it lowers. Of the options those about samples, scales and shapes count. Error (usage): the
+// file is quantized already.
 Result<QuantizedModel> quantize(const std::string& path, const CompileOptions& options);
 
 // What scales() wrote, edited or not, for CompileOptions::calibrated. `file` names it in messages.

@@ -38,7 +38,8 @@ using Errors = std::vector<Error>;
 // One line per error.
 std::string to_string(const Errors& errors);
 
-// The exit code of the command line for these errors: that of the first one (DESIGN: 2 usage, 3 invalid, 4 unsupported, 5 resource).
+// The exit code of the command line for these errors: that of the first one (DESIGN: 2 usage, 3 invalid, 4 unsupported,
+// 5 resource).
 int exit_code(const Errors& errors);
 
 // A value, or the errors that prevented it.

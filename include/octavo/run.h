@@ -27,12 +27,14 @@ class Executor;
 
 namespace octavo::v1 {
 
-// Threads for running. Contexts may share one; a context that finds it busy runs on its caller's thread alone, with the same bits.
+// Threads for running. Contexts may share one; a context that finds it busy runs on its caller's thread alone, with the
+// same bits.
 class ThreadPool {
  public:
   // `threads` counts the caller's own.
   explicit ThreadPool(int threads);
-  // A caller's threads instead: parallel_for(parts, body) runs body(0) .. body(parts - 1), concurrently or not, and returns when all are done.
+  // A caller's threads instead: parallel_for(parts, body) runs body(0) .. body(parts - 1), concurrently or not, and
+  // returns when all are done.
   using ParallelFor = std::function<void(int parts, const std::function<void(int part)>& body)>;
   ThreadPool(int threads, ParallelFor parallel_for);
   const std::shared_ptr<octavo::Executor>& internal() const { return executor_; }
@@ -70,7 +72,7 @@ struct StepInfo {
   std::string_view kernel;
   std::int64_t elapsed_ns = 0;
   std::span<const std::string> value_names;  // of the step's outputs
-  std::span<const float> value_scales;       // value = scale * (integer - zero point); 0 where an output has no one scale
+  std::span<const float> value_scales;  // value = scale * (integer - zero point); 0 where an output has no one scale
   std::span<const std::int32_t> value_zero_points;
   std::span<const ConstTensorRef> outputs;  // valid during the call
 };
@@ -86,12 +88,13 @@ class Context {
 
   const std::vector<TensorInfo>& inputs() const;
   const std::vector<TensorInfo>& outputs() const;
-  // Tensors in the order of inputs() and outputs(), in the caller's memory, which must not overlap. Allocates nothing; an fp32 plan does
-  // so where the program links octavo_program (docs/architecture.md). References (target scalar, allow_reference) allocate.
-  // Error: usage, naming the tensor that is not what the plan says.
+  // Tensors in the order of inputs() and outputs(), in the caller's memory, which must not overlap. Allocates nothing;
+  // an fp32 plan does so where the program links octavo_program (docs/architecture.md). References (target scalar,
+  // allow_reference) allocate. Error: usage, naming the tensor that is not what the plan says.
   Status run(std::span<const ConstTensorRef> inputs, std::span<const TensorRef> outputs);
-  // Calls `hook` after each step of every run, with its time and results; an empty function removes it. Steps that run image by image are told of in
-  // their order after the last image, their time summed; their results are there only where `needs_values`, which takes memory for all of them.
+  // Calls `hook` after each step of every run, with its time and results; an empty function removes it. Steps that run
+  // image by image are told of in their order after the last image, their time summed; their results are there only
+  // where `needs_values`, which takes memory for all of them.
   void set_step_hook(std::function<void(const StepInfo&)> hook, bool needs_values = true);
   octavo::Context& internal();
 

@@ -45,13 +45,18 @@ FormChoice fastest(const std::vector<NetworkForm>& forms, const std::vector<Form
 }
 
 Error usage(std::string found, std::string expected) {
-  return {.kind = ErrorKind::usage, .where = "--precision auto", .found = std::move(found), .expected = std::move(expected)};
+  return {.kind = ErrorKind::usage,
+          .where = "--precision auto",
+          .found = std::move(found),
+          .expected = std::move(expected)};
 }
 
 Status check(const std::string& model, const CompileRequest& request) {
   if (v1::is_compiled(model))
-    return usage("the compiled model " + model, "a model file: what computes in which precision is decided when it is compiled");
-  if (request.options.calibrated != nullptr) return usage("--scales beside it", "--calibrate: layers in fp32 move the boundaries");
+    return usage("the compiled model " + model,
+                 "a model file: what computes in which precision is decided when it is compiled");
+  if (request.options.calibrated != nullptr)
+    return usage("--scales beside it", "--calibrate: layers in fp32 move the boundaries");
   if (request.options.integer_only) return usage("--integer-only beside it", "--precision int8");
   return ok_status();
 }
@@ -65,8 +70,8 @@ std::string name_of(const NetworkForm& form) {
   return name;
 }
 
-// Times in the log of kernels' times, beside them: what stands for the call is a network and the forms that took turns. Without a path they are
-// only remembered.
+// Times in the log of kernels' times, beside them: what stands for the call is a network and the forms that took turns.
+// Without a path they are only remembered.
 class FormLog {
  public:
   static Result<FormLog> open(const std::string& path, const std::string& network) {
@@ -89,7 +94,8 @@ class FormLog {
     return times;
   }
 
-  // In whole nanoseconds, as the file keeps them: the next compilation must choose the same. Kernels' times may have come to the file meanwhile.
+  // In whole nanoseconds, as the file keeps them: the next compilation must choose the same. Kernels' times may have
+  // come to the file meanwhile.
   Status add(const std::vector<NetworkForm>& forms, const std::vector<FormTimes>& times) {
     if (!path_.empty()) {
       auto log = read_tuning_log(path_);
@@ -107,7 +113,8 @@ class FormLog {
   }
 
  private:
-  FormLog(std::string path, std::string network, TuningLog log) : path_(std::move(path)), network_(std::move(network)), log_(std::move(log)) {}
+  FormLog(std::string path, std::string network, TuningLog log)
+      : path_(std::move(path)), network_(std::move(network)), log_(std::move(log)) {}
 
   std::string call(const std::vector<NetworkForm>& forms) const {
     std::string text = network_ + ":";
@@ -115,7 +122,9 @@ class FormLog {
     return text;
   }
   // The entry after those of the groups is the run.
-  static std::string entry(const NetworkForm& form, std::size_t group) { return name_of(form) + ": " + std::to_string(group); }
+  static std::string entry(const NetworkForm& form, std::size_t group) {
+    return name_of(form) + ": " + std::to_string(group);
+  }
 
   std::string path_, network_;
   TuningLog log_;
@@ -131,8 +140,10 @@ Result<FormLog> open_log(const std::string& model, const CompileRequest& request
   if (request.tuning_log.empty()) return FormLog::open("", "");
   const auto checksum = lab.checksum();
   if (!checksum) return checksum.errors();
-  return FormLog::open(request.tuning_log, fmt::format("network {} {:016x}, batch {}, {}, for {}", std::filesystem::path(model).filename().string(),
-                                                       *checksum, request.options.batches[0], threads_text(request), request.options.target));
+  return FormLog::open(
+      request.tuning_log,
+      fmt::format("network {} {:016x}, batch {}, {}, for {}", std::filesystem::path(model).filename().string(),
+                  *checksum, request.options.batches[0], threads_text(request), request.options.target));
 }
 
 std::string summary_of(const FormChoice& choice, const FormLab& lab, const CompileRequest& request) {
@@ -141,8 +152,8 @@ std::string summary_of(const FormChoice& choice, const FormLab& lab, const Compi
                            : in_float == 0     ? "all in int8"
                                                : fmt::format("{} of {} groups in fp32", in_float, groups);
   const std::string how = lab.predicts() ? "predicted on 1 thread" : "measured on " + threads_text(request);
-  return fmt::format("auto: {}, {:.4f} ms; all in int8 {:.4f} ms, all in fp32 {:.4f} ms; {}, batch {}", what, choice.chosen.run_ms,
-                     choice.int8.run_ms, choice.fp32.run_ms, how, request.options.batches[0]);
+  return fmt::format("auto: {}, {:.4f} ms; all in int8 {:.4f} ms, all in fp32 {:.4f} ms; {}, batch {}", what,
+                     choice.chosen.run_ms, choice.int8.run_ms, choice.fp32.run_ms, how, request.options.batches[0]);
 }
 
 // The summary, then each group that is not in int8 with both times.
@@ -154,8 +165,9 @@ std::vector<std::string> notes_of(const FormChoice& choice, const FormLab& lab, 
     std::iota(listed.begin(), listed.end(), std::size_t{0});
   }
   for (const std::size_t group : listed) {
-    notes.push_back(fmt::format("auto: '{}' in fp32, {:.4f} ms; in int8 {:.4f} ms, conversions included", fmt::join(lab.groups()[group], "', '"),
-                                choice.chosen.group_ms[group], choice.int8.group_ms[group]));
+    notes.push_back(fmt::format("auto: '{}' in fp32, {:.4f} ms; in int8 {:.4f} ms, conversions included",
+                                fmt::join(lab.groups()[group], "', '"), choice.chosen.group_ms[group],
+                                choice.int8.group_ms[group]));
   }
   return notes;
 }

@@ -1,4 +1,5 @@
-// --precision auto: which groups of layers compute in fp32 because int8 is slower there, conversions included. Part of analyze/.
+// --precision auto: which groups of layers compute in fp32 because int8 is slower there, conversions included. Part of
+// analyze/.
 #ifndef OCTAVO_ANALYZE_AUTO_PRECISION_H_
 #define OCTAVO_ANALYZE_AUTO_PRECISION_H_
 
@@ -33,13 +34,15 @@ struct FormChoice {
   FormTimes int8, fp32, chosen;  // measured together
 };
 
-// Groups that are clearly faster in an fp32 model go to float together; those that are not faster any more there, with the conversions around
-// them, come back, until none is left that does. Of this mixture, int8 and fp32 the fastest is chosen; what is only within the noise stays in int8.
+// Groups that are clearly faster in an fp32 model go to float together; those that are not faster any more there, with
+// the conversions around them, come back, until none is left that does. Of this mixture, int8 and fp32 the fastest is
+// chosen; what is only within the noise stays in int8.
 Result<FormChoice> choose_form(const MeasureForms& measure);
 
-// What a request that leaves the precision to time comes to on this machine: int8 or fp32, nodes to skip, and what to tell about it. For a target
-// other than the host the times are predicted. Times are kept in request.tuning_log, so that the next time gives the same.
-// Errors (usage): no calibration data, a compiled model, or an option that leaves no choice.
+// What a request that leaves the precision to time comes to on this machine: int8 or fp32, nodes to skip, and what to
+// tell about it. For a target other than the host the times are predicted. Times are kept in request.tuning_log, so
+// that the next time gives the same. Errors (usage): no calibration data, a compiled model, or an option that leaves no
+// choice.
 Result<CompileRequest> settle_precision(const std::string& model, const CompileRequest& request);
 
 }  // namespace octavo

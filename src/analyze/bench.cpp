@@ -76,7 +76,10 @@ class Child {
     if (!object.contains("error")) return object;
     Error error = child_error(variant_, object["error"].get<std::string>());
     const int code = object.value("exit_code", 5);
-    error.kind = code == 2 ? ErrorKind::usage : code == 3 ? ErrorKind::invalid_input : code == 4 ? ErrorKind::unsupported : ErrorKind::resource;
+    error.kind = code == 2   ? ErrorKind::usage
+                 : code == 3 ? ErrorKind::invalid_input
+                 : code == 4 ? ErrorKind::unsupported
+                             : ErrorKind::resource;
     return error;
   }
 
@@ -166,7 +169,9 @@ Result<std::vector<BenchRun>> bench(const std::vector<BenchVariant>& variants, c
   std::vector<BenchRun> runs;
   for (Entrant& entrant : entrants) {
     const auto peak = peak_macs_per_second(entrant.run.variant.precision);
-    if (peak) entrant.run.share_of_peak = entrant.run.gmac * 1e9 / (entrant.run.latency_ms(0.5) * 1e-3) / (*peak * entrant.run.threads);
+    if (peak)
+      entrant.run.share_of_peak =
+          entrant.run.gmac * 1e9 / (entrant.run.latency_ms(0.5) * 1e-3) / (*peak * entrant.run.threads);
     runs.push_back(std::move(entrant.run));
   }
   return runs;
@@ -174,8 +179,9 @@ Result<std::vector<BenchRun>> bench(const std::vector<BenchVariant>& variants, c
 
 nlohmann::json machine_json() {
   const Machine& machine = host_machine();
-  nlohmann::json object = {{"name", machine.name},         {"isa", machine.isa.to_string()}, {"cores", machine.cores},
-                           {"l1_bytes", machine.l1_bytes}, {"l2_bytes", machine.l2_bytes},   {"l3_bytes", machine.l3_bytes}};
+  nlohmann::json object = {{"name", machine.name},         {"isa", machine.isa.to_string()},
+                           {"cores", machine.cores},       {"l1_bytes", machine.l1_bytes},
+                           {"l2_bytes", machine.l2_bytes}, {"l3_bytes", machine.l3_bytes}};
   if (machine.isa.has(Isa::avxvnni)) object["avxvnni_encoding"] = has_vex_vnni() ? "VEX" : "EVEX";
   return object;
 }
@@ -183,19 +189,22 @@ nlohmann::json machine_json() {
 nlohmann::json bench_json(const std::vector<BenchRun>& runs) {
   nlohmann::json list = nlohmann::json::array();
   for (const BenchRun& run : runs) {
-    list.push_back(
-        {{"model", run.variant.model},
-         {"precision", run.variant.precision_name()},
-         {"batch", run.variant.batch},
-         {"threads", run.threads},
-         {"runs", run.runs_ns.size()},
-         {"latency_ms", {{"min", run.latency_ms(0.0)}, {"median", run.latency_ms(0.5)}, {"p90", run.latency_ms(0.9)}, {"p99", run.latency_ms(0.99)}}},
-         {"throughput", run.throughput()},
-         {"load_ms", run.load_ms},
-         {"first_run_ms", run.first_run_ms},
-         {"peak_rss_mb", run.peak_rss_mb},
-         {"gmac", run.gmac},
-         {"share_of_peak", run.share_of_peak ? nlohmann::json(*run.share_of_peak) : nlohmann::json()}});
+    list.push_back({{"model", run.variant.model},
+                    {"precision", run.variant.precision_name()},
+                    {"batch", run.variant.batch},
+                    {"threads", run.threads},
+                    {"runs", run.runs_ns.size()},
+                    {"latency_ms",
+                     {{"min", run.latency_ms(0.0)},
+                      {"median", run.latency_ms(0.5)},
+                      {"p90", run.latency_ms(0.9)},
+                      {"p99", run.latency_ms(0.99)}}},
+                    {"throughput", run.throughput()},
+                    {"load_ms", run.load_ms},
+                    {"first_run_ms", run.first_run_ms},
+                    {"peak_rss_mb", run.peak_rss_mb},
+                    {"gmac", run.gmac},
+                    {"share_of_peak", run.share_of_peak ? nlohmann::json(*run.share_of_peak) : nlohmann::json()}});
   }
   return {{"machine", machine_json()}, {"runs", list}};
 }

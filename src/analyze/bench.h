@@ -45,8 +45,9 @@ struct BenchRun {
   double throughput() const;                 // samples per second at the median
 };
 
-// Starts one child process per variant (this program again, with the hidden verb `bench-worker`), then lets them run one at a time,
-// alternating in short slices, so that all see the same weather. Errors: what a child reports; resource where it dies.
+// Starts one child process per variant (this program again, with the hidden verb `bench-worker`), then lets them run
+// one at a time, alternating in short slices, so that all see the same weather. Errors: what a child reports; resource
+// where it dies.
 Result<std::vector<BenchRun>> bench(const std::vector<BenchVariant>& variants, const BenchOptions& options);
 
 // The child's side: reads orders from standard input, answers on standard output. Returns the exit code.

@@ -1,5 +1,6 @@
 // One variant of a benchmark in its own process. Part of analyze/.
-// Orders, one per line: "runs N" (N runs), "slice SECONDS" (at least one run), "end". Answers, one JSON object per line.
+// Orders, one per line: "runs N" (N runs), "slice SECONDS" (at least one run), "end". Answers, one JSON object per
+// line.
 #include <chrono>
 #include <cstdio>
 #include <iostream>
@@ -16,7 +17,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double ms_since(Clock::time_point start) { return std::chrono::duration<double, std::milli>(Clock::now() - start).count(); }
+double ms_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
 
 void answer(const nlohmann::json& object) { std::cout << object.dump() << std::endl; }
 
@@ -38,8 +41,8 @@ double peak_rss_mb() {
   return static_cast<double>(kilobytes) / 1024.0;
 }
 
-// Runs until `count` runs or `seconds` are over, whichever the order gives; at least one. The first run of a slice finds the caches
-// full of another variant's data, so it is not counted unless it is the only one.
+// Runs until `count` runs or `seconds` are over, whichever the order gives; at least one. The first run of a slice
+// finds the caches full of another variant's data, so it is not counted unless it is the only one.
 Status measure(Session& session, std::int64_t count, double seconds, std::vector<std::int64_t>& runs_ns) {
   const auto start = Clock::now();
   if (const Status done = session.run(); !done) return done;
@@ -58,7 +61,8 @@ Status obey(Session& session, const std::string& line, nlohmann::json& reply) {
   words >> order >> amount;
   std::vector<std::int64_t> runs_ns;
   const bool is_count = order == "runs";
-  const Status done = measure(session, is_count ? std::max<std::int64_t>(1, static_cast<std::int64_t>(amount)) : 0, amount, runs_ns);
+  const Status done =
+      measure(session, is_count ? std::max<std::int64_t>(1, static_cast<std::int64_t>(amount)) : 0, amount, runs_ns);
   reply = {{"runs_ns", runs_ns}, {"peak_rss_mb", peak_rss_mb()}};
   return done;
 }
@@ -75,7 +79,10 @@ int bench_worker(const BenchVariant& variant, int threads) {
   fill_random(session->inputs());
   const auto before = Clock::now();
   if (const Status done = session->run(); !done) return fail(done.errors());
-  answer({{"load_ms", load_ms}, {"first_run_ms", ms_since(before)}, {"threads", session->threads()}, {"macs", session->plan().macs}});
+  answer({{"load_ms", load_ms},
+          {"first_run_ms", ms_since(before)},
+          {"threads", session->threads()},
+          {"macs", session->plan().macs}});
   for (std::string line; std::getline(std::cin, line) && line != "end";) {
     nlohmann::json reply;
     if (const Status done = obey(*session, line, reply); !done) return fail(done.errors());

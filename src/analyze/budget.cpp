@@ -15,13 +15,16 @@ constexpr double kNegligible = 0.005;
 
 class Search {
  public:
-  Search(std::size_t groups, const MeasureMixture& measure, const VisitMixture& visit) : groups_(groups), measure_(measure), visit_(visit) {}
+  Search(std::size_t groups, const MeasureMixture& measure, const VisitMixture& visit)
+      : groups_(groups), measure_(measure), visit_(visit) {}
 
   Result<Mixture> within_budget() {
-    if (!try_mixture({}) || best_.result.is_within() || groups_ < 2 || !try_each_alone() || !try_all_but_each()) return outcome();
+    if (!try_mixture({}) || best_.result.is_within() || groups_ < 2 || !try_each_alone() || !try_all_but_each())
+      return outcome();
     const Groups order = by_noise_per_time();
     const std::size_t enough = prefix_within(order);
-    if (errors_.empty() && enough > 0) take_back(Groups(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(enough)));
+    if (errors_.empty() && enough > 0)
+      take_back(Groups(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(enough)));
     return outcome();
   }
 
@@ -77,7 +80,9 @@ class Search {
 
   Groups by_noise_per_time() const {
     const double least_cost = kNegligible * known_.at({}).ms;
-    const auto worth = [&](std::size_t group) { return known_.at(all_but(group)).noise / std::max(cost_of(group), least_cost); };
+    const auto worth = [&](std::size_t group) {
+      return known_.at(all_but(group)).noise / std::max(cost_of(group), least_cost);
+    };
     Groups order(groups_);
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return worth(a) > worth(b); });
@@ -87,7 +92,8 @@ class Search {
   // How many of the first groups must be in float; 0 where none of the tried numbers is enough.
   std::size_t prefix_within(const Groups& order) {
     const auto is_enough = [&](std::size_t count) {
-      const MixtureResult* result = try_mixture(Groups(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count)));
+      const MixtureResult* result =
+          try_mixture(Groups(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count)));
       return result != nullptr && result->is_within();
     };
     const std::size_t most = groups_ - 1;
@@ -107,7 +113,8 @@ class Search {
   void take_back(Groups in_float) {
     constexpr std::size_t kMostTries = 32;
     Groups dearest = in_float;
-    std::stable_sort(dearest.begin(), dearest.end(), [&](std::size_t a, std::size_t b) { return cost_of(a) > cost_of(b); });
+    std::stable_sort(dearest.begin(), dearest.end(),
+                     [&](std::size_t a, std::size_t b) { return cost_of(a) > cost_of(b); });
     for (std::size_t i = 0; i < std::min(kMostTries, dearest.size()) && in_float.size() > 1; ++i) {
       Groups fewer = in_float;
       std::erase(fewer, dearest[i]);
@@ -129,7 +136,8 @@ class Search {
 
 bool is_better(const Mixture& a, const Mixture& b) {
   if (a.result.is_within() != b.result.is_within()) return a.result.is_within();
-  const double own = a.result.is_within() ? a.result.ms : a.result.excess, other = b.result.is_within() ? b.result.ms : b.result.excess;
+  const double own = a.result.is_within() ? a.result.ms : a.result.excess,
+               other = b.result.is_within() ? b.result.ms : b.result.excess;
   return own != other ? own < other : a.in_float.size() < b.in_float.size();
 }
 

@@ -1,4 +1,5 @@
-// The fastest mixture of int8 and fp32 within an accuracy budget: the search, apart from what is measured. Part of analyze/.
+// The fastest mixture of int8 and fp32 within an accuracy budget: the search, apart from what is measured. Part of
+// analyze/.
 #ifndef OCTAVO_ANALYZE_BUDGET_H_
 #define OCTAVO_ANALYZE_BUDGET_H_
 
@@ -31,9 +32,10 @@ using MeasureMixture = std::function<Result<MixtureResult>(const std::vector<std
 // Told of every mixture as soon as it is measured, and whether it is the best so far. An error ends the search.
 using VisitMixture = std::function<Status(const Mixture& mixture, bool is_best)>;
 
-// First all in int8. Where that is beyond the budget: each group alone in fp32, which tells what it costs in time, conversions included, and each
-// alone in int8, which tells its noise; then the groups with the most noise per time together, as many as the budget takes (doubling, then
-// bisection); then each of these back in int8, dearest first, where the budget allows it. At least one group stays in int8.
+// First all in int8. Where that is beyond the budget: each group alone in fp32, which tells what it costs in time,
+// conversions included, and each alone in int8, which tells its noise; then the groups with the most noise per time
+// together, as many as the budget takes (doubling, then bisection); then each of these back in int8, dearest first,
+// where the budget allows it. At least one group stays in int8.
 Result<Mixture> search_budget(std::size_t groups, const MeasureMixture& measure, const VisitMixture& visit);
 
 }  // namespace octavo

@@ -21,14 +21,18 @@ ConstTensorView row_of(const Tensor& batch, std::int64_t index) {
 
 void fill_row(std::vector<Tensor>& inputs, std::int64_t row, const std::vector<Tensor>& sample) {
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    std::memcpy(inputs[i].data() + static_cast<std::size_t>(row) * sample[i].bytes(), sample[i].data(), sample[i].bytes());
+    std::memcpy(inputs[i].data() + static_cast<std::size_t>(row) * sample[i].bytes(), sample[i].data(),
+                sample[i].bytes());
   }
 }
 
 using Samples = std::vector<std::vector<Tensor>>;
 
 Error wrong(std::string found, std::string expected) {
-  return {.kind = ErrorKind::invalid_input, .where = "evaluate", .found = std::move(found), .expected = std::move(expected)};
+  return {.kind = ErrorKind::invalid_input,
+          .where = "evaluate",
+          .found = std::move(found),
+          .expected = std::move(expected)};
 }
 
 // One model on its way through the samples.
@@ -44,7 +48,8 @@ class Evaluation {
     const std::int64_t largest = data_.labels.empty() ? 0 : *std::max_element(data_.labels.begin(), data_.labels.end());
     result_.label_offset = result_.classes == 1001 && largest < 1000 ? 1 : 0;
     if (largest + result_.label_offset >= result_.classes)
-      return wrong("label " + std::to_string(largest), "labels below " + std::to_string(result_.classes) + ", the number of classes");
+      return wrong("label " + std::to_string(largest),
+                   "labels below " + std::to_string(result_.classes) + ", the number of classes");
     return ok_status();
   }
 
@@ -57,12 +62,14 @@ class Evaluation {
     rows_.clear();
     for (std::size_t begin = 0; begin < samples.size(); begin += static_cast<std::size_t>(batch())) {
       const auto count = std::min(batch(), static_cast<std::int64_t>(samples.size() - begin));
-      for (std::int64_t row = 0; row < count; ++row) fill_row(session_.inputs(), row, samples[begin + static_cast<std::size_t>(row)]);
+      for (std::int64_t row = 0; row < count; ++row)
+        fill_row(session_.inputs(), row, samples[begin + static_cast<std::size_t>(row)]);
       const auto before = std::chrono::steady_clock::now();
       if (const Status done = session_.run(); !done) return done;
       spent_ += std::chrono::steady_clock::now() - before;
       ++runs_;
-      for (std::int64_t row = 0; row < count; ++row) take(row_of(session_.outputs()[0], row), first + static_cast<std::int64_t>(begin) + row);
+      for (std::int64_t row = 0; row < count; ++row)
+        take(row_of(session_.outputs()[0], row), first + static_cast<std::int64_t>(begin) + row);
     }
     return ok_status();
   }
@@ -71,7 +78,9 @@ class Evaluation {
     if (!result_.likeness) result_.likeness = Likeness{};
     for (std::size_t row = 0; row < rows_.size(); ++row) {
       const std::vector<float>&own = rows_[row], &other = reference.rows_[row];
-      const auto top = [](const std::vector<float>& scores) { return std::max_element(scores.begin(), scores.end()) - scores.begin(); };
+      const auto top = [](const std::vector<float>& scores) {
+        return std::max_element(scores.begin(), scores.end()) - scores.begin();
+      };
       result_.likeness->agreeing += top(own) == top(other) ? 1 : 0;
       for (std::size_t i = 0; i < own.size(); ++i) {
         const double difference = static_cast<double>(other[i]) - own[i];
@@ -83,7 +92,9 @@ class Evaluation {
 
   Accuracy finish() && {
     result_.mean_ms = runs_ == 0 ? 0.0 : static_cast<double>(spent_.count()) * 1e-6 / static_cast<double>(runs_);
-    if (result_.likeness) result_.likeness->sqnr_db = noise_ > 0.0 ? 10.0 * std::log10(signal_ / noise_) : std::numeric_limits<double>::infinity();
+    if (result_.likeness)
+      result_.likeness->sqnr_db =
+          noise_ > 0.0 ? 10.0 * std::log10(signal_ / noise_) : std::numeric_limits<double>::infinity();
     return result_;
   }
 
@@ -153,14 +164,16 @@ std::pair<double, double> likely_share(std::int64_t successes, std::int64_t tria
   return {std::max(0.0, middle - half), std::min(1.0, middle + half)};
 }
 
-Result<std::vector<Accuracy>> evaluate_accuracy(const std::vector<EvaluatedModel>& models,
-                                                const std::function<void(std::int64_t done, std::int64_t total)>& progress) {
+Result<std::vector<Accuracy>> evaluate_accuracy(
+    const std::vector<EvaluatedModel>& models,
+    const std::function<void(std::int64_t done, std::int64_t total)>& progress) {
   std::vector<Evaluation> evaluations(models.begin(), models.end());
   std::int64_t chunk = 1;  // samples between two comparisons
   for (Evaluation& evaluation : evaluations) {
     if (const Status ok = evaluation.start(); !ok) return ok.errors();
     if (evaluation.classes() != evaluations[0].classes())
-      return wrong(std::to_string(evaluation.classes()) + " classes", std::to_string(evaluations[0].classes()) + ", as the first model has");
+      return wrong(std::to_string(evaluation.classes()) + " classes",
+                   std::to_string(evaluations[0].classes()) + ", as the first model has");
     chunk = std::max(chunk, evaluation.batch());
   }
   const std::int64_t total = models.empty() ? 0 : models[0].data->samples->size();

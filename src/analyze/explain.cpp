@@ -15,10 +15,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-bool is_conversion(std::string_view op) { return op == "quantize" || op == "dequantize" || op == "dynamic_quantize" || op == "row_quantize"; }
+bool is_conversion(std::string_view op) {
+  return op == "quantize" || op == "dequantize" || op == "dynamic_quantize" || op == "row_quantize";
+}
 
 bool is_activation(const PlanOperand& operand) {
-  return operand.place == Place::arena || operand.place == Place::image_arena || operand.place == Place::input || operand.place == Place::output;
+  return operand.place == Place::arena || operand.place == Place::image_arena || operand.place == Place::input ||
+         operand.place == Place::output;
 }
 
 std::int64_t bytes_of(const PlanOperand& operand) { return static_cast<std::int64_t>(operand.bytes()); }
@@ -34,7 +37,8 @@ class Names {
     return found == arena_.end() ? "" : found->second;
   }
   void define(const PlanOperand& operand, const std::string& name) {
-    if (operand.place == Place::arena || operand.place == Place::image_arena) arena_[{operand.place, operand.offset}] = name;
+    if (operand.place == Place::arena || operand.place == Place::image_arena)
+      arena_[{operand.place, operand.offset}] = name;
   }
 
  private:
@@ -44,7 +48,8 @@ class Names {
 
 // A tensor of all images that a step is called for.
 ExplainedTensor explained(std::string name, const PlanOperand& operand, std::int64_t images) {
-  return {std::move(name), std::string(name_of(operand.dtype)) + "[" + operand.shape_of(images).to_string() + "]", images * bytes_of(operand)};
+  return {std::move(name), std::string(name_of(operand.dtype)) + "[" + operand.shape_of(images).to_string() + "]",
+          images * bytes_of(operand)};
 }
 
 // "node (operator): reason" of the plan, without the node.
@@ -85,7 +90,8 @@ ExplainedStep described(const Plan& plan, std::size_t index, Names& names) {
                   .cause = cause_of(plan, step, type),
                   .refusals = step.refusals};
   for (const PlanOperand& operand : step.inputs) {
-    if (is_activation(operand)) e.inputs.push_back(explained(names.of(operand), operand, calls)), e.bytes_in += e.inputs.back().bytes;
+    if (is_activation(operand))
+      e.inputs.push_back(explained(names.of(operand), operand, calls)), e.bytes_in += e.inputs.back().bytes;
     else if (operand.place == Place::constant) e.bytes_constant += bytes_of(operand);
   }
   for (const PlanOperand& operand : step.packed) e.bytes_constant += bytes_of(operand);
@@ -136,7 +142,8 @@ Status measure(Session& session, const ExplainOptions& options, Explanation& e) 
   });
   if (!measured) return measured;
   if (options.progress) options.progress(0.5);
-  session.context().set_step_hook([&](const v1::StepInfo& step) { each[step.index].push_back(step.elapsed_ns); }, false);
+  session.context().set_step_hook([&](const v1::StepInfo& step) { each[step.index].push_back(step.elapsed_ns); },
+                                  false);
   const Status stepped = repeat(options.seconds / 2, [&] { return session.run(); });
   session.context().set_step_hook({});
   if (!stepped) return stepped;
@@ -154,8 +161,11 @@ Status measure(Session& session, const ExplainOptions& options, Explanation& e) 
 
 StepType type_of(const PlanStep& step) {
   if (is_conversion(step.op)) return StepType::conversion;
-  if (step.op.starts_with("quantized_") || step.op == "hybrid_conv") return StepType::integer;  // its result may be f32: the sums are of integers
-  const auto is_float_activation = [](const PlanOperand& operand) { return is_activation(operand) && is_float(operand.dtype); };
+  if (step.op.starts_with("quantized_") || step.op == "hybrid_conv")
+    return StepType::integer;  // its result may be f32: the sums are of integers
+  const auto is_float_activation = [](const PlanOperand& operand) {
+    return is_activation(operand) && is_float(operand.dtype);
+  };
   const bool touches_floats = std::any_of(step.inputs.begin(), step.inputs.end(), is_float_activation) ||
                               std::any_of(step.outputs.begin(), step.outputs.end(), is_float_activation);
   return touches_floats ? StepType::floating : StepType::integer;
@@ -166,7 +176,9 @@ std::string_view name_of(StepType type) {
   return names[static_cast<int>(type)];
 }
 
-double ExplainedStep::intensity() const { return bytes() > 0 ? static_cast<double>(macs) / static_cast<double>(bytes()) : 0.0; }
+double ExplainedStep::intensity() const {
+  return bytes() > 0 ? static_cast<double>(macs) / static_cast<double>(bytes()) : 0.0;
+}
 
 double Explanation::steps_ms() const {
   double sum = 0.0;
@@ -199,12 +211,14 @@ double Explanation::integer_share_of_bytes() const {
 std::vector<const ExplainedStep*> Explanation::by_loss() const {
   std::vector<const ExplainedStep*> sorted;
   for (const ExplainedStep& step : steps) sorted.push_back(&step);
-  std::stable_sort(sorted.begin(), sorted.end(), [](const auto* a, const auto* b) { return a->ms - a->bound_ms > b->ms - b->bound_ms; });
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const auto* a, const auto* b) { return a->ms - a->bound_ms > b->ms - b->bound_ms; });
   return sorted;
 }
 
-Result<Explanation> explain(const std::string& name, const v1::CompiledModel& compiled, std::optional<Precision> precision,
-                            std::optional<std::int64_t> batch, const ExplainOptions& options) {
+Result<Explanation> explain(const std::string& name, const v1::CompiledModel& compiled,
+                            std::optional<Precision> precision, std::optional<std::int64_t> batch,
+                            const ExplainOptions& options) {
   auto session = Session::create(compiled, precision, batch, options.threads);
   if (!session) return session.errors();
   Explanation e{.model = name, .info = compiled.info(), .plan = session->plan(), .threads = session->threads()};
@@ -225,49 +239,53 @@ Result<Explanation> explain(const std::string& name, const v1::CompiledModel& co
 nlohmann::json explanation_json(const Explanation& e) {
   const auto tensors = [](const std::vector<ExplainedTensor>& list) {
     nlohmann::json array = nlohmann::json::array();
-    for (const ExplainedTensor& tensor : list) array.push_back({{"name", tensor.name}, {"type", tensor.text}, {"bytes", tensor.bytes}});
+    for (const ExplainedTensor& tensor : list)
+      array.push_back({{"name", tensor.name}, {"type", tensor.text}, {"bytes", tensor.bytes}});
     return array;
   };
   nlohmann::json steps = nlohmann::json::array();
   for (const ExplainedStep& s : e.steps) {
     const double peak = e.peak_gmacs(s);
-    steps.push_back({{"index", s.index},
-                     {"name", s.name},
-                     {"op", s.op},
-                     {"kernel", s.kernel},
-                     {"type", name_of(s.type)},
-                     {"inputs", tensors(s.inputs)},
-                     {"outputs", tensors(s.outputs)},
-                     {"bytes_in", s.bytes_in},
-                     {"bytes_out", s.bytes_out},
-                     {"bytes_constant", s.bytes_constant},
-                     {"calls", s.calls},
-                     {"macs", s.macs},
-                     {"ms", {{"min", s.least_ms}, {"median", s.ms}, {"predicted_one_thread", s.predicted_ms}, {"bound", s.bound_ms}}},
-                     {"bound_by", s.is_arithmetic_bound ? "arithmetic" : "memory"},
-                     {"gmacs", s.gmacs()},
-                     {"share_of_peak", peak > 0.0 ? s.gmacs() / peak : 0.0},
-                     {"gbytes", s.gbytes()},
-                     {"cause", s.cause},
-                     {"refusals", s.refusals}});
+    steps.push_back(
+        {{"index", s.index},
+         {"name", s.name},
+         {"op", s.op},
+         {"kernel", s.kernel},
+         {"type", name_of(s.type)},
+         {"inputs", tensors(s.inputs)},
+         {"outputs", tensors(s.outputs)},
+         {"bytes_in", s.bytes_in},
+         {"bytes_out", s.bytes_out},
+         {"bytes_constant", s.bytes_constant},
+         {"calls", s.calls},
+         {"macs", s.macs},
+         {"ms",
+          {{"min", s.least_ms}, {"median", s.ms}, {"predicted_one_thread", s.predicted_ms}, {"bound", s.bound_ms}}},
+         {"bound_by", s.is_arithmetic_bound ? "arithmetic" : "memory"},
+         {"gmacs", s.gmacs()},
+         {"share_of_peak", peak > 0.0 ? s.gmacs() / peak : 0.0},
+         {"gbytes", s.gbytes()},
+         {"cause", s.cause},
+         {"refusals", s.refusals}});
   }
-  return {
-      {"machine", machine_json()},
-      {"model", e.model},
-      {"dialect", e.info.dialect},
-      {"source_nodes", e.info.source_nodes},
-      {"precision", name_of(e.plan.precision)},
-      {"batch", e.plan.batch},
-      {"threads", e.threads},
-      {"runs", e.runs},
-      {"run_ms", e.run_ms},
-      {"peaks",
-       {{"int8_gmacs", std::max(e.peaks.dot_gmacs, e.peaks.madd_gmacs)}, {"fp32_gmacs", e.peaks.fma_gmacs}, {"memory_gbytes", e.peaks.read_gbytes}}},
-      {"integer_share_of_macs", e.integer_share_of_macs()},
-      {"integer_share_of_bytes", e.integer_share_of_bytes()},
-      {"islands", e.plan.islands},
-      {"notes", e.plan.notes},
-      {"steps", std::move(steps)}};
+  return {{"machine", machine_json()},
+          {"model", e.model},
+          {"dialect", e.info.dialect},
+          {"source_nodes", e.info.source_nodes},
+          {"precision", name_of(e.plan.precision)},
+          {"batch", e.plan.batch},
+          {"threads", e.threads},
+          {"runs", e.runs},
+          {"run_ms", e.run_ms},
+          {"peaks",
+           {{"int8_gmacs", std::max(e.peaks.dot_gmacs, e.peaks.madd_gmacs)},
+            {"fp32_gmacs", e.peaks.fma_gmacs},
+            {"memory_gbytes", e.peaks.read_gbytes}}},
+          {"integer_share_of_macs", e.integer_share_of_macs()},
+          {"integer_share_of_bytes", e.integer_share_of_bytes()},
+          {"islands", e.plan.islands},
+          {"notes", e.plan.notes},
+          {"steps", std::move(steps)}};
 }
 
 }  // namespace octavo

@@ -1,4 +1,5 @@
-// explain: where the time of a compiled model goes, kernel by kernel, and what keeps it from being faster. Part of analyze/.
+// explain: where the time of a compiled model goes, kernel by kernel, and what keeps it from being faster. Part of
+// analyze/.
 #ifndef OCTAVO_ANALYZE_EXPLAIN_H_
 #define OCTAVO_ANALYZE_EXPLAIN_H_
 
@@ -41,7 +42,8 @@ struct ExplainedStep {
   double ms = 0.0;            // median of the measured runs
   double least_ms = 0.0;      // minimum
   double predicted_ms = 0.0;  // on one thread
-  double bound_ms = 0.0;      // what the roofline allows: the longer of the arithmetic at its peak and the bytes at the memory's rate
+  double bound_ms =
+      0.0;  // what the roofline allows: the longer of the arithmetic at its peak and the bytes at the memory's rate
   bool is_arithmetic_bound = false;
   std::string cause;  // of a conversion or a float step: why it is there
   std::vector<std::string> refusals;
@@ -68,7 +70,8 @@ struct Explanation {
   double peak_gmacs(const ExplainedStep& step) const;
   // Of the multiply-accumulates, how many are of 8-bit integers, 0 to 1; 1 where there are none.
   double integer_share_of_macs() const;
-  // Of the bytes read and written by all steps, weights included, how many are read and written by integer steps, 0 to 1.
+  // Of the bytes read and written by all steps, weights included, how many are read and written by integer steps, 0
+  // to 1.
   double integer_share_of_bytes() const;
   // Steps by what they lose against the roofline, most first.
   std::vector<const ExplainedStep*> by_loss() const;
@@ -81,8 +84,9 @@ struct ExplainOptions {
 };
 
 // Runs the plan of `precision` (none: the first) on seeded random numbers. Errors: those of loading and running.
-Result<Explanation> explain(const std::string& name, const v1::CompiledModel& compiled, std::optional<Precision> precision,
-                            std::optional<std::int64_t> batch, const ExplainOptions& options);
+Result<Explanation> explain(const std::string& name, const v1::CompiledModel& compiled,
+                            std::optional<Precision> precision, std::optional<std::int64_t> batch,
+                            const ExplainOptions& options);
 
 // The object that `explain --json` writes.
 nlohmann::json explanation_json(const Explanation& explanation);

@@ -35,9 +35,11 @@ void add_step(onnx::GraphProto& graph, const Explanation& e, const ExplainedStep
   add_attribute(node, "result", step.outputs.empty() ? "" : step.outputs[0].text);
   add_attribute(node, "ms", step.ms);
   add_attribute(node, "share_percent", e.steps_ms() > 0.0 ? 100.0 * step.ms / e.steps_ms() : 0.0);
-  if (step.macs > 0 && e.peak_gmacs(step) > 0.0) add_attribute(node, "peak_percent", 100.0 * step.gmacs() / e.peak_gmacs(step));
+  if (step.macs > 0 && e.peak_gmacs(step) > 0.0)
+    add_attribute(node, "peak_percent", 100.0 * step.gmacs() / e.peak_gmacs(step));
   if (!step.cause.empty()) add_attribute(node, "cause", step.cause);
-  for (std::size_t i = 0; i < step.refusals.size(); ++i) add_attribute(node, "refusal_" + std::to_string(i), step.refusals[i]);
+  for (std::size_t i = 0; i < step.refusals.size(); ++i)
+    add_attribute(node, "refusal_" + std::to_string(i), step.refusals[i]);
 }
 
 void set_tensor(onnx::ValueInfoProto& value, const v1::TensorInfo& info) {

@@ -98,7 +98,10 @@ Result<std::vector<std::byte>> read_file(const std::string& path) {
   const auto file = InputFile::open(path);
   if (!file) return file.errors();
   if (file->size() > kMaxFileBytes) {
-    return Error{.kind = ErrorKind::resource, .where = path, .found = std::to_string(file->size()) + " bytes", .expected = "at most 8 GiB"};
+    return Error{.kind = ErrorKind::resource,
+                 .where = path,
+                 .found = std::to_string(file->size()) + " bytes",
+                 .expected = "at most 8 GiB"};
   }
   std::vector<std::byte> bytes(static_cast<std::size_t>(file->size()));
   if (const Status read = file->read(0, bytes); !read) return read.errors();
@@ -118,7 +121,9 @@ Status write_file(const std::string& path, std::span<const std::byte> bytes) {
   return status;
 }
 
-Status write_text(const std::string& path, std::string_view text) { return write_file(path, std::as_bytes(std::span(text.data(), text.size()))); }
+Status write_text(const std::string& path, std::string_view text) {
+  return write_file(path, std::as_bytes(std::span(text.data(), text.size())));
+}
 
 Result<TemporaryFolder> TemporaryFolder::create() {
   const char* parent = std::getenv("TMPDIR");
@@ -129,7 +134,9 @@ Result<TemporaryFolder> TemporaryFolder::create() {
   return TemporaryFolder(std::move(path));
 }
 
-TemporaryFolder::TemporaryFolder(TemporaryFolder&& other) noexcept : path_(std::move(other.path_)) { other.path_.clear(); }
+TemporaryFolder::TemporaryFolder(TemporaryFolder&& other) noexcept : path_(std::move(other.path_)) {
+  other.path_.clear();
+}
 
 TemporaryFolder::~TemporaryFolder() {
   if (!path_.empty()) remove_temporary_folder();

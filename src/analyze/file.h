@@ -1,4 +1,5 @@
-// Whole files: read with a bound on memory, written so that an interruption leaves nothing half-written. Part of analyze/.
+// Whole files: read with a bound on memory, written so that an interruption leaves nothing half-written. Part of
+// analyze/.
 #ifndef OCTAVO_ANALYZE_FILE_H_
 #define OCTAVO_ANALYZE_FILE_H_
 
@@ -18,8 +19,8 @@ inline constexpr std::int64_t kMaxFileBytes = std::int64_t{1} << 33;
 
 Result<std::vector<std::byte>> read_file(const std::string& path);
 
-// Writes beside `path` and renames: readers see the old file or the whole new one. An interrupted write leaves no file behind
-// where cleanup_unfinished_files() is called. Devices and pipes are written in place.
+// Writes beside `path` and renames: readers see the old file or the whole new one. An interrupted write leaves no file
+// behind where cleanup_unfinished_files() is called. Devices and pipes are written in place.
 Status write_file(const std::string& path, std::span<const std::byte> bytes);
 Status write_text(const std::string& path, std::string_view text);
 

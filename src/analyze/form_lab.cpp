@@ -85,11 +85,12 @@ Result<Runner> runner_of(const v1::CompiledModel& compiled, int threads) {
   if (!session) return session.errors();
   fill_random(session->inputs());
   const std::size_t steps = session->context().internal().plan().steps.size();
-  return Runner{.session = std::move(*session), .step_ms = std::vector<double>(steps, std::numeric_limits<double>::max())};
+  return Runner{.session = std::move(*session),
+                .step_ms = std::vector<double>(steps, std::numeric_limits<double>::max())};
 }
 
-// Whole runs and runs with the clock between their steps, one after the other; of each the fastest counts: the one that nothing else disturbed.
-// The first run finds the caches full of another form's data and is not counted.
+// Whole runs and runs with the clock between their steps, one after the other; of each the fastest counts: the one that
+// nothing else disturbed. The first run finds the caches full of another form's data and is not counted.
 Status take_turn(Runner& runner, double seconds) {
   if (const Status done = runner.session.run(); !done) return done;
   constexpr int kLeastRuns = 3;
@@ -168,7 +169,8 @@ Result<FormLab> FormLab::create(const std::string& model, const CompileRequest& 
 CompileRequest FormLab::request_for(const NetworkForm& form) const {
   CompileRequest request = request_;
   request.options.precision = form.is_fp32 ? Precision::fp32 : Precision::int8;
-  for (const std::size_t group : form.in_float) request.options.skip.insert(request.options.skip.end(), groups_[group].begin(), groups_[group].end());
+  for (const std::size_t group : form.in_float)
+    request.options.skip.insert(request.options.skip.end(), groups_[group].begin(), groups_[group].end());
   return request;
 }
 
@@ -179,7 +181,9 @@ Result<std::uint64_t> FormLab::checksum() const {
   return XXH3_64bits(constants.data(), constants.size());
 }
 
-Result<v1::CompiledModel> FormLab::compile(const NetworkForm& form) const { return open_or_compile(model_, request_for(form)); }
+Result<v1::CompiledModel> FormLab::compile(const NetworkForm& form) const {
+  return open_or_compile(model_, request_for(form));
+}
 
 Result<std::vector<FormTimes>> FormLab::measure(const std::vector<NetworkForm>& forms) const {
   std::vector<FormTimes> times;

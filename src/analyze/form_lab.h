@@ -16,7 +16,8 @@ struct Plan;
 // Names of the nodes of each group.
 using LayerGroups = std::vector<std::vector<std::string>>;
 
-// What each group takes, from what each step of the plan takes. A conversion counts for the group on its float side, else for that on the other.
+// What each group takes, from what each step of the plan takes. A conversion counts for the group on its float side,
+// else for that on the other.
 std::vector<double> group_times(const Plan& plan, const LayerGroups& groups, std::span<const double> step_ms);
 
 class FormLab {

@@ -24,18 +24,20 @@ struct Image {
 // Images with more pixels are refused before memory is taken.
 inline constexpr std::int64_t kMaxPixels = 100'000'000;
 
-// JPEG (any colour space libjpeg converts to RGB), PNG (any depth; transparency is dropped) or BMP (8, 24 or 32 bits, uncompressed), by content.
+// JPEG (any colour space libjpeg converts to RGB), PNG (any depth; transparency is dropped) or BMP (8, 24 or 32 bits,
+// uncompressed), by content.
 Result<Image> decode_image(std::span<const std::byte> bytes, const std::string& where);
 Result<Image> read_image(const std::string& path);
 
-// Pillow's Image.resize(BILINEAR): a triangle filter as wide as the reduction, 22-bit weights, rounded to 8 bits after the horizontal
-// and again after the vertical pass. Same bytes as Pillow. Sizes are at least 1.
+// Pillow's Image.resize(BILINEAR): a triangle filter as wide as the reduction, 22-bit weights, rounded to 8 bits after
+// the horizontal and again after the vertical pass. Same bytes as Pillow. Sizes are at least 1.
 Image resize_bilinear(const Image& image, int width, int height);
 
 // The shorter side becomes `side`, the longer one keeps the ratio (rounded down).
 Image resize_shorter_side(const Image& image, int side);
 
-// The middle (an odd pixel more is cut at the right and the bottom); where the image is smaller, black is added around it.
+// The middle (an odd pixel more is cut at the right and the bottom); where the image is smaller, black is added around
+// it.
 Image crop_centre(const Image& image, int width, int height);
 
 }  // namespace octavo

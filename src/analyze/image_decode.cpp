@@ -25,11 +25,13 @@ Error image_error(const std::string& where, std::string found, std::string expec
 
 std::optional<Error> check_size(std::int64_t width, std::int64_t height, const std::string& where) {
   if (width > 0 && height > 0 && width <= kMaxPixels / height) return std::nullopt;
-  return image_error(where, std::to_string(width) + "x" + std::to_string(height) + " pixels", "at least 1 and at most 100 million");
+  return image_error(where, std::to_string(width) + "x" + std::to_string(height) + " pixels",
+                     "at least 1 and at most 100 million");
 }
 
 Image blank_image(std::int64_t width, std::int64_t height) {
-  return {static_cast<int>(width), static_cast<int>(height), std::vector<std::uint8_t>(static_cast<std::size_t>(width * height * 3))};
+  return {static_cast<int>(width), static_cast<int>(height),
+          std::vector<std::uint8_t>(static_cast<std::size_t>(width * height * 3))};
 }
 
 // ---- JPEG ----
@@ -47,8 +49,10 @@ void jpeg_failed(j_common_ptr info) {
 }
 void jpeg_silent(j_common_ptr) {}
 
-// libjpeg returns by longjmp on errors, so this function owns nothing with a destructor. False: `errors.message` says why.
-bool decode_jpeg_into(jpeg_decompress_struct& info, JpegErrors& errors, std::span<const std::byte> bytes, Image* image, std::int64_t* bad_size) {
+// libjpeg returns by longjmp on errors, so this function owns nothing with a destructor. False: `errors.message` says
+// why.
+bool decode_jpeg_into(jpeg_decompress_struct& info, JpegErrors& errors, std::span<const std::byte> bytes, Image* image,
+                      std::int64_t* bad_size) {
   if (setjmp(errors.escape) != 0) return false;
   jpeg_create_decompress(&info);
   jpeg_mem_src(&info, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
@@ -78,7 +82,8 @@ Result<Image> decode_jpeg(std::span<const std::byte> bytes, const std::string& w
   Image image;
   std::int64_t bad_size[2] = {0, 0};
   const bool is_done = decode_jpeg_into(info, errors, bytes, &image, bad_size);
-  // A damaged file decodes with warnings, grey where data is missing: refused, or a truncated data set would go unnoticed.
+  // A damaged file decodes with warnings, grey where data is missing: refused, or a truncated data set would go
+  // unnoticed.
   const bool is_damaged = is_done && errors.manager.num_warnings > 0;
   if (is_damaged) errors.manager.format_message(reinterpret_cast<j_common_ptr>(&info), errors.message);
   jpeg_destroy_decompress(&info);
@@ -99,7 +104,8 @@ Result<Image> decode_png(std::span<const std::byte> bytes, const std::string& wh
     png_image_free(&png);
     return *error;
   }
-  // RGBA first: asking libpng for RGB would blend over a background, where Pillow's convert("RGB") drops the alpha channel.
+  // RGBA first: asking libpng for RGB would blend over a background, where Pillow's convert("RGB") drops the alpha
+  // channel.
   png.format = PNG_FORMAT_RGBA;
   std::vector<std::uint8_t> rgba(static_cast<std::size_t>(png.width) * png.height * 4);
   if (png_image_finish_read(&png, nullptr, rgba.data(), 0, nullptr) == 0) {
@@ -127,7 +133,8 @@ struct BmpReader {
 Result<Image> decode_bmp(std::span<const std::byte> bytes, const std::string& where) {
   const BmpReader in{bytes};
   const std::uint32_t header = in.number(14, 4);
-  if (bytes.size() < 54 || header < 40) return image_error(where, "a truncated or very old BMP", "a BMP of Windows 3.0 or later");
+  if (bytes.size() < 54 || header < 40)
+    return image_error(where, "a truncated or very old BMP", "a BMP of Windows 3.0 or later");
   const std::int64_t width = static_cast<std::int32_t>(in.number(18, 4));
   const std::int64_t signed_height = static_cast<std::int32_t>(in.number(22, 4));  // negative: rows from the top
   const std::int64_t height = signed_height < 0 ? -signed_height : signed_height;
@@ -140,7 +147,8 @@ Result<Image> decode_bmp(std::span<const std::byte> bytes, const std::string& wh
   }
   const std::uint64_t row_bytes = (static_cast<std::uint64_t>(width) * bits + 31) / 32 * 4;
   const std::uint64_t data_at = in.number(10, 4);
-  if (data_at + row_bytes * static_cast<std::uint64_t>(height) > bytes.size()) return image_error(where, "a truncated BMP");
+  if (data_at + row_bytes * static_cast<std::uint64_t>(height) > bytes.size())
+    return image_error(where, "a truncated BMP");
   const std::uint64_t palette_at = 14 + static_cast<std::uint64_t>(header);
   Image image = blank_image(width, height);
   for (std::int64_t y = 0; y < height; ++y) {

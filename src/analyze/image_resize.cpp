@@ -35,21 +35,26 @@ Taps make_taps(int in_size, int out_size) {
     const int first = std::max(0, static_cast<int>(centre - support + 0.5));
     const int count = std::min(in_size, static_cast<int>(centre + support + 0.5)) - first;
     double sum = 0.0;
-    for (int i = 0; i < count; ++i) sum += exact[static_cast<std::size_t>(i)] = triangle((i + first - centre + 0.5) * (1.0 / support));
+    for (int i = 0; i < count; ++i)
+      sum += exact[static_cast<std::size_t>(i)] = triangle((i + first - centre + 0.5) * (1.0 / support));
     std::int32_t* weights = &taps.weights[static_cast<std::size_t>(out) * taps.width];
-    for (int i = 0; i < count; ++i) weights[i] = static_cast<std::int32_t>(0.5 + exact[static_cast<std::size_t>(i)] / sum * (1 << kWeightBits));
+    for (int i = 0; i < count; ++i)
+      weights[i] = static_cast<std::int32_t>(0.5 + exact[static_cast<std::size_t>(i)] / sum * (1 << kWeightBits));
     taps.first.push_back(first);
     taps.count.push_back(count);
   }
   return taps;
 }
 
-std::uint8_t round_weighted(std::int32_t sum) { return static_cast<std::uint8_t>(std::clamp(sum >> kWeightBits, 0, 255)); }
+std::uint8_t round_weighted(std::int32_t sum) {
+  return static_cast<std::uint8_t>(std::clamp(sum >> kWeightBits, 0, 255));
+}
 
 Image resize_width(const Image& image, int width) {
   if (width == image.width) return image;
   const Taps taps = make_taps(image.width, width);
-  Image result{width, image.height, std::vector<std::uint8_t>(static_cast<std::size_t>(width) * static_cast<std::size_t>(image.height) * 3)};
+  Image result{width, image.height,
+               std::vector<std::uint8_t>(static_cast<std::size_t>(width) * static_cast<std::size_t>(image.height) * 3)};
   for (int y = 0; y < image.height; ++y) {
     const std::uint8_t* from = &image.rgb[static_cast<std::size_t>(y) * static_cast<std::size_t>(image.width) * 3];
     std::uint8_t* to = &result.rgb[static_cast<std::size_t>(y) * static_cast<std::size_t>(width) * 3];
@@ -57,7 +62,8 @@ Image resize_width(const Image& image, int width) {
       const std::uint8_t* pixels = from + taps.first[x] * 3;
       for (int c = 0; c < 3; ++c) {
         std::int32_t sum = 1 << (kWeightBits - 1);
-        for (int i = 0; i < taps.count[x]; ++i) sum += pixels[i * 3 + c] * taps.weights[x * taps.width + static_cast<std::size_t>(i)];
+        for (int i = 0; i < taps.count[x]; ++i)
+          sum += pixels[i * 3 + c] * taps.weights[x * taps.width + static_cast<std::size_t>(i)];
         to[x * 3 + static_cast<std::size_t>(c)] = round_weighted(sum);
       }
     }
@@ -85,10 +91,14 @@ Image resize_height(const Image& image, int height) {
 
 }  // namespace
 
-Image resize_bilinear(const Image& image, int width, int height) { return resize_height(resize_width(image, width), height); }
+Image resize_bilinear(const Image& image, int width, int height) {
+  return resize_height(resize_width(image, width), height);
+}
 
 Image resize_shorter_side(const Image& image, int side) {
-  const auto longer = [&](int length, int shorter) { return std::max(1, static_cast<int>(static_cast<std::int64_t>(length) * side / shorter)); };
+  const auto longer = [&](int length, int shorter) {
+    return std::max(1, static_cast<int>(static_cast<std::int64_t>(length) * side / shorter));
+  };
   if (image.width <= image.height) return resize_bilinear(image, side, longer(image.height, image.width));
   return resize_bilinear(image, longer(image.width, image.height), side);
 }
@@ -98,14 +108,18 @@ Image crop_centre(const Image& image, int width, int height) {
   const auto offset = [](int inner, int outer) { return (inner - outer) >> 1; };
   const int left = offset(image.width, width);
   const int top = offset(image.height, height);
-  Image result{width, height, std::vector<std::uint8_t>(static_cast<std::size_t>(width) * static_cast<std::size_t>(height) * 3)};
+  Image result{width, height,
+               std::vector<std::uint8_t>(static_cast<std::size_t>(width) * static_cast<std::size_t>(height) * 3)};
   const int first = std::max(0, -left);
   const int last = std::min(width, image.width - left);
   for (int y = 0; y < height; ++y) {
     const int from = y + top;
     if (from < 0 || from >= image.height || first >= last) continue;
-    const std::size_t source = (static_cast<std::size_t>(from) * static_cast<std::size_t>(image.width) + static_cast<std::size_t>(first + left)) * 3;
-    const std::size_t target = (static_cast<std::size_t>(y) * static_cast<std::size_t>(width) + static_cast<std::size_t>(first)) * 3;
+    const std::size_t source = (static_cast<std::size_t>(from) * static_cast<std::size_t>(image.width) +
+                                static_cast<std::size_t>(first + left)) *
+                               3;
+    const std::size_t target =
+        (static_cast<std::size_t>(y) * static_cast<std::size_t>(width) + static_cast<std::size_t>(first)) * 3;
     std::memcpy(&result.rgb[target], &image.rgb[source], static_cast<std::size_t>(last - first) * 3);
   }
   return result;

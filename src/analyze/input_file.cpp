@@ -22,12 +22,14 @@ Result<InputFile> InputFile::open(const std::string& path) {
   InputFile file(path, ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat info {};
   if (file.fd_ < 0 || ::fstat(file.fd_, &info) != 0) return unreadable(path);
-  if (!S_ISREG(info.st_mode)) return Error{.kind = ErrorKind::resource, .where = path, .found = "no regular file", .expected = "a file"};
+  if (!S_ISREG(info.st_mode))
+    return Error{.kind = ErrorKind::resource, .where = path, .found = "no regular file", .expected = "a file"};
   file.size_ = info.st_size;
   return file;
 }
 
-InputFile::InputFile(InputFile&& other) noexcept : path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)), size_(other.size_) {}
+InputFile::InputFile(InputFile&& other) noexcept
+    : path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)), size_(other.size_) {}
 
 InputFile::~InputFile() {
   if (fd_ >= 0) ::close(fd_);

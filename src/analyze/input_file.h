@@ -11,8 +11,8 @@
 
 namespace octavo {
 
-// A regular file that is read piece by piece, by any number of threads. Reading, not mapping: what was read is no memory of the process, and a file
-// that is cut off meanwhile is an error, not a signal.
+// A regular file that is read piece by piece, by any number of threads. Reading, not mapping: what was read is no
+// memory of the process, and a file that is cut off meanwhile is an error, not a signal.
 class InputFile {
  public:
   // Error: resource.

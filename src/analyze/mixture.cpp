@@ -30,7 +30,8 @@ std::int64_t top(const std::vector<float>& outputs, std::int64_t scores) {
 }
 
 Status run_sample(Session& session, const std::vector<Tensor>& sample) {
-  for (std::size_t i = 0; i < sample.size(); ++i) std::memcpy(session.inputs()[i].data(), sample[i].data(), sample[i].bytes());
+  for (std::size_t i = 0; i < sample.size(); ++i)
+    std::memcpy(session.inputs()[i].data(), sample[i].data(), sample[i].bytes());
   return session.run();
 }
 
@@ -47,7 +48,8 @@ Result<double> fastest_run(Session& session, double seconds) {
   return std::chrono::duration<double, std::milli>(fastest).count();
 }
 
-// How long `session` takes in units of `reference`: the two take turns, so that both see the same weather; the fastest runs of either count.
+// How long `session` takes in units of `reference`: the two take turns, so that both see the same weather; the fastest
+// runs of either count.
 Result<double> time_in_turns(Session& session, Session& reference, double seconds) {
   constexpr int kTurns = 4;
   double own = std::numeric_limits<double>::max(), other = own;
@@ -72,7 +74,8 @@ Result<double> relative_time(Session& session, Session& reference, double second
 
 }  // namespace
 
-Result<MixtureLab> MixtureLab::create(const std::string& model, const CompileRequest& request, const MixtureData& data, const Progress& progress) {
+Result<MixtureLab> MixtureLab::create(const std::string& model, const CompileRequest& request, const MixtureData& data,
+                                      const Progress& progress) {
   MixtureLab lab;
   lab.model_ = model;
   lab.request_ = request;
@@ -148,7 +151,8 @@ CompileRequest MixtureLab::request_for(const std::vector<std::size_t>& in_float)
   CompileRequest request = request_;
   request.options.precision = Precision::int8;
   request.options.skip = skip_;
-  for (const std::size_t group : in_float) request.options.skip.insert(request.options.skip.end(), groups_[group].begin(), groups_[group].end());
+  for (const std::size_t group : in_float)
+    request.options.skip.insert(request.options.skip.end(), groups_[group].begin(), groups_[group].end());
   return request;
 }
 

@@ -1,4 +1,5 @@
-// What a mixture of int8 and fp32 is worth: its answers against those in fp32, and its time, measured on this machine. Part of analyze/.
+// What a mixture of int8 and fp32 is worth: its answers against those in fp32, and its time, measured on this machine.
+// Part of analyze/.
 #ifndef OCTAVO_ANALYZE_MIXTURE_H_
 #define OCTAVO_ANALYZE_MIXTURE_H_
 
@@ -27,13 +28,14 @@ struct MixtureFacts {
   std::int64_t right = 0;     // samples classified as labelled; 0 without labels
 };
 
-// One fp32 model, calibrated once for whatever stays in float, or with the scales that the request has: where a layer goes to fp32, boundaries are
-// left over or vanish, none comes to be.
+// One fp32 model, calibrated once for whatever stays in float, or with the scales that the request has: where a layer
+// goes to fp32, boundaries are left over or vanish, none comes to be.
 class MixtureLab {
  public:
   using Progress = std::function<void(double done)>;
   // Compiles the fp32 model and runs all samples on it.
-  static Result<MixtureLab> create(const std::string& model, const CompileRequest& request, const MixtureData& data, const Progress& progress);
+  static Result<MixtureLab> create(const std::string& model, const CompileRequest& request, const MixtureData& data,
+                                   const Progress& progress);
 
   // Names of the nodes of each group that computes in integers where nothing else is asked for.
   const std::vector<std::vector<std::string>>& groups() const { return groups_; }

@@ -85,7 +85,8 @@ Result<v1::QuantizedModel> quantize_file(const std::string& path, const CompileR
   return v1::quantize(path, *options);
 }
 
-Session::Session(v1::Context context, v1::PlanInfo plan, int threads) : context_(std::move(context)), plan_(std::move(plan)), threads_(threads) {
+Session::Session(v1::Context context, v1::PlanInfo plan, int threads)
+    : context_(std::move(context)), plan_(std::move(plan)), threads_(threads) {
   for (const v1::TensorInfo& info : context_.inputs()) {
     inputs_.emplace_back(info.dtype, Shape(info.shape));
     input_refs_.push_back({info.dtype, info.shape, inputs_.back().data()});
@@ -96,8 +97,8 @@ Session::Session(v1::Context context, v1::PlanInfo plan, int threads) : context_
   }
 }
 
-Result<Session> Session::create(const v1::CompiledModel& compiled, std::optional<Precision> precision, std::optional<std::int64_t> batch,
-                                int threads) {
+Result<Session> Session::create(const v1::CompiledModel& compiled, std::optional<Precision> precision,
+                                std::optional<std::int64_t> batch, int threads) {
   const auto model = v1::Model::load(compiled, {.threads = threads});
   if (!model) return model.errors();
   const auto plan = model->find_plan(precision, batch);
@@ -115,7 +116,8 @@ void fill_random(std::vector<Tensor>& tensors) {
   const auto source = open_samples("random", specs, {.limit = 1});
   if (!source) return;
   const auto sample = (*source)->sample(0);
-  for (std::size_t i = 0; sample && i < tensors.size(); ++i) std::memcpy(tensors[i].data(), (*sample)[i].data(), tensors[i].bytes());
+  for (std::size_t i = 0; sample && i < tensors.size(); ++i)
+    std::memcpy(tensors[i].data(), (*sample)[i].data(), tensors[i].bytes());
 }
 
 }  // namespace octavo

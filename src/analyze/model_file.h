@@ -18,8 +18,9 @@ struct CompileRequest {
   v1::CompileOptions options;
   std::string calibrate;  // empty: none; see open_samples
   std::optional<Preprocess> preprocess;
-  std::int64_t samples = 0;        // 0: all
-  std::string tuning_log;          // a file of measured times, read where it exists, and written again with what was measured; may be empty
+  std::int64_t samples = 0;  // 0: all
+  std::string tuning_log;  // a file of measured times, read where it exists, and written again with what was measured;
+                           // may be empty
   bool chooses_precision = false;  // by time, as auto_precision.h says; options.precision is none then
   int threads = 0;                 // that these times are taken with; 0: all cores
   double seconds = 0.25;           // for each form of the network
@@ -40,8 +41,8 @@ Result<v1::QuantizedModel> quantize_file(const std::string& path, const CompileR
 // A model loaded with a context for one of its plans and memory for its tensors.
 class Session {
  public:
-  static Result<Session> create(const v1::CompiledModel& compiled, std::optional<Precision> precision, std::optional<std::int64_t> batch,
-                                int threads);
+  static Result<Session> create(const v1::CompiledModel& compiled, std::optional<Precision> precision,
+                                std::optional<std::int64_t> batch, int threads);
   const v1::PlanInfo& plan() const { return plan_; }
   int threads() const { return threads_; }
   v1::Context& context() { return context_; }

@@ -71,13 +71,16 @@ Result<NpyLayout> parse_header(std::string_view text, const std::string& where) 
   const auto type_text = after_key(text, "descr");
   const auto order_text = after_key(text, "fortran_order");
   const auto shape_text = after_key(text, "shape");
-  if (!type_text || !order_text || !shape_text) return npy_error(where, "an incomplete array header", "descr, fortran_order and shape");
+  if (!type_text || !order_text || !shape_text)
+    return npy_error(where, "an incomplete array header", "descr, fortran_order and shape");
   const auto dtype = parse_type(*type_text);
   if (!dtype) {
-    return npy_error(where, "element type " + std::string(type_text->substr(0, 8)), "little-endian bool, integers, f2, f4 or f8");
+    return npy_error(where, "element type " + std::string(type_text->substr(0, 8)),
+                     "little-endian bool, integers, f2, f4 or f8");
   }
   auto dims = parse_dims(*shape_text);
-  if (!dims || !checked_elements(*dims)) return npy_error(where, "shape " + std::string(shape_text->substr(0, 40)), "a shape");
+  if (!dims || !checked_elements(*dims))
+    return npy_error(where, "shape " + std::string(shape_text->substr(0, 40)), "a shape");
   return NpyLayout{.dtype = *dtype, .shape = Shape(*dims), .is_fortran = order_text->starts_with("True")};
 }
 
@@ -90,7 +93,8 @@ Tensor from_fortran(const Tensor& columns) {
   for (std::int64_t i = 0; i < columns.elements(); ++i) {
     std::int64_t to = 0;
     for (int axis = 0; axis < shape.rank(); ++axis) to = to * shape[axis] + position[static_cast<std::size_t>(axis)];
-    std::memcpy(rows.data() + static_cast<std::size_t>(to) * size, columns.data() + static_cast<std::size_t>(i) * size, size);
+    std::memcpy(rows.data() + static_cast<std::size_t>(to) * size, columns.data() + static_cast<std::size_t>(i) * size,
+                size);
     for (int axis = 0; axis < shape.rank(); ++axis) {
       if (++position[static_cast<std::size_t>(axis)] < shape[axis]) break;
       position[static_cast<std::size_t>(axis)] = 0;
@@ -121,18 +125,22 @@ Result<NpyLayout> parse_npy_layout(std::span<const std::byte> begin, std::int64_
   const auto byte = [&](std::size_t i) { return static_cast<std::size_t>(static_cast<unsigned char>(text[i])); };
   const std::size_t major = byte(6);
   const std::size_t fixed = major == 1 ? 10 : 12;
-  if (major < 1 || major > 3 || text.size() < fixed) return npy_error(where, "format version " + std::to_string(major), "1, 2 or 3");
+  if (major < 1 || major > 3 || text.size() < fixed)
+    return npy_error(where, "format version " + std::to_string(major), "1, 2 or 3");
   std::size_t header_size = byte(8) | byte(9) << 8;
   if (major > 1) header_size |= byte(10) << 16 | byte(11) << 24;
-  if (header_size > static_cast<std::size_t>(size) - fixed) return npy_error(where, "a truncated header", std::to_string(header_size) + " bytes");
+  if (header_size > static_cast<std::size_t>(size) - fixed)
+    return npy_error(where, "a truncated header", std::to_string(header_size) + " bytes");
   if (header_size > text.size() - fixed) {
-    return npy_error(where, "a header of " + std::to_string(header_size) + " bytes", "at most " + std::to_string(text.size() - fixed));
+    return npy_error(where, "a header of " + std::to_string(header_size) + " bytes",
+                     "at most " + std::to_string(text.size() - fixed));
   }
   auto layout = parse_header(text.substr(fixed, header_size), where);
   if (!layout) return layout;
   layout->offset = static_cast<std::int64_t>(fixed + header_size);
   const auto data_bytes = static_cast<std::size_t>(size - layout->offset);
-  if (data_bytes != layout->bytes()) return npy_error(where, std::to_string(data_bytes) + " bytes of data", std::to_string(layout->bytes()));
+  if (data_bytes != layout->bytes())
+    return npy_error(where, std::to_string(data_bytes) + " bytes of data", std::to_string(layout->bytes()));
   return layout;
 }
 
@@ -153,8 +161,8 @@ std::vector<std::byte> format_npy(const ConstTensorView& tensor) {
   for (const std::int64_t dim : tensor.shape) dims += std::to_string(dim) + ", ";
   if (tensor.shape.rank() > 1) dims.resize(dims.size() - 2);
   const char order = size_of(tensor.dtype) == 1 ? '|' : '<';
-  std::string header =
-      "{'descr': '" + std::string(1, order) + std::string(type_code(tensor.dtype)) + "', 'fortran_order': False, 'shape': (" + dims + "), }";
+  std::string header = "{'descr': '" + std::string(1, order) + std::string(type_code(tensor.dtype)) +
+                       "', 'fortran_order': False, 'shape': (" + dims + "), }";
   // The data starts on a multiple of 64.
   header.resize((10 + header.size() + 1 + 63) / 64 * 64 - 11, ' ');
   header += '\n';
@@ -196,7 +204,9 @@ Result<StoredArray> open_npy(const std::string& path) {
     return StoredArray(array->dtype(), array->shape(), reader_of(std::move(*array)));
   }
   return StoredArray(layout->dtype, layout->shape,
-                     [file, first = layout->offset](std::int64_t offset, std::span<std::byte> to) { return file->read(first + offset, to); });
+                     [file, first = layout->offset](std::int64_t offset, std::span<std::byte> to) {
+                       return file->read(first + offset, to);
+                     });
 }
 
 Result<Tensor> read_npy(const std::string& path) {
@@ -205,6 +215,8 @@ Result<Tensor> read_npy(const std::string& path) {
   return array->whole();
 }
 
-Status write_npy(const std::string& path, const ConstTensorView& tensor) { return write_file(path, format_npy(tensor)); }
+Status write_npy(const std::string& path, const ConstTensorView& tensor) {
+  return write_file(path, format_npy(tensor));
+}
 
 }  // namespace octavo

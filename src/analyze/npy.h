@@ -60,8 +60,8 @@ Result<StoredArray> open_npy(const std::string& path);
 Result<Tensor> read_npy(const std::string& path);
 Status write_npy(const std::string& path, const ConstTensorView& tensor);
 
-// Array name (without ".npy") -> array. Members that are no arrays are refused. A member's checksum is compared at the first read of it; one that is
-// deflated or in Fortran order stays in memory from then on.
+// Array name (without ".npy") -> array. Members that are no arrays are refused. A member's checksum is compared at the
+// first read of it; one that is deflated or in Fortran order stays in memory from then on.
 Result<std::map<std::string, StoredArray>> open_npz(const std::string& path);
 Result<std::map<std::string, Tensor>> read_npz(const std::string& path);
 Status write_npz(const std::string& path, const std::map<std::string, Tensor>& arrays);

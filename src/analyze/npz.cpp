@@ -40,19 +40,22 @@ struct NpzMember {
   }
 };
 
-// Shows `take` the member from its begin on, in pieces, until `most` bytes were shown: never more than the directory says, because a member that
-// inflates beyond that is a lie.
-Status read_pieces(const NpzMember& member, std::int64_t most, const std::function<void(std::span<const std::byte>)>& take) {
+// Shows `take` the member from its begin on, in pieces, until `most` bytes were shown: never more than the directory
+// says, because a member that inflates beyond that is a lie.
+Status read_pieces(const NpzMember& member, std::int64_t most,
+                   const std::function<void(std::span<const std::byte>)>& take) {
   const auto file = member.open();
   if (!file) return file.errors();
   constexpr std::int64_t kPiece = std::int64_t{1} << 20;
   std::vector<std::byte> piece(static_cast<std::size_t>(std::min(most, kPiece)));
   std::int64_t done = 0;
   const auto damaged = [&] {
-    return npz_error(member.where, "damaged data after " + std::to_string(done) + " bytes", std::to_string(member.size) + " bytes");
+    return npz_error(member.where, "damaged data after " + std::to_string(done) + " bytes",
+                     std::to_string(member.size) + " bytes");
   };
   while (done < most) {
-    const zip_int64_t got = zip_fread(file->get(), piece.data(), static_cast<zip_uint64_t>(std::min(most - done, kPiece)));
+    const zip_int64_t got =
+        zip_fread(file->get(), piece.data(), static_cast<zip_uint64_t>(std::min(most - done, kPiece)));
     if (got <= 0) return damaged();
     take(std::span(piece).first(static_cast<std::size_t>(got)));
     done += got;
@@ -65,7 +68,8 @@ Status read_pieces(const NpzMember& member, std::int64_t most, const std::functi
 
 Result<std::vector<std::byte>> first_bytes(const NpzMember& member, std::int64_t most) {
   std::vector<std::byte> bytes;
-  const Status read = read_pieces(member, most, [&](std::span<const std::byte> piece) { bytes.insert(bytes.end(), piece.begin(), piece.end()); });
+  const Status read = read_pieces(
+      member, most, [&](std::span<const std::byte> piece) { bytes.insert(bytes.end(), piece.begin(), piece.end()); });
   if (!read) return read.errors();
   return bytes;
 }
@@ -87,7 +91,8 @@ class MemberReader {
 
  private:
   Status check() {
-    if (member_.is_stored && !layout_.is_fortran) return read_pieces(member_, member_.size, [](std::span<const std::byte>) {});
+    if (member_.is_stored && !layout_.is_fortran)
+      return read_pieces(member_, member_.size, [](std::span<const std::byte>) {});
     const auto bytes = first_bytes(member_, member_.size);
     if (!bytes) return bytes.errors();
     decoded_ = array_of(layout_, std::span(*bytes).subspan(static_cast<std::size_t>(layout_.offset)));
@@ -112,16 +117,21 @@ class MemberReader {
   std::optional<Tensor> decoded_;
 };
 
-Result<std::pair<std::string, StoredArray>> open_array(const std::shared_ptr<zip_t>& archive, zip_uint64_t index, const std::string& path) {
+Result<std::pair<std::string, StoredArray>> open_array(const std::shared_ptr<zip_t>& archive, zip_uint64_t index,
+                                                       const std::string& path) {
   zip_stat_t info;
-  if (zip_stat_index(archive.get(), index, 0, &info) != 0 || (info.valid & ZIP_STAT_SIZE) == 0 || (info.valid & ZIP_STAT_NAME) == 0) {
+  if (zip_stat_index(archive.get(), index, 0, &info) != 0 || (info.valid & ZIP_STAT_SIZE) == 0 ||
+      (info.valid & ZIP_STAT_NAME) == 0) {
     return npz_error(path, "a broken directory", "a .npz file");
   }
   std::string name = info.name;
   const std::string where = path + ": " + name;
   if (!name.ends_with(".npy")) return npz_error(where, "a member that is no array", "members named *.npy");
   if (info.size > static_cast<zip_uint64_t>(kMaxFileBytes)) {
-    return Error{.kind = ErrorKind::resource, .where = where, .found = std::to_string(info.size) + " bytes", .expected = "at most 8 GiB"};
+    return Error{.kind = ErrorKind::resource,
+                 .where = where,
+                 .found = std::to_string(info.size) + " bytes",
+                 .expected = "at most 8 GiB"};
   }
   const NpzMember member{.archive = archive,
                          .index = index,
@@ -134,8 +144,10 @@ Result<std::pair<std::string, StoredArray>> open_array(const std::shared_ptr<zip
   if (!layout) return layout.errors();
   name.resize(name.size() - 4);
   const auto reader = std::make_shared<MemberReader>(member, *layout);
-  return std::pair(std::move(name), StoredArray(layout->dtype, layout->shape,
-                                                [reader](std::int64_t offset, std::span<std::byte> to) { return reader->read(offset, to); }));
+  return std::pair(std::move(name),
+                   StoredArray(layout->dtype, layout->shape, [reader](std::int64_t offset, std::span<std::byte> to) {
+                     return reader->read(offset, to);
+                   }));
 }
 
 }  // namespace
@@ -144,7 +156,8 @@ Result<std::map<std::string, StoredArray>> open_npz(const std::string& path) {
   int code = 0;
   const std::shared_ptr<zip_t> archive(Archive(zip_open(path.c_str(), ZIP_RDONLY, &code)));
   if (!archive && (code == ZIP_ER_NOENT || code == ZIP_ER_OPEN)) {
-    return Error{.kind = ErrorKind::resource, .where = path, .found = "a file that cannot be opened", .expected = "a .npz file"};
+    return Error{
+        .kind = ErrorKind::resource, .where = path, .found = "a file that cannot be opened", .expected = "a .npz file"};
   }
   if (!archive) return npz_error(path, "no zip archive", "a .npz file");
   std::map<std::string, StoredArray> arrays;
@@ -191,7 +204,8 @@ Status write_npz(const std::string& path, const std::map<std::string, Tensor>& a
       zip_source_free(source);
       return failed;
     }
-    zip_file_set_mtime(archive.get(), static_cast<zip_uint64_t>(index), 315532800, 0);  // 1980: the same arrays give the same bytes
+    zip_file_set_mtime(archive.get(), static_cast<zip_uint64_t>(index), 315532800,
+                       0);  // 1980: the same arrays give the same bytes
   }
   if (zip_close(archive.get()) != 0) return failed;
   static_cast<void>(archive.release());

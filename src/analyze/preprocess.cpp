@@ -10,11 +10,13 @@ namespace octavo {
 namespace {
 
 Error spec_error(std::string found, std::string expected) {
-  return {.kind = ErrorKind::usage, .where = "--preprocess", .found = std::move(found), .expected = std::move(expected)};
+  return {
+      .kind = ErrorKind::usage, .where = "--preprocess", .found = std::move(found), .expected = std::move(expected)};
 }
 
 std::optional<Preprocess> named(std::string_view name) {
-  if (name == "torch") return Preprocess{.scale = 1.0f / 255.0f, .mean = {0.485f, 0.456f, 0.406f}, .std = {0.229f, 0.224f, 0.225f}};
+  if (name == "torch")
+    return Preprocess{.scale = 1.0f / 255.0f, .mean = {0.485f, 0.456f, 0.406f}, .std = {0.229f, 0.224f, 0.225f}};
   if (name == "tf") return Preprocess{.scale = 1.0f / 127.5f, .mean = {1.0f, 1.0f, 1.0f}};
   if (name == "tfq") {
     constexpr float step = 1.0f / 0.00784313678741455f;
@@ -101,10 +103,14 @@ bool set_word(const SpecField& field, Preprocess& result) {
   return true;
 }
 
-bool is_image(const ImageInput& input) { return (input.channels == 1 || input.channels == 3) && input.height > 0 && input.width > 0; }
+bool is_image(const ImageInput& input) {
+  return (input.channels == 1 || input.channels == 3) && input.height > 0 && input.width > 0;
+}
 
 // Pillow's convert("L").
-float grey_of(const std::uint8_t* pixel) { return static_cast<float>((pixel[0] * 19595 + pixel[1] * 38470 + pixel[2] * 7471 + 0x8000) >> 16); }
+float grey_of(const std::uint8_t* pixel) {
+  return static_cast<float>((pixel[0] * 19595 + pixel[1] * 38470 + pixel[2] * 7471 + 0x8000) >> 16);
+}
 
 float value_of(const std::uint8_t* pixel, int channel, const Preprocess& preprocess, bool is_grey) {
   const int source = preprocess.order == ColourOrder::bgr ? 2 - channel : channel;
@@ -128,9 +134,11 @@ Result<Preprocess> parse_preprocess(std::string_view spec) {
       result = *known;
       continue;
     }
-    const std::string found = "'" + key + "=" + std::string(field.values[0]) + (field.values.size() > 1 ? ",...'" : "'");
+    const std::string found =
+        "'" + key + "=" + std::string(field.values[0]) + (field.values.size() > 1 ? ",...'" : "'");
     if (key == "mean" || key == "std" || key == "scale" || key == "resize" || key == "crop") {
-      if (!set_number(field, result)) return spec_error(found, "one number, or three for mean and std; std and scale not 0; sizes up to 16384");
+      if (!set_number(field, result))
+        return spec_error(found, "one number, or three for mean and std; std and scale not 0; sizes up to 16384");
     } else if (key == "order" || key == "layout") {
       if (!set_word(field, result)) return spec_error(found, "order=rgb, bgr or grey; layout=nchw or nhwc");
     } else {
@@ -143,8 +151,8 @@ Result<Preprocess> parse_preprocess(std::string_view spec) {
 Result<ImageInput> image_input_of(const Shape& shape, const Preprocess& preprocess) {
   const auto dims = shape.dims();
   const std::size_t at = dims.size() == 4 ? 1 : 0;
-  const Error refusal =
-      spec_error("an input of shape " + shape.to_string(), "an image: batch, 1 or 3 channels, height and width (any order of layout)");
+  const Error refusal = spec_error("an input of shape " + shape.to_string(),
+                                   "an image: batch, 1 or 3 channels, height and width (any order of layout)");
   if (dims.size() != 3 && dims.size() != 4) return refusal;
   for (const std::int64_t dim : dims.subspan(at)) {
     if (dim < 1 || dim > 16384) return refusal;

@@ -1,4 +1,5 @@
-// Preprocessing: how an image becomes an input tensor, as a SPEC in one line. Part of analyze/. docs/cli.md lists the names.
+// Preprocessing: how an image becomes an input tensor, as a SPEC in one line. Part of analyze/. docs/cli.md lists the
+// names.
 #ifndef OCTAVO_ANALYZE_PREPROCESS_H_
 #define OCTAVO_ANALYZE_PREPROCESS_H_
 
@@ -27,11 +28,14 @@ struct Preprocess {
 
   bool operator==(const Preprocess&) const = default;
   // `raw`, whatever the size and layout: the values are the pixels themselves.
-  bool keeps_pixels() const { return scale == 1.0f && mean == std::array{0.0f, 0.0f, 0.0f} && std == std::array{1.0f, 1.0f, 1.0f}; }
+  bool keeps_pixels() const {
+    return scale == 1.0f && mean == std::array{0.0f, 0.0f, 0.0f} && std == std::array{1.0f, 1.0f, 1.0f};
+  }
 };
 
-// "torch", "tf", "tfq", "bgr", "raw", or fields such as "mean=0.5,0.5,0.5,std=0.5,scale=0.00392,order=bgr,layout=nhwc,resize=256,crop=224";
-// a name may be followed by fields that change it. Errors: usage, with what was found.
+// "torch", "tf", "tfq", "bgr", "raw", or fields such as
+// "mean=0.5,0.5,0.5,std=0.5,scale=0.00392,order=bgr,layout=nhwc,resize=256,crop=224"; a name may be followed by fields
+// that change it. Errors: usage, with what was found.
 Result<Preprocess> parse_preprocess(std::string_view spec);
 
 // What an input asks for. Errors (usage) where it is no image: rank 4, or 3 without batch, with 1 or 3 channels.

@@ -25,7 +25,9 @@ double decibels(double signal, double noise) {
   return 10.0 * std::log10(signal / noise);
 }
 
-ConstTensorView view_of(const v1::ConstTensorRef& value) { return {value.dtype, Shape(value.shape), static_cast<const std::byte*>(value.data)}; }
+ConstTensorView view_of(const v1::ConstTensorRef& value) {
+  return {value.dtype, Shape(value.shape), static_cast<const std::byte*>(value.data)};
+}
 
 // One tensor on its way through the samples.
 class Collector {
@@ -37,8 +39,9 @@ class Collector {
     report_.bins = range ? *range : TensorRange{value_of(limits_.lowest), value_of(limits_.highest)};
   }
 
-  // `wanted`: in fp32; `found`: the integers of the quantized network with their scale there. `factors`: what equalization divides the channels by,
-  // which are innermost; may be empty. Range and histogram are of what the quantized network holds, ratios of what it stands for.
+  // `wanted`: in fp32; `found`: the integers of the quantized network with their scale there. `factors`: what
+  // equalization divides the channels by, which are innermost; may be empty. Range and histogram are of what the
+  // quantized network holds, ratios of what it stands for.
   void add(const Tensor& wanted, const Tensor& found, std::span<const float> factors) {
     for (std::int64_t i = 0; i < wanted.elements(); ++i) {
       const float factor = factors.empty() ? 1.0f : factors[static_cast<std::size_t>(i) % factors.size()];
@@ -59,7 +62,9 @@ class Collector {
   }
 
  private:
-  float value_of(std::int64_t integer) const { return report_.own.scale * static_cast<float>(integer - report_.own.zero_point); }
+  float value_of(std::int64_t integer) const {
+    return report_.own.scale * static_cast<float>(integer - report_.own.zero_point);
+  }
 
   void add_value(float value, double factor) {
     report_.seen.lowest = report_.count == 0 ? value : std::min(report_.seen.lowest, value);
@@ -68,8 +73,9 @@ class Collector {
     signal_ += static_cast<double>(value) * value * factor * factor;
     const float half = report_.own.scale / 2.0f;
     clipped_ += value < value_of(limits_.lowest) - half || value > value_of(limits_.highest) + half ? 1 : 0;
-    const std::int32_t integer = quantize_value(value, report_.own.scale, report_.own.zero_point, static_cast<std::int32_t>(limits_.lowest),
-                                                static_cast<std::int32_t>(limits_.highest));
+    const std::int32_t integer =
+        quantize_value(value, report_.own.scale, report_.own.zero_point, static_cast<std::int32_t>(limits_.lowest),
+                       static_cast<std::int32_t>(limits_.highest));
     const double error = (static_cast<double>(value_of(integer)) - value) * factor;
     rounding_ += error * error;
     const double width = static_cast<double>(report_.bins.highest) - report_.bins.lowest;
@@ -85,7 +91,8 @@ class Collector {
 
 class Reporter {
  public:
-  Reporter(Session& fp32, Session& int8, const QuantizeReport& quantized) : fp32_(fp32), int8_(int8), quantized_(quantized) {
+  Reporter(Session& fp32, Session& int8, const QuantizeReport& quantized)
+      : fp32_(fp32), int8_(int8), quantized_(quantized) {
     fp32_.context().set_step_hook([this](const v1::StepInfo& step) { keep(step); });
     int8_.context().set_step_hook([this](const v1::StepInfo& step) { compare(step); });
   }
@@ -94,12 +101,14 @@ class Reporter {
     values_.clear();
     for (std::size_t i = 0; i < sample.size(); ++i) {
       if (sample[i].dtype() == DType::f32) values_[fp32_.plan().inputs[i].name] = sample[i];
-      for (Session* session : {&fp32_, &int8_}) std::memcpy(session->inputs()[i].data(), sample[i].data(), sample[i].bytes());
+      for (Session* session : {&fp32_, &int8_})
+        std::memcpy(session->inputs()[i].data(), sample[i].data(), sample[i].bytes());
     }
     for (Session* session : {&fp32_, &int8_}) {
       if (const Status done = session->run(); !done) return done;
     }
-    for (std::size_t i = 0; i < fp32_.outputs().size(); ++i) add_output(to_floats(fp32_.outputs()[i].view()), to_floats(int8_.outputs()[i].view()));
+    for (std::size_t i = 0; i < fp32_.outputs().size(); ++i)
+      add_output(to_floats(fp32_.outputs()[i].view()), to_floats(int8_.outputs()[i].view()));
     return ok_status();
   }
 
@@ -135,14 +144,17 @@ class Reporter {
       const auto wanted = values_.find(name);
       const ConstTensorView found = view_of(step.outputs[i]);
       if (wanted == values_.end() || wanted->second.shape() != found.shape) continue;
-      collector(name).add(wanted->second, dequantized(found, step.value_scales[i], step.value_zero_points[i]), factors_of(name, found.shape));
+      collector(name).add(wanted->second, dequantized(found, step.value_scales[i], step.value_zero_points[i]),
+                          factors_of(name, found.shape));
     }
   }
 
   // Images are computed with their channels innermost.
   std::span<const float> factors_of(const std::string& name, const Shape& shape) const {
     const auto found = quantized_.equalized.find(name);
-    if (found == quantized_.equalized.end() || static_cast<std::int64_t>(found->second.size()) != shape[shape.rank() - 1]) return {};
+    if (found == quantized_.equalized.end() ||
+        static_cast<std::int64_t>(found->second.size()) != shape[shape.rank() - 1])
+      return {};
     return found->second;
   }
 
@@ -150,8 +162,9 @@ class Reporter {
     const auto [place, is_new] = index_.try_emplace(name, collectors_.size());
     if (is_new) {
       const auto range = quantized_.calibrated.ranges.find(name);
-      collectors_.emplace_back(name, quantized_.scales.at(name),
-                               range == quantized_.calibrated.ranges.end() ? std::nullopt : std::optional(range->second));
+      collectors_.emplace_back(
+          name, quantized_.scales.at(name),
+          range == quantized_.calibrated.ranges.end() ? std::nullopt : std::optional(range->second));
     }
     return collectors_[place->second];
   }
@@ -173,18 +186,22 @@ Result<Session> session_of(const std::string& model, CompileRequest request, Pre
   return Session::create(*compiled, std::nullopt, std::nullopt, 0);
 }
 
-nlohmann::json finite_or_null(double number) { return std::isfinite(number) ? nlohmann::json(number) : nlohmann::json(); }
+nlohmann::json finite_or_null(double number) {
+  return std::isfinite(number) ? nlohmann::json(number) : nlohmann::json();
+}
 
 }  // namespace
 
 std::vector<const TensorReport*> QuantizationReport::worst_first() const {
   std::vector<const TensorReport*> sorted;
   for (const TensorReport& tensor : tensors) sorted.push_back(&tensor);
-  std::stable_sort(sorted.begin(), sorted.end(), [](const TensorReport* a, const TensorReport* b) { return a->rounding_db < b->rounding_db; });
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const TensorReport* a, const TensorReport* b) { return a->rounding_db < b->rounding_db; });
   return sorted;
 }
 
-Result<QuantizationReport> report_quantization(const std::string& model, const CompileRequest& request, const v1::QuantizedModel& quantized,
+Result<QuantizationReport> report_quantization(const std::string& model, const CompileRequest& request,
+                                               const v1::QuantizedModel& quantized,
                                                const std::function<void(double done)>& progress) {
   const auto inputs = model_inputs(model, request);
   if (!inputs) return inputs.errors();
@@ -226,7 +243,10 @@ nlohmann::json quantization_json(const QuantizationReport& report) {
                        {"histogram_range", {t.bins.lowest, t.bins.highest}},
                        {"histogram", t.histogram}});
   }
-  return {{"model", report.model}, {"samples", report.samples}, {"output_db", finite_or_null(report.output_db)}, {"tensors", std::move(tensors)}};
+  return {{"model", report.model},
+          {"samples", report.samples},
+          {"output_db", finite_or_null(report.output_db)},
+          {"tensors", std::move(tensors)}};
 }
 
 }  // namespace octavo

@@ -23,11 +23,13 @@ class Curves {
 
   std::string drawn() const {
     std::string svg =
-        fmt::format("<svg width=\"{}\" height=\"{}\" role=\"img\" aria-label=\"signal to noise along the network\">\n", kPageWidth, kHeight);
+        fmt::format("<svg width=\"{}\" height=\"{}\" role=\"img\" aria-label=\"signal to noise along the network\">\n",
+                    kPageWidth, kHeight);
     for (double level = 0.0; level <= kMostDecibels; level += 10.0) {
       fmt::format_to(std::back_inserter(svg),
-                     "<line x1=\"{0}\" x2=\"{1}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\" class=\"grid\"/><text x=\"0\" y=\"{2:.1f}\">{3:g} dB</text>\n", kLeft,
-                     kPageWidth, y_of(level), level);
+                     "<line x1=\"{0}\" x2=\"{1}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\" class=\"grid\"/><text x=\"0\" "
+                     "y=\"{2:.1f}\">{3:g} dB</text>\n",
+                     kLeft, kPageWidth, y_of(level), level);
     }
     return svg + curve(&TensorReport::rounding_db, kRounding) + curve(&TensorReport::sqnr_db, kNetwork) + "</svg>\n";
   }
@@ -37,9 +39,12 @@ class Curves {
 
   double x_of(std::size_t index) const {
     return kLeft + 6.0 +
-           (kPageWidth - kLeft - 12.0) * static_cast<double>(index) / std::max<double>(1.0, static_cast<double>(report_.tensors.size()) - 1.0);
+           (kPageWidth - kLeft - 12.0) * static_cast<double>(index) /
+               std::max<double>(1.0, static_cast<double>(report_.tensors.size()) - 1.0);
   }
-  double y_of(double decibels) const { return 10.0 + (kHeight - 20.0) * (1.0 - std::clamp(decibels, 0.0, kMostDecibels) / kMostDecibels); }
+  double y_of(double decibels) const {
+    return 10.0 + (kHeight - 20.0) * (1.0 - std::clamp(decibels, 0.0, kMostDecibels) / kMostDecibels);
+  }
 
   std::string curve(double TensorReport::*decibels, std::string_view colour) const {
     std::string points, discs;
@@ -47,10 +52,13 @@ class Curves {
       const TensorReport& tensor = report_.tensors[i];
       fmt::format_to(std::back_inserter(points), "{:.1f},{:.1f} ", x_of(i), y_of(tensor.*decibels));
       fmt::format_to(std::back_inserter(discs),
-                     "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\" fill=\"{}\"><title>{}\nrounding {} dB, in the network {} dB</title></circle>\n",
-                     x_of(i), y_of(tensor.*decibels), colour, escaped_html(tensor.name), number(tensor.rounding_db), number(tensor.sqnr_db));
+                     "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\" fill=\"{}\"><title>{}\nrounding {} dB, in the "
+                     "network {} dB</title></circle>\n",
+                     x_of(i), y_of(tensor.*decibels), colour, escaped_html(tensor.name), number(tensor.rounding_db),
+                     number(tensor.sqnr_db));
     }
-    return fmt::format("<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.5\"/>\n{}", points, colour, discs);
+    return fmt::format("<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.5\"/>\n{}", points, colour,
+                       discs);
   }
 
   const QuantizationReport& report_;
@@ -60,19 +68,22 @@ class Curves {
 std::string histogram(const TensorReport& tensor) {
   constexpr double kHeight = 36.0, kBar = 4.0;
   const double width = kBar * kReportBins;
-  const double most = std::log1p(static_cast<double>(*std::max_element(tensor.histogram.begin(), tensor.histogram.end())));
+  const double most =
+      std::log1p(static_cast<double>(*std::max_element(tensor.histogram.begin(), tensor.histogram.end())));
   const double span = std::max(static_cast<double>(tensor.bins.highest) - tensor.bins.lowest, 1e-30);
   const IntegerRange limits = range_of(tensor.own.type);
   const auto x_of = [&](std::int64_t integer) {
     const double value = static_cast<double>(tensor.own.scale) * static_cast<double>(integer - tensor.own.zero_point);
     return std::clamp((value - tensor.bins.lowest) / span, 0.0, 1.0) * width;
   };
-  std::string svg = fmt::format("<svg width=\"{}\" height=\"{}\"><rect x=\"{:.1f}\" y=\"0\" width=\"{:.1f}\" height=\"{}\" fill=\"#eee\"/>", width,
-                                kHeight, x_of(limits.lowest), std::max(0.0, x_of(limits.highest) - x_of(limits.lowest)), kHeight);
+  std::string svg = fmt::format(
+      "<svg width=\"{}\" height=\"{}\"><rect x=\"{:.1f}\" y=\"0\" width=\"{:.1f}\" height=\"{}\" fill=\"#eee\"/>",
+      width, kHeight, x_of(limits.lowest), std::max(0.0, x_of(limits.highest) - x_of(limits.lowest)), kHeight);
   for (std::size_t i = 0; i < kReportBins; ++i) {
     const double height = most > 0.0 ? kHeight * std::log1p(static_cast<double>(tensor.histogram[i])) / most : 0.0;
     if (height > 0.0) {
-      fmt::format_to(std::back_inserter(svg), "<rect x=\"{:.0f}\" y=\"{:.1f}\" width=\"{}\" height=\"{:.1f}\" fill=\"#57a\"/>",
+      fmt::format_to(std::back_inserter(svg),
+                     "<rect x=\"{:.0f}\" y=\"{:.1f}\" width=\"{}\" height=\"{:.1f}\" fill=\"#57a\"/>",
                      kBar * static_cast<double>(i), kHeight - height, kBar - 1.0, height);
     }
   }
@@ -81,25 +92,29 @@ std::string histogram(const TensorReport& tensor) {
 
 std::string row(const TensorReport& t) {
   return fmt::format(
-      "<tr><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{:.4f} %</td><td class=\"n\">{:g} to {:g}</td><td>{}</td>"
+      "<tr><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{:.4f} %</td><td class=\"n\">{:g} "
+      "to {:g}</td><td>{}</td>"
       "<td class=\"n\">{:g}</td><td class=\"n\">{}</td><td>{}</td></tr>\n",
-      escaped_html(t.name), number(t.rounding_db), number(t.sqnr_db), 100.0 * t.clipped, t.seen.lowest, t.seen.highest, name_of(t.own.type),
-      t.own.scale, t.own.zero_point, histogram(t));
+      escaped_html(t.name), number(t.rounding_db), number(t.sqnr_db), 100.0 * t.clipped, t.seen.lowest, t.seen.highest,
+      name_of(t.own.type), t.own.scale, t.own.zero_point, histogram(t));
 }
 
 }  // namespace
 
 std::string quantization_html(const QuantizationReport& report) {
   std::string html = fmt::format(
-      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>{0}</title><style>{1}</style></head><body>\n<h1>{0}</h1>\n"
+      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta "
+      "charset=\"utf-8\"><title>{0}</title><style>{1}</style></head><body>\n<h1>{0}</h1>\n"
       "<p>{2} quantized tensors, {3} samples; signal to noise of the outputs {4} dB.</p>\n",
       escaped_html(report.model), kPageStyle, report.tensors.size(), report.samples, number(report.output_db));
   html += fmt::format(
-      "<h2>Along the network</h2>\n<p><span style=\"color:{}\">Rounding</span>: the tensor in fp32 rounded to its scale, and nothing else. "
+      "<h2>Along the network</h2>\n<p><span style=\"color:{}\">Rounding</span>: the tensor in fp32 rounded to its "
+      "scale, and nothing else. "
       "<span style=\"color:{}\">Network</span>: the tensor in the quantized network against that in fp32.</p>\n{}",
       kRounding, kNetwork, Curves(report).drawn());
   html +=
-      "<h2>Tensors, worst rounding first</h2>\n<table><tr><th>tensor</th><th>rounding, dB</th><th>network, dB</th><th>clipped</th><th>values</th>"
+      "<h2>Tensors, worst rounding first</h2>\n<table><tr><th>tensor</th><th>rounding, dB</th><th>network, "
+      "dB</th><th>clipped</th><th>values</th>"
       "<th>type</th><th>scale</th><th>zero</th><th>histogram, logarithmic; grey: what the integers hold</th></tr>\n";
   for (const TensorReport* tensor : report.worst_first()) html += row(*tensor);
   return html + "</table>\n</body></html>\n";

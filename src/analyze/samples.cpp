@@ -30,14 +30,18 @@ std::optional<Error> check_finite(const Tensor& tensor, const std::string& where
   const auto values = tensor.span<float>();
   const auto bad = std::find_if(values.begin(), values.end(), [](float value) { return !std::isfinite(value); });
   if (bad == values.end()) return std::nullopt;
-  return data_error(where, std::to_string(*bad) + " at element " + std::to_string(bad - values.begin()), "finite numbers");
+  return data_error(where, std::to_string(*bad) + " at element " + std::to_string(bad - values.begin()),
+                    "finite numbers");
 }
 
 // The same elements under the input's shape, with or without its batch axis; f64 becomes f32.
 Result<Tensor> fit(const Tensor& tensor, const InputSpec& input, const std::string& where) {
   const auto dims = input.shape.dims();
-  const bool fits = tensor.shape() == input.shape || (!dims.empty() && dims[0] == 1 && tensor.shape() == Shape(dims.subspan(1)));
-  if (!fits) return data_error(where, "shape " + tensor.shape().to_string(), input.shape.to_string() + " for input '" + input.name + "'");
+  const bool fits =
+      tensor.shape() == input.shape || (!dims.empty() && dims[0] == 1 && tensor.shape() == Shape(dims.subspan(1)));
+  if (!fits)
+    return data_error(where, "shape " + tensor.shape().to_string(),
+                      input.shape.to_string() + " for input '" + input.name + "'");
   Tensor result = tensor.reshaped(input.shape);
   const bool is_quantized_here = input.scale && is_float(tensor.dtype());
   if (tensor.dtype() == DType::f64 && (input.dtype == DType::f32 || is_quantized_here))
@@ -56,7 +60,8 @@ Result<Tensor> fit(const Tensor& tensor, const InputSpec& input, const std::stri
 
 std::string lower_extension(const fs::path& path) {
   std::string text = path.extension().string();
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return text;
 }
 bool is_image_name(const fs::path& path) {
@@ -64,11 +69,13 @@ bool is_image_name(const fs::path& path) {
   return extension == ".jpg" || extension == ".jpeg" || extension == ".png" || extension == ".bmp";
 }
 
-// Whether what becomes of an image are the real values that the input's stored ones stand for. Pixels themselves are such only where the input's
-// range reaches as far as theirs; a network of TensorFlow's of [-1, 1) takes them for stored values.
+// Whether what becomes of an image are the real values that the input's stored ones stand for. Pixels themselves are
+// such only where the input's range reaches as far as theirs; a network of TensorFlow's of [-1, 1) takes them for
+// stored values.
 bool takes_real_values(const InputSpec& input, const Preprocess& preprocess) {
   if (!input.scale) return false;
-  const float highest = static_cast<float>((input.scale->type == DType::s8 ? 127 : 255) - input.scale->zero_point) * input.scale->scale;
+  const float highest =
+      static_cast<float>((input.scale->type == DType::s8 ? 127 : 255) - input.scale->zero_point) * input.scale->scale;
   return !preprocess.keeps_pixels() || highest >= 128.0f;
 }
 
@@ -77,8 +84,8 @@ enum class Fit { as_it_is, resized };
 Result<Tensor> input_of(const Image& image, const Preprocess& preprocess, const InputSpec& input, Fit fit) {
   const bool is_real = takes_real_values(input, preprocess);
   const DType dtype = is_real ? DType::f32 : input.dtype;
-  auto tensor =
-      fit == Fit::as_it_is ? pixels_to_tensor(image, preprocess, dtype, input.shape) : image_to_tensor(image, preprocess, dtype, input.shape);
+  auto tensor = fit == Fit::as_it_is ? pixels_to_tensor(image, preprocess, dtype, input.shape)
+                                     : image_to_tensor(image, preprocess, dtype, input.shape);
   if (!tensor || !is_real) return tensor;
   return quantized(*tensor, *input.scale);
 }
@@ -144,7 +151,8 @@ Image image_of(const Tensor& slice) {
 // Arrays with a leading sample axis, one per input, read sample by sample.
 class Arrays final : public SampleSource {
  public:
-  Arrays(std::vector<StoredArray> arrays, std::vector<InputSpec> inputs, std::string path, std::optional<Preprocess> preprocess)
+  Arrays(std::vector<StoredArray> arrays, std::vector<InputSpec> inputs, std::string path,
+         std::optional<Preprocess> preprocess)
       : arrays_(std::move(arrays)), inputs_(std::move(inputs)), path_(std::move(path)), preprocess_(preprocess) {}
   std::int64_t size() const override { return arrays_.front().shape()[0]; }
   Result<std::vector<Tensor>> sample(std::int64_t index) const override {
@@ -219,7 +227,9 @@ class Spread final : public SampleSource {
  public:
   Spread(std::unique_ptr<SampleSource> all, std::int64_t count) : all_(std::move(all)), count_(count) {}
   std::int64_t size() const override { return count_; }
-  Result<std::vector<Tensor>> sample(std::int64_t index) const override { return all_->sample(index * all_->size() / count_); }
+  Result<std::vector<Tensor>> sample(std::int64_t index) const override {
+    return all_->sample(index * all_->size() / count_);
+  }
 
  private:
   std::unique_ptr<SampleSource> all_;
@@ -228,10 +238,11 @@ class Spread final : public SampleSource {
 
 using Opened = Result<std::unique_ptr<SampleSource>>;
 
-Opened open_image_files(std::vector<std::string> paths, const std::vector<InputSpec>& inputs, const SampleOptions& options,
-                        const std::string& where) {
+Opened open_image_files(std::vector<std::string> paths, const std::vector<InputSpec>& inputs,
+                        const SampleOptions& options, const std::string& where) {
   if (inputs.size() != 1)
-    return data_error(where, "images for a model with " + std::to_string(inputs.size()) + " inputs", "an .npz with one array per input");
+    return data_error(where, "images for a model with " + std::to_string(inputs.size()) + " inputs",
+                      "an .npz with one array per input");
   if (!options.preprocess) return needs_preprocess(where);
   const auto input = image_input_of(inputs[0].shape, *options.preprocess);
   if (!input) return input.errors();
@@ -253,12 +264,14 @@ Opened open_folder(const std::string& path, const std::vector<InputSpec>& inputs
   if (!images.empty()) return open_image_files(std::move(images), inputs, options, path);
   if (arrays.empty()) return data_error(path, "no samples", "images (.jpg, .png, .bmp) or .npy files");
   if (inputs.size() != 1)
-    return data_error(path, ".npy files for a model with " + std::to_string(inputs.size()) + " inputs", "an .npz with one array per input");
+    return data_error(path, ".npy files for a model with " + std::to_string(inputs.size()) + " inputs",
+                      "an .npz with one array per input");
   return Opened(std::make_unique<NpyFiles>(std::move(arrays), inputs[0]));
 }
 
 // The array of an .npz that feeds an input, or nullptr.
-const StoredArray* find_array(const std::map<std::string, StoredArray>& arrays, const InputSpec& input, bool is_only_input) {
+const StoredArray* find_array(const std::map<std::string, StoredArray>& arrays, const InputSpec& input,
+                              bool is_only_input) {
   if (const auto it = arrays.find(input.name); it != arrays.end()) return &it->second;
   if (!is_only_input) return nullptr;
   for (const char* name : {"calibration", "images", "features"}) {
@@ -267,16 +280,19 @@ const StoredArray* find_array(const std::map<std::string, StoredArray>& arrays, 
   return arrays.size() == 1 ? &arrays.begin()->second : nullptr;
 }
 
-Opened open_arrays(const std::map<std::string, StoredArray>& arrays, const std::string& path, const std::vector<InputSpec>& inputs,
-                   const SampleOptions& options) {
+Opened open_arrays(const std::map<std::string, StoredArray>& arrays, const std::string& path,
+                   const std::vector<InputSpec>& inputs, const SampleOptions& options) {
   std::vector<StoredArray> chosen;
   for (const InputSpec& input : inputs) {
     const StoredArray* array = find_array(arrays, input, inputs.size() == 1);
-    if (array == nullptr) return data_error(path, "no array named '" + input.name + "'", "one array per input of the model");
+    if (array == nullptr)
+      return data_error(path, "no array named '" + input.name + "'", "one array per input of the model");
     if (array->shape().rank() < 1 || array->shape()[0] < 1)
       return data_error(path, "shape " + array->shape().to_string(), "a leading sample axis of at least 1");
     if (!chosen.empty() && chosen.front().shape()[0] != array->shape()[0]) {
-      return data_error(path, "arrays of " + std::to_string(chosen.front().shape()[0]) + " and " + std::to_string(array->shape()[0]) + " samples",
+      return data_error(path,
+                        "arrays of " + std::to_string(chosen.front().shape()[0]) + " and " +
+                            std::to_string(array->shape()[0]) + " samples",
                         "equal counts");
     }
     if (holds_images(*array, input, options.preprocess) && !options.preprocess) return needs_preprocess(path);
@@ -293,7 +309,8 @@ Opened limited(Opened opened, std::int64_t limit) {
 
 Opened open_all(const std::string& path, const std::vector<InputSpec>& inputs, const SampleOptions& options) {
   constexpr std::int64_t kRandomSamples = 8;
-  if (path == "random") return Opened(std::make_unique<RandomSamples>(inputs, options.limit > 0 ? options.limit : kRandomSamples));
+  if (path == "random")
+    return Opened(std::make_unique<RandomSamples>(inputs, options.limit > 0 ? options.limit : kRandomSamples));
   std::error_code error;
   if (fs::is_directory(path, error)) return open_folder(path, inputs, options);
   if (lower_extension(path) == ".npz") {
@@ -344,8 +361,8 @@ std::vector<std::int64_t> spread(const std::vector<std::int64_t>& labels, std::i
   return result;
 }
 
-Result<LabelledSamples> open_labelled_folder(const std::string& images, const std::string& labels, const std::vector<InputSpec>& inputs,
-                                             const SampleOptions& options) {
+Result<LabelledSamples> open_labelled_folder(const std::string& images, const std::string& labels,
+                                             const std::vector<InputSpec>& inputs, const SampleOptions& options) {
   const auto lines = read_labels(labels);
   if (!lines) return lines.errors();
   std::vector<std::string> paths;
@@ -364,7 +381,8 @@ Result<LabelledSamples> open_labelled_folder(const std::string& images, const st
   return result;
 }
 
-Result<LabelledSamples> open_labelled_arrays(const std::string& path, const std::vector<InputSpec>& inputs, const SampleOptions& options) {
+Result<LabelledSamples> open_labelled_arrays(const std::string& path, const std::vector<InputSpec>& inputs,
+                                             const SampleOptions& options) {
   auto arrays = open_npz(path);
   if (!arrays) return arrays.errors();
   const auto labels = arrays->find("labels");
@@ -377,7 +395,9 @@ Result<LabelledSamples> open_labelled_arrays(const std::string& path, const std:
   auto opened = open_arrays(*arrays, path, inputs, options);
   if (!opened) return opened.errors();
   if ((*opened)->size() != static_cast<std::int64_t>(classes.size())) {
-    return data_error(path, std::to_string((*opened)->size()) + " samples and " + std::to_string(classes.size()) + " labels", "equal counts");
+    return data_error(path,
+                      std::to_string((*opened)->size()) + " samples and " + std::to_string(classes.size()) + " labels",
+                      "equal counts");
   }
   opened = limited(std::move(opened), options.limit);
   return LabelledSamples{std::move(*opened), spread(classes, options.limit)};
@@ -399,22 +419,26 @@ Tensor quantized(const Tensor& values, const TensorScale& scale) {
   const bool is_signed = scale.type == DType::s8;
   const auto from = values.span<float>();
   for (std::size_t i = 0; i < from.size(); ++i) {
-    const std::int32_t q = quantize_value(from[i], scale.scale, scale.zero_point, is_signed ? -128 : 0, is_signed ? 127 : 255);
+    const std::int32_t q =
+        quantize_value(from[i], scale.scale, scale.zero_point, is_signed ? -128 : 0, is_signed ? 127 : 255);
     result.as<std::uint8_t>()[i] = static_cast<std::uint8_t>(q);
   }
   return result;
 }
 
-Result<std::unique_ptr<SampleSource>> open_samples(const std::string& path, const std::vector<InputSpec>& inputs, const SampleOptions& options) {
+Result<std::unique_ptr<SampleSource>> open_samples(const std::string& path, const std::vector<InputSpec>& inputs,
+                                                   const SampleOptions& options) {
   return limited(open_all(path, inputs, options), options.limit);
 }
 
-Result<LabelledSamples> open_labelled(const std::string& images, const std::string& labels, const std::vector<InputSpec>& inputs,
-                                      const SampleOptions& options) {
+Result<LabelledSamples> open_labelled(const std::string& images, const std::string& labels,
+                                      const std::vector<InputSpec>& inputs, const SampleOptions& options) {
   if (lower_extension(images) == ".npz") return open_labelled_arrays(images, inputs, options);
   if (labels.empty())
-    return Error{
-        .kind = ErrorKind::usage, .where = "--labels", .found = "nothing", .expected = "a file of lines 'file class' beside a folder of images"};
+    return Error{.kind = ErrorKind::usage,
+                 .where = "--labels",
+                 .found = "nothing",
+                 .expected = "a file of lines 'file class' beside a folder of images"};
   return open_labelled_folder(images, labels, inputs, options);
 }
 

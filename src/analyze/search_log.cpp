@@ -14,7 +14,9 @@ namespace {
 
 using Json = nlohmann::json;
 
-Error cannot_write(const std::string& path) { return {.kind = ErrorKind::resource, .where = path, .found = "cannot be written"}; }
+Error cannot_write(const std::string& path) {
+  return {.kind = ErrorKind::resource, .where = path, .found = "cannot be written"};
+}
 
 bool has_numbers(const Json& line) {
   for (const char* key : {"ms", "noise"}) {
@@ -52,7 +54,8 @@ Result<SearchLog> SearchLog::open(const std::string& path, const std::string& ke
   SearchLog log;
   log.path_ = path;
   if (path.empty()) return log;
-  const std::string head = Json({{"octavo_search", 1}, {"key", key}}).dump(-1, ' ', false, Json::error_handler_t::replace);
+  const std::string head =
+      Json({{"octavo_search", 1}, {"key", key}}).dump(-1, ' ', false, Json::error_handler_t::replace);
   if (!std::filesystem::exists(path)) {
     if (const Status written = write_text(path, head + "\n"); !written) return written.errors();
     return log;
@@ -92,7 +95,13 @@ Status SearchLog::add(const std::vector<std::size_t>& in_float, const MixtureFac
   if (path_.empty() || !std::isfinite(facts.noise)) return ok_status();
   known_[in_float] = facts;
   std::ofstream file(path_, std::ios::app | std::ios::binary);
-  file << Json({{"float", in_float}, {"ms", facts.ms}, {"noise", facts.noise}, {"agreeing", facts.agreeing}, {"right", facts.right}}).dump() << '\n';
+  file << Json({{"float", in_float},
+                {"ms", facts.ms},
+                {"noise", facts.noise},
+                {"agreeing", facts.agreeing},
+                {"right", facts.right}})
+              .dump()
+       << '\n';
   file.flush();
   return file ? ok_status() : Status(cannot_write(path_));
 }

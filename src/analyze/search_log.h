@@ -1,4 +1,5 @@
-// The log of a search: what was measured, one line each, so that an interrupted search goes on where it was. Part of analyze/.
+// The log of a search: what was measured, one line each, so that an interrupted search goes on where it was. Part of
+// analyze/.
 #ifndef OCTAVO_ANALYZE_SEARCH_LOG_H_
 #define OCTAVO_ANALYZE_SEARCH_LOG_H_
 
@@ -12,8 +13,9 @@ namespace octavo {
 
 class SearchLog {
  public:
-  // Reads what is there. `key` tells the search: model, scales, data, machine. Errors: usage (the log of another search), resource (no such folder).
-  // A line cut off by an interruption is dropped. An empty path: no file, nothing remembered.
+  // Reads what is there. `key` tells the search: model, scales, data, machine. Errors: usage (the log of another
+  // search), resource (no such folder). A line cut off by an interruption is dropped. An empty path: no file, nothing
+  // remembered.
   static Result<SearchLog> open(const std::string& path, const std::string& key);
   const MixtureFacts* find(const std::vector<std::size_t>& in_float) const;
   // Appends a line; it is on disk when this returns.

@@ -13,7 +13,11 @@ namespace octavo::v1 {
 namespace {
 
 Error usage(std::string where, std::string found, std::string expected, std::string hint = {}) {
-  return {.kind = ErrorKind::usage, .where = std::move(where), .found = std::move(found), .expected = std::move(expected), .hint = std::move(hint)};
+  return {.kind = ErrorKind::usage,
+          .where = std::move(where),
+          .found = std::move(found),
+          .expected = std::move(expected),
+          .hint = std::move(hint)};
 }
 
 }  // namespace
@@ -21,7 +25,8 @@ Error usage(std::string where, std::string found, std::string expected, std::str
 Status check_options(const CompileOptions& options) {
   Errors errors;
   if (!options.rounding.empty() && !profile_named(options.rounding)) {
-    errors.push_back(usage("--rounding", "'" + options.rounding + "'", "onnx, tflite-xnnpack, tflite-double, tflite-single or pt2e"));
+    errors.push_back(usage("--rounding", "'" + options.rounding + "'",
+                           "onnx, tflite-xnnpack, tflite-double, tflite-single or pt2e"));
   }
   if (options.batches.empty()) errors.push_back(usage("--batch", "no batch", "at least one"));
   for (const std::int64_t batch : options.batches) {
@@ -31,7 +36,8 @@ Status check_options(const CompileOptions& options) {
       break;
     }
   }
-  if (options.samples.count > 0 && !options.samples.fill) errors.push_back(usage("calibration samples", "no function", "one that fills in a sample"));
+  if (options.samples.count > 0 && !options.samples.fill)
+    errors.push_back(usage("calibration samples", "no function", "one that fills in a sample"));
   if (!errors.empty()) return errors;
   return ok_status();
 }
@@ -41,7 +47,10 @@ namespace {
 class Compiler {
  public:
   Compiler(const std::string& path, const CompileOptions& options)
-      : path_(path), options_(options), quantizer_(path, options), tuning_(options.tuning ? options.tuning : std::make_shared<TuningLog>()) {}
+      : path_(path),
+        options_(options),
+        quantizer_(path, options),
+        tuning_(options.tuning ? options.tuning : std::make_shared<TuningLog>()) {}
 
   Result<octavo::CompiledModel> run() {
     auto machine = machine_for_target(options_.target);
@@ -70,7 +79,8 @@ class Compiler {
   Result<Precision> precision_for(const ImportedModel& imported) const {
     if (options_.precision) return *options_.precision;
     if (imported.is_quantized || has_calibration(options_)) return Precision::int8;
-    return usage(path_, "an fp32 model and neither a precision nor calibration data", "--precision fp32, or --calibrate PATH for int8");
+    return usage(path_, "an fp32 model and neither a precision nor calibration data",
+                 "--precision fp32, or --calibrate PATH for int8");
   }
 
   // A file may fix its batch; a plan says what it really has.
@@ -78,7 +88,8 @@ class Compiler {
     const Shape* first = graph.inputs().empty() ? nullptr : &graph.fact(graph.inputs().front()).shape;
     const std::int64_t actual = first == nullptr || first->rank() == 0 ? 1 : (*first)[0];
     if (asked == actual || (asked == 1 && options_.batches.size() == 1) || !options_.shapes.empty()) return actual;
-    return usage(path_ + ": --batch", std::to_string(asked), "batch " + std::to_string(actual) + ", which the file fixes",
+    return usage(path_ + ": --batch", std::to_string(asked),
+                 "batch " + std::to_string(actual) + ", which the file fixes",
                  "Export the model with a symbolic first dimension, or give --shape");
   }
 
@@ -95,7 +106,8 @@ class Compiler {
       for (const std::string& reason : report->kept_in_float) notes.push_back("kept in float: " + reason);
     }
     if (imported.is_quantized) {
-      if (const Status patterns = check_patterns(imported.graph, options_.skip, "--skip"); !patterns) return patterns.errors();
+      if (const Status patterns = check_patterns(imported.graph, options_.skip, "--skip"); !patterns)
+        return patterns.errors();
     }
     lowering.kept_in_f32 = matching_nodes(imported.graph, options_.skip);
     auto lowered = lower(imported.graph, lowering);
@@ -103,15 +115,18 @@ class Compiler {
     if (options_.integer_only) {
       if (Status status = check_integer_only(imported.graph, lowered->islands); !status) return status.errors();
     }
-    PlanOptions plan_options{
-        .precision = *precision, .batch = *actual, .allow_reference = options_.allow_reference, .batch_order = options_.batch_order};
+    PlanOptions plan_options{.precision = *precision,
+                             .batch = *actual,
+                             .allow_reference = options_.allow_reference,
+                             .batch_order = options_.batch_order};
     TuningUse used;
     plan_options.measured = measured_cost(tuning_sources(machine, used));
     auto plan = make_plan(std::move(imported.graph), machine, plan_options, constants);
     if (!plan) return plan.errors();
     for (const Island& island : lowered->islands) {
       const bool is_chosen = lowering.kept_in_f32.contains(island.node);
-      plan->islands.push_back(island.node + " (" + island.op + "): " + (is_chosen ? "kept in fp32 as chosen" : island.reason));
+      plan->islands.push_back(island.node + " (" + island.op +
+                              "): " + (is_chosen ? "kept in fp32 as chosen" : island.reason));
     }
     plan->notes = std::move(lowered->notes);
     plan->notes.insert(plan->notes.end(), notes.begin(), notes.end());
@@ -128,12 +143,17 @@ class Compiler {
 
   // The same whether times were measured now or known before: with them the plan is the same file.
   void add_tuning_notes(const Machine& machine, const TuningUse& used, std::vector<std::string>& notes) const {
-    const auto calls = [](const std::set<std::string>& of) { return std::to_string(of.size()) + (of.size() == 1 ? " call" : " calls"); };
-    if (!used.own.empty()) notes.push_back("tuning: kernels of " + calls(used.own) + " by times measured on " + host_machine().name);
+    const auto calls = [](const std::set<std::string>& of) {
+      return std::to_string(of.size()) + (of.size() == 1 ? " call" : " calls");
+    };
+    if (!used.own.empty())
+      notes.push_back("tuning: kernels of " + calls(used.own) + " by times measured on " + host_machine().name);
     if (!used.built_in.empty()) {
-      notes.push_back("tuning: kernels of " + calls(used.built_in) + " by times that come with Octavo: " + built_in_log(machine).about());
+      notes.push_back("tuning: kernels of " + calls(used.built_in) +
+                      " by times that come with Octavo: " + built_in_log(machine).about());
     }
-    for (const std::string& kernel : unknown_kernels(*tuning_)) notes.push_back("tuning: times of '" + kernel + "', no kernel of this release");
+    for (const std::string& kernel : unknown_kernels(*tuning_))
+      notes.push_back("tuning: times of '" + kernel + "', no kernel of this release");
   }
 
   // Everything of the graph that is not computed in integers, each by its name.
@@ -141,7 +161,8 @@ class Compiler {
     Errors errors;
     refuse_float_ends(path_, graph, errors);
     for (const Island& island : islands)
-      errors.push_back(float_refusal(path_, "node '" + island.node + "' (" + island.op + ")", "an operator in float: " + island.reason));
+      errors.push_back(float_refusal(path_, "node '" + island.node + "' (" + island.op + ")",
+                                     "an operator in float: " + island.reason));
     if (errors.empty()) refuse_float_wires(graph, errors);
     if (!errors.empty()) return errors;
     return ok_status();
@@ -151,10 +172,11 @@ class Compiler {
   void refuse_float_wires(const Graph& graph, Errors& errors) const {
     for (const NodeId id : graph.order()) {
       const Node& node = graph.node(id);
-      const bool makes_floats =
-          std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId value) { return is_float(graph.fact(value).dtype); });
+      const bool makes_floats = std::any_of(node.outputs.begin(), node.outputs.end(),
+                                            [&](ValueId value) { return is_float(graph.fact(value).dtype); });
       if (makes_floats)
-        errors.push_back(float_refusal(path_, "node '" + node.name + "' (" + std::string(node.spec->name) + ")", "a result in float"));
+        errors.push_back(float_refusal(path_, "node '" + node.name + "' (" + std::string(node.spec->name) + ")",
+                                       "a result in float"));
     }
   }
 

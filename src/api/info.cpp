@@ -25,7 +25,11 @@ PlanInfo plan_info(const Plan& plan) {
 std::vector<TensorInfo> tensors_of(const std::vector<PlanTensor>& tensors) {
   std::vector<TensorInfo> infos;
   for (const PlanTensor& tensor : tensors) {
-    infos.push_back({.name = tensor.name, .dtype = tensor.dtype, .shape = tensor.shape, .scale = tensor.scale, .zero_point = tensor.zero_point});
+    infos.push_back({.name = tensor.name,
+                     .dtype = tensor.dtype,
+                     .shape = tensor.shape,
+                     .scale = tensor.scale,
+                     .zero_point = tensor.zero_point});
   }
   return infos;
 }

@@ -8,13 +8,15 @@
 namespace octavo::v1 {
 namespace {
 
-// At batch 2; nothing where the file fixes its batch, or cannot be read at another one: then the answer at batch 1 is what there is.
+// At batch 2; nothing where the file fixes its batch, or cannot be read at another one: then the answer at batch 1 is
+// what there is.
 std::optional<Graph> at_other_batch(Quantizer& quantizer, const Graph& graph) {
   auto imported = quantizer.import_for(2);
   if (!imported || imported->graph.inputs().size() != graph.inputs().size()) return std::nullopt;
   bool is_fixed = true;
   for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
-    is_fixed = is_fixed && imported->graph.fact(imported->graph.inputs()[i]).shape == graph.fact(graph.inputs()[i]).shape;
+    is_fixed =
+        is_fixed && imported->graph.fact(imported->graph.inputs()[i]).shape == graph.fact(graph.inputs()[i]).shape;
   }
   if (is_fixed || !quantizer.quantize(imported->graph)) return std::nullopt;
   return std::move(imported->graph);
@@ -24,7 +26,8 @@ std::optional<Graph> at_other_batch(Quantizer& quantizer, const Graph& graph) {
 Status check_integer_only(const std::string& path, const Graph& graph, const QuantizeReport& report) {
   Errors errors;
   refuse_float_ends(path, graph, errors);
-  for (const std::string& kept : report.kept_in_float) errors.push_back(float_refusal(path, "an operator in float", kept));
+  for (const std::string& kept : report.kept_in_float)
+    errors.push_back(float_refusal(path, "an operator in float", kept));
   if (!errors.empty()) return errors;
   return ok_status();
 }
@@ -32,10 +35,13 @@ Status check_integer_only(const std::string& path, const Graph& graph, const Qua
 }  // namespace
 
 Result<std::string> QuantizedModel::onnx() const {
-  return export_onnx(network_->graph, {.name = network_->source, .other_batch = network_->other_batch ? &*network_->other_batch : nullptr});
+  return export_onnx(network_->graph, {.name = network_->source,
+                                       .other_batch = network_->other_batch ? &*network_->other_batch : nullptr});
 }
 
-std::string QuantizedModel::scales() const { return scales_json(network_->graph, network_->report, network_->source, network_->calibration); }
+std::string QuantizedModel::scales() const {
+  return scales_json(network_->graph, network_->report, network_->source, network_->calibration);
+}
 
 std::shared_ptr<const octavo::Calibrated> QuantizedModel::calibrated() const {
   return std::make_shared<const octavo::Calibrated>(network_->report.calibrated);
@@ -61,7 +67,8 @@ Result<QuantizedModel> quantize(const std::string& path, const CompileOptions& o
                  .expected = "an fp32 one",
                  .hint = "Its scales are kept by compile, as they are"};
   }
-  QuantizedNetwork network{.source = std::filesystem::path(path).filename().string(), .calibration = method_text(options)};
+  QuantizedNetwork network{.source = std::filesystem::path(path).filename().string(),
+                           .calibration = method_text(options)};
   auto report = quantizer.quantize(imported->graph);
   if (!report) return report.errors();
   if (options.integer_only) {

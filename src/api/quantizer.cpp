@@ -71,7 +71,8 @@ std::string method_text(const CompileOptions& options) {
 }
 
 bool has_calibration(const CompileOptions& options) {
-  return options.source != nullptr || options.samples.count > 0 || options.global_scale || options.calibrated != nullptr;
+  return options.source != nullptr || options.samples.count > 0 || options.global_scale ||
+         options.calibrated != nullptr;
 }
 
 Error float_refusal(const std::string& path, const std::string& what, std::string found) {
@@ -83,7 +84,8 @@ void refuse_float_ends(const std::string& path, const Graph& graph, Errors& erro
     if (is_float(fact.dtype)) errors.push_back(float_refusal(path, what, std::string(name_of(fact.dtype))));
   };
   for (const ValueId id : graph.inputs()) check("input '" + graph.value(id).name + "'", graph.fact(id));
-  for (std::size_t i = 0; i < graph.outputs().size(); ++i) check("output '" + graph.output_names()[i] + "'", graph.fact(graph.outputs()[i]));
+  for (std::size_t i = 0; i < graph.outputs().size(); ++i)
+    check("output '" + graph.output_names()[i] + "'", graph.fact(graph.outputs()[i]));
 }
 
 Result<ImportedModel> Quantizer::import_for(std::int64_t batch) const {

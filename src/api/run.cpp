@@ -10,7 +10,8 @@ namespace octavo::v1 {
 ThreadPool::ThreadPool(int threads) : executor_(std::make_shared<octavo::ThreadPool>(threads)) {}
 
 ThreadPool::ThreadPool(int threads, ParallelFor parallel_for)
-    : executor_(executor_from([caller = std::move(parallel_for)](int parts, const PartBody& body) { caller(parts, body); }, threads)) {}
+    : executor_(executor_from(
+          [caller = std::move(parallel_for)](int parts, const PartBody& body) { caller(parts, body); }, threads)) {}
 
 Result<Model> Model::load(const CompiledModel& compiled, const LoadOptions& options) {
   auto model = load_model(compiled.internal(), {.threads = options.threads});
@@ -40,7 +41,8 @@ Context& Context::operator=(Context&&) noexcept = default;
 Context::~Context() = default;
 
 Result<Context> Context::create(const Model& model, std::size_t plan, const ThreadPool* pool) {
-  auto context = octavo::Context::create(model.internal(), {.plan = plan, .executor = pool == nullptr ? nullptr : pool->internal()});
+  auto context = octavo::Context::create(model.internal(),
+                                         {.plan = plan, .executor = pool == nullptr ? nullptr : pool->internal()});
   if (!context) return context.errors();
   auto state = std::make_unique<State>(State{.context = std::move(*context)});
   state->input_infos = tensors_of(state->context.plan().inputs);
@@ -58,8 +60,10 @@ Status Context::run(std::span<const ConstTensorRef> inputs, std::span<const Tens
   State& state = *state_;
   state.inputs.clear();
   state.outputs.clear();
-  for (const ConstTensorRef& ref : inputs) state.inputs.push_back({ref.dtype, Shape(ref.shape), static_cast<const std::byte*>(ref.data)});
-  for (const TensorRef& ref : outputs) state.outputs.push_back({ref.dtype, Shape(ref.shape), static_cast<std::byte*>(ref.data)});
+  for (const ConstTensorRef& ref : inputs)
+    state.inputs.push_back({ref.dtype, Shape(ref.shape), static_cast<const std::byte*>(ref.data)});
+  for (const TensorRef& ref : outputs)
+    state.outputs.push_back({ref.dtype, Shape(ref.shape), static_cast<std::byte*>(ref.data)});
   return state.context.run(state.inputs, state.outputs);
 }
 

@@ -1,7 +1,8 @@
 // artifact: a compiled model, and the .octv file that holds it. Part of artifact/.
 //
-// File: header (magic, format version, checksum, file size, section table), metadata (CompiledModel's fields, encoded as base/fields.h
-// does), constants (starting on a page, so that they can be mapped and used in place). Little-endian. No machine code.
+// File: header (magic, format version, checksum, file size, section table), metadata (CompiledModel's fields, encoded
+// as base/fields.h does), constants (starting on a page, so that they can be mapped and used in place). Little-endian.
+// No machine code.
 #ifndef OCTAVO_ARTIFACT_ARTIFACT_H_
 #define OCTAVO_ARTIFACT_ARTIFACT_H_
 
@@ -38,10 +39,12 @@ void adopt_constants(CompiledModel& model, ConstantPool& pool);
 // The whole file, in memory.
 AlignedBytes encode_artifact(const CompiledModel& model);
 
-// Writes atomically: a temporary file beside `path`, synced, then renamed; nothing is left behind on failure. Error: resource.
+// Writes atomically: a temporary file beside `path`, synced, then renamed; nothing is left behind on failure. Error:
+// resource.
 Status write_artifact(const CompiledModel& model, const std::string& path);
 
-// Removes the temporary files of writes in progress. Async-signal-safe: for the handler of an interrupt, before the process ends.
+// Removes the temporary files of writes in progress. Async-signal-safe: for the handler of an interrupt, before the
+// process ends.
 void remove_unfinished_artifacts();
 
 // Maps the file and keeps the mapping for the constants. What is inside is verified by load_model, not here.

@@ -27,7 +27,8 @@ void populate([[maybe_unused]] std::span<const std::byte> bytes) {
 }
 
 std::uint64_t hash(std::span<const std::byte> bytes) {
-  return host_machine().isa.has(Isa::avx2) ? hash_avx2(bytes.data(), bytes.size()) : XXH3_64bits(bytes.data(), bytes.size());
+  return host_machine().isa.has(Isa::avx2) ? hash_avx2(bytes.data(), bytes.size())
+                                           : XXH3_64bits(bytes.data(), bytes.size());
 }
 
 }  // namespace
@@ -35,7 +36,8 @@ std::uint64_t hash(std::span<const std::byte> bytes) {
 std::uint64_t checksum_of(std::span<const std::byte> bytes) {
   const std::span<const std::byte> rest = bytes.subspan(kChecksummedFrom);
   std::vector<std::uint64_t> hashes((rest.size() + kChecksumBlock - 1) / kChecksumBlock);
-  const int threads = std::min({kMostThreads, host_machine().cores, static_cast<int>(hashes.size() / kBlocksPerThread)});
+  const int threads =
+      std::min({kMostThreads, host_machine().cores, static_cast<int>(hashes.size() / kBlocksPerThread)});
   for_each_part(hashes.size(), threads, [&](std::size_t i) {
     const std::size_t from = i * kChecksumBlock;
     const std::span<const std::byte> block = rest.subspan(from, std::min(kChecksumBlock, rest.size() - from));

@@ -8,7 +8,8 @@
 
 namespace octavo {
 
-// Of everything behind the header's checksum: XXH3 (64 bits, little-endian) of the XXH3s of its blocks, so that threads can share the work.
+// Of everything behind the header's checksum: XXH3 (64 bits, little-endian) of the XXH3s of its blocks, so that threads
+// can share the work.
 inline constexpr std::size_t kChecksumBlock = std::size_t{1} << 20;
 
 // `bytes`: the whole file, at least a header long.

@@ -17,7 +17,11 @@ namespace octavo {
 namespace {
 
 Error damaged(const std::string& name, std::string found, std::string expected, std::string hint = {}) {
-  return {.kind = ErrorKind::invalid_input, .where = name, .found = std::move(found), .expected = std::move(expected), .hint = std::move(hint)};
+  return {.kind = ErrorKind::invalid_input,
+          .where = name,
+          .found = std::move(found),
+          .expected = std::move(expected),
+          .hint = std::move(hint)};
 }
 
 std::string hex(std::uint64_t value) {
@@ -28,27 +32,31 @@ std::string hex(std::uint64_t value) {
 }
 
 bool lies_within(const ArtifactSection& section, std::uint64_t file_bytes) {
-  return section.offset >= sizeof(ArtifactHeader) && section.offset <= file_bytes && section.bytes <= file_bytes - section.offset;
+  return section.offset >= sizeof(ArtifactHeader) && section.offset <= file_bytes &&
+         section.bytes <= file_bytes - section.offset;
 }
 
 Status check_header(const ArtifactHeader& header, std::span<const std::byte> bytes, const std::string& name) {
   if (header.version != kArtifactVersion) {
-    return damaged(name, "an .octv file of format version " + std::to_string(header.version), "version " + std::to_string(kArtifactVersion),
-                   "Compile the model again with this release");
+    return damaged(name, "an .octv file of format version " + std::to_string(header.version),
+                   "version " + std::to_string(kArtifactVersion), "Compile the model again with this release");
   }
   if (header.file_bytes > bytes.size()) {
-    return damaged(name, "a truncated .octv file of " + std::to_string(bytes.size()) + " bytes", std::to_string(header.file_bytes) + " bytes");
+    return damaged(name, "a truncated .octv file of " + std::to_string(bytes.size()) + " bytes",
+                   std::to_string(header.file_bytes) + " bytes");
   }
   if (header.file_bytes < bytes.size()) {
     return damaged(name, std::to_string(bytes.size() - header.file_bytes) + " bytes after the end of an .octv file",
                    std::to_string(header.file_bytes) + " bytes in all");
   }
   if (const std::uint64_t actual = checksum_of(bytes); header.checksum != actual) {
-    return damaged(name, "a damaged .octv file with checksum " + hex(actual), hex(header.checksum), "Copy or compile it again");
+    return damaged(name, "a damaged .octv file with checksum " + hex(actual), hex(header.checksum),
+                   "Copy or compile it again");
   }
-  if (header.reserved != 0 || !lies_within(header.metadata, bytes.size()) || !lies_within(header.constants, bytes.size()) ||
-      header.constants.offset % kArtifactPage != 0) {
-    return damaged(name, "a section table that points outside the .octv file", "sections inside " + std::to_string(bytes.size()) + " bytes");
+  if (header.reserved != 0 || !lies_within(header.metadata, bytes.size()) ||
+      !lies_within(header.constants, bytes.size()) || header.constants.offset % kArtifactPage != 0) {
+    return damaged(name, "a section table that points outside the .octv file",
+                   "sections inside " + std::to_string(bytes.size()) + " bytes");
   }
   return ok_status();
 }
@@ -77,7 +85,8 @@ Result<CompiledModel> parse(std::span<const std::byte> bytes, const std::string&
 }
 
 Error unreadable(const std::string& path, int error) {
-  return {.kind = ErrorKind::resource, .where = path, .found = std::strerror(error), .expected = "a file that can be read"};
+  return {
+      .kind = ErrorKind::resource, .where = path, .found = std::strerror(error), .expected = "a file that can be read"};
 }
 
 struct FileDescriptor {
@@ -112,7 +121,8 @@ Result<MappedFile> map_file(const std::string& path) {
 }  // namespace
 
 bool looks_like_artifact(std::span<const std::byte> bytes) {
-  return bytes.size() >= kArtifactMagic.size() && std::memcmp(bytes.data(), kArtifactMagic.data(), kArtifactMagic.size()) == 0;
+  return bytes.size() >= kArtifactMagic.size() &&
+         std::memcmp(bytes.data(), kArtifactMagic.data(), kArtifactMagic.size()) == 0;
 }
 
 Result<CompiledModel> read_artifact(const std::string& path) {

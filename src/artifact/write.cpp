@@ -25,7 +25,10 @@ char unfinished_path[kMaxPath];
 std::atomic<bool> is_unfinished{false};
 
 Error unwritable(const std::string& path, int error) {
-  return {.kind = ErrorKind::resource, .where = path, .found = std::strerror(error), .expected = "a file that can be written"};
+  return {.kind = ErrorKind::resource,
+          .where = path,
+          .found = std::strerror(error),
+          .expected = "a file that can be written"};
 }
 
 // 0, or errno.
@@ -96,7 +99,8 @@ AlignedBytes encode_artifact(const CompiledModel& model) {
   AlignedBytes bytes(header.constants.offset + header.constants.bytes);
   std::memcpy(bytes.data(), &header, sizeof header);
   std::memcpy(bytes.data() + header.metadata.offset, metadata.data(), metadata.size());
-  if (!model.constants.empty()) std::memcpy(bytes.data() + header.constants.offset, model.constants.data(), model.constants.size());
+  if (!model.constants.empty())
+    std::memcpy(bytes.data() + header.constants.offset, model.constants.data(), model.constants.size());
   repair_checksum(bytes);
   return bytes;
 }

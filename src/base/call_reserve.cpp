@@ -47,7 +47,8 @@ void* take_from_reserve(std::size_t bytes) noexcept {
   if (reserve == nullptr || bytes > kReserveBytes) return nullptr;
   if (reserve->blocks.load(std::memory_order_acquire) == 0) reserve->used = 0;
   constexpr std::size_t kBlockAlignment = alignof(std::max_align_t);
-  const std::size_t taken = bytes == 0 ? kBlockAlignment : (bytes + kBlockAlignment - 1) / kBlockAlignment * kBlockAlignment;
+  const std::size_t taken =
+      bytes == 0 ? kBlockAlignment : (bytes + kBlockAlignment - 1) / kBlockAlignment * kBlockAlignment;
   if (taken > kReserveBytes - reserve->used) return nullptr;
   void* const block = reserve->bytes + reserve->used;
   reserve->used += taken;

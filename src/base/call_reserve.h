@@ -1,8 +1,9 @@
 // Memory for libraries that allocate small blocks in every call and free them before it returns. Part of base/.
 //
-// oneDNN 2.6 makes its table of arguments anew in each call of a primitive: a block per argument and two more, some 400 bytes, all by
-// operator new. While a CallReserve lives, a program whose operator new asks here first (src/program/operator_new.cpp) serves them from memory
-// that the process has had since its start. In any other program a CallReserve does nothing.
+// oneDNN 2.6 makes its table of arguments anew in each call of a primitive: a block per argument and two more, some 400
+// bytes, all by operator new. While a CallReserve lives, a program whose operator new asks here first
+// (src/program/operator_new.cpp) serves them from memory that the process has had since its start. In any other program
+// a CallReserve does nothing.
 #ifndef OCTAVO_BASE_CALL_RESERVE_H_
 #define OCTAVO_BASE_CALL_RESERVE_H_
 

@@ -5,13 +5,15 @@
 //     bool count_include_pad = false;
 //     bool operator==(const PoolAttrs&) const = default;
 //     static constexpr auto fields() {
-//       return std::tuple(Field{"kernel", &PoolAttrs::kernel}, Field{"count_include_pad", &PoolAttrs::count_include_pad});
+//       return std::tuple(Field{"kernel", &PoolAttrs::kernel}, Field{"count_include_pad",
+//       &PoolAttrs::count_include_pad});
 //     }
 //   };
 //
 // Members may be bool, integers, float, double, enums of 8 bits (with a `name_of` for printing), std::string,
 // std::vector, std::array and std::optional of these, and structs that themselves have fields().
-// Encoding is little-endian and has no padding; decoding never reads past the end and bounds every length by what is left.
+// Encoding is little-endian and has no padding; decoding never reads past the end and bounds every length by what is
+// left.
 #ifndef OCTAVO_BASE_FIELDS_H_
 #define OCTAVO_BASE_FIELDS_H_
 
@@ -31,7 +33,8 @@
 
 namespace octavo {
 
-static_assert(std::endian::native == std::endian::little, "the artifact format is the memory format of little-endian machines");
+static_assert(std::endian::native == std::endian::little,
+              "the artifact format is the memory format of little-endian machines");
 
 template <class Struct, class Member>
 struct Field {
@@ -148,7 +151,8 @@ bool decode(ByteReader& in, T& value) {
     in.take(value.data(), size);
   } else if constexpr (detail::IsVector<T>::value) {
     std::uint64_t size = 0;
-    // Each item takes at least one byte, so a length beyond what is left is a lie; memory stays proportional to the file.
+    // Each item takes at least one byte, so a length beyond what is left is a lie; memory stays proportional to the
+    // file.
     if (!decode(in, size) || size > in.rest.size()) return in.ok = false;
     value.clear();
     for (std::uint64_t i = 0; i < size && in.ok; ++i) {
@@ -221,7 +225,8 @@ std::string print(const T& value) {
 
 // ---- structure ----
 
-// Like print, but without what changes no loop: floats and s32 (scales, zero points, bounds). Empty where nothing is left.
+// Like print, but without what changes no loop: floats and s32 (scales, zero points, bounds). Empty where nothing is
+// left.
 template <class T>
 std::string print_structure(const T& value) {
   namespace detail = fields_detail;
@@ -238,7 +243,8 @@ std::string print_structure(const T& value) {
     const auto add = [&](std::string_view name, const std::string& member) {
       if (!member.empty()) text += (text.empty() ? "" : " ") + std::string(name) + "=" + member;
     };
-    std::apply([&](const auto&... field) { (add(field.name, print_structure(value.*(field.member))), ...); }, T::fields());
+    std::apply([&](const auto&... field) { (add(field.name, print_structure(value.*(field.member))), ...); },
+               T::fields());
     return text;
   } else {
     return print(value);

@@ -33,7 +33,8 @@ std::int32_t exp_above_minus_quarter(std::int32_t x) {
   const std::int32_t d3 = rounding_high_product(d2, d);
   const std::int32_t d4 = rounding_high_product(d2, d2);
   const std::int32_t higher = wrapping_add(rounding_high_product(wrapping_add(rounding_divide(d4, 2), d3), kThird), d2);
-  return wrapping_add(kExpOfMinusEighth, rounding_high_product(kExpOfMinusEighth, wrapping_add(d, rounding_divide(higher, 1))));
+  return wrapping_add(kExpOfMinusEighth,
+                      rounding_high_product(kExpOfMinusEighth, wrapping_add(d, rounding_divide(higher, 1))));
 }
 
 // (a + b) / 2, halves away from 0.
@@ -62,7 +63,8 @@ std::int32_t rounding_high_product_16(std::int32_t a, std::int32_t b) {
   return std::min((product + (product >= 0 ? 1 << 14 : 1 - (1 << 14))) / (1 << 15), 32767);
 }
 std::int32_t saturating_shift_left_16(std::int32_t x, int bits) {
-  return static_cast<std::int32_t>(std::clamp(std::int64_t{x} * (std::int64_t{1} << bits), std::int64_t{-32768}, std::int64_t{32767}));
+  return static_cast<std::int32_t>(
+      std::clamp(std::int64_t{x} * (std::int64_t{1} << bits), std::int64_t{-32768}, std::int64_t{32767}));
 }
 
 }  // namespace
@@ -101,7 +103,9 @@ FixedReciprocal FixedReciprocal::of(std::int32_t sum) {
   return {one_over_one_plus(above_one), std::clamp(kIntegerBits - headroom + 31 - kResultBits, 0, 31)};
 }
 
-std::int32_t FixedReciprocal::share(std::int32_t exponential) const { return rounding_divide(rounding_high_product(scale, exponential), exponent); }
+std::int32_t FixedReciprocal::share(std::int32_t exponential) const {
+  return rounding_divide(rounding_high_product(scale, exponential), exponent);
+}
 
 FixedMultiplier fixed_inverse_sqrt(std::int32_t sum_of_squares) {
   if (sum_of_squares <= 1) return {kHighest, 0};
@@ -119,7 +123,8 @@ FixedMultiplier fixed_inverse_sqrt(std::int32_t sum_of_squares) {
   std::int32_t y = 1 << 28;
   for (int i = 0; i < 5; ++i) {
     const std::int32_t cube = saturating_shift_left(rounding_high_product(rounding_high_product(y, y), y), 6);
-    y = saturating_shift_left(wrapping_subtract(rounding_high_product(kHalfThree, y), rounding_high_product(half_x, cube)), 3);
+    y = saturating_shift_left(
+        wrapping_subtract(rounding_high_product(kHalfThree, y), rounding_high_product(half_x, cube)), 3);
   }
   constexpr std::int32_t kHalfSqrt2 = 1518500250;
   y = rounding_high_product(y, kHalfSqrt2);
@@ -133,7 +138,9 @@ std::int32_t fixed_normalized(Profile profile, FixedNormForm form, FixedMultipli
 }
 
 FixedHardSwish FixedHardSwish::of(float x_scale, float y_scale) {
-  const auto in_15_bits = [](std::int32_t multiplier) { return multiplier >= kHighest - (1 << 15) ? 32767 : (multiplier + (1 << 15)) >> 16; };
+  const auto in_15_bits = [](std::int32_t multiplier) {
+    return multiplier >= kHighest - (1 << 15) ? 32767 : (multiplier + (1 << 15)) >> 16;
+  };
   const float fine_scale = (1.0f / 128.0f) * x_scale;
   const FixedMultiplier output = FixedMultiplier::of(static_cast<double>(fine_scale / y_scale));
   const FixedMultiplier reluish = FixedMultiplier::of(static_cast<double>(fine_scale / (3.0f / 32768.0f)));

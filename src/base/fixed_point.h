@@ -1,8 +1,8 @@
-// Fixed-point arithmetic of TFLite's reference kernels (profiles tflite-double and tflite-single); belongs to the rule book of requantize.h. Part of
-// base/.
+// Fixed-point arithmetic of TFLite's reference kernels (profiles tflite-double and tflite-single); belongs to the rule
+// book of requantize.h. Part of base/.
 //
-// Everything is exact integer arithmetic; what the sources leave undefined (sums and shifts beyond 32 bits) wraps. Measured against LiteRT 2.3's
-// reference kernels, docs/numerics.md.
+// Everything is exact integer arithmetic; what the sources leave undefined (sums and shifts beyond 32 bits) wraps.
+// Measured against LiteRT 2.3's reference kernels, docs/numerics.md.
 #ifndef OCTAVO_BASE_FIXED_POINT_H_
 #define OCTAVO_BASE_FIXED_POINT_H_
 
@@ -22,7 +22,8 @@ inline std::int32_t rounding_high_product(std::int32_t a, std::int32_t b) {
   constexpr std::int32_t kLowest = std::numeric_limits<std::int32_t>::min();
   if (a == kLowest && b == kLowest) return std::numeric_limits<std::int32_t>::max();
   const std::int64_t product = std::int64_t{a} * b;
-  return static_cast<std::int32_t>((product + (product >= 0 ? std::int64_t{1} << 30 : 1 - (std::int64_t{1} << 30))) / (std::int64_t{1} << 31));
+  return static_cast<std::int32_t>((product + (product >= 0 ? std::int64_t{1} << 30 : 1 - (std::int64_t{1} << 30))) /
+                                   (std::int64_t{1} << 31));
 }
 
 // x / 2^exponent, 0 <= exponent <= 31, rounded to the nearest, halves away from 0.
@@ -32,7 +33,9 @@ inline std::int32_t rounding_divide(std::int32_t x, int exponent) {
   return (x >> exponent) + ((x & mask) > threshold ? 1 : 0);
 }
 
-inline std::int32_t wrapping_shift_left(std::int32_t x, int bits) { return static_cast<std::int32_t>(static_cast<std::uint32_t>(x) << bits); }
+inline std::int32_t wrapping_shift_left(std::int32_t x, int bits) {
+  return static_cast<std::int32_t>(static_cast<std::uint32_t>(x) << bits);
+}
 
 // A real factor from 0 to below 2^30 as multiplier * 2^(shift - 31).
 struct FixedMultiplier {
@@ -57,9 +60,8 @@ struct FixedMultiplier {
     return {static_cast<std::int32_t>(multiplier), shift};
   }
 
-  // x times the factor. tflite-double: the high half of the product is rounded, halves up, then what the shift takes away,
-  // halves away from 0; tflite-single: rounded once, halves
-  // up.
+  // x times the factor. tflite-double: the high half of the product is rounded, halves up, then what the shift takes
+  // away, halves away from 0; tflite-single: rounded once, halves up.
   std::int32_t apply(Profile profile, std::int32_t x) const {
     if (profile == Profile::tflite_single) {
       const int total = 31 - shift;
@@ -71,7 +73,9 @@ struct FixedMultiplier {
   bool is_valid() const { return multiplier >= 0 && shift >= kLowestShift && shift <= kHighestShift; }
 
   bool operator==(const FixedMultiplier&) const = default;
-  static constexpr auto fields() { return std::tuple(Field{"multiplier", &FixedMultiplier::multiplier}, Field{"shift", &FixedMultiplier::shift}); }
+  static constexpr auto fields() {
+    return std::tuple(Field{"multiplier", &FixedMultiplier::multiplier}, Field{"shift", &FixedMultiplier::shift});
+  }
 };
 
 // What becomes of a sum, a product or a difference: multiplied, then the zero point, then the clamp.
@@ -95,7 +99,8 @@ inline FixedMultiplier mean_multiplier(FixedMultiplier scale, std::int64_t count
   return {static_cast<std::int32_t>((std::int64_t{scale.multiplier} << shift) / count), scale.shift - shift};
 }
 
-// Addition and subtraction in 2^-20ths of twice the larger scale, product, and PReLU: y = result of (a', b'), a' = a - a_zero_point.
+// Addition and subtraction in 2^-20ths of twice the larger scale, product, and PReLU: y = result of (a', b'), a' = a -
+// a_zero_point.
 enum class FixedBinaryKind : std::uint8_t { add = 0, sub = 1, mul = 2, prelu = 3 };
 constexpr int count_of(FixedBinaryKind) { return 4; }
 constexpr std::string_view name_of(FixedBinaryKind kind) {
@@ -114,16 +119,19 @@ struct FixedBinaryForm {
   static FixedBinaryForm of(FixedBinaryKind kind, float a_scale, float b_scale, float y_scale) {
     const FixedMultiplier product = FixedMultiplier::of(static_cast<double>(a_scale * b_scale / y_scale));
     if (kind == FixedBinaryKind::mul) return {kind, {}, {}, product};
-    if (kind == FixedBinaryKind::prelu) return {kind, FixedMultiplier::of(static_cast<double>(a_scale / y_scale)), {}, product};
+    if (kind == FixedBinaryKind::prelu)
+      return {kind, FixedMultiplier::of(static_cast<double>(a_scale / y_scale)), {}, product};
     const double twice = 2.0 * static_cast<double>(a_scale > b_scale ? a_scale : b_scale);
-    return {kind, FixedMultiplier::of(static_cast<double>(a_scale) / twice), FixedMultiplier::of(static_cast<double>(b_scale) / twice),
+    return {kind, FixedMultiplier::of(static_cast<double>(a_scale) / twice),
+            FixedMultiplier::of(static_cast<double>(b_scale) / twice),
             FixedMultiplier::of(twice / ((1 << kHeadroom) * static_cast<double>(y_scale)))};
   }
 
   // a' and b' are differences of 8-bit values. Before the zero point.
   std::int32_t apply(Profile profile, std::int32_t a_part, std::int32_t b_part) const {
     if (kind == FixedBinaryKind::mul) return y.apply(profile, a_part * b_part);
-    if (kind == FixedBinaryKind::prelu) return a_part >= 0 ? a.apply(profile, a_part) : y.apply(profile, a_part * b_part);
+    if (kind == FixedBinaryKind::prelu)
+      return a_part >= 0 ? a.apply(profile, a_part) : y.apply(profile, a_part * b_part);
     const auto left = static_cast<std::uint32_t>(a.apply(profile, a_part * (1 << kHeadroom)));
     const auto right = static_cast<std::uint32_t>(b.apply(profile, b_part * (1 << kHeadroom)));
     return y.apply(profile, static_cast<std::int32_t>(kind == FixedBinaryKind::sub ? left - right : left + right));
@@ -132,8 +140,8 @@ struct FixedBinaryForm {
 
   bool operator==(const FixedBinaryForm&) const = default;
   static constexpr auto fields() {
-    return std::tuple(Field{"kind", &FixedBinaryForm::kind}, Field{"a", &FixedBinaryForm::a}, Field{"b", &FixedBinaryForm::b},
-                      Field{"y", &FixedBinaryForm::y});
+    return std::tuple(Field{"kind", &FixedBinaryForm::kind}, Field{"a", &FixedBinaryForm::a},
+                      Field{"b", &FixedBinaryForm::b}, Field{"y", &FixedBinaryForm::y});
   }
 };
 
@@ -141,7 +149,8 @@ struct FixedBinaryForm {
 
 // exp(x / 2^26) * 2^31 for x <= 0.
 std::int32_t fixed_exp(std::int32_t x);
-// Entry i of the table of exponentials of a softmax: that of an element 255 - i below the largest of its line; 0: too far below to count.
+// Entry i of the table of exponentials of a softmax: that of an element 255 - i below the largest of its line; 0: too
+// far below to count.
 std::int32_t fixed_softmax_exponential(Profile profile, int i, float x_scale, float beta);
 // What softmax adds up.
 inline std::int32_t fixed_softmax_term(std::int32_t exponential) { return rounding_divide(exponential, 12); }

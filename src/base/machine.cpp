@@ -13,7 +13,8 @@
 namespace octavo {
 namespace {
 
-constexpr std::array<std::string_view, kIsaCount> kIsaNames = {"scalar", "avx2", "avxvnni", "avx512", "avx512vnni", "avx512vbmi", "amx_int8"};
+constexpr std::array<std::string_view, kIsaCount> kIsaNames = {"scalar",     "avx2",       "avxvnni", "avx512",
+                                                               "avx512vnni", "avx512vbmi", "amx_int8"};
 
 struct CpuidRegisters {
   unsigned a = 0, b = 0, c = 0, d = 0;

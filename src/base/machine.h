@@ -41,17 +41,18 @@ struct IsaSet {
 };
 
 struct Machine {
-  std::string name;   // processor name as it reports itself, or the --target word
+  std::string name;  // processor name as it reports itself, or the --target word
   IsaSet isa;
   std::int64_t l1_bytes = 32 * 1024;         // data, per core
   std::int64_t l2_bytes = 1024 * 1024;       // per core
   std::int64_t l3_bytes = 16 * 1024 * 1024;  // shared
-  int cores = 1;      // usable by this process: affinity and cgroup quota respected
+  int cores = 1;                             // usable by this process: affinity and cgroup quota respected
 
   bool operator==(const Machine&) const = default;
   static constexpr auto fields() {
     return std::tuple(Field{"name", &Machine::name}, Field{"isa", &Machine::isa}, Field{"l1_bytes", &Machine::l1_bytes},
-                      Field{"l2_bytes", &Machine::l2_bytes}, Field{"l3_bytes", &Machine::l3_bytes}, Field{"cores", &Machine::cores});
+                      Field{"l2_bytes", &Machine::l2_bytes}, Field{"l3_bytes", &Machine::l3_bytes},
+                      Field{"cores", &Machine::cores});
   }
 };
 

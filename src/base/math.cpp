@@ -127,11 +127,14 @@ Double2 log_double2(double x) {
 
 // erfc(x) * exp(x^2) * (1 + 2x), x >= 0, as a polynomial in (x - 4) / (x + 4): Chebyshev fit of degree 28, error 2^-54.
 constexpr std::array<double, 29> kScaledErfc = {
-    0x1.3ba5916e9fd7fp+0,   -0x1.1df1ad154a28ep-3,  0x1.f7f5df66fd7bfp-7,   0x1.16ecefcfa5391p-4,   -0x1.9ddb23c3e911ap-4,  0x1.7fee004e125ffp-4,
-    -0x1.0fb06dfe4881ap-4,  0x1.3079edf680fd1p-5,   -0x1.09623885556bcp-6,  0x1.49c67286a6641p-8,   -0x1.8d4a9981cc481p-11, -0x1.a1df25a4fabf4p-13,
-    0x1.3be0317bc1c6ep-13,  -0x1.995949e52807dp-16, -0x1.78813327c210dp-17, 0x1.7f2a0628ba261p-18,  0x1.383ec7e7fe60ap-22,  -0x1.bb421df9c6ca7p-21,
-    0x1.53dbfe9d6c3fap-24,  0x1.dccdf7ccceb9dp-24,  -0x1.7cda53f76bed3p-26, -0x1.0a84489be74e3p-26, 0x1.20a48d0097b07p-28,  0x1.34efd4dd74883p-29,
-    -0x1.7222771ac3211p-31, -0x1.3ecffb65f70bfp-32, 0x1.76a7a2d9cd6e4p-34,  0x1.8d6f440511baap-36,  -0x1.b411c16d4cba7p-38,
+    0x1.3ba5916e9fd7fp+0,   -0x1.1df1ad154a28ep-3,  0x1.f7f5df66fd7bfp-7,   0x1.16ecefcfa5391p-4,
+    -0x1.9ddb23c3e911ap-4,  0x1.7fee004e125ffp-4,   -0x1.0fb06dfe4881ap-4,  0x1.3079edf680fd1p-5,
+    -0x1.09623885556bcp-6,  0x1.49c67286a6641p-8,   -0x1.8d4a9981cc481p-11, -0x1.a1df25a4fabf4p-13,
+    0x1.3be0317bc1c6ep-13,  -0x1.995949e52807dp-16, -0x1.78813327c210dp-17, 0x1.7f2a0628ba261p-18,
+    0x1.383ec7e7fe60ap-22,  -0x1.bb421df9c6ca7p-21, 0x1.53dbfe9d6c3fap-24,  0x1.dccdf7ccceb9dp-24,
+    -0x1.7cda53f76bed3p-26, -0x1.0a84489be74e3p-26, 0x1.20a48d0097b07p-28,  0x1.34efd4dd74883p-29,
+    -0x1.7222771ac3211p-31, -0x1.3ecffb65f70bfp-32, 0x1.76a7a2d9cd6e4p-34,  0x1.8d6f440511baap-36,
+    -0x1.b411c16d4cba7p-38,
 };
 
 // erfc for x >= 0.
@@ -146,7 +149,8 @@ double erfc_positive(double x) {
 double erf_series(double x) {
   static constexpr auto c = [] {
     auto inverse = inverse_factorials<16>(0, 1);
-    for (std::size_t n = 0; n < inverse.size(); ++n) inverse[n] *= (n % 2 == 0 ? 1.0 : -1.0) / static_cast<double>(2 * n + 1);
+    for (std::size_t n = 0; n < inverse.size(); ++n)
+      inverse[n] *= (n % 2 == 0 ? 1.0 : -1.0) / static_cast<double>(2 * n + 1);
     inverse[0] = 0.0;  // the first term is added last, unrounded
     return inverse;
   }();
@@ -192,7 +196,8 @@ std::uint64_t two_over_pi_bits(int first) {
   return kTwoOverPi[word] << shift | kTwoOverPi[word + 1] >> (64 - shift);
 }
 
-// Payne and Hanek: x = m * 2^e with an integer m; of the product m * 2^e * 2/pi only the bits below 4 matter, so that 192 bits of 2/pi do.
+// Payne and Hanek: x = m * 2^e with an integer m; of the product m * 2^e * 2/pi only the bits below 4 matter, so that
+// 192 bits of 2/pi do.
 Angle reduce_angle(double x) {
   using Wide = unsigned __int128;
   const auto bits = std::bit_cast<std::uint64_t>(x);
@@ -208,7 +213,8 @@ Angle reduce_angle(double x) {
   const Wide fraction = turns << 2;  // now 128 fraction bits; the top one says whether to round up
   const bool rounds_up = (fraction >> 127) != 0;
   const Wide magnitude = rounds_up ? Wide{0} - fraction : fraction;
-  // The bits that `turns` drops matter only where the fraction is tiny, and no f64 comes closer to a multiple of pi/2 than 2^-62.
+  // The bits that `turns` drops matter only where the fraction is tiny, and no f64 comes closer to a multiple of pi/2
+  // than 2^-62.
   const double distance = (static_cast<double>(static_cast<std::uint64_t>(magnitude >> 64)) * 0x1p-64) +
                           (static_cast<double>(static_cast<std::uint64_t>(magnitude)) * 0x1p-128);
   const double rest = distance * kHalfPi;
@@ -347,7 +353,8 @@ double math_sigmoid(double x) {
 
 float math_sigmoid_f32(float x) {
   // 1/2 + x p(x²) / q(x²), coefficients of MLAS (onnxruntime/core/mlas/lib/logistic.cpp).
-  constexpr float p_of[] = {4.37031012579801e-11f, 1.15627324459942e-07f, 6.08574864600143e-05f, 8.51377133304701e-03f, 2.48287947061529e-01f};
+  constexpr float p_of[] = {4.37031012579801e-11f, 1.15627324459942e-07f, 6.08574864600143e-05f, 8.51377133304701e-03f,
+                            2.48287947061529e-01f};
   constexpr float q_of[] = {6.10247389755681e-13f, 5.76102136993427e-09f, 6.29106785017040e-06f,
                             1.70198817374094e-03f, 1.16817656904453e-01f, 9.93151921023180e-01f};
   constexpr float kBound = 18.0f;

@@ -19,7 +19,9 @@ Result<MappedMemory> map_zeros(std::uint64_t bytes) {
   const std::size_t size = std::max<std::uint64_t>(bytes, 1);
   void* memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) {
-    return Error{.kind = ErrorKind::resource, .where = "memory", .found = "a machine that refuses " + std::to_string(bytes) + " bytes"};
+    return Error{.kind = ErrorKind::resource,
+                 .where = "memory",
+                 .found = "a machine that refuses " + std::to_string(bytes) + " bytes"};
   }
   // A hint: fewer misses of the address translation.
   if (size >= kHugePage) madvise(memory, size, MADV_HUGEPAGE);

@@ -17,8 +17,8 @@ struct Unmap {
 };
 using MappedMemory = std::unique_ptr<std::byte, Unmap>;
 
-// Page-aligned zeros, taken from the machine page by page as they are touched, so that a size that a file merely claims costs nothing.
-// Error: resource.
+// Page-aligned zeros, taken from the machine page by page as they are touched, so that a size that a file merely claims
+// costs nothing. Error: resource.
 Result<MappedMemory> map_zeros(std::uint64_t bytes);
 
 // What was freed goes back to the system now, also where it lies between what is kept. For whoever has freed much.

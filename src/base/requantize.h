@@ -16,7 +16,8 @@
 
 namespace octavo {
 
-// Which source's formulas a quantized operator follows. docs/numerics.md holds the table. Numbers are part of the artifact format.
+// Which source's formulas a quantized operator follows. docs/numerics.md holds the table. Numbers are part of the
+// artifact format.
 enum class Profile : std::uint8_t {
   onnx = 0,            // what ONNX Runtime computes by default
   tflite_xnnpack = 1,  // what LiteRT computes by default
@@ -57,49 +58,61 @@ inline std::int32_t round_then_zero_point(float x, std::int32_t zero_point, std:
 // Zero point before rounding: rne(x + zp), saturated. The additive and pooling operators of the `onnx` profile.
 inline std::int32_t zero_point_then_round(float x, std::int32_t zero_point, std::int32_t lowest, std::int32_t highest) {
   const float shifted = x + static_cast<float>(zero_point);
-  return static_cast<std::int32_t>(round_even(clamp_f32(shifted, static_cast<float>(lowest), static_cast<float>(highest))));
+  return static_cast<std::int32_t>(
+      round_even(clamp_f32(shifted, static_cast<float>(lowest), static_cast<float>(highest))));
 }
 
-// Convolution and matmul, profile onnx: acc is the exact s32 sum with the bias in it; multiplier = (x_scale * w_scale) / y_scale, in f32.
-inline std::int32_t requantize(std::int32_t acc, float multiplier, std::int32_t zero_point, std::int32_t lowest, std::int32_t highest) {
+// Convolution and matmul, profile onnx: acc is the exact s32 sum with the bias in it; multiplier = (x_scale * w_scale)
+// / y_scale, in f32.
+inline std::int32_t requantize(std::int32_t acc, float multiplier, std::int32_t zero_point, std::int32_t lowest,
+                               std::int32_t highest) {
   return round_then_zero_point(static_cast<float>(acc) * multiplier, zero_point, lowest, highest);
 }
 
-// The same of a real sum. Profile pt2e: f32(acc) + what the program's f32 bias is more than the whole units of x_scale * w_scale in acc.
-inline std::int32_t requantize_real(float sum, float multiplier, std::int32_t zero_point, std::int32_t lowest, std::int32_t highest) {
+// The same of a real sum. Profile pt2e: f32(acc) + what the program's f32 bias is more than the whole units of x_scale
+// * w_scale in acc.
+inline std::int32_t requantize_real(float sum, float multiplier, std::int32_t zero_point, std::int32_t lowest,
+                                    std::int32_t highest) {
   return round_then_zero_point(sum * multiplier, zero_point, lowest, highest);
 }
 
-// y = a + b on quantized values, profile onnx (QLinearAdd; measured against ONNX Runtime 1.31 on all 65,536 pairs of 120 parameter
-// sets, no difference). The order of operands matters for ties.
+// y = a + b on quantized values, profile onnx (QLinearAdd; measured against ONNX Runtime 1.31 on all 65,536 pairs of
+// 120 parameter sets, no difference). The order of operands matters for ties.
 struct AddForm {
   float a_ratio = 1.0f;  // a_scale / y_scale
   float b_ratio = 1.0f;  // b_scale / y_scale
   float fixed = 0.0f;    // y_zero_point - fma(a_ratio, a_zero_point, b_ratio * b_zero_point)
-  // a, b and y are stored with `shift` added (128 where lower/ relabelled s8 values as u8); the arithmetic stays that of the original values,
-  // because a zero point added before rounding does not commute with relabelling. The bounds of apply are the original ones too.
+  // a, b and y are stored with `shift` added (128 where lower/ relabelled s8 values as u8); the arithmetic stays that
+  // of the original values, because a zero point added before rounding does not commute with relabelling. The bounds of
+  // apply are the original ones too.
   std::int32_t shift = 0;
 
-  static AddForm of(float a_scale, std::int32_t a_zero_point, float b_scale, std::int32_t b_zero_point, float y_scale, std::int32_t y_zero_point) {
+  static AddForm of(float a_scale, std::int32_t a_zero_point, float b_scale, std::int32_t b_zero_point, float y_scale,
+                    std::int32_t y_zero_point) {
     const float a_ratio = a_scale / y_scale;
     const float b_ratio = b_scale / y_scale;
     const float b_part = b_ratio * static_cast<float>(b_zero_point);
-    return {a_ratio, b_ratio, static_cast<float>(y_zero_point) - std::fma(a_ratio, static_cast<float>(a_zero_point), b_part), 0};
+    return {a_ratio, b_ratio,
+            static_cast<float>(y_zero_point) - std::fma(a_ratio, static_cast<float>(a_zero_point), b_part), 0};
   }
   std::int32_t apply(std::int32_t a, std::int32_t b, std::int32_t lowest, std::int32_t highest) const {
-    const float y = std::fma(static_cast<float>(a - shift), a_ratio, std::fma(static_cast<float>(b - shift), b_ratio, fixed));
-    return static_cast<std::int32_t>(round_even(clamp_f32(y, static_cast<float>(lowest), static_cast<float>(highest)))) + shift;
+    const float y =
+        std::fma(static_cast<float>(a - shift), a_ratio, std::fma(static_cast<float>(b - shift), b_ratio, fixed));
+    return static_cast<std::int32_t>(
+               round_even(clamp_f32(y, static_cast<float>(lowest), static_cast<float>(highest)))) +
+           shift;
   }
   bool operator==(const AddForm&) const = default;
   static constexpr auto fields() {
-    return std::tuple(Field{"a_ratio", &AddForm::a_ratio}, Field{"b_ratio", &AddForm::b_ratio}, Field{"fixed", &AddForm::fixed},
-                      Field{"shift", &AddForm::shift});
+    return std::tuple(Field{"a_ratio", &AddForm::a_ratio}, Field{"b_ratio", &AddForm::b_ratio},
+                      Field{"fixed", &AddForm::fixed}, Field{"shift", &AddForm::shift});
   }
 };
 
-// y = a + b on quantized values in integers, profile tflite-xnnpack (its qs8 and qu8 additions; measured against LiteRT 2.3 on all 65,536 pairs of
-// 16 parameter sets, no difference): ((a · a_multiplier + b · b_multiplier + bias) >> right_shift) + y_zp, half rounded up by the bias.
-// A subtraction has a negative b_multiplier. Sums wrap in 32 bits; of the parameters that of() makes they cannot leave them.
+// y = a + b on quantized values in integers, profile tflite-xnnpack (its qs8 and qu8 additions; measured against
+// LiteRT 2.3 on all 65,536 pairs of 16 parameter sets, no difference): ((a · a_multiplier + b · b_multiplier + bias) >>
+// right_shift) + y_zp, half rounded up by the bias. A subtraction has a negative b_multiplier. Sums wrap in 32 bits; of
+// the parameters that of() makes they cannot leave them.
 struct IntegerAddForm {
   static constexpr std::int32_t kLargestMultiplier = 1 << 21;
   static constexpr std::int32_t kMostShift = 30;
@@ -113,32 +126,36 @@ struct IntegerAddForm {
   // Ratios of scales that the source computes in integers; beyond these it falls back to other formulas.
   static bool is_ratio(float ratio) { return ratio >= 0x1p-10f && ratio < 0x1p8f; }
   // Of scales whose ratios to y_scale are such. b_sign is -1 for a subtraction.
-  static IntegerAddForm of(float a_scale, std::int32_t a_zero_point, float b_scale, std::int32_t b_zero_point, float y_scale,
-                           std::int32_t y_zero_point, int b_sign) {
+  static IntegerAddForm of(float a_scale, std::int32_t a_zero_point, float b_scale, std::int32_t b_zero_point,
+                           float y_scale, std::int32_t y_zero_point, int b_sign) {
     const float a_ratio = a_scale / y_scale;
     const float b_ratio = b_scale / y_scale;
     // The larger multiplier has 21 bits.
     const int right_shift = 20 - std::ilogb(a_ratio > b_ratio ? a_ratio : b_ratio);
     const auto a_multiplier = static_cast<std::int32_t>(round_even(std::ldexp(a_ratio, right_shift)));
     const auto b_multiplier = static_cast<std::int32_t>(round_even(std::ldexp(b_ratio, right_shift))) * b_sign;
-    const std::int32_t bias = (std::int32_t{1} << (right_shift - 1)) - a_multiplier * a_zero_point - b_multiplier * b_zero_point;
+    const std::int32_t bias =
+        (std::int32_t{1} << (right_shift - 1)) - a_multiplier * a_zero_point - b_multiplier * b_zero_point;
     return {a_multiplier, b_multiplier, bias, right_shift, y_zero_point};
   }
   // The same results from operands that are stored with this added to them.
   IntegerAddForm with_shifted(std::int32_t a_shift, std::int32_t b_shift) const {
     IntegerAddForm form = *this;
-    form.bias = static_cast<std::int32_t>(wrapped(bias) - wrapped(a_multiplier) * wrapped(a_shift) - wrapped(b_multiplier) * wrapped(b_shift));
+    form.bias = static_cast<std::int32_t>(wrapped(bias) - wrapped(a_multiplier) * wrapped(a_shift) -
+                                          wrapped(b_multiplier) * wrapped(b_shift));
     return form;
   }
   std::int32_t apply(std::int32_t a, std::int32_t b, std::int32_t lowest, std::int32_t highest) const {
-    const auto sum = static_cast<std::int32_t>(wrapped(a) * wrapped(a_multiplier) + wrapped(b) * wrapped(b_multiplier) + wrapped(bias));
+    const auto sum = static_cast<std::int32_t>(wrapped(a) * wrapped(a_multiplier) + wrapped(b) * wrapped(b_multiplier) +
+                                               wrapped(bias));
     const std::int32_t y = (sum >> right_shift) + zero_point;
     return y < lowest ? lowest : (y > highest ? highest : y);
   }
   bool operator==(const IntegerAddForm&) const = default;
   static constexpr auto fields() {
-    return std::tuple(Field{"a_multiplier", &IntegerAddForm::a_multiplier}, Field{"b_multiplier", &IntegerAddForm::b_multiplier},
-                      Field{"bias", &IntegerAddForm::bias}, Field{"right_shift", &IntegerAddForm::right_shift},
+    return std::tuple(Field{"a_multiplier", &IntegerAddForm::a_multiplier},
+                      Field{"b_multiplier", &IntegerAddForm::b_multiplier}, Field{"bias", &IntegerAddForm::bias},
+                      Field{"right_shift", &IntegerAddForm::right_shift},
                       Field{"zero_point", &IntegerAddForm::zero_point});
   }
 
@@ -148,54 +165,64 @@ struct IntegerAddForm {
 
 // y = a · b on quantized values, profile onnx (QLinearMul; measured like AddForm, no difference):
 // rne(f32((a - a_zp) · (b - b_zp)) · ratio + y_zp), ratio = (a_scale · b_scale) / y_scale.
-inline std::int32_t multiply_value(std::int32_t a_minus_zero_point, std::int32_t b_minus_zero_point, float ratio, std::int32_t zero_point,
-                                   std::int32_t lowest, std::int32_t highest) {
-  return zero_point_then_round(static_cast<float>(a_minus_zero_point * b_minus_zero_point) * ratio, zero_point, lowest, highest);
+inline std::int32_t multiply_value(std::int32_t a_minus_zero_point, std::int32_t b_minus_zero_point, float ratio,
+                                   std::int32_t zero_point, std::int32_t lowest, std::int32_t highest) {
+  return zero_point_then_round(static_cast<float>(a_minus_zero_point * b_minus_zero_point) * ratio, zero_point, lowest,
+                               highest);
 }
 
 // Octavo's own residual form, used where no rounding stands between a convolution and the addition that follows it:
-// rne(fma(f32(acc), multiplier, f32(r - r_zp) · r_ratio)) + y_zp, r_ratio = r_scale / y_scale; `acc` may be a real sum as above.
-inline std::int32_t requantize_with_residual(float acc, float multiplier, std::int32_t residual_minus_zero_point, float residual_ratio,
-                                             std::int32_t zero_point, std::int32_t lowest, std::int32_t highest) {
+// rne(fma(f32(acc), multiplier, f32(r - r_zp) · r_ratio)) + y_zp, r_ratio = r_scale / y_scale; `acc` may be a real sum
+// as above.
+inline std::int32_t requantize_with_residual(float acc, float multiplier, std::int32_t residual_minus_zero_point,
+                                             float residual_ratio, std::int32_t zero_point, std::int32_t lowest,
+                                             std::int32_t highest) {
   const float residual = static_cast<float>(residual_minus_zero_point) * residual_ratio;
   return round_then_zero_point(std::fma(acc, multiplier, residual), zero_point, lowest, highest);
 }
 
 // QuantizeLinear: a true division.
-inline std::int32_t quantize_value(float x, float scale, std::int32_t zero_point, std::int32_t lowest, std::int32_t highest) {
+inline std::int32_t quantize_value(float x, float scale, std::int32_t zero_point, std::int32_t lowest,
+                                   std::int32_t highest) {
   return round_then_zero_point(x / scale, zero_point, lowest, highest);
 }
 
-// Average pooling, profile onnx (QLinearAveragePool and AveragePool between q/dq; measured against ONNX Runtime 1.31 on 206,848 values of 192
-// parameter sets, no difference). The sum is in f32, in row-major order of the window, one product and one addition per element inside the image;
-// rounding errors decide ties, so the order matters and the exact sum is not the same. With count_include_pad the count is that of the whole
-// kernel, also where a ceil-mode window leaves the padded image. A window over the whole image without padding is a global average.
+// Average pooling, profile onnx (QLinearAveragePool and AveragePool between q/dq; measured against ONNX Runtime 1.31 on
+// 206,848 values of 192 parameter sets, no difference). The sum is in f32, in row-major order of the window, one
+// product and one addition per element inside the image; rounding errors decide ties, so the order matters and the
+// exact sum is not the same. With count_include_pad the count is that of the whole kernel, also where a ceil-mode
+// window leaves the padded image. A window over the whole image without padding is a global average.
 inline float average_pool_add(float sum, std::int32_t x_minus_zero_point, float x_scale) {
   return sum + x_scale * static_cast<float>(x_minus_zero_point);
 }
-inline std::int32_t average_pool_value(float sum, std::int64_t count, float y_scale, std::int32_t zero_point, std::int32_t lowest,
-                                       std::int32_t highest) {
+inline std::int32_t average_pool_value(float sum, std::int64_t count, float y_scale, std::int32_t zero_point,
+                                       std::int32_t lowest, std::int32_t highest) {
   return zero_point_then_round(sum / static_cast<float>(count) / y_scale, zero_point, lowest, highest);
 }
 
-// Global average pooling, profile onnx: requantize() of the exact s32 sum of x - x_zp with this multiplier (measured on 7,680 values, no difference).
-inline float global_average_multiplier(float x_scale, float y_scale, std::int64_t count) { return x_scale / (y_scale * static_cast<float>(count)); }
+// Global average pooling, profile onnx: requantize() of the exact s32 sum of x - x_zp with this multiplier (measured on
+// 7,680 values, no difference).
+inline float global_average_multiplier(float x_scale, float y_scale, std::int64_t count) {
+  return x_scale / (y_scale * static_cast<float>(count));
+}
 
-// Average pooling that keeps scale and zero point, TFLite's in all its profiles (measured against LiteRT 2.3, no difference): the exact s32 sum of
-// the stored values over their count, half rounded away from 0.
-inline std::int32_t integer_average(std::int32_t sum, std::int32_t count) { return (sum > 0 ? sum + count / 2 : sum - count / 2) / count; }
+// Average pooling that keeps scale and zero point, TFLite's in all its profiles (measured against LiteRT 2.3, no
+// difference): the exact s32 sum of the stored values over their count, half rounded away from 0.
+inline std::int32_t integer_average(std::int32_t sum, std::int32_t count) {
+  return (sum > 0 ? sum + count / 2 : sum - count / 2) / count;
+}
 
-// Softmax, profile onnx: from f32 exponentials (relative to the largest element of the line) and their f32 sum, in order.
-// inverse_scale is floor(1 / y_scale).
-inline std::int32_t softmax_value(float exponential, float sum, float inverse_scale, std::int32_t zero_point, std::int32_t lowest,
-                                  std::int32_t highest) {
+// Softmax, profile onnx: from f32 exponentials (relative to the largest element of the line) and their f32 sum, in
+// order. inverse_scale is floor(1 / y_scale).
+inline std::int32_t softmax_value(float exponential, float sum, float inverse_scale, std::int32_t zero_point,
+                                  std::int32_t lowest, std::int32_t highest) {
   return round_then_zero_point(exponential * inverse_scale / sum, zero_point, lowest, highest);
 }
 // Measured against ONNX Runtime 1.31 on 193,248 values of 64 parameter sets, no difference.
 inline float softmax_inverse_scale(float y_scale) { return std::floor(1.0f / y_scale); }
 
-// Entry i of the table of exponentials for lines of `length` elements: that of an element 255 - i below the largest of its line. All are
-// scaled up alike, so that the sum of a line stays below the largest f32 by a factor of e^5.
+// Entry i of the table of exponentials for lines of `length` elements: that of an element 255 - i below the largest of
+// its line. All are scaled up alike, so that the sum of a line stays below the largest f32 by a factor of e^5.
 inline float softmax_exponential(int i, float x_scale, std::int64_t length) {
   constexpr float largest = std::numeric_limits<float>::max();
   const double room = math_log(static_cast<double>(largest / static_cast<float>(length))) - 5.0;
@@ -203,13 +230,14 @@ inline float softmax_exponential(int i, float x_scale, std::int64_t length) {
   return static_cast<float>(math_exp((static_cast<double>(i) - 255.0 + shift) * static_cast<double>(x_scale)));
 }
 
-// Softmax of TFLite, all profiles (measured against LiteRT 2.3 on 108,528 values of 40 parameter sets, no difference): entry i of the table as above,
-// without scaling; the f32 sum in order.
+// Softmax of TFLite, all profiles (measured against LiteRT 2.3 on 108,528 values of 40 parameter sets, no difference):
+// entry i of the table as above, without scaling; the f32 sum in order.
 inline float tflite_softmax_exponential(int i, float x_scale) {
   return static_cast<float>(math_exp(static_cast<double>(-x_scale * static_cast<float>(255 - i))));
 }
 inline float tflite_softmax_factor(float sum, float y_scale) { return 1.0f / (sum * y_scale); }
-inline std::int32_t tflite_softmax_value(float exponential, float factor, std::int32_t zero_point, std::int32_t lowest, std::int32_t highest) {
+inline std::int32_t tflite_softmax_value(float exponential, float factor, std::int32_t zero_point, std::int32_t lowest,
+                                         std::int32_t highest) {
   const float clamped = clamp_f32(exponential * factor, 0.0f, 1024.0f);
   const std::int32_t q = static_cast<std::int32_t>(clamped + 0.5f) + zero_point;
   return q < lowest ? lowest : (q > highest ? highest : q);
@@ -222,8 +250,10 @@ inline float round_away(float x) {
 }
 
 // The same of TFLite's reference kernels.
-inline std::int32_t quantize_value_away(float x, float scale, std::int32_t zero_point, std::int32_t lowest, std::int32_t highest) {
-  const float clamped = clamp_f32(x / scale, static_cast<float>(lowest - zero_point), static_cast<float>(highest - zero_point));
+inline std::int32_t quantize_value_away(float x, float scale, std::int32_t zero_point, std::int32_t lowest,
+                                        std::int32_t highest) {
+  const float clamped =
+      clamp_f32(x / scale, static_cast<float>(lowest - zero_point), static_cast<float>(highest - zero_point));
   return static_cast<std::int32_t>(round_away(clamped)) + zero_point;
 }
 
@@ -239,15 +269,21 @@ struct DynamicScale {
 };
 
 // The profiles of base/fixed_point.h.
-inline bool is_fixed_point(Profile profile) { return profile == Profile::tflite_double || profile == Profile::tflite_single; }
+inline bool is_fixed_point(Profile profile) {
+  return profile == Profile::tflite_double || profile == Profile::tflite_single;
+}
 // Those of TFLite's own kernels and of XNNPACK.
 inline bool is_of_tflite(Profile profile) { return profile == Profile::tflite_xnnpack || is_fixed_point(profile); }
 
 // Whether real values become integers by a product with 1 / scale instead of a division by the scale.
-inline bool multiplies_by_inverse(Profile profile) { return profile == Profile::pt2e || profile == Profile::tflite_xnnpack; }
+inline bool multiplies_by_inverse(Profile profile) {
+  return profile == Profile::pt2e || profile == Profile::tflite_xnnpack;
+}
 
 // DequantizeLinear.
-inline float dequantize_value(std::int32_t q, float scale, std::int32_t zero_point) { return static_cast<float>(q - zero_point) * scale; }
+inline float dequantize_value(std::int32_t q, float scale, std::int32_t zero_point) {
+  return static_cast<float>(q - zero_point) * scale;
+}
 
 }  // namespace octavo
 

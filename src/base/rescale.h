@@ -1,4 +1,5 @@
-// Rescaling of quantized values in integers, as XNNPACK does it; belongs to the rule book of requantize.h. Part of base/.
+// Rescaling of quantized values in integers, as XNNPACK does it; belongs to the rule book of requantize.h. Part of
+// base/.
 #ifndef OCTAVO_BASE_RESCALE_H_
 #define OCTAVO_BASE_RESCALE_H_
 
@@ -9,17 +10,21 @@
 
 namespace octavo {
 
-// (x - x_zp) times a ratio of scales, or below 0 times another one (leaky_relu), profile tflite-xnnpack (measured against LiteRT 2.3: conversions
-// between scales of one type, and LEAKY_RELU, 10,240 values of 40 parameter sets each, no difference): (x * multiplier + 128) >> 8 with 8 bits
-// behind the point.
+// (x - x_zp) times a ratio of scales, or below 0 times another one (leaky_relu), profile tflite-xnnpack (measured
+// against LiteRT 2.3: conversions between scales of one type, and LEAKY_RELU, 10,240 values of 40 parameter sets each,
+// no difference): (x * multiplier + 128) >> 8 with 8 bits behind the point.
 struct RescaleForm {
   float positive = 0.0f;  // multipliers, rounded
   float negative = 0.0f;
 
-  static RescaleForm of(float ratio, float slope) { return {round_even(256.0f * ratio), round_even(256.0f * slope * ratio)}; }
+  static RescaleForm of(float ratio, float slope) {
+    return {round_even(256.0f * ratio), round_even(256.0f * slope * ratio)};
+  }
   // Multipliers of 16 bits, as the source checks before it takes this formula.
   bool is_possible() const { return positive >= 1.0f && positive <= 32767.0f && std::fabs(negative) <= 32767.0f; }
-  std::int32_t apply(std::int32_t x) const { return (x * static_cast<std::int32_t>(x < 0 ? negative : positive) + 128) >> 8; }
+  std::int32_t apply(std::int32_t x) const {
+    return (x * static_cast<std::int32_t>(x < 0 ? negative : positive) + 128) >> 8;
+  }
 };
 
 }  // namespace octavo

@@ -22,7 +22,8 @@ constexpr std::string_view name_of(DynamicForm form) {
   return names[static_cast<int>(form)];
 }
 
-// The range contains 0; a range of nothing has scale 1. The last two forms are those of s8, with 128 added to values and zero point.
+// The range contains 0; a range of nothing has scale 1. The last two forms are those of s8, with 128 added to values
+// and zero point.
 struct RunScale {
   DynamicForm form = DynamicForm::onnx;
   float scale = 1.0f;
@@ -55,7 +56,8 @@ struct RunScale {
     const float inverse = lowest == highest ? 1.0f : 255.0f / (highest - lowest);
     const float low = lowest * inverse, high = highest * inverse;
     const float zero_point = (-128.0f + low) + (127.0f + high) > 0.0f ? -128.0f - low : 127.0f - high;
-    return {DynamicForm::xnnpack, 1.0f / inverse, static_cast<std::int32_t>(round_even(clamp_f32(zero_point, -128.0f, 127.0f))) + 128, inverse};
+    return {DynamicForm::xnnpack, 1.0f / inverse,
+            static_cast<std::int32_t>(round_even(clamp_f32(zero_point, -128.0f, 127.0f))) + 128, inverse};
   }
   static RunScale of_tflite(float lowest, float highest) {
     if (lowest == highest) return {DynamicForm::tflite, 1.0f, 128, 1.0f};

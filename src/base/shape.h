@@ -15,7 +15,8 @@
 namespace octavo {
 
 // Any rank, 0 (a scalar) included. Dimensions are at least 0; nothing here assumes rank 4 or a layout.
-// Up to kInlineRank dimensions live in the object itself, so that copying a shape (or a tensor view) in a run allocates nothing.
+// Up to kInlineRank dimensions live in the object itself, so that copying a shape (or a tensor view) in a run allocates
+// nothing.
 class Shape {
  public:
   static constexpr int kInlineRank = 8;

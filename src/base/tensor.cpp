@@ -47,7 +47,9 @@ void store_integer(const TensorView& tensor, std::int64_t index, double value) {
 }  // namespace
 
 Tensor::Tensor(DType dtype, Shape shape)
-    : dtype_(dtype), shape_(std::move(shape)), data_(allocate(static_cast<std::size_t>(shape_.elements()) * size_of(dtype))) {}
+    : dtype_(dtype),
+      shape_(std::move(shape)),
+      data_(allocate(static_cast<std::size_t>(shape_.elements()) * size_of(dtype))) {}
 
 Tensor Tensor::copy_of(const ConstTensorView& view) {
   Tensor tensor(view.dtype, view.shape);

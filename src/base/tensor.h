@@ -26,9 +26,13 @@ struct ConstTensorView {
 
   std::size_t bytes() const { return static_cast<std::size_t>(shape.elements()) * size_of(dtype); }
   template <class T>
-  const T* as() const { return reinterpret_cast<const T*>(data); }
+  const T* as() const {
+    return reinterpret_cast<const T*>(data);
+  }
   template <class T>
-  std::span<const T> span() const { return {as<T>(), static_cast<std::size_t>(shape.elements())}; }
+  std::span<const T> span() const {
+    return {as<T>(), static_cast<std::size_t>(shape.elements())};
+  }
 };
 
 struct TensorView {
@@ -39,9 +43,13 @@ struct TensorView {
   std::size_t bytes() const { return static_cast<std::size_t>(shape.elements()) * size_of(dtype); }
   operator ConstTensorView() const { return {dtype, shape, data}; }
   template <class T>
-  T* as() const { return reinterpret_cast<T*>(data); }
+  T* as() const {
+    return reinterpret_cast<T*>(data);
+  }
   template <class T>
-  std::span<T> span() const { return {as<T>(), static_cast<std::size_t>(shape.elements())}; }
+  std::span<T> span() const {
+    return {as<T>(), static_cast<std::size_t>(shape.elements())};
+  }
 };
 
 // Owns aligned, zero-filled memory (plus kReadSlack). Copies share it: write only before sharing.
@@ -59,9 +67,13 @@ class Tensor {
     return tensor;
   }
   template <class T>
-  static Tensor of(Shape shape, const std::vector<T>& values) { return of<T>(std::move(shape), std::span<const T>(values)); }
+  static Tensor of(Shape shape, const std::vector<T>& values) {
+    return of<T>(std::move(shape), std::span<const T>(values));
+  }
   template <class T>
-  static Tensor scalar(T value) { return of<T>(Shape{}, std::span<const T>(&value, 1)); }
+  static Tensor scalar(T value) {
+    return of<T>(Shape{}, std::span<const T>(&value, 1));
+  }
   static Tensor copy_of(const ConstTensorView& view);
   // Reads memory that somebody else owns and keeps; never to be written through.
   static Tensor borrowed(const ConstTensorView& view);
@@ -74,13 +86,21 @@ class Tensor {
   std::byte* data() { return data_.get(); }
   const std::byte* data() const { return data_.get(); }
   template <class T>
-  T* as() { return reinterpret_cast<T*>(data_.get()); }
+  T* as() {
+    return reinterpret_cast<T*>(data_.get());
+  }
   template <class T>
-  const T* as() const { return reinterpret_cast<const T*>(data_.get()); }
+  const T* as() const {
+    return reinterpret_cast<const T*>(data_.get());
+  }
   template <class T>
-  std::span<T> span() { return {as<T>(), static_cast<std::size_t>(elements())}; }
+  std::span<T> span() {
+    return {as<T>(), static_cast<std::size_t>(elements())};
+  }
   template <class T>
-  std::span<const T> span() const { return {as<T>(), static_cast<std::size_t>(elements())}; }
+  std::span<const T> span() const {
+    return {as<T>(), static_cast<std::size_t>(elements())};
+  }
 
   TensorView view() { return {dtype_, shape_, data_.get()}; }
   ConstTensorView view() const { return {dtype_, shape_, data_.get()}; }
@@ -98,7 +118,8 @@ class Tensor {
 
 // Element i as a number, whatever the type (64-bit integers above 2^53 round).
 double element_as_double(const ConstTensorView& tensor, std::int64_t index);
-// Stores a number into element i: integers saturate and round to nearest even, floats round to nearest even; NaN to integer gives 0.
+// Stores a number into element i: integers saturate and round to nearest even, floats round to nearest even; NaN to
+// integer gives 0.
 void store_double(const TensorView& tensor, std::int64_t index, double value);
 // All elements as 64-bit integers; for shape arithmetic. Floats are truncated.
 std::vector<std::int64_t> to_int64s(const ConstTensorView& tensor);

@@ -22,7 +22,8 @@ struct Arguments {
   CompileArguments compile;
 };
 
-// The request for each precision to run: those of --compare, else the one of --precision, else the default of each model.
+// The request for each precision to run: those of --compare, else the one of --precision, else the default of each
+// model.
 Result<std::vector<CompileRequest>> wanted_requests(const Arguments& arguments, const CompileRequest& request) {
   if (arguments.compare.empty()) return std::vector<CompileRequest>{request};
   std::vector<CompileRequest> requests;
@@ -42,8 +43,8 @@ void print_choice(const v1::ModelInfo& info) {
 }
 
 // Compiles where needed and saves beside the other variants; an .octv is used where it lies.
-Status prepare(const std::string& model, CompileRequest own, const std::vector<std::int64_t>& batches, TemporaryFolder& folder,
-               std::vector<BenchVariant>& variants) {
+Status prepare(const std::string& model, CompileRequest own, const std::vector<std::int64_t>& batches,
+               TemporaryFolder& folder, std::vector<BenchVariant>& variants) {
   const std::optional<Precision> precision = own.options.precision;
   Result<v1::CompiledModel> compiled = [&] {
     Progress progress("calibrating");
@@ -69,23 +70,30 @@ Status prepare(const std::string& model, CompileRequest own, const std::vector<s
   print_choice(info);
   if (variants.size() > before) return ok_status();
   std::string has;
-  for (const v1::PlanInfo& plan : info.plans) has += fmt::format("{}{} batch {}", has.empty() ? "" : ", ", name_of(plan.precision), plan.batch);
-  return Error{.kind = ErrorKind::usage, .where = model, .found = "no plan of this precision and batch", .expected = has};
+  for (const v1::PlanInfo& plan : info.plans)
+    has += fmt::format("{}{} batch {}", has.empty() ? "" : ", ", name_of(plan.precision), plan.batch);
+  return Error{
+      .kind = ErrorKind::usage, .where = model, .found = "no plan of this precision and batch", .expected = has};
 }
 
 void print_table(const std::vector<BenchRun>& runs) {
   const Machine& machine = host_machine();
-  const std::size_t least =
-      std::min_element(runs.begin(), runs.end(), [](const auto& a, const auto& b) { return a.runs_ns.size() < b.runs_ns.size(); })->runs_ns.size();
-  fmt::print("{}, {}, {} thread{}, {} variant{} in turns, at least {} runs each\n", machine.name, machine.isa.to_string(), runs[0].threads,
-             runs[0].threads == 1 ? "" : "s", runs.size(), runs.size() == 1 ? "" : "s", least);
-  fmt::print("{:<28} {:>5} {:>9} {:>9} {:>9} {:>9} {:>10} {:>9} {:>9} {:>9} {:>7}\n", "", "batch", "min", "median", "p90", "p99", "samples/s", "load",
-             "first", "memory", "peak");
+  const std::size_t least = std::min_element(runs.begin(), runs.end(), [](const auto& a, const auto& b) {
+                              return a.runs_ns.size() < b.runs_ns.size();
+                            })->runs_ns.size();
+  fmt::print("{}, {}, {} thread{}, {} variant{} in turns, at least {} runs each\n", machine.name,
+             machine.isa.to_string(), runs[0].threads, runs[0].threads == 1 ? "" : "s", runs.size(),
+             runs.size() == 1 ? "" : "s", least);
+  fmt::print("{:<28} {:>5} {:>9} {:>9} {:>9} {:>9} {:>10} {:>9} {:>9} {:>9} {:>7}\n", "", "batch", "min", "median",
+             "p90", "p99", "samples/s", "load", "first", "memory", "peak");
   for (const BenchRun& run : runs) {
     const std::string share = run.share_of_peak ? fmt::format("{:.0f} %", *run.share_of_peak * 100.0) : "-";
-    fmt::print("{:<28} {:>5} {:>6.2f} ms {:>6.2f} ms {:>6.2f} ms {:>6.2f} ms {:>10.1f} {:>6.1f} ms {:>6.1f} ms {:>6.0f} MB {:>7}\n",
-               fmt::format("{:.22} {}", run.variant.model, run.variant.precision_name()), run.variant.batch, run.latency_ms(0.0), run.latency_ms(0.5),
-               run.latency_ms(0.9), run.latency_ms(0.99), run.throughput(), run.load_ms, run.first_run_ms, run.peak_rss_mb, share);
+    fmt::print(
+        "{:<28} {:>5} {:>6.2f} ms {:>6.2f} ms {:>6.2f} ms {:>6.2f} ms {:>10.1f} {:>6.1f} ms {:>6.1f} ms {:>6.0f} MB "
+        "{:>7}\n",
+        fmt::format("{:.22} {}", run.variant.model, run.variant.precision_name()), run.variant.batch,
+        run.latency_ms(0.0), run.latency_ms(0.5), run.latency_ms(0.9), run.latency_ms(0.99), run.throughput(),
+        run.load_ms, run.first_run_ms, run.peak_rss_mb, share);
   }
 }
 
@@ -97,7 +105,8 @@ void print_verdicts(const std::vector<BenchRun>& runs) {
                            fp32.variant.model == other.variant.model && fp32.variant.batch == other.variant.batch;
       if (!is_pair) continue;
       const double times = fp32.latency_ms(0.5) / other.latency_ms(0.5);
-      const std::string what = runs.size() > 2 ? fmt::format("{} batch {}: ", other.variant.model, other.variant.batch) : "";
+      const std::string what =
+          runs.size() > 2 ? fmt::format("{} batch {}: ", other.variant.model, other.variant.batch) : "";
       const std::string_view name = other.variant.precision_name();
       if (times >= 1.0) fmt::print("{}{} is {:.2f} times faster than fp32\n", what, name, times);
       else fmt::print("{}{} is {:.2f} times slower than fp32\n", what, name, 1.0 / times);
@@ -111,7 +120,8 @@ Result<std::vector<BenchRun>> measure(const Arguments& arguments, const std::vec
   std::vector<BenchVariant> variants;
   for (const std::string& model : arguments.models) {
     for (const CompileRequest& request : requests) {
-      if (const Status done = prepare(model, request, arguments.compile.batches, *folder, variants); !done) return done.errors();
+      if (const Status done = prepare(model, request, arguments.compile.batches, *folder, variants); !done)
+        return done.errors();
     }
   }
   Progress progress("measuring");
@@ -137,11 +147,18 @@ int run_bench(const Arguments& arguments) {
 
 void add_bench(CLI::App& app, int& exit_code) {
   const auto arguments = std::make_shared<Arguments>();
-  CLI::App& verb = *app.add_subcommand("bench", "measure latency, throughput, load time and memory; compare variants in turns");
+  CLI::App& verb =
+      *app.add_subcommand("bench", "measure latency, throughput, load time and memory; compare variants in turns");
   verb.add_option("MODEL", arguments->models, "model files or .octv")->required();
-  verb.add_option("--compare", arguments->compare, "run these precisions of each model in turns")->delimiter(',')->type_name("fp32,int8,auto");
-  verb.add_option("--seconds", arguments->options.seconds, "measured time per variant")->check(CLI::PositiveNumber)->capture_default_str();
-  verb.add_option("--warmup", arguments->options.warmup, "runs before measuring, per variant")->check(CLI::NonNegativeNumber)->capture_default_str();
+  verb.add_option("--compare", arguments->compare, "run these precisions of each model in turns")
+      ->delimiter(',')
+      ->type_name("fp32,int8,auto");
+  verb.add_option("--seconds", arguments->options.seconds, "measured time per variant")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  verb.add_option("--warmup", arguments->options.warmup, "runs before measuring, per variant")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   verb.add_option("--threads", arguments->options.threads, "threads (default: all cores)")->check(CLI::PositiveNumber);
   verb.add_option("--json", arguments->json, "write the figures as JSON")->type_name("F");
   add_compile_options(verb, arguments->compile);

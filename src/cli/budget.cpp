@@ -21,7 +21,8 @@ namespace {
 enum class Metric { top1, agreement, sqnr };
 
 Error usage(std::string where, std::string found, std::string expected) {
-  return {.kind = ErrorKind::usage, .where = std::move(where), .found = std::move(found), .expected = std::move(expected)};
+  return {
+      .kind = ErrorKind::usage, .where = std::move(where), .found = std::move(found), .expected = std::move(expected)};
 }
 
 Metric metric_of(const BudgetArguments& arguments) {
@@ -31,9 +32,13 @@ Metric metric_of(const BudgetArguments& arguments) {
   return Metric::agreement;
 }
 
-double decibels(double noise) { return noise > 0.0 ? -10.0 * std::log10(noise) : std::numeric_limits<double>::infinity(); }
+double decibels(double noise) {
+  return noise > 0.0 ? -10.0 * std::log10(noise) : std::numeric_limits<double>::infinity();
+}
 
-double percent(std::int64_t part, std::int64_t whole) { return whole == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole); }
+double percent(std::int64_t part, std::int64_t whole) {
+  return whole == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
+}
 
 std::uint64_t checksum(std::string_view text) {
   std::uint64_t sum = 0xcbf29ce484222325;  // FNV-1a
@@ -43,8 +48,14 @@ std::uint64_t checksum(std::string_view text) {
 
 class BudgetRun {
  public:
-  BudgetRun(const std::string& model, const BudgetArguments& arguments, MixtureLab& lab, SearchLog log, const WriteMixture& write)
-      : model_(model), arguments_(arguments), metric_(metric_of(arguments)), lab_(lab), log_(std::move(log)), write_(write) {}
+  BudgetRun(const std::string& model, const BudgetArguments& arguments, MixtureLab& lab, SearchLog log,
+            const WriteMixture& write)
+      : model_(model),
+        arguments_(arguments),
+        metric_(metric_of(arguments)),
+        lab_(lab),
+        log_(std::move(log)),
+        write_(write) {}
 
   int run() {
     print_head();
@@ -90,32 +101,37 @@ class BudgetRun {
     constexpr std::size_t kShown = 4;
     if (in_float.empty()) return "nothing";
     std::string text;
-    for (std::size_t i = 0; i < std::min(kShown, in_float.size()); ++i) text += (i > 0 ? ", " : "") + lab_.groups()[in_float[i]].front();
+    for (std::size_t i = 0; i < std::min(kShown, in_float.size()); ++i)
+      text += (i > 0 ? ", " : "") + lab_.groups()[in_float[i]].front();
     if (in_float.size() > kShown) text += fmt::format(" and {} more", in_float.size() - kShown);
     return text;
   }
 
   void print_head() const {
     fmt::print("{}: {} groups of layers, {} samples\n", model_, lab_.groups().size(), lab_.samples());
-    fmt::print("{:>9} {:>7} {:>8} {:>10} {:>10}  {}\n", "ms", "to fp32", lab_.has_labels() ? "right" : "", "agreement", "SQNR", "in fp32");
+    fmt::print("{:>9} {:>7} {:>8} {:>10} {:>10}  {}\n", "ms", "to fp32", lab_.has_labels() ? "right" : "", "agreement",
+               "SQNR", "in fp32");
     print_row(lab_.in_fp32(), "everything", true, false);
   }
 
   void print_row(const MixtureFacts& facts, const std::string& in_float, bool is_within, bool is_best) const {
     const std::string right = lab_.has_labels() ? std::to_string(facts.right) : "";
-    fmt::print("{:>9.4f} {:>6.2f}x {:>8} {:>8.2f} % {:>7.1f} dB  {}{}{}\n", facts.ms, lab_.in_fp32().ms / std::max(facts.ms, 1e-9), right,
-               percent(facts.agreeing, lab_.samples()), decibels(facts.noise), in_float, is_within ? "" : "  (beyond the budget)",
+    fmt::print("{:>9.4f} {:>6.2f}x {:>8} {:>8.2f} % {:>7.1f} dB  {}{}{}\n", facts.ms,
+               lab_.in_fp32().ms / std::max(facts.ms, 1e-9), right, percent(facts.agreeing, lab_.samples()),
+               decibels(facts.noise), in_float, is_within ? "" : "  (beyond the budget)",
                is_best ? "  <- best so far, written" : "");
     std::fflush(stdout);
   }
 
   void print_outcome(const Mixture& best) const {
     if (!best.result.is_within()) {
-      fmt::print("no mixture is within the budget: the best one, which is in the file, is {:.2f} {} beyond it\n", best.result.excess, unit());
+      fmt::print("no mixture is within the budget: the best one, which is in the file, is {:.2f} {} beyond it\n",
+                 best.result.excess, unit());
       return;
     }
-    fmt::print("within the budget by {:.2f} {}: {} of {} groups in fp32, {:.4f} ms, {:.2f} times as fast as fp32\n", -best.result.excess, unit(),
-               best.in_float.size(), lab_.groups().size(), best.result.ms, lab_.in_fp32().ms / std::max(best.result.ms, 1e-9));
+    fmt::print("within the budget by {:.2f} {}: {} of {} groups in fp32, {:.4f} ms, {:.2f} times as fast as fp32\n",
+               -best.result.excess, unit(), best.in_float.size(), lab_.groups().size(), best.result.ms,
+               lab_.in_fp32().ms / std::max(best.result.ms, 1e-9));
     for (const std::size_t group : best.in_float) fmt::print("  in fp32: {}\n", lab_.groups()[group].front());
     if (best.result.ms > lab_.in_fp32().ms) fmt::print("  note: the model is faster in fp32 as a whole\n");
   }
@@ -133,19 +149,25 @@ class BudgetRun {
 
 void add_budget_options(CLI::App& verb, BudgetArguments& arguments) {
   const std::string group = "Accuracy budget";
-  verb.add_option("--max-drop", arguments.max_drop, "keep layers in fp32 until the answers are near enough; the fastest such mixture is written")
+  verb.add_option("--max-drop", arguments.max_drop,
+                  "keep layers in fp32 until the answers are near enough; the fastest such mixture is written")
       ->type_name("X")
       ->group(group);
   verb.add_option("--metric", arguments.metric,
-                  "what X is: top1 or agreement (points lost against fp32), or sqnr (the least, in dB); default: top1 with --images, else agreement")
+                  "what X is: top1 or agreement (points lost against fp32), or sqnr (the least, in dB); default: top1 "
+                  "with --images, else agreement")
       ->type_name("M")
       ->group(group);
-  verb.add_option("--images", arguments.images, "images that answers are judged by: as for evaluate (default: the calibration samples)")
+  verb.add_option("--images", arguments.images,
+                  "images that answers are judged by: as for evaluate (default: the calibration samples)")
       ->type_name("DIR")
       ->group(group);
   verb.add_option("--labels", arguments.labels, "lines 'file class' (not for an .npz)")->type_name("F")->group(group);
-  verb.add_option("--search-log", arguments.log, "remembers what was measured, so that an interrupted search goes on")->type_name("F")->group(group);
-  verb.add_option("--threads", arguments.threads, "threads that times are taken with, also by --precision auto (default: all cores)")
+  verb.add_option("--search-log", arguments.log, "remembers what was measured, so that an interrupted search goes on")
+      ->type_name("F")
+      ->group(group);
+  verb.add_option("--threads", arguments.threads,
+                  "threads that times are taken with, also by --precision auto (default: all cores)")
       ->check(CLI::PositiveNumber)
       ->group(group);
   verb.add_option("--seconds", arguments.seconds, "time to measure each mixture, also of --precision auto")
@@ -156,32 +178,44 @@ void add_budget_options(CLI::App& verb, BudgetArguments& arguments) {
 
 Status check_budget(const BudgetArguments& arguments, const CompileRequest& request) {
   if (!arguments.max_drop) {
-    for (const auto& [option, value] : {std::pair("--metric", arguments.metric), std::pair("--images", arguments.images),
-                                        std::pair("--labels", arguments.labels), std::pair("--search-log", arguments.log)}) {
+    for (const auto& [option, value] :
+         {std::pair("--metric", arguments.metric), std::pair("--images", arguments.images),
+          std::pair("--labels", arguments.labels), std::pair("--search-log", arguments.log)}) {
       if (!value.empty()) return usage(option, "'" + value + "'", "--max-drop beside it");
     }
     return ok_status();
   }
-  if (!std::isfinite(*arguments.max_drop)) return usage("--max-drop", fmt::format("{}", *arguments.max_drop), "a number");
-  if (!arguments.metric.empty() && arguments.metric != "top1" && arguments.metric != "agreement" && arguments.metric != "sqnr")
+  if (!std::isfinite(*arguments.max_drop))
+    return usage("--max-drop", fmt::format("{}", *arguments.max_drop), "a number");
+  if (!arguments.metric.empty() && arguments.metric != "top1" && arguments.metric != "agreement" &&
+      arguments.metric != "sqnr")
     return usage("--metric", "'" + arguments.metric + "'", "top1, agreement or sqnr");
-  if (arguments.metric == "top1" && arguments.images.empty()) return usage("--metric", "top1 without labelled images", "--images DIR and --labels F");
-  if (request.calibrate.empty() && arguments.images.empty()) return usage("--max-drop", "no samples to judge by", "--calibrate PATH or --images DIR");
-  if (request.options.integer_only) return usage("--max-drop", "--integer-only beside it", "one of the two: a mixture computes in floats, too");
+  if (arguments.metric == "top1" && arguments.images.empty())
+    return usage("--metric", "top1 without labelled images", "--images DIR and --labels F");
+  if (request.calibrate.empty() && arguments.images.empty())
+    return usage("--max-drop", "no samples to judge by", "--calibrate PATH or --images DIR");
+  if (request.options.integer_only)
+    return usage("--max-drop", "--integer-only beside it", "one of the two: a mixture computes in floats, too");
   if (request.options.precision == Precision::fp32) return usage("--max-drop", "--precision fp32 beside it", "int8");
-  if (request.chooses_precision) return usage("--max-drop", "--precision auto beside it", "int8: the fastest mixture within the budget is written");
+  if (request.chooses_precision)
+    return usage("--max-drop", "--precision auto beside it", "int8: the fastest mixture within the budget is written");
   return ok_status();
 }
 
-int run_budget(const std::string& model, const CompileRequest& request, const BudgetArguments& arguments, const WriteMixture& write) {
-  const MixtureData data{.images = arguments.images, .labels = arguments.labels, .threads = arguments.threads, .seconds = arguments.seconds};
+int run_budget(const std::string& model, const CompileRequest& request, const BudgetArguments& arguments,
+               const WriteMixture& write) {
+  const MixtureData data{.images = arguments.images,
+                         .labels = arguments.labels,
+                         .threads = arguments.threads,
+                         .seconds = arguments.seconds};
   auto lab = [&] {
     Progress progress("running in fp32");
     return MixtureLab::create(model, request, data, [&](double done) { progress.show(done); });
   }();
   if (!lab) return report(lab.errors());
-  const std::string key = fmt::format("{}, {}, {} samples, {} threads, scales {:016x}", std::filesystem::path(model).filename().string(),
-                                      host_machine().name, lab->samples(), arguments.threads, checksum(lab->scales()));
+  const std::string key =
+      fmt::format("{}, {}, {} samples, {} threads, scales {:016x}", std::filesystem::path(model).filename().string(),
+                  host_machine().name, lab->samples(), arguments.threads, checksum(lab->scales()));
   auto log = SearchLog::open(arguments.log, key);
   if (!log) return report(log.errors());
   return BudgetRun(model, arguments, *lab, std::move(*log), write).run();

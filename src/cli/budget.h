@@ -26,8 +26,10 @@ Status check_budget(const BudgetArguments& arguments, const CompileRequest& requ
 // Writes what the request compiles or quantizes to; called for every mixture that is the best so far.
 using WriteMixture = std::function<Status(const CompileRequest& request)>;
 
-// Searches the fastest mixture within the budget; prints every one that is measured. The exit code: 1 where none is within the budget.
-int run_budget(const std::string& model, const CompileRequest& request, const BudgetArguments& arguments, const WriteMixture& write);
+// Searches the fastest mixture within the budget; prints every one that is measured. The exit code: 1 where none is
+// within the budget.
+int run_budget(const std::string& model, const CompileRequest& request, const BudgetArguments& arguments,
+               const WriteMixture& write);
 
 }  // namespace octavo::cli
 

@@ -22,16 +22,19 @@ struct CalibrationWord {
   v1::CalibrationMethod method;
 };
 constexpr CalibrationWord kCalibrationWords[] = {
-    {"auto", v1::CalibrationMethod::automatic}, {"average", v1::CalibrationMethod::average}, {"entropy", v1::CalibrationMethod::entropy},
-    {"minmax", v1::CalibrationMethod::minmax},  {"mse", v1::CalibrationMethod::mse},         {"percentile", v1::CalibrationMethod::percentile},
+    {"auto", v1::CalibrationMethod::automatic},  {"average", v1::CalibrationMethod::average},
+    {"entropy", v1::CalibrationMethod::entropy}, {"minmax", v1::CalibrationMethod::minmax},
+    {"mse", v1::CalibrationMethod::mse},         {"percentile", v1::CalibrationMethod::percentile},
 };
 
 // One of the words, or "percentile:99.99".
 Status parse_calibration(const std::string& text, v1::CompileOptions& options) {
   const std::size_t colon = text.find(':');
-  const auto known = std::find_if(std::begin(kCalibrationWords), std::end(kCalibrationWords),
-                                  [&](const CalibrationWord& word) { return word.word == std::string_view(text).substr(0, colon); });
-  const Error refusal = usage("--calibration", text, "auto, average, entropy, minmax, mse, percentile or percentile:99.99");
+  const auto known =
+      std::find_if(std::begin(kCalibrationWords), std::end(kCalibrationWords),
+                   [&](const CalibrationWord& word) { return word.word == std::string_view(text).substr(0, colon); });
+  const Error refusal =
+      usage("--calibration", text, "auto, average, entropy, minmax, mse, percentile or percentile:99.99");
   if (known == std::end(kCalibrationWords)) return refusal;
   options.calibration = known->method;
   if (colon == std::string::npos) return ok_status();
@@ -53,7 +56,8 @@ Status parse_corrections(const CompileArguments& arguments, v1::CompileOptions& 
     const std::string_view word = rest.substr(0, rest.find(','));
     const bool is_fast = word == "fast-bias";
     if (word == "equalize") options.equalizes = has_samples;
-    else if ((word != "bias" && !is_fast) || ++bias_words > 1) return usage("--corrections", arguments.corrections, kWords);
+    else if ((word != "bias" && !is_fast) || ++bias_words > 1)
+      return usage("--corrections", arguments.corrections, kWords);
     else options.corrects_biases = has_samples, options.corrects_fast = is_fast;
     if (word.size() == rest.size()) return ok_status();
     rest.remove_prefix(word.size() + 1);
@@ -64,7 +68,8 @@ Status parse_weights(const CompileArguments& arguments, v1::CompileOptions& opti
   const std::string& word = arguments.weights;
   if (word == "max") options.weights = v1::WeightMethod::max;
   else if (word == "mse") options.weights = v1::WeightMethod::mse;
-  else if (word == "adaround") options.weights = arguments.calibrate == "random" ? v1::WeightMethod::mse : v1::WeightMethod::adaround;
+  else if (word == "adaround")
+    options.weights = arguments.calibrate == "random" ? v1::WeightMethod::mse : v1::WeightMethod::adaround;
   else return usage("--weights", word, "max, mse or adaround");
   return ok_status();
 }
@@ -105,7 +110,8 @@ Status read_scales(const CompileArguments& arguments, v1::CompileOptions& option
   }
   const auto bytes = read_file(arguments.scales);
   if (!bytes) return bytes.errors();
-  const auto calibrated = v1::parse_scales({reinterpret_cast<const char*>(bytes->data()), bytes->size()}, arguments.scales);
+  const auto calibrated =
+      v1::parse_scales({reinterpret_cast<const char*>(bytes->data()), bytes->size()}, arguments.scales);
   if (!calibrated) return calibrated.errors();
   options.calibrated = *calibrated;
   return ok_status();
@@ -128,13 +134,15 @@ int report(const Errors& errors) {
 int report(Error error) { return report(Errors{std::move(error)}); }
 
 void add_preprocess_option(CLI::App& verb, CompileArguments& arguments) {
-  verb.add_option("--preprocess", arguments.preprocess, "how images become inputs: torch, tf, tfq, bgr, raw, or fields such as mean=127.5,std=127.5")
+  verb.add_option("--preprocess", arguments.preprocess,
+                  "how images become inputs: torch, tf, tfq, bgr, raw, or fields such as mean=127.5,std=127.5")
       ->type_name("SPEC");
 }
 
 void add_quantize_options(CLI::App& verb, CompileArguments& arguments) {
   const std::string group = "Quantizing an fp32 file";
-  verb.add_option("--calibrate", arguments.calibrate, "samples: a folder of images or .npy, an .npz, an .npy, or 'random' (speed only)")
+  verb.add_option("--calibrate", arguments.calibrate,
+                  "samples: a folder of images or .npy, an .npz, an .npy, or 'random' (speed only)")
       ->type_name("PATH")
       ->group(group);
   verb.add_option("--calibration", arguments.calibration,
@@ -142,12 +150,16 @@ void add_quantize_options(CLI::App& verb, CompileArguments& arguments) {
       ->type_name("METHOD")
       ->capture_default_str()
       ->group(group);
-  verb.add_option("--corrections", arguments.corrections, "what is corrected by the samples: bias or fast-bias, equalize, two with a comma, or none")
+  verb.add_option("--corrections", arguments.corrections,
+                  "what is corrected by the samples: bias or fast-bias, equalize, two with a comma, or none")
       ->type_name("WORDS")
       ->group(group);
-  verb.add_option("--weights", arguments.weights, "how weights become 8-bit: max, mse or adaround")->type_name("METHOD")->group(group);
+  verb.add_option("--weights", arguments.weights, "how weights become 8-bit: max, mse or adaround")
+      ->type_name("METHOD")
+      ->group(group);
   verb.add_option("--placement", arguments.placement,
-                  "what is rounded between operators: fused (no more than Octavo's kernels need) or per-operator (also between a convolution and the "
+                  "what is rounded between operators: fused (no more than Octavo's kernels need) or per-operator (also "
+                  "between a convolution and the "
                   "addition after it: what ONNX Runtime fuses)")
       ->type_name("WORD")
       ->capture_default_str()
@@ -156,14 +168,18 @@ void add_quantize_options(CLI::App& verb, CompileArguments& arguments) {
       ->type_name("N")
       ->check(CLI::PositiveNumber)
       ->group(group);
-  verb.add_option("--skip", arguments.skip, "keep nodes in fp32: names, globs, type:Conv, position:first, position:last")
+  verb.add_option("--skip", arguments.skip,
+                  "keep nodes in fp32: names, globs, type:Conv, position:first, position:last")
       ->delimiter(',')
       ->type_name("NODE,...")
       ->group(group);
-  verb.add_option("--global-scale", arguments.global_scale, "one symmetric range [-S, S) for all activations, instead of calibration")
+  verb.add_option("--global-scale", arguments.global_scale,
+                  "one symmetric range [-S, S) for all activations, instead of calibration")
       ->type_name("S")
       ->group(group);
-  verb.add_option("--scales", arguments.scales, "scales from a file that --scales-out wrote, instead of calibration")->type_name("F")->group(group);
+  verb.add_option("--scales", arguments.scales, "scales from a file that --scales-out wrote, instead of calibration")
+      ->type_name("F")
+      ->group(group);
   verb.add_option("--shape", arguments.shapes, "whole shape of an input, overriding the file's; may be repeated")
       ->type_name("NAME=1x3xHxW")
       ->group(group);
@@ -171,7 +187,8 @@ void add_quantize_options(CLI::App& verb, CompileArguments& arguments) {
 
 void add_integer_only_option(CLI::App& verb, CompileArguments& arguments) {
   verb.add_flag("--integer-only", arguments.integer_only,
-                "everything in integers, 8-bit inputs and outputs for those of an fp32 file; what would stay in float is refused by its name")
+                "everything in integers, 8-bit inputs and outputs for those of an fp32 file; what would stay in float "
+                "is refused by its name")
       ->group("Compiling");
 }
 
@@ -182,12 +199,16 @@ void add_scales_out_option(CLI::App& verb, std::string& path) {
 void add_compile_options(CLI::App& verb, CompileArguments& arguments) {
   const std::string group = "Compiling";
   verb.add_option("--precision", arguments.precision,
-                  "int8, fp32, or auto: int8 but for layers that are slower in it; default: int8 where the file is quantized, or --calibrate or "
+                  "int8, fp32, or auto: int8 but for layers that are slower in it; default: int8 where the file is "
+                  "quantized, or --calibrate or "
                   "--scales is given")
       ->group(group);
-  verb.add_option("--target", arguments.target, "host, scalar, avx2, avxvnni, avx512vnni or amx")->capture_default_str()->group(group);
+  verb.add_option("--target", arguments.target, "host, scalar, avx2, avxvnni, avx512vnni or amx")
+      ->capture_default_str()
+      ->group(group);
   verb.add_option("--rounding", arguments.rounding,
-                  "formulas of a quantized TFLite file: tflite-xnnpack (default: what LiteRT computes), tflite-double (its reference kernels) or "
+                  "formulas of a quantized TFLite file: tflite-xnnpack (default: what LiteRT computes), tflite-double "
+                  "(its reference kernels) or "
                   "tflite-single")
       ->type_name("PROFILE")
       ->group(group);
@@ -196,21 +217,26 @@ void add_compile_options(CLI::App& verb, CompileArguments& arguments) {
       ->type_name("N[,N...]")
       ->check(CLI::PositiveNumber)
       ->group(group);
-  verb.add_option(
-          "--batch-order", arguments.batch_order,
-          "steps: a batch goes through one kernel after the other; images: image by image as far as the operators allow; or auto: as predicted")
+  verb.add_option("--batch-order", arguments.batch_order,
+                  "steps: a batch goes through one kernel after the other; images: image by image as far as the "
+                  "operators allow; or auto: as predicted")
       ->capture_default_str()
       ->type_name("WORD")
       ->group(group);
   add_integer_only_option(verb, arguments);
-  verb.add_flag("--allow-reference", arguments.allow_reference, "let slow reference code stand in where there is no kernel")->group(group);
+  verb.add_flag("--allow-reference", arguments.allow_reference,
+                "let slow reference code stand in where there is no kernel")
+      ->group(group);
   verb.add_option("--tune", arguments.tune,
-                  "where several kernels may be fastest: known: take times that come with Octavo for this machine; quick: measure them "
+                  "where several kernels may be fastest: known: take times that come with Octavo for this machine; "
+                  "quick: measure them "
                   "(seconds); off: only predict")
       ->capture_default_str()
       ->type_name("WORD")
       ->group(group);
-  verb.add_option("--tuning-log", arguments.tuning_log, "measured times: used where known, and kept by --tune quick")->type_name("F")->group(group);
+  verb.add_option("--tuning-log", arguments.tuning_log, "measured times: used where known, and kept by --tune quick")
+      ->type_name("F")
+      ->group(group);
   add_quantize_options(verb, arguments);
 }
 
@@ -264,11 +290,16 @@ Result<CompileRequest> parse_compile_arguments(const CompileArguments& arguments
 
 void warn_of_random(const CompileArguments& arguments) {
   if (arguments.calibrate == "random")
-    fmt::print(stderr, "octavo: warning: calibrated with random numbers: good for measuring speed, its answers are worthless\n");
+    fmt::print(
+        stderr,
+        "octavo: warning: calibrated with random numbers: good for measuring speed, its answers are worthless\n");
 }
 
 Progress::Progress(std::string what)
-    : what_(std::move(what)), is_terminal_(::isatty(STDERR_FILENO) != 0), start_(std::chrono::steady_clock::now()), last_(start_) {}
+    : what_(std::move(what)),
+      is_terminal_(::isatty(STDERR_FILENO) != 0),
+      start_(std::chrono::steady_clock::now()),
+      last_(start_) {}
 
 Progress::~Progress() {
   if (is_shown_ && is_terminal_) fmt::print(stderr, "\r\x1b[K");

@@ -27,17 +27,19 @@ struct NamedValue {
   Tensor tensor;
 };
 
-// The value of one output of a step: what its integers stand for, so that plans with other scales, or in f32, can be compared with it.
+// The value of one output of a step: what its integers stand for, so that plans with other scales, or in f32, can be
+// compared with it.
 Tensor meaning(const v1::StepInfo& step, std::size_t i) {
   const v1::ConstTensorRef& value = step.outputs[i];
   const ConstTensorView view{value.dtype, Shape(value.shape), static_cast<const std::byte*>(value.data)};
-  const bool has_scale = is_8bit(value.dtype) && i < step.value_scales.size() && i < step.value_zero_points.size() && step.value_scales[i] != 0.0f;
+  const bool has_scale = is_8bit(value.dtype) && i < step.value_scales.size() && i < step.value_zero_points.size() &&
+                         step.value_scales[i] != 0.0f;
   return has_scale ? dequantized(view, step.value_scales[i], step.value_zero_points[i]) : Tensor::copy_of(view);
 }
 
 // What one model answers: intermediate values first where asked for, then its outputs.
-Result<std::vector<NamedValue>> answer(const std::string& model, const CompileRequest& request, const NamedTensors& tensors,
-                                       const Arguments& arguments) {
+Result<std::vector<NamedValue>> answer(const std::string& model, const CompileRequest& request,
+                                       const NamedTensors& tensors, const Arguments& arguments) {
   CompileRequest own = request;
   if (!v1::is_compiled(model)) ask_for_shapes(tensors, own);
   const auto compiled = open_or_compile(model, own);
@@ -55,7 +57,8 @@ Result<std::vector<NamedValue>> answer(const std::string& model, const CompileRe
     });
   }
   if (const Status done = session->run(); !done) return done.errors();
-  for (std::size_t i = 0; i < session->outputs().size(); ++i) values.push_back({session->plan().outputs[i].name, session->outputs()[i]});
+  for (std::size_t i = 0; i < session->outputs().size(); ++i)
+    values.push_back({session->plan().outputs[i].name, session->outputs()[i]});
   return values;
 }
 
@@ -64,9 +67,9 @@ void print(const std::string& name, const NamedValue& a, const Difference& diffe
     fmt::print("{:<40.40}  identical, {} elements\n", name, difference.elements);
     return;
   }
-  fmt::print("{:<40.40}  SQNR {:.1f} dB, {} of {} elements differ, by at most {:g}; first at {}: {:g} and {:g}\n", name, difference.sqnr_db,
-             difference.differing, difference.elements, difference.largest, position_in(a.tensor.shape(), *difference.first), difference.first_a,
-             difference.first_b);
+  fmt::print("{:<40.40}  SQNR {:.1f} dB, {} of {} elements differ, by at most {:g}; first at {}: {:g} and {:g}\n", name,
+             difference.sqnr_db, difference.differing, difference.elements, difference.largest,
+             position_in(a.tensor.shape(), *difference.first), difference.first_a, difference.first_b);
 }
 
 nlohmann::json difference_json(const std::string& name, const Difference& difference) {
@@ -95,8 +98,10 @@ int compare_values(const std::vector<NamedValue>& a, const std::vector<NamedValu
     ++compared;
   }
   if (compared == 0)
-    return report(
-        {.kind = ErrorKind::usage, .where = "compare", .found = "no output that both have with one shape", .expected = "two variants of one model"});
+    return report({.kind = ErrorKind::usage,
+                   .where = "compare",
+                   .found = "no output that both have with one shape",
+                   .expected = "two variants of one model"});
   const int code = arguments.json.empty() ? 0 : write_json(arguments.json, {{"tensors", list}, {"same", is_yes}});
   return code != 0 ? code : is_yes ? 0 : kAnswerIsNo;
 }
@@ -118,11 +123,14 @@ int compare(const Arguments& arguments) {
 
 void add_compare(CLI::App& app, int& exit_code) {
   const auto arguments = std::make_shared<Arguments>();
-  CLI::App& verb = *app.add_subcommand("compare", "run two models on the same input: signal to noise and first difference of each output");
+  CLI::App& verb = *app.add_subcommand(
+      "compare", "run two models on the same input: signal to noise and first difference of each output");
   verb.add_option("A", arguments->models[0], "model file or .octv; the reference")->required();
   verb.add_option("B", arguments->models[1], "model file or .octv")->required();
   verb.add_option("--input", arguments->inputs, "an input (default: seeded random numbers)")->type_name("NAME=x.npy");
-  verb.add_option("--min-sqnr", arguments->min_sqnr, "yes where every output reaches this (default: only where all are identical)")->type_name("DB");
+  verb.add_option("--min-sqnr", arguments->min_sqnr,
+                  "yes where every output reaches this (default: only where all are identical)")
+      ->type_name("DB");
   verb.add_flag("--dump", arguments->dump, "compare intermediate values of equal name and shape, too");
   verb.add_option("--threads", arguments->threads, "threads (default: all cores)")->check(CLI::PositiveNumber);
   verb.add_option("--json", arguments->json, "write the differences as JSON")->type_name("F");

@@ -34,7 +34,8 @@ Status calibrate(const Arguments& arguments, CompileRequest& request) {
 }
 
 std::string output_of(const Arguments& arguments) {
-  return arguments.output.empty() ? std::filesystem::path(arguments.model).replace_extension(".octv").string() : arguments.output;
+  return arguments.output.empty() ? std::filesystem::path(arguments.model).replace_extension(".octv").string()
+                                  : arguments.output;
 }
 
 // Compiles and writes what is asked for.
@@ -80,7 +81,10 @@ int compile(const Arguments& arguments) {
   if (!request) return report(request.errors());
   request->seconds = arguments.budget.seconds;
   if (v1::is_compiled(arguments.model)) {
-    return report({.kind = ErrorKind::usage, .where = arguments.model, .found = "a compiled model", .expected = "a model file to compile"});
+    return report({.kind = ErrorKind::usage,
+                   .where = arguments.model,
+                   .found = "a compiled model",
+                   .expected = "a model file to compile"});
   }
   if (const Status budget = check_budget(arguments.budget, *request); !budget) return report(budget.errors());
   warn_of_random(arguments.compile);

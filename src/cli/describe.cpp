@@ -9,8 +9,9 @@
 namespace octavo::cli {
 
 std::string summary_of(const v1::ModelInfo& info) {
-  return fmt::format("{}  {}, {} nodes, for {} ({}), {:.1f} MB of constants", info.source, info.dialect, info.source_nodes, info.machine,
-                     info.instructions, static_cast<double>(info.constant_bytes) * 1e-6);
+  return fmt::format("{}  {}, {} nodes, for {} ({}), {:.1f} MB of constants", info.source, info.dialect,
+                     info.source_nodes, info.machine, info.instructions,
+                     static_cast<double>(info.constant_bytes) * 1e-6);
 }
 
 std::string describe_tensor(const v1::TensorInfo& tensor) {
@@ -21,13 +22,16 @@ std::string describe_tensor(const v1::TensorInfo& tensor) {
 }
 
 std::string describe_plan(const v1::PlanInfo& plan) {
-  std::string text = fmt::format("{} batch {}: {} kernels, {:.3f} GMAC, {:.1f} MB arena\n", name_of(plan.precision), plan.batch, plan.steps,
-                                 static_cast<double>(plan.macs) * 1e-9, static_cast<double>(plan.arena_bytes) * 1e-6);
+  std::string text =
+      fmt::format("{} batch {}: {} kernels, {:.3f} GMAC, {:.1f} MB arena\n", name_of(plan.precision), plan.batch,
+                  plan.steps, static_cast<double>(plan.macs) * 1e-9, static_cast<double>(plan.arena_bytes) * 1e-6);
   if (plan.steps_by_image > 0)
-    text +=
-        fmt::format("  by image   the first {} kernels, {:.1f} MB per thread\n", plan.steps_by_image, static_cast<double>(plan.image_bytes) * 1e-6);
-  for (const v1::TensorInfo& input : plan.inputs) text += fmt::format("  input   {}  {}\n", input.name, describe_tensor(input));
-  for (const v1::TensorInfo& output : plan.outputs) text += fmt::format("  output  {}  {}\n", output.name, describe_tensor(output));
+    text += fmt::format("  by image   the first {} kernels, {:.1f} MB per thread\n", plan.steps_by_image,
+                        static_cast<double>(plan.image_bytes) * 1e-6);
+  for (const v1::TensorInfo& input : plan.inputs)
+    text += fmt::format("  input   {}  {}\n", input.name, describe_tensor(input));
+  for (const v1::TensorInfo& output : plan.outputs)
+    text += fmt::format("  output  {}  {}\n", output.name, describe_tensor(output));
   for (const std::string& note : plan.notes) text += fmt::format("  note    {}\n", note);
   for (const std::string& island : plan.islands) text += fmt::format("  float   {}\n", island);
   return text;

@@ -47,7 +47,8 @@ Result<Entrant> enter(const std::string& model, const CompileRequest& request, c
 }
 
 // Models with the same inputs share their samples.
-Result<std::vector<Accuracy>> evaluate_all(std::vector<Entrant>& entrants, const CompileRequest& request, const Arguments& arguments) {
+Result<std::vector<Accuracy>> evaluate_all(std::vector<Entrant>& entrants, const CompileRequest& request,
+                                           const Arguments& arguments) {
   std::vector<std::unique_ptr<LabelledSamples>> opened;
   std::vector<EvaluatedModel> models;
   for (std::size_t i = 0; i < entrants.size(); ++i) {
@@ -58,7 +59,8 @@ Result<std::vector<Accuracy>> evaluate_all(std::vector<Entrant>& entrants, const
       models.push_back({&entrants[i].session, models[index].data});
       continue;
     }
-    auto data = open_labelled(arguments.images, arguments.labels, entrants[i].inputs, {.preprocess = request.preprocess});
+    auto data =
+        open_labelled(arguments.images, arguments.labels, entrants[i].inputs, {.preprocess = request.preprocess});
     if (!data) return data.errors();
     opened.push_back(std::make_unique<LabelledSamples>(std::move(*data)));
     models.push_back({&entrants[i].session, opened.back().get()});
@@ -67,7 +69,9 @@ Result<std::vector<Accuracy>> evaluate_all(std::vector<Entrant>& entrants, const
   return evaluate_accuracy(models, [&](std::int64_t done, std::int64_t total) { progress.count(done, total); });
 }
 
-double percent(std::int64_t part, std::int64_t whole) { return whole == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole); }
+double percent(std::int64_t part, std::int64_t whole) {
+  return whole == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
+}
 
 // "73.70 % (68.1 to 78.6)"
 std::string share_text(std::int64_t part, std::int64_t whole) {
@@ -78,13 +82,16 @@ std::string share_text(std::int64_t part, std::int64_t whole) {
 void print(const std::vector<Entrant>& entrants, const std::vector<Accuracy>& accuracies) {
   std::size_t width = 0;  // of the longest name
   for (const Entrant& entrant : entrants) width = std::max(width, entrant.name.size());
-  fmt::print("{:<{}} {:>5} {:>8} {:>6} {:<24} {:>6} {:>9} {:>10}", "", width, "", "samples", "top-1", "likely at 95 %", "top-5", "", "mean");
+  fmt::print("{:<{}} {:>5} {:>8} {:>6} {:<24} {:>6} {:>9} {:>10}", "", width, "", "samples", "top-1", "likely at 95 %",
+             "top-5", "", "mean");
   fmt::print("{}\n", entrants.size() > 1 ? "  agrees with the first       SQNR" : "");
   for (std::size_t i = 0; i < entrants.size(); ++i) {
     const Accuracy& a = accuracies[i];
-    fmt::print("{:<{}} {:>5} {:>8} {:>6} {:<24} {:>6} {:>7.2f} % {:>7.2f} ms", entrants[i].name, width, name_of(entrants[i].session.plan().precision),
-               a.samples, a.top1, share_text(a.top1, a.samples), a.top5, percent(a.top5, a.samples), a.mean_ms);
-    if (a.likeness) fmt::print("  {:<24} {:>6.1f} dB", share_text(a.likeness->agreeing, a.samples), a.likeness->sqnr_db);
+    fmt::print("{:<{}} {:>5} {:>8} {:>6} {:<24} {:>6} {:>7.2f} % {:>7.2f} ms", entrants[i].name, width,
+               name_of(entrants[i].session.plan().precision), a.samples, a.top1, share_text(a.top1, a.samples), a.top5,
+               percent(a.top5, a.samples), a.mean_ms);
+    if (a.likeness)
+      fmt::print("  {:<24} {:>6.1f} dB", share_text(a.likeness->agreeing, a.samples), a.likeness->sqnr_db);
     fmt::print("{}\n", a.label_offset == 1 ? "  (background class first)" : "");
   }
 }
@@ -136,9 +143,12 @@ int evaluate(const Arguments& arguments) {
 
 void add_evaluate(CLI::App& app, int& exit_code) {
   const auto arguments = std::make_shared<Arguments>();
-  CLI::App& verb = *app.add_subcommand("evaluate", "count right answers on labelled images; how near the models are to the first");
+  CLI::App& verb =
+      *app.add_subcommand("evaluate", "count right answers on labelled images; how near the models are to the first");
   verb.add_option("MODEL", arguments->models, "model files or .octv")->required();
-  verb.add_option("--images", arguments->images, "folder of images, or an .npz with arrays 'images' and 'labels'")->type_name("DIR")->required();
+  verb.add_option("--images", arguments->images, "folder of images, or an .npz with arrays 'images' and 'labels'")
+      ->type_name("DIR")
+      ->required();
   verb.add_option("--labels", arguments->labels, "lines 'file class' (not for an .npz)")->type_name("F");
   verb.add_option("--threads", arguments->threads, "threads (default: all cores)")->check(CLI::PositiveNumber);
   verb.add_option("--json", arguments->json, "write the counts as JSON")->type_name("F");

@@ -29,29 +29,34 @@ double share(double part, double whole) { return whole > 0.0 ? 100.0 * part / wh
 
 void print_head(const Explanation& e) {
   const Machine& machine = host_machine();
-  fmt::print("{}  {}, {} nodes -> {} kernels, {}, batch {}\n", e.model, e.info.dialect, e.info.source_nodes, e.steps.size(),
-             name_of(e.plan.precision), e.plan.batch);
-  fmt::print("{}, {} thread{}: int8 {:.0f} GMAC/s, fp32 {:.0f} GMAC/s, memory {:.1f} GB/s at best, measured\n", machine.name, e.threads,
-             e.threads == 1 ? "" : "s", std::max(e.peaks.dot_gmacs, e.peaks.madd_gmacs), e.peaks.fma_gmacs, e.peaks.read_gbytes);
+  fmt::print("{}  {}, {} nodes -> {} kernels, {}, batch {}\n", e.model, e.info.dialect, e.info.source_nodes,
+             e.steps.size(), name_of(e.plan.precision), e.plan.batch);
+  fmt::print("{}, {} thread{}: int8 {:.0f} GMAC/s, fp32 {:.0f} GMAC/s, memory {:.1f} GB/s at best, measured\n",
+             machine.name, e.threads, e.threads == 1 ? "" : "s", std::max(e.peaks.dot_gmacs, e.peaks.madd_gmacs),
+             e.peaks.fma_gmacs, e.peaks.read_gbytes);
   for (const v1::TensorInfo& input : e.plan.inputs) fmt::print("input   {}  {}\n", input.name, describe_tensor(input));
-  for (const v1::TensorInfo& output : e.plan.outputs) fmt::print("output  {}  {}\n", output.name, describe_tensor(output));
+  for (const v1::TensorInfo& output : e.plan.outputs)
+    fmt::print("output  {}  {}\n", output.name, describe_tensor(output));
   if (e.plan.steps_by_image > 0)
-    fmt::print("kernels below {} run image by image, each thread its own; times, bytes and arithmetic of all images\n", e.plan.steps_by_image);
-  fmt::print("{:.3f} ms a run (median of {}), {:.3f} ms the sum of its kernels; {:.1f} % of the multiply-accumulates in integers\n\n", e.run_ms,
-             e.runs, e.steps_ms(), 100.0 * e.integer_share_of_macs());
+    fmt::print("kernels below {} run image by image, each thread its own; times, bytes and arithmetic of all images\n",
+               e.plan.steps_by_image);
+  fmt::print(
+      "{:.3f} ms a run (median of {}), {:.3f} ms the sum of its kernels; {:.1f} % of the multiply-accumulates in "
+      "integers\n\n",
+      e.run_ms, e.runs, e.steps_ms(), 100.0 * e.integer_share_of_macs());
 }
 
 std::string result_of(const ExplainedStep& step) { return step.outputs.empty() ? "" : step.outputs[0].text; }
 
 void print_steps(const Explanation& e) {
-  fmt::print("{:>4} {:>9} {:>6}  {:<10} {:<34} {:<22} {:>9} {:>6} {:>7}  {}\n", "", "ms", "share", "type", "kernel", "result", "GMAC/s", "peak",
-             "GB/s", "node");
+  fmt::print("{:>4} {:>9} {:>6}  {:<10} {:<34} {:<22} {:>9} {:>6} {:>7}  {}\n", "", "ms", "share", "type", "kernel",
+             "result", "GMAC/s", "peak", "GB/s", "node");
   for (const ExplainedStep& s : e.steps) {
     const double peak = e.peak_gmacs(s);
     const std::string rate = s.macs > 0 ? fmt::format("{:.1f}", s.gmacs()) : "";
     const std::string of_peak = s.macs > 0 && peak > 0.0 ? fmt::format("{:.0f} %", share(s.gmacs(), peak)) : "";
-    fmt::print("{:>4} {:>9.4f} {:>4.1f} %  {:<10} {:<34} {:<22} {:>9} {:>6} {:>7.1f}  {}\n", s.index, s.ms, share(s.ms, e.steps_ms()),
-               name_of(s.type), s.kernel, result_of(s), rate, of_peak, s.gbytes(), s.name);
+    fmt::print("{:>4} {:>9.4f} {:>4.1f} %  {:<10} {:<34} {:<22} {:>9} {:>6} {:>7.1f}  {}\n", s.index, s.ms,
+               share(s.ms, e.steps_ms()), name_of(s.type), s.kernel, result_of(s), rate, of_peak, s.gbytes(), s.name);
   }
 }
 
@@ -64,15 +69,17 @@ struct Total {
 void print_totals(const Explanation& e) {
   std::map<std::string, Total> types, kernels;
   for (const ExplainedStep& s : e.steps) {
-    for (Total* total : {&types[std::string(name_of(s.type))], &kernels[s.kernel]}) ++total->steps, total->ms += s.ms, total->macs += s.macs;
+    for (Total* total : {&types[std::string(name_of(s.type))], &kernels[s.kernel]})
+      ++total->steps, total->ms += s.ms, total->macs += s.macs;
   }
   const auto print = [&](const char* what, const std::map<std::string, Total>& totals) {
     fmt::print("\nby {}\n", what);
     std::vector<std::pair<std::string, Total>> sorted(totals.begin(), totals.end());
-    std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.second.ms > b.second.ms; });
+    std::stable_sort(sorted.begin(), sorted.end(),
+                     [](const auto& a, const auto& b) { return a.second.ms > b.second.ms; });
     for (const auto& [name, total] : sorted) {
-      fmt::print("  {:>9.4f} ms {:>5.1f} %  {:>4} x {:<34} {:.3f} GMAC\n", total.ms, share(total.ms, e.steps_ms()), total.steps, name,
-                 static_cast<double>(total.macs) * 1e-9);
+      fmt::print("  {:>9.4f} ms {:>5.1f} %  {:>4} x {:<34} {:.3f} GMAC\n", total.ms, share(total.ms, e.steps_ms()),
+                 total.steps, name, static_cast<double>(total.macs) * 1e-9);
     }
   };
   print("type", types);
@@ -85,7 +92,8 @@ void print_boundaries(const Explanation& e) {
   for (const ExplainedStep& s : e.steps) {
     if (s.type == StepType::integer || (s.type == StepType::floating && e.plan.precision == Precision::fp32)) continue;
     has_any = true;
-    fmt::print("  {:.4f} ms  {} '{}' -> {}{}\n", s.ms, s.op, s.name, result_of(s), s.cause.empty() ? "" : ": " + s.cause);
+    fmt::print("  {:.4f} ms  {} '{}' -> {}{}\n", s.ms, s.op, s.name, result_of(s),
+               s.cause.empty() ? "" : ": " + s.cause);
   }
   if (!has_any) fmt::print("  none\n");
   for (const std::string& note : e.plan.notes) fmt::print("  note: {}\n", note);
@@ -123,7 +131,8 @@ int run_explain(const Arguments& arguments) {
     Progress progress("measuring");
     ExplainOptions options = arguments.options;
     options.progress = [&](double done) { progress.show(done); };
-    return explain(std::filesystem::path(arguments.model).filename().string(), *compiled, request->options.precision, batch, options);
+    return explain(std::filesystem::path(arguments.model).filename().string(), *compiled, request->options.precision,
+                   batch, options);
   }();
   if (!e) return report(e.errors());
   print_head(*e);
@@ -138,13 +147,17 @@ int run_explain(const Arguments& arguments) {
 
 void add_explain(CLI::App& app, int& exit_code) {
   const auto arguments = std::make_shared<Arguments>();
-  CLI::App& verb = *app.add_subcommand("explain", "where the time goes, kernel by kernel: shares of the machine's peaks, conversions, refusals");
+  CLI::App& verb = *app.add_subcommand(
+      "explain", "where the time goes, kernel by kernel: shares of the machine's peaks, conversions, refusals");
   verb.add_option("MODEL", arguments->model, "model file or .octv")->required();
-  verb.add_option("--seconds", arguments->options.seconds, "time to measure")->check(CLI::PositiveNumber)->capture_default_str();
+  verb.add_option("--seconds", arguments->options.seconds, "time to measure")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   verb.add_option("--threads", arguments->options.threads, "threads (default: all cores)")->check(CLI::PositiveNumber);
   verb.add_option("--json", arguments->json, "write everything as JSON")->type_name("F");
   verb.add_option("--html", arguments->html, "write a page with roofline and timeline")->type_name("F");
-  verb.add_option("--onnx", arguments->onnx, "write the kernels as an annotated graph for viewers of ONNX")->type_name("F");
+  verb.add_option("--onnx", arguments->onnx, "write the kernels as an annotated graph for viewers of ONNX")
+      ->type_name("F");
   add_compile_options(verb, arguments->compile);
   add_preprocess_option(verb, arguments->compile);
   verb.callback([arguments, &exit_code] { exit_code = run_explain(*arguments); });

@@ -13,7 +13,9 @@ Error input_error(std::string found, std::string expected) {
   return {.kind = ErrorKind::usage, .where = "--input", .found = std::move(found), .expected = std::move(expected)};
 }
 
-std::string describe(const Tensor& tensor) { return std::string(name_of(tensor.dtype())) + "[" + tensor.shape().to_string() + "]"; }
+std::string describe(const Tensor& tensor) {
+  return std::string(name_of(tensor.dtype())) + "[" + tensor.shape().to_string() + "]";
+}
 
 const Tensor* find(const NamedTensors& tensors, const std::string& name, bool is_only_input) {
   if (const auto it = tensors.find(name); it != tensors.end()) return &it->second;
@@ -31,7 +33,8 @@ Result<NamedTensors> read_inputs(const std::vector<std::string>& arguments) {
     const std::string name = equals == std::string::npos ? "" : argument.substr(0, equals);
     auto tensor = read_npy(equals == std::string::npos ? argument : argument.substr(equals + 1));
     if (!tensor) return tensor.errors();
-    if (!tensors.emplace(name, std::move(*tensor)).second) return input_error("'" + name + "' twice", "each input once");
+    if (!tensors.emplace(name, std::move(*tensor)).second)
+      return input_error("'" + name + "' twice", "each input once");
   }
   return tensors;
 }
@@ -58,7 +61,9 @@ Status set_inputs(const NamedTensors& tensors, Session& session) {
     names += (i == 0 ? "'" : ", '") + infos[i].name + "'";
     const Tensor* given = find(tensors, infos[i].name, infos.size() == 1);
     Tensor& input = session.inputs()[i];
-    if (given == nullptr) return input_error("nothing for input '" + infos[i].name + "'", infos[i].name + "=FILE.npy with " + describe(input));
+    if (given == nullptr)
+      return input_error("nothing for input '" + infos[i].name + "'",
+                         infos[i].name + "=FILE.npy with " + describe(input));
     const InputSpec spec = input_spec(infos[i], session.plan().batch);
     const bool is_quantized_here = spec.scale && given->dtype() == DType::f32;
     if ((given->dtype() != input.dtype() && !is_quantized_here) || given->shape() != input.shape()) {

@@ -32,9 +32,11 @@ nlohmann::json value_json(const Value& value) {
 
 int inspect_machine(const Arguments& arguments) {
   const Machine& machine = host_machine();
-  const std::string_view encoding = machine.isa.has(Isa::avxvnni) && !has_vex_vnni() ? " (avxvnni in its EVEX encoding)" : "";
-  fmt::print("{}\ninstructions  {}{}\ncores         {}\ncaches        {} KB L1, {} KB L2, {} KB L3\n", machine.name, machine.isa.to_string(),
-             encoding, machine.cores, machine.l1_bytes / 1024, machine.l2_bytes / 1024, machine.l3_bytes / 1024);
+  const std::string_view encoding =
+      machine.isa.has(Isa::avxvnni) && !has_vex_vnni() ? " (avxvnni in its EVEX encoding)" : "";
+  fmt::print("{}\ninstructions  {}{}\ncores         {}\ncaches        {} KB L1, {} KB L2, {} KB L3\n", machine.name,
+             machine.isa.to_string(), encoding, machine.cores, machine.l1_bytes / 1024, machine.l2_bytes / 1024,
+             machine.l3_bytes / 1024);
   nlohmann::json object = machine_json();
   for (const Precision precision : {Precision::int8, Precision::fp32}) {
     const auto peak = peak_macs_per_second(precision);
@@ -61,7 +63,8 @@ int inspect_source(const Arguments& arguments) {
   if (!model) return report(model.errors());
   const Graph& graph = model->graph;
   fmt::print("{}  {}, {} nodes\n", arguments.model, model->dialect, model->source_nodes);
-  nlohmann::json object = {{"dialect", model->dialect}, {"is_quantized", model->is_quantized}, {"source_nodes", model->source_nodes}};
+  nlohmann::json object = {
+      {"dialect", model->dialect}, {"is_quantized", model->is_quantized}, {"source_nodes", model->source_nodes}};
   for (const ValueId id : graph.inputs()) {
     fmt::print("  input   {}\n", describe_value(graph.value(id)));
     object["inputs"].push_back(value_json(graph.value(id)));
@@ -82,7 +85,10 @@ int inspect_source(const Arguments& arguments) {
 int inspect(const Arguments& arguments) {
   if (arguments.machine) return inspect_machine(arguments);
   if (arguments.model.empty())
-    return report({.kind = ErrorKind::usage, .where = "inspect", .found = "nothing to inspect", .expected = "a MODEL or --machine"});
+    return report({.kind = ErrorKind::usage,
+                   .where = "inspect",
+                   .found = "nothing to inspect",
+                   .expected = "a MODEL or --machine"});
   return v1::is_compiled(arguments.model) ? inspect_compiled(arguments) : inspect_source(arguments);
 }
 

@@ -12,7 +12,8 @@
 
 namespace {
 
-// Half-written files go; the second signal, or the default action after this one, ends the process as the shell expects.
+// Half-written files go; the second signal, or the default action after this one, ends the process as the shell
+// expects.
 void stop(int signal) {
   octavo::cleanup_unfinished_files();
   octavo::v1::remove_unfinished_files();
@@ -42,8 +43,10 @@ int run(int argc, char** argv) {
   add_verbs(app, exit_code);
   const std::string first = argc > 1 ? argv[1] : "";
   if (!first.empty() && first.front() != '-' && !has_verb(app, first)) {
-    return octavo::cli::report(
-        {.kind = octavo::ErrorKind::usage, .where = "octavo", .found = "verb '" + first + "'", .expected = "one of those that octavo --help shows"});
+    return octavo::cli::report({.kind = octavo::ErrorKind::usage,
+                                .where = "octavo",
+                                .found = "verb '" + first + "'",
+                                .expected = "one of those that octavo --help shows"});
   }
   try {
     app.parse(argc, argv);
@@ -63,6 +66,7 @@ int main(int argc, char** argv) {
   try {
     return run(argc, argv);
   } catch (const std::bad_alloc&) {
-    return octavo::cli::report({.kind = octavo::ErrorKind::resource, .where = "memory", .found = "less than this model needs"});
+    return octavo::cli::report(
+        {.kind = octavo::ErrorKind::resource, .where = "memory", .found = "less than this model needs"});
   }
 }

@@ -24,7 +24,8 @@ struct Arguments {
 };
 
 std::string output_of(const Arguments& arguments) {
-  return arguments.output.empty() ? std::filesystem::path(arguments.model).replace_extension(".qdq.onnx").string() : arguments.output;
+  return arguments.output.empty() ? std::filesystem::path(arguments.model).replace_extension(".qdq.onnx").string()
+                                  : arguments.output;
 }
 
 // Quantizes and writes what is asked for.
@@ -45,7 +46,8 @@ void print_worst(const QuantizationReport& report) {
   const auto sorted = report.worst_first();
   for (std::size_t i = 0; i < std::min(kShown, sorted.size()); ++i) {
     const TensorReport& t = *sorted[i];
-    fmt::print("  {:.1f} dB, in the network {:.1f} dB, {:.4f} % clipped: {}\n", t.rounding_db, t.sqnr_db, 100.0 * t.clipped, t.name);
+    fmt::print("  {:.1f} dB, in the network {:.1f} dB, {:.4f} % clipped: {}\n", t.rounding_db, t.sqnr_db,
+               100.0 * t.clipped, t.name);
   }
 }
 
@@ -57,7 +59,8 @@ int write_report(const Arguments& arguments, const CompileRequest& request, cons
   }();
   if (!told) return report(told.errors());
   print_worst(*told);
-  if (std::filesystem::path(arguments.report).extension() != ".html") return write_json(arguments.report, quantization_json(*told));
+  if (std::filesystem::path(arguments.report).extension() != ".html")
+    return write_json(arguments.report, quantization_json(*told));
   const Status written = write_text(arguments.report, quantization_html(*told));
   return written ? 0 : report(written.errors());
 }
@@ -65,12 +68,14 @@ int write_report(const Arguments& arguments, const CompileRequest& request, cons
 Status check_report(const Arguments& arguments) {
   if (arguments.report.empty()) return ok_status();
   const auto usage = [](std::string found, std::string expected) {
-    return Error{.kind = ErrorKind::usage, .where = "--report", .found = std::move(found), .expected = std::move(expected)};
+    return Error{
+        .kind = ErrorKind::usage, .where = "--report", .found = std::move(found), .expected = std::move(expected)};
   };
   if (arguments.compile.calibrate.empty()) return usage("no samples to report on", "--calibrate PATH");
   if (arguments.compile.integer_only)
     return usage("--integer-only beside it", "a report of the network with ends in float, whose scales are the same");
-  if (arguments.budget.max_drop) return usage("--max-drop beside it", "a report of one quantization: quantize --skip with the names that it found");
+  if (arguments.budget.max_drop)
+    return usage("--max-drop beside it", "a report of one quantization: quantize --skip with the names that it found");
   return ok_status();
 }
 
@@ -89,7 +94,10 @@ int quantize(const Arguments& arguments) {
   auto request = parse_compile_arguments(compile_arguments, arguments.budget.threads);
   if (!request) return report(request.errors());
   if (v1::is_compiled(arguments.model)) {
-    return report({.kind = ErrorKind::usage, .where = arguments.model, .found = "a compiled model", .expected = "an fp32 model file"});
+    return report({.kind = ErrorKind::usage,
+                   .where = arguments.model,
+                   .found = "a compiled model",
+                   .expected = "an fp32 model file"});
   }
   if (const Status budget = check_budget(arguments.budget, *request); !budget) return report(budget.errors());
   if (const Status checked = check_report(arguments); !checked) return report(checked.errors());
@@ -110,10 +118,13 @@ int quantize(const Arguments& arguments) {
 
 void add_quantize(CLI::App& app, int& exit_code) {
   const auto arguments = std::make_shared<Arguments>();
-  CLI::App& verb = *app.add_subcommand("quantize", "quantize an fp32 model file (.onnx, .tflite, .pt2) to a standard QDQ .onnx");
+  CLI::App& verb =
+      *app.add_subcommand("quantize", "quantize an fp32 model file (.onnx, .tflite, .pt2) to a standard QDQ .onnx");
   verb.add_option("MODEL", arguments->model, "model file")->required();
-  verb.add_option("-o,--output", arguments->output, "quantized file (default: MODEL with .qdq.onnx)")->type_name("F.onnx");
-  verb.add_option("--report", arguments->report, "write what quantizing costs every tensor: a page (F.html) or JSON")->type_name("F");
+  verb.add_option("-o,--output", arguments->output, "quantized file (default: MODEL with .qdq.onnx)")
+      ->type_name("F.onnx");
+  verb.add_option("--report", arguments->report, "write what quantizing costs every tensor: a page (F.html) or JSON")
+      ->type_name("F");
   add_scales_out_option(verb, arguments->scales_out);
   add_integer_only_option(verb, arguments->compile);
   add_quantize_options(verb, arguments->compile);

@@ -40,12 +40,14 @@ Result<Session> open_session(const Arguments& arguments, CompileRequest request,
 }
 
 // Collects the values that --dump names while the session runs.
-Status run_with_dump(Session& session, const std::vector<std::string>& patterns, std::map<std::string, Tensor>& dumped) {
+Status run_with_dump(Session& session, const std::vector<std::string>& patterns,
+                     std::map<std::string, Tensor>& dumped) {
   session.context().set_step_hook([&](const v1::StepInfo& step) {
     for (std::size_t i = 0; i < step.outputs.size() && i < step.value_names.size(); ++i) {
       const std::string& name = step.value_names[i];
-      const bool is_wanted =
-          std::any_of(patterns.begin(), patterns.end(), [&](const std::string& pattern) { return pattern == "all" || matches_glob(pattern, name); });
+      const bool is_wanted = std::any_of(patterns.begin(), patterns.end(), [&](const std::string& pattern) {
+        return pattern == "all" || matches_glob(pattern, name);
+      });
       if (!is_wanted) continue;
       const v1::ConstTensorRef& value = step.outputs[i];
       dumped[name] = Tensor::copy_of({value.dtype, Shape(value.shape), static_cast<const std::byte*>(value.data)});
@@ -53,11 +55,14 @@ Status run_with_dump(Session& session, const std::vector<std::string>& patterns,
   });
   if (const Status done = session.run(); !done) return done;
   for (const std::string& pattern : patterns) {
-    const bool is_found =
-        pattern == "all" || std::any_of(dumped.begin(), dumped.end(), [&](const auto& entry) { return matches_glob(pattern, entry.first); });
+    const bool is_found = pattern == "all" || std::any_of(dumped.begin(), dumped.end(), [&](const auto& entry) {
+                            return matches_glob(pattern, entry.first);
+                          });
     if (!is_found)
-      return Error{
-          .kind = ErrorKind::usage, .where = "--dump", .found = "'" + pattern + "', which no value is called", .expected = "a name, a glob or all"};
+      return Error{.kind = ErrorKind::usage,
+                   .where = "--dump",
+                   .found = "'" + pattern + "', which no value is called",
+                   .expected = "a name, a glob or all"};
   }
   return ok_status();
 }
@@ -103,8 +108,11 @@ void add_run(CLI::App& app, int& exit_code) {
   const auto arguments = std::make_shared<Arguments>();
   CLI::App& verb = *app.add_subcommand("run", "run a model once on .npy inputs; writes one NAME.npy per output");
   verb.add_option("MODEL", arguments->model, "model file or .octv")->required();
-  verb.add_option("--input", arguments->inputs, "an input; the name may be left out where there is one")->type_name("NAME=x.npy");
-  verb.add_option("--output-dir", arguments->output_dir, "folder for the results")->type_name("D")->capture_default_str();
+  verb.add_option("--input", arguments->inputs, "an input; the name may be left out where there is one")
+      ->type_name("NAME=x.npy");
+  verb.add_option("--output-dir", arguments->output_dir, "folder for the results")
+      ->type_name("D")
+      ->capture_default_str();
   verb.add_option("--threads", arguments->threads, "threads (default: all cores)")->check(CLI::PositiveNumber);
   verb.add_option("--dump", arguments->dump, "also write these intermediate values (names, globs), or all of them")
       ->delimiter(',')

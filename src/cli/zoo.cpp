@@ -25,12 +25,14 @@ int zoo(const Arguments& arguments) {
     return 0;
   }
   if (arguments.name.empty())
-    return report({.kind = ErrorKind::usage, .where = "zoo", .found = "no NAME", .expected = "one of those that --list shows"});
+    return report(
+        {.kind = ErrorKind::usage, .where = "zoo", .found = "no NAME", .expected = "one of those that --list shows"});
   const auto bytes = [&] {
     Progress progress("making " + arguments.name);
-    return make_zoo_model(arguments.name, {.seed = arguments.seed, .progress = [&](std::int64_t done, std::int64_t total) {
-                                             progress.show(static_cast<double>(done) / static_cast<double>(total));
-                                           }});
+    return make_zoo_model(arguments.name,
+                          {.seed = arguments.seed, .progress = [&](std::int64_t done, std::int64_t total) {
+                             progress.show(static_cast<double>(done) / static_cast<double>(total));
+                           }});
   }();
   if (!bytes) return report(bytes.errors());
   const std::string output = arguments.output.empty() ? arguments.name + ".onnx" : arguments.output;
@@ -43,7 +45,8 @@ int zoo(const Arguments& arguments) {
 
 void add_zoo(CLI::App& app, int& exit_code) {
   const auto arguments = std::make_shared<Arguments>();
-  CLI::App& verb = *app.add_subcommand("zoo", "make a known architecture with seeded weights, for benchmarks and tests");
+  CLI::App& verb =
+      *app.add_subcommand("zoo", "make a known architecture with seeded weights, for benchmarks and tests");
   verb.add_option("NAME", arguments->name, "architecture, by torchvision's name");
   verb.add_option("-o,--output", arguments->output, "ONNX file (default: NAME.onnx)")->type_name("F.onnx");
   verb.add_option("--seed", arguments->seed, "seed of the weights")->capture_default_str();

@@ -43,9 +43,10 @@ ValueId weights_first(const Graph& graph, Patch& patch, const Node& node) {
   const Value& weights = graph.value(node.inputs[1]);
   if (weights.fact.is_constant()) return transposed_constant(patch, weights);
   const Node* made_by = graph.producer_if(node.inputs[1], kDequantize);
-  const bool is_quantized_constant =
-      made_by != nullptr && graph.fact(made_by->inputs[0]).is_constant() && made_by->attrs.as<DequantizeAttrs>().axis <= 0;
-  if (!is_quantized_constant) return transposed(patch, node.inputs[1], to_first(weights.fact.shape.rank()), node, "/weights_first");
+  const bool is_quantized_constant = made_by != nullptr && graph.fact(made_by->inputs[0]).is_constant() &&
+                                     made_by->attrs.as<DequantizeAttrs>().axis <= 0;
+  if (!is_quantized_constant)
+    return transposed(patch, node.inputs[1], to_first(weights.fact.shape.rank()), node, "/weights_first");
   std::vector<ValueId> inputs = made_by->inputs;
   inputs[0] = transposed_constant(patch, graph.value(inputs[0]));
   return patch.add(kDequantize, made_by->attrs, std::move(inputs), made_by->name, made_by->origin);
@@ -71,7 +72,9 @@ Match channels_first(const Graph& graph, const Node& node) {
   std::vector<ValueId> inputs = node.inputs;
   inputs[0] = transposed(patch, inputs[0], to_first(rank), node, "/channels_first");
   if (is_conv) inputs[1] = weights_first(graph, patch, node);
-  const Attrs attrs = is_conv ? first<ConvAttrs>(node) : is_average ? first<AveragePoolAttrs>(node) : first<MaxPoolAttrs>(node);
+  const Attrs attrs = is_conv      ? first<ConvAttrs>(node)
+                      : is_average ? first<AveragePoolAttrs>(node)
+                                   : first<MaxPoolAttrs>(node);
   const ValueId y = patch.add(*node.spec, attrs, std::move(inputs), node.name, node.origin);
   patch.replace(node.outputs[0], transposed(patch, y, to_last(rank), node, "/channels_last"));
   return patch;

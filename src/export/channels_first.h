@@ -7,7 +7,8 @@
 
 namespace octavo {
 
-// Puts transposes around convolutions and pools that are channels_last; constant weights, also behind a dequantize, are rearranged.
+// Puts transposes around convolutions and pools that are channels_last; constant weights, also behind a dequantize, are
+// rearranged.
 Status make_channels_first(Graph& graph);
 
 }  // namespace octavo

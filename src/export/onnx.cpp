@@ -17,7 +17,9 @@ bool same_constants(const Fact& a, const Fact& b) { return a.constant == b.const
 
 // The same network node by node and wire by wire, sizes apart.
 bool is_same_network(const Graph& a, const Graph& b) {
-  if (a.value_count() != b.value_count() || a.order() != b.order() || a.inputs() != b.inputs() || a.outputs() != b.outputs()) return false;
+  if (a.value_count() != b.value_count() || a.order() != b.order() || a.inputs() != b.inputs() ||
+      a.outputs() != b.outputs())
+    return false;
   for (const NodeId id : a.order()) {
     const Node& x = a.node(id);
     const Node& y = b.node(id);
@@ -28,7 +30,9 @@ bool is_same_network(const Graph& a, const Graph& b) {
       if (!input.exists()) continue;
       const Fact& of_a = a.fact(input);
       const Fact& of_b = b.fact(input);
-      if (of_a.is_constant() != of_b.is_constant() || of_a.dtype != of_b.dtype || of_a.shape.rank() != of_b.shape.rank()) return false;
+      if (of_a.is_constant() != of_b.is_constant() || of_a.dtype != of_b.dtype ||
+          of_a.shape.rank() != of_b.shape.rank())
+        return false;
       if (of_a.is_constant() && !same_constants(of_a, of_b)) return false;
     }
   }

@@ -19,8 +19,9 @@ constexpr std::string_view binary_name(BinaryKind kind) {
 }
 
 constexpr std::string_view reduce_name(ReduceKind kind) {
-  constexpr std::string_view names[] = {"ReduceSum", "ReduceMean", "ReduceMax",       "ReduceMin",    "ReduceProd",
-                                        "ReduceL1",  "ReduceL2",   "ReduceSumSquare", "ReduceLogSum", "ReduceLogSumExp"};
+  constexpr std::string_view names[] = {"ReduceSum",    "ReduceMean",     "ReduceMax", "ReduceMin",
+                                        "ReduceProd",   "ReduceL1",       "ReduceL2",  "ReduceSumSquare",
+                                        "ReduceLogSum", "ReduceLogSumExp"};
   static_assert(std::size(names) == count_of(ReduceKind{}));
   return names[static_cast<int>(kind)];
 }
@@ -69,15 +70,20 @@ const Node* product_of_gemm(const Graph& graph, const Node& addition) {
   if (addition.spec != &kBinary || addition.attrs.as<BinaryAttrs>().kind != BinaryKind::add) return nullptr;
   for (std::size_t side = 0; side < 2; ++side) {
     const Node* product = graph.producer_if(addition.inputs[side], kMatmul);
-    if (product == nullptr || !graph.has_one_reader(addition.inputs[side]) || graph.fact(addition.inputs[side]).dtype != DType::f32) continue;
+    if (product == nullptr || !graph.has_one_reader(addition.inputs[side]) ||
+        graph.fact(addition.inputs[side]).dtype != DType::f32)
+      continue;
     const Shape& y = graph.fact(addition.inputs[side]).shape;
     const Shape& bias = graph.fact(addition.inputs[1 - side]).shape;
-    const bool are_matrices = graph.fact(product->inputs[0]).shape.rank() == 2 && graph.fact(product->inputs[1]).shape.rank() == 2;
-    const bool is_row = (bias.rank() == 1 || (bias.rank() == 2 && bias[0] == 1)) && y.rank() == 2 && bias[bias.rank() - 1] == y[1];
+    const bool are_matrices =
+        graph.fact(product->inputs[0]).shape.rank() == 2 && graph.fact(product->inputs[1]).shape.rank() == 2;
+    const bool is_row =
+        (bias.rank() == 1 || (bias.rank() == 2 && bias[0] == 1)) && y.rank() == 2 && bias[bias.rank() - 1] == y[1];
     // Otherwise the addition is of two computed values, like any other.
     const Node* made_by = graph.producer(addition.inputs[1 - side]);
-    const bool is_constant = graph.fact(addition.inputs[1 - side]).is_constant() ||
-                             (made_by != nullptr && made_by->spec == &kDequantize && graph.fact(made_by->inputs[0]).is_constant());
+    const bool is_constant =
+        graph.fact(addition.inputs[1 - side]).is_constant() ||
+        (made_by != nullptr && made_by->spec == &kDequantize && graph.fact(made_by->inputs[0]).is_constant());
     if (are_matrices && is_row && is_constant) return product;
   }
   return nullptr;
@@ -95,10 +101,13 @@ void write_binary(NodeExport& node) {
 }
 
 void write_cast(NodeExport& node) {
-  set_attribute(node.emit("Cast", node.inputs()), "to", std::int64_t{onnx_import::onnx_type_of(node.attrs<CastAttrs>().to)});
+  set_attribute(node.emit("Cast", node.inputs()), "to",
+                std::int64_t{onnx_import::onnx_type_of(node.attrs<CastAttrs>().to)});
 }
 
-void write_concat(NodeExport& node) { set_attribute(node.emit("Concat", node.inputs()), "axis", node.attrs<ConcatAttrs>().axis); }
+void write_concat(NodeExport& node) {
+  set_attribute(node.emit("Concat", node.inputs()), "axis", node.attrs<ConcatAttrs>().axis);
+}
 
 void write_dequantize(NodeExport& node) {
   const auto& attrs = node.attrs<DequantizeAttrs>();
@@ -117,7 +126,8 @@ void write_quantize(NodeExport& node) {
   const auto& attrs = node.attrs<QuantizeAttrs>();
   const bool is_whole = attrs.lowest == 0 && attrs.highest == 0;
   if (attrs.block != 0 || !is_whole || !is_8bit(attrs.to)) {
-    return node.refuse("a block of scales, a narrowed range or " + std::string(octavo::name_of(attrs.to)), "all of u8 or s8");
+    return node.refuse("a block of scales, a narrowed range or " + std::string(octavo::name_of(attrs.to)),
+                       "all of u8 or s8");
   }
   std::vector<std::string> inputs = node.inputs();
   if (inputs.size() < 3 || inputs[2].empty()) {
@@ -133,7 +143,9 @@ void write_dynamic_quantize(NodeExport& node) {
   for (std::size_t i = 1; i < node.node.outputs.size(); ++i) made.add_output(node.out.name_of(node.node.outputs[i]));
 }
 
-void write_gather(NodeExport& node) { set_attribute(node.emit("Gather", node.inputs()), "axis", node.attrs<GatherAttrs>().axis); }
+void write_gather(NodeExport& node) {
+  set_attribute(node.emit("Gather", node.inputs()), "axis", node.attrs<GatherAttrs>().axis);
+}
 
 void write_layer_norm(NodeExport& node) {
   const auto& attrs = node.attrs<LayerNormAttrs>();
@@ -173,10 +185,13 @@ void write_reduce(NodeExport& node) {
 
 void write_softmax(NodeExport& node) {
   const auto& attrs = node.attrs<SoftmaxAttrs>();
-  set_attribute(node.emit(attrs.kind == SoftmaxKind::softmax ? "Softmax" : "LogSoftmax", node.inputs()), "axis", attrs.axis);
+  set_attribute(node.emit(attrs.kind == SoftmaxKind::softmax ? "Softmax" : "LogSoftmax", node.inputs()), "axis",
+                attrs.axis);
 }
 
-void write_transpose(NodeExport& node) { set_attribute(node.emit("Transpose", node.inputs()), "perm", node.attrs<TransposeAttrs>().perm); }
+void write_transpose(NodeExport& node) {
+  set_attribute(node.emit("Transpose", node.inputs()), "perm", node.attrs<TransposeAttrs>().perm);
+}
 void write_where(NodeExport& node) { node.emit("Where", node.inputs()); }
 
 WriteNode writer_of(const OpSpec& spec) {
@@ -209,7 +224,8 @@ WriteNode writer_of(const OpSpec& spec) {
       {&kUnary, write_unary},
       {&kWhere, write_where},
   };
-  const auto found = std::find_if(std::begin(kWriters), std::end(kWriters), [&](const auto& entry) { return entry.first == &spec; });
+  const auto found =
+      std::find_if(std::begin(kWriters), std::end(kWriters), [&](const auto& entry) { return entry.first == &spec; });
   return found == std::end(kWriters) ? nullptr : found->second;
 }
 

@@ -24,7 +24,9 @@ class NodeExport {
   const T& other_attrs() const {
     return out.other(id_).attrs.template as<T>();
   }
-  std::string input(std::size_t index) const { return index < node.inputs.size() ? out.name_of(node.inputs[index]) : ""; }
+  std::string input(std::size_t index) const {
+    return index < node.inputs.size() ? out.name_of(node.inputs[index]) : "";
+  }
   std::vector<std::string> inputs() const;
   const Fact& fact(std::size_t index) const { return out.graph().fact(node.inputs[index]); }
   std::string name(std::string_view suffix) const { return node.name + "/" + std::string(suffix); }

@@ -20,7 +20,8 @@ bool is_whole(const SliceAttrs& attrs, const Shape& x, std::size_t axis) {
   return attrs.starts[axis] == 0 && attrs.steps[axis] == 1 && attrs.sizes[axis] == x[static_cast<int>(axis)];
 }
 
-// Where the last element lies, one step on; before the first element that is a large negative number, which Python's slices need.
+// Where the last element lies, one step on; before the first element that is a large negative number, which Python's
+// slices need.
 std::int64_t slice_end(std::int64_t start, std::int64_t step, std::int64_t size) {
   const std::int64_t end = start + step * size;
   return end < 0 ? -kMaxElements : end;
@@ -74,14 +75,18 @@ void write_slice(NodeExport& node) {
   Integers starts, ends, axes, steps;
   for (std::size_t i = 0; i < attrs.starts.size(); ++i) {
     if (is_whole(attrs, x, i) && is_whole(other, other_x, i)) continue;
-    if (attrs.starts[i] != other.starts[i] || attrs.steps[i] != other.steps[i] || attrs.sizes[i] != other.sizes[i]) return node.out.give_up_symbols();
+    if (attrs.starts[i] != other.starts[i] || attrs.steps[i] != other.steps[i] || attrs.sizes[i] != other.sizes[i])
+      return node.out.give_up_symbols();
     starts.push_back(attrs.starts[i]);
     ends.push_back(attrs.sizes[i] == 0 ? attrs.starts[i] : slice_end(attrs.starts[i], attrs.steps[i], attrs.sizes[i]));
     axes.push_back(static_cast<std::int64_t>(i));
     steps.push_back(attrs.sizes[i] == 0 ? 1 : attrs.steps[i]);
   }
-  const auto list = [&](std::string_view suffix, const Integers& values) { return node.out.integers(node.name(suffix), values); };
-  node.emit("Slice", {node.input(0), list("starts", starts), list("ends", ends), list("axes", axes), list("steps", steps)});
+  const auto list = [&](std::string_view suffix, const Integers& values) {
+    return node.out.integers(node.name(suffix), values);
+  };
+  node.emit("Slice",
+            {node.input(0), list("starts", starts), list("ends", ends), list("axes", axes), list("steps", steps)});
 }
 
 void write_pad(NodeExport& node) {
@@ -89,19 +94,22 @@ void write_pad(NodeExport& node) {
   if (attrs.mode == PadMode::wrap) return node.refuse("mode wrap", "constant, reflect or edge, which opset 17 has");
   Integers pads = attrs.begin;
   pads.insert(pads.end(), attrs.end.begin(), attrs.end.end());
-  set_attribute(node.emit("Pad", {node.input(0), node.out.integers(node.name("pads"), pads), node.input(1)}), "mode", octavo::name_of(attrs.mode));
+  set_attribute(node.emit("Pad", {node.input(0), node.out.integers(node.name("pads"), pads), node.input(1)}), "mode",
+                octavo::name_of(attrs.mode));
 }
 
 void write_resize(NodeExport& node) {
   const auto& attrs = node.attrs<ResizeAttrs>();
   const auto& other = node.other_attrs<ResizeAttrs>();
   if (attrs.antialias) return node.refuse("antialiasing", "none, which is all that opset 17 has");
-  if (attrs.coordinates == ResizeCoordinates::half_pixel_symmetric) return node.refuse("half_pixel_symmetric", "coordinates that opset 17 has");
+  if (attrs.coordinates == ResizeCoordinates::half_pixel_symmetric)
+    return node.refuse("half_pixel_symmetric", "coordinates that opset 17 has");
   const bool takes_scales = sizes_follow_scales(attrs, node.fact(0).shape);
   if (!takes_scales && attrs.sizes != other.sizes) return node.out.give_up_symbols();
   if (attrs.scales != other.scales) return node.out.give_up_symbols();
   const auto floats = [&](std::string_view suffix, const std::vector<float>& values) {
-    return node.out.constant(node.name(suffix), Tensor::of<float>(Shape{static_cast<std::int64_t>(values.size())}, values));
+    return node.out.constant(node.name(suffix),
+                             Tensor::of<float>(Shape{static_cast<std::int64_t>(values.size())}, values));
   };
   const std::string roi = attrs.roi.empty() ? "" : floats("roi", attrs.roi);
   const std::string scales = takes_scales ? floats("scales", attrs.scales) : "";

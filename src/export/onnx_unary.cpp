@@ -67,10 +67,13 @@ void write_clip(NodeExport& node) {
 }
 
 // The forms in which exporters write these, and which Octavo and ONNX Runtime know.
-void write_silu(NodeExport& node) { node.emit("Mul", {node.input(0), node.before("Sigmoid", {node.input(0)}, "sigmoid")}); }
+void write_silu(NodeExport& node) {
+  node.emit("Mul", {node.input(0), node.before("Sigmoid", {node.input(0)}, "sigmoid")});
+}
 
 void write_mish(NodeExport& node) {
-  node.emit("Mul", {node.input(0), node.before("Tanh", {node.before("Softplus", {node.input(0)}, "softplus")}, "tanh")});
+  node.emit("Mul",
+            {node.input(0), node.before("Tanh", {node.before("Softplus", {node.input(0)}, "softplus")}, "tanh")});
 }
 
 // x (1 + gate) / 2.

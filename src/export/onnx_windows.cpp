@@ -16,7 +16,8 @@ void set_window(onnx::NodeProto& node, const Window& window) {
 }
 
 bool is_dilated(const Window& window) {
-  return std::any_of(window.dilations.begin(), window.dilations.end(), [](std::int64_t dilation) { return dilation != 1; });
+  return std::any_of(window.dilations.begin(), window.dilations.end(),
+                     [](std::int64_t dilation) { return dilation != 1; });
 }
 
 }  // namespace
@@ -40,7 +41,8 @@ void write_conv_integer(NodeExport& node) {
 
 void write_average_pool(NodeExport& node) {
   const auto& attrs = node.attrs<AveragePoolAttrs>();
-  if (is_dilated(attrs.window)) return node.refuse("a dilated average pool", "dilations of 1, which is all that opset 17 has");
+  if (is_dilated(attrs.window))
+    return node.refuse("a dilated average pool", "dilations of 1, which is all that opset 17 has");
   onnx::NodeProto& made = node.emit("AveragePool", node.inputs());
   set_window(made, attrs.window);
   set_attribute(made, "ceil_mode", std::int64_t{attrs.rounding == Rounding::ceil});

@@ -17,7 +17,8 @@ void set_tensor(onnx::TensorProto& proto, const std::string& name, const Tensor&
   proto.set_raw_data(tensor.data(), tensor.bytes());
 }
 
-onnx::AttributeProto& add_attribute(onnx::NodeProto& node, std::string_view name, onnx::AttributeProto::AttributeType type) {
+onnx::AttributeProto& add_attribute(onnx::NodeProto& node, std::string_view name,
+                                    onnx::AttributeProto::AttributeType type) {
   onnx::AttributeProto& attribute = *node.add_attribute();
   attribute.set_name(std::string(name));
   attribute.set_type(type);
@@ -87,7 +88,8 @@ std::string OnnxWriter::name_of(ValueId id) {
   if (!own.empty()) return own;
   const Value& value = graph_.value(id);
   own = fresh(value.name);
-  if (value.fact.is_constant() && !value.producer.exists()) set_tensor(*model_.mutable_graph()->add_initializer(), own, *value.fact.constant);
+  if (value.fact.is_constant() && !value.producer.exists())
+    set_tensor(*model_.mutable_graph()->add_initializer(), own, *value.fact.constant);
   return own;
 }
 
@@ -103,7 +105,8 @@ std::string OnnxWriter::integers(const std::string& name, const Integers& values
 
 std::string OnnxWriter::scalar(const std::string& name, float value) { return constant(name, Tensor::scalar(value)); }
 
-onnx::NodeProto& OnnxWriter::node(std::string_view op, const std::string& name, const std::vector<std::string>& inputs, const std::string& output) {
+onnx::NodeProto& OnnxWriter::node(std::string_view op, const std::string& name, const std::vector<std::string>& inputs,
+                                  const std::string& output) {
   onnx::NodeProto& made = *model_.mutable_graph()->add_node();
   made.set_op_type(std::string(op));
   made.set_name(name);
@@ -115,7 +118,8 @@ onnx::NodeProto& OnnxWriter::node(std::string_view op, const std::string& name, 
 }
 
 void OnnxWriter::refuse(const Node& node, std::string found, std::string expected) {
-  const std::string where = node.origin.empty() ? "node '" + node.name + "' (" + std::string(node.spec->name) + ")" : node.origin;
+  const std::string where =
+      node.origin.empty() ? "node '" + node.name + "' (" + std::string(node.spec->name) + ")" : node.origin;
   errors_.push_back({ErrorKind::unsupported, where, std::move(found), std::move(expected), ""});
 }
 
@@ -123,7 +127,9 @@ void set_attribute(onnx::NodeProto& node, std::string_view name, std::int64_t va
   add_attribute(node, name, onnx::AttributeProto::INT).set_i(value);
 }
 
-void set_attribute(onnx::NodeProto& node, std::string_view name, float value) { add_attribute(node, name, onnx::AttributeProto::FLOAT).set_f(value); }
+void set_attribute(onnx::NodeProto& node, std::string_view name, float value) {
+  add_attribute(node, name, onnx::AttributeProto::FLOAT).set_f(value);
+}
 
 void set_attribute(onnx::NodeProto& node, std::string_view name, std::string_view value) {
   add_attribute(node, name, onnx::AttributeProto::STRING).set_s(std::string(value));

@@ -1,4 +1,5 @@
-// OnnxWriter: the ONNX file that is being written: names, nodes, constants, sizes that follow the batch. Part of export/.
+// OnnxWriter: the ONNX file that is being written: names, nodes, constants, sizes that follow the batch. Part of
+// export/.
 #ifndef OCTAVO_EXPORT_ONNX_WRITER_H_
 #define OCTAVO_EXPORT_ONNX_WRITER_H_
 
@@ -36,7 +37,8 @@ class OnnxWriter {
   std::string scalar(const std::string& name, float value);
   // A name that nothing has yet; `wanted` where that is free.
   std::string fresh(const std::string& wanted);
-  onnx::NodeProto& node(std::string_view op, const std::string& name, const std::vector<std::string>& inputs, const std::string& output);
+  onnx::NodeProto& node(std::string_view op, const std::string& name, const std::vector<std::string>& inputs,
+                        const std::string& output);
 
   void finish_outputs();
   void refuse(const Node& node, std::string found, std::string expected);

@@ -9,13 +9,15 @@ Result<std::vector<Fact>> infer_checked(const OpSpec& spec, const Attrs& attrs, 
   const bool is_variadic = !spec.inputs.empty() && spec.inputs.back().back() == '*';
   const std::size_t named = spec.inputs.size();
   if (inputs.size() > named && !is_variadic) {
-    return shape_error(std::string(spec.name), std::to_string(inputs.size()) + " inputs", "at most " + std::to_string(named));
+    return shape_error(std::string(spec.name), std::to_string(inputs.size()) + " inputs",
+                       "at most " + std::to_string(named));
   }
   for (std::size_t i = 0; i < named; ++i) {
     const std::string_view name = spec.inputs[i];
     const bool may_be_absent = name.back() == '?' || name.back() == '*';
     const bool is_present = i < inputs.size() && inputs[i] != nullptr;
-    if (!is_present && !may_be_absent) return shape_error(std::string(spec.name), "no input '" + std::string(name) + "'", "one");
+    if (!is_present && !may_be_absent)
+      return shape_error(std::string(spec.name), "no input '" + std::string(name) + "'", "one");
   }
   auto facts = spec.infer(attrs, inputs);
   if (!facts) {
@@ -27,7 +29,8 @@ Result<std::vector<Fact>> infer_checked(const OpSpec& spec, const Attrs& attrs, 
   }
   for (const Fact& fact : *facts) {
     if (!checked_elements(fact.shape.dims())) {
-      return shape_error(std::string(spec.name), "a result of shape " + fact.shape.to_string(), "at most 2^33 elements");
+      return shape_error(std::string(spec.name), "a result of shape " + fact.shape.to_string(),
+                         "at most 2^33 elements");
     }
   }
   return facts;
@@ -52,7 +55,8 @@ ValueId Graph::add_constant(std::string name, std::shared_ptr<const Tensor> tens
   return {value_count() - 1};
 }
 
-Result<NodeId> Graph::add_node(const OpSpec& spec, Attrs attrs, std::vector<ValueId> inputs, std::string name, std::string origin) {
+Result<NodeId> Graph::add_node(const OpSpec& spec, Attrs attrs, std::vector<ValueId> inputs, std::string name,
+                               std::string origin) {
   while (!inputs.empty() && !inputs.back().exists()) inputs.pop_back();
   std::vector<const Fact*> facts;
   for (ValueId input : inputs) facts.push_back(input.exists() ? &fact(input) : nullptr);
@@ -70,12 +74,14 @@ Result<NodeId> Graph::add_node(const OpSpec& spec, Attrs attrs, std::vector<Valu
     if (input.exists()) uses_[static_cast<std::size_t>(input.index)].push_back(id);
   }
   is_live_.push_back(true);
-  nodes_.push_back({std::move(name), &spec, std::move(attrs), std::move(inputs), std::move(outputs), std::move(origin)});
+  nodes_.push_back(
+      {std::move(name), &spec, std::move(attrs), std::move(inputs), std::move(outputs), std::move(origin)});
   order_.push_back(id);
   return id;
 }
 
-Result<ValueId> Graph::add(const OpSpec& spec, Attrs attrs, std::vector<ValueId> inputs, std::string name, std::string origin) {
+Result<ValueId> Graph::add(const OpSpec& spec, Attrs attrs, std::vector<ValueId> inputs, std::string name,
+                           std::string origin) {
   auto id = add_node(spec, std::move(attrs), std::move(inputs), std::move(name), std::move(origin));
   if (!id) return std::move(id).errors();
   return node(*id).outputs.front();
@@ -106,7 +112,9 @@ const Node* Graph::producer_if(ValueId id, const OpSpec& spec) const {
   return made_by != nullptr && made_by->spec == &spec ? made_by : nullptr;
 }
 
-bool Graph::has_one_reader(ValueId id) const { return uses_[static_cast<std::size_t>(id.index)].size() == 1 && !is_output(id); }
+bool Graph::has_one_reader(ValueId id) const {
+  return uses_[static_cast<std::size_t>(id.index)].size() == 1 && !is_output(id);
+}
 
 std::vector<const Fact*> Graph::input_facts(const Node& node) const {
   std::vector<const Fact*> facts;
@@ -147,8 +155,9 @@ void Graph::remove_if_unused(std::vector<NodeId> candidates) {
     candidates.pop_back();
     if (!is_live(id)) continue;
     const auto& outputs = node(id).outputs;
-    const bool is_read = std::any_of(outputs.begin(), outputs.end(),
-                                     [&](ValueId output) { return !uses_[static_cast<std::size_t>(output.index)].empty() || is_output(output); });
+    const bool is_read = std::any_of(outputs.begin(), outputs.end(), [&](ValueId output) {
+      return !uses_[static_cast<std::size_t>(output.index)].empty() || is_output(output);
+    });
     if (is_read) continue;
     forget(id);
     for (ValueId input : node(id).inputs) {
@@ -165,7 +174,8 @@ int Graph::remove_unused() {
 }
 
 bool Graph::sort() {
-  // Depth-first from each node in the present order, so that what is already in order stays so. Iterative: graphs may be deep.
+  // Depth-first from each node in the present order, so that what is already in order stays so. Iterative: graphs may
+  // be deep.
   enum class Mark : char { unseen, open, done };
   std::vector<Mark> marks(nodes_.size(), Mark::unseen);
   std::vector<NodeId> sorted;

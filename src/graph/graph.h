@@ -26,14 +26,14 @@ struct NodeId {
 struct Value {
   std::string name;  // the file's name for it; unique among inputs and outputs
   Fact fact;
-  NodeId producer;   // none for graph inputs and constants
+  NodeId producer;  // none for graph inputs and constants
 };
 
 struct Node {
-  std::string name;    // the source node's name; a fused node keeps that of its main operator
+  std::string name;  // the source node's name; a fused node keeps that of its main operator
   const OpSpec* spec = nullptr;
   Attrs attrs = NoAttrs{};
-  std::vector<ValueId> inputs;   // an input that is left out is a ValueId that does not exist
+  std::vector<ValueId> inputs;  // an input that is left out is a ValueId that does not exist
   std::vector<ValueId> outputs;
   std::string origin;  // "node 'block2/conv' (QLinearConv, opset 13)", for messages and reports
 };
@@ -45,9 +45,11 @@ class Graph {
   ValueId add_constant(std::string name, Tensor tensor);
   ValueId add_constant(std::string name, std::shared_ptr<const Tensor> tensor);
   // Infers the outputs' facts; on an error the graph is unchanged.
-  Result<NodeId> add_node(const OpSpec& spec, Attrs attrs, std::vector<ValueId> inputs, std::string name, std::string origin = {});
+  Result<NodeId> add_node(const OpSpec& spec, Attrs attrs, std::vector<ValueId> inputs, std::string name,
+                          std::string origin = {});
   // Like add_node, for operators with one output.
-  Result<ValueId> add(const OpSpec& spec, Attrs attrs, std::vector<ValueId> inputs, std::string name, std::string origin = {});
+  Result<ValueId> add(const OpSpec& spec, Attrs attrs, std::vector<ValueId> inputs, std::string name,
+                      std::string origin = {});
   void add_output(ValueId value, std::string name);
 
   // ---- reading ----
@@ -74,13 +76,16 @@ class Graph {
   std::vector<const Fact*> input_facts(const Node& node) const;
 
   // ---- changing (used by Patch and by passes on names) ----
-  void set_quant(ValueId id, QuantParams quant) { values_[static_cast<std::size_t>(id.index)].fact.quant = std::move(quant); }
+  void set_quant(ValueId id, QuantParams quant) {
+    values_[static_cast<std::size_t>(id.index)].fact.quant = std::move(quant);
+  }
   void set_name(ValueId id, std::string name) { values_[static_cast<std::size_t>(id.index)].name = std::move(name); }
   // Every reader of `from` (graph outputs included) reads `to` instead. The caller checks the facts.
   void replace_uses(ValueId from, ValueId to);
   // Removes nodes whose results nobody reads. Returns how many.
   int remove_unused();
-  // The same for these nodes and what only they read; takes time in proportion to what is removed. order() keeps them until sort().
+  // The same for these nodes and what only they read; takes time in proportion to what is removed. order() keeps them
+  // until sort().
   void remove_if_unused(std::vector<NodeId> candidates);
   // Restores the order after nodes were appended that older ones read. False where there is a cycle.
   bool sort();
@@ -98,7 +103,8 @@ class Graph {
   std::vector<std::string> output_names_;
 };
 
-// Checks: ids in range, order, arity, facts equal to what infer says, unique input and output names. Reports all problems.
+// Checks: ids in range, order, arity, facts equal to what infer says, unique input and output names. Reports all
+// problems.
 Status verify(const Graph& graph);
 
 // One line per node: "%12 u8[1x56x56x64] = quantized_conv2d(%7, %8) {stride=[1,1]} 'layer1/conv1'".

@@ -77,7 +77,9 @@ class Attrs {
     std::string to_string() const override { return print(value); }
     std::string structure() const override { return print_structure(value); }
     Bytes encoded() const override { return encode(value); }
-    bool equals(const Concept& other) const override { return other.type() == typeid(T) && static_cast<const Holder&>(other).value == value; }
+    bool equals(const Concept& other) const override {
+      return other.type() == typeid(T) && static_cast<const Holder&>(other).value == value;
+    }
     T value;
   };
   std::shared_ptr<const Concept> model_;
@@ -98,8 +100,9 @@ using OutputViews = std::span<const TensorView>;
 // One operator, described once. Instances are constexpr objects with static storage; identity is the address.
 struct OpSpec {
   std::string_view name;
-  std::string_view summary;              // one line for docs/operators.md: the meaning, as a formula where it is arithmetic
-  std::vector<std::string_view> inputs;  // "x", "bias?" may be left out (trailing or as an empty input), "xs*" any number (last only)
+  std::string_view summary;  // one line for docs/operators.md: the meaning, as a formula where it is arithmetic
+  std::vector<std::string_view>
+      inputs;  // "x", "bias?" may be left out (trailing or as an empty input), "xs*" any number (last only)
   int outputs = 1;
 
   // Facts in -> facts out (dtype and shape; `quant` where the op knows it), or what disagrees.
@@ -111,8 +114,9 @@ struct OpSpec {
   // Called only with facts that infer accepted.
   void (*reference)(const Attrs&, InputViews, OutputViews) = nullptr;
 
-  // The attributes with which it computes slice i along axis 0 of its outputs from slice i of its inputs that are not constant, alone, for every i;
-  // nothing where it cannot. Those inputs have equally many slices; constants are read whole. Null: never.
+  // The attributes with which it computes slice i along axis 0 of its outputs from slice i of its inputs that are not
+  // constant, alone, for every i; nothing where it cannot. Those inputs have equally many slices; constants are read
+  // whole. Null: never.
   std::optional<Attrs> (*for_one_image)(const Attrs&, InputFacts) = nullptr;
 
   // Attributes from bytes that may be hostile; nothing where they are not valid.
@@ -132,7 +136,10 @@ Result<std::vector<Fact>> infer_checked(const OpSpec& spec, const Attrs& attrs, 
 
 // An error of infer: found/expected, kind invalid_input.
 inline Error shape_error(std::string what, std::string found, std::string expected) {
-  return {.kind = ErrorKind::invalid_input, .where = std::move(what), .found = std::move(found), .expected = std::move(expected)};
+  return {.kind = ErrorKind::invalid_input,
+          .where = std::move(what),
+          .found = std::move(found),
+          .expected = std::move(expected)};
 }
 
 }  // namespace octavo

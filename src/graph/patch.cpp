@@ -60,7 +60,9 @@ Status apply_unsorted(Graph& graph, const Patch& patch) {
   const int first = graph.value_count();
   std::vector<ValueId> mapped;
   std::vector<NodeId> candidates;  // nodes that nobody may read in the end
-  const auto to_graph = [&](ValueId id) { return id.index < first ? id : mapped[static_cast<std::size_t>(id.index - first)]; };
+  const auto to_graph = [&](ValueId id) {
+    return id.index < first ? id : mapped[static_cast<std::size_t>(id.index - first)];
+  };
   for (const Patch::NewValue& value : patch.values_) {
     if (value.node < 0) {
       mapped.push_back(graph.add_constant(value.name, value.fact.constant));
@@ -80,7 +82,8 @@ Status apply_unsorted(Graph& graph, const Patch& patch) {
     // A wire that already had a name of its own (an old value) keeps it.
     if (new_value.index >= first && !graph.fact(target).is_constant()) {
       graph.set_name(target, graph.value(old_value).name);
-      if (!graph.fact(target).quant && graph.fact(old_value).quant) graph.set_quant(target, *graph.fact(old_value).quant);
+      if (!graph.fact(target).quant && graph.fact(old_value).quant)
+        graph.set_quant(target, *graph.fact(old_value).quant);
     }
     graph.replace_uses(old_value, target);
     if (graph.value(old_value).producer.exists()) candidates.push_back(graph.value(old_value).producer);
@@ -90,7 +93,9 @@ Status apply_unsorted(Graph& graph, const Patch& patch) {
 }
 
 Status restore_order(Graph& graph) {
-  if (!graph.sort()) return Error{.kind = ErrorKind::internal, .where = "patch", .found = "a cycle", .expected = "an order of computation"};
+  if (!graph.sort())
+    return Error{
+        .kind = ErrorKind::internal, .where = "patch", .found = "a cycle", .expected = "an order of computation"};
   return ok_status();
 }
 
@@ -100,7 +105,8 @@ Status apply(Graph& graph, const Patch& patch) {
 }
 
 int PassReport::applied() const {
-  return static_cast<int>(std::count_if(entries.begin(), entries.end(), [](const PassEntry& entry) { return entry.applied; }));
+  return static_cast<int>(
+      std::count_if(entries.begin(), entries.end(), [](const PassEntry& entry) { return entry.applied; }));
 }
 
 PassReport rewrite(Graph& graph, std::string_view pass, const Matcher& matcher, int* budget) {
@@ -129,12 +135,16 @@ PassReport rewrite(Graph& graph, std::string_view pass, const Matcher& matcher, 
       if (budget != nullptr) --*budget;
     }
     if (!restore_order(graph)) {
-      report.failures.push_back({.kind = ErrorKind::internal, .where = std::string(pass), .found = "a cycle", .expected = "an order of computation"});
+      report.failures.push_back({.kind = ErrorKind::internal,
+                                 .where = std::string(pass),
+                                 .found = "a cycle",
+                                 .expected = "an order of computation"});
       return report;
     }
     const bool is_stopped = budget != nullptr && *budget <= 0;
     if (!is_changing || is_stopped) {
-      report.entries.insert(report.entries.end(), std::make_move_iterator(refusals.begin()), std::make_move_iterator(refusals.end()));
+      report.entries.insert(report.entries.end(), std::make_move_iterator(refusals.begin()),
+                            std::make_move_iterator(refusals.end()));
       return report;
     }
   }

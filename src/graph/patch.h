@@ -66,14 +66,18 @@ struct PassReport {
   Errors failures;  // of patches that could not be applied: a mistake of the matcher
 
   int applied() const;
-  void add(std::string node, bool was_applied, std::string reason = {}) { entries.push_back({std::move(node), was_applied, std::move(reason)}); }
+  void add(std::string node, bool was_applied, std::string reason = {}) {
+    entries.push_back({std::move(node), was_applied, std::move(reason)});
+  }
 };
 
-// A matcher's answer: a patch, or a sentence that says why it does not apply here (empty: not this kind of node at all).
+// A matcher's answer: a patch, or a sentence that says why it does not apply here (empty: not this kind of node at
+// all).
 using Match = std::variant<Patch, std::string>;
 
-// For every live node, in order: asks the matcher and applies its patch. Repeats over nodes made on the way until nothing matches.
-// `budget`, where not null, is decremented per applied patch and stops the pass at 0 (bisection of wrong rewrites).
+// For every live node, in order: asks the matcher and applies its patch. Repeats over nodes made on the way until
+// nothing matches. `budget`, where not null, is decremented per applied patch and stops the pass at 0 (bisection of
+// wrong rewrites).
 using Matcher = std::function<Match(const Graph&, const Node&)>;
 PassReport rewrite(Graph& graph, std::string_view pass, const Matcher& matcher, int* budget = nullptr);
 

@@ -25,15 +25,18 @@ std::string reference_to(const Graph& graph, ValueId id) {
 std::string to_string(const Graph& graph) {
   std::string text;
   for (ValueId input : graph.inputs()) {
-    text += "%" + std::to_string(input.index) + " " + describe(graph.fact(input)) + " = input '" + graph.value(input).name + "'\n";
+    text += "%" + std::to_string(input.index) + " " + describe(graph.fact(input)) + " = input '" +
+            graph.value(input).name + "'\n";
   }
   for (NodeId id : graph.order()) {
     const Node& node = graph.node(id);
     for (ValueId output : node.outputs) {
-      text += (output == node.outputs.front() ? "" : ", ") + ("%" + std::to_string(output.index)) + " " + describe(graph.fact(output));
+      text += (output == node.outputs.front() ? "" : ", ") + ("%" + std::to_string(output.index)) + " " +
+              describe(graph.fact(output));
     }
     text += " = " + std::string(node.spec->name) + "(";
-    for (std::size_t i = 0; i < node.inputs.size(); ++i) text += (i == 0 ? "" : ", ") + reference_to(graph, node.inputs[i]);
+    for (std::size_t i = 0; i < node.inputs.size(); ++i)
+      text += (i == 0 ? "" : ", ") + reference_to(graph, node.inputs[i]);
     text += ") " + node.attrs.to_string() + " '" + node.name + "'\n";
   }
   for (std::size_t i = 0; i < graph.outputs().size(); ++i) {

@@ -13,17 +13,20 @@ Error broken(const std::string& where, std::string found, std::string expected) 
 void check_facts(const Graph& graph, const Node& node, Errors& errors) {
   auto inferred = infer_checked(*node.spec, node.attrs, graph.input_facts(node));
   if (!inferred) {
-    for (const Error& error : inferred.errors()) errors.push_back(broken("node '" + node.name + "' " + error.where, error.found, error.expected));
+    for (const Error& error : inferred.errors())
+      errors.push_back(broken("node '" + node.name + "' " + error.where, error.found, error.expected));
     return;
   }
   if (inferred->size() != node.outputs.size()) {
-    errors.push_back(broken("node '" + node.name + "'", std::to_string(node.outputs.size()) + " outputs", std::to_string(inferred->size())));
+    errors.push_back(broken("node '" + node.name + "'", std::to_string(node.outputs.size()) + " outputs",
+                            std::to_string(inferred->size())));
     return;
   }
   for (std::size_t i = 0; i < inferred->size(); ++i) {
     const Fact& held = graph.fact(node.outputs[i]);
     if (held.same_type((*inferred)[i])) continue;
-    errors.push_back(broken("node '" + node.name + "' output " + std::to_string(i), std::string(name_of(held.dtype)) + " " + held.shape.to_string(),
+    errors.push_back(broken("node '" + node.name + "' output " + std::to_string(i),
+                            std::string(name_of(held.dtype)) + " " + held.shape.to_string(),
                             std::string(name_of((*inferred)[i].dtype)) + " " + (*inferred)[i].shape.to_string()));
   }
 }
@@ -54,7 +57,8 @@ Status verify(const Graph& graph) {
     for (ValueId input : node.inputs) {
       if (!input.exists()) continue;
       if (input.index >= graph.value_count() || !is_made[static_cast<std::size_t>(input.index)]) {
-        errors.push_back(broken("node '" + node.name + "'", "an input that no earlier node makes", "an order of computation"));
+        errors.push_back(
+            broken("node '" + node.name + "'", "an input that no earlier node makes", "an order of computation"));
         is_ready = false;
       }
     }
@@ -63,7 +67,8 @@ Status verify(const Graph& graph) {
   }
   for (std::size_t i = 0; i < graph.outputs().size(); ++i) {
     if (!is_made[static_cast<std::size_t>(graph.outputs()[i].index)]) {
-      errors.push_back(broken("output '" + graph.output_names()[i] + "'", "a value that no node makes", "one that is computed"));
+      errors.push_back(
+          broken("output '" + graph.output_names()[i] + "'", "a value that no node makes", "one that is computed"));
     }
   }
   check_unique(input_names, "graph inputs", errors);

@@ -10,13 +10,15 @@ namespace octavo {
 namespace {
 
 bool is_foldable(const OpSpec& spec) {
-  static constexpr std::array<const OpSpec*, 13> kFoldable = {&kArgmax,   &kBinary, &kCast,    &kConcat, &kExpand,    &kGather, &kPad,
-                                                              &kQuantize, &kReduce, &kReshape, &kSlice,  &kTranspose, &kUnary};
+  static constexpr std::array<const OpSpec*, 13> kFoldable = {&kArgmax, &kBinary,    &kCast,     &kConcat, &kExpand,
+                                                              &kGather, &kPad,       &kQuantize, &kReduce, &kReshape,
+                                                              &kSlice,  &kTranspose, &kUnary};
   return &spec == &kWhere || std::find(kFoldable.begin(), kFoldable.end(), &spec) != kFoldable.end();
 }
 
 // The outputs; empty where the budget does not allow them.
-std::vector<Tensor> fold(const OpSpec& spec, const Attrs& attrs, InputFacts inputs, const std::vector<Fact>& outputs, std::int64_t& budget) {
+std::vector<Tensor> fold(const OpSpec& spec, const Attrs& attrs, InputFacts inputs, const std::vector<Fact>& outputs,
+                         std::int64_t& budget) {
   // Every node pays something, so that a file of very many tiny nodes ends too.
   std::int64_t work = 1;
   for (const Fact* input : inputs) work += input != nullptr ? input->shape.elements() : 0;
@@ -24,7 +26,8 @@ std::vector<Tensor> fold(const OpSpec& spec, const Attrs& attrs, InputFacts inpu
   if (work > budget) return {};
   budget -= work;
   std::vector<ConstTensorView> input_views;
-  for (const Fact* input : inputs) input_views.push_back(input != nullptr ? input->constant->view() : ConstTensorView{});
+  for (const Fact* input : inputs)
+    input_views.push_back(input != nullptr ? input->constant->view() : ConstTensorView{});
   // References find an input that is left out at the end by its missing data too.
   if (!spec.inputs.empty() && spec.inputs.back().back() != '*') input_views.resize(spec.inputs.size());
   std::vector<Tensor> results;
@@ -39,8 +42,8 @@ std::vector<Tensor> fold(const OpSpec& spec, const Attrs& attrs, InputFacts inpu
 
 }  // namespace
 
-std::vector<ValueId> add_folded(Graph& graph, const OpSpec& spec, const Attrs& attrs, const std::vector<ValueId>& inputs, const std::string& name,
-                                std::int64_t& budget) {
+std::vector<ValueId> add_folded(Graph& graph, const OpSpec& spec, const Attrs& attrs,
+                                const std::vector<ValueId>& inputs, const std::string& name, std::int64_t& budget) {
   if (!is_foldable(spec)) return {};
   std::vector<const Fact*> facts;
   for (ValueId input : inputs) {
@@ -50,7 +53,8 @@ std::vector<ValueId> add_folded(Graph& graph, const OpSpec& spec, const Attrs& a
   auto inferred = infer_checked(spec, attrs, facts);
   if (!inferred) return {};  // the graph will say why
   std::vector<ValueId> made;
-  for (Tensor& tensor : fold(spec, attrs, facts, *inferred, budget)) made.push_back(graph.add_constant(name, std::move(tensor)));
+  for (Tensor& tensor : fold(spec, attrs, facts, *inferred, budget))
+    made.push_back(graph.add_constant(name, std::move(tensor)));
   return made;
 }
 

@@ -10,11 +10,12 @@
 
 namespace octavo {
 
-// Adds the outputs of an operator whose inputs are all constant to the graph, by its reference, as constants called `name`. Nothing where an input
-// varies, where the operator is not one whose work is proportional to its elements (dequantization is never folded: the integers must stay visible),
-// or where it would take more elements than `budget` still allows; the budget is taken down otherwise.
-std::vector<ValueId> add_folded(Graph& graph, const OpSpec& spec, const Attrs& attrs, const std::vector<ValueId>& inputs, const std::string& name,
-                                std::int64_t& budget);
+// Adds the outputs of an operator whose inputs are all constant to the graph, by its reference, as constants called
+// `name`. Nothing where an input varies, where the operator is not one whose work is proportional to its elements
+// (dequantization is never folded: the integers must stay visible), or where it would take more elements than `budget`
+// still allows; the budget is taken down otherwise.
+std::vector<ValueId> add_folded(Graph& graph, const OpSpec& spec, const Attrs& attrs,
+                                const std::vector<ValueId>& inputs, const std::string& name, std::int64_t& budget);
 
 }  // namespace octavo
 

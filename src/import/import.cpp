@@ -19,7 +19,8 @@ namespace {
 
 enum class Format { onnx, tflite, zip, artifact, unknown };
 
-// An ONNX file is a protobuf message: its first byte is the tag of a field of ModelProto (numbers 1 to 8, 14, 20 and 25).
+// An ONNX file is a protobuf message: its first byte is the tag of a field of ModelProto (numbers 1 to 8, 14, 20 and
+// 25).
 bool starts_like_onnx(std::string_view head) {
   constexpr std::string_view kTags("\x08\x12\x1a\x22\x28\x32\x3a\x42\x72\xa2\xca", 11);
   return head.size() > 1 && kTags.find(head[0]) != std::string_view::npos;
@@ -34,11 +35,13 @@ Format recognise(std::string_view head) {
 
 Result<Format> format_of(const std::string& path) {
   std::error_code error;
-  if (std::filesystem::is_directory(path, error)) return Error{ErrorKind::resource, path, "a folder", "a model file", ""};
+  if (std::filesystem::is_directory(path, error))
+    return Error{ErrorKind::resource, path, "a folder", "a model file", ""};
   errno = 0;
   std::ifstream file(path, std::ios::binary);
   if (!file) {
-    return Error{ErrorKind::resource, path, std::string("an error on opening (") + std::strerror(errno) + ")", "a file that can be read", ""};
+    return Error{ErrorKind::resource, path, std::string("an error on opening (") + std::strerror(errno) + ")",
+                 "a file that can be read", ""};
   }
   std::array<char, 16> head{};
   file.read(head.data(), head.size());
@@ -56,7 +59,8 @@ Result<ImportedModel> import_opened(Result<pt2_import::Archive> archive, const I
   return pt2_import::import_archive(*archive, options);
 }
 
-Result<ImportedModel> import_parsed(Result<tflite_import::ModelFile> model, const std::string& file, const ImportOptions& options) {
+Result<ImportedModel> import_parsed(Result<tflite_import::ModelFile> model, const std::string& file,
+                                    const ImportOptions& options) {
   if (!model) return std::move(model).errors();
   return tflite_import::import_parsed(*model, file, options);
 }
@@ -65,13 +69,18 @@ Result<ImportedModel> import_parsed(Result<tflite_import::ModelFile> model, cons
 Status check_profile(Format format, const std::string& file, const ImportOptions& options) {
   if (!options.profile) return ok_status();
   const Profile profile = *options.profile;
-  const Profile own = format == Format::tflite ? Profile::tflite_xnnpack : (format == Format::zip ? Profile::pt2e : Profile::onnx);
+  const Profile own =
+      format == Format::tflite ? Profile::tflite_xnnpack : (format == Format::zip ? Profile::pt2e : Profile::onnx);
   if (profile == own || (format == Format::tflite && is_fixed_point(profile))) return ok_status();
-  const std::string expected = format == Format::tflite ? "tflite-xnnpack, tflite-double or tflite-single" : std::string(name_of(own));
-  return Error{ErrorKind::usage, file, "rounding " + std::string(name_of(profile)), expected + " for a file of this format", ""};
+  const std::string expected =
+      format == Format::tflite ? "tflite-xnnpack, tflite-double or tflite-single" : std::string(name_of(own));
+  return Error{ErrorKind::usage, file, "rounding " + std::string(name_of(profile)),
+               expected + " for a file of this format", ""};
 }
 
-Error out_of_memory(const std::string& file) { return {ErrorKind::resource, file, "more data than memory holds", "a smaller model", ""}; }
+Error out_of_memory(const std::string& file) {
+  return {ErrorKind::resource, file, "more data than memory holds", "a smaller model", ""};
+}
 
 }  // namespace
 
@@ -82,9 +91,11 @@ Result<ImportedModel> import_model(const std::string& path, const ImportOptions&
     case Format::onnx: break;
     case Format::tflite: break;
     case Format::zip: break;
-    case Format::artifact: return Error{ErrorKind::usage, path, "a model that Octavo has compiled already", "a source model", ""};
+    case Format::artifact:
+      return Error{ErrorKind::usage, path, "a model that Octavo has compiled already", "a source model", ""};
     case Format::unknown:
-      return Error{ErrorKind::invalid_input, path, "content of no known kind", "an ONNX or TFLite model or an exported PyTorch program", ""};
+      return Error{ErrorKind::invalid_input, path, "content of no known kind",
+                   "an ONNX or TFLite model or an exported PyTorch program", ""};
   }
   if (const Status status = check_profile(*format, path, options); !status) return status.errors();
   const std::string parent = std::filesystem::path(path).parent_path().string();
@@ -106,7 +117,8 @@ Result<ImportedModel> import_onnx(std::span<const std::byte> bytes, const std::s
   }
 }
 
-Result<ImportedModel> import_pt2(std::span<const std::byte> bytes, const std::string& file, const ImportOptions& options) {
+Result<ImportedModel> import_pt2(std::span<const std::byte> bytes, const std::string& file,
+                                 const ImportOptions& options) {
   if (const Status status = check_profile(Format::zip, file, options); !status) return status.errors();
   try {
     return import_opened(pt2_import::Archive::open(bytes, file), options);
@@ -115,7 +127,8 @@ Result<ImportedModel> import_pt2(std::span<const std::byte> bytes, const std::st
   }
 }
 
-Result<ImportedModel> import_tflite(std::span<const std::byte> bytes, const std::string& file, const ImportOptions& options) {
+Result<ImportedModel> import_tflite(std::span<const std::byte> bytes, const std::string& file,
+                                    const ImportOptions& options) {
   if (const Status status = check_profile(Format::tflite, file, options); !status) return status.errors();
   try {
     return import_parsed(tflite_import::parse_model_bytes(bytes, file), file, options);

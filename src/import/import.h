@@ -16,11 +16,13 @@
 namespace octavo {
 
 struct ImportOptions {
-  std::int64_t batch = 1;                      // value of a symbolic (or 0 or -1) first dimension of each input
-  std::map<std::string, Shape> shapes;         // input name -> whole shape; overrides the file's. An unknown name is a usage error
-  bool dequantizes_dynamic = false;            // files of integer weights beside float activations are read as fp32
-  std::optional<Profile> profile;              // rounding of quantized operators; none: that of the file's format
-  std::map<std::string, Tensor> bound_inputs;  // inputs that become constants (a compiler needs them so); used by conformance tests
+  std::int64_t batch = 1;  // value of a symbolic (or 0 or -1) first dimension of each input
+  std::map<std::string, Shape>
+      shapes;  // input name -> whole shape; overrides the file's. An unknown name is a usage error
+  bool dequantizes_dynamic = false;  // files of integer weights beside float activations are read as fp32
+  std::optional<Profile> profile;    // rounding of quantized operators; none: that of the file's format
+  std::map<std::string, Tensor>
+      bound_inputs;  // inputs that become constants (a compiler needs them so); used by conformance tests
 };
 
 struct ImportedModel {
@@ -31,15 +33,20 @@ struct ImportedModel {
 };
 
 // Recognises the format by content. All problems of the file are reported at once.
-// Errors: invalid_input (broken file), unsupported (operators or attributes outside ours, all listed), resource (cannot be read).
+// Errors: invalid_input (broken file), unsupported (operators or attributes outside ours, all listed), resource (cannot
+// be read).
 Result<ImportedModel> import_model(const std::string& path, const ImportOptions& options);
 
-// From memory. `folder` is where external data may lie (never outside it; empty: none allowed); `file` names it in messages.
-Result<ImportedModel> import_onnx(std::span<const std::byte> bytes, const std::string& folder, const std::string& file, const ImportOptions& options);
-Result<ImportedModel> import_tflite(std::span<const std::byte> bytes, const std::string& file, const ImportOptions& options);
+// From memory. `folder` is where external data may lie (never outside it; empty: none allowed); `file` names it in
+// messages.
+Result<ImportedModel> import_onnx(std::span<const std::byte> bytes, const std::string& folder, const std::string& file,
+                                  const ImportOptions& options);
+Result<ImportedModel> import_tflite(std::span<const std::byte> bytes, const std::string& file,
+                                    const ImportOptions& options);
 
 // An archive of torch.export from memory; `file` names it in messages.
-Result<ImportedModel> import_pt2(std::span<const std::byte> bytes, const std::string& file, const ImportOptions& options);
+Result<ImportedModel> import_pt2(std::span<const std::byte> bytes, const std::string& file,
+                                 const ImportOptions& options);
 
 }  // namespace octavo
 

@@ -62,7 +62,8 @@ RowBlock Broadcast::part_of_row(ItemRange elements) const {
 RowBlock Broadcast::block_at(std::int64_t row, std::int64_t end) const {
   const std::size_t inner = dims_.size() - 1;
   const std::int64_t first = row % dims_[inner - 1];
-  RowBlock block{.rows = std::min(dims_[inner - 1] - first, end - row), .n = dims_[inner], .y_offset = row * dims_[inner]};
+  RowBlock block{
+      .rows = std::min(dims_[inner - 1] - first, end - row), .n = dims_[inner], .y_offset = row * dims_[inner]};
   std::int64_t rest = row;
   for (std::size_t i = inner; i-- > 0;) {
     const std::int64_t index = rest % dims_[i];

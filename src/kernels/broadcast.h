@@ -14,8 +14,8 @@ namespace octavo {
 
 inline constexpr int kMaxBroadcast = 3;  // operands
 
-// A block of rows that lie at equal distances: row r of operand k starts at offset[k] + r * row_stride[k], its elements are step[k] (0 or 1) apart.
-// Rows of the result are dense: they start at y_offset + r * n.
+// A block of rows that lie at equal distances: row r of operand k starts at offset[k] + r * row_stride[k], its elements
+// are step[k] (0 or 1) apart. Rows of the result are dense: they start at y_offset + r * n.
 struct RowBlock {
   std::int64_t rows = 0;
   std::int64_t n = 0;
@@ -57,7 +57,8 @@ class Broadcast {
   Chunks chunks_;          // of rows, or of elements where there is only one row
 };
 
-// Where rows of two operands and their results lie, for the row functions of a family: their pointers say the element types.
+// Where rows of two operands and their results lie, for the row functions of a family: their pointers say the element
+// types.
 template <class Rows>
 void place_rows(Rows& rows, const RowBlock& block, const StepBuffers& buffers) {
   rows.a = reinterpret_cast<decltype(rows.a)>(buffers.inputs[0]) + block.offset[0];

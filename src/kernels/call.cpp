@@ -5,7 +5,8 @@ namespace octavo {
 
 CallView view_of(const OpCall& call) {
   CallView view{.attrs = call.attrs};
-  for (const Fact* fact : call.inputs) view.inputs.push_back(fact == nullptr ? OperandType{} : OperandType{fact->dtype, &fact->shape});
+  for (const Fact* fact : call.inputs)
+    view.inputs.push_back(fact == nullptr ? OperandType{} : OperandType{fact->dtype, &fact->shape});
   for (const Fact& fact : call.outputs) view.outputs.push_back({fact.dtype, &fact.shape});
   return view;
 }
@@ -37,7 +38,9 @@ Tensor constant_or_empty(const OpCall& call, std::size_t i) {
   return Tensor(DType::u8, Shape{0});
 }
 
-bool is_read_in_run(const StepSpec& spec, std::size_t i) { return i >= spec.inputs.size() || !spec.inputs[i].is_packed; }
+bool is_read_in_run(const StepSpec& spec, std::size_t i) {
+  return i >= spec.inputs.size() || !spec.inputs[i].is_packed;
+}
 
 bool is_packed_as(const StepSpec& spec, std::size_t i, DType dtype, std::int64_t elements) {
   return i < spec.packed.size() && spec.packed[i].dtype == dtype && spec.packed[i].shape.elements() == elements;

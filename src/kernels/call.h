@@ -1,5 +1,5 @@
-// What the kernels of this folder share above the contract: one view of a call at compile time and at load time, steps made of plain
-// parameters, and the cutting of work into items. Part of kernels/.
+// What the kernels of this folder share above the contract: one view of a call at compile time and at load time, steps
+// made of plain parameters, and the cutting of work into items. Part of kernels/.
 #ifndef OCTAVO_KERNELS_CALL_H_
 #define OCTAVO_KERNELS_CALL_H_
 
@@ -53,9 +53,11 @@ Result<std::unique_ptr<Step>> prepare_by(const StepSpec& spec) {
 }
 
 // ---- kernels that pack ----
-// An artifact may name a packing kernel and lie about what was packed, so `prepare` checks with these whatever `run` reads.
+// An artifact may name a packing kernel and lie about what was packed, so `prepare` checks with these whatever `run`
+// reads.
 
-// At compile time: input i as a tensor of the same type, or an empty one where it is left out: what a kernel keeps as it is.
+// At compile time: input i as a tensor of the same type, or an empty one where it is left out: what a kernel keeps as
+// it is.
 Tensor constant_or_empty(const OpCall& call, std::size_t i);
 // False where a file claims that the kernel packed input i, so that a run would pass no pointer.
 bool is_read_in_run(const StepSpec& spec, std::size_t i);
@@ -86,13 +88,15 @@ class ParamsStep final : public Step {
 };
 
 template <class Params>
-std::unique_ptr<Step> make_step(Params params, std::int64_t items, typename ParamsStep<Params>::Run run, std::size_t scratch_bytes = 0) {
+std::unique_ptr<Step> make_step(Params params, std::int64_t items, typename ParamsStep<Params>::Run run,
+                                std::size_t scratch_bytes = 0) {
   return std::make_unique<ParamsStep<Params>>(std::move(params), items, run, scratch_bytes);
 }
 
 // Enough for a thread to be worth waking.
 inline constexpr std::int64_t kChunkBytes = 16 * 1024;
-// `units` of work in chunks: one where all of it is not more than kChunkBytes, else so many that threads differ little by one more or less.
+// `units` of work in chunks: one where all of it is not more than kChunkBytes, else so many that threads differ little
+// by one more or less.
 struct Chunks {
   std::int64_t units = 0;
   std::int64_t chunk = 1;
@@ -104,7 +108,9 @@ struct Chunks {
   }
   std::int64_t items() const { return (units + chunk - 1) / chunk; }
   // The units of these items.
-  ItemRange units_of(ItemRange items_range) const { return {std::min(units, items_range.begin * chunk), std::min(units, items_range.end * chunk)}; }
+  ItemRange units_of(ItemRange items_range) const {
+    return {std::min(units, items_range.begin * chunk), std::min(units, items_range.end * chunk)};
+  }
 };
 
 }  // namespace octavo

@@ -18,7 +18,8 @@ struct ImageSizes {
   static ImageSizes of(const Shape& shape, Layout layout) {
     const bool is_first = layout == Layout::channels_first;
     const int rank = shape.rank();
-    ImageSizes s{.batch = shape[0], .width = shape[is_first ? rank - 1 : rank - 2], .channels = shape[is_first ? 1 : rank - 1]};
+    ImageSizes s{
+        .batch = shape[0], .width = shape[is_first ? rank - 1 : rank - 2], .channels = shape[is_first ? 1 : rank - 1]};
     if (rank == 4) s.height = shape[is_first ? 2 : 1];
     s.strides.channel = is_first ? s.height * s.width : 1;
     s.strides.column = is_first ? 1 : s.channels;

@@ -1,7 +1,8 @@
-// Kernel: one way to compute one operator on one instruction set. The contract between kernels/, select/, plan/ and run/. Part of kernels/.
+// Kernel: one way to compute one operator on one instruction set. The contract between kernels/, select/, plan/ and
+// run/. Part of kernels/.
 //
-// The life of a kernel: select/ asks `refusal` and `cost` (compile time, any machine); plan/ calls `pack` once (compile time, host);
-// run/ calls `prepare` when a model is loaded (JIT code is emitted here) and from then on only Step::run.
+// The life of a kernel: select/ asks `refusal` and `cost` (compile time, any machine); plan/ calls `pack` once (compile
+// time, host); run/ calls `prepare` when a model is loaded (JIT code is emitted here) and from then on only Step::run.
 #ifndef OCTAVO_KERNELS_KERNEL_H_
 #define OCTAVO_KERNELS_KERNEL_H_
 
@@ -40,8 +41,9 @@ struct StepOperand {
   bool is_padded = true;
 };
 
-// One step of a plan at load time. Types and shapes have been checked by the operator's infer; the sizes of `packed` have not:
-// prepare must check dtype and shape of each before it trusts them, and whatever else `refusal` guards, since files may be hostile.
+// One step of a plan at load time. Types and shapes have been checked by the operator's infer; the sizes of `packed`
+// have not: prepare must check dtype and shape of each before it trusts them, and whatever else `refusal` guards, since
+// files may be hostile.
 struct StepSpec {
   const OpSpec* spec = nullptr;
   const Attrs* attrs = nullptr;
@@ -51,8 +53,9 @@ struct StepSpec {
   int threads = 1;
 };
 
-// The buffers of one call. Pointers of absent inputs are null. Buffers of the arena and of constants are aligned to kAlignment and may be
-// read kReadSlack bytes past their end; tensors of the caller are aligned to their element and end where they end.
+// The buffers of one call. Pointers of absent inputs are null. Buffers of the arena and of constants are aligned to
+// kAlignment and may be read kReadSlack bytes past their end; tensors of the caller are aligned to their element and
+// end where they end.
 struct StepBuffers {
   std::span<const std::byte* const> inputs;
   std::span<std::byte* const> outputs;
@@ -66,7 +69,8 @@ struct ItemRange {
 };
 
 // A step ready to run. Immutable: many threads and contexts call run at the same time, on disjoint items.
-// run never allocates, never asks the operating system, keeps no state, and its results do not depend on how items are split.
+// run never allocates, never asks the operating system, keeps no state, and its results do not depend on how items are
+// split.
 class Step {
  public:
   virtual ~Step() = default;
@@ -83,7 +87,8 @@ struct Kernel {
   Isa needs = Isa::scalar;
   // The reference's bits on every machine. Kernels that only come close are taken in fp32 plans alone.
   bool is_exact = true;
-  // Why this kernel cannot do that call, as a sentence ("needs channels_last"), or empty. Instruction sets are checked by the caller.
+  // Why this kernel cannot do that call, as a sentence ("needs channels_last"), or empty. Instruction sets are checked
+  // by the caller.
   std::string (*refusal)(const OpCall& call) = nullptr;
   // Predicted nanoseconds of a whole call on one thread.
   double (*cost)(const OpCall& call, const Machine& machine) = nullptr;
@@ -96,7 +101,8 @@ struct Kernel {
   int (*in_place_input)(const OpCall& call) = nullptr;
 };
 
-// What libraries behind the kernels keep per thread is allocated here, once per thread, instead of in its first run. Changes no setting.
+// What libraries behind the kernels keep per thread is allocated here, once per thread, instead of in its first run.
+// Changes no setting.
 void prepare_thread() noexcept;
 
 // All kernels of all families. list.cpp is the only place that knows the families.

@@ -67,7 +67,8 @@ std::span<const Kernel* const> all_kernels() {
 
 const Kernel* find_kernel(std::string_view name) {
   const auto kernels = all_kernels();
-  const auto it = std::find_if(kernels.begin(), kernels.end(), [&](const Kernel* kernel) { return kernel->name == name; });
+  const auto it =
+      std::find_if(kernels.begin(), kernels.end(), [&](const Kernel* kernel) { return kernel->name == name; });
   return it == kernels.end() ? nullptr : *it;
 }
 

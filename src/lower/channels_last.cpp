@@ -31,11 +31,14 @@ std::vector<T> in_stored_order(const std::vector<T>& list, const Axes& axes) {
 
 // What is left of `axes` without the file's axes in `dropped`.
 Axes without(const Axes& axes, const std::vector<std::int64_t>& dropped) {
-  const auto is_dropped = [&](std::int64_t axis) { return std::find(dropped.begin(), dropped.end(), axis) != dropped.end(); };
+  const auto is_dropped = [&](std::int64_t axis) {
+    return std::find(dropped.begin(), dropped.end(), axis) != dropped.end();
+  };
   Axes left;
   for (std::size_t i = 0; i < axes.size(); ++i) {
     if (is_dropped(static_cast<std::int64_t>(i))) continue;
-    const auto lower = std::count_if(dropped.begin(), dropped.end(), [&](std::int64_t axis) { return at(axes, axis) < axes[i]; });
+    const auto lower =
+        std::count_if(dropped.begin(), dropped.end(), [&](std::int64_t axis) { return at(axes, axis) < axes[i]; });
     left.push_back(axes[i] - lower);
   }
   return left;
@@ -65,17 +68,20 @@ std::vector<ValueId> logical_inputs(Relayout& layout, const Node& node, std::siz
 // Operators that need the file's order of axes.
 void keep(Relayout& layout, const Node& node) {
   const auto outputs = layout.emit(node, node.attrs, logical_inputs(layout, node));
-  for (std::size_t i = 0; i < outputs.size(); ++i) layout.set(node.outputs[i], {outputs[i], identity_axes(layout.shape(node.outputs[i]).rank())});
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    layout.set(node.outputs[i], {outputs[i], identity_axes(layout.shape(node.outputs[i]).rank())});
 }
 
-// Emits the node with its first input stored as `axes`, the others as the file has them; the result is stored as `out_axes`.
+// Emits the node with its first input stored as `axes`, the others as the file has them; the result is stored as
+// `out_axes`.
 void emit_first(Relayout& layout, const Node& node, Attrs attrs, const Axes& axes, const Axes& out_axes) {
   std::vector<ValueId> inputs = {layout.stored_in(node.inputs[0], axes)};
   const auto rest = logical_inputs(layout, node, 1);
   inputs.insert(inputs.end(), rest.begin(), rest.end());
   const auto outputs = layout.emit(node, std::move(attrs), std::move(inputs));
   layout.set(node.outputs[0], {outputs[0], out_axes});
-  for (std::size_t i = 1; i < outputs.size(); ++i) layout.set(node.outputs[i], {outputs[i], identity_axes(layout.shape(node.outputs[i]).rank())});
+  for (std::size_t i = 1; i < outputs.size(); ++i)
+    layout.set(node.outputs[i], {outputs[i], identity_axes(layout.shape(node.outputs[i]).rank())});
 }
 
 // ---- operators on images ----
@@ -113,7 +119,8 @@ void image_operator(Relayout& layout, const Node& node, std::size_t images) {
   const auto rest = logical_inputs(layout, node, images);
   inputs.insert(inputs.end(), rest.begin(), rest.end());
   ValueId result = layout.emit(node, attrs, std::move(inputs))[0];
-  if (is_line && !layout.has_failed()) result = layout.reshaped(result, transposed_shape(layout.shape(node.outputs[0]), inverse(image_axes(rank))));
+  if (is_line && !layout.has_failed())
+    result = layout.reshaped(result, transposed_shape(layout.shape(node.outputs[0]), inverse(image_axes(rank))));
   layout.set(node.outputs[0], {result, image_axes(rank)});
 }
 
@@ -150,7 +157,8 @@ void carry_broadcast(Relayout& layout, const Node& node) {
   const int rank = layout.shape(node.outputs[0]).rank();
   const Axes axes = leading_axes(layout, node, node.inputs.size(), rank);
   std::vector<ValueId> inputs;
-  for (ValueId input : node.inputs) inputs.push_back(is_identity(axes) ? layout.logical(input) : layout.broadcastable(input, rank, axes));
+  for (ValueId input : node.inputs)
+    inputs.push_back(is_identity(axes) ? layout.logical(input) : layout.broadcastable(input, rank, axes));
   layout.set(node.outputs[0], {layout.emit(node, node.attrs, std::move(inputs))[0], axes});
 }
 

@@ -5,7 +5,8 @@
 
 namespace octavo {
 
-ValueId fixed_result(Patch& patch, const Node& node, ValueId sums, const Quantized& end, const std::vector<FixedMultiplier>& factors) {
+ValueId fixed_result(Patch& patch, const Node& node, ValueId sums, const Quantized& end,
+                     const std::vector<FixedMultiplier>& factors) {
   const Shape shape{static_cast<std::int64_t>(factors.size())};
   Tensor multipliers(DType::s32, shape), shifts(DType::s32, shape);
   for (std::size_t i = 0; i < factors.size(); ++i) {

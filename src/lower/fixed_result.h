@@ -11,7 +11,8 @@
 namespace octavo {
 
 // A fixed_requantize of the s32 wire: one factor, or one per index of its last axis.
-ValueId fixed_result(Patch& patch, const Node& node, ValueId sums, const Quantized& end, const std::vector<FixedMultiplier>& factors);
+ValueId fixed_result(Patch& patch, const Node& node, ValueId sums, const Quantized& end,
+                     const std::vector<FixedMultiplier>& factors);
 
 }  // namespace octavo
 

@@ -46,7 +46,8 @@ bool fits_s8(const std::vector<std::int16_t>& values) {
 
 Tensor as_s8(const std::vector<std::int16_t>& values, const Shape& shape) {
   Tensor w(DType::s8, shape);
-  std::transform(values.begin(), values.end(), w.as<std::int8_t>(), [](std::int16_t value) { return static_cast<std::int8_t>(value); });
+  std::transform(values.begin(), values.end(), w.as<std::int8_t>(),
+                 [](std::int16_t value) { return static_cast<std::int8_t>(value); });
   return w;
 }
 
@@ -64,7 +65,8 @@ void set_with_offset(IntegerWeights& weights, const QuantizedConstant& w) {
 }
 
 // The bias in units of x_scale * w_scale.
-std::variant<Tensor, std::string> accumulator_bias(const SourceWeights& source, const QuantType& x, std::int64_t channels) {
+std::variant<Tensor, std::string> accumulator_bias(const SourceWeights& source, const QuantType& x,
+                                                   std::int64_t channels) {
   Tensor bias(DType::s32, Shape{channels});
   for (std::int64_t c = 0; c < channels; ++c) {
     const double unit = static_cast<double>(x.scale * of_channel(source.w.scale, c));
@@ -94,7 +96,8 @@ Tensor rest_of_bias(const Tensor& float_bias, const Tensor& bias, const SourceWe
 }
 
 // bias + sum w * x for the most extreme x of the type.
-bool can_overflow(const Tensor& bias, const std::vector<std::int16_t>& values, const QuantType& x, std::int64_t channel) {
+bool can_overflow(const Tensor& bias, const std::vector<std::int16_t>& values, const QuantType& x,
+                  std::int64_t channel) {
   const IntegerRange range = range_of(x.dtype);
   const std::int64_t lowest_x = range.lowest - x.zero_point;
   const std::int64_t highest_x = range.highest - x.zero_point;
@@ -107,12 +110,14 @@ bool can_overflow(const Tensor& bias, const std::vector<std::int16_t>& values, c
     negative += std::min<std::int16_t>(first[i], 0);
   }
   const std::int64_t start = bias.as<std::int32_t>()[channel];
-  return !fits_s32(start + positive * highest_x + negative * lowest_x) || !fits_s32(start + positive * lowest_x + negative * highest_x);
+  return !fits_s32(start + positive * highest_x + negative * lowest_x) ||
+         !fits_s32(start + positive * lowest_x + negative * highest_x);
 }
 
 }  // namespace
 
-std::optional<Tensor> bias_with_zero_point(const Tensor& bias, const Tensor& w, const Tensor* w_offset, std::int32_t x_zero_point) {
+std::optional<Tensor> bias_with_zero_point(const Tensor& bias, const Tensor& w, const Tensor* w_offset,
+                                           std::int32_t x_zero_point) {
   Tensor corrected(DType::s32, bias.shape());
   const std::int64_t channels = bias.elements();
   const std::int64_t per_channel = channels == 0 ? 0 : w.elements() / channels;
@@ -127,7 +132,8 @@ std::optional<Tensor> bias_with_zero_point(const Tensor& bias, const Tensor& w, 
   return corrected;
 }
 
-std::variant<IntegerWeights, std::string> integer_weights(const SourceWeights& source, const QuantType& x, Profile profile) {
+std::variant<IntegerWeights, std::string> integer_weights(const SourceWeights& source, const QuantType& x,
+                                                          Profile profile) {
   const Shape& shape = source.w.q->shape();
   const std::int64_t channels = shape[0];
   if (!is_8bit(source.w.q->dtype())) return std::string("its weights have more than 8 bits");
@@ -140,14 +146,17 @@ std::variant<IntegerWeights, std::string> integer_weights(const SourceWeights& s
 
   const std::vector<std::int16_t> values = centred(source.w);
   for (std::int64_t c = 0; c < channels; ++c) {
-    if (can_overflow(plain_bias, values, x, c)) return "the sum of output channel " + std::to_string(c) + " could leave 32 bits";
+    if (can_overflow(plain_bias, values, x, c))
+      return "the sum of output channel " + std::to_string(c) + " could leave 32 bits";
   }
   IntegerWeights result;
   if (fits_s8(values)) result.w = as_s8(values, shape);
   else set_with_offset(result, source.w);
-  auto corrected = bias_with_zero_point(plain_bias, result.w, result.w_offset ? &*result.w_offset : nullptr, x.zero_point);
+  auto corrected =
+      bias_with_zero_point(plain_bias, result.w, result.w_offset ? &*result.w_offset : nullptr, x.zero_point);
   if (!corrected) return std::string("a bias with the zero point in it leaves 32 bits");
-  if (profile == Profile::pt2e && source.float_bias) result.bias_rest = rest_of_bias(*source.float_bias, plain_bias, source, x);
+  if (profile == Profile::pt2e && source.float_bias)
+    result.bias_rest = rest_of_bias(*source.float_bias, plain_bias, source, x);
   result.bias = std::move(*corrected);
   for (std::int64_t c = 0; c < channels; ++c) result.scale.push_back(of_channel(source.w.scale, c));
   return result;

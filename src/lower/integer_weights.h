@@ -22,22 +22,24 @@ struct IntegerWeights {
   std::vector<float> scale;         // per output channel
 };
 
-// Weights as they came: quantized [OC, KH, KW, IC] (scales per tensor or on axis 0), and the bias in f32 or dequantized from s32.
+// Weights as they came: quantized [OC, KH, KW, IC] (scales per tensor or on axis 0), and the bias in f32 or dequantized
+// from s32.
 struct SourceWeights {
   QuantizedConstant w;
   std::optional<QuantizedConstant> integer_bias;
   std::optional<Tensor> float_bias;  // f32 [OC]
 };
 
-// Removes the weights' zero points: (w - zero_point) where it fits s8, else what it lacks is an offset per output channel. Puts x's zero point
-// into the bias.
-// An f32 bias is rounded to units of x_scale * w_scale; with pt2e, whose program adds it as it is, the rest is kept.
-// A reason where the sum could leave s32 for some x, per output channel.
-std::variant<IntegerWeights, std::string> integer_weights(const SourceWeights& source, const QuantType& x, Profile profile);
+// Removes the weights' zero points: (w - zero_point) where it fits s8, else what it lacks is an offset per output
+// channel. Puts x's zero point into the bias. An f32 bias is rounded to units of x_scale * w_scale; with pt2e, whose
+// program adds it as it is, the rest is kept. A reason where the sum could leave s32 for some x, per output channel.
+std::variant<IntegerWeights, std::string> integer_weights(const SourceWeights& source, const QuantType& x,
+                                                          Profile profile);
 
-// bias - x_zero_point * sum(w + w_offset) per output channel, w being s8 [OC, ...] and w_offset s32 [OC] or null; the one place where a zero
-// point moves into a bias. Nothing where a result leaves s32.
-std::optional<Tensor> bias_with_zero_point(const Tensor& bias, const Tensor& w, const Tensor* w_offset, std::int32_t x_zero_point);
+// bias - x_zero_point * sum(w + w_offset) per output channel, w being s8 [OC, ...] and w_offset s32 [OC] or null; the
+// one place where a zero point moves into a bias. Nothing where a result leaves s32.
+std::optional<Tensor> bias_with_zero_point(const Tensor& bias, const Tensor& w, const Tensor* w_offset,
+                                           std::int32_t x_zero_point);
 
 }  // namespace octavo
 

@@ -15,24 +15,27 @@ namespace {
 
 // Conversions and operators that only move elements are no computation; integer operators may end in f32.
 bool is_border_or_movement(const OpSpec* spec) {
-  static const OpSpec* const others[] = {&kConcat,          &kDequantize,    &kDynamicQuantize, &kExpand,        &kFixedRequantize,
-                                         &kGather,          &kHybridConv,    &kIntegerResize,   &kPad,           &kQuantize,
-                                         &kQuantizedBinary, &kQuantizedConv, &kQuantizedMatmul, &kQuantizedPool, &kQuantizedSoftmax,
-                                         &kReshape,         &kRowQuantize,   &kSlice,           &kTable,         &kTranspose};
+  static const OpSpec* const others[] = {
+      &kConcat,          &kDequantize,    &kDynamicQuantize, &kExpand,        &kFixedRequantize,
+      &kGather,          &kHybridConv,    &kIntegerResize,   &kPad,           &kQuantize,
+      &kQuantizedBinary, &kQuantizedConv, &kQuantizedMatmul, &kQuantizedPool, &kQuantizedSoftmax,
+      &kReshape,         &kRowQuantize,   &kSlice,           &kTable,         &kTranspose};
   return std::find(std::begin(others), std::end(others), spec) != std::end(others);
 }
 
 bool computes_with_floats(const Graph& graph, const Node& node) {
   if (is_border_or_movement(node.spec)) return false;
   const auto is_float_wire = [&](ValueId id) { return id.exists() && is_float(graph.fact(id).dtype); };
-  return std::any_of(node.inputs.begin(), node.inputs.end(), is_float_wire) || std::any_of(node.outputs.begin(), node.outputs.end(), is_float_wire);
+  return std::any_of(node.inputs.begin(), node.inputs.end(), is_float_wire) ||
+         std::any_of(node.outputs.begin(), node.outputs.end(), is_float_wire);
 }
 
 std::string general_reason(const Graph& graph, const Node& node) {
   const auto is_plain_float = [&](ValueId id) {
     return id.exists() && is_float(graph.fact(id).dtype) && !graph.fact(id).is_constant() && !dequantized(graph, id);
   };
-  if (std::any_of(node.inputs.begin(), node.inputs.end(), is_plain_float)) return "no scales: its input is not quantized";
+  if (std::any_of(node.inputs.begin(), node.inputs.end(), is_plain_float))
+    return "no scales: its input is not quantized";
   const auto followed = follow_to_quantize(graph, node.outputs[0]);
   if (const auto* reason = std::get_if<std::string>(&followed)) return *reason;
   return "there is no integer form of " + std::string(node.spec->name) + " for these operands";
@@ -52,7 +55,8 @@ std::vector<Island> find_islands(const Graph& graph, const std::vector<PassRepor
     const Node& node = graph.node(id);
     if (!computes_with_floats(graph, node)) continue;
     const auto known = reasons.find(node.name);
-    islands.push_back({node.name, std::string(node.spec->name), known != reasons.end() ? known->second : general_reason(graph, node)});
+    islands.push_back({node.name, std::string(node.spec->name),
+                       known != reasons.end() ? known->second : general_reason(graph, node)});
   }
   return islands;
 }

@@ -10,7 +10,8 @@
 
 namespace octavo {
 
-// The nodes of the lowered graph that compute with floats. Reasons are those that the passes gave when they refused a node.
+// The nodes of the lowered graph that compute with floats. Reasons are those that the passes gave when they refused a
+// node.
 std::vector<Island> find_islands(const Graph& graph, const std::vector<PassReport>& passes);
 
 }  // namespace octavo

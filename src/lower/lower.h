@@ -1,4 +1,5 @@
-// lower: from the graph of a file (dequantize -> operator -> quantize) to the fused graph that kernels compute. Part of lower/.
+// lower: from the graph of a file (dequantize -> operator -> quantize) to the fused graph that kernels compute. Part of
+// lower/.
 #ifndef OCTAVO_LOWER_LOWER_H_
 #define OCTAVO_LOWER_LOWER_H_
 
@@ -16,9 +17,9 @@ namespace octavo {
 
 struct LowerOptions {
   Precision precision = Precision::int8;
-  // Nodes that somebody chose to keep in f32 in an int8 model: their convolutions and products become fused_conv, as in an fp32 model, which the
-  // fastest kernels compute. What else is in f32 keeps the same bits on every machine. Of a graph that came quantized their weights become f32, and
-  // pairs between them clamps.
+  // Nodes that somebody chose to keep in f32 in an int8 model: their convolutions and products become fused_conv, as in
+  // an fp32 model, which the fastest kernels compute. What else is in f32 keeps the same bits on every machine. Of a
+  // graph that came quantized their weights become f32, and pairs between them clamps.
   std::set<std::string> kept_in_f32;
   int patch_limit = -1;  // stop after this many patches; -1: none. For bisecting a wrong rewrite
   bool print = false;    // keep the graph's text after every pass in the report
@@ -41,11 +42,12 @@ struct LowerReport {
 };
 
 // Rewrites the graph in place; inputs and outputs keep their names, types and shapes.
-// Entry: any verified graph. Exit: every node is one that a kernel may exist for (no dequantize -> operator -> quantize left to fuse),
-// image operators are channels_last. Same graph in, same graph and report out.
+// Entry: any verified graph. Exit: every node is one that a kernel may exist for (no dequantize -> operator -> quantize
+// left to fuse), image operators are channels_last. Same graph in, same graph and report out.
 Result<LowerReport> lower(Graph& graph, const LowerOptions& options);
 
-// Only what calibration needs before scales are chosen: batch norms folded, constants folded, identities dropped. Keeps layouts.
+// Only what calibration needs before scales are chosen: batch norms folded, constants folded, identities dropped. Keeps
+// layouts.
 Result<LowerReport> simplify(Graph& graph);
 
 }  // namespace octavo

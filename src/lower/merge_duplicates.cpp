@@ -44,7 +44,8 @@ PassReport merge_duplicates(Graph& graph) {
     const auto [found, is_new] = known.try_emplace(key_of(graph, node), id);
     if (is_new) continue;
     // Each output of the graph keeps a node of its own.
-    if (std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId output) { return graph.is_output(output); })) continue;
+    if (std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId output) { return graph.is_output(output); }))
+      continue;
     const Node& first = graph.node(found->second);
     for (std::size_t i = 0; i < node.outputs.size(); ++i) graph.replace_uses(node.outputs[i], first.outputs[i]);
     report.add(node.name, true);

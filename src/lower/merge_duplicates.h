@@ -7,8 +7,9 @@
 
 namespace octavo {
 
-// Nodes with equal operator, attributes and inputs become one; small constants of equal content count as equal. Exporters write a quantize of
-// the same value per reader; as one node it leaves the value with one reader, so that it fuses.
+// Nodes with equal operator, attributes and inputs become one; small constants of equal content count as equal.
+// Exporters write a quantize of the same value per reader; as one node it leaves the value with one reader, so that it
+// fuses.
 PassReport merge_duplicates(Graph& graph);
 
 }  // namespace octavo

@@ -131,22 +131,25 @@ void clean(Driver& driver) { driver.rules("clean", {drop_identity, fold_constant
 
 // Exact in real numbers, so for graphs and parts of graphs that compute in f32.
 void simplify_floats(Driver& driver) {
-  driver.rules("simplify",
-               {fold_batch_norm, scale_into_conv, scale_into_matmul, pad_into_window, layer_norm_pattern, activation_patterns, merge_clamps});
+  driver.rules("simplify", {fold_batch_norm, scale_into_conv, scale_into_matmul, pad_into_window, layer_norm_pattern,
+                            activation_patterns, merge_clamps});
   // What could not be folded into a convolution becomes one.
   driver.rule("batch_norm_to_conv", batch_norm_to_conv);
 }
 
 void fuse_kept_floats(Driver& driver, const std::set<std::string>& kept) {
   if (kept.empty()) return;
-  driver.rule("kept_products",
-              [&](const Graph& graph, const Node& node) { return kept.contains(node.name) ? matmul_to_conv(graph, node) : Match(std::string()); });
-  driver.rule("kept_convolutions",
-              [&](const Graph& graph, const Node& node) { return kept.contains(node.name) ? fuse_float_conv(graph, node) : Match(std::string()); });
+  driver.rule("kept_products", [&](const Graph& graph, const Node& node) {
+    return kept.contains(node.name) ? matmul_to_conv(graph, node) : Match(std::string());
+  });
+  driver.rule("kept_convolutions", [&](const Graph& graph, const Node& node) {
+    return kept.contains(node.name) ? fuse_float_conv(graph, node) : Match(std::string());
+  });
   driver.rules("kept_floats", {fold_all_constants, drop_identity});
   if (const int nodes = driver.applied("kept_convolutions"); nodes > 0) {
-    driver.note(std::to_string(nodes) +
-                " nodes compute in fp32 as chosen: what comes after them may differ in its last bits from machine to machine");
+    driver.note(
+        std::to_string(nodes) +
+        " nodes compute in fp32 as chosen: what comes after them may differ in its last bits from machine to machine");
   }
 }
 
@@ -166,29 +169,37 @@ void record_input_scales(Graph& graph) {
 void lower_to_integers(Driver& driver, const std::set<std::string>& kept_in_f32) {
   clean(driver);
   if (!kept_in_f32.empty()) {
-    driver.rule("kept_in_float", [&](const Graph& graph, const Node& node) { return keep_in_float(graph, node, kept_in_f32); });
+    driver.rule("kept_in_float",
+                [&](const Graph& graph, const Node& node) { return keep_in_float(graph, node, kept_in_f32); });
     clean(driver);
   }
-  // Batch norms of layers that are not quantized; activations stay as they are written, because a table repeats exactly what the file says.
+  // Batch norms of layers that are not quantized; activations stay as they are written, because a table repeats exactly
+  // what the file says.
   driver.rules("simplify", {fold_batch_norm, scale_into_conv, scale_into_matmul, pad_into_window, layer_norm_pattern});
   driver.whole("merge_duplicates", merge_duplicates_pass);
 
-  // Layout comes before fusion: fused convolutions exist in one layout only, and transposes would stand between an operator and its quantize.
+  // Layout comes before fusion: fused convolutions exist in one layout only, and transposes would stand between an
+  // operator and its quantize.
   driver.whole("channels_last", make_channels_last);
   clean(driver);
 
-  // Structural operators leave the room between dequantize and quantize. The matrix products need their operands bare, and bring reshapes with them.
-  driver.rules("structure", {structure_before_dequantize, structure_after_quantize, before_concat, drop_identity, fold_constants});
+  // Structural operators leave the room between dequantize and quantize. The matrix products need their operands bare,
+  // and bring reshapes with them.
+  driver.rules("structure",
+               {structure_before_dequantize, structure_after_quantize, before_concat, drop_identity, fold_constants});
   driver.rules("matmul_to_conv", {fuse_product, quantized_matmul_to_conv});
-  driver.rules("structure", {structure_before_dequantize, structure_after_quantize, before_concat, drop_identity, fold_constants});
+  driver.rules("structure",
+               {structure_before_dequantize, structure_after_quantize, before_concat, drop_identity, fold_constants});
 
   driver.rule("transpose_into_weights", transpose_into_weights);
 
-  // Tables first: x * sigmoid(x) with a quantize inside is one function of x, and would otherwise be taken for a product of two values.
+  // Tables first: x * sigmoid(x) with a quantize inside is one function of x, and would otherwise be taken for a
+  // product of two values.
   driver.rules("tflite_table", {fixed_table, xnnpack_table});
   driver.rule("fuse_table", fuse_table);
   driver.rule("fuse_hybrid", fuse_hybrid);
-  driver.rules("fuse", {fuse_convolution, fuse_binary, fuse_pool, fuse_sum, fuse_resize, fuse_l2_norm, fuse_softmax, fuse_matmul});
+  driver.rules("fuse", {fuse_convolution, fuse_binary, fuse_pool, fuse_sum, fuse_resize, fuse_l2_norm, fuse_softmax,
+                        fuse_matmul});
   // Additions go into convolutions before tables do: a table is the last thing an operator does.
   driver.rule("fuse_residual", fuse_residual);
   driver.rules("table_into_producer", {table_into_producer, drop_identity});

@@ -77,7 +77,8 @@ std::optional<QuantizedConstant> quantized_constant(const Graph& graph, ValueId 
 }
 
 std::int32_t Quantized::apply(float value) const {
-  if (profile == Profile::pt2e) return round_then_zero_point(value * (1.0f / type.scale), type.zero_point, lowest, highest);
+  if (profile == Profile::pt2e)
+    return round_then_zero_point(value * (1.0f / type.scale), type.zero_point, lowest, highest);
   if (is_fixed_point(profile)) return quantize_value_away(value, type.scale, type.zero_point, lowest, highest);
   return quantize_value(value, type.scale, type.zero_point, lowest, highest);
 }
@@ -112,16 +113,19 @@ std::variant<Quantized, std::string> follow_to_quantize(const Graph& graph, Valu
   while (true) {
     const Node* reader = only_reader(graph, wire);
     if (reader == nullptr)
-      return std::string(graph.is_output(wire) ? "its f32 result is an output of the graph" : "its f32 result has several readers");
+      return std::string(graph.is_output(wire) ? "its f32 result is an output of the graph"
+                                               : "its f32 result has several readers");
     if (const auto bounds = clamp_bounds(*reader)) {
       clamps.push_back(*bounds);
       wire = reader->outputs[0];
       continue;
     }
     if (reader->spec != &kQuantize)
-      return "its result goes to '" + reader->name + "' (" + std::string(reader->spec->name) + ") without being quantized";
+      return "its result goes to '" + reader->name + "' (" + std::string(reader->spec->name) +
+             ") without being quantized";
     auto end = quantized_by(graph, *reader);
-    if (!end) return std::string("its result is quantized with scales per axis, computed at run time, or to more than 8 bits");
+    if (!end)
+      return std::string("its result is quantized with scales per axis, computed at run time, or to more than 8 bits");
     // Quantization is monotone, so a clamp before it is a clamp after it.
     for (const ClampBounds& bounds : clamps) {
       const std::int32_t low = end->apply(bounds.lowest);
@@ -144,12 +148,14 @@ std::optional<float> scalar_constant(const Graph& graph, ValueId wire) {
   return dequantize_value(q, quantized->scale[0], quantized->zero_point[0]);
 }
 
-std::optional<std::vector<float>> per_channel_constant(const Fact& constant, int rank, int axis, std::int64_t channels) {
+std::optional<std::vector<float>> per_channel_constant(const Fact& constant, int rank, int axis,
+                                                       std::int64_t channels) {
   if (!constant.is_constant() || constant.dtype != DType::f32 || constant.shape.rank() > rank) return std::nullopt;
   std::vector<float> values = to_floats(constant.constant->view());
   if (values.size() == 1) return std::vector<float>(static_cast<std::size_t>(channels), values[0]);
   const int own_axis = axis - (rank - constant.shape.rank());
-  if (own_axis < 0 || constant.shape[own_axis] != channels || constant.shape.elements() != channels) return std::nullopt;
+  if (own_axis < 0 || constant.shape[own_axis] != channels || constant.shape.elements() != channels)
+    return std::nullopt;
   return values;
 }
 

@@ -1,4 +1,5 @@
-// Reading dequantize and quantize nodes: what every rule that makes integer operators asks of the wires around an operator. Part of lower/.
+// Reading dequantize and quantize nodes: what every rule that makes integer operators asks of the wires around an
+// operator. Part of lower/.
 #ifndef OCTAVO_LOWER_QUANTIZED_VALUE_H_
 #define OCTAVO_LOWER_QUANTIZED_VALUE_H_
 
@@ -15,7 +16,8 @@
 
 namespace octavo {
 
-// real = (q - zero_point) * scale, q in [lowest, highest] of an 8-bit type; one scale for the whole tensor, known at compile time.
+// real = (q - zero_point) * scale, q in [lowest, highest] of an 8-bit type; one scale for the whole tensor, known at
+// compile time.
 struct QuantType {
   DType dtype = DType::u8;
   float scale = 1.0f;
@@ -61,8 +63,8 @@ struct Quantized {
 };
 std::optional<Quantized> quantized_by(const Graph& graph, const Node& node);
 
-// What stands between an operator's f32 result and its 8-bit wire: clamps (relu, clip) folded into [lowest, highest], then a quantize.
-// Every wire on the way has one reader; else a reason.
+// What stands between an operator's f32 result and its 8-bit wire: clamps (relu, clip) folded into [lowest, highest],
+// then a quantize. Every wire on the way has one reader; else a reason.
 std::variant<Quantized, std::string> follow_to_quantize(const Graph& graph, ValueId result);
 
 // The bounds of a relu or clip; nothing for other nodes.
@@ -75,7 +77,8 @@ std::optional<ClampBounds> clamp_bounds(const Node& node);
 // The value of a wire of one element that is constant or dequantize(constant), as f32.
 std::optional<float> scalar_constant(const Graph& graph, ValueId wire);
 
-// A constant f32 operand of a broadcast with a result of `rank` axes as one value per index of `axis`; a scalar counts for all of them.
+// A constant f32 operand of a broadcast with a result of `rank` axes as one value per index of `axis`; a scalar counts
+// for all of them.
 std::optional<std::vector<float>> per_channel_constant(const Fact& constant, int rank, int axis, std::int64_t channels);
 
 // The only node that reads the wire; nullptr where it is a graph output or has several uses.

@@ -16,7 +16,8 @@ constexpr std::int32_t kShift = 128;
 Tensor other_sign(const Tensor& x) {
   Tensor y(x.dtype() == DType::s8 ? DType::u8 : DType::s8, x.shape());
   const std::uint8_t* from = x.as<std::uint8_t>();
-  std::transform(from, from + x.elements(), y.as<std::uint8_t>(), [](std::uint8_t q) { return static_cast<std::uint8_t>(q ^ 0x80u); });
+  std::transform(from, from + x.elements(), y.as<std::uint8_t>(),
+                 [](std::uint8_t q) { return static_cast<std::uint8_t>(q ^ 0x80u); });
   return y;
 }
 
@@ -49,7 +50,8 @@ class Relabeller {
       visit(old_.node(id));
       if (!errors_.empty()) return errors_;
     }
-    for (std::size_t i = 0; i < old_.outputs().size(); ++i) new_.add_output(plain(old_.outputs()[i]), old_.output_names()[i]);
+    for (std::size_t i = 0; i < old_.outputs().size(); ++i)
+      new_.add_output(plain(old_.outputs()[i]), old_.output_names()[i]);
     if (!errors_.empty()) return errors_;
     new_.remove_unused();
     return std::move(new_);
@@ -66,7 +68,8 @@ class Relabeller {
   // The value with the type it has in the old graph.
   ValueId plain(ValueId old_id) {
     if (!old_id.exists() || at(plain_, old_id).exists()) return old_id.exists() ? at(plain_, old_id) : old_id;
-    if (fact(old_id).is_constant()) return at(plain_, old_id) = new_.add_constant(old_.value(old_id).name, fact(old_id).constant);
+    if (fact(old_id).is_constant())
+      return at(plain_, old_id) = new_.add_constant(old_.value(old_id).name, fact(old_id).constant);
     return at(plain_, old_id) = convert(at(unsigned_, old_id), DType::s8, old_id);
   }
 
@@ -74,7 +77,8 @@ class Relabeller {
   ValueId as_unsigned(ValueId old_id) {
     if (!old_id.exists() || fact(old_id).dtype != DType::s8) return plain(old_id);
     if (at(unsigned_, old_id).exists()) return at(unsigned_, old_id);
-    if (fact(old_id).is_constant()) return at(unsigned_, old_id) = new_.add_constant(old_.value(old_id).name, other_sign(*fact(old_id).constant));
+    if (fact(old_id).is_constant())
+      return at(unsigned_, old_id) = new_.add_constant(old_.value(old_id).name, other_sign(*fact(old_id).constant));
     return at(unsigned_, old_id) = convert(plain(old_id), DType::u8, old_id);
   }
 
@@ -85,7 +89,8 @@ class Relabeller {
     const ValueId table = new_.add_constant(value.name + "/sign", sign_table(to));
     auto added = new_.add(kTable, NoAttrs{}, {from, table}, value.name + (to == DType::u8 ? "/u8" : "/s8"), origin);
     if (!added) errors_ = added.errors();
-    if (added && value.fact.quant) new_.set_quant(*added, to == DType::u8 ? shifted(*value.fact.quant) : *value.fact.quant);
+    if (added && value.fact.quant)
+      new_.set_quant(*added, to == DType::u8 ? shifted(*value.fact.quant) : *value.fact.quant);
     return added ? *added : ValueId{};
   }
 
@@ -156,9 +161,10 @@ class Relabeller {
   void structure(const Node& node) {
     if (!is_signed(node, 0)) return keep(node);
     Ids inputs = unsigned_inputs(node);
-    const bool pads_with_zero =
-        node.spec == &kPad && node.attrs.as<PadAttrs>().mode == PadMode::constant && (node.inputs.size() < 2 || !node.inputs[1].exists());
-    if (pads_with_zero) inputs = {inputs[0], new_.add_constant(node.name + "/value", Tensor::scalar(std::uint8_t{kShift}))};
+    const bool pads_with_zero = node.spec == &kPad && node.attrs.as<PadAttrs>().mode == PadMode::constant &&
+                                (node.inputs.size() < 2 || !node.inputs[1].exists());
+    if (pads_with_zero)
+      inputs = {inputs[0], new_.add_constant(node.name + "/value", Tensor::scalar(std::uint8_t{kShift}))};
     emit(node, node.attrs, std::move(inputs));
   }
 
@@ -166,8 +172,8 @@ class Relabeller {
   void selection(const Node& node) {
     const bool is_nearest = node.spec == &kResize && node.attrs.as<ResizeAttrs>().mode == ResizeMode::nearest &&
                             node.attrs.as<ResizeAttrs>().coordinates != ResizeCoordinates::tf_crop_and_resize;
-    const bool is_extreme =
-        node.spec == &kReduce && (node.attrs.as<ReduceAttrs>().kind == ReduceKind::max || node.attrs.as<ReduceAttrs>().kind == ReduceKind::min);
+    const bool is_extreme = node.spec == &kReduce && (node.attrs.as<ReduceAttrs>().kind == ReduceKind::max ||
+                                                      node.attrs.as<ReduceAttrs>().kind == ReduceKind::min);
     if (is_nearest || is_extreme) structure(node);
     else keep(node);
   }
@@ -211,21 +217,28 @@ class Relabeller {
     if (is_signed(node, kConvX)) {
       const Fact& w = fact(node.inputs[kConvW]);
       const Fact& bias = fact(node.inputs[kConvBias]);
-      const Tensor* offset =
-          node.inputs.size() > kConvOffset && node.inputs[kConvOffset].exists() ? fact(node.inputs[kConvOffset]).constant.get() : nullptr;
-      const auto corrected = w.is_constant() && bias.is_constant() ? bias_with_zero_point(*bias.constant, *w.constant, offset, kShift) : std::nullopt;
+      const Tensor* offset = node.inputs.size() > kConvOffset && node.inputs[kConvOffset].exists()
+                                 ? fact(node.inputs[kConvOffset]).constant.get()
+                                 : nullptr;
+      const auto corrected = w.is_constant() && bias.is_constant()
+                                 ? bias_with_zero_point(*bias.constant, *w.constant, offset, kShift)
+                                 : std::nullopt;
       if (!corrected || has_variable_table(node, kConvTable)) return keep(node);
       inputs[kConvBias] = new_.add_constant(old_.value(node.inputs[kConvBias]).name, *corrected);
       attrs.x_zero_point += kShift;
     }
-    if (attrs.residual == Residual::before_rounding && is_signed(node, kConvResidual)) attrs.residual_zero_point += kShift;
-    if (attrs.residual == Residual::after_rounding_integer) relabel_integer_add(attrs, makes_signed, is_signed(node, kConvResidual));
+    if (attrs.residual == Residual::before_rounding && is_signed(node, kConvResidual))
+      attrs.residual_zero_point += kShift;
+    if (attrs.residual == Residual::after_rounding_integer)
+      relabel_integer_add(attrs, makes_signed, is_signed(node, kConvResidual));
     if (makes_signed) {
       attrs.to = DType::u8;
       attrs.zero_point += kShift;
       attrs.lowest += kShift;
       attrs.highest += kShift;
-      if (attrs.residual == Residual::after_rounding_conv_first || attrs.residual == Residual::after_rounding_conv_second) attrs.add.shift += kShift;
+      if (attrs.residual == Residual::after_rounding_conv_first ||
+          attrs.residual == Residual::after_rounding_conv_second)
+        attrs.add.shift += kShift;
     }
     inputs[kConvTable] = table_input(node, kConvTable, makes_signed);
     emit(node, attrs, std::move(inputs));
@@ -240,7 +253,8 @@ class Relabeller {
       if (is_signed(node, 0) != makes_signed || is_signed(node, 1) != makes_signed) return keep(node);
       if (makes_signed) attrs.add.shift += kShift;
     } else if (attrs.kind == QuantizedBinaryKind::integer_add) {
-      attrs.integer_add = attrs.integer_add.with_shifted(is_signed(node, 0) ? kShift : 0, is_signed(node, 1) ? kShift : 0);
+      attrs.integer_add =
+          attrs.integer_add.with_shifted(is_signed(node, 0) ? kShift : 0, is_signed(node, 1) ? kShift : 0);
       if (makes_signed) {
         attrs.integer_add.zero_point += kShift;
         attrs.lowest += kShift;

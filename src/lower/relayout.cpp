@@ -10,11 +10,14 @@
 namespace octavo {
 namespace {
 
-std::int64_t position_of(const Axes& axes, std::int64_t axis) { return std::find(axes.begin(), axes.end(), axis) - axes.begin(); }
+std::int64_t position_of(const Axes& axes, std::int64_t axis) {
+  return std::find(axes.begin(), axes.end(), axis) - axes.begin();
+}
 
 }  // namespace
 
-Relayout::Relayout(const Graph& old_graph) : old_(old_graph), views_(static_cast<std::size_t>(old_graph.value_count())) {
+Relayout::Relayout(const Graph& old_graph)
+    : old_(old_graph), views_(static_cast<std::size_t>(old_graph.value_count())) {
   for (ValueId input : old_.inputs()) {
     const Value& value = old_.value(input);
     const ValueId added = new_.add_input(value.name, value.fact.dtype, value.fact.shape);
@@ -36,7 +39,8 @@ Relayout::Relayout(const Graph& old_graph) : old_(old_graph), views_(static_cast
   }
 }
 
-ValueId Relayout::add(const OpSpec& spec, Attrs attrs, std::vector<ValueId> inputs, const std::string& name, const std::string& origin) {
+ValueId Relayout::add(const OpSpec& spec, Attrs attrs, std::vector<ValueId> inputs, const std::string& name,
+                      const std::string& origin) {
   if (has_failed()) return {};
   auto added = new_.add(spec, std::move(attrs), std::move(inputs), name, origin);
   if (added) return *added;
@@ -73,7 +77,9 @@ ValueId Relayout::stored_in(ValueId old_id, const Axes& axes) {
   return transposed(from.stored, compose(from.axes, inverse(axes)));
 }
 
-ValueId Relayout::logical(ValueId old_id) { return old_id.exists() ? stored_in(old_id, identity_axes(shape(old_id).rank())) : old_id; }
+ValueId Relayout::logical(ValueId old_id) {
+  return old_id.exists() ? stored_in(old_id, identity_axes(shape(old_id).rank())) : old_id;
+}
 
 ValueId Relayout::broadcastable(ValueId old_id, int rank, const Axes& axes) {
   const Shape& own = shape(old_id);

@@ -50,7 +50,8 @@ class Relayout {
   Result<Graph> finish();
 
  private:
-  ValueId add(const OpSpec& spec, Attrs attrs, std::vector<ValueId> inputs, const std::string& name, const std::string& origin);
+  ValueId add(const OpSpec& spec, Attrs attrs, std::vector<ValueId> inputs, const std::string& name,
+              const std::string& origin);
   ValueId transposed_uncached(ValueId id, const Axes& axes);
 
   const Graph& old_;

@@ -49,11 +49,14 @@ std::optional<ReshapePlan> plan_reshape(const Shape& from, const Shape& to, cons
   for (Group& group : groups) place = group.place = place_of(group, from, axes, place);
   std::stable_sort(groups.begin(), groups.end(), [](const Group& a, const Group& b) { return a.place < b.place; });
 
-  ReshapePlan plan{.in_axes = Axes(static_cast<std::size_t>(from.rank())), .stored_shape = {}, .out_axes = Axes(static_cast<std::size_t>(to.rank()))};
+  ReshapePlan plan{.in_axes = Axes(static_cast<std::size_t>(from.rank())),
+                   .stored_shape = {},
+                   .out_axes = Axes(static_cast<std::size_t>(to.rank()))};
   std::vector<std::int64_t> dims;
   std::int64_t next = 0;
   for (const Group& group : groups) {
-    for (int axis = group.from_begin; axis < group.from_end; ++axis) plan.in_axes[static_cast<std::size_t>(axis)] = next++;
+    for (int axis = group.from_begin; axis < group.from_end; ++axis)
+      plan.in_axes[static_cast<std::size_t>(axis)] = next++;
     for (int axis = group.to_begin; axis < group.to_end; ++axis) {
       plan.out_axes[static_cast<std::size_t>(axis)] = static_cast<std::int64_t>(dims.size());
       dims.push_back(to[axis]);

@@ -16,8 +16,9 @@ struct ReshapePlan {
   Axes out_axes;
 };
 
-// A reshape splits axes and merges neighbours. A split axis is split where it lies; axes that are merged must lie one after the other in the
-// file's order, so only where the stored order `axes` has them apart does in_axes differ from it. Nothing for tensors without elements.
+// A reshape splits axes and merges neighbours. A split axis is split where it lies; axes that are merged must lie one
+// after the other in the file's order, so only where the stored order `axes` has them apart does in_axes differ from
+// it. Nothing for tensors without elements.
 std::optional<ReshapePlan> plan_reshape(const Shape& from, const Shape& to, const Axes& axes);
 
 }  // namespace octavo

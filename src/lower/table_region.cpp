@@ -18,7 +18,8 @@
 namespace octavo {
 namespace {
 
-// Activation functions take a handful of nodes; the bound keeps hostile graphs from costing quadratic time and deep recursion.
+// Activation functions take a handful of nodes; the bound keeps hostile graphs from costing quadratic time and deep
+// recursion.
 constexpr std::size_t kLargestRegion = 48;
 
 struct Source {
@@ -32,7 +33,8 @@ bool is_whole_tensor(const Graph& graph, const Node& node) {
                      [&](ValueId input) { return !input.exists() || scalar_constant(graph, input).has_value(); });
 }
 
-// What a node's result depends on, element by element: the first input of tables and quantizations, all inputs of others; 0 for other operators.
+// What a node's result depends on, element by element: the first input of tables and quantizations, all inputs of
+// others; 0 for other operators.
 std::size_t element_inputs(const Graph& graph, const Node& node) {
   if (node.spec == &kUnary || node.spec == &kCast) return 1;
   if (node.spec == &kBinary) return 2;
@@ -84,7 +86,9 @@ class SourceFinder {
 // Copies a region into a graph whose source has 256 elements.
 class RegionCopy {
  public:
-  RegionCopy(const Graph& from, ValueId source) : from_(from) { copies_[source.index] = to_.add_input("x", from.fact(source).dtype, Shape{256}); }
+  RegionCopy(const Graph& from, ValueId source) : from_(from) {
+    copies_[source.index] = to_.add_input("x", from.fact(source).dtype, Shape{256});
+  }
 
   Result<ValueId> copy(ValueId wire) {
     const auto known = copies_.find(wire.index);
@@ -92,7 +96,8 @@ class RegionCopy {
     const Fact& fact = from_.fact(wire);
     if (fact.is_constant()) {
       const bool is_scalar = fact.shape.elements() == 1;
-      return copies_[wire.index] = to_.add_constant(from_.value(wire).name, is_scalar ? fact.constant->reshaped(Shape{}) : *fact.constant);
+      return copies_[wire.index] = to_.add_constant(from_.value(wire).name,
+                                                    is_scalar ? fact.constant->reshaped(Shape{}) : *fact.constant);
     }
     const Node& node = *from_.producer(wire);
     std::vector<ValueId> inputs;

@@ -10,10 +10,12 @@
 
 namespace octavo {
 
-// The 8-bit value x such that `wire` depends on x[i] and on scalar constants only: the earliest one. Nothing where there is none.
+// The 8-bit value x such that `wire` depends on x[i] and on scalar constants only: the earliest one. Nothing where
+// there is none.
 std::optional<ValueId> single_source(const Graph& graph, ValueId wire);
 
-// The value of `wire` for each of the 256 values of `source` (indexed by the unsigned byte), computed by the references.
+// The value of `wire` for each of the 256 values of `source` (indexed by the unsigned byte), computed by the
+// references.
 Result<Tensor> tabulate(const Graph& graph, ValueId wire, ValueId source);
 
 }  // namespace octavo

@@ -22,7 +22,8 @@ Axes compose(const Axes& first, const Axes& second) {
 
 Axes inverse(const Axes& axes) {
   Axes result(axes.size());
-  for (std::size_t i = 0; i < axes.size(); ++i) result[static_cast<std::size_t>(axes[i])] = static_cast<std::int64_t>(i);
+  for (std::size_t i = 0; i < axes.size(); ++i)
+    result[static_cast<std::size_t>(axes[i])] = static_cast<std::int64_t>(i);
   return result;
 }
 

@@ -11,15 +11,19 @@ Problem check_dtype(std::string_view what, const Fact& fact, std::initializer_li
   if (std::find(allowed.begin(), allowed.end(), fact.dtype) != allowed.end()) return std::nullopt;
   std::string names;
   for (DType dtype : allowed) names += (names.empty() ? "" : ", ") + std::string(name_of(dtype));
-  return shape_error(std::string(what), "type " + std::string(name_of(fact.dtype)), (allowed.size() > 1 ? "one of " : "") + names);
+  return shape_error(std::string(what), "type " + std::string(name_of(fact.dtype)),
+                     (allowed.size() > 1 ? "one of " : "") + names);
 }
 
-Problem check_same_dtype(std::string_view what, const Fact& fact, DType expected) { return check_dtype(what, fact, {expected}); }
+Problem check_same_dtype(std::string_view what, const Fact& fact, DType expected) {
+  return check_dtype(what, fact, {expected});
+}
 
 Problem check_rank(std::string_view what, const Fact& fact, int lowest, int highest) {
   const int rank = fact.shape.rank();
   if (rank >= lowest && rank <= highest) return std::nullopt;
-  const std::string expected = lowest == highest ? std::to_string(lowest) : std::to_string(lowest) + " to " + std::to_string(highest);
+  const std::string expected =
+      lowest == highest ? std::to_string(lowest) : std::to_string(lowest) + " to " + std::to_string(highest);
   return shape_error(std::string(what), "rank " + std::to_string(rank), expected);
 }
 
@@ -35,7 +39,8 @@ Problem check_scalar(std::string_view what, const Fact& fact) {
 
 Problem check_range(std::string_view what, std::int64_t value, std::int64_t lowest, std::int64_t highest) {
   if (value >= lowest && value <= highest) return std::nullopt;
-  return shape_error(std::string(what), std::to_string(value), std::to_string(lowest) + " to " + std::to_string(highest));
+  return shape_error(std::string(what), std::to_string(value),
+                     std::to_string(lowest) + " to " + std::to_string(highest));
 }
 
 Problem check_finite(std::string_view what, float value) {
@@ -50,7 +55,8 @@ Problem check_scale(std::string_view what, float value) {
 
 Problem check_integer_add(const IntegerAddForm& form) {
   constexpr std::int64_t kMost = IntegerAddForm::kLargestMultiplier;
-  return first_of({check_range("a_multiplier", form.a_multiplier, -kMost, kMost), check_range("b_multiplier", form.b_multiplier, -kMost, kMost),
+  return first_of({check_range("a_multiplier", form.a_multiplier, -kMost, kMost),
+                   check_range("b_multiplier", form.b_multiplier, -kMost, kMost),
                    check_range("right_shift", form.right_shift, 1, IntegerAddForm::kMostShift),
                    check_range("zero_point", form.zero_point, -255, 255)});
 }
@@ -92,7 +98,8 @@ bool has_view(InputViews inputs, std::size_t index) { return index < inputs.size
 
 Result<std::vector<Fact>> one_output(DType dtype, std::vector<std::int64_t> dims, std::optional<QuantParams> quant) {
   if (!checked_elements(dims)) {
-    return shape_error("", "a result of shape " + Shape(std::move(dims)).to_string(), "at most " + std::to_string(kMaxElements) + " elements");
+    return shape_error("", "a result of shape " + Shape(std::move(dims)).to_string(),
+                       "at most " + std::to_string(kMaxElements) + " elements");
   }
   return std::vector<Fact>{{.dtype = dtype, .shape = Shape(std::move(dims)), .quant = std::move(quant)}};
 }

@@ -30,8 +30,9 @@ Problem check_scale(std::string_view what, float value);
 // Parameters of an addition in integers: no shift by more than 30 bits, no multiplier beyond what of() makes.
 Problem check_integer_add(const IntegerAddForm& form);
 
-// The output clamp of a quantized operator: with `shift` added, `zero_point`, `lowest` and `highest` are values of the 8-bit type `to`, and in order.
-// The shift is at most 255 in either direction: what relabels the other 8-bit type as `to`, or a zero point that is added after the rounding.
+// The output clamp of a quantized operator: with `shift` added, `zero_point`, `lowest` and `highest` are values of the
+// 8-bit type `to`, and in order. The shift is at most 255 in either direction: what relabels the other 8-bit type as
+// `to`, or a zero point that is added after the rounding.
 struct Clamp {
   DType to = DType::u8;
   std::int32_t zero_point = 0;
@@ -58,7 +59,8 @@ const Fact* fact_at(InputFacts inputs, std::size_t index);
 bool has_view(InputViews inputs, std::size_t index);
 
 // One output, or an error where the result has too many elements.
-Result<std::vector<Fact>> one_output(DType dtype, std::vector<std::int64_t> dims, std::optional<QuantParams> quant = std::nullopt);
+Result<std::vector<Fact>> one_output(DType dtype, std::vector<std::int64_t> dims,
+                                     std::optional<QuantParams> quant = std::nullopt);
 
 }  // namespace octavo
 

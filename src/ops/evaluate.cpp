@@ -10,10 +10,14 @@ namespace {
 std::string describe(DType dtype, const Shape& shape) { return std::string(name_of(dtype)) + " " + shape.to_string(); }
 
 Error out_of_memory(std::string where) {
-  return {.kind = ErrorKind::resource, .where = std::move(where), .found = "not enough memory", .expected = "room for its results"};
+  return {.kind = ErrorKind::resource,
+          .where = std::move(where),
+          .found = "not enough memory",
+          .expected = "room for its results"};
 }
 
-std::vector<Tensor> run_reference(const OpSpec& spec, const Attrs& attrs, InputViews inputs, std::span<const Fact* const> facts) {
+std::vector<Tensor> run_reference(const OpSpec& spec, const Attrs& attrs, InputViews inputs,
+                                  std::span<const Fact* const> facts) {
   std::vector<Tensor> outputs;
   std::vector<TensorView> views;
   for (const Fact* fact : facts) {
@@ -98,7 +102,8 @@ void run_node(const Graph& graph, const Node& node, Store& store, const ValueObs
 
 }  // namespace
 
-Result<std::vector<Tensor>> evaluate_op(const OpSpec& spec, const Attrs& attrs, std::span<const ConstTensorView> inputs) {
+Result<std::vector<Tensor>> evaluate_op(const OpSpec& spec, const Attrs& attrs,
+                                        std::span<const ConstTensorView> inputs) {
   std::vector<Fact> facts;
   for (const ConstTensorView& input : inputs) facts.push_back({.dtype = input.dtype, .shape = input.shape});
   std::vector<const Fact*> present;
@@ -114,7 +119,8 @@ Result<std::vector<Tensor>> evaluate_op(const OpSpec& spec, const Attrs& attrs, 
   }
 }
 
-Result<std::vector<Tensor>> evaluate(const Graph& graph, std::span<const Tensor> inputs, const ValueObserver& observer) {
+Result<std::vector<Tensor>> evaluate(const Graph& graph, std::span<const Tensor> inputs,
+                                     const ValueObserver& observer) {
   if (const Status checked = check_inputs(graph, inputs); !checked) return checked.errors();
   std::string at = "evaluation";
   try {

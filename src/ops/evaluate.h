@@ -10,15 +10,18 @@
 
 namespace octavo {
 
-// One operator on these inputs; a view without data is an input that is left out. Error: what infer rejects; resource where memory runs out.
-Result<std::vector<Tensor>> evaluate_op(const OpSpec& spec, const Attrs& attrs, std::span<const ConstTensorView> inputs);
+// One operator on these inputs; a view without data is an input that is left out. Error: what infer rejects; resource
+// where memory runs out.
+Result<std::vector<Tensor>> evaluate_op(const OpSpec& spec, const Attrs& attrs,
+                                        std::span<const ConstTensorView> inputs);
 
 // Sees every value as it is computed, in order; graph inputs first. Constants are not shown.
 using ValueObserver = std::function<void(ValueId, const Tensor&)>;
 
-// The whole graph: one tensor per graph input in, one per graph output out. Intermediate results are freed after their last use.
-// Error: usage where an input's number, type or shape is wrong; resource where memory runs out.
-Result<std::vector<Tensor>> evaluate(const Graph& graph, std::span<const Tensor> inputs, const ValueObserver& observer = {});
+// The whole graph: one tensor per graph input in, one per graph output out. Intermediate results are freed after their
+// last use. Error: usage where an input's number, type or shape is wrong; resource where memory runs out.
+Result<std::vector<Tensor>> evaluate(const Graph& graph, std::span<const Tensor> inputs,
+                                     const ValueObserver& observer = {});
 
 }  // namespace octavo
 

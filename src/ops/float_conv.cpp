@@ -5,12 +5,14 @@ namespace octavo {
 namespace {
 
 // One output element: x points at the group's first channel of the image, w at the output channel's kernel.
-double sum_taps(const std::vector<Tap>& taps, const double* x, const double* w, const Image& image, const Image& kernel) {
+double sum_taps(const std::vector<Tap>& taps, const double* x, const double* w, const Image& image,
+                const Image& kernel) {
   double sum = 0.0;
   for (const Tap& tap : taps) {
     const double* xt = x + tap.image;
     const double* wt = w + kernel.offset(tap.kernel);
-    for (std::int64_t ic = 0; ic < kernel.channels; ++ic) sum += xt[ic * image.channel_stride] * wt[ic * kernel.channel_stride];
+    for (std::int64_t ic = 0; ic < kernel.channels; ++ic)
+      sum += xt[ic * image.channel_stride] * wt[ic * kernel.channel_stride];
   }
   return sum;
 }
@@ -43,7 +45,8 @@ void convolve(const FloatConv& args, const std::function<void(std::int64_t, std:
       for (std::int64_t oc = 0; oc < result.channels; ++oc) {
         const std::int64_t first_channel = oc / channels_per_group * kernel.channels;
         const double* xg = x.data() + n * image.batch_stride + first_channel * image.channel_stride;
-        store(y0 + oc * result.channel_stride, oc, sum_taps(taps, xg, w.data() + oc * kernel.batch_stride, image, kernel));
+        store(y0 + oc * result.channel_stride, oc,
+              sum_taps(taps, xg, w.data() + oc * kernel.batch_stride, image, kernel));
       }
     }
   }

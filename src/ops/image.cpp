@@ -38,7 +38,8 @@ std::int64_t Image::offset(std::int64_t position) const {
   return result;
 }
 
-std::vector<std::int64_t> image_dims(std::int64_t batch, std::int64_t channels, std::span<const std::int64_t> sizes, Layout layout) {
+std::vector<std::int64_t> image_dims(std::int64_t batch, std::int64_t channels, std::span<const std::int64_t> sizes,
+                                     Layout layout) {
   std::vector<std::int64_t> dims{batch};
   if (layout == Layout::channels_first) dims.push_back(channels);
   dims.insert(dims.end(), sizes.begin(), sizes.end());
@@ -46,8 +47,13 @@ std::vector<std::int64_t> image_dims(std::int64_t batch, std::int64_t channels, 
   return dims;
 }
 
-TapLister::TapLister(const Window& window, const Image& image, std::span<const std::int64_t> output_sizes, Outside outside)
-    : window_(window), image_(image), output_sizes_(output_sizes.begin(), output_sizes.end()), outside_(outside), starts_(output_sizes.size()) {}
+TapLister::TapLister(const Window& window, const Image& image, std::span<const std::int64_t> output_sizes,
+                     Outside outside)
+    : window_(window),
+      image_(image),
+      output_sizes_(output_sizes.begin(), output_sizes.end()),
+      outside_(outside),
+      starts_(output_sizes.size()) {}
 
 const std::vector<Tap>& TapLister::at(std::int64_t position) {
   for (std::size_t axis = output_sizes_.size(); axis-- > 0;) {
@@ -96,11 +102,14 @@ Problem check_covers(const Window& window, std::span<const std::int64_t> input_s
     const std::string axis = " (spatial axis " + std::to_string(i) + ")";
     if (input_sizes[i] < 1) return shape_error("x", "an empty image" + axis, "at least one position");
     for (const std::int64_t pad : {window.pad_begin[i], window.pad_end[i]}) {
-      if (pad >= extent) return shape_error("padding", std::to_string(pad) + axis, "less than the window's " + std::to_string(extent) + " positions");
+      if (pad >= extent)
+        return shape_error("padding", std::to_string(pad) + axis,
+                           "less than the window's " + std::to_string(extent) + " positions");
     }
     const bool may_step_over = window.kernel[i] > 1 && window.dilations[i] > input_sizes[i];
     if (may_step_over)
-      return shape_error("dilations", std::to_string(window.dilations[i]) + axis, "at most the image's size " + std::to_string(input_sizes[i]));
+      return shape_error("dilations", std::to_string(window.dilations[i]) + axis,
+                         "at most the image's size " + std::to_string(input_sizes[i]));
   }
   return std::nullopt;
 }
@@ -111,7 +120,8 @@ Result<std::vector<std::int64_t>> pool_dims(const Window& window, const Shape& x
   if (!sizes) return std::move(sizes).errors();
   // A window may be larger than the image, but not than what can be counted.
   if (!checked_elements(window.kernel)) {
-    return shape_error("kernel", "a window of " + Shape(window.kernel).to_string(), "at most " + std::to_string(kMaxElements) + " positions");
+    return shape_error("kernel", "a window of " + Shape(window.kernel).to_string(),
+                       "at most " + std::to_string(kMaxElements) + " positions");
   }
   if (auto problem = check_covers(window, image.sizes)) return *problem;
   return image_dims(image.batch, image.channels, *sizes, layout);
@@ -119,23 +129,26 @@ Result<std::vector<std::int64_t>> pool_dims(const Window& window, const Shape& x
 
 Result<std::vector<std::int64_t>> conv_dims(const ConvShapes& conv, const Shape& x, const Shape& w) {
   if (x.rank() < 3) return shape_error("x", "rank " + std::to_string(x.rank()), "at least 3");
-  if (w.rank() != x.rank()) return shape_error("w", "rank " + std::to_string(w.rank()), "that of x, " + std::to_string(x.rank()));
+  if (w.rank() != x.rank())
+    return shape_error("w", "rank " + std::to_string(w.rank()), "that of x, " + std::to_string(x.rank()));
   // An empty kernel could claim any size without the memory to show for it.
   if (w.elements() == 0) return shape_error("w", "shape " + w.to_string(), "at least one element");
   const Image image = Image::of(x, conv.layout);
   const Image kernel = Image::of(w, conv.layout);
   auto sizes = output_sizes(conv.window, image.sizes, Rounding::floor);
   if (!sizes) return std::move(sizes).errors();
-  if (kernel.sizes != conv.window.kernel) return shape_error("w", "shape " + w.to_string(), "a kernel of " + Shape(conv.window.kernel).to_string());
+  if (kernel.sizes != conv.window.kernel)
+    return shape_error("w", "shape " + w.to_string(), "a kernel of " + Shape(conv.window.kernel).to_string());
   if (auto problem = check_range("groups", conv.groups, 1, std::max<std::int64_t>(1, kernel.batch))) return *problem;
   if (kernel.batch % conv.groups != 0 || image.channels % conv.groups != 0) {
-    return shape_error("groups", std::to_string(conv.groups),
-                       "a divisor of " + std::to_string(image.channels) + " and " + std::to_string(kernel.batch) + " channels");
+    return shape_error(
+        "groups", std::to_string(conv.groups),
+        "a divisor of " + std::to_string(image.channels) + " and " + std::to_string(kernel.batch) + " channels");
   }
   if (kernel.channels != image.channels / conv.groups) {
     return shape_error("w", std::to_string(kernel.channels) + " channels per group",
-                       std::to_string(image.channels / conv.groups) + " (x has " + std::to_string(image.channels) + " in " +
-                           std::to_string(conv.groups) + " groups)");
+                       std::to_string(image.channels / conv.groups) + " (x has " + std::to_string(image.channels) +
+                           " in " + std::to_string(conv.groups) + " groups)");
   }
   return image_dims(image.batch, kernel.batch, *sizes, conv.layout);
 }

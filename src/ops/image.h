@@ -1,4 +1,5 @@
-// Images and windows over them: what the references of convolutions and pools share, for any spatial rank and either layout. Part of ops/.
+// Images and windows over them: what the references of convolutions and pools share, for any spatial rank and either
+// layout. Part of ops/.
 #ifndef OCTAVO_OPS_IMAGE_H_
 #define OCTAVO_OPS_IMAGE_H_
 
@@ -11,7 +12,8 @@
 
 namespace octavo {
 
-// Sizes and strides (in elements) of an image tensor, or of a kernel seen as one ([OC, C/groups, kernel] or [OC, kernel, C/groups]).
+// Sizes and strides (in elements) of an image tensor, or of a kernel seen as one ([OC, C/groups, kernel] or [OC,
+// kernel, C/groups]).
 struct Image {
   std::int64_t batch = 0;
   std::int64_t channels = 0;
@@ -28,7 +30,8 @@ struct Image {
 };
 
 // Dimensions of an image tensor.
-std::vector<std::int64_t> image_dims(std::int64_t batch, std::int64_t channels, std::span<const std::int64_t> sizes, Layout layout);
+std::vector<std::int64_t> image_dims(std::int64_t batch, std::int64_t channels, std::span<const std::int64_t> sizes,
+                                     Layout layout);
 
 // One tap of a window at some output position.
 struct Tap {
@@ -66,7 +69,8 @@ Problem check_covers(const Window& window, std::span<const std::int64_t> input_s
 // Facts of a pool whose x has rank 3 or more: the output's dimensions.
 Result<std::vector<std::int64_t>> pool_dims(const Window& window, const Shape& x, Layout layout, Rounding rounding);
 
-// Shapes of a convolution, checked: groups divide, channels agree, the kernel of w is that of the window. Gives the output's dimensions.
+// Shapes of a convolution, checked: groups divide, channels agree, the kernel of w is that of the window. Gives the
+// output's dimensions.
 struct ConvShapes {
   const Window& window;
   std::int64_t groups = 1;

@@ -7,7 +7,8 @@ namespace octavo {
 
 std::vector<std::int32_t> to_s32s(const ConstTensorView& tensor) {
   std::vector<std::int32_t> values(static_cast<std::size_t>(tensor.shape.elements()));
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = load_8bit(tensor.data, tensor.dtype, static_cast<std::int64_t>(i));
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = load_8bit(tensor.data, tensor.dtype, static_cast<std::int64_t>(i));
   return values;
 }
 
@@ -21,7 +22,8 @@ std::vector<std::int32_t> minus_zero_point(const ConstTensorView& x, const std::
 
 std::uint32_t wrapping_dot(Strided a, Strided b, std::int64_t count) {
   std::uint32_t sum = 0;
-  for (std::int64_t i = 0; i < count; ++i) sum += static_cast<std::uint32_t>(a.data[i * a.stride] * b.data[i * b.stride]);
+  for (std::int64_t i = 0; i < count; ++i)
+    sum += static_cast<std::uint32_t>(a.data[i * a.stride] * b.data[i * b.stride]);
   return sum;
 }
 

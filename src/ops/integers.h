@@ -1,4 +1,5 @@
-// Integer sums that the references of integer convolutions and products share. Sums wrap in 32 bits where they leave them. Part of ops/.
+// Integer sums that the references of integer convolutions and products share. Sums wrap in 32 bits where they leave
+// them. Part of ops/.
 #ifndef OCTAVO_OPS_INTEGERS_H_
 #define OCTAVO_OPS_INTEGERS_H_
 
@@ -26,7 +27,9 @@ inline std::int32_t load_8bit(const std::byte* data, DType dtype, std::int64_t i
   if (dtype == DType::u8) return std::to_integer<std::uint8_t>(data[index]);
   return static_cast<std::int8_t>(std::to_integer<std::uint8_t>(data[index]));
 }
-inline void store_8bit(std::byte* data, std::int64_t index, std::int32_t value) { data[index] = static_cast<std::byte>(value & 0xff); }
+inline void store_8bit(std::byte* data, std::int64_t index, std::int32_t value) {
+  data[index] = static_cast<std::byte>(value & 0xff);
+}
 
 }  // namespace octavo
 

@@ -14,14 +14,16 @@ struct Axis {
   std::int64_t to = 0;
 };
 
-// The axes of a dense result, outermost first; axes of one element are left out, neighbours that run on in both tensors are one.
+// The axes of a dense result, outermost first; axes of one element are left out, neighbours that run on in both tensors
+// are one.
 std::vector<Axis> merged_axes(const Shape& shape, std::span<const std::int64_t> strides) {
   const std::vector<std::int64_t> dense = shape.strides();
   std::vector<Axis> axes;
   for (std::size_t i = 0; i < strides.size(); ++i) {
     const Axis axis{shape[static_cast<int>(i)], strides[i], dense[i]};
     if (axis.size == 1) continue;
-    if (!axes.empty() && axes.back().from == axis.from * axis.size) axes.back() = {axes.back().size * axis.size, axis.from, axis.to};
+    if (!axes.empty() && axes.back().from == axis.from * axis.size)
+      axes.back() = {axes.back().size * axis.size, axis.from, axis.to};
     else axes.push_back(axis);
   }
   while (axes.size() < 2) axes.insert(axes.begin(), Axis{});
@@ -37,7 +39,8 @@ void copy_plane(const Axis& rows, const Axis& columns, const T* x, T* y) {
       const std::int64_t last_row = std::min(rows.size, row + kTile);
       const std::int64_t last_column = std::min(columns.size, column + kTile);
       for (std::int64_t r = row; r < last_row; ++r) {
-        for (std::int64_t c = column; c < last_column; ++c) y[r * rows.to + c * columns.to] = x[r * rows.from + c * columns.from];
+        for (std::int64_t c = column; c < last_column; ++c)
+          y[r * rows.to + c * columns.to] = x[r * rows.from + c * columns.from];
       }
     }
   }
@@ -48,7 +51,8 @@ template <class T>
 void copy_axes(std::vector<Axis> axes, const T* x, T* y) {
   const Axis columns = axes.back();
   axes.pop_back();
-  const auto densest = std::min_element(axes.begin(), axes.end(), [](const Axis& a, const Axis& b) { return std::abs(a.from) < std::abs(b.from); });
+  const auto densest = std::min_element(
+      axes.begin(), axes.end(), [](const Axis& a, const Axis& b) { return std::abs(a.from) < std::abs(b.from); });
   const Axis rows = *densest;
   axes.erase(densest);
   std::vector<std::int64_t> index(axes.size(), 0);
@@ -81,7 +85,8 @@ std::vector<std::int64_t> broadcast_strides(const Shape& from, const Shape& to) 
   return strides;
 }
 
-void copy_strided(const ConstTensorView& x, const TensorView& y, std::span<const std::int64_t> strides, std::int64_t base) {
+void copy_strided(const ConstTensorView& x, const TensorView& y, std::span<const std::int64_t> strides,
+                  std::int64_t base) {
   if (y.shape.elements() == 0) return;
   const std::vector<Axis> axes = merged_axes(y.shape, strides);
   switch (size_of(x.dtype)) {

@@ -11,7 +11,8 @@
 
 namespace octavo {
 
-// Calls f(offset) for every index of `shape` in row-major order, where offset = base + sum of index[axis] * strides[axis].
+// Calls f(offset) for every index of `shape` in row-major order, where offset = base + sum of index[axis] *
+// strides[axis].
 template <class Function>
 void for_each_offset(const Shape& shape, std::span<const std::int64_t> strides, std::int64_t base, Function f) {
   const std::int64_t count = shape.elements();
@@ -33,7 +34,8 @@ void for_each_offset(const Shape& shape, std::span<const std::int64_t> strides, 
 std::vector<std::int64_t> broadcast_strides(const Shape& from, const Shape& to);
 
 // y, in row-major order, takes x's elements at base + index · strides.
-void copy_strided(const ConstTensorView& x, const TensorView& y, std::span<const std::int64_t> strides, std::int64_t base);
+void copy_strided(const ConstTensorView& x, const TensorView& y, std::span<const std::int64_t> strides,
+                  std::int64_t base);
 
 // The fact of x's elements under another shape: same type, and the same scale where it is one for the whole tensor.
 Fact moved_fact(const Fact& x, Shape shape);

@@ -9,7 +9,8 @@
 
 namespace octavo {
 
-// Of operators that never look along axis 0, whatever their attributes. Inputs of different rank are parameters or broadcast: only constants may be.
+// Of operators that never look along axis 0, whatever their attributes. Inputs of different rank are parameters or
+// broadcast: only constants may be.
 std::optional<Attrs> same_for_one_image(const Attrs& attrs, InputFacts inputs);
 
 // Of operators that work along the last axis.

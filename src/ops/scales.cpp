@@ -21,10 +21,11 @@ std::int64_t ScaleLayout::index_of(const Shape& x, std::int64_t element) const {
 }
 
 Problem check_scales(const ScaleLayout& layout, const Shape& x, const Fact& scale, const Fact* zero_point) {
-  if (auto problem =
-          first_of({check_range("axis", layout.axis, -1, std::int64_t{x.rank()} - 1), check_range("block", layout.block, 0, kMaxElements)}))
+  if (auto problem = first_of({check_range("axis", layout.axis, -1, std::int64_t{x.rank()} - 1),
+                               check_range("block", layout.block, 0, kMaxElements)}))
     return problem;
-  if (layout.block != 0 && layout.axis < 0) return shape_error("block", std::to_string(layout.block) + " without an axis", "0");
+  if (layout.block != 0 && layout.axis < 0)
+    return shape_error("block", std::to_string(layout.block) + " without an axis", "0");
   if (layout.axis < 0) {
     if (auto problem = check_scalar("scale", scale)) return problem;
   } else {
@@ -36,17 +37,20 @@ Problem check_scales(const ScaleLayout& layout, const Shape& x, const Fact& scal
     }
     if (auto problem = check_shape("scale", scale, expected)) return problem;
   }
-  if (zero_point == nullptr || zero_point->shape == scale.shape || (is_one(zero_point->shape) && is_one(scale.shape))) return std::nullopt;
+  if (zero_point == nullptr || zero_point->shape == scale.shape || (is_one(zero_point->shape) && is_one(scale.shape)))
+    return std::nullopt;
   return check_shape("zero_point", *zero_point, scale.shape);
 }
 
 std::optional<QuantParams> known_quant(const ScaleLayout& layout, const Fact& scale, const Fact* zero_point) {
-  if (layout.block != 0 || !scale.is_constant() || (zero_point != nullptr && !zero_point->is_constant())) return std::nullopt;
+  if (layout.block != 0 || !scale.is_constant() || (zero_point != nullptr && !zero_point->is_constant()))
+    return std::nullopt;
   QuantParams quant{.scale = to_floats(scale.constant->view()), .axis = static_cast<int>(layout.axis)};
   quant.zero_point.assign(quant.scale.size(), 0);
   if (zero_point != nullptr) {
     const auto zeros = to_int64s(zero_point->constant->view());
-    for (std::size_t i = 0; i < zeros.size() && i < quant.zero_point.size(); ++i) quant.zero_point[i] = static_cast<std::int32_t>(zeros[i]);
+    for (std::size_t i = 0; i < zeros.size() && i < quant.zero_point.size(); ++i)
+      quant.zero_point[i] = static_cast<std::int32_t>(zeros[i]);
   }
   return quant;
 }

@@ -1,4 +1,5 @@
-// Scales and zero points as inputs: per tensor, per axis or per block; what quantize and dequantize share. Part of ops/.
+// Scales and zero points as inputs: per tensor, per axis or per block; what quantize and dequantize share. Part of
+// ops/.
 #ifndef OCTAVO_OPS_SCALES_H_
 #define OCTAVO_OPS_SCALES_H_
 

@@ -4,15 +4,19 @@
 namespace octavo {
 namespace {
 
-Error window_error(const char* list, std::string found, std::string expected) { return shape_error(list, std::move(found), std::move(expected)); }
+Error window_error(const char* list, std::string found, std::string expected) {
+  return shape_error(list, std::move(found), std::move(expected));
+}
 
 // Nothing sensible is larger; keeps every product below in 64 bits.
 constexpr std::int64_t kLimit = std::int64_t{1} << 31;
 
-std::optional<Error> check_list(const char* name, const std::vector<std::int64_t>& list, std::size_t rank, std::int64_t lowest) {
+std::optional<Error> check_list(const char* name, const std::vector<std::int64_t>& list, std::size_t rank,
+                                std::int64_t lowest) {
   if (list.size() != rank) return window_error(name, std::to_string(list.size()) + " entries", std::to_string(rank));
   for (std::int64_t entry : list) {
-    if (entry < lowest || entry > kLimit) return window_error(name, std::to_string(entry), "at least " + std::to_string(lowest));
+    if (entry < lowest || entry > kLimit)
+      return window_error(name, std::to_string(entry), "at least " + std::to_string(lowest));
   }
   return std::nullopt;
 }
@@ -33,7 +37,8 @@ Window unit_window(std::vector<std::int64_t> kernel) {
           .pad_end = std::vector<std::int64_t>(rank, 0)};
 }
 
-Result<std::vector<std::int64_t>> output_sizes(const Window& window, std::span<const std::int64_t> input_sizes, Rounding rounding) {
+Result<std::vector<std::int64_t>> output_sizes(const Window& window, std::span<const std::int64_t> input_sizes,
+                                               Rounding rounding) {
   const std::size_t rank = input_sizes.size();
   if (auto error = check_list("kernel", window.kernel, rank, 1)) return *error;
   if (auto error = check_list("strides", window.strides, rank, 1)) return *error;
@@ -45,12 +50,14 @@ Result<std::vector<std::int64_t>> output_sizes(const Window& window, std::span<c
     const std::int64_t padded = input_sizes[i] + window.pad_begin[i] + window.pad_end[i];
     const std::int64_t room = padded - window.extent(static_cast<int>(i));
     if (room < 0) {
-      return window_error("kernel", "a window of " + std::to_string(window.extent(static_cast<int>(i))) + " positions",
-                          "at most " + std::to_string(padded) + " (spatial axis " + std::to_string(i) + " with its padding)");
+      return window_error(
+          "kernel", "a window of " + std::to_string(window.extent(static_cast<int>(i))) + " positions",
+          "at most " + std::to_string(padded) + " (spatial axis " + std::to_string(i) + " with its padding)");
     }
     const std::int64_t stride = window.strides[i];
     std::int64_t size = room / stride + 1;
-    if (rounding == Rounding::ceil && room % stride != 0 && size * stride < input_sizes[i] + window.pad_begin[i]) ++size;
+    if (rounding == Rounding::ceil && room % stride != 0 && size * stride < input_sizes[i] + window.pad_begin[i])
+      ++size;
     sizes.push_back(size);
   }
   return sizes;

@@ -10,10 +10,13 @@
 
 namespace octavo {
 
-// Where the channels of an image tensor are: [N, C, spatial...] or [N, spatial..., C]. Numbers are part of the artifact format.
+// Where the channels of an image tensor are: [N, C, spatial...] or [N, spatial..., C]. Numbers are part of the artifact
+// format.
 enum class Layout : std::uint8_t { channels_first = 0, channels_last = 1 };
 constexpr int count_of(Layout) { return 2; }
-constexpr std::string_view name_of(Layout layout) { return layout == Layout::channels_first ? "channels_first" : "channels_last"; }
+constexpr std::string_view name_of(Layout layout) {
+  return layout == Layout::channels_first ? "channels_first" : "channels_last";
+}
 
 // One entry per spatial axis in each list. Padding is at least 0, strides and dilations at least 1.
 struct Window {
@@ -25,8 +28,9 @@ struct Window {
 
   bool operator==(const Window&) const = default;
   static constexpr auto fields() {
-    return std::tuple(Field{"kernel", &Window::kernel}, Field{"strides", &Window::strides}, Field{"dilations", &Window::dilations},
-                      Field{"pad_begin", &Window::pad_begin}, Field{"pad_end", &Window::pad_end});
+    return std::tuple(Field{"kernel", &Window::kernel}, Field{"strides", &Window::strides},
+                      Field{"dilations", &Window::dilations}, Field{"pad_begin", &Window::pad_begin},
+                      Field{"pad_end", &Window::pad_end});
   }
 
   int rank() const { return static_cast<int>(kernel.size()); }
@@ -42,9 +46,10 @@ constexpr int count_of(Rounding) { return 2; }
 constexpr std::string_view name_of(Rounding rounding) { return rounding == Rounding::floor ? "floor" : "ceil"; }
 
 // Checks the window itself and against the spatial sizes; gives the output sizes:
-// floor((in + begin + end - extent) / stride) + 1. With `ceil`, a window that would start in the end padding is dropped.
-// Errors name the list and what was found.
-Result<std::vector<std::int64_t>> output_sizes(const Window& window, std::span<const std::int64_t> input_sizes, Rounding rounding);
+// floor((in + begin + end - extent) / stride) + 1. With `ceil`, a window that would start in the end padding is
+// dropped. Errors name the list and what was found.
+Result<std::vector<std::int64_t>> output_sizes(const Window& window, std::span<const std::int64_t> input_sizes,
+                                               Rounding rounding);
 
 }  // namespace octavo
 

@@ -14,8 +14,8 @@ struct ArenaBuffer {
   std::uint64_t offset = 0;
 };
 
-// Sets each offset, a multiple of kAlignment; buffers that live in a common step do not overlap, kReadSlack after each included.
-// Largest first, each into the tightest gap that holds it. Returns the arena's size in bytes.
+// Sets each offset, a multiple of kAlignment; buffers that live in a common step do not overlap, kReadSlack after each
+// included. Largest first, each into the tightest gap that holds it. Returns the arena's size in bytes.
 std::uint64_t place_buffers(std::span<ArenaBuffer> buffers);
 
 }  // namespace octavo

@@ -14,7 +14,8 @@ std::uint64_t ConstantPool::add(const ConstTensorView& tensor) {
   const auto [first, last] = index_.equal_range(hash);
   for (auto it = first; it != last; ++it) {
     const Entry& entry = it->second;
-    if (entry.size == size && (size == 0 || std::memcmp(bytes_.data() + entry.offset, tensor.data, size) == 0)) return entry.offset;
+    if (entry.size == size && (size == 0 || std::memcmp(bytes_.data() + entry.offset, tensor.data, size) == 0))
+      return entry.offset;
   }
   // The pool always ends with kReadSlack zeros: the next constant starts there.
   const std::uint64_t offset = bytes_.empty() ? 0 : bytes_.size() - kReadSlack;

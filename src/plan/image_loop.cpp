@@ -31,7 +31,8 @@ std::size_t steps_by_image(std::span<const LoopCost> steps, std::int64_t images,
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const LoopCost& step = steps[i];
     const auto bytes = static_cast<double>(step.image_bytes);
-    saved += step.batch_ns - count * step.image_ns + fetch_ns(count * bytes, count * bytes, machine) - count * fetch_ns(bytes, bytes, machine);
+    saved += step.batch_ns - count * step.image_ns + fetch_ns(count * bytes, count * bytes, machine) -
+             count * fetch_ns(bytes, bytes, machine);
     constants += static_cast<double>(step.constant_bytes);
     const double gain = saved - count * fetch_ns(constants, constants, machine);
     if (gain > best) best = gain, best_steps = i + 1;

@@ -1,4 +1,5 @@
-// The steps of a batch that run image by image, so that what one leaves is still in the caches when the next reads it. Part of plan/.
+// The steps of a batch that run image by image, so that what one leaves is still in the caches when the next reads it.
+// Part of plan/.
 #ifndef OCTAVO_PLAN_IMAGE_LOOP_H_
 #define OCTAVO_PLAN_IMAGE_LOOP_H_
 
@@ -20,8 +21,9 @@ struct LoopCost {
   std::int64_t constant_bytes = 0;  // weights and the like
 };
 
-// How many steps, from the first on, are predicted to take less time image by image than for the batch at once. Beside the kernels' own time a batch
-// fetches activations from wherever a batch of them fits, and a loop fetches weights once per image from wherever those of all its steps fit.
+// How many steps, from the first on, are predicted to take less time image by image than for the batch at once. Beside
+// the kernels' own time a batch fetches activations from wherever a batch of them fits, and a loop fetches weights once
+// per image from wherever those of all its steps fit.
 std::size_t steps_by_image(std::span<const LoopCost> steps, std::int64_t images, const Machine& machine);
 
 // Calls on a batch as calls on one of its images. Keeps the facts that these point to.
@@ -29,8 +31,9 @@ class ImageCalls {
  public:
   explicit ImageCalls(std::int64_t images) : images_(images) {}
 
-  // The attributes with which `call` (its constants known) is computed image by image and, in `image`, that call on one image; nothing
-  // where the operator or a shape does not allow it. `image.attrs` is left to the caller, who keeps the attributes.
+  // The attributes with which `call` (its constants known) is computed image by image and, in `image`, that call on one
+  // image; nothing where the operator or a shape does not allow it. `image.attrs` is left to the caller, who keeps the
+  // attributes.
   std::optional<Attrs> image_of(const OpCall& call, OpCall& image);
 
  private:

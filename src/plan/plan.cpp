@@ -1,7 +1,8 @@
 // Graph -> Plan: order, kernels, aliases, places. Part of plan/.
 //
 // Values that share memory (a value and its reshapes) have one root, the value that is computed; roots get places:
-// the caller's input, the caller's output, a constant, or a buffer in the arena, which several roots may use one after the other in place.
+// the caller's input, the caller's output, a constant, or a buffer in the arena, which several roots may use one after
+// the other in place.
 #include "plan/plan.h"
 
 #include <algorithm>
@@ -90,9 +91,13 @@ class Planner {
   ValueId root_of(ValueId value) const { return root_of_[at(value)]; }
   Root& root(ValueId value) { return roots_[at(root_of(value))]; }
   const Fact& fact(ValueId value) const { return values_[at(value)].fact; }
-  bool is_stored_constant(ValueId value) const { return fact(value).is_constant() && !values_[at(value)].producer.exists(); }
+  bool is_stored_constant(ValueId value) const {
+    return fact(value).is_constant() && !values_[at(value)].producer.exists();
+  }
   // Steps that pack constants do not read them in a run.
-  bool is_packed(const Draft& draft, ValueId value) const { return draft.choice.kernel->pack != nullptr && fact(value).is_constant(); }
+  bool is_packed(const Draft& draft, ValueId value) const {
+    return draft.choice.kernel->pack != nullptr && fact(value).is_constant();
+  }
 
   // ---- what shares memory ----
 
@@ -110,7 +115,8 @@ class Planner {
       }
     }
     for (std::size_t i = 0; i < graph_.inputs().size(); ++i) root(graph_.inputs()[i]).input = static_cast<int>(i);
-    for (std::size_t i = 0; i < graph_.outputs().size(); ++i) root(graph_.outputs()[i]).graph_outputs.push_back(static_cast<int>(i));
+    for (std::size_t i = 0; i < graph_.outputs().size(); ++i)
+      root(graph_.outputs()[i]).graph_outputs.push_back(static_cast<int>(i));
   }
 
   // Only a value that is computed, read by no step and an output once can be computed in the caller's memory.
@@ -140,7 +146,8 @@ class Planner {
   }
 
   void draft_node(const Node& node) {
-    Draft draft{.name = node.name, .origin = node.origin, .attrs = node.attrs, .inputs = node.inputs, .outputs = node.outputs};
+    Draft draft{
+        .name = node.name, .origin = node.origin, .attrs = node.attrs, .inputs = node.inputs, .outputs = node.outputs};
     draft.call = {.spec = node.spec};
     for (const ValueId input : node.inputs) draft.call.inputs.push_back(input.exists() ? &fact(input) : nullptr);
     for (const ValueId output : node.outputs) draft.call.outputs.push_back(fact(output));
@@ -178,7 +185,8 @@ class Planner {
   Result<Choice> choice_for(const Draft& draft) const {
     // A fused_conv in an int8 plan is one that somebody chose to keep in f32.
     const bool needs_exact = options_.precision != Precision::fp32 && draft.call.spec != &kFusedConv;
-    const SelectOptions options{.needs_exact = needs_exact, .allow_reference = options_.allow_reference, .measured = options_.measured};
+    const SelectOptions options{
+        .needs_exact = needs_exact, .allow_reference = options_.allow_reference, .measured = options_.measured};
     return choose(call_of(draft), machine_, options, options_.kernels);
   }
 
@@ -212,7 +220,9 @@ class Planner {
     return cost;
   }
 
-  static std::int64_t bytes_of(const Fact& own) { return own.shape.elements() * static_cast<std::int64_t>(size_of(own.dtype)); }
+  static std::int64_t bytes_of(const Fact& own) {
+    return own.shape.elements() * static_cast<std::int64_t>(size_of(own.dtype));
+  }
 
   void loop_over_images() {
     std::vector<Draft> images;
@@ -223,7 +233,8 @@ class Planner {
       costs.push_back(loop_cost(batch, *image));
       images.push_back(std::move(*image));
     }
-    const std::size_t steps = options_.batch_order == BatchOrder::images ? images.size() : steps_by_image(costs, options_.batch, machine_);
+    const std::size_t steps =
+        options_.batch_order == BatchOrder::images ? images.size() : steps_by_image(costs, options_.batch, machine_);
     if (steps == 0) return;
     plan_.image_loop = {.steps = static_cast<std::int64_t>(steps), .images = options_.batch};
     std::move(images.begin(), images.begin() + static_cast<std::ptrdiff_t>(steps), drafts_.begin());
@@ -270,10 +281,13 @@ class Planner {
     r.buffer = static_cast<int>(buffers.size());
     // Some image is at any step of the loop while it runs.
     const Fact& own = r.is_of_image ? draft.call.outputs[index] : fact(output);
-    buffers.push_back({.bytes = static_cast<std::uint64_t>(bytes_of(own)), .first_step = outlives_loop ? 0 : step, .last_step = last_step});
+    buffers.push_back({.bytes = static_cast<std::uint64_t>(bytes_of(own)),
+                       .first_step = outlives_loop ? 0 : step,
+                       .last_step = last_step});
   }
 
-  // The input whose buffer the step's first output takes over: the kernel allows it, and nobody else needs the input any more.
+  // The input whose buffer the step's first output takes over: the kernel allows it, and nobody else needs the input
+  // any more.
   ValueId in_place_input(int step) {
     const Draft& draft = drafts_[static_cast<std::size_t>(step)];
     const Kernel& kernel = *draft.choice.kernel;
@@ -293,7 +307,8 @@ class Planner {
   // Constants that no step after this one reads. Who else holds them keeps them.
   void forget_constants_of(const Draft& draft) {
     for (const ValueId input : draft.inputs) {
-      if (!input.exists() || draft.copies_to >= 0 || --root(input).readers > 0 || !root(input).graph_outputs.empty()) continue;
+      if (!input.exists() || draft.copies_to >= 0 || --root(input).readers > 0 || !root(input).graph_outputs.empty())
+        continue;
       values_[at(input)].fact.constant.reset();
       values_[at(root_of(input))].fact.constant.reset();
     }
@@ -316,7 +331,8 @@ class Planner {
   PlanOperand computed_operand(const Fact& own, const Root& r) {
     if (r.input >= 0) return operand(own, Place::input, static_cast<std::uint64_t>(r.input));
     if (r.output >= 0) return operand(own, Place::output, static_cast<std::uint64_t>(r.output));
-    return operand(own, r.is_of_image ? Place::image_arena : Place::arena, buffers_of(r)[static_cast<std::size_t>(r.buffer)].offset);
+    return operand(own, r.is_of_image ? Place::image_arena : Place::arena,
+                   buffers_of(r)[static_cast<std::size_t>(r.buffer)].offset);
   }
 
   static void add_value(PlanStep& step, const std::string& name, const Fact& own) {
@@ -348,8 +364,10 @@ class Planner {
     }
     if (kernel.pack != nullptr) {
       for (const Tensor& tensor : kernel.pack(call)) {
-        step.packed.push_back(
-            {.place = Place::constant, .dtype = tensor.dtype(), .shape = tensor.shape().to_vector(), .offset = pool_.add(tensor.view())});
+        step.packed.push_back({.place = Place::constant,
+                               .dtype = tensor.dtype(),
+                               .shape = tensor.shape().to_vector(),
+                               .offset = pool_.add(tensor.view())});
       }
     }
     plan_.macs = saturating_sum(plan_.macs, macs_of(call), plan_.calls_of(plan_.steps.size()));
@@ -366,7 +384,8 @@ class Planner {
   }
 
   void describe_model_tensors() {
-    for (const ValueId input : graph_.inputs()) plan_.inputs.push_back(model_tensor(values_[at(input)].name, fact(input)));
+    for (const ValueId input : graph_.inputs())
+      plan_.inputs.push_back(model_tensor(values_[at(input)].name, fact(input)));
     for (std::size_t i = 0; i < graph_.outputs().size(); ++i) {
       plan_.outputs.push_back(model_tensor(graph_.output_names()[i], fact(graph_.outputs()[i])));
     }
@@ -389,7 +408,8 @@ class Planner {
 
 }  // namespace
 
-Result<Plan> make_plan(const Graph& graph, const Machine& machine, const PlanOptions& options, ConstantPool& constants) {
+Result<Plan> make_plan(const Graph& graph, const Machine& machine, const PlanOptions& options,
+                       ConstantPool& constants) {
   return Planner(graph, nullptr, machine, options, constants).make();
 }
 

@@ -19,8 +19,17 @@
 namespace octavo {
 
 // Where a tensor of a step lies. Numbers are part of the artifact format.
-// A packed operand is a constant that the kernel rearranged: its content is in PlanStep::packed. `image_arena` is the arena of the image loop.
-enum class Place : std::uint8_t { absent = 0, arena = 1, constant = 2, input = 3, output = 4, packed = 5, image_arena = 6 };
+// A packed operand is a constant that the kernel rearranged: its content is in PlanStep::packed. `image_arena` is the
+// arena of the image loop.
+enum class Place : std::uint8_t {
+  absent = 0,
+  arena = 1,
+  constant = 2,
+  input = 3,
+  output = 4,
+  packed = 5,
+  image_arena = 6
+};
 constexpr int count_of(Place) { return 7; }
 constexpr std::string_view name_of(Place place) {
   constexpr std::string_view names[] = {"absent", "arena", "constant", "input", "output", "packed", "image_arena"};
@@ -44,8 +53,8 @@ struct PlanOperand {
   }
   bool operator==(const PlanOperand&) const = default;
   static constexpr auto fields() {
-    return std::tuple(Field{"place", &PlanOperand::place}, Field{"dtype", &PlanOperand::dtype}, Field{"shape", &PlanOperand::shape},
-                      Field{"offset", &PlanOperand::offset});
+    return std::tuple(Field{"place", &PlanOperand::place}, Field{"dtype", &PlanOperand::dtype},
+                      Field{"shape", &PlanOperand::shape}, Field{"offset", &PlanOperand::offset});
   }
 };
 
@@ -67,10 +76,12 @@ struct PlanStep {
   bool operator==(const PlanStep&) const = default;
   static constexpr auto fields() {
     return std::tuple(Field{"name", &PlanStep::name}, Field{"origin", &PlanStep::origin}, Field{"op", &PlanStep::op},
-                      Field{"kernel", &PlanStep::kernel}, Field{"attrs", &PlanStep::attrs}, Field{"inputs", &PlanStep::inputs},
-                      Field{"outputs", &PlanStep::outputs}, Field{"packed", &PlanStep::packed}, Field{"predicted_ns", &PlanStep::predicted_ns},
+                      Field{"kernel", &PlanStep::kernel}, Field{"attrs", &PlanStep::attrs},
+                      Field{"inputs", &PlanStep::inputs}, Field{"outputs", &PlanStep::outputs},
+                      Field{"packed", &PlanStep::packed}, Field{"predicted_ns", &PlanStep::predicted_ns},
                       Field{"refusals", &PlanStep::refusals}, Field{"value_names", &PlanStep::value_names},
-                      Field{"value_scales", &PlanStep::value_scales}, Field{"value_zero_points", &PlanStep::value_zero_points});
+                      Field{"value_scales", &PlanStep::value_scales},
+                      Field{"value_zero_points", &PlanStep::value_zero_points});
   }
 };
 
@@ -84,14 +95,16 @@ struct PlanTensor {
 
   bool operator==(const PlanTensor&) const = default;
   static constexpr auto fields() {
-    return std::tuple(Field{"name", &PlanTensor::name}, Field{"dtype", &PlanTensor::dtype}, Field{"shape", &PlanTensor::shape},
-                      Field{"scale", &PlanTensor::scale}, Field{"zero_point", &PlanTensor::zero_point});
+    return std::tuple(Field{"name", &PlanTensor::name}, Field{"dtype", &PlanTensor::dtype},
+                      Field{"shape", &PlanTensor::shape}, Field{"scale", &PlanTensor::scale},
+                      Field{"zero_point", &PlanTensor::zero_point});
   }
 };
 
-// The first `steps` steps of a plan run on the images of the batch one after the other; the others, on the batch at once. Shapes of a step in the
-// loop are those of one image: in the arena and in the model's inputs and outputs lie `images` of them, one after the other, and step after step
-// finds its image there. What no step after the loop reads lies in an arena of one image, which every thread has for itself.
+// The first `steps` steps of a plan run on the images of the batch one after the other; the others, on the batch at
+// once. Shapes of a step in the loop are those of one image: in the arena and in the model's inputs and outputs lie
+// `images` of them, one after the other, and step after step finds its image there. What no step after the loop reads
+// lies in an arena of one image, which every thread has for itself.
 struct ImageLoop {
   std::int64_t steps = 0;
   std::int64_t images = 1;
@@ -99,7 +112,8 @@ struct ImageLoop {
 
   bool operator==(const ImageLoop&) const = default;
   static constexpr auto fields() {
-    return std::tuple(Field{"steps", &ImageLoop::steps}, Field{"images", &ImageLoop::images}, Field{"arena_bytes", &ImageLoop::arena_bytes});
+    return std::tuple(Field{"steps", &ImageLoop::steps}, Field{"images", &ImageLoop::images},
+                      Field{"arena_bytes", &ImageLoop::arena_bytes});
   }
 };
 
@@ -117,14 +131,17 @@ struct Plan {
   std::vector<std::string> notes;
 
   // How often a run calls a step.
-  std::int64_t calls_of(std::size_t step) const { return static_cast<std::int64_t>(step) < image_loop.steps ? image_loop.images : 1; }
+  std::int64_t calls_of(std::size_t step) const {
+    return static_cast<std::int64_t>(step) < image_loop.steps ? image_loop.images : 1;
+  }
 
   bool operator==(const Plan&) const = default;
   static constexpr auto fields() {
-    return std::tuple(Field{"precision", &Plan::precision}, Field{"batch", &Plan::batch}, Field{"inputs", &Plan::inputs},
-                      Field{"outputs", &Plan::outputs}, Field{"arena_bytes", &Plan::arena_bytes}, Field{"steps", &Plan::steps},
-                      Field{"image_loop", &Plan::image_loop}, Field{"macs", &Plan::macs}, Field{"islands", &Plan::islands},
-                      Field{"notes", &Plan::notes});
+    return std::tuple(Field{"precision", &Plan::precision}, Field{"batch", &Plan::batch},
+                      Field{"inputs", &Plan::inputs}, Field{"outputs", &Plan::outputs},
+                      Field{"arena_bytes", &Plan::arena_bytes}, Field{"steps", &Plan::steps},
+                      Field{"image_loop", &Plan::image_loop}, Field{"macs", &Plan::macs},
+                      Field{"islands", &Plan::islands}, Field{"notes", &Plan::notes});
   }
 };
 
@@ -135,7 +152,9 @@ struct AlignedAllocator {
   AlignedAllocator() = default;
   template <class U>
   AlignedAllocator(const AlignedAllocator<U>&) {}
-  T* allocate(std::size_t count) { return static_cast<T*>(::operator new (count * sizeof(T), std::align_val_t{kAlignment})); }
+  T* allocate(std::size_t count) {
+    return static_cast<T*>(::operator new (count * sizeof(T), std::align_val_t{kAlignment}));
+  }
   void deallocate(T* memory, std::size_t) { ::operator delete (memory, std::align_val_t{kAlignment}); }
   bool operator==(const AlignedAllocator&) const { return true; }
 };
@@ -163,8 +182,9 @@ class ConstantPool {
 struct PlanOptions {
   Precision precision = Precision::int8;
   std::int64_t batch = 1;
-  bool allow_reference = false;  // the scalar reference may stand in where no kernel exists; implied by the scalar target
-  MeasuredCost measured;         // a tuning log; may be empty
+  bool allow_reference =
+      false;              // the scalar reference may stand in where no kernel exists; implied by the scalar target
+  MeasuredCost measured;  // a tuning log; may be empty
   BatchOrder batch_order = BatchOrder::automatic;
   std::span<const Kernel* const> kernels = all_kernels();
 };

@@ -1,7 +1,9 @@
-// operator new and delete of a program that runs fp32 plans without allocating: reserves first, then malloc as ever. Part of program/.
+// operator new and delete of a program that runs fp32 plans without allocating: reserves first, then malloc as ever.
+// Part of program/.
 //
-// Replacing them is the program's right alone (they are one for the whole process), so this is in no library: a program links it where it
-// wants that promise, as octavo itself does. The other forms (arrays, nothrow) end in these; those with an alignment keep to themselves.
+// Replacing them is the program's right alone (they are one for the whole process), so this is in no library: a program
+// links it where it wants that promise, as octavo itself does. The other forms (arrays, nothrow) end in these; those
+// with an alignment keep to themselves.
 #include <cstdlib>
 #include <new>
 

@@ -15,8 +15,9 @@
 namespace octavo {
 namespace {
 
-constexpr std::size_t kMostValues = 1536;                    // of one output: the products of all pairs are kept
-constexpr std::size_t kMostProducts = std::size_t{8} << 20;  // of all layers looked at in one pass over the samples: 32 MB
+constexpr std::size_t kMostValues = 1536;  // of one output: the products of all pairs are kept
+constexpr std::size_t kMostProducts = std::size_t{8}
+                                      << 20;  // of all layers looked at in one pass over the samples: 32 MB
 constexpr std::int64_t kMostSamples = 32;
 constexpr std::int64_t kPositions = 16;  // of an image at least, less than twice that at most
 
@@ -34,7 +35,9 @@ std::size_t values_per_output(const Graph& graph, const WeightedProduct& product
   return static_cast<std::size_t>(product.axis == 0 ? weights.elements(1, weights.rank()) : weights[0]);
 }
 
-std::size_t groups_of(const Node& node) { return node.spec == &kConv ? static_cast<std::size_t>(node.attrs.as<ConvAttrs>().groups) : 1; }
+std::size_t groups_of(const Node& node) {
+  return node.spec == &kConv ? static_cast<std::size_t>(node.attrs.as<ConvAttrs>().groups) : 1;
+}
 
 bool is_supported(const Graph& graph, const Node& node) {
   if (node.spec == &kMatmul) return true;
@@ -53,7 +56,8 @@ std::int32_t integer_of(float value, const ActivationScale& scale) {
 }
 
 // Of an image [1, h, w, c]; outside of it everything is 0.
-Patches conv_patches(const Node& node, const Shape& y, const ConstTensorView& x, const ActivationScale& scale, std::size_t group) {
+Patches conv_patches(const Node& node, const Shape& y, const ConstTensorView& x, const ActivationScale& scale,
+                     std::size_t group) {
   const auto& attrs = node.attrs.as<ConvAttrs>();
   const Window& window = attrs.window;
   const std::int64_t channels = x.shape[3] / attrs.groups, first = static_cast<std::int64_t>(group) * channels;
@@ -67,7 +71,8 @@ Patches conv_patches(const Node& node, const Shape& y, const ConstTensorView& x,
         for (std::int64_t kw = 0; kw < window.kernel[1]; ++kw) {
           const std::int64_t h = top + kh * window.dilations[0], w = left + kw * window.dilations[1];
           const bool is_inside = h >= 0 && h < x.shape[1] && w >= 0 && w < x.shape[2];
-          patches.values.push_back(is_inside ? integer_of(x.as<float>()[(h * x.shape[2] + w) * x.shape[3] + first + c], scale) : 0);
+          patches.values.push_back(
+              is_inside ? integer_of(x.as<float>()[(h * x.shape[2] + w) * x.shape[3] + first + c], scale) : 0);
         }
       }
     }
@@ -80,7 +85,8 @@ Patches row_patches(const ConstTensorView& x, const ActivationScale& scale) {
   const std::int64_t step = std::max<std::int64_t>(1, rows / kPositions);
   Patches patches;
   for (std::int64_t row = step / 2; row < rows; row += step, ++patches.count) {
-    for (std::int64_t column = 0; column < columns; ++column) patches.values.push_back(integer_of(x.as<float>()[row * columns + column], scale));
+    for (std::int64_t column = 0; column < columns; ++column)
+      patches.values.push_back(integer_of(x.as<float>()[row * columns + column], scale));
   }
   return patches;
 }
@@ -123,7 +129,8 @@ std::vector<float> covariances(const InputMoments& moments) {
   const double unit = trace > 0.0 ? trace / static_cast<double>(size) : 1.0;
   std::vector<float> result(size * size);
   for (std::size_t i = 0; i < size; ++i) {
-    for (std::size_t j = 0; j <= i; ++j) result[i * size + j] = result[j * size + i] = static_cast<float>(exact(i, j) / unit);
+    for (std::size_t j = 0; j <= i; ++j)
+      result[i * size + j] = result[j * size + i] = static_cast<float>(exact(i, j) / unit);
     result[i * size + i] += static_cast<float>(kDoubt);
   }
   return result;
@@ -145,7 +152,8 @@ void descend(std::span<const float> exact, const std::vector<float>& covariance,
       const float error = static_cast<float>(rounded[i]) - exact[i];
       const int step = error > 0.0f ? -1 : 1;
       const int other = rounded[i] + step;
-      if (error == 0.0f || other < -127 || other > 127 || std::fabs(static_cast<float>(other) - exact[i]) >= 1.0f) continue;
+      if (error == 0.0f || other < -127 || other > 127 || std::fabs(static_cast<float>(other) - exact[i]) >= 1.0f)
+        continue;
       if (2.0f * static_cast<float>(step) * slope[i] + covariance[i * size + i] >= -1e-6f) continue;
       rounded[i] = static_cast<std::int8_t>(other);
       add_step(i, static_cast<float>(step));
@@ -156,9 +164,11 @@ void descend(std::span<const float> exact, const std::vector<float>& covariance,
 }
 
 // One output channel's weights where they lie.
-void round_channel(const Layer& layer, const std::vector<float>& covariance, std::size_t channel, const Tensor& weights, RoundedWeights& rounded) {
+void round_channel(const Layer& layer, const std::vector<float>& covariance, std::size_t channel, const Tensor& weights,
+                   RoundedWeights& rounded) {
   if (rounded.scale[channel] <= 0.0f) return;
-  const std::size_t channel_stride = layer.product.axis == 0 ? layer.size : 1, value_stride = layer.product.axis == 0 ? 1 : rounded.scale.size();
+  const std::size_t channel_stride = layer.product.axis == 0 ? layer.size : 1,
+                    value_stride = layer.product.axis == 0 ? 1 : rounded.scale.size();
   std::vector<float> exact(layer.size);
   std::vector<std::int8_t> own(layer.size);
   for (std::size_t i = 0; i < layer.size; ++i) {
@@ -167,14 +177,16 @@ void round_channel(const Layer& layer, const std::vector<float>& covariance, std
     own[i] = std::as_const(rounded.values).as<std::int8_t>()[at];
   }
   descend(exact, covariance, own);
-  for (std::size_t i = 0; i < layer.size; ++i) rounded.values.as<std::int8_t>()[channel * channel_stride + i * value_stride] = own[i];
+  for (std::size_t i = 0; i < layer.size; ++i)
+    rounded.values.as<std::int8_t>()[channel * channel_stride + i * value_stride] = own[i];
 }
 
 Status round_layer(const Layer& layer, const Tensor& weights, RoundedWeights& rounded) {
   const int workers = host_machine().cores;
   const std::size_t per_group = std::max<std::size_t>(1, rounded.scale.size() / layer.groups.size());
   std::vector<std::vector<float>> of_group(layer.groups.size());
-  const auto groups = static_cast<std::int64_t>(of_group.size()), channels = static_cast<std::int64_t>(rounded.scale.size());
+  const auto groups = static_cast<std::int64_t>(of_group.size()),
+             channels = static_cast<std::int64_t>(rounded.scale.size());
   const Status known = for_each_index(0, groups, workers, [&](int, std::int64_t group) {
     of_group[static_cast<std::size_t>(group)] = covariances(layer.groups[static_cast<std::size_t>(group)]);
     return ok_status();
@@ -203,8 +215,9 @@ Status gather(SourceNetwork& source, const SampleSource& samples, std::span<Laye
     const Node& node = graph.node(layer.product.node);
     if (network->channel_axis(k) != value.shape.rank() - 1 || (node.spec == &kConv && value.shape.rank() != 4)) return;
     for (std::size_t g = 0; g < layer.groups.size(); ++g) {
-      const Patches patches =
-          node.spec == &kConv ? conv_patches(node, graph.fact(node.outputs[0]).shape, value, layer.scale, g) : row_patches(value, layer.scale);
+      const Patches patches = node.spec == &kConv
+                                  ? conv_patches(node, graph.fact(node.outputs[0]).shape, value, layer.scale, g)
+                                  : row_patches(value, layer.scale);
       add_patches(layer.groups[g], patches, locks[k]);
     }
   });
@@ -237,20 +250,22 @@ std::size_t products_of(const Layer& layer) { return layer.groups.size() * trian
 // Layers from `begin` on that one pass over the samples can look at.
 std::size_t end_of_pass(const std::vector<Layer>& layers, std::size_t begin) {
   std::size_t end = begin, products = 0;
-  for (; end < layers.size() && (end == begin || products + products_of(layers[end]) <= kMostProducts); ++end) products += products_of(layers[end]);
+  for (; end < layers.size() && (end == begin || products + products_of(layers[end]) <= kMostProducts); ++end)
+    products += products_of(layers[end]);
   return end;
 }
 
 }  // namespace
 
-Status round_adaptively(SourceNetwork& network, const Placement& placement, const std::vector<ActivationScale>& scales, const SampleSource& samples,
-                        std::map<std::string, RoundedWeights>& weights) {
+Status round_adaptively(SourceNetwork& network, const Placement& placement, const std::vector<ActivationScale>& scales,
+                        const SampleSource& samples, std::map<std::string, RoundedWeights>& weights) {
   std::vector<Layer> layers = layers_of(network.graph(), placement, scales, weights);
   for (std::size_t begin = 0; begin < layers.size();) {
     const std::size_t end = end_of_pass(layers, begin);
     const auto pass = std::span(layers).subspan(begin, end - begin);
     for (Layer& layer : pass) {
-      const InputMoments none{layer.size, 0, std::vector<std::int64_t>(layer.size), std::vector<std::int32_t>(triangle(layer.size))};
+      const InputMoments none{layer.size, 0, std::vector<std::int64_t>(layer.size),
+                              std::vector<std::int32_t>(triangle(layer.size))};
       std::fill(layer.groups.begin(), layer.groups.end(), none);
     }
     if (const Status gathered = gather(network, samples, pass); !gathered) return gathered;

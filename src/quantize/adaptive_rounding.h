@@ -1,6 +1,6 @@
-// Adaptive rounding: each weight goes up or down so that what the layer gives on the samples is nearest to what it should, not each weight to itself.
-// Nagel et al., "Up or Down? Adaptive Rounding for Post-Training Quantization" (2020): the layer-wise quadratic problem, by coordinate descent.
-// Part of quantize/.
+// Adaptive rounding: each weight goes up or down so that what the layer gives on the samples is nearest to what it
+// should, not each weight to itself. Nagel et al., "Up or Down? Adaptive Rounding for Post-Training Quantization"
+// (2020): the layer-wise quadratic problem, by coordinate descent. Part of quantize/.
 #ifndef OCTAVO_QUANTIZE_ADAPTIVE_ROUNDING_H_
 #define OCTAVO_QUANTIZE_ADAPTIVE_ROUNDING_H_
 
@@ -25,14 +25,15 @@ struct InputMoments {
   std::vector<std::int32_t> products;  // the lower triangle, row after row: that of i and j <= i at i * (i + 1) / 2 + j
 };
 
-// Rounds one output channel: `exact` in units of its scale, `rounded` where to begin. Each result is a neighbour of `exact` within +-127. Minimizes
-// the variance of the sum's error, its mean being left to the bias.
+// Rounds one output channel: `exact` in units of its scale, `rounded` where to begin. Each result is a neighbour of
+// `exact` within +-127. Minimizes the variance of the sum's error, its mean being left to the bias.
 void round_adaptively(std::span<const float> exact, const InputMoments& moments, std::span<std::int8_t> rounded);
 
-// Improves `weights` (by name of the product's result) on up to 32 samples with the scales they have. Products over more than 1536 values, or other
-// than convolutions over two axes and products of matrices, keep them. `scales`: by ValueId. Errors: those of the samples.
-Status round_adaptively(SourceNetwork& network, const Placement& placement, const std::vector<ActivationScale>& scales, const SampleSource& samples,
-                        std::map<std::string, RoundedWeights>& weights);
+// Improves `weights` (by name of the product's result) on up to 32 samples with the scales they have. Products over
+// more than 1536 values, or other than convolutions over two axes and products of matrices, keep them. `scales`: by
+// ValueId. Errors: those of the samples.
+Status round_adaptively(SourceNetwork& network, const Placement& placement, const std::vector<ActivationScale>& scales,
+                        const SampleSource& samples, std::map<std::string, RoundedWeights>& weights);
 
 }  // namespace octavo
 

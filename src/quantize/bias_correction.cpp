@@ -29,13 +29,15 @@ std::vector<std::int64_t> spread_order(std::int64_t count) {
   return order;
 }
 
-// The samples walk through the network together and meet at every product: what it lacks is the mean over all of them, and each goes on with the
-// product corrected. A few threads carry them from one meeting to the next, one after the other; of those that wait only what lies ahead of them is
-// kept. Where that is much, fewer walk; who comes along later walks there from the start.
+// The samples walk through the network together and meet at every product: what it lacks is the mean over all of them,
+// and each goes on with the product corrected. A few threads carry them from one meeting to the next, one after the
+// other; of those that wait only what lies ahead of them is kept. Where that is much, fewer walk; who comes along later
+// walks there from the start.
 class Walk {
  public:
   // `means`: by sample, what each product gives in fp32.
-  Walk(const Graph& graph, const SimulatedNetwork& network, const std::map<std::int64_t, ChannelMeans>& means, const SampleSource& samples)
+  Walk(const Graph& graph, const SimulatedNetwork& network, const std::map<std::int64_t, ChannelMeans>& means,
+       const SampleSource& samples)
       : graph_(graph), network_(network), samples_(samples), live_(live_memory(network.plan())) {
     std::vector<std::pair<std::int64_t, const ChannelMeans*>> wanted;
     for (const auto& [index, of_sample] : means) wanted.emplace_back(index, &of_sample);
@@ -55,9 +57,11 @@ class Walk {
     for (const Sighting& next : network_.sightings()) {
       if (network_.channel_axis(next.chosen) < 0 || walkers_.front().wanted->at(next.chosen).empty()) continue;
       const std::int64_t walking = std::min(count, fitting(next));
-      const Status met = for_each_index(0, walking, static_cast<int>(observations->size()), [&](int worker, std::int64_t i) {
-        return walk((*observations)[static_cast<std::size_t>(worker)], walkers_[static_cast<std::size_t>(i)], last, next);
-      });
+      const Status met =
+          for_each_index(0, walking, static_cast<int>(observations->size()), [&](int worker, std::int64_t i) {
+            return walk((*observations)[static_cast<std::size_t>(worker)], walkers_[static_cast<std::size_t>(i)], last,
+                        next);
+          });
       if (!met) return met.errors();
       for (std::int64_t i = walking; i < count; ++i) walkers_[static_cast<std::size_t>(i)].forget();
       shifts_[next.chosen] = average(walking);
@@ -117,7 +121,8 @@ class Walk {
     auto inputs = checked_sample(graph_, samples_, walker.sample);
     if (!inputs) return inputs.errors();
     walker.inputs.clear();
-    for (const Tensor& input : *inputs) walker.inputs.push_back(Tensor::copy_of(input.view()));  // sources may share their tensors with others
+    for (const Tensor& input : *inputs)
+      walker.inputs.push_back(Tensor::copy_of(input.view()));  // sources may share their tensors with others
     walker.is_under_way = true;
     return ok_status();
   }
@@ -133,7 +138,8 @@ class Walk {
     std::vector<float> shift;
     for (std::size_t c = 0; c < walkers_.front().lacks.size(); ++c) {
       double sum = 0.0;
-      for (std::int64_t i = 0; i < walking; ++i) sum += static_cast<double>(walkers_[static_cast<std::size_t>(i)].lacks[c]);
+      for (std::int64_t i = 0; i < walking; ++i)
+        sum += static_cast<double>(walkers_[static_cast<std::size_t>(i)].lacks[c]);
       shift.push_back(static_cast<float>(sum / static_cast<double>(walking)));
     }
     return shift;
@@ -172,8 +178,9 @@ std::vector<std::int64_t> correction_samples(std::int64_t size) {
   return indices;
 }
 
-Result<BiasCorrections> correct_biases(SourceNetwork& network, const Placement& placement, const std::vector<ActivationScale>& scales,
-                                       const Calibrated& calibrated, const std::map<std::int64_t, ChannelMeans>& means, const SampleSource& samples) {
+Result<BiasCorrections> correct_biases(SourceNetwork& network, const Placement& placement,
+                                       const std::vector<ActivationScale>& scales, const Calibrated& calibrated,
+                                       const std::map<std::int64_t, ChannelMeans>& means, const SampleSource& samples) {
   const Graph& graph = network.graph();
   const std::vector<ObservedValue> biased = biased_results(graph, placement);
   if (biased.empty() || means.empty()) return BiasCorrections{};

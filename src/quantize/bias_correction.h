@@ -1,5 +1,6 @@
-// bias_correction: rounding weights and activations shifts the mean of what a product gives; its bias takes the shift back. Part of quantize/.
-// Nagel et al., "Data-Free Quantization Through Weight Equalization and Bias Correction" (2019), section 4.2, on samples instead of statistics.
+// bias_correction: rounding weights and activations shifts the mean of what a product gives; its bias takes the shift
+// back. Part of quantize/. Nagel et al., "Data-Free Quantization Through Weight Equalization and Bias Correction"
+// (2019), section 4.2, on samples instead of statistics.
 #ifndef OCTAVO_QUANTIZE_BIAS_CORRECTION_H_
 #define OCTAVO_QUANTIZE_BIAS_CORRECTION_H_
 
@@ -13,16 +14,19 @@
 
 namespace octavo {
 
-// The products whose bias is a constant of the graph: their results, with the axis of the channels. Products without a bias have no correction.
+// The products whose bias is a constant of the graph: their results, with the axis of the channels. Products without a
+// bias have no correction.
 std::vector<ObservedValue> biased_results(const Graph& graph, const Placement& placement);
 
 // The samples that corrections are made from, spread evenly: at most 64.
 std::vector<std::int64_t> correction_samples(std::int64_t size);
 
-// `means`: by sample, what the fp32 network gives for biased_results(). Layer after layer: each product is measured behind the quantized, corrected
-// network before it. Where what the samples have on their way takes much memory, fewer of them are asked, at least 8. Errors: those of the samples.
-Result<BiasCorrections> correct_biases(SourceNetwork& network, const Placement& placement, const std::vector<ActivationScale>& scales,
-                                       const Calibrated& calibrated, const std::map<std::int64_t, ChannelMeans>& means, const SampleSource& samples);
+// `means`: by sample, what the fp32 network gives for biased_results(). Layer after layer: each product is measured
+// behind the quantized, corrected network before it. Where what the samples have on their way takes much memory, fewer
+// of them are asked, at least 8. Errors: those of the samples.
+Result<BiasCorrections> correct_biases(SourceNetwork& network, const Placement& placement,
+                                       const std::vector<ActivationScale>& scales, const Calibrated& calibrated,
+                                       const std::map<std::int64_t, ChannelMeans>& means, const SampleSource& samples);
 
 }  // namespace octavo
 

@@ -17,7 +17,12 @@ constexpr std::int64_t kRound = 16;
 class Calibrator {
  public:
   Calibrator(SourceNetwork& source, const Watch& watch, const SampleSource& samples, const QuantizeOptions& options)
-      : source_(source), graph_(source.graph()), watch_(watch), samples_(samples), options_(options), locks_(watch.ranges.size()) {
+      : source_(source),
+        graph_(source.graph()),
+        watch_(watch),
+        samples_(samples),
+        options_(options),
+        locks_(watch.ranges.size()) {
     statistics_.observers.assign(watch.ranges.size(), Observer(options.calibration));
     for (const std::int64_t sample : watch.mean_samples) statistics_.means[sample].resize(watch.means.size());
   }
@@ -37,7 +42,8 @@ class Calibrator {
       const std::int64_t end = std::min(begin + kRound, samples_.size());
       of_round_.assign(static_cast<std::size_t>(end - begin), std::vector<TensorRange>(watch_.ranges.size()));
       const Status done = for_each_index(begin, end, workers, [&](int worker, std::int64_t index) {
-        return observe(observations_[static_cast<std::size_t>(worker)], index, of_round_[static_cast<std::size_t>(index - begin)]);
+        return observe(observations_[static_cast<std::size_t>(worker)], index,
+                       of_round_[static_cast<std::size_t>(index - begin)]);
       });
       if (!done) return done.errors();
       for (const auto& of_sample : of_round_) {
@@ -73,7 +79,8 @@ class Calibrator {
     if (!done) return done;
     if (bad == watch_.ranges.size()) return ok_status();
     return Error{.kind = ErrorKind::invalid_input,
-                 .where = "calibration sample " + std::to_string(index) + ", value '" + graph_.value(watch_.ranges[bad]).name + "'",
+                 .where = "calibration sample " + std::to_string(index) + ", value '" +
+                          graph_.value(watch_.ranges[bad]).name + "'",
                  .found = "a value that is not finite",
                  .expected = "finite activations"};
   }
@@ -95,7 +102,8 @@ class Calibrator {
 }  // namespace
 
 int sample_workers(std::int64_t samples) {
-  return static_cast<int>(std::clamp<std::int64_t>(host_machine().cores, 1, std::max<std::int64_t>(1, std::min(kRound, samples))));
+  return static_cast<int>(
+      std::clamp<std::int64_t>(host_machine().cores, 1, std::max<std::int64_t>(1, std::min(kRound, samples))));
 }
 
 Result<std::vector<Observation>> make_observations(const std::function<Result<Observation>()>& make, int workers) {
@@ -113,21 +121,24 @@ Result<std::vector<Tensor>> checked_sample(const Graph& graph, const SampleSourc
   if (!tensors) return tensors;
   const std::string where = "calibration sample " + std::to_string(index);
   const auto error = [&](std::string found, std::string expected) {
-    return Error{.kind = ErrorKind::invalid_input, .where = where, .found = std::move(found), .expected = std::move(expected)};
+    return Error{
+        .kind = ErrorKind::invalid_input, .where = where, .found = std::move(found), .expected = std::move(expected)};
   };
-  if (tensors->size() != graph.inputs().size()) return error(std::to_string(tensors->size()) + " tensors", std::to_string(graph.inputs().size()));
+  if (tensors->size() != graph.inputs().size())
+    return error(std::to_string(tensors->size()) + " tensors", std::to_string(graph.inputs().size()));
   for (std::size_t i = 0; i < tensors->size(); ++i) {
     const Tensor& tensor = (*tensors)[i];
     const Fact& fact = graph.fact(graph.inputs()[i]);
     if (tensor.dtype() == fact.dtype && tensor.shape() == fact.shape) continue;
     return error(std::string(name_of(tensor.dtype())) + "[" + tensor.shape().to_string() + "]",
-                 std::string(name_of(fact.dtype)) + "[" + fact.shape.to_string() + "] for input '" + graph.value(graph.inputs()[i]).name + "'");
+                 std::string(name_of(fact.dtype)) + "[" + fact.shape.to_string() + "] for input '" +
+                     graph.value(graph.inputs()[i]).name + "'");
   }
   return tensors;
 }
 
-Status observe_samples(const Graph& graph, const ObservedNetwork& network, const SampleSource& samples, std::int64_t most,
-                       const Observation::Visit& visit) {
+Status observe_samples(const Graph& graph, const ObservedNetwork& network, const SampleSource& samples,
+                       std::int64_t most, const Observation::Visit& visit) {
   const std::int64_t count = std::min(most, samples.size());
   auto observations = make_observations([&] { return Observation::create(network); }, sample_workers(count));
   if (!observations) return observations.errors();
@@ -142,7 +153,8 @@ Status observe_samples(const Graph& graph, const ObservedNetwork& network, const
   });
 }
 
-Result<Statistics> calibrate(SourceNetwork& network, const Watch& watch, const SampleSource& samples, const QuantizeOptions& options) {
+Result<Statistics> calibrate(SourceNetwork& network, const Watch& watch, const SampleSource& samples,
+                             const QuantizeOptions& options) {
   return Calibrator(network, watch, samples, options).run();
 }
 

@@ -15,13 +15,15 @@
 
 namespace octavo {
 
-// Reads one sample and checks it against the graph's inputs. Sources are called by one thread at a time: the caller holds a lock.
+// Reads one sample and checks it against the graph's inputs. Sources are called by one thread at a time: the caller
+// holds a lock.
 Result<std::vector<Tensor>> checked_sample(const Graph& graph, const SampleSource& samples, std::int64_t index);
 
-// Runs `network` on at most `most` of the samples, spread evenly, and shows the chosen values of each as Observation::run does. `visit` is called by
-// several threads at the same time, for one sample each. Errors: those of the samples and of the runs.
-Status observe_samples(const Graph& graph, const ObservedNetwork& network, const SampleSource& samples, std::int64_t most,
-                       const Observation::Visit& visit);
+// Runs `network` on at most `most` of the samples, spread evenly, and shows the chosen values of each as
+// Observation::run does. `visit` is called by several threads at the same time, for one sample each. Errors: those of
+// the samples and of the runs.
+Status observe_samples(const Graph& graph, const ObservedNetwork& network, const SampleSource& samples,
+                       std::int64_t most, const Observation::Visit& visit);
 
 // Threads that work on samples: one per core, never more than samples.
 int sample_workers(std::int64_t samples);
@@ -44,9 +46,11 @@ struct Statistics {
   std::map<std::int64_t, ChannelMeans> means;  // by sample
 };
 
-// One thread computes the whole of a sample, and what is kept does not depend on who came first, so the statistics do not depend on how many
-// threads there are. `network` has lent its weights afterwards. Errors: those of the samples, and values that are not finite.
-Result<Statistics> calibrate(SourceNetwork& network, const Watch& watch, const SampleSource& samples, const QuantizeOptions& options);
+// One thread computes the whole of a sample, and what is kept does not depend on who came first, so the statistics do
+// not depend on how many threads there are. `network` has lent its weights afterwards. Errors: those of the samples,
+// and values that are not finite.
+Result<Statistics> calibrate(SourceNetwork& network, const Watch& watch, const SampleSource& samples,
+                             const QuantizeOptions& options);
 
 }  // namespace octavo
 

@@ -17,7 +17,8 @@ Extents extents_of(const Shape& shape, int axis) {
           static_cast<std::size_t>(shape.elements(axis + 1, shape.rank()))};
 }
 
-// accumulate(sum of the channel, value). Channels that lie next to each other are walked together: their sums become vector registers.
+// accumulate(sum of the channel, value). Channels that lie next to each other are walked together: their sums become
+// vector registers.
 template <class Sum, class Accumulate>
 std::vector<Sum> reduce(const ConstTensorView& values, int axis, Accumulate accumulate) {
   const Extents e = extents_of(values.shape, axis);
@@ -57,7 +58,8 @@ void change(const TensorView& values, int axis, std::span<const float> by_channe
 }  // namespace
 
 std::vector<float> channel_means(const ConstTensorView& values, int axis) {
-  const auto sums = reduce<double>(values, axis, [](double sum, float value) { return sum + static_cast<double>(value); });
+  const auto sums =
+      reduce<double>(values, axis, [](double sum, float value) { return sum + static_cast<double>(value); });
   const Extents e = extents_of(values.shape, axis);
   const auto count = static_cast<double>(std::max<std::size_t>(1, e.outer * e.inner));
   std::vector<float> means;
@@ -75,7 +77,8 @@ std::vector<float> values_of_channels(const ConstTensorView& values, int axis, s
   std::vector<float> own(count * size);
   for (std::size_t o = 0; o < e.outer; ++o) {
     const float* from = values.as<float>() + (o * e.channels + first) * e.inner;
-    for (std::size_t c = 0; c < count; ++c) std::copy_n(from + c * e.inner, e.inner, own.data() + c * size + o * e.inner);
+    for (std::size_t c = 0; c < count; ++c)
+      std::copy_n(from + c * e.inner, e.inner, own.data() + c * size + o * e.inner);
   }
   return own;
 }

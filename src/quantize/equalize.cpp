@@ -27,11 +27,13 @@ struct Link {
 bool is_plain_conv(const Graph& graph, const Node& node) {
   if (node.spec != &kConv || node.attrs.as<ConvAttrs>().layout != Layout::channels_first) return false;
   const auto is_own_constant = [&](std::size_t i) {
-    return graph.fact(node.inputs[i]).is_constant() && graph.fact(node.inputs[i]).dtype == DType::f32 && graph.has_one_reader(node.inputs[i]);
+    return graph.fact(node.inputs[i]).is_constant() && graph.fact(node.inputs[i]).dtype == DType::f32 &&
+           graph.has_one_reader(node.inputs[i]);
   };
   const bool has_bias = node.inputs.size() > 2 && node.inputs[2].exists();
   const std::int64_t groups = node.attrs.as<ConvAttrs>().groups;
-  return is_own_constant(1) && (!has_bias || is_own_constant(2)) && (groups == 1 || groups == graph.fact(node.inputs[0]).shape[1]);
+  return is_own_constant(1) && (!has_bias || is_own_constant(2)) &&
+         (groups == 1 || groups == graph.fact(node.inputs[0]).shape[1]);
 }
 
 bool is_depthwise(const Node& conv) { return conv.attrs.as<ConvAttrs>().groups > 1; }
@@ -52,7 +54,8 @@ class LinkFinder {
  private:
   bool may_change(NodeId id) const {
     const Node& node = graph_.node(id);
-    const bool is_skipped = std::any_of(skip_.begin(), skip_.end(), [&](const std::string& pattern) { return matches_node(pattern, node); });
+    const bool is_skipped = std::any_of(skip_.begin(), skip_.end(),
+                                        [&](const std::string& pattern) { return matches_node(pattern, node); });
     return !is_skipped && is_plain_conv(graph_, node);
   }
 
@@ -87,8 +90,8 @@ class LinkFinder {
   std::vector<std::string> skip_;
 };
 
-// The largest magnitude of each channel of the weights' input side, over all consumers that are not depthwise; empty where all are: then moving is
-// free.
+// The largest magnitude of each channel of the weights' input side, over all consumers that are not depthwise; empty
+// where all are: then moving is free.
 std::vector<float> consumer_weights(const Graph& graph, const Link& link) {
   std::vector<float> largest;
   for (const NodeId id : link.consumers) {
@@ -96,13 +99,15 @@ std::vector<float> consumer_weights(const Graph& graph, const Link& link) {
     if (is_depthwise(conv)) continue;
     const std::vector<float> own = channel_magnitudes(graph.fact(conv.inputs[1]).constant->view(), 1);
     largest.resize(own.size());
-    std::transform(own.begin(), own.end(), largest.begin(), largest.begin(), [](float a, float b) { return std::max(a, b); });
+    std::transform(own.begin(), own.end(), largest.begin(), largest.begin(),
+                   [](float a, float b) { return std::max(a, b); });
   }
   return largest;
 }
 
-// `seen`: the largest magnitude of each channel of the wire. The wire's range stays; smaller channels grow towards it. In front of a depthwise
-// convolution, whose weights have a scale per channel, all the way; else as far as both sides gain: to the geometric mean with the weights.
+// `seen`: the largest magnitude of each channel of the wire. The wire's range stays; smaller channels grow towards it.
+// In front of a depthwise convolution, whose weights have a scale per channel, all the way; else as far as both sides
+// gain: to the geometric mean with the weights.
 std::vector<float> factors_of(const Graph& graph, const Link& link, const std::vector<float>& seen) {
   constexpr float kSmallest = 1.0f / 1024.0f;
   const float range = *std::max_element(seen.begin(), seen.end());
@@ -137,15 +142,18 @@ void move_factors_of(Graph& graph, const Link& link, const std::vector<float>& f
   for (const float factor : factors) inverse.push_back(1.0f / factor);
   const std::vector<ValueId> inputs = graph.node(link.producer).inputs;
   replace_constant(graph, inputs[1], scaled(*graph.fact(inputs[1]).constant, 0, inverse));
-  if (inputs.size() > 2 && inputs[2].exists()) replace_constant(graph, inputs[2], scaled(*graph.fact(inputs[2]).constant, 0, inverse));
+  if (inputs.size() > 2 && inputs[2].exists())
+    replace_constant(graph, inputs[2], scaled(*graph.fact(inputs[2]).constant, 0, inverse));
   for (const NodeId id : link.consumers) {
     const ValueId weights = graph.node(id).inputs[1];
-    replace_constant(graph, weights, scaled(*graph.fact(weights).constant, is_depthwise(graph.node(id)) ? 0 : 1, factors));
+    replace_constant(graph, weights,
+                     scaled(*graph.fact(weights).constant, is_depthwise(graph.node(id)) ? 0 : 1, factors));
   }
 }
 
 // By link: the largest magnitude of each channel over the samples.
-Result<std::vector<std::vector<float>>> measure(SourceNetwork& source, const std::vector<Link>& links, const SampleSource& samples) {
+Result<std::vector<std::vector<float>>> measure(SourceNetwork& source, const std::vector<Link>& links,
+                                                const SampleSource& samples) {
   constexpr std::int64_t kMost = 32;
   std::vector<ObservedValue> wires;
   for (const Link& link : links) wires.push_back({link.wire, 1});
@@ -153,20 +161,22 @@ Result<std::vector<std::vector<float>>> measure(SourceNetwork& source, const std
   if (!network) return network.errors();
   std::vector<std::vector<float>> seen(links.size());
   std::mutex mutex;
-  const Status done = observe_samples(source.graph(), *network, samples, kMost, [&](std::size_t k, const TensorView& value) {
-    if (network->channel_axis(k) < 0) return;
-    const std::vector<float> own = channel_magnitudes(value, network->channel_axis(k));
-    const std::lock_guard lock(mutex);
-    seen[k].resize(own.size());
-    for (std::size_t c = 0; c < own.size(); ++c) seen[k][c] = std::max(seen[k][c], own[c]);
-  });
+  const Status done =
+      observe_samples(source.graph(), *network, samples, kMost, [&](std::size_t k, const TensorView& value) {
+        if (network->channel_axis(k) < 0) return;
+        const std::vector<float> own = channel_magnitudes(value, network->channel_axis(k));
+        const std::lock_guard lock(mutex);
+        seen[k].resize(own.size());
+        for (std::size_t c = 0; c < own.size(); ++c) seen[k][c] = std::max(seen[k][c], own[c]);
+      });
   if (!done) return done.errors();
   return seen;
 }
 
 }  // namespace
 
-Result<ChannelFactors> find_factors(SourceNetwork& network, const std::vector<std::string>& skip, const SampleSource& samples) {
+Result<ChannelFactors> find_factors(SourceNetwork& network, const std::vector<std::string>& skip,
+                                    const SampleSource& samples) {
   ChannelFactors factors;
   const std::vector<Link> links = LinkFinder(network.graph(), skip).find();
   if (links.empty()) return factors;
@@ -178,7 +188,8 @@ Result<ChannelFactors> find_factors(SourceNetwork& network, const std::vector<st
   Graph changed = graph;
   for (std::size_t k = 0; k < links.size(); ++k) {
     const auto& channels = (*seen)[k];
-    const bool is_finite = std::all_of(channels.begin(), channels.end(), [](float value) { return std::isfinite(value); });
+    const bool is_finite =
+        std::all_of(channels.begin(), channels.end(), [](float value) { return std::isfinite(value); });
     if (channels.empty() || !is_finite) continue;
     const std::vector<float> own = factors_of(changed, links[k], channels);
     move_factors_of(changed, links[k], own);

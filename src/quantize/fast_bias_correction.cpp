@@ -40,13 +40,15 @@ double inside(const Window& window, int axis, std::int64_t tap, std::int64_t siz
 }
 
 // By tap of the kernel, in row-major order.
-std::vector<double> inside(const Window& window, std::span<const std::int64_t> image, std::span<const std::int64_t> results) {
+std::vector<double> inside(const Window& window, std::span<const std::int64_t> image,
+                           std::span<const std::int64_t> results) {
   std::vector<double> shares{1.0};
   for (int axis = 0; axis < window.rank(); ++axis) {
     const auto d = static_cast<std::size_t>(axis);
     std::vector<double> longer;
     for (const double before : shares) {
-      for (std::int64_t tap = 0; tap < window.kernel[d]; ++tap) longer.push_back(before * inside(window, axis, tap, image[d], results[d]));
+      for (std::int64_t tap = 0; tap < window.kernel[d]; ++tap)
+        longer.push_back(before * inside(window, axis, tap, image[d], results[d]));
     }
     shares = std::move(longer);
   }
@@ -54,18 +56,22 @@ std::vector<double> inside(const Window& window, std::span<const std::int64_t> i
 }
 
 // What each weight of a product is multiplied by on average: [values of one output], for each group of channels.
-std::vector<std::vector<double>> mean_factors(const Graph& graph, const Node& product, const std::vector<double>& mean) {
+std::vector<std::vector<double>> mean_factors(const Graph& graph, const Node& product,
+                                              const std::vector<double>& mean) {
   if (product.spec == &kMatmul) return {mean};
   const auto& attrs = product.attrs.as<ConvAttrs>();
   const bool is_last = attrs.layout == Layout::channels_last;
-  const std::vector<std::int64_t> x = graph.fact(product.inputs[0]).shape.to_vector(), y = graph.fact(product.outputs[0]).shape.to_vector();
+  const std::vector<std::int64_t> x = graph.fact(product.inputs[0]).shape.to_vector(),
+                                  y = graph.fact(product.outputs[0]).shape.to_vector();
   const std::size_t first_axis = is_last ? 1 : 2, rank = attrs.window.kernel.size();
-  const std::vector<double> shares = inside(attrs.window, std::span(x).subspan(first_axis, rank), std::span(y).subspan(first_axis, rank));
+  const std::vector<double> shares =
+      inside(attrs.window, std::span(x).subspan(first_axis, rank), std::span(y).subspan(first_axis, rank));
   const auto groups = static_cast<std::size_t>(attrs.groups), channels = mean.size() / groups;
   std::vector<std::vector<double>> factors(groups);
   for (std::size_t g = 0; g < groups; ++g) {
     for (std::size_t i = 0; i < channels * shares.size(); ++i) {
-      const std::size_t channel = is_last ? i % channels : i / shares.size(), tap = is_last ? i / channels : i % shares.size();
+      const std::size_t channel = is_last ? i % channels : i / shares.size(),
+                        tap = is_last ? i / channels : i % shares.size();
       factors[g].push_back(mean[g * channels + channel] * shares[tap]);
     }
   }
@@ -73,8 +79,10 @@ std::vector<std::vector<double>> mean_factors(const Graph& graph, const Node& pr
 }
 
 // By output channel: what rounding the weights takes away on average.
-std::vector<float> lost(const Tensor& exact, const QuantizedWeights& rounded, int axis, const std::vector<std::vector<double>>& factors) {
-  const std::size_t outputs = rounded.scale.size(), size = factors.front().size(), per_group = std::max<std::size_t>(1, outputs / factors.size());
+std::vector<float> lost(const Tensor& exact, const QuantizedWeights& rounded, int axis,
+                        const std::vector<std::vector<double>>& factors) {
+  const std::size_t outputs = rounded.scale.size(), size = factors.front().size(),
+                    per_group = std::max<std::size_t>(1, outputs / factors.size());
   const std::size_t output_stride = axis == 0 ? size : 1, value_stride = axis == 0 ? 1 : outputs;
   std::vector<float> result;
   for (std::size_t o = 0; o < outputs; ++o) {
@@ -82,7 +90,8 @@ std::vector<float> lost(const Tensor& exact, const QuantizedWeights& rounded, in
     double sum = 0.0;
     for (std::size_t i = 0; i < size; ++i) {
       const std::size_t at = o * output_stride + i * value_stride;
-      const double value = static_cast<double>(rounded.values.as<std::int8_t>()[at]) * static_cast<double>(rounded.scale[o]);
+      const double value =
+          static_cast<double>(rounded.values.as<std::int8_t>()[at]) * static_cast<double>(rounded.scale[o]);
       sum += (static_cast<double>(exact.as<float>()[at]) - value) * own[i];
     }
     result.push_back(static_cast<float>(sum));
@@ -102,8 +111,9 @@ std::vector<ObservedValue> inputs_of_biased(const Graph& graph, const Placement&
   return inputs;
 }
 
-BiasCorrections estimate_biases(const Graph& graph, const Placement& placement, const std::vector<ActivationScale>& scales,
-                                const Calibrated& calibrated, const std::map<std::int64_t, ChannelMeans>& means) {
+BiasCorrections estimate_biases(const Graph& graph, const Placement& placement,
+                                const std::vector<ActivationScale>& scales, const Calibrated& calibrated,
+                                const std::map<std::int64_t, ChannelMeans>& means) {
   BiasCorrections corrections;
   if (means.empty()) return corrections;
   const std::vector<ObservedValue> biased = biased_results(graph, placement);
@@ -115,8 +125,9 @@ BiasCorrections estimate_biases(const Graph& graph, const Placement& placement, 
     const std::vector<std::vector<double>> factors = mean_factors(graph, product, mean);
     const auto outputs = static_cast<std::size_t>(exact.shape()[axis]);
     if (mean.empty() || factors.front().size() * outputs != static_cast<std::size_t>(exact.elements())) continue;
-    const QuantizedWeights rounded = quantize_weights(exact, axis, {}, scales[static_cast<std::size_t>(product.inputs[0].index)].scale,
-                                                      known_weights(calibrated, graph.value(product.outputs[0]).name));
+    const QuantizedWeights rounded =
+        quantize_weights(exact, axis, {}, scales[static_cast<std::size_t>(product.inputs[0].index)].scale,
+                         known_weights(calibrated, graph.value(product.outputs[0]).name));
     corrections[graph.value(biased[k].id).name] = lost(exact, rounded, axis, factors);
   }
   return corrections;

@@ -21,7 +21,8 @@ NodeId joined_reader(const Graph& graph, const Placement& placement, NodeId id) 
 // Weights may be transposed on their way.
 bool is_quantized_constant(const Graph& graph, ValueId wire) {
   const Node* node = graph.producer(wire);
-  while (node != nullptr && (node->spec == &kTranspose || node->spec == &kReshape)) node = graph.producer(node->inputs[0]);
+  while (node != nullptr && (node->spec == &kTranspose || node->spec == &kReshape))
+    node = graph.producer(node->inputs[0]);
   return node != nullptr && node->spec == &kDequantize && graph.fact(node->inputs[0]).is_constant();
 }
 
@@ -44,7 +45,8 @@ std::vector<LayerGroup> integer_groups(const Graph& graph, const Placement& plac
     const bool computes = role == Role::product || role == Role::kernel;
     if (is_taken[at(id)] || !computes || !placement.is_8bit[at(id)]) continue;
     LayerGroup group{.name = graph.node(id).name};
-    for (NodeId member = id; member.exists() && !is_taken[at(member)]; member = joined_reader(graph, placement, member)) {
+    for (NodeId member = id; member.exists() && !is_taken[at(member)];
+         member = joined_reader(graph, placement, member)) {
       is_taken[at(member)] = true;
       group.nodes.push_back(graph.node(member).name);
     }
@@ -60,7 +62,8 @@ std::vector<LayerGroup> quantized_groups(const Graph& graph) {
     const Node& node = graph.node(id);
     if ((node.spec != &kConv && node.spec != &kMatmul) || !is_quantized_constant(graph, node.inputs[1])) continue;
     LayerGroup group{.name = node.name};
-    for (NodeId member = id; member.exists() && taken.insert(member.index).second; member = elementwise_reader(graph, member)) {
+    for (NodeId member = id; member.exists() && taken.insert(member.index).second;
+         member = elementwise_reader(graph, member)) {
       group.nodes.push_back(graph.node(member).name);
     }
     groups.push_back(std::move(group));
@@ -70,8 +73,10 @@ std::vector<LayerGroup> quantized_groups(const Graph& graph) {
 
 std::vector<ValueId> f32_activations(const Graph& graph) {
   std::vector<ValueId> wires = graph.inputs();
-  for (const NodeId id : graph.order()) wires.insert(wires.end(), graph.node(id).outputs.begin(), graph.node(id).outputs.end());
-  std::erase_if(wires, [&](ValueId wire) { return graph.fact(wire).dtype != DType::f32 || graph.fact(wire).is_constant(); });
+  for (const NodeId id : graph.order())
+    wires.insert(wires.end(), graph.node(id).outputs.begin(), graph.node(id).outputs.end());
+  std::erase_if(wires,
+                [&](ValueId wire) { return graph.fact(wire).dtype != DType::f32 || graph.fact(wire).is_constant(); });
   return wires;
 }
 

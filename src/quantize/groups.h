@@ -10,11 +10,12 @@
 
 namespace octavo {
 
-// Every product, sum, gate and mean that computes in integers, with what is joined to it (bias, residual addition, clamp), in the graph's order.
-// With all of them skipped nothing is quantized.
+// Every product, sum, gate and mean that computes in integers, with what is joined to it (bias, residual addition,
+// clamp), in the graph's order. With all of them skipped nothing is quantized.
 std::vector<LayerGroup> integer_groups(const Graph& graph, const Placement& placement);
 
-// Of a graph that came with its pairs: every product with quantized weights, with what follows it before anything is rounded.
+// Of a graph that came with its pairs: every product with quantized weights, with what follows it before anything is
+// rounded.
 std::vector<LayerGroup> quantized_groups(const Graph& graph);
 
 // Every f32 activation: what may carry a pair, whatever is skipped.

@@ -12,11 +12,13 @@ constexpr std::size_t kBlock = 256;  // values whose bins are found at once, by 
 constexpr int kBins = 2 * Histogram::kHalf;
 using Counts = std::array<std::uint32_t, kBins>;
 
-// Bins are symmetric around 0, so that halving their number is a shift of the magnitude: truncating twice is truncating once.
+// Bins are symmetric around 0, so that halving their number is a shift of the magnitude: truncating twice is truncating
+// once.
 void find_bins(std::span<const float, kBlock> values, float bins_per_unit, std::array<std::int32_t, kBlock>& bins) {
   for (std::size_t i = 0; i < kBlock; ++i) {
     const auto magnitude = static_cast<std::int32_t>(values[i] * bins_per_unit);  // with its sign
-    bins[i] = std::clamp(magnitude - (values[i] < 0.0f ? 1 : 0), -Histogram::kHalf, Histogram::kHalf - 1) + Histogram::kHalf;
+    bins[i] =
+        std::clamp(magnitude - (values[i] < 0.0f ? 1 : 0), -Histogram::kHalf, Histogram::kHalf - 1) + Histogram::kHalf;
   }
 }
 
@@ -36,8 +38,10 @@ void Histogram::add(std::span<const float> values, float largest) {
   for (std::size_t begin = 0; begin < values.size(); begin += kBlock) {
     const std::size_t count = std::min(kBlock, values.size() - begin);
     if (count < kBlock) std::copy_n(values.begin() + static_cast<std::ptrdiff_t>(begin), count, rest.begin());
-    find_bins(std::span<const float, kBlock>(count < kBlock ? rest.data() : values.data() + begin, kBlock), bins_per_unit, bins);
-    for (std::size_t i = 0; i + 1 < count; i += 2) ++even[static_cast<std::size_t>(bins[i])], ++odd[static_cast<std::size_t>(bins[i + 1])];
+    find_bins(std::span<const float, kBlock>(count < kBlock ? rest.data() : values.data() + begin, kBlock),
+              bins_per_unit, bins);
+    for (std::size_t i = 0; i + 1 < count; i += 2)
+      ++even[static_cast<std::size_t>(bins[i])], ++odd[static_cast<std::size_t>(bins[i + 1])];
     if (count % 2 != 0) ++even[static_cast<std::size_t>(bins[count - 1])];
   }
   for (std::size_t i = 0; i < bins_.size(); ++i) bins_[i] += static_cast<std::int64_t>(even[i]) + odd[i];
@@ -53,7 +57,8 @@ void Histogram::grow_to(int exponent) {
   exponent_ = exponent;
   if (steps <= 0) return;
   std::vector<std::int64_t> joined(bins_.size());
-  for (int i = 0; i < kBins; ++i) joined[static_cast<std::size_t>(((i - kHalf) >> steps) + kHalf)] += bins_[static_cast<std::size_t>(i)];
+  for (int i = 0; i < kBins; ++i)
+    joined[static_cast<std::size_t>(((i - kHalf) >> steps) + kHalf)] += bins_[static_cast<std::size_t>(i)];
   bins_ = std::move(joined);
 }
 

@@ -8,8 +8,8 @@
 
 namespace octavo {
 
-// Bins of equal width whose limits grow by doubling. The counts do not depend on the order of the samples: every value falls into the bin of the
-// final limits in which it would have fallen had these been known from the start.
+// Bins of equal width whose limits grow by doubling. The counts do not depend on the order of the samples: every value
+// falls into the bin of the final limits in which it would have fallen had these been known from the start.
 class Histogram {
  public:
   static constexpr int kHalf = 2048;  // bins on each side of 0

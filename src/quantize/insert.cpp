@@ -14,7 +14,8 @@ std::size_t at(NodeId id) { return static_cast<std::size_t>(id.index); }
 
 class Inserter {
  public:
-  Inserter(const Graph& old, const Placement& placement, const std::vector<ActivationScale>& scales, const Calibrated& calibrated, Ends ends)
+  Inserter(const Graph& old, const Placement& placement, const std::vector<ActivationScale>& scales,
+           const Calibrated& calibrated, Ends ends)
       : old_(old),
         placement_(placement),
         scales_(scales),
@@ -28,7 +29,8 @@ class Inserter {
   Result<Graph> run() {
     for (ValueId input : old_.inputs()) add_input(input);
     for (NodeId id : old_.order()) copy(id);
-    for (std::size_t i = 0; i < old_.outputs().size(); ++i) new_.add_output(output(old_.outputs()[i]), old_.output_names()[i]);
+    for (std::size_t i = 0; i < old_.outputs().size(); ++i)
+      new_.add_output(output(old_.outputs()[i]), old_.output_names()[i]);
     if (!errors_.empty()) return errors_;
     return std::move(new_);
   }
@@ -37,7 +39,8 @@ class Inserter {
   const Node& node(NodeId id) const { return old_.node(id); }
   bool is_8bit(NodeId id) const { return id.exists() && placement_.is_8bit[at(id)]; }
 
-  ValueId add(const OpSpec& spec, Attrs attrs, std::vector<ValueId> inputs, const std::string& name, const std::string& origin) {
+  ValueId add(const OpSpec& spec, Attrs attrs, std::vector<ValueId> inputs, const std::string& name,
+              const std::string& origin) {
     auto id = new_.add(spec, std::move(attrs), std::move(inputs), name, origin);
     if (id) return *id;
     errors_.insert(errors_.end(), id.errors().begin(), id.errors().end());
@@ -56,10 +59,13 @@ class Inserter {
     new_.set_quant(plain, {.scale = {own.scale}, .zero_point = {own.zero_point}});
     integers_[at(input)] = plain;
     const auto [scale, zero_point] = add_scale(input);
-    plain = dequantized_[at(input)] = add(kDequantize, DequantizeAttrs{}, {plain, scale, zero_point}, value.name + "/dequantize", origin_of(input));
+    plain = dequantized_[at(input)] =
+        add(kDequantize, DequantizeAttrs{}, {plain, scale, zero_point}, value.name + "/dequantize", origin_of(input));
   }
 
-  ValueId output(ValueId value) { return is_integer_end(value) && errors_.empty() ? integers_[at(value)] : read(value, {}); }
+  ValueId output(ValueId value) {
+    return is_integer_end(value) && errors_.empty() ? integers_[at(value)] : read(value, {});
+  }
 
   // The constants of the wire's scale and zero point.
   std::pair<ValueId, ValueId> add_scale(ValueId value) {
@@ -73,10 +79,11 @@ class Inserter {
     if (!placement_.pair(value) || !errors_.empty()) return;
     const std::string name = old_.value(value).name;
     const auto [scale, zero_point] = add_scale(value);
-    integers_[at(value)] =
-        add(kQuantize, QuantizeAttrs{.to = scales_[at(value)].dtype}, {plain_[at(value)], scale, zero_point}, name + "/quantize", origin_of(value));
+    integers_[at(value)] = add(kQuantize, QuantizeAttrs{.to = scales_[at(value)].dtype},
+                               {plain_[at(value)], scale, zero_point}, name + "/quantize", origin_of(value));
     if (!errors_.empty()) return;
-    dequantized_[at(value)] = add(kDequantize, DequantizeAttrs{}, {integers_[at(value)], scale, zero_point}, name + "/dequantize", origin_of(value));
+    dequantized_[at(value)] = add(kDequantize, DequantizeAttrs{}, {integers_[at(value)], scale, zero_point},
+                                  name + "/dequantize", origin_of(value));
   }
 
   static Tensor zero_point_tensor(const ActivationScale& own) {
@@ -88,12 +95,14 @@ class Inserter {
     return producer != nullptr ? producer->origin : "input '" + old_.value(value).name + "'";
   }
 
-  // What a reader finds on the wire: the rounded value where it computes in 8 bits or the producer has nothing else to give.
+  // What a reader finds on the wire: the rounded value where it computes in 8 bits or the producer has nothing else to
+  // give.
   ValueId read(ValueId value, NodeId reader) {
     const NodeId producer = old_.value(value).producer;
     const bool gives_8bit = producer.exists() && placement_.role(producer).role != Role::floating;
     if (placement_.pair(value) && (is_8bit(reader) || gives_8bit)) return dequantized_[at(value)];
-    if (!plain_[at(value)].exists()) plain_[at(value)] = new_.add_constant(old_.value(value).name, old_.fact(value).constant);
+    if (!plain_[at(value)].exists())
+      plain_[at(value)] = new_.add_constant(old_.value(value).name, old_.fact(value).constant);
     return plain_[at(value)];
   }
 
@@ -105,18 +114,22 @@ class Inserter {
     const ActivationScale own = values.empty() ? ActivationScale{} : activation_scale({*lowest, *highest});
     Tensor integers(DType::u8, tensor.shape());
     for (std::size_t i = 0; i < values.size(); ++i)
-      integers.as<std::uint8_t>()[i] = static_cast<std::uint8_t>(quantize_value(values[i], own.scale, own.zero_point, 0, 255));
+      integers.as<std::uint8_t>()[i] =
+          static_cast<std::uint8_t>(quantize_value(values[i], own.scale, own.zero_point, 0, 255));
     const std::string& name = old_.value(value).name;
     const ValueId scale = new_.add_constant(name + "/scale", Tensor::scalar(own.scale));
     const ValueId zero_point = new_.add_constant(name + "/zero_point", zero_point_tensor(own));
-    return add(kDequantize, DequantizeAttrs{}, {new_.add_constant(name, std::move(integers)), scale, zero_point}, name + "/dequantize",
-               node(reader).origin);
+    return add(kDequantize, DequantizeAttrs{}, {new_.add_constant(name, std::move(integers)), scale, zero_point},
+               name + "/dequantize", node(reader).origin);
   }
 
   // s8 weights (and s32 bias) between a constant and its dequantize, one scale per output channel.
-  ValueId add_per_channel(Tensor integers, const std::vector<float>& scale, int axis, const std::string& name, const std::string& origin) {
-    const ValueId scales = new_.add_constant(name + "/scale", Tensor::of<float>(Shape{static_cast<std::int64_t>(scale.size())}, scale));
-    return add(kDequantize, DequantizeAttrs{.axis = axis}, {new_.add_constant(name, std::move(integers)), scales}, name + "/dequantize", origin);
+  ValueId add_per_channel(Tensor integers, const std::vector<float>& scale, int axis, const std::string& name,
+                          const std::string& origin) {
+    const ValueId scales =
+        new_.add_constant(name + "/scale", Tensor::of<float>(Shape{static_cast<std::int64_t>(scale.size())}, scale));
+    return add(kDequantize, DequantizeAttrs{.axis = axis}, {new_.add_constant(name, std::move(integers)), scales},
+               name + "/dequantize", origin);
   }
 
   QuantizedWeights weights_of(NodeId id, int axis, const std::vector<float>& bias) const {
@@ -128,8 +141,10 @@ class Inserter {
     const auto& inputs = node(id).inputs;
     const bool has_bias = inputs.size() > 2 && inputs[2].exists();
     const QuantizedWeights weights = weights_of(id, 0, has_bias ? bias_values(inputs[2], id) : std::vector<float>{});
-    std::vector<ValueId> result{read(inputs[0], id), add_per_channel(weights.values, weights.scale, 0, old_.value(inputs[1]).name, node(id).origin)};
-    if (has_bias) result.push_back(add_bias(weights, x_scale(id), inputs[2], node(id).origin, old_.fact(inputs[2]).shape));
+    std::vector<ValueId> result{read(inputs[0], id), add_per_channel(weights.values, weights.scale, 0,
+                                                                     old_.value(inputs[1]).name, node(id).origin)};
+    if (has_bias)
+      result.push_back(add_bias(weights, x_scale(id), inputs[2], node(id).origin, old_.fact(inputs[2]).shape));
     return result;
   }
 
@@ -138,18 +153,22 @@ class Inserter {
     const auto& inputs = node(id).inputs;
     if (!old_.fact(inputs[1]).is_constant()) return {read(inputs[0], id), read(inputs[1], id)};
     const auto bias = bias_after(id);
-    const QuantizedWeights weights = weights_of(id, 1, bias.exists() ? bias_values(bias, bias_node(id)) : std::vector<float>{});
+    const QuantizedWeights weights =
+        weights_of(id, 1, bias.exists() ? bias_values(bias, bias_node(id)) : std::vector<float>{});
     if (bias.exists()) {
       const Shape& shape = old_.fact(bias).shape;
       matmul_bias_[at(bias_node(id))] = add_bias(weights, x_scale(id), bias, node(id).origin, shape);
     }
-    return {read(inputs[0], id), add_per_channel(weights.values, weights.scale, 1, old_.value(inputs[1]).name, node(id).origin)};
+    return {read(inputs[0], id),
+            add_per_channel(weights.values, weights.scale, 1, old_.value(inputs[1]).name, node(id).origin)};
   }
 
-  ValueId add_bias(const QuantizedWeights& weights, float scale_of_x, ValueId bias, const std::string& origin, const Shape& shape) {
+  ValueId add_bias(const QuantizedWeights& weights, float scale_of_x, ValueId bias, const std::string& origin,
+                   const Shape& shape) {
     std::vector<float> scale;
     for (const float of_channel : weights.scale) scale.push_back(scale_of_x * of_channel);
-    return add_per_channel(Tensor::of<std::int32_t>(shape, weights.bias), scale, shape.rank() - 1, old_.value(bias).name, origin);
+    return add_per_channel(Tensor::of<std::int32_t>(shape, weights.bias), scale, shape.rank() - 1,
+                           old_.value(bias).name, origin);
   }
 
   float x_scale(NodeId id) const { return scales_[at(node(id).inputs[0])].scale; }
@@ -157,7 +176,8 @@ class Inserter {
   std::vector<float> bias_values(ValueId bias, NodeId adds) const {
     std::vector<float> values = to_floats(old_.fact(bias).constant->view());
     const auto found = calibrated_.bias_corrections.find(old_.value(node(adds).outputs[0]).name);
-    for (std::size_t c = 0; found != calibrated_.bias_corrections.end() && c < std::min(values.size(), found->second.size()); ++c)
+    for (std::size_t c = 0;
+         found != calibrated_.bias_corrections.end() && c < std::min(values.size(), found->second.size()); ++c)
       values[c] += found->second[c];
     return values;
   }
@@ -176,13 +196,15 @@ class Inserter {
     if (is_8bit(id) && node(id).spec == &kConv) return conv_inputs(id);
     if (is_8bit(id) && node(id).spec == &kMatmul) return matmul_inputs(id);
     // Scalars of a table and indices stay as they are; a whole constant operand of an 8-bit node is quantized.
-    const bool quantizes_constants = is_8bit(id) && (placement_.role(id).role == Role::kernel || node(id).spec == &kConcat);
+    const bool quantizes_constants =
+        is_8bit(id) && (placement_.role(id).role == Role::kernel || node(id).spec == &kConcat);
     std::vector<ValueId> inputs;
     for (ValueId input : node(id).inputs) {
       const bool is_constant = input.exists() && old_.fact(input).is_constant();
       if (!input.exists()) inputs.emplace_back();
       else if (is_constant && placement_.is_bias[at(id)]) inputs.push_back(matmul_bias_[at(id)]);
-      else if (is_constant && quantizes_constants && old_.fact(input).dtype == DType::f32) inputs.push_back(read_constant(input, id));
+      else if (is_constant && quantizes_constants && old_.fact(input).dtype == DType::f32)
+        inputs.push_back(read_constant(input, id));
       else inputs.push_back(read(input, id));
     }
     return inputs;
@@ -222,8 +244,8 @@ class Inserter {
 
 }  // namespace
 
-Result<Graph> insert_pairs(const Graph& graph, const Placement& placement, const std::vector<ActivationScale>& scales, const Calibrated& calibrated,
-                           Ends ends) {
+Result<Graph> insert_pairs(const Graph& graph, const Placement& placement, const std::vector<ActivationScale>& scales,
+                           const Calibrated& calibrated, Ends ends) {
   return Inserter(graph, placement, scales, calibrated, ends).run();
 }
 

@@ -8,7 +8,8 @@ namespace octavo {
 namespace {
 
 ByteRange range_of(const PlanOperand& operand) {
-  return {operand.offset, operand.offset + static_cast<std::uint64_t>(Shape(operand.shape).elements()) * size_of(operand.dtype)};
+  return {operand.offset,
+          operand.offset + static_cast<std::uint64_t>(Shape(operand.shape).elements()) * size_of(operand.dtype)};
 }
 
 void add(std::vector<ByteRange>& ranges, ByteRange range) {
@@ -18,7 +19,8 @@ void add(std::vector<ByteRange>& ranges, ByteRange range) {
     if (other.end < range.begin || other.begin > range.end) joined.push_back(other);
     else range = {std::min(range.begin, other.begin), std::max(range.end, other.end)};
   }
-  joined.insert(std::upper_bound(joined.begin(), joined.end(), range, [](const ByteRange& a, const ByteRange& b) { return a.begin < b.begin; }),
+  joined.insert(std::upper_bound(joined.begin(), joined.end(), range,
+                                 [](const ByteRange& a, const ByteRange& b) { return a.begin < b.begin; }),
                 range);
   ranges = std::move(joined);
 }

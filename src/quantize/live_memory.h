@@ -1,4 +1,5 @@
-// Which bytes of a plan's arena somebody will still read: what has to be kept of a run that stops between two steps. Part of quantize/.
+// Which bytes of a plan's arena somebody will still read: what has to be kept of a run that stops between two steps.
+// Part of quantize/.
 #ifndef OCTAVO_QUANTIZE_LIVE_MEMORY_H_
 #define OCTAVO_QUANTIZE_LIVE_MEMORY_H_
 
@@ -21,7 +22,8 @@ struct LiveMemory {
   bool has_inputs = false;       // the model's own
 
   std::uint64_t arena_bytes() const;
-  // Bytes, written over what was kept before where that was about as much: the same few pieces of memory serve a whole run.
+  // Bytes, written over what was kept before where that was about as much: the same few pieces of memory serve a whole
+  // run.
   void keep(const std::byte* from, Tensor& kept) const;
   void put_back(const Tensor& kept, std::byte* to) const;
 };

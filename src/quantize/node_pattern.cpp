@@ -17,11 +17,13 @@ bool equal_without_case(std::string_view a, std::string_view b) {
 // Whether a value is made of constants alone: weights, also where a file quantizes or rearranges them.
 std::vector<bool> find_constants(const Graph& graph) {
   std::vector<bool> is_constant(static_cast<std::size_t>(graph.value_count()));
-  for (int i = 0; i < graph.value_count(); ++i) is_constant[static_cast<std::size_t>(i)] = graph.fact({i}).is_constant();
+  for (int i = 0; i < graph.value_count(); ++i)
+    is_constant[static_cast<std::size_t>(i)] = graph.fact({i}).is_constant();
   for (const NodeId id : graph.order()) {
     const Node& node = graph.node(id);
-    const bool reads_constants = std::all_of(node.inputs.begin(), node.inputs.end(),
-                                             [&](ValueId input) { return !input.exists() || is_constant[static_cast<std::size_t>(input.index)]; });
+    const bool reads_constants = std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
+      return !input.exists() || is_constant[static_cast<std::size_t>(input.index)];
+    });
     if (!reads_constants) continue;
     for (const ValueId output : node.outputs) is_constant[static_cast<std::size_t>(output.index)] = true;
   }
@@ -36,8 +38,9 @@ std::vector<bool> find_products(const Graph& graph) {
     const Node& node = graph.node(id);
     is_product.resize(std::max(is_product.size(), static_cast<std::size_t>(id.index) + 1));
     const bool multiplies = node.spec == &kConv || node.spec == &kMatmul;
-    is_product[static_cast<std::size_t>(id.index)] =
-        multiplies && is_constant[static_cast<std::size_t>(node.inputs[1].index)] && !is_constant[static_cast<std::size_t>(node.inputs[0].index)];
+    is_product[static_cast<std::size_t>(id.index)] = multiplies &&
+                                                     is_constant[static_cast<std::size_t>(node.inputs[1].index)] &&
+                                                     !is_constant[static_cast<std::size_t>(node.inputs[0].index)];
   }
   return is_product;
 }
@@ -45,7 +48,8 @@ std::vector<bool> find_products(const Graph& graph) {
 // Products with no other one before them, or behind them.
 std::vector<std::string> outermost_products(const Graph& graph, bool is_first) {
   const std::vector<bool> is_product = find_products(graph);
-  std::vector<bool> lies_beyond(static_cast<std::size_t>(graph.value_count()));  // by ValueId: there is a product on the way from there to the end
+  std::vector<bool> lies_beyond(static_cast<std::size_t>(
+      graph.value_count()));  // by ValueId: there is a product on the way from there to the end
   std::vector<NodeId> order = graph.order();
   if (!is_first) std::reverse(order.begin(), order.end());
   std::vector<std::string> names;
@@ -53,8 +57,9 @@ std::vector<std::string> outermost_products(const Graph& graph, bool is_first) {
     const Node& node = graph.node(id);
     const auto& from = is_first ? node.inputs : node.outputs;
     const auto& to = is_first ? node.outputs : node.inputs;
-    const bool is_inner =
-        std::any_of(from.begin(), from.end(), [&](ValueId v) { return v.exists() && lies_beyond[static_cast<std::size_t>(v.index)]; });
+    const bool is_inner = std::any_of(from.begin(), from.end(), [&](ValueId v) {
+      return v.exists() && lies_beyond[static_cast<std::size_t>(v.index)];
+    });
     const bool is_own = is_product[static_cast<std::size_t>(id.index)];
     if (is_own && !is_inner) names.push_back(node.name);
     for (const ValueId value : to) {
@@ -126,7 +131,8 @@ std::set<std::string> matching_nodes(const Graph& graph, const std::vector<std::
   std::set<std::string> names;
   for (const NodeId id : graph.order()) {
     const Node& node = graph.node(id);
-    if (std::any_of(patterns.begin(), patterns.end(), [&](const std::string& pattern) { return matches_node(pattern, node); }))
+    if (std::any_of(patterns.begin(), patterns.end(),
+                    [&](const std::string& pattern) { return matches_node(pattern, node); }))
       names.insert(node.name);
   }
   return names;
@@ -142,10 +148,11 @@ Status check_patterns(const Graph& graph, const std::vector<std::string>& patter
     std::string some;
     for (std::size_t i = 0; i < std::min<std::size_t>(3, graph.order().size()); ++i)
       some += (i ? ", '" : "'") + graph.node(graph.order()[i]).name + "'";
-    errors.push_back({.kind = ErrorKind::usage,
-                      .where = option,
-                      .found = "'" + pattern + "', which no node matches",
-                      .expected = "a node name, a glob, type:conv, position:first or position:last (there are " + some + ", ...)"});
+    errors.push_back(
+        {.kind = ErrorKind::usage,
+         .where = option,
+         .found = "'" + pattern + "', which no node matches",
+         .expected = "a node name, a glob, type:conv, position:first or position:last (there are " + some + ", ...)"});
   }
   if (!errors.empty()) return errors;
   return ok_status();

@@ -23,7 +23,8 @@ Result<Graph> isolate(const Graph& graph, const Node& node) {
     }
     const Fact& fact = graph.fact(node.inputs[i]);
     const std::string name = "input" + std::to_string(i);
-    inputs.push_back(fact.is_constant() ? alone.add_constant(name, fact.constant) : alone.add_input(name, fact.dtype, fact.shape));
+    inputs.push_back(fact.is_constant() ? alone.add_constant(name, fact.constant)
+                                        : alone.add_input(name, fact.dtype, fact.shape));
   }
   auto added = alone.add_node(*node.spec, node.attrs, std::move(inputs), node.name, node.origin);
   if (!added) return std::move(added).errors();
@@ -35,7 +36,9 @@ Result<Graph> isolate(const Graph& graph, const Node& node) {
 Result<std::shared_ptr<const Model>> compile_alone(Graph alone, int threads) {
   if (auto lowered = lower(alone, {.precision = Precision::fp32}); !lowered) return std::move(lowered).errors();
   ConstantPool constants;
-  auto plan = make_plan(alone, host_machine(), {.precision = Precision::fp32, .allow_reference = true, .batch_order = BatchOrder::steps}, constants);
+  auto plan =
+      make_plan(alone, host_machine(),
+                {.precision = Precision::fp32, .allow_reference = true, .batch_order = BatchOrder::steps}, constants);
   if (!plan) return std::move(plan).errors();
   CompiledModel compiled;
   compiled.machine = host_machine();
@@ -45,7 +48,8 @@ Result<std::shared_ptr<const Model>> compile_alone(Graph alone, int threads) {
 }
 
 // inputs: of the node, those left out or constant excepted.
-Result<SampleTensors> run_alone(const std::shared_ptr<const Model>& model, const Graph& graph, const Node& node, const SampleTensors& inputs) {
+Result<SampleTensors> run_alone(const std::shared_ptr<const Model>& model, const Graph& graph, const Node& node,
+                                const SampleTensors& inputs) {
   auto context = Context::create(model);
   if (!context) return std::move(context).errors();
   std::vector<ConstTensorView> in;
@@ -111,7 +115,8 @@ Result<std::vector<SampleTensors>> run_node(const Graph& graph, const Node& node
     return ok_status();
   };
   std::vector<std::future<Status>> others;
-  for (std::size_t worker = 1; worker < workers; ++worker) others.push_back(std::async(std::launch::async, work, worker));
+  for (std::size_t worker = 1; worker < workers; ++worker)
+    others.push_back(std::async(std::launch::async, work, worker));
   Status done = work(0);
   for (auto& other : others) {
     if (Status theirs = other.get(); !theirs) done = theirs;
@@ -122,7 +127,8 @@ Result<std::vector<SampleTensors>> run_node(const Graph& graph, const Node& node
 
 }  // namespace
 
-Result<std::vector<SampleTensors>> run_nodes(const Graph& graph, const std::vector<SampleTensors>& samples, const NodeVisitor& visit) {
+Result<std::vector<SampleTensors>> run_nodes(const Graph& graph, const std::vector<SampleTensors>& samples,
+                                             const NodeVisitor& visit) {
   std::vector<Values> values;
   for (const SampleTensors& sample : samples) values.emplace_back(graph, sample);
   for (NodeId id : graph.order()) {

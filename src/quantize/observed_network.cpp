@@ -14,8 +14,9 @@ namespace {
 
 Result<std::shared_ptr<const Model>> compile_lowered(Graph graph) {
   ConstantPool constants;
-  auto plan = make_plan(std::move(graph), host_machine(), {.precision = Precision::fp32, .allow_reference = true, .batch_order = BatchOrder::steps},
-                        constants);
+  auto plan =
+      make_plan(std::move(graph), host_machine(),
+                {.precision = Precision::fp32, .allow_reference = true, .batch_order = BatchOrder::steps}, constants);
   if (!plan) return plan.errors();
   CompiledModel compiled{.source = "calibration", .machine = host_machine()};
   compiled.plans.push_back(std::move(*plan));
@@ -26,7 +27,8 @@ Result<std::shared_ptr<const Model>> compile_lowered(Graph graph) {
 // The axis of x that is this axis of its reshape y; -1 where there is none.
 int axis_before_reshape(const Shape& x, const Shape& y, int axis) {
   for (int candidate = 0; axis >= 0 && candidate < x.rank(); ++candidate) {
-    if (x[candidate] == y[axis] && x.elements(candidate + 1, x.rank()) == y.elements(axis + 1, y.rank())) return candidate;
+    if (x[candidate] == y[axis] && x.elements(candidate + 1, x.rank()) == y.elements(axis + 1, y.rank()))
+      return candidate;
   }
   return -1;
 }
@@ -36,9 +38,11 @@ ObservedValue behind_layout(const Graph& graph, ObservedValue seen) {
   while (const Node* node = graph.producer(seen.id)) {
     if (node->spec == &kTranspose) {
       const auto& perm = node->attrs.as<TransposeAttrs>().perm;
-      if (seen.channel_axis >= 0) seen.channel_axis = static_cast<int>(perm[static_cast<std::size_t>(seen.channel_axis)]);
+      if (seen.channel_axis >= 0)
+        seen.channel_axis = static_cast<int>(perm[static_cast<std::size_t>(seen.channel_axis)]);
     } else if (node->spec == &kReshape) {
-      seen.channel_axis = axis_before_reshape(graph.fact(node->inputs[0]).shape, graph.fact(seen.id).shape, seen.channel_axis);
+      seen.channel_axis =
+          axis_before_reshape(graph.fact(node->inputs[0]).shape, graph.fact(seen.id).shape, seen.channel_axis);
     } else {
       break;
     }
@@ -54,7 +58,8 @@ struct Cut {
 };
 
 // What the outputs need; inputs stay all. Values keep their names.
-Result<Cut> cut_to(const Graph& graph, const std::vector<ValueId>& outputs, const std::vector<std::string>& output_names) {
+Result<Cut> cut_to(const Graph& graph, const std::vector<ValueId>& outputs,
+                   const std::vector<std::string>& output_names) {
   Cut cut{.new_ids = std::vector<ValueId>(static_cast<std::size_t>(graph.value_count()))};
   const auto new_id = [&](ValueId old) -> ValueId& { return cut.new_ids[static_cast<std::size_t>(old.index)]; };
   for (const ValueId input : graph.inputs())
@@ -81,14 +86,19 @@ Result<Cut> cut_to(const Graph& graph, const std::vector<ValueId>& outputs, cons
   return cut;
 }
 
-// The graph with its own outputs alone, and those seen values that are then computed for nobody (a padding that went into a convolution).
-Result<Graph> without_extra_outputs(const Graph& graph, std::size_t own_outputs, const std::vector<ObservedValue>& seen) {
-  std::vector<ValueId> outputs(graph.outputs().begin(), graph.outputs().begin() + static_cast<std::ptrdiff_t>(own_outputs));
-  std::vector<std::string> names(graph.output_names().begin(), graph.output_names().begin() + static_cast<std::ptrdiff_t>(own_outputs));
+// The graph with its own outputs alone, and those seen values that are then computed for nobody (a padding that went
+// into a convolution).
+Result<Graph> without_extra_outputs(const Graph& graph, std::size_t own_outputs,
+                                    const std::vector<ObservedValue>& seen) {
+  std::vector<ValueId> outputs(graph.outputs().begin(),
+                               graph.outputs().begin() + static_cast<std::ptrdiff_t>(own_outputs));
+  std::vector<std::string> names(graph.output_names().begin(),
+                                 graph.output_names().begin() + static_cast<std::ptrdiff_t>(own_outputs));
   auto cut = cut_to(graph, outputs, names);
   if (!cut) return cut.errors();
   for (const ObservedValue& value : seen) {
-    if (graph.producer(value.id) == nullptr || std::find(outputs.begin(), outputs.end(), value.id) != outputs.end()) continue;
+    if (graph.producer(value.id) == nullptr || std::find(outputs.begin(), outputs.end(), value.id) != outputs.end())
+      continue;
     if (cut->graph.is_live(cut->graph.value(cut->new_ids[static_cast<std::size_t>(value.id.index)]).producer)) continue;
     outputs.push_back(value.id);
     names.push_back(graph.value(value.id).name);
@@ -116,7 +126,8 @@ Result<ObservedNetwork> ObservedNetwork::compile(Graph graph, const std::vector<
     const ValueId id = seen.back().id;
     network.channel_axis_.push_back(seen.back().channel_axis);
     const auto input = std::find(graph.inputs().begin(), graph.inputs().end(), id);
-    if (input != graph.inputs().end()) network.inputs_.push_back({static_cast<std::size_t>(input - graph.inputs().begin()), k});
+    if (input != graph.inputs().end())
+      network.inputs_.push_back({static_cast<std::size_t>(input - graph.inputs().begin()), k});
     else if (graph.producer(id) == nullptr) network.constants_.push_back({graph.fact(id).constant, k});
     else chosen_by_value[static_cast<std::size_t>(id.index)].push_back(k);
   }
@@ -154,7 +165,8 @@ Result<Observation> Observation::create(const ObservedNetwork& network) {
   auto context = Context::create(network.model_);
   if (!context) return context.errors();
   Observation observation(network, std::move(*context));
-  for (const PlanTensor& output : observation.context_.plan().outputs) observation.outputs_.emplace_back(output.dtype, Shape(output.shape));
+  for (const PlanTensor& output : observation.context_.plan().outputs)
+    observation.outputs_.emplace_back(output.dtype, Shape(output.shape));
   return observation;
 }
 
@@ -166,18 +178,21 @@ Status Observation::run(std::vector<Tensor>& inputs, const Visit& visit) {
 
 void Observation::start(std::vector<Tensor>& inputs, const Visit& visit) {
   for (const auto& sight : network_->inputs_) visit(sight.chosen, inputs[sight.input].view());
-  for (const auto& sight : network_->constants_) visit(sight.chosen, Tensor::copy_of(std::as_const(*sight.value).view()).view());
+  for (const auto& sight : network_->constants_)
+    visit(sight.chosen, Tensor::copy_of(std::as_const(*sight.value).view()).view());
 }
 
-void Observation::advance(const std::vector<Tensor>& inputs, const std::optional<Sighting>& from, const std::optional<Sighting>& to,
-                          const Visit& visit) {
+void Observation::advance(const std::vector<Tensor>& inputs, const std::optional<Sighting>& from,
+                          const std::optional<Sighting>& to, const Visit& visit) {
   std::vector<const std::byte*> in;
   std::vector<std::byte*> out;
   for (const Tensor& input : inputs) in.push_back(input.data());
   for (Tensor& output : outputs_) out.push_back(output.data());
   const auto& sights = network_->by_step_;
   const std::size_t last = to ? to->step : sights.size() - 1;
-  const auto end_of_step = [&](std::size_t step) { return to && to->step == step ? to->place + 1 : sights[step].size(); };
+  const auto end_of_step = [&](std::size_t step) {
+    return to && to->step == step ? to->place + 1 : sights[step].size();
+  };
   if (from) show(from->step, from->place + 1, end_of_step(from->step), visit);
   for (std::size_t step = from ? from->step + 1 : 0; step <= last && step < sights.size(); ++step) {
     context_.run_steps(in, out, step, step + 1);
@@ -187,21 +202,26 @@ void Observation::advance(const std::vector<Tensor>& inputs, const std::optional
 
 void Observation::show(std::size_t step, std::size_t first, std::size_t last, const Visit& visit) {
   const auto& sights = network_->by_step_[step];
-  for (std::size_t place = first; place < last; ++place) visit(sights[place].chosen, output_of(step, sights[place].output));
+  for (std::size_t place = first; place < last; ++place)
+    visit(sights[place].chosen, output_of(step, sights[place].output));
 }
 
 TensorView Observation::output_of(std::size_t step, std::size_t output) {
   const PlanOperand& operand = context_.plan().steps[step].outputs[output];
-  std::byte* memory = operand.place == Place::arena ? context_.arena() + operand.offset : outputs_[operand.offset].data();
+  std::byte* memory =
+      operand.place == Place::arena ? context_.arena() + operand.offset : outputs_[operand.offset].data();
   return {operand.dtype, Shape(operand.shape), memory};
 }
 
-TensorView Observation::value(const Sighting& sighting) { return output_of(sighting.step, network_->by_step_[sighting.step][sighting.place].output); }
+TensorView Observation::value(const Sighting& sighting) {
+  return output_of(sighting.step, network_->by_step_[sighting.step][sighting.place].output);
+}
 
 std::vector<Sighting> ObservedNetwork::sightings() const {
   std::vector<Sighting> all;
   for (std::size_t step = 0; step < by_step_.size(); ++step) {
-    for (std::size_t place = 0; place < by_step_[step].size(); ++place) all.push_back({step, place, by_step_[step][place].chosen});
+    for (std::size_t place = 0; place < by_step_[step].size(); ++place)
+      all.push_back({step, place, by_step_[step][place].chosen});
   }
   return all;
 }

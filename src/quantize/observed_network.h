@@ -29,8 +29,8 @@ struct Sighting {
 // Immutable once compiled; any number of observations run on it at the same time, each on its caller's thread alone.
 class ObservedNetwork {
  public:
-  // Compiles for this machine, by the kernels that a compiled fp32 model would use. Values are seen where they are computed, in the kernels' own
-  // order of elements: nothing is copied or transposed for it.
+  // Compiles for this machine, by the kernels that a compiled fp32 model would use. Values are seen where they are
+  // computed, in the kernels' own order of elements: nothing is copied or transposed for it.
   static Result<ObservedNetwork> compile(Graph graph, const std::vector<ObservedValue>& chosen);
   // Where the channels of a chosen value lie in what is shown of it; -1 where nobody asked or a reshape hides them.
   int channel_axis(std::size_t chosen) const { return channel_axis_[chosen]; }
@@ -65,15 +65,18 @@ class ObservedNetwork {
 class Observation {
  public:
   static Result<Observation> create(const ObservedNetwork& network);
-  // Computes the network on one sample (tensors in the order of the graph's inputs) and shows the chosen values as they come to be: inputs first,
-  // then in the order of computation. What `visit` writes into a value is what its readers read; only then are `inputs` written to.
+  // Computes the network on one sample (tensors in the order of the graph's inputs) and shows the chosen values as they
+  // come to be: inputs first, then in the order of computation. What `visit` writes into a value is what its readers
+  // read; only then are `inputs` written to.
   using Visit = std::function<void(std::size_t chosen, const TensorView& value)>;
   Status run(std::vector<Tensor>& inputs, const Visit& visit);
 
-  // The same in pieces. start() shows inputs and constants; advance() goes on behind `from`, or from the first step, up to `to` and shows it, or to
-  // the end. Between the two, others may use this memory if what live_memory() tells of `to` is put back into arena(); outputs() are of the last.
+  // The same in pieces. start() shows inputs and constants; advance() goes on behind `from`, or from the first step, up
+  // to `to` and shows it, or to the end. Between the two, others may use this memory if what live_memory() tells of
+  // `to` is put back into arena(); outputs() are of the last.
   void start(std::vector<Tensor>& inputs, const Visit& visit);
-  void advance(const std::vector<Tensor>& inputs, const std::optional<Sighting>& from, const std::optional<Sighting>& to, const Visit& visit);
+  void advance(const std::vector<Tensor>& inputs, const std::optional<Sighting>& from,
+               const std::optional<Sighting>& to, const Visit& visit);
   TensorView value(const Sighting& sighting);
   std::byte* arena() { return context_.arena(); }
   // Of the last run, in the order of the graph's outputs.

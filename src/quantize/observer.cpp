@@ -10,13 +10,16 @@
 namespace octavo {
 namespace {
 
-TensorRange join(TensorRange a, TensorRange b) { return {std::min(a.lowest, b.lowest), std::max(a.highest, b.highest)}; }
+TensorRange join(TensorRange a, TensorRange b) {
+  return {std::min(a.lowest, b.lowest), std::max(a.highest, b.highest)};
+}
 
 }  // namespace
 
 std::optional<TensorRange> finite_range(std::span<const float> values) {
   if (values.empty()) return std::nullopt;
-  // Independent lanes, which become vector registers. A value that is not finite makes its product with 0 a NaN, and that stays.
+  // Independent lanes, which become vector registers. A value that is not finite makes its product with 0 a NaN, and
+  // that stays.
   constexpr std::size_t kLanes = 16;
   std::array<float, kLanes> lowest, highest, zero{};
   lowest.fill(values[0]);
@@ -38,7 +41,8 @@ std::optional<TensorRange> finite_range(std::span<const float> values) {
   for (const float lane : zero) {
     if (lane != 0.0f) return std::nullopt;
   }
-  return TensorRange{*std::min_element(lowest.begin(), lowest.end()), *std::max_element(highest.begin(), highest.end())};
+  return TensorRange{*std::min_element(lowest.begin(), lowest.end()),
+                     *std::max_element(highest.begin(), highest.end())};
 }
 
 std::optional<TensorRange> Observer::add(std::span<const float> values) {

@@ -19,9 +19,11 @@ std::optional<TensorRange> finite_range(std::span<const float> values);
 class Observer {
  public:
   explicit Observer(Calibration calibration) : calibration_(calibration) {}
-  // The values of one sample, in any order of samples; returns their range. Where one is not finite nothing of these values is remembered.
+  // The values of one sample, in any order of samples; returns their range. Where one is not finite nothing of these
+  // values is remembered.
   std::optional<TensorRange> add(std::span<const float> values);
-  // What add() returned, in the order of the samples: the mean of up to 100, then a moving average that forgets the older ones.
+  // What add() returned, in the order of the samples: the mean of up to 100, then a moving average that forgets the
+  // older ones.
   void add_to_average(TensorRange of_sample);
   // {0, 0} where nothing was seen. `percentile` is in percent.
   TensorRange range(double percentile) const;

@@ -8,7 +8,8 @@
 
 namespace octavo {
 
-Status for_each_index(std::int64_t begin, std::int64_t end, int workers, const std::function<Status(int worker, std::int64_t index)>& work) {
+Status for_each_index(std::int64_t begin, std::int64_t end, int workers,
+                      const std::function<Status(int worker, std::int64_t index)>& work) {
   std::atomic<std::int64_t> next{begin};
   std::mutex mutex;
   std::int64_t failed = end;
@@ -23,7 +24,8 @@ Status for_each_index(std::int64_t begin, std::int64_t end, int workers, const s
     }
   };
   std::vector<std::future<void>> others;
-  for (int worker = 1; worker < workers && begin + worker < end; ++worker) others.push_back(std::async(std::launch::async, take, worker));
+  for (int worker = 1; worker < workers && begin + worker < end; ++worker)
+    others.push_back(std::async(std::launch::async, take, worker));
   take(0);
   for (auto& other : others) other.get();
   return first_error;

@@ -13,7 +13,8 @@ namespace {
 std::size_t at(ValueId id) { return static_cast<std::size_t>(id.index); }
 std::size_t at(NodeId id) { return static_cast<std::size_t>(id.index); }
 
-// Scores that only f32 readers want are not rounded once more: one that is larger than any of the samples' would be cut off.
+// Scores that only f32 readers want are not rounded once more: one that is larger than any of the samples' would be cut
+// off.
 bool is_mean(const Node& node) { return node.spec == &kReduce || node.spec == &kAveragePool; }
 
 class Placer {
@@ -26,7 +27,9 @@ class Placer {
   ValueId result(NodeId id) const { return node(id).outputs[0]; }
   Role role(NodeId id) const { return placement_.role(id).role; }
   NodeRole given_role(const Node& node) const;
-  bool is_activation(ValueId id) const { return id.exists() && graph_.fact(id).dtype == DType::f32 && !graph_.fact(id).is_constant(); }
+  bool is_activation(ValueId id) const {
+    return id.exists() && graph_.fact(id).dtype == DType::f32 && !graph_.fact(id).is_constant();
+  }
   NodeId only_reader(ValueId id) const { return graph_.has_one_reader(id) ? readers_[at(id)].front() : NodeId{}; }
 
   void join_biases();
@@ -53,14 +56,15 @@ class Placer {
   std::vector<std::vector<NodeId>> readers_;  // by ValueId
   std::vector<int> position_;                 // by NodeId, in the order
   std::vector<bool> is_skipped_;              // by NodeId
-  std::vector<bool> is_joined_;               // by ValueId: its producer and its one reader are one kernel; nothing is rounded here
-  std::vector<bool> is_chain_end_;            // by NodeId: a bias, addition or clamp joined to the kernel before it
-  std::vector<ValueId> source_;               // by ValueId: the value of which this one is a function, element by element
-  std::vector<bool> is_cut_;                  // by ValueId: also read outside of its region, so a source of its own
-  std::vector<bool> is_wanted_;               // by ValueId: some reader wants it in 8 bits
+  std::vector<bool> is_joined_;  // by ValueId: its producer and its one reader are one kernel; nothing is rounded here
+  std::vector<bool> is_chain_end_;  // by NodeId: a bias, addition or clamp joined to the kernel before it
+  std::vector<ValueId> source_;     // by ValueId: the value of which this one is a function, element by element
+  std::vector<bool> is_cut_;        // by ValueId: also read outside of its region, so a source of its own
+  std::vector<bool> is_wanted_;     // by ValueId: some reader wants it in 8 bits
 };
 
-Placer::Placer(const Graph& graph, const std::vector<std::string>& skip, Ends ends, PairPlacement pairs) : graph_(graph), ends_(ends), pairs_(pairs) {
+Placer::Placer(const Graph& graph, const std::vector<std::string>& skip, Ends ends, PairPlacement pairs)
+    : graph_(graph), ends_(ends), pairs_(pairs) {
   const auto values = static_cast<std::size_t>(graph.value_count());
   std::size_t nodes = 0;
   for (NodeId id : graph.order()) nodes = std::max(nodes, at(id) + 1);
@@ -79,14 +83,18 @@ Placer::Placer(const Graph& graph, const std::vector<std::string>& skip, Ends en
   for (NodeId id : graph.order()) {
     position_[at(id)] = position++;
     for (ValueId input : node(id).inputs) {
-      if (input.exists() && (readers_[at(input)].empty() || readers_[at(input)].back() != id)) readers_[at(input)].push_back(id);
+      if (input.exists() && (readers_[at(input)].empty() || readers_[at(input)].back() != id))
+        readers_[at(input)].push_back(id);
     }
-    is_skipped_[at(id)] = std::any_of(skip.begin(), skip.end(), [&](const std::string& pattern) { return matches_node(pattern, node(id)); });
-    placement_.roles[at(id)] = is_skipped_[at(id)] ? NodeRole{Role::floating, "kept in float as asked"} : given_role(node(id));
+    is_skipped_[at(id)] = std::any_of(skip.begin(), skip.end(),
+                                      [&](const std::string& pattern) { return matches_node(pattern, node(id)); });
+    placement_.roles[at(id)] =
+        is_skipped_[at(id)] ? NodeRole{Role::floating, "kept in float as asked"} : given_role(node(id));
   }
 }
 
-// Softmax is what networks end in: between floats it has nothing to gain from 8-bit values, between integers no other way.
+// Softmax is what networks end in: between floats it has nothing to gain from 8-bit values, between integers no other
+// way.
 NodeRole Placer::given_role(const Node& node) const {
   if (ends_ == Ends::integers && is_integer_softmax(graph_, node)) return {Role::kernel, {}};
   return role_of(graph_, node);
@@ -106,15 +114,16 @@ Placement Placer::place() && {
 // product -> addition of a constant along the last axis: the bias of the product.
 void Placer::join_biases() {
   for (NodeId id : graph_.order()) {
-    if (node(id).spec != &kMatmul || role(id) != Role::product || !graph_.fact(node(id).inputs[1]).is_constant()) continue;
+    if (node(id).spec != &kMatmul || role(id) != Role::product || !graph_.fact(node(id).inputs[1]).is_constant())
+      continue;
     const NodeId next = only_reader(result(id));
     if (!next.exists() || is_skipped_[at(next)] || node(next).spec != &kBinary) continue;
     if (node(next).attrs.as<BinaryAttrs>().kind != BinaryKind::add) continue;
     const ValueId other = node(next).inputs[0] == result(id) ? node(next).inputs[1] : node(next).inputs[0];
     const Fact& bias = graph_.fact(other);
     const std::int64_t channels = graph_.fact(node(id).inputs[1]).shape[1];
-    const bool is_row =
-        bias.is_constant() && bias.shape.rank() >= 1 && bias.shape[bias.shape.rank() - 1] == channels && bias.shape.elements() == channels;
+    const bool is_row = bias.is_constant() && bias.shape.rank() >= 1 && bias.shape[bias.shape.rank() - 1] == channels &&
+                        bias.shape.elements() == channels;
     if (!is_row || graph_.fact(result(next)).shape != graph_.fact(result(id)).shape) continue;
     is_joined_[at(result(id))] = true;
     is_chain_end_[at(next)] = placement_.is_bias[at(next)] = true;
@@ -125,7 +134,9 @@ void Placer::join_biases() {
 // convolution -> addition: of two candidates the later one, because the other operand must be there when it runs.
 void Placer::join_residuals() {
   for (NodeId id : graph_.order()) {
-    if (role(id) != Role::kernel || node(id).spec != &kBinary || node(id).attrs.as<BinaryAttrs>().kind != BinaryKind::add) continue;
+    if (role(id) != Role::kernel || node(id).spec != &kBinary ||
+        node(id).attrs.as<BinaryAttrs>().kind != BinaryKind::add)
+      continue;
     NodeId latest;
     for (ValueId input : node(id).inputs) {
       const NodeId producer = graph_.value(input).producer;
@@ -133,8 +144,8 @@ void Placer::join_residuals() {
       if (!graph_.has_one_reader(input) || graph_.fact(input).shape != graph_.fact(result(id)).shape) continue;
       if (!latest.exists() || position_[at(producer)] > position_[at(latest)]) latest = producer;
     }
-    const bool is_constant =
-        std::any_of(node(id).inputs.begin(), node(id).inputs.end(), [&](ValueId input) { return graph_.fact(input).is_constant(); });
+    const bool is_constant = std::any_of(node(id).inputs.begin(), node(id).inputs.end(),
+                                         [&](ValueId input) { return graph_.fact(input).is_constant(); });
     if (!latest.exists() || is_constant) continue;
     is_joined_[at(result(latest))] = true;
     is_chain_end_[at(id)] = true;
@@ -194,7 +205,8 @@ bool Placer::find_sources() {
   bool has_new_cut = false;
   for (NodeId id : graph_.order()) {
     const ValueId value = result(id);
-    if (role(id) != Role::pointwise || source_[at(value)] == value || is_interior(value) || !has_region_reader(value)) continue;
+    if (role(id) != Role::pointwise || source_[at(value)] == value || is_interior(value) || !has_region_reader(value))
+      continue;
     is_cut_[at(value)] = true;
     has_new_cut = true;
   }
@@ -202,25 +214,29 @@ bool Placer::find_sources() {
 }
 
 bool Placer::has_region_reader(ValueId id) const {
-  return std::any_of(readers_[at(id)].begin(), readers_[at(id)].end(),
-                     [&](NodeId reader) { return role(reader) == Role::pointwise && common_source(node(reader)) == source_[at(id)]; });
+  return std::any_of(readers_[at(id)].begin(), readers_[at(id)].end(), [&](NodeId reader) {
+    return role(reader) == Role::pointwise && common_source(node(reader)) == source_[at(id)];
+  });
 }
 
 bool Placer::is_interior(ValueId id) const {
   if (source_[at(id)] == id || graph_.is_output(id) || readers_[at(id)].empty()) return false;
-  return std::all_of(readers_[at(id)].begin(), readers_[at(id)].end(),
-                     [&](NodeId reader) { return role(reader) == Role::pointwise && common_source(node(reader)) == source_[at(id)]; });
+  return std::all_of(readers_[at(id)].begin(), readers_[at(id)].end(), [&](NodeId reader) {
+    return role(reader) == Role::pointwise && common_source(node(reader)) == source_[at(id)];
+  });
 }
 
 // Outputs, and what only asks which value is the largest.
 void Placer::want_ends() {
   for (ValueId output : graph_.outputs()) is_wanted_[at(output)] = is_activation(output);
   for (NodeId id : graph_.order()) {
-    if (node(id).spec == &kArgmax && !is_skipped_[at(id)]) is_wanted_[at(node(id).inputs[0])] = is_activation(node(id).inputs[0]);
+    if (node(id).spec == &kArgmax && !is_skipped_[at(id)])
+      is_wanted_[at(node(id).inputs[0])] = is_activation(node(id).inputs[0]);
   }
 }
 
-// From the outputs back: what reads 8-bit values wants its inputs so; tables and moving nodes want what their readers want.
+// From the outputs back: what reads 8-bit values wants its inputs so; tables and moving nodes want what their readers
+// want.
 void Placer::find_wanted() {
   if (ends_ == Ends::integers) want_ends();
   for (auto it = graph_.order().rbegin(); it != graph_.order().rend(); ++it) {
@@ -241,8 +257,8 @@ void Placer::decide_pairs() {
     const bool has_pair = is_activation(value) && !is_joined_[at(value)] && decide_pair(id);
     placement_.has_pair[at(value)] = has_pair;
     const Role own = role(id);
-    placement_.is_8bit[at(id)] =
-        own == Role::product || own == Role::kernel || (own == Role::pointwise && is_wanted_[at(value)]) || (own == Role::moving && has_pair);
+    placement_.is_8bit[at(id)] = own == Role::product || own == Role::kernel ||
+                                 (own == Role::pointwise && is_wanted_[at(value)]) || (own == Role::moving && has_pair);
   }
 }
 
@@ -255,8 +271,9 @@ bool Placer::decide_pair(NodeId producer) const {
     case Role::kernel: return is_wanted_[at(value)] || !is_mean(node(producer));
     case Role::pointwise: return is_wanted_[at(value)] && !is_interior(value);
     case Role::moving:
-      return is_wanted_[at(value)] ||
-             std::all_of(inputs.begin(), inputs.end(), [&](ValueId input) { return !is_activation(input) || placement_.pair(input); });
+      return is_wanted_[at(value)] || std::all_of(inputs.begin(), inputs.end(), [&](ValueId input) {
+               return !is_activation(input) || placement_.pair(input);
+             });
   }
   return false;
 }
@@ -277,9 +294,9 @@ ValueId Placer::scale_root(ValueId id) const {
   return id;
 }
 
-// Inputs that only concatenations read, and those that are concatenations themselves, have the scale of the result, so that joining is copying:
-// one scale for a whole chain, as in a dense block, whose last member holds all of the others anyway. Not through other nodes that move
-// elements: there one range would spread over whole networks.
+// Inputs that only concatenations read, and those that are concatenations themselves, have the scale of the result, so
+// that joining is copying: one scale for a whole chain, as in a dense block, whose last member holds all of the others
+// anyway. Not through other nodes that move elements: there one range would spread over whole networks.
 void Placer::share_into_concat(NodeId concat) {
   for (ValueId input : node(concat).inputs) {
     if (shares_with_concat(input)) placement_.scale_of[at(scale_root(input))] = scale_root(result(concat));

@@ -38,10 +38,12 @@ struct Placement {
   bool pair(ValueId id) const { return has_pair[static_cast<std::size_t>(id.index)]; }
 };
 
-// Pairs stand where they cost nothing needless: none between a convolution and the activation or residual addition that follows it,
-// none inside x * f(x), none before a result that only f32 readers want; per operator, the addition and both factors of x * f(x) have pairs of their
-// own. Readers of ends in 8 bits want 8 bits: then results of the network have pairs, and softmax is a kernel. `skip` as in QuantizeOptions.
-Placement place_pairs(const Graph& graph, const std::vector<std::string>& skip, Ends ends = Ends::floats, PairPlacement pairs = PairPlacement::fused);
+// Pairs stand where they cost nothing needless: none between a convolution and the activation or residual addition that
+// follows it, none inside x * f(x), none before a result that only f32 readers want; per operator, the addition and
+// both factors of x * f(x) have pairs of their own. Readers of ends in 8 bits want 8 bits: then results of the network
+// have pairs, and softmax is a kernel. `skip` as in QuantizeOptions.
+Placement place_pairs(const Graph& graph, const std::vector<std::string>& skip, Ends ends = Ends::floats,
+                      PairPlacement pairs = PairPlacement::fused);
 
 }  // namespace octavo
 

@@ -36,11 +36,14 @@ Status check_options(const Graph& graph, const SampleSource& samples, const Quan
                       .expected = "more than 50, at most 100"});
   }
   if (options.global_scale && !(std::isfinite(*options.global_scale) && *options.global_scale > 0.0f)) {
-    errors.push_back(
-        {.kind = ErrorKind::usage, .where = "global scale", .found = std::to_string(*options.global_scale), .expected = "a positive number"});
+    errors.push_back({.kind = ErrorKind::usage,
+                      .where = "global scale",
+                      .found = std::to_string(*options.global_scale),
+                      .expected = "a positive number"});
   }
   if (samples.size() < 1 && !options.global_scale && !options.calibrated) {
-    errors.push_back({.kind = ErrorKind::usage, .where = "calibration", .found = "no samples", .expected = "at least one"});
+    errors.push_back(
+        {.kind = ErrorKind::usage, .where = "calibration", .found = "no samples", .expected = "at least one"});
   }
   if (const Status patterns = check_patterns(graph, options.skip, "--skip"); !patterns) {
     errors.insert(errors.end(), patterns.errors().begin(), patterns.errors().end());
@@ -49,12 +52,14 @@ Status check_options(const Graph& graph, const SampleSource& samples, const Quan
   return ok_status();
 }
 
-// Batch normalisations that no convolution takes up become depthwise 1x1 convolutions: one weight per channel, which s8 holds exactly.
+// Batch normalisations that no convolution takes up become depthwise 1x1 convolutions: one weight per channel, which s8
+// holds exactly.
 Match batch_norm_to_conv(const Graph& graph, const Node& node) {
   if (node.spec != &kBatchNorm) return std::string();
   const auto& attrs = node.attrs.as<BatchNormAttrs>();
   const Fact& x = graph.fact(node.inputs[0]);
-  if (x.shape.rank() != 4 || attrs.axis != 1 || x.dtype != DType::f32) return std::string("not over the channels of an image");
+  if (x.shape.rank() != 4 || attrs.axis != 1 || x.dtype != DType::f32)
+    return std::string("not over the channels of an image");
   std::vector<std::vector<float>> statistics;
   for (std::size_t i = 1; i < 5; ++i) {
     if (!graph.fact(node.inputs[i]).is_constant()) return std::string("statistics are not constant");
@@ -71,17 +76,19 @@ Match batch_norm_to_conv(const Graph& graph, const Node& node) {
   Patch patch(graph);
   const ValueId w = patch.constant(node.name + "/scale", Tensor::of<float>(Shape{channels, 1, 1, 1}, weights));
   const ValueId b = patch.constant(node.name + "/bias", Tensor::of<float>(Shape{channels}, bias));
-  patch.replace(node.outputs[0],
-                patch.add(kConv, ConvAttrs{.window = unit_window({1, 1}), .groups = channels}, {node.inputs[0], w, b}, node.name, node.origin));
+  patch.replace(node.outputs[0], patch.add(kConv, ConvAttrs{.window = unit_window({1, 1}), .groups = channels},
+                                           {node.inputs[0], w, b}, node.name, node.origin));
   return patch;
 }
 
 using Ranges = std::map<std::string, TensorRange>;
 
 // By value name: what the samples show.
-Ranges ranges_of(const Graph& graph, const std::vector<ValueId>& observed, const std::vector<Observer>& observers, double percentile) {
+Ranges ranges_of(const Graph& graph, const std::vector<ValueId>& observed, const std::vector<Observer>& observers,
+                 double percentile) {
   Ranges ranges;
-  for (std::size_t k = 0; k < observed.size(); ++k) ranges[graph.value(observed[k]).name] = observers[k].range(percentile);
+  for (std::size_t k = 0; k < observed.size(); ++k)
+    ranges[graph.value(observed[k]).name] = observers[k].range(percentile);
   return ranges;
 }
 
@@ -90,8 +97,10 @@ Result<Ranges> known_ranges(const Graph& graph, const std::vector<ValueId>& obse
   Errors errors;
   for (const ValueId value : observed) {
     if (known.contains(graph.value(value).name)) continue;
-    errors.push_back(
-        {.kind = ErrorKind::usage, .where = "tensor '" + graph.value(value).name + "'", .found = "no known range or scale", .expected = "one"});
+    errors.push_back({.kind = ErrorKind::usage,
+                      .where = "tensor '" + graph.value(value).name + "'",
+                      .found = "no known range or scale",
+                      .expected = "one"});
   }
   if (!errors.empty()) return errors;
   return known;
@@ -104,7 +113,8 @@ TensorRange own_range(const Graph& graph, ValueId wire, const Ranges& ranges) {
 }
 
 // Ranges of wires that share a scale are joined. By ValueId.
-std::vector<ActivationScale> scales_from(const Graph& graph, const Placement& placement, const std::vector<ValueId>& observed, const Ranges& ranges) {
+std::vector<ActivationScale> scales_from(const Graph& graph, const Placement& placement,
+                                         const std::vector<ValueId>& observed, const Ranges& ranges) {
   std::vector<std::optional<TensorRange>> joined(static_cast<std::size_t>(graph.value_count()));
   for (std::size_t k = 0; k < observed.size(); ++k) {
     const TensorRange own = own_range(graph, observed[k], ranges);
@@ -112,13 +122,14 @@ std::vector<ActivationScale> scales_from(const Graph& graph, const Placement& pl
     range = range ? TensorRange{std::min(range->lowest, own.lowest), std::max(range->highest, own.highest)} : own;
   }
   std::vector<ActivationScale> scales(joined.size());
-  for (std::size_t i = 0; i < scales.size(); ++i) scales[i] = activation_scale(joined[at(placement.scale_of[i])].value_or(TensorRange{}));
+  for (std::size_t i = 0; i < scales.size(); ++i)
+    scales[i] = activation_scale(joined[at(placement.scale_of[i])].value_or(TensorRange{}));
   return scales;
 }
 
 // One pass over the samples: ranges, and the means that corrections need.
-Result<Statistics> learn_ranges(SourceNetwork& source, const Placement& placement, const std::vector<ValueId>& observed, const SampleSource& samples,
-                                const QuantizeOptions& options, Calibrated& calibrated) {
+Result<Statistics> learn_ranges(SourceNetwork& source, const Placement& placement, const std::vector<ValueId>& observed,
+                                const SampleSource& samples, const QuantizeOptions& options, Calibrated& calibrated) {
   const Graph& graph = source.graph();
   Watch watch{.ranges = options.observes_all ? f32_activations(graph) : observed};
   if (options.corrects_biases) {
@@ -131,11 +142,13 @@ Result<Statistics> learn_ranges(SourceNetwork& source, const Placement& placemen
 }
 
 // What the scales of the wires are needed for.
-Status learn_corrections(SourceNetwork& source, const Placement& placement, const std::vector<ActivationScale>& scales, const Statistics& statistics,
-                         const SampleSource& samples, const QuantizeOptions& options, Calibrated& calibrated) {
+Status learn_corrections(SourceNetwork& source, const Placement& placement, const std::vector<ActivationScale>& scales,
+                         const Statistics& statistics, const SampleSource& samples, const QuantizeOptions& options,
+                         Calibrated& calibrated) {
   if (options.weights != WeightMethod::max) calibrated.weights = nearest_weights(source.graph(), placement);
   if (options.weights == WeightMethod::adaround) {
-    if (const Status done = round_adaptively(source, placement, scales, samples, calibrated.weights); !done) return done;
+    if (const Status done = round_adaptively(source, placement, scales, samples, calibrated.weights); !done)
+      return done;
   }
   if (!options.corrects_biases) return ok_status();
   if (options.corrects_fast) {
@@ -160,7 +173,8 @@ constexpr std::size_t kManyBytes = std::size_t{16} << 20;
 
 std::size_t constant_bytes(const Graph& graph) {
   std::size_t bytes = 0;
-  for (int i = 0; i < graph.value_count(); ++i) bytes += graph.fact({i}).is_constant() ? graph.fact({i}).constant->bytes() : 0;
+  for (int i = 0; i < graph.value_count(); ++i)
+    bytes += graph.fact({i}).is_constant() ? graph.fact({i}).constant->bytes() : 0;
   return bytes;
 }
 
@@ -176,8 +190,8 @@ SourceNetwork source_of(Graph graph, const QuantizeOptions& options, const Chann
           }};
 }
 
-Status equalize(Graph& graph, const SampleSource& samples, const QuantizeOptions& options, const std::vector<std::string>& skip,
-                ChannelFactors& factors) {
+Status equalize(Graph& graph, const SampleSource& samples, const QuantizeOptions& options,
+                const std::vector<std::string>& skip, ChannelFactors& factors) {
   const ChannelFactors none;
   SourceNetwork source = source_of(std::move(graph), options, none);
   auto found = find_factors(source, skip, samples);
@@ -190,8 +204,9 @@ Status equalize(Graph& graph, const SampleSource& samples, const QuantizeOptions
 }
 
 // Scales of all wires, by ValueId.
-Result<std::vector<ActivationScale>> find_scales(const Graph& graph, const Placement& placement, const std::vector<ValueId>& observed,
-                                                 const QuantizeOptions& options, const Ranges& ranges) {
+Result<std::vector<ActivationScale>> find_scales(const Graph& graph, const Placement& placement,
+                                                 const std::vector<ValueId>& observed, const QuantizeOptions& options,
+                                                 const Ranges& ranges) {
   std::vector<ActivationScale> scales;
   if (options.global_scale) {
     scales.assign(static_cast<std::size_t>(graph.value_count()), global_activation_scale(*options.global_scale));
@@ -201,7 +216,8 @@ Result<std::vector<ActivationScale>> find_scales(const Graph& graph, const Place
     scales = scales_from(graph, placement, observed, *known);
   }
   if (options.calibrated) {
-    if (const Status known = use_known_scales(graph, placement, options.calibrated->scales, scales); !known) return known.errors();
+    if (const Status known = use_known_scales(graph, placement, options.calibrated->scales, scales); !known)
+      return known.errors();
   }
   return scales;
 }
@@ -210,7 +226,8 @@ std::vector<std::string> reasons_for_float(const Graph& graph, const Placement& 
   std::vector<std::string> reasons;
   for (const NodeId id : graph.order()) {
     const NodeRole& role = placement.role(id);
-    if (role.role == Role::floating && !role.reason.empty()) reasons.push_back(graph.node(id).name + ": " + role.reason);
+    if (role.role == Role::floating && !role.reason.empty())
+      reasons.push_back(graph.node(id).name + ": " + role.reason);
   }
   return reasons;
 }
@@ -226,7 +243,8 @@ Result<QuantizeReport> quantize(Graph& graph, const SampleSource& samples, const
   const bool takes_samples = !options.global_scale && !options.calibrated;
   const std::vector<std::string> skip = with_positions_named(graph, options.skip);
   if (takes_samples && options.equalizes) {
-    if (const Status done = equalize(graph, samples, options, skip, report.calibrated.channel_factors); !done) return done.errors();
+    if (const Status done = equalize(graph, samples, options, skip, report.calibrated.channel_factors); !done)
+      return done.errors();
   }
   report.equalized = move_factors(graph, report.calibrated.channel_factors);
   SourceNetwork source = source_of(std::move(graph), options, report.calibrated.channel_factors);
@@ -247,7 +265,8 @@ Result<QuantizeReport> quantize(Graph& graph, const SampleSource& samples, const
   if (!scales) return scales.errors();
   report.scales = wire_scales(source.graph(), placement, *scales);
   if (takes_samples) {
-    const Status learned = learn_corrections(source, placement, *scales, statistics, samples, options, report.calibrated);
+    const Status learned =
+        learn_corrections(source, placement, *scales, statistics, samples, options, report.calibrated);
     if (!learned) return learned.errors();
   }
   const auto whole = source.take();

@@ -15,7 +15,8 @@
 
 namespace octavo {
 
-// Where calibration inputs come from. One sample is one set of input tensors of batch 1, in the order of graph.inputs().
+// Where calibration inputs come from. One sample is one set of input tensors of batch 1, in the order of
+// graph.inputs().
 class SampleSource {
  public:
   virtual ~SampleSource() = default;
@@ -33,7 +34,9 @@ enum class Calibration : std::uint8_t {
   automatic,  // per tensor: clipped as far as the error it saves is larger than the one it makes
 };
 // Whether the method needs more than extremes.
-constexpr bool needs_histogram(Calibration calibration) { return calibration != Calibration::minmax && calibration != Calibration::average; }
+constexpr bool needs_histogram(Calibration calibration) {
+  return calibration != Calibration::minmax && calibration != Calibration::average;
+}
 
 // How weights become s8.
 enum class WeightMethod : std::uint8_t {
@@ -44,8 +47,10 @@ enum class WeightMethod : std::uint8_t {
 
 // Which results are rounded to 8 bits on their way to the next operator.
 enum class PairPlacement : std::uint8_t {
-  fused,         // none between a product and the addition or clamp after it, none inside x * f(x): what Octavo computes in one step
-  per_operator,  // those, too, but before clamps: what runtimes that fuse less need to compute every operator in integers
+  fused,  // none between a product and the addition or clamp after it, none inside x * f(x): what Octavo computes in
+          // one step
+  per_operator,  // those, too, but before clamps: what runtimes that fuse less need to compute every operator in
+                 // integers
 };
 
 // Range of a tensor over all samples.
@@ -65,7 +70,8 @@ struct TensorScale {
 // By name of a product's result: what is added to its bias, per output channel.
 using BiasCorrections = std::map<std::string, std::vector<float>>;
 
-// By name of a convolution's result: what each channel is divided by, and multiplied by in the weights of those that read it.
+// By name of a convolution's result: what each channel is divided by, and multiplied by in the weights of those that
+// read it.
 using ChannelFactors = std::map<std::string, std::vector<float>>;
 
 // s8 weights of a product with a scale per output channel.
@@ -79,25 +85,28 @@ struct Calibrated {
   std::map<std::string, TensorRange> ranges;  // by value name
   BiasCorrections bias_corrections;
   ChannelFactors channel_factors;
-  std::map<std::string, RoundedWeights> weights;  // by name of the product's result, where they are not just rounded to the nearest
-  std::map<std::string, TensorScale> scales;      // instead of what the ranges would give; from a file. By value name
+  std::map<std::string, RoundedWeights>
+      weights;  // by name of the product's result, where they are not just rounded to the nearest
+  std::map<std::string, TensorScale> scales;  // instead of what the ranges would give; from a file. By value name
 };
 
 struct QuantizeOptions {
   Calibration calibration = Calibration::minmax;
   double percentile = 99.999;
-  std::vector<std::string> skip;      // node names, globs, "type:conv", "position:first": these stay in f32
-  std::optional<float> global_scale;  // relay.quantize: activation range is [-global_scale, global_scale), symmetric s8-like
-  bool corrects_biases = true;        // needs samples
-  bool corrects_fast = false;         // that by means of the fp32 network alone
-  bool equalizes = false;             // channels of one tensor, by factors moved between convolutions; needs samples
+  std::vector<std::string> skip;  // node names, globs, "type:conv", "position:first": these stay in f32
+  std::optional<float>
+      global_scale;             // relay.quantize: activation range is [-global_scale, global_scale), symmetric s8-like
+  bool corrects_biases = true;  // needs samples
+  bool corrects_fast = false;   // that by means of the fp32 network alone
+  bool equalizes = false;       // channels of one tensor, by factors moved between convolutions; needs samples
   WeightMethod weights = WeightMethod::max;
   bool integer_only = false;  // inputs and outputs become 8-bit, too
   PairPlacement placement = PairPlacement::fused;
   bool observes_all = false;             // ranges of all activations, so that `calibrated` serves whatever is skipped
   std::optional<Calibrated> calibrated;  // of an earlier report: then no sample is taken
   std::function<void(std::int64_t done, std::int64_t total)> progress;
-  std::function<Result<Graph>()> again;  // the graph as it was given; with it weights are not kept in memory while samples run
+  std::function<Result<Graph>()>
+      again;  // the graph as it was given; with it weights are not kept in memory while samples run
 };
 
 // Nodes that are one step in integers; in --skip all of them or none.
@@ -115,9 +124,9 @@ struct QuantizeReport {
   std::int64_t samples = 0;
 };
 
-// Inserts the pairs in place (after an error the graph is of no use): weights s8 per output channel symmetric, activations u8 asymmetric, biases s32
-// (scale x_scale * w_scale). The result has the same form as an imported QDQ file, one with 8-bit inputs and outputs where `integer_only` asks for
-// it; pairs stand where `placement` puts them.
+// Inserts the pairs in place (after an error the graph is of no use): weights s8 per output channel symmetric,
+// activations u8 asymmetric, biases s32 (scale x_scale * w_scale). The result has the same form as an imported QDQ
+// file, one with 8-bit inputs and outputs where `integer_only` asks for it; pairs stand where `placement` puts them.
 Result<QuantizeReport> quantize(Graph& graph, const SampleSource& samples, const QuantizeOptions& options);
 
 }  // namespace octavo

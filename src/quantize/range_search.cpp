@@ -14,7 +14,9 @@ constexpr int kHalf = Histogram::kHalf;
 // Candidates are shares of the extremes, from a quarter to all.
 constexpr int kSteps = 64, kNarrowest = 16;
 
-TensorRange with_zero(TensorRange extremes) { return {std::min(extremes.lowest, 0.0f), std::max(extremes.highest, 0.0f)}; }
+TensorRange with_zero(TensorRange extremes) {
+  return {std::min(extremes.lowest, 0.0f), std::max(extremes.highest, 0.0f)};
+}
 float share_of(int step) { return static_cast<float>(step) / kSteps; }
 
 // The bins that hold something, by their middle.
@@ -57,7 +59,9 @@ double error_of(const Bins& bins, TensorRange range, int power) {
 double divergence_of(const Bins& bins, TensorRange range) {
   const double step = (static_cast<double>(range.highest) - range.lowest) / 255.0;
   std::vector<double> level_counts(256, 0.0), level_bins(256, 0.0);
-  const auto level_of = [&](double value) { return static_cast<std::size_t>(std::clamp(std::nearbyint((value - range.lowest) / step), 0.0, 255.0)); };
+  const auto level_of = [&](double value) {
+    return static_cast<std::size_t>(std::clamp(std::nearbyint((value - range.lowest) / step), 0.0, 255.0));
+  };
   double total = 0.0;
   std::vector<double> seen(bins.values.size());  // with what is clipped counted at the ends
   std::size_t first = bins.values.size(), last = 0;
@@ -90,7 +94,8 @@ double divergence_of(const Bins& bins, TensorRange range) {
 
 TensorRange percentile_range(const Histogram& histogram, TensorRange extremes, double share) {
   if (histogram.count() == 0) return extremes;
-  const auto left_out = static_cast<std::int64_t>(std::floor((1.0 - share) / 2.0 * static_cast<double>(histogram.count())));
+  const auto left_out =
+      static_cast<std::int64_t>(std::floor((1.0 - share) / 2.0 * static_cast<double>(histogram.count())));
   int first = -kHalf;
   for (std::int64_t below = 0; below + histogram.in_bin(first) <= left_out; ++first) below += histogram.in_bin(first);
   int last = kHalf - 1;
@@ -110,8 +115,8 @@ TensorRange nearest_range(const Histogram& histogram, TensorRange extremes, int 
     if ((moves_highest ? whole.highest : whole.lowest) == 0.0f) continue;
     const TensorRange from = best;
     for (int step = kNarrowest; step <= kSteps; ++step) {
-      const TensorRange range =
-          moves_highest ? TensorRange{from.lowest, whole.highest * share_of(step)} : TensorRange{whole.lowest * share_of(step), from.highest};
+      const TensorRange range = moves_highest ? TensorRange{from.lowest, whole.highest * share_of(step)}
+                                              : TensorRange{whole.lowest * share_of(step), from.highest};
       const double error = error_of(bins, range, power);
       if (error < least) least = error, best = range;
     }

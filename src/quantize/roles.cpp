@@ -25,14 +25,16 @@ NodeRole matmul_role(const Graph& graph, const Node& node) {
   const Fact& a = graph.fact(node.inputs[0]);
   const Fact& b = graph.fact(node.inputs[1]);
   if (a.is_constant()) return floating("first factor is constant");
-  if (b.is_constant() && b.shape.rank() != 2) return floating("constant factor of rank " + std::to_string(b.shape.rank()));
+  if (b.is_constant() && b.shape.rank() != 2)
+    return floating("constant factor of rank " + std::to_string(b.shape.rank()));
   return {Role::product, {}};
 }
 
 NodeRole binary_role(const Graph& graph, const Node& node) {
   const BinaryKind kind = node.attrs.as<BinaryAttrs>().kind;
-  const bool is_scalar = std::any_of(node.inputs.begin(), node.inputs.end(),
-                                     [&](ValueId input) { return is_f32_constant(graph.fact(input)) && graph.fact(input).shape.elements() == 1; });
+  const bool is_scalar = std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
+    return is_f32_constant(graph.fact(input)) && graph.fact(input).shape.elements() == 1;
+  });
   if (is_scalar) return {Role::pointwise, {}};
   if (kind == BinaryKind::add || kind == BinaryKind::mul) return {Role::kernel, {}};
   return floating("no integer form of " + std::string(name_of(kind)));
@@ -40,8 +42,8 @@ NodeRole binary_role(const Graph& graph, const Node& node) {
 
 NodeRole reduce_role(const Graph& graph, const Node& node) {
   const auto& attrs = node.attrs.as<ReduceAttrs>();
-  const bool is_spatial_mean =
-      attrs.kind == ReduceKind::mean && graph.fact(node.inputs[0]).shape.rank() == 4 && attrs.axes == std::vector<std::int64_t>{2, 3};
+  const bool is_spatial_mean = attrs.kind == ReduceKind::mean && graph.fact(node.inputs[0]).shape.rank() == 4 &&
+                               attrs.axes == std::vector<std::int64_t>{2, 3};
   if (is_spatial_mean) return {Role::kernel, {}};
   return floating("no integer form of " + std::string(name_of(attrs.kind)) + " over these axes");
 }
@@ -68,7 +70,8 @@ NodeRole resize_role(const Node& node) {
 NodeRole unary_role(const Node& node) {
   const UnaryKind kind = node.attrs.as<UnaryAttrs>().kind;
   // A table needs a bounded result; these have poles inside the range of an activation.
-  if (kind == UnaryKind::reciprocal || kind == UnaryKind::log) return floating("no table of " + std::string(name_of(kind)) + ", which is unbounded");
+  if (kind == UnaryKind::reciprocal || kind == UnaryKind::log)
+    return floating("no table of " + std::string(name_of(kind)) + ", which is unbounded");
   return {Role::pointwise, {}};
 }
 
@@ -87,8 +90,8 @@ bool is_clamp(const Node& node) {
 }
 
 NodeRole role_of(const Graph& graph, const Node& node) {
-  const bool is_f32 = node.outputs.size() == 1 && graph.fact(node.outputs[0]).dtype == DType::f32 && !node.inputs.empty() &&
-                      node.inputs[0].exists() && graph.fact(node.inputs[0]).dtype == DType::f32;
+  const bool is_f32 = node.outputs.size() == 1 && graph.fact(node.outputs[0]).dtype == DType::f32 &&
+                      !node.inputs.empty() && node.inputs[0].exists() && graph.fact(node.inputs[0]).dtype == DType::f32;
   if (!is_f32) return floating(graph.fact(node.outputs[0]).dtype == DType::f32 ? "makes f32 from another type" : "");
   const OpSpec* spec = node.spec;
   if (spec == &kConv) return conv_role(graph, node);

@@ -23,7 +23,8 @@ float channel_scale(float largest, float bias, float x_scale) {
 }
 
 void round_row(std::span<const float> values, float scale, std::int8_t* rounded) {
-  for (std::size_t i = 0; i < values.size(); ++i) rounded[i] = static_cast<std::int8_t>(round_small(clamp_f32(values[i] / scale, -127.0f, 127.0f)));
+  for (std::size_t i = 0; i < values.size(); ++i)
+    rounded[i] = static_cast<std::int8_t>(round_small(clamp_f32(values[i] / scale, -127.0f, 127.0f)));
 }
 
 }  // namespace
@@ -34,14 +35,17 @@ ActivationScale activation_scale(TensorRange range) {
   if (lowest == highest) return {};
   const float width = highest - lowest;
   const float scale = std::isfinite(width) ? bounded(width / 255.0f) : kLargestScale;
-  return {DType::u8, scale, std::clamp(static_cast<std::int32_t>(round_even(clamp_f32(-lowest / scale, 0.0f, 255.0f))), 0, 255)};
+  return {DType::u8, scale,
+          std::clamp(static_cast<std::int32_t>(round_even(clamp_f32(-lowest / scale, 0.0f, 255.0f))), 0, 255)};
 }
 
 ActivationScale global_activation_scale(float global_scale) { return {DType::s8, bounded(global_scale / 128.0f), 0}; }
 
-QuantizedWeights quantize_weights(const Tensor& weights, int axis, std::span<const float> bias, float x_scale, const RoundedWeights* known) {
+QuantizedWeights quantize_weights(const Tensor& weights, int axis, std::span<const float> bias, float x_scale,
+                                  const RoundedWeights* known) {
   const Shape& shape = weights.shape();
-  const auto channels = static_cast<std::size_t>(shape[axis]), inner = static_cast<std::size_t>(shape.elements(axis + 1, shape.rank()));
+  const auto channels = static_cast<std::size_t>(shape[axis]),
+             inner = static_cast<std::size_t>(shape.elements(axis + 1, shape.rank()));
   if (known != nullptr && (known->values.shape() != shape || known->scale.size() != channels)) known = nullptr;
   const std::vector<float> largest = channel_magnitudes(weights.view(), axis);
   QuantizedWeights result{Tensor(DType::s8, shape), {}, {}};
@@ -51,7 +55,8 @@ QuantizedWeights quantize_weights(const Tensor& weights, int axis, std::span<con
     const float smallest = bounded(std::fabs(static_cast<double>(channel_bias)) / x_scale / 0x1p30);
     is_known[c] = known != nullptr && known->scale[c] > 0.0f && known->scale[c] >= smallest;
     result.scale.push_back(is_known[c] ? known->scale[c] : channel_scale(largest[c], channel_bias, x_scale));
-    if (!bias.empty()) result.bias.push_back(quantize_value(channel_bias, x_scale * result.scale[c], 0, -(1 << 30), 1 << 30));
+    if (!bias.empty())
+      result.bias.push_back(quantize_value(channel_bias, x_scale * result.scale[c], 0, -(1 << 30), 1 << 30));
   }
   const auto values = weights.span<float>();
   auto* rounded = result.values.as<std::int8_t>();

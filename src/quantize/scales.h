@@ -19,12 +19,14 @@ struct ActivationScale {
   bool operator==(const ActivationScale&) const = default;
 };
 
-// u8: the range is widened to contain 0; scale = (highest - lowest) / 255, zero point = rne(-lowest / scale). {0, 0} gives scale 1.
+// u8: the range is widened to contain 0; scale = (highest - lowest) / 255, zero point = rne(-lowest / scale). {0, 0}
+// gives scale 1.
 ActivationScale activation_scale(TensorRange range);
 // relay.quantize with one global scale: s8 of scale global_scale / 128, zero point 0.
 ActivationScale global_activation_scale(float global_scale);
 
-// Round to nearest, ties to even, for magnitudes below 2^22: by additions, which vector registers have on every machine.
+// Round to nearest, ties to even, for magnitudes below 2^22: by additions, which vector registers have on every
+// machine.
 inline float round_small(float x) {
   constexpr float kRounder = 0x1.8p23f;
   return (x + kRounder) - kRounder;
@@ -37,10 +39,11 @@ struct QuantizedWeights {
   std::vector<std::int32_t> bias;  // s32 at x_scale * scale; empty where there is none
 };
 
-// Per channel of `axis`, symmetric: scale = max|w| / 127, raised where the bias would leave 2^30 (room for the sum is kept).
-// A channel of zeros gets scale 1, or one that holds its bias to 20 bits. `bias` may be empty. `known` (may be null) is taken instead, but not for a
-// channel of scale 0 or whose bias would leave 2^30.
-QuantizedWeights quantize_weights(const Tensor& weights, int axis, std::span<const float> bias, float x_scale, const RoundedWeights* known = nullptr);
+// Per channel of `axis`, symmetric: scale = max|w| / 127, raised where the bias would leave 2^30 (room for the sum is
+// kept). A channel of zeros gets scale 1, or one that holds its bias to 20 bits. `bias` may be empty. `known` (may be
+// null) is taken instead, but not for a channel of scale 0 or whose bias would leave 2^30.
+QuantizedWeights quantize_weights(const Tensor& weights, int axis, std::span<const float> bias, float x_scale,
+                                  const RoundedWeights* known = nullptr);
 
 // Of the product with that result; null where there are none.
 const RoundedWeights* known_weights(const Calibrated& calibrated, const std::string& result);

@@ -40,7 +40,8 @@ Json tensors_json(const QuantizeReport& report) {
   for (const auto& [name, own] : report.scales) {
     Json tensor = {{"type", name_of(own.type)}, {"scale", as_double(own.scale)}, {"zero_point", own.zero_point}};
     const auto range = report.calibrated.ranges.find(name);
-    if (range != report.calibrated.ranges.end()) tensor["range"] = {as_double(range->second.lowest), as_double(range->second.highest)};
+    if (range != report.calibrated.ranges.end())
+      tensor["range"] = {as_double(range->second.lowest), as_double(range->second.highest)};
     tensors[name] = std::move(tensor);
   }
   return tensors;
@@ -50,10 +51,13 @@ Json weights_json(const Graph& quantized) {
   Json weights = Json::object();
   for (const NodeId id : quantized.order()) {
     const Node& node = quantized.node(id);
-    if (node.spec != &kDequantize || !quantized.fact(node.inputs[0]).is_constant() || !is_8bit(quantized.fact(node.inputs[0]).dtype)) continue;
-    weights[quantized.value(node.inputs[0]).name] = {{"type", name_of(quantized.fact(node.inputs[0]).dtype)},
-                                                     {"axis", node.attrs.as<DequantizeAttrs>().axis},
-                                                     {"scales", as_json(to_floats(quantized.fact(node.inputs[1]).constant->view()))}};
+    if (node.spec != &kDequantize || !quantized.fact(node.inputs[0]).is_constant() ||
+        !is_8bit(quantized.fact(node.inputs[0]).dtype))
+      continue;
+    weights[quantized.value(node.inputs[0]).name] = {
+        {"type", name_of(quantized.fact(node.inputs[0]).dtype)},
+        {"axis", node.attrs.as<DequantizeAttrs>().axis},
+        {"scales", as_json(to_floats(quantized.fact(node.inputs[1]).constant->view()))}};
   }
   return weights;
 }
@@ -62,7 +66,8 @@ Json rounded_json(const std::map<std::string, RoundedWeights>& weights) {
   Json rounded = Json::object();
   for (const auto& [name, own] : weights) {
     const std::span<const std::byte> bytes(own.values.data(), own.values.bytes());
-    rounded[name] = {{"shape", own.values.shape().to_vector()}, {"scales", as_json(own.scale)}, {"values", to_base64(bytes)}};
+    rounded[name] = {
+        {"shape", own.values.shape().to_vector()}, {"scales", as_json(own.scale)}, {"values", to_base64(bytes)}};
   }
   return rounded;
 }
@@ -77,7 +82,9 @@ Json factors_json(const ChannelFactors& factors) {
 std::optional<Json> parse_shallow(std::string_view text) {
   constexpr int kDeepest = 4;
   bool is_too_deep = false;
-  const auto keep = [&](int depth, Json::parse_event_t, Json&) { return !(is_too_deep = is_too_deep || depth > kDeepest); };
+  const auto keep = [&](int depth, Json::parse_event_t, Json&) {
+    return !(is_too_deep = is_too_deep || depth > kDeepest);
+  };
   Json document = Json::parse(text, keep, false);
   if (is_too_deep || document.is_discarded() || !document.is_object()) return std::nullopt;
   return document;
@@ -144,7 +151,8 @@ class Reader {
     const IntegerRange limits = range_of(own.type);
     const Json& zero_point = member(tensor, "zero_point");
     if (!zero_point.is_number_integer() || zero_point < limits.lowest || zero_point > limits.highest) {
-      return fail(name, "zero_point " + zero_point.dump(), std::to_string(limits.lowest) + " to " + std::to_string(limits.highest));
+      return fail(name, "zero_point " + zero_point.dump(),
+                  std::to_string(limits.lowest) + " to " + std::to_string(limits.highest));
     }
     own.scale = *scale;
     own.zero_point = zero_point.get<std::int32_t>();
@@ -166,7 +174,8 @@ class Reader {
     for (const Json& item : list) {
       if (const auto value = number(item)) values.push_back(*value);
     }
-    if (!list.is_array() || values.size() != list.size()) return fail(name, "a bias correction that is no list of numbers", "one number per channel");
+    if (!list.is_array() || values.size() != list.size())
+      return fail(name, "a bias correction that is no list of numbers", "one number per channel");
     calibrated_.bias_corrections[name] = std::move(values);
   }
 
@@ -199,13 +208,17 @@ class Reader {
     const auto bytes = object.is_object() && member(object, "values").is_string()
                            ? from_base64(member(object, "values").get_ref<const std::string&>())
                            : std::nullopt;
-    const auto is_scale = [](float value) { return value == 0.0f || (value >= kSmallestScale && value <= kLargestScale); };
+    const auto is_scale = [](float value) {
+      return value == 0.0f || (value >= kSmallestScale && value <= kLargestScale);
+    };
     std::vector<std::int64_t> shape;
-    for (const float dim : dims.value_or(std::vector<float>{})) shape.push_back(dim >= 0.0f && dim <= 0x1p24f ? static_cast<std::int64_t>(dim) : -1);
+    for (const float dim : dims.value_or(std::vector<float>{}))
+      shape.push_back(dim >= 0.0f && dim <= 0x1p24f ? static_cast<std::int64_t>(dim) : -1);
     const auto elements = checked_elements(shape);
     const bool fits = elements && bytes && static_cast<std::size_t>(*elements) == bytes->size() && !shape.empty();
     if (!scales || !fits || !std::all_of(scales->begin(), scales->end(), is_scale))
-      return fail(name, "rounded weights that do not fit together", "shape, scales and values in base64, as they were written");
+      return fail(name, "rounded weights that do not fit together",
+                  "shape, scales and values in base64, as they were written");
     RoundedWeights own{Tensor(DType::s8, Shape(shape)), std::move(*scales)};
     if (!bytes->empty()) std::memcpy(own.values.data(), bytes->data(), bytes->size());
     calibrated_.weights[name] = std::move(own);
@@ -218,7 +231,8 @@ class Reader {
 
 }  // namespace
 
-std::string scales_json(const Graph& quantized, const QuantizeReport& report, const std::string& model, const std::string& calibration) {
+std::string scales_json(const Graph& quantized, const QuantizeReport& report, const std::string& model,
+                        const std::string& calibration) {
   Json corrections = Json::object();
   for (const auto& [name, values] : report.calibrated.bias_corrections) corrections[name] = as_json(values);
   Json document = {{"format", kFormat},
@@ -227,7 +241,8 @@ std::string scales_json(const Graph& quantized, const QuantizeReport& report, co
                    {"tensors", tensors_json(report)},
                    {"weights", weights_json(quantized)},
                    {"bias_corrections", std::move(corrections)}};
-  if (!report.calibrated.channel_factors.empty()) document["channel_factors"] = factors_json(report.calibrated.channel_factors);
+  if (!report.calibrated.channel_factors.empty())
+    document["channel_factors"] = factors_json(report.calibrated.channel_factors);
   if (!report.calibrated.weights.empty()) document["rounded_weights"] = rounded_json(report.calibrated.weights);
   // Names that are no UTF-8 must not throw.
   return document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -235,7 +250,9 @@ std::string scales_json(const Graph& quantized, const QuantizeReport& report, co
 
 Result<Calibrated> parse_scales(std::string_view text, const std::string& file) {
   const auto document = parse_shallow(text);
-  if (!document) return Error{ErrorKind::invalid_input, file, "no JSON object, or one nested too deep", "a file that --scales-out wrote", ""};
+  if (!document)
+    return Error{ErrorKind::invalid_input, file, "no JSON object, or one nested too deep",
+                 "a file that --scales-out wrote", ""};
   return Reader(file).read(*document);
 }
 

@@ -22,7 +22,8 @@ Tensor dequantized(const QuantizedWeights& weights, int axis) {
 }
 
 // Weights that several products share are rounded for the first of them.
-void round_weights(Graph& graph, const Placement& placement, const std::vector<ActivationScale>& scales, const Calibrated& calibrated) {
+void round_weights(Graph& graph, const Placement& placement, const std::vector<ActivationScale>& scales,
+                   const Calibrated& calibrated) {
   const std::vector<NodeId> order = graph.order();
   for (const NodeId id : order) {
     const Node node = graph.node(id);
@@ -31,8 +32,9 @@ void round_weights(Graph& graph, const Placement& placement, const std::vector<A
     const ValueId weights = node.inputs[1];
     const int axis = node.spec == &kConv ? 0 : 1;
     const std::string name = graph.value(weights).name;
-    const QuantizedWeights rounded = quantize_weights(*graph.fact(weights).constant, axis, {}, scales[at(node.inputs[0])].scale,
-                                                      known_weights(calibrated, graph.value(node.outputs[0]).name));
+    const QuantizedWeights rounded =
+        quantize_weights(*graph.fact(weights).constant, axis, {}, scales[at(node.inputs[0])].scale,
+                         known_weights(calibrated, graph.value(node.outputs[0]).name));
     graph.replace_uses(weights, graph.add_constant(name, dequantized(rounded, axis)));
   }
 }
@@ -45,7 +47,8 @@ std::vector<ValueId> rounded_wires(const Graph& graph, const Placement& placemen
     const ValueId value{i};
     if (!placement.pair(value)) continue;
     const Node* producer = graph.producer(value);
-    const bool follows = producer != nullptr && placement.role(graph.value(value).producer).role == Role::moving && producer->spec != &kConcat;
+    const bool follows = producer != nullptr && placement.role(graph.value(value).producer).role == Role::moving &&
+                         producer->spec != &kConcat;
     if (!follows) wires.push_back(value);
   }
   return wires;
@@ -53,11 +56,13 @@ std::vector<ValueId> rounded_wires(const Graph& graph, const Placement& placemen
 
 void round_values(std::span<float> values, const ActivationScale& scale) {
   const auto zero_point = static_cast<float>(scale.zero_point);
-  const float lowest = (scale.dtype == DType::s8 ? -128.0f : 0.0f) - zero_point, highest = (scale.dtype == DType::s8 ? 127.0f : 255.0f) - zero_point;
+  const float lowest = (scale.dtype == DType::s8 ? -128.0f : 0.0f) - zero_point,
+              highest = (scale.dtype == DType::s8 ? 127.0f : 255.0f) - zero_point;
   for (float& value : values) value = round_small(clamp_f32(value / scale.scale, lowest, highest)) * scale.scale;
 }
 
-Result<SimulatedNetwork> SimulatedNetwork::compile(Graph graph, const Placement& placement, const std::vector<ActivationScale>& scales,
+Result<SimulatedNetwork> SimulatedNetwork::compile(Graph graph, const Placement& placement,
+                                                   const std::vector<ActivationScale>& scales,
                                                    const Calibrated& calibrated, std::vector<ObservedValue> seen) {
   SimulatedNetwork simulated;
   simulated.seen_ = seen.size();
@@ -79,12 +84,14 @@ Observation::Visit SimulatedNetwork::rounding(const Observation::Visit& visit) c
   };
 }
 
-void SimulatedNetwork::start(Observation& observation, std::vector<Tensor>& inputs, const Observation::Visit& visit) const {
+void SimulatedNetwork::start(Observation& observation, std::vector<Tensor>& inputs,
+                             const Observation::Visit& visit) const {
   observation.start(inputs, rounding(visit));
 }
 
-void SimulatedNetwork::advance(Observation& observation, const std::vector<Tensor>& inputs, const std::optional<Sighting>& from,
-                               const std::optional<Sighting>& to, const Observation::Visit& visit) const {
+void SimulatedNetwork::advance(Observation& observation, const std::vector<Tensor>& inputs,
+                               const std::optional<Sighting>& from, const std::optional<Sighting>& to,
+                               const Observation::Visit& visit) const {
   observation.advance(inputs, from, to, rounding(visit));
 }
 

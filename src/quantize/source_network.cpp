@@ -21,12 +21,15 @@ std::shared_ptr<const Tensor> without_data(const std::shared_ptr<const Tensor>& 
 // The graph's live part: the same ids for the same graph, with data or without.
 class Copier {
  public:
-  Copier(const Graph& from, bool has_data) : from_(from), has_data_(has_data), ids_(static_cast<std::size_t>(from.value_count())) {}
+  Copier(const Graph& from, bool has_data)
+      : from_(from), has_data_(has_data), ids_(static_cast<std::size_t>(from.value_count())) {}
 
   Graph run() {
-    for (const ValueId input : from_.inputs()) id(input) = to_.add_input(from_.value(input).name, from_.fact(input).dtype, from_.fact(input).shape);
+    for (const ValueId input : from_.inputs())
+      id(input) = to_.add_input(from_.value(input).name, from_.fact(input).dtype, from_.fact(input).shape);
     for (const NodeId node : from_.order()) copy(from_.node(node));
-    for (std::size_t i = 0; i < from_.outputs().size(); ++i) to_.add_output(known(from_.outputs()[i]), from_.output_names()[i]);
+    for (std::size_t i = 0; i < from_.outputs().size(); ++i)
+      to_.add_output(known(from_.outputs()[i]), from_.output_names()[i]);
     return std::move(to_);
   }
 
@@ -66,7 +69,8 @@ bool are_alike(const Graph& a, const Graph& b) {
 
 }  // namespace
 
-SourceNetwork::SourceNetwork(const Graph& graph, Make make) : graph_(Copier(graph, true).run()), make_(std::move(make)) {}
+SourceNetwork::SourceNetwork(const Graph& graph, Make make)
+    : graph_(Copier(graph, true).run()), make_(std::move(make)) {}
 
 Graph SourceNetwork::lend() {
   if (!make_) return graph_;
@@ -81,7 +85,10 @@ Status SourceNetwork::recall() {
   if (!again) return again.errors();
   Graph copy = Copier(*again, true).run();
   if (!are_alike(graph_, copy)) {
-    return Error{.kind = ErrorKind::invalid_input, .where = "model file", .found = "another network than before", .expected = "the same throughout"};
+    return Error{.kind = ErrorKind::invalid_input,
+                 .where = "model file",
+                 .found = "another network than before",
+                 .expected = "the same throughout"};
   }
   graph_ = std::move(copy);
   is_lent_ = false;

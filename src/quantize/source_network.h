@@ -1,4 +1,5 @@
-// SourceNetwork: the fp32 graph that is quantized; its weights need not be in memory while samples run through a compiled copy. Part of quantize/.
+// SourceNetwork: the fp32 graph that is quantized; its weights need not be in memory while samples run through a
+// compiled copy. Part of quantize/.
 #ifndef OCTAVO_QUANTIZE_SOURCE_NETWORK_H_
 #define OCTAVO_QUANTIZE_SOURCE_NETWORK_H_
 

@@ -43,7 +43,8 @@ float nearest_scale(std::span<const float> values, float largest) {
   return best;
 }
 
-void round_channel(std::span<const float> own, float scale, std::int8_t* values, std::size_t channels, std::size_t inner) {
+void round_channel(std::span<const float> own, float scale, std::int8_t* values, std::size_t channels,
+                   std::size_t inner) {
   for (std::size_t i = 0; i < own.size(); i += inner, values += channels * inner) {
     for (std::size_t k = 0; k < inner; ++k) values[k] = static_cast<std::int8_t>(rounded(own[i + k], scale));
   }
@@ -55,18 +56,21 @@ std::vector<WeightedProduct> weighted_products(const Graph& graph, const Placeme
   std::vector<WeightedProduct> products;
   for (const NodeId id : graph.order()) {
     const Node& node = graph.node(id);
-    if (!placement.is_8bit[static_cast<std::size_t>(id.index)] || (node.spec != &kConv && node.spec != &kMatmul)) continue;
+    if (!placement.is_8bit[static_cast<std::size_t>(id.index)] || (node.spec != &kConv && node.spec != &kMatmul))
+      continue;
     if (graph.fact(node.inputs[1]).is_constant()) products.push_back({id, node.spec == &kConv ? 0 : 1});
   }
   return products;
 }
 
 RoundedWeights nearest_weights(const Tensor& weights, int axis) {
-  // Scales below this would leave f32's normal numbers behind in products; such channels keep the scale of the largest weight.
+  // Scales below this would leave f32's normal numbers behind in products; such channels keep the scale of the largest
+  // weight.
   constexpr float kSmallestWeight = 0x1p-30f;
   constexpr std::size_t kTogether = 16;  // those of a line of memory, where channels lie next to each other
   const std::vector<float> largest = channel_magnitudes(weights.view(), axis);
-  const std::size_t channels = largest.size(), inner = static_cast<std::size_t>(weights.shape().elements(axis + 1, weights.shape().rank()));
+  const std::size_t channels = largest.size(),
+                    inner = static_cast<std::size_t>(weights.shape().elements(axis + 1, weights.shape().rank()));
   RoundedWeights result{Tensor(DType::s8, weights.shape()), std::vector<float>(channels)};
   for_each_part((channels + kTogether - 1) / kTogether, host_machine().cores, [&](std::size_t part) {
     const std::size_t first = part * kTogether, count = std::min(kTogether, channels - first);

@@ -19,7 +19,8 @@ struct WeightedProduct {
 };
 std::vector<WeightedProduct> weighted_products(const Graph& graph, const Placement& placement);
 
-// Per output channel the scale with the least sum of squared errors, between half of what the largest weight asks for and all of it.
+// Per output channel the scale with the least sum of squared errors, between half of what the largest weight asks for
+// and all of it.
 RoundedWeights nearest_weights(const Tensor& weights, int axis);
 
 // Of all products, by name of the result.

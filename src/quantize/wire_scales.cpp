@@ -11,7 +11,8 @@ std::size_t at(ValueId id) { return static_cast<std::size_t>(id.index); }
 TensorScale named(const ActivationScale& own) { return {own.dtype, own.scale, own.zero_point}; }
 
 std::string printed(const TensorScale& own) {
-  return std::string(name_of(own.type)) + " of scale " + print(own.scale) + " and zero point " + std::to_string(own.zero_point);
+  return std::string(name_of(own.type)) + " of scale " + print(own.scale) + " and zero point " +
+         std::to_string(own.zero_point);
 }
 
 Error usage(const std::string& tensor, std::string found, std::string expected) {
@@ -37,9 +38,11 @@ Errors unknown_names(const Graph& graph, const std::map<std::string, TensorScale
 
 }  // namespace
 
-std::map<std::string, TensorScale> wire_scales(const Graph& graph, const Placement& placement, const std::vector<ActivationScale>& scales) {
+std::map<std::string, TensorScale> wire_scales(const Graph& graph, const Placement& placement,
+                                               const std::vector<ActivationScale>& scales) {
   std::map<std::string, TensorScale> wires;
-  for_each_pair(graph, placement, [&](ValueId wire, const std::string& name) { wires[name] = named(scales[at(wire)]); });
+  for_each_pair(graph, placement,
+                [&](ValueId wire, const std::string& name) { wires[name] = named(scales[at(wire)]); });
   return wires;
 }
 
@@ -55,7 +58,8 @@ Status use_known_scales(const Graph& graph, const Placement& placement, const st
     const TensorScale own = named(scales[at(wire)]);
     if (found == known.end() || found->second == own) return;
     errors.push_back(
-        usage(name, printed(found->second), printed(own) + ": it shares that of '" + graph.value(placement.scale_of[at(wire)]).name + "'"));
+        usage(name, printed(found->second),
+              printed(own) + ": it shares that of '" + graph.value(placement.scale_of[at(wire)]).name + "'"));
   });
   if (!errors.empty()) return errors;
   return ok_status();

@@ -13,10 +13,11 @@
 namespace octavo {
 
 // Of every wire with a pair. `scales` by ValueId.
-std::map<std::string, TensorScale> wire_scales(const Graph& graph, const Placement& placement, const std::vector<ActivationScale>& scales);
+std::map<std::string, TensorScale> wire_scales(const Graph& graph, const Placement& placement,
+                                               const std::vector<ActivationScale>& scales);
 
-// Overrides `scales` by those known. Errors (usage), all at once: a name that the graph does not have; a wire whose scale differs from that of
-// the wire it shares it with.
+// Overrides `scales` by those known. Errors (usage), all at once: a name that the graph does not have; a wire whose
+// scale differs from that of the wire it shares it with.
 Status use_known_scales(const Graph& graph, const Placement& placement, const std::map<std::string, TensorScale>& known,
                         std::vector<ActivationScale>& scales);
 

@@ -26,7 +26,8 @@ std::uint64_t round_up(std::uint64_t bytes, std::uint64_t to) { return (bytes + 
 // A prediction that is not a positive number limits nothing.
 int parts_for(std::int64_t items, double predicted_ns, int threads) {
   int parts = static_cast<int>(std::min<std::int64_t>(items, threads));
-  if (predicted_ns > 0.0 && predicted_ns < kMinPartNs * parts) parts = std::max(1, static_cast<int>(predicted_ns / kMinPartNs));
+  if (predicted_ns > 0.0 && predicted_ns < kMinPartNs * parts)
+    parts = std::max(1, static_cast<int>(predicted_ns / kMinPartNs));
   return parts;
 }
 
@@ -36,16 +37,19 @@ Error wrong(const std::string& where, std::string found, std::string expected) {
 
 template <class View>
 Status check_tensors(std::span<const View> given, const std::vector<PlanTensor>& wanted, const char* what) {
-  if (given.size() != wanted.size()) return wrong(what, std::to_string(given.size()) + " tensors", std::to_string(wanted.size()));
+  if (given.size() != wanted.size())
+    return wrong(what, std::to_string(given.size()) + " tensors", std::to_string(wanted.size()));
   for (std::size_t i = 0; i < given.size(); ++i) {
     const View& tensor = given[i];
     const PlanTensor& plan = wanted[i];
     const auto where = [&] { return std::string(what) + " '" + plan.name + "'"; };
-    if (tensor.dtype != plan.dtype || !std::equal(tensor.shape.begin(), tensor.shape.end(), plan.shape.begin(), plan.shape.end())) {
+    if (tensor.dtype != plan.dtype ||
+        !std::equal(tensor.shape.begin(), tensor.shape.end(), plan.shape.begin(), plan.shape.end())) {
       return wrong(where(), std::string(name_of(tensor.dtype)) + " " + tensor.shape.to_string(),
                    std::string(name_of(plan.dtype)) + " " + Shape(plan.shape).to_string());
     }
-    if (tensor.data == nullptr && tensor.bytes() != 0) return wrong(where(), "no memory", std::to_string(tensor.bytes()) + " bytes");
+    if (tensor.data == nullptr && tensor.bytes() != 0)
+      return wrong(where(), "no memory", std::to_string(tensor.bytes()) + " bytes");
     if (reinterpret_cast<std::uintptr_t>(tensor.data) % size_of(tensor.dtype) != 0) {
       return wrong(where(), "an unaligned address", "a multiple of " + std::to_string(size_of(tensor.dtype)));
     }
@@ -67,7 +71,8 @@ Status check_overlap(std::span<const ConstTensorView> inputs, std::span<const Te
       if (overlap(outputs[i], input)) return wrong(where(), "memory that an input occupies", "memory of its own");
     }
     for (std::size_t other = 0; other < i; ++other) {
-      if (overlap(outputs[i], outputs[other])) return wrong(where(), "memory that another output occupies", "memory of its own");
+      if (overlap(outputs[i], outputs[other]))
+        return wrong(where(), "memory that another output occupies", "memory of its own");
     }
   }
   return ok_status();
@@ -93,17 +98,21 @@ struct Context::State {
 
   Status allocate(const std::vector<PreparedStep>& steps, int threads) {
     std::uint64_t scratch_bytes = 0;
-    for (const PreparedStep& step : steps) scratch_bytes = std::max<std::uint64_t>(scratch_bytes, step.step->scratch_bytes());
+    for (const PreparedStep& step : steps)
+      scratch_bytes = std::max<std::uint64_t>(scratch_bytes, step.step->scratch_bytes());
     const std::uint64_t arena_bytes = round_up(plan->arena_bytes + kReadSlack, 2 * kAlignment);
     const auto thread_count = static_cast<std::uint64_t>(threads);
     // Two cache lines apart, so that threads do not share what the prefetcher takes together.
-    const auto stride_of = [](std::uint64_t bytes) { return bytes > kMaxContextBytes ? bytes : round_up(bytes, 2 * kAlignment) + 2 * kAlignment; };
+    const auto stride_of = [](std::uint64_t bytes) {
+      return bytes > kMaxContextBytes ? bytes : round_up(bytes, 2 * kAlignment) + 2 * kAlignment;
+    };
     scratch.stride = stride_of(scratch_bytes);
     image_arena_stride = plan->image_loop.steps == 0 ? 0 : stride_of(plan->image_loop.arena_bytes);
     if (scratch.stride > kMaxContextBytes / thread_count || image_arena_stride > kMaxContextBytes / thread_count) {
       return Error{.kind = ErrorKind::resource,
                    .where = "memory of a context",
-                   .found = std::to_string(scratch_bytes + plan->image_loop.arena_bytes) + " bytes of scratch and arena per thread"};
+                   .found = std::to_string(scratch_bytes + plan->image_loop.arena_bytes) +
+                            " bytes of scratch and arena per thread"};
     }
     auto mapped = map_zeros(arena_bytes + (image_arena_stride + scratch.stride) * thread_count);
     if (!mapped) return mapped.errors();
@@ -114,7 +123,10 @@ struct Context::State {
   }
 
   void add_call(const PlanStep& step, const Step& prepared, int threads) {
-    StepCall call{.step = &prepared, .items = prepared.items(), .first_input = pointers.inputs.size(), .first_output = pointers.outputs.size()};
+    StepCall call{.step = &prepared,
+                  .items = prepared.items(),
+                  .first_input = pointers.inputs.size(),
+                  .first_output = pointers.outputs.size()};
     call.parts = parts_for(call.items, step.predicted_ns, threads);
     call.input_count = step.inputs.size();
     call.output_count = step.outputs.size();
@@ -151,13 +163,15 @@ struct Context::State {
     const auto start = std::chrono::steady_clock::now();
     call.run(pointers, scratch, pool);
     const auto elapsed = std::chrono::steady_clock::now() - start;
-    for (std::size_t i = 0; i < call.output_count; ++i) hook_outputs[call.first_output + i].data = pointers.outputs[call.first_output + i];
+    for (std::size_t i = 0; i < call.output_count; ++i)
+      hook_outputs[call.first_output + i].data = pointers.outputs[call.first_output + i];
     tell(index, std::chrono::duration_cast<std::chrono::nanoseconds>(elapsed).count(),
          std::span(hook_outputs).subspan(call.first_output, call.output_count));
   }
 
   void tell_of_loop() {
-    for (std::size_t i = 0; i < loop_steps; ++i) tell(i, images.elapsed_ns(i), images.values().subspan(calls[i].first_output, calls[i].output_count));
+    for (std::size_t i = 0; i < loop_steps; ++i)
+      tell(i, images.elapsed_ns(i), images.values().subspan(calls[i].first_output, calls[i].output_count));
   }
 
   void set_hook(StepHook new_hook, bool needs_values) {
@@ -220,15 +234,18 @@ Status Context::run(std::span<const ConstTensorView> inputs, std::span<const Ten
   if (Status status = check_tensors(inputs, state.plan->inputs, "input"); !status) return status;
   if (Status status = check_tensors(outputs, state.plan->outputs, "output"); !status) return status;
   if (Status status = check_overlap(inputs, outputs, *state.plan); !status) return status;
-  for (const CallerPointer& pointer : state.caller_inputs) state.pointers.inputs[pointer.slot] = inputs[pointer.index].data;
-  for (const CallerPointer& pointer : state.caller_outputs) state.pointers.outputs[pointer.slot] = outputs[pointer.index].data;
+  for (const CallerPointer& pointer : state.caller_inputs)
+    state.pointers.inputs[pointer.slot] = inputs[pointer.index].data;
+  for (const CallerPointer& pointer : state.caller_outputs)
+    state.pointers.outputs[pointer.slot] = outputs[pointer.index].data;
   state.run_range(0, state.calls.size());
   return ok_status();
 }
 
 Status Context::run(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs) {
   State& state = *state_;
-  if (inputs.size() != state.plan->inputs.size()) return wrong("inputs", std::to_string(inputs.size()), std::to_string(state.plan->inputs.size()));
+  if (inputs.size() != state.plan->inputs.size())
+    return wrong("inputs", std::to_string(inputs.size()), std::to_string(state.plan->inputs.size()));
   if (outputs.size() != state.plan->outputs.size())
     return wrong("outputs", std::to_string(outputs.size()), std::to_string(state.plan->outputs.size()));
   state.bind(inputs, outputs);
@@ -236,7 +253,8 @@ Status Context::run(std::span<const std::byte* const> inputs, std::span<std::byt
   return ok_status();
 }
 
-void Context::run_steps(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs, std::size_t first, std::size_t last) {
+void Context::run_steps(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs,
+                        std::size_t first, std::size_t last) {
   state_->bind(inputs, outputs);
   state_->run_range(first, last);
 }

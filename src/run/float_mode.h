@@ -6,7 +6,8 @@
 
 namespace octavo {
 
-// While it lives, this thread rounds to nearest even, keeps denormals and traps nothing; afterwards the caller's mode is back.
+// While it lives, this thread rounds to nearest even, keeps denormals and traps nothing; afterwards the caller's mode
+// is back.
 class ScopedFloatMode {
  public:
   ScopedFloatMode();

@@ -11,20 +11,23 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-std::int64_t ns_since(Clock::time_point start) { return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count(); }
+std::int64_t ns_since(Clock::time_point start) {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count();
+}
 
 bool has_slices(Place place) { return place == Place::arena || place == Place::input || place == Place::output; }
 
 }  // namespace
 
-void ImageRunner::prepare(const Plan& plan, std::span<const StepCall> calls, const Pointers& batch, std::byte* arenas, std::uint64_t arena_stride,
-                          int threads) {
+void ImageRunner::prepare(const Plan& plan, std::span<const StepCall> calls, const Pointers& batch, std::byte* arenas,
+                          std::uint64_t arena_stride, int threads) {
   plan_ = &plan;
   calls_.assign(calls.begin(), calls.end());
   lanes_.assign(static_cast<std::size_t>(threads), batch);
   for (std::size_t s = 0; s < calls.size(); ++s) {
     // `side` of the pointers: where the operands of each image lie.
-    const auto prepare_operands = [&](const std::vector<PlanOperand>& operands, std::size_t slot, std::vector<Slice>& slices, auto side) {
+    const auto prepare_operands = [&](const std::vector<PlanOperand>& operands, std::size_t slot,
+                                      std::vector<Slice>& slices, auto side) {
       for (const PlanOperand& operand : operands) {
         if (has_slices(operand.place)) slices.push_back({slot, operand.bytes()});
         for (std::size_t t = 0; operand.place == Place::image_arena && t < lanes_.size(); ++t) {
@@ -40,12 +43,14 @@ void ImageRunner::prepare(const Plan& plan, std::span<const StepCall> calls, con
 
 void ImageRunner::point_to(Pointers& pointers, std::int64_t image) const {
   const auto index = static_cast<std::uint64_t>(image);
-  for (const Slice& slice : input_slices_) pointers.inputs[slice.slot] = batch_->inputs[slice.slot] + index * slice.bytes;
-  for (const Slice& slice : output_slices_) pointers.outputs[slice.slot] = batch_->outputs[slice.slot] + index * slice.bytes;
+  for (const Slice& slice : input_slices_)
+    pointers.inputs[slice.slot] = batch_->inputs[slice.slot] + index * slice.bytes;
+  for (const Slice& slice : output_slices_)
+    pointers.outputs[slice.slot] = batch_->outputs[slice.slot] + index * slice.bytes;
 }
 
-// One image on one thread takes longer than on all of them, but all threads have work. What is left after equal shares goes to threads alone only
-// if nearly all of them get one.
+// One image on one thread takes longer than on all of them, but all threads have work. What is left after equal shares
+// goes to threads alone only if nearly all of them get one.
 std::int64_t ImageRunner::images_for_lanes(int lanes) const {
   const std::int64_t images = plan_->image_loop.images;
   const std::int64_t rest = images % lanes;
@@ -113,7 +118,8 @@ void ImageRunner::keep(std::size_t step, const Pointers& pointers, std::int64_t 
   const StepCall& call = calls_[step];
   for (std::size_t slot = call.first_output; slot < call.first_output + call.output_count; ++slot) {
     const std::size_t bytes = kept_[slot].bytes() / static_cast<std::size_t>(plan_->image_loop.images);
-    if (bytes > 0) std::memcpy(kept_[slot].data() + static_cast<std::size_t>(image) * bytes, pointers.outputs[slot], bytes);
+    if (bytes > 0)
+      std::memcpy(kept_[slot].data() + static_cast<std::size_t>(image) * bytes, pointers.outputs[slot], bytes);
   }
 }
 

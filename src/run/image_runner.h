@@ -1,4 +1,5 @@
-// Runs the image loop of a plan: every thread takes an image through all of the loop's steps, then the next one. Part of run/.
+// Runs the image loop of a plan: every thread takes an image through all of the loop's steps, then the next one. Part
+// of run/.
 #ifndef OCTAVO_RUN_IMAGE_RUNNER_H_
 #define OCTAVO_RUN_IMAGE_RUNNER_H_
 
@@ -17,14 +18,16 @@ namespace octavo {
 
 class ImageRunner {
  public:
-  // `calls` are those of the loop, `batch` the pointers of all steps: where image 0 lies, or null for what lies in the arena of an image. Thread t
-  // has its own at `arenas` + t * `arena_stride`.
-  void prepare(const Plan& plan, std::span<const StepCall> calls, const Pointers& batch, std::byte* arenas, std::uint64_t arena_stride, int threads);
+  // `calls` are those of the loop, `batch` the pointers of all steps: where image 0 lies, or null for what lies in the
+  // arena of an image. Thread t has its own at `arenas` + t * `arena_stride`.
+  void prepare(const Plan& plan, std::span<const StepCall> calls, const Pointers& batch, std::byte* arenas,
+               std::uint64_t arena_stride, int threads);
 
   // All images, `batch` as it is now. Threads share those images that are left when every one had equally many.
   void run(const Pointers& batch, const Scratch& scratch, Executor* pool);
 
-  // From now on `run` notes how long each step takes and, where `keeps_values`, what it computes: all images, one after the other.
+  // From now on `run` notes how long each step takes and, where `keeps_values`, what it computes: all images, one after
+  // the other.
   void observe(bool keeps_values);
   void stop_observing();
   // Of the last run: wall time of a step, summed over images; threads that work at the same time count once.

@@ -20,7 +20,9 @@ Status check_instructions(const CompiledModel& compiled) {
                .hint = "Compile it again with --target host"};
 }
 
-std::string describe(const Plan& plan) { return std::string(name_of(plan.precision)) + " batch " + std::to_string(plan.batch); }
+std::string describe(const Plan& plan) {
+  return std::string(name_of(plan.precision)) + " batch " + std::to_string(plan.batch);
+}
 
 }  // namespace
 
@@ -34,7 +36,8 @@ Result<std::shared_ptr<const Model>> load_model(CompiledModel compiled, const Lo
     auto steps = prepare_plan(compiled.plans[i], compiled.constants, resolved);
     if (!steps) {
       Errors errors = std::move(steps).errors();
-      for (Error& error : errors) error.where = compiled.source + ", plan " + std::to_string(i) + (error.where.empty() ? "" : ", " + error.where);
+      for (Error& error : errors)
+        error.where = compiled.source + ", plan " + std::to_string(i) + (error.where.empty() ? "" : ", " + error.where);
       return errors;
     }
     model->steps_.push_back(std::move(*steps));
@@ -44,7 +47,9 @@ Result<std::shared_ptr<const Model>> load_model(CompiledModel compiled, const Lo
 }
 
 Result<std::size_t> Model::find_plan(std::optional<Precision> precision, std::optional<std::int64_t> batch) const {
-  const auto matches = [&](const Plan& plan) { return (!precision || plan.precision == *precision) && (!batch || plan.batch == *batch); };
+  const auto matches = [&](const Plan& plan) {
+    return (!precision || plan.precision == *precision) && (!batch || plan.batch == *batch);
+  };
   const auto it = std::find_if(plans().begin(), plans().end(), matches);
   if (it != plans().end()) return static_cast<std::size_t>(it - plans().begin());
   std::string wanted, present;

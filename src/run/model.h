@@ -56,7 +56,8 @@ struct StepEvent {
   std::size_t index = 0;
   const PlanStep* step = nullptr;
   std::int64_t elapsed_ns = 0;
-  std::span<const TensorView> outputs;  // valid during the call; what a hook writes there is what later steps read, but in an image loop
+  std::span<const TensorView>
+      outputs;  // valid during the call; what a hook writes there is what later steps read, but in an image loop
 };
 using StepHook = std::function<void(const StepEvent&)>;
 
@@ -77,19 +78,22 @@ class Context {
   const Model& model() const;
   const Plan& plan() const;
 
-  // Computes outputs from inputs, both in the plan's order, in memory of the caller: dense, aligned to their element, not overlapping.
-  // Allocates nothing unless it fails, a hook is set, or a step is a reference. Error: usage, where a tensor is not what the plan says.
+  // Computes outputs from inputs, both in the plan's order, in memory of the caller: dense, aligned to their element,
+  // not overlapping. Allocates nothing unless it fails, a hook is set, or a step is a reference. Error: usage, where a
+  // tensor is not what the plan says.
   Status run(std::span<const ConstTensorView> inputs, std::span<const TensorView> outputs);
   // The same where the caller vouches for types and sizes.
   Status run(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs);
 
-  // Steps [first, last) alone, in memory that the caller vouches for; arena() holds what the steps before have left there. For plans without an
-  // image loop.
-  void run_steps(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs, std::size_t first, std::size_t last);
+  // Steps [first, last) alone, in memory that the caller vouches for; arena() holds what the steps before have left
+  // there. For plans without an image loop.
+  void run_steps(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs, std::size_t first,
+                 std::size_t last);
   std::byte* arena();
 
-  // Called after each step of every run, or, of an image loop, after all images for each of its steps in order; an empty function removes it.
-  // An image loop keeps what its steps compute, all images, only while somebody needs it: else its outputs have no data.
+  // Called after each step of every run, or, of an image loop, after all images for each of its steps in order; an
+  // empty function removes it. An image loop keeps what its steps compute, all images, only while somebody needs it:
+  // else its outputs have no data.
   void set_step_hook(StepHook hook, bool needs_values = true);
 
  private:

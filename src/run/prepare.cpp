@@ -25,15 +25,19 @@ Errors within(const std::string& where, Errors errors) {
 }
 
 Result<std::uint64_t> bytes_of(DType dtype, const std::vector<std::int64_t>& shape) {
-  if (shape.size() > kMaxRank) return damaged("a tensor of rank " + std::to_string(shape.size()), "at most " + std::to_string(kMaxRank));
+  if (shape.size() > kMaxRank)
+    return damaged("a tensor of rank " + std::to_string(shape.size()), "at most " + std::to_string(kMaxRank));
   const auto elements = checked_elements(shape);
-  if (!elements) return damaged("impossible dimensions", "dimensions of at least 0 and at most " + std::to_string(kMaxElements) + " elements");
+  if (!elements)
+    return damaged("impossible dimensions",
+                   "dimensions of at least 0 and at most " + std::to_string(kMaxElements) + " elements");
   return static_cast<std::uint64_t>(*elements) * size_of(dtype);
 }
 
 // [offset, offset + bytes) and the readable slack after it lie in a memory of `size` bytes, aligned.
 Status check_extent(std::uint64_t offset, std::uint64_t bytes, std::uint64_t size, std::string_view memory) {
-  if (offset % kAlignment != 0) return damaged("offset " + std::to_string(offset), "a multiple of " + std::to_string(kAlignment));
+  if (offset % kAlignment != 0)
+    return damaged("offset " + std::to_string(offset), "a multiple of " + std::to_string(kAlignment));
   if (offset > size || size - offset < bytes + kReadSlack) {
     return damaged(std::to_string(bytes) + " bytes at offset " + std::to_string(offset),
                    "a place inside the " + std::string(memory) + " of " + std::to_string(size) + " bytes");
@@ -41,11 +45,16 @@ Status check_extent(std::uint64_t offset, std::uint64_t bytes, std::uint64_t siz
   return ok_status();
 }
 
-bool is_in_arena(const PlanOperand& operand) { return operand.place == Place::arena || operand.place == Place::image_arena; }
+bool is_in_arena(const PlanOperand& operand) {
+  return operand.place == Place::arena || operand.place == Place::image_arena;
+}
 
-bool has_same_extent(const PlanOperand& a, const PlanOperand& b) { return a.place == b.place && a.offset == b.offset && a.bytes() == b.bytes(); }
+bool has_same_extent(const PlanOperand& a, const PlanOperand& b) {
+  return a.place == b.place && a.offset == b.offset && a.bytes() == b.bytes();
+}
 
-// Of operands of one step, `images` times as large in the arena; tensors of the caller are apart from each other, as a context checks.
+// Of operands of one step, `images` times as large in the arena; tensors of the caller are apart from each other, as a
+// context checks.
 bool overlap(const PlanOperand& a, const PlanOperand& b, std::uint64_t images) {
   if (a.place != b.place) return false;
   if (a.place == Place::output) return a.offset == b.offset;
@@ -86,7 +95,8 @@ class StepPreparer {
     const auto it = std::find_if(options_.kernels.begin(), options_.kernels.end(), has_name);
     if (it == options_.kernels.end()) return damaged("kernel '" + step_.kernel + "'", "one of this release");
     kernel_ = *it;
-    if (kernel_->op != "*" && kernel_->op != step_.op) return damaged("kernel '" + step_.kernel + "' for " + step_.op, "a kernel of that operator");
+    if (kernel_->op != "*" && kernel_->op != step_.op)
+      return damaged("kernel '" + step_.kernel + "' for " + step_.op, "a kernel of that operator");
     if (!host_machine().isa.has(kernel_->needs)) {
       return Error{.kind = ErrorKind::resource,
                    .found = "a kernel that needs " + std::string(name_of(kernel_->needs)),
@@ -99,14 +109,17 @@ class StepPreparer {
 
   Status check_operands() {
     for (std::size_t i = 0; i < step_.inputs.size(); ++i) {
-      if (Status status = add_input(step_.inputs[i]); !status) return within("input " + std::to_string(i), status.errors());
+      if (Status status = add_input(step_.inputs[i]); !status)
+        return within("input " + std::to_string(i), status.errors());
     }
     for (std::size_t i = 0; i < step_.outputs.size(); ++i) {
-      if (Status status = add_output(step_.outputs[i]); !status) return within("output " + std::to_string(i), status.errors());
+      if (Status status = add_output(step_.outputs[i]); !status)
+        return within("output " + std::to_string(i), status.errors());
     }
     if (!step_.packed.empty() && kernel_->pack == nullptr) return damaged("packed constants", "none for this kernel");
     for (std::size_t i = 0; i < step_.packed.size(); ++i) {
-      if (Status status = add_packed(step_.packed[i]); !status) return within("packed constant " + std::to_string(i), status.errors());
+      if (Status status = add_packed(step_.packed[i]); !status)
+        return within("packed constant " + std::to_string(i), status.errors());
     }
     return ok_status();
   }
@@ -126,7 +139,8 @@ class StepPreparer {
         input.is_padded = !is_slice(operand);
         break;
       case Place::constant:
-        if (Status status = check_extent(operand.offset, *bytes, constants_.size(), "constants"); !status) return status;
+        if (Status status = check_extent(operand.offset, *bytes, constants_.size(), "constants"); !status)
+          return status;
         input.constant = constants_.data() + operand.offset;
         break;
       case Place::input:
@@ -175,24 +189,29 @@ class StepPreparer {
   Status add_packed(const PlanOperand& operand) {
     const auto bytes = bytes_of(operand.dtype, operand.shape);
     if (!bytes) return bytes.errors();
-    if (operand.place != Place::constant) return damaged("place '" + std::string(name_of(operand.place)) + "'", "constant");
+    if (operand.place != Place::constant)
+      return damaged("place '" + std::string(name_of(operand.place)) + "'", "constant");
     if (Status status = check_extent(operand.offset, *bytes, constants_.size(), "constants"); !status) return status;
-    spec_.packed.push_back({.dtype = operand.dtype, .shape = Shape(operand.shape), .data = constants_.data() + operand.offset});
+    spec_.packed.push_back(
+        {.dtype = operand.dtype, .shape = Shape(operand.shape), .data = constants_.data() + operand.offset});
     return ok_status();
   }
 
   // The step may see the caller's tensor, or an image of it, under another shape of equally many elements.
   Status check_model_tensor(const PlanOperand& operand, const std::vector<PlanTensor>& tensors) const {
     if (operand.offset >= tensors.size()) {
-      return damaged("tensor " + std::to_string(operand.offset) + " of the model", "one of " + std::to_string(tensors.size()));
+      return damaged("tensor " + std::to_string(operand.offset) + " of the model",
+                     "one of " + std::to_string(tensors.size()));
     }
     const PlanTensor& tensor = tensors[operand.offset];
     const std::int64_t images = static_cast<std::int64_t>(images_);
     const std::int64_t elements = Shape(tensor.shape).elements();
-    if (operand.dtype != tensor.dtype || elements % images != 0 || Shape(operand.shape).elements() != elements / images) {
-      return damaged(
-          (images > 1 ? std::to_string(images) + " of " : "") + std::string(name_of(operand.dtype)) + " " + Shape(operand.shape).to_string(),
-          "the type and size of '" + tensor.name + "', " + std::string(name_of(tensor.dtype)) + " " + Shape(tensor.shape).to_string());
+    if (operand.dtype != tensor.dtype || elements % images != 0 ||
+        Shape(operand.shape).elements() != elements / images) {
+      return damaged((images > 1 ? std::to_string(images) + " of " : "") + std::string(name_of(operand.dtype)) + " " +
+                         Shape(operand.shape).to_string(),
+                     "the type and size of '" + tensor.name + "', " + std::string(name_of(tensor.dtype)) + " " +
+                         Shape(tensor.shape).to_string());
     }
     return ok_status();
   }
@@ -204,7 +223,8 @@ class StepPreparer {
     OpCall call{.spec = op_, .attrs = &*attrs_};
     for (const StepOperand& input : spec_.inputs) {
       Fact& fact = facts.emplace_back(Fact{.dtype = input.dtype, .shape = input.shape});
-      if (input.constant != nullptr) fact.constant = std::make_shared<const Tensor>(Tensor::borrowed({input.dtype, input.shape, input.constant}));
+      if (input.constant != nullptr)
+        fact.constant = std::make_shared<const Tensor>(Tensor::borrowed({input.dtype, input.shape, input.constant}));
       call.inputs.push_back(input.is_present ? &fact : nullptr);
     }
     auto outputs = infer_checked(*op_, *attrs_, call.inputs);
@@ -215,15 +235,18 @@ class StepPreparer {
     for (std::size_t i = 0; i < outputs->size(); ++i) {
       const Fact& fact = (*outputs)[i];
       if (fact.dtype == spec_.outputs[i].dtype && fact.shape == spec_.outputs[i].shape) continue;
-      return within("output " + std::to_string(i), {damaged(std::string(name_of(spec_.outputs[i].dtype)) + " " + spec_.outputs[i].shape.to_string(),
-                                                            std::string(name_of(fact.dtype)) + " " + fact.shape.to_string())});
+      return within("output " + std::to_string(i),
+                    {damaged(std::string(name_of(spec_.outputs[i].dtype)) + " " + spec_.outputs[i].shape.to_string(),
+                             std::string(name_of(fact.dtype)) + " " + fact.shape.to_string())});
     }
     call.outputs = std::move(*outputs);
     if (Status status = check_overlap(call); !status) return status;
-    // A kernel that packs has lost its constants, so that it could not judge the call; its prepare checks what it needs.
+    // A kernel that packs has lost its constants, so that it could not judge the call; its prepare checks what it
+    // needs.
     if (kernel_->pack != nullptr || kernel_->refusal == nullptr) return ok_status();
     const std::string refusal = kernel_->refusal(call);
-    if (!refusal.empty()) return damaged("kernel '" + step_.kernel + "', which refuses: " + refusal, "a kernel for this step");
+    if (!refusal.empty())
+      return damaged("kernel '" + step_.kernel + "', which refuses: " + refusal, "a kernel for this step");
     return ok_status();
   }
 
@@ -232,11 +255,14 @@ class StepPreparer {
     const int in_place = kernel_->in_place_input == nullptr ? -1 : kernel_->in_place_input(call);
     for (std::size_t o = 0; o < step_.outputs.size(); ++o) {
       const auto refused = [&](const std::string& other) {
-        return within("output " + std::to_string(o), {damaged("memory that " + other + " occupies", "memory of its own")});
+        return within("output " + std::to_string(o),
+                      {damaged("memory that " + other + " occupies", "memory of its own")});
       };
       for (std::size_t i = 0; i < step_.inputs.size(); ++i) {
-        const bool may_be_same = o == 0 && static_cast<int>(i) == in_place && has_same_extent(step_.inputs[i], step_.outputs[o]);
-        if (!may_be_same && overlap(step_.inputs[i], step_.outputs[o], images_)) return refused("input " + std::to_string(i));
+        const bool may_be_same =
+            o == 0 && static_cast<int>(i) == in_place && has_same_extent(step_.inputs[i], step_.outputs[o]);
+        if (!may_be_same && overlap(step_.inputs[i], step_.outputs[o], images_))
+          return refused("input " + std::to_string(i));
       }
       for (std::size_t other = 0; other < o; ++other) {
         if (overlap(step_.outputs[other], step_.outputs[o], images_)) return refused("output " + std::to_string(other));
@@ -260,7 +286,8 @@ class StepPreparer {
 Status check_model_tensors(const Plan& plan) {
   for (const auto* tensors : {&plan.inputs, &plan.outputs}) {
     for (const PlanTensor& tensor : *tensors) {
-      if (auto bytes = bytes_of(tensor.dtype, tensor.shape); !bytes) return within("tensor '" + tensor.name + "'", bytes.errors());
+      if (auto bytes = bytes_of(tensor.dtype, tensor.shape); !bytes)
+        return within("tensor '" + tensor.name + "'", bytes.errors());
     }
   }
   return ok_status();
@@ -275,9 +302,11 @@ Status check_memory(const Plan& plan) {
                  .expected = "at most " + std::to_string(kMaxArenaBytes)};
   }
   if (loop.steps < 0 || loop.steps > static_cast<std::int64_t>(plan.steps.size()))
-    return damaged("an image loop of " + std::to_string(loop.steps) + " steps", "at most the plan's " + std::to_string(plan.steps.size()));
+    return damaged("an image loop of " + std::to_string(loop.steps) + " steps",
+                   "at most the plan's " + std::to_string(plan.steps.size()));
   if (loop.images < 1 || loop.images > kMaxImages)
-    return damaged("an image loop over " + std::to_string(loop.images) + " images", "1 to " + std::to_string(kMaxImages));
+    return damaged("an image loop over " + std::to_string(loop.images) + " images",
+                   "1 to " + std::to_string(kMaxImages));
   return ok_status();
 }
 
@@ -289,22 +318,27 @@ Status check_outputs_are_made(const Plan& plan) {
     }
   }
   for (std::size_t i = 0; i < is_made.size(); ++i) {
-    if (!is_made[i]) return damaged("output '" + plan.outputs[i].name + "', which no step computes", "a step for every output");
+    if (!is_made[i])
+      return damaged("output '" + plan.outputs[i].name + "', which no step computes", "a step for every output");
   }
   return ok_status();
 }
 
 }  // namespace
 
-Result<std::vector<PreparedStep>> prepare_plan(const Plan& plan, std::span<const std::byte> constants, const LoadOptions& options) {
+Result<std::vector<PreparedStep>> prepare_plan(const Plan& plan, std::span<const std::byte> constants,
+                                               const LoadOptions& options) {
   if (Status status = check_model_tensors(plan); !status) return status.errors();
   if (Status status = check_memory(plan); !status) return status.errors();
   std::vector<std::optional<Result<PreparedStep>>> prepared(plan.steps.size());
-  for_each_part(prepared.size(), options.threads, [&](std::size_t i) { prepared[i] = StepPreparer(plan, constants, options, i).prepare(); });
+  for_each_part(prepared.size(), options.threads,
+                [&](std::size_t i) { prepared[i] = StepPreparer(plan, constants, options, i).prepare(); });
   std::vector<PreparedStep> steps;
   for (std::size_t i = 0; i < plan.steps.size(); ++i) {
     Result<PreparedStep>& step = *prepared[i];
-    if (!step) return within("step " + std::to_string(i) + " '" + plan.steps[i].name + "' (" + plan.steps[i].op + ")", std::move(step).errors());
+    if (!step)
+      return within("step " + std::to_string(i) + " '" + plan.steps[i].name + "' (" + plan.steps[i].op + ")",
+                    std::move(step).errors());
     steps.push_back(std::move(*step));
   }
   if (Status status = check_outputs_are_made(plan); !status) return status.errors();

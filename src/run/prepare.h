@@ -10,7 +10,8 @@
 namespace octavo {
 
 // Checks every name, type, shape, size, offset and index of the plan, then prepares its steps.
-Result<std::vector<PreparedStep>> prepare_plan(const Plan& plan, std::span<const std::byte> constants, const LoadOptions& options);
+Result<std::vector<PreparedStep>> prepare_plan(const Plan& plan, std::span<const std::byte> constants,
+                                               const LoadOptions& options);
 
 }  // namespace octavo
 

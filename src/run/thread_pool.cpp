@@ -1,8 +1,9 @@
 // Fork and join with spinning, then parked, workers. Part of run/.
 //
-// Each worker has a slot of its own: the caller writes body and part, then an even ticket; whoever makes it odd runs the part. Normally that
-// is the worker; where it has not come by the time the caller is done with its own part (parked, or the system gave its core away), it is
-// the caller, so that a busy machine costs time but never a wait for a thread that has not even started.
+// Each worker has a slot of its own: the caller writes body and part, then an even ticket; whoever makes it odd runs
+// the part. Normally that is the worker; where it has not come by the time the caller is done with its own part
+// (parked, or the system gave its core away), it is the caller, so that a busy machine costs time but never a wait for
+// a thread that has not even started.
 #include "run/thread_pool.h"
 
 #include <pthread.h>
@@ -38,14 +39,16 @@ void pause_once() {
 std::atomic<std::uint64_t> fork_count{0};
 
 void watch_forks() {
-  static const int registered = pthread_atfork(nullptr, nullptr, [] { fork_count.fetch_add(1, std::memory_order_relaxed); });
+  static const int registered =
+      pthread_atfork(nullptr, nullptr, [] { fork_count.fetch_add(1, std::memory_order_relaxed); });
   static_cast<void>(registered);
 }
 
 // Numbers processes of one family tree; never 0.
 std::uint64_t generation() { return fork_count.load(std::memory_order_relaxed) + 1; }
 
-// Spins until the condition holds or the time is over; gives the core away on each look where there are more threads than cores.
+// Spins until the condition holds or the time is over; gives the core away on each look where there are more threads
+// than cores.
 enum class Manners { spin, yield };
 template <class Condition>
 bool spin_until(const Condition& holds, Manners manners) {
@@ -60,7 +63,8 @@ bool spin_until(const Condition& holds, Manners manners) {
   return holds();
 }
 
-// Workers leave signals to the threads of the program, but for those of their own faults: blocked, these would end the process without its handlers.
+// Workers leave signals to the threads of the program, but for those of their own faults: blocked, these would end the
+// process without its handlers.
 class BlockedSignals {
  public:
   BlockedSignals() {
@@ -100,7 +104,8 @@ struct alignas(64) ThreadPool::Worker {
     wake_if_parked();
   }
 
-  // Either this sees is_parked, or the worker sees the new ticket before it sleeps: all four accesses are sequentially consistent.
+  // Either this sees is_parked, or the worker sees the new ticket before it sleeps: all four accesses are sequentially
+  // consistent.
   void wake_if_parked() {
     if (!is_parked.load(std::memory_order_seq_cst)) return;
     const std::lock_guard lock(mutex);
@@ -126,7 +131,9 @@ struct alignas(64) ThreadPool::Worker {
 
   // ---- the worker's side ----
 
-  bool has_news() const { return ticket.load(std::memory_order_seq_cst) % 2 == 0 || is_last.load(std::memory_order_seq_cst); }
+  bool has_news() const {
+    return ticket.load(std::memory_order_seq_cst) % 2 == 0 || is_last.load(std::memory_order_seq_cst);
+  }
 
   void wait_for_news() {
     while (!spin_until([&] { return has_news(); }, manners)) {
@@ -156,7 +163,8 @@ struct alignas(64) ThreadPool::Worker {
 ThreadPool::ThreadPool(int threads) : threads_(std::max(threads, 1)) {
   watch_forks();
   start_workers();
-  for (int i = 0; i < started_; ++i) workers_[static_cast<std::size_t>(i)].is_ready.wait(false, std::memory_order_acquire);
+  for (int i = 0; i < started_; ++i)
+    workers_[static_cast<std::size_t>(i)].is_ready.wait(false, std::memory_order_acquire);
 }
 
 // A thread that the system refuses is done without: its part runs on the caller's.
@@ -219,7 +227,8 @@ namespace {
 
 class FunctionExecutor final : public Executor {
  public:
-  FunctionExecutor(ParallelFor parallel_for, int threads) : parallel_for_(std::move(parallel_for)), threads_(std::max(threads, 1)) {}
+  FunctionExecutor(ParallelFor parallel_for, int threads)
+      : parallel_for_(std::move(parallel_for)), threads_(std::max(threads, 1)) {}
   int threads() const override { return threads_; }
   bool try_acquire() override { return true; }
   void release() override {}

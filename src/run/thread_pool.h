@@ -58,8 +58,8 @@ class ThreadPool final : public Executor {
 // The process-wide pool, with at least that many threads (never fewer than the usable cores): made on first use.
 std::shared_ptr<Executor> shared_thread_pool(int threads);
 
-// A caller's own threads. parallel_for(parts, body) must run body(0) .. body(parts - 1), concurrently or not, and return when all are done;
-// it must allow calls from several threads at once, since contexts run concurrently.
+// A caller's own threads. parallel_for(parts, body) must run body(0) .. body(parts - 1), concurrently or not, and
+// return when all are done; it must allow calls from several threads at once, since contexts run concurrently.
 using ParallelFor = std::function<void(int parts, const PartBody& body)>;
 std::shared_ptr<Executor> executor_from(ParallelFor parallel_for, int threads);
 

@@ -18,7 +18,8 @@ std::string illegal(const Kernel& kernel, const OpCall& call, const Machine& mac
   if (is_scalar_only(machine) && !is_reference(kernel)) return "a scalar-only machine runs the reference";
   if (options.needs_exact && !kernel.is_exact) return "does not give the reference's bits";
   if (!machine.isa.has(kernel.needs)) return "needs " + std::string(name_of(kernel.needs));
-  if (is_reference(kernel) && !is_scalar_only(machine) && !options.allow_reference) return "the scalar reference has to be allowed";
+  if (is_reference(kernel) && !is_scalar_only(machine) && !options.allow_reference)
+    return "the scalar reference has to be allowed";
   return kernel.refusal == nullptr ? "" : kernel.refusal(call);
 }
 
@@ -52,14 +53,16 @@ void rank(std::vector<Candidate>& legal, const OpCall& call, const MeasuredCost&
   for (bool is_new = true; is_new;) {
     is_new = false;
     for (Candidate& candidate : legal) {
-      if (candidate.is_asked || is_reference(*candidate.kernel) || (candidate.ns >= near_ns && &candidate != &legal[0])) continue;
+      if (candidate.is_asked || is_reference(*candidate.kernel) || (candidate.ns >= near_ns && &candidate != &legal[0]))
+        continue;
       candidate.is_asked = is_new = true;
       if (const auto ns = measured(*candidate.kernel, call)) candidate.ns = *ns, candidate.is_measured = true;
     }
     std::sort(legal.begin(), legal.end(), is_better);
   }
   // A difference that may be noise leaves the prediction as it is.
-  const auto it = std::find_if(legal.begin(), legal.end(), [&](const Candidate& candidate) { return candidate.kernel == predicted; });
+  const auto it = std::find_if(legal.begin(), legal.end(),
+                               [&](const Candidate& candidate) { return candidate.kernel == predicted; });
   if (it->is_measured && (1.0 - kNoise) * it->ns <= legal[0].ns) std::rotate(legal.begin(), it, it + 1);
 }
 
@@ -76,7 +79,8 @@ Error no_kernel(const OpCall& call, const Machine& machine, const std::vector<st
 
 }  // namespace
 
-Result<Choice> choose(const OpCall& call, const Machine& machine, const SelectOptions& options, std::span<const Kernel* const> kernels) {
+Result<Choice> choose(const OpCall& call, const Machine& machine, const SelectOptions& options,
+                      std::span<const Kernel* const> kernels) {
   Choice choice;
   std::vector<Candidate> legal;
   for (const Kernel* kernel : kernels) {
@@ -87,7 +91,8 @@ Result<Choice> choose(const OpCall& call, const Machine& machine, const SelectOp
   }
   rank(legal, call, options.measured);
   for (std::size_t i = 1; i < legal.size(); ++i) {
-    choice.refusals.push_back(std::string(legal[i].kernel->name) + (legal[i].is_measured ? ": measured " : ": predicted ") + rounded(legal[i].ns) +
+    choice.refusals.push_back(std::string(legal[i].kernel->name) +
+                              (legal[i].is_measured ? ": measured " : ": predicted ") + rounded(legal[i].ns) +
                               " ns, the choice " + rounded(legal[0].ns) + " ns");
   }
   std::sort(choice.refusals.begin(), choice.refusals.end());

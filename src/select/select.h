@@ -14,26 +14,29 @@
 
 namespace octavo {
 
-// Measured nanoseconds of a call on one thread, where they are known or can be found out; they overrule Kernel::cost. Asked only of kernels
-// that may win: those predicted to take less than twice as long as the best, and whichever is best after that. What is predicted to be best stays so
-// unless another is measured to be 3 % faster.
+// Measured nanoseconds of a call on one thread, where they are known or can be found out; they overrule Kernel::cost.
+// Asked only of kernels that may win: those predicted to take less than twice as long as the best, and whichever is
+// best after that. What is predicted to be best stays so unless another is measured to be 3 % faster.
 using MeasuredCost = std::function<std::optional<double>(const Kernel& kernel, const OpCall& call)>;
 
 struct SelectOptions {
-  bool needs_exact = true;       // only kernels with the reference's bits: everything but a plan in fp32, and nodes kept in f32 by choice
-  bool allow_reference = false;  // the scalar reference may stand in where nothing else can; implied by a machine that is scalar only
-  MeasuredCost measured;         // may be empty
+  bool needs_exact =
+      true;  // only kernels with the reference's bits: everything but a plan in fp32, and nodes kept in f32 by choice
+  bool allow_reference =
+      false;  // the scalar reference may stand in where nothing else can; implied by a machine that is scalar only
+  MeasuredCost measured;  // may be empty
 };
 
 struct Choice {
   const Kernel* kernel = nullptr;
   double predicted_ns = 0.0;
-  std::vector<std::string> refusals;  // "kernel: why not", of every candidate of this operator that was not taken, sorted
+  std::vector<std::string>
+      refusals;  // "kernel: why not", of every candidate of this operator that was not taken, sorted
 };
 
-// Legality first (instruction sets, then the kernel's own refusal), then the lowest cost; equal costs go to the name that sorts first.
-// The answer does not depend on the order of `kernels`. A scalar-only machine takes the reference for everything.
-// Error: unsupported, with every refusal; `where` is left to the caller.
+// Legality first (instruction sets, then the kernel's own refusal), then the lowest cost; equal costs go to the name
+// that sorts first. The answer does not depend on the order of `kernels`. A scalar-only machine takes the reference for
+// everything. Error: unsupported, with every refusal; `where` is left to the caller.
 Result<Choice> choose(const OpCall& call, const Machine& machine, const SelectOptions& options,
                       std::span<const Kernel* const> kernels = all_kernels());
 

@@ -14,7 +14,10 @@ constexpr char kFormat[] = "octavo tuning log 1";
 constexpr double kLongestNs = 1e12;
 
 Error damaged(std::string where, std::string found, std::string expected) {
-  return {.kind = ErrorKind::invalid_input, .where = std::move(where), .found = std::move(found), .expected = std::move(expected)};
+  return {.kind = ErrorKind::invalid_input,
+          .where = std::move(where),
+          .found = std::move(found),
+          .expected = std::move(expected)};
 }
 
 std::string describe(const Fact& fact) {
@@ -39,8 +42,8 @@ std::string describe_call(const OpCall& call) {
 
 std::string describe_machine(const Machine& machine) {
   const auto kilobytes = [](std::int64_t bytes) { return std::to_string(bytes / 1024) + " KB"; };
-  return machine.name + "; " + machine.isa.to_string() + "; " + kilobytes(machine.l1_bytes) + " L1, " + kilobytes(machine.l2_bytes) + " L2, " +
-         kilobytes(machine.l3_bytes) + " L3";
+  return machine.name + "; " + machine.isa.to_string() + "; " + kilobytes(machine.l1_bytes) + " L1, " +
+         kilobytes(machine.l2_bytes) + " L2, " + kilobytes(machine.l3_bytes) + " L3";
 }
 
 Result<TuningLog> TuningLog::parse(std::string_view text) {
@@ -82,7 +85,8 @@ std::string TuningLog::to_json() const {
   return json.dump(1) + "\n";
 }
 
-std::optional<double> TuningLog::find(const std::string& machine, const std::string& call, std::string_view kernel) const {
+std::optional<double> TuningLog::find(const std::string& machine, const std::string& call,
+                                      std::string_view kernel) const {
   const auto calls = machines_.find(machine);
   if (calls == machines_.end()) return std::nullopt;
   const auto kernels = calls->second.find(call);
@@ -124,9 +128,10 @@ std::vector<std::string> unknown_kernels(const TuningLog& log) {
 namespace {
 
 // A time of the log, or one measured now.
-std::optional<double> own_ns(const TuningSources& sources, const std::string& machine, const std::string& key, const Kernel& kernel,
-                             const OpCall& call) {
-  if (const auto known = sources.log->find(machine, key, kernel.name); known || sources.tuning == Tuning::known) return known;
+std::optional<double> own_ns(const TuningSources& sources, const std::string& machine, const std::string& key,
+                             const Kernel& kernel, const OpCall& call) {
+  if (const auto known = sources.log->find(machine, key, kernel.name); known || sources.tuning == Tuning::known)
+    return known;
   const auto measured = measure_ns(kernel, call);
   if (!measured) return std::nullopt;
   // Whole nanoseconds, as the log keeps them: a later compilation must choose the same.
@@ -138,12 +143,13 @@ std::optional<double> own_ns(const TuningSources& sources, const std::string& ma
 }  // namespace
 
 MeasuredCost measured_cost(const TuningSources& sources) {
-  return [sources, host = describe_machine(host_machine()), target = describe_machine(sources.machine)](const Kernel& kernel,
-                                                                                                        const OpCall& call) -> std::optional<double> {
+  return [sources, host = describe_machine(host_machine()), target = describe_machine(sources.machine)](
+             const Kernel& kernel, const OpCall& call) -> std::optional<double> {
     const std::string key = describe_call(call);
     // Times of two logs were not taken together: those of one call come from one of them.
     const bool is_own = sources.built_in == nullptr || sources.log->knows(host, key);
-    const auto ns = is_own ? own_ns(sources, host, key, kernel, call) : sources.built_in->find(target, key, kernel.name);
+    const auto ns =
+        is_own ? own_ns(sources, host, key, kernel, call) : sources.built_in->find(target, key, kernel.name);
     if (ns && sources.use != nullptr) (is_own ? sources.use->own : sources.use->built_in).insert(key);
     return ns;
   };

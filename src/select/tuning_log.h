@@ -14,17 +14,20 @@
 
 namespace octavo {
 
-// What two calls have in common that take a kernel equally long: operator, structure of the attributes, types and shapes; '*' marks constants.
-// "quantized_conv(u8[1x56x56x64], s8[64x3x3x64]*, ...) -> u8[1x56x56x64] {window=... groups=1}"
+// What two calls have in common that take a kernel equally long: operator, structure of the attributes, types and
+// shapes; '*' marks constants. "quantized_conv(u8[1x56x56x64], s8[64x3x3x64]*, ...) -> u8[1x56x56x64] {window=...
+// groups=1}"
 std::string describe_call(const OpCall& call);
 // The processor, its instruction sets and caches.
 std::string describe_machine(const Machine& machine);
 
-// Nanoseconds on one thread, by machine, call and kernel. A kernel that a release renames or changes is measured under its new name.
+// Nanoseconds on one thread, by machine, call and kernel. A kernel that a release renames or changes is measured under
+// its new name.
 class TuningLog {
  public:
-  // JSON, as to_json writes it: {"format": "octavo tuning log 1", "machines": {machine: {call: {kernel: ns}}}}, and perhaps "about", a line of text.
-  // Error: invalid_input, naming what is not as expected; the file's name is left to the caller.
+  // JSON, as to_json writes it: {"format": "octavo tuning log 1", "machines": {machine: {call: {kernel: ns}}}}, and
+  // perhaps "about", a line of text. Error: invalid_input, naming what is not as expected; the file's name is left to
+  // the caller.
   static Result<TuningLog> parse(std::string_view json);
   std::string to_json() const;
 
@@ -62,11 +65,13 @@ struct TuningUse {
 };
 
 struct TuningSources {
-  TuningLog* log = nullptr;             // by this machine's name
-  Tuning tuning = Tuning::known;        // measure: what it lacks is measured here and added, where this machine can run the kernel
-  const TuningLog* built_in = nullptr;  // asked where `log` knows nothing of a call, by the name of `machine`; may be null
-  Machine machine;                      // compiled for
-  TuningUse* use = nullptr;             // filled in where given
+  TuningLog* log = nullptr;  // by this machine's name
+  Tuning tuning =
+      Tuning::known;  // measure: what it lacks is measured here and added, where this machine can run the kernel
+  const TuningLog* built_in =
+      nullptr;               // asked where `log` knows nothing of a call, by the name of `machine`; may be null
+  Machine machine;           // compiled for
+  TuningUse* use = nullptr;  // filled in where given
 };
 
 // All of `sources` outlives what is returned.

@@ -34,7 +34,8 @@ Wire bottleneck(OnnxBuilder& net, const Wire& x, std::int64_t width, std::int64_
   return net.activate(net.add(y, shortcut), Activation::relu);
 }
 
-Wire resnet(OnnxBuilder& net, Wire (*block)(OnnxBuilder&, const Wire&, std::int64_t, std::int64_t), std::array<int, 4> depths) {
+Wire resnet(OnnxBuilder& net, Wire (*block)(OnnxBuilder&, const Wire&, std::int64_t, std::int64_t),
+            std::array<int, 4> depths) {
   Wire x = net.conv(net.input(), {.out = 64, .kernel = 7, .stride = 2}, Activation::relu);
   x = net.max_pool(x, 3, 2, 1);
   for (std::size_t stage = 0; stage < depths.size(); ++stage) {
@@ -48,7 +49,8 @@ Wire resnet(OnnxBuilder& net, Wire (*block)(OnnxBuilder&, const Wire&, std::int6
 Wire vgg(OnnxBuilder& net, std::initializer_list<std::int64_t> widths) {
   Wire x = net.input();
   for (std::int64_t width : widths) {
-    x = width == 0 ? net.max_pool(x, 2, 2, 0) : net.conv(x, {.out = width, .kernel = 3, .norm = Norm::none}, Activation::relu);
+    x = width == 0 ? net.max_pool(x, 2, 2, 0)
+                   : net.conv(x, {.out = width, .kernel = 3, .norm = Norm::none}, Activation::relu);
   }
   x = net.flatten(net.average_pool_to_same(x), 512 * 7 * 7);
   x = net.activate(net.gemm(x, 4096), Activation::relu);
@@ -106,11 +108,16 @@ Wire resnet50(OnnxBuilder& net) { return resnet(net, bottleneck, {3, 4, 6, 3}); 
 
 Wire vgg11(OnnxBuilder& net) { return vgg(net, {64, 0, 128, 0, 256, 256, 0, 512, 512, 0, 512, 512, 0}); }
 Wire vgg13(OnnxBuilder& net) { return vgg(net, {64, 64, 0, 128, 128, 0, 256, 256, 0, 512, 512, 0, 512, 512, 0}); }
-Wire vgg16(OnnxBuilder& net) { return vgg(net, {64, 64, 0, 128, 128, 0, 256, 256, 256, 0, 512, 512, 512, 0, 512, 512, 512, 0}); }
-Wire vgg19(OnnxBuilder& net) { return vgg(net, {64, 64, 0, 128, 128, 0, 256, 256, 256, 256, 0, 512, 512, 512, 512, 0, 512, 512, 512, 512, 0}); }
+Wire vgg16(OnnxBuilder& net) {
+  return vgg(net, {64, 64, 0, 128, 128, 0, 256, 256, 256, 0, 512, 512, 512, 0, 512, 512, 512, 0});
+}
+Wire vgg19(OnnxBuilder& net) {
+  return vgg(net, {64, 64, 0, 128, 128, 0, 256, 256, 256, 256, 0, 512, 512, 512, 512, 0, 512, 512, 512, 512, 0});
+}
 
 Wire squeezenet1_1(OnnxBuilder& net) {
-  Wire x = net.conv(net.input(), {.out = 64, .kernel = 3, .stride = 2, .norm = Norm::none, .padding = 0}, Activation::relu);
+  Wire x =
+      net.conv(net.input(), {.out = 64, .kernel = 3, .stride = 2, .norm = Norm::none, .padding = 0}, Activation::relu);
   x = net.max_pool(x, 3, 2, 0, true);
   for (int i = 0; i < 2; ++i) x = fire(net, x, 16, 64);
   x = net.max_pool(x, 3, 2, 0, true);

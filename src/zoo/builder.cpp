@@ -27,7 +27,8 @@ void set_float(onnx::NodeProto& node, const std::string& name, float value) {
   attribute->set_f(value);
 }
 
-void set_tensor_info(onnx::ValueInfoProto& info, const std::string& name, const std::vector<std::int64_t>& dims_after_batch) {
+void set_tensor_info(onnx::ValueInfoProto& info, const std::string& name,
+                     const std::vector<std::int64_t>& dims_after_batch) {
   info.set_name(name);
   auto* type = info.mutable_type()->mutable_tensor_type();
   type->set_elem_type(onnx::TensorProto::FLOAT);
@@ -94,7 +95,8 @@ Wire OnnxBuilder::conv(const Wire& x, const ConvShape& shape, Activation activat
   const std::int64_t in_per_group = x.channels / shape.groups;
   // He initialisation over the fan-in keeps the signal's scale through networks without batch norms.
   const double fan_in = static_cast<double>(in_per_group * shape.kernel * shape.kernel);
-  const std::string w = tensor(name + ".weight", {shape.out, in_per_group, shape.kernel, shape.kernel}, std::sqrt(2.0 / fan_in));
+  const std::string w =
+      tensor(name + ".weight", {shape.out, in_per_group, shape.kernel, shape.kernel}, std::sqrt(2.0 / fan_in));
   const std::string b = tensor(name + ".bias", {shape.out}, 0.0);
   onnx::NodeProto& made = node("Conv", {x.name, w, b});
   const std::int64_t padding = shape.padding >= 0 ? shape.padding : (shape.kernel - 1) / 2;
@@ -140,7 +142,8 @@ Wire OnnxBuilder::concat(const Wire& a, const Wire& b) {
   return output_of(made, a.channels + b.channels);
 }
 
-Wire OnnxBuilder::max_pool(const Wire& x, std::int64_t kernel, std::int64_t stride, std::int64_t padding, bool is_ceil) {
+Wire OnnxBuilder::max_pool(const Wire& x, std::int64_t kernel, std::int64_t stride, std::int64_t padding,
+                           bool is_ceil) {
   onnx::NodeProto& made = node("MaxPool", {x.name});
   set_int(made, "ceil_mode", is_ceil ? 1 : 0);
   set_ints(made, "dilations", {1, 1});
@@ -157,7 +160,9 @@ Wire OnnxBuilder::average_pool_to_same(const Wire& x) {
   return output_of(made, x.channels);
 }
 
-Wire OnnxBuilder::global_average_pool(const Wire& x) { return output_of(node("GlobalAveragePool", {x.name}), x.channels); }
+Wire OnnxBuilder::global_average_pool(const Wire& x) {
+  return output_of(node("GlobalAveragePool", {x.name}), x.channels);
+}
 
 Wire OnnxBuilder::flatten(const Wire& x, std::int64_t channels) {
   onnx::NodeProto& made = node("Flatten", {x.name});

@@ -38,7 +38,8 @@ struct MobileNetV3Row {
 
 Wire mobilenet_v3_block(OnnxBuilder& net, const Wire& x, const MobileNetV3Row& row) {
   Wire y = row.expanded == x.channels ? x : net.conv(x, {.out = row.expanded}, row.activation);
-  y = net.conv(y, {.out = row.expanded, .kernel = row.kernel, .stride = row.stride, .groups = row.expanded}, row.activation);
+  y = net.conv(y, {.out = row.expanded, .kernel = row.kernel, .stride = row.stride, .groups = row.expanded},
+               row.activation);
   if (row.gate == Gate::squeeze_excite) {
     const std::int64_t squeezed = make_divisible(row.expanded / 4);
     Wire gate = net.conv(net.global_average_pool(y), {.out = squeezed, .norm = Norm::none}, Activation::relu);
@@ -83,7 +84,8 @@ Wire mbconv(OnnxBuilder& net, const Wire& x, const EfficientNetRow& row, std::in
 
 Wire fused_mbconv(OnnxBuilder& net, const Wire& x, const EfficientNetRow& row, std::int64_t stride) {
   if (row.expand == 1) return net.conv(x, {.out = row.out, .kernel = row.kernel, .stride = stride}, Activation::silu);
-  const Wire y = net.conv(x, {.out = x.channels * row.expand, .kernel = row.kernel, .stride = stride}, Activation::silu);
+  const Wire y =
+      net.conv(x, {.out = x.channels * row.expand, .kernel = row.kernel, .stride = stride}, Activation::silu);
   return net.conv(y, {.out = row.out});
 }
 
@@ -109,7 +111,8 @@ Wire mobilenet_v2(OnnxBuilder& net) {
     int depth;
     std::int64_t stride;
   };
-  constexpr Row rows[] = {{1, 16, 1, 1}, {6, 24, 2, 2}, {6, 32, 3, 2}, {6, 64, 4, 2}, {6, 96, 3, 1}, {6, 160, 3, 2}, {6, 320, 1, 1}};
+  constexpr Row rows[] = {{1, 16, 1, 1}, {6, 24, 2, 2},  {6, 32, 3, 2}, {6, 64, 4, 2},
+                          {6, 96, 3, 1}, {6, 160, 3, 2}, {6, 320, 1, 1}};
   Wire x = net.conv(net.input(), {.out = 32, .kernel = 3, .stride = 2}, Activation::relu6);
   for (const Row& row : rows) {
     for (int i = 0; i < row.depth; ++i) x = mobilenet_v2_block(net, x, row.expand, row.out, i == 0 ? row.stride : 1);
@@ -124,9 +127,10 @@ Wire mobilenet_v3_large(OnnxBuilder& net) {
   constexpr auto kNone = Gate::none;
   constexpr auto kGate = Gate::squeeze_excite;
   constexpr MobileNetV3Row rows[] = {
-      {3, 16, 16, kNone, kRelu, 1},    {3, 64, 24, kNone, kRelu, 2},    {3, 72, 24, kNone, kRelu, 1},    {5, 72, 40, kGate, kRelu, 2},
-      {5, 120, 40, kGate, kRelu, 1},   {5, 120, 40, kGate, kRelu, 1},   {3, 240, 80, kNone, kSwish, 2},  {3, 200, 80, kNone, kSwish, 1},
-      {3, 184, 80, kNone, kSwish, 1},  {3, 184, 80, kNone, kSwish, 1},  {3, 480, 112, kGate, kSwish, 1}, {3, 672, 112, kGate, kSwish, 1},
+      {3, 16, 16, kNone, kRelu, 1},    {3, 64, 24, kNone, kRelu, 2},    {3, 72, 24, kNone, kRelu, 1},
+      {5, 72, 40, kGate, kRelu, 2},    {5, 120, 40, kGate, kRelu, 1},   {5, 120, 40, kGate, kRelu, 1},
+      {3, 240, 80, kNone, kSwish, 2},  {3, 200, 80, kNone, kSwish, 1},  {3, 184, 80, kNone, kSwish, 1},
+      {3, 184, 80, kNone, kSwish, 1},  {3, 480, 112, kGate, kSwish, 1}, {3, 672, 112, kGate, kSwish, 1},
       {5, 672, 160, kGate, kSwish, 2}, {5, 960, 160, kGate, kSwish, 1}, {5, 960, 160, kGate, kSwish, 1},
   };
   return mobilenet_v3(net, rows, 1280);
@@ -138,17 +142,19 @@ Wire mobilenet_v3_small(OnnxBuilder& net) {
   constexpr auto kNone = Gate::none;
   constexpr auto kGate = Gate::squeeze_excite;
   constexpr MobileNetV3Row rows[] = {
-      {3, 16, 16, kGate, kRelu, 2},   {3, 72, 24, kNone, kRelu, 2},   {3, 88, 24, kNone, kRelu, 1},   {5, 96, 40, kGate, kSwish, 2},
-      {5, 240, 40, kGate, kSwish, 1}, {5, 240, 40, kGate, kSwish, 1}, {5, 120, 48, kGate, kSwish, 1}, {5, 144, 48, kGate, kSwish, 1},
-      {5, 288, 96, kGate, kSwish, 2}, {5, 576, 96, kGate, kSwish, 1}, {5, 576, 96, kGate, kSwish, 1},
+      {3, 16, 16, kGate, kRelu, 2},   {3, 72, 24, kNone, kRelu, 2},   {3, 88, 24, kNone, kRelu, 1},
+      {5, 96, 40, kGate, kSwish, 2},  {5, 240, 40, kGate, kSwish, 1}, {5, 240, 40, kGate, kSwish, 1},
+      {5, 120, 48, kGate, kSwish, 1}, {5, 144, 48, kGate, kSwish, 1}, {5, 288, 96, kGate, kSwish, 2},
+      {5, 576, 96, kGate, kSwish, 1}, {5, 576, 96, kGate, kSwish, 1},
   };
   return mobilenet_v3(net, rows, 1024);
 }
 
 Wire efficientnet_b0(OnnxBuilder& net) {
   constexpr EfficientNetRow rows[] = {
-      {Block::mbconv, 1, 3, 1, 16, 1},  {Block::mbconv, 6, 3, 2, 24, 2},  {Block::mbconv, 6, 5, 2, 40, 2},  {Block::mbconv, 6, 3, 2, 80, 3},
-      {Block::mbconv, 6, 5, 1, 112, 3}, {Block::mbconv, 6, 5, 2, 192, 4}, {Block::mbconv, 6, 3, 1, 320, 1},
+      {Block::mbconv, 1, 3, 1, 16, 1},  {Block::mbconv, 6, 3, 2, 24, 2},  {Block::mbconv, 6, 5, 2, 40, 2},
+      {Block::mbconv, 6, 3, 2, 80, 3},  {Block::mbconv, 6, 5, 1, 112, 3}, {Block::mbconv, 6, 5, 2, 192, 4},
+      {Block::mbconv, 6, 3, 1, 320, 1},
   };
   return efficientnet(net, 32, rows);
 }

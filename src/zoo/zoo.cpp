@@ -16,7 +16,8 @@ namespace {
 
 constexpr std::int64_t kSide = 224;
 
-// Brings a plane to mean 0 and deviation 1. Images that differ in brightness or contrast alone make untrained networks answer alike.
+// Brings a plane to mean 0 and deviation 1. Images that differ in brightness or contrast alone make untrained networks
+// answer alike.
 void standardize(std::span<float> plane) {
   double sum = 0.0;
   double squares = 0.0;
@@ -30,8 +31,8 @@ void standardize(std::span<float> plane) {
   for (float& pixel : plane) pixel = static_cast<float>((pixel - mean) / deviation);
 }
 
-// Images that differ in what they are made of: per plane, noise of 7, 28 and 112 cells a side and a striped pattern of random direction and
-// width, each with a random strength.
+// Images that differ in what they are made of: per plane, noise of 7, 28 and 112 cells a side and a striped pattern of
+// random direction and width, each with a random strength.
 Tensor synthetic_images(std::int64_t count, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   const auto uniform = [&] { return static_cast<float>(static_cast<double>(random() >> 11) * 0x1p-53 * 2.0 - 1.0); };
@@ -42,7 +43,8 @@ Tensor synthetic_images(std::int64_t count, std::uint64_t seed) {
     const float cycles_y = 16.0f * uniform();
     const float cycles_x = 16.0f * uniform();
     for (std::int64_t i = 0; i < kSide * kSide; ++i) {
-      const float phase = (cycles_y * static_cast<float>(i / kSide) + cycles_x * static_cast<float>(i % kSide)) / static_cast<float>(kSide);
+      const float phase = (cycles_y * static_cast<float>(i / kSide) + cycles_x * static_cast<float>(i % kSide)) /
+                          static_cast<float>(kSide);
       pixels[i] = strength * (phase - std::floor(phase) < 0.5f ? -1.0f : 1.0f);
     }
     for (std::int64_t cells : {7, 28, 112}) {
@@ -94,8 +96,8 @@ Moments moments(const Tensor& x, std::int64_t channel) {
   return {mean, std::sqrt(std::max(squares / count - mean * mean, 0.0) + 1e-5)};
 }
 
-// Makes every channel of a convolution's output have mean 0 and deviation 1: in the file, w / deviation and -mean / deviation;
-// in `y`, directly. This is a batch norm in training mode, folded.
+// Makes every channel of a convolution's output have mean 0 and deviation 1: in the file, w / deviation and -mean /
+// deviation; in `y`, directly. This is a batch norm in training mode, folded.
 void normalize(onnx::ModelProto& model, const std::string& conv, Tensor& y) {
   const std::span<float> weights = values_of(*find_initializer(model, conv + ".weight"));
   const std::span<float> bias = values_of(*find_initializer(model, conv + ".bias"));
@@ -109,7 +111,8 @@ void normalize(onnx::ModelProto& model, const std::string& conv, Tensor& y) {
     bias[channel] = static_cast<float>(-found.mean / found.deviation);
     for (std::int64_t n = 0; n < y.shape()[0]; ++n) {
       float* plane = y.as<float>() + (n * channels + c) * pixels;
-      for (std::int64_t i = 0; i < pixels; ++i) plane[i] = static_cast<float>((plane[i] - found.mean) / found.deviation);
+      for (std::int64_t i = 0; i < pixels; ++i)
+        plane[i] = static_cast<float>((plane[i] - found.mean) / found.deviation);
     }
   }
 }
@@ -120,9 +123,11 @@ struct Run {
   std::int64_t done = 0;
 };
 
-Result<Tensor> run_network(onnx::ModelProto& model, Run& run, const std::function<void(const Node&, std::vector<Tensor>&)>& change) {
+Result<Tensor> run_network(onnx::ModelProto& model, Run& run,
+                           const std::function<void(const Node&, std::vector<Tensor>&)>& change) {
   const std::string bytes = model.SerializeAsString();
-  auto imported = import_onnx(std::as_bytes(std::span(bytes)), "", model.graph().name(), {.batch = run.images.shape()[0]});
+  auto imported =
+      import_onnx(std::as_bytes(std::span(bytes)), "", model.graph().name(), {.batch = run.images.shape()[0]});
   if (!imported) return std::move(imported).errors();
   const Graph& graph = imported->graph;
   const std::int64_t total = 2 * graph.node_count();  // two passes
@@ -170,7 +175,8 @@ Result<std::string> make_zoo_model(std::string_view name, const ZooOptions& opti
   if (found == all.end()) {
     std::string list;
     for (const std::string& known : zoo_names()) list += (list.empty() ? "" : ", ") + known;
-    return Error{.kind = ErrorKind::usage, .where = "zoo", .found = "'" + std::string(name) + "'", .expected = "one of " + list};
+    return Error{
+        .kind = ErrorKind::usage, .where = "zoo", .found = "'" + std::string(name) + "'", .expected = "one of " + list};
   }
   zoo::OnnxBuilder builder(std::string(name), options.seed);
   onnx::ModelProto model = builder.finish(found->build(builder));
@@ -187,10 +193,11 @@ Result<std::string> make_zoo_model(std::string_view name, const ZooOptions& opti
   if (!logits) return std::move(logits).errors();
   const std::size_t answers = different_answers(*logits);
   if (answers < static_cast<std::size_t>(options.images) / 2) {
-    return Error{.kind = ErrorKind::internal,
-                 .where = "zoo network '" + std::string(name) + "'",
-                 .found = std::to_string(answers) + " different answers on " + std::to_string(options.images) + " images",
-                 .expected = "at least half as many as images"};
+    return Error{
+        .kind = ErrorKind::internal,
+        .where = "zoo network '" + std::string(name) + "'",
+        .found = std::to_string(answers) + " different answers on " + std::to_string(options.images) + " images",
+        .expected = "at least half as many as images"};
   }
   return model.SerializeAsString();
 }

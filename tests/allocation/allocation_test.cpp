@@ -33,7 +33,8 @@ std::atomic<long> allocations{0};
 }  // namespace
 
 #if defined(OCTAVO_COUNTS_ALLOCATIONS)
-// operator new ends in malloc or aligned_alloc, so these catch it, too, but for what the program has reserved (base/call_reserve.h).
+// operator new ends in malloc or aligned_alloc, so these catch it, too, but for what the program has reserved
+// (base/call_reserve.h).
 extern "C" {
 void* __libc_malloc(std::size_t);
 void* __libc_calloc(std::size_t, std::size_t);
@@ -187,7 +188,8 @@ v1::SampleFunction random_samples() {
             std::mt19937 random(static_cast<unsigned>(index));
             std::uniform_real_distribution<float> uniform(-2.0f, 2.0f);
             for (const v1::TensorRef& input : inputs) {
-              const std::int64_t elements = Shape(std::vector<std::int64_t>(input.shape.begin(), input.shape.end())).elements();
+              const std::int64_t elements =
+                  Shape(std::vector<std::int64_t>(input.shape.begin(), input.shape.end())).elements();
               std::generate_n(static_cast<float*>(input.data), elements, [&] { return uniform(random); });
             }
             return ok_status();
@@ -202,7 +204,8 @@ void expect_no_allocation(const std::string& path, const v1::CompileOptions& opt
   for (const int threads : {1, 4}) {
     auto model = load_model(compiled->internal(), {.threads = threads});
     ASSERT_TRUE(model) << to_string(model.errors());
-    EXPECT_EQ(allocations_of_runs(*model, threads), 0) << path << " " << name_of(*options.precision) << ", " << threads << " threads";
+    EXPECT_EQ(allocations_of_runs(*model, threads), 0)
+        << path << " " << name_of(*options.precision) << ", " << threads << " threads";
   }
 }
 
@@ -210,14 +213,16 @@ const std::string kDigits = OCTAVO_SOURCE_DIR "/examples/digits/digits.onnx";
 
 TEST_F(Allocation, ThereIsNoneInAnFp32Run) {
   if (!host_machine().isa.has(Isa::avx2)) GTEST_SKIP() << "without avx2 the references run";
-  for (const std::int64_t batch : {1, 5}) expect_no_allocation(kDigits, {.precision = Precision::fp32, .batches = {batch}});
+  for (const std::int64_t batch : {1, 5})
+    expect_no_allocation(kDigits, {.precision = Precision::fp32, .batches = {batch}});
 }
 
 TEST_F(Allocation, ThereIsNoneInAnInt8Run) {
   for (const char* target : {"avx2", "avxvnni", "avx512vnni"}) {
     if (!host_machine().isa.contains(machine_for_target(target)->isa)) continue;
     expect_no_allocation(kDigits, {.precision = Precision::int8, .target = target, .samples = random_samples()});
-    expect_no_allocation(kDigits, {.precision = Precision::int8, .target = target, .samples = random_samples(), .skip = {"type:conv"}});
+    expect_no_allocation(
+        kDigits, {.precision = Precision::int8, .target = target, .samples = random_samples(), .skip = {"type:conv"}});
   }
 }
 
@@ -226,7 +231,8 @@ TEST_F(Allocation, ThereIsNoneInARunOfRealModels) {
   namespace fs = std::filesystem;
   if (!host_machine().isa.has(Isa::avx2)) GTEST_SKIP() << "without avx2 the references run";
   const char* folder = std::getenv("OCTAVO_DATA");
-  const fs::path models = (folder != nullptr ? fs::path(folder) : fs::path(OCTAVO_SOURCE_DIR) / ".." / "shared" / "data") / "models";
+  const fs::path models =
+      (folder != nullptr ? fs::path(folder) : fs::path(OCTAVO_SOURCE_DIR) / ".." / "shared" / "data") / "models";
   std::error_code none;
   int files = 0;
   for (const auto& entry : fs::directory_iterator(models, none)) {

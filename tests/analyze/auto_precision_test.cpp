@@ -1,4 +1,5 @@
-// Choosing between int8 and fp32: on networks that are only numbers, on plans made by hand, and on a small network. Part of tests/analyze/.
+// Choosing between int8 and fp32: on networks that are only numbers, on plans made by hand, and on a small network.
+// Part of tests/analyze/.
 #include "analyze/auto_precision.h"
 
 #include <gtest/gtest.h>
@@ -124,7 +125,8 @@ TEST(ChooseForm, AMixtureThatIsSlowerAsAWholeIsNotTaken) {
 TEST(ChooseForm, NetworksWithoutGroupsAndErrors) {
   Chain none;
   EXPECT_EQ(none.choose()->form, kAllInt8);
-  const auto failed = choose_form([](const std::vector<NetworkForm>&) { return Result<std::vector<FormTimes>>(Error{.found = "no memory"}); });
+  const auto failed = choose_form(
+      [](const std::vector<NetworkForm>&) { return Result<std::vector<FormTimes>>(Error{.found = "no memory"}); });
   ASSERT_FALSE(failed);
 }
 
@@ -136,8 +138,9 @@ PlanStep step(std::string name, std::string op, std::uint64_t from, std::uint64_
 
 TEST(GroupTimes, ConversionsCountForTheFloatSide) {
   Plan plan;
-  plan.steps = {step("a", "quantized_conv", 0, 64), step("a/dequantize", "dequantize", 64, 0), step("b", "fused_conv", 0, 128),
-                step("b/quantize", "quantize", 128, 64), step("c", "quantized_conv", 64, 0)};
+  plan.steps = {step("a", "quantized_conv", 0, 64), step("a/dequantize", "dequantize", 64, 0),
+                step("b", "fused_conv", 0, 128), step("b/quantize", "quantize", 128, 64),
+                step("c", "quantized_conv", 64, 0)};
   const std::vector<double> ms = {1, 0.1, 2, 0.2, 4};
   EXPECT_EQ(group_times(plan, {{"a"}, {"b", "b.relu"}, {"c"}}, ms), (std::vector<double>{1, 2.0 + 0.1 + 0.2, 4}));
   // Of an island that is in no group, for the group on the other side: without it nothing would be converted.
@@ -186,8 +189,10 @@ class SettlePrecision : public ::testing::Test {
     request_.tuning_log = folder_.path("log.json");
   }
 
-  // Writes these times over what the first compilation measured: of int8 and fp32, and of a mixture with the middle group in float.
-  void forge(const std::vector<double>& int8, const std::vector<double>& fp32, const std::vector<double>& mixture) const {
+  // Writes these times over what the first compilation measured: of int8 and fp32, and of a mixture with the middle
+  // group in float.
+  void forge(const std::vector<double>& int8, const std::vector<double>& fp32,
+             const std::vector<double>& mixture) const {
     nlohmann::json log = nlohmann::json::parse(testing::read_bytes(request_.tuning_log));
     nlohmann::json& calls = *log["machines"].begin();
     const std::string ending = ": int8; fp32;";
@@ -229,9 +234,14 @@ TEST_F(SettlePrecision, TimesDecideAndAreTold) {
   EXPECT_EQ(mixed.precision, Precision::int8);
   EXPECT_EQ(onednn_steps(mixed), 1);
   const auto told = [&](const v1::PlanInfo& plan, const std::string& text) {
-    return std::count_if(plan.notes.begin(), plan.notes.end(), [&](const std::string& note) { return note.find(text) != std::string::npos; });
+    return std::count_if(plan.notes.begin(), plan.notes.end(),
+                         [&](const std::string& note) { return note.find(text) != std::string::npos; });
   };
-  EXPECT_EQ(told(mixed, "auto: 1 of 3 groups in fp32, 0.3500 ms; all in int8 0.5000 ms, all in fp32 0.9000 ms; measured on 1 thread"), 1);
+  EXPECT_EQ(
+      told(
+          mixed,
+          "auto: 1 of 3 groups in fp32, 0.3500 ms; all in int8 0.5000 ms, all in fp32 0.9000 ms; measured on 1 thread"),
+      1);
   EXPECT_EQ(told(mixed, "auto: 'conv1', 'conv1.relu' in fp32, 0.1500 ms; in int8 0.3000 ms"), 1);
   EXPECT_EQ(told(mixed, "'conv0'"), 0);
   // The same times, the middle group with conversions that cost too much.
@@ -260,9 +270,10 @@ TEST_F(SettlePrecision, LayersOfAQuantizedFile) {
   const v1::PlanInfo mixed = compiled().plans[0];
   EXPECT_EQ(mixed.precision, Precision::int8);
   EXPECT_EQ(onednn_steps(mixed), 1);
-  EXPECT_EQ(std::count_if(mixed.notes.begin(), mixed.notes.end(),
-                          [](const std::string& note) { return note.starts_with("auto: 'conv1', 'conv1.relu' in fp32"); }),
-            1);
+  EXPECT_EQ(
+      std::count_if(mixed.notes.begin(), mixed.notes.end(),
+                    [](const std::string& note) { return note.starts_with("auto: 'conv1', 'conv1.relu' in fp32"); }),
+      1);
 }
 
 TEST_F(SettlePrecision, WhatWasMeasuredGivesTheSameBytes) {

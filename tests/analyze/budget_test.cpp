@@ -108,7 +108,8 @@ TEST(SearchBudget, EdgesAndErrors) {
       3, [](const Groups&) { return Result<MixtureResult>(Error{.found = "no memory"}); }, kIgnore);
   ASSERT_FALSE(failed);
   Network network{.noise = {1.0, 2.0}, .cost = {1, 1}};
-  const auto stopped = search_budget(2, network.measure(), [](const Mixture&, bool) { return Status(Error{.found = "disk full"}); });
+  const auto stopped =
+      search_budget(2, network.measure(), [](const Mixture&, bool) { return Status(Error{.found = "disk full"}); });
   ASSERT_FALSE(stopped);
   EXPECT_EQ(network.measured, 1);
 }

@@ -12,7 +12,9 @@
 namespace octavo {
 namespace {
 
-Tensor floats(const std::vector<float>& values) { return Tensor::of<float>(Shape{1, static_cast<std::int64_t>(values.size())}, values); }
+Tensor floats(const std::vector<float>& values) {
+  return Tensor::of<float>(Shape{1, static_cast<std::int64_t>(values.size())}, values);
+}
 
 TEST(CompareTensors, IntegersStandForReals) {
   const std::vector<std::int8_t> s8 = {-128, 0, 127};

@@ -19,8 +19,9 @@ Image expected(const std::string& name) {
 }
 
 TEST(Image, DecodesLikePillow) {
-  const std::pair<const char*, const char*> files[] = {{"photo.jpg", "photo_jpg"}, {"photo.png", "photo_png"},     {"photo.bmp", "photo_bmp"},
-                                                       {"grey.jpg", "grey_jpg"},   {"palette.png", "palette_png"}, {"alpha.png", "alpha_png"}};
+  const std::pair<const char*, const char*> files[] = {{"photo.jpg", "photo_jpg"},     {"photo.png", "photo_png"},
+                                                       {"photo.bmp", "photo_bmp"},     {"grey.jpg", "grey_jpg"},
+                                                       {"palette.png", "palette_png"}, {"alpha.png", "alpha_png"}};
   for (const auto& [file, answer] : files) {
     const auto image = read_image(data(file));
     ASSERT_TRUE(image) << to_string(image.errors());
@@ -35,7 +36,8 @@ TEST(Image, ResizesLikePillow) {
   ASSERT_TRUE(image);
   for (const auto& [width, height] : {std::pair{16, 12}, {37, 29}, {80, 61}, {5, 29}, {37, 3}}) {
     const Image resized = resize_bilinear(*image, width, height);
-    EXPECT_TRUE(resized == expected("resized_" + std::to_string(width) + "x" + std::to_string(height))) << width << "x" << height;
+    EXPECT_TRUE(resized == expected("resized_" + std::to_string(width) + "x" + std::to_string(height)))
+        << width << "x" << height;
   }
 }
 

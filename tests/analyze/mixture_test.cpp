@@ -24,13 +24,14 @@ Tensor weights(unsigned seed, float out_factor, float in_factor) {
   std::normal_distribution<float> normal(0.0f, 0.12f);
   std::vector<float> values;
   for (std::int64_t oc = 0; oc < kChannels; ++oc) {
-    for (std::int64_t i = 0; i < kChannels * 9; ++i) values.push_back(normal(random) * (oc == 0 ? out_factor : 1.0f) * (i < 9 ? in_factor : 1.0f));
+    for (std::int64_t i = 0; i < kChannels * 9; ++i)
+      values.push_back(normal(random) * (oc == 0 ? out_factor : 1.0f) * (i < 9 ? in_factor : 1.0f));
   }
   return floats(Shape{kChannels, kChannels, 3, 3}, values);
 }
 
-// Five convolutions with ReLU. The third makes one channel that is 2000 times as large as the others, which the fourth takes back: of the values
-// between them 8 bits leave nothing but that channel.
+// Five convolutions with ReLU. The third makes one channel that is 2000 times as large as the others, which the fourth
+// takes back: of the values between them 8 bits leave nothing but that channel.
 std::string network() {
   testing::ModelBuilder builder;
   builder.input("x", DType::f32, {1, kChannels, 12, 12});
@@ -89,7 +90,8 @@ TEST(Mixture, RequestsNeedNoSamples) {
   folder.write("bad.onnx", network());
   auto lab = MixtureLab::create(folder.path("bad.onnx"), random_samples(2), {.threads = 1, .seconds = 0.01}, {});
   ASSERT_TRUE(lab) << to_string(lab.errors());
-  const std::vector<std::vector<std::size_t>> mixtures = {std::vector<std::size_t>(), std::vector<std::size_t>(1, 0), {1, 3}, {0, 1, 2, 3, 4}};
+  const std::vector<std::vector<std::size_t>> mixtures = {
+      std::vector<std::size_t>(), std::vector<std::size_t>(1, 0), {1, 3}, {0, 1, 2, 3, 4}};
   for (const std::vector<std::size_t>& in_float : mixtures) {
     const CompileRequest request = lab->request_for(in_float);
     EXPECT_TRUE(request.calibrate.empty());
@@ -97,7 +99,8 @@ TEST(Mixture, RequestsNeedNoSamples) {
     ASSERT_TRUE(compiled) << to_string(compiled.errors());
     std::int64_t floats = 0;
     const v1::ModelInfo info = compiled->info();
-    for (const auto& [kernel, count] : info.plans[0].kernels) floats += kernel.find("onednn") != std::string::npos ? count : 0;
+    for (const auto& [kernel, count] : info.plans[0].kernels)
+      floats += kernel.find("onednn") != std::string::npos ? count : 0;
     EXPECT_EQ(floats, static_cast<std::int64_t>(in_float.size()));
   }
 }

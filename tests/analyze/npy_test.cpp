@@ -56,20 +56,24 @@ std::vector<std::byte> stored_archive(const std::string& name, std::span<const s
   number(0x04034b50, 4), about(), text += name;
   text.append(reinterpret_cast<const char*>(data.data()), data.size());
   const std::size_t directory = text.size();
-  number(0x02014b50, 4), number(20, 2), about(), number(0, 2), number(0, 2), number(0, 2), number(0, 4), number(0, 4), text += name;
+  number(0x02014b50, 4), number(20, 2), about(), number(0, 2), number(0, 2), number(0, 2), number(0, 4), number(0, 4),
+      text += name;
   const std::size_t directory_bytes = text.size() - directory;
-  number(0x06054b50, 4), number(0, 2), number(0, 2), number(1, 2), number(1, 2), number(directory_bytes, 4), number(directory, 4), number(0, 2);
+  number(0x06054b50, 4), number(0, 2), number(0, 2), number(1, 2), number(1, 2), number(directory_bytes, 4),
+      number(directory, 4), number(0, 2);
   return bytes_of(text);
 }
 
 TEST_F(NpyTest, EveryTypeAndRankSurvives) {
   const DType types[] = {DType::boolean, DType::u8,  DType::s8,  DType::u16, DType::s16, DType::u32,
                          DType::s32,     DType::u64, DType::s64, DType::f16, DType::f32, DType::f64};
-  const Shape shapes[] = {Shape{}, Shape{0}, Shape{5}, Shape{2, 3}, Shape{1, 2, 3, 4}, Shape{1, 1, 1, 1, 1, 1, 1, 1, 2, 2}};
+  const Shape shapes[] = {Shape{},     Shape{0},          Shape{5},
+                          Shape{2, 3}, Shape{1, 2, 3, 4}, Shape{1, 1, 1, 1, 1, 1, 1, 1, 2, 2}};
   for (const DType type : types) {
     for (const Shape& shape : shapes) {
       Tensor tensor(type, shape);
-      for (std::size_t i = 0; i < tensor.bytes(); ++i) tensor.data()[i] = static_cast<std::byte>(type == DType::boolean ? i % 2 : i * 37);
+      for (std::size_t i = 0; i < tensor.bytes(); ++i)
+        tensor.data()[i] = static_cast<std::byte>(type == DType::boolean ? i % 2 : i * 37);
       const auto again = parse_npy(format_npy(tensor.view()), "test");
       ASSERT_TRUE(again) << to_string(again.errors());
       EXPECT_TRUE(*again == tensor) << name_of(type) << " " << shape.to_string();
@@ -115,8 +119,9 @@ TEST_F(NpyTest, BrokenFilesAreInvalidInput) {
 }
 
 TEST_F(NpyTest, NpzRoundTripIsReproducible) {
-  const std::map<std::string, Tensor> arrays = {{"images", Tensor::of<std::uint8_t>(Shape{2, 2}, std::vector<std::uint8_t>{1, 2, 3, 4})},
-                                                {"labels", Tensor::of<std::int64_t>(Shape{2}, std::vector<std::int64_t>{7, -1})}};
+  const std::map<std::string, Tensor> arrays = {
+      {"images", Tensor::of<std::uint8_t>(Shape{2, 2}, std::vector<std::uint8_t>{1, 2, 3, 4})},
+      {"labels", Tensor::of<std::int64_t>(Shape{2}, std::vector<std::int64_t>{7, -1})}};
   const std::string first = path();
   const std::string second = path();
   ASSERT_TRUE(write_npz(first, arrays));
@@ -151,16 +156,19 @@ TEST_F(NpyTest, SlicesOfEveryFormAreThoseOfTheWhole) {
   ASSERT_TRUE(write_npy(npy, tensor.view()));
   ASSERT_TRUE(write_npz(deflated, {{"x", tensor}}));
   ASSERT_TRUE(write_file(stored, stored_archive("x.npy", format_npy(tensor.view()))));
-  const Tensor columns = Tensor::of<std::int32_t>(Shape{12}, std::vector<std::int32_t>{100, 104, 108, 102, 106, 110, 101, 105, 109, 103, 107, 111});
-  ASSERT_TRUE(write_file(fortran, npy_with("{'descr': '<i4', 'fortran_order': True, 'shape': (3, 2, 2), }\n",
-                                           std::string(reinterpret_cast<const char*>(columns.data()), columns.bytes()))));
+  const Tensor columns = Tensor::of<std::int32_t>(
+      Shape{12}, std::vector<std::int32_t>{100, 104, 108, 102, 106, 110, 101, 105, 109, 103, 107, 111});
+  ASSERT_TRUE(
+      write_file(fortran, npy_with("{'descr': '<i4', 'fortran_order': True, 'shape': (3, 2, 2), }\n",
+                                   std::string(reinterpret_cast<const char*>(columns.data()), columns.bytes()))));
   const auto check = [&](const StoredArray& array) {
     EXPECT_EQ(array.dtype(), DType::s32);
     EXPECT_EQ(array.shape(), tensor.shape());
     for (const std::int64_t i : {2, 0, 1, 2}) {
       const auto slice = array.slice(i);
       ASSERT_TRUE(slice) << to_string(slice.errors());
-      EXPECT_TRUE(*slice == Tensor::of<std::int32_t>(Shape{2, 2}, std::span<const std::int32_t>(values).subspan(static_cast<std::size_t>(i) * 4, 4)));
+      EXPECT_TRUE(*slice == Tensor::of<std::int32_t>(Shape{2, 2}, std::span<const std::int32_t>(values).subspan(
+                                                                      static_cast<std::size_t>(i) * 4, 4)));
     }
     EXPECT_TRUE(*array.whole() == tensor);
   };

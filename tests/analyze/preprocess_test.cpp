@@ -41,8 +41,9 @@ TEST(Preprocess, FieldsChangeNames) {
 }
 
 TEST(Preprocess, BadSpecsAreUsageErrors) {
-  for (const char* spec : {"", "imagenet", "torch,tf", "mean=1,2", "mean=a", "std=0", "scale=0", "scale=nan", "resize=-1", "resize=1e9", "crop=0",
-                           "order=cmyk", "layout=chw", "gamma=2", "mean=", "torch,,x"}) {
+  for (const char* spec :
+       {"", "imagenet", "torch,tf", "mean=1,2", "mean=a", "std=0", "scale=0", "scale=nan", "resize=-1", "resize=1e9",
+        "crop=0", "order=cmyk", "layout=chw", "gamma=2", "mean=", "torch,,x"}) {
     const auto result = parse_preprocess(spec);
     ASSERT_FALSE(result) << spec;
     EXPECT_EQ(result.errors()[0].kind, ErrorKind::usage) << spec;

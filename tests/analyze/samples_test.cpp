@@ -27,8 +27,12 @@ class SamplesTest : public testing::Test {
   void TearDown() override { fs::remove_all(folder_); }
 
   std::string path(const std::string& name) const { return folder_ + "/" + name; }
-  void copy_image(const std::string& name) const { fs::copy_file(std::string(OCTAVO_SOURCE_DIR) + "/tests/analyze/data/photo.jpg", path(name)); }
-  static Error error_of(const Result<std::unique_ptr<SampleSource>>& result) { return result ? Error{} : result.errors()[0]; }
+  void copy_image(const std::string& name) const {
+    fs::copy_file(std::string(OCTAVO_SOURCE_DIR) + "/tests/analyze/data/photo.jpg", path(name));
+  }
+  static Error error_of(const Result<std::unique_ptr<SampleSource>>& result) {
+    return result ? Error{} : result.errors()[0];
+  }
 
   std::string folder_;
   const std::vector<InputSpec> image_{{"x", DType::f32, Shape{1, 3, 8, 8}}};
@@ -42,7 +46,9 @@ TEST_F(SamplesTest, EmptyFolder) {
   EXPECT_EQ(error.where, folder_);
 }
 
-TEST_F(SamplesTest, MissingPath) { EXPECT_EQ(error_of(open_samples(path("none"), image_, torch_)).kind, ErrorKind::resource); }
+TEST_F(SamplesTest, MissingPath) {
+  EXPECT_EQ(error_of(open_samples(path("none"), image_, torch_)).kind, ErrorKind::resource);
+}
 
 TEST_F(SamplesTest, ImagesNeedPreprocess) {
   copy_image("a.jpg");
@@ -65,7 +71,8 @@ TEST_F(SamplesTest, ImagesInOrderOfTheirNames) {
 }
 
 TEST_F(SamplesTest, ArraysWithLeadingAxis) {
-  ASSERT_TRUE(write_npy(path("x.npy"), Tensor::of<float>(Shape{3, 4}, std::vector<float>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}).view()));
+  ASSERT_TRUE(write_npy(
+      path("x.npy"), Tensor::of<float>(Shape{3, 4}, std::vector<float>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}).view()));
   const auto source = open_samples(path("x.npy"), vector_, {});
   ASSERT_TRUE(source) << to_string(source.errors());
   ASSERT_EQ((*source)->size(), 3);
@@ -96,8 +103,8 @@ std::int64_t resident_bytes() {
 // 2 GiB of zeros that take no room on disk.
 TEST_F(SamplesTest, ALargeArrayIsNotHeldInMemory) {
   constexpr std::int64_t kSamples = 2048, kValues = 1 << 18;
-  const std::string header =
-      "{'descr': '<f4', 'fortran_order': False, 'shape': (" + std::to_string(kSamples) + ", " + std::to_string(kValues) + "), }\n";
+  const std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (" + std::to_string(kSamples) + ", " +
+                             std::to_string(kValues) + "), }\n";
   std::string begin("\x93NUMPY\x01\x00", 8);
   begin += {static_cast<char>(header.size()), '\0'};
   ASSERT_TRUE(write_text(path("x.npy"), begin + header));
@@ -113,8 +120,9 @@ TEST_F(SamplesTest, ALargeArrayIsNotHeldInMemory) {
 TEST_F(SamplesTest, WrongShapeTypeAndNaNNameTheSample) {
   ASSERT_TRUE(write_npy(path("shape.npy"), Tensor(DType::f32, Shape{3, 5}).view()));
   ASSERT_TRUE(write_npy(path("type.npy"), Tensor(DType::s32, Shape{3, 4}).view()));
-  ASSERT_TRUE(
-      write_npy(path("nan.npy"), Tensor::of<float>(Shape{1, 4}, std::vector<float>{0, 1, std::numeric_limits<float>::quiet_NaN(), 3}).view()));
+  ASSERT_TRUE(write_npy(
+      path("nan.npy"),
+      Tensor::of<float>(Shape{1, 4}, std::vector<float>{0, 1, std::numeric_limits<float>::quiet_NaN(), 3}).view()));
   for (const char* name : {"shape.npy", "type.npy", "nan.npy"}) {
     const auto source = open_samples(path(name), vector_, {});
     ASSERT_TRUE(source) << name;
@@ -127,14 +135,17 @@ TEST_F(SamplesTest, WrongShapeTypeAndNaNNameTheSample) {
 
 TEST_F(SamplesTest, NpzByInputName) {
   const std::vector<InputSpec> two{{"a", DType::f32, Shape{1, 2}}, {"b", DType::s64, Shape{1, 1}}};
-  ASSERT_TRUE(write_npz(path("x.npz"),
-                        {{"a", Tensor(DType::f32, Shape{2, 2})}, {"b", Tensor::of<std::int64_t>(Shape{2, 1}, std::vector<std::int64_t>{5, 6})}}));
+  ASSERT_TRUE(
+      write_npz(path("x.npz"), {{"a", Tensor(DType::f32, Shape{2, 2})},
+                                {"b", Tensor::of<std::int64_t>(Shape{2, 1}, std::vector<std::int64_t>{5, 6})}}));
   const auto source = open_samples(path("x.npz"), two, {});
   ASSERT_TRUE(source) << to_string(source.errors());
   EXPECT_EQ((*(*source)->sample(1))[1].as<std::int64_t>()[0], 6);
-  ASSERT_TRUE(write_npz(path("short.npz"), {{"a", Tensor(DType::f32, Shape{2, 2})}, {"b", Tensor(DType::s64, Shape{3, 1})}}));
+  ASSERT_TRUE(
+      write_npz(path("short.npz"), {{"a", Tensor(DType::f32, Shape{2, 2})}, {"b", Tensor(DType::s64, Shape{3, 1})}}));
   EXPECT_EQ(error_of(open_samples(path("short.npz"), two, {})).kind, ErrorKind::invalid_input);
-  ASSERT_TRUE(write_npz(path("other.npz"), {{"a", Tensor(DType::f32, Shape{2, 2})}, {"c", Tensor(DType::s64, Shape{2, 1})}}));
+  ASSERT_TRUE(
+      write_npz(path("other.npz"), {{"a", Tensor(DType::f32, Shape{2, 2})}, {"c", Tensor(DType::s64, Shape{2, 1})}}));
   EXPECT_EQ(error_of(open_samples(path("other.npz"), two, {})).found, "no array named 'b'");
 }
 
@@ -160,7 +171,9 @@ TEST_F(SamplesTest, RandomIsTheSameEveryTime) {
 }
 
 TEST_F(SamplesTest, LimitSpreadsOverAll) {
-  ASSERT_TRUE(write_npy(path("x.npy"), Tensor::of<float>(Shape{4, 4}, std::vector<float>{0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3}).view()));
+  ASSERT_TRUE(write_npy(
+      path("x.npy"),
+      Tensor::of<float>(Shape{4, 4}, std::vector<float>{0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3}).view()));
   const auto source = open_samples(path("x.npy"), vector_, {.limit = 2});
   ASSERT_TRUE(source);
   EXPECT_EQ((*source)->size(), 2);
@@ -185,7 +198,8 @@ TEST_F(SamplesTest, Labels) {
 }
 
 TEST_F(SamplesTest, LabelsOfAnNpzMustMatchItsImages) {
-  ASSERT_TRUE(write_npz(path("x.npz"), {{"images", Tensor(DType::u8, Shape{2, 8, 8, 3})}, {"labels", Tensor(DType::s64, Shape{3})}}));
+  ASSERT_TRUE(write_npz(path("x.npz"),
+                        {{"images", Tensor(DType::u8, Shape{2, 8, 8, 3})}, {"labels", Tensor(DType::s64, Shape{3})}}));
   const auto refused = open_labelled(path("x.npz"), "", image_, torch_);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.errors()[0].found, "2 samples and 3 labels");
@@ -196,7 +210,8 @@ TEST_F(SamplesTest, LabelsOfAnNpzMustMatchItsImages) {
 // An 8-bit input with a scale: preprocessing gives real numbers, which are rounded with it.
 TEST_F(SamplesTest, ScaledInputsAreQuantized) {
   const TensorScale scale{DType::u8, 0.02f, 114};
-  const std::vector<InputSpec> floats{{"x", DType::f32, Shape{1, 2, 2, 3}}}, integers{{"x", DType::u8, Shape{1, 2, 2, 3}, scale}};
+  const std::vector<InputSpec> floats{{"x", DType::f32, Shape{1, 2, 2, 3}}},
+      integers{{"x", DType::u8, Shape{1, 2, 2, 3}, scale}};
   Tensor pixels(DType::u8, Shape{1, 2, 2, 3});
   for (int i = 0; i < 12; ++i) pixels.as<std::uint8_t>()[i] = static_cast<std::uint8_t>(i * 23);
   ASSERT_TRUE(write_npy(path("x.npy"), pixels.view()));
@@ -232,7 +247,8 @@ TEST_F(SamplesTest, RawPixelsOfScaledInputs) {
 }
 
 TEST_F(SamplesTest, FloatArraysForScaledInputs) {
-  ASSERT_TRUE(write_npy(path("x.npy"), Tensor::of<float>(Shape{1, 4}, std::vector<float>{-9.0f, 0.24f, 0.26f, 9.0f}).view()));
+  ASSERT_TRUE(
+      write_npy(path("x.npy"), Tensor::of<float>(Shape{1, 4}, std::vector<float>{-9.0f, 0.24f, 0.26f, 9.0f}).view()));
   const auto source = open_samples(path("x.npy"), {{"x", DType::s8, Shape{1, 4}, TensorScale{DType::s8, 0.5f, 3}}}, {});
   ASSERT_TRUE(source) << to_string(source.errors());
   const auto sample = (*source)->sample(0);

@@ -1,5 +1,6 @@
-// Real TFLite models: right answers on labelled samples, compared with what LiteRT gives (the table in the data folder's README).
-// The models lie outside the project, at $OCTAVO_DATA or ../shared/data; without them these tests are skipped.
+// Real TFLite models: right answers on labelled samples, compared with what LiteRT gives (the table in the data
+// folder's README). The models lie outside the project, at $OCTAVO_DATA or ../shared/data; without them these tests are
+// skipped.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -41,7 +42,8 @@ Result<Accuracy> accuracy_of(const Known& known) {
   const auto inputs = model_inputs(path, request);
   if (!inputs) return inputs.errors();
   const std::string labels = *known.labels == '\0' ? "" : (data / known.labels).string();
-  const auto samples = open_labelled((data / known.samples).string(), labels, *inputs, {.preprocess = *parse_preprocess("raw")});
+  const auto samples =
+      open_labelled((data / known.samples).string(), labels, *inputs, {.preprocess = *parse_preprocess("raw")});
   if (!samples) return samples.errors();
   const auto compiled = open_or_compile(path, request);
   if (!compiled) return compiled.errors();

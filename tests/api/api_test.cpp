@@ -22,7 +22,8 @@ SampleFunction noise(std::int64_t count) {
             std::mt19937 random(static_cast<unsigned>(index));
             std::size_t elements = 1;
             for (const std::int64_t dim : inputs[0].shape) elements *= static_cast<std::size_t>(dim);
-            for (std::size_t i = 0; i < elements; ++i) static_cast<float*>(inputs[0].data)[i] = static_cast<float>(random() % 1000) / 1000.0f;
+            for (std::size_t i = 0; i < elements; ++i)
+              static_cast<float*>(inputs[0].data)[i] = static_cast<float>(random() % 1000) / 1000.0f;
             return ok_status();
           }};
 }
@@ -79,7 +80,8 @@ TEST(Api, AnFp32FileIsQuantizedSavedOpenedAndRun) {
   EXPECT_GT(info.plans[0].macs, 0);
   EXPECT_EQ(info.plans[1].macs, 5 * info.plans[0].macs);
 
-  const std::string path = (fs::temp_directory_path() / ("octavo_api_test" + std::to_string(std::random_device{}()) + ".octv")).string();
+  const std::string path =
+      (fs::temp_directory_path() / ("octavo_api_test" + std::to_string(std::random_device{}()) + ".octv")).string();
   ASSERT_TRUE(compiled.save(path));
   EXPECT_TRUE(is_compiled(path));
   EXPECT_FALSE(is_compiled(kDigits));

@@ -1,4 +1,5 @@
-// Full-integer models of fp32 files of every format: 8-bit ends, nothing in float, and all that stands in the way named. Tests of api/.
+// Full-integer models of fp32 files of every format: 8-bit ends, nothing in float, and all that stands in the way
+// named. Tests of api/.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -16,12 +17,15 @@ v1::SampleFunction noise(std::int64_t count) {
             std::mt19937 random(static_cast<unsigned>(index));
             std::size_t elements = 1;
             for (const std::int64_t dim : inputs[0].shape) elements *= static_cast<std::size_t>(dim);
-            for (std::size_t i = 0; i < elements; ++i) static_cast<float*>(inputs[0].data)[i] = static_cast<float>(random() % 1000) / 500.0f - 1.0f;
+            for (std::size_t i = 0; i < elements; ++i)
+              static_cast<float*>(inputs[0].data)[i] = static_cast<float>(random() % 1000) / 500.0f - 1.0f;
             return ok_status();
           }};
 }
 
-Result<v1::CompiledModel> compile(const std::string& path) { return v1::compile(path, {.samples = noise(8), .integer_only = true}); }
+Result<v1::CompiledModel> compile(const std::string& path) {
+  return v1::compile(path, {.samples = noise(8), .integer_only = true});
+}
 
 // x f32[1x8] -> FULLY_CONNECTED of 4 columns -> SOFTMAX, so many times.
 std::string dense_model(int softmaxes) {
@@ -32,11 +36,12 @@ std::string dense_model(int softmaxes) {
   for (float& weight : weights) weight = static_cast<float>(random() % 1000) / 1000.0f - 0.5f;
   const int x = builder.input({.name = "x", .shape = {1, 8}});
   int last = builder.tensor({.name = "product", .shape = {1, 4}});
-  builder.add({.code = 9,
-               .inputs = {x, builder.constant(Tensor::of<float>(Shape{4, 8}, weights)), -1},
-               .outputs = {last},
-               .kind = tfl::BuiltinOptions::FullyConnectedOptions,
-               .options = testing::options_of(tfl::CreateFullyConnectedOptions, std::int8_t{0}, std::int8_t{0}, false, false)});
+  builder.add(
+      {.code = 9,
+       .inputs = {x, builder.constant(Tensor::of<float>(Shape{4, 8}, weights)), -1},
+       .outputs = {last},
+       .kind = tfl::BuiltinOptions::FullyConnectedOptions,
+       .options = testing::options_of(tfl::CreateFullyConnectedOptions, std::int8_t{0}, std::int8_t{0}, false, false)});
   for (int i = 0; i < softmaxes; ++i) {
     const int y = builder.tensor({.name = "y" + std::to_string(last), .shape = {1, 4}});
     builder.add({.code = 25,
@@ -75,12 +80,14 @@ TEST(IntegerOnly, Tflite) {
 }
 
 TEST(IntegerOnly, Pt2AndOnnx) {
-  for (const char* file : {"/tests/import/pt2/fp32.pt2", "/tests/import/pt2/fp32_core.pt2", "/examples/digits/digits.onnx"})
+  for (const char* file :
+       {"/tests/import/pt2/fp32.pt2", "/tests/import/pt2/fp32_core.pt2", "/examples/digits/digits.onnx"})
     expect_integers(compile(std::string(OCTAVO_SOURCE_DIR) + file));
 }
 
 TEST(IntegerOnly, EveryBatchHasTheSameScales) {
-  const auto compiled = v1::compile(OCTAVO_SOURCE_DIR "/examples/digits/digits.onnx", {.batches = {2, 3}, .samples = noise(4), .integer_only = true});
+  const auto compiled = v1::compile(OCTAVO_SOURCE_DIR "/examples/digits/digits.onnx",
+                                    {.batches = {2, 3}, .samples = noise(4), .integer_only = true});
   ASSERT_TRUE(compiled) << to_string(compiled.errors());
   const auto plans = compiled->info().plans;
   ASSERT_EQ(plans.size(), 2u);
@@ -93,7 +100,8 @@ TEST(IntegerOnly, EveryBatchHasTheSameScales) {
 TEST(IntegerOnly, RefusesWhatStaysInFloat) {
   const testing::ScratchFolder folder;
   folder.write("two.tflite", dense_model(2));
-  const auto compiled = v1::compile(folder.path("two.tflite"), {.samples = noise(8), .skip = {"type:softmax"}, .integer_only = true});
+  const auto compiled =
+      v1::compile(folder.path("two.tflite"), {.samples = noise(8), .skip = {"type:softmax"}, .integer_only = true});
   ASSERT_FALSE(compiled);
   int named = 0;
   for (const Error& error : compiled.errors()) {

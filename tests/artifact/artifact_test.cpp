@@ -20,8 +20,9 @@ struct Artifact : ::testing::Test {
   Graph graph = testing::chain_graph();
   CompiledModel model = testing::compile_graphs({&graph});
   AlignedBytes bytes = encode_artifact(model);
-  fs::path folder = fs::temp_directory_path() / ("octavo_artifact_" + std::to_string(::testing::UnitTest::GetInstance()->random_seed()) + "_" +
-                                                 ::testing::UnitTest::GetInstance()->current_test_info()->name());
+  fs::path folder = fs::temp_directory_path() /
+                    ("octavo_artifact_" + std::to_string(::testing::UnitTest::GetInstance()->random_seed()) + "_" +
+                     ::testing::UnitTest::GetInstance()->current_test_info()->name());
 
   void SetUp() override { fs::create_directories(folder); }
   void TearDown() override { fs::remove_all(folder); }
@@ -60,7 +61,9 @@ TEST_F(Artifact, ARoundTripKeepsEverything) {
   expect_equal(*parsed, model);
 }
 
-TEST_F(Artifact, TheSameModelGivesTheSameBytes) { EXPECT_EQ(bytes, encode_artifact(testing::compile_graphs({&graph}))); }
+TEST_F(Artifact, TheSameModelGivesTheSameBytes) {
+  EXPECT_EQ(bytes, encode_artifact(testing::compile_graphs({&graph})));
+}
 
 TEST_F(Artifact, CoresOfTheCompilingMachineAreNotInIt) {
   model.machine.cores += 7;
@@ -100,7 +103,8 @@ TEST_F(Artifact, MessagesSayWhatIsWrong) {
   AlignedBytes other = bytes;
   const std::uint32_t version = kArtifactVersion + 7;
   std::memcpy(other.data() + offsetof(ArtifactHeader, version), &version, sizeof version);
-  expect_message(other, "format version " + std::to_string(version) + ", expected version " + std::to_string(kArtifactVersion));
+  expect_message(
+      other, "format version " + std::to_string(version) + ", expected version " + std::to_string(kArtifactVersion));
   other = bytes;
   other.back() ^= std::byte{1};
   expect_message(other, "damaged .octv file with checksum");

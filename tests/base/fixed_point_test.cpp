@@ -39,9 +39,11 @@ TEST(FixedMultiplier, SingleRoundsOnceHalvesUp) {
   std::mt19937 random(2);
   for (int i = 0; i < 20000; ++i) {
     const auto x = static_cast<std::int32_t>(random()) >> (random() % 24);
-    const FixedMultiplier factor = FixedMultiplier::of(std::exp(std::uniform_real_distribution<double>(-12.0, 0.0)(random)));
+    const FixedMultiplier factor =
+        FixedMultiplier::of(std::exp(std::uniform_real_distribution<double>(-12.0, 0.0)(random)));
     const __int128 twice = (static_cast<__int128>(x) * factor.multiplier >> (30 - factor.shift)) + 1;
-    EXPECT_EQ(factor.apply(Profile::tflite_single, x), static_cast<std::int32_t>(twice >> 1)) << x << " " << print(factor);
+    EXPECT_EQ(factor.apply(Profile::tflite_single, x), static_cast<std::int32_t>(twice >> 1))
+        << x << " " << print(factor);
   }
 }
 
@@ -54,14 +56,18 @@ TEST(FixedMultiplier, DoubleRoundsTwice) {
   const FixedMultiplier factor{kLargest, -1};
   EXPECT_EQ(factor.apply(Profile::tflite_double, 1), 1);
   EXPECT_EQ(factor.apply(Profile::tflite_single, 1), 0);
-  const auto away = [](double value) { return std::trunc(value) + (std::fabs(value - std::trunc(value)) >= 0.5 ? std::copysign(1.0, value) : 0.0); };
+  const auto away = [](double value) {
+    return std::trunc(value) + (std::fabs(value - std::trunc(value)) >= 0.5 ? std::copysign(1.0, value) : 0.0);
+  };
   std::mt19937 random(3);
   for (int i = 0; i < 20000; ++i) {
     // Products of 53 bits are exact in f64.
     const std::int32_t x = (static_cast<std::int32_t>(random()) >> 10) >> (random() % 16);
-    const FixedMultiplier one = FixedMultiplier::of(std::exp(std::uniform_real_distribution<double>(-12.0, 0.0)(random)));
+    const FixedMultiplier one =
+        FixedMultiplier::of(std::exp(std::uniform_real_distribution<double>(-12.0, 0.0)(random)));
     const double high = std::floor(static_cast<double>(x) * one.multiplier / 0x1p31 + 0.5);
-    EXPECT_EQ(one.apply(Profile::tflite_double, x), static_cast<std::int32_t>(away(std::ldexp(high, one.shift)))) << x << " " << print(one);
+    EXPECT_EQ(one.apply(Profile::tflite_double, x), static_cast<std::int32_t>(away(std::ldexp(high, one.shift))))
+        << x << " " << print(one);
   }
 }
 
@@ -130,7 +136,8 @@ TEST(FixedPoint, HardSwishIsAStepFromTheRealOne) {
     ASSERT_TRUE(form.is_possible());
     for (int q = -200; q <= 200; ++q) {
       const double x = static_cast<double>(x_scale) * q;
-      EXPECT_NEAR(form.apply(q), x * std::min(std::max(x + 3.0, 0.0), 6.0) / 6.0 / static_cast<double>(y_scale), 1.0) << q;
+      EXPECT_NEAR(form.apply(q), x * std::min(std::max(x + 3.0, 0.0), 6.0) / 6.0 / static_cast<double>(y_scale), 1.0)
+          << q;
     }
   }
   EXPECT_FALSE(FixedHardSwish::of(1.0f, 0.001f).is_possible());

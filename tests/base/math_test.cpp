@@ -28,8 +28,9 @@ double ulps(double found, long double expected) {
 
 // Dense near 0, every exponent, and the special values.
 std::vector<double> arguments() {
-  std::vector<double> values = {0.0,    -0.0,   1.0,   -1.0,   kInfinity, -kInfinity, std::nan(""), 1e-320, -1e-320, 1e308,
-                                -1e308, 709.78, 709.8, -745.1, -745.2,    -708.5,     22.0,         27.3,   0.65,    -0.65};
+  std::vector<double> values = {0.0,    -0.0,    1.0,   -1.0,   kInfinity, -kInfinity, std::nan(""),
+                                1e-320, -1e-320, 1e308, -1e308, 709.78,    709.8,      -745.1,
+                                -745.2, -708.5,  22.0,  27.3,   0.65,      -0.65};
   for (int i = -40000; i <= 40000; ++i) values.push_back(i * 0x1p-10 + i * 1e-9);
   std::mt19937_64 random(1);
   for (int i = 0; i < 200000; ++i) values.push_back(std::bit_cast<double>(random()));
@@ -47,7 +48,8 @@ void expect_close(double (*ours)(double), long double (*theirs)(long double), do
       where = x;
     }
   }
-  EXPECT_LE(worst, tolerance) << "at " << where << " found " << ours(where) << " expected " << static_cast<double>(theirs(where));
+  EXPECT_LE(worst, tolerance) << "at " << where << " found " << ours(where) << " expected "
+                              << static_cast<double>(theirs(where));
 }
 
 TEST(Math, AgreesWithLongDouble) {
@@ -99,8 +101,9 @@ TEST(Math, SigmoidAndSoftplus) {
 // Arguments and answers of ONNX Runtime 1.31; most are not the correctly rounded value.
 TEST(Math, SigmoidOfF32HasOnnxRuntimesBits) {
   constexpr std::pair<float, float> pairs[] = {
-      {-25.0f, 0.0f}, {-17.9f, 0x1p-25f},       {-8.3f, 0x1.0488p-12f}, {-3.0f, 0x1.84834p-5f}, {-1.0f, 0x1.136562p-2f}, {-0.1f, 0x1.e66bdcp-2f},
-      {0.0f, 0.5f},   {0.001f, 0x1.0020c4p-1f}, {0.7f, 0x1.561cb4p-1f}, {2.5f, 0x1.d9291ep-1f}, {6.1f, 0x1.fedaacp-1f},  {30.0f, 1.0f},
+      {-25.0f, 0.0f},          {-17.9f, 0x1p-25f},      {-8.3f, 0x1.0488p-12f}, {-3.0f, 0x1.84834p-5f},
+      {-1.0f, 0x1.136562p-2f}, {-0.1f, 0x1.e66bdcp-2f}, {0.0f, 0.5f},           {0.001f, 0x1.0020c4p-1f},
+      {0.7f, 0x1.561cb4p-1f},  {2.5f, 0x1.d9291ep-1f},  {6.1f, 0x1.fedaacp-1f}, {30.0f, 1.0f},
   };
   for (const auto& [x, y] : pairs) EXPECT_EQ(math_sigmoid_f32(x), y) << x;
   EXPECT_EQ(math_sigmoid_f32(17.844f), 1.0f);  // ONNX Runtime: 1 + 2^-23
@@ -111,8 +114,10 @@ TEST(Math, Pow) {
   std::mt19937_64 random(2);
   double worst = 0.0;
   for (int i = 0; i < 300000; ++i) {
-    const double x = std::exp((static_cast<double>(random() >> 11) * 0x1p-53 - 0.5) * 40.0) * (random() % 2 == 0 ? 1.0 : -1.0);
-    const double y = random() % 2 == 0 ? static_cast<double>(random() % 41) - 20.0 : (static_cast<double>(random() >> 11) * 0x1p-53 - 0.5) * 60.0;
+    const double x =
+        std::exp((static_cast<double>(random() >> 11) * 0x1p-53 - 0.5) * 40.0) * (random() % 2 == 0 ? 1.0 : -1.0);
+    const double y = random() % 2 == 0 ? static_cast<double>(random() % 41) - 20.0
+                                       : (static_cast<double>(random() >> 11) * 0x1p-53 - 0.5) * 60.0;
     const double distance = ulps(math_pow(x, y), std::pow(static_cast<long double>(x), static_cast<long double>(y)));
     if (distance > worst) worst = distance;
     ASSERT_LE(distance, 2.0) << x << " ^ " << y;
@@ -121,8 +126,9 @@ TEST(Math, Pow) {
 }
 
 TEST(Math, PowSpecialValues) {
-  const std::vector<double> special = {0.0, -0.0, 0.25,  0.5,    -0.5,   1.0,  -1.0,  2.0,       -2.0,       3.0,         -3.0,
-                                       2.5, -2.5, 1e300, -1e300, 1e-300, 1e17, -1e17, kInfinity, -kInfinity, std::nan("")};
+  const std::vector<double> special = {0.0,    -0.0,   0.25, 0.5,   -0.5,      1.0,        -1.0,
+                                       2.0,    -2.0,   3.0,  -3.0,  2.5,       -2.5,       1e300,
+                                       -1e300, 1e-300, 1e17, -1e17, kInfinity, -kInfinity, std::nan("")};
   for (double x : special) {
     for (double y : special) {
       const double expected = std::pow(x, y);
@@ -146,7 +152,9 @@ TEST(Math, SameBitsEverywhere) {
   const auto mix = [&](double value) { hash = (hash ^ std::bit_cast<std::uint64_t>(value)) * 1099511628211u; };
   for (int i = -3000; i <= 3000; ++i) {
     const double x = i * 0.01 + 0.0003;
-    for (auto function : {math_exp, math_expm1, math_tanh, math_erf, math_erfc, math_sin, math_cos, math_sigmoid, math_softplus}) mix(function(x));
+    for (auto function :
+         {math_exp, math_expm1, math_tanh, math_erf, math_erfc, math_sin, math_cos, math_sigmoid, math_softplus})
+      mix(function(x));
     mix(math_log(std::fabs(x)));
     mix(math_log1p(std::fabs(x)));
     mix(math_pow(std::fabs(x), 1.7));

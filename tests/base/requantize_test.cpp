@@ -10,7 +10,8 @@ namespace octavo {
 namespace {
 
 TEST(Requantize, RoundsTiesToEven) {
-  for (int i = -200; i < 200; ++i) EXPECT_EQ(round_then_zero_point(static_cast<float>(i) + 0.5f, 0, -1000, 1000), i + (i % 2 != 0 ? 1 : 0)) << i;
+  for (int i = -200; i < 200; ++i)
+    EXPECT_EQ(round_then_zero_point(static_cast<float>(i) + 0.5f, 0, -1000, 1000), i + (i % 2 != 0 ? 1 : 0)) << i;
 }
 
 TEST(Requantize, ZeroPointBeforeOrAfterRoundingDiffersOnTies) {

@@ -1,5 +1,5 @@
-// Whole models compiled for AMX, on real or emulated tile instructions and several threads, against the scalar target. Part of the tests of whole
-// models.
+// Whole models compiled for AMX, on real or emulated tile instructions and several threads, against the scalar target.
+// Part of the tests of whole models.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,7 +16,8 @@ constexpr std::string_view kAmx = "conv_u8s8_32x2_amx_int8";
 // Channels enough for AMX to be chosen: strided, residual, dilated, grouped, with a table behind it, a classifier.
 ModelBuilder wide() {
   Net net(11);
-  std::string x = net.op("Relu", {net.conv(net.input("x", DType::f32, {3, 23, 21}), {.in = 3, .out = 64, .kernel = 3})});
+  std::string x =
+      net.op("Relu", {net.conv(net.input("x", DType::f32, {3, 23, 21}), {.in = 3, .out = 64, .kernel = 3})});
   x = net.op("Relu", {net.conv(x, {.in = 64, .out = 96, .kernel = 3, .stride = 2})});
   x = net.op("Relu", {net.op("Add", {x, net.conv(x, {.in = 96, .out = 96, .kernel = 3, .dilation = 2})})});
   const std::string y = net.conv(x, {.in = 96, .out = 160});
@@ -65,7 +66,8 @@ std::vector<Tensor> run_loaded(const std::shared_ptr<const octavo::Model>& model
 }
 
 void expect_scalar_bits(const std::string& path, std::int64_t batch, std::int64_t fewest_amx_steps) {
-  v1::CompileOptions options{.precision = Precision::int8, .target = "amx", .batches = {batch}, .samples = random_samples(4)};
+  v1::CompileOptions options{
+      .precision = Precision::int8, .target = "amx", .batches = {batch}, .samples = random_samples(4)};
   const auto compiled = v1::compile(path, options);
   ASSERT_TRUE(compiled.ok()) << to_string(compiled.errors());
   auto steps = compiled->info().plans[0].kernels;
@@ -89,7 +91,8 @@ void expect_scalar_bits(const std::string& path, std::int64_t batch, std::int64_
 }
 
 TEST(BitsAmx, WholeNetworks) {
-  if (!AmxEmulation::is_possible()) GTEST_SKIP() << "this machine has no AVX-512 VNNI: no model's bits were compared on AMX";
+  if (!AmxEmulation::is_possible())
+    GTEST_SKIP() << "this machine has no AVX-512 VNNI: no model's bits were compared on AMX";
   const ModelFile file(wide());
   for (const std::int64_t batch : {1, 3}) expect_scalar_bits(file.path(), batch, 3);
   expect_scalar_bits(OCTAVO_SOURCE_DIR "/examples/digits/digits.onnx", 5, 1);

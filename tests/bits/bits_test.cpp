@@ -1,4 +1,5 @@
-// The same bits everywhere, on small networks that hold every kind of operator between them. Part of the tests of whole models.
+// The same bits everywhere, on small networks that hold every kind of operator between them. Part of the tests of whole
+// models.
 #include <gtest/gtest.h>
 
 #include "bits/dialect_net.h"
@@ -14,8 +15,10 @@ std::string scalar(Net& net, float value) { return net.constant(floats({}, {valu
 std::string swish(Net& net, const std::string& x) { return net.op("Mul", {x, net.op("Sigmoid", {x})}); }
 
 std::string squeeze_excite(Net& net, const std::string& x, I channels, I inner) {
-  const std::string squeezed = net.op("Relu", {net.conv(net.op("GlobalAveragePool", {x}), {.in = channels, .out = inner})});
-  return net.op("Mul", {x, net.op("HardSigmoid", {net.conv(squeezed, {.in = inner, .out = channels})}, {{"alpha", 1.0f / 6}})});
+  const std::string squeezed =
+      net.op("Relu", {net.conv(net.op("GlobalAveragePool", {x}), {.in = channels, .out = inner})});
+  return net.op(
+      "Mul", {x, net.op("HardSigmoid", {net.conv(squeezed, {.in = inner, .out = channels})}, {{"alpha", 1.0f / 6}})});
 }
 
 // x / 2 * (1 + erf(x / sqrt(2))), as exporters write it.
@@ -27,7 +30,8 @@ std::string gelu(Net& net, const std::string& x) {
 // Mobile blocks: strided, depthwise 3x3 and 5x5, squeeze-excite, SiLU, hard-swish, ReLU6, residual, classifier.
 ModelBuilder mobile() {
   Net net(1);
-  const std::string stem = swish(net, net.conv(net.input("x", DType::f32, {3, 17, 19}), {.in = 3, .out = 16, .kernel = 3, .stride = 2}));
+  const std::string stem =
+      swish(net, net.conv(net.input("x", DType::f32, {3, 17, 19}), {.in = 3, .out = 16, .kernel = 3, .stride = 2}));
   std::string x = net.op("HardSwish", {net.conv(stem, {.in = 16, .out = 16, .kernel = 3, .groups = 16})});
   x = net.op("Add", {stem, net.conv(squeeze_excite(net, x, 16, 4), {.in = 16, .out = 16})});
   x = net.op("Clip", {net.conv(x, {.in = 16, .out = 24}), scalar(net, 0.0f), scalar(net, 6.0f)});
@@ -40,26 +44,31 @@ ModelBuilder mobile() {
 // Groups, dilation, pools, concatenation, channel shuffle, split, resize, leaky ReLU, two outputs.
 ModelBuilder branches() {
   Net net(2);
-  std::string x = net.op("Relu", {net.conv(net.input("x", DType::f32, {8, 13, 11}), {.in = 8, .out = 16, .kernel = 3, .groups = 4})});
+  std::string x = net.op(
+      "Relu", {net.conv(net.input("x", DType::f32, {8, 13, 11}), {.in = 8, .out = 16, .kernel = 3, .groups = 4})});
   const std::vector<NamedAttribute> window = {{"kernel_shape", Ints{3, 3}}, {"pads", Ints{1, 1, 1, 1}}};
   const std::string wide = net.conv(x, {.in = 16, .out = 16, .kernel = 3, .dilation = 2});
   x = net.op("Concat", {net.op("MaxPool", {x}, window), net.op("AveragePool", {x}, window), wide}, {{"axis", I{1}}});
   x = net.op("Transpose", {net.reshape(x, {0, 4, 12, 13, 11})}, {{"perm", Ints{0, 2, 1, 3, 4}}});
   const std::vector<std::string> halves = net.ops("Split", {net.reshape(x, {0, 48, 13, 11})}, 2, {{"axis", I{1}}});
   const std::string narrow = net.op("LeakyRelu", {net.conv(halves[0], {.in = 24, .out = 9})}, {{"alpha", 0.125f}});
-  net.output(net.op("Resize", {narrow, "", net.constant(floats({4}, {1, 1, 2, 2}))}, {{"mode", std::string("nearest")}}));
+  net.output(
+      net.op("Resize", {narrow, "", net.constant(floats({4}, {1, 1, 2, 2}))}, {{"mode", std::string("nearest")}}));
   const std::string pooled = net.op("Flatten", {net.op("GlobalAveragePool", {net.op("Tanh", {halves[1]})})});
   net.output(net.op("Softmax", {pooled}, {{"axis", I{1}}}));
   return net.builder();
 }
 
-std::string project(Net& net, const std::string& x, I in, I out) { return net.op("MatMul", {x, net.random({in, out}, 0.4f)}); }
+std::string project(Net& net, const std::string& x, I in, I out) {
+  return net.op("MatMul", {x, net.random({in, out}, 0.4f)});
+}
 
 // Layer norm, GELU, attention: products of two activations.
 ModelBuilder tokens() {
   Net net(3);
   const std::string start = net.input("x", DType::f32, {12, 32});
-  std::string x = net.op("LayerNormalization", {start, net.random({32}, 1.0f), net.random({32}, 0.5f)}, {{"axis", I{-1}}});
+  std::string x =
+      net.op("LayerNormalization", {start, net.random({32}, 1.0f), net.random({32}, 0.5f)}, {{"axis", I{-1}}});
   const std::string keys = net.op("Transpose", {project(net, x, 32, 16)}, {{"perm", Ints{0, 2, 1}}});
   const std::string scores = net.op("Softmax", {net.op("MatMul", {project(net, x, 32, 16), keys})}, {{"axis", I{-1}}});
   const std::string attended = net.op("Add", {start, net.op("MatMul", {scores, project(net, x, 32, 32)})});
@@ -75,10 +84,13 @@ ModelBuilder islands() {
   const std::string stem = net.dequantize(net.conv(x, {.in = 3, .out = 12, .kernel = 3}, {0x1p-5f, 101}));
   Net& floating = net.net();
   std::string y = floating.op("Sqrt", {floating.op("Abs", {floating.conv(stem, {.in = 12, .out = 8, .kernel = 3})})});
-  y = floating.op("Resize", {y, "", floating.constant(floats({4}, {1, 1, 1.5f, 1.5f}))}, {{"mode", std::string("linear")}});
+  y = floating.op("Resize", {y, "", floating.constant(floats({4}, {1, 1, 1.5f, 1.5f}))},
+                  {{"mode", std::string("linear")}});
   y = floating.op("LRN", {floating.op("Exp", {y})}, {{"size", I{3}}});
-  y = floating.op("Div", {y, floating.op("ReduceSum", {y, floating.constant(integers({1}, {1}))}, {{"keepdims", I{1}}})});
-  y = floating.op("Softmax", {swish(floating, floating.conv(y, {.in = 8, .out = 8, .kernel = 3, .groups = 8}))}, {{"axis", I{1}}});
+  y = floating.op("Div",
+                  {y, floating.op("ReduceSum", {y, floating.constant(integers({1}, {1}))}, {{"keepdims", I{1}}})});
+  y = floating.op("Softmax", {swish(floating, floating.conv(y, {.in = 8, .out = 8, .kernel = 3, .groups = 8}))},
+                  {{"axis", I{1}}});
   const Quantized back = net.quantize(floating.op("AveragePool", {y}, {{"kernel_shape", Ints{2, 2}}}), {0x1p-8f, 0});
   floating.output(net.dequantize(net.conv(back, {.in = 8, .out = 5}, {0x1p-6f, 128})));
   floating.output(floating.op("ReduceMax", {y}, {{"axes", Ints{2, 3}}, {"keepdims", I{0}}}));
@@ -92,26 +104,30 @@ ModelBuilder dynamic() {
   auto quantized = net.ops("DynamicQuantizeLinear", {x}, 3);
   const Tensor zero = Tensor::scalar<std::int8_t>(0);
   const ConvShape shape{.in = 8, .out = 12, .kernel = 3};
-  std::string sums =
-      net.op("ConvInteger", {quantized[0], net.constant(net.random_s8(shape.weights())), quantized[2], net.constant(zero)}, shape.attributes());
+  std::string sums = net.op(
+      "ConvInteger", {quantized[0], net.constant(net.random_s8(shape.weights())), quantized[2], net.constant(zero)},
+      shape.attributes());
   const auto real = [&](const std::string& integers, const std::string& scale) {
     return net.op("Mul", {net.op("Cast", {integers}, {{"to", I{1}}}), net.op("Mul", {scale, scalar(net, 0.01f)})});
   };
   const std::string y = net.op("Flatten", {net.op("Relu", {real(sums, quantized[1])})});
   quantized = net.ops("DynamicQuantizeLinear", {y}, 3);
-  sums = net.op("MatMulInteger", {quantized[0], net.constant(net.random_s8({12 * 9 * 7, 10})), quantized[2], net.constant(zero)});
+  sums = net.op("MatMulInteger",
+                {quantized[0], net.constant(net.random_s8({12 * 9 * 7, 10})), quantized[2], net.constant(zero)});
   net.output(real(sums, quantized[1]));
   return net.builder();
 }
 
 void expect_same_bits(const ModelBuilder& builder, v1::CompileOptions options, bool rows_are_independent = true) {
   const ModelFile file(builder);
-  testing::expect_same_bits({.path = file.path(), .options = std::move(options), .rows_are_independent = rows_are_independent});
+  testing::expect_same_bits(
+      {.path = file.path(), .options = std::move(options), .rows_are_independent = rows_are_independent});
 }
 
 TEST(Bits, NoOutputIsExempt) { EXPECT_TRUE(kExemptOutputs.empty()); }
 TEST(Bits, Digits) {
-  testing::expect_same_bits({.path = OCTAVO_SOURCE_DIR "/examples/digits/digits.onnx", .options = {.samples = random_samples(4)}});
+  testing::expect_same_bits(
+      {.path = OCTAVO_SOURCE_DIR "/examples/digits/digits.onnx", .options = {.samples = random_samples(4)}});
 }
 TEST(Bits, MobileBlocks) { expect_same_bits(mobile(), {.samples = random_samples(4)}); }
 TEST(Bits, Branches) { expect_same_bits(branches(), {.samples = random_samples(4)}); }
@@ -127,7 +143,8 @@ TEST_P(BitsTarget, ComparedWithScalar) {
   const ModelFile file(mobile());
   testing::expect_same_bits({.path = file.path(), .options = {.samples = random_samples(4)}}, {target, "scalar"});
 }
-INSTANTIATE_TEST_SUITE_P(, BitsTarget, ::testing::Values("avx2", "avxvnni", "avx512vnni"), [](const auto& test) { return std::string(test.param); });
+INSTANTIATE_TEST_SUITE_P(, BitsTarget, ::testing::Values("avx2", "avxvnni", "avx512vnni"),
+                         [](const auto& test) { return std::string(test.param); });
 
 TEST(Bits, EveryDialect) {
   for (const Dialect& dialect : kDialects) {

@@ -32,11 +32,15 @@ Quantized DialectNet::input(const std::string& name, const std::vector<std::int6
   return {net_.input(name, dialect_.activations, dims), scale};
 }
 
-Quantized DialectNet::quantize(const std::string& x, Scale scale) { return {net_.op("QuantizeLinear", with_parameters({x, scale})), scale}; }
+Quantized DialectNet::quantize(const std::string& x, Scale scale) {
+  return {net_.op("QuantizeLinear", with_parameters({x, scale})), scale};
+}
 std::string DialectNet::dequantize(const Quantized& x) { return net_.op("DequantizeLinear", with_parameters(x)); }
 
-std::string DialectNet::dequantized_constant(const std::string& values, const std::string& scales, DType dtype, std::int64_t channels) {
-  return net_.op("DequantizeLinear", {values, scales, net_.constant(zeros(dtype, channels))}, {{"axis", std::int64_t{0}}});
+std::string DialectNet::dequantized_constant(const std::string& values, const std::string& scales, DType dtype,
+                                             std::int64_t channels) {
+  return net_.op("DequantizeLinear", {values, scales, net_.constant(zeros(dtype, channels))},
+                 {{"axis", std::int64_t{0}}});
 }
 
 Quantized DialectNet::conv(const Quantized& x, const ConvShape& shape, Scale scale) {
@@ -59,14 +63,17 @@ Quantized DialectNet::conv(const Quantized& x, const ConvShape& shape, Scale sca
     return {net_.op("QLinearConv", inputs, shape.attributes()), scale};
   }
   const std::string real_weights = dequantized_constant(weights, scales, DType::s8, shape.out);
-  const std::string real_bias = dequantized_constant(bias, net_.constant(floats({shape.out}, bias_scales)), DType::s32, shape.out);
+  const std::string real_bias =
+      dequantized_constant(bias, net_.constant(floats({shape.out}, bias_scales)), DType::s32, shape.out);
   return quantize(net_.op("Conv", {dequantize(x), real_weights, real_bias}, shape.attributes()), scale);
 }
 
 Quantized DialectNet::product(const Quantized& x, std::int64_t in, std::int64_t out, Scale scale) {
   const std::string weights = net_.constant(net_.random_s8({in, out}));
   const std::string weight_scale = net_.constant(floats({}, {0.004f}));
-  if (is_qdq()) return quantize(net_.op("MatMul", {dequantize(x), dequantized_constant(weights, weight_scale, DType::s8, 0)}), scale);
+  if (is_qdq())
+    return quantize(net_.op("MatMul", {dequantize(x), dequantized_constant(weights, weight_scale, DType::s8, 0)}),
+                    scale);
   std::vector<std::string> inputs = with_parameters(x);
   inputs.insert(inputs.end(), {weights, weight_scale, net_.constant(zeros(DType::s8, 0))});
   for (const std::string& name : parameters(scale)) inputs.push_back(name);
@@ -81,7 +88,8 @@ Quantized DialectNet::binary(const std::string& op, const Quantized& a, const Qu
   return {net_.op("QLinear" + op, inputs, {}, kMicrosoft), scale};
 }
 
-Quantized DialectNet::unary(const std::string& op, const Quantized& x, Scale scale, const std::vector<NamedAttribute>& attributes) {
+Quantized DialectNet::unary(const std::string& op, const Quantized& x, Scale scale,
+                            const std::vector<NamedAttribute>& attributes) {
   if (is_qdq()) return quantize(net_.op(op, {dequantize(x)}, attributes), scale);
   std::vector<std::string> inputs = with_parameters(x);
   for (const std::string& name : parameters(scale)) inputs.push_back(name);
@@ -113,13 +121,15 @@ ModelBuilder dialect_network(const Dialect& dialect, Ends ends) {
   DialectNet net(dialect, 6);
   constexpr Scale kIn{0x1p-6f, 119};
   const Ints dims = {3, 13, 15};
-  Quantized x = ends == Ends::integers ? net.input("x", dims, kIn) : net.quantize(net.net().input("x", DType::f32, dims), kIn);
+  Quantized x =
+      ends == Ends::integers ? net.input("x", dims, kIn) : net.quantize(net.net().input("x", DType::f32, dims), kIn);
   x = net.conv(x, {.in = 3, .out = 16, .kernel = 3, .stride = 2}, {0.0213f, 0});
   Quantized y = net.conv(x, {.in = 16, .out = 16, .kernel = 3, .groups = 16}, {0.0302f, 131});
   y = net.binary("Mul", y, net.unary("Sigmoid", y, {1.0f / 256, 0}), {0.0171f, 17});
   x = net.binary("Add", x, net.conv(y, {.in = 16, .out = 16}, {0.0118f, 140}), {0.0267f, 63});
   const Quantized pooled = net.keep("MaxPool", x, {{"kernel_shape", Ints{3, 3}}, {"pads", Ints{1, 1, 1, 1}}});
-  const Quantized mean = net.unary("AveragePool", x, {0.0201f, 70}, {{"kernel_shape", Ints{3, 3}}, {"pads", Ints{1, 1, 1, 1}}});
+  const Quantized mean =
+      net.unary("AveragePool", x, {0.0201f, 70}, {{"kernel_shape", Ints{3, 3}}, {"pads", Ints{1, 1, 1, 1}}});
   x = net.concat({pooled, net.unary("LeakyRelu", mean, {0.0203f, 40}, {{"alpha", 0.1f}}), y}, {0.0274f, 66});
   x = net.conv(x, {.in = 48, .out = 24, .kernel = 3}, {0.0191f, 122});
   x = net.keep("Flatten", net.unary("GlobalAveragePool", x, {0.0092f, 125}));

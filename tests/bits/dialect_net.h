@@ -15,7 +15,8 @@ struct Dialect {
   Form form = Form::qdq;
   DType activations = DType::u8;
 };
-inline constexpr Dialect kDialects[] = {{Form::qdq, DType::s8}, {Form::qdq, DType::u8}, {Form::qoperator, DType::s8}, {Form::qoperator, DType::u8}};
+inline constexpr Dialect kDialects[] = {
+    {Form::qdq, DType::s8}, {Form::qdq, DType::u8}, {Form::qoperator, DType::s8}, {Form::qoperator, DType::u8}};
 std::string name_of(const Dialect& dialect);
 
 // Zero points are those of u8; s8 has them lower by 128.
@@ -29,7 +30,8 @@ struct Quantized {
   Scale scale;
 };
 
-// Each operator reads and writes quantized values: dequantize -> operator -> quantize, or the quantized operator, as the dialect has it.
+// Each operator reads and writes quantized values: dequantize -> operator -> quantize, or the quantized operator, as
+// the dialect has it.
 class DialectNet {
  public:
   DialectNet(Dialect dialect, unsigned seed) : dialect_(dialect), net_(seed) {}
@@ -44,7 +46,8 @@ class DialectNet {
   // "Add" or "Mul".
   Quantized binary(const std::string& op, const Quantized& a, const Quantized& b, Scale scale);
   // "Sigmoid", "LeakyRelu", "GlobalAveragePool", "AveragePool", "Softmax".
-  Quantized unary(const std::string& op, const Quantized& x, Scale scale, const std::vector<NamedAttribute>& attributes = {});
+  Quantized unary(const std::string& op, const Quantized& x, Scale scale,
+                  const std::vector<NamedAttribute>& attributes = {});
   Quantized concat(const std::vector<Quantized>& parts, Scale scale);
   // Operators that keep values as they are: "MaxPool", "Flatten".
   Quantized keep(const std::string& op, const Quantized& x, const std::vector<NamedAttribute>& attributes = {});
@@ -54,7 +57,8 @@ class DialectNet {
  private:
   std::vector<std::string> parameters(Scale scale);  // names of scale and zero point
   std::vector<std::string> with_parameters(const Quantized& x);
-  std::string dequantized_constant(const std::string& values, const std::string& scales, DType dtype, std::int64_t channels);
+  std::string dequantized_constant(const std::string& values, const std::string& scales, DType dtype,
+                                   std::int64_t channels);
   bool is_qdq() const { return dialect_.form == Form::qdq; }
 
   Dialect dialect_;
@@ -63,7 +67,8 @@ class DialectNet {
 
 enum class Ends { floats, integers };
 
-// Convolutions (padded, strided, depthwise), residual, gate, pools, concatenation, classifier. Its input and output are f32 or of the dialect's type.
+// Convolutions (padded, strided, depthwise), residual, gate, pools, concatenation, classifier. Its input and output are
+// f32 or of the dialect's type.
 ModelBuilder dialect_network(const Dialect& dialect, Ends ends);
 
 }  // namespace octavo::testing

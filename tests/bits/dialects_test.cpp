@@ -1,4 +1,5 @@
-// The same network in four dialects is the same model: one lowered graph, one answer. Part of the tests of whole models.
+// The same network in four dialects is the same model: one lowered graph, one answer. Part of the tests of whole
+// models.
 #include <gtest/gtest.h>
 
 #include "bits/dialect_net.h"
@@ -40,7 +41,8 @@ std::vector<Tensor> compiled_answers(const ModelBuilder& builder, const std::vec
 Tensor shifted(const Tensor& bytes, DType dtype) {
   if (dtype == DType::u8) return bytes;
   Tensor result(DType::s8, bytes.shape());
-  for (std::int64_t i = 0; i < bytes.elements(); ++i) result.as<std::int8_t>()[i] = static_cast<std::int8_t>(bytes.as<std::uint8_t>()[i] - 128);
+  for (std::int64_t i = 0; i < bytes.elements(); ++i)
+    result.as<std::int8_t>()[i] = static_cast<std::int8_t>(bytes.as<std::uint8_t>()[i] - 128);
   return result;
 }
 
@@ -55,7 +57,8 @@ TEST(Dialects, LowerToOneListOfOperators) {
 
 TEST(Dialects, SameAnswersFromFloatToFloat) {
   for (unsigned seed = 0; seed < 8; ++seed) {
-    const std::vector<Tensor> inputs = random_inputs({{.name = "x", .dtype = DType::f32, .shape = {1, 3, 13, 15}}}, seed);
+    const std::vector<Tensor> inputs =
+        random_inputs({{.name = "x", .dtype = DType::f32, .shape = {1, 3, 13, 15}}}, seed);
     const std::vector<Tensor> expected = compiled_answers(dialect_network(kDialects[0], Ends::floats), inputs);
     for (const Dialect& dialect : kDialects) {
       SCOPED_TRACE(name_of(dialect));
@@ -67,11 +70,13 @@ TEST(Dialects, SameAnswersFromFloatToFloat) {
 TEST(Dialects, SameAnswersUpToTheShiftOfTypes) {
   for (unsigned seed = 0; seed < 8; ++seed) {
     const Tensor bytes = random_inputs({{.name = "x", .dtype = DType::u8, .shape = {1, 3, 13, 15}}}, seed)[0];
-    const std::vector<Tensor> expected = compiled_answers(dialect_network({Form::qdq, DType::u8}, Ends::integers), {bytes});
+    const std::vector<Tensor> expected =
+        compiled_answers(dialect_network({Form::qdq, DType::u8}, Ends::integers), {bytes});
     ASSERT_EQ(expected.size(), 1u);
     for (const Dialect& dialect : kDialects) {
       SCOPED_TRACE(name_of(dialect));
-      const std::vector<Tensor> found = compiled_answers(dialect_network(dialect, Ends::integers), {shifted(bytes, dialect.activations)});
+      const std::vector<Tensor> found =
+          compiled_answers(dialect_network(dialect, Ends::integers), {shifted(bytes, dialect.activations)});
       ASSERT_EQ(found.size(), 1u);
       EXPECT_EQ(found[0], shifted(expected[0], dialect.activations));
     }

@@ -1,5 +1,6 @@
-// Real models: the same bits everywhere, a kernel of its own for every operator, no float but what is stated. Part of the tests of whole models.
-// The models lie outside the project, at $OCTAVO_DATA or ../shared/data; without them these tests are skipped.
+// Real models: the same bits everywhere, a kernel of its own for every operator, no float but what is stated. Part of
+// the tests of whole models. The models lie outside the project, at $OCTAVO_DATA or ../shared/data; without them these
+// tests are skipped.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -62,7 +63,8 @@ std::vector<std::string> without_reasons(std::vector<std::string> islands) {
   return islands;
 }
 
-void expect_own_kernels(const fs::path& file, const v1::CompileOptions& options, const std::vector<std::string>& islands) {
+void expect_own_kernels(const fs::path& file, const v1::CompileOptions& options,
+                        const std::vector<std::string>& islands) {
   const auto compiled = v1::compile(file.string(), options);
   ASSERT_TRUE(compiled.ok()) << to_string(compiled.errors());
   const v1::PlanInfo plan = compiled->info().plans[0];
@@ -99,7 +101,9 @@ TEST(RealModels, SameBitsOfEverythingLong) {
   if (files.empty()) GTEST_SKIP() << "no models at " << models_folder();
   for (const fs::path& file : files) {
     SCOPED_TRACE(file.filename().string());
-    expect_same_bits({.path = file.string(), .options = {.samples = random_samples(2), .corrects_biases = false}, .batch_is_free = !fixes_batch(file)});
+    expect_same_bits({.path = file.string(),
+                      .options = {.samples = random_samples(2), .corrects_biases = false},
+                      .batch_is_free = !fixes_batch(file)});
   }
 }
 

@@ -39,14 +39,16 @@ std::string Net::random(const Shape& shape, float magnitude) {
 
 Tensor Net::random_s8(const Shape& shape) {
   Tensor tensor(DType::s8, shape);
-  for (std::int8_t& value : tensor.span<std::int8_t>()) value = static_cast<std::int8_t>(static_cast<int>(engine_() % 255) - 127);
+  for (std::int8_t& value : tensor.span<std::int8_t>())
+    value = static_cast<std::int8_t>(static_cast<int>(engine_() % 255) - 127);
   return tensor;
 }
 
-std::string Net::op(const std::string& op, const std::vector<std::string>& inputs, const std::vector<NamedAttribute>& attributes,
-                    const std::string& domain) {
+std::string Net::op(const std::string& op, const std::vector<std::string>& inputs,
+                    const std::vector<NamedAttribute>& attributes, const std::string& domain) {
   const std::string name = next_name(op);
-  builder_.node({.op = op, .inputs = inputs, .outputs = {name}, .attributes = attributes, .domain = domain, .name = name});
+  builder_.node(
+      {.op = op, .inputs = inputs, .outputs = {name}, .attributes = attributes, .domain = domain, .name = name});
   return name;
 }
 

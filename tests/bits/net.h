@@ -35,8 +35,8 @@ class Net {
   // f32, uniform in [-magnitude, magnitude].
   std::string random(const Shape& shape, float magnitude);
   Tensor random_s8(const Shape& shape);
-  std::string op(const std::string& op, const std::vector<std::string>& inputs, const std::vector<NamedAttribute>& attributes = {},
-                 const std::string& domain = "");
+  std::string op(const std::string& op, const std::vector<std::string>& inputs,
+                 const std::vector<NamedAttribute>& attributes = {}, const std::string& domain = "");
   // Several results.
   std::vector<std::string> ops(const std::string& op, const std::vector<std::string>& inputs, int outputs,
                                const std::vector<NamedAttribute>& attributes = {});

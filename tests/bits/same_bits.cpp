@@ -36,7 +36,8 @@ std::string first_difference(const Tensor& a, const Tensor& b) {
   if (a.dtype() != b.dtype() || a.shape() != b.shape()) return "another type or shape";
   for (std::int64_t i = 0; i < a.elements(); ++i) {
     const double left = element_as_double(a.view(), i), right = element_as_double(b.view(), i);
-    if (left != right) return "element " + std::to_string(i) + ": " + std::to_string(left) + " and " + std::to_string(right);
+    if (left != right)
+      return "element " + std::to_string(i) + ": " + std::to_string(left) + " and " + std::to_string(right);
   }
   return "the bits of equal numbers";
 }
@@ -53,7 +54,8 @@ std::vector<v1::CompiledModel> compile_batches(const Subject& subject, const std
   v1::CompileOptions options = subject.options;
   options.precision = Precision::int8;
   options.target = target;
-  options.batch_order = target == "avxvnni" ? BatchOrder::steps : BatchOrder::images;  // which way must not matter, either
+  options.batch_order =
+      target == "avxvnni" ? BatchOrder::steps : BatchOrder::images;  // which way must not matter, either
   options.batches = {1, kRows};
   if (auto both = v1::compile(subject.path, options)) return {*std::move(both)};
   options.batches = {1};
@@ -87,12 +89,18 @@ class Comparison {
   }
 
   // Answers that do not depend on the input would prove nothing.
-  void expect_varied_answers() const { EXPECT_FALSE(singles_[0] == singles_[1]) << subject_.path << ": two samples have one answer"; }
+  void expect_varied_answers() const {
+    EXPECT_FALSE(singles_[0] == singles_[1]) << subject_.path << ": two samples have one answer";
+  }
   bool has_run_batches() const { return !batch_.empty(); }
 
  private:
-  bool is_short(const std::string& target) const { return target == "scalar" && subject_.scalar_runs == ScalarRuns::one_sample; }
-  std::vector<int> threads_for(const std::string& target) const { return is_short(target) ? std::vector{2} : std::vector{1, 2, 4}; }
+  bool is_short(const std::string& target) const {
+    return target == "scalar" && subject_.scalar_runs == ScalarRuns::one_sample;
+  }
+  std::vector<int> threads_for(const std::string& target) const {
+    return is_short(target) ? std::vector{2} : std::vector{1, 2, 4};
+  }
 
   void run_plans(const v1::Model& model, std::int64_t rows) {
     const std::vector<v1::PlanInfo> plans = model.info().plans;
@@ -106,7 +114,8 @@ class Comparison {
   void run_single(const v1::Model& model, std::size_t plan, std::int64_t rows) {
     const std::vector<v1::TensorInfo> inputs = model.info().plans[plan].inputs;
     for (std::int64_t row = 0; row < rows; ++row) {
-      expect(singles_[static_cast<std::size_t>(row)], run(model, plan, random_inputs(inputs, static_cast<unsigned>(row))), model, row);
+      expect(singles_[static_cast<std::size_t>(row)],
+             run(model, plan, random_inputs(inputs, static_cast<unsigned>(row))), model, row);
     }
   }
 
@@ -120,14 +129,17 @@ class Comparison {
     for (std::int64_t row = 0; row < kRows; ++row) {
       const std::vector<Tensor> single = random_inputs(infos, static_cast<unsigned>(row));
       for (std::size_t i = 0; i < inputs.size(); ++i) {
-        std::memcpy(inputs[i].data() + static_cast<std::size_t>(row) * single[i].bytes(), single[i].data(), single[i].bytes());
+        std::memcpy(inputs[i].data() + static_cast<std::size_t>(row) * single[i].bytes(), single[i].data(),
+                    single[i].bytes());
       }
     }
     const std::vector<Tensor> outputs = run(model, plan, inputs);
     expect(batch_, outputs, model, -1);
     if (!subject_.rows_are_independent) return;
-    for (const Tensor& output : outputs) ASSERT_EQ(output.shape()[0] % kRows, 0) << "the file fixes the batch of an output";
-    for (std::int64_t row = 0; row < kRows; ++row) expect(singles_[static_cast<std::size_t>(row)], rows_of(outputs, row), model, row);
+    for (const Tensor& output : outputs)
+      ASSERT_EQ(output.shape()[0] % kRows, 0) << "the file fixes the batch of an output";
+    for (std::int64_t row = 0; row < kRows; ++row)
+      expect(singles_[static_cast<std::size_t>(row)], rows_of(outputs, row), model, row);
   }
 
   void expect(std::vector<Tensor>& known, const std::vector<Tensor>& found, const v1::Model& model, std::int64_t row) {
@@ -165,7 +177,9 @@ void expect_same_bits(const Subject& subject, const std::vector<std::string>& ta
 
 ModelFile::ModelFile(const std::string& bytes) {
   static int count = 0;
-  path_ = (std::filesystem::temp_directory_path() / ("octavo_bits_" + std::to_string(::getpid()) + "_" + std::to_string(++count) + ".onnx")).string();
+  path_ = (std::filesystem::temp_directory_path() /
+           ("octavo_bits_" + std::to_string(::getpid()) + "_" + std::to_string(++count) + ".onnx"))
+              .string();
   std::ofstream(path_, std::ios::binary) << bytes;
 }
 

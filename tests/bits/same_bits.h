@@ -22,16 +22,17 @@ inline const std::vector<std::string> kExemptOutputs = {};
 struct Subject {
   std::string path;
   v1::CompileOptions options;
-  bool rows_are_independent = true;  // not where the model's meaning takes the whole batch together, as DynamicQuantizeLinear does
-  bool batch_is_free = true;         // not where the file's reshapes fix it too
+  bool rows_are_independent =
+      true;  // not where the model's meaning takes the whole batch together, as DynamicQuantizeLinear does
+  bool batch_is_free = true;  // not where the file's reshapes fix it too
   ScalarRuns scalar_runs = ScalarRuns::every_variant;
 };
 
 // Whether this machine can run what is compiled for the target.
 bool host_has(const std::string& target);
 
-// int8 on the targets (those that this machine has), 1, 2 and 4 threads, batch 1 and 5: every output has the same bytes,
-// and each row of batch 5 those of batch 1.
+// int8 on the targets (those that this machine has), 1, 2 and 4 threads, batch 1 and 5: every output has the same
+// bytes, and each row of batch 5 those of batch 1.
 inline const std::vector<std::string> kTargets = {"avx512vnni", "avxvnni", "avx2", "scalar"};
 void expect_same_bits(const Subject& subject, const std::vector<std::string>& targets = kTargets);
 

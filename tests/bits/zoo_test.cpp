@@ -12,7 +12,9 @@ void expect_same_bits_of(const std::string& name) {
   const auto bytes = make_zoo_model(name, {});
   ASSERT_TRUE(bytes.ok()) << to_string(bytes.errors());
   const ModelFile file(*bytes);
-  expect_same_bits({.path = file.path(), .options = {.samples = random_samples(2), .corrects_biases = false}, .scalar_runs = ScalarRuns::one_sample});
+  expect_same_bits({.path = file.path(),
+                    .options = {.samples = random_samples(2), .corrects_biases = false},
+                    .scalar_runs = ScalarRuns::one_sample});
 }
 
 // Convolutions of many channels, pools, concatenations.

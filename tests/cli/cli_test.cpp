@@ -62,7 +62,8 @@ TEST_F(Cli, TuningIsRepeatable) {
   EXPECT_EQ(*bytes, *read_file(path("b.octv")));
   EXPECT_EQ(*bytes, *read_file(path("c.octv")));
   expect("inspect " + path("a.octv"), 0, "by times measured on");
-  std::ofstream(path("log.json")) << R"({"format": "octavo tuning log 1", "machines": {"m": {"a(u8[1]) -> u8[1]": {"conv_of_yesterday": 5}}}})";
+  std::ofstream(path("log.json"))
+      << R"({"format": "octavo tuning log 1", "machines": {"m": {"a(u8[1]) -> u8[1]": {"conv_of_yesterday": 5}}}})";
   expect(compile + " -o " + path("d.octv"), 0, "'conv_of_yesterday', no kernel of this release");
   std::ofstream(path("log.json")) << "{}";
   expect(compile, 3, "log.json: found something else");
@@ -76,10 +77,12 @@ TEST_F(Cli, BadUsageIsTwo) {
   expect("compile " + digits_ + "digits.onnx --precision int4", 2, "'int4'");
   expect("compile " + digits_ + "digits.onnx", 2, "--calibrate");
   expect("compile " + digits_ + "digits.onnx --calibrate " + digits_ + "calibration.npz", 2, "--preprocess");
-  expect("compile " + digits_ + "digits.onnx --calibrate " + digits_ + "calibration.npz --preprocess sepia", 2, "'sepia'");
+  expect("compile " + digits_ + "digits.onnx --calibrate " + digits_ + "calibration.npz --preprocess sepia", 2,
+         "'sepia'");
   expect("compile " + digits_ + "digits.onnx --precision fp32 --shape input", 2, "--shape");
   expect("compile " + digits_ + "digits.onnx --precision fp32 --target z80", 2, "z80");
-  expect("compile " + digits_ + "digits.onnx --calibrate random --skip nothing_of_this_name", 2, "nothing_of_this_name");
+  expect("compile " + digits_ + "digits.onnx --calibrate random --skip nothing_of_this_name", 2,
+         "nothing_of_this_name");
   expect("compile " + digits_ + "digits.onnx --calibrate random --calibration median", 2, "'median'");
   expect("compile " + digits_ + "digits.onnx --precision fp32 --batch 0", 2, "--batch");
   expect("inspect", 2, "--machine");
@@ -92,9 +95,11 @@ TEST_F(Cli, QuantizedFilesCompileToWhatTheOriginalDoes) {
   expect("compile " + digits_ + "digits.onnx" + options + " -o direct.octv", 0, "written");
   expect("compile qdq.onnx -o again.octv --batch 1,3", 0, "ONNX QDQ");  // the batch is symbolic still
   expect("compare direct.octv again.octv --batch 1", 0, "");
-  expect("quantize " + digits_ + "digits.onnx" + options + " --samples 8 -o reported.onnx --report page.html", 0, "worst rounded");
+  expect("quantize " + digits_ + "digits.onnx" + options + " --samples 8 -o reported.onnx --report page.html", 0,
+         "worst rounded");
   EXPECT_NE(testing::read_bytes(path("page.html")).find("Along the network"), std::string::npos);
-  expect("quantize " + digits_ + "digits.onnx" + options + " --samples 8 -o reported.onnx --report report.json", 0, "worst rounded");
+  expect("quantize " + digits_ + "digits.onnx" + options + " --samples 8 -o reported.onnx --report report.json", 0,
+         "worst rounded");
   EXPECT_GT(json("report.json")["tensors"].size(), 3u);
   expect("quantize " + digits_ + "digits.onnx --global-scale 8 --report page.html", 2, "--report");
   expect("quantize qdq.onnx" + options + " -o twice.onnx", 2, "a quantized model");
@@ -105,7 +110,8 @@ TEST_F(Cli, QuantizedFilesCompileToWhatTheOriginalDoes) {
 }
 
 TEST_F(Cli, ScalesGoOutAndIn) {
-  const std::string model = digits_ + "digits.onnx", calibrate = " --calibrate " + digits_ + "calibration.npz --preprocess tf";
+  const std::string model = digits_ + "digits.onnx",
+                    calibrate = " --calibrate " + digits_ + "calibration.npz --preprocess tf";
   expect("quantize " + model + calibrate + " -o direct.onnx --scales-out scales.json", 0, "written");
   expect("quantize " + model + " --scales scales.json -o again.onnx", 0, "written");
   EXPECT_EQ(testing::read_bytes(path("direct.onnx")), testing::read_bytes(path("again.onnx")));
@@ -122,9 +128,11 @@ TEST_F(Cli, ScalesGoOutAndIn) {
 
 TEST_F(Cli, AccuracyBudgets) {
   const std::string model = digits_ + "digits.onnx";
-  const std::string options = " --calibrate " + digits_ + "calibration.npz --preprocess tf --samples 20 --seconds 0.01 --threads 1";
+  const std::string options =
+      " --calibrate " + digits_ + "calibration.npz --preprocess tf --samples 20 --seconds 0.01 --threads 1";
   expect("compile " + model + options + " --max-drop 100 --metric agreement -o all.octv", 0, "0 of ");
-  expect("compile " + model + options + " --max-drop 40 --metric sqnr -o mix.octv --search-log log", 0, "within the budget");
+  expect("compile " + model + options + " --max-drop 40 --metric sqnr -o mix.octv --search-log log", 0,
+         "within the budget");
   expect("inspect mix.octv", 0, "fused_conv");
   expect("compare mix.octv mix.octv", 0, "identical");
   // Everything was measured before.
@@ -133,7 +141,8 @@ TEST_F(Cli, AccuracyBudgets) {
     return std::count(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>(), '\n');
   };
   const auto before = lines();
-  expect("quantize " + model + options + " --max-drop 40 --metric sqnr -o mix.onnx --search-log log", 0, "within the budget");
+  expect("quantize " + model + options + " --max-drop 40 --metric sqnr -o mix.onnx --search-log log", 0,
+         "within the budget");
   EXPECT_EQ(lines(), before);
   expect("compile mix.onnx -o from_qdq.octv", 0, "float");
   expect("quantize " + model + options + " --max-drop 300 --metric sqnr -o best.onnx", 1, "beyond it");
@@ -148,13 +157,16 @@ TEST_F(Cli, AccuracyBudgets) {
 
 // The scales are the file's; samples only judge.
 TEST_F(Cli, AccuracyBudgetsWithKnownScales) {
-  const std::string model = digits_ + "digits.onnx", calibrate = " --calibrate " + digits_ + "calibration.npz --preprocess tf --samples 20";
-  expect("quantize " + model + calibrate + " --placement per-operator -o all.onnx --scales-out scales.json", 0, "written");
+  const std::string model = digits_ + "digits.onnx",
+                    calibrate = " --calibrate " + digits_ + "calibration.npz --preprocess tf --samples 20";
+  expect("quantize " + model + calibrate + " --placement per-operator -o all.onnx --scales-out scales.json", 0,
+         "written");
   const std::string options = " --scales scales.json --placement per-operator --seconds 0.01 --threads 1";
   expect("quantize " + model + options + calibrate + " --max-drop 100 --metric agreement -o kept.onnx", 0, "0 of ");
   EXPECT_EQ(testing::read_bytes(path("all.onnx")), testing::read_bytes(path("kept.onnx")));
   expect("compile " + model + options + calibrate + " --max-drop 40 --metric sqnr -o mix.octv", 0, "within the budget");
-  expect("compile " + model + options + " --preprocess tf --max-drop 1 --images " + digits_ + "test.npz -o top1.octv", 0, "right");
+  expect("compile " + model + options + " --preprocess tf --max-drop 1 --images " + digits_ + "test.npz -o top1.octv",
+         0, "right");
   expect("compile " + model + options + " --max-drop 1 -o none.octv", 2, "--calibrate");
   expect("compile " + model + options + calibrate + " -o none.octv", 2, "--scales");
   expect("compile " + model + calibrate + " --placement nowhere -o none.octv", 2, "per-operator");
@@ -163,10 +175,13 @@ TEST_F(Cli, AccuracyBudgetsWithKnownScales) {
 
 TEST_F(Cli, AutoPrecisionInEveryVerb) {
   const std::string model = digits_ + "digits.onnx";
-  const std::string data = " --calibrate " + digits_ + "calibration.npz --preprocess tf --samples 20", options = data + " --precision auto";
-  expect("compile " + model + options + " --threads 1 --seconds 0.01 -o auto.octv --batch 1,3 --scales-out scales.json", 0, "auto: ");
+  const std::string data = " --calibrate " + digits_ + "calibration.npz --preprocess tf --samples 20",
+                    options = data + " --precision auto";
+  expect("compile " + model + options + " --threads 1 --seconds 0.01 -o auto.octv --batch 1,3 --scales-out scales.json",
+         0, "auto: ");
   expect("compile auto.octv" + options, 2, "compiled model");
-  expect("bench " + model + data + " --compare fp32,int8,auto --seconds 0.02 --threads 1 --json bench.json", 0, "auto is ");
+  expect("bench " + model + data + " --compare fp32,int8,auto --seconds 0.02 --threads 1 --json bench.json", 0,
+         "auto is ");
   const nlohmann::json runs = json("bench.json")["runs"];
   ASSERT_EQ(runs.size(), 3u);
   EXPECT_EQ(runs[2]["precision"], "auto");
@@ -196,11 +211,12 @@ TEST_F(Cli, MachineIsDescribed) {
 
 TEST_F(Cli, FromModelToAnswers) {
   expect("compile " + digits_ + "digits.onnx -o fp32.octv --precision fp32", 0, "written: fp32.octv");
-  expect(
-      "compile " + digits_ + "digits.onnx -o int8.octv --calibrate " + digits_ + "calibration.npz --preprocess tf --batch 1,4 --report report.json",
-      0, "int8 batch 4");
+  expect("compile " + digits_ + "digits.onnx -o int8.octv --calibrate " + digits_ +
+             "calibration.npz --preprocess tf --batch 1,4 --report report.json",
+         0, "int8 batch 4");
   EXPECT_EQ(json("report.json")["plans"].size(), 2u);
-  expect("evaluate fp32.octv int8.octv --images " + digits_ + "test.npz --preprocess tf --batch 1 --json accuracy.json", 0, "int8");
+  expect("evaluate fp32.octv int8.octv --images " + digits_ + "test.npz --preprocess tf --batch 1 --json accuracy.json",
+         0, "int8");
   const auto models = json("accuracy.json")["models"];
   ASSERT_EQ(models.size(), 2u);
   const int fp32 = models[0].value("top1", 0);
@@ -211,9 +227,11 @@ TEST_F(Cli, FromModelToAnswers) {
   EXPECT_GE(models[1].value("agreeing", 0), 580) << "of 597";
   EXPECT_GT(models[1].value("sqnr_db", 0.0), 15.0);
   EXPECT_LT(models[1]["top1_interval"][0], models[1]["top1_percent"]);
-  expect("evaluate int8.octv --images " + digits_ + "test.npz --preprocess tf --batch 4 --json accuracy4.json", 0, "int8");
+  expect("evaluate int8.octv --images " + digits_ + "test.npz --preprocess tf --batch 4 --json accuracy4.json", 0,
+         "int8");
   EXPECT_EQ(json("accuracy4.json")["models"][0].value("top1", 0), int8);
-  expect("evaluate int8.octv int8.octv --images " + digits_ + "test.npz --preprocess tf --batch 4 --json same.json", 0, "agrees");
+  expect("evaluate int8.octv int8.octv --images " + digits_ + "test.npz --preprocess tf --batch 4 --json same.json", 0,
+         "agrees");
   EXPECT_EQ(json("same.json")["models"][1].value("agreeing", 0), 597);
   EXPECT_TRUE(json("same.json")["models"][1]["sqnr_db"].is_null());
   expect("evaluate int8.octv --images " + digits_ + "test.npz --preprocess tf --batch 3", 2, "batch");
@@ -228,8 +246,10 @@ TEST_F(Cli, FromModelToAnswers) {
 
 // A full-integer model of an fp32 file: u8 at both ends, and as many right answers.
 TEST_F(Cli, IntegerOnlyModels) {
-  const std::string options = " --calibrate " + digits_ + "calibration.npz --preprocess tf", images = " --images " + digits_ + "test.npz";
-  expect("compile " + digits_ + "digits.onnx --integer-only" + options + " -o i.octv --report i.json", 0, "u8[1x1x8x8], scale 0.007");
+  const std::string options = " --calibrate " + digits_ + "calibration.npz --preprocess tf",
+                    images = " --images " + digits_ + "test.npz";
+  expect("compile " + digits_ + "digits.onnx --integer-only" + options + " -o i.octv --report i.json", 0,
+         "u8[1x1x8x8], scale 0.007");
   const auto plan = json("i.json")["plans"][0];
   EXPECT_EQ(plan["inputs"][0]["dtype"], "u8");
   EXPECT_EQ(plan["inputs"][0]["scale"].size(), 1u);
@@ -246,17 +266,23 @@ TEST_F(Cli, IntegerOnlyModels) {
   expect("compare i.octv q.octv", 0, "identical");
   expect("compile " + digits_ + "digits.onnx --integer-only --precision fp32", 4, "input 'image': found f32");
   // Everything that would stay in float is named.
-  const testing::Outcome refused = octavo("compile " + digits_ + "digits.onnx --integer-only --skip 'type:conv'" + options + " -o r.octv");
+  const testing::Outcome refused =
+      octavo("compile " + digits_ + "digits.onnx --integer-only --skip 'type:conv'" + options + " -o r.octv");
   EXPECT_EQ(refused.exit_code, 4) << refused.text;
   EXPECT_GE(std::count(refused.text.begin(), refused.text.end(), '\n'), 2) << refused.text;
-  expect("quantize " + digits_ + "digits.onnx --integer-only --skip type:conv" + options + " -o r.onnx", 4, "kept in float as asked");
-  expect("quantize " + digits_ + "digits.onnx --integer-only --report r.html" + options + " -o r.onnx", 2, "--integer-only");
-  expect("compile " + digits_ + "digits.onnx --integer-only --max-drop 1" + options + " -o r.octv", 2, "--integer-only");
+  expect("quantize " + digits_ + "digits.onnx --integer-only --skip type:conv" + options + " -o r.onnx", 4,
+         "kept in float as asked");
+  expect("quantize " + digits_ + "digits.onnx --integer-only --report r.html" + options + " -o r.onnx", 2,
+         "--integer-only");
+  expect("compile " + digits_ + "digits.onnx --integer-only --max-drop 1" + options + " -o r.octv", 2,
+         "--integer-only");
   EXPECT_FALSE(fs::exists(path("r.octv")) || fs::exists(path("r.onnx")));
 }
 
 TEST_F(Cli, IntegerInputsTakeStoredAndRealValues) {
-  expect("compile " + digits_ + "digits.onnx --integer-only --calibrate " + digits_ + "calibration.npz --preprocess tf -o i.octv", 0, "written");
+  expect("compile " + digits_ + "digits.onnx --integer-only --calibrate " + digits_ +
+             "calibration.npz --preprocess tf -o i.octv",
+         0, "written");
   Tensor stored(DType::u8, Shape{1, 1, 8, 8}), real(DType::f32, Shape{1, 1, 8, 8});
   expect("inspect i.octv --json i.json", 0, "");
   const auto input = json("i.json")["plans"][0]["inputs"][0];
@@ -299,7 +325,9 @@ TEST_F(Cli, RunWritesEveryOutput) {
 }
 
 TEST_F(Cli, BenchAlternatesItsVariants) {
-  expect("bench " + digits_ + "digits.onnx --compare fp32,int8 --calibrate random --seconds 0.3 --threads 1 --json bench.json", 0, "than fp32");
+  expect("bench " + digits_ +
+             "digits.onnx --compare fp32,int8 --calibrate random --seconds 0.3 --threads 1 --json bench.json",
+         0, "than fp32");
   const auto object = json("bench.json");
   ASSERT_EQ(object["runs"].size(), 2u);
   for (const auto& run : object["runs"]) {
@@ -314,8 +342,9 @@ TEST_F(Cli, BenchAlternatesItsVariants) {
 }
 
 TEST_F(Cli, ExplainAccountsForEveryKernel) {
-  expect("explain " + digits_ + "digits.onnx --calibrate random --seconds 0.1 --json e.json --html e.html --onnx e.onnx", 0,
-         "conversions and float islands");
+  expect(
+      "explain " + digits_ + "digits.onnx --calibrate random --seconds 0.1 --json e.json --html e.html --onnx e.onnx",
+      0, "conversions and float islands");
   expect("compile " + digits_ + "digits.onnx --calibrate random -o d.octv", 0, "written");
   expect("inspect d.octv --json i.json", 0, "");
   const nlohmann::json e = json("e.json"), plan = json("i.json")["plans"][0];
@@ -350,13 +379,16 @@ TEST_F(Cli, ExplainedGraphIsConnected) {
   EXPECT_EQ(static_cast<std::size_t>(graph.node_size()), json("e.json")["steps"].size());
   std::set<std::string> known = {graph.input(0).name()};
   for (const onnx::NodeProto& node : graph.node()) {
-    for (const std::string& input : node.input()) EXPECT_TRUE(known.contains(input)) << node.name() << " reads " << input;
+    for (const std::string& input : node.input())
+      EXPECT_TRUE(known.contains(input)) << node.name() << " reads " << input;
     known.insert(node.output().begin(), node.output().end());
   }
   EXPECT_TRUE(known.contains(graph.output(0).name()));
 }
 
-TEST_F(Cli, RandomCalibrationWarns) { expect("compile " + digits_ + "digits.onnx --calibrate random -o x.octv", 0, "worthless"); }
+TEST_F(Cli, RandomCalibrationWarns) {
+  expect("compile " + digits_ + "digits.onnx --calibrate random -o x.octv", 0, "worthless");
+}
 
 }  // namespace
 }  // namespace octavo

@@ -7,7 +7,9 @@
 namespace octavo::conformance {
 namespace {
 
-std::string described(const Tensor& tensor) { return std::string(name_of(tensor.dtype())) + " " + tensor.shape().to_string(); }
+std::string described(const Tensor& tensor) {
+  return std::string(name_of(tensor.dtype())) + " " + tensor.shape().to_string();
+}
 
 bool is_close(double found, double expected) {
   constexpr double kAbsolute = 1e-7, kRelative = 1e-3;
@@ -19,7 +21,8 @@ bool is_close(double found, double expected) {
 }  // namespace
 
 std::string difference(const Tensor& found, const Tensor& expected) {
-  if (found.dtype() != expected.dtype() || found.shape() != expected.shape()) return described(found) + " for " + described(expected);
+  if (found.dtype() != expected.dtype() || found.shape() != expected.shape())
+    return described(found) + " for " + described(expected);
   if (!is_float(found.dtype())) {
     if (found.bytes() == 0 || std::memcmp(found.data(), expected.data(), found.bytes()) == 0) return "";
   }
@@ -30,8 +33,9 @@ std::string difference(const Tensor& found, const Tensor& expected) {
     if (wrong++ == 0) first = i;
   }
   if (wrong == 0) return is_float(found.dtype()) ? "" : "64-bit integers that differ beyond 2^53";
-  return std::to_string(wrong) + " of " + std::to_string(found.elements()) + " elements differ, the first is " + std::to_string(first) + ": " +
-         std::to_string(element_as_double(found.view(), first)) + " for " + std::to_string(element_as_double(expected.view(), first));
+  return std::to_string(wrong) + " of " + std::to_string(found.elements()) + " elements differ, the first is " +
+         std::to_string(first) + ": " + std::to_string(element_as_double(found.view(), first)) + " for " +
+         std::to_string(element_as_double(expected.view(), first));
 }
 
 }  // namespace octavo::conformance

@@ -19,13 +19,15 @@ std::vector<Way> all_ways(bool is_quantized) {
   return ways;
 }
 
-Result<std::vector<Tensor>> run_compiled(Graph graph, const Way& way, const std::vector<Tensor>& inputs, int& reference_steps) {
+Result<std::vector<Tensor>> run_compiled(Graph graph, const Way& way, const std::vector<Tensor>& inputs,
+                                         int& reference_steps) {
   if (auto lowered = lower(graph, {.precision = way.precision}); !lowered) return lowered.errors();
   ConstantPool constants;
   auto plan = make_plan(graph, way.machine, {.precision = way.precision, .allow_reference = true}, constants);
   if (!plan) return plan.errors();
-  reference_steps += static_cast<int>(
-      std::count_if(plan->steps.begin(), plan->steps.end(), [](const PlanStep& step) { return step.kernel.find("reference") != std::string::npos; }));
+  reference_steps += static_cast<int>(std::count_if(plan->steps.begin(), plan->steps.end(), [](const PlanStep& step) {
+    return step.kernel.find("reference") != std::string::npos;
+  }));
   CompiledModel compiled;
   compiled.machine = way.machine;
   compiled.plans.push_back(*std::move(plan));

@@ -21,8 +21,10 @@ struct Way {
 // The scalar target and this machine; a model without quantized operators in fp32 too.
 std::vector<Way> all_ways(bool is_quantized);
 
-// One tensor per graph input in, one per graph output out, with one thread. `reference_steps` grows by the steps that the reference stood in for.
-Result<std::vector<Tensor>> run_compiled(Graph graph, const Way& way, const std::vector<Tensor>& inputs, int& reference_steps);
+// One tensor per graph input in, one per graph output out, with one thread. `reference_steps` grows by the steps that
+// the reference stood in for.
+Result<std::vector<Tensor>> run_compiled(Graph graph, const Way& way, const std::vector<Tensor>& inputs,
+                                         int& reference_steps);
 
 }  // namespace octavo::conformance
 

@@ -47,7 +47,8 @@ std::optional<Tensor> read_file(const fs::path& path) {
   return *std::move(tensor);
 }
 
-// The tensors input_0.pb, input_1.pb, ... belong to the graph's inputs in order; a file may be missing for an input that is left out.
+// The tensors input_0.pb, input_1.pb, ... belong to the graph's inputs in order; a file may be missing for an input
+// that is left out.
 Status read_all(const fs::path& folder, const std::string& prefix, const Infos& infos, std::vector<NamedTensor>& to) {
   for (int i = 0; i < infos.size(); ++i) {
     const fs::path path = folder / (prefix + std::to_string(i) + ".pb");
@@ -70,7 +71,8 @@ Result<NodeTest> read_node_test(const std::string& folder) {
     if (!entry.is_directory()) continue;
     DataSet data;
     if (auto read = read_all(entry.path(), "input_", model->graph().input(), data.inputs); !read) return read.errors();
-    if (auto read = read_all(entry.path(), "output_", model->graph().output(), data.outputs); !read) return read.errors();
+    if (auto read = read_all(entry.path(), "output_", model->graph().output(), data.outputs); !read)
+      return read.errors();
     test.data.push_back(std::move(data));
   }
   return test;

@@ -1,4 +1,5 @@
-// conformance_runner: runs the node tests of the onnx package: imported and evaluated, then lowered, planned and run. Part of the tests.
+// conformance_runner: runs the node tests of the onnx package: imported and evaluated, then lowered, planned and run.
+// Part of the tests.
 //
 //   conformance_runner NODE_TESTS_FOLDER [--passing LIST] [--write LIST] [--only SUBSTRING] [--verbose]
 //
@@ -61,7 +62,8 @@ std::string check_outputs(const std::vector<Tensor>& found, const DataSet& data,
 }
 
 // Lowered, planned and run, in every way there is.
-Verdict run_ways(const ImportedModel& model, const std::vector<Tensor>& inputs, const DataSet& data, int& reference_steps) {
+Verdict run_ways(const ImportedModel& model, const std::vector<Tensor>& inputs, const DataSet& data,
+                 int& reference_steps) {
   for (const Way& way : all_ways(model.is_quantized)) {
     const auto outputs = run_compiled(model.graph, way, inputs, reference_steps);
     if (!outputs) return {Outcome::failed, way.name + ": " + to_string(outputs.errors())};
@@ -76,8 +78,8 @@ Verdict run_data(const NodeTest& test, const DataSet& data, int& reference_steps
   for (std::size_t start : binding_starts(data.inputs.size())) {
     auto model = import_bound(test, data, start);
     if (!model) {
-      const bool is_unsupported =
-          std::all_of(model.errors().begin(), model.errors().end(), [](const Error& e) { return e.kind == ErrorKind::unsupported; });
+      const bool is_unsupported = std::all_of(model.errors().begin(), model.errors().end(),
+                                              [](const Error& e) { return e.kind == ErrorKind::unsupported; });
       verdict = {is_unsupported ? Outcome::unsupported : Outcome::failed, to_string(model.errors())};
       continue;
     }
@@ -106,10 +108,13 @@ Verdict run_test(const std::string& folder, int& reference_steps) {
   return verdict;
 }
 
-bool is_pass(const Verdict& verdict) { return verdict.outcome == Outcome::passed || verdict.outcome == Outcome::passed_with_bound_inputs; }
+bool is_pass(const Verdict& verdict) {
+  return verdict.outcome == Outcome::passed || verdict.outcome == Outcome::passed_with_bound_inputs;
+}
 
 const char* name_of_outcome(Outcome outcome) {
-  constexpr const char* names[] = {"passed", "passed with bound inputs", "wrong", "skipped for its type", "unsupported", "failed"};
+  constexpr const char* names[] = {"passed", "passed with bound inputs", "wrong", "skipped for its type", "unsupported",
+                                   "failed"};
   return names[static_cast<int>(outcome)];
 }
 
@@ -124,14 +129,16 @@ std::set<std::string> read_list(const std::string& path) {
 
 void write_list(const std::string& path, const std::map<std::string, Verdict>& verdicts) {
   std::ofstream file(path);
-  file << "# Node tests of onnx 1.22.0 that pass. Written by conformance_runner --write; a run that shrinks the list fails.\n";
+  file << "# Node tests of onnx 1.22.0 that pass. Written by conformance_runner --write; a run that shrinks the list "
+          "fails.\n";
   for (const auto& [name, verdict] : verdicts) {
     if (is_pass(verdict)) file << name << '\n';
   }
 }
 
 // The number of tests of the list that did not pass; each is printed.
-int count_lost(const std::set<std::string>& passing, const std::map<std::string, Verdict>& verdicts, const std::string& only) {
+int count_lost(const std::set<std::string>& passing, const std::map<std::string, Verdict>& verdicts,
+               const std::string& only) {
   int lost = 0;
   for (const std::string& name : passing) {
     if (name.find(only) == std::string::npos) continue;
@@ -149,7 +156,8 @@ void print_summary(const std::map<std::string, Verdict>& verdicts, bool is_verbo
   for (const auto& [name, verdict] : verdicts) {
     ++counts[verdict.outcome];
     if (verdict.outcome == Outcome::skipped_type) ++types[verdict.detail];
-    if (is_verbose && !is_pass(verdict)) std::printf("%s: %s: %s\n", name.c_str(), name_of_outcome(verdict.outcome), verdict.detail.c_str());
+    if (is_verbose && !is_pass(verdict))
+      std::printf("%s: %s: %s\n", name.c_str(), name_of_outcome(verdict.outcome), verdict.detail.c_str());
   }
   for (const auto& [outcome, count] : counts) std::printf("%5d %s\n", count, name_of_outcome(outcome));
   for (const auto& [type, count] : types) std::printf("      %5d %s\n", count, type.c_str());
@@ -174,7 +182,8 @@ int run(const Arguments& arguments) {
   int reference_steps = 0;
   for (const auto& entry : std::filesystem::directory_iterator(arguments.folder)) {
     const std::string name = entry.path().filename().string();
-    if (entry.is_directory() && name.find(arguments.only) != std::string::npos) verdicts[name] = run_test(entry.path().string(), reference_steps);
+    if (entry.is_directory() && name.find(arguments.only) != std::string::npos)
+      verdicts[name] = run_test(entry.path().string(), reference_steps);
   }
   print_summary(verdicts, arguments.is_verbose);
   std::printf("%5d steps of all plans ran by the reference\n", reference_steps);
@@ -190,7 +199,9 @@ int run(const Arguments& arguments) {
 int main(int argc, char** argv) {
   octavo::conformance::Arguments arguments;
   if (!octavo::conformance::parse(argc, argv, arguments)) {
-    std::fprintf(stderr, "usage: conformance_runner NODE_TESTS_FOLDER [--passing LIST] [--write LIST] [--only SUBSTRING] [--verbose]\n");
+    std::fprintf(
+        stderr,
+        "usage: conformance_runner NODE_TESTS_FOLDER [--passing LIST] [--write LIST] [--only SUBSTRING] [--verbose]\n");
     return 2;
   }
   return octavo::conformance::run(arguments);

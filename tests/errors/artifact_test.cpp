@@ -13,9 +13,10 @@ namespace octavo::testing {
 namespace {
 
 constexpr const char* kRun = "run m.octv --input x.npy --output-dir .";
-const std::string kCompileDigits = "compile " OCTAVO_SOURCE_DIR "/examples/digits/digits.onnx -o m.octv --calibrate " OCTAVO_SOURCE_DIR
-                                   "/examples/digits/calibration.npz "
-                                   "--preprocess tf --samples 8";
+const std::string kCompileDigits =
+    "compile " OCTAVO_SOURCE_DIR "/examples/digits/digits.onnx -o m.octv --calibrate " OCTAVO_SOURCE_DIR
+    "/examples/digits/calibration.npz "
+    "--preprocess tf --samples 8";
 
 void write_input(const ScratchFolder& folder) {
   const Status written = write_npy(folder.path("x.npy"), Tensor(DType::f32, Shape{1, 1, 8, 8}).view());
@@ -63,7 +64,8 @@ std::string with_model(const std::function<void(CompiledModel&)>& change) {
   return {reinterpret_cast<const char*>(encoded.data()), encoded.size()};
 }
 
-BrokenCase file_case(std::string name, std::function<std::string()> make, std::vector<std::string> parts, int exit_code = kInvalid) {
+BrokenCase file_case(std::string name, std::function<std::string()> make, std::vector<std::string> parts,
+                     int exit_code = kInvalid) {
   const auto write = [make = std::move(make)](const ScratchFolder& folder) {
     folder.write("m.octv", make());
     write_input(folder);
@@ -71,8 +73,8 @@ BrokenCase file_case(std::string name, std::function<std::string()> make, std::v
   return {std::move(name), write, kRun, exit_code, std::move(parts)};
 }
 
-BrokenCase model_case(const std::string& name, const std::function<void(CompiledModel&)>& change, std::vector<std::string> parts,
-                      int exit_code = kInvalid) {
+BrokenCase model_case(const std::string& name, const std::function<void(CompiledModel&)>& change,
+                      std::vector<std::string> parts, int exit_code = kInvalid) {
   parts.push_back("plan 0");
   return file_case(
       name, [change] { return with_model(change); }, std::move(parts), exit_code);
@@ -94,14 +96,19 @@ std::vector<BrokenCase> damaged_files() {
                   return bytes;
                 },
                 {"m.octv"}),
-      file_case("WrongVersion", [] { return with_header([](ArtifactHeader& header) { header.version = kArtifactVersion + 1; }); },
+      file_case("WrongVersion",
+                [] { return with_header([](ArtifactHeader& header) { header.version = kArtifactVersion + 1; }); },
                 {"m.octv", "format version " + std::to_string(kArtifactVersion + 1), "Compile the model again"}),
       file_case("CutInTheHeader", cut([](Header) { return std::size_t{40}; }), {"m.octv", "truncated"}),
       file_case("CutAfterTheHeader", cut([](Header) { return sizeof(ArtifactHeader); }), {"m.octv", "truncated"}),
-      file_case("CutInTheMetadata", cut([](Header header) { return header.metadata.offset + header.metadata.bytes / 2; }), {"m.octv", "truncated"}),
-      file_case("CutBeforeTheConstants", cut([](Header header) { return header.constants.offset; }), {"m.octv", "truncated"}),
+      file_case("CutInTheMetadata",
+                cut([](Header header) { return header.metadata.offset + header.metadata.bytes / 2; }),
+                {"m.octv", "truncated"}),
+      file_case("CutBeforeTheConstants", cut([](Header header) { return header.constants.offset; }),
+                {"m.octv", "truncated"}),
       file_case("CutInTheConstants", cut([](Header header) { return header.file_bytes - 1; }), {"m.octv", "truncated"}),
-      file_case("CutWithARepairedChecksum", [] { return repaired(compiled_digits().substr(0, compiled_digits().size() / 2)); },
+      file_case("CutWithARepairedChecksum",
+                [] { return repaired(compiled_digits().substr(0, compiled_digits().size() / 2)); },
                 {"m.octv", "section"}),
       file_case("BytesAfterTheEnd", [] { return compiled_digits() + "more"; }, {"m.octv", "4 bytes after the end"}),
       file_case("FlippedBitInTheConstants",
@@ -111,15 +118,18 @@ std::vector<BrokenCase> damaged_files() {
                   return bytes;
                 },
                 {"m.octv", "checksum"}),
-      file_case("SectionPastTheEnd", [] { return with_header([](ArtifactHeader& header) { header.metadata.bytes = ~std::uint64_t{0}; }); },
+      file_case("SectionPastTheEnd",
+                [] { return with_header([](ArtifactHeader& header) { header.metadata.bytes = ~std::uint64_t{0}; }); },
                 {"m.octv", "section"}),
-      file_case("ConstantsOffThePage", [] { return with_header([](ArtifactHeader& header) { header.constants.offset += 64; }); },
+      file_case("ConstantsOffThePage",
+                [] { return with_header([](ArtifactHeader& header) { header.constants.offset += 64; }); },
                 {"m.octv", "section"}),
       file_case("MetadataOfOnes",
                 [] {
                   std::string bytes = compiled_digits();
                   const ArtifactHeader header = header_of(bytes);
-                  std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(header.metadata.offset), header.metadata.bytes, '\xff');
+                  std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(header.metadata.offset),
+                              header.metadata.bytes, '\xff');
                   return repaired(bytes);
                 },
                 {"m.octv", "metadata"}),
@@ -134,17 +144,23 @@ PlanStep& packing_step(CompiledModel& model) {
 
 std::vector<BrokenCase> lying_models() {
   return {
-      model_case("ImageSaidToBePacked", [](CompiledModel& model) { packing_step(model).inputs[0].place = Place::packed; },
+      model_case("ImageSaidToBePacked",
+                 [](CompiledModel& model) { packing_step(model).inputs[0].place = Place::packed; },
                  {"quantized_conv", "packed"}),
-      model_case("ShortPackedWeights", [](CompiledModel& model) { packing_step(model).packed[0].shape = {1}; }, {"quantized_conv", "packed"}),
-      model_case("NoPackedWeights", [](CompiledModel& model) { packing_step(model).packed.clear(); }, {"quantized_conv", "packed"}),
+      model_case("ShortPackedWeights", [](CompiledModel& model) { packing_step(model).packed[0].shape = {1}; },
+                 {"quantized_conv", "packed"}),
+      model_case("NoPackedWeights", [](CompiledModel& model) { packing_step(model).packed.clear(); },
+                 {"quantized_conv", "packed"}),
       model_case("UnknownKernel", [](CompiledModel& model) { model.plans[0].steps[1].kernel = "conv_of_tomorrow"; },
                  {"step 1", "'conv_of_tomorrow'"}),
-      model_case("UnknownOperator", [](CompiledModel& model) { model.plans[0].steps[1].op = "teleport"; }, {"step 1", "'teleport'"}),
+      model_case("UnknownOperator", [](CompiledModel& model) { model.plans[0].steps[1].op = "teleport"; },
+                 {"step 1", "'teleport'"}),
       model_case(
-          "ArenaOfAnExabyte", [](CompiledModel& model) { model.plans[0].arena_bytes = std::uint64_t{1} << 60; }, {"arena"}, kResource),
+          "ArenaOfAnExabyte", [](CompiledModel& model) { model.plans[0].arena_bytes = std::uint64_t{1} << 60; },
+          {"arena"}, kResource),
       model_case("NoConstants", [](CompiledModel& model) { model.constants = {}; }, {"constants"}),
-      model_case("OutputThatNobodyMakes", [](CompiledModel& model) { model.plans[0].steps.pop_back(); }, {"which no step computes"}),
+      model_case("OutputThatNobodyMakes", [](CompiledModel& model) { model.plans[0].steps.pop_back(); },
+                 {"which no step computes"}),
       model_case("HugeInput",
                  [](CompiledModel& model) {
                    model.plans[0].inputs[0].shape = {1, 1, std::int64_t{1} << 62, 8};
@@ -169,7 +185,8 @@ TEST(BrokenArtifacts, MissingInstructionsAreNamed) {
   write_input(folder);
   const Outcome outcome = run_program(folder, kRun);
   EXPECT_EQ(outcome.exit_code, kResource) << outcome.text;
-  for (const char* part : {"amx_int8", "digits.onnx", "--target host"}) EXPECT_NE(outcome.text.find(part), std::string::npos) << outcome.text;
+  for (const char* part : {"amx_int8", "digits.onnx", "--target host"})
+    EXPECT_NE(outcome.text.find(part), std::string::npos) << outcome.text;
 }
 
 TEST(BrokenArtifacts, BatchesThatItLacksAreAnsweredWithThoseItHas) {
@@ -178,7 +195,8 @@ TEST(BrokenArtifacts, BatchesThatItLacksAreAnsweredWithThoseItHas) {
   folder.write("m.octv", compiled_digits());
   const Outcome outcome = run_program(folder, "bench m.octv --batch 64 --seconds 0.1");
   EXPECT_EQ(outcome.exit_code, kUsage) << outcome.text;
-  for (const char* part : {"m.octv", "int8 batch 1", "int8 batch 4"}) EXPECT_NE(outcome.text.find(part), std::string::npos) << outcome.text;
+  for (const char* part : {"m.octv", "int8 batch 1", "int8 batch 4"})
+    EXPECT_NE(outcome.text.find(part), std::string::npos) << outcome.text;
 }
 
 // Whatever a bit of the metadata says, the program ends by itself with one of its exit codes.

@@ -29,7 +29,8 @@ struct BrokenCase {
 
 inline void PrintTo(const BrokenCase& broken, std::ostream* out) { *out << "octavo " << broken.arguments; }
 
-// Each case is a test of its own. The program must give that exit code and name all of `parts`, and leave no file behind.
+// Each case is a test of its own. The program must give that exit code and name all of `parts`, and leave no file
+// behind.
 class Broken : public ::testing::TestWithParam<BrokenCase> {
  protected:
   void check() {

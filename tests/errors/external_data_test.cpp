@@ -18,8 +18,8 @@ std::string model_with_data(const std::string& location, const std::string& offs
 }
 
 // The model lies in model/, beside 16 bytes of data; secret.bin lies outside, link.bin points to it.
-BrokenCase data_case(std::string name, std::string location, std::vector<std::string> parts, int exit_code = kInvalid, std::string offset = "4",
-                     std::string length = "8") {
+BrokenCase data_case(std::string name, std::string location, std::vector<std::string> parts, int exit_code = kInvalid,
+                     std::string offset = "4", std::string length = "8") {
   const auto write = [=](const ScratchFolder& folder) {
     fs::create_directories(folder.path("model"));
     folder.write("secret.bin", std::string(16, 's'));

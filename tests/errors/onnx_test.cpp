@@ -15,15 +15,16 @@ using Make = std::function<std::string()>;
 constexpr const char* kCompile = "compile m.onnx -o m.octv --precision fp32";
 constexpr const char* kCompileInt8 = "compile m.onnx -o m.octv";
 
-BrokenCase bytes_case(std::string name, Make make, std::vector<std::string> parts, int exit_code = kInvalid, std::string arguments = kCompile) {
+BrokenCase bytes_case(std::string name, Make make, std::vector<std::string> parts, int exit_code = kInvalid,
+                      std::string arguments = kCompile) {
   parts.push_back("m.onnx");
-  return {std::move(name), [make = std::move(make)](const ScratchFolder& folder) { folder.write("m.onnx", make()); }, std::move(arguments), exit_code,
-          std::move(parts)};
+  return {std::move(name), [make = std::move(make)](const ScratchFolder& folder) { folder.write("m.onnx", make()); },
+          std::move(arguments), exit_code, std::move(parts)};
 }
 
 // A model with input x f32[1,1,4,4] and output y.
-BrokenCase graph_case(std::string name, std::function<void(ModelBuilder&)> make, std::vector<std::string> parts, int exit_code = kInvalid,
-                      std::string arguments = kCompile) {
+BrokenCase graph_case(std::string name, std::function<void(ModelBuilder&)> make, std::vector<std::string> parts,
+                      int exit_code = kInvalid, std::string arguments = kCompile) {
   const auto bytes = [make = std::move(make)] {
     ModelBuilder builder(17);
     builder.input("x", DType::f32, {1, 1, 4, 4}).output("y");
@@ -79,12 +80,13 @@ std::vector<BrokenCase> broken_files() {
 
 std::vector<BrokenCase> broken_graphs() {
   return {
-      graph_case(
-          "Cycle",
-          [](ModelBuilder& builder) {
-            builder.node({"Add", {"x", "b"}, {"a"}, {}, "", "first"}).node({"Relu", {"a"}, {"b"}, {}, "", "second"}).node({"Relu", {"b"}, {"y"}});
-          },
-          {"'first' (Add, opset 17), input 1", "'b'", "cycle"}),
+      graph_case("Cycle",
+                 [](ModelBuilder& builder) {
+                   builder.node({"Add", {"x", "b"}, {"a"}, {}, "", "first"})
+                       .node({"Relu", {"a"}, {"b"}, {}, "", "second"})
+                       .node({"Relu", {"b"}, {"y"}});
+                 },
+                 {"'first' (Add, opset 17), input 1", "'b'", "cycle"}),
       graph_case("NodesOutOfOrder",
                  [](ModelBuilder& builder) {
                    builder.node({"Relu", {"a"}, {"y"}, {}, "", "late"}).node({"Relu", {"x"}, {"a"}});
@@ -95,14 +97,16 @@ std::vector<BrokenCase> broken_graphs() {
                    builder.node({"Conv", {"x", "weights"}, {"y"}, {}, "", "conv"});
                  },
                  {"'conv' (Conv, opset 17), input 1", "'weights'"}),
-      graph_case("WeightsOfTheWrongRank",
-                 [](ModelBuilder& builder) {
-                   builder.initializer("w", floats({2, 2}, {1, 2, 3, 4})).node({"Conv", {"x", "w"}, {"y"}, {}, "", "conv"});
-                 },
-                 {"'conv' (Conv, opset 17), input 'W'", "2x2"}),
+      graph_case(
+          "WeightsOfTheWrongRank",
+          [](ModelBuilder& builder) {
+            builder.initializer("w", floats({2, 2}, {1, 2, 3, 4})).node({"Conv", {"x", "w"}, {"y"}, {}, "", "conv"});
+          },
+          {"'conv' (Conv, opset 17), input 'W'", "2x2"}),
       graph_case("KernelLargerThanTheImage",
                  [](ModelBuilder& builder) {
-                   builder.initializer("w", Tensor(DType::f32, Shape{1, 1, 9, 9})).node({"Conv", {"x", "w"}, {"y"}, {}, "", "conv"});
+                   builder.initializer("w", Tensor(DType::f32, Shape{1, 1, 9, 9}))
+                       .node({"Conv", {"x", "w"}, {"y"}, {}, "", "conv"});
                  },
                  {"'conv' (Conv, opset 17), kernel", "9 positions"}),
       graph_case("ShapesThatDoNotBroadcast",
@@ -137,23 +141,29 @@ std::vector<BrokenCase> broken_graphs() {
                  {"'probabilities' (Softmax, opset 17)", "axis", "7"}),
       graph_case("ZeroStride",
                  [](ModelBuilder& builder) {
-                   builder.node({"MaxPool", {"x"}, {"y"}, {{"kernel_shape", Ints{2, 2}}, {"strides", Ints{0, 1}}}, "", "pool"});
+                   builder.node(
+                       {"MaxPool", {"x"}, {"y"}, {{"kernel_shape", Ints{2, 2}}, {"strides", Ints{0, 1}}}, "", "pool"});
                  },
                  {"'pool' (MaxPool, opset 17)", "strides"}),
-      graph_case("NegativePads",
-                 [](ModelBuilder& builder) {
-                   builder.node({"MaxPool", {"x"}, {"y"}, {{"kernel_shape", Ints{2, 2}}, {"pads", Ints{-9, 0, 0, 0}}}, "", "pool"});
-                 },
-                 {"'pool' (MaxPool, opset 17)", "pads"}),
-      graph_case("HugeDilations",
-                 [](ModelBuilder& builder) {
-                   const I huge = std::numeric_limits<I>::max();
-                   builder.node({"MaxPool", {"x"}, {"y"}, {{"kernel_shape", Ints{2, 2}}, {"dilations", Ints{huge, huge}}}, "", "pool"});
-                 },
-                 {"'pool' (MaxPool, opset 17), attribute 'dilations'"}),
+      graph_case(
+          "NegativePads",
+          [](ModelBuilder& builder) {
+            builder.node(
+                {"MaxPool", {"x"}, {"y"}, {{"kernel_shape", Ints{2, 2}}, {"pads", Ints{-9, 0, 0, 0}}}, "", "pool"});
+          },
+          {"'pool' (MaxPool, opset 17)", "pads"}),
+      graph_case(
+          "HugeDilations",
+          [](ModelBuilder& builder) {
+            const I huge = std::numeric_limits<I>::max();
+            builder.node(
+                {"MaxPool", {"x"}, {"y"}, {{"kernel_shape", Ints{2, 2}}, {"dilations", Ints{huge, huge}}}, "", "pool"});
+          },
+          {"'pool' (MaxPool, opset 17), attribute 'dilations'"}),
       graph_case("ThreeGroupsOfOneChannel",
                  [](ModelBuilder& builder) {
-                   builder.initializer("w", Tensor(DType::f32, Shape{3, 1, 1, 1})).node({"Conv", {"x", "w"}, {"y"}, {{"group", I{3}}}, "", "conv"});
+                   builder.initializer("w", Tensor(DType::f32, Shape{3, 1, 1, 1}))
+                       .node({"Conv", {"x", "w"}, {"y"}, {{"group", I{3}}}, "", "conv"});
                  },
                  {"'conv' (Conv, opset 17), groups"}),
       graph_case("TwoNodesMakeOneName",
@@ -163,12 +173,15 @@ std::vector<BrokenCase> broken_graphs() {
                  {"'b' (Abs, opset 17)", "'y'"}),
       graph_case("InitializerTwice",
                  [](ModelBuilder& builder) {
-                   builder.initializer("w", floats({1}, {1})).initializer("w", floats({1}, {2})).node({"Add", {"x", "w"}, {"y"}});
+                   builder.initializer("w", floats({1}, {1}))
+                       .initializer("w", floats({1}, {2}))
+                       .node({"Add", {"x", "w"}, {"y"}});
                  },
                  {"initializer 'w'", "twice"}),
       graph_case("ReshapeToAnotherSize",
                  [](ModelBuilder& builder) {
-                   builder.initializer("dims", integers({2}, {5, 5})).node({"Reshape", {"x", "dims"}, {"y"}, {}, "", "reshape"});
+                   builder.initializer("dims", integers({2}, {5, 5}))
+                       .node({"Reshape", {"x", "dims"}, {"y"}, {}, "", "reshape"});
                  },
                  {"'reshape' (Reshape, opset 17)", "5x5"}),
       graph_case(
@@ -209,7 +222,8 @@ std::vector<BrokenCase> broken_sizes() {
                  {"initializer 'w'", "negative"}),
       graph_case("ExpandedBeyondMemory",
                  [](ModelBuilder& builder) {
-                   builder.initializer("dims", integers({2}, {I{1} << 40, I{1} << 40})).node({"Expand", {"x", "dims"}, {"y"}, {}, "", "expand"});
+                   builder.initializer("dims", integers({2}, {I{1} << 40, I{1} << 40}))
+                       .node({"Expand", {"x", "dims"}, {"y"}, {}, "", "expand"});
                  },
                  {"'expand' (Expand, opset 17), input 'shape'"}),
       graph_case("DoubledSixtyTimes",
@@ -222,13 +236,13 @@ std::vector<BrokenCase> broken_sizes() {
                    builder.node({"Add", {"x", "c60"}, {"y"}});
                  },
                  {"(Concat, opset 17)"}),
-      graph_case(
-          "PaddedBeyondMemory",
-          [](ModelBuilder& builder) {
-            const I huge = I{1} << 60;
-            builder.initializer("pads", integers({8}, {0, 0, huge, huge, 0, 0, huge, huge})).node({"Pad", {"x", "pads"}, {"y"}, {}, "", "pad"});
-          },
-          {"'pad' (Pad, opset 17)"}),
+      graph_case("PaddedBeyondMemory",
+                 [](ModelBuilder& builder) {
+                   const I huge = I{1} << 60;
+                   builder.initializer("pads", integers({8}, {0, 0, huge, huge, 0, 0, huge, huge}))
+                       .node({"Pad", {"x", "pads"}, {"y"}, {}, "", "pad"});
+                 },
+                 {"'pad' (Pad, opset 17)"}),
   };
 }
 
@@ -239,7 +253,8 @@ std::vector<BrokenCase> broken_quantization() {
       scale_case("ScaleNegative", -0.5f, "-0.5"),
       scale_case("ScaleInfinite", std::numeric_limits<float>::infinity(), "inf"),
       graph_case(
-          "ZeroPointOfTheWrongType", [](ModelBuilder& builder) { quantized(builder, floats({}, {0.5f}), floats({}, {0})); },
+          "ZeroPointOfTheWrongType",
+          [](ModelBuilder& builder) { quantized(builder, floats({}, {0.5f}), floats({}, {0})); },
           {"'quantizer' (QuantizeLinear, opset 17), input 2 (zero point of 'y')", "f32"}, kInvalid, kCompileInt8),
       graph_case(
           "ScalesForThreeOfOneChannel",
@@ -248,7 +263,8 @@ std::vector<BrokenCase> broken_quantization() {
           },
           {"'quantizer' (QuantizeLinear, opset 17)"}, kInvalid, kCompileInt8),
       graph_case(
-          "ScaleAndZeroPointOfDifferentShapes", [](ModelBuilder& builder) { quantized(builder, floats({1}, {1}), Tensor(DType::u8, Shape{2})); },
+          "ScaleAndZeroPointOfDifferentShapes",
+          [](ModelBuilder& builder) { quantized(builder, floats({1}, {1}), Tensor(DType::u8, Shape{2})); },
           {"'quantizer' (QuantizeLinear, opset 17)"}, kInvalid, kCompileInt8),
       graph_case(
           "Fp32WithoutCalibration",

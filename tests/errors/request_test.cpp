@@ -17,7 +17,9 @@ void write_tensor(const ScratchFolder& folder, const std::string& name, const Te
 }
 
 BrokenCase tensor_case(std::string name, Tensor tensor, std::vector<std::string> parts, int exit_code = kUsage) {
-  const auto write = [tensor = std::move(tensor)](const ScratchFolder& folder) { write_tensor(folder, "x.npy", tensor); };
+  const auto write = [tensor = std::move(tensor)](const ScratchFolder& folder) {
+    write_tensor(folder, "x.npy", tensor);
+  };
   return {std::move(name), write, kRun + "--input x.npy", exit_code, std::move(parts)};
 }
 
@@ -36,14 +38,19 @@ std::string replaced(std::string text, const std::string& from, const std::strin
   return at == std::string::npos ? text : text.replace(at, from.size(), to);
 }
 
-BrokenCase request_case(std::string name, std::string arguments, std::vector<std::string> parts, int exit_code = kUsage) {
-  const auto write = [](const ScratchFolder& folder) { write_tensor(folder, "x.npy", Tensor(DType::f32, Shape{1, 1, 8, 8})); };
+BrokenCase request_case(std::string name, std::string arguments, std::vector<std::string> parts,
+                        int exit_code = kUsage) {
+  const auto write = [](const ScratchFolder& folder) {
+    write_tensor(folder, "x.npy", Tensor(DType::f32, Shape{1, 1, 8, 8}));
+  };
   return {std::move(name), write, std::move(arguments), exit_code, std::move(parts)};
 }
 
 // "full" is a link to a device that never has room: it must be written, not replaced.
 BrokenCase full_disk_case(std::string name, std::string arguments) {
-  const auto write = [](const ScratchFolder& folder) { std::filesystem::create_symlink("/dev/full", folder.path("full")); };
+  const auto write = [](const ScratchFolder& folder) {
+    std::filesystem::create_symlink("/dev/full", folder.path("full"));
+  };
   return {std::move(name), write, std::move(arguments), kResource, {"full", "No space left"}};
 }
 
@@ -61,11 +68,13 @@ std::vector<BrokenCase> wrong_inputs() {
       npy_case("Empty", [](const std::string&) { return std::string(); }, {}),
       npy_case("NotAnArray", [](const std::string&) { return std::string("1 2 3 4\n"); }, {}),
       npy_case("CutInTheHeader", [](const std::string& bytes) { return bytes.substr(0, 20); }, {}),
-      npy_case("CutInTheData", [](const std::string& bytes) { return bytes.substr(0, bytes.size() - 4); }, {"252", "256"}),
+      npy_case("CutInTheData", [](const std::string& bytes) { return bytes.substr(0, bytes.size() - 4); },
+               {"252", "256"}),
       npy_case("BigEndian", [](const std::string& bytes) { return replaced(bytes, "<f4", ">f4"); }, {">f4"}),
       npy_case("ObjectArray", [](const std::string& bytes) { return replaced(bytes, "<f4", "|O8"); }, {"|O8"}),
       npy_case("NegativeDimension", [](const std::string& bytes) { return replaced(bytes, "8, 8", "8,-8"); }, {}),
-      npy_case("HugeDimension", [](const std::string& bytes) { return replaced(bytes, "(1, 1, 8, 8)", "(9e9, 9, 9, 9"); }, {}),
+      npy_case("HugeDimension",
+               [](const std::string& bytes) { return replaced(bytes, "(1, 1, 8, 8)", "(9e9, 9, 9, 9"); }, {}),
   };
 }
 
@@ -80,21 +89,32 @@ std::vector<BrokenCase> wrong_requests() {
       request_case("ShapeThatOverflows", kRun + "--input x.npy --shape input=1x1x99999999999999999999x8", {"--shape"}),
       request_case("MissingModel", "compile none.onnx --precision fp32", {"none.onnx"}, kResource),
       request_case("ModelIsAFolder", "compile . -o m.octv --precision fp32", {"folder"}, kResource),
-      request_case("MissingCalibration", "compile " + kDigits + "digits.onnx -o m.octv --calibrate none.npz", {"none.npz"}, kResource),
-      request_case("CalibrationThatIsNoArchive", "compile " + kDigits + "digits.onnx -o m.octv --calibrate " + kDigits + "digits.onnx",
+      request_case("MissingCalibration", "compile " + kDigits + "digits.onnx -o m.octv --calibrate none.npz",
+                   {"none.npz"}, kResource),
+      request_case("CalibrationThatIsNoArchive",
+                   "compile " + kDigits + "digits.onnx -o m.octv --calibrate " + kDigits + "digits.onnx",
                    {"digits.onnx"}, kInvalid),
-      request_case("AutoWithoutSamples", "compile " + kDigits + "digits.onnx -o m.octv --precision auto", {"digits.onnx", "--calibrate PATH"}),
-      request_case("AutoOfIntegersOnly", "compile " + kDigits + "digits.onnx -o m.octv --calibrate random --precision auto --integer-only",
+      request_case("AutoWithoutSamples", "compile " + kDigits + "digits.onnx -o m.octv --precision auto",
+                   {"digits.onnx", "--calibrate PATH"}),
+      request_case("AutoOfIntegersOnly",
+                   "compile " + kDigits + "digits.onnx -o m.octv --calibrate random --precision auto --integer-only",
                    {"--precision auto", "--integer-only"}),
-      request_case("AutoWithALogThatIsNone", "compile " + kDigits + "digits.onnx -o m.octv --calibrate random --precision auto --tuning-log x.npy",
-                   {"x.npy"}, kInvalid),
-      request_case("AutoWithinABudget", "compile " + kDigits + "digits.onnx -o m.octv --calibrate random --precision auto --max-drop 1", {"--max-drop"}),
-      request_case("OutputInNoFolder", "compile " + kDigits + "digits.onnx --precision fp32 -o none/m.octv", {"none/m.octv"}, kResource),
+      request_case(
+          "AutoWithALogThatIsNone",
+          "compile " + kDigits + "digits.onnx -o m.octv --calibrate random --precision auto --tuning-log x.npy",
+          {"x.npy"}, kInvalid),
+      request_case("AutoWithinABudget",
+                   "compile " + kDigits + "digits.onnx -o m.octv --calibrate random --precision auto --max-drop 1",
+                   {"--max-drop"}),
+      request_case("OutputInNoFolder", "compile " + kDigits + "digits.onnx --precision fp32 -o none/m.octv",
+                   {"none/m.octv"}, kResource),
       request_case("OutputIsAFolder", "compile " + kDigits + "digits.onnx --precision fp32 -o .", {"."}, kResource),
       full_disk_case("OutputOnAFullDisk", "compile " + kDigits + "digits.onnx --precision fp32 -o full"),
       full_disk_case("ReportOnAFullDisk", "inspect " + kDigits + "digits.onnx --json full"),
-      request_case("ResultsInAFile", "run " + kDigits + "digits.onnx --precision fp32 --input x.npy --output-dir x.npy", {"x.npy"}, kResource),
-      request_case("ReportInNoFolder", "inspect " + kDigits + "digits.onnx --json none/report.json", {"none/report.json"}, kResource),
+      request_case("ResultsInAFile", "run " + kDigits + "digits.onnx --precision fp32 --input x.npy --output-dir x.npy",
+                   {"x.npy"}, kResource),
+      request_case("ReportInNoFolder", "inspect " + kDigits + "digits.onnx --json none/report.json",
+                   {"none/report.json"}, kResource),
   };
 }
 
@@ -110,7 +130,8 @@ TEST(BrokenRequests, InputsThatAreNoNumbersAreRun) {
   for (const float value : {std::nanf(""), HUGE_VALF, -HUGE_VALF}) {
     write_tensor(folder, "x.npy", image_of(value));
     for (const char* precision : {"--precision fp32", "--calibrate random"}) {
-      const Outcome outcome = run_program(folder, "run " + kDigits + "digits.onnx --input x.npy --output-dir out " + precision);
+      const Outcome outcome =
+          run_program(folder, "run " + kDigits + "digits.onnx --input x.npy --output-dir out " + precision);
       EXPECT_EQ(outcome.exit_code, 0) << value << "\n" << outcome.text;
     }
   }

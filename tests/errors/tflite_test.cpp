@@ -37,10 +37,12 @@ struct Simple {
 
 std::string conv_model() {
   TfliteBuilder builder;
-  const int x = builder.input({.name = "x", .dtype = DType::s8, .shape = {1, 4, 4, 2}, .scale = {0.5f}, .zero_point = {1}});
+  const int x =
+      builder.input({.name = "x", .dtype = DType::s8, .shape = {1, 4, 4, 2}, .scale = {0.5f}, .zero_point = {1}});
   const int w = builder.constant(Tensor(DType::s8, {3, 2, 2, 2}), {0.25f, 0.5f, 1.0f}, {0, 0, 0}, 0);
   const int bias = builder.constant(Tensor(DType::s32, {3}), {0.125f}, {0});
-  const int y = builder.output({.name = "y", .dtype = DType::s8, .shape = {1, 3, 3, 3}, .scale = {1.0f}, .zero_point = {0}});
+  const int y =
+      builder.output({.name = "y", .dtype = DType::s8, .shape = {1, 3, 3, 3}, .scale = {1.0f}, .zero_point = {0}});
   builder.add({.code = 3,
                .inputs = {x, w, bias},
                .outputs = {y},
@@ -53,14 +55,16 @@ std::string conv_model() {
 TEST(TfliteErrors, MisalignedZeroPointIsRead) {
   std::string bytes = conv_model();
   const auto* quantization = tfl::GetModel(bytes.data())->subgraphs()->Get(0)->tensors()->Get(0)->quantization();
-  const auto* field = reinterpret_cast<const flatbuffers::Table*>(quantization)->GetAddressOf(tfl::QuantizationParameters::VT_ZERO_POINT);
+  const auto* field = reinterpret_cast<const flatbuffers::Table*>(quantization)
+                          ->GetAddressOf(tfl::QuantizationParameters::VT_ZERO_POINT);
   const auto at = static_cast<std::size_t>(reinterpret_cast<const char*>(field) - bytes.data());
   bytes.resize((bytes.size() + 7) / 8 * 8);
   const auto offset = static_cast<std::uint32_t>(bytes.size() - at);
   std::memcpy(bytes.data() + at, &offset, sizeof offset);
   const std::uint32_t length = 1;
   const std::int64_t zero_point = -7;
-  bytes.append(reinterpret_cast<const char*>(&length), sizeof length).append(reinterpret_cast<const char*>(&zero_point), sizeof zero_point);
+  bytes.append(reinterpret_cast<const char*>(&length), sizeof length)
+      .append(reinterpret_cast<const char*>(&zero_point), sizeof zero_point);
   const auto model = import_tflite_text(bytes);
   ASSERT_TRUE(model.ok()) << to_string(model.errors());
   const auto& quant = model->graph.fact(model->graph.inputs()[0]).quant;
@@ -76,9 +80,9 @@ TEST(TfliteErrors, TruncatedFile) {
     ASSERT_FALSE(model.ok()) << size;
     EXPECT_EQ(model.errors().front().kind, ErrorKind::invalid_input) << size;
   }
-  EXPECT_EQ(
-      message_of(import_tflite_text(bytes.substr(0, bytes.size() / 2)), ErrorKind::invalid_input),
-      "test.tflite: found offsets that leave the file, or tables nested too deeply, expected a TFLite model. The file may be truncated or damaged");
+  EXPECT_EQ(message_of(import_tflite_text(bytes.substr(0, bytes.size() / 2)), ErrorKind::invalid_input),
+            "test.tflite: found offsets that leave the file, or tables nested too deeply, expected a TFLite model. The "
+            "file may be truncated or damaged");
   EXPECT_EQ(message_of(import_tflite_text("TFL3"), ErrorKind::invalid_input),
             "test.tflite: found no identifier TFL3, expected a TFLite model. The file may be truncated or damaged");
 }
@@ -97,13 +101,15 @@ TEST(TfliteErrors, FlippedBitsNeverCrash) {
 TEST(TfliteErrors, Version) {
   Simple simple;
   simple.builder.version = 4;
-  EXPECT_EQ(message_of(simple.import(), ErrorKind::unsupported), "test.tflite: found version 4 of the format, expected version 3");
+  EXPECT_EQ(message_of(simple.import(), ErrorKind::unsupported),
+            "test.tflite: found version 4 of the format, expected version 3");
 }
 
 TEST(TfliteErrors, Subgraphs) {
   Simple none, two;
   none.builder.subgraphs = 0;
-  EXPECT_EQ(message_of(none.import(), ErrorKind::invalid_input), "test.tflite: found no subgraph, expected a model with one");
+  EXPECT_EQ(message_of(none.import(), ErrorKind::invalid_input),
+            "test.tflite: found no subgraph, expected a model with one");
   two.builder.subgraphs = 2;
   EXPECT_NE(message_of(two.import(), ErrorKind::unsupported).find("found 2 subgraphs"), std::string::npos);
 }
@@ -117,9 +123,11 @@ TEST(TfliteErrors, UnknownOperatorsAllAtOnce) {
       .add({.code = 32, .inputs = {a}, .outputs = {b}, .custom = "Detect"})
       .add({.code = 300, .inputs = {b}, .outputs = {y}});
   const std::string message = message_of(builder.import(), ErrorKind::unsupported);
-  EXPECT_NE(message.find("test.tflite: operator CUSTOM 'Detect': found it as operator 1 'b'"), std::string::npos) << message;
+  EXPECT_NE(message.find("test.tflite: operator CUSTOM 'Detect': found it as operator 1 'b'"), std::string::npos)
+      << message;
   EXPECT_NE(message.find("test.tflite: operator LSTM: found it as operator 0 'a'"), std::string::npos) << message;
-  EXPECT_NE(message.find("test.tflite: operator builtin 300: found it as operator 2 'y'"), std::string::npos) << message;
+  EXPECT_NE(message.find("test.tflite: operator builtin 300: found it as operator 2 'y'"), std::string::npos)
+      << message;
 }
 
 TEST(TfliteErrors, IndicesOutOfRange) {
@@ -151,27 +159,36 @@ TEST(TfliteErrors, Tensors) {
   };
   using T = TfliteTensor;
   constexpr auto kInvalid = ErrorKind::invalid_input, kUnsupported = ErrorKind::unsupported;
-  EXPECT_EQ(message(kUnsupported, [](T& t) { t.type = 5; }), ": found elements of type STRING, expected integers of 8 bits or more, floats or bool");
-  EXPECT_EQ(message(kUnsupported, [](T& t) { t.type = 99; }), ": found elements of type 99, expected integers of 8 bits or more, floats or bool");
+  EXPECT_EQ(message(kUnsupported, [](T& t) { t.type = 5; }),
+            ": found elements of type STRING, expected integers of 8 bits or more, floats or bool");
+  EXPECT_EQ(message(kUnsupported, [](T& t) { t.type = 99; }),
+            ": found elements of type 99, expected integers of 8 bits or more, floats or bool");
   EXPECT_EQ(message(kUnsupported, [](T& t) { t.is_variable = true; }),
             ": found a variable, kept from run to run, expected a value that every run computes");
   EXPECT_EQ(message(kUnsupported, [](T& t) { t.is_sparse = true; }), ": found sparse data, expected dense data");
-  EXPECT_EQ(message(kInvalid, [](T& t) { t.shape = {1, -4}; }), ", shape: found [1,-4], expected dimensions of at least 0 and at most 2^33 elements");
   EXPECT_EQ(message(kInvalid,
                     [](T& t) {
-                      t.shape = {1 << 30, 1 << 30, 1 << 30};
+                      t.shape = {1, -4};
                     }),
-            ", shape: found [1073741824,1073741824,1073741824], expected dimensions of at least 0 and at most 2^33 elements");
-  EXPECT_EQ(message(kInvalid, [](T& t) { t.shape = std::vector<std::int32_t>(9, 1); }), ", shape: found 9 axes, expected at most 8");
+            ", shape: found [1,-4], expected dimensions of at least 0 and at most 2^33 elements");
+  EXPECT_EQ(
+      message(kInvalid,
+              [](T& t) {
+                t.shape = {1 << 30, 1 << 30, 1 << 30};
+              }),
+      ", shape: found [1073741824,1073741824,1073741824], expected dimensions of at least 0 and at most 2^33 elements");
+  EXPECT_EQ(message(kInvalid, [](T& t) { t.shape = std::vector<std::int32_t>(9, 1); }),
+            ", shape: found 9 axes, expected at most 8");
   EXPECT_EQ(message(kInvalid, [](T& t) { t.dtype = DType::s8, t.scale = {0.0f}, t.zero_point = {0}; }),
             ", quantization: found the scale 0, expected a finite number above 0");
   EXPECT_EQ(message(kInvalid, [](T& t) { t.dtype = DType::s8, t.scale = {1.0f}, t.zero_point = {128}; }),
             ", quantization: found the zero point 128, expected a value of s8");
-  EXPECT_EQ(message(kInvalid,
-                    [](T& t) {
-                      t.dtype = DType::s8, t.scale = {1.0f, 1.0f}, t.zero_point = {0, 0}, t.axis = 1;
-                    }),
-            ", quantization: found 2 scales along axis 1 of shape 1x4, expected one scale, or one per index of the axis");
+  EXPECT_EQ(
+      message(kInvalid,
+              [](T& t) {
+                t.dtype = DType::s8, t.scale = {1.0f, 1.0f}, t.zero_point = {0, 0}, t.axis = 1;
+              }),
+      ", quantization: found 2 scales along axis 1 of shape 1x4, expected one scale, or one per index of the axis");
   EXPECT_EQ(message(kInvalid,
                     [](T& t) {
                       t.dtype = DType::s8, t.scale = {1.0f, 1.0f, 1.0f, 1.0f}, t.zero_point = {0, 0}, t.axis = 1;
@@ -191,22 +208,26 @@ TEST(TfliteErrors, QuantizedTensorsWithoutScales) {
   Simple simple;
   simple.x.dtype = DType::u8;
   simple.y.dtype = DType::u8;
-  EXPECT_EQ(message_of(simple.import(), ErrorKind::invalid_input),
-            "test.tflite: subgraph 0, operator 0 (RELU), tensor 'x': found u8 without scale and zero point, expected both");
+  EXPECT_EQ(
+      message_of(simple.import(), ErrorKind::invalid_input),
+      "test.tflite: subgraph 0, operator 0 (RELU), tensor 'x': found u8 without scale and zero point, expected both");
 }
 
 TEST(TfliteErrors, TypesDisagree) {
   Simple simple;
   simple.y.dtype = DType::s32;
   EXPECT_EQ(message_of(simple.import(), ErrorKind::invalid_input),
-            "test.tflite: subgraph 0, operator 0 (RELU), output 'y': found the declared type s32, expected f32, which the operator makes");
+            "test.tflite: subgraph 0, operator 0 (RELU), output 'y': found the declared type s32, expected f32, which "
+            "the operator makes");
 }
 
 TEST(TfliteErrors, WhatNothingMakes) {
   TfliteBuilder builder;
   const int loose = builder.tensor({.name = "loose", .shape = {2}});
   builder.add({.code = 19, .inputs = {loose}, .outputs = {builder.output({.name = "y"})}});
-  EXPECT_NE(message_of(builder.import(), ErrorKind::invalid_input).find("input 0: found 'loose', which nothing before it makes"), std::string::npos);
+  EXPECT_NE(message_of(builder.import(), ErrorKind::invalid_input)
+                .find("input 0: found 'loose', which nothing before it makes"),
+            std::string::npos);
 }
 
 TEST(TfliteErrors, TwoMakersOfOneTensor) {
@@ -214,8 +235,9 @@ TEST(TfliteErrors, TwoMakersOfOneTensor) {
   const int x = builder.input({.name = "x", .shape = {2}});
   const int y = builder.output({.name = "y"});
   builder.add({.code = 19, .inputs = {x}, .outputs = {y}}).add({.code = 19, .inputs = {x}, .outputs = {y}});
-  EXPECT_EQ(message_of(builder.import(), ErrorKind::invalid_input),
-            "test.tflite: subgraph 0, operator 1 (RELU): found the output 'y', expected a tensor that nothing else makes");
+  EXPECT_EQ(
+      message_of(builder.import(), ErrorKind::invalid_input),
+      "test.tflite: subgraph 0, operator 1 (RELU): found the output 'y', expected a tensor that nothing else makes");
 }
 
 TEST(TfliteErrors, OptionsThatMakeNoSense) {
@@ -232,12 +254,15 @@ TEST(TfliteErrors, OptionsThatMakeNoSense) {
   };
   const std::string where = "test.tflite: subgraph 0, operator 0 (CONV_2D), ";
   EXPECT_EQ(message(ErrorKind::invalid_input, 7, 1, 0), where + "padding: found 7, expected SAME (0) or VALID (1)");
-  EXPECT_EQ(message(ErrorKind::invalid_input, 0, 0, 0), where + "strides: found 0x0, expected at least 1 in each direction");
-  EXPECT_EQ(message(ErrorKind::unsupported, 0, 1, 4), where + "fused activation function: found 4, expected none, RELU, RELU_N1_TO_1 or RELU6");
+  EXPECT_EQ(message(ErrorKind::invalid_input, 0, 0, 0),
+            where + "strides: found 0x0, expected at least 1 in each direction");
+  EXPECT_EQ(message(ErrorKind::unsupported, 0, 1, 4),
+            where + "fused activation function: found 4, expected none, RELU, RELU_N1_TO_1 or RELU6");
 }
 
 TEST(TfliteErrors, Profiles) {
-  EXPECT_NE(message_of(import_tflite_text(conv_model(), {.profile = Profile::onnx}), ErrorKind::usage).find("found rounding onnx"),
+  EXPECT_NE(message_of(import_tflite_text(conv_model(), {.profile = Profile::onnx}), ErrorKind::usage)
+                .find("found rounding onnx"),
             std::string::npos);
 }
 

@@ -1,4 +1,5 @@
-// Graphs written as ONNX and read again: the same answers, the same integer network, the same names. Part of tests/export/.
+// Graphs written as ONNX and read again: the same answers, the same integer network, the same names. Part of
+// tests/export/.
 #include "export/onnx.h"
 
 #include <gtest/gtest.h>
@@ -54,12 +55,15 @@ class Net {
     if (id) graph.set_name(*id, name + "_out");
     return id ? *id : x;
   }
-  ValueId constant(const std::string& name, Shape shape, unsigned seed = 7) { return graph.add_constant(name, noise(shape, seed)); }
+  ValueId constant(const std::string& name, Shape shape, unsigned seed = 7) {
+    return graph.add_constant(name, noise(shape, seed));
+  }
   ValueId conv(const std::string& name, ValueId from, std::int64_t channels) {
     Window window = unit_window({3, 3});
     window.pad_begin = window.pad_end = {1, 1};
     const std::int64_t in = graph.fact(from).shape[1];
-    return add(kConv, ConvAttrs{.window = window}, {from, constant(name + ".w", {channels, in, 3, 3}), constant(name + ".b", {channels})}, name);
+    return add(kConv, ConvAttrs{.window = window},
+               {from, constant(name + ".w", {channels, in, 3, 3}), constant(name + ".b", {channels})}, name);
   }
   Graph& output(ValueId value) {
     graph.add_output(value, "y");
@@ -76,7 +80,8 @@ void expect_same_answers(const Graph& graph, unsigned seed = 3) {
   const auto before = evaluate(graph, inputs), after = evaluate(again, inputs);
   ASSERT_TRUE(before && after);
   ASSERT_EQ(before->size(), after->size());
-  for (std::size_t i = 0; i < before->size(); ++i) EXPECT_TRUE((*before)[i] == (*after)[i]) << to_string(graph) << to_string(again);
+  for (std::size_t i = 0; i < before->size(); ++i)
+    EXPECT_TRUE((*before)[i] == (*after)[i]) << to_string(graph) << to_string(again);
 }
 
 void expect_one(const Shape& shape, const OpSpec& spec, Attrs attrs, const std::vector<Shape>& constants = {}) {
@@ -92,7 +97,8 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 TEST(ExportOnnx, FunctionsOfOneElement) {
   for (int i = 0; i < count_of(UnaryKind{}); ++i) {
     const auto kind = static_cast<UnaryKind>(i);
-    const bool has_several_nodes = kind == UnaryKind::silu || kind == UnaryKind::gelu || kind == UnaryKind::gelu_tanh || kind == UnaryKind::mish;
+    const bool has_several_nodes =
+        kind == UnaryKind::silu || kind == UnaryKind::gelu || kind == UnaryKind::gelu_tanh || kind == UnaryKind::mish;
     if (kind == UnaryKind::logical_not || has_several_nodes) continue;
     SCOPED_TRACE(std::string(name_of(kind)));
     expect_one({2, 3, 5}, kUnary, UnaryAttrs{.kind = kind, .alpha = 0.25f, .beta = 0.75f});
@@ -128,7 +134,8 @@ TEST(ExportOnnx, FunctionsOfTwoElements) {
   }
   Net net({2, 3});
   const ValueId less = net.add(kBinary, BinaryAttrs{.kind = BinaryKind::less}, {net.x, net.constant("c", {3})}, "less");
-  const ValueId greater = net.add(kBinary, BinaryAttrs{.kind = BinaryKind::greater}, {net.x, net.constant("d", {2, 1}, 8)}, "greater");
+  const ValueId greater =
+      net.add(kBinary, BinaryAttrs{.kind = BinaryKind::greater}, {net.x, net.constant("d", {2, 1}, 8)}, "greater");
   const ValueId both = net.add(kBinary, BinaryAttrs{.kind = BinaryKind::logical_xor}, {less, greater}, "both");
   const ValueId no = net.add(kUnary, UnaryAttrs{.kind = UnaryKind::logical_not}, {both}, "not");
   const ValueId picked = net.add(kWhere, NoAttrs{}, {no, net.x, net.constant("e", {1})}, "where");
@@ -154,7 +161,8 @@ TEST(ExportOnnx, ChannelsLastBecomesFirst) {
   Window window = unit_window({3, 2});
   window.pad_begin = {1, 0};
   window.pad_end = {1, 1};
-  expect_one({2, 7, 6, 4}, kConv, ConvAttrs{.window = window, .groups = 2, .layout = Layout::channels_last}, {{6, 3, 2, 2}, {6}});
+  expect_one({2, 7, 6, 4}, kConv, ConvAttrs{.window = window, .groups = 2, .layout = Layout::channels_last},
+             {{6, 3, 2, 2}, {6}});
   expect_one({2, 7, 6, 4}, kMaxPool, MaxPoolAttrs{.window = window, .layout = Layout::channels_last});
   expect_one({2, 7, 6, 4}, kAveragePool, AveragePoolAttrs{.window = window, .layout = Layout::channels_last});
   expect_one({2, 7, 4}, kConv, ConvAttrs{.window = unit_window({3}), .layout = Layout::channels_last}, {{5, 3, 4}});
@@ -179,7 +187,8 @@ TEST(ExportOnnx, Normalisations) {
   Net net({2, 3, 4});
   const ValueId variance = net.graph.add_constant("variance", Tensor::of<float>({3}, {0.5f, 1.0f, 2.0f}));
   net.output(net.add(kBatchNorm, BatchNormAttrs{.epsilon = 1e-3f},
-                     {net.x, net.constant("a", {3}), net.constant("b", {3}), net.constant("c", {3}), variance}, "norm"));
+                     {net.x, net.constant("a", {3}), net.constant("b", {3}), net.constant("c", {3}), variance},
+                     "norm"));
   expect_same_answers(net.graph);
 }
 
@@ -188,7 +197,8 @@ TEST(ExportOnnx, Movements) {
   expect_one({2, 3, 4}, kTranspose, TransposeAttrs{.perm = {2, 0, 1}});
   expect_one({3, 1}, kExpand, ExpandAttrs{.shape = {2, 3, 4}});
   expect_one({6, 7}, kSlice, SliceAttrs{.starts = {1, 6}, .steps = {2, -3}, .sizes = {2, 3}});
-  expect_one({6, 7}, kSlice, SliceAttrs{.starts = {5, 0}, .steps = {-1, 1}, .sizes = {6, 7}});  // ends before the first element
+  expect_one({6, 7}, kSlice,
+             SliceAttrs{.starts = {5, 0}, .steps = {-1, 1}, .sizes = {6, 7}});  // ends before the first element
   expect_one({6, 7}, kSlice, SliceAttrs{.starts = {0, 3}, .steps = {1, 1}, .sizes = {6, 0}});
   expect_one({2, 3}, kPad, PadAttrs{.begin = {1, 0}, .end = {0, 2}}, {});
   expect_one({4, 5}, kPad, PadAttrs{.mode = PadMode::reflect, .begin = {1, 2}, .end = {3, 0}});
@@ -196,18 +206,25 @@ TEST(ExportOnnx, Movements) {
   expect_one({4, 5}, kPad, PadAttrs{.begin = {1, 2}, .end = {3, 0}}, {Shape{}});
   expect_one({2, 3}, kConcat, ConcatAttrs{.axis = 1}, {{2, 2}, {2, 5}});
   Net net({4, 3});
-  net.output(net.add(kGather, GatherAttrs{.axis = 0}, {net.x, net.graph.add_constant("i", Tensor::of<std::int64_t>({2}, {3, -4}))}, "gather"));
+  net.output(net.add(kGather, GatherAttrs{.axis = 0},
+                     {net.x, net.graph.add_constant("i", Tensor::of<std::int64_t>({2}, {3, -4}))}, "gather"));
   expect_same_answers(net.graph);
 }
 
 TEST(ExportOnnx, Resizes) {
   for (const ResizeMode mode : {ResizeMode::nearest, ResizeMode::linear, ResizeMode::cubic}) {
-    for (const ResizeCoordinates coordinates : {ResizeCoordinates::half_pixel, ResizeCoordinates::align_corners, ResizeCoordinates::asymmetric}) {
-      expect_one({1, 2, 4, 5}, kResize,
-                 ResizeAttrs{.mode = mode, .coordinates = coordinates, .sizes = {1, 2, 8, 7}, .scales = {1.0f, 1.0f, 2.0f, 1.5f}});
+    for (const ResizeCoordinates coordinates :
+         {ResizeCoordinates::half_pixel, ResizeCoordinates::align_corners, ResizeCoordinates::asymmetric}) {
+      expect_one(
+          {1, 2, 4, 5}, kResize,
+          ResizeAttrs{
+              .mode = mode, .coordinates = coordinates, .sizes = {1, 2, 8, 7}, .scales = {1.0f, 1.0f, 2.0f, 1.5f}});
       // Not what the scales would give: sizes came with the file.
       expect_one({1, 2, 4, 5}, kResize,
-                 ResizeAttrs{.mode = mode, .coordinates = coordinates, .sizes = {1, 2, 7, 3}, .scales = {1.0f, 1.0f, 7.0f / 4.0f, 3.0f / 5.0f}});
+                 ResizeAttrs{.mode = mode,
+                             .coordinates = coordinates,
+                             .sizes = {1, 2, 7, 3},
+                             .scales = {1.0f, 1.0f, 7.0f / 4.0f, 3.0f / 5.0f}});
     }
   }
 }
@@ -261,7 +278,8 @@ TEST(ExportOnnx, WhatOnnxDoesNotHaveIsRefusedByName) {
   Window window = unit_window({2, 2});
   window.dilations = {2, 2};
   const ValueId pool = net.add(kAveragePool, AveragePoolAttrs{.window = window}, {net.x}, "dilated");
-  const ValueId pad = net.add(kPad, PadAttrs{.mode = PadMode::wrap, .begin = {0, 0, 1, 1}, .end = {0, 0, 1, 1}}, {pool}, "wrapped");
+  const ValueId pad =
+      net.add(kPad, PadAttrs{.mode = PadMode::wrap, .begin = {0, 0, 1, 1}, .end = {0, 0, 1, 1}}, {pool}, "wrapped");
   net.output(pad);
   const auto bytes = export_onnx(net.graph, {});
   ASSERT_FALSE(bytes);
@@ -276,13 +294,15 @@ TEST(ExportOnnx, WhatOnnxDoesNotHaveIsRefusedByName) {
 // Everything whose size follows the batch.
 Graph batched(std::int64_t batch) {
   Net net({batch, 2, 4, 4});
-  const ValueId mean =
-      net.add(kReduce, ReduceAttrs{.kind = ReduceKind::mean, .axes = {2, 3}, .keep_dims = false}, {net.conv("conv", net.x, 4)}, "mean");
+  const ValueId mean = net.add(kReduce, ReduceAttrs{.kind = ReduceKind::mean, .axes = {2, 3}, .keep_dims = false},
+                               {net.conv("conv", net.x, 4)}, "mean");
   const ValueId split = net.add(kReshape, ReshapeAttrs{.shape = {batch, 2, 2}}, {mean}, "split");
   const ValueId wide = net.add(kExpand, ExpandAttrs{.shape = {3, batch, 2, 2}}, {split}, "wide");
-  const ValueId cut = net.add(kSlice, SliceAttrs{.starts = {1, 0, 0, 0}, .steps = {1, 1, 1, 1}, .sizes = {2, batch, 2, 1}}, {wide}, "cut");
+  const ValueId cut = net.add(
+      kSlice, SliceAttrs{.starts = {1, 0, 0, 0}, .steps = {1, 1, 1, 1}, .sizes = {2, batch, 2, 1}}, {wide}, "cut");
   const ValueId front = net.add(kTranspose, TransposeAttrs{.perm = {1, 0, 2, 3}}, {cut}, "front");
-  net.output(net.add(kResize, ResizeAttrs{.sizes = {batch, 2, 4, 1}, .scales = {1.0f, 1.0f, 2.0f, 1.0f}}, {front}, "large"));
+  net.output(
+      net.add(kResize, ResizeAttrs{.sizes = {batch, 2, 4, 1}, .scales = {1.0f, 1.0f, 2.0f, 1.0f}}, {front}, "large"));
   return net.graph;
 }
 
@@ -332,18 +352,22 @@ Graph small_network() {
   const ValueId branch = net.add(kUnary, UnaryAttrs{.kind = UnaryKind::silu}, {net.conv("branch", stem, 8)}, "silu");
   Window window = unit_window({3, 3});
   window.pad_begin = window.pad_end = {1, 1};
-  const ValueId depthwise = net.add(kConv, ConvAttrs{.window = window, .groups = 8}, {branch, net.constant("dw", {8, 1, 3, 3})}, "depthwise");
+  const ValueId depthwise =
+      net.add(kConv, ConvAttrs{.window = window, .groups = 8}, {branch, net.constant("dw", {8, 1, 3, 3})}, "depthwise");
   const ValueId sum = net.add(kBinary, BinaryAttrs{.kind = BinaryKind::add}, {depthwise, stem}, "sum");
   const ValueId gate =
       net.add(kUnary, UnaryAttrs{.kind = UnaryKind::sigmoid},
-              {net.conv("excite", net.add(kReduce, ReduceAttrs{.kind = ReduceKind::mean, .axes = {2, 3}}, {sum}, "squeeze"), 8)}, "gate");
+              {net.conv("excite",
+                        net.add(kReduce, ReduceAttrs{.kind = ReduceKind::mean, .axes = {2, 3}}, {sum}, "squeeze"), 8)},
+              "gate");
   const ValueId gated = net.add(kBinary, BinaryAttrs{.kind = BinaryKind::mul}, {sum, gate}, "gated");
   Window two = unit_window({2, 2});
   two.strides = {2, 2};
   const ValueId largest = net.add(kMaxPool, MaxPoolAttrs{.window = two}, {gated}, "largest");
   const ValueId average = net.add(kAveragePool, AveragePoolAttrs{.window = two}, {gated}, "average");
   const ValueId joined = net.add(kConcat, ConcatAttrs{.axis = 1}, {largest, average}, "joined");
-  const ValueId mean = net.add(kReduce, ReduceAttrs{.kind = ReduceKind::mean, .axes = {2, 3}}, {net.conv("last", joined, 16)}, "mean");
+  const ValueId mean =
+      net.add(kReduce, ReduceAttrs{.kind = ReduceKind::mean, .axes = {2, 3}}, {net.conv("last", joined, 16)}, "mean");
   const ValueId flat = net.add(kReshape, ReshapeAttrs{.shape = {1, 16}}, {mean}, "flat");
   const ValueId product = net.add(kMatmul, NoAttrs{}, {flat, net.constant("fc.w", {16, 5})}, "product");
   net.output(net.add(kBinary, BinaryAttrs{.kind = BinaryKind::add}, {product, net.constant("fc.b", {5})}, "fc"));
@@ -353,7 +377,8 @@ Graph small_network() {
 // Operators of the lowered graph in their order.
 std::vector<std::string> lowered_operators(const Graph& graph) {
   std::vector<std::string> names;
-  for (const NodeId id : graph.order()) names.push_back(std::string(graph.node(id).spec->name) + " " + graph.node(id).attrs.to_string());
+  for (const NodeId id : graph.order())
+    names.push_back(std::string(graph.node(id).spec->name) + " " + graph.node(id).attrs.to_string());
   return names;
 }
 

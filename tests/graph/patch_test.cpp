@@ -140,7 +140,8 @@ TEST(Verify, FindsDuplicateNames) {
 TEST(Graph, PrintsOneLinePerNode) {
   TwoRelus g;
   EXPECT_EQ(to_string(g.graph),
-            "%0 f32[4] = input 'x'\n%1 f32[4] = unary(%0) {kind=relu} 'inner'\n%2 f32[4] = unary(%1) {kind=relu} 'outer'\noutput 'y' = %2\n");
+            "%0 f32[4] = input 'x'\n%1 f32[4] = unary(%0) {kind=relu} 'inner'\n%2 f32[4] = unary(%1) {kind=relu} "
+            "'outer'\noutput 'y' = %2\n");
 }
 
 }  // namespace

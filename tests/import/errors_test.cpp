@@ -48,8 +48,9 @@ TEST(ImportErrors, TruncatedFile) {
   int refused = 0;
   for (std::size_t size = 0; size < bytes.size(); ++size) refused += import_bytes(bytes.substr(0, size)) ? 0 : 1;
   EXPECT_GE(refused, static_cast<int>(bytes.size()) * 9 / 10);
-  EXPECT_EQ(message_of(import_bytes(bytes.substr(0, bytes.size() / 2)), ErrorKind::invalid_input),
-            "test.onnx: found bytes that are no ONNX protobuf message, expected an ONNX model. The file may be truncated");
+  EXPECT_EQ(
+      message_of(import_bytes(bytes.substr(0, bytes.size() / 2)), ErrorKind::invalid_input),
+      "test.onnx: found bytes that are no ONNX protobuf message, expected an ONNX model. The file may be truncated");
 }
 
 TEST(ImportErrors, FlippedBitsNeverCrash) {
@@ -68,10 +69,12 @@ TEST(ImportErrors, FlippedBitsNeverCrash) {
 }
 
 TEST(ImportErrors, EmptyGraph) {
-  EXPECT_EQ(message_of(import_bytes(""), ErrorKind::invalid_input), "test.onnx: found no graph, expected a model with one");
+  EXPECT_EQ(message_of(import_bytes(""), ErrorKind::invalid_input),
+            "test.onnx: found no graph, expected a model with one");
   ModelBuilder builder(17);
   builder.input("x", DType::f32, {1});
-  EXPECT_EQ(message_of(builder.import(), ErrorKind::invalid_input), "test.onnx: found a graph without outputs, expected at least one output");
+  EXPECT_EQ(message_of(builder.import(), ErrorKind::invalid_input),
+            "test.onnx: found a graph without outputs, expected at least one output");
 }
 
 TEST(ImportErrors, OpsetOutsideOfOurs) {
@@ -91,7 +94,9 @@ TEST(ImportErrors, NoOpset) {
 TEST(ImportErrors, RangesThatDoNotEnd) {
   for (const I step : {I{0}, I{1}}) {
     auto builder = with_input();
-    builder.initializer("start", integers({}, {0})).initializer("limit", integers({}, {INT64_MAX})).initializer("step", integers({}, {step}));
+    builder.initializer("start", integers({}, {0}))
+        .initializer("limit", integers({}, {INT64_MAX}))
+        .initializer("step", integers({}, {step}));
     builder.node({"Range", {"start", "limit", "step"}, {"y"}, {}, "", "r"});
     EXPECT_NE(message_of(builder.import(), ErrorKind::invalid_input).find("node 'r'"), std::string::npos);
   }
@@ -99,10 +104,14 @@ TEST(ImportErrors, RangesThatDoNotEnd) {
 
 TEST(ImportErrors, UnknownOperatorsAreListedAtOnce) {
   auto builder = with_input();
-  builder.node({"Foo", {"x"}, {"a"}, {}, "", "n1"}).node({"Foo", {"a"}, {"b"}, {}, "", "n2"}).node({"Loop", {"b"}, {"y"}, {}, "", "n3"});
-  EXPECT_EQ(message_of(builder.import(), ErrorKind::unsupported),
-            "test.onnx: operator Foo (opset 17): found it in nodes 'n1', 'n2', expected operators and opsets that Octavo reads\n"
-            "test.onnx: operator Loop (opset 17): found it in node 'n3', expected operators and opsets that Octavo reads");
+  builder.node({"Foo", {"x"}, {"a"}, {}, "", "n1"})
+      .node({"Foo", {"a"}, {"b"}, {}, "", "n2"})
+      .node({"Loop", {"b"}, {"y"}, {}, "", "n3"});
+  EXPECT_EQ(
+      message_of(builder.import(), ErrorKind::unsupported),
+      "test.onnx: operator Foo (opset 17): found it in nodes 'n1', 'n2', expected operators and opsets that Octavo "
+      "reads\n"
+      "test.onnx: operator Loop (opset 17): found it in node 'n3', expected operators and opsets that Octavo reads");
 }
 
 TEST(ImportErrors, UnknownAttribute) {
@@ -121,23 +130,27 @@ TEST(ImportErrors, AttributeOfAnotherType) {
 
 TEST(ImportErrors, WrongAutoPad) {
   auto builder = with_input();
-  builder.initializer("w", floats({1, 1, 1, 1}, {1})).node({"Conv", {"x", "w"}, {"y"}, {{"auto_pad", std::string("SAME")}}, "", "c"});
+  builder.initializer("w", floats({1, 1, 1, 1}, {1}))
+      .node({"Conv", {"x", "w"}, {"y"}, {{"auto_pad", std::string("SAME")}}, "", "c"});
   EXPECT_EQ(message_of(builder.import(), ErrorKind::invalid_input),
-            "test.onnx: node 'c' (Conv, opset 17), attribute 'auto_pad': found 'SAME', expected NOTSET, VALID, SAME_UPPER or SAME_LOWER");
+            "test.onnx: node 'c' (Conv, opset 17), attribute 'auto_pad': found 'SAME', expected NOTSET, VALID, "
+            "SAME_UPPER or SAME_LOWER");
 }
 
 TEST(ImportErrors, WrongRank) {
   auto builder = with_input({1, 4});
   builder.initializer("w", floats({1, 1, 1, 1}, {1})).node({"Conv", {"x", "w"}, {"y"}, {}, "", "c"});
   EXPECT_EQ(message_of(builder.import(), ErrorKind::invalid_input).substr(0, 80),
-            std::string("test.onnx: node 'c' (Conv, opset 17), input 'X': found shape 1x4, expected rank at least 3").substr(0, 80));
+            std::string("test.onnx: node 'c' (Conv, opset 17), input 'X': found shape 1x4, expected rank at least 3")
+                .substr(0, 80));
 }
 
 TEST(ImportErrors, MissingInitializer) {
   auto builder = with_input();
   builder.node({"Add", {"x", "w"}, {"y"}, {}, "", "sum"});
   EXPECT_EQ(message_of(builder.import(), ErrorKind::invalid_input),
-            "test.onnx: node 'sum' (Add, opset 17), input 1: found 'w', which nothing makes, expected a graph input, an initializer or the output of "
+            "test.onnx: node 'sum' (Add, opset 17), input 1: found 'w', which nothing makes, expected a graph input, "
+            "an initializer or the output of "
             "an earlier node");
 }
 
@@ -147,14 +160,16 @@ TEST(ImportErrors, Cycle) {
       .node({"Relu", {"a"}, {"b"}, {}, "", "second"})
       .node({"Relu", {"b"}, {"y"}, {}, "", "third"});
   EXPECT_EQ(message_of(builder.import(), ErrorKind::invalid_input),
-            "test.onnx: node 'first' (Add, opset 17), input 1: found 'b', which depends on this node: a cycle, expected a graph without cycles");
+            "test.onnx: node 'first' (Add, opset 17), input 1: found 'b', which depends on this node: a cycle, "
+            "expected a graph without cycles");
 }
 
 TEST(ImportErrors, NodesOutOfOrder) {
   auto builder = with_input();
   builder.node({"Relu", {"a"}, {"y"}, {}, "", "second"}).node({"Relu", {"x"}, {"a"}, {}, "", "first"});
   EXPECT_EQ(message_of(builder.import(), ErrorKind::invalid_input),
-            "test.onnx: node 'second' (Relu, opset 17), input 0: found 'a', which a later node makes, expected nodes in an order of computation");
+            "test.onnx: node 'second' (Relu, opset 17), input 0: found 'a', which a later node makes, expected nodes "
+            "in an order of computation");
 }
 
 TEST(ImportErrors, NamesTwice) {
@@ -164,10 +179,12 @@ TEST(ImportErrors, NamesTwice) {
             "test.onnx: node 'b' (Abs, opset 17): found the output 'y', a name that is taken, expected a new name");
   auto outputs = with_input();
   outputs.output("y").node({"Relu", {"x"}, {"y"}});
-  EXPECT_EQ(message_of(outputs.import(), ErrorKind::invalid_input), "test.onnx: output 'y': found it twice, expected outputs of different names");
+  EXPECT_EQ(message_of(outputs.import(), ErrorKind::invalid_input),
+            "test.onnx: output 'y': found it twice, expected outputs of different names");
   auto inputs = with_input();
   inputs.input("x", DType::f32, {1}).node({"Relu", {"x"}, {"y"}});
-  EXPECT_EQ(message_of(inputs.import(), ErrorKind::invalid_input), "test.onnx: input 'x': found it twice, expected inputs of different names");
+  EXPECT_EQ(message_of(inputs.import(), ErrorKind::invalid_input),
+            "test.onnx: input 'x': found it twice, expected inputs of different names");
   auto constants = with_input();
   constants.initializer("w", floats({1}, {1})).initializer("w", floats({1}, {2})).node({"Add", {"x", "w"}, {"y"}});
   EXPECT_EQ(message_of(constants.import(), ErrorKind::invalid_input),
@@ -178,12 +195,14 @@ TEST(ImportErrors, ScalesThatAreNoScales) {
   const float infinity = std::numeric_limits<float>::infinity();
   for (const auto& [value, text] : {std::pair{std::nanf(""), "nan"}, {0.0f, "0"}, {-1.0f, "-1"}, {infinity, "inf"}}) {
     EXPECT_EQ(message_of(quantizing(floats({}, {value})).import(), ErrorKind::invalid_input),
-              std::string("test.onnx: node 'q' (QuantizeLinear, opset 17), input 1 (scale of 'y'): found the scale ") + text +
-                  ", expected a finite number above 0");
+              std::string("test.onnx: node 'q' (QuantizeLinear, opset 17), input 1 (scale of 'y'): found the scale ") +
+                  text + ", expected a finite number above 0");
   }
-  EXPECT_NE(message_of(quantizing(integers({}, {1})).import(), ErrorKind::invalid_input).find("found elements of type s64, expected floats"),
+  EXPECT_NE(message_of(quantizing(integers({}, {1})).import(), ErrorKind::invalid_input)
+                .find("found elements of type s64, expected floats"),
             std::string::npos);
-  EXPECT_NE(message_of(quantizing(floats({3}, {1, 1, 1})).import(), ErrorKind::invalid_input).find("node 'q'"), std::string::npos);
+  EXPECT_NE(message_of(quantizing(floats({3}, {1, 1, 1})).import(), ErrorKind::invalid_input).find("node 'q'"),
+            std::string::npos);
 }
 
 TEST(ImportErrors, TypesThatAreNotOurs) {
@@ -194,13 +213,15 @@ TEST(ImportErrors, TypesThatAreNotOurs) {
   tensor->add_dims(2);
   builder.node({"Relu", {"x"}, {"y"}});
   EXPECT_EQ(message_of(builder.import(), ErrorKind::unsupported),
-            "test.onnx: initializer 'w': found elements of type INT4, expected integers of 8 to 64 bits, floats of 16 to 64 bits or bool");
+            "test.onnx: initializer 'w': found elements of type INT4, expected integers of 8 to 64 bits, floats of 16 "
+            "to 64 bits or bool");
 }
 
 TEST(ImportErrors, HugeDimensions) {
   auto builder = with_input({1 << 20, 1 << 20, 1 << 20});
   builder.node({"Relu", {"x"}, {"y"}});
-  EXPECT_NE(message_of(builder.import(), ErrorKind::invalid_input).find("found shape 1048576x1048576x1048576, expected at most 2^33 elements"),
+  EXPECT_NE(message_of(builder.import(), ErrorKind::invalid_input)
+                .find("found shape 1048576x1048576x1048576, expected at most 2^33 elements"),
             std::string::npos);
   auto weights = with_input();
   auto* tensor = weights.proto().mutable_graph()->add_initializer();
@@ -211,7 +232,8 @@ TEST(ImportErrors, HugeDimensions) {
   EXPECT_EQ(message_of(weights.import(), ErrorKind::invalid_input),
             "test.onnx: initializer 'w': found 0 elements of data, expected 4294967296 (shape 4294967296)");
   auto expanded = with_input();
-  expanded.initializer("dims", integers({3}, {I{1} << 40, I{1} << 40, 1})).node({"Expand", {"x", "dims"}, {"y"}, {}, "", "e"});
+  expanded.initializer("dims", integers({3}, {I{1} << 40, I{1} << 40, 1}))
+      .node({"Expand", {"x", "dims"}, {"y"}, {}, "", "e"});
   EXPECT_NE(message_of(expanded.import(), ErrorKind::invalid_input).find("node 'e'"), std::string::npos);
 }
 
@@ -230,7 +252,8 @@ TEST(ImportErrors, SymbolicDimensionsAskForShapes) {
   auto builder = with_input({1, 3, -1, -1});
   builder.node({"Relu", {"x"}, {"y"}});
   EXPECT_EQ(message_of(builder.import(), ErrorKind::usage),
-            "test.onnx: input 'x': found shape 1x3xNxN, expected known dimensions. Give them with --shape x=..., for example 1x3x224x224");
+            "test.onnx: input 'x': found shape 1x3xNxN, expected known dimensions. Give them with --shape x=..., for "
+            "example 1x3x224x224");
   EXPECT_TRUE(builder.import({.shapes = {{"x", Shape{1, 3, 8, 8}}}}));
   EXPECT_NE(message_of(builder.import({.shapes = {{"z", Shape{1}}}}), ErrorKind::usage).find("x"), std::string::npos);
   auto fixed = with_input();
@@ -242,13 +265,15 @@ TEST(ImportErrors, ShapesThatAreComputed) {
   auto builder = with_input();
   builder.input("dims", DType::s64, {2}).node({"Reshape", {"x", "dims"}, {"y"}, {}, "", "r"});
   EXPECT_EQ(message_of(builder.import(), ErrorKind::unsupported),
-            "test.onnx: node 'r' (Reshape, opset 17), input 'shape': found 'dims', which is computed at run time, expected a constant");
+            "test.onnx: node 'r' (Reshape, opset 17), input 'shape': found 'dims', which is computed at run time, "
+            "expected a constant");
 }
 
 TEST(ImportErrors, OutputsThatNobodyMakes) {
   auto builder = with_input();
   builder.output("z").node({"Relu", {"x"}, {"y"}});
-  EXPECT_EQ(message_of(builder.import(), ErrorKind::invalid_input), "test.onnx: output 'z': found nothing that makes it, expected a node's output");
+  EXPECT_EQ(message_of(builder.import(), ErrorKind::invalid_input),
+            "test.onnx: output 'z': found nothing that makes it, expected a node's output");
   auto indices = with_input();
   indices.node({"MaxPool", {"x"}, {"y", "at"}, {{"kernel_shape", Ints{2, 2}}}, "", "p"});
   EXPECT_EQ(message_of(indices.import(), ErrorKind::unsupported),
@@ -282,7 +307,8 @@ class ImportExternal : public ::testing::Test {
     const float values[4] = {1, 2, 3, 4};
     std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char*>(values), sizeof values);
   }
-  Result<ImportedModel> import(const std::string& location, const std::string& offset = "4", const std::string& length = "8") const {
+  Result<ImportedModel> import(const std::string& location, const std::string& offset = "4",
+                               const std::string& length = "8") const {
     ModelBuilder builder(17);
     builder.input("x", DType::f32, {2}).output("y").node({"Add", {"x", "w"}, {"y"}});
     builder.external_initializer("w", DType::f32, {2}, {location, offset, length});
@@ -300,18 +326,25 @@ TEST_F(ImportExternal, IsReadInsideTheFolder) {
 }
 
 TEST_F(ImportExternal, NeverLeavesTheFolder) {
-  for (const std::string& location :
-       {std::string("../secret.bin"), (folder_ / "secret.bin").string(), std::string("link.bin"), std::string("a/../../secret.bin")}) {
+  for (const std::string& location : {std::string("../secret.bin"), (folder_ / "secret.bin").string(),
+                                      std::string("link.bin"), std::string("a/../../secret.bin")}) {
     EXPECT_EQ(message_of(import(location), ErrorKind::invalid_input),
-              "test.onnx: initializer 'w', external data: found the location '" + location + "', expected a file inside the model's folder");
+              "test.onnx: initializer 'w', external data: found the location '" + location +
+                  "', expected a file inside the model's folder");
   }
 }
 
 TEST_F(ImportExternal, ChecksRanges) {
-  EXPECT_NE(message_of(import("data.bin", "12"), ErrorKind::invalid_input).find("found bytes 12 and 8 more of a file of 16"), std::string::npos);
+  EXPECT_NE(
+      message_of(import("data.bin", "12"), ErrorKind::invalid_input).find("found bytes 12 and 8 more of a file of 16"),
+      std::string::npos);
   EXPECT_NE(message_of(import("data.bin", "-1"), ErrorKind::invalid_input).find("the offset '-1'"), std::string::npos);
-  EXPECT_NE(message_of(import("data.bin", "9223372036854775807"), ErrorKind::invalid_input).find("a range inside the file"), std::string::npos);
-  EXPECT_NE(message_of(import("data.bin", "0", "16"), ErrorKind::invalid_input).find("a length of 16 bytes, expected 8"), std::string::npos);
+  EXPECT_NE(
+      message_of(import("data.bin", "9223372036854775807"), ErrorKind::invalid_input).find("a range inside the file"),
+      std::string::npos);
+  EXPECT_NE(
+      message_of(import("data.bin", "0", "16"), ErrorKind::invalid_input).find("a length of 16 bytes, expected 8"),
+      std::string::npos);
   EXPECT_NE(message_of(import("none.bin"), ErrorKind::resource).find("none.bin"), std::string::npos);
   EXPECT_NE(message_of(import("."), ErrorKind::invalid_input).find("no regular file"), std::string::npos);
 }

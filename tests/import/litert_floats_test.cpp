@@ -1,5 +1,5 @@
-// Operators of floats with LiteRT's own answers (tests/import/litert_floats, made by scripts/make_litert_vectors.py): integer weights beside floats,
-// and depthwise convolutions. Part of the tests of import/.
+// Operators of floats with LiteRT's own answers (tests/import/litert_floats, made by scripts/make_litert_vectors.py):
+// integer weights beside floats, and depthwise convolutions. Part of the tests of import/.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -52,7 +52,8 @@ std::int64_t differing(const std::string& name, Profile profile, Kernels kernels
   const Tensor& y = results->front();
   const char* theirs = bytes.data() + x.bytes() + (kernels == Kernels::standard ? 0 : y.bytes());
   std::int64_t count = 0;
-  for (std::size_t i = 0; i < y.bytes(); i += 4) count += std::equal(theirs + i, theirs + i + 4, reinterpret_cast<const char*>(y.data()) + i) ? 0 : 1;
+  for (std::size_t i = 0; i < y.bytes(); i += 4)
+    count += std::equal(theirs + i, theirs + i + 4, reinterpret_cast<const char*>(y.data()) + i) ? 0 : 1;
   return count;
 }
 

@@ -1,5 +1,5 @@
-// Operators with LiteRT's own answers (tests/import/litert, made by scripts/make_litert_vectors.py): the default ones and those of its reference
-// kernels. Part of the tests of import/.
+// Operators with LiteRT's own answers (tests/import/litert, made by scripts/make_litert_vectors.py): the default ones
+// and those of its reference kernels. Part of the tests of import/.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -110,10 +110,12 @@ TEST(LiteRtVectors, TfliteXnnpackIsWhatLiteRtComputesByDefault) {
 TEST(LiteRtVectors, TfliteSingleIsAStepFromTfliteDouble) {
   int apart = 0;
   for (const std::string& name : names()) {
-    const std::string one = answer(name, Profile::tflite_single).bytes, two = answer(name, Profile::tflite_double).bytes;
+    const std::string one = answer(name, Profile::tflite_single).bytes,
+                      two = answer(name, Profile::tflite_double).bytes;
     ASSERT_EQ(one.size(), two.size());
     for (std::size_t i = 0; i < one.size(); ++i) {
-      const auto step = static_cast<std::int8_t>(static_cast<unsigned char>(one[i]) - static_cast<unsigned char>(two[i]));
+      const auto step =
+          static_cast<std::int8_t>(static_cast<unsigned char>(one[i]) - static_cast<unsigned char>(two[i]));
       EXPECT_LE(std::abs(step), 1) << name;
       apart += step != 0 ? 1 : 0;
     }

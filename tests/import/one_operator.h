@@ -1,4 +1,5 @@
-// A TFLite model of one operator, and its answers: shared by the tests of what the operators mean. Part of the tests of import/.
+// A TFLite model of one operator, and its answers: shared by the tests of what the operators mean. Part of the tests of
+// import/.
 #ifndef OCTAVO_TESTS_IMPORT_ONE_OPERATOR_H_
 #define OCTAVO_TESTS_IMPORT_ONE_OPERATOR_H_
 
@@ -11,9 +12,12 @@ namespace octavo::testing {
 
 using Values = std::vector<float>;
 
-inline Tensor s32s(Shape shape, const std::vector<std::int32_t>& values) { return Tensor::of<std::int32_t>(std::move(shape), values); }
+inline Tensor s32s(Shape shape, const std::vector<std::int32_t>& values) {
+  return Tensor::of<std::int32_t>(std::move(shape), values);
+}
 
-// Inputs are graph inputs and, where marked, constants; more constants may follow them. The results are of shapes that the importer finds by itself.
+// Inputs are graph inputs and, where marked, constants; more constants may follow them. The results are of shapes that
+// the importer finds by itself.
 struct OneOperator {
   int code = 0;
   std::vector<Tensor> inputs;
@@ -41,7 +45,8 @@ inline std::vector<Tensor> answers_of(const OneOperator& given) {
     fed.push_back(x);
   }
   for (const Tensor& constant : given.constants) inputs.push_back(builder.constant(constant));
-  for (int i = 0; i < given.outputs; ++i) outputs.push_back(builder.output({.name = "y" + std::to_string(i), .dtype = given.to}));
+  for (int i = 0; i < given.outputs; ++i)
+    outputs.push_back(builder.output({.name = "y" + std::to_string(i), .dtype = given.to}));
   builder.add({.code = given.code, .inputs = inputs, .outputs = outputs, .kind = given.kind, .options = given.options});
   return answers(builder, fed);
 }

@@ -96,7 +96,8 @@ Graph lowered(const std::string& file, Islands islands = Islands::none) {
 
 class Pt2Quantized : public ::testing::TestWithParam<std::string> {};
 
-// Every way to write one quantized network: as a description and as the fused integer graph, which may round a tie the other way.
+// Every way to write one quantized network: as a description and as the fused integer graph, which may round a tie the
+// other way.
 TEST_P(Pt2Quantized, GivesTheAnswersOfPyTorch) {
   const std::string file = GetParam() + ".pt2";
   const Tensor& wanted = expected().at(GetParam() + ".0");
@@ -107,10 +108,12 @@ TEST_P(Pt2Quantized, GivesTheAnswersOfPyTorch) {
   EXPECT_LE(relative_error(answers(lowered(file), "block.x").at(0), wanted), 1e-6);
 }
 INSTANTIATE_TEST_SUITE_P(Files, Pt2Quantized,
-                         ::testing::Values("pt2e", "pt2e_core", "pt2e_written_out", "pt2e_unfolded", "pt2e_serialized", "pt2e_pickled"),
+                         ::testing::Values("pt2e", "pt2e_core", "pt2e_written_out", "pt2e_unfolded", "pt2e_serialized",
+                                           "pt2e_pickled"),
                          name_of_case);
 
-// X86InductorQuantizer: u8, and quantized only in front of convolutions and products, so that the rest is float islands.
+// X86InductorQuantizer: u8, and quantized only in front of convolutions and products, so that the rest is float
+// islands.
 TEST(Pt2, InductorQuantizerGivesTheAnswersOfPyTorch) {
   const ImportedModel model = imported("pt2e_x86.pt2");
   EXPECT_EQ(model.dialect, "PyTorch pt2e u8");
@@ -127,7 +130,8 @@ TEST(Pt2, InductorQuantizerGivesTheAnswersOfPyTorch) {
 TEST(Pt2, TwinsLowerToOneListOfOperators) {
   const std::vector<std::string> wanted = operators_of(lowered("block_qdq.onnx"));
   EXPECT_EQ(std::count(wanted.begin(), wanted.end(), "quantized_conv"), 4);
-  for (const char* file : {"block_qoperator.onnx", "pt2e.pt2", "pt2e_core.pt2", "pt2e_written_out.pt2", "pt2e_unfolded.pt2", "pt2e_exported.onnx"}) {
+  for (const char* file : {"block_qoperator.onnx", "pt2e.pt2", "pt2e_core.pt2", "pt2e_written_out.pt2",
+                           "pt2e_unfolded.pt2", "pt2e_exported.onnx"}) {
     SCOPED_TRACE(file);
     EXPECT_EQ(operators_of(lowered(file)), wanted);
   }

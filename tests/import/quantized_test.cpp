@@ -15,40 +15,53 @@ using I = std::int64_t;
 
 Tensor u8(Shape shape, const Bytes8& values) { return Tensor::of<std::uint8_t>(std::move(shape), values); }
 Tensor s8(Shape shape, const SBytes& values) { return Tensor::of<std::int8_t>(std::move(shape), values); }
-Tensor s32(Shape shape, const std::vector<std::int32_t>& values) { return Tensor::of<std::int32_t>(std::move(shape), values); }
+Tensor s32(Shape shape, const std::vector<std::int32_t>& values) {
+  return Tensor::of<std::int32_t>(std::move(shape), values);
+}
 Tensor scale(float value) { return floats({}, {value}); }
 
 TEST(ImportQuantize, RoundsToEvenAndSaturates) {
   const auto y = answers_of("QuantizeLinear", 13, {floats({4}, {1, 3, -1000, 1000})}, {scale(2), u8({}, {100})});
   EXPECT_EQ(y[0], u8({4}, {100, 102, 0, 255}));
-  EXPECT_EQ(as_floats(answers_of("DequantizeLinear", 13, {u8({2}, {100, 103})}, {scale(0.5f), u8({}, {100})})[0]), (Values{0, 1.5f}));
+  EXPECT_EQ(as_floats(answers_of("DequantizeLinear", 13, {u8({2}, {100, 103})}, {scale(0.5f), u8({}, {100})})[0]),
+            (Values{0, 1.5f}));
 }
 
 TEST(ImportQuantize, PerAxisAndDefaultType) {
   const auto y = answers_of("QuantizeLinear", 13, {floats({2, 2}, {2, 2, 4, 4})}, {floats({2}, {1, 2})});
   EXPECT_EQ(y[0], u8({2, 2}, {2, 1, 4, 2}));
-  const auto x = answers_of("DequantizeLinear", 13, {s8({2, 2}, {1, 2, 3, 4})}, {floats({2}, {1, 10})}, {{"axis", I{0}}});
+  const auto x =
+      answers_of("DequantizeLinear", 13, {s8({2, 2}, {1, 2, 3, 4})}, {floats({2}, {1, 10})}, {{"axis", I{0}}});
   EXPECT_EQ(as_floats(x[0]), (Values{1, 2, 30, 40}));
 }
 
 TEST(ImportQuantize, OutputTypeAndBlocks) {
   constexpr I kInt16 = 5;
-  const auto y =
-      answers_of("QuantizeLinear", 21, {floats({1, 4}, {1, 2, 30, 40})}, {floats({1, 2}, {1, 10})}, {{"block_size", I{2}}, {"output_dtype", kInt16}});
+  const auto y = answers_of("QuantizeLinear", 21, {floats({1, 4}, {1, 2, 30, 40})}, {floats({1, 2}, {1, 10})},
+                            {{"block_size", I{2}}, {"output_dtype", kInt16}});
   EXPECT_EQ(y[0], Tensor::of<std::int16_t>(Shape{1, 4}, {1, 2, 3, 4}));
 }
 
-// 1x1 convolution with weight 2 (q 4 at 0.5) and bias 3 (q 6 at 1 * 0.5) on x = (q - 10): the same bits from both dialects.
+// 1x1 convolution with weight 2 (q 4 at 0.5) and bias 3 (q 6 at 1 * 0.5) on x = (q - 10): the same bits from both
+// dialects.
 TEST(ImportDialects, QOperatorAndQdqAreTheSameModel) {
   const Tensor x = u8({1, 1, 1, 3}, {10, 11, 20}), w = s8({1, 1, 1, 1}, {4}), bias = s32({1}, {6});
-  const auto from_operator = answers_of("QLinearConv", 10, {x}, {scale(1), u8({}, {10}), w, scale(0.5f), s8({}, {0}), scale(2), u8({}, {1}), bias});
+  const auto from_operator = answers_of(
+      "QLinearConv", 10, {x}, {scale(1), u8({}, {10}), w, scale(0.5f), s8({}, {0}), scale(2), u8({}, {1}), bias});
   EXPECT_EQ(from_operator[0], u8({1, 1, 1, 3}, {3, 3, 13}));  // (3, 5, 23) / 2: ties to even
 
   ModelBuilder qdq(13);
   qdq.input("x", DType::u8, {1, 1, 1, 3}).output("y");
-  qdq.initializer("xs", scale(1)).initializer("xz", u8({}, {10})).initializer("w", w).initializer("ws", floats({1}, {0.5f}));
-  qdq.initializer("b", bias).initializer("bs", floats({1}, {0.5f})).initializer("ys", scale(2)).initializer("yz", u8({}, {1}));
-  qdq.node({"DequantizeLinear", {"x", "xs", "xz"}, {"xf"}}).node({"DequantizeLinear", {"w", "ws"}, {"wf"}, {{"axis", I{0}}}});
+  qdq.initializer("xs", scale(1))
+      .initializer("xz", u8({}, {10}))
+      .initializer("w", w)
+      .initializer("ws", floats({1}, {0.5f}));
+  qdq.initializer("b", bias)
+      .initializer("bs", floats({1}, {0.5f}))
+      .initializer("ys", scale(2))
+      .initializer("yz", u8({}, {1}));
+  qdq.node({"DequantizeLinear", {"x", "xs", "xz"}, {"xf"}})
+      .node({"DequantizeLinear", {"w", "ws"}, {"wf"}, {{"axis", I{0}}}});
   qdq.node({"DequantizeLinear", {"b", "bs"}, {"bf"}, {{"axis", I{0}}}});
   qdq.node({"Conv", {"xf", "wf", "bf"}, {"yf"}}).node({"QuantizeLinear", {"yf", "ys", "yz"}, {"y"}});
   EXPECT_EQ(answers(qdq, {x})[0], from_operator[0]);
@@ -58,16 +71,20 @@ TEST(ImportDialects, QOperatorAndQdqAreTheSameModel) {
 
 TEST(ImportQLinear, ConvKeepsPerChannelScalesOfWeightsAndBias) {
   const Tensor x = s8({1, 1, 1, 1}, {5}), w = s8({2, 1, 1, 1}, {1, 1});
-  const auto y =
-      answers_of("QLinearConv", 10, {x}, {scale(1), s8({}, {0}), w, floats({2}, {1, 2}), s8({2}, {0, 0}), scale(1), s8({}, {-3}), s32({2}, {1, 1})});
+  const auto y = answers_of(
+      "QLinearConv", 10, {x},
+      {scale(1), s8({}, {0}), w, floats({2}, {1, 2}), s8({2}, {0, 0}), scale(1), s8({}, {-3}), s32({2}, {1, 1})});
   EXPECT_EQ(y[0], s8({1, 2, 1, 1}, {3, 9}));
 }
 
 TEST(ImportQLinear, MatMulGemmAndBias) {
   const Tensor a = u8({1, 2}, {2, 3}), b = u8({2, 1}, {129, 130});
-  EXPECT_EQ(answers_of("QLinearMatMul", 10, {a}, {scale(1), u8({}, {1}), b, scale(1), u8({}, {128}), scale(1), u8({}, {0})})[0], u8({1, 1}, {5}));
+  EXPECT_EQ(answers_of("QLinearMatMul", 10, {a},
+                       {scale(1), u8({}, {1}), b, scale(1), u8({}, {128}), scale(1), u8({}, {0})})[0],
+            u8({1, 1}, {5}));
   const Tensor bt = s8({1, 2}, {1, 2});
-  const std::vector<Tensor> constants{scale(1), u8({}, {1}), bt, scale(2), s8({}, {0}), s32({1}, {4}), scale(2), u8({}, {7})};
+  const std::vector<Tensor> constants{scale(1),    u8({}, {1}),   bt,       scale(2),
+                                      s8({}, {0}), s32({1}, {4}), scale(2), u8({}, {7})};
   EXPECT_EQ(answers_of("QGemm", 1, {a}, constants, {{"transB", I{1}}}, 1, "com.microsoft")[0], u8({1, 1}, {5 + 4 + 7}));
   const std::vector<Tensor> to_float(constants.begin(), constants.begin() + 6);
   EXPECT_EQ(as_floats(answers_of("QGemm", 1, {a}, to_float, {{"transB", I{1}}}, 1, "com.microsoft")[0]), Values{18});
@@ -78,10 +95,11 @@ TEST(ImportQLinear, ElementWise) {
   const std::vector<Tensor> rest{scale(1), u8({}, {10}), b, scale(2), u8({}, {4}), scale(1), u8({}, {100})};
   EXPECT_EQ(answers_of("QLinearAdd", 1, {a}, rest, {}, 1, "com.microsoft")[0], u8({2}, {100, 114}));
   EXPECT_EQ(answers_of("QLinearMul", 1, {a}, rest, {}, 1, "com.microsoft")[0], u8({2}, {100, 140}));
-  EXPECT_EQ(answers_of("QLinearLeakyRelu", 1, {s8({2}, {-8, 8})}, {scale(1), s8({}, {0}), scale(1), s8({}, {0})}, {{"alpha", 0.25f}}, 1,
-                       "com.microsoft")[0],
+  EXPECT_EQ(answers_of("QLinearLeakyRelu", 1, {s8({2}, {-8, 8})}, {scale(1), s8({}, {0}), scale(1), s8({}, {0})},
+                       {{"alpha", 0.25f}}, 1, "com.microsoft")[0],
             s8({2}, {-2, 8}));
-  EXPECT_EQ(answers_of("QLinearSigmoid", 1, {u8({1}, {128})}, {scale(1), u8({}, {128}), scale(1.0f / 256), u8({}, {0})}, {}, 1, "com.microsoft")[0],
+  EXPECT_EQ(answers_of("QLinearSigmoid", 1, {u8({1}, {128})}, {scale(1), u8({}, {128}), scale(1.0f / 256), u8({}, {0})},
+                       {}, 1, "com.microsoft")[0],
             u8({1}, {128}));
 }
 
@@ -89,17 +107,27 @@ TEST(ImportQLinear, PoolsConcatAndSoftmax) {
   const Tensor x = u8({1, 1, 2, 2}, {1, 3, 5, 7});
   const std::vector<Tensor> same{scale(1), u8({}, {0}), scale(1), u8({}, {0})};
   EXPECT_EQ(answers_of("QLinearGlobalAveragePool", 1, {x}, same, {}, 1, "com.microsoft")[0], u8({1, 1, 1, 1}, {4}));
-  EXPECT_EQ(answers_of("QLinearGlobalAveragePool", 1, {x}, same, {{"channels_last", I{1}}}, 1, "com.microsoft")[0], u8({1, 1, 1, 2}, {3, 5}));
-  EXPECT_EQ(answers_of("QLinearAveragePool", 1, {x}, same, {{"kernel_shape", std::vector<I>{2, 2}}}, 1, "com.microsoft")[0], u8({1, 1, 1, 1}, {4}));
+  EXPECT_EQ(answers_of("QLinearGlobalAveragePool", 1, {x}, same, {{"channels_last", I{1}}}, 1, "com.microsoft")[0],
+            u8({1, 1, 1, 2}, {3, 5}));
+  EXPECT_EQ(
+      answers_of("QLinearAveragePool", 1, {x}, same, {{"kernel_shape", std::vector<I>{2, 2}}}, 1, "com.microsoft")[0],
+      u8({1, 1, 1, 1}, {4}));
   const Tensor flat = u8({1, 4}, {9, 9, 9, 9});
-  const auto soft =
-      answers_of("QLinearSoftmax", 1, {flat}, {scale(1), u8({}, {0}), scale(1.0f / 256), u8({}, {0})}, {{"opset", I{13}}}, 1, "com.microsoft");
+  const auto soft = answers_of("QLinearSoftmax", 1, {flat}, {scale(1), u8({}, {0}), scale(1.0f / 256), u8({}, {0})},
+                               {{"opset", I{13}}}, 1, "com.microsoft");
   EXPECT_EQ(soft[0], u8({1, 4}, {64, 64, 64, 64}));
 
   ModelBuilder builder(13);
   builder.opset_import("com.microsoft", 1).input("a", DType::u8, {1, 1}).input("b", DType::u8, {1, 1}).output("y");
-  builder.initializer("one", scale(1)).initializer("two", scale(2)).initializer("zero", u8({}, {0})).initializer("five", u8({}, {5}));
-  builder.node({"QLinearConcat", {"one", "five", "a", "one", "zero", "b", "two", "five"}, {"y"}, {{"axis", I{1}}}, "com.microsoft"});
+  builder.initializer("one", scale(1))
+      .initializer("two", scale(2))
+      .initializer("zero", u8({}, {0}))
+      .initializer("five", u8({}, {5}));
+  builder.node({"QLinearConcat",
+                {"one", "five", "a", "one", "zero", "b", "two", "five"},
+                {"y"},
+                {{"axis", I{1}}},
+                "com.microsoft"});
   EXPECT_EQ(answers(builder, {u8({1, 1}, {3}), u8({1, 1}, {6})})[0], u8({1, 2}, {8, 7}));
   EXPECT_EQ(builder.import()->dialect, "ONNX QOperator u8");
 }
@@ -109,14 +137,20 @@ TEST(ImportDynamic, IntegersAndParametersComeOut) {
   EXPECT_EQ(y[0], u8({3}, {0, 128, 255}));
   EXPECT_EQ(as_floats(y[1]), Values{1});
   EXPECT_EQ(y[2], u8({}, {0}));
-  EXPECT_EQ(answers_of("MatMulInteger", 10, {u8({1, 2}, {3, 4})}, {s8({2, 1}, {-1, 2}), u8({}, {1})})[0], s32({1, 1}, {4}));
-  EXPECT_EQ(answers_of("ConvInteger", 10, {u8({1, 1, 1, 2}, {3, 4})}, {s8({1, 1, 1, 2}, {-1, 2}), u8({}, {1})})[0], s32({1, 1, 1, 1}, {4}));
+  EXPECT_EQ(answers_of("MatMulInteger", 10, {u8({1, 2}, {3, 4})}, {s8({2, 1}, {-1, 2}), u8({}, {1})})[0],
+            s32({1, 1}, {4}));
+  EXPECT_EQ(answers_of("ConvInteger", 10, {u8({1, 1, 1, 2}, {3, 4})}, {s8({1, 1, 1, 2}, {-1, 2}), u8({}, {1})})[0],
+            s32({1, 1, 1, 1}, {4}));
 }
 
 TEST(ImportGemm, TransposedQuantizedWeightsStayDequantizedConstants) {
   ModelBuilder builder(13);
-  builder.input("x", DType::f32, {1, 2}).output("y").initializer("w", s8({3, 2}, {1, 2, 3, 4, 5, 6})).initializer("ws", floats({3}, {1, 10, 100}));
-  builder.node({"DequantizeLinear", {"w", "ws"}, {"wf"}, {{"axis", I{0}}}}).node({"Gemm", {"x", "wf"}, {"y"}, {{"transB", I{1}}}, "", "fc"});
+  builder.input("x", DType::f32, {1, 2})
+      .output("y")
+      .initializer("w", s8({3, 2}, {1, 2, 3, 4, 5, 6}))
+      .initializer("ws", floats({3}, {1, 10, 100}));
+  builder.node({"DequantizeLinear", {"w", "ws"}, {"wf"}, {{"axis", I{0}}}})
+      .node({"Gemm", {"x", "wf"}, {"y"}, {{"transB", I{1}}}, "", "fc"});
   // Without C only from opset 11 on, which this is.
   const auto model = builder.import();
   ASSERT_TRUE(model) << to_string(model.errors());

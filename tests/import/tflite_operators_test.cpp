@@ -46,21 +46,23 @@ TEST(TfliteConv, DilationAndGroups) {
 
 TEST(TfliteConv, DepthwiseHasItsChannelsLast) {
   // Two results per channel: the filters' last axis counts channel by channel.
-  EXPECT_EQ(answer_of({.code = 4,
-                       .inputs = {floats({1, 1, 2, 2}, {1, 2, 3, 4})},
-                       .constants = {floats({1, 1, 2, 4}, {1, 10, 100, 1000, 2, 20, 200, 2000})},
-                       .kind = tfl::BuiltinOptions::DepthwiseConv2DOptions,
-                       .options = options_of(tfl::CreateDepthwiseConv2DOptions, kValid, 1, 1, 2, std::int8_t{0}, 1, 1)}),
-            (Values{1 + 6, 10 + 60, 200 + 800, 2000 + 8000}));
+  EXPECT_EQ(
+      answer_of({.code = 4,
+                 .inputs = {floats({1, 1, 2, 2}, {1, 2, 3, 4})},
+                 .constants = {floats({1, 1, 2, 4}, {1, 10, 100, 1000, 2, 20, 200, 2000})},
+                 .kind = tfl::BuiltinOptions::DepthwiseConv2DOptions,
+                 .options = options_of(tfl::CreateDepthwiseConv2DOptions, kValid, 1, 1, 2, std::int8_t{0}, 1, 1)}),
+      (Values{1 + 6, 10 + 60, 200 + 800, 2000 + 8000}));
 }
 
 TEST(TfliteFullyConnected, FlattensOrKeepsItsAxes) {
   const auto dense = [&](bool keeps) {
-    const auto y = answers_of({.code = 9,
-                               .inputs = {floats({2, 1, 2}, {1, 2, 3, 4})},
-                               .constants = {floats({3, 2}, {1, 0, 0, 1, 1, 1}), floats({3}, {10, 20, 30})},
-                               .kind = tfl::BuiltinOptions::FullyConnectedOptions,
-                               .options = options_of(tfl::CreateFullyConnectedOptions, std::int8_t{0}, std::int8_t{0}, keeps, false)});
+    const auto y = answers_of(
+        {.code = 9,
+         .inputs = {floats({2, 1, 2}, {1, 2, 3, 4})},
+         .constants = {floats({3, 2}, {1, 0, 0, 1, 1, 1}), floats({3}, {10, 20, 30})},
+         .kind = tfl::BuiltinOptions::FullyConnectedOptions,
+         .options = options_of(tfl::CreateFullyConnectedOptions, std::int8_t{0}, std::int8_t{0}, keeps, false)});
     EXPECT_EQ(as_floats(y[0]), (Values{11, 22, 33, 13, 24, 37}));
     return y[0].shape();
   };
@@ -85,10 +87,14 @@ TEST(TfliteArithmetic, BroadcastsThenActivates) {
   const auto binary = [&](int code, tfl::BuiltinOptions kind, TfliteOptions options) {
     return answer_of({.code = code, .inputs = {a}, .constants = {b}, .kind = kind, .options = std::move(options)});
   };
-  EXPECT_EQ(binary(0, tfl::BuiltinOptions::AddOptions, options_of(tfl::CreateAddOptions, kRelu6)), (Values{2, 0, 4, 6}));
-  EXPECT_EQ(binary(41, tfl::BuiltinOptions::SubOptions, options_of(tfl::CreateSubOptions, std::int8_t{0})), (Values{0, -4, 2, 38}));
-  EXPECT_EQ(binary(18, tfl::BuiltinOptions::MulOptions, options_of(tfl::CreateMulOptions, kRelu)), (Values{1, 0, 3, 80}));
-  EXPECT_EQ(binary(42, tfl::BuiltinOptions::DivOptions, options_of(tfl::CreateDivOptions, std::int8_t{0})), (Values{1, -1, 3, 20}));
+  EXPECT_EQ(binary(0, tfl::BuiltinOptions::AddOptions, options_of(tfl::CreateAddOptions, kRelu6)),
+            (Values{2, 0, 4, 6}));
+  EXPECT_EQ(binary(41, tfl::BuiltinOptions::SubOptions, options_of(tfl::CreateSubOptions, std::int8_t{0})),
+            (Values{0, -4, 2, 38}));
+  EXPECT_EQ(binary(18, tfl::BuiltinOptions::MulOptions, options_of(tfl::CreateMulOptions, kRelu)),
+            (Values{1, 0, 3, 80}));
+  EXPECT_EQ(binary(42, tfl::BuiltinOptions::DivOptions, options_of(tfl::CreateDivOptions, std::int8_t{0})),
+            (Values{1, -1, 3, 20}));
   EXPECT_EQ(binary(55, tfl::BuiltinOptions::NONE, {}), (Values{1, 2, 3, 40}));
   EXPECT_EQ(binary(57, tfl::BuiltinOptions::NONE, {}), (Values{1, -2, 1, 2}));
 }
@@ -104,11 +110,13 @@ TEST(TfliteActivations, EachFunction) {
   EXPECT_FLOAT_EQ(unary(14)[2], 0.62245933f);
   EXPECT_FLOAT_EQ(unary(28)[1], -0.46211716f);
   EXPECT_EQ(unary(101), (Values{4, 0.5f, 0.5f, 9}));
-  EXPECT_EQ(
-      answer_of(
-          {.code = 98, .inputs = {x}, .kind = tfl::BuiltinOptions::LeakyReluOptions, .options = options_of(tfl::CreateLeakyReluOptions, 0.25f)}),
-      (Values{-1, -0.125f, 0.5f, 9}));
-  EXPECT_EQ(answer_of({.code = 54, .inputs = {x}, .constants = {floats({4}, {2, 4, 8, 16})}}), (Values{-8, -2, 0.5f, 9}));
+  EXPECT_EQ(answer_of({.code = 98,
+                       .inputs = {x},
+                       .kind = tfl::BuiltinOptions::LeakyReluOptions,
+                       .options = options_of(tfl::CreateLeakyReluOptions, 0.25f)}),
+            (Values{-1, -0.125f, 0.5f, 9}));
+  EXPECT_EQ(answer_of({.code = 54, .inputs = {x}, .constants = {floats({4}, {2, 4, 8, 16})}}),
+            (Values{-8, -2, 0.5f, 9}));
 }
 
 TEST(TfliteReductions, AxesAndSoftmax) {
@@ -136,7 +144,9 @@ TEST(TfliteShaping, ShapesThatFollow) {
   EXPECT_EQ(shape_after({.code = 22, .inputs = {kRamp}, .constants = {s32s({2}, {-1, 3})}}), (Shape{3, 3}));
   EXPECT_EQ(shape_after({.code = 43, .inputs = {kRamp}}), (Shape{3, 3}));
   EXPECT_EQ(shape_after({.code = 70, .inputs = {kRamp}, .constants = {s32s({}, {-1})}}), (Shape{1, 3, 3, 1, 1}));
-  EXPECT_EQ(as_floats(answers_of({.code = 39, .inputs = {floats({2, 2}, {1, 2, 3, 4})}, .constants = {s32s({2}, {1, 0})}})[0]), (Values{1, 3, 2, 4}));
+  EXPECT_EQ(as_floats(answers_of(
+                {.code = 39, .inputs = {floats({2, 2}, {1, 2, 3, 4})}, .constants = {s32s({2}, {1, 0})}})[0]),
+            (Values{1, 3, 2, 4}));
   const Tensor shape = answers_of({.code = 77, .inputs = {kRamp}, .to = DType::s32})[0];
   EXPECT_EQ(to_int64s(shape.view()), (std::vector<std::int64_t>{1, 3, 3, 1}));
 }

@@ -48,16 +48,23 @@ Answer lowered(const TfliteBuilder& builder, const std::vector<Tensor>& inputs) 
   return answer;
 }
 
-TfliteOptions conv_options(std::int8_t activation = 0) { return options_of(tfl::CreateConv2DOptions, std::int8_t{1}, 1, 1, activation, 1, 1); }
+TfliteOptions conv_options(std::int8_t activation = 0) {
+  return options_of(tfl::CreateConv2DOptions, std::int8_t{1}, 1, 1, activation, 1, 1);
+}
 
 TEST(TfliteQuantized, ConvPerChannel) {
   TfliteBuilder builder;
-  const int x = builder.input({.name = "x", .dtype = DType::s8, .shape = {1, 1, 1, 2}, .scale = {0.5f}, .zero_point = {-10}});
+  const int x =
+      builder.input({.name = "x", .dtype = DType::s8, .shape = {1, 1, 1, 2}, .scale = {0.5f}, .zero_point = {-10}});
   const int w = builder.constant(tensor_of<std::int8_t>({2, 1, 1, 2}, {1, 2, -3, 4}), {0.25f, 0.5f}, {0, 0}, 0);
   // The bias's own scale means nothing.
   const int bias = builder.constant(tensor_of<std::int32_t>({2}, {8, -8}), {123.0f}, {0});
   const int y = builder.output({.name = "y", .dtype = DType::s8, .scale = {1.0f}, .zero_point = {3}});
-  builder.add({.code = 3, .inputs = {x, w, bias}, .outputs = {y}, .kind = tfl::BuiltinOptions::Conv2DOptions, .options = conv_options()});
+  builder.add({.code = 3,
+               .inputs = {x, w, bias},
+               .outputs = {y},
+               .kind = tfl::BuiltinOptions::Conv2DOptions,
+               .options = conv_options()});
   // x = (20, 40) + 10: acc 30 + 100 + 8 = 138 times 1/8, acc -90 + 200 - 8 = 102 times 1/4: 17.25 and 25.5, to even 26.
   const Answer answer = lowered(builder, {tensor_of<std::int8_t>({1, 1, 1, 2}, {20, 40})});
   EXPECT_EQ(answer.values, (Bytes{20, 29}));
@@ -67,10 +74,15 @@ TEST(TfliteQuantized, ConvPerChannel) {
 
 TEST(TfliteQuantized, ConvOfUnsignedWeightsWithAZeroPoint) {
   TfliteBuilder builder;
-  const int x = builder.input({.name = "x", .dtype = DType::u8, .shape = {1, 1, 1, 2}, .scale = {0.5f}, .zero_point = {128}});
+  const int x =
+      builder.input({.name = "x", .dtype = DType::u8, .shape = {1, 1, 1, 2}, .scale = {0.5f}, .zero_point = {128}});
   const int w = builder.constant(tensor_of<std::uint8_t>({1, 1, 1, 2}, {255, 0}), {0.5f}, {120});
   const int y = builder.output({.name = "y", .dtype = DType::u8, .scale = {4.0f}, .zero_point = {100}});
-  builder.add({.code = 3, .inputs = {x, w}, .outputs = {y}, .kind = tfl::BuiltinOptions::Conv2DOptions, .options = conv_options(1)});
+  builder.add({.code = 3,
+               .inputs = {x, w},
+               .outputs = {y},
+               .kind = tfl::BuiltinOptions::Conv2DOptions,
+               .options = conv_options(1)});
   // 10 * 135 + 20 * -120 = -1050 / 16 = -65.6, below 0; -20 * 135 + -30 * -120 = 900 / 16 = 56.25.
   EXPECT_EQ(lowered(builder, {tensor_of<std::uint8_t>({1, 1, 1, 2}, {138, 148})}).values, Bytes{100});
   EXPECT_EQ(lowered(builder, {tensor_of<std::uint8_t>({1, 1, 1, 2}, {108, 98})}).values, Bytes{156});
@@ -102,7 +114,8 @@ TfliteBuilder binary(int code, std::int64_t zero_point) {
 
 // Halves go up, whatever the zero point; ONNX's addition would round them to even with the zero point in them.
 TEST(TfliteQuantized, AdditionAndSubtractionRoundHalvesUp) {
-  const std::vector<Tensor> inputs = {tensor_of<std::int8_t>({4}, {1, 3, -1, -3}), tensor_of<std::int8_t>({4}, {2, 2, 2, 127})};
+  const std::vector<Tensor> inputs = {tensor_of<std::int8_t>({4}, {1, 3, -1, -3}),
+                                      tensor_of<std::int8_t>({4}, {2, 2, 2, 127})};
   EXPECT_EQ(lowered(binary(0, 0), inputs).values, (Bytes{1, 2, 0, 124}));
   EXPECT_EQ(lowered(binary(0, 1), inputs).values, (Bytes{2, 3, 1, 125}));
   EXPECT_EQ(lowered(binary(41, 1), inputs).values, (Bytes{2, 3, 1, -125}));
@@ -112,14 +125,16 @@ TEST(TfliteQuantized, AdditionAndSubtractionRoundHalvesUp) {
 
 // The zero point comes after the rounding: 0.5 to 0, 1.5 to 2.
 TEST(TfliteQuantized, ProductsRoundBeforeTheZeroPoint) {
-  const std::vector<Tensor> inputs = {tensor_of<std::int8_t>({4}, {1, 3, 1, -3}), tensor_of<std::int8_t>({4}, {3, 3, 127, 3})};
+  const std::vector<Tensor> inputs = {tensor_of<std::int8_t>({4}, {1, 3, 1, -3}),
+                                      tensor_of<std::int8_t>({4}, {3, 3, 127, 3})};
   EXPECT_EQ(lowered(binary(18, 1), inputs).values, (Bytes{1, 3, 63, -1}));
 }
 
 TEST(TfliteQuantized, AveragePoolRoundsStoredValuesAwayFromZero) {
   const auto pool = [](DType dtype, std::int64_t zero_point) {
     TfliteBuilder builder;
-    const int x = builder.input({.name = "x", .dtype = dtype, .shape = {1, 1, 2, 2}, .scale = {0.5f}, .zero_point = {zero_point}});
+    const int x = builder.input(
+        {.name = "x", .dtype = dtype, .shape = {1, 1, 2, 2}, .scale = {0.5f}, .zero_point = {zero_point}});
     const int y = builder.output({.name = "y", .dtype = dtype, .scale = {0.5f}, .zero_point = {zero_point}});
     return builder.add({.code = 1,
                         .inputs = {x},
@@ -130,7 +145,8 @@ TEST(TfliteQuantized, AveragePoolRoundsStoredValuesAwayFromZero) {
   const Answer s8 = lowered(pool(DType::s8, 7), {tensor_of<std::int8_t>({1, 1, 2, 2}, {-1, 1, -2, 2})});
   EXPECT_EQ(s8.values, (Bytes{-2, 2}));
   EXPECT_EQ(s8.operators.count("quantized_pool"), 1u);
-  EXPECT_EQ(lowered(pool(DType::u8, 7), {tensor_of<std::uint8_t>({1, 1, 2, 2}, {1, 254, 2, 255})}).values, (Bytes{2, 255}));
+  EXPECT_EQ(lowered(pool(DType::u8, 7), {tensor_of<std::uint8_t>({1, 1, 2, 2}, {1, 254, 2, 255})}).values,
+            (Bytes{2, 255}));
 }
 
 TEST(TfliteQuantized, SoftmaxIsATableOfExponentials) {

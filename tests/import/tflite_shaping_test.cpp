@@ -1,4 +1,5 @@
-// What TFLite's operators that join, cut, pad, resize and rearrange mean, by answers worked out by hand. Part of the tests of import/.
+// What TFLite's operators that join, cut, pad, resize and rearrange mean, by answers worked out by hand. Part of the
+// tests of import/.
 #include <gtest/gtest.h>
 
 #include "import/one_operator.h"
@@ -29,8 +30,10 @@ TEST(TfliteJoining, ConcatSplitPackUnpack) {
                                  .outputs = 2});
   ASSERT_EQ(parts.size(), 2u);
   EXPECT_EQ(as_floats(parts[1]), (Values{3, 4}));
-  const auto uneven = answers_of(
-      {.code = 102, .inputs = {floats({4}, ramp(4)), s32s({2}, {1, -1}), s32s({}, {0})}, .is_constant = {false, true, true}, .outputs = 2});
+  const auto uneven = answers_of({.code = 102,
+                                  .inputs = {floats({4}, ramp(4)), s32s({2}, {1, -1}), s32s({}, {0})},
+                                  .is_constant = {false, true, true},
+                                  .outputs = 2});
   ASSERT_EQ(uneven.size(), 2u);
   EXPECT_EQ(as_floats(uneven[1]), (Values{2, 3, 4}));
   const auto packed = answers_of({.code = 83,
@@ -52,14 +55,17 @@ TEST(TfliteJoining, ConcatSplitPackUnpack) {
 
 TEST(TfliteCutting, SliceAndStridedSlice) {
   const Tensor x = floats({2, 4}, ramp(8));
-  EXPECT_EQ(answer_of({.code = 65, .inputs = {x, s32s({2}, {1, 1}), s32s({2}, {1, -1})}, .is_constant = {false, true, true}}), (Values{6, 7, 8}));
-  const auto strided = [&](std::vector<std::int32_t> begin, std::vector<std::int32_t> end, std::vector<std::int32_t> steps, int begin_mask,
-                           int end_mask, int shrink) {
-    return answers_of({.code = 45,
-                       .inputs = {x, s32s({2}, begin), s32s({2}, end), s32s({2}, steps)},
-                       .is_constant = {false, true, true, true},
-                       .kind = tfl::BuiltinOptions::StridedSliceOptions,
-                       .options = options_of(tfl::CreateStridedSliceOptions, begin_mask, end_mask, 0, 0, shrink, false)})[0];
+  EXPECT_EQ(
+      answer_of({.code = 65, .inputs = {x, s32s({2}, {1, 1}), s32s({2}, {1, -1})}, .is_constant = {false, true, true}}),
+      (Values{6, 7, 8}));
+  const auto strided = [&](std::vector<std::int32_t> begin, std::vector<std::int32_t> end,
+                           std::vector<std::int32_t> steps, int begin_mask, int end_mask, int shrink) {
+    return answers_of(
+        {.code = 45,
+         .inputs = {x, s32s({2}, begin), s32s({2}, end), s32s({2}, steps)},
+         .is_constant = {false, true, true, true},
+         .kind = tfl::BuiltinOptions::StridedSliceOptions,
+         .options = options_of(tfl::CreateStridedSliceOptions, begin_mask, end_mask, 0, 0, shrink, false)})[0];
   };
   EXPECT_EQ(as_floats(strided({0, 1}, {2, 4}, {1, 2}, 0, 0, 0)), (Values{2, 4, 6, 8}));
   EXPECT_EQ(as_floats(strided({0, 9}, {9, 9}, {1, 1}, 3, 3, 0)), ramp(8));
@@ -72,7 +78,8 @@ TEST(TfliteCutting, SliceAndStridedSlice) {
 TEST(TflitePadding, ZerosValuesAndMirrors) {
   const Tensor x = floats({3}, {1, 2, 3}), margins = s32s({1, 2}, {2, 1});
   EXPECT_EQ(answer_of({.code = 34, .inputs = {x, margins}, .is_constant = {false, true}}), (Values{0, 0, 1, 2, 3, 0}));
-  EXPECT_EQ(answer_of({.code = 60, .inputs = {x, margins, floats({1}, {7})}, .is_constant = {false, true, true}}), (Values{7, 7, 1, 2, 3, 7}));
+  EXPECT_EQ(answer_of({.code = 60, .inputs = {x, margins, floats({1}, {7})}, .is_constant = {false, true, true}}),
+            (Values{7, 7, 1, 2, 3, 7}));
   const auto mirror = [&](std::int8_t mode) {
     return answer_of({.code = 100,
                       .inputs = {x, margins},
@@ -88,8 +95,9 @@ TEST(TflitePadding, QuantizedZerosAreTheZeroPoint) {
   TfliteBuilder builder;
   const int x = builder.input({.name = "x", .dtype = DType::s8, .shape = {2}, .scale = {0.5f}, .zero_point = {-7}});
   const int margins = builder.constant(s32s({1, 2}, {1, 1}));
-  builder.add(
-      {.code = 34, .inputs = {x, margins}, .outputs = {builder.output({.name = "y", .dtype = DType::s8, .scale = {0.5f}, .zero_point = {-7}})}});
+  builder.add({.code = 34,
+               .inputs = {x, margins},
+               .outputs = {builder.output({.name = "y", .dtype = DType::s8, .scale = {0.5f}, .zero_point = {-7}})}});
   const auto y = answers(builder, {Tensor::of<std::int8_t>(Shape{2}, std::vector<std::int8_t>{3, 4})});
   EXPECT_EQ(to_int64s(y[0].view()), (std::vector<std::int64_t>{-7, 3, 4, -7}));
 }
@@ -111,14 +119,16 @@ TEST(TfliteBlocks, DepthAndSpace) {
 }
 
 TEST(TfliteBlocks, SpaceToBatchAndBack) {
-  const auto parts = answers_of(
-      {.code = 38, .inputs = {floats({1, 2, 2, 1}, ramp(4)), s32s({2}, {2, 2}), s32s({2, 2}, {0, 0, 0, 0})}, .is_constant = {false, true, true}})[0];
+  const auto parts =
+      answers_of({.code = 38,
+                  .inputs = {floats({1, 2, 2, 1}, ramp(4)), s32s({2}, {2, 2}), s32s({2, 2}, {0, 0, 0, 0})},
+                  .is_constant = {false, true, true}})[0];
   EXPECT_EQ(parts.shape(), (Shape{4, 1, 1, 1}));
   EXPECT_EQ(as_floats(parts), ramp(4));
-  EXPECT_EQ(
-      answer_of(
-          {.code = 37, .inputs = {floats({4, 1, 2, 1}, ramp(8)), s32s({2}, {2, 2}), s32s({2, 2}, {0, 0, 1, 1})}, .is_constant = {false, true, true}}),
-      (Values{3, 2, 7, 6}));
+  EXPECT_EQ(answer_of({.code = 37,
+                       .inputs = {floats({4, 1, 2, 1}, ramp(8)), s32s({2}, {2, 2}), s32s({2, 2}, {0, 0, 1, 1})},
+                       .is_constant = {false, true, true}}),
+            (Values{3, 2, 7, 6}));
 }
 
 // A convolution between the two is a dilated one.
@@ -174,8 +184,10 @@ TEST(TfliteResize, CornersAndCentres) {
 }
 
 TEST(TfliteReductions, ArgMaxAndL2Norm) {
-  const auto index =
-      answers_of({.code = 56, .inputs = {floats({2, 3}, {1, 5, 5, 9, 2, 3}), s32s({1}, {-1})}, .is_constant = {false, true}, .to = DType::s32});
+  const auto index = answers_of({.code = 56,
+                                 .inputs = {floats({2, 3}, {1, 5, 5, 9, 2, 3}), s32s({1}, {-1})},
+                                 .is_constant = {false, true},
+                                 .to = DType::s32});
   EXPECT_EQ(to_int64s(index[0].view()), (std::vector<std::int64_t>{1, 0}));
   EXPECT_EQ(answer_of({.code = 11, .inputs = {floats({1, 2}, {3, 4})}, .is_constant = {false}}), (Values{0.6f, 0.8f}));
 }
@@ -196,7 +208,8 @@ TEST(TfliteConv, TransposedAddsWhatEachPixelMakes) {
 TEST(TfliteDynamicRange, BothReadings) {
   TfliteBuilder builder;
   const int x = builder.input({.name = "x", .shape = {2, 2}});
-  const int w = builder.constant(Tensor::of<std::int8_t>(Shape{1, 2}, std::vector<std::int8_t>{100, -50}), {0.01f}, {0});
+  const int w =
+      builder.constant(Tensor::of<std::int8_t>(Shape{1, 2}, std::vector<std::int8_t>{100, -50}), {0.01f}, {0});
   const int bias = builder.constant(floats({1}, {0.5f}));
   builder.add({.code = 9,
                .inputs = {x, w, bias},

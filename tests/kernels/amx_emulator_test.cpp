@@ -1,4 +1,5 @@
-// The AMX emulator itself: instructions as GNU as writes them, products by hand, and every rule that a kernel could break.
+// The AMX emulator itself: instructions as GNU as writes them, products by hand, and every rule that a kernel could
+// break.
 #include "support/amx_emulator.h"
 
 #include <gtest/gtest.h>
@@ -13,18 +14,19 @@ namespace {
 
 using Bytes = std::vector<std::uint8_t>;
 
-const Bytes kLoadConfig = {0xc4, 0xe2, 0x78, 0x49, 0x07};                                 // ldtilecfg [rdi]
-const Bytes kRelease = {0xc4, 0xe2, 0x78, 0x49, 0xc0};                                    // tilerelease
-const Bytes kZero1 = {0xc4, 0xe2, 0x7b, 0x49, 0xc8};                                      // tilezero tmm1
-const Bytes kLoad4 = {0xc4, 0xa2, 0x7b, 0x4b, 0x24, 0x08};                                // tileloadd tmm4, [rax + r9]
-const Bytes kLoad6 = {0xc4, 0xa2, 0x7b, 0x4b, 0x74, 0x1a, 0x40};                          // tileloadd tmm6, [rdx + r11 + 0x40]
-const Bytes kLoad6Scaled = {0xc4, 0xc2, 0x7b, 0x4b, 0xb4, 0x6d, 0x34, 0x12, 0x00, 0x00};  // tileloadd tmm6, [r13 + rbp * 2 + 0x1234]
-const Bytes kMultiply = {0xc4, 0xe2, 0x49, 0x5e, 0xc4};                                   // tdpbusd tmm0, tmm4, tmm6
-const Bytes kStore0 = {0xc4, 0xa2, 0x7a, 0x4b, 0x44, 0x18, 0x40};                         // tilestored [rax + r11 + 0x40], tmm0
-const std::vector<Bytes> kUnknown = {{0xc4, 0xa2, 0x79, 0x4b, 0x24, 0x08},                // tileloaddt1 tmm4, [rax + r9]
-                                     {0xc4, 0xe2, 0x4b, 0x5e, 0xc4},                      // tdpbssd tmm0, tmm4, tmm6
-                                     {0xc4, 0xe2, 0x79, 0x49, 0x07},                      // sttilecfg [rdi]
-                                     {0x0f, 0x0b, 0, 0, 0}};                              // ud2
+const Bytes kLoadConfig = {0xc4, 0xe2, 0x78, 0x49, 0x07};         // ldtilecfg [rdi]
+const Bytes kRelease = {0xc4, 0xe2, 0x78, 0x49, 0xc0};            // tilerelease
+const Bytes kZero1 = {0xc4, 0xe2, 0x7b, 0x49, 0xc8};              // tilezero tmm1
+const Bytes kLoad4 = {0xc4, 0xa2, 0x7b, 0x4b, 0x24, 0x08};        // tileloadd tmm4, [rax + r9]
+const Bytes kLoad6 = {0xc4, 0xa2, 0x7b, 0x4b, 0x74, 0x1a, 0x40};  // tileloadd tmm6, [rdx + r11 + 0x40]
+const Bytes kLoad6Scaled = {0xc4, 0xc2, 0x7b, 0x4b, 0xb4,
+                            0x6d, 0x34, 0x12, 0x00, 0x00};                  // tileloadd tmm6, [r13 + rbp * 2 + 0x1234]
+const Bytes kMultiply = {0xc4, 0xe2, 0x49, 0x5e, 0xc4};                     // tdpbusd tmm0, tmm4, tmm6
+const Bytes kStore0 = {0xc4, 0xa2, 0x7a, 0x4b, 0x44, 0x18, 0x40};           // tilestored [rax + r11 + 0x40], tmm0
+const std::vector<Bytes> kUnknown = {{0xc4, 0xa2, 0x79, 0x4b, 0x24, 0x08},  // tileloaddt1 tmm4, [rax + r9]
+                                     {0xc4, 0xe2, 0x4b, 0x5e, 0xc4},        // tdpbssd tmm0, tmm4, tmm6
+                                     {0xc4, 0xe2, 0x79, 0x49, 0x07},        // sttilecfg [rdi]
+                                     {0x0f, 0x0b, 0, 0, 0}};                // ud2
 
 enum { kRax = 0, kRdx = 2, kRbp = 5, kRdi = 7, kR9 = 9, kR11 = 11, kR13 = 13 };
 
@@ -60,13 +62,16 @@ struct AmxEmulator : ::testing::Test {
     general[kRdi] = address(config.bytes);
     return execute(kLoadConfig);
   }
-  bool is_refused(const std::string& violation, const std::string& part) { return violation.find(part) != std::string::npos; }
+  bool is_refused(const std::string& violation, const std::string& part) {
+    return violation.find(part) != std::string::npos;
+  }
 };
 
 TEST_F(AmxEmulator, MultipliesAsDefined) {
   ASSERT_EQ(configure(), "");
-  const std::uint8_t a[3][10] = {
-      {1, 2, 3, 4, 255, 0, 0, 1, 99, 99}, {0, 0, 0, 0, 0, 0, 0, 0, 99, 99}, {255, 255, 255, 255, 255, 255, 255, 255, 99, 99}};
+  const std::uint8_t a[3][10] = {{1, 2, 3, 4, 255, 0, 0, 1, 99, 99},
+                                 {0, 0, 0, 0, 0, 0, 0, 0, 99, 99},
+                                 {255, 255, 255, 255, 255, 255, 255, 255, 99, 99}};
   const std::int8_t b[2][8] = {{1, -1, 2, -2, -128, -128, -128, -128}, {127, 5, 6, 7, -128, -128, -128, -128}};
   const std::int32_t start = 2147483647;
   std::int32_t sums[4][2] = {{-7, -7}, {-7, -7}, {-7, -7}, {-7, -7}};
@@ -78,10 +83,11 @@ TEST_F(AmxEmulator, MultipliesAsDefined) {
   ASSERT_EQ(execute(kMultiply), "");
   general[kRax] = address(sums) - 0x40;
   ASSERT_EQ(execute(kStore0), "");
-  const std::int32_t expected[4][2] = {{static_cast<std::int32_t>(2147483647u + (1 - 2 + 6 - 8 + 255 * 127 + 7)), -128 * (10 + 256)},
-                                       {0, 0},
-                                       {255 * (0 + 127 + 18), -128 * 255 * 8},
-                                       {-7, -7}};
+  const std::int32_t expected[4][2] = {
+      {static_cast<std::int32_t>(2147483647u + (1 - 2 + 6 - 8 + 255 * 127 + 7)), -128 * (10 + 256)},
+      {0, 0},
+      {255 * (0 + 127 + 18), -128 * 255 * 8},
+      {-7, -7}};
   EXPECT_EQ(std::memcmp(sums, expected, sizeof sums), 0);
 }
 
@@ -107,7 +113,8 @@ TEST_F(AmxEmulator, ReleaseAndZeroClear) {
 }
 
 TEST_F(AmxEmulator, RegistersThatDoNotFitTogetherAreRefused) {
-  for (const auto& [tile, rows, row_bytes] : {std::array{0, 2, 8}, {0, 3, 12}, {4, 3, 4}, {4, 3, 6}, {6, 1, 8}, {6, 2, 12}, {6, 0, 0}}) {
+  for (const auto& [tile, rows, row_bytes] :
+       {std::array{0, 2, 8}, {0, 3, 12}, {4, 3, 4}, {4, 3, 6}, {6, 1, 8}, {6, 2, 12}, {6, 0, 0}}) {
     Config other = config;
     other.set(tile, rows, row_bytes);
     general[kRdi] = address(other.bytes);

@@ -1,4 +1,5 @@
-// Convolutions with their exact answers, and what runs a kernel on them: shared by the tests of the kernels of quantized_conv.
+// Convolutions with their exact answers, and what runs a kernel on them: shared by the tests of the kernels of
+// quantized_conv.
 #ifndef OCTAVO_TESTS_KERNELS_CONV_CASES_H_
 #define OCTAVO_TESTS_KERNELS_CONV_CASES_H_
 
@@ -25,7 +26,8 @@ class EdgeBuffer {
   explicit EdgeBuffer(std::size_t bytes) : bytes_(bytes) {
     const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
     body_ = (bytes + page - 1) / page * page;
-    pages_ = static_cast<std::byte*>(mmap(nullptr, body_ + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    pages_ = static_cast<std::byte*>(
+        mmap(nullptr, body_ + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     mapped_ = body_ + page;
     mprotect(pages_ + body_, page, PROT_NONE);
   }
@@ -59,12 +61,15 @@ struct Case {
 };
 
 inline std::string describe(const Case& c) {
-  std::string text = "x " + Shape{c.batch, c.height, c.width, c.channels}.to_string() + " oc " + std::to_string(c.out_channels);
+  std::string text =
+      "x " + Shape{c.batch, c.height, c.width, c.channels}.to_string() + " oc " + std::to_string(c.out_channels);
   text += " k " + Shape{c.kernel_h, c.kernel_w}.to_string() + " s " + Shape{c.stride_h, c.stride_w}.to_string();
-  text += " d " + Shape{c.dilation_h, c.dilation_w}.to_string() + " p " + Shape{c.top, c.left, c.bottom, c.right}.to_string();
-  text += " groups " + std::to_string(c.groups) + " offset " + std::to_string(c.has_offset) + " rest " + std::to_string(c.has_rest) + " to " +
-          std::string(name_of(c.to)) + " x zp " + std::to_string(c.x_zero_point);
-  return text + " zp " + std::to_string(c.zero_point) + " residual " + std::string(name_of(c.residual)) + " table " + std::to_string(c.has_table);
+  text += " d " + Shape{c.dilation_h, c.dilation_w}.to_string() + " p " +
+          Shape{c.top, c.left, c.bottom, c.right}.to_string();
+  text += " groups " + std::to_string(c.groups) + " offset " + std::to_string(c.has_offset) + " rest " +
+          std::to_string(c.has_rest) + " to " + std::string(name_of(c.to)) + " x zp " + std::to_string(c.x_zero_point);
+  return text + " zp " + std::to_string(c.zero_point) + " residual " + std::string(name_of(c.residual)) + " table " +
+         std::to_string(c.has_table);
 }
 
 // A case with its tensors and the exact answer.
@@ -88,7 +93,11 @@ T extreme_or_random(std::mt19937& random, T lowest, T highest) {
 
 inline QuantizedConvAttrs attrs_of(const Case& c) {
   QuantizedConvAttrs attrs;
-  attrs.window = {{c.kernel_h, c.kernel_w}, {c.stride_h, c.stride_w}, {c.dilation_h, c.dilation_w}, {c.top, c.left}, {c.bottom, c.right}};
+  attrs.window = {{c.kernel_h, c.kernel_w},
+                  {c.stride_h, c.stride_w},
+                  {c.dilation_h, c.dilation_w},
+                  {c.top, c.left},
+                  {c.bottom, c.right}};
   attrs.groups = c.groups;
   attrs.x_zero_point = c.x_zero_point;
   attrs.to = c.to;
@@ -146,7 +155,8 @@ inline Problem make_problem(const Case& c, unsigned seed) {
   for (auto& v : p.bias_rest.span<float>()) v = static_cast<float>(random() % 1001) / 1000.0f - 0.5f;
   p.multiplier = Tensor(DType::f32, {c.out_channels});
   const double terms = static_cast<double>(p.w_shape.elements() / c.out_channels);
-  const float spread = c.multiplier != 0.0f ? c.multiplier : static_cast<float>(80.0 / (128.0 * 100.0 * std::sqrt(terms)));
+  const float spread =
+      c.multiplier != 0.0f ? c.multiplier : static_cast<float>(80.0 / (128.0 * 100.0 * std::sqrt(terms)));
   for (auto& v : p.multiplier.span<float>()) v = spread * (0.5f + static_cast<float>(random() % 1000) / 1000.0f);
   p.table = Tensor(c.table_type, {256});
   for (auto& v : p.table.span<std::uint8_t>()) v = static_cast<std::uint8_t>(random());
@@ -162,12 +172,14 @@ enum class Place { apart, over_residual };
 // Packs, prepares and runs one kernel on buffers that end at forbidden pages.
 class Runner {
  public:
-  Runner(const Kernel& kernel, const Case& c, const Problem& p) : kernel_(kernel), attrs_(p.attrs), has_residual_(c.residual != Residual::none) {
+  Runner(const Kernel& kernel, const Case& c, const Problem& p)
+      : kernel_(kernel), attrs_(p.attrs), has_residual_(c.residual != Residual::none) {
     const auto constant = [](const Tensor& t) {
       return Fact{.dtype = t.dtype(), .shape = t.shape(), .quant = {}, .constant = std::make_shared<Tensor>(t)};
     };
-    facts_ = {{.dtype = DType::u8, .shape = p.x_shape},       constant(p.w),     constant(p.bias),     constant(p.multiplier),
-              {.dtype = c.residual_type, .shape = p.y_shape}, constant(p.table), constant(p.w_offset), constant(p.bias_rest)};
+    facts_ = {
+        {.dtype = DType::u8, .shape = p.x_shape},       constant(p.w),     constant(p.bias),     constant(p.multiplier),
+        {.dtype = c.residual_type, .shape = p.y_shape}, constant(p.table), constant(p.w_offset), constant(p.bias_rest)};
     call_.attrs = &attrs_;
     for (const Fact& fact : facts_) call_.inputs.push_back(&fact);
     if (c.to == DType::s32) call_.inputs[3] = nullptr;
@@ -183,7 +195,8 @@ class Runner {
     packed_ = kernel_.pack(call_);
     StepSpec spec{.attrs = &attrs_, .threads = threads};
     for (const Fact* fact : call_.inputs)
-      spec.inputs.push_back(fact ? StepOperand{true, fact->dtype, fact->shape, nullptr} : StepOperand{.is_present = false});
+      spec.inputs.push_back(fact ? StepOperand{true, fact->dtype, fact->shape, nullptr}
+                                 : StepOperand{.is_present = false});
     spec.outputs.push_back({true, call_.outputs[0].dtype, call_.outputs[0].shape, nullptr});
     for (const Tensor& tensor : packed_) spec.packed.push_back(tensor.view());
     auto made = kernel_.prepare(spec);
@@ -201,17 +214,20 @@ class Runner {
     std::memcpy(residual.data(), p.residual.data(), p.residual.size());
     std::memset(y.data(), 0x5a, p.expected.size());
     Tensor scratch(DType::u8, {static_cast<std::int64_t>(step_->scratch_bytes())});
-    const std::byte* inputs[] = {x.data(), nullptr, nullptr, nullptr, has_residual_ ? residual.data() : nullptr, nullptr, nullptr, nullptr};
+    const std::byte* inputs[] = {x.data(), nullptr, nullptr, nullptr, has_residual_ ? residual.data() : nullptr,
+                                 nullptr,  nullptr, nullptr};
     std::byte* outputs[] = {place == Place::over_residual ? residual.data() : y.data()};
     const StepBuffers buffers{inputs, outputs, scratch.data()};
-    for (int part = parts; part-- > 0;) step_->run(buffers, {step_->items() * part / parts, step_->items() * (part + 1) / parts});
+    for (int part = parts; part-- > 0;)
+      step_->run(buffers, {step_->items() * part / parts, step_->items() * (part + 1) / parts});
     return {outputs[0], outputs[0] + p.expected.size()};
   }
 
   StepSpec spec_with(std::vector<ConstTensorView> packed) const {
     StepSpec spec{.spec = &kQuantizedConv, .attrs = &attrs_};
     for (const Fact* fact : call_.inputs)
-      spec.inputs.push_back(fact ? StepOperand{true, fact->dtype, fact->shape, nullptr} : StepOperand{.is_present = false});
+      spec.inputs.push_back(fact ? StepOperand{true, fact->dtype, fact->shape, nullptr}
+                                 : StepOperand{.is_present = false});
     spec.outputs.push_back({true, call_.outputs[0].dtype, call_.outputs[0].shape, nullptr});
     spec.packed = std::move(packed);
     return spec;
@@ -233,7 +249,8 @@ inline std::string first_difference(const std::vector<std::byte>& found, const s
   const auto at = std::mismatch(found.begin(), found.end(), expected.begin(), expected.end()).first - found.begin();
   int count = 0;
   for (std::size_t i = 0; i < found.size(); ++i) count += found[i] != expected[i];
-  return std::to_string(count) + " of " + std::to_string(found.size()) + " bytes differ, first at " + std::to_string(at);
+  return std::to_string(count) + " of " + std::to_string(found.size()) + " bytes differ, first at " +
+         std::to_string(at);
 }
 
 inline void check(const Case& c, unsigned seed, const std::vector<Kernel>& kernels) {
@@ -246,9 +263,11 @@ inline void check(const Case& c, unsigned seed, const std::vector<Kernel>& kerne
       if (testing::Test::HasFatalFailure()) return;
       const auto found = runner.run(p, threads);
       if (runner.in_place_input() == kConvResidual) {
-        ASSERT_TRUE(runner.run(p, threads, Place::over_residual) == p.expected) << kernel.name << ": " << describe(c) << " in place";
+        ASSERT_TRUE(runner.run(p, threads, Place::over_residual) == p.expected)
+            << kernel.name << ": " << describe(c) << " in place";
       }
-      ASSERT_TRUE(found == p.expected) << kernel.name << ": " << describe(c) << " seed " << seed << ": " << first_difference(found, p.expected);
+      ASSERT_TRUE(found == p.expected) << kernel.name << ": " << describe(c) << " seed " << seed << ": "
+                                       << first_difference(found, p.expected);
     }
   }
 }

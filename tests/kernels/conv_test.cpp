@@ -16,7 +16,8 @@ bool runs_here(const Kernel& kernel) {
   return host_machine().isa.has(kernel.needs) || (kernel.needs == Isa::amx_int8 && AmxEmulation::is_possible());
 }
 
-// The family's table, and the AVX-VNNI tiles in the encoding that AVX-512 machines have. AMX is emulated where it has to be.
+// The family's table, and the AVX-VNNI tiles in the encoding that AVX-512 machines have. AMX is emulated where it has
+// to be.
 std::vector<Kernel> kernels_of_this_machine() {
   std::vector<Kernel> kernels(conv_kernels().begin(), conv_kernels().end());
   Kernel evex = kernels[0];
@@ -39,7 +40,8 @@ void check(Case c, unsigned seed) {
     check(c, seed, kernels_of_this_machine());
   }
   if (!AmxEmulation::is_possible()) return;
-  EXPECT_TRUE(AmxEmulation::trapped() > before || !AmxEmulation::is_needed()) << "the AMX kernel executed no tile instruction: " << describe(c);
+  EXPECT_TRUE(AmxEmulation::trapped() > before || !AmxEmulation::is_needed())
+      << "the AMX kernel executed no tile instruction: " << describe(c);
   EXPECT_TRUE(AmxEmulation::is_released()) << describe(c);
 }
 
@@ -47,7 +49,8 @@ void check(Case c, unsigned seed) {
 TEST(Conv, AmxIsThereOrEmulated) {
   if (!AmxEmulation::is_possible()) GTEST_SKIP() << "this machine has no AVX-512 VNNI: the AMX kernel did not run";
   check({.width = 40, .channels = 130, .out_channels = 70}, 60);
-  if (AmxEmulation::is_needed()) std::printf("AMX emulated: %llu instructions\n", static_cast<unsigned long long>(AmxEmulation::trapped()));
+  if (AmxEmulation::is_needed())
+    std::printf("AMX emulated: %llu instructions\n", static_cast<unsigned long long>(AmxEmulation::trapped()));
   else std::printf("AMX of this machine\n");
 }
 
@@ -57,7 +60,15 @@ TEST(Conv, ManySteps) {
     for (std::int64_t width : {15, 16, 17, 33, 65, 130}) {
       check({.height = 1, .width = width, .channels = channels, .out_channels = 50}, 61);
       check({.height = 1, .width = width, .channels = channels, .out_channels = 70, .has_offset = true}, 64);
-      check({.height = 3, .width = width, .channels = channels, .out_channels = 16, .kernel_h = 3, .kernel_w = 3, .top = 1, .left = 1, .right = 1},
+      check({.height = 3,
+             .width = width,
+             .channels = channels,
+             .out_channels = 16,
+             .kernel_h = 3,
+             .kernel_w = 3,
+             .top = 1,
+             .left = 1,
+             .right = 1},
             62);
     }
   }
@@ -79,7 +90,14 @@ TEST(Conv, NarrowLines) {
 // Largest products of one sign: no sum of them saturates on its way to 32 bits.
 TEST(Conv, ExtremeSums) {
   for (std::int8_t weight : {std::int8_t{-128}, std::int8_t{127}}) {
-    check({.height = 2, .width = 19, .channels = 2048, .out_channels = 20, .to = DType::s32, .least_weight = weight, .greatest_weight = weight}, 63);
+    check({.height = 2,
+           .width = 19,
+           .channels = 2048,
+           .out_channels = 20,
+           .to = DType::s32,
+           .least_weight = weight,
+           .greatest_weight = weight},
+          63);
   }
 }
 
@@ -88,7 +106,13 @@ TEST(Conv, RestOfTheBias) {
   for (std::int64_t oc : {1, 9, 16, 41, 64, 80}) {
     for (Residual residual : {Residual::none, Residual::before_rounding, Residual::after_rounding_conv_first}) {
       const bool has_table = oc == 64;
-      check({.width = 33, .channels = 24, .out_channels = oc, .has_rest = true, .residual = residual, .has_table = has_table, .multiplier = 0.3f},
+      check({.width = 33,
+             .channels = 24,
+             .out_channels = oc,
+             .has_rest = true,
+             .residual = residual,
+             .has_table = has_table,
+             .multiplier = 0.3f},
             51);
     }
     check({.width = 33, .channels = 24, .out_channels = oc, .has_rest = true, .to = DType::f32}, 52);
@@ -107,7 +131,8 @@ TEST(Conv, RestOfTheBias) {
 
 TEST(Conv, ChannelCounts) {
   for (std::int64_t oc : {1, 3, 7, 8, 9, 15, 16, 17, 24, 31, 33, 48, 50, 63, 64, 65, 80, 100, 129}) {
-    for (std::int64_t ic : {1, 2, 3, 4, 5, 16, 19}) check({.height = 3, .width = 10, .channels = ic, .out_channels = oc}, 1);
+    for (std::int64_t ic : {1, 2, 3, 4, 5, 16, 19})
+      check({.height = 3, .width = 10, .channels = ic, .out_channels = oc}, 1);
   }
 }
 
@@ -133,14 +158,23 @@ TEST(Conv, WeightOffsets) {
     }
   }
   for (Residual residual : {Residual::before_rounding, Residual::after_rounding_conv_first}) {
-    check({.width = 33, .channels = 24, .out_channels = 80, .groups = 4, .has_offset = true, .residual = residual, .has_table = true}, 43);
+    check({.width = 33,
+           .channels = 24,
+           .out_channels = 80,
+           .groups = 4,
+           .has_offset = true,
+           .residual = residual,
+           .has_table = true},
+          43);
   }
-  for (DType to : {DType::s32, DType::f32}) check({.width = 33, .channels = 24, .out_channels = 41, .has_offset = true, .to = to}, 44);
+  for (DType to : {DType::s32, DType::f32})
+    check({.width = 33, .channels = 24, .out_channels = 41, .has_offset = true, .to = to}, 44);
 }
 
 TEST(Conv, PixelCounts) {
   for (std::int64_t oc : {16, 32, 48, 64}) {
-    for (std::int64_t width = 1; width <= 60; ++width) check({.height = 1, .width = width, .channels = 12, .out_channels = oc}, 2);
+    for (std::int64_t width = 1; width <= 60; ++width)
+      check({.height = 1, .width = width, .channels = 12, .out_channels = oc}, 2);
   }
 }
 
@@ -196,9 +230,28 @@ TEST(Conv, Windows) {
            .bottom = 2,
            .right = 3},
           6);
-    check({.batch = 3, .height = 8, .width = 8, .channels = channels, .out_channels = 40, .stride_h = 2, .stride_w = 3}, 7);
-    check({.batch = 2, .height = 6, .width = 9, .channels = channels, .out_channels = 5, .kernel_h = 1, .kernel_w = 7, .left = 3, .right = 3}, 8);
-    check({.batch = 2, .height = 9, .width = 3, .channels = channels, .out_channels = 5, .kernel_h = 7, .kernel_w = 1, .top = 3, .bottom = 3}, 9);
+    check({.batch = 3, .height = 8, .width = 8, .channels = channels, .out_channels = 40, .stride_h = 2, .stride_w = 3},
+          7);
+    check({.batch = 2,
+           .height = 6,
+           .width = 9,
+           .channels = channels,
+           .out_channels = 5,
+           .kernel_h = 1,
+           .kernel_w = 7,
+           .left = 3,
+           .right = 3},
+          8);
+    check({.batch = 2,
+           .height = 9,
+           .width = 3,
+           .channels = channels,
+           .out_channels = 5,
+           .kernel_h = 7,
+           .kernel_w = 1,
+           .top = 3,
+           .bottom = 3},
+          9);
     check({.height = 2,
            .width = 2,
            .channels = channels,
@@ -211,7 +264,15 @@ TEST(Conv, Windows) {
            .right = 4},
           10);
     check({.height = 7, .width = 7, .channels = channels, .out_channels = 70, .kernel_h = 7, .kernel_w = 7}, 11);
-    check({.batch = 2, .height = 5, .width = 40, .channels = channels, .out_channels = 64, .kernel_h = 2, .kernel_w = 2, .has_offset = true}, 12);
+    check({.batch = 2,
+           .height = 5,
+           .width = 40,
+           .channels = channels,
+           .out_channels = 64,
+           .kernel_h = 2,
+           .kernel_w = 2,
+           .has_offset = true},
+          12);
     check({.batch = 1,
            .height = 5,
            .width = 6,
@@ -233,7 +294,8 @@ TEST(Conv, RowsOfPaddingAlone) {
   for (const std::int64_t dilation : {1, 2, 5}) {
     for (const std::int64_t stride : {1, 2, 3}) {
       for (const std::int64_t height : {1, 2, 7}) {
-        Case c{.batch = 2, .height = height, .width = 8, .channels = 24, .out_channels = 72, .kernel_h = 3, .kernel_w = 3};
+        Case c{
+            .batch = 2, .height = height, .width = 8, .channels = 24, .out_channels = 72, .kernel_h = 3, .kernel_w = 3};
         c.stride_h = stride, c.dilation_h = dilation;
         c.top = 4 * dilation, c.bottom = 3 * dilation, c.left = c.right = 1;
         check(c, 19);
@@ -245,8 +307,9 @@ TEST(Conv, RowsOfPaddingAlone) {
 }
 
 TEST(Conv, Groups) {
-  const std::int64_t widths[][3] = {{2, 4, 4},   {32, 4, 4}, {8, 8, 8},  {5, 3, 6},  {3, 16, 24}, {6, 1, 2},  {12, 1, 1},  {3, 40, 56},
-                                    {2, 64, 64}, {7, 5, 9},  {32, 2, 3}, {13, 8, 8}, {5, 4, 8},   {7, 3, 12}, {3, 12, 192}};
+  const std::int64_t widths[][3] = {{2, 4, 4},  {32, 4, 4}, {8, 8, 8},   {5, 3, 6},   {3, 16, 24},
+                                    {6, 1, 2},  {12, 1, 1}, {3, 40, 56}, {2, 64, 64}, {7, 5, 9},
+                                    {32, 2, 3}, {13, 8, 8}, {5, 4, 8},   {7, 3, 12},  {3, 12, 192}};
   for (const auto& [groups, in, out] : widths) {
     check({.height = 6,
            .width = 9,
@@ -260,7 +323,9 @@ TEST(Conv, Groups) {
            .right = 1,
            .groups = groups},
           14);
-    check({.batch = 2, .height = 4, .width = 5, .channels = groups * in, .out_channels = groups * out, .groups = groups}, 15);
+    check(
+        {.batch = 2, .height = 4, .width = 5, .channels = groups * in, .out_channels = groups * out, .groups = groups},
+        15);
     check({.height = 7,
            .width = 7,
            .channels = groups * in,
@@ -304,18 +369,45 @@ TEST(Conv, FullyConnected) {
 
 TEST(Conv, OutputTypes) {
   for (std::int64_t oc : {5, 16, 31, 64, 77}) {
-    for (DType to : {DType::s32, DType::f32}) check({.height = 4, .width = 11, .channels = 20, .out_channels = oc, .to = to}, 19);
-    check({.height = 4, .width = 11, .channels = 20, .out_channels = oc, .to = DType::s8, .zero_point = -17, .lowest = -128, .highest = 127}, 20);
-    check({.height = 4, .width = 11, .channels = 20, .out_channels = oc, .to = DType::s8, .zero_point = 4, .lowest = -20, .highest = 90}, 21);
+    for (DType to : {DType::s32, DType::f32})
+      check({.height = 4, .width = 11, .channels = 20, .out_channels = oc, .to = to}, 19);
+    check({.height = 4,
+           .width = 11,
+           .channels = 20,
+           .out_channels = oc,
+           .to = DType::s8,
+           .zero_point = -17,
+           .lowest = -128,
+           .highest = 127},
+          20);
+    check({.height = 4,
+           .width = 11,
+           .channels = 20,
+           .out_channels = oc,
+           .to = DType::s8,
+           .zero_point = 4,
+           .lowest = -20,
+           .highest = 90},
+          21);
     check({.height = 4, .width = 11, .channels = 20, .out_channels = oc, .to = DType::u8, .zero_point = 131}, 22);
-    check({.height = 4, .width = 11, .channels = 20, .out_channels = oc, .to = DType::u8, .zero_point = 30, .lowest = 30, .highest = 201}, 23);
+    check({.height = 4,
+           .width = 11,
+           .channels = 20,
+           .out_channels = oc,
+           .to = DType::u8,
+           .zero_point = 30,
+           .lowest = 30,
+           .highest = 201},
+          23);
   }
 }
 
 TEST(Conv, Multipliers) {
-  const float huge = 3e38f, infinite = std::numeric_limits<float>::infinity(), none = std::numeric_limits<float>::quiet_NaN();
+  const float huge = 3e38f, infinite = std::numeric_limits<float>::infinity(),
+              none = std::numeric_limits<float>::quiet_NaN();
   for (float multiplier : {1e-20f, 0.49f, 0.9f, 7.0f, 1e5f, huge, infinite, none, -0.01f, -1e9f}) {
-    check({.height = 4, .width = 11, .channels = 20, .out_channels = 40, .zero_point = 12, .multiplier = multiplier}, 24);
+    check({.height = 4, .width = 11, .channels = 20, .out_channels = 40, .zero_point = 12, .multiplier = multiplier},
+          24);
     check({.height = 4,
            .width = 11,
            .channels = 20,
@@ -330,11 +422,18 @@ TEST(Conv, Multipliers) {
 }
 
 TEST(Conv, Residuals) {
-  for (Residual residual :
-       {Residual::before_rounding, Residual::after_rounding_conv_first, Residual::after_rounding_conv_second, Residual::after_rounding_integer}) {
+  for (Residual residual : {Residual::before_rounding, Residual::after_rounding_conv_first,
+                            Residual::after_rounding_conv_second, Residual::after_rounding_integer}) {
     for (std::int64_t oc : {4, 13, 16, 23, 32, 64, 66, 79}) {
       for (DType type : {DType::u8, DType::s8}) {
-        check({.height = 5, .width = 9, .channels = 24, .out_channels = oc, .zero_point = 9, .residual = residual, .residual_type = type}, 26);
+        check({.height = 5,
+               .width = 9,
+               .channels = 24,
+               .out_channels = oc,
+               .zero_point = 9,
+               .residual = residual,
+               .residual_type = type},
+              26);
         check({.height = 5,
                .width = 9,
                .channels = 24,
@@ -355,7 +454,14 @@ TEST(Conv, Residuals) {
                .residual_type = type,
                .shift = 128},
               35);
-        check({.height = 3, .width = 9, .channels = 24, .out_channels = oc, .residual = residual, .residual_type = type, .multiplier = 40.0f}, 28);
+        check({.height = 3,
+               .width = 9,
+               .channels = 24,
+               .out_channels = oc,
+               .residual = residual,
+               .residual_type = type,
+               .multiplier = 40.0f},
+              28);
       }
     }
   }
@@ -364,7 +470,14 @@ TEST(Conv, Residuals) {
 TEST(Conv, Tables) {
   for (std::int64_t oc : {3, 16, 24, 32, 40, 64, 96, 130}) {
     check({.height = 5, .width = 30, .channels = 24, .out_channels = oc, .zero_point = 90, .has_table = true}, 29);
-    check({.height = 5, .width = 9, .channels = 24, .out_channels = oc, .zero_point = 100, .has_table = true, .table_type = DType::s8}, 30);
+    check({.height = 5,
+           .width = 9,
+           .channels = 24,
+           .out_channels = oc,
+           .zero_point = 100,
+           .has_table = true,
+           .table_type = DType::s8},
+          30);
     check({.height = 5,
            .width = 9,
            .channels = 24,
@@ -388,12 +501,17 @@ TEST(Conv, RandomCases) {
     return static_cast<std::int64_t>(lowest + static_cast<int>(random() % static_cast<unsigned>(highest - lowest + 1)));
   };
   for (int i = 0; i < 150; ++i) {
-    Case c{.batch = pick(1, 3), .height = pick(1, 12), .width = pick(1, 40), .kernel_h = pick(1, 4), .kernel_w = pick(1, 4)};
+    Case c{.batch = pick(1, 3),
+           .height = pick(1, 12),
+           .width = pick(1, 40),
+           .kernel_h = pick(1, 4),
+           .kernel_w = pick(1, 4)};
     c.stride_h = pick(1, 3), c.stride_w = pick(1, 3), c.dilation_h = pick(1, 2), c.dilation_w = pick(1, 2);
     c.top = pick(0, 3), c.left = pick(0, 3), c.bottom = pick(6, 8), c.right = pick(6, 8);
     c.groups = pick(0, 2) == 0 ? pick(2, 6) : 1;
     c.channels = c.groups * pick(1, 20), c.out_channels = c.groups * pick(1, 70);
-    c.has_offset = pick(0, 1) == 1, c.has_rest = c.to != DType::s32 && pick(0, 1) == 1, c.zero_point = static_cast<std::int32_t>(pick(0, 255));
+    c.has_offset = pick(0, 1) == 1, c.has_rest = c.to != DType::s32 && pick(0, 1) == 1,
+    c.zero_point = static_cast<std::int32_t>(pick(0, 255));
     c.residual = static_cast<Residual>(pick(0, 4)), c.has_table = pick(0, 3) == 0;
     check(c, random());
     if (HasFatalFailure()) return;

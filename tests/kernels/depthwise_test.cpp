@@ -22,7 +22,8 @@ struct Options {
 
 Tensor multipliers(std::mt19937& random, std::int64_t n, std::int64_t taps) {
   Tensor tensor(DType::f32, {n});
-  for (float& m : tensor.span<float>()) m = std::uniform_real_distribution<float>(0.002f, 0.02f)(random) / static_cast<float>(taps);
+  for (float& m : tensor.span<float>())
+    m = std::uniform_real_distribution<float>(0.002f, 0.02f)(random) / static_cast<float>(taps);
   return tensor;
 }
 
@@ -44,32 +45,37 @@ KernelCase case_of(std::mt19937& random, const Geometry& g, const Options& o) {
   const std::int64_t out = (g.size + 2 * g.pad - (g.kernel - 1) * g.dilation - 1) / g.stride + 1;
   Tensor bias(DType::s32, {channels});
   for (auto& b : bias.span<std::int32_t>()) b = static_cast<std::int32_t>(random() % 60001) - 30000;
-  KernelCase test{.spec = &kQuantizedConv, .attrs = attrs, .is_constant = {false, true, true, true, false, true, true, true}};
+  KernelCase test{
+      .spec = &kQuantizedConv, .attrs = attrs, .is_constant = {false, true, true, true, false, true, true, true}};
   test.inputs = {random_tensor(random, o.x, {g.batch, g.size, g.size + 2, g.channels}),
                  random_tensor(random, DType::s8, {channels, g.kernel, g.kernel, 1}), bias};
   test.inputs.resize(8);
   const std::int64_t out_width = (g.size + 2 + 2 * g.pad - (g.kernel - 1) * g.dilation - 1) / g.stride + 1;
   if (o.to != DType::s32) test.inputs[3] = multipliers(random, channels, g.kernel);
-  if (o.residual != Residual::none) test.inputs[4] = random_tensor(random, o.residual_type, {g.batch, out, out_width, channels});
+  if (o.residual != Residual::none)
+    test.inputs[4] = random_tensor(random, o.residual_type, {g.batch, out, out_width, channels});
   if (o.has_table) test.inputs[5] = random_tensor(random, DType::s8, {256});
   if (o.has_rest) {
     // Large ones decide the rounding where multipliers are small.
     test.inputs[7] = Tensor(DType::f32, {channels});
-    for (float& rest : test.inputs[7]->span<float>()) rest = std::uniform_real_distribution<float>(-400.0f, 400.0f)(random);
+    for (float& rest : test.inputs[7]->span<float>())
+      rest = std::uniform_real_distribution<float>(-400.0f, 400.0f)(random);
   }
   if (o.has_offset) {
     test.inputs[6] = Tensor(DType::s32, {channels});
-    for (auto& offset : test.inputs[6]->span<std::int32_t>()) offset = random() % 2 == 0 ? 128 : static_cast<std::int32_t>(random() % 256) - 127;
+    for (auto& offset : test.inputs[6]->span<std::int32_t>())
+      offset = random() % 2 == 0 ? 128 : static_cast<std::int32_t>(random() % 256) - 127;
   }
   return test;
 }
 
 const Geometry kGeometries[] = {
-    {1, 9, 64, 3, 1, 1, 1},  {2, 10, 96, 3, 2, 1, 1}, {1, 8, 24, 3, 1, 1, 1},   {1, 7, 16, 5, 1, 1, 2}, {1, 11, 112, 5, 2, 1, 2},
-    {1, 9, 144, 7, 1, 1, 3}, {1, 13, 72, 7, 2, 1, 3}, {1, 12, 40, 3, 1, 2, 2},  {1, 9, 8, 3, 1, 1, 1},  {1, 5, 3, 3, 1, 1, 1},
-    {1, 6, 65, 1, 1, 1, 0},  {1, 9, 79, 4, 3, 1, 0},  {1, 150, 16, 3, 1, 1, 1}, {1, 1, 33, 3, 1, 1, 1}, {1, 6, 4, 3, 1, 1, 1, 4},
-    {1, 3, 32, 9, 1, 1, 4},  {1, 14, 48, 5, 1, 3, 6}, {1, 11, 64, 3, 2, 1, 0},  {1, 5, 64, 3, 2, 1, 2}, {1, 101, 64, 3, 2, 1, 1},
-    {1, 2, 128, 3, 2, 1, 1}, {1, 12, 64, 3, 2, 2, 2},
+    {1, 9, 64, 3, 1, 1, 1},   {2, 10, 96, 3, 2, 1, 1}, {1, 8, 24, 3, 1, 1, 1},   {1, 7, 16, 5, 1, 1, 2},
+    {1, 11, 112, 5, 2, 1, 2}, {1, 9, 144, 7, 1, 1, 3}, {1, 13, 72, 7, 2, 1, 3},  {1, 12, 40, 3, 1, 2, 2},
+    {1, 9, 8, 3, 1, 1, 1},    {1, 5, 3, 3, 1, 1, 1},   {1, 6, 65, 1, 1, 1, 0},   {1, 9, 79, 4, 3, 1, 0},
+    {1, 150, 16, 3, 1, 1, 1}, {1, 1, 33, 3, 1, 1, 1},  {1, 6, 4, 3, 1, 1, 1, 4}, {1, 3, 32, 9, 1, 1, 4},
+    {1, 14, 48, 5, 1, 3, 6},  {1, 11, 64, 3, 2, 1, 0}, {1, 5, 64, 3, 2, 1, 2},   {1, 101, 64, 3, 2, 1, 1},
+    {1, 2, 128, 3, 2, 1, 1},  {1, 12, 64, 3, 2, 2, 2},
 };
 
 TEST(DepthwiseKernels, EqualTheReferenceForEveryGeometry) {
@@ -79,7 +85,8 @@ TEST(DepthwiseKernels, EqualTheReferenceForEveryGeometry) {
     ran.merge(check_kernels(case_of(random, g, {})));
     ran.merge(check_kernels(case_of(random, g, {.x = DType::s8, .to = DType::s8, .has_table = true})));
     ran.merge(check_kernels(case_of(random, g, {.to = DType::f32})));
-    ran.merge(check_kernels(case_of(random, g, {.x = DType::s8, .residual = Residual::before_rounding, .has_table = true})));
+    ran.merge(
+        check_kernels(case_of(random, g, {.x = DType::s8, .residual = Residual::before_rounding, .has_table = true})));
     ran.merge(check_kernels(case_of(random, g, {.has_offset = true})));
     ran.merge(check_kernels(case_of(random, g, {.x = DType::s8, .to = DType::s8, .has_rest = true})));
   }
@@ -91,11 +98,15 @@ TEST(DepthwiseKernels, EqualTheReferenceForEveryEpilogue) {
   const Geometry g{1, 6, 70, 3, 1, 1, 1};
   for (DType to : {DType::u8, DType::s8}) {
     for (DType residual_type : {DType::u8, DType::s8}) {
-      for (Residual residual :
-           {Residual::none, Residual::before_rounding, Residual::after_rounding_conv_first, Residual::after_rounding_conv_second}) {
+      for (Residual residual : {Residual::none, Residual::before_rounding, Residual::after_rounding_conv_first,
+                                Residual::after_rounding_conv_second}) {
         for (bool has_table : {false, true}) {
           for (bool has_rest : {false, true}) {
-            const Options options{.to = to, .residual_type = residual_type, .residual = residual, .has_table = has_table, .has_rest = has_rest};
+            const Options options{.to = to,
+                                  .residual_type = residual_type,
+                                  .residual = residual,
+                                  .has_table = has_table,
+                                  .has_rest = has_rest};
             EXPECT_FALSE(check_kernels(case_of(random, g, options)).empty());
           }
         }
@@ -104,7 +115,8 @@ TEST(DepthwiseKernels, EqualTheReferenceForEveryEpilogue) {
   }
   for (DType to : {DType::s32, DType::f32}) EXPECT_FALSE(check_kernels(case_of(random, g, {.to = to})).empty());
   EXPECT_FALSE(check_kernels(case_of(random, g, {.to = DType::f32, .has_rest = true})).empty());
-  for (DType x : {DType::u8, DType::s8}) EXPECT_GE(check_kernels(case_of(random, g, {.x = x, .has_offset = true})).size(), 1u);
+  for (DType x : {DType::u8, DType::s8})
+    EXPECT_GE(check_kernels(case_of(random, g, {.x = x, .has_offset = true})).size(), 1u);
 }
 
 // All taps at the ends of their types, multipliers that leave every range.
@@ -113,7 +125,8 @@ TEST(DepthwiseKernels, KeepExtremes) {
   for (DType x : {DType::u8, DType::s8}) {
     for (float multiplier : {0.0f, 1e-30f, 1.0f, 1e30f, -1e30f}) {
       KernelCase test = case_of(random, {1, 5, 64, 3, 1, 1, 1}, {.x = x});
-      for (auto& value : test.inputs[0]->span<std::uint8_t>()) value = random() % 2 == 0 ? 0x80 : (random() % 2 == 0 ? 0xff : 0x7f);
+      for (auto& value : test.inputs[0]->span<std::uint8_t>())
+        value = random() % 2 == 0 ? 0x80 : (random() % 2 == 0 ? 0xff : 0x7f);
       for (auto& value : test.inputs[1]->span<std::int8_t>()) value = random() % 2 == 0 ? -128 : 127;
       for (auto& value : test.inputs[3]->span<float>()) value = multiplier;
       EXPECT_FALSE(check_kernels(test).empty());
@@ -128,7 +141,8 @@ TEST(DepthwiseKernels, RefusePackedConstantsOfAnotherSize) {
     if (!kernel->name.starts_with("depthwise_")) continue;
     StepSpec spec{.spec = test.spec, .attrs = &test.attrs};
     for (const auto& input : test.inputs)
-      spec.inputs.push_back(input ? StepOperand{.dtype = input->dtype(), .shape = input->shape()} : StepOperand{.is_present = false});
+      spec.inputs.push_back(input ? StepOperand{.dtype = input->dtype(), .shape = input->shape()}
+                                  : StepOperand{.is_present = false});
     spec.outputs = {{.dtype = DType::u8, .shape = Shape{1, 5, 7, 64}}};
     const Tensor small(DType::s8, {10});
     spec.packed.assign(4, small.view());

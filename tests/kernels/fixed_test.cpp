@@ -21,7 +21,8 @@ constexpr Profile kProfiles[] = {Profile::tflite_double, Profile::tflite_single}
 Tensor fixed_factors(std::mt19937& random, std::int64_t count, bool are_shifts) {
   Tensor tensor(DType::s32, Shape{count});
   for (std::int32_t& value : tensor.span<std::int32_t>()) {
-    value = are_shifts ? -static_cast<std::int32_t>(random() % 16) : static_cast<std::int32_t>(random() % (1u << 30) + (1u << 30));
+    value = are_shifts ? -static_cast<std::int32_t>(random() % 16)
+                       : static_cast<std::int32_t>(random() % (1u << 30) + (1u << 30));
   }
   return tensor;
 }
@@ -32,9 +33,11 @@ TEST(FixedKernels, Requantize) {
     for (const Shape& shape : {Shape{7}, Shape{1, 5, 9, 17}, Shape{3, 40, 129}, Shape{0, 4}, Shape{4, 0}}) {
       for (const bool is_per_channel : {false, true}) {
         const std::int64_t count = is_per_channel ? shape[shape.rank() - 1] : 1;
-        const FixedRequantizeAttrs attrs{.to = DType::s8, .profile = profile, .zero_point = -3, .lowest = -120, .highest = 127};
+        const FixedRequantizeAttrs attrs{
+            .to = DType::s8, .profile = profile, .zero_point = -3, .lowest = -120, .highest = 127};
         KernelCase test{.spec = &kFixedRequantize, .attrs = attrs};
-        test.inputs = {random_tensor(random, DType::s32, shape), fixed_factors(random, count, false), fixed_factors(random, count, true)};
+        test.inputs = {random_tensor(random, DType::s32, shape), fixed_factors(random, count, false),
+                       fixed_factors(random, count, true)};
         test.is_constant = {false, true, true, true};
         EXPECT_FALSE(check_kernels(test).empty());
         test.inputs.push_back(random_tensor(random, DType::u8, {256}));
@@ -51,14 +54,18 @@ TEST(FixedKernels, Requantize) {
 
 // Multipliers and shifts that no lowering makes, as a file may have them, and sums at the ends of 32 bits.
 TEST(FixedKernels, RequantizeExtremes) {
-  constexpr std::int32_t kLowest = std::numeric_limits<std::int32_t>::min(), kHighest = std::numeric_limits<std::int32_t>::max();
+  constexpr std::int32_t kLowest = std::numeric_limits<std::int32_t>::min(),
+                         kHighest = std::numeric_limits<std::int32_t>::max();
   std::mt19937 random(7);
-  const std::int32_t sums[] = {kLowest, kLowest + 1, kHighest, kHighest - 1, -1, 0, 1, 1 << 30, -(1 << 30), (1 << 30) - 1, 3, -3};
-  const std::int32_t multipliers[] = {kLowest, kLowest + 1, kHighest, 1 << 30, (1 << 30) + 1, -1, 0, 1, -(1 << 30), 1431655765};
+  const std::int32_t sums[] = {kLowest, kLowest + 1, kHighest,   kHighest - 1,  -1, 0,
+                               1,       1 << 30,     -(1 << 30), (1 << 30) - 1, 3,  -3};
+  const std::int32_t multipliers[] = {kLowest, kLowest + 1, kHighest, 1 << 30,    (1 << 30) + 1,
+                                      -1,      0,           1,        -(1 << 30), 1431655765};
   for (const Profile profile : kProfiles) {
     for (const std::int64_t channels : {1, 16, 61}) {
       for (int shift = -34; shift <= 33; ++shift) {
-        const FixedRequantizeAttrs attrs{.to = DType::u8, .profile = profile, .zero_point = 128, .lowest = 0, .highest = 255};
+        const FixedRequantizeAttrs attrs{
+            .to = DType::u8, .profile = profile, .zero_point = 128, .lowest = 0, .highest = 255};
         KernelCase test{.spec = &kFixedRequantize, .attrs = attrs};
         Tensor x(DType::s32, Shape{12, channels}), m(DType::s32, Shape{channels}), s(DType::s32, Shape{channels});
         for (std::int64_t i = 0; i < x.elements(); ++i) {
@@ -84,7 +91,8 @@ TEST(FixedKernels, BinaryExtremes) {
   for (int i = 0; i < 256; ++i) a.as<std::uint8_t>()[i] = b.as<std::uint8_t>()[i] = static_cast<std::uint8_t>(i);
   const auto factor = [&] {
     constexpr std::int32_t kHighest = std::numeric_limits<std::int32_t>::max();
-    const std::int32_t multipliers[] = {0, 1 << 30, kHighest, static_cast<std::int32_t>(random() % (1u << 30) + (1u << 30))};
+    const std::int32_t multipliers[] = {0, 1 << 30, kHighest,
+                                        static_cast<std::int32_t>(random() % (1u << 30) + (1u << 30))};
     return FixedMultiplier{multipliers[random() % 4], static_cast<std::int32_t>(random() % 62) - 31};
   };
   for (const Profile profile : kProfiles) {
@@ -109,19 +117,21 @@ TEST(FixedKernels, Binary) {
   struct Shapes {
     Shape a, b;
   };
-  const Shapes shapes[] = {
-      {{1}, {1}}, {{3, 5, 7}, {3, 5, 7}}, {{2, 6, 35}, {35}}, {{24}, {9, 24}}, {{4, 1, 17}, {1, 6, 1}}, {{1, 40000}, {1, 40000}}, {{0, 4}, {0, 4}}};
+  const Shapes shapes[] = {{{1}, {1}},      {{3, 5, 7}, {3, 5, 7}},  {{2, 6, 35}, {35}},
+                           {{24}, {9, 24}}, {{4, 1, 17}, {1, 6, 1}}, {{1, 40000}, {1, 40000}},
+                           {{0, 4}, {0, 4}}};
   for (const Profile profile : kProfiles) {
     for (int kind = 0; kind < count_of(FixedBinaryKind{}); ++kind) {
       for (const Shapes& one : shapes) {
         for (const DType b : {DType::u8, DType::s8}) {
-          const FixedBinaryAttrs attrs{.form = FixedBinaryForm::of(static_cast<FixedBinaryKind>(kind), 0.031f, 0.0247f, 0.04f),
-                                       .profile = profile,
-                                       .a_zero_point = 117,
-                                       .b_zero_point = 11,
-                                       .zero_point = 20,
-                                       .lowest = 3,
-                                       .highest = 250};
+          const FixedBinaryAttrs attrs{
+              .form = FixedBinaryForm::of(static_cast<FixedBinaryKind>(kind), 0.031f, 0.0247f, 0.04f),
+              .profile = profile,
+              .a_zero_point = 117,
+              .b_zero_point = 11,
+              .zero_point = 20,
+              .lowest = 3,
+              .highest = 250};
           KernelCase test{.spec = &kFixedBinary, .attrs = attrs};
           test.inputs = {random_tensor(random, DType::u8, one.a), random_tensor(random, b, one.b)};
           const auto ran = check_kernels(test);
@@ -138,13 +148,19 @@ TEST(FixedKernels, SumsAndLines) {
   std::mt19937 random(3);
   for (const DType dtype : {DType::u8, DType::s8}) {
     for (const Shape& shape : {Shape{1, 49, 33}, Shape{5, 1, 7}, Shape{3, 20, 1}, Shape{2, 0, 3}}) {
-      KernelCase test{.spec = &kIntegerSum, .attrs = IntegerSumAttrs{11}, .inputs = {random_tensor(random, dtype, shape)}};
+      KernelCase test{
+          .spec = &kIntegerSum, .attrs = IntegerSumAttrs{11}, .inputs = {random_tensor(random, dtype, shape)}};
       EXPECT_FALSE(check_kernels(test).empty());
     }
     for (const Profile profile : kProfiles) {
       for (const FixedNormForm form : {FixedNormForm::in_factor, FixedNormForm::in_value}) {
-        const FixedL2NormAttrs norm{
-            .form = form, .to = DType::s8, .profile = profile, .x_zero_point = 5, .zero_point = 0, .lowest = -128, .highest = 127};
+        const FixedL2NormAttrs norm{.form = form,
+                                    .to = DType::s8,
+                                    .profile = profile,
+                                    .x_zero_point = 5,
+                                    .zero_point = 0,
+                                    .lowest = -128,
+                                    .highest = 127};
         KernelCase test{.spec = &kFixedL2Norm, .attrs = norm, .inputs = {random_tensor(random, dtype, {9, 31})}};
         EXPECT_FALSE(check_kernels(test).empty());
       }
@@ -167,13 +183,15 @@ TEST(FixedKernels, Resize) {
       const auto taps = [&](std::int64_t size, std::int64_t from) {
         Tensor tensor(DType::s32, Shape{size, 2});
         // Beyond the image, too: files may say so.
-        for (std::int32_t& tap : tensor.span<std::int32_t>()) tap = static_cast<std::int32_t>(random() % static_cast<unsigned>(from + 2)) - 1;
+        for (std::int32_t& tap : tensor.span<std::int32_t>())
+          tap = static_cast<std::int32_t>(random() % static_cast<unsigned>(from + 2)) - 1;
         return tensor;
       };
       const auto weights = [&](std::int64_t size) {
         Tensor tensor(DType::f32, Shape{size});
         const float one = form == ResizeRounding::real ? 1.0f : (form == ResizeRounding::ten_bits ? 1024.0f : 2048.0f);
-        for (float& weight : tensor.span<float>()) weight = std::floor(static_cast<float>(random() % 1000) / 999.0f * one);
+        for (float& weight : tensor.span<float>())
+          weight = std::floor(static_cast<float>(random() % 1000) / 999.0f * one);
         return tensor;
       };
       KernelCase test{.spec = &kIntegerResize, .attrs = IntegerResizeAttrs{form, dtype == DType::u8 ? 128 : 0}};
@@ -190,9 +208,11 @@ TEST(FixedKernels, QuantizeAwayFromZero) {
     Tensor x = random_tensor(random, DType::f32, {3, 4, 50});
     // Ties among them.
     for (float& value : x.span<float>()) value = std::floor(value * 8.0f) / 8.0f;
-    const Tensor zero_point = random_tensor(random, to, {4}), scale = Tensor::of<float>({4}, std::vector<float>{0.25f, 0.1f, 0.5f, 0.03f});
-    KernelCase test{
-        .spec = &kQuantize, .attrs = QuantizeAttrs{.to = to, .axis = 1, .profile = Profile::tflite_double}, .inputs = {x, scale, zero_point}};
+    const Tensor zero_point = random_tensor(random, to, {4}),
+                 scale = Tensor::of<float>({4}, std::vector<float>{0.25f, 0.1f, 0.5f, 0.03f});
+    KernelCase test{.spec = &kQuantize,
+                    .attrs = QuantizeAttrs{.to = to, .axis = 1, .profile = Profile::tflite_double},
+                    .inputs = {x, scale, zero_point}};
     EXPECT_EQ(check_kernels(test), std::set<std::string>{"quantize_away_f32_portable"});
   }
 }

@@ -13,7 +13,8 @@ namespace octavo::testing {
 // check_kernels, where at least one kernel has to run.
 inline std::set<std::string> check(const OpSpec& spec, const Attrs& attrs, std::vector<std::optional<Tensor>> inputs,
                                    std::vector<bool> is_constant = {}) {
-  std::set<std::string> ran = check_kernels({.spec = &spec, .attrs = attrs, .inputs = std::move(inputs), .is_constant = std::move(is_constant)});
+  std::set<std::string> ran = check_kernels(
+      {.spec = &spec, .attrs = attrs, .inputs = std::move(inputs), .is_constant = std::move(is_constant)});
   EXPECT_FALSE(ran.empty()) << spec.name << " " << attrs.to_string();
   return ran;
 }

@@ -34,8 +34,10 @@ TEST(FloatKernels, Binary) {
   for (int kind = 0; kind <= static_cast<int>(BinaryKind::less_or_equal); ++kind) {
     const BinaryAttrs attrs{static_cast<BinaryKind>(kind)};
     const std::pair<Shape, Shape> shapes[] = {
-        {{3, 7, 19}, {3, 7, 19}}, {{2, 3, 5, 40}, {2, 1, 1, 40}}, {{33}, {1}}, {{}, {2, 50}}, {{4, 1, 6}, {5, 1}}, {{0, 3}, {1, 3}}};
-    for (const auto& [a, b] : shapes) ran.merge(check(kBinary, attrs, {with_special_values(random, a), with_special_values(random, b)}));
+        {{3, 7, 19}, {3, 7, 19}}, {{2, 3, 5, 40}, {2, 1, 1, 40}}, {{33}, {1}}, {{}, {2, 50}}, {{4, 1, 6}, {5, 1}},
+        {{0, 3}, {1, 3}}};
+    for (const auto& [a, b] : shapes)
+      ran.merge(check(kBinary, attrs, {with_special_values(random, a), with_special_values(random, b)}));
   }
   EXPECT_TRUE(kernels_missing(ran, "eltwise_binary").empty());
   EXPECT_TRUE(kernels_missing(ran, "eltwise_compare").empty());
@@ -47,7 +49,8 @@ TEST(FloatKernels, Unary) {
   for (int kind = 0; kind < count_of(UnaryKind{}); ++kind) {
     if (static_cast<UnaryKind>(kind) == UnaryKind::logical_not) continue;
     for (float alpha : {0.1f, 1.0f / 3.0f}) {
-      ran.merge(check(kUnary, UnaryAttrs{static_cast<UnaryKind>(kind), alpha, 0.7f}, {with_special_values(random, {3, 701})}));
+      ran.merge(check(kUnary, UnaryAttrs{static_cast<UnaryKind>(kind), alpha, 0.7f},
+                      {with_special_values(random, {3, 701})}));
     }
   }
   EXPECT_TRUE(kernels_missing(ran, "eltwise_unary").empty());
@@ -59,8 +62,10 @@ TEST(FloatKernels, WhereAndCast) {
   std::mt19937 random(3);
   for (DType dtype : {DType::u8, DType::f16, kF32, DType::s64}) {
     check(kWhere, NoAttrs{},
-          {random_tensor(random, DType::boolean, {4, 1, 7}), random_tensor(random, dtype, {3, 1}), random_tensor(random, dtype, {7})});
-    for (DType to : {DType::s8, DType::boolean, kF32, DType::s32}) check(kCast, CastAttrs{to}, {random_tensor(random, dtype, {3, 100})});
+          {random_tensor(random, DType::boolean, {4, 1, 7}), random_tensor(random, dtype, {3, 1}),
+           random_tensor(random, dtype, {7})});
+    for (DType to : {DType::s8, DType::boolean, kF32, DType::s32})
+      check(kCast, CastAttrs{to}, {random_tensor(random, dtype, {3, 100})});
   }
 }
 
@@ -88,43 +93,48 @@ TEST(FloatKernels, Conv) {
   std::set<std::string> ran;
   for (const ConvCase& conv : kConvs) {
     const Tensor x = random_tensor(random, kF32, conv.x);
-    const Tensor w = random_tensor(random, kF32, {conv.out, conv.window.kernel[0], conv.window.kernel[1], conv.x[3] / conv.groups});
+    const Tensor w =
+        random_tensor(random, kF32, {conv.out, conv.window.kernel[0], conv.window.kernel[1], conv.x[3] / conv.groups});
     const Tensor bias = random_tensor(random, kF32, {conv.out});
     const std::vector<bool> constant{false, true, true};
     ran.merge(check(kConv, ConvAttrs{conv.window, conv.groups, Layout::channels_last}, {x, w, bias}, constant));
-    ran.merge(check(kConv, ConvAttrs{conv.window, conv.groups, Layout::channels_first}, {transposed(x), transposed(w)}, constant));
+    ran.merge(check(kConv, ConvAttrs{conv.window, conv.groups, Layout::channels_first}, {transposed(x), transposed(w)},
+                    constant));
     FusedConvAttrs fused{.window = conv.window, .groups = conv.groups, .activation = {UnaryKind::silu}};
     ran.merge(check(kFusedConv, fused, {x, w, bias}, constant));
   }
   EXPECT_TRUE(kernels_missing(ran, "float_conv").empty());
   EXPECT_TRUE(kernels_missing(ran, "float_fused_conv").empty());
   const Window line{{3}, {1}, {2}, {1}, {2}};
-  check(kConv, ConvAttrs{line, 1, Layout::channels_first}, {random_tensor(random, kF32, {2, 3, 11}), random_tensor(random, kF32, {5, 3, 3})},
-        {false, true});
+  check(kConv, ConvAttrs{line, 1, Layout::channels_first},
+        {random_tensor(random, kF32, {2, 3, 11}), random_tensor(random, kF32, {5, 3, 3})}, {false, true});
 }
 
 TEST(FloatKernels, FusedConvWithResidual) {
   std::mt19937 random(5);
   FusedConvAttrs fused{.window = unit_window({1, 1}), .activation = {UnaryKind::relu}, .has_residual = true};
-  check(
-      kFusedConv, fused,
-      {random_tensor(random, kF32, {1, 5, 6, 7}), random_tensor(random, kF32, {9, 1, 1, 7}), std::nullopt, random_tensor(random, kF32, {1, 5, 6, 9})},
-      {false, true, true, false});
+  check(kFusedConv, fused,
+        {random_tensor(random, kF32, {1, 5, 6, 7}), random_tensor(random, kF32, {9, 1, 1, 7}), std::nullopt,
+         random_tensor(random, kF32, {1, 5, 6, 9})},
+        {false, true, true, false});
 }
 
 TEST(FloatKernels, Products) {
   std::mt19937 random(6);
   std::set<std::string> ran;
-  const std::pair<Shape, Shape> shapes[] = {{{5, 33}, {33, 70}}, {{2, 3, 6, 8}, {3, 8, 5}}, {{40}, {40, 3}},         {{4, 9}, {9}},
-                                            {{7}, {7}},          {{3, 0}, {0, 4}},          {{1, 300}, {300, 1100}}, {{0, 3}, {3, 4}}};
+  const std::pair<Shape, Shape> shapes[] = {
+      {{5, 33}, {33, 70}}, {{2, 3, 6, 8}, {3, 8, 5}}, {{40}, {40, 3}},         {{4, 9}, {9}},
+      {{7}, {7}},          {{3, 0}, {0, 4}},          {{1, 300}, {300, 1100}}, {{0, 3}, {3, 4}}};
   for (const auto& [a, b] : shapes) {
     ran.merge(check(kMatmul, NoAttrs{}, {random_tensor(random, kF32, a), random_tensor(random, kF32, b)}));
     for (DType at : {DType::u8, DType::s8}) {
       for (DType bt : {DType::u8, DType::s8}) {
         const Tensor left = random_tensor(random, at, a), right = random_tensor(random, bt, b);
         ran.merge(check(kMatmulInteger, NoAttrs{}, {left, right}));
-        ran.merge(check(kMatmulInteger, NoAttrs{}, {left, right, random_tensor(random, at, {}), random_tensor(random, bt, {1})}));
-        QuantizedMatmulAttrs attrs{.a_zero_point = at == DType::u8 ? 130 : -5, .b_zero_point = 3, .multiplier = 0.0007f, .zero_point = 100};
+        ran.merge(check(kMatmulInteger, NoAttrs{},
+                        {left, right, random_tensor(random, at, {}), random_tensor(random, bt, {1})}));
+        QuantizedMatmulAttrs attrs{
+            .a_zero_point = at == DType::u8 ? 130 : -5, .b_zero_point = 3, .multiplier = 0.0007f, .zero_point = 100};
         ran.merge(check(kQuantizedMatmul, attrs, {left, right}));
         attrs.to = DType::s32;
         ran.merge(check(kQuantizedMatmul, attrs, {left, right}));
@@ -133,18 +143,22 @@ TEST(FloatKernels, Products) {
   }
   EXPECT_TRUE(kernels_missing(ran, "product_").empty());
   const Tensor a = random_tensor(random, DType::u8, {2, 3, 6, 8}), b = random_tensor(random, DType::s8, {2, 3, 8, 5});
-  check(kMatmulInteger, NoAttrs{}, {a, b, random_tensor(random, DType::u8, {6}), random_tensor(random, DType::s8, {5})});
-  check(kMatmulInteger, NoAttrs{}, {a, b, random_tensor(random, DType::u8, {2, 3, 6, 1}), random_tensor(random, DType::s8, {2, 3, 1, 5})});
+  check(kMatmulInteger, NoAttrs{},
+        {a, b, random_tensor(random, DType::u8, {6}), random_tensor(random, DType::s8, {5})});
+  check(kMatmulInteger, NoAttrs{},
+        {a, b, random_tensor(random, DType::u8, {2, 3, 6, 1}), random_tensor(random, DType::s8, {2, 3, 1, 5})});
 }
 
 TEST(FloatKernels, ConvInteger) {
   std::mt19937 random(7);
   for (const ConvCase& conv : kConvs) {
     const Tensor x = random_tensor(random, DType::u8, conv.x);
-    const Tensor w = random_tensor(random, DType::s8, {conv.out, conv.window.kernel[0], conv.window.kernel[1], conv.x[3] / conv.groups});
+    const Tensor w = random_tensor(random, DType::s8,
+                                   {conv.out, conv.window.kernel[0], conv.window.kernel[1], conv.x[3] / conv.groups});
     check(kConvInteger, ConvIntegerAttrs{conv.window, conv.groups, Layout::channels_last},
           {x, w, random_tensor(random, DType::u8, {}), random_tensor(random, DType::s8, {conv.out})});
-    check(kConvInteger, ConvIntegerAttrs{conv.window, conv.groups, Layout::channels_first}, {transposed(x), transposed(w)});
+    check(kConvInteger, ConvIntegerAttrs{conv.window, conv.groups, Layout::channels_first},
+          {transposed(x), transposed(w)});
   }
 }
 
@@ -165,14 +179,18 @@ TEST(FloatKernels, Norms) {
   for (int axis : {1, 3}) {
     const Shape shape{2, 33, 5, 40};
     const Shape channels{shape[axis]};
-    ran.merge(check(kBatchNorm, BatchNormAttrs{1e-3f, axis},
-                    {random_tensor(random, kF32, shape), random_tensor(random, kF32, channels), random_tensor(random, kF32, channels),
-                     random_tensor(random, kF32, channels), positive(channels)}));
+    ran.merge(
+        check(kBatchNorm, BatchNormAttrs{1e-3f, axis},
+              {random_tensor(random, kF32, shape), random_tensor(random, kF32, channels),
+               random_tensor(random, kF32, channels), random_tensor(random, kF32, channels), positive(channels)}));
   }
-  ran.merge(check(kLayerNorm, LayerNormAttrs{2, 1e-6f},
-                  {random_tensor(random, kF32, {3, 7, 35}), random_tensor(random, kF32, {35}), random_tensor(random, kF32, {35})}));
-  ran.merge(check(kLayerNorm, LayerNormAttrs{1, 1e-6f}, {random_tensor(random, kF32, {20, 3, 5}), random_tensor(random, kF32, {3, 5})}));
-  check(kLayerNorm, LayerNormAttrs{1, 1e-6f}, {random_tensor(random, kF32, {4, 3, 5}), random_tensor(random, kF32, {5})});
+  ran.merge(check(
+      kLayerNorm, LayerNormAttrs{2, 1e-6f},
+      {random_tensor(random, kF32, {3, 7, 35}), random_tensor(random, kF32, {35}), random_tensor(random, kF32, {35})}));
+  ran.merge(check(kLayerNorm, LayerNormAttrs{1, 1e-6f},
+                  {random_tensor(random, kF32, {20, 3, 5}), random_tensor(random, kF32, {3, 5})}));
+  check(kLayerNorm, LayerNormAttrs{1, 1e-6f},
+        {random_tensor(random, kF32, {4, 3, 5}), random_tensor(random, kF32, {5})});
   EXPECT_TRUE(kernels_missing(ran, "norm_batch").empty());
   EXPECT_TRUE(kernels_missing(ran, "norm_layer").empty());
   check(kLrn, LrnAttrs{.size = 5, .axis = 3}, {random_tensor(random, kF32, {2, 5, 6, 17})});
@@ -183,8 +201,8 @@ TEST(FloatKernels, Reduce) {
   std::mt19937 random(10);
   std::set<std::string> ran;
   const std::vector<std::int64_t> all_axes[] = {{1, 2}, {3}, {2, 3}, {0, 1, 2, 3}, {0}, {}};
-  for (ReduceKind kind : {ReduceKind::sum, ReduceKind::mean, ReduceKind::max, ReduceKind::min, ReduceKind::l1, ReduceKind::l2, ReduceKind::sum_square,
-                          ReduceKind::log_sum}) {
+  for (ReduceKind kind : {ReduceKind::sum, ReduceKind::mean, ReduceKind::max, ReduceKind::min, ReduceKind::l1,
+                          ReduceKind::l2, ReduceKind::sum_square, ReduceKind::log_sum}) {
     for (const auto& axes : all_axes) {
       for (bool keep_dims : {true, false})
         ran.merge(check(kReduce, ReduceAttrs{kind, axes, keep_dims}, {random_tensor(random, kF32, {2, 7, 6, 70})}));

@@ -59,7 +59,8 @@ std::optional<Prepared> prepare_call(const KernelCase& test) {
     }
     prepared.input_facts.push_back(fact);
   }
-  for (std::size_t i = 0; i < test.inputs.size(); ++i) prepared.call.inputs.push_back(test.inputs[i] ? &prepared.input_facts[i] : nullptr);
+  for (std::size_t i = 0; i < test.inputs.size(); ++i)
+    prepared.call.inputs.push_back(test.inputs[i] ? &prepared.input_facts[i] : nullptr);
   auto facts = infer_checked(*test.spec, test.attrs, prepared.call.inputs);
   if (!facts) {
     ADD_FAILURE() << test.spec->name << ": " << to_string(facts.errors());
@@ -76,7 +77,8 @@ std::optional<Prepared> prepare_call(const KernelCase& test) {
 }
 
 // The step that run/ would prepare; refers to `packed`.
-StepSpec step_of(const Kernel& kernel, const KernelCase& test, const Prepared& prepared, const std::vector<Tensor>& packed) {
+StepSpec step_of(const Kernel& kernel, const KernelCase& test, const Prepared& prepared,
+                 const std::vector<Tensor>& packed) {
   StepSpec spec{.spec = test.spec, .attrs = &test.attrs};
   for (const Tensor& tensor : packed) spec.packed.push_back(tensor.view());
   for (std::size_t i = 0; i < prepared.inputs.size(); ++i) {
@@ -150,8 +152,9 @@ std::string first_difference(const Tensor& expected, const std::byte* found) {
   }
   if (differing == 0) return {};
   char text[200];
-  std::snprintf(text, sizeof text, "%lld of %lld differ, first at %lld: expected %.17g, found %.17g", static_cast<long long>(differing),
-                static_cast<long long>(expected.elements()), static_cast<long long>(first), element_as_double(expected.view(), first),
+  std::snprintf(text, sizeof text, "%lld of %lld differ, first at %lld: expected %.17g, found %.17g",
+                static_cast<long long>(differing), static_cast<long long>(expected.elements()),
+                static_cast<long long>(first), element_as_double(expected.view(), first),
                 element_as_double(found_view, first));
   return text;
 }
@@ -178,13 +181,15 @@ void run_and_compare(const Kernel& kernel, const KernelCase& test, const Prepare
     outputs.push_back(std::make_unique<PageEdgeBuffer>(tensor.bytes()));
     output_pointers.push_back(outputs.back()->data());
   }
-  if (split == Split::in_place) output_pointers[0] = inputs[static_cast<std::size_t>(kernel.in_place_input(prepared.call))]->data();
+  if (split == Split::in_place)
+    output_pointers[0] = inputs[static_cast<std::size_t>(kernel.in_place_input(prepared.call))]->data();
   Tensor scratch(DType::u8, Shape{static_cast<std::int64_t>((*step)->scratch_bytes())});
   std::memset(scratch.data(), 0x5a, scratch.bytes());
   run_items(**step, {input_pointers, output_pointers, scratch.data()}, split);
   for (std::size_t i = 0; i < prepared.expected.size(); ++i) {
     const std::string difference = first_difference(prepared.expected[i], output_pointers[i]);
-    EXPECT_TRUE(difference.empty()) << kernel.name << " split " << static_cast<int>(split) << " " << test.attrs.to_string() << " output " << i << " "
+    EXPECT_TRUE(difference.empty()) << kernel.name << " split " << static_cast<int>(split) << " "
+                                    << test.attrs.to_string() << " output " << i << " "
                                     << prepared.expected[i].shape().to_string() << ": " << difference;
   }
 }
@@ -203,7 +208,8 @@ std::set<std::string> check_kernels(const KernelCase& test) {
     run_and_compare(*kernel, test, *prepared, Split::whole);
     run_and_compare(*kernel, test, *prepared, Split::one_by_one);
     const int in_place = kernel->in_place_input == nullptr ? -1 : kernel->in_place_input(prepared->call);
-    if (in_place >= 0 && !is_constant(test, static_cast<std::size_t>(in_place))) run_and_compare(*kernel, test, *prepared, Split::in_place);
+    if (in_place >= 0 && !is_constant(test, static_cast<std::size_t>(in_place)))
+      run_and_compare(*kernel, test, *prepared, Split::in_place);
     if (kernel->pack != nullptr) check_lies_are_refused(*kernel, test, *prepared);
     EXPECT_GT(kernel->cost(prepared->call, host_machine()), 0.0) << kernel->name;
     if (kernel->op != "*") ran.insert(std::string(kernel->name));
@@ -215,7 +221,8 @@ std::set<std::string> kernels_missing(const std::set<std::string>& ran, std::str
   std::set<std::string> missing;
   for (const Kernel* kernel : all_kernels()) {
     const std::string name(kernel->name);
-    if (name.starts_with(name_prefix) && host_machine().isa.has(kernel->needs) && !ran.contains(name)) missing.insert(name);
+    if (name.starts_with(name_prefix) && host_machine().isa.has(kernel->needs) && !ran.contains(name))
+      missing.insert(name);
   }
   return missing;
 }
@@ -233,7 +240,8 @@ Tensor random_tensor(std::mt19937& random, DType dtype, Shape shape) {
     } else if (kind < 2) {
       value = static_cast<double>(kind == 0 ? range.lowest : range.highest);
     } else {
-      value = std::uniform_real_distribution<double>(static_cast<double>(range.lowest), static_cast<double>(range.highest))(random);
+      value = std::uniform_real_distribution<double>(static_cast<double>(range.lowest),
+                                                     static_cast<double>(range.highest))(random);
     }
     if (dtype == DType::boolean) value = static_cast<double>(random() & 1u);
     store_double(tensor.view(), i, value);

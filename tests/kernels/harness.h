@@ -21,12 +21,14 @@ struct KernelCase {
   std::vector<bool> is_constant;  // per input; false beyond the end
 };
 
-// For every kernel of the operator that the host can run and that does not refuse: all items at once, items one by one in reverse order,
-// and in place where it says so; buffers end at unmapped pages. Outputs must equal the reference's bytes. Failures are reported through
-// GoogleTest with the kernel's name. Kernels that pack must also refuse whatever lies about it a file could tell. Returns the names of the kernels that ran, "reference" left out.
+// For every kernel of the operator that the host can run and that does not refuse: all items at once, items one by one
+// in reverse order, and in place where it says so; buffers end at unmapped pages. Outputs must equal the reference's
+// bytes. Failures are reported through GoogleTest with the kernel's name. Kernels that pack must also refuse whatever
+// lies about it a file could tell. Returns the names of the kernels that ran, "reference" left out.
 std::set<std::string> check_kernels(const KernelCase& test);
 
-// Names of the host's kernels for the operator that are missing in `ran` and match the prefix: a test asserts that there are none.
+// Names of the host's kernels for the operator that are missing in `ran` and match the prefix: a test asserts that
+// there are none.
 std::set<std::string> kernels_missing(const std::set<std::string>& ran, std::string_view name_prefix);
 
 // Values over the whole range of the type, extremes among them; floats mostly in [-8, 8].

@@ -17,7 +17,8 @@ TEST(HybridKernels, RowQuantize) {
   std::mt19937 random(1);
   std::set<std::string> ran;
   for (DynamicForm form : {DynamicForm::onnx, DynamicForm::xnnpack, DynamicForm::tflite}) {
-    for (const Shape& shape : {Shape{1, 1, 1, 1}, Shape{2, 3, 5, 64}, Shape{1, 7, 3, 77}, Shape{3, 2, 2, 333}, Shape{0, 2, 2, 5}}) {
+    for (const Shape& shape :
+         {Shape{1, 1, 1, 1}, Shape{2, 3, 5, 64}, Shape{1, 7, 3, 77}, Shape{3, 2, 2, 333}, Shape{0, 2, 2, 5}}) {
       for (std::int64_t axis : {0, 1, 3, 4}) {
         const RowQuantizeAttrs attrs{form, axis};
         ran.merge(check(kRowQuantize, attrs, {random_tensor(random, kF32, shape)}));
@@ -70,17 +71,20 @@ TEST(HybridKernels, HybridConv) {
         HybridConvAttrs attrs{.window = c.window, .groups = c.groups, .form = static_cast<HybridForm>(variant % 3)};
         if (variant % 2 == 0) attrs.lowest = 0.0f;
         if (variant == 4) attrs.highest = 6.0f;
-        const Tensor w = random_tensor(random, DType::s8, {c.out, c.window.kernel[0], c.window.kernel[1], c.x[3] / c.groups});
+        const Tensor w =
+            random_tensor(random, DType::s8, {c.out, c.window.kernel[0], c.window.kernel[1], c.x[3] / c.groups});
         std::optional<Tensor> bias, offset;
         if (variant != 1) bias = random_tensor(random, kF32, {c.out});
         if (variant >= 3) {
           offset = Tensor(DType::s32, {c.out});
-          for (std::int32_t& value : offset->span<std::int32_t>()) value = static_cast<std::int32_t>(random() % 256) - 128;
+          for (std::int32_t& value : offset->span<std::int32_t>())
+            value = static_cast<std::int32_t>(random() % 256) - 128;
         }
-        ran.merge(check(kHybridConv, attrs,
-                        {random_tensor(random, DType::u8, c.x), w, positive(random_tensor(random, kF32, scales)),
-                         random_tensor(random, DType::u8, scales), positive(random_tensor(random, kF32, {c.out})), bias, offset},
-                        constant));
+        ran.merge(check(
+            kHybridConv, attrs,
+            {random_tensor(random, DType::u8, c.x), w, positive(random_tensor(random, kF32, scales)),
+             random_tensor(random, DType::u8, scales), positive(random_tensor(random, kF32, {c.out})), bias, offset},
+            constant));
       }
     }
   }
@@ -102,7 +106,8 @@ TEST(HybridKernels, HybridConvOfExtremes) {
         Tensor scales(kF32, {c.x[0], c.x[1], c.x[2]});
         for (float& value : scales.span<float>()) value = scale;
         const HybridConvAttrs attrs{.window = c.window, .form = HybridForm::xnnpack, .lowest = -1.0f};
-        check(kHybridConv, attrs, {x, w, scales, zero, random_tensor(random, kF32, {c.out}), random_tensor(random, kF32, {c.out})},
+        check(kHybridConv, attrs,
+              {x, w, scales, zero, random_tensor(random, kF32, {c.out}), random_tensor(random, kF32, {c.out})},
               {false, true, false, false, true, true});
       }
     }
@@ -127,7 +132,8 @@ TEST(HybridKernels, FloatDepthwise) {
         FloatDepthwiseAttrs attrs{.window = window};
         if (clamps) attrs.lowest = 0.0f, attrs.highest = 6.0f;
         const Tensor w = random_tensor(random, kF32, {shape[3], window.kernel[0], window.kernel[1], 1});
-        const std::optional<Tensor> bias = has_bias ? std::optional(random_tensor(random, kF32, {shape[3]})) : std::nullopt;
+        const std::optional<Tensor> bias =
+            has_bias ? std::optional(random_tensor(random, kF32, {shape[3]})) : std::nullopt;
         ran.merge(check(kFloatDepthwise, attrs, {random_tensor(random, kF32, shape), w, bias}, {false, true, true}));
         ran.merge(check(kFloatDepthwise, attrs, {with_special_values(random, shape), w, bias}, {false, true, true}));
       }

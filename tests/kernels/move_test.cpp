@@ -24,7 +24,8 @@ std::set<std::string> check(const OpSpec& spec, const Attrs& attrs, std::vector<
 
 TEST(MoveKernels, Reshape) {
   std::mt19937 random(1);
-  for (DType dtype : kSizes) check(kReshape, ReshapeAttrs{.shape = {7, 30000}}, {random_tensor(random, dtype, {100, 3, 700})});
+  for (DType dtype : kSizes)
+    check(kReshape, ReshapeAttrs{.shape = {7, 30000}}, {random_tensor(random, dtype, {100, 3, 700})});
 }
 
 TEST(MoveKernels, Slice) {
@@ -53,7 +54,8 @@ TEST(MoveKernels, Pad) {
   for (DType dtype : kSizes) {
     for (PadMode mode : {PadMode::constant, PadMode::reflect, PadMode::edge, PadMode::wrap}) {
       const Tensor x = random_tensor(random, dtype, {2, 5, 6, 9});
-      check(kPad, PadAttrs{.mode = mode, .begin = {0, 1, 2, 0}, .end = {0, 3, 1, 0}}, {x, random_tensor(random, dtype, {})});
+      check(kPad, PadAttrs{.mode = mode, .begin = {0, 1, 2, 0}, .end = {0, 3, 1, 0}},
+            {x, random_tensor(random, dtype, {})});
       check(kPad, PadAttrs{.mode = mode, .begin = {1, -1, 2, 4}, .end = {1, 0, -3, 5}}, {x});
       check(kPad, PadAttrs{.mode = mode, .begin = {0, 0, 13, 0}, .end = {0, 0, 14, 0}}, {x});
     }
@@ -64,11 +66,13 @@ TEST(MoveKernels, Concat) {
   std::mt19937 random(5);
   for (DType dtype : kSizes) {
     check(kConcat, ConcatAttrs{.axis = 3},
-          {random_tensor(random, dtype, {2, 9, 9, 32}), random_tensor(random, dtype, {2, 9, 9, 3}), random_tensor(random, dtype, {2, 9, 9, 0}),
-           random_tensor(random, dtype, {2, 9, 9, 17})});
-    check(kConcat, ConcatAttrs{.axis = 0}, {random_tensor(random, dtype, {3, 70}), random_tensor(random, dtype, {500, 70})});
+          {random_tensor(random, dtype, {2, 9, 9, 32}), random_tensor(random, dtype, {2, 9, 9, 3}),
+           random_tensor(random, dtype, {2, 9, 9, 0}), random_tensor(random, dtype, {2, 9, 9, 17})});
+    check(kConcat, ConcatAttrs{.axis = 0},
+          {random_tensor(random, dtype, {3, 70}), random_tensor(random, dtype, {500, 70})});
     check(kConcat, ConcatAttrs{.axis = 1}, {random_tensor(random, dtype, {3, 70})});
-    check(kConcat, ConcatAttrs{.axis = -1}, {random_tensor(random, dtype, {3, 70}), random_tensor(random, dtype, {3, 5})});
+    check(kConcat, ConcatAttrs{.axis = -1},
+          {random_tensor(random, dtype, {3, 70}), random_tensor(random, dtype, {3, 5})});
   }
 }
 
@@ -115,10 +119,12 @@ TEST(MoveKernels, Transpose) {
   EXPECT_TRUE(kernels_missing(ran, "transpose_").empty());
 }
 
-ResizeAttrs resize_attrs(ResizeMode mode, ResizeCoordinates coordinates, const Shape& x, std::vector<std::int64_t> sizes) {
+ResizeAttrs resize_attrs(ResizeMode mode, ResizeCoordinates coordinates, const Shape& x,
+                         std::vector<std::int64_t> sizes) {
   ResizeAttrs attrs{.mode = mode, .coordinates = coordinates, .sizes = std::move(sizes)};
   for (int axis = 0; axis < x.rank(); ++axis)
-    attrs.scales.push_back(static_cast<float>(attrs.sizes[static_cast<std::size_t>(axis)]) / static_cast<float>(x[axis]));
+    attrs.scales.push_back(static_cast<float>(attrs.sizes[static_cast<std::size_t>(axis)]) /
+                           static_cast<float>(x[axis]));
   if (coordinates == ResizeCoordinates::tf_crop_and_resize) {
     attrs.roi = {0, 0.1f, -0.2f, 0, 1, 0.8f, 1.1f, 1};
     attrs.extrapolation_value = 7.0f;
@@ -133,8 +139,10 @@ TEST(MoveKernels, Resize) {
   for (DType dtype : {DType::u8, DType::s8, DType::f32}) {
     for (int coordinates = 0; coordinates < count_of(ResizeCoordinates{}); ++coordinates) {
       for (ResizeMode mode : {ResizeMode::nearest, ResizeMode::linear}) {
-        for (const auto& sizes : {std::vector<std::int64_t>{2, 10, 12, 19}, {2, 3, 4, 19}, {2, 5, 11, 7}, {2, 5, 6, 19}}) {
-          ran.merge(check(kResize, resize_attrs(mode, static_cast<ResizeCoordinates>(coordinates), x, sizes), {random_tensor(random, dtype, x)}));
+        for (const auto& sizes :
+             {std::vector<std::int64_t>{2, 10, 12, 19}, {2, 3, 4, 19}, {2, 5, 11, 7}, {2, 5, 6, 19}}) {
+          ran.merge(check(kResize, resize_attrs(mode, static_cast<ResizeCoordinates>(coordinates), x, sizes),
+                          {random_tensor(random, dtype, x)}));
         }
       }
     }

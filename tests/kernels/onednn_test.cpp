@@ -60,7 +60,8 @@ struct Case {
   }
   StepSpec step(const std::vector<Tensor>& packed, const Tensor& y, int threads) const {
     StepSpec step{.spec = spec, .attrs = &attrs, .outputs = {{.shape = y.shape()}}, .threads = threads};
-    for (std::size_t i = 0; i < inputs.size(); ++i) step.inputs.push_back({.is_present = has(i), .shape = inputs[i].shape()});
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      step.inputs.push_back({.is_present = has(i), .shape = inputs[i].shape()});
     for (const Tensor& tensor : packed) step.packed.push_back(tensor.view());
     return step;
   }
@@ -76,7 +77,8 @@ Tensor run_items(const Step& step, const Case& test, Shape shape, Buffers where)
   std::vector<const std::byte*> inputs = {test.inputs[0].data(), nullptr, nullptr, nullptr};
   if (test.has(3)) inputs[3] = where == Buffers::in_place ? y.data() : test.inputs[3].data();
   std::vector<std::byte*> outputs = {y.data()};
-  for (std::int64_t item = step.items() - 1; item >= 0; --item) step.run({inputs, outputs, scratch.data()}, {item, item + 1});
+  for (std::int64_t item = step.items() - 1; item >= 0; --item)
+    step.run({inputs, outputs, scratch.data()}, {item, item + 1});
   return y;
 }
 
@@ -117,11 +119,13 @@ Window window_of(std::int64_t kernel, std::int64_t stride, std::int64_t pad, std
 
 Case conv_case(const ConvShape& shape, UnaryAttrs activation, bool has_bias, bool has_residual) {
   std::mt19937 random(7);
-  FusedConvAttrs attrs{.window = shape.window, .groups = shape.groups, .activation = activation, .has_residual = has_residual};
+  FusedConvAttrs attrs{
+      .window = shape.window, .groups = shape.groups, .activation = activation, .has_residual = has_residual};
   Case test{.kernel = &onednn_conv_kernels()[0], .spec = &kFusedConv, .attrs = attrs};
-  test.inputs = {random_floats(random, {shape.n, shape.h, shape.w, shape.ic}),
-                 random_floats(random, {shape.oc, shape.window.kernel[0], shape.window.kernel[1], shape.ic / shape.groups}),
-                 has_bias ? random_floats(random, {shape.oc}) : Tensor()};
+  test.inputs = {
+      random_floats(random, {shape.n, shape.h, shape.w, shape.ic}),
+      random_floats(random, {shape.oc, shape.window.kernel[0], shape.window.kernel[1], shape.ic / shape.groups}),
+      has_bias ? random_floats(random, {shape.oc}) : Tensor()};
   if (has_residual) {
     const auto sizes = output_sizes(shape.window, std::vector<std::int64_t>{shape.h, shape.w}, Rounding::floor);
     test.inputs.push_back(random_floats(random, {shape.n, (*sizes)[0], (*sizes)[1], shape.oc}));
@@ -148,7 +152,8 @@ const std::vector<ConvShape>& conv_shapes() {
 TEST(OnednnConv, EveryShape) {
   for (const ConvShape& shape : conv_shapes()) {
     for (bool has_bias : {false, true}) {
-      SCOPED_TRACE(print(shape.window) + " " + std::to_string(shape.ic) + " to " + std::to_string(shape.oc) + (has_bias ? " with bias" : ""));
+      SCOPED_TRACE(print(shape.window) + " " + std::to_string(shape.ic) + " to " + std::to_string(shape.oc) +
+                   (has_bias ? " with bias" : ""));
       check(conv_case(shape, {}, has_bias, false));
     }
   }
@@ -204,7 +209,8 @@ TEST(OnednnDense, ConvolutionsOfFewPixels) {
                                          {1, 4, 4, 16, 32, 1, window_of(1, 1, 0)}};
   for (const ConvShape& shape : shapes) {
     for (UnaryKind activation : {UnaryKind::identity, UnaryKind::silu, UnaryKind::sigmoid}) {
-      SCOPED_TRACE(std::to_string(shape.ic) + " to " + std::to_string(shape.oc) + " " + std::string(name_of(activation)));
+      SCOPED_TRACE(std::to_string(shape.ic) + " to " + std::to_string(shape.oc) + " " +
+                   std::string(name_of(activation)));
       Case test = conv_case(shape, {.kind = activation}, activation != UnaryKind::identity, false);
       const std::vector<Fact> facts = test.facts();
       EXPECT_NE(test.kernel->refusal(test.call(facts, test.expected())), "");
@@ -222,13 +228,15 @@ TEST(OnednnEltwise, EveryFunctionInBlocks) {
   const Kernel& kernel = onednn_eltwise_kernels()[0];
   std::mt19937 random(12);
   for (const UnaryAttrs& attrs :
-       {UnaryAttrs{UnaryKind::sigmoid}, UnaryAttrs{UnaryKind::silu}, UnaryAttrs{UnaryKind::gelu}, UnaryAttrs{UnaryKind::gelu_tanh},
-        UnaryAttrs{UnaryKind::tanh}, UnaryAttrs{UnaryKind::exp}, UnaryAttrs{UnaryKind::mish}, UnaryAttrs{UnaryKind::elu, 0.7f},
-        UnaryAttrs{UnaryKind::hard_swish}, UnaryAttrs{UnaryKind::clip, -0.25f, 0.5f}, UnaryAttrs{UnaryKind::leaky_relu, 0.1f},
-        UnaryAttrs{UnaryKind::neg}, UnaryAttrs{UnaryKind::abs}}) {
+       {UnaryAttrs{UnaryKind::sigmoid}, UnaryAttrs{UnaryKind::silu}, UnaryAttrs{UnaryKind::gelu},
+        UnaryAttrs{UnaryKind::gelu_tanh}, UnaryAttrs{UnaryKind::tanh}, UnaryAttrs{UnaryKind::exp},
+        UnaryAttrs{UnaryKind::mish}, UnaryAttrs{UnaryKind::elu, 0.7f}, UnaryAttrs{UnaryKind::hard_swish},
+        UnaryAttrs{UnaryKind::clip, -0.25f, 0.5f}, UnaryAttrs{UnaryKind::leaky_relu, 0.1f}, UnaryAttrs{UnaryKind::neg},
+        UnaryAttrs{UnaryKind::abs}}) {
     for (const std::int64_t elements : {1, 7, 16384, 16385, 40000}) {
       SCOPED_TRACE(std::string(name_of(attrs.kind)) + " of " + std::to_string(elements));
-      const Case test{.kernel = &kernel, .spec = &kUnary, .attrs = attrs, .inputs = {random_floats(random, {elements})}};
+      const Case test{
+          .kernel = &kernel, .spec = &kUnary, .attrs = attrs, .inputs = {random_floats(random, {elements})}};
       const Tensor expected = test.expected();
       const std::vector<Fact> facts = test.facts();
       ASSERT_EQ(kernel.refusal(test.call(facts, expected)), "");
@@ -237,7 +245,8 @@ TEST(OnednnEltwise, EveryFunctionInBlocks) {
       expect_close(run_items(**step, test, expected.shape(), Buffers::separate), expected);
     }
   }
-  const Case none{.kernel = &kernel, .spec = &kUnary, .attrs = UnaryAttrs{UnaryKind::erf}, .inputs = {random_floats(random, {4})}};
+  const Case none{
+      .kernel = &kernel, .spec = &kUnary, .attrs = UnaryAttrs{UnaryKind::erf}, .inputs = {random_floats(random, {4})}};
   const std::vector<Fact> facts = none.facts();
   EXPECT_NE(kernel.refusal(none.call(facts, none.expected())), "");
 }

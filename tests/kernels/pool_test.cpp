@@ -16,8 +16,10 @@ struct PoolCase {
   Window window;
 };
 const PoolCase kCases[] = {
-    {{1, 9, 9, 64}, {{3, 3}, {2, 2}, {1, 1}, {1, 1}, {1, 1}}},  {{2, 8, 7, 35}, {{2, 2}, {2, 2}, {1, 1}, {0, 0}, {0, 0}}},
-    {{1, 10, 10, 3}, {{3, 2}, {1, 3}, {2, 1}, {2, 0}, {1, 1}}}, {{2, 7, 7, 130}, {{7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}}},
+    {{1, 9, 9, 64}, {{3, 3}, {2, 2}, {1, 1}, {1, 1}, {1, 1}}},
+    {{2, 8, 7, 35}, {{2, 2}, {2, 2}, {1, 1}, {0, 0}, {0, 0}}},
+    {{1, 10, 10, 3}, {{3, 2}, {1, 3}, {2, 1}, {2, 0}, {1, 1}}},
+    {{2, 7, 7, 130}, {{7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}}},
     {{1, 6, 5, 1}, {{5, 5}, {1, 1}, {1, 1}, {2, 2}, {2, 2}}},
 };
 
@@ -50,8 +52,10 @@ TEST(PoolKernels, MaxLetsNanWinAndKeepsSignedZeros) {
   Tensor x(DType::f32, {1, 9, 9, 40});
   const float values[] = {NAN, -0.0f, 0.0f, -INFINITY, INFINITY, -1.0f};
   for (float& value : x.span<float>()) value = values[random() % 40 == 0 ? 0 : 1 + random() % 5];
-  EXPECT_FALSE(
-      check_kernels({.spec = &kMaxPool, .attrs = MaxPoolAttrs{kCases[0].window, Rounding::floor, Layout::channels_last}, .inputs = {x}}).empty());
+  EXPECT_FALSE(check_kernels({.spec = &kMaxPool,
+                              .attrs = MaxPoolAttrs{kCases[0].window, Rounding::floor, Layout::channels_last},
+                              .inputs = {x}})
+                   .empty());
 }
 
 TEST(PoolKernels, OneAndThreeAxes) {

@@ -11,8 +11,16 @@ struct Shapes {
   Shape a, b;
 };
 const Shapes kShapes[] = {
-    {{1}, {1}},         {{}, {7}},          {{3, 5, 7, 19}, {3, 5, 7, 19}}, {{2, 5, 6, 35}, {2, 1, 1, 35}}, {{1, 1, 1, 24}, {1, 9, 9, 24}},
-    {{2, 33, 70}, {1}}, {{1}, {2, 33, 70}}, {{4, 1, 17}, {1, 6, 1}},        {{1, 40000}, {1, 40000}},       {{0, 4}, {0, 4}},
+    {{1}, {1}},
+    {{}, {7}},
+    {{3, 5, 7, 19}, {3, 5, 7, 19}},
+    {{2, 5, 6, 35}, {2, 1, 1, 35}},
+    {{1, 1, 1, 24}, {1, 9, 9, 24}},
+    {{2, 33, 70}, {1}},
+    {{1}, {2, 33, 70}},
+    {{4, 1, 17}, {1, 6, 1}},
+    {{1, 40000}, {1, 40000}},
+    {{0, 4}, {0, 4}},
 };
 
 QuantizedBinaryAttrs attrs_of(QuantizedBinaryKind kind, DType to, std::int32_t shift) {
@@ -76,13 +84,15 @@ TEST_P(QuantizedEltwise, RoundsTies) {
 TEST(QuantizedMul, ShiftsByAnyZeroPoint) {
   std::mt19937 random(4);
   KernelCase test{.spec = &kQuantizedBinary,
-                  .attrs = QuantizedBinaryAttrs{.kind = QuantizedBinaryKind::mul, .ratio = 0.004f, .lowest = -31, .highest = 224, .shift = 31}};
+                  .attrs = QuantizedBinaryAttrs{
+                      .kind = QuantizedBinaryKind::mul, .ratio = 0.004f, .lowest = -31, .highest = 224, .shift = 31}};
   test.inputs = {random_tensor(random, DType::u8, {7, 100}), random_tensor(random, DType::u8, {7, 100})};
   EXPECT_FALSE(check_kernels(test).empty());
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, QuantizedEltwise,
-                         ::testing::Values(QuantizedBinaryKind::add, QuantizedBinaryKind::mul, QuantizedBinaryKind::integer_add));
+                         ::testing::Values(QuantizedBinaryKind::add, QuantizedBinaryKind::mul,
+                                           QuantizedBinaryKind::integer_add));
 
 }  // namespace
 }  // namespace octavo::testing

@@ -42,7 +42,8 @@ Tensor scales(std::mt19937& random, std::int64_t n) {
 
 Tensor reals(std::mt19937& random, Shape shape, float unit) {
   Tensor x = random_tensor(random, DType::f32, std::move(shape));
-  const float special[] = {INFINITY, -INFINITY, NAN, 1e30f, -1e30f, -0.0f, unit * 0.5f, unit * 1.5f, unit * -2.5f, 1e-42f};
+  const float special[] = {INFINITY, -INFINITY,   NAN,         1e30f,        -1e30f,
+                           -0.0f,    unit * 0.5f, unit * 1.5f, unit * -2.5f, 1e-42f};
   for (float& value : x.span<float>()) {
     if (random() % 8 == 0) value = special[random() % std::size(special)];
   }

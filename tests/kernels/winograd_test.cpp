@@ -1,4 +1,5 @@
-// Every kernel of the winograd family against the meaning of quantized_conv, exactly: its arithmetic is modulo 2^32 but its answers are not.
+// Every kernel of the winograd family against the meaning of quantized_conv, exactly: its arithmetic is modulo 2^32 but
+// its answers are not.
 #include "kernels/winograd/winograd.h"
 
 #include "kernels/conv_cases.h"
@@ -32,7 +33,8 @@ Case bordered(Case c) {
 
 TEST(Winograd, Sizes) {
   for (std::int64_t height : {1, 2, 4, 5, 7, 8, 9}) {
-    for (std::int64_t width : {1, 3, 4, 6, 8, 13, 17}) check_3x3(bordered({.height = height, .width = width, .channels = 5, .out_channels = 20}), 1);
+    for (std::int64_t width : {1, 3, 4, 6, 8, 13, 17})
+      check_3x3(bordered({.height = height, .width = width, .channels = 5, .out_channels = 20}), 1);
   }
 }
 
@@ -46,9 +48,16 @@ TEST(Winograd, Channels) {
 TEST(Winograd, Borders) {
   for (std::int64_t before : {0, 1, 2, 5}) {
     for (std::int64_t after : {0, 1, 3, 6}) {
-      check_3x3(
-          {.batch = 2, .height = 6, .width = 9, .channels = 7, .out_channels = 18, .top = before, .left = after, .bottom = after, .right = before},
-          3);
+      check_3x3({.batch = 2,
+                 .height = 6,
+                 .width = 9,
+                 .channels = 7,
+                 .out_channels = 18,
+                 .top = before,
+                 .left = after,
+                 .bottom = after,
+                 .right = before},
+                3);
     }
   }
 }
@@ -63,8 +72,12 @@ TEST(Winograd, ManyTilesAndThreads) {
 TEST(Winograd, WeightsBeyondTheBoundAreSplit) {
   for (std::int64_t channels : {113, 114, 115, 128, 229, 300, 512}) {
     for (std::int8_t extreme : {std::int8_t{-128}, std::int8_t{127}}) {
-      const Case c =
-          bordered({.height = 6, .width = 6, .channels = channels, .out_channels = 36, .least_weight = extreme, .greatest_weight = extreme});
+      const Case c = bordered({.height = 6,
+                               .width = 6,
+                               .channels = channels,
+                               .out_channels = 36,
+                               .least_weight = extreme,
+                               .greatest_weight = extreme});
       check_3x3(c, 8);
     }
   }
@@ -72,7 +85,14 @@ TEST(Winograd, WeightsBeyondTheBoundAreSplit) {
 
 // The bound is not for show: beyond it one part is not enough.
 TEST(Winograd, WithoutTheSplitAnswersAreWrong) {
-  const Case c{.height = 3, .width = 3, .channels = 300, .out_channels = 8, .kernel_h = 3, .kernel_w = 3, .to = DType::s32, .least_weight = 127};
+  const Case c{.height = 3,
+               .width = 3,
+               .channels = 300,
+               .out_channels = 8,
+               .kernel_h = 3,
+               .kernel_w = 3,
+               .to = DType::s32,
+               .least_weight = 127};
   const Problem p = make_problem(c, 15);
   for (const Kernel& kernel : kernels_of_this_machine()) {
     Runner runner(kernel, c, p);
@@ -97,15 +117,25 @@ TEST(Winograd, Epilogues) {
       c.to = to;
       check_3x3(c, 9);
     }
-    for (Residual residual :
-         {Residual::before_rounding, Residual::after_rounding_conv_first, Residual::after_rounding_conv_second, Residual::after_rounding_integer}) {
-      Case r = bordered({.height = 6, .width = 11, .channels = 12, .out_channels = oc, .zero_point = 120, .residual = residual, .shift = 128});
+    for (Residual residual : {Residual::before_rounding, Residual::after_rounding_conv_first,
+                              Residual::after_rounding_conv_second, Residual::after_rounding_integer}) {
+      Case r = bordered({.height = 6,
+                         .width = 11,
+                         .channels = 12,
+                         .out_channels = oc,
+                         .zero_point = 120,
+                         .residual = residual,
+                         .shift = 128});
       check_3x3(r, 10);
       r.to = DType::s8, r.residual_type = DType::s8, r.zero_point = -9, r.lowest = -128, r.highest = 127, r.shift = 0;
       check_3x3(r, 11);
     }
-    check_3x3(bordered({.height = 6, .width = 11, .channels = 12, .out_channels = oc, .zero_point = 90, .has_table = true}), 12);
-    check_3x3(bordered({.height = 6, .width = 11, .channels = 12, .out_channels = oc, .zero_point = 90, .multiplier = 1e5f}), 13);
+    check_3x3(
+        bordered({.height = 6, .width = 11, .channels = 12, .out_channels = oc, .zero_point = 90, .has_table = true}),
+        12);
+    check_3x3(
+        bordered({.height = 6, .width = 11, .channels = 12, .out_channels = oc, .zero_point = 90, .multiplier = 1e5f}),
+        13);
   }
 }
 
@@ -114,9 +144,15 @@ TEST(Winograd, RandomCases) {
   const unsigned seed = device();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937 random(seed);
-  const auto pick = [&](int lowest, int highest) { return lowest + static_cast<int>(random() % static_cast<unsigned>(highest - lowest + 1)); };
+  const auto pick = [&](int lowest, int highest) {
+    return lowest + static_cast<int>(random() % static_cast<unsigned>(highest - lowest + 1));
+  };
   for (int i = 0; i < 60 && !HasFatalFailure(); ++i) {
-    Case c{.batch = pick(1, 3), .height = pick(3, 20), .width = pick(3, 40), .channels = pick(1, 90), .out_channels = pick(1, 100)};
+    Case c{.batch = pick(1, 3),
+           .height = pick(3, 20),
+           .width = pick(3, 40),
+           .channels = pick(1, 90),
+           .out_channels = pick(1, 100)};
     c.top = pick(0, 2), c.left = pick(0, 2), c.bottom = pick(0, 2), c.right = pick(0, 2);
     c.zero_point = pick(0, 255), c.residual = static_cast<Residual>(pick(0, 4)), c.has_table = pick(0, 3) == 0;
     check_3x3(c, random());

@@ -61,9 +61,11 @@ TEST(ChannelsLast, ShuffleStaysOnTheLastAxis) {
 
 TEST(ChannelsLast, TransposesOfTheFileAreCarried) {
   GraphBuilder b;
-  ValueId x = b.conv(b.input(DType::f32, {1, 4, 5, 6}), b.random_constant(DType::f32, {4, 1, 3, 3}), {3, 3}, kFirst, {}, 4, 1);
+  ValueId x =
+      b.conv(b.input(DType::f32, {1, 4, 5, 6}), b.random_constant(DType::f32, {4, 1, 3, 3}), {3, 3}, kFirst, {}, 4, 1);
   x = b.add(kTranspose, TransposeAttrs{{0, 2, 3, 1}}, {x});
-  x = b.add(kLayerNorm, LayerNormAttrs{3, 1e-6f}, {x, b.random_constant(DType::f32, {4}), b.random_constant(DType::f32, {4}, 2)});
+  x = b.add(kLayerNorm, LayerNormAttrs{3, 1e-6f},
+            {x, b.random_constant(DType::f32, {4}), b.random_constant(DType::f32, {4}, 2)});
   x = b.add(kMatmul, NoAttrs{}, {x, b.random_constant(DType::f32, {4, 4})});
   x = b.add(kTranspose, TransposeAttrs{{0, 3, 1, 2}}, {x});
   x = b.conv(x, b.random_constant(DType::f32, {2, 4, 1, 1}), {1, 1}, kFirst);
@@ -77,15 +79,16 @@ TEST(ChannelsLast, EverythingThatNamesAnAxis) {
   ValueId x = b.conv(b.input(DType::f32, {2, 4, 5, 6}), b.random_constant(DType::f32, {4, 4, 1, 1}), {1, 1}, kFirst);
   const ValueId y = b.add(kSlice, SliceAttrs{{0, 3, 0, 1}, {1, -1, 2, 1}, {2, 4, 3, 3}}, {x});
   const ValueId z = b.add(kConcat, ConcatAttrs{1}, {y, b.random_constant(DType::f32, {2, 1, 3, 3})});
-  const ValueId resized = b.add(kResize, ResizeAttrs{.mode = ResizeMode::linear, .sizes = {2, 5, 6, 3}, .scales = {1, 1, 2, 1}}, {z});
+  const ValueId resized =
+      b.add(kResize, ResizeAttrs{.mode = ResizeMode::linear, .sizes = {2, 5, 6, 3}, .scales = {1, 1, 2, 1}}, {z});
   const ValueId soft = b.add(kSoftmax, SoftmaxAttrs{SoftmaxKind::softmax, 1}, {resized});
   const ValueId normal = b.add(kLrn, LrnAttrs{.size = 3, .axis = 1}, {soft});
   const ValueId picked = b.add(kGather, GatherAttrs{1}, {normal, b.constant<std::int64_t>({2}, {4, -5})});
   b.output(b.add(kExpand, ExpandAttrs{{2, 2, 6, 3}}, {picked}));
   b.output(b.add(kArgmax, ArgmaxAttrs{ArgKind::max, 2, false, false}, {normal}));
   b.output(b.add(kBatchNorm, BatchNormAttrs{1e-3f, 1},
-                 {normal, b.random_constant(DType::f32, {5}, 1), b.random_constant(DType::f32, {5}, 2), b.random_constant(DType::f32, {5}, 3),
-                  b.constant<float>({5}, {1, 2, 3, 4, 5})}));
+                 {normal, b.random_constant(DType::f32, {5}, 1), b.random_constant(DType::f32, {5}, 2),
+                  b.random_constant(DType::f32, {5}, 3), b.constant<float>({5}, {1, 2, 3, 4, 5})}));
   change(b.graph);
 }
 

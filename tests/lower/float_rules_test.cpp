@@ -36,7 +36,8 @@ ValueId norm(GraphBuilder& b, ValueId x, std::int64_t channels, std::int64_t axi
   const ValueId variance = b.unary(UnaryKind::abs, b.random_constant(DType::f32, {channels}, 4));
   Graph& graph = b.graph;
   auto folded =
-      evaluate_op(kUnary, UnaryAttrs{UnaryKind::abs}, std::vector<ConstTensorView>{graph.fact(graph.producer(variance)->inputs[0]).constant->view()});
+      evaluate_op(kUnary, UnaryAttrs{UnaryKind::abs},
+                  std::vector<ConstTensorView>{graph.fact(graph.producer(variance)->inputs[0]).constant->view()});
   const ValueId positive = graph.add_constant("variance", folded->front());
   return b.add(kBatchNorm, BatchNormAttrs{1e-3f, axis},
                {x, b.random_constant(DType::f32, {channels}, 1), b.random_constant(DType::f32, {channels}, 2),
@@ -61,7 +62,8 @@ TEST(FoldBatchNorm, IntoConvolutionsOfBothLayouts) {
 
 TEST(FoldBatchNorm, RefusesAConvolutionThatOthersRead) {
   GraphBuilder b;
-  const ValueId y = b.conv(b.input(DType::f32, {1, 3, 4, 5}), b.random_constant(DType::f32, {6, 3, 1, 1}), {1, 1}, Layout::channels_first);
+  const ValueId y = b.conv(b.input(DType::f32, {1, 3, 4, 5}), b.random_constant(DType::f32, {6, 3, 1, 1}), {1, 1},
+                           Layout::channels_first);
   b.output(norm(b, y, 6, 1));
   b.output(y);
   b.graph.remove_unused();
@@ -75,8 +77,8 @@ TEST(ScaleIntoConv, AddSubMulDiv) {
     for (bool conv_is_first : {true, false}) {
       if (kind == BinaryKind::div && !conv_is_first) continue;
       GraphBuilder b;
-      const ValueId y = b.conv(b.input(DType::f32, {1, 3, 4, 5}), b.random_constant(DType::f32, {2, 3, 1, 1}), {1, 1}, Layout::channels_first,
-                               b.random_constant(DType::f32, {2}));
+      const ValueId y = b.conv(b.input(DType::f32, {1, 3, 4, 5}), b.random_constant(DType::f32, {2, 3, 1, 1}), {1, 1},
+                               Layout::channels_first, b.random_constant(DType::f32, {2}));
       const ValueId c = b.constant<float>({2, 1, 1}, {0.75f, -1.5f});
       b.output(conv_is_first ? b.binary(kind, y, c) : b.binary(kind, c, y));
       EXPECT_EQ(apply_closely(b.graph, scale_into_conv), 1);
@@ -84,7 +86,8 @@ TEST(ScaleIntoConv, AddSubMulDiv) {
     }
   }
   GraphBuilder b;
-  const ValueId y = b.conv(b.input(DType::f32, {1, 3, 4, 5}), b.random_constant(DType::f32, {2, 3, 1, 1}), {1, 1}, Layout::channels_first);
+  const ValueId y = b.conv(b.input(DType::f32, {1, 3, 4, 5}), b.random_constant(DType::f32, {2, 3, 1, 1}), {1, 1},
+                           Layout::channels_first);
   b.output(b.binary(BinaryKind::add, y, b.random_constant(DType::f32, {4, 5})));
   EXPECT_EQ(refusal(b.graph, scale_into_conv), "");
 }
@@ -100,18 +103,21 @@ TEST(ScaleIntoMatmul, ThroughBiasAndTranspose) {
     EXPECT_EQ(b.graph.node_count(), moves ? 3 : 2);
   }
   GraphBuilder b;
-  const ValueId y = b.add(kMatmul, NoAttrs{}, {b.input(DType::f32, {1, 4, 5, 3}), b.random_constant(DType::f32, {3, 2})});
+  const ValueId y =
+      b.add(kMatmul, NoAttrs{}, {b.input(DType::f32, {1, 4, 5, 3}), b.random_constant(DType::f32, {3, 2})});
   b.output(b.binary(BinaryKind::mul, y, b.random_constant(DType::f32, {5, 1})));
   EXPECT_EQ(refusal(b.graph, scale_into_matmul), "");
 }
 
 TEST(PadIntoWindow, ZerosAroundTheImageOnly) {
   GraphBuilder b;
-  const ValueId x = b.add(kPad, PadAttrs{PadMode::constant, {0, 0, 1, 2}, {0, 0, 0, 1}}, {b.input(DType::f32, {1, 2, 3, 4})});
+  const ValueId x =
+      b.add(kPad, PadAttrs{PadMode::constant, {0, 0, 1, 2}, {0, 0, 0, 1}}, {b.input(DType::f32, {1, 2, 3, 4})});
   b.output(b.conv(x, b.random_constant(DType::f32, {2, 2, 2, 2}), {2, 2}, Layout::channels_first));
   EXPECT_EQ(apply_exactly(b.graph, pad_into_window), 1);
   GraphBuilder c;
-  const ValueId y = c.add(kPad, PadAttrs{PadMode::constant, {0, 1, 0, 0}, {0, 0, 0, 0}}, {c.input(DType::f32, {1, 2, 3, 4})});
+  const ValueId y =
+      c.add(kPad, PadAttrs{PadMode::constant, {0, 1, 0, 0}, {0, 0, 0, 0}}, {c.input(DType::f32, {1, 2, 3, 4})});
   c.output(c.conv(y, c.random_constant(DType::f32, {2, 3, 2, 2}), {2, 2}, Layout::channels_first));
   EXPECT_EQ(refusal(c.graph, pad_into_window), "the padding before it crops or adds channels");
 }
@@ -125,21 +131,31 @@ TEST(ActivationPatterns, WhatExportersWrite) {
     EXPECT_EQ(first(b.graph, kUnary).attrs.as<UnaryAttrs>().kind, kind);
   };
   const auto mul = [](GraphBuilder& b, ValueId x, ValueId y) { return b.binary(BinaryKind::mul, x, y); };
-  const auto relu6 = [](GraphBuilder& b, ValueId x) { return b.unary(UnaryKind::clip, b.binary(BinaryKind::add, x, b.scalar(3.0f)), 0.0f, 6.0f); };
-  expect(UnaryKind::silu, [&](GraphBuilder& b, ValueId x) { return mul(b, b.unary(UnaryKind::sigmoid, x), x); });
-  expect(UnaryKind::hard_sigmoid, [&](GraphBuilder& b, ValueId x) { return b.binary(BinaryKind::div, relu6(b, x), b.scalar(6.0f)); });
-  expect(UnaryKind::hard_swish, [&](GraphBuilder& b, ValueId x) { return mul(b, x, b.binary(BinaryKind::div, relu6(b, x), b.scalar(6.0f))); });
-  expect(UnaryKind::hard_swish, [&](GraphBuilder& b, ValueId x) { return b.binary(BinaryKind::div, mul(b, x, relu6(b, x)), b.scalar(6.0f)); });
-  expect(UnaryKind::hard_swish, [&](GraphBuilder& b, ValueId x) { return mul(b, x, b.unary(UnaryKind::hard_sigmoid, x, 1.0f / 6, 0.5f)); });
-  const auto erf_gate = [](GraphBuilder& b, ValueId x) {
-    return b.binary(BinaryKind::add, b.unary(UnaryKind::erf, b.binary(BinaryKind::div, x, b.scalar(1.41421356f))), b.scalar(1.0f));
+  const auto relu6 = [](GraphBuilder& b, ValueId x) {
+    return b.unary(UnaryKind::clip, b.binary(BinaryKind::add, x, b.scalar(3.0f)), 0.0f, 6.0f);
   };
-  expect(UnaryKind::gelu, [&](GraphBuilder& b, ValueId x) { return mul(b, mul(b, x, erf_gate(b, x)), b.scalar(0.5f)); });
-  expect(UnaryKind::gelu, [&](GraphBuilder& b, ValueId x) { return mul(b, mul(b, b.scalar(0.5f), x), erf_gate(b, x)); });
+  expect(UnaryKind::silu, [&](GraphBuilder& b, ValueId x) { return mul(b, b.unary(UnaryKind::sigmoid, x), x); });
+  expect(UnaryKind::hard_sigmoid,
+         [&](GraphBuilder& b, ValueId x) { return b.binary(BinaryKind::div, relu6(b, x), b.scalar(6.0f)); });
+  expect(UnaryKind::hard_swish,
+         [&](GraphBuilder& b, ValueId x) { return mul(b, x, b.binary(BinaryKind::div, relu6(b, x), b.scalar(6.0f))); });
+  expect(UnaryKind::hard_swish,
+         [&](GraphBuilder& b, ValueId x) { return b.binary(BinaryKind::div, mul(b, x, relu6(b, x)), b.scalar(6.0f)); });
+  expect(UnaryKind::hard_swish,
+         [&](GraphBuilder& b, ValueId x) { return mul(b, x, b.unary(UnaryKind::hard_sigmoid, x, 1.0f / 6, 0.5f)); });
+  const auto erf_gate = [](GraphBuilder& b, ValueId x) {
+    return b.binary(BinaryKind::add, b.unary(UnaryKind::erf, b.binary(BinaryKind::div, x, b.scalar(1.41421356f))),
+                    b.scalar(1.0f));
+  };
+  expect(UnaryKind::gelu,
+         [&](GraphBuilder& b, ValueId x) { return mul(b, mul(b, x, erf_gate(b, x)), b.scalar(0.5f)); });
+  expect(UnaryKind::gelu,
+         [&](GraphBuilder& b, ValueId x) { return mul(b, mul(b, b.scalar(0.5f), x), erf_gate(b, x)); });
   expect(UnaryKind::gelu_tanh, [&](GraphBuilder& b, ValueId x) {
     const ValueId cube = b.binary(BinaryKind::pow, x, b.scalar(3.0f));
     const ValueId inner = b.binary(BinaryKind::add, x, mul(b, b.scalar(0.044715f), cube));
-    const ValueId gate = b.binary(BinaryKind::add, b.unary(UnaryKind::tanh, mul(b, inner, b.scalar(0.79788456f))), b.scalar(1.0f));
+    const ValueId gate =
+        b.binary(BinaryKind::add, b.unary(UnaryKind::tanh, mul(b, inner, b.scalar(0.79788456f))), b.scalar(1.0f));
     return mul(b, mul(b, b.scalar(0.5f), x), gate);
   });
   expect(UnaryKind::clip, [&](GraphBuilder& b, ValueId x) { return b.binary(BinaryKind::min, x, b.scalar(0.25f)); });
@@ -160,7 +176,8 @@ TEST(LayerNormPattern, WithScaleAndBias) {
   const ValueId centred = b.binary(BinaryKind::sub, x, b.add(kReduce, mean, {x}));
   const ValueId variance = b.add(kReduce, mean, {b.binary(BinaryKind::pow, centred, b.scalar(2.0f))});
   const ValueId root = b.unary(UnaryKind::sqrt, b.binary(BinaryKind::add, variance, b.scalar(1e-5f)));
-  const ValueId scaled = b.binary(BinaryKind::mul, b.binary(BinaryKind::div, centred, root), b.random_constant(DType::f32, {6}));
+  const ValueId scaled =
+      b.binary(BinaryKind::mul, b.binary(BinaryKind::div, centred, root), b.random_constant(DType::f32, {6}));
   b.output(b.binary(BinaryKind::add, scaled, b.random_constant(DType::f32, {6}, 2)));
   EXPECT_EQ(apply_closely(b.graph, layer_norm_pattern), 1);
   EXPECT_EQ(b.graph.node_count(), 1);
@@ -192,12 +209,14 @@ TEST(MergeClamps, InTheirOrder) {
 TEST(FuseFloatConv, ResidualAndActivation) {
   GraphBuilder b;
   const ValueId x = b.input(DType::f32, {1, 4, 4, 2});
-  const ValueId y = b.conv(x, b.random_constant(DType::f32, {2, 3, 3, 2}), {3, 3}, Layout::channels_last, b.random_constant(DType::f32, {2}), 1, 1);
+  const ValueId y = b.conv(x, b.random_constant(DType::f32, {2, 3, 3, 2}), {3, 3}, Layout::channels_last,
+                           b.random_constant(DType::f32, {2}), 1, 1);
   b.output(b.unary(UnaryKind::silu, b.binary(BinaryKind::add, x, y)));
   EXPECT_EQ(apply_closely(b.graph, fuse_float_conv), 1);
   EXPECT_EQ(b.graph.node_count(), 1);
   GraphBuilder c;
-  c.output(c.conv(c.input(DType::f32, {1, 2, 4, 4}), c.random_constant(DType::f32, {2, 2, 1, 1}), {1, 1}, Layout::channels_first));
+  c.output(c.conv(c.input(DType::f32, {1, 2, 4, 4}), c.random_constant(DType::f32, {2, 2, 1, 1}), {1, 1},
+                  Layout::channels_first));
   EXPECT_EQ(refusal(c.graph, fuse_float_conv), "it has other than one or two spatial axes");
 }
 
@@ -206,7 +225,8 @@ TEST(KeptInF32, ChosenNodesAreFusedInAnInt8Model) {
   for (const bool is_chosen : {true, false}) {
     GraphBuilder b;
     const ValueId x = b.input(DType::f32, {1, 3, 6, 6});
-    const ValueId conv = b.conv(x, b.random_constant(DType::f32, {4, 3, 3, 3}), {3, 3}, Layout::channels_first, b.random_constant(DType::f32, {4}));
+    const ValueId conv = b.conv(x, b.random_constant(DType::f32, {4, 3, 3, 3}), {3, 3}, Layout::channels_first,
+                                b.random_constant(DType::f32, {4}));
     b.output(b.unary(UnaryKind::relu, conv));
     const std::string name = b.graph.producer(conv)->name;
     const std::vector<Tensor> before = answers(b.graph);
@@ -219,18 +239,20 @@ TEST(KeptInF32, ChosenNodesAreFusedInAnInt8Model) {
     EXPECT_EQ(fused, is_chosen ? 1 : 0);
     EXPECT_EQ(report->notes.size(), is_chosen ? 1u : 0u);
     const std::vector<Tensor> after = answers(b.graph);
-    for (std::int64_t i = 0; i < before[0].elements(); ++i) EXPECT_NEAR(before[0].as<float>()[i], after[0].as<float>()[i], 1e-4f);
+    for (std::int64_t i = 0; i < before[0].elements(); ++i)
+      EXPECT_NEAR(before[0].as<float>()[i], after[0].as<float>()[i], 1e-4f);
   }
 }
 
-// Three quantized convolutions in a row, ReLU after the first; of what is kept in f32 the weights become f32, and pairs in between go.
+// Three quantized convolutions in a row, ReLU after the first; of what is kept in f32 the weights become f32, and pairs
+// in between go.
 TEST(KeptInF32, NodesOfAQuantizedGraph) {
   struct Case {
     std::vector<int> kept;  // convolutions; the first with its ReLU
     int fused, quantized, quantizes, dequantizes;
   };
-  for (const Case& expected :
-       {Case{{}, 0, 3, 1, 1}, Case{{0}, 1, 2, 1, 1}, Case{{1}, 1, 2, 2, 2}, Case{{0, 1}, 2, 1, 1, 1}, Case{{0, 1, 2}, 3, 0, 1, 1}}) {
+  for (const Case& expected : {Case{{}, 0, 3, 1, 1}, Case{{0}, 1, 2, 1, 1}, Case{{1}, 1, 2, 2, 2},
+                               Case{{0, 1}, 2, 1, 1, 1}, Case{{0, 1, 2}, 3, 0, 1, 1}}) {
     GraphBuilder b;
     LowerOptions options;
     const auto pair = [&](ValueId x, float scale) { return b.dequantize(b.quantize(x, scale, 128), scale, 128); };

@@ -15,8 +15,10 @@ TEST(FuseConvolution, TakesInBiasReluAndQuantize) {
     GraphBuilder b;
     const int zero = type == DType::u8 ? 121 : -7;
     const ValueId x = b.dequantize(b.input(type, {2, 5, 4, 3}), 0x1p-6f, zero);
-    const ValueId bias = b.add(kDequantize, DequantizeAttrs{}, {b.constant<std::int32_t>({4}, {-1000, 0, 77, 5000}), b.scalar(0x1p-13f)});
-    const ValueId w = b.add(kDequantize, DequantizeAttrs{}, {b.random_constant(DType::s8, {4, 3, 3, 3}), b.scalar(0x1p-7f)});
+    const ValueId bias = b.add(kDequantize, DequantizeAttrs{},
+                               {b.constant<std::int32_t>({4}, {-1000, 0, 77, 5000}), b.scalar(0x1p-13f)});
+    const ValueId w =
+        b.add(kDequantize, DequantizeAttrs{}, {b.random_constant(DType::s8, {4, 3, 3, 3}), b.scalar(0x1p-7f)});
     const ValueId y = b.unary(UnaryKind::relu, b.conv(x, w, {3, 3}, kLast, bias, 1, 1));
     b.output(b.quantize(y, 0x1p-4f, zero, type));
     ASSERT_EQ(apply_exactly(b.graph, fuse_convolution), 1);
@@ -45,12 +47,14 @@ TEST(FuseConvolution, FloatBiasKeepsItsRestForPt2e) {
     const ValueId w = b.dequantize(b.constant<std::int8_t>({2, 1, 1, 2}, {2, 100, -3, 7}), 0x1p-7f, 0);
     const ValueId bias = b.constant<float>({2}, {0x1p-13f * 5.25f, 0x1p-13f * -7.375f});
     const ValueId y = b.conv(x, w, {1, 1}, kLast, bias);
-    b.output(b.add(kQuantize, QuantizeAttrs{.to = DType::u8, .profile = profile}, {y, b.scalar(0x1p-5f), b.constant<std::uint8_t>({}, {128})}));
+    b.output(b.add(kQuantize, QuantizeAttrs{.to = DType::u8, .profile = profile},
+                   {y, b.scalar(0x1p-5f), b.constant<std::uint8_t>({}, {128})}));
     ASSERT_EQ(apply_exactly(b.graph, fuse_convolution), 1);
     const Node& conv = first(b.graph, kQuantizedConv);
     ASSERT_EQ(conv.inputs.size(), profile == Profile::pt2e ? 8u : 4u);
     if (profile == Profile::onnx) continue;
-    EXPECT_EQ(to_floats(b.graph.fact(conv.inputs[kConvBiasRest]).constant->view()), (std::vector<float>{0.25f, -0.375f}));
+    EXPECT_EQ(to_floats(b.graph.fact(conv.inputs[kConvBiasRest]).constant->view()),
+              (std::vector<float>{0.25f, -0.375f}));
     EXPECT_EQ(b.graph.fact(conv.inputs[kConvBias]).constant->as<std::int32_t>()[0], 5 - 3 * 102);
   }
 }
@@ -66,7 +70,8 @@ TEST(FuseConvolution, WeightZeroPointBecomesAnOffset) {
       Tensor weights = GraphBuilder::random(type, {3, 2, 2, 5}, 1);
       weights.as<std::uint8_t>()[0] = 0x00, weights.as<std::uint8_t>()[1] = 0xff, weights.as<std::uint8_t>()[2] = 0x80;
       weights.as<std::uint8_t>()[3] = 0x7f;
-      const ValueId w = b.dequantize(b.graph.add_constant("w", weights), 0x1p-7f, static_cast<std::int32_t>(zero_point));
+      const ValueId w =
+          b.dequantize(b.graph.add_constant("w", weights), 0x1p-7f, static_cast<std::int32_t>(zero_point));
       b.output(b.quantize(b.conv(x, w, {2, 2}, kLast), 0x1p-2f, 128));
       ASSERT_EQ(apply_exactly(b.graph, fuse_convolution), 1);
       const Node& conv = first(b.graph, kQuantizedConv);
@@ -113,7 +118,8 @@ TEST(FuseConvolution, ResidualAfterRoundingKeepsBothRoundings) {
     const ValueId other = b.dequantize(b.input(DType::u8, {1, 3, 3, 2}), 0x1p-5f, 60);
     const ValueId rounded = b.quantize(b.conv(x, b.weights({2, 3, 3, 2}), {3, 3}, kLast, {}, 1, 1), 0x1p-4f, 100);
     const ValueId own = b.dequantize(rounded, 0x1p-4f, 100);
-    b.output(b.quantize(conv_is_first ? b.binary(BinaryKind::add, own, other) : b.binary(BinaryKind::add, other, own), 0x1p-4f, 90));
+    b.output(b.quantize(conv_is_first ? b.binary(BinaryKind::add, own, other) : b.binary(BinaryKind::add, other, own),
+                        0x1p-4f, 90));
     EXPECT_EQ(apply_exactly(b.graph, fuse_convolution), 1);
     EXPECT_EQ(apply_exactly(b.graph, fuse_binary), 1);
     EXPECT_EQ(apply_exactly(b.graph, fuse_residual), 1);
@@ -127,8 +133,9 @@ TEST(FuseConvolution, RefusesWhatCouldLeave32Bits) {
   GraphBuilder b;
   const std::int64_t channels = 70000;  // 70000 * 255 * 127 > 2^31
   const ValueId x = b.dequantize(b.input(DType::u8, {1, 1, 1, channels}), 0x1p-6f, 0);
-  const ValueId w =
-      b.dequantize(b.constant<std::int8_t>({1, 1, 1, channels}, std::vector<std::int8_t>(static_cast<std::size_t>(channels), 127)), 0x1p-7f, 0);
+  const ValueId w = b.dequantize(
+      b.constant<std::int8_t>({1, 1, 1, channels}, std::vector<std::int8_t>(static_cast<std::size_t>(channels), 127)),
+      0x1p-7f, 0);
   b.output(b.quantize(b.conv(x, w, {1, 1}, kLast), 1.0f, 0));
   EXPECT_EQ(refusal(b.graph, fuse_convolution), "the sum of output channel 0 could leave 32 bits");
 }

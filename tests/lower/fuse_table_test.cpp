@@ -12,7 +12,8 @@ namespace octavo {
 namespace {
 
 TEST(FuseTable, OneFunction) {
-  for (UnaryKind kind : {UnaryKind::sigmoid, UnaryKind::silu, UnaryKind::hard_swish, UnaryKind::gelu, UnaryKind::tanh, UnaryKind::exp}) {
+  for (UnaryKind kind :
+       {UnaryKind::sigmoid, UnaryKind::silu, UnaryKind::hard_swish, UnaryKind::gelu, UnaryKind::tanh, UnaryKind::exp}) {
     GraphBuilder b;
     const ValueId x = b.dequantize(b.input(DType::s8, {3, 100}), 0.037f, -11);
     b.output(b.quantize(b.unary(kind, x), 0.0213f, 5, DType::s8));
@@ -31,7 +32,8 @@ TEST(FuseTable, SiluWithPairsInside) {
   EXPECT_EQ(count(b.graph, kTable), 1);
 }
 
-// Scales of EfficientNet-B3: dequantizing both factors, multiplying and quantizing gives 75 for 166, the product of quantized values 74.
+// Scales of EfficientNet-B3: dequantizing both factors, multiplying and quantizing gives 75 for 166, the product of
+// quantized values 74.
 TEST(FuseTable, ProductsInsideRoundAsProductsOfQuantizedValues) {
   std::vector<std::uint8_t> all(256);
   std::iota(all.begin(), all.end(), std::uint8_t{0});

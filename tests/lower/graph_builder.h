@@ -15,14 +15,18 @@
 
 namespace octavo {
 
-// Scales are powers of two in most tests: then f32 arithmetic on them is exact, and a rewrite that is right gives the same bits.
+// Scales are powers of two in most tests: then f32 arithmetic on them is exact, and a rewrite that is right gives the
+// same bits.
 class GraphBuilder {
  public:
   Graph graph;
 
-  ValueId input(DType dtype, Shape shape) { return graph.add_input("x" + std::to_string(graph.inputs().size()), dtype, std::move(shape)); }
+  ValueId input(DType dtype, Shape shape) {
+    return graph.add_input("x" + std::to_string(graph.inputs().size()), dtype, std::move(shape));
+  }
   ValueId add(const OpSpec& spec, Attrs attrs, std::vector<ValueId> inputs) {
-    auto added = graph.add(spec, std::move(attrs), std::move(inputs), std::string(spec.name) + std::to_string(graph.value_count()));
+    auto added = graph.add(spec, std::move(attrs), std::move(inputs),
+                           std::string(spec.name) + std::to_string(graph.value_count()));
     EXPECT_TRUE(added.ok()) << (added.ok() ? "" : to_string(added.errors()));
     return added.ok() ? *added : ValueId{};
   }
@@ -58,10 +62,12 @@ class GraphBuilder {
     const ValueId scale = constant(Shape{shape[0]}, scales);
     return add(kDequantize, DequantizeAttrs{.axis = 0}, {random_constant(DType::s8, shape, seed), scale});
   }
-  ValueId unary(UnaryKind kind, ValueId x, float alpha = 0.0f, float beta = 0.0f) { return add(kUnary, UnaryAttrs{kind, alpha, beta}, {x}); }
+  ValueId unary(UnaryKind kind, ValueId x, float alpha = 0.0f, float beta = 0.0f) {
+    return add(kUnary, UnaryAttrs{kind, alpha, beta}, {x});
+  }
   ValueId binary(BinaryKind kind, ValueId a, ValueId b) { return add(kBinary, BinaryAttrs{kind}, {a, b}); }
-  ValueId conv(ValueId x, ValueId w, std::vector<std::int64_t> kernel, Layout layout, ValueId bias = {}, std::int64_t groups = 1,
-               std::int64_t pad = 0) {
+  ValueId conv(ValueId x, ValueId w, std::vector<std::int64_t> kernel, Layout layout, ValueId bias = {},
+               std::int64_t groups = 1, std::int64_t pad = 0) {
     Window window = unit_window(std::move(kernel));
     for (auto& entry : window.pad_begin) entry = pad;
     for (auto& entry : window.pad_end) entry = pad;
@@ -83,7 +89,8 @@ class GraphBuilder {
 
 inline std::vector<Tensor> answers(const Graph& graph, unsigned seed = 7) {
   std::vector<Tensor> inputs;
-  for (ValueId input : graph.inputs()) inputs.push_back(GraphBuilder::random(graph.fact(input).dtype, graph.fact(input).shape, seed++));
+  for (ValueId input : graph.inputs())
+    inputs.push_back(GraphBuilder::random(graph.fact(input).dtype, graph.fact(input).shape, seed++));
   auto results = evaluate(graph, inputs);
   EXPECT_TRUE(results.ok()) << (results.ok() ? "" : to_string(results.errors()));
   return results.ok() ? *results : std::vector<Tensor>{};

@@ -17,15 +17,18 @@ std::vector<ValueId> quantized(GraphBuilder& b, ValueId x) {
 
 // cast -> times x_scale * w_scale.
 ValueId scaled(GraphBuilder& b, ValueId sum, ValueId x_scale, ValueId w_scale) {
-  return b.binary(BinaryKind::mul, b.add(kCast, CastAttrs{.to = DType::f32}, {sum}), b.binary(BinaryKind::mul, x_scale, w_scale));
+  return b.binary(BinaryKind::mul, b.add(kCast, CastAttrs{.to = DType::f32}, {sum}),
+                  b.binary(BinaryKind::mul, x_scale, w_scale));
 }
 
 TEST(FuseHybrid, ConvolutionWithBiasAndRelu) {
   for (DType weights : {DType::s8, DType::u8}) {
     GraphBuilder b;
     const auto q = quantized(b, b.input(DType::f32, {2, 5, 6, 8}));
-    const ConvIntegerAttrs conv{.window = {{3, 3}, {2, 1}, {1, 1}, {1, 0}, {1, 2}}, .groups = 2, .layout = Layout::channels_last};
-    const ValueId sum = b.add(kConvInteger, conv, {q[0], b.random_constant(weights, {6, 3, 3, 4}), q[2], b.zero_point(weights, 7)});
+    const ConvIntegerAttrs conv{
+        .window = {{3, 3}, {2, 1}, {1, 1}, {1, 0}, {1, 2}}, .groups = 2, .layout = Layout::channels_last};
+    const ValueId sum =
+        b.add(kConvInteger, conv, {q[0], b.random_constant(weights, {6, 3, 3, 4}), q[2], b.zero_point(weights, 7)});
     const ValueId y = scaled(b, sum, q[1], b.scalar(0.37f));
     b.output(b.unary(UnaryKind::relu, b.binary(BinaryKind::add, y, b.random_constant(DType::f32, {1, 1, 1, 6}))));
     EXPECT_EQ(apply_exactly(b.graph, fuse_hybrid), 1);
@@ -50,7 +53,8 @@ TEST(FuseHybrid, LeavesOtherSumsAlone) {
   GraphBuilder known;  // the zero point is no result of the run
   const auto q = quantized(known, known.input(DType::f32, {3, 10}));
   const ValueId w = known.random_constant(DType::s8, {10, 7});
-  known.output(scaled(known, known.add(kMatmulInteger, NoAttrs{}, {q[0], w, known.scalar(std::uint8_t{3})}), q[1], known.scalar(0.5f)));
+  known.output(scaled(known, known.add(kMatmulInteger, NoAttrs{}, {q[0], w, known.scalar(std::uint8_t{3})}), q[1],
+                      known.scalar(0.5f)));
   EXPECT_EQ(apply_exactly(known.graph, fuse_hybrid), 0);
   GraphBuilder integer;  // the sums themselves are the result
   const auto p = quantized(integer, integer.input(DType::f32, {3, 10}));
@@ -62,8 +66,8 @@ TEST(FuseFloatDepthwise, WithItsClamp) {
   GraphBuilder b;
   // Such sums are exact in f32, whatever their order.
   const ValueId x = b.input(DType::f32, {1, 5, 6, 4});
-  const ValueId conv =
-      b.conv(x, b.random_constant(DType::f32, {4, 3, 3, 1}), {3, 3}, Layout::channels_last, b.random_constant(DType::f32, {4}), 4, 1);
+  const ValueId conv = b.conv(x, b.random_constant(DType::f32, {4, 3, 3, 1}), {3, 3}, Layout::channels_last,
+                              b.random_constant(DType::f32, {4}), 4, 1);
   b.output(b.unary(UnaryKind::clip, conv, 0.0f, 6.0f));
   EXPECT_EQ(apply_exactly(b.graph, fuse_float_depthwise), 1);
   EXPECT_EQ(b.graph.node_count(), 1);

@@ -32,7 +32,9 @@ TEST(FuseBinary, RefusesDivisionAndFloats) {
   b.output(b.quantize(b.binary(BinaryKind::div, x, y), 0x1p-5f, 20));
   EXPECT_EQ(refusal(b.graph, fuse_binary), "there is no integer form of div of two quantized values");
   GraphBuilder c;
-  c.output(c.quantize(c.binary(BinaryKind::add, c.dequantize(c.input(DType::u8, {4}), 0x1p-5f, 100), c.input(DType::f32, {4})), 0x1p-5f, 20));
+  c.output(c.quantize(
+      c.binary(BinaryKind::add, c.dequantize(c.input(DType::u8, {4}), 0x1p-5f, 100), c.input(DType::f32, {4})), 0x1p-5f,
+      20));
   EXPECT_EQ(refusal(c.graph, fuse_binary), "not both of its operands are quantized");
 }
 
@@ -61,7 +63,8 @@ TEST(FusePool, WindowsAndRefusals) {
 
 // Axes that are no neighbours are moved behind the others. Sums of one scale are exact.
 TEST(FuseSum, AnyAxes) {
-  const std::vector<std::vector<std::int64_t>> all_axes = {{1, 2}, {0, 2}, {1, 3}, {0, 3}, {0, 1, 3}, {3}, {0, 1, 2, 3}};
+  const std::vector<std::vector<std::int64_t>> all_axes = {{1, 2},    {0, 2}, {1, 3},      {0, 3},
+                                                           {0, 1, 3}, {3},    {0, 1, 2, 3}};
   for (const auto& axes : all_axes) {
     for (const bool keeps : {true, false}) {
       GraphBuilder b;
@@ -107,10 +110,11 @@ TEST(FuseMatmul, TwoActivations) {
 TEST(MatmulToConv, QuantizedWithBiasPerColumn) {
   GraphBuilder b;
   const ValueId x = b.dequantize(b.input(DType::u8, {2, 3, 4}), 0x1p-5f, 100);
-  const ValueId w =
-      b.add(kDequantize, DequantizeAttrs{.axis = 1}, {b.random_constant(DType::s8, {4, 2}), b.constant<float>({2}, {0x1p-7f, 0x1p-6f})});
+  const ValueId w = b.add(kDequantize, DequantizeAttrs{.axis = 1},
+                          {b.random_constant(DType::s8, {4, 2}), b.constant<float>({2}, {0x1p-7f, 0x1p-6f})});
   const ValueId bias =
-      b.add(kDequantize, DequantizeAttrs{.axis = 0}, {b.constant<std::int32_t>({2}, {500, -300}), b.constant<float>({2}, {0x1p-12f, 0x1p-11f})});
+      b.add(kDequantize, DequantizeAttrs{.axis = 0},
+            {b.constant<std::int32_t>({2}, {500, -300}), b.constant<float>({2}, {0x1p-12f, 0x1p-11f})});
   b.output(b.quantize(b.binary(BinaryKind::add, bias, b.add(kMatmul, NoAttrs{}, {x, w})), 0x1p-3f, 20));
   EXPECT_EQ(apply_exactly(b.graph, quantized_matmul_to_conv), 1);
   const auto structure = [](const Graph& graph, const Node& node) {

@@ -1,4 +1,5 @@
-// Real models through the whole pipeline: nothing stays in float that need not, dialects end as one graph, answers stay.
+// Real models through the whole pipeline: nothing stays in float that need not, dialects end as one graph, answers
+// stay.
 #include <cstdlib>
 #include <filesystem>
 #include <map>
@@ -66,10 +67,22 @@ const Expected kQuantized[] = {
       {"transpose", 1}}},
     {"mobilenet_v2_torchvision_ort_",
      {"qdq_s8s8_perch", "qdq_u8s8_perch", "qop_u8s8_perch"},
-     {{"dequantize", 1}, {"quantize", 1}, {"quantized_conv", 53}, {"quantized_pool", 1}, {"reshape", 1}, {"transpose", 1}}},
+     {{"dequantize", 1},
+      {"quantize", 1},
+      {"quantized_conv", 53},
+      {"quantized_pool", 1},
+      {"reshape", 1},
+      {"transpose", 1}}},
     {"cifar10_resnet20_ort_",
      {"qdq_s8s8_perch", "qdq_u8s8_perch"},
-     {{"dequantize", 1}, {"pad", 2}, {"quantize", 1}, {"quantized_conv", 20}, {"quantized_pool", 1}, {"reshape", 1}, {"slice", 2}, {"transpose", 1}}},
+     {{"dequantize", 1},
+      {"pad", 2},
+      {"quantize", 1},
+      {"quantized_conv", 20},
+      {"quantized_pool", 1},
+      {"reshape", 1},
+      {"slice", 2},
+      {"transpose", 1}}},
     // Its shortcuts are requantized: the file pads in another scale than it slices.
     {"cifar10_resnet20_ort_",
      {"qop_u8s8_perch"},
@@ -84,10 +97,22 @@ const Expected kQuantized[] = {
       {"transpose", 1}}},
     {"mobilenet_v2_tf2ptq_qdq",
      {""},
-     {{"dequantize", 1}, {"quantize", 1}, {"quantized_conv", 53}, {"quantized_pool", 1}, {"quantized_softmax", 1}, {"reshape", 1}, {"transpose", 1}}},
+     {{"dequantize", 1},
+      {"quantize", 1},
+      {"quantized_conv", 53},
+      {"quantized_pool", 1},
+      {"quantized_softmax", 1},
+      {"reshape", 1},
+      {"transpose", 1}}},
     {"mlperf_resnet8_int8_qdq",
      {""},
-     {{"dequantize", 1}, {"quantize", 1}, {"quantized_conv", 10}, {"quantized_pool", 1}, {"quantized_softmax", 1}, {"reshape", 1}, {"transpose", 1}}},
+     {{"dequantize", 1},
+      {"quantize", 1},
+      {"quantized_conv", 10},
+      {"quantized_pool", 1},
+      {"quantized_softmax", 1},
+      {"reshape", 1},
+      {"transpose", 1}}},
 };
 
 TEST(LowerModels, QuantizedOnesAreIntegersThroughout) {
@@ -110,11 +135,14 @@ TEST(LowerModels, QuantizedOnesAreIntegersThroughout) {
 // The same network through another door: only what stands at the ends may differ, where the files differ.
 TEST(LowerModels, TfliteIsItsOnnxTwin) {
   if (!std::filesystem::exists(data_folder() / "models")) GTEST_SKIP() << "no models at " << data_folder();
-  const std::pair<const char*, const char*> twins[] = {{"mobilenet_v2_tf2ptq_qdq", "tf2_mobilenet_v2_1.0_224_ptq.tflite"},
-                                                       {"mlperf_resnet8_int8_qdq", "mlperf_ic_resnet8_int8.tflite"}};
+  const std::pair<const char*, const char*> twins[] = {
+      {"mobilenet_v2_tf2ptq_qdq", "tf2_mobilenet_v2_1.0_224_ptq.tflite"},
+      {"mlperf_resnet8_int8_qdq", "mlperf_ic_resnet8_int8.tflite"}};
   const auto inner = [](const Graph& graph) {
     std::vector<std::string> list = operator_list(graph);
-    std::erase_if(list, [](const std::string& op) { return op == "quantize" || op == "dequantize" || op == "transpose" || op == "table"; });
+    std::erase_if(list, [](const std::string& op) {
+      return op == "quantize" || op == "dequantize" || op == "transpose" || op == "table";
+    });
     return list;
   };
   for (const auto& [onnx, tflite] : twins) {
@@ -134,8 +162,8 @@ TEST(LowerModels, TfliteIsItsOnnxTwin) {
 
 TEST(LowerModels, AnswersStay) {
   if (!std::filesystem::exists(data_folder() / "models")) GTEST_SKIP() << "no models at " << data_folder();
-  for (const char* name : {"cifar10_resnet20_ort_qdq_s8s8_perch", "cifar10_resnet20_ort_qdq_u8s8_perch", "cifar10_resnet20_ort_qop_u8s8_perch",
-                           "mlperf_resnet8_int8_qdq"}) {
+  for (const char* name : {"cifar10_resnet20_ort_qdq_s8s8_perch", "cifar10_resnet20_ort_qdq_u8s8_perch",
+                           "cifar10_resnet20_ort_qop_u8s8_perch", "mlperf_resnet8_int8_qdq"}) {
     SCOPED_TRACE(name);
     auto graph = model(name);
     ASSERT_TRUE(graph.has_value());
@@ -151,15 +179,17 @@ TEST(LowerModels, FloatOnesFuse) {
   ASSERT_TRUE(graph.has_value());
   const std::vector<Tensor> before = answers(*graph);
   lowered(*graph, Precision::fp32);
-  EXPECT_EQ(operators(*graph), (Counts{{"fused_conv", 20}, {"pad", 2}, {"reduce", 1}, {"reshape", 1}, {"slice", 2}, {"transpose", 1}}));
+  EXPECT_EQ(operators(*graph),
+            (Counts{{"fused_conv", 20}, {"pad", 2}, {"reduce", 1}, {"reshape", 1}, {"slice", 2}, {"transpose", 1}}));
   const std::vector<Tensor> after = answers(*graph);
-  for (std::int64_t i = 0; i < before[0].elements(); ++i) EXPECT_NEAR(after[0].as<float>()[i], before[0].as<float>()[i], 1e-5);
+  for (std::int64_t i = 0; i < before[0].elements(); ++i)
+    EXPECT_NEAR(after[0].as<float>()[i], before[0].as<float>()[i], 1e-5);
 }
 
 TEST(LowerModels, FloatOfAQuantizedFileHasNoPairs) {
   if (!std::filesystem::exists(data_folder() / "models")) GTEST_SKIP() << "no models at " << data_folder();
-  for (const char* name :
-       {"mobilenet_v2_torchvision_ort_qdq_s8s8_perch", "squeezenet1_1_ort_qop_u8u8_pertensor", "cifar10_resnet20_ort_qop_u8s8_perch"}) {
+  for (const char* name : {"mobilenet_v2_torchvision_ort_qdq_s8s8_perch", "squeezenet1_1_ort_qop_u8u8_pertensor",
+                           "cifar10_resnet20_ort_qop_u8s8_perch"}) {
     SCOPED_TRACE(name);
     auto graph = model(name);
     ASSERT_TRUE(graph.has_value());

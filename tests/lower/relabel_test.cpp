@@ -26,7 +26,12 @@ void relabel(Graph& graph) {
 }
 
 QuantizedConvAttrs conv_attrs(Residual residual) {
-  QuantizedConvAttrs attrs{.window = unit_window({2, 2}), .x_zero_point = -9, .to = DType::s8, .zero_point = 13, .lowest = -100, .highest = 120};
+  QuantizedConvAttrs attrs{.window = unit_window({2, 2}),
+                           .x_zero_point = -9,
+                           .to = DType::s8,
+                           .zero_point = 13,
+                           .lowest = -100,
+                           .highest = 120};
   attrs.window.pad_begin = attrs.window.pad_end = {1, 1};
   attrs.residual = residual;
   attrs.residual_zero_point = -5;
@@ -38,7 +43,8 @@ QuantizedConvAttrs conv_attrs(Residual residual) {
 }
 
 TEST(Relabel, ConvolutionsOfEveryKind) {
-  for (Residual residual : {Residual::none, Residual::before_rounding, Residual::after_rounding_conv_first, Residual::after_rounding_conv_second}) {
+  for (Residual residual : {Residual::none, Residual::before_rounding, Residual::after_rounding_conv_first,
+                            Residual::after_rounding_conv_second}) {
     for (bool has_table : {false, true}) {
       GraphBuilder b;
       const ValueId x = b.input(DType::s8, {2, 3, 4, 3});
@@ -56,14 +62,17 @@ TEST(Relabel, ConvolutionsOfEveryKind) {
 TEST(Relabel, AdditionsAndProductsKeepTheirArithmetic) {
   for (QuantizedBinaryKind kind : {QuantizedBinaryKind::add, QuantizedBinaryKind::mul}) {
     GraphBuilder b;
-    QuantizedBinaryAttrs attrs{.kind = kind, .to = DType::s8, .add = AddForm::of(0.0173f, -3, 0.0291f, 77, 0.0313f, -41), .a_zero_point = -3};
+    QuantizedBinaryAttrs attrs{
+        .kind = kind, .to = DType::s8, .add = AddForm::of(0.0173f, -3, 0.0291f, 77, 0.0313f, -41), .a_zero_point = -3};
     attrs.b_zero_point = 77;
     attrs.ratio = 0.0161f;
     attrs.zero_point = -41;
     attrs.lowest = -41;
     attrs.highest = 127;
-    const ValueId y = b.add(kQuantizedBinary, attrs, {b.input(DType::s8, {1, 64, 64}), b.input(DType::s8, {1, 64, 64})});
-    b.output(b.add(kQuantizedBinary, attrs, {y, b.random_constant(DType::s8, {64}), b.random_constant(DType::s8, {256}, 3)}));
+    const ValueId y =
+        b.add(kQuantizedBinary, attrs, {b.input(DType::s8, {1, 64, 64}), b.input(DType::s8, {1, 64, 64})});
+    b.output(b.add(kQuantizedBinary, attrs,
+                   {y, b.random_constant(DType::s8, {64}), b.random_constant(DType::s8, {256}, 3)}));
     relabel(b.graph);
   }
 }
@@ -71,7 +80,12 @@ TEST(Relabel, AdditionsAndProductsKeepTheirArithmetic) {
 TEST(Relabel, PoolsSoftmaxMatmulAndStructure) {
   GraphBuilder b;
   ValueId x = b.quantize(b.input(DType::f32, {1, 4, 4, 6}), 0.013f, -3, DType::s8);
-  QuantizedPoolAttrs pool{.window = unit_window({3, 3}), .to = DType::s8, .x_scale = 0.013f, .y_scale = 0.017f, .x_zero_point = -3, .zero_point = 15};
+  QuantizedPoolAttrs pool{.window = unit_window({3, 3}),
+                          .to = DType::s8,
+                          .x_scale = 0.013f,
+                          .y_scale = 0.017f,
+                          .x_zero_point = -3,
+                          .zero_point = 15};
   pool.lowest = -128;
   pool.highest = 127;
   x = b.add(kQuantizedPool, pool, {x});
@@ -79,8 +93,13 @@ TEST(Relabel, PoolsSoftmaxMatmulAndStructure) {
   x = b.add(kMaxPool, MaxPoolAttrs{unit_window({2, 1}), Rounding::floor, Layout::channels_last}, {x});
   x = b.add(kReshape, ReshapeAttrs{{2, 12}}, {x});
   const ValueId both = b.add(kConcat, ConcatAttrs{0}, {x, b.random_constant(DType::s8, {3, 12})});
-  const QuantizedMatmulAttrs matmul{
-      .a_zero_point = 15, .b_zero_point = -2, .multiplier = 0.0031f, .to = DType::s8, .zero_point = 5, .lowest = -128, .highest = 127};
+  const QuantizedMatmulAttrs matmul{.a_zero_point = 15,
+                                    .b_zero_point = -2,
+                                    .multiplier = 0.0031f,
+                                    .to = DType::s8,
+                                    .zero_point = 5,
+                                    .lowest = -128,
+                                    .highest = 127};
   const ValueId product = b.add(kQuantizedMatmul, matmul, {both, b.random_constant(DType::s8, {12, 7})});
   const QuantizedSoftmaxAttrs softmax{DType::s8, Profile::onnx, 1.0f / 256, -128};
   std::vector<float> exponentials;

@@ -51,7 +51,8 @@ TEST(Binary, IntegerPowers) {
   EXPECT_EQ(one<std::int32_t>(BinaryKind::pow, -1, -3), -1);
   EXPECT_EQ(one<std::int32_t>(BinaryKind::pow, 2, -1), 0);
   EXPECT_EQ(one<std::uint8_t>(BinaryKind::pow, 0, 0), 1);
-  EXPECT_EQ(one<std::int64_t>(BinaryKind::div, std::numeric_limits<std::int64_t>::min(), -1), std::numeric_limits<std::int64_t>::min());
+  EXPECT_EQ(one<std::int64_t>(BinaryKind::div, std::numeric_limits<std::int64_t>::min(), -1),
+            std::numeric_limits<std::int64_t>::min());
 }
 
 TEST(Binary, FloatsAreOneOperation) {
@@ -85,9 +86,12 @@ TEST(Binary, ComparisonsAndLogicGiveBool) {
   Tensor q(DType::boolean, {4});
   for (std::size_t i : {2u, 3u}) p.as<std::uint8_t>()[i] = 1;
   for (std::size_t i : {1u, 3u}) q.as<std::uint8_t>()[i] = 1;
-  EXPECT_EQ(values<std::uint8_t>(run(kBinary, BinaryAttrs{BinaryKind::logical_and}, {p, q})), (std::vector<std::uint8_t>{0, 0, 0, 1}));
-  EXPECT_EQ(values<std::uint8_t>(run(kBinary, BinaryAttrs{BinaryKind::logical_or}, {p, q})), (std::vector<std::uint8_t>{0, 1, 1, 1}));
-  EXPECT_EQ(values<std::uint8_t>(run(kBinary, BinaryAttrs{BinaryKind::logical_xor}, {p, q})), (std::vector<std::uint8_t>{0, 1, 1, 0}));
+  EXPECT_EQ(values<std::uint8_t>(run(kBinary, BinaryAttrs{BinaryKind::logical_and}, {p, q})),
+            (std::vector<std::uint8_t>{0, 0, 0, 1}));
+  EXPECT_EQ(values<std::uint8_t>(run(kBinary, BinaryAttrs{BinaryKind::logical_or}, {p, q})),
+            (std::vector<std::uint8_t>{0, 1, 1, 1}));
+  EXPECT_EQ(values<std::uint8_t>(run(kBinary, BinaryAttrs{BinaryKind::logical_xor}, {p, q})),
+            (std::vector<std::uint8_t>{0, 1, 1, 0}));
 }
 
 TEST(Binary, Refusals) {

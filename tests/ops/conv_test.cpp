@@ -41,7 +41,8 @@ TEST(Conv, IsTheSameInBothLayouts) {
   }
   const Window window{{2, 3}, {2, 1}, {1, 2}, {1, 0}, {0, 2}};
   const Tensor a = run(kConv, ConvAttrs{.window = window, .groups = 2}, {first, w_first});
-  const Tensor b = run(kConv, ConvAttrs{.window = window, .groups = 2, .layout = Layout::channels_last}, {last, w_last});
+  const Tensor b =
+      run(kConv, ConvAttrs{.window = window, .groups = 2, .layout = Layout::channels_last}, {last, w_last});
   ASSERT_EQ(a.shape(), (Shape{2, 6, 2, 3}));
   ASSERT_EQ(b.shape(), (Shape{2, 2, 3, 6}));
   for (int n = 0; n < 2; ++n) {
@@ -91,7 +92,8 @@ TEST(ConvInteger, SubtractsBothZeroPoints) {
 TEST(ConvInteger, PaddingCountsAsTheZeroPoint) {
   const Tensor x = Tensor::of<std::int8_t>({1, 1, 1, 1}, std::vector<std::int8_t>{-128});
   const Tensor w = Tensor::of<std::int8_t>({1, 1, 3, 3}, std::vector<std::int8_t>(9, -128));
-  const Tensor y = run(kConvInteger, ConvIntegerAttrs{.window = square(3, 1, 1)}, {x, w, Tensor::scalar<std::int8_t>(-1)});
+  const Tensor y =
+      run(kConvInteger, ConvIntegerAttrs{.window = square(3, 1, 1)}, {x, w, Tensor::scalar<std::int8_t>(-1)});
   EXPECT_EQ(values<std::int32_t>(y), (std::vector<std::int32_t>{127 * 128}));
 }
 
@@ -113,7 +115,8 @@ TEST(FusedConv, AddsBiasAndResidualBeforeTheActivation) {
   const Tensor w = Tensor::of<float>({2, 1, 1, 1}, std::vector<float>{3.0f, -3.0f});
   const Tensor bias = Tensor::of<float>({2}, std::vector<float>{0.5f, 0.25f});
   const Tensor residual = Tensor::of<float>({1, 1, 2, 2}, std::vector<float>{-10.0f, 10.0f, 1.0f, 1.0f});
-  EXPECT_EQ(values<float>(run(kFusedConv, attrs, {x, w, bias, residual})), (std::vector<float>{0.0f, 7.25f, 7.5f, 0.0f}));
+  EXPECT_EQ(values<float>(run(kFusedConv, attrs, {x, w, bias, residual})),
+            (std::vector<float>{0.0f, 7.25f, 7.5f, 0.0f}));
 }
 
 TEST(FusedConv, RefusesWhatDoesNotFit) {
@@ -124,7 +127,8 @@ TEST(FusedConv, RefusesWhatDoesNotFit) {
   EXPECT_FALSE(refuses(kFusedConv, attrs, {x, w, bias, fact(DType::f32, {1, 2, 2, 8})}));
   EXPECT_TRUE(refuses(kFusedConv, attrs, {x, w, bias}));
   EXPECT_TRUE(refuses(kFusedConv, attrs, {x, w, bias, fact(DType::f32, {1, 2, 2, 4})}));
-  EXPECT_TRUE(refuses(kFusedConv, FusedConvAttrs{.window = square(1, 1, 0)}, {x, w, bias, fact(DType::f32, {1, 2, 2, 8})}));
+  EXPECT_TRUE(
+      refuses(kFusedConv, FusedConvAttrs{.window = square(1, 1, 0)}, {x, w, bias, fact(DType::f32, {1, 2, 2, 8})}));
   EXPECT_TRUE(refuses(kFusedConv, FusedConvAttrs{.window = square(1, 1, 0)}, {x, w, fact(DType::f32, {4})}));
 }
 

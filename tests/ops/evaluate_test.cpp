@@ -35,7 +35,8 @@ TEST(Evaluate, GivesEveryOutput) {
 TEST(Evaluate, ObserverSeesEveryComputedValueInOrder) {
   const Graph graph = small_graph();
   std::vector<std::string> seen;
-  const auto outputs = evaluate(graph, std::vector{kInput}, [&](ValueId id, const Tensor&) { seen.push_back(graph.value(id).name); });
+  const auto outputs =
+      evaluate(graph, std::vector{kInput}, [&](ValueId id, const Tensor&) { seen.push_back(graph.value(id).name); });
   ASSERT_TRUE(outputs.ok());
   EXPECT_EQ(seen, (std::vector<std::string>{"x", "relu", "sum"}));
 }

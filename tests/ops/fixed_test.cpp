@@ -16,22 +16,30 @@ using ops_test::run;
 using ops_test::values;
 using Bytes = std::vector<std::uint8_t>;
 
-Tensor ints(std::vector<std::int32_t> list) { return Tensor::of<std::int32_t>({static_cast<std::int64_t>(list.size())}, list); }
+Tensor ints(std::vector<std::int32_t> list) {
+  return Tensor::of<std::int32_t>({static_cast<std::int64_t>(list.size())}, list);
+}
 
 TEST(FixedRequantize, RoundsAsTheProfileSays) {
   // 1/4 each: 2.5 and 3.5, -2.5.
   const Tensor x = ints({10, 14, -10, 100000}), quarter = ints({1 << 30}), shift = ints({-1});
-  const auto attrs = [](Profile profile) { return FixedRequantizeAttrs{.profile = profile, .zero_point = 10, .highest = 200}; };
-  EXPECT_EQ(values<std::uint8_t>(run(kFixedRequantize, attrs(Profile::tflite_double), {x, quarter, shift})), (Bytes{13, 14, 7, 200}));
-  EXPECT_EQ(values<std::uint8_t>(run(kFixedRequantize, attrs(Profile::tflite_single), {x, quarter, shift})), (Bytes{13, 14, 8, 200}));
-  const auto real = evaluate_op(kFixedRequantize, attrs(Profile::tflite_double),
-                                std::vector<ConstTensorView>{x.view(), Tensor::of<double>({1}, std::vector<double>{0.25}).view()});
+  const auto attrs = [](Profile profile) {
+    return FixedRequantizeAttrs{.profile = profile, .zero_point = 10, .highest = 200};
+  };
+  EXPECT_EQ(values<std::uint8_t>(run(kFixedRequantize, attrs(Profile::tflite_double), {x, quarter, shift})),
+            (Bytes{13, 14, 7, 200}));
+  EXPECT_EQ(values<std::uint8_t>(run(kFixedRequantize, attrs(Profile::tflite_single), {x, quarter, shift})),
+            (Bytes{13, 14, 8, 200}));
+  const auto real =
+      evaluate_op(kFixedRequantize, attrs(Profile::tflite_double),
+                  std::vector<ConstTensorView>{x.view(), Tensor::of<double>({1}, std::vector<double>{0.25}).view()});
   ASSERT_TRUE(real.ok());
   EXPECT_EQ(values<std::uint8_t>(real->front()), (Bytes{13, 14, 7, 200}));
 }
 
 TEST(FixedRequantize, RefusesWhatDoesNotFit) {
-  const Fact x = fact(DType::s32, {2, 4}), four = fact(DType::s32, {4}), three = fact(DType::s32, {3}), real = fact(DType::f64, {4});
+  const Fact x = fact(DType::s32, {2, 4}), four = fact(DType::s32, {4}), three = fact(DType::s32, {3}),
+             real = fact(DType::f64, {4});
   EXPECT_FALSE(refuses(kFixedRequantize, FixedRequantizeAttrs{}, {x, four, four}));
   EXPECT_FALSE(refuses(kFixedRequantize, FixedRequantizeAttrs{}, {x, real}));
   EXPECT_TRUE(refuses(kFixedRequantize, FixedRequantizeAttrs{}, {x, four}));
@@ -40,13 +48,15 @@ TEST(FixedRequantize, RefusesWhatDoesNotFit) {
   EXPECT_TRUE(refuses(kFixedRequantize, FixedRequantizeAttrs{}, {x, four, three}));
   EXPECT_TRUE(refuses(kFixedRequantize, FixedRequantizeAttrs{.profile = Profile::onnx}, {x, four, four}));
   EXPECT_TRUE(refuses(kFixedRequantize, FixedRequantizeAttrs{.highest = 256}, {x, four, four}));
-  EXPECT_TRUE(refuses(kFixedRequantize, FixedRequantizeAttrs{}, {fact(DType::s32, {}), fact(DType::s32, {1}), fact(DType::s32, {1})}));
+  EXPECT_TRUE(refuses(kFixedRequantize, FixedRequantizeAttrs{},
+                      {fact(DType::s32, {}), fact(DType::s32, {1}), fact(DType::s32, {1})}));
 }
 
 TEST(FixedBinary, AddsMultipliesAndScalesWhatIsBelowZero) {
   const Tensor a = Tensor::of<std::uint8_t>({3}, Bytes{10, 13, 7}), b = Tensor::of<std::uint8_t>({3}, Bytes{4, 4, 6});
   const auto attrs = [](FixedBinaryKind kind) {
-    return FixedBinaryAttrs{.form = FixedBinaryForm::of(kind, 1.0f, 0.5f, 1.0f), .a_zero_point = 10, .b_zero_point = 2, .zero_point = 100};
+    return FixedBinaryAttrs{
+        .form = FixedBinaryForm::of(kind, 1.0f, 0.5f, 1.0f), .a_zero_point = 10, .b_zero_point = 2, .zero_point = 100};
   };
   EXPECT_EQ(values<std::uint8_t>(run(kFixedBinary, attrs(FixedBinaryKind::add), {a, b})), (Bytes{101, 104, 99}));
   EXPECT_EQ(values<std::uint8_t>(run(kFixedBinary, attrs(FixedBinaryKind::sub), {a, b})), (Bytes{99, 102, 95}));
@@ -63,13 +73,15 @@ TEST(FixedBinary, RefusesWhatDoesNotFit) {
   EXPECT_TRUE(refuses(kFixedBinary, FixedBinaryAttrs{}, {a, fact(DType::s8, {3})}));
   EXPECT_TRUE(refuses(kFixedBinary, FixedBinaryAttrs{}, {a, fact(DType::f32, {4})}));
   for (const FixedMultiplier wrong : {FixedMultiplier{-1, 0}, FixedMultiplier{1, 31}, FixedMultiplier{1, -32}}) {
-    EXPECT_TRUE(refuses(kFixedBinary, FixedBinaryAttrs{.form = {.kind = FixedBinaryKind::add, .a = wrong, .b = {}, .y = {}}}, {a, b}));
+    EXPECT_TRUE(refuses(
+        kFixedBinary, FixedBinaryAttrs{.form = {.kind = FixedBinaryKind::add, .a = wrong, .b = {}, .y = {}}}, {a, b}));
   }
 }
 
 TEST(IntegerSum, SumsTheMiddleAxis) {
   const Tensor x = Tensor::of<std::uint8_t>({2, 2, 2}, Bytes{1, 2, 3, 4, 255, 255, 0, 0});
-  EXPECT_EQ(values<std::int32_t>(run(kIntegerSum, IntegerSumAttrs{1}, {x})), (std::vector<std::int32_t>{2, 4, 253, 253}));
+  EXPECT_EQ(values<std::int32_t>(run(kIntegerSum, IntegerSumAttrs{1}, {x})),
+            (std::vector<std::int32_t>{2, 4, 253, 253}));
   EXPECT_TRUE(refuses(kIntegerSum, IntegerSumAttrs{}, {fact(DType::u8, {2, 2})}));
   EXPECT_TRUE(refuses(kIntegerSum, IntegerSumAttrs{}, {fact(DType::u8, {1, (1 << 22) + 1, 1})}));
   EXPECT_TRUE(refuses(kIntegerSum, IntegerSumAttrs{-1}, {fact(DType::u8, {2, 2, 2})}));
@@ -89,7 +101,8 @@ TEST(IntegerResize, RoundsAsTheFormSays) {
   const Tensor row = Tensor::of<std::int32_t>({1, 2}, std::vector<std::int32_t>{0, 0});
   const Tensor columns = Tensor::of<std::int32_t>({1, 2}, std::vector<std::int32_t>{0, 1});
   const auto middle = [&](ResizeRounding rounding, float half) {
-    const Tensor none = Tensor::of<float>({1}, std::vector<float>{0.0f}), weight = Tensor::of<float>({1}, std::vector<float>{half});
+    const Tensor none = Tensor::of<float>({1}, std::vector<float>{0.0f}),
+                 weight = Tensor::of<float>({1}, std::vector<float>{half});
     return values<std::int8_t>(run(kIntegerResize, IntegerResizeAttrs{rounding}, {x, row, none, columns, weight}))[0];
   };
   // -1.5: away from 0, up, and cut off after adding 0.5.
@@ -98,7 +111,8 @@ TEST(IntegerResize, RoundsAsTheFormSays) {
   EXPECT_EQ(middle(ResizeRounding::real, 0.5f), -1);
   const Fact image = fact(DType::u8, {1, 2, 2, 1}), taps = fact(DType::s32, {3, 2}), weights = fact(DType::f32, {3});
   EXPECT_FALSE(refuses(kIntegerResize, IntegerResizeAttrs{}, {image, taps, weights, taps, weights}));
-  EXPECT_TRUE(refuses(kIntegerResize, IntegerResizeAttrs{}, {fact(DType::u8, {1, 0, 2, 1}), taps, weights, taps, weights}));
+  EXPECT_TRUE(
+      refuses(kIntegerResize, IntegerResizeAttrs{}, {fact(DType::u8, {1, 0, 2, 1}), taps, weights, taps, weights}));
   EXPECT_TRUE(refuses(kIntegerResize, IntegerResizeAttrs{}, {image, taps, fact(DType::f32, {2}), taps, weights}));
   EXPECT_TRUE(refuses(kIntegerResize, IntegerResizeAttrs{}, {image, fact(DType::s32, {3, 3}), weights, taps, weights}));
   EXPECT_TRUE(refuses(kIntegerResize, IntegerResizeAttrs{.shift = 129}, {image, taps, weights, taps, weights}));

@@ -11,8 +11,12 @@ namespace octavo::ops_test {
 namespace {
 
 Tensor floats(Shape shape, const std::vector<float>& values) { return Tensor::of<float>(std::move(shape), values); }
-Tensor bytes(Shape shape, const std::vector<std::uint8_t>& values) { return Tensor::of<std::uint8_t>(std::move(shape), values); }
-Tensor weights(Shape shape, const std::vector<std::int8_t>& values) { return Tensor::of<std::int8_t>(std::move(shape), values); }
+Tensor bytes(Shape shape, const std::vector<std::uint8_t>& values) {
+  return Tensor::of<std::uint8_t>(std::move(shape), values);
+}
+Tensor weights(Shape shape, const std::vector<std::int8_t>& values) {
+  return Tensor::of<std::int8_t>(std::move(shape), values);
+}
 
 std::vector<Tensor> quantized(DynamicForm form, std::int64_t axis, const Tensor& x) {
   const std::vector<ConstTensorView> views{x.view()};
@@ -24,7 +28,8 @@ TEST(HybridConv, SubtractsItsZeroPointAndLeavesThePaddingOut) {
   const Tensor x = bytes({1, 1, 3, 2}, {10, 11, 12, 13, 14, 15});
   const Tensor w = weights({2, 1, 2, 2}, {1, 2, 3, 4, -1, -2, -3, -4});
   const HybridConvAttrs attrs{.window = {{1, 2}, {1, 1}, {1, 1}, {0, 1}, {0, 0}}};
-  const std::vector<Tensor> inputs = {x, w, floats({}, {0.5f}), bytes({}, {10}), floats({2}, {2.0f, 4.0f}), floats({2}, {100.0f, 0.0f})};
+  const std::vector<Tensor> inputs = {
+      x, w, floats({}, {0.5f}), bytes({}, {10}), floats({2}, {2.0f, 4.0f}), floats({2}, {100.0f, 0.0f})};
   // x - 10: 0 1 2 3 4 5. The first pixel sees padding under the first tap.
   EXPECT_EQ(values<float>(run(kHybridConv, attrs, inputs)), (std::vector<float>{104, -8, 120, -40, 140, -80}));
   HybridConvAttrs clamped = attrs;
@@ -37,12 +42,13 @@ TEST(HybridConv, ScalesPerImagePerPixelAndOffsets) {
   const HybridConvAttrs attrs{.window = unit_window({1, 1})};
   const Tensor x = bytes({2, 1, 2, 1}, {1, 2, 3, 255});
   const auto at = [&](const Tensor& scale, const Tensor& zero) {
-    return values<float>(
-        run(kHybridConv, attrs,
-            {x, w, scale, zero, floats({1}, {1.0f}), floats({1}, {0.0f}), Tensor::of<std::int32_t>({1}, std::vector<std::int32_t>{28})}));
+    return values<float>(run(kHybridConv, attrs,
+                             {x, w, scale, zero, floats({1}, {1.0f}), floats({1}, {0.0f}),
+                              Tensor::of<std::int32_t>({1}, std::vector<std::int32_t>{28})}));
   };
   EXPECT_EQ(at(floats({2}, {1.0f, 0.5f}), bytes({2}, {0, 255})), (std::vector<float>{128, 256, -126 * 128, 0}));
-  EXPECT_EQ(at(floats({2, 1, 2}, {1, 2, 3, 4}), bytes({2, 1, 2}, {0, 1, 2, 3})), (std::vector<float>{128, 256, 384, 252 * 128 * 4}));
+  EXPECT_EQ(at(floats({2, 1, 2}, {1, 2, 3, 4}), bytes({2, 1, 2}, {0, 1, 2, 3})),
+            (std::vector<float>{128, 256, 384, 252 * 128 * 4}));
 }
 
 // Numbers for which each form rounds differently.
@@ -70,7 +76,8 @@ TEST(HybridConv, RefusesScalesThatFitNothing) {
   EXPECT_TRUE(refuses(kHybridConv, square, {x, kernel, per_pixel, fact(DType::u8, {2, 4, 4}), w_scale}));
   EXPECT_FALSE(refuses(kHybridConv, square, {x, kernel, fact(DType::f32, {2}), fact(DType::u8, {2}), w_scale}));
   EXPECT_TRUE(refuses(kHybridConv, square, {x, kernel, fact(DType::f32, {2}), fact(DType::u8, {1}), w_scale}));
-  EXPECT_TRUE(refuses(kHybridConv, square, {x, kernel, fact(DType::f32, {2}), fact(DType::u8, {2}), fact(DType::f32, {1})}));
+  EXPECT_TRUE(
+      refuses(kHybridConv, square, {x, kernel, fact(DType::f32, {2}), fact(DType::u8, {2}), fact(DType::f32, {1})}));
   HybridConvAttrs turned = square;
   turned.lowest = 1.0f, turned.highest = 0.0f;
   EXPECT_TRUE(refuses(kHybridConv, turned, {x, kernel, fact(DType::f32, {2}), fact(DType::u8, {2}), w_scale}));

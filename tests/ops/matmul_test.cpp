@@ -10,7 +10,9 @@ namespace octavo::ops_test {
 namespace {
 
 TEST(Matmul, FollowsNumpyShapes) {
-  const auto shape = [](Shape a, Shape b) { return run(kMatmul, NoAttrs{}, {iota<float>(std::move(a)), iota<float>(std::move(b))}).shape(); };
+  const auto shape = [](Shape a, Shape b) {
+    return run(kMatmul, NoAttrs{}, {iota<float>(std::move(a)), iota<float>(std::move(b))}).shape();
+  };
   EXPECT_EQ(shape({3}, {3}), Shape{});
   EXPECT_EQ(shape({3}, {3, 4}), (Shape{4}));
   EXPECT_EQ(shape({2, 3}, {3}), (Shape{2}));
@@ -63,8 +65,11 @@ TEST(MatmulInteger, RefusesZeroPointsThatDoNotFit) {
 }
 
 TEST(QuantizedMatmul, IsWhatOnnxRuntimeComputes) {
-  const QuantizedMatmulAttrs attrs{
-      .a_zero_point = 120, .b_zero_point = -9, .multiplier = 0.013f * 0.021f / 0.05f, .to = DType::u8, .zero_point = 131};
+  const QuantizedMatmulAttrs attrs{.a_zero_point = 120,
+                                   .b_zero_point = -9,
+                                   .multiplier = 0.013f * 0.021f / 0.05f,
+                                   .to = DType::u8,
+                                   .zero_point = 131};
   const Tensor a = Tensor::of({3, 20}, ort_vectors::kMatmulA);
   const Tensor b = Tensor::of({20, 4}, ort_vectors::kMatmulB);
   EXPECT_EQ(values<std::uint8_t>(run(kQuantizedMatmul, attrs, {a, b})), ort_vectors::kMatmulY);
@@ -76,7 +81,8 @@ TEST(QuantizedMatmul, RefusesAttributesOutOfRange) {
   EXPECT_FALSE(refuses(kQuantizedMatmul, QuantizedMatmulAttrs{}, {a, b}));
   EXPECT_TRUE(refuses(kQuantizedMatmul, QuantizedMatmulAttrs{.a_zero_point = -1}, {a, b}));
   EXPECT_TRUE(refuses(kQuantizedMatmul, QuantizedMatmulAttrs{.b_zero_point = 128}, {a, b}));
-  EXPECT_TRUE(refuses(kQuantizedMatmul, QuantizedMatmulAttrs{.multiplier = std::numeric_limits<float>::infinity()}, {a, b}));
+  EXPECT_TRUE(
+      refuses(kQuantizedMatmul, QuantizedMatmulAttrs{.multiplier = std::numeric_limits<float>::infinity()}, {a, b}));
   EXPECT_TRUE(refuses(kQuantizedMatmul, QuantizedMatmulAttrs{.profile = Profile::tflite_single}, {a, b}));
   EXPECT_TRUE(refuses(kQuantizedMatmul, QuantizedMatmulAttrs{.to = DType::f32}, {a, b}));
   EXPECT_TRUE(refuses(kQuantizedMatmul, QuantizedMatmulAttrs{.lowest = 9, .highest = 8}, {a, b}));

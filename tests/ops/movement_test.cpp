@@ -1,4 +1,5 @@
-// concat, reshape, transpose, slice, pad, gather, cast, expand, where, argmax: small answers by hand, any element size, hostile attributes.
+// concat, reshape, transpose, slice, pad, gather, cast, expand, where, argmax: small answers by hand, any element size,
+// hostile attributes.
 #include "ops/movement.h"
 
 #include <algorithm>
@@ -38,7 +39,8 @@ TEST(Transpose, AnyElementSize) {
   check(double{});
   EXPECT_EQ(run(kTranspose, TransposeAttrs{{}}, {Tensor::scalar(5)}), Tensor::scalar(5));
   EXPECT_EQ(run(kTranspose, TransposeAttrs{{1, 0}}, {iota<float>({0, 3})}).shape(), (Shape{3, 0}));
-  for (const std::vector<std::int64_t>& perm : std::vector<std::vector<std::int64_t>>{{0}, {0, 0}, {0, 2}, {-1, 0}, {0, 1, 2}, {kMin, kMax}}) {
+  for (const std::vector<std::int64_t>& perm :
+       std::vector<std::vector<std::int64_t>>{{0}, {0, 0}, {0, 2}, {-1, 0}, {0, 1, 2}, {kMin, kMax}}) {
     EXPECT_TRUE(refuses(kTranspose, TransposeAttrs{perm}, {fact(DType::f32, {2, 3})}));
   }
 }
@@ -66,9 +68,11 @@ TEST(Transpose, EveryOrderOfOddAndLargeAxes) {
 }
 
 TEST(Reshape, KeepsElements) {
-  EXPECT_EQ(values<std::int32_t>(run(kReshape, ReshapeAttrs{{3, 2}}, {iota<std::int32_t>({2, 3})})), (Ints{0, 1, 2, 3, 4, 5}));
+  EXPECT_EQ(values<std::int32_t>(run(kReshape, ReshapeAttrs{{3, 2}}, {iota<std::int32_t>({2, 3})})),
+            (Ints{0, 1, 2, 3, 4, 5}));
   EXPECT_EQ(run(kReshape, ReshapeAttrs{{}}, {iota<float>({1, 1})}).shape(), Shape{});
-  for (const std::vector<std::int64_t>& shape : std::vector<std::vector<std::int64_t>>{{-1, 6}, {-2, -3}, {7}, {kMax, kMax}, {}}) {
+  for (const std::vector<std::int64_t>& shape :
+       std::vector<std::vector<std::int64_t>>{{-1, 6}, {-2, -3}, {7}, {kMax, kMax}, {}}) {
     EXPECT_TRUE(refuses(kReshape, ReshapeAttrs{shape}, {fact(DType::f32, {2, 3})}));
   }
 }
@@ -94,11 +98,15 @@ TEST(Slice, StepsBothWays) {
   EXPECT_EQ(run(kSlice, SliceAttrs{{3, 5}, {1, 1}, {0, 0}}, {x}).elements(), 0);
   EXPECT_EQ(values<std::int32_t>(run(kSlice, SliceAttrs{{1, 4}, {kMax, kMin}, {1, 1}}, {x})), (Ints{9}));
   const std::vector<SliceAttrs> hostile = {
-      {{0, 0}, {1, 1}, {3, 6}},    {{0, 0}, {1, 0}, {3, 1}},    {{-1, 0}, {1, 1}, {1, 1}}, {{0, 0}, {1, kMax}, {1, 2}}, {{0, 4}, {1, kMin}, {1, 2}},
-      {{0, 0}, {1, 1}, {kMax, 1}}, {{kMax, 0}, {1, 1}, {1, 1}}, {{0, 0}, {-1, 1}, {2, 1}}, {{0, 0}, {1, 1}, {-1, 1}},   {{0}, {1}, {1}},
+      {{0, 0}, {1, 1}, {3, 6}},    {{0, 0}, {1, 0}, {3, 1}},
+      {{-1, 0}, {1, 1}, {1, 1}},   {{0, 0}, {1, kMax}, {1, 2}},
+      {{0, 4}, {1, kMin}, {1, 2}}, {{0, 0}, {1, 1}, {kMax, 1}},
+      {{kMax, 0}, {1, 1}, {1, 1}}, {{0, 0}, {-1, 1}, {2, 1}},
+      {{0, 0}, {1, 1}, {-1, 1}},   {{0}, {1}, {1}},
       {{0, 1}, {1, 2}, {1, 3}},    {{4, 0}, {1, 1}, {0, 1}},
   };
-  for (const SliceAttrs& attrs : hostile) EXPECT_TRUE(refuses(kSlice, attrs, {fact(DType::f32, {3, 5})})) << print(attrs);
+  for (const SliceAttrs& attrs : hostile)
+    EXPECT_TRUE(refuses(kSlice, attrs, {fact(DType::f32, {3, 5})})) << print(attrs);
 }
 
 TEST(Pad, EveryMode) {
@@ -113,8 +121,11 @@ TEST(Pad, EveryMode) {
   EXPECT_EQ(result(PadMode::wrap, 2, 4), (Ints{2, 3, 1, 2, 3, 1, 2, 3, 1}));
   EXPECT_EQ(result(PadMode::constant, -1, -1), (Ints{2}));
   EXPECT_EQ(result(PadMode::constant, -5, 4), (Ints{0, 0}));
-  EXPECT_EQ(values<std::int32_t>(run(kPad, PadAttrs{PadMode::constant, {1}, {0}}, {x, Tensor::scalar(7)})), (Ints{7, 1, 2, 3}));
-  EXPECT_EQ(values<std::int32_t>(run(kPad, PadAttrs{PadMode::reflect, {1}, {1}}, {Tensor::of<std::int32_t>({1}, Ints{4})})), (Ints{4, 4, 4}));
+  EXPECT_EQ(values<std::int32_t>(run(kPad, PadAttrs{PadMode::constant, {1}, {0}}, {x, Tensor::scalar(7)})),
+            (Ints{7, 1, 2, 3}));
+  EXPECT_EQ(
+      values<std::int32_t>(run(kPad, PadAttrs{PadMode::reflect, {1}, {1}}, {Tensor::of<std::int32_t>({1}, Ints{4})})),
+      (Ints{4, 4, 4}));
   const Tensor image = run(kPad, PadAttrs{PadMode::constant, {0, 1}, {1, 0}}, {iota<std::int32_t>({2, 2})});
   EXPECT_EQ(values<std::int32_t>(image), (Ints{0, 0, 1, 0, 2, 3, 0, 0, 0}));
   const Fact fx = fact(DType::s32, {3});
@@ -147,8 +158,10 @@ TEST(Gather, NegativeAndClampedIndices) {
 
 TEST(Cast, TruncatesSaturatesAndWraps) {
   const Tensor x = Tensor::of<float>({7}, std::vector<float>{-1e30f, -1.9f, 1.9f, 127.9f, 1e30f, NAN, -0.0f});
-  EXPECT_EQ(values<std::int8_t>(run(kCast, CastAttrs{DType::s8}, {x})), (std::vector<std::int8_t>{-128, -1, 1, 127, 127, 0, 0}));
-  EXPECT_EQ(values<std::uint8_t>(run(kCast, CastAttrs{DType::boolean}, {x})), (std::vector<std::uint8_t>{1, 1, 1, 1, 1, 1, 0}));
+  EXPECT_EQ(values<std::int8_t>(run(kCast, CastAttrs{DType::s8}, {x})),
+            (std::vector<std::int8_t>{-128, -1, 1, 127, 127, 0, 0}));
+  EXPECT_EQ(values<std::uint8_t>(run(kCast, CastAttrs{DType::boolean}, {x})),
+            (std::vector<std::uint8_t>{1, 1, 1, 1, 1, 1, 0}));
   EXPECT_EQ(values<std::int64_t>(run(kCast, CastAttrs{DType::s64}, {x}))[4], kMax);
   const Tensor wide = Tensor::of<std::int64_t>({3}, std::vector<std::int64_t>{300, -1, (std::int64_t{1} << 24) + 1});
   EXPECT_EQ(values<std::uint8_t>(run(kCast, CastAttrs{DType::u8}, {wide})), (std::vector<std::uint8_t>{44, 255, 1}));
@@ -161,8 +174,10 @@ TEST(Cast, TruncatesSaturatesAndWraps) {
 }
 
 TEST(Expand, RepeatsAxesOfOne) {
-  EXPECT_EQ(values<std::int32_t>(run(kExpand, ExpandAttrs{{2, 2, 2}}, {iota<std::int32_t>({2, 1})})), (Ints{0, 0, 1, 1, 0, 0, 1, 1}));
-  for (const std::vector<std::int64_t>& shape : std::vector<std::vector<std::int64_t>>{{3, 3}, {2}, {2, -1}, {kMax, 2, kMax}, {}}) {
+  EXPECT_EQ(values<std::int32_t>(run(kExpand, ExpandAttrs{{2, 2, 2}}, {iota<std::int32_t>({2, 1})})),
+            (Ints{0, 0, 1, 1, 0, 0, 1, 1}));
+  for (const std::vector<std::int64_t>& shape :
+       std::vector<std::vector<std::int64_t>>{{3, 3}, {2}, {2, -1}, {kMax, 2, kMax}, {}}) {
     EXPECT_TRUE(refuses(kExpand, ExpandAttrs{shape}, {fact(DType::f32, {2, 1})}));
   }
 }

@@ -11,12 +11,14 @@
 namespace octavo::ops_test {
 namespace {
 
-Tensor vector_of(const std::vector<float>& values) { return Tensor::of({static_cast<std::int64_t>(values.size())}, values); }
+Tensor vector_of(const std::vector<float>& values) {
+  return Tensor::of({static_cast<std::int64_t>(values.size())}, values);
+}
 
 TEST(BatchNorm, NormalisesPerChannel) {
   const Tensor x = Tensor::of<float>({1, 2, 2}, std::vector<float>{1, 3, 10, 20});
-  const Tensor y =
-      run(kBatchNorm, BatchNormAttrs{.epsilon = 0.0f}, {x, vector_of({2, 1}), vector_of({0.5f, -1}), vector_of({1, 10}), vector_of({4, 25})});
+  const Tensor y = run(kBatchNorm, BatchNormAttrs{.epsilon = 0.0f},
+                       {x, vector_of({2, 1}), vector_of({0.5f, -1}), vector_of({1, 10}), vector_of({4, 25})});
   EXPECT_EQ(values<float>(y), (std::vector<float>{0.5f, 2.5f, -1.0f, 1.0f}));
   const Fact fx = fact(DType::f32, {1, 2, 2});
   const Fact c = fact(DType::f32, {2});
@@ -28,13 +30,16 @@ TEST(BatchNorm, NormalisesPerChannel) {
 TEST(BatchNorm, RoundsWhereOnnxRuntimeDoes) {
   // 0.1 * 3 and 1/sqrt(3) are inexact; one rounding at the end would give another last bit for some of these.
   const Tensor x = Tensor::of<float>({1, 1, 6}, std::vector<float>{0.1f, 0.2f, 0.3f, 0.7f, 1.1f, -5.3f});
-  const Tensor y = run(kBatchNorm, BatchNormAttrs{.epsilon = 1e-5f}, {x, vector_of({3}), vector_of({0.7f}), vector_of({0.1f}), vector_of({3})});
-  EXPECT_EQ(values<float>(y), (std::vector<float>{0x1.666666p-1f, 0x1.bf14b4p-1f, 0x1.0be18p0f, 0x1.bd3e18p0f, 0x1.374d58p1f, -0x1.14e5dcp3f}));
+  const Tensor y = run(kBatchNorm, BatchNormAttrs{.epsilon = 1e-5f},
+                       {x, vector_of({3}), vector_of({0.7f}), vector_of({0.1f}), vector_of({3})});
+  EXPECT_EQ(values<float>(y), (std::vector<float>{0x1.666666p-1f, 0x1.bf14b4p-1f, 0x1.0be18p0f, 0x1.bd3e18p0f,
+                                                  0x1.374d58p1f, -0x1.14e5dcp3f}));
 }
 
 TEST(LayerNorm, NormalisesTheLastAxes) {
   const Tensor x = Tensor::of<float>({2, 2}, std::vector<float>{1, 3, -2, 2});
-  const Tensor y = run(kLayerNorm, LayerNormAttrs{.axis = 1, .epsilon = 0.0f}, {x, vector_of({1, 2}), vector_of({0, 1})});
+  const Tensor y =
+      run(kLayerNorm, LayerNormAttrs{.axis = 1, .epsilon = 0.0f}, {x, vector_of({1, 2}), vector_of({0, 1})});
   EXPECT_EQ(values<float>(y), (std::vector<float>{-1, 3, -1, 3}));
   const Fact fx = fact(DType::f32, {2, 2});
   EXPECT_TRUE(refuses(kLayerNorm, LayerNormAttrs{.axis = 2}, {fx, fact(DType::f32, {2})}));
@@ -63,7 +68,9 @@ TEST(Softmax, SumsToOneAndSurvivesLargeValues) {
 
 TEST(Reduce, EveryKind) {
   const Tensor x = Tensor::of<float>({2, 2}, std::vector<float>{1, -2, 3, 4});
-  const auto reduced = [&](ReduceKind kind) { return values<float>(run(kReduce, ReduceAttrs{.kind = kind, .axes = {1}, .keep_dims = false}, {x})); };
+  const auto reduced = [&](ReduceKind kind) {
+    return values<float>(run(kReduce, ReduceAttrs{.kind = kind, .axes = {1}, .keep_dims = false}, {x}));
+  };
   EXPECT_EQ(reduced(ReduceKind::sum), (std::vector<float>{-1, 7}));
   EXPECT_EQ(reduced(ReduceKind::mean), (std::vector<float>{-0.5f, 3.5f}));
   EXPECT_EQ(reduced(ReduceKind::max), (std::vector<float>{1, 4}));
@@ -79,12 +86,15 @@ TEST(Reduce, EveryKind) {
 TEST(Reduce, AxesKeepDimsAndEmptySets) {
   const Tensor x = iota<float>({2, 3, 4});
   EXPECT_EQ(run(kReduce, ReduceAttrs{.axes = {0, 2}}, {x}).shape(), (Shape{1, 3, 1}));
-  EXPECT_EQ(values<float>(run(kReduce, ReduceAttrs{.axes = {0, 2}, .keep_dims = false}, {x})), (std::vector<float>{60, 92, 124}));
+  EXPECT_EQ(values<float>(run(kReduce, ReduceAttrs{.axes = {0, 2}, .keep_dims = false}, {x})),
+            (std::vector<float>{60, 92, 124}));
   EXPECT_EQ(values<float>(run(kReduce, ReduceAttrs{}, {x})), values<float>(x));
   const Tensor none(DType::f32, {2, 0});
   const float infinity = std::numeric_limits<float>::infinity();
-  EXPECT_EQ(values<float>(run(kReduce, ReduceAttrs{.kind = ReduceKind::max, .axes = {1}}, {none})), (std::vector<float>{-infinity, -infinity}));
-  EXPECT_EQ(values<float>(run(kReduce, ReduceAttrs{.kind = ReduceKind::prod, .axes = {1}}, {none})), (std::vector<float>{1, 1}));
+  EXPECT_EQ(values<float>(run(kReduce, ReduceAttrs{.kind = ReduceKind::max, .axes = {1}}, {none})),
+            (std::vector<float>{-infinity, -infinity}));
+  EXPECT_EQ(values<float>(run(kReduce, ReduceAttrs{.kind = ReduceKind::prod, .axes = {1}}, {none})),
+            (std::vector<float>{1, 1}));
 }
 
 TEST(Reduce, OfNoLinesTakesNoTime) {
@@ -94,9 +104,12 @@ TEST(Reduce, OfNoLinesTakesNoTime) {
 
 TEST(Reduce, IntegersStayIntegers) {
   const Tensor x = Tensor::of<std::int64_t>({3}, std::vector<std::int64_t>{-7, 2, 1});
-  EXPECT_EQ(values<std::int64_t>(run(kReduce, ReduceAttrs{.kind = ReduceKind::mean, .axes = {0}}, {x})), (std::vector<std::int64_t>{-1}));
-  EXPECT_EQ(values<std::int64_t>(run(kReduce, ReduceAttrs{.kind = ReduceKind::l1, .axes = {0}}, {x})), (std::vector<std::int64_t>{10}));
-  EXPECT_EQ(values<std::int64_t>(run(kReduce, ReduceAttrs{.kind = ReduceKind::min, .axes = {0}}, {x})), (std::vector<std::int64_t>{-7}));
+  EXPECT_EQ(values<std::int64_t>(run(kReduce, ReduceAttrs{.kind = ReduceKind::mean, .axes = {0}}, {x})),
+            (std::vector<std::int64_t>{-1}));
+  EXPECT_EQ(values<std::int64_t>(run(kReduce, ReduceAttrs{.kind = ReduceKind::l1, .axes = {0}}, {x})),
+            (std::vector<std::int64_t>{10}));
+  EXPECT_EQ(values<std::int64_t>(run(kReduce, ReduceAttrs{.kind = ReduceKind::min, .axes = {0}}, {x})),
+            (std::vector<std::int64_t>{-7}));
 }
 
 TEST(Reduce, RefusesWhatDoesNotFit) {

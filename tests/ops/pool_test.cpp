@@ -50,20 +50,23 @@ TEST(MaxPool, OfNoChannelsTakesNoTime) {
 
 TEST(AveragePool, CountsWhatItIsTold) {
   const Tensor x = Tensor::of<float>({1, 1, 2, 2}, std::vector<float>{1, 2, 3, 6});
-  EXPECT_EQ(values<float>(run(kAveragePool, AveragePoolAttrs{.window = square(2, 2, 1)}, {x})), (std::vector<float>{1, 2, 3, 6}));
+  EXPECT_EQ(values<float>(run(kAveragePool, AveragePoolAttrs{.window = square(2, 2, 1)}, {x})),
+            (std::vector<float>{1, 2, 3, 6}));
   const AveragePoolAttrs padded{.window = square(2, 2, 1), .count_include_pad = true};
   EXPECT_EQ(values<float>(run(kAveragePool, padded, {x})), (std::vector<float>{0.25f, 0.5f, 0.75f, 1.5f}));
 }
 
 TEST(AveragePool, DividesByThePaddedImageOnly) {
   const Tensor x = Tensor::of<float>({1, 1, 3}, std::vector<float>{1, 2, 4});
-  const AveragePoolAttrs attrs{.window = {{2}, {2}, {1}, {0}, {0}}, .rounding = Rounding::ceil, .count_include_pad = true};
+  const AveragePoolAttrs attrs{
+      .window = {{2}, {2}, {1}, {0}, {0}}, .rounding = Rounding::ceil, .count_include_pad = true};
   EXPECT_EQ(values<float>(run(kAveragePool, attrs, {x})), (std::vector<float>{1.5f, 4.0f}));
 }
 
 TEST(QuantizedPool, IsWhatOnnxRuntimeComputes) {
   const Tensor x = Tensor::of({1, 5, 5, 3}, ort_vectors::kPoolX);
-  QuantizedPoolAttrs attrs{.window = square(3, 2, 1), .x_scale = 0.05f, .y_scale = 0.05f, .x_zero_point = 100, .zero_point = 7};
+  QuantizedPoolAttrs attrs{
+      .window = square(3, 2, 1), .x_scale = 0.05f, .y_scale = 0.05f, .x_zero_point = 100, .zero_point = 7};
   EXPECT_EQ(values<std::uint8_t>(run(kQuantizedPool, attrs, {x})), ort_vectors::kAverageY);
   attrs.window = square(2, 2, 0);
   attrs.rounding = Rounding::ceil;
@@ -82,8 +85,11 @@ TEST(QuantizedPool, IsWhatOnnxRuntimeComputes) {
 
 TEST(QuantizedPool, ShiftStoresRelabelledValues) {
   const Tensor x = Tensor::of<std::uint8_t>({1, 1, 2, 1}, std::vector<std::uint8_t>{0, 255});
-  const QuantizedPoolAttrs attrs{
-      .window = {{1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}}, .x_zero_point = 128, .lowest = -128, .highest = 127, .shift = 128};
+  const QuantizedPoolAttrs attrs{.window = {{1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}},
+                                 .x_zero_point = 128,
+                                 .lowest = -128,
+                                 .highest = 127,
+                                 .shift = 128};
   EXPECT_EQ(values<std::uint8_t>(run(kQuantizedPool, attrs, {x})), (std::vector<std::uint8_t>{0, 255}));
 }
 
@@ -92,14 +98,16 @@ TEST(QuantizedPool, TableComesLast) {
   std::vector<std::int8_t> entries(256, 0);
   entries[15] = -3;
   const QuantizedPoolAttrs attrs{.window = {{1, 2}, {1, 1}, {1, 1}, {0, 0}, {0, 0}}};
-  EXPECT_EQ(values<std::int8_t>(run(kQuantizedPool, attrs, {x, Tensor::of({256}, entries)})), (std::vector<std::int8_t>{-3}));
+  EXPECT_EQ(values<std::int8_t>(run(kQuantizedPool, attrs, {x, Tensor::of({256}, entries)})),
+            (std::vector<std::int8_t>{-3}));
 }
 
 TEST(QuantizedPool, RefusesAttributesOutOfRange) {
   const Fact x = fact(DType::u8, {1, 4, 4, 3});
   const Window window = square(2, 1, 0);
   EXPECT_FALSE(refuses(kQuantizedPool, QuantizedPoolAttrs{.window = window}, {x}));
-  EXPECT_TRUE(refuses(kQuantizedPool, QuantizedPoolAttrs{.form = QuantizedPoolForm::global_average_pool, .window = window}, {x}));
+  EXPECT_TRUE(refuses(kQuantizedPool,
+                      QuantizedPoolAttrs{.form = QuantizedPoolForm::global_average_pool, .window = window}, {x}));
   EXPECT_TRUE(refuses(kQuantizedPool, QuantizedPoolAttrs{.window = window, .y_scale = 0.0f}, {x}));
   EXPECT_TRUE(refuses(kQuantizedPool, QuantizedPoolAttrs{.window = window, .x_zero_point = 256}, {x}));
   EXPECT_TRUE(refuses(kQuantizedPool, QuantizedPoolAttrs{.window = window, .highest = 256}, {x}));

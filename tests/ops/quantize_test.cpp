@@ -27,13 +27,15 @@ TEST(Quantize, SixteenBitsAndNarrowRanges) {
             (std::vector<std::int16_t>{-32768, 3, 32767}));
   EXPECT_EQ(values<std::uint16_t>(run(kQuantize, QuantizeAttrs{.to = DType::u16}, {x, Tensor::scalar(0.1f)})),
             (std::vector<std::uint16_t>{0, 3, 65535}));
-  EXPECT_EQ(values<std::int8_t>(run(kQuantize, QuantizeAttrs{.to = DType::s8, .lowest = -127, .highest = 127}, {x, Tensor::scalar(0.1f)})),
+  EXPECT_EQ(values<std::int8_t>(run(kQuantize, QuantizeAttrs{.to = DType::s8, .lowest = -127, .highest = 127},
+                                    {x, Tensor::scalar(0.1f)})),
             (std::vector<std::int8_t>{-127, 3, 127}));
 }
 
 TEST(Quantize, PerAxisAndPerBlock) {
   const Tensor x = Tensor::of<float>({2, 3}, std::vector<float>{1, 2, 3, 4, 5, 6});
-  const Tensor axis = run(kQuantize, QuantizeAttrs{.axis = 0}, {x, Tensor::of<float>({2}, std::vector<float>{1.0f, 2.0f})});
+  const Tensor axis =
+      run(kQuantize, QuantizeAttrs{.axis = 0}, {x, Tensor::of<float>({2}, std::vector<float>{1.0f, 2.0f})});
   EXPECT_EQ(values<std::uint8_t>(axis), (std::vector<std::uint8_t>{1, 2, 3, 2, 2, 3}));
   const Tensor scales = Tensor::of<float>({2, 2}, std::vector<float>{1.0f, 0.5f, 2.0f, 0.25f});
   const Tensor block = run(kQuantize, QuantizeAttrs{.axis = 1, .block = 2}, {x, scales});
@@ -50,7 +52,8 @@ TEST(Quantize, ProfileDecidesBetweenDivisionAndReciprocal) {
   }
   ASSERT_NE(x, 0.0f);
   const auto quantized = [&](Profile profile) {
-    const Tensor y = run(kQuantize, QuantizeAttrs{.to = DType::u16, .profile = profile}, {Tensor::scalar(x), Tensor::scalar(scale)});
+    const Tensor y =
+        run(kQuantize, QuantizeAttrs{.to = DType::u16, .profile = profile}, {Tensor::scalar(x), Tensor::scalar(scale)});
     return y.as<std::uint16_t>()[0];
   };
   EXPECT_NE(quantized(Profile::onnx), quantized(Profile::pt2e));
@@ -87,7 +90,8 @@ TEST(Dequantize, IsOneProduct) {
   EXPECT_EQ(values<float>(wide), (std::vector<float>{2147483648.0f, -2147483648.0f}));
   const Tensor s8 = Tensor::of<std::int8_t>({2, 1}, std::vector<std::int8_t>{-128, 127});
   const Tensor y = run(kDequantize, DequantizeAttrs{.axis = 0},
-                       {s8, Tensor::of<float>({2}, std::vector<float>{0.1f, 0.3f}), Tensor::of<std::int8_t>({2}, std::vector<std::int8_t>{1, -1})});
+                       {s8, Tensor::of<float>({2}, std::vector<float>{0.1f, 0.3f}),
+                        Tensor::of<std::int8_t>({2}, std::vector<std::int8_t>{1, -1})});
   EXPECT_EQ(values<float>(y), (std::vector<float>{-129.0f * 0.1f, 128.0f * 0.3f}));
 }
 
@@ -132,7 +136,8 @@ TEST(QuantizedBinary, BroadcastsAndRoundsOnce) {
   const Tensor b = Tensor::of<std::int8_t>({2}, std::vector<std::int8_t>{-3, 5});
   const QuantizedBinaryAttrs add{.add = AddForm::of(0.5f, 0, 0.5f, 0, 1.0f, 100)};
   EXPECT_EQ(values<std::uint8_t>(run(kQuantizedBinary, add, {a, b})), (std::vector<std::uint8_t>{104, 108, 108, 112}));
-  const QuantizedBinaryAttrs mul{.kind = QuantizedBinaryKind::mul, .a_zero_point = 10, .b_zero_point = 5, .ratio = 0.5f, .zero_point = 50};
+  const QuantizedBinaryAttrs mul{
+      .kind = QuantizedBinaryKind::mul, .a_zero_point = 10, .b_zero_point = 5, .ratio = 0.5f, .zero_point = 50};
   EXPECT_EQ(values<std::uint8_t>(run(kQuantizedBinary, mul, {a, b})), (std::vector<std::uint8_t>{50, 50, 10, 50}));
 }
 
@@ -142,7 +147,8 @@ TEST(QuantizedBinary, RefusesWhatDoesNotFit) {
   EXPECT_TRUE(refuses(kQuantizedBinary, QuantizedBinaryAttrs{}, {a, fact(DType::s8, {2})}));
   EXPECT_TRUE(refuses(kQuantizedBinary, QuantizedBinaryAttrs{}, {a, fact(DType::f32, {3})}));
   EXPECT_TRUE(refuses(kQuantizedBinary, QuantizedBinaryAttrs{.add = {.a_ratio = kNan}}, {a, a}));
-  EXPECT_TRUE(refuses(kQuantizedBinary, QuantizedBinaryAttrs{.kind = QuantizedBinaryKind::mul, .b_zero_point = -1}, {a, a}));
+  EXPECT_TRUE(
+      refuses(kQuantizedBinary, QuantizedBinaryAttrs{.kind = QuantizedBinaryKind::mul, .b_zero_point = -1}, {a, a}));
   EXPECT_TRUE(refuses(kQuantizedBinary, QuantizedBinaryAttrs{.to = DType::s8}, {a, a}));
   EXPECT_TRUE(refuses(kQuantizedBinary, QuantizedBinaryAttrs{}, {a, a, fact(DType::u8, {16, 16})}));
 }
@@ -162,9 +168,11 @@ TEST(QuantizedSoftmax, IsWhatOnnxRuntimeComputes) {
 TEST(QuantizedSoftmax, SaturatesAtOne) {
   const Tensor x = Tensor::of<std::uint8_t>({1, 3}, std::vector<std::uint8_t>{255, 0, 0});
   const QuantizedSoftmaxAttrs attrs{.y_scale = 1.0f / 256.0f};
-  EXPECT_EQ(values<std::uint8_t>(run(kQuantizedSoftmax, attrs, {x, exponentials(0.5f, 3)})), (std::vector<std::uint8_t>{255, 0, 0}));
+  EXPECT_EQ(values<std::uint8_t>(run(kQuantizedSoftmax, attrs, {x, exponentials(0.5f, 3)})),
+            (std::vector<std::uint8_t>{255, 0, 0}));
   EXPECT_TRUE(refuses(kQuantizedSoftmax, attrs, {fact(DType::u8, {}), fact(DType::f32, {256})}));
-  EXPECT_TRUE(refuses(kQuantizedSoftmax, QuantizedSoftmaxAttrs{.y_scale = 0.0f}, {fact(DType::u8, {3}), fact(DType::f32, {256})}));
+  EXPECT_TRUE(refuses(kQuantizedSoftmax, QuantizedSoftmaxAttrs{.y_scale = 0.0f},
+                      {fact(DType::u8, {3}), fact(DType::f32, {256})}));
   EXPECT_TRUE(refuses(kQuantizedSoftmax, attrs, {fact(DType::u8, {3}), fact(DType::u8, {256})}));
 }
 

@@ -8,7 +8,10 @@ namespace octavo::ops_test {
 namespace {
 
 ResizeAttrs along(ResizeMode mode, ResizeCoordinates coordinates, std::int64_t from, std::int64_t to) {
-  return {.mode = mode, .coordinates = coordinates, .sizes = {to}, .scales = {static_cast<float>(to) / static_cast<float>(from)}};
+  return {.mode = mode,
+          .coordinates = coordinates,
+          .sizes = {to},
+          .scales = {static_cast<float>(to) / static_cast<float>(from)}};
 }
 
 TEST(Resize, NearestRoundsAsTold) {
@@ -26,9 +29,12 @@ TEST(Resize, NearestRoundsAsTold) {
 
 TEST(Resize, LinearInterpolates) {
   const Tensor x = Tensor::of<float>({2}, std::vector<float>{0, 4});
-  EXPECT_EQ(values<float>(run(kResize, along(ResizeMode::linear, ResizeCoordinates::half_pixel, 2, 4), {x})), (std::vector<float>{0, 1, 3, 4}));
-  EXPECT_EQ(values<float>(run(kResize, along(ResizeMode::linear, ResizeCoordinates::align_corners, 2, 5), {x})), (std::vector<float>{0, 1, 2, 3, 4}));
-  EXPECT_EQ(values<float>(run(kResize, along(ResizeMode::linear, ResizeCoordinates::asymmetric, 2, 4), {x})), (std::vector<float>{0, 2, 4, 4}));
+  EXPECT_EQ(values<float>(run(kResize, along(ResizeMode::linear, ResizeCoordinates::half_pixel, 2, 4), {x})),
+            (std::vector<float>{0, 1, 3, 4}));
+  EXPECT_EQ(values<float>(run(kResize, along(ResizeMode::linear, ResizeCoordinates::align_corners, 2, 5), {x})),
+            (std::vector<float>{0, 1, 2, 3, 4}));
+  EXPECT_EQ(values<float>(run(kResize, along(ResizeMode::linear, ResizeCoordinates::asymmetric, 2, 4), {x})),
+            (std::vector<float>{0, 2, 4, 4}));
 }
 
 TEST(Resize, AntialiasAveragesWhenShrinking) {
@@ -42,9 +48,11 @@ TEST(Resize, AntialiasAveragesWhenShrinking) {
 
 TEST(Resize, CubicKeepsConstantsAndSamples) {
   const Tensor flat = Tensor::of<float>({4}, std::vector<float>(4, 5.0f));
-  for (float value : values<float>(run(kResize, along(ResizeMode::cubic, ResizeCoordinates::half_pixel, 4, 7), {flat}))) EXPECT_FLOAT_EQ(value, 5.0f);
+  for (float value : values<float>(run(kResize, along(ResizeMode::cubic, ResizeCoordinates::half_pixel, 4, 7), {flat})))
+    EXPECT_FLOAT_EQ(value, 5.0f);
   const Tensor x = Tensor::of<float>({4}, std::vector<float>{1, 2, -3, 4});
-  EXPECT_EQ(values<float>(run(kResize, along(ResizeMode::cubic, ResizeCoordinates::align_corners, 4, 4), {x})), values<float>(x));
+  EXPECT_EQ(values<float>(run(kResize, along(ResizeMode::cubic, ResizeCoordinates::align_corners, 4, 4), {x})),
+            values<float>(x));
 }
 
 TEST(Resize, CropExtrapolates) {
@@ -56,8 +64,10 @@ TEST(Resize, CropExtrapolates) {
 }
 
 TEST(Resize, EightBitLinearIsWhatOnnxRuntimeComputes) {
-  const ResizeAttrs attrs{.mode = ResizeMode::linear, .sizes = {1, 1, 5, 7}, .scales = {1.0f, 1.0f, 5.0f / 3.0f, 7.0f / 4.0f}};
-  EXPECT_EQ(values<std::uint8_t>(run(kResize, attrs, {Tensor::of({1, 1, 3, 4}, ort_vectors::kResizeX)})), ort_vectors::kResizeY);
+  const ResizeAttrs attrs{
+      .mode = ResizeMode::linear, .sizes = {1, 1, 5, 7}, .scales = {1.0f, 1.0f, 5.0f / 3.0f, 7.0f / 4.0f}};
+  EXPECT_EQ(values<std::uint8_t>(run(kResize, attrs, {Tensor::of({1, 1, 3, 4}, ort_vectors::kResizeX)})),
+            ort_vectors::kResizeY);
 }
 
 TEST(Resize, RefusesWhatDoesNotFit) {

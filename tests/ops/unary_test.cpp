@@ -37,7 +37,8 @@ const std::map<UnaryKind, std::function<Real(Real)>>& textbook() {
       {UnaryKind::sign, [](Real x) { return Real((x > 0) - (x < 0)); }},
       {UnaryKind::erf, [](Real x) { return std::erf(x); }},
       {UnaryKind::gelu, [](Real x) { return x / 2 * std::erfc(-x / std::sqrt(Real(2))); }},
-      {UnaryKind::gelu_tanh, [](Real x) { return x * sigmoid(2 * std::sqrt(2 / std::acos(Real(-1))) * (x + Real(0.044715L) * x * x * x)); }},
+      {UnaryKind::gelu_tanh,
+       [](Real x) { return x * sigmoid(2 * std::sqrt(2 / std::acos(Real(-1))) * (x + Real(0.044715L) * x * x * x)); }},
       {UnaryKind::softplus, [](Real x) { return std::log1p(std::exp(x)); }},
       {UnaryKind::softsign, [](Real x) { return x / (1 + std::fabs(x)); }},
       {UnaryKind::mish, [](Real x) { return x * std::tanh(std::log1p(std::exp(x))); }},
@@ -66,20 +67,23 @@ TEST(Unary, EveryFunctionRoundsToTheCorrectF32) {
       const auto x = static_cast<float>(i * 0.00731 + 1e-4);
       const auto found = static_cast<float>(evaluate_unary(attrs, x));
       const auto wanted = static_cast<float>(expected(x));
-      ASSERT_TRUE(found == wanted || (std::isnan(found) && std::isnan(wanted))) << name_of(kind) << " of " << x << ": " << found << " for " << wanted;
+      ASSERT_TRUE(found == wanted || (std::isnan(found) && std::isnan(wanted)))
+          << name_of(kind) << " of " << x << ": " << found << " for " << wanted;
     }
   }
 }
 
 TEST(Unary, SigmoidOfF32IsOnnxRuntimes) {
-  const Tensor x = Tensor::of<float>({2}, std::vector<float>{-3.0f, 0.7f});  // correctly rounded: 0x1.848344p-5, 0x1.561cb6p-1
-  EXPECT_EQ(values<float>(run(kUnary, UnaryAttrs{.kind = UnaryKind::sigmoid}, {x})), (std::vector<float>{0x1.84834p-5f, 0x1.561cb4p-1f}));
+  const Tensor x =
+      Tensor::of<float>({2}, std::vector<float>{-3.0f, 0.7f});  // correctly rounded: 0x1.848344p-5, 0x1.561cb6p-1
+  EXPECT_EQ(values<float>(run(kUnary, UnaryAttrs{.kind = UnaryKind::sigmoid}, {x})),
+            (std::vector<float>{0x1.84834p-5f, 0x1.561cb4p-1f}));
 }
 
 TEST(Unary, NanComesThrough) {
   const double nan = std::nan("");
-  for (UnaryKind kind :
-       {UnaryKind::relu, UnaryKind::clip, UnaryKind::sigmoid, UnaryKind::gelu, UnaryKind::sign, UnaryKind::leaky_relu, UnaryKind::tanh}) {
+  for (UnaryKind kind : {UnaryKind::relu, UnaryKind::clip, UnaryKind::sigmoid, UnaryKind::gelu, UnaryKind::sign,
+                         UnaryKind::leaky_relu, UnaryKind::tanh}) {
     EXPECT_TRUE(std::isnan(evaluate_unary({.kind = kind, .alpha = 0.0f, .beta = 6.0f}, nan))) << name_of(kind);
   }
 }
@@ -91,18 +95,21 @@ TEST(Unary, IntegersKeepTheirType) {
   EXPECT_EQ(result({.kind = UnaryKind::neg}), (std::vector<std::int8_t>{-128, 1, 0, -1, -127}));
   EXPECT_EQ(result({.kind = UnaryKind::abs}), (std::vector<std::int8_t>{-128, 1, 0, 1, 127}));
   EXPECT_EQ(result({.kind = UnaryKind::sign}), (std::vector<std::int8_t>{-1, -1, 0, 1, 1}));
-  EXPECT_EQ(result({.kind = UnaryKind::clip, .alpha = -1.5f, .beta = 1e30f}), (std::vector<std::int8_t>{-1, -1, 0, 1, 127}));
+  EXPECT_EQ(result({.kind = UnaryKind::clip, .alpha = -1.5f, .beta = 1e30f}),
+            (std::vector<std::int8_t>{-1, -1, 0, 1, 127}));
 }
 
 TEST(Unary, BigIntegersAreExact) {
   const std::int64_t big = (std::int64_t{1} << 62) + 1;
-  EXPECT_EQ(values<std::int64_t>(run(kUnary, UnaryAttrs{.kind = UnaryKind::neg}, {Tensor::scalar(big)})), std::vector<std::int64_t>{-big});
+  EXPECT_EQ(values<std::int64_t>(run(kUnary, UnaryAttrs{.kind = UnaryKind::neg}, {Tensor::scalar(big)})),
+            std::vector<std::int64_t>{-big});
 }
 
 TEST(Unary, TypesOfResults) {
   EXPECT_EQ(run(kUnary, UnaryAttrs{.kind = UnaryKind::is_nan}, {Tensor::scalar(NAN)}).dtype(), DType::boolean);
-  EXPECT_EQ(values<std::uint8_t>(run(kUnary, UnaryAttrs{.kind = UnaryKind::logical_not}, {Tensor(DType::boolean, {2})})),
-            (std::vector<std::uint8_t>{1, 1}));
+  EXPECT_EQ(
+      values<std::uint8_t>(run(kUnary, UnaryAttrs{.kind = UnaryKind::logical_not}, {Tensor(DType::boolean, {2})})),
+      (std::vector<std::uint8_t>{1, 1}));
   EXPECT_TRUE(refuses(kUnary, UnaryAttrs{.kind = UnaryKind::exp}, {fact(DType::s32, {2})}));
   EXPECT_TRUE(refuses(kUnary, UnaryAttrs{.kind = UnaryKind::logical_not}, {fact(DType::f32, {2})}));
   EXPECT_TRUE(refuses(kUnary, UnaryAttrs{.kind = UnaryKind::clip, .alpha = NAN}, {fact(DType::f32, {2})}));

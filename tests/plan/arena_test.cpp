@@ -47,9 +47,10 @@ TEST(Arena, AChainNeedsTwoBuffers) {
 
 TEST(Arena, TheTightestGapIsTaken) {
   // A wide and a narrow gap are left by buffers that are gone; the small one fits both.
-  std::vector<ArenaBuffer> buffers = {{.bytes = 10000, .first_step = 0, .last_step = 9}, {.bytes = 8000, .first_step = 0, .last_step = 4},
-                                      {.bytes = 7000, .first_step = 0, .last_step = 9},  {.bytes = 1000, .first_step = 0, .last_step = 4},
-                                      {.bytes = 900, .first_step = 0, .last_step = 9},   {.bytes = 800, .first_step = 5, .last_step = 9}};
+  std::vector<ArenaBuffer> buffers = {
+      {.bytes = 10000, .first_step = 0, .last_step = 9}, {.bytes = 8000, .first_step = 0, .last_step = 4},
+      {.bytes = 7000, .first_step = 0, .last_step = 9},  {.bytes = 1000, .first_step = 0, .last_step = 4},
+      {.bytes = 900, .first_step = 0, .last_step = 9},   {.bytes = 800, .first_step = 5, .last_step = 9}};
   const std::uint64_t arena_bytes = place_buffers(buffers);
   EXPECT_EQ(buffers[5].offset, buffers[3].offset);
   EXPECT_EQ(arena_bytes, padded(10000) + padded(8000) + padded(7000) + padded(1000) + padded(900));

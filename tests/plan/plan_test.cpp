@@ -78,7 +78,8 @@ Graph table_chain(int length) {
   Graph graph;
   ValueId value = graph.add_input("x", DType::u8, Shape{1000});
   const ValueId table = graph.add_constant("table", random_bytes(Shape{256}, 1));
-  for (int i = 0; i < length; ++i) value = add_or_die(graph, kTable, NoAttrs{}, {value, table}, "t" + std::to_string(i));
+  for (int i = 0; i < length; ++i)
+    value = add_or_die(graph, kTable, NoAttrs{}, {value, table}, "t" + std::to_string(i));
   graph.add_output(value, "y");
   return graph;
 }
@@ -113,8 +114,10 @@ TEST(Plan, AnInputThatIsReadTwiceIsNotTakenOver) {
   const ValueId c = add_or_die(graph, kQuantizedBinary, testing::weighted_sum(), {b, x}, "c");
   graph.add_output(add_or_die(graph, kTable, NoAttrs{}, {c, table}, "d"), "y");
   const Plan plan = plan_of(graph);
-  EXPECT_NE(plan.steps[1].outputs[0].offset, plan.steps[1].inputs[0].offset) << "a kernel may read one operand ahead of the other";
-  EXPECT_EQ(plan.steps[2].outputs[0].offset, plan.steps[2].inputs[0].offset) << "the same kernel, with operands of their own";
+  EXPECT_NE(plan.steps[1].outputs[0].offset, plan.steps[1].inputs[0].offset)
+      << "a kernel may read one operand ahead of the other";
+  EXPECT_EQ(plan.steps[2].outputs[0].offset, plan.steps[2].inputs[0].offset)
+      << "the same kernel, with operands of their own";
 }
 
 TEST(Plan, AReshapeIsAnAlias) {
@@ -152,7 +155,8 @@ TEST(Plan, OutputsThatCannotBeComputedInPlaceAreCopied) {
     for (const PlanOperand& output : step.outputs) {
       if (output.place == Place::output) ++written[output.offset];
     }
-    for (const PlanOperand& input : step.inputs) EXPECT_NE(input.place, Place::output) << "the caller's output is never read";
+    for (const PlanOperand& input : step.inputs)
+      EXPECT_NE(input.place, Place::output) << "the caller's output is never read";
   }
   EXPECT_EQ(written, std::vector<int>(5, 1));
   EXPECT_EQ(copies, 4);
@@ -177,7 +181,9 @@ TEST(Plan, AMachineWithoutKernelsListsEveryNode) {
   EXPECT_EQ(plan.errors()[0].kind, ErrorKind::unsupported);
 }
 
-std::vector<Tensor> pack_second(const OpCall& call) { return {Tensor::copy_of(std::as_const(*call.inputs[1]->constant).view())}; }
+std::vector<Tensor> pack_second(const OpCall& call) {
+  return {Tensor::copy_of(std::as_const(*call.inputs[1]->constant).view())};
+}
 
 TEST(Plan, PackedConstantsAreKeptOnlyInPackedForm) {
   const Graph graph = table_chain(2);

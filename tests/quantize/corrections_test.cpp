@@ -1,5 +1,5 @@
-// What is done to a network's weights and biases so that less is lost: equalization, rounding by error, and how values are seen. Part of
-// tests/quantize/.
+// What is done to a network's weights and biases so that less is lost: equalization, rounding by error, and how values
+// are seen. Part of tests/quantize/.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -46,8 +46,8 @@ ValueId added(Graph& graph, const OpSpec& spec, Attrs attrs, std::vector<ValueId
   return id ? *id : ValueId{};
 }
 
-// conv 3 -> 16, clip, depthwise, ReLU, conv 16 -> 10. What the first convolution gives differs by up to 100 from channel to channel, and the
-// depthwise weights make up for it: every channel matters as much as any other.
+// conv 3 -> 16, clip, depthwise, ReLU, conv 16 -> 10. What the first convolution gives differs by up to 100 from
+// channel to channel, and the depthwise weights make up for it: every channel matters as much as any other.
 Graph uneven_network(UnaryAttrs first_activation) {
   std::mt19937 random(11);
   std::normal_distribution<float> normal(0.0f, 0.3f);
@@ -58,21 +58,26 @@ Graph uneven_network(UnaryAttrs first_activation) {
     for (std::int64_t i = 0; i < tensor.elements(); ++i) tensor.as<float>()[i] = normal(random) * factor(i / inner);
     return graph.add_constant(name, std::move(tensor));
   };
-  const auto size_of_channel = [](std::int64_t c) { return std::pow(100.0f, -static_cast<float>(c) / (kChannels - 1)); };
+  const auto size_of_channel = [](std::int64_t c) {
+    return std::pow(100.0f, -static_cast<float>(c) / (kChannels - 1));
+  };
   const auto one = [](std::int64_t) { return 1.0f; };
   const auto inverse = [&](std::int64_t c) { return 1.0f / size_of_channel(c); };
   Window window = unit_window({3, 3});
   window.pad_begin = window.pad_end = {1, 1};
   const ValueId x = graph.add_input("x", DType::f32, Shape{1, 3, 8, 8});
-  const ValueId first =
-      added(graph, kConv, ConvAttrs{.window = window},
-            {x, constant("a", Shape{kChannels, 3, 3, 3}, size_of_channel), constant("ab", Shape{kChannels}, size_of_channel)}, "first");
+  const ValueId first = added(
+      graph, kConv, ConvAttrs{.window = window},
+      {x, constant("a", Shape{kChannels, 3, 3, 3}, size_of_channel), constant("ab", Shape{kChannels}, size_of_channel)},
+      "first");
   const ValueId clipped = added(graph, kUnary, first_activation, {first}, "clipped");
-  const ValueId depthwise = added(graph, kConv, ConvAttrs{.window = window, .groups = kChannels},
-                                  {clipped, constant("d", Shape{kChannels, 1, 3, 3}, inverse), constant("db", Shape{kChannels}, one)}, "depthwise");
+  const ValueId depthwise = added(
+      graph, kConv, ConvAttrs{.window = window, .groups = kChannels},
+      {clipped, constant("d", Shape{kChannels, 1, 3, 3}, inverse), constant("db", Shape{kChannels}, one)}, "depthwise");
   const ValueId relu = added(graph, kUnary, UnaryAttrs{.kind = UnaryKind::relu}, {depthwise}, "relu");
-  const ValueId last = added(graph, kConv, ConvAttrs{.window = unit_window({1, 1})},
-                             {relu, constant("l", Shape{10, kChannels, 1, 1}, one), constant("lb", Shape{10}, one)}, "last");
+  const ValueId last =
+      added(graph, kConv, ConvAttrs{.window = unit_window({1, 1})},
+            {relu, constant("l", Shape{10, kChannels, 1, 1}, one), constant("lb", Shape{10}, one)}, "last");
   graph.add_output(last, "y");
   return graph;
 }
@@ -108,7 +113,8 @@ TEST(Equalize, ChannelsThatDifferByAHundred) {
 }
 
 TEST(Equalize, TheNetworkInFloatsStaysTheSame) {
-  for (const UnaryAttrs& activation : {UnaryAttrs{.kind = UnaryKind::relu}, UnaryAttrs{.kind = UnaryKind::clip, .alpha = 0.0f, .beta = 0.5f}}) {
+  for (const UnaryAttrs& activation :
+       {UnaryAttrs{.kind = UnaryKind::relu}, UnaryAttrs{.kind = UnaryKind::clip, .alpha = 0.0f, .beta = 0.5f}}) {
     const Graph graph = uneven_network(activation);
     SourceNetwork source(graph, {});
     const auto factors = find_factors(source, {}, Noise(12));
@@ -145,7 +151,8 @@ TEST(Equalize, NotAcrossOutputsOrSkippedNodes) {
 TEST(Weights, WhatWasLearnedServesAgain) {
   const Graph graph = uneven_network({.kind = UnaryKind::relu});
   Graph first = graph, second = graph;
-  const QuantizeOptions options{.calibration = Calibration::automatic, .equalizes = true, .weights = WeightMethod::adaround};
+  const QuantizeOptions options{
+      .calibration = Calibration::automatic, .equalizes = true, .weights = WeightMethod::adaround};
   const auto report = quantize(first, Noise(12), options);
   ASSERT_TRUE(report) << to_string(report.errors());
   EXPECT_EQ(report->calibrated.weights.size(), 3u);
@@ -183,7 +190,8 @@ TEST(Weights, NearestScaleGivesUpALonelyOutlier) {
 }
 
 // Sums over rows of x of (errors · x)^2 around their mean.
-double error_of(const std::vector<std::vector<int>>& rows, const std::vector<float>& exact, const std::vector<std::int8_t>& rounded) {
+double error_of(const std::vector<std::vector<int>>& rows, const std::vector<float>& exact,
+                const std::vector<std::int8_t>& rounded) {
   double sum = 0.0, squares = 0.0;
   for (const auto& row : rows) {
     double error = 0.0;
@@ -202,7 +210,8 @@ TEST(AdaptiveRounding, FindsNearlyTheBestOfAllChoices) {
   double gained = 0.0;
   for (int round = 0; round < 20; ++round) {
     std::vector<std::vector<int>> rows(200, std::vector<int>(kSize));
-    InputMoments moments{kSize, 200, std::vector<std::int64_t>(kSize), std::vector<std::int32_t>(kSize * (kSize + 1) / 2)};
+    InputMoments moments{kSize, 200, std::vector<std::int64_t>(kSize),
+                         std::vector<std::int32_t>(kSize * (kSize + 1) / 2)};
     for (auto& row : rows) {
       const int common = uniform(random);  // inputs that go together: one error can undo another
       for (int& value : row) value = (3 * common + uniform(random)) / 4;
@@ -220,7 +229,8 @@ TEST(AdaptiveRounding, FindsNearlyTheBestOfAllChoices) {
     double best = HUGE_VAL;
     for (unsigned choice = 0; choice < 1u << kSize; ++choice) {
       std::vector<std::int8_t> rounded(kSize);
-      for (std::size_t i = 0; i < kSize; ++i) rounded[i] = static_cast<std::int8_t>(std::floor(exact[i]) + (choice >> i & 1));
+      for (std::size_t i = 0; i < kSize; ++i)
+        rounded[i] = static_cast<std::int8_t>(std::floor(exact[i]) + (choice >> i & 1));
       best = std::min(best, error_of(rows, exact, rounded));
     }
     std::vector<std::int8_t> adaptive = nearest;
@@ -241,20 +251,23 @@ TEST(FastBias, IsExactForFlatImages) {
     window.pad_begin = {1, 2}, window.pad_end = {0, 1}, window.strides = {2, 1}, window.dilations = {1, 2};
     std::mt19937 random(3);
     std::normal_distribution<float> normal;
-    Tensor weights(DType::f32, Shape{6, 4 / groups, 3, 3}), rounded(DType::f32, weights.shape()), bias(DType::f32, Shape{6});
+    Tensor weights(DType::f32, Shape{6, 4 / groups, 3, 3}), rounded(DType::f32, weights.shape()),
+        bias(DType::f32, Shape{6});
     for (float& value : weights.span<float>()) value = normal(random);
     const ValueId x = graph.add_input("x", DType::f32, Shape{1, 4, 7, 6});
     const ValueId w = graph.add_constant("w", weights), b = graph.add_constant("b", bias);
     graph.add_output(added(graph, kConv, ConvAttrs{.window = window, .groups = groups}, {x, w, b}, "conv"), "y");
     const Placement placement = place_pairs(graph, {});
-    const std::vector<ActivationScale> scales(static_cast<std::size_t>(graph.value_count()), ActivationScale{.scale = 0.02f});
+    const std::vector<ActivationScale> scales(static_cast<std::size_t>(graph.value_count()),
+                                              ActivationScale{.scale = 0.02f});
     ASSERT_EQ(inputs_of_biased(graph, placement).size(), 1u);
     const std::vector<float> mean{0.5f, -1.0f, 2.0f, 0.25f};
     const auto corrections = estimate_biases(graph, placement, scales, {}, {{0, {mean}}});
 
     const QuantizedWeights s8 = quantize_weights(weights, 0, {}, 0.02f);
     for (std::int64_t i = 0; i < weights.elements(); ++i)
-      rounded.as<float>()[i] = s8.scale[static_cast<std::size_t>(i / (weights.elements() / 6))] * s8.values.as<std::int8_t>()[i];
+      rounded.as<float>()[i] =
+          s8.scale[static_cast<std::size_t>(i / (weights.elements() / 6))] * s8.values.as<std::int8_t>()[i];
     Graph changed = graph;
     changed.replace_uses(w, changed.add_constant("rounded", rounded));
     Tensor image(DType::f32, Shape{1, 4, 7, 6});
@@ -285,7 +298,8 @@ TEST(ObservedNetwork, ShowsWhatIsComputedWhereverItIs) {
     const auto found = channel_means(value, network->channel_axis(k));
     const auto wanted = channel_means(std::as_const(expected.at(chosen[k].id.index)).view(), 1);
     ASSERT_EQ(found.size(), wanted.size());
-    for (std::size_t c = 0; c < found.size(); ++c) EXPECT_NEAR(found[c], wanted[c], 1e-4f * (1.0f + std::abs(wanted[c]))) << k;
+    for (std::size_t c = 0; c < found.size(); ++c)
+      EXPECT_NEAR(found[c], wanted[c], 1e-4f * (1.0f + std::abs(wanted[c]))) << k;
   }));
   EXPECT_EQ(seen, chosen.size());
 }
@@ -297,7 +311,9 @@ TEST(ObservedNetwork, WhatIsWrittenIsWhatReadersRead) {
   ASSERT_TRUE(network);
   auto observation = Observation::create(*network);
   auto inputs = *Noise(1).sample(0);
-  ASSERT_TRUE(observation->run(inputs, [](std::size_t, const TensorView& value) { std::fill_n(value.as<float>(), value.shape.elements(), 0.0f); }));
+  ASSERT_TRUE(observation->run(inputs, [](std::size_t, const TensorView& value) {
+    std::fill_n(value.as<float>(), value.shape.elements(), 0.0f);
+  }));
   const auto bias = graph.fact(graph.node(graph.order()[4]).inputs[2]).constant->span<float>();
   const auto means = channel_means(std::as_const(observation->outputs()[0]).view(), 1);
   for (std::size_t c = 0; c < means.size(); ++c) EXPECT_NEAR(means[c], bias[c], 1e-6f);

@@ -1,4 +1,5 @@
-// What keeps the quantizer's memory small and must not change what it finds: weights that are away, runs in pieces. Part of tests/quantize/.
+// What keeps the quantizer's memory small and must not change what it finds: weights that are away, runs in pieces.
+// Part of tests/quantize/.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -94,7 +95,8 @@ TEST(SourceNetwork, AnotherNetworkThanBeforeIsAnError) {
 TEST(Quantize, WeightsThatAreAwayMeanwhileChangeNothing) {
   constexpr std::int64_t kSize = 1500;  // 18 MB of weights
   for (const bool equalizes : {false, true}) {
-    QuantizeOptions options{.calibration = Calibration::automatic, .equalizes = equalizes, .weights = WeightMethod::mse};
+    QuantizeOptions options{
+        .calibration = Calibration::automatic, .equalizes = equalizes, .weights = WeightMethod::mse};
     Graph kept = products(kSize), away = products(kSize);
     const auto expected = quantize(kept, Noise(Shape{1, kSize}), options);
     ASSERT_TRUE(expected) << to_string(expected.errors());
@@ -122,9 +124,10 @@ TEST(LiveMemory, IsWhatLaterStepsRead) {
   Plan plan;
   plan.steps.resize(5);
   plan.steps[0].inputs = {input}, plan.steps[0].outputs = {in_arena(0, 64)};
-  plan.steps[1].inputs = {in_arena(0, 64)}, plan.steps[1].outputs = {in_arena(64, 64)};                    // both live on
-  plan.steps[2].inputs = {in_arena(64, 64), input}, plan.steps[2].outputs = {in_arena(64, 64)};            // in place
-  plan.steps[3].inputs = {in_arena(64, 64), in_arena(0, 64)}, plan.steps[3].outputs = {in_arena(32, 32)};  // over a part of what is dead
+  plan.steps[1].inputs = {in_arena(0, 64)}, plan.steps[1].outputs = {in_arena(64, 64)};          // both live on
+  plan.steps[2].inputs = {in_arena(64, 64), input}, plan.steps[2].outputs = {in_arena(64, 64)};  // in place
+  plan.steps[3].inputs = {in_arena(64, 64), in_arena(0, 64)},
+  plan.steps[3].outputs = {in_arena(32, 32)};  // over a part of what is dead
   plan.steps[4].inputs = {in_arena(32, 32)}, plan.steps[4].outputs = {output};
   const auto live = live_memory(plan);
   using Ranges = std::vector<ByteRange>;

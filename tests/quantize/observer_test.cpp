@@ -70,8 +70,8 @@ TEST(Observer, PercentileLeavesOutTheTails) {
 }
 
 TEST(Observer, DoesNotDependOnTheOrderOfSamples) {
-  const std::vector<float> parts[] = {random_values(1, 0.01f, 1000), random_values(2, 30.0f, 999), random_values(3, 1.0f, 1001),
-                                      std::vector<float>(10, 0.0f)};
+  const std::vector<float> parts[] = {random_values(1, 0.01f, 1000), random_values(2, 30.0f, 999),
+                                      random_values(3, 1.0f, 1001), std::vector<float>(10, 0.0f)};
   Observer forward(Calibration::percentile);
   for (const auto& part : parts) forward.add(part);
   Observer backward(Calibration::percentile);
@@ -156,7 +156,8 @@ TEST(Observer, MethodsOnAHeavyTail) {
   const float all = highest_by(Calibration::minmax);
   EXPECT_EQ(highest_by(Calibration::average), all);
   EXPECT_NEAR(highest_by(Calibration::percentile), 3.3f, 0.2f);
-  const float entropy = highest_by(Calibration::entropy), squares = highest_by(Calibration::mse), careful = highest_by(Calibration::automatic);
+  const float entropy = highest_by(Calibration::entropy), squares = highest_by(Calibration::mse),
+              careful = highest_by(Calibration::automatic);
   EXPECT_LT(entropy, 0.7f * all);
   EXPECT_LT(squares, 0.9f * all);
   EXPECT_GE(careful, squares);
@@ -166,7 +167,8 @@ TEST(Observer, MethodsOnAHeavyTail) {
 TEST(Scales, ActivationsContainZero) {
   EXPECT_EQ(activation_scale({0.0f, 25.5f}), (ActivationScale{DType::u8, 25.5f / 255.0f, 0}));
   EXPECT_EQ(activation_scale({5.0f, 25.5f}), (ActivationScale{DType::u8, 25.5f / 255.0f, 0}));
-  EXPECT_EQ(activation_scale({-1.0f, 1.0f}), (ActivationScale{DType::u8, 2.0f / 255.0f, 127}));  // the scale is just above 2/255, so 127.49999
+  EXPECT_EQ(activation_scale({-1.0f, 1.0f}),
+            (ActivationScale{DType::u8, 2.0f / 255.0f, 127}));  // the scale is just above 2/255, so 127.49999
   EXPECT_EQ(activation_scale({-3.0f, -1.0f}).zero_point, 255);
   EXPECT_EQ(activation_scale({0.0f, 0.0f}), (ActivationScale{DType::u8, 1.0f, 0}));
   const float huge = std::numeric_limits<float>::max();
@@ -174,7 +176,9 @@ TEST(Scales, ActivationsContainZero) {
   EXPECT_GT(activation_scale({0.0f, std::numeric_limits<float>::denorm_min()}).scale, 0.0f);
 }
 
-TEST(Scales, GlobalScaleAsRelayQuantize) { EXPECT_EQ(global_activation_scale(8.0f), (ActivationScale{DType::s8, 0.0625f, 0})); }
+TEST(Scales, GlobalScaleAsRelayQuantize) {
+  EXPECT_EQ(global_activation_scale(8.0f), (ActivationScale{DType::s8, 0.0625f, 0}));
+}
 
 TEST(Scales, WeightsPerChannel) {
   const Tensor weights = Tensor::of<float>(Shape{3, 2}, std::vector<float>{1.27f, -0.5f, 0.0f, 0.0f, -254.0f, 254.0f});

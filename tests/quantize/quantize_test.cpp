@@ -1,4 +1,5 @@
-// The quantizer on small graphs: where pairs stand, what they cost in accuracy, what is refused. Part of tests/quantize/.
+// The quantizer on small graphs: where pairs stand, what they cost in accuracy, what is refused. Part of
+// tests/quantize/.
 #include "quantize/quantize.h"
 
 #include <gtest/gtest.h>
@@ -36,11 +37,18 @@ class Net {
     Window window = unit_window({3, 3});
     window.pad_begin = window.pad_end = {1, 1};
     return add(kConv, ConvAttrs{.window = window},
-               {x, constant(name + ".w", Shape{channels, in, 3, 3}, 0.3f), constant(name + ".b", Shape{channels})}, name);
+               {x, constant(name + ".w", Shape{channels, in, 3, 3}, 0.3f), constant(name + ".b", Shape{channels})},
+               name);
   }
-  ValueId unary(const std::string& name, UnaryKind kind, ValueId x) { return add(kUnary, UnaryAttrs{.kind = kind}, {x}, name); }
-  ValueId binary(const std::string& name, BinaryKind kind, ValueId a, ValueId b) { return add(kBinary, BinaryAttrs{.kind = kind}, {a, b}, name); }
-  ValueId mean(const std::string& name, ValueId x) { return add(kReduce, ReduceAttrs{.kind = ReduceKind::mean, .axes = {2, 3}}, {x}, name); }
+  ValueId unary(const std::string& name, UnaryKind kind, ValueId x) {
+    return add(kUnary, UnaryAttrs{.kind = kind}, {x}, name);
+  }
+  ValueId binary(const std::string& name, BinaryKind kind, ValueId a, ValueId b) {
+    return add(kBinary, BinaryAttrs{.kind = kind}, {a, b}, name);
+  }
+  ValueId mean(const std::string& name, ValueId x) {
+    return add(kReduce, ReduceAttrs{.kind = ReduceKind::mean, .axes = {2, 3}}, {x}, name);
+  }
   ValueId add(const OpSpec& spec, Attrs attrs, std::vector<ValueId> inputs, const std::string& name) {
     const auto id = graph.add(spec, std::move(attrs), std::move(inputs), name);
     EXPECT_TRUE(id) << to_string(id.errors());
@@ -52,7 +60,8 @@ class Net {
   }
 
   // Names of the values with pairs, sorted.
-  std::vector<std::string> pairs(const std::vector<std::string>& skip = {}, PairPlacement where = PairPlacement::fused) const {
+  std::vector<std::string> pairs(const std::vector<std::string>& skip = {},
+                                 PairPlacement where = PairPlacement::fused) const {
     const Placement placement = place_pairs(graph, skip, Ends::floats, where);
     std::vector<std::string> names;
     for (int i = 0; i < graph.value_count(); ++i) {
@@ -105,26 +114,32 @@ TEST(Placement, ResidualAdditionJoinsTheLaterConvolution) {
   EXPECT_EQ(net.pairs(), (Names{"relu", "shortcut", "x"}));
 }
 
-// Where every operator is computed by itself: before sums and inside x * f(x), too, but not before a clamp, nor inside a function of one value.
+// Where every operator is computed by itself: before sums and inside x * f(x), too, but not before a clamp, nor inside
+// a function of one value.
 TEST(Placement, PerOperator) {
   Net net;
   const ValueId x = net.input("x", Shape{1, 4, 8, 8});
-  const ValueId relu = net.unary("relu", UnaryKind::relu, net.binary("add", BinaryKind::add, net.conv("branch", x, 4), net.conv("shortcut", x, 4)));
+  const ValueId relu =
+      net.unary("relu", UnaryKind::relu,
+                net.binary("add", BinaryKind::add, net.conv("branch", x, 4), net.conv("shortcut", x, 4)));
   const ValueId conv = net.conv("conv", relu, 4);
   const ValueId silu = net.binary("silu", BinaryKind::mul, conv, net.unary("sigmoid", UnaryKind::sigmoid, conv));
   const ValueId table = net.unary("tanh", UnaryKind::tanh, net.unary("neg", UnaryKind::neg, silu));
   const ValueId mean = net.mean("mean", net.conv("last", table, 2));
   net.output(mean);
   EXPECT_EQ(net.pairs({}, PairPlacement::fused), (Names{"conv", "last", "relu", "shortcut", "tanh", "x"}));
-  EXPECT_EQ(net.pairs({}, PairPlacement::per_operator), (Names{"branch", "conv", "last", "relu", "shortcut", "sigmoid", "silu", "tanh", "x"}));
-  EXPECT_EQ(net.pairs({"branch"}, PairPlacement::per_operator),
-            (Names{"branch", "conv", "last", "relu", "shortcut", "sigmoid", "silu", "tanh", "x"}));  // the sum reads 8 bits
+  EXPECT_EQ(net.pairs({}, PairPlacement::per_operator),
+            (Names{"branch", "conv", "last", "relu", "shortcut", "sigmoid", "silu", "tanh", "x"}));
+  EXPECT_EQ(
+      net.pairs({"branch"}, PairPlacement::per_operator),
+      (Names{"branch", "conv", "last", "relu", "shortcut", "sigmoid", "silu", "tanh", "x"}));  // the sum reads 8 bits
 }
 
 TEST(Placement, ActivatedBranchIsRoundedBeforeTheAddition) {
   Net net;
   const ValueId x = net.input("x", Shape{1, 4, 8, 8});
-  const ValueId add = net.binary("add", BinaryKind::add, net.unary("relu", UnaryKind::relu, net.conv("branch", x, 4)), x);
+  const ValueId add =
+      net.binary("add", BinaryKind::add, net.unary("relu", UnaryKind::relu, net.conv("branch", x, 4)), x);
   EXPECT_EQ(net.output(net.conv("last", add, 2)).pairs(), (Names{"add", "relu", "x"}));
 }
 
@@ -152,8 +167,9 @@ TEST(Placement, SqueezeExciteIsWhollyQuantized) {
   Net net;
   const ValueId x = net.input("x", Shape{1, 4, 8, 8});
   const ValueId body = net.unary("body", UnaryKind::relu, net.conv("conv", x, 4));
-  const ValueId gate = net.unary("gate", UnaryKind::sigmoid,
-                                 net.conv("excite", net.unary("relu", UnaryKind::relu, net.conv("squeeze", net.mean("mean", body), 2)), 4));
+  const ValueId gate = net.unary(
+      "gate", UnaryKind::sigmoid,
+      net.conv("excite", net.unary("relu", UnaryKind::relu, net.conv("squeeze", net.mean("mean", body), 2)), 4));
   EXPECT_EQ(net.output(net.conv("last", net.binary("scaled", BinaryKind::mul, body, gate), 2)).pairs(),
             (Names{"body", "excite", "gate", "mean", "relu", "scaled", "x"}));
 }
@@ -162,7 +178,8 @@ TEST(Placement, LogitsAndSoftmaxStayFloat) {
   Net net;
   const ValueId x = net.input("x", Shape{1, 4});
   const ValueId logits =
-      net.binary("logits", BinaryKind::add, net.add(kMatmul, NoAttrs{}, {x, net.constant("w", Shape{4, 5})}, "product"), net.constant("b", Shape{5}));
+      net.binary("logits", BinaryKind::add, net.add(kMatmul, NoAttrs{}, {x, net.constant("w", Shape{4, 5})}, "product"),
+                 net.constant("b", Shape{5}));
   EXPECT_EQ(net.output(net.add(kSoftmax, SoftmaxAttrs{.axis = 1}, {logits}, "softmax")).pairs(), (Names{"x"}));
 }
 
@@ -180,7 +197,8 @@ TEST(Placement, MeanThatOnlyFloatsReadIsNotRounded) {
 TEST(Placement, SkippedNodesReadAndGiveFloats) {
   Net net;
   const ValueId x = net.input("x", Shape{1, 4, 8, 8});
-  const ValueId y = net.conv("third", net.unary("relu", UnaryKind::relu, net.conv("second", net.conv("first", x, 4), 4)), 4);
+  const ValueId y =
+      net.conv("third", net.unary("relu", UnaryKind::relu, net.conv("second", net.conv("first", x, 4), 4)), 4);
   net.output(y);
   EXPECT_EQ(net.pairs({"first"}), (Names{"first", "relu"}));
   EXPECT_EQ(net.pairs({"second"}), (Names{"relu", "x"}));  // its ReLU stays in float with it
@@ -222,7 +240,8 @@ TEST(Placement, AChainOfConcatenationsHasOneScale) {
   const Placement placement = place_pairs(net.graph, {});
   const auto scale_of = [&](ValueId id) { return placement.scale_of[static_cast<std::size_t>(id.index)]; };
   EXPECT_EQ(scale_of(x), x);
-  for (const ValueId member : {a, b, c, net.graph.producer(b)->inputs[0], net.graph.producer(c)->inputs[0]}) EXPECT_EQ(scale_of(member), last);
+  for (const ValueId member : {a, b, c, net.graph.producer(b)->inputs[0], net.graph.producer(c)->inputs[0]})
+    EXPECT_EQ(scale_of(member), last);
   EXPECT_EQ(scale_of(other), other);
   EXPECT_EQ(scale_of(read_twice), read_twice);
   EXPECT_EQ(scale_of(apart), net.graph.producer(net.graph.producer(net.graph.outputs()[0])->inputs[0])->outputs[0]);
@@ -235,7 +254,8 @@ Net small_network() {
   const ValueId silu = net.binary("silu", BinaryKind::mul, stem, net.unary("sigmoid", UnaryKind::sigmoid, stem));
   const ValueId add = net.binary("add", BinaryKind::add, net.conv("branch", silu, 8), silu);
   const ValueId flat = net.add(kReshape, ReshapeAttrs{.shape = {1, 8}}, {net.mean("mean", add)}, "flat");
-  net.output(net.binary("logits", BinaryKind::add, net.add(kMatmul, NoAttrs{}, {flat, net.constant("w", Shape{8, 5})}, "product"),
+  net.output(net.binary("logits", BinaryKind::add,
+                        net.add(kMatmul, NoAttrs{}, {flat, net.constant("w", Shape{8, 5})}, "product"),
                         net.constant("b", Shape{5})));
   return net;
 }
@@ -284,7 +304,8 @@ Tensor meaning(const Graph& graph, const Tensor& integers) {
   return values;
 }
 
-// The network with ends in 8 bits computes what the one with ends in float does between its first quantize and its last.
+// The network with ends in 8 bits computes what the one with ends in float does between its first quantize and its
+// last.
 TEST(Quantize, IntegerEndsReplaceTheOuterConversions) {
   const Net net = small_network();
   const Noise samples(Shape{1, 3, 8, 8}, 6);
@@ -307,7 +328,8 @@ TEST(Quantize, IntegerEndsReplaceTheOuterConversions) {
     std::vector<Tensor> quantized = {Tensor(DType::u8, sample.shape())};
     Tensor& stored = quantized[0];
     for (std::int64_t k = 0; k < sample.elements(); ++k)
-      stored.as<std::uint8_t>()[k] = static_cast<std::uint8_t>(quantize_value(sample.as<float>()[k], own.scale, own.zero_point, 0, 255));
+      stored.as<std::uint8_t>()[k] =
+          static_cast<std::uint8_t>(quantize_value(sample.as<float>()[k], own.scale, own.zero_point, 0, 255));
     const auto of_floats = evaluate(floats, real), of_integers = evaluate(integers, quantized);
     ASSERT_TRUE(of_floats && of_integers);
     const Tensor values = meaning(integers, (*of_integers)[0]);
@@ -338,7 +360,8 @@ TEST(Placement, IntegerEndsAreWanted) {
   };
   EXPECT_EQ(wanted(Ends::floats, {}), (Names{"relu", "x"}));
   EXPECT_EQ(wanted(Ends::integers, {}), (Names{"conv", "other", "relu", "scores", "x"}));
-  EXPECT_EQ(wanted(Ends::integers, {"scores"}), (Names{"other", "relu", "scores", "x"}));  // the result is rounded, its input is not
+  EXPECT_EQ(wanted(Ends::integers, {"scores"}),
+            (Names{"other", "relu", "scores", "x"}));  // the result is rounded, its input is not
 }
 
 // Whatever the samples show, shares of a whole lie in [0, 1]: TFLite's scale.
@@ -349,7 +372,8 @@ TEST(Quantize, SoftmaxHasAFixedScale) {
   net.output(net.add(kReshape, ReshapeAttrs{.shape = {1, 256}}, {shares}, "flat"));
   const auto report = quantize(net.graph, Noise(Shape{1, 4, 8, 8}, 3), {.integer_only = true});
   ASSERT_TRUE(report) << to_string(report.errors());
-  for (const char* name : {"shares", "flat"}) EXPECT_EQ(report->scales.at(name), (TensorScale{DType::u8, 1.0f / 256.0f, 0})) << name;
+  for (const char* name : {"shares", "flat"})
+    EXPECT_EQ(report->scales.at(name), (TensorScale{DType::u8, 1.0f / 256.0f, 0})) << name;
 }
 
 TEST(Quantize, SameGraphEveryTime) {
@@ -374,7 +398,8 @@ std::vector<double> means(const Graph& graph, const Noise& samples) {
     const auto y = evaluate(graph, *samples.sample(i));
     EXPECT_TRUE(y);
     sums.resize(static_cast<std::size_t>((*y)[0].elements()));
-    for (std::size_t c = 0; c < sums.size(); ++c) sums[c] += static_cast<double>((*y)[0].as<float>()[c]) / static_cast<double>(samples.size());
+    for (std::size_t c = 0; c < sums.size(); ++c)
+      sums[c] += static_cast<double>((*y)[0].as<float>()[c]) / static_cast<double>(samples.size());
   }
   return sums;
 }
@@ -446,7 +471,8 @@ TEST(NodePattern, PositionsAreTheOutermostProducts) {
   const ValueId middle = net.conv("middle", net.binary("sum", BinaryKind::add, a, b), 4);
   net.output(net.unary("end", UnaryKind::relu, net.conv("head", middle, 2)));
   net.graph.add_output(net.conv("side", middle, 3), "z");
-  EXPECT_EQ(with_positions_named(net.graph, {"position:first", "type:conv", "position:middle"}), (Names{"a", "b", "type:conv", "position:middle"}));
+  EXPECT_EQ(with_positions_named(net.graph, {"position:first", "type:conv", "position:middle"}),
+            (Names{"a", "b", "type:conv", "position:middle"}));
   EXPECT_EQ(with_positions_named(net.graph, {"position:last"}), (Names{"head", "side"}));
   EXPECT_EQ(matching_nodes(net.graph, {"position:last", "rel?"}), (std::set<std::string>{"head", "relu", "side"}));
   EXPECT_TRUE(check_patterns(net.graph, {"position:first", "position:last"}, "--skip"));

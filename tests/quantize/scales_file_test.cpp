@@ -1,4 +1,5 @@
-// Scales as JSON: what is written reads back as it was, and broken or foreign files say which tensor is wrong. Part of tests/quantize/.
+// Scales as JSON: what is written reads back as it was, and broken or foreign files say which tensor is wrong. Part of
+// tests/quantize/.
 #include "quantize/scales_file.h"
 
 #include <gtest/gtest.h>
@@ -38,10 +39,11 @@ Graph network() {
     return graph.add_constant(name, std::move(tensor));
   };
   const auto conv = [&](const std::string& name, ValueId x) {
-    return *graph.add(kConv, ConvAttrs{.window = unit_window({3, 3})}, {x, constant(name + ".w", {4, 4, 3, 3}), constant(name + ".b", {4})}, name);
+    return *graph.add(kConv, ConvAttrs{.window = unit_window({3, 3})},
+                      {x, constant(name + ".w", {4, 4, 3, 3}), constant(name + ".b", {4})}, name);
   };
-  const ValueId relu =
-      *graph.add(kUnary, UnaryAttrs{.kind = UnaryKind::relu}, {conv("first", graph.add_input("x", DType::f32, {1, 4, 6, 6}))}, "relu");
+  const ValueId relu = *graph.add(kUnary, UnaryAttrs{.kind = UnaryKind::relu},
+                                  {conv("first", graph.add_input("x", DType::f32, {1, 4, 6, 6}))}, "relu");
   const ValueId pool = *graph.add(kMaxPool, MaxPoolAttrs{.window = unit_window({2, 2})}, {relu}, "largest");
   graph.add_output(conv("second", pool), "y");
   return graph;
@@ -59,19 +61,23 @@ Graph network_of_many_groups() {
   };
   const auto conv = [&](const std::string& name, ValueId x) {
     const std::int64_t channels = graph.fact(x).shape[1];
-    return *graph.add(kConv, ConvAttrs{.window = unit_window({1, 1})}, {x, constant(name + ".w", {4, channels, 1, 1}), constant(name + ".b", {4})},
-                      name);
+    return *graph.add(kConv, ConvAttrs{.window = unit_window({1, 1})},
+                      {x, constant(name + ".w", {4, channels, 1, 1}), constant(name + ".b", {4})}, name);
   };
-  const auto unary = [&](const std::string& name, UnaryKind kind, ValueId x) { return *graph.add(kUnary, UnaryAttrs{.kind = kind}, {x}, name); };
+  const auto unary = [&](const std::string& name, UnaryKind kind, ValueId x) {
+    return *graph.add(kUnary, UnaryAttrs{.kind = kind}, {x}, name);
+  };
   const auto binary = [&](const std::string& name, BinaryKind kind, ValueId a, ValueId b) {
     return *graph.add(kBinary, BinaryAttrs{.kind = kind}, {a, b}, name);
   };
   const ValueId stem = conv("stem", graph.add_input("x", DType::f32, {1, 4, 6, 6}));
   const ValueId silu = binary("silu", BinaryKind::mul, stem, unary("sigmoid", UnaryKind::sigmoid, stem));
   const ValueId mean = *graph.add(kReduce, ReduceAttrs{.kind = ReduceKind::mean, .axes = {2, 3}}, {silu}, "mean");
-  const ValueId gate = unary("gate", UnaryKind::sigmoid, conv("excite", unary("squeezed", UnaryKind::relu, conv("squeeze", mean))));
+  const ValueId gate =
+      unary("gate", UnaryKind::sigmoid, conv("excite", unary("squeezed", UnaryKind::relu, conv("squeeze", mean))));
   const ValueId sum =
-      unary("sum_relu", UnaryKind::relu, binary("sum", BinaryKind::add, conv("branch", binary("gated", BinaryKind::mul, silu, gate)), silu));
+      unary("sum_relu", UnaryKind::relu,
+            binary("sum", BinaryKind::add, conv("branch", binary("gated", BinaryKind::mul, silu, gate)), silu));
   const ValueId joined = *graph.add(kConcat, ConcatAttrs{.axis = 1}, {conv("left", sum), sum}, "joined");
   graph.add_output(conv("last", joined), "y");
   return graph;
@@ -110,7 +116,8 @@ void expect_same_constants(const Graph& a, const Graph& b) {
 TEST(ScalesFile, ReadsBackAsItWas) {
   for (const QuantizeOptions& options :
        {QuantizeOptions{}, QuantizeOptions{.calibration = Calibration::mse, .corrects_biases = false},
-        QuantizeOptions{.equalizes = true, .weights = WeightMethod::adaround}, QuantizeOptions{.global_scale = 5.0f, .corrects_biases = false}}) {
+        QuantizeOptions{.equalizes = true, .weights = WeightMethod::adaround},
+        QuantizeOptions{.global_scale = 5.0f, .corrects_biases = false}}) {
     const Written direct = written(options);
     const auto again = quantized_by(direct.text);
     ASSERT_TRUE(again) << to_string(again.errors());
@@ -173,7 +180,8 @@ TEST(Base64, EveryLength) {
     EXPECT_EQ(*read, bytes);
     bytes.push_back(static_cast<std::byte>(i * 37 + 11));
   }
-  for (const char* broken : {"A", "AAA", "AA=A", "====", "A===", "AA A", "AAA\xff"}) EXPECT_FALSE(from_base64(broken)) << broken;
+  for (const char* broken : {"A", "AAA", "AA=A", "====", "A===", "AA A", "AAA\xff"})
+    EXPECT_FALSE(from_base64(broken)) << broken;
 }
 
 TEST(ScalesFile, EditedScalesAreTaken) {
@@ -188,7 +196,8 @@ TEST(ScalesFile, EditedScalesAreTaken) {
   std::vector<float> found;
   for (int i = 0; i < graph->value_count(); ++i) {
     const Value& value = graph->value({i});
-    if (value.name == "relu/scale" || value.name == "relu/zero_point") found.push_back(to_floats(value.fact.constant->view())[0]);
+    if (value.name == "relu/scale" || value.name == "relu/zero_point")
+      found.push_back(to_floats(value.fact.constant->view())[0]);
   }
   EXPECT_EQ(found, (std::vector<float>{0.125f, 7.0f}));
 }
@@ -234,9 +243,9 @@ TEST(ScalesFile, ErrorsNameTheTensor) {
 }
 
 TEST(ScalesFile, OtherFilesAreRefused) {
-  for (const std::string& text :
-       std::vector<std::string>{"", "{", "[]", "3", "{}", R"({"format": "octavo scales 2"})", R"({"format": "octavo scales 1"})",
-                                std::string(100000, '['), R"({"format": {"a": {"b": {"c": {"d": 1}}}}})"}) {
+  for (const std::string& text : std::vector<std::string>{"", "{", "[]", "3", "{}", R"({"format": "octavo scales 2"})",
+                                                          R"({"format": "octavo scales 1"})", std::string(100000, '['),
+                                                          R"({"format": {"a": {"b": {"c": {"d": 1}}}}})"}) {
     const auto read = parse_scales(text, "some.json");
     ASSERT_FALSE(read) << text.substr(0, 40);
     EXPECT_EQ(read.errors()[0].kind, ErrorKind::invalid_input);
@@ -255,7 +264,8 @@ TEST(ScalesFile, ServesEveryMixtureOfItsNetwork) {
   for (std::uint32_t set = 1; set + 1 < 1u << report->groups.size(); ++set) {
     QuantizeOptions options{.calibrated = *calibrated};
     for (std::size_t g = 0; g < report->groups.size(); ++g) {
-      if ((set >> g & 1) != 0) options.skip.insert(options.skip.end(), report->groups[g].nodes.begin(), report->groups[g].nodes.end());
+      if ((set >> g & 1) != 0)
+        options.skip.insert(options.skip.end(), report->groups[g].nodes.begin(), report->groups[g].nodes.end());
     }
     Graph graph = network_of_many_groups();
     const auto mixture = quantize(graph, Noise(), options);

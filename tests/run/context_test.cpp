@@ -28,7 +28,8 @@ std::shared_ptr<const Model> load(CompiledModel compiled, int threads) {
   return model ? *model : nullptr;
 }
 
-// The property that a plan is for: every graph gives the answers of the references, so no live tensor is ever overwritten.
+// The property that a plan is for: every graph gives the answers of the references, so no live tensor is ever
+// overwritten.
 TEST(Context, RandomGraphsGiveTheReferencesAnswers) {
   const auto pool = std::make_shared<ThreadPool>(4);
   for (unsigned seed = 0; seed < 60; ++seed) {
@@ -84,7 +85,8 @@ TEST(Context, TensorsOfTheWrongKindAreNamed) {
   const Graph graph = chain_graph();
   auto context = Context::create(load(compile_graphs({&graph}), 1));
   ASSERT_TRUE(context);
-  Tensor x(DType::u8, Shape{1, 8, 64}), y(DType::u8, Shape{1, 8, 64}), wide(DType::u8, Shape{1, 8, 65}), floats(DType::f32, Shape{1, 8, 64});
+  Tensor x(DType::u8, Shape{1, 8, 64}), y(DType::u8, Shape{1, 8, 64}), wide(DType::u8, Shape{1, 8, 65}),
+      floats(DType::f32, Shape{1, 8, 64});
   const auto message = [&](std::vector<ConstTensorView> in, std::vector<TensorView> out) {
     const Status status = context->run(in, out);
     if (status) return std::string();
@@ -95,8 +97,10 @@ TEST(Context, TensorsOfTheWrongKindAreNamed) {
   EXPECT_EQ(message({}, {y.view()}), "input: found 0 tensors, expected 1");
   EXPECT_EQ(message({wide.view()}, {y.view()}), "input 'x': found u8 1x8x65, expected u8 1x8x64");
   EXPECT_EQ(message({x.view()}, {floats.view()}), "output 'y': found f32 1x8x64, expected u8 1x8x64");
-  EXPECT_EQ(message({{DType::u8, Shape{1, 8, 64}, nullptr}}, {y.view()}), "input 'x': found no memory, expected 512 bytes");
-  EXPECT_EQ(message({x.view()}, {x.view()}), "output 'y': found memory that an input occupies, expected memory of its own");
+  EXPECT_EQ(message({{DType::u8, Shape{1, 8, 64}, nullptr}}, {y.view()}),
+            "input 'x': found no memory, expected 512 bytes");
+  EXPECT_EQ(message({x.view()}, {x.view()}),
+            "output 'y': found memory that an input occupies, expected memory of its own");
   EXPECT_FALSE(Context::create(load(compile_graphs({&graph}), 1), {.plan = 1}));
 }
 
@@ -108,7 +112,8 @@ TEST(Context, PlansAreFoundByBatch) {
   const auto missing = model->find_plan(Precision::int8, 3);
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.errors()[0].kind, ErrorKind::usage);
-  EXPECT_EQ(missing.errors()[0].message(), "test.onnx: found no plan for int8 batch 3, expected one of: int8 batch 1, int8 batch 2");
+  EXPECT_EQ(missing.errors()[0].message(),
+            "test.onnx: found no plan for int8 batch 3, expected one of: int8 batch 1, int8 batch 2");
 }
 
 TEST(Context, AHookSeesEveryStepAndItsResults) {
@@ -138,7 +143,8 @@ TEST(Context, AHookSeesEveryStepAndItsResults) {
 struct ModeStep final : Step {
   std::int64_t items() const override { return 4; }
   void run(const StepBuffers& buffers, ItemRange range) const noexcept override {
-    for (std::int64_t i = range.begin; i < range.end; ++i) reinterpret_cast<std::uint32_t*>(buffers.outputs[0])[i] = _mm_getcsr() & 0xffc0u;
+    for (std::int64_t i = range.begin; i < range.end; ++i)
+      reinterpret_cast<std::uint32_t*>(buffers.outputs[0])[i] = _mm_getcsr() & 0xffc0u;
   }
 };
 
@@ -146,11 +152,12 @@ TEST(Context, EveryThreadRoundsToNearestAndTheCallersModeComesBack) {
   Graph graph;
   const ValueId x = graph.add_input("x", DType::u32, Shape{4});
   graph.add_output(testing::add_or_die(graph, kUnary, UnaryAttrs{}, {x}, "mode"), "y");
-  const Kernel kernel{
-      .name = "mode",
-      .op = "unary",
-      .refusal = [](const OpCall&) { return std::string(); },
-      .prepare = [](const StepSpec&) -> Result<std::unique_ptr<Step>> { return std::unique_ptr<Step>(std::make_unique<ModeStep>()); }};
+  const Kernel kernel{.name = "mode",
+                      .op = "unary",
+                      .refusal = [](const OpCall&) { return std::string(); },
+                      .prepare = [](const StepSpec&) -> Result<std::unique_ptr<Step>> {
+                        return std::unique_ptr<Step>(std::make_unique<ModeStep>());
+                      }};
   const std::vector<const Kernel*> kernels = {&kernel};
   ConstantPool pool;
   auto plan = make_plan(graph, *machine_for_target("avx2"), {.kernels = kernels}, pool);
@@ -171,7 +178,8 @@ TEST(Context, EveryThreadRoundsToNearestAndTheCallersModeComesBack) {
         other.join();
       },
       4);
-  for (const std::shared_ptr<Executor>& executor : {std::shared_ptr<Executor>(std::make_shared<ThreadPool>(4)), callers}) {
+  for (const std::shared_ptr<Executor>& executor :
+       {std::shared_ptr<Executor>(std::make_shared<ThreadPool>(4)), callers}) {
     auto context = Context::create(*model, {.executor = executor});
     ASSERT_TRUE(context);
     const unsigned before = _mm_getcsr();

@@ -13,12 +13,15 @@ using testing::random_bytes;
 using testing::random_inputs;
 using testing::run_once;
 
-// Images of 3 x 37 bytes: the input is also read late, one result is an output and read, two live on after the loop, which a reshape ends.
+// Images of 3 x 37 bytes: the input is also read late, one result is an output and read, two live on after the loop,
+// which a reshape ends.
 Graph loop_graph(std::int64_t images) {
   Graph graph;
   const ValueId x = graph.add_input("x", DType::u8, Shape{images, 3, 37});
   const ValueId table = graph.add_constant("table", random_bytes(Shape{256}, 1));
-  const auto through_table = [&](ValueId value, const std::string& name) { return add_or_die(graph, kTable, NoAttrs{}, {value, table}, name); };
+  const auto through_table = [&](ValueId value, const std::string& name) {
+    return add_or_die(graph, kTable, NoAttrs{}, {value, table}, name);
+  };
   const ValueId first = through_table(x, "first");
   const ValueId sum = add_or_die(graph, kQuantizedBinary, testing::weighted_sum(), {first, x}, "sum");
   const ValueId joined = add_or_die(graph, kConcat, ConcatAttrs{.axis = 2}, {sum, first}, "joined");
@@ -26,7 +29,8 @@ Graph loop_graph(std::int64_t images) {
   const auto flat = [&](ValueId value, const std::string& name) {
     return add_or_die(graph, kReshape, ReshapeAttrs{{graph.fact(value).shape.elements()}}, {value}, name);
   };
-  const ValueId ends = add_or_die(graph, kConcat, ConcatAttrs{.axis = 0}, {flat(kept, "flat kept"), flat(sum, "flat sum")}, "ends");
+  const ValueId ends =
+      add_or_die(graph, kConcat, ConcatAttrs{.axis = 0}, {flat(kept, "flat kept"), flat(sum, "flat sum")}, "ends");
   graph.add_output(through_table(joined, "straight"), "straight");
   graph.add_output(sum, "sum");
   graph.add_output(through_table(ends, "last"), "y");
@@ -69,13 +73,15 @@ TEST(ImageRunner, AHookIsToldOfWholeBatches) {
   for (const int threads : {1, 2, 4}) {
     std::vector<Tensor> seen[2];
     for (const BatchOrder order : {BatchOrder::steps, BatchOrder::images}) {
-      auto context = Context::create(load(compiled(graph, 5, order), threads), {.executor = std::make_shared<ThreadPool>(threads)});
+      auto context = Context::create(load(compiled(graph, 5, order), threads),
+                                     {.executor = std::make_shared<ThreadPool>(threads)});
       ASSERT_TRUE(context);
       std::size_t next = 0;
       context->set_step_hook([&](const StepEvent& event) {
         EXPECT_EQ(event.index, next++);
         EXPECT_GE(event.elapsed_ns, 0);
-        for (const TensorView& output : event.outputs) seen[order == BatchOrder::images].push_back(Tensor::copy_of(output));
+        for (const TensorView& output : event.outputs)
+          seen[order == BatchOrder::images].push_back(Tensor::copy_of(output));
       });
       const auto answers = run_once(*context, inputs);
       EXPECT_EQ(next, context->plan().steps.size());
@@ -102,8 +108,10 @@ const Lie kLies[] = {
     {"too many images", [](Plan& plan) { plan.image_loop.images = std::int64_t{1} << 62; }, "an image loop over"},
     {"images that the input has not", [](Plan& plan) { plan.image_loop.images = 4; }, "the type and size of 'x'"},
     {"a loop that ends early", [](Plan& plan) { plan.image_loop.steps = 1; }, "image"},
-    {"a small arena of an image", [](Plan& plan) { plan.image_loop.arena_bytes = 64; }, "a place inside the arena of an image"},
-    {"a huge arena of an image", [](Plan& plan) { plan.image_loop.arena_bytes = ~std::uint64_t{0}; }, "an arena of", ErrorKind::resource},
+    {"a small arena of an image", [](Plan& plan) { plan.image_loop.arena_bytes = 64; },
+     "a place inside the arena of an image"},
+    {"a huge arena of an image", [](Plan& plan) { plan.image_loop.arena_bytes = ~std::uint64_t{0}; }, "an arena of",
+     ErrorKind::resource},
     {"an arena for fewer images", [](Plan& plan) { plan.arena_bytes = 512; }, "a place inside the arena"},
 };
 

@@ -19,7 +19,9 @@ struct Counters {
 };
 
 void count_part(const void* context, int part) {
-  const_cast<Counters*>(static_cast<const Counters*>(context))->runs[static_cast<std::size_t>(part)].fetch_add(1, std::memory_order_relaxed);
+  const_cast<Counters*>(static_cast<const Counters*>(context))
+      ->runs[static_cast<std::size_t>(part)]
+      .fetch_add(1, std::memory_order_relaxed);
 }
 
 void expect_counts(const Counters& counters, int parts, int expected) {
@@ -82,7 +84,9 @@ TEST(ThreadPool, IsBusyWhileAcquired) {
 double cpu_seconds() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& time) { return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6; };
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+  };
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 

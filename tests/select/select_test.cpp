@@ -14,7 +14,9 @@ namespace octavo {
 namespace {
 
 std::string takes_all(const OpCall&) { return ""; }
-std::string needs_even_rows(const OpCall& call) { return call.inputs[0]->shape[0] % 2 == 0 ? "" : "needs an even number of rows"; }
+std::string needs_even_rows(const OpCall& call) {
+  return call.inputs[0]->shape[0] % 2 == 0 ? "" : "needs an even number of rows";
+}
 template <int ns>
 double costs(const OpCall&, const Machine&) {
   return ns;
@@ -22,11 +24,16 @@ double costs(const OpCall&, const Machine&) {
 double costs_nan(const OpCall&, const Machine&) { return std::numeric_limits<double>::quiet_NaN(); }
 
 const Kernel kReferenceKernel{.name = "reference", .op = "*", .refusal = takes_all, .cost = costs<1>};
-const Kernel kSlowAvx2{.name = "table_slow_avx2", .op = "table", .needs = Isa::avx2, .refusal = takes_all, .cost = costs<900>};
-const Kernel kFastAvx2{.name = "table_fast_avx2", .op = "table", .needs = Isa::avx2, .refusal = needs_even_rows, .cost = costs<500>};
-const Kernel kTwinAvx2{.name = "table_fbst_avx2", .op = "table", .needs = Isa::avx2, .refusal = needs_even_rows, .cost = costs<500>};
-const Kernel kVbmi{.name = "table_vbmi", .op = "table", .needs = Isa::avx512vbmi, .refusal = takes_all, .cost = costs<100>};
-const Kernel kUnknownCost{.name = "table_a_nan", .op = "table", .needs = Isa::avx2, .refusal = takes_all, .cost = costs_nan};
+const Kernel kSlowAvx2{
+    .name = "table_slow_avx2", .op = "table", .needs = Isa::avx2, .refusal = takes_all, .cost = costs<900>};
+const Kernel kFastAvx2{
+    .name = "table_fast_avx2", .op = "table", .needs = Isa::avx2, .refusal = needs_even_rows, .cost = costs<500>};
+const Kernel kTwinAvx2{
+    .name = "table_fbst_avx2", .op = "table", .needs = Isa::avx2, .refusal = needs_even_rows, .cost = costs<500>};
+const Kernel kVbmi{
+    .name = "table_vbmi", .op = "table", .needs = Isa::avx512vbmi, .refusal = takes_all, .cost = costs<100>};
+const Kernel kUnknownCost{
+    .name = "table_a_nan", .op = "table", .needs = Isa::avx2, .refusal = takes_all, .cost = costs_nan};
 const Kernel kOther{.name = "other_avx2", .op = "other", .needs = Isa::avx2, .refusal = takes_all, .cost = costs<1>};
 
 struct Select : ::testing::Test {
@@ -51,9 +58,10 @@ TEST_F(Select, ARefusalIsKeptAsASentence) {
   x.shape = Shape{3, 8};
   const auto choice = on("avx2");
   EXPECT_EQ(choice->kernel->name, "table_slow_avx2");
-  EXPECT_EQ(choice->refusals,
-            (std::vector<std::string>{"reference: the scalar reference has to be allowed", "table_a_nan: predicted unknown ns, the choice 900 ns",
-                                      "table_fast_avx2: needs an even number of rows", "table_vbmi: needs avx512vbmi"}));
+  EXPECT_EQ(choice->refusals, (std::vector<std::string>{"reference: the scalar reference has to be allowed",
+                                                        "table_a_nan: predicted unknown ns, the choice 900 ns",
+                                                        "table_fast_avx2: needs an even number of rows",
+                                                        "table_vbmi: needs avx512vbmi"}));
 }
 
 TEST_F(Select, ScalarMachinesTakeTheReference) {
@@ -64,7 +72,8 @@ TEST_F(Select, ScalarMachinesTakeTheReference) {
 }
 
 TEST_F(Select, TheReferenceStandsInOnlyWhereAllowedAndOnlyLast) {
-  EXPECT_EQ(on("avx2", {.allow_reference = true})->kernel->name, "table_fast_avx2") << "the reference claims to be cheaper";
+  EXPECT_EQ(on("avx2", {.allow_reference = true})->kernel->name, "table_fast_avx2")
+      << "the reference claims to be cheaper";
   kernels = {&kReferenceKernel, &kOther};
   EXPECT_EQ(on("avx2", {.allow_reference = true})->kernel->name, "reference");
   const auto refused = on("avx2");
@@ -91,19 +100,22 @@ TEST_F(Select, WhatMayBeNoiseLeavesThePrediction) {
   const auto choice = on("avx2", {.measured = log});
   EXPECT_EQ(choice->kernel->name, "table_fast_avx2");
   EXPECT_EQ(choice->predicted_ns, 500.0);
-  EXPECT_TRUE(std::count(choice->refusals.begin(), choice->refusals.end(), "table_slow_avx2: measured 490 ns, the choice 500 ns"));
+  EXPECT_TRUE(std::count(choice->refusals.begin(), choice->refusals.end(),
+                         "table_slow_avx2: measured 490 ns, the choice 500 ns"));
   slow_ns = 480.0;
   EXPECT_EQ(on("avx2", {.measured = log})->kernel->name, "table_slow_avx2");
 }
 
 TEST_F(Select, OnlyKernelsThatMayWinAreMeasured) {
   std::vector<std::string> asked;
-  std::map<std::string_view, double> times = {{"table_fast_avx2", 5000.0}, {"table_slow_avx2", 4000.0}, {"table_a_nan", 3000.0}};
+  std::map<std::string_view, double> times = {
+      {"table_fast_avx2", 5000.0}, {"table_slow_avx2", 4000.0}, {"table_a_nan", 3000.0}};
   const MeasuredCost measure = [&](const Kernel& kernel, const OpCall&) -> std::optional<double> {
     asked.emplace_back(kernel.name);
     return times.at(kernel.name);
   };
-  const Kernel far{.name = "table_far_avx2", .op = "table", .needs = Isa::avx2, .refusal = takes_all, .cost = costs<2000>};
+  const Kernel far{
+      .name = "table_far_avx2", .op = "table", .needs = Isa::avx2, .refusal = takes_all, .cost = costs<2000>};
   kernels.push_back(&far);
   times["table_far_avx2"] = 4500.0;
   const auto choice = on("avx2", {.measured = measure});
@@ -111,7 +123,8 @@ TEST_F(Select, OnlyKernelsThatMayWinAreMeasured) {
   EXPECT_EQ(asked, (std::vector<std::string>{"table_fast_avx2", "table_slow_avx2", "table_far_avx2"}));
   EXPECT_EQ(choice->kernel->name, "table_slow_avx2");
   EXPECT_EQ(choice->predicted_ns, 4000.0);
-  EXPECT_TRUE(std::count(choice->refusals.begin(), choice->refusals.end(), "table_fast_avx2: measured 5000 ns, the choice 4000 ns"));
+  EXPECT_TRUE(std::count(choice->refusals.begin(), choice->refusals.end(),
+                         "table_fast_avx2: measured 5000 ns, the choice 4000 ns"));
 
   kernels = {&kSlowAvx2, &kReferenceKernel};
   asked.clear();
@@ -130,7 +143,8 @@ TEST_F(Select, TheOrderOfTheTableDoesNotMatter) {
 }
 
 // The choice among all kernels for a convolution of this shape with constant weights, on a pretended machine.
-std::string conv_kernel_on(std::string_view target, const Shape& x_shape, std::int64_t out_channels, std::int64_t kernel) {
+std::string conv_kernel_on(std::string_view target, const Shape& x_shape, std::int64_t out_channels,
+                           std::int64_t kernel) {
   const auto constant = [](DType dtype, Shape shape) {
     return Fact{.dtype = dtype, .shape = shape, .constant = std::make_shared<const Tensor>(dtype, shape)};
   };
@@ -138,7 +152,8 @@ std::string conv_kernel_on(std::string_view target, const Shape& x_shape, std::i
   QuantizedConvAttrs attrs;
   attrs.window = {{kernel, kernel}, {1, 1}, {1, 1}, {border, border}, {border, border}};
   const Attrs erased = attrs;
-  const Fact x{.dtype = DType::u8, .shape = x_shape}, w = constant(DType::s8, {out_channels, kernel, kernel, x_shape[3]});
+  const Fact x{.dtype = DType::u8, .shape = x_shape},
+      w = constant(DType::s8, {out_channels, kernel, kernel, x_shape[3]});
   const Fact bias = constant(DType::s32, {out_channels}), multiplier = constant(DType::f32, {out_channels});
   OpCall call{.spec = &kQuantizedConv, .attrs = &erased, .inputs = {&x, &w, &bias, &multiplier}};
   call.outputs = {{.dtype = DType::u8, .shape = {x_shape[0], x_shape[1], x_shape[2], out_channels}}};

@@ -52,7 +52,11 @@ TEST(TuningLog, CallsDifferByShapesAndStructureNotByScales) {
   EXPECT_NE(key, describe_call(ConvCall(7).call));
   EXPECT_NE(key, describe_call(ConvCall(6, {.to = DType::s8}).call));
   EXPECT_NE(key, describe_call(ConvCall(6, {.residual = Residual::before_rounding}).call));
-  EXPECT_EQ(key.rfind("quantized_conv(u8[1x6x6x8], s8[16x3x3x8]*, s32[16]*, f32[16]*) -> u8[1x6x6x16] {window=kernel=[3,3] ", 0), 0u) << key;
+  EXPECT_EQ(
+      key.rfind("quantized_conv(u8[1x6x6x8], s8[16x3x3x8]*, s32[16]*, f32[16]*) -> u8[1x6x6x16] {window=kernel=[3,3] ",
+                0),
+      0u)
+      << key;
 }
 
 TEST(TuningLog, ComesBackAsItWasWritten) {
@@ -75,7 +79,8 @@ TEST(TuningLog, ComesBackAsItWasWritten) {
 }
 
 TEST(TuningLog, KeepsWhatItSaysOfItself) {
-  const std::string text = R"({"about": "measured somewhere", "format": "octavo tuning log 1", "machines": {"m": {"c": {"k": 7}}}})";
+  const std::string text =
+      R"({"about": "measured somewhere", "format": "octavo tuning log 1", "machines": {"m": {"c": {"k": 7}}}})";
   const auto log = TuningLog::parse(text);
   ASSERT_TRUE(log);
   EXPECT_EQ(log->about(), "measured somewhere");
@@ -85,8 +90,9 @@ TEST(TuningLog, KeepsWhatItSaysOfItself) {
 TEST(TuningLog, DamagedFilesAreRefused) {
   const std::string head = R"({"format": "octavo tuning log 1")";
   for (const std::string& text :
-       {std::string(), std::string("[1"), std::string("{}"), std::string(R"({"format": "octavo tuning log 2", "machines": {}})"), head + "}",
-        head + R"(, "machines": []})", head + R"(, "machines": {"m": 1}})", head + R"(, "machines": {"m": {"c": [2]}}})",
+       {std::string(), std::string("[1"), std::string("{}"),
+        std::string(R"({"format": "octavo tuning log 2", "machines": {}})"), head + "}", head + R"(, "machines": []})",
+        head + R"(, "machines": {"m": 1}})", head + R"(, "machines": {"m": {"c": [2]}}})",
         head + R"(, "machines": {"m": {"c": {"k": "fast"}}}})", head + R"(, "machines": {"m": {"c": {"k": -1}}}})",
         head + R"(, "machines": {"m": {"c": {"k": 1e300}}}})", head + R"(, "about": 7, "machines": {}})",
         head + R"(, "machines": {"m": {"c": {"k": null}}}})"}) {

@@ -52,7 +52,8 @@ void decode_memory(const std::uint8_t* code, const GeneralRegisters& general, in
   const bool has_base = !(d.mod == 0 && base == 5);
   if (!has_base && !d.has_sib) return void(d.violation = "an address relative to rip, which no emitted code needs");
   const int bytes = d.mod == 1 ? 1 : (d.mod == 2 || !has_base ? 4 : 0);
-  d.base = (has_base ? general[static_cast<std::size_t>(base | b_bit << 3)] : 0) + static_cast<std::uint64_t>(displacement(at, bytes));
+  d.base = (has_base ? general[static_cast<std::size_t>(base | b_bit << 3)] : 0) +
+           static_cast<std::uint64_t>(displacement(at, bytes));
   d.length = static_cast<int>(at + bytes - code);
 }
 
@@ -79,7 +80,9 @@ Decoded decode(const std::uint8_t* code, const GeneralRegisters& general) {
 
 using Register = AmxState::Register;
 
-bool is_usable(const AmxState& state, int index) { return index < AmxState::kRegisters && state.registers[index].rows != 0; }
+bool is_usable(const AmxState& state, int index) {
+  return index < AmxState::kRegisters && state.registers[index].rows != 0;
+}
 
 const char* load_config(const Decoded& d, AmxState& state) {
   if (d.vvvv != 0 || d.reg != 0 || !d.is_memory()) return "ldtilecfg with operands it has not";
@@ -99,7 +102,8 @@ const char* load_config(const Decoded& d, AmxState& state) {
       if (rows != 0 || row_bytes != 0) return "ldtilecfg of a ninth register";
       continue;
     }
-    if (rows > AmxState::kMostRows || row_bytes > AmxState::kMostRowBytes) return "ldtilecfg of a register that is too large";
+    if (rows > AmxState::kMostRows || row_bytes > AmxState::kMostRowBytes)
+      return "ldtilecfg of a register that is too large";
     if ((rows == 0) != (row_bytes == 0)) return "ldtilecfg of rows without bytes or bytes without rows";
     next.registers[i].rows = rows;
     next.registers[i].row_bytes = row_bytes;
@@ -147,18 +151,22 @@ const char* zero(const Decoded& d, AmxState& state) {
 const char* multiply(const Decoded& d, AmxState& state) {
   if (d.is_memory()) return "tdpbusd of memory";
   if (!state.is_configured) return "tdpbusd before ldtilecfg";
-  if (!is_usable(state, d.reg) || !is_usable(state, d.rm) || !is_usable(state, d.vvvv)) return "tdpbusd of a register that is not configured";
+  if (!is_usable(state, d.reg) || !is_usable(state, d.rm) || !is_usable(state, d.vvvv))
+    return "tdpbusd of a register that is not configured";
   if (d.reg == d.rm || d.reg == d.vvvv || d.rm == d.vvvv) return "tdpbusd of one register twice";
   Register& sum = state.registers[d.reg];
   const Register &a = state.registers[d.rm], &b = state.registers[d.vvvv];
-  if (sum.row_bytes % 4 != 0 || a.row_bytes % 4 != 0 || b.row_bytes % 4 != 0) return "tdpbusd of rows that are not whole dwords";
-  if (sum.rows != a.rows || sum.row_bytes != b.row_bytes || a.row_bytes != 4 * b.rows) return "tdpbusd of registers that do not fit together";
+  if (sum.row_bytes % 4 != 0 || a.row_bytes % 4 != 0 || b.row_bytes % 4 != 0)
+    return "tdpbusd of rows that are not whole dwords";
+  if (sum.rows != a.rows || sum.row_bytes != b.row_bytes || a.row_bytes != 4 * b.rows)
+    return "tdpbusd of registers that do not fit together";
   for (int m = 0; m < sum.rows; ++m) {
     for (int n = 0; n < sum.row_bytes / 4; ++n) {
       std::uint32_t value = 0;
       std::memcpy(&value, sum.data[m] + 4 * n, 4);
       for (int k = 0; k < a.row_bytes; ++k) {
-        value += static_cast<std::uint32_t>(int{a.data[m][k]} * int{static_cast<std::int8_t>(b.data[k / 4][4 * n + k % 4])});
+        value +=
+            static_cast<std::uint32_t>(int{a.data[m][k]} * int{static_cast<std::int8_t>(b.data[k / 4][4 * n + k % 4])});
       }
       std::memcpy(sum.data[m] + 4 * n, &value, 4);
     }
@@ -212,7 +220,8 @@ void on_illegal_instruction(int, siginfo_t*, void* context) {
   auto& registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
   const auto* code = reinterpret_cast<const std::uint8_t*>(registers[REG_RIP]);
   GeneralRegisters general;
-  for (std::size_t i = 0; i < general.size(); ++i) general[i] = static_cast<std::uint64_t>(registers[kGeneralRegisters[i]]);
+  for (std::size_t i = 0; i < general.size(); ++i)
+    general[i] = static_cast<std::uint64_t>(registers[kGeneralRegisters[i]]);
   const AmxStep step = execute_amx(code, general, thread_state);
   if (step.violation != nullptr) {
     say("AMX emulation: ");

@@ -1,4 +1,5 @@
-// AMX on machines that lack it: the tile instructions of emitted code, decoded from their bytes and executed. For tests only.
+// AMX on machines that lack it: the tile instructions of emitted code, decoded from their bytes and executed. For tests
+// only.
 #ifndef OCTAVO_TESTS_SUPPORT_AMX_EMULATOR_H_
 #define OCTAVO_TESTS_SUPPORT_AMX_EMULATOR_H_
 
@@ -22,16 +23,19 @@ struct AmxState {
 using GeneralRegisters = std::array<std::uint64_t, 16>;
 
 struct AmxStep {
-  int length = 0;                   // of the instruction, in bytes
-  const char* violation = nullptr;  // what the architecture forbids or this emulator does not know; the state is then as it was
+  int length = 0;  // of the instruction, in bytes
+  const char* violation =
+      nullptr;  // what the architecture forbids or this emulator does not know; the state is then as it was
 };
 
-// Executes the instruction at `code`: ldtilecfg, tileloadd, tilestored, tilezero, tdpbusd or tilerelease, by the rules of the architecture; whatever
-// the processor would refuse is a violation. Reads and writes the memory that the instruction addresses.
+// Executes the instruction at `code`: ldtilecfg, tileloadd, tilestored, tilezero, tdpbusd or tilerelease, by the rules
+// of the architecture; whatever the processor would refuse is a violation. Reads and writes the memory that the
+// instruction addresses.
 AmxStep execute_amx(const std::uint8_t* code, const GeneralRegisters& general, AmxState& state);
 
-// While it lives, and where the machine has no AMX, the process's SIGILL handler executes tile instructions. A violation ends the process with a
-// message. On a machine with AMX it does nothing, so that the same test runs on the real instructions.
+// While it lives, and where the machine has no AMX, the process's SIGILL handler executes tile instructions. A
+// violation ends the process with a message. On a machine with AMX it does nothing, so that the same test runs on the
+// real instructions.
 class AmxEmulation {
  public:
   AmxEmulation();

@@ -23,7 +23,8 @@ const char* const kTimeLimit = "timeout 120 ";
 
 ScratchFolder::ScratchFolder() {
   static std::atomic<int> count{0};
-  const fs::path path = fs::temp_directory_path() / ("octavo_test_" + std::to_string(::getpid()) + "_" + std::to_string(count++));
+  const fs::path path =
+      fs::temp_directory_path() / ("octavo_test_" + std::to_string(::getpid()) + "_" + std::to_string(count++));
   fs::create_directories(path);
   path_ = path.string();
 }
@@ -35,7 +36,8 @@ ScratchFolder::~ScratchFolder() {
 
 std::set<std::string> ScratchFolder::names() const {
   std::set<std::string> names;
-  for (const auto& entry : fs::recursive_directory_iterator(path_)) names.insert(fs::relative(entry.path(), path_).string());
+  for (const auto& entry : fs::recursive_directory_iterator(path_))
+    names.insert(fs::relative(entry.path(), path_).string());
   return names;
 }
 
@@ -47,7 +49,8 @@ bool has_program() { return fs::exists(kProgram); }
 
 Outcome run_program(const ScratchFolder& folder, const std::string& arguments) {
   Outcome outcome;
-  std::FILE* pipe = ::popen(("cd '" + folder.path() + "' && " + kTimeLimit + kProgram + " " + arguments + " 2>&1").c_str(), "r");
+  std::FILE* pipe =
+      ::popen(("cd '" + folder.path() + "' && " + kTimeLimit + kProgram + " " + arguments + " 2>&1").c_str(), "r");
   if (pipe == nullptr) return outcome;
   char buffer[4096];
   for (std::size_t got = 0; (got = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;) outcome.text.append(buffer, got);

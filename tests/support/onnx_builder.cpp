@@ -86,14 +86,15 @@ ModelBuilder& ModelBuilder::initializer(const std::string& name, const Tensor& t
   return *this;
 }
 
-ModelBuilder& ModelBuilder::external_initializer(const std::string& name, DType dtype, const std::vector<std::int64_t>& dims,
-                                                 const ExternalData& data) {
+ModelBuilder& ModelBuilder::external_initializer(const std::string& name, DType dtype,
+                                                 const std::vector<std::int64_t>& dims, const ExternalData& data) {
   auto* proto = model_.mutable_graph()->add_initializer();
   proto->set_name(name);
   proto->set_data_type(onnx_type_of(dtype));
   for (std::int64_t dim : dims) proto->add_dims(dim);
   proto->set_data_location(onnx::TensorProto::EXTERNAL);
-  for (const auto& [key, value] : {std::pair{"location", data.location}, {"offset", data.offset}, {"length", data.length}}) {
+  for (const auto& [key, value] :
+       {std::pair{"location", data.location}, {"offset", data.offset}, {"length", data.length}}) {
     auto* entry = proto->add_external_data();
     entry->set_key(key);
     entry->set_value(value);
@@ -119,7 +120,9 @@ ModelBuilder& ModelBuilder::node(const NodeText& text) {
 std::string ModelBuilder::bytes() const {
   std::string serialized = model_.SerializeAsString();
   if (const char* folder = std::getenv("OCTAVO_SAVE_MODELS")) {
-    std::ofstream(std::string(folder) + "/test" + std::to_string(std::hash<std::string>()(serialized)) + ".onnx", std::ios::binary) << serialized;
+    std::ofstream(std::string(folder) + "/test" + std::to_string(std::hash<std::string>()(serialized)) + ".onnx",
+                  std::ios::binary)
+        << serialized;
   }
   return serialized;
 }
@@ -129,7 +132,8 @@ Result<ImportedModel> ModelBuilder::import(const ImportOptions& options, const s
   return import_onnx(std::as_bytes(std::span(serialized.data(), serialized.size())), folder, "test.onnx", options);
 }
 
-std::vector<Tensor> answers(const ModelBuilder& builder, const std::vector<Tensor>& inputs, const ImportOptions& options) {
+std::vector<Tensor> answers(const ModelBuilder& builder, const std::vector<Tensor>& inputs,
+                            const ImportOptions& options) {
   const auto model = builder.import(options);
   if (!model) {
     ADD_FAILURE() << to_string(model.errors());
@@ -141,8 +145,9 @@ std::vector<Tensor> answers(const ModelBuilder& builder, const std::vector<Tenso
   return {};
 }
 
-std::vector<Tensor> answers_of(const std::string& op, std::int64_t opset, const std::vector<Tensor>& inputs, const std::vector<Tensor>& constants,
-                               const std::vector<NamedAttribute>& attributes, int outputs, const std::string& domain) {
+std::vector<Tensor> answers_of(const std::string& op, std::int64_t opset, const std::vector<Tensor>& inputs,
+                               const std::vector<Tensor>& constants, const std::vector<NamedAttribute>& attributes,
+                               int outputs, const std::string& domain) {
   ModelBuilder builder(domain.empty() ? opset : 17);
   if (!domain.empty()) builder.opset_import(domain, opset);
   NodeText text{.op = op, .inputs = {}, .outputs = {}, .attributes = attributes, .domain = domain};
@@ -165,7 +170,11 @@ std::vector<Tensor> answers_of(const std::string& op, std::int64_t opset, const 
 }
 
 Tensor floats(Shape shape, const std::vector<float>& values) { return Tensor::of<float>(std::move(shape), values); }
-Tensor integers(Shape shape, const std::vector<std::int64_t>& values) { return Tensor::of<std::int64_t>(std::move(shape), values); }
-std::vector<float> as_floats(const Tensor& tensor) { return tensor.data() == nullptr ? std::vector<float>{} : to_floats(tensor.view()); }
+Tensor integers(Shape shape, const std::vector<std::int64_t>& values) {
+  return Tensor::of<std::int64_t>(std::move(shape), values);
+}
+std::vector<float> as_floats(const Tensor& tensor) {
+  return tensor.data() == nullptr ? std::vector<float>{} : to_floats(tensor.view());
+}
 
 }  // namespace octavo::testing

@@ -46,11 +46,13 @@ class ModelBuilder {
   ModelBuilder& output(const std::string& name);
   ModelBuilder& initializer(const std::string& name, const Tensor& tensor);
   // Bytes [offset, offset + length) of the file at `location`, as the file says it: nothing is checked.
-  ModelBuilder& external_initializer(const std::string& name, DType dtype, const std::vector<std::int64_t>& dims, const ExternalData& data);
+  ModelBuilder& external_initializer(const std::string& name, DType dtype, const std::vector<std::int64_t>& dims,
+                                     const ExternalData& data);
   ModelBuilder& node(const NodeText& text);
 
   onnx::ModelProto& proto() { return model_; }
-  // The file. Where the environment names a folder in OCTAVO_SAVE_MODELS, it is also left there: the tests' models are seeds for fuzzing.
+  // The file. Where the environment names a folder in OCTAVO_SAVE_MODELS, it is also left there: the tests' models are
+  // seeds for fuzzing.
   std::string bytes() const;
   // As "test.onnx".
   Result<ImportedModel> import(const ImportOptions& options = {}, const std::string& folder = "") const;
@@ -60,10 +62,12 @@ class ModelBuilder {
 };
 
 // The model's answers by the references; the test fails where it cannot be imported or evaluated.
-std::vector<Tensor> answers(const ModelBuilder& builder, const std::vector<Tensor>& inputs, const ImportOptions& options = {});
+std::vector<Tensor> answers(const ModelBuilder& builder, const std::vector<Tensor>& inputs,
+                            const ImportOptions& options = {});
 // One operator: inputs "x0", "x1", ... (graph inputs), outputs "y0", ...; `constants` follow as inputs "c0", ...
-std::vector<Tensor> answers_of(const std::string& op, std::int64_t opset, const std::vector<Tensor>& inputs, const std::vector<Tensor>& constants,
-                               const std::vector<NamedAttribute>& attributes = {}, int outputs = 1, const std::string& domain = "");
+std::vector<Tensor> answers_of(const std::string& op, std::int64_t opset, const std::vector<Tensor>& inputs,
+                               const std::vector<Tensor>& constants, const std::vector<NamedAttribute>& attributes = {},
+                               int outputs = 1, const std::string& domain = "");
 
 Tensor floats(Shape shape, const std::vector<float>& values);
 Tensor integers(Shape shape, const std::vector<std::int64_t>& values);

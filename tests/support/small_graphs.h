@@ -22,7 +22,8 @@ inline Tensor random_bytes(Shape shape, unsigned seed) {
   return tensor;
 }
 
-inline ValueId add_or_die(Graph& graph, const OpSpec& spec, Attrs attrs, std::vector<ValueId> inputs, const std::string& name) {
+inline ValueId add_or_die(Graph& graph, const OpSpec& spec, Attrs attrs, std::vector<ValueId> inputs,
+                          const std::string& name) {
   auto value = graph.add(spec, std::move(attrs), std::move(inputs), name);
   if (!value) ADD_FAILURE() << to_string(value.errors());
   return value ? *value : ValueId{0};
@@ -41,12 +42,13 @@ inline Graph chain_graph(std::int64_t rows = 8) {
   return graph;
 }
 
-// Tables, sums, reshapes and concatenations over u8 tensors; two inputs, several outputs: some that are also read, reshaped inputs,
-// constants and one value twice among them. The same seed gives the same graph.
+// Tables, sums, reshapes and concatenations over u8 tensors; two inputs, several outputs: some that are also read,
+// reshaped inputs, constants and one value twice among them. The same seed gives the same graph.
 inline Graph random_graph(unsigned seed, int nodes) {
   std::mt19937 random(seed);
   Graph graph;
-  std::vector<ValueId> values = {graph.add_input("a", DType::u8, Shape{4, 24}), graph.add_input("b", DType::u8, Shape{96}),
+  std::vector<ValueId> values = {graph.add_input("a", DType::u8, Shape{4, 24}),
+                                 graph.add_input("b", DType::u8, Shape{96}),
                                  graph.add_constant("c", random_bytes(Shape{4, 24}, seed))};
   const ValueId table = graph.add_constant("table", random_bytes(Shape{256}, seed + 1));
   const auto pick = [&] { return values[random() % values.size()]; };
@@ -68,7 +70,8 @@ inline Graph random_graph(unsigned seed, int nodes) {
       }
       default: {
         if (graph.fact(x).shape.elements() > 1000) break;
-        values.push_back(add_or_die(graph, kConcat, ConcatAttrs{.axis = 0}, {flat(x, name + "x"), flat(pick(), name + "y")}, name));
+        values.push_back(
+            add_or_die(graph, kConcat, ConcatAttrs{.axis = 0}, {flat(x, name + "x"), flat(pick(), name + "y")}, name));
       }
     }
   }
@@ -79,7 +82,8 @@ inline Graph random_graph(unsigned seed, int nodes) {
   return graph;
 }
 
-// The graphs' plans over one pool, as compile() would make them; plan i is called batch i + 1 unless the options say in which order a batch runs.
+// The graphs' plans over one pool, as compile() would make them; plan i is called batch i + 1 unless the options say in
+// which order a batch runs.
 inline CompiledModel compile_graphs(const std::vector<const Graph*>& graphs, const Machine& machine = host_machine(),
                                     PlanOptions options = {.allow_reference = true}) {
   CompiledModel model;

@@ -53,8 +53,8 @@ class Writer {
     const auto signature = tensor.signature.empty() ? 0 : fbb_.CreateVector(tensor.signature);
     const auto sparsity = tensor.is_sparse ? tfl::CreateSparsityParameters(fbb_) : 0;
     const auto type = static_cast<std::int8_t>(tensor.type >= 0 ? tensor.type : number_of(tensor.dtype));
-    tensors_.push_back(
-        tfl::CreateTensor(fbb_, shape, type, tensor.buffer.value_or(buffer), name, quantization, tensor.is_variable, sparsity, signature));
+    tensors_.push_back(tfl::CreateTensor(fbb_, shape, type, tensor.buffer.value_or(buffer), name, quantization,
+                                         tensor.is_variable, sparsity, signature));
   }
 
   void add(const TfliteOperator& op) {
@@ -62,8 +62,10 @@ class Writer {
     const auto inputs = fbb_.CreateVector(op.inputs);
     const auto outputs = fbb_.CreateVector(op.outputs);
     const auto custom = op.custom.empty() ? 0 : fbb_.CreateString(op.custom);
-    codes_.push_back(tfl::CreateOperatorCode(fbb_, static_cast<std::int8_t>(std::min(op.code, 127)), custom, 1, op.code));
-    operators_.push_back(tfl::CreateOperator(fbb_, op.opcode.value_or(static_cast<unsigned>(codes_.size() - 1)), inputs, outputs, op.kind, options));
+    codes_.push_back(
+        tfl::CreateOperatorCode(fbb_, static_cast<std::int8_t>(std::min(op.code, 127)), custom, 1, op.code));
+    operators_.push_back(tfl::CreateOperator(fbb_, op.opcode.value_or(static_cast<unsigned>(codes_.size() - 1)), inputs,
+                                             outputs, op.kind, options));
   }
 
   std::string finish(const TfliteBuilder& builder) {
@@ -98,7 +100,8 @@ int TfliteBuilder::tensor(TfliteTensor tensor) {
   return static_cast<int>(tensors_.size() - 1);
 }
 
-int TfliteBuilder::constant(const Tensor& data, std::vector<float> scale, std::vector<std::int64_t> zero_point, std::int32_t axis) {
+int TfliteBuilder::constant(const Tensor& data, std::vector<float> scale, std::vector<std::int64_t> zero_point,
+                            std::int32_t axis) {
   TfliteTensor made{.name = "c" + std::to_string(tensors_.size()), .dtype = data.dtype(), .axis = axis, .data = data};
   for (const std::int64_t dim : data.shape()) made.shape.push_back(static_cast<std::int32_t>(dim));
   made.scale = std::move(scale);
@@ -134,9 +137,12 @@ Result<ImportedModel> import_tflite_text(const std::string& bytes, const ImportO
   return import_tflite(std::as_bytes(std::span(bytes.data(), bytes.size())), "test.tflite", options);
 }
 
-Result<ImportedModel> TfliteBuilder::import(const ImportOptions& options) const { return import_tflite_text(bytes(), options); }
+Result<ImportedModel> TfliteBuilder::import(const ImportOptions& options) const {
+  return import_tflite_text(bytes(), options);
+}
 
-std::vector<Tensor> answers(const TfliteBuilder& builder, const std::vector<Tensor>& inputs, const ImportOptions& options) {
+std::vector<Tensor> answers(const TfliteBuilder& builder, const std::vector<Tensor>& inputs,
+                            const ImportOptions& options) {
   const auto model = builder.import(options);
   if (!model) {
     ADD_FAILURE() << to_string(model.errors());

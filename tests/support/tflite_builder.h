@@ -49,7 +49,8 @@ class TfliteBuilder {
  public:
   // Each gives the tensor's index.
   int tensor(TfliteTensor tensor);
-  int constant(const Tensor& data, std::vector<float> scale = {}, std::vector<std::int64_t> zero_point = {}, std::int32_t axis = 0);
+  int constant(const Tensor& data, std::vector<float> scale = {}, std::vector<std::int64_t> zero_point = {},
+               std::int32_t axis = 0);
   int input(TfliteTensor tensor);
   int output(TfliteTensor tensor);
   TfliteBuilder& add(TfliteOperator op);
@@ -58,7 +59,8 @@ class TfliteBuilder {
   std::uint32_t version = 3;
   int subgraphs = 1;
 
-  // The file. Where the environment names a folder in OCTAVO_SAVE_MODELS, it is also left there: the tests' models are seeds for fuzzing.
+  // The file. Where the environment names a folder in OCTAVO_SAVE_MODELS, it is also left there: the tests' models are
+  // seeds for fuzzing.
   std::string bytes() const;
   // As "test.tflite".
   Result<ImportedModel> import(const ImportOptions& options = {}) const;
@@ -71,7 +73,8 @@ class TfliteBuilder {
 Result<ImportedModel> import_tflite_text(const std::string& bytes, const ImportOptions& options = {});
 
 // The model's answers by the references, as imported; the test fails where it cannot be imported or evaluated.
-std::vector<Tensor> answers(const TfliteBuilder& builder, const std::vector<Tensor>& inputs, const ImportOptions& options = {});
+std::vector<Tensor> answers(const TfliteBuilder& builder, const std::vector<Tensor>& inputs,
+                            const ImportOptions& options = {});
 
 // Options of a table whose Create function takes `arguments`.
 template <class... Arguments, class Create>

@@ -73,9 +73,11 @@ std::map<std::string, std::string> entries_of(const std::string& bytes) {
     zip_stat_t stat;
     zip_file_t* file = zip_fopen_index(archive, static_cast<zip_uint64_t>(i), 0);
     if (file == nullptr) continue;
-    const bool is_known = zip_stat_index(archive, static_cast<zip_uint64_t>(i), 0, &stat) == 0 && stat.size <= kLargestEntry;
+    const bool is_known =
+        zip_stat_index(archive, static_cast<zip_uint64_t>(i), 0, &stat) == 0 && stat.size <= kLargestEntry;
     std::string unpacked(is_known ? stat.size : 0, '\0');
-    if (is_known && zip_fread(file, unpacked.data(), unpacked.size()) == static_cast<zip_int64_t>(unpacked.size())) entries[stat.name] = unpacked;
+    if (is_known && zip_fread(file, unpacked.data(), unpacked.size()) == static_cast<zip_int64_t>(unpacked.size()))
+      entries[stat.name] = unpacked;
     zip_fclose(file);
   }
   zip_discard(archive);

@@ -1,4 +1,5 @@
-// The folder tree is the data flow: a folder of src/ includes only itself and folders above it, and files stay readable in size.
+// The folder tree is the data flow: a folder of src/ includes only itself and folders above it, and files stay readable
+// in size.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,8 +14,9 @@ namespace {
 namespace fs = std::filesystem;
 
 // From docs/architecture.md, top to bottom.
-const std::vector<std::string> kOrder = {"base",   "graph", "ops",      "import", "lower", "export", "kernels", "select", "plan",
-                                         "artifact", "run",   "quantize", "zoo",    "api",   "analyze", "program", "cli"};
+const std::vector<std::string> kOrder = {"base",    "graph",  "ops",     "import",   "lower", "export",
+                                         "kernels", "select", "plan",    "artifact", "run",   "quantize",
+                                         "zoo",     "api",    "analyze", "program",  "cli"};
 
 int position(const std::string& folder) {
   const auto it = std::find(kOrder.begin(), kOrder.end(), folder);
@@ -30,7 +32,9 @@ std::vector<fs::path> sources() {
   return paths;
 }
 
-std::string folder_of(const fs::path& path) { return fs::relative(path, fs::path(OCTAVO_SOURCE_DIR) / "src").begin()->string(); }
+std::string folder_of(const fs::path& path) {
+  return fs::relative(path, fs::path(OCTAVO_SOURCE_DIR) / "src").begin()->string();
+}
 
 TEST(Tree, EveryFolderIsInTheOrder) {
   for (const fs::path& path : sources()) EXPECT_GE(position(folder_of(path)), 0) << path;

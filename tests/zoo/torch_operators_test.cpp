@@ -59,7 +59,8 @@ TEST_P(TorchOperatorsOf, AreTheSame) {
   EXPECT_EQ(counts_of(builder.finish(GetParam().build(builder))), torch_counts()[std::string(GetParam().name)]);
 }
 
-INSTANTIATE_TEST_SUITE_P(Zoo, TorchOperatorsOf, testing::ValuesIn(zoo::architectures().begin(), zoo::architectures().end()),
+INSTANTIATE_TEST_SUITE_P(Zoo, TorchOperatorsOf,
+                         testing::ValuesIn(zoo::architectures().begin(), zoo::architectures().end()),
                          [](const auto& each) { return std::string(each.param.name); });
 
 }  // namespace

@@ -66,22 +66,27 @@ ValueId read_bound(NodeReader& in, ValueId x, int index, std::string_view name) 
   }
   const ValueId bound = in.optional(index);
   if (!bound.exists()) return {};
-  if (in.shape(bound).elements() != 1) in.fail("input '" + std::string(name) + "'", "shape " + in.shape(bound).to_string(), "a scalar");
+  if (in.shape(bound).elements() != 1)
+    in.fail("input '" + std::string(name) + "'", "shape " + in.shape(bound).to_string(), "a scalar");
   if (in.dtype(bound) != in.dtype(x)) {
-    in.fail("input '" + std::string(name) + "'", std::string(octavo::name_of(in.dtype(bound))), std::string(octavo::name_of(in.dtype(x))));
+    in.fail("input '" + std::string(name) + "'", std::string(octavo::name_of(in.dtype(bound))),
+            std::string(octavo::name_of(in.dtype(x))));
   }
   return in.reshape(bound, {}, name);
 }
 
-bool fits_f32(DType dtype) { return (is_float(dtype) && dtype != DType::f64) || is_8bit(dtype) || dtype == DType::u16 || dtype == DType::s16; }
+bool fits_f32(DType dtype) {
+  return (is_float(dtype) && dtype != DType::f64) || is_8bit(dtype) || dtype == DType::u16 || dtype == DType::s16;
+}
 
 }  // namespace
 
 void read_unary(NodeReader& in) {
-  const auto entry =
-      std::lower_bound(kUnaries.begin(), kUnaries.end(), in.op(), [](const Unary& unary, const std::string& op) { return unary.op < op; });
+  const auto entry = std::lower_bound(kUnaries.begin(), kUnaries.end(), in.op(),
+                                      [](const Unary& unary, const std::string& op) { return unary.op < op; });
   const ValueId x = in.value(0);
-  const UnaryAttrs attrs{.kind = entry->kind, .alpha = read_parameter(in, entry->alpha), .beta = read_parameter(in, entry->beta)};
+  const UnaryAttrs attrs{
+      .kind = entry->kind, .alpha = read_parameter(in, entry->alpha), .beta = read_parameter(in, entry->beta)};
   in.attributes.ignore("consumed_inputs");
   in.output(0, in.add(kUnary, attrs, {x}));
 }
@@ -101,12 +106,16 @@ void read_clip(NodeReader& in) {
   if (in.failed()) return;
   const auto is_known = [&](ValueId bound) { return !bound.exists() || in.fact(bound).is_constant(); };
   if (fits_f32(in.dtype(x)) && is_known(lowest) && is_known(highest)) {
-    const auto number = [&](ValueId bound, float fallback) { return bound.exists() ? to_floats(in.fact(bound).constant->view())[0] : fallback; };
-    const UnaryAttrs attrs{.kind = UnaryKind::clip, .alpha = number(lowest, -kInfinity), .beta = number(highest, kInfinity)};
+    const auto number = [&](ValueId bound, float fallback) {
+      return bound.exists() ? to_floats(in.fact(bound).constant->view())[0] : fallback;
+    };
+    const UnaryAttrs attrs{
+        .kind = UnaryKind::clip, .alpha = number(lowest, -kInfinity), .beta = number(highest, kInfinity)};
     return in.output(0, in.add(kUnary, attrs, {x}));
   }
   ValueId y = x;
-  if (lowest.exists()) y = in.add(kBinary, BinaryAttrs{.kind = BinaryKind::max}, {y, lowest}, highest.exists() ? "raised" : "");
+  if (lowest.exists())
+    y = in.add(kBinary, BinaryAttrs{.kind = BinaryKind::max}, {y, lowest}, highest.exists() ? "raised" : "");
   if (highest.exists()) y = in.add(kBinary, BinaryAttrs{.kind = BinaryKind::min}, {y, highest});
   in.output(0, y);
 }

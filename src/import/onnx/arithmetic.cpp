@@ -81,7 +81,8 @@ void read_pow(NodeReader& in) {
   // The result has the type of the base; an integer base with a float exponent is raised in floats.
   const bool is_mixed = is_integer(type) && is_float(in.dtype(exponent));
   const DType inner = is_mixed ? in.dtype(exponent) : type;
-  const ValueId power = binary(in, BinaryKind::pow, in.cast(base, inner, "base"), in.cast(exponent, inner, "exponent"), is_mixed ? "power" : "");
+  const ValueId power = binary(in, BinaryKind::pow, in.cast(base, inner, "base"), in.cast(exponent, inner, "exponent"),
+                               is_mixed ? "power" : "");
   in.output(0, in.cast(power, type, ""));
 }
 
@@ -90,7 +91,8 @@ void read_prelu(NodeReader& in) {
   const ValueId y = binary(in, BinaryKind::prelu, x, slope);
   if (in.failed()) return;
   if (in.shape(y) != in.shape(x)) {
-    return in.fail("input 'slope'", "shape " + in.shape(slope).to_string(), "one that broadcasts to " + in.shape(x).to_string());
+    return in.fail("input 'slope'", "shape " + in.shape(slope).to_string(),
+                   "one that broadcasts to " + in.shape(x).to_string());
   }
   in.output(0, y);
 }

@@ -75,7 +75,8 @@ std::int64_t AttributeReader::integer(std::string_view name, std::int64_t fallba
 
 bool AttributeReader::flag(std::string_view name, bool fallback) {
   const std::int64_t value = integer(name, fallback ? 1 : 0);
-  if (value != 0 && value != 1) errors_.push_back(error(ErrorKind::invalid_input, name, std::to_string(value), "0 or 1"));
+  if (value != 0 && value != 1)
+    errors_.push_back(error(ErrorKind::invalid_input, name, std::to_string(value), "0 or 1"));
   return value == 1;
 }
 
@@ -114,7 +115,8 @@ std::string AttributeReader::printed(std::string_view name) const {
 Errors AttributeReader::unread() const {
   Errors unread;
   for (const auto& [name, attribute] : attributes_) {
-    if (read_.count(name) == 0) unread.push_back(error(ErrorKind::unsupported, name, printed_value(*attribute), "no attribute of this name"));
+    if (read_.count(name) == 0)
+      unread.push_back(error(ErrorKind::unsupported, name, printed_value(*attribute), "no attribute of this name"));
   }
   return unread;
 }

@@ -36,21 +36,27 @@ void read_constant(NodeReader& in) {
   if (attributes.has("value_int")) {
     return in.output(0, in.add_constant(Tensor::scalar<std::int64_t>(attributes.integer("value_int", 0)), "value"));
   }
-  if (attributes.has("value_ints")) return in.output(0, in.add_constant(list_of(attributes.integers("value_ints")), "value"));
-  if (attributes.has("value_float")) return in.output(0, in.add_constant(Tensor::scalar<float>(attributes.number("value_float", 0.0f)), "value"));
+  if (attributes.has("value_ints"))
+    return in.output(0, in.add_constant(list_of(attributes.integers("value_ints")), "value"));
+  if (attributes.has("value_float"))
+    return in.output(0, in.add_constant(Tensor::scalar<float>(attributes.number("value_float", 0.0f)), "value"));
   if (attributes.has("value_floats")) {
     const std::vector<float> values = attributes.numbers("value_floats");
-    return in.output(0, in.add_constant(Tensor::of<float>(Shape{static_cast<std::int64_t>(values.size())}, values), "value"));
+    return in.output(
+        0, in.add_constant(Tensor::of<float>(Shape{static_cast<std::int64_t>(values.size())}, values), "value"));
   }
-  in.unsupported("attributes", "no value that Octavo reads", "value, value_int, value_ints, value_float or value_floats");
+  in.unsupported("attributes", "no value that Octavo reads",
+                 "value, value_int, value_ints, value_float or value_floats");
 }
 
 void read_constant_of_shape(NodeReader& in) {
   const std::vector<std::int64_t> dims = in.constant_integers(0, "shape");
   const auto* proto = in.attributes.tensor("value");
-  const ValueId value = proto != nullptr ? add_tensor(in, *proto) : in.add_constant(Tensor::scalar<float>(0.0f), "value");
+  const ValueId value =
+      proto != nullptr ? add_tensor(in, *proto) : in.add_constant(Tensor::scalar<float>(0.0f), "value");
   if (in.failed()) return;
-  if (in.shape(value).elements() != 1) return in.fail("attribute 'value'", "shape " + in.shape(value).to_string(), "one element");
+  if (in.shape(value).elements() != 1)
+    return in.fail("attribute 'value'", "shape " + in.shape(value).to_string(), "one element");
   in.output(0, in.add(kExpand, ExpandAttrs{.shape = dims}, {in.reshape(value, {}, "scalar")}));
 }
 
@@ -65,12 +71,15 @@ void read_range(NodeReader& in) {
   const double first = element_as_double(start->view(), 0), step = element_as_double(delta->view(), 0);
   const double count = std::ceil((element_as_double(limit->view(), 0) - first) / step);
   // NaN, where the step is 0, is refused too.
-  if (!(count <= static_cast<double>(kRangeLimit))) return in.fail("inputs", "a range that does not end", "at most 2^24 elements");
+  if (!(count <= static_cast<double>(kRangeLimit)))
+    return in.fail("inputs", "a range that does not end", "at most 2^24 elements");
   const std::int64_t elements = std::max<std::int64_t>(0, static_cast<std::int64_t>(count));
-  if (elements > in.building().fold_budget) return in.fail("inputs", std::to_string(elements) + " elements", "fewer, for constants of this file");
+  if (elements > in.building().fold_budget)
+    return in.fail("inputs", std::to_string(elements) + " elements", "fewer, for constants of this file");
   in.building().fold_budget -= elements;
   Tensor values(type, Shape{elements});
-  for (std::int64_t i = 0; i < values.elements(); ++i) store_double(values.view(), i, first + static_cast<double>(i) * step);
+  for (std::int64_t i = 0; i < values.elements(); ++i)
+    store_double(values.view(), i, first + static_cast<double>(i) * step);
   in.output(0, in.add_constant(std::move(values), "value"));
 }
 

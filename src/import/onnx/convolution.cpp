@@ -32,8 +32,12 @@ struct Activation {
   std::size_t parameters;
 };
 constexpr std::array kActivations = {
-    Activation{"Clip", UnaryKind::clip, 2}, Activation{"HardSigmoid", UnaryKind::hard_sigmoid, 2}, Activation{"LeakyRelu", UnaryKind::leaky_relu, 1},
-    Activation{"Relu", UnaryKind::relu, 0}, Activation{"Sigmoid", UnaryKind::sigmoid, 0},          Activation{"Tanh", UnaryKind::tanh, 0},
+    Activation{"Clip", UnaryKind::clip, 2},
+    Activation{"HardSigmoid", UnaryKind::hard_sigmoid, 2},
+    Activation{"LeakyRelu", UnaryKind::leaky_relu, 1},
+    Activation{"Relu", UnaryKind::relu, 0},
+    Activation{"Sigmoid", UnaryKind::sigmoid, 0},
+    Activation{"Tanh", UnaryKind::tanh, 0},
 };
 
 ValueId activate(NodeReader& in, ValueId x) {
@@ -42,10 +46,12 @@ ValueId activate(NodeReader& in, ValueId x) {
   for (const Activation& activation : kActivations) {
     if (activation.name != name) continue;
     if (parameters.size() != activation.parameters) {
-      in.fail("attribute 'activation_params'", std::to_string(parameters.size()) + " numbers", std::to_string(activation.parameters));
+      in.fail("attribute 'activation_params'", std::to_string(parameters.size()) + " numbers",
+              std::to_string(activation.parameters));
       return {};
     }
-    const UnaryAttrs attrs{activation.kind, parameters.empty() ? 0.0f : parameters[0], parameters.size() < 2 ? 0.0f : parameters[1]};
+    const UnaryAttrs attrs{activation.kind, parameters.empty() ? 0.0f : parameters[0],
+                           parameters.size() < 2 ? 0.0f : parameters[1]};
     return in.add(kUnary, attrs, {x});
   }
   in.unsupported("attribute 'activation'", "'" + name + "'", "Clip, HardSigmoid, LeakyRelu, Relu, Sigmoid or Tanh");
@@ -75,7 +81,8 @@ void read_conv_integer(NodeReader& in) {
   const ValueId x = in.value(0), w = in.value(1), x_zero_point = in.optional(2), w_zero_point = in.optional(3);
   const Common common = read_common(in, x, w);
   in.output(0, in.add(kConvInteger, ConvIntegerAttrs{.window = common.window, .groups = common.groups},
-                      {x, w, scalar_if_single(in, x_zero_point, "x_zero_point"), scalar_if_single(in, w_zero_point, "w_zero_point")}));
+                      {x, w, scalar_if_single(in, x_zero_point, "x_zero_point"),
+                       scalar_if_single(in, w_zero_point, "w_zero_point")}));
 }
 
 }  // namespace octavo::onnx_import

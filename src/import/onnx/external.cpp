@@ -33,7 +33,8 @@ Result<Location> read_location(const onnx::TensorProto& proto, const std::string
     if (entry.key() == "location") location.path = entry.value();
     else if (entry.key() == "offset") location.offset = entry.value();
     else if (entry.key() == "length") location.length = entry.value();
-    else if (entry.key() != "checksum") return invalid(where, "the key '" + entry.key() + "'", "location, offset, length or checksum");
+    else if (entry.key() != "checksum")
+      return invalid(where, "the key '" + entry.key() + "'", "location, offset, length or checksum");
   }
   if (location.path.empty()) return invalid(where, "no location", "one");
   return location;
@@ -42,7 +43,8 @@ Result<Location> read_location(const onnx::TensorProto& proto, const std::string
 // Resolves links, so that what is opened lies inside the folder.
 Result<fs::path> resolve(const std::string& location, const std::string& folder, const std::string& where) {
   const Error outside = invalid(where, "the location '" + location + "'", "a file inside the model's folder");
-  if (folder.empty()) return invalid(where, "the location '" + location + "'", "inline data where a model has no folder");
+  if (folder.empty())
+    return invalid(where, "the location '" + location + "'", "inline data where a model has no folder");
   const fs::path relative(location);
   if (location.find('\0') != std::string::npos || relative.is_absolute() || relative.has_root_path()) return outside;
   for (const fs::path& part : relative) {
@@ -50,16 +52,20 @@ Result<fs::path> resolve(const std::string& location, const std::string& folder,
   }
   std::error_code error;
   const fs::path base = fs::canonical(folder, error);
-  if (error) return Error{ErrorKind::resource, where, "the folder '" + folder + "' (" + error.message() + ")", "one that can be read", ""};
+  if (error)
+    return Error{ErrorKind::resource, where, "the folder '" + folder + "' (" + error.message() + ")",
+                 "one that can be read", ""};
   const fs::path target = fs::canonical(base / relative, error);
   if (error)
-    return Error{ErrorKind::resource, where + ", external data", "'" + location + "' (" + error.message() + ")", "a file beside the model", ""};
+    return Error{ErrorKind::resource, where + ", external data", "'" + location + "' (" + error.message() + ")",
+                 "a file beside the model", ""};
   const fs::path inside = target.lexically_relative(base);
   if (inside.empty() || *inside.begin() == "..") return outside;
   return target;
 }
 
-Result<std::int64_t> read_number(const std::optional<std::string>& text, const char* key, std::int64_t fallback, const std::string& where) {
+Result<std::int64_t> read_number(const std::optional<std::string>& text, const char* key, std::int64_t fallback,
+                                 const std::string& where) {
   if (!text) return fallback;
   std::int64_t value = 0;
   const char* end = text->data() + text->size();
@@ -92,7 +98,8 @@ bool read_fully(int descriptor, std::byte* to, std::size_t size, off_t offset) {
 
 }  // namespace
 
-Result<Tensor> read_external(const onnx::TensorProto& proto, DType dtype, const Shape& shape, const std::string& folder, const std::string& where) {
+Result<Tensor> read_external(const onnx::TensorProto& proto, DType dtype, const Shape& shape, const std::string& folder,
+                             const std::string& where) {
   const auto location = read_location(proto, where);
   if (!location) return location.errors();
   const auto path = resolve(location->path, folder, where);
@@ -102,17 +109,20 @@ Result<Tensor> read_external(const onnx::TensorProto& proto, DType dtype, const 
   if (!offset) return offset.errors();
   const auto length = read_number(location->length, "length", needed, where);
   if (!length) return length.errors();
-  if (*length != needed) return invalid(where, "a length of " + std::to_string(*length) + " bytes", std::to_string(needed));
+  if (*length != needed)
+    return invalid(where, "a length of " + std::to_string(*length) + " bytes", std::to_string(needed));
 
   const File file{open(path->c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   struct stat status {};
   if (file.descriptor < 0 || fstat(file.descriptor, &status) != 0) {
-    return Error{ErrorKind::resource, where, "'" + location->path + "' (" + std::strerror(errno) + ")", "a file that can be read", ""};
+    return Error{ErrorKind::resource, where, "'" + location->path + "' (" + std::strerror(errno) + ")",
+                 "a file that can be read", ""};
   }
   if (!S_ISREG(status.st_mode)) return invalid(where, "'" + location->path + "', no regular file", "a file");
   if (*offset > status.st_size || needed > status.st_size - *offset) {
     return invalid(where,
-                   "bytes " + std::to_string(*offset) + " and " + std::to_string(needed) + " more of a file of " + std::to_string(status.st_size),
+                   "bytes " + std::to_string(*offset) + " and " + std::to_string(needed) + " more of a file of " +
+                       std::to_string(status.st_size),
                    "a range inside the file");
   }
   Tensor tensor(dtype, shape);

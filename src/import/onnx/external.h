@@ -14,7 +14,8 @@ class TensorProto;
 namespace octavo::onnx_import {
 
 // Reads the whole tensor. The path is relative, without '..', and no link may lead it out of `folder`.
-Result<Tensor> read_external(const onnx::TensorProto& proto, DType dtype, const Shape& shape, const std::string& folder, const std::string& where);
+Result<Tensor> read_external(const onnx::TensorProto& proto, DType dtype, const Shape& shape, const std::string& folder,
+                             const std::string& where);
 
 }  // namespace octavo::onnx_import
 

@@ -36,7 +36,8 @@ Opsets read_opsets(const onnx::ModelProto& model, const std::string& file, Error
     // Only these two are ever asked for; a version beyond int is no version.
     if (domain.empty() && (import.version() < kOldestOpset || import.version() > kNewestOpset)) {
       errors.push_back({ErrorKind::unsupported, file + ": opset_import", "opset " + std::to_string(import.version()),
-                        std::to_string(kOldestOpset) + " to " + std::to_string(kNewestOpset), "Convert the model to another opset"});
+                        std::to_string(kOldestOpset) + " to " + std::to_string(kNewestOpset),
+                        "Convert the model to another opset"});
       continue;
     }
     opsets.versions[domain] = std::clamp<std::int64_t>(import.version(), 0, 1 << 20);
@@ -73,7 +74,8 @@ class Importer {
     return errors;
   }
 
-  void report(ErrorKind kind, const std::string& where, std::string found, std::string expected, std::string hint = {}) {
+  void report(ErrorKind kind, const std::string& where, std::string found, std::string expected,
+              std::string hint = {}) {
     building_.errors.push_back({kind, where, std::move(found), std::move(expected), std::move(hint)});
   }
 
@@ -92,16 +94,19 @@ class Importer {
   }
 
   void check_container() {
-    if (proto_.sparse_initializer_size() > 0) report(ErrorKind::unsupported, file_, "sparse initializers", "dense ones");
+    if (proto_.sparse_initializer_size() > 0)
+      report(ErrorKind::unsupported, file_, "sparse initializers", "dense ones");
     for (const auto& function : model_.functions()) {
-      report(ErrorKind::unsupported, file_, "the local function '" + function.name() + "'", "standard operators", "Inline functions when exporting");
+      report(ErrorKind::unsupported, file_, "the local function '" + function.name() + "'", "standard operators",
+             "Inline functions when exporting");
       if (building_.errors.size() >= kErrorLimit) return;
     }
     const auto is_standard = [](const onnx::NodeProto& node) { return standard_domain(node.domain()).empty(); };
     if (opsets_.versions.count("") == 0 && std::any_of(proto_.node().begin(), proto_.node().end(), is_standard)) {
       report(ErrorKind::invalid_input, file_ + ": opset_import", "none for the standard operators", "one");
     }
-    if (proto_.output_size() == 0) report(ErrorKind::invalid_input, file_, "a graph without outputs", "at least one output");
+    if (proto_.output_size() == 0)
+      report(ErrorKind::invalid_input, file_, "a graph without outputs", "at least one output");
   }
 
   // nullptr where Octavo has no reader for this version.
@@ -110,7 +115,8 @@ class Importer {
     const auto all = all_operators();
     const auto key = [](const Operator& entry) { return std::pair(entry.domain, entry.name); };
     const std::pair<std::string_view, std::string_view> wanted{domain, node.op_type()};
-    auto entry = std::lower_bound(all.begin(), all.end(), wanted, [&](const Operator& a, const auto& b) { return key(a) < b; });
+    auto entry =
+        std::lower_bound(all.begin(), all.end(), wanted, [&](const Operator& a, const auto& b) { return key(a) < b; });
     const int opset = opsets_.of(domain);
     for (; entry != all.end() && key(*entry) == wanted; ++entry) {
       if (opset >= entry->since && opset <= entry->until) return &*entry;
@@ -126,13 +132,15 @@ class Importer {
       const auto& node = proto_.node(i);
       if (find_operator(node) != nullptr) continue;
       const std::string domain = standard_domain(node.domain());
-      auto& [count, names] = missing[(domain.empty() ? "" : domain + ".") + node.op_type() + " (opset " + std::to_string(opsets_.of(domain)) + ")"];
+      auto& [count, names] = missing[(domain.empty() ? "" : domain + ".") + node.op_type() + " (opset " +
+                                     std::to_string(opsets_.of(domain)) + ")"];
       if (count++ < kShown) names += (names.empty() ? "'" : ", '") + name_of_node(node, i) + "'";
     }
     for (const auto& [type, nodes] : missing) {
       if (building_.errors.size() >= kErrorLimit) return;
       const std::string more = nodes.first > kShown ? " and " + std::to_string(nodes.first - kShown) + " more" : "";
-      report(ErrorKind::unsupported, file_ + ": operator " + type, (nodes.first == 1 ? "it in node " : "it in nodes ") + nodes.second + more,
+      report(ErrorKind::unsupported, file_ + ": operator " + type,
+             (nodes.first == 1 ? "it in node " : "it in nodes ") + nodes.second + more,
              "operators and opsets that Octavo reads");
     }
   }
@@ -144,7 +152,8 @@ class Importer {
     for (auto& tensor : *proto_.mutable_initializer()) {
       const std::string where = file_ + ": initializer '" + tensor.name() + "'";
       if (tensor.name().empty() || building_.values.count(tensor.name()) != 0) {
-        report(ErrorKind::invalid_input, where, tensor.name().empty() ? "no name" : "it twice", "initializers of different names");
+        report(ErrorKind::invalid_input, where, tensor.name().empty() ? "no name" : "it twice",
+               "initializers of different names");
         continue;
       }
       auto read = read_tensor(tensor, building_.folder, where);
@@ -193,16 +202,19 @@ class Importer {
       report(ErrorKind::invalid_input, where, "'" + name + "', which nothing makes",
              "a graph input, an initializer or the output of an earlier node");
     } else if (on_cycle_[static_cast<std::size_t>(index)]) {
-      report(ErrorKind::invalid_input, where, "'" + name + "', which depends on this node: a cycle", "a graph without cycles");
+      report(ErrorKind::invalid_input, where, "'" + name + "', which depends on this node: a cycle",
+             "a graph without cycles");
     } else {
-      report(ErrorKind::invalid_input, where, "'" + name + "', which a later node makes", "nodes in an order of computation");
+      report(ErrorKind::invalid_input, where, "'" + name + "', which a later node makes",
+             "nodes in an order of computation");
     }
   }
 
   bool outputs_are_new(const onnx::NodeProto& node, int index) {
     for (const std::string& output : node.output()) {
       if (output.empty() || building_.values.count(output) == 0) continue;
-      report(ErrorKind::invalid_input, file_ + ": " + origin_of(node, index), "the output '" + output + "', a name that is taken", "a new name");
+      report(ErrorKind::invalid_input, file_ + ": " + origin_of(node, index),
+             "the output '" + output + "', a name that is taken", "a new name");
       return false;
     }
     return true;
@@ -265,7 +277,8 @@ class Importer {
     const int declared = output.type().has_tensor_type() ? output.type().tensor_type().elem_type() : 0;
     const DType made = building_.graph.fact(value).dtype;
     if (declared != 0 && dtype_of_onnx(declared) != made) {
-      report(ErrorKind::invalid_input, where, "the declared type " + onnx_type_name(declared), std::string(name_of(made)) + ", which its node makes");
+      report(ErrorKind::invalid_input, where, "the declared type " + onnx_type_name(declared),
+             std::string(name_of(made)) + ", which its node makes");
       return;
     }
     const ValueId own = own_value(value, output.name());
@@ -273,13 +286,15 @@ class Importer {
   }
 
   bool is_quantized() const {
-    return std::any_of(families_.begin(), families_.end(), [](const auto& family) { return family.first != Family::plain && family.second > 0; });
+    return std::any_of(families_.begin(), families_.end(),
+                       [](const auto& family) { return family.first != Family::plain && family.second > 0; });
   }
 
   std::string dialect() const {
     const auto count = [&](Family family) { return families_.count(family) != 0 ? families_.at(family) : 0; };
     const auto& types = building_.activation_types;
-    const auto most = std::max_element(types.begin(), types.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+    const auto most =
+        std::max_element(types.begin(), types.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
     const std::string type = most == types.end() ? "" : " " + std::string(name_of(most->first));
     std::string text = "ONNX fp32";
     if (count(Family::qoperator) > 0) text = "ONNX QOperator" + type;
@@ -304,7 +319,8 @@ class Importer {
 
 }  // namespace
 
-Result<ImportedModel> import_parsed(onnx::ModelProto& model, const std::string& folder, const std::string& file, const ImportOptions& options) {
+Result<ImportedModel> import_parsed(onnx::ModelProto& model, const std::string& folder, const std::string& file,
+                                    const ImportOptions& options) {
   if (!model.has_graph()) return Error{ErrorKind::invalid_input, file, "no graph", "a model with one", ""};
   return Importer(model, folder, file, options).run();
 }

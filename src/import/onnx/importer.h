@@ -10,7 +10,8 @@
 namespace octavo::onnx_import {
 
 // Takes the initializers' data out of `model` on the way, so that it is not held twice.
-Result<ImportedModel> import_parsed(onnx::ModelProto& model, const std::string& folder, const std::string& file, const ImportOptions& options);
+Result<ImportedModel> import_parsed(onnx::ModelProto& model, const std::string& folder, const std::string& file,
+                                    const ImportOptions& options);
 
 }  // namespace octavo::onnx_import
 

@@ -13,8 +13,10 @@ class GraphProto;
 
 namespace octavo::onnx_import {
 
-// Adds the graph's inputs to `building`. Those that are initializers too (old exports) are constants already and are passed over.
-void read_inputs(const onnx::GraphProto& graph, const std::string& file, const ImportOptions& options, Building& building);
+// Adds the graph's inputs to `building`. Those that are initializers too (old exports) are constants already and are
+// passed over.
+void read_inputs(const onnx::GraphProto& graph, const std::string& file, const ImportOptions& options,
+                 Building& building);
 
 }  // namespace octavo::onnx_import
 

@@ -12,7 +12,9 @@ namespace {
 using Integers = std::vector<std::int64_t>;
 
 // y = x[starts : starts + sizes * steps : steps].
-ValueId add_slice(NodeReader& in, ValueId x, SliceAttrs attrs, std::string_view suffix) { return in.add(kSlice, std::move(attrs), {x}, suffix); }
+ValueId add_slice(NodeReader& in, ValueId x, SliceAttrs attrs, std::string_view suffix) {
+  return in.add(kSlice, std::move(attrs), {x}, suffix);
+}
 
 SliceAttrs whole(const Shape& shape) {
   return {.starts = Integers(static_cast<std::size_t>(shape.rank()), 0),
@@ -21,11 +23,13 @@ SliceAttrs whole(const Shape& shape) {
 }
 
 // Python's slice of one axis: positions from the end are negative, positions beyond the ends are cut.
-void slice_axis(SliceAttrs& attrs, int axis, std::int64_t dim, std::int64_t start, std::int64_t end, std::int64_t step) {
+void slice_axis(SliceAttrs& attrs, int axis, std::int64_t dim, std::int64_t start, std::int64_t end,
+                std::int64_t step) {
   const auto i = static_cast<std::size_t>(axis);
   const std::int64_t lowest = step > 0 ? 0 : -1;
   const std::int64_t highest = step > 0 ? dim : dim - 1;
-  start = std::clamp(start < 0 ? start + dim : start, std::max<std::int64_t>(0, lowest), std::max<std::int64_t>(0, highest));
+  start = std::clamp(start < 0 ? start + dim : start, std::max<std::int64_t>(0, lowest),
+                     std::max<std::int64_t>(0, highest));
   end = std::clamp(end < 0 ? end + dim : end, lowest, std::max(lowest, highest));
   const std::int64_t distance = step > 0 ? end - start : start - end;
   const std::int64_t stride = step > 0 ? step : -step;
@@ -58,7 +62,8 @@ Integers split_sizes(NodeReader& in, std::int64_t dim) {
   const bool may_have_rest = in.attributes.has("num_outputs");
   if (in.failed()) return {};
   if (parts != in.output_count() || parts < 1) {
-    in.fail("attribute 'num_outputs'", std::to_string(parts), std::to_string(in.output_count()) + ", the number of outputs");
+    in.fail("attribute 'num_outputs'", std::to_string(parts),
+            std::to_string(in.output_count()) + ", the number of outputs");
     return {};
   }
   if (dim % parts != 0 && !may_have_rest) {
@@ -98,12 +103,15 @@ void read_pad(NodeReader& in) {
   if (in.has(3)) axes = in.axes("input 'axes'", in.constant_integers(3, "axes"), in.rank(x));
   if (in.failed()) return;
   if (pads.size() != 2 * axes.size()) return in.fail("pads", print(pads), std::to_string(2 * axes.size()) + " numbers");
-  PadAttrs attrs{.mode = mode, .begin = Integers(static_cast<std::size_t>(in.rank(x)), 0), .end = Integers(static_cast<std::size_t>(in.rank(x)), 0)};
+  PadAttrs attrs{.mode = mode,
+                 .begin = Integers(static_cast<std::size_t>(in.rank(x)), 0),
+                 .end = Integers(static_cast<std::size_t>(in.rank(x)), 0)};
   for (std::size_t i = 0; i < axes.size(); ++i) {
     attrs.begin[static_cast<std::size_t>(axes[i])] = pads[i];
     attrs.end[static_cast<std::size_t>(axes[i])] = pads[i + axes.size()];
   }
-  if (value.exists() && in.shape(value).elements() != 1) return in.fail("input 'constant_value'", "shape " + in.shape(value).to_string(), "a scalar");
+  if (value.exists() && in.shape(value).elements() != 1)
+    return in.fail("input 'constant_value'", "shape " + in.shape(value).to_string(), "a scalar");
   in.output(0, in.add(kPad, attrs, {x, value.exists() ? in.reshape(value, {}, "scalar") : value}));
 }
 

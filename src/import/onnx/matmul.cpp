@@ -7,7 +7,8 @@ namespace {
 
 ValueId scaled(NodeReader& in, ValueId x, float factor, std::string_view suffix) {
   if (factor == 1.0f || !x.exists()) return x;
-  return in.add(kBinary, BinaryAttrs{.kind = BinaryKind::mul}, {x, in.scalar_like(x, factor, std::string(suffix) + "factor")}, suffix);
+  return in.add(kBinary, BinaryAttrs{.kind = BinaryKind::mul},
+                {x, in.scalar_like(x, factor, std::string(suffix) + "factor")}, suffix);
 }
 
 }  // namespace
@@ -45,7 +46,8 @@ void read_gemm(NodeReader& in) {
   if (in.failed() || !adds) return in.output(0, product);
   const ValueId sum = in.add(kBinary, BinaryAttrs{.kind = BinaryKind::add}, {product, scaled(in, c, beta, "beta")});
   if (!in.failed() && in.shape(sum) != in.shape(product)) {
-    return in.fail("input 'C'", "shape " + in.shape(c).to_string(), "one that broadcasts to " + in.shape(product).to_string());
+    return in.fail("input 'C'", "shape " + in.shape(c).to_string(),
+                   "one that broadcasts to " + in.shape(product).to_string());
   }
   in.output(0, sum);
 }
@@ -58,7 +60,8 @@ void read_matmul(NodeReader& in) {
 void read_matmul_integer(NodeReader& in) {
   const ValueId a = in.value(0), b = in.value(1), a_zero_point = in.optional(2), b_zero_point = in.optional(3);
   in.output(0, in.add(kMatmulInteger, NoAttrs{},
-                      {a, b, scalar_if_single(in, a_zero_point, "a_zero_point"), scalar_if_single(in, b_zero_point, "b_zero_point")}));
+                      {a, b, scalar_if_single(in, a_zero_point, "a_zero_point"),
+                       scalar_if_single(in, b_zero_point, "b_zero_point")}));
 }
 
 }  // namespace octavo::onnx_import

@@ -20,7 +20,8 @@ bool is_half(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; 
 
 }  // namespace
 
-NodeReader::NodeReader(Building& building, const onnx::NodeProto& node, int opset, std::string name, std::string origin, std::string where)
+NodeReader::NodeReader(Building& building, const onnx::NodeProto& node, int opset, std::string name, std::string origin,
+                       std::string where)
     : attributes(node, where),
       building_(building),
       node_(node),
@@ -57,7 +58,8 @@ std::shared_ptr<const Tensor> NodeReader::constant(int index, std::string_view n
   const ValueId id = value(index);
   if (!id.exists()) return nullptr;
   if (!fact(id).is_constant()) {
-    unsupported("input '" + std::string(name) + "'", "'" + node_.input(index) + "', which is computed at run time", "a constant");
+    unsupported("input '" + std::string(name) + "'", "'" + node_.input(index) + "', which is computed at run time",
+                "a constant");
   }
   return fact(id).constant;
 }
@@ -66,7 +68,8 @@ std::vector<std::int64_t> NodeReader::constant_integers(int index, std::string_v
   const auto tensor = constant(index, name);
   if (!tensor) return {};
   if (!is_integer(tensor->dtype()) || tensor->shape().rank() > 1) {
-    fail("input '" + std::string(name) + "'", std::string(name_of(tensor->dtype())) + " " + tensor->shape().to_string(), "a list of integers");
+    fail("input '" + std::string(name) + "'", std::string(name_of(tensor->dtype())) + " " + tensor->shape().to_string(),
+         "a list of integers");
     return {};
   }
   return to_int64s(tensor->view());
@@ -76,7 +79,8 @@ std::vector<float> NodeReader::constant_floats(int index, std::string_view name)
   const auto tensor = constant(index, name);
   if (!tensor) return {};
   if (!is_float(tensor->dtype()) || tensor->shape().rank() > 1) {
-    fail("input '" + std::string(name) + "'", std::string(name_of(tensor->dtype())) + " " + tensor->shape().to_string(), "a list of floats");
+    fail("input '" + std::string(name) + "'", std::string(name_of(tensor->dtype())) + " " + tensor->shape().to_string(),
+         "a list of floats");
     return {};
   }
   return to_floats(tensor->view());
@@ -87,7 +91,8 @@ void NodeReader::output(int index, ValueId value) {
   outputs_[static_cast<std::size_t>(index)] = value;
 }
 
-std::vector<ValueId> NodeReader::add_exactly(const OpSpec& spec, Attrs attrs, std::vector<ValueId> inputs, std::string_view suffix) {
+std::vector<ValueId> NodeReader::add_exactly(const OpSpec& spec, Attrs attrs, std::vector<ValueId> inputs,
+                                             std::string_view suffix) {
   const std::vector<ValueId> nothing(static_cast<std::size_t>(spec.outputs));
   if (failed()) return nothing;
   while (!inputs.empty() && !inputs.back().exists()) inputs.pop_back();
@@ -152,7 +157,8 @@ ValueId NodeReader::transpose(ValueId value, std::vector<std::int64_t> perm, std
 
 void NodeReader::record(ErrorKind kind, std::string_view what, std::string found, std::string expected) {
   has_failed_ = true;
-  errors_.push_back({kind, what.empty() ? where_ : where_ + ", " + std::string(what), std::move(found), std::move(expected), ""});
+  errors_.push_back(
+      {kind, what.empty() ? where_ : where_ + ", " + std::string(what), std::move(found), std::move(expected), ""});
 }
 
 void NodeReader::fail(std::string_view what, std::string found, std::string expected) {
@@ -173,7 +179,8 @@ std::vector<std::int64_t> NodeReader::axes(std::string_view what, const std::vec
   std::vector<std::int64_t> normal;
   for (std::int64_t one : axes) {
     const std::int64_t found = axis(what, one, rank);
-    if (!failed() && std::find(normal.begin(), normal.end(), found) != normal.end()) fail(what, "axis " + std::to_string(one) + " twice", "it once");
+    if (!failed() && std::find(normal.begin(), normal.end(), found) != normal.end())
+      fail(what, "axis " + std::to_string(one) + " twice", "it once");
     if (failed()) return {};
     normal.push_back(found);
   }

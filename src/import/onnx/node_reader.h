@@ -1,4 +1,5 @@
-// NodeReader: what the reader of one operator sees of the file, and how it builds its part of the graph. Part of import/.
+// NodeReader: what the reader of one operator sees of the file, and how it builds its part of the graph. Part of
+// import/.
 #ifndef OCTAVO_IMPORT_ONNX_NODE_READER_H_
 #define OCTAVO_IMPORT_ONNX_NODE_READER_H_
 
@@ -28,11 +29,12 @@ struct Building {
   std::map<DType, int> activation_types;  // of quantized activations, and how many have it
 };
 
-// Errors are sticky: an accessor that fails records the error and gives a harmless value, and from then on nothing is built.
-// A reader looks at failed() before it takes a shape or an attribute apart.
+// Errors are sticky: an accessor that fails records the error and gives a harmless value, and from then on nothing is
+// built. A reader looks at failed() before it takes a shape or an attribute apart.
 class NodeReader {
  public:
-  NodeReader(Building& building, const onnx::NodeProto& node, int opset, std::string name, std::string origin, std::string where);
+  NodeReader(Building& building, const onnx::NodeProto& node, int opset, std::string name, std::string origin,
+             std::string where);
 
   const std::string& op() const;
   int opset() const { return opset_; }
@@ -61,14 +63,18 @@ class NodeReader {
   void output(int index, ValueId value);
 
   // ---- building: a value that does not exist where something failed before ----
-  // Inputs of f16 and bf16 are computed in f32 and the result is rounded; between two such nodes the f32 value is passed on.
+  // Inputs of f16 and bf16 are computed in f32 and the result is rounded; between two such nodes the f32 value is
+  // passed on.
   ValueId add(const OpSpec& spec, Attrs attrs, std::vector<ValueId> inputs, std::string_view suffix = {});
   // Without widening, any number of outputs.
-  std::vector<ValueId> add_exactly(const OpSpec& spec, Attrs attrs, std::vector<ValueId> inputs, std::string_view suffix = {});
+  std::vector<ValueId> add_exactly(const OpSpec& spec, Attrs attrs, std::vector<ValueId> inputs,
+                                   std::string_view suffix = {});
   ValueId add_constant(Tensor tensor, std::string_view suffix);
-  ValueId scalar_like(ValueId value, double number, std::string_view suffix);  // a scalar constant of the type of `value`
+  ValueId scalar_like(ValueId value, double number,
+                      std::string_view suffix);  // a scalar constant of the type of `value`
   ValueId cast(ValueId value, DType to, std::string_view suffix);
-  // An f32 value in type `to`; where that is f16 or bf16, readers that compute in f32 go on with the value before rounding.
+  // An f32 value in type `to`; where that is f16 or bf16, readers that compute in f32 go on with the value before
+  // rounding.
   ValueId rounded(ValueId value, DType to, std::string_view suffix = {});
   ValueId reshape(ValueId value, std::vector<std::int64_t> dims, std::string_view suffix);
   ValueId transpose(ValueId value, std::vector<std::int64_t> perm, std::string_view suffix);
@@ -82,7 +88,8 @@ class NodeReader {
   // Distinct axes, normalised, in the file's order.
   std::vector<std::int64_t> axes(std::string_view what, const std::vector<std::int64_t>& axes, int rank);
   void require_rank(std::string_view what, ValueId value, int lowest, int highest);
-  // After reading: attributes and outputs that nobody took are errors. Moves all errors to the Building. True where there were none.
+  // After reading: attributes and outputs that nobody took are errors. Moves all errors to the Building. True where
+  // there were none.
   bool finish();
 
   Building& building() { return building_; }

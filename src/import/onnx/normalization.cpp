@@ -21,15 +21,18 @@ void add_statistics(NodeReader& in, ValueId x, int axis, float epsilon) {
   const ReduceAttrs mean_attrs{.kind = ReduceKind::mean, .axes = axes};
   const ValueId mean = in.add(kReduce, mean_attrs, {x}, "mean");
   const ValueId centred = binary(in, BinaryKind::sub, x, mean, "centred");
-  const ValueId variance = in.add(kReduce, mean_attrs, {binary(in, BinaryKind::mul, centred, centred, "squares")}, "variance");
+  const ValueId variance =
+      in.add(kReduce, mean_attrs, {binary(in, BinaryKind::mul, centred, centred, "squares")}, "variance");
   if (in.failed()) return;
-  const ValueId sum = binary(in, BinaryKind::add, variance, in.scalar_like(variance, epsilon, "epsilon"), "stable_variance");
+  const ValueId sum =
+      binary(in, BinaryKind::add, variance, in.scalar_like(variance, epsilon, "epsilon"), "stable_variance");
   const ValueId deviation = in.add(kUnary, UnaryAttrs{.kind = UnaryKind::sqrt}, {sum}, "deviation");
   in.output(1, mean);
   in.output(2, in.add(kUnary, UnaryAttrs{.kind = UnaryKind::reciprocal}, {deviation}, "inverse_deviation"));
 }
 
-// Statistics of the batch itself, one number per channel, and the running ones moved towards them: opset 14's training_mode.
+// Statistics of the batch itself, one number per channel, and the running ones moved towards them: opset 14's
+// training_mode.
 struct BatchStatistics {
   ValueId mean, variance;
 };
@@ -42,13 +45,16 @@ BatchStatistics add_batch_statistics(NodeReader& in, ValueId x, ValueId running_
   const ValueId mean = in.add(kReduce, ReduceAttrs{.kind = ReduceKind::mean, .axes = axes}, {x}, "mean");
   const ValueId centred = binary(in, BinaryKind::sub, x, mean, "centred");
   const ValueId squares = binary(in, BinaryKind::mul, centred, centred, "squares");
-  const ValueId variance = in.add(kReduce, ReduceAttrs{.kind = ReduceKind::mean, .axes = axes, .keep_dims = false}, {squares}, "variance");
+  const ValueId variance =
+      in.add(kReduce, ReduceAttrs{.kind = ReduceKind::mean, .axes = axes, .keep_dims = false}, {squares}, "variance");
   const float momentum = in.attributes.number("momentum", 0.9f);
   if (in.failed()) return {};
   const ValueId flat_mean = in.reshape(mean, {in.shape(x)[1]}, "flat_mean");
   const auto moved = [&](ValueId running, ValueId now, const std::string& name) {
-    const ValueId kept = binary(in, BinaryKind::mul, running, in.scalar_like(running, momentum, name + ".momentum"), name + ".kept");
-    const ValueId added = binary(in, BinaryKind::mul, now, in.scalar_like(now, 1.0f - momentum, name + ".rest"), name + ".added");
+    const ValueId kept =
+        binary(in, BinaryKind::mul, running, in.scalar_like(running, momentum, name + ".momentum"), name + ".kept");
+    const ValueId added =
+        binary(in, BinaryKind::mul, now, in.scalar_like(now, 1.0f - momentum, name + ".rest"), name + ".added");
     return binary(in, BinaryKind::add, kept, added, name);
   };
   in.output(1, moved(running_mean, flat_mean, "running_mean"));
@@ -58,15 +64,18 @@ BatchStatistics add_batch_statistics(NodeReader& in, ValueId x, ValueId running_
 
 }  // namespace
 
-ValueId add_softmax(NodeReader& in, SoftmaxKind kind, SoftmaxExtent extent, ValueId x, std::int64_t axis, std::string_view suffix) {
+ValueId add_softmax(NodeReader& in, SoftmaxKind kind, SoftmaxExtent extent, ValueId x, std::int64_t axis,
+                    std::string_view suffix) {
   const std::int64_t first = in.axis("attribute 'axis'", axis, in.rank(x));
   if (in.failed()) return {};
   const Shape shape = in.shape(x);
   const auto from = static_cast<int>(first);
   const std::int64_t after = shape.elements(from + 1, shape.rank());
-  if (extent == SoftmaxExtent::one_axis || after == 1) return in.add(kSoftmax, SoftmaxAttrs{.kind = kind, .axis = first}, {x}, suffix);
+  if (extent == SoftmaxExtent::one_axis || after == 1)
+    return in.add(kSoftmax, SoftmaxAttrs{.kind = kind, .axis = first}, {x}, suffix);
   const ValueId flat = in.reshape(x, {shape.elements(0, from), shape[from] * after}, "flat");
-  return in.reshape(in.add(kSoftmax, SoftmaxAttrs{.kind = kind, .axis = 1}, {flat}, "softmax"), shape.to_vector(), suffix);
+  return in.reshape(in.add(kSoftmax, SoftmaxAttrs{.kind = kind, .axis = 1}, {flat}, "softmax"), shape.to_vector(),
+                    suffix);
 }
 
 void read_softmax(NodeReader& in) {
@@ -87,13 +96,15 @@ void read_batch_norm(NodeReader& in) {
   if (in.opset() >= 14 && in.attributes.flag("training_mode", false) && !in.failed()) {
     statistics = add_batch_statistics(in, x, statistics.mean, statistics.variance);
   }
-  in.output(0, in.add(kBatchNorm, BatchNormAttrs{.epsilon = epsilon, .axis = 1}, {x, scale, bias, statistics.mean, statistics.variance}));
+  in.output(0, in.add(kBatchNorm, BatchNormAttrs{.epsilon = epsilon, .axis = 1},
+                      {x, scale, bias, statistics.mean, statistics.variance}));
 }
 
 void read_layer_norm(NodeReader& in) {
   const ValueId x = in.value(0), scale = in.value(1), bias = in.optional(2);
   const float epsilon = in.attributes.number("epsilon", 1e-5f);
-  if (in.attributes.integer("stash_type", 1) != 1) in.unsupported("attribute 'stash_type'", in.attributes.printed("stash_type"), "1 (FLOAT)");
+  if (in.attributes.integer("stash_type", 1) != 1)
+    in.unsupported("attribute 'stash_type'", in.attributes.printed("stash_type"), "1 (FLOAT)");
   const auto axis = static_cast<int>(in.axis("attribute 'axis'", in.attributes.integer("axis", -1), in.rank(x)));
   if (in.failed()) return;
   const Integers dims(in.shape(x).begin() + axis, in.shape(x).end());
@@ -101,7 +112,8 @@ void read_layer_norm(NodeReader& in) {
     if (!parameter.exists() || in.shape(parameter) == Shape(dims)) return parameter;
     return in.add(kExpand, ExpandAttrs{.shape = dims}, {parameter}, suffix);
   };
-  in.output(0, in.add(kLayerNorm, LayerNormAttrs{.axis = axis, .epsilon = epsilon}, {x, fitted(scale, "scale"), fitted(bias, "bias")}));
+  in.output(0, in.add(kLayerNorm, LayerNormAttrs{.axis = axis, .epsilon = epsilon},
+                      {x, fitted(scale, "scale"), fitted(bias, "bias")}));
   add_statistics(in, x, axis, epsilon);
 }
 
@@ -124,8 +136,8 @@ void read_dropout(NodeReader& in) {
     const auto is_zero = [](const std::shared_ptr<const Tensor>& tensor) {
       return tensor->elements() == 1 && element_as_double(tensor->view(), 0) == 0.0;
     };
-    const bool drops_nothing =
-        (trains && is_zero(trains)) || (in.has(1) && in.fact(in.value(1)).is_constant() && is_zero(in.fact(in.value(1)).constant));
+    const bool drops_nothing = (trains && is_zero(trains)) || (in.has(1) && in.fact(in.value(1)).is_constant() &&
+                                                               is_zero(in.fact(in.value(1)).constant));
     if (!drops_nothing) in.unsupported("input 'training_mode'", "true", "false, or the ratio 0");
   }
   if (in.failed()) return;
@@ -134,7 +146,8 @@ void read_dropout(NodeReader& in) {
   // Everything is kept.
   Tensor kept(in.opset() < 10 ? in.dtype(x) : DType::boolean, Shape{});
   store_double(kept.view(), 0, 1.0);
-  in.output(1, in.add(kExpand, ExpandAttrs{.shape = in.shape(x).to_vector()}, {in.add_constant(std::move(kept), "kept")}, "mask"));
+  in.output(1, in.add(kExpand, ExpandAttrs{.shape = in.shape(x).to_vector()},
+                      {in.add_constant(std::move(kept), "kept")}, "mask"));
 }
 
 }  // namespace octavo::onnx_import

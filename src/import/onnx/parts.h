@@ -21,7 +21,8 @@ ValueId add_gemm_product(NodeReader& in, ValueId a, ValueId b, std::string_view 
 
 // normalization.cpp: Softmax with `axis` as of opset 13, or over all axes from `axis` on as before.
 enum class SoftmaxExtent { one_axis, all_from_axis };
-ValueId add_softmax(NodeReader& in, SoftmaxKind kind, SoftmaxExtent extent, ValueId x, std::int64_t axis, std::string_view suffix);
+ValueId add_softmax(NodeReader& in, SoftmaxKind kind, SoftmaxExtent extent, ValueId x, std::int64_t axis,
+                    std::string_view suffix);
 
 // pooling.cpp: with the attributes of AveragePool; the mean over all spatial axes.
 ValueId add_average_pool(NodeReader& in, ValueId x, Layout layout, std::string_view suffix);
@@ -37,7 +38,8 @@ struct Quantization {
 Quantization read_quantization(NodeReader& in, int scale, int zero_point, std::string_view name);
 // Axis: of the scales where they are not per tensor.
 ValueId add_dequantize(NodeReader& in, ValueId x, const Quantization& from, std::int64_t axis, std::string_view suffix);
-ValueId add_quantize(NodeReader& in, ValueId x, const Quantization& to, DType type, std::int64_t axis, std::string_view suffix);
+ValueId add_quantize(NodeReader& in, ValueId x, const Quantization& to, DType type, std::int64_t axis,
+                     std::string_view suffix);
 
 }  // namespace octavo::onnx_import
 

@@ -20,7 +20,8 @@ Pool read_pool(NodeReader& in, ValueId x, Layout layout) {
   if (in.failed()) return {};
   const auto rank = static_cast<std::size_t>(in.rank(x) - 2);
   if (kernel.size() != rank) {
-    in.fail("attribute 'kernel_shape'", std::to_string(kernel.size()) + " numbers", std::to_string(rank) + " for shape " + in.shape(x).to_string());
+    in.fail("attribute 'kernel_shape'", std::to_string(kernel.size()) + " numbers",
+            std::to_string(rank) + " for shape " + in.shape(x).to_string());
     return {};
   }
   const auto sizes = in.shape(x).dims().subspan(layout == Layout::channels_first ? 2 : 1, rank);
@@ -33,7 +34,8 @@ Pool read_pool(NodeReader& in, ValueId x, Layout layout) {
 ValueId add_average_pool(NodeReader& in, ValueId x, Layout layout, std::string_view suffix) {
   const Pool pool = read_pool(in, x, layout);
   const bool counts_pad = in.attributes.flag("count_include_pad", false);
-  const AveragePoolAttrs attrs{.window = pool.window, .rounding = pool.rounding, .count_include_pad = counts_pad, .layout = layout};
+  const AveragePoolAttrs attrs{
+      .window = pool.window, .rounding = pool.rounding, .count_include_pad = counts_pad, .layout = layout};
   return in.add(kAveragePool, attrs, {x}, suffix);
 }
 

@@ -26,7 +26,8 @@ Result<onnx::ModelProto> parse(io::ZeroCopyInputStream& stream, const std::strin
   coded.SetTotalBytesLimit(std::numeric_limits<int>::max());
   onnx::ModelProto model;
   if (!model.ParseFromCodedStream(&coded) || !coded.ConsumedEntireMessage()) {
-    return Error{ErrorKind::invalid_input, file, "bytes that are no ONNX protobuf message", "an ONNX model", "The file may be truncated"};
+    return Error{ErrorKind::invalid_input, file, "bytes that are no ONNX protobuf message", "an ONNX model",
+                 "The file may be truncated"};
   }
   return model;
 }
@@ -35,18 +36,23 @@ Result<onnx::ModelProto> parse(io::ZeroCopyInputStream& stream, const std::strin
 
 Result<onnx::ModelProto> parse_model_file(const std::string& path) {
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return Error{ErrorKind::resource, path, std::string("an error on opening (") + std::strerror(errno) + ")", "a readable file", ""};
+  if (file < 0)
+    return Error{ErrorKind::resource, path, std::string("an error on opening (") + std::strerror(errno) + ")",
+                 "a readable file", ""};
   io::FileInputStream stream(file);
   auto model = parse(stream, path);
   const int read_error = stream.GetErrno();
   close(file);
-  if (read_error != 0) return Error{ErrorKind::resource, path, std::string("an error on reading (") + std::strerror(read_error) + ")", "a file", ""};
+  if (read_error != 0)
+    return Error{ErrorKind::resource, path, std::string("an error on reading (") + std::strerror(read_error) + ")",
+                 "a file", ""};
   return model;
 }
 
 Result<onnx::ModelProto> parse_model_bytes(std::span<const std::byte> bytes, const std::string& file) {
   if (bytes.size() > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
-    return Error{ErrorKind::invalid_input, file, std::to_string(bytes.size()) + " bytes", "less than 2 GiB", "Keep the weights as external data"};
+    return Error{ErrorKind::invalid_input, file, std::to_string(bytes.size()) + " bytes", "less than 2 GiB",
+                 "Keep the weights as external data"};
   }
   io::ArrayInputStream stream(bytes.data(), static_cast<int>(bytes.size()));
   return parse(stream, file);

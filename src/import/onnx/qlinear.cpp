@@ -23,7 +23,8 @@ ValueId real(NodeReader& in, const Operand& operand, std::int64_t axis, std::str
 
 void require_per_tensor(NodeReader& in, const Quantization& quantization, std::string_view name) {
   if (in.failed() || quantization.is_per_tensor) return;
-  in.unsupported("scale of '" + std::string(name) + "'", "shape " + in.shape(quantization.scale).to_string(), "one number");
+  in.unsupported("scale of '" + std::string(name) + "'", "shape " + in.shape(quantization.scale).to_string(),
+                 "one number");
 }
 
 // Unary operators: x and y take inputs 0 to 4.
@@ -41,7 +42,9 @@ OneInput read_one_input(NodeReader& in) {
   return {real(in, x, -1, "x"), to, x.type};
 }
 
-void finish(NodeReader& in, const OneInput& read, ValueId y) { in.output(0, add_quantize(in, y, read.to, read.type, -1, "")); }
+void finish(NodeReader& in, const OneInput& read, ValueId y) {
+  in.output(0, add_quantize(in, y, read.to, read.type, -1, ""));
+}
 
 // The s32 bias of a convolution or product: its scale is the product of theirs.
 ValueId real_bias(NodeReader& in, ValueId bias, ValueId x_scale, ValueId w_scale, std::int64_t axis) {
@@ -51,10 +54,13 @@ ValueId real_bias(NodeReader& in, ValueId bias, ValueId x_scale, ValueId w_scale
     return {};
   }
   const ValueId scale = in.add(kBinary, BinaryAttrs{.kind = BinaryKind::mul}, {x_scale, w_scale}, "bias_scale");
-  return add_dequantize(in, bias, {.scale = scale, .zero_point = {}, .is_per_tensor = in.rank(scale) == 0}, axis, "bias");
+  return add_dequantize(in, bias, {.scale = scale, .zero_point = {}, .is_per_tensor = in.rank(scale) == 0}, axis,
+                        "bias");
 }
 
-Layout read_layout(NodeReader& in) { return in.attributes.flag("channels_last", false) ? Layout::channels_last : Layout::channels_first; }
+Layout read_layout(NodeReader& in) {
+  return in.attributes.flag("channels_last", false) ? Layout::channels_last : Layout::channels_first;
+}
 
 }  // namespace
 
@@ -73,7 +79,8 @@ void read_qlinear_matmul(NodeReader& in) {
   const Quantization to = read_quantization(in, 6, 7, "y");
   if (in.failed()) return;
   // Scales that are not one number: per row of a and y, per column of b.
-  const ValueId y = in.add(kMatmul, NoAttrs{}, {real(in, a, in.rank(a.data) - 2, "a"), real(in, b, in.rank(b.data) - 1, "b")}, "matmul");
+  const ValueId y = in.add(kMatmul, NoAttrs{},
+                           {real(in, a, in.rank(a.data) - 2, "a"), real(in, b, in.rank(b.data) - 1, "b")}, "matmul");
   in.output(0, add_quantize(in, in.cast(y, DType::f32, "wide"), to, a.type, in.rank(y) - 2, ""));
 }
 
@@ -85,12 +92,14 @@ void read_qgemm(NodeReader& in) {
   if (in.failed()) return;
   const bool has_quantized_result = in.has(7);
   const bool is_plain = !has_quantized_result && !c.exists();
-  ValueId y = add_gemm_product(in, real(in, a, -1, "a"), real(in, b, transposes_b ? 0 : 1, "b"), is_plain ? "" : "matmul");
+  ValueId y =
+      add_gemm_product(in, real(in, a, -1, "a"), real(in, b, transposes_b ? 0 : 1, "b"), is_plain ? "" : "matmul");
   if (c.exists()) {
     const float alpha = in.attributes.number("alpha", 1.0f);
     ValueId a_scale = a.quantization.scale;
     if (alpha != 1.0f)
-      a_scale = in.add(kBinary, BinaryAttrs{.kind = BinaryKind::mul}, {a_scale, in.scalar_like(a_scale, alpha, "alpha")}, "a_factor");
+      a_scale = in.add(kBinary, BinaryAttrs{.kind = BinaryKind::mul},
+                       {a_scale, in.scalar_like(a_scale, alpha, "alpha")}, "a_factor");
     const ValueId bias = real_bias(in, c, a_scale, b.quantization.scale, in.rank(c) - 1);
     y = in.add(kBinary, BinaryAttrs{.kind = BinaryKind::add}, {y, bias}, has_quantized_result ? "sum" : "");
   }
@@ -140,7 +149,8 @@ void read_qlinear_softmax(NodeReader& in) {
 void read_qlinear_concat(NodeReader& in) {
   const Quantization to = read_quantization(in, 0, 1, "y");
   require_per_tensor(in, to, "y");
-  if ((in.input_count() - 2) % 3 != 0) return in.fail("", std::to_string(in.input_count()) + " inputs", "two and three per tensor");
+  if ((in.input_count() - 2) % 3 != 0)
+    return in.fail("", std::to_string(in.input_count()) + " inputs", "two and three per tensor");
   std::vector<ValueId> xs;
   DType type = DType::u8;
   for (int i = 2; i < in.input_count(); i += 3) {

@@ -11,10 +11,12 @@ namespace {
 
 // Scales known at compile time are finite and positive; zero and NaN would poison every formula.
 void check_scale(NodeReader& in, ValueId scale, const std::string& what) {
-  if (!is_float(in.dtype(scale))) return in.fail(what, "elements of type " + std::string(octavo::name_of(in.dtype(scale))), "floats");
+  if (!is_float(in.dtype(scale)))
+    return in.fail(what, "elements of type " + std::string(octavo::name_of(in.dtype(scale))), "floats");
   if (!in.fact(scale).is_constant()) return;
   for (float value : to_floats(in.fact(scale).constant->view())) {
-    if (!std::isfinite(value) || value <= 0.0f) return in.fail(what, "the scale " + print(value), "a finite number above 0");
+    if (!std::isfinite(value) || value <= 0.0f)
+      return in.fail(what, "the scale " + print(value), "a finite number above 0");
   }
 }
 
@@ -23,7 +25,8 @@ DType read_type(NodeReader& in, std::string_view name, DType fallback) {
   const auto type = static_cast<int>(in.attributes.integer(name, 0));
   if (type == 0) return fallback;
   const auto known = dtype_of_onnx(type);
-  if (!known) in.unsupported("attribute '" + std::string(name) + "'", onnx_type_name(type), "a type of 8, 16 or 32 bits");
+  if (!known)
+    in.unsupported("attribute '" + std::string(name) + "'", onnx_type_name(type), "a type of 8, 16 or 32 bits");
   return known.value_or(fallback);
 }
 
@@ -63,20 +66,24 @@ Quantization read_quantization(NodeReader& in, int scale, int zero_point, std::s
     in.fail(zero_what, "elements of type " + std::string(octavo::name_of(in.dtype(given_zero))), "integers");
   }
   if (given_zero.exists() && in.shape(given_zero).elements() != in.shape(given).elements()) {
-    in.fail(zero_what, "shape " + in.shape(given_zero).to_string(), "that of the scale, " + in.shape(given).to_string());
+    in.fail(zero_what, "shape " + in.shape(given_zero).to_string(),
+            "that of the scale, " + in.shape(given).to_string());
   }
   if (in.failed()) return {};
   const bool is_per_tensor = in.shape(given).elements() == 1;
   const std::string suffix(name);
-  return {scalar_if_single(in, given, suffix + "_scale"), scalar_if_single(in, given_zero, suffix + "_zero_point"), is_per_tensor};
+  return {scalar_if_single(in, given, suffix + "_scale"), scalar_if_single(in, given_zero, suffix + "_zero_point"),
+          is_per_tensor};
 }
 
-ValueId add_dequantize(NodeReader& in, ValueId x, const Quantization& from, std::int64_t axis, std::string_view suffix) {
+ValueId add_dequantize(NodeReader& in, ValueId x, const Quantization& from, std::int64_t axis,
+                       std::string_view suffix) {
   const DequantizeAttrs attrs{.to = DType::f32, .axis = from.is_per_tensor ? -1 : axis};
   return in.add(kDequantize, attrs, {x, from.scale, from.zero_point}, suffix);
 }
 
-ValueId add_quantize(NodeReader& in, ValueId x, const Quantization& to, DType type, std::int64_t axis, std::string_view suffix) {
+ValueId add_quantize(NodeReader& in, ValueId x, const Quantization& to, DType type, std::int64_t axis,
+                     std::string_view suffix) {
   const DType into = to.zero_point.exists() ? in.dtype(to.zero_point) : type;
   count_activation(in, x, into);
   const QuantizeAttrs attrs{.to = into, .axis = to.is_per_tensor ? -1 : axis, .profile = Profile::onnx};
@@ -89,9 +96,11 @@ void read_dequantize(NodeReader& in) {
   const Placement placement = read_placement(in, x, from);
   const DType to = in.opset() >= 23 ? read_type(in, "output_dtype", in.dtype(from.scale)) : in.dtype(from.scale);
   if (in.failed()) return;
-  // The product of an integer of 16 bits and a 16-bit float is exact in f32, so that rounding it afterwards is all that the file asks for.
+  // The product of an integer of 16 bits and a 16-bit float is exact in f32, so that rounding it afterwards is all that
+  // the file asks for.
   const DequantizeAttrs attrs{.to = DType::f32, .axis = placement.axis, .block = placement.block};
-  const ValueId y = in.add_exactly(kDequantize, attrs, {x, in.cast(from.scale, DType::f32, "scale"), from.zero_point}).front();
+  const ValueId y =
+      in.add_exactly(kDequantize, attrs, {x, in.cast(from.scale, DType::f32, "scale"), from.zero_point}).front();
   in.output(0, in.rounded(y, to));
 }
 

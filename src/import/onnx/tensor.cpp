@@ -20,7 +20,8 @@ Error size_error(const std::string& where, std::int64_t found, std::int64_t expe
           std::to_string(expected) + " (shape " + shape.to_string() + ")", ""};
 }
 
-// The typed fields hold each element as a wider number: narrow integers and the bits of 16-bit floats lie in int32_data.
+// The typed fields hold each element as a wider number: narrow integers and the bits of 16-bit floats lie in
+// int32_data.
 template <class To, class Repeated>
 Result<Tensor> from_field(DType dtype, const Shape& shape, const Repeated& field, const std::string& where) {
   if (field.size() != shape.elements()) return size_error(where, field.size(), shape.elements(), shape);
@@ -51,7 +52,8 @@ Result<Tensor> from_typed_fields(const TensorProto& proto, DType dtype, const Sh
 Result<Tensor> from_raw(const TensorProto& proto, DType dtype, const Shape& shape, const std::string& where) {
   const auto size = static_cast<std::int64_t>(size_of(dtype));
   const auto bytes = static_cast<std::int64_t>(proto.raw_data().size());
-  if (bytes / size != shape.elements() || bytes % size != 0) return size_error(where, bytes / size, shape.elements(), shape);
+  if (bytes / size != shape.elements() || bytes % size != 0)
+    return size_error(where, bytes / size, shape.elements(), shape);
   Tensor tensor(dtype, shape);
   if (bytes > 0) std::memcpy(tensor.data(), proto.raw_data().data(), tensor.bytes());
   return tensor;
@@ -61,7 +63,8 @@ Result<Tensor> from_raw(const TensorProto& proto, DType dtype, const Shape& shap
 void normalize_booleans(Tensor& tensor) {
   if (tensor.dtype() != DType::boolean) return;
   auto* bytes = tensor.as<std::uint8_t>();
-  std::transform(bytes, bytes + tensor.elements(), bytes, [](std::uint8_t byte) { return static_cast<std::uint8_t>(byte != 0 ? 1 : 0); });
+  std::transform(bytes, bytes + tensor.elements(), bytes,
+                 [](std::uint8_t byte) { return static_cast<std::uint8_t>(byte != 0 ? 1 : 0); });
 }
 
 }  // namespace
@@ -74,7 +77,8 @@ Result<Tensor> read_tensor(const TensorProto& proto, const std::string& folder, 
   }
   const std::vector<std::int64_t> dims(proto.dims().begin(), proto.dims().end());
   if (proto.dims_size() > kMaxRank || !checked_elements(dims)) {
-    return Error{ErrorKind::invalid_input, where, "a shape of " + std::to_string(dims.size()) + " dimensions that are negative or too large",
+    return Error{ErrorKind::invalid_input, where,
+                 "a shape of " + std::to_string(dims.size()) + " dimensions that are negative or too large",
                  "at most 2^33 elements in up to 64 dimensions", ""};
   }
   const Shape shape(dims);

@@ -13,8 +13,8 @@ class TensorProto;
 
 namespace octavo::onnx_import {
 
-// The bytes taken are bounded by those of the file: every declared size is compared with the data before memory is taken.
-// `where` names the tensor in messages; external data must lie inside `folder` (empty: none is allowed).
+// The bytes taken are bounded by those of the file: every declared size is compared with the data before memory is
+// taken. `where` names the tensor in messages; external data must lie inside `folder` (empty: none is allowed).
 Result<Tensor> read_tensor(const onnx::TensorProto& proto, const std::string& folder, const std::string& where);
 
 }  // namespace octavo::onnx_import

@@ -48,10 +48,13 @@ bool is_known(int type) { return type >= 0 && type < static_cast<int>(kTypes.siz
 
 }  // namespace
 
-std::optional<DType> dtype_of_onnx(int type) { return is_known(type) ? kTypes[static_cast<std::size_t>(type)].dtype : std::nullopt; }
+std::optional<DType> dtype_of_onnx(int type) {
+  return is_known(type) ? kTypes[static_cast<std::size_t>(type)].dtype : std::nullopt;
+}
 
 int onnx_type_of(DType dtype) {
-  const auto found = std::find_if(kTypes.begin(), kTypes.end(), [&](const Entry& entry) { return entry.dtype == dtype; });
+  const auto found =
+      std::find_if(kTypes.begin(), kTypes.end(), [&](const Entry& entry) { return entry.dtype == dtype; });
   return static_cast<int>(found - kTypes.begin());
 }
 

@@ -11,7 +11,8 @@
 
 namespace octavo::onnx_import {
 
-// strides, dilations, pads and auto_pad for a kernel that slides over these sizes. SAME_* paddings are computed, since all sizes are known.
+// strides, dilations, pads and auto_pad for a kernel that slides over these sizes. SAME_* paddings are computed, since
+// all sizes are known.
 struct ReadWindow {
   Window window;
   bool rounds_down = false;  // auto_pad fixes the output sizes: ceil_mode changes nothing

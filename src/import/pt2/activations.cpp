@@ -71,9 +71,11 @@ std::string base_name(const std::string& target) {
 void read_unary(NodeReader& in) {
   const std::string name = base_name(in.target());
   const auto entry =
-      std::lower_bound(kUnaries.begin(), kUnaries.end(), name, [](const Unary& unary, const std::string& wanted) { return unary.name < wanted; });
+      std::lower_bound(kUnaries.begin(), kUnaries.end(), name,
+                       [](const Unary& unary, const std::string& wanted) { return unary.name < wanted; });
   const ValueId x = in.value("self");
-  const UnaryAttrs attrs{.kind = entry->kind, .alpha = read_parameter(in, entry->alpha), .beta = read_parameter(in, entry->beta)};
+  const UnaryAttrs attrs{
+      .kind = entry->kind, .alpha = read_parameter(in, entry->alpha), .beta = read_parameter(in, entry->beta)};
   if (entry->kind == UnaryKind::elu && (in.number("scale", 1.0) != 1.0 || in.number("input_scale", 1.0) != 1.0)) {
     in.unsupported("argument 'scale'", "an ELU with scales", "scales of 1");
   }

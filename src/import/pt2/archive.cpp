@@ -22,7 +22,8 @@ constexpr std::uint64_t kFreeBytes = std::uint64_t{1} << 20;
 std::string_view problem_of_name(std::string_view name) {
   if (name.empty()) return "an entry without a name";
   if (name.front() == '/') return "an absolute path";
-  if (name.find('\\') != std::string_view::npos || (name.size() > 1 && name[1] == ':')) return "a path of another system";
+  if (name.find('\\') != std::string_view::npos || (name.size() > 1 && name[1] == ':'))
+    return "a path of another system";
   for (std::size_t start = 0; start <= name.size();) {
     const std::size_t end = std::min(name.find('/', start), name.size());
     if (name.substr(start, end - start) == "..") return "a path to a parent folder";
@@ -68,9 +69,11 @@ Result<Archive> Archive::open(std::span<const std::byte> bytes, const std::strin
 
 Result<Archive> Archive::opened(zip* handle, int error, const std::string& file, std::uint64_t file_bytes) {
   if (handle == nullptr) {
-    const bool is_resource = error == ZIP_ER_OPEN || error == ZIP_ER_READ || error == ZIP_ER_NOENT || error == ZIP_ER_MEMORY;
-    return Error{is_resource ? ErrorKind::resource : ErrorKind::invalid_input, file, "no zip archive that can be opened (" + text_of(error) + ")",
-                 "an exported program", is_resource ? "" : "The file may be truncated"};
+    const bool is_resource =
+        error == ZIP_ER_OPEN || error == ZIP_ER_READ || error == ZIP_ER_NOENT || error == ZIP_ER_MEMORY;
+    return Error{is_resource ? ErrorKind::resource : ErrorKind::invalid_input, file,
+                 "no zip archive that can be opened (" + text_of(error) + ")", "an exported program",
+                 is_resource ? "" : "The file may be truncated"};
   }
   Archive archive;
   archive.file_ = file;
@@ -83,13 +86,15 @@ Result<Archive> Archive::opened(zip* handle, int error, const std::string& file,
 Status Archive::list_entries(std::uint64_t file_bytes) {
   const zip_int64_t count = zip_get_num_entries(zip_.get(), 0);
   if (count > kMostEntries) {
-    return Error{ErrorKind::invalid_input, file_, std::to_string(count) + " entries", "at most " + std::to_string(kMostEntries), ""};
+    return Error{ErrorKind::invalid_input, file_, std::to_string(count) + " entries",
+                 "at most " + std::to_string(kMostEntries), ""};
   }
   for (zip_int64_t i = 0; i < count; ++i) {
     if (auto status = add_entry(static_cast<std::uint64_t>(i)); !status) return status;
   }
   if (total_bytes_ > kFreeBytes && (total_bytes_ - kFreeBytes) / kLargestRatio > file_bytes) {
-    return Error{ErrorKind::invalid_input, file_, std::to_string(total_bytes_) + " bytes unpacked from " + std::to_string(file_bytes),
+    return Error{ErrorKind::invalid_input, file_,
+                 std::to_string(total_bytes_) + " bytes unpacked from " + std::to_string(file_bytes),
                  "at most " + std::to_string(kLargestRatio) + " times as much", ""};
   }
   return ok_status();
@@ -98,21 +103,26 @@ Status Archive::list_entries(std::uint64_t file_bytes) {
 Status Archive::add_entry(std::uint64_t index) {
   zip_stat_t stat;
   const auto broken = [&](std::string found) {
-    return Error{ErrorKind::invalid_input, file_ + ": entry " + std::to_string(index), std::move(found), "an entry of an exported program", ""};
+    return Error{ErrorKind::invalid_input, file_ + ": entry " + std::to_string(index), std::move(found),
+                 "an entry of an exported program", ""};
   };
-  if (zip_stat_index(zip_.get(), index, 0, &stat) != 0) return broken(std::string("a broken header (") + zip_strerror(zip_.get()) + ")");
+  if (zip_stat_index(zip_.get(), index, 0, &stat) != 0)
+    return broken(std::string("a broken header (") + zip_strerror(zip_.get()) + ")");
   const zip_uint64_t needed = ZIP_STAT_NAME | ZIP_STAT_SIZE | ZIP_STAT_COMP_METHOD;
   if ((stat.valid & needed) != needed) return broken("a header that says neither name nor size");
   const std::string name = stat.name;
-  if (const std::string_view problem = problem_of_name(name); !problem.empty()) return broken("'" + name + "', " + std::string(problem));
+  if (const std::string_view problem = problem_of_name(name); !problem.empty())
+    return broken("'" + name + "', " + std::string(problem));
   if ((stat.valid & ZIP_STAT_ENCRYPTION_METHOD) != 0 && stat.encryption_method != ZIP_EM_NONE) {
     return Error{ErrorKind::unsupported, where(name), "encrypted data", "plain data", ""};
   }
   if (stat.comp_method != ZIP_CM_STORE && stat.comp_method != ZIP_CM_DEFLATE) {
-    return Error{ErrorKind::unsupported, where(name), "compression method " + std::to_string(stat.comp_method), "stored or deflated data", ""};
+    return Error{ErrorKind::unsupported, where(name), "compression method " + std::to_string(stat.comp_method),
+                 "stored or deflated data", ""};
   }
   if (!entries_.emplace(name, Entry{index, stat.size}).second) return broken("'" + name + "' a second time");
-  if (stat.size > ~std::uint64_t{0} - total_bytes_) return broken("'" + name + "' of " + std::to_string(stat.size) + " bytes");
+  if (stat.size > ~std::uint64_t{0} - total_bytes_)
+    return broken("'" + name + "' of " + std::to_string(stat.size) + " bytes");
   total_bytes_ += stat.size;
   return ok_status();
 }
@@ -124,8 +134,8 @@ void Archive::strip_root() {
   const std::size_t slash = first.find('/');
   if (slash == std::string::npos) return;
   const std::string root = first.substr(0, slash + 1);
-  const bool is_shared =
-      std::all_of(entries_.begin(), entries_.end(), [&](const auto& entry) { return entry.first.compare(0, root.size(), root) == 0; });
+  const bool is_shared = std::all_of(entries_.begin(), entries_.end(),
+                                     [&](const auto& entry) { return entry.first.compare(0, root.size(), root) == 0; });
   if (!is_shared) return;
   std::map<std::string, Entry> stripped;
   for (const auto& [name, entry] : entries_) stripped.emplace(name.substr(root.size()), entry);
@@ -147,8 +157,8 @@ Status Archive::read(const std::string& name, std::span<std::byte> to) const {
   const auto found = entries_.find(name);
   if (found == entries_.end()) return Error{ErrorKind::invalid_input, file_, "no entry '" + name + "'", "one", ""};
   const auto broken = [&](std::string what) {
-    return Error{ErrorKind::invalid_input, where(name), std::move(what), "its " + std::to_string(found->second.size) + " bytes",
-                 "The file may be damaged"};
+    return Error{ErrorKind::invalid_input, where(name), std::move(what),
+                 "its " + std::to_string(found->second.size) + " bytes", "The file may be damaged"};
   };
   if (to.size() != found->second.size) return broken("room for " + std::to_string(to.size()) + " bytes");
   const std::unique_ptr<zip_file_t, FileCloser> file(zip_fopen_index(zip_.get(), found->second.index, 0));
@@ -171,10 +181,12 @@ Status Archive::read(const std::string& name, std::span<std::byte> to) const {
 Result<std::string> Archive::read_text(const std::string& name, std::uint64_t limit) const {
   const std::uint64_t size = size_of(name);
   if (size > limit) {
-    return Error{ErrorKind::invalid_input, where(name), std::to_string(size) + " bytes", "at most " + std::to_string(limit), ""};
+    return Error{ErrorKind::invalid_input, where(name), std::to_string(size) + " bytes",
+                 "at most " + std::to_string(limit), ""};
   }
   std::string text(size, '\0');
-  if (auto status = read(name, std::as_writable_bytes(std::span(text.data(), text.size()))); !status) return status.errors();
+  if (auto status = read(name, std::as_writable_bytes(std::span(text.data(), text.size()))); !status)
+    return status.errors();
   return text;
 }
 

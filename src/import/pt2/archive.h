@@ -28,10 +28,12 @@ class Archive {
   std::vector<std::string> names() const;
   // What the directory says that the entry unpacks to; 0 where there is no such entry.
   std::uint64_t size_of(const std::string& name) const;
-  // Of all entries together; at most kLargestRatio times the size of the file, so that memory stays in proportion to it.
+  // Of all entries together; at most kLargestRatio times the size of the file, so that memory stays in proportion to
+  // it.
   std::uint64_t total_bytes() const { return total_bytes_; }
 
-  // Unpacks a whole entry into `to`, which must have its size. Errors: it is shorter or longer than it says, or its checksum is another.
+  // Unpacks a whole entry into `to`, which must have its size. Errors: it is shorter or longer than it says, or its
+  // checksum is another.
   Status read(const std::string& name, std::span<std::byte> to) const;
   // The same into a string; no larger than `limit` bytes.
   Result<std::string> read_text(const std::string& name, std::uint64_t limit) const;

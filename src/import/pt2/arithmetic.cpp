@@ -28,7 +28,8 @@ constexpr std::array<std::pair<std::string_view, BinaryKind>, 14> kBinaries = {{
 }};
 
 BinaryKind kind_of(const std::string& name) {
-  return std::find_if(kBinaries.begin(), kBinaries.end(), [&](const auto& entry) { return entry.first == name; })->second;
+  return std::find_if(kBinaries.begin(), kBinaries.end(), [&](const auto& entry) { return entry.first == name; })
+      ->second;
 }
 
 // The type that both integers fit; a float and an integer meet in the float.
@@ -64,13 +65,15 @@ void read_binary(NodeReader& in) {
   a = in.cast(a, common, "self");
   b = in.cast(b, common, "other");
   if (name == "rsub") std::swap(a, b);
-  if (name == "div" && !is_float(in.dtype(a))) return in.unsupported("argument 'self'", std::string(name_of(in.dtype(a))), "floats");
+  if (name == "div" && !is_float(in.dtype(a)))
+    return in.unsupported("argument 'self'", std::string(name_of(in.dtype(a))), "floats");
   if (name == "mul") {
     if (const auto real = dequantize_of_product(in, a, b)) return in.output(0, *real);
   }
   if (alpha != 1.0) {
     ValueId& scaled = name == "rsub" ? a : b;
-    scaled = in.add(kBinary, BinaryAttrs{.kind = BinaryKind::mul}, {scaled, in.scalar_like(scaled, alpha, "alpha")}, "scaled");
+    scaled = in.add(kBinary, BinaryAttrs{.kind = BinaryKind::mul}, {scaled, in.scalar_like(scaled, alpha, "alpha")},
+                    "scaled");
   }
   in.output(0, in.add(kBinary, BinaryAttrs{.kind = kind_of(name)}, {a, b}));
 }

@@ -36,7 +36,8 @@ void read_dropout(NodeReader& in) {
 
 // Assertions on sizes and types: ours are checked by other means, and a check that fails was made for other sizes.
 void read_check(NodeReader& in) {
-  for (const char* name : {"self", "assert_msg", "a", "size", "stride", "dtype", "device", "layout", "b"}) in.ignore(name);
+  for (const char* name : {"self", "assert_msg", "a", "size", "stride", "dtype", "device", "layout", "b"})
+    in.ignore(name);
   in.output_size(0);
 }
 

@@ -14,7 +14,9 @@ constexpr std::uint64_t kLargestVersion = 64;
 constexpr std::string_view kHint = "Save the model with torch.export.save";
 
 bool starts_with(std::string_view text, std::string_view start) { return text.substr(0, start.size()) == start; }
-bool ends_with(std::string_view text, std::string_view end) { return text.size() >= end.size() && text.substr(text.size() - end.size()) == end; }
+bool ends_with(std::string_view text, std::string_view end) {
+  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
+}
 
 Result<std::string> read_word(const Archive& archive, const std::string& entry) {
   auto text = archive.read_text(entry, kLargestVersion);
@@ -45,18 +47,21 @@ Result<std::string> find_model(const Archive& archive) {
   }
   if (models.size() == 1) return models[0];
   const auto names = archive.names();
-  const bool is_compiled = std::any_of(names.begin(), names.end(), [](const std::string& name) { return starts_with(name, "data/aotinductor/"); });
-  const std::string found =
-      models.empty() ? std::string(is_compiled ? "code compiled by AOTInductor" : "no program") : std::to_string(models.size()) + " programs";
+  const bool is_compiled = std::any_of(names.begin(), names.end(),
+                                       [](const std::string& name) { return starts_with(name, "data/aotinductor/"); });
+  const std::string found = models.empty() ? std::string(is_compiled ? "code compiled by AOTInductor" : "no program")
+                                           : std::to_string(models.size()) + " programs";
   return Error{ErrorKind::unsupported, archive.file(), found, "one exported program", std::string(kHint)};
 }
 
 // The tensors of one folder: a list with raw entries, or a pickle as the first versions of this layout had it.
-Status add_folder(const Archive& archive, Weights& weights, const std::string& folder, const std::string& model, const std::string& kind) {
+Status add_folder(const Archive& archive, Weights& weights, const std::string& folder, const std::string& model,
+                  const std::string& kind) {
   const std::string config = folder + model + "_" + kind + "_config.json", pickle = folder + model + ".pt";
   if (archive.has(config)) return weights.add_config(config, folder);
   if (archive.has(pickle)) return weights.add_torch_file(pickle);
-  return Error{ErrorKind::invalid_input, archive.file(), "neither '" + config + "' nor '" + pickle + "'", "one of them", ""};
+  return Error{ErrorKind::invalid_input, archive.file(), "neither '" + config + "' nor '" + pickle + "'", "one of them",
+               ""};
 }
 
 Result<Container> with_program(const Archive& archive, const std::string& entry, Weights weights) {
@@ -73,7 +78,8 @@ Result<Container> read_archive_layout(const Archive& archive) {
   const auto model = find_model(archive);
   if (!model) return model.errors();
   Weights weights(archive);
-  for (const auto& [folder, kind] : {std::pair("data/weights/", "weights"), std::pair("data/constants/", "constants")}) {
+  for (const auto& [folder, kind] :
+       {std::pair("data/weights/", "weights"), std::pair("data/constants/", "constants")}) {
     if (auto status = add_folder(archive, weights, folder, *model, kind); !status) return status.errors();
   }
   return with_program(archive, "models/" + *model + ".json", std::move(weights));
@@ -83,8 +89,8 @@ Result<Container> read_serialized_layout(const Archive& archive) {
   const auto version = read_word(archive, "version");
   if (!version) return version.errors();
   if (!starts_with(*version, std::to_string(kSchemaMajor) + ".")) {
-    return Error{ErrorKind::unsupported, archive.where("version"), "version " + *version, "version " + std::to_string(kSchemaMajor),
-                 "Export the model with a PyTorch of 2.6 or newer"};
+    return Error{ErrorKind::unsupported, archive.where("version"), "version " + *version,
+                 "version " + std::to_string(kSchemaMajor), "Export the model with a PyTorch of 2.6 or newer"};
   }
   Weights weights(archive);
   for (const char* part : {"serialized_state_dict", "serialized_constants"}) {
@@ -103,7 +109,8 @@ Result<Container> read_container(const Archive& archive) {
   if (archive.has("serialized_exported_program.json")) return read_serialized_layout(archive);
   const bool is_pickle = archive.has("data.pkl");
   return Error{ErrorKind::unsupported, archive.file(),
-               is_pickle ? "a zip archive of torch.save or TorchScript" : "a zip archive without the entries of an exported program",
+               is_pickle ? "a zip archive of torch.save or TorchScript"
+                         : "a zip archive without the entries of an exported program",
                "an archive of torch.export", std::string(kHint)};
 }
 

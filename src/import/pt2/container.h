@@ -14,8 +14,8 @@ struct Container {
   Weights weights;
 };
 
-// The one program of the archive and the places of its weights. The archive must outlive it. Read are archives of version 0 (torch.export.save
-// from PyTorch 2.8 on) and those before (entries "serialized_*"), with schema 8.
+// The one program of the archive and the places of its weights. The archive must outlive it. Read are archives of
+// version 0 (torch.export.save from PyTorch 2.8 on) and those before (entries "serialized_*"), with schema 8.
 Result<Container> read_container(const Archive& archive);
 
 }  // namespace octavo::pt2_import

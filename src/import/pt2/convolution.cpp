@@ -44,7 +44,8 @@ std::vector<std::int64_t> per_axis(NodeReader& in, std::string_view name, std::s
   std::vector<std::int64_t> numbers = in.integers(name, {fallback});
   if (numbers.size() == 1) numbers.assign(rank, numbers[0]);
   if (numbers.size() != rank) {
-    in.fail("argument '" + std::string(name) + "'", print(numbers), "one number per spatial axis, " + std::to_string(rank));
+    in.fail("argument '" + std::string(name) + "'", print(numbers),
+            "one number per spatial axis, " + std::to_string(rank));
     numbers.assign(rank, fallback);
   }
   return numbers;
@@ -53,7 +54,8 @@ std::vector<std::int64_t> per_axis(NodeReader& in, std::string_view name, std::s
 void read_conv(NodeReader& in) {
   constexpr std::string_view kByName = ".padding";
   const std::string& target = in.target();
-  add_conv(in, target.size() > kByName.size() && target.compare(target.size() - kByName.size(), kByName.size(), kByName) == 0);
+  add_conv(in, target.size() > kByName.size() &&
+                   target.compare(target.size() - kByName.size(), kByName.size(), kByName) == 0);
 }
 
 void read_convolution(NodeReader& in) {

@@ -35,7 +35,8 @@ class Importer {
     if (!building_.errors.empty()) return building_.errors;
     building_.graph.remove_unused();
     if (auto status = verify(building_.graph); !status) return in_file(std::move(status).errors());
-    return ImportedModel{std::move(building_.graph), dialect(), building_.is_quantized, static_cast<int>(program_.nodes.size())};
+    return ImportedModel{std::move(building_.graph), dialect(), building_.is_quantized,
+                         static_cast<int>(program_.nodes.size())};
   }
 
  private:
@@ -45,7 +46,8 @@ class Importer {
   }
 
   void report(ErrorKind kind, const std::string& where, std::string found, std::string expected) {
-    if (building_.errors.size() < kErrorLimit) building_.errors.push_back({kind, where, std::move(found), std::move(expected), ""});
+    if (building_.errors.size() < kErrorLimit)
+      building_.errors.push_back({kind, where, std::move(found), std::move(expected), ""});
   }
   void append(const Errors& errors) {
     for (const Error& error : errors) {
@@ -69,8 +71,8 @@ class Importer {
     }
     for (const auto& [target, nodes] : missing) {
       const std::string more = nodes.first > kShown ? " and " + std::to_string(nodes.first - kShown) + " more" : "";
-      report(ErrorKind::unsupported, file_ + ": operator " + target, (nodes.first == 1 ? "it in node " : "it in nodes ") + nodes.second + more,
-             "operators that Octavo reads");
+      report(ErrorKind::unsupported, file_ + ": operator " + target,
+             (nodes.first == 1 ? "it in node " : "it in nodes ") + nodes.second + more, "operators that Octavo reads");
     }
   }
 
@@ -96,7 +98,8 @@ class Importer {
       if (input.kind == InputKind::user || used.count(input.name) == 0) continue;
       Wire& wire = building_.wires[input.name];
       if (wire.storage >= 0) {
-        report(ErrorKind::invalid_input, file_ + ": input '" + input.name + "'", "it twice", "inputs of different names");
+        report(ErrorKind::invalid_input, file_ + ": input '" + input.name + "'", "it twice",
+               "inputs of different names");
         continue;
       }
       wire.storage = building_.new_storage();
@@ -113,11 +116,13 @@ class Importer {
   void check_stored(const ProgramInput& input, const Tensor& tensor) {
     const std::string where = file_ + ": tensor '" + input.source + "'";
     if (tensor.dtype() == DType::f16 || tensor.dtype() == DType::bf16) {
-      return report(ErrorKind::unsupported, where, "elements of type " + std::string(name_of(tensor.dtype())), "a model in f32");
+      return report(ErrorKind::unsupported, where, "elements of type " + std::string(name_of(tensor.dtype())),
+                    "a model in f32");
     }
     const auto meta = program_.tensors.find(input.name);
     if (meta == program_.tensors.end() || agrees(meta->second, tensor.dtype(), tensor.shape())) return;
-    report(ErrorKind::invalid_input, where, std::string(name_of(tensor.dtype())) + tensor.shape().to_string(), declared(meta->second));
+    report(ErrorKind::invalid_input, where, std::string(name_of(tensor.dtype())) + tensor.shape().to_string(),
+           declared(meta->second));
   }
 
   static bool agrees(const TensorMeta& meta, DType dtype, const Shape& shape) {
@@ -131,7 +136,8 @@ class Importer {
 
   static std::string declared(const TensorMeta& meta) {
     std::string dims;
-    for (const Dim& dim : meta.sizes) dims += (dims.empty() ? "" : "x") + (dim.expression.empty() ? std::to_string(dim.value) : dim.expression);
+    for (const Dim& dim : meta.sizes)
+      dims += (dims.empty() ? "" : "x") + (dim.expression.empty() ? std::to_string(dim.value) : dim.expression);
     return "what the program says, " + torch_type_name(meta.type) + " " + dims;
   }
 
@@ -157,8 +163,8 @@ class Importer {
     if (wire == building_.wires.end() || meta == program_.tensors.end() || !wire->second.value.exists()) return;
     const Fact& fact = building_.graph.fact(wire->second.value);
     if (agrees(meta->second, fact.dtype, fact.shape)) return;
-    report(ErrorKind::invalid_input, file_ + ": " + origin + ", result '" + name + "'", std::string(name_of(fact.dtype)) + fact.shape.to_string(),
-           declared(meta->second));
+    report(ErrorKind::invalid_input, file_ + ": " + origin + ", result '" + name + "'",
+           std::string(name_of(fact.dtype)) + fact.shape.to_string(), declared(meta->second));
     wire->second.value = {};
   }
 
@@ -175,11 +181,13 @@ class Importer {
 
   void read_outputs() {
     std::map<std::string, int> times;
-    if (program_.outputs.empty()) report(ErrorKind::invalid_input, file_, "a program without outputs", "at least one output");
+    if (program_.outputs.empty())
+      report(ErrorKind::invalid_input, file_, "a program without outputs", "at least one output");
     for (const std::string& output : program_.outputs) {
       const auto found = building_.wires.find(output);
       if (found == building_.wires.end()) {
-        report(ErrorKind::invalid_input, file_ + ": output '" + output + "'", "nothing that makes it", "a node's result");
+        report(ErrorKind::invalid_input, file_ + ": output '" + output + "'", "nothing that makes it",
+               "a node's result");
         continue;
       }
       if (!found->second.value.exists()) continue;
@@ -193,7 +201,8 @@ class Importer {
   std::string dialect() const {
     if (!building_.is_quantized) return "PyTorch export fp32";
     const auto& types = building_.activation_types;
-    const auto most = std::max_element(types.begin(), types.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+    const auto most =
+        std::max_element(types.begin(), types.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
     return "PyTorch pt2e" + (most == types.end() ? "" : " " + std::string(name_of(most->first)));
   }
 

@@ -11,7 +11,8 @@ namespace {
 
 std::string print_dims(const std::vector<Dim>& dims) {
   std::string text;
-  for (const Dim& dim : dims) text += (text.empty() ? "" : "x") + (dim.expression.empty() ? std::to_string(dim.value) : dim.expression);
+  for (const Dim& dim : dims)
+    text += (text.empty() ? "" : "x") + (dim.expression.empty() ? std::to_string(dim.value) : dim.expression);
   return text.empty() ? "scalar" : text;
 }
 
@@ -30,7 +31,8 @@ class InputReader {
   }
 
  private:
-  void report(ErrorKind kind, const std::string& where, std::string found, std::string expected, std::string hint = {}) {
+  void report(ErrorKind kind, const std::string& where, std::string found, std::string expected,
+              std::string hint = {}) {
     building_.errors.push_back({kind, where, std::move(found), std::move(expected), std::move(hint)});
   }
 
@@ -42,23 +44,28 @@ class InputReader {
     const auto meta = program_.tensors.find(name);
     if (meta == program_.tensors.end()) return report(ErrorKind::invalid_input, where, "no type and sizes", "both");
     const auto dtype = dtype_of_torch(meta->second.type);
-    if (!dtype) return report(ErrorKind::unsupported, where, "elements of type " + torch_type_name(meta->second.type), "integers, floats or bool");
+    if (!dtype)
+      return report(ErrorKind::unsupported, where, "elements of type " + torch_type_name(meta->second.type),
+                    "integers, floats or bool");
     names_ += (names_.empty() ? "'" : ", '") + name + "'";
     if (const auto bound = options_.bound_inputs.find(name); bound != options_.bound_inputs.end()) {
-      if (bound->second.dtype() != *dtype) return report(ErrorKind::usage, where, "a bound tensor of another type", std::string(name_of(*dtype)));
+      if (bound->second.dtype() != *dtype)
+        return report(ErrorKind::usage, where, "a bound tensor of another type", std::string(name_of(*dtype)));
       wire.value = building_.graph.add_constant(name, bound->second);
       return;
     }
     const auto dims = shape_of(name, meta->second.sizes, where);
     if (!dims) return;
     if (dims->size() > kMaxRank || !checked_elements(*dims)) {
-      return report(ErrorKind::invalid_input, where, "shape " + print_dims(meta->second.sizes), "at most 2^33 elements in 64 dimensions");
+      return report(ErrorKind::invalid_input, where, "shape " + print_dims(meta->second.sizes),
+                    "at most 2^33 elements in 64 dimensions");
     }
     wire.value = building_.graph.add_input(name, *dtype, Shape(*dims));
   }
 
   // The dimensions with numbers for symbols: the user's, or the batch for a first one.
-  std::optional<std::vector<std::int64_t>> shape_of(const std::string& name, const std::vector<Dim>& sizes, const std::string& where) {
+  std::optional<std::vector<std::int64_t>> shape_of(const std::string& name, const std::vector<Dim>& sizes,
+                                                    const std::string& where) {
     const auto given = options_.shapes.find(name);
     if (given != options_.shapes.end() && given->second.rank() != static_cast<int>(sizes.size())) {
       report(ErrorKind::usage, where, "the given shape " + given->second.to_string(), "one like " + print_dims(sizes));
@@ -70,7 +77,8 @@ class InputReader {
       const bool is_symbol = !dim.expression.empty();
       std::int64_t number = dim.value;
       if (given != options_.shapes.end()) number = given->second[static_cast<int>(i)];
-      else if (const auto bound = symbols_.find(dim.expression); is_symbol && bound != symbols_.end()) number = bound->second;
+      else if (const auto bound = symbols_.find(dim.expression); is_symbol && bound != symbols_.end())
+        number = bound->second;
       else if (is_symbol && i == 0) number = options_.batch;
       else if (is_symbol) {
         report(ErrorKind::usage, where, "shape " + print_dims(sizes), "known dimensions",
@@ -79,7 +87,8 @@ class InputReader {
       }
       if (!is_symbol && number != dim.value) {
         report(ErrorKind::usage, where, "the given shape " + given->second.to_string(),
-               "one like " + print_dims(sizes) + ", which the program is made for", "Export the model with dynamic_shapes");
+               "one like " + print_dims(sizes) + ", which the program is made for",
+               "Export the model with dynamic_shapes");
         return std::nullopt;
       }
       if (is_symbol && !bind(dim.expression, number, where)) return std::nullopt;
@@ -92,7 +101,8 @@ class InputReader {
   bool bind(const std::string& symbol, std::int64_t number, const std::string& where) {
     const auto [bound, is_new] = symbols_.emplace(symbol, number);
     if (!is_new && bound->second != number) {
-      report(ErrorKind::usage, where, std::to_string(number) + " for the dimension '" + symbol + "'", std::to_string(bound->second) + ", as before");
+      report(ErrorKind::usage, where, std::to_string(number) + " for the dimension '" + symbol + "'",
+             std::to_string(bound->second) + ", as before");
       return false;
     }
     const auto range = program_.ranges.find(symbol);
@@ -116,7 +126,8 @@ class InputReader {
       fixed += (fixed.empty() ? "'" : ", '") + input.name + "' " + shape.to_string();
     }
     if (options_.batch == 1 || fixed.empty()) return;
-    report(ErrorKind::usage, file_, "inputs of fixed shape: " + fixed, "a batch dimension for the batch of " + std::to_string(options_.batch),
+    report(ErrorKind::usage, file_, "inputs of fixed shape: " + fixed,
+           "a batch dimension for the batch of " + std::to_string(options_.batch),
            "Export the model with a dynamic first dimension");
   }
 
@@ -124,7 +135,8 @@ class InputReader {
     for (const ProgramInput& input : program_.inputs) {
       if (input.kind == InputKind::user && input.name == name) return;
     }
-    report(ErrorKind::usage, file_, "a shape or tensor for '" + name + "', which is no input", names_.empty() ? "none" : names_);
+    report(ErrorKind::usage, file_, "a shape or tensor for '" + name + "', which is no input",
+           names_.empty() ? "none" : names_);
   }
 
   const Program& program_;

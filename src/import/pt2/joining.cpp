@@ -12,7 +12,8 @@ namespace {
 
 using Integers = std::vector<std::int64_t>;
 
-ValueId slice(NodeReader& in, ValueId x, int axis, std::int64_t start, std::int64_t size, std::string_view suffix, std::int64_t step = 1) {
+ValueId slice(NodeReader& in, ValueId x, int axis, std::int64_t start, std::int64_t size, std::string_view suffix,
+              std::int64_t step = 1) {
   if (in.failed()) return {};
   SliceAttrs attrs{.starts = Integers(static_cast<std::size_t>(in.rank(x)), 0),
                    .steps = Integers(static_cast<std::size_t>(in.rank(x)), 1),
@@ -64,7 +65,8 @@ void split_evenly(NodeReader& in, const Axis& from, std::int64_t each) {
   const std::int64_t count = each < 1 ? 0 : (from.size + each - 1) / each;
   // Before memory is taken for them.
   if (count != static_cast<std::int64_t>(in.output_count())) {
-    return in.fail("", std::to_string(in.output_count()) + " results", std::to_string(count) + " parts of " + std::to_string(each));
+    return in.fail("", std::to_string(in.output_count()) + " results",
+                   std::to_string(count) + " parts of " + std::to_string(each));
   }
   Integers sizes(static_cast<std::size_t>(count), each);
   if (count > 0) sizes.back() = from.size - each * (count - 1);
@@ -80,7 +82,9 @@ void read_slice(NodeReader& in) {
   const std::int64_t step = in.integer("step", 1);
   if (in.failed()) return;
   if (step < 1) return in.fail("argument 'step'", std::to_string(step), "at least 1");
-  const auto inside = [&](std::int64_t at) { return std::clamp<std::int64_t>(at < 0 ? at + from.size : at, 0, from.size); };
+  const auto inside = [&](std::int64_t at) {
+    return std::clamp<std::int64_t>(at < 0 ? at + from.size : at, 0, from.size);
+  };
   start = inside(start);
   end = std::max(inside(end), start);
   const std::int64_t size = (end - start) / step + ((end - start) % step != 0 ? 1 : 0);
@@ -91,7 +95,8 @@ void read_select(NodeReader& in) {
   const Axis from = read_axis(in);
   const std::int64_t index = in.integer("index");
   if (in.failed()) return;
-  if (index < -from.size || index >= from.size) return in.fail("argument 'index'", std::to_string(index), "less than " + std::to_string(from.size));
+  if (index < -from.size || index >= from.size)
+    return in.fail("argument 'index'", std::to_string(index), "less than " + std::to_string(from.size));
   in.output(0, pick(in, from.x, from.axis, index < 0 ? index + from.size : index, ""));
 }
 
@@ -122,7 +127,8 @@ void read_split(NodeReader& in) {
   if (!is_list && sizes.size() == 1) return split_evenly(in, from, sizes[0]);
   std::int64_t left = from.size;
   for (std::int64_t size : sizes) left = size < 0 || size > left ? -1 : left - size;
-  if (left != 0) return in.fail("argument 'split_sizes'", print(sizes), "sizes that add up to " + std::to_string(from.size));
+  if (left != 0)
+    return in.fail("argument 'split_sizes'", print(sizes), "sizes that add up to " + std::to_string(from.size));
   split_into(in, from, sizes);
 }
 
@@ -144,7 +150,8 @@ void read_stack(NodeReader& in) {
   if (in.failed()) return;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     Integers dims = in.shape(parts[i]).to_vector();
-    if (static_cast<std::int64_t>(dims.size()) < axis) return in.fail("argument 'tensors'", "different ranks", "one rank");
+    if (static_cast<std::int64_t>(dims.size()) < axis)
+      return in.fail("argument 'tensors'", "different ranks", "one rank");
     dims.insert(dims.begin() + axis, 1);
     parts[i] = in.reshape(parts[i], dims, std::to_string(i));
   }
@@ -159,7 +166,8 @@ void read_pad(NodeReader& in) {
   const double value = in.number("value", 0.0);
   if (in.failed()) return;
   const auto rank = static_cast<std::size_t>(in.rank(x));
-  if (pads.size() % 2 != 0 || pads.size() > 2 * rank) return in.fail("argument 'pad'", print(pads), "two numbers for each of the last axes");
+  if (pads.size() % 2 != 0 || pads.size() > 2 * rank)
+    return in.fail("argument 'pad'", print(pads), "two numbers for each of the last axes");
   PadAttrs attrs{.begin = Integers(rank, 0), .end = Integers(rank, 0)};
   for (std::size_t i = 0; i < pads.size() / 2; ++i) {
     attrs.begin[rank - 1 - i] = pads[2 * i];

@@ -39,7 +39,8 @@ Result<Json> parse_json(const std::string& text, const std::string& where) {
   };
   try {
     Json document = Json::parse(text, keep);
-    if (is_too_deep) return invalid("JSON nested deeper than " + std::to_string(kDeepest), "the JSON of an exported program");
+    if (is_too_deep)
+      return invalid("JSON nested deeper than " + std::to_string(kDeepest), "the JSON of an exported program");
     if (values > kMostValues) return invalid("more than " + std::to_string(kMostValues) + " JSON values", "fewer");
     return document;
   } catch (const Json::parse_error& error) {
@@ -54,9 +55,13 @@ void JsonPlace::report(ErrorKind kind, std::string found, std::string expected) 
   errors_->push_back({kind, path_, std::move(found), std::move(expected), ""});
 }
 
-void JsonPlace::fail(std::string found, std::string expected) const { report(ErrorKind::invalid_input, std::move(found), std::move(expected)); }
+void JsonPlace::fail(std::string found, std::string expected) const {
+  report(ErrorKind::invalid_input, std::move(found), std::move(expected));
+}
 
-void JsonPlace::unsupported(std::string found, std::string expected) const { report(ErrorKind::unsupported, std::move(found), std::move(expected)); }
+void JsonPlace::unsupported(std::string found, std::string expected) const {
+  report(ErrorKind::unsupported, std::move(found), std::move(expected));
+}
 
 std::string JsonPlace::printed() const {
   constexpr std::size_t kShown = 60;
@@ -96,13 +101,15 @@ void JsonPlace::for_each_member(const std::function<void(const std::string&, con
 
 std::string JsonPlace::only_key() const {
   if (value_->is_object() && value_->size() == 1) return value_->begin().key();
-  fail(value_->is_object() ? std::to_string(value_->size()) + " members" : printed(), "an object with one member that says its kind");
+  fail(value_->is_object() ? std::to_string(value_->size()) + " members" : printed(),
+       "an object with one member that says its kind");
   return {};
 }
 
 std::int64_t JsonPlace::integer() const {
   const bool is_large =
-      value_->is_number_unsigned() && value_->get<std::uint64_t>() > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+      value_->is_number_unsigned() &&
+      value_->get<std::uint64_t>() > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
   if (value_->is_number_integer() && !is_large) return value_->get<std::int64_t>();
   fail(printed(), "an integer of 64 bits");
   return 0;

@@ -1,4 +1,5 @@
-// JSON documents that may be hostile: bounded when parsed, then taken apart with errors that say where. Part of import/.
+// JSON documents that may be hostile: bounded when parsed, then taken apart with errors that say where. Part of
+// import/.
 #ifndef OCTAVO_IMPORT_PT2_JSON_H_
 #define OCTAVO_IMPORT_PT2_JSON_H_
 
@@ -17,10 +18,12 @@ using Json = nlohmann::json;
 // Bounded: nesting, number of values. Members that no reader of ours asks for (what tracing left behind) are not kept.
 Result<Json> parse_json(const std::string& text, const std::string& where);
 
-// A place in a document, by a path for messages. Whoever asks for what is not there records an error and goes on with a harmless value.
+// A place in a document, by a path for messages. Whoever asks for what is not there records an error and goes on with a
+// harmless value.
 class JsonPlace {
  public:
-  JsonPlace(const Json& value, std::string path, Errors& errors) : value_(&value), path_(std::move(path)), errors_(&errors) {}
+  JsonPlace(const Json& value, std::string path, Errors& errors)
+      : value_(&value), path_(std::move(path)), errors_(&errors) {}
 
   bool has(std::string_view key) const;  // a member that is not null
   JsonPlace member(std::string_view key) const;

@@ -54,20 +54,24 @@ bool NodeReader::is_tensor(std::string_view name) const {
 
 void NodeReader::wrong_kind(std::string_view name, std::string_view expected) {
   const auto* other = std::get_if<OtherArgument>(arguments_.find(name)->second);
-  fail(quoted(name), other != nullptr ? "a value of kind '" + other->kind + "'" : "a value of another kind", std::string(expected));
+  fail(quoted(name), other != nullptr ? "a value of kind '" + other->kind + "'" : "a value of another kind",
+       std::string(expected));
 }
 
 ValueId NodeReader::resolve(const TensorName& tensor, std::string_view name) {
   const auto found = building_.wires.find(tensor.name);
   if (found == building_.wires.end()) {
-    fail(quoted(name), "'" + tensor.name + "', which nothing before this node makes", "an input or the result of an earlier node");
+    fail(quoted(name), "'" + tensor.name + "', which nothing before this node makes",
+         "an input or the result of an earlier node");
     return {};
   }
   const Wire& wire = found->second;
-  if (wire.is_left_out) unsupported(quoted(name), "'" + tensor.name + "', a result that Octavo does not compute", "a first result");
+  if (wire.is_left_out)
+    unsupported(quoted(name), "'" + tensor.name + "', a result that Octavo does not compute", "a first result");
   else if (!wire.value.exists()) has_failed_ = true;  // said where it was made
   else if (wire.version != building_.versions[static_cast<std::size_t>(wire.storage)]) {
-    unsupported(quoted(name), "'" + tensor.name + "', a view of a tensor that was written in place since", "operators that do not write in place");
+    unsupported(quoted(name), "'" + tensor.name + "', a view of a tensor that was written in place since",
+                "operators that do not write in place");
   }
   return wire.value;
 }
@@ -123,7 +127,9 @@ std::int64_t NodeReader::integer(std::string_view name) {
   return 0;
 }
 
-std::int64_t NodeReader::integer(std::string_view name, std::int64_t fallback) { return find(name) == nullptr ? fallback : integer(name); }
+std::int64_t NodeReader::integer(std::string_view name, std::int64_t fallback) {
+  return find(name) == nullptr ? fallback : integer(name);
+}
 
 std::vector<std::int64_t> NodeReader::integers(std::string_view name, std::vector<std::int64_t> fallback) {
   const Argument* argument = find(name);
@@ -203,7 +209,8 @@ void NodeReader::output_size(std::int64_t size) {
 }
 
 // Integers that stand for real numbers stay visible: a cast or a dequantization of a constant is not folded.
-ValueId NodeReader::folded(const OpSpec& spec, const Attrs& attrs, const std::vector<ValueId>& inputs, const std::string& name) {
+ValueId NodeReader::folded(const OpSpec& spec, const Attrs& attrs, const std::vector<ValueId>& inputs,
+                           const std::string& name) {
   if (spec.name == kCast.name && is_8bit(fact(inputs[0]).dtype)) return {};
   const auto constants = add_folded(building_.graph, spec, attrs, inputs, name, building_.fold_budget);
   return constants.empty() ? ValueId{} : constants.front();
@@ -247,7 +254,8 @@ ValueId NodeReader::transpose(ValueId value, std::vector<std::int64_t> perm, std
 
 void NodeReader::record(ErrorKind kind, std::string_view what, std::string found, std::string expected) {
   has_failed_ = true;
-  building_.errors.push_back({kind, what.empty() ? where_ : where_ + ", " + std::string(what), std::move(found), std::move(expected), ""});
+  building_.errors.push_back(
+      {kind, what.empty() ? where_ : where_ + ", " + std::string(what), std::move(found), std::move(expected), ""});
 }
 
 void NodeReader::fail(std::string_view what, std::string found, std::string expected) {
@@ -271,7 +279,8 @@ std::vector<std::int64_t> NodeReader::axes(std::string_view what, const std::vec
     if (failed()) return {};
   }
   std::sort(normal.begin(), normal.end());
-  if (std::adjacent_find(normal.begin(), normal.end()) != normal.end()) fail(quoted(what), print(axes), "different axes");
+  if (std::adjacent_find(normal.begin(), normal.end()) != normal.end())
+    fail(quoted(what), print(axes), "different axes");
   return failed() ? std::vector<std::int64_t>{} : normal;
 }
 
@@ -299,9 +308,11 @@ void NodeReader::bind(const std::string& name, ValueId value, Aliasing aliasing)
 void NodeReader::finish(Aliasing aliasing) {
   if (!failed()) {
     for (const auto& [name, argument] : arguments_) {
-      if (read_.count(name) == 0 && !std::holds_alternative<NoArgument>(*argument)) unsupported(quoted(name), "it", "it left out");
+      if (read_.count(name) == 0 && !std::holds_alternative<NoArgument>(*argument))
+        unsupported(quoted(name), "it", "it left out");
     }
-    if (!made_size_ && !outputs_.empty() && !outputs_[0].exists()) fail("result 0", "'" + node_.outputs[0] + "'", "a result of the operator");
+    if (!made_size_ && !outputs_.empty() && !outputs_[0].exists())
+      fail("result 0", "'" + node_.outputs[0] + "'", "a result of the operator");
   }
   for (std::size_t i = 0; i < outputs_.size() && !made_size_; ++i) {
     const std::string& name = node_.outputs[i];

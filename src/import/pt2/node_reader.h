@@ -1,4 +1,5 @@
-// NodeReader: what the reader of one ATen operator sees of the program, and how it builds its part of the graph. Part of import/.
+// NodeReader: what the reader of one ATen operator sees of the program, and how it builds its part of the graph. Part
+// of import/.
 #ifndef OCTAVO_IMPORT_PT2_NODE_READER_H_
 #define OCTAVO_IMPORT_PT2_NODE_READER_H_
 
@@ -16,7 +17,8 @@ namespace octavo::pt2_import {
 
 inline constexpr int kMaxRank = 64;
 
-// What a name of the program stands for. Names of views share a storage; writing in place makes the others of that storage stale.
+// What a name of the program stands for. Names of views share a storage; writing in place makes the others of that
+// storage stale.
 struct Wire {
   ValueId value;  // does not exist: its node could not be read
   int storage = -1;
@@ -34,7 +36,8 @@ struct Building {
   std::int64_t fold_budget = 0;               // elements that constant folding may still make
   std::map<DType, int> activation_types;      // of quantized activations, and how many have it
   bool is_quantized = false;
-  std::map<int, double> exact_numbers;  // by index of a scalar constant: the number that the program gave, which f32 rounds
+  std::map<int, double>
+      exact_numbers;  // by index of a scalar constant: the number that the program gave, which f32 rounds
 
   int new_storage() {
     versions.push_back(0);
@@ -45,7 +48,8 @@ struct Building {
 // How a node's result relates to the memory of its first tensor argument.
 enum class Aliasing { fresh, view, in_place };
 
-// Errors are sticky: an accessor that fails records the error and gives a harmless value, and from then on nothing is built.
+// Errors are sticky: an accessor that fails records the error and gives a harmless value, and from then on nothing is
+// built.
 class NodeReader {
  public:
   // `where` names file and node in messages, `origin` the node in the graph.

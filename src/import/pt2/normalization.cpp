@@ -24,7 +24,8 @@ void read_batch_norm(NodeReader& in) {
   const auto epsilon = static_cast<float>(in.number("eps", 1e-5));
   in.ignore("momentum");
   in.ignore("cudnn_enabled");
-  if (in.flag("training", false)) in.unsupported("argument 'training'", "true", "false; export the model in evaluation mode");
+  if (in.flag("training", false))
+    in.unsupported("argument 'training'", "true", "false; export the model in evaluation mode");
   in.require_rank("input", x, 2, kMaxRank);
   if (in.failed()) return;
   const ValueId scale = filled(in, given_scale, in.shape(mean), 1.0f, "scale");
@@ -40,7 +41,8 @@ void read_layer_norm(NodeReader& in) {
   if (in.failed()) return;
   const int axis = in.rank(x) - static_cast<int>(sizes.size());
   if (axis < 0 || !std::equal(sizes.begin(), sizes.end(), in.shape(x).begin() + axis)) {
-    return in.fail("argument 'normalized_shape'", Shape(sizes).to_string(), "the last sizes of " + in.shape(x).to_string());
+    return in.fail("argument 'normalized_shape'", Shape(sizes).to_string(),
+                   "the last sizes of " + in.shape(x).to_string());
   }
   const ValueId scale = filled(in, given_scale, Shape(sizes), 1.0f, "scale");
   in.output(0, in.add(kLayerNorm, LayerNormAttrs{.axis = axis, .epsilon = epsilon}, {x, scale, bias}));

@@ -186,8 +186,8 @@ constexpr Operator kOperators[] = {
 
 const Operator* find_exactly(std::string_view target) {
   const auto all = all_operators();
-  const auto found =
-      std::lower_bound(all.begin(), all.end(), target, [](const Operator& entry, std::string_view name) { return entry.target < name; });
+  const auto found = std::lower_bound(all.begin(), all.end(), target,
+                                      [](const Operator& entry, std::string_view name) { return entry.target < name; });
   return found != all.end() && found->target == target ? &*found : nullptr;
 }
 
@@ -204,7 +204,8 @@ Operator find_operator(const std::string& target) {
   const Operator* found = find_exactly(functional);
   if (found == nullptr) return {target, kFresh, nullptr};
   if (found->aliasing != kView) return {found->target, Aliasing::in_place, found->read};
-  // Of those that change no elements, only what leaves its argument as it is: x.unsqueeze_(0) gives x itself another shape.
+  // Of those that change no elements, only what leaves its argument as it is: x.unsqueeze_(0) gives x itself another
+  // shape.
   const bool changes_nothing = found->read == read_dropout || found->read == read_identity;
   return {found->target, kView, changes_nothing ? found->read : nullptr};
 }

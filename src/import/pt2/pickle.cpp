@@ -1,4 +1,5 @@
-// A restricted machine for pickles: values are data of known kinds, calls are two functions that we know. Part of import/.
+// A restricted machine for pickles: values are data of known kinds, calls are two functions that we know. Part of
+// import/.
 #include "import/pt2/pickle.h"
 
 #include <cstring>
@@ -20,7 +21,8 @@ constexpr std::size_t kLongestKey = 64;
 
 enum class Kind { none, boolean, integer, text, tuple, list, dict, global, storage, tensor };
 
-// All values live in one pool and refer to one another by pointer, so that nothing is destroyed recursively, however deep it nests.
+// All values live in one pool and refer to one another by pointer, so that nothing is destroyed recursively, however
+// deep it nests.
 struct Value {
   Kind kind = Kind::none;
   std::int64_t integer = 0;
@@ -42,7 +44,8 @@ class Machine {
 
  private:
   Error invalid(std::string found, std::string expected) const {
-    return {ErrorKind::invalid_input, where_ + ", byte " + std::to_string(total_ - rest_.size()), std::move(found), std::move(expected), ""};
+    return {ErrorKind::invalid_input, where_ + ", byte " + std::to_string(total_ - rest_.size()), std::move(found),
+            std::move(expected), ""};
   }
   void fail(std::string found, std::string expected) {
     if (!error_) error_ = invalid(std::move(found), std::move(expected));
@@ -198,9 +201,9 @@ class Machine {
   void load_persistent() {
     const Value* id = pop();
     const auto is = [&](std::size_t i, Kind kind) { return id->items[i]->kind == kind; };
-    const bool is_storage = id->kind == Kind::tuple && id->items.size() == 5 && is(0, Kind::text) && id->items[0]->text == "storage" &&
-                            is(1, Kind::global) && is(2, Kind::text) && is(3, Kind::text) && is(4, Kind::integer) &&
-                            id->items[2]->text.size() <= kLongestKey;
+    const bool is_storage = id->kind == Kind::tuple && id->items.size() == 5 && is(0, Kind::text) &&
+                            id->items[0]->text == "storage" && is(1, Kind::global) && is(2, Kind::text) &&
+                            is(3, Kind::text) && is(4, Kind::integer) && id->items[2]->text.size() <= kLongestKey;
     if (!is_storage) return fail("a reference to something unknown", "a storage");
     const std::string& global = id->items[1]->text;
     const std::string name = global.substr(global.find(' ') + 1);
@@ -226,7 +229,8 @@ class Machine {
 
   // (storage, offset, sizes, strides, requires_grad, hooks, ...)
   void rebuild_tensor(const std::vector<Value*>& args) {
-    if (args.size() < 4 || args[0]->kind != Kind::storage || args[1]->kind != Kind::integer) return fail("a tensor of other parts", "a storage");
+    if (args.size() < 4 || args[0]->kind != Kind::storage || args[1]->kind != Kind::integer)
+      return fail("a tensor of other parts", "a storage");
     const auto sizes = integers_of(*args[2]), strides = integers_of(*args[3]);
     if (!sizes || !strides) return fail("a tensor without sizes and strides", "tuples of up to 64 integers");
     Value* tensor = make(Kind::tensor);
@@ -242,11 +246,14 @@ class Machine {
     const Value* args = pop();
     const Value* function = pop();
     if (error_) return;
-    if (function->kind != Kind::global || args->kind != Kind::tuple) return fail("a call of no function", "a function and its arguments");
+    if (function->kind != Kind::global || args->kind != Kind::tuple)
+      return fail("a call of no function", "a function and its arguments");
     if (function->text == "collections OrderedDict" && args->items.empty()) return push(Kind::dict);
     if (function->text == "torch._utils _rebuild_tensor_v2") return rebuild_tensor(args->items);
-    const bool is_parameter = function->text == "torch._utils _rebuild_parameter" && !args->items.empty() && args->items[0]->kind == Kind::tensor;
-    if (!is_parameter) return refuse("a call of '" + function->text + "' with " + std::to_string(args->items.size()) + " arguments");
+    const bool is_parameter = function->text == "torch._utils _rebuild_parameter" && !args->items.empty() &&
+                              args->items[0]->kind == Kind::tensor;
+    if (!is_parameter)
+      return refuse("a call of '" + function->text + "' with " + std::to_string(args->items.size()) + " arguments");
     stack_.push_back(args->items[0]);
   }
 
@@ -318,7 +325,8 @@ class Machine {
       const Value& item = *value.items[i + 1];
       if (key.kind != Kind::text) return invalid("a key that is no string", "names of tensors");
       if (item.kind != Kind::tensor) {
-        return Error{ErrorKind::unsupported, where_ + ": '" + key.text + "'", "an object that is no tensor", "tensors", ""};
+        return Error{ErrorKind::unsupported, where_ + ": '" + key.text + "'", "an object that is no tensor", "tensors",
+                     ""};
       }
       tensors[key.text] = item.tensor;
     }
@@ -340,6 +348,8 @@ class Machine {
 
 }  // namespace
 
-Result<std::map<std::string, PickledTensor>> read_pickle(std::string_view bytes, const std::string& where) { return Machine(bytes, where).run(); }
+Result<std::map<std::string, PickledTensor>> read_pickle(std::string_view bytes, const std::string& where) {
+  return Machine(bytes, where).run();
+}
 
 }  // namespace octavo::pt2_import

@@ -17,8 +17,9 @@ struct PickledTensor {
   std::int64_t storage_elements = 0;  // as the pickle says
 };
 
-// A dict of strings to tensors; a tensor alone has the name "". Understood are the opcodes and the globals that a state dict needs
-// (OrderedDict, torch._utils._rebuild_tensor_v2 and _rebuild_parameter, storages); any other one is an error that names it.
+// A dict of strings to tensors; a tensor alone has the name "". Understood are the opcodes and the globals that a state
+// dict needs (OrderedDict, torch._utils._rebuild_tensor_v2 and _rebuild_parameter, storages); any other one is an error
+// that names it.
 Result<std::map<std::string, PickledTensor>> read_pickle(std::string_view bytes, const std::string& where);
 
 }  // namespace octavo::pt2_import

@@ -34,7 +34,10 @@ void read_average_pool(NodeReader& in) {
   const Pool pool = read_pool(in, x, spatial_rank_of(in.target()));
   const bool counts_pad = in.flag("count_include_pad", true);
   if (in.has("divisor_override")) in.unsupported("argument 'divisor_override'", "a number", "none");
-  in.output(0, in.add(kAveragePool, AveragePoolAttrs{.window = pool.window, .rounding = pool.rounding, .count_include_pad = counts_pad}, {x}));
+  in.output(
+      0,
+      in.add(kAveragePool,
+             AveragePoolAttrs{.window = pool.window, .rounding = pool.rounding, .count_include_pad = counts_pad}, {x}));
 }
 
 void read_max_pool(NodeReader& in) {
@@ -52,10 +55,12 @@ void read_adaptive_average_pool(NodeReader& in) {
   if (in.failed()) return;
   const std::int64_t height = in.shape(x)[2], width = in.shape(x)[3];
   if (sizes[0] < 1 || sizes[1] < 1 || height % sizes[0] != 0 || width % sizes[1] != 0 || height == 0 || width == 0) {
-    return in.unsupported("argument 'output_size'", print(sizes) + " of an image of " + in.shape(x).to_string(), "sizes that divide the image's");
+    return in.unsupported("argument 'output_size'", print(sizes) + " of an image of " + in.shape(x).to_string(),
+                          "sizes that divide the image's");
   }
   if (sizes[0] == height && sizes[1] == width) return in.output(0, x);
-  if (sizes[0] == 1 && sizes[1] == 1) return in.output(0, in.add(kReduce, ReduceAttrs{.kind = ReduceKind::mean, .axes = {2, 3}}, {x}));
+  if (sizes[0] == 1 && sizes[1] == 1)
+    return in.output(0, in.add(kReduce, ReduceAttrs{.kind = ReduceKind::mean, .axes = {2, 3}}, {x}));
   Window window = unit_window({height / sizes[0], width / sizes[1]});
   window.strides = window.kernel;
   in.output(0, in.add(kAveragePool, AveragePoolAttrs{.window = window}, {x}));

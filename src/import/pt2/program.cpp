@@ -16,7 +16,8 @@ std::vector<T> list_of(const JsonPlace& place, Read read) {
 }
 
 bool is_identifier(std::string_view text) {
-  return !text.empty() && text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == std::string_view::npos;
+  return !text.empty() && text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") ==
+                              std::string_view::npos;
 }
 
 // "Symbol('s77', positive=True, integer=True)" is the symbol s77; other expressions stay as they are.
@@ -60,20 +61,28 @@ std::optional<TensorName> read_optional_tensor(const JsonPlace& place) {
 
 SymInt plain_integer(const JsonPlace& place) { return {place.integer(), ""}; }
 
-Argument optional_as_argument(const std::optional<TensorName>& tensor) { return tensor ? Argument(*tensor) : Argument(NoArgument{}); }
+Argument optional_as_argument(const std::optional<TensorName>& tensor) {
+  return tensor ? Argument(*tensor) : Argument(NoArgument{});
+}
 
 Argument read_argument(const JsonPlace& place) {
   using Read = Argument (*)(const JsonPlace&);
   static const std::map<std::string, Read, std::less<>> kReaders = {
       {"as_bool", [](const JsonPlace& p) -> Argument { return p.boolean(); }},
-      {"as_bools", [](const JsonPlace& p) -> Argument { return list_of<bool>(p, [](const JsonPlace& i) { return i.boolean(); }); }},
+      {"as_bools",
+       [](const JsonPlace& p) -> Argument { return list_of<bool>(p, [](const JsonPlace& i) { return i.boolean(); }); }},
       {"as_float", [](const JsonPlace& p) -> Argument { return p.number(); }},
-      {"as_floats", [](const JsonPlace& p) -> Argument { return list_of<double>(p, [](const JsonPlace& i) { return i.number(); }); }},
+      {"as_floats",
+       [](const JsonPlace& p) -> Argument {
+         return list_of<double>(p, [](const JsonPlace& i) { return i.number(); });
+       }},
       {"as_int", [](const JsonPlace& p) -> Argument { return plain_integer(p); }},
       {"as_ints", [](const JsonPlace& p) -> Argument { return list_of<SymInt>(p, plain_integer); }},
       {"as_none", [](const JsonPlace&) -> Argument { return NoArgument{}; }},
-      {"as_optional_tensor", [](const JsonPlace& p) -> Argument { return optional_as_argument(read_optional_tensor(p)); }},
-      {"as_optional_tensors", [](const JsonPlace& p) -> Argument { return list_of<std::optional<TensorName>>(p, read_optional_tensor); }},
+      {"as_optional_tensor",
+       [](const JsonPlace& p) -> Argument { return optional_as_argument(read_optional_tensor(p)); }},
+      {"as_optional_tensors",
+       [](const JsonPlace& p) -> Argument { return list_of<std::optional<TensorName>>(p, read_optional_tensor); }},
       {"as_scalar_type", [](const JsonPlace& p) -> Argument { return TypeNumber{p.integer()}; }},
       {"as_string", [](const JsonPlace& p) -> Argument { return p.text(); }},
       {"as_sym_int", [](const JsonPlace& p) -> Argument { return read_sym_int(p); }},
@@ -81,7 +90,8 @@ Argument read_argument(const JsonPlace& place) {
       {"as_tensor", [](const JsonPlace& p) -> Argument { return read_tensor_name(p); }},
       {"as_tensors",
        [](const JsonPlace& p) -> Argument {
-         return list_of<std::optional<TensorName>>(p, [](const JsonPlace& i) { return std::optional(read_tensor_name(i)); });
+         return list_of<std::optional<TensorName>>(
+             p, [](const JsonPlace& i) { return std::optional(read_tensor_name(i)); });
        }},
   };
   const std::string kind = place.only_key();
@@ -113,7 +123,8 @@ std::string innermost_line(const std::string& trace) {
   const std::string path = trace.substr(begin + kFile.size(), end - begin - kFile.size());
   const std::size_t digits = end + kLine.size();
   const std::size_t after = trace.find_first_not_of("0123456789", digits);
-  return path.substr(path.rfind('/') + 1) + ":" + trace.substr(digits, after == std::string::npos ? after : after - digits);
+  return path.substr(path.rfind('/') + 1) + ":" +
+         trace.substr(digits, after == std::string::npos ? after : after - digits);
 }
 
 ProgramNode read_node(const JsonPlace& place) {
@@ -157,7 +168,8 @@ std::optional<std::string> read_output(const JsonPlace& place) {
   const std::string kind = place.only_key();
   if (kind.empty()) return std::nullopt;
   if (kind != "user_output") {
-    place.unsupported("an output of kind '" + kind + "'", "what the program returns; export the model in evaluation mode");
+    place.unsupported("an output of kind '" + kind + "'",
+                      "what the program returns; export the model in evaluation mode");
     return std::nullopt;
   }
   const Argument argument = read_argument(place.member(kind).member("arg"));
@@ -177,7 +189,8 @@ void check_version(const JsonPlace& root, Errors& errors) {
   const JsonPlace version = root.member("schema_version");
   const std::int64_t major = version.member("major").integer(), minor = version.member("minor").integer();
   if (!errors.empty() || major == kSchemaMajor) return;
-  errors.push_back({ErrorKind::unsupported, version.path(), "schema " + std::to_string(major) + "." + std::to_string(minor),
+  errors.push_back({ErrorKind::unsupported, version.path(),
+                    "schema " + std::to_string(major) + "." + std::to_string(minor),
                     "schema " + std::to_string(kSchemaMajor), "Export the model with a PyTorch of 2.6 or newer"});
 }
 
@@ -205,7 +218,8 @@ Result<Program> read_program(const Json& document, const std::string& where) {
   root.member("range_constraints").for_each_member([&](const std::string& symbol, const JsonPlace& range) {
     program.ranges[symbol] = read_range(range);
   });
-  const JsonPlace module = root.member("graph_module"), graph = module.member("graph"), signature = module.member("signature");
+  const JsonPlace module = root.member("graph_module"), graph = module.member("graph"),
+                  signature = module.member("signature");
   graph.member("nodes").for_each_item([&](const JsonPlace& node) { program.nodes.push_back(read_node(node)); });
   graph.member("tensor_values").for_each_member([&](const std::string& name, const JsonPlace& meta) {
     program.tensors[name] = read_tensor_meta(meta);

@@ -46,8 +46,8 @@ struct TypeNumber {
 struct OtherArgument {  // of a kind that no operator of ours takes: devices, layouts, graphs, ...
   std::string kind;
 };
-using Argument = std::variant<NoArgument, TensorName, TensorNames, SymInt, std::vector<SymInt>, double, std::vector<double>, bool, std::vector<bool>,
-                              std::string, TypeNumber, OtherArgument>;
+using Argument = std::variant<NoArgument, TensorName, TensorNames, SymInt, std::vector<SymInt>, double,
+                              std::vector<double>, bool, std::vector<bool>, std::string, TypeNumber, OtherArgument>;
 
 struct NamedArgument {
   std::string name;

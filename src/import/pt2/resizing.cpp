@@ -32,10 +32,12 @@ void read_upsample(NodeReader& in) {
                     .nearest = NearestRounding::floor,
                     .sizes = in.shape(x).to_vector(),
                     .scales = {1.0f, 1.0f, 1.0f, 1.0f}};
-  if ((sizes.size() != 2 && !sizes.empty()) || scales.size() != 2) return in.fail("argument 'output_size'", print(sizes), "2 sizes, or 2 scales");
+  if ((sizes.size() != 2 && !sizes.empty()) || scales.size() != 2)
+    return in.fail("argument 'output_size'", print(sizes), "2 sizes, or 2 scales");
   for (std::size_t i = 0; i < 2; ++i) {
     const std::int64_t given = in.shape(x)[static_cast<int>(i) + 2];
-    const double wanted = sizes.empty() ? std::floor(static_cast<double>(given) * scales[i]) : static_cast<double>(sizes[i]);
+    const double wanted =
+        sizes.empty() ? std::floor(static_cast<double>(given) * scales[i]) : static_cast<double>(sizes[i]);
     if (given < 1 || !(wanted >= 1.0 && wanted <= static_cast<double>(kMaxElements))) {
       return in.fail("argument 'output_size'", print(sizes), "sizes above 0 for an image that is not empty");
     }

@@ -20,7 +20,9 @@ void infer_dim(NodeReader& in, Integers& dims, std::int64_t elements, std::strin
   known.insert(known.end(), open + 1, dims.end());
   const auto product = checked_elements(known);
   if (product && *product > 0 && elements % *product == 0) *open = elements / *product;
-  else in.fail("argument '" + std::string(what) + "'", print(dims) + " for " + std::to_string(elements) + " elements", "sizes that divide");
+  else
+    in.fail("argument '" + std::string(what) + "'", print(dims) + " for " + std::to_string(elements) + " elements",
+            "sizes that divide");
 }
 
 Integers first_to_last(int rank) {
@@ -29,7 +31,9 @@ Integers first_to_last(int rank) {
   return perm;
 }
 
-bool is_among(const Integers& list, std::int64_t number) { return std::find(list.begin(), list.end(), number) != list.end(); }
+bool is_among(const Integers& list, std::int64_t number) {
+  return std::find(list.begin(), list.end(), number) != list.end();
+}
 
 }  // namespace
 
@@ -136,7 +140,8 @@ void read_expand(NodeReader& in) {
   const std::int64_t added = static_cast<std::int64_t>(dims.size()) - in.rank(x);
   if (added < 0) return in.fail("argument 'size'", print(dims), "at least " + std::to_string(in.rank(x)) + " sizes");
   for (std::size_t i = 0; i < dims.size(); ++i) {
-    if (dims[i] == -1 && static_cast<std::int64_t>(i) >= added) dims[i] = in.shape(x)[static_cast<int>(static_cast<std::int64_t>(i) - added)];
+    if (dims[i] == -1 && static_cast<std::int64_t>(i) >= added)
+      dims[i] = in.shape(x)[static_cast<int>(static_cast<std::int64_t>(i) - added)];
   }
   in.output(0, in.add(kExpand, ExpandAttrs{.shape = dims}, {x}));
 }
@@ -148,14 +153,17 @@ void read_repeat(NodeReader& in) {
   if (in.failed()) return;
   const std::int64_t added = static_cast<std::int64_t>(repeats.size()) - in.rank(x);
   if (added < 0 || repeats.size() > kMaxRank / 2 || !checked_elements(repeats)) {
-    return in.fail("argument 'repeats'", print(repeats), "at least " + std::to_string(in.rank(x)) + " and at most 32 sizes");
+    return in.fail("argument 'repeats'", print(repeats),
+                   "at least " + std::to_string(in.rank(x)) + " and at most 32 sizes");
   }
   Integers apart, repeated, joined;
   for (std::size_t i = 0; i < repeats.size(); ++i) {
-    const std::int64_t own = static_cast<std::int64_t>(i) < added ? 1 : in.shape(x)[static_cast<int>(static_cast<std::int64_t>(i) - added)];
+    const std::int64_t own =
+        static_cast<std::int64_t>(i) < added ? 1 : in.shape(x)[static_cast<int>(static_cast<std::int64_t>(i) - added)];
     apart.insert(apart.end(), {1, own});
     repeated.insert(repeated.end(), {repeats[i], own});
-    if (!checked_elements(std::vector<std::int64_t>{repeats[i], own})) return in.fail("argument 'repeats'", print(repeats), "a smaller result");
+    if (!checked_elements(std::vector<std::int64_t>{repeats[i], own}))
+      return in.fail("argument 'repeats'", print(repeats), "a smaller result");
     joined.push_back(repeats[i] * own);
   }
   if (!checked_elements(joined)) return in.fail("argument 'repeats'", print(repeats), "a smaller result");
@@ -163,18 +171,19 @@ void read_repeat(NodeReader& in) {
   in.output(0, in.add(kReshape, ReshapeAttrs{.shape = joined}, {expanded}));
 }
 
-// Strides are about memory, which a graph does not have. Read is what the decomposition of an average pool writes behind a mean: the same sizes,
-// densely.
+// Strides are about memory, which a graph does not have. Read is what the decomposition of an average pool writes
+// behind a mean: the same sizes, densely.
 void read_as_strided(NodeReader& in) {
   const ValueId x = in.value("self");
   const Integers sizes = in.integers("size"), strides = in.integers("stride");
   const std::int64_t offset = in.integer("storage_offset", 0);
   if (in.failed()) return;
   const Integers dense = in.shape(x).strides();
-  bool is_same =
-      in.building().graph.producer_if(x, kReduce) != nullptr && sizes == in.shape(x).to_vector() && strides.size() == sizes.size() && offset == 0;
+  bool is_same = in.building().graph.producer_if(x, kReduce) != nullptr && sizes == in.shape(x).to_vector() &&
+                 strides.size() == sizes.size() && offset == 0;
   for (std::size_t i = 0; i < sizes.size() && is_same; ++i) is_same = sizes[i] == 1 || strides[i] == dense[i];
-  if (!is_same) return in.unsupported("argument 'stride'", print(strides) + " of sizes " + print(sizes), "a mean as it is");
+  if (!is_same)
+    return in.unsupported("argument 'stride'", print(strides) + " of sizes " + print(sizes), "a mean as it is");
   in.output(0, x);
 }
 
@@ -185,7 +194,8 @@ void read_channel_shuffle(NodeReader& in) {
   in.require_rank("self", x, 3, kMaxRank - 1);
   if (in.failed()) return;
   const Integers dims = in.shape(x).to_vector();
-  if (groups < 1 || dims[1] % groups != 0) return in.fail("argument 'groups'", std::to_string(groups), "a divisor of " + std::to_string(dims[1]));
+  if (groups < 1 || dims[1] % groups != 0)
+    return in.fail("argument 'groups'", std::to_string(groups), "a divisor of " + std::to_string(dims[1]));
   Integers apart = dims;
   apart[1] = groups;
   apart.insert(apart.begin() + 2, dims[1] / groups);

@@ -17,7 +17,8 @@ void read_size_arithmetic(NodeReader& in) {
   const std::int64_t a = in.integer("a"), b = in.integer("b");
   const bool divides = name == "floordiv" || name == "mod";
   // Sizes are not negative, and what is made of them stays a size.
-  if (divides && (b <= 0 || a < 0)) return in.fail("argument 'b'", std::to_string(a) + " and " + std::to_string(b), "sizes");
+  if (divides && (b <= 0 || a < 0))
+    return in.fail("argument 'b'", std::to_string(a) + " and " + std::to_string(b), "sizes");
   std::int64_t result = 0;
   bool is_beyond = false;
   if (name == "add") is_beyond = __builtin_add_overflow(a, b, &result);

@@ -13,8 +13,8 @@
 
 namespace octavo::pt2_import {
 
-// How many bytes of tensors may still be made. A view may be larger than its storage (stride 0) and many views may share one: without a
-// bound, a small file could ask for any amount of memory.
+// How many bytes of tensors may still be made. A view may be larger than its storage (stride 0) and many views may
+// share one: without a bound, a small file could ask for any amount of memory.
 struct ByteBudget {
   std::uint64_t left = 0;
 };
@@ -28,9 +28,10 @@ struct StridedView {
 // Unpacks the whole storage into memory of its size.
 using ReadStorage = std::function<Status(std::span<std::byte>)>;
 
-// The view's elements as a dense tensor, without a detour where they are all of the storage in its order. `where` names the tensor in messages.
-Result<Tensor> read_strided(const StridedView& view, std::uint64_t storage_bytes, const ReadStorage& read, ByteBudget& budget,
-                            const std::string& where);
+// The view's elements as a dense tensor, without a detour where they are all of the storage in its order. `where` names
+// the tensor in messages.
+Result<Tensor> read_strided(const StridedView& view, std::uint64_t storage_bytes, const ReadStorage& read,
+                            ByteBudget& budget, const std::string& where);
 
 }  // namespace octavo::pt2_import
 

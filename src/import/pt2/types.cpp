@@ -39,7 +39,8 @@ constexpr std::array kTypes = {
 };
 
 const Entry* find(std::int64_t type) {
-  const auto found = std::find_if(kTypes.begin(), kTypes.end(), [&](const Entry& entry) { return entry.number == type; });
+  const auto found =
+      std::find_if(kTypes.begin(), kTypes.end(), [&](const Entry& entry) { return entry.number == type; });
   return found == kTypes.end() ? nullptr : &*found;
 }
 
@@ -51,7 +52,8 @@ std::optional<DType> dtype_of_torch(std::int64_t type) {
 }
 
 std::optional<DType> dtype_of_storage(std::string_view name) {
-  const auto found = std::find_if(kTypes.begin(), kTypes.end(), [&](const Entry& entry) { return !name.empty() && entry.storage == name; });
+  const auto found = std::find_if(kTypes.begin(), kTypes.end(),
+                                  [&](const Entry& entry) { return !name.empty() && entry.storage == name; });
   return found == kTypes.end() ? std::nullopt : found->dtype;
 }
 

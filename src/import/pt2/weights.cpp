@@ -26,7 +26,8 @@ std::int64_t known(const Dim& dim, const JsonPlace& place) {
 StridedView view_of(const TensorMeta& meta, const JsonPlace& place) {
   StridedView view;
   const auto dtype = dtype_of_torch(meta.type);
-  if (!dtype) place.unsupported("elements of type " + torch_type_name(meta.type), "integers, floats of 16 to 64 bits or bool");
+  if (!dtype)
+    place.unsupported("elements of type " + torch_type_name(meta.type), "integers, floats of 16 to 64 bits or bool");
   view.dtype = dtype.value_or(DType::f32);
   for (const Dim& dim : meta.sizes) view.sizes.push_back(known(dim, place));
   for (const Dim& dim : meta.strides) view.strides.push_back(known(dim, place));
@@ -36,7 +37,8 @@ StridedView view_of(const TensorMeta& meta, const JsonPlace& place) {
 
 }  // namespace
 
-Weights::Weights(const Archive& archive) : archive_(archive), budget_{kViewFactor * archive.total_bytes() + kFreeBytes} {}
+Weights::Weights(const Archive& archive)
+    : archive_(archive), budget_{kViewFactor * archive.total_bytes() + kFreeBytes} {}
 
 Result<std::shared_ptr<TorchFile>> Weights::open_torch_file(const std::string& entry) {
   // Paid for like a tensor: a hostile list could name one entry very often.
@@ -51,7 +53,8 @@ Result<std::shared_ptr<TorchFile>> Weights::open_torch_file(const std::string& e
   if (file->archive.has("byteorder")) {
     const auto order = file->archive.read_text("byteorder", 16);
     if (!order) return order.errors();
-    if (*order != "little") return Error{ErrorKind::unsupported, file->archive.where("byteorder"), "'" + *order + "'", "'little'", ""};
+    if (*order != "little")
+      return Error{ErrorKind::unsupported, file->archive.where("byteorder"), "'" + *order + "'", "'little'", ""};
   }
   const auto pickle = file->archive.read_text("data.pkl", kLargestPickle);
   if (!pickle) return pickle.errors();
@@ -61,7 +64,8 @@ Result<std::shared_ptr<TorchFile>> Weights::open_torch_file(const std::string& e
   return file;
 }
 
-Status Weights::add_pickled(const std::string& name, const std::string& entry, const std::string& key, const std::shared_ptr<TorchFile>& file) {
+Status Weights::add_pickled(const std::string& name, const std::string& entry, const std::string& key,
+                            const std::shared_ptr<TorchFile>& file) {
   const auto found = file->tensors.find(key);
   if (found == file->tensors.end()) {
     return Error{ErrorKind::invalid_input, archive_.where(entry), "no tensor '" + name + "'", "one", ""};
@@ -71,8 +75,9 @@ Status Weights::add_pickled(const std::string& name, const std::string& entry, c
   const std::uint64_t stored = file->archive.size_of(storage);
   const auto says = static_cast<std::uint64_t>(tensor.storage_elements);
   if (tensor.storage_elements < 0 || says > stored || says * size_of(tensor.view.dtype) != stored) {
-    return Error{ErrorKind::invalid_input, file->archive.where(storage), std::to_string(stored) + " bytes",
-                 std::to_string(tensor.storage_elements) + " elements of type " + std::string(name_of(tensor.view.dtype)), ""};
+    return Error{
+        ErrorKind::invalid_input, file->archive.where(storage), std::to_string(stored) + " bytes",
+        std::to_string(tensor.storage_elements) + " elements of type " + std::string(name_of(tensor.view.dtype)), ""};
   }
   places_.emplace(name, Place{storage, tensor.view, file});
   return ok_status();
@@ -104,7 +109,8 @@ Status Weights::add_config(const std::string& entry, const std::string& folder) 
     }
     const auto file = open_torch_file(path);
     const Status status = file ? add_pickled(name, path, "", *file) : Status(file.errors());
-    if (!status && errors.size() < kErrorLimit) errors.insert(errors.end(), status.errors().begin(), status.errors().end());
+    if (!status && errors.size() < kErrorLimit)
+      errors.insert(errors.end(), status.errors().begin(), status.errors().end());
   });
   if (!errors.empty()) return errors;
   return ok_status();
@@ -118,10 +124,12 @@ Result<Tensor> Weights::read(const std::string& name) {
   const Place& place = found->second;
   const Archive& archive = place.file == nullptr ? archive_ : place.file->archive;
   if (!archive.has(place.entry)) {
-    return Error{ErrorKind::invalid_input, archive.file() + ": tensor '" + name + "'", "no entry '" + place.entry + "'", "one", ""};
+    return Error{ErrorKind::invalid_input, archive.file() + ": tensor '" + name + "'", "no entry '" + place.entry + "'",
+                 "one", ""};
   }
   const ReadStorage read_storage = [&](std::span<std::byte> to) { return archive.read(place.entry, to); };
-  auto tensor = read_strided(place.view, archive.size_of(place.entry), read_storage, budget_, archive.where(place.entry) + ": tensor '" + name + "'");
+  auto tensor = read_strided(place.view, archive.size_of(place.entry), read_storage, budget_,
+                             archive.where(place.entry) + ": tensor '" + name + "'");
   if (tensor) total_elements_ += static_cast<std::uint64_t>(tensor->elements());
   return tensor;
 }

@@ -43,7 +43,8 @@ class Weights {
   };
 
   Result<std::shared_ptr<TorchFile>> open_torch_file(const std::string& entry);
-  Status add_pickled(const std::string& name, const std::string& entry, const std::string& key, const std::shared_ptr<TorchFile>& file);
+  Status add_pickled(const std::string& name, const std::string& entry, const std::string& key,
+                     const std::shared_ptr<TorchFile>& file);
 
   const Archive& archive_;
   std::map<std::string, Place> places_;

@@ -39,8 +39,8 @@ constexpr std::array kUnaries = {
 }  // namespace
 
 void read_unary(OperatorReader& in) {
-  const auto entry =
-      std::lower_bound(kUnaries.begin(), kUnaries.end(), in.type(), [](const Unary& unary, const std::string& type) { return unary.type < type; });
+  const auto entry = std::lower_bound(kUnaries.begin(), kUnaries.end(), in.type(),
+                                      [](const Unary& unary, const std::string& type) { return unary.type < type; });
   const ValueId x = in.operand(0);
   in.output(0, in.add(kUnary, entry->attrs, {x}));
 }

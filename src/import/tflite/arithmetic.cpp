@@ -22,7 +22,8 @@ void read_div(OperatorReader& in) { read_binary<file::DivOptions>(in, BinaryKind
 
 void read_extreme(OperatorReader& in) {
   const ValueId a = in.operand(0), b = in.operand(1);
-  in.output(0, in.add(kBinary, BinaryAttrs{.kind = in.type() == "MAXIMUM" ? BinaryKind::max : BinaryKind::min}, {a, b}));
+  in.output(0,
+            in.add(kBinary, BinaryAttrs{.kind = in.type() == "MAXIMUM" ? BinaryKind::max : BinaryKind::min}, {a, b}));
 }
 
 }  // namespace octavo::tflite_import

@@ -220,7 +220,8 @@ constexpr std::array<std::string_view, 209> kNames = {"ADD",
 }  // namespace
 
 std::string builtin_name(int code) {
-  const bool is_known = code >= 0 && code < static_cast<int>(kNames.size()) && !kNames[static_cast<std::size_t>(code)].empty();
+  const bool is_known =
+      code >= 0 && code < static_cast<int>(kNames.size()) && !kNames[static_cast<std::size_t>(code)].empty();
   return is_known ? std::string(kNames[static_cast<std::size_t>(code)]) : "builtin " + std::to_string(code);
 }
 

@@ -23,12 +23,15 @@ struct Weights {
 };
 
 // Integer weights beside float activations: the format quantizes each image or row when it runs.
-bool is_dynamic(OperatorReader& in) { return !in.failed() && in.tensor(0).dtype == DType::f32 && is_8bit(in.tensor(1).dtype); }
+bool is_dynamic(OperatorReader& in) {
+  return !in.failed() && in.tensor(0).dtype == DType::f32 && is_8bit(in.tensor(1).dtype);
+}
 
 // Integers times scales, as f32.
 ValueId real_weights(OperatorReader& in, ValueId value, const QuantParams& quant) {
   const Fact& fact = in.fact(value);
-  if (!fact.is_constant() || fact.shape.elements() > in.building().fold_budget) return in.dequantize(value, quant, "weights");
+  if (!fact.is_constant() || fact.shape.elements() > in.building().fold_budget)
+    return in.dequantize(value, quant, "weights");
   in.building().fold_budget -= fact.shape.elements();
   const std::int64_t inner = quant.axis < 0 ? 1 : fact.shape.elements(quant.axis + 1, fact.shape.rank());
   Tensor real(DType::f32, fact.shape);
@@ -40,10 +43,11 @@ ValueId real_weights(OperatorReader& in, ValueId value, const QuantParams& quant
   return in.add_constant(std::move(real), "weights");
 }
 
-// In fixed point the reference kernels multiply the scales of s8 convolutions in f64, one per channel, even where the file has one for all; those
-// of u8 ones, and of FULLY_CONNECTED with one scale, in f32.
+// In fixed point the reference kernels multiply the scales of s8 convolutions in f64, one per channel, even where the
+// file has one for all; those of u8 ones, and of FULLY_CONNECTED with one scale, in f32.
 bool needs_scale_per_channel(OperatorReader& in, const QuantParams& quant) {
-  return quant.axis < 0 && is_fixed_point(in.building().profile) && in.tensor(1).dtype == DType::s8 && in.type() != "FULLY_CONNECTED";
+  return quant.axis < 0 && is_fixed_point(in.building().profile) && in.tensor(1).dtype == DType::s8 &&
+         in.type() != "FULLY_CONNECTED";
 }
 
 // `value` is the tensor of input 1 after its axes were moved; scales lie along
@@ -57,13 +61,15 @@ Weights weights_of(OperatorReader& in, ValueId value, int from, int to) {
   }
   QuantParams quant = *file.quant;
   if (quant.axis >= 0 && quant.axis != from) {
-    in.unsupported("weights '" + file.name + "'", "scales along axis " + std::to_string(quant.axis), "along axis " + std::to_string(from));
+    in.unsupported("weights '" + file.name + "'", "scales along axis " + std::to_string(quant.axis),
+                   "along axis " + std::to_string(from));
     return {};
   }
   if (quant.axis >= 0) quant.axis = to;
   if (needs_scale_per_channel(in, quant)) {
     const auto channels = static_cast<std::size_t>(in.shape(value)[to]);
-    quant = {std::vector<float>(channels, quant.scale[0]), std::vector<std::int32_t>(channels, quant.zero_point[0]), to};
+    quant = {std::vector<float>(channels, quant.scale[0]), std::vector<std::int32_t>(channels, quant.zero_point[0]),
+             to};
   }
   if (is_dynamic(in) && in.building().dequantizes_dynamic) return {real_weights(in, value, quant), {}, {}};
   return {in.dequantize(value, quant, "weights"), quant.scale, value};
@@ -157,7 +163,8 @@ HybridWeights hybrid_weights(OperatorReader& in, ValueId stored) {
   return made;
 }
 
-// The formulas of LiteRT: of XNNPACK, which quantizes each pixel where that is all a result depends on, or of its own kernels.
+// The formulas of LiteRT: of XNNPACK, which quantizes each pixel where that is all a result depends on, or of its own
+// kernels.
 struct HybridRule {
   DynamicForm quantize;
   HybridForm result;
@@ -165,8 +172,10 @@ struct HybridRule {
 
 HybridRule hybrid_rule(OperatorReader& in) {
   const bool is_conv = in.type() == "CONV_2D", is_depthwise = in.type() == "DEPTHWISE_CONV_2D";
-  if (in.building().profile != Profile::tflite_xnnpack) return {DynamicForm::tflite, is_conv ? HybridForm::tflite : HybridForm::onnx};
-  return is_depthwise ? HybridRule{DynamicForm::tflite, HybridForm::tflite} : HybridRule{DynamicForm::xnnpack, HybridForm::xnnpack};
+  if (in.building().profile != Profile::tflite_xnnpack)
+    return {DynamicForm::tflite, is_conv ? HybridForm::tflite : HybridForm::onnx};
+  return is_depthwise ? HybridRule{DynamicForm::tflite, HybridForm::tflite}
+                      : HybridRule{DynamicForm::xnnpack, HybridForm::xnnpack};
 }
 
 constexpr float kUnbounded = std::numeric_limits<float>::infinity();
@@ -187,17 +196,20 @@ std::optional<Bounds> bounds_of(int activation) {
 }
 
 // row_quantize(x), the exact sum of integers, times both scales, with a bias of floats and activated. x [N,H,W,C].
-ValueId hybrid_conv(OperatorReader& in, ValueId x, const HybridWeights& weights, ValueId bias, HybridConvAttrs attrs, int activation) {
+ValueId hybrid_conv(OperatorReader& in, ValueId x, const HybridWeights& weights, ValueId bias, HybridConvAttrs attrs,
+                    int activation) {
   if (in.failed()) return {};
   const HybridRule rule = hybrid_rule(in);
   const bool is_per_pixel = rule.quantize == DynamicForm::xnnpack && attrs.is_pointwise();
   attrs.form = rule.result;
   const auto bounds = bounds_of(activation);
   if (bounds) attrs.lowest = bounds->lowest, attrs.highest = bounds->highest;
-  const auto q = in.add_all(kRowQuantize, RowQuantizeAttrs{.form = rule.quantize, .axis = is_per_pixel ? 3 : 1}, {x}, "quantized");
+  const auto q =
+      in.add_all(kRowQuantize, RowQuantizeAttrs{.form = rule.quantize, .axis = is_per_pixel ? 3 : 1}, {x}, "quantized");
   if (in.failed()) return {};
   ++in.building().dynamic;
-  const ValueId y = in.add(kHybridConv, attrs, {q[0], weights.value, q[1], q[2], weights.scale, bias, weights.offset}, bounds ? "" : "sum");
+  const ValueId y = in.add(kHybridConv, attrs, {q[0], weights.value, q[1], q[2], weights.scale, bias, weights.offset},
+                           bounds ? "" : "sum");
   return bounds ? y : in.activation(y, activation);
 }
 
@@ -262,7 +274,8 @@ void add_hybrid_product(OperatorReader& in, ValueId x, const ProductSizes& sizes
   const ValueId filters = in.reshape(weights.stored, {sizes.columns, 1, 1, sizes.inner}, "filters");
   const ValueId pixels = in.reshape(x, {sizes.rows, 1, 1, sizes.inner}, "pixels");
   const HybridConvAttrs attrs{.window = unit_window({1, 1})};
-  const ValueId y = hybrid_conv(in, pixels, hybrid_weights(in, filters), bias_of(in, {}, sizes.columns), attrs, activation);
+  const ValueId y =
+      hybrid_conv(in, pixels, hybrid_weights(in, filters), bias_of(in, {}, sizes.columns), attrs, activation);
   in.output(0, in.reshape(y, sizes.dims, "shaped"));
 }
 
@@ -284,7 +297,8 @@ void read_fully_connected(OperatorReader& in) {
   std::vector<std::int64_t> dims = keeps_axes ? from.to_vector() : std::vector<std::int64_t>{elements / inner, columns};
   dims.back() = columns;
   const int activation = given.fused_activation_function();
-  if (is_dynamic(in) && !in.building().dequantizes_dynamic) return add_hybrid_product(in, x, {elements / inner, columns, inner, dims}, activation);
+  if (is_dynamic(in) && !in.building().dequantizes_dynamic)
+    return add_hybrid_product(in, x, {elements / inner, columns, inner, dims}, activation);
   const Weights weights = weights_of(in, in.transpose(w, {1, 0}, "matrix"), 0, 1);
   const ValueId rows = in.reshape(x, {elements / inner, inner}, "flat");
   const ValueId bias = bias_of(in, weights, columns);
@@ -315,7 +329,8 @@ ValueId spread_pixels(OperatorReader& in, ValueId x, const Spread& h, const Spre
   const ValueId parts = in.reshape(x, {s[0], h.size, 1, w.size, 1, s[3]}, "parts");
   const ValueId gaps = add_zero_padding(in, parts, 2, Integers(6, 0), {0, 0, h.stride - 1, 0, w.stride - 1, 0}, "gaps");
   const ValueId whole = in.reshape(gaps, {s[0], h.size * h.stride, w.size * w.stride, s[3]}, "whole");
-  const SliceAttrs crop{.starts = Integers(4, 0), .steps = Integers(4, 1), .sizes = {s[0], h.dilated(), w.dilated(), s[3]}};
+  const SliceAttrs crop{
+      .starts = Integers(4, 0), .steps = Integers(4, 1), .sizes = {s[0], h.dilated(), w.dilated(), s[3]}};
   return in.add(kSlice, crop, {whole}, "spread");
 }
 
@@ -331,16 +346,21 @@ void read_transpose_conv(OperatorReader& in) {
   if (in.failed()) return;
   constexpr int kSame = 0, kValid = 1;
   const Shape from = in.shape(stored), filters = in.shape(w);
-  if (sizes.size() != 4 || sizes[1] < 1 || sizes[2] < 1) return in.fail("input 'output shape'", print(sizes), "four numbers from 1 on");
-  if (given.padding() != kSame && given.padding() != kValid) return in.fail("padding", std::to_string(given.padding()), "SAME (0) or VALID (1)");
+  if (sizes.size() != 4 || sizes[1] < 1 || sizes[2] < 1)
+    return in.fail("input 'output shape'", print(sizes), "four numbers from 1 on");
+  if (given.padding() != kSame && given.padding() != kValid)
+    return in.fail("padding", std::to_string(given.padding()), "SAME (0) or VALID (1)");
   if (given.stride_h() < 1 || given.stride_w() < 1 || given.stride_h() > 4096 || given.stride_w() > 4096) {
-    return in.fail("strides", std::to_string(given.stride_h()) + "x" + std::to_string(given.stride_w()), "1 to 4096 in each direction");
+    return in.fail("strides", std::to_string(given.stride_h()) + "x" + std::to_string(given.stride_w()),
+                   "1 to 4096 in each direction");
   }
   if (filters.elements() == 0 || from.elements() == 0) return in.fail("x", "shape " + from.to_string(), "elements");
   const Spread axes[] = {{from[1], given.stride_h(), filters[1], sizes[1], given.padding() == kValid},
                          {from[2], given.stride_w(), filters[2], sizes[2], given.padding() == kValid}};
-  if (!axes[0].is_possible() || !axes[1].is_possible()) return in.unsupported("input 'output shape'", print(sizes), "one that the padding gives");
-  const SliceAttrs turned{.starts = {0, filters[1] - 1, filters[2] - 1, 0}, .steps = {1, -1, -1, 1}, .sizes = filters.to_vector()};
+  if (!axes[0].is_possible() || !axes[1].is_possible())
+    return in.unsupported("input 'output shape'", print(sizes), "one that the padding gives");
+  const SliceAttrs turned{
+      .starts = {0, filters[1] - 1, filters[2] - 1, 0}, .steps = {1, -1, -1, 1}, .sizes = filters.to_vector()};
   const ValueId x = in.real(spread_pixels(in, stored, axes[0], axes[1]), 2);
   const Weights weights = weights_of(in, in.add(kSlice, turned, {w}, "turned"), 0, 0);
   const ValueId bias = bias_of(in, weights, filters[0], {2, 3});

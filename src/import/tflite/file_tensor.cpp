@@ -52,19 +52,23 @@ std::size_t count(const flatbuffers::Vector<T>* list) {
 
 class TensorReader {
  public:
-  TensorReader(const ModelFile& model, std::string where, Errors& errors) : model_(model), where_(std::move(where)), errors_(errors) {}
+  TensorReader(const ModelFile& model, std::string where, Errors& errors)
+      : model_(model), where_(std::move(where)), errors_(errors) {}
 
   FileTensor read(const file::Tensor& tensor, std::size_t index) {
     FileTensor result;
-    result.name = tensor.name() == nullptr || tensor.name()->size() == 0 ? "tensor_" + std::to_string(index) : tensor.name()->str();
+    result.name = tensor.name() == nullptr || tensor.name()->size() == 0 ? "tensor_" + std::to_string(index)
+                                                                         : tensor.name()->str();
     place_ = where_ + ", tensor " + std::to_string(index) + " '" + result.name + "'";
-    result.is_read = read_type(tensor, result) && read_shape(tensor, result) && read_quantization(tensor, result) && read_data(tensor, result);
+    result.is_read = read_type(tensor, result) && read_shape(tensor, result) && read_quantization(tensor, result) &&
+                     read_data(tensor, result);
     return result;
   }
 
  private:
   bool fail(ErrorKind kind, std::string_view what, std::string found, std::string expected) {
-    errors_.push_back({kind, what.empty() ? place_ : place_ + ", " + std::string(what), std::move(found), std::move(expected), ""});
+    errors_.push_back(
+        {kind, what.empty() ? place_ : place_ + ", " + std::string(what), std::move(found), std::move(expected), ""});
     return false;
   }
   bool invalid(std::string_view what, std::string found, std::string expected) {
@@ -73,18 +77,24 @@ class TensorReader {
 
   bool read_type(const file::Tensor& tensor, FileTensor& result) {
     const auto dtype = dtype_of_file(tensor.type());
-    if (!dtype) return fail(ErrorKind::unsupported, "", "elements of type " + type_name(tensor.type()), "integers of 8 bits or more, floats or bool");
-    if (tensor.is_variable()) return fail(ErrorKind::unsupported, "", "a variable, kept from run to run", "a value that every run computes");
+    if (!dtype)
+      return fail(ErrorKind::unsupported, "", "elements of type " + type_name(tensor.type()),
+                  "integers of 8 bits or more, floats or bool");
+    if (tensor.is_variable())
+      return fail(ErrorKind::unsupported, "", "a variable, kept from run to run", "a value that every run computes");
     if (tensor.sparsity() != nullptr) return fail(ErrorKind::unsupported, "", "sparse data", "dense data");
     result.dtype = *dtype;
     return true;
   }
 
   bool read_shape(const file::Tensor& tensor, FileTensor& result) {
-    if (count(tensor.shape()) > kMaxRank) return invalid("shape", std::to_string(count(tensor.shape())) + " axes", "at most 8");
+    if (count(tensor.shape()) > kMaxRank)
+      return invalid("shape", std::to_string(count(tensor.shape())) + " axes", "at most 8");
     std::vector<std::int64_t> dims;
-    for (std::size_t i = 0; i < count(tensor.shape()); ++i) dims.push_back(tensor.shape()->Get(static_cast<flatbuffers::uoffset_t>(i)));
-    if (!checked_elements(dims)) return invalid("shape", print(dims), "dimensions of at least 0 and at most 2^33 elements");
+    for (std::size_t i = 0; i < count(tensor.shape()); ++i)
+      dims.push_back(tensor.shape()->Get(static_cast<flatbuffers::uoffset_t>(i)));
+    if (!checked_elements(dims))
+      return invalid("shape", print(dims), "dimensions of at least 0 and at most 2^33 elements");
     result.shape = Shape(dims);
     const bool has_signature = count(tensor.shape_signature()) > 0;
     result.has_open_batch = has_signature ? tensor.shape_signature()->Get(0) < 0 : !dims.empty() && dims[0] == 1;
@@ -95,22 +105,29 @@ class TensorReader {
     const auto* quantization = tensor.quantization();
     const bool has_meaning = is_8bit(result.dtype) || result.dtype == DType::s16;
     if (quantization == nullptr || !has_meaning) return true;
-    if (quantization->details_type() != 0) return fail(ErrorKind::unsupported, "quantization", "a custom kind", "scales and zero points");
+    if (quantization->details_type() != 0)
+      return fail(ErrorKind::unsupported, "quantization", "a custom kind", "scales and zero points");
     const std::size_t scales = count(quantization->scale());
     if (scales == 0) return true;
     const std::size_t zero_points = count(quantization->zero_point());
     if (zero_points > 1 && zero_points != scales) {
-      return invalid("quantization", std::to_string(zero_points) + " zero points for " + std::to_string(scales) + " scales", "as many of each");
+      return invalid("quantization",
+                     std::to_string(zero_points) + " zero points for " + std::to_string(scales) + " scales",
+                     "as many of each");
     }
     const int axis = quantization->quantized_dimension();
-    if (scales > 1 && (axis < 0 || axis >= result.shape.rank() || result.shape[axis] != static_cast<std::int64_t>(scales))) {
-      return invalid("quantization", std::to_string(scales) + " scales along axis " + std::to_string(axis) + " of shape " + result.shape.to_string(),
+    if (scales > 1 &&
+        (axis < 0 || axis >= result.shape.rank() || result.shape[axis] != static_cast<std::int64_t>(scales))) {
+      return invalid("quantization",
+                     std::to_string(scales) + " scales along axis " + std::to_string(axis) + " of shape " +
+                         result.shape.to_string(),
                      "one scale, or one per index of the axis");
     }
     QuantParams params{.axis = scales > 1 ? axis : -1};
     for (std::size_t i = 0; i < scales; ++i) {
       const auto at = static_cast<flatbuffers::uoffset_t>(i);
-      const std::int64_t zero_point = zero_points == 0 ? 0 : element(*quantization->zero_point(), zero_points == 1 ? 0 : i);
+      const std::int64_t zero_point =
+          zero_points == 0 ? 0 : element(*quantization->zero_point(), zero_points == 1 ? 0 : i);
       if (!read_scale(quantization->scale()->Get(at), zero_point, result.dtype, params)) return false;
     }
     result.quant = std::move(params);
@@ -118,10 +135,12 @@ class TensorReader {
   }
 
   bool read_scale(float scale, std::int64_t zero_point, DType dtype, QuantParams& params) {
-    if (!std::isfinite(scale) || scale <= 0.0f) return invalid("quantization", "the scale " + print(scale), "a finite number above 0");
+    if (!std::isfinite(scale) || scale <= 0.0f)
+      return invalid("quantization", "the scale " + print(scale), "a finite number above 0");
     const IntegerRange range = range_of(dtype);
     if (zero_point < range.lowest || zero_point > range.highest) {
-      return invalid("quantization", "the zero point " + std::to_string(zero_point), "a value of " + std::string(name_of(dtype)));
+      return invalid("quantization", "the zero point " + std::to_string(zero_point),
+                     "a value of " + std::string(name_of(dtype)));
     }
     params.scale.push_back(scale);
     params.zero_point.push_back(static_cast<std::int32_t>(zero_point));
@@ -134,7 +153,8 @@ class TensorReader {
     const auto contents = model_.contents();
     if (buffer.offset() > 1) {
       if (buffer.offset() > contents.size() || buffer.size() > contents.size() - buffer.offset()) {
-        return invalid("data", std::to_string(buffer.size()) + " bytes at offset " + std::to_string(buffer.offset()), "a part of the file");
+        return invalid("data", std::to_string(buffer.size()) + " bytes at offset " + std::to_string(buffer.offset()),
+                       "a part of the file");
       }
       data = contents.subspan(buffer.offset(), buffer.size());
     } else if (count(buffer.data()) > 0) {
@@ -147,7 +167,8 @@ class TensorReader {
     const auto* buffers = model_.model->buffers();
     if (tensor.buffer() >= count(buffers)) {
       if (tensor.buffer() == 0) return true;
-      return invalid("buffer", std::to_string(tensor.buffer()), "below " + std::to_string(count(buffers)) + ", the number of buffers");
+      return invalid("buffer", std::to_string(tensor.buffer()),
+                     "below " + std::to_string(count(buffers)) + ", the number of buffers");
     }
     const auto* buffer = buffers->Get(tensor.buffer());
     std::span<const std::byte> data;
@@ -155,14 +176,16 @@ class TensorReader {
     if (data.empty()) return true;
     const std::size_t expected = static_cast<std::size_t>(result.shape.elements()) * size_of(result.dtype);
     if (data.size() != expected) {
-      return invalid("data", std::to_string(data.size()) + " bytes",
-                     std::to_string(expected) + " for " + std::string(name_of(result.dtype)) + " " + result.shape.to_string());
+      return invalid(
+          "data", std::to_string(data.size()) + " bytes",
+          std::to_string(expected) + " for " + std::string(name_of(result.dtype)) + " " + result.shape.to_string());
     }
     result.constant = constant_of(tensor.buffer(), data, result);
     return true;
   }
 
-  std::shared_ptr<const Tensor> constant_of(std::uint32_t buffer, std::span<const std::byte> data, const FileTensor& tensor) {
+  std::shared_ptr<const Tensor> constant_of(std::uint32_t buffer, std::span<const std::byte> data,
+                                            const FileTensor& tensor) {
     auto& known = constants_[{buffer, tensor.dtype}];
     if (known == nullptr) {
       auto made = std::make_shared<Tensor>(tensor.dtype, tensor.shape);
@@ -186,14 +209,17 @@ class TensorReader {
 }  // namespace
 
 std::string type_name(int type) {
-  return type >= 0 && type < static_cast<int>(kTypes.size()) ? std::string(kTypes[static_cast<std::size_t>(type)].name) : std::to_string(type);
+  return type >= 0 && type < static_cast<int>(kTypes.size()) ? std::string(kTypes[static_cast<std::size_t>(type)].name)
+                                                             : std::to_string(type);
 }
 
 std::optional<DType> dtype_of_file(int type) {
-  return type >= 0 && type < static_cast<int>(kTypes.size()) ? kTypes[static_cast<std::size_t>(type)].dtype : std::nullopt;
+  return type >= 0 && type < static_cast<int>(kTypes.size()) ? kTypes[static_cast<std::size_t>(type)].dtype
+                                                             : std::nullopt;
 }
 
-std::vector<FileTensor> read_tensors(const ModelFile& model, const file::SubGraph& subgraph, const std::string& where, Errors& errors) {
+std::vector<FileTensor> read_tensors(const ModelFile& model, const file::SubGraph& subgraph, const std::string& where,
+                                     Errors& errors) {
   TensorReader reader(model, where, errors);
   std::vector<FileTensor> tensors;
   if (subgraph.tensors() == nullptr) return tensors;

@@ -28,7 +28,8 @@ struct FileTensor {
 
 // All tensors of the subgraph, in the file's order; problems go to `errors`.
 // Constants that share a buffer share memory.
-std::vector<FileTensor> read_tensors(const ModelFile& model, const file::SubGraph& subgraph, const std::string& where, Errors& errors);
+std::vector<FileTensor> read_tensors(const ModelFile& model, const file::SubGraph& subgraph, const std::string& where,
+                                     Errors& errors);
 
 // "INT8" and the like; a number where the format has no such type.
 std::string type_name(int type);

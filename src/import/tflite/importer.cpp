@@ -18,12 +18,15 @@ constexpr std::size_t kErrorLimit = 100;  // a hostile file may have millions
 constexpr std::int64_t kFoldBudget = std::int64_t{1} << 25;
 
 // Codes above 127 do not fit the older field.
-int builtin_code(const file::OperatorCode& code) { return std::max<int>(code.deprecated_builtin_code(), code.builtin_code()); }
+int builtin_code(const file::OperatorCode& code) {
+  return std::max<int>(code.deprecated_builtin_code(), code.builtin_code());
+}
 
 // Walks over one subgraph.
 class Importer {
  public:
-  Importer(const ModelFile& model, const file::SubGraph& subgraph, const std::string& file, const ImportOptions& options)
+  Importer(const ModelFile& model, const file::SubGraph& subgraph, const std::string& file,
+           const ImportOptions& options)
       : model_(model), subgraph_(subgraph), file_(file), options_(options) {
     building_.profile = options.profile.value_or(Profile::tflite_xnnpack);
     building_.batch = options.batch;
@@ -51,12 +54,17 @@ class Importer {
     return errors;
   }
 
-  void report(ErrorKind kind, const std::string& where, std::string found, std::string expected, std::string hint = {}) {
+  void report(ErrorKind kind, const std::string& where, std::string found, std::string expected,
+              std::string hint = {}) {
     building_.errors.push_back({kind, where, std::move(found), std::move(expected), std::move(hint)});
   }
 
-  int operator_count() const { return subgraph_.operators() == nullptr ? 0 : static_cast<int>(subgraph_.operators()->size()); }
-  const file::Operator& operator_at(int index) const { return *subgraph_.operators()->Get(static_cast<flatbuffers::uoffset_t>(index)); }
+  int operator_count() const {
+    return subgraph_.operators() == nullptr ? 0 : static_cast<int>(subgraph_.operators()->size());
+  }
+  const file::Operator& operator_at(int index) const {
+    return *subgraph_.operators()->Get(static_cast<flatbuffers::uoffset_t>(index));
+  }
 
   const file::OperatorCode* code_of(const file::Operator& op) const {
     const auto* codes = model_.model->operator_codes();
@@ -67,11 +75,14 @@ class Importer {
     const file::OperatorCode* code = code_of(op);
     if (code == nullptr) return "no type";
     const int number = builtin_code(*code);
-    if (number == kCustomCode) return "CUSTOM '" + (code->custom_code() == nullptr ? "" : code->custom_code()->str()) + "'";
+    if (number == kCustomCode)
+      return "CUSTOM '" + (code->custom_code() == nullptr ? "" : code->custom_code()->str()) + "'";
     return builtin_name(number);
   }
 
-  std::string origin_of(int index) const { return "operator " + std::to_string(index) + " (" + type_of(operator_at(index)) + ")"; }
+  std::string origin_of(int index) const {
+    return "operator " + std::to_string(index) + " (" + type_of(operator_at(index)) + ")";
+  }
   std::string where_of(int index) const { return file_ + ": subgraph 0, " + origin_of(index); }
 
   // Every index of the file, before anything follows one.
@@ -85,13 +96,14 @@ class Importer {
     for (int i = 0; i < operator_count() && building_.errors.size() < kErrorLimit; ++i) {
       const file::Operator& op = operator_at(i);
       if (code_of(op) == nullptr) {
-        report(ErrorKind::invalid_input, file_ + ": subgraph 0, operator " + std::to_string(i), "operator code " + std::to_string(op.opcode_index()),
-               "one of the file's codes");
+        report(ErrorKind::invalid_input, file_ + ": subgraph 0, operator " + std::to_string(i),
+               "operator code " + std::to_string(op.opcode_index()), "one of the file's codes");
         continue;
       }
       check_indices(op.inputs(), where_of(i) + ", inputs", -1);
       check_indices(op.outputs(), where_of(i) + ", outputs", 0);
-      if (op.outputs() == nullptr || op.outputs()->size() == 0) report(ErrorKind::invalid_input, where_of(i), "no outputs", "at least one");
+      if (op.outputs() == nullptr || op.outputs()->size() == 0)
+        report(ErrorKind::invalid_input, where_of(i), "no outputs", "at least one");
     }
   }
 
@@ -112,18 +124,23 @@ class Importer {
     for (int i = 0; i < operator_count(); ++i) {
       if (find_operator(builtin_code(*code_of(operator_at(i)))) != nullptr) continue;
       auto& [count, indices] = missing[type_of(operator_at(i))];
-      if (count++ < kShown) indices += (indices.empty() ? "" : ", ") + std::to_string(i) + " '" + name_of_operator(i) + "'";
+      if (count++ < kShown)
+        indices += (indices.empty() ? "" : ", ") + std::to_string(i) + " '" + name_of_operator(i) + "'";
     }
     for (const auto& [type, operators] : missing) {
       if (building_.errors.size() >= kErrorLimit) return;
-      const std::string more = operators.first > kShown ? " and " + std::to_string(operators.first - kShown) + " more" : "";
+      const std::string more =
+          operators.first > kShown ? " and " + std::to_string(operators.first - kShown) + " more" : "";
       report(ErrorKind::unsupported, file_ + ": operator " + type,
-             (operators.first == 1 ? "it as operator " : "it as operators ") + operators.second + more, "operators that Octavo reads");
+             (operators.first == 1 ? "it as operator " : "it as operators ") + operators.second + more,
+             "operators that Octavo reads");
     }
   }
 
   // Operators have no names; that of the first result stands for them.
-  std::string name_of_operator(int index) const { return building_.tensors[static_cast<std::size_t>(operator_at(index).outputs()->Get(0))].name; }
+  std::string name_of_operator(int index) const {
+    return building_.tensors[static_cast<std::size_t>(operator_at(index).outputs()->Get(0))].name;
+  }
 
   void add_constants() {
     const std::size_t count = building_.tensors.size();
@@ -169,7 +186,8 @@ class Importer {
     std::set<std::int32_t> own;
     for (const std::int32_t output : *operator_at(index).outputs()) {
       if (!building_.is_made[static_cast<std::size_t>(output)] && own.insert(output).second) continue;
-      report(ErrorKind::invalid_input, where_of(index), "the output '" + building_.tensors[static_cast<std::size_t>(output)].name + "'",
+      report(ErrorKind::invalid_input, where_of(index),
+             "the output '" + building_.tensors[static_cast<std::size_t>(output)].name + "'",
              "a tensor that nothing else makes");
       return false;
     }
@@ -177,7 +195,8 @@ class Importer {
   }
 
   void poison_outputs(int index) {
-    for (const std::int32_t output : *operator_at(index).outputs()) building_.is_made[static_cast<std::size_t>(output)] = true;
+    for (const std::int32_t output : *operator_at(index).outputs())
+      building_.is_made[static_cast<std::size_t>(output)] = true;
   }
 
   void read_operator(int index) {
@@ -185,7 +204,8 @@ class Importer {
     const OperatorEntry* entry = find_operator(builtin_code(*code_of(op)));
     const bool is_readable = inputs_are_known(index);
     if (!outputs_are_new(index) || entry == nullptr || !is_readable) return poison_outputs(index);
-    OperatorReader in(building_, op, std::string(entry->name), name_of_operator(index), origin_of(index), where_of(index));
+    OperatorReader in(building_, op, std::string(entry->name), name_of_operator(index), origin_of(index),
+                      where_of(index));
     const int outputs = in.output_count();
     if (in.input_count() < entry->min_inputs || in.input_count() > entry->max_inputs) {
       const std::string most = entry->max_inputs == kAnyNumber ? "more" : std::to_string(entry->max_inputs);
@@ -218,7 +238,8 @@ class Importer {
       const auto at = static_cast<std::size_t>(index);
       const FileTensor& tensor = building_.tensors[at];
       if (!building_.is_made[at]) {
-        report(ErrorKind::invalid_input, file_ + ": output '" + tensor.name + "'", "nothing that makes it", "an operator's result");
+        report(ErrorKind::invalid_input, file_ + ": output '" + tensor.name + "'", "nothing that makes it",
+               "an operator's result");
       } else if (building_.values[at].exists()) {
         const std::string name = unique_name(tensor.name, names);
         const ValueId own = own_value(building_.values[at], name);
@@ -231,7 +252,8 @@ class Importer {
 
   std::string dialect() const {
     const auto& types = building_.activation_types;
-    const auto most = std::max_element(types.begin(), types.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+    const auto most =
+        std::max_element(types.begin(), types.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
     std::string text = most == types.end() ? "TFLite fp32" : "TFLite " + std::string(name_of(most->first));
     if (building_.dynamic > 0) text = most == types.end() ? "TFLite dynamic range" : text + ", partly dynamic range";
     if (is_quantized()) text += ", rounding " + std::string(name_of(building_.profile));
@@ -250,10 +272,12 @@ class Importer {
 
 Result<ImportedModel> import_parsed(const ModelFile& model, const std::string& file, const ImportOptions& options) {
   const auto* subgraphs = model.model->subgraphs();
-  if (subgraphs == nullptr || subgraphs->size() == 0) return Error{ErrorKind::invalid_input, file, "no subgraph", "a model with one", ""};
+  if (subgraphs == nullptr || subgraphs->size() == 0)
+    return Error{ErrorKind::invalid_input, file, "no subgraph", "a model with one", ""};
   if (subgraphs->size() > 1) {
     return Error{ErrorKind::unsupported, file, std::to_string(subgraphs->size()) + " subgraphs",
-                 "one: control flow and several signatures are not read", "Convert each signature to a file of its own"};
+                 "one: control flow and several signatures are not read",
+                 "Convert each signature to a file of its own"};
   }
   return Importer(model, *subgraphs->Get(0), file, options).run();
 }

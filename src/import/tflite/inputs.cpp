@@ -6,7 +6,8 @@
 namespace octavo::tflite_import {
 namespace {
 
-Result<Shape> shape_of(const FileTensor& tensor, const std::string& name, const std::string& where, const ImportOptions& options) {
+Result<Shape> shape_of(const FileTensor& tensor, const std::string& name, const std::string& where,
+                       const ImportOptions& options) {
   const auto given = options.shapes.find(name);
   if (given == options.shapes.end()) {
     Shape shape = tensor.shape;
@@ -14,18 +15,21 @@ Result<Shape> shape_of(const FileTensor& tensor, const std::string& name, const 
     return shape;
   }
   if (given->second.rank() == tensor.shape.rank()) return given->second;
-  return Error{ErrorKind::usage, where, "the given shape " + given->second.to_string(), "one like " + tensor.shape.to_string(), ""};
+  return Error{ErrorKind::usage, where, "the given shape " + given->second.to_string(),
+               "one like " + tensor.shape.to_string(), ""};
 }
 
-Status read_input(std::size_t index, const std::string& name, const std::string& file, const ImportOptions& options, Building& building) {
+Status read_input(std::size_t index, const std::string& name, const std::string& file, const ImportOptions& options,
+                  Building& building) {
   const FileTensor& tensor = building.tensors[index];
   const std::string where = file + ": input '" + name + "'";
-  if (building.is_made[index]) return Error{ErrorKind::invalid_input, where, "a constant, or an input twice", "a tensor without data", ""};
+  if (building.is_made[index])
+    return Error{ErrorKind::invalid_input, where, "a constant, or an input twice", "a tensor without data", ""};
   building.is_made[index] = true;
   if (const auto bound = options.bound_inputs.find(name); bound != options.bound_inputs.end()) {
     if (bound->second.dtype() != tensor.dtype) {
-      return Error{ErrorKind::usage, where, "a bound tensor of " + std::string(name_of(bound->second.dtype())), std::string(name_of(tensor.dtype)),
-                   ""};
+      return Error{ErrorKind::usage, where, "a bound tensor of " + std::string(name_of(bound->second.dtype())),
+                   std::string(name_of(tensor.dtype)), ""};
     }
     building.values[index] = building.graph.add_constant(name, bound->second);
     return ok_status();
@@ -52,14 +56,17 @@ void check_batch(const std::string& file, const ImportOptions& options, Building
   }
   if (options.batch == 1 || fixed.empty()) return;
   building.errors.push_back({ErrorKind::usage, file, "inputs of fixed shape: " + fixed,
-                             "a batch dimension for the batch of " + std::to_string(options.batch), "Give a whole --shape"});
+                             "a batch dimension for the batch of " + std::to_string(options.batch),
+                             "Give a whole --shape"});
 }
 
-void report_unknown(const std::string& name, const std::map<std::string, int>& names, const std::string& file, Building& building) {
+void report_unknown(const std::string& name, const std::map<std::string, int>& names, const std::string& file,
+                    Building& building) {
   if (names.count(name) != 0) return;
   std::string known;
   for (const auto& [input, uses] : names) known += (known.empty() ? "'" : ", '") + input + "'";
-  building.errors.push_back({ErrorKind::usage, file, "a shape or tensor for '" + name + "', which is no input", known.empty() ? "none" : known, ""});
+  building.errors.push_back({ErrorKind::usage, file, "a shape or tensor for '" + name + "', which is no input",
+                             known.empty() ? "none" : known, ""});
 }
 
 }  // namespace
@@ -73,7 +80,8 @@ std::string unique_name(const std::string& name, std::map<std::string, int>& use
   return unique;
 }
 
-void read_inputs(const file::SubGraph& subgraph, const std::string& file, const ImportOptions& options, Building& building) {
+void read_inputs(const file::SubGraph& subgraph, const std::string& file, const ImportOptions& options,
+                 Building& building) {
   std::map<std::string, int> names;
   if (subgraph.inputs() != nullptr) {
     for (const std::int32_t index : *subgraph.inputs()) {

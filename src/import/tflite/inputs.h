@@ -12,7 +12,8 @@ namespace octavo::tflite_import {
 
 // Adds the graph's inputs, or constants for bound ones; problems go to the
 // Building.
-void read_inputs(const file::SubGraph& subgraph, const std::string& file, const ImportOptions& options, Building& building);
+void read_inputs(const file::SubGraph& subgraph, const std::string& file, const ImportOptions& options,
+                 Building& building);
 
 // The name, with a number behind it where it is taken. Files may use one name
 // twice; a graph may not.

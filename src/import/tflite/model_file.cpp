@@ -27,12 +27,15 @@ Error broken(const std::string& file, std::string found) {
 Result<ModelFile> verified(Tensor bytes, const std::string& file) {
   const auto* start = bytes.as<std::uint8_t>();
   const std::size_t size = std::min(bytes.bytes(), kLargestFlatBuffer);
-  if (bytes.bytes() < 8 || std::memcmp(start + 4, file::ModelIdentifier(), 4) != 0) return broken(file, "no identifier TFL3");
+  if (bytes.bytes() < 8 || std::memcmp(start + 4, file::ModelIdentifier(), 4) != 0)
+    return broken(file, "no identifier TFL3");
   flatbuffers::Verifier verifier(start, size, kNestingLimit, kTableLimit);
-  if (!file::VerifyModelBuffer(verifier)) return broken(file, "offsets that leave the file, or tables nested too deeply");
+  if (!file::VerifyModelBuffer(verifier))
+    return broken(file, "offsets that leave the file, or tables nested too deeply");
   const file::Model* model = file::GetModel(start);
   if (model->version() != kVersion) {
-    return Error{ErrorKind::unsupported, file, "version " + std::to_string(model->version()) + " of the format", "version 3", ""};
+    return Error{ErrorKind::unsupported, file, "version " + std::to_string(model->version()) + " of the format",
+                 "version 3", ""};
   }
   return ModelFile{std::move(bytes), model};
 }
@@ -40,13 +43,15 @@ Result<ModelFile> verified(Tensor bytes, const std::string& file) {
 }  // namespace
 
 Result<ModelFile> parse_model_bytes(std::span<const std::byte> bytes, const std::string& file) {
-  return verified(
-      Tensor::of(Shape{static_cast<std::int64_t>(bytes.size())}, std::span(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size())), file);
+  return verified(Tensor::of(Shape{static_cast<std::int64_t>(bytes.size())},
+                             std::span(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size())),
+                  file);
 }
 
 Result<ModelFile> parse_model_file(const std::string& path) {
   const auto failed = [&](const char* what) {
-    return Error{ErrorKind::resource, path, std::string("an error on ") + what + " (" + std::strerror(errno) + ")", "a file that can be read", ""};
+    return Error{ErrorKind::resource, path, std::string("an error on ") + what + " (" + std::strerror(errno) + ")",
+                 "a file that can be read", ""};
   };
   errno = 0;
   std::ifstream file(path, std::ios::binary | std::ios::ate);

@@ -22,8 +22,8 @@ bool is_quantized(const FileTensor& tensor) { return is_8bit(tensor.dtype) && te
 
 }  // namespace
 
-OperatorReader::OperatorReader(Building& building, const file::Operator& op, std::string type, std::string name, std::string origin,
-                               std::string where)
+OperatorReader::OperatorReader(Building& building, const file::Operator& op, std::string type, std::string name,
+                               std::string origin, std::string where)
     : building_(building),
       op_(op),
       input_count_(count_inputs(op)),
@@ -70,7 +70,9 @@ ValueId OperatorReader::operand_of(int tensor) {
   return real;
 }
 
-ValueId OperatorReader::real(ValueId value, int input) { return is_8bit(tensor(input).dtype) ? dequantized(value, tensor(input), "real") : value; }
+ValueId OperatorReader::real(ValueId value, int input) {
+  return is_8bit(tensor(input).dtype) ? dequantized(value, tensor(input), "real") : value;
+}
 
 ValueId OperatorReader::dequantized(ValueId value, const FileTensor& source, std::string_view suffix) {
   if (source.quant) return dequantize(value, *source.quant, suffix);
@@ -115,22 +117,27 @@ void OperatorReader::output_stored(int index, ValueId value) {
 
 void OperatorReader::output(int index, ValueId value) {
   const FileTensor& target = output_tensor(index);
-  if (failed() || !value.exists() || dtype(value) != DType::f32 || !is_quantized(target)) return output_stored(index, value);
+  if (failed() || !value.exists() || dtype(value) != DType::f32 || !is_quantized(target))
+    return output_stored(index, value);
   const QuantParams& quant = *target.quant;
-  if (quant.axis >= 0) return unsupported("output '" + target.name + "'", "scales per axis of an activation", "one scale");
+  if (quant.axis >= 0)
+    return unsupported("output '" + target.name + "'", "scales per axis of an activation", "one scale");
   ++building_.activation_types[target.dtype];
   Tensor zero_point(target.dtype, Shape{});
   store_double(zero_point.view(), 0, quant.zero_point[0]);
   const QuantizeAttrs attrs{.to = target.dtype, .profile = building_.profile};
   const std::string_view suffix = index == 0 ? "quantized" : "quantized_too";
-  output_stored(index, add(kQuantize, attrs, {value, scalar(quant.scale[0], "scale"), add_constant(std::move(zero_point), "zero_point")}, suffix));
+  output_stored(
+      index, add(kQuantize, attrs,
+                 {value, scalar(quant.scale[0], "scale"), add_constant(std::move(zero_point), "zero_point")}, suffix));
 }
 
 ValueId OperatorReader::add(const OpSpec& spec, Attrs attrs, std::vector<ValueId> inputs, std::string_view suffix) {
   if (failed()) return {};
   while (!inputs.empty() && !inputs.back().exists()) inputs.pop_back();
   const std::string name = called(suffix);
-  if (const auto constants = add_folded(building_.graph, spec, attrs, inputs, name, building_.fold_budget); !constants.empty())
+  if (const auto constants = add_folded(building_.graph, spec, attrs, inputs, name, building_.fold_budget);
+      !constants.empty())
     return constants.front();
   auto made = building_.graph.add(spec, std::move(attrs), std::move(inputs), name, origin_);
   if (made) return *made;
@@ -138,7 +145,8 @@ ValueId OperatorReader::add(const OpSpec& spec, Attrs attrs, std::vector<ValueId
   return {};
 }
 
-std::vector<ValueId> OperatorReader::add_all(const OpSpec& spec, Attrs attrs, std::vector<ValueId> inputs, std::string_view suffix) {
+std::vector<ValueId> OperatorReader::add_all(const OpSpec& spec, Attrs attrs, std::vector<ValueId> inputs,
+                                             std::string_view suffix) {
   const std::vector<ValueId> nothing(static_cast<std::size_t>(spec.outputs));
   if (failed()) return nothing;
   const auto node = building_.graph.add_node(spec, std::move(attrs), std::move(inputs), called(suffix), origin_);
@@ -165,15 +173,19 @@ ValueId OperatorReader::dequantize(ValueId value, const QuantParams& quant, std:
   const bool is_per_tensor = quant.axis < 0;
   const Shape dims = is_per_tensor ? Shape{} : Shape{static_cast<std::int64_t>(quant.scale.size())};
   Tensor zero_point(dtype(value), dims);
-  for (std::size_t i = 0; i < quant.zero_point.size(); ++i) store_double(zero_point.view(), static_cast<std::int64_t>(i), quant.zero_point[i]);
+  for (std::size_t i = 0; i < quant.zero_point.size(); ++i)
+    store_double(zero_point.view(), static_cast<std::int64_t>(i), quant.zero_point[i]);
   const std::string part(suffix);
   const ValueId scale = add_constant(Tensor::of<float>(dims, quant.scale), part + ".scale");
-  return add(kDequantize, DequantizeAttrs{.axis = quant.axis}, {value, scale, add_constant(std::move(zero_point), part + ".zero_point")}, part);
+  return add(kDequantize, DequantizeAttrs{.axis = quant.axis},
+             {value, scale, add_constant(std::move(zero_point), part + ".zero_point")}, part);
 }
 
 ValueId OperatorReader::activation(ValueId value, int function, std::string_view suffix) {
   constexpr int kNone = 0, kRelu = 1, kReluN1To1 = 2, kRelu6 = 3;
-  const auto clip = [](float lowest, float highest) { return UnaryAttrs{.kind = UnaryKind::clip, .alpha = lowest, .beta = highest}; };
+  const auto clip = [](float lowest, float highest) {
+    return UnaryAttrs{.kind = UnaryKind::clip, .alpha = lowest, .beta = highest};
+  };
   switch (function) {
     case kNone: return value;
     case kRelu: return add(kUnary, UnaryAttrs{.kind = UnaryKind::relu}, {value}, suffix);
@@ -187,7 +199,8 @@ ValueId OperatorReader::activation(ValueId value, int function, std::string_view
 
 void OperatorReader::record(ErrorKind kind, std::string_view what, std::string found, std::string expected) {
   has_failed_ = true;
-  errors_.push_back({kind, what.empty() ? where_ : where_ + ", " + std::string(what), std::move(found), std::move(expected), ""});
+  errors_.push_back(
+      {kind, what.empty() ? where_ : where_ + ", " + std::string(what), std::move(found), std::move(expected), ""});
 }
 
 std::int64_t OperatorReader::axis(std::string_view what, std::int64_t axis, int rank) {
@@ -198,7 +211,8 @@ std::int64_t OperatorReader::axis(std::string_view what, std::int64_t axis, int 
 
 void OperatorReader::require_rank(std::string_view what, ValueId value, int lowest, int highest) {
   if (failed() || (rank(value) >= lowest && rank(value) <= highest)) return;
-  const std::string expected = lowest == highest ? std::to_string(lowest) : std::to_string(lowest) + " to " + std::to_string(highest);
+  const std::string expected =
+      lowest == highest ? std::to_string(lowest) : std::to_string(lowest) + " to " + std::to_string(highest);
   fail("input '" + std::string(what) + "'", "shape " + shape(value).to_string(), "rank " + expected);
 }
 
@@ -206,7 +220,8 @@ void OperatorReader::finish() {
   for (int i = 0; i < output_count(); ++i) {
     const ValueId made = outputs_[static_cast<std::size_t>(i)];
     const auto index = static_cast<std::size_t>(op_.outputs()->Get(static_cast<flatbuffers::uoffset_t>(i)));
-    if (!failed() && !made.exists()) unsupported("output " + std::to_string(i), "'" + output_tensor(i).name + "', which is asked for", "it left out");
+    if (!failed() && !made.exists())
+      unsupported("output " + std::to_string(i), "'" + output_tensor(i).name + "', which is asked for", "it left out");
     building_.is_made[index] = true;
     building_.values[index] = failed() ? ValueId{} : made;
     // The name of the file goes on what this operator made, not on a value that

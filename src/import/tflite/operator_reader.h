@@ -63,7 +63,8 @@ struct Building {
 // before it takes a shape or an option apart.
 class OperatorReader {
  public:
-  OperatorReader(Building& building, const file::Operator& op, std::string type, std::string name, std::string origin, std::string where);
+  OperatorReader(Building& building, const file::Operator& op, std::string type, std::string name, std::string origin,
+                 std::string where);
 
   const std::string& type() const { return type_; }
 
@@ -131,8 +132,12 @@ class OperatorReader {
 
   // ---- errors ----
   bool failed() const { return has_failed_; }
-  void fail(std::string_view what, std::string found, std::string expected) { record(ErrorKind::invalid_input, what, found, expected); }
-  void unsupported(std::string_view what, std::string found, std::string expected) { record(ErrorKind::unsupported, what, found, expected); }
+  void fail(std::string_view what, std::string found, std::string expected) {
+    record(ErrorKind::invalid_input, what, found, expected);
+  }
+  void unsupported(std::string_view what, std::string found, std::string expected) {
+    record(ErrorKind::unsupported, what, found, expected);
+  }
   // An axis in [-rank, rank), normalised; 0 and an error where it is not.
   std::int64_t axis(std::string_view what, std::int64_t axis, int rank);
   void require_rank(std::string_view what, ValueId value, int lowest, int highest);
@@ -147,7 +152,9 @@ class OperatorReader {
   static const Options& empty_options();
   ValueId dequantized(ValueId value, const FileTensor& source, std::string_view suffix);
   void record(ErrorKind kind, std::string_view what, std::string found, std::string expected);
-  std::string called(std::string_view suffix) const { return suffix.empty() ? name_ : name_ + "." + std::string(suffix); }
+  std::string called(std::string_view suffix) const {
+    return suffix.empty() ? name_ : name_ + "." + std::string(suffix);
+  }
 
   Building& building_;
   const file::Operator& op_;

@@ -76,12 +76,14 @@ constexpr std::array kOperators = {
     OperatorEntry{152, "RELU_0_TO_1", 1, 1, 1, read_unary},
     OperatorEntry{158, "SIGN", 1, 1, 1, read_unary},
 };
-static_assert(std::is_sorted(kOperators.begin(), kOperators.end(), [](const auto& a, const auto& b) { return a.code < b.code; }));
+static_assert(std::is_sorted(kOperators.begin(), kOperators.end(),
+                             [](const auto& a, const auto& b) { return a.code < b.code; }));
 
 }  // namespace
 
 const OperatorEntry* find_operator(int code) {
-  const auto entry = std::lower_bound(kOperators.begin(), kOperators.end(), code, [](const OperatorEntry& a, int wanted) { return a.code < wanted; });
+  const auto entry = std::lower_bound(kOperators.begin(), kOperators.end(), code,
+                                      [](const OperatorEntry& a, int wanted) { return a.code < wanted; });
   return entry == kOperators.end() || entry->code != code ? nullptr : &*entry;
 }
 

@@ -24,8 +24,8 @@ std::int64_t same_padding(std::int64_t size, std::int64_t stride, std::int64_t e
 
 // `x`, which has the type and scales of an input, with elements around it that stand for
 // the real value 0.
-ValueId add_zero_padding(OperatorReader& in, ValueId x, int input, std::vector<std::int64_t> begin, std::vector<std::int64_t> end,
-                         std::string_view suffix);
+ValueId add_zero_padding(OperatorReader& in, ValueId x, int input, std::vector<std::int64_t> begin,
+                         std::vector<std::int64_t> end, std::string_view suffix);
 
 }  // namespace octavo::tflite_import
 

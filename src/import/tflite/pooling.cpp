@@ -9,7 +9,8 @@ namespace {
 Window pool_window(OperatorReader& in, ValueId x, const file::Pool2DOptions& given) {
   in.require_rank("x", x, 4, 4);
   if (in.failed()) return unit_window({1, 1});
-  return read_window(in, in.shape(x), {given.filter_height(), given.filter_width()}, {given.padding(), {given.stride_h(), given.stride_w()}, {1, 1}});
+  return read_window(in, in.shape(x), {given.filter_height(), given.filter_width()},
+                     {given.padding(), {given.stride_h(), given.stride_w()}, {1, 1}});
 }
 
 }  // namespace

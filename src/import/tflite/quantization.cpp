@@ -10,8 +10,11 @@ void read_quantize(OperatorReader& in) {
   const FileTensor& target = in.output_tensor(0);
   if (in.failed()) return;
   if (in.dtype(x) != DType::f32) return in.unsupported("input", std::string(name_of(in.dtype(x))), "f32, u8 or s8");
-  if (!is_8bit(target.dtype)) return in.unsupported("output '" + target.name + "'", std::string(name_of(target.dtype)), "u8 or s8");
-  if (!target.quant) return in.fail("output '" + target.name + "'", std::string(name_of(target.dtype)) + " without scale and zero point", "both");
+  if (!is_8bit(target.dtype))
+    return in.unsupported("output '" + target.name + "'", std::string(name_of(target.dtype)), "u8 or s8");
+  if (!target.quant)
+    return in.fail("output '" + target.name + "'", std::string(name_of(target.dtype)) + " without scale and zero point",
+                   "both");
   in.output(0, x);
 }
 
@@ -22,7 +25,8 @@ void read_dequantize(OperatorReader& in) {
     const ValueId x = in.stored(0);
     return in.output_stored(0, in.add(kCast, CastAttrs{.to = DType::f32}, {x}));
   }
-  if (!is_8bit(source.dtype)) return in.unsupported("input '" + source.name + "'", std::string(name_of(source.dtype)), "u8, s8 or f16");
+  if (!is_8bit(source.dtype))
+    return in.unsupported("input '" + source.name + "'", std::string(name_of(source.dtype)), "u8, s8 or f16");
   in.output_stored(0, in.operand(0));
 }
 

@@ -23,10 +23,12 @@ void read_reduce(OperatorReader& in) {
   const ValueId x = in.operand(0);
   const auto* given = in.options<file::ReducerOptions>();
   std::vector<std::int64_t> axes;
-  for (const std::int64_t one : in.constant_integers(1, "axes")) axes.push_back(in.axis("input 'axes'", one, in.rank(x)));
+  for (const std::int64_t one : in.constant_integers(1, "axes"))
+    axes.push_back(in.axis("input 'axes'", one, in.rank(x)));
   std::sort(axes.begin(), axes.end());
   axes.erase(std::unique(axes.begin(), axes.end()), axes.end());
-  const ReduceAttrs attrs{.kind = kind_of(in.type()), .axes = axes, .keep_dims = given != nullptr && given->keep_dims()};
+  const ReduceAttrs attrs{
+      .kind = kind_of(in.type()), .axes = axes, .keep_dims = given != nullptr && given->keep_dims()};
   in.output(0, in.add(kReduce, attrs, {x}));
 }
 
@@ -52,8 +54,10 @@ void read_l2_normalization(OperatorReader& in) {
     return in.add(kBinary, BinaryAttrs{.kind = kind}, {a, b}, suffix);
   };
   const ReduceAttrs last{.kind = ReduceKind::l2, .axes = {in.rank(x) - 1}};
-  const ValueId norm = binary(BinaryKind::max, in.add(kReduce, last, {x}, "norm"), in.scalar(1e-6f, "epsilon"), "bounded");
-  in.output(0, in.activation(binary(BinaryKind::div, x, norm, ""), given == nullptr ? 0 : given->fused_activation_function()));
+  const ValueId norm =
+      binary(BinaryKind::max, in.add(kReduce, last, {x}, "norm"), in.scalar(1e-6f, "epsilon"), "bounded");
+  in.output(0, in.activation(binary(BinaryKind::div, x, norm, ""),
+                             given == nullptr ? 0 : given->fused_activation_function()));
 }
 
 void read_softmax(OperatorReader& in) {

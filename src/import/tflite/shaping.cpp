@@ -15,7 +15,8 @@ using Integers = std::vector<std::int64_t>;
 Integers wanted_dims(OperatorReader& in) {
   if (in.has(1)) return in.constant_integers(1, "shape");
   const auto* given = in.options<file::ReshapeOptions>();
-  if (given != nullptr && given->new_shape() != nullptr) return {given->new_shape()->begin(), given->new_shape()->end()};
+  if (given != nullptr && given->new_shape() != nullptr)
+    return {given->new_shape()->begin(), given->new_shape()->end()};
   in.fail("shape", "none", "an input or an option");
   return {};
 }
@@ -48,7 +49,8 @@ void read_reshape(OperatorReader& in) {
   if (in.failed()) return;
   const auto dims = completed(wanted, in.shape(x).elements(), in.building().batch);
   if (!dims)
-    return in.fail("shape", print(wanted), "one for the " + std::to_string(in.shape(x).elements()) + " elements of " + in.shape(x).to_string());
+    return in.fail("shape", print(wanted),
+                   "one for the " + std::to_string(in.shape(x).elements()) + " elements of " + in.shape(x).to_string());
   in.output_stored(0, in.reshape(x, *dims));
 }
 
@@ -59,7 +61,8 @@ void read_squeeze(OperatorReader& in) {
   const Shape& from = in.shape(x);
   std::vector<bool> is_dropped(static_cast<std::size_t>(from.rank()));
   const bool names_axes = given != nullptr && given->squeeze_dims() != nullptr && given->squeeze_dims()->size() > 0;
-  for (int axis = 0; !names_axes && axis < from.rank(); ++axis) is_dropped[static_cast<std::size_t>(axis)] = from[axis] == 1;
+  for (int axis = 0; !names_axes && axis < from.rank(); ++axis)
+    is_dropped[static_cast<std::size_t>(axis)] = from[axis] == 1;
   if (names_axes) {
     for (const std::int32_t one : *given->squeeze_dims()) {
       const std::int64_t axis = in.axis("option 'squeeze_dims'", one, from.rank());
@@ -102,7 +105,8 @@ void read_shape(OperatorReader& in) {
   if (shape.dtype() != DType::s32 && shape.dtype() != DType::s64) {
     return in.fail("output", std::string(name_of(shape.dtype())), "s32 or s64");
   }
-  for (std::size_t i = 0; i < dims.size(); ++i) store_double(shape.view(), static_cast<std::int64_t>(i), static_cast<double>(dims[i]));
+  for (std::size_t i = 0; i < dims.size(); ++i)
+    store_double(shape.view(), static_cast<std::int64_t>(i), static_cast<double>(dims[i]));
   in.output_stored(0, in.add_constant(std::move(shape), "shape"));
 }
 

@@ -9,7 +9,8 @@ namespace {
 constexpr int kSame = 0, kValid = 1;
 
 void check_positive(OperatorReader& in, std::string_view what, Pair pair) {
-  if (pair.h < 1 || pair.w < 1) in.fail(what, std::to_string(pair.h) + "x" + std::to_string(pair.w), "at least 1 in each direction");
+  if (pair.h < 1 || pair.w < 1)
+    in.fail(what, std::to_string(pair.h) + "x" + std::to_string(pair.w), "at least 1 in each direction");
 }
 
 }  // namespace
@@ -24,7 +25,8 @@ Window read_window(OperatorReader& in, const Shape& image, Pair kernel, const Wi
   check_positive(in, "kernel", kernel);
   check_positive(in, "strides", options.stride);
   check_positive(in, "dilations", options.dilation);
-  if (options.padding != kSame && options.padding != kValid) in.fail("padding", std::to_string(options.padding), "SAME (0) or VALID (1)");
+  if (options.padding != kSame && options.padding != kValid)
+    in.fail("padding", std::to_string(options.padding), "SAME (0) or VALID (1)");
   if (in.failed()) return window;
   window.strides = {options.stride.h, options.stride.w};
   window.dilations = {options.dilation.h, options.dilation.w};

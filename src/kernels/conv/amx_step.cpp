@@ -1,4 +1,5 @@
-// The step of a convolution on AMX: tiles of sums go through a thread's scratch to the AVX-512 epilogue of the other kernels. Part of kernels/conv/.
+// The step of a convolution on AMX: tiles of sums go through a thread's scratch to the AVX-512 epilogue of the other
+// kernels. Part of kernels/conv/.
 #include <algorithm>
 #include <array>
 
@@ -21,8 +22,8 @@ class AmxStep final : public Step {
   void run(const StepBuffers& buffers, ItemRange range) const noexcept override;
 
  private:
-  // Code for one block of channels. The last pixels of a tile, where they are fewer than finish_pixels, have code of their own: that of a tile and of
-  // one that is narrower.
+  // Code for one block of channels. The last pixels of a tile, where they are fewer than finish_pixels, have code of
+  // their own: that of a tile and of one that is narrower.
   struct BlockCode {
     TileFunction* multiply = nullptr;
     TileFunction* finish = nullptr;
@@ -41,7 +42,8 @@ class AmxStep final : public Step {
   Status emit(const TileConfig& finish);
   Status keep(TileFunction*& function, Result<std::shared_ptr<const Code>> code);
   void run_tile(const StepBuffers& buffers, const TileWalk::Tile& tile) const noexcept;
-  void finish(const StepBuffers& buffers, const TileWalk::Tile& tile, std::size_t block, const std::byte* sums) const noexcept;
+  void finish(const StepBuffers& buffers, const TileWalk::Tile& tile, std::size_t block,
+              const std::byte* sums) const noexcept;
 
   ConvGeometry g_;
   PackedConv packed_;
@@ -88,7 +90,9 @@ Status AmxStep::emit(const TileConfig& base) {
     if (auto status = emit_finish(code.finish, finish_pixels(block.vectors)); !status) return status;
     for (int narrower : {0, 1}) {
       const int pixels = walk_.tiles().pixels - narrower;
-      if (auto status = emit_finish(code.finish_rest[static_cast<std::size_t>(narrower)], pixels % finish_pixels(block.vectors)); !status)
+      if (auto status =
+              emit_finish(code.finish_rest[static_cast<std::size_t>(narrower)], pixels % finish_pixels(block.vectors));
+          !status)
         return status;
     }
   }
@@ -131,7 +135,8 @@ void AmxStep::run(const StepBuffers& buffers, ItemRange range) const noexcept {
 
 void AmxStep::run_tile(const StepBuffers& buffers, const TileWalk::Tile& tile) const noexcept {
   std::byte* const sums = buffers.scratch + walk_.scratch_bytes();
-  TileArgs args{.rows = reinterpret_cast<const std::uint8_t* const*>(buffers.scratch), .row_count = tile.rows.count, .y = sums};
+  TileArgs args{
+      .rows = reinterpret_cast<const std::uint8_t* const*>(buffers.scratch), .row_count = tile.rows.count, .y = sums};
   const BlockRange range = walk_.chunk(tile.chunk);
   for (std::size_t b = range.begin; b < range.end; ++b) {
     const ChannelBlock& block = blocks_.blocks[b];
@@ -142,7 +147,8 @@ void AmxStep::run_tile(const StepBuffers& buffers, const TileWalk::Tile& tile) c
   }
 }
 
-void AmxStep::finish(const StepBuffers& buffers, const TileWalk::Tile& tile, std::size_t b, const std::byte* sums) const noexcept {
+void AmxStep::finish(const StepBuffers& buffers, const TileWalk::Tile& tile, std::size_t b,
+                     const std::byte* sums) const noexcept {
   const ChannelBlock& block = blocks_.blocks[b];
   const BlockCode& code = codes_by_block_[b];
   const int at_once = finish_pixels(block.vectors);

@@ -13,8 +13,8 @@ namespace {
 
 constexpr int kRowBytes = 64;  // of a register of sums or w: 16 lanes of 4 bytes
 
-// Sums of `rows` pixels by 16 channels stay in registers over all of K; x and w are loaded from where they lie, x with the distance of two pixels
-// from row to row. Only caller-saved registers are used.
+// Sums of `rows` pixels by 16 channels stay in registers over all of K; x and w are loaded from where they lie, x with
+// the distance of two pixels from row to row. Only caller-saved registers are used.
 class AmxEmitter : public Xbyak::CodeGenerator {
  public:
   AmxEmitter(const AmxConfig& config, void* buffer, std::size_t bytes) : CodeGenerator(bytes, buffer), c_(config) {}
@@ -25,14 +25,18 @@ class AmxEmitter : public Xbyak::CodeGenerator {
     for_each_sum([&](int m, int v) { tilezero(sum(m, v)); });
     emit_rows();
     mov(y_, ptr[args_ + offsetof(TileArgs, y)]);
-    for_each_sum([&](int m, int v) { tilestored(ptr[y_ + w_stride_ + (m * c_.layout.rows * c_.vectors + v) * kRowBytes], sum(m, v)); });
+    for_each_sum([&](int m, int v) {
+      tilestored(ptr[y_ + w_stride_ + (m * c_.layout.rows * c_.vectors + v) * kRowBytes], sum(m, v));
+    });
     ret();
   }
 
  private:
   Xbyak::Tmm sum(int m, int v) const { return Xbyak::Tmm(m * c_.layout.vectors + v); }
   Xbyak::Tmm x_register(int m) const { return Xbyak::Tmm(c_.layout.sums() + m % c_.layout.x_registers()); }
-  Xbyak::Tmm w_register(int v) const { return Xbyak::Tmm(c_.layout.sums() + c_.layout.x_registers() + v % c_.layout.w_registers()); }
+  Xbyak::Tmm w_register(int v) const {
+    return Xbyak::Tmm(c_.layout.sums() + c_.layout.x_registers() + v % c_.layout.w_registers());
+  }
 
   template <class Use>
   void for_each_sum(Use use) const {
@@ -95,7 +99,10 @@ Result<std::shared_ptr<const Code>> code_of(Emit emit) {
   try {
     return emit();
   } catch (const Xbyak::Error& error) {
-    return Error{.kind = ErrorKind::internal, .where = "AMX tile", .found = error.what(), .expected = "code that can be encoded"};
+    return Error{.kind = ErrorKind::internal,
+                 .where = "AMX tile",
+                 .found = error.what(),
+                 .expected = "code that can be encoded"};
   }
 }
 

@@ -1,5 +1,5 @@
-// The AMX tile: up to 64 output pixels, or up to 80 lanes, of s32 sums, and how the eight tile registers are shared out for it. Part of
-// kernels/conv/.
+// The AMX tile: up to 64 output pixels, or up to 80 lanes, of s32 sums, and how the eight tile registers are shared out
+// for it. Part of kernels/conv/.
 #ifndef OCTAVO_KERNELS_CONV_AMX_TILE_H_
 #define OCTAVO_KERNELS_CONV_AMX_TILE_H_
 
@@ -15,7 +15,8 @@
 
 namespace octavo {
 
-// Of all code of a step, so that the registers are configured once in a run. A sum is a register of `rows` pixels times 16 channels:
+// Of all code of a step, so that the registers are configured once in a run. A sum is a register of `rows` pixels times
+// 16 channels:
 //   sum(m, v) = tmm[m * vectors + v], then registers of x (rows x dwords), then registers of w (dwords x 16 channels).
 // Pixels beyond those of an output tile are read and multiplied too, and left unused.
 struct AmxLayout {
@@ -57,10 +58,12 @@ struct AmxConfig {
   auto operator<=>(const AmxConfig&) const = default;
 };
 
-// y[pixel][vector][lane] = the sums, without the bias: reads rows, row_count, x_offset and weights of its arguments. Needs the layout's palette.
+// y[pixel][vector][lane] = the sums, without the bias: reads rows, row_count, x_offset and weights of its arguments.
+// Needs the layout's palette.
 Result<std::shared_ptr<const Code>> amx_code(const AmxConfig& config);
 
-// The tile registers of a thread: configured from a palette, and given back, without which every switch of threads would save 8 KiB.
+// The tile registers of a thread: configured from a palette, and given back, without which every switch of threads
+// would save 8 KiB.
 class AmxRegisters {
  public:
   static Result<AmxRegisters> create();

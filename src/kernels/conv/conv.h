@@ -1,4 +1,5 @@
-// The kernel family of `quantized_conv` and `hybrid_conv`: direct convolution by generated register tiles. Part of kernels/.
+// The kernel family of `quantized_conv` and `hybrid_conv`: direct convolution by generated register tiles. Part of
+// kernels/.
 #ifndef OCTAVO_KERNELS_CONV_CONV_H_
 #define OCTAVO_KERNELS_CONV_CONV_H_
 

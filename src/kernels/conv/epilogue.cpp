@@ -15,9 +15,11 @@ void fill(T (&lanes)[N], V value) {
   std::fill_n(lanes, N, static_cast<T>(value));
 }
 
-// Whether |(f32(acc) + rest) * multiplier + residual| stays below 2^31 for every acc, so that no conversion to s32 can overflow.
+// Whether |(f32(acc) + rest) * multiplier + residual| stays below 2^31 for every acc, so that no conversion to s32 can
+// overflow.
 bool cannot_overflow(const QuantizedConvAttrs& attrs, std::span<const float> multipliers) {
-  if (attrs.residual == Residual::before_rounding && !(std::fabs(attrs.residual_ratio) <= 1e6f && std::abs(attrs.residual_zero_point) <= 255))
+  if (attrs.residual == Residual::before_rounding &&
+      !(std::fabs(attrs.residual_ratio) <= 1e6f && std::abs(attrs.residual_zero_point) <= 255))
     return false;
   return std::all_of(multipliers.begin(), multipliers.end(), [](float m) { return std::fabs(m) <= 0.5f; });
 }
@@ -28,14 +30,17 @@ std::int32_t zero_point_after(const QuantizedConvAttrs& attrs) {
   return adds_after_rounding(attrs.residual) ? attrs.add.shift : attrs.zero_point;
 }
 
-bool has_rest(const StepSpec& spec) { return spec.inputs.size() > kConvBiasRest && spec.inputs[kConvBiasRest].is_present; }
+bool has_rest(const StepSpec& spec) {
+  return spec.inputs.size() > kConvBiasRest && spec.inputs[kConvBiasRest].is_present;
+}
 
 TableStep table_step(const TileTarget& target) {
   if (target.step != MacStep::vnni512) return TableStep::scalar;
   return host_machine().isa.has(Isa::avx512vbmi) ? TableStep::bytes : TableStep::words;
 }
 
-// At least one element of the packed weights stands for each of w's, so that the blocks that w's shape claims take memory in proportion to the file.
+// At least one element of the packed weights stands for each of w's, so that the blocks that w's shape claims take
+// memory in proportion to the file.
 bool may_be_packed(const StepSpec& spec) {
   return spec.packed.size() >= 2 && spec.packed[0].shape.elements() >= spec.inputs[kConvW].shape.elements();
 }
@@ -48,10 +53,14 @@ Result<CheckedConv> checked_conv(const StepSpec& spec, const TileTarget& target)
   if (reason.empty()) reason = geometry_refusal(attrs, spec.inputs[kConvX].shape, spec.inputs[kConvW].shape);
   if (spec.inputs[kConvX].dtype != DType::u8) reason = "needs an input of type u8";
   if (!reason.empty())
-    return Error{.kind = ErrorKind::invalid_input, .where = "quantized_conv", .found = "a call that this kernel refuses", .hint = reason};
+    return Error{.kind = ErrorKind::invalid_input,
+                 .where = "quantized_conv",
+                 .found = "a call that this kernel refuses",
+                 .hint = reason};
   if (!may_be_packed(spec)) return not_as_packed(spec);
   const bool has_offset = spec.inputs.size() > kConvOffset && spec.inputs[kConvOffset].is_present;
-  const ConvGeometry g = geometry_of(attrs, {spec.inputs[kConvX].shape, spec.inputs[kConvW].shape, spec.outputs[0].shape, has_offset}, target);
+  const ConvGeometry g = geometry_of(
+      attrs, {spec.inputs[kConvX].shape, spec.inputs[kConvW].shape, spec.outputs[0].shape, has_offset}, target);
   ChannelBlocks blocks = channel_blocks(g, target);
   auto packed = checked_packed(spec, {target.weight_type(), blocks.weight_bytes, blocks.lanes, g.sums_x});
   if (!packed) return packed.errors();
@@ -62,11 +71,13 @@ Result<PackedConv> checked_packed(const StepSpec& spec, const PackedSizes& sizes
   const bool has_multiplier = spec.attrs->as<QuantizedConvAttrs>().to != DType::s32;
   const bool has_table = spec.inputs.size() > kConvTable && spec.inputs[kConvTable].is_present;
   const std::size_t offset = has_multiplier ? 3 : 2, table = offset + (sizes.has_offset ? 1 : 0);
-  const bool is_whole = is_packed_as(spec, 0, sizes.weight_type, sizes.weight_bytes / static_cast<std::int64_t>(size_of(sizes.weight_type))) &&
-                        is_packed_as(spec, 1, DType::s32, sizes.lanes) &&
-                        (!has_multiplier || is_packed_as(spec, 2, DType::f32, sizes.lanes * (has_rest(spec) ? 2 : 1))) &&
-                        (!sizes.has_offset || is_packed_as(spec, offset, DType::s32, sizes.lanes)) &&
-                        (!has_table || is_packed_as(spec, table, spec.outputs[0].dtype, 256));
+  const bool is_whole =
+      is_packed_as(spec, 0, sizes.weight_type,
+                   sizes.weight_bytes / static_cast<std::int64_t>(size_of(sizes.weight_type))) &&
+      is_packed_as(spec, 1, DType::s32, sizes.lanes) &&
+      (!has_multiplier || is_packed_as(spec, 2, DType::f32, sizes.lanes * (has_rest(spec) ? 2 : 1))) &&
+      (!sizes.has_offset || is_packed_as(spec, offset, DType::s32, sizes.lanes)) &&
+      (!has_table || is_packed_as(spec, table, spec.outputs[0].dtype, 256));
   if (!is_whole || !is_read_in_run(spec, kConvX) || !is_read_in_run(spec, kConvResidual)) return not_as_packed(spec);
   PackedConv packed{.weights = spec.packed[0].data, .bias = spec.packed[1].as<std::int32_t>()};
   if (has_multiplier) packed.multipliers = spec.packed[2].span<float>();
@@ -75,7 +86,8 @@ Result<PackedConv> checked_packed(const StepSpec& spec, const PackedSizes& sizes
   return packed;
 }
 
-std::unique_ptr<TileConstants> epilogue_constants(const QuantizedConvAttrs& attrs, int lanes, const std::uint8_t* table) {
+std::unique_ptr<TileConstants> epilogue_constants(const QuantizedConvAttrs& attrs, int lanes,
+                                                  const std::uint8_t* table) {
   auto constants = std::make_unique<TileConstants>();
   TileConstants& c = *constants;
   fill(c.lowest, attrs.lowest - attrs.zero_point);
@@ -112,17 +124,19 @@ TileConfig epilogue_config(const StepSpec& spec, const TileTarget& target, const
   const auto& attrs = spec.attrs->as<QuantizedConvAttrs>();
   const IntegerRange range = range_of(attrs.to);
   const bool adds_after = adds_after_rounding(attrs.residual);
-  const bool saturates = !adds_after && attrs.residual != Residual::after_rounding_integer && cannot_overflow(attrs, packed.multipliers);
-  TileConfig config{.target = target,
-                    .out_channels = static_cast<std::int32_t>(spec.outputs[0].shape[3]),
-                    .to = attrs.to,
-                    .residual = attrs.residual,
-                    .adds_zero_point = zero_point_after(attrs) != 0,
-                    .rest_offset = has_rest(spec) ? static_cast<std::int32_t>(packed.multipliers.size_bytes() / 2) : 0,
-                    .clamps_low = !saturates || attrs.lowest != range.lowest,
-                    .clamps_high = !saturates || attrs.highest != range.highest,
-                    .add_right_shift = attrs.residual == Residual::after_rounding_integer ? attrs.integer_add.right_shift : 0,
-                    .table = packed.table != nullptr ? table_step(target) : TableStep::none};
+  const bool saturates =
+      !adds_after && attrs.residual != Residual::after_rounding_integer && cannot_overflow(attrs, packed.multipliers);
+  TileConfig config{
+      .target = target,
+      .out_channels = static_cast<std::int32_t>(spec.outputs[0].shape[3]),
+      .to = attrs.to,
+      .residual = attrs.residual,
+      .adds_zero_point = zero_point_after(attrs) != 0,
+      .rest_offset = has_rest(spec) ? static_cast<std::int32_t>(packed.multipliers.size_bytes() / 2) : 0,
+      .clamps_low = !saturates || attrs.lowest != range.lowest,
+      .clamps_high = !saturates || attrs.highest != range.highest,
+      .add_right_shift = attrs.residual == Residual::after_rounding_integer ? attrs.integer_add.right_shift : 0,
+      .table = packed.table != nullptr ? table_step(target) : TableStep::none};
   if (attrs.residual != Residual::none) {
     config.residual_type = spec.inputs[kConvResidual].dtype;
     config.subtracts_from_residual = (adds_after ? attrs.add.shift : attrs.residual_zero_point) != 0;

@@ -1,5 +1,5 @@
-// What follows the sums of a convolution tile, direct or Winograd: its constants and its part of the tile's configuration; and what a step is made
-// of, checked. Part of kernels/conv/.
+// What follows the sums of a convolution tile, direct or Winograd: its constants and its part of the tile's
+// configuration; and what a step is made of, checked. Part of kernels/conv/.
 #ifndef OCTAVO_KERNELS_CONV_EPILOGUE_H_
 #define OCTAVO_KERNELS_CONV_EPILOGUE_H_
 
@@ -12,8 +12,8 @@
 
 namespace octavo {
 
-// The packed tensors of a convolution, checked: weights, then bias s32, multiplier f32 (then the rests of the biases f32) and w_offset s32 per lane,
-// then the table.
+// The packed tensors of a convolution, checked: weights, then bias s32, multiplier f32 (then the rests of the biases
+// f32) and w_offset s32 per lane, then the table.
 struct PackedConv {
   const std::byte* weights = nullptr;
   const std::int32_t* bias = nullptr;
@@ -37,7 +37,8 @@ struct CheckedConv {
 };
 Result<CheckedConv> checked_conv(const StepSpec& spec, const TileTarget& target);
 
-// What hybrid_conv adds: scales and zero points of x that are known only in a run, and the form and clamp of its result.
+// What hybrid_conv adds: scales and zero points of x that are known only in a run, and the form and clamp of its
+// result.
 struct RunScaling {
   RunScales scales = RunScales::none;
   std::int64_t image_step = 0;  // from one image's scale to the next's; 0: one for all
@@ -45,11 +46,13 @@ struct RunScaling {
   float lowest = 0.0f, highest = 0.0f;
 };
 // `spec` is that of a quantized_conv, but for the buffers that a run passes, which are those of hybrid_conv.
-Result<std::unique_ptr<Step>> prepare_scaled_conv(const StepSpec& spec, const TileTarget& target, CheckedConv call, const RunScaling& scaling);
+Result<std::unique_ptr<Step>> prepare_scaled_conv(const StepSpec& spec, const TileTarget& target, CheckedConv call,
+                                                  const RunScaling& scaling);
 
 // Target, output, residual, clamps and table; the loop over K is left to the caller.
 TileConfig epilogue_config(const StepSpec& spec, const TileTarget& target, const PackedConv& packed);
-std::unique_ptr<TileConstants> epilogue_constants(const QuantizedConvAttrs& attrs, int lanes, const std::uint8_t* table);
+std::unique_ptr<TileConstants> epilogue_constants(const QuantizedConvAttrs& attrs, int lanes,
+                                                  const std::uint8_t* table);
 
 }  // namespace octavo
 

@@ -10,18 +10,24 @@ namespace {
 constexpr std::int64_t kMaxSpanBytes = std::int64_t{1} << 26;
 constexpr std::int64_t kMaxAxis = std::int64_t{1} << 24;
 
-// Of all output channels of one pixel in half cycles, when `merged` groups are computed as one: its multiply-adds, and what is done to each sum.
-std::int64_t cost_with(std::int64_t merged, const QuantizedConvAttrs& attrs, std::int64_t group_in, std::int64_t group_out,
-                       const TileTarget& target) {
+// Of all output channels of one pixel in half cycles, when `merged` groups are computed as one: its multiply-adds, and
+// what is done to each sum.
+std::int64_t cost_with(std::int64_t merged, const QuantizedConvAttrs& attrs, std::int64_t group_in,
+                       std::int64_t group_out, const TileTarget& target) {
   constexpr std::int64_t kFinish = 6;
-  const std::int64_t steps = attrs.window.kernel[0] * attrs.window.kernel[1] * ceil_div(merged * group_in, 4 * target.max_step_dwords());
+  const std::int64_t steps =
+      attrs.window.kernel[0] * attrs.window.kernel[1] * ceil_div(merged * group_in, 4 * target.max_step_dwords());
   return ceil_div(attrs.groups, merged) * ceil_div(merged * group_out, target.lanes) * (steps + kFinish);
 }
 
-std::int64_t best_merge(const QuantizedConvAttrs& attrs, std::int64_t group_in, std::int64_t group_out, const TileTarget& target) {
+std::int64_t best_merge(const QuantizedConvAttrs& attrs, std::int64_t group_in, std::int64_t group_out,
+                        const TileTarget& target) {
   std::int64_t best = 1;
-  for (std::int64_t merged = 2; merged <= std::min<std::int64_t>(attrs.groups, target.lanes) && merged * group_out <= 2 * target.lanes; ++merged) {
-    if (cost_with(merged, attrs, group_in, group_out, target) < cost_with(best, attrs, group_in, group_out, target)) best = merged;
+  for (std::int64_t merged = 2;
+       merged <= std::min<std::int64_t>(attrs.groups, target.lanes) && merged * group_out <= 2 * target.lanes;
+       ++merged) {
+    if (cost_with(merged, attrs, group_in, group_out, target) < cost_with(best, attrs, group_in, group_out, target))
+      best = merged;
   }
   return best;
 }
@@ -65,7 +71,13 @@ std::string geometry_refusal(const QuantizedConvAttrs& attrs, const Shape& x, co
 ConvGeometry geometry_of(const QuantizedConvAttrs& attrs, const ConvShapesOfCall& shapes, const TileTarget& target) {
   const Window& window = attrs.window;
   const auto& [x, w, y, has_offset] = shapes;
-  ConvGeometry g{.batch = x[0], .height = x[1], .width = x[2], .channels = x[3], .out_height = y[1], .out_width = y[2], .out_channels = w[0]};
+  ConvGeometry g{.batch = x[0],
+                 .height = x[1],
+                 .width = x[2],
+                 .channels = x[3],
+                 .out_height = y[1],
+                 .out_width = y[2],
+                 .out_channels = w[0]};
   g.kernel_h = window.kernel[0];
   g.kernel_w = window.kernel[1];
   g.stride_h = window.strides[0];
@@ -94,7 +106,8 @@ ChannelBlocks channel_blocks(const ConvGeometry& geometry, const TileTarget& tar
   ChannelBlocks result;
   const std::int64_t sums = geometry.sums_x ? 1 : 0, most = target.most_vectors(geometry.out_width);
   for (std::int64_t group = 0; group < geometry.groups; ++group) {
-    const std::int64_t first = group * geometry.group_out, end = std::min(first + geometry.group_out, geometry.out_channels);
+    const std::int64_t first = group * geometry.group_out,
+                       end = std::min(first + geometry.group_out, geometry.out_channels);
     const std::int64_t vectors = ceil_div(end - first, target.lanes), blocks = ceil_div(vectors, most);
     for (std::int64_t b = 0, channel = first; b < blocks; ++b) {
       // Vectors spread evenly: 5 are 3 + 2, not 4 + 1.
@@ -116,7 +129,9 @@ ChannelBlocks channel_blocks(const ConvGeometry& geometry, const TileTarget& tar
 }
 
 PixelTiles pixel_tiles(const ConvGeometry& geometry, std::int64_t tiles_per_line) {
-  PixelTiles tiles{.lines = geometry.batch * geometry.out_height, .line_pixels = geometry.out_width, .tiles_per_line = tiles_per_line};
+  PixelTiles tiles{.lines = geometry.batch * geometry.out_height,
+                   .line_pixels = geometry.out_width,
+                   .tiles_per_line = tiles_per_line};
   tiles.pixels = static_cast<int>(ceil_div(tiles.line_pixels, tiles.tiles_per_line));
   tiles.wide_tiles = tiles.line_pixels - tiles.tiles_per_line * (tiles.pixels - 1);
   return tiles;
@@ -124,7 +139,9 @@ PixelTiles pixel_tiles(const ConvGeometry& geometry, std::int64_t tiles_per_line
 
 RowsInside rows_inside(const ConvGeometry& g, std::int64_t out_row) {
   const std::int64_t top = out_row * g.stride_h - g.pad_top;
-  const auto in_rows = [&](std::int64_t count) { return std::min(g.kernel_h, g.dilation_h == 1 ? count : ceil_div(count, g.dilation_h)); };
+  const auto in_rows = [&](std::int64_t count) {
+    return std::min(g.kernel_h, g.dilation_h == 1 ? count : ceil_div(count, g.dilation_h));
+  };
   const std::int64_t first = top < 0 ? in_rows(-top) : 0;
   const std::int64_t end = top < g.height ? in_rows(g.height - top) : 0;
   return {first, std::max<std::int64_t>(0, end - first)};

@@ -1,5 +1,5 @@
-// ConvGeometry: one quantized_conv as the tiles see it: runs of bytes along K, blocks of output channels, tiles of output pixels.
-// Part of kernels/conv/.
+// ConvGeometry: one quantized_conv as the tiles see it: runs of bytes along K, blocks of output channels, tiles of
+// output pixels. Part of kernels/conv/.
 #ifndef OCTAVO_KERNELS_CONV_GEOMETRY_H_
 #define OCTAVO_KERNELS_CONV_GEOMETRY_H_
 
@@ -19,7 +19,8 @@ constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b 
 struct ConvGeometry {
   std::int64_t batch = 1, height = 1, width = 1, channels = 1;  // of x
   std::int64_t out_height = 1, out_width = 1, out_channels = 1;
-  std::int64_t kernel_h = 1, kernel_w = 1, stride_h = 1, stride_w = 1, dilation_h = 1, dilation_w = 1, pad_top = 0, pad_left = 0;
+  std::int64_t kernel_h = 1, kernel_w = 1, stride_h = 1, stride_w = 1, dilation_h = 1, dilation_w = 1, pad_top = 0,
+               pad_left = 0;
   // Neighbouring groups are merged (with zero weights between them) where that fills more lanes.
   std::int64_t merged = 1;  // groups of the operator in one group of these; the last may have fewer
   std::int64_t groups = 1;
@@ -28,7 +29,8 @@ struct ConvGeometry {
   bool skips_padding_rows = false;
   // Weights have offsets that meet the sum of x: one more vector of each block, whose weights are all 1.
   bool sums_x = false;
-  // K is kernel_h rows of `taps` runs of `run_bytes` bytes, `tap_bytes` apart; a run is read in whole steps of `step_dwords`.
+  // K is kernel_h rows of `taps` runs of `run_bytes` bytes, `tap_bytes` apart; a run is read in whole steps of
+  // `step_dwords`.
   std::int64_t taps = 1, tap_bytes = 0, run_bytes = 1, step_dwords = 1;
 
   // These divide: not for every tile.
@@ -39,7 +41,9 @@ struct ConvGeometry {
   std::int64_t pixel_bytes() const { return stride_w * channels; }
   std::int64_t x_bytes() const { return batch * height * width * channels; }
   // Bytes of one row of x under `pixels` neighbouring output pixels, without what the last dword reads beyond.
-  std::int64_t span_bytes(std::int64_t pixels) const { return ((pixels - 1) * stride_w + (kernel_w - 1) * dilation_w + 1) * channels; }
+  std::int64_t span_bytes(std::int64_t pixels) const {
+    return ((pixels - 1) * stride_w + (kernel_w - 1) * dilation_w + 1) * channels;
+  }
   // The share of all rows of K, over all output rows, that lies within the image.
   double share_inside() const;
   // Bytes read past a span: by whole steps, and for the groups that the last merged one lacks.
@@ -89,7 +93,9 @@ struct PixelTiles {
   int pixels = 1;
 
   std::int64_t tiles() const { return lines * tiles_per_line; }
-  std::int64_t first_pixel(std::int64_t tile) const { return tile * pixels - (tile > wide_tiles ? tile - wide_tiles : 0); }
+  std::int64_t first_pixel(std::int64_t tile) const {
+    return tile * pixels - (tile > wide_tiles ? tile - wide_tiles : 0);
+  }
 };
 PixelTiles pixel_tiles(const ConvGeometry& geometry, std::int64_t tiles_per_line);
 

@@ -1,6 +1,7 @@
-// hybrid_conv by the tiles of quantized_conv: the same packed weights and loop over K, with the scales of x read in the run. Part of kernels/conv/.
-//   sum (x - zero) * w = sum x * w - zero * sum w, so accumulators begin with zero * -sum(w): that stands where quantized_conv has its bias; the
-//   scale of w stands for the multiplier and the real bias for the rest of the bias.
+// hybrid_conv by the tiles of quantized_conv: the same packed weights and loop over K, with the scales of x read in the
+// run. Part of kernels/conv/.
+//   sum (x - zero) * w = sum x * w - zero * sum w, so accumulators begin with zero * -sum(w): that stands where
+//   quantized_conv has its bias; the scale of w stands for the multiplier and the real bias for the rest of the bias.
 #include <array>
 
 #include "kernels/call.h"
@@ -21,10 +22,12 @@ bool has_input(const OpCall& call, std::size_t i) { return i < call.inputs.size(
 Tensor negative_weight_sums(const OpCall& call) {
   const Tensor& w = *call.inputs[kHybridW]->constant;
   const std::int64_t channels = w.shape()[0], taps = w.elements() / channels;
-  const std::int32_t* offset = has_input(call, kHybridOffset) ? call.inputs[kHybridOffset]->constant->as<std::int32_t>() : nullptr;
+  const std::int32_t* offset =
+      has_input(call, kHybridOffset) ? call.inputs[kHybridOffset]->constant->as<std::int32_t>() : nullptr;
   Tensor sums(DType::s32, Shape{channels});
   for (std::int64_t oc = 0; oc < channels; ++oc) {
-    std::uint32_t sum = offset == nullptr ? 0u : static_cast<std::uint32_t>(offset[oc]) * static_cast<std::uint32_t>(taps);
+    std::uint32_t sum =
+        offset == nullptr ? 0u : static_cast<std::uint32_t>(offset[oc]) * static_cast<std::uint32_t>(taps);
     for (std::int64_t i = 0; i < taps; ++i) sum += static_cast<std::uint32_t>(w.as<std::int8_t>()[oc * taps + i]);
     sums.as<std::int32_t>()[oc] = static_cast<std::int32_t>(0u - sum);
   }
@@ -37,15 +40,18 @@ Fact constant_fact(Tensor tensor) {
   return {.dtype = dtype, .shape = shape, .constant = std::make_shared<Tensor>(std::move(tensor))};
 }
 
-// The quantized_conv with the same weights. Facts of what stands for others are made where `Values` says so; shapes alone serve costs.
+// The quantized_conv with the same weights. Facts of what stands for others are made where `Values` says so; shapes
+// alone serve costs.
 enum class Values { shapes_only, all };
 class IntegerCall {
  public:
   IntegerCall(const OpCall& call, Values values) : attrs_(integer_attrs(call.attrs->as<HybridConvAttrs>())) {
     const Shape channels{call.inputs[kHybridW]->shape[0]};
-    bias_ = values == Values::all ? constant_fact(negative_weight_sums(call)) : Fact{.dtype = DType::s32, .shape = channels};
-    rest_ = has_input(call, kHybridBias) ? *call.inputs[kHybridBias]
-                                         : (values == Values::all ? constant_fact(Tensor(DType::f32, channels)) : Fact{.shape = channels});
+    bias_ = values == Values::all ? constant_fact(negative_weight_sums(call))
+                                  : Fact{.dtype = DType::s32, .shape = channels};
+    rest_ = has_input(call, kHybridBias)
+                ? *call.inputs[kHybridBias]
+                : (values == Values::all ? constant_fact(Tensor(DType::f32, channels)) : Fact{.shape = channels});
     call_ = {.spec = &kQuantizedConv, .attrs = &attrs_, .outputs = call.outputs};
     call_.inputs.assign(kConvBiasRest + 1, nullptr);
     call_.inputs[kConvX] = call.inputs[kHybridX];
@@ -81,11 +87,17 @@ double hybrid_cost(const OpCall& call, const Machine& machine, const TileTarget&
   return conv_cost(*IntegerCall(call, Values::shapes_only), machine, target);
 }
 
-std::vector<Tensor> pack_hybrid(const OpCall& call, const TileTarget& target) { return pack_conv(*IntegerCall(call, Values::all), target); }
+std::vector<Tensor> pack_hybrid(const OpCall& call, const TileTarget& target) {
+  return pack_conv(*IntegerCall(call, Values::all), target);
+}
 
 // The step's spec as that of the quantized_conv.
 StepSpec integer_spec(const StepSpec& spec, const Attrs& attrs) {
-  StepSpec integer{.spec = &kQuantizedConv, .attrs = &attrs, .outputs = spec.outputs, .packed = spec.packed, .threads = spec.threads};
+  StepSpec integer{.spec = &kQuantizedConv,
+                   .attrs = &attrs,
+                   .outputs = spec.outputs,
+                   .packed = spec.packed,
+                   .threads = spec.threads};
   const Shape channels{spec.inputs[kHybridW].shape[0]};
   const StepOperand absent{.is_present = false};
   integer.inputs.assign(kConvBiasRest + 1, absent);

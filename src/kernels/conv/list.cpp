@@ -20,14 +20,15 @@ constexpr Kernel conv_kernel(std::string_view name, Isa needs) {
           .in_place_input = residual_in_place};
 }
 
-constexpr Kernel kAmx{.name = "conv_u8s8_32x2_amx_int8",
-                      .op = "quantized_conv",
-                      .needs = Isa::amx_int8,
-                      .refusal = [](const OpCall& call) { return direct_refusal(call, kTileAmx); },
-                      .cost = [](const OpCall& call, const Machine& machine) { return conv_cost(call, machine, kTileAmx); },
-                      .pack = [](const OpCall& call) { return pack_conv(call, kTileAmx); },
-                      .prepare = prepare_amx,
-                      .in_place_input = residual_in_place};
+constexpr Kernel kAmx{
+    .name = "conv_u8s8_32x2_amx_int8",
+    .op = "quantized_conv",
+    .needs = Isa::amx_int8,
+    .refusal = [](const OpCall& call) { return direct_refusal(call, kTileAmx); },
+    .cost = [](const OpCall& call, const Machine& machine) { return conv_cost(call, machine, kTileAmx); },
+    .pack = [](const OpCall& call) { return pack_conv(call, kTileAmx); },
+    .prepare = prepare_amx,
+    .in_place_input = residual_in_place};
 
 constexpr std::array kKernels = {
     conv_kernel<kTileVnni512>("conv_u8s8_7x4_avx512vnni", Isa::avx512vnni),

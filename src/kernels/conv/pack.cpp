@@ -14,7 +14,9 @@ struct RunLayout {
   std::int64_t lane_offset;
   std::array<std::int64_t, 4> element_offset;
 
-  std::int64_t at(std::int64_t k) const { return k / 4 * dword_elements + lane_offset + element_offset[static_cast<std::size_t>(k % 4)]; }
+  std::int64_t at(std::int64_t k) const {
+    return k / 4 * dword_elements + lane_offset + element_offset[static_cast<std::size_t>(k % 4)];
+  }
 };
 
 RunLayout run_layout(const TileTarget& target, int vectors, std::int64_t lane) {
@@ -28,8 +30,8 @@ RunLayout run_layout(const TileTarget& target, int vectors, std::int64_t lane) {
 
 // One output channel of a block: every row and tap of its K.
 template <class T>
-void pack_channel(const ConvGeometry& g, const TileTarget& target, const ChannelBlock& block, int lane, const std::int8_t* w, std::int32_t offset,
-                  T* packed) {
+void pack_channel(const ConvGeometry& g, const TileTarget& target, const ChannelBlock& block, int lane,
+                  const std::int8_t* w, std::int32_t offset, T* packed) {
   const RunLayout layout = run_layout(target, block.vectors, lane);
   const std::int64_t run_elements = g.run_dwords() * layout.dword_elements;
   const std::int64_t source_in = g.group_in / g.merged;
@@ -42,7 +44,8 @@ void pack_channel(const ConvGeometry& g, const TileTarget& target, const Channel
     // All taps of a row are one run, or each is its own.
     const std::int64_t run = g.taps == 1 ? tap / g.kernel_w : tap;
     const std::int64_t k = group_start + (g.taps == 1 ? tap % g.kernel_w * g.group_in : 0);
-    for (std::int64_t i = 0; i < source_in; ++i) packed[run * run_elements + layout.at(k + i)] = static_cast<T>(from[i] + offset);
+    for (std::int64_t i = 0; i < source_in; ++i)
+      packed[run * run_elements + layout.at(k + i)] = static_cast<T>(from[i] + offset);
   }
 }
 
@@ -60,7 +63,8 @@ void pack_ones(const ConvGeometry& g, const TileTarget& target, const ChannelBlo
 
 // Wider weights have their channel's offset in them.
 template <class T>
-Tensor pack_weights(const ConvGeometry& g, const TileTarget& target, const ChannelBlocks& blocks, const Tensor& w, const Tensor* offsets) {
+Tensor pack_weights(const ConvGeometry& g, const TileTarget& target, const ChannelBlocks& blocks, const Tensor& w,
+                    const Tensor* offsets) {
   Tensor packed(dtype_of<T>, Shape{blocks.weight_bytes / static_cast<std::int64_t>(sizeof(T))});
   for (const ChannelBlock& block : blocks.blocks) {
     T* to = reinterpret_cast<T*>(packed.data() + block.weights);
@@ -76,7 +80,8 @@ Tensor pack_weights(const ConvGeometry& g, const TileTarget& target, const Chann
 template <class T>
 Tensor pack_lanes(const ChannelBlocks& blocks, const Tensor& values) {
   Tensor packed(dtype_of<T>, Shape{blocks.lanes});
-  for (const ChannelBlock& block : blocks.blocks) std::copy_n(values.as<T>() + block.first, block.channels, packed.as<T>() + block.lane);
+  for (const ChannelBlock& block : blocks.blocks)
+    std::copy_n(values.as<T>() + block.first, block.channels, packed.as<T>() + block.lane);
   return packed;
 }
 
@@ -95,13 +100,17 @@ Tensor pack_multipliers(const ChannelBlocks& blocks, const Tensor& multiplier, c
 
 std::vector<Tensor> pack_conv(const OpCall& call, const TileTarget& target) {
   const auto& attrs = call.attrs->as<QuantizedConvAttrs>();
-  const auto constant = [&](int input) -> const Tensor& { return *call.inputs[static_cast<std::size_t>(input)]->constant; };
+  const auto constant = [&](int input) -> const Tensor& {
+    return *call.inputs[static_cast<std::size_t>(input)]->constant;
+  };
   const Tensor& w = constant(kConvW);
   const Tensor* offsets = weight_offsets(call);
-  const ConvGeometry g = geometry_of(attrs, {call.inputs[kConvX]->shape, w.shape(), call.outputs[0].shape, offsets != nullptr}, target);
+  const ConvGeometry g =
+      geometry_of(attrs, {call.inputs[kConvX]->shape, w.shape(), call.outputs[0].shape, offsets != nullptr}, target);
   const ChannelBlocks blocks = channel_blocks(g, target);
   const auto weights = target.weight_type() == DType::s16 ? pack_weights<std::int16_t> : pack_weights<std::int8_t>;
-  std::vector<Tensor> packed{weights(g, target, blocks, w, offsets), pack_lanes<std::int32_t>(blocks, constant(kConvBias))};
+  std::vector<Tensor> packed{weights(g, target, blocks, w, offsets),
+                             pack_lanes<std::int32_t>(blocks, constant(kConvBias))};
   if (attrs.to != DType::s32) packed.push_back(pack_multipliers(blocks, constant(kConvMultiplier), bias_rest(call)));
   if (g.sums_x) packed.push_back(pack_lanes<std::int32_t>(blocks, *offsets));
   if (call.inputs.size() > kConvTable && call.inputs[kConvTable] != nullptr) packed.push_back(constant(kConvTable));

@@ -36,13 +36,15 @@ std::string attrs_refusal(const QuantizedConvAttrs& attrs) {
   if (attrs.x_zero_point < 0 || attrs.x_zero_point > 255) return "needs a zero point of x in 0..255";
   if (!is_8bit(attrs.to)) return attrs.residual == Residual::none ? "" : "needs an 8-bit output to add a residual";
   const IntegerRange range = range_of(attrs.to);
-  if (attrs.zero_point < range.lowest || attrs.zero_point > range.highest) return "needs a zero point within the output type";
+  if (attrs.zero_point < range.lowest || attrs.zero_point > range.highest)
+    return "needs a zero point within the output type";
   if (!is_inside(attrs.lowest, attrs.highest, range)) return "needs clamp bounds within the output type";
   if (attrs.residual == Residual::after_rounding_integer && !is_inside(attrs.add_lowest, attrs.add_highest, range)) {
     return "needs clamp bounds of the addition within the output type";
   }
   const std::int64_t shift = attrs.add.shift;
-  if (adds_after_rounding(attrs.residual) && (std::abs(shift) > 255 || !is_inside(attrs.add_lowest + shift, attrs.add_highest + shift, range))) {
+  if (adds_after_rounding(attrs.residual) &&
+      (std::abs(shift) > 255 || !is_inside(attrs.add_lowest + shift, attrs.add_highest + shift, range))) {
     return "needs clamp bounds of the addition within the output type";
   }
   return {};
@@ -81,13 +83,17 @@ double conv_cost(const OpCall& call, const Machine& machine, const TileTarget& t
   constexpr double kGigahertz = 2.5;
   constexpr double kConfigureAmx = 400.0;
   const auto& attrs = call.attrs->as<QuantizedConvAttrs>();
-  const ConvGeometry g =
-      geometry_of(attrs, {call.inputs[kConvX]->shape, call.inputs[kConvW]->shape, call.outputs[0].shape, weight_offsets(call) != nullptr}, target);
+  const ConvGeometry g = geometry_of(
+      attrs,
+      {call.inputs[kConvX]->shape, call.inputs[kConvW]->shape, call.outputs[0].shape, weight_offsets(call) != nullptr},
+      target);
   const ChannelBlocks blocks = channel_blocks(g, target);
   const PixelTiles tiles = pixel_tiles(g, ceil_div(g.out_width, target.max_pixels(blocks.max_vectors)));
   double cycles = target.step == MacStep::amx ? kConfigureAmx : 0.0;
-  for (const ChannelBlock& block : blocks.blocks) cycles += static_cast<double>(tiles.tiles()) * tile_cycles(g, target, tiles.pixels, block.vectors);
-  // Arithmetic and the stream of weights overlap, though not quite: of two kernels that wait for the same weights, the one with less to do is faster.
+  for (const ChannelBlock& block : blocks.blocks)
+    cycles += static_cast<double>(tiles.tiles()) * tile_cycles(g, target, tiles.pixels, block.vectors);
+  // Arithmetic and the stream of weights overlap, though not quite: of two kernels that wait for the same weights, the
+  // one with less to do is faster.
   constexpr double kNotHidden = 0.1;
   const double stream = static_cast<double>(blocks.weight_bytes) / stream_rate(blocks.weight_bytes, machine);
   return (std::max(cycles, stream) + kNotHidden * std::min(cycles, stream)) / kGigahertz;

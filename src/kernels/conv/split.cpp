@@ -20,12 +20,14 @@ double cycles_per_step(MacStep step) {
 std::vector<BlockRange> even_chunks(std::int64_t blocks, std::int64_t chunks) {
   std::vector<BlockRange> ranges;
   for (std::int64_t c = 0; c < chunks; ++c) {
-    ranges.push_back({static_cast<std::size_t>(blocks * c / chunks), static_cast<std::size_t>(blocks * (c + 1) / chunks)});
+    ranges.push_back(
+        {static_cast<std::size_t>(blocks * c / chunks), static_cast<std::size_t>(blocks * (c + 1) / chunks)});
   }
   return ranges;
 }
 
-// Not measured: the published 16 cycles of a multiply, 52 until its sums can be added to and 8 of a load, and half as much again of all that.
+// Not measured: the published 16 cycles of a multiply, 52 until its sums can be added to and 8 of a load, and half as
+// much again of all that.
 double amx_tile_cycles(const ConvGeometry& g, int pixels, int vectors) {
   constexpr double kMultiply = 16.0, kLatency = 52.0, kLoad = 8.0, kOverhead = 1.5, kFinish = 4.0, kCallCycles = 100.0;
   const double row_groups = static_cast<double>(ceil_div(pixels, 16));
@@ -35,7 +37,8 @@ double amx_tile_cycles(const ConvGeometry& g, int pixels, int vectors) {
 }
 
 // Cycles of a tile of so many pixels for each block.
-std::vector<double> block_cycles(const ConvGeometry& g, const ChannelBlocks& blocks, const TileTarget& target, int pixels) {
+std::vector<double> block_cycles(const ConvGeometry& g, const ChannelBlocks& blocks, const TileTarget& target,
+                                 int pixels) {
   std::vector<double> cycles;
   for (std::size_t b = 0; b < blocks.blocks.size(); ++b) {
     const bool is_like_last = b > 0 && blocks.blocks[b].vectors == blocks.blocks[b - 1].vectors;
@@ -55,8 +58,10 @@ std::vector<double> item_cycles(const ConvSplit& split, const std::vector<double
   return cycles;
 }
 
-// Of the thread that takes longest. It waits for the weights of its first chunk; those of the others are fetched meanwhile.
-double slowest_thread(const ConvSplit& split, const std::vector<double>& item_cycles, double bytes_per_block, int threads) {
+// Of the thread that takes longest. It waits for the weights of its first chunk; those of the others are fetched
+// meanwhile.
+double slowest_thread(const ConvSplit& split, const std::vector<double>& item_cycles, double bytes_per_block,
+                      int threads) {
   constexpr double kFromLevel3 = 10.0;  // bytes a cycle
   const std::int64_t tiles = split.tiles.tiles(), items = tiles * static_cast<std::int64_t>(split.chunks.size());
   double slowest = 0.0;
@@ -83,14 +88,15 @@ double tile_cycles(const ConvGeometry& g, const TileTarget& target, int pixels, 
   return static_cast<double>(g.k_dwords()) * g.share_inside() * per_dword + accumulators * 3.0 + kCallCycles;
 }
 
-ConvSplit split_conv(const ConvGeometry& g, const ChannelBlocks& blocks, const TileTarget& target, int max_pixels, int threads,
-                     std::int64_t l2_bytes) {
-  constexpr double kGain = 0.97;    // more chunks and narrower tiles must pay
+ConvSplit split_conv(const ConvGeometry& g, const ChannelBlocks& blocks, const TileTarget& target, int max_pixels,
+                     int threads, std::int64_t l2_bytes) {
+  constexpr double kGain = 0.97;  // more chunks and narrower tiles must pay
   constexpr std::int64_t kHalfL1 = 16 << 10;
   constexpr double kEnough = 1.03;  // times an even share of the work: nothing better is looked for
   const auto count = static_cast<std::int64_t>(blocks.blocks.size());
   const double bytes_per_block = static_cast<double>(blocks.weight_bytes) / static_cast<double>(count);
-  // Groups have a part of x each, so that chunks of them read nothing twice: where lines are too narrow to use a weight often, all stays in L1.
+  // Groups have a part of x each, so that chunks of them read nothing twice: where lines are too narrow to use a weight
+  // often, all stays in L1.
   const bool is_narrow = g.groups > 1 && g.out_height > 1 && 2 * g.out_width <= max_pixels;
   const std::int64_t resident_bytes = is_narrow ? kHalfL1 : l2_bytes / 2;
   const std::int64_t together = std::clamp<std::int64_t>(resident_bytes * count / blocks.weight_bytes, 1, count);
@@ -104,7 +110,8 @@ ConvSplit split_conv(const ConvGeometry& g, const ChannelBlocks& blocks, const T
       ConvSplit split{pixels, even_chunks(count, chunks)};
       const std::vector<double> cycles = item_cycles(split, of_blocks);
       const double slowest = slowest_thread(split, cycles, bytes_per_block, threads);
-      if (share == 0.0) share = static_cast<double>(split.tiles.tiles()) * std::accumulate(cycles.begin(), cycles.end(), 0.0) / threads;
+      if (share == 0.0)
+        share = static_cast<double>(split.tiles.tiles()) * std::accumulate(cycles.begin(), cycles.end(), 0.0) / threads;
       if (slowest < kGain * least) least = slowest, best = std::move(split);
       if (least < kEnough * share) return best;
     }

@@ -20,10 +20,10 @@ struct ConvSplit {
   std::vector<BlockRange> chunks;
 };
 
-// The split whose slowest thread is done first, of those whose chunks stay in half of L2 (`l2_bytes`), where groups have narrow lines of L1, while
-// all tiles pass.
-ConvSplit split_conv(const ConvGeometry& geometry, const ChannelBlocks& blocks, const TileTarget& target, int max_pixels, int threads,
-                     std::int64_t l2_bytes);
+// The split whose slowest thread is done first, of those whose chunks stay in half of L2 (`l2_bytes`), where groups
+// have narrow lines of L1, while all tiles pass.
+ConvSplit split_conv(const ConvGeometry& geometry, const ChannelBlocks& blocks, const TileTarget& target,
+                     int max_pixels, int threads, std::int64_t l2_bytes);
 
 // Of one tile, all of K; as measured on Cascade Lake, but for AMX.
 double tile_cycles(const ConvGeometry& geometry, const TileTarget& target, int pixels, int vectors);

@@ -12,7 +12,8 @@ namespace {
 
 class ConvStep final : public Step {
  public:
-  static Result<std::unique_ptr<Step>> make(const StepSpec& spec, const TileTarget& target, CheckedConv call, const RunScaling& scaling);
+  static Result<std::unique_ptr<Step>> make(const StepSpec& spec, const TileTarget& target, CheckedConv call,
+                                            const RunScaling& scaling);
 
   std::int64_t items() const override { return walk_.items(); }
   std::size_t scratch_bytes() const override { return walk_.scratch_bytes(); }
@@ -20,7 +21,11 @@ class ConvStep final : public Step {
 
  private:
   ConvStep(CheckedConv call, TileWalk walk, const RunScaling& scaling)
-      : g_(call.geometry), packed_(call.packed), blocks_(std::move(call.blocks)), walk_(std::move(walk)), scaling_(scaling) {}
+      : g_(call.geometry),
+        packed_(call.packed),
+        blocks_(std::move(call.blocks)),
+        walk_(std::move(walk)),
+        scaling_(scaling) {}
   Status emit(const TileConfig& base);
   void run_tile(const StepBuffers& buffers, const TileWalk::Tile& tile, std::int64_t last_chunk) const noexcept;
   const std::byte* prefetch_from(const TileWalk::Tile& tile, std::int64_t last_chunk) const noexcept;
@@ -62,7 +67,8 @@ Status ConvStep::emit(const TileConfig& base) {
   return ok_status();
 }
 
-Result<std::unique_ptr<Step>> ConvStep::make(const StepSpec& spec, const TileTarget& target, CheckedConv call, const RunScaling& scaling) {
+Result<std::unique_ptr<Step>> ConvStep::make(const StepSpec& spec, const TileTarget& target, CheckedConv call,
+                                             const RunScaling& scaling) {
   const auto& attrs = spec.attrs->as<QuantizedConvAttrs>();
   const ConvGeometry& g = call.geometry;
   TileConfig base = epilogue_config(spec, target, call.packed);
@@ -74,7 +80,8 @@ Result<std::unique_ptr<Step>> ConvStep::make(const StepSpec& spec, const TileTar
   base.tap_bytes = static_cast<std::int32_t>(g.tap_bytes);
   base.run_dwords = static_cast<std::int32_t>(g.run_dwords());
   // The table needs eight registers beside the packed pixels.
-  const int most = target.max_pixels(call.blocks.max_vectors), pixels = base.table == TableStep::none ? most : std::min(24, most);
+  const int most = target.max_pixels(call.blocks.max_vectors),
+            pixels = base.table == TableStep::none ? most : std::min(24, most);
   TileWalk walk({.geometry = g,
                  .blocks = call.blocks,
                  .split = split_conv(g, call.blocks, target, pixels, spec.threads, host_machine().l2_bytes),
@@ -125,11 +132,14 @@ const std::byte* ConvStep::prefetch_from(const TileWalk::Tile& tile, std::int64_
   return packed_.weights + std::min(from, blocks_.weight_bytes - share);
 }
 
-void ConvStep::run_tile(const StepBuffers& buffers, const TileWalk::Tile& tile, std::int64_t last_chunk) const noexcept {
+void ConvStep::run_tile(const StepBuffers& buffers, const TileWalk::Tile& tile,
+                        std::int64_t last_chunk) const noexcept {
   const std::int64_t pixel = walk_.first_pixel(tile);
   const std::byte* residual = has_residual_ ? buffers.inputs[kConvResidual] : nullptr;
   const std::vector<TileFunction*>& functions = functions_[static_cast<std::size_t>(tile.narrower)];
-  TileArgs args{.rows = reinterpret_cast<const std::uint8_t* const*>(buffers.scratch), .row_count = tile.rows.count, .constants = constants_.get()};
+  TileArgs args{.rows = reinterpret_cast<const std::uint8_t* const*>(buffers.scratch),
+                .row_count = tile.rows.count,
+                .constants = constants_.get()};
   const BlockRange range = walk_.chunk(tile.chunk);
   args.prefetch = prefetch_from(tile, last_chunk);
   if (scaling_.scales != RunScales::none) {
@@ -159,7 +169,8 @@ Result<std::unique_ptr<Step>> prepare_conv(const StepSpec& spec, const TileTarge
   return ConvStep::make(spec, target, std::move(*call), {});
 }
 
-Result<std::unique_ptr<Step>> prepare_scaled_conv(const StepSpec& spec, const TileTarget& target, CheckedConv call, const RunScaling& scaling) {
+Result<std::unique_ptr<Step>> prepare_scaled_conv(const StepSpec& spec, const TileTarget& target, CheckedConv call,
+                                                  const RunScaling& scaling) {
   return ConvStep::make(spec, target, std::move(call), scaling);
 }
 

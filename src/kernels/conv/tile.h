@@ -1,4 +1,5 @@
-// The register tile: what is generated for one configuration, how it is called, and what each instruction set allows. Part of kernels/conv/.
+// The register tile: what is generated for one configuration, how it is called, and what each instruction set allows.
+// Part of kernels/conv/.
 #ifndef OCTAVO_KERNELS_CONV_TILE_H_
 #define OCTAVO_KERNELS_CONV_TILE_H_
 
@@ -29,7 +30,7 @@ enum class MacStep : std::uint8_t {
   pairs256,       // vpdpwssd ymm, VEX
   pairs256_evex,  // the same on machines that have only the EVEX form
   pairs_avx2,     // vpmaddwd, vpaddd
-  amx,            // tdpbusd: up to 16 dwords of x for 16 pixels meet those of w for 16 channels; amx_tile.h has its code
+  amx,  // tdpbusd: up to 16 dwords of x for 16 pixels meet those of w for 16 channels; amx_tile.h has its code
 };
 
 inline constexpr int kMostPixels = 64;  // of any target's tile
@@ -52,7 +53,8 @@ struct TileTarget {
   constexpr int most_vectors(std::int64_t line_pixels) const;
 };
 
-// Four sums of amx, of 16 pixels each, keep its unit busy: at two vectors with the fewest loads, but narrow lines need four. The sums of x add one.
+// Four sums of amx, of 16 pixels each, keep its unit busy: at two vectors with the fewest loads, but narrow lines need
+// four. The sums of x add one.
 constexpr int TileTarget::max_pixels(int vectors) const {
   if (step != MacStep::amx) return max_accumulators / vectors;
   return vectors == 1 ? kMostPixels : (vectors <= 3 ? kMostPixels / 2 : kMostPixels / 4);
@@ -82,7 +84,8 @@ enum class TileKind : std::uint8_t {
 
 enum class TableStep : std::uint8_t { none, bytes /* vpermi2b */, words /* vpermi2w */, scalar };
 
-// Of hybrid_conv: whether all pixels of a tile have one scale and zero point of x, known only in the run, or each its own.
+// Of hybrid_conv: whether all pixels of a tile have one scale and zero point of x, known only in the run, or each its
+// own.
 enum class RunScales : std::uint8_t { none, shared, per_pixel };
 
 // Everything that the generated code depends on; equal configurations share code.
@@ -102,7 +105,8 @@ struct TileConfig {
   bool subtracts_from_residual = false;
   bool adds_zero_point = false;
   std::int32_t rest_offset = 0;  // bytes from a lane's multiplier to the rest of its bias; 0: there is none
-  bool clamps_low = true;        // false where nothing can overflow and the saturation of the packing instructions does the same
+  bool clamps_low =
+      true;  // false where nothing can overflow and the saturation of the packing instructions does the same
   bool clamps_high = true;
   int add_right_shift = 0;  // of after_rounding_integer
   RunScales run_scales = RunScales::none;
@@ -115,9 +119,10 @@ struct TileConfig {
   int outputs() const { return vectors - (sums_x ? 1 : 0); }  // vectors of output channels
 
   auto key() const {
-    return std::tuple(target.step, kind, pixels, vectors, sums_x, channels, pixel_bytes, out_channels, taps, tap_bytes, run_dwords, to, residual,
-                      residual_type, subtracts_from_residual, adds_zero_point, rest_offset, clamps_low, clamps_high, add_right_shift, run_scales,
-                      hybrid_form, table, prefetches, ahead_lines, adds_to_y);
+    return std::tuple(target.step, kind, pixels, vectors, sums_x, channels, pixel_bytes, out_channels, taps, tap_bytes,
+                      run_dwords, to, residual, residual_type, subtracts_from_residual, adds_zero_point, rest_offset,
+                      clamps_low, clamps_high, add_right_shift, run_scales, hybrid_form, table, prefetches, ahead_lines,
+                      adds_to_y);
   }
   bool operator<(const TileConfig& other) const { return key() < other.key(); }
 };
@@ -130,7 +135,8 @@ struct alignas(64) TileConstants {
   std::int32_t residual_zero_point[16];
   float residual_ratio[16];
   float add_a_ratio[16], add_b_ratio[16], add_fixed[16], add_lowest[16], add_highest[16];
-  std::int32_t add_a_multiplier[16], add_b_multiplier[16], add_bias[16], add_zero_point[16], add_integer_lowest[16], add_integer_highest[16];
+  std::int32_t add_a_multiplier[16], add_b_multiplier[16], add_bias[16], add_zero_point[16], add_integer_lowest[16],
+      add_integer_highest[16];
   std::uint32_t pack_order[16];      // dwords after packing four vectors to bytes, in channel order
   std::uint32_t even_bytes[16];      // 0x00ff00ff
   std::uint16_t high_bit_words[32];  // 0x80
@@ -153,7 +159,8 @@ struct TileArgs {
   const TileConstants* constants;
   const std::int32_t* sums;  // [pixel][vector][lane], without the bias
   std::int64_t repeats;      // at least 1
-  // Of run_scales: of the tile's first pixel, or of all its pixels. `bias` is what meets the zero point then, `multiplier` w_scale and the real bias.
+  // Of run_scales: of the tile's first pixel, or of all its pixels. `bias` is what meets the zero point then,
+  // `multiplier` w_scale and the real bias.
   const float* x_scales;
   const std::uint8_t* x_zero_points;
 };

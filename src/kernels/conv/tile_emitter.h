@@ -14,7 +14,8 @@ namespace octavo {
 // The tile: `pixels` rows of `vectors` accumulators, acc(p, v) = register p * vectors + v.
 //   acc = bias; for each row, tap and dword of K: x = broadcast(row[p * pixel_bytes + ...]); acc(p, v) += dot4(x, w[v])
 //   where the last vector sums x: acc(p, v) += acc(p, last) * w_offset[v] for the others
-// The registers above the accumulators hold x and w in the loop and are free in the epilogue. Only caller-saved registers are used.
+// The registers above the accumulators hold x and w in the loop and are free in the epilogue. Only caller-saved
+// registers are used.
 class TileEmitter : public Xbyak::CodeGenerator {
  public:
   TileEmitter(const TileConfig& config, void* buffer, std::size_t bytes);
@@ -78,13 +79,15 @@ class TileEmitter : public Xbyak::CodeGenerator {
   std::vector<int> free_registers() const;
   void table_by_bytes(int p, const std::vector<int>& free);
   void table_by_words(int p, const std::vector<int>& free);
-  void lookup_words(const std::vector<int>& free, const Xbyak::Xmm& index, const Xbyak::Xmm& result, const Xbyak::Xmm& other);
+  void lookup_words(const std::vector<int>& free, const Xbyak::Xmm& index, const Xbyak::Xmm& result,
+                    const Xbyak::Xmm& other);
   void table_by_scalars(int p);
 
   Xbyak::Address constant(std::size_t offset) { return ptr[constants_ + static_cast<int>(offset)]; }
 
   const TileConfig c_;
-  const Xbyak::Reg64 args_ = rdi, rows_ = rsi, x_ = rax, w_ = rdx, row_count_ = rcx, tap_count_ = r8, dword_count_ = r10, constants_ = r9;
+  const Xbyak::Reg64 args_ = rdi, rows_ = rsi, x_ = rax, w_ = rdx, row_count_ = rcx, tap_count_ = r8,
+                     dword_count_ = r10, constants_ = r9;
   const Xbyak::Reg64 prefetch_ = r11;
   const Xbyak::Reg64 x_zero_points_ = rdx, x_scales_ = rdx;                     // before and after the loop over K
   const Xbyak::Reg64 sums_ = rsi, bias_ = rdx, repeats_ = rcx;                  // of products and sums

@@ -1,4 +1,5 @@
-// What follows the loop over K in a register tile: base/requantize.h in registers, packing and stores. Part of kernels/conv/.
+// What follows the loop over K in a register tile: base/requantize.h in registers, packing and stores. Part of
+// kernels/conv/.
 #include <algorithm>
 
 #include "kernels/conv/tile_emitter.h"
@@ -137,8 +138,8 @@ void TileEmitter::to_real(const Xbyak::Xmm& acc, int v) {
   if (c_.rest_offset != 0) vaddps(acc, acc, ptr[multiplier_ + (v * c_.target.vector_bytes() + c_.rest_offset)]);
 }
 
-// q = clamp(rne(...)) without the zero point, or the clamped sum, in integers with it, where a residual is added after rounding.
-// Where the packing saturates to the same bounds and no conversion can overflow, the clamp is left to it.
+// q = clamp(rne(...)) without the zero point, or the clamped sum, in integers with it, where a residual is added after
+// rounding. Where the packing saturates to the same bounds and no conversion can overflow, the clamp is left to it.
 void TileEmitter::quantize(int p, int v) {
   const Xbyak::Xmm acc = accumulator(p, v), other = temporary(0);
   const Xbyak::Address multiplier = ptr[multiplier_ + v * c_.target.vector_bytes()];
@@ -153,7 +154,8 @@ void TileEmitter::quantize(int p, int v) {
   if (c_.clamps_low) vmaxps(acc, acc, constant(offsetof(TileConstants, lowest)));
   if (c_.clamps_high) vminps(acc, acc, constant(offsetof(TileConstants, highest)));
   vcvtps2dq(acc, acc);
-  if (c_.residual == Residual::after_rounding_conv_first || c_.residual == Residual::after_rounding_conv_second) add_after_rounding(acc, p, v);
+  if (c_.residual == Residual::after_rounding_conv_first || c_.residual == Residual::after_rounding_conv_second)
+    add_after_rounding(acc, p, v);
   if (c_.residual == Residual::after_rounding_integer) add_integers(acc, p, v);
 }
 

@@ -11,9 +11,12 @@ constexpr std::size_t kCodeBytes = 128 * 1024;  // far above the largest tile
 
 }  // namespace
 
-TileEmitter::TileEmitter(const TileConfig& config, void* buffer, std::size_t bytes) : CodeGenerator(bytes, buffer), c_(config) {}
+TileEmitter::TileEmitter(const TileConfig& config, void* buffer, std::size_t bytes)
+    : CodeGenerator(bytes, buffer), c_(config) {}
 
-Xbyak::Xmm TileEmitter::vector(int index) const { return Xbyak::Xmm(is_wide() ? Xbyak::Operand::ZMM : Xbyak::Operand::YMM, index); }
+Xbyak::Xmm TileEmitter::vector(int index) const {
+  return Xbyak::Xmm(is_wide() ? Xbyak::Operand::ZMM : Xbyak::Operand::YMM, index);
+}
 
 void TileEmitter::emit() {
   mov(constants_, ptr[args_ + offsetof(TileArgs, constants)]);
@@ -34,8 +37,8 @@ void TileEmitter::emit_convolution() {
   emit_epilogue();
 }
 
-// While a tile is multiplied, x of the next is fetched into L1, and its lines of y for writing (measured: a sixth); the weights of the next
-// position come into L2.
+// While a tile is multiplied, x of the next is fetched into L1, and its lines of y for writing (measured: a sixth); the
+// weights of the next position come into L2.
 void TileEmitter::emit_products() {
   constexpr int kRound = 16;  // dwords in a line
   const int tile_bytes = c_.pixels * c_.vectors * c_.target.vector_bytes(), y_lines = tile_bytes / 64;
@@ -77,7 +80,8 @@ void TileEmitter::emit_product_dwords(int count, int y_lines, int ahead_lines) {
   for (int d = 0; d < count; ++d) {
     if (d < c_.pixels) prefetcht0(ptr[x_ + (c_.pixels + d) * c_.pixel_bytes]);
     for (int line = y_lines * d / count; line < y_lines * (d + 1) / count; ++line) prefetchw(ptr[next_y_ + 64 * line]);
-    for (int line = ahead_lines * d / count; line < ahead_lines * (d + 1) / count; ++line) prefetcht1(ptr[ahead_ + 64 * line]);
+    for (int line = ahead_lines * d / count; line < ahead_lines * (d + 1) / count; ++line)
+      prefetcht1(ptr[ahead_ + 64 * line]);
     mac(d);
   }
   add(next_y_, 64 * y_lines);
@@ -138,7 +142,8 @@ void TileEmitter::emit_rows() {
   jnz(row, T_NEAR);
 }
 
-// The halves of a single pixel's long run are read side by side: memory delivers two streams faster than one (measured: 4 to 10 %).
+// The halves of a single pixel's long run are read side by side: memory delivers two streams faster than one (measured:
+// 4 to 10 %).
 int TileEmitter::streams() const {
   constexpr int kLong = 256;  // dwords
   return c_.pixels == 1 && c_.run_dwords >= kLong && c_.run_dwords % 2 == 0 ? 2 : 1;
@@ -182,7 +187,8 @@ void TileEmitter::emit_dwords(int count) {
   advance(count);
 }
 
-// A single pixel waits for its weights: so far ahead, they also cross the pages at which the machine's own fetching stops (measured: an eighth).
+// A single pixel waits for its weights: so far ahead, they also cross the pages at which the machine's own fetching
+// stops (measured: an eighth).
 void TileEmitter::prefetch_weights(int index) {
   constexpr int kAheadBytes = 2048, kLine = 64;
   const int bytes = c_.vectors * c_.target.weight_bytes();
@@ -198,7 +204,8 @@ void TileEmitter::mac(int index) {
   }
 }
 
-// One register holds x, as many as are left hold w, the rest of w comes from memory (measured: free, the load ports have room).
+// One register holds x, as many as are left hold w, the rest of w comes from memory (measured: free, the load ports
+// have room).
 void TileEmitter::mac_vnni(int index) {
   const int registers = is_wide() ? 32 : 16;
   const int in_registers = c_.pixels == 1 ? 0 : std::min(c_.vectors, registers - c_.pixels * c_.vectors - 1);
@@ -229,7 +236,8 @@ void TileEmitter::mac_avx2_bytes(int index) {
   const Xbyak::Xmm x = temporary(0), product = temporary(1);
   const int half_bytes = c_.target.weight_bytes() / 2;
   for (int half = 0; half < 2; ++half) {
-    for (int v = 0; v < c_.vectors; ++v) vpmovsxbw(temporary(2 + v), ptr[w_ + ((index * 2 + half) * c_.vectors + v) * half_bytes]);
+    for (int v = 0; v < c_.vectors; ++v)
+      vpmovsxbw(temporary(2 + v), ptr[w_ + ((index * 2 + half) * c_.vectors + v) * half_bytes]);
     for (int p = 0; p < c_.pixels; ++p) {
       vpbroadcastd(x, ptr[x_ + p * c_.pixel_bytes + 4 * index]);
       if (half == 0) vpand(x, x, constant(offsetof(TileConstants, even_bytes)));
@@ -249,7 +257,8 @@ void TileEmitter::mac_avx2_words(int index) {
     vpsrlw(odd, odd, 8);
     for (int half = 0; half < 2; ++half) {
       for (int v = 0; v < c_.vectors; ++v) {
-        multiply_add(accumulator(p, v), half == 0 ? even : odd, ptr[w_ + ((index * 2 + half) * c_.vectors + v) * half_bytes], product);
+        multiply_add(accumulator(p, v), half == 0 ? even : odd,
+                     ptr[w_ + ((index * 2 + half) * c_.vectors + v) * half_bytes], product);
       }
     }
   }
@@ -257,14 +266,16 @@ void TileEmitter::mac_avx2_words(int index) {
 
 void TileEmitter::mac_pairs_avx2(int index) {
   const Xbyak::Xmm x = temporary(0), product = temporary(1);
-  for (int v = 0; v < c_.vectors; ++v) vmovups(temporary(2 + v), ptr[w_ + (index * c_.vectors + v) * c_.target.vector_bytes()]);
+  for (int v = 0; v < c_.vectors; ++v)
+    vmovups(temporary(2 + v), ptr[w_ + (index * c_.vectors + v) * c_.target.vector_bytes()]);
   for (int p = 0; p < c_.pixels; ++p) {
     vpbroadcastd(x, ptr[x_ + p * c_.pixel_bytes + 4 * index]);
     for (int v = 0; v < c_.vectors; ++v) multiply_add(accumulator(p, v), x, temporary(2 + v), product);
   }
 }
 
-void TileEmitter::multiply_add(const Xbyak::Xmm& acc, const Xbyak::Xmm& x, const Xbyak::Operand& w, const Xbyak::Xmm& product) {
+void TileEmitter::multiply_add(const Xbyak::Xmm& acc, const Xbyak::Xmm& x, const Xbyak::Operand& w,
+                               const Xbyak::Xmm& product) {
   vpmaddwd(product, x, w);
   vpaddd(acc, acc, product);
 }
@@ -278,7 +289,10 @@ Result<std::shared_ptr<const Code>> emit_tile(const TileConfig& config) {
     emitter.emit();
     return Code::create({buffer.get(), emitter.getSize()});
   } catch (const Xbyak::Error& error) {
-    return Error{.kind = ErrorKind::internal, .where = "convolution tile", .found = error.what(), .expected = "code that can be encoded"};
+    return Error{.kind = ErrorKind::internal,
+                 .where = "convolution tile",
+                 .found = error.what(),
+                 .expected = "code that can be encoded"};
   }
 }
 

@@ -18,7 +18,8 @@ void TileEmitter::emit_table() {
   }
   const std::vector<int> free = free_registers();
   for (int quarter = 0; quarter < 4; ++quarter) {
-    vmovups(vector(free[static_cast<std::size_t>(quarter)]), constant(offsetof(TileConstants, table) + static_cast<std::size_t>(quarter) * 64));
+    vmovups(vector(free[static_cast<std::size_t>(quarter)]),
+            constant(offsetof(TileConstants, table) + static_cast<std::size_t>(quarter) * 64));
   }
   const int together = 4 / c_.outputs();  // pixels that fit into one register
   for (int p = 0; p < c_.pixels; p += together) {
@@ -34,13 +35,15 @@ void TileEmitter::emit_table() {
 void TileEmitter::join_pixel(int p, int i) {
   const Xbyak::Zmm all(accumulator(p, 0).getIdx());
   const int part = accumulator(p + i, 0).getIdx();
-  c_.outputs() == 2 ? vinserti64x4(all, all, Xbyak::Ymm(part), 1) : vinserti32x4(all, all, Xbyak::Xmm(part), static_cast<std::uint8_t>(i));
+  c_.outputs() == 2 ? vinserti64x4(all, all, Xbyak::Ymm(part), 1)
+                    : vinserti32x4(all, all, Xbyak::Xmm(part), static_cast<std::uint8_t>(i));
 }
 
 void TileEmitter::part_pixel(int p, int i) {
   const Xbyak::Zmm all(accumulator(p, 0).getIdx());
   const int part = accumulator(p + i, 0).getIdx();
-  c_.outputs() == 2 ? vextracti64x4(Xbyak::Ymm(part), all, 1) : vextracti32x4(Xbyak::Xmm(part), all, static_cast<std::uint8_t>(i));
+  c_.outputs() == 2 ? vextracti64x4(Xbyak::Ymm(part), all, 1)
+                    : vextracti32x4(Xbyak::Xmm(part), all, static_cast<std::uint8_t>(i));
 }
 
 // All that do not hold a packed pixel.
@@ -75,8 +78,10 @@ void TileEmitter::table_by_words(int p, const std::vector<int>& free) {
   vpternlogd(bytes, even, constant(offsetof(TileConstants, even_bytes)), kSelectSecondWhereThird);
 }
 
-// The low byte of each word of `result` = table[word of `index`]; the high byte is undefined. Destroys `index` and `other`.
-void TileEmitter::lookup_words(const std::vector<int>& free, const Xbyak::Xmm& index, const Xbyak::Xmm& result, const Xbyak::Xmm& other) {
+// The low byte of each word of `result` = table[word of `index`]; the high byte is undefined. Destroys `index` and
+// `other`.
+void TileEmitter::lookup_words(const std::vector<int>& free, const Xbyak::Xmm& index, const Xbyak::Xmm& result,
+                               const Xbyak::Xmm& other) {
   const auto quarter = [&](TableRegister r) { return vector(free[r]); };
   vpsrlw(result, index, 1);
   vmovdqa64(other, result);

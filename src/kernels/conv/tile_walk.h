@@ -1,5 +1,5 @@
-// TileWalk: the items of a convolution, each a tile of output pixels for a chunk of channel blocks, and the rows of x under a tile: in the image, or
-// in copies with padding around them. Part of kernels/conv/.
+// TileWalk: the items of a convolution, each a tile of output pixels for a chunk of channel blocks, and the rows of x
+// under a tile: in the image, or in copies with padding around them. Part of kernels/conv/.
 #ifndef OCTAVO_KERNELS_CONV_TILE_WALK_H_
 #define OCTAVO_KERNELS_CONV_TILE_WALK_H_
 
@@ -41,13 +41,14 @@ class TileWalk {
     std::int64_t since_chunk = 0;  // tiles of this run before it, of the same chunk
     std::int64_t first_pixel = 0;  // of the line
     int narrower = 0;              // 1: one pixel less than tiles().pixels
-    // Rows found once serve all tiles of a line that lie within the image: `rows_left` is the column they start at, or none.
+    // Rows found once serve all tiles of a line that lie within the image: `rows_left` is the column they start at, or
+    // none.
     std::int64_t rows_left = kNone, x_shift = 0;
     RowsInside rows;  // that were found
     static constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::min();
   };
-  // A thread's scratch: the rows of the current tile; copies of image rows with padding around them, for the first tile of a line and for
-  // the others; and which row each copy holds, since the next line needs most of them again.
+  // A thread's scratch: the rows of the current tile; copies of image rows with padding around them, for the first tile
+  // of a line and for the others; and which row each copy holds, since the next line needs most of them again.
   struct Scratch {
     const std::uint8_t** rows;
     std::uint8_t* copies;
@@ -77,7 +78,9 @@ class TileWalk {
     else start_line(tile);
   }
   // Of the whole output.
-  std::int64_t first_pixel(const Tile& tile) const noexcept { return (tile.image * g_.out_height + tile.out_row) * g_.out_width + tile.first_pixel; }
+  std::int64_t first_pixel(const Tile& tile) const noexcept {
+    return (tile.image * g_.out_height + tile.out_row) * g_.out_width + tile.first_pixel;
+  }
   int pixels(const Tile& tile) const noexcept { return tiles().pixels - tile.narrower; }
 
   // tile.rows, and scratch.rows: where each of them begins, to which tile.x_shift is to be added.
@@ -90,23 +93,27 @@ class TileWalk {
 
  private:
   void start_line(Tile& tile) const noexcept;
-  // Whether all that the tile reads lies within the image, what the last dword of a run reads beyond included: x may be the caller's.
-  // What is read for nothing may lie on the next line.
+  // Whether all that the tile reads lies within the image, what the last dword of a run reads beyond included: x may be
+  // the caller's. What is read for nothing may lie on the next line.
   bool is_readable(const Tile& tile, std::int64_t left) const noexcept {
     const auto narrower = static_cast<std::size_t>(tile.narrower);
-    const std::int64_t bottom = std::min(tile.out_row * g_.stride_h - g_.pad_top + (g_.kernel_h - 1) * g_.dilation_h, g_.height - 1);
+    const std::int64_t bottom =
+        std::min(tile.out_row * g_.stride_h - g_.pad_top + (g_.kernel_h - 1) * g_.dilation_h, g_.height - 1);
     const std::int64_t end = (tile.image * g_.height + bottom) * g_.width + left + read_columns_[narrower];
     return left >= 0 && left + columns_[narrower] <= g_.width && end * g_.channels <= last_end_;
   }
   void find_new_rows(const std::uint8_t* x, const Scratch& scratch, Tile& tile, bool reads_image) const noexcept;
-  const std::uint8_t* padded_row(const Scratch& scratch, const Tile& tile, const std::uint8_t* x, std::int64_t row, std::int64_t slot) const noexcept;
+  const std::uint8_t* padded_row(const Scratch& scratch, const Tile& tile, const std::uint8_t* x, std::int64_t row,
+                                 std::int64_t slot) const noexcept;
   // Columns of a line of x from `first` on, and the channels of them that a chunk reads.
   struct Part {
     std::int64_t first = 0, columns = 0;
     ChannelRange channels;
   };
-  void fill_padded_row(const Scratch& scratch, std::uint8_t* to, const std::uint8_t* line, const Part& part) const noexcept;
-  void fill_padded_channels(const Scratch& scratch, std::uint8_t* to, const std::uint8_t* line, const Part& part) const noexcept;
+  void fill_padded_row(const Scratch& scratch, std::uint8_t* to, const std::uint8_t* line,
+                       const Part& part) const noexcept;
+  void fill_padded_channels(const Scratch& scratch, std::uint8_t* to, const std::uint8_t* line,
+                            const Part& part) const noexcept;
 
   ConvGeometry g_;
   ConvSplit split_;
@@ -121,14 +128,16 @@ class TileWalk {
 
 // ---- for every tile at the edge of an image: inline, since small tiles are not longer than a few calls ----
 
-inline void TileWalk::find_new_rows(const std::uint8_t* x, const Scratch& scratch, Tile& tile, bool reads_image) const noexcept {
+inline void TileWalk::find_new_rows(const std::uint8_t* x, const Scratch& scratch, Tile& tile,
+                                    bool reads_image) const noexcept {
   const std::int64_t left = tile.first_pixel * g_.stride_w - g_.pad_left;
   tile.x_shift = 0;
   tile.rows_left = reads_image ? left : Tile::kNone;
   tile.rows = g_.skips_padding_rows ? rows_inside(g_, tile.out_row) : RowsInside{0, g_.kernel_h};
   if (tile.rows.count == 0) tile.rows = {0, 1};  // one of padding: tiles have at least one row
   std::int64_t row = tile.out_row * g_.stride_h - g_.pad_top + tile.rows.first * g_.dilation_h;
-  // Rows of one tile must not share a slot: without dilation they are neighbours, and keep theirs from one output row to the next.
+  // Rows of one tile must not share a slot: without dilation they are neighbours, and keep theirs from one output row
+  // to the next.
   std::int64_t slot = g_.dilation_h == 1 ? row % g_.kernel_h : tile.rows.first;
   if (slot < 0) slot += g_.kernel_h;
   for (std::int64_t i = 0; i < tile.rows.count; ++i, row += g_.dilation_h) {
@@ -143,8 +152,8 @@ inline void TileWalk::find_new_rows(const std::uint8_t* x, const Scratch& scratc
 }
 
 // The copy of the tile's part of an image row; made only where the last tiles did not leave it behind.
-inline const std::uint8_t* TileWalk::padded_row(const Scratch& scratch, const Tile& tile, const std::uint8_t* x, std::int64_t row,
-                                                std::int64_t slot) const noexcept {
+inline const std::uint8_t* TileWalk::padded_row(const Scratch& scratch, const Tile& tile, const std::uint8_t* x,
+                                                std::int64_t row, std::int64_t slot) const noexcept {
   if (tile.in_line != 0) slot += g_.kernel_h;
   const std::int64_t image_row = tile.image * g_.height + row;
   const std::int64_t contents = g_.groups > 1 ? tile.chunk : 0;
@@ -156,22 +165,27 @@ inline const std::uint8_t* TileWalk::padded_row(const Scratch& scratch, const Ti
   const std::int64_t left = tile.first_pixel * g_.stride_w - g_.pad_left;
   const Part part{left, read_columns_[static_cast<std::size_t>(tile.narrower)], channels};
   const std::uint8_t* line = x + image_row * g_.width * g_.channels;
-  channels.end - channels.begin == g_.channels ? fill_padded_row(scratch, copy, line, part) : fill_padded_channels(scratch, copy, line, part);
+  channels.end - channels.begin == g_.channels ? fill_padded_row(scratch, copy, line, part)
+                                               : fill_padded_channels(scratch, copy, line, part);
   return copy;
 }
 
 // All channels, x_zero_point outside of the image.
-inline void TileWalk::fill_padded_row(const Scratch& scratch, std::uint8_t* to, const std::uint8_t* line, const Part& part) const noexcept {
+inline void TileWalk::fill_padded_row(const Scratch& scratch, std::uint8_t* to, const std::uint8_t* line,
+                                      const Part& part) const noexcept {
   const std::int64_t begin = std::clamp<std::int64_t>(-part.first, 0, part.columns);
   const std::int64_t end = std::clamp<std::int64_t>(g_.width - part.first, begin, part.columns);
   std::memset(to, scratch.x_zero_point, static_cast<std::size_t>(begin * g_.channels));
   if (end > begin)
-    std::memcpy(to + begin * g_.channels, line + (part.first + begin) * g_.channels, static_cast<std::size_t>((end - begin) * g_.channels));
-  std::memset(to + end * g_.channels, scratch.x_zero_point, static_cast<std::size_t>((part.columns - end) * g_.channels + g_.overread()));
+    std::memcpy(to + begin * g_.channels, line + (part.first + begin) * g_.channels,
+                static_cast<std::size_t>((end - begin) * g_.channels));
+  std::memset(to + end * g_.channels, scratch.x_zero_point,
+              static_cast<std::size_t>((part.columns - end) * g_.channels + g_.overread()));
 }
 
 // The same where chunks have channels of their own. What is read beyond them meets weights of 0.
-inline void TileWalk::fill_padded_channels(const Scratch& scratch, std::uint8_t* to, const std::uint8_t* line, const Part& part) const noexcept {
+inline void TileWalk::fill_padded_channels(const Scratch& scratch, std::uint8_t* to, const std::uint8_t* line,
+                                           const Part& part) const noexcept {
   const auto bytes = static_cast<std::size_t>(part.channels.end - part.channels.begin);
   for (std::int64_t i = 0; i < part.columns; ++i) {
     const std::int64_t column = part.first + i;

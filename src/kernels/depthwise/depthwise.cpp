@@ -29,7 +29,8 @@ std::size_t acc_offset(const DepthwiseShape& shape) {
   return (static_cast<std::size_t>(taps_of(shape) + 1) * sizeof(void*) + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-void find_taps(const Params& params, const std::uint8_t* image, std::int64_t oh, std::int64_t ow, const std::uint8_t** taps) {
+void find_taps(const Params& params, const std::uint8_t* image, std::int64_t oh, std::int64_t ow,
+               const std::uint8_t** taps) {
   const DepthwiseShape& s = params.shape;
   for (std::int64_t kh = 0; kh < s.kernel_height; ++kh) {
     const std::int64_t ih = oh * s.stride_height + kh * s.dilation_height - s.pad_top;
@@ -86,11 +87,12 @@ std::vector<Tensor> pack(const OpCall& call) {
   for (std::int64_t oc = 0; oc < channels; ++oc) {
     const std::int32_t offset = offsets == nullptr ? 0 : offsets->as<std::int32_t>()[oc];
     for (std::int64_t tap = 0; tap < taps; ++tap) {
-      weights.as<std::int16_t>()[(tap / 2 * channels + oc) * 2 + tap % 2] = static_cast<std::int16_t>(w.as<std::int8_t>()[oc * taps + tap] + offset);
+      weights.as<std::int16_t>()[(tap / 2 * channels + oc) * 2 + tap % 2] =
+          static_cast<std::int16_t>(w.as<std::int8_t>()[oc * taps + tap] + offset);
     }
   }
-  return {std::move(weights), *call.inputs[kConvBias]->constant, constant_or_empty(call, kConvMultiplier), constant_or_empty(call, kConvTable),
-          constant_or_empty(call, kConvBiasRest)};
+  return {std::move(weights), *call.inputs[kConvBias]->constant, constant_or_empty(call, kConvMultiplier),
+          constant_or_empty(call, kConvTable), constant_or_empty(call, kConvBiasRest)};
 }
 
 template <const DepthwiseFunctions& functions>
@@ -113,7 +115,8 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
                 .bias = spec.packed[kBias].as<std::int32_t>(),
                 .x_is_signed = call.input(kConvX).dtype == DType::s8,
                 .y_element_bytes = size_of(call.output().dtype),
-                .padding = std::vector<std::uint8_t>(static_cast<std::size_t>(shape.in_channels), static_cast<std::uint8_t>(attrs.x_zero_point))};
+                .padding = std::vector<std::uint8_t>(static_cast<std::size_t>(shape.in_channels),
+                                                     static_cast<std::uint8_t>(attrs.x_zero_point))};
   if (has_multiplier) params.epilogue.multiplier = spec.packed[kMultiplier].as<float>();
   if (has_rest) params.epilogue.rest = spec.packed[kRest].as<float>();
   if (has_table) params.epilogue.table = spec.packed[kTable].as<std::uint8_t>();
@@ -121,7 +124,8 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
   return make_step(std::move(params), shape.batch * shape.out_height, run, scratch);
 }
 
-// Nanoseconds, from the times of src/select/data (windows of 1 to 9 taps, 2.5 GHz): a result costs as much as four taps, a position as sixty results.
+// Nanoseconds, from the times of src/select/data (windows of 1 to 9 taps, 2.5 GHz): a result costs as much as four
+// taps, a position as sixty results.
 template <Isa isa>
 double cost(const OpCall& call, const Machine&) {
   constexpr double per_mac = isa == Isa::scalar ? 1.0 : (isa == Isa::avx2 ? 0.1 : 0.08);

@@ -1,4 +1,5 @@
-// Depthwise position by position over any Simd: all epilogues, any channel multiplier. Internal linkage only. Part of kernels/.
+// Depthwise position by position over any Simd: all epilogues, any channel multiplier. Internal linkage only. Part of
+// kernels/.
 #ifndef OCTAVO_KERNELS_DEPTHWISE_GENERIC_H_
 #define OCTAVO_KERNELS_DEPTHWISE_GENERIC_H_
 
@@ -28,7 +29,8 @@ void accumulate_channels(const TapPosition& p, std::int64_t first) {
 template <std::int64_t (*kWide)(const TapPosition&)>
 void accumulate_position(const TapPosition& position) {
   const std::int64_t done = position.channel_multiplier == 1 ? kWide(position) : 0;
-  return position.x_is_signed ? accumulate_channels<std::int8_t>(position, done) : accumulate_channels<std::uint8_t>(position, done);
+  return position.x_is_signed ? accumulate_channels<std::int8_t>(position, done)
+                              : accumulate_channels<std::uint8_t>(position, done);
 }
 
 template <class S>
@@ -43,7 +45,8 @@ typename S::S32 residual_at(const Epilogue& e, const std::uint8_t* residual) {
 }
 
 template <class S>
-typename S::S32 finish_8bit(const Epilogue& e, typename S::F32 acc, typename S::F32 multiplier, const std::uint8_t* residual) {
+typename S::S32 finish_8bit(const Epilogue& e, typename S::F32 acc, typename S::F32 multiplier,
+                            const std::uint8_t* residual) {
   if (e.kind == Epilogue::Kind::residual_before) {
     const typename S::F32 r = S::to_f32(S::sub_s32(residual_at<S>(e, residual), S::set_s32(e.residual_zero_point)));
     return rounded<S>(S::fma(acc, multiplier, S::mul(r, S::set(e.residual_ratio))), e.zero_point, e.lowest, e.highest);
@@ -66,13 +69,17 @@ typename S::F32 real_sum(const Epilogue& e, const std::int32_t* acc, std::int64_
 }
 
 template <class S>
-void finish_position(const Epilogue& epilogue, const std::int32_t* acc, std::int64_t channels, const std::uint8_t* residual, void* y) {
+void finish_position(const Epilogue& epilogue, const std::int32_t* acc, std::int64_t channels,
+                     const std::uint8_t* residual, void* y) {
   const Epilogue e = epilogue;
   if (e.kind == Epilogue::Kind::s32) {
-    for_lanes<S>(0, channels, [=]<class T>(std::int64_t c) { T::store_s32(static_cast<std::int32_t*>(y) + c, T::load_s32(acc + c)); });
+    for_lanes<S>(0, channels, [=]<class T>(std::int64_t c) {
+      T::store_s32(static_cast<std::int32_t*>(y) + c, T::load_s32(acc + c));
+    });
   } else if (e.kind == Epilogue::Kind::f32) {
-    for_lanes<S>(0, channels,
-                 [=]<class T>(std::int64_t c) { T::store(static_cast<float*>(y) + c, T::mul(real_sum<T>(e, acc, c), T::load(e.multiplier + c))); });
+    for_lanes<S>(0, channels, [=]<class T>(std::int64_t c) {
+      T::store(static_cast<float*>(y) + c, T::mul(real_sum<T>(e, acc, c), T::load(e.multiplier + c)));
+    });
   } else {
     auto* bytes = static_cast<std::uint8_t*>(y);
     for_lanes<S>(0, channels, [=]<class T>(std::int64_t c) {

@@ -1,4 +1,5 @@
-// Pairs of taps by vpmaddwd, 32 and 16 channels at a time: exact for any weights. Internal linkage only. Part of kernels/.
+// Pairs of taps by vpmaddwd, 32 and 16 channels at a time: exact for any weights. Internal linkage only. Part of
+// kernels/.
 #ifndef OCTAVO_KERNELS_DEPTHWISE_PAIRS_AVX2_H_
 #define OCTAVO_KERNELS_DEPTHWISE_PAIRS_AVX2_H_
 
@@ -18,7 +19,8 @@ __m256i widen_bytes(__m128i x) {
 template <bool kSigned, int kSixteens>
 void accumulate_sixteens(const TapPosition& p, std::int64_t first) {
   __m256i acc[2 * kSixteens];
-  for (int i = 0; i < 2 * kSixteens; ++i) acc[i] = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p.bias + first + 8 * i));
+  for (int i = 0; i < 2 * kSixteens; ++i)
+    acc[i] = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p.bias + first + 8 * i));
   for (std::int64_t pair = 0; pair < p.pairs; ++pair) {
     const std::uint8_t* x0 = p.taps[2 * pair] + first;
     const std::uint8_t* x1 = p.taps[2 * pair + 1] + first;
@@ -34,7 +36,8 @@ void accumulate_sixteens(const TapPosition& p, std::int64_t first) {
       acc[2 * i + 1] = _mm256_add_epi32(acc[2 * i + 1], _mm256_madd_epi16(high, w_high));
     }
   }
-  for (int i = 0; i < 2 * kSixteens; ++i) _mm256_storeu_si256(reinterpret_cast<__m256i*>(p.acc + first + 8 * i), acc[i]);
+  for (int i = 0; i < 2 * kSixteens; ++i)
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p.acc + first + 8 * i), acc[i]);
 }
 
 template <bool kSigned>
@@ -45,7 +48,9 @@ std::int64_t accumulate_blocks(const TapPosition& p) {
   return c;
 }
 
-std::int64_t accumulate_pairs(const TapPosition& p) { return p.x_is_signed ? accumulate_blocks<true>(p) : accumulate_blocks<false>(p); }
+std::int64_t accumulate_pairs(const TapPosition& p) {
+  return p.x_is_signed ? accumulate_blocks<true>(p) : accumulate_blocks<false>(p);
+}
 
 }  // namespace
 }  // namespace octavo

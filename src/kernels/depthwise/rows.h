@@ -36,23 +36,24 @@ struct TapPosition {
 struct DepthwiseFunctions {
   void (*accumulate)(const TapPosition& position);
   // y and residual: that position's first channel.
-  void (*finish)(const Epilogue& epilogue, const std::int32_t* acc, std::int64_t channels, const std::uint8_t* residual, void* y);
+  void (*finish)(const Epilogue& epilogue, const std::int32_t* acc, std::int64_t channels, const std::uint8_t* residual,
+                 void* y);
 };
 extern const DepthwiseFunctions kDepthwiseScalar;
 extern const DepthwiseFunctions kDepthwiseAvx2;
 extern const DepthwiseFunctions kDepthwiseAvx512;
 
-// A strip of interleaved input serves some output rows of one block of 64, 32 or 16 channels. Four input rows make a group: the strip holds, per
-// group and column, the four bytes of each channel side by side, so that one vpdpbusd takes four taps. Columns lie by phase: those whose numbers have
-// the same remainder by the stride.
+// A strip of interleaved input serves some output rows of one block of 64, 32 or 16 channels. Four input rows make a
+// group: the strip holds, per group and column, the four bytes of each channel side by side, so that one vpdpbusd takes
+// four taps. Columns lie by phase: those whose numbers have the same remainder by the stride.
 struct VnniStrip {
   const std::uint8_t* const* rows = nullptr;  // 4 * groups input rows at column `first_inside`; null: padding
   std::int64_t groups = 1;
-  std::int64_t used_rows = 4;                     // the first of a group, where there is only one: others have no weights
-  std::int64_t column_stride = 0;                 // bytes from a column of x to the next: its channels
-  std::int64_t columns = 0;                       // of the input under the strip
-  std::int64_t phases = 1;                        // the stride
-  std::int64_t phase_columns = 0;                 // of each, for the last ones perhaps one more than there are
+  std::int64_t used_rows = 4;      // the first of a group, where there is only one: others have no weights
+  std::int64_t column_stride = 0;  // bytes from a column of x to the next: its channels
+  std::int64_t columns = 0;        // of the input under the strip
+  std::int64_t phases = 1;         // the stride
+  std::int64_t phase_columns = 0;  // of each, for the last ones perhaps one more than there are
   std::int64_t first_inside = 0, end_inside = 0;  // columns that lie in the image
   std::uint8_t padding = 0;                       // x's zero point as a byte
   std::uint8_t flip = 0;                          // 0x80 where x is s8: xored into every byte, padding included
@@ -78,13 +79,15 @@ struct VnniRow {
   bool to_signed = false;
   std::int64_t count = 0;
   std::uint8_t* y = nullptr;
-  std::int64_t y_stride = 0;     // bytes from a position to the next
-  std::int32_t* sums = nullptr;  // where set, the accumulators go here, [position][channel of the block], instead of results to y
+  std::int64_t y_stride = 0;  // bytes from a position to the next
+  std::int32_t* sums =
+      nullptr;  // where set, the accumulators go here, [position][channel of the block], instead of results to y
 };
 struct VnniFunctions {
   void (*interleave)(const VnniStrip& strip);
   void (*row)(const VnniRow& row);
-  // Both in one, without the strip's memory: of one group, windows of three neighbouring columns and stride 2. Null: there is none for this block.
+  // Both in one, without the strip's memory: of one group, windows of three neighbouring columns and stride 2. Null:
+  // there is none for this block.
   void (*direct)(const VnniStrip& strip, const VnniRow& row);
   // Bytes of positions that lie side by side to y.
   void (*spread)(const std::uint8_t* from, const VnniRow& row);
@@ -95,7 +98,9 @@ inline constexpr std::int64_t kVnniBytesAhead = 2 * 64;
 extern const VnniFunctions kVnniDepthwise[3];
 
 // Channel within a block of accumulator `lane` of vector `quarter`: vpunpck works within 16 bytes.
-constexpr std::int64_t vnni_channel(std::int64_t quarter, std::int64_t lane) { return lane / 4 * 16 + quarter * 4 + lane % 4; }
+constexpr std::int64_t vnni_channel(std::int64_t quarter, std::int64_t lane) {
+  return lane / 4 * 16 + quarter * 4 + lane % 4;
+}
 
 }  // namespace octavo
 

@@ -51,10 +51,12 @@ std::string refuse_not_depthwise(const CallView& call) {
 
 std::string refuse_variable_weights(const OpCall& call) {
   for (std::size_t i : {kConvW, kConvBias, kConvMultiplier, kConvTable, kConvOffset, kConvBiasRest}) {
-    if (i < call.inputs.size() && call.inputs[i] != nullptr && !call.inputs[i]->is_constant()) return "needs constant weights";
+    if (i < call.inputs.size() && call.inputs[i] != nullptr && !call.inputs[i]->is_constant())
+      return "needs constant weights";
   }
   for (std::size_t i : {kConvX, kConvResidual}) {
-    if (i < call.inputs.size() && call.inputs[i] != nullptr && call.inputs[i]->is_constant()) return "needs a variable x and residual";
+    if (i < call.inputs.size() && call.inputs[i] != nullptr && call.inputs[i]->is_constant())
+      return "needs a variable x and residual";
   }
   return {};
 }

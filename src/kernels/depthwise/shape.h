@@ -1,4 +1,5 @@
-// DepthwiseShape: the sizes of a quantized_conv with one input channel per group, and what both of its kernels refuse. Part of kernels/.
+// DepthwiseShape: the sizes of a quantized_conv with one input channel per group, and what both of its kernels refuse.
+// Part of kernels/.
 #ifndef OCTAVO_KERNELS_DEPTHWISE_SHAPE_H_
 #define OCTAVO_KERNELS_DEPTHWISE_SHAPE_H_
 
@@ -10,10 +11,14 @@ namespace octavo {
 
 struct DepthwiseShape {
   std::int64_t batch, height, width, in_channels, out_height, out_width, channels;
-  std::int64_t kernel_height, kernel_width, stride_height, stride_width, dilation_height, dilation_width, pad_top, pad_left;
+  std::int64_t kernel_height, kernel_width, stride_height, stride_width, dilation_height, dilation_width, pad_top,
+      pad_left;
 
   static DepthwiseShape of(const CallView& call);
-  double macs() const { return static_cast<double>(batch * out_height * out_width * channels) * static_cast<double>(kernel_height * kernel_width); }
+  double macs() const {
+    return static_cast<double>(batch * out_height * out_width * channels) *
+           static_cast<double>(kernel_height * kernel_width);
+  }
 };
 
 // Not depthwise, or too large a window.

@@ -1,5 +1,6 @@
-// Depthwise convolution in strips of interleaved rows (vpdpbusd), 16 channels or more. Results of 8 bits without a residual leave the registers
-// finished; others are finished from the accumulators, as the kernels that go position by position do it. Part of kernels/.
+// Depthwise convolution in strips of interleaved rows (vpdpbusd), 16 channels or more. Results of 8 bits without a
+// residual leave the registers finished; others are finished from the accumulators, as the kernels that go position by
+// position do it. Part of kernels/.
 #include <array>
 #include <cstring>
 
@@ -23,8 +24,8 @@ struct Block {
   std::int64_t size() const { return kVnniBlocks[kind]; }
 };
 
-// Blocks that cover the channels. The last one may overlap the one before it: both are then one unit of work, so that no two threads write
-// the same bytes.
+// Blocks that cover the channels. The last one may overlap the one before it: both are then one unit of work, so that
+// no two threads write the same bytes.
 struct BlockUnit {
   std::array<Block, 2> blocks;
   int count = 1;
@@ -97,17 +98,21 @@ Placement place(const DepthwiseShape& s) {
 }
 
 // What the rows do not finish themselves.
-bool finishes_from_sums(const QuantizedConvAttrs& attrs) { return !is_8bit(attrs.to) || attrs.residual != Residual::none; }
+bool finishes_from_sums(const QuantizedConvAttrs& attrs) {
+  return !is_8bit(attrs.to) || attrs.residual != Residual::none;
+}
 
 // ---- pack ----
 
 // The weights of output row r of a strip: input row j of the strip meets kernel row j - r * stride.
-void pack_row(const DepthwiseShape& s, const Grouping& grouping, const Block& block, std::int64_t r, const std::int8_t* w, std::int8_t* to) {
+void pack_row(const DepthwiseShape& s, const Grouping& grouping, const Block& block, std::int64_t r,
+              const std::int8_t* w, std::int8_t* to) {
   for (std::int64_t g = 0; g < grouping.groups; ++g) {
     for (std::int64_t kw = 0; kw < s.kernel_width; ++kw) {
       for (std::int64_t i = 0; i < 4 * block.size(); ++i) {
         const std::int64_t accumulator = i / 4;
-        const std::int64_t channel = block.first + vnni_channel(accumulator / (block.size() / 4), accumulator % (block.size() / 4));
+        const std::int64_t channel =
+            block.first + vnni_channel(accumulator / (block.size() / 4), accumulator % (block.size() / 4));
         const std::int64_t kh = 4 * g + i % 4 - r * s.stride_height;
         const bool is_tap = kh >= 0 && kh < s.kernel_height;
         *to++ = is_tap ? w[(channel * s.kernel_height + kh) * s.kernel_width + kw] : std::int8_t{0};
@@ -141,20 +146,22 @@ std::vector<Tensor> pack(const OpCall& call) {
     for (const PlacedBlock& placed : unit) {
       const Block& block = placed.block;
       for (std::int64_t r = 0; r < grouping.rows; ++r) {
-        pack_row(s, grouping, block, r, w, weights.as<std::int8_t>() + placed.weights + r * row_weight_bytes(s, grouping, block));
+        pack_row(s, grouping, block, r, w,
+                 weights.as<std::int8_t>() + placed.weights + r * row_weight_bytes(s, grouping, block));
       }
       for (std::int64_t i = 0; i < block.size(); ++i) {
         const std::int64_t channel = block.first + vnni_channel(i / (block.size() / 4), i % (block.size() / 4));
-        bias.as<std::int32_t>()[placed.channels + i] =
-            corrected_bias(s, w + channel * s.kernel_height * s.kernel_width, call.inputs[kConvBias]->constant->as<std::int32_t>()[channel],
-                           call.inputs[kConvX]->dtype == DType::s8);
+        bias.as<std::int32_t>()[placed.channels + i] = corrected_bias(
+            s, w + channel * s.kernel_height * s.kernel_width,
+            call.inputs[kConvBias]->constant->as<std::int32_t>()[channel], call.inputs[kConvX]->dtype == DType::s8);
         const std::int64_t finished = in_channel_order ? block.first + i : channel;
         if (multipliers != nullptr) multiplier.as<float>()[placed.channels + i] = multipliers->as<float>()[finished];
         if (rests != nullptr) rest.as<float>()[placed.channels + i] = rests->as<float>()[finished];
       }
     }
   }
-  return {std::move(weights), std::move(bias), std::move(multiplier), constant_or_empty(call, kConvTable), std::move(rest)};
+  return {std::move(weights), std::move(bias), std::move(multiplier), constant_or_empty(call, kConvTable),
+          std::move(rest)};
 }
 
 // ---- run ----
@@ -189,12 +196,13 @@ struct Tile {
 // Output rows of a tile by way of a strip, or each at once.
 bool is_direct(const Params& params, const Block& block) {
   const DepthwiseShape& s = params.shape;
-  return kVnniDepthwise[block.kind].direct != nullptr && params.grouping.groups == 1 && params.grouping.rows == 1 && s.stride_width == 2 &&
-         s.kernel_width == 3 && s.dilation_width == 1;
+  return kVnniDepthwise[block.kind].direct != nullptr && params.grouping.groups == 1 && params.grouping.rows == 1 &&
+         s.stride_width == 2 && s.kernel_width == 3 && s.dilation_width == 1;
 }
 
 // Where the rows under a tile lie.
-void find_rows(const Params& params, const Tile& tile, const std::uint8_t* x, VnniStrip& strip, const std::uint8_t** rows) {
+void find_rows(const Params& params, const Tile& tile, const std::uint8_t* x, VnniStrip& strip,
+               const std::uint8_t** rows) {
   const DepthwiseShape& s = params.shape;
   const std::int64_t first_column = tile.begin * s.stride_width - s.pad_left;
   strip.first_inside = std::clamp<std::int64_t>(-first_column, 0, strip.columns);
@@ -215,7 +223,8 @@ void accumulate_row(const Params& params, const Block& block, const VnniStrip& s
 }
 
 // One output row of a tile, by way of its accumulators. `first`: the element of its first position and channel.
-void run_row_by_sums(const Params& params, const Tile& tile, const VnniStrip& strip, VnniRow row, std::int64_t first, const StepBuffers& buffers) {
+void run_row_by_sums(const Params& params, const Tile& tile, const VnniStrip& strip, VnniRow row, std::int64_t first,
+                     const StepBuffers& buffers) {
   const Block& block = tile.placed->block;
   const std::byte* residual = buffers.inputs.size() > kConvResidual ? buffers.inputs[kConvResidual] : nullptr;
   row.sums = reinterpret_cast<std::int32_t*>(buffers.scratch + params.staging_offset);
@@ -293,7 +302,8 @@ std::string refuse(const CallView& call) {
   if (s.channels != s.in_channels) return "needs one output channel per input channel";
   if (s.channels < 16) return "needs at least 16 channels";
   if (call.input(kConvOffset).exists()) return "needs weights without an offset";
-  if (s.stride_width > 8 || (s.kernel_width - 1) * s.dilation_width > 256) return "needs strides up to 8 and a window of at most 256 columns";
+  if (s.stride_width > 8 || (s.kernel_width - 1) * s.dilation_width > 256)
+    return "needs strides up to 8 and a window of at most 256 columns";
   return {};
 }
 
@@ -307,7 +317,8 @@ constexpr std::int64_t kStripBytes = 24 * 1024;
 
 std::int64_t tile_columns(const DepthwiseShape& s, const Grouping& grouping) {
   const std::int64_t columns = kStripBytes / (grouping.groups * 4 * 64) - (s.kernel_width - 1) * s.dilation_width;
-  return std::clamp<std::int64_t>(columns / s.stride_width / 4 * 4, 4, std::max<std::int64_t>(4, (s.out_width + 3) / 4 * 4));
+  return std::clamp<std::int64_t>(columns / s.stride_width / 4 * 4, 4,
+                                  std::max<std::int64_t>(4, (s.out_width + 3) / 4 * 4));
 }
 
 std::size_t strip_bytes(const DepthwiseShape& s, const Grouping& grouping, std::int64_t tile) {
@@ -374,7 +385,8 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
   return make_step(std::move(params), items, run, staging_offset + static_cast<std::size_t>(tile * 64) * staged_bytes);
 }
 
-// About 0.25 ns per result of a 3x3 window at 64 channels (2.5 GHz, cloud machine, 2026-11); more taps and overlapping blocks in proportion.
+// About 0.25 ns per result of a 3x3 window at 64 channels (2.5 GHz, cloud machine, 2026-11); more taps and overlapping
+// blocks in proportion.
 double cost(const OpCall& call, const Machine&) {
   const DepthwiseShape s = DepthwiseShape::of(view_of(call));
   const Grouping grouping = Grouping::of(s);

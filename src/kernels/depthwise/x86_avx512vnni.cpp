@@ -1,9 +1,9 @@
 // depthwise/ in strips of four interleaved rows: AVX-512 VNNI. Part of kernels/.
 //
-// A strip holds four quarters per group of rows:  strip[group][quarter][phase][column][lane] = {row 0, row 1, row 2, row 3} of a channel;
-// neighbouring positions read neighbouring columns of a phase, whatever the stride. A quarter of 64 channels is a register; where there are fewer, a
-// register takes two or four positions at once. What they need of a window three columns wide stays in registers. Of others, two quarters of four
-// registers are accumulated at a time.
+// A strip holds four quarters per group of rows:  strip[group][quarter][phase][column][lane] = {row 0, row 1, row 2,
+// row 3} of a channel; neighbouring positions read neighbouring columns of a phase, whatever the stride. A quarter of
+// 64 channels is a register; where there are fewer, a register takes two or four positions at once. What they need of a
+// window three columns wide stays in registers. Of others, two quarters of four registers are accumulated at a time.
 #include <immintrin.h>
 
 #include "kernels/depthwise/rows.h"
@@ -51,7 +51,8 @@ struct Xmm {
 };
 
 template <class V>
-void store_column(typename V::I r0, typename V::I r1, typename V::I r2, typename V::I r3, std::uint8_t* to, std::int64_t quarter_bytes) {
+void store_column(typename V::I r0, typename V::I r1, typename V::I r2, typename V::I r3, std::uint8_t* to,
+                  std::int64_t quarter_bytes) {
   const typename V::I low01 = V::low8(r0, r1), high01 = V::high8(r0, r1);
   const typename V::I low23 = V::low8(r2, r3), high23 = V::high8(r2, r3);
   V::store(to, V::low16(low01, low23));
@@ -122,8 +123,8 @@ struct ToSums {
   const VnniRow& row;
 };
 
-// Quantized results. A value above the range is cut in f32, where it cannot overflow; below the range, and for NaN, cvtps2dq gives the lowest
-// integer and the saturating steps keep it lowest.
+// Quantized results. A value above the range is cut in f32, where it cannot overflow; below the range, and for NaN,
+// cvtps2dq gives the lowest integer and the saturating steps keep it lowest.
 template <int kPositions, bool has_rest>
 struct ToBytes {
   static constexpr std::int64_t kBlock = 64 / kPositions, kLanes = 16 / kPositions;
@@ -133,12 +134,14 @@ struct ToBytes {
         highest(_mm512_set1_ps(static_cast<float>(r.highest - r.zero_point))),
         zero_point(_mm512_set1_epi16(static_cast<std::int16_t>(r.zero_point))),
         lowest(_mm512_set1_epi16(static_cast<std::int16_t>(r.lowest))) {
-    for (int q = 0; q < 4; ++q) multiplier[q] = _mm512_castsi512_ps(load_repeated<kPositions>(r.multiplier + q * kLanes));
+    for (int q = 0; q < 4; ++q)
+      multiplier[q] = _mm512_castsi512_ps(load_repeated<kPositions>(r.multiplier + q * kLanes));
   }
 
   [[gnu::always_inline]] __m512i rounded(__m512i acc, int quarter) const {
     __m512 sum = _mm512_cvtepi32_ps(acc);
-    if constexpr (has_rest) sum = _mm512_add_ps(sum, _mm512_castsi512_ps(load_repeated<kPositions>(row.rest + quarter * kLanes)));
+    if constexpr (has_rest)
+      sum = _mm512_add_ps(sum, _mm512_castsi512_ps(load_repeated<kPositions>(row.rest + quarter * kLanes)));
     // minps gives its second operand where one is NaN.
     return _mm512_cvtps_epi32(_mm512_min_ps(highest, _mm512_mul_ps(sum, multiplier[quarter])));
   }
@@ -156,12 +159,14 @@ struct ToBytes {
       _mm512_storeu_si512(y, bytes);
     } else if constexpr (kPositions == 2) {
       _mm256_storeu_si256(reinterpret_cast<__m256i*>(y), _mm512_castsi512_si256(bytes));
-      if (position + 1 < row.count) _mm256_storeu_si256(reinterpret_cast<__m256i*>(y + row.y_stride), _mm512_extracti64x4_epi64(bytes, 1));
+      if (position + 1 < row.count)
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(y + row.y_stride), _mm512_extracti64x4_epi64(bytes, 1));
     } else {
-      const __m128i parts[] = {_mm512_castsi512_si128(bytes), _mm512_extracti32x4_epi32(bytes, 1), _mm512_extracti32x4_epi32(bytes, 2),
-                               _mm512_extracti32x4_epi32(bytes, 3)};
+      const __m128i parts[] = {_mm512_castsi512_si128(bytes), _mm512_extracti32x4_epi32(bytes, 1),
+                               _mm512_extracti32x4_epi32(bytes, 2), _mm512_extracti32x4_epi32(bytes, 3)};
       const std::int64_t count = row.count - position < 4 ? row.count - position : 4;
-      for (std::int64_t i = 0; i < count; ++i) _mm_storeu_si128(reinterpret_cast<__m128i*>(y + i * row.y_stride), parts[i]);
+      for (std::int64_t i = 0; i < count; ++i)
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(y + i * row.y_stride), parts[i]);
     }
   }
 
@@ -172,7 +177,9 @@ struct ToBytes {
 };
 
 // In columns of a quarter.
-std::int64_t first_column(const VnniRow& row, std::int64_t kw) { return row.taps[kw].phase * row.phase_columns + row.taps[kw].column; }
+std::int64_t first_column(const VnniRow& row, std::int64_t kw) {
+  return row.taps[kw].phase * row.phase_columns + row.taps[kw].column;
+}
 
 // One group of rows, three columns.
 template <int kPositions, class Finish>
@@ -190,13 +197,16 @@ void narrow_row(const VnniRow& row) {
   for (std::int64_t position = 0; position < row.count; position += kPositions) {
     __m512i acc[4] = {bias[0], bias[1], bias[2], bias[3]};
     for (int kw = 0; kw < 3; ++kw) {
-      for (int q = 0; q < 4; ++q) acc[q] = _mm512_dpbusd_epi32(acc[q], _mm512_loadu_si512(x[kw] + position * kBlock + q * quarter), weights[kw][q]);
+      for (int q = 0; q < 4; ++q)
+        acc[q] =
+            _mm512_dpbusd_epi32(acc[q], _mm512_loadu_si512(x[kw] + position * kBlock + q * quarter), weights[kw][q]);
     }
     end.finish(acc, position);
   }
 }
 
-// Two registers of positions at a time, so that they share the weights. kWidth: the kernel's width where it is known here, else 0.
+// Two registers of positions at a time, so that they share the weights. kWidth: the kernel's width where it is known
+// here, else 0.
 template <int kPositions, int kWidth, class Finish>
 void wide_row(const VnniRow& row) {
   constexpr std::int64_t kBlock = 64 / kPositions, kLanes = 16 / kPositions;
@@ -231,7 +241,8 @@ void finished_row(const VnniRow& row) {
 template <int kPositions>
 void run_row(const VnniRow& row) {
   if (row.sums != nullptr) return finished_row<kPositions, ToSums<kPositions>>(row);
-  row.rest != nullptr ? finished_row<kPositions, ToBytes<kPositions, true>>(row) : finished_row<kPositions, ToBytes<kPositions, false>>(row);
+  row.rest != nullptr ? finished_row<kPositions, ToBytes<kPositions, true>>(row)
+                      : finished_row<kPositions, ToBytes<kPositions, false>>(row);
 }
 
 [[gnu::always_inline]] inline void interleave_rows(const __m512i (&rows)[4], __m512i (&quads)[4]) {
@@ -269,7 +280,8 @@ struct AnyRows {
 
 // Three rows of u8 inside the image; the fourth has no weights, so that any bytes do for it.
 struct ThreeRows {
-  explicit ThreeRows(const VnniStrip& strip) : from{strip.rows[0], strip.rows[1], strip.rows[2]}, step(strip.column_stride) {}
+  explicit ThreeRows(const VnniStrip& strip)
+      : from{strip.rows[0], strip.rows[1], strip.rows[2]}, step(strip.column_stride) {}
   [[gnu::always_inline]] void load(std::int64_t column, __m512i (&quads)[4]) const {
     const std::int64_t offset = column * step;
     const __m512i last = _mm512_loadu_si512(from[2] + offset);
@@ -280,7 +292,8 @@ struct ThreeRows {
   const std::int64_t step;
 };
 
-// A row three columns wide at stride 2 without a strip: the third column of a position is the first of the next, so that each is interleaved once.
+// A row three columns wide at stride 2 without a strip: the third column of a position is the first of the next, so
+// that each is interleaved once.
 template <class Rows, class Finish>
 void direct_row(const VnniStrip& strip, const VnniRow& row) {
   const Rows rows(strip);
@@ -295,7 +308,8 @@ void direct_row(const VnniStrip& strip, const VnniRow& row) {
     for (__m512i& quad : quads) quad = outside;
   };
   const auto add = [&](const __m512i(&quads)[4], int kw) __attribute__((always_inline)) {
-    for (int q = 0; q < 4; ++q) acc[q] = _mm512_dpbusd_epi32(acc[q], quads[q], _mm512_loadu_si512(row.weights + (4 * kw + q) * 64));
+    for (int q = 0; q < 4; ++q)
+      acc[q] = _mm512_dpbusd_epi32(acc[q], quads[q], _mm512_loadu_si512(row.weights + (4 * kw + q) * 64));
   };
   load(0, left);
   for (std::int64_t position = 0; position < row.count; ++position) {
@@ -312,23 +326,29 @@ void direct_row(const VnniStrip& strip, const VnniRow& row) {
 template <class Rows>
 void run_direct_row(const VnniStrip& strip, const VnniRow& row) {
   if (row.sums != nullptr) return direct_row<Rows, ToSums<1>>(strip, row);
-  row.rest != nullptr ? direct_row<Rows, ToBytes<1, true>>(strip, row) : direct_row<Rows, ToBytes<1, false>>(strip, row);
+  row.rest != nullptr ? direct_row<Rows, ToBytes<1, true>>(strip, row)
+                      : direct_row<Rows, ToBytes<1, false>>(strip, row);
 }
 
 void direct(const VnniStrip& strip, const VnniRow& row) {
   const bool is_three = strip.rows[0] != nullptr && strip.rows[1] != nullptr && strip.rows[2] != nullptr;
-  is_three&& strip.flip == 0 && strip.used_rows == 3 ? run_direct_row<ThreeRows>(strip, row) : run_direct_row<AnyRows>(strip, row);
+  is_three&& strip.flip == 0 && strip.used_rows == 3 ? run_direct_row<ThreeRows>(strip, row)
+                                                     : run_direct_row<AnyRows>(strip, row);
 }
 
 // From one position after the other to where each has its place.
 template <class V>
 void spread(const std::uint8_t* from, const VnniRow& row) {
-  for (std::int64_t position = 0; position < row.count; ++position) V::store(row.y + position * row.y_stride, V::load(from + position * V::kBytes));
+  for (std::int64_t position = 0; position < row.count; ++position)
+    V::store(row.y + position * row.y_stride, V::load(from + position * V::kBytes));
 }
 
 template <class V>
 constexpr VnniFunctions vnni_functions() {
-  return {.interleave = &interleave<V>, .row = &run_row<64 / V::kBytes>, .direct = V::kBytes == 64 ? &direct : nullptr, .spread = &spread<V>};
+  return {.interleave = &interleave<V>,
+          .row = &run_row<64 / V::kBytes>,
+          .direct = V::kBytes == 64 ? &direct : nullptr,
+          .spread = &spread<V>};
 }
 
 }  // namespace

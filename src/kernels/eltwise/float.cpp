@@ -44,7 +44,9 @@ void run_binary(const BinaryParams& params, const StepBuffers& buffers, ItemRang
 
 std::string refuse_binary(const CallView& call) {
   if (call.input(0).dtype != DType::f32) return "needs f32";
-  return row_function(kEltwiseScalar, call.attrs->as<BinaryAttrs>().kind) == nullptr ? "computes add, sub, mul, div, min, max and prelu" : "";
+  return row_function(kEltwiseScalar, call.attrs->as<BinaryAttrs>().kind) == nullptr
+             ? "computes add, sub, mul, div, min, max and prelu"
+             : "";
 }
 
 Broadcast broadcast_of(const CallView& call) {
@@ -83,8 +85,10 @@ void run_other(const OtherParams& params, const StepBuffers& buffers, ItemRange 
       const std::int64_t first = block.y_offset + r * block.n;
       for (std::int64_t i = 0; i < block.n; ++i) {
         const float left = a[i * block.step[0]], right = b[i * block.step[1]];
-        if (params.kind == BinaryKind::pow) reinterpret_cast<float*>(buffers.outputs[0])[first + i] = static_cast<float>(math_pow(left, right));
-        else if (params.kind == BinaryKind::mod) reinterpret_cast<float*>(buffers.outputs[0])[first + i] = std::fmod(left, right);
+        if (params.kind == BinaryKind::pow)
+          reinterpret_cast<float*>(buffers.outputs[0])[first + i] = static_cast<float>(math_pow(left, right));
+        else if (params.kind == BinaryKind::mod)
+          reinterpret_cast<float*>(buffers.outputs[0])[first + i] = std::fmod(left, right);
         else buffers.outputs[0][first + i] = static_cast<std::byte>(compare(params.kind, left, right) ? 1 : 0);
       }
     }
@@ -131,12 +135,15 @@ void run_unary(const UnaryParams& params, const StepBuffers& buffers, ItemRange 
   const ItemRange units = params.chunks.units_of(range);
   const auto* x = reinterpret_cast<const float*>(buffers.inputs[0]) + units.begin;
   auto* y = reinterpret_cast<float*>(buffers.outputs[0]) + units.begin;
-  params.function({.x = x, .y = y, .n = units.end - units.begin, .alpha = params.attrs.alpha, .beta = params.attrs.beta});
+  params.function(
+      {.x = x, .y = y, .n = units.end - units.begin, .alpha = params.attrs.alpha, .beta = params.attrs.beta});
 }
 
 std::string refuse_unary(const CallView& call) {
   if (call.input(0).dtype != DType::f32) return "needs f32";
-  return line_function(kEltwiseScalar, call.attrs->as<UnaryAttrs>().kind) == nullptr ? "computes no elementary functions" : "";
+  return line_function(kEltwiseScalar, call.attrs->as<UnaryAttrs>().kind) == nullptr
+             ? "computes no elementary functions"
+             : "";
 }
 
 template <const EltwiseFunctions& functions>
@@ -156,11 +163,13 @@ struct WhereParams {
 template <class T>
 void pick_rows(const RowBlock& block, const StepBuffers& buffers) {
   for (std::int64_t r = 0; r < block.rows; ++r) {
-    const auto* condition = reinterpret_cast<const std::uint8_t*>(buffers.inputs[0]) + block.offset[0] + r * block.row_stride[0];
+    const auto* condition =
+        reinterpret_cast<const std::uint8_t*>(buffers.inputs[0]) + block.offset[0] + r * block.row_stride[0];
     const T* a = reinterpret_cast<const T*>(buffers.inputs[1]) + block.offset[1] + r * block.row_stride[1];
     const T* b = reinterpret_cast<const T*>(buffers.inputs[2]) + block.offset[2] + r * block.row_stride[2];
     T* y = reinterpret_cast<T*>(buffers.outputs[0]) + block.y_offset + r * block.n;
-    for (std::int64_t i = 0; i < block.n; ++i) y[i] = condition[i * block.step[0]] != 0 ? a[i * block.step[1]] : b[i * block.step[2]];
+    for (std::int64_t i = 0; i < block.n; ++i)
+      y[i] = condition[i * block.step[0]] != 0 ? a[i * block.step[1]] : b[i * block.step[2]];
   }
 }
 

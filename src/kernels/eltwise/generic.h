@@ -43,14 +43,16 @@ struct QuantizedMul {
   // Products of two differences of 8-bit values are exact in f32.
   template <class S>
   static typename S::S32 apply(const QuantizedRows& q, typename S::S32 a, typename S::S32 b) {
-    const typename S::F32 product = S::mul(without_zero_point<S>(a, q.a_zero_point), without_zero_point<S>(b, q.b_zero_point));
+    const typename S::F32 product =
+        S::mul(without_zero_point<S>(a, q.a_zero_point), without_zero_point<S>(b, q.b_zero_point));
     return rounded<S>(q, S::add(S::mul(product, S::set(q.ratio)), S::set(q.fixed)));
   }
 };
 struct IntegerAdd {
   template <class S>
   static typename S::S32 apply(const QuantizedRows& q, typename S::S32 a, typename S::S32 b) {
-    const typename S::S32 products = S::add_s32(S::mul_s32(a, S::set_s32(q.a_multiplier)), S::mul_s32(b, S::set_s32(q.b_multiplier)));
+    const typename S::S32 products =
+        S::add_s32(S::mul_s32(a, S::set_s32(q.a_multiplier)), S::mul_s32(b, S::set_s32(q.b_multiplier)));
     const typename S::S32 shifted = S::shift_right_s32(S::add_s32(products, S::set_s32(q.bias)), q.right_shift);
     const typename S::S32 value = S::add_s32(shifted, S::set_s32(q.zero_point));
     return S::min_s32(S::max_s32(value, S::set_s32(q.integer_lowest)), S::set_s32(q.integer_highest));
@@ -67,12 +69,14 @@ void quantized_block(const QuantizedRows& q) {
     std::uint8_t* y = p.y + r * p.n;
     for_lanes<S>(
         0, p.n, [&]<class T>(std::int64_t i) __attribute__((always_inline)) {
-          T::store_bytes(y + i, Op::template apply<T>(p, operand_at<T, kASigned, kAStep>(a, i), operand_at<T, kBSigned, kBStep>(b, i)));
+          T::store_bytes(y + i, Op::template apply<T>(p, operand_at<T, kASigned, kAStep>(a, i),
+                                                      operand_at<T, kBSigned, kBStep>(b, i)));
         });
   }
 }
 
-// b is the same for all rows, as the factors of squeeze-excite are: what is computed of it alone is computed once for a few columns of all rows.
+// b is the same for all rows, as the factors of squeeze-excite are: what is computed of it alone is computed once for a
+// few columns of all rows.
 template <class S, class Op, bool kASigned, bool kBSigned>
 void quantized_columns(const QuantizedRows& q) {
   constexpr std::int64_t kTogether = 4 * S::kLanes;
@@ -84,7 +88,8 @@ void quantized_columns(const QuantizedRows& q) {
     const std::uint8_t* a = p.a + i;
     std::uint8_t* y = p.y + i;
     for (std::int64_t r = 0; r < p.rows; ++r, a += p.a_row_stride, y += p.n) {
-      for (int k = 0; k < 4; ++k) S::store_bytes(y + k * S::kLanes, Op::template apply<S>(p, load_byte<S, kASigned>(a + k * S::kLanes), b[k]));
+      for (int k = 0; k < 4; ++k)
+        S::store_bytes(y + k * S::kLanes, Op::template apply<S>(p, load_byte<S, kASigned>(a + k * S::kLanes), b[k]));
     }
   }
   for (std::int64_t r = 0; r < p.rows; ++r) {
@@ -92,7 +97,8 @@ void quantized_columns(const QuantizedRows& q) {
     std::uint8_t* y = p.y + r * p.n;
     for_lanes<S>(
         i, p.n, [&]<class T>(std::int64_t c) __attribute__((always_inline)) {
-          T::store_bytes(y + c, Op::template apply<T>(p, load_byte<T, kASigned>(a + c), load_byte<T, kBSigned>(p.b + c)));
+          T::store_bytes(y + c,
+                         Op::template apply<T>(p, load_byte<T, kASigned>(a + c), load_byte<T, kBSigned>(p.b + c)));
         });
   }
 }
@@ -107,7 +113,8 @@ void quantized_rows_of(const QuantizedRows& q) {
 
 template <class S, class Op>
 void quantized_rows(const QuantizedRows& q) {
-  if (q.a_is_signed) (q.b_is_signed ? &quantized_rows_of<S, Op, true, true> : &quantized_rows_of<S, Op, true, false>)(q);
+  if (q.a_is_signed)
+    (q.b_is_signed ? &quantized_rows_of<S, Op, true, true> : &quantized_rows_of<S, Op, true, false>)(q);
   else (q.b_is_signed ? &quantized_rows_of<S, Op, false, true> : &quantized_rows_of<S, Op, false, false>)(q);
   if (q.table != nullptr) S::lookup(q.table, q.y, q.y, q.rows * q.n);
 }
@@ -144,11 +151,17 @@ void f32_rows(const F32Rows& f) {
     const float* b = f.b + r * f.b_row_stride;
     float* y = f.y + r * f.n;
     if (f.a_step == 0) {
-      for_lanes<S>(0, f.n, [=, value = *a]<class T>(std::int64_t i) { T::store(y + i, Op::template apply<T>(T::set(value), T::load(b + i))); });
+      for_lanes<S>(0, f.n, [=, value = *a]<class T>(std::int64_t i) {
+        T::store(y + i, Op::template apply<T>(T::set(value), T::load(b + i)));
+      });
     } else if (f.b_step == 0) {
-      for_lanes<S>(0, f.n, [=, value = *b]<class T>(std::int64_t i) { T::store(y + i, Op::template apply<T>(T::load(a + i), T::set(value))); });
+      for_lanes<S>(0, f.n, [=, value = *b]<class T>(std::int64_t i) {
+        T::store(y + i, Op::template apply<T>(T::load(a + i), T::set(value)));
+      });
     } else {
-      for_lanes<S>(0, f.n, [=]<class T>(std::int64_t i) { T::store(y + i, Op::template apply<T>(T::load(a + i), T::load(b + i))); });
+      for_lanes<S>(0, f.n, [=]<class T>(std::int64_t i) {
+        T::store(y + i, Op::template apply<T>(T::load(a + i), T::load(b + i)));
+      });
     }
   }
 }
@@ -216,7 +229,8 @@ void f32_line(const F32Line& line) {
   const float* x = line.x;
   float* y = line.y;
   const double alpha = line.alpha, beta = line.beta;
-  for (std::int64_t i = 0; i < line.n; ++i) y[i] = static_cast<float>(Function::apply(static_cast<double>(x[i]), alpha, beta));
+  for (std::int64_t i = 0; i < line.n; ++i)
+    y[i] = static_cast<float>(Function::apply(static_cast<double>(x[i]), alpha, beta));
 }
 
 template <class S>

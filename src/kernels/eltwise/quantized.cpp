@@ -19,8 +19,10 @@ bool is_small(std::int32_t value) { return value >= -512 && value <= 512; }
 
 std::string refuse(const CallView& call) {
   const auto& attrs = call.attrs->as<QuantizedBinaryAttrs>();
-  if (!is_8bit(call.input(0).dtype) || !is_8bit(call.input(1).dtype) || size_of(call.output().dtype) != 1) return "needs 8-bit operands and result";
-  if (!is_small(attrs.a_zero_point) || !is_small(attrs.b_zero_point) || !is_small(attrs.add.shift)) return "needs 8-bit zero points";
+  if (!is_8bit(call.input(0).dtype) || !is_8bit(call.input(1).dtype) || size_of(call.output().dtype) != 1)
+    return "needs 8-bit operands and result";
+  if (!is_small(attrs.a_zero_point) || !is_small(attrs.b_zero_point) || !is_small(attrs.add.shift))
+    return "needs 8-bit zero points";
   return {};
 }
 

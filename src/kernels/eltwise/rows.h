@@ -6,11 +6,11 @@
 
 namespace octavo {
 
-// rows x n results, dense; the elements of an operand are `step` (0 or 1, not both 0) apart, its rows `row_stride`. y may be an operand with equal
-// strides. With a' = a - a_zero_point and b' = b - b_zero_point, add: y = clamp(fma(a', a_ratio, fma(b', b_ratio, fixed))), mul: y = clamp(f32(a' *
-// b') * ratio + fixed), both rounded to even, plus shift;
-// integer_add: y = clamp(((a * a_multiplier + b * b_multiplier + bias) >> right_shift) + zero_point) with the integer bounds. Then y = table[y] where
-// there is a table.
+// rows x n results, dense; the elements of an operand are `step` (0 or 1, not both 0) apart, its rows `row_stride`. y
+// may be an operand with equal strides. With a' = a - a_zero_point and b' = b - b_zero_point, add: y = clamp(fma(a',
+// a_ratio, fma(b', b_ratio, fixed))), mul: y = clamp(f32(a' * b') * ratio + fixed), both rounded to even, plus shift;
+// integer_add: y = clamp(((a * a_multiplier + b * b_multiplier + bias) >> right_shift) + zero_point) with the integer
+// bounds. Then y = table[y] where there is a table.
 struct QuantizedRows {
   const std::uint8_t* a = nullptr;
   const std::uint8_t* b = nullptr;
@@ -23,7 +23,8 @@ struct QuantizedRows {
   float a_ratio = 0.0f, b_ratio = 0.0f, ratio = 0.0f, fixed = 0.0f;
   float lowest = 0.0f, highest = 0.0f;
   std::int32_t shift = 0;
-  std::int32_t a_multiplier = 0, b_multiplier = 0, bias = 0, right_shift = 1, zero_point = 0, integer_lowest = 0, integer_highest = 255;
+  std::int32_t a_multiplier = 0, b_multiplier = 0, bias = 0, right_shift = 1, zero_point = 0, integer_lowest = 0,
+               integer_highest = 255;
   const std::uint8_t* table = nullptr;
 };
 
@@ -37,7 +38,8 @@ struct F32Rows {
   int a_step = 1, b_step = 1;
 };
 
-// Functions of one f32 that need no elementary function: y = f32(f(f64(x))), as evaluate_unary says; alpha and beta are its attributes.
+// Functions of one f32 that need no elementary function: y = f32(f(f64(x))), as evaluate_unary says; alpha and beta are
+// its attributes.
 struct F32Line {
   const float* x = nullptr;
   float* y = nullptr;

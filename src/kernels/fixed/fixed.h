@@ -1,4 +1,5 @@
-// Fixed-point kernels: sums as 8-bit values, and sums, differences and products of two quantized values. Part of kernels/.
+// Fixed-point kernels: sums as 8-bit values, and sums, differences and products of two quantized values. Part of
+// kernels/.
 #ifndef OCTAVO_KERNELS_FIXED_FIXED_H_
 #define OCTAVO_KERNELS_FIXED_FIXED_H_
 

@@ -10,7 +10,8 @@ namespace {
 
 enum class Rounding { twice, once };
 
-// FixedMultiplier::apply. What depends on the factor alone is computed when it is made, outside of the loops over values.
+// FixedMultiplier::apply. What depends on the factor alone is computed when it is made, outside of the loops over
+// values.
 template <class S, Rounding kRounding>
 struct LaneFactor {
   using Lanes = FixedLanes<S>;
@@ -24,7 +25,9 @@ struct LaneFactor {
     if constexpr (kRounding == Rounding::once) return {multiplier, zero, S::sub_s32(S::set_s32(31), shift)};
     return {multiplier, S::max_s32(shift, zero), S::max_s32(S::sub_s32(zero, shift), zero)};
   }
-  static LaneFactor of(const FixedRowFactor& factor) { return of(S::set_s32(factor.multiplier), S::set_s32(factor.shift)); }
+  static LaneFactor of(const FixedRowFactor& factor) {
+    return of(S::set_s32(factor.multiplier), S::set_s32(factor.shift));
+  }
 
   typename S::S32 apply(typename S::S32 x) const {
     if constexpr (kRounding == Rounding::once) return Lanes::product_shifted(x, multiplier, right);
@@ -35,7 +38,8 @@ struct LaneFactor {
 // Clamped before the zero point comes to it, which could leave 32 bits otherwise.
 template <class S, class Row>
 typename S::S32 clamped(const Row& row, typename S::S32 x) {
-  const typename S::S32 lowest = S::set_s32(row.lowest - row.zero_point), highest = S::set_s32(row.highest - row.zero_point);
+  const typename S::S32 lowest = S::set_s32(row.lowest - row.zero_point),
+                        highest = S::set_s32(row.highest - row.zero_point);
   return S::add_s32(S::min_s32(S::max_s32(x, lowest), highest), S::set_s32(row.zero_point));
 }
 
@@ -47,8 +51,8 @@ void sums_by_channel(const FixedSums& args) {
   for_lanes<S>(
       0, p.n, [=]<class T>(std::int64_t c) __attribute__((always_inline)) {
         using Factor = LaneFactor<T, kRounding>;
-        const Factor factor =
-            kStep == 0 ? Factor::of({*p.multiplier, *p.shift}) : Factor::of(T::load_s32(p.multiplier + c), T::load_s32(p.shift + c));
+        const Factor factor = kStep == 0 ? Factor::of({*p.multiplier, *p.shift})
+                                         : Factor::of(T::load_s32(p.multiplier + c), T::load_s32(p.shift + c));
         for (std::int64_t r = 0; r < p.rows; ++r) {
           T::store_bytes(p.y + r * p.n + c, clamped<T>(p, factor.apply(T::load_s32(p.x + r * p.n + c))));
         }
@@ -75,7 +79,8 @@ struct PairFactors {
   typename S::S32 apply(typename S::S32 a_part, typename S::S32 b_part) const {
     if constexpr (kKind == PairKind::mul) return y.apply(S::mul_s32(a_part, b_part));
     const typename S::S32 headroom = S::set_s32(20);
-    const typename S::S32 left = a.apply(FixedLanes<S>::shift_left(a_part, headroom)), right = b.apply(FixedLanes<S>::shift_left(b_part, headroom));
+    const typename S::S32 left = a.apply(FixedLanes<S>::shift_left(a_part, headroom)),
+                          right = b.apply(FixedLanes<S>::shift_left(b_part, headroom));
     return y.apply(kKind == PairKind::sub ? S::sub_s32(left, right) : S::add_s32(left, right));
   }
 };

@@ -1,4 +1,5 @@
-// The fixed-point steps of base/fixed_point.h for lanes of 32 bits; here those of one lane. Internal linkage only. Part of kernels/.
+// The fixed-point steps of base/fixed_point.h for lanes of 32 bits; here those of one lane. Internal linkage only. Part
+// of kernels/.
 #ifndef OCTAVO_KERNELS_FIXED_LANES_H_
 #define OCTAVO_KERNELS_FIXED_LANES_H_
 
@@ -34,7 +35,9 @@ struct FixedLanes<Scalar> {
   }
 
   // x * m / 2^bits, halves up, wrapping; bits from 1 to 62.
-  static S32 product_shifted(S32 x, S32 m, S32 bits) { return static_cast<S32>((std::int64_t{x} * m + (std::int64_t{1} << (bits - 1))) >> bits); }
+  static S32 product_shifted(S32 x, S32 m, S32 bits) {
+    return static_cast<S32>((std::int64_t{x} * m + (std::int64_t{1} << (bits - 1))) >> bits);
+  }
 };
 
 }  // namespace

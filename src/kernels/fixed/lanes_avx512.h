@@ -16,7 +16,8 @@ struct FixedLanes<Avx512> {
   static S32 shift_left(S32 x, S32 bits) { return _mm512_sllv_epi32(x, bits); }
 
   static S32 high_product(S32 x, S32 m) {
-    const __m512i half = _mm512_set1_epi64(std::int64_t{1} << 30), lowest = _mm512_set1_epi32(std::numeric_limits<std::int32_t>::min());
+    const __m512i half = _mm512_set1_epi64(std::int64_t{1} << 30),
+                  lowest = _mm512_set1_epi32(std::numeric_limits<std::int32_t>::min());
     const __m512i even = _mm512_srli_epi64(_mm512_add_epi64(_mm512_mul_epi32(x, m), half), 31);
     const __m512i odd = _mm512_slli_epi64(_mm512_add_epi64(_mm512_mul_epi32(upper(x), upper(m)), half), 1);
     const __m512i y = _mm512_mask_mov_epi32(even, kOdd, odd);

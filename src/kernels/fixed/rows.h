@@ -7,8 +7,9 @@
 
 namespace octavo {
 
-// rows x n sums, dense; multipliers and shifts are `step` (0 or 1) apart along n. y = clamp(FixedMultiplier{multiplier, shift}.apply(x) +
-// zero_point), shifts clamped to what a FixedMultiplier has; then y = table[y as an unsigned byte] where there is a table.
+// rows x n sums, dense; multipliers and shifts are `step` (0 or 1) apart along n. y = clamp(FixedMultiplier{multiplier,
+// shift}.apply(x) + zero_point), shifts clamped to what a FixedMultiplier has; then y = table[y as an unsigned byte]
+// where there is a table.
 struct FixedSums {
   const std::int32_t* x = nullptr;
   std::uint8_t* y = nullptr;
@@ -25,9 +26,9 @@ struct FixedRowFactor {
   std::int32_t shift = 0;
 };
 
-// rows x n results of u8 operands, dense; the elements of an operand are `step` (0 or 1, not both 0) apart, its rows `row_stride`.
-// add, sub: y = clamp(y_factor(a_factor((a - a_zero_point) * 2^20) +- b_factor((b - b_zero_point) * 2^20)) + zero_point);
-// mul: y = clamp(y_factor((a - a_zero_point) * (b - b_zero_point)) + zero_point).
+// rows x n results of u8 operands, dense; the elements of an operand are `step` (0 or 1, not both 0) apart, its rows
+// `row_stride`. add, sub: y = clamp(y_factor(a_factor((a - a_zero_point) * 2^20) +- b_factor((b - b_zero_point) *
+// 2^20)) + zero_point); mul: y = clamp(y_factor((a - a_zero_point) * (b - b_zero_point)) + zero_point).
 struct FixedPairs {
   const std::uint8_t* a = nullptr;
   const std::uint8_t* b = nullptr;

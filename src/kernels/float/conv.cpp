@@ -34,8 +34,8 @@ struct ConvView {
 struct Params {
   ImageSizes x, y;
   std::int64_t groups = 1;
-  std::int64_t kernel_height = 1, kernel_width = 1, stride_height = 1, stride_width = 1, dilation_height = 1, dilation_width = 1, pad_top = 0,
-               pad_left = 0;
+  std::int64_t kernel_height = 1, kernel_width = 1, stride_height = 1, stride_width = 1, dilation_height = 1,
+               dilation_width = 1, pad_top = 0, pad_left = 0;
   UnaryAttrs activation;
   const float* weights = nullptr;  // [group][tap][ic][oc]
   const float* bias = nullptr;     // may be null
@@ -62,7 +62,8 @@ void add_tap(const Params& p, const Block& block, std::int64_t kh, std::int64_t 
                .width = block.width,
                .acc = acc,
                .acc_stride = kChannelBlock};
-  const float* row = x + block.image * p.x.strides.image + block.group * in_per_group * p.x.strides.channel + ih * p.x.strides.row;
+  const float* row =
+      x + block.image * p.x.strides.image + block.group * in_per_group * p.x.strides.channel + ih * p.x.strides.row;
   int inside = 0;
   for (std::int64_t i = 0; i < block.positions; ++i) {
     const std::int64_t iw = (block.ow + i) * p.stride_width + kw * p.dilation_width - p.pad_left;
@@ -95,8 +96,8 @@ double activated(const UnaryAttrs& activation, double value) {
 void store_block(const Params& p, const Block& block, const double* acc, const float* residual, float* y) {
   const std::int64_t oc = block.group * (p.y.channels / p.groups) + block.first;
   for (std::int64_t i = 0; i < block.positions; ++i) {
-    const std::int64_t at =
-        block.image * p.y.strides.image + block.oh * p.y.strides.row + (block.ow + i) * p.y.strides.column + oc * p.y.strides.channel;
+    const std::int64_t at = block.image * p.y.strides.image + block.oh * p.y.strides.row +
+                            (block.ow + i) * p.y.strides.column + oc * p.y.strides.channel;
     for (std::int64_t j = 0; j < block.width; ++j) {
       double sum = acc[i * kChannelBlock + j];
       if (p.bias != nullptr) sum += static_cast<double>(p.bias[oc + j]);
@@ -110,7 +111,8 @@ void run_block(const Params& p, const Block& block, const StepBuffers& buffers) 
   auto* acc = reinterpret_cast<double*>(buffers.scratch);
   std::fill_n(acc, kSumRows * kChannelBlock, 0.0);
   for (std::int64_t kh = 0; kh < p.kernel_height; ++kh) {
-    for (std::int64_t kw = 0; kw < p.kernel_width; ++kw) add_tap(p, block, kh, kw, reinterpret_cast<const float*>(buffers.inputs[kX]), acc);
+    for (std::int64_t kw = 0; kw < p.kernel_width; ++kw)
+      add_tap(p, block, kh, kw, reinterpret_cast<const float*>(buffers.inputs[kX]), acc);
   }
   const float* residual = p.has_residual ? reinterpret_cast<const float*>(buffers.inputs[kResidual]) : nullptr;
   store_block(p, block, acc, residual, reinterpret_cast<float*>(buffers.outputs[0]));
@@ -123,8 +125,8 @@ void run(const Params& p, const StepBuffers& buffers, ItemRange rows) {
       for (std::int64_t first = 0; first < out_per_group; first += kChannelBlock) {
         for (std::int64_t ow = 0; ow < p.y.width; ow += kSumRows) {
           run_block(p,
-                    {row / p.y.height, row % p.y.height, ow, std::min<std::int64_t>(kSumRows, p.y.width - ow), group, first,
-                     std::min(kChannelBlock, out_per_group - first)},
+                    {row / p.y.height, row % p.y.height, ow, std::min<std::int64_t>(kSumRows, p.y.width - ow), group,
+                     first, std::min(kChannelBlock, out_per_group - first)},
                     buffers);
         }
       }
@@ -140,10 +142,12 @@ std::string refuse(const CallView& call) {
 
 std::string refusal(const OpCall& call) {
   for (std::size_t i : {kW, kBias}) {
-    if (i < call.inputs.size() && call.inputs[i] != nullptr && !call.inputs[i]->is_constant()) return "needs constant weights";
+    if (i < call.inputs.size() && call.inputs[i] != nullptr && !call.inputs[i]->is_constant())
+      return "needs constant weights";
   }
   for (std::size_t i : {kX, kResidual}) {
-    if (i < call.inputs.size() && call.inputs[i] != nullptr && call.inputs[i]->is_constant()) return "needs a variable x and residual";
+    if (i < call.inputs.size() && call.inputs[i] != nullptr && call.inputs[i]->is_constant())
+      return "needs a variable x and residual";
   }
   return refuse(view_of(call));
 }
@@ -160,7 +164,8 @@ std::vector<Tensor> pack(const OpCall& call) {
     for (std::int64_t tap = 0; tap < taps; ++tap) {
       for (std::int64_t ic = 0; ic < kernel.channels; ++ic) {
         for (std::int64_t oc = 0; oc < out_per_group; ++oc) {
-          *to++ = w.as<float>()[(group * out_per_group + oc) * kernel.strides.image + tap * kernel.strides.column + ic * kernel.strides.channel];
+          *to++ = w.as<float>()[(group * out_per_group + oc) * kernel.strides.image + tap * kernel.strides.column +
+                                ic * kernel.strides.channel];
         }
       }
     }
@@ -178,16 +183,18 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
            .activation = conv.activation,
            .has_residual = call.input(kResidual).exists(),
            .functions = &functions};
-  if (!is_packed_as(spec, 0, DType::f32, call.input(kW).elements()) || (has_bias && !is_packed_as(spec, 1, DType::f32, p.y.channels))) {
+  if (!is_packed_as(spec, 0, DType::f32, call.input(kW).elements()) ||
+      (has_bias && !is_packed_as(spec, 1, DType::f32, p.y.channels))) {
     return not_as_packed(spec);
   }
   if (!is_read_in_run(spec, kX) || !is_read_in_run(spec, kResidual)) return not_as_packed(spec);
   const Window& window = *conv.window;
   const std::size_t last = window.kernel.size() - 1;
-  p.kernel_width = window.kernel[last], p.stride_width = window.strides[last], p.dilation_width = window.dilations[last],
-  p.pad_left = window.pad_begin[last];
+  p.kernel_width = window.kernel[last], p.stride_width = window.strides[last],
+  p.dilation_width = window.dilations[last], p.pad_left = window.pad_begin[last];
   if (last == 1) {
-    p.kernel_height = window.kernel[0], p.stride_height = window.strides[0], p.dilation_height = window.dilations[0], p.pad_top = window.pad_begin[0];
+    p.kernel_height = window.kernel[0], p.stride_height = window.strides[0], p.dilation_height = window.dilations[0],
+    p.pad_top = window.pad_begin[0];
   }
   p.weights = spec.packed[0].as<float>();
   if (has_bias) p.bias = spec.packed[1].as<float>();
@@ -195,8 +202,9 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
   return make_step(std::move(p), rows, run, kSumRows * kChannelBlock * sizeof(double));
 }
 
-// Sums of a few channels are mostly overhead: a group's channels count as sixteen at least, and each tap of four positions costs a call.
-// A position that stands alone shares its weights with none (squeeze-excite blocks, Cascade Lake, 2.5 GHz: 1.1 ns per product, 70 ns per sigmoid).
+// Sums of a few channels are mostly overhead: a group's channels count as sixteen at least, and each tap of four
+// positions costs a call. A position that stands alone shares its weights with none (squeeze-excite blocks, Cascade
+// Lake, 2.5 GHz: 1.1 ns per product, 70 ns per sigmoid).
 template <Isa isa>
 double cost(const OpCall& call, const Machine&) {
   constexpr double per_mac = isa == Isa::scalar ? 1.0 : (isa == Isa::avx2 ? 0.5 : 0.3);
@@ -208,23 +216,35 @@ double cost(const OpCall& call, const Machine&) {
   const double positions = static_cast<double>(call.outputs[0].shape.elements()) / std::max(1.0, channels);
   double taps = 1.0;
   for (std::int64_t size : conv.window->kernel) taps *= static_cast<double>(size);
-  const double macs = static_cast<double>(call.outputs[0].shape.elements()) * static_cast<double>(w.elements()) / std::max(1.0, channels);
-  const double blocks = static_cast<double>(conv.groups) * std::ceil(out_per_group / static_cast<double>(kChannelBlock));
+  const double macs = static_cast<double>(call.outputs[0].shape.elements()) * static_cast<double>(w.elements()) /
+                      std::max(1.0, channels);
+  const double blocks =
+      static_cast<double>(conv.groups) * std::ceil(out_per_group / static_cast<double>(kChannelBlock));
   const double alone = ImageSizes::of(call.outputs[0].shape, conv.layout).width < kSumRows ? 8.0 : 1.0;
   const bool is_simple = conv.activation.kind == UnaryKind::identity || conv.activation.kind == UnaryKind::relu;
   const double activations = is_simple ? 0.0 : 70.0 * static_cast<double>(call.outputs[0].shape.elements());
-  return 500.0 + per_mac * alone * macs * std::max(1.0, 16.0 / out_per_group) + per_call * positions / kSumRows * taps * blocks + activations;
+  return 500.0 + per_mac * alone * macs * std::max(1.0, 16.0 / out_per_group) +
+         per_call * positions / kSumRows * taps * blocks + activations;
 }
 
 template <const SumFunctions& functions, Isa isa>
 constexpr Kernel kernel(std::string_view name, std::string_view op) {
-  return {.name = name, .op = op, .needs = isa, .refusal = refusal, .cost = cost<isa>, .pack = pack, .prepare = prepare_by<refuse, make<functions>>};
+  return {.name = name,
+          .op = op,
+          .needs = isa,
+          .refusal = refusal,
+          .cost = cost<isa>,
+          .pack = pack,
+          .prepare = prepare_by<refuse, make<functions>>};
 }
 
 constexpr Kernel kKernels[] = {
-    kernel<kSumsScalar, Isa::scalar>("float_conv_portable", "conv"),     kernel<kSumsAvx2, Isa::avx2>("float_conv_avx2", "conv"),
-    kernel<kSumsAvx512, Isa::avx512>("float_conv_avx512", "conv"),       kernel<kSumsScalar, Isa::scalar>("float_fused_conv_portable", "fused_conv"),
-    kernel<kSumsAvx2, Isa::avx2>("float_fused_conv_avx2", "fused_conv"), kernel<kSumsAvx512, Isa::avx512>("float_fused_conv_avx512", "fused_conv"),
+    kernel<kSumsScalar, Isa::scalar>("float_conv_portable", "conv"),
+    kernel<kSumsAvx2, Isa::avx2>("float_conv_avx2", "conv"),
+    kernel<kSumsAvx512, Isa::avx512>("float_conv_avx512", "conv"),
+    kernel<kSumsScalar, Isa::scalar>("float_fused_conv_portable", "fused_conv"),
+    kernel<kSumsAvx2, Isa::avx2>("float_fused_conv_avx2", "fused_conv"),
+    kernel<kSumsAvx512, Isa::avx512>("float_fused_conv_avx512", "fused_conv"),
 };
 
 }  // namespace

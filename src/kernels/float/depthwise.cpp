@@ -1,4 +1,5 @@
-// float_depthwise by lines of the result: the pixels whose columns all lie within the image together, the others one by one. Part of kernels/.
+// float_depthwise by lines of the result: the pixels whose columns all lie within the image together, the others one by
+// one. Part of kernels/.
 #include "kernels/call.h"
 #include "kernels/float/float.h"
 #include "kernels/float/sums.h"
@@ -28,7 +29,8 @@ struct Params {
   const SumFunctions* functions = nullptr;
 };
 
-// The taps of pixels from (oh, ow) on that lie within the image, as offsets from the pixel where the first one's tap 0 would be.
+// The taps of pixels from (oh, ow) on that lie within the image, as offsets from the pixel where the first one's tap 0
+// would be.
 std::int64_t list_taps(const Params& p, std::int64_t oh, std::int64_t ow, TapOffsets* list) {
   std::int64_t count = 0;
   for (std::size_t t = 0; t < p.taps.size(); ++t) {
@@ -43,14 +45,15 @@ std::int64_t list_taps(const Params& p, std::int64_t oh, std::int64_t ow, TapOff
 void run_line(const Params& p, std::int64_t line, const StepBuffers& buffers) {
   auto* taps = reinterpret_cast<TapOffsets*>(buffers.scratch);
   const std::int64_t oh = line % p.rows.results, image = line / p.rows.results;
-  DepthwisePixels d{.x = reinterpret_cast<const float*>(buffers.inputs[kX]) + image * p.rows.size * p.columns.size * p.channels,
-                    .x_step = p.columns.stride * p.channels,
-                    .w = p.weights,
-                    .bias = p.bias,
-                    .taps = taps,
-                    .channels = p.channels,
-                    .lowest = p.lowest,
-                    .highest = p.highest};
+  DepthwisePixels d{
+      .x = reinterpret_cast<const float*>(buffers.inputs[kX]) + image * p.rows.size * p.columns.size * p.channels,
+      .x_step = p.columns.stride * p.channels,
+      .w = p.weights,
+      .bias = p.bias,
+      .taps = taps,
+      .channels = p.channels,
+      .lowest = p.lowest,
+      .highest = p.highest};
   float* y = reinterpret_cast<float*>(buffers.outputs[0]) + line * p.columns.results * p.channels;
   for (std::int64_t ow = 0; ow < p.columns.results; ow += d.pixels) {
     const bool is_inner = ow >= p.first_inner && ow < p.inner_end;
@@ -69,7 +72,8 @@ std::string refuse(const CallView&) { return {}; }
 
 std::string refusal(const OpCall& call) {
   for (std::size_t i : {kW, kBias}) {
-    if (i < call.inputs.size() && call.inputs[i] != nullptr && !call.inputs[i]->is_constant()) return "needs constant weights";
+    if (i < call.inputs.size() && call.inputs[i] != nullptr && !call.inputs[i]->is_constant())
+      return "needs constant weights";
   }
   return call.inputs[kX]->is_constant() ? "needs a variable x" : "";
 }
@@ -82,7 +86,8 @@ std::vector<Tensor> pack(const OpCall& call) {
   Tensor packed(DType::f32, Shape{w.elements()}), bias(DType::f32, Shape{channels});
   float* to = packed.as<float>();
   for (const TapPosition& tap : depthwise_tap_order(window)) {
-    for (std::int64_t c = 0; c < channels; ++c) *to++ = w.as<float>()[c * taps + tap.row * window.kernel[1] + tap.column];
+    for (std::int64_t c = 0; c < channels; ++c)
+      *to++ = w.as<float>()[c * taps + tap.row * window.kernel[1] + tap.column];
   }
   if (call.inputs.size() > kBias && call.inputs[kBias] != nullptr) {
     std::copy_n(call.inputs[kBias]->constant->as<float>(), channels, bias.as<float>());
@@ -94,14 +99,19 @@ std::vector<Tensor> pack(const OpCall& call) {
 }
 
 Axis axis_of(const Window& window, std::size_t i, std::int64_t size, std::int64_t results) {
-  return {.size = size, .results = results, .stride = window.strides[i], .dilation = window.dilations[i], .pad = window.pad_begin[i]};
+  return {.size = size,
+          .results = results,
+          .stride = window.strides[i],
+          .dilation = window.dilations[i],
+          .pad = window.pad_begin[i]};
 }
 
 template <const SumFunctions& functions>
 Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
   const auto& attrs = spec.attrs->as<FloatDepthwiseAttrs>();
   const Shape &x = *call.input(kX).shape, &y = *call.output().shape;
-  if (!is_packed_as(spec, 0, DType::f32, call.input(kW).elements()) || !is_packed_as(spec, 1, DType::f32, x[3]) || !is_read_in_run(spec, kX)) {
+  if (!is_packed_as(spec, 0, DType::f32, call.input(kW).elements()) || !is_packed_as(spec, 1, DType::f32, x[3]) ||
+      !is_read_in_run(spec, kX)) {
     return not_as_packed(spec);
   }
   Params p{.rows = axis_of(attrs.window, 0, x[1], y[1]),
@@ -115,7 +125,9 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
   const std::int64_t lines = call.output().elements() == 0 ? 0 : y[0] * y[1];
   if (lines > 0) p.taps = depthwise_tap_order(attrs.window);
   const std::int64_t extent = attrs.window.extent(1);
-  const auto is_inner = [&](std::int64_t ow) { return p.columns.at(ow, 0) >= 0 && p.columns.at(ow, 0) + extent <= p.columns.size; };
+  const auto is_inner = [&](std::int64_t ow) {
+    return p.columns.at(ow, 0) >= 0 && p.columns.at(ow, 0) + extent <= p.columns.size;
+  };
   while (p.first_inner < y[2] && !is_inner(p.first_inner)) ++p.first_inner;
   p.inner_end = p.first_inner;
   while (p.inner_end < y[2] && is_inner(p.inner_end)) ++p.inner_end;

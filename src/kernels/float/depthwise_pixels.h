@@ -1,4 +1,5 @@
-// The loops of float_depthwise over any Simd: a few pixels by a few vectors of channels. Internal linkage only. Part of kernels/.
+// The loops of float_depthwise over any Simd: a few pixels by a few vectors of channels. Internal linkage only. Part of
+// kernels/.
 #ifndef OCTAVO_KERNELS_FLOAT_DEPTHWISE_PIXELS_H_
 #define OCTAVO_KERNELS_FLOAT_DEPTHWISE_PIXELS_H_
 
@@ -20,20 +21,23 @@ void depthwise_block(const DepthwisePixels& d, std::int64_t pixel, std::int64_t 
     typename S::F32 w[kVectors];
     for (int v = 0; v < kVectors; ++v) w[v] = S::load(d.w + d.taps[t].w + c + v * S::kLanes);
     for (int p = 0; p < kPixels; ++p) {
-      for (int v = 0; v < kVectors; ++v) sum[p][v] = S::fma(S::load(from + p * d.x_step + v * S::kLanes), w[v], sum[p][v]);
+      for (int v = 0; v < kVectors; ++v)
+        sum[p][v] = S::fma(S::load(from + p * d.x_step + v * S::kLanes), w[v], sum[p][v]);
     }
   }
   // In this order NaN stays what it is.
   for (int p = 0; p < kPixels; ++p) {
     for (int v = 0; v < kVectors; ++v) {
-      S::store(d.y + (pixel + p) * d.channels + c + v * S::kLanes, S::min(S::set(d.highest), S::max(S::set(d.lowest), sum[p][v])));
+      S::store(d.y + (pixel + p) * d.channels + c + v * S::kLanes,
+               S::min(S::set(d.highest), S::max(S::set(d.lowest), sum[p][v])));
     }
   }
 }
 
 template <class S, int kPixels, int kVectors>
 void depthwise_channels(const DepthwisePixels& d, std::int64_t pixel, std::int64_t c) {
-  for (; c + kVectors * S::kLanes <= d.channels; c += kVectors * S::kLanes) depthwise_block<S, kPixels, kVectors>(d, pixel, c);
+  for (; c + kVectors * S::kLanes <= d.channels; c += kVectors * S::kLanes)
+    depthwise_block<S, kPixels, kVectors>(d, pixel, c);
   if constexpr (kVectors > 1) depthwise_channels<S, kPixels, kVectors / 2>(d, pixel, c);
   else if constexpr (S::kLanes > 1) depthwise_channels<typename S::Half, kPixels, 1>(d, pixel, c);
 }

@@ -1,5 +1,5 @@
-// Kernels of float islands, with the reference's bits on every machine: sums in the reference's order, in f64 but for float_depthwise. Part of
-// kernels/.
+// Kernels of float islands, with the reference's bits on every machine: sums in the reference's order, in f64 but for
+// float_depthwise. Part of kernels/.
 #ifndef OCTAVO_KERNELS_FLOAT_FLOAT_H_
 #define OCTAVO_KERNELS_FLOAT_FLOAT_H_
 

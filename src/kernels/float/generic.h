@@ -1,4 +1,5 @@
-// The loops of float/ in plain C++, which the compiler vectorizes for each instruction set. Internal linkage only. Part of kernels/.
+// The loops of float/ in plain C++, which the compiler vectorizes for each instruction set. Internal linkage only. Part
+// of kernels/.
 #ifndef OCTAVO_KERNELS_FLOAT_GENERIC_H_
 #define OCTAVO_KERNELS_FLOAT_GENERIC_H_
 
@@ -43,7 +44,8 @@ template <int kRows>
 void accumulate_column(const SumBlock& s, std::int64_t column) {
   for (int p = 0; p < kRows; ++p) {
     double sum = s.acc[p * s.acc_stride + column];
-    for (std::int64_t k = 0; k < s.depth; ++k) sum += static_cast<double>(s.a[p][k * s.a_step]) * static_cast<double>(s.b[k * s.b_stride + column]);
+    for (std::int64_t k = 0; k < s.depth; ++k)
+      sum += static_cast<double>(s.a[p][k * s.a_step]) * static_cast<double>(s.b[k * s.b_stride + column]);
     s.acc[p * s.acc_stride + column] = sum;
   }
 }
@@ -83,8 +85,12 @@ void multiply_integers_as(const IntegerSumRow& r) {
 }
 
 void multiply_integers(const IntegerSumRow& row) {
-  if (row.a_is_signed) (row.b_is_signed ? &multiply_integers_as<std::int8_t, std::int8_t> : &multiply_integers_as<std::int8_t, std::uint8_t>)(row);
-  else (row.b_is_signed ? &multiply_integers_as<std::uint8_t, std::int8_t> : &multiply_integers_as<std::uint8_t, std::uint8_t>)(row);
+  if (row.a_is_signed)
+    (row.b_is_signed ? &multiply_integers_as<std::int8_t, std::int8_t>
+                     : &multiply_integers_as<std::int8_t, std::uint8_t>)(row);
+  else
+    (row.b_is_signed ? &multiply_integers_as<std::uint8_t, std::int8_t>
+                     : &multiply_integers_as<std::uint8_t, std::uint8_t>)(row);
 }
 
 void normalize(const NormalizeLine& line) {
@@ -117,7 +123,8 @@ void layer_norm_rows(const LayerNormRows& l, std::int64_t first) {
   for (int r = 0; r < kRows; ++r) deviation[r] = __builtin_sqrt(squares[r] / static_cast<double>(l.n) + l.epsilon);
   for (int r = 0; r < kRows; ++r) {
     for (std::int64_t i = 0; i < l.n; ++i) {
-      const double scaled = (static_cast<double>(x[r * l.n + i]) - mean[r]) / deviation[r] * static_cast<double>(l.scale[i]);
+      const double scaled =
+          (static_cast<double>(x[r * l.n + i]) - mean[r]) / deviation[r] * static_cast<double>(l.scale[i]);
       y[r * l.n + i] = static_cast<float>(l.bias != nullptr ? scaled + static_cast<double>(l.bias[i]) : scaled);
     }
   }

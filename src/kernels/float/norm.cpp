@@ -31,9 +31,12 @@ struct BatchNormParams {
 
 // Factors, then shifts, `channels` of each.
 void make_channels(const BatchNormParams& params, const StepBuffers& buffers, float* to) {
-  const auto input = [&](std::size_t i, std::int64_t c) { return reinterpret_cast<const float*>(buffers.inputs[i])[c]; };
+  const auto input = [&](std::size_t i, std::int64_t c) {
+    return reinterpret_cast<const float*>(buffers.inputs[i])[c];
+  };
   for (std::int64_t c = 0; c < params.channels; ++c) {
-    const auto channel = BatchNormChannel<float>::of(input(1, c), input(2, c), input(3, c), input(4, c), params.epsilon);
+    const auto channel =
+        BatchNormChannel<float>::of(input(1, c), input(2, c), input(3, c), input(4, c), params.epsilon);
     to[c] = channel.factor;
     to[params.channels + c] = channel.shift;
   }
@@ -63,7 +66,8 @@ Result<std::unique_ptr<Step>> make_batch_norm(const CallView& call, const StepSp
   const auto& attrs = call.attrs->as<BatchNormAttrs>();
   const Shape& x = *call.input(0).shape;
   const int axis = static_cast<int>(attrs.axis);
-  BatchNormParams params{.channels = x[axis], .inner = x.elements(axis + 1, x.rank()), .epsilon = attrs.epsilon, .functions = &functions};
+  BatchNormParams params{
+      .channels = x[axis], .inner = x.elements(axis + 1, x.rank()), .epsilon = attrs.epsilon, .functions = &functions};
   const std::int64_t n = params.inner == 1 ? params.channels : params.inner;
   params.chunks = Chunks::of(n == 0 ? 0 : x.elements() / n, 4 * n);
   const auto scratch = static_cast<std::size_t>(2 * params.channels) * sizeof(float);
@@ -186,12 +190,13 @@ void run_reduce(const ReduceParams& params, const StepBuffers& buffers, ItemRang
     const std::int64_t outer = unit / blocks, first = unit % blocks * params.block;
     const std::int64_t width = std::min(params.block, s.inner - first);
     std::fill_n(acc, width, start_of(params.kind));
-    params.functions->reduce({.step = step_of(params.kind),
-                              .x = reinterpret_cast<const float*>(buffers.inputs[0]) + outer * s.count * s.inner + first,
-                              .count = s.count,
-                              .stride = s.inner,
-                              .width = width,
-                              .acc = acc});
+    params.functions->reduce(
+        {.step = step_of(params.kind),
+         .x = reinterpret_cast<const float*>(buffers.inputs[0]) + outer * s.count * s.inner + first,
+         .count = s.count,
+         .stride = s.inner,
+         .width = width,
+         .acc = acc});
     float* y = reinterpret_cast<float*>(buffers.outputs[0]) + outer * s.inner + first;
     for (std::int64_t j = 0; j < width; ++j) y[j] = static_cast<float>(finish(params, acc[j]));
   }

@@ -63,7 +63,8 @@ void run_float(const FloatParams& params, const StepBuffers& buffers, ItemRange 
   auto* acc = reinterpret_cast<double*>(buffers.scratch);
   for (std::int64_t item = range.begin; item < range.end; ++item) {
     const ProductBlock block = block_at(p, item);
-    const float* a = reinterpret_cast<const float*>(buffers.inputs[0]) + p.offsets[block.matrix].first + block.row * p.k;
+    const float* a =
+        reinterpret_cast<const float*>(buffers.inputs[0]) + p.offsets[block.matrix].first + block.row * p.k;
     SumBlock sum{.b = reinterpret_cast<const float*>(buffers.inputs[1]) + p.offsets[block.matrix].second + block.column,
                  .b_stride = p.n,
                  .depth = p.k,
@@ -77,14 +78,17 @@ void run_float(const FloatParams& params, const StepBuffers& buffers, ItemRange 
       sum.acc = acc + r * kColumns;
       params.functions->accumulate(sum);
     }
-    float* y = reinterpret_cast<float*>(buffers.outputs[0]) + (static_cast<std::int64_t>(block.matrix) * p.m + block.row) * p.n + block.column;
+    float* y = reinterpret_cast<float*>(buffers.outputs[0]) +
+               (static_cast<std::int64_t>(block.matrix) * p.m + block.row) * p.n + block.column;
     for (std::int64_t r = 0; r < block.rows; ++r) {
       for (std::int64_t j = 0; j < block.columns; ++j) y[r * p.n + j] = static_cast<float>(acc[r * kColumns + j]);
     }
   }
 }
 
-std::string refuse_float(const CallView& call) { return call.input(0).dtype == DType::f32 ? refuse_batches(call) : "needs f32"; }
+std::string refuse_float(const CallView& call) {
+  return call.input(0).dtype == DType::f32 ? refuse_batches(call) : "needs f32";
+}
 
 template <const SumFunctions& functions>
 Result<std::unique_ptr<Step>> make_float(const CallView& call, const StepSpec&) {
@@ -108,10 +112,12 @@ struct IntegerParams {
 
 std::int32_t byte_at(const std::byte* data, DType dtype, std::int64_t i) {
   const auto value = std::to_integer<std::uint8_t>(data[i]);
-  return dtype == DType::s8 ? static_cast<std::int32_t>(static_cast<std::int8_t>(value)) : static_cast<std::int32_t>(value);
+  return dtype == DType::s8 ? static_cast<std::int32_t>(static_cast<std::int8_t>(value))
+                            : static_cast<std::int32_t>(value);
 }
 
-void store_integers(const IntegerParams& params, const std::int32_t* acc, std::int64_t count, std::byte* y, std::int64_t first) {
+void store_integers(const IntegerParams& params, const std::int32_t* acc, std::int64_t count, std::byte* y,
+                    std::int64_t first) {
   for (std::int64_t j = 0; j < count; ++j) {
     if (params.to == DType::s32) {
       reinterpret_cast<std::int32_t*>(y)[first + j] = acc[j];
@@ -131,7 +137,9 @@ void run_integers(const IntegerParams& params, const StepBuffers& buffers, ItemR
     const auto [a0, b0] = p.offsets[block.matrix];
     const std::int64_t first_zero = p.k == 0 ? 0 : b0 / p.k + block.column;  // matrix * n + column
     for (std::int64_t j = 0; j < block.columns; ++j) {
-      zeros[j] = params.b_zero_points == 0 ? params.b_zero_point : byte_at(buffers.inputs[3], params.b_type, (first_zero + j) % params.b_zero_points);
+      zeros[j] = params.b_zero_points == 0
+                     ? params.b_zero_point
+                     : byte_at(buffers.inputs[3], params.b_type, (first_zero + j) % params.b_zero_points);
     }
     const std::int64_t row = p.k == 0 ? 0 : a0 / p.k + block.row;
     params.functions->multiply_integers(
@@ -139,13 +147,16 @@ void run_integers(const IntegerParams& params, const StepBuffers& buffers, ItemR
          .b = reinterpret_cast<const std::uint8_t*>(buffers.inputs[1]) + b0 + block.column,
          .a_is_signed = params.a_type == DType::s8,
          .b_is_signed = params.b_type == DType::s8,
-         .a_zero_point = params.a_zero_points == 0 ? params.a_zero_point : byte_at(buffers.inputs[2], params.a_type, row % params.a_zero_points),
+         .a_zero_point = params.a_zero_points == 0
+                             ? params.a_zero_point
+                             : byte_at(buffers.inputs[2], params.a_type, row % params.a_zero_points),
          .b_zero_point = zeros,
          .b_stride = p.n,
          .depth = p.k,
          .width = block.columns,
          .acc = acc});
-    store_integers(params, acc, block.columns, buffers.outputs[0], (static_cast<std::int64_t>(block.matrix) * p.m + block.row) * p.n + block.column);
+    store_integers(params, acc, block.columns, buffers.outputs[0],
+                   (static_cast<std::int64_t>(block.matrix) * p.m + block.row) * p.n + block.column);
   }
 }
 
@@ -160,7 +171,9 @@ std::unique_ptr<Step> make_integers(const CallView& call, IntegerParams params) 
 
 template <const SumFunctions& functions>
 Result<std::unique_ptr<Step>> make_matmul_integer(const CallView& call, const StepSpec&) {
-  return make_integers(call, {.functions = &functions, .a_zero_points = call.input(2).elements(), .b_zero_points = call.input(3).elements()});
+  return make_integers(
+      call,
+      {.functions = &functions, .a_zero_points = call.input(2).elements(), .b_zero_points = call.input(3).elements()});
 }
 
 template <const SumFunctions& functions>
@@ -221,10 +234,14 @@ constexpr Kernel quantized_kernel(std::string_view name) {
 }
 
 constexpr Kernel kKernels[] = {
-    float_kernel<kSumsScalar, Isa::scalar>("product_f32_portable"),    float_kernel<kSumsAvx2, Isa::avx2>("product_f32_avx2"),
-    float_kernel<kSumsAvx512, Isa::avx512>("product_f32_avx512"),      integer_kernel<kSumsScalar, Isa::scalar>("product_integer_portable"),
-    integer_kernel<kSumsAvx2, Isa::avx2>("product_integer_avx2"),      integer_kernel<kSumsAvx512, Isa::avx512>("product_integer_avx512"),
-    quantized_kernel<kSumsScalar, Isa::scalar>("product_q8_portable"), quantized_kernel<kSumsAvx2, Isa::avx2>("product_q8_avx2"),
+    float_kernel<kSumsScalar, Isa::scalar>("product_f32_portable"),
+    float_kernel<kSumsAvx2, Isa::avx2>("product_f32_avx2"),
+    float_kernel<kSumsAvx512, Isa::avx512>("product_f32_avx512"),
+    integer_kernel<kSumsScalar, Isa::scalar>("product_integer_portable"),
+    integer_kernel<kSumsAvx2, Isa::avx2>("product_integer_avx2"),
+    integer_kernel<kSumsAvx512, Isa::avx512>("product_integer_avx512"),
+    quantized_kernel<kSumsScalar, Isa::scalar>("product_q8_portable"),
+    quantized_kernel<kSumsAvx2, Isa::avx2>("product_q8_avx2"),
     quantized_kernel<kSumsAvx512, Isa::avx512>("product_q8_avx512"),
 };
 

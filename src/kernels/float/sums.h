@@ -6,7 +6,8 @@
 
 namespace octavo {
 
-// acc[p][j] += a[p][k * a_step] * b[k * b_stride + j] for k = 0, 1, ..., depth - 1; products of two f32 are exact in f64.
+// acc[p][j] += a[p][k * a_step] * b[k * b_stride + j] for k = 0, 1, ..., depth - 1; products of two f32 are exact in
+// f64.
 inline constexpr int kSumRows = 4;
 struct SumBlock {
   const float* a[kSumRows] = {};
@@ -19,7 +20,8 @@ struct SumBlock {
   std::int64_t acc_stride = 0;
 };
 
-// acc[j] += (a[k] - a_zero_point) * (b[k * b_stride + j] - b_zero_point[j]), wrapping in 32 bits; acc is set to 0 first.
+// acc[j] += (a[k] - a_zero_point) * (b[k * b_stride + j] - b_zero_point[j]), wrapping in 32 bits; acc is set to 0
+// first.
 struct IntegerSumRow {
   const std::uint8_t* a = nullptr;
   const std::uint8_t* b = nullptr;
@@ -40,7 +42,8 @@ struct NormalizeLine {
   const float* shift = nullptr;
 };
 
-// Each of `rows` rows of n elements by itself: y = (x - mean) / sqrt(variance + epsilon) * scale + bias, as layer_norm says.
+// Each of `rows` rows of n elements by itself: y = (x - mean) / sqrt(variance + epsilon) * scale + bias, as layer_norm
+// says.
 struct LayerNormRows {
   const float* x = nullptr;
   float* y = nullptr;
@@ -59,8 +62,8 @@ struct ReduceRows {
   double* acc = nullptr;
 };
 
-// For `pixels` results, x and y of the next a step further: y[c] = clamp(bias[c] + sum over taps of x[taps[t].x + c] * w[taps[t].w + c]), a fused
-// multiply-add in f32 per tap, in their order.
+// For `pixels` results, x and y of the next a step further: y[c] = clamp(bias[c] + sum over taps of x[taps[t].x + c] *
+// w[taps[t].w + c]), a fused multiply-add in f32 per tap, in their order.
 struct TapOffsets {
   std::int64_t x = 0, w = 0;
 };

@@ -1,4 +1,5 @@
-// CodeCache: generated code by its configuration, shared by all that ask for the same one and kept only as long as they do. Part of kernels/.
+// CodeCache: generated code by its configuration, shared by all that ask for the same one and kept only as long as they
+// do. Part of kernels/.
 #ifndef OCTAVO_KERNELS_JIT_CODE_CACHE_H_
 #define OCTAVO_KERNELS_JIT_CODE_CACHE_H_
 
@@ -14,8 +15,10 @@ namespace octavo {
 template <class Config>
 class CodeCache {
  public:
-  // `emit` makes what is not there. Threads that ask for the same code at the same time may both make it; one of the two is kept.
-  Result<std::shared_ptr<const Code>> find(const Config& config, Result<std::shared_ptr<const Code>> (*emit)(const Config&)) {
+  // `emit` makes what is not there. Threads that ask for the same code at the same time may both make it; one of the
+  // two is kept.
+  Result<std::shared_ptr<const Code>> find(const Config& config,
+                                           Result<std::shared_ptr<const Code>> (*emit)(const Config&)) {
     if (auto code = known(config)) return code;
     auto made = emit(config);
     if (!made) return made;

@@ -28,7 +28,10 @@ using LoopFunction = void(std::int64_t rounds, const void* memory);
 class LoopEmitter : public Xbyak::CodeGenerator {
  public:
   LoopEmitter(Loop loop, bool is_wide, bool has_evex, void* buffer, std::size_t bytes)
-      : CodeGenerator(bytes, buffer), loop_(loop), kind_(is_wide ? Xbyak::Operand::ZMM : Xbyak::Operand::YMM), has_evex_(has_evex) {}
+      : CodeGenerator(bytes, buffer),
+        loop_(loop),
+        kind_(is_wide ? Xbyak::Operand::ZMM : Xbyak::Operand::YMM),
+        has_evex_(has_evex) {}
 
   void emit() {
     for (int i = 0; i < 16; ++i) vpxor(Xbyak::Xmm(i), Xbyak::Xmm(i), Xbyak::Xmm(i));
@@ -74,7 +77,8 @@ Result<PeakLoop> make_loop(Loop loop) {
   auto code = Code::create({buffer.data(), emitter.getSize()});
   if (!code) return code.errors();
   const std::int64_t per_round = kUnroll * kAccumulators * emitter.bytes();
-  if (loop == Loop::read) return PeakLoop{*code, kReadBytesPerThread / per_round, kReadBytesPerThread / per_round * per_round};
+  if (loop == Loop::read)
+    return PeakLoop{*code, kReadBytesPerThread / per_round, kReadBytesPerThread / per_round * per_round};
   constexpr std::int64_t kRounds = 20000;  // below a millisecond
   const std::int64_t bytes_per_mac = loop == Loop::dot ? 1 : loop == Loop::madd ? 2 : 4;
   return PeakLoop{*code, kRounds, kRounds * per_round / bytes_per_mac};
@@ -98,7 +102,8 @@ Result<double> measure(Loop kind, int threads) {
   if (!loop) return loop.errors();
   const int repeats = kind == Loop::read ? 5 : 60;
   std::vector<Tensor> memory;
-  for (int t = 0; t < threads; ++t) memory.emplace_back(DType::u8, Shape{kind == Loop::read ? kReadBytesPerThread : 64});
+  for (int t = 0; t < threads; ++t)
+    memory.emplace_back(DType::u8, Shape{kind == Loop::read ? kReadBytesPerThread : 64});
   std::vector<double> rates(static_cast<std::size_t>(threads));
   std::atomic<int> waiting = threads;
   const auto work = [&](std::size_t t) {

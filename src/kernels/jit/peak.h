@@ -1,4 +1,5 @@
-// Peaks: what this machine's arithmetic and memory reach at best, measured; the denominators of every "share of peak". Part of kernels/.
+// Peaks: what this machine's arithmetic and memory reach at best, measured; the denominators of every "share of peak".
+// Part of kernels/.
 #ifndef OCTAVO_KERNELS_JIT_PEAK_H_
 #define OCTAVO_KERNELS_JIT_PEAK_H_
 

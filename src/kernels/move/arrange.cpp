@@ -37,12 +37,14 @@ Result<std::unique_ptr<Step>> make_concat(const CallView& call, const StepSpec&)
   const int axis = *normalize_axis(call.attrs->as<ConcatAttrs>().axis, call.output().shape->rank());
   ConcatParams params;
   for (const OperandType& input : call.inputs) {
-    params.row_bytes.push_back(static_cast<std::size_t>(input.shape->elements(axis, input.shape->rank())) * size_of(input.dtype));
+    params.row_bytes.push_back(static_cast<std::size_t>(input.shape->elements(axis, input.shape->rank())) *
+                               size_of(input.dtype));
     params.result_row_bytes += params.row_bytes.back();
   }
   const auto inputs = static_cast<std::int64_t>(params.row_bytes.size());
   const std::int64_t rows = call.output().elements() == 0 ? 0 : call.output().shape->elements(0, axis);
-  params.chunks = Chunks::of(rows * inputs, static_cast<std::int64_t>(params.result_row_bytes) / std::max<std::int64_t>(1, inputs));
+  params.chunks =
+      Chunks::of(rows * inputs, static_cast<std::int64_t>(params.result_row_bytes) / std::max<std::int64_t>(1, inputs));
   const std::int64_t items = params.chunks.items();
   return make_step(std::move(params), items, run_concat);
 }
@@ -57,15 +59,16 @@ struct GatherParams {
 };
 
 std::int64_t index_at(const GatherParams& params, const std::byte* indices, std::int64_t i) {
-  const std::int64_t index =
-      params.has_64_bit_indices ? reinterpret_cast<const std::int64_t*>(indices)[i] : reinterpret_cast<const std::int32_t*>(indices)[i];
+  const std::int64_t index = params.has_64_bit_indices ? reinterpret_cast<const std::int64_t*>(indices)[i]
+                                                       : reinterpret_cast<const std::int32_t*>(indices)[i];
   return std::clamp<std::int64_t>(index < 0 ? index + params.axis_size : index, 0, params.axis_size - 1);
 }
 
 void run_gather(const GatherParams& params, const StepBuffers& buffers, ItemRange range) {
   const ItemRange units = params.chunks.units_of(range);
   for (std::int64_t unit = units.begin; unit < units.end; ++unit) {
-    const std::int64_t row = unit / params.indices * params.axis_size + index_at(params, buffers.inputs[1], unit % params.indices);
+    const std::int64_t row =
+        unit / params.indices * params.axis_size + index_at(params, buffers.inputs[1], unit % params.indices);
     copy_bytes(buffers.inputs[0] + static_cast<std::size_t>(row) * params.row_bytes,
                buffers.outputs[0] + static_cast<std::size_t>(unit) * params.row_bytes, params.row_bytes);
   }
@@ -74,10 +77,11 @@ void run_gather(const GatherParams& params, const StepBuffers& buffers, ItemRang
 Result<std::unique_ptr<Step>> make_gather(const CallView& call, const StepSpec&) {
   const Shape& x = *call.input(0).shape;
   const int axis = *normalize_axis(call.attrs->as<GatherAttrs>().axis, x.rank());
-  GatherParams params{.axis_size = x[axis],
-                      .indices = call.input(1).elements(),
-                      .row_bytes = static_cast<std::size_t>(x.elements(axis + 1, x.rank())) * size_of(call.input(0).dtype),
-                      .has_64_bit_indices = call.input(1).dtype == DType::s64};
+  GatherParams params{
+      .axis_size = x[axis],
+      .indices = call.input(1).elements(),
+      .row_bytes = static_cast<std::size_t>(x.elements(axis + 1, x.rank())) * size_of(call.input(0).dtype),
+      .has_64_bit_indices = call.input(1).dtype == DType::s64};
   const std::int64_t rows = call.output().elements() == 0 ? 0 : x.elements(0, axis) * params.indices;
   params.chunks = Chunks::of(rows, static_cast<std::int64_t>(params.row_bytes));
   const std::int64_t items = params.chunks.items();

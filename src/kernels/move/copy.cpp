@@ -26,7 +26,8 @@ struct Params {
 
 void run(const Params& params, const StepBuffers& buffers, ItemRange range) {
   const bool has_value = buffers.inputs.size() > 1 && buffers.inputs[1] != nullptr;
-  params.copy.run(buffers.inputs[0], has_value ? buffers.inputs[1] : reinterpret_cast<const std::byte*>(&params.zero), buffers.outputs[0], range);
+  params.copy.run(buffers.inputs[0], has_value ? buffers.inputs[1] : reinterpret_cast<const std::byte*>(&params.zero),
+                  buffers.outputs[0], range);
 }
 
 std::unique_ptr<Step> make_copy(const CallView& call, std::vector<CopyAxis> axes) {
@@ -39,7 +40,8 @@ Result<std::unique_ptr<Step>> make_slice(const CallView& call, const StepSpec&) 
   const auto& attrs = call.attrs->as<SliceAttrs>();
   const std::vector<std::int64_t> strides = call.input(0).shape->strides();
   std::vector<CopyAxis> axes;
-  for (std::size_t i = 0; i < strides.size(); ++i) axes.push_back(plain_axis(attrs.sizes[i], strides[i], attrs.starts[i], attrs.steps[i]));
+  for (std::size_t i = 0; i < strides.size(); ++i)
+    axes.push_back(plain_axis(attrs.sizes[i], strides[i], attrs.starts[i], attrs.steps[i]));
   return make_copy(call, std::move(axes));
 }
 
@@ -81,7 +83,8 @@ Result<std::unique_ptr<Step>> make_pad(const CallView& call, const StepSpec&) {
   for (int axis = 0; axis < y.rank(); ++axis) {
     const auto i = static_cast<std::size_t>(axis);
     std::vector<std::int64_t> index(static_cast<std::size_t>(y[axis]));
-    for (std::int64_t at = 0; at < y[axis]; ++at) index[static_cast<std::size_t>(at)] = padded_index(attrs.mode, at - attrs.begin[i], x[axis]);
+    for (std::int64_t at = 0; at < y[axis]; ++at)
+      index[static_cast<std::size_t>(at)] = padded_index(attrs.mode, at - attrs.begin[i], x[axis]);
     axes.push_back(axis_of(index, strides[i]));
   }
   return make_copy(call, std::move(axes));
@@ -93,7 +96,8 @@ struct ReshapeParams {
 void run_reshape(const ReshapeParams& params, const StepBuffers& buffers, ItemRange range) {
   const ItemRange bytes = params.chunks.units_of(range);
   if (buffers.inputs[0] == buffers.outputs[0]) return;
-  __builtin_memcpy(buffers.outputs[0] + bytes.begin, buffers.inputs[0] + bytes.begin, static_cast<std::size_t>(bytes.end - bytes.begin));
+  __builtin_memcpy(buffers.outputs[0] + bytes.begin, buffers.inputs[0] + bytes.begin,
+                   static_cast<std::size_t>(bytes.end - bytes.begin));
 }
 Result<std::unique_ptr<Step>> make_reshape(const CallView& call, const StepSpec&) {
   const Chunks chunks = Chunks::of(static_cast<std::int64_t>(call.output().bytes()), 1);
@@ -104,15 +108,27 @@ double cost(const OpCall& call, const Machine&) { return 100.0 + 0.15 * view_of(
 int first_input(const OpCall&) { return 0; }
 
 constexpr Kernel kKernels[] = {
-    {.name = "expand_copy_portable", .op = "expand", .refusal = refusal_by<refuse>, .cost = cost, .prepare = prepare_by<refuse, make_expand>},
-    {.name = "pad_copy_portable", .op = "pad", .refusal = refusal_by<refuse>, .cost = cost, .prepare = prepare_by<refuse, make_pad>},
+    {.name = "expand_copy_portable",
+     .op = "expand",
+     .refusal = refusal_by<refuse>,
+     .cost = cost,
+     .prepare = prepare_by<refuse, make_expand>},
+    {.name = "pad_copy_portable",
+     .op = "pad",
+     .refusal = refusal_by<refuse>,
+     .cost = cost,
+     .prepare = prepare_by<refuse, make_pad>},
     {.name = "reshape_copy_portable",
      .op = "reshape",
      .refusal = refusal_by<refuse_nothing>,
      .cost = cost,
      .prepare = prepare_by<refuse_nothing, make_reshape>,
      .in_place_input = first_input},
-    {.name = "slice_copy_portable", .op = "slice", .refusal = refusal_by<refuse>, .cost = cost, .prepare = prepare_by<refuse, make_slice>},
+    {.name = "slice_copy_portable",
+     .op = "slice",
+     .refusal = refusal_by<refuse>,
+     .cost = cost,
+     .prepare = prepare_by<refuse, make_slice>},
 };
 
 }  // namespace

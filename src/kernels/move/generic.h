@@ -1,4 +1,5 @@
-// Transposition of a plane in portable C++: tiles in 16-byte vectors, and interleaving of two to four rows. Internal linkage only. Part of kernels/.
+// Transposition of a plane in portable C++: tiles in 16-byte vectors, and interleaving of two to four rows. Internal
+// linkage only. Part of kernels/.
 #ifndef OCTAVO_KERNELS_MOVE_GENERIC_H_
 #define OCTAVO_KERNELS_MOVE_GENERIC_H_
 
@@ -93,7 +94,8 @@ void transpose_plane(const Plane& p) {
   constexpr std::int64_t n = VectorOf<T>::kLanes;
   const std::int64_t rows = p.rows / n * n, columns = p.columns / n * n;
   for (std::int64_t r = 0; r < rows; r += n) {
-    for (std::int64_t c = 0; c < columns; c += n) transpose_tile(x + c * p.x_stride + r, p.x_stride, y + r * p.y_stride + c, p.y_stride);
+    for (std::int64_t c = 0; c < columns; c += n)
+      transpose_tile(x + c * p.x_stride + r, p.x_stride, y + r * p.y_stride + c, p.y_stride);
   }
   Plane right = p;
   right.rows = rows;

@@ -1,5 +1,5 @@
-// Kernels that move elements without computing: reshape, slice, pad, expand, nearest resize, gather, concat, transpose. Any element type. Part of
-// kernels/.
+// Kernels that move elements without computing: reshape, slice, pad, expand, nearest resize, gather, concat, transpose.
+// Any element type. Part of kernels/.
 #ifndef OCTAVO_KERNELS_MOVE_MOVE_H_
 #define OCTAVO_KERNELS_MOVE_MOVE_H_
 

@@ -9,7 +9,8 @@ namespace {
 // source[i] = source[0] + i * stride, nothing filled.
 bool is_contiguous(const CopyAxis& axis, std::int64_t stride) {
   for (std::size_t i = 0; i < axis.source.size(); ++i) {
-    if (axis.source[i] == kFilled || axis.source[i] != axis.source[0] + static_cast<std::int64_t>(i) * stride) return false;
+    if (axis.source[i] == kFilled || axis.source[i] != axis.source[0] + static_cast<std::int64_t>(i) * stride)
+      return false;
   }
   return true;
 }
@@ -18,7 +19,8 @@ template <class T>
 void pick(const std::byte* x, const std::byte* fill, std::byte* y, const std::vector<std::int64_t>& offsets) {
   const auto* from = reinterpret_cast<const T*>(x);
   auto* to = reinterpret_cast<T*>(y);
-  for (std::size_t i = 0; i < offsets.size(); ++i) to[i] = offsets[i] == kFilled ? *reinterpret_cast<const T*>(fill) : from[offsets[i]];
+  for (std::size_t i = 0; i < offsets.size(); ++i)
+    to[i] = offsets[i] == kFilled ? *reinterpret_cast<const T*>(fill) : from[offsets[i]];
 }
 
 template <class T>
@@ -36,7 +38,8 @@ bool merge_last_two(std::vector<CopyAxis>& axes) {
   axes.pop_back();
   CopyAxis merged;
   for (std::int64_t outer : axes.back().source) {
-    for (std::int64_t offset : inner.source) merged.source.push_back(outer == kFilled || offset == kFilled ? kFilled : outer + offset);
+    for (std::int64_t offset : inner.source)
+      merged.source.push_back(outer == kFilled || offset == kFilled ? kFilled : outer + offset);
   }
   axes.back() = std::move(merged);
   return true;
@@ -57,7 +60,8 @@ CopyAxis plain_axis(std::int64_t size, std::int64_t stride, std::int64_t start, 
   return axis;
 }
 
-SeparableCopy::SeparableCopy(std::vector<CopyAxis> axes, std::size_t element_bytes) : outer_(std::move(axes)), element_bytes_(element_bytes) {
+SeparableCopy::SeparableCopy(std::vector<CopyAxis> axes, std::size_t element_bytes)
+    : outer_(std::move(axes)), element_bytes_(element_bytes) {
   std::int64_t start = 0;
   while (!outer_.empty() && !outer_.back().source.empty() && is_contiguous(outer_.back(), row_elements_)) {
     start += outer_.back().source[0];
@@ -100,7 +104,9 @@ void SeparableCopy::run(const std::byte* x, const std::byte* fill, std::byte* y,
   }
 }
 
-void SeparableCopy::copy_row(const std::byte* x, std::byte* y) const { copy_bytes(x, y, static_cast<std::size_t>(row_elements_) * element_bytes_); }
+void SeparableCopy::copy_row(const std::byte* x, std::byte* y) const {
+  copy_bytes(x, y, static_cast<std::size_t>(row_elements_) * element_bytes_);
+}
 
 void SeparableCopy::pick_row(const std::byte* x, const std::byte* fill, std::byte* y) const {
   switch (element_bytes_) {

@@ -1,5 +1,5 @@
-// SeparableCopy: every copy whose source index is a sum of one term per axis: slices, pads, nearest resize, broadcasts, gathers by constant
-// indices, reshapes, and transpositions whose last axis stays. Part of kernels/.
+// SeparableCopy: every copy whose source index is a sum of one term per axis: slices, pads, nearest resize, broadcasts,
+// gathers by constant indices, reshapes, and transpositions whose last axis stays. Part of kernels/.
 #ifndef OCTAVO_KERNELS_MOVE_SEPARABLE_H_
 #define OCTAVO_KERNELS_MOVE_SEPARABLE_H_
 

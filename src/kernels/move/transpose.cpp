@@ -1,4 +1,5 @@
-// transpose: planes of the two axes that matter, one after the other; copies of rows where the last axis stays. Part of kernels/.
+// transpose: planes of the two axes that matter, one after the other; copies of rows where the last axis stays. Part of
+// kernels/.
 #include "ops/transpose/transpose.h"
 
 #include "kernels/move/move.h"
@@ -20,7 +21,8 @@ std::vector<Axis> merged_axes(const CallView& call) {
   const std::vector<std::int64_t> y_strides = call.output().shape->strides();
   std::vector<Axis> axes;
   for (std::size_t i = 0; i < perm.size(); ++i) {
-    const Axis axis{(*call.output().shape)[static_cast<int>(i)], x_strides[static_cast<std::size_t>(perm[i])], y_strides[i]};
+    const Axis axis{(*call.output().shape)[static_cast<int>(i)], x_strides[static_cast<std::size_t>(perm[i])],
+                    y_strides[i]};
     if (axis.size == 1) continue;
     if (!axes.empty() && axes.back().x_stride == axis.x_stride * axis.size) {
       axes.back() = {axes.back().size * axis.size, axis.x_stride, axis.y_stride};
@@ -108,7 +110,8 @@ std::string refuse(const CallView& call) {
 template <const PlaneFunctions& functions>
 Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec&) {
   const std::size_t element_bytes = size_of(call.output().dtype);
-  if (call.output().elements() == 0) return make_step(RowParams{SeparableCopy({CopyAxis{}}, element_bytes)}, 1, run_rows);
+  if (call.output().elements() == 0)
+    return make_step(RowParams{SeparableCopy({CopyAxis{}}, element_bytes)}, 1, run_rows);
   std::vector<Axis> axes = merged_axes(call);
   if (axes.empty() || axes.back().x_stride == 1) return make_rows(axes, element_bytes);
   return make_planes(functions, std::move(axes), element_bytes);

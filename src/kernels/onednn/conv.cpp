@@ -1,4 +1,5 @@
-// fused_conv through oneDNN: one primitive per form of row slice, weights in the layout it asks for. Part of kernels/onednn.
+// fused_conv through oneDNN: one primitive per form of row slice, weights in the layout it asks for. Part of
+// kernels/onednn.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -42,11 +43,13 @@ std::string refuse_conv(const CallView& call) {
   for (int axis = 0; axis < attrs.window.rank(); ++axis) {
     const auto a = static_cast<std::size_t>(axis);
     const std::int64_t extent = attrs.window.extent(axis);
-    if (attrs.window.pad_begin[a] >= extent || attrs.window.pad_end[a] >= extent) return "needs padding narrower than the kernel";
+    if (attrs.window.pad_begin[a] >= extent || attrs.window.pad_end[a] >= extent)
+      return "needs padding narrower than the kernel";
   }
   if (is_dense_conv(call)) return "dense_f32_onednn computes products of so few pixels";
   dnnl::post_ops post_ops;
-  if (!onednn::append_activation(post_ops, attrs.activation)) return "oneDNN has no " + std::string(name_of(attrs.activation.kind));
+  if (!onednn::append_activation(post_ops, attrs.activation))
+    return "oneDNN has no " + std::string(name_of(attrs.activation.kind));
   return "";
 }
 
@@ -55,7 +58,8 @@ std::string conv_refusal(const OpCall& call) {
   const bool has_bias = call.inputs.size() > kBiasInput && call.inputs[kBiasInput] != nullptr;
   if (has_bias && !call.inputs[kBiasInput]->is_constant()) return "needs a constant bias";
   for (std::size_t i : {kImageInput, kResidualInput}) {
-    if (i < call.inputs.size() && call.inputs[i] != nullptr && call.inputs[i]->is_constant()) return "needs a variable x and residual";
+    if (i < call.inputs.size() && call.inputs[i] != nullptr && call.inputs[i]->is_constant())
+      return "needs a variable x and residual";
   }
   return refuse_conv(view_of(call));
 }
@@ -67,7 +71,9 @@ double conv_cost(const OpCall& call, const Machine& machine) {
   return 2000.0 + 2.0 * size.macs() / gflops;
 }
 
-int conv_in_place_input(const OpCall& call) { return call.attrs->as<FusedConvAttrs>().has_residual ? static_cast<int>(kResidualInput) : -1; }
+int conv_in_place_input(const OpCall& call) {
+  return call.attrs->as<FusedConvAttrs>().has_residual ? static_cast<int>(kResidualInput) : -1;
+}
 
 Dims weight_dims(const ConvSize& size) {
   if (size.groups == 1) return {size.oc, size.ic, size.kernel[0], size.kernel[1]};
@@ -92,15 +98,17 @@ struct ConvForm {
 
 dnnl::convolution_forward::primitive_desc describe(const ConvForm& form, const RowSlice& slice) {
   const ConvSize& size = form.size;
-  // The rows of one pixel that a pointwise convolution is cut into lie side by side for oneDNN, which likes wide images.
+  // The rows of one pixel that a pointwise convolution is cut into lie side by side for oneDNN, which likes wide
+  // images.
   const bool turns = size.is_pointwise;
   const Desc src = turns ? image_desc(size.ic, 1, slice.in_rows) : image_desc(size.ic, slice.in_rows, size.in[1]);
   const Desc dst = turns ? image_desc(size.oc, 1, slice.out_rows) : image_desc(size.oc, slice.out_rows, size.out[1]);
   const Desc weights = onednn::any_desc(weight_dims(size));
   const Desc bias = form.has_bias ? onednn::plain_desc({size.oc}, {0}) : Desc();
-  const dnnl::convolution_forward::desc description(dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct, src, weights, bias, dst,
-                                                    {size.strides[0], size.strides[1]}, {size.dilations[0] - 1, size.dilations[1] - 1},
-                                                    {slice.pad_begin, size.pad_begin[1]}, {slice.pad_end, size.pad_end[1]});
+  const dnnl::convolution_forward::desc description(
+      dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct, src, weights, bias, dst,
+      {size.strides[0], size.strides[1]}, {size.dilations[0] - 1, size.dilations[1] - 1},
+      {slice.pad_begin, size.pad_begin[1]}, {slice.pad_end, size.pad_end[1]});
   dnnl::post_ops post_ops;
   if (form.attrs.has_residual) post_ops.append_sum(1.0f);
   onednn::append_activation(post_ops, form.attrs.activation);
@@ -115,7 +123,8 @@ std::vector<Tensor> pack_conv(const OpCall& call) {
   const ConvSize size = ConvSize::of(attrs, call.inputs[0]->shape, call.outputs[0].shape);
   const bool has_bias = call.inputs.size() > kBiasInput && call.inputs[kBiasInput] != nullptr;
   const onednn::Weights graph{graph_weights(size), call.inputs[1]->constant->data()};
-  // The layout that this host would choose on two threads; another host or number of threads that wants another one reorders at load.
+  // The layout that this host would choose on two threads; another host or number of threads that wants another one
+  // reorders at load.
   constexpr int kThreads = 2;
   Desc wanted = graph.desc;
   const auto asked = onednn::guarded("fused_conv", [&]() -> Result<Desc> {
@@ -147,8 +156,12 @@ struct Arguments {
   int count = 0;
 
   explicit Arguments(const Primitive& primitive)
-      : src(onednn::empty_memory(primitive.src)), dst(onednn::empty_memory(primitive.dst)), scratch(onednn::empty_memory(primitive.scratch)) {
-    const auto add = [&](int argument, const dnnl::memory& memory) { list[static_cast<std::size_t>(count++)] = {argument, memory.get()}; };
+      : src(onednn::empty_memory(primitive.src)),
+        dst(onednn::empty_memory(primitive.dst)),
+        scratch(onednn::empty_memory(primitive.scratch)) {
+    const auto add = [&](int argument, const dnnl::memory& memory) {
+      list[static_cast<std::size_t>(count++)] = {argument, memory.get()};
+    };
     add(DNNL_ARG_SRC, src);
     add(DNNL_ARG_WEIGHTS, primitive.weights);
     add(DNNL_ARG_DST, dst);
@@ -179,7 +192,8 @@ class ConvStep final : public Step {
     const onednn::OneOpenMpThread one_thread;
     const CallReserve reserve;
     const auto slot = slots_.take();
-    for (std::int64_t item = range.begin; item < range.end; ++item) run_slice(buffers, *slot, item / plan_.slices, item % plan_.slices);
+    for (std::int64_t item = range.begin; item < range.end; ++item)
+      run_slice(buffers, *slot, item / plan_.slices, item % plan_.slices);
   }
 
  private:
@@ -205,14 +219,17 @@ class ConvStep final : public Step {
     const std::size_t bytes = bytes_before(slice.out_rows, size.out[1], size.oc);
     std::byte* dst = buffers.outputs[0] + offset;
     // oneDNN adds to what lies in the output.
-    if (plan_.has_residual && buffers.inputs[kResidualInput] != buffers.outputs[0]) std::memcpy(dst, buffers.inputs[kResidualInput] + offset, bytes);
+    if (plan_.has_residual && buffers.inputs[kResidualInput] != buffers.outputs[0])
+      std::memcpy(dst, buffers.inputs[kResidualInput] + offset, bytes);
     Arguments& arguments = slot[which];
     onednn::set_data(arguments.src, src);
     onednn::set_data(arguments.dst, dst);
     onednn::set_data(arguments.scratch, buffers.scratch);
-    const auto status = dnnl_primitive_execute(plan_.primitives[which].compute.get(), onednn::stream().get(), arguments.count, arguments.list.data());
+    const auto status = dnnl_primitive_execute(plan_.primitives[which].compute.get(), onednn::stream().get(),
+                                               arguments.count, arguments.list.data());
     // Only for want of memory; never a plausible answer then.
-    if (status != dnnl_success) std::fill_n(reinterpret_cast<float*>(dst), bytes / sizeof(float), std::numeric_limits<float>::quiet_NaN());
+    if (status != dnnl_success)
+      std::fill_n(reinterpret_cast<float*>(dst), bytes / sizeof(float), std::numeric_limits<float>::quiet_NaN());
   }
 
   ConvPlan plan_;
@@ -220,21 +237,28 @@ class ConvStep final : public Step {
 };
 
 Error damaged(std::string found, std::string expected) {
-  return {.kind = ErrorKind::invalid_input, .where = "fused_conv, packed weights", .found = std::move(found), .expected = std::move(expected)};
+  return {.kind = ErrorKind::invalid_input,
+          .where = "fused_conv, packed weights",
+          .found = std::move(found),
+          .expected = std::move(expected)};
 }
 
 // The packed weights where they are what `pack` makes for this size.
 Result<onednn::Weights> stored_weights(const StepSpec& spec, const ConvSize& size, bool has_bias) {
-  if (!is_read_in_run(spec, kImageInput) || !is_read_in_run(spec, kResidualInput)) return damaged("a packed image", "one that a run passes");
+  if (!is_read_in_run(spec, kImageInput) || !is_read_in_run(spec, kResidualInput))
+    return damaged("a packed image", "one that a run passes");
   const std::size_t count = has_bias ? 3 : 2;
-  if (spec.packed.size() != count) return damaged(std::to_string(spec.packed.size()) + " tensors", std::to_string(count));
+  if (spec.packed.size() != count)
+    return damaged(std::to_string(spec.packed.size()) + " tensors", std::to_string(count));
   const ConstTensorView& weights = spec.packed[kPackedWeights];
   const ConstTensorView& layout = spec.packed[kPackedLayout];
   if (weights.dtype != DType::f32 || layout.dtype != DType::s32) return damaged("other element types", "f32 and s32");
   const auto desc = onednn::decode_layout(weight_dims(size), layout.span<std::int32_t>());
   if (!desc) return damaged("numbers that are no layout", "a permutation and blocks");
-  if (desc->get_size() != weights.bytes()) return damaged(std::to_string(weights.bytes()) + " bytes", std::to_string(desc->get_size()));
-  const bool is_bias_right = !has_bias || (spec.packed[kPackedBias].dtype == DType::f32 && spec.packed[kPackedBias].shape == Shape{size.oc});
+  if (desc->get_size() != weights.bytes())
+    return damaged(std::to_string(weights.bytes()) + " bytes", std::to_string(desc->get_size()));
+  const bool is_bias_right =
+      !has_bias || (spec.packed[kPackedBias].dtype == DType::f32 && spec.packed[kPackedBias].shape == Shape{size.oc});
   if (!is_bias_right) return damaged("another bias", std::to_string(size.oc) + " of f32");
   return onednn::Weights{*desc, weights.data};
 }
@@ -273,7 +297,8 @@ Result<std::unique_ptr<Step>> make_conv(const CallView& call, const StepSpec& sp
     const std::byte* bias = has_bias ? spec.packed[kPackedBias].data : nullptr;
     for (std::int64_t index = 0; index < plan.slices; ++index) {
       const RowSlice slice = onednn::slice_of(size, plan.slices, index);
-      const auto known = std::find_if(plan.primitives.begin(), plan.primitives.end(), [&](const Primitive& p) { return p.slice.same_form(slice); });
+      const auto known = std::find_if(plan.primitives.begin(), plan.primitives.end(),
+                                      [&](const Primitive& p) { return p.slice.same_form(slice); });
       plan.primitive_of.push_back(static_cast<std::size_t>(known - plan.primitives.begin()));
       if (known == plan.primitives.end()) add_primitive(plan, {size, attrs, has_bias}, slice, bias);
     }

@@ -1,5 +1,5 @@
-// Products of a matrix with constant weights through oneDNN's inner product, in blocks of rows times blocks of columns: matmul, and the
-// convolutions of few pixels that classifiers and squeeze-excite blocks are. Part of kernels/onednn.
+// Products of a matrix with constant weights through oneDNN's inner product, in blocks of rows times blocks of columns:
+// matmul, and the convolutions of few pixels that classifiers and squeeze-excite blocks are. Part of kernels/onednn.
 #include "kernels/onednn/dense.h"
 
 #include <algorithm>
@@ -22,7 +22,8 @@ namespace {
 using onednn::Desc;
 using onednn::Dims;
 
-// What `pack` hands over: the weights block by block, the layout of a full block and that of the last one, then the bias where there is one.
+// What `pack` hands over: the weights block by block, the layout of a full block and that of the last one, then the
+// bias where there is one.
 constexpr std::size_t kPackedWeights = 0;
 constexpr std::size_t kPackedLayout = 1;
 constexpr std::size_t kPackedLastLayout = 2;
@@ -34,14 +35,17 @@ constexpr std::int64_t kMostRows = 64;  // of a block
 struct DenseSize {
   std::int64_t m = 1, n = 1, k = 1;
 
-  // About 16 blocks of whole cache lines, so that any number of threads gets an even share of the weights, but none of less than 64K weights
-  // (some 10 us of reading). Depends on the weights alone, since `pack` does not know the threads.
+  // About 16 blocks of whole cache lines, so that any number of threads gets an even share of the weights, but none of
+  // less than 64K weights (some 10 us of reading). Depends on the weights alone, since `pack` does not know the
+  // threads.
   std::int64_t columns_per_block() const {
     const std::int64_t worth_a_call = (65536 / k + 63) / 64 * 64;
     return std::min(n, std::max(worth_a_call, std::clamp<std::int64_t>((n + 1023) / 1024 * 64, 64, 512)));
   }
   std::int64_t column_blocks() const { return (n + columns_per_block() - 1) / columns_per_block(); }
-  std::int64_t columns(std::int64_t block) const { return std::min(columns_per_block(), n - block * columns_per_block()); }
+  std::int64_t columns(std::int64_t block) const {
+    return std::min(columns_per_block(), n - block * columns_per_block());
+  }
   // Rows in blocks equal to within one, so that two forms of primitive do.
   std::int64_t row_blocks() const { return (m + kMostRows - 1) / kMostRows; }
   std::int64_t first_row(std::int64_t block) const { return block * m / row_blocks(); }
@@ -88,10 +92,12 @@ std::string refuse_matmul(const CallView& call) {
 }
 
 std::string refuse_dense_conv(const CallView& call) {
-  if (!is_dense_conv(call)) return "needs a 1x1 convolution of at most " + std::to_string(kMostDensePixels) + " pixels and no residual";
+  if (!is_dense_conv(call))
+    return "needs a 1x1 convolution of at most " + std::to_string(kMostDensePixels) + " pixels and no residual";
   const auto& attrs = call.attrs->as<FusedConvAttrs>();
   dnnl::post_ops post_ops;
-  if (!onednn::append_activation(post_ops, attrs.activation)) return "oneDNN has no " + std::string(name_of(attrs.activation.kind));
+  if (!onednn::append_activation(post_ops, attrs.activation))
+    return "oneDNN has no " + std::string(name_of(attrs.activation.kind));
   return refuse_sizes(call);
 }
 
@@ -153,7 +159,8 @@ std::vector<Tensor> pack_dense(const OpCall& call) {
   const std::size_t bytes = static_cast<std::size_t>(last) * full.get_size() + rest.get_size();
   Tensor weights(DType::f32, {static_cast<std::int64_t>(bytes / sizeof(float))});
   for (std::int64_t block = 0; block <= last; ++block) {
-    const Tensor packed = onednn::reorder(graph_block(form, call.inputs[1]->constant->data(), block), block == last ? rest : full);
+    const Tensor packed =
+        onednn::reorder(graph_block(form, call.inputs[1]->constant->data(), block), block == last ? rest : full);
     std::memcpy(weights.data() + static_cast<std::size_t>(block) * full.get_size(), packed.data(), packed.bytes());
   }
   const auto layout = [](const Desc& desc) {
@@ -183,7 +190,9 @@ struct Arguments {
         weights(onednn::empty_memory(primitive.weights)),
         dst(onednn::empty_memory(primitive.dst)),
         scratch(onednn::empty_memory(primitive.scratch)) {
-    const auto add = [&](int argument, const dnnl::memory& memory) { list[static_cast<std::size_t>(count++)] = {argument, memory.get()}; };
+    const auto add = [&](int argument, const dnnl::memory& memory) {
+      list[static_cast<std::size_t>(count++)] = {argument, memory.get()};
+    };
     add(DNNL_ARG_SRC, src);
     add(DNNL_ARG_WEIGHTS, weights);
     add(DNNL_ARG_DST, dst);
@@ -211,7 +220,8 @@ class DenseStep final : public Step {
   std::int64_t items() const override { return static_cast<std::int64_t>(plan_.primitive_of.size()); }
   std::size_t scratch_bytes() const override {
     const DenseSize& size = plan_.form.size;
-    const std::size_t block = size.writes_in_place() ? 0 : static_cast<std::size_t>(kMostRows * size.columns_per_block()) * sizeof(float);
+    const std::size_t block =
+        size.writes_in_place() ? 0 : static_cast<std::size_t>(kMostRows * size.columns_per_block()) * sizeof(float);
     return plan_.onednn_scratch_bytes + block;
   }
 
@@ -248,11 +258,14 @@ class DenseStep final : public Step {
     onednn::set_data(arguments.dst, result);
     onednn::set_data(arguments.scratch, buffers.scratch);
     if (plan_.bias != nullptr) onednn::set_data(arguments.bias, plan_.bias + first_column);
-    const auto status = dnnl_primitive_execute(primitive.compute.get(), onednn::stream().get(), arguments.count, arguments.list.data());
+    const auto status =
+        dnnl_primitive_execute(primitive.compute.get(), onednn::stream().get(), arguments.count, arguments.list.data());
     // Only for want of memory; never a plausible answer then.
-    if (status != dnnl_success) std::fill_n(result, primitive.rows * primitive.columns, std::numeric_limits<float>::quiet_NaN());
+    if (status != dnnl_success)
+      std::fill_n(result, primitive.rows * primitive.columns, std::numeric_limits<float>::quiet_NaN());
     if (result == y) return;
-    for (std::int64_t row = 0; row < primitive.rows; ++row) std::copy_n(result + row * primitive.columns, primitive.columns, y + row * size.n);
+    for (std::int64_t row = 0; row < primitive.rows; ++row)
+      std::copy_n(result + row * primitive.columns, primitive.columns, y + row * size.n);
   }
 
   DensePlan plan_;
@@ -260,7 +273,10 @@ class DenseStep final : public Step {
 };
 
 Error damaged(std::string found, std::string expected) {
-  return {.kind = ErrorKind::invalid_input, .where = "matrix product, packed weights", .found = std::move(found), .expected = std::move(expected)};
+  return {.kind = ErrorKind::invalid_input,
+          .where = "matrix product, packed weights",
+          .found = std::move(found),
+          .expected = std::move(expected)};
 }
 
 // The packed blocks where they are what `pack` makes for this size.
@@ -268,7 +284,8 @@ Result<std::vector<onednn::WeightLayouts>> stored_blocks(const StepSpec& spec, c
   const DenseSize& size = form.size;
   if (!is_read_in_run(spec, 0)) return damaged("a packed x", "one that a run passes");
   const std::size_t count = form.has_bias ? 4 : 3;
-  if (spec.packed.size() != count) return damaged(std::to_string(spec.packed.size()) + " tensors", std::to_string(count));
+  if (spec.packed.size() != count)
+    return damaged(std::to_string(spec.packed.size()) + " tensors", std::to_string(count));
   const ConstTensorView& weights = spec.packed[kPackedWeights];
   const ConstTensorView& layout = spec.packed[kPackedLayout];
   const ConstTensorView& last_layout = spec.packed[kPackedLastLayout];
@@ -280,18 +297,21 @@ Result<std::vector<onednn::WeightLayouts>> stored_blocks(const StepSpec& spec, c
   if (!full || !rest) return damaged("numbers that are no layout", "permutations and blocks");
   const std::size_t bytes = static_cast<std::size_t>(last) * full->get_size() + rest->get_size();
   if (weights.bytes() != bytes) return damaged(std::to_string(weights.bytes()) + " bytes", std::to_string(bytes));
-  const bool is_bias_right = !form.has_bias || (spec.packed[kPackedBias].dtype == DType::f32 && spec.packed[kPackedBias].shape == Shape{size.n});
+  const bool is_bias_right = !form.has_bias || (spec.packed[kPackedBias].dtype == DType::f32 &&
+                                                spec.packed[kPackedBias].shape == Shape{size.n});
   if (!is_bias_right) return damaged("another bias", std::to_string(size.n) + " of f32");
   std::vector<onednn::WeightLayouts> blocks;
   for (std::int64_t block = 0; block <= last; ++block) {
-    blocks.emplace_back(onednn::Weights{block == last ? *rest : *full, weights.data + static_cast<std::size_t>(block) * full->get_size()});
+    blocks.emplace_back(onednn::Weights{block == last ? *rest : *full,
+                                        weights.data + static_cast<std::size_t>(block) * full->get_size()});
   }
   return blocks;
 }
 
 std::size_t primitive_for(DensePlan& plan, std::int64_t rows, std::int64_t columns) {
-  const auto known = std::find_if(plan.primitives.begin(), plan.primitives.end(),
-                                  [&](const Primitive& primitive) { return primitive.rows == rows && primitive.columns == columns; });
+  const auto known = std::find_if(plan.primitives.begin(), plan.primitives.end(), [&](const Primitive& primitive) {
+    return primitive.rows == rows && primitive.columns == columns;
+  });
   const auto index = static_cast<std::size_t>(known - plan.primitives.begin());
   if (known != plan.primitives.end()) return index;
   const auto described = describe(plan.form, rows, columns);
@@ -322,7 +342,8 @@ Result<std::unique_ptr<Step>> make_dense(const CallView& call, const StepSpec& s
       for (std::int64_t block = 0; block < form.size.column_blocks(); ++block) {
         const std::size_t index = primitive_for(plan, form.size.rows(row_block), form.size.columns(block));
         plan.primitive_of.push_back(index);
-        plan.weights_of.push_back(plan.blocks[static_cast<std::size_t>(block)].in_layout(plan.primitives[index].weights));
+        plan.weights_of.push_back(
+            plan.blocks[static_cast<std::size_t>(block)].in_layout(plan.primitives[index].weights));
       }
     }
     return std::unique_ptr<Step>(std::make_unique<DenseStep>(std::move(plan), spec.threads));

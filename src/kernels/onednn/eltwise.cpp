@@ -30,8 +30,10 @@ struct Primitive {
   Desc desc;
   dnnl::eltwise_forward compute;
 
-  Primitive(const onednn::EltwiseFunction& function, std::int64_t elements) : desc({elements}, dnnl::memory::data_type::f32, dnnl::memory::dims{1}) {
-    const dnnl::eltwise_forward::desc description(dnnl::prop_kind::forward_inference, function.algorithm, desc, function.alpha, function.beta);
+  Primitive(const onednn::EltwiseFunction& function, std::int64_t elements)
+      : desc({elements}, dnnl::memory::data_type::f32, dnnl::memory::dims{1}) {
+    const dnnl::eltwise_forward::desc description(dnnl::prop_kind::forward_inference, function.algorithm, desc,
+                                                  function.alpha, function.beta);
     compute = dnnl::eltwise_forward({description, onednn::engine()});
   }
 };
@@ -50,7 +52,10 @@ struct Arguments {
 class EltwiseStep final : public Step {
  public:
   EltwiseStep(const onednn::EltwiseFunction& function, std::int64_t elements, int threads)
-      : elements_(elements), full_(function, std::min(elements, kBlock)), last_(function, last_elements()), slots_(make_slots(threads)) {}
+      : elements_(elements),
+        full_(function, std::min(elements, kBlock)),
+        last_(function, last_elements()),
+        slots_(make_slots(threads)) {}
 
   std::int64_t items() const override { return (elements_ + kBlock - 1) / kBlock; }
 
@@ -66,10 +71,12 @@ class EltwiseStep final : public Step {
       onednn::set_data(arguments.src, buffers.inputs[0] + offset);
       onednn::set_data(arguments.dst, buffers.outputs[0] + offset);
       const auto& primitive = is_last ? last_ : full_;
-      const auto status = dnnl_primitive_execute(primitive.compute.get(), onednn::stream().get(), 2, arguments.list.data());
+      const auto status =
+          dnnl_primitive_execute(primitive.compute.get(), onednn::stream().get(), 2, arguments.list.data());
       // Only for want of memory; never a plausible answer then.
       auto* y = reinterpret_cast<float*>(buffers.outputs[0] + offset);
-      if (status != dnnl_success) std::fill_n(y, is_last ? last_elements() : kBlock, std::numeric_limits<float>::quiet_NaN());
+      if (status != dnnl_success)
+        std::fill_n(y, is_last ? last_elements() : kBlock, std::numeric_limits<float>::quiet_NaN());
     }
   }
 
@@ -99,8 +106,11 @@ Result<std::unique_ptr<Step>> make_unary(const CallView& call, const StepSpec& s
   });
 }
 
-// Cascade Lake, 2.5 GHz: sigmoid and the like 0.5 to 1 ns per element; twice what our own kernels take for the functions that they have.
-double cost(const OpCall& call, const Machine&) { return 1500.0 + static_cast<double>(call.outputs[0].shape.elements()); }
+// Cascade Lake, 2.5 GHz: sigmoid and the like 0.5 to 1 ns per element; twice what our own kernels take for the
+// functions that they have.
+double cost(const OpCall& call, const Machine&) {
+  return 1500.0 + static_cast<double>(call.outputs[0].shape.elements());
+}
 
 int first_input(const OpCall&) { return 0; }
 

@@ -1,4 +1,5 @@
-// What every call of oneDNN needs: the engine, one OpenMP thread, memory objects, and its errors as ours. Part of kernels/onednn.
+// What every call of oneDNN needs: the engine, one OpenMP thread, memory objects, and its errors as ours. Part of
+// kernels/onednn.
 #ifndef OCTAVO_KERNELS_ONEDNN_ENGINE_H_
 #define OCTAVO_KERNELS_ONEDNN_ENGINE_H_
 
@@ -44,7 +45,10 @@ auto guarded(const std::string& where, Function f) -> decltype(f()) {
                  .found = std::string("oneDNN: ") + error.what(),
                  .expected = is_memory ? "enough memory" : "a primitive"};
   } catch (const std::bad_alloc&) {
-    return Error{.kind = ErrorKind::resource, .where = where, .found = "not enough memory", .expected = "room for its primitives"};
+    return Error{.kind = ErrorKind::resource,
+                 .where = where,
+                 .found = "not enough memory",
+                 .expected = "room for its primitives"};
   }
 }
 
@@ -52,8 +56,8 @@ auto guarded(const std::string& where, Function f) -> decltype(f()) {
 dnnl::memory empty_memory(const dnnl::memory::desc& desc);
 void set_data(const dnnl::memory& memory, const void* data);
 
-// Memory objects hold pointers, so two threads must not use the same ones: as many sets as threads may run a step at once, taken by whoever is
-// first. More threads than sets wait for one to come free.
+// Memory objects hold pointers, so two threads must not use the same ones: as many sets as threads may run a step at
+// once, taken by whoever is first. More threads than sets wait for one to come free.
 template <class Set>
 class SlotPool {
  public:

@@ -13,7 +13,8 @@ constexpr std::int64_t kLargestBlock = 4096;
 Dims block_sizes(const dnnl_memory_desc_t& md) {
   Dims sizes(static_cast<std::size_t>(md.ndims), 1);
   const auto& blocking = md.format_desc.blocking;
-  for (int i = 0; i < blocking.inner_nblks; ++i) sizes[static_cast<std::size_t>(blocking.inner_idxs[i])] *= blocking.inner_blks[i];
+  for (int i = 0; i < blocking.inner_nblks; ++i)
+    sizes[static_cast<std::size_t>(blocking.inner_idxs[i])] *= blocking.inner_blks[i];
   return sizes;
 }
 
@@ -61,14 +62,17 @@ Desc any_desc(const Dims& dims) { return Desc(dims, dnnl::memory::data_type::f32
 
 std::optional<std::vector<std::int32_t>> encode_layout(const Desc& desc) {
   const dnnl_memory_desc_t& md = desc.data;
-  if (md.format_kind != dnnl_blocked || md.data_type != dnnl_f32 || md.extra.flags != 0 || md.offset0 != 0) return std::nullopt;
+  if (md.format_kind != dnnl_blocked || md.data_type != dnnl_f32 || md.extra.flags != 0 || md.offset0 != 0)
+    return std::nullopt;
   const auto& blocking = md.format_desc.blocking;
   const Dims blocks = block_sizes(md);
   std::vector<std::int32_t> numbers(static_cast<std::size_t>(md.ndims));
   std::iota(numbers.begin(), numbers.end(), 0);
   // Of axes with equal strides only one is longer than 1; it is the outer one.
   std::stable_sort(numbers.begin(), numbers.end(), [&](std::int32_t a, std::int32_t b) {
-    const auto extent = [&](std::int32_t axis) { return md.padded_dims[axis] / blocks[static_cast<std::size_t>(axis)]; };
+    const auto extent = [&](std::int32_t axis) {
+      return md.padded_dims[axis] / blocks[static_cast<std::size_t>(axis)];
+    };
     if (blocking.strides[a] != blocking.strides[b]) return blocking.strides[a] > blocking.strides[b];
     return extent(a) > extent(b);
   });
@@ -76,7 +80,8 @@ std::optional<std::vector<std::int32_t>> encode_layout(const Desc& desc) {
     numbers.push_back(static_cast<std::int32_t>(blocking.inner_blks[i]));
     numbers.push_back(static_cast<std::int32_t>(blocking.inner_idxs[i]));
   }
-  // What comes back must be the layout that went in: this catches offsets, gaps and whatever else the numbers do not say.
+  // What comes back must be the layout that went in: this catches offsets, gaps and whatever else the numbers do not
+  // say.
   const auto decoded = decode_layout(Dims(md.dims, md.dims + md.ndims), numbers);
   if (!decoded || *decoded != desc) return std::nullopt;
   return numbers;
@@ -84,14 +89,17 @@ std::optional<std::vector<std::int32_t>> encode_layout(const Desc& desc) {
 
 std::optional<Desc> decode_layout(const Dims& dims, std::span<const std::int32_t> numbers) {
   const std::size_t rank = dims.size();
-  if (numbers.size() < rank || (numbers.size() - rank) % 2 != 0 || (numbers.size() - rank) / 2 > DNNL_MAX_NDIMS) return std::nullopt;
+  if (numbers.size() < rank || (numbers.size() - rank) % 2 != 0 || (numbers.size() - rank) / 2 > DNNL_MAX_NDIMS)
+    return std::nullopt;
   const auto order = numbers.first(rank);
   if (!is_permutation_of_axes(order)) return std::nullopt;
   dnnl_memory_desc_t md = blank_desc(dims);
   auto& blocking = md.format_desc.blocking;
   std::int64_t block = 1;
   for (std::size_t i = rank; i < numbers.size(); i += 2) {
-    if (numbers[i] < 1 || numbers[i] > kLargestBlock || numbers[i + 1] < 0 || numbers[i + 1] >= static_cast<std::int32_t>(rank)) return std::nullopt;
+    if (numbers[i] < 1 || numbers[i] > kLargestBlock || numbers[i + 1] < 0 ||
+        numbers[i + 1] >= static_cast<std::int32_t>(rank))
+      return std::nullopt;
     block *= numbers[i];
     if (block > kLargestBlock) return std::nullopt;
     blocking.inner_blks[blocking.inner_nblks] = numbers[i];

@@ -18,11 +18,14 @@ using Desc = dnnl::memory::desc;
 
 // f32, dense, axes from the outermost to the innermost.
 Desc plain_desc(const Dims& dims, std::span<const int> order);
-inline Desc plain_desc(const Dims& dims, std::initializer_list<int> order) { return plain_desc(dims, std::span(order.begin(), order.size())); }
+inline Desc plain_desc(const Dims& dims, std::initializer_list<int> order) {
+  return plain_desc(dims, std::span(order.begin(), order.size()));
+}
 // f32, in whatever layout the primitive likes.
 Desc any_desc(const Dims& dims);
 
-// A blocked layout as numbers: the order of the axes, then pairs of block size and axis. Nothing where it is more than that.
+// A blocked layout as numbers: the order of the axes, then pairs of block size and axis. Nothing where it is more than
+// that.
 std::optional<std::vector<std::int32_t>> encode_layout(const Desc& desc);
 // Nothing where the numbers are no layout of these dimensions; they may be hostile.
 std::optional<Desc> decode_layout(const Dims& dims, std::span<const std::int32_t> numbers);

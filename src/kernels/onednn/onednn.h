@@ -1,11 +1,13 @@
 // The f32 kernels that call oneDNN. Part of kernels/.
 //
-// Which instructions oneDNN uses is its own choice at load time, the best the host has, whatever the model was compiled for: its limit
-// (dnnl_set_max_cpu_isa) belongs to the process, not to a model. Results therefore agree between machines to f32 rounding, not to the bit.
+// Which instructions oneDNN uses is its own choice at load time, the best the host has, whatever the model was compiled
+// for: its limit (dnnl_set_max_cpu_isa) belongs to the process, not to a model. Results therefore agree between
+// machines to f32 rounding, not to the bit.
 //
-// Built with OpenMP, oneDNN is called with one OpenMP thread from the executor's threads; steps cut the work themselves. Primitives, memory
-// objects and scratch sizes are made in prepare. A call of a primitive makes some seven small blocks inside oneDNN 2.6 (its table of arguments),
-// which no interface of it avoids: they come from a CallReserve.
+// Built with OpenMP, oneDNN is called with one OpenMP thread from the executor's threads; steps cut the work
+// themselves. Primitives, memory objects and scratch sizes are made in prepare. A call of a primitive makes some seven
+// small blocks inside oneDNN 2.6 (its table of arguments), which no interface of it avoids: they come from a
+// CallReserve.
 #ifndef OCTAVO_KERNELS_ONEDNN_ONEDNN_H_
 #define OCTAVO_KERNELS_ONEDNN_ONEDNN_H_
 

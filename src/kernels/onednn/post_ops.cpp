@@ -27,7 +27,9 @@ std::optional<EltwiseFunction> function_of(const UnaryAttrs& unary) {
 }
 
 bool append_activation(dnnl::post_ops& post_ops, const UnaryAttrs& activation) {
-  const auto append = [&](const EltwiseFunction& function) { post_ops.append_eltwise(1.0f, function.algorithm, function.alpha, function.beta); };
+  const auto append = [&](const EltwiseFunction& function) {
+    post_ops.append_eltwise(1.0f, function.algorithm, function.alpha, function.beta);
+  };
   if (activation.kind == UnaryKind::identity) return true;
   if (activation.kind == UnaryKind::hard_sigmoid) {
     append({dnnl::algorithm::eltwise_linear, activation.alpha, activation.beta});

@@ -39,11 +39,13 @@ ConvSize ConvSize::of(const FusedConvAttrs& attrs, const Shape& x, const Shape& 
 }
 
 double ConvSize::macs() const {
-  return static_cast<double>(n * out[0] * out[1]) * static_cast<double>(oc * kernel[0] * kernel[1]) * static_cast<double>(ic / groups);
+  return static_cast<double>(n * out[0] * out[1]) * static_cast<double>(oc * kernel[0] * kernel[1]) *
+         static_cast<double>(ic / groups);
 }
 
 std::int64_t slices_per_image(const ConvSize& size, int threads, std::int64_t l2_bytes) {
-  const double bytes = 4.0 * (static_cast<double>(size.in[0] * size.in[1] * size.ic) + static_cast<double>(size.out[0] * size.out[1] * size.oc));
+  const double bytes = 4.0 * (static_cast<double>(size.in[0] * size.in[1] * size.ic) +
+                              static_cast<double>(size.out[0] * size.out[1] * size.oc));
   const double by_cache = bytes / (static_cast<double>(l2_bytes) / 2.0);
   const double by_work = size.macs() / static_cast<double>(size.n) / kLeastMacsPerSlice;
   std::int64_t slices = std::max<std::int64_t>(1, static_cast<std::int64_t>(std::min(by_cache, by_work) + 0.5));

@@ -12,7 +12,8 @@ namespace octavo::onednn {
 // A convolution of NHWC images as numbers; [0] is the height, [1] the width.
 struct ConvSize {
   std::int64_t n = 1, ic = 1, oc = 1, groups = 1;
-  std::array<std::int64_t, 2> in{1, 1}, out{1, 1}, kernel{1, 1}, strides{1, 1}, dilations{1, 1}, pad_begin{0, 0}, pad_end{0, 0};
+  std::array<std::int64_t, 2> in{1, 1}, out{1, 1}, kernel{1, 1}, strides{1, 1}, dilations{1, 1}, pad_begin{0, 0},
+      pad_end{0, 0};
   // 1x1, stride 1, no padding: all pixels of the batch are one column of rows of one pixel.
   bool is_pointwise = false;
 
@@ -28,11 +29,13 @@ struct RowSlice {
 
   // The same primitive computes both.
   bool same_form(const RowSlice& other) const {
-    return out_rows == other.out_rows && in_rows == other.in_rows && pad_begin == other.pad_begin && pad_end == other.pad_end;
+    return out_rows == other.out_rows && in_rows == other.in_rows && pad_begin == other.pad_begin &&
+           pad_end == other.pad_end;
   }
 };
 
-// Slices per image: enough for the threads, none larger than half of a level-2 cache where that leaves enough work in each.
+// Slices per image: enough for the threads, none larger than half of a level-2 cache where that leaves enough work in
+// each.
 std::int64_t slices_per_image(const ConvSize& size, int threads, std::int64_t l2_bytes);
 RowSlice slice_of(const ConvSize& size, std::int64_t slices, std::int64_t index);
 

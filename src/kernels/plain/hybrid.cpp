@@ -23,9 +23,12 @@ struct Pixel {
 std::uint32_t sum_of(const Params& p, const Pixel& at, std::int64_t oc, const StepBuffers& buffers) {
   const Window& window = p.attrs.window;
   const auto* x = reinterpret_cast<const std::uint8_t*>(buffers.inputs[kHybridX]) + at.image * p.x.strides.image;
-  const auto* w = reinterpret_cast<const std::int8_t*>(buffers.inputs[kHybridW]) + oc * window.kernel[0] * window.kernel[1] * p.depth;
+  const auto* w = reinterpret_cast<const std::int8_t*>(buffers.inputs[kHybridW]) +
+                  oc * window.kernel[0] * window.kernel[1] * p.depth;
   const bool has_offset = buffers.inputs.size() > kHybridOffset && buffers.inputs[kHybridOffset] != nullptr;
-  const auto offset = has_offset ? static_cast<std::uint32_t>(reinterpret_cast<const std::int32_t*>(buffers.inputs[kHybridOffset])[oc]) : 0u;
+  const auto offset =
+      has_offset ? static_cast<std::uint32_t>(reinterpret_cast<const std::int32_t*>(buffers.inputs[kHybridOffset])[oc])
+                 : 0u;
   const std::int64_t first_channel = oc / (p.y.channels / p.attrs.groups) * p.depth;
   std::uint32_t sum = 0;
   for (std::int64_t kh = 0; kh < window.kernel[0]; ++kh) {
@@ -34,24 +37,28 @@ std::uint32_t sum_of(const Params& p, const Pixel& at, std::int64_t oc, const St
       const std::int64_t iw = at.ow * window.strides[1] + kw * window.dilations[1] - window.pad_begin[1];
       if (ih < 0 || ih >= p.x.height || iw < 0 || iw >= p.x.width) continue;
       const std::uint8_t* from = x + ih * p.x.strides.row + iw * p.x.strides.column + first_channel;
-      for (std::int64_t i = 0; i < p.depth; ++i) sum += static_cast<std::uint32_t>(from[i] - at.x_zero) * (static_cast<std::uint32_t>(w[i]) + offset);
+      for (std::int64_t i = 0; i < p.depth; ++i)
+        sum += static_cast<std::uint32_t>(from[i] - at.x_zero) * (static_cast<std::uint32_t>(w[i]) + offset);
     }
   }
   return sum;
 }
 
 void run(const Params& p, const StepBuffers& buffers, ItemRange rows) {
-  const auto floats = [&](int input) { return reinterpret_cast<const float*>(buffers.inputs[static_cast<std::size_t>(input)]); };
+  const auto floats = [&](int input) {
+    return reinterpret_cast<const float*>(buffers.inputs[static_cast<std::size_t>(input)]);
+  };
   const float* bias = buffers.inputs.size() > kHybridBias ? floats(kHybridBias) : nullptr;
   auto* y = reinterpret_cast<float*>(buffers.outputs[0]) + rows.begin * p.y.strides.row;
   for (std::int64_t row = rows.begin; row < rows.end; ++row) {
     for (std::int64_t ow = 0; ow < p.y.width; ++ow) {
       const std::int64_t scale = p.scale_step == 0 ? 0 : (row * p.y.width + ow) / p.scale_step;
-      const Pixel at{row / p.y.height, row % p.y.height, ow, std::to_integer<std::int32_t>(buffers.inputs[kHybridXZero][scale])};
+      const Pixel at{row / p.y.height, row % p.y.height, ow,
+                     std::to_integer<std::int32_t>(buffers.inputs[kHybridXZero][scale])};
       for (std::int64_t oc = 0; oc < p.y.channels; ++oc) {
         const auto sum = static_cast<float>(static_cast<std::int32_t>(sum_of(p, at, oc, buffers)));
-        *y++ = p.attrs.clamped(
-            hybrid_value(p.attrs.form, sum, floats(kHybridXScale)[scale], floats(kHybridWScale)[oc], bias == nullptr ? 0.0f : bias[oc]));
+        *y++ = p.attrs.clamped(hybrid_value(p.attrs.form, sum, floats(kHybridXScale)[scale], floats(kHybridWScale)[oc],
+                                            bias == nullptr ? 0.0f : bias[oc]));
       }
     }
   }
@@ -72,12 +79,16 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec&) {
 
 double cost(const OpCall& call, const Machine&) {
   const Shape& w = call.inputs[kHybridW]->shape;
-  return 500.0 +
-         1.0 * static_cast<double>(call.outputs[0].shape.elements()) * static_cast<double>(w.elements()) / std::max(1.0, static_cast<double>(w[0]));
+  return 500.0 + 1.0 * static_cast<double>(call.outputs[0].shape.elements()) * static_cast<double>(w.elements()) /
+                     std::max(1.0, static_cast<double>(w[0]));
 }
 
 constexpr Kernel kKernels[] = {
-    {.name = "plain_hybrid_conv_portable", .op = "hybrid_conv", .refusal = refusal_by<refuse>, .cost = cost, .prepare = prepare_by<refuse, make>},
+    {.name = "plain_hybrid_conv_portable",
+     .op = "hybrid_conv",
+     .refusal = refusal_by<refuse>,
+     .cost = cost,
+     .prepare = prepare_by<refuse, make>},
 };
 
 }  // namespace

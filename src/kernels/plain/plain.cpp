@@ -23,7 +23,8 @@ struct ConvParams {
 
 std::int32_t byte_at(const std::byte* data, DType dtype, std::int64_t i) {
   const auto value = std::to_integer<std::uint8_t>(data[i]);
-  return dtype == DType::s8 ? static_cast<std::int32_t>(static_cast<std::int8_t>(value)) : static_cast<std::int32_t>(value);
+  return dtype == DType::s8 ? static_cast<std::int32_t>(static_cast<std::int8_t>(value))
+                            : static_cast<std::int32_t>(value);
 }
 
 struct Position {
@@ -31,9 +32,11 @@ struct Position {
 };
 
 template <class X, class W>
-std::uint32_t sum_position(const ConvParams& p, const Position& at, const StepBuffers& buffers, std::int32_t x_zero, std::int32_t w_zero) {
+std::uint32_t sum_position(const ConvParams& p, const Position& at, const StepBuffers& buffers, std::int32_t x_zero,
+                           std::int32_t w_zero) {
   const std::int64_t group = at.oc / (p.y.channels / p.groups);
-  const X* x = reinterpret_cast<const X*>(buffers.inputs[kX]) + at.image * p.x.strides.image + group * p.w.channels * p.x.strides.channel;
+  const X* x = reinterpret_cast<const X*>(buffers.inputs[kX]) + at.image * p.x.strides.image +
+               group * p.w.channels * p.x.strides.channel;
   const W* w = reinterpret_cast<const W*>(buffers.inputs[kW]) + at.oc * p.w.strides.image;
   std::uint32_t sum = 0;
   for (std::int64_t kh = 0; kh < p.kernel[0]; ++kh) {
@@ -57,15 +60,17 @@ void run_conv(const ConvParams& p, const StepBuffers& buffers, ItemRange rows) {
   const bool has_x_zero = buffers.inputs.size() > kXZero && buffers.inputs[kXZero] != nullptr;
   const std::int32_t x_zero = has_x_zero ? byte_at(buffers.inputs[kXZero], p.x_type, 0) : 0;
   const bool x_signed = p.x_type == DType::s8, w_signed = p.w_type == DType::s8;
-  auto* sum = x_signed ? (w_signed ? &sum_position<std::int8_t, std::int8_t> : &sum_position<std::int8_t, std::uint8_t>)
-                       : (w_signed ? &sum_position<std::uint8_t, std::int8_t> : &sum_position<std::uint8_t, std::uint8_t>);
+  auto* sum = x_signed
+                  ? (w_signed ? &sum_position<std::int8_t, std::int8_t> : &sum_position<std::int8_t, std::uint8_t>)
+                  : (w_signed ? &sum_position<std::uint8_t, std::int8_t> : &sum_position<std::uint8_t, std::uint8_t>);
   auto* y = reinterpret_cast<std::int32_t*>(buffers.outputs[0]);
   for (std::int64_t row = rows.begin; row < rows.end; ++row) {
     Position at{row / p.y.height, row % p.y.height, 0, 0};
     for (at.ow = 0; at.ow < p.y.width; ++at.ow) {
       const std::int64_t first = at.image * p.y.strides.image + at.oh * p.y.strides.row + at.ow * p.y.strides.column;
       for (at.oc = 0; at.oc < p.y.channels; ++at.oc) {
-        const std::int32_t w_zero = p.w_zero_points == 0 ? 0 : byte_at(buffers.inputs[kWZero], p.w_type, at.oc % p.w_zero_points);
+        const std::int32_t w_zero =
+            p.w_zero_points == 0 ? 0 : byte_at(buffers.inputs[kWZero], p.w_type, at.oc % p.w_zero_points);
         y[first + at.oc * p.y.strides.channel] = static_cast<std::int32_t>(sum(p, at, buffers, x_zero, w_zero));
       }
     }
@@ -98,8 +103,8 @@ Result<std::unique_ptr<Step>> make_conv(const CallView& call, const StepSpec&) {
 
 double cost_conv(const OpCall& call, const Machine&) {
   const Shape& w = call.inputs[kW]->shape;
-  return 500.0 +
-         1.0 * static_cast<double>(call.outputs[0].shape.elements()) * static_cast<double>(w.elements()) / std::max(1.0, static_cast<double>(w[0]));
+  return 500.0 + 1.0 * static_cast<double>(call.outputs[0].shape.elements()) * static_cast<double>(w.elements()) /
+                     std::max(1.0, static_cast<double>(w[0]));
 }
 
 constexpr Kernel kKernels[] = {

@@ -1,4 +1,5 @@
-// The loops of pool/: plain C++ over channels, which the compiler vectorizes for each instruction set. Internal linkage only. Part of kernels/.
+// The loops of pool/: plain C++ over channels, which the compiler vectorizes for each instruction set. Internal linkage
+// only. Part of kernels/.
 #ifndef OCTAVO_KERNELS_POOL_GENERIC_H_
 #define OCTAVO_KERNELS_POOL_GENERIC_H_
 
@@ -24,8 +25,8 @@ struct VectorOf {
 template <class S>
 constexpr int kVectorBytes = S::kLanes < 4 ? 16 : 4 * S::kLanes;
 
-// body.template operator()<bytes>(first) over vectors that cover `bytes` bytes: as wide as they can be, the last one overlapping the one before it.
-// Says whether there was room for one of 16 bytes.
+// body.template operator()<bytes>(first) over vectors that cover `bytes` bytes: as wide as they can be, the last one
+// overlapping the one before it. Says whether there was room for one of 16 bytes.
 template <int kBytes, class Body>
 bool cover(std::int64_t bytes, const Body& body) {
   if (bytes < kBytes) {
@@ -42,17 +43,18 @@ template <class S, class T>
 void max_of_taps(const PoolTaps& p, std::byte* y) {
   const std::byte* const* taps = p.taps;
   const std::int64_t n = p.channels, count = p.count;
-  const bool is_covered = cover<kVectorBytes<S>>(n * static_cast<std::int64_t>(sizeof(T)), [=]<int kBytes>(std::int64_t at) {
-    using V = typename VectorOf<kBytes, T>::type;
-    V best;
-    __builtin_memcpy(&best, taps[0] + at, kBytes);
-    for (std::int64_t tap = 1; tap < count; ++tap) {
-      V value;
-      __builtin_memcpy(&value, taps[tap] + at, kBytes);
-      best = ((value > best) | (value != value)) ? value : best;
-    }
-    __builtin_memcpy(y + at, &best, kBytes);
-  });
+  const bool is_covered =
+      cover<kVectorBytes<S>>(n * static_cast<std::int64_t>(sizeof(T)), [=]<int kBytes>(std::int64_t at) {
+        using V = typename VectorOf<kBytes, T>::type;
+        V best;
+        __builtin_memcpy(&best, taps[0] + at, kBytes);
+        for (std::int64_t tap = 1; tap < count; ++tap) {
+          V value;
+          __builtin_memcpy(&value, taps[tap] + at, kBytes);
+          best = ((value > best) | (value != value)) ? value : best;
+        }
+        __builtin_memcpy(y + at, &best, kBytes);
+      });
   if (is_covered) return;
   for (std::int64_t c = 0; c < n; ++c) {
     T best = reinterpret_cast<const T*>(taps[0])[c];
@@ -122,7 +124,8 @@ void sum_scaled(const PoolTaps& p, const QuantizedPool& q, float* sum) {
   for (std::int64_t c = 0; c < n; ++c) sum[c] = 0.0f;
   for (std::int64_t tap = 0; tap < p.count; ++tap) {
     const X* x = reinterpret_cast<const X*>(p.taps[tap]);
-    for (std::int64_t c = 0; c < n; ++c) sum[c] += scale * static_cast<float>(static_cast<std::int32_t>(x[c]) - zero_point);
+    for (std::int64_t c = 0; c < n; ++c)
+      sum[c] += scale * static_cast<float>(static_cast<std::int32_t>(x[c]) - zero_point);
   }
 }
 
@@ -131,9 +134,12 @@ typename S::S32 clamped_round(typename S::F32 value, float lowest, float highest
   return S::add_s32(S::round(S::min(S::max(value, S::set(lowest)), S::set(highest))), S::set_s32(add));
 }
 
-// integer_average: division in f64 is exact here, as the quotient is below 2^9 and the divisor below 2^23, and the compiler has vectors for it.
-void integer_averages(const std::uint32_t* sums, std::int64_t n, const QuantizedPool& q, double divisor, std::uint8_t* y) {
-  const std::int32_t half = static_cast<std::int32_t>(divisor) / 2, lowest = q.lowest, highest = q.highest, shift = q.shift;
+// integer_average: division in f64 is exact here, as the quotient is below 2^9 and the divisor below 2^23, and the
+// compiler has vectors for it.
+void integer_averages(const std::uint32_t* sums, std::int64_t n, const QuantizedPool& q, double divisor,
+                      std::uint8_t* y) {
+  const std::int32_t half = static_cast<std::int32_t>(divisor) / 2, lowest = q.lowest, highest = q.highest,
+                     shift = q.shift;
   for (std::int64_t c = 0; c < n; ++c) {
     const auto sum = static_cast<std::int32_t>(sums[c]);
     const auto value = static_cast<std::int32_t>(static_cast<double>(sum > 0 ? sum + half : sum - half) / divisor);
@@ -147,7 +153,8 @@ void average_bytes_of(const PoolTaps& p, const QuantizedPool& q, float divisor, 
   if (q.is_global) {
     auto* sum = reinterpret_cast<std::uint32_t*>(scratch);
     sum_integers<S, X>(p, q.x_zero_point, sum);
-    const auto lowest = static_cast<float>(q.lowest - q.zero_point), highest = static_cast<float>(q.highest - q.zero_point);
+    const auto lowest = static_cast<float>(q.lowest - q.zero_point),
+               highest = static_cast<float>(q.highest - q.zero_point);
     const std::int32_t add = q.zero_point + q.shift;
     for_lanes<S>(0, p.channels, [=, multiplier = q.multiplier]<class T>(std::int64_t c) {
       const typename T::F32 value = T::to_f32(T::load_s32(reinterpret_cast<const std::int32_t*>(sum) + c));
@@ -162,7 +169,8 @@ void average_bytes_of(const PoolTaps& p, const QuantizedPool& q, float divisor, 
   }
   auto* sum = reinterpret_cast<float*>(scratch);
   sum_scaled<X>(p, q, sum);
-  const auto lowest = static_cast<float>(q.lowest), highest = static_cast<float>(q.highest), zero_point = static_cast<float>(q.zero_point);
+  const auto lowest = static_cast<float>(q.lowest), highest = static_cast<float>(q.highest),
+             zero_point = static_cast<float>(q.zero_point);
   for_lanes<S>(0, p.channels, [=, scale = q.y_scale, shift = q.shift]<class T>(std::int64_t c) {
     const typename T::F32 value = T::div(T::div(T::load(sum + c), T::set(divisor)), T::set(scale));
     T::store_bytes(y + c, clamped_round<T>(T::add(value, T::set(zero_point)), lowest, highest, shift));

@@ -8,7 +8,8 @@ constexpr std::size_t kAxes = kPoolAxes;
 
 TapRange inside(std::int64_t start, std::int64_t size, std::int64_t kernel, std::int64_t dilation) {
   // Divisions are dear, and nearly all windows are not dilated.
-  if (dilation == 1) return {start, std::max<std::int64_t>(0, -start), std::max<std::int64_t>(0, std::min(kernel, size - start))};
+  if (dilation == 1)
+    return {start, std::max<std::int64_t>(0, -start), std::max<std::int64_t>(0, std::min(kernel, size - start))};
   const std::int64_t begin = start >= 0 ? 0 : (-start + dilation - 1) / dilation;
   const std::int64_t end = start >= size ? 0 : std::min(kernel, (size - 1 - start) / dilation + 1);
   return {start, begin, end};

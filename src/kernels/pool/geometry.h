@@ -1,4 +1,5 @@
-// PoolGeometry: where the taps of each output position lie, for one to three spatial axes and either layout. Part of kernels/.
+// PoolGeometry: where the taps of each output position lie, for one to three spatial axes and either layout. Part of
+// kernels/.
 #ifndef OCTAVO_KERNELS_POOL_GEOMETRY_H_
 #define OCTAVO_KERNELS_POOL_GEOMETRY_H_
 
@@ -26,8 +27,8 @@ struct PoolRow {
 // Missing leading axes have size 1. A channels_first tensor is seen as batch * channels images of one channel.
 struct PoolGeometry {
   std::int64_t images = 0, channels = 0;
-  std::array<std::int64_t, kPoolAxes> in{1, 1, 1}, out{1, 1, 1}, kernel{1, 1, 1}, stride{1, 1, 1}, dilation{1, 1, 1}, pad_begin{0, 0, 0},
-      pad_end{0, 0, 0};
+  std::array<std::int64_t, kPoolAxes> in{1, 1, 1}, out{1, 1, 1}, kernel{1, 1, 1}, stride{1, 1, 1}, dilation{1, 1, 1},
+      pad_begin{0, 0, 0}, pad_end{0, 0, 0};
 
   // Rank 3 to 5.
   static PoolGeometry of(const Window& window, Layout layout, const Shape& x, const Shape& y);
@@ -38,7 +39,8 @@ struct PoolGeometry {
   std::int64_t most_taps() const;
   PoolRow row_at(std::int64_t row) const;
   // Fills `taps` with pointers into x and returns how many.
-  std::int64_t find_taps(const PoolRow& row, std::int64_t ow, const std::byte* x, std::size_t element_bytes, const std::byte** taps) const;
+  std::int64_t find_taps(const PoolRow& row, std::int64_t ow, const std::byte* x, std::size_t element_bytes,
+                         const std::byte** taps) const;
   // How many taps of the position lie inside the padded image.
   std::int64_t inside_padded(const PoolRow& row, std::int64_t ow) const;
 };

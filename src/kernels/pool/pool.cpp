@@ -46,7 +46,8 @@ void run_position(const Params& params, const Position& at, const StepBuffers& b
   const auto** taps = reinterpret_cast<const std::byte**>(buffers.scratch);
   const std::byte* x = buffers.inputs[0] + static_cast<std::size_t>(at.first) * params.x_bytes;
   const PoolTaps pool{taps, g.find_taps(at.place, at.ow, x, params.x_bytes, taps), at.channels};
-  std::byte* y = buffers.outputs[0] + static_cast<std::size_t>((at.row * g.out[2] + at.ow) * g.channels + at.first) * params.y_bytes;
+  std::byte* y = buffers.outputs[0] +
+                 static_cast<std::size_t>((at.row * g.out[2] + at.ow) * g.channels + at.first) * params.y_bytes;
   if (params.max != nullptr) return params.max(pool, y);
   const std::int64_t divisor = divisor_of(params, at.place, at.ow, pool.count);
   std::byte* sums = buffers.scratch + params.sums_offset;
@@ -67,7 +68,9 @@ void run(const Params& params, const StepBuffers& buffers, ItemRange range) {
     }
     const std::int64_t blocks = (g.channels + params.channel_block - 1) / params.channel_block;
     const std::int64_t first = unit % blocks * params.channel_block;
-    run_position(params, {g.row_at(unit / blocks), unit / blocks, 0, first, std::min(params.channel_block, g.channels - first)}, buffers);
+    run_position(params,
+                 {g.row_at(unit / blocks), unit / blocks, 0, first, std::min(params.channel_block, g.channels - first)},
+                 buffers);
   }
 }
 
@@ -76,11 +79,13 @@ std::unique_ptr<Step> make_step_of(Params params) {
   const std::int64_t work = g.most_taps() * g.channels * static_cast<std::int64_t>(params.x_bytes);
   if (g.out[0] * g.out[1] * g.out[2] == 1 && g.channels > 64) {
     params.channel_block = 64;
-    params.chunks = Chunks::of(g.rows() * ((g.channels + 63) / 64), g.most_taps() * 64 * static_cast<std::int64_t>(params.x_bytes));
+    params.chunks =
+        Chunks::of(g.rows() * ((g.channels + 63) / 64), g.most_taps() * 64 * static_cast<std::int64_t>(params.x_bytes));
   } else {
     params.chunks = Chunks::of(g.rows(), work * g.out[2]);
   }
-  params.sums_offset = (static_cast<std::size_t>(g.most_taps()) * sizeof(void*) + kAlignment - 1) / kAlignment * kAlignment;
+  params.sums_offset =
+      (static_cast<std::size_t>(g.most_taps()) * sizeof(void*) + kAlignment - 1) / kAlignment * kAlignment;
   const std::size_t scratch = params.sums_offset + static_cast<std::size_t>(g.channels) * sizeof(double);
   const std::int64_t items = params.chunks.items();
   return make_step(std::move(params), items, run, scratch);
@@ -96,27 +101,31 @@ std::string refuse_max(const CallView& call) {
   if (dtype != DType::u8 && dtype != DType::s8 && dtype != DType::f32) return "needs u8, s8 or f32";
   return refuse_rank(call);
 }
-std::string refuse_average(const CallView& call) { return call.input(0).dtype == DType::f32 ? refuse_rank(call) : "needs f32"; }
+std::string refuse_average(const CallView& call) {
+  return call.input(0).dtype == DType::f32 ? refuse_rank(call) : "needs f32";
+}
 
 template <const PoolFunctions& functions>
 Result<std::unique_ptr<Step>> make_max(const CallView& call, const StepSpec&) {
   const auto& attrs = call.attrs->as<MaxPoolAttrs>();
   const DType dtype = call.input(0).dtype;
-  return make_step_of({.geometry = PoolGeometry::of(attrs.window, attrs.layout, *call.input(0).shape, *call.output().shape),
-                       .functions = &functions,
-                       .max = dtype == DType::u8 ? functions.max_u8 : (dtype == DType::s8 ? functions.max_s8 : functions.max_f32),
-                       .x_bytes = size_of(dtype),
-                       .y_bytes = size_of(dtype)});
+  return make_step_of(
+      {.geometry = PoolGeometry::of(attrs.window, attrs.layout, *call.input(0).shape, *call.output().shape),
+       .functions = &functions,
+       .max = dtype == DType::u8 ? functions.max_u8 : (dtype == DType::s8 ? functions.max_s8 : functions.max_f32),
+       .x_bytes = size_of(dtype),
+       .y_bytes = size_of(dtype)});
 }
 
 template <const PoolFunctions& functions>
 Result<std::unique_ptr<Step>> make_average(const CallView& call, const StepSpec&) {
   const auto& attrs = call.attrs->as<AveragePoolAttrs>();
-  return make_step_of({.geometry = PoolGeometry::of(attrs.window, attrs.layout, *call.input(0).shape, *call.output().shape),
-                       .functions = &functions,
-                       .count = attrs.count_include_pad ? Count::inside_padded : Count::inside,
-                       .x_bytes = sizeof(float),
-                       .y_bytes = sizeof(float)});
+  return make_step_of(
+      {.geometry = PoolGeometry::of(attrs.window, attrs.layout, *call.input(0).shape, *call.output().shape),
+       .functions = &functions,
+       .count = attrs.count_include_pad ? Count::inside_padded : Count::inside,
+       .x_bytes = sizeof(float),
+       .y_bytes = sizeof(float)});
 }
 
 QuantizedPool quantized_of(const QuantizedPoolAttrs& attrs, const CallView& call) {
@@ -138,11 +147,12 @@ QuantizedPool quantized_of(const QuantizedPoolAttrs& attrs, const CallView& call
 template <const PoolFunctions& functions>
 Result<std::unique_ptr<Step>> make_quantized(const CallView& call, const StepSpec&) {
   const auto& attrs = call.attrs->as<QuantizedPoolAttrs>();
-  return make_step_of({.geometry = PoolGeometry::of(attrs.window, Layout::channels_last, *call.input(0).shape, *call.output().shape),
-                       .functions = &functions,
-                       .is_quantized = true,
-                       .quantized = quantized_of(attrs, call),
-                       .count = attrs.count_include_pad ? Count::whole_kernel : Count::inside});
+  return make_step_of(
+      {.geometry = PoolGeometry::of(attrs.window, Layout::channels_last, *call.input(0).shape, *call.output().shape),
+       .functions = &functions,
+       .is_quantized = true,
+       .quantized = quantized_of(attrs, call),
+       .count = attrs.count_include_pad ? Count::whole_kernel : Count::inside});
 }
 
 template <Isa isa>
@@ -150,8 +160,10 @@ double cost_of_taps(const OpCall& call, const Window& window) {
   const double lanes = isa == Isa::scalar ? 2.0 : (isa == Isa::avx2 ? 32.0 : 64.0);
   double taps = 1.0;
   for (std::int64_t size : window.kernel) taps *= static_cast<double>(size);
-  const double bytes = static_cast<double>(call.outputs[0].shape.elements()) * static_cast<double>(size_of(call.inputs[0]->dtype));
-  const double positions = bytes / std::max(1.0, static_cast<double>(call.outputs[0].shape[call.outputs[0].shape.rank() - 1]));
+  const double bytes =
+      static_cast<double>(call.outputs[0].shape.elements()) * static_cast<double>(size_of(call.inputs[0]->dtype));
+  const double positions =
+      bytes / std::max(1.0, static_cast<double>(call.outputs[0].shape[call.outputs[0].shape.rank() - 1]));
   return 100.0 + positions * (10.0 + taps) + bytes * taps / lanes;
 }
 template <Isa isa>
@@ -196,10 +208,14 @@ constexpr Kernel quantized_kernel(std::string_view name) {
 }
 
 constexpr Kernel kKernels[] = {
-    max_kernel<kPoolScalar, Isa::scalar>("pool_max_portable"),      max_kernel<kPoolAvx2, Isa::avx2>("pool_max_avx2"),
-    max_kernel<kPoolAvx512, Isa::avx512>("pool_max_avx512"),        average_kernel<kPoolScalar, Isa::scalar>("pool_average_f32_portable"),
-    average_kernel<kPoolAvx2, Isa::avx2>("pool_average_f32_avx2"),  average_kernel<kPoolAvx512, Isa::avx512>("pool_average_f32_avx512"),
-    quantized_kernel<kPoolScalar, Isa::scalar>("pool_q8_portable"), quantized_kernel<kPoolAvx2, Isa::avx2>("pool_q8_avx2"),
+    max_kernel<kPoolScalar, Isa::scalar>("pool_max_portable"),
+    max_kernel<kPoolAvx2, Isa::avx2>("pool_max_avx2"),
+    max_kernel<kPoolAvx512, Isa::avx512>("pool_max_avx512"),
+    average_kernel<kPoolScalar, Isa::scalar>("pool_average_f32_portable"),
+    average_kernel<kPoolAvx2, Isa::avx2>("pool_average_f32_avx2"),
+    average_kernel<kPoolAvx512, Isa::avx512>("pool_average_f32_avx512"),
+    quantized_kernel<kPoolScalar, Isa::scalar>("pool_q8_portable"),
+    quantized_kernel<kPoolAvx2, Isa::avx2>("pool_q8_avx2"),
     quantized_kernel<kPoolAvx512, Isa::avx512>("pool_q8_avx512"),
 };
 

@@ -40,30 +40,43 @@ void run(const Params& params, const StepBuffers& buffers, ItemRange items) {
 }
 
 // The form of ONNX and one row of all is what dynamic_quantize does.
-RowQuantizeAttrs attrs_of(const Attrs& attrs) { return attrs.is<RowQuantizeAttrs>() ? attrs.as<RowQuantizeAttrs>() : RowQuantizeAttrs{}; }
+RowQuantizeAttrs attrs_of(const Attrs& attrs) {
+  return attrs.is<RowQuantizeAttrs>() ? attrs.as<RowQuantizeAttrs>() : RowQuantizeAttrs{};
+}
 
 std::string refuse_nothing(const CallView&) { return {}; }
 // Rounding halves away from 0 has no wide form.
-std::string refuse_tflite(const CallView& call) { return attrs_of(*call.attrs).form == DynamicForm::tflite ? "needs halves rounded to even" : ""; }
+std::string refuse_tflite(const CallView& call) {
+  return attrs_of(*call.attrs).form == DynamicForm::tflite ? "needs halves rounded to even" : "";
+}
 
 template <const QuantizeFunctions& functions>
 Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec&) {
   const RowQuantizeAttrs attrs = attrs_of(*call.attrs);
   const Shape& x = *call.input(0).shape;
   const std::int64_t rows = call.outputs[1].elements(), n = x.elements(static_cast<int>(attrs.axis), x.rank());
-  const Params params{.form = attrs.form, .rows = Chunks::of(rows, n * static_cast<std::int64_t>(sizeof(float))), .n = n, .functions = &functions};
+  const Params params{.form = attrs.form,
+                      .rows = Chunks::of(rows, n * static_cast<std::int64_t>(sizeof(float))),
+                      .n = n,
+                      .functions = &functions};
   return make_step(params, params.rows.items(), run);
 }
 
 template <Isa isa>
 double cost(const OpCall& call, const Machine&) {
   constexpr double per_element = isa == Isa::scalar ? 5.0 : (isa == Isa::avx2 ? 0.5 : 0.35), per_row = 20.0;
-  return 50.0 + per_row * static_cast<double>(call.outputs[1].shape.elements()) + per_element * static_cast<double>(call.inputs[0]->shape.elements());
+  return 50.0 + per_row * static_cast<double>(call.outputs[1].shape.elements()) +
+         per_element * static_cast<double>(call.inputs[0]->shape.elements());
 }
 
 template <const QuantizeFunctions& functions, Isa isa, Refuse refuse>
 constexpr Kernel kernel(std::string_view name, std::string_view op) {
-  return {.name = name, .op = op, .needs = isa, .refusal = refusal_by<refuse>, .cost = cost<isa>, .prepare = prepare_by<refuse, make<functions>>};
+  return {.name = name,
+          .op = op,
+          .needs = isa,
+          .refusal = refusal_by<refuse>,
+          .cost = cost<isa>,
+          .prepare = prepare_by<refuse, make<functions>>};
 }
 
 constexpr Kernel kKernels[] = {

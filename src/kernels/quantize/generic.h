@@ -28,14 +28,16 @@ void store_rounded(const QuantizeRow& row, typename S::F32 scaled, typename S::S
 
 std::int32_t first_zero_point(const QuantizeRow& row) {
   if (row.zero_point == nullptr) return 0;
-  return row.is_signed ? static_cast<std::int32_t>(static_cast<std::int8_t>(*row.zero_point)) : static_cast<std::int32_t>(*row.zero_point);
+  return row.is_signed ? static_cast<std::int32_t>(static_cast<std::int8_t>(*row.zero_point))
+                       : static_cast<std::int32_t>(*row.zero_point);
 }
 
 template <class S, bool kSigned>
 void quantize_by_element(const QuantizeRow& args, const float* real, std::uint8_t* q) {
   const QuantizeRow row = args;
   for_lanes<S>(0, row.n, [=]<class T>(std::int64_t i) {
-    const typename T::S32 zero_point = row.zero_point == nullptr ? T::set_s32(0) : widen_byte<T, kSigned>(row.zero_point + i);
+    const typename T::S32 zero_point =
+        row.zero_point == nullptr ? T::set_s32(0) : widen_byte<T, kSigned>(row.zero_point + i);
     store_rounded<T>(row, quotient<T>(T::load(real + i), T::load(row.scale + i), row.multiplies), zero_point, q + i);
   });
 }
@@ -43,13 +45,15 @@ void quantize_by_element(const QuantizeRow& args, const float* real, std::uint8_
 // Scales whose reciprocal is far from the ends of f32.
 bool has_safe_reciprocal(float scale) { return scale > 0x1p-60f && scale < 0x1p60f; }
 
-// Division is slow, and its result is only rounded: real * (1 / scale) rounds to the same integer unless it is within an error of a tie.
-// It is off by less than three parts in 2^24; clamped to less than 2^10 in size, by less than 2^-12. Where any lane is that close to a tie,
-// all are divided.
+// Division is slow, and its result is only rounded: real * (1 / scale) rounds to the same integer unless it is within
+// an error of a tie. It is off by less than three parts in 2^24; clamped to less than 2^10 in size, by less than 2^-12.
+// Where any lane is that close to a tie, all are divided.
 template <class S>
-void quantize_by_reciprocal(const QuantizeRow& row, float scale, std::int32_t zero_point, const float* real, std::uint8_t* q) {
+void quantize_by_reciprocal(const QuantizeRow& row, float scale, std::int32_t zero_point, const float* real,
+                            std::uint8_t* q) {
   const float inverse = 1.0f / scale;
-  const auto lowest = static_cast<float>(row.lowest - zero_point), highest = static_cast<float>(row.highest - zero_point);
+  const auto lowest = static_cast<float>(row.lowest - zero_point),
+             highest = static_cast<float>(row.highest - zero_point);
   for_lanes<S>(
       0, row.n, [=]<class T>(std::int64_t i) __attribute__((always_inline)) {
         const typename T::F32 x = T::load(real + i);
@@ -65,7 +69,8 @@ void quantize_by_reciprocal(const QuantizeRow& row, float scale, std::int32_t ze
 
 template <class S>
 void quantize_row(const QuantizeRow& args, const float* real, std::uint8_t* q) {
-  if (args.step == 1) return args.is_signed ? quantize_by_element<S, true>(args, real, q) : quantize_by_element<S, false>(args, real, q);
+  if (args.step == 1)
+    return args.is_signed ? quantize_by_element<S, true>(args, real, q) : quantize_by_element<S, false>(args, real, q);
   const QuantizeRow row = args;
   const float scale = *row.scale;
   const std::int32_t zero_point = first_zero_point(row);
@@ -80,15 +85,18 @@ void dequantize_as(const QuantizeRow& args, const std::uint8_t* q, float* real) 
   const QuantizeRow row = args;
   if (row.step == 1) {
     for_lanes<S>(0, row.n, [=]<class T>(std::int64_t i) {
-      const typename T::S32 zero_point = row.zero_point == nullptr ? T::set_s32(0) : widen_byte<T, kSigned>(row.zero_point + i);
-      T::store(real + i, T::mul(T::to_f32(T::sub_s32(widen_byte<T, kSigned>(q + i), zero_point)), T::load(row.scale + i)));
+      const typename T::S32 zero_point =
+          row.zero_point == nullptr ? T::set_s32(0) : widen_byte<T, kSigned>(row.zero_point + i);
+      T::store(real + i,
+               T::mul(T::to_f32(T::sub_s32(widen_byte<T, kSigned>(q + i), zero_point)), T::load(row.scale + i)));
     });
     return;
   }
   const float scale = *row.scale;
   const std::int32_t zero_point = first_zero_point(row);
   for_lanes<S>(0, row.n, [=]<class T>(std::int64_t i) {
-    T::store(real + i, T::mul(T::to_f32(T::sub_s32(widen_byte<T, kSigned>(q + i), T::set_s32(zero_point))), T::set(scale)));
+    T::store(real + i,
+             T::mul(T::to_f32(T::sub_s32(widen_byte<T, kSigned>(q + i), T::set_s32(zero_point))), T::set(scale)));
   });
 }
 
@@ -131,13 +139,17 @@ void multiply_row(const float* real, std::int64_t n, float factor, std::int32_t 
   for_lanes<S>(
       0, n, [=]<class T>(std::int64_t i) __attribute__((always_inline)) {
         const typename T::F32 scaled = T::mul(T::load(real + i), T::set(factor));
-        T::store_bytes(q + i, T::add_s32(T::round(T::min(T::max(scaled, T::set(lowest)), T::set(highest))), T::set_s32(zero_point)));
+        T::store_bytes(q + i, T::add_s32(T::round(T::min(T::max(scaled, T::set(lowest)), T::set(highest))),
+                                         T::set_s32(zero_point)));
       });
 }
 
 template <class S>
 constexpr QuantizeFunctions quantize_functions() {
-  return {.quantize = &quantize_row<S>, .dequantize = &dequantize_row<S>, .range = &range_of_row<S>, .multiply = &multiply_row<S>};
+  return {.quantize = &quantize_row<S>,
+          .dequantize = &dequantize_row<S>,
+          .range = &range_of_row<S>,
+          .multiply = &multiply_row<S>};
 }
 
 }  // namespace

@@ -33,7 +33,8 @@ void run(const Params& params, const StepBuffers& buffers, ItemRange range) {
   const ItemRange units = params.chunks.units_of(range);
   QuantizeRow row = params.row;
   const auto* scales = reinterpret_cast<const float*>(buffers.inputs[1]);
-  const auto* zero_points = buffers.inputs.size() > 2 ? reinterpret_cast<const std::uint8_t*>(buffers.inputs[2]) : nullptr;
+  const auto* zero_points =
+      buffers.inputs.size() > 2 ? reinterpret_cast<const std::uint8_t*>(buffers.inputs[2]) : nullptr;
   row.scale = scales;
   row.zero_point = zero_points;
   if (params.rows == 1 && row.step == 0) {
@@ -65,11 +66,13 @@ void quantize_away(const QuantizeRow& args, const float* real, std::uint8_t* q) 
   for (std::int64_t i = 0; i < row.n; ++i) {
     const std::int64_t at = i * row.step;
     const std::uint8_t stored = row.zero_point == nullptr ? 0 : row.zero_point[at];
-    const std::int32_t zero_point = row.is_signed ? static_cast<std::int32_t>(static_cast<std::int8_t>(stored)) : static_cast<std::int32_t>(stored);
+    const std::int32_t zero_point =
+        row.is_signed ? static_cast<std::int32_t>(static_cast<std::int8_t>(stored)) : static_cast<std::int32_t>(stored);
     q[i] = static_cast<std::uint8_t>(quantize_value_away(real[i], row.scale[at], zero_point, row.lowest, row.highest));
   }
 }
-constexpr QuantizeFunctions kQuantizeAway{.quantize = &quantize_away, .dequantize = nullptr, .range = nullptr, .multiply = nullptr};
+constexpr QuantizeFunctions kQuantizeAway{
+    .quantize = &quantize_away, .dequantize = nullptr, .range = nullptr, .multiply = nullptr};
 
 std::string refuse_quantize(const CallView& call) {
   const auto& attrs = call.attrs->as<QuantizeAttrs>();

@@ -1,4 +1,5 @@
-// Kernels between f32 and 8 bit: quantize and dequantize, per tensor and per axis, with scales given or found. Part of kernels/.
+// Kernels between f32 and 8 bit: quantize and dequantize, per tensor and per axis, with scales given or found. Part of
+// kernels/.
 #ifndef OCTAVO_KERNELS_QUANTIZE_QUANTIZE_H_
 #define OCTAVO_KERNELS_QUANTIZE_QUANTIZE_H_
 

@@ -40,10 +40,15 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec&) {
   return make_step(params, call.output().elements() == 0 ? 0 : to[0] * to[1], run);
 }
 
-double cost(const OpCall& call, const Machine&) { return 100.0 + 8.0 * static_cast<double>(call.outputs[0].shape.elements()); }
+double cost(const OpCall& call, const Machine&) {
+  return 100.0 + 8.0 * static_cast<double>(call.outputs[0].shape.elements());
+}
 
-constexpr Kernel kKernels[] = {
-    {.name = "integer_resize_portable", .op = "integer_resize", .refusal = refusal_by<refuse>, .cost = cost, .prepare = prepare_by<refuse, make>}};
+constexpr Kernel kKernels[] = {{.name = "integer_resize_portable",
+                                .op = "integer_resize",
+                                .refusal = refusal_by<refuse>,
+                                .cost = cost,
+                                .prepare = prepare_by<refuse, make>}};
 
 }  // namespace
 

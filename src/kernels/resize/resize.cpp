@@ -49,7 +49,8 @@ Result<std::unique_ptr<Step>> make_nearest(const CallView& call, const StepSpec&
     axes.push_back(axis_of(index, strides[static_cast<std::size_t>(axis)]));
   }
   NearestParams params{SeparableCopy(std::move(axes), size_of(call.output().dtype))};
-  store_double({.dtype = call.output().dtype, .shape = Shape{}, .data = params.outside.data()}, 0, attrs.extrapolation_value);
+  store_double({.dtype = call.output().dtype, .shape = Shape{}, .data = params.outside.data()}, 0,
+               attrs.extrapolation_value);
   const std::int64_t items = params.copy.items();
   return make_step(std::move(params), items, run_nearest);
 }
@@ -112,7 +113,9 @@ void find_taps(const LinearParams& params, std::int64_t position, PositionTaps& 
 void store_value(float* y, float sum) { *y = sum; }
 // Integers are truncated; weights are not negative and add up to about 1, so that only the ends need care.
 void store_value(std::uint8_t* y, float sum) { *y = static_cast<std::uint8_t>(std::min(std::trunc(sum), 255.0f)); }
-void store_value(std::int8_t* y, float sum) { *y = static_cast<std::int8_t>(std::clamp(std::trunc(sum), -128.0f, 127.0f)); }
+void store_value(std::int8_t* y, float sum) {
+  *y = static_cast<std::int8_t>(std::clamp(std::trunc(sum), -128.0f, 127.0f));
+}
 
 template <class T>
 void run_position(const LinearParams& params, const PositionTaps& taps, const T* x, T* y) {
@@ -190,7 +193,9 @@ Result<std::unique_ptr<Step>> make_linear(const CallView& call, const StepSpec&)
 }
 
 double cost_nearest(const OpCall& call, const Machine&) { return 100.0 + 0.3 * view_of(call).bytes(); }
-double cost_linear(const OpCall& call, const Machine&) { return 100.0 + 3.0 * static_cast<double>(call.outputs[0].shape.elements()); }
+double cost_linear(const OpCall& call, const Machine&) {
+  return 100.0 + 3.0 * static_cast<double>(call.outputs[0].shape.elements());
+}
 
 constexpr Kernel kKernels[] = {
     {.name = "resize_linear_portable",

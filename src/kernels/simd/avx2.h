@@ -24,9 +24,15 @@ struct Avx2 {
   static void store_s32(std::int32_t* p, S32 x) { _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), x); }
   static S32 set_s32(std::int32_t x) { return _mm256_set1_epi32(x); }
 
-  static S32 widen_u8(const std::uint8_t* p) { return _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))); }
-  static S32 widen_s8(const std::uint8_t* p) { return _mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))); }
-  static S32 widen_u16(const std::uint16_t* p) { return _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))); }
+  static S32 widen_u8(const std::uint8_t* p) {
+    return _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)));
+  }
+  static S32 widen_s8(const std::uint8_t* p) {
+    return _mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)));
+  }
+  static S32 widen_u16(const std::uint16_t* p) {
+    return _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+  }
   static void store_bytes(std::uint8_t* p, S32 x) {
     const __m256i picked = _mm256_shuffle_epi8(x, _mm256_set1_epi32(0x0c080400));
     const __m128i joined = _mm_unpacklo_epi32(_mm256_castsi256_si128(picked), _mm256_extracti128_si256(picked, 1));
@@ -78,8 +84,8 @@ struct Avx2 {
     const __m256i x0 = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(x));
     const __m256i x1 = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(x + 32));
     __m256i y0 = _mm256_setzero_si256(), y1 = y0;
-    // Index for part p: x - 16p, made to have its top bit set unless it is in [0, 16): saturating addition of 0x70 sets it for 16 and above,
-    // and wrapping subtraction makes indices below 0 large.
+    // Index for part p: x - 16p, made to have its top bit set unless it is in [0, 16): saturating addition of 0x70 sets
+    // it for 16 and above, and wrapping subtraction makes indices below 0 large.
     const __m256i guard = _mm256_set1_epi8(0x70);
     for (int part = 0; part < 16; ++part) {
       const __m256i entries = part_of(table, part);

@@ -24,10 +24,18 @@ struct Avx512 {
   static void store_s32(std::int32_t* p, S32 x) { _mm512_storeu_si512(p, x); }
   static S32 set_s32(std::int32_t x) { return _mm512_set1_epi32(x); }
 
-  static S32 widen_u8(const std::uint8_t* p) { return _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))); }
-  static S32 widen_s8(const std::uint8_t* p) { return _mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))); }
-  static S32 widen_u16(const std::uint16_t* p) { return _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))); }
-  static void store_bytes(std::uint8_t* p, S32 x) { _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtepi32_epi8(x)); }
+  static S32 widen_u8(const std::uint8_t* p) {
+    return _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+  }
+  static S32 widen_s8(const std::uint8_t* p) {
+    return _mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+  }
+  static S32 widen_u16(const std::uint16_t* p) {
+    return _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+  }
+  static void store_bytes(std::uint8_t* p, S32 x) {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtepi32_epi8(x));
+  }
 
   static F32 add(F32 a, F32 b) { return _mm512_add_ps(a, b); }
   static F32 sub(F32 a, F32 b) { return _mm512_sub_ps(a, b); }
@@ -36,8 +44,12 @@ struct Avx512 {
   static F32 fma(F32 a, F32 b, F32 c) { return _mm512_fmadd_ps(a, b, c); }
   static F32 max(F32 a, F32 b) { return _mm512_max_ps(a, b); }
   static F32 min(F32 a, F32 b) { return _mm512_min_ps(a, b); }
-  static float lowest(F32 x) { return Avx2::lowest(_mm256_min_ps(_mm512_castps512_ps256(x), _mm512_extractf32x8_ps(x, 1))); }
-  static float highest(F32 x) { return Avx2::highest(_mm256_max_ps(_mm512_castps512_ps256(x), _mm512_extractf32x8_ps(x, 1))); }
+  static float lowest(F32 x) {
+    return Avx2::lowest(_mm256_min_ps(_mm512_castps512_ps256(x), _mm512_extractf32x8_ps(x, 1)));
+  }
+  static float highest(F32 x) {
+    return Avx2::highest(_mm256_max_ps(_mm512_castps512_ps256(x), _mm512_extractf32x8_ps(x, 1)));
+  }
   static F32 to_f32(S32 x) { return _mm512_cvtepi32_ps(x); }
   static S32 round(F32 x) { return _mm512_cvtps_epi32(x); }
   static S32 add_s32(S32 a, S32 b) { return _mm512_add_epi32(a, b); }
@@ -79,7 +91,8 @@ struct Avx512 {
     }
     __m512i words(__m512i index) const {
       const __m512i half = _mm512_srli_epi16(index, 1);
-      const __m512i low = _mm512_permutex2var_epi16(quarters[0], half, quarters[1]), high = _mm512_permutex2var_epi16(quarters[2], half, quarters[3]);
+      const __m512i low = _mm512_permutex2var_epi16(quarters[0], half, quarters[1]),
+                    high = _mm512_permutex2var_epi16(quarters[2], half, quarters[3]);
       return _mm512_mask_blend_epi16(_mm512_test_epi16_mask(index, _mm512_set1_epi16(0x80)), low, high);
     }
     // Even and odd bytes apart: the one's entry is moved to the low byte of its word, the other's to the high one.

@@ -1,6 +1,7 @@
-// Simd of one lane in portable C++: the tail of every wide loop, and the whole of it on machines without vectors. Part of kernels/.
-// The headers of simd/ offer the same operations for different widths and give the same bits; a family's generic.h is written once over them.
-// Everything has internal linkage: wide code must not be shared with files compiled for older machines.
+// Simd of one lane in portable C++: the tail of every wide loop, and the whole of it on machines without vectors. Part
+// of kernels/. The headers of simd/ offer the same operations for different widths and give the same bits; a family's
+// generic.h is written once over them. Everything has internal linkage: wide code must not be shared with files
+// compiled for older machines.
 #ifndef OCTAVO_KERNELS_SIMD_SCALAR_H_
 #define OCTAVO_KERNELS_SIMD_SCALAR_H_
 
@@ -41,10 +42,16 @@ struct Scalar {
   static F32 to_f32(S32 x) { return static_cast<float>(x); }
   // To nearest even; in range.
   static S32 round(F32 x) { return static_cast<std::int32_t>(__builtin_lrintf(x)); }
-  static S32 add_s32(S32 a, S32 b) { return static_cast<std::int32_t>(static_cast<std::uint32_t>(a) + static_cast<std::uint32_t>(b)); }
-  static S32 sub_s32(S32 a, S32 b) { return static_cast<std::int32_t>(static_cast<std::uint32_t>(a) - static_cast<std::uint32_t>(b)); }
+  static S32 add_s32(S32 a, S32 b) {
+    return static_cast<std::int32_t>(static_cast<std::uint32_t>(a) + static_cast<std::uint32_t>(b));
+  }
+  static S32 sub_s32(S32 a, S32 b) {
+    return static_cast<std::int32_t>(static_cast<std::uint32_t>(a) - static_cast<std::uint32_t>(b));
+  }
 
-  static S32 mul_s32(S32 a, S32 b) { return static_cast<std::int32_t>(static_cast<std::uint32_t>(a) * static_cast<std::uint32_t>(b)); }
+  static S32 mul_s32(S32 a, S32 b) {
+    return static_cast<std::int32_t>(static_cast<std::uint32_t>(a) * static_cast<std::uint32_t>(b));
+  }
   static S32 shift_right_s32(S32 a, std::int32_t bits) { return a >> bits; }
   static S32 max_s32(S32 a, S32 b) { return a > b ? a : b; }
   static S32 min_s32(S32 a, S32 b) { return a < b ? a : b; }

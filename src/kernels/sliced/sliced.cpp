@@ -15,7 +15,8 @@ namespace {
 
 constexpr std::size_t kMaxInputs = 5;
 
-// The first operand and the result have `leading` independent axes, of `count` indices in all; the other operands are read whole.
+// The first operand and the result have `leading` independent axes, of `count` indices in all; the other operands are
+// read whole.
 struct Params {
   const OpSpec* spec;
   Attrs attrs;
@@ -58,7 +59,8 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
   const Shape& x = *call.input(0).shape;
   const Shape& y = *call.output().shape;
   Params params{.spec = spec.spec, .attrs = *spec.attrs, .leading = leading};
-  for (const OperandType& input : call.inputs) params.inputs.push_back({.dtype = input.dtype, .shape = input.exists() ? *input.shape : Shape{}});
+  for (const OperandType& input : call.inputs)
+    params.inputs.push_back({.dtype = input.dtype, .shape = input.exists() ? *input.shape : Shape{}});
   params.inputs[0].shape = merged(x, leading);
   params.output = {.dtype = call.output().dtype, .shape = merged(y, leading)};
   params.x_slice_bytes = x.elements(leading, x.rank()) * static_cast<std::int64_t>(size_of(call.input(0).dtype));
@@ -95,7 +97,11 @@ double cost(const OpCall& call, const Machine&) {
 
 template <int (*leading_of)(const CallView&), int kNanoseconds>
 constexpr Kernel kernel(std::string_view name, std::string_view op) {
-  return {.name = name, .op = op, .refusal = refusal_by<refuse>, .cost = cost<kNanoseconds>, .prepare = prepare_by<refuse, make<leading_of>>};
+  return {.name = name,
+          .op = op,
+          .refusal = refusal_by<refuse>,
+          .cost = cost<kNanoseconds>,
+          .prepare = prepare_by<refuse, make<leading_of>>};
 }
 
 constexpr Kernel kKernels[] = {

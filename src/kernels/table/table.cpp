@@ -24,9 +24,11 @@ void run(const Params& params, const StepBuffers& buffers, ItemRange range) {
   std::byte* y = buffers.outputs[0] + units.begin * params.entry_bytes;
   const std::int64_t n = units.end - units.begin;
   if (params.entry_bytes == 1) {
-    params.functions->bytes(reinterpret_cast<const std::uint8_t*>(buffers.inputs[1]), x, reinterpret_cast<std::uint8_t*>(y), n);
+    params.functions->bytes(reinterpret_cast<const std::uint8_t*>(buffers.inputs[1]), x,
+                            reinterpret_cast<std::uint8_t*>(y), n);
   } else {
-    params.functions->words(reinterpret_cast<const std::uint32_t*>(buffers.inputs[1]), x, reinterpret_cast<std::uint32_t*>(y), n);
+    params.functions->words(reinterpret_cast<const std::uint32_t*>(buffers.inputs[1]), x,
+                            reinterpret_cast<std::uint32_t*>(y), n);
   }
 }
 

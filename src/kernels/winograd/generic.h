@@ -1,4 +1,5 @@
-// The transforms of winograd/ once, over a vector type. Included by per-ISA files only; internal linkage. Part of kernels/.
+// The transforms of winograd/ once, over a vector type. Included by per-ISA files only; internal linkage. Part of
+// kernels/.
 #ifndef OCTAVO_KERNELS_WINOGRAD_GENERIC_H_
 #define OCTAVO_KERNELS_WINOGRAD_GENERIC_H_
 
@@ -53,14 +54,16 @@ void transform_input(const WinogradInput& tile) {
     V t[6][6];  // [column][row]
     for (int column = 0; column < 6; ++column) {
       V d[6];
-      for (int row = 0; row < 6; ++row) d[row] = W::widen_u8(tile.x + row * tile.row_bytes + column * tile.pixel_bytes + c);
+      for (int row = 0; row < 6; ++row)
+        d[row] = W::widen_u8(tile.x + row * tile.row_bytes + column * tile.pixel_bytes + c);
       input_line<W>(d, t[column]);
     }
     for (int row = 0; row < 6; ++row) {
       const V d[6] = {t[0][row], t[1][row], t[2][row], t[3][row], t[4][row], t[5][row]};
       V v[6];
       input_line<W>(d, v);
-      for (int column = 0; column < 6; ++column) W::store(tile.v + (row * 6 + column) * tile.position_stride + c, v[column]);
+      for (int column = 0; column < 6; ++column)
+        W::store(tile.v + (row * 6 + column) * tile.position_stride + c, v[column]);
     }
   }
 }
@@ -80,7 +83,8 @@ void transform_weights(const WinogradWeights& block) {
       const V w[3] = {t[0][row], t[1][row], t[2][row]};
       V u[6];
       weights_line<W>(w, u);
-      for (int column = 0; column < 6; ++column) W::store(block.u + (row * 6 + column) * block.position_stride + i * W::kLanes, u[column]);
+      for (int column = 0; column < 6; ++column)
+        W::store(block.u + (row * 6 + column) * block.position_stride + i * W::kLanes, u[column]);
     }
   }
 }

@@ -15,7 +15,8 @@ bool are_all(const std::vector<std::int64_t>& list, std::int64_t value) {
   return std::all_of(list.begin(), list.end(), [&](std::int64_t entry) { return entry == value; });
 }
 
-// The largest sum of weights of one sign over part `part` of `parts` of an output channel. w: [9][channels] of that output channel.
+// The largest sum of weights of one sign over part `part` of `parts` of an output channel. w: [9][channels] of that
+// output channel.
 std::int64_t largest_sum(const WinogradGeometry& g, const std::int8_t* w, std::int64_t parts, std::int64_t part) {
   const std::int64_t begin = g.pairs * part / parts * 2, end = std::min(g.channels, g.pairs * (part + 1) / parts * 2);
   std::int64_t positive = 0, negative = 0;
@@ -40,14 +41,22 @@ bool are_exact(const WinogradGeometry& g, const std::int8_t* w, std::int64_t par
 std::string winograd_geometry_refusal(const QuantizedConvAttrs& attrs, const Shape& x, const Shape& w) {
   const Window& window = attrs.window;
   if (x.rank() != 4 || w.rank() != 4 || window.rank() != 2) return "needs two spatial axes";
-  if (!are_all(window.kernel, 3) || !are_all(window.strides, 1) || !are_all(window.dilations, 1)) return "needs a 3x3 window of stride 1";
+  if (!are_all(window.kernel, 3) || !are_all(window.strides, 1) || !are_all(window.dilations, 1))
+    return "needs a 3x3 window of stride 1";
   if (attrs.groups != 1) return "needs one group";
   if (x[3] > kMaxChannels || w[0] > kMaxChannels) return "needs at most 65536 channels";
   return {};
 }
 
-WinogradGeometry winograd_geometry(const QuantizedConvAttrs& attrs, const Shape& x, const Shape& w, const Shape& y, const WinogradTarget& target) {
-  WinogradGeometry g{.batch = x[0], .height = x[1], .width = x[2], .channels = x[3], .out_height = y[1], .out_width = y[2], .out_channels = w[0]};
+WinogradGeometry winograd_geometry(const QuantizedConvAttrs& attrs, const Shape& x, const Shape& w, const Shape& y,
+                                   const WinogradTarget& target) {
+  WinogradGeometry g{.batch = x[0],
+                     .height = x[1],
+                     .width = x[2],
+                     .channels = x[3],
+                     .out_height = y[1],
+                     .out_width = y[2],
+                     .out_channels = w[0]};
   g.pad_top = attrs.window.pad_begin[0];
   g.pad_left = attrs.window.pad_begin[1];
   g.lanes = target.lanes();

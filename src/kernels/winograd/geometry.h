@@ -1,5 +1,5 @@
-// WinogradGeometry: one quantized_conv as tiles of 4x4 outputs, blocks of output channels, and parts of the input channels. Part of
-// kernels/winograd/.
+// WinogradGeometry: one quantized_conv as tiles of 4x4 outputs, blocks of output channels, and parts of the input
+// channels. Part of kernels/winograd/.
 #ifndef OCTAVO_KERNELS_WINOGRAD_GEOMETRY_H_
 #define OCTAVO_KERNELS_WINOGRAD_GEOMETRY_H_
 
@@ -37,7 +37,9 @@ struct WinogradGeometry {
 
   std::int64_t tiles() const { return batch * tile_rows * tile_columns; }
   std::int64_t blocks() const { return (vectors + block_vectors - 1) / block_vectors; }
-  int vectors_of(std::int64_t block) const { return static_cast<int>(std::min<std::int64_t>(block_vectors, vectors - block * block_vectors)); }
+  int vectors_of(std::int64_t block) const {
+    return static_cast<int>(std::min<std::int64_t>(block_vectors, vectors - block * block_vectors));
+  }
   // Packed weights: s8 [vector of block][pair] ... of whole blocks, 9 taps of 2 * lanes.
   std::int64_t weight_bytes() const { return vectors * pairs * 18 * lanes; }
   std::int64_t transformed_bytes() const { return kWinogradPositions * pairs * vectors * lanes * 4; }
@@ -46,16 +48,18 @@ struct WinogradGeometry {
 
 // Why a convolution of these attributes and shapes is not for Winograd, or empty.
 std::string winograd_geometry_refusal(const QuantizedConvAttrs& attrs, const Shape& x, const Shape& w);
-WinogradGeometry winograd_geometry(const QuantizedConvAttrs& attrs, const Shape& x, const Shape& w, const Shape& y, const WinogradTarget& target);
+WinogradGeometry winograd_geometry(const QuantizedConvAttrs& attrs, const Shape& x, const Shape& w, const Shape& y,
+                                   const WinogradTarget& target);
 
 // Between positions: an odd number of cache lines, or all positions of a tile would meet in the same sets.
 constexpr std::int64_t odd_lines(std::int64_t bytes) { return ((bytes + 63) / 64 | 1) * 64; }
 
-// Tiles transformed at a time: many, since all weights are read again for each chunk, but few enough for what is transformed to stay near.
+// Tiles transformed at a time: many, since all weights are read again for each chunk, but few enough for what is
+// transformed to stay near.
 inline constexpr std::int64_t kChunkTiles = 56;
 
-// The parts into which the input channels of a block are cut, so that each part's sums stay within kWinogradLimit whatever x is:
-// part i of n has the pairs [pairs * i / n, pairs * (i + 1) / n).
+// The parts into which the input channels of a block are cut, so that each part's sums stay within kWinogradLimit
+// whatever x is: part i of n has the pairs [pairs * i / n, pairs * (i + 1) / n).
 std::int64_t parts_needed(const WinogradGeometry& geometry, const Tensor& w, std::int64_t block);
 
 }  // namespace octavo

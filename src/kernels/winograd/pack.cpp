@@ -13,7 +13,8 @@ Tensor pack_weights(const WinogradGeometry& g, const Tensor& w) {
   for (std::int64_t oc = 0; oc < g.out_channels; ++oc) {
     const std::int64_t vector = oc / g.lanes, block = vector / g.block_vectors;
     const std::int8_t* from = w.as<std::int8_t>() + oc * 9 * g.channels;
-    std::int8_t* to = packed.as<std::int8_t>() + g.first_weight(block) + vector % g.block_vectors * vector_bytes + oc % g.lanes * 2;
+    std::int8_t* to =
+        packed.as<std::int8_t>() + g.first_weight(block) + vector % g.block_vectors * vector_bytes + oc % g.lanes * 2;
     for (std::int64_t tap = 0; tap < 9; ++tap) {
       for (std::int64_t c = 0; c < g.channels; ++c) {
         to[c / 2 * g.vectors_of(block) * vector_bytes + tap * 2 * g.lanes + c % 2] = from[tap * g.channels + c];
@@ -34,14 +35,18 @@ Tensor pack_lanes(const WinogradGeometry& g, const Tensor& values) {
 
 std::vector<Tensor> pack_winograd(const OpCall& call, const WinogradTarget& target) {
   const auto& attrs = call.attrs->as<QuantizedConvAttrs>();
-  const auto constant = [&](int input) -> const Tensor& { return *call.inputs[static_cast<std::size_t>(input)]->constant; };
+  const auto constant = [&](int input) -> const Tensor& {
+    return *call.inputs[static_cast<std::size_t>(input)]->constant;
+  };
   const Tensor& w = constant(kConvW);
-  const WinogradGeometry g = winograd_geometry(attrs, call.inputs[kConvX]->shape, w.shape(), call.outputs[0].shape, target);
+  const WinogradGeometry g =
+      winograd_geometry(attrs, call.inputs[kConvX]->shape, w.shape(), call.outputs[0].shape, target);
   std::vector<Tensor> packed{pack_weights(g, w), pack_lanes<std::int32_t>(g, constant(kConvBias))};
   if (attrs.to != DType::s32) packed.push_back(pack_lanes<float>(g, constant(kConvMultiplier)));
   if (call.inputs.size() > kConvTable && call.inputs[kConvTable] != nullptr) packed.push_back(constant(kConvTable));
   Tensor parts(DType::s32, Shape{g.blocks()});
-  for (std::int64_t block = 0; block < g.blocks(); ++block) parts.as<std::int32_t>()[block] = static_cast<std::int32_t>(parts_needed(g, w, block));
+  for (std::int64_t block = 0; block < g.blocks(); ++block)
+    parts.as<std::int32_t>()[block] = static_cast<std::int32_t>(parts_needed(g, w, block));
   packed.push_back(std::move(parts));
   return packed;
 }

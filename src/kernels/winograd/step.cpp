@@ -1,4 +1,5 @@
-// The step of a Winograd convolution: transform tiles of x, multiply position by position, transform back, finish. Part of kernels/winograd/.
+// The step of a Winograd convolution: transform tiles of x, multiply position by position, transform back, finish. Part
+// of kernels/winograd/.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -18,11 +19,14 @@ enum class Split { tiles, channels };
 constexpr std::int64_t kSlicePairs = 64;
 
 // The most units, at most `most` but at least 1, by which `count` is cut into even shares.
-std::int64_t balanced(std::int64_t count, std::int64_t most) { return ceil_div(count, ceil_div(count, std::max<std::int64_t>(1, most))); }
+std::int64_t balanced(std::int64_t count, std::int64_t most) {
+  return ceil_div(count, ceil_div(count, std::max<std::int64_t>(1, most)));
+}
 
 class WinogradStep final : public Step {
  public:
-  static Result<std::unique_ptr<Step>> make(const StepSpec& spec, const WinogradTarget& target, const WinogradGeometry& g, const PackedConv& packed,
+  static Result<std::unique_ptr<Step>> make(const StepSpec& spec, const WinogradTarget& target,
+                                            const WinogradGeometry& g, const PackedConv& packed,
                                             std::span<const std::int32_t> parts);
 
   std::int64_t items() const override { return split_ == Split::tiles ? groups_.tiles_per_line : g_.blocks(); }
@@ -52,7 +56,8 @@ class WinogradStep final : public Step {
     int pixels, channels;
     TileFunction* function;
   };
-  WinogradStep(const WinogradTarget& target, const WinogradGeometry& g, const PackedConv& packed, TransformedWeights weights)
+  WinogradStep(const WinogradTarget& target, const WinogradGeometry& g, const PackedConv& packed,
+               TransformedWeights weights)
       : target_(target), g_(g), packed_(packed), weights_(std::move(weights)) {}
   void split(int threads);
   Status emit(const TileConfig& finish);
@@ -61,22 +66,28 @@ class WinogradStep final : public Step {
   static std::int64_t slices_of(const WinogradPart& part) noexcept;
   static Slice slice_of(const WinogradPart& part, std::int64_t index) noexcept;
   std::int32_t lines_ahead(int vectors, Slice slice) const noexcept;
-  const std::vector<WinogradPart>& parts_of(std::int64_t block) const noexcept { return weights_.blocks[static_cast<std::size_t>(block)]; }
+  const std::vector<WinogradPart>& parts_of(std::int64_t block) const noexcept {
+    return weights_.blocks[static_cast<std::size_t>(block)];
+  }
   Result<const Code*> code_of(const TileConfig& config);
   Scratch scratch_of(std::byte* scratch) const noexcept;
   Place place_of(std::int64_t tile) const noexcept;
   int lanes_of(std::int64_t block) const noexcept { return g_.vectors_of(block) * g_.lanes; }
 
   void run_chunk(const StepBuffers& buffers, const Scratch& scratch, ItemRange groups, ItemRange blocks) const noexcept;
-  void transform_input(const std::uint8_t* x, const Scratch& scratch, std::int64_t first, std::int64_t last) const noexcept;
+  void transform_input(const std::uint8_t* x, const Scratch& scratch, std::int64_t first,
+                       std::int64_t last) const noexcept;
   void fill_patch(const std::uint8_t* x, std::uint8_t* patch, const Place& place) const noexcept;
-  void run_block(const StepBuffers& buffers, const Scratch& scratch, std::int64_t block, ItemRange groups) const noexcept;
+  void run_block(const StepBuffers& buffers, const Scratch& scratch, std::int64_t block,
+                 ItemRange groups) const noexcept;
   void multiply(const Scratch& scratch, std::int64_t block, const WinogradPart& part, ItemRange groups) const noexcept;
   void multiply_slice(const Scratch& scratch, std::int64_t block, const WinogradPart& part, Slice slice, int position,
                       ItemRange groups) const noexcept;
   TileFunction* product_of(int tiles, int vectors, Slice slice) const noexcept;
-  void sum(const Scratch& scratch, std::int64_t block, const WinogradPart& part, std::int64_t first, int tiles) const noexcept;
-  void finish(const StepBuffers& buffers, const Scratch& scratch, std::int64_t block, std::int64_t first, int tiles) const noexcept;
+  void sum(const Scratch& scratch, std::int64_t block, const WinogradPart& part, std::int64_t first,
+           int tiles) const noexcept;
+  void finish(const StepBuffers& buffers, const Scratch& scratch, std::int64_t block, std::int64_t first,
+              int tiles) const noexcept;
 
   WinogradTarget target_;
   WinogradGeometry g_;
@@ -101,7 +112,9 @@ class WinogradStep final : public Step {
 // Over channels each thread transforms all of x.
 void WinogradStep::split(int threads) {
   const WinogradCycles cycles = winograd_cycles(g_, target_);
-  const auto share = [&](std::int64_t units) { return static_cast<double>(ceil_div(units, threads)) / static_cast<double>(units); };
+  const auto share = [&](std::int64_t units) {
+    return static_cast<double>(ceil_div(units, threads)) / static_cast<double>(units);
+  };
   const std::int64_t most = target_.pairs.max_pixels(g_.block_vectors);
   std::int64_t groups = ceil_div(g_.tiles(), most);
   if (groups < 8 * threads) groups = std::min(g_.tiles(), ceil_div(groups, threads) * threads);
@@ -109,13 +122,18 @@ void WinogradStep::split(int threads) {
   const double over_channels = share(g_.blocks()) * (cycles.products + cycles.outputs) + cycles.input;
   split_ = over_tiles <= over_channels ? Split::tiles : Split::channels;
   if (split_ == Split::channels) groups = ceil_div(g_.tiles(), most);
-  groups_ = {.lines = 1, .line_pixels = g_.tiles(), .tiles_per_line = groups, .pixels = static_cast<int>(ceil_div(g_.tiles(), groups))};
+  groups_ = {.lines = 1,
+             .line_pixels = g_.tiles(),
+             .tiles_per_line = groups,
+             .pixels = static_cast<int>(ceil_div(g_.tiles(), groups))};
   groups_.wide_tiles = g_.tiles() - groups * (groups_.pixels - 1);
 
-  const std::int64_t lanes = std::int64_t{g_.block_vectors} * g_.lanes, own_groups = split_ == Split::tiles ? ceil_div(groups, threads) : groups;
+  const std::int64_t lanes = std::int64_t{g_.block_vectors} * g_.lanes,
+                     own_groups = split_ == Split::tiles ? ceil_div(groups, threads) : groups;
   groups_per_chunk_ = balanced(own_groups, kChunkTiles / groups_.pixels);
   const std::int64_t chunk_tiles = groups_per_chunk_ * groups_.pixels;
-  has_parts_ = std::any_of(weights_.blocks.begin(), weights_.blocks.end(), [](const auto& parts) { return parts.size() > 1; });
+  has_parts_ =
+      std::any_of(weights_.blocks.begin(), weights_.blocks.end(), [](const auto& parts) { return parts.size() > 1; });
   v_stride_ = odd_lines(chunk_tiles * g_.padded_channels * 2) / 2;
   m_stride_ = odd_lines(chunk_tiles * lanes * 4) / 4;
   v_bytes_ = aligned(kWinogradPositions * v_stride_ * 2);
@@ -148,7 +166,9 @@ Status WinogradStep::emit_product(int vectors, Slice slice) {
   const auto pairs = static_cast<std::int32_t>(slice.count);
   const bool adds = slice.begin > 0;
   for (int tiles = std::max(1, groups_.pixels - 1); tiles <= groups_.pixels; ++tiles) {
-    const auto is_same = [&](const Product& p) { return p.tiles == tiles && p.vectors == vectors && p.pairs == pairs && p.adds == adds; };
+    const auto is_same = [&](const Product& p) {
+      return p.tiles == tiles && p.vectors == vectors && p.pairs == pairs && p.adds == adds;
+    };
     if (std::any_of(products_.begin(), products_.end(), is_same)) continue;
     auto code = code_of({.target = target_.pairs,
                          .kind = TileKind::products,
@@ -180,7 +200,8 @@ Status WinogradStep::emit(const TileConfig& finish) {
   for (std::int64_t block = 0; block < g_.blocks(); ++block) {
     const int vectors = g_.vectors_of(block);
     if (auto status = emit_products(vectors, block); !status) return status;
-    const auto channels = static_cast<int>(std::min<std::int64_t>(lanes_of(block), g_.out_channels - block * g_.block_vectors * g_.lanes));
+    const auto channels = static_cast<int>(
+        std::min<std::int64_t>(lanes_of(block), g_.out_channels - block * g_.block_vectors * g_.lanes));
     for (const int pixels : {kWinogradOutput, static_cast<int>(g_.out_width % kWinogradOutput)}) {
       const auto is_same = [&](const Finish& f) { return f.pixels == pixels && f.channels == channels; };
       if (pixels == 0 || std::any_of(finishes_.begin(), finishes_.end(), is_same)) continue;
@@ -197,8 +218,9 @@ Status WinogradStep::emit(const TileConfig& finish) {
   return ok_status();
 }
 
-Result<std::unique_ptr<Step>> WinogradStep::make(const StepSpec& spec, const WinogradTarget& target, const WinogradGeometry& g,
-                                                 const PackedConv& packed, std::span<const std::int32_t> parts) {
+Result<std::unique_ptr<Step>> WinogradStep::make(const StepSpec& spec, const WinogradTarget& target,
+                                                 const WinogradGeometry& g, const PackedConv& packed,
+                                                 std::span<const std::int32_t> parts) {
   const auto& attrs = spec.attrs->as<QuantizedConvAttrs>();
   auto weights = transform_weights(g, *target.functions, packed.weights, parts);
   if (!weights) return weights.errors();
@@ -216,8 +238,8 @@ Result<std::unique_ptr<Step>> WinogradStep::make(const StepSpec& spec, const Win
 WinogradStep::Scratch WinogradStep::scratch_of(std::byte* scratch) const noexcept {
   std::byte* const m = scratch + v_bytes_;
   std::byte* const sums = m + m_bytes_;
-  return {reinterpret_cast<std::int16_t*>(scratch), reinterpret_cast<std::int32_t*>(m), reinterpret_cast<std::int32_t*>(sums),
-          reinterpret_cast<std::uint8_t*>(sums + sums_bytes_)};
+  return {reinterpret_cast<std::int16_t*>(scratch), reinterpret_cast<std::int32_t*>(m),
+          reinterpret_cast<std::int32_t*>(sums), reinterpret_cast<std::uint8_t*>(sums + sums_bytes_)};
 }
 
 WinogradStep::Place WinogradStep::place_of(std::int64_t tile) const noexcept {
@@ -235,13 +257,16 @@ void WinogradStep::run(const StepBuffers& buffers, ItemRange range) const noexce
   }
 }
 
-void WinogradStep::run_chunk(const StepBuffers& buffers, const Scratch& scratch, ItemRange groups, ItemRange blocks) const noexcept {
+void WinogradStep::run_chunk(const StepBuffers& buffers, const Scratch& scratch, ItemRange groups,
+                             ItemRange blocks) const noexcept {
   const std::int64_t first = groups_.first_pixel(groups.begin);
-  transform_input(reinterpret_cast<const std::uint8_t*>(buffers.inputs[kConvX]), scratch, first, groups_.first_pixel(groups.end));
+  transform_input(reinterpret_cast<const std::uint8_t*>(buffers.inputs[kConvX]), scratch, first,
+                  groups_.first_pixel(groups.end));
   for (std::int64_t block = blocks.begin; block < blocks.end; ++block) run_block(buffers, scratch, block, groups);
 }
 
-void WinogradStep::run_block(const StepBuffers& buffers, const Scratch& scratch, std::int64_t block, ItemRange groups) const noexcept {
+void WinogradStep::run_block(const StepBuffers& buffers, const Scratch& scratch, std::int64_t block,
+                             ItemRange groups) const noexcept {
   const std::int64_t first = groups_.first_pixel(groups.begin);
   for (const WinogradPart& part : parts_of(block)) {
     multiply(scratch, block, part, groups);
@@ -256,14 +281,17 @@ void WinogradStep::run_block(const StepBuffers& buffers, const Scratch& scratch,
   }
 }
 
-void WinogradStep::transform_input(const std::uint8_t* x, const Scratch& scratch, std::int64_t first, std::int64_t last) const noexcept {
+void WinogradStep::transform_input(const std::uint8_t* x, const Scratch& scratch, std::int64_t first,
+                                   std::int64_t last) const noexcept {
   const std::int64_t x_bytes = g_.batch * g_.height * g_.width * g_.channels;
   for (std::int64_t tile = first; tile < last; ++tile) {
     const Place place = place_of(tile);
-    const std::int64_t row = place.row * kWinogradOutput - g_.pad_top, column = place.column * kWinogradOutput - g_.pad_left;
+    const std::int64_t row = place.row * kWinogradOutput - g_.pad_top,
+                       column = place.column * kWinogradOutput - g_.pad_left;
     const std::int64_t start = ((place.image * g_.height + row) * g_.width + column) * g_.channels;
     const std::int64_t end = start + (5 * g_.width + 5) * g_.channels + g_.padded_channels;
-    const bool is_inside = row >= 0 && column >= 0 && row + kWinogradSide <= g_.height && column + kWinogradSide <= g_.width && end <= x_bytes;
+    const bool is_inside = row >= 0 && column >= 0 && row + kWinogradSide <= g_.height &&
+                           column + kWinogradSide <= g_.width && end <= x_bytes;
     if (!is_inside) fill_patch(x, scratch.patch, place);
     target_.functions->input({.x = is_inside ? x + start : scratch.patch,
                               .row_bytes = (is_inside ? g_.width : kWinogradSide) * g_.channels,
@@ -283,20 +311,24 @@ void WinogradStep::fill_patch(const std::uint8_t* x, std::uint8_t* patch, const 
     const std::int64_t row = place.row * kWinogradOutput - g_.pad_top + i;
     if (row < 0 || row >= g_.height) continue;
     const std::uint8_t* from = x + ((place.image * g_.height + row) * g_.width + column + begin) * g_.channels;
-    std::memcpy(patch + (i * kWinogradSide + begin) * g_.channels, from, static_cast<std::size_t>((end - begin) * g_.channels));
+    std::memcpy(patch + (i * kWinogradSide + begin) * g_.channels, from,
+                static_cast<std::size_t>((end - begin) * g_.channels));
   }
 }
 
 // m = v * u, position by position and slice by slice.
-void WinogradStep::multiply(const Scratch& scratch, std::int64_t block, const WinogradPart& part, ItemRange groups) const noexcept {
+void WinogradStep::multiply(const Scratch& scratch, std::int64_t block, const WinogradPart& part,
+                            ItemRange groups) const noexcept {
   for (int position = 0; position < kWinogradPositions; ++position) {
-    for (std::int64_t i = 0; i < slices_of(part); ++i) multiply_slice(scratch, block, part, slice_of(part, i), position, groups);
+    for (std::int64_t i = 0; i < slices_of(part); ++i)
+      multiply_slice(scratch, block, part, slice_of(part, i), position, groups);
   }
 }
 
-void WinogradStep::multiply_slice(const Scratch& scratch, std::int64_t block, const WinogradPart& part, Slice slice, int position,
-                                  ItemRange groups) const noexcept {
-  const std::int64_t lanes = lanes_of(block), first = groups_.first_pixel(groups.begin), lines = lines_ahead(g_.vectors_of(block), slice);
+void WinogradStep::multiply_slice(const Scratch& scratch, std::int64_t block, const WinogradPart& part, Slice slice,
+                                  int position, ItemRange groups) const noexcept {
+  const std::int64_t lanes = lanes_of(block), first = groups_.first_pixel(groups.begin),
+                     lines = lines_ahead(g_.vectors_of(block), slice);
   const std::uint8_t* row = nullptr;
   TileArgs args{.rows = &row, .row_count = 1, .constants = constants_.get()};
   args.weights = part.u + position * part.position_stride + slice.begin * lanes * 4;
@@ -306,7 +338,8 @@ void WinogradStep::multiply_slice(const Scratch& scratch, std::int64_t block, co
     if (args.repeats == 0) continue;
     const std::int64_t begin = groups_.first_pixel(run.begin), tile = begin - first;
     args.prefetch = args.weights + part.position_stride + (run.begin - groups.begin) * lines * 64;
-    row = reinterpret_cast<const std::uint8_t*>(scratch.v + position * v_stride_ + tile * g_.padded_channels + (part.first_pair + slice.begin) * 2);
+    row = reinterpret_cast<const std::uint8_t*>(scratch.v + position * v_stride_ + tile * g_.padded_channels +
+                                                (part.first_pair + slice.begin) * 2);
     args.y = reinterpret_cast<std::byte*>(scratch.m + position * m_stride_ + tile * lanes);
     product_of(static_cast<int>(groups_.first_pixel(run.begin + 1) - begin), g_.vectors_of(block), slice)(&args);
   }
@@ -320,7 +353,8 @@ TileFunction* WinogradStep::product_of(int tiles, int vectors, Slice slice) cons
 }
 
 // first: the group's first tile within the chunk.
-void WinogradStep::sum(const Scratch& scratch, std::int64_t block, const WinogradPart& part, std::int64_t first, int tiles) const noexcept {
+void WinogradStep::sum(const Scratch& scratch, std::int64_t block, const WinogradPart& part, std::int64_t first,
+                       int tiles) const noexcept {
   const std::int64_t lanes = lanes_of(block);
   for (int tile = 0; tile < tiles; ++tile) {
     target_.functions->sums({.m = scratch.m + (first + tile) * lanes,
@@ -334,26 +368,30 @@ void WinogradStep::sum(const Scratch& scratch, std::int64_t block, const Winogra
 }
 
 // Rows of outputs of the tiles that lie side by side. first: the group's first tile.
-void WinogradStep::finish(const StepBuffers& buffers, const Scratch& scratch, std::int64_t block, std::int64_t first, int tiles) const noexcept {
+void WinogradStep::finish(const StepBuffers& buffers, const Scratch& scratch, std::int64_t block, std::int64_t first,
+                          int tiles) const noexcept {
   const std::byte* residual = buffers.inputs.size() > kConvResidual ? buffers.inputs[kConvResidual] : nullptr;
   const std::int64_t lane = block * g_.block_vectors * g_.lanes, lanes = lanes_of(block);
   const std::int64_t channels = std::min(lanes, g_.out_channels - lane);
-  TileArgs args{.bias = packed_.bias + lane, .multiplier = packed_.multipliers.data() + lane, .constants = constants_.get()};
+  TileArgs args{
+      .bias = packed_.bias + lane, .multiplier = packed_.multipliers.data() + lane, .constants = constants_.get()};
   for (std::int64_t tile = 0; tile < tiles;) {
     const Place place = place_of(first + tile);
     const std::int64_t count = std::min(tiles - tile, g_.tile_columns - place.column);
     const std::int64_t x = place.column * kWinogradOutput, pixels = std::min(count * kWinogradOutput, g_.out_width - x);
-    for (std::int64_t row = 0; row < std::min<std::int64_t>(kWinogradOutput, g_.out_height - place.row * kWinogradOutput); ++row) {
+    for (std::int64_t row = 0;
+         row < std::min<std::int64_t>(kWinogradOutput, g_.out_height - place.row * kWinogradOutput); ++row) {
       const std::int64_t y = place.row * kWinogradOutput + row;
       for (std::int64_t done = 0; done < pixels;) {
         const auto width = static_cast<int>(std::min<std::int64_t>(kWinogradOutput, pixels - done));
-        const std::int64_t element = ((place.image * g_.out_height + y) * g_.out_width + x + done) * g_.out_channels + lane;
+        const std::int64_t element =
+            ((place.image * g_.out_height + y) * g_.out_width + x + done) * g_.out_channels + lane;
         args.sums = scratch.sums + ((row * tiles + tile) * kWinogradOutput + done) * lanes;
         args.repeats = width == kWinogradOutput ? (pixels - done) / kWinogradOutput : 1;
         args.residual = residual + (residual != nullptr ? element : 0);
         args.y = buffers.outputs[0] + element * static_cast<std::int64_t>(out_bytes_);
-        const auto code =
-            std::find_if(finishes_.begin(), finishes_.end(), [&](const Finish& f) { return f.pixels == width && f.channels == channels; });
+        const auto code = std::find_if(finishes_.begin(), finishes_.end(),
+                                       [&](const Finish& f) { return f.pixels == width && f.channels == channels; });
         code->function(&args);
         done += width * args.repeats;
       }
@@ -363,7 +401,10 @@ void WinogradStep::finish(const StepBuffers& buffers, const Scratch& scratch, st
 }
 
 Error refused(std::string reason) {
-  return {.kind = ErrorKind::invalid_input, .where = "quantized_conv", .found = "a call that this kernel refuses", .hint = std::move(reason)};
+  return {.kind = ErrorKind::invalid_input,
+          .where = "quantized_conv",
+          .found = "a call that this kernel refuses",
+          .hint = std::move(reason)};
 }
 
 }  // namespace
@@ -371,11 +412,13 @@ Error refused(std::string reason) {
 Result<std::unique_ptr<Step>> prepare_winograd(const StepSpec& spec, const WinogradTarget& target) {
   const auto& attrs = spec.attrs->as<QuantizedConvAttrs>();
   const Shape &x = spec.inputs[kConvX].shape, &w = spec.inputs[kConvW].shape;
-  for (std::string reason : {attrs_refusal(attrs), geometry_refusal(attrs, x, w), winograd_geometry_refusal(attrs, x, w)}) {
+  for (std::string reason :
+       {attrs_refusal(attrs), geometry_refusal(attrs, x, w), winograd_geometry_refusal(attrs, x, w)}) {
     if (!reason.empty()) return refused(std::move(reason));
   }
   if (spec.inputs[kConvX].dtype != DType::u8) return refused("needs an input of type u8");
-  if (spec.inputs.size() > kConvOffset && spec.inputs[kConvOffset].is_present) return refused("needs weights without a zero point");
+  if (spec.inputs.size() > kConvOffset && spec.inputs[kConvOffset].is_present)
+    return refused("needs weights without a zero point");
   const WinogradGeometry g = winograd_geometry(attrs, x, w, spec.outputs[0].shape, target);
   if (spec.packed.empty() || spec.packed.back().dtype != DType::s32 || spec.packed.back().shape != Shape{g.blocks()} ||
       spec.packed.back().data == nullptr) {

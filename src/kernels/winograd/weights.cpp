@@ -3,8 +3,8 @@
 
 namespace octavo {
 
-Result<TransformedWeights> transform_weights(const WinogradGeometry& g, const WinogradFunctions& functions, const std::byte* packed,
-                                             std::span<const std::int32_t> parts) {
+Result<TransformedWeights> transform_weights(const WinogradGeometry& g, const WinogradFunctions& functions,
+                                             const std::byte* packed, std::span<const std::int32_t> parts) {
   TransformedWeights made;
   std::int64_t bytes = 0;
   for (std::int64_t block = 0; block < g.blocks(); ++block) {
@@ -25,7 +25,10 @@ Result<TransformedWeights> transform_weights(const WinogradGeometry& g, const Wi
   for (auto& of_block : made.blocks) {
     for (WinogradPart& part : of_block) {
       const std::int64_t vectors = part.position_bytes / (g.lanes * 4);
-      functions.weights({.w = w, .vectors = vectors, .u = reinterpret_cast<std::int16_t*>(u), .position_stride = part.position_stride / 2});
+      functions.weights({.w = w,
+                         .vectors = vectors,
+                         .u = reinterpret_cast<std::int16_t*>(u),
+                         .position_stride = part.position_stride / 2});
       part.u = u;
       u += kWinogradPositions * part.position_stride;
       w += vectors * 18 * g.lanes;

@@ -24,9 +24,10 @@ struct TransformedWeights {
   std::vector<std::vector<WinogradPart>> blocks;
 };
 
-// packed: as pack_winograd leaves them. Eight times their bytes: made when a model is loaded, not stored. Error: resource.
-Result<TransformedWeights> transform_weights(const WinogradGeometry& geometry, const WinogradFunctions& functions, const std::byte* packed,
-                                             std::span<const std::int32_t> parts);
+// packed: as pack_winograd leaves them. Eight times their bytes: made when a model is loaded, not stored. Error:
+// resource.
+Result<TransformedWeights> transform_weights(const WinogradGeometry& geometry, const WinogradFunctions& functions,
+                                             const std::byte* packed, std::span<const std::int32_t> parts);
 
 }  // namespace octavo
 

@@ -1,4 +1,5 @@
-// The kernel family that computes 3x3 convolutions of stride 1 by an exact Winograd transform in 16-bit integers. Part of kernels/.
+// The kernel family that computes 3x3 convolutions of stride 1 by an exact Winograd transform in 16-bit integers. Part
+// of kernels/.
 #ifndef OCTAVO_KERNELS_WINOGRAD_WINOGRAD_H_
 #define OCTAVO_KERNELS_WINOGRAD_WINOGRAD_H_
 

@@ -1,4 +1,5 @@
-// What one target of the winograd family offers to the kernel table: refusal, cost, pack, prepare. Internal to kernels/winograd/.
+// What one target of the winograd family offers to the kernel table: refusal, cost, pack, prepare. Internal to
+// kernels/winograd/.
 #ifndef OCTAVO_KERNELS_WINOGRAD_WINOGRAD_STEP_H_
 #define OCTAVO_KERNELS_WINOGRAD_WINOGRAD_STEP_H_
 
@@ -25,8 +26,8 @@ WinogradCycles winograd_cycles(const WinogradGeometry& geometry, const WinogradT
 std::string winograd_refusal(const OpCall& call, const WinogradTarget& target);
 double winograd_cost(const OpCall& call, const Machine& machine, const WinogradTarget& target);
 
-// weights s8 [block][pair][vector][tap][lane][2], bias s32 and multiplier f32 per lane, the table as it is, parts s32 [block].
-// Multiplier and table only where the operator has them.
+// weights s8 [block][pair][vector][tap][lane][2], bias s32 and multiplier f32 per lane, the table as it is, parts s32
+// [block]. Multiplier and table only where the operator has them.
 std::vector<Tensor> pack_winograd(const OpCall& call, const WinogradTarget& target);
 Result<std::unique_ptr<Step>> prepare_winograd(const StepSpec& spec, const WinogradTarget& target);
 

@@ -14,8 +14,12 @@ struct Words {
   static V sub(V a, V b) { return _mm512_sub_epi16(a, b); }
   static V twice(V a) { return _mm512_add_epi16(a, a); }
   static V times4(V a) { return _mm512_slli_epi16(a, 2); }
-  static V widen_u8(const std::uint8_t* p) { return _mm512_cvtepu8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))); }
-  static V widen_s8(const std::int8_t* p) { return _mm512_cvtepi8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))); }
+  static V widen_u8(const std::uint8_t* p) {
+    return _mm512_cvtepu8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+  }
+  static V widen_s8(const std::int8_t* p) {
+    return _mm512_cvtepi8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+  }
   static void store(std::int16_t* p, V a) { _mm512_storeu_si512(p, a); }
 };
 
@@ -33,6 +37,7 @@ struct Dwords {
 
 }  // namespace
 
-constexpr WinogradFunctions kWinogradAvx512{Dwords::kLanes, transform_input<Words>, transform_weights<Words>, transform_sums<Dwords>};
+constexpr WinogradFunctions kWinogradAvx512{Dwords::kLanes, transform_input<Words>, transform_weights<Words>,
+                                            transform_sums<Dwords>};
 
 }  // namespace octavo

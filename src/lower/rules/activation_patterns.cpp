@@ -84,8 +84,8 @@ bool is_cube_of(const Graph& graph, ValueId wire, ValueId x) {
   if (kind != BinaryKind::mul) return false;
   for (std::size_t side = 0; side < 2; ++side) {
     const Node* square = graph.producer_if(node->inputs[side], kBinary);
-    const bool is_square =
-        square != nullptr && square->attrs.as<BinaryAttrs>().kind == BinaryKind::mul && square->inputs[0] == x && square->inputs[1] == x;
+    const bool is_square = square != nullptr && square->attrs.as<BinaryAttrs>().kind == BinaryKind::mul &&
+                           square->inputs[0] == x && square->inputs[1] == x;
     if (is_square && node->inputs[1 - side] == x) return true;
   }
   return false;
@@ -95,7 +95,8 @@ bool is_cube_of(const Graph& graph, ValueId wire, ValueId x) {
 bool is_gelu_argument(const Graph& graph, ValueId wire, ValueId x) {
   for (const Scaled& outer : multiples(graph, wire)) {
     const Node* sum = graph.producer_if(outer.x, kBinary);
-    if (!is_near(outer.factor, 0.7978845608) || sum == nullptr || sum->attrs.as<BinaryAttrs>().kind != BinaryKind::add) continue;
+    if (!is_near(outer.factor, 0.7978845608) || sum == nullptr || sum->attrs.as<BinaryAttrs>().kind != BinaryKind::add)
+      continue;
     for (std::size_t side = 0; side < 2; ++side) {
       if (sum->inputs[side] != x) continue;
       for (const Scaled& inner : multiples(graph, sum->inputs[1 - side])) {
@@ -149,7 +150,8 @@ Match bound_to_clip(const Graph& graph, const Node& node, BinaryKind kind) {
     const auto bound = scalar_constant(graph, node.inputs[1 - side]);
     if (!bound || graph.fact(node.inputs[side]).dtype != DType::f32) continue;
     const bool is_lower = kind == BinaryKind::max;
-    return replaced(graph, node, node.inputs[side], {UnaryKind::clip, is_lower ? *bound : -kInfinity, is_lower ? kInfinity : *bound});
+    return replaced(graph, node, node.inputs[side],
+                    {UnaryKind::clip, is_lower ? *bound : -kInfinity, is_lower ? kInfinity : *bound});
   }
   return std::string();
 }
@@ -162,7 +164,8 @@ Match activation_patterns(const Graph& graph, const Node& node) {
   if (kind == BinaryKind::min || kind == BinaryKind::max) return bound_to_clip(graph, node, kind);
   if (kind != BinaryKind::mul && kind != BinaryKind::div) return std::string();
   for (const Scaled& whole : multiples(graph, node.outputs[0])) {
-    if (const auto x = hard_sigmoid_argument(graph, whole)) return replaced(graph, node, *x, {UnaryKind::hard_sigmoid, 1.0f / 6.0f, 0.5f});
+    if (const auto x = hard_sigmoid_argument(graph, whole))
+      return replaced(graph, node, *x, {UnaryKind::hard_sigmoid, 1.0f / 6.0f, 0.5f});
     const Node* product = graph.producer_if(whole.x, kBinary);
     if (product == nullptr || product->attrs.as<BinaryAttrs>().kind != BinaryKind::mul) continue;
     for (const Scaled& a : multiples(graph, product->inputs[0])) {

@@ -47,9 +47,12 @@ Match clamp_for_pair(const Graph& graph, const Node& node) {
   if (known.highest <= range.highest + end->type.scale) range.highest = kInfinity;
   Patch patch(graph);
   const bool is_redundant = range.lowest == -kInfinity && range.highest == kInfinity;
-  const bool keeps_output = graph.is_output(node.outputs[0]) && (graph.producer(end->x) == nullptr || graph.is_output(end->x));
+  const bool keeps_output =
+      graph.is_output(node.outputs[0]) && (graph.producer(end->x) == nullptr || graph.is_output(end->x));
   const UnaryAttrs clip{UnaryKind::clip, range.lowest, range.highest};
-  patch.replace(node.outputs[0], is_redundant && !keeps_output ? end->x : patch.add(kUnary, clip, {end->x}, before->name, before->origin));
+  patch.replace(node.outputs[0], is_redundant && !keeps_output
+                                     ? end->x
+                                     : patch.add(kUnary, clip, {end->x}, before->name, before->origin));
   return patch;
 }
 
@@ -57,7 +60,8 @@ Match merge_clamps(const Graph& graph, const Node& node) {
   const auto outer = clamp_bounds(node);
   const Node* before = outer ? graph.producer_if(node.inputs[0], kUnary) : nullptr;
   const auto inner = before == nullptr ? std::nullopt : clamp_bounds(*before);
-  if (!inner || graph.fact(node.outputs[0]).dtype != DType::f32 || !graph.has_one_reader(node.inputs[0])) return std::string();
+  if (!inner || graph.fact(node.outputs[0]).dtype != DType::f32 || !graph.has_one_reader(node.inputs[0]))
+    return std::string();
   const auto through = [&](float bound) { return std::min(std::max(bound, outer->lowest), outer->highest); };
   const UnaryAttrs both{UnaryKind::clip, through(inner->lowest), through(inner->highest)};
   const bool is_relu = both.alpha == 0.0f && both.beta == kInfinity;

@@ -25,7 +25,8 @@ bool is_identity_table(const Graph& graph, const Node& node) {
 }
 
 bool covers_one_element(const Window& window) {
-  return is_all(window.kernel, 1) && is_all(window.strides, 1) && is_all(window.pad_begin, 0) && is_all(window.pad_end, 0);
+  return is_all(window.kernel, 1) && is_all(window.strides, 1) && is_all(window.pad_begin, 0) &&
+         is_all(window.pad_end, 0);
 }
 
 // Given that type and shape of the first input and of the result agree.

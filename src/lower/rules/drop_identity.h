@@ -6,7 +6,8 @@
 
 namespace octavo {
 
-// Identities, reshapes to the same shape, transposes of nothing, slices of everything and the like; pairs of reshapes and of transposes become one.
+// Identities, reshapes to the same shape, transposes of nothing, slices of everything and the like; pairs of reshapes
+// and of transposes become one.
 Match drop_identity(const Graph& graph, const Node& node);
 
 }  // namespace octavo

@@ -44,7 +44,8 @@ Function function_of(const Node* unary, Profile profile, const QuantType& x, con
 // CONCATENATION of u8 values with another scale, in f32; files have no QUANTIZE there.
 bool is_into_concat(const Graph& graph, const Node* unary, const QuantType& x, const Quantized& end) {
   const Node* reader = only_reader(graph, end.y);
-  return unary == nullptr && x.dtype == DType::u8 && end.type.dtype == DType::u8 && reader != nullptr && reader->spec == &kConcat;
+  return unary == nullptr && x.dtype == DType::u8 && end.type.dtype == DType::u8 && reader != nullptr &&
+         reader->spec == &kConcat;
 }
 Function concatenated(const QuantType& x, const QuantType& y) {
   const float scale = x.scale * (1.0f / y.scale);
@@ -67,7 +68,8 @@ Tensor table_of(const Function& function, const QuantType& x, const Quantized& e
   const IntegerRange range = range_of(x.dtype);
   for (auto q = static_cast<std::int32_t>(range.lowest); q <= range.highest; ++q) {
     const std::int64_t y = std::int64_t{function(q - x.zero_point)} + end.type.zero_point;
-    table.as<std::uint8_t>()[q & 0xff] = static_cast<std::uint8_t>(std::clamp<std::int64_t>(y, end.lowest, end.highest));
+    table.as<std::uint8_t>()[q & 0xff] =
+        static_cast<std::uint8_t>(std::clamp<std::int64_t>(y, end.lowest, end.highest));
   }
   return table;
 }
@@ -82,13 +84,17 @@ Match fixed_table(const Graph& graph, const Node& node) {
   const auto x = dequantized(graph, unary == nullptr ? end->x : unary->inputs[0]);
   if (!x || (unary == nullptr && x->type == end->type)) return std::string();
   const bool is_concat = is_into_concat(graph, unary, x->type, *end);
-  if (end->profile == Profile::tflite_xnnpack && !is_concat && !is_for_xnnpack(unary, x->type, end->type)) return std::string();
+  if (end->profile == Profile::tflite_xnnpack && !is_concat && !is_for_xnnpack(unary, x->type, end->type))
+    return std::string();
   const Profile profile = end->profile == Profile::tflite_single ? Profile::tflite_single : Profile::tflite_double;
-  const Function function = is_concat ? concatenated(x->type, end->type) : function_of(unary, profile, x->type, end->type);
+  const Function function =
+      is_concat ? concatenated(x->type, end->type) : function_of(unary, profile, x->type, end->type);
   if (!function) return std::string("its function has no fixed-point form");
   if (const auto bounds = unary == nullptr ? std::nullopt : clamp_bounds(*unary)) {
-    const std::int32_t lowest = quantize_value_away(bounds->lowest, end->type.scale, end->type.zero_point, end->lowest, end->highest);
-    end->highest = quantize_value_away(bounds->highest, end->type.scale, end->type.zero_point, end->lowest, end->highest);
+    const std::int32_t lowest =
+        quantize_value_away(bounds->lowest, end->type.scale, end->type.zero_point, end->lowest, end->highest);
+    end->highest =
+        quantize_value_away(bounds->highest, end->type.scale, end->type.zero_point, end->lowest, end->highest);
     end->lowest = std::min(lowest, end->highest);
   }
   const Node& named = unary == nullptr ? node : *unary;

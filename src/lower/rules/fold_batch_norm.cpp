@@ -21,7 +21,9 @@ std::optional<ChannelScale> channel_scale(const Graph& graph, const Node& node) 
   for (std::size_t i = 1; i < 5; ++i) {
     if (!graph.fact(node.inputs[i]).is_constant()) return std::nullopt;
   }
-  const auto value = [&](std::size_t input, std::int64_t c) { return element_as_double(graph.fact(node.inputs[input]).constant->view(), c); };
+  const auto value = [&](std::size_t input, std::int64_t c) {
+    return element_as_double(graph.fact(node.inputs[input]).constant->view(), c);
+  };
   const double epsilon = node.attrs.as<BatchNormAttrs>().epsilon;
   ChannelScale result;
   for (std::int64_t c = 0; c < graph.fact(node.inputs[1]).shape.elements(); ++c) {
@@ -53,16 +55,19 @@ Match fold_batch_norm(const Graph& graph, const Node& node) {
 
   const std::int64_t per_channel = w.shape.elements(1, w.shape.rank());
   const auto channel = [&](std::int64_t i) { return static_cast<std::size_t>(i / per_channel); };
-  Tensor weights = map_floats(*w.constant, [&](std::int64_t i, float value) { return static_cast<float>(value * norm->scale[channel(i)]); });
+  Tensor weights = map_floats(
+      *w.constant, [&](std::int64_t i, float value) { return static_cast<float>(value * norm->scale[channel(i)]); });
   Tensor bias(DType::f32, Shape{static_cast<std::int64_t>(norm->scale.size())});
   for (std::size_t c = 0; c < norm->scale.size(); ++c) {
-    const double before = has_bias ? element_as_double(graph.fact(conv->inputs[2]).constant->view(), static_cast<std::int64_t>(c)) : 0.0;
+    const double before =
+        has_bias ? element_as_double(graph.fact(conv->inputs[2]).constant->view(), static_cast<std::int64_t>(c)) : 0.0;
     bias.as<float>()[c] = static_cast<float>(before * norm->scale[c] + norm->shift[c]);
   }
   Patch patch(graph);
   const ValueId new_w = patch.constant(graph.value(conv->inputs[1]).name, std::move(weights));
   const ValueId new_bias = patch.constant(conv->name + "/bias", std::move(bias));
-  patch.replace(node.outputs[0], patch.add(kConv, conv->attrs, {conv->inputs[0], new_w, new_bias}, conv->name, conv->origin));
+  patch.replace(node.outputs[0],
+                patch.add(kConv, conv->attrs, {conv->inputs[0], new_w, new_bias}, conv->name, conv->origin));
   return patch;
 }
 
@@ -71,7 +76,8 @@ Match batch_norm_to_conv(const Graph& graph, const Node& node) {
   const Fact& x = graph.fact(node.inputs[0]);
   const std::int64_t axis = node.attrs.as<BatchNormAttrs>().axis;
   const bool is_first = axis == 1;
-  if (x.dtype != DType::f32 || x.shape.rank() != 4 || (!is_first && axis != 3)) return std::string("it does not normalise the channels of an image");
+  if (x.dtype != DType::f32 || x.shape.rank() != 4 || (!is_first && axis != 3))
+    return std::string("it does not normalise the channels of an image");
   const auto norm = channel_scale(graph, node);
   if (!norm) return std::string("its statistics are not constant");
 

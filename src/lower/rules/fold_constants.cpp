@@ -9,7 +9,8 @@
 namespace octavo {
 namespace {
 
-// A result may be larger than what it is made of by this many elements: a file must not grow into a compiled model of any size.
+// A result may be larger than what it is made of by this many elements: a file must not grow into a compiled model of
+// any size.
 constexpr std::int64_t kLargestGrowth = 1024;
 
 std::int64_t input_elements(const Graph& graph, const Node& node) {
@@ -19,8 +20,9 @@ std::int64_t input_elements(const Graph& graph, const Node& node) {
 }
 
 bool depends_on_constants_only(const Graph& graph, const Node& node) {
-  return !node.inputs.empty() &&
-         std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) { return !input.exists() || graph.fact(input).is_constant(); });
+  return !node.inputs.empty() && std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
+    return !input.exists() || graph.fact(input).is_constant();
+  });
 }
 
 }  // namespace
@@ -33,7 +35,8 @@ Match fold_all_constants(const Graph& graph, const Node& node) {
       return std::string("its constant result is too large to store");
   }
   std::vector<ConstTensorView> inputs;
-  for (ValueId input : node.inputs) inputs.push_back(input.exists() ? graph.fact(input).constant->view() : ConstTensorView{});
+  for (ValueId input : node.inputs)
+    inputs.push_back(input.exists() ? graph.fact(input).constant->view() : ConstTensorView{});
   auto results = evaluate_op(*node.spec, node.attrs, inputs);
   if (!results) return to_string(results.errors());
   Patch patch(graph);

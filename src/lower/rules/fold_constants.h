@@ -6,7 +6,8 @@
 
 namespace octavo {
 
-// A node whose inputs are all constant becomes its value. dequantize stays, because the rules that make integer operators read it.
+// A node whose inputs are all constant becomes its value. dequantize stays, because the rules that make integer
+// operators read it.
 Match fold_constants(const Graph& graph, const Node& node);
 // The same, dequantize included: for what stays in floating point.
 Match fold_all_constants(const Graph& graph, const Node& node);

@@ -14,7 +14,8 @@ std::optional<Dequantized> operand(const Graph& graph, ValueId wire) {
   if (auto found = dequantized(graph, wire)) return found;
   const auto constant = quantized_constant(graph, wire);
   if (!constant || constant->scale.size() != 1 || !is_8bit(constant->q->dtype())) return std::nullopt;
-  return Dequantized{graph.producer(wire)->inputs[0], {constant->q->dtype(), constant->scale[0], constant->zero_point[0]}};
+  return Dequantized{graph.producer(wire)->inputs[0],
+                     {constant->q->dtype(), constant->scale[0], constant->zero_point[0]}};
 }
 
 struct Operands {
@@ -23,13 +24,16 @@ struct Operands {
   Quantized end;
 };
 
-QuantizedBinaryAttrs clamped_attrs(const Quantized& end) { return {.to = end.type.dtype, .lowest = end.lowest, .highest = end.highest}; }
+QuantizedBinaryAttrs clamped_attrs(const Quantized& end) {
+  return {.to = end.type.dtype, .lowest = end.lowest, .highest = end.highest};
+}
 
 QuantizedBinaryAttrs onnx_attrs(const Operands& op) {
   QuantizedBinaryAttrs attrs = clamped_attrs(op.end);
   attrs.kind = op.kind == BinaryKind::add ? QuantizedBinaryKind::add : QuantizedBinaryKind::mul;
   if (op.kind == BinaryKind::add) {
-    attrs.add = AddForm::of(op.a.scale, op.a.zero_point, op.b.scale, op.b.zero_point, op.end.type.scale, op.end.type.zero_point);
+    attrs.add = AddForm::of(op.a.scale, op.a.zero_point, op.b.scale, op.b.zero_point, op.end.type.scale,
+                            op.end.type.zero_point);
   } else {
     attrs.a_zero_point = op.a.zero_point;
     attrs.b_zero_point = op.b.zero_point;
@@ -56,7 +60,8 @@ std::variant<QuantizedBinaryAttrs, std::string> xnnpack_attrs(const Operands& op
   QuantizedBinaryAttrs attrs = clamped_attrs(op.end);
   attrs.kind = QuantizedBinaryKind::integer_add;
   const int sign = op.kind == BinaryKind::sub ? -1 : 1;
-  attrs.integer_add = IntegerAddForm::of(op.a.scale, op.a.zero_point, op.b.scale, op.b.zero_point, y.scale, y.zero_point, sign);
+  attrs.integer_add =
+      IntegerAddForm::of(op.a.scale, op.a.zero_point, op.b.scale, op.b.zero_point, y.scale, y.zero_point, sign);
   return attrs;
 }
 
@@ -78,14 +83,15 @@ bool is_fixed(const Operands& op) {
 std::optional<FixedBinaryAttrs> fixed_attrs(const Operands& op) {
   const auto kind = fixed_kind(op.kind);
   if (!kind) return std::nullopt;
-  return FixedBinaryAttrs{.form = FixedBinaryForm::of(*kind, op.a.scale, op.b.scale, op.end.type.scale),
-                          .to = op.end.type.dtype,
-                          .profile = op.end.profile == Profile::tflite_single ? Profile::tflite_single : Profile::tflite_double,
-                          .a_zero_point = op.a.zero_point,
-                          .b_zero_point = op.b.zero_point,
-                          .zero_point = op.end.type.zero_point,
-                          .lowest = op.end.lowest,
-                          .highest = op.end.highest};
+  return FixedBinaryAttrs{
+      .form = FixedBinaryForm::of(*kind, op.a.scale, op.b.scale, op.end.type.scale),
+      .to = op.end.type.dtype,
+      .profile = op.end.profile == Profile::tflite_single ? Profile::tflite_single : Profile::tflite_double,
+      .a_zero_point = op.a.zero_point,
+      .b_zero_point = op.b.zero_point,
+      .zero_point = op.end.type.zero_point,
+      .lowest = op.end.lowest,
+      .highest = op.end.highest};
 }
 
 std::variant<QuantizedBinaryAttrs, std::string> attrs_of(const Operands& op) {
@@ -94,7 +100,8 @@ std::variant<QuantizedBinaryAttrs, std::string> attrs_of(const Operands& op) {
     return "there is no integer form of " + std::string(name_of(op.kind)) + " of two quantized values";
   if (is_xnnpack) return xnnpack_attrs(op);
   if (op.end.profile == Profile::onnx || op.end.profile == Profile::pt2e) return onnx_attrs(op);
-  return "there is no integer form of " + std::string(name_of(op.kind)) + " for rounding profile " + std::string(name_of(op.end.profile));
+  return "there is no integer form of " + std::string(name_of(op.kind)) + " for rounding profile " +
+         std::string(name_of(op.end.profile));
 }
 
 }  // namespace
@@ -120,7 +127,8 @@ Match fuse_binary(const Graph& graph, const Node& node) {
   }
   auto attrs = attrs_of(operands);
   if (auto* reason = std::get_if<std::string>(&attrs)) return std::move(*reason);
-  const ValueId y = patch.add(kQuantizedBinary, std::get<QuantizedBinaryAttrs>(attrs), {a->q, b->q}, node.name, node.origin);
+  const ValueId y =
+      patch.add(kQuantizedBinary, std::get<QuantizedBinaryAttrs>(attrs), {a->q, b->q}, node.name, node.origin);
   patch.set_quant(y, end.type.params());
   patch.replace(end.y, y);
   return patch;

@@ -26,14 +26,16 @@ std::variant<SourceWeights, std::string> source_weights(const Graph& graph, cons
   return source;
 }
 
-// An addition of a dequantized value of the same shape that alone reads the convolution's result before anything is rounded.
+// An addition of a dequantized value of the same shape that alone reads the convolution's result before anything is
+// rounded.
 struct Residue {
   ValueId sum;
   Dequantized other;
 };
 std::optional<Residue> residue_of(const Graph& graph, ValueId result) {
   const Node* add = only_reader(graph, result);
-  if (add == nullptr || add->spec != &kBinary || add->attrs.as<BinaryAttrs>().kind != BinaryKind::add) return std::nullopt;
+  if (add == nullptr || add->spec != &kBinary || add->attrs.as<BinaryAttrs>().kind != BinaryKind::add)
+    return std::nullopt;
   const auto other = dequantized(graph, add->inputs[0] == result ? add->inputs[1] : add->inputs[0]);
   if (!other || graph.fact(other->q).shape != graph.fact(result).shape) return std::nullopt;
   return Residue{add->outputs[0], *other};
@@ -46,13 +48,15 @@ Tensor multipliers(const IntegerWeights& weights, float x_scale, float y_scale) 
   return tensor;
 }
 
-// The same as fixed-point numbers, of the product in f64; of weights that have one scale, a product in f32, as the source has it.
-std::vector<FixedMultiplier> fixed_multipliers(const Graph& graph, ValueId weights_wire, const IntegerWeights& weights, float x_scale,
-                                               float y_scale) {
+// The same as fixed-point numbers, of the product in f64; of weights that have one scale, a product in f32, as the
+// source has it.
+std::vector<FixedMultiplier> fixed_multipliers(const Graph& graph, ValueId weights_wire, const IntegerWeights& weights,
+                                               float x_scale, float y_scale) {
   const bool is_per_axis = graph.producer(weights_wire)->attrs.as<DequantizeAttrs>().axis >= 0;
   std::vector<FixedMultiplier> factors;
   for (const float w_scale : weights.scale) {
-    const double product = is_per_axis ? static_cast<double>(x_scale) * static_cast<double>(w_scale) : static_cast<double>(x_scale * w_scale);
+    const double product = is_per_axis ? static_cast<double>(x_scale) * static_cast<double>(w_scale)
+                                       : static_cast<double>(x_scale * w_scale);
     factors.push_back(FixedMultiplier::of(product / static_cast<double>(y_scale)));
   }
   return factors;
@@ -107,7 +111,8 @@ Fusion what_follows(const Graph& graph, const Node& node, QuantizedConvAttrs att
 Match fuse_convolution(const Graph& graph, const Node& node) {
   if (node.spec != &kConv) return std::string();
   const auto& conv = node.attrs.as<ConvAttrs>();
-  if (conv.layout != Layout::channels_last || conv.window.rank() != 2) return std::string("it has other than one or two spatial axes");
+  if (conv.layout != Layout::channels_last || conv.window.rank() != 2)
+    return std::string("it has other than one or two spatial axes");
   const auto x = dequantized(graph, node.inputs[0]);
   if (!x) return std::string("its input is not quantized");
   const auto source = source_weights(graph, node);
@@ -119,8 +124,9 @@ Match fuse_convolution(const Graph& graph, const Node& node) {
   const auto& weights = std::get<IntegerWeights>(made);
 
   Patch patch(graph);
-  std::vector<ValueId> inputs = {x->q, patch.constant(node.name + "/weight", weights.w), patch.constant(node.name + "/bias", weights.bias),
-                                 patch.constant(node.name + "/multiplier", multipliers(weights, x->type.scale, fusion.y_scale))};
+  std::vector<ValueId> inputs = {
+      x->q, patch.constant(node.name + "/weight", weights.w), patch.constant(node.name + "/bias", weights.bias),
+      patch.constant(node.name + "/multiplier", multipliers(weights, x->type.scale, fusion.y_scale))};
   if (fusion.fixed) inputs.resize(kConvMultiplier);
   if (fusion.residual.exists()) inputs.push_back(fusion.residual);
   if (weights.w_offset) {

@@ -6,8 +6,8 @@
 
 namespace octavo {
 
-// conv of a dequantized image with dequantized constant weights: its clamps and its quantize are fused; a residual that is added before anything is
-// rounded as well. Without a quantize the integer convolution gives f32.
+// conv of a dequantized image with dequantized constant weights: its clamps and its quantize are fused; a residual that
+// is added before anything is rounded as well. Without a quantize the integer convolution gives f32.
 Match fuse_convolution(const Graph& graph, const Node& node);
 
 }  // namespace octavo

@@ -14,7 +14,8 @@ namespace {
 // An addition of two values of one shape that alone reads the wire.
 std::optional<ValueId> residual_of(const Graph& graph, ValueId wire, ValueId& sum) {
   const Node* add = only_reader(graph, wire);
-  if (add == nullptr || add->spec != &kBinary || add->attrs.as<BinaryAttrs>().kind != BinaryKind::add) return std::nullopt;
+  if (add == nullptr || add->spec != &kBinary || add->attrs.as<BinaryAttrs>().kind != BinaryKind::add)
+    return std::nullopt;
   const ValueId other = add->inputs[0] == wire ? add->inputs[1] : add->inputs[0];
   const Fact& fact = graph.fact(other);
   if (fact.is_constant() || !fact.same_type(graph.fact(wire))) return std::nullopt;
@@ -23,8 +24,8 @@ std::optional<ValueId> residual_of(const Graph& graph, ValueId wire, ValueId& su
 }
 
 bool is_fusible(UnaryKind kind) {
-  return kind == UnaryKind::relu || kind == UnaryKind::clip || kind == UnaryKind::silu || kind == UnaryKind::hard_swish || kind == UnaryKind::gelu ||
-         kind == UnaryKind::sigmoid;
+  return kind == UnaryKind::relu || kind == UnaryKind::clip || kind == UnaryKind::silu ||
+         kind == UnaryKind::hard_swish || kind == UnaryKind::gelu || kind == UnaryKind::sigmoid;
 }
 
 }  // namespace
@@ -32,7 +33,8 @@ bool is_fusible(UnaryKind kind) {
 Match fuse_float_conv(const Graph& graph, const Node& node) {
   if (node.spec != &kConv) return std::string();
   const auto& conv = node.attrs.as<ConvAttrs>();
-  if (conv.layout != Layout::channels_last || conv.window.rank() != 2) return std::string("it has other than one or two spatial axes");
+  if (conv.layout != Layout::channels_last || conv.window.rank() != 2)
+    return std::string("it has other than one or two spatial axes");
   if (graph.fact(node.outputs[0]).dtype != DType::f32) return std::string("it is not f32");
   FusedConvAttrs attrs{.window = conv.window, .groups = conv.groups};
   ValueId result = node.outputs[0];

@@ -29,8 +29,10 @@ std::optional<Factor> factor_of(const Graph& graph, ValueId wire) {
   const Node* product = graph.producer_if(wire, kBinary);
   if (product == nullptr || product->attrs.as<BinaryAttrs>().kind != BinaryKind::mul) return std::nullopt;
   const int scale = graph.fact(product->inputs[0]).is_constant() ? 1 : 0;
-  const Factor factor{product->inputs[static_cast<std::size_t>(scale)], product->inputs[static_cast<std::size_t>(1 - scale)]};
-  const bool is_one_scale = !graph.fact(factor.x_scale).is_constant() && graph.fact(factor.x_scale).shape.elements() == 1;
+  const Factor factor{product->inputs[static_cast<std::size_t>(scale)],
+                      product->inputs[static_cast<std::size_t>(1 - scale)]};
+  const bool is_one_scale =
+      !graph.fact(factor.x_scale).is_constant() && graph.fact(factor.x_scale).shape.elements() == 1;
   if (!is_one_scale || !graph.fact(factor.constant).is_constant()) return std::nullopt;
   return factor;
 }
@@ -44,23 +46,31 @@ struct Tail {
 std::variant<Tail, std::string> tail_of(const Graph& graph, ValueId sum, std::int64_t channels) {
   const int rank = graph.fact(sum).shape.rank();
   const Node* cast = only_reader(graph, sum);
-  if (cast == nullptr || cast->spec != &kCast || graph.fact(cast->outputs[0]).dtype != DType::f32) return std::string("its sums do not become f32");
+  if (cast == nullptr || cast->spec != &kCast || graph.fact(cast->outputs[0]).dtype != DType::f32)
+    return std::string("its sums do not become f32");
   ValueId factors;
   const Node* product = only_binary_reader(graph, cast->outputs[0], BinaryKind::mul, factors);
   const auto factor = product == nullptr ? std::nullopt : factor_of(graph, factors);
-  const auto w_scale = !factor ? std::nullopt : per_channel_constant(graph.fact(factor->constant), rank, rank - 1, channels);
+  const auto w_scale =
+      !factor ? std::nullopt : per_channel_constant(graph.fact(factor->constant), rank, rank - 1, channels);
   if (!w_scale || graph.fact(product->outputs[0]).shape != graph.fact(sum).shape) {
     return std::string("its sums are not multiplied by the scale of x times constant scales");
   }
   // Adding -0 changes nothing.
-  Tail tail{factor->x_scale, product->outputs[0], *w_scale, std::vector<float>(static_cast<std::size_t>(channels), -0.0f), {}};
+  Tail tail{factor->x_scale,
+            product->outputs[0],
+            *w_scale,
+            std::vector<float>(static_cast<std::size_t>(channels), -0.0f),
+            {}};
   ValueId other;
   if (const Node* add = only_binary_reader(graph, tail.result, BinaryKind::add, other)) {
     const auto bias = per_channel_constant(graph.fact(other), rank, rank - 1, channels);
-    if (bias && graph.fact(add->outputs[0]).shape == graph.fact(sum).shape) tail.bias = *bias, tail.result = add->outputs[0];
+    if (bias && graph.fact(add->outputs[0]).shape == graph.fact(sum).shape)
+      tail.bias = *bias, tail.result = add->outputs[0];
   }
   const Node* reader = only_reader(graph, tail.result);
-  if (const auto bounds = reader == nullptr ? std::nullopt : clamp_bounds(*reader); bounds && bounds->lowest <= bounds->highest) {
+  if (const auto bounds = reader == nullptr ? std::nullopt : clamp_bounds(*reader);
+      bounds && bounds->lowest <= bounds->highest) {
     tail.attrs.lowest = bounds->lowest, tail.attrs.highest = bounds->highest;
     tail.result = reader->outputs[0];
   }
@@ -74,12 +84,14 @@ std::variant<IntegerWeights, std::string> weights_of(const Graph& graph, const N
   QuantizedConstant given{.q = w.constant, .scale = {1.0f}, .zero_point = {0}};
   if (node.spec == &kMatmulInteger) {
     if (w.shape.rank() != 2) return std::string("its weights are more than one matrix");
-    given.q = std::make_shared<const Tensor>(transposed(*w.constant, {1, 0}).reshaped(Shape{w.shape[1], 1, 1, w.shape[0]}));
+    given.q =
+        std::make_shared<const Tensor>(transposed(*w.constant, {1, 0}).reshaped(Shape{w.shape[1], 1, 1, w.shape[0]}));
   }
   if (node.inputs.size() > kWZero && node.inputs[kWZero].exists()) {
     const Fact& zero = graph.fact(node.inputs[kWZero]);
     const std::int64_t zeros = zero.shape.elements();
-    if (!zero.is_constant() || (zeros != 1 && zeros != given.q->shape()[0])) return std::string("the zero point of its weights is not constant");
+    if (!zero.is_constant() || (zeros != 1 && zeros != given.q->shape()[0]))
+      return std::string("the zero point of its weights is not constant");
     given.zero_point.clear();
     for (std::int64_t i = 0; i < zeros; ++i) {
       given.zero_point.push_back(static_cast<std::int32_t>(element_as_double(zero.constant->view(), i)));
@@ -103,22 +115,26 @@ ValueId channels_constant(Patch& patch, const std::string& name, const std::vect
 Match fuse_hybrid(const Graph& graph, const Node& node) {
   const bool is_product = node.spec == &kMatmulInteger;
   if (node.spec != &kConvInteger && !is_product) return std::string();
-  if (!has_run_zero_point(graph, node)) return std::string("the zero point of its x is not a single one known in the run");
+  if (!has_run_zero_point(graph, node))
+    return std::string("the zero point of its x is not a single one known in the run");
   const auto made = weights_of(graph, node);
   if (const auto* reason = std::get_if<std::string>(&made)) return *reason;
   const auto& weights = std::get<IntegerWeights>(made);
-  if (weights.w.shape().rank() != 4 || weights.w.elements() == 0) return std::string("it has other than two spatial axes");
+  if (weights.w.shape().rank() != 4 || weights.w.elements() == 0)
+    return std::string("it has other than two spatial axes");
   auto followed = tail_of(graph, node.outputs[0], weights.w.shape()[0]);
   if (const auto* reason = std::get_if<std::string>(&followed)) return *reason;
   auto& tail = std::get<Tail>(followed);
-  if (graph.fact(tail.x_scale).shape != graph.fact(node.inputs[kXZero]).shape) return std::string("scale and zero point of its x differ in shape");
+  if (graph.fact(tail.x_scale).shape != graph.fact(node.inputs[kXZero]).shape)
+    return std::string("scale and zero point of its x differ in shape");
 
   Patch patch(graph);
   ValueId x = node.inputs[kX];
   tail.attrs.window = unit_window({1, 1});
   if (is_product) {
     const std::int64_t inner = weights.w.shape()[3];
-    x = patch.add(kReshape, ReshapeAttrs{{graph.fact(x).shape.elements() / inner, 1, 1, inner}}, {x}, node.name + "/rows", node.origin);
+    x = patch.add(kReshape, ReshapeAttrs{{graph.fact(x).shape.elements() / inner, 1, 1, inner}}, {x},
+                  node.name + "/rows", node.origin);
   } else {
     const auto& conv = node.attrs.as<ConvIntegerAttrs>();
     if (conv.layout != Layout::channels_last) return std::string("its channels are not last");
@@ -134,7 +150,9 @@ Match fuse_hybrid(const Graph& graph, const Node& node) {
   if (weights.w_offset) inputs.push_back(patch.constant(node.name + "/weight_offset", *weights.w_offset));
   const ValueId y = patch.add(kHybridConv, tail.attrs, std::move(inputs), node.name, node.origin);
   const Shape& result = graph.fact(tail.result).shape;
-  patch.replace(tail.result, is_product ? patch.add(kReshape, ReshapeAttrs{result.to_vector()}, {y}, node.name + "/result", node.origin) : y);
+  patch.replace(
+      tail.result,
+      is_product ? patch.add(kReshape, ReshapeAttrs{result.to_vector()}, {y}, node.name + "/result", node.origin) : y);
   return patch;
 }
 

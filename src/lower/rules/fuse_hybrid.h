@@ -6,7 +6,8 @@
 
 namespace octavo {
 
-// conv_integer or matmul_integer (constant weights, one zero point of x known in the run) -> cast to f32 -> times (x_scale * constant scales)
+// conv_integer or matmul_integer (constant weights, one zero point of x known in the run) -> cast to f32 -> times
+// (x_scale * constant scales)
 // -> constant bias -> relu or clip: one hybrid_conv; a product is the convolution of an image of one pixel per row.
 Match fuse_hybrid(const Graph& graph, const Node& node);
 

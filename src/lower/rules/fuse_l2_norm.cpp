@@ -9,7 +9,9 @@
 namespace octavo {
 namespace {
 
-bool is_binary(const Node* node, BinaryKind kind) { return node != nullptr && node->spec == &kBinary && node->attrs.as<BinaryAttrs>().kind == kind; }
+bool is_binary(const Node* node, BinaryKind kind) {
+  return node != nullptr && node->spec == &kBinary && node->attrs.as<BinaryAttrs>().kind == kind;
+}
 
 // max(|x|, epsilon) along the last axis.
 bool is_length(const Graph& graph, ValueId wire, ValueId x) {
@@ -19,7 +21,8 @@ bool is_length(const Graph& graph, ValueId wire, ValueId x) {
   const Node* norm = graph.producer_if(bounded->inputs[0], kReduce);
   if (!epsilon || !(*epsilon <= 1e-6f) || norm == nullptr || norm->inputs[0] != x) return false;
   const auto& reduce = norm->attrs.as<ReduceAttrs>();
-  return reduce.kind == ReduceKind::l2 && reduce.keep_dims && reduce.axes == std::vector<std::int64_t>{graph.fact(x).shape.rank() - 1};
+  return reduce.kind == ReduceKind::l2 && reduce.keep_dims &&
+         reduce.axes == std::vector<std::int64_t>{graph.fact(x).shape.rank() - 1};
 }
 
 }  // namespace
@@ -33,15 +36,17 @@ Match fuse_l2_norm(const Graph& graph, const Node& node) {
   const auto& end = std::get<Quantized>(followed);
   if (!is_of_tflite(end.profile)) return std::string("there is no integer form of it for this rounding");
   const bool is_u8 = end.type.dtype == DType::u8;
-  if (end.type.scale != 0x1p-7f || end.type.zero_point != (is_u8 ? 128 : 0)) return std::string("its result is not in units of 1/128");
+  if (end.type.scale != 0x1p-7f || end.type.zero_point != (is_u8 ? 128 : 0))
+    return std::string("its result is not in units of 1/128");
   // XNNPACK does not take it, and LiteRT's own kernel is the reference.
-  const FixedL2NormAttrs attrs{.form = is_u8 ? FixedNormForm::in_value : FixedNormForm::in_factor,
-                               .to = end.type.dtype,
-                               .profile = end.profile == Profile::tflite_single ? Profile::tflite_single : Profile::tflite_double,
-                               .x_zero_point = x->type.zero_point,
-                               .zero_point = end.type.zero_point,
-                               .lowest = end.lowest,
-                               .highest = end.highest};
+  const FixedL2NormAttrs attrs{
+      .form = is_u8 ? FixedNormForm::in_value : FixedNormForm::in_factor,
+      .to = end.type.dtype,
+      .profile = end.profile == Profile::tflite_single ? Profile::tflite_single : Profile::tflite_double,
+      .x_zero_point = x->type.zero_point,
+      .zero_point = end.type.zero_point,
+      .lowest = end.lowest,
+      .highest = end.highest};
   Patch patch(graph);
   const ValueId y = patch.add(kFixedL2Norm, attrs, {x->q}, node.name, node.origin);
   patch.set_quant(y, end.type.params());

@@ -6,8 +6,8 @@
 
 namespace octavo {
 
-// x / max(|x|, epsilon) along the last axis, x dequantized and the result quantized to units of 1/128 with a profile of TFLite, becomes
-// fixed_l2_norm.
+// x / max(|x|, epsilon) along the last axis, x dequantized and the result quantized to units of 1/128 with a profile of
+// TFLite, becomes fixed_l2_norm.
 Match fuse_l2_norm(const Graph& graph, const Node& node);
 
 }  // namespace octavo

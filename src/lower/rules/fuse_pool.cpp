@@ -27,9 +27,12 @@ std::optional<QuantizedPoolAttrs> pool_of(const Graph& graph, const Node& node) 
   if (pool.layout != Layout::channels_last || pool.window.rank() != 2) return std::nullopt;
   // A window over the whole image takes the global formula, as in ONNX Runtime.
   const std::vector<std::int64_t> none{0, 0};
-  const bool is_global = pool.window.kernel == std::vector<std::int64_t>{x[1], x[2]} && pool.window.pad_begin == none && pool.window.pad_end == none;
-  if (is_global) return QuantizedPoolAttrs{.form = QuantizedPoolForm::global_average_pool, .window = unit_window({x[1], x[2]})};
-  return QuantizedPoolAttrs{.window = pool.window, .rounding = pool.rounding, .count_include_pad = pool.count_include_pad};
+  const bool is_global = pool.window.kernel == std::vector<std::int64_t>{x[1], x[2]} && pool.window.pad_begin == none &&
+                         pool.window.pad_end == none;
+  if (is_global)
+    return QuantizedPoolAttrs{.form = QuantizedPoolForm::global_average_pool, .window = unit_window({x[1], x[2]})};
+  return QuantizedPoolAttrs{
+      .window = pool.window, .rounding = pool.rounding, .count_include_pad = pool.count_include_pad};
 }
 
 // TFLite's average of the stored values themselves, without their scale.
@@ -79,7 +82,8 @@ Match fuse_pool(const Graph& graph, const Node& node) {
   ValueId y = patch.add(kQuantizedPool, std::move(*attrs), {x->q}, node.name, node.origin);
   patch.set_quant(y, end.type.params());
   const Shape& old_shape = graph.fact(end.y).shape;
-  if (patch.fact(y).shape != old_shape) y = patch.add(kReshape, ReshapeAttrs{old_shape.to_vector()}, {y}, node.name + "/flat", node.origin);
+  if (patch.fact(y).shape != old_shape)
+    y = patch.add(kReshape, ReshapeAttrs{old_shape.to_vector()}, {y}, node.name + "/flat", node.origin);
   patch.replace(end.y, y);
   return patch;
 }

@@ -6,7 +6,8 @@
 
 namespace octavo {
 
-// average_pool or the mean over both spatial axes of a dequantized image, then clamps and quantize, becomes quantized_pool.
+// average_pool or the mean over both spatial axes of a dequantized image, then clamps and quantize, becomes
+// quantized_pool.
 Match fuse_pool(const Graph& graph, const Node& node);
 
 }  // namespace octavo

@@ -32,7 +32,8 @@ struct WithBias {
 };
 WithBias bias_of(const Graph& graph, ValueId product, std::int64_t columns) {
   const Node* add = only_reader(graph, product);
-  if (add == nullptr || add->spec != &kBinary || add->attrs.as<BinaryAttrs>().kind != BinaryKind::add) return {product, std::nullopt};
+  if (add == nullptr || add->spec != &kBinary || add->attrs.as<BinaryAttrs>().kind != BinaryKind::add)
+    return {product, std::nullopt};
   auto bias = quantized_constant(graph, add->inputs[add->inputs[0] == product ? 1 : 0]);
   if (!bias || bias->q->shape() != Shape{columns} || bias->q->dtype() != DType::s32) return {product, std::nullopt};
   return {add->outputs[0], std::move(bias)};
@@ -41,7 +42,8 @@ WithBias bias_of(const Graph& graph, ValueId product, std::int64_t columns) {
 Tensor multipliers(const IntegerWeights& weights, float x_scale, float y_scale) {
   Tensor tensor(DType::f64, Shape{static_cast<std::int64_t>(weights.scale.size())});
   for (std::size_t c = 0; c < weights.scale.size(); ++c) {
-    tensor.as<double>()[c] = static_cast<double>(x_scale) * static_cast<double>(weights.scale[c]) / static_cast<double>(y_scale);
+    tensor.as<double>()[c] =
+        static_cast<double>(x_scale) * static_cast<double>(weights.scale[c]) / static_cast<double>(y_scale);
   }
   return tensor;
 }
@@ -64,15 +66,18 @@ Match fuse_product(const Graph& graph, const Node& node) {
 
   Patch patch(graph);
   const std::int64_t rows = graph.fact(node.inputs[0]).shape.elements() / inner;
-  const ValueId image = patch.add(kReshape, ReshapeAttrs{{rows, 1, 1, inner}}, {x->q}, node.name + "/rows", node.origin);
-  std::vector<ValueId> inputs = {image, patch.constant(node.name + "/weight", weights.w), patch.constant(node.name + "/bias", weights.bias)};
+  const ValueId image =
+      patch.add(kReshape, ReshapeAttrs{{rows, 1, 1, inner}}, {x->q}, node.name + "/rows", node.origin);
+  std::vector<ValueId> inputs = {image, patch.constant(node.name + "/weight", weights.w),
+                                 patch.constant(node.name + "/bias", weights.bias)};
   if (weights.w_offset) {
     inputs.resize(kConvOffset + 1);
     inputs[kConvOffset] = patch.constant(node.name + "/weight_offset", *weights.w_offset);
   }
   const QuantizedConvAttrs conv{.window = unit_window({1, 1}), .x_zero_point = x->type.zero_point, .to = DType::s32};
   const ValueId sums = patch.add(kQuantizedConv, conv, std::move(inputs), node.name, node.origin);
-  const ValueId factors = patch.constant(node.name + "/multipliers", multipliers(weights, x->type.scale, end->type.scale));
+  const ValueId factors =
+      patch.constant(node.name + "/multipliers", multipliers(weights, x->type.scale, end->type.scale));
   const FixedRequantizeAttrs attrs{end->type.dtype, end->profile, end->type.zero_point, end->lowest, end->highest};
   const ValueId y = patch.add(kFixedRequantize, attrs, {sums, factors}, node.name + "/requantized", node.origin);
   patch.set_quant(y, end->type.params());

@@ -6,8 +6,9 @@
 
 namespace octavo {
 
-// dequantize -> product with a constant quantized matrix -> bias -> quantize, profile tflite-double: a 1x1 quantized_conv that gives its sums, and
-// fixed_requantize with f64 multipliers. LiteRT's reference kernel of FULLY_CONNECTED, unlike those of convolutions.
+// dequantize -> product with a constant quantized matrix -> bias -> quantize, profile tflite-double: a 1x1
+// quantized_conv that gives its sums, and fixed_requantize with f64 multipliers. LiteRT's reference kernel of
+// FULLY_CONNECTED, unlike those of convolutions.
 Match fuse_product(const Graph& graph, const Node& node);
 
 }  // namespace octavo

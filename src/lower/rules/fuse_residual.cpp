@@ -19,11 +19,14 @@ std::string refusal(const Graph& graph, const Node& add, std::size_t side) {
   const Fact& other = graph.fact(add.inputs[1 - side]);
   if (!graph.has_one_reader(add.inputs[side])) return "the convolution before it has several readers";
   const bool has_table = conv->inputs.size() > kConvTable && conv->inputs[kConvTable].exists();
-  if (attrs.residual != Residual::none || has_table) return "the convolution before it already ends in another operator";
+  if (attrs.residual != Residual::none || has_table)
+    return "the convolution before it already ends in another operator";
   if (attrs.groups != 1) return "the convolution before it is a grouped one";
-  if (other.is_constant() || other.shape != graph.fact(add.outputs[0]).shape || other.shape != graph.fact(add.inputs[side]).shape)
+  if (other.is_constant() || other.shape != graph.fact(add.outputs[0]).shape ||
+      other.shape != graph.fact(add.inputs[side]).shape)
     return "its operands differ in shape";
-  if (attrs.to != add.attrs.as<QuantizedBinaryAttrs>().to || other.dtype != attrs.to) return "its operands differ in type";
+  if (attrs.to != add.attrs.as<QuantizedBinaryAttrs>().to || other.dtype != attrs.to)
+    return "its operands differ in type";
   return {};
 }
 
@@ -39,7 +42,8 @@ std::int64_t work_of(const Graph& graph, const Node& add, std::size_t side) {
 }  // namespace
 
 Match fuse_residual(const Graph& graph, const Node& node) {
-  if (node.spec != &kQuantizedBinary || node.attrs.as<QuantizedBinaryAttrs>().kind == QuantizedBinaryKind::mul || node.inputs.size() > 2)
+  if (node.spec != &kQuantizedBinary || node.attrs.as<QuantizedBinaryAttrs>().kind == QuantizedBinaryKind::mul ||
+      node.inputs.size() > 2)
     return std::string();
   const std::string first = refusal(graph, node, 0);
   const std::string second = refusal(graph, node, 1);
@@ -62,7 +66,8 @@ Match fuse_residual(const Graph& graph, const Node& node) {
   std::vector<ValueId> inputs = conv.inputs;
   inputs.resize(std::max<std::size_t>(inputs.size(), kConvResidual + 1));
   inputs[kConvResidual] = node.inputs[1 - side];
-  patch.replace(node.outputs[0], patch.add(kQuantizedConv, std::move(attrs), std::move(inputs), conv.name, conv.origin));
+  patch.replace(node.outputs[0],
+                patch.add(kQuantizedConv, std::move(attrs), std::move(inputs), conv.name, conv.origin));
   return patch;
 }
 

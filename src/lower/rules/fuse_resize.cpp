@@ -83,9 +83,11 @@ ResizeRounding rounding_of(const Quantized& end) {
 }
 
 bool has_tflite_form(const ResizeAttrs& resize, const Shape& x) {
-  const bool is_known = resize.coordinates == ResizeCoordinates::half_pixel || resize.coordinates == ResizeCoordinates::align_corners ||
+  const bool is_known = resize.coordinates == ResizeCoordinates::half_pixel ||
+                        resize.coordinates == ResizeCoordinates::align_corners ||
                         resize.coordinates == ResizeCoordinates::asymmetric;
-  return resize.mode == ResizeMode::linear && !resize.antialias && is_known && x.rank() == 4 && resize.sizes[0] == x[0] && resize.sizes[3] == x[3];
+  return resize.mode == ResizeMode::linear && !resize.antialias && is_known && x.rank() == 4 &&
+         resize.sizes[0] == x[0] && resize.sizes[3] == x[3];
 }
 
 }  // namespace
@@ -101,15 +103,18 @@ Match fuse_resize(const Graph& graph, const Node& node) {
   const auto& resize = node.attrs.as<ResizeAttrs>();
   const Shape& from = graph.fact(node.inputs[0]).shape;
   const IntegerRange range = range_of(end.type.dtype);
-  if (x->type != end.type || end.lowest != range.lowest || end.highest != range.highest) return std::string("its result has another scale");
+  if (x->type != end.type || end.lowest != range.lowest || end.highest != range.highest)
+    return std::string("its result has another scale");
   constexpr std::int64_t kLargest = 1 << 20;  // positions in 1024ths are 32-bit numbers in the source
-  if (!has_tflite_form(resize, from) || from[1] > kLargest || from[2] > kLargest) return std::string("it has no integer form");
+  if (!has_tflite_form(resize, from) || from[1] > kLargest || from[2] > kLargest)
+    return std::string("it has no integer form");
   const ResizeRounding rounding = rounding_of(end);
   Patch patch(graph);
   std::vector<ValueId> inputs = {x->q};
   add_taps(patch, node, rounding, {from[1], resize.sizes[1], resize.coordinates}, inputs);
   add_taps(patch, node, rounding, {from[2], resize.sizes[2], resize.coordinates}, inputs);
-  const ValueId y = patch.add(kIntegerResize, IntegerResizeAttrs{.rounding = rounding}, std::move(inputs), node.name, node.origin);
+  const ValueId y =
+      patch.add(kIntegerResize, IntegerResizeAttrs{.rounding = rounding}, std::move(inputs), node.name, node.origin);
   patch.set_quant(y, end.type.params());
   patch.replace(end.y, y);
   return patch;

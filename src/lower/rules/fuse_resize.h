@@ -6,7 +6,8 @@
 
 namespace octavo {
 
-// dequantize -> linear resize of height and width -> quantize with the same scale and a profile of TFLite becomes integer_resize.
+// dequantize -> linear resize of height and width -> quantize with the same scale and a profile of TFLite becomes
+// integer_resize.
 Match fuse_resize(const Graph& graph, const Node& node);
 
 }  // namespace octavo

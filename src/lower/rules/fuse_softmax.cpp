@@ -24,7 +24,8 @@ Tensor exponentials(Profile profile, float scale, float beta, std::int64_t lengt
   if (is_fixed_point(profile)) return fixed_exponentials(profile, scale, beta);
   Tensor table(DType::f32, Shape{256});
   for (int i = 0; i < 256; ++i) {
-    table.as<float>()[i] = profile == Profile::onnx ? softmax_exponential(i, scale, length) : tflite_softmax_exponential(i, scale * beta);
+    table.as<float>()[i] =
+        profile == Profile::onnx ? softmax_exponential(i, scale, length) : tflite_softmax_exponential(i, scale * beta);
   }
   return table;
 }
@@ -37,7 +38,8 @@ struct Scaled {
 std::optional<Scaled> scaled(const Graph& graph, ValueId wire) {
   if (const auto x = dequantized(graph, wire)) return Scaled{*x};
   const Node* product = graph.producer_if(wire, kBinary);
-  if (product == nullptr || product->attrs.as<BinaryAttrs>().kind != BinaryKind::mul || !graph.has_one_reader(wire)) return std::nullopt;
+  if (product == nullptr || product->attrs.as<BinaryAttrs>().kind != BinaryKind::mul || !graph.has_one_reader(wire))
+    return std::nullopt;
   const auto x = dequantized(graph, product->inputs[0]);
   const auto beta = scalar_constant(graph, product->inputs[1]);
   if (!x || !beta || !(*beta > 0.0f)) return std::nullopt;
@@ -62,12 +64,14 @@ Match fuse_softmax(const Graph& graph, const Node& node) {
   const IntegerRange range = range_of(end.type.dtype);
   const std::int64_t length = graph.fact(node.inputs[0]).shape[static_cast<int>(softmax.axis)];
   if (end.profile == Profile::onnx && input->beta != 1.0f) return std::string("its input is not quantized");
-  if (is_fixed_point(end.profile) && length > kLongestFixedLine) return std::string("its lines have more than 4095 elements");
+  if (is_fixed_point(end.profile) && length > kLongestFixedLine)
+    return std::string("its lines have more than 4095 elements");
   if (end.profile == Profile::pt2e || end.lowest != range.lowest || end.highest != range.highest)
     return std::string("its result is rounded or clamped in a way that has no integer form");
   Patch patch(graph);
   const QuantizedSoftmaxAttrs attrs{end.type.dtype, end.profile, end.type.scale, end.type.zero_point};
-  const ValueId table = patch.constant(node.name + "/exponentials", exponentials(end.profile, input->x.type.scale, input->beta, length));
+  const ValueId table =
+      patch.constant(node.name + "/exponentials", exponentials(end.profile, input->x.type.scale, input->beta, length));
   const ValueId y = patch.add(kQuantizedSoftmax, attrs, {input->x.q, table}, node.name, node.origin);
   patch.set_quant(y, end.type.params());
   patch.replace(end.y, y);

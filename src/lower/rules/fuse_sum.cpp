@@ -14,7 +14,8 @@ namespace octavo {
 Match fuse_sum(const Graph& graph, const Node& node) {
   if (node.spec != &kReduce) return std::string();
   const auto& reduce = node.attrs.as<ReduceAttrs>();
-  if (reduce.kind != ReduceKind::mean && reduce.kind != ReduceKind::sum) return std::string("only sums and means have an integer form");
+  if (reduce.kind != ReduceKind::mean && reduce.kind != ReduceKind::sum)
+    return std::string("only sums and means have an integer form");
   const auto x = dequantized(graph, node.inputs[0]);
   if (!x) return std::string("its input is not quantized");
   const auto followed = follow_to_quantize(graph, node.outputs[0]);
@@ -29,10 +30,13 @@ Match fuse_sum(const Graph& graph, const Node& node) {
   if (axes.terms < 1 || axes.terms > kMostTerms) return std::string("its sum has no or more than 4194304 terms");
 
   Patch patch(graph);
-  const ValueId ordered = neighbours ? x->q : patch.add(kTranspose, TransposeAttrs{last.perm}, {x->q}, node.name + "/moved", node.origin);
-  const ValueId lines = patch.add(kReshape, ReshapeAttrs{{axes.outer, axes.terms, axes.inner}}, {ordered}, node.name + "/lines", node.origin);
+  const ValueId ordered =
+      neighbours ? x->q : patch.add(kTranspose, TransposeAttrs{last.perm}, {x->q}, node.name + "/moved", node.origin);
+  const ValueId lines = patch.add(kReshape, ReshapeAttrs{{axes.outer, axes.terms, axes.inner}}, {ordered},
+                                  node.name + "/lines", node.origin);
   const ValueId sums = patch.add(kIntegerSum, IntegerSumAttrs{x->type.zero_point}, {lines}, node.name, node.origin);
-  const FixedMultiplier scale = FixedMultiplier::of(static_cast<double>(x->type.scale) / static_cast<double>(end.type.scale));
+  const FixedMultiplier scale =
+      FixedMultiplier::of(static_cast<double>(x->type.scale) / static_cast<double>(end.type.scale));
   const FixedMultiplier factor = reduce.kind == ReduceKind::mean ? mean_multiplier(scale, axes.terms) : scale;
   const ValueId y = fixed_result(patch, node, sums, end, {factor});
   const ReshapeAttrs back{graph.fact(end.y).shape.to_vector()};

@@ -64,7 +64,8 @@ std::optional<TableHost> table_host(const Node& node) {
 }
 
 template <class Bounded>
-Attrs clamped(Bounded attrs, std::int32_t Bounded::*lowest, std::int32_t Bounded::*highest, std::pair<std::int32_t, std::int32_t> bounds) {
+Attrs clamped(Bounded attrs, std::int32_t Bounded::*lowest, std::int32_t Bounded::*highest,
+              std::pair<std::int32_t, std::int32_t> bounds) {
   attrs.*lowest = std::clamp(attrs.*lowest, bounds.first, bounds.second);
   attrs.*highest = std::clamp(attrs.*highest, bounds.first, bounds.second);
   return attrs;
@@ -72,13 +73,17 @@ Attrs clamped(Bounded attrs, std::int32_t Bounded::*lowest, std::int32_t Bounded
 
 Attrs with_bounds(const Node& node, std::pair<std::int32_t, std::int32_t> bounds) {
   if (node.spec == &kQuantizedBinary)
-    return clamped(node.attrs.as<QuantizedBinaryAttrs>(), &QuantizedBinaryAttrs::lowest, &QuantizedBinaryAttrs::highest, bounds);
+    return clamped(node.attrs.as<QuantizedBinaryAttrs>(), &QuantizedBinaryAttrs::lowest, &QuantizedBinaryAttrs::highest,
+                   bounds);
   if (node.spec == &kQuantizedPool)
-    return clamped(node.attrs.as<QuantizedPoolAttrs>(), &QuantizedPoolAttrs::lowest, &QuantizedPoolAttrs::highest, bounds);
+    return clamped(node.attrs.as<QuantizedPoolAttrs>(), &QuantizedPoolAttrs::lowest, &QuantizedPoolAttrs::highest,
+                   bounds);
   if (node.spec == &kFixedRequantize)
-    return clamped(node.attrs.as<FixedRequantizeAttrs>(), &FixedRequantizeAttrs::lowest, &FixedRequantizeAttrs::highest, bounds);
+    return clamped(node.attrs.as<FixedRequantizeAttrs>(), &FixedRequantizeAttrs::lowest, &FixedRequantizeAttrs::highest,
+                   bounds);
   const auto& conv = node.attrs.as<QuantizedConvAttrs>();
-  const bool adds_last = conv.residual == Residual::after_rounding_conv_first || conv.residual == Residual::after_rounding_conv_second;
+  const bool adds_last =
+      conv.residual == Residual::after_rounding_conv_first || conv.residual == Residual::after_rounding_conv_second;
   if (adds_last) return clamped(conv, &QuantizedConvAttrs::add_lowest, &QuantizedConvAttrs::add_highest, bounds);
   return clamped(conv, &QuantizedConvAttrs::lowest, &QuantizedConvAttrs::highest, bounds);
 }
@@ -137,7 +142,8 @@ Match table_into_producer(const Graph& graph, const Node& node) {
     inputs.resize(std::max(inputs.size(), host->input + 1));
     inputs[host->input] = patch.constant(node.name + "/table", std::move(merged));
   }
-  patch.replace(node.outputs[0], patch.add(*before->spec, std::move(attrs), std::move(inputs), before->name, before->origin));
+  patch.replace(node.outputs[0],
+                patch.add(*before->spec, std::move(attrs), std::move(inputs), before->name, before->origin));
   return patch;
 }
 

@@ -6,10 +6,11 @@
 
 namespace octavo {
 
-// A quantize whose input depends, element by element, on one 8-bit value and scalar constants: all 256 answers are computed by the references,
-// inner quantize and dequantize pairs included.
+// A quantize whose input depends, element by element, on one 8-bit value and scalar constants: all 256 answers are
+// computed by the references, inner quantize and dequantize pairs included.
 Match fuse_table(const Graph& graph, const Node& node);
-// A table of the only reader of an integer operator becomes that operator's own; a table that only clamps becomes its bounds.
+// A table of the only reader of an integer operator becomes that operator's own; a table that only clamps becomes its
+// bounds.
 Match table_into_producer(const Graph& graph, const Node& node);
 
 }  // namespace octavo

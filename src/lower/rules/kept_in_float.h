@@ -9,8 +9,9 @@
 
 namespace octavo {
 
-// What only kept nodes read: dequantize(constant) becomes an f32 constant, so that no integer operator is made of them, and
-// dequantize(quantize(x)) of an x that a kept node or nobody makes a clamp to the range of the type. Other pairs are conversions.
+// What only kept nodes read: dequantize(constant) becomes an f32 constant, so that no integer operator is made of them,
+// and dequantize(quantize(x)) of an x that a kept node or nobody makes a clamp to the range of the type. Other pairs
+// are conversions.
 Match keep_in_float(const Graph& graph, const Node& node, const std::set<std::string>& kept);
 
 }  // namespace octavo

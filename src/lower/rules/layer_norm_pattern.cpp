@@ -24,12 +24,14 @@ std::optional<std::int64_t> mean_of(const Graph& graph, ValueId wire, ValueId x)
   const auto& attrs = node->attrs.as<ReduceAttrs>();
   const std::int64_t rank = graph.fact(x).shape.rank();
   if (attrs.kind != ReduceKind::mean || !attrs.keep_dims || attrs.axes.empty()) return std::nullopt;
-  if (attrs.axes.back() != rank - 1 || attrs.axes.front() != rank - static_cast<std::int64_t>(attrs.axes.size())) return std::nullopt;
+  if (attrs.axes.back() != rank - 1 || attrs.axes.front() != rank - static_cast<std::int64_t>(attrs.axes.size()))
+    return std::nullopt;
   return attrs.axes.front();
 }
 
 bool is_square_of(const Graph& graph, ValueId wire, ValueId x) {
-  if (const Node* product = binary_of(graph, wire, BinaryKind::mul)) return product->inputs[0] == x && product->inputs[1] == x;
+  if (const Node* product = binary_of(graph, wire, BinaryKind::mul))
+    return product->inputs[0] == x && product->inputs[1] == x;
   const Node* power = binary_of(graph, wire, BinaryKind::pow);
   return power != nullptr && power->inputs[0] == x && scalar_constant(graph, power->inputs[1]) == 2.0f;
 }
@@ -43,7 +45,8 @@ struct Normalised {
 std::optional<Normalised> normalised(const Graph& graph, const Node& node) {
   const Node* centred = binary_of(graph, node.inputs[0], BinaryKind::sub);
   const Node* root = graph.producer_if(node.inputs[1], kUnary);
-  if (centred == nullptr || root == nullptr || root->attrs.as<UnaryAttrs>().kind != UnaryKind::sqrt) return std::nullopt;
+  if (centred == nullptr || root == nullptr || root->attrs.as<UnaryAttrs>().kind != UnaryKind::sqrt)
+    return std::nullopt;
   const ValueId x = centred->inputs[0];
   const auto axis = mean_of(graph, centred->inputs[1], x);
   const Node* sum = binary_of(graph, root->inputs[0], BinaryKind::add);
@@ -64,7 +67,8 @@ struct Step {
 };
 std::optional<Step> next_step(const Graph& graph, ValueId wire, BinaryKind kind, const Shape& shape) {
   const Node* reader = only_reader(graph, wire);
-  if (reader == nullptr || reader->spec != &kBinary || reader->attrs.as<BinaryAttrs>().kind != kind) return std::nullopt;
+  if (reader == nullptr || reader->spec != &kBinary || reader->attrs.as<BinaryAttrs>().kind != kind)
+    return std::nullopt;
   const ValueId other = reader->inputs[0] == wire ? reader->inputs[1] : reader->inputs[0];
   const Fact& fact = graph.fact(other);
   if (!fact.is_constant() || fact.shape != shape) return std::nullopt;
@@ -89,7 +93,8 @@ Match layer_norm_pattern(const Graph& graph, const Node& node) {
   std::vector<ValueId> inputs = {found->x};
   if (scale) inputs.push_back(scale->constant);
   else
-    inputs.push_back(patch.constant(node.name + "/scale", Tensor::of(inner, std::vector<float>(static_cast<std::size_t>(inner.elements()), 1.0f))));
+    inputs.push_back(patch.constant(
+        node.name + "/scale", Tensor::of(inner, std::vector<float>(static_cast<std::size_t>(inner.elements()), 1.0f))));
   if (bias) inputs.push_back(bias->constant);
   patch.replace(result, patch.add(kLayerNorm, found->attrs, std::move(inputs), node.name, node.origin));
   return patch;

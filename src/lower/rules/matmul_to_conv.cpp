@@ -15,7 +15,9 @@ namespace octavo {
 namespace {
 
 // [K, N] to [N, 1, 1, K].
-Tensor as_filters(const Tensor& matrix) { return transposed(matrix, {1, 0}).reshaped(Shape{matrix.shape()[1], 1, 1, matrix.shape()[0]}); }
+Tensor as_filters(const Tensor& matrix) {
+  return transposed(matrix, {1, 0}).reshaped(Shape{matrix.shape()[1], 1, 1, matrix.shape()[0]});
+}
 
 // The matrix as convolution weights, dequantize kept; a wire that does not exist where it is not constant.
 ValueId filters(Patch& patch, const Graph& graph, ValueId matrix) {
@@ -36,11 +38,13 @@ struct BiasAddition {
 };
 std::optional<BiasAddition> bias_addition(const Graph& graph, const Node& product, std::int64_t columns) {
   const Node* reader = only_reader(graph, product.outputs[0]);
-  if (reader == nullptr || reader->spec != &kBinary || reader->attrs.as<BinaryAttrs>().kind != BinaryKind::add) return std::nullopt;
+  if (reader == nullptr || reader->spec != &kBinary || reader->attrs.as<BinaryAttrs>().kind != BinaryKind::add)
+    return std::nullopt;
   const ValueId bias = reader->inputs[0] == product.outputs[0] ? reader->inputs[1] : reader->inputs[0];
   const Fact& fact = graph.fact(bias);
   const bool is_known = fact.is_constant() || quantized_constant(graph, bias).has_value();
-  const bool is_per_column = fact.shape.rank() >= 1 && fact.shape.elements() == columns && fact.shape[fact.shape.rank() - 1] == columns;
+  const bool is_per_column =
+      fact.shape.rank() >= 1 && fact.shape.elements() == columns && fact.shape[fact.shape.rank() - 1] == columns;
   const bool keeps_shape = graph.fact(reader->outputs[0]).shape == graph.fact(product.outputs[0]).shape;
   if (!is_known || !is_per_column || !keeps_shape) return std::nullopt;
   return BiasAddition{reader, bias};
@@ -68,7 +72,8 @@ Match matmul_to_conv(const Graph& graph, const Node& node) {
   if (x.dtype != DType::f32) return std::string();
   const bool is_known = matrix.is_constant() || quantized_constant(graph, node.inputs[1]).has_value();
   if (!is_known) return std::string("its second operand is not constant");
-  if (matrix.shape.rank() != 2 || x.shape.rank() < 1 || x.shape.elements() == 0) return std::string("its constant operand is not a matrix");
+  if (matrix.shape.rank() != 2 || x.shape.rank() < 1 || x.shape.elements() == 0)
+    return std::string("its constant operand is not a matrix");
   const std::int64_t inner = matrix.shape[0];
   const std::int64_t columns = matrix.shape[1];
   const std::int64_t rows = x.shape.elements() / inner;
@@ -77,15 +82,17 @@ Match matmul_to_conv(const Graph& graph, const Node& node) {
   const auto addition = bias_addition(graph, node, columns);
   // [N, H, W, K] is an image as it is.
   const bool is_image = x.shape.rank() == 4;
-  const ValueId image =
-      is_image ? node.inputs[0] : patch.add(kReshape, ReshapeAttrs{{rows, 1, 1, inner}}, {node.inputs[0]}, node.name + "/rows", node.origin);
+  const ValueId image = is_image ? node.inputs[0]
+                                 : patch.add(kReshape, ReshapeAttrs{{rows, 1, 1, inner}}, {node.inputs[0]},
+                                             node.name + "/rows", node.origin);
   std::vector<ValueId> inputs = {image, filters(patch, graph, node.inputs[1])};
   if (addition) inputs.push_back(as_vector(patch, graph, addition->bias, columns));
   const ConvAttrs attrs{unit_window({1, 1}), 1, Layout::channels_last};
   const ValueId product = patch.add(kConv, attrs, std::move(inputs), node.name, node.origin);
   const ValueId old_result = addition ? addition->node->outputs[0] : node.outputs[0];
   const ReshapeAttrs back{graph.fact(old_result).shape.to_vector()};
-  patch.replace(old_result, is_image ? product : patch.add(kReshape, back, {product}, node.name + "/result", node.origin));
+  patch.replace(old_result,
+                is_image ? product : patch.add(kReshape, back, {product}, node.name + "/result", node.origin));
   return patch;
 }
 

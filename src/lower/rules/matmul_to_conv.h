@@ -6,7 +6,8 @@
 
 namespace octavo {
 
-// matmul(x [..., K], w [K, N]) (+ bias [N]) becomes reshape, channels_last conv on [rows, 1, 1, K], reshape. w is constant or dequantize(constant).
+// matmul(x [..., K], w [K, N]) (+ bias [N]) becomes reshape, channels_last conv on [rows, 1, 1, K], reshape. w is
+// constant or dequantize(constant).
 Match matmul_to_conv(const Graph& graph, const Node& node);
 // Only where both are quantized: what stays in f32 inside an int8 model stays a matmul.
 Match quantized_matmul_to_conv(const Graph& graph, const Node& node);

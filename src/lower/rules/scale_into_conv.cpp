@@ -59,13 +59,15 @@ Match scale_into_conv(const Graph& graph, const Node& node) {
   if (!is_bias_known) return std::string("the bias before it is not an f32 constant");
   const Fact& w = graph.fact(conv.inputs[1]);
   const bool is_offset_only = kind == BinaryKind::add || (kind == BinaryKind::sub && conv_is_first);
-  if (!is_offset_only && (!w.is_constant() || w.dtype != DType::f32)) return std::string("the weights before it are not f32 constants");
+  if (!is_offset_only && (!w.is_constant() || w.dtype != DType::f32))
+    return std::string("the weights before it are not f32 constants");
 
   Tensor bias(DType::f32, Shape{static_cast<std::int64_t>(found->constant.size())});
   std::vector<double> factors;
   for (std::size_t c = 0; c < found->constant.size(); ++c) {
     const Affine step = *affine(kind, found->constant[c], conv_is_first);
-    const double before = has_bias ? element_as_double(graph.fact(conv.inputs[2]).constant->view(), static_cast<std::int64_t>(c)) : 0.0;
+    const double before =
+        has_bias ? element_as_double(graph.fact(conv.inputs[2]).constant->view(), static_cast<std::int64_t>(c)) : 0.0;
     bias.as<float>()[c] = static_cast<float>(before * step.factor + step.offset);
     factors.push_back(step.factor);
   }
@@ -73,11 +75,14 @@ Match scale_into_conv(const Graph& graph, const Node& node) {
   ValueId new_w = conv.inputs[1];
   if (!is_offset_only) {
     const std::int64_t size = w.shape.elements(1, w.shape.rank());
-    const auto scaled = [&](std::int64_t i, float value) { return static_cast<float>(value * factors[static_cast<std::size_t>(i / size)]); };
+    const auto scaled = [&](std::int64_t i, float value) {
+      return static_cast<float>(value * factors[static_cast<std::size_t>(i / size)]);
+    };
     new_w = patch.constant(graph.value(conv.inputs[1]).name, map_floats(*w.constant, scaled));
   }
   const ValueId new_bias = patch.constant(conv.name + "/bias", std::move(bias));
-  patch.replace(node.outputs[0], patch.add(kConv, conv.attrs, {conv.inputs[0], new_w, new_bias}, conv.name, conv.origin));
+  patch.replace(node.outputs[0],
+                patch.add(kConv, conv.attrs, {conv.inputs[0], new_w, new_bias}, conv.name, conv.origin));
   return patch;
 }
 

@@ -68,8 +68,9 @@ Match scale_into_matmul(const Graph& graph, const Node& node) {
     const auto scale = chain ? factors(graph, node, *chain, side) : std::nullopt;
     if (!scale) continue;
     const auto scaled = [&](const Fact& constant) {
-      return map_floats(*constant.constant,
-                        [&](std::int64_t i, float value) { return value * (*scale)[static_cast<std::size_t>(i) % scale->size()]; });
+      return map_floats(*constant.constant, [&](std::int64_t i, float value) {
+        return value * (*scale)[static_cast<std::size_t>(i) % scale->size()];
+      });
     };
     const Node& matmul = *chain->matmul;
     Patch patch(graph);
@@ -80,7 +81,8 @@ Match scale_into_matmul(const Graph& graph, const Node& node) {
       result = patch.add(kBinary, chain->add->attrs, {result, bias}, chain->add->name, chain->add->origin);
     }
     if (chain->transpose != nullptr)
-      result = patch.add(kTranspose, chain->transpose->attrs, {result}, chain->transpose->name, chain->transpose->origin);
+      result =
+          patch.add(kTranspose, chain->transpose->attrs, {result}, chain->transpose->name, chain->transpose->origin);
     patch.replace(node.outputs[0], result);
     return patch;
   }

@@ -6,7 +6,8 @@
 
 namespace octavo {
 
-// c * (matmul(x, w) + b), a transpose before the factors or none, with f32 constants: the layer scale of ConvNeXt and its kind.
+// c * (matmul(x, w) + b), a transpose before the factors or none, with f32 constants: the layer scale of ConvNeXt and
+// its kind.
 Match scale_into_matmul(const Graph& graph, const Node& node);
 
 }  // namespace octavo

@@ -9,7 +9,8 @@
 namespace octavo {
 namespace {
 
-// The node is copied once per part; networks concatenate a few tensors, and a bound keeps hostile graphs from growing without end.
+// The node is copied once per part; networks concatenate a few tensors, and a bound keeps hostile graphs from growing
+// without end.
 constexpr std::size_t kMostParts = 64;
 
 }  // namespace
@@ -25,8 +26,10 @@ Match before_concat(const Graph& graph, const Node& node) {
   for (ValueId part : concat->inputs) {
     std::vector<ValueId> inputs = node.inputs;
     inputs[0] = part;
-    parts.push_back(patch.add(*node.spec, node.attrs, std::move(inputs), node.name + "/" + std::to_string(parts.size()), node.origin));
-    if (is_quantize && graph.fact(node.outputs[0]).quant) patch.set_quant(parts.back(), *graph.fact(node.outputs[0]).quant);
+    parts.push_back(patch.add(*node.spec, node.attrs, std::move(inputs), node.name + "/" + std::to_string(parts.size()),
+                              node.origin));
+    if (is_quantize && graph.fact(node.outputs[0]).quant)
+      patch.set_quant(parts.back(), *graph.fact(node.outputs[0]).quant);
   }
   patch.replace(node.outputs[0], patch.add(kConcat, concat->attrs, std::move(parts), concat->name, concat->origin));
   return patch;

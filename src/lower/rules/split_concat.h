@@ -6,7 +6,8 @@
 
 namespace octavo {
 
-// quantize(concat(a, b)) and unary(concat(a, b)) become concat(quantize(a), quantize(b)), so that each branch fuses by itself.
+// quantize(concat(a, b)) and unary(concat(a, b)) become concat(quantize(a), quantize(b)), so that each branch fuses by
+// itself.
 Match before_concat(const Graph& graph, const Node& node);
 
 }  // namespace octavo

@@ -15,7 +15,8 @@ namespace {
 
 // Rearranges the elements of its first input, adding none.
 bool only_moves(const Node& node) {
-  return node.spec == &kReshape || node.spec == &kTranspose || node.spec == &kSlice || node.spec == &kGather || node.spec == &kExpand;
+  return node.spec == &kReshape || node.spec == &kTranspose || node.spec == &kSlice || node.spec == &kGather ||
+         node.spec == &kExpand;
 }
 
 bool is_nearest(const Node& node) {
@@ -31,9 +32,13 @@ bool is_extreme(const Node& node) {
 }
 
 // Commutes with every strictly increasing function of an element.
-bool commutes_with_increasing(const Node& node) { return only_moves(node) || is_nearest(node) || is_extreme(node) || node.spec == &kMaxPool; }
+bool commutes_with_increasing(const Node& node) {
+  return only_moves(node) || is_nearest(node) || is_extreme(node) || node.spec == &kMaxPool;
+}
 
-bool pads_with_constant(const Node& node) { return node.spec == &kPad && node.attrs.as<PadAttrs>().mode == PadMode::constant; }
+bool pads_with_constant(const Node& node) {
+  return node.spec == &kPad && node.attrs.as<PadAttrs>().mode == PadMode::constant;
+}
 
 Tensor integer_scalar(DType dtype, std::int32_t value) {
   Tensor tensor(dtype, Shape{});
@@ -48,7 +53,8 @@ std::optional<float> pad_value(const Graph& graph, const Node& pad) {
 }
 
 // dequantize(op(q)) with the parameters of the dequantize before.
-Match move_before(const Graph& graph, const Node& node, const Node& dequantize, Attrs dequantize_attrs, std::vector<ValueId> rest) {
+Match move_before(const Graph& graph, const Node& node, const Node& dequantize, Attrs dequantize_attrs,
+                  std::vector<ValueId> rest) {
   Patch patch(graph);
   std::vector<ValueId> inputs = {dequantize.inputs[0]};
   inputs.insert(inputs.end(), rest.begin(), rest.end());
@@ -57,7 +63,8 @@ Match move_before(const Graph& graph, const Node& node, const Node& dequantize, 
     patch.set_quant(moved, *graph.fact(dequantize.inputs[0]).quant);
   std::vector<ValueId> outer = dequantize.inputs;
   outer[0] = moved;
-  patch.replace(node.outputs[0], patch.add(kDequantize, std::move(dequantize_attrs), std::move(outer), dequantize.name, dequantize.origin));
+  patch.replace(node.outputs[0], patch.add(kDequantize, std::move(dequantize_attrs), std::move(outer), dequantize.name,
+                                           dequantize.origin));
   return patch;
 }
 
@@ -72,12 +79,14 @@ Match pad_before(const Graph& graph, const Node& node, const Node& dequantize, c
                         dequantize_value(static_cast<std::int32_t>(q), type.scale, type.zero_point) == *value;
   if (!is_exact) return std::string("the value it pads with is none of the quantized ones");
   Patch patch(graph);
-  const ValueId padding = patch.constant(node.name + "/value", integer_scalar(type.dtype, static_cast<std::int32_t>(q)));
+  const ValueId padding =
+      patch.constant(node.name + "/value", integer_scalar(type.dtype, static_cast<std::int32_t>(q)));
   const ValueId moved = patch.add(kPad, node.attrs, {dequantize.inputs[0], padding}, node.name, node.origin);
   patch.set_quant(moved, type.params());
   std::vector<ValueId> outer = dequantize.inputs;
   outer[0] = moved;
-  patch.replace(node.outputs[0], patch.add(kDequantize, dequantize.attrs, std::move(outer), dequantize.name, dequantize.origin));
+  patch.replace(node.outputs[0],
+                patch.add(kDequantize, dequantize.attrs, std::move(outer), dequantize.name, dequantize.origin));
   return patch;
 }
 
@@ -97,7 +106,8 @@ Match concat_before(const Graph& graph, const Node& node) {
   patch.set_quant(joined, type->params());
   std::vector<ValueId> outer = dequantize.inputs;
   outer[0] = joined;
-  patch.replace(node.outputs[0], patch.add(kDequantize, dequantize.attrs, std::move(outer), dequantize.name, dequantize.origin));
+  patch.replace(node.outputs[0],
+                patch.add(kDequantize, dequantize.attrs, std::move(outer), dequantize.name, dequantize.origin));
   return patch;
 }
 

@@ -6,7 +6,8 @@
 
 namespace octavo {
 
-// op(dequantize(q)) becomes dequantize(op(q)) for reshape, transpose, slice, concat, pad, max_pool, resize to nearest and the like.
+// op(dequantize(q)) becomes dequantize(op(q)) for reshape, transpose, slice, concat, pad, max_pool, resize to nearest
+// and the like.
 Match structure_before_dequantize(const Graph& graph, const Node& node);
 // quantize(op(v)) becomes op(quantize(v)), unary likewise, where op has one reader.
 Match structure_after_quantize(const Graph& graph, const Node& node);

@@ -16,7 +16,8 @@ namespace {
 bool is_row_product(const Graph& graph, const Node& node) {
   const auto& attrs = node.attrs.as<ConvAttrs>();
   const Shape& x = graph.fact(node.inputs[0]).shape;
-  return attrs.layout == Layout::channels_last && attrs.groups == 1 && attrs.window == unit_window({1, 1}) && x.rank() == 4 && x[1] == 1 && x[2] == 1;
+  return attrs.layout == Layout::channels_last && attrs.groups == 1 && attrs.window == unit_window({1, 1}) &&
+         x.rank() == 4 && x[1] == 1 && x[2] == 1;
 }
 
 // The transpose under the product's input and the dequantize that may stand over it.
@@ -35,11 +36,13 @@ std::optional<Chain> chain_of(const Graph& graph, const Node& node) {
   chain.transpose = reshape == nullptr ? nullptr : graph.producer_if(reshape->inputs[0], kTranspose);
   if (chain.transpose == nullptr || !graph.has_one_reader(wire)) return std::nullopt;
   const Shape& moved = graph.fact(chain.transpose->outputs[0]).shape;
-  const bool keeps_batch = chain.transpose->attrs.as<TransposeAttrs>().perm[0] == 0 && moved[0] == graph.fact(node.inputs[0]).shape[0];
+  const bool keeps_batch =
+      chain.transpose->attrs.as<TransposeAttrs>().perm[0] == 0 && moved[0] == graph.fact(node.inputs[0]).shape[0];
   return keeps_batch ? std::optional(chain) : std::nullopt;
 }
 
-// [OC, 1, 1, K] with its K columns, which are in the order of `moved` (batch left out), in the order before the transpose.
+// [OC, 1, 1, K] with its K columns, which are in the order of `moved` (batch left out), in the order before the
+// transpose.
 Tensor reordered(const Tensor& w, const Shape& moved, const Axes& perm) {
   Shape split = moved;
   split[0] = w.shape()[0];
@@ -65,7 +68,8 @@ Match transpose_into_weights(const Graph& graph, const Node& node) {
   if (chain->dequantize != nullptr) {
     std::vector<ValueId> outer = chain->dequantize->inputs;
     outer[0] = inputs[0];
-    inputs[0] = patch.add(kDequantize, chain->dequantize->attrs, std::move(outer), chain->dequantize->name, chain->dequantize->origin);
+    inputs[0] = patch.add(kDequantize, chain->dequantize->attrs, std::move(outer), chain->dequantize->name,
+                          chain->dequantize->origin);
   }
   if (w.is_constant()) {
     inputs[1] = patch.constant(graph.value(node.inputs[1]).name, reordered(*w.constant, moved, perm));

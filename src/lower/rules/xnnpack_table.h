@@ -6,8 +6,8 @@
 
 namespace octavo {
 
-// quantize(dequantize(x)) and quantize(leaky_relu(dequantize(x))) of one 8-bit type, profile tflite-xnnpack, as a table of its integer formula.
-// Elsewhere, and where the source falls back to other formulas, the general tables do.
+// quantize(dequantize(x)) and quantize(leaky_relu(dequantize(x))) of one 8-bit type, profile tflite-xnnpack, as a table
+// of its integer formula. Elsewhere, and where the source falls back to other formulas, the general tables do.
 Match xnnpack_table(const Graph& graph, const Node& node);
 
 }  // namespace octavo

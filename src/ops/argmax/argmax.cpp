@@ -43,8 +43,10 @@ void reference_argmax(const Attrs& attrs, InputViews inputs, OutputViews outputs
     const auto at = [&](std::int64_t i) { return base + i * inner; };
     std::int64_t& y = outputs[0].as<std::int64_t>()[r];
     // 64-bit integers are compared as they are: an f64 cannot tell them all apart.
-    if (x.dtype == DType::s64) y = find_extreme(argmax, count, [&](std::int64_t i) { return x.as<std::int64_t>()[at(i)]; });
-    else if (x.dtype == DType::u64) y = find_extreme(argmax, count, [&](std::int64_t i) { return x.as<std::uint64_t>()[at(i)]; });
+    if (x.dtype == DType::s64)
+      y = find_extreme(argmax, count, [&](std::int64_t i) { return x.as<std::int64_t>()[at(i)]; });
+    else if (x.dtype == DType::u64)
+      y = find_extreme(argmax, count, [&](std::int64_t i) { return x.as<std::uint64_t>()[at(i)]; });
     else y = find_extreme(argmax, count, [&](std::int64_t i) { return element_as_double(x, at(i)); });
   }
 }

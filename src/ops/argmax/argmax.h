@@ -27,10 +27,8 @@ struct ArgmaxAttrs {
 
   bool operator==(const ArgmaxAttrs&) const = default;
   static constexpr auto fields() {
-    return std::tuple(Field{"kind", &ArgmaxAttrs::kind},
-                      Field{"axis", &ArgmaxAttrs::axis},
-                      Field{"keep_dims", &ArgmaxAttrs::keep_dims},
-                      Field{"select_last", &ArgmaxAttrs::select_last});
+    return std::tuple(Field{"kind", &ArgmaxAttrs::kind}, Field{"axis", &ArgmaxAttrs::axis},
+                      Field{"keep_dims", &ArgmaxAttrs::keep_dims}, Field{"select_last", &ArgmaxAttrs::select_last});
   }
 };
 

@@ -10,7 +10,9 @@ namespace {
 Result<std::vector<Fact>> infer_average_pool(const Attrs& attrs, InputFacts inputs) {
   const auto& pool = attrs.as<AveragePoolAttrs>();
   const Fact& x = *inputs[0];
-  if (auto problem = first_of({check_dtype("x", x, {DType::f32, DType::f16, DType::bf16, DType::f64}), check_rank("x", x, 3, 64)})) return *problem;
+  if (auto problem =
+          first_of({check_dtype("x", x, {DType::f32, DType::f16, DType::bf16, DType::f64}), check_rank("x", x, 3, 64)}))
+    return *problem;
   auto dims = pool_dims(pool.window, x.shape, pool.layout, pool.rounding);
   if (!dims) return std::move(dims).errors();
   return one_output(x.dtype, *std::move(dims));
@@ -24,7 +26,8 @@ void reference_average_pool(const Attrs& attrs, InputViews inputs, OutputViews o
   TapLister lister(pool.window, image, result.sizes, TapLister::Outside::leave_out);
   for (std::int64_t position = 0; position < result.positions(); ++position) {
     const std::vector<Tap>& taps = lister.at(position);
-    const auto count = static_cast<double>(pool.count_include_pad ? lister.inside_padded() : static_cast<std::int64_t>(taps.size()));
+    const auto count =
+        static_cast<double>(pool.count_include_pad ? lister.inside_padded() : static_cast<std::int64_t>(taps.size()));
     const std::int64_t offset = result.offset(position);
     for (std::int64_t n = 0; n < result.batch; ++n) {
       for (std::int64_t c = 0; c < result.channels; ++c) {

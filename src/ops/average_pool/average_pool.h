@@ -20,8 +20,7 @@ struct AveragePoolAttrs {
 
   bool operator==(const AveragePoolAttrs&) const = default;
   static constexpr auto fields() {
-    return std::tuple(Field{"window", &AveragePoolAttrs::window},
-                      Field{"rounding", &AveragePoolAttrs::rounding},
+    return std::tuple(Field{"window", &AveragePoolAttrs::window}, Field{"rounding", &AveragePoolAttrs::rounding},
                       Field{"count_include_pad", &AveragePoolAttrs::count_include_pad},
                       Field{"layout", &AveragePoolAttrs::layout});
   }

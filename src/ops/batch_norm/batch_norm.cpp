@@ -17,8 +17,8 @@ Result<std::vector<Fact>> infer_batch_norm(const Attrs& attrs, InputFacts inputs
   const std::int64_t channels = x.shape[static_cast<int>(norm.axis)];
   constexpr std::array<std::string_view, 5> names = {"x", "scale", "bias", "mean", "var"};
   for (std::size_t i = 1; i < names.size(); ++i) {
-    const auto problem = first_of(
-        {check_dtype(names[i], *inputs[i], {DType::f32, DType::f16, DType::bf16, DType::f64}), check_shape(names[i], *inputs[i], {channels})});
+    const auto problem = first_of({check_dtype(names[i], *inputs[i], {DType::f32, DType::f16, DType::bf16, DType::f64}),
+                                   check_shape(names[i], *inputs[i], {channels})});
     if (problem) return *problem;
   }
   if (auto problem = check_finite("epsilon", norm.epsilon)) return *problem;
@@ -34,7 +34,8 @@ void normalize(const BatchNormAttrs& norm, InputViews inputs, const TensorView& 
   for (std::int64_t i = 0; i < count; ++i) {
     const std::int64_t c = i / inner % shape[axis];
     const auto input = [&](std::size_t k, std::int64_t at) { return static_cast<T>(element_as_double(inputs[k], at)); };
-    const auto channel = BatchNormChannel<T>::of(input(1, c), input(2, c), input(3, c), input(4, c), static_cast<T>(norm.epsilon));
+    const auto channel =
+        BatchNormChannel<T>::of(input(1, c), input(2, c), input(3, c), input(4, c), static_cast<T>(norm.epsilon));
     store_double(y, i, static_cast<double>(input(0, i) * channel.factor + channel.shift));
   }
 }

@@ -17,7 +17,9 @@ struct BatchNormAttrs {
   std::int64_t axis = 1;  // the channel axis
 
   bool operator==(const BatchNormAttrs&) const = default;
-  static constexpr auto fields() { return std::tuple(Field{"epsilon", &BatchNormAttrs::epsilon}, Field{"axis", &BatchNormAttrs::axis}); }
+  static constexpr auto fields() {
+    return std::tuple(Field{"epsilon", &BatchNormAttrs::epsilon}, Field{"axis", &BatchNormAttrs::axis});
+  }
 };
 
 // A channel: y = x * factor + shift, each operation rounded, as ONNX Runtime computes it.
@@ -31,8 +33,8 @@ struct BatchNormChannel {
   }
 };
 
-// y = (x - mean) / sqrt(var + epsilon) * scale + bias along `axis`, in f64 for f64 and in f32 for others, by BatchNormChannel.
-// inputs: x, scale, bias, mean, var (each [C]).
+// y = (x - mean) / sqrt(var + epsilon) * scale + bias along `axis`, in f64 for f64 and in f32 for others, by
+// BatchNormChannel. inputs: x, scale, bias, mean, var (each [C]).
 extern const OpSpec kBatchNorm;
 
 }  // namespace octavo

@@ -20,12 +20,16 @@ Result<std::vector<Fact>> infer_binary(const Attrs& attrs, InputFacts inputs) {
   const Fact& a = *inputs[0];
   const Fact& b = *inputs[1];
   const std::string op(name_of(kind));
-  if (a.dtype != b.dtype) return shape_error(op, std::string(name_of(a.dtype)) + " and " + std::string(name_of(b.dtype)), "two inputs of one type");
+  if (a.dtype != b.dtype)
+    return shape_error(op, std::string(name_of(a.dtype)) + " and " + std::string(name_of(b.dtype)),
+                       "two inputs of one type");
   const bool is_boolean = a.dtype == DType::boolean;
   const bool takes_boolean = is_logic(kind) || kind == BinaryKind::equal;
-  if (is_boolean ? !takes_boolean : is_logic(kind)) return shape_error(op, std::string(name_of(a.dtype)) + " inputs", "another element type");
+  if (is_boolean ? !takes_boolean : is_logic(kind))
+    return shape_error(op, std::string(name_of(a.dtype)) + " inputs", "another element type");
   const auto shape = broadcast(a.shape, b.shape);
-  if (!shape) return shape_error(op, "shapes " + a.shape.to_string() + " and " + b.shape.to_string(), "shapes that broadcast");
+  if (!shape)
+    return shape_error(op, "shapes " + a.shape.to_string() + " and " + b.shape.to_string(), "shapes that broadcast");
   const bool gives_boolean = is_comparison(kind) || is_logic(kind);
   return std::vector<Fact>{{.dtype = gives_boolean ? DType::boolean : a.dtype, .shape = *shape}};
 }
@@ -67,7 +71,8 @@ template <class T>
 T integer_quotient(T a, T b) {
   if (b == 0) return 0;
   // The one quotient that overflows wraps.
-  if (std::is_signed_v<T> && b == static_cast<T>(-1)) return static_cast<T>(std::uint64_t{0} - static_cast<std::uint64_t>(a));
+  if (std::is_signed_v<T> && b == static_cast<T>(-1))
+    return static_cast<T>(std::uint64_t{0} - static_cast<std::uint64_t>(a));
   return static_cast<T>(a / b);
 }
 

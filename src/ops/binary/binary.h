@@ -12,10 +12,31 @@
 namespace octavo {
 
 // Which function. Numbers are part of the artifact format.
-enum class BinaryKind : std::uint8_t { add = 0, sub = 1, mul = 2, div = 3, pow = 4, min = 5, max = 6, mod = 7, prelu = 8, equal = 9, greater = 10, greater_or_equal = 11, less = 12, less_or_equal = 13, logical_and = 14, logical_or = 15, logical_xor = 16 };
+enum class BinaryKind : std::uint8_t {
+  add = 0,
+  sub = 1,
+  mul = 2,
+  div = 3,
+  pow = 4,
+  min = 5,
+  max = 6,
+  mod = 7,
+  prelu = 8,
+  equal = 9,
+  greater = 10,
+  greater_or_equal = 11,
+  less = 12,
+  less_or_equal = 13,
+  logical_and = 14,
+  logical_or = 15,
+  logical_xor = 16
+};
 constexpr int count_of(BinaryKind) { return 17; }
 constexpr std::string_view name_of(BinaryKind value) {
-  constexpr std::string_view names[] = {"add", "sub", "mul", "div", "pow", "min", "max", "mod", "prelu", "equal", "greater", "greater_or_equal", "less", "less_or_equal", "logical_and", "logical_or", "logical_xor"};
+  constexpr std::string_view names[] = {
+      "add",  "sub",           "mul",         "div",        "pow",        "min",
+      "max",  "mod",           "prelu",       "equal",      "greater",    "greater_or_equal",
+      "less", "less_or_equal", "logical_and", "logical_or", "logical_xor"};
   return names[static_cast<int>(value)];
 }
 
@@ -23,13 +44,11 @@ struct BinaryAttrs {
   BinaryKind kind = BinaryKind::add;
 
   bool operator==(const BinaryAttrs&) const = default;
-  static constexpr auto fields() {
-    return std::tuple(Field{"kind", &BinaryAttrs::kind});
-  }
+  static constexpr auto fields() { return std::tuple(Field{"kind", &BinaryAttrs::kind}); }
 };
 
-// y = f(a, b); comparisons and logic give bool. prelu(a, b) = a < 0 ? a * b : a. Integer division truncates; by zero it gives 0.
-// f32 add, sub, mul, div are one IEEE operation each. inputs: a, b of one type.
+// y = f(a, b); comparisons and logic give bool. prelu(a, b) = a < 0 ? a * b : a. Integer division truncates; by zero it
+// gives 0. f32 add, sub, mul, div are one IEEE operation each. inputs: a, b of one type.
 extern const OpSpec kBinary;
 
 }  // namespace octavo

@@ -51,7 +51,9 @@ To to_float(const ConstTensorView& x, std::int64_t i) {
 
 void convert(const ConstTensorView& x, const TensorView& y, std::int64_t i) {
   switch (y.dtype) {
-    case DType::boolean: y.as<std::uint8_t>()[i] = is_float(x.dtype) ? element_as_double(x, i) != 0.0 : integer_at(x, i) != 0; return;
+    case DType::boolean:
+      y.as<std::uint8_t>()[i] = is_float(x.dtype) ? element_as_double(x, i) != 0.0 : integer_at(x, i) != 0;
+      return;
     case DType::u8: y.as<std::uint8_t>()[i] = to_integer<std::uint8_t>(x, i); return;
     case DType::s8: y.as<std::int8_t>()[i] = to_integer<std::int8_t>(x, i); return;
     case DType::u16: y.as<std::uint16_t>()[i] = to_integer<std::uint16_t>(x, i); return;

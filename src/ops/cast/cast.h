@@ -15,9 +15,7 @@ struct CastAttrs {
   DType to = DType::f32;
 
   bool operator==(const CastAttrs&) const = default;
-  static constexpr auto fields() {
-    return std::tuple(Field{"to", &CastAttrs::to});
-  }
+  static constexpr auto fields() { return std::tuple(Field{"to", &CastAttrs::to}); }
 };
 
 // Floats to integers truncate towards zero and saturate; integers to integers wrap; to bool: x != 0. inputs: x.

@@ -20,14 +20,17 @@ Result<std::vector<Fact>> infer_concat(const Attrs& attrs, InputFacts inputs) {
   if (inputs.empty() || inputs[0] == nullptr) return shape_error("", "no inputs", "at least one");
   const Fact& first = *inputs[0];
   const auto axis = normalize_axis(attrs.as<ConcatAttrs>().axis, first.shape.rank());
-  if (!axis) return shape_error("", "axis " + std::to_string(attrs.as<ConcatAttrs>().axis), "an axis of " + first.shape.to_string());
+  if (!axis)
+    return shape_error("", "axis " + std::to_string(attrs.as<ConcatAttrs>().axis),
+                       "an axis of " + first.shape.to_string());
   Fact y{.dtype = first.dtype, .shape = first.shape};
   y.shape[*axis] = 0;
   for (const Fact* x : inputs) {
     if (x == nullptr) return shape_error("", "an input that is left out", "a tensor");
     if (x->dtype != first.dtype || !agree_off_axis(x->shape, first.shape, *axis)) {
-      return shape_error("", std::string(name_of(x->dtype)) + " " + x->shape.to_string(),
-                         std::string(name_of(first.dtype)) + " " + first.shape.to_string() + " off axis " + std::to_string(*axis));
+      return shape_error(
+          "", std::string(name_of(x->dtype)) + " " + x->shape.to_string(),
+          std::string(name_of(first.dtype)) + " " + first.shape.to_string() + " off axis " + std::to_string(*axis));
     }
     y.shape[*axis] += x->shape[*axis];
     if (y.shape[*axis] > kMaxElements) return shape_error("", "an axis of more than 2^33", "less");

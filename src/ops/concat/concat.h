@@ -15,9 +15,7 @@ struct ConcatAttrs {
   std::int64_t axis = 0;
 
   bool operator==(const ConcatAttrs&) const = default;
-  static constexpr auto fields() {
-    return std::tuple(Field{"axis", &ConcatAttrs::axis});
-  }
+  static constexpr auto fields() { return std::tuple(Field{"axis", &ConcatAttrs::axis}); }
 };
 
 // inputs: xs*.

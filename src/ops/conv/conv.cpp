@@ -12,11 +12,14 @@ Result<std::vector<Fact>> infer_conv(const Attrs& attrs, InputFacts inputs) {
   const Fact& x = *inputs[0];
   const Fact& w = *inputs[1];
   const Fact* bias = fact_at(inputs, 2);
-  if (auto problem = first_of({check_dtype("x", x, {DType::f32, DType::f16, DType::f64}), check_same_dtype("w", w, x.dtype)})) return *problem;
+  if (auto problem =
+          first_of({check_dtype("x", x, {DType::f32, DType::f16, DType::f64}), check_same_dtype("w", w, x.dtype)}))
+    return *problem;
   auto dims = conv_dims({.window = conv.window, .groups = conv.groups, .layout = conv.layout}, x.shape, w.shape);
   if (!dims) return std::move(dims).errors();
   if (bias != nullptr) {
-    if (auto problem = first_of({check_same_dtype("bias", *bias, x.dtype), check_shape("bias", *bias, {w.shape[0]})})) return *problem;
+    if (auto problem = first_of({check_same_dtype("bias", *bias, x.dtype), check_shape("bias", *bias, {w.shape[0]})}))
+      return *problem;
   }
   return one_output(x.dtype, *std::move(dims));
 }
@@ -34,7 +37,9 @@ void reference_conv(const Attrs& attrs, InputViews inputs, OutputViews outputs) 
 
 const OpSpec kConv = {
     .name = "conv",
-    .summary = "y[n,oc,o] = bias[oc] + sum over taps k and channels ic of x[n,ic,o*stride+k*dilation-pad] * w[oc,ic,k]; floats, summed in f64",
+    .summary =
+        "y[n,oc,o] = bias[oc] + sum over taps k and channels ic of x[n,ic,o*stride+k*dilation-pad] * w[oc,ic,k]; "
+        "floats, summed in f64",
     .inputs = {"x", "w", "bias?"},
     .infer = infer_conv,
     .reference = reference_conv,

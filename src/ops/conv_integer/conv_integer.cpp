@@ -8,17 +8,22 @@
 namespace octavo {
 namespace {
 
-ConvShapes shapes_of(const ConvIntegerAttrs& conv) { return {.window = conv.window, .groups = conv.groups, .layout = conv.layout}; }
+ConvShapes shapes_of(const ConvIntegerAttrs& conv) {
+  return {.window = conv.window, .groups = conv.groups, .layout = conv.layout};
+}
 
 Result<std::vector<Fact>> infer_conv_integer(const Attrs& attrs, InputFacts inputs) {
   const auto& conv = attrs.as<ConvIntegerAttrs>();
   const Fact& x = *inputs[0];
   const Fact& w = *inputs[1];
-  if (auto problem = first_of({check_dtype("x", x, {DType::u8, DType::s8}), check_dtype("w", w, {DType::u8, DType::s8})})) return *problem;
+  if (auto problem =
+          first_of({check_dtype("x", x, {DType::u8, DType::s8}), check_dtype("w", w, {DType::u8, DType::s8})}))
+    return *problem;
   auto dims = conv_dims(shapes_of(conv), x.shape, w.shape);
   if (!dims) return std::move(dims).errors();
   if (const Fact* zero = fact_at(inputs, 2)) {
-    if (auto problem = first_of({check_same_dtype("x_zp", *zero, x.dtype), check_scalar("x_zp", *zero)})) return *problem;
+    if (auto problem = first_of({check_same_dtype("x_zp", *zero, x.dtype), check_scalar("x_zp", *zero)}))
+      return *problem;
   }
   if (const Fact* zero = fact_at(inputs, 3)) {
     if (auto problem = check_same_dtype("w_zp", *zero, w.dtype)) return *problem;
@@ -34,8 +39,10 @@ void reference_conv_integer(const Attrs& attrs, InputViews inputs, OutputViews o
   const Image image = Image::of(inputs[0].shape, conv.layout);
   const Image kernel = Image::of(inputs[1].shape, conv.layout);
   const Image result = Image::of(outputs[0].shape, conv.layout);
-  const std::vector<std::int32_t> x = minus_zero_point(inputs[0], has_view(inputs, 2) ? to_s32s(inputs[2]) : std::vector<std::int32_t>{0});
-  const std::vector<std::int32_t> w = minus_zero_point(inputs[1], has_view(inputs, 3) ? to_s32s(inputs[3]) : std::vector<std::int32_t>{0});
+  const std::vector<std::int32_t> x =
+      minus_zero_point(inputs[0], has_view(inputs, 2) ? to_s32s(inputs[2]) : std::vector<std::int32_t>{0});
+  const std::vector<std::int32_t> w =
+      minus_zero_point(inputs[1], has_view(inputs, 3) ? to_s32s(inputs[3]) : std::vector<std::int32_t>{0});
   auto* y = outputs[0].as<std::int32_t>();
   const std::int64_t channels_per_group = result.channels / conv.groups;
   TapLister lister(conv.window, image, result.sizes, TapLister::Outside::leave_out);
@@ -43,14 +50,16 @@ void reference_conv_integer(const Attrs& attrs, InputViews inputs, OutputViews o
     for (std::int64_t position = 0; position < result.positions(); ++position) {
       const std::vector<Tap>& taps = lister.at(position);
       for (std::int64_t oc = 0; oc < result.channels; ++oc) {
-        const std::int64_t x0 = n * image.batch_stride + oc / channels_per_group * kernel.channels * image.channel_stride;
+        const std::int64_t x0 =
+            n * image.batch_stride + oc / channels_per_group * kernel.channels * image.channel_stride;
         std::uint32_t acc = 0;
         for (const Tap& tap : taps) {
           const Strided a{x.data() + x0 + tap.image, image.channel_stride};
           const Strided b{w.data() + oc * kernel.batch_stride + kernel.offset(tap.kernel), kernel.channel_stride};
           acc += wrapping_dot(a, b, kernel.channels);
         }
-        y[n * result.batch_stride + result.offset(position) + oc * result.channel_stride] = static_cast<std::int32_t>(acc);
+        y[n * result.batch_stride + result.offset(position) + oc * result.channel_stride] =
+            static_cast<std::int32_t>(acc);
       }
     }
   }

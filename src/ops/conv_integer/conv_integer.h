@@ -19,13 +19,13 @@ struct ConvIntegerAttrs {
 
   bool operator==(const ConvIntegerAttrs&) const = default;
   static constexpr auto fields() {
-    return std::tuple(Field{"window", &ConvIntegerAttrs::window},
-                      Field{"groups", &ConvIntegerAttrs::groups},
+    return std::tuple(Field{"window", &ConvIntegerAttrs::window}, Field{"groups", &ConvIntegerAttrs::groups},
                       Field{"layout", &ConvIntegerAttrs::layout});
   }
 };
 
-// y = sum (x - x_zp) * (w - w_zp), s32; outside the image x counts as x_zp. inputs: x, w, x_zp?, w_zp? (scalar, or [OC] for w_zp). u8 or s8.
+// y = sum (x - x_zp) * (w - w_zp), s32; outside the image x counts as x_zp. inputs: x, w, x_zp?, w_zp? (scalar, or [OC]
+// for w_zp). u8 or s8.
 extern const OpSpec kConvInteger;
 
 }  // namespace octavo

@@ -14,10 +14,11 @@ Result<std::vector<Fact>> infer_dequantize(const Attrs& attrs, InputFacts inputs
   const Fact& x = *inputs[0];
   const Fact& scale = *inputs[1];
   const Fact* zero_point = fact_at(inputs, 2);
-  if (dequantize.to != DType::f32 && dequantize.to != DType::f16) return shape_error("to", std::string(name_of(dequantize.to)), "f32 or f16");
-  const auto problem =
-      first_of({check_dtype("x", x, {DType::u8, DType::s8, DType::u16, DType::s16, DType::s32}),
-                check_dtype("scale", scale, {DType::f32, DType::f16}), check_scales(layout_of(dequantize), x.shape, scale, zero_point)});
+  if (dequantize.to != DType::f32 && dequantize.to != DType::f16)
+    return shape_error("to", std::string(name_of(dequantize.to)), "f32 or f16");
+  const auto problem = first_of({check_dtype("x", x, {DType::u8, DType::s8, DType::u16, DType::s16, DType::s32}),
+                                 check_dtype("scale", scale, {DType::f32, DType::f16}),
+                                 check_scales(layout_of(dequantize), x.shape, scale, zero_point)});
   if (problem) return *problem;
   if (zero_point != nullptr) {
     if (auto wrong = check_same_dtype("zero_point", *zero_point, x.dtype)) return *wrong;
@@ -29,7 +30,8 @@ void reference_dequantize(const Attrs& attrs, InputViews inputs, OutputViews out
   const ScaleLayout layout = layout_of(attrs.as<DequantizeAttrs>());
   const ConstTensorView& x = inputs[0];
   const std::vector<float> scales = to_floats(inputs[1]);
-  const std::vector<std::int64_t> zeros = has_view(inputs, 2) ? to_int64s(inputs[2]) : std::vector<std::int64_t>(scales.size(), 0);
+  const std::vector<std::int64_t> zeros =
+      has_view(inputs, 2) ? to_int64s(inputs[2]) : std::vector<std::int64_t>(scales.size(), 0);
   const std::int64_t count = x.shape.elements();
   for (std::int64_t i = 0; i < count; ++i) {
     const auto s = static_cast<std::size_t>(layout.index_of(x.shape, i));

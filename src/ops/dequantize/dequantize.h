@@ -12,13 +12,14 @@
 namespace octavo {
 
 struct DequantizeAttrs {
-  DType to = DType::f32;  // f32 or f16
+  DType to = DType::f32;   // f32 or f16
   std::int64_t axis = -1;  // of per-axis scales; -1: per tensor
   std::int64_t block = 0;  // block size along axis; 0: none
 
   bool operator==(const DequantizeAttrs&) const = default;
   static constexpr auto fields() {
-    return std::tuple(Field{"to", &DequantizeAttrs::to}, Field{"axis", &DequantizeAttrs::axis}, Field{"block", &DequantizeAttrs::block});
+    return std::tuple(Field{"to", &DequantizeAttrs::to}, Field{"axis", &DequantizeAttrs::axis},
+                      Field{"block", &DequantizeAttrs::block});
   }
 };
 

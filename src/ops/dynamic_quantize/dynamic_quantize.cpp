@@ -10,7 +10,9 @@ namespace {
 Result<std::vector<Fact>> infer_dynamic_quantize(const Attrs&, InputFacts inputs) {
   const Fact& x = *inputs[0];
   if (auto problem = check_dtype("x", x, {DType::f32})) return *problem;
-  return std::vector<Fact>{{.dtype = DType::u8, .shape = x.shape}, {.dtype = DType::f32, .shape = Shape{}}, {.dtype = DType::u8, .shape = Shape{}}};
+  return std::vector<Fact>{{.dtype = DType::u8, .shape = x.shape},
+                           {.dtype = DType::f32, .shape = Shape{}},
+                           {.dtype = DType::u8, .shape = Shape{}}};
 }
 
 void reference_dynamic_quantize(const Attrs&, InputViews inputs, OutputViews outputs) {
@@ -32,7 +34,9 @@ void reference_dynamic_quantize(const Attrs&, InputViews inputs, OutputViews out
 
 const OpSpec kDynamicQuantize = {
     .name = "dynamic_quantize",
-    .summary = "scale = (max(x, 0) - min(x, 0)) / 255, zero_point = rne(-min(x, 0) / scale), y = quantize(x, scale, zero_point), u8",
+    .summary =
+        "scale = (max(x, 0) - min(x, 0)) / 255, zero_point = rne(-min(x, 0) / scale), y = quantize(x, scale, "
+        "zero_point), u8",
     .inputs = {"x"},
     .outputs = 3,
     .infer = infer_dynamic_quantize,

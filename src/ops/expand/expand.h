@@ -15,9 +15,7 @@ struct ExpandAttrs {
   std::vector<std::int64_t> shape;  // of the result
 
   bool operator==(const ExpandAttrs&) const = default;
-  static constexpr auto fields() {
-    return std::tuple(Field{"shape", &ExpandAttrs::shape});
-  }
+  static constexpr auto fields() { return std::tuple(Field{"shape", &ExpandAttrs::shape}); }
 };
 
 // inputs: x.

@@ -25,13 +25,17 @@ Result<std::vector<Fact>> infer_fixed_binary(const Attrs& attrs, InputFacts inpu
   const auto& op = attrs.as<FixedBinaryAttrs>();
   const Fact& a = *inputs[0];
   const Fact& b = *inputs[1];
-  if (auto problem = first_of({check_dtype("a", a, {DType::u8, DType::s8}), check_dtype("b", b, {DType::u8, DType::s8})})) return *problem;
-  if (auto problem = first_of({check_fixed_profile(op.profile), check_form(op.form), check_zero_points(op, a, b),
-                               check_clamp({.to = op.to, .zero_point = op.zero_point, .lowest = op.lowest, .highest = op.highest})})) {
+  if (auto problem =
+          first_of({check_dtype("a", a, {DType::u8, DType::s8}), check_dtype("b", b, {DType::u8, DType::s8})}))
+    return *problem;
+  if (auto problem = first_of(
+          {check_fixed_profile(op.profile), check_form(op.form), check_zero_points(op, a, b),
+           check_clamp({.to = op.to, .zero_point = op.zero_point, .lowest = op.lowest, .highest = op.highest})})) {
     return *problem;
   }
   const auto shape = broadcast(a.shape, b.shape);
-  if (!shape) return shape_error("b", "shape " + b.shape.to_string(), "one that broadcasts with " + a.shape.to_string());
+  if (!shape)
+    return shape_error("b", "shape " + b.shape.to_string(), "one that broadcasts with " + a.shape.to_string());
   return one_output(op.to, shape->to_vector());
 }
 
@@ -43,7 +47,8 @@ void reference_fixed_binary(const Attrs& attrs, InputViews inputs, OutputViews o
   std::size_t i = 0;
   for_each_offset(y, broadcast_strides(inputs[1].shape, y), 0, [&](std::int64_t offset) {
     const std::int32_t a = load_8bit(inputs[0].data, inputs[0].dtype, offsets[i]);
-    store_8bit(outputs[0].data, static_cast<std::int64_t>(i++), op.apply(a, load_8bit(inputs[1].data, inputs[1].dtype, offset)));
+    store_8bit(outputs[0].data, static_cast<std::int64_t>(i++),
+               op.apply(a, load_8bit(inputs[1].data, inputs[1].dtype, offset)));
   });
 }
 
@@ -51,7 +56,9 @@ void reference_fixed_binary(const Attrs& attrs, InputViews inputs, OutputViews o
 
 const OpSpec kFixedBinary = {
     .name = "fixed_binary",
-    .summary = "y = a + b, a - b, a * b or prelu(a, b) on quantized values in fixed point (FixedBinaryForm::apply), numpy broadcasting",
+    .summary =
+        "y = a + b, a - b, a * b or prelu(a, b) on quantized values in fixed point (FixedBinaryForm::apply), numpy "
+        "broadcasting",
     .inputs = {"a", "b"},
     .infer = infer_fixed_binary,
     .reference = reference_fixed_binary,

@@ -30,15 +30,16 @@ struct FixedBinaryAttrs {
 
   bool operator==(const FixedBinaryAttrs&) const = default;
   static constexpr auto fields() {
-    return std::tuple(Field{"form", &FixedBinaryAttrs::form}, Field{"to", &FixedBinaryAttrs::to}, Field{"profile", &FixedBinaryAttrs::profile},
-                      Field{"a_zero_point", &FixedBinaryAttrs::a_zero_point}, Field{"b_zero_point", &FixedBinaryAttrs::b_zero_point},
-                      Field{"zero_point", &FixedBinaryAttrs::zero_point}, Field{"lowest", &FixedBinaryAttrs::lowest},
-                      Field{"highest", &FixedBinaryAttrs::highest});
+    return std::tuple(
+        Field{"form", &FixedBinaryAttrs::form}, Field{"to", &FixedBinaryAttrs::to},
+        Field{"profile", &FixedBinaryAttrs::profile}, Field{"a_zero_point", &FixedBinaryAttrs::a_zero_point},
+        Field{"b_zero_point", &FixedBinaryAttrs::b_zero_point}, Field{"zero_point", &FixedBinaryAttrs::zero_point},
+        Field{"lowest", &FixedBinaryAttrs::lowest}, Field{"highest", &FixedBinaryAttrs::highest});
   }
 };
 
-// y = clamp(FixedBinaryForm::apply(a - a_zero_point, b - b_zero_point) + zero_point) of base/fixed_point.h, numpy broadcasting.
-// inputs: a, b (u8 or s8 each).
+// y = clamp(FixedBinaryForm::apply(a - a_zero_point, b - b_zero_point) + zero_point) of base/fixed_point.h, numpy
+// broadcasting. inputs: a, b (u8 or s8 each).
 extern const OpSpec kFixedBinary;
 
 }  // namespace octavo

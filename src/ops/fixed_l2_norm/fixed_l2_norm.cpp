@@ -11,11 +11,14 @@ namespace {
 Result<std::vector<Fact>> infer_fixed_l2_norm(const Attrs& attrs, InputFacts inputs) {
   const auto& norm = attrs.as<FixedL2NormAttrs>();
   const Fact& x = *inputs[0];
-  if (auto problem = first_of({check_dtype("x", x, {DType::u8, DType::s8}), check_rank("x", x, 1, 64), check_fixed_profile(norm.profile)}))
+  if (auto problem = first_of(
+          {check_dtype("x", x, {DType::u8, DType::s8}), check_rank("x", x, 1, 64), check_fixed_profile(norm.profile)}))
     return *problem;
   const IntegerRange range = range_of(x.dtype);
-  if (auto problem = first_of({check_range("x_zero_point", norm.x_zero_point, range.lowest, range.highest),
-                               check_clamp({.to = norm.to, .zero_point = norm.zero_point, .lowest = norm.lowest, .highest = norm.highest})})) {
+  if (auto problem = first_of(
+          {check_range("x_zero_point", norm.x_zero_point, range.lowest, range.highest),
+           check_clamp(
+               {.to = norm.to, .zero_point = norm.zero_point, .lowest = norm.lowest, .highest = norm.highest})})) {
     return *problem;
   }
   return one_output(norm.to, x.shape.to_vector());
@@ -29,10 +32,12 @@ void reference_fixed_l2_norm(const Attrs& attrs, InputViews inputs, OutputViews 
   const auto difference = [&](std::int64_t i) { return load_8bit(x.data, x.dtype, i) - norm.x_zero_point; };
   for (std::int64_t first = 0; first < count; first += length) {
     std::uint32_t squares = 0;  // wraps where it leaves 32 bits
-    for (std::int64_t i = first; i < first + length; ++i) squares += static_cast<std::uint32_t>(difference(i) * difference(i));
+    for (std::int64_t i = first; i < first + length; ++i)
+      squares += static_cast<std::uint32_t>(difference(i) * difference(i));
     const FixedMultiplier inverse = fixed_inverse_sqrt(static_cast<std::int32_t>(squares));
     for (std::int64_t i = first; i < first + length; ++i) {
-      const std::int64_t y = std::int64_t{fixed_normalized(norm.profile, norm.form, inverse, difference(i))} + norm.zero_point;
+      const std::int64_t y =
+          std::int64_t{fixed_normalized(norm.profile, norm.form, inverse, difference(i))} + norm.zero_point;
       store_8bit(outputs[0].data, i, static_cast<std::int32_t>(std::clamp<std::int64_t>(y, norm.lowest, norm.highest)));
     }
   }
@@ -42,7 +47,9 @@ void reference_fixed_l2_norm(const Attrs& attrs, InputViews inputs, OutputViews 
 
 const OpSpec kFixedL2Norm = {
     .name = "fixed_l2_norm",
-    .summary = "y = (x - x_zero_point) / length of its line in units of 1/128, in fixed point (fixed_inverse_sqrt, fixed_normalized)",
+    .summary =
+        "y = (x - x_zero_point) / length of its line in units of 1/128, in fixed point (fixed_inverse_sqrt, "
+        "fixed_normalized)",
     .inputs = {"x"},
     .infer = infer_fixed_l2_norm,
     .reference = reference_fixed_l2_norm,

@@ -23,14 +23,16 @@ struct FixedL2NormAttrs {
 
   bool operator==(const FixedL2NormAttrs&) const = default;
   static constexpr auto fields() {
-    return std::tuple(Field{"form", &FixedL2NormAttrs::form}, Field{"to", &FixedL2NormAttrs::to}, Field{"profile", &FixedL2NormAttrs::profile},
-                      Field{"x_zero_point", &FixedL2NormAttrs::x_zero_point}, Field{"zero_point", &FixedL2NormAttrs::zero_point},
-                      Field{"lowest", &FixedL2NormAttrs::lowest}, Field{"highest", &FixedL2NormAttrs::highest});
+    return std::tuple(Field{"form", &FixedL2NormAttrs::form}, Field{"to", &FixedL2NormAttrs::to},
+                      Field{"profile", &FixedL2NormAttrs::profile},
+                      Field{"x_zero_point", &FixedL2NormAttrs::x_zero_point},
+                      Field{"zero_point", &FixedL2NormAttrs::zero_point}, Field{"lowest", &FixedL2NormAttrs::lowest},
+                      Field{"highest", &FixedL2NormAttrs::highest});
   }
 };
 
-// Along the last axis, in units of 1/128: y = clamp(fixed_normalized(fixed_inverse_sqrt(s32 sum of squares of x - x_zero_point), x - x_zero_point) +
-// zero_point) of base/fixed_point.h. inputs: x u8 or s8.
+// Along the last axis, in units of 1/128: y = clamp(fixed_normalized(fixed_inverse_sqrt(s32 sum of squares of x -
+// x_zero_point), x - x_zero_point) + zero_point) of base/fixed_point.h. inputs: x u8 or s8.
 extern const OpSpec kFixedL2Norm;
 
 }  // namespace octavo

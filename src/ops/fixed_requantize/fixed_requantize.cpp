@@ -15,9 +15,12 @@ namespace {
 Problem check_multipliers(const Fact& x, const Fact& multipliers, const Fact* shifts) {
   const bool is_real = multipliers.dtype == DType::f64;
   if (auto problem = check_dtype("multipliers", multipliers, {DType::s32, DType::f64})) return problem;
-  if ((shifts == nullptr) != is_real) return shape_error("shifts", is_real ? "some" : "none", is_real ? "none beside f64 multipliers" : "them");
+  if ((shifts == nullptr) != is_real)
+    return shape_error("shifts", is_real ? "some" : "none", is_real ? "none beside f64 multipliers" : "them");
   if (shifts != nullptr) {
-    if (auto problem = first_of({check_dtype("shifts", *shifts, {DType::s32}), check_shape("shifts", *shifts, multipliers.shape)})) return problem;
+    if (auto problem =
+            first_of({check_dtype("shifts", *shifts, {DType::s32}), check_shape("shifts", *shifts, multipliers.shape)}))
+      return problem;
   }
   const Shape one{1};
   return check_shape("multipliers", multipliers, multipliers.shape == one ? one : Shape{x.shape[x.shape.rank() - 1]});
@@ -27,8 +30,9 @@ Result<std::vector<Fact>> infer_fixed_requantize(const Attrs& attrs, InputFacts 
   const auto& op = attrs.as<FixedRequantizeAttrs>();
   const Fact& x = *inputs[0];
   const Fact* table = fact_at(inputs, 3);
-  if (auto problem = first_of({check_dtype("x", x, {DType::s32}), check_rank("x", x, 1, 64), check_fixed_profile(op.profile),
-                               check_clamp({.to = op.to, .zero_point = op.zero_point, .lowest = op.lowest, .highest = op.highest})})) {
+  if (auto problem = first_of(
+          {check_dtype("x", x, {DType::s32}), check_rank("x", x, 1, 64), check_fixed_profile(op.profile),
+           check_clamp({.to = op.to, .zero_point = op.zero_point, .lowest = op.lowest, .highest = op.highest})})) {
     return *problem;
   }
   if (auto problem = check_multipliers(x, *inputs[1], fact_at(inputs, 2))) return *problem;
@@ -41,7 +45,8 @@ Result<std::vector<Fact>> infer_fixed_requantize(const Attrs& attrs, InputFacts 
 // Multipliers may come from a run: shifts are bounded.
 FixedMultiplier factor_at(InputViews inputs, std::int64_t channel) {
   const std::int32_t shift = inputs[2].as<std::int32_t>()[channel];
-  return {inputs[1].as<std::int32_t>()[channel], std::clamp(shift, FixedMultiplier::kLowestShift, FixedMultiplier::kHighestShift)};
+  return {inputs[1].as<std::int32_t>()[channel],
+          std::clamp(shift, FixedMultiplier::kLowestShift, FixedMultiplier::kHighestShift)};
 }
 
 // Rows of `channels` values; `result` gives that of a value and its index in the row.
@@ -73,7 +78,8 @@ void reference_fixed_requantize(const Attrs& attrs, InputViews inputs, OutputVie
   const std::int64_t step = inputs[1].shape.elements() == 1 ? 0 : 1;
   if (inputs[1].dtype == DType::f64) {
     const auto* multipliers = inputs[1].as<double>();
-    return for_rows(inputs, outputs, channels, [&](std::int32_t x, std::int64_t c) { return real_result(op, x, multipliers[c * step]); });
+    return for_rows(inputs, outputs, channels,
+                    [&](std::int32_t x, std::int64_t c) { return real_result(op, x, multipliers[c * step]); });
   }
   for_rows(inputs, outputs, channels, [&](std::int32_t x, std::int64_t c) {
     return FixedResult{factor_at(inputs, c * step), op.zero_point, op.lowest, op.highest}.apply(op.profile, x);
@@ -85,7 +91,8 @@ void reference_fixed_requantize(const Attrs& attrs, InputViews inputs, OutputVie
 const OpSpec kFixedRequantize = {
     .name = "fixed_requantize",
     .summary =
-        "y = table[clamp(x * multiplier * 2^(shift - 31), or x * f64 multiplier, rounded as the profile says, + zero_point)], per tensor or on the "
+        "y = table[clamp(x * multiplier * 2^(shift - 31), or x * f64 multiplier, rounded as the profile says, + "
+        "zero_point)], per tensor or on the "
         "last axis",
     .inputs = {"x", "multipliers", "shifts?", "table?"},
     .infer = infer_fixed_requantize,

@@ -22,15 +22,15 @@ struct FixedRequantizeAttrs {
   bool operator==(const FixedRequantizeAttrs&) const = default;
   static constexpr auto fields() {
     return std::tuple(Field{"to", &FixedRequantizeAttrs::to}, Field{"profile", &FixedRequantizeAttrs::profile},
-                      Field{"zero_point", &FixedRequantizeAttrs::zero_point}, Field{"lowest", &FixedRequantizeAttrs::lowest},
-                      Field{"highest", &FixedRequantizeAttrs::highest});
+                      Field{"zero_point", &FixedRequantizeAttrs::zero_point},
+                      Field{"lowest", &FixedRequantizeAttrs::lowest}, Field{"highest", &FixedRequantizeAttrs::highest});
   }
 };
 
-// y = FixedResult::apply(x) of base/fixed_point.h with the multiplier and shift of x's index on the last axis, or the only ones; then
-// y = table[y as an unsigned byte] where there is a table. inputs: x s32, multipliers s32 [C] or [1], shifts s32 alike, table? [256].
-// Multipliers f64 without shifts: y = clamp(round(f64(x) * multiplier) + zero_point), halves away from 0: FULLY_CONNECTED of LiteRT 2.3's reference
-// kernels.
+// y = FixedResult::apply(x) of base/fixed_point.h with the multiplier and shift of x's index on the last axis, or the
+// only ones; then y = table[y as an unsigned byte] where there is a table. inputs: x s32, multipliers s32 [C] or [1],
+// shifts s32 alike, table? [256]. Multipliers f64 without shifts: y = clamp(round(f64(x) * multiplier) + zero_point),
+// halves away from 0: FULLY_CONNECTED of LiteRT 2.3's reference kernels.
 extern const OpSpec kFixedRequantize;
 
 }  // namespace octavo

@@ -12,13 +12,18 @@ Result<std::vector<Fact>> infer_float_depthwise(const Attrs& attrs, InputFacts i
   const auto& conv = attrs.as<FloatDepthwiseAttrs>();
   const Fact& x = *inputs[0];
   const Fact& w = *inputs[1];
-  if (auto problem = first_of({check_dtype("x", x, {DType::f32}), check_dtype("w", w, {DType::f32}), check_rank("x", x, 4, 4)})) return *problem;
+  if (auto problem =
+          first_of({check_dtype("x", x, {DType::f32}), check_dtype("w", w, {DType::f32}), check_rank("x", x, 4, 4)}))
+    return *problem;
   if (!(conv.lowest <= conv.highest)) return shape_error("lowest", std::to_string(conv.lowest), "at most the highest");
-  if (w.shape.rank() != 4 || w.shape[0] != x.shape[3]) return shape_error("w", "shape " + w.shape.to_string(), "one kernel per channel of x");
-  auto dims = conv_dims({.window = conv.window, .groups = x.shape[3], .layout = Layout::channels_last}, x.shape, w.shape);
+  if (w.shape.rank() != 4 || w.shape[0] != x.shape[3])
+    return shape_error("w", "shape " + w.shape.to_string(), "one kernel per channel of x");
+  auto dims =
+      conv_dims({.window = conv.window, .groups = x.shape[3], .layout = Layout::channels_last}, x.shape, w.shape);
   if (!dims) return std::move(dims).errors();
   if (const Fact* bias = fact_at(inputs, 2)) {
-    if (auto problem = first_of({check_dtype("bias", *bias, {DType::f32}), check_shape("bias", *bias, {w.shape[0]})})) return *problem;
+    if (auto problem = first_of({check_dtype("bias", *bias, {DType::f32}), check_shape("bias", *bias, {w.shape[0]})}))
+      return *problem;
   }
   return one_output(DType::f32, *std::move(dims));
 }
@@ -39,7 +44,8 @@ void reference_float_depthwise(const Attrs& attrs, InputViews inputs, OutputView
       for (std::int64_t c = 0; c < channels; ++c) {
         float sum = bias == nullptr ? 0.0f : bias[c];
         for (const TapPosition& tap : order) {
-          const std::int64_t row = top + tap.row * window.dilations[0], column = left + tap.column * window.dilations[1];
+          const std::int64_t row = top + tap.row * window.dilations[0],
+                             column = left + tap.column * window.dilations[1];
           if (row < 0 || row >= from[1] || column < 0 || column >= from[2]) continue;
           const float w = inputs[1].as<float>()[c * taps + tap.row * window.kernel[1] + tap.column];
           sum = std::fma(image[(row * from[2] + column) * channels + c], w, sum);
@@ -65,7 +71,9 @@ std::vector<TapPosition> depthwise_tap_order(const Window& window) {
 
 const OpSpec kFloatDepthwise = {
     .name = "float_depthwise",
-    .summary = "y[n,o,c] = clamp(bias[c] + sum over taps of x * w[c]), f32, a fused multiply-add per tap in a fixed order; channels last",
+    .summary =
+        "y[n,o,c] = clamp(bias[c] + sum over taps of x * w[c]), f32, a fused multiply-add per tap in a fixed order; "
+        "channels last",
     .inputs = {"x", "w", "bias?"},
     .infer = infer_float_depthwise,
     .reference = reference_float_depthwise,

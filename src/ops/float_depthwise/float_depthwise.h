@@ -1,4 +1,5 @@
-// float_depthwise: a depthwise convolution in f32, summed by fused multiply-adds; made by lower/ for what stays in float. Part of ops/.
+// float_depthwise: a depthwise convolution in f32, summed by fused multiply-adds; made by lower/ for what stays in
+// float. Part of ops/.
 #ifndef OCTAVO_OPS_FLOAT_DEPTHWISE_FLOAT_DEPTHWISE_H_
 #define OCTAVO_OPS_FLOAT_DEPTHWISE_FLOAT_DEPTHWISE_H_
 
@@ -31,14 +32,16 @@ struct FloatDepthwiseAttrs {
   }
 };
 
-// The order in which the taps of a kernel are added up: column by column, as XNNPACK does, or row by row where there are more than it takes at once.
+// The order in which the taps of a kernel are added up: column by column, as XNNPACK does, or row by row where there
+// are more than it takes at once.
 struct TapPosition {
   std::int64_t row = 0, column = 0;
 };
 std::vector<TapPosition> depthwise_tap_order(const Window& window);
 
 // channels_last. inputs: x f32 [N,H,W,C], w f32 [C,KH,KW,1], bias? f32 [C].
-//   sum = bias[c] (0 where left out); for each tap in depthwise_tap_order that lies within the image: sum = fma(x, w, sum); y = clamped(sum)
+//   sum = bias[c] (0 where left out); for each tap in depthwise_tap_order that lies within the image: sum = fma(x, w,
+//   sum); y = clamped(sum)
 extern const OpSpec kFloatDepthwise;
 
 }  // namespace octavo

@@ -7,7 +7,9 @@
 namespace octavo {
 namespace {
 
-ConvShapes shapes_of(const FusedConvAttrs& conv) { return {.window = conv.window, .groups = conv.groups, .layout = Layout::channels_last}; }
+ConvShapes shapes_of(const FusedConvAttrs& conv) {
+  return {.window = conv.window, .groups = conv.groups, .layout = Layout::channels_last};
+}
 
 Result<std::vector<Fact>> infer_fused_conv(const Attrs& attrs, InputFacts inputs) {
   const auto& conv = attrs.as<FusedConvAttrs>();
@@ -15,16 +17,20 @@ Result<std::vector<Fact>> infer_fused_conv(const Attrs& attrs, InputFacts inputs
   const Fact& w = *inputs[1];
   const Fact* bias = fact_at(inputs, 2);
   const Fact* residual = fact_at(inputs, 3);
-  if (auto problem = first_of({check_dtype("x", x, {DType::f32}), check_dtype("w", w, {DType::f32}), check_rank("x", x, 4, 4)})) return *problem;
+  if (auto problem =
+          first_of({check_dtype("x", x, {DType::f32}), check_dtype("w", w, {DType::f32}), check_rank("x", x, 4, 4)}))
+    return *problem;
   auto dims = conv_dims(shapes_of(conv), x.shape, w.shape);
   if (!dims) return std::move(dims).errors();
   if (bias != nullptr) {
-    if (auto problem = first_of({check_dtype("bias", *bias, {DType::f32}), check_shape("bias", *bias, {w.shape[0]})})) return *problem;
+    if (auto problem = first_of({check_dtype("bias", *bias, {DType::f32}), check_shape("bias", *bias, {w.shape[0]})}))
+      return *problem;
   }
   if (conv.has_residual != (residual != nullptr))
     return shape_error("has_residual", conv.has_residual ? "true" : "false", "whether there is a residual");
   if (residual != nullptr) {
-    if (auto problem = first_of({check_dtype("residual", *residual, {DType::f32}), check_shape("residual", *residual, Shape(*dims))}))
+    if (auto problem = first_of(
+            {check_dtype("residual", *residual, {DType::f32}), check_shape("residual", *residual, Shape(*dims))}))
       return *problem;
   }
   return one_output(DType::f32, *std::move(dims));

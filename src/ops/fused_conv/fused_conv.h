@@ -1,4 +1,5 @@
-// fused_conv: f32 convolution with bias, residual and activation; made by lower/ for sections kept in f32. Part of ops/.
+// fused_conv: f32 convolution with bias, residual and activation; made by lower/ for sections kept in f32. Part of
+// ops/.
 #ifndef OCTAVO_OPS_FUSED_CONV_FUSED_CONV_H_
 #define OCTAVO_OPS_FUSED_CONV_FUSED_CONV_H_
 
@@ -16,13 +17,12 @@ namespace octavo {
 struct FusedConvAttrs {
   Window window;  // two spatial axes
   std::int64_t groups = 1;
-  UnaryAttrs activation;  // identity where none
+  UnaryAttrs activation;      // identity where none
   bool has_residual = false;  // added before the activation
 
   bool operator==(const FusedConvAttrs&) const = default;
   static constexpr auto fields() {
-    return std::tuple(Field{"window", &FusedConvAttrs::window},
-                      Field{"groups", &FusedConvAttrs::groups},
+    return std::tuple(Field{"window", &FusedConvAttrs::window}, Field{"groups", &FusedConvAttrs::groups},
                       Field{"activation", &FusedConvAttrs::activation},
                       Field{"has_residual", &FusedConvAttrs::has_residual});
   }

@@ -13,15 +13,18 @@ Result<std::vector<Fact>> infer_gather(const Attrs& attrs, InputFacts inputs) {
   const Fact& x = *inputs[0];
   const Fact& indices = *inputs[1];
   const auto axis = normalize_axis(attrs.as<GatherAttrs>().axis, x.shape.rank());
-  if (!axis) return shape_error("", "axis " + std::to_string(attrs.as<GatherAttrs>().axis), "an axis of " + x.shape.to_string());
+  if (!axis)
+    return shape_error("", "axis " + std::to_string(attrs.as<GatherAttrs>().axis), "an axis of " + x.shape.to_string());
   if (indices.dtype != DType::s32 && indices.dtype != DType::s64) {
     return shape_error("", std::string(name_of(indices.dtype)) + " indices", "s32 or s64");
   }
   const std::int64_t dim = x.shape[*axis];
-  if (dim == 0 && indices.shape.elements() != 0) return shape_error("", "an empty axis in " + x.shape.to_string(), "elements to pick");
+  if (dim == 0 && indices.shape.elements() != 0)
+    return shape_error("", "an empty axis in " + x.shape.to_string(), "elements to pick");
   if (indices.is_constant()) {
     for (std::int64_t index : to_int64s(indices.constant->view())) {
-      if (index < -dim || index >= dim) return shape_error("", "index " + std::to_string(index), "one of an axis of " + std::to_string(dim));
+      if (index < -dim || index >= dim)
+        return shape_error("", "index " + std::to_string(index), "one of an axis of " + std::to_string(dim));
     }
   }
   std::vector<std::int64_t> dims(x.shape.begin(), x.shape.begin() + *axis);

@@ -15,13 +15,11 @@ struct GatherAttrs {
   std::int64_t axis = 0;
 
   bool operator==(const GatherAttrs&) const = default;
-  static constexpr auto fields() {
-    return std::tuple(Field{"axis", &GatherAttrs::axis});
-  }
+  static constexpr auto fields() { return std::tuple(Field{"axis", &GatherAttrs::axis}); }
 };
 
-// y = x[..., indices, ...] along axis; indices s32 or s64, negative from the end; infer checks them where they are constant, else they are clamped.
-// inputs: x, indices.
+// y = x[..., indices, ...] along axis; indices s32 or s64, negative from the end; infer checks them where they are
+// constant, else they are clamped. inputs: x, indices.
 extern const OpSpec kGather;
 
 }  // namespace octavo

@@ -8,15 +8,19 @@
 namespace octavo {
 namespace {
 
-ConvShapes shapes_of(const HybridConvAttrs& conv) { return {.window = conv.window, .groups = conv.groups, .layout = Layout::channels_last}; }
+ConvShapes shapes_of(const HybridConvAttrs& conv) {
+  return {.window = conv.window, .groups = conv.groups, .layout = Layout::channels_last};
+}
 
 Problem check_scales(const HybridConvAttrs& conv, const Fact& x, const Fact& scale, const Fact& zero) {
-  const auto wrong = first_of(
-      {check_dtype("x_scale", scale, {DType::f32}), check_dtype("x_zero_point", zero, {DType::u8}), check_shape("x_zero_point", zero, scale.shape)});
+  const auto wrong =
+      first_of({check_dtype("x_scale", scale, {DType::f32}), check_dtype("x_zero_point", zero, {DType::u8}),
+                check_shape("x_zero_point", zero, scale.shape)});
   if (wrong) return wrong;
   const std::int64_t rows = scale.shape.elements(), images = x.shape[0], pixels = images * x.shape[1] * x.shape[2];
   if (rows == 1 || rows == images || (conv.is_pointwise() && rows == pixels)) return std::nullopt;
-  return shape_error("x_scale", "shape " + scale.shape.to_string(), "one element, one per image, or one per pixel of a window of one pixel");
+  return shape_error("x_scale", "shape " + scale.shape.to_string(),
+                     "one element, one per image, or one per pixel of a window of one pixel");
 }
 
 Problem check_channels(std::string_view what, const Fact* fact, DType dtype, std::int64_t channels) {
@@ -43,9 +47,11 @@ Result<std::vector<Fact>> infer_hybrid_conv(const Attrs& attrs, InputFacts input
 }
 
 // (x - x_zero) * (w + w_offset), wrapping.
-std::uint32_t dot(const std::uint8_t* x, std::int32_t x_zero, const std::int8_t* w, std::uint32_t w_offset, std::int64_t count) {
+std::uint32_t dot(const std::uint8_t* x, std::int32_t x_zero, const std::int8_t* w, std::uint32_t w_offset,
+                  std::int64_t count) {
   std::uint32_t sum = 0;
-  for (std::int64_t i = 0; i < count; ++i) sum += static_cast<std::uint32_t>(x[i] - x_zero) * (static_cast<std::uint32_t>(w[i]) + w_offset);
+  for (std::int64_t i = 0; i < count; ++i)
+    sum += static_cast<std::uint32_t>(x[i] - x_zero) * (static_cast<std::uint32_t>(w[i]) + w_offset);
   return sum;
 }
 
@@ -66,14 +72,16 @@ void reference_hybrid_conv(const Attrs& attrs, InputViews inputs, OutputViews ou
     const std::int32_t x_zero = inputs[kHybridXZero].as<std::uint8_t>()[row];
     const std::vector<Tap>& inside = lister.at(at % result.positions());
     for (std::int64_t oc = 0; oc < result.channels; ++oc) {
-      const std::uint8_t* x = inputs[kHybridX].as<std::uint8_t>() + n * image.batch_stride + oc / channels_per_group * depth;
+      const std::uint8_t* x =
+          inputs[kHybridX].as<std::uint8_t>() + n * image.batch_stride + oc / channels_per_group * depth;
       std::uint32_t acc = 0;
       for (const Tap& tap : inside) {
-        acc +=
-            dot(x + tap.image, x_zero, w + (oc * taps + tap.kernel) * depth, offset == nullptr ? 0u : static_cast<std::uint32_t>(offset[oc]), depth);
+        acc += dot(x + tap.image, x_zero, w + (oc * taps + tap.kernel) * depth,
+                   offset == nullptr ? 0u : static_cast<std::uint32_t>(offset[oc]), depth);
       }
-      const float value = hybrid_value(conv.form, static_cast<float>(static_cast<std::int32_t>(acc)), inputs[kHybridXScale].as<float>()[row],
-                                       inputs[kHybridWScale].as<float>()[oc], bias == nullptr ? 0.0f : bias[oc]);
+      const float value = hybrid_value(conv.form, static_cast<float>(static_cast<std::int32_t>(acc)),
+                                       inputs[kHybridXScale].as<float>()[row], inputs[kHybridWScale].as<float>()[oc],
+                                       bias == nullptr ? 0.0f : bias[oc]);
       *y++ = conv.clamped(value);
     }
   }
@@ -90,7 +98,9 @@ bool HybridConvAttrs::is_pointwise() const {
 
 const OpSpec kHybridConv = {
     .name = "hybrid_conv",
-    .summary = "y = clamp(f32(sum (x - x_zero_point) * (w + w_offset)) * x_scale * w_scale + bias), the scales of x known in the run; channels last",
+    .summary =
+        "y = clamp(f32(sum (x - x_zero_point) * (w + w_offset)) * x_scale * w_scale + bias), the scales of x known in "
+        "the run; channels last",
     .inputs = {"x", "w", "x_scale", "x_zero_point", "w_scale", "bias?", "w_offset?"},
     .infer = infer_hybrid_conv,
     .reference = reference_hybrid_conv,

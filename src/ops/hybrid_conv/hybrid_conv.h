@@ -1,4 +1,5 @@
-// hybrid_conv: convolution of activations that were quantized in the run by integer weights, with a real result. Part of ops/.
+// hybrid_conv: convolution of activations that were quantized in the run by integer weights, with a real result. Part
+// of ops/.
 #ifndef OCTAVO_OPS_HYBRID_CONV_HYBRID_CONV_H_
 #define OCTAVO_OPS_HYBRID_CONV_HYBRID_CONV_H_
 
@@ -43,8 +44,9 @@ struct HybridConvAttrs {
 
   bool operator==(const HybridConvAttrs&) const = default;
   static constexpr auto fields() {
-    return std::tuple(Field{"window", &HybridConvAttrs::window}, Field{"groups", &HybridConvAttrs::groups}, Field{"form", &HybridConvAttrs::form},
-                      Field{"lowest", &HybridConvAttrs::lowest}, Field{"highest", &HybridConvAttrs::highest});
+    return std::tuple(Field{"window", &HybridConvAttrs::window}, Field{"groups", &HybridConvAttrs::groups},
+                      Field{"form", &HybridConvAttrs::form}, Field{"lowest", &HybridConvAttrs::lowest},
+                      Field{"highest", &HybridConvAttrs::highest});
   }
 
   // Whether a pixel of the result depends on the same pixel of x alone.
@@ -57,10 +59,20 @@ struct HybridConvAttrs {
 };
 
 // channels_last. y = clamped(hybrid_value(form, f32(acc), x_scale, w_scale[oc], bias[oc])), where
-//   acc = sum over taps of (x - x_zero_point) * (w + w_offset[oc]), exact in s32; outside the image x counts as x_zero_point.
-// x u8 [N,H,W,C]; w s8 [OC,KH,KW,C/groups]; x_scale f32 and x_zero_point u8: one, or one per image, or, where the window is a single pixel, one per
-// pixel, in any shape of so many elements; w_scale f32 [OC]; bias f32 [OC] (0 where left out); w_offset s32 [OC].
-enum HybridInput : int { kHybridX = 0, kHybridW = 1, kHybridXScale = 2, kHybridXZero = 3, kHybridWScale = 4, kHybridBias = 5, kHybridOffset = 6 };
+//   acc = sum over taps of (x - x_zero_point) * (w + w_offset[oc]), exact in s32; outside the image x counts as
+//   x_zero_point.
+// x u8 [N,H,W,C]; w s8 [OC,KH,KW,C/groups]; x_scale f32 and x_zero_point u8: one, or one per image, or, where the
+// window is a single pixel, one per pixel, in any shape of so many elements; w_scale f32 [OC]; bias f32 [OC] (0 where
+// left out); w_offset s32 [OC].
+enum HybridInput : int {
+  kHybridX = 0,
+  kHybridW = 1,
+  kHybridXScale = 2,
+  kHybridXZero = 3,
+  kHybridWScale = 4,
+  kHybridBias = 5,
+  kHybridOffset = 6
+};
 extern const OpSpec kHybridConv;
 
 }  // namespace octavo

@@ -20,12 +20,14 @@ Result<std::vector<Fact>> infer_integer_resize(const Attrs& attrs, InputFacts in
   if (x.shape[1] < 1 || x.shape[2] < 1) return shape_error("x", "shape " + x.shape.to_string(), "an image with pixels");
   for (const int axis : {0, 1}) {
     const auto taps = static_cast<std::size_t>(1 + 2 * axis);
-    if (auto problem = first_of({check_dtype("rows or columns", *inputs[taps], {DType::s32}), check_rank("rows or columns", *inputs[taps], 2, 2),
+    if (auto problem = first_of({check_dtype("rows or columns", *inputs[taps], {DType::s32}),
+                                 check_rank("rows or columns", *inputs[taps], 2, 2),
                                  check_dtype("weights", *inputs[taps + 1], {DType::f32})})) {
       return *problem;
     }
     const std::int64_t size = inputs[taps]->shape[0];
-    if (auto problem = first_of({check_shape("rows or columns", *inputs[taps], {size, 2}), check_shape("weights", *inputs[taps + 1], {size})}))
+    if (auto problem = first_of({check_shape("rows or columns", *inputs[taps], {size, 2}),
+                                 check_shape("weights", *inputs[taps + 1], {size})}))
       return *problem;
   }
   return one_output(x.dtype, {x.shape[0], inputs[1]->shape[0], inputs[3]->shape[0], x.shape[3]}, x.quant);
@@ -47,8 +49,8 @@ struct InBits {
 std::int64_t interpolated(ResizeRounding rounding, const std::int32_t (&x)[4], float wy, float wx) {
   if (rounding == ResizeRounding::real) {
     const float ry = 1.0f - wy, rx = 1.0f - wx;
-    const float sum = static_cast<float>(x[0]) * ry * rx + static_cast<float>(x[1]) * wy * rx + static_cast<float>(x[2]) * ry * wx +
-                      static_cast<float>(x[3]) * wy * wx;
+    const float sum = static_cast<float>(x[0]) * ry * rx + static_cast<float>(x[1]) * wy * rx +
+                      static_cast<float>(x[2]) * ry * wx + static_cast<float>(x[3]) * wy * wx;
     return static_cast<std::int64_t>(clamp_f32(sum + 0.5f, -1024.0f, 1024.0f));
   }
   const InBits form{rounding == ResizeRounding::ten_bits ? 10 : 11};
@@ -71,7 +73,9 @@ void reference_integer_resize(const Attrs& attrs, InputViews inputs, OutputViews
   for (std::int64_t i = 0; i < to[0] * to[1]; ++i) {
     const std::int64_t line = i % to[1];
     const std::byte* image = inputs[0].data + i / to[1] * from[1] * stride;
-    const auto at = [&](int k) { return std::clamp<std::int64_t>(inputs[1].as<std::int32_t>()[2 * line + k], 0, from[1] - 1); };
+    const auto at = [&](int k) {
+      return std::clamp<std::int64_t>(inputs[1].as<std::int32_t>()[2 * line + k], 0, from[1] - 1);
+    };
     row.first = image + at(0) * stride;
     row.second = image + at(1) * stride;
     row.weight = inputs[2].as<float>()[line];
@@ -87,8 +91,11 @@ void resize_row(const IntegerResizeAttrs& attrs, const ResizeRow& row, std::byte
     const std::int64_t left = std::clamp<std::int64_t>(row.columns[2 * ow], 0, row.from_width - 1) * row.channels;
     const std::int64_t right = std::clamp<std::int64_t>(row.columns[2 * ow + 1], 0, row.from_width - 1) * row.channels;
     for (std::int64_t c = 0; c < row.channels; ++c) {
-      const auto value = [&](const std::byte* line, std::int64_t at) { return load_8bit(line, row.dtype, at + c) - attrs.shift; };
-      const std::int32_t x[4] = {value(row.first, left), value(row.second, left), value(row.first, right), value(row.second, right)};
+      const auto value = [&](const std::byte* line, std::int64_t at) {
+        return load_8bit(line, row.dtype, at + c) - attrs.shift;
+      };
+      const std::int32_t x[4] = {value(row.first, left), value(row.second, left), value(row.first, right),
+                                 value(row.second, right)};
       const std::int64_t q = interpolated(attrs.rounding, x, row.weight, row.column_weights[ow]) + attrs.shift;
       store_8bit(y, ow * row.channels + c, static_cast<std::int32_t>(std::clamp(q, range.lowest, range.highest)));
     }

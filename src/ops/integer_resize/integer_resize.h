@@ -12,7 +12,8 @@
 namespace octavo {
 
 // How a sum of four becomes an integer. Numbers are part of the artifact format.
-//   ten_bits: weights in 1024ths, halves away from 0. eleven_bits: in 2048ths, halves up. real: f32 weights, the f32 sum plus 0.5 cut off.
+//   ten_bits: weights in 1024ths, halves away from 0. eleven_bits: in 2048ths, halves up. real: f32 weights, the f32
+//   sum plus 0.5 cut off.
 enum class ResizeRounding : std::uint8_t { ten_bits = 0, eleven_bits = 1, real = 2 };
 constexpr int count_of(ResizeRounding) { return 3; }
 constexpr std::string_view name_of(ResizeRounding value) {
@@ -25,12 +26,14 @@ struct IntegerResizeAttrs {
   std::int32_t shift = 0;  // x and y are stored with this added
 
   bool operator==(const IntegerResizeAttrs&) const = default;
-  static constexpr auto fields() { return std::tuple(Field{"rounding", &IntegerResizeAttrs::rounding}, Field{"shift", &IntegerResizeAttrs::shift}); }
+  static constexpr auto fields() {
+    return std::tuple(Field{"rounding", &IntegerResizeAttrs::rounding}, Field{"shift", &IntegerResizeAttrs::shift});
+  }
 };
 
-// x u8 or s8 [N, H, W, C], y [N, OH, OW, C]. rows s32 [OH, 2]: the two rows of x (bounded to 0..H-1), row_weights f32 [OH]: the weight of the
-// second; columns [OW, 2] and column_weights [OW] alike. Weights in units of the rounding, whole numbers there; a first one is what the second
-// leaves of 1.
+// x u8 or s8 [N, H, W, C], y [N, OH, OW, C]. rows s32 [OH, 2]: the two rows of x (bounded to 0..H-1), row_weights f32
+// [OH]: the weight of the second; columns [OW, 2] and column_weights [OW] alike. Weights in units of the rounding,
+// whole numbers there; a first one is what the second leaves of 1.
 //   y = rounded(x00 (1-wy)(1-wx) + x10 wy (1-wx) + x01 (1-wy) wx + x11 wy wx), in this order where it matters.
 extern const OpSpec kIntegerResize;
 

@@ -14,8 +14,8 @@ Result<std::vector<Fact>> infer_integer_sum(const Attrs& attrs, InputFacts input
   if (auto problem = first_of({check_dtype("x", x, {DType::u8, DType::s8}), check_rank("x", x, 3, 3)})) return *problem;
   const IntegerRange range = range_of(x.dtype);
   constexpr std::int64_t kMostTerms = 1 << 22;
-  if (auto problem = first_of(
-          {check_range("x_zero_point", sum.x_zero_point, range.lowest, range.highest), check_range("x, axis 1", x.shape[1], 0, kMostTerms)})) {
+  if (auto problem = first_of({check_range("x_zero_point", sum.x_zero_point, range.lowest, range.highest),
+                               check_range("x, axis 1", x.shape[1], 0, kMostTerms)})) {
     return *problem;
   }
   return one_output(DType::s32, {x.shape[0], x.shape[2]});

@@ -18,7 +18,8 @@ struct IntegerSumAttrs {
   static constexpr auto fields() { return std::tuple(Field{"x_zero_point", &IntegerSumAttrs::x_zero_point}); }
 };
 
-// y[o, i] = sum over k of x[o, k, i] - x_zero_point, s32; at most 2^22 terms, so that no sum can leave it. inputs: x u8 or s8 [O, K, I].
+// y[o, i] = sum over k of x[o, k, i] - x_zero_point, s32; at most 2^22 terms, so that no sum can leave it. inputs: x u8
+// or s8 [O, K, I].
 extern const OpSpec kIntegerSum;
 
 }  // namespace octavo

@@ -9,13 +9,16 @@
 namespace octavo {
 namespace {
 
-Shape normalized_shape(const Shape& x, std::int64_t axis) { return Shape(x.dims().subspan(static_cast<std::size_t>(axis))); }
+Shape normalized_shape(const Shape& x, std::int64_t axis) {
+  return Shape(x.dims().subspan(static_cast<std::size_t>(axis)));
+}
 
 Problem check_factor(std::string_view what, const Fact& factor, const Fact& x, const Shape& normalized) {
   if (auto problem = check_same_dtype(what, factor, x.dtype)) return problem;
   const auto joined = broadcast(factor.shape, normalized);
   if (joined && *joined == normalized) return std::nullopt;
-  return shape_error(std::string(what), "shape " + factor.shape.to_string(), "one that broadcasts to " + normalized.to_string());
+  return shape_error(std::string(what), "shape " + factor.shape.to_string(),
+                     "one that broadcasts to " + normalized.to_string());
 }
 
 Result<std::vector<Fact>> infer_layer_norm(const Attrs& attrs, InputFacts inputs) {
@@ -24,7 +27,9 @@ Result<std::vector<Fact>> infer_layer_norm(const Attrs& attrs, InputFacts inputs
   if (auto problem = check_dtype("x", x, {DType::f32, DType::f16, DType::bf16, DType::f64})) return *problem;
   if (auto problem = check_range("axis", norm.axis, 0, std::int64_t{x.shape.rank()} - 1)) return *problem;
   const Shape normalized = normalized_shape(x.shape, norm.axis);
-  if (auto problem = first_of({check_factor("scale", *inputs[1], x, normalized), check_finite("epsilon", norm.epsilon)})) return *problem;
+  if (auto problem =
+          first_of({check_factor("scale", *inputs[1], x, normalized), check_finite("epsilon", norm.epsilon)}))
+    return *problem;
   if (const Fact* bias = fact_at(inputs, 2)) {
     if (auto problem = check_factor("bias", *bias, x, normalized)) return *problem;
   }

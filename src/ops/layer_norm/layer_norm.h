@@ -21,7 +21,8 @@ struct LayerNormAttrs {
   }
 };
 
-// y = (x - mean) / sqrt(variance + epsilon) * scale + bias over axes [axis, rank); sums in f64. inputs: x, scale, bias?.
+// y = (x - mean) / sqrt(variance + epsilon) * scale + bias over axes [axis, rank); sums in f64. inputs: x, scale,
+// bias?.
 extern const OpSpec kLayerNorm;
 
 }  // namespace octavo

@@ -16,8 +16,9 @@ Result<std::vector<Fact>> infer_lrn(const Attrs& attrs, InputFacts inputs) {
   const Fact& x = *inputs[0];
   const auto problem =
       first_of({check_dtype("x", x, {DType::f32, DType::f16, DType::bf16, DType::f64}),
-                check_range("axis", lrn.axis, 0, std::int64_t{x.shape.rank()} - 1), check_range("size", lrn.size, 1, std::int64_t{1} << 31),
-                check_finite("alpha", lrn.alpha), check_finite("beta", lrn.beta), check_finite("bias", lrn.bias)});
+                check_range("axis", lrn.axis, 0, std::int64_t{x.shape.rank()} - 1),
+                check_range("size", lrn.size, 1, std::int64_t{1} << 31), check_finite("alpha", lrn.alpha),
+                check_finite("beta", lrn.beta), check_finite("bias", lrn.bias)});
   if (problem) return *problem;
   return one_output(x.dtype, x.shape.to_vector());
 }
@@ -39,7 +40,8 @@ void reference_lrn(const Attrs& attrs, InputViews inputs, OutputViews outputs) {
       const double value = element_as_double(inputs[0], i + (k - c) * inner);
       squares += value * value;
     }
-    const double base = static_cast<double>(lrn.bias) + static_cast<double>(lrn.alpha) / static_cast<double>(lrn.size) * squares;
+    const double base =
+        static_cast<double>(lrn.bias) + static_cast<double>(lrn.alpha) / static_cast<double>(lrn.size) * squares;
     store_double(outputs[0], i, element_as_double(inputs[0], i) / math_pow(base, lrn.beta));
   }
 }
@@ -48,7 +50,8 @@ void reference_lrn(const Attrs& attrs, InputViews inputs, OutputViews outputs) {
 
 const OpSpec kLrn = {
     .name = "lrn",
-    .summary = "y = x / (bias + alpha/size * sum of squares over `size` neighbouring channels)^beta; in f64, rounded once",
+    .summary =
+        "y = x / (bias + alpha/size * sum of squares over `size` neighbouring channels)^beta; in f64, rounded once",
     .inputs = {"x"},
     .infer = infer_lrn,
     .reference = reference_lrn,

@@ -20,11 +20,8 @@ struct LrnAttrs {
 
   bool operator==(const LrnAttrs&) const = default;
   static constexpr auto fields() {
-    return std::tuple(Field{"size", &LrnAttrs::size},
-                      Field{"alpha", &LrnAttrs::alpha},
-                      Field{"beta", &LrnAttrs::beta},
-                      Field{"bias", &LrnAttrs::bias},
-                      Field{"axis", &LrnAttrs::axis});
+    return std::tuple(Field{"size", &LrnAttrs::size}, Field{"alpha", &LrnAttrs::alpha}, Field{"beta", &LrnAttrs::beta},
+                      Field{"bias", &LrnAttrs::bias}, Field{"axis", &LrnAttrs::axis});
   }
 };
 

@@ -37,7 +37,8 @@ void multiply_floats(const Product& product, InputViews inputs, const TensorView
   const std::vector<double> b = to_doubles(inputs[1]);
   for_each_element(product, [&](std::int64_t element, std::int64_t row, std::int64_t column) {
     double sum = 0.0;
-    for (std::int64_t k = 0; k < product.k; ++k) sum += a[static_cast<std::size_t>(row + k)] * b[static_cast<std::size_t>(column + k * product.n)];
+    for (std::int64_t k = 0; k < product.k; ++k)
+      sum += a[static_cast<std::size_t>(row + k)] * b[static_cast<std::size_t>(column + k * product.n)];
     store_double(y, element, sum);
   });
 }

@@ -11,8 +11,8 @@
 
 namespace octavo {
 
-// y[...,m,n] = sum over k of a[...,m,k] * b[...,k,n]; rank 1 and batch broadcasting as numpy.matmul. Floats are summed in f64 and rounded once;
-// integers are exact in their own type (wrapping).
+// y[...,m,n] = sum over k of a[...,m,k] * b[...,k,n]; rank 1 and batch broadcasting as numpy.matmul. Floats are summed
+// in f64 and rounded once; integers are exact in their own type (wrapping).
 extern const OpSpec kMatmul;
 
 }  // namespace octavo

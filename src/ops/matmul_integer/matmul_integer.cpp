@@ -9,7 +9,8 @@
 namespace octavo {
 namespace {
 
-// One element, one per row or column ([M] or [N]), or with the leading axes of the matrix itself ([...,M,1] or [...,1,N]).
+// One element, one per row or column ([M] or [N]), or with the leading axes of the matrix itself ([...,M,1] or
+// [...,1,N]).
 Problem check_zero_points(std::string_view what, const Fact& zero, const Fact& matrix, int reduced_axis) {
   if (auto problem = check_same_dtype(what, zero, matrix.dtype)) return problem;
   if (!check_scalar(what, zero)) return std::nullopt;
@@ -21,13 +22,16 @@ Problem check_zero_points(std::string_view what, const Fact& zero, const Fact& m
     whole[rank + reduced_axis] = 1;
     if (zero.shape == whole) return std::nullopt;
   }
-  return shape_error(std::string(what), "shape " + zero.shape.to_string(), "one element, or one per row of a or column of b");
+  return shape_error(std::string(what), "shape " + zero.shape.to_string(),
+                     "one element, or one per row of a or column of b");
 }
 
 Result<std::vector<Fact>> infer_matmul_integer(const Attrs&, InputFacts inputs) {
   const Fact& a = *inputs[0];
   const Fact& b = *inputs[1];
-  if (auto problem = first_of({check_dtype("a", a, {DType::u8, DType::s8}), check_dtype("b", b, {DType::u8, DType::s8})})) return *problem;
+  if (auto problem =
+          first_of({check_dtype("a", a, {DType::u8, DType::s8}), check_dtype("b", b, {DType::u8, DType::s8})}))
+    return *problem;
   auto product = Product::of(a.shape, b.shape);
   if (!product) return std::move(product).errors();
   if (const Fact* zero = fact_at(inputs, 2)) {
@@ -57,7 +61,8 @@ std::vector<std::int32_t> columns_minus_zero_point(const ConstTensorView& b, Inp
   const int rank = b.shape.rank();
   const std::size_t columns = rank == 1 ? 1 : static_cast<std::size_t>(b.shape[rank - 1]);
   const std::size_t rows = static_cast<std::size_t>(b.shape[rank == 1 ? 0 : rank - 2]);
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] -= zeros[(i / (rows * columns) * columns + i % columns) % zeros.size()];
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] -= zeros[(i / (rows * columns) * columns + i % columns) % zeros.size()];
   return values;
 }
 
@@ -69,7 +74,8 @@ void reference_matmul_integer(const Attrs&, InputViews inputs, OutputViews outpu
   for (const auto& [a0, b0] : product.offsets()) {
     for (std::int64_t m = 0; m < product.m; ++m) {
       for (std::int64_t n = 0; n < product.n; ++n) {
-        *y++ = static_cast<std::int32_t>(wrapping_dot({a.data() + a0 + m * product.k, 1}, {b.data() + b0 + n, product.n}, product.k));
+        *y++ = static_cast<std::int32_t>(
+            wrapping_dot({a.data() + a0 + m * product.k, 1}, {b.data() + b0 + n, product.n}, product.k));
       }
     }
   }

@@ -11,7 +11,8 @@
 
 namespace octavo {
 
-// y = (a - a_zp) x (b - b_zp), s32, numpy matmul shapes. inputs: a, b, a_zp? (scalar or per row), b_zp? (scalar or per column). u8 or s8.
+// y = (a - a_zp) x (b - b_zp), s32, numpy matmul shapes. inputs: a, b, a_zp? (scalar or per row), b_zp? (scalar or per
+// column). u8 or s8.
 extern const OpSpec kMatmulInteger;
 
 }  // namespace octavo

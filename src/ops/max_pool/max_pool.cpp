@@ -12,7 +12,8 @@ namespace {
 Result<std::vector<Fact>> infer_max_pool(const Attrs& attrs, InputFacts inputs) {
   const auto& pool = attrs.as<MaxPoolAttrs>();
   const Fact& x = *inputs[0];
-  const auto types = {DType::u8, DType::s8, DType::u16, DType::s16, DType::u32, DType::s32, DType::f16, DType::bf16, DType::f32, DType::f64};
+  const auto types = {DType::u8,  DType::s8,  DType::u16,  DType::s16, DType::u32,
+                      DType::s32, DType::f16, DType::bf16, DType::f32, DType::f64};
   if (auto problem = first_of({check_dtype("x", x, types), check_rank("x", x, 3, 64)})) return *problem;
   auto dims = pool_dims(pool.window, x.shape, pool.layout, pool.rounding);
   if (!dims) return std::move(dims).errors();

@@ -19,7 +19,8 @@ struct MaxPoolAttrs {
 
   bool operator==(const MaxPoolAttrs&) const = default;
   static constexpr auto fields() {
-    return std::tuple(Field{"window", &MaxPoolAttrs::window}, Field{"rounding", &MaxPoolAttrs::rounding}, Field{"layout", &MaxPoolAttrs::layout});
+    return std::tuple(Field{"window", &MaxPoolAttrs::window}, Field{"rounding", &MaxPoolAttrs::rounding},
+                      Field{"layout", &MaxPoolAttrs::layout});
   }
 };
 

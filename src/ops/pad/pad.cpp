@@ -32,10 +32,11 @@ Result<std::vector<Fact>> infer_pad(const Attrs& attrs, InputFacts inputs) {
   Shape shape = x.shape;
   for (std::size_t i = 0; i < rank; ++i) {
     const int axis = static_cast<int>(i);
-    const bool is_in_range =
-        pad.begin[i] >= -kMaxElements && pad.begin[i] <= kMaxElements && pad.end[i] >= -kMaxElements && pad.end[i] <= kMaxElements;
+    const bool is_in_range = pad.begin[i] >= -kMaxElements && pad.begin[i] <= kMaxElements &&
+                             pad.end[i] >= -kMaxElements && pad.end[i] <= kMaxElements;
     if (is_in_range) shape[axis] += pad.begin[i] + pad.end[i];
-    if (!is_in_range || shape[axis] < 0) return shape_error("", attrs.to_string(), "padding that fits " + x.shape.to_string());
+    if (!is_in_range || shape[axis] < 0)
+      return shape_error("", attrs.to_string(), "padding that fits " + x.shape.to_string());
     if (pad.mode != PadMode::constant && x.shape[axis] == 0 && shape[axis] != 0) {
       return shape_error("", "an empty axis in " + x.shape.to_string(), "elements to repeat");
     }

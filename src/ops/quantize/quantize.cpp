@@ -20,7 +20,8 @@ Problem check_range_of_type(const QuantizeAttrs& quantize) {
   if (!is_known) return shape_error("to", std::string(name_of(quantize.to)), "u8, s8, u16 or s16");
   const IntegerRange type = range_of(quantize.to);
   const IntegerRange own = range_of(quantize);
-  return first_of({check_range("lowest", own.lowest, type.lowest, type.highest), check_range("highest", own.highest, own.lowest, type.highest)});
+  return first_of({check_range("lowest", own.lowest, type.lowest, type.highest),
+                   check_range("highest", own.highest, own.lowest, type.highest)});
 }
 
 Result<std::vector<Fact>> infer_quantize(const Attrs& attrs, InputFacts inputs) {
@@ -29,7 +30,8 @@ Result<std::vector<Fact>> infer_quantize(const Attrs& attrs, InputFacts inputs) 
   const Fact& scale = *inputs[1];
   const Fact* zero_point = fact_at(inputs, 2);
   if (auto problem = check_range_of_type(quantize)) return *problem;
-  const auto problem = first_of({check_dtype("x", x, {DType::f32, DType::f16, DType::s32}), check_dtype("scale", scale, {DType::f32, DType::f16}),
+  const auto problem = first_of({check_dtype("x", x, {DType::f32, DType::f16, DType::s32}),
+                                 check_dtype("scale", scale, {DType::f32, DType::f16}),
                                  check_scales(layout_of(quantize), x.shape, scale, zero_point)});
   if (problem) return *problem;
   if (zero_point != nullptr) {
@@ -50,20 +52,24 @@ void reference_quantize(const Attrs& attrs, InputViews inputs, OutputViews outpu
   const IntegerRange range = range_of(quantize);
   const ConstTensorView& x = inputs[0];
   const std::vector<float> scales = to_floats(inputs[1]);
-  const std::vector<std::int64_t> zeros = has_view(inputs, 2) ? to_int64s(inputs[2]) : std::vector<std::int64_t>(scales.size(), 0);
+  const std::vector<std::int64_t> zeros =
+      has_view(inputs, 2) ? to_int64s(inputs[2]) : std::vector<std::int64_t>(scales.size(), 0);
   const std::int64_t count = x.shape.elements();
   for (std::int64_t i = 0; i < count; ++i) {
     const auto s = static_cast<std::size_t>(layout.index_of(x.shape, i));
     const auto zero_point = static_cast<std::int32_t>(zeros[s]);
     if (is_fixed_point(quantize.profile) && inputs[1].dtype == DType::f32) {
-      store_double(outputs[0], i,
-                   quantize_value_away(static_cast<float>(element_as_double(x, i)), scales[s], zero_point, static_cast<std::int32_t>(range.lowest),
-                                       static_cast<std::int32_t>(range.highest)));
+      store_double(
+          outputs[0], i,
+          quantize_value_away(static_cast<float>(element_as_double(x, i)), scales[s], zero_point,
+                              static_cast<std::int32_t>(range.lowest), static_cast<std::int32_t>(range.highest)));
       continue;
     }
-    const float real = scaled(quantize.profile, inputs[1].dtype, static_cast<float>(element_as_double(x, i)), scales[s]);
+    const float real =
+        scaled(quantize.profile, inputs[1].dtype, static_cast<float>(element_as_double(x, i)), scales[s]);
     store_double(outputs[0], i,
-                 round_then_zero_point(real, zero_point, static_cast<std::int32_t>(range.lowest), static_cast<std::int32_t>(range.highest)));
+                 round_then_zero_point(real, zero_point, static_cast<std::int32_t>(range.lowest),
+                                       static_cast<std::int32_t>(range.highest)));
   }
 }
 
@@ -72,7 +78,8 @@ void reference_quantize(const Attrs& attrs, InputViews inputs, OutputViews outpu
 const OpSpec kQuantize = {
     .name = "quantize",
     .summary =
-        "y = saturate(rne(x / scale) + zero_point); profiles pt2e and tflite-xnnpack: rne(x * (1/scale)); tflite-double and "
+        "y = saturate(rne(x / scale) + zero_point); profiles pt2e and tflite-xnnpack: rne(x * (1/scale)); "
+        "tflite-double and "
         "tflite-single: halves away from 0; per tensor, per axis or per block",
     .inputs = {"x", "scale", "zero_point?"},
     .infer = infer_quantize,

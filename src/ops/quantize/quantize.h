@@ -22,14 +22,16 @@ struct QuantizeAttrs {
 
   bool operator==(const QuantizeAttrs&) const = default;
   static constexpr auto fields() {
-    return std::tuple(Field{"to", &QuantizeAttrs::to}, Field{"axis", &QuantizeAttrs::axis}, Field{"block", &QuantizeAttrs::block},
-                      Field{"profile", &QuantizeAttrs::profile}, Field{"lowest", &QuantizeAttrs::lowest}, Field{"highest", &QuantizeAttrs::highest});
+    return std::tuple(Field{"to", &QuantizeAttrs::to}, Field{"axis", &QuantizeAttrs::axis},
+                      Field{"block", &QuantizeAttrs::block}, Field{"profile", &QuantizeAttrs::profile},
+                      Field{"lowest", &QuantizeAttrs::lowest}, Field{"highest", &QuantizeAttrs::highest});
   }
 };
 
-// y = saturate(rne(x / scale) + zero_point). pt2e and tflite-xnnpack: rne(x * (1/scale)); tflite-double and tflite-single: halves away
-// from 0. inputs: x (float or s32), scale (scalar or per axis),
-// zero_point? (type `to`). Scale and zero point may be computed at run time (dynamic quantization). f16: the division runs in the type of the scale.
+// y = saturate(rne(x / scale) + zero_point). pt2e and tflite-xnnpack: rne(x * (1/scale)); tflite-double and
+// tflite-single: halves away from 0. inputs: x (float or s32), scale (scalar or per axis), zero_point? (type `to`).
+// Scale and zero point may be computed at run time (dynamic quantization). f16: the division runs in the type of the
+// scale.
 extern const OpSpec kQuantize;
 
 }  // namespace octavo

@@ -10,14 +10,15 @@ namespace {
 
 Problem check_formula(const QuantizedBinaryAttrs& op, const Fact& a, const Fact& b) {
   if (op.kind == QuantizedBinaryKind::add) {
-    return first_of(
-        {check_finite("add.a_ratio", op.add.a_ratio), check_finite("add.b_ratio", op.add.b_ratio), check_finite("add.fixed", op.add.fixed)});
+    return first_of({check_finite("add.a_ratio", op.add.a_ratio), check_finite("add.b_ratio", op.add.b_ratio),
+                     check_finite("add.fixed", op.add.fixed)});
   }
   if (op.kind == QuantizedBinaryKind::integer_add) return check_integer_add(op.integer_add);
   const IntegerRange a_range = range_of(a.dtype);
   const IntegerRange b_range = range_of(b.dtype);
   return first_of({check_range("a_zero_point", op.a_zero_point, a_range.lowest, a_range.highest),
-                   check_range("b_zero_point", op.b_zero_point, b_range.lowest, b_range.highest), check_finite("ratio", op.ratio)});
+                   check_range("b_zero_point", op.b_zero_point, b_range.lowest, b_range.highest),
+                   check_finite("ratio", op.ratio)});
 }
 
 Problem check_result(const QuantizedBinaryAttrs& op) {
@@ -34,21 +35,25 @@ Result<std::vector<Fact>> infer_quantized_binary(const Attrs& attrs, InputFacts 
   const Fact& a = *inputs[0];
   const Fact& b = *inputs[1];
   const Fact* table = fact_at(inputs, 2);
-  if (auto problem = first_of({check_dtype("a", a, {DType::u8, DType::s8}), check_dtype("b", b, {DType::u8, DType::s8})})) return *problem;
+  if (auto problem =
+          first_of({check_dtype("a", a, {DType::u8, DType::s8}), check_dtype("b", b, {DType::u8, DType::s8})}))
+    return *problem;
   if (auto problem = check_result(op)) return *problem;
   if (auto problem = check_formula(op, a, b)) return *problem;
   if (table != nullptr) {
     if (auto problem = check_table(*table, {DType::u8, DType::s8})) return *problem;
   }
   const auto shape = broadcast(a.shape, b.shape);
-  if (!shape) return shape_error("b", "shape " + b.shape.to_string(), "one that broadcasts with " + a.shape.to_string());
+  if (!shape)
+    return shape_error("b", "shape " + b.shape.to_string(), "one that broadcasts with " + a.shape.to_string());
   return one_output(table != nullptr ? table->dtype : op.to, shape->to_vector());
 }
 
 std::int32_t combine(const QuantizedBinaryAttrs& op, std::int32_t a, std::int32_t b) {
   if (op.kind == QuantizedBinaryKind::add) return op.add.apply(a, b, op.lowest, op.highest);
   if (op.kind == QuantizedBinaryKind::integer_add) return op.integer_add.apply(a, b, op.lowest, op.highest);
-  return multiply_value(a - op.a_zero_point, b - op.b_zero_point, op.ratio, op.zero_point, op.lowest, op.highest) + op.shift;
+  return multiply_value(a - op.a_zero_point, b - op.b_zero_point, op.ratio, op.zero_point, op.lowest, op.highest) +
+         op.shift;
 }
 
 // For each axis of the result how far one step moves in the operand: 0 where it broadcasts.
@@ -78,7 +83,8 @@ void reference_quantized_binary(const Attrs& attrs, InputViews inputs, OutputVie
       a_at += index * a_strides[static_cast<std::size_t>(axis)];
       b_at += index * b_strides[static_cast<std::size_t>(axis)];
     }
-    const std::int32_t q = combine(op, load_8bit(inputs[0].data, inputs[0].dtype, a_at), load_8bit(inputs[1].data, inputs[1].dtype, b_at));
+    const std::int32_t q =
+        combine(op, load_8bit(inputs[0].data, inputs[0].dtype, a_at), load_8bit(inputs[1].data, inputs[1].dtype, b_at));
     store_8bit(outputs[0].data, i, q);
     if (table != nullptr) outputs[0].data[i] = table[q & 0xff];
   }
@@ -89,7 +95,8 @@ void reference_quantized_binary(const Attrs& attrs, InputViews inputs, OutputVie
 const OpSpec kQuantizedBinary = {
     .name = "quantized_binary",
     .summary =
-        "y = table[a + b] or table[a * b] on quantized values with one rounding (AddForm::apply, IntegerAddForm::apply, multiply_value), numpy "
+        "y = table[a + b] or table[a * b] on quantized values with one rounding (AddForm::apply, "
+        "IntegerAddForm::apply, multiply_value), numpy "
         "broadcasting",
     .inputs = {"a", "b", "table?"},
     .infer = infer_quantized_binary,

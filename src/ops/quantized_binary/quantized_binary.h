@@ -31,21 +31,23 @@ struct QuantizedBinaryAttrs {
   std::int32_t zero_point = 0;    // mul only
   std::int32_t lowest = 0;
   std::int32_t highest = 255;
-  std::int32_t shift =
-      0;  // mul only: y is stored with this added; zero_point, lowest and highest are those before (add has add.shift, integer_add none)
+  std::int32_t shift = 0;  // mul only: y is stored with this added; zero_point, lowest and highest are those before
+                           // (add has add.shift, integer_add none)
 
   bool operator==(const QuantizedBinaryAttrs&) const = default;
   static constexpr auto fields() {
-    return std::tuple(Field{"kind", &QuantizedBinaryAttrs::kind}, Field{"to", &QuantizedBinaryAttrs::to}, Field{"add", &QuantizedBinaryAttrs::add},
-                      Field{"integer_add", &QuantizedBinaryAttrs::integer_add}, Field{"a_zero_point", &QuantizedBinaryAttrs::a_zero_point},
-                      Field{"b_zero_point", &QuantizedBinaryAttrs::b_zero_point}, Field{"ratio", &QuantizedBinaryAttrs::ratio},
-                      Field{"zero_point", &QuantizedBinaryAttrs::zero_point}, Field{"lowest", &QuantizedBinaryAttrs::lowest},
-                      Field{"highest", &QuantizedBinaryAttrs::highest}, Field{"shift", &QuantizedBinaryAttrs::shift});
+    return std::tuple(
+        Field{"kind", &QuantizedBinaryAttrs::kind}, Field{"to", &QuantizedBinaryAttrs::to},
+        Field{"add", &QuantizedBinaryAttrs::add}, Field{"integer_add", &QuantizedBinaryAttrs::integer_add},
+        Field{"a_zero_point", &QuantizedBinaryAttrs::a_zero_point},
+        Field{"b_zero_point", &QuantizedBinaryAttrs::b_zero_point}, Field{"ratio", &QuantizedBinaryAttrs::ratio},
+        Field{"zero_point", &QuantizedBinaryAttrs::zero_point}, Field{"lowest", &QuantizedBinaryAttrs::lowest},
+        Field{"highest", &QuantizedBinaryAttrs::highest}, Field{"shift", &QuantizedBinaryAttrs::shift});
   }
 };
 
-// Formulas of base/requantize.h: AddForm::apply, multiply_value, IntegerAddForm::apply. numpy broadcasting. inputs: a, b (u8 or s8 each), table?
-// [256] applied last (its type is then the type of y).
+// Formulas of base/requantize.h: AddForm::apply, multiply_value, IntegerAddForm::apply. numpy broadcasting. inputs: a,
+// b (u8 or s8 each), table? [256] applied last (its type is then the type of y).
 extern const OpSpec kQuantizedBinary;
 
 }  // namespace octavo

@@ -14,28 +14,38 @@ bool is_after_rounding(Residual residual) {
   return residual == Residual::after_rounding_conv_first || residual == Residual::after_rounding_conv_second;
 }
 
-ConvShapes shapes_of(const QuantizedConvAttrs& conv) { return {.window = conv.window, .groups = conv.groups, .layout = Layout::channels_last}; }
+ConvShapes shapes_of(const QuantizedConvAttrs& conv) {
+  return {.window = conv.window, .groups = conv.groups, .layout = Layout::channels_last};
+}
 
 Problem check_present(std::string_view what, const Fact* fact, bool is_wanted) {
   if ((fact != nullptr) == is_wanted) return std::nullopt;
-  return shape_error(std::string(what), fact != nullptr ? "one" : "none", is_wanted ? "one" : "none with these attributes");
+  return shape_error(std::string(what), fact != nullptr ? "one" : "none",
+                     is_wanted ? "one" : "none with these attributes");
 }
 
 Problem check_residual(const QuantizedConvAttrs& conv, const Fact& residual, const Shape& y) {
-  const auto problem = first_of({check_dtype("residual", residual, {DType::u8, DType::s8}), check_shape("residual", residual, y)});
+  const auto problem =
+      first_of({check_dtype("residual", residual, {DType::u8, DType::s8}), check_shape("residual", residual, y)});
   if (problem) return problem;
   if (conv.residual == Residual::after_rounding_integer) {
-    return first_of({check_clamp({.to = conv.to, .zero_point = conv.add_lowest, .lowest = conv.add_lowest, .highest = conv.add_highest}),
-                     check_integer_add(conv.integer_add)});
+    return first_of(
+        {check_clamp(
+             {.to = conv.to, .zero_point = conv.add_lowest, .lowest = conv.add_lowest, .highest = conv.add_highest}),
+         check_integer_add(conv.integer_add)});
   }
   if (!is_after_rounding(conv.residual)) {
     const IntegerRange range = range_of(residual.dtype);
     return first_of({check_range("residual_zero_point", conv.residual_zero_point, range.lowest, range.highest),
                      check_finite("residual_ratio", conv.residual_ratio)});
   }
-  return first_of(
-      {check_clamp({.to = conv.to, .zero_point = conv.add_lowest, .lowest = conv.add_lowest, .highest = conv.add_highest, .shift = conv.add.shift}),
-       check_finite("add.a_ratio", conv.add.a_ratio), check_finite("add.b_ratio", conv.add.b_ratio), check_finite("add.fixed", conv.add.fixed)});
+  return first_of({check_clamp({.to = conv.to,
+                                .zero_point = conv.add_lowest,
+                                .lowest = conv.add_lowest,
+                                .highest = conv.add_highest,
+                                .shift = conv.add.shift}),
+                   check_finite("add.a_ratio", conv.add.a_ratio), check_finite("add.b_ratio", conv.add.b_ratio),
+                   check_finite("add.fixed", conv.add.fixed)});
 }
 
 // What follows the accumulators: multiplier, residual and table.
@@ -48,23 +58,27 @@ Problem check_epilogue(const QuantizedConvAttrs& conv, InputFacts inputs, const 
     return shape_error("to", std::string(name_of(conv.to)), "u8, s8, s32 or f32");
   if (!is_8bit_result && conv.residual != Residual::none)
     return shape_error("residual", std::string(name_of(conv.residual)), "none with this result type");
-  const auto wrong =
-      first_of({check_present("multiplier", multiplier, conv.to != DType::s32), check_present("residual", residual, conv.residual != Residual::none),
-                is_8bit_result ? std::nullopt : check_present("table", table, false)});
+  const auto wrong = first_of({check_present("multiplier", multiplier, conv.to != DType::s32),
+                               check_present("residual", residual, conv.residual != Residual::none),
+                               is_8bit_result ? std::nullopt : check_present("table", table, false)});
   if (wrong) return wrong;
   if (is_8bit_result) {
-    if (auto problem = check_clamp({.to = conv.to, .zero_point = conv.zero_point, .lowest = conv.lowest, .highest = conv.highest})) return problem;
+    if (auto problem =
+            check_clamp({.to = conv.to, .zero_point = conv.zero_point, .lowest = conv.lowest, .highest = conv.highest}))
+      return problem;
   }
   if (multiplier != nullptr) {
-    const auto problem = first_of({check_dtype("multiplier", *multiplier, {DType::f32}), check_shape("multiplier", *multiplier, {y[3]})});
+    const auto problem = first_of(
+        {check_dtype("multiplier", *multiplier, {DType::f32}), check_shape("multiplier", *multiplier, {y[3]})});
     if (problem) return problem;
   }
   if (residual != nullptr) {
     if (auto problem = check_residual(conv, *residual, y)) return problem;
   }
   if (const Fact* rest = fact_at(inputs, kConvBiasRest)) {
-    const auto problem = first_of({conv.to == DType::s32 ? check_present("bias_rest", rest, false) : std::nullopt,
-                                   check_dtype("bias_rest", *rest, {DType::f32}), check_shape("bias_rest", *rest, {y[3]})});
+    const auto problem =
+        first_of({conv.to == DType::s32 ? check_present("bias_rest", rest, false) : std::nullopt,
+                  check_dtype("bias_rest", *rest, {DType::f32}), check_shape("bias_rest", *rest, {y[3]})});
     if (problem) return problem;
   }
   return table != nullptr ? check_table(*table, {DType::u8, DType::s8}) : std::nullopt;
@@ -75,17 +89,20 @@ Result<std::vector<Fact>> infer_quantized_conv(const Attrs& attrs, InputFacts in
   const Fact& x = *inputs[kConvX];
   const Fact& w = *inputs[kConvW];
   const Fact& bias = *inputs[kConvBias];
-  const auto problem = first_of({check_dtype("x", x, {DType::u8, DType::s8}), check_rank("x", x, 4, 4), check_dtype("w", w, {DType::s8}),
-                                 check_convolution_profile(conv.profile)});
+  const auto problem = first_of({check_dtype("x", x, {DType::u8, DType::s8}), check_rank("x", x, 4, 4),
+                                 check_dtype("w", w, {DType::s8}), check_convolution_profile(conv.profile)});
   if (problem) return *problem;
   const IntegerRange range = range_of(x.dtype);
   if (auto wrong = check_range("x_zero_point", conv.x_zero_point, range.lowest, range.highest)) return *wrong;
   auto dims = conv_dims(shapes_of(conv), x.shape, w.shape);
   if (!dims) return std::move(dims).errors();
   if (!checked_elements(*dims)) return one_output(conv.to, *std::move(dims));
-  if (auto wrong = first_of({check_dtype("bias", bias, {DType::s32}), check_shape("bias", bias, {w.shape[0]})})) return *wrong;
+  if (auto wrong = first_of({check_dtype("bias", bias, {DType::s32}), check_shape("bias", bias, {w.shape[0]})}))
+    return *wrong;
   if (const Fact* offset = fact_at(inputs, kConvOffset)) {
-    if (auto wrong = first_of({check_dtype("w_offset", *offset, {DType::s32}), check_shape("w_offset", *offset, {w.shape[0]})})) return *wrong;
+    if (auto wrong =
+            first_of({check_dtype("w_offset", *offset, {DType::s32}), check_shape("w_offset", *offset, {w.shape[0]})}))
+      return *wrong;
   }
   if (auto wrong = check_epilogue(conv, inputs, Shape(*dims))) return *wrong;
   const Fact* table = fact_at(inputs, kConvTable);
@@ -105,14 +122,18 @@ struct Epilogue {
 
   std::int32_t requantized(float acc, std::int64_t oc, std::int64_t element) const {
     const float multiplier = inputs[kConvMultiplier].as<float>()[oc];
-    if (conv.residual == Residual::none) return requantize_real(acc, multiplier, conv.zero_point, conv.lowest, conv.highest);
+    if (conv.residual == Residual::none)
+      return requantize_real(acc, multiplier, conv.zero_point, conv.lowest, conv.highest);
     const std::int32_t r = load_8bit(inputs[kConvResidual].data, inputs[kConvResidual].dtype, element);
     if (conv.residual == Residual::before_rounding) {
-      return requantize_with_residual(acc, multiplier, r - conv.residual_zero_point, conv.residual_ratio, conv.zero_point, conv.lowest, conv.highest);
+      return requantize_with_residual(acc, multiplier, r - conv.residual_zero_point, conv.residual_ratio,
+                                      conv.zero_point, conv.lowest, conv.highest);
     }
     const std::int32_t q = requantize_real(acc, multiplier, conv.zero_point, conv.lowest, conv.highest);
-    if (conv.residual == Residual::after_rounding_integer) return conv.integer_add.apply(q, r, conv.add_lowest, conv.add_highest);
-    if (conv.residual == Residual::after_rounding_conv_first) return conv.add.apply(q, r, conv.add_lowest, conv.add_highest);
+    if (conv.residual == Residual::after_rounding_integer)
+      return conv.integer_add.apply(q, r, conv.add_lowest, conv.add_highest);
+    if (conv.residual == Residual::after_rounding_conv_first)
+      return conv.add.apply(q, r, conv.add_lowest, conv.add_highest);
     return conv.add.apply(r, q, conv.add_lowest, conv.add_highest);
   }
 
@@ -133,7 +154,8 @@ struct Epilogue {
 template <class X>
 std::uint32_t dot(const X* x, const std::int8_t* w, std::uint32_t w_offset, std::int64_t count) {
   std::uint32_t sum = 0;
-  for (std::int64_t i = 0; i < count; ++i) sum += static_cast<std::uint32_t>(x[i]) * (static_cast<std::uint32_t>(w[i]) + w_offset);
+  for (std::int64_t i = 0; i < count; ++i)
+    sum += static_cast<std::uint32_t>(x[i]) * (static_cast<std::uint32_t>(w[i]) + w_offset);
   return sum;
 }
 
@@ -155,7 +177,8 @@ void convolve(const Epilogue& epilogue, InputViews inputs, const QuantizedConvAt
       for (std::int64_t oc = 0; oc < result.channels; ++oc) {
         const std::int64_t first_channel = oc / group_size * depth;
         const std::int8_t* w = inputs[kConvW].as<std::int8_t>() + oc * kernel_size;
-        const auto w_offset = has_view(inputs, kConvOffset) ? static_cast<std::uint32_t>(inputs[kConvOffset].as<std::int32_t>()[oc]) : 0u;
+        const auto w_offset =
+            has_view(inputs, kConvOffset) ? static_cast<std::uint32_t>(inputs[kConvOffset].as<std::int32_t>()[oc]) : 0u;
         auto acc = static_cast<std::uint32_t>(inputs[kConvBias].as<std::int32_t>()[oc]);
         for (const X* row : rows) {
           acc += dot(row + first_channel, w, w_offset, depth);
@@ -179,7 +202,8 @@ void reference_quantized_conv(const Attrs& attrs, InputViews inputs, OutputViews
 const OpSpec kQuantizedConv = {
     .name = "quantized_conv",
     .summary =
-        "acc = bias + sum of x * (w + w_offset) in s32; y = table[requantize(acc + bias_rest) with a residual before or after the rounding], or "
+        "acc = bias + sum of x * (w + w_offset) in s32; y = table[requantize(acc + bias_rest) with a residual before "
+        "or after the rounding], or "
         "acc, or f32(acc + bias_rest) * multiplier",
     .inputs = {"x", "w", "bias", "multiplier?", "residual?", "table?", "w_offset?", "bias_rest?"},
     .infer = infer_quantized_conv,

@@ -13,15 +13,19 @@ Result<std::vector<Fact>> infer_quantized_matmul(const Attrs& attrs, InputFacts 
   const auto& matmul = attrs.as<QuantizedMatmulAttrs>();
   const Fact& a = *inputs[0];
   const Fact& b = *inputs[1];
-  if (auto problem = first_of({check_dtype("a", a, {DType::u8, DType::s8}), check_dtype("b", b, {DType::u8, DType::s8})})) return *problem;
+  if (auto problem =
+          first_of({check_dtype("a", a, {DType::u8, DType::s8}), check_dtype("b", b, {DType::u8, DType::s8})}))
+    return *problem;
   const IntegerRange a_range = range_of(a.dtype);
   const IntegerRange b_range = range_of(b.dtype);
-  const auto problem = first_of({check_range("a_zero_point", matmul.a_zero_point, a_range.lowest, a_range.highest),
-                                 check_range("b_zero_point", matmul.b_zero_point, b_range.lowest, b_range.highest),
-                                 check_finite("multiplier", matmul.multiplier), check_convolution_profile(matmul.profile)});
+  const auto problem =
+      first_of({check_range("a_zero_point", matmul.a_zero_point, a_range.lowest, a_range.highest),
+                check_range("b_zero_point", matmul.b_zero_point, b_range.lowest, b_range.highest),
+                check_finite("multiplier", matmul.multiplier), check_convolution_profile(matmul.profile)});
   if (problem) return *problem;
   if (matmul.to != DType::s32) {
-    if (auto wrong = check_clamp({.to = matmul.to, .zero_point = matmul.zero_point, .lowest = matmul.lowest, .highest = matmul.highest}))
+    if (auto wrong = check_clamp(
+            {.to = matmul.to, .zero_point = matmul.zero_point, .lowest = matmul.lowest, .highest = matmul.highest}))
       return *wrong;
   }
   auto product = Product::of(a.shape, b.shape);
@@ -38,9 +42,12 @@ void reference_quantized_matmul(const Attrs& attrs, InputViews inputs, OutputVie
   for (const auto& [a0, b0] : product.offsets()) {
     for (std::int64_t m = 0; m < product.m; ++m) {
       for (std::int64_t n = 0; n < product.n; ++n, ++element) {
-        const auto acc = static_cast<std::int32_t>(wrapping_dot({a.data() + a0 + m * product.k, 1}, {b.data() + b0 + n, product.n}, product.k));
+        const auto acc = static_cast<std::int32_t>(
+            wrapping_dot({a.data() + a0 + m * product.k, 1}, {b.data() + b0 + n, product.n}, product.k));
         if (matmul.to == DType::s32) outputs[0].as<std::int32_t>()[element] = acc;
-        else store_8bit(outputs[0].data, element, requantize(acc, matmul.multiplier, matmul.zero_point, matmul.lowest, matmul.highest));
+        else
+          store_8bit(outputs[0].data, element,
+                     requantize(acc, matmul.multiplier, matmul.zero_point, matmul.lowest, matmul.highest));
       }
     }
   }

@@ -14,10 +14,12 @@ namespace {
 Problem check_form(const QuantizedPoolAttrs& pool) {
   const bool is_tflite = pool.profile == Profile::tflite_xnnpack;
   const bool is_known = pool.form == QuantizedPoolForm::integer_average ? is_tflite || is_fixed_point(pool.profile)
-                        : pool.form == QuantizedPoolForm::average_pool  ? pool.profile == Profile::onnx || pool.profile == Profile::pt2e
-                                                                        : is_tflite || pool.profile == Profile::onnx || pool.profile == Profile::pt2e;
+                        : pool.form == QuantizedPoolForm::average_pool
+                            ? pool.profile == Profile::onnx || pool.profile == Profile::pt2e
+                            : is_tflite || pool.profile == Profile::onnx || pool.profile == Profile::pt2e;
   const auto is_large = [](std::int64_t size) { return size > 2048; };
-  if (pool.form == QuantizedPoolForm::integer_average && std::any_of(pool.window.kernel.begin(), pool.window.kernel.end(), is_large)) {
+  if (pool.form == QuantizedPoolForm::integer_average &&
+      std::any_of(pool.window.kernel.begin(), pool.window.kernel.end(), is_large)) {
     return shape_error("window", print(pool.window.kernel), "at most 2048 elements along each axis");
   }
   if (is_known) return std::nullopt;
@@ -26,9 +28,13 @@ Problem check_form(const QuantizedPoolAttrs& pool) {
 
 Problem check_attrs(const QuantizedPoolAttrs& pool, DType x) {
   const IntegerRange range = range_of(x);
-  return first_of({check_range("x_zero_point", pool.x_zero_point, range.lowest, range.highest), check_scale("x_scale", pool.x_scale),
-                   check_scale("y_scale", pool.y_scale),
-                   check_clamp({.to = pool.to, .zero_point = pool.zero_point, .lowest = pool.lowest, .highest = pool.highest, .shift = pool.shift}),
+  return first_of({check_range("x_zero_point", pool.x_zero_point, range.lowest, range.highest),
+                   check_scale("x_scale", pool.x_scale), check_scale("y_scale", pool.y_scale),
+                   check_clamp({.to = pool.to,
+                                .zero_point = pool.zero_point,
+                                .lowest = pool.lowest,
+                                .highest = pool.highest,
+                                .shift = pool.shift}),
                    check_form(pool)});
 }
 
@@ -60,9 +66,11 @@ struct Cover {
   std::int64_t count = 0;
 };
 
-std::int32_t exact_sum(const QuantizedPoolAttrs& pool, const ConstTensorView& x, std::int64_t first, const Cover& cover) {
+std::int32_t exact_sum(const QuantizedPoolAttrs& pool, const ConstTensorView& x, std::int64_t first,
+                       const Cover& cover) {
   std::uint32_t sum = 0;  // wraps where it leaves 32 bits
-  for (const Tap& tap : cover.taps) sum += static_cast<std::uint32_t>(load_8bit(x.data, x.dtype, first + tap.image) - pool.x_zero_point);
+  for (const Tap& tap : cover.taps)
+    sum += static_cast<std::uint32_t>(load_8bit(x.data, x.dtype, first + tap.image) - pool.x_zero_point);
   return static_cast<std::int32_t>(sum);
 }
 
@@ -76,7 +84,8 @@ std::int32_t average(const QuantizedPoolAttrs& pool, const ConstTensorView& x, s
     return std::clamp(q, pool.lowest, pool.highest);
   }
   float sum = 0.0f;
-  for (const Tap& tap : cover.taps) sum = average_pool_add(sum, load_8bit(x.data, x.dtype, first + tap.image) - pool.x_zero_point, pool.x_scale);
+  for (const Tap& tap : cover.taps)
+    sum = average_pool_add(sum, load_8bit(x.data, x.dtype, first + tap.image) - pool.x_zero_point, pool.x_scale);
   return average_pool_value(sum, cover.count, pool.y_scale, pool.zero_point, pool.lowest, pool.highest);
 }
 
@@ -106,7 +115,9 @@ void reference_quantized_pool(const Attrs& attrs, InputViews inputs, OutputViews
 
 const OpSpec kQuantizedPool = {
     .name = "quantized_pool",
-    .summary = "y = table[mean under the window]: average_pool_add and average_pool_value, or requantize() or integer_average() of the exact sum",
+    .summary =
+        "y = table[mean under the window]: average_pool_add and average_pool_value, or requantize() or "
+        "integer_average() of the exact sum",
     .inputs = {"x", "table?"},
     .infer = infer_quantized_pool,
     .reference = reference_quantized_pool,

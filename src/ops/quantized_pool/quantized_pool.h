@@ -38,25 +38,29 @@ struct QuantizedPoolAttrs {
 
   bool operator==(const QuantizedPoolAttrs&) const = default;
   static constexpr auto fields() {
-    return std::tuple(Field{"form", &QuantizedPoolAttrs::form}, Field{"window", &QuantizedPoolAttrs::window},
-                      Field{"rounding", &QuantizedPoolAttrs::rounding}, Field{"count_include_pad", &QuantizedPoolAttrs::count_include_pad},
-                      Field{"to", &QuantizedPoolAttrs::to}, Field{"profile", &QuantizedPoolAttrs::profile},
-                      Field{"x_scale", &QuantizedPoolAttrs::x_scale}, Field{"y_scale", &QuantizedPoolAttrs::y_scale},
-                      Field{"x_zero_point", &QuantizedPoolAttrs::x_zero_point}, Field{"zero_point", &QuantizedPoolAttrs::zero_point},
-                      Field{"lowest", &QuantizedPoolAttrs::lowest}, Field{"highest", &QuantizedPoolAttrs::highest},
-                      Field{"shift", &QuantizedPoolAttrs::shift});
+    return std::tuple(
+        Field{"form", &QuantizedPoolAttrs::form}, Field{"window", &QuantizedPoolAttrs::window},
+        Field{"rounding", &QuantizedPoolAttrs::rounding},
+        Field{"count_include_pad", &QuantizedPoolAttrs::count_include_pad}, Field{"to", &QuantizedPoolAttrs::to},
+        Field{"profile", &QuantizedPoolAttrs::profile}, Field{"x_scale", &QuantizedPoolAttrs::x_scale},
+        Field{"y_scale", &QuantizedPoolAttrs::y_scale}, Field{"x_zero_point", &QuantizedPoolAttrs::x_zero_point},
+        Field{"zero_point", &QuantizedPoolAttrs::zero_point}, Field{"lowest", &QuantizedPoolAttrs::lowest},
+        Field{"highest", &QuantizedPoolAttrs::highest}, Field{"shift", &QuantizedPoolAttrs::shift});
   }
 };
 
-// channels_last [N,H,W,C]. Formulas of base/requantize.h, measured against ONNX Runtime's QLinearAveragePool and QLinearGlobalAveragePool:
-//   average_pool: sum = average_pool_add over the elements of the window that are inside the image, in row-major order, in f32;
-//                 q = average_pool_value(sum, count), count = kernel size with count_include_pad, else the elements inside.
-//   global_average_pool (the window is the image): q = requantize(exact s32 sum of x - x_zp, global_average_multiplier(...)).
-//   integer_average (TFLite): q = integer_average(exact s32 sum of x - x_zero_point, elements inside); x_zero_point is what x is stored with added to
-//   it,
+// channels_last [N,H,W,C]. Formulas of base/requantize.h, measured against ONNX Runtime's QLinearAveragePool and
+// QLinearGlobalAveragePool:
+//   average_pool: sum = average_pool_add over the elements of the window that are inside the image, in row-major order,
+//   in f32;
+//                 q = average_pool_value(sum, count), count = kernel size with count_include_pad, else the elements
+//                 inside.
+//   global_average_pool (the window is the image): q = requantize(exact s32 sum of x - x_zp,
+//   global_average_multiplier(...)). integer_average (TFLite): q = integer_average(exact s32 sum of x - x_zero_point,
+//   elements inside); x_zero_point is what x is stored with added to it,
 //                 not what the real value 0 has. At most 2048 elements along each axis of the window.
-// ONNX Runtime computes every window over the whole image without padding by the global form. q + shift is stored. inputs: x, table? [256] applied
-// last.
+// ONNX Runtime computes every window over the whole image without padding by the global form. q + shift is stored.
+// inputs: x, table? [256] applied last.
 extern const OpSpec kQuantizedPool;
 
 }  // namespace octavo

@@ -25,8 +25,10 @@ struct LineValue {
     const IntegerRange range = range_of(softmax.to);
     const auto lowest = static_cast<std::int32_t>(range.lowest), highest = static_cast<std::int32_t>(range.highest);
     if (softmax.profile == Profile::onnx)
-      return softmax_value(exponential, sum, softmax_inverse_scale(softmax.y_scale), softmax.zero_point, lowest, highest);
-    return tflite_softmax_value(exponential, tflite_softmax_factor(sum, softmax.y_scale), softmax.zero_point, lowest, highest);
+      return softmax_value(exponential, sum, softmax_inverse_scale(softmax.y_scale), softmax.zero_point, lowest,
+                           highest);
+    return tflite_softmax_value(exponential, tflite_softmax_factor(sum, softmax.y_scale), softmax.zero_point, lowest,
+                                highest);
   }
 };
 
@@ -54,15 +56,19 @@ std::int32_t largest_of(const ConstTensorView& x, std::int64_t first, std::int64
 }
 
 // Shares of 256, from the lowest value of the type on.
-void fixed_line(const QuantizedSoftmaxAttrs& softmax, InputViews inputs, std::int64_t first, std::int64_t length, std::byte* y) {
+void fixed_line(const QuantizedSoftmaxAttrs& softmax, InputViews inputs, std::int64_t first, std::int64_t length,
+                std::byte* y) {
   const ConstTensorView& x = inputs[0];
   const std::int32_t largest = largest_of(x, first, length);
-  const auto exponential = [&](std::int64_t i) { return inputs[1].as<std::int32_t>()[255 - (largest - load_8bit(x.data, x.dtype, first + i))]; };
+  const auto exponential = [&](std::int64_t i) {
+    return inputs[1].as<std::int32_t>()[255 - (largest - load_8bit(x.data, x.dtype, first + i))];
+  };
   std::uint32_t sum = 0;
   for (std::int64_t i = 0; i < length; ++i) sum += static_cast<std::uint32_t>(fixed_softmax_term(exponential(i)));
   const FixedReciprocal reciprocal = FixedReciprocal::of(static_cast<std::int32_t>(sum));
   const auto lowest = static_cast<std::int32_t>(range_of(softmax.to).lowest);
-  for (std::int64_t i = 0; i < length; ++i) store_8bit(y, first + i, lowest + std::clamp(reciprocal.share(exponential(i)), 0, 255));
+  for (std::int64_t i = 0; i < length; ++i)
+    store_8bit(y, first + i, lowest + std::clamp(reciprocal.share(exponential(i)), 0, 255));
 }
 
 void reference_quantized_softmax(const Attrs& attrs, InputViews inputs, OutputViews outputs) {
@@ -78,7 +84,9 @@ void reference_quantized_softmax(const Attrs& attrs, InputViews inputs, OutputVi
       continue;
     }
     const std::int32_t largest = largest_of(x, first, length);
-    const auto exponential = [&](std::int64_t i) { return exponentials[255 - (largest - load_8bit(x.data, x.dtype, first + i))]; };
+    const auto exponential = [&](std::int64_t i) {
+      return exponentials[255 - (largest - load_8bit(x.data, x.dtype, first + i))];
+    };
     float sum = 0.0f;
     for (std::int64_t i = 0; i < length; ++i) sum += exponential(i);
     const LineValue value{softmax, sum};
@@ -90,7 +98,8 @@ void reference_quantized_softmax(const Attrs& attrs, InputViews inputs, OutputVi
 
 const OpSpec kQuantizedSoftmax = {
     .name = "quantized_softmax",
-    .summary = "y = softmax_value or tflite_softmax_value(e[255 - (max - x)], sum of e in f32, in order), along the last axis",
+    .summary =
+        "y = softmax_value or tflite_softmax_value(e[255 - (max - x)], sum of e in f32, in order), along the last axis",
     .inputs = {"x", "exponentials"},
     .infer = infer_quantized_softmax,
     .reference = reference_quantized_softmax,

@@ -21,15 +21,17 @@ struct QuantizedSoftmaxAttrs {
   bool operator==(const QuantizedSoftmaxAttrs&) const = default;
   static constexpr auto fields() {
     return std::tuple(Field{"to", &QuantizedSoftmaxAttrs::to}, Field{"profile", &QuantizedSoftmaxAttrs::profile},
-                      Field{"y_scale", &QuantizedSoftmaxAttrs::y_scale}, Field{"zero_point", &QuantizedSoftmaxAttrs::zero_point});
+                      Field{"y_scale", &QuantizedSoftmaxAttrs::y_scale},
+                      Field{"zero_point", &QuantizedSoftmaxAttrs::zero_point});
   }
 };
 
 // Profile onnx: the formula of ONNX Runtime's QLinearSoftmax (measured): over a table of exponentials
-// (softmax_exponential of base/requantize.h, for lines of this length), the f32 sum of the line's exponentials in order, and softmax_value.
-// Profile tflite-xnnpack: the same with tflite_softmax_exponential and tflite_softmax_value. tflite-double and tflite-single: exponentials s32
-// [256] (fixed_softmax_exponential of base/fixed_point.h), their terms summed, FixedReciprocal::share from the lowest value of the type on; y_scale
-// and zero_point are not used. inputs: x (u8 or s8), exponentials f32 or s32 [256].
+// (softmax_exponential of base/requantize.h, for lines of this length), the f32 sum of the line's exponentials in
+// order, and softmax_value. Profile tflite-xnnpack: the same with tflite_softmax_exponential and tflite_softmax_value.
+// tflite-double and tflite-single: exponentials s32 [256] (fixed_softmax_exponential of base/fixed_point.h), their
+// terms summed, FixedReciprocal::share from the lowest value of the type on; y_scale and zero_point are not used.
+// inputs: x (u8 or s8), exponentials f32 or s32 [256].
 extern const OpSpec kQuantizedSoftmax;
 
 }  // namespace octavo

@@ -11,11 +11,15 @@
 namespace octavo {
 namespace {
 
-bool is_for_integers(ReduceKind kind) { return kind != ReduceKind::l2 && kind != ReduceKind::log_sum && kind != ReduceKind::log_sum_exp; }
+bool is_for_integers(ReduceKind kind) {
+  return kind != ReduceKind::l2 && kind != ReduceKind::log_sum && kind != ReduceKind::log_sum_exp;
+}
 
 bool is_extreme(ReduceKind kind) { return kind == ReduceKind::max || kind == ReduceKind::min; }
 
-bool is_reduced(const ReduceAttrs& reduce, int axis) { return std::binary_search(reduce.axes.begin(), reduce.axes.end(), axis); }
+bool is_reduced(const ReduceAttrs& reduce, int axis) {
+  return std::binary_search(reduce.axes.begin(), reduce.axes.end(), axis);
+}
 
 Problem check_axes(const std::vector<std::int64_t>& axes, int rank) {
   std::int64_t previous = -1;
@@ -32,7 +36,8 @@ Result<std::vector<Fact>> infer_reduce(const Attrs& attrs, InputFacts inputs) {
   if (auto problem = check_axes(reduce.axes, x.shape.rank())) return *problem;
   if (!is_float(x.dtype)) {
     if (!is_for_integers(reduce.kind))
-      return shape_error("x", "type " + std::string(name_of(x.dtype)), "a float for " + std::string(name_of(reduce.kind)));
+      return shape_error("x", "type " + std::string(name_of(x.dtype)),
+                         "a float for " + std::string(name_of(reduce.kind)));
     const bool may_be_narrow = is_extreme(reduce.kind) && (is_8bit(x.dtype) || x.dtype == DType::boolean);
     if (!may_be_narrow) {
       if (auto problem = check_dtype("x", x, {DType::s32, DType::u32, DType::s64, DType::u64})) return *problem;
@@ -58,7 +63,8 @@ Offsets offsets_of(const ReduceAttrs& reduce, const Shape& shape) {
     auto& list = is_reduced(reduce, axis) ? offsets.reduced : offsets.kept;
     std::vector<std::int64_t> longer;
     for (std::int64_t base : list) {
-      for (std::int64_t i = 0; i < shape[axis]; ++i) longer.push_back(base + i * strides[static_cast<std::size_t>(axis)]);
+      for (std::int64_t i = 0; i < shape[axis]; ++i)
+        longer.push_back(base + i * strides[static_cast<std::size_t>(axis)]);
     }
     list = std::move(longer);
   }
@@ -77,7 +83,10 @@ double fold_floats(ReduceKind kind, std::int64_t count, const Get& at) {
     for (std::int64_t i = 0; i < count; ++i) largest = larger(at(i), largest);
     if (std::isinf(largest)) return largest;
   }
-  double result = kind == ReduceKind::prod ? 1.0 : kind == ReduceKind::max ? -infinity : kind == ReduceKind::min ? infinity : 0.0;
+  double result = kind == ReduceKind::prod  ? 1.0
+                  : kind == ReduceKind::max ? -infinity
+                  : kind == ReduceKind::min ? infinity
+                                            : 0.0;
   for (std::int64_t i = 0; i < count; ++i) {
     const double x = at(i);
     switch (kind) {
@@ -108,7 +117,8 @@ T fold_integers(ReduceKind kind, std::int64_t count, const Get& at) {
   using Limits = std::numeric_limits<T>;
   if (is_extreme(kind)) {
     T best = kind == ReduceKind::max ? Limits::lowest() : Limits::max();
-    for (std::int64_t i = 0; i < count; ++i) best = kind == ReduceKind::max ? std::max(best, at(i)) : std::min(best, at(i));
+    for (std::int64_t i = 0; i < count; ++i)
+      best = kind == ReduceKind::max ? std::max(best, at(i)) : std::min(best, at(i));
     return best;
   }
   std::uint64_t result = kind == ReduceKind::prod ? 1 : 0;
@@ -129,14 +139,17 @@ void reduce_integers(ReduceKind kind, const Offsets& offsets, const ConstTensorV
   const auto count = static_cast<std::int64_t>(offsets.reduced.size());
   for (std::size_t i = 0; i < offsets.kept.size(); ++i) {
     const T* line = x.as<T>() + offsets.kept[i];
-    y.as<T>()[i] = fold_integers<T>(kind, count, [&](std::int64_t k) { return line[offsets.reduced[static_cast<std::size_t>(k)]]; });
+    y.as<T>()[i] = fold_integers<T>(kind, count,
+                                    [&](std::int64_t k) { return line[offsets.reduced[static_cast<std::size_t>(k)]]; });
   }
 }
 
 void reduce_floats(ReduceKind kind, const Offsets& offsets, const ConstTensorView& x, const TensorView& y) {
   const auto count = static_cast<std::int64_t>(offsets.reduced.size());
   for (std::size_t i = 0; i < offsets.kept.size(); ++i) {
-    const auto at = [&](std::int64_t k) { return element_as_double(x, offsets.kept[i] + offsets.reduced[static_cast<std::size_t>(k)]); };
+    const auto at = [&](std::int64_t k) {
+      return element_as_double(x, offsets.kept[i] + offsets.reduced[static_cast<std::size_t>(k)]);
+    };
     store_double(y, static_cast<std::int64_t>(i), fold_floats(kind, count, at));
   }
 }
@@ -167,7 +180,9 @@ std::optional<Attrs> one_image_of_reduce(const Attrs& attrs, InputFacts) {
 
 const OpSpec kReduce = {
     .name = "reduce",
-    .summary = "y = sum, mean, max, min, prod, l1, l2, sum_square, log_sum or log_sum_exp over axes; floats in f64, integers wrap",
+    .summary =
+        "y = sum, mean, max, min, prod, l1, l2, sum_square, log_sum or log_sum_exp over axes; floats in f64, integers "
+        "wrap",
     .inputs = {"x"},
     .infer = infer_reduce,
     .reference = reference_reduce,

@@ -12,10 +12,22 @@
 namespace octavo {
 
 // Which reduction. Numbers are part of the artifact format.
-enum class ReduceKind : std::uint8_t { sum = 0, mean = 1, max = 2, min = 3, prod = 4, l1 = 5, l2 = 6, sum_square = 7, log_sum = 8, log_sum_exp = 9 };
+enum class ReduceKind : std::uint8_t {
+  sum = 0,
+  mean = 1,
+  max = 2,
+  min = 3,
+  prod = 4,
+  l1 = 5,
+  l2 = 6,
+  sum_square = 7,
+  log_sum = 8,
+  log_sum_exp = 9
+};
 constexpr int count_of(ReduceKind) { return 10; }
 constexpr std::string_view name_of(ReduceKind value) {
-  constexpr std::string_view names[] = {"sum", "mean", "max", "min", "prod", "l1", "l2", "sum_square", "log_sum", "log_sum_exp"};
+  constexpr std::string_view names[] = {"sum", "mean", "max",        "min",     "prod",
+                                        "l1",  "l2",   "sum_square", "log_sum", "log_sum_exp"};
   return names[static_cast<int>(value)];
 }
 
@@ -26,7 +38,8 @@ struct ReduceAttrs {
 
   bool operator==(const ReduceAttrs&) const = default;
   static constexpr auto fields() {
-    return std::tuple(Field{"kind", &ReduceAttrs::kind}, Field{"axes", &ReduceAttrs::axes}, Field{"keep_dims", &ReduceAttrs::keep_dims});
+    return std::tuple(Field{"kind", &ReduceAttrs::kind}, Field{"axes", &ReduceAttrs::axes},
+                      Field{"keep_dims", &ReduceAttrs::keep_dims});
   }
 };
 

@@ -15,9 +15,7 @@ struct ReshapeAttrs {
   std::vector<std::int64_t> shape;  // concrete: no 0 or -1 placeholders
 
   bool operator==(const ReshapeAttrs&) const = default;
-  static constexpr auto fields() {
-    return std::tuple(Field{"shape", &ReshapeAttrs::shape});
-  }
+  static constexpr auto fields() { return std::tuple(Field{"shape", &ReshapeAttrs::shape}); }
 };
 
 // inputs: x.

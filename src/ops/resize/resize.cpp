@@ -12,8 +12,10 @@ namespace {
 
 Problem check_lists(const ResizeAttrs& resize, const Fact& x) {
   const auto rank = static_cast<std::size_t>(x.shape.rank());
-  if (resize.sizes.size() != rank) return shape_error("sizes", std::to_string(resize.sizes.size()) + " entries", std::to_string(rank));
-  if (resize.scales.size() != rank) return shape_error("scales", std::to_string(resize.scales.size()) + " entries", std::to_string(rank));
+  if (resize.sizes.size() != rank)
+    return shape_error("sizes", std::to_string(resize.sizes.size()) + " entries", std::to_string(rank));
+  if (resize.scales.size() != rank)
+    return shape_error("scales", std::to_string(resize.scales.size()) + " entries", std::to_string(rank));
   const bool needs_roi = resize.coordinates == ResizeCoordinates::tf_crop_and_resize;
   if (resize.roi.size() != (needs_roi ? 2 * rank : 0))
     return shape_error("roi", std::to_string(resize.roi.size()) + " entries", std::to_string(needs_roi ? 2 * rank : 0));
@@ -38,18 +40,22 @@ Result<std::vector<Fact>> infer_resize(const Attrs& attrs, InputFacts inputs) {
   const auto& resize = attrs.as<ResizeAttrs>();
   const Fact& x = *inputs[0];
   if (resize.mode != ResizeMode::nearest) {
-    if (auto problem = check_dtype("x", x, {DType::f32, DType::f16, DType::bf16, DType::f64, DType::u8, DType::s8})) return *problem;
+    if (auto problem = check_dtype("x", x, {DType::f32, DType::f16, DType::bf16, DType::f64, DType::u8, DType::s8}))
+      return *problem;
   }
   if (auto problem = check_lists(resize, x)) return *problem;
   for (std::size_t i = 0; i < resize.sizes.size(); ++i) {
     const std::int64_t lowest = x.shape[static_cast<int>(i)] == 0 ? 0 : 1;
-    if (auto problem = first_of({check_range("sizes", resize.sizes[i], lowest, lowest * kMaxElements), check_scale("scales", resize.scales[i])}))
+    if (auto problem = first_of({check_range("sizes", resize.sizes[i], lowest, lowest * kMaxElements),
+                                 check_scale("scales", resize.scales[i])}))
       return *problem;
   }
   for (float value : resize.roi) {
     if (auto problem = check_finite("roi", value)) return *problem;
   }
-  if (auto problem = first_of({check_finite("cubic_coefficient", resize.cubic_coefficient), check_antialias(resize, x)})) return *problem;
+  if (auto problem =
+          first_of({check_finite("cubic_coefficient", resize.cubic_coefficient), check_antialias(resize, x)}))
+    return *problem;
   return one_output(x.dtype, resize.sizes, x.quant);
 }
 
@@ -68,7 +74,8 @@ void for_each_position(const Shape& y, const Visit& visit) {
   }
 }
 
-// What linear interpolation walks through: taps in row-major order, the product of their weights from the innermost axis outwards.
+// What linear interpolation walks through: taps in row-major order, the product of their weights from the innermost
+// axis outwards.
 struct LinearSum {
   const ConstTensorView& x;
   const std::vector<AxisTaps>& axes;
@@ -100,8 +107,8 @@ double linear(const ConstTensorView& x, const std::vector<AxisTaps>& axes, const
 }
 
 // The weighted sum of x over the taps of axes [axis, rank).
-double interpolate(const ConstTensorView& x, const std::vector<AxisTaps>& axes, const std::vector<std::int64_t>& index, std::size_t axis,
-                   std::int64_t element) {
+double interpolate(const ConstTensorView& x, const std::vector<AxisTaps>& axes, const std::vector<std::int64_t>& index,
+                   std::size_t axis, std::int64_t element) {
   if (axis == axes.size()) return element_as_double(x, element);
   const AxisTaps& taps = axes[axis];
   double sum = 0.0;
@@ -128,13 +135,15 @@ void reference_resize(const Attrs& attrs, InputViews inputs, OutputViews outputs
     }
     if (is_outside) store_double(outputs[0], element, resize.extrapolation_value);
     else if (resize.mode == ResizeMode::nearest)
-      std::memcpy(outputs[0].data + static_cast<std::size_t>(element) * size, x.data + static_cast<std::size_t>(source) * size, size);
+      std::memcpy(outputs[0].data + static_cast<std::size_t>(element) * size,
+                  x.data + static_cast<std::size_t>(source) * size, size);
     else if (is_in_f32) store_double(outputs[0], element, linear(x, axes, index));
     else store_double(outputs[0], element, interpolate(x, axes, index, 0, 0));
   });
 }
 
-// Along an axis that keeps its size with the factor 1 every way of interpolation takes the value itself, but for those of a region.
+// Along an axis that keeps its size with the factor 1 every way of interpolation takes the value itself, but for those
+// of a region.
 std::optional<Attrs> one_image_of_resize(const Attrs& attrs, InputFacts inputs) {
   ResizeAttrs resize = attrs.as<ResizeAttrs>();
   if (resize.sizes[0] != inputs[0]->shape[0] || resize.scales[0] != 1.0f || !resize.roi.empty()) return std::nullopt;
@@ -146,7 +155,9 @@ std::optional<Attrs> one_image_of_resize(const Attrs& attrs, InputFacts inputs) 
 
 const OpSpec kResize = {
     .name = "resize",
-    .summary = "y = x interpolated at the output's positions (ONNX Resize 19: nearest, linear, cubic); coordinates and linear in f32, cubic in f64",
+    .summary =
+        "y = x interpolated at the output's positions (ONNX Resize 19: nearest, linear, cubic); coordinates and linear "
+        "in f32, cubic in f64",
     .inputs = {"x"},
     .infer = infer_resize,
     .reference = reference_resize,

@@ -20,10 +20,18 @@ constexpr std::string_view name_of(ResizeMode value) {
 }
 
 // Where an output position lies in the input. Numbers are part of the artifact format.
-enum class ResizeCoordinates : std::uint8_t { half_pixel = 0, half_pixel_symmetric = 1, pytorch_half_pixel = 2, align_corners = 3, asymmetric = 4, tf_crop_and_resize = 5 };
+enum class ResizeCoordinates : std::uint8_t {
+  half_pixel = 0,
+  half_pixel_symmetric = 1,
+  pytorch_half_pixel = 2,
+  align_corners = 3,
+  asymmetric = 4,
+  tf_crop_and_resize = 5
+};
 constexpr int count_of(ResizeCoordinates) { return 6; }
 constexpr std::string_view name_of(ResizeCoordinates value) {
-  constexpr std::string_view names[] = {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric", "tf_crop_and_resize"};
+  constexpr std::string_view names[] = {"half_pixel",    "half_pixel_symmetric", "pytorch_half_pixel",
+                                        "align_corners", "asymmetric",           "tf_crop_and_resize"};
   return names[static_cast<int>(value)];
 }
 
@@ -40,8 +48,8 @@ struct ResizeAttrs {
   ResizeCoordinates coordinates = ResizeCoordinates::half_pixel;
   NearestRounding nearest = NearestRounding::round_prefer_floor;
   std::vector<std::int64_t> sizes;  // of the result, one per axis
-  std::vector<float> scales;  // one per axis: the factor of the coordinate formula
-  std::vector<float> roi;  // tf_crop_and_resize only: starts, then ends
+  std::vector<float> scales;        // one per axis: the factor of the coordinate formula
+  std::vector<float> roi;           // tf_crop_and_resize only: starts, then ends
   float cubic_coefficient = -0.75f;
   bool exclude_outside = false;
   bool antialias = false;
@@ -49,12 +57,9 @@ struct ResizeAttrs {
 
   bool operator==(const ResizeAttrs&) const = default;
   static constexpr auto fields() {
-    return std::tuple(Field{"mode", &ResizeAttrs::mode},
-                      Field{"coordinates", &ResizeAttrs::coordinates},
-                      Field{"nearest", &ResizeAttrs::nearest},
-                      Field{"sizes", &ResizeAttrs::sizes},
-                      Field{"scales", &ResizeAttrs::scales},
-                      Field{"roi", &ResizeAttrs::roi},
+    return std::tuple(Field{"mode", &ResizeAttrs::mode}, Field{"coordinates", &ResizeAttrs::coordinates},
+                      Field{"nearest", &ResizeAttrs::nearest}, Field{"sizes", &ResizeAttrs::sizes},
+                      Field{"scales", &ResizeAttrs::scales}, Field{"roi", &ResizeAttrs::roi},
                       Field{"cubic_coefficient", &ResizeAttrs::cubic_coefficient},
                       Field{"exclude_outside", &ResizeAttrs::exclude_outside},
                       Field{"antialias", &ResizeAttrs::antialias},
@@ -62,9 +67,10 @@ struct ResizeAttrs {
   }
 };
 
-// The meaning of ONNX Resize 19; older versions are expressed by the importer. Any type for nearest, floats and 8-bit for the others.
-// Linear without antialiasing is computed in f32: the sum, in row-major order of the taps, of (product of the weights, innermost axis first) * x;
-// 8-bit results are truncated. Measured against ONNX Runtime, no difference. inputs: x.
+// The meaning of ONNX Resize 19; older versions are expressed by the importer. Any type for nearest, floats and 8-bit
+// for the others. Linear without antialiasing is computed in f32: the sum, in row-major order of the taps, of (product
+// of the weights, innermost axis first) * x; 8-bit results are truncated. Measured against ONNX Runtime, no difference.
+// inputs: x.
 extern const OpSpec kResize;
 
 }  // namespace octavo

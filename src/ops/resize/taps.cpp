@@ -16,7 +16,8 @@ struct Axis {
   float roi_end = 0.0f;
 };
 
-// Where output position `position` lies in the input. In f32, as ONNX Runtime computes it: ties of `nearest` depend on it.
+// Where output position `position` lies in the input. In f32, as ONNX Runtime computes it: ties of `nearest` depend on
+// it.
 float source_coordinate(ResizeCoordinates coordinates, const Axis& axis, std::int64_t position) {
   const auto x = static_cast<float>(position);
   const auto input = static_cast<float>(axis.input);
@@ -31,7 +32,8 @@ float source_coordinate(ResizeCoordinates coordinates, const Axis& axis, std::in
     case ResizeCoordinates::align_corners: return axis.output > 1 ? x * (input - 1.0f) / (output - 1.0f) : 0.0f;
     case ResizeCoordinates::asymmetric: return x / axis.scale;
     case ResizeCoordinates::tf_crop_and_resize:
-      if (axis.output > 1) return axis.roi_start * (input - 1.0f) + x * (axis.roi_end - axis.roi_start) * (input - 1.0f) / (output - 1.0f);
+      if (axis.output > 1)
+        return axis.roi_start * (input - 1.0f) + x * (axis.roi_end - axis.roi_start) * (input - 1.0f) / (output - 1.0f);
       return 0.5f * (axis.roi_start + axis.roi_end) * (input - 1.0f);
   }
   return 0.0f;
@@ -54,7 +56,8 @@ double cubic_weight(double a, double distance) {
   return 0.0;
 }
 
-// Neighbours base + start ... base + 1 - start of a coordinate base + ratio with ratio in (0, 1]; outside the axis its edge counts.
+// Neighbours base + start ... base + 1 - start of a coordinate base + ratio with ratio in (0, 1]; outside the axis its
+// edge counts.
 void add_taps(const ResizeAttrs& resize, const Axis& axis, double x, std::vector<ResizeTap>& taps) {
   const double base = std::ceil(x) - 1.0;
   const double reach = resize.mode == ResizeMode::linear ? 1.0 : 2.0;
@@ -66,7 +69,8 @@ void add_taps(const ResizeAttrs& resize, const Axis& axis, double x, std::vector
     const double distance = (base + k - x) * shrink;
     const double at = base + k;
     const bool is_outside = at < 0.0 || at >= static_cast<double>(axis.input);
-    double weight = resize.mode == ResizeMode::linear ? std::max(0.0, 1.0 - std::fabs(distance)) : cubic_weight(resize.cubic_coefficient, distance);
+    double weight = resize.mode == ResizeMode::linear ? std::max(0.0, 1.0 - std::fabs(distance))
+                                                      : cubic_weight(resize.cubic_coefficient, distance);
     if (is_outside && resize.exclude_outside) weight = 0.0;
     sum += weight;
     const double clamped = std::clamp(at, 0.0, static_cast<double>(axis.input - 1));
@@ -76,7 +80,8 @@ void add_taps(const ResizeAttrs& resize, const Axis& axis, double x, std::vector
   for (std::size_t i = first; i < taps.size(); ++i) taps[i].weight /= sum;
 }
 
-// Linear without antialiasing: the two neighbours of the coordinate clamped into the axis, weights in f32 as ONNX Runtime computes them.
+// Linear without antialiasing: the two neighbours of the coordinate clamped into the axis, weights in f32 as ONNX
+// Runtime computes them.
 void add_linear_taps(const Axis& axis, float x, std::vector<ResizeTap>& taps) {
   const float at = std::clamp(x, 0.0f, static_cast<float>(axis.input - 1));
   const std::int64_t first = std::min(static_cast<std::int64_t>(at), axis.input - 1);
@@ -92,7 +97,9 @@ bool is_identity(const ResizeAttrs& resize, const Axis& axis) {
 
 }  // namespace
 
-bool is_plain_linear(const ResizeAttrs& resize) { return resize.mode == ResizeMode::linear && !resize.antialias && !resize.exclude_outside; }
+bool is_plain_linear(const ResizeAttrs& resize) {
+  return resize.mode == ResizeMode::linear && !resize.antialias && !resize.exclude_outside;
+}
 
 AxisTaps AxisTaps::of(const ResizeAttrs& resize, std::int64_t size, int axis_number) {
   const auto i = static_cast<std::size_t>(axis_number);
@@ -102,8 +109,9 @@ AxisTaps AxisTaps::of(const ResizeAttrs& resize, std::int64_t size, int axis_num
   AxisTaps result;
   for (std::int64_t position = 0; position < axis.output; ++position) {
     // Clamped so that no conversion to an index overflows, however odd scale and roi are.
-    const double x = is_identity(resize, axis) ? static_cast<double>(position)
-                                               : std::clamp<double>(source_coordinate(resize.coordinates, axis, position), -0x1p40, 0x1p40);
+    const double x = is_identity(resize, axis)
+                         ? static_cast<double>(position)
+                         : std::clamp<double>(source_coordinate(resize.coordinates, axis, position), -0x1p40, 0x1p40);
     if (resize.mode == ResizeMode::nearest) {
       const double nearest = std::clamp(nearest_index(resize.nearest, x), 0.0, static_cast<double>(size - 1));
       result.taps_.push_back({static_cast<std::int64_t>(nearest), 1.0});

@@ -9,11 +9,13 @@ namespace {
 Result<std::vector<Fact>> infer_row_quantize(const Attrs& attrs, InputFacts inputs) {
   const std::int64_t axis = attrs.as<RowQuantizeAttrs>().axis;
   const Fact& x = *inputs[0];
-  if (auto problem = first_of({check_dtype("x", x, {DType::f32}), check_range("axis", axis, 0, x.shape.rank())})) return *problem;
+  if (auto problem = first_of({check_dtype("x", x, {DType::f32}), check_range("axis", axis, 0, x.shape.rank())}))
+    return *problem;
   std::vector<std::int64_t> rows = x.shape.to_vector();
   rows.resize(static_cast<std::size_t>(axis));
-  return std::vector<Fact>{
-      {.dtype = DType::u8, .shape = x.shape}, {.dtype = DType::f32, .shape = Shape(rows)}, {.dtype = DType::u8, .shape = Shape(rows)}};
+  return std::vector<Fact>{{.dtype = DType::u8, .shape = x.shape},
+                           {.dtype = DType::f32, .shape = Shape(rows)},
+                           {.dtype = DType::u8, .shape = Shape(rows)}};
 }
 
 void reference_row_quantize(const Attrs& attrs, InputViews inputs, OutputViews outputs) {
@@ -41,7 +43,8 @@ void reference_row_quantize(const Attrs& attrs, InputViews inputs, OutputViews o
 const OpSpec kRowQuantize = {
     .name = "row_quantize",
     .summary =
-        "scale and zero_point from the lowest and highest value and 0 of each row, all axes from `axis` on; y = quantize(x, scale, zero_point), u8",
+        "scale and zero_point from the lowest and highest value and 0 of each row, all axes from `axis` on; y = "
+        "quantize(x, scale, zero_point), u8",
     .inputs = {"x"},
     .outputs = 3,
     .infer = infer_row_quantize,

@@ -1,4 +1,5 @@
-// row_quantize: scales and zero points from the data, one per row, in the forms of LiteRT; made by the importer of TFLite. Part of ops/.
+// row_quantize: scales and zero points from the data, one per row, in the forms of LiteRT; made by the importer of
+// TFLite. Part of ops/.
 #ifndef OCTAVO_OPS_ROW_QUANTIZE_ROW_QUANTIZE_H_
 #define OCTAVO_OPS_ROW_QUANTIZE_ROW_QUANTIZE_H_
 
@@ -17,10 +18,13 @@ struct RowQuantizeAttrs {
   std::int64_t axis = 0;  // a row is all axes from this one on: 0 for the whole tensor, 1 for each image
 
   bool operator==(const RowQuantizeAttrs&) const = default;
-  static constexpr auto fields() { return std::tuple(Field{"form", &RowQuantizeAttrs::form}, Field{"axis", &RowQuantizeAttrs::axis}); }
+  static constexpr auto fields() {
+    return std::tuple(Field{"form", &RowQuantizeAttrs::form}, Field{"axis", &RowQuantizeAttrs::axis});
+  }
 };
 
-// outputs: y (u8), scale (f32) and zero_point (u8) of the shape of x's axes before `axis`. The range of a row always contains 0. inputs: x (f32).
+// outputs: y (u8), scale (f32) and zero_point (u8) of the shape of x's axes before `axis`. The range of a row always
+// contains 0. inputs: x (f32).
 extern const OpSpec kRowQuantize;
 
 }  // namespace octavo

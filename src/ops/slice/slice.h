@@ -13,12 +13,13 @@ namespace octavo {
 
 struct SliceAttrs {
   std::vector<std::int64_t> starts;  // one per axis, inside the axis
-  std::vector<std::int64_t> steps;  // one per axis, not 0
-  std::vector<std::int64_t> sizes;  // one per axis, of the result
+  std::vector<std::int64_t> steps;   // one per axis, not 0
+  std::vector<std::int64_t> sizes;   // one per axis, of the result
 
   bool operator==(const SliceAttrs&) const = default;
   static constexpr auto fields() {
-    return std::tuple(Field{"starts", &SliceAttrs::starts}, Field{"steps", &SliceAttrs::steps}, Field{"sizes", &SliceAttrs::sizes});
+    return std::tuple(Field{"starts", &SliceAttrs::starts}, Field{"steps", &SliceAttrs::steps},
+                      Field{"sizes", &SliceAttrs::sizes});
   }
 };
 

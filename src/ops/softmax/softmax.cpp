@@ -35,7 +35,8 @@ void softmax_line(SoftmaxKind kind, const ConstTensorView& x, const TensorView& 
   const double log_sum = kind == SoftmaxKind::log_softmax ? math_log(sum) : 0.0;
   for (std::int64_t i = 0; i < line.count; ++i) {
     const double shifted = at(i) - largest;
-    store_double(y, line.first + i * line.stride, kind == SoftmaxKind::log_softmax ? shifted - log_sum : math_exp(shifted) / sum);
+    store_double(y, line.first + i * line.stride,
+                 kind == SoftmaxKind::log_softmax ? shifted - log_sum : math_exp(shifted) / sum);
   }
 }
 
@@ -47,7 +48,8 @@ void reference_softmax(const Attrs& attrs, InputViews inputs, OutputViews output
   const std::int64_t inner = shape.elements(axis + 1, shape.rank());
   const std::int64_t outer = shape.elements(0, axis);
   for (std::int64_t o = 0; o < outer; ++o) {
-    for (std::int64_t i = 0; i < inner; ++i) softmax_line(softmax.kind, inputs[0], outputs[0], {o * shape[axis] * inner + i, inner, shape[axis]});
+    for (std::int64_t i = 0; i < inner; ++i)
+      softmax_line(softmax.kind, inputs[0], outputs[0], {o * shape[axis] * inner + i, inner, shape[axis]});
   }
 }
 
@@ -55,7 +57,8 @@ void reference_softmax(const Attrs& attrs, InputViews inputs, OutputViews output
 
 const OpSpec kSoftmax = {
     .name = "softmax",
-    .summary = "y = exp(x - max) / sum(exp(x - max)) along one axis, or its logarithm; in f64 with our own exp, rounded once",
+    .summary =
+        "y = exp(x - max) / sum(exp(x - max)) along one axis, or its logarithm; in f64 with our own exp, rounded once",
     .inputs = {"x"},
     .infer = infer_softmax,
     .reference = reference_softmax,

@@ -10,7 +10,9 @@ namespace {
 Result<std::vector<Fact>> infer_table(const Attrs&, InputFacts inputs) {
   const Fact& x = *inputs[0];
   const Fact& table = *inputs[1];
-  if (auto problem = first_of({check_dtype("x", x, {DType::u8, DType::s8}), check_table(table, {DType::u8, DType::s8, DType::f32})})) return *problem;
+  if (auto problem = first_of(
+          {check_dtype("x", x, {DType::u8, DType::s8}), check_table(table, {DType::u8, DType::s8, DType::f32})}))
+    return *problem;
   return one_output(table.dtype, x.shape.to_vector());
 }
 

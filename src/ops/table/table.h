@@ -11,8 +11,8 @@
 
 namespace octavo {
 
-// y[i] = table[x[i] as an unsigned byte]. inputs: x (u8 or s8), table [256] of u8, s8 or f32. The result has the type of the table.
-// Also requantization (u8 to u8), relabelling (s8 to u8) and dequantization (8 bit to f32) of one tensor.
+// y[i] = table[x[i] as an unsigned byte]. inputs: x (u8 or s8), table [256] of u8, s8 or f32. The result has the type
+// of the table. Also requantization (u8 to u8), relabelling (s8 to u8) and dequantization (8 bit to f32) of one tensor.
 extern const OpSpec kTable;
 
 }  // namespace octavo

@@ -15,9 +15,7 @@ struct TransposeAttrs {
   std::vector<std::int64_t> perm;  // axis i of y is axis perm[i] of x
 
   bool operator==(const TransposeAttrs&) const = default;
-  static constexpr auto fields() {
-    return std::tuple(Field{"perm", &TransposeAttrs::perm});
-  }
+  static constexpr auto fields() { return std::tuple(Field{"perm", &TransposeAttrs::perm}); }
 };
 
 // inputs: x.

@@ -47,7 +47,8 @@ Result<std::vector<Fact>> infer_unary(const Attrs& attrs, InputFacts inputs) {
   const auto& unary = attrs.as<UnaryAttrs>();
   const Fact& x = *inputs[0];
   const std::string op(name_of(unary.kind));
-  if (!takes(unary.kind, x.dtype)) return shape_error(op, std::string(name_of(x.dtype)) + " input", "another element type");
+  if (!takes(unary.kind, x.dtype))
+    return shape_error(op, std::string(name_of(x.dtype)) + " input", "another element type");
   if (std::isnan(unary.alpha) || std::isnan(unary.beta)) return shape_error(op, "NaN in its attributes", "numbers");
   return std::vector<Fact>{{.dtype = unary.kind == UnaryKind::is_nan ? DType::boolean : x.dtype, .shape = x.shape}};
 }

@@ -13,15 +13,18 @@ Result<std::vector<Fact>> infer_where(const Attrs&, InputFacts inputs) {
   const Fact& condition = *inputs[0];
   const Fact& a = *inputs[1];
   const Fact& b = *inputs[2];
-  if (condition.dtype != DType::boolean) return shape_error("", std::string(name_of(condition.dtype)) + " condition", "bool");
+  if (condition.dtype != DType::boolean)
+    return shape_error("", std::string(name_of(condition.dtype)) + " condition", "bool");
   if (a.dtype != b.dtype) {
-    return shape_error("", std::string(name_of(a.dtype)) + " and " + std::string(name_of(b.dtype)), "two inputs of one type");
+    return shape_error("", std::string(name_of(a.dtype)) + " and " + std::string(name_of(b.dtype)),
+                       "two inputs of one type");
   }
   auto shape = broadcast(a.shape, b.shape);
   if (shape) shape = broadcast(condition.shape, *shape);
   if (!shape) {
-    return shape_error("", "shapes " + condition.shape.to_string() + ", " + a.shape.to_string() + " and " + b.shape.to_string(),
-                       "shapes that broadcast");
+    return shape_error(
+        "", "shapes " + condition.shape.to_string() + ", " + a.shape.to_string() + " and " + b.shape.to_string(),
+        "shapes that broadcast");
   }
   return std::vector<Fact>{{.dtype = a.dtype, .shape = std::move(*shape)}};
 }
