@@ -11,8 +11,8 @@
 #include <optional>
 #include <utility>
 
-#include "analyze/file.h"
 #include "analyze/form_lab.h"
+#include "base/file.h"
 #include "base/machine.h"
 #include "select/tuning_log.h"
 

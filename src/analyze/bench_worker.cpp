@@ -9,8 +9,8 @@
 #include <string>
 
 #include "analyze/bench.h"
-#include "analyze/file.h"
 #include "analyze/model_file.h"
+#include "base/file.h"
 
 namespace octavo {
 namespace {

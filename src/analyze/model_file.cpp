@@ -4,8 +4,8 @@
 #include <filesystem>
 
 #include "analyze/auto_precision.h"
-#include "analyze/file.h"
 #include "artifact/artifact.h"
+#include "base/file.h"
 #include "import/import.h"
 #include "select/tuning_log.h"
 

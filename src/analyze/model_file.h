@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "analyze/preprocess.h"
-#include "analyze/samples.h"
+#include "data/preprocess.h"
+#include "data/samples.h"
 #include "octavo/octavo.h"
 
 namespace octavo {

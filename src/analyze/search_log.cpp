@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "analyze/file.h"
+#include "base/file.h"
 
 namespace octavo {
 namespace {

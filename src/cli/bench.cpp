@@ -7,7 +7,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "analyze/file.h"
+#include "base/file.h"
 #include "base/machine.h"
 #include "cli/common.h"
 

@@ -8,7 +8,7 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
-#include "analyze/file.h"
+#include "base/file.h"
 
 namespace octavo::cli {
 namespace {

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analyze/auto_precision.h"
-#include "analyze/file.h"
+#include "base/file.h"
 #include "cli/budget.h"
 #include "cli/common.h"
 #include "cli/describe.h"

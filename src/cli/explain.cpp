@@ -9,7 +9,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "analyze/file.h"
+#include "base/file.h"
 #include "cli/common.h"
 #include "cli/describe.h"
 

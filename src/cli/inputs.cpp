@@ -4,7 +4,7 @@
 #include <cctype>
 #include <cstring>
 
-#include "analyze/npy.h"
+#include "data/npy.h"
 
 namespace octavo::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include <new>
 #include <string>
 
-#include "analyze/file.h"
+#include "base/file.h"
 #include "cli/common.h"
 
 namespace {

@@ -6,8 +6,8 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "analyze/file.h"
 #include "analyze/quantize_report.h"
+#include "base/file.h"
 #include "cli/budget.h"
 #include "cli/common.h"
 

@@ -5,10 +5,10 @@
 #include <map>
 #include <memory>
 
-#include "analyze/npy.h"
 #include "cli/common.h"
 #include "cli/describe.h"
 #include "cli/inputs.h"
+#include "data/npy.h"
 #include "quantize/node_pattern.h"
 
 namespace octavo::cli {

@@ -6,7 +6,7 @@
 
 #include <memory>
 
-#include "analyze/file.h"
+#include "base/file.h"
 #include "cli/common.h"
 
 namespace octavo::cli {

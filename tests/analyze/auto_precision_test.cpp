@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "analyze/file.h"
 #include "analyze/form_lab.h"
+#include "base/file.h"
 #include "plan/plan.h"
 #include "support/child.h"
 #include "support/onnx_builder.h"

@@ -7,7 +7,7 @@
 #include <random>
 
 #include "analyze/budget.h"
-#include "analyze/file.h"
+#include "base/file.h"
 #include "support/child.h"
 #include "support/onnx_builder.h"
 

@@ -7,8 +7,8 @@
 #include <set>
 #include <span>
 
-#include "analyze/file.h"
-#include "analyze/npy.h"
+#include "base/file.h"
+#include "data/npy.h"
 #include "import/onnx/proto.h"
 #include "support/child.h"
 

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "analyze/npy.h"
 #include "artifact/format.h"
 #include "base/machine.h"
+#include "data/npy.h"
 #include "errors/broken_case.h"
 
 namespace octavo::testing {

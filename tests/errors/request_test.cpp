@@ -2,7 +2,7 @@
 #include <cmath>
 #include <filesystem>
 
-#include "analyze/npy.h"
+#include "data/npy.h"
 #include "errors/broken_case.h"
 
 namespace octavo::testing {

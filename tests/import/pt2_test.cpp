@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <map>
 
-#include "analyze/npy.h"
+#include "data/npy.h"
 #include "import/import.h"
 #include "lower/lower.h"
 #include "ops/evaluate.h"

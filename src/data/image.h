@@ -1,6 +1,6 @@
-// Images: decoded to RGB, resized and cropped as Pillow does it. Part of analyze/.
-#ifndef OCTAVO_ANALYZE_IMAGE_H_
-#define OCTAVO_ANALYZE_IMAGE_H_
+// Images: decoded to RGB, resized and cropped as Pillow does it. Part of data/.
+#ifndef OCTAVO_DATA_IMAGE_H_
+#define OCTAVO_DATA_IMAGE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -42,4 +42,4 @@ Image crop_centre(const Image& image, int width, int height);
 
 }  // namespace octavo
 
-#endif  // OCTAVO_ANALYZE_IMAGE_H_
+#endif  // OCTAVO_DATA_IMAGE_H_

@@ -1,5 +1,5 @@
 // Sample sources: what is accepted, what is refused and how it is said. Part of tests/analyze/.
-#include "analyze/samples.h"
+#include "data/samples.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -10,8 +10,8 @@
 #include <fstream>
 #include <limits>
 
-#include "analyze/file.h"
-#include "analyze/npy.h"
+#include "base/file.h"
+#include "data/npy.h"
 
 namespace octavo {
 namespace {
@@ -28,7 +28,7 @@ class SamplesTest : public testing::Test {
 
   std::string path(const std::string& name) const { return folder_ + "/" + name; }
   void copy_image(const std::string& name) const {
-    fs::copy_file(std::string(OCTAVO_SOURCE_DIR) + "/tests/analyze/data/photo.jpg", path(name));
+    fs::copy_file(std::string(OCTAVO_SOURCE_DIR) + "/tests/data/images/photo.jpg", path(name));
   }
   static Error error_of(const Result<std::unique_ptr<SampleSource>>& result) {
     return result ? Error{} : result.errors()[0];

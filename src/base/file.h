@@ -1,7 +1,7 @@
 // Whole files: read with a bound on memory, written so that an interruption leaves nothing half-written. Part of
-// analyze/.
-#ifndef OCTAVO_ANALYZE_FILE_H_
-#define OCTAVO_ANALYZE_FILE_H_
+// base/.
+#ifndef OCTAVO_BASE_FILE_H_
+#define OCTAVO_BASE_FILE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -44,4 +44,4 @@ void cleanup_unfinished_files();
 
 }  // namespace octavo
 
-#endif  // OCTAVO_ANALYZE_FILE_H_
+#endif  // OCTAVO_BASE_FILE_H_

@@ -1,15 +1,15 @@
-// Preprocessing: how an image becomes an input tensor, as a SPEC in one line. Part of analyze/. docs/cli.md lists the
+// Preprocessing: how an image becomes an input tensor, as a SPEC in one line. Part of data/. docs/cli.md lists the
 // names.
-#ifndef OCTAVO_ANALYZE_PREPROCESS_H_
-#define OCTAVO_ANALYZE_PREPROCESS_H_
+#ifndef OCTAVO_DATA_PREPROCESS_H_
+#define OCTAVO_DATA_PREPROCESS_H_
 
 #include <array>
 #include <optional>
 #include <string_view>
 
-#include "analyze/image.h"
 #include "base/result.h"
 #include "base/tensor.h"
+#include "data/image.h"
 
 namespace octavo {
 
@@ -55,4 +55,4 @@ Result<Tensor> pixels_to_tensor(const Image& image, const Preprocess& preprocess
 
 }  // namespace octavo
 
-#endif  // OCTAVO_ANALYZE_PREPROCESS_H_
+#endif  // OCTAVO_DATA_PREPROCESS_H_

@@ -1,6 +1,6 @@
-// Where calibration and evaluation inputs come from: image folders, NumPy files, random numbers. Part of analyze/.
-#ifndef OCTAVO_ANALYZE_SAMPLES_H_
-#define OCTAVO_ANALYZE_SAMPLES_H_
+// Where calibration and evaluation inputs come from: image folders, NumPy files, random numbers. Part of data/.
+#ifndef OCTAVO_DATA_SAMPLES_H_
+#define OCTAVO_DATA_SAMPLES_H_
 
 #include <cstdint>
 #include <memory>
@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "analyze/preprocess.h"
 #include "base/result.h"
+#include "data/preprocess.h"
 #include "octavo/tensor.h"
 #include "quantize/quantize.h"
 
@@ -57,4 +57,4 @@ Result<LabelledSamples> open_labelled(const std::string& images, const std::stri
 
 }  // namespace octavo
 
-#endif  // OCTAVO_ANALYZE_SAMPLES_H_
+#endif  // OCTAVO_DATA_SAMPLES_H_

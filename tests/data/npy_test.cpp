@@ -1,5 +1,5 @@
 // NumPy files: round trips, NumPy's own files, broken ones. Part of tests/analyze/.
-#include "analyze/npy.h"
+#include "data/npy.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <numeric>
 #include <string_view>
 
-#include "analyze/file.h"
+#include "base/file.h"
 
 namespace octavo {
 namespace {

@@ -1,15 +1,15 @@
 // Images: decoding and resizing give Pillow's bytes; broken files are refused. Part of tests/analyze/.
-#include "analyze/image.h"
+#include "data/image.h"
 
 #include <gtest/gtest.h>
 
-#include "analyze/file.h"
-#include "analyze/npy.h"
+#include "base/file.h"
+#include "data/npy.h"
 
 namespace octavo {
 namespace {
 
-std::string data(const std::string& name) { return std::string(OCTAVO_SOURCE_DIR) + "/tests/analyze/data/" + name; }
+std::string data(const std::string& name) { return std::string(OCTAVO_SOURCE_DIR) + "/tests/data/images/" + name; }
 
 Image expected(const std::string& name) {
   const auto tensor = read_npy(data("expected_" + name + ".npy"));

@@ -1,7 +1,7 @@
 """Makes the images of this folder and, with Pillow, what decoding and resizing them must give (expected_*.npy, u8 [H,W,3]).
 
     pip install pillow numpy
-    python tests/analyze/data/make.py
+    python tests/data/images/make.py
 """
 
 import pathlib

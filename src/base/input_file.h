@@ -1,6 +1,6 @@
-// A file that is read in pieces. Part of analyze/.
-#ifndef OCTAVO_ANALYZE_INPUT_FILE_H_
-#define OCTAVO_ANALYZE_INPUT_FILE_H_
+// A file that is read in pieces. Part of base/.
+#ifndef OCTAVO_BASE_INPUT_FILE_H_
+#define OCTAVO_BASE_INPUT_FILE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -34,4 +34,4 @@ class InputFile {
 
 }  // namespace octavo
 
-#endif  // OCTAVO_ANALYZE_INPUT_FILE_H_
+#endif  // OCTAVO_BASE_INPUT_FILE_H_

@@ -1,6 +1,6 @@
-// NumPy's files: .npy (one array) and .npz (a zip of them), read and written. Part of analyze/.
-#ifndef OCTAVO_ANALYZE_NPY_H_
-#define OCTAVO_ANALYZE_NPY_H_
+// NumPy's files: .npy (one array) and .npz (a zip of them), read and written. Part of data/.
+#ifndef OCTAVO_DATA_NPY_H_
+#define OCTAVO_DATA_NPY_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -68,4 +68,4 @@ Status write_npz(const std::string& path, const std::map<std::string, Tensor>& a
 
 }  // namespace octavo
 
-#endif  // OCTAVO_ANALYZE_NPY_H_
+#endif  // OCTAVO_DATA_NPY_H_

@@ -1,5 +1,5 @@
-// Reading and writing whole files. Part of analyze/.
-#include "analyze/file.h"
+// Reading and writing whole files. Part of base/.
+#include "base/file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -11,7 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "analyze/input_file.h"
+#include "base/input_file.h"
 
 namespace octavo {
 namespace {

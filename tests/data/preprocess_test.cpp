@@ -1,5 +1,5 @@
 // Preprocessing SPECs: names, fields, refusals, values. Part of tests/analyze/.
-#include "analyze/preprocess.h"
+#include "data/preprocess.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// Reading at any place of a file. Part of analyze/.
-#include "analyze/input_file.h"
+// Reading at any place of a file. Part of base/.
+#include "base/input_file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -1,5 +1,5 @@
-// The .npy format: a magic, a Python dictionary in text, the data. Part of analyze/.
-#include "analyze/npy.h"
+// The .npy format: a magic, a Python dictionary in text, the data. Part of data/.
+#include "data/npy.h"
 
 #include <algorithm>
 #include <charconv>
@@ -7,8 +7,8 @@
 #include <optional>
 #include <string_view>
 
-#include "analyze/file.h"
-#include "analyze/input_file.h"
+#include "base/file.h"
+#include "base/input_file.h"
 
 namespace octavo {
 namespace {

@@ -1,14 +1,14 @@
-// Opening sample sources. Part of analyze/.
-#include "analyze/samples.h"
+// Opening sample sources. Part of data/.
+#include "data/samples.h"
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <filesystem>
 
-#include "analyze/file.h"
-#include "analyze/npy.h"
+#include "base/file.h"
 #include "base/requantize.h"
+#include "data/npy.h"
 
 namespace octavo {
 namespace {

@@ -1,5 +1,5 @@
-// Parsing and applying preprocessing SPECs. Part of analyze/.
-#include "analyze/preprocess.h"
+// Parsing and applying preprocessing SPECs. Part of data/.
+#include "data/preprocess.h"
 
 #include <charconv>
 #include <cmath>

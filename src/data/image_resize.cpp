@@ -1,9 +1,9 @@
-// Resizing and cropping as Pillow and torchvision do. Part of analyze/.
+// Resizing and cropping as Pillow and torchvision do. Part of data/.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 
-#include "analyze/image.h"
+#include "data/image.h"
 
 namespace octavo {
 namespace {

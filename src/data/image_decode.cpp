@@ -1,4 +1,4 @@
-// Decoding: JPEG through libjpeg-turbo, PNG through libpng, BMP here. Part of analyze/.
+// Decoding: JPEG through libjpeg-turbo, PNG through libpng, BMP here. Part of data/.
 // jpeglib.h needs stdio.h before it.
 // clang-format off
 #include <cstddef>
@@ -13,8 +13,8 @@
 #include <optional>
 #include <string_view>
 
-#include "analyze/file.h"
-#include "analyze/image.h"
+#include "base/file.h"
+#include "data/image.h"
 
 namespace octavo {
 namespace {

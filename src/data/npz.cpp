@@ -1,4 +1,4 @@
-// The .npz format: a zip of .npy members, through libzip. Part of analyze/.
+// The .npz format: a zip of .npy members, through libzip. Part of data/.
 #include <zip.h>
 
 #include <algorithm>
@@ -6,8 +6,8 @@
 #include <memory>
 #include <optional>
 
-#include "analyze/file.h"
-#include "analyze/npy.h"
+#include "base/file.h"
+#include "data/npy.h"
 
 namespace octavo {
 namespace {
