@@ -7,6 +7,7 @@
 #include "lower/graph_builder.h"
 #include "lower/rules/fuse_binary.h"
 #include "lower/rules/fuse_convolution.h"
+#include "lower/rules/fuse_residual.h"
 
 namespace octavo {
 namespace {
@@ -103,6 +104,106 @@ TEST(TableIntoProducer, AClampBecomesBounds) {
   const Node& conv = first(b.graph, kQuantizedConv);
   EXPECT_EQ(conv.attrs.as<QuantizedConvAttrs>().lowest, 100);
   EXPECT_LE(conv.inputs.size(), 4u);
+}
+
+// y = clamp(x, lowest, highest) of stored u8 or s8 values.
+ValueId clamp_table(GraphBuilder& b, ValueId x, int lowest, int highest) {
+  const bool is_signed = b.graph.fact(x).dtype == DType::s8;
+  std::vector<std::uint8_t> entries;
+  for (int i = 0; i < 256; ++i) {
+    const int q = is_signed ? static_cast<std::int8_t>(i) : i;
+    entries.push_back(static_cast<std::uint8_t>(std::clamp(q, lowest, highest)));
+  }
+  const Tensor bytes = Tensor::of(Shape{256}, entries);
+  Tensor table(b.graph.fact(x).dtype, Shape{256});
+  std::copy_n(bytes.data(), 256, table.data());
+  return b.add(kTable, NoAttrs{}, {x, b.graph.add_constant("clamp", std::move(table))});
+}
+
+// The clamp joins the node before it as bounds: same bits, no table.
+void expect_bounds(GraphBuilder& b, ValueId y, int lowest, int highest) {
+  b.output(clamp_table(b, y, lowest, highest));
+  const Node& before = *b.graph.producer(y);
+  const OpSpec& spec = *before.spec;
+  const std::size_t inputs = before.inputs.size();
+  EXPECT_EQ(apply_exactly(b.graph, table_into_producer), 1);
+  EXPECT_EQ(b.graph.node_count(), 1);
+  EXPECT_EQ(first(b.graph, spec).inputs.size(), inputs);
+}
+
+TEST(TableIntoProducer, AClampAfterTheAdditionInAConvolution) {
+  for (const Profile profile : {Profile::onnx, Profile::tflite_xnnpack}) {
+    for (const bool conv_is_first : {true, false}) {
+      for (const int zero : {0, -20}) {
+        GraphBuilder b;
+        const auto quantize = [&](ValueId x) {
+          return b.add(kQuantize, QuantizeAttrs{.to = DType::s8, .profile = profile},
+                       {x, b.scalar(0x1p-5f), b.zero_point(DType::s8, zero)});
+        };
+        const ValueId x = b.dequantize(b.input(DType::s8, {1, 6, 6, 3}), 0x1p-6f, 3);
+        const ValueId w = b.weights({3, 1, 1, 3});
+        const ValueId conv = b.dequantize(quantize(b.conv(x, w, {1, 1}, Layout::channels_last)), 0x1p-5f, zero);
+        const ValueId other = b.dequantize(b.input(DType::s8, {1, 6, 6, 3}), 0x1p-5f, zero);
+        const ValueId sum =
+            conv_is_first ? b.binary(BinaryKind::add, conv, other) : b.binary(BinaryKind::add, other, conv);
+        b.output(quantize(b.unary(UnaryKind::relu, b.dequantize(quantize(sum), 0x1p-5f, zero))));
+        EXPECT_EQ(apply_exactly(b.graph, fuse_table), 1);
+        EXPECT_EQ(apply_exactly(b.graph, fuse_convolution), 1);
+        EXPECT_EQ(rewrite(b.graph, "fuse_binary", fuse_binary).applied(), 1);
+        EXPECT_EQ(apply_exactly(b.graph, fuse_residual), 1);
+        EXPECT_EQ(apply_exactly(b.graph, table_into_producer), 1);
+        EXPECT_EQ(b.graph.node_count(), 1);
+      }
+    }
+  }
+}
+
+// Where the stored value is the rounded one and a shift (a product's zero point that comes after the rounding, s8
+// values stored as u8), bounds are those before the shift.
+TEST(TableIntoProducer, AClampAfterProductsAndSumsWithAShift) {
+  for (const int shift : {-128, 10, 127}) {
+    GraphBuilder b;
+    const QuantizedBinaryAttrs mul{.kind = QuantizedBinaryKind::mul,
+                                   .to = DType::s8,
+                                   .a_zero_point = 3,
+                                   .b_zero_point = -7,
+                                   .ratio = 0.0123f,
+                                   .lowest = -128 - shift,
+                                   .highest = 127 - shift,
+                                   .shift = shift};
+    const ValueId y = b.add(kQuantizedBinary, mul, {b.input(DType::s8, {40, 40}), b.input(DType::s8, {40, 40})});
+    expect_bounds(b, y, std::max(shift, -128), 100);
+  }
+  GraphBuilder b;
+  QuantizedBinaryAttrs add{.to = DType::u8, .add = AddForm::of(0.7f, 3, 0.8f, -7, 1.0f, 10), .lowest = -128};
+  add.highest = 127;
+  add.add.shift = 128;
+  const ValueId y = b.add(kQuantizedBinary, add, {b.input(DType::u8, {40, 40}), b.input(DType::u8, {40, 40})});
+  expect_bounds(b, y, 138, 250);
+}
+
+TEST(TableIntoProducer, AClampAfterPoolsAndConvolutionsWithAShift) {
+  GraphBuilder b;
+  QuantizedPoolAttrs pool{.form = QuantizedPoolForm::integer_average, .window = unit_window({2, 2}), .to = DType::u8};
+  pool.profile = Profile::tflite_xnnpack;
+  pool.x_zero_point = 128;
+  pool.lowest = -128;
+  pool.highest = 127;
+  pool.shift = 128;
+  expect_bounds(b, b.add(kQuantizedPool, pool, {b.input(DType::u8, {1, 9, 9, 3})}), 119, 150);
+
+  GraphBuilder c;
+  QuantizedConvAttrs conv{
+      .window = unit_window({1, 1}), .zero_point = 138, .residual = Residual::after_rounding_conv_second};
+  conv.add = AddForm::of(0.7f, 3, 0.8f, 10, 1.0f, 10);
+  conv.add.shift = 128;
+  conv.add_lowest = -128;
+  conv.add_highest = 127;
+  const ValueId y = c.add(kQuantizedConv, conv,
+                          {c.input(DType::u8, {1, 9, 9, 3}), c.random_constant(DType::s8, {3, 1, 1, 3}),
+                           c.constant<std::int32_t>({3}, {300, -77, 0}),
+                           c.constant<float>({3}, {0.003f, 0.004f, 0.005f}), c.input(DType::u8, {1, 9, 9, 3})});
+  expect_bounds(c, y, 138, 250);
 }
 
 TEST(TableIntoProducer, BinaryAndChainsOfTables) {

@@ -26,8 +26,10 @@ std::int32_t entry(const Tensor& table, std::int32_t value) {
   return table.dtype() == DType::s8 ? table.as<std::int8_t>()[byte] : table.as<std::uint8_t>()[byte];
 }
 
+using Bounds = std::pair<std::int32_t, std::int32_t>;
+
 // The bounds, where the table maps its own type by y = clamp(x, lowest, highest).
-std::optional<std::pair<std::int32_t, std::int32_t>> as_clamp(const Tensor& table, DType from) {
+std::optional<Bounds> as_clamp(const Tensor& table, DType from) {
   if (table.dtype() != from) return std::nullopt;
   const IntegerRange range = range_of(from);
   const std::int32_t lowest = entry(table, static_cast<std::int32_t>(range.lowest));
@@ -36,7 +38,7 @@ std::optional<std::pair<std::int32_t, std::int32_t>> as_clamp(const Tensor& tabl
   for (auto x = static_cast<std::int32_t>(range.lowest); x <= range.highest; ++x) {
     if (entry(table, x) != std::clamp(x, lowest, highest)) return std::nullopt;
   }
-  return std::pair(lowest, highest);
+  return Bounds(lowest, highest);
 }
 
 // second[first[x]].
@@ -63,29 +65,41 @@ std::optional<TableHost> table_host(const Node& node) {
   return std::nullopt;
 }
 
-template <class Bounded>
-Attrs clamped(Bounded attrs, std::int32_t Bounded::*lowest, std::int32_t Bounded::*highest,
-              std::pair<std::int32_t, std::int32_t> bounds) {
-  attrs.*lowest = std::clamp(attrs.*lowest, bounds.first, bounds.second);
-  attrs.*highest = std::clamp(attrs.*highest, bounds.first, bounds.second);
+// Bounds of stored values narrow those of an operator that stores its clamped result with `shift` added.
+void narrow(std::int32_t& lowest, std::int32_t& highest, std::int32_t shift, Bounds stored) {
+  lowest = std::clamp(lowest, stored.first - shift, stored.second - shift);
+  highest = std::clamp(highest, stored.first - shift, stored.second - shift);
+}
+
+Attrs with_bounds(QuantizedBinaryAttrs attrs, Bounds bounds) {
+  // Only the form in use has a shift other than 0.
+  narrow(attrs.lowest, attrs.highest, attrs.shift + attrs.add.shift, bounds);
   return attrs;
 }
 
-Attrs with_bounds(const Node& node, std::pair<std::int32_t, std::int32_t> bounds) {
-  if (node.spec == &kQuantizedBinary)
-    return clamped(node.attrs.as<QuantizedBinaryAttrs>(), &QuantizedBinaryAttrs::lowest, &QuantizedBinaryAttrs::highest,
-                   bounds);
-  if (node.spec == &kQuantizedPool)
-    return clamped(node.attrs.as<QuantizedPoolAttrs>(), &QuantizedPoolAttrs::lowest, &QuantizedPoolAttrs::highest,
-                   bounds);
-  if (node.spec == &kFixedRequantize)
-    return clamped(node.attrs.as<FixedRequantizeAttrs>(), &FixedRequantizeAttrs::lowest, &FixedRequantizeAttrs::highest,
-                   bounds);
-  const auto& conv = node.attrs.as<QuantizedConvAttrs>();
-  const bool adds_last =
-      conv.residual == Residual::after_rounding_conv_first || conv.residual == Residual::after_rounding_conv_second;
-  if (adds_last) return clamped(conv, &QuantizedConvAttrs::add_lowest, &QuantizedConvAttrs::add_highest, bounds);
-  return clamped(conv, &QuantizedConvAttrs::lowest, &QuantizedConvAttrs::highest, bounds);
+Attrs with_bounds(QuantizedPoolAttrs attrs, Bounds bounds) {
+  narrow(attrs.lowest, attrs.highest, attrs.shift, bounds);
+  return attrs;
+}
+
+Attrs with_bounds(FixedRequantizeAttrs attrs, Bounds bounds) {
+  narrow(attrs.lowest, attrs.highest, 0, bounds);
+  return attrs;
+}
+
+// Those of the addition where it comes last.
+Attrs with_bounds(QuantizedConvAttrs attrs, Bounds bounds) {
+  if (attrs.residual == Residual::none || attrs.residual == Residual::before_rounding)
+    narrow(attrs.lowest, attrs.highest, 0, bounds);
+  else narrow(attrs.add_lowest, attrs.add_highest, attrs.add.shift, bounds);
+  return attrs;
+}
+
+Attrs with_bounds(const Node& node, Bounds bounds) {
+  if (node.spec == &kQuantizedBinary) return with_bounds(node.attrs.as<QuantizedBinaryAttrs>(), bounds);
+  if (node.spec == &kQuantizedPool) return with_bounds(node.attrs.as<QuantizedPoolAttrs>(), bounds);
+  if (node.spec == &kFixedRequantize) return with_bounds(node.attrs.as<FixedRequantizeAttrs>(), bounds);
+  return with_bounds(node.attrs.as<QuantizedConvAttrs>(), bounds);
 }
 
 // table2[table1[x]].
