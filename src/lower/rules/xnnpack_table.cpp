@@ -17,7 +17,7 @@ Match xnnpack_table(const Graph& graph, const Node& node) {
   const bool is_leaky = inner != nullptr && inner->attrs.as<UnaryAttrs>().kind == UnaryKind::leaky_relu;
   if (inner != nullptr && (!is_leaky || !graph.has_one_reader(end->x))) return std::string();
   const auto x = dequantized(graph, is_leaky ? inner->inputs[0] : end->x);
-  if (!x || x->type.dtype != end->type.dtype || x->type == end->type) return std::string();
+  if (!x || x->type.dtype != end->type.dtype || (!is_leaky && x->type == end->type)) return std::string();
   const float ratio = x->type.scale / end->type.scale;
   const RescaleForm form = RescaleForm::of(ratio, is_leaky ? inner->attrs.as<UnaryAttrs>().alpha : 1.0f);
   if (!form.is_possible()) return std::string("its scales differ by more than XNNPACK's integer formula allows");
