@@ -169,7 +169,7 @@ bool runs_references(const CompiledModel& model) {
 }
 
 TEST_F(Allocation, ThereIsNoneInARun) {
-  if (!host_machine().isa.has(Isa::avx2)) GTEST_SKIP() << "without avx2 the references run";
+  if (!host_machine().isa.has(Isa::avx2)) GTEST_SKIP() << "needs avx2: the references allocate";
   for (unsigned seed = 0; seed < 10; ++seed) {
     const Graph graph = testing::random_graph(seed, 30);
     for (const int threads : {1, 4}) {
@@ -212,7 +212,7 @@ void expect_no_allocation(const std::string& path, const v1::CompileOptions& opt
 const std::string kDigits = OCTAVO_SOURCE_DIR "/examples/digits/digits.onnx";
 
 TEST_F(Allocation, ThereIsNoneInAnFp32Run) {
-  if (!host_machine().isa.has(Isa::avx2)) GTEST_SKIP() << "without avx2 the references run";
+  if (!host_machine().isa.has(Isa::avx2)) GTEST_SKIP() << "needs avx2: the references allocate";
   for (const std::int64_t batch : {1, 5})
     expect_no_allocation(kDigits, {.precision = Precision::fp32, .batches = {batch}});
 }
@@ -229,7 +229,7 @@ TEST_F(Allocation, ThereIsNoneInAnInt8Run) {
 // They lie outside the project, at $OCTAVO_DATA or ../shared/data.
 TEST_F(Allocation, ThereIsNoneInARunOfRealModels) {
   namespace fs = std::filesystem;
-  if (!host_machine().isa.has(Isa::avx2)) GTEST_SKIP() << "without avx2 the references run";
+  if (!host_machine().isa.has(Isa::avx2)) GTEST_SKIP() << "needs avx2: the references allocate";
   const char* folder = std::getenv("OCTAVO_DATA");
   const fs::path models =
       (folder != nullptr ? fs::path(folder) : fs::path(OCTAVO_SOURCE_DIR) / ".." / "shared" / "data") / "models";
@@ -242,7 +242,7 @@ TEST_F(Allocation, ThereIsNoneInARunOfRealModels) {
     }
     ++files;
   }
-  if (files == 0) GTEST_SKIP() << "no models at " << models;
+  if (files == 0) GTEST_SKIP() << "needs models at " << models;
 }
 
 }  // namespace

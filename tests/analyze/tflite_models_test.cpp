@@ -56,7 +56,7 @@ Result<Accuracy> accuracy_of(const Known& known) {
 
 // One answer may differ: images are decoded and resized by other code than in the table.
 TEST(TfliteModels, RightAnswersAreThoseOfLiteRT) {
-  if (!fs::exists(data_folder() / "models")) GTEST_SKIP() << "no models at " << data_folder();
+  if (!fs::exists(data_folder() / "models")) GTEST_SKIP() << "needs models at " << data_folder();
   for (const Known& known : kKnown) {
     SCOPED_TRACE(known.file);
     const auto accuracy = accuracy_of(known);

@@ -119,7 +119,7 @@ TEST(Api, EveryTargetOfThisMachineGivesTheSameBits) {
   const std::vector<float> expected = bits_of("scalar");
   EXPECT_EQ(bits_of("host"), expected);
   const auto avx2 = compile_or_throw({.target = "avx2", .samples = noise(1)});
-  if (!Model::load(avx2)) GTEST_SKIP() << "no avx2 here";
+  if (!Model::load(avx2)) GTEST_SKIP() << "needs avx2";
   EXPECT_EQ(bits_of("avx2"), expected);
 }
 

@@ -92,7 +92,7 @@ void expect_scalar_bits(const std::string& path, std::int64_t batch, std::int64_
 
 TEST(BitsAmx, WholeNetworks) {
   if (!AmxEmulation::is_possible())
-    GTEST_SKIP() << "this machine has no AVX-512 VNNI: no model's bits were compared on AMX";
+    GTEST_SKIP() << "needs avx512vnni: no model's bits were compared on AMX";
   const ModelFile file(wide());
   for (const std::int64_t batch : {1, 3}) expect_scalar_bits(file.path(), batch, 3);
   expect_scalar_bits(OCTAVO_SOURCE_DIR "/examples/digits/digits.onnx", 5, 1);

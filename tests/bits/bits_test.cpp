@@ -139,7 +139,7 @@ TEST(Bits, DynamicScales) { expect_same_bits(dynamic(), {}, false); }
 class BitsTarget : public ::testing::TestWithParam<const char*> {};
 TEST_P(BitsTarget, ComparedWithScalar) {
   const std::string target = GetParam();
-  if (!host_has(target)) GTEST_SKIP() << "this machine has no " << target << ": no model's bits were compared on it";
+  if (!host_has(target)) GTEST_SKIP() << "needs " << target << ": no model's bits were compared on it";
   const ModelFile file(mobile());
   testing::expect_same_bits({.path = file.path(), .options = {.samples = random_samples(4)}}, {target, "scalar"});
 }

@@ -74,7 +74,7 @@ void expect_own_kernels(const fs::path& file, const v1::CompileOptions& options,
 
 TEST(RealModels, EveryOperatorHasAKernelAndFloatIslandsAreKnown) {
   const std::vector<fs::path> files = model_files(Which::all);
-  if (files.empty()) GTEST_SKIP() << "no models at " << models_folder();
+  if (files.empty()) GTEST_SKIP() << "needs models at " << models_folder();
   for (const fs::path& file : files) {
     SCOPED_TRACE(file.filename().string());
     const auto known = kIslands.find(file.stem().string());
@@ -86,7 +86,7 @@ TEST(RealModels, EveryOperatorHasAKernelAndFloatIslandsAreKnown) {
 
 TEST(RealModels, SameBits) {
   const std::vector<fs::path> files = model_files(Which::quantized);
-  if (files.empty()) GTEST_SKIP() << "no models at " << models_folder();
+  if (files.empty()) GTEST_SKIP() << "needs models at " << models_folder();
   for (const fs::path& file : files) {
     SCOPED_TRACE(file.filename().string());
     Subject subject{.path = file.string()};
@@ -98,7 +98,7 @@ TEST(RealModels, SameBits) {
 // All of them, fp32 ones calibrated, every variant on the scalar target too.
 TEST(RealModels, SameBitsOfEverythingLong) {
   const std::vector<fs::path> files = model_files(Which::all);
-  if (files.empty()) GTEST_SKIP() << "no models at " << models_folder();
+  if (files.empty()) GTEST_SKIP() << "needs models at " << models_folder();
   for (const fs::path& file : files) {
     SCOPED_TRACE(file.filename().string());
     expect_same_bits({.path = file.string(),

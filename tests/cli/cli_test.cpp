@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 class Cli : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (!testing::has_program()) GTEST_SKIP() << "the program was not built";
+    if (!testing::has_program()) GTEST_SKIP() << "needs program: it was not built";
   }
 
   std::string path(const std::string& name) const { return folder_.path(name); }

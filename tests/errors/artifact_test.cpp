@@ -175,7 +175,7 @@ INSTANTIATE_TEST_SUITE_P(Files, BrokenArtifact, ::testing::ValuesIn(damaged_file
 INSTANTIATE_TEST_SUITE_P(Models, BrokenArtifact, ::testing::ValuesIn(lying_models()), name_of_case);
 
 TEST(BrokenArtifacts, MissingInstructionsAreNamed) {
-  if (!has_program()) GTEST_SKIP() << "the program was not built";
+  if (!has_program()) GTEST_SKIP() << "needs program: it was not built";
   if (host_machine().isa.has(Isa::amx_int8)) GTEST_SKIP() << "this machine has AMX";
   const ScratchFolder folder;
   folder.write("m.octv", with_model([](CompiledModel& model) {
@@ -190,7 +190,7 @@ TEST(BrokenArtifacts, MissingInstructionsAreNamed) {
 }
 
 TEST(BrokenArtifacts, BatchesThatItLacksAreAnsweredWithThoseItHas) {
-  if (!has_program()) GTEST_SKIP() << "the program was not built";
+  if (!has_program()) GTEST_SKIP() << "needs program: it was not built";
   const ScratchFolder folder;
   folder.write("m.octv", compiled_digits());
   const Outcome outcome = run_program(folder, "bench m.octv --batch 64 --seconds 0.1");
@@ -201,7 +201,7 @@ TEST(BrokenArtifacts, BatchesThatItLacksAreAnsweredWithThoseItHas) {
 
 // Whatever a bit of the metadata says, the program ends by itself with one of its exit codes.
 TEST(BrokenArtifacts, FlippedMetadataNeverCrashes) {
-  if (!has_program()) GTEST_SKIP() << "the program was not built";
+  if (!has_program()) GTEST_SKIP() << "needs program: it was not built";
   const std::string& bytes = compiled_digits();
   const ArtifactHeader header = header_of(bytes);
   const ScratchFolder folder;

@@ -34,7 +34,7 @@ inline void PrintTo(const BrokenCase& broken, std::ostream* out) { *out << "octa
 class Broken : public ::testing::TestWithParam<BrokenCase> {
  protected:
   void check() {
-    if (!has_program()) GTEST_SKIP() << "the program was not built";
+    if (!has_program()) GTEST_SKIP() << "needs program: it was not built";
     const BrokenCase& broken = GetParam();
     const ScratchFolder folder;
     broken.write(folder);

@@ -284,7 +284,7 @@ INSTANTIATE_TEST_SUITE_P(Sizes, BrokenOnnx, ::testing::ValuesIn(broken_sizes()),
 
 // Whatever a bit of the file says, the program ends by itself with one of its exit codes.
 TEST(BrokenOnnxFiles, FlippedBitsNeverCrash) {
-  if (!has_program()) GTEST_SKIP() << "the program was not built";
+  if (!has_program()) GTEST_SKIP() << "needs program: it was not built";
   ModelBuilder builder(17);
   builder.input("x", DType::f32, {1, 1, 4, 4}).output("y").initializer("w", Tensor(DType::s8, Shape{2, 1, 3, 3}));
   builder.initializer("s", floats({}, {0.5f})).initializer("z", Tensor(DType::s8, Shape{}));

@@ -125,7 +125,7 @@ INSTANTIATE_TEST_SUITE_P(Requests, BrokenRequest, ::testing::ValuesIn(wrong_requ
 
 // Values that are no numbers are legal input: a float model answers with what they lead to, and the program ends well.
 TEST(BrokenRequests, InputsThatAreNoNumbersAreRun) {
-  if (!has_program()) GTEST_SKIP() << "the program was not built";
+  if (!has_program()) GTEST_SKIP() << "needs program: it was not built";
   const ScratchFolder folder;
   for (const float value : {std::nanf(""), HUGE_VALF, -HUGE_VALF}) {
     write_tensor(folder, "x.npy", image_of(value));

@@ -47,7 +47,7 @@ void check(Case c, unsigned seed) {
 
 // For whoever reads the log: how the AMX kernel was checked here.
 TEST(Conv, AmxIsThereOrEmulated) {
-  if (!AmxEmulation::is_possible()) GTEST_SKIP() << "this machine has no AVX-512 VNNI: the AMX kernel did not run";
+  if (!AmxEmulation::is_possible()) GTEST_SKIP() << "needs avx512vnni: the AMX kernel did not run";
   check({.width = 40, .channels = 130, .out_channels = 70}, 60);
   if (AmxEmulation::is_needed())
     std::printf("AMX emulated: %llu instructions\n", static_cast<unsigned long long>(AmxEmulation::trapped()));

@@ -116,7 +116,7 @@ const Expected kQuantized[] = {
 };
 
 TEST(LowerModels, QuantizedOnesAreIntegersThroughout) {
-  if (!std::filesystem::exists(data_folder() / "models")) GTEST_SKIP() << "no models at " << data_folder();
+  if (!std::filesystem::exists(data_folder() / "models")) GTEST_SKIP() << "needs models at " << data_folder();
   for (const Expected& expected : kQuantized) {
     std::vector<std::string> first_list;
     for (const char* dialect : expected.dialects) {
@@ -134,7 +134,7 @@ TEST(LowerModels, QuantizedOnesAreIntegersThroughout) {
 
 // The same network through another door: only what stands at the ends may differ, where the files differ.
 TEST(LowerModels, TfliteIsItsOnnxTwin) {
-  if (!std::filesystem::exists(data_folder() / "models")) GTEST_SKIP() << "no models at " << data_folder();
+  if (!std::filesystem::exists(data_folder() / "models")) GTEST_SKIP() << "needs models at " << data_folder();
   const std::pair<const char*, const char*> twins[] = {
       {"mobilenet_v2_tf2ptq_qdq", "tf2_mobilenet_v2_1.0_224_ptq.tflite"},
       {"mlperf_resnet8_int8_qdq", "mlperf_ic_resnet8_int8.tflite"}};
@@ -161,7 +161,7 @@ TEST(LowerModels, TfliteIsItsOnnxTwin) {
 }
 
 TEST(LowerModels, AnswersStay) {
-  if (!std::filesystem::exists(data_folder() / "models")) GTEST_SKIP() << "no models at " << data_folder();
+  if (!std::filesystem::exists(data_folder() / "models")) GTEST_SKIP() << "needs models at " << data_folder();
   for (const char* name : {"cifar10_resnet20_ort_qdq_s8s8_perch", "cifar10_resnet20_ort_qdq_u8s8_perch",
                            "cifar10_resnet20_ort_qop_u8s8_perch", "mlperf_resnet8_int8_qdq"}) {
     SCOPED_TRACE(name);
@@ -174,7 +174,7 @@ TEST(LowerModels, AnswersStay) {
 }
 
 TEST(LowerModels, FloatOnesFuse) {
-  if (!std::filesystem::exists(data_folder() / "models")) GTEST_SKIP() << "no models at " << data_folder();
+  if (!std::filesystem::exists(data_folder() / "models")) GTEST_SKIP() << "needs models at " << data_folder();
   auto graph = model("cifar10_resnet20_fp32");
   ASSERT_TRUE(graph.has_value());
   const std::vector<Tensor> before = answers(*graph);
@@ -187,7 +187,7 @@ TEST(LowerModels, FloatOnesFuse) {
 }
 
 TEST(LowerModels, FloatOfAQuantizedFileHasNoPairs) {
-  if (!std::filesystem::exists(data_folder() / "models")) GTEST_SKIP() << "no models at " << data_folder();
+  if (!std::filesystem::exists(data_folder() / "models")) GTEST_SKIP() << "needs models at " << data_folder();
   for (const char* name : {"mobilenet_v2_torchvision_ort_qdq_s8s8_perch", "squeezenet1_1_ort_qop_u8u8_pertensor",
                            "cifar10_resnet20_ort_qop_u8s8_perch"}) {
     SCOPED_TRACE(name);
@@ -200,7 +200,7 @@ TEST(LowerModels, FloatOfAQuantizedFileHasNoPairs) {
 }
 
 TEST(LowerModels, SameGraphInSameGraphAndReportOut) {
-  if (!std::filesystem::exists(data_folder() / "models")) GTEST_SKIP() << "no models at " << data_folder();
+  if (!std::filesystem::exists(data_folder() / "models")) GTEST_SKIP() << "needs models at " << data_folder();
   auto first_graph = model("squeezenet1_1_ort_qdq_s8s8_perch");
   auto second_graph = model("squeezenet1_1_ort_qdq_s8s8_perch");
   ASSERT_TRUE(first_graph.has_value() && second_graph.has_value());

@@ -85,7 +85,7 @@ Graph table_chain(int length) {
 }
 
 TEST(Plan, AStepMayTakeOverTheBufferOfADyingInput) {
-  if (!host_machine().isa.has(Isa::avx2)) GTEST_SKIP() << "the table kernels that work in place need avx2";
+  if (!host_machine().isa.has(Isa::avx2)) GTEST_SKIP() << "needs avx2: the table kernels that work in place";
   const Plan plan = plan_of(table_chain(4));
   EXPECT_EQ(plan.steps[1].outputs[0], plan.steps[1].inputs[0]);
   EXPECT_EQ(plan.steps[2].outputs[0], plan.steps[1].inputs[0]);
@@ -105,7 +105,7 @@ TEST(Plan, AnInputThatIsStillNeededIsNotTakenOver) {
 }
 
 TEST(Plan, AnInputThatIsReadTwiceIsNotTakenOver) {
-  if (!host_machine().isa.has(Isa::avx2)) GTEST_SKIP() << "the kernels that work in place need avx2";
+  if (!host_machine().isa.has(Isa::avx2)) GTEST_SKIP() << "needs avx2: the kernels that work in place";
   Graph graph;
   const ValueId x = graph.add_input("x", DType::u8, Shape{1000});
   const ValueId table = graph.add_constant("table", random_bytes(Shape{256}, 1));
