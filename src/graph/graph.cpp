@@ -3,7 +3,11 @@
 
 #include <algorithm>
 
+#include "graph/attrs_of.h"
+
 namespace octavo {
+
+template Attrs::Attrs(NoAttrs);
 
 Result<std::vector<Fact>> infer_checked(const OpSpec& spec, const Attrs& attrs, InputFacts inputs) {
   const bool is_variadic = !spec.inputs.empty() && spec.inputs.back().back() == '*';

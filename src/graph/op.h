@@ -42,13 +42,14 @@ struct Fact {
 // The attributes of a node: one plain struct with fields(), held by value behind a small erased type.
 class Attrs {
  public:
+  // Instantiated where the operator is defined (graph/attrs_of.h): once, not wherever a node is made.
   template <HasFields T>
-  Attrs(T value) : model_(std::make_shared<const Holder<T>>(std::move(value))) {}
+  Attrs(T value);
 
   template <HasFields T>
   const T& as() const {
     assert(model_->type() == typeid(T));
-    return static_cast<const Holder<T>&>(*model_).value;
+    return *static_cast<const T*>(model_->value());
   }
   template <HasFields T>
   bool is() const {
@@ -65,23 +66,14 @@ class Attrs {
   struct Concept {
     virtual ~Concept() = default;
     virtual const std::type_info& type() const = 0;
+    virtual const void* value() const = 0;
     virtual std::string to_string() const = 0;
     virtual std::string structure() const = 0;
     virtual Bytes encoded() const = 0;
     virtual bool equals(const Concept& other) const = 0;
   };
   template <class T>
-  struct Holder final : Concept {
-    explicit Holder(T v) : value(std::move(v)) {}
-    const std::type_info& type() const override { return typeid(T); }
-    std::string to_string() const override { return print(value); }
-    std::string structure() const override { return print_structure(value); }
-    Bytes encoded() const override { return encode(value); }
-    bool equals(const Concept& other) const override {
-      return other.type() == typeid(T) && static_cast<const Holder&>(other).value == value;
-    }
-    T value;
-  };
+  struct Holder;
   std::shared_ptr<const Concept> model_;
 };
 
@@ -122,14 +114,6 @@ struct OpSpec {
   // Attributes from bytes that may be hostile; nothing where they are not valid.
   std::optional<Attrs> (*decode_attrs)(std::span<const std::byte>) = nullptr;
 };
-
-// decode_attrs for an attribute struct.
-template <HasFields T>
-std::optional<Attrs> decode_attrs_as(std::span<const std::byte> bytes) {
-  auto value = decode_all<T>(bytes);
-  if (!value) return std::nullopt;
-  return Attrs(std::move(*value));
-}
 
 // Checks the number and presence of inputs against spec.inputs, then infers. Errors carry the op's name.
 Result<std::vector<Fact>> infer_checked(const OpSpec& spec, const Attrs& attrs, InputFacts inputs);

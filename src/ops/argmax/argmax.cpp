@@ -1,6 +1,7 @@
 // argmax: index of the extreme along an axis. Part of ops/.
 #include "ops/argmax/argmax.h"
 
+#include "graph/attrs_of.h"
 #include "ops/one_image.h"
 
 namespace octavo {
@@ -62,5 +63,7 @@ const OpSpec kArgmax{
     .for_one_image = same_for_one_image_along_axis<ArgmaxAttrs>,
     .decode_attrs = decode_attrs_as<ArgmaxAttrs>,
 };
+
+template Attrs::Attrs(ArgmaxAttrs);
 
 }  // namespace octavo

@@ -1,6 +1,7 @@
 // average_pool: shape rule and reference. Part of ops/.
 #include "ops/average_pool/average_pool.h"
 
+#include "graph/attrs_of.h"
 #include "ops/image.h"
 #include "ops/one_image.h"
 
@@ -51,5 +52,7 @@ const OpSpec kAveragePool = {
     .for_one_image = same_for_one_image,
     .decode_attrs = decode_attrs_as<AveragePoolAttrs>,
 };
+
+template Attrs::Attrs(AveragePoolAttrs);
 
 }  // namespace octavo

@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "graph/attrs_of.h"
 #include "ops/check.h"
 #include "ops/one_image.h"
 
@@ -57,5 +58,7 @@ const OpSpec kBatchNorm = {
     .for_one_image = same_for_one_image,
     .decode_attrs = decode_attrs_as<BatchNormAttrs>,
 };
+
+template Attrs::Attrs(BatchNormAttrs);
 
 }  // namespace octavo

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "base/math.h"
+#include "graph/attrs_of.h"
 #include "ops/movement.h"
 #include "ops/one_image.h"
 
@@ -183,5 +184,7 @@ const OpSpec kBinary{
     .for_one_image = same_for_one_image,
     .decode_attrs = decode_attrs_as<BinaryAttrs>,
 };
+
+template Attrs::Attrs(BinaryAttrs);
 
 }  // namespace octavo

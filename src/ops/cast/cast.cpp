@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "graph/attrs_of.h"
 #include "ops/one_image.h"
 
 namespace octavo {
@@ -85,5 +86,7 @@ const OpSpec kCast{
     .for_one_image = same_for_one_image,
     .decode_attrs = decode_attrs_as<CastAttrs>,
 };
+
+template Attrs::Attrs(CastAttrs);
 
 }  // namespace octavo

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "graph/attrs_of.h"
 #include "ops/one_image.h"
 
 namespace octavo {
@@ -65,5 +66,7 @@ const OpSpec kConcat{
     .for_one_image = same_for_one_image_along_axis<ConcatAttrs>,
     .decode_attrs = decode_attrs_as<ConcatAttrs>,
 };
+
+template Attrs::Attrs(ConcatAttrs);
 
 }  // namespace octavo

@@ -1,6 +1,7 @@
 // conv: shape rule and reference. Part of ops/.
 #include "ops/conv/conv.h"
 
+#include "graph/attrs_of.h"
 #include "ops/float_conv.h"
 #include "ops/one_image.h"
 
@@ -46,5 +47,7 @@ const OpSpec kConv = {
     .for_one_image = same_for_one_image,
     .decode_attrs = decode_attrs_as<ConvAttrs>,
 };
+
+template Attrs::Attrs(ConvAttrs);
 
 }  // namespace octavo

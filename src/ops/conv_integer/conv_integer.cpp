@@ -1,6 +1,7 @@
 // conv_integer: shape rule and reference. Part of ops/.
 #include "ops/conv_integer/conv_integer.h"
 
+#include "graph/attrs_of.h"
 #include "ops/image.h"
 #include "ops/integers.h"
 #include "ops/one_image.h"
@@ -76,5 +77,7 @@ const OpSpec kConvInteger = {
     .for_one_image = same_for_one_image,
     .decode_attrs = decode_attrs_as<ConvIntegerAttrs>,
 };
+
+template Attrs::Attrs(ConvIntegerAttrs);
 
 }  // namespace octavo

@@ -1,6 +1,7 @@
 // dequantize: shape rule and reference. Part of ops/.
 #include "ops/dequantize/dequantize.h"
 
+#include "graph/attrs_of.h"
 #include "ops/one_image.h"
 #include "ops/scales.h"
 
@@ -52,5 +53,7 @@ const OpSpec kDequantize = {
     .for_one_image = same_for_one_image_along_axis<DequantizeAttrs>,
     .decode_attrs = decode_attrs_as<DequantizeAttrs>,
 };
+
+template Attrs::Attrs(DequantizeAttrs);
 
 }  // namespace octavo

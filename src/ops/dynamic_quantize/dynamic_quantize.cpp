@@ -2,6 +2,7 @@
 #include "ops/dynamic_quantize/dynamic_quantize.h"
 
 #include "base/requantize.h"
+#include "graph/attrs_of.h"
 #include "ops/check.h"
 
 namespace octavo {

@@ -1,6 +1,7 @@
 // expand: repeats a tensor along axes of length 1. Part of ops/.
 #include "ops/expand/expand.h"
 
+#include "graph/attrs_of.h"
 #include "ops/movement.h"
 
 namespace octavo {
@@ -29,5 +30,7 @@ const OpSpec kExpand{
     .reference = reference_expand,
     .decode_attrs = decode_attrs_as<ExpandAttrs>,
 };
+
+template Attrs::Attrs(ExpandAttrs);
 
 }  // namespace octavo

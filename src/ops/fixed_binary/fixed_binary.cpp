@@ -1,6 +1,7 @@
 // fixed_binary: shape rule and reference. Part of ops/.
 #include "ops/fixed_binary/fixed_binary.h"
 
+#include "graph/attrs_of.h"
 #include "ops/check.h"
 #include "ops/integers.h"
 #include "ops/movement.h"
@@ -65,5 +66,7 @@ const OpSpec kFixedBinary = {
     .for_one_image = same_for_one_image,
     .decode_attrs = decode_attrs_as<FixedBinaryAttrs>,
 };
+
+template Attrs::Attrs(FixedBinaryAttrs);
 
 }  // namespace octavo

@@ -1,6 +1,7 @@
 // fixed_l2_norm: shape rule and reference. Part of ops/.
 #include "ops/fixed_l2_norm/fixed_l2_norm.h"
 
+#include "graph/attrs_of.h"
 #include "ops/check.h"
 #include "ops/integers.h"
 #include "ops/one_image.h"
@@ -56,5 +57,7 @@ const OpSpec kFixedL2Norm = {
     .for_one_image = same_for_one_image_along_last_axis,
     .decode_attrs = decode_attrs_as<FixedL2NormAttrs>,
 };
+
+template Attrs::Attrs(FixedL2NormAttrs);
 
 }  // namespace octavo

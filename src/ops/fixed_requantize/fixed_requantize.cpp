@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "graph/attrs_of.h"
 #include "ops/check.h"
 #include "ops/integers.h"
 #include "ops/one_image.h"
@@ -100,5 +101,7 @@ const OpSpec kFixedRequantize = {
     .for_one_image = same_for_one_image,
     .decode_attrs = decode_attrs_as<FixedRequantizeAttrs>,
 };
+
+template Attrs::Attrs(FixedRequantizeAttrs);
 
 }  // namespace octavo

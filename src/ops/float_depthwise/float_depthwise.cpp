@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "graph/attrs_of.h"
 #include "ops/image.h"
 
 namespace octavo {
@@ -79,5 +80,7 @@ const OpSpec kFloatDepthwise = {
     .reference = reference_float_depthwise,
     .decode_attrs = decode_attrs_as<FloatDepthwiseAttrs>,
 };
+
+template Attrs::Attrs(FloatDepthwiseAttrs);
 
 }  // namespace octavo

@@ -1,6 +1,7 @@
 // fused_conv: shape rule and reference. Part of ops/.
 #include "ops/fused_conv/fused_conv.h"
 
+#include "graph/attrs_of.h"
 #include "ops/float_conv.h"
 #include "ops/one_image.h"
 
@@ -59,5 +60,7 @@ const OpSpec kFusedConv = {
     .for_one_image = same_for_one_image,
     .decode_attrs = decode_attrs_as<FusedConvAttrs>,
 };
+
+template Attrs::Attrs(FusedConvAttrs);
 
 }  // namespace octavo

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "graph/attrs_of.h"
 #include "ops/movement.h"
 
 namespace octavo {
@@ -62,5 +63,7 @@ const OpSpec kGather{
     .reference = reference_gather,
     .decode_attrs = decode_attrs_as<GatherAttrs>,
 };
+
+template Attrs::Attrs(GatherAttrs);
 
 }  // namespace octavo

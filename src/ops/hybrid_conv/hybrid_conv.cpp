@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "graph/attrs_of.h"
 #include "ops/image.h"
 
 namespace octavo {
@@ -106,5 +107,7 @@ const OpSpec kHybridConv = {
     .reference = reference_hybrid_conv,
     .decode_attrs = decode_attrs_as<HybridConvAttrs>,
 };
+
+template Attrs::Attrs(HybridConvAttrs);
 
 }  // namespace octavo

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/requantize.h"
+#include "graph/attrs_of.h"
 #include "ops/check.h"
 #include "ops/integers.h"
 #include "ops/one_image.h"
@@ -111,5 +112,7 @@ const OpSpec kIntegerResize = {
     .for_one_image = same_for_one_image,
     .decode_attrs = decode_attrs_as<IntegerResizeAttrs>,
 };
+
+template Attrs::Attrs(IntegerResizeAttrs);
 
 }  // namespace octavo

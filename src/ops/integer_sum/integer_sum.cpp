@@ -1,6 +1,7 @@
 // integer_sum: shape rule and reference. Part of ops/.
 #include "ops/integer_sum/integer_sum.h"
 
+#include "graph/attrs_of.h"
 #include "ops/check.h"
 #include "ops/integers.h"
 #include "ops/one_image.h"
@@ -43,5 +44,7 @@ const OpSpec kIntegerSum = {
     .for_one_image = same_for_one_image,
     .decode_attrs = decode_attrs_as<IntegerSumAttrs>,
 };
+
+template Attrs::Attrs(IntegerSumAttrs);
 
 }  // namespace octavo

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "graph/attrs_of.h"
 #include "ops/check.h"
 #include "ops/one_image.h"
 
@@ -88,5 +89,7 @@ const OpSpec kLayerNorm = {
     .for_one_image = same_for_one_image_along_axis<LayerNormAttrs>,
     .decode_attrs = decode_attrs_as<LayerNormAttrs>,
 };
+
+template Attrs::Attrs(LayerNormAttrs);
 
 }  // namespace octavo

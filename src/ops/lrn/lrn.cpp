@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/math.h"
+#include "graph/attrs_of.h"
 #include "ops/check.h"
 #include "ops/one_image.h"
 
@@ -58,5 +59,7 @@ const OpSpec kLrn = {
     .for_one_image = same_for_one_image,
     .decode_attrs = decode_attrs_as<LrnAttrs>,
 };
+
+template Attrs::Attrs(LrnAttrs);
 
 }  // namespace octavo

@@ -3,6 +3,7 @@
 
 #include <type_traits>
 
+#include "graph/attrs_of.h"
 #include "ops/check.h"
 #include "ops/float_conv.h"
 #include "ops/one_image.h"

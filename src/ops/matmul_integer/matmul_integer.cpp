@@ -1,6 +1,7 @@
 // matmul_integer: shape rule and reference. Part of ops/.
 #include "ops/matmul_integer/matmul_integer.h"
 
+#include "graph/attrs_of.h"
 #include "ops/check.h"
 #include "ops/integers.h"
 #include "ops/one_image.h"

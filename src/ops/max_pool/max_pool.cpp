@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "graph/attrs_of.h"
 #include "ops/image.h"
 #include "ops/one_image.h"
 
@@ -83,5 +84,7 @@ const OpSpec kMaxPool = {
     .for_one_image = same_for_one_image,
     .decode_attrs = decode_attrs_as<MaxPoolAttrs>,
 };
+
+template Attrs::Attrs(MaxPoolAttrs);
 
 }  // namespace octavo

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "graph/attrs_of.h"
 #include "ops/movement.h"
 #include "ops/one_image.h"
 
@@ -90,5 +91,7 @@ const OpSpec kPad{
     .for_one_image = one_image_of_pad,
     .decode_attrs = decode_attrs_as<PadAttrs>,
 };
+
+template Attrs::Attrs(PadAttrs);
 
 }  // namespace octavo

@@ -2,6 +2,7 @@
 #include "ops/quantize/quantize.h"
 
 #include "base/requantize.h"
+#include "graph/attrs_of.h"
 #include "ops/one_image.h"
 #include "ops/scales.h"
 
@@ -87,5 +88,7 @@ const OpSpec kQuantize = {
     .for_one_image = same_for_one_image_along_axis<QuantizeAttrs>,
     .decode_attrs = decode_attrs_as<QuantizeAttrs>,
 };
+
+template Attrs::Attrs(QuantizeAttrs);
 
 }  // namespace octavo

@@ -1,6 +1,7 @@
 // quantized_binary: shape rule and reference. Part of ops/.
 #include "ops/quantized_binary/quantized_binary.h"
 
+#include "graph/attrs_of.h"
 #include "ops/check.h"
 #include "ops/integers.h"
 #include "ops/one_image.h"
@@ -104,5 +105,7 @@ const OpSpec kQuantizedBinary = {
     .for_one_image = same_for_one_image,
     .decode_attrs = decode_attrs_as<QuantizedBinaryAttrs>,
 };
+
+template Attrs::Attrs(QuantizedBinaryAttrs);
 
 }  // namespace octavo

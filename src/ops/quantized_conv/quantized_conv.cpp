@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "graph/attrs_of.h"
 #include "ops/image.h"
 #include "ops/integers.h"
 #include "ops/one_image.h"
@@ -211,5 +212,7 @@ const OpSpec kQuantizedConv = {
     .for_one_image = same_for_one_image,
     .decode_attrs = decode_attrs_as<QuantizedConvAttrs>,
 };
+
+template Attrs::Attrs(QuantizedConvAttrs);
 
 }  // namespace octavo

@@ -1,6 +1,7 @@
 // quantized_matmul: shape rule and reference. Part of ops/.
 #include "ops/quantized_matmul/quantized_matmul.h"
 
+#include "graph/attrs_of.h"
 #include "ops/check.h"
 #include "ops/integers.h"
 #include "ops/one_image.h"
@@ -64,5 +65,7 @@ const OpSpec kQuantizedMatmul = {
     .for_one_image = product_for_one_image,
     .decode_attrs = decode_attrs_as<QuantizedMatmulAttrs>,
 };
+
+template Attrs::Attrs(QuantizedMatmulAttrs);
 
 }  // namespace octavo

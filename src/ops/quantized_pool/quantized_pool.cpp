@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "graph/attrs_of.h"
 #include "ops/image.h"
 #include "ops/integers.h"
 #include "ops/one_image.h"
@@ -124,5 +125,7 @@ const OpSpec kQuantizedPool = {
     .for_one_image = same_for_one_image,
     .decode_attrs = decode_attrs_as<QuantizedPoolAttrs>,
 };
+
+template Attrs::Attrs(QuantizedPoolAttrs);
 
 }  // namespace octavo

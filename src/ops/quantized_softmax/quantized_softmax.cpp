@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/fixed_point.h"
+#include "graph/attrs_of.h"
 #include "ops/check.h"
 #include "ops/integers.h"
 #include "ops/one_image.h"
@@ -106,5 +107,7 @@ const OpSpec kQuantizedSoftmax = {
     .for_one_image = same_for_one_image_along_last_axis,
     .decode_attrs = decode_attrs_as<QuantizedSoftmaxAttrs>,
 };
+
+template Attrs::Attrs(QuantizedSoftmaxAttrs);
 
 }  // namespace octavo

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "base/math.h"
+#include "graph/attrs_of.h"
 #include "ops/check.h"
 
 namespace octavo {
@@ -189,5 +190,7 @@ const OpSpec kReduce = {
     .for_one_image = one_image_of_reduce,
     .decode_attrs = decode_attrs_as<ReduceAttrs>,
 };
+
+template Attrs::Attrs(ReduceAttrs);
 
 }  // namespace octavo

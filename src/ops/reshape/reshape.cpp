@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "graph/attrs_of.h"
 #include "ops/movement.h"
 
 namespace octavo {
@@ -40,5 +41,7 @@ const OpSpec kReshape{
     .for_one_image = one_image_of_reshape,
     .decode_attrs = decode_attrs_as<ReshapeAttrs>,
 };
+
+template Attrs::Attrs(ReshapeAttrs);
 
 }  // namespace octavo

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "graph/attrs_of.h"
 #include "ops/check.h"
 #include "ops/resize/taps.h"
 
@@ -164,5 +165,7 @@ const OpSpec kResize = {
     .for_one_image = one_image_of_resize,
     .decode_attrs = decode_attrs_as<ResizeAttrs>,
 };
+
+template Attrs::Attrs(ResizeAttrs);
 
 }  // namespace octavo

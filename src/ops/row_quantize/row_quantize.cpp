@@ -1,6 +1,7 @@
 // row_quantize: shape rule and reference. Part of ops/.
 #include "ops/row_quantize/row_quantize.h"
 
+#include "graph/attrs_of.h"
 #include "ops/check.h"
 
 namespace octavo {
@@ -51,5 +52,7 @@ const OpSpec kRowQuantize = {
     .reference = reference_row_quantize,
     .decode_attrs = decode_attrs_as<RowQuantizeAttrs>,
 };
+
+template Attrs::Attrs(RowQuantizeAttrs);
 
 }  // namespace octavo

@@ -1,6 +1,7 @@
 // slice: every step-th element from a start, along each axis. Part of ops/.
 #include "ops/slice/slice.h"
 
+#include "graph/attrs_of.h"
 #include "ops/movement.h"
 
 namespace octavo {
@@ -62,5 +63,7 @@ const OpSpec kSlice{
     .for_one_image = one_image_of_slice,
     .decode_attrs = decode_attrs_as<SliceAttrs>,
 };
+
+template Attrs::Attrs(SliceAttrs);
 
 }  // namespace octavo

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/math.h"
+#include "graph/attrs_of.h"
 #include "ops/check.h"
 #include "ops/one_image.h"
 
@@ -65,5 +66,7 @@ const OpSpec kSoftmax = {
     .for_one_image = same_for_one_image_along_axis<SoftmaxAttrs>,
     .decode_attrs = decode_attrs_as<SoftmaxAttrs>,
 };
+
+template Attrs::Attrs(SoftmaxAttrs);
 
 }  // namespace octavo

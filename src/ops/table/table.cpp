@@ -1,6 +1,7 @@
 // table: shape rule and reference. Part of ops/.
 #include "ops/table/table.h"
 
+#include "graph/attrs_of.h"
 #include "ops/check.h"
 #include "ops/one_image.h"
 

@@ -1,6 +1,7 @@
 // transpose: permutes the axes. Part of ops/.
 #include "ops/transpose/transpose.h"
 
+#include "graph/attrs_of.h"
 #include "ops/movement.h"
 
 namespace octavo {
@@ -49,5 +50,7 @@ const OpSpec kTranspose{
     .for_one_image = one_image_of_transpose,
     .decode_attrs = decode_attrs_as<TransposeAttrs>,
 };
+
+template Attrs::Attrs(TransposeAttrs);
 
 }  // namespace octavo

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/math.h"
+#include "graph/attrs_of.h"
 #include "ops/one_image.h"
 
 namespace octavo {
@@ -173,5 +174,7 @@ const OpSpec kUnary{
     .for_one_image = same_for_one_image,
     .decode_attrs = decode_attrs_as<UnaryAttrs>,
 };
+
+template Attrs::Attrs(UnaryAttrs);
 
 }  // namespace octavo

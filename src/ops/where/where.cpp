@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "graph/attrs_of.h"
 #include "ops/movement.h"
 #include "ops/one_image.h"
 
