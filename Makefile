@@ -1,6 +1,6 @@
 # The front door. `make` alone says what there is.
 .DEFAULT_GOAL := help
-.PHONY: help deps deps-clang build demo test test-asan test-tsan test-long check-format bench peers tuning fuzz format tidy clean
+.PHONY: help deps deps-clang build demo test test-asan test-tsan test-long check-format bench peers fuzz format tidy clean
 
 help:            ## this list
 	@grep -hE '^[a-z-]+: .*##|^[a-z-]+: *##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1\t/' | expand -t 20
@@ -45,9 +45,6 @@ bench: build     ## microbenchmarks: kernels as a share of the machine's peak, h
 
 peers: build     ## against ONNX Runtime, OpenVINO and LiteRT on the same networks, in turns (downloads them from PyPI; half an hour)
 	python3 bench/peers/run.py --octavo build/bin/octavo
-
-tuning: build    ## measure kernels on this machine for the tuning log that comes with Octavo (minutes; the machine should be idle)
-	python3 scripts/tuning.py --octavo build/bin/octavo
 
 fuzz: deps-clang build  ## ten minutes (FUZZ_SECONDS=600) of each fuzz target, with executions per second and coverage
 	scripts/fuzz.sh $(FUZZ_SECONDS)

@@ -65,18 +65,6 @@ function(octavo_library folder)
   endif()
 endfunction()
 
-# octavo_embed(select F.inc data/*.json): those files of src/select as string literals, which sources of octavo_select include as a list.
-function(octavo_embed folder output pattern)
-  file(GLOB inputs CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${folder}/${pattern})
-  add_custom_command(
-    OUTPUT ${output}
-    COMMAND ${CMAKE_COMMAND} -DOUTPUT=${output} "-DINPUTS=${inputs}" -P ${CMAKE_SOURCE_DIR}/cmake/embed.cmake
-    DEPENDS ${inputs} ${CMAKE_SOURCE_DIR}/cmake/embed.cmake
-    VERBATIM)
-  target_sources(octavo_${folder} PRIVATE ${output})
-  target_include_directories(octavo_${folder} PRIVATE ${OCTAVO_GENERATED})
-endfunction()
-
 # octavo_executable(octavo FOLDER src/cli USES ...)
 function(octavo_executable name)
   cmake_parse_arguments(ARG "" "FOLDER" "USES" ${ARGN})

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "octavo/choices.h"
 #include "octavo/precision.h"
 #include "octavo/result.h"
 #include "octavo/tensor.h"
@@ -23,7 +24,6 @@ namespace octavo {
 class SampleSource;
 struct Calibrated;
 struct CompiledModel;
-class TuningLog;
 }  // namespace octavo
 
 namespace octavo::v1 {
@@ -34,19 +34,6 @@ struct SampleFunction {
   std::int64_t count = 0;
   std::function<Status(std::int64_t index, std::span<const TensorRef> inputs)> fill;
 };
-
-enum class CalibrationMethod : std::uint8_t { minmax, percentile, mse, average, entropy, automatic };
-// How weights become 8-bit: the largest of a channel decides the scale, or the least squared error; or that and
-// rounding by samples.
-enum class WeightMethod : std::uint8_t { max, mse, adaround };
-// What is rounded between operators: no more than Octavo's kernels need, or whatever runtimes want that compute each
-// operator by itself.
-enum class PairPlacement : std::uint8_t { fused, per_operator };
-
-// Where the times come from that overrule the cost model's predictions: from `tuning` alone, from there and of those
-// that come with Octavo for the machine compiled for, or from there and measured on this machine. The bits of the
-// answers do not depend on it.
-enum class TuningMode : std::uint8_t { off, known, measure };
 
 // Names follow the command line's options.
 struct CompileOptions {
@@ -75,8 +62,8 @@ struct CompileOptions {
   BatchOrder batch_order = BatchOrder::automatic;
   bool allow_reference = false;  // the scalar reference may stand in where no kernel exists; slow
   std::function<void(std::int64_t done, std::int64_t total)> progress;  // of calibration
-  TuningMode tuning_mode = TuningMode::known;
-  std::shared_ptr<octavo::TuningLog> tuning;  // measured times by machine, call and kernel; what is measured is added
+  TuningMode tuning_mode = TuningMode::off;
+  std::string tuning_log;  // a file of measured times (docs/cli.md), used where known; what is measured is added
 };
 
 // One plan of a compiled model: one batch or shape in one precision.

@@ -5,16 +5,14 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <numeric>
 #include <optional>
 #include <utility>
 
 #include "analyze/form_lab.h"
-#include "base/file.h"
 #include "base/machine.h"
-#include "select/tuning_log.h"
+#include "select/measurement_log.h"
 
 namespace octavo {
 namespace {
@@ -70,65 +68,48 @@ std::string name_of(const NetworkForm& form) {
   return name;
 }
 
-// Times in the log of kernels' times, beside them: what stands for the call is a network and the forms that took turns.
-// Without a path they are only remembered.
+// Times in the log of kernels' times, beside them: the subject is a network and the forms that took turns. Without a
+// path they are only remembered.
 class FormLog {
  public:
-  static Result<FormLog> open(const std::string& path, const std::string& network) {
-    auto log = read_tuning_log(path);
-    if (!log) return log.errors();
-    return FormLog(path, network, std::move(*log));
-  }
+  FormLog(MeasurementLog log, std::string network) : log_(std::move(log)), network_(std::move(network)) {}
 
   std::optional<std::vector<FormTimes>> find(const std::vector<NetworkForm>& forms, std::size_t groups) const {
     std::vector<FormTimes> times;
     for (const NetworkForm& form : forms) {
-      FormTimes own{.group_ms = std::vector<double>(groups)};
-      for (std::size_t i = 0; i <= groups; ++i) {
-        const auto ns = log_.find(machine_, call(forms), entry(form, i));
-        if (!ns) return std::nullopt;
-        (i == groups ? own.run_ms : own.group_ms[i]) = *ns * 1e-6;
+      const auto* values = log_.find(subject(forms), name_of(form));
+      if (values == nullptr || !values->contains("run_ms")) return std::nullopt;
+      FormTimes own{.run_ms = values->at("run_ms")};
+      for (std::size_t i = 0; i < groups; ++i) {
+        const auto ms = values->find(group_name(i));
+        if (ms == values->end()) return std::nullopt;
+        own.group_ms.push_back(ms->second);
       }
       times.push_back(std::move(own));
     }
     return times;
   }
 
-  // In whole nanoseconds, as the file keeps them: the next compilation must choose the same. Kernels' times may have
-  // come to the file meanwhile.
   Status add(const std::vector<NetworkForm>& forms, const std::vector<FormTimes>& times) {
-    if (!path_.empty()) {
-      auto log = read_tuning_log(path_);
-      if (!log) return log.errors();
-      log_ = std::move(*log);
-    }
     for (std::size_t i = 0; i < forms.size(); ++i) {
-      const std::size_t groups = times[i].group_ms.size();
-      for (std::size_t k = 0; k <= groups; ++k) {
-        const double ms = k == groups ? times[i].run_ms : times[i].group_ms[k];
-        log_.add(machine_, call(forms), entry(forms[i], k), std::max(1.0, std::round(ms * 1e6)));
-      }
+      Measurement measurement{subject(forms), name_of(forms[i]), {{"run_ms", times[i].run_ms}}};
+      for (std::size_t k = 0; k < times[i].group_ms.size(); ++k)
+        measurement.values[group_name(k)] = times[i].group_ms[k];
+      if (Status added = log_.add(std::move(measurement)); !added) return added;
     }
-    return path_.empty() ? ok_status() : write_text(path_, log_.to_json());
+    return ok_status();
   }
 
  private:
-  FormLog(std::string path, std::string network, TuningLog log)
-      : path_(std::move(path)), network_(std::move(network)), log_(std::move(log)) {}
-
-  std::string call(const std::vector<NetworkForm>& forms) const {
+  std::string subject(const std::vector<NetworkForm>& forms) const {
     std::string text = network_ + ":";
     for (const NetworkForm& form : forms) text += " " + name_of(form) + ";";
     return text;
   }
-  // The entry after those of the groups is the run.
-  static std::string entry(const NetworkForm& form, std::size_t group) {
-    return name_of(form) + ": " + std::to_string(group);
-  }
+  static std::string group_name(std::size_t group) { return "group_" + std::to_string(group) + "_ms"; }
 
-  std::string path_, network_;
-  TuningLog log_;
-  std::string machine_ = describe_machine(host_machine());
+  MeasurementLog log_;
+  std::string network_;
 };
 
 std::string threads_text(const CompileRequest& request) {
@@ -137,11 +118,13 @@ std::string threads_text(const CompileRequest& request) {
 }
 
 Result<FormLog> open_log(const std::string& model, const CompileRequest& request, const FormLab& lab) {
-  if (request.tuning_log.empty()) return FormLog::open("", "");
+  if (request.options.tuning_log.empty()) return FormLog({}, "");
   const auto checksum = lab.checksum();
   if (!checksum) return checksum.errors();
-  return FormLog::open(
-      request.tuning_log,
+  auto log = MeasurementLog::open(request.options.tuning_log);
+  if (!log) return log.errors();
+  return FormLog(
+      std::move(*log),
       fmt::format("network {} {:016x}, batch {}, {}, for {}", std::filesystem::path(model).filename().string(),
                   *checksum, request.options.batches[0], threads_text(request), request.options.target));
 }
@@ -201,7 +184,7 @@ Result<CompileRequest> settle_precision(const std::string& model, const CompileR
     const auto times = lab->measure(forms);
     if (!times) return times;
     if (const Status added = log->add(forms, *times); !added) return added.errors();
-    return *log->find(forms, lab->groups().size());
+    return times;
   });
   if (!choice) return choice.errors();
   CompileRequest settled = lab->request_for(choice->form);

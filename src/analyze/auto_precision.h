@@ -40,7 +40,7 @@ struct FormChoice {
 Result<FormChoice> choose_form(const MeasureForms& measure);
 
 // What a request that leaves the precision to time comes to on this machine: int8 or fp32, nodes to skip, and what to
-// tell about it. For a target other than the host the times are predicted. Times are kept in request.tuning_log, so
+// tell about it. For a target other than the host the times are predicted. Times are kept in options.tuning_log, so
 // that the next time gives the same. Errors (usage): no calibration data, a compiled model, or an option that leaves no
 // choice.
 Result<CompileRequest> settle_precision(const std::string& model, const CompileRequest& request);

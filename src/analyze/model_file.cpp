@@ -1,13 +1,11 @@
 // Opening, compiling and running model files. Part of analyze/.
 #include "analyze/model_file.h"
 
-#include <filesystem>
+#include <cstring>
 
 #include "analyze/auto_precision.h"
 #include "artifact/artifact.h"
-#include "base/file.h"
 #include "import/import.h"
-#include "select/tuning_log.h"
 
 namespace octavo {
 
@@ -47,17 +45,6 @@ v1::CompiledModel with_notes(const v1::CompiledModel& compiled, const std::vecto
 
 }  // namespace
 
-Result<TuningLog> read_tuning_log(const std::string& path) {
-  if (std::error_code error; path.empty() || !std::filesystem::exists(path, error)) return TuningLog();
-  const auto bytes = read_file(path);
-  if (!bytes) return bytes.errors();
-  auto log = TuningLog::parse({reinterpret_cast<const char*>(bytes->data()), bytes->size()});
-  if (log) return log;
-  Errors errors = log.errors();
-  for (Error& error : errors) error.where = path + (error.where.empty() ? "" : ": " + error.where);
-  return errors;
-}
-
 Result<v1::CompiledModel> open_or_compile(const std::string& path, const CompileRequest& request) {
   if (request.chooses_precision) {
     const auto settled = settle_precision(path, request);
@@ -66,15 +53,7 @@ Result<v1::CompiledModel> open_or_compile(const std::string& path, const Compile
   if (v1::is_compiled(path)) return v1::open(path);
   auto options = with_samples(path, request);
   if (!options) return options.errors();
-  if (!request.tuning_log.empty()) {
-    auto log = read_tuning_log(request.tuning_log);
-    if (!log) return log.errors();
-    options->tuning = std::make_shared<TuningLog>(std::move(*log));
-  }
   auto compiled = v1::compile(path, *options);
-  if (compiled && options->tuning && options->tuning->added() > 0) {
-    if (Status written = write_text(request.tuning_log, options->tuning->to_json()); !written) return written.errors();
-  }
   if (!compiled || request.notes.empty()) return compiled;
   return with_notes(*compiled, request.notes);
 }

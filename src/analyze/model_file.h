@@ -18,9 +18,7 @@ struct CompileRequest {
   v1::CompileOptions options;
   std::string calibrate;  // empty: none; see open_samples
   std::optional<Preprocess> preprocess;
-  std::int64_t samples = 0;  // 0: all
-  std::string tuning_log;  // a file of measured times, read where it exists, and written again with what was measured;
-                           // may be empty
+  std::int64_t samples = 0;        // 0: all
   bool chooses_precision = false;  // by time, as auto_precision.h says; options.precision is none then
   int threads = 0;                 // that these times are taken with; 0: all cores
   double seconds = 0.25;           // for each form of the network
@@ -31,9 +29,6 @@ struct CompileRequest {
 Result<std::vector<InputSpec>> model_inputs(const std::string& path, const CompileRequest& request);
 
 Result<v1::CompiledModel> open_or_compile(const std::string& path, const CompileRequest& request);
-
-// A log that does not exist yet, or has no path, is empty. Errors name the file.
-Result<TuningLog> read_tuning_log(const std::string& path);
 
 // An fp32 model file, quantized by what the request says.
 Result<v1::QuantizedModel> quantize_file(const std::string& path, const CompileRequest& request);

@@ -7,7 +7,7 @@
 #include "lower/lower.h"
 #include "plan/plan.h"
 #include "quantize/node_pattern.h"
-#include "select/tuning_log.h"
+#include "select/measurement_log.h"
 
 namespace octavo::v1 {
 namespace {
@@ -47,14 +47,14 @@ namespace {
 class Compiler {
  public:
   Compiler(const std::string& path, const CompileOptions& options)
-      : path_(path),
-        options_(options),
-        quantizer_(path, options),
-        tuning_(options.tuning ? options.tuning : std::make_shared<TuningLog>()) {}
+      : path_(path), options_(options), quantizer_(path, options) {}
 
   Result<octavo::CompiledModel> run() {
     auto machine = machine_for_target(options_.target);
     if (!machine) return machine.errors();
+    auto log = MeasurementLog::open(options_.tuning_log);
+    if (!log) return log.errors();
+    log_ = std::move(*log);
     octavo::CompiledModel model;
     model.source = std::filesystem::path(path_).filename().string();
     model.machine = *machine;
@@ -119,10 +119,11 @@ class Compiler {
                              .batch = *actual,
                              .allow_reference = options_.allow_reference,
                              .batch_order = options_.batch_order};
-    TuningUse used;
-    plan_options.measured = measured_cost(tuning_sources(machine, used));
+    CallTimes times(log_, options_.tuning_mode);
+    plan_options.measured = times.cost();
     auto plan = make_plan(std::move(imported.graph), machine, plan_options, constants);
     if (!plan) return plan.errors();
+    if (!times.written()) return times.written().errors();
     for (const Island& island : lowered->islands) {
       const bool is_chosen = lowering.kept_in_f32.contains(island.node);
       plan->islands.push_back(island.node + " (" + island.op +
@@ -130,29 +131,17 @@ class Compiler {
     }
     plan->notes = std::move(lowered->notes);
     plan->notes.insert(plan->notes.end(), notes.begin(), notes.end());
-    add_tuning_notes(machine, used, plan->notes);
+    add_tuning_notes(times, plan->notes);
     return plan;
   }
 
-  TuningSources tuning_sources(const Machine& machine, TuningUse& used) const {
-    TuningSources sources{.log = tuning_.get(), .machine = machine, .use = &used};
-    if (options_.tuning_mode == TuningMode::measure) sources.tuning = Tuning::measure;
-    if (options_.tuning_mode == TuningMode::known) sources.built_in = &built_in_log(machine);
-    return sources;
-  }
-
   // The same whether times were measured now or known before: with them the plan is the same file.
-  void add_tuning_notes(const Machine& machine, const TuningUse& used, std::vector<std::string>& notes) const {
-    const auto calls = [](const std::set<std::string>& of) {
-      return std::to_string(of.size()) + (of.size() == 1 ? " call" : " calls");
-    };
-    if (!used.own.empty())
-      notes.push_back("tuning: kernels of " + calls(used.own) + " by times measured on " + host_machine().name);
-    if (!used.built_in.empty()) {
-      notes.push_back("tuning: kernels of " + calls(used.built_in) +
-                      " by times that come with Octavo: " + built_in_log(machine).about());
+  void add_tuning_notes(const CallTimes& times, std::vector<std::string>& notes) const {
+    if (times.calls() > 0) {
+      notes.push_back("tuning: kernels of " + std::to_string(times.calls()) +
+                      (times.calls() == 1 ? " call" : " calls") + " by times measured on " + host_machine().name);
     }
-    for (const std::string& kernel : unknown_kernels(*tuning_))
+    for (const std::string& kernel : log_.unknown_kernels())
       notes.push_back("tuning: times of '" + kernel + "', no kernel of this release");
   }
 
@@ -183,7 +172,7 @@ class Compiler {
   const std::string& path_;
   const CompileOptions& options_;
   Quantizer quantizer_;
-  std::shared_ptr<TuningLog> tuning_;
+  MeasurementLog log_;
 };
 
 }  // namespace

@@ -29,31 +29,6 @@ class FunctionSource final : public SampleSource {
   std::vector<Fact> inputs_;
 };
 
-Calibration method_of(CalibrationMethod method) {
-  switch (method) {
-    case CalibrationMethod::minmax: return Calibration::minmax;
-    case CalibrationMethod::percentile: return Calibration::percentile;
-    case CalibrationMethod::mse: return Calibration::mse;
-    case CalibrationMethod::average: return Calibration::average;
-    case CalibrationMethod::entropy: return Calibration::entropy;
-    case CalibrationMethod::automatic: return Calibration::automatic;
-  }
-  return Calibration::minmax;
-}
-
-octavo::WeightMethod method_of(WeightMethod method) {
-  switch (method) {
-    case WeightMethod::max: return octavo::WeightMethod::max;
-    case WeightMethod::mse: return octavo::WeightMethod::mse;
-    case WeightMethod::adaround: return octavo::WeightMethod::adaround;
-  }
-  return octavo::WeightMethod::max;
-}
-
-octavo::PairPlacement placement_of(PairPlacement placement) {
-  return placement == PairPlacement::fused ? octavo::PairPlacement::fused : octavo::PairPlacement::per_operator;
-}
-
 }  // namespace
 
 std::string method_text(const CompileOptions& options) {
@@ -97,16 +72,16 @@ Result<ImportedModel> Quantizer::import_for(std::int64_t batch) const {
 }
 
 QuantizeOptions Quantizer::quantize_options() const {
-  return {.calibration = method_of(options_.calibration),
+  return {.calibration = options_.calibration,
           .percentile = options_.percentile,
           .skip = options_.skip,
           .global_scale = options_.global_scale,
           .corrects_biases = options_.corrects_biases,
           .corrects_fast = options_.corrects_fast,
           .equalizes = options_.equalizes,
-          .weights = method_of(options_.weights),
+          .weights = options_.weights,
           .integer_only = options_.integer_only,
-          .placement = placement_of(options_.placement),
+          .placement = options_.placement,
           .observes_all = options_.observes_all};
 }
 

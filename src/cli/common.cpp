@@ -19,12 +19,12 @@ Error usage(const std::string& option, const std::string& found, const std::stri
 
 struct CalibrationWord {
   std::string_view word;
-  v1::CalibrationMethod method;
+  CalibrationMethod method;
 };
 constexpr CalibrationWord kCalibrationWords[] = {
-    {"auto", v1::CalibrationMethod::automatic},  {"average", v1::CalibrationMethod::average},
-    {"entropy", v1::CalibrationMethod::entropy}, {"minmax", v1::CalibrationMethod::minmax},
-    {"mse", v1::CalibrationMethod::mse},         {"percentile", v1::CalibrationMethod::percentile},
+    {"auto", CalibrationMethod::automatic},  {"average", CalibrationMethod::average},
+    {"entropy", CalibrationMethod::entropy}, {"minmax", CalibrationMethod::minmax},
+    {"mse", CalibrationMethod::mse},         {"percentile", CalibrationMethod::percentile},
 };
 
 // One of the words, or "percentile:99.99".
@@ -40,7 +40,7 @@ Status parse_calibration(const std::string& text, v1::CompileOptions& options) {
   if (colon == std::string::npos) return ok_status();
   const char* end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data() + colon + 1, end, options.percentile);
-  if (known->method != v1::CalibrationMethod::percentile || error != std::errc{} || rest != end) return refusal;
+  if (known->method != CalibrationMethod::percentile || error != std::errc{} || rest != end) return refusal;
   return ok_status();
 }
 
@@ -66,17 +66,17 @@ Status parse_corrections(const CompileArguments& arguments, v1::CompileOptions& 
 
 Status parse_weights(const CompileArguments& arguments, v1::CompileOptions& options) {
   const std::string& word = arguments.weights;
-  if (word == "max") options.weights = v1::WeightMethod::max;
-  else if (word == "mse") options.weights = v1::WeightMethod::mse;
+  if (word == "max") options.weights = WeightMethod::max;
+  else if (word == "mse") options.weights = WeightMethod::mse;
   else if (word == "adaround")
-    options.weights = arguments.calibrate == "random" ? v1::WeightMethod::mse : v1::WeightMethod::adaround;
+    options.weights = arguments.calibrate == "random" ? WeightMethod::mse : WeightMethod::adaround;
   else return usage("--weights", word, "max, mse or adaround");
   return ok_status();
 }
 
 Status parse_placement(const CompileArguments& arguments, v1::CompileOptions& options) {
-  if (arguments.placement == "fused") options.placement = v1::PairPlacement::fused;
-  else if (arguments.placement == "per-operator") options.placement = v1::PairPlacement::per_operator;
+  if (arguments.placement == "fused") options.placement = PairPlacement::fused;
+  else if (arguments.placement == "per-operator") options.placement = PairPlacement::per_operator;
   else return usage("--placement", arguments.placement, "fused or per-operator");
   return ok_status();
 }
@@ -118,10 +118,10 @@ Status read_scales(const CompileArguments& arguments, v1::CompileOptions& option
 }
 
 Status parse_tuning(const std::string& word, v1::CompileOptions& options) {
-  if (word == "off") options.tuning_mode = v1::TuningMode::off;
-  else if (word == "known") options.tuning_mode = v1::TuningMode::known;
-  else if (word == "quick") options.tuning_mode = v1::TuningMode::measure;
-  else return usage("--tune", word, "off, known or quick");
+  if (word == "off") options.tuning_mode = TuningMode::off;
+  else if (word == "quick") options.tuning_mode = TuningMode::quick;
+  else if (word == "full") options.tuning_mode = TuningMode::full;
+  else return usage("--tune", word, "off, quick or full");
   return ok_status();
 }
 
@@ -227,14 +227,15 @@ void add_compile_options(CLI::App& verb, CompileArguments& arguments) {
   verb.add_flag("--allow-reference", arguments.allow_reference,
                 "let slow reference code stand in where there is no kernel")
       ->group(group);
-  verb.add_option("--tune", arguments.tune,
-                  "where several kernels may be fastest: known: take times that come with Octavo for this machine; "
-                  "quick: measure them "
-                  "(seconds); off: only predict")
+  verb.add_option(
+          "--tune", arguments.tune,
+          "what is measured on this machine to choose kernels by: off: nothing; quick: those that are predicted "
+          "to be nearly the fastest (seconds); full: all (minutes)")
       ->capture_default_str()
       ->type_name("WORD")
       ->group(group);
-  verb.add_option("--tuning-log", arguments.tuning_log, "measured times: used where known, and kept by --tune quick")
+  verb.add_option("--tuning-log", arguments.tuning_log,
+                  "measured times: used where known; what --tune measures is added")
       ->type_name("F")
       ->group(group);
   add_quantize_options(verb, arguments);
@@ -282,7 +283,7 @@ Result<CompileRequest> parse_compile_arguments(const CompileArguments& arguments
     request.preprocess = *preprocess;
   }
   if (const Status done = parse_tuning(arguments.tune, request.options); !done) return done.errors();
-  request.tuning_log = arguments.tuning_log;
+  request.options.tuning_log = arguments.tuning_log;
   request.calibrate = arguments.calibrate;
   request.samples = arguments.samples;
   return request;

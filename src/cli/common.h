@@ -55,7 +55,7 @@ struct CompileArguments {
   bool judges_samples = false;  // --calibrate is also what answers are judged on: then it may stand beside --scales
   bool integer_only = false;
   bool allow_reference = false;
-  std::string tune = "known";
+  std::string tune = "off";
   std::string tuning_log;
 };
 void add_compile_options(CLI::App& verb, CompileArguments& arguments);

@@ -65,12 +65,12 @@ void Observer::add_to_average(TensorRange of_sample) {
 TensorRange Observer::range(double percentile) const {
   if (!has_values_) return {};
   switch (calibration_) {
-    case Calibration::minmax: return extremes_;
-    case Calibration::average: return average_;
-    case Calibration::percentile: return percentile_range(histogram_, extremes_, percentile / 100.0);
-    case Calibration::mse: return nearest_range(histogram_, extremes_, 2);
-    case Calibration::entropy: return entropy_range(histogram_, extremes_);
-    case Calibration::automatic: return nearest_range(histogram_, extremes_, 3);
+    case CalibrationMethod::minmax: return extremes_;
+    case CalibrationMethod::average: return average_;
+    case CalibrationMethod::percentile: return percentile_range(histogram_, extremes_, percentile / 100.0);
+    case CalibrationMethod::mse: return nearest_range(histogram_, extremes_, 2);
+    case CalibrationMethod::entropy: return entropy_range(histogram_, extremes_);
+    case CalibrationMethod::automatic: return nearest_range(histogram_, extremes_, 3);
   }
   return extremes_;
 }

@@ -18,7 +18,7 @@ std::optional<TensorRange> finite_range(std::span<const float> values);
 // Smallest and largest value, the mean of those of the samples, and the histogram where it is needed.
 class Observer {
  public:
-  explicit Observer(Calibration calibration) : calibration_(calibration) {}
+  explicit Observer(CalibrationMethod calibration) : calibration_(calibration) {}
   // The values of one sample, in any order of samples; returns their range. Where one is not finite nothing of these
   // values is remembered.
   std::optional<TensorRange> add(std::span<const float> values);
@@ -29,7 +29,7 @@ class Observer {
   TensorRange range(double percentile) const;
 
  private:
-  Calibration calibration_;
+  CalibrationMethod calibration_;
   bool has_values_ = false;
   TensorRange extremes_, average_;
   std::int64_t average_samples_ = 0;

@@ -12,6 +12,7 @@
 
 #include "base/result.h"
 #include "graph/graph.h"
+#include "octavo/choices.h"
 
 namespace octavo {
 
@@ -25,33 +26,10 @@ class SampleSource {
   virtual Result<std::vector<Tensor>> sample(std::int64_t index) const = 0;
 };
 
-enum class Calibration : std::uint8_t {
-  minmax,
-  percentile,
-  mse,        // the range whose 8-bit values are nearest to what was seen, in the mean of squares
-  average,    // the mean of each sample's smallest and largest value; after 100 samples a moving average
-  entropy,    // the range whose 8-bit values are distributed most like what was seen (Kullback-Leibler)
-  automatic,  // per tensor: clipped as far as the error it saves is larger than the one it makes
-};
 // Whether the method needs more than extremes.
-constexpr bool needs_histogram(Calibration calibration) {
-  return calibration != Calibration::minmax && calibration != Calibration::average;
+constexpr bool needs_histogram(CalibrationMethod calibration) {
+  return calibration != CalibrationMethod::minmax && calibration != CalibrationMethod::average;
 }
-
-// How weights become s8.
-enum class WeightMethod : std::uint8_t {
-  max,       // the largest of a channel is 127, each is rounded to the nearest
-  mse,       // the scale of a channel with the least sum of squared errors
-  adaround,  // that scale, and each rounded up or down so that the layer's result on the samples is nearest
-};
-
-// Which results are rounded to 8 bits on their way to the next operator.
-enum class PairPlacement : std::uint8_t {
-  fused,  // none between a product and the addition or clamp after it, none inside x * f(x): what Octavo computes in
-          // one step
-  per_operator,  // those, too, but before clamps: what runtimes that fuse less need to compute every operator in
-                 // integers
-};
 
 // Range of a tensor over all samples.
 struct TensorRange {
@@ -91,7 +69,7 @@ struct Calibrated {
 };
 
 struct QuantizeOptions {
-  Calibration calibration = Calibration::minmax;
+  CalibrationMethod calibration = CalibrationMethod::minmax;
   double percentile = 99.999;
   std::vector<std::string> skip;  // node names, globs, "type:conv", "position:first": these stay in f32
   std::optional<float>

@@ -50,13 +50,21 @@ void rank(std::vector<Candidate>& legal, const OpCall& call, const MeasuredCost&
   if (!measured || legal.size() < 2 || is_reference(*legal[1].kernel)) return;
   const double near_ns = kNear * legal[0].ns;
   const Kernel* predicted = legal[0].kernel;
+  const auto ask = [&](Candidate& candidate, Prospect prospect) {
+    candidate.is_asked = prospect == Prospect::near;
+    if (const auto ns = measured(*candidate.kernel, call, prospect)) candidate.ns = *ns, candidate.is_measured = true;
+  };
+  for (Candidate& candidate : legal) {
+    if (candidate.ns >= near_ns && !is_reference(*candidate.kernel)) ask(candidate, Prospect::far);
+  }
   for (bool is_new = true; is_new;) {
     is_new = false;
     for (Candidate& candidate : legal) {
-      if (candidate.is_asked || is_reference(*candidate.kernel) || (candidate.ns >= near_ns && &candidate != &legal[0]))
+      if (candidate.is_asked || candidate.is_measured || is_reference(*candidate.kernel) ||
+          (candidate.ns >= near_ns && &candidate != &legal[0]))
         continue;
-      candidate.is_asked = is_new = true;
-      if (const auto ns = measured(*candidate.kernel, call)) candidate.ns = *ns, candidate.is_measured = true;
+      ask(candidate, Prospect::near);
+      is_new = true;
     }
     std::sort(legal.begin(), legal.end(), is_better);
   }

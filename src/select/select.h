@@ -14,10 +14,14 @@
 
 namespace octavo {
 
+// Whether a kernel may win: `near` are those predicted to take less than twice as long as the best, and whichever is
+// best after these are measured.
+enum class Prospect : std::uint8_t { near, far };
+
 // Measured nanoseconds of a call on one thread, where they are known or can be found out; they overrule Kernel::cost.
-// Asked only of kernels that may win: those predicted to take less than twice as long as the best, and whichever is
-// best after that. What is predicted to be best stays so unless another is measured to be 3 % faster.
-using MeasuredCost = std::function<std::optional<double>(const Kernel& kernel, const OpCall& call)>;
+// Asked of every kernel that can take a call, where there are several. What is predicted to be best stays so unless
+// another is measured to be 3 % faster.
+using MeasuredCost = std::function<std::optional<double>(const Kernel& kernel, const OpCall& call, Prospect prospect)>;
 
 struct SelectOptions {
   bool needs_exact =

@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <random>
+#include <sstream>
 
 #include "analyze/form_lab.h"
-#include "base/file.h"
 #include "plan/plan.h"
 #include "support/child.h"
 #include "support/onnx_builder.h"
@@ -186,29 +186,40 @@ class SettlePrecision : public ::testing::Test {
     request_.chooses_precision = true;
     request_.threads = 1;
     request_.seconds = 0.01;
-    request_.tuning_log = folder_.path("log.json");
+    request_.options.tuning_log = folder_.path("log.json");
   }
 
   // Writes these times over what the first compilation measured: of int8 and fp32, and of a mixture with the middle
   // group in float.
   void forge(const std::vector<double>& int8, const std::vector<double>& fp32,
              const std::vector<double>& mixture) const {
-    nlohmann::json log = nlohmann::json::parse(testing::read_bytes(request_.tuning_log));
-    nlohmann::json& calls = *log["machines"].begin();
+    std::istringstream log(testing::read_bytes(request_.options.tuning_log));
     const std::string ending = ": int8; fp32;";
-    std::string network;
-    for (const auto& [call, times] : calls.items()) {
-      if (call.ends_with(ending)) network = call.substr(0, call.size() - ending.size());
+    std::string line, lines, machine, network;
+    while (std::getline(log, line)) {
+      lines += line + "\n";
+      const auto entry = nlohmann::json::parse(line);
+      const std::string subject = entry.value("subject", "");
+      if (!subject.ends_with(ending)) continue;
+      network = subject.substr(0, subject.size() - ending.size());
+      machine = entry["machine"];
     }
-    ASSERT_TRUE(network.starts_with("network net.onnx ")) << log;
-    const auto write = [&](const std::string& call, const std::string& form, const std::vector<double>& ns) {
-      for (std::size_t i = 0; i < ns.size(); ++i) calls[network + call][form + ": " + std::to_string(i)] = ns[i];
+    ASSERT_TRUE(network.starts_with("network net.onnx ")) << lines;
+    const auto write = [&](const std::string& forms, const std::string& form, const std::vector<double>& ns) {
+      nlohmann::json values;
+      for (std::size_t i = 0; i < ns.size(); ++i)
+        values[i + 1 == ns.size() ? "run_ms" : "group_" + std::to_string(i) + "_ms"] = ns[i] * 1e-6;
+      if (ns.empty()) return;
+      lines +=
+          nlohmann::json({{"machine", machine}, {"subject", network + forms}, {"variant", form}, {"values", values}})
+              .dump() +
+          "\n";
     };
     write(ending, "int8", int8);
     write(ending, "fp32", fp32);
     for (const auto& [form, ns] : {std::pair("int8", int8), std::pair("float 1", mixture), std::pair("fp32", fp32)})
       write(": int8; float 1; fp32;", form, ns);
-    folder_.write("log.json", log.dump());
+    folder_.write("log.json", lines);
   }
 
   v1::ModelInfo compiled() const {
@@ -283,9 +294,9 @@ TEST_F(SettlePrecision, WhatWasMeasuredGivesTheSameBytes) {
     return testing::read_bytes(folder_.path("net.octv"));
   };
   const std::string first = bytes_of(request_);
-  const std::string log = testing::read_bytes(request_.tuning_log);
+  const std::string log = testing::read_bytes(request_.options.tuning_log);
   EXPECT_EQ(bytes_of(request_), first);
-  EXPECT_EQ(testing::read_bytes(request_.tuning_log), log);
+  EXPECT_EQ(testing::read_bytes(request_.options.tuning_log), log);
   // What came to int8 is what --precision int8 makes, but for what is told of it.
   forge({100000, 100000, 100000, 300000}, {400000, 400000, 400000, 990000}, {});
   request_.options.batches = {1, 3};

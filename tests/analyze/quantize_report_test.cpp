@@ -84,7 +84,7 @@ TEST_F(QuantizeReportTest, TellsEveryTensorInOrder) {
 
 TEST_F(QuantizeReportTest, ClippedValuesAreCounted) {
   CompileRequest clipping = request();
-  clipping.options.calibration = v1::CalibrationMethod::percentile;
+  clipping.options.calibration = CalibrationMethod::percentile;
   clipping.options.percentile = 90.0;
   const auto report = told(clipping);
   ASSERT_TRUE(report) << to_string(report.errors());

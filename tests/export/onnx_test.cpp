@@ -395,7 +395,7 @@ void expect_same_network(Graph graph, const QuantizeOptions& options) {
 
 TEST(ExportOnnx, QuantizedNetworkIsTheSameWhenReadAgain) {
   expect_same_network(small_network(), {});
-  expect_same_network(small_network(), {.calibration = Calibration::mse, .corrects_biases = false});
+  expect_same_network(small_network(), {.calibration = CalibrationMethod::mse, .corrects_biases = false});
   expect_same_network(small_network(), {.global_scale = 8.0f});  // s8 activations
   expect_same_network(small_network(), {.skip = {"branch", "type:matmul", "largest"}});
 }

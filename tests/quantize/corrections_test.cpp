@@ -152,7 +152,7 @@ TEST(Weights, WhatWasLearnedServesAgain) {
   const Graph graph = uneven_network({.kind = UnaryKind::relu});
   Graph first = graph, second = graph;
   const QuantizeOptions options{
-      .calibration = Calibration::automatic, .equalizes = true, .weights = WeightMethod::adaround};
+      .calibration = CalibrationMethod::automatic, .equalizes = true, .weights = WeightMethod::adaround};
   const auto report = quantize(first, Noise(12), options);
   ASSERT_TRUE(report) << to_string(report.errors());
   EXPECT_EQ(report->calibrated.weights.size(), 3u);

@@ -96,7 +96,7 @@ TEST(Quantize, WeightsThatAreAwayMeanwhileChangeNothing) {
   constexpr std::int64_t kSize = 1500;  // 18 MB of weights
   for (const bool equalizes : {false, true}) {
     QuantizeOptions options{
-        .calibration = Calibration::automatic, .equalizes = equalizes, .weights = WeightMethod::mse};
+        .calibration = CalibrationMethod::automatic, .equalizes = equalizes, .weights = WeightMethod::mse};
     Graph kept = products(kSize), away = products(kSize);
     const auto expected = quantize(kept, Noise(Shape{1, kSize}), options);
     ASSERT_TRUE(expected) << to_string(expected.errors());

@@ -24,7 +24,7 @@ std::vector<float> random_values(unsigned seed, float scale, int count) {
 }
 
 TEST(Observer, MinMax) {
-  Observer observer(Calibration::minmax);
+  Observer observer(CalibrationMethod::minmax);
   EXPECT_TRUE(observer.add(std::vector<float>{2.0f, 5.0f}).has_value());
   EXPECT_TRUE(observer.add(std::vector<float>{3.0f, 1.0f}).has_value());
   EXPECT_EQ(observer.range(99.0).lowest, 1.0f);
@@ -32,7 +32,7 @@ TEST(Observer, MinMax) {
 }
 
 TEST(Observer, RefusesWhatIsNotFinite) {
-  Observer observer(Calibration::percentile);
+  Observer observer(CalibrationMethod::percentile);
   EXPECT_TRUE(observer.add(std::vector<float>{1.0f}).has_value());
   EXPECT_FALSE(observer.add(std::vector<float>{9.0f, std::numeric_limits<float>::quiet_NaN()}).has_value());
   EXPECT_FALSE(observer.add(std::vector<float>{std::numeric_limits<float>::infinity()}).has_value());
@@ -40,11 +40,11 @@ TEST(Observer, RefusesWhatIsNotFinite) {
 }
 
 TEST(Observer, NearestRangeClipsOutliersOnly) {
-  Observer even(Calibration::mse);
+  Observer even(CalibrationMethod::mse);
   EXPECT_TRUE(even.add(random_values(1, 3.0f, 100000)).has_value());
   EXPECT_NEAR(even.range(0.0).lowest, -3.0f, 0.05f);
   EXPECT_NEAR(even.range(0.0).highest, 3.0f, 0.05f);
-  Observer outlier(Calibration::mse);
+  Observer outlier(CalibrationMethod::mse);
   EXPECT_TRUE(outlier.add(random_values(1, 3.0f, 10000000)).has_value());
   EXPECT_TRUE(outlier.add(std::vector<float>{6.0f}).has_value());
   EXPECT_NEAR(outlier.range(0.0).highest, 3.0f, 0.2f);
@@ -52,13 +52,13 @@ TEST(Observer, NearestRangeClipsOutliersOnly) {
 }
 
 TEST(Observer, NothingSeen) {
-  const TensorRange range = Observer(Calibration::percentile).range(99.0);
+  const TensorRange range = Observer(CalibrationMethod::percentile).range(99.0);
   EXPECT_EQ(range.lowest, 0.0f);
   EXPECT_EQ(range.highest, 0.0f);
 }
 
 TEST(Observer, PercentileLeavesOutTheTails) {
-  Observer observer(Calibration::percentile);
+  Observer observer(CalibrationMethod::percentile);
   std::vector<float> values(10000);
   for (int i = 0; i < 10000; ++i) values[static_cast<std::size_t>(i)] = static_cast<float>(i) / 10000.0f;
   values[9999] = 900.0f;  // one outlier
@@ -72,9 +72,9 @@ TEST(Observer, PercentileLeavesOutTheTails) {
 TEST(Observer, DoesNotDependOnTheOrderOfSamples) {
   const std::vector<float> parts[] = {random_values(1, 0.01f, 1000), random_values(2, 30.0f, 999),
                                       random_values(3, 1.0f, 1001), std::vector<float>(10, 0.0f)};
-  Observer forward(Calibration::percentile);
+  Observer forward(CalibrationMethod::percentile);
   for (const auto& part : parts) forward.add(part);
-  Observer backward(Calibration::percentile);
+  Observer backward(CalibrationMethod::percentile);
   for (int i = 3; i >= 0; --i) backward.add(parts[i]);
   for (const double percentile : {60.0, 90.0, 99.0, 99.99}) {
     const TensorRange expected = forward.range(percentile);
@@ -84,7 +84,7 @@ TEST(Observer, DoesNotDependOnTheOrderOfSamples) {
 }
 
 TEST(Observer, ExtremeMagnitudes) {
-  Observer observer(Calibration::percentile);
+  Observer observer(CalibrationMethod::percentile);
   const float huge = std::numeric_limits<float>::max();
   EXPECT_TRUE(observer.add(std::vector<float>{std::numeric_limits<float>::denorm_min(), -huge, huge}).has_value());
   EXPECT_EQ(observer.range(100.0).lowest, -huge);
@@ -92,7 +92,7 @@ TEST(Observer, ExtremeMagnitudes) {
 }
 
 TEST(Observer, AverageIsAMeanAndThenForgets) {
-  Observer observer(Calibration::average);
+  Observer observer(CalibrationMethod::average);
   for (int sample = 0; sample < 4; ++sample) {
     const float highest = sample == 3 ? 11.0f : 3.0f;
     observer.add_to_average(*observer.add(std::vector<float>{-1.0f, highest}));
@@ -146,18 +146,18 @@ TEST(Observer, MethodsOnAHeavyTail) {
   std::normal_distribution<float> normal;
   std::vector<float> values(200000);
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = normal(random) * (i % 20000 == 0 ? 10.0f : 1.0f);
-  const auto highest_by = [&](Calibration calibration) {
+  const auto highest_by = [&](CalibrationMethod calibration) {
     Observer observer(calibration);
     observer.add_to_average(*observer.add(values));
     const TensorRange range = observer.range(99.9);
     EXPECT_LT(range.lowest, 0.0f);
     return std::max(range.highest, -range.lowest);
   };
-  const float all = highest_by(Calibration::minmax);
-  EXPECT_EQ(highest_by(Calibration::average), all);
-  EXPECT_NEAR(highest_by(Calibration::percentile), 3.3f, 0.2f);
-  const float entropy = highest_by(Calibration::entropy), squares = highest_by(Calibration::mse),
-              careful = highest_by(Calibration::automatic);
+  const float all = highest_by(CalibrationMethod::minmax);
+  EXPECT_EQ(highest_by(CalibrationMethod::average), all);
+  EXPECT_NEAR(highest_by(CalibrationMethod::percentile), 3.3f, 0.2f);
+  const float entropy = highest_by(CalibrationMethod::entropy), squares = highest_by(CalibrationMethod::mse),
+              careful = highest_by(CalibrationMethod::automatic);
   EXPECT_LT(entropy, 0.7f * all);
   EXPECT_LT(squares, 0.9f * all);
   EXPECT_GE(careful, squares);

@@ -280,9 +280,10 @@ double sqnr_db(const Graph& a, const Graph& b, const Noise& samples) {
 TEST(Quantize, KeepsTheAnswersOfASmallNetwork) {
   const Net net = small_network();
   const Noise samples(Shape{1, 3, 8, 8}, 12);
-  const std::pair<Calibration, PairPlacement> variants[] = {{Calibration::minmax, PairPlacement::fused},
-                                                            {Calibration::percentile, PairPlacement::fused},
-                                                            {Calibration::minmax, PairPlacement::per_operator}};
+  const std::pair<CalibrationMethod, PairPlacement> variants[] = {
+      {CalibrationMethod::minmax, PairPlacement::fused},
+      {CalibrationMethod::percentile, PairPlacement::fused},
+      {CalibrationMethod::minmax, PairPlacement::per_operator}};
   for (const auto& [calibration, placement] : variants) {
     Graph graph = net.graph;
     const auto report = quantize(graph, samples, {.calibration = calibration, .placement = placement});
@@ -380,8 +381,8 @@ TEST(Quantize, SameGraphEveryTime) {
   const Noise samples(Shape{1, 3, 8, 8}, 7);
   Graph first = small_network().graph;
   Graph second = small_network().graph;
-  const auto a = quantize(first, samples, {.calibration = Calibration::percentile});
-  const auto b = quantize(second, samples, {.calibration = Calibration::percentile});
+  const auto a = quantize(first, samples, {.calibration = CalibrationMethod::percentile});
+  const auto b = quantize(second, samples, {.calibration = CalibrationMethod::percentile});
   ASSERT_TRUE(a && b);
   EXPECT_EQ(to_string(first), to_string(second));
   ASSERT_EQ(a->calibrated.ranges.size(), b->calibrated.ranges.size());

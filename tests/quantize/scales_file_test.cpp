@@ -115,7 +115,7 @@ void expect_same_constants(const Graph& a, const Graph& b) {
 
 TEST(ScalesFile, ReadsBackAsItWas) {
   for (const QuantizeOptions& options :
-       {QuantizeOptions{}, QuantizeOptions{.calibration = Calibration::mse, .corrects_biases = false},
+       {QuantizeOptions{}, QuantizeOptions{.calibration = CalibrationMethod::mse, .corrects_biases = false},
         QuantizeOptions{.equalizes = true, .weights = WeightMethod::adaround},
         QuantizeOptions{.global_scale = 5.0f, .corrects_biases = false}}) {
     const Written direct = written(options);
@@ -256,7 +256,7 @@ TEST(ScalesFile, OtherFilesAreRefused) {
 // What --max-drop does with --scales: whichever groups go to fp32, the file has all scales that are left.
 TEST(ScalesFile, ServesEveryMixtureOfItsNetwork) {
   Graph whole = network_of_many_groups();
-  const auto report = quantize(whole, Noise(), {.calibration = Calibration::minmax});
+  const auto report = quantize(whole, Noise(), {.calibration = CalibrationMethod::minmax});
   ASSERT_TRUE(report) << to_string(report.errors());
   ASSERT_GE(report->groups.size(), 7u);
   const auto calibrated = parse_scales(scales_json(whole, *report, "network.onnx", "minmax"), "scales.json");

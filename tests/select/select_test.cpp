@@ -84,7 +84,7 @@ TEST_F(Select, TheReferenceStandsInOnlyWhereAllowedAndOnlyLast) {
 }
 
 TEST_F(Select, MeasurementsOverrulePredictions) {
-  const MeasuredCost log = [](const Kernel& kernel, const OpCall&) -> std::optional<double> {
+  const MeasuredCost log = [](const Kernel& kernel, const OpCall&, Prospect) -> std::optional<double> {
     if (kernel.name == "table_slow_avx2") return 20.0;
     return std::nullopt;
   };
@@ -94,7 +94,7 @@ TEST_F(Select, MeasurementsOverrulePredictions) {
 
 TEST_F(Select, WhatMayBeNoiseLeavesThePrediction) {
   double slow_ns = 490.0;
-  const MeasuredCost log = [&](const Kernel& kernel, const OpCall&) -> std::optional<double> {
+  const MeasuredCost log = [&](const Kernel& kernel, const OpCall&, Prospect) -> std::optional<double> {
     return kernel.name == "table_slow_avx2" ? slow_ns : 500.0;
   };
   const auto choice = on("avx2", {.measured = log});
@@ -110,7 +110,9 @@ TEST_F(Select, OnlyKernelsThatMayWinAreMeasured) {
   std::vector<std::string> asked;
   std::map<std::string_view, double> times = {
       {"table_fast_avx2", 5000.0}, {"table_slow_avx2", 4000.0}, {"table_a_nan", 3000.0}};
-  const MeasuredCost measure = [&](const Kernel& kernel, const OpCall&) -> std::optional<double> {
+  bool knows_all = false;
+  const MeasuredCost measure = [&](const Kernel& kernel, const OpCall&, Prospect prospect) -> std::optional<double> {
+    if (prospect == Prospect::far && !knows_all) return std::nullopt;
     asked.emplace_back(kernel.name);
     return times.at(kernel.name);
   };
@@ -125,6 +127,10 @@ TEST_F(Select, OnlyKernelsThatMayWinAreMeasured) {
   EXPECT_EQ(choice->predicted_ns, 4000.0);
   EXPECT_TRUE(std::count(choice->refusals.begin(), choice->refusals.end(),
                          "table_fast_avx2: measured 5000 ns, the choice 4000 ns"));
+
+  // What is known of a kernel counts however slow it was predicted to be.
+  knows_all = true;
+  EXPECT_EQ(on("avx2", {.measured = measure})->kernel->name, "table_a_nan");
 
   kernels = {&kSlowAvx2, &kReferenceKernel};
   asked.clear();

@@ -124,7 +124,7 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
   return make_step(std::move(params), shape.batch * shape.out_height, run, scratch);
 }
 
-// Nanoseconds, from the times of src/select/data (windows of 1 to 9 taps, 2.5 GHz): a result costs as much as four
+// Nanoseconds, from measured times (windows of 1 to 9 taps, 2.5 GHz): a result costs as much as four
 // taps, a position as sixty results.
 template <Isa isa>
 double cost(const OpCall& call, const Machine&) {

@@ -1,0 +1,44 @@
+// How a network becomes 8-bit and how its kernels are chosen: words that CompileOptions takes. Part of the public API.
+#ifndef OCTAVO_CHOICES_H_
+#define OCTAVO_CHOICES_H_
+
+#include <cstdint>
+
+namespace octavo {
+
+// How the range of an activation comes from samples.
+enum class CalibrationMethod : std::uint8_t {
+  minmax,
+  percentile,
+  mse,        // the range whose 8-bit values are nearest to what was seen, in the mean of squares
+  average,    // the mean of each sample's smallest and largest value; after 100 samples a moving average
+  entropy,    // the range whose 8-bit values are distributed most like what was seen (Kullback-Leibler)
+  automatic,  // per tensor: clipped as far as the error it saves is larger than the one it makes
+};
+
+// How weights become s8.
+enum class WeightMethod : std::uint8_t {
+  max,       // the largest of a channel is 127, each is rounded to the nearest
+  mse,       // the scale of a channel with the least sum of squared errors
+  adaround,  // that scale, and each rounded up or down so that the layer's result on the samples is nearest
+};
+
+// Which results are rounded to 8 bits on their way to the next operator.
+enum class PairPlacement : std::uint8_t {
+  fused,  // none between a product and the addition or clamp after it, none inside x * f(x): what Octavo computes in
+          // one step
+  per_operator,  // those, too, but before clamps: what runtimes that fuse less need to compute every operator in
+                 // integers
+};
+
+// What is measured on this machine where a log has no time of a call, to overrule the cost model's predictions. The
+// bits of the answers do not depend on it.
+enum class TuningMode : std::uint8_t {
+  off,    // nothing
+  quick,  // the kernels that are predicted to be nearly the fastest (seconds)
+  full,   // all that can take the call (minutes)
+};
+
+}  // namespace octavo
+
+#endif  // OCTAVO_CHOICES_H_

@@ -1,0 +1,186 @@
+// Reading and appending lines, and times of calls from them. Part of select/.
+#include "select/measurement_log.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/file.h"
+#include "select/measure.h"
+
+namespace octavo {
+namespace {
+
+using Json = nlohmann::json;
+using Values = std::map<std::string, double>;
+constexpr std::string_view kHead = "{\"format\": \"octavo measurements 1\"}\n";
+
+std::string describe(const Fact& fact) {
+  return std::string(name_of(fact.dtype)) + "[" + fact.shape.to_string() + "]" + (fact.is_constant() ? "*" : "");
+}
+
+bool is_call(const std::string& subject) { return subject.find(") -> ") != std::string::npos; }
+
+// Nothing where the line is none of this log.
+std::optional<std::pair<std::string, Measurement>> parse_line(std::string_view line) {
+  const Json json = Json::parse(line, nullptr, false);
+  if (!json.is_object()) return std::nullopt;
+  for (const char* key : {"machine", "subject", "variant"}) {
+    if (!json.contains(key) || !json[key].is_string()) return std::nullopt;
+  }
+  if (!json.contains("values") || !json["values"].is_object()) return std::nullopt;
+  Measurement measurement{.subject = json["subject"].get<std::string>(), .variant = json["variant"].get<std::string>()};
+  for (const auto& [name, value] : json["values"].items()) {
+    const double number = value.is_number() ? value.get<double>() : -1.0;
+    if (!(number >= 0.0) || std::isinf(number)) return std::nullopt;
+    measurement.values[name] = number;
+  }
+  return std::pair(json["machine"].get<std::string>(), std::move(measurement));
+}
+
+std::string format_line(const std::string& machine, const Measurement& measurement) {
+  const Json json{{"machine", machine},
+                  {"subject", measurement.subject},
+                  {"variant", measurement.variant},
+                  {"values", measurement.values}};
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+// The file, open and locked against other writers; both end with this.
+class LockedFile {
+ public:
+  explicit LockedFile(const std::string& path) : fd_(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)) {
+    while (fd_ >= 0 && ::flock(fd_, LOCK_EX) != 0) {
+      if (errno != EINTR) close();
+    }
+  }
+  ~LockedFile() { close(); }
+  LockedFile(const LockedFile&) = delete;
+  LockedFile& operator=(const LockedFile&) = delete;
+
+  // Behind the last whole line: what an interrupted writer left behind it is overwritten.
+  bool append(std::string_view text) {
+    off_t end = fd_ < 0 ? -1 : ::lseek(fd_, 0, SEEK_END);
+    for (char last = 0; end > 0 && ::pread(fd_, &last, 1, end - 1) == 1 && last != '\n';) --end;
+    if (end < 0 || ::ftruncate(fd_, end) != 0) return false;
+    const std::string lines = std::string(end == 0 ? kHead : "") + std::string(text);
+    for (std::size_t done = 0; done < lines.size();) {
+      const ssize_t written = ::pwrite(fd_, lines.data() + done, lines.size() - done, end + static_cast<off_t>(done));
+      if (written < 0 && errno == EINTR) continue;
+      if (written <= 0) return false;
+      done += static_cast<std::size_t>(written);
+    }
+    return ::fsync(fd_) == 0;
+  }
+
+ private:
+  void close() {
+    if (fd_ >= 0) ::close(fd_);
+    fd_ = -1;
+  }
+  int fd_;
+};
+
+}  // namespace
+
+std::string describe_call(const OpCall& call) {
+  std::string text = std::string(call.spec->name) + "(";
+  for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+    text += (i == 0 ? "" : ", ") + (call.inputs[i] == nullptr ? std::string("-") : describe(*call.inputs[i]));
+  }
+  text += ") ->";
+  for (const Fact& output : call.outputs) text += " " + describe(output);
+  const std::string structure = call.attrs->structure();
+  return structure.empty() ? text : text + " {" + structure + "}";
+}
+
+std::string describe_machine(const Machine& machine) {
+  const auto kilobytes = [](std::int64_t bytes) { return std::to_string(bytes / 1024) + " KB"; };
+  return machine.name + "; " + machine.isa.to_string() + "; " + kilobytes(machine.l1_bytes) + " L1, " +
+         kilobytes(machine.l2_bytes) + " L2, " + kilobytes(machine.l3_bytes) + " L3";
+}
+
+Result<MeasurementLog> MeasurementLog::open(const std::string& path) {
+  MeasurementLog log;
+  log.path_ = path;
+  if (std::error_code error; path.empty() || !std::filesystem::exists(path, error)) return log;
+  const auto bytes = read_file(path);
+  if (!bytes) return bytes.errors();
+  std::string_view text(reinterpret_cast<const char*>(bytes->data()), bytes->size());
+  if (kHead.starts_with(text)) return log;
+  const auto damaged = [&](const std::string& where, std::string expected) {
+    return Error{.kind = ErrorKind::invalid_input,
+                 .where = path + where,
+                 .found = "something else",
+                 .expected = std::move(expected)};
+  };
+  if (!text.starts_with(kHead))
+    return damaged("", "a log of measurements: " + std::string(kHead.substr(0, kHead.size() - 1)) + " and lines");
+  text.remove_prefix(kHead.size());
+  for (int number = 2; text.find('\n') != std::string_view::npos; ++number) {
+    auto line = parse_line(text.substr(0, text.find('\n')));
+    if (!line)
+      return damaged(": line " + std::to_string(number),
+                     "an object with machine, subject, variant and values, numbers of at least 0");
+    auto& [machine, measurement] = *line;
+    log.known_[{std::move(machine), std::move(measurement.subject), std::move(measurement.variant)}] =
+        std::move(measurement.values);
+    text.remove_prefix(text.find('\n') + 1);
+  }
+  return log;
+}
+
+const Values* MeasurementLog::find(const std::string& subject, std::string_view variant) const {
+  const auto found = known_.find({describe_machine(host_machine()), subject, std::string(variant)});
+  return found == known_.end() ? nullptr : &found->second;
+}
+
+Status MeasurementLog::add(Measurement measurement) {
+  const std::string machine = describe_machine(host_machine());
+  if (!path_.empty() && !LockedFile(path_).append(format_line(machine, measurement))) {
+    return Error{.kind = ErrorKind::resource,
+                 .where = path_,
+                 .found = std::string("cannot be written: ") + std::strerror(errno)};
+  }
+  known_[{machine, std::move(measurement.subject), std::move(measurement.variant)}] = std::move(measurement.values);
+  return ok_status();
+}
+
+std::vector<std::string> MeasurementLog::unknown_kernels() const {
+  std::set<std::string> unknown;
+  for (const auto& [key, values] : known_) {
+    const auto& [machine, subject, variant] = key;
+    if (is_call(subject) && find_kernel(variant) == nullptr) unknown.insert(variant);
+  }
+  return {unknown.begin(), unknown.end()};
+}
+
+MeasuredCost CallTimes::cost() {
+  if (tuning_ == TuningMode::off && log_.empty()) return {};
+  return [this](const Kernel& kernel, const OpCall& call, Prospect prospect) { return ns(kernel, call, prospect); };
+}
+
+std::optional<double> CallTimes::ns(const Kernel& kernel, const OpCall& call, Prospect prospect) {
+  const std::string subject = describe_call(call);
+  if (const Values* known = log_.find(subject, kernel.name); known != nullptr && known->contains("ns")) {
+    calls_.insert(subject);
+    return known->at("ns");
+  }
+  if (tuning_ == TuningMode::off || (tuning_ == TuningMode::quick && prospect == Prospect::far)) return std::nullopt;
+  const auto measured = measure_ns(kernel, call);
+  if (!measured) return std::nullopt;
+  calls_.insert(subject);
+  const Status added = log_.add({subject, std::string(kernel.name), {{"ns", *measured}}});
+  if (written_) written_ = added;
+  return measured;
+}
+
+}  // namespace octavo
