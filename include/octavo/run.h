@@ -88,9 +88,9 @@ class Context {
 
   const std::vector<TensorInfo>& inputs() const;
   const std::vector<TensorInfo>& outputs() const;
-  // Tensors in the order of inputs() and outputs(), in the caller's memory, which must not overlap. Allocates nothing;
-  // an fp32 plan does so where the program links octavo_program (docs/architecture.md). References (target scalar,
-  // allow_reference) allocate. Error: usage, naming the tensor that is not what the plan says.
+  // Tensors in the order of inputs() and outputs(), in the caller's memory, which must not overlap. An integer
+  // plan allocates nothing; layers in fp32 allocate inside oneDNN, and references (target scalar, allow_reference) for
+  // their results. Error: usage, naming the tensor that is not what the plan says.
   Status run(std::span<const ConstTensorRef> inputs, std::span<const TensorRef> outputs);
   // Calls `hook` after each step of every run, with its time and results; an empty function removes it. Steps that run
   // image by image are told of in their order after the last image, their time summed; their results are there only

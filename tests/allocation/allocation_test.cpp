@@ -1,4 +1,5 @@
-// No memory is allocated in a run, on any thread. A program of its own, since it replaces the allocator. Tests of run/.
+// No memory is allocated in a run of an integer plan, on any thread. A program of its own, since it replaces the
+// allocator. Tests of run/.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -13,7 +14,6 @@
 #include <random>
 #include <thread>
 
-#include "base/call_reserve.h"
 #include "octavo/octavo.h"
 #include "support/small_graphs.h"
 
@@ -33,8 +33,7 @@ std::atomic<long> allocations{0};
 }  // namespace
 
 #if defined(OCTAVO_COUNTS_ALLOCATIONS)
-// operator new ends in malloc or aligned_alloc, so these catch it, too, but for what the program has reserved
-// (base/call_reserve.h).
+// operator new ends in malloc or aligned_alloc, so these catch it, too.
 extern "C" {
 void* __libc_malloc(std::size_t);
 void* __libc_calloc(std::size_t, std::size_t);
@@ -109,11 +108,6 @@ TEST_F(Allocation, PlantedOnesAreCaught) {
   ::operator delete (kept, std::align_val_t{64});
   EXPECT_EQ(allocations_during([&] { kept = mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); }), 1);
   munmap(kept, 4096);
-  const CallReserve reserve;  // serves what fits it
-  EXPECT_EQ(allocations_during([&] { kept = ::operator new(100); }), 0);
-  ::operator delete(kept);
-  EXPECT_EQ(allocations_during([&] { kept = ::operator new(kReserveBytes + 1); }), 1);
-  ::operator delete(kept);
 }
 
 // A step that allocates on the threads of the pool.
@@ -211,18 +205,13 @@ void expect_no_allocation(const std::string& path, const v1::CompileOptions& opt
 
 const std::string kDigits = OCTAVO_SOURCE_DIR "/examples/digits/digits.onnx";
 
-TEST_F(Allocation, ThereIsNoneInAnFp32Run) {
-  if (!host_machine().isa.has(Isa::avx2)) GTEST_SKIP() << "needs avx2: the references allocate";
-  for (const std::int64_t batch : {1, 5})
-    expect_no_allocation(kDigits, {.precision = Precision::fp32, .batches = {batch}});
-}
-
 TEST_F(Allocation, ThereIsNoneInAnInt8Run) {
   for (const char* target : {"avx2", "avxvnni", "avx512vnni"}) {
     if (!host_machine().isa.contains(machine_for_target(target)->isa)) continue;
-    expect_no_allocation(kDigits, {.precision = Precision::int8, .target = target, .samples = random_samples()});
-    expect_no_allocation(
-        kDigits, {.precision = Precision::int8, .target = target, .samples = random_samples(), .skip = {"type:conv"}});
+    for (const std::int64_t batch : {1, 5}) {
+      expect_no_allocation(
+          kDigits, {.precision = Precision::int8, .target = target, .batches = {batch}, .samples = random_samples()});
+    }
   }
 }
 
@@ -237,9 +226,7 @@ TEST_F(Allocation, ThereIsNoneInARunOfRealModels) {
   int files = 0;
   for (const auto& entry : fs::directory_iterator(models, none)) {
     if (entry.path().extension() != ".onnx") continue;
-    for (const Precision precision : {Precision::fp32, Precision::int8}) {
-      expect_no_allocation(entry.path().string(), {.precision = precision, .samples = random_samples()});
-    }
+    expect_no_allocation(entry.path().string(), {.precision = Precision::int8, .samples = random_samples()});
     ++files;
   }
   if (files == 0) GTEST_SKIP() << "needs models at " << models;

@@ -14,9 +14,9 @@ namespace {
 namespace fs = std::filesystem;
 
 // From docs/architecture.md, top to bottom.
-const std::vector<std::string> kOrder = {"base",    "graph",  "ops",  "import",   "lower",   "export",
-                                         "kernels", "select", "plan", "artifact", "run",     "quantize",
-                                         "zoo",     "data",   "api",  "analyze",  "program", "cli"};
+const std::vector<std::string> kOrder = {"base",    "graph",  "ops",  "import",   "lower", "export",
+                                         "kernels", "select", "plan", "artifact", "run",   "quantize",
+                                         "zoo",     "data",   "api",  "analyze",  "cli"};
 
 int position(const std::string& folder) {
   const auto it = std::find(kOrder.begin(), kOrder.end(), folder);

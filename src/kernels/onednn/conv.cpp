@@ -6,7 +6,6 @@
 #include <cstring>
 #include <limits>
 
-#include "base/call_reserve.h"
 #include "kernels/call.h"
 #include "kernels/onednn/dense.h"
 #include "kernels/onednn/engine.h"
@@ -190,7 +189,6 @@ class ConvStep final : public Step {
   void run(const StepBuffers& buffers, ItemRange range) const noexcept override {
     if (range.begin >= range.end) return;
     const onednn::OneOpenMpThread one_thread;
-    const CallReserve reserve;
     const auto slot = slots_.take();
     for (std::int64_t item = range.begin; item < range.end; ++item)
       run_slice(buffers, *slot, item / plan_.slices, item % plan_.slices);

@@ -7,7 +7,6 @@
 #include <cstring>
 #include <limits>
 
-#include "base/call_reserve.h"
 #include "kernels/call.h"
 #include "kernels/onednn/engine.h"
 #include "kernels/onednn/layout.h"
@@ -228,7 +227,6 @@ class DenseStep final : public Step {
   void run(const StepBuffers& buffers, ItemRange range) const noexcept override {
     if (range.begin >= range.end) return;
     const onednn::OneOpenMpThread one_thread;
-    const CallReserve reserve;
     const auto slot = slots_.take();
     for (std::int64_t item = range.begin; item < range.end; ++item) run_block(buffers, *slot, item);
   }

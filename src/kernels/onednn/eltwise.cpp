@@ -3,7 +3,6 @@
 #include <array>
 #include <limits>
 
-#include "base/call_reserve.h"
 #include "kernels/call.h"
 #include "kernels/onednn/engine.h"
 #include "kernels/onednn/onednn.h"
@@ -62,7 +61,6 @@ class EltwiseStep final : public Step {
   void run(const StepBuffers& buffers, ItemRange range) const noexcept override {
     if (range.begin >= range.end) return;
     const onednn::OneOpenMpThread one_thread;
-    const CallReserve reserve;
     const auto slot = slots_.take();
     for (std::int64_t item = range.begin; item < range.end; ++item) {
       const bool is_last = item + 1 == items();

@@ -5,9 +5,8 @@
 // machines to f32 rounding, not to the bit.
 //
 // Built with OpenMP, oneDNN is called with one OpenMP thread from the executor's threads; steps cut the work
-// themselves. Primitives, memory objects and scratch sizes are made in prepare. A call of a primitive makes some seven
-// small blocks inside oneDNN 2.6 (its table of arguments), which no interface of it avoids: they come from a
-// CallReserve.
+// themselves. Primitives, memory objects and scratch sizes are made in prepare. A call of a primitive allocates some
+// seven small blocks inside oneDNN 2.6 (its table of arguments), which no interface of it avoids.
 #ifndef OCTAVO_KERNELS_ONEDNN_ONEDNN_H_
 #define OCTAVO_KERNELS_ONEDNN_ONEDNN_H_
 
