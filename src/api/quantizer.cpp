@@ -91,11 +91,6 @@ Result<QuantizeReport> Quantizer::learn(Graph& graph) {
   if (!source) source = std::make_shared<const FunctionSource>(options_.samples, graph);
   QuantizeOptions options = quantize_options();
   options.progress = options_.progress;
-  options.again = [&]() -> Result<Graph> {
-    auto imported = import_for(1);
-    if (!imported) return imported.errors();
-    return std::move(imported->graph);
-  };
   auto report = octavo::quantize(graph, *source, options);
   if (!report) return report;
   calibrated_ = report->calibrated;

@@ -200,14 +200,13 @@ Status round_layer(const Layer& layer, const Tensor& weights, RoundedWeights& ro
 }
 
 // The layers of one pass over the samples.
-Status gather(SourceNetwork& source, const SampleSource& samples, std::span<Layer> layers) {
-  const Graph& graph = source.graph();
+Status gather(const Graph& graph, const SampleSource& samples, std::span<Layer> layers) {
   std::vector<ObservedValue> inputs_of_layers;
   for (const Layer& layer : layers) {
     const ValueId x = graph.node(layer.product.node).inputs[0];
     inputs_of_layers.push_back({x, layer.product.axis == 0 ? 1 : graph.fact(x).shape.rank() - 1});
   }
-  const auto network = ObservedNetwork::compile(source.lend(), inputs_of_layers);
+  const auto network = ObservedNetwork::compile(graph, inputs_of_layers);
   if (!network) return network.errors();
   std::vector<std::mutex> locks(layers.size());
   return observe_samples(graph, *network, samples, kMostSamples, [&](std::size_t k, const TensorView& value) {
@@ -257,9 +256,9 @@ std::size_t end_of_pass(const std::vector<Layer>& layers, std::size_t begin) {
 
 }  // namespace
 
-Status round_adaptively(SourceNetwork& network, const Placement& placement, const std::vector<ActivationScale>& scales,
+Status round_adaptively(const Graph& graph, const Placement& placement, const std::vector<ActivationScale>& scales,
                         const SampleSource& samples, std::map<std::string, RoundedWeights>& weights) {
-  std::vector<Layer> layers = layers_of(network.graph(), placement, scales, weights);
+  std::vector<Layer> layers = layers_of(graph, placement, scales, weights);
   for (std::size_t begin = 0; begin < layers.size();) {
     const std::size_t end = end_of_pass(layers, begin);
     const auto pass = std::span(layers).subspan(begin, end - begin);
@@ -268,10 +267,8 @@ Status round_adaptively(SourceNetwork& network, const Placement& placement, cons
                               std::vector<std::int32_t>(triangle(layer.size))};
       std::fill(layer.groups.begin(), layer.groups.end(), none);
     }
-    if (const Status gathered = gather(network, samples, pass); !gathered) return gathered;
-    if (const Status recalled = network.recall(); !recalled) return recalled;
+    if (const Status gathered = gather(graph, samples, pass); !gathered) return gathered;
     for (Layer& layer : pass) {
-      const Graph& graph = network.graph();
       const Tensor& exact = *graph.fact(graph.node(layer.product.node).inputs[1]).constant;
       if (const Status done = round_layer(layer, exact, weights.at(layer.result)); !done) return done;
       layer.groups.clear();

@@ -13,7 +13,6 @@
 #include "quantize/placement.h"
 #include "quantize/quantize.h"
 #include "quantize/scales.h"
-#include "quantize/source_network.h"
 
 namespace octavo {
 
@@ -32,7 +31,7 @@ void round_adaptively(std::span<const float> exact, const InputMoments& moments,
 // Improves `weights` (by name of the product's result) on up to 32 samples with the scales they have. Products over
 // more than 1536 values, or other than convolutions over two axes and products of matrices, keep them. `scales`: by
 // ValueId. Errors: those of the samples.
-Status round_adaptively(SourceNetwork& network, const Placement& placement, const std::vector<ActivationScale>& scales,
+Status round_adaptively(const Graph& graph, const Placement& placement, const std::vector<ActivationScale>& scales,
                         const SampleSource& samples, std::map<std::string, RoundedWeights>& weights);
 
 }  // namespace octavo

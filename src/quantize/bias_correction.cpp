@@ -178,13 +178,12 @@ std::vector<std::int64_t> correction_samples(std::int64_t size) {
   return indices;
 }
 
-Result<BiasCorrections> correct_biases(SourceNetwork& network, const Placement& placement,
+Result<BiasCorrections> correct_biases(const Graph& graph, const Placement& placement,
                                        const std::vector<ActivationScale>& scales, const Calibrated& calibrated,
                                        const std::map<std::int64_t, ChannelMeans>& means, const SampleSource& samples) {
-  const Graph& graph = network.graph();
   const std::vector<ObservedValue> biased = biased_results(graph, placement);
   if (biased.empty() || means.empty()) return BiasCorrections{};
-  const auto simulated = SimulatedNetwork::compile(network.lend(), placement, scales, calibrated, biased);
+  const auto simulated = SimulatedNetwork::compile(graph, placement, scales, calibrated, biased);
   if (!simulated) return simulated.errors();
   const auto shifts = Walk(graph, *simulated, means, samples).run();
   if (!shifts) return shifts.errors();

@@ -16,13 +16,8 @@ constexpr std::int64_t kRound = 16;
 
 class Calibrator {
  public:
-  Calibrator(SourceNetwork& source, const Watch& watch, const SampleSource& samples, const QuantizeOptions& options)
-      : source_(source),
-        graph_(source.graph()),
-        watch_(watch),
-        samples_(samples),
-        options_(options),
-        locks_(watch.ranges.size()) {
+  Calibrator(const Graph& graph, const Watch& watch, const SampleSource& samples, const QuantizeOptions& options)
+      : graph_(graph), watch_(watch), samples_(samples), options_(options), locks_(watch.ranges.size()) {
     statistics_.observers.assign(watch.ranges.size(), Observer(options.calibration));
     for (const std::int64_t sample : watch.mean_samples) statistics_.means[sample].resize(watch.means.size());
   }
@@ -31,7 +26,7 @@ class Calibrator {
     std::vector<ObservedValue> chosen;
     for (const ValueId id : watch_.ranges) chosen.push_back({id});
     chosen.insert(chosen.end(), watch_.means.begin(), watch_.means.end());
-    auto network = ObservedNetwork::compile(source_.lend(), chosen);
+    auto network = ObservedNetwork::compile(graph_, chosen);
     if (!network) return network.errors();
     network_ = std::move(*network);
     const int workers = sample_workers(samples_.size());
@@ -85,7 +80,6 @@ class Calibrator {
                  .expected = "finite activations"};
   }
 
-  SourceNetwork& source_;
   const Graph& graph_;
   const Watch& watch_;
   const SampleSource& samples_;
@@ -153,9 +147,9 @@ Status observe_samples(const Graph& graph, const ObservedNetwork& network, const
   });
 }
 
-Result<Statistics> calibrate(SourceNetwork& network, const Watch& watch, const SampleSource& samples,
+Result<Statistics> calibrate(const Graph& graph, const Watch& watch, const SampleSource& samples,
                              const QuantizeOptions& options) {
-  return Calibrator(network, watch, samples, options).run();
+  return Calibrator(graph, watch, samples, options).run();
 }
 
 }  // namespace octavo

@@ -11,7 +11,6 @@
 #include "quantize/observed_network.h"
 #include "quantize/observer.h"
 #include "quantize/quantize.h"
-#include "quantize/source_network.h"
 
 namespace octavo {
 
@@ -47,9 +46,8 @@ struct Statistics {
 };
 
 // One thread computes the whole of a sample, and what is kept does not depend on who came first, so the statistics do
-// not depend on how many threads there are. `network` has lent its weights afterwards. Errors: those of the samples,
-// and values that are not finite.
-Result<Statistics> calibrate(SourceNetwork& network, const Watch& watch, const SampleSource& samples,
+// not depend on how many threads there are. Errors: those of the samples, and values that are not finite.
+Result<Statistics> calibrate(const Graph& graph, const Watch& watch, const SampleSource& samples,
                              const QuantizeOptions& options);
 
 }  // namespace octavo

@@ -152,38 +152,35 @@ void move_factors_of(Graph& graph, const Link& link, const std::vector<float>& f
 }
 
 // By link: the largest magnitude of each channel over the samples.
-Result<std::vector<std::vector<float>>> measure(SourceNetwork& source, const std::vector<Link>& links,
+Result<std::vector<std::vector<float>>> measure(const Graph& graph, const std::vector<Link>& links,
                                                 const SampleSource& samples) {
   constexpr std::int64_t kMost = 32;
   std::vector<ObservedValue> wires;
   for (const Link& link : links) wires.push_back({link.wire, 1});
-  const auto network = ObservedNetwork::compile(source.lend(), wires);
+  const auto network = ObservedNetwork::compile(graph, wires);
   if (!network) return network.errors();
   std::vector<std::vector<float>> seen(links.size());
   std::mutex mutex;
-  const Status done =
-      observe_samples(source.graph(), *network, samples, kMost, [&](std::size_t k, const TensorView& value) {
-        if (network->channel_axis(k) < 0) return;
-        const std::vector<float> own = channel_magnitudes(value, network->channel_axis(k));
-        const std::lock_guard lock(mutex);
-        seen[k].resize(own.size());
-        for (std::size_t c = 0; c < own.size(); ++c) seen[k][c] = std::max(seen[k][c], own[c]);
-      });
+  const Status done = observe_samples(graph, *network, samples, kMost, [&](std::size_t k, const TensorView& value) {
+    if (network->channel_axis(k) < 0) return;
+    const std::vector<float> own = channel_magnitudes(value, network->channel_axis(k));
+    const std::lock_guard lock(mutex);
+    seen[k].resize(own.size());
+    for (std::size_t c = 0; c < own.size(); ++c) seen[k][c] = std::max(seen[k][c], own[c]);
+  });
   if (!done) return done.errors();
   return seen;
 }
 
 }  // namespace
 
-Result<ChannelFactors> find_factors(SourceNetwork& network, const std::vector<std::string>& skip,
+Result<ChannelFactors> find_factors(const Graph& graph, const std::vector<std::string>& skip,
                                     const SampleSource& samples) {
   ChannelFactors factors;
-  const std::vector<Link> links = LinkFinder(network.graph(), skip).find();
+  const std::vector<Link> links = LinkFinder(graph, skip).find();
   if (links.empty()) return factors;
-  const auto seen = measure(network, links, samples);
+  const auto seen = measure(graph, links, samples);
   if (!seen) return seen.errors();
-  if (const Status recalled = network.recall(); !recalled) return recalled.errors();
-  const Graph& graph = network.graph();
   // A link's consumers are producers of the next one: their weights change on the way.
   Graph changed = graph;
   for (std::size_t k = 0; k < links.size(); ++k) {

@@ -8,14 +8,13 @@
 
 #include "graph/graph.h"
 #include "quantize/quantize.h"
-#include "quantize/source_network.h"
 
 namespace octavo {
 
 // By name of the first convolution's result: what each channel is divided by. Looks at up to 32 of the samples; takes
 // none where nothing can be moved. `skip` as in QuantizeOptions: such nodes are left alone. A channel that a clip cuts
 // off keeps its size. Errors: those of the samples.
-Result<ChannelFactors> find_factors(SourceNetwork& network, const std::vector<std::string>& skip,
+Result<ChannelFactors> find_factors(const Graph& graph, const std::vector<std::string>& skip,
                                     const SampleSource& samples);
 
 // Moves the factors, whatever is skipped by now: the network in floats stays the same. Those of unknown names are left.

@@ -18,7 +18,6 @@
 #include "quantize/placement.h"
 #include "quantize/scales.h"
 #include "quantize/simulated_network.h"
-#include "quantize/source_network.h"
 #include "quantize/weight_rounding.h"
 #include "quantize/wire_scales.h"
 
@@ -128,34 +127,32 @@ std::vector<ActivationScale> scales_from(const Graph& graph, const Placement& pl
 }
 
 // One pass over the samples: ranges, and the means that corrections need.
-Result<Statistics> learn_ranges(SourceNetwork& source, const Placement& placement, const std::vector<ValueId>& observed,
+Result<Statistics> learn_ranges(const Graph& graph, const Placement& placement, const std::vector<ValueId>& observed,
                                 const SampleSource& samples, const QuantizeOptions& options, Calibrated& calibrated) {
-  const Graph& graph = source.graph();
   Watch watch{.ranges = options.observes_all ? f32_activations(graph) : observed};
   if (options.corrects_biases) {
     watch.means = options.corrects_fast ? inputs_of_biased(graph, placement) : biased_results(graph, placement);
     watch.mean_samples = correction_samples(samples.size());
   }
-  auto seen = calibrate(source, watch, samples, options);
+  auto seen = calibrate(graph, watch, samples, options);
   if (seen) calibrated.ranges = ranges_of(graph, watch.ranges, seen->observers, options.percentile);
   return seen;
 }
 
 // What the scales of the wires are needed for.
-Status learn_corrections(SourceNetwork& source, const Placement& placement, const std::vector<ActivationScale>& scales,
+Status learn_corrections(const Graph& graph, const Placement& placement, const std::vector<ActivationScale>& scales,
                          const Statistics& statistics, const SampleSource& samples, const QuantizeOptions& options,
                          Calibrated& calibrated) {
-  if (options.weights != WeightMethod::max) calibrated.weights = nearest_weights(source.graph(), placement);
+  if (options.weights != WeightMethod::max) calibrated.weights = nearest_weights(graph, placement);
   if (options.weights == WeightMethod::adaround) {
-    if (const Status done = round_adaptively(source, placement, scales, samples, calibrated.weights); !done)
-      return done;
+    if (const Status done = round_adaptively(graph, placement, scales, samples, calibrated.weights); !done) return done;
   }
   if (!options.corrects_biases) return ok_status();
   if (options.corrects_fast) {
-    calibrated.bias_corrections = estimate_biases(source.graph(), placement, scales, calibrated, statistics.means);
+    calibrated.bias_corrections = estimate_biases(graph, placement, scales, calibrated, statistics.means);
     return ok_status();
   }
-  auto corrections = correct_biases(source, placement, scales, calibrated, statistics.means, samples);
+  auto corrections = correct_biases(graph, placement, scales, calibrated, statistics.means, samples);
   if (!corrections) return corrections.errors();
   calibrated.bias_corrections = std::move(*corrections);
   return ok_status();
@@ -165,41 +162,6 @@ Status learn_corrections(SourceNetwork& source, const Placement& placement, cons
 Status prepare(Graph& graph) {
   if (const auto simplified = simplify(graph); !simplified) return simplified.errors();
   rewrite(graph, "batch_norm_to_conv", batch_norm_to_conv);
-  return ok_status();
-}
-
-// Less than this may stay in memory while samples run: reading a file again takes longer.
-constexpr std::size_t kManyBytes = std::size_t{16} << 20;
-
-std::size_t constant_bytes(const Graph& graph) {
-  std::size_t bytes = 0;
-  for (int i = 0; i < graph.value_count(); ++i)
-    bytes += graph.fact({i}).is_constant() ? graph.fact({i}).constant->bytes() : 0;
-  return bytes;
-}
-
-// The prepared graph, and how it is made again, with those factors; options and factors must outlive it.
-SourceNetwork source_of(Graph graph, const QuantizeOptions& options, const ChannelFactors& factors) {
-  if (!options.again || constant_bytes(graph) < kManyBytes) return {std::move(graph), {}};
-  return {std::move(graph), [&]() -> Result<Graph> {
-            auto again = options.again();
-            if (!again) return again;
-            if (const Status prepared = prepare(*again); !prepared) return prepared.errors();
-            move_factors(*again, factors);
-            return again;
-          }};
-}
-
-Status equalize(Graph& graph, const SampleSource& samples, const QuantizeOptions& options,
-                const std::vector<std::string>& skip, ChannelFactors& factors) {
-  const ChannelFactors none;
-  SourceNetwork source = source_of(std::move(graph), options, none);
-  auto found = find_factors(source, skip, samples);
-  if (!found) return found.errors();
-  factors = std::move(*found);
-  auto whole = source.take();
-  if (!whole) return whole.errors();
-  graph = std::move(*whole);
   return ok_status();
 }
 
@@ -243,35 +205,32 @@ Result<QuantizeReport> quantize(Graph& graph, const SampleSource& samples, const
   const bool takes_samples = !options.global_scale && !options.calibrated;
   const std::vector<std::string> skip = with_positions_named(graph, options.skip);
   if (takes_samples && options.equalizes) {
-    if (const Status done = equalize(graph, samples, options, skip, report.calibrated.channel_factors); !done)
-      return done.errors();
+    auto factors = find_factors(graph, skip, samples);
+    if (!factors) return factors.errors();
+    report.calibrated.channel_factors = std::move(*factors);
   }
   report.equalized = move_factors(graph, report.calibrated.channel_factors);
-  SourceNetwork source = source_of(std::move(graph), options, report.calibrated.channel_factors);
   const Ends ends = options.integer_only ? Ends::integers : Ends::floats;
-  const Placement placement = place_pairs(source.graph(), skip, ends, options.placement);
-  report.groups = integer_groups(source.graph(), placement);
-  report.kept_in_float = reasons_for_float(source.graph(), placement);
-  const std::vector<ValueId> observed = rounded_wires(source.graph(), placement);
+  const Placement placement = place_pairs(graph, skip, ends, options.placement);
+  report.groups = integer_groups(graph, placement);
+  report.kept_in_float = reasons_for_float(graph, placement);
+  const std::vector<ValueId> observed = rounded_wires(graph, placement);
   Statistics statistics;
   if (takes_samples) {
-    auto seen = learn_ranges(source, placement, observed, samples, options, report.calibrated);
+    auto seen = learn_ranges(graph, placement, observed, samples, options, report.calibrated);
     if (!seen) return seen.errors();
     statistics = std::move(*seen);
     report.samples = samples.size();
-    if (const Status recalled = source.recall(); !recalled) return recalled.errors();
   }
-  const auto scales = find_scales(source.graph(), placement, observed, options, report.calibrated.ranges);
+  const auto scales = find_scales(graph, placement, observed, options, report.calibrated.ranges);
   if (!scales) return scales.errors();
-  report.scales = wire_scales(source.graph(), placement, *scales);
+  report.scales = wire_scales(graph, placement, *scales);
   if (takes_samples) {
     const Status learned =
-        learn_corrections(source, placement, *scales, statistics, samples, options, report.calibrated);
+        learn_corrections(graph, placement, *scales, statistics, samples, options, report.calibrated);
     if (!learned) return learned.errors();
   }
-  const auto whole = source.take();
-  if (!whole) return whole.errors();
-  auto with_pairs = insert_pairs(*whole, placement, *scales, report.calibrated, ends);
+  auto with_pairs = insert_pairs(graph, placement, *scales, report.calibrated, ends);
   if (!with_pairs) return with_pairs.errors();
   graph = std::move(*with_pairs);
   return report;

@@ -83,8 +83,6 @@ struct QuantizeOptions {
   bool observes_all = false;             // ranges of all activations, so that `calibrated` serves whatever is skipped
   std::optional<Calibrated> calibrated;  // of an earlier report: then no sample is taken
   std::function<void(std::int64_t done, std::int64_t total)> progress;
-  std::function<Result<Graph>()>
-      again;  // the graph as it was given; with it weights are not kept in memory while samples run
 };
 
 // Nodes that are one step in integers; in --skip all of them or none.

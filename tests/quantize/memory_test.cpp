@@ -1,4 +1,4 @@
-// What keeps the quantizer's memory small and must not change what it finds: weights that are away, runs in pieces.
+// What keeps the quantizer's memory small and must not change what it finds: runs in pieces.
 // Part of tests/quantize/.
 #include <gtest/gtest.h>
 
@@ -9,8 +9,6 @@
 #include "ops/list.h"
 #include "quantize/live_memory.h"
 #include "quantize/observed_network.h"
-#include "quantize/quantize.h"
-#include "quantize/source_network.h"
 
 namespace octavo {
 namespace {
@@ -22,18 +20,6 @@ Tensor noise(Shape shape, unsigned seed) {
   for (float& value : tensor.span<float>()) value = normal(random);
   return tensor;
 }
-
-class Noise final : public SampleSource {
- public:
-  explicit Noise(Shape shape) : shape_(std::move(shape)) {}
-  std::int64_t size() const override { return 12; }
-  Result<std::vector<Tensor>> sample(std::int64_t index) const override {
-    return std::vector<Tensor>{noise(shape_, static_cast<unsigned>(index + 1))};
-  }
-
- private:
-  Shape shape_;
-};
 
 ValueId added(Graph& graph, const OpSpec& spec, Attrs attrs, std::vector<ValueId> inputs, const std::string& name) {
   const auto id = graph.add(spec, std::move(attrs), std::move(inputs), name);
@@ -55,63 +41,6 @@ Graph products(std::int64_t size) {
   value = added(graph, kBinary, BinaryAttrs{.kind = BinaryKind::add}, {value, x}, "sum");
   graph.add_output(value, "y");
   return graph;
-}
-
-void expect_same_constants(const Graph& a, const Graph& b) {
-  ASSERT_EQ(a.value_count(), b.value_count());
-  for (int i = 0; i < a.value_count(); ++i) {
-    ASSERT_EQ(a.fact({i}).is_constant(), b.fact({i}).is_constant());
-    if (!a.fact({i}).is_constant()) continue;
-    EXPECT_TRUE(*a.fact({i}).constant == *b.fact({i}).constant) << a.value({i}).name;
-  }
-}
-
-TEST(SourceNetwork, LendsItsWeightsAndRecallsThem) {
-  int made = 0;
-  SourceNetwork source(products(64), [&]() -> Result<Graph> {
-    ++made;
-    return products(64);
-  });
-  const Graph whole = source.lend();
-  const auto weights = [](const Graph& graph) { return graph.fact(graph.node(graph.order()[0]).inputs[1]).constant; };
-  EXPECT_EQ(std::as_const(*weights(source.graph())).data(), nullptr);
-  EXPECT_EQ(weights(source.graph())->shape(), (Shape{64, 64}));
-  const SourceNetwork other(products(64), {});
-  expect_same_constants(whole, other.graph());
-  ASSERT_TRUE(source.recall());
-  ASSERT_TRUE(source.recall()) << "nothing to do";
-  EXPECT_EQ(made, 1);
-  expect_same_constants(source.graph(), other.graph());
-}
-
-TEST(SourceNetwork, AnotherNetworkThanBeforeIsAnError) {
-  SourceNetwork source(products(64), [] { return Result<Graph>(products(65)); });
-  source.lend();
-  const auto taken = source.take();
-  ASSERT_FALSE(taken);
-  EXPECT_EQ(taken.errors()[0].kind, ErrorKind::invalid_input);
-}
-
-TEST(Quantize, WeightsThatAreAwayMeanwhileChangeNothing) {
-  constexpr std::int64_t kSize = 1500;  // 18 MB of weights
-  for (const bool equalizes : {false, true}) {
-    QuantizeOptions options{
-        .calibration = CalibrationMethod::automatic, .equalizes = equalizes, .weights = WeightMethod::mse};
-    Graph kept = products(kSize), away = products(kSize);
-    const auto expected = quantize(kept, Noise(Shape{1, kSize}), options);
-    ASSERT_TRUE(expected) << to_string(expected.errors());
-    int made = 0;
-    options.again = [&]() -> Result<Graph> {
-      ++made;
-      return products(kSize);
-    };
-    const auto report = quantize(away, Noise(Shape{1, kSize}), options);
-    ASSERT_TRUE(report) << to_string(report.errors());
-    EXPECT_GE(made, 2);
-    EXPECT_EQ(report->scales, expected->scales);
-    EXPECT_EQ(report->calibrated.bias_corrections, expected->calibrated.bias_corrections);
-    expect_same_constants(away, kept);
-  }
 }
 
 PlanOperand in_arena(std::uint64_t offset, std::int64_t bytes) {
