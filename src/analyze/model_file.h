@@ -21,7 +21,7 @@ struct CompileRequest {
   std::int64_t samples = 0;        // 0: all
   bool chooses_precision = false;  // by time, as auto_precision.h says; options.precision is none then
   int threads = 0;                 // that these times are taken with; 0: all cores
-  double seconds = 0.25;           // for each form of the network
+  double seconds = 0.25;           // for each variant of the network
   std::vector<std::string> notes;  // for every plan of what is compiled
 };
 

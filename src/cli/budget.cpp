@@ -1,4 +1,4 @@
-// Searching a mixture of int8 and fp32 and telling of it. Part of cli/.
+// Searching which layers compute in fp32, and telling of it. Part of cli/.
 #include "cli/budget.h"
 
 #include <fmt/format.h>
@@ -6,14 +6,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <filesystem>
 #include <limits>
+#include <map>
+#include <optional>
 #include <utility>
 
-#include "analyze/budget.h"
-#include "analyze/mixture.h"
-#include "analyze/search_log.h"
-#include "base/machine.h"
+#include "analyze/variant_bench.h"
+#include "select/measurement_log.h"
 
 namespace octavo::cli {
 namespace {
@@ -40,109 +39,126 @@ double percent(std::int64_t part, std::int64_t whole) {
   return whole == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
 }
 
-std::uint64_t checksum(std::string_view text) {
-  std::uint64_t sum = 0xcbf29ce484222325;  // FNV-1a
-  for (const char c : text) sum = (sum ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return sum;
+std::map<std::string, double> values_of(const VariantFacts& facts) {
+  return {{"ms", facts.ms},
+          {"noise", facts.noise},
+          {"agreeing", static_cast<double>(facts.agreeing)},
+          {"right", static_cast<double>(facts.right)}};
+}
+
+// Nothing where one is missing.
+std::optional<VariantFacts> facts_of(const std::map<std::string, double>* values) {
+  if (values == nullptr) return std::nullopt;
+  for (const char* name : {"ms", "noise", "agreeing", "right"}) {
+    if (!values->contains(name)) return std::nullopt;
+  }
+  return VariantFacts{.ms = values->at("ms"),
+                      .noise = values->at("noise"),
+                      .agreeing = static_cast<std::int64_t>(values->at("agreeing")),
+                      .right = static_cast<std::int64_t>(values->at("right"))};
 }
 
 class BudgetRun {
  public:
-  BudgetRun(const std::string& model, const BudgetArguments& arguments, MixtureLab& lab, SearchLog log,
-            const WriteMixture& write)
+  BudgetRun(const std::string& model, const BudgetArguments& arguments, VariantBench& bench, MeasurementLog log,
+            std::string subject, const WriteVariant& write)
       : model_(model),
         arguments_(arguments),
         metric_(metric_of(arguments)),
-        lab_(lab),
+        bench_(bench),
         log_(std::move(log)),
+        subject_(std::move(subject)),
         write_(write) {}
 
   int run() {
     print_head();
-    const MeasureMixture measure = [this](const std::vector<std::size_t>& in_float) { return measured(in_float); };
-    const VisitMixture visit = [this](const Mixture& mixture, bool is_best) { return visited(mixture, is_best); };
-    const auto best = search_budget(lab_.groups().size(), measure, visit);
+    const JudgeVariant judge = [this](const Groups& in_fp32) { return judged(in_fp32); };
+    const VisitVariant visit = [this](const JudgedVariant& variant, bool is_best) { return visited(variant, is_best); };
+    const auto best = search_budget(bench_.groups().size(), judge, visit);
     if (!best) return report(best.errors());
     print_outcome(*best);
-    return best->result.is_within() ? 0 : kAnswerIsNo;
+    return best->verdict.is_within() ? 0 : kAnswerIsNo;
   }
 
  private:
-  double excess(const MixtureFacts& facts) const {
+  double excess(const VariantFacts& facts) const {
     const double limit = *arguments_.max_drop;
     switch (metric_) {
-      case Metric::top1: return percent(lab_.in_fp32().right - facts.right, lab_.samples()) - limit;
-      case Metric::agreement: return 100.0 - percent(facts.agreeing, lab_.samples()) - limit;
+      case Metric::top1: return percent(bench_.in_fp32().right - facts.right, bench_.samples()) - limit;
+      case Metric::agreement: return 100.0 - percent(facts.agreeing, bench_.samples()) - limit;
       case Metric::sqnr: return limit - decibels(facts.noise);
     }
     return 0.0;
   }
   std::string_view unit() const { return metric_ == Metric::sqnr ? "dB" : "points"; }
 
-  Result<MixtureResult> measured(const std::vector<std::size_t>& in_float) {
-    const MixtureFacts* known = log_.find(in_float);
-    if (known != nullptr) facts_ = *known;
+  Result<Verdict> judged(const Groups& in_fp32) {
+    const Variant variant{.in_fp32 = in_fp32};
+    if (const auto known = facts_of(log_.find(subject_, name_of(variant)))) facts_ = *known;
     else {
-      const auto facts = lab_.measure(in_float);
+      const auto facts = bench_.judge(variant);
       if (!facts) return facts.errors();
       facts_ = *facts;
-      if (const Status added = log_.add(in_float, facts_); !added) return added.errors();
+      if (std::isfinite(facts_.noise)) {
+        if (Status added = log_.add({subject_, name_of(variant), values_of(facts_)}); !added) return added.errors();
+      }
     }
-    return MixtureResult{.ms = facts_.ms, .noise = facts_.noise, .excess = excess(facts_)};
+    return Verdict{.ms = facts_.ms, .noise = facts_.noise, .excess = excess(facts_)};
   }
 
   // The file is replaced at every improvement: whatever ends the search, the best that was found is there.
-  Status visited(const Mixture& mixture, bool is_best) {
-    print_row(facts_, names_of(mixture.in_float), mixture.result.is_within(), is_best);
-    return is_best ? write_(lab_.request_for(mixture.in_float)) : ok_status();
+  Status visited(const JudgedVariant& variant, bool is_best) {
+    print_row(facts_, names_of(variant.in_fp32), variant.verdict.is_within(), is_best);
+    return is_best ? write_(bench_.request_for({.in_fp32 = variant.in_fp32})) : ok_status();
   }
 
-  std::string names_of(const std::vector<std::size_t>& in_float) const {
+  std::string names_of(const Groups& in_fp32) const {
     constexpr std::size_t kShown = 4;
-    if (in_float.empty()) return "nothing";
+    if (in_fp32.empty()) return "nothing";
     std::string text;
-    for (std::size_t i = 0; i < std::min(kShown, in_float.size()); ++i)
-      text += (i > 0 ? ", " : "") + lab_.groups()[in_float[i]].front();
-    if (in_float.size() > kShown) text += fmt::format(" and {} more", in_float.size() - kShown);
+    for (std::size_t i = 0; i < std::min(kShown, in_fp32.size()); ++i)
+      text += (i > 0 ? ", " : "") + bench_.groups()[in_fp32[i]].front();
+    if (in_fp32.size() > kShown) text += fmt::format(" and {} more", in_fp32.size() - kShown);
     return text;
   }
 
   void print_head() const {
-    fmt::print("{}: {} groups of layers, {} samples\n", model_, lab_.groups().size(), lab_.samples());
-    fmt::print("{:>9} {:>7} {:>8} {:>10} {:>10}  {}\n", "ms", "to fp32", lab_.has_labels() ? "right" : "", "agreement",
-               "SQNR", "in fp32");
-    print_row(lab_.in_fp32(), "everything", true, false);
+    fmt::print("{}: {} groups of layers, {} samples\n", model_, bench_.groups().size(), bench_.samples());
+    fmt::print("{:>9} {:>7} {:>8} {:>10} {:>10}  {}\n", "ms", "to fp32", bench_.has_labels() ? "right" : "",
+               "agreement", "SQNR", "in fp32");
+    print_row(bench_.in_fp32(), "everything", true, false);
   }
 
-  void print_row(const MixtureFacts& facts, const std::string& in_float, bool is_within, bool is_best) const {
-    const std::string right = lab_.has_labels() ? std::to_string(facts.right) : "";
+  void print_row(const VariantFacts& facts, const std::string& in_fp32, bool is_within, bool is_best) const {
+    const std::string right = bench_.has_labels() ? std::to_string(facts.right) : "";
     fmt::print("{:>9.4f} {:>6.2f}x {:>8} {:>8.2f} % {:>7.1f} dB  {}{}{}\n", facts.ms,
-               lab_.in_fp32().ms / std::max(facts.ms, 1e-9), right, percent(facts.agreeing, lab_.samples()),
-               decibels(facts.noise), in_float, is_within ? "" : "  (beyond the budget)",
+               bench_.in_fp32().ms / std::max(facts.ms, 1e-9), right, percent(facts.agreeing, bench_.samples()),
+               decibels(facts.noise), in_fp32, is_within ? "" : "  (beyond the budget)",
                is_best ? "  <- best so far, written" : "");
     std::fflush(stdout);
   }
 
-  void print_outcome(const Mixture& best) const {
-    if (!best.result.is_within()) {
-      fmt::print("no mixture is within the budget: the best one, which is in the file, is {:.2f} {} beyond it\n",
-                 best.result.excess, unit());
+  void print_outcome(const JudgedVariant& best) const {
+    if (!best.verdict.is_within()) {
+      fmt::print("no variant is within the budget: the best one, which is in the file, is {:.2f} {} beyond it\n",
+                 best.verdict.excess, unit());
       return;
     }
     fmt::print("within the budget by {:.2f} {}: {} of {} groups in fp32, {:.4f} ms, {:.2f} times as fast as fp32\n",
-               -best.result.excess, unit(), best.in_float.size(), lab_.groups().size(), best.result.ms,
-               lab_.in_fp32().ms / std::max(best.result.ms, 1e-9));
-    for (const std::size_t group : best.in_float) fmt::print("  in fp32: {}\n", lab_.groups()[group].front());
-    if (best.result.ms > lab_.in_fp32().ms) fmt::print("  note: the model is faster in fp32 as a whole\n");
+               -best.verdict.excess, unit(), best.in_fp32.size(), bench_.groups().size(), best.verdict.ms,
+               bench_.in_fp32().ms / std::max(best.verdict.ms, 1e-9));
+    for (const std::size_t group : best.in_fp32) fmt::print("  in fp32: {}\n", bench_.groups()[group].front());
+    if (best.verdict.ms > bench_.in_fp32().ms) fmt::print("  note: the model is faster in fp32 as a whole\n");
   }
 
   const std::string& model_;
   const BudgetArguments& arguments_;
   Metric metric_;
-  MixtureLab& lab_;
-  SearchLog log_;
-  const WriteMixture& write_;
-  MixtureFacts facts_;  // of the mixture that is being looked at
+  VariantBench& bench_;
+  MeasurementLog log_;
+  const std::string subject_;
+  const WriteVariant& write_;
+  VariantFacts facts_;  // of the variant that is being looked at
 };
 
 }  // namespace
@@ -150,7 +166,7 @@ class BudgetRun {
 void add_budget_options(CLI::App& verb, BudgetArguments& arguments) {
   const std::string group = "Accuracy budget";
   verb.add_option("--max-drop", arguments.max_drop,
-                  "keep layers in fp32 until the answers are near enough; the fastest such mixture is written")
+                  "keep layers in fp32 until the answers are near enough; the fastest such variant is written")
       ->type_name("X")
       ->group(group);
   verb.add_option("--metric", arguments.metric,
@@ -163,14 +179,14 @@ void add_budget_options(CLI::App& verb, BudgetArguments& arguments) {
       ->type_name("DIR")
       ->group(group);
   verb.add_option("--labels", arguments.labels, "lines 'file class' (not for an .npz)")->type_name("F")->group(group);
-  verb.add_option("--search-log", arguments.log, "remembers what was measured, so that an interrupted search goes on")
+  verb.add_option("--search-log", arguments.log, "a log of measurements, so that an interrupted search goes on")
       ->type_name("F")
       ->group(group);
   verb.add_option("--threads", arguments.threads,
                   "threads that times are taken with, also by --precision auto (default: all cores)")
       ->check(CLI::PositiveNumber)
       ->group(group);
-  verb.add_option("--seconds", arguments.seconds, "time to measure each mixture, also of --precision auto")
+  verb.add_option("--seconds", arguments.seconds, "time to measure each variant, also of --precision auto")
       ->check(CLI::PositiveNumber)
       ->capture_default_str()
       ->group(group);
@@ -195,30 +211,37 @@ Status check_budget(const BudgetArguments& arguments, const CompileRequest& requ
   if (request.calibrate.empty() && arguments.images.empty())
     return usage("--max-drop", "no samples to judge by", "--calibrate PATH or --images DIR");
   if (request.options.integer_only)
-    return usage("--max-drop", "--integer-only beside it", "one of the two: a mixture computes in floats, too");
+    return usage("--max-drop", "--integer-only beside it", "one of the two: layers in fp32 compute in floats");
   if (request.options.precision == Precision::fp32) return usage("--max-drop", "--precision fp32 beside it", "int8");
   if (request.chooses_precision)
-    return usage("--max-drop", "--precision auto beside it", "int8: the fastest mixture within the budget is written");
+    return usage("--max-drop", "--precision auto beside it", "int8: the fastest variant within the budget is written");
   return ok_status();
 }
 
 int run_budget(const std::string& model, const CompileRequest& request, const BudgetArguments& arguments,
-               const WriteMixture& write) {
-  const MixtureData data{.images = arguments.images,
-                         .labels = arguments.labels,
-                         .threads = arguments.threads,
-                         .seconds = arguments.seconds};
-  auto lab = [&] {
+               const WriteVariant& write) {
+  CompileRequest measured = request;
+  measured.options.batches = {1};
+  measured.threads = arguments.threads;
+  measured.seconds = arguments.seconds;
+  auto bench = VariantBench::create(model, measured);
+  if (!bench) return report(bench.errors());
+  {
     Progress progress("running in fp32");
-    return MixtureLab::create(model, request, data, [&](double done) { progress.show(done); });
-  }();
-  if (!lab) return report(lab.errors());
-  const std::string key =
-      fmt::format("{}, {}, {} samples, {} threads, scales {:016x}", std::filesystem::path(model).filename().string(),
-                  host_machine().name, lab->samples(), arguments.threads, checksum(lab->scales()));
-  auto log = SearchLog::open(arguments.log, key);
+    const Status opened =
+        bench->open_samples_to_judge(arguments.images, arguments.labels, [&](double done) { progress.show(done); });
+    if (!opened) return report(opened.errors());
+  }
+  auto log = MeasurementLog::open(arguments.log);
   if (!log) return report(log.errors());
-  return BudgetRun(model, arguments, *lab, std::move(*log), write).run();
+  std::string subject;
+  if (!arguments.log.empty()) {
+    const auto network = bench->subject();
+    if (!network) return report(network.errors());
+    subject = fmt::format("{}, {} samples of {}", *network, bench->samples(),
+                          arguments.images.empty() ? request.calibrate : arguments.images);
+  }
+  return BudgetRun(model, arguments, *bench, std::move(*log), std::move(subject), write).run();
 }
 
 }  // namespace octavo::cli

@@ -23,13 +23,13 @@ void add_budget_options(CLI::App& verb, BudgetArguments& arguments);
 // Options that only mean something beside --max-drop, or need one another.
 Status check_budget(const BudgetArguments& arguments, const CompileRequest& request);
 
-// Writes what the request compiles or quantizes to; called for every mixture that is the best so far.
-using WriteMixture = std::function<Status(const CompileRequest& request)>;
+// Writes what the request compiles or quantizes to; called for every variant that is the best so far.
+using WriteVariant = std::function<Status(const CompileRequest& request)>;
 
-// Searches the fastest mixture within the budget; prints every one that is measured. The exit code: 1 where none is
-// within the budget.
+// Searches the fastest variant between int8 and fp32 within the budget; prints every one that is measured. The exit
+// code: 1 where none is within the budget.
 int run_budget(const std::string& model, const CompileRequest& request, const BudgetArguments& arguments,
-               const WriteMixture& write);
+               const WriteVariant& write);
 
 }  // namespace octavo::cli
 

@@ -61,9 +61,9 @@ int tell(const Arguments& arguments, const v1::ModelInfo& info) {
 
 int within_budget(const Arguments& arguments, const CompileRequest& request) {
   std::optional<v1::ModelInfo> info;
-  const int code = run_budget(arguments.model, request, arguments.budget, [&](CompileRequest mixture) -> Status {
-    mixture.options.batches = request.options.batches;  // mixtures are measured at batch 1
-    const auto compiled = write(arguments, mixture);
+  const int code = run_budget(arguments.model, request, arguments.budget, [&](CompileRequest variant) -> Status {
+    variant.options.batches = request.options.batches;  // measured at batch 1
+    const auto compiled = write(arguments, variant);
     if (!compiled) return compiled.errors();
     info = compiled->info();
     return ok_status();

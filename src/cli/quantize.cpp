@@ -80,8 +80,8 @@ Status check_report(const Arguments& arguments) {
 }
 
 int within_budget(const Arguments& arguments, const CompileRequest& request) {
-  const int code = run_budget(arguments.model, request, arguments.budget, [&](const CompileRequest& mixture) -> Status {
-    const auto quantized = write(arguments, mixture);
+  const int code = run_budget(arguments.model, request, arguments.budget, [&](const CompileRequest& variant) -> Status {
+    const auto quantized = write(arguments, variant);
     return quantized ? ok_status() : Status(quantized.errors());
   });
   if (code == 0 || code == kAnswerIsNo) fmt::print("written: {}\n", output_of(arguments));

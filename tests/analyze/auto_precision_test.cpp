@@ -1,4 +1,4 @@
-// Choosing between int8 and fp32: on networks that are only numbers, on plans made by hand, and on a small network.
+// Choosing between int8 and fp32 by time: on plans made by hand, and on a small network.
 // Part of tests/analyze/.
 #include "analyze/auto_precision.h"
 
@@ -9,7 +9,7 @@
 #include <random>
 #include <sstream>
 
-#include "analyze/form_lab.h"
+#include "analyze/variant_bench.h"
 #include "plan/plan.h"
 #include "support/child.h"
 #include "support/onnx_builder.h"
@@ -18,117 +18,6 @@ namespace octavo {
 namespace {
 
 using testing::floats;
-
-// A chain of groups. A boundary between int8 and fp32 counts for the group in fp32 and takes as long as `conversion`.
-struct Chain {
-  std::vector<double> int8, fp32;
-  double conversion = 0.1;
-  double disturbance = 1.0;  // factor of the runs of mixtures
-  std::vector<std::vector<NetworkForm>> asked = {};
-
-  bool is_float(const NetworkForm& form, std::size_t group) const {
-    return form.is_fp32 || std::find(form.in_float.begin(), form.in_float.end(), group) != form.in_float.end();
-  }
-  FormTimes of(const NetworkForm& form) const {
-    FormTimes times;
-    for (std::size_t i = 0; i < int8.size(); ++i) {
-      const bool starts = i > 0 && !is_float(form, i - 1), ends = i + 1 < int8.size() && !is_float(form, i + 1);
-      times.group_ms.push_back(is_float(form, i) ? fp32[i] + conversion * (starts + ends) : int8[i]);
-      times.run_ms += times.group_ms.back();
-    }
-    if (!form.in_float.empty()) times.run_ms *= disturbance;
-    return times;
-  }
-  Result<FormChoice> choose() {
-    return choose_form([this](const std::vector<NetworkForm>& forms) -> Result<std::vector<FormTimes>> {
-      asked.push_back(forms);
-      std::vector<FormTimes> times;
-      for (const NetworkForm& form : forms) times.push_back(of(form));
-      return times;
-    });
-  }
-};
-
-NetworkForm with_float(std::vector<std::size_t> groups) { return {.in_float = std::move(groups)}; }
-
-TEST(ChooseForm, Int8WhereItIsFaster) {
-  Chain chain{.int8 = {1, 1, 1}, .fp32 = {4, 3, 1}};
-  const auto choice = chain.choose();
-  ASSERT_TRUE(choice);
-  EXPECT_EQ(choice->form, kAllInt8);
-  EXPECT_EQ(chain.asked, (std::vector<std::vector<NetworkForm>>{{kAllInt8, kAllFp32}}));
-  EXPECT_DOUBLE_EQ(choice->fp32.run_ms, 8.0);
-}
-
-TEST(ChooseForm, OneSlowGroupAloneGoesToFloat) {
-  Chain chain{.int8 = {1, 1, 2, 1}, .fp32 = {4, 4, 1, 4}};
-  const auto choice = chain.choose();
-  ASSERT_TRUE(choice);
-  EXPECT_EQ(choice->form, with_float({2}));
-  EXPECT_DOUBLE_EQ(choice->chosen.run_ms, 4.2);
-  EXPECT_DOUBLE_EQ(choice->int8.group_ms[2], 2.0);
-  EXPECT_DOUBLE_EQ(choice->chosen.group_ms[2], 1.2);
-}
-
-TEST(ChooseForm, ConversionsThatCostMoreThanTheyBringKeepItInInt8) {
-  Chain chain{.int8 = {1, 2, 1}, .fp32 = {4, 1.5, 4}, .conversion = 0.3};
-  const auto choice = chain.choose();
-  ASSERT_TRUE(choice);
-  EXPECT_EQ(choice->form, kAllInt8);
-  ASSERT_EQ(chain.asked.size(), 2u);
-  EXPECT_EQ(chain.asked[1], (std::vector<NetworkForm>{kAllInt8, with_float({1}), kAllFp32}));
-}
-
-TEST(ChooseForm, NeighboursShareTheConversions) {
-  Chain chain{.int8 = {1, 2, 2, 1}, .fp32 = {4, 1.5, 1.5, 4}, .conversion = 0.3};  // either alone would lose
-  const auto choice = chain.choose();
-  ASSERT_TRUE(choice);
-  EXPECT_EQ(choice->form, with_float({1, 2}));
-}
-
-TEST(ChooseForm, ComingBackGoesOnUntilAllThatIsLeftPays) {
-  // With the last gone its neighbour has another boundary, which is too much for it.
-  Chain chain{.int8 = {3, 1, 1.5, 1.4, 1}, .fp32 = {1, 4, 1.1, 1.2, 4}, .conversion = 0.25};
-  const auto choice = chain.choose();
-  ASSERT_TRUE(choice);
-  EXPECT_EQ(choice->form, with_float({0}));
-  ASSERT_EQ(chain.asked.size(), 4u);
-  EXPECT_EQ(chain.asked[1][1], with_float({0, 2, 3}));
-  EXPECT_EQ(chain.asked[2][1], with_float({0, 2}));
-}
-
-TEST(ChooseForm, NoiseDecidesNothing) {
-  Chain group{.int8 = {1, 1, 1}, .fp32 = {4, 0.96, 4}, .conversion = 0.0};
-  EXPECT_EQ(group.choose()->form, kAllInt8);
-  Chain whole{.int8 = {1, 1, 1}, .fp32 = {0.995, 0.995, 0.995}};
-  EXPECT_EQ(whole.choose()->form, kAllInt8);
-  Chain tiny{.int8 = {100, 0.02}, .fp32 = {400, 0.01}, .conversion = 0.0};
-  EXPECT_EQ(tiny.choose()->form, kAllInt8);
-  EXPECT_EQ(tiny.asked.size(), 1u);
-}
-
-TEST(ChooseForm, TheWholeInFp32WhereThatIsFastest) {
-  Chain chain{.int8 = {2, 2, 1}, .fp32 = {1, 1, 1.02}, .conversion = 0.5};
-  const auto choice = chain.choose();
-  ASSERT_TRUE(choice);
-  EXPECT_EQ(choice->form, kAllFp32);
-  EXPECT_DOUBLE_EQ(choice->chosen.run_ms, 3.02);
-}
-
-TEST(ChooseForm, AMixtureThatIsSlowerAsAWholeIsNotTaken) {
-  Chain chain{.int8 = {1, 2, 1}, .fp32 = {4, 1, 4}, .disturbance = 2.0};
-  const auto choice = chain.choose();
-  ASSERT_TRUE(choice);
-  EXPECT_EQ(choice->form, kAllInt8);
-}
-
-TEST(ChooseForm, NetworksWithoutGroupsAndErrors) {
-  Chain none;
-  EXPECT_EQ(none.choose()->form, kAllInt8);
-  const auto failed = choose_form(
-      [](const std::vector<NetworkForm>&) { return Result<std::vector<FormTimes>>(Error{.found = "no memory"}); });
-  ASSERT_FALSE(failed);
-}
 
 PlanOperand at(std::uint64_t offset) { return {.place = Place::arena, .offset = offset}; }
 
@@ -189,10 +78,10 @@ class SettlePrecision : public ::testing::Test {
     request_.options.tuning_log = folder_.path("log.json");
   }
 
-  // Writes these times over what the first compilation measured: of int8 and fp32, and of a mixture with the middle
-  // group in float.
+  // Writes these times over what the first compilation measured: of int8 and fp32, and of the variant with the middle
+  // group in fp32.
   void forge(const std::vector<double>& int8, const std::vector<double>& fp32,
-             const std::vector<double>& mixture) const {
+             const std::vector<double>& middle) const {
     std::istringstream log(testing::read_bytes(request_.options.tuning_log));
     const std::string ending = ": int8; fp32;";
     std::string line, lines, machine, network;
@@ -217,8 +106,8 @@ class SettlePrecision : public ::testing::Test {
     };
     write(ending, "int8", int8);
     write(ending, "fp32", fp32);
-    for (const auto& [form, ns] : {std::pair("int8", int8), std::pair("float 1", mixture), std::pair("fp32", fp32)})
-      write(": int8; float 1; fp32;", form, ns);
+    for (const auto& [form, ns] : {std::pair("int8", int8), std::pair("fp32 in 1", middle), std::pair("fp32", fp32)})
+      write(": int8; fp32 in 1; fp32;", form, ns);
     folder_.write("log.json", lines);
   }
 

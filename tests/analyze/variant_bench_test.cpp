@@ -1,13 +1,11 @@
 // A network with one bad layer, made on purpose: it alone goes back to fp32. Part of tests/analyze/.
-#include "analyze/mixture.h"
+#include "analyze/variant_bench.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <random>
 
-#include "analyze/budget.h"
-#include "base/file.h"
 #include "support/child.h"
 #include "support/onnx_builder.h"
 
@@ -54,46 +52,51 @@ CompileRequest random_samples(std::int64_t count) {
   CompileRequest request;
   request.calibrate = "random";
   request.samples = count;
+  request.threads = 1;
+  request.seconds = 0.01;
   return request;
 }
 
-TEST(Mixture, TheBadLayerAloneGoesBackToFp32) {
+TEST(VariantBench, TheBadLayerAloneGoesBackToFp32) {
   const testing::ScratchFolder folder;
   folder.write("bad.onnx", network());
   CompileRequest request = random_samples(6);
   request.options.corrects_biases = false;
-  auto lab = MixtureLab::create(folder.path("bad.onnx"), request, {.threads = 1, .seconds = 0.01}, {});
-  ASSERT_TRUE(lab) << to_string(lab.errors());
-  ASSERT_EQ(lab->groups().size(), 5u);
-  EXPECT_EQ(lab->groups()[3], (std::vector<std::string>{"conv3", "conv3.relu"}));
-  EXPECT_EQ(lab->in_fp32().noise, 0.0);
-  EXPECT_EQ(lab->in_fp32().agreeing, 6);
+  auto bench = VariantBench::create(folder.path("bad.onnx"), request);
+  ASSERT_TRUE(bench) << to_string(bench.errors());
+  const Status opened = bench->open_samples_to_judge("", "", {});
+  ASSERT_TRUE(opened) << to_string(opened.errors());
+  ASSERT_EQ(bench->groups().size(), 5u);
+  EXPECT_EQ(bench->groups()[3], (std::vector<std::string>{"conv3", "conv3.relu"}));
+  EXPECT_EQ(bench->in_fp32().noise, 0.0);
+  EXPECT_EQ(bench->in_fp32().agreeing, 6);
   const auto noise_allowed = std::pow(10.0, -2.5);  // 25 dB
-  const MeasureMixture measure = [&](const std::vector<std::size_t>& in_float) -> Result<MixtureResult> {
-    const auto facts = lab->measure(in_float);
+  const JudgeVariant judge = [&](const std::vector<std::size_t>& in_fp32) -> Result<Verdict> {
+    const auto facts = bench->judge({.in_fp32 = in_fp32});
     if (!facts) return facts.errors();
     EXPECT_GT(facts->ms, 0.0);
-    return MixtureResult{.ms = facts->ms, .noise = facts->noise, .excess = facts->noise - noise_allowed};
+    return Verdict{.ms = facts->ms, .noise = facts->noise, .excess = facts->noise - noise_allowed};
   };
-  const auto all_int8 = measure({});
+  const auto all_int8 = judge({});
   ASSERT_TRUE(all_int8);
   EXPECT_FALSE(all_int8->is_within());
-  const auto best = search_budget(lab->groups().size(), measure, [](const Mixture&, bool) { return ok_status(); });
+  const auto best =
+      search_budget(bench->groups().size(), judge, [](const JudgedVariant&, bool) { return ok_status(); });
   ASSERT_TRUE(best) << to_string(best.errors());
-  EXPECT_EQ(best->in_float, (std::vector<std::size_t>{3}));
-  EXPECT_TRUE(best->result.is_within());
+  EXPECT_EQ(best->in_fp32, (std::vector<std::size_t>{3}));
+  EXPECT_TRUE(best->verdict.is_within());
 }
 
-// What was taught once serves every mixture, and all of them are compiled from it alone.
-TEST(Mixture, RequestsNeedNoSamples) {
+// What was taught once serves every variant, and all of them are compiled from it alone.
+TEST(VariantBench, RequestsNeedNoSamples) {
   const testing::ScratchFolder folder;
   folder.write("bad.onnx", network());
-  auto lab = MixtureLab::create(folder.path("bad.onnx"), random_samples(2), {.threads = 1, .seconds = 0.01}, {});
-  ASSERT_TRUE(lab) << to_string(lab.errors());
-  const std::vector<std::vector<std::size_t>> mixtures = {
+  auto bench = VariantBench::create(folder.path("bad.onnx"), random_samples(2));
+  ASSERT_TRUE(bench) << to_string(bench.errors());
+  const std::vector<std::vector<std::size_t>> variants = {
       std::vector<std::size_t>(), std::vector<std::size_t>(1, 0), {1, 3}, {0, 1, 2, 3, 4}};
-  for (const std::vector<std::size_t>& in_float : mixtures) {
-    const CompileRequest request = lab->request_for(in_float);
+  for (const std::vector<std::size_t>& in_fp32 : variants) {
+    const CompileRequest request = bench->request_for({.in_fp32 = in_fp32});
     EXPECT_TRUE(request.calibrate.empty());
     const auto compiled = open_or_compile(folder.path("bad.onnx"), request);
     ASSERT_TRUE(compiled) << to_string(compiled.errors());
@@ -101,7 +104,7 @@ TEST(Mixture, RequestsNeedNoSamples) {
     const v1::ModelInfo info = compiled->info();
     for (const auto& [kernel, count] : info.plans[0].kernels)
       floats += kernel.find("onednn") != std::string::npos ? count : 0;
-    EXPECT_EQ(floats, static_cast<std::int64_t>(in_float.size()));
+    EXPECT_EQ(floats, static_cast<std::int64_t>(in_fp32.size()));
   }
 }
 
