@@ -2,12 +2,14 @@
 #include "export/channels_first.h"
 
 #include "graph/patch.h"
-#include "ops/list.h"
+#include "ops/average_pool/average_pool.h"
+#include "ops/conv/conv.h"
+#include "ops/dequantize/dequantize.h"
+#include "ops/max_pool/max_pool.h"
+#include "ops/transpose/transpose.h"
 
 namespace octavo {
 namespace {
-
-using Axes = std::vector<std::int64_t>;
 
 // [N, spatial, C] -> [N, C, spatial].
 Axes to_first(int rank) {

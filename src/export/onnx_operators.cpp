@@ -67,7 +67,7 @@ void write_batch_norm(NodeExport& node) {
 }
 
 const Node* product_of_gemm(const Graph& graph, const Node& addition) {
-  if (addition.spec != &kBinary || addition.attrs.as<BinaryAttrs>().kind != BinaryKind::add) return nullptr;
+  if (!is_binary(addition.attrs, BinaryKind::add)) return nullptr;
   for (std::size_t side = 0; side < 2; ++side) {
     const Node* product = graph.producer_if(addition.inputs[side], kMatmul);
     if (product == nullptr || !graph.has_one_reader(addition.inputs[side]) ||
@@ -83,7 +83,7 @@ const Node* product_of_gemm(const Graph& graph, const Node& addition) {
     const Node* made_by = graph.producer(addition.inputs[1 - side]);
     const bool is_constant =
         graph.fact(addition.inputs[1 - side]).is_constant() ||
-        (made_by != nullptr && made_by->spec == &kDequantize && graph.fact(made_by->inputs[0]).is_constant());
+        (made_by != nullptr && made_by->attrs.is<DequantizeAttrs>() && graph.fact(made_by->inputs[0]).is_constant());
     if (are_matrices && is_row && is_constant) return product;
   }
   return nullptr;

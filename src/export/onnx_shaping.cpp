@@ -3,7 +3,11 @@
 #include <cmath>
 
 #include "export/onnx_operators.h"
-#include "ops/list.h"
+#include "ops/expand/expand.h"
+#include "ops/pad/pad.h"
+#include "ops/reshape/reshape.h"
+#include "ops/resize/resize.h"
+#include "ops/slice/slice.h"
 
 namespace octavo::onnx_export {
 namespace {

@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "export/onnx_operators.h"
-#include "ops/list.h"
+#include "ops/unary/unary.h"
 
 namespace octavo::onnx_export {
 namespace {

@@ -2,7 +2,10 @@
 #include <algorithm>
 
 #include "export/onnx_operators.h"
-#include "ops/list.h"
+#include "ops/average_pool/average_pool.h"
+#include "ops/conv/conv.h"
+#include "ops/conv_integer/conv_integer.h"
+#include "ops/max_pool/max_pool.h"
 
 namespace octavo::onnx_export {
 namespace {

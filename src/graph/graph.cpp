@@ -2,6 +2,7 @@
 #include "graph/graph.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "graph/attrs_of.h"
 
@@ -38,6 +39,13 @@ Result<std::vector<Fact>> infer_checked(const OpSpec& spec, const Attrs& attrs, 
     }
   }
   return facts;
+}
+
+std::int64_t macs_of(const OpSpec& spec, const Attrs& attrs, InputFacts inputs, const Shape& result) {
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  const std::int64_t depth = spec.depth == nullptr ? 0 : spec.depth(attrs, inputs);
+  const std::int64_t elements = result.elements();
+  return depth > 0 && elements > most / depth ? most : elements * depth;
 }
 
 ValueId Graph::add_input(std::string name, DType dtype, Shape shape) {

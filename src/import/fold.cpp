@@ -1,20 +1,8 @@
 // Constant folding at import. Part of import/.
 #include "import/fold.h"
 
-#include <algorithm>
-#include <array>
-
-#include "ops/list.h"
-
 namespace octavo {
 namespace {
-
-bool is_foldable(const OpSpec& spec) {
-  static constexpr std::array<const OpSpec*, 13> kFoldable = {&kArgmax, &kBinary,    &kCast,     &kConcat, &kExpand,
-                                                              &kGather, &kPad,       &kQuantize, &kReduce, &kReshape,
-                                                              &kSlice,  &kTranspose, &kUnary};
-  return &spec == &kWhere || std::find(kFoldable.begin(), kFoldable.end(), &spec) != kFoldable.end();
-}
 
 // The outputs; empty where the budget does not allow them.
 std::vector<Tensor> fold(const OpSpec& spec, const Attrs& attrs, InputFacts inputs, const std::vector<Fact>& outputs,
@@ -44,7 +32,7 @@ std::vector<Tensor> fold(const OpSpec& spec, const Attrs& attrs, InputFacts inpu
 
 std::vector<ValueId> add_folded(Graph& graph, const OpSpec& spec, const Attrs& attrs,
                                 const std::vector<ValueId>& inputs, const std::string& name, std::int64_t& budget) {
-  if (!is_foldable(spec)) return {};
+  if (!spec.folds_at_import) return {};
   std::vector<const Fact*> facts;
   for (ValueId input : inputs) {
     if (input.exists() && !graph.fact(input).is_constant()) return {};

@@ -2,29 +2,19 @@
 #include "lower/islands.h"
 
 #include <algorithm>
-#include <iterator>
 #include <map>
 
 #include "lower/quantized_value.h"
-#include "ops/hybrid_conv/hybrid_conv.h"
-#include "ops/list.h"
-#include "ops/row_quantize/row_quantize.h"
 
 namespace octavo {
 namespace {
 
 // Conversions and operators that only move elements are no computation; integer operators may end in f32.
-bool is_border_or_movement(const OpSpec* spec) {
-  static const OpSpec* const others[] = {
-      &kConcat,          &kDequantize,    &kDynamicQuantize, &kExpand,        &kFixedRequantize,
-      &kGather,          &kHybridConv,    &kIntegerResize,   &kPad,           &kQuantize,
-      &kQuantizedBinary, &kQuantizedConv, &kQuantizedMatmul, &kQuantizedPool, &kQuantizedSoftmax,
-      &kReshape,         &kRowQuantize,   &kSlice,           &kTable,         &kTranspose};
-  return std::find(std::begin(others), std::end(others), spec) != std::end(others);
-}
-
 bool computes_with_floats(const Graph& graph, const Node& node) {
-  if (is_border_or_movement(node.spec)) return false;
+  const Elements elements = elements_of(*node.spec, node.attrs);
+  const bool computes =
+      elements == Elements::computed || elements == Elements::selected || elements == Elements::ranked;
+  if (!computes || node.spec->is_integer) return false;
   const auto is_float_wire = [&](ValueId id) { return id.exists() && is_float(graph.fact(id).dtype); };
   return std::any_of(node.inputs.begin(), node.inputs.end(), is_float_wire) ||
          std::any_of(node.outputs.begin(), node.outputs.end(), is_float_wire);

@@ -17,59 +17,29 @@ std::int64_t position_of(const Axes& axes, std::int64_t axis) {
 }  // namespace
 
 Relayout::Relayout(const Graph& old_graph)
-    : old_(old_graph), views_(static_cast<std::size_t>(old_graph.value_count())) {
-  for (ValueId input : old_.inputs()) {
-    const Value& value = old_.value(input);
-    const ValueId added = new_.add_input(value.name, value.fact.dtype, value.fact.shape);
-    if (value.fact.quant) new_.set_quant(added, *value.fact.quant);
-    set(input, {added, identity_axes(value.fact.shape.rank())});
-  }
-  // Constants that only dead nodes read would be carried along otherwise.
-  std::vector<bool> is_read(views_.size(), false);
-  for (NodeId id : old_.order()) {
-    for (ValueId input : old_.node(id).inputs) {
-      if (input.exists()) is_read[static_cast<std::size_t>(input.index)] = true;
-    }
-  }
-  for (ValueId output : old_.outputs()) is_read[static_cast<std::size_t>(output.index)] = true;
-  for (int i = 0; i < old_.value_count(); ++i) {
-    const Value& value = old_.value({i});
-    if (!value.fact.is_constant() || !is_read[static_cast<std::size_t>(i)]) continue;
-    set({i}, {new_.add_constant(value.name, value.fact.constant), identity_axes(value.fact.shape.rank())});
-  }
+    : new_(old_graph), views_(static_cast<std::size_t>(old_graph.value_count())) {
+  new_.add_inputs();
+  for (int i = 0; i < old_graph.value_count(); ++i)
+    views_[static_cast<std::size_t>(i)] = {new_.made({i}), identity_axes(old_graph.fact({i}).shape.rank())};
 }
 
-ValueId Relayout::add(const OpSpec& spec, Attrs attrs, std::vector<ValueId> inputs, const std::string& name,
-                      const std::string& origin) {
-  if (has_failed()) return {};
-  auto added = new_.add(spec, std::move(attrs), std::move(inputs), name, origin);
-  if (added) return *added;
-  errors_ = added.errors();
-  return {};
-}
-
-std::vector<ValueId> Relayout::emit(const Node& node, Attrs attrs, std::vector<ValueId> inputs) {
-  std::vector<ValueId> none(node.outputs.size());
-  if (has_failed()) return none;
-  auto added = new_.add_node(*node.spec, std::move(attrs), std::move(inputs), node.name, node.origin);
-  if (!added) {
-    errors_ = added.errors();
-    return none;
-  }
-  return new_.node(*added).outputs;
+const View& Relayout::view(ValueId old_id) {
+  View& known = views_[static_cast<std::size_t>(old_id.index)];
+  if (!known.stored.exists()) known.stored = new_.of(old_id);  // a constant
+  return known;
 }
 
 void Relayout::set(ValueId old_id, View view) {
   views_[static_cast<std::size_t>(old_id.index)] = view;
   if (has_failed() || !view.stored.exists()) return;
-  const Value& value = old_.value(old_id);
-  if (value.fact.is_constant() || !new_.producer(view.stored)) return;
-  new_.set_name(view.stored, value.name);
+  const Value& value = new_.old_graph().value(old_id);
+  if (value.fact.is_constant() || !new_graph().producer(view.stored)) return;
+  new_.graph().set_name(view.stored, value.name);
   if (!value.fact.quant) return;
   QuantParams quant = *value.fact.quant;
   if (quant.axis >= 0 && quant.axis < static_cast<int>(view.axes.size()))
     quant.axis = static_cast<int>(view.axes[static_cast<std::size_t>(quant.axis)]);
-  new_.set_quant(view.stored, std::move(quant));
+  new_.graph().set_quant(view.stored, std::move(quant));
 }
 
 ValueId Relayout::stored_in(ValueId old_id, const Axes& axes) {
@@ -99,10 +69,11 @@ ValueId Relayout::transposed(ValueId id, const Axes& axes) {
 }
 
 ValueId Relayout::transposed_uncached(ValueId id, const Axes& axes) {
-  const Fact& fact = new_.fact(id);
-  if (fact.is_constant()) return new_.add_constant(new_.value(id).name, octavo::transposed(*fact.constant, axes));
+  const Fact& fact = new_graph().fact(id);
+  if (fact.is_constant())
+    return new_.graph().add_constant(new_graph().value(id).name, octavo::transposed(*fact.constant, axes));
   if (keeps_element_order(fact.shape, axes)) return reshaped(id, transposed_shape(fact.shape, axes));
-  const Node* producer = new_.producer(id);
+  const Node* producer = new_graph().producer(id);
   if (producer != nullptr && producer->spec == &kTranspose) {
     const Axes inner = producer->attrs.as<TransposeAttrs>().perm;
     return transposed(producer->inputs[0], compose(inner, axes));
@@ -113,22 +84,22 @@ ValueId Relayout::transposed_uncached(ValueId id, const Axes& axes) {
     if (attrs.axis >= 0) attrs.axis = position_of(axes, attrs.axis);
     std::vector<ValueId> inputs = node.inputs;
     inputs[0] = transposed(inputs[0], axes);
-    return add(kDequantize, attrs, std::move(inputs), node.name, node.origin);
+    return new_.add(kDequantize, attrs, std::move(inputs), node.name, node.origin);
   }
-  const std::string name = new_.value(id).name + "/transposed";
+  const std::string name = new_graph().value(id).name + "/transposed";
   const std::string origin = producer == nullptr ? "" : producer->origin;
   const auto quant = fact.quant;
-  const ValueId added = add(kTranspose, TransposeAttrs{axes}, {id}, name, origin);
-  if (added.exists() && quant && quant->axis < 0) new_.set_quant(added, *quant);
+  const ValueId added = new_.add(kTranspose, TransposeAttrs{axes}, {id}, name, origin);
+  if (added.exists() && quant && quant->axis < 0) new_.graph().set_quant(added, *quant);
   return added;
 }
 
 ValueId Relayout::reshaped(ValueId id, const Shape& shape) {
   if (has_failed() || !id.exists()) return id;
-  const Fact& fact = new_.fact(id);
+  const Fact& fact = new_graph().fact(id);
   if (fact.shape == shape) return id;
-  if (fact.is_constant()) return new_.add_constant(new_.value(id).name, fact.constant->reshaped(shape));
-  const Node* producer = new_.producer(id);
+  if (fact.is_constant()) return new_.graph().add_constant(new_graph().value(id).name, fact.constant->reshaped(shape));
+  const Node* producer = new_graph().producer(id);
   if (producer != nullptr && producer->spec == &kReshape) return reshaped(producer->inputs[0], shape);
   if (producer != nullptr && producer->spec == &kDequantize && producer->attrs.as<DequantizeAttrs>().block == 0) {
     const auto attrs = producer->attrs.as<DequantizeAttrs>();
@@ -137,25 +108,24 @@ ValueId Relayout::reshaped(ValueId id, const Shape& shape) {
       const Node node = *producer;
       std::vector<ValueId> inputs = node.inputs;
       inputs[0] = reshaped(inputs[0], shape);
-      return add(kDequantize, attrs, std::move(inputs), node.name, node.origin);
+      return new_.add(kDequantize, attrs, std::move(inputs), node.name, node.origin);
     }
   }
-  const std::string name = new_.value(id).name + "/reshaped";
+  const std::string name = new_graph().value(id).name + "/reshaped";
   const std::string origin = producer == nullptr ? "" : producer->origin;
   const auto quant = fact.quant;
-  const ValueId added = add(kReshape, ReshapeAttrs{shape.to_vector()}, {id}, name, origin);
-  if (added.exists() && quant && quant->axis < 0) new_.set_quant(added, *quant);
+  const ValueId added = new_.add(kReshape, ReshapeAttrs{shape.to_vector()}, {id}, name, origin);
+  if (added.exists() && quant && quant->axis < 0) new_.graph().set_quant(added, *quant);
   return added;
 }
 
 Result<Graph> Relayout::finish() {
-  for (std::size_t i = 0; i < old_.outputs().size() && !has_failed(); ++i) {
-    const ValueId result = logical(old_.outputs()[i]);
-    if (!has_failed()) new_.add_output(result, old_.output_names()[i]);
-  }
-  if (has_failed()) return errors_;
-  new_.remove_unused();
-  return std::move(new_);
+  const Graph& old = new_.old_graph();
+  for (const ValueId output : old.outputs()) new_.set(output, logical(output));
+  new_.add_outputs(old.outputs(), old.output_names());
+  auto made = new_.finish();
+  if (made) made->remove_unused();
+  return made;
 }
 
 }  // namespace octavo

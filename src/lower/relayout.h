@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "graph/graph.h"
+#include "graph/rebuild.h"
 #include "lower/tensor_edit.h"
 
 namespace octavo {
@@ -24,10 +24,10 @@ class Relayout {
   // `old_graph` must outlive this.
   explicit Relayout(const Graph& old_graph);
 
-  const Graph& old_graph() const { return old_; }
-  const Graph& new_graph() const { return new_; }
-  const View& view(ValueId old_id) const { return views_[static_cast<std::size_t>(old_id.index)]; }
-  const Shape& shape(ValueId old_id) const { return old_.fact(old_id).shape; }
+  const Graph& old_graph() const { return new_.old_graph(); }
+  const Graph& new_graph() const { return new_.graph(); }
+  const View& view(ValueId old_id);
+  const Shape& shape(ValueId old_id) const { return old_graph().fact(old_id).shape; }
 
   // The value with its axes stored so that value = transpose(result, axes). Transposes where needed, each only once.
   ValueId stored_in(ValueId old_id, const Axes& axes);
@@ -41,24 +41,22 @@ class Relayout {
   ValueId reshaped(ValueId id, const Shape& shape);
 
   // Adds a copy of the node with other attributes and inputs; its outputs are not yet registered.
-  std::vector<ValueId> emit(const Node& node, Attrs attrs, std::vector<ValueId> inputs);
+  std::vector<ValueId> emit(const Node& node, Attrs attrs, std::vector<ValueId> inputs) {
+    return new_.emit(node, std::move(attrs), std::move(inputs));
+  }
   // Registers the new form of an output of the old graph.
   void set(ValueId old_id, View view);
 
-  bool has_failed() const { return !errors_.empty(); }
+  bool has_failed() const { return new_.has_failed(); }
   // The new graph, once all nodes are done.
   Result<Graph> finish();
 
  private:
-  ValueId add(const OpSpec& spec, Attrs attrs, std::vector<ValueId> inputs, const std::string& name,
-              const std::string& origin);
   ValueId transposed_uncached(ValueId id, const Axes& axes);
 
-  const Graph& old_;
-  Graph new_;
+  Rebuild new_;
   std::vector<View> views_;
   std::map<std::pair<int, Axes>, ValueId> transposed_;
-  Errors errors_;
 };
 
 }  // namespace octavo

@@ -1,19 +1,15 @@
 // Regions of the graph that are a function of one 8-bit value. Part of lower/.
 #include "lower/table_region.h"
 
-#include <algorithm>
 #include <map>
 
 #include "graph/patch.h"
+#include "graph/rebuild.h"
 #include "lower/quantized_value.h"
 #include "lower/rules/fuse_binary.h"
-#include "ops/binary/binary.h"
-#include "ops/cast/cast.h"
 #include "ops/dequantize/dequantize.h"
 #include "ops/evaluate.h"
-#include "ops/table/table.h"
-#include "ops/unary/unary.h"
-#include "ops/where/where.h"
+#include "ops/quantize/quantize.h"
 
 namespace octavo {
 namespace {
@@ -27,21 +23,10 @@ struct Source {
   ValueId wire;
 };
 
-// One scale for the whole tensor, constant.
-bool is_whole_tensor(const Graph& graph, const Node& node) {
-  return std::all_of(node.inputs.begin() + 1, node.inputs.end(),
-                     [&](ValueId input) { return !input.exists() || scalar_constant(graph, input).has_value(); });
-}
-
-// What a node's result depends on, element by element: the first input of tables and quantizations, all inputs of
-// others; 0 for other operators.
+// The first inputs that a node's result depends on, element by element.
 std::size_t element_inputs(const Graph& graph, const Node& node) {
-  if (node.spec == &kUnary || node.spec == &kCast) return 1;
-  if (node.spec == &kBinary) return 2;
-  if (node.spec == &kWhere) return 3;
-  if (node.spec == &kTable) return graph.fact(node.inputs[1]).is_constant() ? 1 : 0;
-  if (node.spec == &kQuantize || node.spec == &kDequantize) return is_whole_tensor(graph, node) ? 1 : 0;
-  return 0;
+  if (node.spec->pointwise == nullptr) return 0;
+  return static_cast<std::size_t>(node.spec->pointwise(node.attrs, graph.input_facts(node)));
 }
 
 class SourceFinder {
@@ -83,60 +68,34 @@ class SourceFinder {
   std::map<int, Source> seen_;
 };
 
-// Copies a region into a graph whose source has 256 elements.
-class RegionCopy {
- public:
-  RegionCopy(const Graph& from, ValueId source) : from_(from) {
-    copies_[source.index] = to_.add_input("x", from.fact(source).dtype, Shape{256});
+template <class ScaleAttrs>
+Attrs without_axis(ScaleAttrs attrs) {
+  attrs.axis = -1;
+  return attrs;
+}
+
+// Its constants are scalars, so no axis is left to name.
+Attrs whole_tensor_attrs(const Node& node) {
+  if (const auto* quantize = node.attrs.get_if<QuantizeAttrs>()) return without_axis(*quantize);
+  if (const auto* dequantize = node.attrs.get_if<DequantizeAttrs>()) return without_axis(*dequantize);
+  return node.attrs;
+}
+
+// What `wire` is made of, the source having 256 elements.
+void copy_region(Rebuild& region, ValueId wire) {
+  if (!wire.exists() || region.made(wire).exists() || region.has_failed()) return;
+  const Graph& graph = region.old_graph();
+  const Fact& fact = graph.fact(wire);
+  if (fact.is_constant()) {
+    const bool is_scalar = fact.shape.elements() == 1;
+    region.set(wire, region.graph().add_constant(graph.value(wire).name,
+                                                 is_scalar ? fact.constant->reshaped(Shape{}) : *fact.constant));
+    return;
   }
-
-  Result<ValueId> copy(ValueId wire) {
-    const auto known = copies_.find(wire.index);
-    if (known != copies_.end()) return known->second;
-    const Fact& fact = from_.fact(wire);
-    if (fact.is_constant()) {
-      const bool is_scalar = fact.shape.elements() == 1;
-      return copies_[wire.index] = to_.add_constant(from_.value(wire).name,
-                                                    is_scalar ? fact.constant->reshaped(Shape{}) : *fact.constant);
-    }
-    const Node& node = *from_.producer(wire);
-    std::vector<ValueId> inputs;
-    for (ValueId input : node.inputs) {
-      if (!input.exists()) {
-        inputs.push_back(input);
-        continue;
-      }
-      auto copied = copy(input);
-      if (!copied) return copied;
-      inputs.push_back(*copied);
-    }
-    auto added = to_.add(*node.spec, whole_tensor_attrs(node), std::move(inputs), node.name, node.origin);
-    if (added) copies_[wire.index] = *added;
-    return added;
-  }
-
-  Graph& graph() { return to_; }
-
- private:
-  // The constants are scalars now, so no axis is left to name.
-  static Attrs whole_tensor_attrs(const Node& node) {
-    if (node.spec == &kQuantize) {
-      auto attrs = node.attrs.as<QuantizeAttrs>();
-      attrs.axis = -1;
-      return attrs;
-    }
-    if (node.spec == &kDequantize) {
-      auto attrs = node.attrs.as<DequantizeAttrs>();
-      attrs.axis = -1;
-      return attrs;
-    }
-    return node.attrs;
-  }
-
-  const Graph& from_;
-  Graph to_;
-  std::map<int, ValueId> copies_;
-};
+  const Node& node = *graph.producer(wire);
+  for (const ValueId input : node.inputs) copy_region(region, input);
+  region.set(wire, region.emit(node, whole_tensor_attrs(node), region.of(node.inputs))[0]);
+}
 
 Tensor all_values(DType dtype) {
   Tensor x(dtype, Shape{256});
@@ -153,15 +112,17 @@ std::optional<ValueId> single_source(const Graph& graph, ValueId wire) {
 }
 
 Result<Tensor> tabulate(const Graph& graph, ValueId wire, ValueId source) {
-  RegionCopy region(graph, source);
-  auto result = region.copy(wire);
-  if (!result) return std::move(result).errors();
-  region.graph().add_output(*result, "y");
+  Rebuild region(graph);
+  region.set(source, region.graph().add_input("x", graph.fact(source).dtype, Shape{256}));
+  copy_region(region, wire);
+  region.add_outputs({wire}, {"y"});
+  auto copied = region.finish();
+  if (!copied) return std::move(copied).errors();
   // Additions and products of quantized values keep their own rounding, as where they are no part of a table.
-  PassReport pairs = rewrite(region.graph(), "fuse_binary", fuse_binary);
+  PassReport pairs = rewrite(*copied, "fuse_binary", fuse_binary);
   if (!pairs.failures.empty()) return std::move(pairs.failures);
   const std::vector<Tensor> inputs = {all_values(graph.fact(source).dtype)};
-  auto values = evaluate(region.graph(), inputs);
+  auto values = evaluate(*copied, inputs);
   if (!values) return std::move(values).errors();
   return values->front();
 }

@@ -6,12 +6,11 @@
 #include <functional>
 #include <vector>
 
-#include "base/tensor.h"
+#include "graph/op.h"
 
 namespace octavo {
 
-// axis i of y is axis axes[i] of x
-using Axes = std::vector<std::int64_t>;
+// As axes of a transpose: axis i of y is axis axes[i] of x.
 
 Axes identity_axes(int rank);
 bool is_identity(const Axes& axes);

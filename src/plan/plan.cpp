@@ -86,7 +86,7 @@ class Planner {
   }
 
  private:
-  static bool is_alias(const Node& node) { return node.spec == &kReshape; }
+  static bool is_alias(const Node& node) { return node.spec->is_view; }
   static std::size_t at(ValueId value) { return static_cast<std::size_t>(value.index); }
   ValueId root_of(ValueId value) const { return root_of_[at(value)]; }
   Root& root(ValueId value) { return roots_[at(root_of(value))]; }

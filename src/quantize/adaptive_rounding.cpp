@@ -7,7 +7,7 @@
 
 #include "base/machine.h"
 #include "base/requantize.h"
-#include "ops/list.h"
+#include "ops/conv/conv.h"
 #include "quantize/calibrator.h"
 #include "quantize/parallel.h"
 #include "quantize/weight_rounding.h"
@@ -36,12 +36,13 @@ std::size_t values_per_output(const Graph& graph, const WeightedProduct& product
 }
 
 std::size_t groups_of(const Node& node) {
-  return node.spec == &kConv ? static_cast<std::size_t>(node.attrs.as<ConvAttrs>().groups) : 1;
+  const auto* conv = node.attrs.get_if<ConvAttrs>();
+  return conv != nullptr ? static_cast<std::size_t>(conv->groups) : 1;
 }
 
 bool is_supported(const Graph& graph, const Node& node) {
-  if (node.spec == &kMatmul) return true;
-  return node.attrs.as<ConvAttrs>().layout == Layout::channels_first && graph.fact(node.inputs[0]).shape.rank() == 4;
+  const auto* conv = node.attrs.get_if<ConvAttrs>();
+  return conv == nullptr || (conv->layout == Layout::channels_first && graph.fact(node.inputs[0]).shape.rank() == 4);
 }
 
 // 8-bit values of the inputs of some outputs of a group, minus the zero point: one row of `size` per output.
@@ -212,11 +213,11 @@ Status gather(const Graph& graph, const SampleSource& samples, std::span<Layer> 
   return observe_samples(graph, *network, samples, kMostSamples, [&](std::size_t k, const TensorView& value) {
     Layer& layer = layers[k];
     const Node& node = graph.node(layer.product.node);
-    if (network->channel_axis(k) != value.shape.rank() - 1 || (node.spec == &kConv && value.shape.rank() != 4)) return;
+    const bool is_conv = node.attrs.is<ConvAttrs>();
+    if (network->channel_axis(k) != value.shape.rank() - 1 || (is_conv && value.shape.rank() != 4)) return;
     for (std::size_t g = 0; g < layer.groups.size(); ++g) {
-      const Patches patches = node.spec == &kConv
-                                  ? conv_patches(node, graph.fact(node.outputs[0]).shape, value, layer.scale, g)
-                                  : row_patches(value, layer.scale);
+      const Patches patches = is_conv ? conv_patches(node, graph.fact(node.outputs[0]).shape, value, layer.scale, g)
+                                      : row_patches(value, layer.scale);
       add_patches(layer.groups[g], patches, locks[k]);
     }
   });

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <mutex>
 
-#include "ops/list.h"
+#include "ops/conv/conv.h"
 #include "quantize/channels.h"
 #include "quantize/live_memory.h"
 #include "quantize/parallel.h"
@@ -163,9 +163,10 @@ std::vector<ObservedValue> biased_results(const Graph& graph, const Placement& p
     const ValueId result = node.outputs[0];
     const int rank = graph.fact(result).shape.rank();
     const bool has_bias = node.inputs.size() > 2 && node.inputs[2].exists() && graph.fact(node.inputs[2]).is_constant();
+    const auto* conv = node.attrs.get_if<ConvAttrs>();
     if (placement.is_bias[at(id)]) biased.push_back({result, rank - 1});
-    else if (node.spec == &kConv && placement.is_8bit[at(id)] && has_bias)
-      biased.push_back({result, node.attrs.as<ConvAttrs>().layout == Layout::channels_last ? rank - 1 : 1});
+    else if (conv != nullptr && placement.is_8bit[at(id)] && has_bias)
+      biased.push_back({result, conv->layout == Layout::channels_last ? rank - 1 : 1});
   }
   return biased;
 }

@@ -7,7 +7,9 @@
 #include <mutex>
 #include <optional>
 
-#include "ops/list.h"
+#include "ops/conv/conv.h"
+#include "ops/max_pool/max_pool.h"
+#include "ops/unary/unary.h"
 #include "quantize/calibrator.h"
 #include "quantize/channels.h"
 #include "quantize/node_pattern.h"
@@ -25,15 +27,15 @@ struct Link {
 
 // A convolution over images, one group or one group per channel, whose weights nobody else reads.
 bool is_plain_conv(const Graph& graph, const Node& node) {
-  if (node.spec != &kConv || node.attrs.as<ConvAttrs>().layout != Layout::channels_first) return false;
+  const auto* conv = node.attrs.get_if<ConvAttrs>();
+  if (conv == nullptr || conv->layout != Layout::channels_first) return false;
   const auto is_own_constant = [&](std::size_t i) {
     return graph.fact(node.inputs[i]).is_constant() && graph.fact(node.inputs[i]).dtype == DType::f32 &&
            graph.has_one_reader(node.inputs[i]);
   };
   const bool has_bias = node.inputs.size() > 2 && node.inputs[2].exists();
-  const std::int64_t groups = node.attrs.as<ConvAttrs>().groups;
   return is_own_constant(1) && (!has_bias || is_own_constant(2)) &&
-         (groups == 1 || groups == graph.fact(node.inputs[0]).shape[1]);
+         (conv->groups == 1 || conv->groups == graph.fact(node.inputs[0]).shape[1]);
 }
 
 bool is_depthwise(const Node& conv) { return conv.attrs.as<ConvAttrs>().groups > 1; }
@@ -77,12 +79,12 @@ class LinkFinder {
 
   // f(x / s) = f(x) / s for s > 0: ReLU, and a clip from 0 for values that its upper bound does not reach.
   static bool passes_factors(const Node& node, Link& link) {
-    if (node.spec == &kMaxPool) return true;
-    if (node.spec != &kUnary) return false;
-    const auto& attrs = node.attrs.as<UnaryAttrs>();
-    if (attrs.kind == UnaryKind::relu || attrs.kind == UnaryKind::leaky_relu) return true;
-    if (attrs.kind != UnaryKind::clip || attrs.alpha != 0.0f) return false;
-    link.highest = std::min(link.highest, attrs.beta);
+    if (node.attrs.is<MaxPoolAttrs>()) return true;
+    const auto* unary = node.attrs.get_if<UnaryAttrs>();
+    if (unary == nullptr) return false;
+    if (unary->kind == UnaryKind::relu || unary->kind == UnaryKind::leaky_relu) return true;
+    if (unary->kind != UnaryKind::clip || unary->alpha != 0.0f) return false;
+    link.highest = std::min(link.highest, unary->beta);
     return true;
   }
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "ops/list.h"
+#include "ops/conv/conv.h"
 #include "quantize/bias_correction.h"
 
 namespace octavo {
@@ -12,9 +12,9 @@ namespace {
 // The product that gives a biased result: the producer, or what it adds the bias to.
 const Node& product_of(const Graph& graph, ValueId result) {
   const Node& node = *graph.producer(result);
-  if (node.spec == &kConv) return node;
-  const Node* first = graph.producer_if(node.inputs[0], kMatmul);
-  return first != nullptr ? *first : *graph.producer(node.inputs[1]);
+  if (node.spec->weight_axis >= 0) return node;
+  const Node* first = graph.producer(node.inputs[0]);
+  return first != nullptr && first->spec->weight_axis >= 0 ? *first : *graph.producer(node.inputs[1]);
 }
 
 // In the order of the samples. Empty where one of them knows nothing.
@@ -58,8 +58,9 @@ std::vector<double> inside(const Window& window, std::span<const std::int64_t> i
 // What each weight of a product is multiplied by on average: [values of one output], for each group of channels.
 std::vector<std::vector<double>> mean_factors(const Graph& graph, const Node& product,
                                               const std::vector<double>& mean) {
-  if (product.spec == &kMatmul) return {mean};
-  const auto& attrs = product.attrs.as<ConvAttrs>();
+  const auto* conv = product.attrs.get_if<ConvAttrs>();
+  if (conv == nullptr) return {mean};
+  const ConvAttrs& attrs = *conv;
   const bool is_last = attrs.layout == Layout::channels_last;
   const std::vector<std::int64_t> x = graph.fact(product.inputs[0]).shape.to_vector(),
                                   y = graph.fact(product.outputs[0]).shape.to_vector();
@@ -105,7 +106,8 @@ std::vector<ObservedValue> inputs_of_biased(const Graph& graph, const Placement&
   std::vector<ObservedValue> inputs;
   for (const ObservedValue& result : biased_results(graph, placement)) {
     const Node& product = product_of(graph, result.id);
-    const bool is_first = product.spec == &kConv && product.attrs.as<ConvAttrs>().layout == Layout::channels_first;
+    const auto* conv = product.attrs.get_if<ConvAttrs>();
+    const bool is_first = conv != nullptr && conv->layout == Layout::channels_first;
     inputs.push_back({product.inputs[0], is_first ? 1 : graph.fact(product.inputs[0]).shape.rank() - 1});
   }
   return inputs;
@@ -121,7 +123,7 @@ BiasCorrections estimate_biases(const Graph& graph, const Placement& placement,
     const Node& product = product_of(graph, biased[k].id);
     const std::vector<double> mean = mean_of(means, k);
     const Tensor& exact = *graph.fact(product.inputs[1]).constant;
-    const int axis = product.spec == &kConv ? 0 : 1;
+    const int axis = product.spec->weight_axis;
     const std::vector<std::vector<double>> factors = mean_factors(graph, product, mean);
     const auto outputs = static_cast<std::size_t>(exact.shape()[axis]);
     if (mean.empty() || factors.front().size() * outputs != static_cast<std::size_t>(exact.elements())) continue;

@@ -3,7 +3,9 @@
 
 #include <set>
 
-#include "ops/list.h"
+#include "ops/binary/binary.h"
+#include "ops/dequantize/dequantize.h"
+#include "ops/unary/unary.h"
 
 namespace octavo {
 namespace {
@@ -21,9 +23,9 @@ NodeId joined_reader(const Graph& graph, const Placement& placement, NodeId id) 
 // Weights may be transposed on their way.
 bool is_quantized_constant(const Graph& graph, ValueId wire) {
   const Node* node = graph.producer(wire);
-  while (node != nullptr && (node->spec == &kTranspose || node->spec == &kReshape))
+  while (node != nullptr && elements_of(*node->spec, node->attrs) == Elements::moved)
     node = graph.producer(node->inputs[0]);
-  return node != nullptr && node->spec == &kDequantize && graph.fact(node->inputs[0]).is_constant();
+  return node != nullptr && node->attrs.is<DequantizeAttrs>() && graph.fact(node->inputs[0]).is_constant();
 }
 
 // The function of the result, or sum with it, that alone reads it, if any: nothing is rounded between the two.
@@ -31,8 +33,8 @@ NodeId elementwise_reader(const Graph& graph, NodeId id) {
   const ValueId result = graph.node(id).outputs[0];
   if (!graph.has_one_reader(result)) return {};
   const NodeId reader = graph.readers(result).front();
-  const OpSpec* spec = graph.node(reader).spec;
-  return spec == &kUnary || spec == &kBinary ? reader : NodeId{};
+  const Attrs& attrs = graph.node(reader).attrs;
+  return attrs.is<UnaryAttrs>() || attrs.is<BinaryAttrs>() ? reader : NodeId{};
 }
 
 }  // namespace
@@ -60,7 +62,7 @@ std::vector<LayerGroup> quantized_groups(const Graph& graph) {
   std::set<int> taken;
   for (const NodeId id : graph.order()) {
     const Node& node = graph.node(id);
-    if ((node.spec != &kConv && node.spec != &kMatmul) || !is_quantized_constant(graph, node.inputs[1])) continue;
+    if (node.spec->weight_axis < 0 || !is_quantized_constant(graph, node.inputs[1])) continue;
     LayerGroup group{.name = node.name};
     for (NodeId member = id; member.exists() && taken.insert(member.index).second;
          member = elementwise_reader(graph, member)) {

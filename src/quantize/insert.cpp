@@ -4,7 +4,10 @@
 #include <algorithm>
 
 #include "base/requantize.h"
-#include "ops/list.h"
+#include "graph/rebuild.h"
+#include "ops/conv/conv.h"
+#include "ops/dequantize/dequantize.h"
+#include "ops/quantize/quantize.h"
 
 namespace octavo {
 namespace {
@@ -17,73 +20,64 @@ class Inserter {
   Inserter(const Graph& old, const Placement& placement, const std::vector<ActivationScale>& scales,
            const Calibrated& calibrated, Ends ends)
       : old_(old),
+        new_(old),
         placement_(placement),
         scales_(scales),
         calibrated_(calibrated),
         ends_(ends),
-        plain_(static_cast<std::size_t>(old.value_count())),
-        integers_(plain_.size()),
-        dequantized_(plain_.size()),
+        integers_(static_cast<std::size_t>(old.value_count())),
+        dequantized_(integers_.size()),
         matmul_bias_(placement.roles.size()) {}
 
   Result<Graph> run() {
     for (ValueId input : old_.inputs()) add_input(input);
     for (NodeId id : old_.order()) copy(id);
     for (std::size_t i = 0; i < old_.outputs().size(); ++i)
-      new_.add_output(output(old_.outputs()[i]), old_.output_names()[i]);
-    if (!errors_.empty()) return errors_;
-    return std::move(new_);
+      new_.graph().add_output(output(old_.outputs()[i]), old_.output_names()[i]);
+    return new_.finish();
   }
 
  private:
   const Node& node(NodeId id) const { return old_.node(id); }
   bool is_8bit(NodeId id) const { return id.exists() && placement_.is_8bit[at(id)]; }
 
-  ValueId add(const OpSpec& spec, Attrs attrs, std::vector<ValueId> inputs, const std::string& name,
-              const std::string& origin) {
-    auto id = new_.add(spec, std::move(attrs), std::move(inputs), name, origin);
-    if (id) return *id;
-    errors_.insert(errors_.end(), id.errors().begin(), id.errors().end());
-    return {};
-  }
-
+  Graph& graph() { return new_.graph(); }
   bool is_integer_end(ValueId value) const { return ends_ == Ends::integers && placement_.pair(value); }
 
   // An input in 8 bits is what the pair's quantize would make; all readers find its dequantized values.
   void add_input(ValueId input) {
     const Value& value = old_.value(input);
     const ActivationScale& own = scales_[at(input)];
-    ValueId& plain = plain_[at(input)];
-    plain = new_.add_input(value.name, is_integer_end(input) ? own.dtype : value.fact.dtype, value.fact.shape);
+    const ValueId added =
+        graph().add_input(value.name, is_integer_end(input) ? own.dtype : value.fact.dtype, value.fact.shape);
+    new_.set(input, added);
     if (!is_integer_end(input)) return add_pair(input);
-    new_.set_quant(plain, {.scale = {own.scale}, .zero_point = {own.zero_point}});
-    integers_[at(input)] = plain;
+    graph().set_quant(added, {.scale = {own.scale}, .zero_point = {own.zero_point}});
+    integers_[at(input)] = added;
     const auto [scale, zero_point] = add_scale(input);
-    plain = dequantized_[at(input)] =
-        add(kDequantize, DequantizeAttrs{}, {plain, scale, zero_point}, value.name + "/dequantize", origin_of(input));
+    dequantized_[at(input)] = new_.add(kDequantize, DequantizeAttrs{}, {added, scale, zero_point},
+                                       value.name + "/dequantize", origin_of(input));
+    new_.set(input, dequantized_[at(input)]);
   }
 
-  ValueId output(ValueId value) {
-    return is_integer_end(value) && errors_.empty() ? integers_[at(value)] : read(value, {});
-  }
+  ValueId output(ValueId value) { return is_integer_end(value) ? integers_[at(value)] : read(value, {}); }
 
   // The constants of the wire's scale and zero point.
   std::pair<ValueId, ValueId> add_scale(ValueId value) {
     const std::string& name = old_.value(value).name;
-    return {new_.add_constant(name + "/scale", Tensor::scalar(scales_[at(value)].scale)),
-            new_.add_constant(name + "/zero_point", zero_point_tensor(scales_[at(value)]))};
+    return {graph().add_constant(name + "/scale", Tensor::scalar(scales_[at(value)].scale)),
+            graph().add_constant(name + "/zero_point", zero_point_tensor(scales_[at(value)]))};
   }
 
   // quantize and dequantize on the wire.
   void add_pair(ValueId value) {
-    if (!placement_.pair(value) || !errors_.empty()) return;
+    if (!placement_.pair(value)) return;
     const std::string name = old_.value(value).name;
     const auto [scale, zero_point] = add_scale(value);
-    integers_[at(value)] = add(kQuantize, QuantizeAttrs{.to = scales_[at(value)].dtype},
-                               {plain_[at(value)], scale, zero_point}, name + "/quantize", origin_of(value));
-    if (!errors_.empty()) return;
-    dequantized_[at(value)] = add(kDequantize, DequantizeAttrs{}, {integers_[at(value)], scale, zero_point},
-                                  name + "/dequantize", origin_of(value));
+    integers_[at(value)] = new_.add(kQuantize, QuantizeAttrs{.to = scales_[at(value)].dtype},
+                                    {new_.made(value), scale, zero_point}, name + "/quantize", origin_of(value));
+    dequantized_[at(value)] = new_.add(kDequantize, DequantizeAttrs{}, {integers_[at(value)], scale, zero_point},
+                                       name + "/dequantize", origin_of(value));
   }
 
   static Tensor zero_point_tensor(const ActivationScale& own) {
@@ -101,9 +95,7 @@ class Inserter {
     const NodeId producer = old_.value(value).producer;
     const bool gives_8bit = producer.exists() && placement_.role(producer).role != Role::floating;
     if (placement_.pair(value) && (is_8bit(reader) || gives_8bit)) return dequantized_[at(value)];
-    if (!plain_[at(value)].exists())
-      plain_[at(value)] = new_.add_constant(old_.value(value).name, old_.fact(value).constant);
-    return plain_[at(value)];
+    return new_.of(value);
   }
 
   // A constant operand of an 8-bit node, quantized like an activation of its own range.
@@ -117,19 +109,20 @@ class Inserter {
       integers.as<std::uint8_t>()[i] =
           static_cast<std::uint8_t>(quantize_value(values[i], own.scale, own.zero_point, 0, 255));
     const std::string& name = old_.value(value).name;
-    const ValueId scale = new_.add_constant(name + "/scale", Tensor::scalar(own.scale));
-    const ValueId zero_point = new_.add_constant(name + "/zero_point", zero_point_tensor(own));
-    return add(kDequantize, DequantizeAttrs{}, {new_.add_constant(name, std::move(integers)), scale, zero_point},
-               name + "/dequantize", node(reader).origin);
+    const ValueId scale = graph().add_constant(name + "/scale", Tensor::scalar(own.scale));
+    const ValueId zero_point = graph().add_constant(name + "/zero_point", zero_point_tensor(own));
+    return new_.add(kDequantize, DequantizeAttrs{},
+                    {graph().add_constant(name, std::move(integers)), scale, zero_point}, name + "/dequantize",
+                    node(reader).origin);
   }
 
   // s8 weights (and s32 bias) between a constant and its dequantize, one scale per output channel.
   ValueId add_per_channel(Tensor integers, const std::vector<float>& scale, int axis, const std::string& name,
                           const std::string& origin) {
     const ValueId scales =
-        new_.add_constant(name + "/scale", Tensor::of<float>(Shape{static_cast<std::int64_t>(scale.size())}, scale));
-    return add(kDequantize, DequantizeAttrs{.axis = axis}, {new_.add_constant(name, std::move(integers)), scales},
-               name + "/dequantize", origin);
+        graph().add_constant(name + "/scale", Tensor::of<float>(Shape{static_cast<std::int64_t>(scale.size())}, scale));
+    return new_.add(kDequantize, DequantizeAttrs{.axis = axis},
+                    {graph().add_constant(name, std::move(integers)), scales}, name + "/dequantize", origin);
   }
 
   QuantizedWeights weights_of(NodeId id, int axis, const std::vector<float>& bias) const {
@@ -193,11 +186,11 @@ class Inserter {
   }
 
   std::vector<ValueId> inputs_of(NodeId id) {
-    if (is_8bit(id) && node(id).spec == &kConv) return conv_inputs(id);
-    if (is_8bit(id) && node(id).spec == &kMatmul) return matmul_inputs(id);
+    if (is_8bit(id) && node(id).spec->weight_axis >= 0)
+      return node(id).attrs.is<ConvAttrs>() ? conv_inputs(id) : matmul_inputs(id);
     // Scalars of a table and indices stay as they are; a whole constant operand of an 8-bit node is quantized.
-    const bool quantizes_constants =
-        is_8bit(id) && (placement_.role(id).role == Role::kernel || node(id).spec == &kConcat);
+    const bool joins = elements_of(*node(id).spec, node(id).attrs) == Elements::joined;
+    const bool quantizes_constants = is_8bit(id) && (placement_.role(id).role == Role::kernel || joins);
     std::vector<ValueId> inputs;
     for (ValueId input : node(id).inputs) {
       const bool is_constant = input.exists() && old_.fact(input).is_constant();
@@ -211,35 +204,23 @@ class Inserter {
   }
 
   void copy(NodeId id) {
-    if (!errors_.empty()) return;
-
     const Node& source = node(id);
-    const std::vector<ValueId> inputs = inputs_of(id);
-    if (!errors_.empty()) return;
-    const auto made = new_.add_node(*source.spec, source.attrs, inputs, source.name, source.origin);
-    if (!made) {
-      errors_.insert(errors_.end(), made.errors().begin(), made.errors().end());
-      return;
-    }
-    for (std::size_t i = 0; i < source.outputs.size(); ++i) {
-      const ValueId output = new_.node(*made).outputs[i];
-      plain_[at(source.outputs[i])] = output;
-      new_.set_name(output, old_.value(source.outputs[i]).name);
+    const std::vector<ValueId> made = new_.emit(source, source.attrs, inputs_of(id));
+    for (std::size_t i = 0; i < made.size() && !new_.has_failed(); ++i) {
+      new_.take_over(source.outputs[i], made[i]);
       add_pair(source.outputs[i]);
     }
   }
 
   const Graph& old_;
+  Rebuild new_;
   const Placement& placement_;
   const std::vector<ActivationScale>& scales_;
   const Calibrated& calibrated_;
   Ends ends_;
-  Graph new_;
-  std::vector<ValueId> plain_;        // by old ValueId
   std::vector<ValueId> integers_;     // by old ValueId, of wires with pairs
   std::vector<ValueId> dequantized_;  // by old ValueId
   std::vector<ValueId> matmul_bias_;  // by old NodeId of the addition
-  Errors errors_;
 };
 
 }  // namespace

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cctype>
 
-#include "ops/list.h"
-
 namespace octavo {
 namespace {
 
@@ -37,8 +35,7 @@ std::vector<bool> find_products(const Graph& graph) {
   for (const NodeId id : graph.order()) {
     const Node& node = graph.node(id);
     is_product.resize(std::max(is_product.size(), static_cast<std::size_t>(id.index) + 1));
-    const bool multiplies = node.spec == &kConv || node.spec == &kMatmul;
-    is_product[static_cast<std::size_t>(id.index)] = multiplies &&
+    is_product[static_cast<std::size_t>(id.index)] = node.spec->weight_axis >= 0 &&
                                                      is_constant[static_cast<std::size_t>(node.inputs[1].index)] &&
                                                      !is_constant[static_cast<std::size_t>(node.inputs[0].index)];
   }

@@ -5,8 +5,9 @@
 #include <map>
 
 #include "base/machine.h"
+#include "graph/rebuild.h"
 #include "lower/lower.h"
-#include "ops/list.h"
+#include "ops/transpose/transpose.h"
 #include "plan/plan.h"
 
 namespace octavo {
@@ -36,11 +37,10 @@ int axis_before_reshape(const Shape& x, const Shape& y, int axis) {
 // The value of which this one is only another order of axes.
 ObservedValue behind_layout(const Graph& graph, ObservedValue seen) {
   while (const Node* node = graph.producer(seen.id)) {
-    if (node->spec == &kTranspose) {
-      const auto& perm = node->attrs.as<TransposeAttrs>().perm;
+    if (const auto* transpose = node->attrs.get_if<TransposeAttrs>()) {
       if (seen.channel_axis >= 0)
-        seen.channel_axis = static_cast<int>(perm[static_cast<std::size_t>(seen.channel_axis)]);
-    } else if (node->spec == &kReshape) {
+        seen.channel_axis = static_cast<int>(transpose->perm[static_cast<std::size_t>(seen.channel_axis)]);
+    } else if (node->spec->is_view) {
       seen.channel_axis =
           axis_before_reshape(graph.fact(node->inputs[0]).shape, graph.fact(seen.id).shape, seen.channel_axis);
     } else {
@@ -60,28 +60,15 @@ struct Cut {
 // What the outputs need; inputs stay all. Values keep their names.
 Result<Cut> cut_to(const Graph& graph, const std::vector<ValueId>& outputs,
                    const std::vector<std::string>& output_names) {
-  Cut cut{.new_ids = std::vector<ValueId>(static_cast<std::size_t>(graph.value_count()))};
-  const auto new_id = [&](ValueId old) -> ValueId& { return cut.new_ids[static_cast<std::size_t>(old.index)]; };
-  for (const ValueId input : graph.inputs())
-    new_id(input) = cut.graph.add_input(graph.value(input).name, graph.fact(input).dtype, graph.fact(input).shape);
-  const auto constant_or_value = [&](ValueId old) {
-    if (!old.exists()) return old;
-    if (!new_id(old).exists()) new_id(old) = cut.graph.add_constant(graph.value(old).name, graph.fact(old).constant);
-    return new_id(old);
-  };
-  for (const NodeId id : graph.order()) {
-    const Node& node = graph.node(id);
-    std::vector<ValueId> inputs;
-    for (const ValueId input : node.inputs) inputs.push_back(constant_or_value(input));
-    const auto added = cut.graph.add_node(*node.spec, node.attrs, std::move(inputs), node.name, node.origin);
-    if (!added) return added.errors();
-    const std::vector<ValueId> made = cut.graph.node(*added).outputs;
-    for (std::size_t i = 0; i < made.size(); ++i) {
-      new_id(node.outputs[i]) = made[i];
-      cut.graph.set_name(made[i], graph.value(node.outputs[i]).name);
-    }
-  }
-  for (std::size_t i = 0; i < outputs.size(); ++i) cut.graph.add_output(constant_or_value(outputs[i]), output_names[i]);
+  Rebuild rebuild(graph);
+  rebuild.add_inputs();
+  for (const NodeId id : graph.order()) rebuild.copy(graph.node(id));
+  rebuild.add_outputs(outputs, output_names);
+  Cut cut;
+  for (int i = 0; i < graph.value_count(); ++i) cut.new_ids.push_back(rebuild.made({i}));
+  auto made = rebuild.finish();
+  if (!made) return made.errors();
+  cut.graph = std::move(*made);
   cut.graph.remove_unused();
   return cut;
 }

@@ -3,7 +3,11 @@
 
 #include <algorithm>
 
-#include "ops/list.h"
+#include "ops/average_pool/average_pool.h"
+#include "ops/binary/binary.h"
+#include "ops/conv/conv.h"
+#include "ops/matmul/matmul.h"
+#include "ops/reduce/reduce.h"
 #include "quantize/node_pattern.h"
 #include "quantize/roles.h"
 
@@ -15,7 +19,7 @@ std::size_t at(NodeId id) { return static_cast<std::size_t>(id.index); }
 
 // Scores that only f32 readers want are not rounded once more: one that is larger than any of the samples' would be cut
 // off.
-bool is_mean(const Node& node) { return node.spec == &kReduce || node.spec == &kAveragePool; }
+bool is_mean(const Node& node) { return node.attrs.is<ReduceAttrs>() || node.attrs.is<AveragePoolAttrs>(); }
 
 class Placer {
  public:
@@ -26,6 +30,7 @@ class Placer {
   const Node& node(NodeId id) const { return graph_.node(id); }
   ValueId result(NodeId id) const { return node(id).outputs[0]; }
   Role role(NodeId id) const { return placement_.role(id).role; }
+  Elements elements(NodeId id) const { return elements_of(*node(id).spec, node(id).attrs); }
   NodeRole given_role(const Node& node) const;
   bool is_activation(ValueId id) const {
     return id.exists() && graph_.fact(id).dtype == DType::f32 && !graph_.fact(id).is_constant();
@@ -114,11 +119,10 @@ Placement Placer::place() && {
 // product -> addition of a constant along the last axis: the bias of the product.
 void Placer::join_biases() {
   for (NodeId id : graph_.order()) {
-    if (node(id).spec != &kMatmul || role(id) != Role::product || !graph_.fact(node(id).inputs[1]).is_constant())
-      continue;
+    const bool has_no_bias = node(id).spec == &kMatmul;
+    if (!has_no_bias || role(id) != Role::product || !graph_.fact(node(id).inputs[1]).is_constant()) continue;
     const NodeId next = only_reader(result(id));
-    if (!next.exists() || is_skipped_[at(next)] || node(next).spec != &kBinary) continue;
-    if (node(next).attrs.as<BinaryAttrs>().kind != BinaryKind::add) continue;
+    if (!next.exists() || is_skipped_[at(next)] || !is_binary(node(next).attrs, BinaryKind::add)) continue;
     const ValueId other = node(next).inputs[0] == result(id) ? node(next).inputs[1] : node(next).inputs[0];
     const Fact& bias = graph_.fact(other);
     const std::int64_t channels = graph_.fact(node(id).inputs[1]).shape[1];
@@ -134,13 +138,11 @@ void Placer::join_biases() {
 // convolution -> addition: of two candidates the later one, because the other operand must be there when it runs.
 void Placer::join_residuals() {
   for (NodeId id : graph_.order()) {
-    if (role(id) != Role::kernel || node(id).spec != &kBinary ||
-        node(id).attrs.as<BinaryAttrs>().kind != BinaryKind::add)
-      continue;
+    if (role(id) != Role::kernel || !is_binary(node(id).attrs, BinaryKind::add)) continue;
     NodeId latest;
     for (ValueId input : node(id).inputs) {
       const NodeId producer = graph_.value(input).producer;
-      if (!producer.exists() || node(producer).spec != &kConv || role(producer) != Role::product) continue;
+      if (!producer.exists() || !node(producer).attrs.is<ConvAttrs>() || role(producer) != Role::product) continue;
       if (!graph_.has_one_reader(input) || graph_.fact(input).shape != graph_.fact(result(id)).shape) continue;
       if (!latest.exists() || position_[at(producer)] > position_[at(latest)]) latest = producer;
     }
@@ -194,7 +196,8 @@ bool Placer::find_sources() {
   source_.resize(placement_.has_pair.size());
   for (std::size_t i = 0; i < source_.size(); ++i) source_[i] = {static_cast<int>(i)};
   for (NodeId id : graph_.order()) {
-    const bool joins_values = pairs_ == PairPlacement::fused && node(id).spec == &kBinary && is_activation(result(id));
+    const bool joins_values =
+        pairs_ == PairPlacement::fused && node(id).attrs.is<BinaryAttrs>() && is_activation(result(id));
     const bool may_be_pointwise = role(id) == Role::pointwise || joins_values;
     if (is_skipped_[at(id)] || is_chain_end_[at(id)] || !may_be_pointwise) continue;
     const ValueId source = common_source(node(id));
@@ -230,7 +233,7 @@ bool Placer::is_interior(ValueId id) const {
 void Placer::want_ends() {
   for (ValueId output : graph_.outputs()) is_wanted_[at(output)] = is_activation(output);
   for (NodeId id : graph_.order()) {
-    if (node(id).spec == &kArgmax && !is_skipped_[at(id)])
+    if (elements(id) == Elements::ranked && !is_skipped_[at(id)])
       is_wanted_[at(node(id).inputs[0])] = is_activation(node(id).inputs[0]);
   }
 }
@@ -283,7 +286,7 @@ void Placer::share_scales() {
   for (std::size_t i = 0; i < placement_.scale_of.size(); ++i) placement_.scale_of[i] = {static_cast<int>(i)};
   for (NodeId id : graph_.order()) {
     if (role(id) != Role::moving || !placement_.pair(result(id))) continue;
-    if (node(id).spec == &kConcat) share_into_concat(id);
+    if (elements(id) == Elements::joined) share_into_concat(id);
     else placement_.scale_of[at(result(id))] = node(id).inputs[0];
   }
   for (ValueId& shared : placement_.scale_of) shared = scale_root(shared);
@@ -307,7 +310,7 @@ bool Placer::shares_with_concat(ValueId input) const {
   const NodeId producer = graph_.value(input).producer;
   if (!producer.exists() || !placement_.pair(input)) return false;
   const auto is_concat = [&](NodeId reader) {
-    return node(reader).spec == &kConcat && role(reader) == Role::moving && placement_.pair(result(reader));
+    return elements(reader) == Elements::joined && role(reader) == Role::moving && placement_.pair(result(reader));
   };
   if (is_concat(producer)) return true;
   if (role(producer) == Role::moving || role(producer) == Role::floating || graph_.is_output(input)) return false;

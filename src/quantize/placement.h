@@ -10,22 +10,8 @@
 
 namespace octavo {
 
-// What a node does in an 8-bit network.
-enum class Role {
-  product,    // convolution or matrix product: 8-bit in, 8-bit or f32 out
-  kernel,     // sum, gate, mean: 8-bit in and out
-  pointwise,  // f(x) of one value: a table where its result is wanted in 8 bits
-  moving,     // copies elements: the type and scale of its input pass through
-  floating,   // computes in f32
-};
-
 // What the inputs and outputs of the quantized network are.
 enum class Ends { floats, integers };
-
-struct NodeRole {
-  Role role = Role::floating;
-  std::string reason;  // why floating; empty where the node has nothing to do with f32 activations
-};
 
 struct Placement {
   std::vector<NodeRole> roles;    // by NodeId

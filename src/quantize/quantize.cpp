@@ -6,7 +6,9 @@
 #include <optional>
 
 #include "lower/lower.h"
-#include "ops/list.h"
+#include "ops/batch_norm/batch_norm.h"
+#include "ops/conv/conv.h"
+#include "ops/softmax/softmax.h"
 #include "quantize/adaptive_rounding.h"
 #include "quantize/bias_correction.h"
 #include "quantize/calibrator.h"
@@ -54,10 +56,10 @@ Status check_options(const Graph& graph, const SampleSource& samples, const Quan
 // Batch normalisations that no convolution takes up become depthwise 1x1 convolutions: one weight per channel, which s8
 // holds exactly.
 Match batch_norm_to_conv(const Graph& graph, const Node& node) {
-  if (node.spec != &kBatchNorm) return std::string();
-  const auto& attrs = node.attrs.as<BatchNormAttrs>();
+  const auto* norm = node.attrs.get_if<BatchNormAttrs>();
+  if (norm == nullptr) return std::string();
   const Fact& x = graph.fact(node.inputs[0]);
-  if (x.shape.rank() != 4 || attrs.axis != 1 || x.dtype != DType::f32)
+  if (x.shape.rank() != 4 || norm->axis != 1 || x.dtype != DType::f32)
     return std::string("not over the channels of an image");
   std::vector<std::vector<float>> statistics;
   for (std::size_t i = 1; i < 5; ++i) {
@@ -68,7 +70,7 @@ Match batch_norm_to_conv(const Graph& graph, const Node& node) {
   std::vector<float> weights;
   std::vector<float> bias;
   for (std::size_t c = 0; c < static_cast<std::size_t>(channels); ++c) {
-    const double factor = statistics[0][c] / std::sqrt(static_cast<double>(statistics[3][c]) + attrs.epsilon);
+    const double factor = statistics[0][c] / std::sqrt(static_cast<double>(statistics[3][c]) + norm->epsilon);
     weights.push_back(static_cast<float>(factor));
     bias.push_back(static_cast<float>(statistics[1][c] - statistics[2][c] * factor));
   }

@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "base/fields.h"
-#include "ops/list.h"
+#include "ops/dequantize/dequantize.h"
 #include "quantize/base64.h"
 
 namespace octavo {
@@ -51,7 +51,7 @@ Json weights_json(const Graph& quantized) {
   Json weights = Json::object();
   for (const NodeId id : quantized.order()) {
     const Node& node = quantized.node(id);
-    if (node.spec != &kDequantize || !quantized.fact(node.inputs[0]).is_constant() ||
+    if (!node.attrs.is<DequantizeAttrs>() || !quantized.fact(node.inputs[0]).is_constant() ||
         !is_8bit(quantized.fact(node.inputs[0]).dtype))
       continue;
     weights[quantized.value(node.inputs[0]).name] = {

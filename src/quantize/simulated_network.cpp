@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "base/requantize.h"
-#include "ops/list.h"
 #include "quantize/channels.h"
 
 namespace octavo {
@@ -27,10 +26,9 @@ void round_weights(Graph& graph, const Placement& placement, const std::vector<A
   const std::vector<NodeId> order = graph.order();
   for (const NodeId id : order) {
     const Node node = graph.node(id);
-    const bool is_product = node.spec == &kConv || node.spec == &kMatmul;
-    if (!is_product || !placement.is_8bit[at(id)] || !graph.fact(node.inputs[1]).is_constant()) continue;
+    const int axis = node.spec->weight_axis;
+    if (axis < 0 || !placement.is_8bit[at(id)] || !graph.fact(node.inputs[1]).is_constant()) continue;
     const ValueId weights = node.inputs[1];
-    const int axis = node.spec == &kConv ? 0 : 1;
     const std::string name = graph.value(weights).name;
     const QuantizedWeights rounded =
         quantize_weights(*graph.fact(weights).constant, axis, {}, scales[at(node.inputs[0])].scale,
@@ -48,7 +46,7 @@ std::vector<ValueId> rounded_wires(const Graph& graph, const Placement& placemen
     if (!placement.pair(value)) continue;
     const Node* producer = graph.producer(value);
     const bool follows = producer != nullptr && placement.role(graph.value(value).producer).role == Role::moving &&
-                         producer->spec != &kConcat;
+                         elements_of(*producer->spec, producer->attrs) != Elements::joined;
     if (!follows) wires.push_back(value);
   }
   return wires;

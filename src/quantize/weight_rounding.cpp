@@ -6,7 +6,6 @@
 #include "base/machine.h"
 #include "base/parallel.h"
 #include "base/requantize.h"
-#include "ops/list.h"
 #include "quantize/channels.h"
 #include "quantize/scales.h"
 
@@ -56,9 +55,9 @@ std::vector<WeightedProduct> weighted_products(const Graph& graph, const Placeme
   std::vector<WeightedProduct> products;
   for (const NodeId id : graph.order()) {
     const Node& node = graph.node(id);
-    if (!placement.is_8bit[static_cast<std::size_t>(id.index)] || (node.spec != &kConv && node.spec != &kMatmul))
-      continue;
-    if (graph.fact(node.inputs[1]).is_constant()) products.push_back({id, node.spec == &kConv ? 0 : 1});
+    const int axis = node.spec->weight_axis;
+    if (!placement.is_8bit[static_cast<std::size_t>(id.index)] || axis < 0) continue;
+    if (graph.fact(node.inputs[1]).is_constant()) products.push_back({id, axis});
   }
   return products;
 }

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "import/import.h"
-#include "ops/list.h"
+#include "ops/conv/conv.h"
 #include "quantize/node_runner.h"
 #include "zoo/architectures.h"
 
@@ -185,7 +185,7 @@ Result<std::string> make_zoo_model(std::string_view name, const ZooOptions& opti
   Run run{images, options};
   const std::set<std::string> normalized(builder.normalized().begin(), builder.normalized().end());
   auto logits = run_network(model, run, [&](const Node& node, std::vector<Tensor>& made) {
-    if (node.spec == &kConv && normalized.contains(node.name)) normalize(model, node.name, made.front());
+    if (node.attrs.is<ConvAttrs>() && normalized.contains(node.name)) normalize(model, node.name, made.front());
   });
   if (!logits) return std::move(logits).errors();
   if (!builder.classifier_bias().empty()) center_classifier(model, builder.classifier_bias(), *logits);

@@ -18,10 +18,12 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 ClampBounds range_of_wire(const Graph& graph, ValueId wire) {
   const Node* node = graph.producer(wire);
   if (node == nullptr) return {-kInfinity, kInfinity};
-  if (node->spec == &kSoftmax && node->attrs.as<SoftmaxAttrs>().kind == SoftmaxKind::softmax) return {0.0f, 1.0f};
+  const auto* softmax = node->attrs.get_if<SoftmaxAttrs>();
+  if (softmax != nullptr && softmax->kind == SoftmaxKind::softmax) return {0.0f, 1.0f};
   if (const auto bounds = clamp_bounds(*node)) return *bounds;
-  if (node->spec != &kUnary) return {-kInfinity, kInfinity};
-  switch (node->attrs.as<UnaryAttrs>().kind) {
+  const auto* unary = node->attrs.get_if<UnaryAttrs>();
+  if (unary == nullptr) return {-kInfinity, kInfinity};
+  switch (unary->kind) {
     case UnaryKind::sigmoid:
     case UnaryKind::hard_sigmoid: return {0.0f, 1.0f};
     case UnaryKind::tanh:

@@ -7,7 +7,6 @@
 
 #include "base/fixed_point.h"
 #include "lower/quantized_value.h"
-#include "ops/concat/concat.h"
 #include "ops/table/table.h"
 #include "ops/unary/unary.h"
 
@@ -45,7 +44,7 @@ Function function_of(const Node* unary, Profile profile, const QuantType& x, con
 bool is_into_concat(const Graph& graph, const Node* unary, const QuantType& x, const Quantized& end) {
   const Node* reader = only_reader(graph, end.y);
   return unary == nullptr && x.dtype == DType::u8 && end.type.dtype == DType::u8 && reader != nullptr &&
-         reader->spec == &kConcat;
+         elements_of(*reader->spec, reader->attrs) == Elements::joined;
 }
 Function concatenated(const QuantType& x, const QuantType& y) {
   const float scale = x.scale * (1.0f / y.scale);

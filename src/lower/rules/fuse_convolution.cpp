@@ -34,8 +34,7 @@ struct Residue {
 };
 std::optional<Residue> residue_of(const Graph& graph, ValueId result) {
   const Node* add = only_reader(graph, result);
-  if (add == nullptr || add->spec != &kBinary || add->attrs.as<BinaryAttrs>().kind != BinaryKind::add)
-    return std::nullopt;
+  if (add == nullptr || !is_binary(add->attrs, BinaryKind::add)) return std::nullopt;
   const auto other = dequantized(graph, add->inputs[0] == result ? add->inputs[1] : add->inputs[0]);
   if (!other || graph.fact(other->q).shape != graph.fact(result).shape) return std::nullopt;
   return Residue{add->outputs[0], *other};

@@ -14,8 +14,7 @@ namespace {
 // An addition of two values of one shape that alone reads the wire.
 std::optional<ValueId> residual_of(const Graph& graph, ValueId wire, ValueId& sum) {
   const Node* add = only_reader(graph, wire);
-  if (add == nullptr || add->spec != &kBinary || add->attrs.as<BinaryAttrs>().kind != BinaryKind::add)
-    return std::nullopt;
+  if (add == nullptr || !is_binary(add->attrs, BinaryKind::add)) return std::nullopt;
   const ValueId other = add->inputs[0] == wire ? add->inputs[1] : add->inputs[0];
   const Fact& fact = graph.fact(other);
   if (fact.is_constant() || !fact.same_type(graph.fact(wire))) return std::nullopt;

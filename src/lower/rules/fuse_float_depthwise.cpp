@@ -4,7 +4,6 @@
 #include "lower/quantized_value.h"
 #include "ops/conv/conv.h"
 #include "ops/float_depthwise/float_depthwise.h"
-#include "ops/unary/unary.h"
 
 namespace octavo {
 namespace {
@@ -12,15 +11,10 @@ namespace {
 // The relu or clip that alone reads the wire; its bounds go to the attributes.
 const Node* clamp_after(const Graph& graph, ValueId wire, FloatDepthwiseAttrs& attrs) {
   const Node* reader = only_reader(graph, wire);
-  if (reader == nullptr || reader->spec != &kUnary) return nullptr;
-  const auto& unary = reader->attrs.as<UnaryAttrs>();
-  if (unary.kind == UnaryKind::relu) {
-    attrs.lowest = 0.0f;
-    return reader;
-  }
-  if (unary.kind != UnaryKind::clip || !(unary.alpha <= unary.beta)) return nullptr;
-  attrs.lowest = unary.alpha;
-  attrs.highest = unary.beta;
+  const auto bounds = reader == nullptr ? std::nullopt : clamp_bounds(*reader);
+  if (!bounds || !(bounds->lowest <= bounds->highest)) return nullptr;
+  attrs.lowest = bounds->lowest;
+  attrs.highest = bounds->highest;
   return reader;
 }
 

@@ -15,7 +15,7 @@ enum Input : std::size_t { kX = 0, kW = 1, kXZero = 2, kWZero = 3 };
 // The only reader, where it is a binary operator of this kind; `other` is its other operand.
 const Node* only_binary_reader(const Graph& graph, ValueId wire, BinaryKind kind, ValueId& other) {
   const Node* reader = only_reader(graph, wire);
-  if (reader == nullptr || reader->spec != &kBinary || reader->attrs.as<BinaryAttrs>().kind != kind) return nullptr;
+  if (reader == nullptr || !is_binary(reader->attrs, kind)) return nullptr;
   if (reader->inputs[0] == wire && reader->inputs[1] == wire) return nullptr;
   other = reader->inputs[reader->inputs[0] == wire ? 1 : 0];
   return reader;

@@ -9,14 +9,10 @@
 namespace octavo {
 namespace {
 
-bool is_binary(const Node* node, BinaryKind kind) {
-  return node != nullptr && node->spec == &kBinary && node->attrs.as<BinaryAttrs>().kind == kind;
-}
-
 // max(|x|, epsilon) along the last axis.
 bool is_length(const Graph& graph, ValueId wire, ValueId x) {
   const Node* bounded = graph.producer(wire);
-  if (!is_binary(bounded, BinaryKind::max)) return false;
+  if (bounded == nullptr || !is_binary(bounded->attrs, BinaryKind::max)) return false;
   const auto epsilon = scalar_constant(graph, bounded->inputs[1]);
   const Node* norm = graph.producer_if(bounded->inputs[0], kReduce);
   if (!epsilon || !(*epsilon <= 1e-6f) || norm == nullptr || norm->inputs[0] != x) return false;
@@ -28,7 +24,8 @@ bool is_length(const Graph& graph, ValueId wire, ValueId x) {
 }  // namespace
 
 Match fuse_l2_norm(const Graph& graph, const Node& node) {
-  if (!is_binary(&node, BinaryKind::div) || !is_length(graph, node.inputs[1], node.inputs[0])) return std::string();
+  if (!is_binary(node.attrs, BinaryKind::div) || !is_length(graph, node.inputs[1], node.inputs[0]))
+    return std::string();
   const auto x = dequantized(graph, node.inputs[0]);
   if (!x) return std::string("its input is not quantized");
   const auto followed = follow_to_quantize(graph, node.outputs[0]);

@@ -32,8 +32,7 @@ struct WithBias {
 };
 WithBias bias_of(const Graph& graph, ValueId product, std::int64_t columns) {
   const Node* add = only_reader(graph, product);
-  if (add == nullptr || add->spec != &kBinary || add->attrs.as<BinaryAttrs>().kind != BinaryKind::add)
-    return {product, std::nullopt};
+  if (add == nullptr || !is_binary(add->attrs, BinaryKind::add)) return {product, std::nullopt};
   auto bias = quantized_constant(graph, add->inputs[add->inputs[0] == product ? 1 : 0]);
   if (!bias || bias->q->shape() != Shape{columns} || bias->q->dtype() != DType::s32) return {product, std::nullopt};
   return {add->outputs[0], std::move(bias)};

@@ -7,8 +7,6 @@
 #include "lower/rules/clamp_for_pair.h"
 #include "lower/rules/fold_constants.h"
 #include "ops/dequantize/dequantize.h"
-#include "ops/reshape/reshape.h"
-#include "ops/transpose/transpose.h"
 
 namespace octavo {
 namespace {
@@ -18,7 +16,7 @@ bool is_read_by(const Graph& graph, ValueId wire, const std::set<std::string>& k
   const auto& readers = graph.readers(wire);
   return !graph.is_output(wire) && !readers.empty() && std::all_of(readers.begin(), readers.end(), [&](NodeId id) {
     const Node& reader = graph.node(id);
-    const bool moves = reader.spec == &kTranspose || reader.spec == &kReshape;
+    const bool moves = elements_of(*reader.spec, reader.attrs) == Elements::moved;
     return kept.contains(reader.name) || (moves && is_read_by(graph, reader.outputs[0], kept));
   });
 }
@@ -26,7 +24,7 @@ bool is_read_by(const Graph& graph, ValueId wire, const std::set<std::string>& k
 }  // namespace
 
 Match keep_in_float(const Graph& graph, const Node& node, const std::set<std::string>& kept) {
-  if (node.spec != &kDequantize || !is_read_by(graph, node.outputs[0], kept)) return std::string();
+  if (!node.attrs.is<DequantizeAttrs>() || !is_read_by(graph, node.outputs[0], kept)) return std::string();
   if (graph.fact(node.inputs[0]).is_constant()) return fold_all_constants(graph, node);
   const Node* quantize = graph.producer(node.inputs[0]);
   const auto pair = quantize == nullptr ? std::nullopt : quantized_by(graph, *quantize);

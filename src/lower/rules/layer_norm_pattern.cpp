@@ -67,8 +67,7 @@ struct Step {
 };
 std::optional<Step> next_step(const Graph& graph, ValueId wire, BinaryKind kind, const Shape& shape) {
   const Node* reader = only_reader(graph, wire);
-  if (reader == nullptr || reader->spec != &kBinary || reader->attrs.as<BinaryAttrs>().kind != kind)
-    return std::nullopt;
+  if (reader == nullptr || !is_binary(reader->attrs, kind)) return std::nullopt;
   const ValueId other = reader->inputs[0] == wire ? reader->inputs[1] : reader->inputs[0];
   const Fact& fact = graph.fact(other);
   if (!fact.is_constant() || fact.shape != shape) return std::nullopt;
@@ -78,7 +77,7 @@ std::optional<Step> next_step(const Graph& graph, ValueId wire, BinaryKind kind,
 }  // namespace
 
 Match layer_norm_pattern(const Graph& graph, const Node& node) {
-  if (node.spec != &kBinary || node.attrs.as<BinaryAttrs>().kind != BinaryKind::div) return std::string();
+  if (!is_binary(node.attrs, BinaryKind::div)) return std::string();
   const auto found = normalised(graph, node);
   if (!found || graph.fact(found->x).dtype != DType::f32) return std::string();
   const Shape& x = graph.fact(found->x).shape;

@@ -38,8 +38,7 @@ struct BiasAddition {
 };
 std::optional<BiasAddition> bias_addition(const Graph& graph, const Node& product, std::int64_t columns) {
   const Node* reader = only_reader(graph, product.outputs[0]);
-  if (reader == nullptr || reader->spec != &kBinary || reader->attrs.as<BinaryAttrs>().kind != BinaryKind::add)
-    return std::nullopt;
+  if (reader == nullptr || !is_binary(reader->attrs, BinaryKind::add)) return std::nullopt;
   const ValueId bias = reader->inputs[0] == product.outputs[0] ? reader->inputs[1] : reader->inputs[0];
   const Fact& fact = graph.fact(bias);
   const bool is_known = fact.is_constant() || quantized_constant(graph, bias).has_value();

@@ -62,7 +62,7 @@ std::optional<std::vector<float>> factors(const Graph& graph, const Node& node, 
 }  // namespace
 
 Match scale_into_matmul(const Graph& graph, const Node& node) {
-  if (node.spec != &kBinary || node.attrs.as<BinaryAttrs>().kind != BinaryKind::mul) return std::string();
+  if (!is_binary(node.attrs, BinaryKind::mul)) return std::string();
   for (std::size_t side = 0; side < 2; ++side) {
     const auto chain = chain_of(graph, node.inputs[side]);
     const auto scale = chain ? factors(graph, node, *chain, side) : std::nullopt;

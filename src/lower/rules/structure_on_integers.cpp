@@ -8,36 +8,22 @@
 
 #include "lower/quantized_value.h"
 #include "lower/tensor_edit.h"
-#include "ops/list.h"
+#include "ops/concat/concat.h"
+#include "ops/dequantize/dequantize.h"
+#include "ops/expand/expand.h"
+#include "ops/pad/pad.h"
+#include "ops/quantize/quantize.h"
+#include "ops/transpose/transpose.h"
+#include "ops/unary/unary.h"
 
 namespace octavo {
 namespace {
 
-// Rearranges the elements of its first input, adding none.
-bool only_moves(const Node& node) {
-  return node.spec == &kReshape || node.spec == &kTranspose || node.spec == &kSlice || node.spec == &kGather ||
-         node.spec == &kExpand;
-}
-
-bool is_nearest(const Node& node) {
-  if (node.spec != &kResize) return false;
-  const auto& attrs = node.attrs.as<ResizeAttrs>();
-  return attrs.mode == ResizeMode::nearest && attrs.coordinates != ResizeCoordinates::tf_crop_and_resize;
-}
-
-bool is_extreme(const Node& node) {
-  if (node.spec != &kReduce) return false;
-  const ReduceKind kind = node.attrs.as<ReduceAttrs>().kind;
-  return kind == ReduceKind::max || kind == ReduceKind::min;
-}
+Elements elements_of(const Node& node) { return elements_of(*node.spec, node.attrs); }
 
 // Commutes with every strictly increasing function of an element.
 bool commutes_with_increasing(const Node& node) {
-  return only_moves(node) || is_nearest(node) || is_extreme(node) || node.spec == &kMaxPool;
-}
-
-bool pads_with_constant(const Node& node) {
-  return node.spec == &kPad && node.attrs.as<PadAttrs>().mode == PadMode::constant;
+  return elements_of(node) == Elements::moved || elements_of(node) == Elements::selected;
 }
 
 Tensor integer_scalar(DType dtype, std::int32_t value) {
@@ -115,14 +101,15 @@ Match concat_before(const Graph& graph, const Node& node) {
 Match constant_before(const Graph& graph, const Node& node, const Node& dequantize) {
   auto attrs = dequantize.attrs.as<DequantizeAttrs>();
   if (attrs.block != 0) return std::string();
-  if (attrs.axis >= 0 && node.spec == &kTranspose) {
-    const auto& perm = node.attrs.as<TransposeAttrs>().perm;
+  const auto* transpose = node.attrs.get_if<TransposeAttrs>();
+  if (attrs.axis >= 0 && transpose != nullptr) {
+    const auto& perm = transpose->perm;
     attrs.axis = std::find(perm.begin(), perm.end(), attrs.axis) - perm.begin();
   } else if (attrs.axis >= 0) {
     const Shape& before = graph.fact(node.inputs[0]).shape;
     const Shape& after = graph.fact(node.outputs[0]).shape;
-    if (node.spec != &kReshape || attrs.axis != 0 || after.rank() == 0 || after[0] != before[0]) return std::string();
-  } else if (!only_moves(node)) {
+    if (!node.spec->is_view || attrs.axis != 0 || after.rank() == 0 || after[0] != before[0]) return std::string();
+  } else if (elements_of(node) != Elements::moved) {
     return std::string();
   }
   return move_before(graph, node, dequantize, attrs, rest_of(node));
@@ -132,29 +119,30 @@ Match constant_before(const Graph& graph, const Node& node, const Node& dequanti
 
 Match structure_before_dequantize(const Graph& graph, const Node& node) {
   if (node.inputs.empty() || !node.inputs[0].exists()) return std::string();
-  if (node.spec == &kConcat) return concat_before(graph, node);
-  if (!commutes_with_increasing(node) && !pads_with_constant(node) && node.spec != &kArgmax) return std::string();
+  const Elements elements = elements_of(node);
+  if (elements == Elements::joined) return concat_before(graph, node);
+  if (elements == Elements::computed || elements == Elements::converted) return std::string();
   const Node* dequantize = graph.producer_if(node.inputs[0], kDequantize);
   if (dequantize == nullptr) return std::string();
   if (graph.fact(dequantize->inputs[0]).is_constant()) return constant_before(graph, node, *dequantize);
   const auto x = dequantized_by(graph, *dequantize);
   if (!x) return std::string();
-  if (node.spec == &kPad) return pad_before(graph, node, *dequantize, x->type);
-  if (node.spec != &kArgmax) return move_before(graph, node, *dequantize, dequantize->attrs, rest_of(node));
+  if (elements == Elements::padded) return pad_before(graph, node, *dequantize, x->type);
+  if (elements != Elements::ranked) return move_before(graph, node, *dequantize, dequantize->attrs, rest_of(node));
   Patch patch(graph);
-  patch.replace(node.outputs[0], patch.add(kArgmax, node.attrs, {x->q}, node.name, node.origin));
+  patch.replace(node.outputs[0], patch.add(*node.spec, node.attrs, {x->q}, node.name, node.origin));
   return patch;
 }
 
 Match structure_after_quantize(const Graph& graph, const Node& node) {
-  if (node.spec != &kQuantize && node.spec != &kUnary) return std::string();
+  const bool is_quantize = node.attrs.is<QuantizeAttrs>();
+  if (!is_quantize && !node.attrs.is<UnaryAttrs>()) return std::string();
   const Node* moved = graph.producer(node.inputs[0]);
   if (moved == nullptr || moved->inputs.empty() || !graph.has_one_reader(node.inputs[0])) return std::string();
-  const bool is_quantize = node.spec == &kQuantize;
+  const bool pads = elements_of(*moved) == Elements::padded;
   if (is_quantize) {
-    const auto end = quantized_by(graph, node);
-    if (!end || !(commutes_with_increasing(*moved) || pads_with_constant(*moved))) return std::string();
-  } else if (!only_moves(*moved) || moved->spec == &kExpand) {
+    if (!quantized_by(graph, node) || !(commutes_with_increasing(*moved) || pads)) return std::string();
+  } else if (elements_of(*moved) != Elements::moved || moved->attrs.is<ExpandAttrs>()) {
     return std::string();
   }
   Patch patch(graph);
@@ -162,7 +150,7 @@ Match structure_after_quantize(const Graph& graph, const Node& node) {
   inner[0] = moved->inputs[0];
   const ValueId first = patch.add(*node.spec, node.attrs, std::move(inner), node.name, node.origin);
   std::vector<ValueId> inputs = {first};
-  if (moved->spec == &kPad) {
+  if (pads) {
     const auto value = pad_value(graph, *moved);
     if (!value) return std::string();
     const auto end = quantized_by(graph, node);
@@ -176,13 +164,12 @@ Match structure_after_quantize(const Graph& graph, const Node& node) {
 }
 
 Match structure_after_dequantize(const Graph& graph, const Node& node) {
-  if (node.spec != &kDequantize) return std::string();
-  const auto& attrs = node.attrs.as<DequantizeAttrs>();
-  const Node* moved = graph.producer(node.inputs[0]);
-  if (moved == nullptr || attrs.axis >= 0 || attrs.block != 0) return std::string();
+  const auto* attrs = node.attrs.get_if<DequantizeAttrs>();
+  const Node* moved = attrs == nullptr ? nullptr : graph.producer(node.inputs[0]);
+  if (moved == nullptr || attrs->axis >= 0 || attrs->block != 0) return std::string();
   // Moving an operator that others read as well would double it, and everything before it in turn.
   if (!graph.has_one_reader(node.inputs[0])) return std::string("the operator before it has several readers");
-  const bool is_concat = moved->spec == &kConcat;
+  const bool is_concat = elements_of(*moved) == Elements::joined;
   if (!is_concat && !commutes_with_increasing(*moved)) return std::string();
   Patch patch(graph);
   std::vector<ValueId> inputs = moved->inputs;
@@ -192,7 +179,7 @@ Match structure_after_dequantize(const Graph& graph, const Node& node) {
     if (is_new) {
       std::vector<ValueId> inner = node.inputs;
       inner[0] = inputs[i];
-      known->second = patch.add(kDequantize, attrs, std::move(inner), node.name, node.origin);
+      known->second = patch.add(kDequantize, *attrs, std::move(inner), node.name, node.origin);
     }
     inputs[i] = known->second;
   }

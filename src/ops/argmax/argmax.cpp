@@ -3,6 +3,7 @@
 
 #include "graph/attrs_of.h"
 #include "ops/one_image.h"
+#include "ops/traits.h"
 
 namespace octavo {
 namespace {
@@ -52,6 +53,13 @@ void reference_argmax(const Attrs& attrs, InputViews inputs, OutputViews outputs
   }
 }
 
+std::optional<Reordered> reordered_argmax(const Attrs& attrs, InputFacts, const Axes& axes) {
+  auto changed = attrs.as<ArgmaxAttrs>();
+  const Axes kept = changed.keep_dims ? axes : without_axes(axes, {changed.axis});
+  changed.axis = axes[static_cast<std::size_t>(changed.axis)];
+  return Reordered{changed, kept};
+}
+
 }  // namespace
 
 const OpSpec kArgmax{
@@ -60,8 +68,13 @@ const OpSpec kArgmax{
     .inputs = {"x"},
     .infer = infer_argmax,
     .reference = reference_argmax,
-    .for_one_image = same_for_one_image_along_axis<ArgmaxAttrs>,
     .decode_attrs = decode_attrs_as<ArgmaxAttrs>,
+    .for_one_image = same_for_one_image_along_axis<ArgmaxAttrs>,
+    .elements = elements_are<Elements::ranked>,
+    .folds_at_import = true,
+    .reordered = reordered_argmax,
+    .read_from = "ONNX ArgMax; TFLite ARG_MAX; ATen argmax",
+    .integer_form = "itself",
 };
 
 template Attrs::Attrs(ArgmaxAttrs);

@@ -4,6 +4,7 @@
 #include "graph/attrs_of.h"
 #include "ops/image.h"
 #include "ops/one_image.h"
+#include "ops/traits.h"
 
 namespace octavo {
 namespace {
@@ -49,8 +50,13 @@ const OpSpec kAveragePool = {
     .inputs = {"x"},
     .infer = infer_average_pool,
     .reference = reference_average_pool,
-    .for_one_image = same_for_one_image,
     .decode_attrs = decode_attrs_as<AveragePoolAttrs>,
+    .for_one_image = same_for_one_image,
+    .is_identity = identity_by_window<AveragePoolAttrs>,
+    .channels_last = image_channels_last<AveragePoolAttrs>,
+    .role = role_is<Role::kernel>,
+    .read_from = "ONNX AveragePool; TFLite AVERAGE_POOL_2D; ATen avg_pool2d",
+    .integer_form = "quantized_pool",
 };
 
 template Attrs::Attrs(AveragePoolAttrs);

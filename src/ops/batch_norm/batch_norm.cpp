@@ -6,6 +6,7 @@
 #include "graph/attrs_of.h"
 #include "ops/check.h"
 #include "ops/one_image.h"
+#include "ops/traits.h"
 
 namespace octavo {
 namespace {
@@ -55,8 +56,11 @@ const OpSpec kBatchNorm = {
     .inputs = {"x", "scale", "bias", "mean", "var"},
     .infer = infer_batch_norm,
     .reference = reference_batch_norm,
-    .for_one_image = same_for_one_image,
     .decode_attrs = decode_attrs_as<BatchNormAttrs>,
+    .for_one_image = same_for_one_image,
+    .reordered = reordered_along_axis<BatchNormAttrs>,
+    .read_from = "ONNX BatchNormalization; ATen batch_norm",
+    .integer_form = "into the convolution before it, or a conv of its own",
 };
 
 template Attrs::Attrs(BatchNormAttrs);

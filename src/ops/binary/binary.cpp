@@ -1,6 +1,7 @@
 // binary: functions of two elements, broadcast. Part of ops/.
 #include "ops/binary/binary.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <type_traits>
@@ -9,6 +10,7 @@
 #include "graph/attrs_of.h"
 #include "ops/movement.h"
 #include "ops/one_image.h"
+#include "ops/traits.h"
 
 namespace octavo {
 namespace {
@@ -173,6 +175,16 @@ void reference_binary(const Attrs& attrs, InputViews inputs, OutputViews outputs
   }
 }
 
+NodeRole role_of_binary(const Attrs& attrs, InputFacts inputs) {
+  const BinaryKind kind = attrs.as<BinaryAttrs>().kind;
+  const bool is_scalar = std::any_of(inputs.begin(), inputs.end(), [](const Fact* input) {
+    return is_f32_constant(*input) && input->shape.elements() == 1;
+  });
+  if (is_scalar) return {Role::pointwise, {}};
+  if (kind == BinaryKind::add || kind == BinaryKind::mul) return {Role::kernel, {}};
+  return stays_floating("no integer form of " + std::string(name_of(kind)));
+}
+
 }  // namespace
 
 const OpSpec kBinary{
@@ -181,8 +193,14 @@ const OpSpec kBinary{
     .inputs = {"a", "b"},
     .infer = infer_binary,
     .reference = reference_binary,
-    .for_one_image = same_for_one_image,
     .decode_attrs = decode_attrs_as<BinaryAttrs>,
+    .for_one_image = same_for_one_image,
+    .pointwise = pointwise_in<2>,
+    .folds_at_import = true,
+    .reordered = reordered_as_is,
+    .role = role_of_binary,
+    .read_from = "ONNX Add; TFLite ADD; ATen add",
+    .integer_form = "quantized_binary, fixed_binary; table with one varying input; into quantized_conv",
 };
 
 template Attrs::Attrs(BinaryAttrs);

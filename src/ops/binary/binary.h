@@ -51,6 +51,12 @@ struct BinaryAttrs {
 // gives 0. f32 add, sub, mul, div are one IEEE operation each. inputs: a, b of one type.
 extern const OpSpec kBinary;
 
+// Whether a node with these attributes is this function of two elements.
+inline bool is_binary(const Attrs& attrs, BinaryKind kind) {
+  const auto* binary = attrs.get_if<BinaryAttrs>();
+  return binary != nullptr && binary->kind == kind;
+}
+
 }  // namespace octavo
 
 #endif  // OCTAVO_OPS_BINARY_BINARY_H_

@@ -6,6 +6,7 @@
 
 #include "graph/attrs_of.h"
 #include "ops/one_image.h"
+#include "ops/traits.h"
 
 namespace octavo {
 namespace {
@@ -83,8 +84,14 @@ const OpSpec kCast{
     .inputs = {"x"},
     .infer = infer_cast,
     .reference = reference_cast,
-    .for_one_image = same_for_one_image,
     .decode_attrs = decode_attrs_as<CastAttrs>,
+    .for_one_image = same_for_one_image,
+    .pointwise = pointwise_in<1>,
+    .folds_at_import = true,
+    .is_identity = identity_by_type,
+    .reordered = reordered_as_is,
+    .read_from = "ONNX Cast; TFLite CAST; ATen _to_copy",
+    .integer_form = "table with one varying input",
 };
 
 template Attrs::Attrs(CastAttrs);

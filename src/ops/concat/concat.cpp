@@ -5,6 +5,7 @@
 
 #include "graph/attrs_of.h"
 #include "ops/one_image.h"
+#include "ops/traits.h"
 
 namespace octavo {
 namespace {
@@ -63,8 +64,15 @@ const OpSpec kConcat{
     .inputs = {"xs*"},
     .infer = infer_concat,
     .reference = reference_concat,
-    .for_one_image = same_for_one_image_along_axis<ConcatAttrs>,
     .decode_attrs = decode_attrs_as<ConcatAttrs>,
+    .for_one_image = same_for_one_image_along_axis<ConcatAttrs>,
+    .elements = elements_are<Elements::joined>,
+    .folds_at_import = true,
+    .is_identity = identity_by_type,
+    .reordered = reordered_along_axis<ConcatAttrs>,
+    .role = role_is<Role::moving>,
+    .read_from = "ONNX Concat; TFLite CONCATENATION; ATen cat",
+    .integer_form = "itself",
 };
 
 template Attrs::Attrs(ConcatAttrs);

@@ -4,6 +4,7 @@
 #include "graph/attrs_of.h"
 #include "ops/float_conv.h"
 #include "ops/one_image.h"
+#include "ops/traits.h"
 
 namespace octavo {
 namespace {
@@ -34,6 +35,15 @@ void reference_conv(const Attrs& attrs, InputViews inputs, OutputViews outputs) 
   });
 }
 
+NodeRole role_of_conv(const Attrs& attrs, InputFacts inputs) {
+  if (!is_f32_constant(*inputs[1])) return stays_floating("weights are not constant");
+  const Fact* bias = fact_at(inputs, 2);
+  if (bias != nullptr && !is_f32_constant(*bias)) return stays_floating("bias is not constant");
+  const int rank = attrs.as<ConvAttrs>().window.rank();
+  if (rank > 2) return stays_floating("convolution over " + std::to_string(rank) + " axes");
+  return {Role::product, {}};
+}
+
 }  // namespace
 
 const OpSpec kConv = {
@@ -44,8 +54,15 @@ const OpSpec kConv = {
     .inputs = {"x", "w", "bias?"},
     .infer = infer_conv,
     .reference = reference_conv,
-    .for_one_image = same_for_one_image,
     .decode_attrs = decode_attrs_as<ConvAttrs>,
+    .for_one_image = same_for_one_image,
+    .depth = depth_of_weights,
+    .channels_last = image_channels_last<ConvAttrs>,
+    .images = 2,
+    .role = role_of_conv,
+    .weight_axis = 0,
+    .read_from = "ONNX Conv; TFLite CONV_2D; ATen conv2d",
+    .integer_form = "quantized_conv",
 };
 
 template Attrs::Attrs(ConvAttrs);

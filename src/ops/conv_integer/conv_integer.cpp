@@ -5,6 +5,7 @@
 #include "ops/image.h"
 #include "ops/integers.h"
 #include "ops/one_image.h"
+#include "ops/traits.h"
 
 namespace octavo {
 namespace {
@@ -74,8 +75,14 @@ const OpSpec kConvInteger = {
     .inputs = {"x", "w", "x_zp?", "w_zp?"},
     .infer = infer_conv_integer,
     .reference = reference_conv_integer,
-    .for_one_image = same_for_one_image,
     .decode_attrs = decode_attrs_as<ConvIntegerAttrs>,
+    .for_one_image = same_for_one_image,
+    .is_integer = true,
+    .depth = depth_of_weights,
+    .channels_last = image_channels_last<ConvIntegerAttrs>,
+    .images = 2,
+    .read_from = "ONNX ConvInteger",
+    .integer_form = "hybrid_conv",
 };
 
 template Attrs::Attrs(ConvIntegerAttrs);

@@ -4,6 +4,7 @@
 #include "graph/attrs_of.h"
 #include "ops/one_image.h"
 #include "ops/scales.h"
+#include "ops/traits.h"
 
 namespace octavo {
 namespace {
@@ -50,8 +51,13 @@ const OpSpec kDequantize = {
     .inputs = {"x", "scale", "zero_point?"},
     .infer = infer_dequantize,
     .reference = reference_dequantize,
-    .for_one_image = same_for_one_image_along_axis<DequantizeAttrs>,
     .decode_attrs = decode_attrs_as<DequantizeAttrs>,
+    .for_one_image = same_for_one_image_along_axis<DequantizeAttrs>,
+    .elements = elements_are<Elements::converted>,
+    .pointwise = pointwise_per_tensor,
+    .reordered = reordered_scales<DequantizeAttrs>,
+    .read_from = "ONNX DequantizeLinear; TFLite DEQUANTIZE; ATen dequantize_per_tensor",
+    .integer_form = "into the operator after",
 };
 
 template Attrs::Attrs(DequantizeAttrs);

@@ -4,6 +4,7 @@
 #include "base/requantize.h"
 #include "graph/attrs_of.h"
 #include "ops/check.h"
+#include "ops/traits.h"
 
 namespace octavo {
 namespace {
@@ -43,6 +44,10 @@ const OpSpec kDynamicQuantize = {
     .infer = infer_dynamic_quantize,
     .reference = reference_dynamic_quantize,
     .decode_attrs = decode_attrs_as<NoAttrs>,
+    .elements = elements_are<Elements::converted>,
+    .reordered = reordered_as_is,
+    .read_from = "ONNX DynamicQuantizeLinear",
+    .integer_form = "itself, before hybrid_conv",
 };
 
 }  // namespace octavo

@@ -3,6 +3,7 @@
 
 #include "graph/attrs_of.h"
 #include "ops/movement.h"
+#include "ops/traits.h"
 
 namespace octavo {
 namespace {
@@ -20,6 +21,12 @@ void reference_expand(const Attrs&, InputViews inputs, OutputViews outputs) {
   copy_strided(inputs[0], outputs[0], broadcast_strides(inputs[0].shape, outputs[0].shape), 0);
 }
 
+std::optional<Reordered> reordered_expand(const Attrs& attrs, InputFacts, const Axes& axes) {
+  const auto& shape = attrs.as<ExpandAttrs>().shape;
+  if (shape.size() != axes.size()) return std::nullopt;
+  return Reordered{ExpandAttrs{in_stored_order(shape, axes)}, axes};
+}
+
 }  // namespace
 
 const OpSpec kExpand{
@@ -29,6 +36,13 @@ const OpSpec kExpand{
     .infer = infer_expand,
     .reference = reference_expand,
     .decode_attrs = decode_attrs_as<ExpandAttrs>,
+    .elements = elements_are<Elements::moved>,
+    .folds_at_import = true,
+    .is_identity = identity_by_type,
+    .reordered = reordered_expand,
+    .role = role_is<Role::moving>,
+    .read_from = "ONNX Expand; ATen expand",
+    .integer_form = "itself",
 };
 
 template Attrs::Attrs(ExpandAttrs);

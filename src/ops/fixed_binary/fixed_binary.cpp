@@ -63,8 +63,9 @@ const OpSpec kFixedBinary = {
     .inputs = {"a", "b"},
     .infer = infer_fixed_binary,
     .reference = reference_fixed_binary,
-    .for_one_image = same_for_one_image,
     .decode_attrs = decode_attrs_as<FixedBinaryAttrs>,
+    .for_one_image = same_for_one_image,
+    .is_integer = true,
 };
 
 template Attrs::Attrs(FixedBinaryAttrs);

@@ -54,8 +54,9 @@ const OpSpec kFixedL2Norm = {
     .inputs = {"x"},
     .infer = infer_fixed_l2_norm,
     .reference = reference_fixed_l2_norm,
-    .for_one_image = same_for_one_image_along_last_axis,
     .decode_attrs = decode_attrs_as<FixedL2NormAttrs>,
+    .for_one_image = same_for_one_image_along_last_axis,
+    .is_integer = true,
 };
 
 template Attrs::Attrs(FixedL2NormAttrs);

@@ -98,8 +98,9 @@ const OpSpec kFixedRequantize = {
     .inputs = {"x", "multipliers", "shifts?", "table?"},
     .infer = infer_fixed_requantize,
     .reference = reference_fixed_requantize,
-    .for_one_image = same_for_one_image,
     .decode_attrs = decode_attrs_as<FixedRequantizeAttrs>,
+    .for_one_image = same_for_one_image,
+    .is_integer = true,
 };
 
 template Attrs::Attrs(FixedRequantizeAttrs);

@@ -5,6 +5,7 @@
 
 #include "graph/attrs_of.h"
 #include "ops/image.h"
+#include "ops/traits.h"
 
 namespace octavo {
 namespace {
@@ -79,6 +80,7 @@ const OpSpec kFloatDepthwise = {
     .infer = infer_float_depthwise,
     .reference = reference_float_depthwise,
     .decode_attrs = decode_attrs_as<FloatDepthwiseAttrs>,
+    .depth = depth_of_weights,
 };
 
 template Attrs::Attrs(FloatDepthwiseAttrs);

@@ -4,6 +4,7 @@
 #include "graph/attrs_of.h"
 #include "ops/float_conv.h"
 #include "ops/one_image.h"
+#include "ops/traits.h"
 
 namespace octavo {
 namespace {
@@ -57,8 +58,9 @@ const OpSpec kFusedConv = {
     .inputs = {"x", "w", "bias?", "residual?"},
     .infer = infer_fused_conv,
     .reference = reference_fused_conv,
-    .for_one_image = same_for_one_image,
     .decode_attrs = decode_attrs_as<FusedConvAttrs>,
+    .for_one_image = same_for_one_image,
+    .depth = depth_of_weights,
 };
 
 template Attrs::Attrs(FusedConvAttrs);

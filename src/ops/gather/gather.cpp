@@ -6,6 +6,7 @@
 
 #include "graph/attrs_of.h"
 #include "ops/movement.h"
+#include "ops/traits.h"
 
 namespace octavo {
 namespace {
@@ -53,6 +54,20 @@ void reference_gather(const Attrs& attrs, InputViews inputs, OutputViews outputs
   }
 }
 
+std::optional<Reordered> reordered_gather(const Attrs& attrs, InputFacts inputs, const Axes& axes) {
+  auto changed = attrs.as<GatherAttrs>();
+  const int index_rank = inputs[1]->shape.rank();
+  if (index_rank > 1) return std::nullopt;
+  const Axes kept = index_rank == 1 ? axes : without_axes(axes, {changed.axis});
+  changed.axis = axes[static_cast<std::size_t>(changed.axis)];
+  return Reordered{changed, kept};
+}
+
+NodeRole role_of_gather(const Attrs&, InputFacts inputs) {
+  const bool is_fixed = !inputs[0]->is_constant() && inputs[1]->is_constant();
+  return is_fixed ? NodeRole{Role::moving, {}} : stays_floating("lookup by computed indices");
+}
+
 }  // namespace
 
 const OpSpec kGather{
@@ -62,6 +77,12 @@ const OpSpec kGather{
     .infer = infer_gather,
     .reference = reference_gather,
     .decode_attrs = decode_attrs_as<GatherAttrs>,
+    .elements = elements_are<Elements::moved>,
+    .folds_at_import = true,
+    .reordered = reordered_gather,
+    .role = role_of_gather,
+    .read_from = "ONNX Gather",
+    .integer_form = "itself",
 };
 
 template Attrs::Attrs(GatherAttrs);

@@ -5,6 +5,7 @@
 
 #include "graph/attrs_of.h"
 #include "ops/image.h"
+#include "ops/traits.h"
 
 namespace octavo {
 namespace {
@@ -106,6 +107,9 @@ const OpSpec kHybridConv = {
     .infer = infer_hybrid_conv,
     .reference = reference_hybrid_conv,
     .decode_attrs = decode_attrs_as<HybridConvAttrs>,
+    .is_integer = true,
+    .depth = depth_of_weights,
+    .read_from = "TFLite CONV_2D",
 };
 
 template Attrs::Attrs(HybridConvAttrs);

@@ -109,8 +109,9 @@ const OpSpec kIntegerResize = {
     .inputs = {"x", "rows", "row_weights", "columns", "column_weights"},
     .infer = infer_integer_resize,
     .reference = reference_integer_resize,
-    .for_one_image = same_for_one_image,
     .decode_attrs = decode_attrs_as<IntegerResizeAttrs>,
+    .for_one_image = same_for_one_image,
+    .is_integer = true,
 };
 
 template Attrs::Attrs(IntegerResizeAttrs);

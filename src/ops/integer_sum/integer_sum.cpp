@@ -41,8 +41,9 @@ const OpSpec kIntegerSum = {
     .inputs = {"x"},
     .infer = infer_integer_sum,
     .reference = reference_integer_sum,
-    .for_one_image = same_for_one_image,
     .decode_attrs = decode_attrs_as<IntegerSumAttrs>,
+    .for_one_image = same_for_one_image,
+    .is_integer = true,
 };
 
 template Attrs::Attrs(IntegerSumAttrs);

@@ -6,6 +6,7 @@
 #include "graph/attrs_of.h"
 #include "ops/check.h"
 #include "ops/one_image.h"
+#include "ops/traits.h"
 
 namespace octavo {
 namespace {
@@ -78,6 +79,14 @@ void reference_layer_norm(const Attrs& attrs, InputViews inputs, OutputViews out
   }
 }
 
+// The normalised axes are the last ones; an order that leaves them in place is carried.
+std::optional<Reordered> reordered_layer_norm(const Attrs& attrs, InputFacts, const Axes& axes) {
+  for (auto axis = static_cast<std::size_t>(attrs.as<LayerNormAttrs>().axis); axis < axes.size(); ++axis) {
+    if (axes[axis] != static_cast<std::int64_t>(axis)) return std::nullopt;
+  }
+  return Reordered{attrs, axes};
+}
+
 }  // namespace
 
 const OpSpec kLayerNorm = {
@@ -86,8 +95,10 @@ const OpSpec kLayerNorm = {
     .inputs = {"x", "scale", "bias?"},
     .infer = infer_layer_norm,
     .reference = reference_layer_norm,
-    .for_one_image = same_for_one_image_along_axis<LayerNormAttrs>,
     .decode_attrs = decode_attrs_as<LayerNormAttrs>,
+    .for_one_image = same_for_one_image_along_axis<LayerNormAttrs>,
+    .reordered = reordered_layer_norm,
+    .read_from = "ONNX LayerNormalization; ATen layer_norm",
 };
 
 template Attrs::Attrs(LayerNormAttrs);

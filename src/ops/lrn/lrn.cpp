@@ -8,6 +8,7 @@
 #include "graph/attrs_of.h"
 #include "ops/check.h"
 #include "ops/one_image.h"
+#include "ops/traits.h"
 
 namespace octavo {
 namespace {
@@ -56,8 +57,10 @@ const OpSpec kLrn = {
     .inputs = {"x"},
     .infer = infer_lrn,
     .reference = reference_lrn,
-    .for_one_image = same_for_one_image,
     .decode_attrs = decode_attrs_as<LrnAttrs>,
+    .for_one_image = same_for_one_image,
+    .reordered = reordered_along_axis<LrnAttrs>,
+    .read_from = "ONNX LRN",
 };
 
 template Attrs::Attrs(LrnAttrs);

@@ -8,6 +8,7 @@
 #include "ops/float_conv.h"
 #include "ops/one_image.h"
 #include "ops/product.h"
+#include "ops/traits.h"
 
 namespace octavo {
 namespace {
@@ -63,6 +64,14 @@ void reference_matmul(const Attrs&, InputViews inputs, OutputViews outputs) {
   else multiply_integers<std::uint64_t>(product, inputs, outputs[0]);
 }
 
+NodeRole role_of_matmul(const Attrs&, InputFacts inputs) {
+  const Fact& b = *inputs[1];
+  if (inputs[0]->is_constant()) return stays_floating("first factor is constant");
+  if (b.is_constant() && b.shape.rank() != 2)
+    return stays_floating("constant factor of rank " + std::to_string(b.shape.rank()));
+  return {Role::product, {}};
+}
+
 }  // namespace
 
 const OpSpec kMatmul = {
@@ -71,8 +80,13 @@ const OpSpec kMatmul = {
     .inputs = {"a", "b"},
     .infer = infer_matmul,
     .reference = reference_matmul,
-    .for_one_image = product_for_one_image,
     .decode_attrs = decode_attrs_as<NoAttrs>,
+    .for_one_image = product_for_one_image,
+    .depth = depth_of_rows,
+    .role = role_of_matmul,
+    .weight_axis = 1,
+    .read_from = "ONNX MatMul; TFLite FULLY_CONNECTED; ATen matmul",
+    .integer_form = "quantized_matmul; quantized_conv with constant weights",
 };
 
 }  // namespace octavo

@@ -6,6 +6,7 @@
 #include "ops/integers.h"
 #include "ops/one_image.h"
 #include "ops/product.h"
+#include "ops/traits.h"
 
 namespace octavo {
 namespace {
@@ -90,8 +91,12 @@ const OpSpec kMatmulInteger = {
     .inputs = {"a", "b", "a_zp?", "b_zp?"},
     .infer = infer_matmul_integer,
     .reference = reference_matmul_integer,
-    .for_one_image = product_for_one_image,
     .decode_attrs = decode_attrs_as<NoAttrs>,
+    .for_one_image = product_for_one_image,
+    .is_integer = true,
+    .depth = depth_of_rows,
+    .read_from = "ONNX MatMulInteger",
+    .integer_form = "hybrid_conv",
 };
 
 }  // namespace octavo

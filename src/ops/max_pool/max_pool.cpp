@@ -6,6 +6,7 @@
 #include "graph/attrs_of.h"
 #include "ops/image.h"
 #include "ops/one_image.h"
+#include "ops/traits.h"
 
 namespace octavo {
 namespace {
@@ -81,8 +82,14 @@ const OpSpec kMaxPool = {
     .inputs = {"x"},
     .infer = infer_max_pool,
     .reference = reference_max_pool,
-    .for_one_image = same_for_one_image,
     .decode_attrs = decode_attrs_as<MaxPoolAttrs>,
+    .for_one_image = same_for_one_image,
+    .elements = elements_are<Elements::selected>,
+    .is_identity = identity_by_window<MaxPoolAttrs>,
+    .channels_last = image_channels_last<MaxPoolAttrs>,
+    .role = role_is<Role::moving>,
+    .read_from = "ONNX MaxPool; TFLite MAX_POOL_2D; ATen max_pool2d",
+    .integer_form = "itself",
 };
 
 template Attrs::Attrs(MaxPoolAttrs);

@@ -1,11 +1,14 @@
 // pad: adds elements before and after each axis, or crops. Part of ops/.
 #include "ops/pad/pad.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "graph/attrs_of.h"
+#include "ops/check.h"
 #include "ops/movement.h"
 #include "ops/one_image.h"
+#include "ops/traits.h"
 
 namespace octavo {
 namespace {
@@ -80,6 +83,30 @@ std::optional<Attrs> one_image_of_pad(const Attrs& attrs, InputFacts inputs) {
   return same_for_one_image(attrs, inputs);
 }
 
+Elements elements_of_pad(const Attrs& attrs) {
+  return attrs.as<PadAttrs>().mode == PadMode::constant ? Elements::padded : Elements::moved;
+}
+
+bool is_empty_pad(const Attrs& attrs, InputFacts) {
+  const auto& pad = attrs.as<PadAttrs>();
+  const auto is_zero = [](std::int64_t amount) { return amount == 0; };
+  return std::all_of(pad.begin.begin(), pad.begin.end(), is_zero) &&
+         std::all_of(pad.end.begin(), pad.end.end(), is_zero);
+}
+
+std::optional<Reordered> reordered_pad(const Attrs& attrs, InputFacts, const Axes& axes) {
+  auto changed = attrs.as<PadAttrs>();
+  changed.begin = in_stored_order(changed.begin, axes);
+  changed.end = in_stored_order(changed.end, axes);
+  return Reordered{changed, axes};
+}
+
+NodeRole role_of_pad(const Attrs&, InputFacts inputs) {
+  const Fact* value = fact_at(inputs, 1);
+  const bool is_zero = value == nullptr || (is_f32_constant(*value) && value->constant->as<float>()[0] == 0.0f);
+  return is_zero ? NodeRole{Role::moving, {}} : stays_floating("padding with a value other than 0");
+}
+
 }  // namespace
 
 const OpSpec kPad{
@@ -88,8 +115,15 @@ const OpSpec kPad{
     .inputs = {"x", "value?"},
     .infer = infer_pad,
     .reference = reference_pad,
-    .for_one_image = one_image_of_pad,
     .decode_attrs = decode_attrs_as<PadAttrs>,
+    .for_one_image = one_image_of_pad,
+    .elements = elements_of_pad,
+    .folds_at_import = true,
+    .is_identity = is_empty_pad,
+    .reordered = reordered_pad,
+    .role = role_of_pad,
+    .read_from = "ONNX Pad; TFLite PAD; ATen constant_pad_nd",
+    .integer_form = "itself",
 };
 
 template Attrs::Attrs(PadAttrs);

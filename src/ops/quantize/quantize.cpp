@@ -5,6 +5,7 @@
 #include "graph/attrs_of.h"
 #include "ops/one_image.h"
 #include "ops/scales.h"
+#include "ops/traits.h"
 
 namespace octavo {
 namespace {
@@ -85,8 +86,14 @@ const OpSpec kQuantize = {
     .inputs = {"x", "scale", "zero_point?"},
     .infer = infer_quantize,
     .reference = reference_quantize,
-    .for_one_image = same_for_one_image_along_axis<QuantizeAttrs>,
     .decode_attrs = decode_attrs_as<QuantizeAttrs>,
+    .for_one_image = same_for_one_image_along_axis<QuantizeAttrs>,
+    .elements = elements_are<Elements::converted>,
+    .pointwise = pointwise_per_tensor,
+    .folds_at_import = true,
+    .reordered = reordered_scales<QuantizeAttrs>,
+    .read_from = "ONNX QuantizeLinear; TFLite QUANTIZE; ATen quantize_per_tensor",
+    .integer_form = "table between 8-bit values; into the operator before",
 };
 
 template Attrs::Attrs(QuantizeAttrs);

@@ -102,8 +102,9 @@ const OpSpec kQuantizedBinary = {
     .inputs = {"a", "b", "table?"},
     .infer = infer_quantized_binary,
     .reference = reference_quantized_binary,
-    .for_one_image = same_for_one_image,
     .decode_attrs = decode_attrs_as<QuantizedBinaryAttrs>,
+    .for_one_image = same_for_one_image,
+    .is_integer = true,
 };
 
 template Attrs::Attrs(QuantizedBinaryAttrs);

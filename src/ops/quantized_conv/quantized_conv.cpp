@@ -7,6 +7,7 @@
 #include "ops/image.h"
 #include "ops/integers.h"
 #include "ops/one_image.h"
+#include "ops/traits.h"
 
 namespace octavo {
 namespace {
@@ -209,8 +210,10 @@ const OpSpec kQuantizedConv = {
     .inputs = {"x", "w", "bias", "multiplier?", "residual?", "table?", "w_offset?", "bias_rest?"},
     .infer = infer_quantized_conv,
     .reference = reference_quantized_conv,
-    .for_one_image = same_for_one_image,
     .decode_attrs = decode_attrs_as<QuantizedConvAttrs>,
+    .for_one_image = same_for_one_image,
+    .is_integer = true,
+    .depth = depth_of_weights,
 };
 
 template Attrs::Attrs(QuantizedConvAttrs);

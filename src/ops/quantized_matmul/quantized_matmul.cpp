@@ -6,6 +6,7 @@
 #include "ops/integers.h"
 #include "ops/one_image.h"
 #include "ops/product.h"
+#include "ops/traits.h"
 
 namespace octavo {
 namespace {
@@ -62,8 +63,10 @@ const OpSpec kQuantizedMatmul = {
     .inputs = {"a", "b"},
     .infer = infer_quantized_matmul,
     .reference = reference_quantized_matmul,
-    .for_one_image = product_for_one_image,
     .decode_attrs = decode_attrs_as<QuantizedMatmulAttrs>,
+    .for_one_image = product_for_one_image,
+    .is_integer = true,
+    .depth = depth_of_rows,
 };
 
 template Attrs::Attrs(QuantizedMatmulAttrs);

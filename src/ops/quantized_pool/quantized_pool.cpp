@@ -122,8 +122,9 @@ const OpSpec kQuantizedPool = {
     .inputs = {"x", "table?"},
     .infer = infer_quantized_pool,
     .reference = reference_quantized_pool,
-    .for_one_image = same_for_one_image,
     .decode_attrs = decode_attrs_as<QuantizedPoolAttrs>,
+    .for_one_image = same_for_one_image,
+    .is_integer = true,
 };
 
 template Attrs::Attrs(QuantizedPoolAttrs);

@@ -104,8 +104,9 @@ const OpSpec kQuantizedSoftmax = {
     .inputs = {"x", "exponentials"},
     .infer = infer_quantized_softmax,
     .reference = reference_quantized_softmax,
-    .for_one_image = same_for_one_image_along_last_axis,
     .decode_attrs = decode_attrs_as<QuantizedSoftmaxAttrs>,
+    .for_one_image = same_for_one_image_along_last_axis,
+    .is_integer = true,
 };
 
 template Attrs::Attrs(QuantizedSoftmaxAttrs);

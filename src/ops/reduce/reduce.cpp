@@ -8,6 +8,7 @@
 #include "base/math.h"
 #include "graph/attrs_of.h"
 #include "ops/check.h"
+#include "ops/traits.h"
 
 namespace octavo {
 namespace {
@@ -177,6 +178,27 @@ std::optional<Attrs> one_image_of_reduce(const Attrs& attrs, InputFacts) {
   return attrs;
 }
 
+Elements elements_of_reduce(const Attrs& attrs) {
+  const ReduceKind kind = attrs.as<ReduceAttrs>().kind;
+  return kind == ReduceKind::max || kind == ReduceKind::min ? Elements::selected : Elements::computed;
+}
+
+std::optional<Reordered> reordered_reduce(const Attrs& attrs, InputFacts, const Axes& axes) {
+  auto changed = attrs.as<ReduceAttrs>();
+  const Axes kept = changed.keep_dims ? axes : without_axes(axes, changed.axes);
+  for (std::int64_t& axis : changed.axes) axis = axes[static_cast<std::size_t>(axis)];
+  std::sort(changed.axes.begin(), changed.axes.end());
+  return Reordered{changed, kept};
+}
+
+NodeRole role_of_reduce(const Attrs& attrs, InputFacts inputs) {
+  const auto& reduce = attrs.as<ReduceAttrs>();
+  const bool is_spatial_mean =
+      reduce.kind == ReduceKind::mean && inputs[0]->shape.rank() == 4 && reduce.axes == std::vector<std::int64_t>{2, 3};
+  if (is_spatial_mean) return {Role::kernel, {}};
+  return stays_floating("no integer form of " + std::string(name_of(reduce.kind)) + " over these axes");
+}
+
 }  // namespace
 
 const OpSpec kReduce = {
@@ -187,8 +209,14 @@ const OpSpec kReduce = {
     .inputs = {"x"},
     .infer = infer_reduce,
     .reference = reference_reduce,
-    .for_one_image = one_image_of_reduce,
     .decode_attrs = decode_attrs_as<ReduceAttrs>,
+    .for_one_image = one_image_of_reduce,
+    .elements = elements_of_reduce,
+    .folds_at_import = true,
+    .reordered = reordered_reduce,
+    .role = role_of_reduce,
+    .read_from = "ONNX ReduceMean; TFLite MEAN; ATen mean",
+    .integer_form = "itself for max and min; quantized_pool; integer_sum and fixed_requantize",
 };
 
 template Attrs::Attrs(ReduceAttrs);

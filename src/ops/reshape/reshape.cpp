@@ -5,6 +5,7 @@
 
 #include "graph/attrs_of.h"
 #include "ops/movement.h"
+#include "ops/traits.h"
 
 namespace octavo {
 namespace {
@@ -38,8 +39,15 @@ const OpSpec kReshape{
     .inputs = {"x"},
     .infer = infer_reshape,
     .reference = reference_reshape,
-    .for_one_image = one_image_of_reshape,
     .decode_attrs = decode_attrs_as<ReshapeAttrs>,
+    .for_one_image = one_image_of_reshape,
+    .elements = elements_are<Elements::moved>,
+    .is_view = true,
+    .folds_at_import = true,
+    .is_identity = identity_by_type,
+    .role = role_is<Role::moving>,
+    .read_from = "ONNX Reshape; TFLite RESHAPE; ATen view",
+    .integer_form = "itself",
 };
 
 template Attrs::Attrs(ReshapeAttrs);

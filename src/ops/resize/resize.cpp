@@ -7,6 +7,7 @@
 #include "graph/attrs_of.h"
 #include "ops/check.h"
 #include "ops/resize/taps.h"
+#include "ops/traits.h"
 
 namespace octavo {
 namespace {
@@ -152,6 +153,33 @@ std::optional<Attrs> one_image_of_resize(const Attrs& attrs, InputFacts inputs) 
   return resize;
 }
 
+Elements elements_of_resize(const Attrs& attrs) {
+  const auto& resize = attrs.as<ResizeAttrs>();
+  const bool picks = resize.mode == ResizeMode::nearest && resize.coordinates != ResizeCoordinates::tf_crop_and_resize;
+  return picks ? Elements::selected : Elements::computed;
+}
+
+std::optional<Reordered> reordered_resize(const Attrs& attrs, InputFacts, const Axes& axes) {
+  auto changed = attrs.as<ResizeAttrs>();
+  changed.sizes = in_stored_order(changed.sizes, axes);
+  changed.scales = in_stored_order(changed.scales, axes);
+  if (!changed.roi.empty()) {
+    const auto middle = changed.roi.begin() + static_cast<std::ptrdiff_t>(axes.size());
+    auto starts = in_stored_order(std::vector<float>(changed.roi.begin(), middle), axes);
+    const auto ends = in_stored_order(std::vector<float>(middle, changed.roi.end()), axes);
+    starts.insert(starts.end(), ends.begin(), ends.end());
+    changed.roi = std::move(starts);
+  }
+  return Reordered{changed, axes};
+}
+
+NodeRole role_of_resize(const Attrs& attrs, InputFacts) {
+  const auto& resize = attrs.as<ResizeAttrs>();
+  const bool stays_inside = resize.coordinates != ResizeCoordinates::tf_crop_and_resize && !resize.antialias;
+  if (resize.mode != ResizeMode::cubic && stays_inside) return {Role::moving, {}};
+  return stays_floating("no integer form of this resize");
+}
+
 }  // namespace
 
 const OpSpec kResize = {
@@ -162,8 +190,13 @@ const OpSpec kResize = {
     .inputs = {"x"},
     .infer = infer_resize,
     .reference = reference_resize,
-    .for_one_image = one_image_of_resize,
     .decode_attrs = decode_attrs_as<ResizeAttrs>,
+    .for_one_image = one_image_of_resize,
+    .elements = elements_of_resize,
+    .reordered = reordered_resize,
+    .role = role_of_resize,
+    .read_from = "ONNX Resize; TFLite RESIZE_BILINEAR; ATen upsample_bilinear2d",
+    .integer_form = "itself where it picks the nearest; integer_resize",
 };
 
 template Attrs::Attrs(ResizeAttrs);

@@ -3,6 +3,7 @@
 
 #include "graph/attrs_of.h"
 #include "ops/check.h"
+#include "ops/traits.h"
 
 namespace octavo {
 namespace {
@@ -51,6 +52,9 @@ const OpSpec kRowQuantize = {
     .infer = infer_row_quantize,
     .reference = reference_row_quantize,
     .decode_attrs = decode_attrs_as<RowQuantizeAttrs>,
+    .elements = elements_are<Elements::converted>,
+    .read_from = "TFLite CONV_2D",
+    .integer_form = "itself, before hybrid_conv",
 };
 
 template Attrs::Attrs(RowQuantizeAttrs);

@@ -1,8 +1,11 @@
 // slice: every step-th element from a start, along each axis. Part of ops/.
 #include "ops/slice/slice.h"
 
+#include <algorithm>
+
 #include "graph/attrs_of.h"
 #include "ops/movement.h"
+#include "ops/traits.h"
 
 namespace octavo {
 namespace {
@@ -52,6 +55,20 @@ std::optional<Attrs> one_image_of_slice(const Attrs& attrs, InputFacts inputs) {
   return slice;
 }
 
+bool is_whole(const Attrs& attrs, InputFacts) {
+  const auto& slice = attrs.as<SliceAttrs>();
+  const auto is_zero = [](std::int64_t start) { return start == 0; };
+  const auto is_one = [](std::int64_t step) { return step == 1; };
+  return std::all_of(slice.starts.begin(), slice.starts.end(), is_zero) &&
+         std::all_of(slice.steps.begin(), slice.steps.end(), is_one);
+}
+
+std::optional<Reordered> reordered_slice(const Attrs& attrs, InputFacts, const Axes& axes) {
+  auto changed = attrs.as<SliceAttrs>();
+  for (auto* list : {&changed.starts, &changed.steps, &changed.sizes}) *list = in_stored_order(*list, axes);
+  return Reordered{changed, axes};
+}
+
 }  // namespace
 
 const OpSpec kSlice{
@@ -60,8 +77,15 @@ const OpSpec kSlice{
     .inputs = {"x"},
     .infer = infer_slice,
     .reference = reference_slice,
-    .for_one_image = one_image_of_slice,
     .decode_attrs = decode_attrs_as<SliceAttrs>,
+    .for_one_image = one_image_of_slice,
+    .elements = elements_are<Elements::moved>,
+    .folds_at_import = true,
+    .is_identity = is_whole,
+    .reordered = reordered_slice,
+    .role = role_is<Role::moving>,
+    .read_from = "ONNX Slice; TFLite STRIDED_SLICE; ATen slice",
+    .integer_form = "itself",
 };
 
 template Attrs::Attrs(SliceAttrs);

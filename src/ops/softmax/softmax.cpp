@@ -7,6 +7,7 @@
 #include "graph/attrs_of.h"
 #include "ops/check.h"
 #include "ops/one_image.h"
+#include "ops/traits.h"
 
 namespace octavo {
 namespace {
@@ -63,8 +64,11 @@ const OpSpec kSoftmax = {
     .inputs = {"x"},
     .infer = infer_softmax,
     .reference = reference_softmax,
-    .for_one_image = same_for_one_image_along_axis<SoftmaxAttrs>,
     .decode_attrs = decode_attrs_as<SoftmaxAttrs>,
+    .for_one_image = same_for_one_image_along_axis<SoftmaxAttrs>,
+    .reordered = reordered_along_axis<SoftmaxAttrs>,
+    .read_from = "ONNX Softmax; TFLite SOFTMAX; ATen softmax",
+    .integer_form = "quantized_softmax",
 };
 
 template Attrs::Attrs(SoftmaxAttrs);

@@ -27,6 +27,17 @@ void reference_table(const Attrs&, InputViews inputs, OutputViews outputs) {
   for (std::int64_t i = 0; i < count; ++i) outputs[0].data[i] = inputs[1].data[x[i]];
 }
 
+int pointwise_in_table(const Attrs&, InputFacts inputs) { return inputs[1]->is_constant() ? 1 : 0; }
+
+bool is_identity_table(const Attrs&, InputFacts inputs) {
+  const Fact& table = *inputs[1];
+  if (!table.is_constant() || table.dtype != inputs[0]->dtype) return false;
+  for (int i = 0; i < 256; ++i) {
+    if (table.constant->as<std::uint8_t>()[i] != i) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 const OpSpec kTable = {
@@ -35,8 +46,11 @@ const OpSpec kTable = {
     .inputs = {"x", "table"},
     .infer = infer_table,
     .reference = reference_table,
-    .for_one_image = same_for_one_image,
     .decode_attrs = decode_attrs_as<NoAttrs>,
+    .for_one_image = same_for_one_image,
+    .pointwise = pointwise_in_table,
+    .is_integer = true,
+    .is_identity = is_identity_table,
 };
 
 }  // namespace octavo

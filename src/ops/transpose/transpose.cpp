@@ -1,8 +1,11 @@
 // transpose: permutes the axes. Part of ops/.
 #include "ops/transpose/transpose.h"
 
+#include <algorithm>
+
 #include "graph/attrs_of.h"
 #include "ops/movement.h"
+#include "ops/traits.h"
 
 namespace octavo {
 namespace {
@@ -39,6 +42,11 @@ std::optional<Attrs> one_image_of_transpose(const Attrs& attrs, InputFacts) {
   return attrs;
 }
 
+bool keeps_order(const Attrs& attrs, InputFacts) {
+  const auto& perm = attrs.as<TransposeAttrs>().perm;
+  return std::is_sorted(perm.begin(), perm.end());
+}
+
 }  // namespace
 
 const OpSpec kTranspose{
@@ -47,8 +55,14 @@ const OpSpec kTranspose{
     .inputs = {"x"},
     .infer = infer_transpose,
     .reference = reference_transpose,
-    .for_one_image = one_image_of_transpose,
     .decode_attrs = decode_attrs_as<TransposeAttrs>,
+    .for_one_image = one_image_of_transpose,
+    .elements = elements_are<Elements::moved>,
+    .folds_at_import = true,
+    .is_identity = keeps_order,
+    .role = role_is<Role::moving>,
+    .read_from = "ONNX Transpose; TFLite TRANSPOSE; ATen permute",
+    .integer_form = "itself",
 };
 
 template Attrs::Attrs(TransposeAttrs);

@@ -7,6 +7,7 @@
 #include "base/math.h"
 #include "graph/attrs_of.h"
 #include "ops/one_image.h"
+#include "ops/traits.h"
 
 namespace octavo {
 namespace {
@@ -122,6 +123,16 @@ void reference_unary(const Attrs& attrs, InputViews inputs, OutputViews outputs)
   }
 }
 
+bool is_identity_unary(const Attrs& attrs, InputFacts) { return attrs.as<UnaryAttrs>().kind == UnaryKind::identity; }
+
+NodeRole role_of_unary(const Attrs& attrs, InputFacts) {
+  const UnaryKind kind = attrs.as<UnaryAttrs>().kind;
+  // A table needs a bounded result; these have poles inside the range of an activation.
+  if (kind == UnaryKind::reciprocal || kind == UnaryKind::log)
+    return stays_floating("no table of " + std::string(name_of(kind)) + ", which is unbounded");
+  return {Role::pointwise, {}};
+}
+
 }  // namespace
 
 double evaluate_unary(const UnaryAttrs& attrs, double x) {
@@ -171,8 +182,15 @@ const OpSpec kUnary{
     .inputs = {"x"},
     .infer = infer_unary,
     .reference = reference_unary,
-    .for_one_image = same_for_one_image,
     .decode_attrs = decode_attrs_as<UnaryAttrs>,
+    .for_one_image = same_for_one_image,
+    .pointwise = pointwise_in<1>,
+    .folds_at_import = true,
+    .is_identity = is_identity_unary,
+    .reordered = reordered_as_is,
+    .role = role_of_unary,
+    .read_from = "ONNX Relu; TFLite RELU; ATen relu",
+    .integer_form = "table; clamps into the operator before",
 };
 
 template Attrs::Attrs(UnaryAttrs);

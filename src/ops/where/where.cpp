@@ -6,6 +6,7 @@
 #include "graph/attrs_of.h"
 #include "ops/movement.h"
 #include "ops/one_image.h"
+#include "ops/traits.h"
 
 namespace octavo {
 namespace {
@@ -52,8 +53,13 @@ const OpSpec kWhere{
     .inputs = {"condition", "a", "b"},
     .infer = infer_where,
     .reference = reference_where,
-    .for_one_image = same_for_one_image,
     .decode_attrs = decode_attrs_as<NoAttrs>,
+    .for_one_image = same_for_one_image,
+    .pointwise = pointwise_in<3>,
+    .folds_at_import = true,
+    .reordered = reordered_as_is,
+    .read_from = "ONNX Where; ATen where",
+    .integer_form = "table with one varying input",
 };
 
 }  // namespace octavo

@@ -1,0 +1,65 @@
+// Traits that several operators share. Part of ops/.
+#include "ops/traits.h"
+
+namespace octavo {
+namespace {
+
+bool is_all(const std::vector<std::int64_t>& list, std::int64_t value) {
+  return std::all_of(list.begin(), list.end(), [&](std::int64_t entry) { return entry == value; });
+}
+
+}  // namespace
+
+int pointwise_per_tensor(const Attrs&, InputFacts inputs) {
+  const bool is_whole = std::all_of(inputs.begin() + 1, inputs.end(), [](const Fact* parameter) {
+    return parameter == nullptr || (parameter->is_constant() && parameter->shape.elements() == 1);
+  });
+  return is_whole ? 1 : 0;
+}
+
+bool identity_by_type(const Attrs&, InputFacts) { return true; }
+
+bool covers_one_element(const Window& window) {
+  return is_all(window.kernel, 1) && is_all(window.strides, 1) && is_all(window.pad_begin, 0) &&
+         is_all(window.pad_end, 0);
+}
+
+std::int64_t depth_of_weights(const Attrs&, InputFacts inputs) {
+  const Shape& weights = inputs[1]->shape;
+  return weights.rank() == 0 || weights[0] == 0 ? 0 : weights.elements() / weights[0];
+}
+
+std::int64_t depth_of_rows(const Attrs&, InputFacts inputs) {
+  const Shape& rows = inputs[0]->shape;
+  return rows.rank() == 0 ? 1 : rows[rows.rank() - 1];
+}
+
+Axes without_axes(const Axes& axes, const std::vector<std::int64_t>& dropped) {
+  const auto is_dropped = [&](std::int64_t axis) {
+    return std::find(dropped.begin(), dropped.end(), axis) != dropped.end();
+  };
+  Axes left;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    if (is_dropped(static_cast<std::int64_t>(i))) continue;
+    const auto lower = std::count_if(dropped.begin(), dropped.end(),
+                                     [&](std::int64_t axis) { return axes[static_cast<std::size_t>(axis)] < axes[i]; });
+    left.push_back(axes[i] - lower);
+  }
+  return left;
+}
+
+std::optional<Reordered> reordered_as_is(const Attrs& attrs, InputFacts, const Axes& axes) {
+  return Reordered{attrs, axes};
+}
+
+Window with_unit_height(Window window) {
+  for (auto* ones : {&window.kernel, &window.strides, &window.dilations}) ones->insert(ones->begin(), 1);
+  for (auto* zeros : {&window.pad_begin, &window.pad_end}) zeros->insert(zeros->begin(), 0);
+  return window;
+}
+
+NodeRole stays_floating(std::string reason) { return {Role::floating, std::move(reason)}; }
+
+bool is_f32_constant(const Fact& fact) { return fact.is_constant() && fact.dtype == DType::f32; }
+
+}  // namespace octavo
