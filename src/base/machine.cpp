@@ -9,6 +9,10 @@
 #include <algorithm>
 #include <array>
 #include <fstream>
+#include <iterator>
+#include <optional>
+
+#include "base/host.h"
 
 namespace octavo {
 namespace {
@@ -26,8 +30,6 @@ CpuidRegisters cpuid(unsigned leaf, unsigned subleaf) {
   return r;
 }
 
-constexpr bool bit(unsigned value, int index) { return (value >> index & 1u) != 0; }
-
 std::uint64_t enabled_state() {
   unsigned low = 0, high = 0;
   asm volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
@@ -42,29 +44,15 @@ bool amx_is_permitted() {
 }
 
 IsaSet detect_isa() {
-  IsaSet isa;
-  const CpuidRegisters basic = cpuid(1, 0);
-  if (!bit(basic.c, 27)) return isa;  // no OSXSAVE: wide registers are not saved
-  const std::uint64_t state = enabled_state();
-  const bool saves_ymm = (state & 0x6) == 0x6;
-  const bool saves_zmm = (state & 0xe6) == 0xe6;
-  const bool saves_tiles = (state & 0x60000) == 0x60000;
-  const CpuidRegisters seven = cpuid(7, 0);
-  const CpuidRegisters seven_one = cpuid(7, 1);
-  const bool has_avx2 = saves_ymm && bit(seven.b, 5) && bit(basic.c, 12) && bit(basic.c, 29);
-  if (!has_avx2) return isa;
-  isa.add(Isa::avx2);
-  if (bit(seven_one.a, 4)) isa.add(Isa::avxvnni);
-  const bool has_avx512 = saves_zmm && bit(seven.b, 16) && bit(seven.b, 17) && bit(seven.b, 30) && bit(seven.b, 31);
-  if (!has_avx512) return isa;
-  isa.add(Isa::avx512);
-  if (bit(seven.c, 11)) {
-    isa.add(Isa::avx512vnni);
-    isa.add(Isa::avxvnni);  // AVX-512 VL has the same instructions in an encoding of its own
-  }
-  if (bit(seven.c, 1)) isa.add(Isa::avx512vbmi);
-  if (saves_tiles && bit(seven.d, 24) && bit(seven.d, 25) && amx_is_permitted()) isa.add(Isa::amx_int8);
-  return isa;
+  const CpuidRegisters basic = cpuid(1, 0), seven = cpuid(7, 0);
+  const bool has_osxsave = (basic.c >> 27 & 1u) != 0;  // else wide registers are not saved, and nobody may ask which
+  return isa_of({.leaf1_ecx = basic.c,
+                 .leaf7_ebx = seven.b,
+                 .leaf7_ecx = seven.c,
+                 .leaf7_edx = seven.d,
+                 .leaf7_1_eax = cpuid(7, 1).a,
+                 .saved_state = has_osxsave ? enabled_state() : 0,
+                 .may_use_tiles = amx_is_permitted});
 }
 
 std::string processor_name() {
@@ -80,21 +68,17 @@ std::string processor_name() {
   return name.empty() ? "unknown processor" : name;
 }
 
-// The CPU bandwidth of this process's control group in whole cores (cgroup v2 cpu.max), or `cores` where unlimited.
-int quota_cores(int cores) {
-  std::ifstream file("/sys/fs/cgroup/cpu.max");
-  std::string quota;
-  std::int64_t period = 0;
-  if (!(file >> quota >> period) || quota == "max" || period <= 0) return cores;
-  const std::int64_t allowed = (std::atoll(quota.c_str()) + period - 1) / period;
-  return static_cast<int>(std::clamp<std::int64_t>(allowed, 1, cores));
+std::optional<std::string> read_file(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) return std::nullopt;
+  return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
 int usable_cores() {
   cpu_set_t set;
   CPU_ZERO(&set);
-  const int cores = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-  return quota_cores(std::max(cores, 1));
+  const int cores = sched_getaffinity(0, sizeof set, &set) == 0 ? std::max(CPU_COUNT(&set), 1) : 1;
+  return std::min(cores, quota_cores(read_file).value_or(cores));
 }
 
 std::int64_t cache_bytes(int name, std::int64_t fallback) {

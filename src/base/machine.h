@@ -17,10 +17,10 @@ namespace octavo {
 // Instruction sets that a kernel may need. Features, never processor names. Numbers are part of the artifact format.
 enum class Isa : std::uint8_t {
   scalar = 0,      // portable C++
-  avx2 = 1,        // AVX2 + FMA + F16C
+  avx2 = 1,        // AVX2 + FMA + F16C + BMI2
   avxvnni = 2,     // avx2 + 256-bit vpdpbusd, in its VEX or EVEX encoding
   avx512 = 3,      // AVX-512 F, BW, DQ, VL
-  avx512vnni = 4,  // avx512 + vpdpbusd (and VBMI where `vbmi` is set)
+  avx512vnni = 4,  // avx512 + vpdpbusd
   avx512vbmi = 5,  // avx512 + vpermi2b
   amx_int8 = 6,    // AMX tile + int8, permission granted
 };

@@ -1,0 +1,140 @@
+// Instruction sets by cpuid bits; control groups by their files. Part of base/.
+#include "base/host.h"
+
+#include <algorithm>
+#include <sstream>
+#include <string_view>
+#include <vector>
+
+namespace octavo {
+namespace {
+
+constexpr bool bit(std::uint32_t value, int index) { return (value >> index & 1u) != 0; }
+
+// A group that this process is in and the file system that shows it.
+struct Group {
+  std::string mount;  // the folder of `root`
+  std::string path;   // below it, "" or "/a/b"
+  bool is_version_2 = false;
+};
+
+bool has_item(const std::string& list, std::string_view item) {
+  std::istringstream items(list);
+  for (std::string one; std::getline(items, one, ',');) {
+    if (one == item) return true;
+  }
+  return false;
+}
+
+// "/a" and "/a/b" lie in "/a"; all lie in "/".
+bool lies_in(const std::string& path, const std::string& root) {
+  if (root == "/") return true;
+  return path.starts_with(root) && (path.size() == root.size() || path[root.size()] == '/');
+}
+
+// Blanks, tabs, newlines and backslashes of mountinfo are three octal digits behind a backslash.
+std::string unescaped(const std::string& text) {
+  std::string plain;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '\\' || i + 3 >= text.size()) {
+      plain += text[i];
+      continue;
+    }
+    plain += static_cast<char>((text[i + 1] - '0') * 64 + (text[i + 2] - '0') * 8 + (text[i + 3] - '0'));
+    i += 3;
+  }
+  return plain;
+}
+
+// Lines "0::/path" (version 2) and "4:cpu,cpuacct:/path" (version 1): the path of the group that has the processor.
+std::optional<std::string> own_path(const std::string& cgroup, bool is_version_2) {
+  std::istringstream lines(cgroup);
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t first = line.find(':');
+    const std::size_t second = first == std::string::npos ? first : line.find(':', first + 1);
+    if (second == std::string::npos) continue;
+    const std::string controllers = line.substr(first + 1, second - first - 1);
+    const bool is_meant = is_version_2 ? line.starts_with("0::") : has_item(controllers, "cpu");
+    if (is_meant) return line.substr(second + 1);
+  }
+  return std::nullopt;
+}
+
+// Lines "31 23 0:28 ROOT FOLDER options ... - TYPE source superoptions".
+std::vector<Group> own_groups(const std::string& cgroup, const std::string& mountinfo) {
+  std::vector<Group> groups;
+  std::istringstream lines(mountinfo);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string word, root, folder, type, source, options;
+    words >> word >> word >> word >> root >> folder;
+    while (words >> word && word != "-") continue;
+    words >> type >> source >> options;
+    const bool is_version_2 = type == "cgroup2";
+    if (!is_version_2 && !(type == "cgroup" && has_item(options, "cpu"))) continue;
+    const auto path = own_path(cgroup, is_version_2);
+    if (!path) continue;
+    root = unescaped(root);
+    // A group outside of what is mounted here has its nearest limit at the root of it.
+    std::string below = lies_in(*path, root) && root != "/" ? path->substr(root.size()) : *path;
+    if (!lies_in(*path, root) || below == "/") below.clear();
+    groups.push_back({unescaped(folder), below, is_version_2});
+  }
+  return groups;
+}
+
+// Of one group: time per period, or nothing where it has no limit.
+std::optional<int> limit_of(const std::string& folder, bool is_version_2, const ReadFile& read) {
+  const auto text = is_version_2 ? read(folder + "/cpu.max") : read(folder + "/cpu.cfs_quota_us");
+  if (!text) return std::nullopt;
+  std::istringstream words(*text);
+  std::int64_t quota = 0, period = 0;
+  if (!(words >> quota) || quota <= 0) return std::nullopt;  // "max" or -1
+  if (!is_version_2) words = std::istringstream(read(folder + "/cpu.cfs_period_us").value_or(""));
+  if (!(words >> period) || period <= 0) return std::nullopt;
+  constexpr std::int64_t kMostCores = 1 << 20;
+  return static_cast<int>(std::clamp<std::int64_t>(quota / period + (quota % period != 0 ? 1 : 0), 1, kMostCores));
+}
+
+}  // namespace
+
+IsaSet isa_of(const CpuFeatures& cpu) {
+  IsaSet isa;
+  const bool saves_ymm = (cpu.saved_state & 0x6) == 0x6;
+  const bool saves_zmm = (cpu.saved_state & 0xe6) == 0xe6;
+  const bool saves_tiles = (cpu.saved_state & 0x60000) == 0x60000;
+  const bool has_fma = bit(cpu.leaf1_ecx, 12), has_f16c = bit(cpu.leaf1_ecx, 29);
+  const bool has_avx2 = bit(cpu.leaf7_ebx, 5), has_bmi2 = bit(cpu.leaf7_ebx, 8);
+  if (!(saves_ymm && has_avx2 && has_bmi2 && has_fma && has_f16c)) return isa;
+  isa.add(Isa::avx2);
+  if (bit(cpu.leaf7_1_eax, 4)) isa.add(Isa::avxvnni);
+  const bool has_f = bit(cpu.leaf7_ebx, 16), has_dq = bit(cpu.leaf7_ebx, 17);
+  const bool has_bw = bit(cpu.leaf7_ebx, 30), has_vl = bit(cpu.leaf7_ebx, 31);
+  if (!(saves_zmm && has_f && has_dq && has_bw && has_vl)) return isa;
+  isa.add(Isa::avx512);
+  if (bit(cpu.leaf7_ecx, 11)) {
+    isa.add(Isa::avx512vnni);
+    isa.add(Isa::avxvnni);  // AVX-512 VL has the same instructions in an encoding of its own
+  }
+  if (bit(cpu.leaf7_ecx, 1)) isa.add(Isa::avx512vbmi);
+  const bool has_tiles = bit(cpu.leaf7_edx, 24) && bit(cpu.leaf7_edx, 25);
+  if (saves_tiles && has_tiles && cpu.may_use_tiles()) isa.add(Isa::amx_int8);
+  return isa;
+}
+
+std::optional<int> quota_cores(const ReadFile& read) {
+  std::optional<int> least;
+  const std::string cgroup = read("/proc/self/cgroup").value_or("");
+  for (Group group : own_groups(cgroup, read("/proc/self/mountinfo").value_or(""))) {
+    for (;;) {
+      if (const auto limit = limit_of(group.mount + group.path, group.is_version_2, read))
+        least = std::min(*limit, least.value_or(*limit));
+      if (group.path.empty()) break;
+      const std::size_t slash = group.path.rfind('/');
+      group.path.resize(slash == std::string::npos ? 0 : slash);
+    }
+  }
+  return least;
+}
+
+}  // namespace octavo

@@ -1,0 +1,34 @@
+// What the processor and the system say of this machine, read from their answers alone. Part of base/.
+#ifndef OCTAVO_BASE_HOST_H_
+#define OCTAVO_BASE_HOST_H_
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "base/machine.h"
+
+namespace octavo {
+
+// The registers of cpuid and xgetbv that instruction sets are told by.
+struct CpuFeatures {
+  std::uint32_t leaf1_ecx = 0;
+  std::uint32_t leaf7_ebx = 0, leaf7_ecx = 0, leaf7_edx = 0;
+  std::uint32_t leaf7_1_eax = 0;
+  std::uint64_t saved_state = 0;      // XCR0: what the system saves of a thread; 0 without OSXSAVE
+  bool (*may_use_tiles)() = nullptr;  // asks the system for AMX; called only where the processor has it
+};
+IsaSet isa_of(const CpuFeatures& cpu);
+
+// The text of a file, or nothing where it cannot be read.
+using ReadFile = std::function<std::optional<std::string>(const std::string& path)>;
+
+// The processor time that control groups leave this process, in whole cores, rounded up, at least 1: the least of its
+// own group's limit and those of all groups around it, in version 2 (cpu.max) and 1 (cpu.cfs_quota_us). Nothing where
+// no group has a limit. Reads /proc/self/cgroup, /proc/self/mountinfo and the files that these lead to.
+std::optional<int> quota_cores(const ReadFile& read);
+
+}  // namespace octavo
+
+#endif  // OCTAVO_BASE_HOST_H_
