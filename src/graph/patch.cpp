@@ -109,10 +109,22 @@ int PassReport::applied() const {
       std::count_if(entries.begin(), entries.end(), [](const PassEntry& entry) { return entry.applied; }));
 }
 
+namespace {
+
+Error endless(std::string_view pass, const std::string& node, std::int64_t patches) {
+  return {.kind = ErrorKind::internal,
+          .where = std::string(pass) + ", at '" + node + "'",
+          .found = std::to_string(patches) + " rewrites and no end",
+          .expected = "rewrites that do not undo each other"};
+}
+
+}  // namespace
+
 PassReport rewrite(Graph& graph, std::string_view pass, const Matcher& matcher, int* budget) {
   PassReport report{.pass = std::string(pass)};
-  // A sane pass makes a few patches per node; one whose rewrites undo each other is stopped here.
-  std::int64_t patches_left = 64 * static_cast<std::int64_t>(graph.node_count()) + 1024;
+  // A sane pass makes a few patches per node.
+  const std::int64_t most_patches = 64 * static_cast<std::int64_t>(graph.node_count()) + 1024;
+  std::int64_t patches_left = most_patches;
   bool is_changing = true;
   while (is_changing) {
     is_changing = false;
@@ -130,7 +142,8 @@ PassReport rewrite(Graph& graph, std::string_view pass, const Matcher& matcher, 
       const Status status = apply_unsorted(graph, std::get<Patch>(match));
       report.add(name, status.ok(), status.ok() ? "" : to_string(status.errors()));
       if (!status) report.failures = status.errors();
-      is_changing = status.ok() && --patches_left > 0;
+      if (status && --patches_left == 0) report.failures.push_back(endless(pass, name, most_patches));
+      is_changing = report.failures.empty();
       if (!is_changing) break;
       if (budget != nullptr) --*budget;
     }

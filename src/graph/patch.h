@@ -63,7 +63,7 @@ struct PassEntry {
 struct PassReport {
   std::string pass;
   std::vector<PassEntry> entries;
-  Errors failures;  // of patches that could not be applied: a mistake of the matcher
+  Errors failures;  // patches that could not be applied, or that undo each other: a mistake of the matcher
 
   int applied() const;
   void add(std::string node, bool was_applied, std::string reason = {}) {
@@ -77,7 +77,7 @@ using Match = std::variant<Patch, std::string>;
 
 // For every live node, in order: asks the matcher and applies its patch. Repeats over nodes made on the way until
 // nothing matches. `budget`, where not null, is decremented per applied patch and stops the pass at 0 (bisection of
-// wrong rewrites).
+// wrong rewrites). A matcher whose patches undo each other is a failure after 64 patches per node.
 using Matcher = std::function<Match(const Graph&, const Node&)>;
 PassReport rewrite(Graph& graph, std::string_view pass, const Matcher& matcher, int* budget = nullptr);
 

@@ -163,7 +163,8 @@ Status learn_corrections(const Graph& graph, const Placement& placement, const s
 // What is done to a graph before anything is looked at.
 Status prepare(Graph& graph) {
   if (const auto simplified = simplify(graph); !simplified) return simplified.errors();
-  rewrite(graph, "batch_norm_to_conv", batch_norm_to_conv);
+  const PassReport report = rewrite(graph, "batch_norm_to_conv", batch_norm_to_conv);
+  if (!report.failures.empty()) return report.failures;
   return ok_status();
 }
 

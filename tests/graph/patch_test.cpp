@@ -97,6 +97,22 @@ TEST(Patch, BudgetStopsTheRewrite) {
   EXPECT_EQ(g.graph.node_count(), 2);
 }
 
+TEST(Patch, RewritesThatUndoEachOtherAreAFailure) {
+  TwoRelus g;
+  const auto swap = [](const Graph& graph, const Node& node) -> Match {
+    if (node.spec != &kUnary) return "";
+    Patch patch(graph);
+    patch.replace(node.outputs[0], patch.add(kUnary, node.attrs == kRelu ? kNeg : kRelu, node.inputs, node.name));
+    return patch;
+  };
+  const PassReport report = rewrite(g.graph, "swap", swap);
+  ASSERT_EQ(report.failures.size(), 1u);
+  EXPECT_EQ(report.failures[0].kind, ErrorKind::internal);
+  EXPECT_EQ(report.failures[0].message(),
+            "swap, at 'outer': found 1152 rewrites and no end, expected rewrites that do not undo each other");
+  EXPECT_TRUE(verify(g.graph).ok());
+}
+
 TEST(Patch, RefusesAnotherTypeAndChangesNothing) {
   TwoRelus g;
   const std::string before = to_string(g.graph);
