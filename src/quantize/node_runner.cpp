@@ -2,11 +2,11 @@
 #include "quantize/node_runner.h"
 
 #include <algorithm>
-#include <future>
 #include <map>
 
 #include "lower/lower.h"
 #include "plan/plan.h"
+#include "quantize/parallel.h"
 #include "run/model.h"
 
 namespace octavo {
@@ -105,22 +105,14 @@ Result<std::vector<SampleTensors>> run_node(const Graph& graph, const Node& node
   const auto model = compile_alone(std::move(*alone), values.size() > 1 ? 1 : 0);
   if (!model) return model.errors();
   std::vector<SampleTensors> outputs(values.size());
-  const std::size_t workers = std::min(values.size(), static_cast<std::size_t>(host_machine().cores));
-  const auto work = [&](std::size_t first) -> Status {
-    for (std::size_t i = first; i < values.size(); i += workers) {
-      auto made = run_alone(*model, graph, node, values[i].inputs_of(node));
-      if (!made) return std::move(made).errors();
-      outputs[i] = std::move(*made);
-    }
+  const auto count = static_cast<std::int64_t>(values.size());
+  const Status done = for_each_index(0, count, host_machine().cores, [&](int, std::int64_t index) -> Status {
+    const auto i = static_cast<std::size_t>(index);
+    auto made = run_alone(*model, graph, node, values[i].inputs_of(node));
+    if (!made) return std::move(made).errors();
+    outputs[i] = std::move(*made);
     return ok_status();
-  };
-  std::vector<std::future<Status>> others;
-  for (std::size_t worker = 1; worker < workers; ++worker)
-    others.push_back(std::async(std::launch::async, work, worker));
-  Status done = work(0);
-  for (auto& other : others) {
-    if (Status theirs = other.get(); !theirs) done = theirs;
-  }
+  });
   if (!done) return done.errors();
   return outputs;
 }

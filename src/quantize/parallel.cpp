@@ -1,10 +1,11 @@
 // Threads that take the next index. Part of quantize/.
 #include "quantize/parallel.h"
 
+#include <algorithm>
 #include <atomic>
-#include <future>
 #include <mutex>
-#include <vector>
+
+#include "base/parallel.h"
 
 namespace octavo {
 
@@ -23,11 +24,9 @@ Status for_each_index(std::int64_t begin, std::int64_t end, int workers,
       if (index < failed) failed = index, first_error = std::move(done);
     }
   };
-  std::vector<std::future<void>> others;
-  for (int worker = 1; worker < workers && begin + worker < end; ++worker)
-    others.push_back(std::async(std::launch::async, take, worker));
-  take(0);
-  for (auto& other : others) other.get();
+  const auto busy = static_cast<int>(std::min<std::int64_t>(std::max(workers, 1), end - begin));
+  for_each_part(static_cast<std::size_t>(std::max(busy, 0)), busy,
+                [&](std::size_t worker) { take(static_cast<int>(worker)); });
   return first_error;
 }
 

@@ -10,7 +10,8 @@
 namespace octavo {
 
 // Calls work(worker, index) once for each index of [begin, end), by workers 0 .. workers - 1 at the same time. After an
-// error no new index is begun; the error of the lowest index is returned, whatever the number of workers.
+// error no new index is begun; the error of the lowest index is returned, whatever the number of workers. Fewer threads
+// where the system refuses some.
 Status for_each_index(std::int64_t begin, std::int64_t end, int workers,
                       const std::function<Status(int worker, std::int64_t index)>& work);
 
