@@ -34,7 +34,7 @@ class ThreadPool {
   // `threads` counts the caller's own.
   explicit ThreadPool(int threads);
   // A caller's threads instead: parallel_for(parts, body) runs body(0) .. body(parts - 1), concurrently or not, and
-  // returns when all are done.
+  // returns when all are done. If it throws, no body may be running any more.
   using ParallelFor = std::function<void(int parts, const std::function<void(int part)>& body)>;
   ThreadPool(int threads, ParallelFor parallel_for);
   const std::shared_ptr<octavo::Executor>& internal() const { return executor_; }
@@ -90,7 +90,9 @@ class Context {
   const std::vector<TensorInfo>& outputs() const;
   // Tensors in the order of inputs() and outputs(), in the caller's memory, which must not overlap. An integer
   // plan allocates nothing; layers in fp32 allocate inside oneDNN, and references (target scalar, allow_reference) for
-  // their results. Error: usage, naming the tensor that is not what the plan says.
+  // their results. Errors: usage, naming the tensor that is not what the
+  // plan says; resource, naming the step that lacked memory: then the outputs are undefined, and the next run is as
+  // good as any. What a hook or a caller's parallel_for throws comes out; the same holds.
   Status run(std::span<const ConstTensorRef> inputs, std::span<const TensorRef> outputs);
   // Calls `hook` after each step of every run, with its time and results; an empty function removes it. Steps that run
   // image by image are told of in their order after the last image, their time summed; their results are there only

@@ -6,6 +6,7 @@
 #ifndef OCTAVO_KERNELS_KERNEL_H_
 #define OCTAVO_KERNELS_KERNEL_H_
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -53,6 +54,24 @@ struct StepSpec {
   int threads = 1;
 };
 
+// Where the calls of a step say that they could not finish; the threads that share a step share one.
+class StepFailure {
+ public:
+  // `reason` is static text: what was lacking. Of several failures the first counts.
+  void set(const char* reason) noexcept {
+    const char* none = nullptr;
+    reason_.compare_exchange_strong(none, reason, std::memory_order_relaxed);
+  }
+  // The reason, or nullptr where every call has finished; afterwards it is as new.
+  const char* take() noexcept {
+    return reason_.load(std::memory_order_relaxed) == nullptr ? nullptr
+                                                              : reason_.exchange(nullptr, std::memory_order_relaxed);
+  }
+
+ private:
+  std::atomic<const char*> reason_{nullptr};
+};
+
 // The buffers of one call. Pointers of absent inputs are null. Buffers of the arena and of constants are aligned to
 // kAlignment and may be read kReadSlack bytes past their end; tensors of the caller are aligned to their element and
 // end where they end.
@@ -60,6 +79,8 @@ struct StepBuffers {
   std::span<const std::byte* const> inputs;
   std::span<std::byte* const> outputs;
   std::byte* scratch = nullptr;  // scratch_bytes() of this thread's own, aligned to kAlignment
+  StepFailure* failure =
+      nullptr;  // null only for steps that cannot fail: all but the reference's and those of libraries
 };
 
 // Items [begin, end) of a step's work.
@@ -70,7 +91,8 @@ struct ItemRange {
 
 // A step ready to run. Immutable: many threads and contexts call run at the same time, on disjoint items.
 // run never allocates, never asks the operating system, keeps no state, and its results do not depend on how items are
-// split.
+// split. The exceptions are the reference and oneDNN, which allocate: where there is no memory, run tells
+// StepBuffers::failure, and what the step should have written is undefined.
 class Step {
  public:
   virtual ~Step() = default;

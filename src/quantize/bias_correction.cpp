@@ -102,15 +102,17 @@ class Walk {
       if (k == next.chosen) walker.lacks = missing(walker, k, value);
       else if (!shifts_[k].empty()) add_to_channels(value, network_.channel_axis(k), shifts_[k]);
     };
+    Status done = ok_status();
     if (walker.is_under_way) {
       live_[last->step].put_back(walker.memory, observation.arena());
       add_to_channels(observation.value(*last), network_.channel_axis(last->chosen), shifts_[last->chosen]);
-      network_.advance(observation, walker.inputs, last, next, visit);
+      done = network_.advance(observation, walker.inputs, last, next, visit);
     } else {
       if (Status begun = begin(walker); !begun) return begun;
       network_.start(observation, walker.inputs, visit);
-      network_.advance(observation, walker.inputs, std::nullopt, next, visit);
+      done = network_.advance(observation, walker.inputs, std::nullopt, next, visit);
     }
+    if (!done) return done;
     live_[next.step].keep(observation.arena(), walker.memory);
     if (!live_[next.step].has_inputs) walker.inputs.assign(walker.inputs.size(), Tensor());
     return ok_status();

@@ -159,8 +159,7 @@ Result<Observation> Observation::create(const ObservedNetwork& network) {
 
 Status Observation::run(std::vector<Tensor>& inputs, const Visit& visit) {
   start(inputs, visit);
-  advance(inputs, std::nullopt, std::nullopt, visit);
-  return ok_status();
+  return advance(inputs, std::nullopt, std::nullopt, visit);
 }
 
 void Observation::start(std::vector<Tensor>& inputs, const Visit& visit) {
@@ -169,8 +168,8 @@ void Observation::start(std::vector<Tensor>& inputs, const Visit& visit) {
     visit(sight.chosen, Tensor::copy_of(std::as_const(*sight.value).view()).view());
 }
 
-void Observation::advance(const std::vector<Tensor>& inputs, const std::optional<Sighting>& from,
-                          const std::optional<Sighting>& to, const Visit& visit) {
+Status Observation::advance(const std::vector<Tensor>& inputs, const std::optional<Sighting>& from,
+                            const std::optional<Sighting>& to, const Visit& visit) {
   std::vector<const std::byte*> in;
   std::vector<std::byte*> out;
   for (const Tensor& input : inputs) in.push_back(input.data());
@@ -182,9 +181,10 @@ void Observation::advance(const std::vector<Tensor>& inputs, const std::optional
   };
   if (from) show(from->step, from->place + 1, end_of_step(from->step), visit);
   for (std::size_t step = from ? from->step + 1 : 0; step <= last && step < sights.size(); ++step) {
-    context_.run_steps(in, out, step, step + 1);
+    if (Status status = context_.run_steps(in, out, step, step + 1); !status) return status;
     show(step, 0, end_of_step(step), visit);
   }
+  return ok_status();
 }
 
 void Observation::show(std::size_t step, std::size_t first, std::size_t last, const Visit& visit) {

@@ -75,8 +75,8 @@ class Observation {
   // to `to` and shows it, or to the end. Between the two, others may use this memory if what live_memory() tells of
   // `to` is put back into arena(); outputs() are of the last.
   void start(std::vector<Tensor>& inputs, const Visit& visit);
-  void advance(const std::vector<Tensor>& inputs, const std::optional<Sighting>& from,
-               const std::optional<Sighting>& to, const Visit& visit);
+  Status advance(const std::vector<Tensor>& inputs, const std::optional<Sighting>& from,
+                 const std::optional<Sighting>& to, const Visit& visit);
   TensorView value(const Sighting& sighting);
   std::byte* arena() { return context_.arena(); }
   // Of the last run, in the order of the graph's outputs.

@@ -87,10 +87,10 @@ void SimulatedNetwork::start(Observation& observation, std::vector<Tensor>& inpu
   observation.start(inputs, rounding(visit));
 }
 
-void SimulatedNetwork::advance(Observation& observation, const std::vector<Tensor>& inputs,
-                               const std::optional<Sighting>& from, const std::optional<Sighting>& to,
-                               const Observation::Visit& visit) const {
-  observation.advance(inputs, from, to, rounding(visit));
+Status SimulatedNetwork::advance(Observation& observation, const std::vector<Tensor>& inputs,
+                                 const std::optional<Sighting>& from, const std::optional<Sighting>& to,
+                                 const Observation::Visit& visit) const {
+  return observation.advance(inputs, from, to, rounding(visit));
 }
 
 std::vector<Sighting> SimulatedNetwork::sightings() const {

@@ -31,8 +31,8 @@ class SimulatedNetwork {
   // As Observation has them, for any number of observations at the same time. `inputs` are changed: nobody else may
   // hold them.
   void start(Observation& observation, std::vector<Tensor>& inputs, const Observation::Visit& visit) const;
-  void advance(Observation& observation, const std::vector<Tensor>& inputs, const std::optional<Sighting>& from,
-               const std::optional<Sighting>& to, const Observation::Visit& visit) const;
+  Status advance(Observation& observation, const std::vector<Tensor>& inputs, const std::optional<Sighting>& from,
+                 const std::optional<Sighting>& to, const Observation::Visit& visit) const;
   // Of `seen`, in the order of computation.
   std::vector<Sighting> sightings() const;
   const Plan& plan() const { return network_.plan(); }

@@ -89,6 +89,7 @@ struct Context::State {
   std::uint64_t image_arena_stride = 0;
   Scratch scratch;
   std::vector<StepCall> calls;
+  std::vector<StepFailure> failures;  // by step
   Pointers pointers;
   ImageRunner images;  // of the first steps, where the plan has a loop
   std::size_t loop_steps = 0;
@@ -130,6 +131,7 @@ struct Context::State {
     call.parts = parts_for(call.items, step.predicted_ns, threads);
     call.input_count = step.inputs.size();
     call.output_count = step.outputs.size();
+    call.failure = &failures[calls.size()];
     for (const PlanOperand& operand : step.inputs) {
       if (operand.place == Place::input) caller_inputs.push_back({pointers.inputs.size(), operand.offset});
       pointers.inputs.push_back(input_address(operand));
@@ -186,20 +188,41 @@ struct Context::State {
     for (const CallerPointer& pointer : caller_outputs) pointers.outputs[pointer.slot] = out[pointer.index];
   }
 
-  void run_range(std::size_t first, std::size_t last) {
+  // A hook and a caller's parallel_for may throw; the context is then as good as before.
+  Status run_range(std::size_t first, std::size_t last) {
     const ScopedFloatMode mode;
-    Executor* pool = executor && executor->try_acquire() ? executor.get() : nullptr;
+    const AcquiredExecutor acquired(executor.get());
+    Executor* const pool = acquired.get();
     if (first < loop_steps) {
       images.run(pointers, scratch, pool);
+      if (Status status = check_loop(); !status) return status;
       if (hook) tell_of_loop();
       first = loop_steps;
     }
-    if (hook) {
-      for (std::size_t i = first; i < last; ++i) run_step_observed(i, pool);
-    } else {
-      for (std::size_t i = first; i < last; ++i) calls[i].run(pointers, scratch, pool);
+    for (std::size_t i = first; i < last; ++i) {
+      if (hook) run_step_observed(i, pool);
+      else calls[i].run(pointers, scratch, pool);
+      if (const char* reason = failures[i].take()) return failed(i, reason);
     }
-    if (pool != nullptr) pool->release();
+    return ok_status();
+  }
+
+  Error failed(std::size_t index, const char* reason) const {
+    const PlanStep& step = plan->steps[index];
+    return {.kind = ErrorKind::resource,
+            .where = "step '" + step.name + "' (" + step.kernel + ")",
+            .found = reason,
+            .hint = "the outputs of this run are undefined"};
+  }
+
+  // The first failure of the loop; all are forgotten.
+  Status check_loop() {
+    Status status = ok_status();
+    for (std::size_t i = 0; i < loop_steps; ++i) {
+      const char* reason = failures[i].take();
+      if (reason != nullptr && status) status = failed(i, reason);
+    }
+    return status;
   }
 };
 
@@ -221,6 +244,7 @@ Result<Context> Context::create(std::shared_ptr<const Model> model, ContextOptio
   const std::vector<PreparedStep>& steps = model->steps(options.plan);
   state->model = std::move(model);
   if (Status status = state->allocate(steps, threads); !status) return status.errors();
+  state->failures = std::vector<StepFailure>(steps.size());
   for (std::size_t i = 0; i < steps.size(); ++i) state->add_call(state->plan->steps[i], *steps[i].step, threads);
   state->prepare_loop(threads);
   return Context(std::move(state));
@@ -238,8 +262,7 @@ Status Context::run(std::span<const ConstTensorView> inputs, std::span<const Ten
     state.pointers.inputs[pointer.slot] = inputs[pointer.index].data;
   for (const CallerPointer& pointer : state.caller_outputs)
     state.pointers.outputs[pointer.slot] = outputs[pointer.index].data;
-  state.run_range(0, state.calls.size());
-  return ok_status();
+  return state.run_range(0, state.calls.size());
 }
 
 Status Context::run(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs) {
@@ -249,14 +272,13 @@ Status Context::run(std::span<const std::byte* const> inputs, std::span<std::byt
   if (outputs.size() != state.plan->outputs.size())
     return wrong("outputs", std::to_string(outputs.size()), std::to_string(state.plan->outputs.size()));
   state.bind(inputs, outputs);
-  state.run_range(0, state.calls.size());
-  return ok_status();
+  return state.run_range(0, state.calls.size());
 }
 
-void Context::run_steps(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs,
-                        std::size_t first, std::size_t last) {
+Status Context::run_steps(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs,
+                          std::size_t first, std::size_t last) {
   state_->bind(inputs, outputs);
-  state_->run_range(first, last);
+  return state_->run_range(first, last);
 }
 
 std::byte* Context::arena() { return state_->memory.get(); }

@@ -80,15 +80,16 @@ class Context {
 
   // Computes outputs from inputs, both in the plan's order, in memory of the caller: dense, aligned to their element,
   // not overlapping. Allocates nothing unless it fails, a hook is set, or a step is a reference. Error: usage, where a
-  // tensor is not what the plan says.
+  // tensor is not what the plan says; resource, naming the step that lacked memory: then the outputs are undefined and
+  // the next run is as good as any. What a hook or a caller's parallel_for throws comes out; the same holds.
   Status run(std::span<const ConstTensorView> inputs, std::span<const TensorView> outputs);
   // The same where the caller vouches for types and sizes.
   Status run(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs);
 
   // Steps [first, last) alone, in memory that the caller vouches for; arena() holds what the steps before have left
   // there. For plans without an image loop.
-  void run_steps(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs, std::size_t first,
-                 std::size_t last);
+  Status run_steps(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs, std::size_t first,
+                   std::size_t last);
   std::byte* arena();
 
   // Called after each step of every run, or, of an image loop, after all images for each of its steps in order; an

@@ -32,11 +32,13 @@ struct StepCall {
   int parts = 1;
   std::size_t first_input = 0, input_count = 0;
   std::size_t first_output = 0, output_count = 0;
+  StepFailure* failure = nullptr;  // this step's, in the run that is under way
 
   StepBuffers buffers(const Pointers& pointers, std::byte* scratch) const {
     return {.inputs = {pointers.inputs.data() + first_input, input_count},
             .outputs = {pointers.outputs.data() + first_output, output_count},
-            .scratch = scratch};
+            .scratch = scratch,
+            .failure = failure};
   }
 
   ItemRange range_of(int part) const {

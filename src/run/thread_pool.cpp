@@ -27,14 +27,6 @@ namespace {
 constexpr std::chrono::microseconds kSpinTime{100};
 constexpr int kPausesPerLook = 64;
 
-void pause_once() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
-
 // Counts the forks between the first process and this one: threads do not survive a fork.
 std::atomic<std::uint64_t> fork_count{0};
 
@@ -56,7 +48,7 @@ bool spin_until(const Condition& holds, Manners manners) {
   do {
     for (int i = 0; i < kPausesPerLook; ++i) {
       if (holds()) return true;
-      pause_once();
+      __builtin_ia32_pause();
     }
     if (manners == Manners::yield) sched_yield();
   } while (std::chrono::steady_clock::now() < deadline);

@@ -25,8 +25,27 @@ class Executor {
   // Reserves the executor for one caller, or says that it is busy. release() once after each success.
   virtual bool try_acquire() = 0;
   virtual void release() = 0;
-  // Runs body(0) .. body(parts - 1), parts <= threads(), and returns when all are done. Only while acquired.
+  // Runs body(0) .. body(parts - 1), parts <= threads(), and returns when all are done. Only while acquired. What a
+  // caller's own parallel_for throws comes out here.
   virtual void run(int parts, PartBody body) = 0;
+};
+
+// Holds an executor while it lives, if it could be had.
+class AcquiredExecutor {
+ public:
+  // `executor` may be null.
+  explicit AcquiredExecutor(Executor* executor)
+      : executor_(executor != nullptr && executor->try_acquire() ? executor : nullptr) {}
+  ~AcquiredExecutor() {
+    if (executor_ != nullptr) executor_->release();
+  }
+  AcquiredExecutor(const AcquiredExecutor&) = delete;
+  AcquiredExecutor& operator=(const AcquiredExecutor&) = delete;
+  // Null where it is busy or there is none.
+  Executor* get() const { return executor_; }
+
+ private:
+  Executor* executor_;
 };
 
 // Threads that wait for work: spinning a bounded time, then parked, so that an idle pool costs nothing.
@@ -59,7 +78,8 @@ class ThreadPool final : public Executor {
 std::shared_ptr<Executor> shared_thread_pool(int threads);
 
 // A caller's own threads. parallel_for(parts, body) must run body(0) .. body(parts - 1), concurrently or not, and
-// return when all are done; it must allow calls from several threads at once, since contexts run concurrently.
+// return when all are done; it must allow calls from several threads at once, since contexts run concurrently. If it
+// throws, no body may be running any more.
 using ParallelFor = std::function<void(int parts, const PartBody& body)>;
 std::shared_ptr<Executor> executor_from(ParallelFor parallel_for, int threads);
 

@@ -44,9 +44,11 @@ class Trial {
 
   bool is_ready() const { return step_ != nullptr; }
 
+  bool has_failed() { return failure_.take() != nullptr; }
+
   double run_ns() {
     const auto start = Clock::now();
-    step_->run({inputs_, outputs_, scratch_.data()}, {0, step_->items()});
+    step_->run({inputs_, outputs_, scratch_.data(), &failure_}, {0, step_->items()});
     return std::chrono::duration<double, std::nano>(Clock::now() - start).count();
   }
 
@@ -76,6 +78,7 @@ class Trial {
   std::vector<std::byte*> outputs_;
   std::unique_ptr<Step> step_;
   Tensor scratch_;
+  StepFailure failure_;
 };
 
 // Reading twice level 2 leaves nothing else in it.
@@ -98,6 +101,7 @@ std::optional<double> measure_ns(const Kernel& kernel, const OpCall& call) {
     best = run == 0 ? ns : std::min(best, ns);
     total += ns;
   }
+  if (trial.has_failed()) return std::nullopt;
   return best;
 }
 

@@ -9,7 +9,8 @@
 namespace octavo {
 
 // Nanoseconds of the best of several runs on random data, with level 2 emptied before each, as the rest of a network
-// would: some milliseconds of time. Nothing where this machine lacks the instructions or the kernel cannot be prepared.
+// would: some milliseconds of time. Nothing where this machine lacks the instructions or the memory to prepare or run
+// the kernel.
 std::optional<double> measure_ns(const Kernel& kernel, const OpCall& call);
 
 }  // namespace octavo

@@ -1,5 +1,5 @@
-// No memory is allocated in a run of an integer plan, on any thread. A program of its own, since it replaces the
-// allocator. Tests of run/.
+// No memory is allocated in a run of an integer plan, on any thread, and where a library is refused its memory a run is
+// an error. A program of its own, since it replaces the allocator. Tests of run/.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -26,6 +26,9 @@ namespace {
 std::atomic<bool> is_counting{false};
 std::atomic<long> allocations{0};
 
+// While it is set, malloc and calloc have no memory for this thread.
+thread_local bool is_refused = false;
+
 [[maybe_unused]] void count() {
   if (is_counting.load(std::memory_order_relaxed)) allocations.fetch_add(1, std::memory_order_relaxed);
 }
@@ -42,11 +45,11 @@ void* __libc_memalign(std::size_t, std::size_t);
 
 void* malloc(std::size_t size) {
   count();
-  return __libc_malloc(size);
+  return is_refused ? nullptr : __libc_malloc(size);
 }
 void* calloc(std::size_t items, std::size_t size) {
   count();
-  return __libc_calloc(items, size);
+  return is_refused ? nullptr : __libc_calloc(items, size);
 }
 void* realloc(void* memory, std::size_t size) {
   count();
@@ -213,6 +216,57 @@ TEST_F(Allocation, ThereIsNoneInAnInt8Run) {
           kDigits, {.precision = Precision::int8, .target = target, .batches = {batch}, .samples = random_samples()});
     }
   }
+}
+
+// One call of a kernel while malloc refuses: what it told StepFailure.
+std::string failure_without_memory(std::string_view kernel_name, const OpSpec& spec, const Attrs& attrs,
+                                   const std::vector<Shape>& shapes) {
+  const Kernel* kernel = find_kernel(kernel_name);
+  std::vector<Tensor> tensors;
+  std::vector<Fact> facts;
+  std::vector<const std::byte*> inputs;
+  StepSpec step_spec{.spec = &spec, .attrs = &attrs};
+  for (const Shape& shape : shapes) {
+    tensors.emplace_back(DType::f32, shape);
+    facts.push_back({.dtype = DType::f32, .shape = shape});
+    const bool is_weight = tensors.size() == 2;
+    if (is_weight) facts.back().constant = std::make_shared<const Tensor>(tensors.back());
+    step_spec.inputs.push_back({.shape = shape, .is_packed = is_weight});
+  }
+  OpCall call{.spec = &spec, .attrs = &attrs};
+  for (std::size_t i = 0; i < facts.size(); ++i) {
+    call.inputs.push_back(&facts[i]);
+    inputs.push_back(i == 1 ? nullptr : tensors[i].data());
+  }
+  call.outputs = *infer_checked(spec, attrs, call.inputs);
+  EXPECT_EQ(kernel->refusal(call), "");
+  const std::vector<Tensor> packed = kernel->pack != nullptr ? kernel->pack(call) : std::vector<Tensor>{};
+  for (const Tensor& tensor : packed) step_spec.packed.push_back(tensor.view());
+  step_spec.outputs.push_back({.shape = call.outputs[0].shape});
+  const auto step = kernel->prepare(step_spec);
+  if (!step) return to_string(step.errors());
+  Tensor y(DType::f32, call.outputs[0].shape);
+  Tensor scratch(DType::u8, {static_cast<std::int64_t>((*step)->scratch_bytes())});
+  std::byte* outputs[] = {y.data()};
+  StepFailure failure;
+  const StepBuffers buffers{inputs, outputs, scratch.data(), &failure};
+  (*step)->run(buffers, {0, (*step)->items()});
+  EXPECT_EQ(failure.take(), nullptr) << "with memory";
+  is_refused = true;
+  (*step)->run(buffers, {0, (*step)->items()});
+  is_refused = false;
+  const char* reason = failure.take();
+  return reason == nullptr ? "" : reason;
+}
+
+TEST_F(Allocation, OnednnWithoutMemorySaysSo) {
+  if (!host_machine().isa.has(Isa::avx2)) GTEST_SKIP() << "needs avx2";
+  const FusedConvAttrs conv{.window = {{3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}}};
+  EXPECT_EQ(failure_without_memory("conv_f32_onednn", kFusedConv, conv, {{1, 9, 9, 8}, {8, 3, 3, 8}}),
+            "not enough memory");
+  EXPECT_EQ(failure_without_memory("matmul_f32_onednn", kMatmul, NoAttrs{}, {{4, 8}, {8, 8}}), "not enough memory");
+  EXPECT_EQ(failure_without_memory("unary_f32_onednn", kUnary, UnaryAttrs{.kind = UnaryKind::tanh}, {{1, 100}}),
+            "not enough memory");
 }
 
 // They lie outside the project, at $OCTAVO_DATA or ../shared/data.

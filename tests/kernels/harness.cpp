@@ -185,7 +185,9 @@ void run_and_compare(const Kernel& kernel, const KernelCase& test, const Prepare
     output_pointers[0] = inputs[static_cast<std::size_t>(kernel.in_place_input(prepared.call))]->data();
   Tensor scratch(DType::u8, Shape{static_cast<std::int64_t>((*step)->scratch_bytes())});
   std::memset(scratch.data(), 0x5a, scratch.bytes());
-  run_items(**step, {input_pointers, output_pointers, scratch.data()}, split);
+  StepFailure failure;
+  run_items(**step, {input_pointers, output_pointers, scratch.data(), &failure}, split);
+  EXPECT_EQ(failure.take(), nullptr) << kernel.name;
   for (std::size_t i = 0; i < prepared.expected.size(); ++i) {
     const std::string difference = first_difference(prepared.expected[i], output_pointers[i]);
     EXPECT_TRUE(difference.empty()) << kernel.name << " split " << static_cast<int>(split) << " "

@@ -77,8 +77,10 @@ Tensor run_items(const Step& step, const Case& test, Shape shape, Buffers where)
   std::vector<const std::byte*> inputs = {test.inputs[0].data(), nullptr, nullptr, nullptr};
   if (test.has(3)) inputs[3] = where == Buffers::in_place ? y.data() : test.inputs[3].data();
   std::vector<std::byte*> outputs = {y.data()};
+  StepFailure failure;
   for (std::int64_t item = step.items() - 1; item >= 0; --item)
-    step.run({inputs, outputs, scratch.data()}, {item, item + 1});
+    step.run({inputs, outputs, scratch.data(), &failure}, {item, item + 1});
+  EXPECT_EQ(failure.take(), nullptr);
   return y;
 }
 

@@ -98,10 +98,11 @@ TEST(Observation, InPiecesItIsTheSameRun) {
     for (std::size_t run = 0; run < 2; ++run) {
       if (!from) observation->start(inputs[run], nothing);
       else live[from->step].put_back(kept[run], observation->arena());
-      observation->advance(inputs[run], from, to, [&](std::size_t k, const TensorView&) {
+      const Status done = observation->advance(inputs[run], from, to, [&](std::size_t k, const TensorView&) {
         ++shown;
         EXPECT_TRUE(to && k == to->chosen);
       });
+      ASSERT_TRUE(done) << to_string(done.errors());
       if (to) {
         live[to->step].keep(observation->arena(), kept[run]);
       } else {

@@ -1,5 +1,6 @@
 // The executor against the references, over threads and contexts. Tests of run/.
 #include <gtest/gtest.h>
+#include <xmmintrin.h>
 
 #include <atomic>
 #include <cfenv>
@@ -8,10 +9,6 @@
 #include "ops/evaluate.h"
 #include "run/float_mode.h"
 #include "support/small_graphs.h"
-
-#if defined(__x86_64__)
-#include <xmmintrin.h>
-#endif
 
 namespace octavo {
 namespace {
@@ -138,7 +135,6 @@ TEST(Context, AHookSeesEveryStepAndItsResults) {
   EXPECT_EQ(seen, expected);
 }
 
-#if defined(__x86_64__)
 // A step that records the mode of the thread it runs on.
 struct ModeStep final : Step {
   std::int64_t items() const override { return 4; }
@@ -191,7 +187,6 @@ TEST(Context, EveryThreadRoundsToNearestAndTheCallersModeComesBack) {
     for (const std::uint32_t mode : outputs[0].span<std::uint32_t>()) EXPECT_EQ(mode, 0x1f80u);
   }
 }
-#endif
 
 }  // namespace
 }  // namespace octavo

@@ -2,7 +2,6 @@
 // kernels/onednn.
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstring>
 #include <limits>
 
@@ -167,6 +166,7 @@ struct Arguments {
     add(DNNL_ARG_SCRATCHPAD, scratch);
     if (primitive.bias) add(DNNL_ARG_BIAS, primitive.bias);
   }
+  std::span<const dnnl_exec_arg_t> given() const { return {list.data(), static_cast<std::size_t>(count)}; }
 };
 
 struct ConvPlan {
@@ -223,11 +223,7 @@ class ConvStep final : public Step {
     onednn::set_data(arguments.src, src);
     onednn::set_data(arguments.dst, dst);
     onednn::set_data(arguments.scratch, buffers.scratch);
-    const auto status = dnnl_primitive_execute(plan_.primitives[which].compute.get(), onednn::stream().get(),
-                                               arguments.count, arguments.list.data());
-    // Only for want of memory; never a plausible answer then.
-    if (status != dnnl_success)
-      std::fill_n(reinterpret_cast<float*>(dst), bytes / sizeof(float), std::numeric_limits<float>::quiet_NaN());
+    onednn::execute(plan_.primitives[which].compute, arguments.given(), *buffers.failure);
   }
 
   ConvPlan plan_;

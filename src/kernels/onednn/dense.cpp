@@ -200,6 +200,7 @@ struct Arguments {
     bias = onednn::empty_memory(primitive.bias);
     add(DNNL_ARG_BIAS, bias);
   }
+  std::span<const dnnl_exec_arg_t> given() const { return {list.data(), static_cast<std::size_t>(count)}; }
 };
 
 struct DensePlan {
@@ -256,11 +257,7 @@ class DenseStep final : public Step {
     onednn::set_data(arguments.dst, result);
     onednn::set_data(arguments.scratch, buffers.scratch);
     if (plan_.bias != nullptr) onednn::set_data(arguments.bias, plan_.bias + first_column);
-    const auto status =
-        dnnl_primitive_execute(primitive.compute.get(), onednn::stream().get(), arguments.count, arguments.list.data());
-    // Only for want of memory; never a plausible answer then.
-    if (status != dnnl_success)
-      std::fill_n(result, primitive.rows * primitive.columns, std::numeric_limits<float>::quiet_NaN());
+    onednn::execute(primitive.compute, arguments.given(), *buffers.failure);
     if (result == y) return;
     for (std::int64_t row = 0; row < primitive.rows; ++row)
       std::copy_n(result + row * primitive.columns, primitive.columns, y + row * size.n);

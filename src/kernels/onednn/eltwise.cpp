@@ -1,7 +1,6 @@
 // Elementary functions of f32 tensors that stand alone, in blocks. Part of kernels/onednn.
 #include <algorithm>
 #include <array>
-#include <limits>
 
 #include "kernels/call.h"
 #include "kernels/onednn/engine.h"
@@ -68,13 +67,7 @@ class EltwiseStep final : public Step {
       Arguments& arguments = is_last ? slot->last : slot->full;
       onednn::set_data(arguments.src, buffers.inputs[0] + offset);
       onednn::set_data(arguments.dst, buffers.outputs[0] + offset);
-      const auto& primitive = is_last ? last_ : full_;
-      const auto status =
-          dnnl_primitive_execute(primitive.compute.get(), onednn::stream().get(), 2, arguments.list.data());
-      // Only for want of memory; never a plausible answer then.
-      auto* y = reinterpret_cast<float*>(buffers.outputs[0] + offset);
-      if (status != dnnl_success)
-        std::fill_n(y, is_last ? last_elements() : kBlock, std::numeric_limits<float>::quiet_NaN());
+      onednn::execute((is_last ? last_ : full_).compute, arguments.list, *buffers.failure);
     }
   }
 

@@ -1,7 +1,7 @@
 // The process's oneDNN engine and the OpenMP thread count around its calls. Part of kernels/onednn.
 #include "kernels/onednn/engine.h"
 
-#include "kernels/kernel.h"
+#include <oneapi/dnnl/dnnl_debug.h>
 
 // GCC's runtime, which oneDNN calls, by hand: other compilers cannot read its omp.h.
 extern "C" int omp_get_max_threads() noexcept;
@@ -31,6 +31,17 @@ dnnl::memory empty_memory(const dnnl::memory::desc& desc) { return dnnl::memory(
 void set_data(const dnnl::memory& memory, const void* data) {
   // oneDNN has one type for what it reads and what it writes. Cannot fail for a memory object of the host.
   dnnl_memory_set_data_handle(memory.get(), const_cast<void*>(data));
+}
+
+void execute(const dnnl::primitive& primitive, std::span<const dnnl_exec_arg_t> arguments,
+             StepFailure& failure) noexcept {
+  try {
+    const dnnl_status_t status =
+        dnnl_primitive_execute(primitive.get(), stream().get(), static_cast<int>(arguments.size()), arguments.data());
+    if (status != dnnl_success) failure.set(dnnl_status2str(status));
+  } catch (const std::bad_alloc&) {  // its tables of arguments
+    failure.set("not enough memory");
+  }
 }
 
 }  // namespace octavo::onednn

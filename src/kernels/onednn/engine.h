@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <new>
 #include <oneapi/dnnl/dnnl.hpp>
+#include <span>
 #include <string>
 #include <thread>
 #include <utility>
@@ -14,6 +15,7 @@
 
 #include "base/result.h"
 #include "base/tensor.h"
+#include "kernels/kernel.h"
 
 namespace octavo::onednn {
 
@@ -55,6 +57,10 @@ auto guarded(const std::string& where, Function f) -> decltype(f()) {
 // A memory object without data yet.
 dnnl::memory empty_memory(const dnnl::memory::desc& desc);
 void set_data(const dnnl::memory& memory, const void* data);
+
+// Runs a primitive of a step. Where it cannot, for want of memory, it tells `failure`.
+void execute(const dnnl::primitive& primitive, std::span<const dnnl_exec_arg_t> arguments,
+             StepFailure& failure) noexcept;
 
 // Memory objects hold pointers, so two threads must not use the same ones: as many sets as threads may run a step at
 // once, taken by whoever is first. More threads than sets wait for one to come free.

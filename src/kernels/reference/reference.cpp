@@ -1,10 +1,27 @@
 // Runs OpSpec::reference on a step's operands. Part of kernels/.
 #include "kernels/reference/reference.h"
 
+#include <memory>
 #include <new>
 
 namespace octavo {
 namespace {
+
+// Copies of views in memory of the caller, while it lives.
+template <class View>
+class Copies {
+ public:
+  Copies(const std::vector<View>& views, View* memory) : memory_(memory), count_(views.size()) {
+    std::uninitialized_copy(views.begin(), views.end(), memory);
+  }
+  ~Copies() { std::destroy_n(memory_, count_); }
+  Copies(const Copies&) = delete;
+  Copies& operator=(const Copies&) = delete;
+
+ private:
+  View* memory_;
+  std::size_t count_;
+};
 
 // The operands' views are made once, without data; a run copies them into its scratch and fills in the pointers.
 class ReferenceStep final : public Step {
@@ -21,18 +38,24 @@ class ReferenceStep final : public Step {
 
   void run(const StepBuffers& buffers, ItemRange range) const noexcept override {
     if (range.begin >= range.end) return;
-    auto* inputs = reinterpret_cast<ConstTensorView*>(buffers.scratch);
-    auto* outputs = reinterpret_cast<TensorView*>(buffers.scratch + inputs_.size() * sizeof(ConstTensorView));
-    for (std::size_t i = 0; i < inputs_.size(); ++i)
-      (new (inputs + i) ConstTensorView(inputs_[i]))->data = buffers.inputs[i];
-    for (std::size_t i = 0; i < outputs_.size(); ++i)
-      (new (outputs + i) TensorView(outputs_[i]))->data = buffers.outputs[i];
-    spec_->reference(attrs_, {inputs, inputs_.size()}, {outputs, outputs_.size()});
-    std::destroy_n(inputs, inputs_.size());
-    std::destroy_n(outputs, outputs_.size());
+    try {
+      run_reference(buffers);
+    } catch (const std::bad_alloc&) {
+      buffers.failure->set("not enough memory");
+    }
   }
 
  private:
+  void run_reference(const StepBuffers& buffers) const {
+    auto* inputs = reinterpret_cast<ConstTensorView*>(buffers.scratch);
+    auto* outputs = reinterpret_cast<TensorView*>(buffers.scratch + inputs_.size() * sizeof(ConstTensorView));
+    const Copies<ConstTensorView> input_views(inputs_, inputs);
+    const Copies<TensorView> output_views(outputs_, outputs);
+    for (std::size_t i = 0; i < inputs_.size(); ++i) inputs[i].data = buffers.inputs[i];
+    for (std::size_t i = 0; i < outputs_.size(); ++i) outputs[i].data = buffers.outputs[i];
+    spec_->reference(attrs_, {inputs, inputs_.size()}, {outputs, outputs_.size()});
+  }
+
   const OpSpec* spec_;
   Attrs attrs_;
   std::vector<ConstTensorView> inputs_;
