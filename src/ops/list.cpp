@@ -5,30 +5,18 @@
 #include <array>
 
 namespace octavo {
+
+// All that the list needs of an operator is its address.
+#define OCTAVO_OPERATOR(name) extern const OpSpec name;
+#include "ops/list.inc"
+#undef OCTAVO_OPERATOR
+
 namespace {
 
-constexpr std::array<const OpSpec*, 42> kOps = {
-    &kArgmax,         &kAveragePool,
-    &kBatchNorm,      &kBinary,
-    &kCast,           &kConcat,
-    &kConv,           &kConvInteger,
-    &kDequantize,     &kDynamicQuantize,
-    &kExpand,         &kFixedBinary,
-    &kFixedL2Norm,    &kFixedRequantize,
-    &kFloatDepthwise, &kFusedConv,
-    &kGather,         &kHybridConv,
-    &kIntegerResize,  &kIntegerSum,
-    &kLayerNorm,      &kLrn,
-    &kMatmul,         &kMatmulInteger,
-    &kMaxPool,        &kPad,
-    &kQuantize,       &kQuantizedBinary,
-    &kQuantizedConv,  &kQuantizedMatmul,
-    &kQuantizedPool,  &kQuantizedSoftmax,
-    &kReduce,         &kReshape,
-    &kResize,         &kRowQuantize,
-    &kSlice,          &kSoftmax,
-    &kTable,          &kTranspose,
-    &kUnary,          &kWhere,
+constexpr std::array kOps = {
+#define OCTAVO_OPERATOR(name) &name,
+#include "ops/list.inc"
+#undef OCTAVO_OPERATOR
 };
 
 }  // namespace
