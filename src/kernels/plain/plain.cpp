@@ -1,9 +1,13 @@
-// conv_integer by rows of the result. Part of kernels/.
+// conv_integer by rows of the result; cumsum many lines at a time, side by side in memory where there are elements
+// behind the axis. Part of kernels/.
 #include "kernels/plain/plain.h"
+
+#include <type_traits>
 
 #include "kernels/call.h"
 #include "kernels/image_sizes.h"
 #include "ops/conv_integer/conv_integer.h"
+#include "ops/cumsum/cumsum.h"
 
 namespace octavo {
 namespace {
@@ -107,12 +111,109 @@ double cost_conv(const OpCall& call, const Machine&) {
                      std::max(1.0, static_cast<double>(w[0]));
 }
 
+// ---- cumsum ----
+
+// Lines whose sums are kept at once: independent chains of additions, and whole vectors where they are neighbours.
+constexpr std::int64_t kMostLanes = 32;
+
+struct ScanParams {
+  // x as [outer, count, inner], summed over the middle.
+  std::int64_t outer = 1, count = 0, inner = 1;
+  std::int64_t lines_apart = 1;  // elements between neighbouring lines of a block
+  std::int64_t lines = 1;        // that are `lines_apart`: inner ones, or all where the axis is the last one
+  bool exclusive = false, reverse = false;
+  DType dtype = DType::f32;
+  Chunks chunks;  // of blocks of kMostLanes lines
+};
+
+template <class T>
+using SumOf = std::conditional_t<std::is_floating_point_v<T>, double, T>;
+
+// `neighbours`: lines_apart is 1, known to the compiler. Sums of each line are made in its own order.
+template <class T, bool neighbours>
+void scan_block(const ScanParams& p, const T* x, T* y, std::int64_t lanes) {
+  const std::int64_t apart = neighbours ? 1 : p.lines_apart;
+  SumOf<T> sums[kMostLanes] = {};
+  for (std::int64_t k = 0; k < p.count; ++k) {
+    const std::int64_t first = (p.reverse ? p.count - 1 - k : k) * p.inner;
+    for (std::int64_t lane = 0; lane < lanes; ++lane) {
+      const SumOf<T> before = sums[lane];
+      sums[lane] += static_cast<SumOf<T>>(x[first + lane * apart]);
+      y[first + lane * apart] = static_cast<T>(p.exclusive ? before : sums[lane]);
+    }
+  }
+}
+
+template <class T>
+void scan_blocks(const ScanParams& p, const StepBuffers& buffers, ItemRange blocks) {
+  const std::int64_t blocks_of_outer = (p.lines + kMostLanes - 1) / kMostLanes;
+  for (std::int64_t block = blocks.begin; block < blocks.end; ++block) {
+    const std::int64_t line = block % blocks_of_outer * kMostLanes;
+    const std::int64_t lanes = std::min(kMostLanes, p.lines - line);
+    const std::int64_t first = block / blocks_of_outer * p.count * p.inner + line * p.lines_apart;
+    const T* x = reinterpret_cast<const T*>(buffers.inputs[0]) + first;
+    T* y = reinterpret_cast<T*>(buffers.outputs[0]) + first;
+    if (p.lines_apart == 1) scan_block<T, true>(p, x, y, lanes);
+    else scan_block<T, false>(p, x, y, lanes);
+  }
+}
+
+void run_scan(const ScanParams& params, const StepBuffers& buffers, ItemRange range) {
+  const ItemRange blocks = params.chunks.units_of(range);
+  switch (params.dtype) {
+    case DType::f32: return scan_blocks<float>(params, buffers, blocks);
+    case DType::f64: return scan_blocks<double>(params, buffers, blocks);
+    case DType::s32:
+    case DType::u32: return scan_blocks<std::uint32_t>(params, buffers, blocks);
+    default: return scan_blocks<std::uint64_t>(params, buffers, blocks);
+  }
+}
+
+std::string refuse_scan(const CallView& call) {
+  return call.input(0).dtype == DType::f16 ? "does not compute in f16" : "";
+}
+
+Result<std::unique_ptr<Step>> make_scan(const CallView& call, const StepSpec&) {
+  const auto& attrs = call.attrs->as<CumsumAttrs>();
+  const Shape& x = *call.input(0).shape;
+  const int axis = static_cast<int>(attrs.axis);
+  ScanParams params{.outer = x.elements(0, axis),
+                    .count = x[axis],
+                    .inner = x.elements(axis + 1, x.rank()),
+                    .exclusive = attrs.exclusive,
+                    .reverse = attrs.reverse,
+                    .dtype = call.input(0).dtype};
+  params.lines = params.inner;
+  if (params.inner == 1) {
+    params.lines = params.outer;
+    params.lines_apart = params.count;
+    params.outer = 1;
+  }
+  const std::int64_t blocks = x.elements() == 0 ? 0 : params.outer * ((params.lines + kMostLanes - 1) / kMostLanes);
+  const std::int64_t block_bytes = std::min(kMostLanes, params.lines) * params.count * 8;
+  params.chunks = Chunks::of(blocks, block_bytes);
+  const std::int64_t items = params.chunks.items();
+  return make_step(std::move(params), items, run_scan);
+}
+
+double cost_scan(const OpCall& call, const Machine&) {
+  return 200.0 + 1.0 * static_cast<double>(call.inputs[0]->shape.elements());
+}
+
+int scan_in_place(const OpCall&) { return 0; }
+
 constexpr Kernel kKernels[] = {
     {.name = "plain_conv_integer_portable",
      .op = "conv_integer",
      .refusal = refusal_by<refuse_conv>,
      .cost = cost_conv,
      .prepare = prepare_by<refuse_conv, make_conv>},
+    {.name = "plain_cumsum_portable",
+     .op = "cumsum",
+     .refusal = refusal_by<refuse_scan>,
+     .cost = cost_scan,
+     .prepare = prepare_by<refuse_scan, make_scan>,
+     .in_place_input = scan_in_place},
 };
 
 }  // namespace

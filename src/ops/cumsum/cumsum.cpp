@@ -1,0 +1,83 @@
+// cumsum: shape rule and reference. Part of ops/.
+#include "ops/cumsum/cumsum.h"
+
+#include "graph/attrs_of.h"
+#include "ops/check.h"
+#include "ops/one_image.h"
+#include "ops/traits.h"
+
+namespace octavo {
+namespace {
+
+Result<std::vector<Fact>> infer_cumsum(const Attrs& attrs, InputFacts inputs) {
+  const Fact& x = *inputs[0];
+  if (auto problem = check_range("axis", attrs.as<CumsumAttrs>().axis, 0, std::int64_t{x.shape.rank()} - 1))
+    return *problem;
+  if (!is_float(x.dtype)) {
+    if (auto problem = check_dtype("x", x, {DType::s32, DType::u32, DType::s64, DType::u64})) return *problem;
+  }
+  return one_output(x.dtype, x.shape.to_vector());
+}
+
+// Calls sum(element) for every element of every line in the order of its sum, after start().
+template <class Start, class Sum>
+void walk_lines(const CumsumAttrs& cumsum, const Shape& shape, const Start& start, const Sum& sum) {
+  const int axis = static_cast<int>(cumsum.axis);
+  const std::int64_t count = shape[axis], inner = shape.elements(axis + 1, shape.rank());
+  for (std::int64_t line = 0; count > 0 && line < shape.elements() / count; ++line) {
+    start();
+    for (std::int64_t k = 0; k < count; ++k) {
+      const std::int64_t position = cumsum.reverse ? count - 1 - k : k;
+      sum((line / inner * count + position) * inner + line % inner);
+    }
+  }
+}
+
+template <class T>
+void sum_integers(const CumsumAttrs& cumsum, const ConstTensorView& x, const TensorView& y) {
+  T sum = 0;  // unsigned: it wraps
+  walk_lines(
+      cumsum, x.shape, [&] { sum = 0; },
+      [&](std::int64_t i) {
+        if (cumsum.exclusive) y.as<T>()[i] = sum;
+        sum += x.as<T>()[i];
+        if (!cumsum.exclusive) y.as<T>()[i] = sum;
+      });
+}
+
+void sum_floats(const CumsumAttrs& cumsum, const ConstTensorView& x, const TensorView& y) {
+  double sum = 0.0;
+  walk_lines(
+      cumsum, x.shape, [&] { sum = 0.0; },
+      [&](std::int64_t i) {
+        if (cumsum.exclusive) store_double(y, i, sum);
+        sum += element_as_double(x, i);
+        if (!cumsum.exclusive) store_double(y, i, sum);
+      });
+}
+
+void reference_cumsum(const Attrs& attrs, InputViews inputs, OutputViews outputs) {
+  const auto& cumsum = attrs.as<CumsumAttrs>();
+  if (is_float(inputs[0].dtype)) sum_floats(cumsum, inputs[0], outputs[0]);
+  else if (size_of(inputs[0].dtype) == 4) sum_integers<std::uint32_t>(cumsum, inputs[0], outputs[0]);
+  else sum_integers<std::uint64_t>(cumsum, inputs[0], outputs[0]);
+}
+
+}  // namespace
+
+const OpSpec kCumsum = {
+    .name = "cumsum",
+    .summary =
+        "y[i] = sum of x[0..i] along an axis, with or without x[i], from either end; floats in f64, integers wrap",
+    .inputs = {"x"},
+    .infer = infer_cumsum,
+    .reference = reference_cumsum,
+    .decode_attrs = decode_attrs_as<CumsumAttrs>,
+    .for_one_image = same_for_one_image_along_axis<CumsumAttrs>,
+    .folds_at_import = true,
+    .reordered = reordered_along_axis<CumsumAttrs>,
+};
+
+template Attrs::Attrs(CumsumAttrs);
+
+}  // namespace octavo
