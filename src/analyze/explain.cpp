@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analyze/bench.h"
+#include "kernels/reference/reference.h"
 #include "plan/macs.h"
 #include "run/model.h"
 
@@ -84,6 +85,8 @@ ExplainedStep described(const Plan& plan, std::size_t index, Names& names) {
                   .op = step.op,
                   .kernel = step.kernel,
                   .type = type,
+                  .needs = find_kernel(step.kernel)->needs,
+                  .is_reference = is_reference_code(step.kernel),
                   .calls = calls,
                   .macs = calls * macs_of(step),
                   .predicted_ms = static_cast<double>(calls) * step.predicted_ns * 1e-6,
@@ -187,7 +190,7 @@ double Explanation::steps_ms() const {
 }
 
 double Explanation::peak_gmacs(const ExplainedStep& step) const {
-  return step.type == StepType::integer ? std::max(peaks.dot_gmacs, peaks.madd_gmacs) : peaks.fma_gmacs;
+  return step.type == StepType::integer ? peaks.int8_gmacs_of(step.needs) : peaks.fma_gmacs;
 }
 
 double Explanation::integer_share_of_macs() const {
@@ -251,6 +254,7 @@ nlohmann::json explanation_json(const Explanation& e) {
          {"name", s.name},
          {"op", s.op},
          {"kernel", s.kernel},
+         {"is_reference", s.is_reference},
          {"type", name_of(s.type)},
          {"inputs", tensors(s.inputs)},
          {"outputs", tensors(s.outputs)},
@@ -263,6 +267,7 @@ nlohmann::json explanation_json(const Explanation& e) {
           {{"min", s.least_ms}, {"median", s.ms}, {"predicted_one_thread", s.predicted_ms}, {"bound", s.bound_ms}}},
          {"bound_by", s.is_arithmetic_bound ? "arithmetic" : "memory"},
          {"gmacs", s.gmacs()},
+         {"peak_gmacs", peak},
          {"share_of_peak", peak > 0.0 ? s.gmacs() / peak : 0.0},
          {"gbytes", s.gbytes()},
          {"cause", s.cause},
@@ -278,7 +283,10 @@ nlohmann::json explanation_json(const Explanation& e) {
           {"runs", e.runs},
           {"run_ms", e.run_ms},
           {"peaks",
-           {{"int8_gmacs", std::max(e.peaks.dot_gmacs, e.peaks.madd_gmacs)},
+           {{"int8_gmacs", e.peaks.int8_gmacs()},
+            {"amx_gmacs", e.peaks.amx_gmacs},
+            {"vpdpbusd_gmacs", e.peaks.dot_gmacs},
+            {"vpmaddwd_gmacs", e.peaks.madd_gmacs},
             {"fp32_gmacs", e.peaks.fma_gmacs},
             {"memory_gbytes", e.peaks.read_gbytes}}},
           {"integer_share_of_macs", e.integer_share_of_macs()},

@@ -35,6 +35,8 @@ struct ExplainedStep {
   std::string op;
   std::string kernel;
   StepType type = StepType::integer;
+  Isa needs = Isa::scalar;                       // of the kernel
+  bool is_reference = false;                     // the kernel is the operator's scalar reference
   std::vector<ExplainedTensor> inputs, outputs;  // activations
   std::int64_t bytes_in = 0, bytes_out = 0, bytes_constant = 0;
   std::int64_t calls = 1;  // in a run: more than one in an image loop; macs, bytes and times are of all of them
@@ -66,7 +68,8 @@ struct Explanation {
   std::vector<ExplainedStep> steps;
 
   double steps_ms() const;
-  // The machine's best rate for this step's type, 10^9 multiply-accumulates per second; 0 where it is not known.
+  // The machine's best rate with the instructions of the step's kernel, 10^9 multiply-accumulates per second; 0 where
+  // it is not known.
   double peak_gmacs(const ExplainedStep& step) const;
   // Of the multiply-accumulates, how many are of 8-bit integers, 0 to 1; 1 where there are none.
   double integer_share_of_macs() const;

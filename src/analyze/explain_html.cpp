@@ -54,7 +54,7 @@ class Roofline {
       most_x_ = std::max(most_x_, s.intensity());
       least_y_ = std::min(least_y_, s.gmacs());
     }
-    most_y_ = 2.0 * std::max({e.peaks.dot_gmacs, e.peaks.madd_gmacs, e.peaks.fma_gmacs, 1.0});
+    most_y_ = 2.0 * std::max({e.peaks.int8_gmacs(), e.peaks.fma_gmacs, 1.0});
     least_x_ /= 2.0, most_x_ *= 2.0, least_y_ /= 2.0;
   }
 
@@ -62,8 +62,10 @@ class Roofline {
     std::string svg =
         fmt::format("<svg width=\"{}\" height=\"{}\" role=\"img\" aria-label=\"roofline\">\n", kPageWidth, kHeight);
     svg += grid();
-    const double int8_peak = std::max(e_.peaks.dot_gmacs, e_.peaks.madd_gmacs);
-    svg += roof(int8_peak, StepType::integer, "int8") + roof(e_.peaks.fma_gmacs, StepType::floating, "fp32");
+    svg += roof(e_.peaks.amx_gmacs, StepType::integer, "tdpbusd") +
+           roof(e_.peaks.dot_gmacs, StepType::integer, "vpdpbusd") +
+           roof(e_.peaks.madd_gmacs, StepType::integer, "vpmaddwd") +
+           roof(e_.peaks.fma_gmacs, StepType::floating, "fp32");
     for (const ExplainedStep& s : e_.steps) {
       if (s.macs == 0) continue;
       const double radius = std::clamp(30.0 * std::sqrt(s.ms / std::max(e_.steps_ms(), 1e-9)), 2.0, 30.0);
@@ -157,12 +159,10 @@ std::string explanation_html(const Explanation& e) {
   fmt::format_to(std::back_inserter(html),
                  "<p>{}, {} nodes became {} kernels; {}, batch {}, {} threads on {}.<br>{:.3f} ms a run (median of "
                  "{}), {:.3f} ms the sum of its kernels, "
-                 "{:.1f} % of the multiply-accumulates in integers.<br>Measured peaks: int8 {:.0f} GMAC/s, fp32 {:.0f} "
-                 "GMAC/s, memory {:.1f} GB/s.</p>\n",
+                 "{:.1f} % of the multiply-accumulates in integers.<br>Measured peaks: {}.</p>\n",
                  escaped_html(e.info.dialect), e.info.source_nodes, e.steps.size(), name_of(e.plan.precision),
                  e.plan.batch, e.threads, escaped_html(host_machine().name), e.run_ms, e.runs, e.steps_ms(),
-                 100.0 * e.integer_share_of_macs(), std::max(e.peaks.dot_gmacs, e.peaks.madd_gmacs), e.peaks.fma_gmacs,
-                 e.peaks.read_gbytes);
+                 100.0 * e.integer_share_of_macs(), to_string(e.peaks));
   if (e.plan.steps_by_image > 0) {
     fmt::format_to(
         std::back_inserter(html),

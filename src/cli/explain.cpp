@@ -31,9 +31,8 @@ void print_head(const Explanation& e) {
   const Machine& machine = host_machine();
   fmt::print("{}  {}, {} nodes -> {} kernels, {}, batch {}\n", e.model, e.info.dialect, e.info.source_nodes,
              e.steps.size(), name_of(e.plan.precision), e.plan.batch);
-  fmt::print("{}, {} thread{}: int8 {:.0f} GMAC/s, fp32 {:.0f} GMAC/s, memory {:.1f} GB/s at best, measured\n",
-             machine.name, e.threads, e.threads == 1 ? "" : "s", std::max(e.peaks.dot_gmacs, e.peaks.madd_gmacs),
-             e.peaks.fma_gmacs, e.peaks.read_gbytes);
+  fmt::print("{}, {} thread{}: at best, measured: {}\n", machine.name, e.threads, e.threads == 1 ? "" : "s",
+             to_string(e.peaks));
   for (const v1::TensorInfo& input : e.plan.inputs) fmt::print("input   {}  {}\n", input.name, describe_tensor(input));
   for (const v1::TensorInfo& output : e.plan.outputs)
     fmt::print("output  {}  {}\n", output.name, describe_tensor(output));
@@ -84,6 +83,20 @@ void print_totals(const Explanation& e) {
   };
   print("type", types);
   print("kernel", kernels);
+}
+
+// Slow code that stands in for kernels: what it costs.
+void print_references(const Explanation& e) {
+  Total all;
+  for (const ExplainedStep& s : e.steps) {
+    if (s.is_reference) ++all.steps, all.ms += s.ms;
+  }
+  if (all.steps == 0) return;
+  fmt::print("\nscalar reference code, where an operator has no kernel yet: {} steps, {:.4f} ms, {:.1f} %\n", all.steps,
+             all.ms, share(all.ms, e.steps_ms()));
+  for (const ExplainedStep& s : e.steps) {
+    if (s.is_reference) fmt::print("  {:.4f} ms  {} '{}' by {} -> {}\n", s.ms, s.op, s.name, s.kernel, result_of(s));
+  }
 }
 
 void print_boundaries(const Explanation& e) {
@@ -138,6 +151,7 @@ int run_explain(const Arguments& arguments) {
   print_head(*e);
   print_steps(*e);
   print_totals(*e);
+  print_references(*e);
   print_boundaries(*e);
   print_worst(*e);
   return write_reports(arguments, *e);

@@ -1,11 +1,19 @@
 // Generated loops that do one thing as fast as the machine can, and their timing. Part of kernels/.
 #include "kernels/jit/peak.h"
 
+#include <emmintrin.h>
 #include <xbyak/xbyak.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <barrier>
 #include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <functional>
+#include <optional>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -16,15 +24,26 @@
 namespace octavo {
 namespace {
 
-enum class Loop { dot, madd, fma, read };
+enum class Loop { tiles, dot, madd, fma, read };
 
 constexpr int kAccumulators = 12;  // enough to hide the latency of two units
 constexpr int kUnroll = 4;
-constexpr std::int64_t kReadBytesPerThread = std::int64_t{64} << 20;  // beyond the caches
+constexpr int kTileSums = 4;  // as many tiles as hide the latency; two of x and two of w beside them
+constexpr std::int64_t kReadBytesPerThread = std::int64_t{64} << 20;
 
 using LoopFunction = void(std::int64_t rounds, const void* memory);
 
-// rounds in rdi, memory in rsi: kUnroll * kAccumulators operations a round.
+// What ldtilecfg reads: eight tiles of 16 rows of 64 bytes.
+struct alignas(64) TilePalette {
+  std::uint8_t palette = 1, start_row = 0;
+  std::array<std::uint8_t, 14> reserved{};
+  std::array<std::uint16_t, 16> row_bytes{64, 64, 64, 64, 64, 64, 64, 64};
+  std::array<std::uint8_t, 16> rows{16, 16, 16, 16, 16, 16, 16, 16};
+};
+constexpr TilePalette kPalette;
+constexpr std::int64_t kMacsOfTiles = 16 * 16 * 64;
+
+// rounds in rdi, memory in rsi (of tiles: their palette): operations() a round.
 class LoopEmitter : public Xbyak::CodeGenerator {
  public:
   LoopEmitter(Loop loop, bool is_wide, bool has_evex, void* buffer, std::size_t bytes)
@@ -34,22 +53,38 @@ class LoopEmitter : public Xbyak::CodeGenerator {
         has_evex_(has_evex) {}
 
   void emit() {
+    if (loop_ == Loop::tiles) ldtilecfg(ptr[rsi]);
+    for (int i = 0; loop_ == Loop::tiles && i < 8; ++i) tilezero(Xbyak::Tmm(i));
     for (int i = 0; i < 16; ++i) vpxor(Xbyak::Xmm(i), Xbyak::Xmm(i), Xbyak::Xmm(i));
     Xbyak::Label round;
     L(round);
-    for (int i = 0; i < kUnroll * kAccumulators; ++i) operation(i);
-    if (loop_ == Loop::read) add(rsi, kUnroll * kAccumulators * bytes());
+    for (int i = 0; i < operations(); ++i) operation(i);
+    if (loop_ == Loop::read) add(rsi, operations() * bytes());
     dec(rdi);
     jnz(round, T_NEAR);
+    if (loop_ == Loop::tiles) tilerelease();
     vzeroupper();
     ret();
   }
-  int bytes() const { return kind_ == Xbyak::Operand::ZMM ? 64 : 32; }
+  int operations() const { return kUnroll * (loop_ == Loop::tiles ? kTileSums : kAccumulators); }
+  // Multiply-accumulates of an operation, or bytes of a read.
+  std::int64_t units() const {
+    switch (loop_) {
+      case Loop::tiles: return kMacsOfTiles;
+      case Loop::dot: return bytes();
+      case Loop::madd: return bytes() / 2;
+      case Loop::fma: return bytes() / 4;
+      case Loop::read: break;
+    }
+    return bytes();
+  }
 
  private:
+  int bytes() const { return kind_ == Xbyak::Operand::ZMM ? 64 : 32; }
   void operation(int i) {
     const Xbyak::Xmm acc(kind_, i % kAccumulators), a(kind_, 12), b(kind_, 13), product(kind_, 14);
     switch (loop_) {
+      case Loop::tiles: return tdpbusd(Xbyak::Tmm(i % kTileSums), Xbyak::Tmm(4 + i % 2), Xbyak::Tmm(6 + i / 2 % 2));
       case Loop::dot: return vpdpbusd(acc, a, b, has_evex_ ? Xbyak::EvexEncoding : Xbyak::VexEncoding);
       case Loop::madd: vpmaddwd(product, a, b); return vpaddd(acc, acc, product);
       case Loop::fma: return vfmadd231ps(acc, a, b);
@@ -70,54 +105,104 @@ struct PeakLoop {
 
 Result<PeakLoop> make_loop(Loop loop) {
   const IsaSet isa = host_machine().isa;
-  const bool is_wide = isa.has(Isa::avx512) && loop != Loop::madd && (loop != Loop::dot || isa.has(Isa::avx512vnni));
+  const bool is_wide = isa.has(Isa::avx512) && (loop != Loop::dot || isa.has(Isa::avx512vnni));
   std::vector<std::uint8_t> buffer(16 * 1024);
   LoopEmitter emitter(loop, is_wide, is_wide, buffer.data(), buffer.size());
   emitter.emit();
   auto code = Code::create({buffer.data(), emitter.getSize()});
   if (!code) return code.errors();
-  const std::int64_t per_round = kUnroll * kAccumulators * emitter.bytes();
-  if (loop == Loop::read)
-    return PeakLoop{*code, kReadBytesPerThread / per_round, kReadBytesPerThread / per_round * per_round};
-  constexpr std::int64_t kRounds = 20000;  // below a millisecond
-  const std::int64_t bytes_per_mac = loop == Loop::dot ? 1 : loop == Loop::madd ? 2 : 4;
-  return PeakLoop{*code, kRounds, kRounds * per_round / bytes_per_mac};
+  const std::int64_t per_round = emitter.operations() * emitter.units();
+  constexpr std::int64_t kRounds = 20000;  // about a millisecond
+  const std::int64_t rounds = loop == Loop::read ? kReadBytesPerThread / per_round : kRounds;
+  return PeakLoop{*code, rounds, rounds * per_round};
 }
 
-// The best rate of one thread, in units per nanosecond, while the others run too.
-double best_rate(const PeakLoop& loop, const void* memory, int repeats) {
-  using Clock = std::chrono::steady_clock;
-  double best = 0.0;
-  for (int i = 0; i < repeats; ++i) {
-    const auto start = Clock::now();
-    loop.code->entry<LoopFunction>()(loop.rounds, memory);
-    const double ns = std::chrono::duration<double, std::nano>(Clock::now() - start).count();
-    best = std::max(best, static_cast<double>(loop.units) / ns);
-  }
-  return best;
+using Clock = std::chrono::steady_clock;
+
+double ns_between(Clock::time_point start, Clock::time_point end) {
+  return std::chrono::duration<double, std::nano>(end - start).count();
 }
 
-Result<double> measure(Loop kind, int threads) {
-  auto loop = make_loop(kind);
-  if (!loop) return loop.errors();
-  const int repeats = kind == Loop::read ? 5 : 60;
-  std::vector<Tensor> memory;
-  for (int t = 0; t < threads; ++t)
-    memory.emplace_back(DType::u8, Shape{kind == Loop::read ? kReadBytesPerThread : 64});
-  std::vector<double> rates(static_cast<std::size_t>(threads));
-  std::atomic<int> waiting = threads;
-  const auto work = [&](std::size_t t) {
-    waiting.fetch_sub(1);
-    while (waiting.load() > 0) std::this_thread::yield();
-    rates[t] = best_rate(*loop, memory[t].data(), repeats);
-  };
+// body(thread, all) on that many threads at the same time, the calling one included; those that the system refuses are
+// done without.
+void run_together(int threads, const std::function<void(std::size_t thread, std::barrier<>& all)>& body) {
+  std::optional<std::barrier<>> all;
+  std::atomic<bool> is_counted{false};
   std::vector<std::thread> others;
-  for (int t = 1; t < threads; ++t) others.emplace_back(work, static_cast<std::size_t>(t));
-  work(0);
+  others.reserve(static_cast<std::size_t>(threads));
+  try {
+    for (int t = 1; t < threads; ++t) {
+      others.emplace_back([&, t] {
+        is_counted.wait(false);
+        body(static_cast<std::size_t>(t), *all);
+      });
+    }
+  } catch (const std::system_error&) {
+    // Fewer threads are measured.
+  }
+  all.emplace(static_cast<std::ptrdiff_t>(others.size()) + 1);
+  is_counted = true;
+  is_counted.notify_all();
+  body(0, *all);
   for (std::thread& other : others) other.join();
+}
+
+// 10^9 per second of all threads: the sum of each one's best while the others run too.
+Result<double> measure_arithmetic(Loop kind, int threads) {
+  const auto loop = make_loop(kind);
+  if (!loop) return loop.errors();
+  constexpr int kRepeats = 60;
+  std::vector<double> best(static_cast<std::size_t>(threads));
+  run_together(threads, [&](std::size_t t, std::barrier<>& all) {
+    all.arrive_and_wait();
+    for (int i = 0; i < kRepeats; ++i) {
+      const auto start = Clock::now();
+      loop->code->entry<LoopFunction>()(loop->rounds, &kPalette);
+      best[t] = std::max(best[t], static_cast<double>(loop->units) / ns_between(start, Clock::now()));
+    }
+  });
   double total = 0.0;
-  for (double rate : rates) total += rate;
+  for (const double rate : best) total += rate;
   return total;
+}
+
+// No cache holds any of it afterwards, whatever caches the machine says it has.
+void flush(const Tensor& memory) {
+  constexpr std::size_t kLine = 64;
+  for (std::size_t i = 0; i < memory.bytes(); i += kLine) _mm_clflush(memory.data() + i);
+  _mm_mfence();
+}
+
+// 10^9 bytes per second of all threads: each reads memory of its own, all begin together, the last one counts.
+Result<double> measure_memory(int threads) {
+  const auto loop = make_loop(Loop::read);
+  if (!loop) return loop.errors();
+  constexpr int kRepeats = 5;
+  const auto count = static_cast<std::size_t>(threads);
+  std::vector<Tensor> memory;
+  for (std::size_t t = 0; t < count; ++t) {
+    memory.emplace_back(DType::u8, Shape{kReadBytesPerThread});
+    std::memset(memory[t].data(), 1, memory[t].bytes());  // pages never written to are all the same one
+  }
+  std::vector<Clock::time_point> starts(count), ends(count);
+  double best = 0.0;
+  run_together(threads, [&](std::size_t t, std::barrier<>& all) {
+    for (int i = 0; i < kRepeats; ++i) {
+      flush(memory[t]);
+      all.arrive_and_wait();
+      starts[t] = Clock::now();
+      loop->code->entry<LoopFunction>()(loop->rounds, memory[t].data());
+      ends[t] = Clock::now();
+      all.arrive_and_wait();
+      if (t != 0) continue;
+      const auto granted = static_cast<std::size_t>(
+          std::count_if(ends.begin(), ends.end(), [](auto end) { return end != Clock::time_point(); }));
+      const auto first = *std::min_element(starts.begin(), starts.begin() + static_cast<std::ptrdiff_t>(granted));
+      const auto last = *std::max_element(ends.begin(), ends.begin() + static_cast<std::ptrdiff_t>(granted));
+      best = std::max(best, static_cast<double>(granted) * static_cast<double>(loop->units) / ns_between(first, last));
+    }
+  });
+  return best;
 }
 
 }  // namespace
@@ -126,19 +211,54 @@ Result<Peaks> measure_peaks(int threads) {
   const IsaSet isa = host_machine().isa;
   if (!isa.has(Isa::avx2)) return Peaks{};
   Peaks peaks;
-  const auto into = [&](double& to, Loop loop) -> Status {
-    auto rate = measure(loop, std::max(threads, 1));
-    if (!rate) return rate.errors();
-    to = *rate;
-    return ok_status();
+  struct Family {
+    Loop loop;
+    double& gmacs;
+    bool exists;
   };
-  if (isa.has(Isa::avx512vnni) || isa.has(Isa::avxvnni)) {
-    if (auto status = into(peaks.dot_gmacs, Loop::dot); !status) return status.errors();
+  for (const Family& family : {Family{Loop::tiles, peaks.amx_gmacs, isa.has(Isa::amx_int8)},
+                               Family{Loop::dot, peaks.dot_gmacs, isa.has(Isa::avxvnni)},
+                               Family{Loop::madd, peaks.madd_gmacs, true}, Family{Loop::fma, peaks.fma_gmacs, true}}) {
+    if (!family.exists) continue;
+    const auto rate = measure_arithmetic(family.loop, std::max(threads, 1));
+    if (!rate) return rate.errors();
+    family.gmacs = *rate;
   }
-  if (auto status = into(peaks.madd_gmacs, Loop::madd); !status) return status.errors();
-  if (auto status = into(peaks.fma_gmacs, Loop::fma); !status) return status.errors();
-  if (auto status = into(peaks.read_gbytes, Loop::read); !status) return status.errors();
+  const auto rate = measure_memory(std::max(threads, 1));
+  if (!rate) return rate.errors();
+  peaks.read_gbytes = *rate;
   return peaks;
+}
+
+double Peaks::int8_gmacs() const { return std::max({amx_gmacs, dot_gmacs, madd_gmacs}); }
+
+double Peaks::int8_gmacs_of(Isa isa) const {
+  switch (isa) {
+    case Isa::amx_int8: return amx_gmacs;
+    case Isa::avxvnni:
+    case Isa::avx512vnni:
+    case Isa::avx512vbmi: return dot_gmacs;
+    case Isa::scalar:
+    case Isa::avx2:
+    case Isa::avx512: break;
+  }
+  return madd_gmacs;
+}
+
+std::string to_string(const Peaks& peaks) {
+  const auto add = [](std::string& text, const char* what, double rate, const char* unit) {
+    if (rate <= 0.0) return;
+    char figure[64];
+    std::snprintf(figure, sizeof figure, "%s %.*f %s", what, rate < 20.0 ? 1 : 0, rate, unit);
+    text += (text.empty() ? "" : ", ") + std::string(figure);
+  };
+  std::string text;
+  add(text, "int8 by tdpbusd", peaks.amx_gmacs, "GMAC/s");
+  add(text, "int8 by vpdpbusd", peaks.dot_gmacs, "GMAC/s");
+  add(text, "int8 by vpmaddwd", peaks.madd_gmacs, "GMAC/s");
+  add(text, "fp32", peaks.fma_gmacs, "GMAC/s");
+  add(text, "memory", peaks.read_gbytes, "GB/s");
+  return text;
 }
 
 }  // namespace octavo

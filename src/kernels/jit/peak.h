@@ -3,19 +3,31 @@
 #ifndef OCTAVO_KERNELS_JIT_PEAK_H_
 #define OCTAVO_KERNELS_JIT_PEAK_H_
 
+#include <string>
+
+#include "base/machine.h"
 #include "base/result.h"
 
 namespace octavo {
 
 // Of all threads together. 0 where the machine has no such instruction.
 struct Peaks {
-  double dot_gmacs = 0.0;    // vpdpbusd in the widest form, 10^9 multiply-accumulates of u8 by s8 per second
-  double madd_gmacs = 0.0;   // vpmaddwd + vpaddd on 256 bits: the exact form without vpdpbusd
+  double amx_gmacs = 0.0;    // tdpbusd on full tiles: 10^9 multiply-accumulates of u8 by s8 per second
+  double dot_gmacs = 0.0;    // vpdpbusd in the widest form, the same
+  double madd_gmacs = 0.0;   // vpmaddwd + vpaddd in the widest form: the exact one without vpdpbusd
   double fma_gmacs = 0.0;    // vfmadd231ps in the widest form, f32
-  double read_gbytes = 0.0;  // memory, 10^9 bytes per second
+  double read_gbytes = 0.0;  // 10^9 bytes per second read of memory that is in no cache
+
+  // The best of the machine.
+  double int8_gmacs() const;
+  // That of the instructions which integer kernels for this instruction set multiply with: what they are a share of.
+  double int8_gmacs_of(Isa isa) const;
 };
 
-// Takes about a third of a second. Best of several repeats, so that short disturbances do not count.
+// "int8 by vpdpbusd 310 GMAC/s, ..., memory 12.3 GB/s": those that the machine has.
+std::string to_string(const Peaks& peaks);
+
+// Takes about half a second. Best of several repeats, so that short disturbances do not count.
 // Error: resource, where executable memory is refused.
 Result<Peaks> measure_peaks(int threads);
 

@@ -1,8 +1,11 @@
 // Runs OpSpec::reference on a step's operands. Part of kernels/.
 #include "kernels/reference/reference.h"
 
+#include <algorithm>
 #include <memory>
 #include <new>
+
+#include "kernels/sliced/sliced.h"
 
 namespace octavo {
 namespace {
@@ -85,5 +88,12 @@ constexpr Kernel kKernels[] = {{.name = "reference", .op = "*", .refusal = refus
 }  // namespace
 
 std::span<const Kernel> reference_kernels() { return kKernels; }
+
+bool is_reference_code(std::string_view kernel) {
+  const auto has = [&](std::span<const Kernel> kernels) {
+    return std::any_of(kernels.begin(), kernels.end(), [&](const Kernel& one) { return one.name == kernel; });
+  };
+  return has(reference_kernels()) || has(sliced_kernels());
+}
 
 }  // namespace octavo

@@ -3,12 +3,17 @@
 #define OCTAVO_KERNELS_REFERENCE_REFERENCE_H_
 
 #include <span>
+#include <string_view>
 
 #include "kernels/kernel.h"
 
 namespace octavo {
 
 std::span<const Kernel> reference_kernels();
+
+// Whether this kernel is an operator's scalar reference: "reference", which has to be allowed, or slices of it
+// (kernels/sliced), which stand in without that for operators that have no kernel of their own yet.
+bool is_reference_code(std::string_view kernel);
 
 }  // namespace octavo
 
