@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <map>
+#include <set>
 
 #include "bits/same_bits.h"
 #include "import/import.h"
@@ -21,13 +22,17 @@ fs::path models_folder() {
   return (folder != nullptr ? fs::path(folder) : fs::path(OCTAVO_SOURCE_DIR) / ".." / "shared" / "data") / "models";
 }
 
-// Every .onnx and .tflite file there, sorted; quantized ones or all.
-enum class Which { all, quantized };
+// Octavo does not read these yet.
+const std::set<std::string> kRefused = {"minilm_l6_v2_fp32"};
+
+// Every .onnx and .tflite file there that Octavo reads, sorted; quantized ones, all, or instead those in kRefused.
+enum class Which { all, quantized, refused };
 std::vector<fs::path> model_files(Which which) {
   std::vector<fs::path> files;
   std::error_code none;
   for (const auto& entry : fs::directory_iterator(models_folder(), none)) {
     if (entry.path().extension() != ".onnx" && entry.path().extension() != ".tflite") continue;
+    if (kRefused.contains(entry.path().stem().string()) != (which == Which::refused)) continue;
     if (which == Which::quantized) {
       const auto imported = import_model(entry.path().string(), {});
       if (!imported || !imported->is_quantized) continue;
@@ -70,6 +75,12 @@ void expect_own_kernels(const fs::path& file, const v1::CompileOptions& options,
   const v1::PlanInfo plan = compiled->info().plans[0];
   EXPECT_EQ(plan.kernels.count("reference"), 0u);
   EXPECT_EQ(without_reasons(plan.islands), islands);
+}
+
+TEST(RealModels, OnlyKnownOnesAreRefused) {
+  const std::vector<fs::path> files = model_files(Which::refused);
+  if (files.empty()) GTEST_SKIP() << "needs models at " << models_folder();
+  for (const fs::path& file : files) EXPECT_FALSE(import_model(file.string(), {}).ok()) << file << " can be read now";
 }
 
 TEST(RealModels, EveryOperatorHasAKernelAndFloatIslandsAreKnown) {
