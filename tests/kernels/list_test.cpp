@@ -38,16 +38,17 @@ TEST(KernelList, EveryOperatorHasAPortableKernel) {
   for (const OpSpec* op : all_ops()) EXPECT_TRUE(covered.contains(op->name)) << op->name;
 }
 
-// Not a test of anything: what a reader of the log wants to know.
+// Says what a reader of the log wants to know. A set without kernels is a family that the list forgot.
 TEST(KernelList, InstructionSetsExercised) {
   std::map<Isa, int> counts;
+  for (int isa = 0; isa < kIsaCount; ++isa) counts[static_cast<Isa>(isa)] = 0;
   for (const Kernel* kernel : all_kernels()) ++counts[kernel->needs];
   for (const auto& [isa, count] : counts) {
     const bool is_emulated = isa == Isa::amx_int8 && testing::AmxEmulation::is_possible();
     std::printf("%-11s %3d kernels, %s\n", std::string(name_of(isa)).c_str(), count,
                 host_machine().isa.has(isa) ? "exercised" : (is_emulated ? "emulated" : "NOT exercised on this host"));
+    EXPECT_GT(count, 0) << name_of(isa);
   }
-  EXPECT_TRUE(host_machine().isa.has(Isa::scalar));
 }
 
 }  // namespace

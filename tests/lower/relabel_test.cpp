@@ -37,14 +37,16 @@ QuantizedConvAttrs conv_attrs(Residual residual) {
   attrs.residual_zero_point = -5;
   attrs.residual_ratio = 0.77f;
   attrs.add = AddForm::of(0.031f, 13, 0.047f, -5, 0.053f, 3);
+  attrs.integer_add = IntegerAddForm::of(0.031f, 13, 0.047f, -5, 0.053f, 3, 1);
   attrs.add_lowest = -90;
   attrs.add_highest = 111;
   return attrs;
 }
 
 TEST(Relabel, ConvolutionsOfEveryKind) {
-  for (Residual residual : {Residual::none, Residual::before_rounding, Residual::after_rounding_conv_first,
-                            Residual::after_rounding_conv_second}) {
+  for (int form = 0; form < count_of(Residual{}); ++form) {
+    const auto residual = static_cast<Residual>(form);
+    SCOPED_TRACE(name_of(residual));
     for (bool has_table : {false, true}) {
       GraphBuilder b;
       const ValueId x = b.input(DType::s8, {2, 3, 4, 3});
@@ -59,11 +61,33 @@ TEST(Relabel, ConvolutionsOfEveryKind) {
   }
 }
 
+// In integers each of the two may be signed; the other forms read what the convolution makes.
+TEST(Relabel, ASumInIntegersOfOneSignedOperand) {
+  for (const DType made : {DType::s8, DType::u8}) {
+    for (const DType added : {DType::s8, DType::u8}) {
+      SCOPED_TRACE(std::string(name_of(made)) + " + " + std::string(name_of(added)));
+      GraphBuilder b;
+      QuantizedConvAttrs attrs = conv_attrs(Residual::after_rounding_integer);
+      attrs.to = made;
+      if (made == DType::u8) attrs.lowest = attrs.add_lowest = 20, attrs.highest = attrs.add_highest = 200;
+      const ValueId x = b.input(DType::s8, {2, 3, 4, 3});
+      const ValueId y = b.add(kQuantizedConv, attrs,
+                              {x, b.random_constant(DType::s8, {2, 2, 2, 3}), b.constant<std::int32_t>({2}, {300, -77}),
+                               b.constant<float>({2}, {0.00123f, 0.00431f}), b.input(added, {2, 4, 5, 2})});
+      b.output(b.add(kTable, NoAttrs{}, {y, b.random_constant(DType::f32, {256})}));
+      relabel(b.graph);
+    }
+  }
+}
+
 TEST(Relabel, AdditionsAndProductsKeepTheirArithmetic) {
-  for (QuantizedBinaryKind kind : {QuantizedBinaryKind::add, QuantizedBinaryKind::mul}) {
+  for (int form = 0; form < count_of(QuantizedBinaryKind{}); ++form) {
+    const auto kind = static_cast<QuantizedBinaryKind>(form);
+    SCOPED_TRACE(name_of(kind));
     GraphBuilder b;
     QuantizedBinaryAttrs attrs{
         .kind = kind, .to = DType::s8, .add = AddForm::of(0.0173f, -3, 0.0291f, 77, 0.0313f, -41), .a_zero_point = -3};
+    attrs.integer_add = IntegerAddForm::of(0.0173f, -3, 0.0291f, 77, 0.0313f, -41, -1);
     attrs.b_zero_point = 77;
     attrs.ratio = 0.0161f;
     attrs.zero_point = -41;
