@@ -1,34 +1,9 @@
 // ONNX readers: functions of two or more elements, broadcast. Part of import/.
-#include <array>
-#include <utility>
-
 #include "import/onnx/operators.h"
 #include "ops/list.h"
 
 namespace octavo::onnx_import {
 namespace {
-
-constexpr std::array<std::pair<std::string_view, BinaryKind>, 12> kBinaries = {{
-    {"Add", BinaryKind::add},
-    {"And", BinaryKind::logical_and},
-    {"Div", BinaryKind::div},
-    {"Equal", BinaryKind::equal},
-    {"Greater", BinaryKind::greater},
-    {"GreaterOrEqual", BinaryKind::greater_or_equal},
-    {"Less", BinaryKind::less},
-    {"LessOrEqual", BinaryKind::less_or_equal},
-    {"Mul", BinaryKind::mul},
-    {"Or", BinaryKind::logical_or},
-    {"Sub", BinaryKind::sub},
-    {"Xor", BinaryKind::logical_xor},
-}};
-
-BinaryKind kind_of(std::string_view op) {
-  for (const auto& [name, kind] : kBinaries) {
-    if (name == op) return kind;
-  }
-  return BinaryKind::add;
-}
 
 ValueId binary(NodeReader& in, BinaryKind kind, ValueId a, ValueId b, std::string_view suffix = {}) {
   return in.add(kBinary, BinaryAttrs{.kind = kind}, {a, b}, suffix);
@@ -46,15 +21,12 @@ ValueId chain(NodeReader& in, BinaryKind kind) {
 
 }  // namespace
 
-void read_binary(NodeReader& in) {
+void read_binary(NodeReader& in, BinaryKind kind) {
   const ValueId a = in.value(0), b = in.value(1);
-  in.output(0, binary(in, kind_of(in.op()), a, b));
+  in.output(0, binary(in, kind, a, b));
 }
 
-void read_variadic(NodeReader& in) {
-  const BinaryKind kind = in.op() == "Min" ? BinaryKind::min : in.op() == "Max" ? BinaryKind::max : BinaryKind::add;
-  in.output(0, chain(in, kind));
-}
+void read_variadic(NodeReader& in, BinaryKind kind) { in.output(0, chain(in, kind)); }
 
 void read_mean(NodeReader& in) {
   const ValueId sum = chain(in, BinaryKind::add);
@@ -75,14 +47,15 @@ void read_mod(NodeReader& in) {
 }
 
 void read_pow(NodeReader& in) {
-  const ValueId base = in.value(0), exponent = in.value(1);
+  ValueId base = in.value(0), exponent = in.value(1);
   if (in.failed()) return;
   const DType type = in.dtype(base);
   // The result has the type of the base; an integer base with a float exponent is raised in floats.
   const bool is_mixed = is_integer(type) && is_float(in.dtype(exponent));
   const DType inner = is_mixed ? in.dtype(exponent) : type;
-  const ValueId power = binary(in, BinaryKind::pow, in.cast(base, inner, "base"), in.cast(exponent, inner, "exponent"),
-                               is_mixed ? "power" : "");
+  base = in.cast(base, inner, "base");
+  exponent = in.cast(exponent, inner, "exponent");
+  const ValueId power = binary(in, BinaryKind::pow, base, exponent, is_mixed ? "power" : "");
   in.output(0, in.cast(power, type, ""));
 }
 

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "import/onnx/node_reader.h"
+#include "ops/list.h"
 
 namespace octavo::onnx_import {
 
@@ -34,12 +35,20 @@ void read_clip(NodeReader& in);
 void read_gelu(NodeReader& in);
 void read_unary(NodeReader& in);
 // arithmetic.cpp
-void read_binary(NodeReader& in);
+void read_binary(NodeReader& in, BinaryKind kind);
+template <BinaryKind kind>
+void read_binary(NodeReader& in) {
+  read_binary(in, kind);
+}
 void read_mean(NodeReader& in);
 void read_mod(NodeReader& in);
 void read_pow(NodeReader& in);
 void read_prelu(NodeReader& in);
-void read_variadic(NodeReader& in);
+void read_variadic(NodeReader& in, BinaryKind kind);
+template <BinaryKind kind>
+void read_variadic(NodeReader& in) {
+  read_variadic(in, kind);
+}
 void read_where(NodeReader& in);
 // casts.cpp
 void read_cast(NodeReader& in);
@@ -91,7 +100,11 @@ void read_dynamic_quantize(NodeReader& in);
 void read_quantize(NodeReader& in);
 // reductions.cpp
 void read_argmax(NodeReader& in);
-void read_reduce(NodeReader& in);
+void read_reduce(NodeReader& in, ReduceKind kind);
+template <ReduceKind kind>
+void read_reduce(NodeReader& in) {
+  read_reduce(in, kind);
+}
 // resizing.cpp
 void read_resize(NodeReader& in);
 void read_upsample(NodeReader& in);

@@ -70,7 +70,8 @@ void read_qlinear_conv(NodeReader& in) {
   require_per_tensor(in, x.quantization, "x");
   require_per_tensor(in, to, "y");
   const ValueId bias = real_bias(in, in.optional(8), x.quantization.scale, w.quantization.scale, 0);
-  const ValueId y = add_conv(in, real(in, x, -1, "x"), real(in, w, 0, "w"), bias, "conv");
+  const ValueId real_x = real(in, x, -1, "x"), real_w = real(in, w, 0, "w");
+  const ValueId y = add_conv(in, real_x, real_w, bias, "conv");
   in.output(0, add_quantize(in, y, to, x.type, -1, ""));
 }
 
@@ -92,8 +93,8 @@ void read_qgemm(NodeReader& in) {
   if (in.failed()) return;
   const bool has_quantized_result = in.has(7);
   const bool is_plain = !has_quantized_result && !c.exists();
-  ValueId y =
-      add_gemm_product(in, real(in, a, -1, "a"), real(in, b, transposes_b ? 0 : 1, "b"), is_plain ? "" : "matmul");
+  const ValueId real_a = real(in, a, -1, "a"), real_b = real(in, b, transposes_b ? 0 : 1, "b");
+  ValueId y = add_gemm_product(in, real_a, real_b, is_plain ? "" : "matmul");
   if (c.exists()) {
     const float alpha = in.attributes.number("alpha", 1.0f);
     ValueId a_scale = a.quantization.scale;

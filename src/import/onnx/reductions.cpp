@@ -1,40 +1,13 @@
 // ONNX readers: reductions. Part of import/.
 #include <algorithm>
-#include <array>
 #include <numeric>
-#include <utility>
 
 #include "import/onnx/operators.h"
 #include "ops/list.h"
 
 namespace octavo::onnx_import {
-namespace {
-
-constexpr std::array<std::pair<std::string_view, ReduceKind>, 10> kReductions = {{
-    {"ReduceL1", ReduceKind::l1},
-    {"ReduceL2", ReduceKind::l2},
-    {"ReduceLogSum", ReduceKind::log_sum},
-    {"ReduceLogSumExp", ReduceKind::log_sum_exp},
-    {"ReduceMax", ReduceKind::max},
-    {"ReduceMean", ReduceKind::mean},
-    {"ReduceMin", ReduceKind::min},
-    {"ReduceProd", ReduceKind::prod},
-    {"ReduceSum", ReduceKind::sum},
-    {"ReduceSumSquare", ReduceKind::sum_square},
-}};
-
-ReduceKind kind_of(std::string_view op) {
-  for (const auto& [name, kind] : kReductions) {
-    if (name == op) return kind;
-  }
-  return ReduceKind::sum;
-}
-
-}  // namespace
-
-void read_reduce(NodeReader& in) {
+void read_reduce(NodeReader& in, ReduceKind kind) {
   const ValueId x = in.value(0);
-  const ReduceKind kind = kind_of(in.op());
   const bool has_input_form = in.opset() >= (kind == ReduceKind::sum ? 13 : 18);
   if (!has_input_form && in.input_count() > 1) return in.fail("", "2 inputs", "1 and the attribute 'axes'");
   std::vector<std::int64_t> axes;

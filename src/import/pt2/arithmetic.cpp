@@ -1,6 +1,5 @@
 // ATen readers: functions of two elements. Part of import/.
 #include <algorithm>
-#include <array>
 
 #include "import/pt2/operators.h"
 #include "import/pt2/parts.h"
@@ -8,29 +7,6 @@
 
 namespace octavo::pt2_import {
 namespace {
-
-// Sorted by name.
-constexpr std::array<std::pair<std::string_view, BinaryKind>, 14> kBinaries = {{
-    {"add", BinaryKind::add},
-    {"div", BinaryKind::div},
-    {"eq", BinaryKind::equal},
-    {"ge", BinaryKind::greater_or_equal},
-    {"gt", BinaryKind::greater},
-    {"le", BinaryKind::less_or_equal},
-    {"logical_and", BinaryKind::logical_and},
-    {"lt", BinaryKind::less},
-    {"maximum", BinaryKind::max},
-    {"minimum", BinaryKind::min},
-    {"mul", BinaryKind::mul},
-    {"pow", BinaryKind::pow},
-    {"rsub", BinaryKind::sub},
-    {"sub", BinaryKind::sub},
-}};
-
-BinaryKind kind_of(const std::string& name) {
-  return std::find_if(kBinaries.begin(), kBinaries.end(), [&](const auto& entry) { return entry.first == name; })
-      ->second;
-}
 
 // The type that both integers fit; a float and an integer meet in the float.
 DType common_type(DType a, DType b) {
@@ -48,10 +24,9 @@ ValueId in_type_of(NodeReader& in, ValueId scalar, ValueId other, std::string_vi
 
 }  // namespace
 
-void read_binary(NodeReader& in) {
-  const std::string name = base_name(in.target());
-  const bool is_power = name == "pow";
-  const std::string_view second = is_power ? "exponent" : "other";
+void read_binary(NodeReader& in, BinaryKind kind) {
+  const bool is_reversed_sub = base_name(in.target()) == "rsub";
+  const std::string_view second = kind == BinaryKind::pow ? "exponent" : "other";
   // Either may be a number, the first one in programs that wrote "1 - x".
   const bool is_reversed = !in.is_tensor("self") && in.is_tensor(second);
   ValueId a = is_reversed ? ValueId{} : in.value("self");
@@ -64,18 +39,18 @@ void read_binary(NodeReader& in) {
   const DType common = common_type(in.dtype(a), in.dtype(b));
   a = in.cast(a, common, "self");
   b = in.cast(b, common, "other");
-  if (name == "rsub") std::swap(a, b);
-  if (name == "div" && !is_float(in.dtype(a)))
+  if (is_reversed_sub) std::swap(a, b);
+  if (kind == BinaryKind::div && !is_float(in.dtype(a)))
     return in.unsupported("argument 'self'", std::string(name_of(in.dtype(a))), "floats");
-  if (name == "mul") {
+  if (kind == BinaryKind::mul) {
     if (const auto real = dequantize_of_product(in, a, b)) return in.output(0, *real);
   }
   if (alpha != 1.0) {
-    ValueId& scaled = name == "rsub" ? a : b;
+    ValueId& scaled = is_reversed_sub ? a : b;
     scaled = in.add(kBinary, BinaryAttrs{.kind = BinaryKind::mul}, {scaled, in.scalar_like(scaled, alpha, "alpha")},
                     "scaled");
   }
-  in.output(0, in.add(kBinary, BinaryAttrs{.kind = kind_of(name)}, {a, b}));
+  in.output(0, in.add(kBinary, BinaryAttrs{.kind = kind}, {a, b}));
 }
 
 void read_rsqrt(NodeReader& in) {

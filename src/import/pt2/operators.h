@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "import/pt2/node_reader.h"
+#include "ops/list.h"
 
 namespace octavo::pt2_import {
 
@@ -30,7 +31,11 @@ void read_hardtanh(NodeReader& in);
 void read_softplus(NodeReader& in);
 void read_unary(NodeReader& in);
 // arithmetic.cpp
-void read_binary(NodeReader& in);
+void read_binary(NodeReader& in, BinaryKind kind);
+template <BinaryKind kind>
+void read_binary(NodeReader& in) {
+  read_binary(in, kind);
+}
 void read_prelu(NodeReader& in);
 void read_rsqrt(NodeReader& in);
 void read_where(NodeReader& in);

@@ -274,8 +274,8 @@ void add_hybrid_product(OperatorReader& in, ValueId x, const ProductSizes& sizes
   const ValueId filters = in.reshape(weights.stored, {sizes.columns, 1, 1, sizes.inner}, "filters");
   const ValueId pixels = in.reshape(x, {sizes.rows, 1, 1, sizes.inner}, "pixels");
   const HybridConvAttrs attrs{.window = unit_window({1, 1})};
-  const ValueId y =
-      hybrid_conv(in, pixels, hybrid_weights(in, filters), bias_of(in, {}, sizes.columns), attrs, activation);
+  const HybridWeights integers = hybrid_weights(in, filters);
+  const ValueId y = hybrid_conv(in, pixels, integers, bias_of(in, {}, sizes.columns), attrs, activation);
   in.output(0, in.reshape(y, sizes.dims, "shaped"));
 }
 

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "import/tflite/operator_reader.h"
+#include "ops/list.h"
 
 namespace octavo::tflite_import {
 
@@ -67,7 +68,11 @@ void read_quantize(OperatorReader& in);
 // reductions.cpp
 void read_arg_extreme(OperatorReader& in);
 void read_l2_normalization(OperatorReader& in);
-void read_reduce(OperatorReader& in);
+void read_reduce(OperatorReader& in, ReduceKind kind);
+template <ReduceKind kind>
+void read_reduce(OperatorReader& in) {
+  read_reduce(in, kind);
+}
 void read_softmax(OperatorReader& in);
 // resizing.cpp
 void read_resize_bilinear(OperatorReader& in);

@@ -1,25 +1,11 @@
 // TFLite readers: reductions over axes, and softmax. Part of import/.
 #include <algorithm>
-#include <array>
 
 #include "import/tflite/operators.h"
 #include "ops/list.h"
 
 namespace octavo::tflite_import {
-namespace {
-
-ReduceKind kind_of(std::string_view type) {
-  constexpr std::array<std::pair<std::string_view, ReduceKind>, 5> kKinds = {{{"MEAN", ReduceKind::mean},
-                                                                              {"REDUCE_MAX", ReduceKind::max},
-                                                                              {"REDUCE_MIN", ReduceKind::min},
-                                                                              {"REDUCE_PROD", ReduceKind::prod},
-                                                                              {"SUM", ReduceKind::sum}}};
-  return std::find_if(kKinds.begin(), kKinds.end(), [&](const auto& entry) { return entry.first == type; })->second;
-}
-
-}  // namespace
-
-void read_reduce(OperatorReader& in) {
+void read_reduce(OperatorReader& in, ReduceKind kind) {
   const ValueId x = in.operand(0);
   const auto* given = in.options<file::ReducerOptions>();
   std::vector<std::int64_t> axes;
@@ -27,8 +13,7 @@ void read_reduce(OperatorReader& in) {
     axes.push_back(in.axis("input 'axes'", one, in.rank(x)));
   std::sort(axes.begin(), axes.end());
   axes.erase(std::unique(axes.begin(), axes.end()), axes.end());
-  const ReduceAttrs attrs{
-      .kind = kind_of(in.type()), .axes = axes, .keep_dims = given != nullptr && given->keep_dims()};
+  const ReduceAttrs attrs{.kind = kind, .axes = axes, .keep_dims = given != nullptr && given->keep_dims()};
   in.output(0, in.add(kReduce, attrs, {x}));
 }
 
@@ -54,9 +39,9 @@ void read_l2_normalization(OperatorReader& in) {
     return in.add(kBinary, BinaryAttrs{.kind = kind}, {a, b}, suffix);
   };
   const ReduceAttrs last{.kind = ReduceKind::l2, .axes = {in.rank(x) - 1}};
-  const ValueId norm =
-      binary(BinaryKind::max, in.add(kReduce, last, {x}, "norm"), in.scalar(1e-6f, "epsilon"), "bounded");
-  in.output(0, in.activation(binary(BinaryKind::div, x, norm, ""),
+  const ValueId norm = in.add(kReduce, last, {x}, "norm"), epsilon = in.scalar(1e-6f, "epsilon");
+  const ValueId bounded = binary(BinaryKind::max, norm, epsilon, "bounded");
+  in.output(0, in.activation(binary(BinaryKind::div, x, bounded, ""),
                              given == nullptr ? 0 : given->fused_activation_function()));
 }
 
