@@ -63,7 +63,8 @@ const std::vector<std::string>& words() {
                                       "\"buffer\"",
                                       "\"same\""};
     for (const pt2_import::Operator& op : pt2_import::all_operators())
-      words.push_back("\"" + std::string(op.target) + "\"");
+      words.push_back("\"" + std::string(op.name) + "." + std::string(op.overloads.substr(0, op.overloads.find(' '))) +
+                      "\"");
     return words;
   }();
   return kWords;

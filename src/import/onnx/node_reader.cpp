@@ -1,14 +1,14 @@
-// What the reader of one operator sees, and how it builds. Part of import/.
+// What the reader of one operator sees of an ONNX file. Part of import/.
 #include "import/onnx/node_reader.h"
 
-#include <algorithm>
-
-#include "import/fold.h"
+#include "base/fields.h"
 #include "import/onnx/proto.h"
-#include "ops/list.h"
+#include "import/onnx/types.h"
 
 namespace octavo::onnx_import {
 namespace {
+
+using Type = onnx::AttributeProto;
 
 int count_inputs(const onnx::NodeProto& node) {
   int count = node.input_size();
@@ -16,207 +16,181 @@ int count_inputs(const onnx::NodeProto& node) {
   return count;
 }
 
-bool is_half(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; }
+std::string attribute(std::string_view name) { return quoted("attribute", name); }
+
+template <class Repeated>
+std::string printed_list(const Repeated& values) {
+  constexpr int kShown = 8;
+  std::string text = "[";
+  for (int i = 0; i < values.size() && i < kShown; ++i) text += (i > 0 ? "," : "") + print(values[i]);
+  return text + (values.size() > kShown ? ",...]" : "]");
+}
+
+// Exporters of 2017 leave the type out; then the field that is set tells.
+Type::AttributeType type_of(const onnx::AttributeProto& attribute) {
+  if (attribute.type() != Type::UNDEFINED) return attribute.type();
+  if (attribute.has_i()) return Type::INT;
+  if (attribute.has_f()) return Type::FLOAT;
+  if (attribute.has_s()) return Type::STRING;
+  if (attribute.has_t()) return Type::TENSOR;
+  if (attribute.ints_size() > 0) return Type::INTS;
+  if (attribute.floats_size() > 0) return Type::FLOATS;
+  return Type::UNDEFINED;
+}
+
+std::string printed_value(const onnx::AttributeProto& attribute) {
+  constexpr std::size_t kShown = 60;
+  switch (type_of(attribute)) {
+    case Type::INT: return print(static_cast<std::int64_t>(attribute.i()));
+    case Type::FLOAT: return print(attribute.f());
+    case Type::STRING: return "'" + attribute.s().substr(0, kShown) + "'";
+    case Type::INTS: return printed_list(attribute.ints());
+    case Type::FLOATS: return printed_list(attribute.floats());
+    case Type::TENSOR: return "a tensor";
+    case Type::GRAPH: return "a graph";
+    default: return "a value of attribute type " + std::to_string(static_cast<int>(attribute.type()));
+  }
+}
 
 }  // namespace
 
-NodeReader::NodeReader(Building& building, const onnx::NodeProto& node, int opset, std::string name, std::string origin,
-                       std::string where)
-    : attributes(node, where),
+NodeReader::NodeReader(Building& building, const onnx::NodeProto& node, int opset, std::string name, std::string origin)
+    : NodeBuilder(building, std::move(name), std::move(origin)),
       building_(building),
       node_(node),
       opset_(opset),
-      input_count_(count_inputs(node)),
-      first_value_(building.graph.value_count()),
-      name_(std::move(name)),
-      origin_(std::move(origin)),
-      where_(std::move(where)),
-      outputs_(static_cast<std::size_t>(node.output_size())) {}
+      input_count_(count_inputs(node)) {
+  outputs_.resize(static_cast<std::size_t>(node.output_size()));
+  for (const onnx::AttributeProto& given : node.attribute()) {
+    if (!attributes_.emplace(given.name(), &given).second) fail(attribute(given.name()), "it twice", "it once");
+  }
+}
 
 const std::string& NodeReader::op() const { return node_.op_type(); }
 bool NodeReader::is_microsoft() const { return node_.domain() == "com.microsoft"; }
 bool NodeReader::has(int index) const { return index < input_count_ && !node_.input(index).empty(); }
-int NodeReader::output_count() const { return node_.output_size(); }
 bool NodeReader::wants(int index) const { return index < node_.output_size() && !node_.output(index).empty(); }
 
-ValueId NodeReader::value(int index) {
-  if (!has(index)) {
-    fail("input " + std::to_string(index), "none", "a value");
-    return {};
-  }
-  return building_.values.at(node_.input(index));
+ValueId NodeReader::value(int index, std::string_view name) {
+  const std::string place = name.empty() ? "input " + std::to_string(index) : quoted("input", name);
+  return has(index) ? placed(building_.values.at(node_.input(index)), place) : fail(place, "none", "a value");
 }
 
-ValueId NodeReader::optional(int index) { return has(index) ? value(index) : ValueId{}; }
+ValueId NodeReader::optional(int index, std::string_view name) { return has(index) ? value(index, name) : ValueId{}; }
 
-const Fact& NodeReader::fact(ValueId id) const {
-  static const Fact kNone;
-  return id.exists() ? building_.graph.fact(id) : kNone;
+std::vector<ValueId> NodeReader::values() {
+  std::vector<ValueId> all;
+  for (int i = 0; i < input_count_; ++i) all.push_back(value(i));
+  return all;
 }
 
-std::shared_ptr<const Tensor> NodeReader::constant(int index, std::string_view name) {
-  const ValueId id = value(index);
-  if (!id.exists()) return nullptr;
-  if (!fact(id).is_constant()) {
-    unsupported("input '" + std::string(name) + "'", "'" + node_.input(index) + "', which is computed at run time",
-                "a constant");
-  }
-  return fact(id).constant;
+std::shared_ptr<const Tensor> NodeReader::constant_of(int index, std::string_view name) {
+  return data_of(value(index, name), has(index) ? node_.input(index) : "");
 }
 
-std::vector<std::int64_t> NodeReader::constant_integers(int index, std::string_view name) {
-  const auto tensor = constant(index, name);
-  if (!tensor) return {};
-  if (!is_integer(tensor->dtype()) || tensor->shape().rank() > 1) {
-    fail("input '" + std::string(name) + "'", std::string(name_of(tensor->dtype())) + " " + tensor->shape().to_string(),
-         "a list of integers");
-    return {};
-  }
-  return to_int64s(tensor->view());
+// Of rank 0 or 1.
+std::shared_ptr<const Tensor> NodeReader::list_at(int index, std::string_view name, bool (*is_type)(DType),
+                                                  std::string_view types) {
+  auto list = list_of(value(index, name), has(index) ? node_.input(index) : "", is_type, types);
+  if (list == nullptr || list->shape().rank() <= 1) return list;
+  fail(quoted("input", name), std::string(name_of(list->dtype())) + " " + list->shape().to_string(),
+       std::string(types));
+  return nullptr;
+}
+
+Numbers NodeReader::constant_integers(int index, std::string_view name) {
+  const auto list = list_at(index, name, is_integer, "a list of integers");
+  return {list == nullptr ? Integers{} : to_int64s(list->view()), quoted("input", name)};
 }
 
 std::vector<float> NodeReader::constant_floats(int index, std::string_view name) {
-  const auto tensor = constant(index, name);
-  if (!tensor) return {};
-  if (!is_float(tensor->dtype()) || tensor->shape().rank() > 1) {
-    fail("input '" + std::string(name) + "'", std::string(name_of(tensor->dtype())) + " " + tensor->shape().to_string(),
-         "a list of floats");
-    return {};
-  }
-  return to_floats(tensor->view());
+  const auto list = list_at(index, name, is_float, "a list of floats");
+  return list == nullptr ? std::vector<float>{} : to_floats(list->view());
 }
 
-void NodeReader::output(int index, ValueId value) {
-  if (!wants(index) || !value.exists()) return;
-  outputs_[static_cast<std::size_t>(index)] = value;
+const onnx::AttributeProto* NodeReader::find(std::string_view name, int type, std::string_view type_name) {
+  const auto found = attributes_.find(name);
+  if (found == attributes_.end()) return nullptr;
+  read_.insert(found->first);
+  const auto given = type_of(*found->second);
+  // An empty list of an untyped attribute looks like nothing at all.
+  if (given == type || (given == Type::UNDEFINED && (type == Type::INTS || type == Type::FLOATS))) return found->second;
+  fail(attribute(name), printed_value(*found->second), std::string(type_name));
+  return nullptr;
 }
 
-std::vector<ValueId> NodeReader::add_exactly(const OpSpec& spec, Attrs attrs, std::vector<ValueId> inputs,
-                                             std::string_view suffix) {
-  const std::vector<ValueId> nothing(static_cast<std::size_t>(spec.outputs));
-  if (failed()) return nothing;
-  while (!inputs.empty() && !inputs.back().exists()) inputs.pop_back();
-  const std::string name = suffix.empty() ? name_ : name_ + "." + std::string(suffix);
-  auto constants = add_folded(building_.graph, spec, attrs, inputs, name, building_.fold_budget);
-  if (!constants.empty()) return constants;
-  auto node = building_.graph.add_node(spec, std::move(attrs), std::move(inputs), name, origin_);
-  if (node) return building_.graph.node(*node).outputs;
-  for (const Error& error : node.errors()) record(error.kind, error.where, error.found, error.expected);
-  return nothing;
+Number NodeReader::integer(std::string_view name) {
+  if (!has(name)) fail(attribute(name), "none", "one");
+  return integer(name, 0);
 }
 
-ValueId NodeReader::add(const OpSpec& spec, Attrs attrs, std::vector<ValueId> inputs, std::string_view suffix) {
-  DType half = DType::f32;
-  for (ValueId& input : inputs) {
-    if (!input.exists() || !is_half(dtype(input))) continue;
-    half = dtype(input);
-    input = widened(input);
-  }
-  const ValueId result = add_exactly(spec, std::move(attrs), std::move(inputs), suffix).front();
-  return half != DType::f32 && result.exists() && dtype(result) == DType::f32 ? rounded(result, half, suffix) : result;
+Number NodeReader::integer(std::string_view name, std::int64_t fallback) {
+  const auto* found = find(name, Type::INT, "an integer");
+  return {found == nullptr ? fallback : found->i(), attribute(name)};
 }
 
-ValueId NodeReader::widened(ValueId value) {
-  const auto known = building_.wide.find(value.index);
-  if (known != building_.wide.end()) return known->second;
-  const ValueId wide = add_exactly(kCast, CastAttrs{.to = DType::f32}, {value}, "widened").front();
-  if (wide.exists()) building_.wide[value.index] = wide;
-  return wide;
+bool NodeReader::flag(std::string_view name, bool fallback) {
+  const std::int64_t value = integer(name, fallback ? 1 : 0);
+  if (value != 0 && value != 1) fail(attribute(name), std::to_string(value), "0 or 1");
+  return value == 1;
 }
 
-ValueId NodeReader::rounded(ValueId value, DType to, std::string_view suffix) {
-  const ValueId result = cast(value, to, std::string(suffix) + "rounded");
-  // A constant stays what its type can hold: widening it again starts from the rounded value.
-  if (is_half(to) && result.exists() && !fact(result).is_constant()) building_.wide[result.index] = value;
-  return result;
+float NodeReader::number(std::string_view name, float fallback) {
+  const auto* found = find(name, Type::FLOAT, "a number");
+  return found == nullptr ? fallback : found->f();
 }
 
-ValueId NodeReader::add_constant(Tensor tensor, std::string_view suffix) {
-  return building_.graph.add_constant(name_ + "." + std::string(suffix), std::move(tensor));
+std::string NodeReader::text(std::string_view name, std::string fallback) {
+  const auto* found = find(name, Type::STRING, "a string");
+  return found == nullptr ? std::move(fallback) : found->s();
 }
 
-ValueId NodeReader::scalar_like(ValueId value, double number, std::string_view suffix) {
-  Tensor tensor(dtype(value), Shape{});
-  store_double(tensor.view(), 0, number);
-  return add_constant(std::move(tensor), suffix);
+Numbers NodeReader::integers(std::string_view name, Integers fallback) {
+  const auto* found = find(name, Type::INTS, "a list of integers");
+  if (found != nullptr) fallback.assign(found->ints().begin(), found->ints().end());
+  return {std::move(fallback), attribute(name)};
 }
 
-ValueId NodeReader::cast(ValueId value, DType to, std::string_view suffix) {
-  if (!value.exists() || dtype(value) == to) return value;
-  return add_exactly(kCast, CastAttrs{.to = to}, {value}, suffix).front();
+std::vector<float> NodeReader::numbers(std::string_view name) {
+  const auto* found = find(name, Type::FLOATS, "a list of numbers");
+  return found == nullptr ? std::vector<float>{} : std::vector<float>(found->floats().begin(), found->floats().end());
 }
 
-ValueId NodeReader::reshape(ValueId value, std::vector<std::int64_t> dims, std::string_view suffix) {
-  if (!value.exists() || shape(value) == Shape(dims)) return value;
-  return add(kReshape, ReshapeAttrs{.shape = std::move(dims)}, {value}, suffix);
+const onnx::TensorProto* NodeReader::tensor(std::string_view name) {
+  const auto* found = find(name, Type::TENSOR, "a tensor");
+  return found == nullptr ? nullptr : &found->t();
 }
 
-ValueId NodeReader::transpose(ValueId value, std::vector<std::int64_t> perm, std::string_view suffix) {
-  return add(kTranspose, TransposeAttrs{.perm = std::move(perm)}, {value}, suffix);
+std::optional<DType> NodeReader::element_type(std::string_view name, std::optional<DType> fallback) {
+  const auto type = static_cast<int>(integer(name, 0));
+  if (type == 0 && fallback) return fallback;
+  const auto known = dtype_of_onnx(type);
+  if (!known) unsupported(attribute(name), onnx_type_name(type), "integers, floats of 16 to 64 bits or bool");
+  return known;
 }
 
-void NodeReader::record(ErrorKind kind, std::string_view what, std::string found, std::string expected) {
-  has_failed_ = true;
-  errors_.push_back(
-      {kind, what.empty() ? where_ : where_ + ", " + std::string(what), std::move(found), std::move(expected), ""});
+Numbers NodeReader::integers_since(int since, std::string_view name, int index) {
+  if (opset_ < since) return integers(name);
+  return has(index) ? constant_integers(index, name) : Numbers{};
 }
 
-void NodeReader::fail(std::string_view what, std::string found, std::string expected) {
-  record(ErrorKind::invalid_input, what, std::move(found), std::move(expected));
-}
-
-void NodeReader::unsupported(std::string_view what, std::string found, std::string expected) {
-  record(ErrorKind::unsupported, what, std::move(found), std::move(expected));
-}
-
-std::int64_t NodeReader::axis(std::string_view what, std::int64_t axis, int rank) {
-  if (const auto normal = normalize_axis(axis, rank)) return *normal;
-  fail(what, std::to_string(axis), "an axis of a value of rank " + std::to_string(rank));
-  return 0;
-}
-
-std::vector<std::int64_t> NodeReader::axes(std::string_view what, const std::vector<std::int64_t>& axes, int rank) {
-  std::vector<std::int64_t> normal;
-  for (std::int64_t one : axes) {
-    const std::int64_t found = axis(what, one, rank);
-    if (!failed() && std::find(normal.begin(), normal.end(), found) != normal.end())
-      fail(what, "axis " + std::to_string(one) + " twice", "it once");
-    if (failed()) return {};
-    normal.push_back(found);
-  }
-  return normal;
-}
-
-void NodeReader::require_rank(std::string_view what, ValueId value, int lowest, int highest) {
-  if (failed() || (rank(value) >= lowest && rank(value) <= highest)) return;
-  const std::string expected = lowest == highest ? std::to_string(lowest) : "at least " + std::to_string(lowest);
-  fail("input '" + std::string(what) + "'", "shape " + shape(value).to_string(), "rank " + expected);
-}
-
-bool NodeReader::finish() {
-  bool is_good = !failed();
-  if (is_good) {
-    for (int i = 0; i < node_.output_size(); ++i) {
-      if (!node_.output(i).empty() && !outputs_[static_cast<std::size_t>(i)].exists()) {
-        unsupported("output " + std::to_string(i), "'" + node_.output(i) + "', which is asked for", "it left out");
-      }
-    }
-  }
-  for (const Error& error : attributes.errors()) building_.errors.push_back(error);
+void NodeReader::finish() {
   // After an error the reader may not have come to every attribute.
-  if (is_good) {
-    for (Error& error : attributes.unread()) errors_.push_back(std::move(error));
+  const bool is_read = !failed();
+  for (int i = 0; is_read && i < node_.output_size(); ++i) {
+    if (wants(i) && !outputs_[static_cast<std::size_t>(i)].exists())
+      unsupported("output " + std::to_string(i), "'" + node_.output(i) + "', which is asked for", "it left out");
   }
-  is_good = is_good && errors_.empty();
-  building_.errors.insert(building_.errors.end(), errors_.begin(), errors_.end());
+  for (const auto& [name, given] : attributes_) {
+    if (is_read && read_.count(name) == 0)
+      unsupported(attribute(name), printed_value(*given), "no attribute of this name");
+  }
   for (int i = 0; i < node_.output_size(); ++i) {
-    if (node_.output(i).empty()) continue;
-    const ValueId made = is_good ? outputs_[static_cast<std::size_t>(i)] : ValueId{};
-    // The name of the file goes on what this node made, not on a value that it only passes on.
-    if (made.index >= first_value_) building_.graph.set_name(made, node_.output(i));
+    if (!wants(i)) continue;
+    const ValueId made = failed() ? ValueId{} : outputs_[static_cast<std::size_t>(i)];
+    name_result(made, node_.output(i));
     building_.values[node_.output(i)] = made;
   }
-  return is_good;
 }
 
 }  // namespace octavo::onnx_import

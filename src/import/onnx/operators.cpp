@@ -1,137 +1,20 @@
-// The table of ONNX operators. Part of import/.
+// The tables of ONNX operators, joined. Part of import/.
 #include "import/onnx/operators.h"
 
+#include <algorithm>
+
 namespace octavo::onnx_import {
-namespace {
 
-constexpr std::string_view kMicrosoft = "com.microsoft";
-
-// domain, name, opsets, number of inputs, reader
-constexpr Operator kOperators[] = {
-    {"", "Abs", 1, kNewestOpset, 1, 1, read_unary},
-    {"", "Add", 7, kNewestOpset, 2, 2, read_binary<BinaryKind::add>},
-    {"", "And", 7, kNewestOpset, 2, 2, read_binary<BinaryKind::logical_and>},
-    {"", "ArgMax", 1, kNewestOpset, 1, 1, read_argmax},
-    {"", "ArgMin", 1, kNewestOpset, 1, 1, read_argmax},
-    {"", "AveragePool", 7, kNewestOpset, 1, 1, read_average_pool},
-    {"", "BatchNormalization", 7, kNewestOpset, 5, 5, read_batch_norm},
-    {"", "Cast", 6, kNewestOpset, 1, 1, read_cast},
-    {"", "CastLike", 15, kNewestOpset, 2, 2, read_cast_like},
-    {"", "Ceil", 1, kNewestOpset, 1, 1, read_unary},
-    {"", "Celu", 1, kNewestOpset, 1, 1, read_unary},
-    {"", "Clip", 1, kNewestOpset, 1, 3, read_clip},
-    {"", "Concat", 4, kNewestOpset, 1, kAnyNumber, read_concat},
-    {"", "Constant", 1, kNewestOpset, 0, 0, read_constant},
-    {"", "ConstantOfShape", 9, kNewestOpset, 1, 1, read_constant_of_shape},
-    {"", "Conv", 1, kNewestOpset, 2, 3, read_conv},
-    {"", "ConvInteger", 10, kNewestOpset, 2, 4, read_conv_integer},
-    {"", "Cos", 1, kNewestOpset, 1, 1, read_unary},
-    {"", "DepthToSpace", 1, kNewestOpset, 1, 1, read_depth_to_space},
-    {"", "DequantizeLinear", 10, kNewestOpset, 2, 3, read_dequantize},
-    {"", "Div", 7, kNewestOpset, 2, 2, read_binary<BinaryKind::div>},
-    {"", "Dropout", 7, kNewestOpset, 1, 3, read_dropout},
-    {"", "DynamicQuantizeLinear", 11, kNewestOpset, 1, 1, read_dynamic_quantize},
-    {"", "Elu", 1, kNewestOpset, 1, 1, read_unary},
-    {"", "Equal", 7, kNewestOpset, 2, 2, read_binary<BinaryKind::equal>},
-    {"", "Erf", 1, kNewestOpset, 1, 1, read_unary},
-    {"", "Exp", 1, kNewestOpset, 1, 1, read_unary},
-    {"", "Expand", 8, kNewestOpset, 2, 2, read_expand},
-    {"", "Flatten", 1, kNewestOpset, 1, 1, read_flatten},
-    {"", "Floor", 1, kNewestOpset, 1, 1, read_unary},
-    {"", "Gather", 1, kNewestOpset, 2, 2, read_gather},
-    {"", "Gelu", 20, kNewestOpset, 1, 1, read_gelu},
-    {"", "Gemm", 7, kNewestOpset, 2, 3, read_gemm},
-    {"", "GlobalAveragePool", 1, kNewestOpset, 1, 1, read_global_pool},
-    {"", "GlobalMaxPool", 1, kNewestOpset, 1, 1, read_global_pool},
-    {"", "Greater", 7, kNewestOpset, 2, 2, read_binary<BinaryKind::greater>},
-    {"", "GreaterOrEqual", 12, kNewestOpset, 2, 2, read_binary<BinaryKind::greater_or_equal>},
-    {"", "HardSigmoid", 1, kNewestOpset, 1, 1, read_unary},
-    {"", "HardSwish", 1, kNewestOpset, 1, 1, read_unary},
-    {"", "Identity", 1, kNewestOpset, 1, 1, read_identity},
-    {"", "IsNaN", 1, kNewestOpset, 1, 1, read_unary},
-    {"", "LRN", 1, kNewestOpset, 1, 1, read_lrn},
-    {"", "LayerNormalization", 17, kNewestOpset, 2, 3, read_layer_norm},
-    {"", "LeakyRelu", 1, kNewestOpset, 1, 1, read_unary},
-    {"", "Less", 7, kNewestOpset, 2, 2, read_binary<BinaryKind::less>},
-    {"", "LessOrEqual", 12, kNewestOpset, 2, 2, read_binary<BinaryKind::less_or_equal>},
-    {"", "Log", 1, kNewestOpset, 1, 1, read_unary},
-    {"", "LogSoftmax", 1, kNewestOpset, 1, 1, read_softmax},
-    {"", "MatMul", 1, kNewestOpset, 2, 2, read_matmul},
-    {"", "MatMulInteger", 10, kNewestOpset, 2, 4, read_matmul_integer},
-    {"", "Max", 6, kNewestOpset, 1, kAnyNumber, read_variadic<BinaryKind::max>},
-    {"", "MaxPool", 1, kNewestOpset, 1, 1, read_max_pool},
-    {"", "Mean", 6, kNewestOpset, 1, kAnyNumber, read_mean},
-    {"", "Min", 6, kNewestOpset, 1, kAnyNumber, read_variadic<BinaryKind::min>},
-    {"", "Mish", 1, kNewestOpset, 1, 1, read_unary},
-    {"", "Mod", 10, kNewestOpset, 2, 2, read_mod},
-    {"", "Mul", 7, kNewestOpset, 2, 2, read_binary<BinaryKind::mul>},
-    {"", "Neg", 1, kNewestOpset, 1, 1, read_unary},
-    {"", "Not", 1, kNewestOpset, 1, 1, read_unary},
-    {"", "Or", 7, kNewestOpset, 2, 2, read_binary<BinaryKind::logical_or>},
-    {"", "PRelu", 7, kNewestOpset, 2, 2, read_prelu},
-    {"", "Pad", 2, kNewestOpset, 1, 4, read_pad},
-    {"", "Pow", 7, kNewestOpset, 2, 2, read_pow},
-    {"", "QLinearConv", 10, kNewestOpset, 8, 9, read_qlinear_conv},
-    {"", "QLinearMatMul", 10, kNewestOpset, 8, 8, read_qlinear_matmul},
-    {"", "QuantizeLinear", 10, kNewestOpset, 2, 3, read_quantize},
-    {"", "Range", 11, kNewestOpset, 3, 3, read_range},
-    {"", "Reciprocal", 1, kNewestOpset, 1, 1, read_unary},
-    {"", "ReduceL1", 1, kNewestOpset, 1, 2, read_reduce<ReduceKind::l1>},
-    {"", "ReduceL2", 1, kNewestOpset, 1, 2, read_reduce<ReduceKind::l2>},
-    {"", "ReduceLogSum", 1, kNewestOpset, 1, 2, read_reduce<ReduceKind::log_sum>},
-    {"", "ReduceLogSumExp", 1, kNewestOpset, 1, 2, read_reduce<ReduceKind::log_sum_exp>},
-    {"", "ReduceMax", 1, kNewestOpset, 1, 2, read_reduce<ReduceKind::max>},
-    {"", "ReduceMean", 1, kNewestOpset, 1, 2, read_reduce<ReduceKind::mean>},
-    {"", "ReduceMin", 1, kNewestOpset, 1, 2, read_reduce<ReduceKind::min>},
-    {"", "ReduceProd", 1, kNewestOpset, 1, 2, read_reduce<ReduceKind::prod>},
-    {"", "ReduceSum", 1, kNewestOpset, 1, 2, read_reduce<ReduceKind::sum>},
-    {"", "ReduceSumSquare", 1, kNewestOpset, 1, 2, read_reduce<ReduceKind::sum_square>},
-    {"", "Relu", 1, kNewestOpset, 1, 1, read_unary},
-    {"", "Reshape", 5, kNewestOpset, 2, 2, read_reshape},
-    {"", "Resize", 10, kNewestOpset, 1, 4, read_resize},
-    {"", "Round", 1, kNewestOpset, 1, 1, read_unary},
-    {"", "Selu", 1, kNewestOpset, 1, 1, read_unary},
-    {"", "Shape", 1, kNewestOpset, 1, 1, read_shape},
-    {"", "Sigmoid", 1, kNewestOpset, 1, 1, read_unary},
-    {"", "Sign", 1, kNewestOpset, 1, 1, read_unary},
-    {"", "Sin", 1, kNewestOpset, 1, 1, read_unary},
-    {"", "Size", 1, kNewestOpset, 1, 1, read_size},
-    {"", "Slice", 1, kNewestOpset, 1, 5, read_slice},
-    {"", "Softmax", 1, kNewestOpset, 1, 1, read_softmax},
-    {"", "Softplus", 1, kNewestOpset, 1, 1, read_unary},
-    {"", "Softsign", 1, kNewestOpset, 1, 1, read_unary},
-    {"", "SpaceToDepth", 1, kNewestOpset, 1, 1, read_space_to_depth},
-    {"", "Split", 2, kNewestOpset, 1, 2, read_split},
-    {"", "Sqrt", 1, kNewestOpset, 1, 1, read_unary},
-    {"", "Squeeze", 1, kNewestOpset, 1, 2, read_squeeze},
-    {"", "Sub", 7, kNewestOpset, 2, 2, read_binary<BinaryKind::sub>},
-    {"", "Sum", 6, kNewestOpset, 1, kAnyNumber, read_variadic<BinaryKind::add>},
-    {"", "Tanh", 1, kNewestOpset, 1, 1, read_unary},
-    {"", "ThresholdedRelu", 1, kNewestOpset, 1, 1, read_unary},
-    {"", "Tile", 6, kNewestOpset, 2, 2, read_tile},
-    {"", "Transpose", 1, kNewestOpset, 1, 1, read_transpose},
-    {"", "Unsqueeze", 1, kNewestOpset, 1, 2, read_unsqueeze},
-    {"", "Upsample", 7, 9, 1, 2, read_upsample},
-    {"", "Where", 9, kNewestOpset, 3, 3, read_where},
-    {"", "Xor", 7, kNewestOpset, 2, 2, read_binary<BinaryKind::logical_xor>},
-    {kMicrosoft, "DequantizeLinear", 1, 1, 2, 3, read_dequantize},
-    {kMicrosoft, "FusedConv", 1, 1, 2, 4, read_fused_conv},
-    {kMicrosoft, "Gelu", 1, 1, 1, 1, read_gelu},
-    {kMicrosoft, "QGemm", 1, 1, 6, 9, read_qgemm},
-    {kMicrosoft, "QLinearAdd", 1, 1, 7, 8, read_qlinear_binary},
-    {kMicrosoft, "QLinearAveragePool", 1, 1, 4, 5, read_qlinear_average_pool},
-    {kMicrosoft, "QLinearConcat", 1, 1, 5, kAnyNumber, read_qlinear_concat},
-    {kMicrosoft, "QLinearGlobalAveragePool", 1, 1, 4, 5, read_qlinear_global_average_pool},
-    {kMicrosoft, "QLinearLeakyRelu", 1, 1, 4, 5, read_qlinear_unary},
-    {kMicrosoft, "QLinearMul", 1, 1, 7, 8, read_qlinear_binary},
-    {kMicrosoft, "QLinearSigmoid", 1, 1, 4, 5, read_qlinear_unary},
-    {kMicrosoft, "QLinearSoftmax", 1, 1, 5, 5, read_qlinear_softmax},
-    {kMicrosoft, "QuantizeLinear", 1, 1, 2, 3, read_quantize},
-};
-
-}  // namespace
-
-std::span<const Operator> all_operators() { return kOperators; }
+std::span<const Operator> all_operators() {
+  static const std::vector<Operator> kAll = [] {
+    std::vector<Operator> all;
+    for (const auto& table : {kElementwise, kImages, kProducts, kQuantized, kShaping})
+      all.insert(all.end(), table.begin(), table.end());
+    std::sort(all.begin(), all.end(), [](const Operator& a, const Operator& b) { return a.name < b.name; });
+    return all;
+  }();
+  return kAll;
+}
 
 Family family_of(std::string_view name) {
   if (name == "QuantizeLinear" || name == "DequantizeLinear") return Family::qdq;

@@ -1,4 +1,5 @@
-// The table of ONNX operators: who reads which, from which opset on. Part of import/.
+// The tables of ONNX operators: which are read, from which opset on, and how. A table stands at the end of the file
+// that has its readers. Part of import/.
 #ifndef OCTAVO_IMPORT_ONNX_OPERATORS_H_
 #define OCTAVO_IMPORT_ONNX_OPERATORS_H_
 
@@ -6,118 +7,45 @@
 #include <string_view>
 
 #include "import/onnx/node_reader.h"
-#include "ops/list.h"
 
 namespace octavo::onnx_import {
 
 inline constexpr int kOldestOpset = 7;
 inline constexpr int kNewestOpset = 27;
-inline constexpr int kAnyNumber = 1 << 30;  // of inputs
 
 struct Operator {
-  std::string_view domain;  // empty: the standard
-  std::string_view name;
-  int since, until;  // opsets
+  std::string_view name;  // with its domain where that is not the standard: "com.microsoft.QGemm"
+  int since;              // opset
   int min_inputs, max_inputs;
-  void (*read)(NodeReader&);
+  ValueId (*read)(NodeReader&);  // gives output 0; sets others itself
+  int until = kNewestOpset;
 };
 
-// Sorted by domain and name.
+extern const std::span<const Operator> kElementwise, kImages, kProducts, kQuantized, kShaping;
+
+// All of them, sorted by name.
 std::span<const Operator> all_operators();
 
 // What each kind of quantized model is told by.
 enum class Family { plain, qdq, qoperator, dynamic };
 Family family_of(std::string_view name);
 
-// ---- the readers, one file each ----
-// activations.cpp
-void read_clip(NodeReader& in);
-void read_gelu(NodeReader& in);
-void read_unary(NodeReader& in);
-// arithmetic.cpp
-void read_binary(NodeReader& in, BinaryKind kind);
-template <BinaryKind kind>
-void read_binary(NodeReader& in) {
-  read_binary(in, kind);
-}
-void read_mean(NodeReader& in);
-void read_mod(NodeReader& in);
-void read_pow(NodeReader& in);
-void read_prelu(NodeReader& in);
-void read_variadic(NodeReader& in, BinaryKind kind);
-template <BinaryKind kind>
-void read_variadic(NodeReader& in) {
-  read_variadic(in, kind);
-}
-void read_where(NodeReader& in);
-// casts.cpp
-void read_cast(NodeReader& in);
-void read_cast_like(NodeReader& in);
-void read_identity(NodeReader& in);
-// constants.cpp
-void read_constant(NodeReader& in);
-void read_constant_of_shape(NodeReader& in);
-void read_range(NodeReader& in);
-void read_shape(NodeReader& in);
-void read_size(NodeReader& in);
-// convolution.cpp
-void read_conv(NodeReader& in);
-void read_conv_integer(NodeReader& in);
-void read_fused_conv(NodeReader& in);
-// joining.cpp
-void read_concat(NodeReader& in);
-void read_gather(NodeReader& in);
-void read_pad(NodeReader& in);
-void read_slice(NodeReader& in);
-void read_split(NodeReader& in);
-// matmul.cpp
-void read_gemm(NodeReader& in);
-void read_matmul(NodeReader& in);
-void read_matmul_integer(NodeReader& in);
-// normalization.cpp
-void read_batch_norm(NodeReader& in);
-void read_dropout(NodeReader& in);
-void read_layer_norm(NodeReader& in);
-void read_lrn(NodeReader& in);
-void read_softmax(NodeReader& in);
-// pooling.cpp
-void read_average_pool(NodeReader& in);
-void read_global_pool(NodeReader& in);
-void read_max_pool(NodeReader& in);
-// qlinear.cpp
-void read_qgemm(NodeReader& in);
-void read_qlinear_average_pool(NodeReader& in);
-void read_qlinear_binary(NodeReader& in);
-void read_qlinear_concat(NodeReader& in);
-void read_qlinear_conv(NodeReader& in);
-void read_qlinear_global_average_pool(NodeReader& in);
-void read_qlinear_matmul(NodeReader& in);
-void read_qlinear_softmax(NodeReader& in);
-void read_qlinear_unary(NodeReader& in);
-// quantization.cpp
-void read_dequantize(NodeReader& in);
-void read_dynamic_quantize(NodeReader& in);
-void read_quantize(NodeReader& in);
-// reductions.cpp
-void read_argmax(NodeReader& in);
-void read_reduce(NodeReader& in, ReduceKind kind);
-template <ReduceKind kind>
-void read_reduce(NodeReader& in) {
-  read_reduce(in, kind);
-}
-// resizing.cpp
-void read_resize(NodeReader& in);
-void read_upsample(NodeReader& in);
-// shaping.cpp
-void read_depth_to_space(NodeReader& in);
-void read_expand(NodeReader& in);
-void read_flatten(NodeReader& in);
-void read_reshape(NodeReader& in);
-void read_space_to_depth(NodeReader& in);
-void read_squeeze(NodeReader& in);
-void read_tile(NodeReader& in);
-void read_transpose(NodeReader& in);
-void read_unsqueeze(NodeReader& in);
+// ---- what readers of several files build from ----
+
+// images.cpp: strides, dilations, pads and auto_pad of convolutions and pools.
+WindowArgs read_window(NodeReader& in);
+// With the attributes of Conv, or of AveragePool.
+ConvArgs read_conv_args(NodeReader& in, ValueId x, ValueId w, ValueId bias);
+PoolArgs read_pool_args(NodeReader& in, ValueId x, Layout layout = Layout::channels_first);
+
+// products.cpp: a · b · alpha, with transA, transB and alpha of Gemm.
+ValueId gemm_product(NodeReader& in, ValueId a, ValueId b, std::string_view suffix);
+// Softmax along one axis, or over all axes from it on as before opset 13.
+ValueId softmax_of(NodeReader& in, ValueId x, bool is_along_one_axis, const Number& axis, SoftmaxKind kind,
+                   std::string_view suffix);
+
+// quantized.cpp: a tensor of one element becomes a scalar: per-tensor parameters come in either form.
+ValueId scalar_if_single(NodeReader& in, ValueId x, std::string_view suffix);
 
 }  // namespace octavo::onnx_import
 

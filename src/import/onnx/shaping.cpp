@@ -1,176 +1,258 @@
-// ONNX readers: operators that only rearrange. Part of import/.
+// ONNX readers: operators that move, cut and join elements, and constants. Part of import/.
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 
 #include "base/fields.h"
 #include "import/onnx/operators.h"
-#include "ops/list.h"
+#include "import/onnx/tensor.h"
 
 namespace octavo::onnx_import {
 namespace {
 
-using Integers = std::vector<std::int64_t>;
+// ---- shapes ----
 
-// axes as an attribute before `since`, as an input from then on; nothing where left out.
-Integers read_axes(NodeReader& in, int since) {
-  if (in.opset() < since) return in.attributes.integers("axes");
-  return in.has(1) ? in.constant_integers(1, "axes") : Integers{};
-}
-
-// The dimension written as -1: what is left of the elements.
-std::int64_t inferred_dim(NodeReader& in, const Integers& dims, std::int64_t elements) {
-  Integers known;
-  std::copy_if(dims.begin(), dims.end(), std::back_inserter(known), [](std::int64_t dim) { return dim != -1; });
-  const auto product = checked_elements(known);
-  if (product && *product > 0 && elements % *product == 0 && known.size() + 1 == dims.size())
-    return elements / *product;
-  in.fail("input 'shape'", print(dims) + " for " + std::to_string(elements) + " elements",
-          "at most one -1, and sizes that divide");
-  return 0;
-}
-
-struct Blocks {
-  std::int64_t n = 1, c = 1, h = 1, w = 1, size = 1;
-};
-
-Blocks read_blocks(NodeReader& in, ValueId x) {
-  in.require_rank("input", x, 4, 4);
-  const std::int64_t size = in.attributes.integer("blocksize", 0);
-  if (in.failed()) return {};
-  constexpr std::int64_t kLargest = 1 << 15;
-  if (size < 1 || size > kLargest) {
-    in.fail("attribute 'blocksize'", std::to_string(size), "1 to 32768");
-    return {};
-  }
-  const Shape& shape = in.shape(x);
-  return {shape[0], shape[1], shape[2], shape[3], size};
-}
-
-}  // namespace
-
-void read_reshape(NodeReader& in) {
+ValueId read_reshape(NodeReader& in) {
   const ValueId x = in.value(0);
-  Integers dims = in.constant_integers(1, "shape");
-  const bool keeps_zeros = in.opset() >= 14 && in.attributes.flag("allowzero", false);
-  if (in.failed()) return;
-  if (dims.size() > kMaxRank)
-    return in.fail("input 'shape'", std::to_string(dims.size()) + " dimensions", "at most 64");
-  for (std::size_t i = 0; i < dims.size() && !keeps_zeros; ++i) {
+  Numbers dims = in.constant_integers(1, "shape");
+  const bool keeps_zeros = in.opset() >= 14 && in.flag("allowzero");
+  for (std::size_t i = 0; i < dims.size() && !keeps_zeros && !in.failed(); ++i) {
     if (dims[i] != 0) continue;
     if (static_cast<int>(i) >= in.rank(x))
-      return in.fail("input 'shape'", print(dims), "0 only where the input has a dimension to copy");
-    dims[i] = in.shape(x)[static_cast<int>(i)];
+      return in.fail(dims.place, print(dims.values), "0 only where the input has a dimension to copy");
+    dims.values[i] = in.shape(x)[static_cast<int>(i)];
   }
-  const auto open = std::find(dims.begin(), dims.end(), -1);
-  if (open != dims.end()) *open = inferred_dim(in, dims, in.shape(x).elements());
-  in.output(0, in.add(kReshape, ReshapeAttrs{.shape = dims}, {x}));
+  return reshape_to(in, x, dims);
 }
 
-void read_flatten(NodeReader& in) {
+ValueId read_flatten(NodeReader& in) {
   const ValueId x = in.value(0);
-  const std::int64_t given = in.attributes.integer("axis", 1);
+  const std::int64_t given = in.integer("axis", 1);
   const int rank = in.rank(x);
   if (given < -rank || given > rank)
     return in.fail("attribute 'axis'", std::to_string(given), "an axis of a value of rank " + std::to_string(rank));
   const auto axis = static_cast<int>(given < 0 ? given + rank : given);
-  const Integers dims{in.shape(x).elements(0, axis), in.shape(x).elements(axis, rank)};
-  in.output(0, in.add(kReshape, ReshapeAttrs{.shape = dims}, {x}));
+  return in.reshape(x, {in.shape(x).elements(0, axis), in.shape(x).elements(axis, rank)});
 }
 
-void read_squeeze(NodeReader& in) {
+ValueId read_squeeze(NodeReader& in) {
   const ValueId x = in.value(0);
-  Integers axes = read_axes(in, 13);
-  const bool takes_all = in.opset() < 13 ? !in.attributes.has("axes") : !in.has(1);
-  axes = in.axes("axes", axes, in.rank(x));
-  if (in.failed()) return;
-  Integers dims;
-  for (int i = 0; i < in.rank(x); ++i) {
-    const bool is_named = std::find(axes.begin(), axes.end(), i) != axes.end();
-    if (is_named && in.shape(x)[i] != 1)
-      return in.fail("axes", "axis " + std::to_string(i) + " of " + in.shape(x).to_string(), "axes of size 1");
-    if (!is_named && !(takes_all && in.shape(x)[i] == 1)) dims.push_back(in.shape(x)[i]);
+  const bool takes_all = in.opset() < 13 ? !in.has("axes") : !in.has(1);
+  return squeeze(in, x, takes_all ? std::nullopt : std::optional(in.integers_since(13, "axes", 1)));
+}
+
+ValueId read_unsqueeze(NodeReader& in) {
+  const ValueId x = in.value(0);
+  return unsqueeze(in, x, in.integers_since(13, "axes", 1));
+}
+
+ValueId read_transpose(NodeReader& in) {
+  const ValueId x = in.value(0);
+  Integers reversed(static_cast<std::size_t>(in.rank(x)));
+  std::iota(reversed.rbegin(), reversed.rend(), 0);
+  return transpose(in, x, in.integers("perm", reversed));
+}
+
+ValueId read_expand(NodeReader& in) {
+  const ValueId x = in.value(0);
+  return expand(in, x, in.constant_integers(1, "shape"));
+}
+
+ValueId read_tile(NodeReader& in) {
+  const ValueId x = in.value(0);
+  const Numbers repeats = in.constant_integers(1, "repeats");
+  if (!in.failed() && static_cast<int>(repeats.size()) != in.rank(x))
+    in.fail(repeats.place, print(repeats.values), "one number per axis of " + in.shape(x).to_string());
+  return tile(in, x, repeats);
+}
+
+// ---- parts ----
+
+Integers first_axes(std::size_t count) {
+  Integers axes(count);
+  std::iota(axes.begin(), axes.end(), 0);
+  return axes;
+}
+
+ValueId read_concat(NodeReader& in) {
+  const auto parts = in.values();
+  return concat(in, parts, in.integer("axis"));
+}
+
+ValueId read_gather(NodeReader& in) {
+  const ValueId x = in.value(0), indices = in.value(1);
+  return gather(in, x, indices, in.integer("axis", 0));
+}
+
+ValueId read_slice(NodeReader& in) {
+  const ValueId x = in.value(0);
+  const bool has_attributes = in.opset() < 10;
+  if (has_attributes && in.input_count() > 1) return in.fail("", std::to_string(in.input_count()) + " inputs", "1");
+  const Numbers starts = has_attributes ? in.integers("starts") : in.constant_integers(1, "starts");
+  const Numbers ends = has_attributes ? in.integers("ends") : in.constant_integers(2, "ends");
+  Numbers named = first_axes(starts.size());
+  if (has_attributes) named = in.integers("axes", named);
+  else if (in.has(3)) named = in.constant_integers(3, "axes");
+  const Numbers steps = in.has(4) ? in.constant_integers(4, "steps") : Numbers(Integers(starts.size(), 1));
+  const Integers axes = in.axes(named, in.rank(x));
+  if (in.failed()) return {};
+  if (ends.size() != starts.size() || axes.size() != starts.size() || steps.size() != starts.size())
+    return in.fail("starts, ends, axes and steps", "lists of different lengths", "equally many numbers in each");
+  std::vector<Range> ranges = whole(in.shape(x));
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    if (steps[i] == 0) return in.fail("steps", "0", "another number");
+    Range& range = ranges[static_cast<std::size_t>(axes[i])];
+    range = range_of_slice(range.size, starts[i], ends[i], steps[i]);
   }
-  in.output(0, in.add(kReshape, ReshapeAttrs{.shape = dims}, {x}));
+  return slice(in, x, ranges);
 }
 
-void read_unsqueeze(NodeReader& in) {
+ValueId read_split(NodeReader& in) {
   const ValueId x = in.value(0);
-  const Integers given = read_axes(in, 13);
-  if (in.failed() || given.size() > kMaxRank)
-    return in.fail("axes", std::to_string(given.size()) + " axes", "up to 64 constant ones");
-  const int rank = in.rank(x) + static_cast<int>(given.size());
-  const Integers axes = in.axes("axes", given, rank);
-  if (in.failed()) return;
-  Integers dims;
-  int next = 0;
-  for (int i = 0; i < rank; ++i) {
-    const bool is_new = std::find(axes.begin(), axes.end(), i) != axes.end();
-    dims.push_back(is_new ? 1 : in.shape(x)[next++]);
+  const Number axis = in.integer("axis", 0);
+  const bool has_sizes = in.opset() < 13 ? in.has("split") : in.has(1);
+  if (has_sizes) {
+    split(in, x, axis, in.integers_since(13, "split", 1));
+    return {};
   }
-  in.output(0, in.add(kReshape, ReshapeAttrs{.shape = dims}, {x}));
+  const bool may_have_rest = in.has("num_outputs");
+  const std::int64_t parts = in.integer("num_outputs", in.output_count());
+  if (parts != in.output_count() || parts < 1)
+    return in.fail("attribute 'num_outputs'", std::to_string(parts),
+                   std::to_string(in.output_count()) + ", the number of outputs");
+  const auto normal = static_cast<int>(in.axis(axis, in.rank(x)));
+  if (in.failed()) return {};
+  const std::int64_t dim = in.shape(x)[normal];
+  if (dim % parts != 0 && !may_have_rest)
+    return in.fail("outputs", std::to_string(parts) + " equal parts of " + std::to_string(dim),
+                   "a number that divides");
+  const std::int64_t size = (dim + parts - 1) / parts;
+  Integers sizes;
+  for (std::int64_t i = 0; i < parts; ++i) sizes.push_back(std::clamp<std::int64_t>(dim - i * size, 0, size));
+  split(in, x, axis, sizes);
+  return {};
 }
 
-void read_transpose(NodeReader& in) {
-  const ValueId x = in.value(0);
-  Integers reversed;
-  for (int i = in.rank(x) - 1; i >= 0; --i) reversed.push_back(i);
-  in.output(0, in.transpose(x, in.attributes.integers("perm", reversed), ""));
-}
-
-void read_expand(NodeReader& in) {
-  const ValueId x = in.value(0);
-  const Integers dims = in.constant_integers(1, "shape");
-  if (in.failed()) return;
-  const bool are_good = dims.size() <= kMaxRank && checked_elements(dims).has_value();
-  const auto shape = are_good ? broadcast(in.shape(x), Shape(dims)) : std::nullopt;
-  if (!shape) return in.fail("input 'shape'", print(dims), "a shape that broadcasts with " + in.shape(x).to_string());
-  in.output(0, in.add(kExpand, ExpandAttrs{.shape = shape->to_vector()}, {x}));
-}
-
-// [a, b] -> [1, a, 1, b] -> [r, a, s, b] -> [r·a, s·b]
-void read_tile(NodeReader& in) {
-  const ValueId x = in.value(0);
-  const Integers repeats = in.constant_integers(1, "repeats");
-  if (in.failed()) return;
-  if (static_cast<int>(repeats.size()) != in.rank(x))
-    return in.fail("input 'repeats'", print(repeats), "one number per axis of " + in.shape(x).to_string());
-  Integers split, expanded, joined;
-  for (int i = 0; i < in.rank(x); ++i) {
-    const std::int64_t repeat = repeats[static_cast<std::size_t>(i)], dim = in.shape(x)[i];
-    split.insert(split.end(), {1, dim});
-    expanded.insert(expanded.end(), {repeat, dim});
+PadMode pad_mode(NodeReader& in) {
+  const std::string name = in.text("mode", "constant");
+  for (const PadMode mode : {PadMode::constant, PadMode::reflect, PadMode::edge, PadMode::wrap}) {
+    if (octavo::name_of(mode) == name) return mode;
   }
-  if (!checked_elements(expanded))
-    return in.fail("input 'repeats'", print(repeats), "at least 0, and a result of at most 2^33 elements");
-  for (std::size_t i = 0; i < expanded.size(); i += 2) joined.push_back(expanded[i] * expanded[i + 1]);
-  const ValueId wide = in.add(kExpand, ExpandAttrs{.shape = expanded}, {in.reshape(x, split, "split")}, "expanded");
-  in.output(0, in.add(kReshape, ReshapeAttrs{.shape = joined}, {wide}));
+  in.fail("attribute 'mode'", "'" + name + "'", "constant, reflect, edge or wrap");
+  return PadMode::constant;
 }
 
-void read_depth_to_space(NodeReader& in) {
-  const ValueId x = in.value(0);
-  const auto [n, c, h, w, size] = read_blocks(in, x);
-  const std::string mode = in.opset() >= 11 ? in.attributes.text("mode", "DCR") : "DCR";
-  if (mode != "DCR" && mode != "CRD") in.fail("attribute 'mode'", "'" + mode + "'", "DCR or CRD");
-  if (in.failed()) return;
-  const std::int64_t depth = c / (size * size);
-  if (depth * size * size != c)
-    return in.fail("input", std::to_string(c) + " channels", "a multiple of " + std::to_string(size * size));
-  const bool is_depth_first = mode == "DCR";
-  const Integers split = is_depth_first ? Integers{n, size, size, depth, h, w} : Integers{n, depth, size, size, h, w};
-  const Integers perm = is_depth_first ? Integers{0, 3, 4, 1, 5, 2} : Integers{0, 1, 4, 2, 5, 3};
-  const ValueId moved = in.transpose(in.reshape(x, split, "split"), perm, "moved");
-  in.output(0, in.add(kReshape, ReshapeAttrs{.shape = {n, depth, h * size, w * size}}, {moved}));
+ValueId read_pad(NodeReader& in) {
+  PadArgs args{.x = in.value(0), .mode = pad_mode(in)};
+  const Numbers pads = in.integers_since(11, "pads", 1);
+  args.value =
+      in.opset() < 11 ? in.scalar_like(args.x, in.number("value", 0.0f), "value") : in.optional(2, "constant_value");
+  if (in.has(3)) args.axes = in.axes(in.constant_integers(3, "axes"), in.rank(args.x));
+  const auto half = static_cast<std::ptrdiff_t>((pads.size() + 1) / 2);
+  args.begin = {Integers(pads.begin(), pads.begin() + half), pads.place};
+  args.end = {Integers(pads.begin() + half, pads.end()), pads.place};
+  return pad(in, args);
 }
 
-void read_space_to_depth(NodeReader& in) {
-  const ValueId x = in.value(0);
-  const auto [n, c, h, w, size] = read_blocks(in, x);
-  if (in.failed()) return;
-  if (h % size != 0 || w % size != 0)
-    return in.fail("input", "shape " + in.shape(x).to_string(), "sizes that " + std::to_string(size) + " divides");
-  const ValueId moved =
-      in.transpose(in.reshape(x, {n, c, h / size, size, w / size, size}, "split"), {0, 3, 5, 1, 2, 4}, "moved");
-  in.output(0, in.add(kReshape, ReshapeAttrs{.shape = {n, c * size * size, h / size, w / size}}, {moved}));
+// ---- constants, and what is constant because every shape is known ----
+
+// An empty one, the shape of a scalar, has no memory to copy.
+ValueId add_list(NodeReader& in, const Integers& values) {
+  if (values.empty()) return in.constant(Tensor(DType::s64, Shape{0}), "value");
+  return in.constant(Tensor::of<std::int64_t>(Shape{static_cast<std::int64_t>(values.size())}, values), "value");
 }
+
+// Records the errors of a tensor inside a node.
+ValueId add_tensor(NodeReader& in, const onnx::TensorProto& proto) {
+  auto tensor = read_tensor(proto, in.folder(), "its tensor");
+  if (tensor) return in.constant(*std::move(tensor), "value");
+  for (const Error& error : tensor.errors()) {
+    if (error.kind == ErrorKind::unsupported) in.unsupported(error.where, error.found, error.expected);
+    else in.fail(error.where, error.found, error.expected);
+  }
+  return {};
+}
+
+ValueId read_constant(NodeReader& in) {
+  if (const auto* tensor = in.tensor("value")) return add_tensor(in, *tensor);
+  if (in.has("value_int")) return in.constant(Tensor::scalar<std::int64_t>(in.integer("value_int", 0)), "value");
+  if (in.has("value_ints")) return add_list(in, in.integers("value_ints"));
+  if (in.has("value_float")) return in.constant(Tensor::scalar<float>(in.number("value_float", 0.0f)), "value");
+  if (in.has("value_floats")) {
+    const std::vector<float> values = in.numbers("value_floats");
+    return in.constant(Tensor::of<float>(Shape{static_cast<std::int64_t>(values.size())}, values), "value");
+  }
+  return in.unsupported("attributes", "no value that Octavo reads",
+                        "value, value_int, value_ints, value_float or value_floats");
+}
+
+ValueId read_constant_of_shape(NodeReader& in) {
+  const Numbers dims = in.constant_integers(0, "shape");
+  const auto* proto = in.tensor("value");
+  const ValueId value = proto != nullptr ? add_tensor(in, *proto) : in.constant(Tensor::scalar<float>(0.0f), "value");
+  if (in.failed()) return {};
+  if (in.shape(value).elements() != 1)
+    return in.fail("attribute 'value'", "shape " + in.shape(value).to_string(), "one element");
+  return in.add(kExpand, ExpandAttrs{.shape = dims.values}, {in.reshape(value, {}, "scalar")});
+}
+
+ValueId read_range(NodeReader& in) {
+  constexpr std::int64_t kLimit = std::int64_t{1} << 24;
+  const auto start = in.constant_of(0, "start"), limit = in.constant_of(1, "limit"), delta = in.constant_of(2, "delta");
+  if (in.failed()) return {};
+  const DType type = start->dtype();
+  for (const auto& tensor : {start, limit, delta}) {
+    if (tensor->dtype() != type || tensor->elements() != 1)
+      return in.fail("inputs", "tensors of different types or sizes", "three scalars of one type");
+  }
+  const double first = element_as_double(start->view(), 0), step = element_as_double(delta->view(), 0);
+  const double count = std::ceil((element_as_double(limit->view(), 0) - first) / step);
+  // NaN, where the step is 0, is refused too.
+  if (!(count <= static_cast<double>(kLimit)))
+    return in.fail("inputs", "a range that does not end", "at most 2^24 elements");
+  const std::int64_t elements = std::max<std::int64_t>(0, static_cast<std::int64_t>(count));
+  if (elements > in.built().fold_budget)
+    return in.fail("inputs", std::to_string(elements) + " elements", "fewer, for constants of this file");
+  in.built().fold_budget -= elements;
+  Tensor values(type, Shape{elements});
+  for (std::int64_t i = 0; i < values.elements(); ++i)
+    store_double(values.view(), i, first + static_cast<double>(i) * step);
+  return in.constant(std::move(values), "value");
+}
+
+ValueId read_shape(NodeReader& in) {
+  const ValueId x = in.value(0);
+  const Range part = range_of_slice(in.rank(x), in.integer("start", 0), in.integer("end", kFar), 1);
+  Integers dims = in.shape(x).to_vector();
+  return add_list(in, Integers(dims.begin() + part.start, dims.begin() + part.start + part.size));
+}
+
+ValueId read_size(NodeReader& in) {
+  return in.constant(Tensor::scalar<std::int64_t>(in.shape(in.value(0)).elements()), "value");
+}
+
+constexpr Operator kTable[] = {
+    {"Concat", 4, 1, kAnyNumber, read_concat},
+    {"Constant", 1, 0, 0, read_constant},
+    {"ConstantOfShape", 9, 1, 1, read_constant_of_shape},
+    {"Expand", 8, 2, 2, read_expand},
+    {"Flatten", 1, 1, 1, read_flatten},
+    {"Gather", 1, 2, 2, read_gather},
+    {"Pad", 2, 1, 4, read_pad},
+    {"Range", 11, 3, 3, read_range},
+    {"Reshape", 5, 2, 2, read_reshape},
+    {"Shape", 1, 1, 1, read_shape},
+    {"Size", 1, 1, 1, read_size},
+    {"Slice", 1, 1, 5, read_slice},
+    {"Split", 2, 1, 2, read_split},
+    {"Squeeze", 1, 1, 2, read_squeeze},
+    {"Tile", 6, 2, 2, read_tile},
+    {"Transpose", 1, 1, 1, read_transpose},
+    {"Unsqueeze", 1, 1, 2, read_unsqueeze},
+};
+
+}  // namespace
+
+const std::span<const Operator> kShaping = kTable;
 
 }  // namespace octavo::onnx_import

@@ -1,79 +1,62 @@
 // The importer of exported PyTorch programs: walks over the nodes once, in their order. Part of import/.
 #include "import/pt2/importer.h"
 
-#include <algorithm>
-#include <set>
-
 #include "import/pt2/container.h"
-#include "import/pt2/inputs.h"
-#include "import/pt2/node_reader.h"
 #include "import/pt2/operators.h"
 #include "import/pt2/types.h"
-#include "ops/list.h"
 
 namespace octavo::pt2_import {
 namespace {
 
-constexpr std::size_t kErrorLimit = 100;  // a hostile file may have millions
-constexpr std::int64_t kFoldBudget = std::int64_t{1} << 25;
-
 class Importer {
  public:
   Importer(Container& container, const std::string& file, const ImportOptions& options)
-      : program_(container.program), weights_(container.weights), file_(file), options_(options) {}
+      : program_(container.program), weights_(container.weights), building_(file, options) {
+    building_.profile = Profile::pt2e;
+    building_.folds_integer_casts = false;
+    building_.fixes_sizes = true;
+  }
 
   Result<ImportedModel> run() {
-    list_unsupported();
+    list_unread();
     read_stored();
-    read_inputs(program_, file_, options_, building_);
-    building_.fold_budget = kFoldBudget + 8 * static_cast<std::int64_t>(weights_.total_elements());
+    for (const ProgramInput& input : program_.inputs) {
+      if (input.kind == InputKind::user) read_input(input.name);
+    }
+    building_.check_inputs("Export the model with a dynamic first dimension");
+    building_.allow_folding(static_cast<std::int64_t>(weights_.total_elements()));
     for (const ProgramNode& node : program_.nodes) {
-      if (building_.errors.size() >= kErrorLimit) break;
-      read_node(node);
+      if (!building_.is_full()) read_node(node);
     }
     read_outputs();
-    if (!building_.errors.empty()) return building_.errors;
-    building_.graph.remove_unused();
-    if (auto status = verify(building_.graph); !status) return in_file(std::move(status).errors());
-    return ImportedModel{std::move(building_.graph), dialect(), building_.is_quantized,
-                         static_cast<int>(program_.nodes.size())};
+    const std::string dialect =
+        building_.is_quantized ? "PyTorch pt2e" + building_.activation_type() : "PyTorch export fp32";
+    return building_.finish(dialect, building_.is_quantized, static_cast<int>(program_.nodes.size()));
   }
 
  private:
-  Errors in_file(Errors errors) const {
-    for (Error& error : errors) error.where = file_ + ": " + error.where;
-    return errors;
-  }
-
-  void report(ErrorKind kind, const std::string& where, std::string found, std::string expected) {
-    if (building_.errors.size() < kErrorLimit)
-      building_.errors.push_back({kind, where, std::move(found), std::move(expected), ""});
-  }
-  void append(const Errors& errors) {
-    for (const Error& error : errors) {
-      if (building_.errors.size() < kErrorLimit) building_.errors.push_back(error);
-    }
-  }
-
   static std::string origin_of(const ProgramNode& node) {
     return "node '" + node.name + "' (" + node.target + (node.source_line.empty() ? "" : ", " + node.source_line) + ")";
   }
 
-  // One error per operator, naming its nodes.
-  void list_unsupported() {
-    constexpr int kShown = 5;
-    std::map<std::string, std::pair<int, std::string>> missing;  // target -> count, names
+  void list_unread() {
+    std::map<std::string, std::vector<std::string>> unread;
     for (const ProgramNode& node : program_.nodes) {
-      if (find_operator(node.target).read != nullptr) continue;
-      auto& [count, names] = missing[node.target];
       const std::string line = node.source_line.empty() ? "" : " (" + node.source_line + ")";
-      if (count++ < kShown) names += (names.empty() ? "'" : ", '") + node.name + "'" + line;
+      if (find_operator(node.target).read == nullptr) unread[node.target].push_back("'" + node.name + "'" + line);
     }
-    for (const auto& [target, nodes] : missing) {
-      const std::string more = nodes.first > kShown ? " and " + std::to_string(nodes.first - kShown) + " more" : "";
-      report(ErrorKind::unsupported, file_ + ": operator " + target,
-             (nodes.first == 1 ? "it in node " : "it in nodes ") + nodes.second + more, "operators that Octavo reads");
+    building_.report_unread(unread, "in node", "operators that Octavo reads");
+  }
+
+  // The wire of an input; nullptr and an error where it has one already.
+  Wire* new_wire(const std::string& name) {
+    Wire& wire = building_.wires[name];
+    if (wire.storage >= 0) {
+      building_.report(ErrorKind::invalid_input, "input '" + name + "'", "it twice", "inputs of different names");
+      return nullptr;
     }
+    wire.storage = building_.new_storage();
+    return &wire;
   }
 
   // Names that some node reads; the weights that quantization replaced are still in the file.
@@ -94,35 +77,53 @@ class Importer {
   void read_stored() {
     const std::set<std::string> used = used_names();
     for (const ProgramInput& input : program_.inputs) {
-      if (building_.errors.size() >= kErrorLimit) return;
+      if (building_.is_full()) return;
       if (input.kind == InputKind::user || used.count(input.name) == 0) continue;
-      Wire& wire = building_.wires[input.name];
-      if (wire.storage >= 0) {
-        report(ErrorKind::invalid_input, file_ + ": input '" + input.name + "'", "it twice",
-               "inputs of different names");
-        continue;
-      }
-      wire.storage = building_.new_storage();
+      Wire* wire = new_wire(input.name);
+      if (wire == nullptr) continue;
       auto tensor = weights_.read(input.source);
       if (!tensor) {
-        append(tensor.errors());
+        building_.report(tensor.errors());
         continue;
       }
       check_stored(input, *tensor);
-      wire.value = building_.graph.add_constant(input.source, *std::move(tensor));
+      wire->value = building_.graph.add_constant(input.source, *std::move(tensor));
     }
   }
 
   void check_stored(const ProgramInput& input, const Tensor& tensor) {
-    const std::string where = file_ + ": tensor '" + input.source + "'";
-    if (tensor.dtype() == DType::f16 || tensor.dtype() == DType::bf16) {
-      return report(ErrorKind::unsupported, where, "elements of type " + std::string(name_of(tensor.dtype())),
-                    "a model in f32");
-    }
+    const std::string place = "tensor '" + input.source + "'";
+    if (tensor.dtype() == DType::f16 || tensor.dtype() == DType::bf16)
+      return building_.report(ErrorKind::unsupported, place, "elements of type " + std::string(name_of(tensor.dtype())),
+                              "a model in f32");
     const auto meta = program_.tensors.find(input.name);
     if (meta == program_.tensors.end() || agrees(meta->second, tensor.dtype(), tensor.shape())) return;
-    report(ErrorKind::invalid_input, where, std::string(name_of(tensor.dtype())) + tensor.shape().to_string(),
-           declared(meta->second));
+    building_.report(ErrorKind::invalid_input, place, std::string(name_of(tensor.dtype())) + tensor.shape().to_string(),
+                     declared(meta->second));
+  }
+
+  void read_input(const std::string& name) {
+    const std::string place = "input '" + name + "'";
+    Wire* wire = new_wire(name);
+    if (wire == nullptr) return;
+    const auto meta = program_.tensors.find(name);
+    if (meta == program_.tensors.end())
+      return building_.report(ErrorKind::invalid_input, place, "no type and sizes", "both");
+    const auto dtype = dtype_of_torch(meta->second.type);
+    if (!dtype)
+      return building_.report(ErrorKind::unsupported, place, "elements of type " + torch_type_name(meta->second.type),
+                              "integers, floats or bool");
+    DeclaredInput input{.name = name, .dtype = *dtype, .dims = std::vector<DeclaredDim>{}};
+    for (const Dim& dim : meta->second.sizes) {
+      DeclaredDim& made = input.dims->emplace_back(DeclaredDim{.size = dim.value, .symbol = dim.expression});
+      const auto range = program_.ranges.find(dim.expression);
+      if (dim.expression.empty() || range == program_.ranges.end()) continue;
+      made.highest = range->second.highest;
+      // PyTorch says "at least 2" of every dimension that is not fixed; its programs compute 1 as well.
+      constexpr std::int64_t kUsualLowest = 2;
+      if (range->second.lowest && *range->second.lowest > kUsualLowest) made.lowest = range->second.lowest;
+    }
+    wire->value = building_.add_input(input);
   }
 
   static bool agrees(const TensorMeta& meta, DType dtype, const Shape& shape) {
@@ -150,8 +151,8 @@ class Importer {
       return;
     }
     const std::string origin = origin_of(node);
-    NodeReader in(building_, node, origin, file_ + ": " + origin);
-    entry.read(in);
+    NodeReader in(building_, node, origin);
+    in.output(0, entry.read(in));
     in.finish(entry.aliasing);
     for (const std::string& output : node.outputs) check_made(output, origin);
   }
@@ -163,55 +164,30 @@ class Importer {
     if (wire == building_.wires.end() || meta == program_.tensors.end() || !wire->second.value.exists()) return;
     const Fact& fact = building_.graph.fact(wire->second.value);
     if (agrees(meta->second, fact.dtype, fact.shape)) return;
-    report(ErrorKind::invalid_input, file_ + ": " + origin + ", result '" + name + "'",
-           std::string(name_of(fact.dtype)) + fact.shape.to_string(), declared(meta->second));
+    building_.report(ErrorKind::invalid_input, origin + ", result '" + name + "'",
+                     std::string(name_of(fact.dtype)) + fact.shape.to_string(), declared(meta->second));
     wire->second.value = {};
-  }
-
-  // An output that no node makes, or that another output is already, gets a node of its own.
-  ValueId own_value(ValueId value, const std::string& name) {
-    Graph& graph = building_.graph;
-    if (graph.value(value).producer.exists() && output_values_.insert(value.index).second) return value;
-    const Attrs attrs = ReshapeAttrs{.shape = graph.fact(value).shape.to_vector()};
-    auto copy = graph.add(kReshape, attrs, {value}, name + ".output", "output '" + name + "'");
-    if (copy) return *copy;
-    append(in_file(std::move(copy).errors()));
-    return {};
   }
 
   void read_outputs() {
     std::map<std::string, int> times;
     if (program_.outputs.empty())
-      report(ErrorKind::invalid_input, file_, "a program without outputs", "at least one output");
+      building_.report(ErrorKind::invalid_input, "", "a program without outputs", "at least one output");
     for (const std::string& output : program_.outputs) {
       const auto found = building_.wires.find(output);
       if (found == building_.wires.end()) {
-        report(ErrorKind::invalid_input, file_ + ": output '" + output + "'", "nothing that makes it",
-               "a node's result");
-        continue;
+        building_.report(ErrorKind::invalid_input, "output '" + output + "'", "nothing that makes it",
+                         "a node's result");
+      } else if (found->second.value.exists()) {
+        const int before = times[output]++;
+        building_.add_output(found->second.value, before == 0 ? output : output + "." + std::to_string(before));
       }
-      if (!found->second.value.exists()) continue;
-      const int before = times[output]++;
-      const std::string name = before == 0 ? output : output + "." + std::to_string(before);
-      const ValueId own = own_value(found->second.value, name);
-      if (own.exists()) building_.graph.add_output(own, name);
     }
-  }
-
-  std::string dialect() const {
-    if (!building_.is_quantized) return "PyTorch export fp32";
-    const auto& types = building_.activation_types;
-    const auto most =
-        std::max_element(types.begin(), types.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-    return "PyTorch pt2e" + (most == types.end() ? "" : " " + std::string(name_of(most->first)));
   }
 
   const Program& program_;
   Weights& weights_;
-  const std::string& file_;
-  const ImportOptions& options_;
   Building building_;
-  std::set<int> output_values_;  // by index
 };
 
 }  // namespace

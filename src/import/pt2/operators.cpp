@@ -1,4 +1,4 @@
-// The table of ATen operators. Part of import/.
+// The tables of ATen operators, joined. Part of import/.
 #include "import/pt2/operators.h"
 
 #include <algorithm>
@@ -6,208 +6,61 @@
 namespace octavo::pt2_import {
 namespace {
 
-constexpr Aliasing kFresh = Aliasing::fresh;
-// What may share memory with its argument counts as sharing it.
-constexpr Aliasing kView = Aliasing::view;
+bool is_listed(std::string_view words, std::string_view word) {
+  for (std::size_t begin = 0; begin <= words.size();) {
+    const std::size_t end = std::min(words.find(' ', begin), words.size());
+    if (words.substr(begin, end - begin) == word) return true;
+    begin = end + 1;
+  }
+  return false;
+}
 
-constexpr Operator kOperators[] = {
-    {"_operator.add", kFresh, read_size_arithmetic},
-    {"_operator.eq", kFresh, read_check},
-    {"_operator.floordiv", kFresh, read_size_arithmetic},
-    {"_operator.ge", kFresh, read_check},
-    {"_operator.gt", kFresh, read_check},
-    {"_operator.le", kFresh, read_check},
-    {"_operator.lt", kFresh, read_check},
-    {"_operator.mod", kFresh, read_size_arithmetic},
-    {"_operator.mul", kFresh, read_size_arithmetic},
-    {"_operator.ne", kFresh, read_check},
-    {"_operator.sub", kFresh, read_size_arithmetic},
-    {"aten._adaptive_avg_pool2d.default", kFresh, read_adaptive_average_pool},
-    {"aten._assert_scalar.default", kFresh, read_check},
-    {"aten._assert_tensor_metadata.default", kFresh, read_check},
-    {"aten._log_softmax.default", kFresh, read_softmax},
-    {"aten._native_batch_norm_legit_no_training.default", kFresh, read_batch_norm},
-    {"aten._softmax.default", kFresh, read_softmax},
-    {"aten._to_copy.default", kFresh, read_cast},
-    {"aten._unsafe_view.default", kView, read_reshape},
-    {"aten.abs.default", kFresh, read_unary},
-    {"aten.adaptive_avg_pool2d.default", kFresh, read_adaptive_average_pool},
-    {"aten.add.Scalar", kFresh, read_binary<BinaryKind::add>},
-    {"aten.add.Tensor", kFresh, read_binary<BinaryKind::add>},
-    {"aten.addmm.default", kFresh, read_addmm},
-    {"aten.alias.default", kView, read_identity},
-    {"aten.alias_copy.default", kFresh, read_identity},
-    {"aten.amax.default", kFresh, read_reduce},
-    {"aten.amin.default", kFresh, read_reduce},
-    {"aten.argmax.default", kFresh, read_argmax},
-    {"aten.argmin.default", kFresh, read_argmax},
-    {"aten.as_strided.default", kView, read_as_strided},
-    {"aten.avg_pool1d.default", kFresh, read_average_pool},
-    {"aten.avg_pool2d.default", kFresh, read_average_pool},
-    {"aten.avg_pool3d.default", kFresh, read_average_pool},
-    {"aten.batch_norm.default", kFresh, read_batch_norm},
-    {"aten.bmm.default", kFresh, read_matmul},
-    {"aten.cat.default", kFresh, read_cat},
-    {"aten.ceil.default", kFresh, read_unary},
-    {"aten.channel_shuffle.default", kFresh, read_channel_shuffle},
-    {"aten.chunk.default", kView, read_chunk},
-    {"aten.clamp.default", kFresh, read_clamp},
-    {"aten.clamp_max.default", kFresh, read_clamp},
-    {"aten.clamp_min.default", kFresh, read_clamp},
-    {"aten.clone.default", kFresh, read_identity},
-    {"aten.concat.default", kFresh, read_cat},
-    {"aten.constant_pad_nd.default", kFresh, read_pad},
-    {"aten.contiguous.default", kView, read_identity},
-    {"aten.conv1d.default", kFresh, read_conv},
-    {"aten.conv1d.padding", kFresh, read_conv},
-    {"aten.conv2d.default", kFresh, read_conv},
-    {"aten.conv2d.padding", kFresh, read_conv},
-    {"aten.conv3d.default", kFresh, read_conv},
-    {"aten.conv3d.padding", kFresh, read_conv},
-    {"aten.convolution.default", kFresh, read_convolution},
-    {"aten.cos.default", kFresh, read_unary},
-    {"aten.detach.default", kView, read_identity},
-    {"aten.detach_copy.default", kFresh, read_identity},
-    {"aten.div.Scalar", kFresh, read_binary<BinaryKind::div>},
-    {"aten.div.Tensor", kFresh, read_binary<BinaryKind::div>},
-    {"aten.dropout.default", kView, read_dropout},
-    {"aten.elu.default", kFresh, read_unary},
-    {"aten.eq.Scalar", kFresh, read_binary<BinaryKind::equal>},
-    {"aten.eq.Tensor", kFresh, read_binary<BinaryKind::equal>},
-    {"aten.erf.default", kFresh, read_unary},
-    {"aten.exp.default", kFresh, read_unary},
-    {"aten.expand.default", kView, read_expand},
-    {"aten.expand_copy.default", kFresh, read_expand},
-    {"aten.feature_dropout.default", kView, read_dropout},
-    {"aten.flatten.using_ints", kView, read_flatten},
-    {"aten.floor.default", kFresh, read_unary},
-    {"aten.ge.Scalar", kFresh, read_binary<BinaryKind::greater_or_equal>},
-    {"aten.ge.Tensor", kFresh, read_binary<BinaryKind::greater_or_equal>},
-    {"aten.gelu.default", kFresh, read_gelu},
-    {"aten.gt.Scalar", kFresh, read_binary<BinaryKind::greater>},
-    {"aten.gt.Tensor", kFresh, read_binary<BinaryKind::greater>},
-    {"aten.hardsigmoid.default", kFresh, read_unary},
-    {"aten.hardswish.default", kFresh, read_unary},
-    {"aten.hardtanh.default", kFresh, read_hardtanh},
-    {"aten.layer_norm.default", kFresh, read_layer_norm},
-    {"aten.le.Scalar", kFresh, read_binary<BinaryKind::less_or_equal>},
-    {"aten.le.Tensor", kFresh, read_binary<BinaryKind::less_or_equal>},
-    {"aten.leaky_relu.default", kFresh, read_unary},
-    {"aten.lift_fresh_copy.default", kFresh, read_identity},
-    {"aten.linear.default", kFresh, read_linear},
-    {"aten.log.default", kFresh, read_unary},
-    {"aten.log_softmax.int", kFresh, read_softmax},
-    {"aten.logical_and.default", kFresh, read_binary<BinaryKind::logical_and>},
-    {"aten.logical_not.default", kFresh, read_unary},
-    {"aten.lt.Scalar", kFresh, read_binary<BinaryKind::less>},
-    {"aten.lt.Tensor", kFresh, read_binary<BinaryKind::less>},
-    {"aten.matmul.default", kFresh, read_matmul},
-    {"aten.max_pool1d.default", kFresh, read_max_pool},
-    {"aten.max_pool2d.default", kFresh, read_max_pool},
-    {"aten.max_pool2d_with_indices.default", kFresh, read_max_pool},
-    {"aten.max_pool3d.default", kFresh, read_max_pool},
-    {"aten.maximum.default", kFresh, read_binary<BinaryKind::max>},
-    {"aten.mean.default", kFresh, read_reduce},
-    {"aten.mean.dim", kFresh, read_reduce},
-    {"aten.minimum.default", kFresh, read_binary<BinaryKind::min>},
-    {"aten.mish.default", kFresh, read_unary},
-    {"aten.mm.default", kFresh, read_matmul},
-    {"aten.mul.Scalar", kFresh, read_binary<BinaryKind::mul>},
-    {"aten.mul.Tensor", kFresh, read_binary<BinaryKind::mul>},
-    {"aten.native_batch_norm.default", kFresh, read_batch_norm},
-    {"aten.native_layer_norm.default", kFresh, read_layer_norm},
-    {"aten.neg.default", kFresh, read_unary},
-    {"aten.pad.default", kFresh, read_pad},
-    {"aten.permute.default", kView, read_permute},
-    {"aten.permute_copy.default", kFresh, read_permute},
-    {"aten.pow.Tensor_Scalar", kFresh, read_binary<BinaryKind::pow>},
-    {"aten.pow.Tensor_Tensor", kFresh, read_binary<BinaryKind::pow>},
-    {"aten.prelu.default", kFresh, read_prelu},
-    {"aten.reciprocal.default", kFresh, read_unary},
-    {"aten.relu.default", kFresh, read_unary},
-    {"aten.relu6.default", kFresh, read_hardtanh},
-    {"aten.repeat.default", kFresh, read_repeat},
-    {"aten.reshape.default", kView, read_reshape},
-    {"aten.round.default", kFresh, read_unary},
-    {"aten.rsqrt.default", kFresh, read_rsqrt},
-    {"aten.rsub.Scalar", kFresh, read_binary<BinaryKind::sub>},
-    {"aten.rsub.Tensor", kFresh, read_binary<BinaryKind::sub>},
-    {"aten.select.int", kView, read_select},
-    {"aten.select_copy.int", kFresh, read_select},
-    {"aten.selu.default", kFresh, read_unary},
-    {"aten.sigmoid.default", kFresh, read_unary},
-    {"aten.silu.default", kFresh, read_unary},
-    {"aten.sin.default", kFresh, read_unary},
-    {"aten.slice.Tensor", kView, read_slice},
-    {"aten.slice_copy.Tensor", kFresh, read_slice},
-    {"aten.softmax.int", kFresh, read_softmax},
-    {"aten.softplus.default", kFresh, read_softplus},
-    {"aten.split.Tensor", kView, read_split},
-    {"aten.split_with_sizes.default", kView, read_split},
-    {"aten.split_with_sizes_copy.default", kFresh, read_split},
-    {"aten.sqrt.default", kFresh, read_unary},
-    {"aten.squeeze.default", kView, read_squeeze},
-    {"aten.squeeze.dim", kView, read_squeeze},
-    {"aten.squeeze.dims", kView, read_squeeze},
-    {"aten.squeeze_copy.dims", kFresh, read_squeeze},
-    {"aten.stack.default", kFresh, read_stack},
-    {"aten.sub.Scalar", kFresh, read_binary<BinaryKind::sub>},
-    {"aten.sub.Tensor", kFresh, read_binary<BinaryKind::sub>},
-    {"aten.sum.default", kFresh, read_reduce},
-    {"aten.sum.dim_IntList", kFresh, read_reduce},
-    {"aten.sym_size.int", kFresh, read_size},
-    {"aten.t.default", kView, read_transpose},
-    {"aten.tanh.default", kFresh, read_unary},
-    {"aten.to.dtype", kView, read_cast},
-    {"aten.to.dtype_layout", kView, read_cast},
-    {"aten.transpose.int", kView, read_transpose},
-    {"aten.type_as.default", kView, read_type_as},
-    {"aten.unbind.int", kView, read_unbind},
-    {"aten.unflatten.int", kView, read_unflatten},
-    {"aten.unsqueeze.default", kView, read_unsqueeze},
-    {"aten.unsqueeze_copy.default", kFresh, read_unsqueeze},
-    {"aten.upsample_bilinear2d.default", kFresh, read_upsample},
-    {"aten.upsample_bilinear2d.vec", kFresh, read_upsample},
-    {"aten.upsample_nearest2d.default", kFresh, read_upsample},
-    {"aten.upsample_nearest2d.vec", kFresh, read_upsample},
-    {"aten.view.default", kView, read_reshape},
-    {"aten.view_copy.default", kFresh, read_reshape},
-    {"aten.where.self", kFresh, read_where},
-    {"prims.convert_element_type.default", kFresh, read_cast},
-    {"quantized_decomposed.dequantize_per_channel.default", kFresh, read_dequantize},
-    {"quantized_decomposed.dequantize_per_tensor.default", kFresh, read_dequantize},
-    {"quantized_decomposed.dequantize_per_tensor.tensor", kFresh, read_dequantize},
-    {"quantized_decomposed.dequantize_per_tensor.tensor2", kFresh, read_dequantize},
-    {"quantized_decomposed.quantize_per_channel.default", kFresh, read_quantize},
-    {"quantized_decomposed.quantize_per_tensor.default", kFresh, read_quantize},
-    {"quantized_decomposed.quantize_per_tensor.tensor", kFresh, read_quantize},
-    {"quantized_decomposed.quantize_per_tensor.tensor2", kFresh, read_quantize},
-};
-
-const Operator* find_exactly(std::string_view target) {
+const Operator* find_exactly(std::string_view name, std::string_view overload) {
   const auto all = all_operators();
-  const auto found = std::lower_bound(all.begin(), all.end(), target,
-                                      [](const Operator& entry, std::string_view name) { return entry.target < name; });
-  return found != all.end() && found->target == target ? &*found : nullptr;
+  auto entry = std::lower_bound(all.begin(), all.end(), name,
+                                [](const Operator& a, std::string_view wanted) { return a.name < wanted; });
+  for (; entry != all.end() && entry->name == name; ++entry) {
+    if (is_listed(entry->overloads, overload)) return &*entry;
+  }
+  return nullptr;
+}
+
+std::string_view without(std::string_view name, std::string_view end) {
+  return name.size() > end.size() && name.substr(name.size() - end.size()) == end
+             ? name.substr(0, name.size() - end.size())
+             : std::string_view();
 }
 
 }  // namespace
 
-std::span<const Operator> all_operators() { return kOperators; }
+std::span<const Operator> all_operators() {
+  static const std::vector<Operator> kAll = [] {
+    std::vector<Operator> all;
+    for (const auto& table : {kElementwise, kImages, kProducts, kQuantized, kShaping})
+      all.insert(all.end(), table.begin(), table.end());
+    std::stable_sort(all.begin(), all.end(), [](const Operator& a, const Operator& b) { return a.name < b.name; });
+    return all;
+  }();
+  return kAll;
+}
 
-Operator find_operator(const std::string& target) {
-  if (const Operator* found = find_exactly(target)) return *found;
-  const std::size_t overload = target.rfind('.');
-  if (overload == std::string::npos || overload == 0 || target[overload - 1] != '_') return {target, kFresh, nullptr};
-  std::string functional = target;
-  functional.erase(overload - 1, 1);
-  const Operator* found = find_exactly(functional);
-  if (found == nullptr) return {target, kFresh, nullptr};
-  if (found->aliasing != kView) return {found->target, Aliasing::in_place, found->read};
-  // Of those that change no elements, only what leaves its argument as it is: x.unsqueeze_(0) gives x itself another
-  // shape.
-  const bool changes_nothing = found->read == read_dropout || found->read == read_identity;
-  return {found->target, kView, changes_nothing ? found->read : nullptr};
+Operator find_operator(std::string_view target) {
+  Operator none{target, {}, Aliasing::fresh, nullptr};
+  const std::size_t dot = target.rfind('.');
+  if (dot == std::string_view::npos) return none;
+  const std::string_view name = target.substr(0, dot), overload = target.substr(dot + 1);
+  if (const Operator* found = find_exactly(name, overload)) return *found;
+  const auto is_of_memory = [](const Operator* found) {
+    return found != nullptr && found->aliasing != Aliasing::fresh;
+  };
+  if (const Operator* view = find_exactly(without(name, "_copy"), overload); is_of_memory(view))
+    return {view->name, view->overloads, Aliasing::fresh, view->read};
+  const Operator* functional = find_exactly(without(name, "_"), overload);
+  if (functional == nullptr) return none;
+  if (functional->aliasing == Aliasing::same) return *functional;
+  // x.unsqueeze_(0) would give x itself another shape.
+  if (functional->aliasing == Aliasing::view) return none;
+  return {functional->name, functional->overloads, Aliasing::in_place, functional->read};
 }
 
 }  // namespace octavo::pt2_import

@@ -1,207 +1,233 @@
-// ATen readers: operators that only rearrange. Part of import/.
-#include <algorithm>
-#include <numeric>
-
+// ATen readers: operators that move, cut and join elements. Part of import/.
 #include "base/fields.h"
 #include "import/pt2/operators.h"
-#include "import/pt2/parts.h"
-#include "ops/list.h"
 
 namespace octavo::pt2_import {
 namespace {
 
-using Integers = std::vector<std::int64_t>;
+// ---- shapes ----
 
-// The dimension written as -1: what is left of the elements.
-void infer_dim(NodeReader& in, Integers& dims, std::int64_t elements, std::string_view what) {
-  const auto open = std::find(dims.begin(), dims.end(), -1);
-  if (open == dims.end()) return;
-  Integers known(dims.begin(), open);
-  known.insert(known.end(), open + 1, dims.end());
-  const auto product = checked_elements(known);
-  if (product && *product > 0 && elements % *product == 0) *open = elements / *product;
-  else
-    in.fail("argument '" + std::string(what) + "'", print(dims) + " for " + std::to_string(elements) + " elements",
-            "sizes that divide");
-}
-
-Integers first_to_last(int rank) {
-  Integers perm(static_cast<std::size_t>(rank));
-  std::iota(perm.begin(), perm.end(), 0);
-  return perm;
-}
-
-bool is_among(const Integers& list, std::int64_t number) {
-  return std::find(list.begin(), list.end(), number) != list.end();
-}
-
-}  // namespace
-
-void read_reshape(NodeReader& in) {
+ValueId read_reshape(NodeReader& in) {
   const ValueId x = in.value("self");
-  const std::string_view name = in.has("shape") ? "shape" : "size";
-  Integers dims = in.integers(name);
-  if (in.failed()) return;
-  infer_dim(in, dims, in.shape(x).elements(), name);
-  if (in.failed()) return;
-  in.output(0, in.add(kReshape, ReshapeAttrs{.shape = dims}, {x}));
+  return reshape_to(in, x, in.integers(in.has("shape") ? "shape" : "size"));
 }
 
-void read_flatten(NodeReader& in) {
-  const ValueId x = in.value("self");
-  const std::int64_t start = in.integer("start_dim", 0), end = in.integer("end_dim", -1);
-  if (in.failed()) return;
-  if (in.rank(x) == 0) return in.output(0, in.add(kReshape, ReshapeAttrs{.shape = {1}}, {x}));
-  const auto first = static_cast<int>(in.axis("start_dim", start, in.rank(x)));
-  const auto last = static_cast<int>(in.axis("end_dim", end, in.rank(x)));
-  if (in.failed()) return;
-  if (first > last) return in.fail("argument 'end_dim'", std::to_string(end), "an axis after 'start_dim'");
+// Axes [first, last] of x become these sizes, of which one may be -1.
+ValueId reshape_axes(NodeReader& in, ValueId x, std::int64_t first, std::int64_t last, Numbers sizes) {
+  if (in.failed()) return {};
   const Shape& shape = in.shape(x);
+  const auto own = completed(sizes, shape.elements(static_cast<int>(first), static_cast<int>(last) + 1));
+  if (!own) return in.fail(sizes.place, print(sizes.values) + " for " + shape.to_string(), "sizes that divide");
   Integers dims(shape.begin(), shape.begin() + first);
-  dims.push_back(shape.elements(first, last + 1));
+  dims.insert(dims.end(), own->begin(), own->end());
   dims.insert(dims.end(), shape.begin() + last + 1, shape.end());
-  in.output(0, in.add(kReshape, ReshapeAttrs{.shape = dims}, {x}));
+  return in.reshape(x, dims);
 }
 
-void read_unflatten(NodeReader& in) {
+ValueId read_flatten(NodeReader& in) {
   const ValueId x = in.value("self");
-  const std::int64_t dim = in.integer("dim");
-  Integers sizes = in.integers("sizes");
-  if (in.failed()) return;
-  const auto axis = static_cast<int>(in.axis("dim", dim, in.rank(x)));
-  if (in.failed()) return;
-  infer_dim(in, sizes, in.shape(x)[axis], "sizes");
-  if (in.failed()) return;
-  Integers dims = in.shape(x).to_vector();
-  dims.erase(dims.begin() + axis);
-  dims.insert(dims.begin() + axis, sizes.begin(), sizes.end());
-  in.output(0, in.add(kReshape, ReshapeAttrs{.shape = dims}, {x}));
+  const Number start = in.integer("start_dim", 0), end = in.integer("end_dim", -1);
+  if (!in.failed() && in.rank(x) == 0) return in.reshape(x, {1});
+  const std::int64_t first = in.axis(start, in.rank(x)), last = in.axis(end, in.rank(x));
+  if (!in.failed() && first > last) return in.fail(end.place, std::to_string(end.value), "an axis after 'start_dim'");
+  return reshape_axes(in, x, first, last, Integers{-1});
+}
+
+ValueId read_unflatten(NodeReader& in) {
+  const ValueId x = in.value("self");
+  const std::int64_t axis = in.axis(in.integer("dim"), in.rank(x));
+  return reshape_axes(in, x, axis, axis, in.integers("sizes"));
 }
 
 // Axes that are named and do not have size 1 stay.
-void read_squeeze(NodeReader& in) {
+ValueId read_squeeze(NodeReader& in) {
   const ValueId x = in.value("self");
-  const bool takes_all = !in.has("dim");
-  const Integers named = in.integers("dim");
-  if (in.failed()) return;
-  const Integers axes = in.axes("dim", named, in.rank(x));
-  if (in.failed()) return;
-  Integers dims;
-  for (int i = 0; i < in.rank(x); ++i) {
-    if (in.shape(x)[i] != 1 || !(takes_all || is_among(axes, i))) dims.push_back(in.shape(x)[i]);
-  }
-  in.output(0, in.add(kReshape, ReshapeAttrs{.shape = dims}, {x}));
+  return squeeze(in, x, in.has("dim") ? std::optional(in.integers("dim")) : std::nullopt, NotOne::stays);
 }
 
-void read_unsqueeze(NodeReader& in) {
+ValueId read_unsqueeze(NodeReader& in) {
   const ValueId x = in.value("self");
-  const std::int64_t dim = in.integer("dim");
-  if (in.failed()) return;
-  const std::int64_t axis = in.axis("dim", dim, in.rank(x) + 1);
-  if (in.failed()) return;
-  Integers dims = in.shape(x).to_vector();
-  dims.insert(dims.begin() + axis, 1);
-  in.output(0, in.add(kReshape, ReshapeAttrs{.shape = dims}, {x}));
+  return unsqueeze(in, x, in.integers("dim"));
 }
 
-void read_permute(NodeReader& in) {
+ValueId read_permute(NodeReader& in) {
   const ValueId x = in.value("self");
-  Integers perm;
-  const Integers dims = in.integers("dims");
-  if (in.failed()) return;
-  for (std::int64_t dim : dims) {
-    perm.push_back(in.axis("dims", dim, in.rank(x)));
-    if (in.failed()) return;
-  }
-  in.output(0, in.add(kTranspose, TransposeAttrs{.perm = perm}, {x}));
+  return transpose(in, x, in.integers("dims"));
 }
 
-// Two axes swapped; t() swaps the axes of a matrix.
-void read_transpose(NodeReader& in) {
+ValueId read_transpose(NodeReader& in) {
   const ValueId x = in.value("self");
-  if (in.failed()) return;
-  const bool is_t = base_name(in.target()) == "t";
-  if (is_t) in.require_rank("self", x, 0, 2);
-  if (is_t && in.rank(x) < 2) return in.output(0, x);
-  const std::int64_t a = is_t ? 0 : in.axis("dim0", in.integer("dim0"), in.rank(x));
-  const std::int64_t b = is_t ? 1 : in.axis("dim1", in.integer("dim1"), in.rank(x));
-  if (in.failed()) return;
-  Integers perm = first_to_last(in.rank(x));
-  std::swap(perm[static_cast<std::size_t>(a)], perm[static_cast<std::size_t>(b)]);
-  in.output(0, in.add(kTranspose, TransposeAttrs{.perm = perm}, {x}));
+  const std::int64_t a = in.axis(in.integer("dim0"), in.rank(x)), b = in.axis(in.integer("dim1"), in.rank(x));
+  return swap_axes(in, x, a, b);
+}
+
+// The axes of a matrix swapped.
+ValueId read_t(NodeReader& in) {
+  const ValueId x = in.value("self");
+  in.require_rank(x, 0, 2);
+  return in.rank(x) < 2 ? x : swap_axes(in, x, 0, 1);
 }
 
 // -1 keeps a dimension.
-void read_expand(NodeReader& in) {
+ValueId read_expand(NodeReader& in) {
   const ValueId x = in.value("self");
-  Integers dims = in.integers("size");
+  Numbers dims = in.integers("size");
   in.ignore("implicit");
-  if (in.failed()) return;
-  const std::int64_t added = static_cast<std::int64_t>(dims.size()) - in.rank(x);
-  if (added < 0) return in.fail("argument 'size'", print(dims), "at least " + std::to_string(in.rank(x)) + " sizes");
-  for (std::size_t i = 0; i < dims.size(); ++i) {
-    if (dims[i] == -1 && static_cast<std::int64_t>(i) >= added)
-      dims[i] = in.shape(x)[static_cast<int>(static_cast<std::int64_t>(i) - added)];
+  if (in.failed()) return {};
+  const int added = static_cast<int>(dims.size()) - in.rank(x);
+  if (added < 0) return in.fail(dims.place, print(dims.values), "at least " + std::to_string(in.rank(x)) + " sizes");
+  for (int i = added; i < static_cast<int>(dims.size()); ++i) {
+    std::int64_t& dim = dims.values[static_cast<std::size_t>(i)];
+    if (dim == -1) dim = in.shape(x)[i - added];
   }
-  in.output(0, in.add(kExpand, ExpandAttrs{.shape = dims}, {x}));
+  return in.add(kExpand, ExpandAttrs{.shape = dims.values}, {x});
 }
 
-// [a, b] -> [1, a, 1, b] -> [r, a, s, b] -> [r·a, s·b]
-void read_repeat(NodeReader& in) {
+ValueId read_repeat(NodeReader& in) {
   const ValueId x = in.value("self");
-  const Integers repeats = in.integers("repeats");
-  if (in.failed()) return;
-  const std::int64_t added = static_cast<std::int64_t>(repeats.size()) - in.rank(x);
-  if (added < 0 || repeats.size() > kMaxRank / 2 || !checked_elements(repeats)) {
-    return in.fail("argument 'repeats'", print(repeats),
-                   "at least " + std::to_string(in.rank(x)) + " and at most 32 sizes");
-  }
-  Integers apart, repeated, joined;
-  for (std::size_t i = 0; i < repeats.size(); ++i) {
-    const std::int64_t own =
-        static_cast<std::int64_t>(i) < added ? 1 : in.shape(x)[static_cast<int>(static_cast<std::int64_t>(i) - added)];
-    apart.insert(apart.end(), {1, own});
-    repeated.insert(repeated.end(), {repeats[i], own});
-    if (!checked_elements(std::vector<std::int64_t>{repeats[i], own}))
-      return in.fail("argument 'repeats'", print(repeats), "a smaller result");
-    joined.push_back(repeats[i] * own);
-  }
-  if (!checked_elements(joined)) return in.fail("argument 'repeats'", print(repeats), "a smaller result");
-  const ValueId expanded = in.add(kExpand, ExpandAttrs{.shape = repeated}, {in.reshape(x, apart, "apart")}, "expanded");
-  in.output(0, in.add(kReshape, ReshapeAttrs{.shape = joined}, {expanded}));
+  return tile(in, x, in.integers("repeats"));
 }
 
 // Strides are about memory, which a graph does not have. Read is what the decomposition of an average pool writes
 // behind a mean: the same sizes, densely.
-void read_as_strided(NodeReader& in) {
+ValueId read_as_strided(NodeReader& in) {
   const ValueId x = in.value("self");
-  const Integers sizes = in.integers("size"), strides = in.integers("stride");
+  const Numbers sizes = in.integers("size"), strides = in.integers("stride");
   const std::int64_t offset = in.integer("storage_offset", 0);
-  if (in.failed()) return;
+  if (in.failed()) return {};
   const Integers dense = in.shape(x).strides();
-  bool is_same = in.building().graph.producer_if(x, kReduce) != nullptr && sizes == in.shape(x).to_vector() &&
+  bool is_same = in.built().graph.producer_if(x, kReduce) != nullptr && sizes.values == in.shape(x).to_vector() &&
                  strides.size() == sizes.size() && offset == 0;
   for (std::size_t i = 0; i < sizes.size() && is_same; ++i) is_same = sizes[i] == 1 || strides[i] == dense[i];
-  if (!is_same)
-    return in.unsupported("argument 'stride'", print(strides) + " of sizes " + print(sizes), "a mean as it is");
-  in.output(0, x);
+  if (is_same) return x;
+  return in.unsupported(strides.place, print(strides.values) + " of sizes " + print(sizes.values), "a mean as it is");
 }
 
-// [n, g·c, ...] -> [n, g, c, ...] -> [n, c, g, ...] -> [n, c·g, ...]
-void read_channel_shuffle(NodeReader& in) {
+// ---- parts ----
+
+ValueId read_slice(NodeReader& in) {
   const ValueId x = in.value("self");
-  const std::int64_t groups = in.integer("groups");
-  in.require_rank("self", x, 3, kMaxRank - 1);
-  if (in.failed()) return;
-  const Integers dims = in.shape(x).to_vector();
-  if (groups < 1 || dims[1] % groups != 0)
-    return in.fail("argument 'groups'", std::to_string(groups), "a divisor of " + std::to_string(dims[1]));
-  Integers apart = dims;
-  apart[1] = groups;
-  apart.insert(apart.begin() + 2, dims[1] / groups);
-  Integers perm = first_to_last(static_cast<int>(apart.size()));
-  std::swap(perm[1], perm[2]);
-  in.output(0, in.reshape(in.transpose(in.reshape(x, apart, "apart"), perm, "turned"), dims));
+  const std::int64_t axis = in.axis(in.integer("dim", 0), in.rank(x));
+  const std::int64_t start = in.integer("start", 0), end = in.integer("end", kFar);
+  const Number step = in.integer("step", 1);
+  if (step < 1) in.fail(step.place, std::to_string(step.value), "at least 1");
+  if (in.failed()) return {};
+  return slice(in, x, axis, range_of_slice(in.shape(x)[static_cast<int>(axis)], start, end, step));
 }
+
+ValueId read_select(NodeReader& in) {
+  const ValueId x = in.value("self");
+  return pick(in, x, in.axis(in.integer("dim", 0), in.rank(x)), in.integer("index"));
+}
+
+ValueId read_unbind(NodeReader& in) {
+  const ValueId x = in.value("self");
+  unstack(in, x, in.integer("dim", 0));
+  return {};
+}
+
+// Parts of `each`, the last one smaller.
+ValueId split_evenly(NodeReader& in, ValueId x, const Number& axis, std::int64_t each) {
+  const auto normal = static_cast<int>(in.axis(axis, in.rank(x)));
+  if (in.failed()) return {};
+  const std::int64_t size = in.shape(x)[normal], count = each < 1 ? 0 : (size + each - 1) / each;
+  if (count != in.output_count())  // before memory is taken for them
+    return in.fail("", std::to_string(in.output_count()) + " results",
+                   std::to_string(count) + " parts of " + std::to_string(each));
+  Integers sizes(static_cast<std::size_t>(count), each);
+  if (count > 0) sizes.back() = size - each * (count - 1);
+  split(in, x, axis, sizes);
+  return {};
+}
+
+ValueId read_chunk(NodeReader& in) {
+  const ValueId x = in.value("self");
+  const Number axis = in.integer("dim", 0), chunks = in.integer("chunks");
+  const auto normal = static_cast<int>(in.axis(axis, in.rank(x)));
+  if (chunks < 1) in.fail(chunks.place, std::to_string(chunks.value), "at least 1");
+  if (in.failed()) return {};
+  const std::int64_t size = in.shape(x)[normal];
+  return split_evenly(in, x, axis, size / chunks + (size % chunks != 0 ? 1 : 0));
+}
+
+ValueId read_split(NodeReader& in) {
+  const ValueId x = in.value("self");
+  const Number axis = in.integer("dim", 0);
+  const bool is_list = in.has("split_sizes");
+  const Numbers sizes = in.integers(is_list ? "split_sizes" : "split_size");
+  if (!is_list && sizes.size() == 1) return split_evenly(in, x, axis, sizes[0]);
+  split(in, x, axis, sizes);
+  return {};
+}
+
+ValueId read_cat(NodeReader& in) {
+  const auto parts = in.values("tensors");
+  return concat(in, parts, in.integer("dim", 0));
+}
+
+ValueId read_stack(NodeReader& in) {
+  const auto parts = in.values("tensors");
+  return stack(in, parts, in.integer("dim", 0));
+}
+
+// Pairs of begin and end, from the last axis on.
+ValueId read_pad(NodeReader& in) {
+  PadArgs args{.x = in.value("self")};
+  const Numbers pads = in.integers("pad");
+  const std::string mode = in.text("mode", "constant");
+  const double value = in.number("value", 0.0);
+  if (in.failed()) return {};
+  const int rank = in.rank(args.x);
+  if (pads.size() % 2 != 0 || static_cast<int>(pads.size()) > 2 * rank)
+    return in.fail(pads.place, print(pads.values), "two numbers for each of the last axes");
+  args.begin = Numbers(Integers(static_cast<std::size_t>(rank), 0), pads.place);
+  args.end = args.begin;
+  for (std::size_t i = 0; i < pads.size() / 2; ++i) {
+    const std::size_t axis = static_cast<std::size_t>(rank) - 1 - i;
+    args.begin.values[axis] = pads[2 * i];
+    args.end.values[axis] = pads[2 * i + 1];
+  }
+  if (mode == "constant") args.value = in.scalar_like(args.x, value, "value");
+  else if (mode == "reflect") args.mode = PadMode::reflect;
+  else if (mode == "replicate") args.mode = PadMode::edge;
+  else if (mode == "circular") args.mode = PadMode::wrap;
+  else return in.fail("argument 'mode'", "'" + mode + "'", "'constant', 'reflect', 'replicate' or 'circular'");
+  return pad(in, args);
+}
+
+constexpr Aliasing kFresh = Aliasing::fresh;
+// What may share memory with its argument counts as sharing it.
+constexpr Aliasing kView = Aliasing::view;
+
+constexpr Operator kTable[] = {
+    {"aten._unsafe_view", "default", kView, read_reshape},
+    {"aten.as_strided", "default", kView, read_as_strided},
+    {"aten.cat", "default", kFresh, read_cat},
+    {"aten.chunk", "default", kView, read_chunk},
+    {"aten.concat", "default", kFresh, read_cat},
+    {"aten.constant_pad_nd", "default", kFresh, read_pad},
+    {"aten.expand", "default", kView, read_expand},
+    {"aten.flatten", "using_ints", kView, read_flatten},
+    {"aten.pad", "default", kFresh, read_pad},
+    {"aten.permute", "default", kView, read_permute},
+    {"aten.repeat", "default", kFresh, read_repeat},
+    {"aten.reshape", "default", kView, read_reshape},
+    {"aten.select", "int", kView, read_select},
+    {"aten.slice", "Tensor", kView, read_slice},
+    {"aten.split", "Tensor", kView, read_split},
+    {"aten.split_with_sizes", "default", kView, read_split},
+    {"aten.squeeze", "default dim dims", kView, read_squeeze},
+    {"aten.stack", "default", kFresh, read_stack},
+    {"aten.t", "default", kView, read_t},
+    {"aten.transpose", "int", kView, read_transpose},
+    {"aten.unbind", "int", kView, read_unbind},
+    {"aten.unflatten", "int", kView, read_unflatten},
+    {"aten.unsqueeze", "default", kView, read_unsqueeze},
+    {"aten.view", "default", kView, read_reshape},
+};
+
+}  // namespace
+
+const std::span<const Operator> kShaping = kTable;
 
 }  // namespace octavo::pt2_import

@@ -1,228 +1,46 @@
-// The names of TFLite's builtin operators, for messages. Part of import/.
-#include <array>
-
+// The names of TFLite's builtin operators. Part of import/.
 #include "import/tflite/operators.h"
 
 namespace octavo::tflite_import {
 namespace {
 
-// By code, from the public schema of the format.
-constexpr std::array<std::string_view, 209> kNames = {"ADD",
-                                                      "AVERAGE_POOL_2D",
-                                                      "CONCATENATION",
-                                                      "CONV_2D",
-                                                      "DEPTHWISE_CONV_2D",
-                                                      "DEPTH_TO_SPACE",
-                                                      "DEQUANTIZE",
-                                                      "EMBEDDING_LOOKUP",
-                                                      "FLOOR",
-                                                      "FULLY_CONNECTED",
-                                                      "HASHTABLE_LOOKUP",
-                                                      "L2_NORMALIZATION",
-                                                      "L2_POOL_2D",
-                                                      "LOCAL_RESPONSE_NORMALIZATION",
-                                                      "LOGISTIC",
-                                                      "LSH_PROJECTION",
-                                                      "LSTM",
-                                                      "MAX_POOL_2D",
-                                                      "MUL",
-                                                      "RELU",
-                                                      "RELU_N1_TO_1",
-                                                      "RELU6",
-                                                      "RESHAPE",
-                                                      "RESIZE_BILINEAR",
-                                                      "RNN",
-                                                      "SOFTMAX",
-                                                      "SPACE_TO_DEPTH",
-                                                      "SVDF",
-                                                      "TANH",
-                                                      "CONCAT_EMBEDDINGS",
-                                                      "SKIP_GRAM",
-                                                      "CALL",
-                                                      "CUSTOM",
-                                                      "EMBEDDING_LOOKUP_SPARSE",
-                                                      "PAD",
-                                                      "UNIDIRECTIONAL_SEQUENCE_RNN",
-                                                      "GATHER",
-                                                      "BATCH_TO_SPACE_ND",
-                                                      "SPACE_TO_BATCH_ND",
-                                                      "TRANSPOSE",
-                                                      "MEAN",
-                                                      "SUB",
-                                                      "DIV",
-                                                      "SQUEEZE",
-                                                      "UNIDIRECTIONAL_SEQUENCE_LSTM",
-                                                      "STRIDED_SLICE",
-                                                      "BIDIRECTIONAL_SEQUENCE_RNN",
-                                                      "EXP",
-                                                      "TOPK_V2",
-                                                      "SPLIT",
-                                                      "LOG_SOFTMAX",
-                                                      "DELEGATE",
-                                                      "BIDIRECTIONAL_SEQUENCE_LSTM",
-                                                      "CAST",
-                                                      "PRELU",
-                                                      "MAXIMUM",
-                                                      "ARG_MAX",
-                                                      "MINIMUM",
-                                                      "LESS",
-                                                      "NEG",
-                                                      "PADV2",
-                                                      "GREATER",
-                                                      "GREATER_EQUAL",
-                                                      "LESS_EQUAL",
-                                                      "SELECT",
-                                                      "SLICE",
-                                                      "SIN",
-                                                      "TRANSPOSE_CONV",
-                                                      "SPARSE_TO_DENSE",
-                                                      "TILE",
-                                                      "EXPAND_DIMS",
-                                                      "EQUAL",
-                                                      "NOT_EQUAL",
-                                                      "LOG",
-                                                      "SUM",
-                                                      "SQRT",
-                                                      "RSQRT",
-                                                      "SHAPE",
-                                                      "POW",
-                                                      "ARG_MIN",
-                                                      "FAKE_QUANT",
-                                                      "REDUCE_PROD",
-                                                      "REDUCE_MAX",
-                                                      "PACK",
-                                                      "LOGICAL_OR",
-                                                      "ONE_HOT",
-                                                      "LOGICAL_AND",
-                                                      "LOGICAL_NOT",
-                                                      "UNPACK",
-                                                      "REDUCE_MIN",
-                                                      "FLOOR_DIV",
-                                                      "REDUCE_ANY",
-                                                      "SQUARE",
-                                                      "ZEROS_LIKE",
-                                                      "FILL",
-                                                      "FLOOR_MOD",
-                                                      "RANGE",
-                                                      "RESIZE_NEAREST_NEIGHBOR",
-                                                      "LEAKY_RELU",
-                                                      "SQUARED_DIFFERENCE",
-                                                      "MIRROR_PAD",
-                                                      "ABS",
-                                                      "SPLIT_V",
-                                                      "UNIQUE",
-                                                      "CEIL",
-                                                      "REVERSE_V2",
-                                                      "ADD_N",
-                                                      "GATHER_ND",
-                                                      "COS",
-                                                      "WHERE",
-                                                      "RANK",
-                                                      "ELU",
-                                                      "REVERSE_SEQUENCE",
-                                                      "MATRIX_DIAG",
-                                                      "QUANTIZE",
-                                                      "MATRIX_SET_DIAG",
-                                                      "ROUND",
-                                                      "HARD_SWISH",
-                                                      "IF",
-                                                      "WHILE",
-                                                      "NON_MAX_SUPPRESSION_V4",
-                                                      "NON_MAX_SUPPRESSION_V5",
-                                                      "SCATTER_ND",
-                                                      "SELECT_V2",
-                                                      "DENSIFY",
-                                                      "SEGMENT_SUM",
-                                                      "BATCH_MATMUL",
-                                                      "",
-                                                      "CUMSUM",
-                                                      "CALL_ONCE",
-                                                      "BROADCAST_TO",
-                                                      "RFFT2D",
-                                                      "CONV_3D",
-                                                      "IMAG",
-                                                      "REAL",
-                                                      "COMPLEX_ABS",
-                                                      "HASHTABLE",
-                                                      "HASHTABLE_FIND",
-                                                      "HASHTABLE_IMPORT",
-                                                      "HASHTABLE_SIZE",
-                                                      "REDUCE_ALL",
-                                                      "CONV_3D_TRANSPOSE",
-                                                      "VAR_HANDLE",
-                                                      "READ_VARIABLE",
-                                                      "ASSIGN_VARIABLE",
-                                                      "BROADCAST_ARGS",
-                                                      "RANDOM_STANDARD_NORMAL",
-                                                      "BUCKETIZE",
-                                                      "RANDOM_UNIFORM",
-                                                      "MULTINOMIAL",
-                                                      "GELU",
-                                                      "DYNAMIC_UPDATE_SLICE",
-                                                      "RELU_0_TO_1",
-                                                      "UNSORTED_SEGMENT_PROD",
-                                                      "UNSORTED_SEGMENT_MAX",
-                                                      "UNSORTED_SEGMENT_SUM",
-                                                      "ATAN2",
-                                                      "UNSORTED_SEGMENT_MIN",
-                                                      "SIGN",
-                                                      "BITCAST",
-                                                      "BITWISE_XOR",
-                                                      "RIGHT_SHIFT",
-                                                      "STABLEHLO_LOGISTIC",
-                                                      "STABLEHLO_ADD",
-                                                      "STABLEHLO_DIVIDE",
-                                                      "STABLEHLO_MULTIPLY",
-                                                      "STABLEHLO_MAXIMUM",
-                                                      "STABLEHLO_RESHAPE",
-                                                      "STABLEHLO_CLAMP",
-                                                      "STABLEHLO_CONCATENATE",
-                                                      "STABLEHLO_BROADCAST_IN_DIM",
-                                                      "STABLEHLO_CONVOLUTION",
-                                                      "STABLEHLO_SLICE",
-                                                      "STABLEHLO_CUSTOM_CALL",
-                                                      "STABLEHLO_REDUCE",
-                                                      "STABLEHLO_ABS",
-                                                      "STABLEHLO_AND",
-                                                      "STABLEHLO_COSINE",
-                                                      "STABLEHLO_EXPONENTIAL",
-                                                      "STABLEHLO_FLOOR",
-                                                      "STABLEHLO_LOG",
-                                                      "STABLEHLO_MINIMUM",
-                                                      "STABLEHLO_NEGATE",
-                                                      "STABLEHLO_OR",
-                                                      "STABLEHLO_POWER",
-                                                      "STABLEHLO_REMAINDER",
-                                                      "STABLEHLO_RSQRT",
-                                                      "STABLEHLO_SELECT",
-                                                      "STABLEHLO_SUBTRACT",
-                                                      "STABLEHLO_TANH",
-                                                      "STABLEHLO_SCATTER",
-                                                      "STABLEHLO_COMPARE",
-                                                      "STABLEHLO_CONVERT",
-                                                      "STABLEHLO_DYNAMIC_SLICE",
-                                                      "STABLEHLO_DYNAMIC_UPDATE_SLICE",
-                                                      "STABLEHLO_PAD",
-                                                      "STABLEHLO_IOTA",
-                                                      "STABLEHLO_DOT_GENERAL",
-                                                      "STABLEHLO_REDUCE_WINDOW",
-                                                      "STABLEHLO_SORT",
-                                                      "STABLEHLO_WHILE",
-                                                      "STABLEHLO_GATHER",
-                                                      "STABLEHLO_TRANSPOSE",
-                                                      "DILATE",
-                                                      "STABLEHLO_RNG_BIT_GENERATOR",
-                                                      "REDUCE_WINDOW",
-                                                      "STABLEHLO_COMPOSITE",
-                                                      "STABLEHLO_SHIFT_LEFT",
-                                                      "STABLEHLO_CBRT"};
+// By code, from the public schema of the format; "-": none.
+constexpr std::string_view kNames =
+    "ADD AVERAGE_POOL_2D CONCATENATION CONV_2D DEPTHWISE_CONV_2D DEPTH_TO_SPACE DEQUANTIZE EMBEDDING_LOOKUP "
+    "FLOOR FULLY_CONNECTED HASHTABLE_LOOKUP L2_NORMALIZATION L2_POOL_2D LOCAL_RESPONSE_NORMALIZATION LOGISTIC "
+    "LSH_PROJECTION LSTM MAX_POOL_2D MUL RELU RELU_N1_TO_1 RELU6 RESHAPE RESIZE_BILINEAR RNN SOFTMAX "
+    "SPACE_TO_DEPTH SVDF TANH CONCAT_EMBEDDINGS SKIP_GRAM CALL CUSTOM EMBEDDING_LOOKUP_SPARSE PAD "
+    "UNIDIRECTIONAL_SEQUENCE_RNN GATHER BATCH_TO_SPACE_ND SPACE_TO_BATCH_ND TRANSPOSE MEAN SUB DIV SQUEEZE "
+    "UNIDIRECTIONAL_SEQUENCE_LSTM STRIDED_SLICE BIDIRECTIONAL_SEQUENCE_RNN EXP TOPK_V2 SPLIT LOG_SOFTMAX "
+    "DELEGATE BIDIRECTIONAL_SEQUENCE_LSTM CAST PRELU MAXIMUM ARG_MAX MINIMUM LESS NEG PADV2 GREATER "
+    "GREATER_EQUAL LESS_EQUAL SELECT SLICE SIN TRANSPOSE_CONV SPARSE_TO_DENSE TILE EXPAND_DIMS EQUAL NOT_EQUAL "
+    "LOG SUM SQRT RSQRT SHAPE POW ARG_MIN FAKE_QUANT REDUCE_PROD REDUCE_MAX PACK LOGICAL_OR ONE_HOT LOGICAL_AND "
+    "LOGICAL_NOT UNPACK REDUCE_MIN FLOOR_DIV REDUCE_ANY SQUARE ZEROS_LIKE FILL FLOOR_MOD RANGE "
+    "RESIZE_NEAREST_NEIGHBOR LEAKY_RELU SQUARED_DIFFERENCE MIRROR_PAD ABS SPLIT_V UNIQUE CEIL REVERSE_V2 ADD_N "
+    "GATHER_ND COS WHERE RANK ELU REVERSE_SEQUENCE MATRIX_DIAG QUANTIZE MATRIX_SET_DIAG ROUND HARD_SWISH IF "
+    "WHILE NON_MAX_SUPPRESSION_V4 NON_MAX_SUPPRESSION_V5 SCATTER_ND SELECT_V2 DENSIFY SEGMENT_SUM BATCH_MATMUL - "
+    "CUMSUM CALL_ONCE BROADCAST_TO RFFT2D CONV_3D IMAG REAL COMPLEX_ABS HASHTABLE HASHTABLE_FIND "
+    "HASHTABLE_IMPORT HASHTABLE_SIZE REDUCE_ALL CONV_3D_TRANSPOSE VAR_HANDLE READ_VARIABLE ASSIGN_VARIABLE "
+    "BROADCAST_ARGS RANDOM_STANDARD_NORMAL BUCKETIZE RANDOM_UNIFORM MULTINOMIAL GELU DYNAMIC_UPDATE_SLICE "
+    "RELU_0_TO_1 UNSORTED_SEGMENT_PROD UNSORTED_SEGMENT_MAX UNSORTED_SEGMENT_SUM ATAN2 UNSORTED_SEGMENT_MIN SIGN "
+    "BITCAST BITWISE_XOR RIGHT_SHIFT STABLEHLO_LOGISTIC STABLEHLO_ADD STABLEHLO_DIVIDE STABLEHLO_MULTIPLY "
+    "STABLEHLO_MAXIMUM STABLEHLO_RESHAPE STABLEHLO_CLAMP STABLEHLO_CONCATENATE STABLEHLO_BROADCAST_IN_DIM "
+    "STABLEHLO_CONVOLUTION STABLEHLO_SLICE STABLEHLO_CUSTOM_CALL STABLEHLO_REDUCE STABLEHLO_ABS STABLEHLO_AND "
+    "STABLEHLO_COSINE STABLEHLO_EXPONENTIAL STABLEHLO_FLOOR STABLEHLO_LOG STABLEHLO_MINIMUM STABLEHLO_NEGATE "
+    "STABLEHLO_OR STABLEHLO_POWER STABLEHLO_REMAINDER STABLEHLO_RSQRT STABLEHLO_SELECT STABLEHLO_SUBTRACT "
+    "STABLEHLO_TANH STABLEHLO_SCATTER STABLEHLO_COMPARE STABLEHLO_CONVERT STABLEHLO_DYNAMIC_SLICE "
+    "STABLEHLO_DYNAMIC_UPDATE_SLICE STABLEHLO_PAD STABLEHLO_IOTA STABLEHLO_DOT_GENERAL STABLEHLO_REDUCE_WINDOW "
+    "STABLEHLO_SORT STABLEHLO_WHILE STABLEHLO_GATHER STABLEHLO_TRANSPOSE DILATE STABLEHLO_RNG_BIT_GENERATOR "
+    "REDUCE_WINDOW STABLEHLO_COMPOSITE STABLEHLO_SHIFT_LEFT STABLEHLO_CBRT";
 
 }  // namespace
 
 std::string builtin_name(int code) {
-  const bool is_known =
-      code >= 0 && code < static_cast<int>(kNames.size()) && !kNames[static_cast<std::size_t>(code)].empty();
-  return is_known ? std::string(kNames[static_cast<std::size_t>(code)]) : "builtin " + std::to_string(code);
+  std::size_t begin = 0;
+  for (int i = 0; i < code && begin < kNames.size(); ++i)
+    begin = std::min(kNames.find(' ', begin), kNames.size() - 1) + 1;
+  const std::string_view name = kNames.substr(begin, kNames.find(' ', begin) - begin);
+  return code < 0 || name.empty() || name == "-" ? "builtin " + std::to_string(code) : std::string(name);
 }
 
 }  // namespace octavo::tflite_import

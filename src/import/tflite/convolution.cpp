@@ -1,18 +1,14 @@
 // TFLite readers: convolutions and products with a matrix. Part of import/.
 #include <algorithm>
-#include <limits>
 #include <optional>
 
+#include "base/fields.h"
 #include "import/tflite/operators.h"
-#include "import/tflite/parts.h"
 #include "ops/hybrid_conv/hybrid_conv.h"
-#include "ops/list.h"
 #include "ops/row_quantize/row_quantize.h"
 
 namespace octavo::tflite_import {
 namespace {
-
-using Integers = std::vector<std::int64_t>;
 
 // Weights in Octavo's order [OC, KH, KW, C / groups], dequantized, and the
 // scales that a bias of integers has.
@@ -31,7 +27,7 @@ bool is_dynamic(OperatorReader& in) {
 ValueId real_weights(OperatorReader& in, ValueId value, const QuantParams& quant) {
   const Fact& fact = in.fact(value);
   if (!fact.is_constant() || fact.shape.elements() > in.building().fold_budget)
-    return in.dequantize(value, quant, "weights");
+    return in.dequantized(value, quant, "weights");
   in.building().fold_budget -= fact.shape.elements();
   const std::int64_t inner = quant.axis < 0 ? 1 : fact.shape.elements(quant.axis + 1, fact.shape.rank());
   Tensor real(DType::f32, fact.shape);
@@ -40,7 +36,7 @@ ValueId real_weights(OperatorReader& in, ValueId value, const QuantParams& quant
     const auto q = static_cast<std::int32_t>(element_as_double(fact.constant->view(), i));
     real.as<float>()[i] = dequantize_value(q, quant.scale[c], quant.zero_point[c]);
   }
-  return in.add_constant(std::move(real), "weights");
+  return in.constant(std::move(real), "weights");
 }
 
 // In fixed point the reference kernels multiply the scales of s8 convolutions in f64, one per channel, even where the
@@ -55,24 +51,21 @@ bool needs_scale_per_channel(OperatorReader& in, const QuantParams& quant) {
 Weights weights_of(OperatorReader& in, ValueId value, int from, int to) {
   const FileTensor& file = in.tensor(1);
   if (in.failed() || !is_8bit(file.dtype)) return {value, {}, {}};
-  if (!file.quant) {
-    in.fail("weights '" + file.name + "'", std::string(name_of(file.dtype)) + " without scales", "scales");
-    return {};
-  }
+  if (!file.quant)
+    return {
+        in.fail("weights '" + file.name + "'", std::string(octavo::name_of(file.dtype)) + " without scales", "scales")};
   QuantParams quant = *file.quant;
-  if (quant.axis >= 0 && quant.axis != from) {
-    in.unsupported("weights '" + file.name + "'", "scales along axis " + std::to_string(quant.axis),
-                   "along axis " + std::to_string(from));
-    return {};
-  }
+  if (quant.axis >= 0 && quant.axis != from)
+    return {in.unsupported("weights '" + file.name + "'", "scales along axis " + std::to_string(quant.axis),
+                           "along axis " + std::to_string(from))};
   if (quant.axis >= 0) quant.axis = to;
   if (needs_scale_per_channel(in, quant)) {
     const auto channels = static_cast<std::size_t>(in.shape(value)[to]);
     quant = {std::vector<float>(channels, quant.scale[0]), std::vector<std::int32_t>(channels, quant.zero_point[0]),
              to};
   }
-  if (is_dynamic(in) && in.building().dequantizes_dynamic) return {real_weights(in, value, quant), {}, {}};
-  return {in.dequantize(value, quant, "weights"), quant.scale, value};
+  if (is_dynamic(in) && in.built().options.dequantizes_dynamic) return {real_weights(in, value, quant), {}, {}};
+  return {in.dequantized(value, quant, "weights"), quant.scale, value};
 }
 
 // Of inputs.
@@ -86,34 +79,24 @@ ValueId bias_of(OperatorReader& in, const Weights& weights, std::int64_t channel
   if (!in.has(at.bias)) return {};
   const ValueId stored = in.stored(at.bias);
   if (in.failed()) return {};
-  if (in.shape(stored).elements() != channels) {
-    in.fail("bias", "shape " + in.shape(stored).to_string(), std::to_string(channels) + " values");
-    return {};
-  }
+  if (in.shape(stored).elements() != channels)
+    return in.fail("bias", "shape " + in.shape(stored).to_string(), std::to_string(channels) + " values");
   const ValueId vector = in.reshape(stored, {channels}, "bias_vector");
   if (in.dtype(stored) == DType::f32) return vector;
   const auto& x = in.tensor(at.x).quant;
-  if (in.dtype(stored) != DType::s32 || weights.scale.empty() || !x || x->axis >= 0) {
-    in.unsupported("bias", std::string(name_of(in.dtype(stored))), "f32, or s32 beside 8-bit inputs and weights");
-    return {};
-  }
+  if (in.dtype(stored) != DType::s32 || weights.scale.empty() || !x || x->axis >= 0)
+    return in.unsupported("bias", std::string(octavo::name_of(in.dtype(stored))),
+                          "f32, or s32 beside 8-bit inputs and weights");
   QuantParams quant{.axis = weights.scale.size() > 1 ? 0 : -1};
   for (float scale : weights.scale) quant.scale.push_back(x->scale[0] * scale);
   quant.zero_point.assign(quant.scale.size(), 0);
-  return in.dequantize(vector, quant, "bias");
+  return in.dequantized(vector, quant, "bias");
 }
-
-struct ConvOptions {
-  int padding = 0;
-  Pair stride, dilation;
-  int activation = 0;
-};
 
 // A convolution of the parts that SPACE_TO_BATCH_ND made, for BATCH_TO_SPACE_ND
 // to find.
-void remember_dilated(OperatorReader& in, const ConvAttrs& attrs, DilatedConv conv) {
+void remember_dilated(OperatorReader& in, const Window& window, DilatedConv conv) {
   const auto space = in.building().spaces.find(in.tensor_index(0));
-  const Window& window = attrs.window;
   if (space == in.building().spaces.end() || in.failed() || window != unit_window(window.kernel)) return;
   conv.space = space->second;
   conv.x = in.operand_of(conv.space.image);
@@ -125,7 +108,7 @@ template <class T>
 ValueId per_channel(OperatorReader& in, const std::vector<T>& given, std::int64_t channels, std::string_view suffix) {
   std::vector<T> values(static_cast<std::size_t>(channels), given[0]);
   if (given.size() > 1) values = given;
-  return in.add_constant(Tensor::of<T>(Shape{channels}, values), suffix);
+  return in.constant(Tensor::of<T>(Shape{channels}, values), suffix);
 }
 
 // Integer weights [OC, KH, KW, C / groups] as hybrid_conv takes them: s8, and what every weight of a channel lacks.
@@ -155,7 +138,7 @@ HybridWeights hybrid_weights(OperatorReader& in, ValueId stored) {
     for (std::int64_t i = 0; i < relabelled.elements(); ++i) {
       relabelled.as<std::int8_t>()[i] = static_cast<std::int8_t>(fact.constant->as<std::uint8_t>()[i] - 128);
     }
-    made.value = in.add_constant(std::move(relabelled), "relabelled");
+    made.value = in.constant(std::move(relabelled), "relabelled");
   }
   if (std::any_of(offsets.begin(), offsets.end(), [](std::int32_t offset) { return offset != 0; })) {
     made.offset = per_channel(in, offsets, channels, "offsets");
@@ -178,7 +161,6 @@ HybridRule hybrid_rule(OperatorReader& in) {
                       : HybridRule{DynamicForm::xnnpack, HybridForm::xnnpack};
 }
 
-constexpr float kUnbounded = std::numeric_limits<float>::infinity();
 struct Bounds {
   float lowest = -kUnbounded, highest = kUnbounded;
 };
@@ -204,8 +186,8 @@ ValueId hybrid_conv(OperatorReader& in, ValueId x, const HybridWeights& weights,
   attrs.form = rule.result;
   const auto bounds = bounds_of(activation);
   if (bounds) attrs.lowest = bounds->lowest, attrs.highest = bounds->highest;
-  const auto q =
-      in.add_all(kRowQuantize, RowQuantizeAttrs{.form = rule.quantize, .axis = is_per_pixel ? 3 : 1}, {x}, "quantized");
+  const auto q = in.add_exactly(kRowQuantize, RowQuantizeAttrs{.form = rule.quantize, .axis = is_per_pixel ? 3 : 1},
+                                {x}, "quantized");
   if (in.failed()) return {};
   ++in.building().dynamic;
   const ValueId y = in.add(kHybridConv, attrs, {q[0], weights.value, q[1], q[2], weights.scale, bias, weights.offset},
@@ -213,55 +195,58 @@ ValueId hybrid_conv(OperatorReader& in, ValueId x, const HybridWeights& weights,
   return bounds ? y : in.activation(y, activation);
 }
 
-void add_conv(OperatorReader& in, ValueId x, const Weights& weights, std::int64_t groups, const ConvOptions& options) {
-  if (in.failed()) return;
-  const Shape& w = in.shape(weights.value);
-  const Window window = read_window(in, in.shape(x), {w[1], w[2]}, {options.padding, options.stride, options.dilation});
-  const ConvAttrs attrs{.window = window, .groups = groups, .layout = Layout::channels_last};
-  if (is_dynamic(in) && !in.building().dequantizes_dynamic) {
-    const HybridConvAttrs hybrid{.window = window, .groups = groups};
-    const ValueId bias = bias_of(in, {}, w[0]);
-    return in.output(0, hybrid_conv(in, x, hybrid_weights(in, weights.stored), bias, hybrid, options.activation));
+// `args.w` are the weights as the file stores them, already in Octavo's order.
+ValueId add_conv(OperatorReader& in, ConvArgs args, const Weights& weights, int activation) {
+  args.w = in.placed(weights.value, "weights");
+  args.layout = Layout::channels_last;
+  const std::int64_t channels = in.shape(args.w).rank() > 0 ? in.shape(args.w)[0] : 0;
+  if (is_dynamic(in) && !in.built().options.dequantizes_dynamic) {
+    const HybridConvAttrs hybrid{.window = conv_window(in, args), .groups = args.groups};
+    const ValueId bias = bias_of(in, {}, channels);
+    return hybrid_conv(in, args.x, hybrid_weights(in, weights.stored), bias, hybrid, activation);
   }
-  const ValueId bias = bias_of(in, weights, w[0]);
-  remember_dilated(in, attrs, {x, weights.value, bias, groups, {}, options.activation});
-  in.output(0, in.activation(in.add(kConv, attrs, {x, weights.value, bias}), options.activation));
+  args.bias = bias_of(in, weights, channels);
+  remember_dilated(in, conv_window(in, args), {args.x, args.w, args.bias, args.groups, {}, activation});
+  return in.activation(conv(in, args), activation);
 }
 
-}  // namespace
+// The real image and the weights as the file stores them, of rank 4.
+ConvArgs read_conv_args(OperatorReader& in) {
+  const ConvArgs args{.x = in.placed(in.value(0), "input 'x'"), .w = in.placed(in.stored(1), "input 'weights'")};
+  in.require_rank(args.x, 4, 4);
+  in.require_rank(args.w, 4, 4);
+  return args;
+}
 
-void read_conv(OperatorReader& in) {
+template <class Options>
+WindowArgs read_window(OperatorReader& in, const Options& given) {
+  return window_args(in, given.padding(), {given.stride_h(), given.stride_w()},
+                     {given.dilation_h_factor(), given.dilation_w_factor()});
+}
+
+ValueId read_conv(OperatorReader& in) {
   const auto& given = in.required_options<file::Conv2DOptions>();
-  const ValueId x = in.operand(0), w = in.stored(1);
-  in.require_rank("x", x, 4, 4);
-  in.require_rank("weights", w, 4, 4);
-  if (in.failed()) return;
-  const std::int64_t channels = in.shape(x)[3], inner = in.shape(w)[3];
+  ConvArgs args = read_conv_args(in);
+  args.window = read_window(in, given);
+  if (in.failed()) return {};
+  const std::int64_t channels = in.shape(args.x)[3], inner = in.shape(args.w)[3];
   if (inner == 0 || channels % inner != 0)
-    return in.fail("weights", "shape " + in.shape(w).to_string(), "channels that divide " + std::to_string(channels));
-  add_conv(in, x, weights_of(in, w, 0, 0), channels / inner,
-           {given.padding(),
-            {given.stride_h(), given.stride_w()},
-            {given.dilation_h_factor(), given.dilation_w_factor()},
-            given.fused_activation_function()});
+    return in.fail("weights", "shape " + in.shape(args.w).to_string(),
+                   "channels that divide " + std::to_string(channels));
+  args.groups = channels / inner;
+  return add_conv(in, args, weights_of(in, args.w, 0, 0), given.fused_activation_function());
 }
 
-void read_depthwise_conv(OperatorReader& in) {
+ValueId read_depthwise_conv(OperatorReader& in) {
   const auto& given = in.required_options<file::DepthwiseConv2DOptions>();
-  const ValueId x = in.operand(0), w = in.stored(1);
-  in.require_rank("x", x, 4, 4);
-  in.require_rank("weights", w, 4, 4);
-  if (in.failed()) return;
-  if (in.shape(w)[0] != 1) return in.fail("weights", "shape " + in.shape(w).to_string(), "1xHxWxC");
-  const ValueId filters = in.transpose(w, {3, 1, 2, 0}, "filters");
-  add_conv(in, x, weights_of(in, filters, 3, 0), in.shape(x)[3],
-           {given.padding(),
-            {given.stride_h(), given.stride_w()},
-            {given.dilation_h_factor(), given.dilation_w_factor()},
-            given.fused_activation_function()});
+  ConvArgs args = read_conv_args(in);
+  args.window = read_window(in, given);
+  if (in.failed()) return {};
+  if (in.shape(args.w)[0] != 1) return in.fail("weights", "shape " + in.shape(args.w).to_string(), "1xHxWxC");
+  args.groups = in.shape(args.x)[3];
+  const ValueId filters = transpose(in, args.w, Integers{3, 1, 2, 0}, "filters");
+  return add_conv(in, args, weights_of(in, filters, 3, 0), given.fused_activation_function());
 }
-
-namespace {
 
 struct ProductSizes {
   std::int64_t rows, columns, inner;
@@ -269,45 +254,38 @@ struct ProductSizes {
 };
 
 // A product with a matrix of integers: the convolution of an image of one pixel per row.
-void add_hybrid_product(OperatorReader& in, ValueId x, const ProductSizes& sizes, int activation) {
+ValueId add_hybrid_product(OperatorReader& in, ValueId x, const ProductSizes& sizes, int activation) {
   const Weights weights = weights_of(in, in.stored(1), 0, 0);
   const ValueId filters = in.reshape(weights.stored, {sizes.columns, 1, 1, sizes.inner}, "filters");
   const ValueId pixels = in.reshape(x, {sizes.rows, 1, 1, sizes.inner}, "pixels");
   const HybridConvAttrs attrs{.window = unit_window({1, 1})};
   const HybridWeights integers = hybrid_weights(in, filters);
   const ValueId y = hybrid_conv(in, pixels, integers, bias_of(in, {}, sizes.columns), attrs, activation);
-  in.output(0, in.reshape(y, sizes.dims, "shaped"));
+  return in.reshape(y, sizes.dims, "shaped");
 }
 
-}  // namespace
-
-void read_fully_connected(OperatorReader& in) {
+ValueId read_fully_connected(OperatorReader& in) {
   const auto& given = in.required_options<file::FullyConnectedOptions>();
-  const ValueId x = in.operand(0), w = in.stored(1);
+  const ValueId x = in.placed(in.value(0), "input 'x'"), w = in.placed(in.stored(1), "input 'weights'");
   if (given.weights_format() != 0) in.unsupported("weights format", std::to_string(given.weights_format()), "0");
-  in.require_rank("weights", w, 2, 2);
-  in.require_rank("x", x, 1, kMaxRank);
-  if (in.failed()) return;
+  in.require_rank(w, 2, 2);
+  in.require_rank(x, 1, kMaxRank);
+  if (in.failed()) return {};
   const std::int64_t columns = in.shape(w)[0], inner = in.shape(w)[1], elements = in.shape(x).elements();
   const Shape& from = in.shape(x);
   const bool keeps_axes = given.keep_num_dims();
-  if (inner == 0 || elements % inner != 0 || (keeps_axes && from[from.rank() - 1] != inner)) {
+  if (inner == 0 || elements % inner != 0 || (keeps_axes && from[from.rank() - 1] != inner))
     return in.fail("x", "shape " + from.to_string(), "rows of " + std::to_string(inner));
-  }
-  std::vector<std::int64_t> dims = keeps_axes ? from.to_vector() : std::vector<std::int64_t>{elements / inner, columns};
+  Integers dims = keeps_axes ? from.to_vector() : Integers{elements / inner, columns};
   dims.back() = columns;
   const int activation = given.fused_activation_function();
-  if (is_dynamic(in) && !in.building().dequantizes_dynamic)
+  if (is_dynamic(in) && !in.built().options.dequantizes_dynamic)
     return add_hybrid_product(in, x, {elements / inner, columns, inner, dims}, activation);
-  const Weights weights = weights_of(in, in.transpose(w, {1, 0}, "matrix"), 0, 1);
+  const Weights weights = weights_of(in, transpose(in, w, Integers{1, 0}, "matrix"), 0, 1);
   const ValueId rows = in.reshape(x, {elements / inner, inner}, "flat");
   const ValueId bias = bias_of(in, weights, columns);
-  const ValueId product = in.add(kMatmul, NoAttrs{}, {rows, weights.value}, bias.exists() ? "product" : "");
-  const ValueId sum = bias.exists() ? in.add(kBinary, BinaryAttrs{.kind = BinaryKind::add}, {product, bias}) : product;
-  in.output(0, in.reshape(in.activation(sum, activation), dims, "shaped"));
+  return in.reshape(in.activation(matmul(in, rows, weights.value, bias), activation), dims, "shaped");
 }
-
-namespace {
 
 // One axis of a transposed convolution.
 struct Spread {
@@ -327,47 +305,57 @@ ValueId spread_pixels(OperatorReader& in, ValueId x, const Spread& h, const Spre
   if (in.failed()) return {};
   const Shape s = in.shape(x);
   const ValueId parts = in.reshape(x, {s[0], h.size, 1, w.size, 1, s[3]}, "parts");
-  const ValueId gaps = add_zero_padding(in, parts, 2, Integers(6, 0), {0, 0, h.stride - 1, 0, w.stride - 1, 0}, "gaps");
+  const ValueId gaps = zero_padding(in, parts, 2, Integers(6, 0), {0, 0, h.stride - 1, 0, w.stride - 1, 0}, "gaps");
   const ValueId whole = in.reshape(gaps, {s[0], h.size * h.stride, w.size * w.stride, s[3]}, "whole");
-  const SliceAttrs crop{
-      .starts = Integers(4, 0), .steps = Integers(4, 1), .sizes = {s[0], h.dilated(), w.dilated(), s[3]}};
-  return in.add(kSlice, crop, {whole}, "spread");
+  return slice(in, whole, {{.size = s[0]}, {.size = h.dilated()}, {.size = w.dilated()}, {.size = s[3]}}, "spread");
 }
+
+// The convolution of an image with zeros between its pixels by the filters turned around.
+ValueId read_transpose_conv(OperatorReader& in) {
+  const auto& given = in.required_options<file::TransposeConvOptions>();
+  const Numbers sizes = in.constant_integers(0, "output shape");
+  const ValueId w = in.placed(in.stored(1), "input 'weights'"), stored = in.placed(in.stored(2), "input 'x'");
+  in.require_rank(stored, 4, 4);
+  in.require_rank(w, 4, 4);
+  if (in.failed()) return {};
+  const Shape from = in.shape(stored), filters = in.shape(w);
+  if (sizes.size() != 4 || sizes[1] < 1 || sizes[2] < 1)
+    return in.fail(sizes.place, print(sizes.values), "four numbers from 1 on");
+  const bool is_valid = window_args(in, given.padding(), {}).padding == Padding::valid;
+  if (given.stride_h() < 1 || given.stride_w() < 1 || given.stride_h() > 4096 || given.stride_w() > 4096)
+    return in.fail("strides", std::to_string(given.stride_h()) + "x" + std::to_string(given.stride_w()),
+                   "1 to 4096 in each direction");
+  if (filters.elements() == 0 || from.elements() == 0) return in.fail("x", "shape " + from.to_string(), "elements");
+  const Spread axes[] = {{from[1], given.stride_h(), filters[1], sizes[1], is_valid},
+                         {from[2], given.stride_w(), filters[2], sizes[2], is_valid}};
+  if (!axes[0].is_possible() || !axes[1].is_possible())
+    return in.unsupported(sizes.place, print(sizes.values), "one that the padding gives");
+  const std::vector<Range> turned{{.size = filters[0]},
+                                  {.start = filters[1] - 1, .step = -1, .size = filters[1]},
+                                  {.start = filters[2] - 1, .step = -1, .size = filters[2]},
+                                  {.size = filters[3]}};
+  const ValueId x = in.real(spread_pixels(in, stored, axes[0], axes[1]), 2);
+  const Weights weights = weights_of(in, slice(in, w, turned, "turned"), 0, 0);
+  const Integers pads{axes[0].pad_begin(), axes[1].pad_begin(), axes[0].pad_end(), axes[1].pad_end()};
+  const ConvArgs args{.x = x,
+                      .w = weights.value,
+                      .bias = bias_of(in, weights, filters[0], {2, 3}),
+                      .window = {.pads = pads},
+                      .layout = Layout::channels_last};
+  return in.activation(conv(in, args), given.fused_activation_function());
+}
+
+constexpr Operands kReal = Operands::real;
+
+constexpr OperatorEntry kTable[] = {
+    {"CONV_2D", 2, 3, 1, kReal, read_conv},
+    {"DEPTHWISE_CONV_2D", 2, 3, 1, kReal, read_depthwise_conv},
+    {"FULLY_CONNECTED", 2, 3, 1, kReal, read_fully_connected},
+    {"TRANSPOSE_CONV", 3, 4, 1, kReal, read_transpose_conv},
+};
 
 }  // namespace
 
-// The convolution of an image with zeros between its pixels by the filters turned around.
-void read_transpose_conv(OperatorReader& in) {
-  const auto& given = in.required_options<file::TransposeConvOptions>();
-  const Integers sizes = in.constant_integers(0, "output shape");
-  const ValueId w = in.stored(1), stored = in.stored(2);
-  in.require_rank("x", stored, 4, 4);
-  in.require_rank("weights", w, 4, 4);
-  if (in.failed()) return;
-  constexpr int kSame = 0, kValid = 1;
-  const Shape from = in.shape(stored), filters = in.shape(w);
-  if (sizes.size() != 4 || sizes[1] < 1 || sizes[2] < 1)
-    return in.fail("input 'output shape'", print(sizes), "four numbers from 1 on");
-  if (given.padding() != kSame && given.padding() != kValid)
-    return in.fail("padding", std::to_string(given.padding()), "SAME (0) or VALID (1)");
-  if (given.stride_h() < 1 || given.stride_w() < 1 || given.stride_h() > 4096 || given.stride_w() > 4096) {
-    return in.fail("strides", std::to_string(given.stride_h()) + "x" + std::to_string(given.stride_w()),
-                   "1 to 4096 in each direction");
-  }
-  if (filters.elements() == 0 || from.elements() == 0) return in.fail("x", "shape " + from.to_string(), "elements");
-  const Spread axes[] = {{from[1], given.stride_h(), filters[1], sizes[1], given.padding() == kValid},
-                         {from[2], given.stride_w(), filters[2], sizes[2], given.padding() == kValid}};
-  if (!axes[0].is_possible() || !axes[1].is_possible())
-    return in.unsupported("input 'output shape'", print(sizes), "one that the padding gives");
-  const SliceAttrs turned{
-      .starts = {0, filters[1] - 1, filters[2] - 1, 0}, .steps = {1, -1, -1, 1}, .sizes = filters.to_vector()};
-  const ValueId x = in.real(spread_pixels(in, stored, axes[0], axes[1]), 2);
-  const Weights weights = weights_of(in, in.add(kSlice, turned, {w}, "turned"), 0, 0);
-  const ValueId bias = bias_of(in, weights, filters[0], {2, 3});
-  ConvAttrs attrs{.window = unit_window({filters[1], filters[2]}), .layout = Layout::channels_last};
-  attrs.window.pad_begin = {axes[0].pad_begin(), axes[1].pad_begin()};
-  attrs.window.pad_end = {axes[0].pad_end(), axes[1].pad_end()};
-  in.output(0, in.activation(in.add(kConv, attrs, {x, weights.value, bias}), given.fused_activation_function()));
-}
+const std::span<const OperatorEntry> kConvolutions = kTable;
 
 }  // namespace octavo::tflite_import

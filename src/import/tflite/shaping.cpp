@@ -1,113 +1,259 @@
-// TFLite readers: operators that only arrange elements. They take values as
-// they are stored: scale and zero point pass through. Part of import/.
+// TFLite readers: operators that move, cut, join and pad elements. Part of import/.
 #include <algorithm>
 
+#include "base/fields.h"
 #include "import/tflite/operators.h"
-#include "ops/list.h"
 
 namespace octavo::tflite_import {
 namespace {
 
-using Integers = std::vector<std::int64_t>;
+// ---- shapes ----
 
-// The dimensions that a RESHAPE names: by an input, or in older files by its
-// options.
-Integers wanted_dims(OperatorReader& in) {
+// The dimensions that a RESHAPE names: by an input, or in older files by its options.
+Numbers wanted_dims(OperatorReader& in) {
   if (in.has(1)) return in.constant_integers(1, "shape");
   const auto* given = in.options<file::ReshapeOptions>();
   if (given != nullptr && given->new_shape() != nullptr)
-    return {given->new_shape()->begin(), given->new_shape()->end()};
+    return {Integers(given->new_shape()->begin(), given->new_shape()->end()), "option 'new_shape'"};
   in.fail("shape", "none", "an input or an option");
   return {};
 }
 
-// Fills in one dimension of -1. A file made for batch 1 may say so in the
-// shape: the first dimension then follows the batch.
-std::optional<Integers> completed(Integers dims, std::int64_t elements, std::int64_t batch) {
-  std::int64_t known = 1;
-  std::size_t open = dims.size();
-  for (std::size_t i = 0; i < dims.size(); ++i) {
-    if (dims[i] < -1 || (dims[i] == -1 && open < dims.size())) return std::nullopt;
-    if (dims[i] == -1) open = i;
-    else if (__builtin_mul_overflow(known, dims[i], &known)) return std::nullopt;
-  }
-  if (open < dims.size()) {
-    if (known == 0 || elements % known != 0) return std::nullopt;
-    dims[open] = elements / known;
-    return dims;
-  }
-  if (known != elements && !dims.empty() && dims[0] == 1 && known * batch == elements) dims[0] = batch;
-  else if (known != elements) return std::nullopt;
-  return dims;
+// A file made for batch 1 may say so in the shape: the first dimension then follows the batch.
+ValueId read_reshape(OperatorReader& in) {
+  const ValueId x = in.value(0);
+  Numbers dims = wanted_dims(in);
+  if (in.failed()) return {};
+  const std::int64_t elements = in.shape(x).elements(), batch = in.built().options.batch;
+  const auto known = checked_elements(dims.values);
+  if (known && *known != elements && !dims.empty() && dims[0] == 1 && *known * batch == elements)
+    dims.values[0] = batch;
+  else if (known && *known != elements)
+    return in.fail(dims.place, print(dims.values),
+                   "one for the " + std::to_string(elements) + " elements of " + in.shape(x).to_string());
+  return reshape_to(in, x, dims);
 }
+
+ValueId read_squeeze(OperatorReader& in) {
+  const ValueId x = in.value(0);
+  const auto* given = in.options<file::SqueezeOptions>();
+  const bool names_axes = given != nullptr && given->squeeze_dims() != nullptr && given->squeeze_dims()->size() > 0;
+  if (!names_axes) return squeeze(in, x, std::nullopt);
+  const auto& axes = *given->squeeze_dims();
+  return squeeze(in, x, Numbers(Integers(axes.begin(), axes.end()), "option 'squeeze_dims'"));
+}
+
+ValueId read_expand_dims(OperatorReader& in) {
+  const ValueId x = in.value(0);
+  const Number axis = in.constant_integer(1, "axis");
+  return unsqueeze(in, x, {{axis.value}, axis.place});
+}
+
+ValueId read_transpose(OperatorReader& in) {
+  const ValueId x = in.value(0);
+  return transpose(in, x, in.constant_integers(1, "perm"));
+}
+
+ValueId read_shape(OperatorReader& in) {
+  const Integers dims = in.shape(in.value(0)).to_vector();
+  Tensor shape(in.output_tensor(0).dtype, Shape{static_cast<std::int64_t>(dims.size())});
+  if (shape.dtype() != DType::s32 && shape.dtype() != DType::s64)
+    return in.fail("output", std::string(octavo::name_of(shape.dtype())), "s32 or s64");
+  for (std::size_t i = 0; i < dims.size(); ++i)
+    store_double(shape.view(), static_cast<std::int64_t>(i), static_cast<double>(dims[i]));
+  return in.constant(std::move(shape), "shape");
+}
+
+// ---- parts ----
+
+ValueId read_concat(OperatorReader& in) {
+  const auto& given = in.required_options<file::ConcatenationOptions>();
+  const ValueId y = concat(in, in.values(), {given.axis(), "option 'axis'"});
+  return in.activation(y, given.fused_activation_function());
+}
+
+ValueId read_pack(OperatorReader& in) {
+  return stack(in, in.values(), {in.required_options<file::PackOptions>().axis(), "option 'axis'"});
+}
+
+ValueId read_unpack(OperatorReader& in) {
+  unstack(in, in.value(0), {in.required_options<file::UnpackOptions>().axis(), "option 'axis'"});
+  return {};
+}
+
+ValueId read_split(OperatorReader& in) {
+  const ValueId x = in.value(1);
+  const Number axis = in.constant_integer(0, "axis");
+  const auto normal = static_cast<int>(in.axis(axis, in.rank(x)));
+  if (in.failed()) return {};
+  const std::int64_t size = in.shape(x)[normal], count = in.output_count();
+  if (size % count != 0)
+    return in.fail("input", "axis of " + std::to_string(size),
+                   "one that divides into " + std::to_string(count) + " parts");
+  split(in, x, axis, Integers(static_cast<std::size_t>(count), size / count));
+  return {};
+}
+
+// One size may be -1: what the others leave.
+ValueId read_split_v(OperatorReader& in) {
+  const ValueId x = in.value(0);
+  Numbers sizes = in.constant_integers(1, "sizes");
+  const Number axis = in.constant_integer(2, "axis");
+  const auto normal = static_cast<int>(in.axis(axis, in.rank(x)));
+  if (in.failed()) return {};
+  std::int64_t left = in.shape(x)[normal];
+  for (const std::int64_t size : sizes) left -= std::clamp<std::int64_t>(size, 0, left);
+  const auto open = std::find(sizes.values.begin(), sizes.values.end(), -1);
+  if (open != sizes.values.end()) *open = left;
+  split(in, x, axis, sizes);
+  return {};
+}
+
+ValueId read_slice(OperatorReader& in) {
+  const ValueId x = in.value(0);
+  const Numbers starts = in.constant_integers(1, "begin"), sizes = in.constant_integers(2, "size");
+  if (in.failed()) return {};
+  const auto refuse = [&](const std::string& expected) {
+    return in.fail("inputs 'begin' and 'size'", print(starts.values) + " and " + print(sizes.values), expected);
+  };
+  const auto rank = static_cast<std::size_t>(in.rank(x));
+  if (starts.size() != rank || sizes.size() != rank) return refuse(std::to_string(rank) + " numbers each");
+  std::vector<Range> ranges = whole(in.shape(x));
+  for (std::size_t i = 0; i < rank; ++i) {
+    const std::int64_t left = ranges[i].size - starts[i];
+    if (starts[i] < 0 || left < 0 || sizes[i] < -1 || sizes[i] > left)
+      return refuse("a part of " + in.shape(x).to_string());
+    ranges[i] = {.start = starts[i], .size = sizes[i] == -1 ? left : sizes[i]};
+  }
+  return slice(in, x, ranges);
+}
+
+ValueId read_strided_slice(OperatorReader& in) {
+  const auto& given = in.required_options<file::StridedSliceOptions>();
+  const ValueId x = in.value(0);
+  const Numbers begin = in.constant_integers(1, "begin"), end = in.constant_integers(2, "end"),
+                steps = in.constant_integers(3, "strides");
+  if (given.ellipsis_mask() != 0) in.unsupported("option 'ellipsis_mask'", std::to_string(given.ellipsis_mask()), "0");
+  if (given.new_axis_mask() != 0) in.unsupported("option 'new_axis_mask'", std::to_string(given.new_axis_mask()), "0");
+  if (in.failed()) return {};
+  const std::size_t named = begin.size();
+  if (static_cast<int>(named) > in.rank(x) || end.size() != named || steps.size() != named)
+    return in.fail("inputs 'begin', 'end' and 'strides'",
+                   print(begin.values) + ", " + print(end.values) + " and " + print(steps.values),
+                   "lists of one length, at most " + std::to_string(in.rank(x)));
+  std::vector<Range> ranges = whole(in.shape(x));
+  Integers dims;
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    const auto has = [&](std::int32_t mask) { return i < named && (static_cast<std::uint32_t>(mask) >> i & 1u) != 0; };
+    const std::int64_t size = ranges[i].size;
+    if (has(given.shrink_axis_mask())) {
+      const std::int64_t at = std::max<std::int64_t>(begin[i] < 0 ? begin[i] + size : begin[i], 0);
+      if (at >= size) return in.fail(begin.place, print(begin.values), "a position of " + in.shape(x).to_string());
+      ranges[i] = {.start = at, .size = 1};
+      continue;
+    }
+    if (i < named) {
+      const bool is_forward = steps[i] > 0;
+      if (steps[i] == 0) return in.fail(steps.place, print(steps.values), "numbers other than 0");
+      const std::int64_t offset = given.offset() ? std::clamp(begin[i], -kFar, kFar) : 0;
+      const std::int64_t first = has(given.begin_mask()) ? (is_forward ? 0 : kFar) : begin[i];
+      const std::int64_t last =
+          has(given.end_mask()) ? (is_forward ? kFar : -kFar) : offset + std::clamp(end[i], -kFar, kFar);
+      // Backwards from before the axis is nothing.
+      const bool is_before = !is_forward && first < -size;
+      ranges[i] = is_before ? Range{} : range_of_slice(size, first, last, steps[i]);
+    }
+    dims.push_back(ranges[i].size);
+  }
+  return in.reshape(slice(in, x, ranges, "part"), dims);
+}
+
+// ---- padding ----
+
+// A constant [rank, 2].
+PadArgs read_paddings(OperatorReader& in) {
+  constexpr std::int64_t kLimit = std::int64_t{1} << 31;
+  PadArgs args{.x = in.value(0)};
+  const Numbers given = in.constant_integers(1, "paddings");
+  const auto is_bad = [](std::int64_t pad) { return pad < 0 || pad > kLimit; };
+  const auto rank = static_cast<std::size_t>(in.rank(args.x));
+  if (!in.failed() && (given.size() != 2 * rank || std::any_of(given.begin(), given.end(), is_bad)))
+    in.fail(given.place, print(given.values), "two numbers from 0 on for each of " + std::to_string(rank) + " axes");
+  for (std::size_t i = 0; i + 1 < given.size(); i += 2) {
+    args.begin.values.push_back(given[i]);
+    args.end.values.push_back(given[i + 1]);
+  }
+  return args;
+}
+
+ValueId read_pad(OperatorReader& in) {
+  PadArgs args = read_paddings(in);
+  if (!in.has(2)) return zero_padding(in, args.x, 0, args.begin, args.end, "");
+  args.value = in.stored(2);
+  return pad(in, args);
+}
+
+// Mirrored with the outermost elements included.
+ValueId pad_symmetric(OperatorReader& in, const PadArgs& args) {
+  ValueId x = args.x;
+  for (int axis = 0; axis < in.rank(x) && !in.failed(); ++axis) {
+    const std::int64_t size = in.shape(x)[axis], begin = args.begin[static_cast<std::size_t>(axis)],
+                       end = args.end[static_cast<std::size_t>(axis)];
+    if (begin > size || end > size)
+      return in.fail("input 'paddings'", "more than the " + std::to_string(size) + " elements of an axis",
+                     "at most as many");
+    const std::string suffix = "axis" + std::to_string(axis);
+    std::vector<ValueId> parts{x};
+    if (end > 0) parts.push_back(slice(in, x, axis, {.start = size - 1, .step = -1, .size = end}, suffix + ".end"));
+    if (begin > 0)
+      parts.insert(parts.begin(),
+                   slice(in, x, axis, {.start = begin - 1, .step = -1, .size = begin}, suffix + ".begin"));
+    if (parts.size() > 1) x = concat(in, parts, axis, suffix);
+  }
+  return x;
+}
+
+ValueId read_mirror_pad(OperatorReader& in) {
+  constexpr int kReflect = 0, kSymmetric = 1;
+  const int mode = in.required_options<file::MirrorPadOptions>().mode();
+  PadArgs args = read_paddings(in);
+  args.mode = PadMode::reflect;
+  if (mode == kSymmetric) return pad_symmetric(in, args);
+  if (mode != kReflect) in.unsupported("option 'mode'", std::to_string(mode), "REFLECT (0) or SYMMETRIC (1)");
+  return pad(in, args);
+}
+
+constexpr Operands kReal = Operands::real, kStored = Operands::stored;
+
+constexpr OperatorEntry kTable[] = {
+    {"CONCATENATION", 1, kAnyNumber, 1, kReal, read_concat},
+    {"EXPAND_DIMS", 2, 2, 1, kStored, read_expand_dims},
+    {"MIRROR_PAD", 2, 2, 1, kStored, read_mirror_pad},
+    {"PACK", 1, kAnyNumber, 1, kStored, read_pack},
+    {"PAD", 2, 2, 1, kStored, read_pad},
+    {"PADV2", 3, 3, 1, kStored, read_pad},
+    {"RESHAPE", 1, 2, 1, kStored, read_reshape},
+    {"SHAPE", 1, 1, 1, kStored, read_shape},
+    {"SLICE", 3, 3, 1, kStored, read_slice},
+    {"SPLIT", 2, 2, kAnyNumber, kStored, read_split},
+    {"SPLIT_V", 3, 3, kAnyNumber, kStored, read_split_v},
+    {"SQUEEZE", 1, 1, 1, kStored, read_squeeze},
+    {"STRIDED_SLICE", 4, 4, 1, kStored, read_strided_slice},
+    {"TRANSPOSE", 2, 2, 1, kStored, read_transpose},
+    {"UNPACK", 1, 1, kAnyNumber, kStored, read_unpack},
+};
 
 }  // namespace
 
-void read_reshape(OperatorReader& in) {
-  const ValueId x = in.stored(0);
-  const Integers wanted = wanted_dims(in);
-  if (in.failed()) return;
-  const auto dims = completed(wanted, in.shape(x).elements(), in.building().batch);
-  if (!dims)
-    return in.fail("shape", print(wanted),
-                   "one for the " + std::to_string(in.shape(x).elements()) + " elements of " + in.shape(x).to_string());
-  in.output_stored(0, in.reshape(x, *dims));
-}
+const std::span<const OperatorEntry> kShaping = kTable;
 
-void read_squeeze(OperatorReader& in) {
-  const ValueId x = in.stored(0);
-  const auto* given = in.options<file::SqueezeOptions>();
-  if (in.failed()) return;
-  const Shape& from = in.shape(x);
-  std::vector<bool> is_dropped(static_cast<std::size_t>(from.rank()));
-  const bool names_axes = given != nullptr && given->squeeze_dims() != nullptr && given->squeeze_dims()->size() > 0;
-  for (int axis = 0; !names_axes && axis < from.rank(); ++axis)
-    is_dropped[static_cast<std::size_t>(axis)] = from[axis] == 1;
-  if (names_axes) {
-    for (const std::int32_t one : *given->squeeze_dims()) {
-      const std::int64_t axis = in.axis("option 'squeeze_dims'", one, from.rank());
-      if (in.failed()) return;
-      if (from[static_cast<int>(axis)] != 1)
-        return in.fail("option 'squeeze_dims'", "axis " + std::to_string(one) + " of " + from.to_string(), "1 there");
-      is_dropped[static_cast<std::size_t>(axis)] = true;
-    }
-  }
-  Integers dims;
-  for (int axis = 0; axis < from.rank(); ++axis) {
-    if (!is_dropped[static_cast<std::size_t>(axis)]) dims.push_back(from[axis]);
-  }
-  in.output_stored(0, in.reshape(x, dims));
-}
-
-void read_expand_dims(OperatorReader& in) {
-  const ValueId x = in.stored(0);
-  const Integers given = in.constant_integers(1, "axis");
-  if (in.failed()) return;
-  if (given.size() != 1) return in.fail("input 'axis'", std::to_string(given.size()) + " numbers", "one");
-  const std::int64_t axis = in.axis("input 'axis'", given[0], in.rank(x) + 1);
-  if (in.failed()) return;
-  Integers dims = in.shape(x).to_vector();
-  dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(axis), 1);
-  in.output_stored(0, in.reshape(x, dims));
-}
-
-void read_transpose(OperatorReader& in) {
-  const ValueId x = in.stored(0);
-  Integers perm = in.constant_integers(1, "perm");
-  for (std::int64_t& axis : perm) axis = in.axis("input 'perm'", axis, in.rank(x));
-  in.output_stored(0, in.transpose(x, perm));
-}
-
-void read_shape(OperatorReader& in) {
-  const ValueId x = in.stored(0);
-  const Integers dims = in.shape(x).to_vector();
-  Tensor shape(in.output_tensor(0).dtype, Shape{static_cast<std::int64_t>(dims.size())});
-  if (shape.dtype() != DType::s32 && shape.dtype() != DType::s64) {
-    return in.fail("output", std::string(name_of(shape.dtype())), "s32 or s64");
-  }
-  for (std::size_t i = 0; i < dims.size(); ++i)
-    store_double(shape.view(), static_cast<std::int64_t>(i), static_cast<double>(dims[i]));
-  in.output_stored(0, in.add_constant(std::move(shape), "shape"));
+ValueId zero_padding(OperatorReader& in, ValueId x, int input, Integers begin, Integers end, std::string_view suffix) {
+  if (in.failed()) return {};
+  Tensor zero(in.dtype(x), Shape{});
+  const auto& quant = in.tensor(input).quant;
+  if (is_8bit(in.dtype(x)) && quant) store_double(zero.view(), 0, quant->zero_point[0]);
+  const ValueId value = in.constant(std::move(zero), "padding");
+  return pad(in, {.x = x, .begin = std::move(begin), .end = std::move(end), .value = value}, suffix);
 }
 
 }  // namespace octavo::tflite_import

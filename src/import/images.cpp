@@ -1,0 +1,185 @@
+// Verbs of images: convolutions, pools, resizing, blocks. Part of import/.
+#include <algorithm>
+#include <numeric>
+
+#include "base/fields.h"
+#include "import/verbs.h"
+
+namespace octavo::importing {
+namespace {
+
+// Nothing sensible is larger; keeps sums of them in 64 bits.
+constexpr std::int64_t kLimit = std::int64_t{1} << 31;
+
+std::string place_or(const Numbers& list, const char* fallback) { return list.place.empty() ? fallback : list.place; }
+
+// The list, or as many times `fallback` where it is empty; numbers below `lowest` are an error.
+Integers per_axis(NodeBuilder& in, const Numbers& list, const char* name, std::size_t size, std::int64_t lowest,
+                  std::int64_t fallback) {
+  if (list.empty()) return Integers(size, fallback);
+  const auto is_bad = [&](std::int64_t number) { return number < lowest || number > kLimit; };
+  if (list.size() != size) {
+    in.fail(place_or(list, name), print(list.values), std::to_string(size) + " numbers");
+  } else if (std::any_of(list.begin(), list.end(), is_bad)) {
+    in.fail(place_or(list, name), Shape(list.values).to_string(),
+            "at least " + std::to_string(lowest) + " in each direction");
+  }
+  return list;
+}
+
+void pad_same(Window& window, std::span<const std::int64_t> sizes, bool is_upper) {
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const std::int64_t count = (sizes[i] + window.strides[i] - 1) / window.strides[i];
+    const std::int64_t covered = (count - 1) * window.strides[i] + window.extent(static_cast<int>(i));
+    const std::int64_t total = std::max<std::int64_t>(0, covered - sizes[i]);
+    window.pad_begin[i] = is_upper ? total / 2 : total - total / 2;
+    window.pad_end[i] = total - window.pad_begin[i];
+  }
+}
+
+// A kernel that slides over these sizes; a harmless one where something is wrong.
+Window window_of(NodeBuilder& in, const WindowArgs& args, std::span<const std::int64_t> sizes) {
+  const std::size_t rank = sizes.size();
+  Window window = unit_window(per_axis(in, args.kernel, "kernel", rank, 1, 1));
+  window.strides = per_axis(in, args.strides, "strides", rank, 1, 1);
+  window.dilations = per_axis(in, args.dilations, "dilations", rank, 1, 1);
+  const Integers pads = per_axis(in, args.pads, "pads", 2 * rank, 0, 0);
+  if (in.failed()) return unit_window(Integers(rank, 1));
+  const bool has_pads = std::any_of(pads.begin(), pads.end(), [](std::int64_t pad) { return pad != 0; });
+  if (args.padding != Padding::given) {
+    if (has_pads) in.fail(place_or(args.pads, "pads"), print(pads) + " beside a padding by name", "no pads");
+    else if (args.padding != Padding::valid) pad_same(window, sizes, args.padding == Padding::same_upper);
+    return window;
+  }
+  const auto middle = pads.begin() + static_cast<std::ptrdiff_t>(rank);
+  window.pad_begin.assign(pads.begin(), middle);
+  window.pad_end.assign(middle, pads.end());
+  return window;
+}
+
+std::span<const std::int64_t> spatial(const Shape& shape, Layout layout) {
+  return shape.dims().subspan(layout == Layout::channels_first ? 2 : 1, static_cast<std::size_t>(shape.rank() - 2));
+}
+
+template <class PoolAttrs>
+PoolAttrs pool_attrs(NodeBuilder& in, const PoolArgs& args) {
+  in.require_rank(args.x, 3, kMaxRank);
+  if (in.failed()) return {};
+  const auto sizes = spatial(in.shape(args.x), args.layout);
+  if (args.window.kernel.empty())
+    in.fail(place_or(args.window.kernel, "kernel"), "none", std::to_string(sizes.size()) + " numbers");
+  // Padding by name fixes the output sizes.
+  const Rounding rounding = args.window.padding == Padding::given ? args.rounding : Rounding::floor;
+  return {.window = window_of(in, args.window, sizes), .rounding = rounding, .layout = args.layout};
+}
+
+}  // namespace
+
+Window conv_window(NodeBuilder& in, const ConvArgs& args) {
+  in.require_rank(args.x, 3, kMaxRank);
+  in.require_rank(args.w, in.rank(args.x), in.rank(args.x));
+  if (in.failed()) return {};
+  const auto own = spatial(in.shape(args.w), args.layout);
+  WindowArgs window = args.window;
+  if (!window.kernel.empty() && !std::equal(own.begin(), own.end(), window.kernel.begin(), window.kernel.end())) {
+    in.fail(place_or(window.kernel, "kernel"), print(window.kernel.values),
+            print(Integers(own.begin(), own.end())) + ", the sizes of the weights");
+  }
+  window.kernel.values.assign(own.begin(), own.end());
+  return window_of(in, window, spatial(in.shape(args.x), args.layout));
+}
+
+ValueId conv(NodeBuilder& in, const ConvArgs& args, std::string_view suffix) {
+  const ConvAttrs attrs{.window = conv_window(in, args), .groups = args.groups, .layout = args.layout};
+  return in.add(kConv, attrs, {args.x, args.w, args.bias}, suffix);
+}
+
+ValueId average_pool(NodeBuilder& in, const PoolArgs& args, std::string_view suffix) {
+  auto attrs = pool_attrs<AveragePoolAttrs>(in, args);
+  attrs.count_include_pad = args.counts_pad;
+  return in.add(kAveragePool, attrs, {args.x}, suffix);
+}
+
+ValueId max_pool(NodeBuilder& in, const PoolArgs& args, std::string_view suffix) {
+  return in.add(kMaxPool, pool_attrs<MaxPoolAttrs>(in, args), {args.x}, suffix);
+}
+
+ValueId global_pool(NodeBuilder& in, ValueId x, ReduceKind kind, Layout layout, std::string_view suffix) {
+  in.require_rank(x, 3, kMaxRank);
+  if (in.failed()) return {};
+  Integers axes(static_cast<std::size_t>(in.rank(x) - 2));
+  std::iota(axes.begin(), axes.end(), layout == Layout::channels_first ? 2 : 1);
+  return reduce(in, {.x = x, .kind = kind, .axes = axes}, suffix);
+}
+
+ValueId resize(NodeBuilder& in, const ResizeArgs& args) {
+  if (in.failed()) return {};
+  const std::string place = place_or(args.sizes, "sizes");
+  ResizeAttrs attrs = args.attrs;
+  attrs.sizes = in.shape(args.x).to_vector();
+  attrs.scales.assign(attrs.sizes.size(), 1.0f);
+  if (args.sizes.size() != args.axes.size())
+    return in.fail(place, print(args.sizes.values), std::to_string(args.axes.size()) + " numbers");
+  for (std::size_t i = 0; i < args.axes.size(); ++i) {
+    const auto axis = static_cast<std::size_t>(args.axes[i]);
+    const std::int64_t given = attrs.sizes[axis];
+    if (args.scales.empty() && (given < 1 || args.sizes[i] < 1 || args.sizes[i] > kMaxElements))
+      return in.fail(place, print(args.sizes.values), "sizes above 0 for an image that is not empty");
+    attrs.sizes[axis] = args.sizes[i];
+    attrs.scales[axis] = args.scales.empty()
+                             ? static_cast<float>(static_cast<double>(args.sizes[i]) / static_cast<double>(given))
+                             : args.scales[i];
+  }
+  return in.add(kResize, attrs, {args.x});
+}
+
+namespace {
+
+struct Image {
+  std::int64_t n = 0, c = 0, h = 0, w = 0, size = 1;
+};
+
+Image image_of(NodeBuilder& in, const BlockArgs& args) {
+  constexpr std::int64_t kLargest = 1 << 15;
+  in.require_rank(args.x, 4, 4);
+  if (!in.failed() && (args.size < 1 || args.size > kLargest))
+    in.fail(args.size.place, std::to_string(args.size.value), "1 to " + std::to_string(kLargest));
+  if (in.failed()) return {};
+  const Shape& s = in.shape(args.x);
+  if (args.layout == Layout::channels_first) return {s[0], s[1], s[2], s[3], args.size};
+  return {s[0], s[3], s[1], s[2], args.size};
+}
+
+ValueId moved(NodeBuilder& in, ValueId x, const Integers& parts, const Integers& perm, const Integers& dims) {
+  return in.reshape(transpose(in, in.reshape(x, parts, "parts"), perm, "moved"), dims);
+}
+
+}  // namespace
+
+ValueId space_to_depth(NodeBuilder& in, const BlockArgs& args) {
+  const auto [n, c, h, w, size] = image_of(in, args);
+  if (in.failed()) return {};
+  if (h % size != 0 || w % size != 0)
+    return in.fail(in.place_of(args.x), "shape " + in.shape(args.x).to_string(),
+                   "sizes that " + std::to_string(size) + " divides");
+  const std::int64_t depth = size * size * c, rows = h / size, columns = w / size;
+  if (args.layout == Layout::channels_first)
+    return moved(in, args.x, {n, c, rows, size, columns, size}, {0, 3, 5, 1, 2, 4}, {n, depth, rows, columns});
+  return moved(in, args.x, {n, rows, size, columns, size, c}, {0, 1, 3, 2, 4, 5}, {n, rows, columns, depth});
+}
+
+ValueId depth_to_space(NodeBuilder& in, const BlockArgs& args) {
+  const auto [n, c, h, w, size] = image_of(in, args);
+  if (in.failed()) return {};
+  const std::int64_t depth = c / (size * size);
+  if (depth * size * size != c)
+    return in.fail(in.place_of(args.x), "shape " + in.shape(args.x).to_string(),
+                   "channels that " + std::to_string(size * size) + " divides");
+  if (args.layout == Layout::channels_last)
+    return moved(in, args.x, {n, h, w, size, size, depth}, {0, 1, 3, 2, 4, 5}, {n, h * size, w * size, depth});
+  const Integers dims{n, depth, h * size, w * size};
+  if (args.is_depth_first) return moved(in, args.x, {n, size, size, depth, h, w}, {0, 3, 4, 1, 5, 2}, dims);
+  return moved(in, args.x, {n, depth, size, size, h, w}, {0, 1, 4, 2, 5, 3}, dims);
+}
+
+}  // namespace octavo::importing

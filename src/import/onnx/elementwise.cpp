@@ -1,0 +1,207 @@
+// ONNX readers: functions of one, two or more elements, broadcast. Part of import/.
+#include "import/onnx/operators.h"
+
+namespace octavo::onnx_import {
+namespace {
+
+using B = BinaryKind;
+using U = UnaryKind;
+
+template <U kind>
+ValueId read_unary(NodeReader& in) {
+  in.ignore("consumed_inputs");
+  return in.unary({.kind = kind}, in.value(0));
+}
+
+// With the attribute 'alpha', which is a thousandth of `fallback` where left out.
+template <U kind, int fallback>
+ValueId read_with_alpha(NodeReader& in) {
+  in.ignore("consumed_inputs");
+  return in.unary({.kind = kind, .alpha = in.number("alpha", static_cast<float>(fallback) / 1000.0f)}, in.value(0));
+}
+
+ValueId read_hard_sigmoid(NodeReader& in) {
+  in.ignore("consumed_inputs");
+  return in.unary({.kind = U::hard_sigmoid, .alpha = in.number("alpha", 0.2f), .beta = in.number("beta", 0.5f)},
+                  in.value(0));
+}
+
+ValueId read_selu(NodeReader& in) {
+  in.ignore("consumed_inputs");
+  const float alpha = in.number("alpha", 1.67326319217681884765625f);
+  return in.unary({.kind = U::selu, .alpha = alpha, .beta = in.number("gamma", 1.05070102214813232421875f)},
+                  in.value(0));
+}
+
+ValueId read_gelu(NodeReader& in) {
+  return gelu(in, in.value(0), in.is_microsoft() ? "none" : in.text("approximate", "none"), "attribute 'approximate'");
+}
+
+// A bound of Clip: an input, or from opset 6 to 10 an attribute. Nothing where there is none.
+ValueId read_bound(NodeReader& in, ValueId x, int index, std::string_view name) {
+  if (in.opset() < 11) {
+    if (!in.has(name)) return {};
+    const float bound = in.number(name, 0.0f);
+    return in.failed() ? ValueId{} : in.scalar_like(x, bound, name);
+  }
+  const ValueId bound = in.optional(index, name);
+  if (!bound.exists()) return {};
+  if (in.shape(bound).elements() != 1)
+    in.fail(quoted("input", name), "shape " + in.shape(bound).to_string(), "a scalar");
+  if (in.dtype(bound) != in.dtype(x)) {
+    in.fail(quoted("input", name), std::string(octavo::name_of(in.dtype(bound))),
+            std::string(octavo::name_of(in.dtype(x))));
+  }
+  return in.reshape(bound, {}, name);
+}
+
+bool fits_f32(DType dtype) {
+  return (is_float(dtype) && dtype != DType::f64) || is_8bit(dtype) || dtype == DType::u16 || dtype == DType::s16;
+}
+
+ValueId read_clip(NodeReader& in) {
+  const ValueId x = in.value(0);
+  const ValueId lowest = read_bound(in, x, 1, "min");
+  const ValueId highest = read_bound(in, x, 2, "max");
+  if (in.failed()) return {};
+  const auto is_known = [&](ValueId bound) { return !bound.exists() || in.is_constant(bound); };
+  if (fits_f32(in.dtype(x)) && is_known(lowest) && is_known(highest)) {
+    const auto number = [&](ValueId bound, float fallback) {
+      return bound.exists() ? to_floats(in.fact(bound).constant->view())[0] : fallback;
+    };
+    return clip(in, x, number(lowest, -kUnbounded), number(highest, kUnbounded));
+  }
+  const ValueId raised = lowest.exists() ? in.binary(B::max, x, lowest, highest.exists() ? "raised" : "") : x;
+  return highest.exists() ? in.binary(B::min, raised, highest) : raised;
+}
+
+template <B kind>
+ValueId read_binary(NodeReader& in) {
+  const ValueId a = in.value(0);
+  return in.binary(kind, a, in.value(1));
+}
+
+// ((x0 f x1) f x2) ...
+template <B kind>
+ValueId read_chain(NodeReader& in) {
+  ValueId result = in.value(0);
+  for (int i = 1; i < in.input_count(); ++i)
+    result = in.binary(kind, result, in.value(i), i + 1 < in.input_count() ? std::to_string(i) : "");
+  return result;
+}
+
+ValueId read_mean(NodeReader& in) {
+  const ValueId sum = read_chain<B::add>(in);
+  if (in.failed() || in.input_count() == 1) return sum;
+  return in.binary(B::div, sum, in.scalar_like(sum, in.input_count(), "count"));
+}
+
+ValueId read_mod(NodeReader& in) {
+  const ValueId a = in.value(0), b = in.value(1);
+  const bool is_c_like = in.flag("fmod");
+  if (in.failed()) return {};
+  if (is_float(in.dtype(a)) && !is_c_like) return in.fail("attribute 'fmod'", "0 for floats", "1");
+  if (is_float(in.dtype(a)) || !is_c_like) return in.binary(B::mod, a, b);
+  // The remainder with the sign of the dividend: a - trunc(a / b) * b.
+  return in.binary(B::sub, a, in.binary(B::mul, in.binary(B::div, a, b, "quotient"), b, "whole"));
+}
+
+ValueId read_pow(NodeReader& in) {
+  ValueId base = in.value(0), exponent = in.value(1);
+  if (in.failed()) return {};
+  const DType type = in.dtype(base);
+  // The result has the type of the base; an integer base with a float exponent is raised in floats.
+  const bool is_mixed = is_integer(type) && is_float(in.dtype(exponent));
+  const DType inner = is_mixed ? in.dtype(exponent) : type;
+  base = in.cast(base, inner, "base");
+  exponent = in.cast(exponent, inner, "exponent");
+  return in.cast(in.binary(B::pow, base, exponent, is_mixed ? "power" : ""), type);
+}
+
+ValueId read_prelu(NodeReader& in) {
+  const ValueId x = in.value(0), slope = in.value(1);
+  const ValueId y = in.binary(B::prelu, x, slope);
+  if (in.failed() || in.shape(y) == in.shape(x)) return y;
+  return in.fail("input 'slope'", "shape " + in.shape(slope).to_string(),
+                 "one that broadcasts to " + in.shape(x).to_string());
+}
+
+ValueId read_where(NodeReader& in) { return in.add(kWhere, NoAttrs{}, in.values()); }
+
+ValueId read_cast(NodeReader& in) {
+  const ValueId x = in.value(0);
+  in.ignore("saturate"), in.ignore("round_mode");  // only concern 8-bit floats
+  const auto to = in.element_type("to", std::nullopt);
+  return to ? in.cast(x, *to) : ValueId{};
+}
+
+ValueId read_cast_like(NodeReader& in) {
+  const ValueId x = in.value(0);
+  in.ignore("saturate"), in.ignore("round_mode");
+  return in.cast(x, in.dtype(in.value(1)));
+}
+
+ValueId read_identity(NodeReader& in) { return in.value(0); }
+
+constexpr Operator kTable[] = {
+    {"Abs", 1, 1, 1, read_unary<U::abs>},
+    {"Add", 7, 2, 2, read_binary<B::add>},
+    {"And", 7, 2, 2, read_binary<B::logical_and>},
+    {"Cast", 6, 1, 1, read_cast},
+    {"CastLike", 15, 2, 2, read_cast_like},
+    {"Ceil", 1, 1, 1, read_unary<U::ceil>},
+    {"Celu", 1, 1, 1, read_with_alpha<U::celu, 1000>},
+    {"Clip", 1, 1, 3, read_clip},
+    {"Cos", 1, 1, 1, read_unary<U::cos>},
+    {"Div", 7, 2, 2, read_binary<B::div>},
+    {"Elu", 1, 1, 1, read_with_alpha<U::elu, 1000>},
+    {"Equal", 7, 2, 2, read_binary<B::equal>},
+    {"Erf", 1, 1, 1, read_unary<U::erf>},
+    {"Exp", 1, 1, 1, read_unary<U::exp>},
+    {"Floor", 1, 1, 1, read_unary<U::floor>},
+    {"Gelu", 20, 1, 1, read_gelu},
+    {"Greater", 7, 2, 2, read_binary<B::greater>},
+    {"GreaterOrEqual", 12, 2, 2, read_binary<B::greater_or_equal>},
+    {"HardSigmoid", 1, 1, 1, read_hard_sigmoid},
+    {"HardSwish", 1, 1, 1, read_unary<U::hard_swish>},
+    {"Identity", 1, 1, 1, read_identity},
+    {"IsNaN", 1, 1, 1, read_unary<U::is_nan>},
+    {"LeakyRelu", 1, 1, 1, read_with_alpha<U::leaky_relu, 10>},
+    {"Less", 7, 2, 2, read_binary<B::less>},
+    {"LessOrEqual", 12, 2, 2, read_binary<B::less_or_equal>},
+    {"Log", 1, 1, 1, read_unary<U::log>},
+    {"Max", 6, 1, kAnyNumber, read_chain<B::max>},
+    {"Mean", 6, 1, kAnyNumber, read_mean},
+    {"Min", 6, 1, kAnyNumber, read_chain<B::min>},
+    {"Mish", 1, 1, 1, read_unary<U::mish>},
+    {"Mod", 10, 2, 2, read_mod},
+    {"Mul", 7, 2, 2, read_binary<B::mul>},
+    {"Neg", 1, 1, 1, read_unary<U::neg>},
+    {"Not", 1, 1, 1, read_unary<U::logical_not>},
+    {"Or", 7, 2, 2, read_binary<B::logical_or>},
+    {"PRelu", 7, 2, 2, read_prelu},
+    {"Pow", 7, 2, 2, read_pow},
+    {"Reciprocal", 1, 1, 1, read_unary<U::reciprocal>},
+    {"Relu", 1, 1, 1, read_unary<U::relu>},
+    {"Round", 1, 1, 1, read_unary<U::round>},
+    {"Selu", 1, 1, 1, read_selu},
+    {"Sigmoid", 1, 1, 1, read_unary<U::sigmoid>},
+    {"Sign", 1, 1, 1, read_unary<U::sign>},
+    {"Sin", 1, 1, 1, read_unary<U::sin>},
+    {"Softplus", 1, 1, 1, read_unary<U::softplus>},
+    {"Softsign", 1, 1, 1, read_unary<U::softsign>},
+    {"Sqrt", 1, 1, 1, read_unary<U::sqrt>},
+    {"Sub", 7, 2, 2, read_binary<B::sub>},
+    {"Sum", 6, 1, kAnyNumber, read_chain<B::add>},
+    {"Tanh", 1, 1, 1, read_unary<U::tanh>},
+    {"ThresholdedRelu", 1, 1, 1, read_with_alpha<U::thresholded_relu, 1000>},
+    {"Where", 9, 3, 3, read_where},
+    {"Xor", 7, 2, 2, read_binary<B::logical_xor>},
+    {"com.microsoft.Gelu", 1, 1, 1, read_gelu},
+};
+
+}  // namespace
+
+const std::span<const Operator> kElementwise = kTable;
+
+}  // namespace octavo::onnx_import

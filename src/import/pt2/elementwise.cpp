@@ -1,0 +1,260 @@
+// ATen readers: functions of one or two elements, changes of the element type, sizes, and operators that change nothing
+// in inference. Part of import/.
+#include <algorithm>
+
+#include "import/pt2/operators.h"
+
+namespace octavo::pt2_import {
+namespace {
+
+using B = BinaryKind;
+using U = UnaryKind;
+
+// ---- one element ----
+
+template <U kind>
+ValueId read_unary(NodeReader& in) {
+  return in.unary({.kind = kind}, in.value("self"));
+}
+
+ValueId read_elu(NodeReader& in) {
+  if (in.number("scale", 1.0) != 1.0 || in.number("input_scale", 1.0) != 1.0)
+    in.unsupported("argument 'scale'", "an ELU with scales", "scales of 1");
+  return in.unary({.kind = U::elu, .alpha = in.real("alpha", 1.0f)}, in.value("self"));
+}
+
+ValueId read_gelu(NodeReader& in) {
+  return gelu(in, in.value("self"), in.text("approximate", "none"), "argument 'approximate'");
+}
+
+ValueId read_hard_sigmoid(NodeReader& in) {
+  return in.unary({.kind = U::hard_sigmoid, .alpha = 1.0f / 6.0f, .beta = 0.5f}, in.value("self"));
+}
+
+ValueId read_leaky_relu(NodeReader& in) {
+  return in.unary({.kind = U::leaky_relu, .alpha = in.real("negative_slope", 0.01f)}, in.value("self"));
+}
+
+ValueId read_selu(NodeReader& in) {
+  return in.unary({.kind = U::selu, .alpha = 1.67326319217681884765625f, .beta = 1.05070102214813232421875f},
+                  in.value("self"));
+}
+
+ValueId read_softplus(NodeReader& in) {
+  if (in.number("beta", 1.0) != 1.0) in.unsupported("argument 'beta'", "a number other than 1", "1");
+  in.ignore("threshold");  // where the function is its argument to f32 precision
+  return in.unary({.kind = U::softplus}, in.value("self"));
+}
+
+ValueId read_rsqrt(NodeReader& in) {
+  return in.unary({.kind = U::reciprocal}, in.unary({.kind = U::sqrt}, in.value("self"), "root"));
+}
+
+ValueId read_clamp(NodeReader& in) {
+  return clip(in, in.value("self"), in.real("min", -kUnbounded), in.real("max", kUnbounded));
+}
+
+ValueId read_hardtanh(NodeReader& in) {
+  return clip(in, in.value("self"), in.real("min_val", -1.0f), in.real("max_val", 1.0f));
+}
+
+ValueId read_relu6(NodeReader& in) { return clip(in, in.value("self"), 0.0f, 6.0f); }
+
+// ---- two elements ----
+
+// The type that both integers fit; a float and an integer meet in the float.
+DType common_type(DType a, DType b) {
+  if (is_float(a) != is_float(b)) return is_float(a) ? a : b;
+  if (size_of(a) != size_of(b)) return size_of(a) > size_of(b) ? a : b;
+  return a == b || is_float(a) ? a : DType::s16;  // u8 and s8
+}
+
+// A scalar tensor of another type does not widen the result: it takes part in the other operand's type.
+ValueId in_type_of(NodeReader& in, ValueId scalar, ValueId other, std::string_view suffix) {
+  const bool is_scalar = scalar.exists() && in.rank(scalar) == 0 && in.rank(other) > 0;
+  const bool keeps_kind = is_float(in.dtype(other)) || is_integer(in.dtype(scalar));
+  return is_scalar && keeps_kind ? in.cast(scalar, in.dtype(other), suffix) : scalar;
+}
+
+enum class Order { as_written, reversed };
+
+template <B kind, Order order = Order::as_written>
+ValueId read_binary(NodeReader& in) {
+  const std::string_view second = kind == B::pow ? "exponent" : "other";
+  // Either may be a number, the first one in programs that wrote "1 - x".
+  const bool is_number_first = !in.is_tensor("self") && in.is_tensor(second);
+  ValueId a = is_number_first ? ValueId{} : in.value("self");
+  ValueId b = is_number_first ? in.value(second) : in.value_or_number(second, a);
+  if (is_number_first) a = in.value_or_number("self", b);
+  const double alpha = in.number("alpha", 1.0);
+  if (in.failed()) return {};
+  a = in_type_of(in, a, b, "self");
+  b = in_type_of(in, b, a, "other");
+  const DType common = common_type(in.dtype(a), in.dtype(b));
+  a = in.cast(a, common, "self");
+  b = in.cast(b, common, "other");
+  if (kind == B::div && !is_float(common))
+    return in.unsupported("argument 'self'", std::string(octavo::name_of(common)), "floats");
+  if (kind == B::mul) {
+    if (const auto real = dequantize_of_product(in, a, b)) return *real;
+  }
+  ValueId& scaled_operand = order == Order::reversed ? a : b;
+  if (order == Order::reversed) std::swap(a, b);
+  scaled_operand = scaled(in, scaled_operand, alpha, "scaled");
+  return in.binary(kind, a, b);
+}
+
+ValueId read_where(NodeReader& in) {
+  const ValueId condition = in.value("condition");
+  ValueId a = in.value("self"), b = in.value("other");
+  if (in.failed()) return {};
+  a = in_type_of(in, a, b, "self");
+  b = in_type_of(in, b, a, "other");
+  return in.add(kWhere, NoAttrs{}, {condition, a, b});
+}
+
+// One slope for all channels (axis 1), or one each.
+ValueId read_prelu(NodeReader& in) {
+  const ValueId x = in.value("self"), slope = in.value("weight");
+  in.require_rank(slope, 0, 1);
+  if (in.failed()) return {};
+  Integers dims(static_cast<std::size_t>(std::max(in.rank(x) - 1, 1)), 1);
+  dims[0] = in.shape(slope).elements();
+  return in.binary(B::prelu, x, in.reshape(slope, dims, "slope"));
+}
+
+// ---- types ----
+
+ValueId read_cast(NodeReader& in) {
+  const ValueId x = in.value(in.has("a") ? "a" : "self");
+  for (const char* name : {"layout", "device", "pin_memory", "non_blocking", "copy", "memory_format"}) in.ignore(name);
+  const DType to = in.element_type("dtype", in.dtype(x));
+  if (in.failed()) return {};
+  const auto quantized = quantize_of_cast(in, x, to);
+  return quantized ? *quantized : in.cast(x, to);
+}
+
+ValueId read_type_as(NodeReader& in) {
+  const ValueId x = in.value("self");
+  return in.cast(x, in.dtype(in.value("other")));
+}
+
+// ---- nothing ----
+
+ValueId read_identity(NodeReader& in) {
+  in.ignore("memory_format");  // layouts are our own decision
+  return in.value("self");
+}
+
+ValueId read_dropout(NodeReader& in) {
+  if (in.flag("train") && in.number("p", 0.5) != 0.0)
+    in.unsupported("argument 'train'", "true", "false; export the model in evaluation mode");
+  in.ignore("p");
+  return in.value(in.has("input") ? "input" : "self");
+}
+
+// Assertions on sizes and types: ours are checked by other means, and a check that fails was made for other sizes.
+ValueId read_check(NodeReader& in) {
+  for (const char* name : {"self", "assert_msg", "a", "size", "stride", "dtype", "device", "layout", "b"})
+    in.ignore(name);
+  return in.output_size(0);
+}
+
+// ---- numbers that depend on sizes: all are known here, because the inputs' shapes are ----
+
+ValueId read_size(NodeReader& in) {
+  const ValueId x = in.value("self");
+  const std::int64_t axis = in.axis(in.integer("dim"), in.rank(x));
+  return in.failed() ? ValueId{} : in.output_size(in.shape(x)[static_cast<int>(axis)]);
+}
+
+ValueId read_size_arithmetic(NodeReader& in) {
+  const std::string_view name = in.overload();
+  const std::int64_t a = in.integer("a"), b = in.integer("b");
+  // Sizes are not negative, and what is made of them stays a size.
+  if ((name == "floordiv" || name == "mod") && (b <= 0 || a < 0))
+    return in.fail("argument 'b'", std::to_string(a) + " and " + std::to_string(b), "sizes");
+  std::int64_t result = 0;
+  bool is_beyond = false;
+  if (name == "add") is_beyond = __builtin_add_overflow(a, b, &result);
+  else if (name == "sub") is_beyond = __builtin_sub_overflow(a, b, &result);
+  else if (name == "mul") is_beyond = __builtin_mul_overflow(a, b, &result);
+  else result = name == "mod" ? a % b : a / b;
+  if (is_beyond) return in.fail("", std::to_string(a) + " and " + std::to_string(b), "a result of 64 bits");
+  return in.output_size(result);
+}
+
+constexpr Aliasing kFresh = Aliasing::fresh, kView = Aliasing::view, kSame = Aliasing::same;
+constexpr std::string_view kScalarOrTensor = "Scalar Tensor";
+
+constexpr Operator kTable[] = {
+    {"_operator", "add floordiv mod mul sub", kFresh, read_size_arithmetic},
+    {"_operator", "eq ge gt le lt ne", kFresh, read_check},
+    {"aten._assert_scalar", "default", kFresh, read_check},
+    {"aten._assert_tensor_metadata", "default", kFresh, read_check},
+    {"aten._to_copy", "default", kFresh, read_cast},
+    {"aten.abs", "default", kFresh, read_unary<U::abs>},
+    {"aten.add", kScalarOrTensor, kFresh, read_binary<B::add>},
+    {"aten.alias", "default", kSame, read_identity},
+    {"aten.ceil", "default", kFresh, read_unary<U::ceil>},
+    {"aten.clamp", "default", kFresh, read_clamp},
+    {"aten.clamp_max", "default", kFresh, read_clamp},
+    {"aten.clamp_min", "default", kFresh, read_clamp},
+    {"aten.clone", "default", kFresh, read_identity},
+    {"aten.contiguous", "default", kSame, read_identity},
+    {"aten.cos", "default", kFresh, read_unary<U::cos>},
+    {"aten.detach", "default", kSame, read_identity},
+    {"aten.div", kScalarOrTensor, kFresh, read_binary<B::div>},
+    {"aten.dropout", "default", kSame, read_dropout},
+    {"aten.elu", "default", kFresh, read_elu},
+    {"aten.eq", kScalarOrTensor, kFresh, read_binary<B::equal>},
+    {"aten.erf", "default", kFresh, read_unary<U::erf>},
+    {"aten.exp", "default", kFresh, read_unary<U::exp>},
+    {"aten.feature_dropout", "default", kSame, read_dropout},
+    {"aten.floor", "default", kFresh, read_unary<U::floor>},
+    {"aten.ge", kScalarOrTensor, kFresh, read_binary<B::greater_or_equal>},
+    {"aten.gelu", "default", kFresh, read_gelu},
+    {"aten.gt", kScalarOrTensor, kFresh, read_binary<B::greater>},
+    {"aten.hardsigmoid", "default", kFresh, read_hard_sigmoid},
+    {"aten.hardswish", "default", kFresh, read_unary<U::hard_swish>},
+    {"aten.hardtanh", "default", kFresh, read_hardtanh},
+    {"aten.le", kScalarOrTensor, kFresh, read_binary<B::less_or_equal>},
+    {"aten.leaky_relu", "default", kFresh, read_leaky_relu},
+    {"aten.lift_fresh_copy", "default", kFresh, read_identity},
+    {"aten.log", "default", kFresh, read_unary<U::log>},
+    {"aten.logical_and", "default", kFresh, read_binary<B::logical_and>},
+    {"aten.logical_not", "default", kFresh, read_unary<U::logical_not>},
+    {"aten.lt", kScalarOrTensor, kFresh, read_binary<B::less>},
+    {"aten.maximum", "default", kFresh, read_binary<B::max>},
+    {"aten.minimum", "default", kFresh, read_binary<B::min>},
+    {"aten.mish", "default", kFresh, read_unary<U::mish>},
+    {"aten.mul", kScalarOrTensor, kFresh, read_binary<B::mul>},
+    {"aten.neg", "default", kFresh, read_unary<U::neg>},
+    {"aten.pow", "Tensor_Scalar Tensor_Tensor", kFresh, read_binary<B::pow>},
+    {"aten.prelu", "default", kFresh, read_prelu},
+    {"aten.reciprocal", "default", kFresh, read_unary<U::reciprocal>},
+    {"aten.relu", "default", kFresh, read_unary<U::relu>},
+    {"aten.relu6", "default", kFresh, read_relu6},
+    {"aten.round", "default", kFresh, read_unary<U::round>},
+    {"aten.rsqrt", "default", kFresh, read_rsqrt},
+    {"aten.rsub", kScalarOrTensor, kFresh, read_binary<B::sub, Order::reversed>},
+    {"aten.selu", "default", kFresh, read_selu},
+    {"aten.sigmoid", "default", kFresh, read_unary<U::sigmoid>},
+    {"aten.silu", "default", kFresh, read_unary<U::silu>},
+    {"aten.sin", "default", kFresh, read_unary<U::sin>},
+    {"aten.softplus", "default", kFresh, read_softplus},
+    {"aten.sqrt", "default", kFresh, read_unary<U::sqrt>},
+    {"aten.sub", kScalarOrTensor, kFresh, read_binary<B::sub>},
+    {"aten.sym_size", "int", kFresh, read_size},
+    {"aten.tanh", "default", kFresh, read_unary<U::tanh>},
+    {"aten.to", "dtype dtype_layout", kView, read_cast},
+    {"aten.type_as", "default", kView, read_type_as},
+    {"aten.where", "self", kFresh, read_where},
+    {"prims.convert_element_type", "default", kFresh, read_cast},
+};
+
+}  // namespace
+
+const std::span<const Operator> kElementwise = kTable;
+
+}  // namespace octavo::pt2_import

@@ -1,0 +1,154 @@
+// ATen readers: convolutions, pools and upsampling. Part of import/.
+#include <cmath>
+
+#include "base/fields.h"
+#include "import/pt2/operators.h"
+
+namespace octavo::pt2_import {
+namespace {
+
+// `padding` on either side of each axis.
+Numbers read_pads(NodeReader& in, int rank) {
+  Numbers pads = in.per_axis("padding", rank);
+  const Integers begin = pads;
+  pads.values.insert(pads.values.end(), begin.begin(), begin.end());
+  return pads;
+}
+
+ValueId read_conv(NodeReader& in) {
+  ConvArgs args{.x = in.value("input"), .w = in.value("weight"), .bias = in.optional("bias")};
+  if (in.flag("transposed")) in.unsupported("argument 'transposed'", "true", "false");
+  in.ignore("output_padding");
+  in.require_rank(args.x, 3, kMaxRank);
+  const int rank = in.rank(args.x) - 2;
+  args.window.strides = in.per_axis("stride", rank);
+  args.window.dilations = in.per_axis("dilation", rank);
+  if (!in.is_text("padding")) {
+    args.window.pads = read_pads(in, rank);
+  } else if (const std::string name = in.text("padding", "valid"); name == "same" || name == "valid") {
+    args.window.padding = name == "same" ? Padding::same_upper : Padding::valid;
+  } else {
+    in.fail("argument 'padding'", "'" + name + "'", "'same' or 'valid'");
+  }
+  args.groups = in.integer("groups", 1);
+  return conv(in, args);
+}
+
+// kernel_size, stride (empty: the kernel), padding and ceil_mode.
+PoolArgs read_pool(NodeReader& in, int rank) {
+  PoolArgs args{.x = in.value("self")};
+  in.require_rank(args.x, rank + 2, rank + 2);
+  args.window.kernel = in.per_axis("kernel_size", rank);
+  args.window.strides = in.per_axis("stride", rank);
+  if (args.window.strides.empty()) args.window.strides = args.window.kernel;
+  args.window.pads = read_pads(in, rank);
+  args.rounding = in.flag("ceil_mode") ? Rounding::ceil : Rounding::floor;
+  return args;
+}
+
+template <int rank>
+ValueId read_average_pool(NodeReader& in) {
+  PoolArgs args = read_pool(in, rank);
+  args.counts_pad = in.flag("count_include_pad", true);
+  if (in.has("divisor_override")) in.unsupported("argument 'divisor_override'", "a number", "none");
+  return average_pool(in, args);
+}
+
+template <int rank>
+ValueId read_max_pool(NodeReader& in) {
+  PoolArgs args = read_pool(in, rank);
+  args.window.dilations = in.per_axis("dilation", rank);
+  return max_pool(in, args);
+}
+
+// Sizes that divide are windows side by side; one output is a mean, as many as inputs nothing at all.
+ValueId read_adaptive_average_pool(NodeReader& in) {
+  const ValueId x = in.value("self");
+  const Numbers sizes = in.per_axis("output_size", 2);
+  in.require_rank(x, 4, 4);
+  if (in.failed()) return {};
+  const std::int64_t height = in.shape(x)[2], width = in.shape(x)[3];
+  if (sizes.size() != 2 || sizes[0] < 1 || sizes[1] < 1 || height % sizes[0] != 0 || width % sizes[1] != 0 ||
+      height == 0 || width == 0)
+    return in.unsupported(sizes.place, print(sizes.values) + " of an image of " + in.shape(x).to_string(),
+                          "sizes that divide the image's");
+  if (sizes[0] == height && sizes[1] == width) return x;
+  if (sizes[0] == 1 && sizes[1] == 1) return global_pool(in, x, ReduceKind::mean, Layout::channels_first);
+  const Integers kernel{height / sizes[0], width / sizes[1]};
+  return average_pool(in, {.x = x, .window = {.kernel = kernel, .strides = kernel}});
+}
+
+template <ResizeMode mode>
+ValueId read_upsample(NodeReader& in) {
+  ResizeArgs args{.x = in.value(in.has("input") ? "input" : "self"), .axes = {2, 3}};
+  const bool aligns = mode == ResizeMode::linear && in.flag("align_corners");
+  args.attrs.mode = mode;
+  args.attrs.nearest = NearestRounding::floor;
+  args.attrs.coordinates = mode == ResizeMode::nearest ? ResizeCoordinates::asymmetric
+                           : aligns                    ? ResizeCoordinates::align_corners
+                                                       : ResizeCoordinates::half_pixel;
+  args.sizes = in.integers("output_size");
+  // A list of both, or one argument each; zeros where they are not given.
+  const std::vector<double> scales = in.has("scale_factors")
+                                         ? in.numbers("scale_factors")
+                                         : std::vector<double>{in.number("scales_h", 0.0), in.number("scales_w", 0.0)};
+  in.ignore("scale_factors");
+  in.require_rank(args.x, 4, 4);
+  if (in.failed()) return {};
+  if ((args.sizes.size() != 2 && !args.sizes.empty()) || scales.size() != 2)
+    return in.fail(args.sizes.place, print(args.sizes.values), "2 sizes, or 2 scales");
+  const Integers given = args.sizes;
+  args.sizes.values.clear();
+  for (std::size_t i = 0; i < 2; ++i) {
+    const auto size = static_cast<double>(in.shape(args.x)[static_cast<int>(i) + 2]);
+    const double wanted = given.empty() ? std::floor(size * scales[i]) : static_cast<double>(given[i]);
+    if (size < 1.0 || !(wanted >= 1.0 && wanted <= static_cast<double>(kMaxElements)))
+      return in.fail(args.sizes.place, print(given), "sizes above 0 for an image that is not empty");
+    args.sizes.values.push_back(static_cast<std::int64_t>(wanted));
+    // A scale that is given is used as it is, else that of the sizes.
+    args.scales.push_back(static_cast<float>(scales[i] > 0.0 ? scales[i] : wanted / size));
+  }
+  return resize(in, args);
+}
+
+// [n, g·c, ...] -> [n, g, c, ...] -> [n, c, g, ...] -> [n, c·g, ...]
+ValueId read_channel_shuffle(NodeReader& in) {
+  const ValueId x = in.value("self");
+  const Number groups = in.integer("groups");
+  in.require_rank(x, 3, kMaxRank - 1);
+  if (in.failed()) return {};
+  const Integers dims = in.shape(x).to_vector();
+  if (groups < 1 || dims[1] % groups != 0)
+    return in.fail(groups.place, std::to_string(groups.value), "a divisor of " + std::to_string(dims[1]));
+  Integers apart = dims;
+  apart[1] = groups;
+  apart.insert(apart.begin() + 2, dims[1] / groups);
+  return in.reshape(swap_axes(in, in.reshape(x, apart, "apart"), 1, 2, "turned"), dims);
+}
+
+constexpr Aliasing kFresh = Aliasing::fresh;
+
+constexpr Operator kTable[] = {
+    {"aten._adaptive_avg_pool2d", "default", kFresh, read_adaptive_average_pool},
+    {"aten.adaptive_avg_pool2d", "default", kFresh, read_adaptive_average_pool},
+    {"aten.avg_pool1d", "default", kFresh, read_average_pool<1>},
+    {"aten.avg_pool2d", "default", kFresh, read_average_pool<2>},
+    {"aten.avg_pool3d", "default", kFresh, read_average_pool<3>},
+    {"aten.channel_shuffle", "default", kFresh, read_channel_shuffle},
+    {"aten.conv1d", "default padding", kFresh, read_conv},
+    {"aten.conv2d", "default padding", kFresh, read_conv},
+    {"aten.conv3d", "default padding", kFresh, read_conv},
+    {"aten.convolution", "default", kFresh, read_conv},
+    {"aten.max_pool1d", "default", kFresh, read_max_pool<1>},
+    {"aten.max_pool2d", "default", kFresh, read_max_pool<2>},
+    {"aten.max_pool2d_with_indices", "default", kFresh, read_max_pool<2>},
+    {"aten.max_pool3d", "default", kFresh, read_max_pool<3>},
+    {"aten.upsample_bilinear2d", "default vec", kFresh, read_upsample<ResizeMode::linear>},
+    {"aten.upsample_nearest2d", "default vec", kFresh, read_upsample<ResizeMode::nearest>},
+};
+
+}  // namespace
+
+const std::span<const Operator> kImages = kTable;
+
+}  // namespace octavo::pt2_import

@@ -1,0 +1,104 @@
+// ATen readers: products with matrices, reductions, normalisations. Part of import/.
+#include <algorithm>
+
+#include "import/pt2/operators.h"
+
+namespace octavo::pt2_import {
+namespace {
+
+// y = x · wᵀ + bias. A transposed dequantized constant stays a dequantized constant in lowering.
+ValueId read_linear(NodeReader& in) {
+  const ValueId x = in.value("input"), w = in.value("weight"), bias = in.optional("bias");
+  in.require_rank(w, 2, 2);
+  return matmul(in, x, swap_axes(in, w, 0, 1, "weight"), bias);
+}
+
+// beta · self + alpha · mat1 · mat2
+ValueId read_addmm(NodeReader& in) {
+  const ValueId bias = in.value("self"), a = in.value("mat1"), b = in.value("mat2");
+  const double beta = in.number("beta", 1.0), alpha = in.number("alpha", 1.0);
+  in.require_rank(a, 2, 2);
+  in.require_rank(b, 2, 2);
+  const ValueId product = scaled(in, matmul(in, a, b, {}, "matmul"), alpha, "scaled");
+  return beta == 0.0 ? product : in.binary(BinaryKind::add, product, scaled(in, bias, beta, "bias"));
+}
+
+ValueId read_matmul(NodeReader& in) {
+  const ValueId a = in.value("self");
+  return matmul(in, a, in.value(in.has("mat2") ? "mat2" : "other"));
+}
+
+template <ReduceKind kind>
+ValueId read_reduce(NodeReader& in) {
+  const ValueId x = in.value("self");
+  const DType type = in.element_type("dtype", in.dtype(x));
+  return reduce(
+      in, {.x = in.cast(x, type, "x"), .kind = kind, .axes = in.integers("dim"), .keeps_dims = in.flag("keepdim")});
+}
+
+template <ArgKind kind>
+ValueId read_argmax(NodeReader& in) {
+  const ValueId x = in.value("self");
+  const bool is_flat = !in.has("dim"), keeps_dims = in.flag("keepdim");
+  if (is_flat && keeps_dims) return in.unsupported("argument 'keepdim'", "true without 'dim'", "false");
+  const ValueId values = is_flat ? in.reshape(x, {in.shape(x).elements()}, "flat") : x;
+  return argmax(in, values, in.integer("dim", 0), {.kind = kind, .keep_dims = keeps_dims});
+}
+
+template <SoftmaxKind kind>
+ValueId read_softmax(NodeReader& in) {
+  const ValueId x = in.value("self");
+  in.ignore("half_to_float");
+  const DType type = in.element_type("dtype", in.dtype(x));
+  return softmax(in, in.cast(x, type, "x"), in.integer("dim"), kind);
+}
+
+ValueId read_batch_norm(NodeReader& in) {
+  const ValueId mean = in.value("running_mean"), variance = in.value("running_var");
+  in.ignore("momentum"), in.ignore("cudnn_enabled");
+  if (in.flag("training")) in.unsupported("argument 'training'", "true", "false; export the model in evaluation mode");
+  return batch_norm(in, {in.value("input"), in.optional("weight"), in.optional("bias"), in.real("eps", 1e-5f)}, mean,
+                    variance);
+}
+
+ValueId read_layer_norm(NodeReader& in) {
+  const NormArgs args{in.value("input"), in.optional("weight"), in.optional("bias"), in.real("eps", 1e-5f)};
+  const Numbers sizes = in.integers("normalized_shape");
+  in.ignore("cudnn_enable");
+  if (in.failed()) return {};
+  const int axis = in.rank(args.x) - static_cast<int>(sizes.size());
+  if (axis < 0 || !std::equal(sizes.begin(), sizes.end(), in.shape(args.x).begin() + axis))
+    return in.fail(sizes.place, Shape(sizes.values).to_string(), "the last sizes of " + in.shape(args.x).to_string());
+  return layer_norm(in, args, axis);
+}
+
+constexpr Aliasing kFresh = Aliasing::fresh;
+
+constexpr Operator kTable[] = {
+    {"aten._log_softmax", "default", kFresh, read_softmax<SoftmaxKind::log_softmax>},
+    {"aten._native_batch_norm_legit_no_training", "default", kFresh, read_batch_norm},
+    {"aten._softmax", "default", kFresh, read_softmax<SoftmaxKind::softmax>},
+    {"aten.addmm", "default", kFresh, read_addmm},
+    {"aten.amax", "default", kFresh, read_reduce<ReduceKind::max>},
+    {"aten.amin", "default", kFresh, read_reduce<ReduceKind::min>},
+    {"aten.argmax", "default", kFresh, read_argmax<ArgKind::max>},
+    {"aten.argmin", "default", kFresh, read_argmax<ArgKind::min>},
+    {"aten.batch_norm", "default", kFresh, read_batch_norm},
+    {"aten.bmm", "default", kFresh, read_matmul},
+    {"aten.layer_norm", "default", kFresh, read_layer_norm},
+    {"aten.linear", "default", kFresh, read_linear},
+    {"aten.log_softmax", "int", kFresh, read_softmax<SoftmaxKind::log_softmax>},
+    {"aten.matmul", "default", kFresh, read_matmul},
+    {"aten.mean", "default dim", kFresh, read_reduce<ReduceKind::mean>},
+    {"aten.mm", "default", kFresh, read_matmul},
+    {"aten.native_batch_norm", "default", kFresh, read_batch_norm},
+    {"aten.native_layer_norm", "default", kFresh, read_layer_norm},
+    {"aten.softmax", "int", kFresh, read_softmax<SoftmaxKind::softmax>},
+    {"aten.sum", "default dim_IntList", kFresh, read_reduce<ReduceKind::sum>},
+};
+
+}  // namespace
+
+const std::span<const Operator> kProducts = kTable;
+
+}  // namespace octavo::pt2_import

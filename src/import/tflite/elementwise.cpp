@@ -1,0 +1,102 @@
+// TFLite readers: functions of one or two elements, and conversions between types. Part of import/.
+#include "import/tflite/operators.h"
+
+namespace octavo::tflite_import {
+namespace {
+
+using B = BinaryKind;
+using U = UnaryKind;
+
+template <U kind>
+ValueId read_unary(OperatorReader& in) {
+  return in.unary({.kind = kind}, in.value(0));
+}
+
+ValueId read_elu(OperatorReader& in) { return in.unary({.kind = U::elu, .alpha = 1.0f}, in.value(0)); }
+
+ValueId read_leaky_relu(OperatorReader& in) {
+  const float alpha = in.required_options<file::LeakyReluOptions>().alpha();
+  return in.unary({.kind = U::leaky_relu, .alpha = alpha}, in.value(0));
+}
+
+template <int lowest, int highest>
+ValueId read_clip(OperatorReader& in) {
+  return clip(in, in.value(0), static_cast<float>(lowest), static_cast<float>(highest));
+}
+
+template <B kind>
+ValueId read_binary(OperatorReader& in) {
+  const ValueId a = in.value(0);
+  return in.binary(kind, a, in.value(1));
+}
+
+// With a fused activation.
+template <B kind, class Options>
+ValueId read_activated(OperatorReader& in) {
+  const Options* given = in.options<Options>();
+  return in.activation(read_binary<kind>(in), given == nullptr ? 0 : given->fused_activation_function());
+}
+
+// From floats, or from one scale to another.
+ValueId read_quantize(OperatorReader& in) {
+  const ValueId x = in.value(0);
+  const FileTensor& target = in.output_tensor(0);
+  if (in.failed()) return {};
+  if (in.dtype(x) != DType::f32)
+    return in.unsupported("input", std::string(octavo::name_of(in.dtype(x))), "f32, u8 or s8");
+  const std::string place = "output '" + target.name + "'", type(octavo::name_of(target.dtype));
+  if (!is_8bit(target.dtype)) return in.unsupported(place, type, "u8 or s8");
+  if (!target.quant) return in.fail(place, type + " without scale and zero point", "both");
+  return x;
+}
+
+// Also what stores weights as 16-bit floats and computes in f32.
+ValueId read_dequantize(OperatorReader& in) {
+  const FileTensor& source = in.tensor(0);
+  if (source.dtype == DType::f16 || source.dtype == DType::bf16) return in.cast(in.stored(0), DType::f32);
+  if (is_8bit(source.dtype)) return in.value(0);
+  return in.unsupported("input '" + source.name + "'", std::string(octavo::name_of(source.dtype)), "u8, s8 or f16");
+}
+
+ValueId read_cast(OperatorReader& in) { return in.cast(in.value(0), in.output_tensor(0).dtype); }
+
+constexpr Operands kReal = Operands::real, kStored = Operands::stored;
+
+constexpr OperatorEntry kTable[] = {
+    {"ABS", 1, 1, 1, kReal, read_unary<U::abs>},
+    {"ADD", 2, 2, 1, kReal, read_activated<B::add, file::AddOptions>},
+    {"CAST", 1, 1, 1, kStored, read_cast},
+    {"CEIL", 1, 1, 1, kReal, read_unary<U::ceil>},
+    {"COS", 1, 1, 1, kReal, read_unary<U::cos>},
+    {"DEQUANTIZE", 1, 1, 1, kReal, read_dequantize},
+    {"DIV", 2, 2, 1, kReal, read_activated<B::div, file::DivOptions>},
+    {"ELU", 1, 1, 1, kReal, read_elu},
+    {"EXP", 1, 1, 1, kReal, read_unary<U::exp>},
+    {"FLOOR", 1, 1, 1, kReal, read_unary<U::floor>},
+    {"HARD_SWISH", 1, 1, 1, kReal, read_unary<U::hard_swish>},
+    {"LEAKY_RELU", 1, 1, 1, kReal, read_leaky_relu},
+    {"LOG", 1, 1, 1, kReal, read_unary<U::log>},
+    {"LOGISTIC", 1, 1, 1, kReal, read_unary<U::sigmoid>},
+    {"MAXIMUM", 2, 2, 1, kReal, read_binary<B::max>},
+    {"MINIMUM", 2, 2, 1, kReal, read_binary<B::min>},
+    {"MUL", 2, 2, 1, kReal, read_activated<B::mul, file::MulOptions>},
+    {"NEG", 1, 1, 1, kReal, read_unary<U::neg>},
+    {"PRELU", 2, 2, 1, kReal, read_binary<B::prelu>},
+    {"QUANTIZE", 1, 1, 1, kReal, read_quantize},
+    {"RELU", 1, 1, 1, kReal, read_unary<U::relu>},
+    {"RELU6", 1, 1, 1, kReal, read_clip<0, 6>},
+    {"RELU_0_TO_1", 1, 1, 1, kReal, read_clip<0, 1>},
+    {"RELU_N1_TO_1", 1, 1, 1, kReal, read_clip<-1, 1>},
+    {"ROUND", 1, 1, 1, kReal, read_unary<U::round>},
+    {"SIGN", 1, 1, 1, kReal, read_unary<U::sign>},
+    {"SIN", 1, 1, 1, kReal, read_unary<U::sin>},
+    {"SQRT", 1, 1, 1, kReal, read_unary<U::sqrt>},
+    {"SUB", 2, 2, 1, kReal, read_activated<B::sub, file::SubOptions>},
+    {"TANH", 1, 1, 1, kReal, read_unary<U::tanh>},
+};
+
+}  // namespace
+
+const std::span<const OperatorEntry> kElementwise = kTable;
+
+}  // namespace octavo::tflite_import

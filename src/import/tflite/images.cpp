@@ -1,0 +1,172 @@
+// TFLite readers: pools, resizing, and blocks of an image as channels or as images of their own. Part of import/.
+#include <algorithm>
+
+#include "base/fields.h"
+#include "import/tflite/operators.h"
+
+namespace octavo::tflite_import {
+namespace {
+
+// ---- pools ----
+
+PoolArgs read_pool(OperatorReader& in) {
+  const auto& given = in.required_options<file::Pool2DOptions>();
+  PoolArgs args{.x = in.value(0),
+                .window = window_args(in, given.padding(), {given.stride_h(), given.stride_w()}),
+                .layout = Layout::channels_last};
+  args.window.kernel = Integers{given.filter_height(), given.filter_width()};
+  in.require_rank(args.x, 4, 4);
+  return args;
+}
+
+ValueId activated(OperatorReader& in, ValueId y) {
+  return in.activation(y, in.required_options<file::Pool2DOptions>().fused_activation_function());
+}
+
+ValueId read_average_pool(OperatorReader& in) { return activated(in, average_pool(in, read_pool(in))); }
+ValueId read_max_pool(OperatorReader& in) { return activated(in, max_pool(in, read_pool(in))); }
+
+// ---- resizing ----
+
+template <ResizeMode mode, class Options>
+ValueId read_resize(OperatorReader& in) {
+  const auto& given = in.required_options<Options>();
+  ResizeArgs args{.x = in.value(0), .axes = {1, 2}, .sizes = in.constant_integers(1, "size")};
+  in.require_rank(args.x, 4, 4);
+  if (given.align_corners() && given.half_pixel_centers())
+    in.fail("options", "both align_corners and half_pixel_centers", "one of them");
+  args.attrs.mode = mode;
+  args.attrs.coordinates = given.align_corners()        ? ResizeCoordinates::align_corners
+                           : given.half_pixel_centers() ? ResizeCoordinates::half_pixel
+                                                        : ResizeCoordinates::asymmetric;
+  // Half a pixel's centre lies in the pixel after it; otherwise the pixel that a position lies in, or the nearest where
+  // corners are aligned.
+  if (mode == ResizeMode::nearest)
+    args.attrs.nearest = args.attrs.coordinates == ResizeCoordinates::asymmetric ? NearestRounding::floor
+                                                                                 : NearestRounding::round_prefer_ceil;
+  return resize(in, args);
+}
+
+// ---- blocks ----
+
+ValueId read_space_to_depth(OperatorReader& in) {
+  const Number size(in.required_options<file::SpaceToDepthOptions>().block_size(), "option 'block_size'");
+  return space_to_depth(in, {.x = in.value(0), .size = size, .layout = Layout::channels_last});
+}
+
+ValueId read_depth_to_space(OperatorReader& in) {
+  const Number size(in.required_options<file::DepthToSpaceOptions>().block_size(), "option 'block_size'");
+  return depth_to_space(in, {.x = in.value(0), .size = size, .layout = Layout::channels_last});
+}
+
+// Block sizes of height and width; lists of another length are an error.
+Pair read_block(OperatorReader& in) {
+  constexpr std::int64_t kLimit = 1 << 16;
+  const Numbers block = in.constant_integers(1, "block shape");
+  const auto is_bad = [](std::int64_t size) { return size < 1 || size > kLimit; };
+  if (!in.failed() && (block.size() != 2 || std::any_of(block.begin(), block.end(), is_bad)))
+    in.unsupported(block.place, print(block.values), "two numbers from 1 on");
+  return in.failed() ? Pair{} : Pair{block[0], block[1]};
+}
+
+// A constant [2, 2]: top, bottom, left, right.
+Integers read_margins(OperatorReader& in, std::string_view name) {
+  constexpr std::int64_t kLimit = std::int64_t{1} << 31;
+  const Numbers margins = in.constant_integers(2, name);
+  const auto is_bad = [](std::int64_t margin) { return margin < 0 || margin > kLimit; };
+  if (!in.failed() && (margins.size() != 4 || std::any_of(margins.begin(), margins.end(), is_bad)))
+    in.fail(margins.place, print(margins.values), "four numbers from 0 on");
+  return margins;
+}
+
+ValueId read_space_to_batch(OperatorReader& in) {
+  const ValueId x = in.stored(0);
+  const Pair block = read_block(in);
+  const Integers margins = read_margins(in, "paddings");
+  in.require_rank(x, 4, 4);
+  if (in.failed()) return {};
+  const ValueId padded =
+      zero_padding(in, x, 0, {0, margins[0], margins[2], 0}, {0, margins[1], margins[3], 0}, "padded");
+  if (in.failed()) return {};
+  const Shape s = in.shape(padded);
+  if (s[1] % block.h != 0 || s[2] % block.w != 0)
+    return in.fail("x", "padded shape " + s.to_string(), "sizes that the block divides");
+  const Integers dims{s[0] * block.h * block.w, s[1] / block.h, s[2] / block.w, s[3]};
+  const ValueId parts = in.reshape(padded, {s[0], dims[1], block.h, dims[2], block.w, s[3]}, "parts");
+  in.building().spaces[in.output_index(0)] = {in.tensor_index(0), block, margins[0], margins[2]};
+  return in.reshape(transpose(in, parts, Integers{2, 4, 0, 1, 3, 5}, "moved"), dims);
+}
+
+// The convolution between the two operators as a dilated one, to this height and width; nothing where it is not the
+// same.
+ValueId dilated_conv(OperatorReader& in, const DilatedConv& conv, Pair block, Pair size) {
+  if (block.h != conv.space.block.h || block.w != conv.space.block.w || in.failed()) return {};
+  const Shape& image = in.shape(conv.x);
+  const Shape& w = in.shape(conv.weights);
+  Window window = unit_window({w[1], w[2]});
+  window.dilations = {block.h, block.w};
+  window.pad_begin = {conv.space.top, conv.space.left};
+  const std::int64_t sizes[] = {size.h, size.w};
+  for (std::size_t i = 0; i < 2; ++i) {
+    const int axis = static_cast<int>(i);
+    window.pad_end[i] = sizes[i] - 1 + window.extent(axis) - image[axis + 1] - window.pad_begin[i];
+    if (window.pad_end[i] < 0 || sizes[i] < 1) return {};
+  }
+  // Quantized as the file quantizes the convolution's own result, whose scale the operator here keeps.
+  if (in.tensor(0).dtype != in.output_tensor(0).dtype || in.tensor(0).quant != in.output_tensor(0).quant) return {};
+  const ConvAttrs attrs{.window = window, .groups = conv.groups, .layout = Layout::channels_last};
+  const ValueId y = in.add(kConv, attrs, {conv.x, conv.weights, conv.bias}, "dilated");
+  return in.quantized(in.activation(y, conv.activation));
+}
+
+ValueId read_batch_to_space(OperatorReader& in) {
+  const ValueId x = in.stored(0);
+  const Pair block = read_block(in);
+  const Integers crops = read_margins(in, "crops");
+  in.require_rank(x, 4, 4);
+  if (in.failed()) return {};
+  const Shape s = in.shape(x);
+  if (s[0] % (block.h * block.w) != 0) return in.fail("x", "shape " + s.to_string(), "a batch that the block divides");
+  const std::int64_t batch = s[0] / (block.h * block.w), height = s[1] * block.h, width = s[2] * block.w;
+  if (crops[0] + crops[1] > height || crops[2] + crops[3] > width)
+    return in.fail("input 'crops'", print(crops), "less than the image");
+  const Pair size{height - crops[0] - crops[1], width - crops[2] - crops[3]};
+  const auto found = in.building().dilated.find(in.tensor_index(0));
+  if (found != in.building().dilated.end() && crops[0] == 0 && crops[2] == 0) {
+    const ValueId dilated = dilated_conv(in, found->second, block, size);
+    if (dilated.exists() || in.failed()) return dilated;
+  }
+  const ValueId parts = in.reshape(x, {block.h, block.w, batch, s[1], s[2], s[3]}, "parts");
+  const ValueId whole_image =
+      in.reshape(transpose(in, parts, Integers{2, 3, 0, 4, 1, 5}, "moved"), {batch, height, width, s[3]}, "whole");
+  const std::vector<Range> ranges{
+      {.size = batch}, {.start = crops[0], .size = size.h}, {.start = crops[2], .size = size.w}, {.size = s[3]}};
+  return slice(in, whole_image, ranges);
+}
+
+constexpr Operands kReal = Operands::real, kStored = Operands::stored;
+
+constexpr OperatorEntry kTable[] = {
+    {"AVERAGE_POOL_2D", 1, 1, 1, kReal, read_average_pool},
+    {"BATCH_TO_SPACE_ND", 3, 3, 1, kStored, read_batch_to_space},
+    {"DEPTH_TO_SPACE", 1, 1, 1, kStored, read_depth_to_space},
+    {"MAX_POOL_2D", 1, 1, 1, kReal, read_max_pool},
+    {"RESIZE_BILINEAR", 2, 2, 1, kReal, read_resize<ResizeMode::linear, file::ResizeBilinearOptions>},
+    {"RESIZE_NEAREST_NEIGHBOR", 2, 2, 1, kStored, read_resize<ResizeMode::nearest, file::ResizeNearestNeighborOptions>},
+    {"SPACE_TO_BATCH_ND", 3, 3, 1, kStored, read_space_to_batch},
+    {"SPACE_TO_DEPTH", 1, 1, 1, kStored, read_space_to_depth},
+};
+
+}  // namespace
+
+const std::span<const OperatorEntry> kImages = kTable;
+
+WindowArgs window_args(OperatorReader& in, int padding, Pair stride, Pair dilation) {
+  constexpr int kSame = 0, kValid = 1;
+  if (padding != kSame && padding != kValid) in.fail("padding", std::to_string(padding), "SAME (0) or VALID (1)");
+  return {.strides = Integers{stride.h, stride.w},
+          .dilations = Integers{dilation.h, dilation.w},
+          .padding = padding == kSame ? Padding::same_upper : Padding::valid};
+}
+
+}  // namespace octavo::tflite_import

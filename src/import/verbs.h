@@ -1,0 +1,173 @@
+// The verbs of importers: an operator's arguments as a struct, with the defaults that most formats have; each verb
+// checks them and adds the nodes. Every verb gives a value that does not exist, and an error with its place, where the
+// arguments make no sense, and builds nothing after an earlier error. Part of import/.
+#ifndef OCTAVO_IMPORT_VERBS_H_
+#define OCTAVO_IMPORT_VERBS_H_
+
+#include "import/builder.h"
+
+namespace octavo::importing {
+
+// ---- windows (images.cpp) ----
+
+// So much padding that ceil(size / stride) windows fit: an odd rest goes to the end (upper) or to the beginning
+// (lower).
+enum class Padding { given, valid, same_upper, same_lower };
+
+// How something slides over the spatial axes. Lists are empty, which means strides and dilations of 1 and no padding,
+// or have a number per axis (pads: all begins, then all ends).
+struct WindowArgs {
+  Numbers kernel;  // a convolution may leave it out: the weights have it
+  Numbers strides, dilations, pads;
+  Padding padding = Padding::given;
+};
+
+// x [N, C, spatial...], w [OC, C / groups, spatial...]; or channels last: x [N, spatial..., C], w [OC, spatial..., C /
+// groups].
+struct ConvArgs {
+  ValueId x, w, bias;  // the bias may be left out
+  WindowArgs window;
+  std::int64_t groups = 1;
+  Layout layout = Layout::channels_first;
+};
+Window conv_window(NodeBuilder& in, const ConvArgs& args);
+ValueId conv(NodeBuilder& in, const ConvArgs& args, std::string_view suffix = {});
+
+struct PoolArgs {
+  ValueId x;
+  WindowArgs window;
+  Rounding rounding = Rounding::floor;
+  bool counts_pad = false;  // padding counts in an average
+  Layout layout = Layout::channels_first;
+};
+ValueId average_pool(NodeBuilder& in, const PoolArgs& args, std::string_view suffix = {});
+ValueId max_pool(NodeBuilder& in, const PoolArgs& args, std::string_view suffix = {});
+// Over all spatial axes.
+ValueId global_pool(NodeBuilder& in, ValueId x, ReduceKind kind, Layout layout, std::string_view suffix = {});
+
+// `axes` get these sizes; the factors of the coordinate formula are `scales` where given, else those of the sizes. What
+// `attrs` says besides stays.
+struct ResizeArgs {
+  ValueId x;
+  Integers axes;
+  Numbers sizes;
+  std::vector<float> scales;
+  ResizeAttrs attrs;
+};
+ValueId resize(NodeBuilder& in, const ResizeArgs& args);
+
+// Blocks of size x size pixels as channels, and back. `is_depth_first`: channels [size, size, C], else [C, size, size].
+struct BlockArgs {
+  ValueId x;
+  Number size;
+  Layout layout = Layout::channels_first;
+  bool is_depth_first = true;
+};
+ValueId space_to_depth(NodeBuilder& in, const BlockArgs& args);
+ValueId depth_to_space(NodeBuilder& in, const BlockArgs& args);
+
+// ---- shapes (shaping.cpp) ----
+
+// One dimension may be -1: what is left of the elements.
+std::optional<Integers> completed(Integers dims, std::int64_t elements);
+ValueId reshape_to(NodeBuilder& in, ValueId x, const Numbers& dims);
+// Without these axes of size 1, or without all of size 1; others that are named are an error, or stay.
+enum class NotOne { is_error, stays };
+ValueId squeeze(NodeBuilder& in, ValueId x, const std::optional<Numbers>& axes, NotOne not_one = NotOne::is_error);
+// With new axes of size 1, which are axes of the result.
+ValueId unsqueeze(NodeBuilder& in, ValueId x, const Numbers& axes, std::string_view suffix = {});
+ValueId transpose(NodeBuilder& in, ValueId x, const Numbers& perm, std::string_view suffix = {});
+// All other axes stay.
+ValueId swap_axes(NodeBuilder& in, ValueId x, std::int64_t a, std::int64_t b, std::string_view suffix = {});
+ValueId expand(NodeBuilder& in, ValueId x, const Numbers& dims, std::string_view suffix = {});
+// x several times along each axis; repeats beyond its rank are new axes in front.
+ValueId tile(NodeBuilder& in, ValueId x, const Numbers& repeats);
+
+// Python's slice of an axis of `size`: positions from the end are negative, positions beyond the ends are cut; step is
+// not 0. All of an axis: [0, kFar) or, backwards, [kFar, -kFar).
+inline constexpr std::int64_t kFar = kMaxElements;  // beyond any axis, and far from overflow
+struct Range {
+  std::int64_t start = 0, step = 1, size = 0;
+};
+Range range_of_slice(std::int64_t size, std::int64_t start, std::int64_t end, std::int64_t step);
+// x[range] along the axis; x itself where that is all of it.
+ValueId slice(NodeBuilder& in, ValueId x, std::int64_t axis, const Range& range, std::string_view suffix = {});
+// One range per axis.
+ValueId slice(NodeBuilder& in, ValueId x, const std::vector<Range>& ranges, std::string_view suffix = {});
+std::vector<Range> whole(const Shape& shape);
+// Without the axis.
+ValueId pick(NodeBuilder& in, ValueId x, std::int64_t axis, const Number& index, std::string_view suffix = {});
+// Results 0, 1, ... are the indices of the axis, or parts of these sizes along it.
+void unstack(NodeBuilder& in, ValueId x, const Number& axis);
+void split(NodeBuilder& in, ValueId x, const Number& axis, const Numbers& sizes);
+
+ValueId concat(NodeBuilder& in, const std::vector<ValueId>& parts, const Number& axis, std::string_view suffix = {});
+// Along a new axis.
+ValueId stack(NodeBuilder& in, std::vector<ValueId> parts, const Number& axis);
+ValueId gather(NodeBuilder& in, ValueId x, ValueId indices, const Number& axis);
+
+// Elements before and after each of `axes` (empty: of all). `value` has one element; left out: 0.
+struct PadArgs {
+  ValueId x;
+  Numbers begin, end;
+  PadMode mode = PadMode::constant;
+  ValueId value;
+  Integers axes;
+};
+ValueId pad(NodeBuilder& in, const PadArgs& args, std::string_view suffix = {});
+
+// ---- sums, products, normalisations (products.cpp) ----
+
+struct ReduceArgs {
+  ValueId x;
+  ReduceKind kind = ReduceKind::sum;
+  Numbers axes;
+  bool keeps_dims = true;
+  bool empty_is_all = true;  // no axes: over all of them; else over none
+  bool may_repeat = false;   // an axis named twice is as good as once
+};
+ValueId reduce(NodeBuilder& in, const ReduceArgs& args, std::string_view suffix = {});
+ValueId argmax(NodeBuilder& in, ValueId x, const Number& axis, ArgmaxAttrs attrs, std::string_view suffix = {});
+
+// a · b, plus a bias where there is one.
+ValueId matmul(NodeBuilder& in, ValueId a, ValueId b, ValueId bias = {}, std::string_view suffix = {});
+// x itself where the factor is 1.
+ValueId scaled(NodeBuilder& in, ValueId x, double factor, std::string_view suffix);
+
+struct NormArgs {
+  ValueId x, scale, bias;  // left out: 1 and 0
+  float epsilon = 1e-5f;
+};
+// Along axis 1.
+ValueId batch_norm(NodeBuilder& in, const NormArgs& args, ValueId mean, ValueId variance);
+// Over all axes from `axis` on.
+ValueId layer_norm(NodeBuilder& in, const NormArgs& args, std::int64_t axis);
+ValueId softmax(NodeBuilder& in, ValueId x, const Number& axis, SoftmaxKind kind = SoftmaxKind::softmax,
+                std::string_view suffix = {});
+// Between two numbers; an infinite one is none.
+ValueId clip(NodeBuilder& in, ValueId x, float lowest, float highest, std::string_view suffix = {});
+// "none" or "tanh".
+ValueId gelu(NodeBuilder& in, ValueId x, const std::string& approximation, const std::string& place);
+
+// ---- quantization (quantizing.cpp) ----
+
+// Scales and zero points (which may be left out) as operands of quantize and dequantize.
+struct Scales {
+  ValueId scale, zero_point;
+  std::int64_t axis = -1;  // -1: one for all
+  std::int64_t block = 0;
+  bool operator==(const Scales&) const = default;
+};
+bool is_scale(float scale);  // finite and above 0: others would poison every formula
+// As constants of the operator, called `prefix` + "scale" and "zero_point"; as many of each. `place` names them in
+// messages.
+Scales constant_scales(NodeBuilder& in, const std::vector<float>& scales, const Integers& zero_points, DType type,
+                       std::int64_t axis, const std::string& place, const std::string& prefix = {});
+ValueId dequantize(NodeBuilder& in, ValueId x, const Scales& from, std::string_view suffix = {});
+// With the profile of the file; bounds narrower than the type where they are given.
+ValueId quantize(NodeBuilder& in, ValueId x, const Scales& to, DType type, std::string_view suffix = {},
+                 std::optional<IntegerRange> bounds = std::nullopt);
+
+}  // namespace octavo::importing
+
+#endif  // OCTAVO_IMPORT_VERBS_H_
