@@ -6,6 +6,8 @@
 #include "kernels/harness.h"
 #include "ops/evaluate.h"
 #include "support/onnx_builder.h"
+#include "support/tflite_builder.h"
+#include "support/zip_builder.h"
 
 namespace octavo::testing {
 namespace {
@@ -42,6 +44,81 @@ TEST(Cumsum, RefusesAxesAndTypesThatItHasNot) {
   EXPECT_TRUE(infer_checked(kCumsum, CumsumAttrs{.axis = 1}, inputs).ok());
   inputs[0] = &bytes;
   EXPECT_FALSE(infer_checked(kCumsum, CumsumAttrs{.axis = 1}, inputs).ok());
+}
+
+const Tensor kRows = floats({2, 3}, {1, 2, 3, 4, 5, 6});
+
+TEST(Cumsum, OfOnnx) {
+  const auto sums = [](const Tensor& axis, std::int64_t exclusive, std::int64_t reverse) {
+    return as_floats(answers_of("CumSum", 14, {kRows}, {axis}, {{"exclusive", exclusive}, {"reverse", reverse}})[0]);
+  };
+  EXPECT_EQ(sums(integers({}, {1}), 0, 0), (Values{1, 3, 6, 4, 9, 15}));
+  EXPECT_EQ(sums(integers({1}, {-2}), 1, 0), (Values{0, 0, 0, 1, 2, 3}));
+  EXPECT_EQ(sums(integers({}, {-1}), 1, 1), (Values{5, 3, 0, 11, 6, 0}));
+}
+
+TEST(Cumsum, OfTflite) {
+  for (const bool reverse : {false, true}) {
+    TfliteBuilder model;
+    const int x = model.input({.name = "x", .shape = {2, 3}});
+    const int axis = model.constant(Tensor::of<std::int32_t>(Shape{}, {-1}));
+    const int y = model.output({.name = "y", .shape = {2, 3}});
+    model.add({.code = 128,
+               .inputs = {x, axis},
+               .outputs = {y},
+               .kind = tfl::BuiltinOptions::CumsumOptions,
+               .options = options_of(tfl::CreateCumsumOptions, true, reverse)});
+    const auto sums = answers(model, {kRows});
+    ASSERT_EQ(sums.size(), 1u);
+    EXPECT_EQ(as_floats(sums[0]), reverse ? (Values{5, 3, 0, 11, 6, 0}) : (Values{0, 1, 3, 0, 4, 9}));
+  }
+}
+
+// An exported program of one node; numbers of element types as the format has them.
+std::string program_of(const std::string& type, const std::string& result_type) {
+  const auto tensor = [](const std::string& dtype) {
+    return R"({"dtype":)" + dtype +
+           R"(,"sizes":[{"as_int":2},{"as_int":3}],"requires_grad":false,"device":{"type":"cpu","index":null},)"
+           R"("strides":[{"as_int":3},{"as_int":1}],"storage_offset":{"as_int":0},"layout":7})";
+  };
+  const std::string x = R"({"as_tensor":{"name":"x"}})", y = R"({"as_tensor":{"name":"y"}})";
+  return R"({"graph_module":{"graph":{"inputs":[)" + x + R"(],"outputs":[)" + y +
+         R"(],"nodes":[{"target":"torch.ops.aten.cumsum.default","inputs":[{"name":"self","arg":)" + x +
+         R"(,"kind":1},{"name":"dim","arg":{"as_int":-1},"kind":1}],"outputs":[)" + y +
+         R"(],"metadata":{},"is_hop_single_tensor_return":null,"name":"y"}],"tensor_values":{"x":)" + tensor(type) +
+         R"(,"y":)" + tensor(result_type) +
+         R"(},"sym_int_values":{},"sym_bool_values":{},"is_single_tensor_return":false,"custom_obj_values":{},)"
+         R"("sym_float_values":{}},"signature":{"input_specs":[{"user_input":{"arg":)" +
+         x + R"(}}],"output_specs":[{"user_output":{"arg":)" + y +
+         R"(}}]},"module_call_graph":[]},"opset_version":{"aten":10},"range_constraints":{},)"
+         R"("schema_version":{"major":8,"minor":20},"verifiers":["TRAINING"],"torch_version":"2.15.0"})";
+}
+
+Tensor sums_of_program(const std::string& program, const Tensor& x) {
+  const std::string empty = R"({"config":{}})";
+  const std::string bytes = zip_of({{"archive/models/model.json", program},
+                                    {"archive/data/weights/model_weights_config.json", empty},
+                                    {"archive/data/constants/model_constants_config.json", empty},
+                                    {"archive/archive_format", "pt2"},
+                                    {"archive/archive_version", "0"},
+                                    {"archive/byteorder", "little"}});
+  const auto model = import_pt2(std::as_bytes(std::span(bytes)), "test.pt2", {});
+  EXPECT_TRUE(model.ok()) << to_string(model.errors());
+  if (!model.ok()) return x;
+  const std::vector<Tensor> inputs{x};
+  auto sums = evaluate(model->graph, inputs);
+  EXPECT_TRUE(sums.ok()) << to_string(sums.errors());
+  return sums.ok() ? std::move(sums->front()) : x;
+}
+
+// Integers are summed in s64.
+TEST(Cumsum, OfAten) {
+  const std::string f32 = "7", s32 = "4", s64 = "5";
+  EXPECT_EQ(as_floats(sums_of_program(program_of(f32, f32), kRows)), (Values{1, 3, 6, 4, 9, 15}));
+  const Tensor x = Tensor::of<std::int32_t>(Shape{2, 3}, {2147483647, 1, 6, 1, 2, 3});
+  const Tensor sums = sums_of_program(program_of(s32, s64), x);
+  ASSERT_EQ(sums.dtype(), DType::s64);
+  EXPECT_EQ(to_int64s(sums.view()), (std::vector<std::int64_t>{2147483647, 2147483648, 2147483654, 1, 3, 6}));
 }
 
 TEST(Cumsum, KernelsHaveTheReferencesBits) {

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "import/onnx/operators.h"
+#include "ops/cumsum/cumsum.h"
 
 namespace octavo::onnx_import {
 namespace {
@@ -59,6 +60,15 @@ ValueId read_reduce(NodeReader& in) {
                      .axes = in.integers_since(since, "axes", 1),
                      .keeps_dims = in.flag("keepdims", true),
                      .empty_is_all = in.opset() < since || !in.flag("noop_with_empty_axes")});
+}
+
+ValueId read_cumsum(NodeReader& in) {
+  const ValueId x = in.value(0);
+  const Numbers axis = in.constant_integers(1, "axis");
+  const bool exclusive = in.flag("exclusive"), reverse = in.flag("reverse");
+  if (in.failed()) return {};
+  if (axis.size() != 1) return in.fail(axis.place, std::to_string(axis.size()) + " numbers", "one");
+  return in.add(kCumsum, CumsumAttrs{in.axis({axis[0], axis.place}, in.rank(x)), exclusive, reverse}, {x});
 }
 
 template <ArgKind kind>
@@ -170,6 +180,7 @@ constexpr Operator kTable[] = {
     {"ArgMax", 1, 1, 1, read_argmax<ArgKind::max>},
     {"ArgMin", 1, 1, 1, read_argmax<ArgKind::min>},
     {"BatchNormalization", 7, 5, 5, read_batch_norm},
+    {"CumSum", 11, 2, 2, read_cumsum},
     {"Dropout", 7, 1, 3, read_dropout},
     {"Gemm", 7, 2, 3, read_gemm},
     {"LayerNormalization", 17, 2, 3, read_layer_norm},

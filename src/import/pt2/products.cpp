@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "import/pt2/operators.h"
+#include "ops/cumsum/cumsum.h"
 
 namespace octavo::pt2_import {
 namespace {
@@ -45,6 +46,13 @@ ValueId read_argmax(NodeReader& in) {
   return argmax(in, values, in.integer("dim", 0), {.kind = kind, .keep_dims = keeps_dims});
 }
 
+// Of integers in s64, whatever their type.
+ValueId read_cumsum(NodeReader& in) {
+  const ValueId x = in.value("self");
+  const DType type = in.element_type("dtype", is_float(in.dtype(x)) ? in.dtype(x) : DType::s64);
+  return in.add(kCumsum, CumsumAttrs{.axis = in.axis(in.integer("dim"), in.rank(x))}, {in.cast(x, type, "x")});
+}
+
 template <SoftmaxKind kind>
 ValueId read_softmax(NodeReader& in) {
   const ValueId x = in.value("self");
@@ -85,6 +93,7 @@ constexpr Operator kTable[] = {
     {"aten.argmin", "default", kFresh, read_argmax<ArgKind::min>},
     {"aten.batch_norm", "default", kFresh, read_batch_norm},
     {"aten.bmm", "default", kFresh, read_matmul},
+    {"aten.cumsum", "default", kFresh, read_cumsum},
     {"aten.layer_norm", "default", kFresh, read_layer_norm},
     {"aten.linear", "default", kFresh, read_linear},
     {"aten.log_softmax", "int", kFresh, read_softmax<SoftmaxKind::log_softmax>},

@@ -1,5 +1,6 @@
 // TFLite readers: reductions over axes, and softmax. Part of import/.
 #include "import/tflite/operators.h"
+#include "ops/cumsum/cumsum.h"
 
 namespace octavo::tflite_import {
 namespace {
@@ -21,6 +22,14 @@ ValueId read_argmax(OperatorReader& in) {
   const ValueId x = in.value(0);
   const ValueId index = argmax(in, x, in.constant_integer(1, "axis"), {.kind = kind, .keep_dims = false}, "index");
   return in.cast(index, in.output_tensor(0).dtype);
+}
+
+ValueId read_cumsum(OperatorReader& in) {
+  const auto* given = in.options<file::CumsumOptions>();
+  const ValueId x = in.value(0);
+  CumsumAttrs attrs{.axis = in.axis(in.constant_integer(1, "axis"), in.rank(x))};
+  if (given != nullptr) attrs.exclusive = given->exclusive(), attrs.reverse = given->reverse();
+  return in.add(kCumsum, attrs, {x});
 }
 
 // x / max(|x|, 1e-6) along the last axis.
@@ -46,6 +55,7 @@ constexpr Operands kReal = Operands::real;
 constexpr OperatorEntry kTable[] = {
     {"ARG_MAX", 2, 2, 1, kReal, read_argmax<ArgKind::max>},
     {"ARG_MIN", 2, 2, 1, kReal, read_argmax<ArgKind::min>},
+    {"CUMSUM", 2, 2, 1, kReal, read_cumsum},
     {"L2_NORMALIZATION", 1, 1, 1, kReal, read_l2_normalization},
     {"MEAN", 2, 2, 1, kReal, read_reduce<ReduceKind::mean>},
     {"REDUCE_MAX", 2, 2, 1, kReal, read_reduce<ReduceKind::max>},

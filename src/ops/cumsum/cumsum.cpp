@@ -76,6 +76,7 @@ const OpSpec kCumsum = {
     .for_one_image = same_for_one_image_along_axis<CumsumAttrs>,
     .folds_at_import = true,
     .reordered = reordered_along_axis<CumsumAttrs>,
+    .read_from = "ONNX CumSum; TFLite CUMSUM; ATen cumsum",
 };
 
 template Attrs::Attrs(CumsumAttrs);
