@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "import/onnx/types.h"
+#include "ops/cumsum/cumsum.h"
 #include "ops/list.h"
 
 namespace octavo::onnx_export {
@@ -194,6 +195,13 @@ void write_transpose(NodeExport& node) {
 }
 void write_where(NodeExport& node) { node.emit("Where", node.inputs()); }
 
+void write_cumsum(NodeExport& node) {
+  const auto& attrs = node.attrs<CumsumAttrs>();
+  onnx::NodeProto& made = node.emit("CumSum", {node.input(0), node.out.integers(node.name("axis"), {attrs.axis})});
+  set_attribute(made, "exclusive", std::int64_t{attrs.exclusive});
+  set_attribute(made, "reverse", std::int64_t{attrs.reverse});
+}
+
 WriteNode writer_of(const OpSpec& spec) {
   static const std::pair<const OpSpec*, WriteNode> kWriters[] = {
       {&kArgmax, write_argmax},
@@ -204,6 +212,7 @@ WriteNode writer_of(const OpSpec& spec) {
       {&kConcat, write_concat},
       {&kConv, write_conv},
       {&kConvInteger, write_conv_integer},
+      {&kCumsum, write_cumsum},
       {&kDequantize, write_dequantize},
       {&kDynamicQuantize, write_dynamic_quantize},
       {&kExpand, write_expand},

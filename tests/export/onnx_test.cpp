@@ -11,6 +11,7 @@
 #include "import/import.h"
 #include "import/onnx/proto.h"
 #include "lower/lower.h"
+#include "ops/cumsum/cumsum.h"
 #include "ops/evaluate.h"
 #include "ops/list.h"
 #include "quantize/quantize.h"
@@ -177,6 +178,8 @@ TEST(ExportOnnx, Reductions) {
   }
   expect_one({2, 3, 5}, kArgmax, ArgmaxAttrs{.axis = 1, .keep_dims = false});
   expect_one({2, 3, 5}, kArgmax, ArgmaxAttrs{.kind = ArgKind::min, .axis = 2, .select_last = true});
+  expect_one({2, 3, 5}, kCumsum, CumsumAttrs{.axis = 1});
+  expect_one({2, 3, 5}, kCumsum, CumsumAttrs{.axis = 2, .exclusive = true, .reverse = true});
 }
 
 TEST(ExportOnnx, Normalisations) {
