@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <unordered_set>
 
 #include "graph/attrs_of.h"
 
@@ -101,18 +102,24 @@ Result<ValueId> Graph::add(const OpSpec& spec, Attrs attrs, std::vector<ValueId>
 
 void Graph::add_output(ValueId value, std::string name) {
   outputs_.push_back(value);
+  add_output_uses(value, 1);
   output_names_.push_back(std::move(name));
 }
 
 std::vector<NodeId> Graph::readers(ValueId id) const {
   std::vector<NodeId> found;
+  std::unordered_set<int> seen;
   for (NodeId reader : uses_[static_cast<std::size_t>(id.index)]) {
-    if (std::find(found.begin(), found.end(), reader) == found.end()) found.push_back(reader);
+    if (seen.insert(reader.index).second) found.push_back(reader);
   }
   return found;
 }
 
-bool Graph::is_output(ValueId id) const { return std::find(outputs_.begin(), outputs_.end(), id) != outputs_.end(); }
+void Graph::add_output_uses(ValueId id, int uses) {
+  const auto index = static_cast<std::size_t>(id.index);
+  if (output_uses_.size() <= index) output_uses_.resize(index + 1);
+  output_uses_[index] += uses;
+}
 
 const Node* Graph::producer(ValueId id) const {
   if (!id.exists() || !value(id).producer.exists()) return nullptr;
@@ -145,7 +152,11 @@ void Graph::replace_uses(ValueId from, ValueId to) {
   auto& kept = uses_[static_cast<std::size_t>(to.index)];
   kept.insert(kept.end(), moved.begin(), moved.end());
   moved.clear();
-  std::replace(outputs_.begin(), outputs_.end(), from, to);
+  if (const int uses = output_uses(from); uses > 0) {
+    std::replace(outputs_.begin(), outputs_.end(), from, to);
+    add_output_uses(from, -uses);
+    add_output_uses(to, uses);
+  }
   // Nobody can ask for it again; rewrites of weights would otherwise keep every version in memory.
   values_[static_cast<std::size_t>(from.index)].fact.constant.reset();
 }

@@ -65,7 +65,7 @@ class Graph {
   // Live nodes that read the value, each once, in the order in which they began to.
   std::vector<NodeId> readers(ValueId id) const;
   bool is_live(NodeId id) const { return is_live_[static_cast<std::size_t>(id.index)]; }
-  bool is_output(ValueId id) const;
+  bool is_output(ValueId id) const { return output_uses(id) > 0; }
   // The node that makes the value, or nullptr for inputs and constants.
   const Node* producer(ValueId id) const;
   // The producer when it is `spec`, else nullptr.
@@ -92,9 +92,15 @@ class Graph {
 
  private:
   void forget(NodeId id);
+  int output_uses(ValueId id) const {
+    const auto index = static_cast<std::size_t>(id.index);
+    return index < output_uses_.size() ? output_uses_[index] : 0;
+  }
+  void add_output_uses(ValueId id, int uses);
 
   std::vector<Value> values_;
   std::vector<std::vector<NodeId>> uses_;  // per value: a live node once per input that reads it
+  std::vector<int> output_uses_;           // per value, or fewer: how many outputs it is
   std::vector<Node> nodes_;
   std::vector<bool> is_live_;  // per node
   std::vector<NodeId> order_;

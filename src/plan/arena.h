@@ -9,7 +9,7 @@ namespace octavo {
 
 struct ArenaBuffer {
   std::uint64_t bytes = 0;
-  int first_step = 0;  // written
+  int first_step = 0;  // written; not negative
   int last_step = 0;   // read for the last time; first_step where nobody reads it
   std::uint64_t offset = 0;
 };

@@ -56,6 +56,18 @@ TEST(Graph, ANodeThatReadsTwiceIsTwoUses) {
   EXPECT_EQ(graph.readers(relu).size(), 1u);
 }
 
+TEST(Graph, OutputsFollowWhatReplacesThem) {
+  TwoRelus g;
+  g.graph.add_output(g.outer, "again");
+  g.graph.replace_uses(g.outer, g.inner);
+  EXPECT_FALSE(g.graph.is_output(g.outer));
+  EXPECT_TRUE(g.graph.is_output(g.inner));
+  EXPECT_EQ(g.graph.outputs(), (std::vector<ValueId>{g.inner, g.inner}));
+  g.graph.replace_uses(g.x, g.outer);  // no output
+  EXPECT_FALSE(g.graph.is_output(g.outer));
+  EXPECT_TRUE(g.graph.is_output(g.inner));
+}
+
 TEST(Graph, AReplacedConstantLeavesMemory) {
   Graph graph;
   const ValueId x = graph.add_input("x", DType::f32, {2});

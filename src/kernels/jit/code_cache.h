@@ -1,8 +1,9 @@
-// CodeCache: generated code by its configuration, shared by all that ask for the same one and kept only as long as they
-// do. Part of kernels/.
+// CodeCache: generated code by its configuration, shared by all that ask for the same one and kept, like what is known
+// of it, only as long as they do. Part of kernels/.
 #ifndef OCTAVO_KERNELS_JIT_CODE_CACHE_H_
 #define OCTAVO_KERNELS_JIT_CODE_CACHE_H_
 
+#include <cstddef>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -23,10 +24,16 @@ class CodeCache {
     auto made = emit(config);
     if (!made) return made;
     const std::lock_guard lock(mutex_);
+    std::erase_if(codes_, [](const auto& entry) { return entry.second.expired(); });
     std::weak_ptr<const Code>& entry = codes_[config];
     if (auto code = entry.lock()) return code;
     entry = *made;
     return made;
+  }
+  // Configurations that it remembers.
+  std::size_t size() {
+    const std::lock_guard lock(mutex_);
+    return codes_.size();
   }
 
  private:
