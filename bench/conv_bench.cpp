@@ -49,9 +49,9 @@ class Prepared {
                           {.dtype = DType::u8, .shape = y_.shape()},
                           constant(filled(random, DType::u8, {256}))};
     OpCall call{.attrs = &attrs_, .outputs = {{.dtype = DType::u8, .shape = y_.shape()}}};
-    for (const Fact& fact : facts) call.inputs.push_back(&fact);
-    if (!l.has_residual) call.inputs[4] = nullptr;
-    if (!l.has_table) call.inputs[5] = nullptr;
+    call.inputs = {&facts[0], &facts[1], &facts[2], nullptr, &facts[3]};
+    if (l.has_residual) call.inputs.push_back(&facts[4]);
+    if (l.has_table) call.inputs.push_back(&facts[5]);
     reason = kernel.refusal(call);
     shares_work = std::string_view(kernel.name).starts_with("winograd");
     if (!reason.empty() || threads == 0) return;
@@ -96,7 +96,7 @@ class Prepared {
 
  private:
   void run_part(const Step& step, int part, int parts, Tensor& scratch) {
-    const std::byte* inputs[] = {x_.data(), nullptr, nullptr, nullptr, residual_.data(), nullptr};
+    const std::byte* inputs[] = {x_.data(), nullptr, nullptr, nullptr, nullptr, residual_.data(), nullptr};
     std::byte* outputs[] = {y_.data()};
     step.run({inputs, outputs, scratch.data()}, {step.items() * part / parts, step.items() * (part + 1) / parts});
   }
@@ -105,9 +105,9 @@ class Prepared {
     QuantizedConvAttrs attrs{.window = {{l.kernel, l.kernel}, {l.stride, l.stride}, {1, 1}, {pad, pad}, {pad, pad}},
                              .groups = l.groups,
                              .x_zero_point = l.has_table ? 3 : 0};
-    if (l.has_residual)
-      attrs.residual = Residual::before_rounding, attrs.residual_ratio = 0.7f, attrs.residual_zero_point = 2;
-    if (l.has_table) attrs.zero_point = 40;
+    attrs.epilogue = requantized(DType::u8, l.has_table ? 40 : 0, 0, 255);
+    if (l.has_residual) attrs.epilogue.stages.front() = ScaleAndAdd{0.7f, 2};
+    if (l.has_table) attrs.epilogue.stages.emplace_back(Lookup{});
     return attrs;
   }
   static Tensor filled(std::mt19937& random, DType dtype, Shape shape) {

@@ -19,7 +19,7 @@
 namespace octavo {
 
 // A change of any encoded struct, enum number or kernel's packed form is a new version.
-inline constexpr std::uint32_t kArtifactVersion = 5;
+inline constexpr std::uint32_t kArtifactVersion = 6;
 
 // What an .octv holds.
 struct CompiledModel {

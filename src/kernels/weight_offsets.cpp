@@ -13,12 +13,6 @@ const Tensor* weight_offsets(const OpCall& call) {
              : nullptr;
 }
 
-const Tensor* bias_rest(const OpCall& call) {
-  return call.inputs.size() > kConvBiasRest && call.inputs[kConvBiasRest] != nullptr
-             ? call.inputs[kConvBiasRest]->constant.get()
-             : nullptr;
-}
-
 std::string wide_offsets_refusal(const OpCall& call) {
   const Tensor* offsets = weight_offsets(call);
   if (offsets == nullptr) return {};

@@ -116,6 +116,11 @@ bool can_overflow(const Tensor& bias, const std::vector<std::int16_t>& values, c
 
 }  // namespace
 
+std::vector<ValueId> conv_inputs(Patch& patch, const Node& node, ValueId x, const IntegerWeights& weights) {
+  return {x, patch.constant(node.name + "/weight", weights.w), patch.constant(node.name + "/bias", weights.bias),
+          weights.w_offset ? patch.constant(node.name + "/weight_offset", *weights.w_offset) : ValueId{}};
+}
+
 std::optional<Tensor> bias_with_zero_point(const Tensor& bias, const Tensor& w, const Tensor* w_offset,
                                            std::int32_t x_zero_point) {
   Tensor corrected(DType::s32, bias.shape());

@@ -36,6 +36,9 @@ struct SourceWeights {
 std::variant<IntegerWeights, std::string> integer_weights(const SourceWeights& source, const QuantType& x,
                                                           Profile profile);
 
+// The own inputs of a quantized_conv of `x` with these weights, as constants of the patch.
+std::vector<ValueId> conv_inputs(Patch& patch, const Node& node, ValueId x, const IntegerWeights& weights);
+
 // bias - x_zero_point * sum(w + w_offset) per output channel, w being s8 [OC, ...] and w_offset s32 [OC] or null; the
 // one place where a zero point moves into a bias. Nothing where a result leaves s32.
 std::optional<Tensor> bias_with_zero_point(const Tensor& bias, const Tensor& w, const Tensor* w_offset,

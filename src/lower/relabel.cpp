@@ -2,6 +2,7 @@
 #include "lower/relabel.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "lower/integer_weights.h"
@@ -196,24 +197,31 @@ class Relabeller {
     emit(node, NoAttrs{}, {as_unsigned(node.inputs[0]), table_input(node, 1, is_signed(node, 0))});
   }
 
-  static void relabel_integer_add(QuantizedConvAttrs& attrs, bool conv_is_signed, bool residual_is_signed) {
-    attrs.integer_add = attrs.integer_add.with_shifted(conv_is_signed ? kShift : 0, residual_is_signed ? kShift : 0);
-    if (!conv_is_signed) return;
-    attrs.integer_add.zero_point += kShift;
-    attrs.add_lowest += kShift;
-    attrs.add_highest += kShift;
+  // The operands of an epilogue from input `first` on, as the relabelled one wants them; nothing where a table is known
+  // only in the run.
+  std::optional<Ids> relabel_epilogue(const Node& node, std::size_t first, bool input_is_signed, Epilogue& epilogue) {
+    const std::vector<StageOperand> kinds = epilogue.operands();
+    Ids operands;
+    std::vector<bool> is_relabelled(kinds.size(), false);
+    for (std::size_t i = 0; i < kinds.size(); ++i) {
+      const std::size_t input = first + i;
+      if (kinds[i] == StageOperand::table && has_variable_table(node, input)) return std::nullopt;
+      is_relabelled[i] = kinds[i] == StageOperand::stored && is_signed(node, input);
+      operands.push_back(kinds[i] == StageOperand::table ? table_input(node, input, epilogue.to == DType::s8)
+                         : is_relabelled[i]              ? as_unsigned(node.inputs[input])
+                                                         : plain(node.inputs[input]));
+    }
+    epilogue = epilogue.relabelled(input_is_signed, is_relabelled);
+    return operands;
   }
 
   void convolution(const Node& node) {
     auto attrs = node.attrs.as<QuantizedConvAttrs>();
-    const bool makes_signed = attrs.to == DType::s8;
+    const auto operands = relabel_epilogue(node, kConvOperands, false, attrs.epilogue);
+    if (!operands) return keep(node);
     // Weights and biases keep their types.
     Ids inputs = {as_unsigned(node.inputs[kConvX]), plain(node.inputs[kConvW]), plain(node.inputs[kConvBias])};
-    inputs.resize(kConvBiasRest + 1);
-    if (node.inputs.size() > kConvMultiplier) inputs[kConvMultiplier] = plain(node.inputs[kConvMultiplier]);
-    if (node.inputs.size() > kConvResidual) inputs[kConvResidual] = as_unsigned(node.inputs[kConvResidual]);
-    if (node.inputs.size() > kConvOffset) inputs[kConvOffset] = plain(node.inputs[kConvOffset]);
-    if (node.inputs.size() > kConvBiasRest) inputs[kConvBiasRest] = plain(node.inputs[kConvBiasRest]);
+    inputs.push_back(node.inputs.size() > kConvOffset ? plain(node.inputs[kConvOffset]) : ValueId{});
     if (is_signed(node, kConvX)) {
       const Fact& w = fact(node.inputs[kConvW]);
       const Fact& bias = fact(node.inputs[kConvBias]);
@@ -223,24 +231,11 @@ class Relabeller {
       const auto corrected = w.is_constant() && bias.is_constant()
                                  ? bias_with_zero_point(*bias.constant, *w.constant, offset, kShift)
                                  : std::nullopt;
-      if (!corrected || has_variable_table(node, kConvTable)) return keep(node);
+      if (!corrected) return keep(node);
       inputs[kConvBias] = new_.add_constant(old_.value(node.inputs[kConvBias]).name, *corrected);
       attrs.x_zero_point += kShift;
     }
-    if (attrs.residual == Residual::before_rounding && is_signed(node, kConvResidual))
-      attrs.residual_zero_point += kShift;
-    if (attrs.residual == Residual::after_rounding_integer)
-      relabel_integer_add(attrs, makes_signed, is_signed(node, kConvResidual));
-    if (makes_signed) {
-      attrs.to = DType::u8;
-      attrs.zero_point += kShift;
-      attrs.lowest += kShift;
-      attrs.highest += kShift;
-      if (attrs.residual == Residual::after_rounding_conv_first ||
-          attrs.residual == Residual::after_rounding_conv_second)
-        attrs.add.shift += kShift;
-    }
-    inputs[kConvTable] = table_input(node, kConvTable, makes_signed);
+    inputs.insert(inputs.end(), operands->begin(), operands->end());
     emit(node, attrs, std::move(inputs));
   }
 

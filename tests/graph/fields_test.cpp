@@ -10,8 +10,8 @@ namespace {
 TEST(Fields, RoundTrip) {
   QuantizedConvAttrs attrs;
   attrs.window = unit_window({3, 3});
-  attrs.zero_point = -7;
-  attrs.add = AddForm::of(0.5f, 3, 0.25f, 4, 0.1f, 5);
+  attrs.x_zero_point = -7;
+  attrs.epilogue = {{ScaleAndAdd{0.5f, 3}, Round{.after = 4}}, DType::s8};
   const auto decoded = decode_all<QuantizedConvAttrs>(encode(attrs));
   ASSERT_TRUE(decoded.has_value());
   EXPECT_EQ(*decoded, attrs);

@@ -51,7 +51,7 @@ struct Case {
   DType to = DType::u8;
   std::int32_t x_zero_point = 117;
   std::int32_t zero_point = 0, lowest = 0, highest = 255;
-  Residual residual = Residual::none;
+  Addition residual = Addition::none;
   DType residual_type = DType::u8;
   std::int32_t shift = 0;  // of the addition after rounding
   bool has_table = false;
@@ -68,8 +68,8 @@ inline std::string describe(const Case& c) {
           Shape{c.top, c.left, c.bottom, c.right}.to_string();
   text += " groups " + std::to_string(c.groups) + " offset " + std::to_string(c.has_offset) + " rest " +
           std::to_string(c.has_rest) + " to " + std::string(name_of(c.to)) + " x zp " + std::to_string(c.x_zero_point);
-  return text + " zp " + std::to_string(c.zero_point) + " residual " + std::string(name_of(c.residual)) + " table " +
-         std::to_string(c.has_table);
+  return text + " zp " + std::to_string(c.zero_point) + " residual " + std::to_string(static_cast<int>(c.residual)) +
+         " table " + std::to_string(c.has_table);
 }
 
 // A case with its tensors and the exact answer.
@@ -91,6 +91,28 @@ T extreme_or_random(std::mt19937& random, T lowest, T highest) {
   return static_cast<T>(lowest + static_cast<int>(random() % static_cast<unsigned>(highest - lowest + 1)));
 }
 
+inline Epilogue epilogue_of(const Case& c) {
+  Epilogue e{{}, c.to};
+  if (c.to == DType::s32) return e;
+  if (c.has_rest) e.stages.emplace_back(AddRest{});
+  if (c.residual == Addition::before_rounding) e.stages.emplace_back(ScaleAndAdd{0.37f, 3});
+  else e.stages.emplace_back(Scale{});
+  if (c.to == DType::f32) return e;
+  e.stages.emplace_back(Round{.after = c.zero_point, .lowest = c.lowest, .highest = c.highest});
+  const std::int32_t lowest = c.to == DType::s8 ? -100 : 4, highest = c.to == DType::s8 ? 90 : 251;
+  if (c.residual == Addition::integer) {
+    const std::int32_t zero_point = c.to == DType::s8 ? -7 : 40;
+    e.stages.emplace_back(AddInteger{IntegerAddForm::of(0.031f, 2, 0.017f, 5, 0.027f, zero_point, 1), lowest, highest});
+  } else if (c.residual == Addition::real_first || c.residual == Addition::real_second) {
+    const AddForm form = AddForm::of(0.031f, 2, 0.017f, 5, 0.027f, 1);
+    const Side side = c.residual == Addition::real_first ? Side::first : Side::second;
+    e.stages.emplace_back(AddReal{side, form.a_ratio, form.b_ratio, form.fixed, c.shift, c.shift});
+    e.stages.emplace_back(Round{.after = c.shift, .lowest = lowest, .highest = highest});
+  }
+  if (c.has_table) e.stages.emplace_back(Lookup{});
+  return e;
+}
+
 inline QuantizedConvAttrs attrs_of(const Case& c) {
   QuantizedConvAttrs attrs;
   attrs.window = {{c.kernel_h, c.kernel_w},
@@ -100,38 +122,35 @@ inline QuantizedConvAttrs attrs_of(const Case& c) {
                   {c.bottom, c.right}};
   attrs.groups = c.groups;
   attrs.x_zero_point = c.x_zero_point;
-  attrs.to = c.to;
-  attrs.zero_point = c.zero_point;
-  attrs.lowest = c.lowest;
-  attrs.highest = c.highest;
-  attrs.residual = c.residual;
-  attrs.residual_zero_point = 3;
-  attrs.residual_ratio = 0.37f;
-  attrs.add = AddForm::of(0.031f, 2, 0.017f, 5, 0.027f, 1);
-  attrs.integer_add = IntegerAddForm::of(0.031f, 2, 0.017f, 5, 0.027f, c.to == DType::s8 ? -7 : 40, 1);
-  // An addition in integers has no shift: its bias and zero point are those of the stored values.
-  const std::int32_t shift = c.residual == Residual::after_rounding_integer ? 0 : c.shift;
-  attrs.add.shift = shift;
-  attrs.add_lowest = c.to == DType::s8 ? -100 : 4 - shift;
-  attrs.add_highest = c.to == DType::s8 ? 90 : 251 - shift;
+  attrs.epilogue = epilogue_of(c);
   return attrs;
 }
 
+// One for each operand of the epilogue, in its order.
+template <class T>
+std::vector<T> operands_of(const Case& c, const T& rest, const T& multiplier, const T& residual, const T& table) {
+  std::vector<T> operands;
+  if (c.to == DType::s32) return operands;
+  if (c.has_rest) operands.push_back(rest);
+  operands.push_back(multiplier);
+  if (c.residual != Addition::none) operands.push_back(residual);
+  if (c.has_table) operands.push_back(table);
+  return operands;
+}
+
 inline void answer(Problem& p, const Case& c) {
-  const auto given = [](bool is_there, DType dtype, const Shape& shape, const void* data) {
-    return is_there ? ConstTensorView{dtype, shape, static_cast<const std::byte*>(data)} : ConstTensorView{};
+  const auto given = [](DType dtype, const Shape& shape, const void* data) {
+    return ConstTensorView{dtype, shape, static_cast<const std::byte*>(data)};
   };
-  const ConstTensorView inputs[] = {given(true, DType::u8, p.x_shape, p.x.data()),
-                                    p.w.view(),
-                                    p.bias.view(),
-                                    given(c.to != DType::s32, DType::f32, p.multiplier.shape(), p.multiplier.data()),
-                                    given(c.residual != Residual::none, c.residual_type, p.y_shape, p.residual.data()),
-                                    given(c.has_table, c.table_type, p.table.shape(), p.table.data()),
-                                    given(c.has_offset, DType::s32, p.w_offset.shape(), p.w_offset.data()),
-                                    given(c.has_rest, DType::f32, p.bias_rest.shape(), p.bias_rest.data())};
+  std::vector<ConstTensorView> inputs = {given(DType::u8, p.x_shape, p.x.data()), p.w.view(), p.bias.view(),
+                                         c.has_offset ? p.w_offset.view() : ConstTensorView{}};
+  const ConstTensorView residual = given(c.residual_type, p.y_shape, p.residual.data());
+  for (const ConstTensorView& operand :
+       operands_of<ConstTensorView>(c, p.bias_rest.view(), p.multiplier.view(), residual, p.table.view()))
+    inputs.push_back(operand);
   p.expected.resize(static_cast<std::size_t>(p.y_shape.elements()) * size_of(p.y_type));
   const TensorView y{p.y_type, p.y_shape, p.expected.data()};
-  kQuantizedConv.reference(p.attrs, InputViews(inputs), OutputViews(&y, 1));
+  kQuantizedConv.reference(p.attrs, inputs, OutputViews(&y, 1));
 }
 
 inline Problem make_problem(const Case& c, unsigned seed) {
@@ -172,21 +191,20 @@ enum class Place { apart, over_residual };
 // Packs, prepares and runs one kernel on buffers that end at forbidden pages.
 class Runner {
  public:
-  Runner(const Kernel& kernel, const Case& c, const Problem& p)
-      : kernel_(kernel), attrs_(p.attrs), has_residual_(c.residual != Residual::none) {
+  Runner(const Kernel& kernel, const Case& c, const Problem& p) : kernel_(kernel), attrs_(p.attrs) {
     const auto constant = [](const Tensor& t) {
       return Fact{.dtype = t.dtype(), .shape = t.shape(), .quant = {}, .constant = std::make_shared<Tensor>(t)};
     };
-    facts_ = {
-        {.dtype = DType::u8, .shape = p.x_shape},       constant(p.w),     constant(p.bias),     constant(p.multiplier),
-        {.dtype = c.residual_type, .shape = p.y_shape}, constant(p.table), constant(p.w_offset), constant(p.bias_rest)};
+    facts_ = {{.dtype = DType::u8, .shape = p.x_shape}, constant(p.w), constant(p.bias), constant(p.w_offset)};
+    const Fact residual{.dtype = c.residual_type, .shape = p.y_shape};
+    for (const Fact& operand :
+         operands_of(c, constant(p.bias_rest), constant(p.multiplier), residual, constant(p.table)))
+      facts_.push_back(operand);
     call_.attrs = &attrs_;
     for (const Fact& fact : facts_) call_.inputs.push_back(&fact);
-    if (c.to == DType::s32) call_.inputs[3] = nullptr;
-    if (!has_residual_) call_.inputs[4] = nullptr;
-    if (!c.has_table) call_.inputs[5] = nullptr;
-    if (!c.has_offset) call_.inputs[6] = nullptr;
-    if (!c.has_rest) call_.inputs[7] = nullptr;
+    if (!c.has_offset) call_.inputs[kConvOffset] = nullptr;
+    const auto parts = EpilogueParts::of(p.attrs.epilogue, kConvOperands);
+    residual_at = parts->other;
     call_.outputs = {{.dtype = p.y_type, .shape = p.y_shape}};
   }
 
@@ -214,8 +232,9 @@ class Runner {
     std::memcpy(residual.data(), p.residual.data(), p.residual.size());
     std::memset(y.data(), 0x5a, p.expected.size());
     Tensor scratch(DType::u8, {static_cast<std::int64_t>(step_->scratch_bytes())});
-    const std::byte* inputs[] = {x.data(), nullptr, nullptr, nullptr, has_residual_ ? residual.data() : nullptr,
-                                 nullptr,  nullptr, nullptr};
+    std::vector<const std::byte*> inputs(call_.inputs.size(), nullptr);
+    inputs[kConvX] = x.data();
+    if (residual_at >= 0) inputs[static_cast<std::size_t>(residual_at)] = residual.data();
     std::byte* outputs[] = {place == Place::over_residual ? residual.data() : y.data()};
     const StepBuffers buffers{inputs, outputs, scratch.data()};
     for (int part = parts; part-- > 0;)
@@ -233,12 +252,12 @@ class Runner {
     return spec;
   }
   const std::vector<Tensor>& packed() const { return packed_; }
+  int residual_at = -1;  // among the inputs
   void use(std::unique_ptr<Step> step) { step_ = std::move(step); }
 
  private:
   const Kernel kernel_;
   Attrs attrs_;
-  bool has_residual_;
   std::vector<Fact> facts_;
   OpCall call_;
   std::vector<Tensor> packed_;
@@ -262,7 +281,7 @@ inline void check(const Case& c, unsigned seed, const std::vector<Kernel>& kerne
       runner.prepare(threads);
       if (testing::Test::HasFatalFailure()) return;
       const auto found = runner.run(p, threads);
-      if (runner.in_place_input() == kConvResidual) {
+      if (runner.in_place_input() >= 0) {
         ASSERT_TRUE(runner.run(p, threads, Place::over_residual) == p.expected)
             << kernel.name << ": " << describe(c) << " in place";
       }

@@ -23,7 +23,7 @@ std::vector<Kernel> kernels_of_this_machine() {
   Kernel evex = kernels[0];
   evex.name = "conv_u8s8_6x2_avx512vnni_ymm";
   evex.needs = Isa::avx512vnni;
-  evex.refusal = [](const OpCall& call) { return direct_refusal(call, kTileVnni256Evex); };
+  evex.refusal = [](const OpCall& call) { return conv_refusal(call, kTileVnni256Evex); };
   evex.pack = [](const OpCall& call) { return pack_conv(call, kTileVnni256Evex); };
   evex.prepare = [](const StepSpec& spec) { return prepare_conv(spec, kTileVnni256Evex); };
   kernels.push_back(evex);
@@ -81,7 +81,7 @@ TEST(Conv, NarrowLines) {
       Case c{.height = 3, .width = width, .channels = 20, .out_channels = out_channels, .kernel_h = 3, .kernel_w = 3};
       c.top = c.left = c.bottom = c.right = 1;
       check(c, 65);
-      c.has_offset = true, c.has_table = true, c.residual = Residual::before_rounding;
+      c.has_offset = true, c.has_table = true, c.residual = Addition::before_rounding;
       check(c, 66);
     }
   }
@@ -104,7 +104,7 @@ TEST(Conv, ExtremeSums) {
 // The rest of a bias: rounded with the sum, or multiplied where the result is real.
 TEST(Conv, RestOfTheBias) {
   for (std::int64_t oc : {1, 9, 16, 41, 64, 80}) {
-    for (Residual residual : {Residual::none, Residual::before_rounding, Residual::after_rounding_conv_first}) {
+    for (Addition residual : {Addition::none, Addition::before_rounding, Addition::real_first}) {
       const bool has_table = oc == 64;
       check({.width = 33,
              .channels = 24,
@@ -157,7 +157,7 @@ TEST(Conv, WeightOffsets) {
             42);
     }
   }
-  for (Residual residual : {Residual::before_rounding, Residual::after_rounding_conv_first}) {
+  for (Addition residual : {Addition::before_rounding, Addition::real_first}) {
     check({.width = 33,
            .channels = 24,
            .out_channels = 80,
@@ -422,8 +422,8 @@ TEST(Conv, Multipliers) {
 }
 
 TEST(Conv, Residuals) {
-  for (Residual residual : {Residual::before_rounding, Residual::after_rounding_conv_first,
-                            Residual::after_rounding_conv_second, Residual::after_rounding_integer}) {
+  for (Addition residual :
+       {Addition::before_rounding, Addition::real_first, Addition::real_second, Addition::integer}) {
     for (std::int64_t oc : {4, 13, 16, 23, 32, 64, 66, 79}) {
       for (DType type : {DType::u8, DType::s8}) {
         check({.height = 5,
@@ -486,7 +486,7 @@ TEST(Conv, Tables) {
            .zero_point = 1,
            .lowest = -128,
            .highest = 127,
-           .residual = Residual::before_rounding,
+           .residual = Addition::before_rounding,
            .has_table = true},
           31);
   }
@@ -512,14 +512,14 @@ TEST(Conv, RandomCases) {
     c.channels = c.groups * pick(1, 20), c.out_channels = c.groups * pick(1, 70);
     c.has_offset = pick(0, 1) == 1, c.has_rest = c.to != DType::s32 && pick(0, 1) == 1,
     c.zero_point = static_cast<std::int32_t>(pick(0, 255));
-    c.residual = static_cast<Residual>(pick(0, 4)), c.has_table = pick(0, 3) == 0;
+    c.residual = static_cast<Addition>(pick(0, 4)), c.has_table = pick(0, 3) == 0;
     check(c, random());
     if (HasFatalFailure()) return;
   }
 }
 
 TEST(Conv, PackedConstantsAreChecked) {
-  const Case c{.channels = 8, .out_channels = 24, .residual = Residual::before_rounding, .has_table = true};
+  const Case c{.channels = 8, .out_channels = 24, .residual = Addition::before_rounding, .has_table = true};
   const Problem p = make_problem(c, 32);
   for (const Kernel& kernel : kernels_of_this_machine()) {
     Runner runner(kernel, c, p);
@@ -528,7 +528,7 @@ TEST(Conv, PackedConstantsAreChecked) {
     for (const Tensor& tensor : runner.packed()) good.push_back(tensor.view());
     ASSERT_EQ(good.size(), 4u);
     ASSERT_TRUE(kernel.prepare(runner.spec_with(good)).ok());
-    for (std::size_t input : {kConvX, kConvResidual}) {
+    for (std::size_t input : {std::size_t{kConvX}, static_cast<std::size_t>(runner.residual_at)}) {
       StepSpec lie = runner.spec_with(good);
       lie.inputs[input].is_packed = true;
       EXPECT_FALSE(kernel.prepare(lie).ok()) << "input " << input;

@@ -1,6 +1,7 @@
 // Depthwise kernels of quantized_conv: windows, strides, dilations, channel counts, every epilogue.
 #include <gtest/gtest.h>
 
+#include "kernels/epilogue/rows.h"
 #include "kernels/harness.h"
 #include "ops/quantized_conv/quantized_conv.h"
 
@@ -14,7 +15,7 @@ struct Geometry {
 
 struct Options {
   DType x = DType::u8, to = DType::u8, residual_type = DType::u8;
-  Residual residual = Residual::none;
+  Addition residual = Addition::none;
   bool has_table = false;
   bool has_offset = false;
   bool has_rest = false;
@@ -27,45 +28,62 @@ Tensor multipliers(std::mt19937& random, std::int64_t n, std::int64_t taps) {
   return tensor;
 }
 
+Epilogue epilogue_of(const Options& o) {
+  Epilogue e{{}, o.to};
+  if (o.to == DType::s32) return e;
+  if (o.has_rest) e.stages.emplace_back(AddRest{});
+  if (o.residual == Addition::before_rounding) e.stages.emplace_back(ScaleAndAdd{0.37f, 9});
+  else e.stages.emplace_back(Scale{});
+  if (o.to == DType::f32) return e;
+  const bool is_signed = o.to == DType::s8;
+  e.stages.emplace_back(
+      Round{.after = is_signed ? -12 : 100, .lowest = is_signed ? -120 : 5, .highest = is_signed ? 127 : 250});
+  if (o.residual == Addition::real_first || o.residual == Addition::real_second) {
+    const AddForm form = AddForm::of(0.03f, 20, 0.05f, 30, 0.06f, 40);
+    const Side side = o.residual == Addition::real_first ? Side::first : Side::second;
+    e.stages.emplace_back(AddReal{side, form.a_ratio, form.b_ratio, form.fixed, 0, is_signed ? 11 : 0});
+    e.stages.emplace_back(Round{.lowest = is_signed ? -128 : 0, .highest = is_signed ? 127 : 255});
+  }
+  if (o.has_table) e.stages.emplace_back(Lookup{});
+  return e;
+}
+
 KernelCase case_of(std::mt19937& random, const Geometry& g, const Options& o) {
   QuantizedConvAttrs attrs;
   attrs.window = {{g.kernel, g.kernel}, {g.stride, g.stride}, {g.dilation, g.dilation}, {g.pad, g.pad}, {g.pad, g.pad}};
   attrs.groups = g.channels;
   attrs.x_zero_point = o.x == DType::u8 ? 131 : -7;
-  attrs.to = o.to;
-  attrs.zero_point = o.to == DType::s8 ? -12 : 100;
-  attrs.lowest = o.to == DType::s8 ? -120 : 5;
-  attrs.highest = o.to == DType::s8 ? 127 : 250;
-  attrs.residual = o.residual;
-  if (o.residual == Residual::before_rounding) attrs.residual_zero_point = 9, attrs.residual_ratio = 0.37f;
-  if (o.residual >= Residual::after_rounding_conv_first) attrs.add = AddForm::of(0.03f, 20, 0.05f, 30, 0.06f, 40);
-  attrs.add_lowest = o.to == DType::s8 ? -128 : 0;
-  attrs.add_highest = o.to == DType::s8 ? 127 : 255;
+  attrs.epilogue = epilogue_of(o);
   const std::int64_t channels = g.channels * g.multiplier;
   const std::int64_t out = (g.size + 2 * g.pad - (g.kernel - 1) * g.dilation - 1) / g.stride + 1;
   Tensor bias(DType::s32, {channels});
   for (auto& b : bias.span<std::int32_t>()) b = static_cast<std::int32_t>(random() % 60001) - 30000;
-  KernelCase test{
-      .spec = &kQuantizedConv, .attrs = attrs, .is_constant = {false, true, true, true, false, true, true, true}};
+  KernelCase test{.spec = &kQuantizedConv, .attrs = attrs, .is_constant = {false, true, true, true}};
   test.inputs = {random_tensor(random, o.x, {g.batch, g.size, g.size + 2, g.channels}),
                  random_tensor(random, DType::s8, {channels, g.kernel, g.kernel, 1}), bias};
-  test.inputs.resize(8);
+  test.inputs.resize(kConvOperands);
   const std::int64_t out_width = (g.size + 2 + 2 * g.pad - (g.kernel - 1) * g.dilation - 1) / g.stride + 1;
-  if (o.to != DType::s32) test.inputs[3] = multipliers(random, channels, g.kernel);
-  if (o.residual != Residual::none)
-    test.inputs[4] = random_tensor(random, o.residual_type, {g.batch, out, out_width, channels});
-  if (o.has_table) test.inputs[5] = random_tensor(random, DType::s8, {256});
-  if (o.has_rest) {
-    // Large ones decide the rounding where multipliers are small.
-    test.inputs[7] = Tensor(DType::f32, {channels});
-    for (float& rest : test.inputs[7]->span<float>())
-      rest = std::uniform_real_distribution<float>(-400.0f, 400.0f)(random);
-  }
   if (o.has_offset) {
-    test.inputs[6] = Tensor(DType::s32, {channels});
-    for (auto& offset : test.inputs[6]->span<std::int32_t>())
+    test.inputs[kConvOffset] = Tensor(DType::s32, {channels});
+    for (auto& offset : test.inputs[kConvOffset]->span<std::int32_t>())
       offset = random() % 2 == 0 ? 128 : static_cast<std::int32_t>(random() % 256) - 127;
   }
+  const auto add = [&](Tensor tensor, bool is_constant) {
+    test.inputs.emplace_back(std::move(tensor));
+    test.is_constant.push_back(is_constant);
+  };
+  if (o.to == DType::s32) return test;
+  if (o.has_rest) {
+    // Large ones decide the rounding where multipliers are small.
+    Tensor rests(DType::f32, {channels});
+    for (float& rest : rests.span<float>()) rest = std::uniform_real_distribution<float>(-400.0f, 400.0f)(random);
+    add(std::move(rests), true);
+  }
+  add(multipliers(random, channels, g.kernel), true);
+  if (o.to == DType::f32) return test;
+  if (o.residual != Addition::none)
+    add(random_tensor(random, o.residual_type, {g.batch, out, out_width, channels}), false);
+  if (o.has_table) add(random_tensor(random, DType::s8, {256}), true);
   return test;
 }
 
@@ -86,7 +104,7 @@ TEST(DepthwiseKernels, EqualTheReferenceForEveryGeometry) {
     ran.merge(check_kernels(case_of(random, g, {.x = DType::s8, .to = DType::s8, .has_table = true})));
     ran.merge(check_kernels(case_of(random, g, {.to = DType::f32})));
     ran.merge(
-        check_kernels(case_of(random, g, {.x = DType::s8, .residual = Residual::before_rounding, .has_table = true})));
+        check_kernels(case_of(random, g, {.x = DType::s8, .residual = Addition::before_rounding, .has_table = true})));
     ran.merge(check_kernels(case_of(random, g, {.has_offset = true})));
     ran.merge(check_kernels(case_of(random, g, {.x = DType::s8, .to = DType::s8, .has_rest = true})));
   }
@@ -98,8 +116,8 @@ TEST(DepthwiseKernels, EqualTheReferenceForEveryEpilogue) {
   const Geometry g{1, 6, 70, 3, 1, 1, 1};
   for (DType to : {DType::u8, DType::s8}) {
     for (DType residual_type : {DType::u8, DType::s8}) {
-      for (Residual residual : {Residual::none, Residual::before_rounding, Residual::after_rounding_conv_first,
-                                Residual::after_rounding_conv_second}) {
+      for (Addition residual :
+           {Addition::none, Addition::before_rounding, Addition::real_first, Addition::real_second}) {
         for (bool has_table : {false, true}) {
           for (bool has_rest : {false, true}) {
             const Options options{.to = to,
@@ -128,7 +146,7 @@ TEST(DepthwiseKernels, KeepExtremes) {
       for (auto& value : test.inputs[0]->span<std::uint8_t>())
         value = random() % 2 == 0 ? 0x80 : (random() % 2 == 0 ? 0xff : 0x7f);
       for (auto& value : test.inputs[1]->span<std::int8_t>()) value = random() % 2 == 0 ? -128 : 127;
-      for (auto& value : test.inputs[3]->span<float>()) value = multiplier;
+      for (auto& value : test.inputs[kConvOperands]->span<float>()) value = multiplier;
       EXPECT_FALSE(check_kernels(test).empty());
     }
   }

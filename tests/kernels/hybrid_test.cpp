@@ -64,27 +64,29 @@ Tensor positive(Tensor tensor) {
 TEST(HybridKernels, HybridConv) {
   std::mt19937 random(2);
   std::set<std::string> ran;
-  const std::vector<bool> constant{false, true, false, false, true, true, true};
+  const std::vector<bool> constant{false, true, false, true, false, true, true};
   for (const Case& c : kCases) {
     for (const Shape& scales : scales_of(c)) {
       for (int variant = 0; variant < 6; ++variant) {
-        HybridConvAttrs attrs{.window = c.window, .groups = c.groups, .form = static_cast<HybridForm>(variant % 3)};
-        if (variant % 2 == 0) attrs.lowest = 0.0f;
-        if (variant == 4) attrs.highest = 6.0f;
+        HybridConvAttrs attrs{.window = c.window,
+                              .groups = c.groups,
+                              .epilogue = {{ScaleInRun{static_cast<RunForm>(variant % 3)}}, kF32}};
+        if (variant % 2 == 0) attrs.epilogue.stages.emplace_back(ClampReal{.lowest = 0.0f});
+        if (variant == 4) std::get<ClampReal>(attrs.epilogue.stages.back()).highest = 6.0f;
         const Tensor w =
             random_tensor(random, DType::s8, {c.out, c.window.kernel[0], c.window.kernel[1], c.x[3] / c.groups});
-        std::optional<Tensor> bias, offset;
-        if (variant != 1) bias = random_tensor(random, kF32, {c.out});
+        std::optional<Tensor> offset;
+        const Tensor bias = variant == 1 ? Tensor(kF32, {c.out}) : random_tensor(random, kF32, {c.out});
         if (variant >= 3) {
           offset = Tensor(DType::s32, {c.out});
           for (std::int32_t& value : offset->span<std::int32_t>())
             value = static_cast<std::int32_t>(random() % 256) - 128;
         }
-        ran.merge(check(
-            kHybridConv, attrs,
-            {random_tensor(random, DType::u8, c.x), w, positive(random_tensor(random, kF32, scales)),
-             random_tensor(random, DType::u8, scales), positive(random_tensor(random, kF32, {c.out})), bias, offset},
-            constant));
+        ran.merge(
+            check(kHybridConv, attrs,
+                  {random_tensor(random, DType::u8, c.x), w, random_tensor(random, DType::u8, scales), offset,
+                   positive(random_tensor(random, kF32, scales)), positive(random_tensor(random, kF32, {c.out})), bias},
+                  constant));
       }
     }
   }
@@ -105,10 +107,12 @@ TEST(HybridKernels, HybridConvOfExtremes) {
       for (float scale : {1e-40f, 1.0f, 3e38f, INFINITY}) {
         Tensor scales(kF32, {c.x[0], c.x[1], c.x[2]});
         for (float& value : scales.span<float>()) value = scale;
-        const HybridConvAttrs attrs{.window = c.window, .form = HybridForm::xnnpack, .lowest = -1.0f};
+        const HybridConvAttrs attrs{.window = c.window,
+                                    .epilogue = {{ScaleInRun{RunForm::xnnpack}, ClampReal{.lowest = -1.0f}}, kF32}};
         check(kHybridConv, attrs,
-              {x, w, scales, zero, random_tensor(random, kF32, {c.out}), random_tensor(random, kF32, {c.out})},
-              {false, true, false, false, true, true});
+              {x, w, zero, std::nullopt, scales, random_tensor(random, kF32, {c.out}),
+               random_tensor(random, kF32, {c.out})},
+              {false, true, false, false, false, true, true});
       }
     }
   }

@@ -117,8 +117,8 @@ TEST(Winograd, Epilogues) {
       c.to = to;
       check_3x3(c, 9);
     }
-    for (Residual residual : {Residual::before_rounding, Residual::after_rounding_conv_first,
-                              Residual::after_rounding_conv_second, Residual::after_rounding_integer}) {
+    for (Addition residual :
+         {Addition::before_rounding, Addition::real_first, Addition::real_second, Addition::integer}) {
       Case r = bordered({.height = 6,
                          .width = 11,
                          .channels = 12,
@@ -154,7 +154,7 @@ TEST(Winograd, RandomCases) {
            .channels = pick(1, 90),
            .out_channels = pick(1, 100)};
     c.top = pick(0, 2), c.left = pick(0, 2), c.bottom = pick(0, 2), c.right = pick(0, 2);
-    c.zero_point = pick(0, 255), c.residual = static_cast<Residual>(pick(0, 4)), c.has_table = pick(0, 3) == 0;
+    c.zero_point = pick(0, 255), c.residual = static_cast<Addition>(pick(0, 4)), c.has_table = pick(0, 3) == 0;
     check_3x3(c, random());
   }
 }

@@ -102,8 +102,8 @@ TEST(TableIntoProducer, AClampBecomesBounds) {
   apply_exactly(b.graph, fuse_convolution);
   EXPECT_EQ(apply_exactly(b.graph, table_into_producer), 1);
   const Node& conv = first(b.graph, kQuantizedConv);
-  EXPECT_EQ(conv.attrs.as<QuantizedConvAttrs>().lowest, 100);
-  EXPECT_LE(conv.inputs.size(), 4u);
+  EXPECT_EQ(conv.attrs.as<QuantizedConvAttrs>().epilogue.find<Round>()->lowest, 100);
+  EXPECT_EQ(conv.inputs.size(), kConvOperands + 1u);
 }
 
 // y = clamp(x, lowest, highest) of stored u8 or s8 values.
@@ -193,15 +193,14 @@ TEST(TableIntoProducer, AClampAfterPoolsAndConvolutionsWithAShift) {
   expect_bounds(b, b.add(kQuantizedPool, pool, {b.input(DType::u8, {1, 9, 9, 3})}), 119, 150);
 
   GraphBuilder c;
-  QuantizedConvAttrs conv{
-      .window = unit_window({1, 1}), .zero_point = 138, .residual = Residual::after_rounding_conv_second};
-  conv.add = AddForm::of(0.7f, 3, 0.8f, 10, 1.0f, 10);
-  conv.add.shift = 128;
-  conv.add_lowest = -128;
-  conv.add_highest = 127;
+  const AddForm form = AddForm::of(0.7f, 3, 0.8f, 10, 1.0f, 10);
+  const Epilogue added{{AddReal{Side::second, form.a_ratio, form.b_ratio, form.fixed, 128, 128}, Round{.after = 128}},
+                       DType::u8};
+  const QuantizedConvAttrs conv{.window = unit_window({1, 1}),
+                                .epilogue = requantized(DType::u8, 138, 0, 255).appended(added)};
   const ValueId y = c.add(kQuantizedConv, conv,
                           {c.input(DType::u8, {1, 9, 9, 3}), c.random_constant(DType::s8, {3, 1, 1, 3}),
-                           c.constant<std::int32_t>({3}, {300, -77, 0}),
+                           c.constant<std::int32_t>({3}, {300, -77, 0}), ValueId{},
                            c.constant<float>({3}, {0.003f, 0.004f, 0.005f}), c.input(DType::u8, {1, 9, 9, 3})});
   expect_bounds(c, y, 138, 250);
 }

@@ -34,9 +34,9 @@ TEST(FuseHybrid, ConvolutionWithBiasAndRelu) {
     EXPECT_EQ(apply_exactly(b.graph, fuse_hybrid), 1);
     EXPECT_EQ(b.graph.node_count(), 2);
     const Node& hybrid = first(b.graph, kHybridConv);
-    EXPECT_EQ(hybrid.attrs.as<HybridConvAttrs>().lowest, 0.0f);
+    EXPECT_EQ(hybrid.attrs.as<HybridConvAttrs>().epilogue.find<ClampReal>()->lowest, 0.0f);
     // Values less 7 do not all fit s8: what they lack is an offset.
-    EXPECT_EQ(hybrid.inputs.size(), kHybridOffset + 1u);
+    EXPECT_TRUE(hybrid.inputs[kHybridOffset].exists());
   }
 }
 
@@ -46,7 +46,7 @@ TEST(FuseHybrid, ProductOfRowsWithoutABias) {
   const ValueId sum = b.add(kMatmulInteger, NoAttrs{}, {q[0], b.random_constant(DType::s8, {10, 7}), q[2]});
   b.output(scaled(b, sum, q[1], b.random_constant(DType::f32, {7})));
   EXPECT_EQ(apply_exactly(b.graph, fuse_hybrid), 1);
-  EXPECT_EQ(first(b.graph, kHybridConv).attrs.as<HybridConvAttrs>().form, HybridForm::onnx);
+  EXPECT_EQ(first(b.graph, kHybridConv).attrs.as<HybridConvAttrs>().epilogue.find<ScaleInRun>()->form, RunForm::onnx);
 }
 
 TEST(FuseHybrid, LeavesOtherSumsAlone) {

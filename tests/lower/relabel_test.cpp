@@ -25,57 +25,55 @@ void relabel(Graph& graph) {
   }
 }
 
-QuantizedConvAttrs conv_attrs(Residual residual) {
-  QuantizedConvAttrs attrs{.window = unit_window({2, 2}),
-                           .x_zero_point = -9,
-                           .to = DType::s8,
-                           .zero_point = 13,
-                           .lowest = -100,
-                           .highest = 120};
+// What may follow a scaled and rounded sum.
+std::vector<std::vector<Stage>> tails() {
+  const AddForm form = AddForm::of(0.031f, 13, 0.047f, -5, 0.053f, 3);
+  const Round last{.lowest = -90, .highest = 111};
+  return {{},
+          {AddReal{Side::first, form.a_ratio, form.b_ratio, form.fixed}, last},
+          {AddReal{Side::second, form.a_ratio, form.b_ratio, form.fixed}, last},
+          {AddInteger{IntegerAddForm::of(0.031f, 13, 0.047f, -5, 0.053f, 3, 1), -90, 111}}};
+}
+
+void relabel_convolution(const Epilogue& epilogue, DType added = DType::s8) {
+  GraphBuilder b;
+  const ValueId x = b.input(DType::s8, {2, 3, 4, 3});
+  QuantizedConvAttrs attrs{.window = unit_window({2, 2}), .x_zero_point = -9, .epilogue = epilogue};
   attrs.window.pad_begin = attrs.window.pad_end = {1, 1};
-  attrs.residual = residual;
-  attrs.residual_zero_point = -5;
-  attrs.residual_ratio = 0.77f;
-  attrs.add = AddForm::of(0.031f, 13, 0.047f, -5, 0.053f, 3);
-  attrs.integer_add = IntegerAddForm::of(0.031f, 13, 0.047f, -5, 0.053f, 3, 1);
-  attrs.add_lowest = -90;
-  attrs.add_highest = 111;
-  return attrs;
+  std::vector<ValueId> inputs = {x, b.random_constant(DType::s8, {2, 2, 2, 3}),
+                                 b.constant<std::int32_t>({2}, {300, -77}), ValueId{}};
+  for (const StageOperand operand : epilogue.operands()) {
+    inputs.push_back(operand == StageOperand::stored  ? b.input(added, {2, 4, 5, 2})
+                     : operand == StageOperand::table ? b.random_constant(DType::s8, {256}, 4)
+                                                      : b.constant<float>({2}, {0.00123f, 0.00431f}));
+  }
+  const ValueId y = b.add(kQuantizedConv, attrs, inputs);
+  b.output(b.add(kTable, NoAttrs{}, {y, b.random_constant(DType::f32, {256})}));
+  relabel(b.graph);
 }
 
 TEST(Relabel, ConvolutionsOfEveryKind) {
-  for (int form = 0; form < count_of(Residual{}); ++form) {
-    const auto residual = static_cast<Residual>(form);
-    SCOPED_TRACE(name_of(residual));
-    for (bool has_table : {false, true}) {
-      GraphBuilder b;
-      const ValueId x = b.input(DType::s8, {2, 3, 4, 3});
-      const ValueId other = residual == Residual::none ? ValueId{} : b.input(DType::s8, {2, 4, 5, 2});
-      const ValueId table = has_table ? b.random_constant(DType::s8, {256}, 4) : ValueId{};
-      const ValueId y = b.add(kQuantizedConv, conv_attrs(residual),
-                              {x, b.random_constant(DType::s8, {2, 2, 2, 3}), b.constant<std::int32_t>({2}, {300, -77}),
-                               b.constant<float>({2}, {0.00123f, 0.00431f}), other, table});
-      b.output(b.add(kTable, NoAttrs{}, {y, b.random_constant(DType::f32, {256})}));
-      relabel(b.graph);
+  for (const std::vector<Stage>& tail : tails()) {
+    for (const bool has_table : {false, true}) {
+      Epilogue epilogue = requantized(DType::s8, 13, -100, 120).appended({tail, DType::s8});
+      if (has_table) epilogue.stages.emplace_back(Lookup{});
+      relabel_convolution(epilogue);
+      if (!tail.empty()) continue;
+      epilogue.stages.front() = ScaleAndAdd{0.77f, -5};
+      relabel_convolution(epilogue);
     }
   }
 }
 
-// In integers each of the two may be signed; the other forms read what the convolution makes.
+// In integers each of the two may be signed.
 TEST(Relabel, ASumInIntegersOfOneSignedOperand) {
+  const IntegerAddForm form = IntegerAddForm::of(0.031f, 13, 0.047f, -5, 0.053f, 3, 1);
   for (const DType made : {DType::s8, DType::u8}) {
     for (const DType added : {DType::s8, DType::u8}) {
       SCOPED_TRACE(std::string(name_of(made)) + " + " + std::string(name_of(added)));
-      GraphBuilder b;
-      QuantizedConvAttrs attrs = conv_attrs(Residual::after_rounding_integer);
-      attrs.to = made;
-      if (made == DType::u8) attrs.lowest = attrs.add_lowest = 20, attrs.highest = attrs.add_highest = 200;
-      const ValueId x = b.input(DType::s8, {2, 3, 4, 3});
-      const ValueId y = b.add(kQuantizedConv, attrs,
-                              {x, b.random_constant(DType::s8, {2, 2, 2, 3}), b.constant<std::int32_t>({2}, {300, -77}),
-                               b.constant<float>({2}, {0.00123f, 0.00431f}), b.input(added, {2, 4, 5, 2})});
-      b.output(b.add(kTable, NoAttrs{}, {y, b.random_constant(DType::f32, {256})}));
-      relabel(b.graph);
+      const std::int32_t lowest = made == DType::u8 ? 20 : -90, highest = made == DType::u8 ? 200 : 111;
+      relabel_convolution(requantized(made, 13, lowest, highest).appended({{AddInteger{form, lowest, highest}}, made}),
+                          added);
     }
   }
 }

@@ -2,6 +2,7 @@
 #include "ops/hybrid_conv/hybrid_conv.h"
 
 #include <cmath>
+#include <optional>
 
 #include "ops/float_depthwise/float_depthwise.h"
 #include "ops/row_quantize/row_quantize.h"
@@ -18,6 +19,17 @@ Tensor weights(Shape shape, const std::vector<std::int8_t>& values) {
   return Tensor::of<std::int8_t>(std::move(shape), values);
 }
 
+const Epilogue kOnnx{{ScaleInRun{RunForm::onnx}}, DType::f32};
+
+std::vector<float> run_with(const HybridConvAttrs& attrs, const Tensor& x, const Tensor& w, const Tensor& zero,
+                            const std::optional<Tensor>& offset, const std::vector<Tensor>& operands) {
+  std::vector<ConstTensorView> views{x.view(), w.view(), zero.view(), offset ? offset->view() : ConstTensorView{}};
+  for (const Tensor& operand : operands) views.push_back(operand.view());
+  const auto y = evaluate_op(kHybridConv, attrs, views);
+  EXPECT_TRUE(y.ok()) << to_string(y.errors());
+  return values<float>(y->front());
+}
+
 std::vector<Tensor> quantized(DynamicForm form, std::int64_t axis, const Tensor& x) {
   const std::vector<ConstTensorView> views{x.view()};
   return *evaluate_op(kRowQuantize, RowQuantizeAttrs{form, axis}, views);
@@ -27,24 +39,25 @@ std::vector<Tensor> quantized(DynamicForm form, std::int64_t axis, const Tensor&
 TEST(HybridConv, SubtractsItsZeroPointAndLeavesThePaddingOut) {
   const Tensor x = bytes({1, 1, 3, 2}, {10, 11, 12, 13, 14, 15});
   const Tensor w = weights({2, 1, 2, 2}, {1, 2, 3, 4, -1, -2, -3, -4});
-  const HybridConvAttrs attrs{.window = {{1, 2}, {1, 1}, {1, 1}, {0, 1}, {0, 0}}};
-  const std::vector<Tensor> inputs = {
-      x, w, floats({}, {0.5f}), bytes({}, {10}), floats({2}, {2.0f, 4.0f}), floats({2}, {100.0f, 0.0f})};
+  const HybridConvAttrs attrs{.window = {{1, 2}, {1, 1}, {1, 1}, {0, 1}, {0, 0}}, .epilogue = kOnnx};
+  const auto answers = [&](const HybridConvAttrs& conv) {
+    return run_with(conv, x, w, bytes({}, {10}), std::nullopt,
+                    {floats({}, {0.5f}), floats({2}, {2.0f, 4.0f}), floats({2}, {100.0f, 0.0f})});
+  };
   // x - 10: 0 1 2 3 4 5. The first pixel sees padding under the first tap.
-  EXPECT_EQ(values<float>(run(kHybridConv, attrs, inputs)), (std::vector<float>{104, -8, 120, -40, 140, -80}));
+  EXPECT_EQ(answers(attrs), (std::vector<float>{104, -8, 120, -40, 140, -80}));
   HybridConvAttrs clamped = attrs;
-  clamped.lowest = 0.0f, clamped.highest = 120.0f;
-  EXPECT_EQ(values<float>(run(kHybridConv, clamped, inputs)), (std::vector<float>{104, 0, 120, 0, 120, 0}));
+  clamped.epilogue.stages.emplace_back(ClampReal{0.0f, 120.0f});
+  EXPECT_EQ(answers(clamped), (std::vector<float>{104, 0, 120, 0, 120, 0}));
 }
 
 TEST(HybridConv, ScalesPerImagePerPixelAndOffsets) {
   const Tensor w = weights({1, 1, 1, 1}, {100});
-  const HybridConvAttrs attrs{.window = unit_window({1, 1})};
+  const HybridConvAttrs attrs{.window = unit_window({1, 1}), .epilogue = kOnnx};
   const Tensor x = bytes({2, 1, 2, 1}, {1, 2, 3, 255});
   const auto at = [&](const Tensor& scale, const Tensor& zero) {
-    return values<float>(run(kHybridConv, attrs,
-                             {x, w, scale, zero, floats({1}, {1.0f}), floats({1}, {0.0f}),
-                              Tensor::of<std::int32_t>({1}, std::vector<std::int32_t>{28})}));
+    return run_with(attrs, x, w, zero, Tensor::of<std::int32_t>({1}, std::vector<std::int32_t>{28}),
+                    {scale, floats({1}, {1.0f}), floats({1}, {0.0f})});
   };
   EXPECT_EQ(at(floats({2}, {1.0f, 0.5f}), bytes({2}, {0, 255})), (std::vector<float>{128, 256, -126 * 128, 0}));
   EXPECT_EQ(at(floats({2, 1, 2}, {1, 2, 3, 4}), bytes({2, 1, 2}, {0, 1, 2, 3})),
@@ -54,33 +67,35 @@ TEST(HybridConv, ScalesPerImagePerPixelAndOffsets) {
 // Numbers for which each form rounds differently.
 TEST(HybridConv, FormsRoundWhereTheySay) {
   const float sum = 16777215.0f, x_scale = 0.1f, w_scale = 0.3f, bias = -0.7f;
-  EXPECT_EQ(hybrid_value(HybridForm::xnnpack, sum, x_scale, w_scale, bias), std::fma(sum * x_scale, w_scale, bias));
-  EXPECT_EQ(hybrid_value(HybridForm::onnx, sum, x_scale, w_scale, bias), sum * (w_scale * x_scale) + bias);
-  EXPECT_EQ(hybrid_value(HybridForm::tflite, sum, x_scale, w_scale, bias), sum * w_scale * x_scale + bias);
+  EXPECT_EQ(ScaleInRun{RunForm::xnnpack}.apply(sum, x_scale, w_scale, bias), std::fma(sum * x_scale, w_scale, bias));
+  EXPECT_EQ(ScaleInRun{RunForm::onnx}.apply(sum, x_scale, w_scale, bias), sum * (w_scale * x_scale) + bias);
+  EXPECT_EQ(ScaleInRun{RunForm::tflite}.apply(sum, x_scale, w_scale, bias), sum * w_scale * x_scale + bias);
 }
 
 TEST(HybridConv, RefusesScalesThatFitNothing) {
-  const Fact x = fact(DType::u8, {2, 4, 4, 3}), w = fact(DType::s8, {5, 1, 1, 3}), w_scale = fact(DType::f32, {5});
-  const HybridConvAttrs pointwise{.window = unit_window({1, 1})};
-  const auto scales = [](Shape shape) { return std::pair{fact(DType::f32, shape), fact(DType::u8, shape)}; };
-  for (const Shape& shape : {Shape{}, Shape{1}, Shape{2}, Shape{2, 4, 4}}) {
-    const auto [scale, zero] = scales(shape);
-    EXPECT_FALSE(refuses(kHybridConv, pointwise, {x, w, scale, zero, w_scale}));
-  }
-  for (const Shape& shape : {Shape{3}, Shape{4, 4}, Shape{0}}) {
-    const auto [scale, zero] = scales(shape);
-    EXPECT_TRUE(refuses(kHybridConv, pointwise, {x, w, scale, zero, w_scale}));
-  }
-  const HybridConvAttrs square{.window = {{3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}}};
-  const Fact kernel = fact(DType::s8, {5, 3, 3, 3}), per_pixel = fact(DType::f32, {2, 4, 4});
-  EXPECT_TRUE(refuses(kHybridConv, square, {x, kernel, per_pixel, fact(DType::u8, {2, 4, 4}), w_scale}));
-  EXPECT_FALSE(refuses(kHybridConv, square, {x, kernel, fact(DType::f32, {2}), fact(DType::u8, {2}), w_scale}));
-  EXPECT_TRUE(refuses(kHybridConv, square, {x, kernel, fact(DType::f32, {2}), fact(DType::u8, {1}), w_scale}));
-  EXPECT_TRUE(
-      refuses(kHybridConv, square, {x, kernel, fact(DType::f32, {2}), fact(DType::u8, {2}), fact(DType::f32, {1})}));
+  const Fact x = fact(DType::u8, {2, 4, 4, 3}), w = fact(DType::s8, {5, 1, 1, 3}), channels = fact(DType::f32, {5});
+  const Fact offset = fact(DType::s32, {5});
+  const HybridConvAttrs pointwise{.window = unit_window({1, 1}), .epilogue = kOnnx};
+  const auto is_refused = [&](const HybridConvAttrs& attrs, const Fact& weights, const Shape& scale, const Shape& zero,
+                              const Fact& w_scale) {
+    return refuses(kHybridConv, attrs,
+                   {x, weights, fact(DType::u8, zero), offset, fact(DType::f32, scale), w_scale, channels});
+  };
+  for (const Shape& shape : {Shape{}, Shape{1}, Shape{2}, Shape{2, 4, 4}})
+    EXPECT_FALSE(is_refused(pointwise, w, shape, shape, channels));
+  for (const Shape& shape : {Shape{3}, Shape{4, 4}, Shape{0}})
+    EXPECT_TRUE(is_refused(pointwise, w, shape, shape, channels));
+  HybridConvAttrs square{.window = {{3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}}, .epilogue = kOnnx};
+  const Fact kernel = fact(DType::s8, {5, 3, 3, 3});
+  EXPECT_TRUE(is_refused(square, kernel, {2, 4, 4}, {2, 4, 4}, channels));
+  EXPECT_FALSE(is_refused(square, kernel, {2}, {2}, channels));
+  EXPECT_TRUE(is_refused(square, kernel, {2}, {1}, channels));
+  EXPECT_TRUE(is_refused(square, kernel, {2}, {2}, fact(DType::f32, {4})));
   HybridConvAttrs turned = square;
-  turned.lowest = 1.0f, turned.highest = 0.0f;
-  EXPECT_TRUE(refuses(kHybridConv, turned, {x, kernel, fact(DType::f32, {2}), fact(DType::u8, {2}), w_scale}));
+  turned.epilogue.stages.emplace_back(ClampReal{1.0f, 0.0f});
+  EXPECT_TRUE(is_refused(turned, kernel, {2}, {2}, channels));
+  square.epilogue = {{Scale{}}, DType::f32};
+  EXPECT_TRUE(refuses(kHybridConv, square, {x, kernel, fact(DType::u8, {2}), offset, channels}));
 }
 
 TEST(RowQuantize, RowsHaveScalesOfTheirOwn) {

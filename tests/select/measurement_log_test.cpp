@@ -20,12 +20,13 @@ Fact constant(DType dtype, Shape shape) {
 
 // A convolution of 8 to 16 channels.
 struct ConvCall {
-  explicit ConvCall(std::int64_t size = 6, QuantizedConvAttrs of = {}) : attrs(with_window(std::move(of))) {
+  explicit ConvCall(std::int64_t size = 6, QuantizedConvAttrs of = {.epilogue = requantized(DType::u8, 0, 0, 255)})
+      : attrs(with_window(std::move(of))) {
     facts = {{.dtype = DType::u8, .shape = {1, size, size, 8}},
              constant(DType::s8, {16, 3, 3, 8}),
              constant(DType::s32, {16}),
              constant(DType::f32, {16})};
-    for (const Fact& fact : facts) call.inputs.push_back(&fact);
+    call.inputs = {&facts[0], &facts[1], &facts[2], nullptr, &facts[3]};
     call.spec = &kQuantizedConv;
     call.attrs = &attrs;
     call.outputs = {{.dtype = DType::u8, .shape = {1, size, size, 16}}};
@@ -48,13 +49,13 @@ const Kernel* first_runnable() {
 
 TEST(Measuring, CallsDifferByShapesAndStructureNotByScales) {
   const std::string key = describe_call(ConvCall().call);
-  EXPECT_EQ(key, describe_call(ConvCall(6, {.x_zero_point = 9, .zero_point = 3, .residual_ratio = 0.5f}).call));
+  EXPECT_EQ(key, describe_call(ConvCall(6, {.x_zero_point = 9, .epilogue = requantized(DType::u8, 3, 1, 200)}).call));
   EXPECT_NE(key, describe_call(ConvCall(7).call));
-  EXPECT_NE(key, describe_call(ConvCall(6, {.to = DType::s8}).call));
-  EXPECT_NE(key, describe_call(ConvCall(6, {.residual = Residual::before_rounding}).call));
+  EXPECT_NE(key, describe_call(ConvCall(6, {.epilogue = requantized(DType::s8, 0, 0, 127)}).call));
+  EXPECT_NE(key, describe_call(ConvCall(6, {.epilogue = {{ScaleAndAdd{}, Round{}}, DType::u8}}).call));
   EXPECT_EQ(
-      key.rfind("quantized_conv(u8[1x6x6x8], s8[16x3x3x8]*, s32[16]*, f32[16]*) -> u8[1x6x6x16] {window=kernel=[3,3] ",
-                0),
+      key.rfind(
+          "quantized_conv(u8[1x6x6x8], s8[16x3x3x8]*, s32[16]*, -, f32[16]*) -> u8[1x6x6x16] {window=kernel=[3,3] ", 0),
       0u)
       << key;
 }

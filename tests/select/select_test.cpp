@@ -155,13 +155,13 @@ std::string conv_kernel_on(std::string_view target, const Shape& x_shape, std::i
     return Fact{.dtype = dtype, .shape = shape, .constant = std::make_shared<const Tensor>(dtype, shape)};
   };
   const std::int64_t border = kernel / 2;
-  QuantizedConvAttrs attrs;
+  QuantizedConvAttrs attrs{.epilogue = requantized(DType::u8, 0, 0, 255)};
   attrs.window = {{kernel, kernel}, {1, 1}, {1, 1}, {border, border}, {border, border}};
   const Attrs erased = attrs;
   const Fact x{.dtype = DType::u8, .shape = x_shape},
       w = constant(DType::s8, {out_channels, kernel, kernel, x_shape[3]});
   const Fact bias = constant(DType::s32, {out_channels}), multiplier = constant(DType::f32, {out_channels});
-  OpCall call{.spec = &kQuantizedConv, .attrs = &erased, .inputs = {&x, &w, &bias, &multiplier}};
+  OpCall call{.spec = &kQuantizedConv, .attrs = &erased, .inputs = {&x, &w, &bias, nullptr, &multiplier}};
   call.outputs = {{.dtype = DType::u8, .shape = {x_shape[0], x_shape[1], x_shape[2], out_channels}}};
   const auto choice = choose(call, *machine_for_target(target), {}, all_kernels());
   return choice ? std::string(choice->kernel->name) : to_string(choice.errors());

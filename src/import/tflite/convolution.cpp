@@ -150,29 +150,25 @@ HybridWeights hybrid_weights(OperatorReader& in, ValueId stored) {
 // kernels.
 struct HybridRule {
   DynamicForm quantize;
-  HybridForm result;
+  RunForm result;
 };
 
 HybridRule hybrid_rule(OperatorReader& in) {
   const bool is_conv = in.type() == "CONV_2D", is_depthwise = in.type() == "DEPTHWISE_CONV_2D";
   if (in.building().profile != Profile::tflite_xnnpack)
-    return {DynamicForm::tflite, is_conv ? HybridForm::tflite : HybridForm::onnx};
-  return is_depthwise ? HybridRule{DynamicForm::tflite, HybridForm::tflite}
-                      : HybridRule{DynamicForm::xnnpack, HybridForm::xnnpack};
+    return {DynamicForm::tflite, is_conv ? RunForm::tflite : RunForm::onnx};
+  return is_depthwise ? HybridRule{DynamicForm::tflite, RunForm::tflite}
+                      : HybridRule{DynamicForm::xnnpack, RunForm::xnnpack};
 }
 
-struct Bounds {
-  float lowest = -kUnbounded, highest = kUnbounded;
-};
-
 // What the format's fused functions clamp to; nothing for one that is no clamp.
-std::optional<Bounds> bounds_of(int activation) {
+std::optional<ClampReal> bounds_of(int activation) {
   constexpr int kNone = 0, kRelu = 1, kReluN1To1 = 2, kRelu6 = 3;
   switch (activation) {
-    case kNone: return Bounds{};
-    case kRelu: return Bounds{.lowest = 0.0f};
-    case kReluN1To1: return Bounds{-1.0f, 1.0f};
-    case kRelu6: return Bounds{0.0f, 6.0f};
+    case kNone: return ClampReal{};
+    case kRelu: return ClampReal{.lowest = 0.0f};
+    case kReluN1To1: return ClampReal{-1.0f, 1.0f};
+    case kRelu6: return ClampReal{0.0f, 6.0f};
     default: return std::nullopt;
   }
 }
@@ -183,14 +179,15 @@ ValueId hybrid_conv(OperatorReader& in, ValueId x, const HybridWeights& weights,
   if (in.failed()) return {};
   const HybridRule rule = hybrid_rule(in);
   const bool is_per_pixel = rule.quantize == DynamicForm::xnnpack && attrs.is_pointwise();
-  attrs.form = rule.result;
   const auto bounds = bounds_of(activation);
-  if (bounds) attrs.lowest = bounds->lowest, attrs.highest = bounds->highest;
+  attrs.epilogue = {{ScaleInRun{rule.result}}, DType::f32};
+  if (bounds && *bounds != ClampReal{}) attrs.epilogue.stages.emplace_back(*bounds);
   const auto q = in.add_exactly(kRowQuantize, RowQuantizeAttrs{.form = rule.quantize, .axis = is_per_pixel ? 3 : 1},
                                 {x}, "quantized");
   if (in.failed()) return {};
   ++in.building().dynamic;
-  const ValueId y = in.add(kHybridConv, attrs, {q[0], weights.value, q[1], q[2], weights.scale, bias, weights.offset},
+  if (!bias.exists()) bias = in.constant(Tensor(DType::f32, in.shape(weights.scale)), "no_bias");
+  const ValueId y = in.add(kHybridConv, attrs, {q[0], weights.value, q[2], weights.offset, q[1], weights.scale, bias},
                            bounds ? "" : "sum");
   return bounds ? y : in.activation(y, activation);
 }

@@ -55,6 +55,7 @@ class AmxStep final : public Step {
   std::int64_t row_bytes_ = g_.row_dwords() * kTileAmx.weight_bytes();  // of the weights of a row of K for one vector
   std::size_t sums_bytes_ = 0;
   std::size_t out_bytes_ = 1;  // of an element
+  int other_ = -1;             // the input that is added, where there is one
   std::unique_ptr<TileConstants> constants_;
   std::vector<BlockCode> codes_by_block_;
   std::vector<std::shared_ptr<const Code>> codes_;
@@ -101,6 +102,8 @@ Status AmxStep::emit(const TileConfig& base) {
 
 Result<std::unique_ptr<Step>> AmxStep::make(const StepSpec& spec, CheckedConv call) {
   const auto& attrs = spec.attrs->as<QuantizedConvAttrs>();
+  const EpilogueParts parts = call.parts;
+  if (parts.in_run != nullptr) return refused_conv("needs a scale known at compile time");
   const int most = kTileAmx.max_pixels(call.blocks.max_vectors);
   ConvSplit split = split_conv(call.geometry, call.blocks, kTileAmx, most, spec.threads, host_machine().l2_bytes);
   const AmxLayout layout = AmxLayout::of(split.tiles, call.blocks, call.geometry);
@@ -113,8 +116,10 @@ Result<std::unique_ptr<Step>> AmxStep::make(const StepSpec& spec, CheckedConv ca
   if (!registers) return registers.errors();
   std::unique_ptr<AmxStep> step(new AmxStep(std::move(call), std::move(walk), layout, std::move(*registers)));
   step->out_bytes_ = size_of(spec.outputs[0].dtype);
-  step->constants_ = epilogue_constants(attrs, kTileVnni512.lanes, step->packed_.table);
-  if (auto status = step->emit(epilogue_config(spec, kTileVnni512, step->packed_)); !status) return status.errors();
+  step->other_ = parts.other;
+  step->constants_ = epilogue_constants(parts, kTileVnni512.lanes, step->packed_.table);
+  if (auto status = step->emit(epilogue_config(spec, parts, kTileVnni512, step->packed_)); !status)
+    return status.errors();
   return std::unique_ptr<Step>(std::move(step));
 }
 
@@ -153,7 +158,7 @@ void AmxStep::finish(const StepBuffers& buffers, const TileWalk::Tile& tile, std
   const BlockCode& code = codes_by_block_[b];
   const int at_once = finish_pixels(block.vectors);
   const std::int64_t element = walk_.first_pixel(tile) * g_.out_channels + block.first;
-  const std::byte* residual = buffers.inputs.size() > kConvResidual ? buffers.inputs[kConvResidual] : nullptr;
+  const std::byte* residual = other_ >= 0 ? buffers.inputs[static_cast<std::size_t>(other_)] : nullptr;
   TileArgs args{.bias = packed_.bias + block.lane,
                 .multiplier = packed_.multipliers.data() + block.lane,
                 .w_offset = packed_.w_offset + (g_.sums_x ? block.lane : 0),

@@ -8,27 +8,17 @@
 #include <vector>
 
 #include "kernels/conv/geometry.h"
+#include "kernels/epilogue/parts.h"
 #include "kernels/kernel.h"
 
 namespace octavo {
 
-inline bool adds_after_rounding(Residual residual) {
-  return residual == Residual::after_rounding_conv_first || residual == Residual::after_rounding_conv_second;
-}
-
-// Why attributes that infer accepted are beyond these kernels, or empty. Asked again when a step is prepared: its
-// attributes come from a file.
-std::string attrs_refusal(const QuantizedConvAttrs& attrs);
-
-// The residual's position where y may overwrite it, or -1: it is read just before y is written.
+// The position of what an addition reads where y may overwrite it, or -1: it is read just before y is written.
 int residual_in_place(const OpCall& call);
 
-std::string conv_refusal(const OpCall& call, const TileTarget& target);
 double conv_cost(const OpCall& call, const Machine& machine, const TileTarget& target);
 
-// The rest of the bias is refused here, since a kernel that forgot it would be wrong; those that add it ask
-// direct_refusal.
-std::string direct_refusal(const OpCall& call, const TileTarget& target);
+std::string conv_refusal(const OpCall& call, const TileTarget& target);
 
 // weights s8 [block][row][tap][dword][vector][lane][4] (AVX2: s8 or s16 [dword][parity][vector][lane][2]), bias s32 and
 // multiplier f32 per lane (then the rest of the bias per lane, where there is one), w_offset s32 per lane where tiles

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "kernels/call.h"
 
@@ -17,21 +18,17 @@ void fill(T (&lanes)[N], V value) {
 
 // Whether |(f32(acc) + rest) * multiplier + residual| stays below 2^31 for every acc, so that no conversion to s32 can
 // overflow.
-bool cannot_overflow(const QuantizedConvAttrs& attrs, std::span<const float> multipliers) {
-  if (attrs.residual == Residual::before_rounding &&
-      !(std::fabs(attrs.residual_ratio) <= 1e6f && std::abs(attrs.residual_zero_point) <= 255))
+bool cannot_overflow(const EpilogueParts& parts, std::span<const float> multipliers) {
+  if (parts.scale_and_add != nullptr &&
+      !(std::fabs(parts.scale_and_add->ratio) <= 1e6f && std::abs(parts.scale_and_add->zero_point) <= 255))
     return false;
   return std::all_of(multipliers.begin(), multipliers.end(), [](float m) { return std::fabs(m) <= 0.5f; });
 }
 
 // What packing adds: an addition in integers has its zero point in it.
-std::int32_t zero_point_after(const QuantizedConvAttrs& attrs) {
-  if (attrs.residual == Residual::after_rounding_integer) return 0;
-  return adds_after_rounding(attrs.residual) ? attrs.add.shift : attrs.zero_point;
-}
-
-bool has_rest(const StepSpec& spec) {
-  return spec.inputs.size() > kConvBiasRest && spec.inputs[kConvBiasRest].is_present;
+std::int32_t zero_point_after(const EpilogueParts& parts) {
+  if (parts.add_integer != nullptr || parts.round == nullptr) return 0;
+  return parts.add_round != nullptr ? parts.add_round->after : parts.round->after;
 }
 
 TableStep table_step(const TileTarget& target) {
@@ -47,38 +44,49 @@ bool may_be_packed(const StepSpec& spec) {
 
 }  // namespace
 
+Error refused_conv(std::string reason) {
+  return {.kind = ErrorKind::invalid_input,
+          .where = "quantized_conv",
+          .found = "a call that this kernel refuses",
+          .hint = std::move(reason)};
+}
+
+Result<EpilogueParts> checked_parts(const StepSpec& spec) {
+  const auto parts = EpilogueParts::of(spec.attrs->as<QuantizedConvAttrs>().epilogue, kConvOperands);
+  if (!parts) return refused_conv("needs an epilogue of a scale, a rounding, an addition and a table");
+  if (parts->other >= 0 && spec.inputs[static_cast<std::size_t>(parts->other)].shape != spec.outputs[0].shape)
+    return refused_conv("needs an addition of the same shape");
+  return *parts;
+}
+
 Result<CheckedConv> checked_conv(const StepSpec& spec, const TileTarget& target) {
   const auto& attrs = spec.attrs->as<QuantizedConvAttrs>();
-  std::string reason = attrs_refusal(attrs);
-  if (reason.empty()) reason = geometry_refusal(attrs, spec.inputs[kConvX].shape, spec.inputs[kConvW].shape);
+  const auto parts = checked_parts(spec);
+  if (!parts) return parts.errors();
+  std::string reason = geometry_refusal(attrs, spec.inputs[kConvX].shape, spec.inputs[kConvW].shape);
   if (spec.inputs[kConvX].dtype != DType::u8) reason = "needs an input of type u8";
-  if (!reason.empty())
-    return Error{.kind = ErrorKind::invalid_input,
-                 .where = "quantized_conv",
-                 .found = "a call that this kernel refuses",
-                 .hint = reason};
+  if (!reason.empty()) return refused_conv(std::move(reason));
   if (!may_be_packed(spec)) return not_as_packed(spec);
   const bool has_offset = spec.inputs.size() > kConvOffset && spec.inputs[kConvOffset].is_present;
   const ConvGeometry g = geometry_of(
       attrs, {spec.inputs[kConvX].shape, spec.inputs[kConvW].shape, spec.outputs[0].shape, has_offset}, target);
   ChannelBlocks blocks = channel_blocks(g, target);
-  auto packed = checked_packed(spec, {target.weight_type(), blocks.weight_bytes, blocks.lanes, g.sums_x});
+  auto packed = checked_packed(spec, *parts, {target.weight_type(), blocks.weight_bytes, blocks.lanes, g.sums_x});
   if (!packed) return packed.errors();
-  return CheckedConv{g, std::move(blocks), *packed};
+  return CheckedConv{g, std::move(blocks), *packed, *parts};
 }
 
-Result<PackedConv> checked_packed(const StepSpec& spec, const PackedSizes& sizes) {
-  const bool has_multiplier = spec.attrs->as<QuantizedConvAttrs>().to != DType::s32;
-  const bool has_table = spec.inputs.size() > kConvTable && spec.inputs[kConvTable].is_present;
+Result<PackedConv> checked_packed(const StepSpec& spec, const EpilogueParts& parts, const PackedSizes& sizes) {
+  const bool has_multiplier = parts.multiplier >= 0, has_table = parts.table >= 0;
   const std::size_t offset = has_multiplier ? 3 : 2, table = offset + (sizes.has_offset ? 1 : 0);
   const bool is_whole =
       is_packed_as(spec, 0, sizes.weight_type,
                    sizes.weight_bytes / static_cast<std::int64_t>(size_of(sizes.weight_type))) &&
       is_packed_as(spec, 1, DType::s32, sizes.lanes) &&
-      (!has_multiplier || is_packed_as(spec, 2, DType::f32, sizes.lanes * (has_rest(spec) ? 2 : 1))) &&
+      (!has_multiplier || is_packed_as(spec, 2, DType::f32, sizes.lanes * (parts.rest >= 0 ? 2 : 1))) &&
       (!sizes.has_offset || is_packed_as(spec, offset, DType::s32, sizes.lanes)) &&
       (!has_table || is_packed_as(spec, table, spec.outputs[0].dtype, 256));
-  if (!is_whole || !is_read_in_run(spec, kConvX) || !is_read_in_run(spec, kConvResidual)) return not_as_packed(spec);
+  if (!is_whole || !is_read_in_run(spec, kConvX) || !parts.is_read_in_run(spec)) return not_as_packed(spec);
   PackedConv packed{.weights = spec.packed[0].data, .bias = spec.packed[1].as<std::int32_t>()};
   if (has_multiplier) packed.multipliers = spec.packed[2].span<float>();
   if (sizes.has_offset) packed.w_offset = spec.packed[offset].as<std::int32_t>();
@@ -86,29 +94,27 @@ Result<PackedConv> checked_packed(const StepSpec& spec, const PackedSizes& sizes
   return packed;
 }
 
-std::unique_ptr<TileConstants> epilogue_constants(const QuantizedConvAttrs& attrs, int lanes,
-                                                  const std::uint8_t* table) {
+std::unique_ptr<TileConstants> epilogue_constants(const EpilogueParts& parts, int lanes, const std::uint8_t* table) {
   auto constants = std::make_unique<TileConstants>();
   TileConstants& c = *constants;
-  fill(c.lowest, attrs.lowest - attrs.zero_point);
-  fill(c.highest, attrs.highest - attrs.zero_point);
-  // An addition after rounding takes its operands without its shift and adds it at the end.
-  const bool adds_after = adds_after_rounding(attrs.residual);
-  fill(c.zero_point, attrs.zero_point - attrs.add.shift);
-  fill(c.zero_point_words, zero_point_after(attrs));
-  fill(c.residual_zero_point, adds_after ? attrs.add.shift : attrs.residual_zero_point);
-  fill(c.residual_ratio, attrs.residual_ratio);
-  fill(c.add_a_ratio, attrs.add.a_ratio);
-  fill(c.add_b_ratio, attrs.add.b_ratio);
-  fill(c.add_fixed, attrs.add.fixed);
-  fill(c.add_lowest, attrs.add_lowest);
-  fill(c.add_highest, attrs.add_highest);
-  fill(c.add_a_multiplier, attrs.integer_add.a_multiplier);
-  fill(c.add_b_multiplier, attrs.integer_add.b_multiplier);
-  fill(c.add_bias, attrs.integer_add.bias);
-  fill(c.add_zero_point, attrs.integer_add.zero_point);
-  fill(c.add_integer_lowest, attrs.add_lowest);
-  fill(c.add_integer_highest, attrs.add_highest);
+  if (parts.clamp != nullptr) fill(c.lowest, parts.clamp->lowest), fill(c.highest, parts.clamp->highest);
+  if (parts.round != nullptr) {
+    fill(c.lowest, parts.round->lowest_real()), fill(c.highest, parts.round->highest_real());
+    // An addition after rounding takes its operands without their shifts and adds its own at the end.
+    fill(c.zero_point, parts.round->after - (parts.add_real != nullptr ? parts.add_real->value_shift : 0));
+  }
+  fill(c.zero_point_words, zero_point_after(parts));
+  fill(c.residual_zero_point, parts.other_shift());
+  if (parts.scale_and_add != nullptr) fill(c.residual_ratio, parts.scale_and_add->ratio);
+  if (const AddReal* add = parts.add_real) {
+    fill(c.add_a_ratio, add->a_ratio), fill(c.add_b_ratio, add->b_ratio), fill(c.add_fixed, add->fixed);
+    fill(c.add_lowest, parts.add_round->lowest_real()), fill(c.add_highest, parts.add_round->highest_real());
+  }
+  if (const AddInteger* add = parts.add_integer) {
+    fill(c.add_a_multiplier, add->form.a_multiplier), fill(c.add_b_multiplier, add->form.b_multiplier);
+    fill(c.add_bias, add->form.bias), fill(c.add_zero_point, add->form.zero_point);
+    fill(c.add_integer_lowest, add->lowest), fill(c.add_integer_highest, add->highest);
+  }
   // After packing, 128-bit lane L holds dword L of vectors 0, 1, 2, 3.
   const int per_vector = lanes / 4;
   for (int i = 0; i < 16; ++i) c.pack_order[i] = static_cast<std::uint32_t>(4 * (i % per_vector) + i / per_vector) % 16;
@@ -120,26 +126,32 @@ std::unique_ptr<TileConstants> epilogue_constants(const QuantizedConvAttrs& attr
   return constants;
 }
 
-TileConfig epilogue_config(const StepSpec& spec, const TileTarget& target, const PackedConv& packed) {
-  const auto& attrs = spec.attrs->as<QuantizedConvAttrs>();
-  const IntegerRange range = range_of(attrs.to);
-  const bool adds_after = adds_after_rounding(attrs.residual);
-  const bool saturates =
-      !adds_after && attrs.residual != Residual::after_rounding_integer && cannot_overflow(attrs, packed.multipliers);
-  TileConfig config{
-      .target = target,
-      .out_channels = static_cast<std::int32_t>(spec.outputs[0].shape[3]),
-      .to = attrs.to,
-      .residual = attrs.residual,
-      .adds_zero_point = zero_point_after(attrs) != 0,
-      .rest_offset = has_rest(spec) ? static_cast<std::int32_t>(packed.multipliers.size_bytes() / 2) : 0,
-      .clamps_low = !saturates || attrs.lowest != range.lowest,
-      .clamps_high = !saturates || attrs.highest != range.highest,
-      .add_right_shift = attrs.residual == Residual::after_rounding_integer ? attrs.integer_add.right_shift : 0,
-      .table = packed.table != nullptr ? table_step(target) : TableStep::none};
-  if (attrs.residual != Residual::none) {
-    config.residual_type = spec.inputs[kConvResidual].dtype;
-    config.subtracts_from_residual = (adds_after ? attrs.add.shift : attrs.residual_zero_point) != 0;
+TileConfig epilogue_config(const StepSpec& spec, const EpilogueParts& parts, const TileTarget& target,
+                           const PackedConv& packed) {
+  TileConfig config{.target = target,
+                    .out_channels = static_cast<std::int32_t>(spec.outputs[0].shape[3]),
+                    .to = parts.to,
+                    .addition = parts.addition(),
+                    .adds_zero_point = zero_point_after(parts) != 0,
+                    .rest_offset = parts.rest >= 0 ? static_cast<std::int32_t>(packed.multipliers.size_bytes() / 2) : 0,
+                    .add_right_shift = parts.add_integer != nullptr ? parts.add_integer->form.right_shift : 0,
+                    .table = packed.table != nullptr ? table_step(target) : TableStep::none};
+  if (parts.round != nullptr) {
+    const IntegerRange range = range_of(parts.to);
+    const bool saturates =
+        parts.add_real == nullptr && parts.add_integer == nullptr && cannot_overflow(parts, packed.multipliers);
+    config.clamps_low = !saturates || parts.round->lowest != range.lowest;
+    config.clamps_high = !saturates || parts.round->highest != range.highest;
+  }
+  if (parts.in_run != nullptr) {
+    config.run_form = parts.in_run->form;
+    const ClampReal clamp = parts.clamp != nullptr ? *parts.clamp : ClampReal{};
+    config.clamps_low = clamp.lowest > -std::numeric_limits<float>::infinity();
+    config.clamps_high = clamp.highest < std::numeric_limits<float>::infinity();
+  }
+  if (parts.other >= 0) {
+    config.residual_type = spec.inputs[static_cast<std::size_t>(parts.other)].dtype;
+    config.subtracts_from_residual = parts.other_shift() != 0;
   }
   return config;
 }

@@ -27,32 +27,33 @@ struct PackedSizes {
   std::int64_t lanes = 0;
   bool has_offset = false;
 };
-Result<PackedConv> checked_packed(const StepSpec& spec, const PackedSizes& sizes);
+Result<PackedConv> checked_packed(const StepSpec& spec, const EpilogueParts& parts, const PackedSizes& sizes);
+Error refused_conv(std::string reason);
+// The parts of the attributes' epilogue, which the tiles emit.
+Result<EpilogueParts> checked_parts(const StepSpec& spec);
 
 // A direct convolution that a file asks for, all of it checked.
 struct CheckedConv {
   ConvGeometry geometry;
   ChannelBlocks blocks;
   PackedConv packed;
+  EpilogueParts parts;
 };
 Result<CheckedConv> checked_conv(const StepSpec& spec, const TileTarget& target);
 
-// What hybrid_conv adds: scales and zero points of x that are known only in a run, and the form and clamp of its
-// result.
+// What hybrid_conv adds: scales and zero points of x that are known only in a run.
 struct RunScaling {
   RunScales scales = RunScales::none;
   std::int64_t image_step = 0;  // from one image's scale to the next's; 0: one for all
-  HybridForm form = HybridForm::onnx;
-  float lowest = 0.0f, highest = 0.0f;
 };
 // `spec` is that of a quantized_conv, but for the buffers that a run passes, which are those of hybrid_conv.
 Result<std::unique_ptr<Step>> prepare_scaled_conv(const StepSpec& spec, const TileTarget& target, CheckedConv call,
                                                   const RunScaling& scaling);
 
 // Target, output, residual, clamps and table; the loop over K is left to the caller.
-TileConfig epilogue_config(const StepSpec& spec, const TileTarget& target, const PackedConv& packed);
-std::unique_ptr<TileConstants> epilogue_constants(const QuantizedConvAttrs& attrs, int lanes,
-                                                  const std::uint8_t* table);
+TileConfig epilogue_config(const StepSpec& spec, const EpilogueParts& parts, const TileTarget& target,
+                           const PackedConv& packed);
+std::unique_ptr<TileConstants> epilogue_constants(const EpilogueParts& parts, int lanes, const std::uint8_t* table);
 
 }  // namespace octavo
 

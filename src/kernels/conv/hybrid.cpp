@@ -1,19 +1,23 @@
 // hybrid_conv by the tiles of quantized_conv: the same packed weights and loop over K, with the scales of x read in the
 // run. Part of kernels/conv/.
 //   sum (x - zero) * w = sum x * w - zero * sum w, so accumulators begin with zero * -sum(w): that stands where
-//   quantized_conv has its bias; the scale of w stands for the multiplier and the real bias for the rest of the bias.
+//   quantized_conv has its bias, and hybrid_conv its zero points; all other operands have the same places.
 #include <array>
 
 #include "kernels/call.h"
 #include "kernels/conv/conv.h"
 #include "kernels/conv/epilogue.h"
+#include "ops/hybrid_conv/hybrid_conv.h"
 
 namespace octavo {
 namespace {
 
+static_assert(int{kHybridX} == kConvX && int{kHybridW} == kConvW && int{kHybridXZero} == kConvBias &&
+              int{kHybridOffset} == kConvOffset && int{kHybridXScale} == kConvOperands);
+
 // A zero point of x other than 0: padding is never skipped.
 QuantizedConvAttrs integer_attrs(const HybridConvAttrs& attrs) {
-  return {.window = attrs.window, .groups = attrs.groups, .x_zero_point = 1, .to = DType::f32};
+  return {.window = attrs.window, .groups = attrs.groups, .x_zero_point = 1, .epilogue = attrs.epilogue};
 }
 
 bool has_input(const OpCall& call, std::size_t i) { return i < call.inputs.size() && call.inputs[i] != nullptr; }
@@ -40,26 +44,17 @@ Fact constant_fact(Tensor tensor) {
   return {.dtype = dtype, .shape = shape, .constant = std::make_shared<Tensor>(std::move(tensor))};
 }
 
-// The quantized_conv with the same weights. Facts of what stands for others are made where `Values` says so; shapes
-// alone serve costs.
+// The quantized_conv with the same weights. Values of its bias are made where `Values` says so; its shape alone serves
+// costs.
 enum class Values { shapes_only, all };
 class IntegerCall {
  public:
-  IntegerCall(const OpCall& call, Values values) : attrs_(integer_attrs(call.attrs->as<HybridConvAttrs>())) {
-    const Shape channels{call.inputs[kHybridW]->shape[0]};
-    bias_ = values == Values::all ? constant_fact(negative_weight_sums(call))
-                                  : Fact{.dtype = DType::s32, .shape = channels};
-    rest_ = has_input(call, kHybridBias)
-                ? *call.inputs[kHybridBias]
-                : (values == Values::all ? constant_fact(Tensor(DType::f32, channels)) : Fact{.shape = channels});
-    call_ = {.spec = &kQuantizedConv, .attrs = &attrs_, .outputs = call.outputs};
-    call_.inputs.assign(kConvBiasRest + 1, nullptr);
-    call_.inputs[kConvX] = call.inputs[kHybridX];
-    call_.inputs[kConvW] = call.inputs[kHybridW];
+  IntegerCall(const OpCall& call, Values values)
+      : attrs_(integer_attrs(call.attrs->as<HybridConvAttrs>())),
+        bias_(values == Values::all ? constant_fact(negative_weight_sums(call))
+                                    : Fact{.dtype = DType::s32, .shape = {call.inputs[kHybridW]->shape[0]}}),
+        call_{.attrs = &attrs_, .inputs = call.inputs, .outputs = call.outputs} {
     call_.inputs[kConvBias] = &bias_;
-    call_.inputs[kConvMultiplier] = call.inputs[kHybridWScale];
-    call_.inputs[kConvOffset] = has_input(call, kHybridOffset) ? call.inputs[kHybridOffset] : nullptr;
-    call_.inputs[kConvBiasRest] = &rest_;
   }
   IntegerCall(const IntegerCall&) = delete;
   IntegerCall& operator=(const IntegerCall&) = delete;
@@ -67,20 +62,18 @@ class IntegerCall {
 
  private:
   Attrs attrs_;
-  Fact bias_, rest_;
+  Fact bias_;
   OpCall call_;
 };
 
 std::string hybrid_refusal(const OpCall& call, const TileTarget& target) {
-  for (std::size_t i : {kHybridW, kHybridWScale, kHybridBias, kHybridOffset}) {
-    if (has_input(call, i) && !call.inputs[i]->is_constant()) return "needs constant weights, scales and bias";
+  for (std::size_t i : {kHybridW, kHybridOffset}) {
+    if (has_input(call, i) && !call.inputs[i]->is_constant()) return "needs constant weights";
   }
-  for (std::size_t i : {kHybridX, kHybridXScale, kHybridXZero}) {
-    if (call.inputs[i]->is_constant()) return "needs inputs known only in a run";
-  }
+  if (call.inputs[kHybridXZero]->is_constant()) return "needs inputs known only in a run";
   if (call.inputs[kHybridW]->shape.elements() == 0) return "needs at least one element";
   const IntegerCall integer(call, Values::all);
-  return direct_refusal(*integer, target);
+  return conv_refusal(*integer, target);
 }
 
 double hybrid_cost(const OpCall& call, const Machine& machine, const TileTarget& target) {
@@ -93,20 +86,9 @@ std::vector<Tensor> pack_hybrid(const OpCall& call, const TileTarget& target) {
 
 // The step's spec as that of the quantized_conv.
 StepSpec integer_spec(const StepSpec& spec, const Attrs& attrs) {
-  StepSpec integer{.spec = &kQuantizedConv,
-                   .attrs = &attrs,
-                   .outputs = spec.outputs,
-                   .packed = spec.packed,
-                   .threads = spec.threads};
-  const Shape channels{spec.inputs[kHybridW].shape[0]};
-  const StepOperand absent{.is_present = false};
-  integer.inputs.assign(kConvBiasRest + 1, absent);
-  integer.inputs[kConvX] = spec.inputs[kHybridX];
-  integer.inputs[kConvW] = spec.inputs[kHybridW];
-  integer.inputs[kConvBias] = {.dtype = DType::s32, .shape = channels, .is_packed = true};
-  integer.inputs[kConvMultiplier] = spec.inputs[kHybridWScale];
-  if (spec.inputs.size() > kHybridOffset) integer.inputs[kConvOffset] = spec.inputs[kHybridOffset];
-  integer.inputs[kConvBiasRest] = {.dtype = DType::f32, .shape = channels, .is_packed = true};
+  StepSpec integer = spec;
+  integer.attrs = &attrs;
+  integer.inputs[kConvBias] = {.dtype = DType::s32, .shape = {spec.inputs[kHybridW].shape[0]}, .is_packed = true};
   return integer;
 }
 
@@ -123,10 +105,10 @@ Result<std::unique_ptr<Step>> prepare_hybrid(const StepSpec& spec, const TileTar
   const StepSpec as_integer = integer_spec(spec, integer);
   auto call = checked_conv(as_integer, target);
   if (!call) return call.errors();
-  if (!is_read_in_run(spec, kHybridXScale) || !is_read_in_run(spec, kHybridXZero)) return not_as_packed(spec);
+  if (!is_read_in_run(spec, kHybridXZero)) return not_as_packed(spec);
   const Shape& x = spec.inputs[kHybridX].shape;
-  const std::int64_t rows = spec.inputs[kHybridXScale].shape.elements();
-  RunScaling scaling{.scales = RunScales::shared, .form = attrs.form, .lowest = attrs.lowest, .highest = attrs.highest};
+  const std::int64_t rows = spec.inputs[kHybridXZero].shape.elements();
+  RunScaling scaling{.scales = RunScales::shared};
   if (rows > 1 && rows == x[0]) {
     scaling.image_step = 1;
     if (attrs.is_pointwise()) keep_images(call->geometry, x);

@@ -111,9 +111,12 @@ std::vector<Tensor> pack_conv(const OpCall& call, const TileTarget& target) {
   const auto weights = target.weight_type() == DType::s16 ? pack_weights<std::int16_t> : pack_weights<std::int8_t>;
   std::vector<Tensor> packed{weights(g, target, blocks, w, offsets),
                              pack_lanes<std::int32_t>(blocks, constant(kConvBias))};
-  if (attrs.to != DType::s32) packed.push_back(pack_multipliers(blocks, constant(kConvMultiplier), bias_rest(call)));
+  const EpilogueParts parts = *EpilogueParts::of(attrs.epilogue, kConvOperands);
+  if (parts.multiplier >= 0)
+    packed.push_back(
+        pack_multipliers(blocks, constant(parts.multiplier), parts.rest >= 0 ? &constant(parts.rest) : nullptr));
   if (g.sums_x) packed.push_back(pack_lanes<std::int32_t>(blocks, *offsets));
-  if (call.inputs.size() > kConvTable && call.inputs[kConvTable] != nullptr) packed.push_back(constant(kConvTable));
+  if (parts.table >= 0) packed.push_back(constant(parts.table));
   return packed;
 }
 

@@ -12,10 +12,6 @@ const Fact* input(const OpCall& call, int index) {
   return static_cast<std::size_t>(index) < call.inputs.size() ? call.inputs[static_cast<std::size_t>(index)] : nullptr;
 }
 
-bool is_inside(std::int64_t lowest, std::int64_t highest, IntegerRange range) {
-  return range.lowest <= lowest && lowest <= highest && highest <= range.highest;
-}
-
 std::string offset_refusal(const OpCall& call, const TileTarget& target) {
   switch (target.step) {
     case MacStep::avx2_words: return wide_offsets_refusal(call);
@@ -32,50 +28,28 @@ double stream_rate(std::int64_t weight_bytes, const Machine& machine) {
 
 }  // namespace
 
-std::string attrs_refusal(const QuantizedConvAttrs& attrs) {
-  if (attrs.x_zero_point < 0 || attrs.x_zero_point > 255) return "needs a zero point of x in 0..255";
-  if (!is_8bit(attrs.to)) return attrs.residual == Residual::none ? "" : "needs an 8-bit output to add a residual";
-  const IntegerRange range = range_of(attrs.to);
-  if (attrs.zero_point < range.lowest || attrs.zero_point > range.highest)
-    return "needs a zero point within the output type";
-  if (!is_inside(attrs.lowest, attrs.highest, range)) return "needs clamp bounds within the output type";
-  if (attrs.residual == Residual::after_rounding_integer && !is_inside(attrs.add_lowest, attrs.add_highest, range)) {
-    return "needs clamp bounds of the addition within the output type";
-  }
-  const std::int64_t shift = attrs.add.shift;
-  if (adds_after_rounding(attrs.residual) &&
-      (std::abs(shift) > 255 || !is_inside(attrs.add_lowest + shift, attrs.add_highest + shift, range))) {
-    return "needs clamp bounds of the addition within the output type";
-  }
-  return {};
-}
-
 int residual_in_place(const OpCall& call) {
-  const bool has_residual = call.inputs.size() > kConvResidual && call.inputs[kConvResidual] != nullptr;
-  return has_residual && call.inputs[kConvResidual]->shape == call.outputs[0].shape ? kConvResidual : -1;
+  const auto parts = EpilogueParts::of(call.attrs->as<QuantizedConvAttrs>().epilogue, kConvOperands);
+  const bool is_same =
+      parts && parts->other >= 0 && call.inputs[static_cast<std::size_t>(parts->other)]->shape == call.outputs[0].shape;
+  return is_same ? parts->other : -1;
 }
 
 std::string conv_refusal(const OpCall& call, const TileTarget& target) {
-  if (input(call, kConvBiasRest) != nullptr) return "needs a bias of whole units";
-  return direct_refusal(call, target);
-}
-
-std::string direct_refusal(const OpCall& call, const TileTarget& target) {
   const auto& attrs = call.attrs->as<QuantizedConvAttrs>();
   const Fact* x = input(call, kConvX);
   const Fact* w = input(call, kConvW);
   if (x->dtype != DType::u8) return "needs an input of type u8";
   if (w->dtype != DType::s8 || !w->is_constant()) return "needs constant weights of type s8";
-  for (int index : {kConvBias, kConvMultiplier, kConvTable, kConvOffset, kConvBiasRest}) {
+  for (int index : {kConvBias, kConvOffset}) {
     const Fact* fact = input(call, index);
-    if (fact != nullptr && !fact->is_constant()) return "needs constant bias, multiplier, table and weight offset";
+    if (fact != nullptr && !fact->is_constant()) return "needs a constant bias and weight offset";
   }
   if (std::string reason = offset_refusal(call, target); !reason.empty()) return reason;
-  if (input(call, kConvBias) == nullptr) return "needs a bias";
-  if (attrs.to != DType::s32 && input(call, kConvMultiplier) == nullptr) return "needs a multiplier";
-  if (x->is_constant() || (input(call, kConvResidual) != nullptr && input(call, kConvResidual)->is_constant()))
-    return "needs inputs known only in a run";
-  if (auto reason = attrs_refusal(attrs); !reason.empty()) return reason;
+  if (x->is_constant()) return "needs inputs known only in a run";
+  if (call.spec == &kQuantizedConv && attrs.epilogue.find<ScaleInRun>() != nullptr)
+    return "needs a scale known at compile time";
+  if (auto reason = epilogue_refusal(call, attrs.epilogue, kConvOperands); !reason.empty()) return reason;
   return geometry_refusal(attrs, x->shape, w->shape);
 }
 

@@ -1,11 +1,10 @@
 // The step of a direct convolution: register tiles over pixels and blocks of channels. Part of kernels/conv/.
 #include <algorithm>
 #include <array>
-#include <iterator>
-#include <limits>
 
 #include "kernels/conv/epilogue.h"
 #include "kernels/conv/tile_walk.h"
+#include "ops/hybrid_conv/hybrid_conv.h"
 
 namespace octavo {
 namespace {
@@ -39,7 +38,7 @@ class ConvStep final : public Step {
   ChannelBlocks blocks_;
   TileWalk walk_;
   RunScaling scaling_;
-  bool has_residual_ = false;
+  int other_ = -1, x_scale_ = -1;   // inputs of the epilogue, where it has them
   std::int64_t row_bytes_ = 0;      // of the weights of a row of K for one vector
   std::int64_t fetched_bytes_ = 0;  // by a tile of one block
   std::size_t out_bytes_ = 1;       // of an element
@@ -71,9 +70,8 @@ Result<std::unique_ptr<Step>> ConvStep::make(const StepSpec& spec, const TileTar
                                              const RunScaling& scaling) {
   const auto& attrs = spec.attrs->as<QuantizedConvAttrs>();
   const ConvGeometry& g = call.geometry;
-  TileConfig base = epilogue_config(spec, target, call.packed);
+  TileConfig base = epilogue_config(spec, call.parts, target, call.packed);
   base.run_scales = scaling.scales;
-  base.hybrid_form = scaling.form;
   base.sums_x = g.sums_x;
   base.pixel_bytes = static_cast<std::int32_t>(g.pixel_bytes());
   base.taps = static_cast<std::int32_t>(g.taps);
@@ -87,18 +85,14 @@ Result<std::unique_ptr<Step>> ConvStep::make(const StepSpec& spec, const TileTar
                  .split = split_conv(g, call.blocks, target, pixels, spec.threads, host_machine().l2_bytes),
                  .x_zero_point = attrs.x_zero_point,
                  .has_run_zero_points = scaling.scales == RunScales::shared});
+  const EpilogueParts parts = call.parts;
   std::unique_ptr<ConvStep> step(new ConvStep(std::move(call), std::move(walk), scaling));
   step->row_bytes_ = step->g_.row_dwords() * target.weight_bytes();
   step->fetched_bytes_ = step->g_.k_dwords() * 64;
   step->out_bytes_ = size_of(spec.outputs[0].dtype);
-  step->has_residual_ = attrs.residual != Residual::none;
-  step->constants_ = epilogue_constants(attrs, target.lanes, step->packed_.table);
-  if (scaling.scales != RunScales::none) {
-    base.clamps_low = scaling.lowest > -std::numeric_limits<float>::infinity();
-    base.clamps_high = scaling.highest < std::numeric_limits<float>::infinity();
-    std::fill(std::begin(step->constants_->lowest), std::end(step->constants_->lowest), scaling.lowest);
-    std::fill(std::begin(step->constants_->highest), std::end(step->constants_->highest), scaling.highest);
-  }
+  step->other_ = parts.other;
+  step->x_scale_ = parts.x_scale;
+  step->constants_ = epilogue_constants(parts, target.lanes, step->packed_.table);
   base.prefetches = step->walk_.chunks() > 1 && step->walk_.tiles().tiles() > 1;
   if (auto status = step->emit(base); !status) return status.errors();
   return std::unique_ptr<Step>(std::move(step));
@@ -135,7 +129,7 @@ const std::byte* ConvStep::prefetch_from(const TileWalk::Tile& tile, std::int64_
 void ConvStep::run_tile(const StepBuffers& buffers, const TileWalk::Tile& tile,
                         std::int64_t last_chunk) const noexcept {
   const std::int64_t pixel = walk_.first_pixel(tile);
-  const std::byte* residual = has_residual_ ? buffers.inputs[kConvResidual] : nullptr;
+  const std::byte* residual = other_ >= 0 ? buffers.inputs[static_cast<std::size_t>(other_)] : nullptr;
   const std::vector<TileFunction*>& functions = functions_[static_cast<std::size_t>(tile.narrower)];
   TileArgs args{.rows = reinterpret_cast<const std::uint8_t* const*>(buffers.scratch),
                 .row_count = tile.rows.count,
@@ -143,7 +137,7 @@ void ConvStep::run_tile(const StepBuffers& buffers, const TileWalk::Tile& tile,
   const BlockRange range = walk_.chunk(tile.chunk);
   args.prefetch = prefetch_from(tile, last_chunk);
   if (scaling_.scales != RunScales::none) {
-    args.x_scales = reinterpret_cast<const float*>(buffers.inputs[kHybridXScale]) + scale_of(tile);
+    args.x_scales = reinterpret_cast<const float*>(buffers.inputs[static_cast<std::size_t>(x_scale_)]) + scale_of(tile);
     args.x_zero_points = reinterpret_cast<const std::uint8_t*>(buffers.inputs[kHybridXZero]) + scale_of(tile);
   }
   for (std::size_t b = range.begin; b < range.end; ++b) {
@@ -166,6 +160,7 @@ void ConvStep::run_tile(const StepBuffers& buffers, const TileWalk::Tile& tile,
 Result<std::unique_ptr<Step>> prepare_conv(const StepSpec& spec, const TileTarget& target) {
   auto call = checked_conv(spec, target);
   if (!call) return call.errors();
+  if (call->parts.in_run != nullptr) return refused_conv("needs a scale known at compile time");
   return ConvStep::make(spec, target, std::move(*call), {});
 }
 

@@ -11,9 +11,8 @@
 #include "base/dtype.h"
 #include "base/machine.h"
 #include "base/result.h"
+#include "kernels/epilogue/parts.h"
 #include "kernels/jit/code.h"
-#include "ops/hybrid_conv/hybrid_conv.h"
-#include "ops/quantized_conv/quantized_conv.h"
 
 namespace octavo {
 
@@ -99,8 +98,8 @@ struct TileConfig {
   std::int32_t pixel_bytes = 0;   // of x, from one output pixel to the next
   std::int32_t out_channels = 0;  // elements of y and residual from one output pixel to the next
   std::int32_t taps = 1, tap_bytes = 0, run_dwords = 1;
-  DType to = DType::u8;  // u8, s8, s32, f32
-  Residual residual = Residual::none;
+  DType to = DType::u8;                // u8, s8, s32, f32
+  Addition addition = Addition::none;  // of `residual`
   DType residual_type = DType::u8;
   bool subtracts_from_residual = false;
   bool adds_zero_point = false;
@@ -108,9 +107,9 @@ struct TileConfig {
   bool clamps_low =
       true;  // false where nothing can overflow and the saturation of the packing instructions does the same
   bool clamps_high = true;
-  int add_right_shift = 0;  // of after_rounding_integer
+  int add_right_shift = 0;  // of Addition::integer
   RunScales run_scales = RunScales::none;
-  HybridForm hybrid_form = HybridForm::onnx;
+  RunForm run_form = RunForm::onnx;
   TableStep table = TableStep::none;
   bool prefetches = false;
   std::int32_t ahead_lines = 0;  // of products: lines of 64 bytes fetched into L2 from `prefetch` on by each tile
@@ -120,8 +119,8 @@ struct TileConfig {
 
   auto key() const {
     return std::tuple(target.step, kind, pixels, vectors, sums_x, channels, pixel_bytes, out_channels, taps, tap_bytes,
-                      run_dwords, to, residual, residual_type, subtracts_from_residual, adds_zero_point, rest_offset,
-                      clamps_low, clamps_high, add_right_shift, run_scales, hybrid_form, table, prefetches, ahead_lines,
+                      run_dwords, to, addition, residual_type, subtracts_from_residual, adds_zero_point, rest_offset,
+                      clamps_low, clamps_high, add_right_shift, run_scales, run_form, table, prefetches, ahead_lines,
                       adds_to_y);
   }
   bool operator<(const TileConfig& other) const { return key() < other.key(); }

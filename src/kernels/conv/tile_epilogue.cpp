@@ -36,7 +36,7 @@ void TileEmitter::emit_sums() {
   emit_epilogue();
   add(sums_, c_.pixels * c_.vectors * c_.target.vector_bytes());
   add(y_, c_.pixels * c_.out_channels * static_cast<int>(size_of(c_.to)));
-  if (c_.residual != Residual::none) add(residual_, c_.pixels * c_.out_channels);
+  if (c_.addition != Addition::none) add(residual_, c_.pixels * c_.out_channels);
   dec(repeats_);
   jnz(again, T_NEAR);
 }
@@ -44,7 +44,7 @@ void TileEmitter::emit_sums() {
 void TileEmitter::load_epilogue_registers() {
   mov(y_, ptr[args_ + offsetof(TileArgs, y)]);
   mov(multiplier_, ptr[args_ + offsetof(TileArgs, multiplier)]);
-  if (c_.residual != Residual::none) mov(residual_, ptr[args_ + offsetof(TileArgs, residual)]);
+  if (c_.addition != Addition::none) mov(residual_, ptr[args_ + offsetof(TileArgs, residual)]);
   emit_masks();
 }
 
@@ -69,7 +69,7 @@ void TileEmitter::emit_masks() {
   kmovw(lane_mask_, eax);
 }
 
-// HybridForm of every accumulator, clamped. maxps and minps give their second operand where one is NaN.
+// RunForm of every accumulator, clamped. maxps and minps give their second operand where one is NaN.
 void TileEmitter::scale_in_run() {
   const Xbyak::Xmm multiplier = temporary(0), rest = temporary(1), lowest = temporary(0), highest = temporary(1);
   mov(x_scales_, ptr[args_ + offsetof(TileArgs, x_scales)]);
@@ -93,13 +93,13 @@ void TileEmitter::scale(int p, int v, const Xbyak::Xmm& multiplier, const Xbyak:
   const Xbyak::Xmm acc = accumulator(p, v), x_scale = temporary(2);
   vbroadcastss(x_scale, ptr[x_scales_ + (c_.run_scales == RunScales::per_pixel ? 4 * p : 0)]);
   vcvtdq2ps(acc, acc);
-  switch (c_.hybrid_form) {
-    case HybridForm::xnnpack: vmulps(acc, acc, x_scale); return vfmadd213ps(acc, multiplier, rest);
-    case HybridForm::onnx:
+  switch (c_.run_form) {
+    case RunForm::xnnpack: vmulps(acc, acc, x_scale); return vfmadd213ps(acc, multiplier, rest);
+    case RunForm::onnx:
       vmulps(x_scale, multiplier, x_scale);
       vmulps(acc, acc, x_scale);
       return vaddps(acc, acc, rest);
-    case HybridForm::tflite:
+    case RunForm::tflite:
       vmulps(acc, acc, multiplier);
       vmulps(acc, acc, x_scale);
       return vaddps(acc, acc, rest);
@@ -144,7 +144,7 @@ void TileEmitter::quantize(int p, int v) {
   const Xbyak::Xmm acc = accumulator(p, v), other = temporary(0);
   const Xbyak::Address multiplier = ptr[multiplier_ + v * c_.target.vector_bytes()];
   to_real(acc, v);
-  if (c_.residual == Residual::before_rounding) {
+  if (c_.addition == Addition::before_rounding) {
     load_residual(other, p, v);
     vmulps(other, other, constant(offsetof(TileConstants, residual_ratio)));
     vfmadd132ps(acc, other, multiplier);
@@ -154,9 +154,8 @@ void TileEmitter::quantize(int p, int v) {
   if (c_.clamps_low) vmaxps(acc, acc, constant(offsetof(TileConstants, lowest)));
   if (c_.clamps_high) vminps(acc, acc, constant(offsetof(TileConstants, highest)));
   vcvtps2dq(acc, acc);
-  if (c_.residual == Residual::after_rounding_conv_first || c_.residual == Residual::after_rounding_conv_second)
-    add_after_rounding(acc, p, v);
-  if (c_.residual == Residual::after_rounding_integer) add_integers(acc, p, v);
+  if (c_.addition == Addition::real_first || c_.addition == Addition::real_second) add_after_rounding(acc, p, v);
+  if (c_.addition == Addition::integer) add_integers(acc, p, v);
 }
 
 // IntegerAddForm, clamped, with the zero point in it.
@@ -180,7 +179,7 @@ void TileEmitter::add_after_rounding(const Xbyak::Xmm& acc, int p, int v) {
   vpaddd(acc, acc, constant(offsetof(TileConstants, zero_point)));
   vcvtdq2ps(acc, acc);
   load_residual(other, p, v);
-  const bool conv_is_first = c_.residual == Residual::after_rounding_conv_first;
+  const bool conv_is_first = c_.addition == Addition::real_first;
   const Xbyak::Xmm& a = conv_is_first ? acc : other;
   const Xbyak::Xmm& b = conv_is_first ? other : acc;
   vmovups(fixed, constant(offsetof(TileConstants, add_fixed)));

@@ -13,7 +13,8 @@ enum Packed : std::size_t { kWeights = 0, kBias = 1, kMultiplier = 2, kTable = 3
 struct Params {
   DepthwiseShape shape;
   const DepthwiseFunctions* functions;
-  Epilogue epilogue;
+  RowEpilogue epilogue;
+  int other = -1;  // the input that is added, where there is one
   const std::int16_t* weights;
   const std::int32_t* bias;
   bool x_is_signed;
@@ -48,8 +49,9 @@ void run(const Params& params, const StepBuffers& buffers, ItemRange rows) {
   auto* taps = reinterpret_cast<const std::uint8_t**>(buffers.scratch);
   auto* acc = reinterpret_cast<std::int32_t*>(buffers.scratch + acc_offset(s));
   const auto* x = reinterpret_cast<const std::uint8_t*>(buffers.inputs[kConvX]);
-  const bool has_residual = buffers.inputs.size() > kConvResidual && buffers.inputs[kConvResidual] != nullptr;
-  const auto* residual = has_residual ? reinterpret_cast<const std::uint8_t*>(buffers.inputs[kConvResidual]) : nullptr;
+  const std::uint8_t* residual =
+      params.other < 0 ? nullptr
+                       : reinterpret_cast<const std::uint8_t*>(buffers.inputs[static_cast<std::size_t>(params.other)]);
   const TapPosition position{.taps = taps,
                              .pairs = pairs_of(s),
                              .channels = s.channels,
@@ -91,26 +93,27 @@ std::vector<Tensor> pack(const OpCall& call) {
           static_cast<std::int16_t>(w.as<std::int8_t>()[oc * taps + tap] + offset);
     }
   }
-  return {std::move(weights), *call.inputs[kConvBias]->constant, constant_or_empty(call, kConvMultiplier),
-          constant_or_empty(call, kConvTable), constant_or_empty(call, kConvBiasRest)};
+  const EpilogueParts parts = *EpilogueParts::of(attrs.epilogue, kConvOperands);
+  return {std::move(weights), *call.inputs[kConvBias]->constant, parts.constant(call, parts.multiplier),
+          parts.constant(call, parts.table), parts.constant(call, parts.rest)};
 }
 
 template <const DepthwiseFunctions& functions>
 Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
   const auto& attrs = call.attrs->as<QuantizedConvAttrs>();
   const DepthwiseShape shape = DepthwiseShape::of(call);
-  const bool has_multiplier = call.input(kConvMultiplier).exists();
-  const bool has_table = call.input(kConvTable).exists();
-  const bool has_rest = call.input(kConvBiasRest).exists();
+  const EpilogueParts parts = *EpilogueParts::of(attrs.epilogue, kConvOperands);
+  const bool has_multiplier = parts.multiplier >= 0, has_table = parts.table >= 0, has_rest = parts.rest >= 0;
   const bool is_whole = is_packed_as(spec, kWeights, DType::s16, pairs_of(shape) * shape.channels * 2) &&
                         is_packed_as(spec, kBias, DType::s32, shape.channels) &&
                         (!has_multiplier || is_packed_as(spec, kMultiplier, DType::f32, shape.channels)) &&
-                        (!has_table || is_packed_as(spec, kTable, call.input(kConvTable).dtype, 256)) &&
+                        (!has_table || is_packed_as(spec, kTable, call.output().dtype, 256)) &&
                         (!has_rest || is_packed_as(spec, kRest, DType::f32, shape.channels));
-  if (!is_whole || !is_read_in_run(spec, kConvX) || !is_read_in_run(spec, kConvResidual)) return not_as_packed(spec);
+  if (!is_whole || !is_read_in_run(spec, kConvX) || !parts.is_read_in_run(spec)) return not_as_packed(spec);
   Params params{.shape = shape,
                 .functions = &functions,
-                .epilogue = epilogue_of(attrs, call),
+                .epilogue = parts.for_rows(spec),
+                .other = parts.other,
                 .weights = spec.packed[kWeights].as<std::int16_t>(),
                 .bias = spec.packed[kBias].as<std::int32_t>(),
                 .x_is_signed = call.input(kConvX).dtype == DType::s8,

@@ -4,6 +4,7 @@
 #define OCTAVO_KERNELS_DEPTHWISE_GENERIC_H_
 
 #include "kernels/depthwise/rows.h"
+#include "kernels/epilogue/generic.h"
 #include "kernels/simd/scalar.h"
 
 namespace octavo {
@@ -33,65 +34,9 @@ void accumulate_position(const TapPosition& position) {
                               : accumulate_channels<std::uint8_t>(position, done);
 }
 
-template <class S>
-typename S::S32 rounded(typename S::F32 value, std::int32_t zero_point, std::int32_t lowest, std::int32_t highest) {
-  const typename S::F32 raised = S::max(value, S::set(static_cast<float>(lowest - zero_point)));
-  return S::add_s32(S::round(S::min(raised, S::set(static_cast<float>(highest - zero_point)))), S::set_s32(zero_point));
-}
-
-template <class S>
-typename S::S32 residual_at(const Epilogue& e, const std::uint8_t* residual) {
-  return e.residual_is_signed ? S::widen_s8(residual) : S::widen_u8(residual);
-}
-
-template <class S>
-typename S::S32 finish_8bit(const Epilogue& e, typename S::F32 acc, typename S::F32 multiplier,
-                            const std::uint8_t* residual) {
-  if (e.kind == Epilogue::Kind::residual_before) {
-    const typename S::F32 r = S::to_f32(S::sub_s32(residual_at<S>(e, residual), S::set_s32(e.residual_zero_point)));
-    return rounded<S>(S::fma(acc, multiplier, S::mul(r, S::set(e.residual_ratio))), e.zero_point, e.lowest, e.highest);
-  }
-  const typename S::S32 q = rounded<S>(S::mul(acc, multiplier), e.zero_point, e.lowest, e.highest);
-  if (e.kind == Epilogue::Kind::requantize) return q;
-  const typename S::F32 conv = S::to_f32(S::sub_s32(q, S::set_s32(e.shift)));
-  const typename S::F32 other = S::to_f32(S::sub_s32(residual_at<S>(e, residual), S::set_s32(e.shift)));
-  const bool is_conv_first = e.kind == Epilogue::Kind::add_conv_first;
-  const typename S::F32 a = is_conv_first ? conv : other, b = is_conv_first ? other : conv;
-  const typename S::F32 sum = S::fma(a, S::set(e.a_ratio), S::fma(b, S::set(e.b_ratio), S::set(e.fixed)));
-  const typename S::F32 raised = S::max(sum, S::set(static_cast<float>(e.add_lowest)));
-  return S::add_s32(S::round(S::min(raised, S::set(static_cast<float>(e.add_highest)))), S::set_s32(e.shift));
-}
-
-template <class S>
-typename S::F32 real_sum(const Epilogue& e, const std::int32_t* acc, std::int64_t channel) {
-  const typename S::F32 whole = S::to_f32(S::load_s32(acc + channel));
-  return e.rest == nullptr ? whole : S::add(whole, S::load(e.rest + channel));
-}
-
-template <class S>
-void finish_position(const Epilogue& epilogue, const std::int32_t* acc, std::int64_t channels,
-                     const std::uint8_t* residual, void* y) {
-  const Epilogue e = epilogue;
-  if (e.kind == Epilogue::Kind::s32) {
-    for_lanes<S>(0, channels, [=]<class T>(std::int64_t c) {
-      T::store_s32(static_cast<std::int32_t*>(y) + c, T::load_s32(acc + c));
-    });
-  } else if (e.kind == Epilogue::Kind::f32) {
-    for_lanes<S>(0, channels, [=]<class T>(std::int64_t c) {
-      T::store(static_cast<float*>(y) + c, T::mul(real_sum<T>(e, acc, c), T::load(e.multiplier + c)));
-    });
-  } else {
-    auto* bytes = static_cast<std::uint8_t*>(y);
-    for_lanes<S>(0, channels, [=]<class T>(std::int64_t c) {
-      T::store_bytes(bytes + c, finish_8bit<T>(e, real_sum<T>(e, acc, c), T::load(e.multiplier + c), residual + c));
-    });
-    if (e.table != nullptr) S::lookup(e.table, bytes, bytes, channels);
-  }
-}
-
 template <class S, std::int64_t (*kWide)(const TapPosition&)>
 constexpr DepthwiseFunctions depthwise_functions() {
-  return {.accumulate = &accumulate_position<kWide>, .finish = &finish_position<S>};
+  return {.accumulate = &accumulate_position<kWide>, .finish = &finish_channels<S>};
 }
 
 }  // namespace

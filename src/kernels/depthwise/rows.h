@@ -4,22 +4,9 @@
 
 #include <cstdint>
 
-namespace octavo {
+#include "kernels/epilogue/rows.h"
 
-// What becomes of an accumulator: the formulas of base/requantize.h, as QuantizedConvAttrs asks for them.
-struct Epilogue {
-  enum class Kind { s32, f32, requantize, residual_before, add_conv_first, add_conv_second };
-  Kind kind = Kind::requantize;
-  const float* multiplier = nullptr;  // per channel
-  const float* rest = nullptr;        // of the bias, per channel; null: none
-  std::int32_t zero_point = 0, lowest = 0, highest = 255;
-  bool residual_is_signed = false;
-  std::int32_t residual_zero_point = 0;
-  float residual_ratio = 0.0f;
-  float a_ratio = 0.0f, b_ratio = 0.0f, fixed = 0.0f;  // AddForm
-  std::int32_t shift = 0, add_lowest = 0, add_highest = 0;
-  const std::uint8_t* table = nullptr;
-};
+namespace octavo {
 
 // One output position, all channels: acc[oc] = bias[oc] + sum over taps of x[tap][oc / multiplier] * w[tap][oc].
 struct TapPosition {
@@ -36,8 +23,8 @@ struct TapPosition {
 struct DepthwiseFunctions {
   void (*accumulate)(const TapPosition& position);
   // y and residual: that position's first channel.
-  void (*finish)(const Epilogue& epilogue, const std::int32_t* acc, std::int64_t channels, const std::uint8_t* residual,
-                 void* y);
+  void (*finish)(const RowEpilogue& epilogue, const std::int32_t* acc, std::int64_t channels,
+                 const std::uint8_t* residual, void* y);
 };
 extern const DepthwiseFunctions kDepthwiseScalar;
 extern const DepthwiseFunctions kDepthwiseAvx2;

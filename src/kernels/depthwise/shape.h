@@ -5,6 +5,7 @@
 
 #include "kernels/call.h"
 #include "kernels/depthwise/rows.h"
+#include "kernels/epilogue/parts.h"
 #include "ops/quantized_conv/quantized_conv.h"
 
 namespace octavo {
@@ -25,9 +26,6 @@ struct DepthwiseShape {
 std::string refuse_not_depthwise(const CallView& call);
 // At compile time: constants that pack needs, and operands that must not be constants, which it would drop.
 std::string refuse_variable_weights(const OpCall& call);
-
-// What the attributes ask for, without multiplier and table.
-Epilogue epilogue_of(const QuantizedConvAttrs& attrs, const CallView& call);
 
 }  // namespace octavo
 

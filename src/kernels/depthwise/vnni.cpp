@@ -98,8 +98,9 @@ Placement place(const DepthwiseShape& s) {
 }
 
 // What the rows do not finish themselves.
-bool finishes_from_sums(const QuantizedConvAttrs& attrs) {
-  return !is_8bit(attrs.to) || attrs.residual != Residual::none;
+bool finishes_from_sums(const EpilogueParts& parts) { return !is_8bit(parts.to) || parts.other >= 0; }
+EpilogueParts parts_of(const Attrs& attrs) {
+  return *EpilogueParts::of(attrs.as<QuantizedConvAttrs>().epilogue, kConvOperands);
 }
 
 // ---- pack ----
@@ -134,14 +135,14 @@ std::vector<Tensor> pack(const OpCall& call) {
   const Grouping grouping = Grouping::of(s);
   const Placement placement = place(s);
   const auto* w = call.inputs[kConvW]->constant->as<std::int8_t>();
-  const bool has_multipliers = call.inputs.size() > kConvMultiplier && call.inputs[kConvMultiplier] != nullptr;
-  const Tensor* multipliers = has_multipliers ? call.inputs[kConvMultiplier]->constant.get() : nullptr;
-  const bool in_channel_order = finishes_from_sums(call.attrs->as<QuantizedConvAttrs>());
+  const EpilogueParts parts = parts_of(*call.attrs);
+  const Tensor multipliers = parts.constant(call, parts.multiplier), rests = parts.constant(call, parts.rest);
+  const bool has_multipliers = parts.multiplier >= 0, has_rests = parts.rest >= 0;
+  const bool in_channel_order = finishes_from_sums(parts);
   Tensor weights(DType::s8, Shape{placement.weight_bytes});
   Tensor bias(DType::s32, Shape{placement.channels});
   Tensor multiplier(DType::f32, Shape{placement.channels});
-  const Tensor* rests = bias_rest(call);
-  Tensor rest(DType::f32, Shape{rests == nullptr ? 0 : placement.channels});
+  Tensor rest(DType::f32, Shape{has_rests ? placement.channels : 0});
   for (const auto& unit : placement.units) {
     for (const PlacedBlock& placed : unit) {
       const Block& block = placed.block;
@@ -155,12 +156,12 @@ std::vector<Tensor> pack(const OpCall& call) {
             s, w + channel * s.kernel_height * s.kernel_width,
             call.inputs[kConvBias]->constant->as<std::int32_t>()[channel], call.inputs[kConvX]->dtype == DType::s8);
         const std::int64_t finished = in_channel_order ? block.first + i : channel;
-        if (multipliers != nullptr) multiplier.as<float>()[placed.channels + i] = multipliers->as<float>()[finished];
-        if (rests != nullptr) rest.as<float>()[placed.channels + i] = rests->as<float>()[finished];
+        if (has_multipliers) multiplier.as<float>()[placed.channels + i] = multipliers.as<float>()[finished];
+        if (has_rests) rest.as<float>()[placed.channels + i] = rests.as<float>()[finished];
       }
     }
   }
-  return {std::move(weights), std::move(bias), std::move(multiplier), constant_or_empty(call, kConvTable),
+  return {std::move(weights), std::move(bias), std::move(multiplier), parts.constant(call, parts.table),
           std::move(rest)};
 }
 
@@ -179,7 +180,8 @@ struct Params {
   const std::uint8_t* table;
   const LookupFunctions* lookup;
   bool finishes_from_sums;
-  Epilogue epilogue;  // where it does
+  RowEpilogue epilogue;  // where it does
+  int other;             // the input that is added, -1: none
   std::size_t y_element_bytes;
   std::int64_t row_groups;
   std::int64_t tile;           // output columns per strip, a multiple of 4
@@ -226,10 +228,10 @@ void accumulate_row(const Params& params, const Block& block, const VnniStrip& s
 void run_row_by_sums(const Params& params, const Tile& tile, const VnniStrip& strip, VnniRow row, std::int64_t first,
                      const StepBuffers& buffers) {
   const Block& block = tile.placed->block;
-  const std::byte* residual = buffers.inputs.size() > kConvResidual ? buffers.inputs[kConvResidual] : nullptr;
+  const std::byte* residual = params.other < 0 ? nullptr : buffers.inputs[static_cast<std::size_t>(params.other)];
   row.sums = reinterpret_cast<std::int32_t*>(buffers.scratch + params.staging_offset);
   accumulate_row(params, block, strip, row);
-  Epilogue epilogue = params.epilogue;
+  RowEpilogue epilogue = params.epilogue;
   epilogue.multiplier = row.multiplier;
   epilogue.rest = row.rest;
   for (std::int64_t i = 0; i < row.count; ++i) {
@@ -338,14 +340,15 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
   const DepthwiseShape s = DepthwiseShape::of(call);
   const Grouping grouping = Grouping::of(s);
   Placement placement = place(s);
-  const bool has_table = call.input(kConvTable).exists();
-  const bool has_rest = call.input(kConvBiasRest).exists();
+  const EpilogueParts parts = parts_of(*call.attrs);
+  const bool has_table = parts.table >= 0, has_rest = parts.rest >= 0;
+  const Round round = parts.round != nullptr ? *parts.round : Round{};
   const bool is_whole = is_packed_as(spec, kWeights, DType::s8, placement.weight_bytes) &&
                         is_packed_as(spec, kBias, DType::s32, placement.channels) &&
                         is_packed_as(spec, kMultiplier, DType::f32, placement.channels) &&
-                        (!has_table || is_packed_as(spec, kTable, call.input(kConvTable).dtype, 256)) &&
+                        (!has_table || is_packed_as(spec, kTable, call.output().dtype, 256)) &&
                         (!has_rest || is_packed_as(spec, kRest, DType::f32, placement.channels));
-  if (!is_whole || !is_read_in_run(spec, kConvX) || !is_read_in_run(spec, kConvResidual)) return not_as_packed(spec);
+  if (!is_whole || !is_read_in_run(spec, kConvX) || !parts.is_read_in_run(spec)) return not_as_packed(spec);
   const std::int64_t tile = tile_columns(s, grouping);
   const std::int64_t row_groups = (s.out_height + grouping.rows - 1) / grouping.rows;
   const std::int64_t items = s.batch * row_groups * static_cast<std::int64_t>(placement.units.size());
@@ -357,10 +360,10 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
                 .row = {.groups = grouping.groups,
                         .phases = s.stride_width,
                         .kernel_width = s.kernel_width,
-                        .zero_point = attrs.zero_point,
-                        .lowest = attrs.lowest,
-                        .highest = attrs.highest,
-                        .to_signed = attrs.to == DType::s8},
+                        .zero_point = round.after,
+                        .lowest = round.lowest,
+                        .highest = round.highest,
+                        .to_signed = parts.to == DType::s8},
                 .strip = {.groups = grouping.groups,
                           .used_rows = (grouping.rows - 1) * s.stride_height + s.kernel_height,
                           .column_stride = s.channels,
@@ -373,8 +376,9 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
                 .rest = has_rest ? spec.packed[kRest].as<float>() : nullptr,
                 .table = has_table ? spec.packed[kTable].as<std::uint8_t>() : nullptr,
                 .lookup = host_machine().isa.has(Isa::avx512vbmi) ? &kLookupAvx512Vbmi : &kLookupAvx512,
-                .finishes_from_sums = finishes_from_sums(attrs),
-                .epilogue = epilogue_of(attrs, call),
+                .finishes_from_sums = finishes_from_sums(parts),
+                .epilogue = parts.for_rows(spec),
+                .other = parts.other,
                 .y_element_bytes = size_of(call.output().dtype),
                 .row_groups = row_groups,
                 .tile = tile,
@@ -392,9 +396,8 @@ double cost(const OpCall& call, const Machine&) {
   const Grouping grouping = Grouping::of(s);
   const double blocks = static_cast<double>(place(s).channels) / static_cast<double>(s.channels);
   const double results = static_cast<double>(s.batch * s.out_height * s.out_width * s.channels);
-  const bool has_table = view_of(call).input(kConvTable).exists();
-  const bool has_sums = finishes_from_sums(call.attrs->as<QuantizedConvAttrs>());
-  const double finish = (has_table ? 0.25 : 0.0) + (has_sums ? 0.2 : 0.0);
+  const EpilogueParts parts = parts_of(*call.attrs);
+  const double finish = (parts.table >= 0 ? 0.25 : 0.0) + (finishes_from_sums(parts) ? 0.2 : 0.0);
   return 300.0 + results * blocks * (0.1 + 0.05 * static_cast<double>(grouping.groups * s.kernel_width) + finish);
 }
 

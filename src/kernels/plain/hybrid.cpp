@@ -1,5 +1,6 @@
 // hybrid_conv in plain loops, for machines without vectors. Part of kernels/.
 #include "kernels/call.h"
+#include "kernels/epilogue/parts.h"
 #include "kernels/image_sizes.h"
 #include "kernels/plain/plain.h"
 #include "ops/hybrid_conv/hybrid_conv.h"
@@ -9,6 +10,8 @@ namespace {
 
 struct Params {
   HybridConvAttrs attrs;
+  ScaleInRun scale;
+  ClampReal clamp;
   ImageSizes x, y;
   std::int64_t depth = 1;       // channels of a group of x
   std::int64_t scale_step = 0;  // pixels of the result that share a scale of x; 0: all
@@ -48,7 +51,6 @@ void run(const Params& p, const StepBuffers& buffers, ItemRange rows) {
   const auto floats = [&](int input) {
     return reinterpret_cast<const float*>(buffers.inputs[static_cast<std::size_t>(input)]);
   };
-  const float* bias = buffers.inputs.size() > kHybridBias ? floats(kHybridBias) : nullptr;
   auto* y = reinterpret_cast<float*>(buffers.outputs[0]) + rows.begin * p.y.strides.row;
   for (std::int64_t row = rows.begin; row < rows.end; ++row) {
     for (std::int64_t ow = 0; ow < p.y.width; ++ow) {
@@ -57,20 +59,31 @@ void run(const Params& p, const StepBuffers& buffers, ItemRange rows) {
                      std::to_integer<std::int32_t>(buffers.inputs[kHybridXZero][scale])};
       for (std::int64_t oc = 0; oc < p.y.channels; ++oc) {
         const auto sum = static_cast<float>(static_cast<std::int32_t>(sum_of(p, at, oc, buffers)));
-        *y++ = p.attrs.clamped(hybrid_value(p.attrs.form, sum, floats(kHybridXScale)[scale], floats(kHybridWScale)[oc],
-                                            bias == nullptr ? 0.0f : bias[oc]));
+        *y++ = p.clamp.apply(
+            p.scale.apply(sum, floats(kHybridXScale)[scale], floats(kHybridWScale)[oc], floats(kHybridBias)[oc]));
       }
     }
   }
 }
 
-std::string refuse(const CallView&) { return {}; }
+// infer has seen to a scale known in the run as the first stage.
+std::string refuse(const CallView& call) {
+  const auto parts = EpilogueParts::of(call.attrs->as<HybridConvAttrs>().epilogue, kHybridXScale);
+  if (!parts) return "needs an epilogue of a scale and a clamp";
+  const std::int64_t channels = call.output().elements() == 0 ? 0 : (*call.output().shape)[3];
+  const bool is_per_channel =
+      call.input(kHybridWScale).elements() == channels && call.input(kHybridBias).elements() == channels;
+  return channels == 0 || is_per_channel ? "" : "needs a multiplier for each channel";
+}
 
 Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec&) {
   Params p{.attrs = call.attrs->as<HybridConvAttrs>(),
            .x = ImageSizes::of(*call.input(kHybridX).shape, Layout::channels_last),
            .y = ImageSizes::of(*call.output().shape, Layout::channels_last),
            .depth = (*call.input(kHybridW).shape)[3]};
+  const EpilogueParts parts = *EpilogueParts::of(p.attrs.epilogue, kHybridXScale);
+  p.scale = *parts.in_run;
+  if (parts.clamp != nullptr) p.clamp = *parts.clamp;
   const std::int64_t scales = call.input(kHybridXScale).elements();
   const std::int64_t rows = call.output().elements() == 0 ? 0 : p.y.batch * p.y.height;
   if (scales > 1) p.scale_step = rows * p.y.width / scales;

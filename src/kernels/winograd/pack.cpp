@@ -42,8 +42,9 @@ std::vector<Tensor> pack_winograd(const OpCall& call, const WinogradTarget& targ
   const WinogradGeometry g =
       winograd_geometry(attrs, call.inputs[kConvX]->shape, w.shape(), call.outputs[0].shape, target);
   std::vector<Tensor> packed{pack_weights(g, w), pack_lanes<std::int32_t>(g, constant(kConvBias))};
-  if (attrs.to != DType::s32) packed.push_back(pack_lanes<float>(g, constant(kConvMultiplier)));
-  if (call.inputs.size() > kConvTable && call.inputs[kConvTable] != nullptr) packed.push_back(constant(kConvTable));
+  const EpilogueParts epilogue = *EpilogueParts::of(attrs.epilogue, kConvOperands);
+  if (epilogue.multiplier >= 0) packed.push_back(pack_lanes<float>(g, constant(epilogue.multiplier)));
+  if (epilogue.table >= 0) packed.push_back(constant(epilogue.table));
   Tensor parts(DType::s32, Shape{g.blocks()});
   for (std::int64_t block = 0; block < g.blocks(); ++block)
     parts.as<std::int32_t>()[block] = static_cast<std::int32_t>(parts_needed(g, w, block));

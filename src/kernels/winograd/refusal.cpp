@@ -36,6 +36,7 @@ double stream_cycles(const WinogradGeometry& g, const Machine& machine) {
 
 std::string winograd_refusal(const OpCall& call, const WinogradTarget& target) {
   if (auto reason = conv_refusal(call, target.epilogue); !reason.empty()) return reason;
+  if (call.attrs->as<QuantizedConvAttrs>().epilogue.find<AddRest>() != nullptr) return "needs a bias of whole units";
   if (weight_offsets(call) != nullptr) return "needs weights without a zero point";
   return winograd_geometry_refusal(call.attrs->as<QuantizedConvAttrs>(), call.inputs[kConvX]->shape,
                                    call.inputs[kConvW]->shape);

@@ -26,8 +26,8 @@ std::int64_t balanced(std::int64_t count, std::int64_t most) {
 class WinogradStep final : public Step {
  public:
   static Result<std::unique_ptr<Step>> make(const StepSpec& spec, const WinogradTarget& target,
-                                            const WinogradGeometry& g, const PackedConv& packed,
-                                            std::span<const std::int32_t> parts);
+                                            const WinogradGeometry& g, const EpilogueParts& epilogue,
+                                            const PackedConv& packed, std::span<const std::int32_t> parts);
 
   std::int64_t items() const override { return split_ == Split::tiles ? groups_.tiles_per_line : g_.blocks(); }
   std::size_t scratch_bytes() const override { return v_bytes_ + m_bytes_ + sums_bytes_ + patch_bytes_; }
@@ -101,6 +101,7 @@ class WinogradStep final : public Step {
   bool has_parts_ = false;
   std::size_t v_bytes_ = 0, m_bytes_ = 0, sums_bytes_ = 0, patch_bytes_ = 0;
   std::size_t out_bytes_ = 1;
+  int other_ = -1;  // the input that is added, where there is one
   std::unique_ptr<TileConstants> constants_;
   std::vector<Product> products_;
   std::vector<Finish> finishes_;
@@ -219,17 +220,19 @@ Status WinogradStep::emit(const TileConfig& finish) {
 }
 
 Result<std::unique_ptr<Step>> WinogradStep::make(const StepSpec& spec, const WinogradTarget& target,
-                                                 const WinogradGeometry& g, const PackedConv& packed,
-                                                 std::span<const std::int32_t> parts) {
+                                                 const WinogradGeometry& g, const EpilogueParts& epilogue,
+                                                 const PackedConv& packed, std::span<const std::int32_t> parts) {
   const auto& attrs = spec.attrs->as<QuantizedConvAttrs>();
   auto weights = transform_weights(g, *target.functions, packed.weights, parts);
   if (!weights) return weights.errors();
   std::unique_ptr<WinogradStep> step(new WinogradStep(target, g, packed, std::move(*weights)));
   step->x_zero_point_ = static_cast<std::uint8_t>(attrs.x_zero_point);
+  step->other_ = epilogue.other;
   step->out_bytes_ = size_of(spec.outputs[0].dtype);
-  step->constants_ = epilogue_constants(attrs, g.lanes, packed.table);
+  step->constants_ = epilogue_constants(epilogue, g.lanes, packed.table);
   step->split(spec.threads);
-  if (auto status = step->emit(epilogue_config(spec, target.epilogue, packed)); !status) return status.errors();
+  if (auto status = step->emit(epilogue_config(spec, epilogue, target.epilogue, packed)); !status)
+    return status.errors();
   return std::unique_ptr<Step>(std::move(step));
 }
 
@@ -370,7 +373,7 @@ void WinogradStep::sum(const Scratch& scratch, std::int64_t block, const Winogra
 // Rows of outputs of the tiles that lie side by side. first: the group's first tile.
 void WinogradStep::finish(const StepBuffers& buffers, const Scratch& scratch, std::int64_t block, std::int64_t first,
                           int tiles) const noexcept {
-  const std::byte* residual = buffers.inputs.size() > kConvResidual ? buffers.inputs[kConvResidual] : nullptr;
+  const std::byte* residual = other_ >= 0 ? buffers.inputs[static_cast<std::size_t>(other_)] : nullptr;
   const std::int64_t lane = block * g_.block_vectors * g_.lanes, lanes = lanes_of(block);
   const std::int64_t channels = std::min(lanes, g_.out_channels - lane);
   TileArgs args{
@@ -400,38 +403,33 @@ void WinogradStep::finish(const StepBuffers& buffers, const Scratch& scratch, st
   }
 }
 
-Error refused(std::string reason) {
-  return {.kind = ErrorKind::invalid_input,
-          .where = "quantized_conv",
-          .found = "a call that this kernel refuses",
-          .hint = std::move(reason)};
-}
-
 }  // namespace
 
 Result<std::unique_ptr<Step>> prepare_winograd(const StepSpec& spec, const WinogradTarget& target) {
   const auto& attrs = spec.attrs->as<QuantizedConvAttrs>();
   const Shape &x = spec.inputs[kConvX].shape, &w = spec.inputs[kConvW].shape;
-  for (std::string reason :
-       {attrs_refusal(attrs), geometry_refusal(attrs, x, w), winograd_geometry_refusal(attrs, x, w)}) {
-    if (!reason.empty()) return refused(std::move(reason));
+  const auto epilogue = checked_parts(spec);
+  if (!epilogue) return epilogue.errors();
+  if (epilogue->rest >= 0) return refused_conv("needs a bias of whole units");
+  for (std::string reason : {geometry_refusal(attrs, x, w), winograd_geometry_refusal(attrs, x, w)}) {
+    if (!reason.empty()) return refused_conv(std::move(reason));
   }
-  if (spec.inputs[kConvX].dtype != DType::u8) return refused("needs an input of type u8");
+  if (spec.inputs[kConvX].dtype != DType::u8) return refused_conv("needs an input of type u8");
   if (spec.inputs.size() > kConvOffset && spec.inputs[kConvOffset].is_present)
-    return refused("needs weights without a zero point");
+    return refused_conv("needs weights without a zero point");
   const WinogradGeometry g = winograd_geometry(attrs, x, w, spec.outputs[0].shape, target);
   if (spec.packed.empty() || spec.packed.back().dtype != DType::s32 || spec.packed.back().shape != Shape{g.blocks()} ||
       spec.packed.back().data == nullptr) {
-    return refused("needs a number of parts for each block");
+    return refused_conv("needs a number of parts for each block");
   }
   const std::span<const std::int32_t> parts = spec.packed.back().span<std::int32_t>();
   if (std::any_of(parts.begin(), parts.end(), [&](std::int32_t n) { return n < 1 || n > g.pairs; }))
-    return refused("needs parts of one pair or more");
+    return refused_conv("needs parts of one pair or more");
   StepSpec direct = spec;
   direct.packed.pop_back();
-  auto packed = checked_packed(direct, {DType::s8, g.weight_bytes(), g.vectors * g.lanes, false});
+  auto packed = checked_packed(direct, *epilogue, {DType::s8, g.weight_bytes(), g.vectors * g.lanes, false});
   if (!packed) return packed.errors();
-  return WinogradStep::make(spec, target, g, *packed, parts);
+  return WinogradStep::make(spec, target, g, *epilogue, *packed, parts);
 }
 
 }  // namespace octavo

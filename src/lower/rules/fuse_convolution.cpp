@@ -64,7 +64,8 @@ std::vector<FixedMultiplier> fixed_multipliers(const Graph& graph, ValueId weigh
 struct Fusion {
   QuantizedConvAttrs attrs;
   float y_scale = 1.0f;
-  ValueId residual;
+  Profile profile = Profile::onnx;
+  ValueId other;  // of an addition before rounding
   ValueId old_result;
   std::optional<QuantType> y;
   std::optional<Quantized> fixed;  // the convolution gives its sums, and this follows
@@ -78,29 +79,25 @@ Fusion what_follows(const Graph& graph, const Node& node, QuantizedConvAttrs att
   const auto* rounding = std::get_if<Quantized>(&followed);
   // Fixed point has no formula for an addition without a rounding of its own before it.
   if (rounding == nullptr || (residue && is_fixed_point(rounding->profile))) {
-    fusion.attrs.to = DType::f32;
+    fusion.attrs.epilogue = {{Scale{}}, DType::f32};
     return fusion;
   }
   const Quantized& end = *rounding;
   if (is_fixed_point(end.profile)) {
-    fusion.attrs.to = DType::s32;
+    fusion.attrs.epilogue.to = DType::s32;
     fusion.old_result = end.y;
     fusion.fixed = end;
     return fusion;
   }
-  fusion.attrs.to = end.type.dtype;
-  fusion.attrs.profile = end.profile;
-  fusion.attrs.zero_point = end.type.zero_point;
-  fusion.attrs.lowest = end.lowest;
-  fusion.attrs.highest = end.highest;
+  fusion.profile = end.profile;
+  fusion.attrs.epilogue = requantized(end.type.dtype, end.type.zero_point, end.lowest, end.highest);
   fusion.y_scale = end.type.scale;
   fusion.y = end.type;
   fusion.old_result = end.y;
   if (residue) {
-    fusion.attrs.residual = Residual::before_rounding;
-    fusion.attrs.residual_zero_point = residue->other.type.zero_point;
-    fusion.attrs.residual_ratio = residue->other.type.scale / end.type.scale;
-    fusion.residual = residue->other.q;
+    fusion.attrs.epilogue.stages.front() =
+        ScaleAndAdd{residue->other.type.scale / end.type.scale, residue->other.type.zero_point};
+    fusion.other = residue->other.q;
   }
   return fusion;
 }
@@ -118,24 +115,19 @@ Match fuse_convolution(const Graph& graph, const Node& node) {
   if (const auto* reason = std::get_if<std::string>(&source)) return *reason;
   QuantizedConvAttrs attrs{.window = conv.window, .groups = conv.groups, .x_zero_point = x->type.zero_point};
   Fusion fusion = what_follows(graph, node, std::move(attrs));
-  auto made = integer_weights(std::get<SourceWeights>(source), x->type, fusion.attrs.profile);
+  auto made = integer_weights(std::get<SourceWeights>(source), x->type, fusion.profile);
   if (auto* reason = std::get_if<std::string>(&made)) return std::move(*reason);
   const auto& weights = std::get<IntegerWeights>(made);
 
   Patch patch(graph);
-  std::vector<ValueId> inputs = {
-      x->q, patch.constant(node.name + "/weight", weights.w), patch.constant(node.name + "/bias", weights.bias),
-      patch.constant(node.name + "/multiplier", multipliers(weights, x->type.scale, fusion.y_scale))};
-  if (fusion.fixed) inputs.resize(kConvMultiplier);
-  if (fusion.residual.exists()) inputs.push_back(fusion.residual);
-  if (weights.w_offset) {
-    inputs.resize(kConvOffset + 1);
-    inputs[kConvOffset] = patch.constant(node.name + "/weight_offset", *weights.w_offset);
+  std::vector<ValueId> inputs = conv_inputs(patch, node, x->q, weights);
+  if (weights.bias_rest && !fusion.fixed) {
+    fusion.attrs.epilogue.stages.insert(fusion.attrs.epilogue.stages.begin(), AddRest{});
+    inputs.push_back(patch.constant(node.name + "/bias_rest", *weights.bias_rest));
   }
-  if (weights.bias_rest) {
-    inputs.resize(kConvBiasRest + 1);
-    inputs[kConvBiasRest] = patch.constant(node.name + "/bias_rest", *weights.bias_rest);
-  }
+  if (!fusion.fixed)
+    inputs.push_back(patch.constant(node.name + "/multiplier", multipliers(weights, x->type.scale, fusion.y_scale)));
+  if (fusion.other.exists()) inputs.push_back(fusion.other);
   ValueId y = patch.add(kQuantizedConv, std::move(fusion.attrs), std::move(inputs), node.name, node.origin);
   if (fusion.fixed) {
     const auto factors = fixed_multipliers(graph, node.inputs[1], weights, x->type.scale, fusion.fixed->type.scale);

@@ -41,7 +41,7 @@ std::optional<Factor> factor_of(const Graph& graph, ValueId wire) {
 struct Tail {
   ValueId x_scale, result;
   std::vector<float> w_scale, bias;
-  HybridConvAttrs attrs;
+  HybridConvAttrs attrs{.epilogue = {{ScaleInRun{RunForm::onnx}}, DType::f32}};
 };
 std::variant<Tail, std::string> tail_of(const Graph& graph, ValueId sum, std::int64_t channels) {
   const int rank = graph.fact(sum).shape.rank();
@@ -57,11 +57,8 @@ std::variant<Tail, std::string> tail_of(const Graph& graph, ValueId sum, std::in
     return std::string("its sums are not multiplied by the scale of x times constant scales");
   }
   // Adding -0 changes nothing.
-  Tail tail{factor->x_scale,
-            product->outputs[0],
-            *w_scale,
-            std::vector<float>(static_cast<std::size_t>(channels), -0.0f),
-            {}};
+  Tail tail{factor->x_scale, product->outputs[0], *w_scale,
+            std::vector<float>(static_cast<std::size_t>(channels), -0.0f)};
   ValueId other;
   if (const Node* add = only_binary_reader(graph, tail.result, BinaryKind::add, other)) {
     const auto bias = per_channel_constant(graph.fact(other), rank, rank - 1, channels);
@@ -71,7 +68,7 @@ std::variant<Tail, std::string> tail_of(const Graph& graph, ValueId sum, std::in
   const Node* reader = only_reader(graph, tail.result);
   if (const auto bounds = reader == nullptr ? std::nullopt : clamp_bounds(*reader);
       bounds && bounds->lowest <= bounds->highest) {
-    tail.attrs.lowest = bounds->lowest, tail.attrs.highest = bounds->highest;
+    tail.attrs.epilogue.stages.emplace_back(ClampReal{bounds->lowest, bounds->highest});
     tail.result = reader->outputs[0];
   }
   return tail;
@@ -141,13 +138,14 @@ Match fuse_hybrid(const Graph& graph, const Node& node) {
     tail.attrs.window = conv.window;
     tail.attrs.groups = conv.groups;
   }
-  std::vector<ValueId> inputs = {x,
-                                 patch.constant(node.name + "/weight", weights.w),
-                                 tail.x_scale,
-                                 node.inputs[kXZero],
-                                 channels_constant(patch, node.name + "/scales", tail.w_scale),
-                                 channels_constant(patch, node.name + "/bias", tail.bias)};
-  if (weights.w_offset) inputs.push_back(patch.constant(node.name + "/weight_offset", *weights.w_offset));
+  std::vector<ValueId> inputs(kHybridBias + 1);
+  inputs[kHybridX] = x;
+  inputs[kHybridW] = patch.constant(node.name + "/weight", weights.w);
+  inputs[kHybridXZero] = node.inputs[kXZero];
+  if (weights.w_offset) inputs[kHybridOffset] = patch.constant(node.name + "/weight_offset", *weights.w_offset);
+  inputs[kHybridXScale] = tail.x_scale;
+  inputs[kHybridWScale] = channels_constant(patch, node.name + "/scales", tail.w_scale);
+  inputs[kHybridBias] = channels_constant(patch, node.name + "/bias", tail.bias);
   const ValueId y = patch.add(kHybridConv, tail.attrs, std::move(inputs), node.name, node.origin);
   const Shape& result = graph.fact(tail.result).shape;
   patch.replace(

@@ -67,14 +67,10 @@ Match fuse_product(const Graph& graph, const Node& node) {
   const std::int64_t rows = graph.fact(node.inputs[0]).shape.elements() / inner;
   const ValueId image =
       patch.add(kReshape, ReshapeAttrs{{rows, 1, 1, inner}}, {x->q}, node.name + "/rows", node.origin);
-  std::vector<ValueId> inputs = {image, patch.constant(node.name + "/weight", weights.w),
-                                 patch.constant(node.name + "/bias", weights.bias)};
-  if (weights.w_offset) {
-    inputs.resize(kConvOffset + 1);
-    inputs[kConvOffset] = patch.constant(node.name + "/weight_offset", *weights.w_offset);
-  }
-  const QuantizedConvAttrs conv{.window = unit_window({1, 1}), .x_zero_point = x->type.zero_point, .to = DType::s32};
-  const ValueId sums = patch.add(kQuantizedConv, conv, std::move(inputs), node.name, node.origin);
+  const QuantizedConvAttrs conv{
+      .window = unit_window({1, 1}), .x_zero_point = x->type.zero_point, .epilogue = {.to = DType::s32}};
+  const ValueId sums =
+      patch.add(kQuantizedConv, conv, conv_inputs(patch, node, image, weights), node.name, node.origin);
   const ValueId factors =
       patch.constant(node.name + "/multipliers", multipliers(weights, x->type.scale, end->type.scale));
   const FixedRequantizeAttrs attrs{end->type.dtype, end->profile, end->type.zero_point, end->lowest, end->highest};

@@ -18,21 +18,29 @@ std::string refusal(const Graph& graph, const Node& add, std::size_t side) {
   const auto& attrs = conv->attrs.as<QuantizedConvAttrs>();
   const Fact& other = graph.fact(add.inputs[1 - side]);
   if (!graph.has_one_reader(add.inputs[side])) return "the convolution before it has several readers";
-  const bool has_table = conv->inputs.size() > kConvTable && conv->inputs[kConvTable].exists();
-  if (attrs.residual != Residual::none || has_table)
+  if (attrs.epilogue.find<ScaleAndAdd>() != nullptr || attrs.epilogue.find<AddReal>() != nullptr ||
+      !attrs.epilogue.has_bounds() || attrs.epilogue.find<AddInteger>() != nullptr)
     return "the convolution before it already ends in another operator";
   if (attrs.groups != 1) return "the convolution before it is a grouped one";
   if (other.is_constant() || other.shape != graph.fact(add.outputs[0]).shape ||
       other.shape != graph.fact(add.inputs[side]).shape)
     return "its operands differ in shape";
-  if (attrs.to != add.attrs.as<QuantizedBinaryAttrs>().to || other.dtype != attrs.to)
-    return "its operands differ in type";
+  const DType to = attrs.epilogue.to;
+  if (to != add.attrs.as<QuantizedBinaryAttrs>().to || other.dtype != to) return "its operands differ in type";
   return {};
 }
 
-IntegerAddForm with_sides_swapped(IntegerAddForm form) {
-  std::swap(form.a_multiplier, form.b_multiplier);
-  return form;
+// What becomes of the operand of the addition on that side.
+Epilogue addition(const QuantizedBinaryAttrs& binary, Side side) {
+  if (binary.kind == QuantizedBinaryKind::integer_add) {
+    IntegerAddForm form = binary.integer_add;
+    if (side == Side::second) std::swap(form.a_multiplier, form.b_multiplier);
+    return {{AddInteger{form, binary.lowest, binary.highest}}, binary.to};
+  }
+  const AddForm& add = binary.add;
+  return {{AddReal{side, add.a_ratio, add.b_ratio, add.fixed, add.shift, add.shift},
+           Round{.after = add.shift, .lowest = binary.lowest + add.shift, .highest = binary.highest + add.shift}},
+          binary.to};
 }
 
 std::int64_t work_of(const Graph& graph, const Node& add, std::size_t side) {
@@ -54,18 +62,10 @@ Match fuse_residual(const Graph& graph, const Node& node) {
   const Node& conv = *graph.producer(node.inputs[side]);
   const auto& binary = node.attrs.as<QuantizedBinaryAttrs>();
   auto attrs = conv.attrs.as<QuantizedConvAttrs>();
-  attrs.residual = is_second ? Residual::after_rounding_conv_second : Residual::after_rounding_conv_first;
-  attrs.add = binary.add;
-  if (binary.kind == QuantizedBinaryKind::integer_add) {
-    attrs.residual = Residual::after_rounding_integer;
-    attrs.integer_add = is_second ? with_sides_swapped(binary.integer_add) : binary.integer_add;
-  }
-  attrs.add_lowest = binary.lowest;
-  attrs.add_highest = binary.highest;
+  attrs.epilogue = attrs.epilogue.appended(addition(binary, is_second ? Side::second : Side::first));
   Patch patch(graph);
   std::vector<ValueId> inputs = conv.inputs;
-  inputs.resize(std::max<std::size_t>(inputs.size(), kConvResidual + 1));
-  inputs[kConvResidual] = node.inputs[1 - side];
+  inputs.push_back(node.inputs[1 - side]);
   patch.replace(node.outputs[0],
                 patch.add(kQuantizedConv, std::move(attrs), std::move(inputs), conv.name, conv.origin));
   return patch;

@@ -58,7 +58,11 @@ struct TableHost {
   DType own_type = DType::u8;  // of the result before the table
 };
 std::optional<TableHost> table_host(const Node& node) {
-  if (node.spec == &kQuantizedConv) return TableHost{5, node.attrs.as<QuantizedConvAttrs>().to};
+  if (node.spec == &kQuantizedConv) {
+    const Epilogue& epilogue = node.attrs.as<QuantizedConvAttrs>().epilogue;
+    return TableHost{kConvOperands + epilogue.operands().size() - (epilogue.find<Lookup>() != nullptr ? 1 : 0),
+                     epilogue.to};
+  }
   if (node.spec == &kQuantizedBinary) return TableHost{2, node.attrs.as<QuantizedBinaryAttrs>().to};
   if (node.spec == &kQuantizedPool) return TableHost{1, node.attrs.as<QuantizedPoolAttrs>().to};
   if (node.spec == &kFixedRequantize) return TableHost{3, node.attrs.as<FixedRequantizeAttrs>().to};
@@ -87,11 +91,8 @@ Attrs with_bounds(FixedRequantizeAttrs attrs, Bounds bounds) {
   return attrs;
 }
 
-// Those of the addition where it comes last.
 Attrs with_bounds(QuantizedConvAttrs attrs, Bounds bounds) {
-  if (attrs.residual == Residual::none || attrs.residual == Residual::before_rounding)
-    narrow(attrs.lowest, attrs.highest, 0, bounds);
-  else narrow(attrs.add_lowest, attrs.add_highest, attrs.add.shift, bounds);
+  attrs.epilogue = attrs.epilogue.clamped(bounds.first, bounds.second);
   return attrs;
 }
 
@@ -152,6 +153,11 @@ Match table_into_producer(const Graph& graph, const Node& node) {
       const Fact& first = graph.fact(inputs[host->input]);
       if (!first.is_constant()) return std::string();
       merged = chained(*first.constant, *table);
+    }
+    if (!has_table && before->spec == &kQuantizedConv) {
+      auto conv = before->attrs.as<QuantizedConvAttrs>();
+      conv.epilogue.stages.emplace_back(Lookup{});
+      attrs = conv;
     }
     inputs.resize(std::max(inputs.size(), host->input + 1));
     inputs[host->input] = patch.constant(node.name + "/table", std::move(merged));

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "graph/attrs_of.h"
+#include "ops/check.h"
 #include "ops/image.h"
 #include "ops/traits.h"
 
@@ -14,20 +15,20 @@ ConvShapes shapes_of(const HybridConvAttrs& conv) {
   return {.window = conv.window, .groups = conv.groups, .layout = Layout::channels_last};
 }
 
-Problem check_scales(const HybridConvAttrs& conv, const Fact& x, const Fact& scale, const Fact& zero) {
-  const auto wrong =
-      first_of({check_dtype("x_scale", scale, {DType::f32}), check_dtype("x_zero_point", zero, {DType::u8}),
-                check_shape("x_zero_point", zero, scale.shape)});
-  if (wrong) return wrong;
-  const std::int64_t rows = scale.shape.elements(), images = x.shape[0], pixels = images * x.shape[1] * x.shape[2];
+Problem check_zero_points(const HybridConvAttrs& conv, const Fact& x, const Fact& zero) {
+  if (auto wrong = check_dtype("x_zero_point", zero, {DType::u8})) return wrong;
+  const std::int64_t rows = zero.shape.elements(), images = x.shape[0], pixels = images * x.shape[1] * x.shape[2];
   if (rows == 1 || rows == images || (conv.is_pointwise() && rows == pixels)) return std::nullopt;
-  return shape_error("x_scale", "shape " + scale.shape.to_string(),
+  return shape_error("x_zero_point", "shape " + zero.shape.to_string(),
                      "one element, one per image, or one per pixel of a window of one pixel");
 }
 
-Problem check_channels(std::string_view what, const Fact* fact, DType dtype, std::int64_t channels) {
-  if (fact == nullptr) return std::nullopt;
-  return first_of({check_dtype(what, *fact, {dtype}), check_shape(what, *fact, {channels})});
+// The epilogue scales as the run says.
+Problem check_scale_in_run(const HybridConvAttrs& conv, InputFacts inputs, const Shape& rows) {
+  const bool is_first =
+      !conv.epilogue.stages.empty() && std::holds_alternative<ScaleInRun>(conv.epilogue.stages.front());
+  if (!is_first) return shape_error("epilogue", "another first stage", "scale_in_run");
+  return check_shape("x_scale", *inputs[kHybridXScale], rows);
 }
 
 Result<std::vector<Fact>> infer_hybrid_conv(const Attrs& attrs, InputFacts inputs) {
@@ -36,16 +37,20 @@ Result<std::vector<Fact>> infer_hybrid_conv(const Attrs& attrs, InputFacts input
   const Fact& w = *inputs[kHybridW];
   auto wrong = first_of({check_dtype("x", x, {DType::u8}), check_rank("x", x, 4, 4), check_dtype("w", w, {DType::s8})});
   if (wrong) return *wrong;
-  if (!(conv.lowest <= conv.highest)) return shape_error("lowest", std::to_string(conv.lowest), "at most the highest");
   auto dims = conv_dims(shapes_of(conv), x.shape, w.shape);
   if (!dims) return std::move(dims).errors();
   if (!checked_elements(*dims)) return one_output(DType::f32, *std::move(dims));
-  wrong = first_of({check_scales(conv, x, *inputs[kHybridXScale], *inputs[kHybridXZero]),
-                    check_channels("w_scale", inputs[kHybridWScale], DType::f32, w.shape[0]),
-                    check_channels("bias", fact_at(inputs, kHybridBias), DType::f32, w.shape[0]),
-                    check_channels("w_offset", fact_at(inputs, kHybridOffset), DType::s32, w.shape[0])});
-  if (wrong) return *wrong;
-  return one_output(DType::f32, *std::move(dims));
+  const Fact& zero = *inputs[kHybridXZero];
+  if ((wrong = check_zero_points(conv, x, zero))) return *wrong;
+  if (const Fact* offset = fact_at(inputs, kHybridOffset)) {
+    wrong = first_of({check_dtype("w_offset", *offset, {DType::s32}), check_shape("w_offset", *offset, {w.shape[0]})});
+    if (wrong) return *wrong;
+  }
+  const auto type =
+      infer_epilogue(conv.epilogue, EpilogueInput::sum, operands_from(inputs, kHybridXScale), Shape(*dims));
+  if (!type) return type.errors();
+  if ((wrong = check_scale_in_run(conv, inputs, zero.shape))) return *wrong;
+  return one_output(*type, *std::move(dims));
 }
 
 // (x - x_zero) * (w + w_offset), wrapping.
@@ -62,12 +67,11 @@ void reference_hybrid_conv(const Attrs& attrs, InputViews inputs, OutputViews ou
   const Image image = Image::of(inputs[kHybridX].shape, Layout::channels_last);
   const Image result = Image::of(outputs[0].shape, Layout::channels_last);
   const std::int64_t depth = inputs[kHybridW].shape[3], taps = conv.window.kernel[0] * conv.window.kernel[1];
-  const std::int64_t channels_per_group = result.channels / conv.groups, rows = inputs[kHybridXScale].shape.elements();
+  const std::int64_t channels_per_group = result.channels / conv.groups, rows = inputs[kHybridXZero].shape.elements();
   const std::int64_t results = result.batch * result.positions();
   const auto* w = inputs[kHybridW].as<std::int8_t>();
-  const float* bias = has_view(inputs, kHybridBias) ? inputs[kHybridBias].as<float>() : nullptr;
   const std::int32_t* offset = has_view(inputs, kHybridOffset) ? inputs[kHybridOffset].as<std::int32_t>() : nullptr;
-  float* y = outputs[0].as<float>();
+  const EpilogueReference epilogue(conv.epilogue, operands_from(inputs, kHybridXScale), outputs[0]);
   TapLister lister(conv.window, image, result.sizes, TapLister::Outside::leave_out);
   for (std::int64_t at = 0; at < results; ++at) {
     const std::int64_t n = at / result.positions(), row = rows == 1 ? 0 : at / (results / rows);
@@ -81,10 +85,7 @@ void reference_hybrid_conv(const Attrs& attrs, InputViews inputs, OutputViews ou
         acc += dot(x + tap.image, x_zero, w + (oc * taps + tap.kernel) * depth,
                    offset == nullptr ? 0u : static_cast<std::uint32_t>(offset[oc]), depth);
       }
-      const float value = hybrid_value(conv.form, static_cast<float>(static_cast<std::int32_t>(acc)),
-                                       inputs[kHybridXScale].as<float>()[row], inputs[kHybridWScale].as<float>()[oc],
-                                       bias == nullptr ? 0.0f : bias[oc]);
-      *y++ = conv.clamped(value);
+      epilogue.store(at * result.channels + oc, static_cast<std::int32_t>(acc));
     }
   }
 }
@@ -101,9 +102,9 @@ bool HybridConvAttrs::is_pointwise() const {
 const OpSpec kHybridConv = {
     .name = "hybrid_conv",
     .summary =
-        "y = clamp(f32(sum (x - x_zero_point) * (w + w_offset)) * x_scale * w_scale + bias), the scales of x known in "
-        "the run; channels last",
-    .inputs = {"x", "w", "x_scale", "x_zero_point", "w_scale", "bias?", "w_offset?"},
+        "y = epilogue(sum (x - x_zero_point) * (w + w_offset)), scales and zero points of x known in the run; channels "
+        "last",
+    .inputs = {"x", "w", "x_zero_point", "w_offset?", "epilogue*"},
     .infer = infer_hybrid_conv,
     .reference = reference_hybrid_conv,
     .decode_attrs = decode_attrs_as<HybridConvAttrs>,

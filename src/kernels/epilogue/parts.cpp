@@ -1,0 +1,108 @@
+// See parts.h. Part of kernels/epilogue/.
+#include "kernels/epilogue/parts.h"
+
+#include "kernels/call.h"
+
+namespace octavo {
+
+std::optional<EpilogueParts> EpilogueParts::of(const Epilogue& epilogue, int first_operand) {
+  EpilogueParts parts{.to = epilogue.to};
+  auto stage = epilogue.stages.begin();
+  const auto end = epilogue.stages.end();
+  int operand = first_operand;
+  // The next stage, where it is of that kind.
+  const auto take = [&]<class T>(const T*& found) {
+    found = stage == end ? nullptr : std::get_if<T>(&*stage);
+    if (found == nullptr) return false;
+    ++stage;
+    return true;
+  };
+  const AddRest* rest = nullptr;
+  const Scale* scale = nullptr;
+  const Lookup* lookup = nullptr;
+  if (take(rest)) parts.rest = operand++;
+  if (take(scale)) {
+    parts.multiplier = operand++;
+  } else if (take(parts.scale_and_add)) {
+    parts.multiplier = operand++;
+    parts.other = operand++;
+  } else if (take(parts.in_run)) {
+    if (parts.rest >= 0) return std::nullopt;
+    parts.x_scale = operand++;
+    parts.multiplier = operand++;
+    parts.rest = operand++;
+    take(parts.clamp);
+  }
+  if (parts.rest >= 0 && parts.multiplier < 0) return std::nullopt;
+  if (take(parts.round)) {
+    if (parts.multiplier < 0 || parts.in_run != nullptr || parts.round->before != 0) return std::nullopt;
+    if (parts.scale_and_add == nullptr && (take(parts.add_real) || take(parts.add_integer))) {
+      parts.other = operand++;
+      if (parts.add_real != nullptr && (!take(parts.add_round) || parts.add_round->before != 0)) return std::nullopt;
+    }
+    if (take(lookup)) parts.table = operand++;
+  } else if (parts.scale_and_add != nullptr) {
+    return std::nullopt;
+  }
+  return stage == end ? std::optional(parts) : std::nullopt;
+}
+
+Addition EpilogueParts::addition() const {
+  if (scale_and_add != nullptr) return Addition::before_rounding;
+  if (add_integer != nullptr) return Addition::integer;
+  if (add_real == nullptr) return Addition::none;
+  return add_real->side == Side::first ? Addition::real_first : Addition::real_second;
+}
+
+std::int32_t EpilogueParts::other_shift() const {
+  if (add_real != nullptr) return add_real->other_shift;
+  return scale_and_add != nullptr ? scale_and_add->zero_point : 0;
+}
+
+Tensor EpilogueParts::constant(const OpCall& call, int input) {
+  return input < 0 ? Tensor(DType::u8, Shape{0}) : *call.inputs[static_cast<std::size_t>(input)]->constant;
+}
+
+bool EpilogueParts::is_read_in_run(const StepSpec& spec) const {
+  for (const int input : {x_scale, other}) {
+    if (input >= 0 && !octavo::is_read_in_run(spec, static_cast<std::size_t>(input))) return false;
+  }
+  return true;
+}
+
+RowEpilogue EpilogueParts::for_rows(const StepSpec& spec) const {
+  using enum RowEpilogue::Result;
+  RowEpilogue e{.result = to == DType::s32 ? s32 : (to == DType::f32 ? f32 : bytes),
+                .addition = addition(),
+                .other_is_signed = other >= 0 && spec.inputs[static_cast<std::size_t>(other)].dtype == DType::s8,
+                .other_shift = other_shift()};
+  const auto of = [](const Round& r) { return RowRound{r.lowest_real(), r.highest_real(), r.after}; };
+  if (round != nullptr) e.round = of(*round);
+  if (scale_and_add != nullptr) e.ratio = scale_and_add->ratio;
+  if (add_real != nullptr) {
+    e.add_round = of(*add_round);
+    e.a_ratio = add_real->a_ratio, e.b_ratio = add_real->b_ratio, e.fixed = add_real->fixed;
+    e.value_shift = add_real->value_shift;
+  }
+  return e;
+}
+
+std::string epilogue_refusal(const OpCall& call, const Epilogue& epilogue, int first_operand) {
+  const auto parts = EpilogueParts::of(epilogue, first_operand);
+  if (!parts) return "needs an epilogue of a scale, a rounding, an addition and a table";
+  const auto fact = [&](int input) { return input < 0 ? nullptr : call.inputs[static_cast<std::size_t>(input)]; };
+  const Shape& y = call.outputs[0].shape;
+  for (const int input : {parts->rest, parts->multiplier}) {
+    if (fact(input) == nullptr) continue;
+    if (!fact(input)->is_constant()) return "needs constant multipliers and biases";
+    if (fact(input)->shape != Shape{y[y.rank() - 1]}) return "needs a multiplier for each channel";
+  }
+  if (fact(parts->table) != nullptr && !fact(parts->table)->is_constant()) return "needs a constant table";
+  for (const int input : {parts->x_scale, parts->other}) {
+    if (fact(input) != nullptr && fact(input)->is_constant()) return "needs inputs known only in a run";
+  }
+  if (fact(parts->other) != nullptr && fact(parts->other)->shape != y) return "needs an addition of the same shape";
+  return {};
+}
+
+}  // namespace octavo
