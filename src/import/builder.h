@@ -59,13 +59,6 @@ struct DeclaredInput {
   std::optional<std::vector<DeclaredDim>> dims;  // none: not even the rank is known
 };
 
-// A number of an element type's name in a file format, and ours where we have it.
-struct FileType {
-  std::int64_t number;
-  std::string_view name;
-  std::optional<DType> dtype = std::nullopt;
-};
-
 // The graph of one file while it grows, and all that is wrong with the file.
 class GraphBuilder {
  public:

@@ -48,21 +48,16 @@ Result<Format> format_of(const std::string& path) {
   return recognise(std::string_view(head.data(), static_cast<std::size_t>(file.gcount())));
 }
 
-Result<ImportedModel> import_parsed(Result<onnx::ModelProto> model, const std::string& folder, const std::string& file,
-                                    const ImportOptions& options) {
-  if (!model) return std::move(model).errors();
-  return onnx_import::import_parsed(*model, folder, file, options);
-}
-
-Result<ImportedModel> import_opened(Result<pt2_import::Archive> archive, const ImportOptions& options) {
-  if (!archive) return std::move(archive).errors();
-  return pt2_import::import_archive(*archive, options);
-}
-
-Result<ImportedModel> import_parsed(Result<tflite_import::ModelFile> model, const std::string& file,
-                                    const ImportOptions& options) {
-  if (!model) return std::move(model).errors();
-  return tflite_import::import_parsed(*model, file, options);
+// What `read` makes of what `parse` makes of a file; running out of memory on the way is an error too.
+template <class Parse, class Read>
+Result<ImportedModel> import_with(const std::string& file, Parse parse, Read read) {
+  try {
+    auto parsed = parse();
+    if (!parsed) return std::move(parsed).errors();
+    return read(*parsed);
+  } catch (const std::bad_alloc&) {
+    return Error{ErrorKind::resource, file, "more data than memory holds", "a smaller model", ""};
+  }
 }
 
 // Rounding that the format's operators do not have would be another model.
@@ -78,63 +73,52 @@ Status check_profile(Format format, const std::string& file, const ImportOptions
                expected + " for a file of this format", ""};
 }
 
-Error out_of_memory(const std::string& file) {
-  return {ErrorKind::resource, file, "more data than memory holds", "a smaller model", ""};
-}
-
 }  // namespace
 
 Result<ImportedModel> import_model(const std::string& path, const ImportOptions& options) {
   const auto format = format_of(path);
   if (!format) return format.errors();
-  switch (*format) {
-    case Format::onnx: break;
-    case Format::tflite: break;
-    case Format::zip: break;
-    case Format::artifact:
-      return Error{ErrorKind::usage, path, "a model that Octavo has compiled already", "a source model", ""};
-    case Format::unknown:
-      return Error{ErrorKind::invalid_input, path, "content of no known kind",
-                   "an ONNX or TFLite model or an exported PyTorch program", ""};
-  }
+  if (*format == Format::artifact)
+    return Error{ErrorKind::usage, path, "a model that Octavo has compiled already", "a source model", ""};
+  if (*format == Format::unknown)
+    return Error{ErrorKind::invalid_input, path, "content of no known kind",
+                 "an ONNX or TFLite model or an exported PyTorch program", ""};
   if (const Status status = check_profile(*format, path, options); !status) return status.errors();
+  if (*format == Format::zip)
+    return import_with(
+        path, [&] { return pt2_import::Archive::open(path); },
+        [&](const auto& archive) { return pt2_import::import_archive(archive, options); });
+  if (*format == Format::tflite)
+    return import_with(
+        path, [&] { return tflite_import::parse_model_file(path); },
+        [&](const auto& model) { return tflite_import::import_parsed(model, path, options); });
   const std::string parent = std::filesystem::path(path).parent_path().string();
-  try {
-    if (*format == Format::zip) return import_opened(pt2_import::Archive::open(path), options);
-    if (*format == Format::tflite) return import_parsed(tflite_import::parse_model_file(path), path, options);
-    return import_parsed(onnx_import::parse_model_file(path), parent.empty() ? "." : parent, path, options);
-  } catch (const std::bad_alloc&) {
-    return out_of_memory(path);
-  }
+  return import_with(
+      path, [&] { return onnx_import::parse_model_file(path); },
+      [&](auto& model) { return onnx_import::import_parsed(model, parent.empty() ? "." : parent, path, options); });
 }
 
 Result<ImportedModel> import_onnx(std::span<const std::byte> bytes, const std::string& folder, const std::string& file,
                                   const ImportOptions& options) {
-  try {
-    return import_parsed(onnx_import::parse_model_bytes(bytes, file), folder, file, options);
-  } catch (const std::bad_alloc&) {
-    return out_of_memory(file);
-  }
+  return import_with(
+      file, [&] { return onnx_import::parse_model_bytes(bytes, file); },
+      [&](auto& model) { return onnx_import::import_parsed(model, folder, file, options); });
 }
 
 Result<ImportedModel> import_pt2(std::span<const std::byte> bytes, const std::string& file,
                                  const ImportOptions& options) {
   if (const Status status = check_profile(Format::zip, file, options); !status) return status.errors();
-  try {
-    return import_opened(pt2_import::Archive::open(bytes, file), options);
-  } catch (const std::bad_alloc&) {
-    return out_of_memory(file);
-  }
+  return import_with(
+      file, [&] { return pt2_import::Archive::open(bytes, file); },
+      [&](const auto& archive) { return pt2_import::import_archive(archive, options); });
 }
 
 Result<ImportedModel> import_tflite(std::span<const std::byte> bytes, const std::string& file,
                                     const ImportOptions& options) {
   if (const Status status = check_profile(Format::tflite, file, options); !status) return status.errors();
-  try {
-    return import_parsed(tflite_import::parse_model_bytes(bytes, file), file, options);
-  } catch (const std::bad_alloc&) {
-    return out_of_memory(file);
-  }
+  return import_with(
+      file, [&] { return tflite_import::parse_model_bytes(bytes, file); },
+      [&](const auto& model) { return tflite_import::import_parsed(model, file, options); });
 }
 
 }  // namespace octavo

@@ -6,7 +6,6 @@
 
 #include "base/memory.h"
 #include "import/onnx/operators.h"
-#include "import/onnx/order.h"
 #include "import/onnx/proto.h"
 #include "import/onnx/tensor.h"
 #include "import/onnx/types.h"
@@ -194,11 +193,27 @@ class Importer {
     return are_known;
   }
 
-  void report_missing(const onnx::NodeProto& node, int index, int input) {
-    if (producers_.empty()) {
-      for (const auto& other : proto_.node()) producers_.insert(other.output().begin(), other.output().end());
-      on_cycle_ = nodes_on_cycles(proto_);
+  // Whether a node has to run before the value `name` can be made.
+  bool needs(const std::string& name, int index) const {
+    std::vector<std::string> open{name};
+    std::set<std::string> seen{name};
+    while (!open.empty()) {
+      const auto producer = producers_.find(open.back());
+      open.pop_back();
+      if (producer == producers_.end()) continue;
+      if (producer->second == index) return true;
+      for (const std::string& input : proto_.node(producer->second).input()) {
+        if (!input.empty() && seen.insert(input).second) open.push_back(input);
+      }
     }
+    return false;
+  }
+
+  void report_missing(const onnx::NodeProto& node, int index, int input) {
+    for (int i = 0; i < proto_.node_size() && !knows_producers_; ++i) {
+      for (const std::string& output : proto_.node(i).output()) producers_.emplace(output, i);
+    }
+    knows_producers_ = true;
     const std::string name = "'" + node.input(input) + "', ";
     const auto report = [&](const char* found, const char* expected) {
       building_.report(ErrorKind::invalid_input, origin_of(node, index) + ", input " + std::to_string(input),
@@ -206,8 +221,7 @@ class Importer {
     };
     if (producers_.count(node.input(input)) == 0)
       report("which nothing makes", "a graph input, an initializer or the output of an earlier node");
-    else if (on_cycle_[static_cast<std::size_t>(index)])
-      report("which depends on this node: a cycle", "a graph without cycles");
+    else if (needs(node.input(input), index)) report("which depends on this node: a cycle", "a graph without cycles");
     else report("which a later node makes", "nodes in an order of computation");
   }
 
@@ -283,8 +297,8 @@ class Importer {
   Building building_;
   std::map<std::string, int> opsets_;  // by domain, "ai.onnx" spelled as ""
   std::map<Family, int> families_;
-  std::set<std::string> producers_;  // every node output, filled for the first message that needs it
-  std::vector<bool> on_cycle_;
+  std::map<std::string, int> producers_;  // nodes by what they make, filled for the first message that needs it
+  bool knows_producers_ = false;
 };
 
 }  // namespace
