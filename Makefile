@@ -1,15 +1,12 @@
 # The front door. `make` alone says what there is.
 .DEFAULT_GOAL := help
-.PHONY: help deps deps-clang build demo test test-asan test-tsan test-long check-format bench peers fuzz format tidy clean
+.PHONY: help deps build demo test test-asan test-tsan test-long check-format bench peers fuzz format tidy clean
 
 help:            ## this list
 	@grep -hE '^[a-z-]+: .*##|^[a-z-]+: *##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1\t/' | expand -t 20
 
 deps:            ## install the Debian packages that are missing (root or sudo)
 	@scripts/install-packages.sh
-
-deps-clang: deps
-	@scripts/install-packages.sh packages-clang.txt
 
 build/build.ninja: CMakeLists.txt cmake/octavo.cmake CMakePresets.json | deps
 	cmake --preset release >build.log 2>&1 || { cat build.log; exit 1; }
@@ -25,14 +22,14 @@ demo: deps build/build.ninja    ## build the program and show it at work (under 
 test: build      ## build and run every test
 	scripts/run-tests.sh build -LE long
 
-test-asan: deps-clang  ## every test under address and undefined-behaviour sanitizers, with clang and assertions
+test-asan: deps  ## the tests under address and undefined-behaviour sanitizers
 	cmake --preset asan-ubsan >/dev/null
 	cmake --build build/asan-ubsan
 	scripts/run-tests.sh build/asan-ubsan -LE 'long|slow'
 
-test-tsan: deps-clang  ## what runs on threads under the thread sanitizer, with clang and assertions
+test-tsan: deps  ## the threaded tests under the thread sanitizer
 	cmake --preset tsan >/dev/null
-	cmake --build build/tsan
+	cmake --build build/tsan --target run_tests
 	scripts/run-tests.sh build/tsan -LE 'long|slow'
 
 test-long: build ## sweeps, soaks and fuzzing; takes an hour
@@ -46,11 +43,11 @@ bench: build     ## microbenchmarks: kernels as a share of the machine's peak, h
 peers: build     ## against ONNX Runtime, OpenVINO and LiteRT on the same networks, in turns (downloads them from PyPI; half an hour)
 	python3 bench/peers/run.py --octavo build/bin/octavo
 
-fuzz: deps-clang build  ## ten minutes (FUZZ_SECONDS=600) of each fuzz target, with executions per second and coverage
+fuzz: deps       ## ten minutes (FUZZ_SECONDS=600) of each fuzz target, with executions per second and coverage
+	scripts/install-packages.sh packages-fuzz.txt
 	scripts/fuzz.sh $(FUZZ_SECONDS)
 
-check-format:    ## an error where clang-format would change a source
-	@scripts/install-packages.sh packages-clang.txt
+check-format: deps  ## an error where clang-format would change a source
 	git ls-files '*.h' '*.cpp' | xargs clang-format --dry-run -Werror
 
 format:          ## lay out the sources with clang-format

@@ -26,27 +26,9 @@ function(octavo_set_isa_flags)
       if(NOT DEFINED OCTAVO_ISA_${CMAKE_MATCH_1})
         message(FATAL_ERROR "${source}: no flags for ${CMAKE_MATCH_1}")
       endif()
-      set_source_files_properties(${source} PROPERTIES
-        COMPILE_OPTIONS "${OCTAVO_ISA_${CMAKE_MATCH_1}}" SKIP_PRECOMPILE_HEADERS ON)
+      set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${OCTAVO_ISA_${CMAKE_MATCH_1}}")
     endif()
   endforeach()
-endfunction()
-
-# The headers of the standard library and of nlohmann, read once for all sources: a third of the time that clang takes.
-# Not for files of one instruction set, which have flags of their own.
-function(octavo_precompile target)
-  if(NOT OCTAVO_PRECOMPILED)
-    return()
-  endif()
-  if(NOT TARGET octavo_precompiled)
-    file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/precompiled.cpp CONTENT "")
-    add_library(octavo_precompiled OBJECT ${CMAKE_BINARY_DIR}/precompiled.cpp)
-    target_precompile_headers(octavo_precompiled PRIVATE
-      <algorithm> <array> <bit> <charconv> <chrono> <cmath> <cstdint> <cstring> <filesystem> <functional> <limits> <map>
-      <memory> <mutex> <numeric> <optional> <set> <span> <string> <string_view> <tuple> <unordered_map> <utility>
-      <variant> <vector> <nlohmann/json.hpp>)
-  endif()
-  target_precompile_headers(${target} REUSE_FROM octavo_precompiled)
 endfunction()
 
 # octavo_library(base USES ...): all of src/base as the static library octavo_base.
@@ -58,7 +40,6 @@ function(octavo_library folder)
     add_library(octavo_${folder} STATIC ${sources})
     target_include_directories(octavo_${folder} PUBLIC ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
     target_link_libraries(octavo_${folder} PUBLIC ${ARG_USES})
-    octavo_precompile(octavo_${folder})
   else()
     add_library(octavo_${folder} INTERFACE)
     target_link_libraries(octavo_${folder} INTERFACE ${ARG_USES})
@@ -73,7 +54,6 @@ function(octavo_executable name)
     add_executable(${name} ${sources})
     target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR})
     target_link_libraries(${name} PRIVATE ${ARG_USES})
-    octavo_precompile(${name})
   endif()
 endfunction()
 

@@ -1,15 +1,15 @@
 #!/bin/sh
 # Builds the fuzz targets with all of Octavo under the address and undefined-behaviour sanitizers, runs each for a while on seeds made of real
 # files, and prints executions per second and the line coverage of import/, artifact/ and import/pt2/. Ends with an error at the first finding, which lies
-# in build/asan-ubsan/fuzz-runs/findings/ then. The corpus stays in build/asan-ubsan/fuzz-runs/ and is continued by the next call.
+# in build/fuzz/runs/findings/ then. The corpus stays in build/fuzz/runs/ and is continued by the next call.
 #   scripts/fuzz.sh [SECONDS [TARGET...]]   TARGET: import, artifact, pt2, tflite. OCTAVO_DATA: a folder with models/, more seeds (default ../shared/data)
 set -eu
 cd "$(dirname "$0")/.."
 seconds=${1:-600}
 [ $# -eq 0 ] || shift
 targets=${*:-import artifact pt2 tflite}
-fuzz=build/asan-ubsan
-work=$fuzz/fuzz-runs
+fuzz=build/fuzz
+work=$fuzz/runs
 largest=100000  # bytes of a seed; larger ones only slow it down
 
 build() {  # build FOLDER TARGETS...
@@ -19,7 +19,7 @@ build() {  # build FOLDER TARGETS...
 }
 [ -f build/build.ninja ] || cmake --preset release >/dev/null
 build build octavo import_tests errors_tests
-cmake --preset asan-ubsan >/dev/null
+cmake --preset fuzz >/dev/null
 build "$fuzz" import_fuzz artifact_fuzz pt2_fuzz tflite_fuzz
 mkdir -p "$work/import" "$work/artifact" "$work/pt2" "$work/tflite" "$work/models" "$work/tflite-models" "$work/findings"
 
