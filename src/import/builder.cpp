@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "import/fold.h"
+#include "ops/cast/cast.h"
+#include "ops/reshape/reshape.h"
 
 namespace octavo::importing {
 namespace {

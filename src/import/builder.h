@@ -16,7 +16,8 @@
 
 #include "graph/graph.h"
 #include "import/import.h"
-#include "ops/list.h"
+#include "ops/binary/binary.h"
+#include "ops/unary/unary.h"
 
 namespace octavo::importing {
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "import/builder.h"
+#include "ops/reshape/reshape.h"
 
 namespace octavo::importing {
 namespace {

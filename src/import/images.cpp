@@ -4,6 +4,9 @@
 
 #include "base/fields.h"
 #include "import/verbs.h"
+#include "ops/average_pool/average_pool.h"
+#include "ops/conv/conv.h"
+#include "ops/max_pool/max_pool.h"
 
 namespace octavo::importing {
 namespace {

@@ -3,6 +3,9 @@
 #include <numeric>
 
 #include "import/verbs.h"
+#include "ops/batch_norm/batch_norm.h"
+#include "ops/layer_norm/layer_norm.h"
+#include "ops/matmul/matmul.h"
 
 namespace octavo::importing {
 

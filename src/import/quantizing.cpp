@@ -3,6 +3,8 @@
 
 #include "base/fields.h"
 #include "import/verbs.h"
+#include "ops/dequantize/dequantize.h"
+#include "ops/quantize/quantize.h"
 
 namespace octavo::importing {
 

@@ -4,6 +4,11 @@
 
 #include "base/fields.h"
 #include "import/verbs.h"
+#include "ops/concat/concat.h"
+#include "ops/expand/expand.h"
+#include "ops/gather/gather.h"
+#include "ops/slice/slice.h"
+#include "ops/transpose/transpose.h"
 
 namespace octavo::importing {
 namespace {

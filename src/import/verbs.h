@@ -5,6 +5,12 @@
 #define OCTAVO_IMPORT_VERBS_H_
 
 #include "import/builder.h"
+#include "ops/argmax/argmax.h"
+#include "ops/pad/pad.h"
+#include "ops/reduce/reduce.h"
+#include "ops/resize/resize.h"
+#include "ops/softmax/softmax.h"
+#include "ops/window.h"
 
 namespace octavo::importing {
 

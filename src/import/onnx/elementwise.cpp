@@ -1,5 +1,7 @@
 // ONNX readers: functions of one, two or more elements, broadcast. Part of import/.
+
 #include "import/onnx/operators.h"
+#include "ops/where/where.h"
 
 namespace octavo::onnx_import {
 namespace {

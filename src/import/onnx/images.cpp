@@ -6,6 +6,8 @@
 
 #include "base/fields.h"
 #include "import/onnx/operators.h"
+#include "ops/conv_integer/conv_integer.h"
+#include "ops/lrn/lrn.h"
 
 namespace octavo::onnx_import {
 namespace {

@@ -4,6 +4,8 @@
 
 #include "import/onnx/operators.h"
 #include "ops/cumsum/cumsum.h"
+#include "ops/dequantize/dequantize.h"
+#include "ops/matmul_integer/matmul_integer.h"
 
 namespace octavo::onnx_import {
 namespace {

@@ -1,7 +1,9 @@
 // ONNX readers: QuantizeLinear, DequantizeLinear, and QLinear* operators: dequantize -> operator -> quantize, with the
 // types of the file. Part of import/.
+
 #include "base/fields.h"
 #include "import/onnx/operators.h"
+#include "ops/dynamic_quantize/dynamic_quantize.h"
 
 namespace octavo::onnx_import {
 namespace {

@@ -6,6 +6,7 @@
 #include "base/fields.h"
 #include "import/onnx/operators.h"
 #include "import/onnx/tensor.h"
+#include "ops/expand/expand.h"
 
 namespace octavo::onnx_import {
 namespace {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "import/pt2/operators.h"
+#include "ops/where/where.h"
 
 namespace octavo::pt2_import {
 namespace {

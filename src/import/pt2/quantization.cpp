@@ -4,6 +4,7 @@
 
 #include "base/fields.h"
 #include "import/pt2/operators.h"
+#include "ops/cast/cast.h"
 
 namespace octavo::pt2_import {
 namespace {

@@ -1,6 +1,8 @@
 // ATen readers: operators that move, cut and join elements. Part of import/.
+
 #include "base/fields.h"
 #include "import/pt2/operators.h"
+#include "ops/expand/expand.h"
 
 namespace octavo::pt2_import {
 namespace {

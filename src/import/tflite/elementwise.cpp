@@ -1,4 +1,5 @@
 // TFLite readers: functions of one or two elements, and conversions between types. Part of import/.
+
 #include "import/tflite/operators.h"
 
 namespace octavo::tflite_import {

@@ -3,6 +3,7 @@
 
 #include "base/fields.h"
 #include "import/tflite/operators.h"
+#include "ops/conv/conv.h"
 
 namespace octavo::tflite_import {
 namespace {

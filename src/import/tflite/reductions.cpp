@@ -1,4 +1,5 @@
 // TFLite readers: reductions over axes, and softmax. Part of import/.
+
 #include "import/tflite/operators.h"
 #include "ops/cumsum/cumsum.h"
 
