@@ -22,15 +22,18 @@ namespace {
 // A plan that loads may legally take minutes; the fuzzer only runs small ones.
 bool is_small(const Plan& plan) {
   constexpr std::uint64_t kMostWork = std::uint64_t{1} << 23;
-  std::uint64_t work = plan.arena_bytes + plan.image_loop.arena_bytes;
-  if (plan.image_loop.images > 64) return false;
+  std::uint64_t work = plan.arena_bytes;
+  for (const Region& region : plan.regions) {
+    work += region.arena_bytes;
+    if (region.slices > 64) return false;
+  }
   for (std::size_t i = 0; i < plan.steps.size(); ++i) {
     const PlanStep& step = plan.steps[i];
     std::uint64_t largest[2] = {1, 1};  // elements of the largest input and output
     for (int side : {0, 1}) {
-      for (const PlanOperand& operand : side == 0 ? step.inputs : step.outputs) {
-        if (operand.place == Place::absent) continue;
-        const auto elements = checked_elements(operand.shape);
+      for (const ValueIndex operand : side == 0 ? step.inputs : step.outputs) {
+        if (operand == kNoValue) continue;
+        const auto elements = checked_elements(plan.value(operand).shape);
         if (!elements || static_cast<std::uint64_t>(*elements) > kMostWork) return false;
         largest[side] = std::max(largest[side], static_cast<std::uint64_t>(*elements));
       }
@@ -43,15 +46,16 @@ bool is_small(const Plan& plan) {
   return true;
 }
 
-std::vector<Tensor> tensors_for(const std::vector<PlanTensor>& described) {
+std::vector<Tensor> tensors_for(const Plan& plan, const std::vector<PlanPort>& ports) {
   std::vector<Tensor> tensors;
-  for (const PlanTensor& tensor : described) tensors.emplace_back(tensor.dtype, Shape(tensor.shape));
+  for (const PlanPort& port : ports)
+    tensors.emplace_back(plan.value(port.value).dtype, Shape(plan.value(port.value).shape));
   return tensors;
 }
 
-bool are_small(const std::vector<PlanTensor>& tensors) {
-  return std::all_of(tensors.begin(), tensors.end(), [](const PlanTensor& tensor) {
-    const auto elements = checked_elements(tensor.shape);
+bool are_small(const Plan& plan, const std::vector<PlanPort>& ports) {
+  return std::all_of(ports.begin(), ports.end(), [&](const PlanPort& port) {
+    const auto elements = checked_elements(plan.value(port.value).shape);
     return elements && *elements < std::int64_t{1} << 20;
   });
 }
@@ -78,7 +82,7 @@ void load_and_run(std::span<const std::byte> bytes) {
   if (!compiled) return;
   check_round_trip(*compiled);
   const bool is_quick = std::all_of(compiled->plans.begin(), compiled->plans.end(), [](const Plan& plan) {
-    return is_small(plan) && are_small(plan.inputs) && are_small(plan.outputs);
+    return is_small(plan) && are_small(plan, plan.inputs) && are_small(plan, plan.outputs);
   });
   if (!is_quick) return;
   auto model = load_model(std::move(*compiled), {.threads = 1});
@@ -86,8 +90,8 @@ void load_and_run(std::span<const std::byte> bytes) {
   for (std::size_t i = 0; i < (*model)->plans().size(); ++i) {
     auto context = Context::create(*model, {.plan = i});
     if (!context) continue;
-    std::vector<Tensor> inputs = tensors_for((*model)->plans()[i].inputs);
-    std::vector<Tensor> outputs = tensors_for((*model)->plans()[i].outputs);
+    const Plan& plan = (*model)->plans()[i];
+    std::vector<Tensor> inputs = tensors_for(plan, plan.inputs), outputs = tensors_for(plan, plan.outputs);
     std::vector<ConstTensorView> in;
     std::vector<TensorView> out;
     for (const Tensor& tensor : inputs) in.push_back(tensor.view());

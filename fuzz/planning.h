@@ -4,7 +4,7 @@
 
 #include "import/import.h"
 #include "lower/lower.h"
-#include "plan/plan.h"
+#include "planner/planner.h"
 #include "quantize/quantize.h"
 
 namespace octavo::fuzz {

@@ -10,7 +10,7 @@
 
 #include "analyze/variant_bench.h"
 #include "base/machine.h"
-#include "select/measurement_log.h"
+#include "planner/measurement_log.h"
 
 namespace octavo {
 namespace {

@@ -3,12 +3,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <map>
 #include <nlohmann/json.hpp>
 
 #include "analyze/bench.h"
 #include "kernels/reference/reference.h"
-#include "plan/macs.h"
+#include "plan/dataflow.h"
 #include "run/model.h"
 
 namespace octavo {
@@ -20,91 +19,73 @@ bool is_conversion(std::string_view op) {
   return op == "quantize" || op == "dequantize" || op == "dynamic_quantize" || op == "row_quantize";
 }
 
-bool is_activation(const PlanOperand& operand) {
-  return operand.place == Place::arena || operand.place == Place::image_arena || operand.place == Place::input ||
-         operand.place == Place::output;
+bool is_activation(const PlanValue& value) { return value.place != Place::constant && value.place != Place::packed; }
+
+std::string name_of(const Plan& plan, ValueIndex root) {
+  const PlanValue& value = plan.value(root);
+  if (value.place == Place::input) return plan.inputs[value.offset].name;
+  if (value.place == Place::output) return plan.outputs[value.offset].name;
+  return std::string(plan.name_of_value(root));
 }
-
-std::int64_t bytes_of(const PlanOperand& operand) { return static_cast<std::int64_t>(operand.bytes()); }
-
-// Follows the names of tensors through the arena, where buffers are used again.
-class Names {
- public:
-  explicit Names(const Plan& plan) : plan_(plan) {}
-  std::string of(const PlanOperand& operand) const {
-    if (operand.place == Place::input) return plan_.inputs[operand.offset].name;
-    if (operand.place == Place::output) return plan_.outputs[operand.offset].name;
-    const auto found = arena_.find({operand.place, operand.offset});
-    return found == arena_.end() ? "" : found->second;
-  }
-  void define(const PlanOperand& operand, const std::string& name) {
-    if (operand.place == Place::arena || operand.place == Place::image_arena)
-      arena_[{operand.place, operand.offset}] = name;
-  }
-
- private:
-  const Plan& plan_;
-  std::map<std::pair<Place, std::uint64_t>, std::string> arena_;
-};
 
 // A tensor of all images that a step is called for.
-ExplainedTensor explained(std::string name, const PlanOperand& operand, std::int64_t images) {
-  return {std::move(name), std::string(name_of(operand.dtype)) + "[" + operand.shape_of(images).to_string() + "]",
-          images * bytes_of(operand)};
+ExplainedTensor explained(std::string name, const PlanValue& value, std::int64_t images) {
+  return {std::move(name), std::string(name_of(value.dtype)) + "[" + value.shape_of(images).to_string() + "]",
+          images * static_cast<std::int64_t>(value.bytes())};
 }
 
-// "node (operator): reason" of the plan, without the node.
-std::string island_reason(const Plan& plan, const std::string& node) {
-  for (const std::string& island : plan.islands) {
-    if (island.starts_with(node + " (")) return island.substr(node.size() + 1);
-  }
-  return {};
-}
-
-std::string cause_of(const Plan& plan, const PlanStep& step, StepType type) {
+std::string cause_of(const Plan& plan, std::size_t index, StepType type) {
   if (plan.precision == Precision::fp32) return {};
-  if (type == StepType::floating) return island_reason(plan, step.name);
-  if (type != StepType::conversion) return {};
-  for (const PlanOperand& operand : step.inputs) {
-    if (operand.place == Place::input)
-      return "the model's input '" + plan.inputs[operand.offset].name + "' is " + std::string(name_of(operand.dtype));
+  if (type == StepType::floating) {
+    const auto& islands = plan.report.islands;
+    const auto is_it = [&](const PlanIsland& island) { return island.node == plan.report_of(index).name; };
+    const auto island = std::find_if(islands.begin(), islands.end(), is_it);
+    return island == islands.end() ? "" : "(" + island->op + "): " + island->reason;
   }
-  for (const PlanOperand& operand : step.outputs) {
-    if (operand.place == Place::output)
-      return "the model's output '" + plan.outputs[operand.offset].name + "' is " + std::string(name_of(operand.dtype));
+  if (type != StepType::conversion) return {};
+  const PlanStep& step = plan.steps[index];
+  for (const ValueIndex input : step.inputs) {
+    if (input != kNoValue && plan.value(input).place == Place::input)
+      return "the model's input '" + plan.inputs[plan.value(input).offset].name + "' is " +
+             std::string(name_of(plan.value(input).dtype));
+  }
+  for (const ValueIndex output : step.outputs) {
+    if (plan.value(output).place == Place::output)
+      return "the model's output '" + plan.outputs[plan.value(output).offset].name + "' is " +
+             std::string(name_of(plan.value(output).dtype));
   }
   return step.op == "dequantize" ? "a float kernel reads it" : "a float kernel computes it";
 }
 
-ExplainedStep described(const Plan& plan, std::size_t index, Names& names) {
+ExplainedStep described(const Plan& plan, const std::vector<ValueIndex>& roots, std::size_t index) {
   const PlanStep& step = plan.steps[index];
-  const StepType type = type_of(step);
+  const StepReport& report = plan.report_of(index);
+  const StepType type = type_of(plan, step);
   const std::int64_t calls = plan.calls_of(index);
   ExplainedStep e{.index = index,
-                  .name = step.name,
+                  .name = report.name,
                   .op = step.op,
                   .kernel = step.kernel,
                   .type = type,
                   .needs = find_kernel(step.kernel)->needs,
                   .is_reference = is_reference_code(step.kernel),
                   .calls = calls,
-                  .macs = calls * macs_of(step),
+                  .macs = report.macs,
                   .predicted_ms = static_cast<double>(calls) * step.predicted_ns * 1e-6,
-                  .cause = cause_of(plan, step, type),
-                  .refusals = step.refusals};
-  for (const PlanOperand& operand : step.inputs) {
-    if (is_activation(operand))
-      e.inputs.push_back(explained(names.of(operand), operand, calls)), e.bytes_in += e.inputs.back().bytes;
-    else if (operand.place == Place::constant) e.bytes_constant += bytes_of(operand);
+                  .cause = cause_of(plan, index, type),
+                  .refusals = report.refusals};
+  const auto tensor = [&](ValueIndex value) {
+    return explained(name_of(plan, roots[static_cast<std::size_t>(value)]), plan.value(value), calls);
+  };
+  for (const ValueIndex input : step.inputs) {
+    if (input == kNoValue) continue;
+    if (is_activation(plan.value(input))) e.inputs.push_back(tensor(input)), e.bytes_in += e.inputs.back().bytes;
+    else if (plan.value(input).place == Place::constant)
+      e.bytes_constant += static_cast<std::int64_t>(plan.value(input).bytes());
   }
-  for (const PlanOperand& operand : step.packed) e.bytes_constant += bytes_of(operand);
-  for (std::size_t i = 0; i < step.outputs.size(); ++i) {
-    const PlanOperand& operand = step.outputs[i];
-    if (!is_activation(operand)) continue;
-    names.define(operand, i < step.value_names.size() ? step.value_names[i] : step.name);
-    e.outputs.push_back(explained(names.of(operand), operand, calls));
-    e.bytes_out += e.outputs.back().bytes;
-  }
+  for (const ValueIndex packed : step.packed) e.bytes_constant += static_cast<std::int64_t>(plan.value(packed).bytes());
+  for (const ValueIndex output : step.outputs)
+    e.outputs.push_back(tensor(output)), e.bytes_out += e.outputs.back().bytes;
   return e;
 }
 
@@ -162,12 +143,12 @@ Status measure(Session& session, const ExplainOptions& options, Explanation& e) 
 
 }  // namespace
 
-StepType type_of(const PlanStep& step) {
+StepType type_of(const Plan& plan, const PlanStep& step) {
   if (is_conversion(step.op)) return StepType::conversion;
   if (step.op.starts_with("quantized_") || step.op == "hybrid_conv")
     return StepType::integer;  // its result may be f32: the sums are of integers
-  const auto is_float_activation = [](const PlanOperand& operand) {
-    return is_activation(operand) && is_float(operand.dtype);
+  const auto is_float_activation = [&](ValueIndex index) {
+    return index != kNoValue && is_activation(plan.value(index)) && is_float(plan.value(index).dtype);
   };
   const bool touches_floats = std::any_of(step.inputs.begin(), step.inputs.end(), is_float_activation) ||
                               std::any_of(step.outputs.begin(), step.outputs.end(), is_float_activation);
@@ -230,9 +211,9 @@ Result<Explanation> explain(const std::string& name, const v1::CompiledModel& co
   e.peaks = *peaks;
   fill_random(session->inputs());
   const Plan& plan = session->context().internal().plan();
-  Names names(plan);
+  const std::vector<ValueIndex> value_roots = roots(plan);
   for (std::size_t i = 0; i < plan.steps.size(); ++i) {
-    e.steps.push_back(described(plan, i, names));
+    e.steps.push_back(described(plan, value_roots, i));
     set_bound(e.steps.back(), e.peak_gmacs(e.steps.back()), e.peaks.read_gbytes);
   }
   if (const Status done = measure(*session, options, e); !done) return done.errors();

@@ -16,12 +16,13 @@
 
 namespace octavo {
 
+struct Plan;
 struct PlanStep;
 
 // What a step computes in; a conversion goes between integers and floats.
 enum class StepType : std::uint8_t { integer, floating, conversion };
 std::string_view name_of(StepType type);
-StepType type_of(const PlanStep& step);
+StepType type_of(const Plan& plan, const PlanStep& step);
 
 struct ExplainedTensor {
   std::string name;  // empty for constants

@@ -39,7 +39,7 @@ Result<v1::CompileOptions> with_samples(const std::string& path, const CompileRe
 // The same model, that tells more of itself.
 v1::CompiledModel with_notes(const v1::CompiledModel& compiled, const std::vector<std::string>& notes) {
   CompiledModel model = compiled.internal();
-  for (Plan& plan : model.plans) plan.notes.insert(plan.notes.end(), notes.begin(), notes.end());
+  for (Plan& plan : model.plans) plan.report.notes.insert(plan.report.notes.end(), notes.begin(), notes.end());
   return v1::CompiledModel(std::make_shared<const CompiledModel>(std::move(model)));
 }
 

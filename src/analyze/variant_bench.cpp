@@ -16,7 +16,7 @@
 #include "analyze/explain.h"
 #include "artifact/artifact.h"
 #include "import/import.h"
-#include "plan/plan.h"
+#include "plan/dataflow.h"
 #include "quantize/groups.h"
 #include "run/model.h"
 
@@ -28,7 +28,8 @@ constexpr double kNever = std::numeric_limits<double>::max();
 
 class GroupsOfSteps {
  public:
-  GroupsOfSteps(const Plan& plan, const LayerGroups& groups) : plan_(plan) {
+  GroupsOfSteps(const Plan& plan, const LayerGroups& groups)
+      : plan_(plan), producers_(producers(plan)), readers_(readers(plan)) {
     for (std::size_t group = 0; group < groups.size(); ++group) {
       for (const std::string& node : groups[group]) of_node_[node] = group;
     }
@@ -36,44 +37,24 @@ class GroupsOfSteps {
 
   std::optional<std::size_t> of(std::size_t index) const {
     const PlanStep& step = plan_.steps[index];
-    if (type_of(step) != StepType::conversion) return own(step);
-    const auto maker = maker_of(index), reader = reader_of(index);
+    if (type_of(plan_, step) != StepType::conversion) return own(static_cast<std::int64_t>(index));
+    const auto maker = own(producers_[static_cast<std::size_t>(step.inputs[0])]);
+    const auto& reading = readers_[static_cast<std::size_t>(step.outputs[0])];
+    const auto reader = own(reading.empty() ? kNoStep : reading.front());
     const auto& [first, second] = step.op == "dequantize" ? std::pair(reader, maker) : std::pair(maker, reader);
     return first ? first : second;
   }
 
  private:
-  std::optional<std::size_t> own(const PlanStep& step) const {
-    const auto found = of_node_.find(step.name);
+  std::optional<std::size_t> own(std::int64_t step) const {
+    if (step == kNoStep) return std::nullopt;
+    const auto found = of_node_.find(plan_.report_of(static_cast<std::size_t>(step)).name);
     return found == of_node_.end() ? std::nullopt : std::optional(found->second);
   }
 
-  static bool holds(const std::vector<PlanOperand>& operands, const PlanOperand& tensor) {
-    return std::any_of(operands.begin(), operands.end(), [&](const PlanOperand& operand) {
-      const bool is_in_arena = operand.place == Place::arena || operand.place == Place::image_arena;
-      return is_in_arena && operand.place == tensor.place && operand.offset == tensor.offset;
-    });
-  }
-
-  // Buffers are used again: what a step reads was made by the last one before it that wrote there.
-  std::optional<std::size_t> maker_of(std::size_t index) const {
-    const PlanOperand& tensor = plan_.steps[index].inputs[0];
-    for (std::size_t i = index; i-- > 0;) {
-      if (holds(plan_.steps[i].outputs, tensor)) return own(plan_.steps[i]);
-    }
-    return std::nullopt;
-  }
-
-  std::optional<std::size_t> reader_of(std::size_t index) const {
-    const PlanOperand& tensor = plan_.steps[index].outputs[0];
-    for (std::size_t i = index + 1; i < plan_.steps.size(); ++i) {
-      if (holds(plan_.steps[i].inputs, tensor)) return own(plan_.steps[i]);
-      if (holds(plan_.steps[i].outputs, tensor)) return std::nullopt;
-    }
-    return std::nullopt;
-  }
-
   const Plan& plan_;
+  const std::vector<std::int32_t> producers_;
+  const std::vector<std::vector<std::int32_t>> readers_;
   std::map<std::string, std::size_t> of_node_;
 };
 

@@ -5,9 +5,9 @@
 #include "api/quantizer.h"
 #include "artifact/artifact.h"
 #include "lower/lower.h"
-#include "plan/plan.h"
+#include "planner/measurement_log.h"
+#include "planner/planner.h"
 #include "quantize/node_pattern.h"
-#include "select/measurement_log.h"
 
 namespace octavo::v1 {
 namespace {
@@ -57,7 +57,6 @@ class Compiler {
     log_ = std::move(*log);
     octavo::CompiledModel model;
     model.source = std::filesystem::path(path_).filename().string();
-    model.machine = *machine;
     ConstantPool constants;
     for (const std::int64_t batch : options_.batches) {
       auto imported = quantizer_.import_for(batch);
@@ -67,9 +66,6 @@ class Compiler {
       auto plan = plan_for(std::move(*imported), batch, *machine, constants);
       if (!plan) return plan.errors();
       model.plans.push_back(std::move(*plan));
-    }
-    for (const Plan& plan : model.plans) {
-      for (const PlanStep& step : plan.steps) model.needs.add(find_kernel(step.kernel)->needs);
     }
     adopt_constants(model, constants);
     return model;
@@ -126,12 +122,11 @@ class Compiler {
     if (!times.written()) return times.written().errors();
     for (const Island& island : lowered->islands) {
       const bool is_chosen = lowering.kept_in_f32.contains(island.node);
-      plan->islands.push_back(island.node + " (" + island.op +
-                              "): " + (is_chosen ? "kept in fp32 as chosen" : island.reason));
+      plan->report.islands.push_back({island.node, island.op, is_chosen ? "kept in fp32 as chosen" : island.reason});
     }
-    plan->notes = std::move(lowered->notes);
-    plan->notes.insert(plan->notes.end(), notes.begin(), notes.end());
-    add_tuning_notes(times, plan->notes);
+    plan->report.notes = std::move(lowered->notes);
+    plan->report.notes.insert(plan->report.notes.end(), notes.begin(), notes.end());
+    add_tuning_notes(times, plan->report.notes);
     return plan;
   }
 

@@ -1,35 +1,40 @@
 // Internal descriptions -> public ones. Part of api/.
 #include "api/info.h"
 
+#include <algorithm>
+
 namespace octavo::v1 {
 namespace {
 
 PlanInfo plan_info(const Plan& plan) {
   PlanInfo info{.precision = plan.precision,
                 .batch = plan.batch,
-                .inputs = tensors_of(plan.inputs),
-                .outputs = tensors_of(plan.outputs),
+                .inputs = tensors_of(plan, plan.inputs),
+                .outputs = tensors_of(plan, plan.outputs),
                 .steps = static_cast<std::int64_t>(plan.steps.size()),
-                .macs = plan.macs,
+                .macs = plan.report.macs,
                 .arena_bytes = plan.arena_bytes,
-                .steps_by_image = plan.image_loop.steps,
-                .image_bytes = plan.image_loop.arena_bytes,
-                .islands = plan.islands,
-                .notes = plan.notes};
+                .notes = plan.report.notes};
+  for (const Region& region : plan.regions) {
+    info.steps_by_image += region.steps;
+    info.image_bytes = std::max(info.image_bytes, region.arena_bytes);
+  }
+  for (const PlanIsland& island : plan.report.islands)
+    info.islands.push_back(island.node + " (" + island.op + "): " + island.reason);
   for (const PlanStep& step : plan.steps) ++info.kernels[step.kernel];
   return info;
 }
 
 }  // namespace
 
-std::vector<TensorInfo> tensors_of(const std::vector<PlanTensor>& tensors) {
+std::vector<TensorInfo> tensors_of(const Plan& plan, const std::vector<PlanPort>& ports) {
   std::vector<TensorInfo> infos;
-  for (const PlanTensor& tensor : tensors) {
-    infos.push_back({.name = tensor.name,
-                     .dtype = tensor.dtype,
-                     .shape = tensor.shape,
-                     .scale = tensor.scale,
-                     .zero_point = tensor.zero_point});
+  for (const PlanPort& port : ports) {
+    const PlanValue& value = plan.value(port.value);
+    infos.push_back({.name = port.name, .dtype = value.dtype, .shape = value.shape});
+    if (!value.scale) continue;
+    infos.back().scale = {value.scale->scale};
+    infos.back().zero_point = {value.scale->zero_point};
   }
   return infos;
 }
@@ -37,11 +42,15 @@ std::vector<TensorInfo> tensors_of(const std::vector<PlanTensor>& tensors) {
 ModelInfo info_of(const octavo::CompiledModel& model) {
   ModelInfo info{.source = model.source,
                  .dialect = model.dialect,
-                 .machine = model.machine.name,
-                 .instructions = model.needs.to_string(),
+                 .machine = model.plans.empty() ? "" : model.plans.front().machine.name,
                  .source_nodes = model.source_nodes,
                  .constant_bytes = model.constants.size()};
-  for (const Plan& plan : model.plans) info.plans.push_back(plan_info(plan));
+  IsaSet needs;
+  for (const Plan& plan : model.plans) {
+    needs.bits |= plan.needs.bits;
+    info.plans.push_back(plan_info(plan));
+  }
+  info.instructions = needs.to_string();
   return info;
 }
 

@@ -8,7 +8,7 @@
 namespace octavo::v1 {
 
 ModelInfo info_of(const octavo::CompiledModel& model);
-std::vector<TensorInfo> tensors_of(const std::vector<PlanTensor>& tensors);
+std::vector<TensorInfo> tensors_of(const Plan& plan, const std::vector<PlanPort>& ports);
 
 }  // namespace octavo::v1
 

@@ -45,8 +45,8 @@ Result<Context> Context::create(const Model& model, std::size_t plan, const Thre
                                          {.plan = plan, .executor = pool == nullptr ? nullptr : pool->internal()});
   if (!context) return context.errors();
   auto state = std::make_unique<State>(State{.context = std::move(*context)});
-  state->input_infos = tensors_of(state->context.plan().inputs);
-  state->output_infos = tensors_of(state->context.plan().outputs);
+  state->input_infos = tensors_of(state->context.plan(), state->context.plan().inputs);
+  state->output_infos = tensors_of(state->context.plan(), state->context.plan().outputs);
   state->inputs.reserve(state->input_infos.size());
   state->outputs.reserve(state->output_infos.size());
   return Context(std::move(state));
@@ -69,17 +69,26 @@ Status Context::run(std::span<const ConstTensorRef> inputs, std::span<const Tens
 
 void Context::set_step_hook(std::function<void(const StepInfo&)> hook, bool needs_values) {
   if (!hook) return state_->context.set_step_hook({});
-  const auto tell = [hook = std::move(hook)](const StepEvent& event) {
+  const auto tell = [hook = std::move(hook), &plan = state_->context.plan()](const StepEvent& event) {
+    std::vector<std::string> names;
+    std::vector<float> scales;
+    std::vector<std::int32_t> zero_points;
     std::vector<ConstTensorRef> outputs;
+    for (const ValueIndex output : event.step->outputs) {
+      const ValueScale scale = plan.value(output).scale.value_or(ValueScale{});
+      names.emplace_back(plan.name_of_value(output));
+      scales.push_back(scale.scale);
+      zero_points.push_back(scale.zero_point);
+    }
     for (const TensorView& view : event.outputs) outputs.push_back({view.dtype, view.shape.dims(), view.data});
     hook({.index = event.index,
-          .name = event.step->name,
+          .name = plan.report_of(event.index).name,
           .op = event.step->op,
           .kernel = event.step->kernel,
           .elapsed_ns = event.elapsed_ns,
-          .value_names = event.step->value_names,
-          .value_scales = event.step->value_scales,
-          .value_zero_points = event.step->value_zero_points,
+          .value_names = names,
+          .value_scales = scales,
+          .value_zero_points = zero_points,
           .outputs = outputs});
   };
   state_->context.set_step_hook(tell, needs_values);

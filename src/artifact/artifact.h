@@ -1,8 +1,9 @@
 // artifact: a compiled model, and the .octv file that holds it. Part of artifact/.
 //
-// File: header (magic, format version, checksum, file size, section table), metadata (CompiledModel's fields, encoded
-// as base/fields.h does), constants (starting on a page, so that they can be mapped and used in place). Little-endian.
-// No machine code.
+// File: header (magic, format version, checksum, file size), a table of typed sections, and these: the model, its
+// plans, what is told of them (may be left out), constants (starting on a page, so that they can be mapped and used in
+// place). Sections of a type that a release does not know are skipped. Structs are encoded as base/fields.h does.
+// Little-endian. No machine code.
 #ifndef OCTAVO_ARTIFACT_ARTIFACT_H_
 #define OCTAVO_ARTIFACT_ARTIFACT_H_
 
@@ -12,21 +13,19 @@
 #include <string>
 #include <vector>
 
-#include "base/machine.h"
 #include "base/result.h"
+#include "plan/constants.h"
 #include "plan/plan.h"
 
 namespace octavo {
 
 // A change of any encoded struct, enum number or kernel's packed form is a new version.
-inline constexpr std::uint32_t kArtifactVersion = 6;
+inline constexpr std::uint32_t kArtifactVersion = 7;
 
 // What an .octv holds.
 struct CompiledModel {
   std::string source;  // file name, for reports
   std::string dialect;
-  Machine machine;  // what it was compiled for
-  IsaSet needs;     // instruction sets of the kernels in it
   int source_nodes = 0;
   std::vector<Plan> plans;
   std::span<const std::byte> constants;         // aligned to kAlignment
@@ -47,8 +46,9 @@ Status write_artifact(const CompiledModel& model, const std::string& path);
 // process ends.
 void remove_unfinished_artifacts();
 
-// Maps the file and keeps the mapping for the constants. What is inside is verified by load_model, not here.
-// Errors: resource (cannot be read), invalid_input (not an .octv file, of another version, truncated, damaged).
+// Maps the file and keeps the mapping for the constants. Indices inside the plans exist (check_indices); what they lead
+// to is verified by load_model, not here. Errors: resource (cannot be read), invalid_input (not an .octv file, of
+// another version, truncated, damaged).
 Result<CompiledModel> read_artifact(const std::string& path);
 
 // The same from memory; the constants are copied. `name` stands for the path in messages.

@@ -14,22 +14,31 @@ inline constexpr std::array<unsigned char, 8> kArtifactMagic = {0x89, 'O', 'C', 
 // Constants start on a page: the whole file is mapped, and pages are whole cache lines.
 inline constexpr std::uint64_t kArtifactPage = 4096;
 
-struct ArtifactSection {
-  std::uint64_t offset = 0;
-  std::uint64_t bytes = 0;
-};
-
 struct ArtifactHeader {
   std::array<unsigned char, 8> magic = kArtifactMagic;
   std::uint32_t version = 0;
   std::uint32_t reserved = 0;
   std::uint64_t file_bytes = 0;
   std::uint64_t checksum = 0;  // of everything after this field: checksum.h
-  ArtifactSection metadata;
-  ArtifactSection constants;
+  std::uint64_t sections = 0;  // entries of the table that follows
 };
-static_assert(sizeof(ArtifactHeader) == 64 && std::is_trivially_copyable_v<ArtifactHeader>);
-inline constexpr std::size_t kChecksummedFrom = offsetof(ArtifactHeader, metadata);
+static_assert(sizeof(ArtifactHeader) == 40 && std::is_trivially_copyable_v<ArtifactHeader>);
+inline constexpr std::size_t kChecksummedFrom = offsetof(ArtifactHeader, sections);
+
+enum class SectionType : std::uint32_t {
+  model = 1,      // where it came from
+  plans = 2,      // std::vector<Plan>
+  reports = 3,    // std::vector<PlanReport>, by plan; may be missing
+  constants = 4,  // on a page
+};
+
+struct ArtifactSection {
+  SectionType type = {};
+  std::uint32_t reserved = 0;
+  std::uint64_t offset = 0;  // in the file
+  std::uint64_t bytes = 0;
+};
+static_assert(sizeof(ArtifactSection) == 24 && std::is_trivially_copyable_v<ArtifactSection>);
 
 }  // namespace octavo
 

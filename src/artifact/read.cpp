@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <map>
 
 #include "artifact/artifact.h"
 #include "artifact/checksum.h"
@@ -31,11 +32,6 @@ std::string hex(std::uint64_t value) {
   return text;
 }
 
-bool lies_within(const ArtifactSection& section, std::uint64_t file_bytes) {
-  return section.offset >= sizeof(ArtifactHeader) && section.offset <= file_bytes &&
-         section.bytes <= file_bytes - section.offset;
-}
-
 Status check_header(const ArtifactHeader& header, std::span<const std::byte> bytes, const std::string& name) {
   if (header.version != kArtifactVersion) {
     return damaged(name, "an .octv file of format version " + std::to_string(header.version),
@@ -53,11 +49,59 @@ Status check_header(const ArtifactHeader& header, std::span<const std::byte> byt
     return damaged(name, "a damaged .octv file with checksum " + hex(actual), hex(header.checksum),
                    "Copy or compile it again");
   }
-  if (header.reserved != 0 || !lies_within(header.metadata, bytes.size()) ||
-      !lies_within(header.constants, bytes.size()) || header.constants.offset % kArtifactPage != 0) {
-    return damaged(name, "a section table that points outside the .octv file",
-                   "sections inside " + std::to_string(bytes.size()) + " bytes");
+  return ok_status();
+}
+
+// By type; those of unknown types are left out.
+using Sections = std::map<SectionType, std::span<const std::byte>>;
+
+bool is_known(SectionType type) { return type >= SectionType::model && type <= SectionType::constants; }
+
+bool lies_within(const ArtifactSection& section, std::uint64_t first, std::uint64_t file_bytes) {
+  const bool is_placed = section.type != SectionType::constants || section.offset % kArtifactPage == 0;
+  return is_placed && section.reserved == 0 && section.offset >= first && section.offset <= file_bytes &&
+         section.bytes <= file_bytes - section.offset;
+}
+
+Result<Sections> sections_of(const ArtifactHeader& header, std::span<const std::byte> bytes, const std::string& name) {
+  const auto wrong = [&](std::string found) {
+    return damaged(name, std::move(found), "a table of sections inside " + std::to_string(bytes.size()) + " bytes");
+  };
+  if (header.reserved != 0 || header.sections > (bytes.size() - sizeof header) / sizeof(ArtifactSection))
+    return wrong("a section table that ends outside the .octv file");
+  Sections sections;
+  const std::uint64_t first = sizeof header + header.sections * sizeof(ArtifactSection);
+  for (std::uint64_t i = 0; i < header.sections; ++i) {
+    ArtifactSection section;
+    std::memcpy(&section, bytes.data() + sizeof header + i * sizeof section, sizeof section);
+    if (!lies_within(section, first, bytes.size()))
+      return wrong("section " + std::to_string(i) + ", which lies outside the .octv file");
+    if (is_known(section.type) && !sections.emplace(section.type, bytes.subspan(section.offset, section.bytes)).second)
+      return wrong("two sections of type " + std::to_string(static_cast<std::uint32_t>(section.type)));
   }
+  for (const SectionType type : {SectionType::model, SectionType::plans, SectionType::constants}) {
+    if (!sections.contains(type))
+      return wrong("no section of type " + std::to_string(static_cast<std::uint32_t>(type)));
+  }
+  return sections;
+}
+
+Status read_plans(const Sections& sections, const std::string& name, std::vector<Plan>& plans) {
+  auto decoded = decode_all<std::vector<Plan>>(sections.at(SectionType::plans));
+  if (!decoded) return damaged(name, "metadata that cannot be decoded", "the plans of an .octv file");
+  plans = std::move(*decoded);
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    Status status = check_indices(plans[i]);
+    if (status) continue;
+    Errors errors = std::move(status).errors();
+    for (Error& error : errors) error.where = name + ", plan " + std::to_string(i) + ", " + error.where;
+    return errors;
+  }
+  if (!sections.contains(SectionType::reports)) return ok_status();
+  auto reports = decode_all<std::vector<PlanReport>>(sections.at(SectionType::reports));
+  if (!reports || reports->size() != plans.size())
+    return damaged(name, "metadata that cannot be decoded", "a report of each plan");
+  for (std::size_t i = 0; i < plans.size(); ++i) plans[i].report = std::move((*reports)[i]);
   return ok_status();
 }
 
@@ -71,16 +115,15 @@ Result<CompiledModel> parse(std::span<const std::byte> bytes, const std::string&
   ArtifactHeader header;
   std::memcpy(&header, bytes.data(), sizeof header);
   if (Status status = check_header(header, bytes, name); !status) return status.errors();
-  auto metadata = decode_all<ArtifactMetadata>(bytes.subspan(header.metadata.offset, header.metadata.bytes));
+  const auto sections = sections_of(header, bytes, name);
+  if (!sections) return sections.errors();
+  auto metadata = decode_all<ModelMetadata>(sections->at(SectionType::model));
   if (!metadata) return damaged(name, "metadata that cannot be decoded", "the metadata of an .octv file");
-  CompiledModel model;
-  model.source = std::move(metadata->source);
-  model.dialect = std::move(metadata->dialect);
-  model.machine = std::move(metadata->machine);
-  model.needs = metadata->needs;
-  model.source_nodes = metadata->source_nodes;
-  model.plans = std::move(metadata->plans);
-  model.constants = bytes.subspan(header.constants.offset, header.constants.bytes);
+  CompiledModel model{.source = std::move(metadata->source),
+                      .dialect = std::move(metadata->dialect),
+                      .source_nodes = metadata->source_nodes,
+                      .constants = sections->at(SectionType::constants)};
+  if (Status status = read_plans(*sections, name, model.plans); !status) return status.errors();
   return model;
 }
 

@@ -3,11 +3,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <mutex>
+#include <utility>
+#include <vector>
 
 #include "artifact/artifact.h"
 #include "artifact/format.h"
@@ -84,23 +87,33 @@ void adopt_constants(CompiledModel& model, ConstantPool& pool) {
 }
 
 AlignedBytes encode_artifact(const CompiledModel& model) {
-  Machine machine = model.machine;
-  machine.cores = Machine{}.cores;  // no plan depends on them: the file is the same wherever it is compiled
-  const Bytes metadata = encode(ArtifactMetadata{.source = model.source,
-                                                 .dialect = model.dialect,
-                                                 .machine = machine,
-                                                 .needs = model.needs,
-                                                 .source_nodes = model.source_nodes,
-                                                 .plans = model.plans});
-  ArtifactHeader header;
-  header.version = kArtifactVersion;
-  header.metadata = {sizeof header, metadata.size()};
-  header.constants = {round_up(sizeof header + metadata.size(), kArtifactPage), model.constants.size()};
-  AlignedBytes bytes(header.constants.offset + header.constants.bytes);
+  const Bytes metadata =
+      encode(ModelMetadata{.source = model.source, .dialect = model.dialect, .source_nodes = model.source_nodes});
+  const Bytes plans = encode(model.plans);
+  std::vector<PlanReport> told;
+  for (const Plan& plan : model.plans) told.push_back(plan.report);
+  const Bytes reports = encode(told);
+  std::vector<std::pair<SectionType, std::span<const std::byte>>> contents = {{SectionType::model, metadata},
+                                                                              {SectionType::plans, plans}};
+  const bool has_reports =
+      std::any_of(told.begin(), told.end(), [](const PlanReport& report) { return report != PlanReport{}; });
+  if (has_reports) contents.emplace_back(SectionType::reports, reports);
+  contents.emplace_back(SectionType::constants, model.constants);
+
+  ArtifactHeader header{.version = kArtifactVersion, .sections = contents.size()};
+  std::vector<ArtifactSection> table;
+  std::uint64_t end = sizeof header + contents.size() * sizeof(ArtifactSection);
+  for (const auto& [type, content] : contents) {
+    const std::uint64_t offset = type == SectionType::constants ? round_up(end, kArtifactPage) : end;
+    table.push_back({.type = type, .offset = offset, .bytes = content.size()});
+    end = offset + content.size();
+  }
+  AlignedBytes bytes(end);
   std::memcpy(bytes.data(), &header, sizeof header);
-  std::memcpy(bytes.data() + header.metadata.offset, metadata.data(), metadata.size());
-  if (!model.constants.empty())
-    std::memcpy(bytes.data() + header.constants.offset, model.constants.data(), model.constants.size());
+  std::memcpy(bytes.data() + sizeof header, table.data(), table.size() * sizeof(ArtifactSection));
+  for (std::size_t i = 0; i < table.size(); ++i)
+    std::copy(contents[i].second.begin(), contents[i].second.end(),
+              bytes.begin() + static_cast<std::ptrdiff_t>(table[i].offset));
   repair_checksum(bytes);
   return bytes;
 }

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "analyze/variant_bench.h"
-#include "select/measurement_log.h"
+#include "planner/measurement_log.h"
 
 namespace octavo::cli {
 namespace {

@@ -1,10 +1,10 @@
 // ConstantPool: constants of all plans, equal ones once. Part of plan/.
+#include "plan/constants.h"
+
 #include <xxhash.h>
 
 #include <cstring>
 #include <utility>
-
-#include "plan/plan.h"
 
 namespace octavo {
 

@@ -1,420 +1,108 @@
-// Graph -> Plan: order, kernels, aliases, places. Part of plan/.
-//
-// Values that share memory (a value and its reshapes) have one root, the value that is computed; roots get places:
-// the caller's input, the caller's output, a constant, or a buffer in the arena, which several roots may use one after
-// the other in place.
+// Looking things up in a plan that may come from anywhere. Part of plan/.
 #include "plan/plan.h"
 
 #include <algorithm>
-#include <limits>
-
-#include "ops/fused_conv/fused_conv.h"
-#include "ops/reshape/reshape.h"
-#include "plan/arena.h"
-#include "plan/image_loop.h"
-#include "plan/macs.h"
 
 namespace octavo {
 namespace {
 
-constexpr std::uint64_t kMaxArenaBytes = std::uint64_t{1} << 36;
-
-// A step before its operands have places. A copy writes the caller's output directly; other steps write values.
-struct Draft {
-  std::string name, origin;
-  OpCall call;
-  Attrs attrs = NoAttrs{};
-  Choice choice;
-  std::vector<ValueId> inputs;
-  std::vector<ValueId> outputs;  // empty for a copy
-  int copies_to = -1;            // a copy: the index of the graph output, and its name
-  std::string copies_to_name;
-};
-
-struct Root {
-  int readers = 0;  // steps that read it
-  int last_reader = -1;
-  std::vector<int> graph_outputs;  // indices
-  int input = -1;                  // index of the graph input it is
-  int output = -1;                 // index of the graph output in whose memory it lies
-  int buffer = -1;                 // index of its arena buffer
-  bool is_of_image = false;        // that buffer is in the arena of the image loop
-};
-
-// sum + macs * calls
-std::int64_t saturating_sum(std::int64_t sum, std::int64_t macs, std::int64_t calls) {
-  const std::int64_t room = std::numeric_limits<std::int64_t>::max() - sum;
-  return macs > room / calls ? std::numeric_limits<std::int64_t>::max() : sum + macs * calls;
+Error damaged(std::string where, std::string found, std::string expected) {
+  return {.kind = ErrorKind::invalid_input,
+          .where = std::move(where),
+          .found = std::move(found),
+          .expected = std::move(expected)};
 }
 
-class Planner {
- public:
-  // `consumed` is `graph` where nobody needs it afterwards, else null.
-  Planner(const Graph& graph, Graph* consumed, const Machine& machine, const PlanOptions& options, ConstantPool& pool)
-      : graph_(graph),
-        consumed_(consumed),
-        machine_(machine),
-        options_(options),
-        pool_(pool),
-        images_(options.batch),
-        root_of_(graph.value_count()),
-        roots_(graph.value_count()) {
-    for (int i = 0; i < graph.value_count(); ++i) values_.push_back(graph.value({i}));
+Status check_value(const Plan& plan, const std::string& where, ValueIndex index) {
+  if (index >= 0 && static_cast<std::size_t>(index) < plan.values.size()) return ok_status();
+  return damaged(where, "value " + std::to_string(index), "one of " + std::to_string(plan.values.size()));
+}
+
+Status check_ports(const Plan& plan, const std::vector<PlanPort>& ports, Place place) {
+  for (std::size_t i = 0; i < ports.size(); ++i) {
+    const std::string where = std::string(name_of(place)) + " '" + ports[i].name + "'";
+    if (Status status = check_value(plan, where, ports[i].value); !status) return status;
+    const PlanValue& value = plan.value(ports[i].value);
+    if (value.place != place || value.offset != i)
+      return damaged(where, "a value in place '" + std::string(name_of(value.place)) + "'", "the caller's tensor");
   }
+  return ok_status();
+}
 
-  Result<Plan> make() {
-    find_roots();
-    draft_steps();
-    if (!errors_.empty()) return errors_;
-    if (options_.batch > 1 && options_.batch_order != BatchOrder::steps) loop_over_images();
-    find_places();
-    plan_.precision = options_.precision;
-    plan_.batch = options_.batch;
-    if (std::max(plan_.arena_bytes, plan_.image_loop.arena_bytes) > kMaxArenaBytes) {
-      return Error{.kind = ErrorKind::resource,
-                   .where = "memory for intermediate tensors",
-                   .found = std::to_string(std::max(plan_.arena_bytes, plan_.image_loop.arena_bytes)) + " bytes",
-                   .expected = "at most " + std::to_string(kMaxArenaBytes)};
-    }
-    describe_model_tensors();
-    if (consumed_ != nullptr) *consumed_ = {};
-    for (const Draft& draft : drafts_) {
-      emit(draft);
-      forget_constants_of(draft);
-    }
-    return std::move(plan_);
+Status check_views(const Plan& plan) {
+  for (std::size_t i = 0; i < plan.values.size(); ++i) {
+    const PlanValue& value = plan.values[i];
+    if (value.view_of == kNoValue) continue;
+    const std::string where = "value " + std::to_string(i);
+    if (value.view_of < 0 || static_cast<std::size_t>(value.view_of) >= i)
+      return damaged(where, "a view of value " + std::to_string(value.view_of), "one of an earlier value");
+    const PlanValue& seen = plan.value(value.view_of);
+    if (seen.place != value.place || seen.offset != value.offset || seen.dtype != value.dtype)
+      return damaged(where, "a view that lies elsewhere", "the place and type of the value that it shows");
   }
+  return ok_status();
+}
 
- private:
-  static bool is_alias(const Node& node) { return node.spec->is_view; }
-  static std::size_t at(ValueId value) { return static_cast<std::size_t>(value.index); }
-  ValueId root_of(ValueId value) const { return root_of_[at(value)]; }
-  Root& root(ValueId value) { return roots_[at(root_of(value))]; }
-  const Fact& fact(ValueId value) const { return values_[at(value)].fact; }
-  bool is_stored_constant(ValueId value) const {
-    return fact(value).is_constant() && !values_[at(value)].producer.exists();
+Status check_step(const Plan& plan, const PlanStep& step) {
+  for (const ValueIndex input : step.inputs) {
+    if (input == kNoValue) continue;
+    if (Status status = check_value(plan, "an input", input); !status) return status;
   }
-  // Steps that pack constants do not read them in a run.
-  bool is_packed(const Draft& draft, ValueId value) const {
-    return draft.choice.kernel->pack != nullptr && fact(value).is_constant();
-  }
-
-  // ---- what shares memory ----
-
-  void find_roots() {
-    for (int i = 0; i < graph_.value_count(); ++i) root_of_[static_cast<std::size_t>(i)] = {i};
-    for (const NodeId id : graph_.order()) {
-      const Node& node = graph_.node(id);
-      if (is_alias(node)) root_of_[at(node.outputs[0])] = root_of(node.inputs[0]);
-    }
-    for (const NodeId id : graph_.order()) {
-      const Node& node = graph_.node(id);
-      if (is_alias(node)) continue;
-      for (const ValueId input : node.inputs) {
-        if (input.exists()) ++root(input).readers;
-      }
-    }
-    for (std::size_t i = 0; i < graph_.inputs().size(); ++i) root(graph_.inputs()[i]).input = static_cast<int>(i);
-    for (std::size_t i = 0; i < graph_.outputs().size(); ++i)
-      root(graph_.outputs()[i]).graph_outputs.push_back(static_cast<int>(i));
-  }
-
-  // Only a value that is computed, read by no step and an output once can be computed in the caller's memory.
-  bool needs_copies(ValueId value) {
-    const Root& r = root(value);
-    return graph_.producer(root_of(value)) == nullptr || r.readers > 0 || r.graph_outputs.size() > 1;
-  }
-
-  // ---- steps and their kernels ----
-
-  void draft_steps() {
-    std::vector<bool> is_drafted(roots_.size(), false);
-    for (const ValueId output : graph_.outputs()) {
-      const ValueId r = root_of(output);
-      if (graph_.producer(r) != nullptr || is_drafted[at(r)]) continue;
-      is_drafted[at(r)] = true;
-      draft_copies(r);
-    }
-    for (const NodeId id : graph_.order()) {
-      const Node& node = graph_.node(id);
-      if (is_alias(node)) continue;
-      draft_node(node);
-      for (const ValueId output : node.outputs) {
-        if (needs_copies(output)) draft_copies(output);
-      }
+  for (const auto& [values, where] : {std::pair(&step.outputs, "an output"), {&step.packed, "a packed constant"}}) {
+    for (const ValueIndex value : *values) {
+      if (Status status = check_value(plan, where, value); !status) return status;
     }
   }
+  return ok_status();
+}
 
-  void draft_node(const Node& node) {
-    Draft draft{
-        .name = node.name, .origin = node.origin, .attrs = node.attrs, .inputs = node.inputs, .outputs = node.outputs};
-    draft.call = {.spec = node.spec};
-    for (const ValueId input : node.inputs) draft.call.inputs.push_back(input.exists() ? &fact(input) : nullptr);
-    for (const ValueId output : node.outputs) draft.call.outputs.push_back(fact(output));
-    choose_kernel(std::move(draft));
+Status check_regions(const Plan& plan) {
+  std::int64_t end = 0;
+  for (const Region& region : plan.regions) {
+    const auto steps = static_cast<std::int64_t>(plan.steps.size());
+    if (region.first_step < end || region.steps < 1 || region.first_step > steps - region.steps)
+      return damaged(
+          "", "a region of " + std::to_string(region.steps) + " steps from step " + std::to_string(region.first_step),
+          "steps from " + std::to_string(end) + " on, of " + std::to_string(steps));
+    end = region.end();
   }
-
-  void draft_copies(ValueId root_value) {
-    for (const int index : root(root_value).graph_outputs) {
-      const ValueId value = graph_.outputs()[static_cast<std::size_t>(index)];
-      const std::string& name = graph_.output_names()[static_cast<std::size_t>(index)];
-      const Fact& own = fact(value);
-      Draft draft{.name = "copy to output '" + name + "'",
-                  .attrs = ReshapeAttrs{.shape = own.shape.to_vector()},
-                  .inputs = {value},
-                  .copies_to = index,
-                  .copies_to_name = name};
-      draft.call = {.spec = &kReshape, .inputs = {&own}, .outputs = {Fact{.dtype = own.dtype, .shape = own.shape}}};
-      choose_kernel(std::move(draft));
-    }
-  }
-
-  void choose_kernel(Draft draft) {
-    auto choice = choice_for(draft);
-    if (!choice) {
-      for (Error error : choice.errors()) {
-        error.where = draft.origin.empty() ? "node '" + draft.name + "'" : draft.origin;
-        errors_.push_back(std::move(error));
-      }
-      return;
-    }
-    draft.choice = std::move(*choice);
-    drafts_.push_back(std::move(draft));
-  }
-
-  Result<Choice> choice_for(const Draft& draft) const {
-    // A fused_conv in an int8 plan is one that somebody chose to keep in f32.
-    const bool needs_exact = options_.precision != Precision::fp32 && draft.call.spec != &kFusedConv;
-    const SelectOptions options{
-        .needs_exact = needs_exact, .allow_reference = options_.allow_reference, .measured = options_.measured};
-    return choose(call_of(draft), machine_, options, options_.kernels);
-  }
-
-  static OpCall call_of(const Draft& draft) {
-    OpCall call = draft.call;
-    call.attrs = &draft.attrs;
-    return call;
-  }
-
-  // ---- image by image ----
-
-  // The step on one image; nothing where its operator needs the batch at once or no kernel takes it.
-  std::optional<Draft> image_draft(const Draft& batch) {
-    Draft image = batch;
-    auto attrs = images_.image_of(call_of(batch), image.call);
-    if (!attrs) return std::nullopt;
-    image.attrs = std::move(*attrs);
-    auto choice = choice_for(image);
-    if (!choice) return std::nullopt;
-    image.choice = std::move(*choice);
-    return image;
-  }
-
-  static LoopCost loop_cost(const Draft& batch, const Draft& image) {
-    LoopCost cost{.batch_ns = batch.choice.predicted_ns, .image_ns = image.choice.predicted_ns};
-    for (const Fact* input : image.call.inputs) {
-      if (input == nullptr) continue;
-      (input->is_constant() ? cost.constant_bytes : cost.image_bytes) += bytes_of(*input);
-    }
-    for (const Fact& output : image.call.outputs) cost.image_bytes += bytes_of(output);
-    return cost;
-  }
-
-  static std::int64_t bytes_of(const Fact& own) {
-    return own.shape.elements() * static_cast<std::int64_t>(size_of(own.dtype));
-  }
-
-  void loop_over_images() {
-    std::vector<Draft> images;
-    std::vector<LoopCost> costs;
-    for (const Draft& batch : drafts_) {
-      auto image = image_draft(batch);
-      if (!image) break;
-      costs.push_back(loop_cost(batch, *image));
-      images.push_back(std::move(*image));
-    }
-    const std::size_t steps =
-        options_.batch_order == BatchOrder::images ? images.size() : steps_by_image(costs, options_.batch, machine_);
-    if (steps == 0) return;
-    plan_.image_loop = {.steps = static_cast<std::int64_t>(steps), .images = options_.batch};
-    std::move(images.begin(), images.begin() + static_cast<std::ptrdiff_t>(steps), drafts_.begin());
-  }
-
-  bool is_in_loop(int step) const { return step < plan_.image_loop.steps; }
-
-  // ---- places ----
-
-  void find_places() {
-    for (std::size_t step = 0; step < drafts_.size(); ++step) {
-      const Draft& draft = drafts_[step];
-      for (const ValueId input : draft.inputs) {
-        if (input.exists() && !is_packed(draft, input)) root(input).last_reader = static_cast<int>(step);
-      }
-    }
-    for (std::size_t step = 0; step < drafts_.size(); ++step) {
-      for (std::size_t i = 0; i < drafts_[step].outputs.size(); ++i) place_output(static_cast<int>(step), i);
-    }
-    plan_.arena_bytes = place_buffers(buffers_);
-    plan_.image_loop.arena_bytes = place_buffers(image_buffers_);
-  }
-
-  std::vector<ArenaBuffer>& buffers_of(const Root& r) { return r.is_of_image ? image_buffers_ : buffers_; }
-
-  void place_output(int step, std::size_t index) {
-    const Draft& draft = drafts_[static_cast<std::size_t>(step)];
-    const ValueId output = draft.outputs[index];
-    Root& r = root(output);
-    if (!r.graph_outputs.empty() && !needs_copies(output)) {
-      r.output = r.graph_outputs.front();
-      return;
-    }
-    const int last_step = std::max(step, r.last_reader);
-    const bool outlives_loop = is_in_loop(step) && !is_in_loop(last_step);
-    r.is_of_image = is_in_loop(last_step);
-    const ValueId reused = index == 0 && !outlives_loop ? in_place_input(step) : ValueId{};
-    std::vector<ArenaBuffer>& buffers = buffers_of(r);
-    if (reused.exists()) {
-      r.buffer = root(reused).buffer;
-      buffers[static_cast<std::size_t>(r.buffer)].last_step = last_step;
-      return;
-    }
-    r.buffer = static_cast<int>(buffers.size());
-    // Some image is at any step of the loop while it runs.
-    const Fact& own = r.is_of_image ? draft.call.outputs[index] : fact(output);
-    buffers.push_back({.bytes = static_cast<std::uint64_t>(bytes_of(own)),
-                       .first_step = outlives_loop ? 0 : step,
-                       .last_step = last_step});
-  }
-
-  // The input whose buffer the step's first output takes over: the kernel allows it, and nobody else needs the input
-  // any more.
-  ValueId in_place_input(int step) {
-    const Draft& draft = drafts_[static_cast<std::size_t>(step)];
-    const Kernel& kernel = *draft.choice.kernel;
-    const int index = kernel.in_place_input == nullptr ? -1 : kernel.in_place_input(call_of(draft));
-    if (index < 0 || index >= static_cast<int>(draft.inputs.size())) return {};
-    const ValueId input = draft.inputs[static_cast<std::size_t>(index)];
-    if (!input.exists() || root(input).buffer < 0 || root(input).last_reader != step) return {};
-    const auto shares_root = [&](ValueId other) { return other.exists() && root_of(other) == root_of(input); };
-    if (std::count_if(draft.inputs.begin(), draft.inputs.end(), shares_root) != 1) return {};
-    const Fact& from = *draft.call.inputs[static_cast<std::size_t>(index)];
-    const Fact& to = draft.call.outputs[0];
-    return size_of(from.dtype) == size_of(to.dtype) && from.shape.elements() == to.shape.elements() ? input : ValueId{};
-  }
-
-  // ---- writing it down ----
-
-  // Constants that no step after this one reads. Who else holds them keeps them.
-  void forget_constants_of(const Draft& draft) {
-    for (const ValueId input : draft.inputs) {
-      if (!input.exists() || draft.copies_to >= 0 || --root(input).readers > 0 || !root(input).graph_outputs.empty())
-        continue;
-      values_[at(input)].fact.constant.reset();
-      values_[at(root_of(input))].fact.constant.reset();
-    }
-  }
-
-  static PlanOperand operand(const Fact& own, Place place, std::uint64_t offset) {
-    return {.place = place, .dtype = own.dtype, .shape = own.shape.to_vector(), .offset = offset};
-  }
-
-  PlanOperand input_operand(const Draft& draft, std::size_t index) {
-    const ValueId value = draft.inputs[index];
-    if (!value.exists()) return {};
-    const Fact& own = *draft.call.inputs[index];
-    if (is_packed(draft, value)) return operand(own, Place::packed, 0);
-    const ValueId r = root_of(value);
-    if (is_stored_constant(r)) return operand(own, Place::constant, pool_.add(std::as_const(*fact(r).constant).view()));
-    return computed_operand(own, root(value));
-  }
-
-  PlanOperand computed_operand(const Fact& own, const Root& r) {
-    if (r.input >= 0) return operand(own, Place::input, static_cast<std::uint64_t>(r.input));
-    if (r.output >= 0) return operand(own, Place::output, static_cast<std::uint64_t>(r.output));
-    return operand(own, r.is_of_image ? Place::image_arena : Place::arena,
-                   buffers_of(r)[static_cast<std::size_t>(r.buffer)].offset);
-  }
-
-  static void add_value(PlanStep& step, const std::string& name, const Fact& own) {
-    const bool has_scale = own.quant && own.quant->scale.size() == 1 && own.quant->zero_point.size() == 1;
-    step.value_names.push_back(name);
-    step.value_scales.push_back(has_scale ? own.quant->scale[0] : 0.0f);
-    step.value_zero_points.push_back(has_scale ? own.quant->zero_point[0] : 0);
-  }
-
-  void emit(const Draft& draft) {
-    const Kernel& kernel = *draft.choice.kernel;
-    const OpCall call = call_of(draft);
-    PlanStep step{.name = draft.name,
-                  .origin = draft.origin,
-                  .op = std::string(call.spec->name),
-                  .kernel = std::string(kernel.name),
-                  .attrs = draft.attrs.encoded(),
-                  .predicted_ns = draft.choice.predicted_ns,
-                  .refusals = draft.choice.refusals};
-    for (std::size_t i = 0; i < draft.inputs.size(); ++i) step.inputs.push_back(input_operand(draft, i));
-    for (std::size_t i = 0; i < draft.outputs.size(); ++i) {
-      const ValueId output = draft.outputs[i];
-      step.outputs.push_back(computed_operand(call.outputs[i], root(output)));
-      add_value(step, values_[at(output)].name, fact(output));
-    }
-    if (draft.copies_to >= 0) {
-      step.outputs.push_back(operand(call.outputs[0], Place::output, static_cast<std::uint64_t>(draft.copies_to)));
-      add_value(step, draft.copies_to_name, call.outputs[0]);
-    }
-    if (kernel.pack != nullptr) {
-      for (const Tensor& tensor : kernel.pack(call)) {
-        step.packed.push_back({.place = Place::constant,
-                               .dtype = tensor.dtype(),
-                               .shape = tensor.shape().to_vector(),
-                               .offset = pool_.add(tensor.view())});
-      }
-    }
-    plan_.macs = saturating_sum(plan_.macs, macs_of(call), plan_.calls_of(plan_.steps.size()));
-    plan_.steps.push_back(std::move(step));
-  }
-
-  static PlanTensor model_tensor(const std::string& name, const Fact& own) {
-    PlanTensor tensor{.name = name, .dtype = own.dtype, .shape = own.shape.to_vector()};
-    if (own.quant && own.quant->axis < 0) {
-      tensor.scale = own.quant->scale;
-      tensor.zero_point = own.quant->zero_point;
-    }
-    return tensor;
-  }
-
-  void describe_model_tensors() {
-    for (const ValueId input : graph_.inputs())
-      plan_.inputs.push_back(model_tensor(values_[at(input)].name, fact(input)));
-    for (std::size_t i = 0; i < graph_.outputs().size(); ++i) {
-      plan_.outputs.push_back(model_tensor(graph_.output_names()[i], fact(graph_.outputs()[i])));
-    }
-  }
-
-  const Graph& graph_;  // empty once steps are emitted
-  Graph* consumed_;
-  const Machine& machine_;
-  const PlanOptions& options_;
-  ConstantPool& pool_;
-  ImageCalls images_;
-  std::vector<Value> values_;  // of the graph; their constants leave one by one
-  std::vector<ValueId> root_of_;
-  std::vector<Root> roots_;  // by value; only those of roots are used
-  std::vector<Draft> drafts_;
-  std::vector<ArenaBuffer> buffers_, image_buffers_;
-  Plan plan_;
-  Errors errors_;
-};
+  return ok_status();
+}
 
 }  // namespace
 
-Result<Plan> make_plan(const Graph& graph, const Machine& machine, const PlanOptions& options,
-                       ConstantPool& constants) {
-  return Planner(graph, nullptr, machine, options, constants).make();
+const Region* Plan::region_of(std::size_t step) const {
+  const auto it = std::find_if(regions.begin(), regions.end(), [&](const Region& region) { return region.has(step); });
+  return it == regions.end() ? nullptr : &*it;
 }
 
-Result<Plan> make_plan(Graph&& graph, const Machine& machine, const PlanOptions& options, ConstantPool& constants) {
-  return Planner(graph, &graph, machine, options, constants).make();
+std::int64_t Plan::calls_of(std::size_t step) const {
+  const Region* region = region_of(step);
+  return region == nullptr ? 1 : region->slices;
+}
+
+const StepReport& Plan::report_of(std::size_t step) const {
+  static const StepReport none;
+  return step < report.steps.size() ? report.steps[step] : none;
+}
+
+std::string_view Plan::name_of_value(ValueIndex index) const {
+  const auto i = static_cast<std::size_t>(index);
+  return index >= 0 && i < report.values.size() ? std::string_view(report.values[i]) : std::string_view();
+}
+
+Status check_indices(const Plan& plan) {
+  if (Status status = check_ports(plan, plan.inputs, Place::input); !status) return status;
+  if (Status status = check_ports(plan, plan.outputs, Place::output); !status) return status;
+  if (Status status = check_views(plan); !status) return status;
+  for (std::size_t i = 0; i < plan.steps.size(); ++i) {
+    Status status = check_step(plan, plan.steps[i]);
+    if (status) continue;
+    Errors errors = std::move(status).errors();
+    for (Error& error : errors) error.where = "step " + std::to_string(i) + ", " + error.where;
+    return errors;
+  }
+  return check_regions(plan);
 }
 
 }  // namespace octavo

@@ -1,199 +1,225 @@
-// Plan: everything a run needs, decided: kernels, their order, constants, and where each tensor lies. Part of plan/.
+// Plan: everything a run needs, decided, as data: values, the steps that compute them, and, apart from these, what can
+// be told about them. Part of plan/.
+//
+// The planner makes plans, artifact/ writes and reads them, run/ checks and runs them.
 #ifndef OCTAVO_PLAN_PLAN_H_
 #define OCTAVO_PLAN_PLAN_H_
 
 #include <cstdint>
-#include <new>
-#include <span>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <tuple>
-#include <unordered_map>
 #include <vector>
 
+#include "base/engine.h"
 #include "base/fields.h"
 #include "base/machine.h"
-#include "graph/graph.h"
-#include "lower/lower.h"
-#include "select/select.h"
+#include "base/tensor.h"
+#include "octavo/precision.h"
 
 namespace octavo {
 
-// Where a tensor of a step lies. Numbers are part of the artifact format.
-// A packed operand is a constant that the kernel rearranged: its content is in PlanStep::packed. `image_arena` is the
-// arena of the image loop.
-enum class Place : std::uint8_t {
-  absent = 0,
-  arena = 1,
-  constant = 2,
-  input = 3,
-  output = 4,
-  packed = 5,
-  image_arena = 6
-};
-constexpr int count_of(Place) { return 7; }
+// Where a value lies. Numbers are part of the artifact format.
+// A packed value is a constant that a kernel rearranged: its content is among PlanStep::packed. `region` is the memory
+// that each thread has for itself while it runs a region.
+enum class Place : std::uint8_t { arena = 0, constant = 1, input = 2, output = 3, packed = 4, region = 5 };
+constexpr int count_of(Place) { return 6; }
 constexpr std::string_view name_of(Place place) {
-  constexpr std::string_view names[] = {"absent", "arena", "constant", "input", "output", "packed", "image_arena"};
+  constexpr std::string_view names[] = {"arena", "constant", "input", "output", "packed", "region"};
   return names[static_cast<int>(place)];
 }
 
-struct PlanOperand {
-  Place place = Place::absent;
-  DType dtype = DType::f32;
-  std::vector<std::int64_t> shape;
-  std::uint64_t offset = 0;  // arenas and constant: bytes, a multiple of kAlignment; input and output: its index
+// Whose memory a value lies in. Numbers are part of the artifact format.
+enum class MemorySpace : std::uint8_t { host = 0 };
+constexpr int count_of(MemorySpace) { return 1; }
 
-  // Of a shape that is known to be possible: one of a file is checked when it is loaded.
-  std::uint64_t bytes() const { return static_cast<std::uint64_t>(Shape(shape).elements()) * size_of(dtype); }
-  // The shape of that of so many images together, side by side along the first axis.
-  Shape shape_of(std::int64_t images) const {
-    std::vector<std::int64_t> dims = shape;
-    if (images > 1 && dims.empty()) dims.push_back(1);
-    if (images > 1) dims[0] *= images;
-    return Shape(dims);
-  }
-  bool operator==(const PlanOperand&) const = default;
+// value = scale * (integer - zero_point)
+struct ValueScale {
+  float scale = 0.0f;
+  std::int32_t zero_point = 0;
+
+  bool operator==(const ValueScale&) const = default;
   static constexpr auto fields() {
-    return std::tuple(Field{"place", &PlanOperand::place}, Field{"dtype", &PlanOperand::dtype},
-                      Field{"shape", &PlanOperand::shape}, Field{"offset", &PlanOperand::offset});
+    return std::tuple(Field{"scale", &ValueScale::scale}, Field{"zero_point", &ValueScale::zero_point});
   }
 };
 
+// Index of a value in its plan; kNoValue stands for an input that is left out.
+using ValueIndex = std::int32_t;
+inline constexpr ValueIndex kNoValue = -1;
+
+struct PlanValue {
+  Place place = Place::arena;
+  MemorySpace space = MemorySpace::host;
+  DType dtype = DType::f32;
+  // Extents: a number, or, below 0, -1 - index of one of the plan's sizes, which a run is told. Today's plans have no
+  // sizes, so that every extent is a number.
+  std::vector<std::int64_t> shape;
+  std::uint64_t offset = 0;  // arena, region, constant: bytes, a multiple of kAlignment; input and output: its index
+  // The value before this one that this one is, seen under another shape, or as one slice of it or all of its slices;
+  // kNoValue where it is a value of its own.
+  ValueIndex view_of = kNoValue;
+  std::optional<ValueScale> scale;  // of an integer that stands for a real number, where it has one for all elements
+
+  // Of a shape that is known to be possible: one of a file is checked when it is loaded.
+  std::uint64_t bytes() const { return static_cast<std::uint64_t>(Shape(shape).elements()) * size_of(dtype); }
+  // The shape of so many of it, side by side along the first axis.
+  Shape shape_of(std::int64_t slices) const {
+    std::vector<std::int64_t> dims = shape;
+    if (slices > 1 && dims.empty()) dims.push_back(1);
+    if (slices > 1) dims[0] *= slices;
+    return Shape(dims);
+  }
+  bool operator==(const PlanValue&) const = default;
+  static constexpr auto fields() {
+    return std::tuple(Field{"place", &PlanValue::place}, Field{"space", &PlanValue::space},
+                      Field{"dtype", &PlanValue::dtype}, Field{"shape", &PlanValue::shape},
+                      Field{"offset", &PlanValue::offset}, Field{"view_of", &PlanValue::view_of},
+                      Field{"scale", &PlanValue::scale});
+  }
+};
+
+// One call of a kernel. What it writes are values of their own, each written by one step; two of them may lie in the
+// same memory one after the other.
 struct PlanStep {
-  std::string name;    // the source node it stands for
-  std::string origin;  // for messages
   std::string op;
   std::string kernel;
-  std::vector<std::byte> attrs;  // encoded
-  std::vector<PlanOperand> inputs;
-  std::vector<PlanOperand> outputs;
-  std::vector<PlanOperand> packed;
-  double predicted_ns = 0.0;
-  std::vector<std::string> refusals;     // "kernel: why not", of the candidates that were not taken
-  std::vector<std::string> value_names;  // names of the outputs, for --dump
-  std::vector<float> value_scales;       // of the outputs; 0 where one has none, or one per channel
-  std::vector<std::int32_t> value_zero_points;
+  Engine engine = Engine::cpu;
+  std::vector<std::byte> attrs;     // of the operator, encoded
+  std::vector<std::byte> schedule;  // how the kernel goes about it, encoded as the kernel likes; empty: its only way
+  std::vector<ValueIndex> inputs;
+  std::vector<ValueIndex> outputs;
+  std::vector<ValueIndex> packed;      // constants
+  std::vector<std::int32_t> subplans;  // plans that the operator runs (a branch, a loop's body); no operator does yet
+  double predicted_ns = 0.0;           // on one thread: how many threads it is worth
 
   bool operator==(const PlanStep&) const = default;
   static constexpr auto fields() {
-    return std::tuple(Field{"name", &PlanStep::name}, Field{"origin", &PlanStep::origin}, Field{"op", &PlanStep::op},
-                      Field{"kernel", &PlanStep::kernel}, Field{"attrs", &PlanStep::attrs},
-                      Field{"inputs", &PlanStep::inputs}, Field{"outputs", &PlanStep::outputs},
-                      Field{"packed", &PlanStep::packed}, Field{"predicted_ns", &PlanStep::predicted_ns},
-                      Field{"refusals", &PlanStep::refusals}, Field{"value_names", &PlanStep::value_names},
-                      Field{"value_scales", &PlanStep::value_scales},
-                      Field{"value_zero_points", &PlanStep::value_zero_points});
+    return std::tuple(Field{"op", &PlanStep::op}, Field{"kernel", &PlanStep::kernel},
+                      Field{"engine", &PlanStep::engine}, Field{"attrs", &PlanStep::attrs},
+                      Field{"schedule", &PlanStep::schedule}, Field{"inputs", &PlanStep::inputs},
+                      Field{"outputs", &PlanStep::outputs}, Field{"packed", &PlanStep::packed},
+                      Field{"subplans", &PlanStep::subplans}, Field{"predicted_ns", &PlanStep::predicted_ns});
+  }
+};
+
+// Steps that a thread runs without a barrier on one slice of their values after the other: images of a batch, rows,
+// sequences. Shapes of these steps are those of one slice: in the arena and in the model's inputs and outputs lie
+// `slices` of them, one after the other, and step after step finds its slice there. What no step after the region reads
+// lies in memory of one slice, which every thread has for itself.
+struct Region {
+  std::int64_t first_step = 0;
+  std::int64_t steps = 0;
+  std::int64_t slices = 1;
+  std::uint64_t arena_bytes = 0;  // of a thread
+
+  std::int64_t end() const { return first_step + steps; }
+  bool has(std::size_t step) const {
+    return static_cast<std::int64_t>(step) >= first_step && static_cast<std::int64_t>(step) < end();
+  }
+  bool operator==(const Region&) const = default;
+  static constexpr auto fields() {
+    return std::tuple(Field{"first_step", &Region::first_step}, Field{"steps", &Region::steps},
+                      Field{"slices", &Region::slices}, Field{"arena_bytes", &Region::arena_bytes});
   }
 };
 
 // An input or output of the model.
-struct PlanTensor {
+struct PlanPort {
   std::string name;
-  DType dtype = DType::f32;
-  std::vector<std::int64_t> shape;
-  std::vector<float> scale;  // of a quantized tensor, else empty
-  std::vector<std::int32_t> zero_point;
+  ValueIndex value = kNoValue;
 
-  bool operator==(const PlanTensor&) const = default;
+  bool operator==(const PlanPort&) const = default;
   static constexpr auto fields() {
-    return std::tuple(Field{"name", &PlanTensor::name}, Field{"dtype", &PlanTensor::dtype},
-                      Field{"shape", &PlanTensor::shape}, Field{"scale", &PlanTensor::scale},
-                      Field{"zero_point", &PlanTensor::zero_point});
+    return std::tuple(Field{"name", &PlanPort::name}, Field{"value", &PlanPort::value});
   }
 };
 
-// The first `steps` steps of a plan run on the images of the batch one after the other; the others, on the batch at
-// once. Shapes of a step in the loop are those of one image: in the arena and in the model's inputs and outputs lie
-// `images` of them, one after the other, and step after step finds its image there. What no step after the loop reads
-// lies in an arena of one image, which every thread has for itself.
-struct ImageLoop {
-  std::int64_t steps = 0;
-  std::int64_t images = 1;
-  std::uint64_t arena_bytes = 0;
+// ---- what is told about a plan; no run needs it ----
 
-  bool operator==(const ImageLoop&) const = default;
+struct StepReport {
+  std::string name;                   // the source node it stands for
+  std::string origin;                 // where that came from in the file
+  std::int64_t macs = 0;              // multiply-accumulates of a run
+  std::vector<std::string> refusals;  // "kernel: why not", of the candidates that were not taken
+
+  bool operator==(const StepReport&) const = default;
   static constexpr auto fields() {
-    return std::tuple(Field{"steps", &ImageLoop::steps}, Field{"images", &ImageLoop::images},
-                      Field{"arena_bytes", &ImageLoop::arena_bytes});
+    return std::tuple(Field{"name", &StepReport::name}, Field{"origin", &StepReport::origin},
+                      Field{"macs", &StepReport::macs}, Field{"refusals", &StepReport::refusals});
   }
 };
+
+// A node that computes in floating point inside an int8 plan, and why.
+struct PlanIsland {
+  std::string node;
+  std::string op;
+  std::string reason;
+
+  bool operator==(const PlanIsland&) const = default;
+  static constexpr auto fields() {
+    return std::tuple(Field{"node", &PlanIsland::node}, Field{"op", &PlanIsland::op},
+                      Field{"reason", &PlanIsland::reason});
+  }
+};
+
+// Lists that are shorter than the plan's, or empty, tell nothing of the rest.
+struct PlanReport {
+  std::vector<StepReport> steps;    // by step
+  std::vector<std::string> values;  // names, by value; empty where it has none
+  std::int64_t macs = 0;            // of all steps
+  std::vector<PlanIsland> islands;
+  std::vector<std::string> notes;
+
+  bool operator==(const PlanReport&) const = default;
+  static constexpr auto fields() {
+    return std::tuple(Field{"steps", &PlanReport::steps}, Field{"values", &PlanReport::values},
+                      Field{"macs", &PlanReport::macs}, Field{"islands", &PlanReport::islands},
+                      Field{"notes", &PlanReport::notes});
+  }
+};
+
+// ---- the plan ----
 
 // One batch or shape, in one precision, for one machine.
 struct Plan {
   Precision precision = Precision::int8;
   std::int64_t batch = 1;
-  std::vector<PlanTensor> inputs;
-  std::vector<PlanTensor> outputs;
-  std::uint64_t arena_bytes = 0;
+  Machine machine;  // what it was made for; its cores say nothing: no plan depends on them
+  IsaSet needs;     // instruction sets of its kernels
+  std::vector<PlanPort> inputs;
+  std::vector<PlanPort> outputs;
+  std::vector<PlanValue> values;
   std::vector<PlanStep> steps;
-  ImageLoop image_loop;
-  std::int64_t macs = 0;             // multiply-accumulates of all convolutions and matrix products
-  std::vector<std::string> islands;  // "node (op): reason"
-  std::vector<std::string> notes;
+  std::vector<Region> regions;  // ascending, apart from each other
+  std::uint64_t arena_bytes = 0;
+  PlanReport report;  // not among the fields: a file may lack it
 
+  const PlanValue& input(std::size_t i) const { return values[static_cast<std::size_t>(inputs[i].value)]; }
+  const PlanValue& output(std::size_t i) const { return values[static_cast<std::size_t>(outputs[i].value)]; }
+  const PlanValue& value(ValueIndex index) const { return values[static_cast<std::size_t>(index)]; }
+  // The region that a step belongs to, or null.
+  const Region* region_of(std::size_t step) const;
   // How often a run calls a step.
-  std::int64_t calls_of(std::size_t step) const {
-    return static_cast<std::int64_t>(step) < image_loop.steps ? image_loop.images : 1;
-  }
+  std::int64_t calls_of(std::size_t step) const;
+  // What the report tells; without names where it was stripped.
+  const StepReport& report_of(std::size_t step) const;
+  std::string_view name_of_value(ValueIndex index) const;
 
   bool operator==(const Plan&) const = default;
   static constexpr auto fields() {
     return std::tuple(Field{"precision", &Plan::precision}, Field{"batch", &Plan::batch},
-                      Field{"inputs", &Plan::inputs}, Field{"outputs", &Plan::outputs},
-                      Field{"arena_bytes", &Plan::arena_bytes}, Field{"steps", &Plan::steps},
-                      Field{"image_loop", &Plan::image_loop}, Field{"macs", &Plan::macs},
-                      Field{"islands", &Plan::islands}, Field{"notes", &Plan::notes});
+                      Field{"machine", &Plan::machine}, Field{"needs", &Plan::needs}, Field{"inputs", &Plan::inputs},
+                      Field{"outputs", &Plan::outputs}, Field{"values", &Plan::values}, Field{"steps", &Plan::steps},
+                      Field{"regions", &Plan::regions}, Field{"arena_bytes", &Plan::arena_bytes});
   }
 };
 
-// Memory that starts on kAlignment, as constants must.
-template <class T>
-struct AlignedAllocator {
-  using value_type = T;
-  AlignedAllocator() = default;
-  template <class U>
-  AlignedAllocator(const AlignedAllocator<U>&) {}
-  T* allocate(std::size_t count) {
-    return static_cast<T*>(::operator new (count * sizeof(T), std::align_val_t{kAlignment}));
-  }
-  void deallocate(T* memory, std::size_t) { ::operator delete (memory, std::align_val_t{kAlignment}); }
-  bool operator==(const AlignedAllocator&) const { return true; }
-};
-using AlignedBytes = std::vector<std::byte, AlignedAllocator<std::byte>>;
-
-// Constant data shared by all plans of a model; equal tensors are stored once.
-class ConstantPool {
- public:
-  // Returns the offset, a multiple of kAlignment.
-  std::uint64_t add(const ConstTensorView& tensor);
-  // All constants, each followed by zeros up to the alignment and at least kReadSlack more; empty where there are none.
-  const AlignedBytes& bytes() const { return bytes_; }
-  // Hands the bytes over; the pool is empty afterwards.
-  AlignedBytes take();
-
- private:
-  struct Entry {
-    std::uint64_t offset = 0;
-    std::uint64_t size = 0;
-  };
-  AlignedBytes bytes_;
-  std::unordered_multimap<std::uint64_t, Entry> index_;  // by content hash
-};
-
-struct PlanOptions {
-  Precision precision = Precision::int8;
-  std::int64_t batch = 1;
-  bool allow_reference =
-      false;              // the scalar reference may stand in where no kernel exists; implied by the scalar target
-  MeasuredCost measured;  // a tuning log; may be empty
-  BatchOrder batch_order = BatchOrder::automatic;
-  std::span<const Kernel* const> kernels = all_kernels();
-};
-
-// Chooses kernels for `machine`, packs constants into the pool and places everything.
-// Errors: unsupported, one per node that no kernel takes, with each kernel's refusal.
-Result<Plan> make_plan(const Graph& graph, const Machine& machine, const PlanOptions& options, ConstantPool& constants);
-// The same of a graph that nobody needs afterwards: its constants leave memory as they are packed.
-Result<Plan> make_plan(Graph&& graph, const Machine& machine, const PlanOptions& options, ConstantPool& constants);
+// Whether every index in the plan is of something that exists: values of steps and ports, views of earlier values in
+// the same place, regions of steps. Who follows indices of a plan from elsewhere asks this first; what the values are
+// is checked when the plan is loaded. Error: invalid_input.
+Status check_indices(const Plan& plan);
 
 }  // namespace octavo
 

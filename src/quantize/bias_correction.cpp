@@ -91,9 +91,9 @@ class Walk {
     constexpr std::int64_t kBytes = 48 << 20, kLeast = 8;
     const LiveMemory& live = live_[sighting.step];
     std::int64_t bytes = static_cast<std::int64_t>(live.arena_bytes());
-    for (const PlanTensor& input : network_.plan().inputs) {
-      if (live.has_inputs) bytes += Shape(input.shape).elements() * static_cast<std::int64_t>(size_of(input.dtype));
-    }
+    const Plan& plan = network_.plan();
+    for (std::size_t i = 0; live.has_inputs && i < plan.inputs.size(); ++i)
+      bytes += static_cast<std::int64_t>(plan.input(i).bytes());
     return std::max(kLeast, kBytes / std::max<std::int64_t>(1, bytes));
   }
 

@@ -1,16 +1,13 @@
-// Going through a plan from its end. Part of quantize/.
+// The memory of values that are read later. Part of quantize/.
 #include "quantize/live_memory.h"
 
 #include <algorithm>
 #include <cstring>
 
+#include "plan/dataflow.h"
+
 namespace octavo {
 namespace {
-
-ByteRange range_of(const PlanOperand& operand) {
-  return {operand.offset,
-          operand.offset + static_cast<std::uint64_t>(Shape(operand.shape).elements()) * size_of(operand.dtype)};
-}
 
 void add(std::vector<ByteRange>& ranges, ByteRange range) {
   if (range.begin == range.end) return;
@@ -23,15 +20,6 @@ void add(std::vector<ByteRange>& ranges, ByteRange range) {
                                  [](const ByteRange& a, const ByteRange& b) { return a.begin < b.begin; }),
                 range);
   ranges = std::move(joined);
-}
-
-void remove(std::vector<ByteRange>& ranges, const ByteRange& range) {
-  std::vector<ByteRange> rest;
-  for (const ByteRange& other : ranges) {
-    if (other.begin < std::min(other.end, range.begin)) rest.push_back({other.begin, std::min(other.end, range.begin)});
-    if (other.end > std::max(other.begin, range.end)) rest.push_back({std::max(other.begin, range.end), other.end});
-  }
-  ranges = std::move(rest);
 }
 
 }  // namespace
@@ -61,16 +49,13 @@ void LiveMemory::put_back(const Tensor& kept, std::byte* to) const {
 }
 
 std::vector<LiveMemory> live_memory(const Plan& plan) {
-  std::vector<LiveMemory> live(plan.steps.size());
-  LiveMemory now;
-  for (std::size_t s = plan.steps.size(); s-- > 0;) {
-    live[s] = now;
-    for (const PlanOperand& output : plan.steps[s].outputs) {
-      if (output.place == Place::arena) remove(now.arena, range_of(output));
-    }
-    for (const PlanOperand& input : plan.steps[s].inputs) {
-      if (input.place == Place::arena) add(now.arena, range_of(input));
-      now.has_inputs = now.has_inputs || input.place == Place::input;
+  std::vector<LiveMemory> live;
+  for (const std::vector<ValueIndex>& values : live_after(plan)) {
+    LiveMemory& memory = live.emplace_back();
+    for (const ValueIndex index : values) {
+      const PlanValue& value = plan.value(index);
+      if (value.place == Place::arena) add(memory.arena, {value.offset, value.offset + value.bytes()});
+      memory.has_inputs = memory.has_inputs || value.place == Place::input;
     }
   }
   return live;

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "lower/lower.h"
-#include "plan/plan.h"
+#include "planner/planner.h"
 #include "quantize/parallel.h"
 #include "run/model.h"
 
@@ -41,7 +41,6 @@ Result<std::shared_ptr<const Model>> compile_alone(Graph alone, int threads) {
                 {.precision = Precision::fp32, .allow_reference = true, .batch_order = BatchOrder::steps}, constants);
   if (!plan) return std::move(plan).errors();
   CompiledModel compiled;
-  compiled.machine = host_machine();
   compiled.plans.push_back(std::move(*plan));
   adopt_constants(compiled, constants);
   return load_model(std::move(compiled), {.threads = threads});

@@ -8,7 +8,7 @@
 #include "graph/rebuild.h"
 #include "lower/lower.h"
 #include "ops/transpose/transpose.h"
-#include "plan/plan.h"
+#include "planner/planner.h"
 
 namespace octavo {
 namespace {
@@ -19,7 +19,7 @@ Result<std::shared_ptr<const Model>> compile_lowered(Graph graph) {
       make_plan(std::move(graph), host_machine(),
                 {.precision = Precision::fp32, .allow_reference = true, .batch_order = BatchOrder::steps}, constants);
   if (!plan) return plan.errors();
-  CompiledModel compiled{.source = "calibration", .machine = host_machine()};
+  CompiledModel compiled{.source = "calibration"};
   compiled.plans.push_back(std::move(*plan));
   adopt_constants(compiled, constants);
   return load_model(std::move(compiled), {.threads = 1});
@@ -136,11 +136,11 @@ void ObservedNetwork::find_steps(const std::vector<std::vector<std::size_t>>& ch
   for (std::size_t i = 0; i < chosen_by_value.size(); ++i) {
     if (!chosen_by_value[i].empty()) values[seen_name({static_cast<int>(i)})] = i;
   }
-  const auto& steps = model_->plans().front().steps;
+  const auto& steps = plan().steps;
   by_step_.resize(steps.size());
   for (std::size_t s = 0; s < steps.size(); ++s) {
-    for (std::size_t output = 0; output < steps[s].value_names.size(); ++output) {
-      const auto found = values.find(steps[s].value_names[output]);
+    for (std::size_t output = 0; output < steps[s].outputs.size(); ++output) {
+      const auto found = values.find(std::string(plan().name_of_value(steps[s].outputs[output])));
       if (found == values.end()) continue;
       for (const std::size_t k : chosen_by_value[found->second]) by_step_[s].push_back({output, k});
       values.erase(found);  // copies to outputs carry the same name
@@ -152,8 +152,9 @@ Result<Observation> Observation::create(const ObservedNetwork& network) {
   auto context = Context::create(network.model_);
   if (!context) return context.errors();
   Observation observation(network, std::move(*context));
-  for (const PlanTensor& output : observation.context_.plan().outputs)
-    observation.outputs_.emplace_back(output.dtype, Shape(output.shape));
+  const Plan& plan = network.plan();
+  for (std::size_t i = 0; i < plan.outputs.size(); ++i)
+    observation.outputs_.emplace_back(plan.output(i).dtype, Shape(plan.output(i).shape));
   return observation;
 }
 
@@ -194,10 +195,10 @@ void Observation::show(std::size_t step, std::size_t first, std::size_t last, co
 }
 
 TensorView Observation::output_of(std::size_t step, std::size_t output) {
-  const PlanOperand& operand = context_.plan().steps[step].outputs[output];
-  std::byte* memory =
-      operand.place == Place::arena ? context_.arena() + operand.offset : outputs_[operand.offset].data();
-  return {operand.dtype, Shape(operand.shape), memory};
+  const Plan& plan = context_.plan();
+  const PlanValue& value = plan.value(plan.steps[step].outputs[output]);
+  std::byte* memory = value.place == Place::arena ? context_.arena() + value.offset : outputs_[value.offset].data();
+  return {value.dtype, Shape(value.shape), memory};
 }
 
 TensorView Observation::value(const Sighting& sighting) {

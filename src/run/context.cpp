@@ -1,11 +1,12 @@
 // The static executor: calls the steps of one plan in order, split over threads. Part of run/.
 #include <algorithm>
 #include <chrono>
+#include <deque>
 
 #include "base/memory.h"
 #include "run/float_mode.h"
-#include "run/image_runner.h"
 #include "run/model.h"
+#include "run/region_runner.h"
 #include "run/step_call.h"
 
 namespace octavo {
@@ -36,17 +37,18 @@ Error wrong(const std::string& where, std::string found, std::string expected) {
 }
 
 template <class View>
-Status check_tensors(std::span<const View> given, const std::vector<PlanTensor>& wanted, const char* what) {
+Status check_tensors(std::span<const View> given, const Plan& plan, const std::vector<PlanPort>& wanted,
+                     const char* what) {
   if (given.size() != wanted.size())
     return wrong(what, std::to_string(given.size()) + " tensors", std::to_string(wanted.size()));
   for (std::size_t i = 0; i < given.size(); ++i) {
     const View& tensor = given[i];
-    const PlanTensor& plan = wanted[i];
-    const auto where = [&] { return std::string(what) + " '" + plan.name + "'"; };
-    if (tensor.dtype != plan.dtype ||
-        !std::equal(tensor.shape.begin(), tensor.shape.end(), plan.shape.begin(), plan.shape.end())) {
+    const PlanValue& value = plan.value(wanted[i].value);
+    const auto where = [&] { return std::string(what) + " '" + wanted[i].name + "'"; };
+    if (tensor.dtype != value.dtype ||
+        !std::equal(tensor.shape.begin(), tensor.shape.end(), value.shape.begin(), value.shape.end())) {
       return wrong(where(), std::string(name_of(tensor.dtype)) + " " + tensor.shape.to_string(),
-                   std::string(name_of(plan.dtype)) + " " + Shape(plan.shape).to_string());
+                   std::string(name_of(value.dtype)) + " " + Shape(value.shape).to_string());
     }
     if (tensor.data == nullptr && tensor.bytes() != 0)
       return wrong(where(), "no memory", std::to_string(tensor.bytes()) + " bytes");
@@ -84,15 +86,14 @@ struct Context::State {
   std::shared_ptr<const Model> model;
   const Plan* plan = nullptr;
   std::shared_ptr<Executor> executor;  // null: one thread
-  MappedMemory memory;                 // the arena, an arena of one image for each thread, scratch for each thread
-  std::byte* image_arenas = nullptr;
-  std::uint64_t image_arena_stride = 0;
+  MappedMemory memory;                 // the arena, an arena of one slice for each thread, scratch for each thread
+  std::byte* slice_arenas = nullptr;
+  std::uint64_t slice_arena_stride = 0;
   Scratch scratch;
   std::vector<StepCall> calls;
   std::vector<StepFailure> failures;  // by step
   Pointers pointers;
-  ImageRunner images;  // of the first steps, where the plan has a loop
-  std::size_t loop_steps = 0;
+  std::deque<RegionRunner> regions;
   std::vector<CallerPointer> caller_inputs, caller_outputs;
   StepHook hook;
   std::vector<TensorView> hook_outputs;  // parallel to the outputs' pointers
@@ -108,18 +109,19 @@ struct Context::State {
       return bytes > kMaxContextBytes ? bytes : round_up(bytes, 2 * kAlignment) + 2 * kAlignment;
     };
     scratch.stride = stride_of(scratch_bytes);
-    image_arena_stride = plan->image_loop.steps == 0 ? 0 : stride_of(plan->image_loop.arena_bytes);
-    if (scratch.stride > kMaxContextBytes / thread_count || image_arena_stride > kMaxContextBytes / thread_count) {
+    for (const Region& region : plan->regions)
+      slice_arena_stride = std::max(slice_arena_stride, stride_of(region.arena_bytes));
+    if (scratch.stride > kMaxContextBytes / thread_count || slice_arena_stride > kMaxContextBytes / thread_count) {
       return Error{.kind = ErrorKind::resource,
                    .where = "memory of a context",
-                   .found = std::to_string(scratch_bytes + plan->image_loop.arena_bytes) +
-                            " bytes of scratch and arena per thread"};
+                   .found = std::to_string(scratch_bytes) + " bytes of scratch and " +
+                            std::to_string(slice_arena_stride) + " of arena per thread"};
     }
-    auto mapped = map_zeros(arena_bytes + (image_arena_stride + scratch.stride) * thread_count);
+    auto mapped = map_zeros(arena_bytes + (slice_arena_stride + scratch.stride) * thread_count);
     if (!mapped) return mapped.errors();
     memory = std::move(*mapped);
-    image_arenas = memory.get() + arena_bytes;
-    scratch.first = image_arenas + image_arena_stride * thread_count;
+    slice_arenas = memory.get() + arena_bytes;
+    scratch.first = slice_arenas + slice_arena_stride * thread_count;
     return ok_status();
   }
 
@@ -132,28 +134,29 @@ struct Context::State {
     call.input_count = step.inputs.size();
     call.output_count = step.outputs.size();
     call.failure = &failures[calls.size()];
-    for (const PlanOperand& operand : step.inputs) {
-      if (operand.place == Place::input) caller_inputs.push_back({pointers.inputs.size(), operand.offset});
-      pointers.inputs.push_back(input_address(operand));
+    for (const ValueIndex input : step.inputs) {
+      if (input != kNoValue && plan->value(input).place == Place::input)
+        caller_inputs.push_back({pointers.inputs.size(), plan->value(input).offset});
+      pointers.inputs.push_back(input == kNoValue ? nullptr : input_address(plan->value(input)));
     }
-    for (const PlanOperand& operand : step.outputs) {
-      if (operand.place == Place::output) caller_outputs.push_back({pointers.outputs.size(), operand.offset});
-      pointers.outputs.push_back(operand.place == Place::arena ? memory.get() + operand.offset : nullptr);
-      hook_outputs.push_back({.dtype = operand.dtype, .shape = Shape(operand.shape)});
+    for (const ValueIndex output : step.outputs) {
+      const PlanValue& value = plan->value(output);
+      if (value.place == Place::output) caller_outputs.push_back({pointers.outputs.size(), value.offset});
+      pointers.outputs.push_back(value.place == Place::arena ? memory.get() + value.offset : nullptr);
+      hook_outputs.push_back({.dtype = value.dtype, .shape = Shape(value.shape)});
     }
     calls.push_back(call);
   }
 
-  const std::byte* input_address(const PlanOperand& operand) const {
-    if (operand.place == Place::arena) return memory.get() + operand.offset;
-    if (operand.place == Place::constant) return model->compiled().constants.data() + operand.offset;
+  const std::byte* input_address(const PlanValue& value) const {
+    if (value.place == Place::arena) return memory.get() + value.offset;
+    if (value.place == Place::constant) return model->compiled().constants.data() + value.offset;
     return nullptr;
   }
 
-  void prepare_loop(int threads) {
-    loop_steps = static_cast<std::size_t>(plan->image_loop.steps);
-    if (loop_steps == 0) return;
-    images.prepare(*plan, std::span(calls).first(loop_steps), pointers, image_arenas, image_arena_stride, threads);
+  void prepare_regions(int threads) {
+    for (const Region& region : plan->regions)
+      regions.emplace_back(*plan, region, calls, pointers, slice_arenas, slice_arena_stride, threads);
   }
 
   void tell(std::size_t index, std::int64_t elapsed_ns, std::span<const TensorView> outputs) {
@@ -171,16 +174,28 @@ struct Context::State {
          std::span(hook_outputs).subspan(call.first_output, call.output_count));
   }
 
-  void tell_of_loop() {
-    for (std::size_t i = 0; i < loop_steps; ++i)
-      tell(i, images.elapsed_ns(i), images.values().subspan(calls[i].first_output, calls[i].output_count));
+  void tell_of(const RegionRunner& runner) {
+    for (std::int64_t s = runner.region().first_step; s < runner.region().end(); ++s) {
+      const auto step = static_cast<std::size_t>(s);
+      tell(step, runner.elapsed_ns(step), runner.values_of(calls[step]));
+    }
   }
 
   void set_hook(StepHook new_hook, bool needs_values) {
     hook = std::move(new_hook);
-    if (loop_steps == 0) return;
-    if (hook) images.observe(needs_values);
-    else images.stop_observing();
+    for (RegionRunner& runner : regions) {
+      if (hook) runner.observe(needs_values);
+      else runner.stop_observing();
+    }
+  }
+
+  // The region that starts at a step, or null.
+  RegionRunner* region_at(std::size_t step) {
+    const auto starts = [&](const RegionRunner& runner) {
+      return runner.region().first_step == static_cast<std::int64_t>(step);
+    };
+    const auto it = std::find_if(regions.begin(), regions.end(), starts);
+    return it == regions.end() ? nullptr : &*it;
   }
 
   void bind(std::span<const std::byte* const> in, std::span<std::byte* const> out) {
@@ -193,13 +208,14 @@ struct Context::State {
     const ScopedFloatMode mode;
     const AcquiredExecutor acquired(executor.get());
     Executor* const pool = acquired.get();
-    if (first < loop_steps) {
-      images.run(pointers, scratch, pool);
-      if (Status status = check_loop(); !status) return status;
-      if (hook) tell_of_loop();
-      first = loop_steps;
-    }
     for (std::size_t i = first; i < last; ++i) {
+      if (RegionRunner* runner = region_at(i)) {
+        runner->run(pointers, scratch, pool);
+        if (Status status = check_region(runner->region()); !status) return status;
+        if (hook) tell_of(*runner);
+        i = static_cast<std::size_t>(runner->region().end()) - 1;
+        continue;
+      }
       if (hook) run_step_observed(i, pool);
       else calls[i].run(pointers, scratch, pool);
       if (const char* reason = failures[i].take()) return failed(i, reason);
@@ -208,17 +224,16 @@ struct Context::State {
   }
 
   Error failed(std::size_t index, const char* reason) const {
-    const PlanStep& step = plan->steps[index];
     return {.kind = ErrorKind::resource,
-            .where = "step '" + step.name + "' (" + step.kernel + ")",
+            .where = "step '" + plan->report_of(index).name + "' (" + plan->steps[index].kernel + ")",
             .found = reason,
             .hint = "the outputs of this run are undefined"};
   }
 
-  // The first failure of the loop; all are forgotten.
-  Status check_loop() {
+  // The first failure of the region; all are forgotten.
+  Status check_region(const Region& region) {
     Status status = ok_status();
-    for (std::size_t i = 0; i < loop_steps; ++i) {
+    for (auto i = static_cast<std::size_t>(region.first_step); region.has(i); ++i) {
       const char* reason = failures[i].take();
       if (reason != nullptr && status) status = failed(i, reason);
     }
@@ -246,7 +261,7 @@ Result<Context> Context::create(std::shared_ptr<const Model> model, ContextOptio
   if (Status status = state->allocate(steps, threads); !status) return status.errors();
   state->failures = std::vector<StepFailure>(steps.size());
   for (std::size_t i = 0; i < steps.size(); ++i) state->add_call(state->plan->steps[i], *steps[i].step, threads);
-  state->prepare_loop(threads);
+  state->prepare_regions(threads);
   return Context(std::move(state));
 }
 
@@ -255,8 +270,8 @@ const Plan& Context::plan() const { return *state_->plan; }
 
 Status Context::run(std::span<const ConstTensorView> inputs, std::span<const TensorView> outputs) {
   State& state = *state_;
-  if (Status status = check_tensors(inputs, state.plan->inputs, "input"); !status) return status;
-  if (Status status = check_tensors(outputs, state.plan->outputs, "output"); !status) return status;
+  if (Status status = check_tensors(inputs, *state.plan, state.plan->inputs, "input"); !status) return status;
+  if (Status status = check_tensors(outputs, *state.plan, state.plan->outputs, "output"); !status) return status;
   if (Status status = check_overlap(inputs, outputs, *state.plan); !status) return status;
   for (const CallerPointer& pointer : state.caller_inputs)
     state.pointers.inputs[pointer.slot] = inputs[pointer.index].data;

@@ -8,16 +8,15 @@
 namespace octavo {
 namespace {
 
-Status check_instructions(const CompiledModel& compiled) {
+Status check_instructions(const Plan& plan) {
   const IsaSet has = host_machine().isa;
-  if (has.contains(compiled.needs)) return ok_status();
-  IsaSet missing = compiled.needs;
+  if (has.contains(plan.needs)) return ok_status();
+  IsaSet missing = plan.needs;
   missing.bits &= ~has.bits;
   return Error{.kind = ErrorKind::resource,
-               .where = compiled.source,
-               .found = "a model compiled for " + compiled.machine.name + ", which needs " + missing.to_string(),
+               .found = "a plan for " + plan.machine.name + ", which needs " + missing.to_string(),
                .expected = "instructions that this machine has: " + has.to_string(),
-               .hint = "Compile it again with --target host"};
+               .hint = "Compile the model again with --target host"};
 }
 
 std::string describe(const Plan& plan) {
@@ -27,13 +26,14 @@ std::string describe(const Plan& plan) {
 }  // namespace
 
 Result<std::shared_ptr<const Model>> load_model(CompiledModel compiled, const LoadOptions& options) {
-  if (Status status = check_instructions(compiled); !status) return status.errors();
   auto model = std::make_shared<Model>();
   LoadOptions resolved = options;
   if (resolved.threads <= 0) resolved.threads = host_machine().cores;
   model->threads_ = resolved.threads;
   for (std::size_t i = 0; i < compiled.plans.size(); ++i) {
-    auto steps = prepare_plan(compiled.plans[i], compiled.constants, resolved);
+    const Plan& plan = compiled.plans[i];
+    const Status can_run = check_instructions(plan);
+    auto steps = can_run ? prepare_plan(plan, compiled.constants, resolved) : can_run.errors();
     if (!steps) {
       Errors errors = std::move(steps).errors();
       for (Error& error : errors)

@@ -57,7 +57,7 @@ struct StepEvent {
   const PlanStep* step = nullptr;
   std::int64_t elapsed_ns = 0;
   std::span<const TensorView>
-      outputs;  // valid during the call; what a hook writes there is what later steps read, but in an image loop
+      outputs;  // valid during the call; what a hook writes there is what later steps read, but in a region
 };
 using StepHook = std::function<void(const StepEvent&)>;
 
@@ -87,14 +87,14 @@ class Context {
   Status run(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs);
 
   // Steps [first, last) alone, in memory that the caller vouches for; arena() holds what the steps before have left
-  // there. For plans without an image loop.
+  // there. For plans without regions.
   Status run_steps(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs, std::size_t first,
                    std::size_t last);
   std::byte* arena();
 
-  // Called after each step of every run, or, of an image loop, after all images for each of its steps in order; an
-  // empty function removes it. An image loop keeps what its steps compute, all images, only while somebody needs it:
-  // else its outputs have no data.
+  // Called after each step of every run, or, of a region, after all slices for each of its steps in order; an empty
+  // function removes it. A region keeps what its steps compute, all slices, only while somebody needs it: else its
+  // outputs have no data.
   void set_step_hook(StepHook hook, bool needs_values = true);
 
  private:

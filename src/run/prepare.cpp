@@ -12,7 +12,7 @@ namespace {
 // Larger than any model that fits a machine; a file that asks for more is refused before memory is.
 constexpr std::uint64_t kMaxArenaBytes = std::uint64_t{1} << 36;
 constexpr std::size_t kMaxRank = 64;
-constexpr std::int64_t kMaxImages = std::int64_t{1} << 24;  // times an arena, within 64 bits
+constexpr std::int64_t kMaxSlices = std::int64_t{1} << 24;  // times an arena, within 64 bits
 
 Error damaged(std::string found, std::string expected) {
   return {.kind = ErrorKind::invalid_input, .found = std::move(found), .expected = std::move(expected)};
@@ -45,20 +45,18 @@ Status check_extent(std::uint64_t offset, std::uint64_t bytes, std::uint64_t siz
   return ok_status();
 }
 
-bool is_in_arena(const PlanOperand& operand) {
-  return operand.place == Place::arena || operand.place == Place::image_arena;
-}
+bool is_in_arena(const PlanValue& value) { return value.place == Place::arena || value.place == Place::region; }
 
-bool has_same_extent(const PlanOperand& a, const PlanOperand& b) {
+bool has_same_extent(const PlanValue& a, const PlanValue& b) {
   return a.place == b.place && a.offset == b.offset && a.bytes() == b.bytes();
 }
 
-// Of operands of one step, `images` times as large in the arena; tensors of the caller are apart from each other, as a
+// Of operands of one step, `slices` times as large in the arena; tensors of the caller are apart from each other, as a
 // context checks.
-bool overlap(const PlanOperand& a, const PlanOperand& b, std::uint64_t images) {
+bool overlap(const PlanValue& a, const PlanValue& b, std::uint64_t slices) {
   if (a.place != b.place) return false;
   if (a.place == Place::output) return a.offset == b.offset;
-  const std::uint64_t times = a.place == Place::arena ? images : 1;
+  const std::uint64_t times = a.place == Place::arena ? slices : 1;
   return is_in_arena(a) && a.offset < b.offset + times * b.bytes() && b.offset < a.offset + times * a.bytes();
 }
 
@@ -69,8 +67,8 @@ class StepPreparer {
         constants_(constants),
         options_(options),
         step_(plan.steps[index]),
-        is_in_loop_(static_cast<std::int64_t>(index) < plan.image_loop.steps),
-        images_(static_cast<std::uint64_t>(plan.calls_of(index))) {}
+        region_(plan.region_of(index)),
+        slices_(static_cast<std::uint64_t>(plan.calls_of(index))) {}
 
   Result<PreparedStep> prepare() {
     if (Status status = find_names(); !status) return status.errors();
@@ -104,6 +102,8 @@ class StepPreparer {
     }
     attrs_ = op_->decode_attrs(step_.attrs);
     if (!attrs_) return damaged("attributes that cannot be decoded", "those of " + step_.op);
+    if (!step_.schedule.empty()) return damaged("a schedule", "none: kernel '" + step_.kernel + "' has one way only");
+    if (!step_.subplans.empty()) return damaged("subplans", "none for " + step_.op);
     return ok_status();
   }
 
@@ -124,17 +124,18 @@ class StepPreparer {
     return ok_status();
   }
 
-  Status add_input(const PlanOperand& operand) {
-    if (operand.place == Place::absent) {
+  Status add_input(ValueIndex index) {
+    if (index == kNoValue) {
       spec_.inputs.push_back({.is_present = false});
       return ok_status();
     }
+    const PlanValue& operand = plan_.value(index);
     const auto bytes = bytes_of(operand.dtype, operand.shape);
     if (!bytes) return bytes.errors();
     StepOperand input{.dtype = operand.dtype, .shape = Shape(operand.shape)};
     switch (operand.place) {
       case Place::arena:
-      case Place::image_arena:
+      case Place::region:
         if (Status status = check_arena(operand, *bytes); !status) return status;
         input.is_padded = !is_slice(operand);
         break;
@@ -157,7 +158,8 @@ class StepPreparer {
     return ok_status();
   }
 
-  Status add_output(const PlanOperand& operand) {
+  Status add_output(ValueIndex index) {
+    const PlanValue& operand = plan_.value(index);
     const auto bytes = bytes_of(operand.dtype, operand.shape);
     if (!bytes) return bytes.errors();
     StepOperand output{.dtype = operand.dtype, .shape = Shape(operand.shape)};
@@ -174,19 +176,20 @@ class StepPreparer {
     return ok_status();
   }
 
-  // One image of several that lie without gaps.
-  bool is_slice(const PlanOperand& operand) const { return is_in_loop_ && operand.place == Place::arena; }
+  // One of several that lie without gaps.
+  bool is_slice(const PlanValue& operand) const { return region_ != nullptr && operand.place == Place::arena; }
 
-  Status check_arena(const PlanOperand& operand, std::uint64_t bytes) const {
+  Status check_arena(const PlanValue& operand, std::uint64_t bytes) const {
     if (operand.place == Place::arena) {
       if (bytes > kMaxArenaBytes) return check_extent(operand.offset, bytes, plan_.arena_bytes, "arena");
-      return check_extent(operand.offset, bytes * images_, plan_.arena_bytes, "arena");
+      return check_extent(operand.offset, bytes * slices_, plan_.arena_bytes, "arena");
     }
-    if (!is_in_loop_) return damaged("place 'image_arena' outside the image loop", "the arena");
-    return check_extent(operand.offset, bytes, plan_.image_loop.arena_bytes, "arena of an image");
+    if (region_ == nullptr) return damaged("place 'region' in a step of none", "the arena");
+    return check_extent(operand.offset, bytes, region_->arena_bytes, "arena of a slice");
   }
 
-  Status add_packed(const PlanOperand& operand) {
+  Status add_packed(ValueIndex index) {
+    const PlanValue& operand = plan_.value(index);
     const auto bytes = bytes_of(operand.dtype, operand.shape);
     if (!bytes) return bytes.errors();
     if (operand.place != Place::constant)
@@ -197,20 +200,21 @@ class StepPreparer {
     return ok_status();
   }
 
-  // The step may see the caller's tensor, or an image of it, under another shape of equally many elements.
-  Status check_model_tensor(const PlanOperand& operand, const std::vector<PlanTensor>& tensors) const {
-    if (operand.offset >= tensors.size()) {
+  // The step may see the caller's tensor, or a slice of it, under another shape of equally many elements.
+  Status check_model_tensor(const PlanValue& operand, const std::vector<PlanPort>& ports) const {
+    if (operand.offset >= ports.size()) {
       return damaged("tensor " + std::to_string(operand.offset) + " of the model",
-                     "one of " + std::to_string(tensors.size()));
+                     "one of " + std::to_string(ports.size()));
     }
-    const PlanTensor& tensor = tensors[operand.offset];
-    const std::int64_t images = static_cast<std::int64_t>(images_);
+    const PlanPort& port = ports[operand.offset];
+    const PlanValue& tensor = plan_.value(port.value);
+    const std::int64_t slices = static_cast<std::int64_t>(slices_);
     const std::int64_t elements = Shape(tensor.shape).elements();
-    if (operand.dtype != tensor.dtype || elements % images != 0 ||
-        Shape(operand.shape).elements() != elements / images) {
-      return damaged((images > 1 ? std::to_string(images) + " of " : "") + std::string(name_of(operand.dtype)) + " " +
+    if (operand.dtype != tensor.dtype || elements % slices != 0 ||
+        Shape(operand.shape).elements() != elements / slices) {
+      return damaged((slices > 1 ? std::to_string(slices) + " of " : "") + std::string(name_of(operand.dtype)) + " " +
                          Shape(operand.shape).to_string(),
-                     "the type and size of '" + tensor.name + "', " + std::string(name_of(tensor.dtype)) + " " +
+                     "the type and size of '" + port.name + "', " + std::string(name_of(tensor.dtype)) + " " +
                          Shape(tensor.shape).to_string());
     }
     return ok_status();
@@ -254,18 +258,20 @@ class StepPreparer {
   Status check_overlap(const OpCall& call) const {
     const int in_place = kernel_->in_place_input == nullptr ? -1 : kernel_->in_place_input(call);
     for (std::size_t o = 0; o < step_.outputs.size(); ++o) {
+      const PlanValue& output = plan_.value(step_.outputs[o]);
       const auto refused = [&](const std::string& other) {
         return within("output " + std::to_string(o),
                       {damaged("memory that " + other + " occupies", "memory of its own")});
       };
       for (std::size_t i = 0; i < step_.inputs.size(); ++i) {
-        const bool may_be_same =
-            o == 0 && static_cast<int>(i) == in_place && has_same_extent(step_.inputs[i], step_.outputs[o]);
-        if (!may_be_same && overlap(step_.inputs[i], step_.outputs[o], images_))
-          return refused("input " + std::to_string(i));
+        if (step_.inputs[i] == kNoValue) continue;
+        const PlanValue& input = plan_.value(step_.inputs[i]);
+        const bool may_be_same = o == 0 && static_cast<int>(i) == in_place && has_same_extent(input, output);
+        if (!may_be_same && overlap(input, output, slices_)) return refused("input " + std::to_string(i));
       }
       for (std::size_t other = 0; other < o; ++other) {
-        if (overlap(step_.outputs[other], step_.outputs[o], images_)) return refused("output " + std::to_string(other));
+        if (overlap(plan_.value(step_.outputs[other]), output, slices_))
+          return refused("output " + std::to_string(other));
       }
     }
     return ok_status();
@@ -275,8 +281,8 @@ class StepPreparer {
   std::span<const std::byte> constants_;
   const LoadOptions& options_;
   const PlanStep& step_;
-  const bool is_in_loop_;
-  const std::uint64_t images_;  // how many follow each other in the arena and in the model's tensors
+  const Region* region_;        // null: none
+  const std::uint64_t slices_;  // how many follow each other in the arena and in the model's tensors
   const OpSpec* op_ = nullptr;
   const Kernel* kernel_ = nullptr;
   std::optional<Attrs> attrs_;
@@ -284,37 +290,38 @@ class StepPreparer {
 };
 
 Status check_model_tensors(const Plan& plan) {
-  for (const auto* tensors : {&plan.inputs, &plan.outputs}) {
-    for (const PlanTensor& tensor : *tensors) {
-      if (auto bytes = bytes_of(tensor.dtype, tensor.shape); !bytes)
-        return within("tensor '" + tensor.name + "'", bytes.errors());
+  for (const auto* ports : {&plan.inputs, &plan.outputs}) {
+    for (const PlanPort& port : *ports) {
+      const PlanValue& value = plan.value(port.value);
+      if (auto bytes = bytes_of(value.dtype, value.shape); !bytes)
+        return within("tensor '" + port.name + "'", bytes.errors());
     }
   }
   return ok_status();
 }
 
+Status check_arena_bytes(std::uint64_t bytes) {
+  if (bytes <= kMaxArenaBytes) return ok_status();
+  return Error{.kind = ErrorKind::resource,
+               .found = "an arena of " + std::to_string(bytes) + " bytes",
+               .expected = "at most " + std::to_string(kMaxArenaBytes)};
+}
+
 Status check_memory(const Plan& plan) {
-  const ImageLoop& loop = plan.image_loop;
-  for (const std::uint64_t bytes : {plan.arena_bytes, loop.arena_bytes}) {
-    if (bytes <= kMaxArenaBytes) continue;
-    return Error{.kind = ErrorKind::resource,
-                 .found = "an arena of " + std::to_string(bytes) + " bytes",
-                 .expected = "at most " + std::to_string(kMaxArenaBytes)};
+  if (Status status = check_arena_bytes(plan.arena_bytes); !status) return status;
+  for (const Region& region : plan.regions) {
+    if (Status status = check_arena_bytes(region.arena_bytes); !status) return status;
+    if (region.slices < 1 || region.slices > kMaxSlices)
+      return damaged("a region of " + std::to_string(region.slices) + " slices", "1 to " + std::to_string(kMaxSlices));
   }
-  if (loop.steps < 0 || loop.steps > static_cast<std::int64_t>(plan.steps.size()))
-    return damaged("an image loop of " + std::to_string(loop.steps) + " steps",
-                   "at most the plan's " + std::to_string(plan.steps.size()));
-  if (loop.images < 1 || loop.images > kMaxImages)
-    return damaged("an image loop over " + std::to_string(loop.images) + " images",
-                   "1 to " + std::to_string(kMaxImages));
   return ok_status();
 }
 
 Status check_outputs_are_made(const Plan& plan) {
   std::vector<bool> is_made(plan.outputs.size(), false);
   for (const PlanStep& step : plan.steps) {
-    for (const PlanOperand& output : step.outputs) {
-      if (output.place == Place::output) is_made[output.offset] = true;
+    for (const ValueIndex output : step.outputs) {
+      if (plan.value(output).place == Place::output) is_made[plan.value(output).offset] = true;
     }
   }
   for (std::size_t i = 0; i < is_made.size(); ++i) {
@@ -328,6 +335,7 @@ Status check_outputs_are_made(const Plan& plan) {
 
 Result<std::vector<PreparedStep>> prepare_plan(const Plan& plan, std::span<const std::byte> constants,
                                                const LoadOptions& options) {
+  if (Status status = check_indices(plan); !status) return status.errors();
   if (Status status = check_model_tensors(plan); !status) return status.errors();
   if (Status status = check_memory(plan); !status) return status.errors();
   std::vector<std::optional<Result<PreparedStep>>> prepared(plan.steps.size());
@@ -337,7 +345,7 @@ Result<std::vector<PreparedStep>> prepare_plan(const Plan& plan, std::span<const
   for (std::size_t i = 0; i < plan.steps.size(); ++i) {
     Result<PreparedStep>& step = *prepared[i];
     if (!step)
-      return within("step " + std::to_string(i) + " '" + plan.steps[i].name + "' (" + plan.steps[i].op + ")",
+      return within("step " + std::to_string(i) + " '" + plan.report_of(i).name + "' (" + plan.steps[i].op + ")",
                     std::move(step).errors());
     steps.push_back(std::move(*step));
   }

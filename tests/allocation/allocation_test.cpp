@@ -130,8 +130,11 @@ long allocations_of_runs(const std::shared_ptr<const Model>& model, int threads)
   std::vector<Tensor> inputs, outputs;
   std::vector<ConstTensorView> in;
   std::vector<TensorView> out;
-  for (const PlanTensor& tensor : context->plan().inputs) inputs.emplace_back(tensor.dtype, Shape(tensor.shape));
-  for (const PlanTensor& tensor : context->plan().outputs) outputs.emplace_back(tensor.dtype, Shape(tensor.shape));
+  const Plan& plan = context->plan();
+  for (std::size_t i = 0; i < plan.inputs.size(); ++i)
+    inputs.emplace_back(plan.input(i).dtype, Shape(plan.input(i).shape));
+  for (std::size_t i = 0; i < plan.outputs.size(); ++i)
+    outputs.emplace_back(plan.output(i).dtype, Shape(plan.output(i).shape));
   for (const Tensor& tensor : inputs) in.push_back(tensor.view());
   for (Tensor& tensor : outputs) out.push_back(tensor.view());
   bool ok = true;

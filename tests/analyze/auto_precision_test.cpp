@@ -19,17 +19,21 @@ namespace {
 
 using testing::floats;
 
-PlanOperand at(std::uint64_t offset) { return {.place = Place::arena, .offset = offset}; }
-
-PlanStep step(std::string name, std::string op, std::uint64_t from, std::uint64_t to) {
-  return {.name = std::move(name), .op = std::move(op), .inputs = {at(from)}, .outputs = {at(to)}};
+// A step that reads the value before its own.
+void add_step(Plan& plan, std::string name, std::string op) {
+  const auto value = static_cast<ValueIndex>(plan.values.size());
+  plan.values.emplace_back();
+  plan.steps.push_back({.op = std::move(op), .inputs = {value - 1}, .outputs = {value}});
+  plan.report.steps.push_back({.name = std::move(name)});
 }
 
 TEST(GroupTimes, ConversionsCountForTheFloatSide) {
-  Plan plan;
-  plan.steps = {step("a", "quantized_conv", 0, 64), step("a/dequantize", "dequantize", 64, 0),
-                step("b", "fused_conv", 0, 128), step("b/quantize", "quantize", 128, 64),
-                step("c", "quantized_conv", 64, 0)};
+  Plan plan{.values = {PlanValue{.place = Place::input}}};
+  add_step(plan, "a", "quantized_conv");
+  add_step(plan, "a/dequantize", "dequantize");
+  add_step(plan, "b", "fused_conv");
+  add_step(plan, "b/quantize", "quantize");
+  add_step(plan, "c", "quantized_conv");
   const std::vector<double> ms = {1, 0.1, 2, 0.2, 4};
   EXPECT_EQ(group_times(plan, {{"a"}, {"b", "b.relu"}, {"c"}}, ms), (std::vector<double>{1, 2.0 + 0.1 + 0.2, 4}));
   // Of an island that is in no group, for the group on the other side: without it nothing would be converted.
@@ -38,9 +42,12 @@ TEST(GroupTimes, ConversionsCountForTheFloatSide) {
   EXPECT_DOUBLE_EQ(outside[1], 4.2);
 }
 
-TEST(GroupTimes, BuffersAreUsedAgain) {
-  Plan plan;  // what is quantized into 64 is gone before "b" reads what "other" left there
-  plan.steps = {step("q", "quantize", 0, 64), step("other", "pool", 128, 64), step("b", "quantized_conv", 64, 0)};
+TEST(GroupTimes, WhatNobodyReadsBelongsToNobody) {
+  Plan plan{.values = {PlanValue{.place = Place::input}}};
+  add_step(plan, "q", "quantize");
+  add_step(plan, "other", "pool");
+  plan.steps.back().inputs = {0};
+  add_step(plan, "b", "quantized_conv");
   EXPECT_EQ(group_times(plan, {{"b"}}, std::vector<double>{1, 2, 4}), (std::vector<double>{4}));
 }
 

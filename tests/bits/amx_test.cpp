@@ -42,8 +42,8 @@ std::vector<const Kernel*> kernels_with_amx() {
 
 // What was compiled for AMX, made to load here: the target's other instructions are replaced by those of this machine.
 CompiledModel adapted(CompiledModel model) {
-  model.needs = host_machine().isa;
   for (Plan& plan : model.plans) {
+    plan.needs = host_machine().isa;
     for (PlanStep& step : plan.steps) {
       if (step.kernel == "table_avx512vbmi" && !host_machine().isa.has(Isa::avx512vbmi)) step.kernel = "table_avx512";
     }
@@ -58,7 +58,8 @@ std::vector<Tensor> run_loaded(const std::shared_ptr<const octavo::Model>& model
   std::vector<Tensor> outputs;
   std::vector<TensorView> to;
   for (const Tensor& input : inputs) from.push_back(input.view());
-  for (const PlanTensor& tensor : context->plan().outputs) outputs.emplace_back(tensor.dtype, Shape(tensor.shape));
+  for (std::size_t i = 0; i < context->plan().outputs.size(); ++i)
+    outputs.emplace_back(context->plan().output(i).dtype, Shape(context->plan().output(i).shape));
   for (Tensor& output : outputs) to.push_back(output.view());
   const Status status = context->run(from, to);
   EXPECT_TRUE(status.ok()) << (status.ok() ? "" : to_string(status.errors()));
@@ -91,8 +92,7 @@ void expect_scalar_bits(const std::string& path, std::int64_t batch, std::int64_
 }
 
 TEST(BitsAmx, WholeNetworks) {
-  if (!AmxEmulation::is_possible())
-    GTEST_SKIP() << "needs avx512vnni: no model's bits were compared on AMX";
+  if (!AmxEmulation::is_possible()) GTEST_SKIP() << "needs avx512vnni: no model's bits were compared on AMX";
   const ModelFile file(wide());
   for (const std::int64_t batch : {1, 3}) expect_scalar_bits(file.path(), batch, 3);
   expect_scalar_bits(OCTAVO_SOURCE_DIR "/examples/digits/digits.onnx", 5, 1);

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "artifact/artifact.h"
-#include "plan/plan.h"
+#include "planner/planner.h"
 #include "run/model.h"
 
 namespace octavo::conformance {
@@ -29,7 +29,6 @@ Result<std::vector<Tensor>> run_compiled(Graph graph, const Way& way, const std:
     return step.kernel.find("reference") != std::string::npos;
   }));
   CompiledModel compiled;
-  compiled.machine = way.machine;
   compiled.plans.push_back(*std::move(plan));
   adopt_constants(compiled, constants);
   auto model = load_model(std::move(compiled), {.threads = 1});
@@ -40,7 +39,8 @@ Result<std::vector<Tensor>> run_compiled(Graph graph, const Way& way, const std:
   for (const Tensor& input : inputs) in.push_back(input.view());
   std::vector<Tensor> outputs;
   std::vector<TensorView> out;
-  for (const PlanTensor& output : context->plan().outputs) outputs.emplace_back(output.dtype, Shape(output.shape));
+  for (std::size_t i = 0; i < context->plan().outputs.size(); ++i)
+    outputs.emplace_back(context->plan().output(i).dtype, Shape(context->plan().output(i).shape));
   for (Tensor& output : outputs) out.push_back(output.view());
   if (auto status = context->run(in, out); !status) return status.errors();
   return outputs;

@@ -40,6 +40,14 @@ ArtifactHeader header_of(const std::string& bytes) {
   return header;
 }
 
+// Section `index` of the table, in the order in which they are written.
+constexpr std::size_t kPlans = 1, kConstants = 3;
+ArtifactSection section_of(const std::string& bytes, std::size_t index) {
+  ArtifactSection section;
+  std::memcpy(&section, bytes.data() + sizeof(ArtifactHeader) + index * sizeof section, sizeof section);
+  return section;
+}
+
 std::string repaired(std::string bytes) {
   repair_checksum(std::as_writable_bytes(std::span(bytes)));
   return bytes;
@@ -51,6 +59,14 @@ std::string with_header(const std::function<void(ArtifactHeader&)>& change) {
   ArtifactHeader header = header_of(bytes);
   change(header);
   std::memcpy(bytes.data(), &header, sizeof header);
+  return repaired(bytes);
+}
+
+std::string with_section(std::size_t index, const std::function<void(ArtifactSection&)>& change) {
+  std::string bytes = compiled_digits();
+  ArtifactSection section = section_of(bytes, index);
+  change(section);
+  std::memcpy(bytes.data() + sizeof(ArtifactHeader) + index * sizeof section, &section, sizeof section);
   return repaired(bytes);
 }
 
@@ -82,12 +98,9 @@ BrokenCase model_case(const std::string& name, const std::function<void(Compiled
 
 std::vector<BrokenCase> damaged_files() {
   const auto cut = [](auto end_of) {
-    return [end_of] {
-      const std::string& bytes = compiled_digits();
-      return bytes.substr(0, end_of(header_of(bytes)));
-    };
+    return [end_of] { return compiled_digits().substr(0, end_of(compiled_digits())); };
   };
-  using Header = const ArtifactHeader&;
+  using Text = const std::string&;
   return {
       file_case("WrongMagic",
                 [] {
@@ -99,14 +112,14 @@ std::vector<BrokenCase> damaged_files() {
       file_case("WrongVersion",
                 [] { return with_header([](ArtifactHeader& header) { header.version = kArtifactVersion + 1; }); },
                 {"m.octv", "format version " + std::to_string(kArtifactVersion + 1), "Compile the model again"}),
-      file_case("CutInTheHeader", cut([](Header) { return std::size_t{40}; }), {"m.octv", "truncated"}),
-      file_case("CutAfterTheHeader", cut([](Header) { return sizeof(ArtifactHeader); }), {"m.octv", "truncated"}),
+      file_case("CutInTheHeader", cut([](Text) { return sizeof(ArtifactHeader) - 1; }), {"m.octv", "truncated"}),
+      file_case("CutAfterTheHeader", cut([](Text) { return sizeof(ArtifactHeader); }), {"m.octv", "truncated"}),
       file_case("CutInTheMetadata",
-                cut([](Header header) { return header.metadata.offset + header.metadata.bytes / 2; }),
+                cut([](Text all) { return section_of(all, kPlans).offset + section_of(all, kPlans).bytes / 2; }),
                 {"m.octv", "truncated"}),
-      file_case("CutBeforeTheConstants", cut([](Header header) { return header.constants.offset; }),
+      file_case("CutBeforeTheConstants", cut([](Text all) { return section_of(all, kConstants).offset; }),
                 {"m.octv", "truncated"}),
-      file_case("CutInTheConstants", cut([](Header header) { return header.file_bytes - 1; }), {"m.octv", "truncated"}),
+      file_case("CutInTheConstants", cut([](Text all) { return all.size() - 1; }), {"m.octv", "truncated"}),
       file_case("CutWithARepairedChecksum",
                 [] { return repaired(compiled_digits().substr(0, compiled_digits().size() / 2)); },
                 {"m.octv", "section"}),
@@ -118,18 +131,27 @@ std::vector<BrokenCase> damaged_files() {
                   return bytes;
                 },
                 {"m.octv", "checksum"}),
-      file_case("SectionPastTheEnd",
-                [] { return with_header([](ArtifactHeader& header) { header.metadata.bytes = ~std::uint64_t{0}; }); },
-                {"m.octv", "section"}),
+      file_case(
+          "SectionPastTheEnd",
+          [] { return with_section(kPlans, [](ArtifactSection& section) { section.bytes = ~std::uint64_t{0}; }); },
+          {"m.octv", "section"}),
       file_case("ConstantsOffThePage",
-                [] { return with_header([](ArtifactHeader& header) { header.constants.offset += 64; }); },
+                [] { return with_section(kConstants, [](ArtifactSection& section) { section.offset += 64; }); },
                 {"m.octv", "section"}),
+      file_case("MoreSectionsThanThereAre",
+                [] { return with_header([](ArtifactHeader& header) { header.sections = ~std::uint64_t{0}; }); },
+                {"m.octv", "section table"}),
+      file_case("NoPlans",
+                [] { return with_section(kPlans, [](ArtifactSection& section) { section.type = SectionType{77}; }); },
+                {"m.octv", "no section of type 2"}),
+      file_case("PlansTwice",
+                [] { return with_section(0, [](ArtifactSection& section) { section.type = SectionType::plans; }); },
+                {"m.octv", "two sections of type 2"}),
       file_case("MetadataOfOnes",
                 [] {
                   std::string bytes = compiled_digits();
-                  const ArtifactHeader header = header_of(bytes);
-                  std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(header.metadata.offset),
-                              header.metadata.bytes, '\xff');
+                  const ArtifactSection plans = section_of(bytes, kPlans);
+                  std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(plans.offset), plans.bytes, '\xff');
                   return repaired(bytes);
                 },
                 {"m.octv", "metadata"}),
@@ -142,12 +164,17 @@ PlanStep& packing_step(CompiledModel& model) {
   return *std::find_if(steps.begin(), steps.end(), [](const PlanStep& step) { return !step.packed.empty(); });
 }
 
+PlanValue& value_of(CompiledModel& model, ValueIndex index) {
+  return model.plans[0].values[static_cast<std::size_t>(index)];
+}
+
 std::vector<BrokenCase> lying_models() {
   return {
       model_case("ImageSaidToBePacked",
-                 [](CompiledModel& model) { packing_step(model).inputs[0].place = Place::packed; },
+                 [](CompiledModel& model) { value_of(model, packing_step(model).inputs[0]).place = Place::packed; },
                  {"quantized_conv", "packed"}),
-      model_case("ShortPackedWeights", [](CompiledModel& model) { packing_step(model).packed[0].shape = {1}; },
+      model_case("ShortPackedWeights",
+                 [](CompiledModel& model) { value_of(model, packing_step(model).packed[0]).shape = {1}; },
                  {"quantized_conv", "packed"}),
       model_case("NoPackedWeights", [](CompiledModel& model) { packing_step(model).packed.clear(); },
                  {"quantized_conv", "packed"}),
@@ -163,7 +190,7 @@ std::vector<BrokenCase> lying_models() {
                  {"which no step computes"}),
       model_case("HugeInput",
                  [](CompiledModel& model) {
-                   model.plans[0].inputs[0].shape = {1, 1, std::int64_t{1} << 62, 8};
+                   value_of(model, model.plans[0].inputs[0].value).shape = {1, 1, std::int64_t{1} << 62, 8};
                  },
                  {"dimensions"}),
   };
@@ -179,8 +206,10 @@ TEST(BrokenArtifacts, MissingInstructionsAreNamed) {
   if (host_machine().isa.has(Isa::amx_int8)) GTEST_SKIP() << "this machine has AMX";
   const ScratchFolder folder;
   folder.write("m.octv", with_model([](CompiledModel& model) {
-                 model.machine.name = "amx";
-                 model.needs.add(Isa::amx_int8);
+                 for (Plan& plan : model.plans) {
+                   plan.machine.name = "amx";
+                   plan.needs.add(Isa::amx_int8);
+                 }
                }));
   write_input(folder);
   const Outcome outcome = run_program(folder, kRun);
@@ -203,14 +232,14 @@ TEST(BrokenArtifacts, BatchesThatItLacksAreAnsweredWithThoseItHas) {
 TEST(BrokenArtifacts, FlippedMetadataNeverCrashes) {
   if (!has_program()) GTEST_SKIP() << "needs program: it was not built";
   const std::string& bytes = compiled_digits();
-  const ArtifactHeader header = header_of(bytes);
+  const ArtifactSection plans = section_of(bytes, kPlans);
   const ScratchFolder folder;
   write_input(folder);
   constexpr std::uint64_t kFlips = 48;
   for (std::uint64_t flip = 0; flip < kFlips; ++flip) {
-    const std::uint64_t bit = header.metadata.bytes * 8 / kFlips * flip + flip % 8;
+    const std::uint64_t bit = plans.bytes * 8 / kFlips * flip + flip % 8;
     std::string broken = bytes;
-    broken[header.metadata.offset + bit / 8] ^= static_cast<char>(1 << (bit % 8));
+    broken[plans.offset + bit / 8] ^= static_cast<char>(1 << (bit % 8));
     folder.write("m.octv", repaired(broken));
     const Outcome outcome = run_program(folder, "run m.octv --input x.npy --output-dir out --threads 1");
     const bool is_ours = outcome.exit_code == 0 || (outcome.exit_code >= kUsage && outcome.exit_code <= kResource);

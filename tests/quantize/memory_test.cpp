@@ -43,21 +43,24 @@ Graph products(std::int64_t size) {
   return graph;
 }
 
-PlanOperand in_arena(std::uint64_t offset, std::int64_t bytes) {
+PlanValue in_arena(std::uint64_t offset, std::int64_t bytes) {
   return {.place = Place::arena, .dtype = DType::u8, .shape = {bytes}, .offset = offset};
 }
 
 TEST(LiveMemory, IsWhatLaterStepsRead) {
-  const PlanOperand input{.place = Place::input, .dtype = DType::u8, .shape = {8}};
-  const PlanOperand output{.place = Place::output, .dtype = DType::u8, .shape = {8}};
   Plan plan;
+  plan.values = {{.place = Place::input, .dtype = DType::u8, .shape = {8}},
+                 in_arena(0, 64),
+                 in_arena(64, 64),
+                 in_arena(64, 64),  // where the one before was
+                 in_arena(32, 32),  // over a part of what is dead
+                 {.place = Place::output, .dtype = DType::u8, .shape = {8}}};
   plan.steps.resize(5);
-  plan.steps[0].inputs = {input}, plan.steps[0].outputs = {in_arena(0, 64)};
-  plan.steps[1].inputs = {in_arena(0, 64)}, plan.steps[1].outputs = {in_arena(64, 64)};          // both live on
-  plan.steps[2].inputs = {in_arena(64, 64), input}, plan.steps[2].outputs = {in_arena(64, 64)};  // in place
-  plan.steps[3].inputs = {in_arena(64, 64), in_arena(0, 64)},
-  plan.steps[3].outputs = {in_arena(32, 32)};  // over a part of what is dead
-  plan.steps[4].inputs = {in_arena(32, 32)}, plan.steps[4].outputs = {output};
+  plan.steps[0].inputs = {0}, plan.steps[0].outputs = {1};
+  plan.steps[1].inputs = {1}, plan.steps[1].outputs = {2};     // both live on
+  plan.steps[2].inputs = {2, 0}, plan.steps[2].outputs = {3};  // in place
+  plan.steps[3].inputs = {3, 1}, plan.steps[3].outputs = {4};
+  plan.steps[4].inputs = {4}, plan.steps[4].outputs = {5};
   const auto live = live_memory(plan);
   using Ranges = std::vector<ByteRange>;
   EXPECT_EQ(live[0].arena, (Ranges{{0, 64}}));

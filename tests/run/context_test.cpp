@@ -125,7 +125,7 @@ TEST(Context, AHookSeesEveryStepAndItsResults) {
   context->set_step_hook([&](const StepEvent& event) {
     EXPECT_EQ(event.index, seen.size());
     EXPECT_GE(event.elapsed_ns, 0);
-    EXPECT_EQ(event.step->value_names.size(), event.outputs.size());
+    EXPECT_EQ(event.step->outputs.size(), event.outputs.size());
     for (const TensorView& output : event.outputs) seen.push_back(Tensor::copy_of(output));
   });
   run_once(*context, inputs);

@@ -91,7 +91,8 @@ std::string failure_of(Context& context, const Graph& graph) {
   for (const Tensor& tensor : inputs) in.push_back(tensor.view());
   std::vector<Tensor> outputs;
   std::vector<TensorView> out;
-  for (const PlanTensor& tensor : context.plan().outputs) outputs.emplace_back(tensor.dtype, Shape(tensor.shape));
+  for (std::size_t i = 0; i < context.plan().outputs.size(); ++i)
+    outputs.emplace_back(context.plan().output(i).dtype, Shape(context.plan().output(i).shape));
   for (Tensor& tensor : outputs) out.push_back(tensor.view());
   const Status status = context.run(in, out);
   if (status) return {};
@@ -105,7 +106,7 @@ void expect_failures(const Graph& graph, BatchOrder order, std::int64_t batch) {
       make_plan(graph, *machine_for_target("avx2"),
                 {.batch = batch, .allow_reference = true, .batch_order = order, .kernels = kKernels}, constants);
   ASSERT_TRUE(plan) << to_string(plan.errors());
-  EXPECT_EQ(plan->image_loop.steps > 0, order == BatchOrder::images);
+  EXPECT_EQ(!plan->regions.empty(), order == BatchOrder::images);
   CompiledModel compiled;
   compiled.plans.push_back(std::move(*plan));
   adopt_constants(compiled, constants);

@@ -17,71 +17,92 @@ struct Lie {
 
 PlanStep& step(CompiledModel& model, std::size_t index) { return model.plans[0].steps[index]; }
 
+// The value as this operand or port alone sees it.
+PlanValue& own(CompiledModel& model, ValueIndex& index) {
+  std::vector<PlanValue>& values = model.plans[0].values;
+  values.push_back(values[static_cast<std::size_t>(index)]);
+  index = static_cast<ValueIndex>(values.size()) - 1;
+  return values.back();
+}
+
+PlanValue& input(CompiledModel& model, std::size_t of_step, std::size_t index) {
+  return own(model, step(model, of_step).inputs[index]);
+}
+
+PlanValue& output(CompiledModel& model, std::size_t of_step) { return own(model, step(model, of_step).outputs[0]); }
+
 const Lie kLies[] = {
     {"operator", [](CompiledModel& m) { step(m, 0).op = "tabel"; }, "operator 'tabel'"},
     {"kernel", [](CompiledModel& m) { step(m, 0).kernel = "fast"; }, "kernel 'fast'"},
     {"kernel of another operator", [](CompiledModel& m) { step(m, 0).kernel = "reshape_copy_portable"; }, "for table"},
     {"attributes", [](CompiledModel& m) { step(m, 0).attrs.push_back(std::byte{1}); },
      "attributes that cannot be decoded"},
-    {"arena offset", [](CompiledModel& m) { step(m, 0).outputs[0].offset = m.plans[0].arena_bytes; },
+    {"arena offset", [](CompiledModel& m) { output(m, 0).offset = m.plans[0].arena_bytes; },
      "a place inside the arena"},
-    {"huge offset", [](CompiledModel& m) { step(m, 0).outputs[0].offset = ~std::uint64_t{63}; },
-     "a place inside the arena"},
-    {"unaligned", [](CompiledModel& m) { step(m, 0).outputs[0].offset = 1; }, "a multiple of 64"},
+    {"huge offset", [](CompiledModel& m) { output(m, 0).offset = ~std::uint64_t{63}; }, "a place inside the arena"},
+    {"unaligned", [](CompiledModel& m) { output(m, 0).offset = 1; }, "a multiple of 64"},
     {"small arena", [](CompiledModel& m) { m.plans[0].arena_bytes = 512; }, "a place inside the arena"},
     {"huge arena", [](CompiledModel& m) { m.plans[0].arena_bytes = std::uint64_t{1} << 60; }, "an arena of",
      ErrorKind::resource},
-    {"constant offset", [](CompiledModel& m) { step(m, 0).inputs[1].offset = 64; }, "a place inside the constants"},
+    {"constant offset", [](CompiledModel& m) { input(m, 0, 1).offset = 64; }, "a place inside the constants"},
     {"no constants", [](CompiledModel& m) { m.constants = {}; }, "a place inside the constants"},
-    {"constants as output", [](CompiledModel& m) { step(m, 0).outputs[0].place = Place::constant; },
-     "one that can be written"},
-    {"input as output", [](CompiledModel& m) { step(m, 0).outputs[0].place = Place::input; },
-     "one that can be written"},
-    {"output as input", [](CompiledModel& m) { step(m, 1).inputs[1].place = Place::output; }, "one that can be read"},
-    {"input index", [](CompiledModel& m) { step(m, 0).inputs[0].offset = 1; }, "tensor 1 of the model"},
-    {"output index", [](CompiledModel& m) { step(m, 2).outputs[0].offset = ~std::uint64_t{0}; }, "of the model"},
+    {"constants as output", [](CompiledModel& m) { output(m, 0).place = Place::constant; }, "one that can be written"},
+    {"input as output", [](CompiledModel& m) { output(m, 0).place = Place::input; }, "one that can be written"},
+    {"output as input", [](CompiledModel& m) { input(m, 1, 1).place = Place::output; }, "one that can be read"},
+    {"input index", [](CompiledModel& m) { input(m, 0, 0).offset = 1; }, "tensor 1 of the model"},
+    {"output index", [](CompiledModel& m) { output(m, 2).offset = ~std::uint64_t{0}; }, "of the model"},
     {"input shape",
      [](CompiledModel& m) {
-       m.plans[0].inputs[0].shape = {1, 8, 63};
+       own(m, m.plans[0].inputs[0].value).shape = {1, 8, 63};
      },
      "the type and size of 'x'"},
-    {"output type", [](CompiledModel& m) { m.plans[0].outputs[0].dtype = DType::s8; }, "the type and size of 'y'"},
+    {"output type", [](CompiledModel& m) { own(m, m.plans[0].outputs[0].value).dtype = DType::s8; },
+     "the type and size of 'y'"},
     {"operand shape",
      [](CompiledModel& m) {
-       step(m, 1).inputs[0].shape = {1, 8, 32};
+       input(m, 1, 0).shape = {1, 8, 32};
      },
      "shape"},
     {"negative dimension",
      [](CompiledModel& m) {
-       step(m, 0).outputs[0].shape = {-1, 8, 64};
+       output(m, 0).shape = {-1, 8, 64};
      },
      "impossible dimensions"},
     {"overflowing dimensions",
      [](CompiledModel& m) {
-       m.plans[0].inputs[0].shape = {1LL << 62, 1LL << 62};
+       own(m, m.plans[0].inputs[0].value).shape = {1LL << 62, 1LL << 62};
      },
      "impossible dimensions"},
-    {"rank", [](CompiledModel& m) { step(m, 0).outputs[0].shape.assign(1000, 1); }, "rank 1000"},
+    {"rank", [](CompiledModel& m) { output(m, 0).shape.assign(1000, 1); }, "rank 1000"},
     {"output shape",
      [](CompiledModel& m) {
-       step(m, 0).outputs[0].shape = {1, 8, 32};
+       output(m, 0).shape = {1, 8, 32};
      },
      "output 0"},
-    {"result type", [](CompiledModel& m) { step(m, 0).outputs[0].dtype = DType::s8; }, "output 0"},
+    {"result type", [](CompiledModel& m) { output(m, 0).dtype = DType::s8; }, "output 0"},
     {"missing input", [](CompiledModel& m) { step(m, 0).inputs.pop_back(); }, "table"},
-    {"absent input", [](CompiledModel& m) { step(m, 0).inputs[1].place = Place::absent; }, "table"},
+    {"absent input", [](CompiledModel& m) { step(m, 0).inputs[1] = kNoValue; }, "table"},
     {"missing output", [](CompiledModel& m) { step(m, 0).outputs.clear(); }, "outputs"},
-    {"packed input", [](CompiledModel& m) { step(m, 1).inputs[0].place = Place::packed; }, "a packed constant"},
+    {"packed input", [](CompiledModel& m) { input(m, 1, 0).place = Place::packed; }, "a packed constant"},
     {"packed constant", [](CompiledModel& m) { step(m, 1).packed.push_back(step(m, 0).inputs[1]); },
      "packed constants"},
     {"result over an operand",
      [](CompiledModel& m) {
        m.plans[0].arena_bytes = 4096;
-       step(m, 1).outputs[0].offset = step(m, 1).inputs[0].offset + 64;
+       output(m, 1).offset = input(m, 1, 0).offset + 64;
      },
      "memory that input 0 occupies"},
+    {"value index", [](CompiledModel& m) { step(m, 0).inputs[0] = 1000; }, "value 1000"},
+    {"negative value index", [](CompiledModel& m) { step(m, 0).outputs[0] = -1; }, "value -1"},
+    {"packed value index", [](CompiledModel& m) { step(m, 0).packed.push_back(-2); }, "value -2"},
+    {"port without a value", [](CompiledModel& m) { m.plans[0].outputs[0].value = kNoValue; }, "value -1"},
+    {"port that lies elsewhere", [](CompiledModel& m) { m.plans[0].outputs[0].value = 0; }, "place 'input'"},
+    {"view of itself", [](CompiledModel& m) { m.plans[0].values[1].view_of = 1; }, "a view of value 1"},
+    {"view of another place", [](CompiledModel& m) { output(m, 0).view_of = 0; }, "a view that lies elsewhere"},
+    {"schedule", [](CompiledModel& m) { step(m, 0).schedule.push_back(std::byte{1}); }, "a schedule"},
+    {"subplans", [](CompiledModel& m) { step(m, 0).subplans.push_back(0); }, "subplans"},
     {"no step for an output", [](CompiledModel& m) { m.plans[0].steps.pop_back(); }, "which no step computes"},
-    {"instructions", [](CompiledModel& m) { m.needs.bits |= 1u << 31; }, "which needs", ErrorKind::resource},
+    {"instructions", [](CompiledModel& m) { m.plans[0].needs.bits |= 1u << 31; }, "which needs", ErrorKind::resource},
 };
 
 TEST(Load, LiesAreRefusedWithTheirPlace) {
@@ -105,8 +126,8 @@ TEST(Load, MissingInstructionsAreListed) {
   IsaSet all;
   for (int i = 0; i < kIsaCount; ++i) all.add(static_cast<Isa>(i));
   if (host_machine().isa == all) GTEST_SKIP() << "this machine has every instruction set";
-  model.needs = all;
-  model.machine.name = "another machine";
+  model.plans[0].needs = all;
+  model.plans[0].machine.name = "another machine";
   const auto loaded = load_model(std::move(model), {.threads = 1});
   ASSERT_FALSE(loaded);
   const std::string message = loaded.errors()[0].message();

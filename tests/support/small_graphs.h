@@ -1,4 +1,4 @@
-// Small graphs of byte tensors, whose answers are exact. For the tests of plan/, artifact/, run/ and api/.
+// Small graphs of byte tensors, whose answers are exact. For the tests of plan/, planner/, artifact/, run/ and api/.
 #ifndef OCTAVO_TESTS_SUPPORT_SMALL_GRAPHS_H_
 #define OCTAVO_TESTS_SUPPORT_SMALL_GRAPHS_H_
 
@@ -11,6 +11,7 @@
 #include "artifact/artifact.h"
 #include "graph/graph.h"
 #include "ops/list.h"
+#include "planner/planner.h"
 #include "run/model.h"
 
 namespace octavo::testing {
@@ -89,16 +90,12 @@ inline CompiledModel compile_graphs(const std::vector<const Graph*>& graphs, con
   CompiledModel model;
   model.source = "test.onnx";
   model.dialect = "ONNX fp32";
-  model.machine = machine;
   ConstantPool pool;
   for (const Graph* graph : graphs) {
     if (options.batch_order == BatchOrder::automatic) options.batch = static_cast<std::int64_t>(model.plans.size() + 1);
     auto plan = make_plan(*graph, machine, options, pool);
     if (!plan) ADD_FAILURE() << to_string(plan.errors());
     else model.plans.push_back(std::move(*plan));
-  }
-  for (const Plan& plan : model.plans) {
-    for (const PlanStep& step : plan.steps) model.needs.add(find_kernel(step.kernel)->needs);
   }
   adopt_constants(model, pool);
   return model;
@@ -115,7 +112,9 @@ inline std::vector<Tensor> run_once(Context& context, const std::vector<Tensor>&
   for (const Tensor& tensor : inputs) in.push_back(tensor.view());
   std::vector<Tensor> outputs;
   std::vector<TensorView> out;
-  for (const PlanTensor& tensor : context.plan().outputs) outputs.emplace_back(tensor.dtype, Shape(tensor.shape));
+  const Plan& plan = context.plan();
+  for (std::size_t i = 0; i < plan.outputs.size(); ++i)
+    outputs.emplace_back(plan.output(i).dtype, Shape(plan.output(i).shape));
   for (Tensor& tensor : outputs) out.push_back(tensor.view());
   const Status status = context.run(in, out);
   if (!status) ADD_FAILURE() << to_string(status.errors());

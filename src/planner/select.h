@@ -1,6 +1,6 @@
-// select: which kernel computes a call on a machine, and why the others do not. Part of select/.
-#ifndef OCTAVO_SELECT_SELECT_H_
-#define OCTAVO_SELECT_SELECT_H_
+// select: which kernel computes a call on a machine, and why the others do not. Part of planner/.
+#ifndef OCTAVO_PLANNER_SELECT_H_
+#define OCTAVO_PLANNER_SELECT_H_
 
 #include <functional>
 #include <optional>
@@ -46,4 +46,4 @@ Result<Choice> choose(const OpCall& call, const Machine& machine, const SelectOp
 
 }  // namespace octavo
 
-#endif  // OCTAVO_SELECT_SELECT_H_
+#endif  // OCTAVO_PLANNER_SELECT_H_

@@ -1,5 +1,5 @@
-// Buffers that live together do not overlap, and the arena is not much larger than it must be. Tests of plan/arena.
-#include "plan/arena.h"
+// Buffers that live together do not overlap, and the arena is not much larger than it must be. Tests of planner/arena.
+#include "planner/arena.h"
 
 #include <gtest/gtest.h>
 

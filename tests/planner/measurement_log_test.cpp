@@ -1,5 +1,5 @@
-// The log of measurements: what it keeps, what it refuses, and times measured for it. Tests of select/.
-#include "select/measurement_log.h"
+// The log of measurements: what it keeps, what it refuses, and times measured for it. Tests of planner/.
+#include "planner/measurement_log.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 
 #include "kernels/conv/conv.h"
 #include "ops/quantized_conv/quantized_conv.h"
-#include "select/measure.h"
+#include "planner/measure.h"
 #include "support/child.h"
 
 namespace octavo {

@@ -1,5 +1,5 @@
-// Which steps run image by image, and what such a step is. Part of plan/.
-#include "plan/image_loop.h"
+// Which steps run image by image, and what such a step is. Part of planner/.
+#include "planner/image_loop.h"
 
 #include <limits>
 

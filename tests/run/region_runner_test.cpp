@@ -1,5 +1,7 @@
-// Image loops against the references, over threads and numbers of images. Tests of run/image_runner.
+// Regions against the references, over threads and numbers of images. Tests of run/region_runner.
 #include <gtest/gtest.h>
+
+#include <limits>
 
 #include "ops/evaluate.h"
 #include "support/small_graphs.h"
@@ -47,7 +49,7 @@ std::shared_ptr<const Model> load(CompiledModel model, int threads) {
   return loaded ? *loaded : nullptr;
 }
 
-TEST(ImageRunner, EveryNumberOfImagesAndThreadsGivesTheReferencesAnswers) {
+TEST(RegionRunner, EveryNumberOfImagesAndThreadsGivesTheReferencesAnswers) {
   for (std::int64_t images = 2; images <= 9; ++images) {
     const Graph graph = loop_graph(images);
     const std::vector<Tensor> inputs = random_inputs(graph, static_cast<unsigned>(images));
@@ -57,8 +59,9 @@ TEST(ImageRunner, EveryNumberOfImagesAndThreadsGivesTheReferencesAnswers) {
       SCOPED_TRACE(std::to_string(images) + " images, " + std::to_string(threads) + " threads");
       const auto model = load(compiled(graph, images, BatchOrder::images), threads);
       ASSERT_NE(model, nullptr);
-      EXPECT_GE(model->plans()[0].image_loop.steps, 5);
-      EXPECT_LT(model->plans()[0].image_loop.steps, static_cast<std::int64_t>(model->plans()[0].steps.size()));
+      ASSERT_EQ(model->plans()[0].regions.size(), 1u);
+      EXPECT_GE(model->plans()[0].regions[0].steps, 5);
+      EXPECT_LT(model->plans()[0].regions[0].steps, static_cast<std::int64_t>(model->plans()[0].steps.size()));
       auto context = Context::create(model, {.executor = std::make_shared<ThreadPool>(threads)});
       ASSERT_TRUE(context);
       EXPECT_EQ(run_once(*context, inputs), *expected);
@@ -67,7 +70,7 @@ TEST(ImageRunner, EveryNumberOfImagesAndThreadsGivesTheReferencesAnswers) {
   }
 }
 
-TEST(ImageRunner, AHookIsToldOfWholeBatches) {
+TEST(RegionRunner, AHookIsToldOfWholeBatches) {
   const Graph graph = loop_graph(5);
   const std::vector<Tensor> inputs = random_inputs(graph, 3);
   for (const int threads : {1, 2, 4}) {
@@ -102,20 +105,26 @@ struct Lie {
 };
 
 const Lie kLies[] = {
-    {"more steps than there are", [](Plan& plan) { plan.image_loop.steps = 1000; }, "an image loop of 1000 steps"},
-    {"negative steps", [](Plan& plan) { plan.image_loop.steps = -1; }, "an image loop of -1 steps"},
-    {"no images", [](Plan& plan) { plan.image_loop.images = 0; }, "an image loop over 0 images"},
-    {"too many images", [](Plan& plan) { plan.image_loop.images = std::int64_t{1} << 62; }, "an image loop over"},
-    {"images that the input has not", [](Plan& plan) { plan.image_loop.images = 4; }, "the type and size of 'x'"},
-    {"a loop that ends early", [](Plan& plan) { plan.image_loop.steps = 1; }, "image"},
-    {"a small arena of an image", [](Plan& plan) { plan.image_loop.arena_bytes = 64; },
-     "a place inside the arena of an image"},
-    {"a huge arena of an image", [](Plan& plan) { plan.image_loop.arena_bytes = ~std::uint64_t{0}; }, "an arena of",
+    {"more steps than there are", [](Plan& plan) { plan.regions[0].steps = 1000; }, "a region of 1000 steps"},
+    {"negative steps", [](Plan& plan) { plan.regions[0].steps = -1; }, "a region of -1 steps"},
+    {"no steps", [](Plan& plan) { plan.regions[0].steps = 0; }, "a region of 0 steps"},
+    {"a step before the first", [](Plan& plan) { plan.regions[0].first_step = -1; }, "steps from step -1"},
+    {"a step after the last", [](Plan& plan) { plan.regions[0].first_step = std::numeric_limits<std::int64_t>::max(); },
+     "steps from step 9223"},
+    {"two regions of one step", [](Plan& plan) { plan.regions.push_back(plan.regions[0]); }, "a region of"},
+    {"no slices", [](Plan& plan) { plan.regions[0].slices = 0; }, "a region of 0 slices"},
+    {"too many slices", [](Plan& plan) { plan.regions[0].slices = std::int64_t{1} << 62; }, "slices, expected"},
+    {"slices that the input has not", [](Plan& plan) { plan.regions[0].slices = 4; }, "the type and size of 'x'"},
+    {"a region that ends early", [](Plan& plan) { plan.regions[0].steps = 1; }, "region"},
+    {"no region at all", [](Plan& plan) { plan.regions.clear(); }, "step"},
+    {"a small arena of a slice", [](Plan& plan) { plan.regions[0].arena_bytes = 64; },
+     "a place inside the arena of a slice"},
+    {"a huge arena of a slice", [](Plan& plan) { plan.regions[0].arena_bytes = ~std::uint64_t{0}; }, "an arena of",
      ErrorKind::resource},
-    {"an arena for fewer images", [](Plan& plan) { plan.arena_bytes = 512; }, "a place inside the arena"},
+    {"an arena for fewer slices", [](Plan& plan) { plan.arena_bytes = 512; }, "a place inside the arena"},
 };
 
-TEST(ImageRunner, LiesAreRefused) {
+TEST(RegionRunner, LiesAreRefused) {
   const Graph graph = loop_graph(5);
   for (const Lie& lie : kLies) {
     SCOPED_TRACE(lie.what);

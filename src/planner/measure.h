@@ -1,6 +1,6 @@
-// measure_ns: how long a kernel takes for a call, on this machine and one thread. Part of select/.
-#ifndef OCTAVO_SELECT_MEASURE_H_
-#define OCTAVO_SELECT_MEASURE_H_
+// measure_ns: how long a kernel takes for a call, on this machine and one thread. Part of planner/.
+#ifndef OCTAVO_PLANNER_MEASURE_H_
+#define OCTAVO_PLANNER_MEASURE_H_
 
 #include <optional>
 
@@ -15,4 +15,4 @@ std::optional<double> measure_ns(const Kernel& kernel, const OpCall& call);
 
 }  // namespace octavo
 
-#endif  // OCTAVO_SELECT_MEASURE_H_
+#endif  // OCTAVO_PLANNER_MEASURE_H_

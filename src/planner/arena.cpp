@@ -1,5 +1,5 @@
-// Best-fit placement of buffers by size and lifetime. Part of plan/.
-#include "plan/arena.h"
+// Best-fit placement of buffers by size and lifetime. Part of planner/.
+#include "planner/arena.h"
 
 #include <algorithm>
 #include <limits>

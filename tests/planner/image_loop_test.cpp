@@ -1,5 +1,5 @@
-// Which steps run image by image. Tests of plan/image_loop.
-#include "plan/image_loop.h"
+// Which steps run image by image. Tests of planner/image_loop.
+#include "planner/image_loop.h"
 
 #include <gtest/gtest.h>
 
@@ -57,7 +57,7 @@ std::int64_t steps_in_loop(const Graph& graph) {
   auto plan =
       make_plan(graph, host_machine(), {.batch = 4, .allow_reference = true, .batch_order = BatchOrder::images}, pool);
   if (!plan) ADD_FAILURE() << to_string(plan.errors());
-  return plan ? plan->image_loop.steps : -1;
+  return !plan ? -1 : plan->regions.empty() ? 0 : plan->regions.front().steps;
 }
 
 TEST(ImageCalls, OnlyWhatKeepsImagesApart) {
@@ -98,15 +98,23 @@ TEST(ImageLoop, WhatALaterStepReadsHasRoomForAllImages) {
   const auto plan =
       make_plan(graph, host_machine(), {.batch = 4, .allow_reference = true, .batch_order = BatchOrder::images}, pool);
   ASSERT_TRUE(plan) << to_string(plan.errors());
-  EXPECT_EQ(plan->image_loop.steps, 2) << "the last one sees one row";
-  EXPECT_EQ(plan->image_loop.images, 4);
-  EXPECT_EQ(plan->steps[0].outputs[0].place, Place::image_arena);
+  ASSERT_EQ(plan->regions.size(), 1u);
+  const Region& loop = plan->regions.front();
+  EXPECT_EQ(loop.first_step, 0);
+  EXPECT_EQ(loop.steps, 2) << "the last one sees one row";
+  EXPECT_EQ(loop.slices, 4);
+  const auto input = [&](std::size_t step) { return plan->value(plan->steps[step].inputs[0]); };
+  const auto output = [&](std::size_t step) { return plan->value(plan->steps[step].outputs[0]); };
+  EXPECT_EQ(plan->steps[0].inputs[0], 1) << "a slice of the model's input";
+  EXPECT_EQ(input(0).view_of, 0);
+  EXPECT_EQ(output(0).place, Place::region);
   EXPECT_EQ(plan->steps[1].inputs[0], plan->steps[0].outputs[0]);
-  EXPECT_EQ(plan->steps[1].outputs[0].place, Place::arena);
-  EXPECT_EQ(plan->steps[1].outputs[0].shape, (std::vector<std::int64_t>{1, 100}));
-  EXPECT_EQ(plan->steps[2].inputs[0].shape, (std::vector<std::int64_t>{400}));
+  EXPECT_EQ(output(1).place, Place::arena);
+  EXPECT_EQ(output(1).shape, (std::vector<std::int64_t>{1, 100}));
+  EXPECT_EQ(input(2).shape, (std::vector<std::int64_t>{400}));
+  EXPECT_EQ(input(2).view_of, plan->steps[1].outputs[0]) << "all slices of it";
   EXPECT_GE(plan->arena_bytes, 400u);
-  EXPECT_LT(plan->image_loop.arena_bytes, 400u);
+  EXPECT_LT(loop.arena_bytes, 400u);
   EXPECT_EQ(plan->calls_of(1), 4);
   EXPECT_EQ(plan->calls_of(2), 1);
 }

@@ -1,7 +1,7 @@
 // MeasurementLog: what was measured on which machine, kept in a file that only grows; and the times of calls in it,
-// which overrule predictions. Part of select/.
-#ifndef OCTAVO_SELECT_MEASUREMENT_LOG_H_
-#define OCTAVO_SELECT_MEASUREMENT_LOG_H_
+// which overrule predictions. Part of planner/.
+#ifndef OCTAVO_PLANNER_MEASUREMENT_LOG_H_
+#define OCTAVO_PLANNER_MEASUREMENT_LOG_H_
 
 #include <cstdint>
 #include <map>
@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "octavo/choices.h"
-#include "select/select.h"
+#include "planner/select.h"
 
 namespace octavo {
 
@@ -76,4 +76,4 @@ class CallTimes {
 
 }  // namespace octavo
 
-#endif  // OCTAVO_SELECT_MEASUREMENT_LOG_H_
+#endif  // OCTAVO_PLANNER_MEASUREMENT_LOG_H_

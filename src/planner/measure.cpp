@@ -1,5 +1,5 @@
-// One call, prepared and timed. Part of select/.
-#include "select/measure.h"
+// One call, prepared and timed. Part of planner/.
+#include "planner/measure.h"
 
 #include <algorithm>
 #include <chrono>

@@ -1,6 +1,6 @@
-// Where buffers of known lifetime lie in one arena. Part of plan/.
-#ifndef OCTAVO_PLAN_ARENA_H_
-#define OCTAVO_PLAN_ARENA_H_
+// Where buffers of known lifetime lie in one arena. Part of planner/.
+#ifndef OCTAVO_PLANNER_ARENA_H_
+#define OCTAVO_PLANNER_ARENA_H_
 
 #include <cstdint>
 #include <span>
@@ -20,4 +20,4 @@ std::uint64_t place_buffers(std::span<ArenaBuffer> buffers);
 
 }  // namespace octavo
 
-#endif  // OCTAVO_PLAN_ARENA_H_
+#endif  // OCTAVO_PLANNER_ARENA_H_

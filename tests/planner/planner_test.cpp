@@ -1,12 +1,12 @@
-// Order, aliases, in-place reuse, copies and constants of a plan. Tests of plan/.
-#include "plan/plan.h"
+// Order, aliases, in-place reuse, copies and constants of a plan. Tests of planner/.
+#include "planner/planner.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "ops/list.h"
-#include "plan/macs.h"
+#include "planner/macs.h"
 #include "support/small_graphs.h"
 
 namespace octavo {
@@ -64,14 +64,22 @@ TEST(Plan, AConsumedGraphGivesTheSame) {
 TEST(Plan, InputsAndOutputsAreUsedInTheCallersMemory) {
   const Plan plan = plan_of(chain_graph());
   ASSERT_EQ(plan.steps.size(), 3u);
-  EXPECT_EQ(plan.steps[0].inputs[0].place, Place::input);
-  EXPECT_EQ(plan.steps[1].inputs[1].place, Place::input);
-  EXPECT_EQ(plan.steps[2].outputs[0].place, Place::output);
+  EXPECT_EQ(plan.steps[0].inputs[0], plan.inputs[0].value);
+  EXPECT_EQ(plan.steps[1].inputs[1], plan.inputs[0].value);
+  EXPECT_EQ(plan.steps[2].outputs[0], plan.outputs[0].value);
+  EXPECT_EQ(plan.input(0).place, Place::input);
+  EXPECT_EQ(plan.output(0).place, Place::output);
   EXPECT_EQ(plan.inputs.size(), 1u);
   EXPECT_EQ(plan.inputs[0].name, "x");
   EXPECT_EQ(plan.outputs[0].name, "y");
-  EXPECT_EQ(plan.outputs[0].shape, (std::vector<std::int64_t>{1, 8, 64}));
+  EXPECT_EQ(plan.output(0).shape, (std::vector<std::int64_t>{1, 8, 64}));
 }
+
+const PlanValue& input_of(const Plan& plan, std::size_t step, std::size_t i = 0) {
+  return plan.value(plan.steps[step].inputs[i]);
+}
+
+const PlanValue& output_of(const Plan& plan, std::size_t step) { return plan.value(plan.steps[step].outputs[0]); }
 
 // x -> a table of a -> ... -> output; every intermediate value has one reader.
 Graph table_chain(int length) {
@@ -87,8 +95,9 @@ Graph table_chain(int length) {
 TEST(Plan, AStepMayTakeOverTheBufferOfADyingInput) {
   if (!host_machine().isa.has(Isa::avx2)) GTEST_SKIP() << "needs avx2: the table kernels that work in place";
   const Plan plan = plan_of(table_chain(4));
-  EXPECT_EQ(plan.steps[1].outputs[0], plan.steps[1].inputs[0]);
-  EXPECT_EQ(plan.steps[2].outputs[0], plan.steps[1].inputs[0]);
+  EXPECT_EQ(output_of(plan, 1).offset, input_of(plan, 1).offset);
+  EXPECT_EQ(output_of(plan, 2).offset, input_of(plan, 1).offset);
+  EXPECT_NE(plan.steps[1].outputs[0], plan.steps[1].inputs[0]) << "another value in the same memory";
   EXPECT_LT(plan.arena_bytes, 2 * 1000u);
 }
 
@@ -101,7 +110,7 @@ TEST(Plan, AnInputThatIsStillNeededIsNotTakenOver) {
   const ValueId c = add_or_die(graph, kQuantizedBinary, testing::weighted_sum(), {a, b}, "c");
   graph.add_output(c, "y");
   const Plan plan = plan_of(graph);
-  EXPECT_NE(plan.steps[1].outputs[0].offset, plan.steps[1].inputs[0].offset);
+  EXPECT_NE(output_of(plan, 1).offset, input_of(plan, 1).offset);
 }
 
 TEST(Plan, AnInputThatIsReadTwiceIsNotTakenOver) {
@@ -114,10 +123,8 @@ TEST(Plan, AnInputThatIsReadTwiceIsNotTakenOver) {
   const ValueId c = add_or_die(graph, kQuantizedBinary, testing::weighted_sum(), {b, x}, "c");
   graph.add_output(add_or_die(graph, kTable, NoAttrs{}, {c, table}, "d"), "y");
   const Plan plan = plan_of(graph);
-  EXPECT_NE(plan.steps[1].outputs[0].offset, plan.steps[1].inputs[0].offset)
-      << "a kernel may read one operand ahead of the other";
-  EXPECT_EQ(plan.steps[2].outputs[0].offset, plan.steps[2].inputs[0].offset)
-      << "the same kernel, with operands of their own";
+  EXPECT_NE(output_of(plan, 1).offset, input_of(plan, 1).offset) << "a kernel may read one operand ahead of the other";
+  EXPECT_EQ(output_of(plan, 2).offset, input_of(plan, 2).offset) << "the same kernel, with operands of their own";
 }
 
 TEST(Plan, AReshapeIsAnAlias) {
@@ -130,10 +137,12 @@ TEST(Plan, AReshapeIsAnAlias) {
   graph.add_output(add_or_die(graph, kReshape, ReshapeAttrs{{10, 10}}, {b}, "square"), "y");
   const Plan plan = plan_of(graph);
   ASSERT_EQ(plan.steps.size(), 2u);
-  EXPECT_EQ(plan.steps[1].inputs[0].offset, plan.steps[0].outputs[0].offset);
-  EXPECT_EQ(plan.steps[1].inputs[0].shape, (std::vector<std::int64_t>{100}));
-  EXPECT_EQ(plan.steps[1].outputs[0].place, Place::output) << "through the alias, straight into the caller's memory";
-  EXPECT_EQ(plan.outputs[0].shape, (std::vector<std::int64_t>{10, 10}));
+  EXPECT_EQ(input_of(plan, 1).view_of, plan.steps[0].outputs[0]);
+  EXPECT_EQ(input_of(plan, 1).offset, output_of(plan, 0).offset);
+  EXPECT_EQ(input_of(plan, 1).shape, (std::vector<std::int64_t>{100}));
+  EXPECT_EQ(output_of(plan, 1).place, Place::output) << "through the alias, straight into the caller's memory";
+  EXPECT_EQ(plan.output(0).view_of, plan.steps[1].outputs[0]);
+  EXPECT_EQ(plan.output(0).shape, (std::vector<std::int64_t>{10, 10}));
 }
 
 TEST(Plan, OutputsThatCannotBeComputedInPlaceAreCopied) {
@@ -152,11 +161,11 @@ TEST(Plan, OutputsThatCannotBeComputedInPlaceAreCopied) {
   int copies = 0;
   for (const PlanStep& step : plan.steps) {
     if (step.op == "reshape") ++copies;
-    for (const PlanOperand& output : step.outputs) {
-      if (output.place == Place::output) ++written[output.offset];
+    for (const ValueIndex output : step.outputs) {
+      if (plan.value(output).place == Place::output) ++written[plan.value(output).offset];
     }
-    for (const PlanOperand& input : step.inputs)
-      EXPECT_NE(input.place, Place::output) << "the caller's output is never read";
+    for (const ValueIndex input : step.inputs)
+      EXPECT_NE(plan.value(input).place, Place::output) << "the caller's output is never read";
   }
   EXPECT_EQ(written, std::vector<int>(5, 1));
   EXPECT_EQ(copies, 4);
@@ -195,9 +204,9 @@ TEST(Plan, PackedConstantsAreKeptOnlyInPackedForm) {
   const std::vector<const Kernel*> kernels = {&packer};
   const auto plan = make_plan(graph, *machine_for_target("avx2"), {.kernels = kernels}, pool);
   ASSERT_TRUE(plan) << to_string(plan.errors());
-  EXPECT_EQ(plan->steps[0].inputs[1].place, Place::packed);
+  EXPECT_EQ(input_of(*plan, 0, 1).place, Place::packed);
   ASSERT_EQ(plan->steps[0].packed.size(), 1u);
-  EXPECT_EQ(plan->steps[0].packed[0], plan->steps[1].packed[0]);
+  EXPECT_EQ(plan->value(plan->steps[0].packed[0]), plan->value(plan->steps[1].packed[0]));
   EXPECT_EQ(pool.bytes().size(), 256 + kReadSlack);
 }
 

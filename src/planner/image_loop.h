@@ -1,7 +1,7 @@
 // The steps of a batch that run image by image, so that what one leaves is still in the caches when the next reads it.
-// Part of plan/.
-#ifndef OCTAVO_PLAN_IMAGE_LOOP_H_
-#define OCTAVO_PLAN_IMAGE_LOOP_H_
+// Part of planner/.
+#ifndef OCTAVO_PLANNER_IMAGE_LOOP_H_
+#define OCTAVO_PLANNER_IMAGE_LOOP_H_
 
 #include <cstdint>
 #include <deque>
@@ -45,4 +45,4 @@ class ImageCalls {
 
 }  // namespace octavo
 
-#endif  // OCTAVO_PLAN_IMAGE_LOOP_H_
+#endif  // OCTAVO_PLANNER_IMAGE_LOOP_H_

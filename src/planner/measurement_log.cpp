@@ -1,5 +1,5 @@
-// Reading and appending lines, and times of calls from them. Part of select/.
-#include "select/measurement_log.h"
+// Reading and appending lines, and times of calls from them. Part of planner/.
+#include "planner/measurement_log.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -14,7 +14,7 @@
 #include <set>
 
 #include "base/file.h"
-#include "select/measure.h"
+#include "planner/measure.h"
 
 namespace octavo {
 namespace {

@@ -1,5 +1,5 @@
-// Candidates, legality, cost: the choice of one kernel. Part of select/.
-#include "select/select.h"
+// Candidates, legality, cost: the choice of one kernel. Part of planner/.
+#include "planner/select.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
-// Which kernel is picked, by name, for pretended machines. Tests of select/.
-#include "select/select.h"
+// Which kernel is picked, by name, for pretended machines. Tests of planner/.
+#include "planner/select.h"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,50 @@
+// ConstantPool: constant data shared by all plans of a model. Part of plan/.
+#ifndef OCTAVO_PLAN_CONSTANTS_H_
+#define OCTAVO_PLAN_CONSTANTS_H_
+
+#include <cstdint>
+#include <new>
+#include <unordered_map>
+#include <vector>
+
+#include "base/tensor.h"
+
+namespace octavo {
+
+// Memory that starts on kAlignment, as constants must.
+template <class T>
+struct AlignedAllocator {
+  using value_type = T;
+  AlignedAllocator() = default;
+  template <class U>
+  AlignedAllocator(const AlignedAllocator<U>&) {}
+  T* allocate(std::size_t count) {
+    return static_cast<T*>(::operator new (count * sizeof(T), std::align_val_t{kAlignment}));
+  }
+  void deallocate(T* memory, std::size_t) { ::operator delete (memory, std::align_val_t{kAlignment}); }
+  bool operator==(const AlignedAllocator&) const { return true; }
+};
+using AlignedBytes = std::vector<std::byte, AlignedAllocator<std::byte>>;
+
+// Equal tensors are stored once.
+class ConstantPool {
+ public:
+  // Returns the offset, a multiple of kAlignment.
+  std::uint64_t add(const ConstTensorView& tensor);
+  // All constants, each followed by zeros up to the alignment and at least kReadSlack more; empty where there are none.
+  const AlignedBytes& bytes() const { return bytes_; }
+  // Hands the bytes over; the pool is empty afterwards.
+  AlignedBytes take();
+
+ private:
+  struct Entry {
+    std::uint64_t offset = 0;
+    std::uint64_t size = 0;
+  };
+  AlignedBytes bytes_;
+  std::unordered_multimap<std::uint64_t, Entry> index_;  // by content hash
+};
+
+}  // namespace octavo
+
+#endif  // OCTAVO_PLAN_CONSTANTS_H_

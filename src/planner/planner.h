@@ -1,0 +1,35 @@
+// make_plan: Graph + Machine -> Plan. Part of planner/.
+#ifndef OCTAVO_PLANNER_PLANNER_H_
+#define OCTAVO_PLANNER_PLANNER_H_
+
+#include <cstdint>
+#include <span>
+
+#include "base/machine.h"
+#include "graph/graph.h"
+#include "plan/constants.h"
+#include "plan/plan.h"
+#include "planner/select.h"
+
+namespace octavo {
+
+struct PlanOptions {
+  Precision precision = Precision::int8;
+  std::int64_t batch = 1;
+  bool allow_reference =
+      false;              // the scalar reference may stand in where no kernel exists; implied by the scalar target
+  MeasuredCost measured;  // a tuning log; may be empty
+  BatchOrder batch_order = BatchOrder::automatic;
+  std::span<const Kernel* const> kernels = all_kernels();
+};
+
+// Chooses kernels for `machine`, packs constants into the pool and places everything. Of the report, islands and notes
+// are left to the caller.
+// Errors: unsupported, one per node that no kernel takes, with each kernel's refusal.
+Result<Plan> make_plan(const Graph& graph, const Machine& machine, const PlanOptions& options, ConstantPool& constants);
+// The same of a graph that nobody needs afterwards: its constants leave memory as they are packed.
+Result<Plan> make_plan(Graph&& graph, const Machine& machine, const PlanOptions& options, ConstantPool& constants);
+
+}  // namespace octavo
+
+#endif  // OCTAVO_PLANNER_PLANNER_H_
