@@ -109,6 +109,11 @@ TEST(PoolKernels, Quantized) {
           attrs.form = QuantizedPoolForm::integer_average;
           attrs.profile = Profile::tflite_xnnpack;
         }
+        if ((variant & 6) == 6 && attrs.form == QuantizedPoolForm::global_average_pool) {
+          attrs.form = QuantizedPoolForm::stored_sum;
+          attrs.profile = Profile::tflite_xnnpack;
+          attrs.sum = {0.0123f, 7.25f};
+        }
         KernelCase test{.spec = &kQuantizedPool, .attrs = attrs, .inputs = {random_tensor(random, x, pool.x)}};
         if ((variant & 4) != 0) test.inputs.push_back(random_tensor(random, DType::u8, {256}));
         ran.merge(check_kernels(test));

@@ -62,6 +62,32 @@ TEST(FusePool, WindowsAndRefusals) {
 }
 
 // Axes that are no neighbours are moved behind the others. Sums of one scale are exact.
+// Of stored values, with the zero point in before the rounding: 10 / 4 is 2 over an even zero point, 3 over an odd one.
+TEST(FuseSum, XnnpackRoundsWithTheZeroPointIn) {
+  struct Case {
+    ReduceKind kind;
+    std::vector<std::int64_t> axes;
+    float y_scale;
+  };
+  for (const Case& one : {Case{ReduceKind::mean, {1, 2}, 0.25f}, Case{ReduceKind::mean, {1}, 0.25f},
+                          Case{ReduceKind::sum, {1, 2}, 1.0f}, Case{ReduceKind::sum, {1, 3}, 1.0f}}) {
+    for (const int zero : {20, 21}) {
+      GraphBuilder b;
+      const Shape shape = one.axes == std::vector<std::int64_t>{1} ? Shape{1, 4, 1, 1} : Shape{1, 2, 2, 1};
+      const bool is_apart = one.axes == std::vector<std::int64_t>{1, 3};
+      const ValueId x = b.dequantize(b.input(DType::u8, is_apart ? Shape{1, 2, 1, 2} : shape), 0.25f, 7);
+      const ValueId y = b.add(kReduce, ReduceAttrs{one.kind, one.axes, false}, {x});
+      b.output(b.add(kQuantize, QuantizeAttrs{.profile = Profile::tflite_xnnpack},
+                     {y, b.scalar(one.y_scale), b.zero_point(DType::u8, zero)}));
+      EXPECT_EQ(rewrite(b.graph, "fuse_sum", fuse_sum).applied(), 1);
+      EXPECT_EQ(count(b.graph, kQuantizedPool), 1);
+      const std::vector<std::uint8_t> values = {8, 9, 10, 11};
+      const std::vector<Tensor> inputs = {Tensor::of(b.graph.fact(b.graph.inputs()[0]).shape, values)};
+      EXPECT_EQ(evaluate(b.graph, inputs)->front().as<std::uint8_t>()[0], zero == 20 ? 22 : 24);
+    }
+  }
+}
+
 TEST(FuseSum, AnyAxes) {
   const std::vector<std::vector<std::int64_t>> all_axes = {{1, 2},    {0, 2}, {1, 3},      {0, 3},
                                                            {0, 1, 3}, {3},    {0, 1, 2, 3}};

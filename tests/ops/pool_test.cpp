@@ -83,6 +83,19 @@ TEST(QuantizedPool, IsWhatOnnxRuntimeComputes) {
   EXPECT_EQ(values<std::uint8_t>(run(kQuantizedPool, global, {x})), ort_vectors::kGlobalY);
 }
 
+// 10 / 4 and 14 / 4 with the zero point in the offset, which decides where halves go.
+TEST(QuantizedPool, StoredSumRoundsOnce) {
+  const Tensor x = Tensor::of<std::int8_t>({1, 2, 2, 2}, std::vector<std::int8_t>{1, -1, 2, -2, 3, -3, 4, -8});
+  QuantizedPoolAttrs attrs{.form = QuantizedPoolForm::stored_sum, .window = unit_window({2, 2}), .to = DType::s8};
+  attrs.profile = Profile::tflite_xnnpack;
+  attrs.lowest = -3;
+  attrs.highest = 127;
+  attrs.sum = {0.25f, 1.0f};
+  EXPECT_EQ(values<std::int8_t>(run(kQuantizedPool, attrs, {x})), (std::vector<std::int8_t>{4, -2}));
+  attrs.sum = {0.25f, 0.0f};
+  EXPECT_EQ(values<std::int8_t>(run(kQuantizedPool, attrs, {x})), (std::vector<std::int8_t>{2, -3}));
+}
+
 TEST(QuantizedPool, ShiftStoresRelabelledValues) {
   const Tensor x = Tensor::of<std::uint8_t>({1, 1, 2, 1}, std::vector<std::uint8_t>{0, 255});
   const QuantizedPoolAttrs attrs{.window = {{1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}},

@@ -156,9 +156,10 @@ void average_bytes_of(const PoolTaps& p, const QuantizedPool& q, float divisor, 
     const auto lowest = static_cast<float>(q.lowest - q.zero_point),
                highest = static_cast<float>(q.highest - q.zero_point);
     const std::int32_t add = q.zero_point + q.shift;
-    for_lanes<S>(0, p.channels, [=, multiplier = q.multiplier]<class T>(std::int64_t c) {
+    for_lanes<S>(0, p.channels, [=, multiplier = q.multiplier, offset = q.offset]<class T>(std::int64_t c) {
       const typename T::F32 value = T::to_f32(T::load_s32(reinterpret_cast<const std::int32_t*>(sum) + c));
-      T::store_bytes(y + c, clamped_round<T>(T::mul(value, T::set(multiplier)), lowest, highest, add));
+      const typename T::F32 scaled = T::add(T::mul(value, T::set(multiplier)), T::set(offset));
+      T::store_bytes(y + c, clamped_round<T>(scaled, lowest, highest, add));
     });
     return;
   }

@@ -129,19 +129,22 @@ Result<std::unique_ptr<Step>> make_average(const CallView& call, const StepSpec&
 }
 
 QuantizedPool quantized_of(const QuantizedPoolAttrs& attrs, const CallView& call) {
-  const bool is_global = attrs.form == QuantizedPoolForm::global_average_pool;
+  const bool is_average = attrs.form == QuantizedPoolForm::global_average_pool;
+  const bool is_sum = attrs.form == QuantizedPoolForm::stored_sum;
   const std::int64_t count = attrs.window.kernel[0] * attrs.window.kernel[1];
-  return {.is_global = is_global,
-          .is_integer = attrs.form == QuantizedPoolForm::integer_average,
-          .x_is_signed = call.input(0).dtype == DType::s8,
-          .x_zero_point = attrs.x_zero_point,
-          .x_scale = attrs.x_scale,
-          .y_scale = attrs.y_scale,
-          .multiplier = is_global ? global_average_multiplier(attrs.x_scale, attrs.y_scale, count) : 1.0f,
-          .zero_point = attrs.zero_point,
-          .lowest = attrs.lowest,
-          .highest = attrs.highest,
-          .shift = attrs.shift};
+  return {
+      .is_global = is_average || is_sum,
+      .is_integer = attrs.form == QuantizedPoolForm::integer_average,
+      .x_is_signed = call.input(0).dtype == DType::s8,
+      .x_zero_point = attrs.x_zero_point,
+      .x_scale = attrs.x_scale,
+      .y_scale = attrs.y_scale,
+      .multiplier = is_average ? global_average_multiplier(attrs.x_scale, attrs.y_scale, count) : attrs.sum.multiplier,
+      .offset = is_sum ? attrs.sum.offset : 0.0f,
+      .zero_point = is_sum ? 0 : attrs.zero_point,
+      .lowest = attrs.lowest,
+      .highest = attrs.highest,
+      .shift = attrs.shift};
 }
 
 template <const PoolFunctions& functions>

@@ -14,14 +14,14 @@ struct PoolTaps {
   std::int64_t channels = 0;
 };
 
-// The quantized formulas of base/requantize.h.
+// The quantized formulas of base/requantize.h and base/rescale.h.
 struct QuantizedPool {
-  bool is_global = false;   // requantize(exact sum, multiplier); else
+  bool is_global = false;   // rne(f32(exact sum) * multiplier + offset) + zero_point; else
   bool is_integer = false;  // integer_average(exact sum, divisor); else average_pool_value of the f32 sum
   bool x_is_signed = false;
   std::int32_t x_zero_point = 0;
   float x_scale = 1.0f, y_scale = 1.0f;
-  float multiplier = 1.0f;  // global only
+  float multiplier = 1.0f, offset = 0.0f;  // global only
   std::int32_t zero_point = 0, lowest = 0, highest = 255, shift = 0;
   const std::uint8_t* table = nullptr;
 };

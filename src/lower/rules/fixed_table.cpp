@@ -26,12 +26,21 @@ Function leaky(Profile profile, float ratio, float slope) {
   return [=](std::int32_t x) { return x >= 0 ? above(x) : (slope < 0.0f ? -below(x) : below(x)); };
 }
 
+// LOGISTIC of the reference kernels: f32, exponential rounded once.
+Function logistic(const QuantType& x, const QuantType& y) {
+  return [x_scale = x.scale, inverse = 1.0f / y.scale](std::int32_t q) {
+    const float power = static_cast<float>(math_exp(static_cast<double>(-(x_scale * static_cast<float>(q)))));
+    return static_cast<std::int32_t>(round_away(clamp_f32(1.0f / (1.0f + power) * inverse, -65536.0f, 65536.0f)));
+  };
+}
+
 // Nothing where there is no fixed-point form, or the source's own one is another.
 Function function_of(const Node* unary, Profile profile, const QuantType& x, const QuantType& y) {
   const float ratio = x.scale / y.scale;
   if (unary == nullptr) return rescaled(profile, static_cast<double>(x.scale) / static_cast<double>(y.scale));
   const auto& attrs = unary->attrs.as<UnaryAttrs>();
   if (clamp_bounds(*unary)) return rescaled(profile, static_cast<double>(ratio));
+  if (attrs.kind == UnaryKind::sigmoid) return logistic(x, y);
   if (attrs.kind == UnaryKind::leaky_relu) return leaky(profile, ratio, x.scale * attrs.alpha / y.scale);
   if (attrs.kind == UnaryKind::hard_swish) {
     const FixedHardSwish form = FixedHardSwish::of(x.scale, y.scale);
@@ -55,10 +64,11 @@ Function concatenated(const QuantType& x, const QuantType& y) {
   };
 }
 
-// Conversions of one type and LEAKY_RELU are XNNPACK's.
+// Conversions of one type, LEAKY_RELU and LOGISTIC are XNNPACK's.
 bool is_for_xnnpack(const Node* unary, const QuantType& x, const QuantType& y) {
   if (unary == nullptr) return x.dtype != y.dtype;
-  return unary->attrs.as<UnaryAttrs>().kind != UnaryKind::leaky_relu;
+  const UnaryKind kind = unary->attrs.as<UnaryAttrs>().kind;
+  return kind != UnaryKind::leaky_relu && kind != UnaryKind::sigmoid;
 }
 
 // Entries for every byte of the type of x.

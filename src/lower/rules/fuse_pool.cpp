@@ -68,7 +68,7 @@ Match fuse_pool(const Graph& graph, const Node& node) {
   if (const auto* reason = std::get_if<std::string>(&followed)) return *reason;
   const auto& end = std::get<Quantized>(followed);
   if (is_of_tflite(end.profile) && node.spec == &kAveragePool) return integer_pool(graph, node, *x, end);
-  if (is_fixed_point(end.profile)) return std::string();  // fuse_sum
+  if (is_of_tflite(end.profile)) return std::string();  // fuse_sum
   attrs->profile = end.profile;
   attrs->to = end.type.dtype;
   attrs->x_scale = x->type.scale;

@@ -6,8 +6,8 @@
 
 namespace octavo {
 
-// dequantize -> sum or mean -> quantize, profiles tflite-double and tflite-single, becomes integer_sum and
-// fixed_requantize.
+// dequantize -> sum or mean -> quantize becomes integer_sum and fixed_requantize (profiles tflite-double and
+// tflite-single), or quantized_pool of the stored values (tflite-xnnpack).
 Match fuse_sum(const Graph& graph, const Node& node);
 
 }  // namespace octavo

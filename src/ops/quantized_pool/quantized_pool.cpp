@@ -15,9 +15,9 @@ namespace {
 Problem check_form(const QuantizedPoolAttrs& pool) {
   const bool is_tflite = pool.profile == Profile::tflite_xnnpack;
   const bool is_known = pool.form == QuantizedPoolForm::integer_average ? is_tflite || is_fixed_point(pool.profile)
-                        : pool.form == QuantizedPoolForm::average_pool
-                            ? pool.profile == Profile::onnx || pool.profile == Profile::pt2e
-                            : is_tflite || pool.profile == Profile::onnx || pool.profile == Profile::pt2e;
+                        : pool.form == QuantizedPoolForm::stored_sum
+                            ? is_tflite
+                            : pool.profile == Profile::onnx || pool.profile == Profile::pt2e;
   const auto is_large = [](std::int64_t size) { return size > 2048; };
   if (pool.form == QuantizedPoolForm::integer_average &&
       std::any_of(pool.window.kernel.begin(), pool.window.kernel.end(), is_large)) {
@@ -36,15 +36,18 @@ Problem check_attrs(const QuantizedPoolAttrs& pool, DType x) {
                                 .lowest = pool.lowest,
                                 .highest = pool.highest,
                                 .shift = pool.shift}),
+                   check_finite("sum.multiplier", pool.sum.multiplier), check_finite("sum.offset", pool.sum.offset),
                    check_form(pool)});
 }
 
-// The global form has one window: the image.
+// Global forms have one window: the image.
 Problem check_global(const QuantizedPoolAttrs& pool, const Shape& x) {
-  if (pool.form != QuantizedPoolForm::global_average_pool) return std::nullopt;
+  if (pool.form != QuantizedPoolForm::global_average_pool && pool.form != QuantizedPoolForm::stored_sum)
+    return std::nullopt;
   if (pool.window == unit_window({x[1], x[2]})) return std::nullopt;
-  return shape_error("window", "a part of the image",
-                     "all of it (" + std::to_string(x[1]) + "x" + std::to_string(x[2]) + ") for global_average_pool");
+  return shape_error(
+      "window", "a part of the image",
+      "all of it (" + std::to_string(x[1]) + "x" + std::to_string(x[2]) + ") for " + std::string(name_of(pool.form)));
 }
 
 Result<std::vector<Fact>> infer_quantized_pool(const Attrs& attrs, InputFacts inputs) {
@@ -80,6 +83,8 @@ std::int32_t average(const QuantizedPoolAttrs& pool, const ConstTensorView& x, s
     const float multiplier = global_average_multiplier(pool.x_scale, pool.y_scale, cover.count);
     return requantize(exact_sum(pool, x, first, cover), multiplier, pool.zero_point, pool.lowest, pool.highest);
   }
+  if (pool.form == QuantizedPoolForm::stored_sum)
+    return pool.sum.apply(exact_sum(pool, x, first, cover), pool.lowest, pool.highest);
   if (pool.form == QuantizedPoolForm::integer_average) {
     const std::int32_t q = integer_average(exact_sum(pool, x, first, cover), static_cast<std::int32_t>(cover.count));
     return std::clamp(q, pool.lowest, pool.highest);
@@ -117,8 +122,8 @@ void reference_quantized_pool(const Attrs& attrs, InputViews inputs, OutputViews
 const OpSpec kQuantizedPool = {
     .name = "quantized_pool",
     .summary =
-        "y = table[mean under the window]: average_pool_add and average_pool_value, or requantize() or "
-        "integer_average() of the exact sum",
+        "y = table[mean under the window]: average_pool_add and average_pool_value, or requantize(), "
+        "integer_average() or StoredSumForm of the exact sum",
     .inputs = {"x", "table?"},
     .infer = infer_quantized_pool,
     .reference = reference_quantized_pool,
