@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <map>
 
+#include "lower/quantized_value.h"
+
 namespace octavo {
 namespace {
 
@@ -22,16 +24,35 @@ std::string key_of(const Graph& graph, ValueId input) {
   return "c" + std::string(name_of(fact->dtype)) + fact->shape.to_string() + ":" + key;
 }
 
-std::string key_of(const Graph& graph, const Node& node) {
+std::string attrs_key(const Node& node) {
   std::string key(node.spec->name);
   const Bytes attrs = node.attrs.encoded();
   key += "|" + std::to_string(attrs.size()) + "|";
   append(key, attrs.data(), attrs.size());
-  for (ValueId input : node.inputs) {
-    const std::string part = key_of(graph, input);
+  return key;
+}
+
+std::string inputs_key(const Graph& graph, const Node& node, std::size_t first) {
+  std::string key;
+  for (std::size_t i = first; i < node.inputs.size(); ++i) {
+    const std::string part = key_of(graph, node.inputs[i]);
     key += std::to_string(part.size()) + part;
   }
   return key;
+}
+
+// What a real result is rounded to, where one quantize is all that it goes to.
+std::string rounding_key(const Graph& graph, const Node& node) {
+  if (graph.fact(node.outputs[0]).dtype != DType::f32) return {};
+  const auto followed = follow_to_quantize(graph, node.outputs[0]);
+  const auto* end = std::get_if<Quantized>(&followed);
+  if (end == nullptr) return {};
+  const Node& quantize = *graph.producer(end->y);
+  return attrs_key(quantize) + inputs_key(graph, quantize, 1);
+}
+
+std::string key_of(const Graph& graph, const Node& node) {
+  return attrs_key(node) + inputs_key(graph, node, 0) + rounding_key(graph, node);
 }
 
 }  // namespace

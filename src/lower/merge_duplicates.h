@@ -9,7 +9,7 @@ namespace octavo {
 
 // Nodes with equal operator, attributes and inputs become one; small constants of equal content count as equal.
 // Exporters write a quantize of the same value per reader; as one node it leaves the value with one reader, so that it
-// fuses.
+// fuses. Nodes whose results are quantized differently stay apart for the same reason.
 PassReport merge_duplicates(Graph& graph);
 
 }  // namespace octavo

@@ -47,6 +47,17 @@ TEST(ChannelsLast, QuantizedImageIsTransposedAsBytes) {
   EXPECT_EQ(b.graph.fact(first(b.graph, kTranspose).outputs[0]).dtype, DType::u8);
 }
 
+// A file whose images have their channels last turns one and resizes it: the turn stays in front, because only images
+// in their own order have an integer form.
+TEST(ChannelsLast, ATurnedImageIsResizedInItsOwnOrder) {
+  GraphBuilder b;
+  const ValueId x = b.add(kTranspose, TransposeAttrs{{0, 1, 3, 2}}, {b.input(DType::f32, {1, 3, 4, 8})});
+  b.output(
+      b.add(kResize, ResizeAttrs{.mode = ResizeMode::linear, .sizes = {1, 6, 5, 4}, .scales = {1, 2, 0.625f, 1}}, {x}));
+  change(b.graph);
+  EXPECT_EQ(first(b.graph, kResize).attrs.as<ResizeAttrs>().sizes, (std::vector<std::int64_t>{1, 6, 5, 4}));
+}
+
 TEST(ChannelsLast, ShuffleStaysOnTheLastAxis) {
   GraphBuilder b;
   ValueId x = b.conv(b.input(DType::f32, {2, 6, 3, 4}), b.random_constant(DType::f32, {6, 6, 1, 1}), {1, 1}, kFirst);

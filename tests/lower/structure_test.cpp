@@ -132,5 +132,21 @@ TEST(MergeDuplicates, OneQuantizeForAllReaders) {
   EXPECT_EQ(count(b.graph, kQuantize), 2);
 }
 
+// Each sum fuses with its own quantize; merged, their one real result would have two readers.
+TEST(MergeDuplicates, NotWhatIsQuantizedDifferently) {
+  GraphBuilder b;
+  const ValueId x = b.dequantize(b.input(DType::u8, {1, 4, 4, 2}), 0.02f, 100);
+  for (const float scale : {0.03f, 0.04f, 0.04f}) {
+    const ValueId mean = b.add(kReduce, ReduceAttrs{ReduceKind::mean, {1, 2}, true}, {x});
+    b.output(b.add(kMaxPool, MaxPoolAttrs{unit_window({1, 1}), Rounding::floor, Layout::channels_last},
+                   {b.quantize(b.unary(UnaryKind::relu, mean), scale, 100)}));
+  }
+  const std::vector<Tensor> before = answers(b.graph);
+  EXPECT_EQ(merge_duplicates(b.graph).applied(), 3);  // mean, relu and quantize of the last
+  EXPECT_EQ(answers(b.graph), before);
+  EXPECT_EQ(count(b.graph, kReduce), 2);
+  EXPECT_EQ(count(b.graph, kQuantize), 2);
+}
+
 }  // namespace
 }  // namespace octavo

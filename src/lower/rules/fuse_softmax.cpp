@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "base/fixed_point.h"
+#include "lower/last_axis.h"
 #include "lower/quantized_value.h"
 #include "ops/binary/binary.h"
 #include "ops/quantized_softmax/quantized_softmax.h"
@@ -57,10 +58,11 @@ Match fuse_softmax(const Graph& graph, const Node& node) {
   if (softmax.kind != SoftmaxKind::softmax) return std::string("there is no integer form of log_softmax");
   const auto input = scaled(graph, node.inputs[0]);
   if (!input) return std::string("its input is not quantized");
-  if (softmax.axis != graph.fact(node.inputs[0]).shape.rank() - 1) return std::string("it is not along the last axis");
   const auto followed = follow_to_quantize(graph, node.outputs[0]);
   if (const auto* reason = std::get_if<std::string>(&followed)) return *reason;
   const auto& end = std::get<Quantized>(followed);
+  const bool is_last = softmax.axis == graph.fact(node.inputs[0]).shape.rank() - 1;
+  if (!is_last && !is_of_tflite(end.profile)) return std::string("it is not along the last axis");
   const IntegerRange range = range_of(end.type.dtype);
   const std::int64_t length = graph.fact(node.inputs[0]).shape[static_cast<int>(softmax.axis)];
   if (end.profile == Profile::onnx && input->beta != 1.0f) return std::string("its input is not quantized");
@@ -72,7 +74,9 @@ Match fuse_softmax(const Graph& graph, const Node& node) {
   const QuantizedSoftmaxAttrs attrs{end.type.dtype, end.profile, end.type.scale, end.type.zero_point};
   const ValueId table =
       patch.constant(node.name + "/exponentials", exponentials(end.profile, input->x.type.scale, input->beta, length));
-  const ValueId y = patch.add(kQuantizedSoftmax, attrs, {input->x.q, table}, node.name, node.origin);
+  const ValueId y = with_axis_last(patch, node, input->x.q, softmax.axis, [&](ValueId lines) {
+    return patch.add(kQuantizedSoftmax, attrs, {lines, table}, node.name, node.origin);
+  });
   patch.set_quant(y, end.type.params());
   patch.replace(end.y, y);
   return patch;

@@ -159,9 +159,19 @@ Elements elements_of_resize(const Attrs& attrs) {
   return picks ? Elements::selected : Elements::computed;
 }
 
-std::optional<Reordered> reordered_resize(const Attrs& attrs, InputFacts, const Axes& axes) {
+// Whether only height and width of [N, H, W, C] change.
+bool is_channels_last(const std::vector<std::int64_t>& from, const std::vector<std::int64_t>& to) {
+  return from.size() == 4 && to[0] == from[0] && to[3] == from[3];
+}
+
+// Images that have their channels last as the file orders them keep that order: only then there is an integer form.
+std::optional<Reordered> reordered_resize(const Attrs& attrs, InputFacts inputs, const Axes& axes) {
   auto changed = attrs.as<ResizeAttrs>();
-  changed.sizes = in_stored_order(changed.sizes, axes);
+  const std::vector<std::int64_t> from = inputs[0]->shape.to_vector();
+  const std::vector<std::int64_t> sizes = in_stored_order(changed.sizes, axes);
+  if (is_channels_last(from, changed.sizes) && !is_channels_last(in_stored_order(from, axes), sizes))
+    return std::nullopt;
+  changed.sizes = sizes;
   changed.scales = in_stored_order(changed.scales, axes);
   if (!changed.roi.empty()) {
     const auto middle = changed.roi.begin() + static_cast<std::ptrdiff_t>(axes.size());
