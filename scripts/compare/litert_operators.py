@@ -51,10 +51,10 @@ class Model:
         entry.builtinCode, entry.deprecatedBuiltinCode, entry.version = code, min(code, 127), version
         self.model.operatorCodes.append(entry)
         op = schema.OperatorT()
-        op.opcodeIndex, op.inputs, op.outputs = len(self.model.operatorCodes) - 1, inputs, [output]
+        op.opcodeIndex, op.inputs, op.outputs = len(self.model.operatorCodes) - 1, inputs, list(np.atleast_1d(output))
         op.builtinOptions, op.builtinOptionsType = options, kind
         self.subgraph.operators.append(op)
-        self.subgraph.outputs = [output]
+        self.subgraph.outputs = op.outputs
 
     def save(self, path):
         builder = flatbuffers.Builder(1024)
