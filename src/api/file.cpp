@@ -3,6 +3,7 @@
 #include <fstream>
 
 #include "api/info.h"
+#include "base/file.h"
 
 namespace octavo::v1 {
 
@@ -23,7 +24,7 @@ bool is_compiled(const std::string& path) {
   return looks_like_artifact(std::as_bytes(std::span(start)).first(static_cast<std::size_t>(file.gcount())));
 }
 
-void remove_unfinished_files() { remove_unfinished_artifacts(); }
+void remove_unfinished_files() { cleanup_unfinished_files(); }
 
 std::string_view version() { return OCTAVO_VERSION; }
 

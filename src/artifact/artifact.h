@@ -38,13 +38,8 @@ void adopt_constants(CompiledModel& model, ConstantPool& pool);
 // The whole file, in memory.
 AlignedBytes encode_artifact(const CompiledModel& model);
 
-// Writes atomically: a temporary file beside `path`, synced, then renamed; nothing is left behind on failure. Error:
-// resource.
+// All or nothing, as write_file() does. Error: resource.
 Status write_artifact(const CompiledModel& model, const std::string& path);
-
-// Removes the temporary files of writes in progress. Async-signal-safe: for the handler of an interrupt, before the
-// process ends.
-void remove_unfinished_artifacts();
 
 // Maps the file and keeps the mapping for the constants. Indices inside the plans exist (check_indices); what they lead
 // to is verified by load_model, not here. Errors: resource (cannot be read), invalid_input (not an .octv file, of

@@ -10,6 +10,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <mutex>
 
 #include "base/input_file.h"
 
@@ -18,6 +20,7 @@ namespace {
 
 // The file that write_file is writing, for cleanup in a signal handler. Files are written one at a time.
 constexpr std::size_t kMaxPath = 4096;
+std::mutex write_mutex;
 char unfinished_path[kMaxPath];
 std::atomic<bool> has_unfinished{false};
 
@@ -48,20 +51,6 @@ Error resource_error(const std::string& path, const char* doing) {
   return {.kind = ErrorKind::resource, .where = path, .found = std::string(doing) + ": " + std::strerror(errno)};
 }
 
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
-
 bool write_all(int fd, std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     const ssize_t written = ::write(fd, bytes.data(), bytes.size());
@@ -72,24 +61,38 @@ bool write_all(int fd, std::span<const std::byte> bytes) {
   return true;
 }
 
+// Where the bytes go after they were written: a disk has them when this is over, a device or pipe cannot say.
+enum class Kind { file, special };
+
+// Writes all that the descriptor is to get, and closes it. Every step may be the one that the disk is too full for;
+// errno says why.
+bool write_and_close(int fd, std::span<const std::byte> bytes, Kind kind) {
+  if (fd < 0) return false;
+  const bool is_written = write_all(fd, bytes) && (kind == Kind::special || ::fsync(fd) == 0);
+  const int error = errno;
+  if (::close(fd) != 0) return false;
+  if (!is_written) errno = error;
+  return is_written;
+}
+
 // A device or pipe, as /dev/stdout: a rename would put a file in its place.
 bool is_special(const std::string& path) {
   struct stat info {};
   return ::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
 }
 
-Status write_in_place(const std::string& path, std::span<const std::byte> bytes) {
-  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-  if (file.get() < 0 || !write_all(file.get(), bytes)) return resource_error(path, "cannot be written");
-  return ok_status();
+// Makes a rename durable; file systems that cannot sync a folder are left alone.
+void sync_folder_of(const std::string& path) {
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  const int fd = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return;
+  ::fsync(fd);
+  ::close(fd);
 }
 
-Status replace_with(const std::string& path, const std::string& temporary, std::span<const std::byte> bytes) {
-  const Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-  if (file.get() < 0) return resource_error(path, "cannot be written");
-  if (!write_all(file.get(), bytes)) return resource_error(path, "cannot be written");
-  if (std::rename(temporary.c_str(), path.c_str()) != 0) return resource_error(path, "cannot be written");
-  return ok_status();
+bool replace(const std::string& path, const std::string& temporary, std::span<const std::byte> bytes) {
+  const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  return write_and_close(fd, bytes, Kind::file) && std::rename(temporary.c_str(), path.c_str()) == 0;
 }
 
 }  // namespace
@@ -109,15 +112,26 @@ Result<std::vector<std::byte>> read_file(const std::string& path) {
 }
 
 Status write_file(const std::string& path, std::span<const std::byte> bytes) {
-  if (is_special(path)) return write_in_place(path, bytes);
-  const std::string temporary = path + ".partial" + std::to_string(::getpid());
-  if (temporary.size() < kMaxPath) {
-    std::memcpy(unfinished_path, temporary.c_str(), temporary.size() + 1);
-    has_unfinished = true;
+  const auto failed = [&] { return resource_error(path, "cannot be written"); };
+  if (is_special(path)) {
+    const int fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+    return write_and_close(fd, bytes, Kind::special) ? ok_status() : Status(failed());
   }
-  const Status status = replace_with(path, temporary, bytes);
-  if (!status) ::unlink(temporary.c_str());
+  const std::string temporary = path + ".partial" + std::to_string(::getpid());
+  if (temporary.size() >= kMaxPath) {
+    errno = ENAMETOOLONG;
+    return failed();
+  }
+  const std::lock_guard lock(write_mutex);
+  std::memcpy(unfinished_path, temporary.c_str(), temporary.size() + 1);
+  has_unfinished = true;
+  Status status = ok_status();
+  if (!replace(path, temporary, bytes)) {
+    status = failed();
+    ::unlink(temporary.c_str());
+  }
   has_unfinished = false;
+  if (status) sync_folder_of(path);
   return status;
 }
 

@@ -19,8 +19,9 @@ inline constexpr std::int64_t kMaxFileBytes = std::int64_t{1} << 33;
 
 Result<std::vector<std::byte>> read_file(const std::string& path);
 
-// Writes beside `path` and renames: readers see the old file or the whole new one. An interrupted write leaves no file
-// behind where cleanup_unfinished_files() is called. Devices and pipes are written in place.
+// Writes beside `path`, has the disk take it, and renames: readers see the old file or the whole new one, also after
+// the machine goes down. Nothing is left behind on failure, nor by an interruption where cleanup_unfinished_files() is
+// called. Devices and pipes are written in place. Error: resource, with what the system says.
 Status write_file(const std::string& path, std::span<const std::byte> bytes);
 Status write_text(const std::string& path, std::string_view text);
 

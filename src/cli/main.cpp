@@ -16,7 +16,6 @@ namespace {
 // expects.
 void stop(int signal) {
   octavo::cleanup_unfinished_files();
-  octavo::v1::remove_unfinished_files();
   std::signal(signal, SIG_DFL);
   ::raise(signal);
 }
