@@ -6,11 +6,13 @@
 #ifndef OCTAVO_COMPILE_H_
 #define OCTAVO_COMPILE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -109,8 +111,22 @@ class CompiledModel {
 // `tuning_mode` asks for, so any target can be compiled for.
 Result<CompiledModel> compile(const std::string& path, const CompileOptions& options = {});
 
-// Opens an .octv file; its weights stay mapped and are paged in as needed.
-Result<CompiledModel> open(const std::string& path);
+// Where the weights of an opened file are: in the file, paged in as they are needed and shared by all processes that
+// have it open; or in memory of this process.
+enum class Weights : std::uint8_t { mapped, copied };
+
+struct OpenOptions {
+  Weights weights = Weights::mapped;
+};
+
+// Opens an .octv file. A mapped one may be replaced by renaming another over it, as save() does: who has the old one
+// open keeps it. Cutting it off or writing into it while it is open raises SIGBUS in whoever uses it, or changes his
+// answers; the library has no handler for that: where it may happen, copy. Errors: resource (cannot be read),
+// invalid_input (not an .octv file, of another version, truncated, damaged).
+Result<CompiledModel> open(const std::string& path, const OpenOptions& options = {});
+
+// The same of a file's bytes, which are copied; `name` stands for the path in messages. Error: invalid_input.
+Result<CompiledModel> open(std::span<const std::byte> bytes, const std::string& name);
 
 // Whether the file is an .octv, by content.
 bool is_compiled(const std::string& path);

@@ -95,6 +95,30 @@ TEST(Api, AnFp32FileIsQuantizedSavedOpenedAndRun) {
   }
 }
 
+// What is copied does not care what becomes of the file; what is mapped does not care what takes its place.
+TEST(Api, AFileIsMappedOrCopied) {
+  const CompiledModel compiled = compile_or_throw({.samples = noise(4)});
+  const std::string path =
+      (fs::temp_directory_path() / ("octavo_api_copy" + std::to_string(std::random_device{}()) + ".octv")).string();
+  ASSERT_TRUE(compiled.save(path));
+  std::ifstream file(path, std::ios::binary);
+  const std::string bytes((std::istreambuf_iterator<char>(file)), {});
+  const auto mapped = open(path), copied = open(path, {.weights = Weights::copied});
+  const auto of_bytes = open(std::as_bytes(std::span(bytes)), "bytes");
+  ASSERT_TRUE(mapped && copied && of_bytes);
+  EXPECT_FALSE(open(std::as_bytes(std::span(bytes)).first(100), "bytes"));
+  ASSERT_TRUE(compile_or_throw({.precision = Precision::fp32}).save(path));  // by renaming
+  Context context = context_of(compiled, 1);
+  const std::vector<float> expected = answers(context, 1);
+  Context old = context_of(*mapped, 1);
+  EXPECT_EQ(answers(old, 1), expected);
+  fs::resize_file(path, 0);
+  Context copy = context_of(*copied, 1), from_bytes = context_of(*of_bytes, 1);
+  EXPECT_EQ(answers(copy, 1), expected);
+  EXPECT_EQ(answers(from_bytes, 1), expected);
+  fs::remove(path);
+}
+
 TEST(Api, EachRowOfABatchHasTheBitsOfBatchOne) {
   const CompiledModel compiled = compile_or_throw({.batches = {1, 5}, .samples = noise(4)});
   Context one = context_of(compiled, 1), five = context_of(compiled, 5);
