@@ -5,13 +5,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 #include <map>
 #include <optional>
 #include <utility>
 
 #include "analyze/variant_bench.h"
+#include "cli/process.h"
 #include "planner/measurement_log.h"
 
 namespace octavo::cli {
@@ -135,7 +135,7 @@ class BudgetRun {
                bench_.in_fp32().ms / std::max(facts.ms, 1e-9), right, percent(facts.agreeing, bench_.samples()),
                decibels(facts.noise), in_fp32, is_within ? "" : "  (beyond the budget)",
                is_best ? "  <- best so far, written" : "");
-    std::fflush(stdout);
+    flush_output();
   }
 
   void print_outcome(const JudgedVariant& best) const {

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
+#include "cli/process.h"
 
 namespace octavo::cli {
 namespace {
@@ -128,7 +129,7 @@ Status parse_tuning(const std::string& word, v1::CompileOptions& options) {
 }  // namespace
 
 int report(const Errors& errors) {
-  for (const Error& error : errors) fmt::print(stderr, "octavo: {}\n", error.message());
+  for (const Error& error : errors) tell("octavo: {}\n", error.message());
   return exit_code(errors);
 }
 int report(Error error) { return report(Errors{std::move(error)}); }
@@ -291,9 +292,7 @@ Result<CompileRequest> parse_compile_arguments(const CompileArguments& arguments
 
 void warn_of_random(const CompileArguments& arguments) {
   if (arguments.calibrate == "random")
-    fmt::print(
-        stderr,
-        "octavo: warning: calibrated with random numbers: good for measuring speed, its answers are worthless\n");
+    tell("octavo: warning: calibrated with random numbers: good for measuring speed, its answers are worthless\n");
 }
 
 Progress::Progress(std::string what)
@@ -303,7 +302,7 @@ Progress::Progress(std::string what)
       last_(start_) {}
 
 Progress::~Progress() {
-  if (is_shown_ && is_terminal_) fmt::print(stderr, "\r\x1b[K");
+  if (is_shown_ && is_terminal_) tell("\r\x1b[K");
 }
 
 void Progress::show(double done) { show(done, {}); }
@@ -325,12 +324,12 @@ void Progress::show(double done, const std::string& note) {
   last_ = now;
   is_shown_ = true;
   if (!is_terminal_) {
-    fmt::print(stderr, "{}: {:.0f} %{}\n", what_, done * 100.0, note);
+    tell("{}: {:.0f} %{}\n", what_, done * 100.0, note);
     return;
   }
   constexpr int kWidth = 30;
   const int filled = static_cast<int>(done * kWidth);
-  fmt::print(stderr, "\r{} [{}{}] {:3.0f} %{}\x1b[K", what_, std::string(static_cast<std::size_t>(filled), '#'),
+  tell("\r{} [{}{}] {:3.0f} %{}\x1b[K", what_, std::string(static_cast<std::size_t>(filled), '#'),
              std::string(static_cast<std::size_t>(kWidth - filled), ' '), done * 100.0, note);
 }
 

@@ -1,24 +1,14 @@
 // The command line: reads arguments, calls one function of the library, prints its report. Part of cli/.
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <csignal>
-#include <cstdlib>
-#include <new>
+#include <sstream>
 #include <string>
 
-#include "base/file.h"
 #include "cli/common.h"
+#include "cli/process.h"
+#include "octavo/octavo.h"
 
 namespace {
-
-// Half-written files go; the second signal, or the default action after this one, ends the process as the shell
-// expects.
-void stop(int signal) {
-  octavo::cleanup_unfinished_files();
-  std::signal(signal, SIG_DFL);
-  ::raise(signal);
-}
 
 void add_verbs(CLI::App& app, int& exit_code) {
   using namespace octavo::cli;
@@ -29,6 +19,15 @@ void add_verbs(CLI::App& app, int& exit_code) {
 
 bool has_verb(CLI::App& app, const std::string& name) {
   return !app.get_subcommands([&](const CLI::App* verb) { return verb->get_name() == name; }).empty();
+}
+
+// --help and --version are "errors" of code 0.
+int end_of_parsing(const CLI::App& app, const CLI::ParseError& error) {
+  std::ostringstream out, problems;
+  const int code = app.exit(error, out, problems);
+  fmt::print("{}", out.str());
+  octavo::cli::tell(problems.str());
+  return code == 0 ? 0 : 2;
 }
 
 int run(int argc, char** argv) {
@@ -50,8 +49,7 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    // --help and --version are "errors" of code 0.
-    return app.exit(error) == 0 ? 0 : 2;
+    return end_of_parsing(app, error);
   }
   return exit_code;
 }
@@ -59,13 +57,6 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::signal(SIGINT, &stop);
-  std::signal(SIGTERM, &stop);
-  std::signal(SIGPIPE, SIG_IGN);
-  try {
-    return run(argc, argv);
-  } catch (const std::bad_alloc&) {
-    return octavo::cli::report(
-        {.kind = octavo::ErrorKind::resource, .where = "memory", .found = "less than this model needs"});
-  }
+  octavo::cli::prepare_process();
+  return octavo::cli::run_guarded([&] { return run(argc, argv); });
 }

@@ -1,45 +1,20 @@
 // The built program: exit codes, messages, files left behind. Part of tests/cli/.
-#include <gtest/gtest.h>
-
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <span>
 
 #include "base/file.h"
+#include "cli/fixture.h"
 #include "data/npy.h"
 #include "import/onnx/proto.h"
-#include "support/child.h"
 
 namespace octavo {
 namespace {
 
 namespace fs = std::filesystem;
 
-class Cli : public ::testing::Test {
- protected:
-  void SetUp() override {
-    if (!testing::has_program()) GTEST_SKIP() << "needs program: it was not built";
-  }
-
-  std::string path(const std::string& name) const { return folder_.path(name); }
-  testing::Outcome octavo(const std::string& arguments) const { return testing::run_program(folder_, arguments); }
-
-  void expect(const std::string& arguments, int exit_code, const std::string& part) const {
-    const testing::Outcome outcome = octavo(arguments);
-    EXPECT_EQ(outcome.exit_code, exit_code) << arguments << "\n" << outcome.text;
-    EXPECT_NE(outcome.text.find(part), std::string::npos) << arguments << "\n" << outcome.text;
-  }
-
-  nlohmann::json json(const std::string& name) const {
-    std::ifstream file(path(name));
-    return nlohmann::json::parse(file, nullptr, false);
-  }
-
-  testing::ScratchFolder folder_;
-  const std::string digits_ = std::string(OCTAVO_SOURCE_DIR) + "/examples/digits/";
-};
+using Cli = CliTest;
 
 TEST_F(Cli, HelpOfEveryVerb) {
   expect("--help", 0, "compile");

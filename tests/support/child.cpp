@@ -1,11 +1,11 @@
 // Running the built program. For the tests of cli/ and errors/.
 #include "support/child.h"
 
+#include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -47,17 +47,61 @@ void ScratchFolder::write(const std::string& name, const std::string& bytes) con
 
 bool has_program() { return fs::exists(kProgram); }
 
-Outcome run_program(const ScratchFolder& folder, const std::string& arguments) {
+namespace {
+
+// In the child: fd leads to `stream`, or to `text`.
+void connect(int fd, Stream stream, int text) {
+  if (stream == Stream::text) ::dup2(text, fd);
+  if (stream == Stream::full_disk) ::dup2(::open("/dev/full", O_WRONLY), fd);
+  if (stream == Stream::closed) ::close(fd);
+  if (stream != Stream::closed_pipe) return;
+  int pipe[2];
+  if (::pipe(pipe) != 0) ::_exit(126);
+  ::dup2(pipe[1], fd);
+  ::close(pipe[0]);
+  ::close(pipe[1]);
+}
+
+// Standard output and error as told; all that is written to the texts, and how the command ended.
+Outcome run_shell(const std::string& command, Stream output, Stream error) {
   Outcome outcome;
-  std::FILE* pipe =
-      ::popen(("cd '" + folder.path() + "' && " + kTimeLimit + kProgram + " " + arguments + " 2>&1").c_str(), "r");
-  if (pipe == nullptr) return outcome;
+  int text[2];
+  if (::pipe2(text, O_CLOEXEC) != 0) return outcome;
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    connect(STDOUT_FILENO, output, text[1]);
+    connect(STDERR_FILENO, error, text[1]);
+    ::execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
+    ::_exit(127);
+  }
+  ::close(text[1]);
   char buffer[4096];
-  for (std::size_t got = 0; (got = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;) outcome.text.append(buffer, got);
-  const int status = ::pclose(pipe);
-  const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  for (ssize_t got = 0; (got = ::read(text[0], buffer, sizeof buffer)) > 0;)
+    outcome.text.append(buffer, static_cast<std::size_t>(got));
+  ::close(text[0]);
+  int status = 0;
+  if (pid < 0 || ::waitpid(pid, &status, 0) != pid) return outcome;
+  outcome.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return outcome;
+}
+
+std::string in_folder(const ScratchFolder& folder) { return "cd '" + folder.path() + "' && "; }
+
+}  // namespace
+
+Outcome run_command(const ScratchFolder& folder, const std::string& command) {
+  return run_shell(in_folder(folder) + "export PATH='" OCTAVO_BINARY_DIR "/bin':\"$PATH\" && " + command, Stream::text,
+                   Stream::text);
+}
+
+Outcome run_program_into(const ScratchFolder& folder, const std::string& arguments, Stream output, Stream error) {
+  return run_shell(in_folder(folder) + "exec " + kTimeLimit + kProgram + " " + arguments, output, error);
+}
+
+Outcome run_program(const ScratchFolder& folder, const std::string& arguments) {
+  Outcome outcome = run_shell(in_folder(folder) + kTimeLimit + kProgram + " " + arguments, Stream::text, Stream::text);
   // The shell and timeout report a signal as 128 + its number, and the time limit as 124.
-  outcome.exit_code = code == 124 || code >= 128 ? -1 : code;
+  if (outcome.exit_code == 124 || outcome.exit_code >= 128) outcome.exit_code = -1;
   return outcome;
 }
 

@@ -35,6 +35,16 @@ bool has_program();
 // "octavo ARGUMENTS", with the folder as working directory; arguments are quoted for the shell by the caller.
 Outcome run_program(const ScratchFolder& folder, const std::string& arguments);
 
+// A shell command in which `octavo` is the program, in that folder; its output and error as in run_program. The signal
+// that ends the command, not a shell around it, is an exit code above 128, as a shell tells it.
+Outcome run_command(const ScratchFolder& folder, const std::string& command);
+
+// Where a standard stream of a process may lead to.
+enum class Stream { text, full_disk, closed_pipe, closed };
+// "octavo ARGUMENTS" with such streams. `text` has what was written to those that are Stream::text; an exit code above
+// 128 stands for a signal.
+Outcome run_program_into(const ScratchFolder& folder, const std::string& arguments, Stream output, Stream error);
+
 // All bytes of a file; none where it cannot be read.
 std::string read_bytes(const std::string& path);
 // The same of a file of the source tree.
