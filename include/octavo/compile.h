@@ -26,6 +26,7 @@ namespace octavo {
 class SampleSource;
 struct Calibrated;
 struct CompiledModel;
+enum class Profile : std::uint8_t;
 }  // namespace octavo
 
 namespace octavo::v1 {
@@ -37,10 +38,14 @@ struct SampleFunction {
   std::function<Status(std::int64_t index, std::span<const TensorRef> inputs)> fill;
 };
 
+// What an fp32 file without samples comes to where no precision is asked for: an error that asks for one, or fp32.
+enum class Unquantized : std::uint8_t { refuse, fp32 };
+
 // Names follow the command line's options.
 struct CompileOptions {
-  // None: int8 where the file is quantized or samples are given, else an error that asks for one.
+  // None: int8 where the file is quantized or samples are given, else what `unquantized` says.
   std::optional<Precision> precision;
+  Unquantized unquantized = Unquantized::refuse;
   std::string target = "host";                              // host, scalar, avx2, avxvnni, avx512vnni, amx
   std::vector<std::int64_t> batches = {1};                  // one plan each, over one set of weights
   std::map<std::string, std::vector<std::int64_t>> shapes;  // by input; overrides the file's
@@ -58,7 +63,9 @@ struct CompileOptions {
   std::vector<std::string> skip;  // stay in fp32: node names, globs, "type:conv", "position:first"
   std::optional<float> global_scale;
   bool observes_all = false;  // quantize() learns ranges that serve whatever `skip` names later
-  std::string rounding;  // of a quantized TFLite file: tflite-xnnpack, -double, -single; empty: the format's default
+  // Which source's formulas quantized operators follow (base/requantize.h): of a TFLite file one of the tflite_ ones;
+  // none: the format's own.
+  std::optional<Profile> rounding;
   bool integer_only =
       false;  // a float operator, input or output is an error; those of an fp32 file become 8-bit with its scales
   BatchOrder batch_order = BatchOrder::automatic;

@@ -43,6 +43,12 @@ class ThreadPool {
   std::shared_ptr<octavo::Executor> executor_;
 };
 
+// Which plan of a compiled model: the first of this precision and this batch, where one is asked for.
+struct PlanChoice {
+  std::optional<Precision> precision;
+  std::optional<std::int64_t> batch;
+};
+
 struct LoadOptions {
   int threads = 0;  // 0: every core this process may use
 };
@@ -55,8 +61,8 @@ class Model {
   static Result<Model> load(const CompiledModel& compiled, const LoadOptions& options = {});
   ModelInfo info() const;
   int threads() const;
-  // Index of the plan of this precision and batch (none: any). Error: usage, with the list of what there is.
-  Result<std::size_t> find_plan(std::optional<Precision> precision, std::optional<std::int64_t> batch) const;
+  // Index of the plan. Error: usage, with the list of what there is.
+  Result<std::size_t> find_plan(const PlanChoice& choice) const;
   const std::shared_ptr<const octavo::Model>& internal() const { return model_; }
 
  private:

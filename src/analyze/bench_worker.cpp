@@ -73,10 +73,10 @@ int bench_worker(const BenchVariant& variant, int threads) {
   const auto start = Clock::now();
   const auto compiled = v1::open(variant.file);
   if (!compiled) return fail(compiled.errors());
-  auto session = Session::create(*compiled, variant.precision, variant.batch, threads);
+  auto session = Session::create(*compiled, {variant.precision, variant.batch}, threads);
   if (!session) return fail(session.errors());
   const double load_ms = ms_since(start);
-  fill_random(session->inputs());
+  if (const Status filled = fill_random(session->inputs()); !filled) return fail(filled.errors());
   const auto before = Clock::now();
   if (const Status done = session->run(); !done) return fail(done.errors());
   answer({{"load_ms", load_ms},

@@ -200,16 +200,14 @@ std::vector<const ExplainedStep*> Explanation::by_loss() const {
   return sorted;
 }
 
-Result<Explanation> explain(const std::string& name, const v1::CompiledModel& compiled,
-                            std::optional<Precision> precision, std::optional<std::int64_t> batch,
-                            const ExplainOptions& options) {
-  auto session = Session::create(compiled, precision, batch, options.threads);
+Result<Explanation> explain(const std::string& name, const v1::CompiledModel& compiled, const ExplainOptions& options) {
+  auto session = Session::create(compiled, options.plan, options.threads);
   if (!session) return session.errors();
   Explanation e{.model = name, .info = compiled.info(), .plan = session->plan(), .threads = session->threads()};
   auto peaks = measure_peaks(e.threads);
   if (!peaks) return peaks.errors();
   e.peaks = *peaks;
-  fill_random(session->inputs());
+  if (const Status filled = fill_random(session->inputs()); !filled) return filled.errors();
   const Plan& plan = session->context().internal().plan();
   const std::vector<ValueIndex> value_roots = roots(plan);
   for (std::size_t i = 0; i < plan.steps.size(); ++i) {

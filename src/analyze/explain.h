@@ -82,15 +82,14 @@ struct Explanation {
 };
 
 struct ExplainOptions {
+  v1::PlanChoice plan;
   double seconds = 1.0;
   int threads = 0;  // 0: all cores
   std::function<void(double done)> progress;
 };
 
-// Runs the plan of `precision` (none: the first) on seeded random numbers. Errors: those of loading and running.
-Result<Explanation> explain(const std::string& name, const v1::CompiledModel& compiled,
-                            std::optional<Precision> precision, std::optional<std::int64_t> batch,
-                            const ExplainOptions& options);
+// Runs a plan on seeded random numbers. Errors: those of loading and running.
+Result<Explanation> explain(const std::string& name, const v1::CompiledModel& compiled, const ExplainOptions& options);
 
 // The object that `explain --json` writes.
 nlohmann::json explanation_json(const Explanation& explanation);

@@ -4,15 +4,14 @@
 #include <cstring>
 
 #include "analyze/auto_precision.h"
+#include "api/quantizer.h"
 #include "artifact/artifact.h"
 #include "import/import.h"
 
 namespace octavo {
 
 Result<std::vector<InputSpec>> model_inputs(const std::string& path, const CompileRequest& request) {
-  ImportOptions options{.batch = 1};
-  for (const auto& [name, dims] : request.options.shapes) options.shapes.emplace(name, Shape(dims));
-  const auto model = import_model(path, options);
+  const auto model = v1::Quantizer(path, request.options).import_for(1);
   if (!model) return model.errors();
   std::vector<InputSpec> inputs;
   for (const ValueId id : model->graph.inputs()) {
@@ -76,11 +75,10 @@ Session::Session(v1::Context context, v1::PlanInfo plan, int threads)
   }
 }
 
-Result<Session> Session::create(const v1::CompiledModel& compiled, std::optional<Precision> precision,
-                                std::optional<std::int64_t> batch, int threads) {
+Result<Session> Session::create(const v1::CompiledModel& compiled, const v1::PlanChoice& choice, int threads) {
   const auto model = v1::Model::load(compiled, {.threads = threads});
   if (!model) return model.errors();
-  const auto plan = model->find_plan(precision, batch);
+  const auto plan = model->find_plan(choice);
   if (!plan) return plan.errors();
   auto context = v1::Context::create(*model, *plan);
   if (!context) return context.errors();
@@ -89,14 +87,16 @@ Result<Session> Session::create(const v1::CompiledModel& compiled, std::optional
 
 Status Session::run() { return context_.run(input_refs_, output_refs_); }
 
-void fill_random(std::vector<Tensor>& tensors) {
+Status fill_random(std::vector<Tensor>& tensors) {
   std::vector<InputSpec> specs;
   for (const Tensor& tensor : tensors) specs.push_back({"", tensor.dtype(), tensor.shape()});
   const auto source = open_samples("random", specs, {.limit = 1});
-  if (!source) return;
+  if (!source) return source.errors();
   const auto sample = (*source)->sample(0);
-  for (std::size_t i = 0; sample && i < tensors.size(); ++i)
+  if (!sample) return sample.errors();
+  for (std::size_t i = 0; i < tensors.size(); ++i)
     std::memcpy(tensors[i].data(), (*sample)[i].data(), tensors[i].bytes());
+  return ok_status();
 }
 
 }  // namespace octavo

@@ -19,6 +19,7 @@ struct CompileRequest {
   std::string calibrate;  // empty: none; see open_samples
   std::optional<Preprocess> preprocess;
   std::int64_t samples = 0;        // 0: all
+  v1::PlanChoice plan;             // of what is opened or compiled, for whoever runs it
   bool chooses_precision = false;  // by time, as auto_precision.h says; options.precision is none then
   int threads = 0;                 // that these times are taken with; 0: all cores
   double seconds = 0.25;           // for each variant of the network
@@ -36,8 +37,7 @@ Result<v1::QuantizedModel> quantize_file(const std::string& path, const CompileR
 // A model loaded with a context for one of its plans and memory for its tensors.
 class Session {
  public:
-  static Result<Session> create(const v1::CompiledModel& compiled, std::optional<Precision> precision,
-                                std::optional<std::int64_t> batch, int threads);
+  static Result<Session> create(const v1::CompiledModel& compiled, const v1::PlanChoice& plan, int threads);
   const v1::PlanInfo& plan() const { return plan_; }
   int threads() const { return threads_; }
   v1::Context& context() { return context_; }
@@ -56,8 +56,9 @@ class Session {
   std::vector<v1::TensorRef> output_refs_;
 };
 
-// Fills tensors with seeded random numbers: what speed is measured on.
-void fill_random(std::vector<Tensor>& tensors);
+// Fills tensors with seeded random numbers: what speed is measured on. Integers of 32 and 64 bits are 0, an index that
+// every table has.
+Status fill_random(std::vector<Tensor>& tensors);
 
 }  // namespace octavo
 

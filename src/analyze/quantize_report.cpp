@@ -183,7 +183,7 @@ Result<Session> session_of(const std::string& model, CompileRequest request, Pre
   request.options.batches = {1};
   const auto compiled = open_or_compile(model, request);
   if (!compiled) return compiled.errors();
-  return Session::create(*compiled, std::nullopt, std::nullopt, 0);
+  return Session::create(*compiled, {}, 0);
 }
 
 nlohmann::json finite_or_null(double number) {

@@ -188,9 +188,9 @@ Result<std::string> VariantBench::subject() const {
 }
 
 Result<VariantRun> VariantBench::run_of(const v1::CompiledModel& compiled) const {
-  auto session = Session::create(compiled, std::nullopt, std::nullopt, request_.threads);
+  auto session = Session::create(compiled, {}, request_.threads);
   if (!session) return session.errors();
-  fill_random(session->inputs());
+  if (const Status filled = fill_random(session->inputs()); !filled) return filled.errors();
   return VariantRun{.session = std::move(*session), .run_ms = kNever, .step_ms = {}};
 }
 

@@ -24,10 +24,6 @@ Error usage(std::string where, std::string found, std::string expected, std::str
 
 Status check_options(const CompileOptions& options) {
   Errors errors;
-  if (!options.rounding.empty() && !profile_named(options.rounding)) {
-    errors.push_back(usage("--rounding", "'" + options.rounding + "'",
-                           "onnx, tflite-xnnpack, tflite-double, tflite-single or pt2e"));
-  }
   if (options.batches.empty()) errors.push_back(usage("--batch", "no batch", "at least one"));
   for (const std::int64_t batch : options.batches) {
     if (batch < 1) errors.push_back(usage("--batch", std::to_string(batch), "at least 1"));
@@ -75,6 +71,7 @@ class Compiler {
   Result<Precision> precision_for(const ImportedModel& imported) const {
     if (options_.precision) return *options_.precision;
     if (imported.is_quantized || has_calibration(options_)) return Precision::int8;
+    if (options_.unquantized == Unquantized::fp32) return Precision::fp32;
     return usage(path_, "an fp32 model and neither a precision nor calibration data",
                  "--precision fp32, or --calibrate PATH for int8");
   }

@@ -66,7 +66,7 @@ void refuse_float_ends(const std::string& path, const Graph& graph, Errors& erro
 Result<ImportedModel> Quantizer::import_for(std::int64_t batch) const {
   ImportOptions import{.batch = batch,
                        .dequantizes_dynamic = has_calibration(options_) || options_.precision == Precision::fp32,
-                       .profile = options_.rounding.empty() ? std::nullopt : profile_named(options_.rounding)};
+                       .profile = options_.rounding};
   for (const auto& [name, dims] : options_.shapes) import.shapes.emplace(name, Shape(dims));
   return import_model(path_, import);
 }

@@ -23,8 +23,8 @@ ModelInfo Model::info() const { return info_of(model_->compiled()); }
 
 int Model::threads() const { return model_->threads(); }
 
-Result<std::size_t> Model::find_plan(std::optional<Precision> precision, std::optional<std::int64_t> batch) const {
-  return model_->find_plan(precision, batch);
+Result<std::size_t> Model::find_plan(const PlanChoice& choice) const {
+  return model_->find_plan(choice.precision, choice.batch);
 }
 
 struct Context::State {

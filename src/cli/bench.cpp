@@ -10,27 +10,28 @@
 #include "base/file.h"
 #include "base/machine.h"
 #include "cli/common.h"
+#include "cli/options.h"
 
 namespace octavo::cli {
 namespace {
 
 struct Arguments {
   std::vector<std::string> models;
-  std::vector<std::string> compare;
+  std::vector<PrecisionWord> compare;
   BenchOptions options;
   std::string json;
   CompileArguments compile;
 };
 
+constexpr Word<Precision> kPlanPrecisions[] = {{name_of(Precision::int8), Precision::int8},
+                                               {name_of(Precision::fp32), Precision::fp32}};
+
 // The request for each precision to run: those of --compare, else the one of --precision, else the default of each
 // model.
-Result<std::vector<CompileRequest>> wanted_requests(const Arguments& arguments, const CompileRequest& request) {
-  if (arguments.compare.empty()) return std::vector<CompileRequest>{request};
-  std::vector<CompileRequest> requests;
-  for (const std::string& word : arguments.compare) {
-    requests.push_back(request);
-    if (const Status done = parse_precision(word, requests.back()); !done) return done.errors();
-  }
+std::vector<CompileRequest> wanted_requests(const Arguments& arguments, const CompileRequest& request) {
+  if (arguments.compare.empty()) return {request};
+  std::vector<CompileRequest> requests(arguments.compare.size(), request);
+  for (std::size_t i = 0; i < requests.size(); ++i) choose_precision(arguments.compare[i], requests[i]);
   return requests;
 }
 
@@ -43,9 +44,8 @@ void print_choice(const v1::ModelInfo& info) {
 }
 
 // Compiles where needed and saves beside the other variants; an .octv is used where it lies.
-Status prepare(const std::string& model, CompileRequest own, const std::vector<std::int64_t>& batches,
-               TemporaryFolder& folder, std::vector<BenchVariant>& variants) {
-  const std::optional<Precision> precision = own.options.precision;
+Status prepare(const std::string& model, CompileRequest own, TemporaryFolder& folder,
+               std::vector<BenchVariant>& variants) {
   Result<v1::CompiledModel> compiled = [&] {
     Progress progress("calibrating");
     own.options.progress = [&](std::int64_t done, std::int64_t total) { progress.count(done, total); };
@@ -61,8 +61,9 @@ Status prepare(const std::string& model, CompileRequest own, const std::vector<s
   const std::string name = std::filesystem::path(model).filename().string();
   const std::size_t before = variants.size();
   for (const v1::PlanInfo& plan : info.plans) {
-    const bool is_wanted = batches.empty() || std::find(batches.begin(), batches.end(), plan.batch) != batches.end();
-    if (is_wanted && (!precision || plan.precision == *precision))
+    const std::vector<std::int64_t>& batches = own.options.batches;
+    const bool is_wanted = !own.plan.batch || std::find(batches.begin(), batches.end(), plan.batch) != batches.end();
+    if (is_wanted && (!own.plan.precision || plan.precision == *own.plan.precision))
       variants.push_back({name, file, plan.precision, plan.batch, own.chooses_precision});
   }
   fmt::print("{}  {}, {} nodes -> {} kernels, {} float islands\n", name, info.dialect, info.source_nodes,
@@ -120,23 +121,21 @@ Result<std::vector<BenchRun>> measure(const Arguments& arguments, const std::vec
   std::vector<BenchVariant> variants;
   for (const std::string& model : arguments.models) {
     for (const CompileRequest& request : requests) {
-      if (const Status done = prepare(model, request, arguments.compile.batches, *folder, variants); !done)
-        return done.errors();
+      if (const Status done = prepare(model, request, *folder, variants); !done) return done.errors();
     }
   }
   Progress progress("measuring");
   BenchOptions options = arguments.options;
+  options.threads = requests.front().threads;
   options.progress = [&](double done) { progress.show(done); };
   return bench(variants, options);
 }
 
 int run_bench(const Arguments& arguments) {
-  const auto request = parse_compile_arguments(arguments.compile, arguments.options.threads);
+  const auto request = request_for(arguments.compile, arguments.models);
   if (!request) return report(request.errors());
-  const auto requests = wanted_requests(arguments, *request);
-  if (!requests) return report(requests.errors());
-  warn_of_random(arguments.compile);
-  const auto runs = measure(arguments, *requests);
+  warn_of_random(*request);
+  const auto runs = measure(arguments, wanted_requests(arguments, *request));
   if (!runs) return report(runs.errors());
   print_table(*runs);
   print_verdicts(*runs);
@@ -150,7 +149,11 @@ void add_bench(CLI::App& app, int& exit_code) {
   CLI::App& verb =
       *app.add_subcommand("bench", "measure latency, throughput, load time and memory; compare variants in turns");
   verb.add_option("MODEL", arguments->models, "model files or .octv")->required();
-  verb.add_option("--compare", arguments->compare, "run these precisions of each model in turns")
+  const auto read_compare = [words = &arguments->compare](const std::vector<std::string>& texts) {
+    for (const std::string& text : texts) words->push_back(value_of("--compare", text, kPrecisionWords));
+  };
+  verb.add_option_function<std::vector<std::string>>("--compare", read_compare,
+                                                     "run these precisions of each model in turns")
       ->delimiter(',')
       ->type_name("fp32,int8,auto");
   verb.add_option("--seconds", arguments->options.seconds, "measured time per variant")
@@ -159,10 +162,8 @@ void add_bench(CLI::App& app, int& exit_code) {
   verb.add_option("--warmup", arguments->options.warmup, "runs before measuring, per variant")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  verb.add_option("--threads", arguments->options.threads, "threads (default: all cores)")->check(CLI::PositiveNumber);
   verb.add_option("--json", arguments->json, "write the figures as JSON")->type_name("F");
-  add_compile_options(verb, arguments->compile);
-  add_preprocess_option(verb, arguments->compile);
+  add_run_options(verb, arguments->compile);
   verb.callback([arguments, &exit_code] { exit_code = run_bench(*arguments); });
 }
 
@@ -170,19 +171,15 @@ void add_bench(CLI::App& app, int& exit_code) {
 void add_bench_worker(CLI::App& app, int& exit_code) {
   struct Worker {
     BenchVariant variant;
-    std::string precision;
     int threads = 0;
   };
   const auto worker = std::make_shared<Worker>();
   CLI::App& verb = *app.add_subcommand("bench-worker", "")->group("");
   verb.add_option("FILE", worker->variant.file)->required();
-  verb.add_option("--precision", worker->precision)->required()->check(CLI::IsMember({"int8", "fp32"}));
+  add_word_option(verb, "--precision", worker->variant.precision, kPlanPrecisions, "")->required();
   verb.add_option("--batch", worker->variant.batch)->required();
   verb.add_option("--threads", worker->threads)->required();
-  verb.callback([worker, &exit_code] {
-    worker->variant.precision = worker->precision == name_of(Precision::fp32) ? Precision::fp32 : Precision::int8;
-    exit_code = bench_worker(worker->variant, worker->threads);
-  });
+  verb.callback([worker, &exit_code] { exit_code = bench_worker(worker->variant, worker->threads); });
 }
 
 }  // namespace octavo::cli

@@ -17,7 +17,7 @@
 namespace octavo::cli {
 namespace {
 
-enum class Metric { top1, agreement, sqnr };
+constexpr Word<Metric> kMetrics[] = {{"top1", Metric::top1}, {"agreement", Metric::agreement}, {"sqnr", Metric::sqnr}};
 
 Error usage(std::string where, std::string found, std::string expected) {
   return {
@@ -25,10 +25,7 @@ Error usage(std::string where, std::string found, std::string expected) {
 }
 
 Metric metric_of(const BudgetArguments& arguments) {
-  if (arguments.metric == "sqnr") return Metric::sqnr;
-  if (arguments.metric == "agreement") return Metric::agreement;
-  if (arguments.metric == "top1" || !arguments.images.empty()) return Metric::top1;
-  return Metric::agreement;
+  return arguments.metric.value_or(arguments.images.empty() ? Metric::agreement : Metric::top1);
 }
 
 double decibels(double noise) {
@@ -163,13 +160,13 @@ class BudgetRun {
 
 }  // namespace
 
-void add_budget_options(CLI::App& verb, BudgetArguments& arguments) {
+void add_budget_options(CLI::App& verb, BudgetArguments& arguments, CompileRequest& request) {
   const std::string group = "Accuracy budget";
   verb.add_option("--max-drop", arguments.max_drop,
                   "keep layers in fp32 until the answers are near enough; the fastest such variant is written")
       ->type_name("X")
       ->group(group);
-  verb.add_option("--metric", arguments.metric,
+  add_word_option(verb, "--metric", arguments.metric, kMetrics,
                   "what X is: top1 or agreement (points lost against fp32), or sqnr (the least, in dB); default: top1 "
                   "with --images, else agreement")
       ->type_name("M")
@@ -182,11 +179,11 @@ void add_budget_options(CLI::App& verb, BudgetArguments& arguments) {
   verb.add_option("--search-log", arguments.log, "a log of measurements, so that an interrupted search goes on")
       ->type_name("F")
       ->group(group);
-  verb.add_option("--threads", arguments.threads,
+  verb.add_option("--threads", request.threads,
                   "threads that times are taken with, also by --precision auto (default: all cores)")
       ->check(CLI::PositiveNumber)
       ->group(group);
-  verb.add_option("--seconds", arguments.seconds, "time to measure each variant, also of --precision auto")
+  verb.add_option("--seconds", request.seconds, "time to measure each variant, also of --precision auto")
       ->check(CLI::PositiveNumber)
       ->capture_default_str()
       ->group(group);
@@ -194,19 +191,16 @@ void add_budget_options(CLI::App& verb, BudgetArguments& arguments) {
 
 Status check_budget(const BudgetArguments& arguments, const CompileRequest& request) {
   if (!arguments.max_drop) {
-    for (const auto& [option, value] :
-         {std::pair("--metric", arguments.metric), std::pair("--images", arguments.images),
-          std::pair("--labels", arguments.labels), std::pair("--search-log", arguments.log)}) {
-      if (!value.empty()) return usage(option, "'" + value + "'", "--max-drop beside it");
+    for (const auto& [option, is_given] :
+         {std::pair("--metric", arguments.metric.has_value()), std::pair("--images", !arguments.images.empty()),
+          std::pair("--labels", !arguments.labels.empty()), std::pair("--search-log", !arguments.log.empty())}) {
+      if (is_given) return usage(option, "no --max-drop beside it", "--max-drop X");
     }
     return ok_status();
   }
   if (!std::isfinite(*arguments.max_drop))
     return usage("--max-drop", fmt::format("{}", *arguments.max_drop), "a number");
-  if (!arguments.metric.empty() && arguments.metric != "top1" && arguments.metric != "agreement" &&
-      arguments.metric != "sqnr")
-    return usage("--metric", "'" + arguments.metric + "'", "top1, agreement or sqnr");
-  if (arguments.metric == "top1" && arguments.images.empty())
+  if (arguments.metric == Metric::top1 && arguments.images.empty())
     return usage("--metric", "top1 without labelled images", "--images DIR and --labels F");
   if (request.calibrate.empty() && arguments.images.empty())
     return usage("--max-drop", "no samples to judge by", "--calibrate PATH or --images DIR");
@@ -222,8 +216,6 @@ int run_budget(const std::string& model, const CompileRequest& request, const Bu
                const WriteVariant& write) {
   CompileRequest measured = request;
   measured.options.batches = {1};
-  measured.threads = arguments.threads;
-  measured.seconds = arguments.seconds;
   auto bench = VariantBench::create(model, measured);
   if (!bench) return report(bench.errors());
   {

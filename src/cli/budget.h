@@ -7,18 +7,27 @@
 #include <string>
 
 #include "cli/common.h"
+#include "cli/options.h"
 
 namespace octavo::cli {
 
+// What --max-drop is about: right answers or equal ones lost against fp32, in points, or the least signal to noise, in
+// dB.
+enum class Metric : std::uint8_t { top1, agreement, sqnr };
+
 struct BudgetArguments {
   std::optional<double> max_drop;
-  std::string metric;
+  std::optional<Metric> metric;
   std::string images, labels;
   std::string log;
-  int threads = 0;
-  double seconds = 0.25;
 };
-void add_budget_options(CLI::App& verb, BudgetArguments& arguments);
+// Also --threads and --seconds of what is timed, which the request holds.
+void add_budget_options(CLI::App& verb, BudgetArguments& arguments, CompileRequest& request);
+
+// Within a budget the samples are also what answers are judged by.
+inline SamplesFor samples_of(const BudgetArguments& arguments) {
+  return arguments.max_drop ? SamplesFor::judging : SamplesFor::scales;
+}
 
 // Options that only mean something beside --max-drop, or need one another.
 Status check_budget(const BudgetArguments& arguments, const CompileRequest& request);

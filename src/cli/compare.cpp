@@ -8,6 +8,7 @@
 
 #include "cli/common.h"
 #include "cli/inputs.h"
+#include "cli/options.h"
 
 namespace octavo::cli {
 namespace {
@@ -17,7 +18,6 @@ struct Arguments {
   std::vector<std::string> inputs;
   std::optional<double> min_sqnr;
   bool dump = false;
-  int threads = 0;
   std::string json;
   CompileArguments compile;
 };
@@ -41,13 +41,17 @@ Tensor meaning(const v1::StepInfo& step, std::size_t i) {
 Result<std::vector<NamedValue>> answer(const std::string& model, const CompileRequest& request,
                                        const NamedTensors& tensors, const Arguments& arguments) {
   CompileRequest own = request;
-  if (!v1::is_compiled(model)) ask_for_shapes(tensors, own);
+  if (!v1::is_compiled(model)) {
+    ask_for_shapes(tensors, own);
+    // What is compiled here has the batches that were asked for, or the one that the file fixes.
+    own.plan.batch.reset();
+  }
   const auto compiled = open_or_compile(model, own);
   if (!compiled) return compiled.errors();
-  auto session = Session::create(*compiled, own.options.precision, std::nullopt, arguments.threads);
+  auto session = Session::create(*compiled, own.plan, own.threads);
   if (!session) return session.errors();
-  if (tensors.empty()) fill_random(session->inputs());
-  else if (const Status set = set_inputs(tensors, *session); !set) return set.errors();
+  const Status set = tensors.empty() ? fill_random(session->inputs()) : set_inputs(tensors, *session);
+  if (!set) return set.errors();
   std::vector<NamedValue> values;
   if (arguments.dump) {
     session->context().set_step_hook([&](const v1::StepInfo& step) {
@@ -107,11 +111,11 @@ int compare_values(const std::vector<NamedValue>& a, const std::vector<NamedValu
 }
 
 int compare(const Arguments& arguments) {
-  const auto request = parse_compile_arguments(arguments.compile, arguments.threads);
+  const auto request = request_for(arguments.compile, arguments.models);
   if (!request) return report(request.errors());
   const auto tensors = read_inputs(arguments.inputs);
   if (!tensors) return report(tensors.errors());
-  warn_of_random(arguments.compile);
+  warn_of_random(*request);
   const auto a = answer(arguments.models[0], *request, *tensors, arguments);
   if (!a) return report(a.errors());
   const auto b = answer(arguments.models[1], *request, *tensors, arguments);
@@ -132,10 +136,8 @@ void add_compare(CLI::App& app, int& exit_code) {
                   "yes where every output reaches this (default: only where all are identical)")
       ->type_name("DB");
   verb.add_flag("--dump", arguments->dump, "compare intermediate values of equal name and shape, too");
-  verb.add_option("--threads", arguments->threads, "threads (default: all cores)")->check(CLI::PositiveNumber);
   verb.add_option("--json", arguments->json, "write the differences as JSON")->type_name("F");
-  add_compile_options(verb, arguments->compile);
-  add_preprocess_option(verb, arguments->compile);
+  add_run_options(verb, arguments->compile);
   verb.callback([arguments, &exit_code] { exit_code = compare(*arguments); });
 }
 

@@ -10,6 +10,7 @@
 #include "cli/budget.h"
 #include "cli/common.h"
 #include "cli/describe.h"
+#include "cli/options.h"
 
 namespace octavo::cli {
 namespace {
@@ -75,19 +76,16 @@ int within_budget(const Arguments& arguments, const CompileRequest& request) {
 }
 
 int compile(const Arguments& arguments) {
-  CompileArguments compile_arguments = arguments.compile;
-  compile_arguments.judges_samples = arguments.budget.max_drop.has_value();
-  auto request = parse_compile_arguments(compile_arguments, arguments.budget.threads);
-  if (!request) return report(request.errors());
-  request->seconds = arguments.budget.seconds;
   if (v1::is_compiled(arguments.model)) {
     return report({.kind = ErrorKind::usage,
                    .where = arguments.model,
                    .found = "a compiled model",
                    .expected = "a model file to compile"});
   }
+  auto request = request_for(arguments.compile, {{arguments.model}}, samples_of(arguments.budget));
+  if (!request) return report(request.errors());
   if (const Status budget = check_budget(arguments.budget, *request); !budget) return report(budget.errors());
-  warn_of_random(arguments.compile);
+  warn_of_random(*request);
   if (arguments.budget.max_drop) return within_budget(arguments, *request);
   const auto compiled = [&] {
     Progress progress("calibrating");
@@ -108,8 +106,8 @@ void add_compile(CLI::App& app, int& exit_code) {
   verb.add_option("--report", arguments->report, "write what was decided as JSON")->type_name("F");
   add_scales_out_option(verb, arguments->scales_out);
   add_compile_options(verb, arguments->compile);
-  add_preprocess_option(verb, arguments->compile);
-  add_budget_options(verb, arguments->budget);
+  add_preprocess_option(verb, arguments->compile, PreprocessOf::samples);
+  add_budget_options(verb, arguments->budget, arguments->compile.request);
   verb.callback([arguments, &exit_code] { exit_code = compile(*arguments); });
 }
 

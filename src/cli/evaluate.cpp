@@ -10,6 +10,7 @@
 #include "analyze/bench.h"
 #include "analyze/evaluate_accuracy.h"
 #include "cli/common.h"
+#include "cli/options.h"
 
 namespace octavo::cli {
 namespace {
@@ -19,7 +20,6 @@ struct Arguments {
   std::string images;
   std::string labels;
   std::string json;
-  int threads = 0;
   CompileArguments compile;
 };
 
@@ -36,11 +36,10 @@ std::vector<InputSpec> sample_inputs(const v1::PlanInfo& plan) {
   return inputs;
 }
 
-Result<Entrant> enter(const std::string& model, const CompileRequest& request, const Arguments& arguments) {
+Result<Entrant> enter(const std::string& model, const CompileRequest& request) {
   const auto compiled = open_or_compile(model, request);
   if (!compiled) return compiled.errors();
-  const auto batch = arguments.compile.batches.empty() ? std::nullopt : std::optional(arguments.compile.batches[0]);
-  auto session = Session::create(*compiled, request.options.precision, batch, arguments.threads);
+  auto session = Session::create(*compiled, request.plan, request.threads);
   if (!session) return session.errors();
   auto inputs = sample_inputs(session->plan());
   return Entrant{std::filesystem::path(model).filename().string(), std::move(*session), std::move(inputs)};
@@ -121,12 +120,12 @@ nlohmann::json accuracy_json(const Entrant& entrant, const Accuracy& a) {
 }
 
 int evaluate(const Arguments& arguments) {
-  const auto request = parse_compile_arguments(arguments.compile, arguments.threads);
+  const auto request = request_for(arguments.compile, arguments.models);
   if (!request) return report(request.errors());
-  warn_of_random(arguments.compile);
+  warn_of_random(*request);
   std::vector<Entrant> entrants;
   for (const std::string& model : arguments.models) {
-    auto entrant = enter(model, *request, arguments);
+    auto entrant = enter(model, *request);
     if (!entrant) return report(entrant.errors());
     entrants.push_back(std::move(*entrant));
   }
@@ -150,10 +149,8 @@ void add_evaluate(CLI::App& app, int& exit_code) {
       ->type_name("DIR")
       ->required();
   verb.add_option("--labels", arguments->labels, "lines 'file class' (not for an .npz)")->type_name("F");
-  verb.add_option("--threads", arguments->threads, "threads (default: all cores)")->check(CLI::PositiveNumber);
   verb.add_option("--json", arguments->json, "write the counts as JSON")->type_name("F");
-  add_preprocess_option(verb, arguments->compile);
-  add_compile_options(verb, arguments->compile);
+  add_run_options(verb, arguments->compile, PreprocessOf::images);
   verb.callback([arguments, &exit_code] { exit_code = evaluate(*arguments); });
 }
 

@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "cli/common.h"
 #include "cli/describe.h"
+#include "cli/options.h"
 
 namespace octavo::cli {
 namespace {
@@ -133,19 +134,18 @@ int write_reports(const Arguments& arguments, const Explanation& e) {
 }
 
 int run_explain(const Arguments& arguments) {
-  auto request = parse_compile_arguments(arguments.compile, arguments.options.threads);
+  auto request = request_for(arguments.compile, {{arguments.model}});
   if (!request) return report(request.errors());
-  warn_of_random(arguments.compile);
+  warn_of_random(*request);
   const auto compiled = open_or_compile(arguments.model, *request);
   if (!compiled) return report(compiled.errors());
-  const std::optional<std::int64_t> batch =
-      arguments.compile.batches.empty() ? std::nullopt : std::optional<std::int64_t>(arguments.compile.batches[0]);
   const auto e = [&] {
     Progress progress("measuring");
     ExplainOptions options = arguments.options;
+    options.plan = request->plan;
+    options.threads = request->threads;
     options.progress = [&](double done) { progress.show(done); };
-    return explain(std::filesystem::path(arguments.model).filename().string(), *compiled, request->options.precision,
-                   batch, options);
+    return explain(std::filesystem::path(arguments.model).filename().string(), *compiled, options);
   }();
   if (!e) return report(e.errors());
   print_head(*e);
@@ -167,13 +167,11 @@ void add_explain(CLI::App& app, int& exit_code) {
   verb.add_option("--seconds", arguments->options.seconds, "time to measure")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  verb.add_option("--threads", arguments->options.threads, "threads (default: all cores)")->check(CLI::PositiveNumber);
   verb.add_option("--json", arguments->json, "write everything as JSON")->type_name("F");
   verb.add_option("--html", arguments->html, "write a page with roofline and timeline")->type_name("F");
   verb.add_option("--onnx", arguments->onnx, "write the kernels as an annotated graph for viewers of ONNX")
       ->type_name("F");
-  add_compile_options(verb, arguments->compile);
-  add_preprocess_option(verb, arguments->compile);
+  add_run_options(verb, arguments->compile);
   verb.callback([arguments, &exit_code] { exit_code = run_explain(*arguments); });
 }
 

@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "cli/budget.h"
 #include "cli/common.h"
+#include "cli/options.h"
 
 namespace octavo::cli {
 namespace {
@@ -65,14 +66,14 @@ int write_report(const Arguments& arguments, const CompileRequest& request, cons
   return written ? 0 : report(written.errors());
 }
 
-Status check_report(const Arguments& arguments) {
+Status check_report(const Arguments& arguments, const CompileRequest& request) {
   if (arguments.report.empty()) return ok_status();
   const auto usage = [](std::string found, std::string expected) {
     return Error{
         .kind = ErrorKind::usage, .where = "--report", .found = std::move(found), .expected = std::move(expected)};
   };
-  if (arguments.compile.calibrate.empty()) return usage("no samples to report on", "--calibrate PATH");
-  if (arguments.compile.integer_only)
+  if (request.calibrate.empty()) return usage("no samples to report on", "--calibrate PATH");
+  if (request.options.integer_only)
     return usage("--integer-only beside it", "a report of the network with ends in float, whose scales are the same");
   if (arguments.budget.max_drop)
     return usage("--max-drop beside it", "a report of one quantization: quantize --skip with the names that it found");
@@ -89,19 +90,17 @@ int within_budget(const Arguments& arguments, const CompileRequest& request) {
 }
 
 int quantize(const Arguments& arguments) {
-  CompileArguments compile_arguments = arguments.compile;
-  compile_arguments.judges_samples = arguments.budget.max_drop.has_value();
-  auto request = parse_compile_arguments(compile_arguments, arguments.budget.threads);
-  if (!request) return report(request.errors());
   if (v1::is_compiled(arguments.model)) {
     return report({.kind = ErrorKind::usage,
                    .where = arguments.model,
                    .found = "a compiled model",
                    .expected = "an fp32 model file"});
   }
+  auto request = request_for(arguments.compile, {{arguments.model}}, samples_of(arguments.budget));
+  if (!request) return report(request.errors());
   if (const Status budget = check_budget(arguments.budget, *request); !budget) return report(budget.errors());
-  if (const Status checked = check_report(arguments); !checked) return report(checked.errors());
-  warn_of_random(arguments.compile);
+  if (const Status checked = check_report(arguments, *request); !checked) return report(checked.errors());
+  warn_of_random(*request);
   if (arguments.budget.max_drop) return within_budget(arguments, *request);
   const auto quantized = [&] {
     Progress progress("calibrating");
@@ -128,8 +127,8 @@ void add_quantize(CLI::App& app, int& exit_code) {
   add_scales_out_option(verb, arguments->scales_out);
   add_integer_only_option(verb, arguments->compile);
   add_quantize_options(verb, arguments->compile);
-  add_preprocess_option(verb, arguments->compile);
-  add_budget_options(verb, arguments->budget);
+  add_preprocess_option(verb, arguments->compile, PreprocessOf::samples);
+  add_budget_options(verb, arguments->budget, arguments->compile.request);
   verb.callback([arguments, &exit_code] { exit_code = quantize(*arguments); });
 }
 

@@ -4,10 +4,12 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <set>
 
 #include "cli/common.h"
 #include "cli/describe.h"
 #include "cli/inputs.h"
+#include "cli/options.h"
 #include "data/npy.h"
 #include "quantize/node_pattern.h"
 
@@ -19,29 +21,28 @@ struct Arguments {
   std::vector<std::string> inputs;
   std::string output_dir = ".";
   std::vector<std::string> dump;
-  int threads = 0;
   CompileArguments compile;
 };
 
 Result<Session> open_session(const Arguments& arguments, CompileRequest request, const NamedTensors& tensors) {
   const auto given = batch_of(tensors);
-  std::optional<std::int64_t> batch = given;
-  if (!arguments.compile.batches.empty()) batch = arguments.compile.batches[0];
-  else if (given) request.options.batches = {*given};
-  if (!v1::is_compiled(arguments.model)) {
-    ask_for_shapes(tensors, request);
-    batch.reset();  // what was compiled has one plan
+  if (!request.plan.batch && given) {
+    request.plan.batch = given;
+    request.options.batches = {*given};
   }
+  const bool is_compiled_here = !v1::is_compiled(arguments.model);
+  if (is_compiled_here) ask_for_shapes(tensors, request);
   const auto compiled = open_or_compile(arguments.model, request);
   if (!compiled) return compiled.errors();
-  const v1::ModelInfo info = compiled->info();
-  if (info.plans.size() == 1) batch.reset();  // a wrong shape is then reported with the tensor's name
-  return Session::create(*compiled, request.options.precision, batch, arguments.threads);
+  // What is the only plan needs no choice; a wrong shape is then reported with the tensor's name.
+  if (is_compiled_here || compiled->info().plans.size() == 1) request.plan.batch.reset();
+  return Session::create(*compiled, request.plan, request.threads);
 }
 
-// Collects the values that --dump names while the session runs.
+// Runs; collects the values that --dump names meanwhile. Without it no value is kept beyond its use.
 Status run_with_dump(Session& session, const std::vector<std::string>& patterns,
                      std::map<std::string, Tensor>& dumped) {
+  if (patterns.empty()) return session.run();
   session.context().set_step_hook([&](const v1::StepInfo& step) {
     for (std::size_t i = 0; i < step.outputs.size() && i < step.value_names.size(); ++i) {
       const std::string& name = step.value_names[i];
@@ -67,32 +68,54 @@ Status run_with_dump(Session& session, const std::vector<std::string>& patterns,
   return ok_status();
 }
 
-Status write_all(const Session& session, const std::map<std::string, Tensor>& dumped, const std::string& folder) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) return Error{.kind = ErrorKind::resource, .where = folder, .found = "cannot be made: " + error.message()};
-  const auto write = [&](const std::string& name, const Tensor& tensor) -> Status {
-    const std::string path = (std::filesystem::path(folder) / (file_name_of(name) + ".npy")).string();
+// Writes NAME.npy for each tensor into a folder; tensors whose names come to one file get NAME_2.npy and so on.
+class ResultFolder {
+ public:
+  static Result<ResultFolder> create(const std::string& path) {
+    std::error_code error;
+    std::filesystem::create_directories(path, error);
+    if (error) return Error{.kind = ErrorKind::resource, .where = path, .found = "cannot be made: " + error.message()};
+    return ResultFolder(path);
+  }
+
+  Status write(const std::string& name, const Tensor& tensor) {
+    const std::string stem = file_name_of(name);
+    std::string file = stem;
+    for (int i = 2; !taken_.insert(file).second; ++i) file = stem + "_" + std::to_string(i);
+    const std::string path = (std::filesystem::path(path_) / (file + ".npy")).string();
     if (Status written = write_npy(path, tensor.view()); !written) return written;
     fmt::print("{}  {}[{}]\n", path, name_of(tensor.dtype()), tensor.shape().to_string());
     return ok_status();
-  };
-  for (const auto& [name, tensor] : dumped) {
-    if (Status written = write(name, tensor); !written) return written;
   }
-  // Last, so that an output that was also dumped has the type and layout of the model.
+
+ private:
+  explicit ResultFolder(std::string path) : path_(std::move(path)) {}
+  std::string path_;
+  std::set<std::string> taken_;
+};
+
+// The outputs first: their files have their names, whatever is dumped. An output that is also dumped is written once,
+// with the type and layout of the model.
+Status write_all(const Session& session, std::map<std::string, Tensor> dumped, const std::string& path) {
+  auto folder = ResultFolder::create(path);
+  if (!folder) return folder.errors();
   for (std::size_t i = 0; i < session.outputs().size(); ++i) {
-    if (Status written = write(session.plan().outputs[i].name, session.outputs()[i]); !written) return written;
+    const std::string& name = session.plan().outputs[i].name;
+    if (Status written = folder->write(name, session.outputs()[i]); !written) return written;
+    dumped.erase(name);
+  }
+  for (const auto& [name, tensor] : dumped) {
+    if (Status written = folder->write(name, tensor); !written) return written;
   }
   return ok_status();
 }
 
 int run(const Arguments& arguments) {
-  const auto request = parse_compile_arguments(arguments.compile, arguments.threads);
+  const auto request = request_for(arguments.compile, {{arguments.model}});
   if (!request) return report(request.errors());
   const auto tensors = read_inputs(arguments.inputs);
   if (!tensors) return report(tensors.errors());
-  warn_of_random(arguments.compile);
+  warn_of_random(*request);
   auto session = open_session(arguments, *request, *tensors);
   if (!session) return report(session.errors());
   if (const Status set = set_inputs(*tensors, *session); !set) return report(set.errors());
@@ -113,12 +136,10 @@ void add_run(CLI::App& app, int& exit_code) {
   verb.add_option("--output-dir", arguments->output_dir, "folder for the results")
       ->type_name("D")
       ->capture_default_str();
-  verb.add_option("--threads", arguments->threads, "threads (default: all cores)")->check(CLI::PositiveNumber);
   verb.add_option("--dump", arguments->dump, "also write these intermediate values (names, globs), or all of them")
       ->delimiter(',')
       ->type_name("NAME|all");
-  add_compile_options(verb, arguments->compile);
-  add_preprocess_option(verb, arguments->compile);
+  add_run_options(verb, arguments->compile);
   verb.callback([arguments, &exit_code] { exit_code = run(*arguments); });
 }
 

@@ -199,6 +199,7 @@ class RandomSamples final : public SampleSource {
       for (std::int64_t i = 0; i < view.shape.elements(); ++i) {
         if (is_float(input.dtype)) store_double(view, i, normal(state));
         else if (is_8bit(input.dtype)) view.data[i] = static_cast<std::byte>(next(state) & 0xff);
+        else if (size_of(input.dtype) == 2) view.as<std::uint16_t>()[i] = static_cast<std::uint16_t>(next(state));
       }
     }
     return sample;

@@ -47,7 +47,7 @@ Result<Accuracy> accuracy_of(const Known& known) {
   if (!samples) return samples.errors();
   const auto compiled = open_or_compile(path, request);
   if (!compiled) return compiled.errors();
-  auto session = Session::create(*compiled, std::nullopt, std::nullopt, 2);
+  auto session = Session::create(*compiled, {}, 2);
   if (!session) return session.errors();
   auto accuracies = evaluate_accuracy({{&*session, &*samples}}, [](std::int64_t, std::int64_t) {});
   if (!accuracies) return accuracies.errors();

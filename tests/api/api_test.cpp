@@ -56,7 +56,7 @@ std::vector<float> answers(Context& context, std::int64_t samples) {
 Context context_of(const CompiledModel& compiled, std::int64_t batch, int threads = 1) {
   const auto model = Model::load(compiled, {.threads = threads});
   if (!model) throw std::runtime_error(to_string(model.errors()));
-  const auto plan = model->find_plan(std::nullopt, batch);
+  const auto plan = model->find_plan({.batch = batch});
   if (!plan) throw std::runtime_error(to_string(plan.errors()));
   auto context = Context::create(*model, *plan);
   if (!context) throw std::runtime_error(to_string(context.errors()));
