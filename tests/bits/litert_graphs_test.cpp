@@ -7,6 +7,7 @@
 #include <fstream>
 #include <map>
 
+#include "base/requantize.h"
 #include "bits/same_bits.h"
 #include "data/npy.h"
 
@@ -32,7 +33,7 @@ void expect_answers(const StoredGraph& graph, const std::string& path, const std
   v1::CompileOptions options;
   options.precision = Precision::int8;
   options.target = target;
-  options.rounding = profile;
+  options.rounding = profile_named(profile);
   options.allow_reference = true;
   const auto compiled = v1::compile(path, options);
   ASSERT_TRUE(compiled.ok()) << to_string(compiled.errors());

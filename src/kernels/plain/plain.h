@@ -1,4 +1,5 @@
-// Kernels in plain loops, of operators without a family of their own and for machines without vectors. Part of kernels/.
+// Kernels in plain loops, of operators without a family of their own and for machines without vectors. Part of
+// kernels/.
 #ifndef OCTAVO_KERNELS_PLAIN_PLAIN_H_
 #define OCTAVO_KERNELS_PLAIN_PLAIN_H_
 
