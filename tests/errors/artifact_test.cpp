@@ -168,11 +168,19 @@ PlanValue& value_of(CompiledModel& model, ValueIndex index) {
   return model.plans[0].values[static_cast<std::size_t>(index)];
 }
 
+// The step reads a value like its first input, but one that is said to be packed.
+void say_packed(CompiledModel& model) {
+  PlanStep& step = packing_step(model);
+  PlanValue packed = value_of(model, step.inputs[0]);
+  packed.place = Place::packed;
+  packed.view_of = kNoValue;
+  step.inputs[0] = static_cast<ValueIndex>(model.plans[0].values.size());
+  model.plans[0].values.push_back(packed);
+}
+
 std::vector<BrokenCase> lying_models() {
   return {
-      model_case("ImageSaidToBePacked",
-                 [](CompiledModel& model) { value_of(model, packing_step(model).inputs[0]).place = Place::packed; },
-                 {"quantized_conv", "packed"}),
+      model_case("ImageSaidToBePacked", say_packed, {"quantized_conv", "packed"}),
       model_case("ShortPackedWeights",
                  [](CompiledModel& model) { value_of(model, packing_step(model).packed[0]).shape = {1}; },
                  {"quantized_conv", "packed"}),
