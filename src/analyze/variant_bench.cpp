@@ -158,6 +158,7 @@ Result<VariantBench> VariantBench::create(const std::string& model, const Compil
   auto arriving = arriving_groups(model, request);
   if (!arriving) return arriving.errors();
   if (*arriving) {
+    bench.is_quantized_ = true;
     bench.groups_ = std::move(**arriving);
     return bench;
   }
@@ -220,7 +221,7 @@ Result<std::vector<VariantTimes>> VariantBench::times(const std::vector<Variant>
 
 Status VariantBench::open_samples_to_judge(const std::string& images, const std::string& labels,
                                            const Progress& progress) {
-  if (!request_.options.calibrated) {
+  if (is_quantized_) {
     return Error{.kind = ErrorKind::usage,
                  .where = model_,
                  .found = "a model that is quantized already",

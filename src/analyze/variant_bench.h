@@ -74,8 +74,9 @@ class VariantBench {
   Result<VariantFacts> judge_answers(Session& session);
 
   std::string model_;
-  std::string calibrate_;   // where the samples are
-  CompileRequest request_;  // with what the samples taught
+  std::string calibrate_;      // where the samples are
+  CompileRequest request_;     // with what the samples taught
+  bool is_quantized_ = false;  // when it arrives
   LayerGroups groups_;
   std::shared_ptr<const SampleSource> source_;
   std::vector<std::int64_t> labels_;

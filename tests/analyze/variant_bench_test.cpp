@@ -87,6 +87,24 @@ TEST(VariantBench, TheBadLayerAloneGoesBackToFp32) {
   EXPECT_TRUE(best->verdict.is_within());
 }
 
+// It has no answers in fp32 to be near to, also where scales for it are given.
+TEST(VariantBench, AQuantizedFileIsNotJudged) {
+  const testing::ScratchFolder folder;
+  folder.write("net.onnx", network());
+  CompileRequest request = random_samples(2);
+  const auto quantized = quantize_file(folder.path("net.onnx"), request);
+  ASSERT_TRUE(quantized) << to_string(quantized.errors());
+  const auto bytes = quantized->onnx();
+  ASSERT_TRUE(bytes) << to_string(bytes.errors());
+  folder.write("net.onnx", *bytes);
+  request.options.calibrated = quantized->calibrated();
+  auto bench = VariantBench::create(folder.path("net.onnx"), request);
+  ASSERT_TRUE(bench) << to_string(bench.errors());
+  const Status opened = bench->open_samples_to_judge("", "", {});
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.errors()[0].kind, ErrorKind::usage);
+}
+
 // What was taught once serves every variant, and all of them are compiled from it alone.
 TEST(VariantBench, RequestsNeedNoSamples) {
   const testing::ScratchFolder folder;
