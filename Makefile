@@ -22,7 +22,8 @@ demo: deps build/build.ninja    ## build the program and show it at work (under 
 test: build      ## build and run every test
 	scripts/run-tests.sh build -LE long
 
-test-asan: deps  ## the tests under address and undefined-behaviour sanitizers
+test-asan: deps  ## the tests under address and undefined-behaviour sanitizers, by clang with assertions
+	scripts/install-packages.sh packages-fuzz.txt
 	cmake --preset asan-ubsan >/dev/null
 	cmake --build build/asan-ubsan
 	scripts/run-tests.sh build/asan-ubsan -LE 'long|slow'

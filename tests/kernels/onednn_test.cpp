@@ -2,7 +2,6 @@
 #include "kernels/onednn/onednn.h"
 
 #include <gtest/gtest.h>
-#include <omp.h>
 
 #include <algorithm>
 #include <cmath>
@@ -15,6 +14,10 @@
 #include "ops/fused_conv/fused_conv.h"
 #include "ops/matmul/matmul.h"
 #include "ops/unary/unary.h"
+
+// GCC's runtime, which oneDNN calls, by hand: other compilers cannot read its omp.h.
+extern "C" int omp_get_max_threads() noexcept;
+extern "C" void omp_set_num_threads(int threads) noexcept;
 
 namespace octavo {
 namespace {
