@@ -130,18 +130,6 @@ struct NodeRole {
   std::string reason;  // why floating; empty where the node has nothing to do with f32 activations
 };
 
-// An operator whose s8 values are stored as u8, 128 more.
-struct Relabelled {
-  enum class Input : std::uint8_t {
-    kept,      // as it was, s8 or not: weights, biases
-    shifted,   // an s8 value in its u8 form; other types as they were
-    replaced,  // by the next of `constants`
-  };
-  Attrs attrs;
-  std::vector<Input> inputs;  // one per input of the new node
-  std::vector<Tensor> constants;
-};
-
 // One operator, described once. Instances have static storage; identity is the address. A trait that is left out says
 // the weaker thing: passes then leave the operator alone.
 struct OpSpec {
@@ -215,10 +203,6 @@ struct OpSpec {
   // For docs/operators.md: what lower/ makes of it in an 8-bit network, in words; empty where that is nothing, or where
   // it works on integers itself.
   std::string_view integer_form;
-
-  // Operators of 8-bit values: the same function of values that are stored as u8 instead of s8, at least one of which
-  // is s8; nothing where it cannot. Null: by `elements`, or never.
-  std::optional<Relabelled> (*relabelled)(const Attrs&, InputFacts) = nullptr;
 };
 
 inline Elements elements_of(const OpSpec& spec, const Attrs& attrs) {

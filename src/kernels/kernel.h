@@ -1,7 +1,7 @@
-// Kernel: one way to compute one operator on one instruction set. The contract between kernels/, select/, plan/ and
-// run/. Part of kernels/.
+// Kernel: one way to compute one operator on one instruction set. The contract between kernels/, planner/ and run/.
+// Part of kernels/.
 //
-// The life of a kernel: select/ asks `refusal` and `cost` (compile time, any machine); plan/ calls `pack` once (compile
+// The life of a kernel: planner/ asks `refusal` and `cost` (compile time, any machine) and calls `pack` once (compile
 // time, host); run/ calls `prepare` when a model is loaded (JIT code is emitted here) and from then on only Step::run.
 #ifndef OCTAVO_KERNELS_KERNEL_H_
 #define OCTAVO_KERNELS_KERNEL_H_
@@ -21,7 +21,7 @@
 
 namespace octavo {
 
-// One use of an operator, as select/ and plan/ see it. Inputs that are left out are nullptr.
+// One use of an operator, as planner/ sees it. Inputs that are left out are nullptr.
 struct OpCall {
   const OpSpec* spec = nullptr;
   const Attrs* attrs = nullptr;
