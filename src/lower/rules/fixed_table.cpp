@@ -20,6 +20,16 @@ Function rescaled(Profile profile, double factor) {
   return [profile, multiplier = FixedMultiplier::of(factor)](std::int32_t x) { return multiplier.apply(profile, x); };
 }
 
+// LiteRT's own kernel for conversions between u8 and s8, but in the last elements of a tensor, fewer than 16, where it
+// is FixedMultiplier's: both roundings take halves up.
+Function rescaled_between_types(double factor) {
+  return [multiplier = FixedMultiplier::of(factor)](std::int32_t x) {
+    const int left = std::max(multiplier.shift, 0), right = std::max(-multiplier.shift, 0);
+    const std::int64_t high = rounding_high_product(wrapping_shift_left(x, left), multiplier.multiplier);
+    return static_cast<std::int32_t>((high + ((std::int64_t{1} << right) >> 1)) >> right);
+  };
+}
+
 Function leaky(Profile profile, float ratio, float slope) {
   const Function above = rescaled(profile, static_cast<double>(ratio));
   const Function below = rescaled(profile, std::fabs(static_cast<double>(slope)));
@@ -37,7 +47,10 @@ Function logistic(const QuantType& x, const QuantType& y) {
 // Nothing where there is no fixed-point form, or the source's own one is another.
 Function function_of(const Node* unary, Profile profile, const QuantType& x, const QuantType& y) {
   const float ratio = x.scale / y.scale;
-  if (unary == nullptr) return rescaled(profile, static_cast<double>(x.scale) / static_cast<double>(y.scale));
+  if (unary == nullptr) {
+    const double exact = static_cast<double>(x.scale) / static_cast<double>(y.scale);
+    return profile == Profile::tflite_xnnpack ? rescaled_between_types(exact) : rescaled(profile, exact);
+  }
   const auto& attrs = unary->attrs.as<UnaryAttrs>();
   if (clamp_bounds(*unary)) return rescaled(profile, static_cast<double>(ratio));
   if (attrs.kind == UnaryKind::sigmoid) return logistic(x, y);
@@ -95,9 +108,8 @@ Match fixed_table(const Graph& graph, const Node& node) {
   const bool is_concat = is_into_concat(graph, unary, x->type, *end);
   if (end->profile == Profile::tflite_xnnpack && !is_concat && !is_for_xnnpack(unary, x->type, end->type))
     return std::string();
-  const Profile profile = end->profile == Profile::tflite_single ? Profile::tflite_single : Profile::tflite_double;
   const Function function =
-      is_concat ? concatenated(x->type, end->type) : function_of(unary, profile, x->type, end->type);
+      is_concat ? concatenated(x->type, end->type) : function_of(unary, end->profile, x->type, end->type);
   if (!function) return std::string("its function has no fixed-point form");
   if (const auto bounds = unary == nullptr ? std::nullopt : clamp_bounds(*unary)) {
     const std::int32_t lowest =
