@@ -22,15 +22,16 @@ demo: deps build/build.ninja    ## build the program and show it at work (under 
 test: build      ## build and run every test
 	scripts/run-tests.sh build -LE long
 
-test-asan: deps  ## the tests under address and undefined-behaviour sanitizers, by clang with assertions
+test-asan: build ## the tests under address and undefined-behaviour sanitizers, by clang with assertions, and a minute of each fuzz target
 	scripts/install-packages.sh packages-fuzz.txt
 	cmake --preset asan-ubsan >/dev/null
 	cmake --build build/asan-ubsan
+	PRESET=asan-ubsan scripts/fuzz.sh 60
 	scripts/run-tests.sh build/asan-ubsan -LE 'long|slow'
 
-test-tsan: deps  ## the threaded tests under the thread sanitizer
+test-tsan: deps  ## the tests of what runs on threads, under the thread sanitizer
 	cmake --preset tsan >/dev/null
-	cmake --build build/tsan --target run_tests
+	cmake --build build/tsan
 	scripts/run-tests.sh build/tsan -LE 'long|slow'
 
 test-long: build ## sweeps, soaks and fuzzing; takes an hour

@@ -1,14 +1,16 @@
 #!/bin/sh
 # Builds the fuzz targets with all of Octavo under the address and undefined-behaviour sanitizers, runs each for a while on seeds made of real
-# files, and prints executions per second and the line coverage of import/, artifact/ and import/pt2/. Ends with an error at the first finding, which lies
-# in build/fuzz/runs/findings/ then. The corpus stays in build/fuzz/runs/ and is continued by the next call.
-#   scripts/fuzz.sh [SECONDS [TARGET...]]   TARGET: import, artifact, pt2, tflite. OCTAVO_DATA: a folder with models/, more seeds (default ../shared/data)
+# files, and prints executions per second and, by the preset fuzz, the line coverage of what it is for. Ends with an error at the first finding, which
+# lies in build/PRESET/runs/findings/ then. The corpus stays in build/PRESET/runs/ and is continued by the next call.
+#   [PRESET=asan-ubsan] scripts/fuzz.sh [SECONDS [TARGET...]]
+# TARGET: import, artifact, pt2, tflite. OCTAVO_DATA: a folder with models/, more seeds (default ../shared/data)
 set -eu
 cd "$(dirname "$0")/.."
 seconds=${1:-600}
 [ $# -eq 0 ] || shift
 targets=${*:-import artifact pt2 tflite}
-fuzz=build/fuzz
+preset=${PRESET:-fuzz}
+fuzz=build/$preset
 work=$fuzz/runs
 largest=100000  # bytes of a seed; larger ones only slow it down
 
@@ -19,7 +21,7 @@ build() {  # build FOLDER TARGETS...
 }
 [ -f build/build.ninja ] || cmake --preset release >/dev/null
 build build octavo import_tests errors_tests
-cmake --preset fuzz >/dev/null
+cmake --preset "$preset" >/dev/null
 build "$fuzz" import_fuzz artifact_fuzz pt2_fuzz tflite_fuzz
 mkdir -p "$work/import" "$work/artifact" "$work/pt2" "$work/tflite" "$work/models" "$work/tflite-models" "$work/findings"
 
@@ -70,6 +72,7 @@ for target in $targets; do
     -reload=0 -artifact_prefix="$work/findings/" -print_final_stats=1 "$work/$target" $seeds >"$log" 2>&1 || { tail -n 60 "$log"; exit 1; }
   awk -v t="$target" '/^stat::number_of_executed_units/ { n = $2 } /^stat::average_exec_per_sec/ { r = $2 } /^stat::peak_rss_mb/ { m = $2 }
     END { printf "%s: %d executions, %d per second, at most %d MB, no finding\n", t, n, r, m }' "$log"
+  [ "$preset" = fuzz ] || continue
   llvm-profdata-16 merge -o "$work/$target.profdata" "$work/$target.profraw"
   llvm-cov-16 report "$fuzz/bin/${target}_fuzz" -instr-profile="$work/$target.profdata" $(find "$PWD/$sources" -name '*.cpp' -o -name '*.h') \
     >"$work/$target.coverage"
