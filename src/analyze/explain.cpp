@@ -1,6 +1,8 @@
 // Measures a plan step by step and sets each time beside what the machine could do. Part of analyze/.
 #include "analyze/explain.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
@@ -172,6 +174,13 @@ double Explanation::steps_ms() const {
 
 double Explanation::peak_gmacs(const ExplainedStep& step) const {
   return step.type == StepType::integer ? peaks.int8_gmacs_of(step.needs) : peaks.fma_gmacs;
+}
+
+std::string rate_text(const ExplainedStep& step) { return step.macs > 0 ? fmt::format("{:.1f}", step.gmacs()) : ""; }
+
+std::string share_of_peak_text(const Explanation& explanation, const ExplainedStep& step) {
+  const double peak = explanation.peak_gmacs(step);
+  return step.macs > 0 && peak > 0.0 ? fmt::format("{:.0f} %", 100.0 * step.gmacs() / peak) : "";
 }
 
 double Explanation::integer_share_of_macs() const {

@@ -88,6 +88,10 @@ struct ExplainOptions {
   std::function<void(double done)> progress;
 };
 
+// "35.9", in GMAC/s, and "87 %", of the peak of the step's instructions; empty where there is no such number.
+std::string rate_text(const ExplainedStep& step);
+std::string share_of_peak_text(const Explanation& explanation, const ExplainedStep& step);
+
 // Runs a plan on seeded random numbers. Errors: those of loading and running.
 Result<Explanation> explain(const std::string& name, const v1::CompiledModel& compiled, const ExplainOptions& options);
 

@@ -7,7 +7,7 @@
 #include <map>
 
 #include "analyze/explain.h"
-#include "analyze/html.h"
+#include "analyze/table.h"
 #include "base/machine.h"
 
 namespace octavo {
@@ -19,11 +19,10 @@ std::string_view colour_of(StepType type) {
 }
 
 std::string tooltip(const Explanation& e, const ExplainedStep& s) {
-  const double peak = e.peak_gmacs(s);
-  return escaped_html(fmt::format(
-      "{} {} '{}'\n{:.4f} ms, {:.1f} %\n{:.1f} GMAC/s{}, {:.1f} GB/s", s.index, s.kernel, s.name, s.ms,
-      100.0 * s.ms / std::max(e.steps_ms(), 1e-9), s.gmacs(),
-      peak > 0.0 && s.macs > 0 ? fmt::format(" ({:.0f} % of peak)", 100.0 * s.gmacs() / peak) : "", s.gbytes()));
+  const std::string peak = share_of_peak_text(e, s);
+  return escaped_html(fmt::format("{} {} '{}'\n{:.4f} ms, {:.1f} %\n{:.1f} GMAC/s{}, {:.1f} GB/s", s.index, s.kernel,
+                                  s.name, s.ms, 100.0 * s.ms / std::max(e.steps_ms(), 1e-9), s.gmacs(),
+                                  peak.empty() ? "" : " (" + peak + " of peak)", s.gbytes()));
 }
 
 // Every step as a bar as long as its time, in order.
@@ -124,62 +123,57 @@ class Roofline {
 std::string totals(const Explanation& e) {
   std::map<std::string_view, std::pair<int, double>> by_type;
   for (const ExplainedStep& s : e.steps) ++by_type[name_of(s.type)].first, by_type[name_of(s.type)].second += s.ms;
-  std::string html = "<table><tr><th>type</th><th>kernels</th><th>ms</th><th>share</th></tr>\n";
+  Table table({"type", "#kernels", "#ms", "#share"});
   for (const auto& [type, total] : by_type) {
-    fmt::format_to(std::back_inserter(html), "<tr><td>{}</td><td>{}</td><td>{:.3f}</td><td>{:.1f} %</td></tr>\n", type,
-                   total.first, total.second, 100.0 * total.second / std::max(e.steps_ms(), 1e-9));
+    table.add_row({std::string(type), std::to_string(total.first), fmt::format("{:.3f}", total.second),
+                   fmt::format("{:.1f} %", 100.0 * total.second / std::max(e.steps_ms(), 1e-9))});
   }
-  return html + "</table>\n";
+  return table.html();
 }
 
-std::string step_row(const Explanation& e, const ExplainedStep& s) {
-  const double peak = e.peak_gmacs(s);
-  std::string refusals;
-  for (const std::string& refusal : s.refusals) refusals += escaped_html(refusal) + "<br>";
-  if (!refusals.empty()) refusals = "<details><summary>others</summary>" + refusals + "</details>";
-  return fmt::format(
-      "<tr><td>{}</td><td class=\"n\">{:.4f}</td><td class=\"n\">{:.1f} %</td><td "
-      "style=\"color:{}\">{}</td><td>{}{}</td><td>{}</td><td>{}</td>"
-      "<td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{:.1f}</td><td "
-      "class=\"n\">{:.4f}</td><td>{}{}</td></tr>\n",
-      s.index, s.ms, 100.0 * s.ms / std::max(e.steps_ms(), 1e-9), colour_of(s.type), name_of(s.type),
-      escaped_html(s.kernel), refusals, escaped_html(s.op), s.outputs.empty() ? "" : escaped_html(s.outputs[0].text),
-      s.macs > 0 ? fmt::format("{:.1f}", s.gmacs()) : "",
-      s.macs > 0 && peak > 0.0 ? fmt::format("{:.0f} %", 100.0 * s.gmacs() / peak) : "", s.gbytes(), s.bound_ms,
-      escaped_html(s.name), s.cause.empty() ? "" : "<br><em>" + escaped_html(s.cause) + "</em>");
+std::string steps(const Explanation& e) {
+  Table table({"#", "#ms", "#share", "type", "kernel", "operator", "result", "#GMAC/s", "#peak", "#GB/s", "#bound, ms",
+               "node"});
+  for (const ExplainedStep& s : e.steps) {
+    std::string refusals;
+    for (const std::string& refusal : s.refusals) refusals += escaped_html(refusal) + "<br>";
+    if (!refusals.empty()) refusals = "<details><summary>others</summary>" + refusals + "</details>";
+    table.add_row(
+        {std::to_string(s.index),
+         fmt::format("{:.4f}", s.ms),
+         fmt::format("{:.1f} %", 100.0 * s.ms / std::max(e.steps_ms(), 1e-9)),
+         {fmt::format("<span style=\"color:{}\">{}</span>", colour_of(s.type), name_of(s.type)), true},
+         {escaped_html(s.kernel) + refusals, true},
+         s.op,
+         s.outputs.empty() ? "" : s.outputs[0].text,
+         rate_text(s),
+         share_of_peak_text(e, s),
+         fmt::format("{:.1f}", s.gbytes()),
+         fmt::format("{:.4f}", s.bound_ms),
+         {escaped_html(s.name) + (s.cause.empty() ? "" : "<br><em>" + escaped_html(s.cause) + "</em>"), true}});
+  }
+  return table.html();
 }
 
 }  // namespace
 
 std::string explanation_html(const Explanation& e) {
-  std::string html = fmt::format(
-      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta "
-      "charset=\"utf-8\"><title>{0}</title><style>{1}</style></head><body>\n<h1>{0}</h1>\n",
-      escaped_html(e.model), kPageStyle);
-  fmt::format_to(std::back_inserter(html),
-                 "<p>{}, {} nodes became {} kernels; {}, batch {}, {} threads on {}.<br>{:.3f} ms a run (median of "
-                 "{}), {:.3f} ms the sum of its kernels, "
-                 "{:.1f} % of the multiply-accumulates in integers.<br>Measured peaks: {}.</p>\n",
-                 escaped_html(e.info.dialect), e.info.source_nodes, e.steps.size(), name_of(e.plan.precision),
-                 e.plan.batch, e.threads, escaped_html(host_machine().name), e.run_ms, e.runs, e.steps_ms(),
-                 100.0 * e.integer_share_of_macs(), to_string(e.peaks));
+  std::string body = fmt::format(
+      "<p>{}, {} nodes became {} kernels; {}, batch {}, {} threads on {}.<br>{:.3f} ms a run (median of {}), {:.3f} ms "
+      "the sum of its kernels, {:.1f} % of the multiply-accumulates in integers.<br>Measured peaks: {}.</p>\n",
+      escaped_html(e.info.dialect), e.info.source_nodes, e.steps.size(), name_of(e.plan.precision), e.plan.batch,
+      e.threads, escaped_html(host_machine().name), e.run_ms, e.runs, e.steps_ms(), 100.0 * e.integer_share_of_macs(),
+      to_string(e.peaks));
   if (e.plan.steps_by_image > 0) {
     fmt::format_to(
-        std::back_inserter(html),
+        std::back_inserter(body),
         "<p>Kernels below {} run image by image, each thread its own; times, bytes and arithmetic of all images.</p>\n",
         e.plan.steps_by_image);
   }
-  html += totals(e) + "<h2>Timeline</h2>\n" + timeline(e);
-  html +=
-      "<h2>Roofline</h2>\n<p>GMAC/s over multiply-accumulates per byte; the area of a disc is its share of the "
-      "time.</p>\n" +
-      Roofline(e).drawn();
-  html +=
-      "<h2>Kernels</h2>\n<table><tr><th></th><th>ms</th><th>share</th><th>type</th><th>kernel</th><th>operator</"
-      "th><th>result</th><th>GMAC/s</th>"
-      "<th>peak</th><th>GB/s</th><th>bound, ms</th><th>node</th></tr>\n";
-  for (const ExplainedStep& s : e.steps) html += step_row(e, s);
-  return html + "</table>\n</body></html>\n";
+  body += totals(e) + "<h2>Timeline</h2>\n" + timeline(e) + "<h2>Roofline</h2>\n<p>GMAC/s over multiply-accumulates " +
+          "per byte; the area of a disc is its share of the time.</p>\n" + Roofline(e).drawn() + "<h2>Kernels</h2>\n" +
+          steps(e);
+  return html_page(e.model, body);
 }
 
 }  // namespace octavo

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <iterator>
 
-#include "analyze/html.h"
 #include "analyze/quantize_report.h"
+#include "analyze/table.h"
 
 namespace octavo {
 namespace {
@@ -14,7 +14,9 @@ namespace {
 constexpr double kMostDecibels = 80.0;  // drawings end here; what loses nothing lies on the edge
 constexpr std::string_view kRounding = "#2a7", kNetwork = "#d62";
 
-std::string number(double decibels) { return std::isfinite(decibels) ? fmt::format("{:.1f}", decibels) : "exact"; }
+std::string decibels_text(double decibels) {
+  return std::isfinite(decibels) ? fmt::format("{:.1f}", decibels) : "exact";
+}
 
 // Signal to noise of every tensor, in the order of computation.
 class Curves {
@@ -54,8 +56,8 @@ class Curves {
       fmt::format_to(std::back_inserter(discs),
                      "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\" fill=\"{}\"><title>{}\nrounding {} dB, in the "
                      "network {} dB</title></circle>\n",
-                     x_of(i), y_of(tensor.*decibels), colour, escaped_html(tensor.name), number(tensor.rounding_db),
-                     number(tensor.sqnr_db));
+                     x_of(i), y_of(tensor.*decibels), colour, escaped_html(tensor.name),
+                     decibels_text(tensor.rounding_db), decibels_text(tensor.sqnr_db));
     }
     return fmt::format("<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.5\"/>\n{}", points, colour,
                        discs);
@@ -90,34 +92,34 @@ std::string histogram(const TensorReport& tensor) {
   return svg + "</svg>";
 }
 
-std::string row(const TensorReport& t) {
-  return fmt::format(
-      "<tr><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{:.4f} %</td><td class=\"n\">{:g} "
-      "to {:g}</td><td>{}</td>"
-      "<td class=\"n\">{:g}</td><td class=\"n\">{}</td><td>{}</td></tr>\n",
-      escaped_html(t.name), number(t.rounding_db), number(t.sqnr_db), 100.0 * t.clipped, t.seen.lowest, t.seen.highest,
-      name_of(t.own.type), t.own.scale, t.own.zero_point, histogram(t));
+std::string tensors(const QuantizationReport& report) {
+  Table table({"tensor", "#rounding, dB", "#network, dB", "#clipped", "#values", "type", "#scale", "#zero",
+               "histogram, logarithmic; grey: what the integers hold"});
+  for (const TensorReport* t : report.worst_first()) {
+    table.add_row({t->name,
+                   decibels_text(t->rounding_db),
+                   decibels_text(t->sqnr_db),
+                   fmt::format("{:.4f} %", 100.0 * t->clipped),
+                   fmt::format("{:g} to {:g}", t->seen.lowest, t->seen.highest),
+                   name_of(t->own.type),
+                   fmt::format("{:g}", t->own.scale),
+                   std::to_string(t->own.zero_point),
+                   {histogram(*t), true}});
+  }
+  return table.html();
 }
 
 }  // namespace
 
 std::string quantization_html(const QuantizationReport& report) {
-  std::string html = fmt::format(
-      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta "
-      "charset=\"utf-8\"><title>{0}</title><style>{1}</style></head><body>\n<h1>{0}</h1>\n"
-      "<p>{2} quantized tensors, {3} samples; signal to noise of the outputs {4} dB.</p>\n",
-      escaped_html(report.model), kPageStyle, report.tensors.size(), report.samples, number(report.output_db));
-  html += fmt::format(
+  const std::string body = fmt::format(
+      "<p>{} quantized tensors, {} samples; signal to noise of the outputs {} dB.</p>\n"
       "<h2>Along the network</h2>\n<p><span style=\"color:{}\">Rounding</span>: the tensor in fp32 rounded to its "
-      "scale, and nothing else. "
-      "<span style=\"color:{}\">Network</span>: the tensor in the quantized network against that in fp32.</p>\n{}",
-      kRounding, kNetwork, Curves(report).drawn());
-  html +=
-      "<h2>Tensors, worst rounding first</h2>\n<table><tr><th>tensor</th><th>rounding, dB</th><th>network, "
-      "dB</th><th>clipped</th><th>values</th>"
-      "<th>type</th><th>scale</th><th>zero</th><th>histogram, logarithmic; grey: what the integers hold</th></tr>\n";
-  for (const TensorReport* tensor : report.worst_first()) html += row(*tensor);
-  return html + "</table>\n</body></html>\n";
+      "scale, and nothing else. <span style=\"color:{}\">Network</span>: the tensor in the quantized network against "
+      "that in fp32.</p>\n{}<h2>Tensors, worst rounding first</h2>\n{}",
+      report.tensors.size(), report.samples, decibels_text(report.output_db), kRounding, kNetwork,
+      Curves(report).drawn(), tensors(report));
+  return html_page(report.model, body);
 }
 
 }  // namespace octavo

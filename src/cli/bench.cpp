@@ -7,6 +7,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "analyze/table.h"
 #include "base/file.h"
 #include "base/machine.h"
 #include "cli/common.h"
@@ -85,17 +86,17 @@ void print_table(const std::vector<BenchRun>& runs) {
   fmt::print("{}, {}, {} thread{}, {} variant{} in turns, at least {} runs each\n", machine.name,
              machine.isa.to_string(), runs[0].threads, runs[0].threads == 1 ? "" : "s", runs.size(),
              runs.size() == 1 ? "" : "s", least);
-  fmt::print("{:<28} {:>5} {:>9} {:>9} {:>9} {:>9} {:>10} {:>9} {:>9} {:>9} {:>7}\n", "", "batch", "min", "median",
-             "p90", "p99", "samples/s", "load", "first", "memory", "peak");
+  Table table({"", "#batch", "#min", "#median", "#p90", "#p99", "#samples/s", "#load", "#first", "#memory", "#peak"});
+  const auto ms = [](double value) { return fmt::format("{:.2f} ms", value); };
   for (const BenchRun& run : runs) {
-    const std::string share = run.share_of_peak ? fmt::format("{:.0f} %", *run.share_of_peak * 100.0) : "-";
-    fmt::print(
-        "{:<28} {:>5} {:>6.2f} ms {:>6.2f} ms {:>6.2f} ms {:>6.2f} ms {:>10.1f} {:>6.1f} ms {:>6.1f} ms {:>6.0f} MB "
-        "{:>7}\n",
-        fmt::format("{:.22} {}", run.variant.model, run.variant.precision_name()), run.variant.batch,
-        run.latency_ms(0.0), run.latency_ms(0.5), run.latency_ms(0.9), run.latency_ms(0.99), run.throughput(),
-        run.load_ms, run.first_run_ms, run.peak_rss_mb, share);
+    table.add_row({fmt::format("{} {}", run.variant.model, run.variant.precision_name()),
+                   std::to_string(run.variant.batch), ms(run.latency_ms(0.0)), ms(run.latency_ms(0.5)),
+                   ms(run.latency_ms(0.9)), ms(run.latency_ms(0.99)), fmt::format("{:.1f}", run.throughput()),
+                   fmt::format("{:.1f} ms", run.load_ms), fmt::format("{:.1f} ms", run.first_run_ms),
+                   fmt::format("{:.0f} MB", run.peak_rss_mb),
+                   run.share_of_peak ? fmt::format("{:.0f} %", *run.share_of_peak * 100.0) : "-"});
   }
+  fmt::print("{}", table.text());
 }
 
 // "int8 is 4.6 times faster than fp32", for every model and batch that has both; the same of auto.

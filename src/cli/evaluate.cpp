@@ -9,6 +9,7 @@
 
 #include "analyze/bench.h"
 #include "analyze/evaluate_accuracy.h"
+#include "analyze/table.h"
 #include "cli/common.h"
 #include "cli/options.h"
 
@@ -79,20 +80,18 @@ std::string share_text(std::int64_t part, std::int64_t whole) {
 }
 
 void print(const std::vector<Entrant>& entrants, const std::vector<Accuracy>& accuracies) {
-  std::size_t width = 0;  // of the longest name
-  for (const Entrant& entrant : entrants) width = std::max(width, entrant.name.size());
-  fmt::print("{:<{}} {:>5} {:>8} {:>6} {:<24} {:>6} {:>9} {:>10}", "", width, "", "samples", "top-1", "likely at 95 %",
-             "top-5", "", "mean");
-  fmt::print("{}\n", entrants.size() > 1 ? "  agrees with the first       SQNR" : "");
+  Table table(
+      {"", "", "#samples", "#top-1", "likely at 95 %", "#top-5", "#", "#mean", "agrees with the first", "#SQNR", ""});
   for (std::size_t i = 0; i < entrants.size(); ++i) {
     const Accuracy& a = accuracies[i];
-    fmt::print("{:<{}} {:>5} {:>8} {:>6} {:<24} {:>6} {:>7.2f} % {:>7.2f} ms", entrants[i].name, width,
-               name_of(entrants[i].session.plan().precision), a.samples, a.top1, share_text(a.top1, a.samples), a.top5,
-               percent(a.top5, a.samples), a.mean_ms);
-    if (a.likeness)
-      fmt::print("  {:<24} {:>6.1f} dB", share_text(a.likeness->agreeing, a.samples), a.likeness->sqnr_db);
-    fmt::print("{}\n", a.label_offset == 1 ? "  (background class first)" : "");
+    table.add_row({entrants[i].name, name_of(entrants[i].session.plan().precision), std::to_string(a.samples),
+                   std::to_string(a.top1), share_text(a.top1, a.samples), std::to_string(a.top5),
+                   fmt::format("{:.2f} %", percent(a.top5, a.samples)), fmt::format("{:.2f} ms", a.mean_ms),
+                   a.likeness ? share_text(a.likeness->agreeing, a.samples) : std::string(),
+                   a.likeness ? fmt::format("{:.1f} dB", a.likeness->sqnr_db) : std::string(),
+                   a.label_offset == 1 ? "(background class first)" : ""});
   }
+  fmt::print("{}", table.text());
 }
 
 nlohmann::json accuracy_json(const Entrant& entrant, const Accuracy& a) {

@@ -9,6 +9,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "analyze/table.h"
 #include "base/file.h"
 #include "cli/common.h"
 #include "cli/describe.h"
@@ -27,6 +28,7 @@ struct Arguments {
 constexpr std::size_t kWorst = 10;
 
 double share(double part, double whole) { return whole > 0.0 ? 100.0 * part / whole : 0.0; }
+std::string percent_text(double percent) { return fmt::format("{:.1f} %", percent); }
 
 void print_head(const Explanation& e) {
   const Machine& machine = host_machine();
@@ -49,15 +51,13 @@ void print_head(const Explanation& e) {
 std::string result_of(const ExplainedStep& step) { return step.outputs.empty() ? "" : step.outputs[0].text; }
 
 void print_steps(const Explanation& e) {
-  fmt::print("{:>4} {:>9} {:>6}  {:<10} {:<34} {:<22} {:>9} {:>6} {:>7}  {}\n", "", "ms", "share", "type", "kernel",
-             "result", "GMAC/s", "peak", "GB/s", "node");
+  Table table({"#", "#ms", "#share", "type", "kernel", "result", "#GMAC/s", "#peak", "#GB/s", "node"});
   for (const ExplainedStep& s : e.steps) {
-    const double peak = e.peak_gmacs(s);
-    const std::string rate = s.macs > 0 ? fmt::format("{:.1f}", s.gmacs()) : "";
-    const std::string of_peak = s.macs > 0 && peak > 0.0 ? fmt::format("{:.0f} %", share(s.gmacs(), peak)) : "";
-    fmt::print("{:>4} {:>9.4f} {:>4.1f} %  {:<10} {:<34} {:<22} {:>9} {:>6} {:>7.1f}  {}\n", s.index, s.ms,
-               share(s.ms, e.steps_ms()), name_of(s.type), s.kernel, result_of(s), rate, of_peak, s.gbytes(), s.name);
+    table.add_row({std::to_string(s.index), fmt::format("{:.4f}", s.ms), percent_text(share(s.ms, e.steps_ms())),
+                   std::string(name_of(s.type)), s.kernel, result_of(s), rate_text(s), share_of_peak_text(e, s),
+                   fmt::format("{:.1f}", s.gbytes()), s.name});
   }
+  fmt::print("{}", table.text());
 }
 
 struct Total {
@@ -73,14 +73,15 @@ void print_totals(const Explanation& e) {
       ++total->steps, total->ms += s.ms, total->macs += s.macs;
   }
   const auto print = [&](const char* what, const std::map<std::string, Total>& totals) {
-    fmt::print("\nby {}\n", what);
     std::vector<std::pair<std::string, Total>> sorted(totals.begin(), totals.end());
     std::stable_sort(sorted.begin(), sorted.end(),
                      [](const auto& a, const auto& b) { return a.second.ms > b.second.ms; });
+    Table table({"#ms", "#share", "#steps", what, "#GMAC"});
     for (const auto& [name, total] : sorted) {
-      fmt::print("  {:>9.4f} ms {:>5.1f} %  {:>4} x {:<34} {:.3f} GMAC\n", total.ms, share(total.ms, e.steps_ms()),
-                 total.steps, name, static_cast<double>(total.macs) * 1e-9);
+      table.add_row({fmt::format("{:.4f}", total.ms), percent_text(share(total.ms, e.steps_ms())),
+                     std::to_string(total.steps), name, fmt::format("{:.3f}", static_cast<double>(total.macs) * 1e-9)});
     }
+    fmt::print("\nby {}\n{}", what, table.text("  "));
   };
   print("type", types);
   print("kernel", kernels);
