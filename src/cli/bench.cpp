@@ -158,13 +158,13 @@ void add_bench(CLI::App& app, int& exit_code) {
       ->delimiter(',')
       ->type_name("fp32,int8,auto");
   verb.add_option("--seconds", arguments->options.seconds, "measured time per variant")
-      ->check(CLI::PositiveNumber)
+      ->check(positive_number())
       ->capture_default_str();
   verb.add_option("--warmup", arguments->options.warmup, "runs before measuring, per variant")
-      ->check(CLI::NonNegativeNumber)
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 40))
       ->capture_default_str();
   verb.add_option("--json", arguments->json, "write the figures as JSON")->type_name("F");
-  add_run_options(verb, arguments->compile);
+  add_run_options(verb, arguments->compile, Batches::several);
   verb.callback([arguments, &exit_code] { exit_code = run_bench(*arguments); });
 }
 

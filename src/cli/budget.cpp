@@ -181,10 +181,10 @@ void add_budget_options(CLI::App& verb, BudgetArguments& arguments, CompileReque
       ->group(group);
   verb.add_option("--threads", request.threads,
                   "threads that times are taken with, also by --precision auto (default: all cores)")
-      ->check(CLI::PositiveNumber)
+      ->check(positive_number())
       ->group(group);
   verb.add_option("--seconds", request.seconds, "time to measure each variant, also of --precision auto")
-      ->check(CLI::PositiveNumber)
+      ->check(positive_number())
       ->capture_default_str()
       ->group(group);
 }

@@ -105,7 +105,7 @@ void add_compile(CLI::App& app, int& exit_code) {
   verb.add_option("-o,--output", arguments->output, "compiled file (default: MODEL with .octv)")->type_name("F.octv");
   verb.add_option("--report", arguments->report, "write what was decided as JSON")->type_name("F");
   add_scales_out_option(verb, arguments->scales_out);
-  add_compile_options(verb, arguments->compile);
+  add_compile_options(verb, arguments->compile, Batches::several);
   add_preprocess_option(verb, arguments->compile, PreprocessOf::samples);
   add_budget_options(verb, arguments->budget, arguments->compile.request);
   verb.callback([arguments, &exit_code] { exit_code = compile(*arguments); });

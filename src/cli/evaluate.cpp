@@ -149,7 +149,7 @@ void add_evaluate(CLI::App& app, int& exit_code) {
       ->required();
   verb.add_option("--labels", arguments->labels, "lines 'file class' (not for an .npz)")->type_name("F");
   verb.add_option("--json", arguments->json, "write the counts as JSON")->type_name("F");
-  add_run_options(verb, arguments->compile, PreprocessOf::images);
+  add_run_options(verb, arguments->compile, Batches::one, PreprocessOf::images);
   verb.callback([arguments, &exit_code] { exit_code = evaluate(*arguments); });
 }
 

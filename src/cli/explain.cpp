@@ -166,7 +166,7 @@ void add_explain(CLI::App& app, int& exit_code) {
       "explain", "where the time goes, kernel by kernel: shares of the machine's peaks, conversions, refusals");
   verb.add_option("MODEL", arguments->model, "model file or .octv")->required();
   verb.add_option("--seconds", arguments->options.seconds, "time to measure")
-      ->check(CLI::PositiveNumber)
+      ->check(positive_number())
       ->capture_default_str();
   verb.add_option("--json", arguments->json, "write everything as JSON")->type_name("F");
   verb.add_option("--html", arguments->html, "write a page with roofline and timeline")->type_name("F");

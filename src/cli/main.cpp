@@ -15,6 +15,12 @@ void add_verbs(CLI::App& app, int& exit_code) {
   constexpr AddVerb kVerbs[] = {&add_compile, &add_quantize, &add_run,     &add_bench, &add_evaluate,
                                 &add_explain, &add_inspect,  &add_compare, &add_zoo,   &add_bench_worker};
   for (const AddVerb add : kVerbs) add(app, exit_code);
+  // A list with commas is one word: what follows it may be the MODEL.
+  for (CLI::App* verb : app.get_subcommands({})) {
+    for (CLI::Option* option : verb->get_options()) {
+      if (option->get_delimiter() != '\0') option->allow_extra_args(false);
+    }
+  }
 }
 
 bool has_verb(CLI::App& app, const std::string& name) {

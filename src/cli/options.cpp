@@ -191,7 +191,7 @@ void add_quantize_options(CLI::App& verb, CompileArguments& arguments) {
           ->default_str("fused"));
   add(verb.add_option("--samples", request.samples, "use at most N calibration samples, spread evenly (default: all)")
           ->type_name("N")
-          ->check(CLI::PositiveNumber));
+          ->check(positive_number()));
   add(verb.add_option("--skip", options.skip,
                       "keep nodes in fp32: names, globs, type:Conv, position:first, position:last")
           ->delimiter(',')
@@ -208,7 +208,17 @@ void add_quantize_options(CLI::App& verb, CompileArguments& arguments) {
                 for (const std::string& shape : shapes) read_shape(shape, options);
               },
               "whole shape of an input, overriding the file's; may be repeated")
+          ->allow_extra_args(false)
           ->type_name("NAME=1x3xHxW"));
+}
+
+CLI::Validator positive_number() {
+  const auto check = [](const std::string& text) {
+    double number = 0.0;
+    return CLI::detail::lexical_cast(text, number) && number > 0.0 ? ""
+                                                                   : "found '" + text + "', expected a number above 0";
+  };
+  return CLI::Validator(check, "");
 }
 
 void add_integer_only_option(CLI::App& verb, CompileArguments& arguments) {
@@ -223,7 +233,7 @@ void add_scales_out_option(CLI::App& verb, std::string& path) {
   verb.add_option("--scales-out", path, "write scales and corrections as JSON, for --scales")->type_name("F");
 }
 
-void add_compile_options(CLI::App& verb, CompileArguments& arguments) {
+void add_compile_options(CLI::App& verb, CompileArguments& arguments, Batches batches) {
   CompileRequest& request = arguments.request;
   CompileOptions& options = request.options;
   const std::string group = "Compiling";
@@ -238,14 +248,16 @@ void add_compile_options(CLI::App& verb, CompileArguments& arguments) {
       ->group(group);
   verb.add_option_function<std::vector<std::int64_t>>(
           "--batch",
-          [&](const std::vector<std::int64_t>& batches) {
-            options.batches = batches;
-            request.plan.batch = batches.front();
+          [&request, batches](const std::vector<std::int64_t>& sizes) {
+            if (batches == Batches::one && sizes.size() > 1)
+              throw CLI::ValidationError("--batch", std::to_string(sizes.size()) + " batches, expected one to run");
+            request.options.batches = sizes;
+            request.plan.batch = sizes.front();
           },
-          "batch sizes, one plan each (default: 1)")
+          batches == Batches::one ? "batch to run (default: 1)" : "batch sizes, one plan each (default: 1)")
       ->delimiter(',')
-      ->type_name("N[,N...]")
-      ->check(CLI::PositiveNumber)
+      ->type_name(batches == Batches::one ? "N" : "N[,N...]")
+      ->check(positive_number())
       ->group(group);
   add(verb.add_option("--target", options.target, "host, scalar, avx2, avxvnni, avx512vnni or amx")
           ->capture_default_str());
@@ -270,11 +282,11 @@ void add_compile_options(CLI::App& verb, CompileArguments& arguments) {
   add_quantize_options(verb, arguments);
 }
 
-void add_run_options(CLI::App& verb, CompileArguments& arguments, PreprocessOf of) {
+void add_run_options(CLI::App& verb, CompileArguments& arguments, Batches batches, PreprocessOf of) {
   CompileRequest& request = arguments.request;
   request.options.unquantized = v1::Unquantized::fp32;
-  verb.add_option("--threads", request.threads, "threads (default: all cores)")->check(CLI::PositiveNumber);
-  add_compile_options(verb, arguments);
+  verb.add_option("--threads", request.threads, "threads (default: all cores)")->check(positive_number());
+  add_compile_options(verb, arguments, batches);
   add_preprocess_option(verb, arguments, of);
 }
 

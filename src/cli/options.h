@@ -35,6 +35,9 @@ T value_of(const std::string& option, const std::string& text, const Word<T> (&w
   throw CLI::ValidationError(option, "found '" + text + "', expected " + list_of(known));
 }
 
+// Refuses what is no number above 0.
+CLI::Validator positive_number();
+
 // An option that takes one of the words.
 template <class T, class Value, std::size_t count>
 CLI::Option* add_word_option(CLI::App& verb, const std::string& option, Value& value, const Word<T> (&words)[count],
@@ -56,8 +59,11 @@ struct CompileArguments {
   std::vector<const CLI::Option*> decided_in_files;  // what an .octv has decided already
 };
 
+// How many batches --batch names: one for a verb that runs one plan of a model.
+enum class Batches : std::uint8_t { one, several };
+
 // All that --precision, --calibrate, --rounding, ... say, for the verbs that compile or open a model.
-void add_compile_options(CLI::App& verb, CompileArguments& arguments);
+void add_compile_options(CLI::App& verb, CompileArguments& arguments, Batches batches);
 // The part of them that is about quantizing, for `quantize`.
 void add_quantize_options(CLI::App& verb, CompileArguments& arguments);
 void add_integer_only_option(CLI::App& verb, CompileArguments& arguments);
@@ -66,7 +72,8 @@ enum class PreprocessOf : std::uint8_t { samples, images };
 void add_preprocess_option(CLI::App& verb, CompileArguments& arguments, PreprocessOf of);
 // The options of the verbs that run a model: those that compile, --preprocess and --threads. An fp32 file that comes
 // without samples runs in fp32.
-void add_run_options(CLI::App& verb, CompileArguments& arguments, PreprocessOf of = PreprocessOf::samples);
+void add_run_options(CLI::App& verb, CompileArguments& arguments, Batches batches = Batches::one,
+                     PreprocessOf of = PreprocessOf::samples);
 // --scales-out, for the verbs that quantize and write.
 void add_scales_out_option(CLI::App& verb, std::string& path);
 

@@ -52,6 +52,12 @@ TEST_F(Cli, TuningIsRepeatable) {
   expect(compile + " --tune known", 2, "--tune");
 }
 
+// Options with lists take one word, wherever the model stands.
+TEST_F(Cli, TheModelMayFollowAnyOption) {
+  for (const std::string option : {"--batch 1", "--skip type:Conv", "--shape image=1x1x8x8", "--threads 1"})
+    expect("explain " + option + " " + digits_ + "digits.onnx --seconds 0.01", 0, "GMAC");
+}
+
 TEST_F(Cli, BadUsageIsTwo) {
   expect("", 2, "subcommand");
   expect("frobnicate", 2, "frobnicate");
@@ -67,6 +73,10 @@ TEST_F(Cli, BadUsageIsTwo) {
          "nothing_of_this_name");
   expect("compile " + digits_ + "digits.onnx --calibrate random --calibration median", 2, "'median'");
   expect("compile " + digits_ + "digits.onnx --precision fp32 --batch 0", 2, "--batch");
+  for (const std::string& verb : {std::string("run "), std::string("explain "), "compare " + digits_ + "digits.onnx "})
+    expect(verb + digits_ + "digits.onnx --batch 1,2", 2, "2 batches");
+  expect("bench " + digits_ + "digits.onnx --threads 0", 2, "found '0', expected a number above 0");
+  expect("bench " + digits_ + "digits.onnx --seconds x", 2, "found 'x', expected a number above 0");
   expect("inspect", 2, "--machine");
   expect("zoo not_a_network", 2, "not_a_network");
 }
