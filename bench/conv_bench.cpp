@@ -33,7 +33,7 @@ double thread_us() {
 class Prepared {
  public:
   // No threads: only asks whether the kernel takes the layer.
-  Prepared(const Layer& l, const Kernel& kernel, int threads) : attrs_(attrs_of(l)) {
+  Prepared(const Layer& l, const KernelChoice& kernel, int threads) : attrs_(attrs_of(l)) {
     std::mt19937 random(1);
     const std::int64_t out = (l.size + 2 * (l.kernel / 2) - l.kernel) / l.stride + 1;
     x_ = filled(random, DType::u8, {1, l.size, l.size, l.in});
@@ -53,7 +53,7 @@ class Prepared {
     if (l.has_residual) call.inputs.push_back(&facts[4]);
     if (l.has_table) call.inputs.push_back(&facts[5]);
     reason = kernel.refusal(call);
-    shares_work = std::string_view(kernel.name).starts_with("winograd");
+    shares_work = std::string_view(kernel.code.name).starts_with("winograd");
     if (!reason.empty() || threads == 0) return;
     predicted_us = kernel.cost(call, host_machine()) / 1000.0;
     packed_.push_back(kernel.pack(call));
@@ -129,7 +129,7 @@ class Prepared {
   static Fact constant(const Tensor& t) {
     return {.dtype = t.dtype(), .shape = t.shape(), .quant = {}, .constant = std::make_shared<Tensor>(t)};
   }
-  void prepare(const Kernel& kernel, const OpCall& call, const std::vector<Tensor>& packed, int threads) {
+  void prepare(const KernelChoice& kernel, const OpCall& call, const std::vector<Tensor>& packed, int threads) {
     StepSpec spec{.attrs = &attrs_, .threads = threads};
     for (const Fact* fact : call.inputs) {
       spec.inputs.push_back(fact ? StepOperand{true, fact->dtype, fact->shape, nullptr}
@@ -137,7 +137,7 @@ class Prepared {
     }
     spec.outputs.push_back({true, DType::u8, y_.shape(), nullptr});
     for (const Tensor& tensor : packed) spec.packed.push_back(tensor.view());
-    auto step = kernel.prepare(spec);
+    auto step = kernel.code.prepare(spec);
     if (!step) {
       reason = to_string(step.errors());
       return;
@@ -158,10 +158,10 @@ class Prepared {
 };
 
 // Shares refer to the instruction that the kernel uses, on as many threads.
-double peak_of(const Kernel& kernel, int threads) {
+double peak_of(const KernelChoice& kernel, int threads) {
   static const Peaks peaks[] = {*measure_peaks(1), *measure_peaks(2)};
   const Peaks& peak = peaks[threads - 1];
-  return kernel.needs == Isa::avx2 ? peak.madd_gmacs : peak.dot_gmacs;
+  return kernel.code.needs == Isa::avx2 ? peak.madd_gmacs : peak.dot_gmacs;
 }
 
 // Microseconds of the best run.
@@ -182,7 +182,7 @@ double measure(benchmark::State& state, Prepared& prepared, int threads) {
   return best_us;
 }
 
-void run_layer(benchmark::State& state, const Layer& layer, const Kernel& kernel, int threads) {
+void run_layer(benchmark::State& state, const Layer& layer, const KernelChoice& kernel, int threads) {
   Prepared prepared(layer, kernel, threads);
   if (!prepared.reason.empty()) return state.SkipWithError(prepared.reason.c_str());
   const double best_us = measure(state, prepared, threads);
@@ -206,16 +206,16 @@ void run_yardstick(benchmark::State& state, const Layer& layer, int threads) {
 }
 
 void register_all() {
-  std::vector<Kernel> kernels(conv_kernels().begin(), conv_kernels().end());
-  for (const auto family : {winograd_kernels(), depthwise_kernels(), depthwise_vnni_kernels()})
+  std::vector<KernelChoice> kernels(conv_choices().begin(), conv_choices().end());
+  for (const auto family : {winograd_choices(), depthwise_choices(), depthwise_vnni_choices()})
     kernels.insert(kernels.end(), family.begin(), family.end());
-  for (const Kernel& kernel : kernels) {
-    if (!host_machine().isa.has(kernel.needs)) continue;
+  for (const KernelChoice& kernel : kernels) {
+    if (!host_machine().isa.has(kernel.code.needs)) continue;
     for (const Layer& layer : kLayers) {
       if (!Prepared(layer, kernel, 0).reason.empty()) continue;
       for (int threads : {1, 2}) {
         const std::string name =
-            std::string(kernel.name) + "/" + name_of_layer(layer) + "/threads:" + std::to_string(threads);
+            std::string(kernel.code.name) + "/" + name_of_layer(layer) + "/threads:" + std::to_string(threads);
         benchmark::RegisterBenchmark(name.c_str(), run_layer, layer, kernel, threads)
             ->MinTime(0.05)
             ->Unit(benchmark::kMicrosecond)

@@ -104,7 +104,7 @@ void load_and_run(std::span<const std::byte> bytes) {
 std::vector<std::string> words() {
   std::vector<std::string> words;
   for (const OpSpec* op : all_ops()) words.emplace_back(op->name);
-  for (const Kernel* kernel : all_kernels()) words.emplace_back(kernel->name);
+  for (const KernelCode* kernel : all_codes()) words.emplace_back(kernel->name);
   return words;
 }
 

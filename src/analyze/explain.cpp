@@ -10,6 +10,7 @@
 #include "analyze/bench.h"
 #include "kernels/reference/reference.h"
 #include "plan/dataflow.h"
+#include "planner/choice_list.h"
 #include "run/model.h"
 
 namespace octavo {
@@ -69,7 +70,7 @@ ExplainedStep described(const Plan& plan, const std::vector<ValueIndex>& roots, 
                   .op = step.op,
                   .kernel = step.kernel,
                   .type = type,
-                  .needs = find_kernel(step.kernel)->needs,
+                  .needs = find_choice(step.kernel)->code.needs,
                   .is_reference = is_reference_code(step.kernel),
                   .calls = calls,
                   .macs = report.macs,

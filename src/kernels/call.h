@@ -38,7 +38,7 @@ struct CallView {
 CallView view_of(const OpCall& call);
 CallView view_of(const StepSpec& spec);
 
-// The members of a Kernel from one check and one maker.
+// A choice's refusal and its code's prepare from one check and one maker.
 using Refuse = std::string (*)(const CallView& call);
 template <Refuse refuse>
 std::string refusal_by(const OpCall& call) {

@@ -1,8 +1,9 @@
-// Kernel: one way to compute one operator on one instruction set. The contract between kernels/, planner/ and run/.
-// Part of kernels/.
+// KernelCode: what runs of one way to compute one operator on one instruction set. The contract between kernels/ and
+// run/; what chooses between kernels is a KernelChoice (kernels/choice.h). Part of kernels/.
 //
-// The life of a kernel: planner/ asks `refusal` and `cost` (compile time, any machine) and calls `pack` once (compile
-// time, host); run/ calls `prepare` when a model is loaded (JIT code is emitted here) and from then on only Step::run.
+// The life of a kernel: planner/ asks a choice's `refusal` and `cost` (compile time, any machine) and calls `pack` once
+// (compile time, host); run/ calls `prepare` when a model is loaded (JIT code is emitted here) and from then on only
+// Step::run.
 #ifndef OCTAVO_KERNELS_KERNEL_H_
 #define OCTAVO_KERNELS_KERNEL_H_
 
@@ -21,7 +22,7 @@
 
 namespace octavo {
 
-// One use of an operator, as planner/ sees it. Inputs that are left out are nullptr.
+// One use of an operator, by what is known of its operands. Inputs that are left out are nullptr.
 struct OpCall {
   const OpSpec* spec = nullptr;
   const Attrs* attrs = nullptr;
@@ -34,7 +35,8 @@ struct StepOperand {
   bool is_present = true;
   DType dtype = DType::f32;
   Shape shape;
-  // Constant inputs of kernels without `pack`; null for values known only in a run and for constants that were packed.
+  // Constant inputs of kernels that do not pack; null for values known only in a run and for constants that were
+  // packed.
   const std::byte* constant = nullptr;
   // The values were packed: a run passes no pointer.
   bool is_packed = false;
@@ -43,14 +45,15 @@ struct StepOperand {
 };
 
 // One step of a plan at load time. Types and shapes have been checked by the operator's infer; the sizes of `packed`
-// have not: prepare must check dtype and shape of each before it trusts them, and whatever else `refusal` guards, since
-// files may be hostile.
+// have not: prepare must check dtype and shape of each before it trusts them, and whatever else the choice's `refusal`
+// guards, since files may be hostile.
 struct StepSpec {
   const OpSpec* spec = nullptr;
   const Attrs* attrs = nullptr;
   std::vector<StepOperand> inputs;
   std::vector<StepOperand> outputs;
-  std::vector<ConstTensorView> packed;  // what `pack` made; lives as long as the step
+  std::vector<ConstTensorView> packed;  // what the choice's `pack` made; lives as long as the step
+  std::span<const std::byte> schedule;  // PlanStep::schedule; empty unless the code has_schedules
   int threads = 1;
 };
 
@@ -103,21 +106,16 @@ class Step {
   virtual void run(const StepBuffers& buffers, ItemRange range) const noexcept = 0;
 };
 
-struct Kernel {
+struct KernelCode {
   std::string_view name;  // <family>_<types>_<tile>_<isa>[_variant]; unique; the artifact refers to it
   std::string_view op;    // the operator it computes; "*" for the reference, which computes all
   Isa needs = Isa::scalar;
-  // The reference's bits on every machine. Kernels that only come close are taken in fp32 plans alone.
-  bool is_exact = true;
-  // Why this kernel cannot do that call, as a sentence ("needs channels_last"), or empty. Instruction sets are checked
-  // by the caller.
-  std::string (*refusal)(const OpCall& call) = nullptr;
-  // Predicted nanoseconds of a whole call on one thread.
-  double (*cost)(const OpCall& call, const Machine& machine) = nullptr;
-  // Constants rearranged for this kernel; null where it reads constant inputs as they are.
-  // Where set, constant inputs are not kept: everything the step needs must be in the result.
-  std::vector<Tensor> (*pack)(const OpCall& call) = nullptr;
-  // Error: invalid_input where the spec is not what `pack` makes; resource where executable memory is refused.
+  // Its steps have their constant inputs in packed form alone.
+  bool packs = false;
+  // It goes about a call in one of several ways; `prepare` checks StepSpec::schedule, which says in which.
+  bool has_schedules = false;
+  // Error: invalid_input where the spec is not what the choice allows and packs; resource where executable memory is
+  // refused.
   Result<std::unique_ptr<Step>> (*prepare)(const StepSpec& spec) = nullptr;
   // The input whose buffer may be the output's buffer too (same element size and shape), or -1. May be null: none.
   int (*in_place_input)(const OpCall& call) = nullptr;
@@ -127,10 +125,16 @@ struct Kernel {
 // Changes no setting.
 void prepare_thread() noexcept;
 
-// All kernels of all families. list.cpp is the only place that knows the families.
-std::span<const Kernel* const> all_kernels();
-// nullptr where there is none of that name.
-const Kernel* find_kernel(std::string_view name);
+// The codes of all families, and of libraries of kernels that this program links. Refers to nothing that chooses.
+std::span<const KernelCode* const> all_codes();
+
+// A library of kernels that a program may leave out (onednn/).
+struct KernelLibrary {
+  std::span<const std::span<const KernelCode>> families;
+  void (*prepare_thread)() noexcept = nullptr;
+};
+// The library that a kernel is of by its name, as programs link it ("octavo_onednn"); empty for those of kernels/.
+std::string_view library_of(std::string_view kernel);
 
 }  // namespace octavo
 

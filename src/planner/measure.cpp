@@ -6,6 +6,8 @@
 #include <random>
 #include <vector>
 
+#include "planner/select.h"
+
 namespace octavo {
 namespace {
 
@@ -27,16 +29,17 @@ void fill(Tensor& tensor) {
 // A call with its own tensors, ready to run.
 class Trial {
  public:
-  Trial(const Kernel& kernel, const OpCall& call) {
-    spec_ = {.spec = call.spec, .attrs = call.attrs};
-    for (const Fact* fact : call.inputs) add_input(fact, kernel.pack != nullptr);
+  Trial(const KernelChoice& kernel, const OpCall& call) {
+    schedule_ = best_candidate(kernel, call, host_machine()).schedule;
+    spec_ = {.spec = call.spec, .attrs = call.attrs, .schedule = schedule_};
+    for (const Fact* fact : call.inputs) add_input(fact, kernel.code.packs);
     for (const Fact& fact : call.outputs) {
       outputs_.push_back(owned_.emplace_back(Tensor(fact.dtype, fact.shape)).data());
       spec_.outputs.push_back({.dtype = fact.dtype, .shape = fact.shape});
     }
-    if (kernel.pack != nullptr) packed_ = kernel.pack(call);
+    if (kernel.code.packs) packed_ = kernel.pack(call);
     for (const Tensor& tensor : packed_) spec_.packed.push_back(tensor.view());
-    auto step = kernel.prepare(spec_);
+    auto step = kernel.code.prepare(spec_);
     if (!step) return;
     step_ = std::move(*step);
     scratch_ = Tensor(DType::u8, {static_cast<std::int64_t>(step_->scratch_bytes())});
@@ -72,6 +75,7 @@ class Trial {
     spec_.inputs.push_back(std::move(operand));
   }
 
+  std::vector<std::byte> schedule_;
   StepSpec spec_;
   std::vector<Tensor> owned_, packed_;
   std::vector<const std::byte*> inputs_;
@@ -88,8 +92,8 @@ void empty_level2(std::vector<std::uint64_t>& memory) {
 
 }  // namespace
 
-std::optional<double> measure_ns(const Kernel& kernel, const OpCall& call) {
-  if (!host_machine().isa.has(kernel.needs)) return std::nullopt;
+std::optional<double> measure_ns(const KernelChoice& kernel, const OpCall& call) {
+  if (!host_machine().isa.has(kernel.code.needs)) return std::nullopt;
   Trial trial(kernel, call);
   if (!trial.is_ready()) return std::nullopt;
   std::vector<std::uint64_t> other(static_cast<std::size_t>(2 * host_machine().l2_bytes) / sizeof(std::uint64_t));

@@ -4,14 +4,14 @@
 
 #include <optional>
 
-#include "kernels/kernel.h"
+#include "kernels/choice.h"
 
 namespace octavo {
 
-// Nanoseconds of the best of several runs on random data, with level 2 emptied before each, as the rest of a network
-// would: some milliseconds of time. Nothing where this machine lacks the instructions or the memory to prepare or run
-// the kernel.
-std::optional<double> measure_ns(const Kernel& kernel, const OpCall& call);
+// Nanoseconds of the best of several runs, in the way predicted to be the fastest here, on random data, with level 2
+// emptied before each, as the rest of a network would: some milliseconds of time. Nothing where this machine lacks the
+// instructions or the memory to prepare or run the kernel.
+std::optional<double> measure_ns(const KernelChoice& kernel, const OpCall& call);
 
 }  // namespace octavo
 

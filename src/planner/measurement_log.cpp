@@ -158,19 +158,20 @@ std::vector<std::string> MeasurementLog::unknown_kernels() const {
   std::set<std::string> unknown;
   for (const auto& [key, values] : known_) {
     const auto& [machine, subject, variant] = key;
-    if (is_call(subject) && find_kernel(variant) == nullptr) unknown.insert(variant);
+    if (is_call(subject) && find_choice(variant) == nullptr) unknown.insert(variant);
   }
   return {unknown.begin(), unknown.end()};
 }
 
 MeasuredCost CallTimes::cost() {
   if (tuning_ == TuningMode::off && log_.empty()) return {};
-  return [this](const Kernel& kernel, const OpCall& call, Prospect prospect) { return ns(kernel, call, prospect); };
+  return
+      [this](const KernelChoice& kernel, const OpCall& call, Prospect prospect) { return ns(kernel, call, prospect); };
 }
 
-std::optional<double> CallTimes::ns(const Kernel& kernel, const OpCall& call, Prospect prospect) {
+std::optional<double> CallTimes::ns(const KernelChoice& kernel, const OpCall& call, Prospect prospect) {
   const std::string subject = describe_call(call);
-  if (const Values* known = log_.find(subject, kernel.name); known != nullptr && known->contains("ns")) {
+  if (const Values* known = log_.find(subject, kernel.code.name); known != nullptr && known->contains("ns")) {
     calls_.insert(subject);
     return known->at("ns");
   }
@@ -178,7 +179,7 @@ std::optional<double> CallTimes::ns(const Kernel& kernel, const OpCall& call, Pr
   const auto measured = measure_ns(kernel, call);
   if (!measured) return std::nullopt;
   calls_.insert(subject);
-  const Status added = log_.add({subject, std::string(kernel.name), {{"ns", *measured}}});
+  const Status added = log_.add({subject, std::string(kernel.code.name), {{"ns", *measured}}});
   if (written_) written_ = added;
   return measured;
 }

@@ -67,7 +67,7 @@ class CallTimes {
   const Status& written() const { return written_; }
 
  private:
-  std::optional<double> ns(const Kernel& kernel, const OpCall& call, Prospect prospect);
+  std::optional<double> ns(const KernelChoice& kernel, const OpCall& call, Prospect prospect);
   MeasurementLog& log_;
   TuningMode tuning_;
   std::set<std::string> calls_;

@@ -99,7 +99,7 @@ class Planner {
   }
   // Steps that pack constants do not read them in a run.
   bool is_packed(const Draft& draft, ValueId value) const {
-    return draft.choice.kernel->pack != nullptr && fact(value).is_constant();
+    return draft.choice.kernel->code.packs && fact(value).is_constant();
   }
 
   // ---- what shares memory ----
@@ -303,7 +303,7 @@ class Planner {
   // any more.
   ValueId in_place_input(int step) {
     const Draft& draft = drafts_[static_cast<std::size_t>(step)];
-    const Kernel& kernel = *draft.choice.kernel;
+    const KernelCode& kernel = draft.choice.kernel->code;
     const int index = kernel.in_place_input == nullptr ? -1 : kernel.in_place_input(call_of(draft));
     if (index < 0 || index >= static_cast<int>(draft.inputs.size())) return {};
     const ValueId input = draft.inputs[static_cast<std::size_t>(index)];
@@ -366,12 +366,13 @@ class Planner {
   }
 
   void emit(const Draft& draft) {
-    const Kernel& kernel = *draft.choice.kernel;
+    const KernelChoice& kernel = *draft.choice.kernel;
     const OpCall call = call_of(draft);
     const std::int64_t calls = plan_.calls_of(plan_.steps.size());
     PlanStep step{.op = std::string(call.spec->name),
-                  .kernel = std::string(kernel.name),
+                  .kernel = std::string(kernel.code.name),
                   .attrs = draft.attrs.encoded(),
+                  .schedule = draft.choice.schedule,
                   .predicted_ns = draft.choice.predicted_ns};
     for (std::size_t i = 0; i < draft.inputs.size(); ++i) step.inputs.push_back(input_value(draft, i));
     for (std::size_t i = 0; i < draft.outputs.size(); ++i)
@@ -381,12 +382,12 @@ class Planner {
           add_value(call.outputs[0], Place::output, static_cast<std::uint64_t>(draft.copies_to), draft.copies_to_name));
       plan_.outputs[static_cast<std::size_t>(draft.copies_to)].value = step.outputs.back();
     }
-    if (kernel.pack != nullptr) {
+    if (kernel.code.packs) {
       for (const Tensor& tensor : kernel.pack(call))
         step.packed.push_back(add_value({.dtype = tensor.dtype(), .shape = tensor.shape()}, Place::constant,
                                         pool_.add(tensor.view()), {}));
     }
-    plan_.needs.add(kernel.needs);
+    plan_.needs.add(kernel.code.needs);
     plan_.report.steps.push_back({.name = draft.name,
                                   .origin = draft.origin,
                                   .macs = saturating_sum(0, macs_of(call), calls),

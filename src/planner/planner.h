@@ -20,7 +20,7 @@ struct PlanOptions {
       false;              // the scalar reference may stand in where no kernel exists; implied by the scalar target
   MeasuredCost measured;  // a tuning log; may be empty
   BatchOrder batch_order = BatchOrder::automatic;
-  std::span<const Kernel* const> kernels = all_kernels();
+  std::span<const KernelChoice* const> kernels = all_choices();
 };
 
 // Chooses kernels for `machine`, packs constants into the pool and places everything. Of the report, islands and notes

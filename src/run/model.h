@@ -21,7 +21,7 @@ namespace octavo {
 
 struct LoadOptions {
   int threads = 0;  // 0: all usable cores
-  std::span<const Kernel* const> kernels = all_kernels();
+  std::span<const KernelCode* const> kernels = all_codes();
 };
 
 // A step of a plan, ready to run.

@@ -78,6 +78,7 @@ class StepPreparer {
     spec_.spec = op_;
     spec_.attrs = prepared.attrs.get();
     spec_.threads = options_.threads;
+    spec_.schedule = step_.schedule;
     auto step = kernel_->prepare(spec_);
     if (!step) return step.errors();
     prepared.step = std::move(*step);
@@ -89,9 +90,9 @@ class StepPreparer {
   Status find_names() {
     op_ = find_op(step_.op);
     if (op_ == nullptr) return damaged("operator '" + step_.op + "'", "one of this release");
-    const auto has_name = [&](const Kernel* kernel) { return kernel->name == step_.kernel; };
+    const auto has_name = [&](const KernelCode* kernel) { return kernel->name == step_.kernel; };
     const auto it = std::find_if(options_.kernels.begin(), options_.kernels.end(), has_name);
-    if (it == options_.kernels.end()) return damaged("kernel '" + step_.kernel + "'", "one of this release");
+    if (it == options_.kernels.end()) return no_kernel();
     kernel_ = *it;
     if (kernel_->op != "*" && kernel_->op != step_.op)
       return damaged("kernel '" + step_.kernel + "' for " + step_.op, "a kernel of that operator");
@@ -102,9 +103,21 @@ class StepPreparer {
     }
     attrs_ = op_->decode_attrs(step_.attrs);
     if (!attrs_) return damaged("attributes that cannot be decoded", "those of " + step_.op);
-    if (!step_.schedule.empty()) return damaged("a schedule", "none: kernel '" + step_.kernel + "' has one way only");
+    if (!step_.schedule.empty() && !kernel_->has_schedules)
+      return damaged("a schedule", "none: kernel '" + step_.kernel + "' has one way only");
     if (!step_.subplans.empty()) return damaged("subplans", "none for " + step_.op);
     return ok_status();
+  }
+
+  Error no_kernel() const {
+    const std::string library(library_of(step_.kernel));
+    const auto is_of_it = [&](const KernelCode* kernel) { return library_of(kernel->name) == library; };
+    if (library.empty() || std::any_of(options_.kernels.begin(), options_.kernels.end(), is_of_it))
+      return damaged("kernel '" + step_.kernel + "'", "one of this release");
+    return {.kind = ErrorKind::unsupported,
+            .found = "kernel '" + step_.kernel + "' of " + library + ", which this program does not link",
+            .expected = "a kernel that it links",
+            .hint = "Link " + library + " too"};
   }
 
   Status check_operands() {
@@ -116,7 +129,7 @@ class StepPreparer {
       if (Status status = add_output(step_.outputs[i]); !status)
         return within("output " + std::to_string(i), status.errors());
     }
-    if (!step_.packed.empty() && kernel_->pack == nullptr) return damaged("packed constants", "none for this kernel");
+    if (!step_.packed.empty() && !kernel_->packs) return damaged("packed constants", "none for this kernel");
     for (std::size_t i = 0; i < step_.packed.size(); ++i) {
       if (Status status = add_packed(step_.packed[i]); !status)
         return within("packed constant " + std::to_string(i), status.errors());
@@ -149,7 +162,7 @@ class StepPreparer {
         input.is_padded = false;
         break;
       case Place::packed:
-        if (kernel_->pack == nullptr) return damaged("a packed constant", "a kernel that packs");
+        if (!kernel_->packs) return damaged("a packed constant", "a kernel that packs");
         input.is_packed = true;
         break;
       default: return damaged("place '" + std::string(name_of(operand.place)) + "'", "one that can be read");
@@ -220,7 +233,8 @@ class StepPreparer {
     return ok_status();
   }
 
-  // The operator accepts these inputs, its outputs are those of the plan, and the kernel takes the call.
+  // The operator accepts these inputs and its outputs are those of the plan. Whether the kernel takes the call, its
+  // prepare checks.
   Status check_meaning() {
     std::vector<Fact> facts;
     facts.reserve(spec_.inputs.size());
@@ -244,14 +258,7 @@ class StepPreparer {
                              std::string(name_of(fact.dtype)) + " " + fact.shape.to_string())});
     }
     call.outputs = std::move(*outputs);
-    if (Status status = check_overlap(call); !status) return status;
-    // A kernel that packs has lost its constants, so that it could not judge the call; its prepare checks what it
-    // needs.
-    if (kernel_->pack != nullptr || kernel_->refusal == nullptr) return ok_status();
-    const std::string refusal = kernel_->refusal(call);
-    if (!refusal.empty())
-      return damaged("kernel '" + step_.kernel + "', which refuses: " + refusal, "a kernel for this step");
-    return ok_status();
+    return check_overlap(call);
   }
 
   // What a step writes is nothing else that it reads or writes, but for the one input that its kernel may overwrite.
@@ -284,7 +291,7 @@ class StepPreparer {
   const Region* region_;        // null: none
   const std::uint64_t slices_;  // how many follow each other in the arena and in the model's tensors
   const OpSpec* op_ = nullptr;
-  const Kernel* kernel_ = nullptr;
+  const KernelCode* kernel_ = nullptr;
   std::optional<Attrs> attrs_;
   StepSpec spec_;
 };

@@ -147,17 +147,19 @@ long allocations_of_runs(const std::shared_ptr<const Model>& model, int threads)
 
 TEST_F(Allocation, OneInAStepOnAnotherThreadIsCaught) {
   const Graph graph = testing::chain_graph();
-  const Kernel kernel{.name = "allocating", .op = "*", .prepare = [](const StepSpec&) -> Result<std::unique_ptr<Step>> {
-                        return std::unique_ptr<Step>(std::make_unique<AllocatingStep>());
-                      }};
-  const std::vector<const Kernel*> kernels = {&kernel};
+  const KernelChoice kernel{
+      .code = {.name = "allocating", .op = "*", .prepare = [](const StepSpec&) -> Result<std::unique_ptr<Step>> {
+                 return std::unique_ptr<Step>(std::make_unique<AllocatingStep>());
+               }}};
+  const std::vector<const KernelChoice*> kernels = {&kernel};
   ConstantPool pool;
   auto plan = make_plan(graph, *machine_for_target("scalar"), {.kernels = kernels}, pool);
   ASSERT_TRUE(plan) << to_string(plan.errors());
   CompiledModel compiled;
   compiled.plans.push_back(std::move(*plan));
   adopt_constants(compiled, pool);
-  auto model = load_model(std::move(compiled), {.threads = 2, .kernels = kernels});
+  const std::vector<const KernelCode*> codes = {&kernel.code};
+  auto model = load_model(std::move(compiled), {.threads = 2, .kernels = codes});
   ASSERT_TRUE(model) << to_string(model.errors());
   EXPECT_EQ(allocations_of_runs(*model, 2), 3 * 20);
 }
@@ -224,7 +226,7 @@ TEST_F(Allocation, ThereIsNoneInAnInt8Run) {
 // One call of a kernel while malloc refuses: what it told StepFailure.
 std::string failure_without_memory(std::string_view kernel_name, const OpSpec& spec, const Attrs& attrs,
                                    const std::vector<Shape>& shapes) {
-  const Kernel* kernel = find_kernel(kernel_name);
+  const KernelChoice* kernel = find_choice(kernel_name);
   std::vector<Tensor> tensors;
   std::vector<Fact> facts;
   std::vector<const std::byte*> inputs;
@@ -243,10 +245,10 @@ std::string failure_without_memory(std::string_view kernel_name, const OpSpec& s
   }
   call.outputs = *infer_checked(spec, attrs, call.inputs);
   EXPECT_EQ(kernel->refusal(call), "");
-  const std::vector<Tensor> packed = kernel->pack != nullptr ? kernel->pack(call) : std::vector<Tensor>{};
+  const std::vector<Tensor> packed = kernel->code.packs ? kernel->pack(call) : std::vector<Tensor>{};
   for (const Tensor& tensor : packed) step_spec.packed.push_back(tensor.view());
   step_spec.outputs.push_back({.shape = call.outputs[0].shape});
-  const auto step = kernel->prepare(step_spec);
+  const auto step = kernel->code.prepare(step_spec);
   if (!step) return to_string(step.errors());
   Tensor y(DType::f32, call.outputs[0].shape);
   Tensor scratch(DType::u8, {static_cast<std::int64_t>((*step)->scratch_bytes())});

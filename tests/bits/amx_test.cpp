@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "bits/same_bits.h"
+#include "planner/choice_list.h"
 #include "run/model.h"
 #include "support/amx_emulator.h"
 
@@ -29,14 +30,15 @@ ModelBuilder wide() {
 }
 
 // The records of this build, where those that are emulated need what is here.
-std::vector<const Kernel*> kernels_with_amx() {
-  static const Kernel amx = [] {
-    Kernel kernel = *find_kernel(kAmx);
+std::vector<const KernelCode*> kernels_with_amx() {
+  static const KernelCode amx = [] {
+    KernelCode kernel = find_choice(kAmx)->code;
     if (AmxEmulation::is_needed()) kernel.needs = Isa::avx512vnni;
     return kernel;
   }();
-  std::vector<const Kernel*> kernels(all_kernels().begin(), all_kernels().end());
-  std::replace(kernels.begin(), kernels.end(), find_kernel(kAmx), &amx);
+  std::vector<const KernelCode*> kernels(all_codes().begin(), all_codes().end());
+  std::replace_if(
+      kernels.begin(), kernels.end(), [](const KernelCode* kernel) { return kernel->name == kAmx; }, &amx);
   return kernels;
 }
 
@@ -80,7 +82,7 @@ void expect_scalar_bits(const std::string& path, std::int64_t batch, std::int64_
   ASSERT_TRUE(scalar_model.ok()) << to_string(scalar_model.errors());
   const std::vector<Tensor> inputs = random_inputs(scalar_model->info().plans[0].inputs, 5);
   const std::vector<Tensor> expected = run(*scalar_model, 0, inputs);
-  const std::vector<const Kernel*> kernels = kernels_with_amx();
+  const std::vector<const KernelCode*> kernels = kernels_with_amx();
   for (const int threads : {1, 2, 4}) {
     const AmxEmulation emulation;
     const std::uint64_t before = AmxEmulation::trapped();

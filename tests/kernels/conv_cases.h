@@ -191,7 +191,7 @@ enum class Place { apart, over_residual };
 // Packs, prepares and runs one kernel on buffers that end at forbidden pages.
 class Runner {
  public:
-  Runner(const Kernel& kernel, const Case& c, const Problem& p) : kernel_(kernel), attrs_(p.attrs) {
+  Runner(const KernelChoice& kernel, const Case& c, const Problem& p) : kernel_(kernel), attrs_(p.attrs) {
     const auto constant = [](const Tensor& t) {
       return Fact{.dtype = t.dtype(), .shape = t.shape(), .quant = {}, .constant = std::make_shared<Tensor>(t)};
     };
@@ -217,13 +217,13 @@ class Runner {
                                  : StepOperand{.is_present = false});
     spec.outputs.push_back({true, call_.outputs[0].dtype, call_.outputs[0].shape, nullptr});
     for (const Tensor& tensor : packed_) spec.packed.push_back(tensor.view());
-    auto made = kernel_.prepare(spec);
+    auto made = kernel_.code.prepare(spec);
     ASSERT_TRUE(made.ok()) << to_string(made.errors());
     step_ = std::move(*made);
   }
 
   std::string refusal() const { return kernel_.refusal(call_); }
-  int in_place_input() const { return kernel_.in_place_input(call_); }
+  int in_place_input() const { return kernel_.code.in_place_input(call_); }
 
   // Runs all items in `parts` ranges, the last range first.
   std::vector<std::byte> run(const Problem& p, int parts, Place place = Place::apart) {
@@ -256,7 +256,7 @@ class Runner {
   void use(std::unique_ptr<Step> step) { step_ = std::move(step); }
 
  private:
-  const Kernel kernel_;
+  const KernelChoice kernel_;
   Attrs attrs_;
   std::vector<Fact> facts_;
   OpCall call_;
@@ -272,9 +272,9 @@ inline std::string first_difference(const std::vector<std::byte>& found, const s
          std::to_string(at);
 }
 
-inline void check(const Case& c, unsigned seed, const std::vector<Kernel>& kernels) {
+inline void check(const Case& c, unsigned seed, const std::vector<KernelChoice>& kernels) {
   const Problem p = make_problem(c, seed);
-  for (const Kernel& kernel : kernels) {
+  for (const KernelChoice& kernel : kernels) {
     Runner runner(kernel, c, p);
     if (c.has_offset && runner.refusal() == "needs weights without an offset") continue;
     for (int threads : {1, 3}) {
@@ -283,9 +283,9 @@ inline void check(const Case& c, unsigned seed, const std::vector<Kernel>& kerne
       const auto found = runner.run(p, threads);
       if (runner.in_place_input() >= 0) {
         ASSERT_TRUE(runner.run(p, threads, Place::over_residual) == p.expected)
-            << kernel.name << ": " << describe(c) << " in place";
+            << kernel.code.name << ": " << describe(c) << " in place";
       }
-      ASSERT_TRUE(found == p.expected) << kernel.name << ": " << describe(c) << " seed " << seed << ": "
+      ASSERT_TRUE(found == p.expected) << kernel.code.name << ": " << describe(c) << " seed " << seed << ": "
                                        << first_difference(found, p.expected);
     }
   }

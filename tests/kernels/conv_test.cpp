@@ -12,22 +12,23 @@ namespace {
 
 using testing::AmxEmulation;
 
-bool runs_here(const Kernel& kernel) {
-  return host_machine().isa.has(kernel.needs) || (kernel.needs == Isa::amx_int8 && AmxEmulation::is_possible());
+bool runs_here(const KernelChoice& kernel) {
+  return host_machine().isa.has(kernel.code.needs) ||
+         (kernel.code.needs == Isa::amx_int8 && AmxEmulation::is_possible());
 }
 
 // The family's table, and the AVX-VNNI tiles in the encoding that AVX-512 machines have. AMX is emulated where it has
 // to be.
-std::vector<Kernel> kernels_of_this_machine() {
-  std::vector<Kernel> kernels(conv_kernels().begin(), conv_kernels().end());
-  Kernel evex = kernels[0];
-  evex.name = "conv_u8s8_6x2_avx512vnni_ymm";
-  evex.needs = Isa::avx512vnni;
+std::vector<KernelChoice> kernels_of_this_machine() {
+  std::vector<KernelChoice> kernels(conv_choices().begin(), conv_choices().end());
+  KernelChoice evex = kernels[0];
+  evex.code.name = "conv_u8s8_6x2_avx512vnni_ymm";
+  evex.code.needs = Isa::avx512vnni;
   evex.refusal = [](const OpCall& call) { return conv_refusal(call, kTileVnni256Evex); };
   evex.pack = [](const OpCall& call) { return pack_conv(call, kTileVnni256Evex); };
-  evex.prepare = [](const StepSpec& spec) { return prepare_conv(spec, kTileVnni256Evex); };
+  evex.code.prepare = [](const StepSpec& spec) { return prepare_conv(spec, kTileVnni256Evex); };
   kernels.push_back(evex);
-  std::erase_if(kernels, [](const Kernel& kernel) { return !runs_here(kernel); });
+  std::erase_if(kernels, [](const KernelChoice& kernel) { return !runs_here(kernel); });
   return kernels;
 }
 
@@ -521,28 +522,28 @@ TEST(Conv, RandomCases) {
 TEST(Conv, PackedConstantsAreChecked) {
   const Case c{.channels = 8, .out_channels = 24, .residual = Addition::before_rounding, .has_table = true};
   const Problem p = make_problem(c, 32);
-  for (const Kernel& kernel : kernels_of_this_machine()) {
+  for (const KernelChoice& kernel : kernels_of_this_machine()) {
     Runner runner(kernel, c, p);
     runner.prepare(1);
     std::vector<ConstTensorView> good;
     for (const Tensor& tensor : runner.packed()) good.push_back(tensor.view());
     ASSERT_EQ(good.size(), 4u);
-    ASSERT_TRUE(kernel.prepare(runner.spec_with(good)).ok());
+    ASSERT_TRUE(kernel.code.prepare(runner.spec_with(good)).ok());
     for (std::size_t input : {std::size_t{kConvX}, static_cast<std::size_t>(runner.residual_at)}) {
       StepSpec lie = runner.spec_with(good);
       lie.inputs[input].is_packed = true;
-      EXPECT_FALSE(kernel.prepare(lie).ok()) << "input " << input;
+      EXPECT_FALSE(kernel.code.prepare(lie).ok()) << "input " << input;
     }
     for (std::size_t i = 0; i < good.size(); ++i) {
       auto bad = good;
       bad[i].shape = Shape{bad[i].shape[0] - 1};
-      EXPECT_FALSE(kernel.prepare(runner.spec_with(bad)).ok());
+      EXPECT_FALSE(kernel.code.prepare(runner.spec_with(bad)).ok());
       bad = good;
       bad[i].dtype = DType::f64;
-      EXPECT_FALSE(kernel.prepare(runner.spec_with(bad)).ok());
+      EXPECT_FALSE(kernel.code.prepare(runner.spec_with(bad)).ok());
       bad = good;
       bad.pop_back();
-      EXPECT_FALSE(kernel.prepare(runner.spec_with(bad)).ok());
+      EXPECT_FALSE(kernel.code.prepare(runner.spec_with(bad)).ok());
     }
   }
 }

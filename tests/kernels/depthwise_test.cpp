@@ -4,6 +4,7 @@
 #include "kernels/epilogue/rows.h"
 #include "kernels/harness.h"
 #include "ops/quantized_conv/quantized_conv.h"
+#include "planner/choice_list.h"
 
 namespace octavo::testing {
 namespace {
@@ -155,8 +156,8 @@ TEST(DepthwiseKernels, KeepExtremes) {
 TEST(DepthwiseKernels, RefusePackedConstantsOfAnotherSize) {
   std::mt19937 random(4);
   const KernelCase test = case_of(random, {1, 5, 64, 3, 1, 1, 1}, {});
-  for (const Kernel* kernel : all_kernels()) {
-    if (!kernel->name.starts_with("depthwise_")) continue;
+  for (const KernelChoice* kernel : all_choices()) {
+    if (!kernel->code.name.starts_with("depthwise_")) continue;
     StepSpec spec{.spec = test.spec, .attrs = &test.attrs};
     for (const auto& input : test.inputs)
       spec.inputs.push_back(input ? StepOperand{.dtype = input->dtype(), .shape = input->shape()}
@@ -164,11 +165,11 @@ TEST(DepthwiseKernels, RefusePackedConstantsOfAnotherSize) {
     spec.outputs = {{.dtype = DType::u8, .shape = Shape{1, 5, 7, 64}}};
     const Tensor small(DType::s8, {10});
     spec.packed.assign(4, small.view());
-    EXPECT_FALSE(kernel->prepare(spec).ok()) << kernel->name;
+    EXPECT_FALSE(kernel->code.prepare(spec).ok()) << kernel->code.name;
     spec.packed.clear();
-    EXPECT_FALSE(kernel->prepare(spec).ok()) << kernel->name;
+    EXPECT_FALSE(kernel->code.prepare(spec).ok()) << kernel->code.name;
     spec.inputs[0].is_packed = true;
-    EXPECT_FALSE(kernel->prepare(spec).ok()) << kernel->name;
+    EXPECT_FALSE(kernel->code.prepare(spec).ok()) << kernel->code.name;
   }
 }
 

@@ -7,6 +7,8 @@
 
 #include <cstring>
 
+#include "planner/choice_list.h"
+
 namespace octavo::testing {
 namespace {
 
@@ -77,7 +79,7 @@ std::optional<Prepared> prepare_call(const KernelCase& test) {
 }
 
 // The step that run/ would prepare; refers to `packed`.
-StepSpec step_of(const Kernel& kernel, const KernelCase& test, const Prepared& prepared,
+StepSpec step_of(const KernelChoice& kernel, const KernelCase& test, const Prepared& prepared,
                  const std::vector<Tensor>& packed) {
   StepSpec spec{.spec = test.spec, .attrs = &test.attrs};
   for (const Tensor& tensor : packed) spec.packed.push_back(tensor.view());
@@ -87,27 +89,27 @@ StepSpec step_of(const Kernel& kernel, const KernelCase& test, const Prepared& p
       spec.inputs.push_back({.is_present = false});
       continue;
     }
-    const bool keeps_constant = is_constant(test, i) && kernel.pack == nullptr;
+    const bool keeps_constant = is_constant(test, i) && !kernel.code.packs;
     spec.inputs.push_back({.dtype = tensor->dtype(),
                            .shape = tensor->shape(),
                            .constant = keeps_constant ? tensor->data() : nullptr,
-                           .is_packed = is_constant(test, i) && kernel.pack != nullptr});
+                           .is_packed = is_constant(test, i) && kernel.code.packs});
   }
   for (const Fact& fact : prepared.call.outputs) spec.outputs.push_back({.dtype = fact.dtype, .shape = fact.shape});
   return spec;
 }
 
-std::vector<Tensor> packed_by(const Kernel& kernel, const Prepared& prepared) {
-  return kernel.pack != nullptr ? kernel.pack(prepared.call) : std::vector<Tensor>{};
+std::vector<Tensor> packed_by(const KernelChoice& kernel, const Prepared& prepared) {
+  return kernel.code.packs ? kernel.pack(prepared.call) : std::vector<Tensor>{};
 }
 
 // A file may lie about what a kernel packed: too little, of another type, or what a run has to read.
-void check_lies_are_refused(const Kernel& kernel, const KernelCase& test, const Prepared& prepared) {
+void check_lies_are_refused(const KernelChoice& kernel, const KernelCase& test, const Prepared& prepared) {
   const std::vector<Tensor> packed = packed_by(kernel, prepared);
   const StepSpec truth = step_of(kernel, test, prepared, packed);
   const auto expect_refused = [&](const StepSpec& lie, const char* what, std::size_t i) {
-    const auto step = kernel.prepare(lie);
-    ASSERT_FALSE(step.ok()) << kernel.name << ": " << what << " " << i;
+    const auto step = kernel.code.prepare(lie);
+    ASSERT_FALSE(step.ok()) << kernel.code.name << ": " << what << " " << i;
     EXPECT_EQ(step.errors()[0].kind, ErrorKind::invalid_input) << to_string(step.errors());
   };
   for (std::size_t i = 0; i < packed.size(); ++i) {
@@ -160,11 +162,11 @@ std::string first_difference(const Tensor& expected, const std::byte* found) {
 }
 
 // Runs once and compares. The buffers are new, so that nothing is left from another run.
-void run_and_compare(const Kernel& kernel, const KernelCase& test, const Prepared& prepared, Split split) {
+void run_and_compare(const KernelChoice& kernel, const KernelCase& test, const Prepared& prepared, Split split) {
   const std::vector<Tensor> packed = packed_by(kernel, prepared);
-  auto step = kernel.prepare(step_of(kernel, test, prepared, packed));
+  auto step = kernel.code.prepare(step_of(kernel, test, prepared, packed));
   if (!step) {
-    ADD_FAILURE() << kernel.name << ": " << to_string(step.errors());
+    ADD_FAILURE() << kernel.code.name << ": " << to_string(step.errors());
     return;
   }
   std::vector<std::unique_ptr<PageEdgeBuffer>> inputs, outputs;
@@ -172,7 +174,7 @@ void run_and_compare(const Kernel& kernel, const KernelCase& test, const Prepare
   std::vector<std::byte*> output_pointers;
   for (std::size_t i = 0; i < prepared.inputs.size(); ++i) {
     const auto& tensor = prepared.inputs[i];
-    const bool is_packed = is_constant(test, i) && kernel.pack != nullptr;
+    const bool is_packed = is_constant(test, i) && kernel.code.packs;
     inputs.push_back(std::make_unique<PageEdgeBuffer>(tensor ? tensor->bytes() : 0));
     if (tensor && tensor->bytes() != 0) std::memcpy(inputs.back()->data(), tensor->data(), tensor->bytes());
     input_pointers.push_back(tensor && !is_packed ? inputs.back()->data() : nullptr);
@@ -182,15 +184,15 @@ void run_and_compare(const Kernel& kernel, const KernelCase& test, const Prepare
     output_pointers.push_back(outputs.back()->data());
   }
   if (split == Split::in_place)
-    output_pointers[0] = inputs[static_cast<std::size_t>(kernel.in_place_input(prepared.call))]->data();
+    output_pointers[0] = inputs[static_cast<std::size_t>(kernel.code.in_place_input(prepared.call))]->data();
   Tensor scratch(DType::u8, Shape{static_cast<std::int64_t>((*step)->scratch_bytes())});
   std::memset(scratch.data(), 0x5a, scratch.bytes());
   StepFailure failure;
   run_items(**step, {input_pointers, output_pointers, scratch.data(), &failure}, split);
-  EXPECT_EQ(failure.take(), nullptr) << kernel.name;
+  EXPECT_EQ(failure.take(), nullptr) << kernel.code.name;
   for (std::size_t i = 0; i < prepared.expected.size(); ++i) {
     const std::string difference = first_difference(prepared.expected[i], output_pointers[i]);
-    EXPECT_TRUE(difference.empty()) << kernel.name << " split " << static_cast<int>(split) << " "
+    EXPECT_TRUE(difference.empty()) << kernel.code.name << " split " << static_cast<int>(split) << " "
                                     << test.attrs.to_string() << " output " << i << " "
                                     << prepared.expected[i].shape().to_string() << ": " << difference;
   }
@@ -202,28 +204,28 @@ std::set<std::string> check_kernels(const KernelCase& test) {
   std::set<std::string> ran;
   const auto prepared = prepare_call(test);
   if (!prepared) return ran;
-  for (const Kernel* kernel : all_kernels()) {
-    if (kernel->op != test.spec->name && kernel->op != "*") continue;
+  for (const KernelChoice* kernel : all_choices()) {
+    if (kernel->code.op != test.spec->name && kernel->code.op != "*") continue;
     // Those that only come close have tests of their own, with a tolerance.
     if (!kernel->is_exact) continue;
-    if (!host_machine().isa.has(kernel->needs) || !kernel->refusal(prepared->call).empty()) continue;
+    if (!host_machine().isa.has(kernel->code.needs) || !kernel->refusal(prepared->call).empty()) continue;
     run_and_compare(*kernel, test, *prepared, Split::whole);
     run_and_compare(*kernel, test, *prepared, Split::one_by_one);
-    const int in_place = kernel->in_place_input == nullptr ? -1 : kernel->in_place_input(prepared->call);
+    const int in_place = kernel->code.in_place_input == nullptr ? -1 : kernel->code.in_place_input(prepared->call);
     if (in_place >= 0 && !is_constant(test, static_cast<std::size_t>(in_place)))
       run_and_compare(*kernel, test, *prepared, Split::in_place);
-    if (kernel->pack != nullptr) check_lies_are_refused(*kernel, test, *prepared);
-    EXPECT_GT(kernel->cost(prepared->call, host_machine()), 0.0) << kernel->name;
-    if (kernel->op != "*") ran.insert(std::string(kernel->name));
+    if (kernel->code.packs) check_lies_are_refused(*kernel, test, *prepared);
+    EXPECT_GT(kernel->cost(prepared->call, host_machine()), 0.0) << kernel->code.name;
+    if (kernel->code.op != "*") ran.insert(std::string(kernel->code.name));
   }
   return ran;
 }
 
 std::set<std::string> kernels_missing(const std::set<std::string>& ran, std::string_view name_prefix) {
   std::set<std::string> missing;
-  for (const Kernel* kernel : all_kernels()) {
-    const std::string name(kernel->name);
-    if (name.starts_with(name_prefix) && host_machine().isa.has(kernel->needs) && !ran.contains(name))
+  for (const KernelChoice* kernel : all_choices()) {
+    const std::string name(kernel->code.name);
+    if (name.starts_with(name_prefix) && host_machine().isa.has(kernel->code.needs) && !ran.contains(name))
       missing.insert(name);
   }
   return missing;

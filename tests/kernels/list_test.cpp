@@ -7,7 +7,7 @@
 #include <map>
 #include <set>
 
-#include "kernels/kernel.h"
+#include "planner/choice_list.h"
 #include "support/amx_emulator.h"
 
 namespace octavo {
@@ -15,24 +15,37 @@ namespace {
 
 TEST(KernelList, NamesAreUniqueAndFound) {
   std::set<std::string_view> names;
-  for (const Kernel* kernel : all_kernels()) {
-    EXPECT_TRUE(names.insert(kernel->name).second) << kernel->name;
-    EXPECT_EQ(find_kernel(kernel->name), kernel);
+  for (const KernelChoice* kernel : all_choices()) {
+    EXPECT_TRUE(names.insert(kernel->code.name).second) << kernel->code.name;
+    EXPECT_EQ(find_choice(kernel->code.name), kernel);
   }
-  EXPECT_EQ(find_kernel("no such kernel"), nullptr);
+  EXPECT_EQ(find_choice("no such kernel"), nullptr);
+}
+
+// The one list is in kernels/ and in what is linked with it, the other in planner/.
+TEST(KernelList, WhatIsChosenCanBeRun) {
+  std::set<std::string_view> codes, choices;
+  for (const KernelCode* code : all_codes()) codes.insert(code->name);
+  for (const KernelChoice* choice : all_choices()) choices.insert(choice->code.name);
+  EXPECT_EQ(codes, choices);
+  EXPECT_EQ(all_codes().size(), all_choices().size());
 }
 
 TEST(KernelList, RecordsAreWhole) {
-  for (const Kernel* kernel : all_kernels()) {
-    EXPECT_TRUE(kernel->op == "*" || find_op(kernel->op) != nullptr) << kernel->name << " computes " << kernel->op;
-    EXPECT_TRUE(kernel->refusal != nullptr && kernel->cost != nullptr && kernel->prepare != nullptr) << kernel->name;
+  for (const KernelChoice* kernel : all_choices()) {
+    EXPECT_TRUE(kernel->code.op == "*" || find_op(kernel->code.op) != nullptr)
+        << kernel->code.name << " computes " << kernel->code.op;
+    EXPECT_EQ(kernel->code.packs, kernel->pack != nullptr) << kernel->code.name;
+    EXPECT_EQ(kernel->code.has_schedules, kernel->candidates != nullptr) << kernel->code.name;
+    EXPECT_TRUE(kernel->refusal != nullptr && kernel->cost != nullptr && kernel->code.prepare != nullptr)
+        << kernel->code.name;
   }
 }
 
 TEST(KernelList, EveryOperatorHasAPortableKernel) {
   std::set<std::string_view> covered;
-  for (const Kernel* kernel : all_kernels()) {
-    if (kernel->needs == Isa::scalar) covered.insert(kernel->op);
+  for (const KernelChoice* kernel : all_choices()) {
+    if (kernel->code.needs == Isa::scalar) covered.insert(kernel->code.op);
   }
   // A quantized convolution that is not depthwise has no portable kernel but the reference.
   for (const OpSpec* op : all_ops()) EXPECT_TRUE(covered.contains(op->name)) << op->name;
@@ -42,7 +55,7 @@ TEST(KernelList, EveryOperatorHasAPortableKernel) {
 TEST(KernelList, InstructionSetsExercised) {
   std::map<Isa, int> counts;
   for (int isa = 0; isa < kIsaCount; ++isa) counts[static_cast<Isa>(isa)] = 0;
-  for (const Kernel* kernel : all_kernels()) ++counts[kernel->needs];
+  for (const KernelChoice* kernel : all_choices()) ++counts[kernel->code.needs];
   for (const auto& [isa, count] : counts) {
     const bool is_emulated = isa == Isa::amx_int8 && testing::AmxEmulation::is_possible();
     std::printf("%-11s %3d kernels, %s\n", std::string(name_of(isa)).c_str(), count,

@@ -1,5 +1,5 @@
 // The f32 kernels through oneDNN against the references, to 1e-5 of the largest element.
-#include "kernels/onednn/onednn.h"
+#include "onednn/onednn.h"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@
 #include <random>
 #include <thread>
 
-#include "kernels/onednn/layout.h"
-#include "kernels/onednn/slices.h"
+#include "onednn/layout.h"
+#include "onednn/slices.h"
 #include "ops/evaluate.h"
 #include "ops/fused_conv/fused_conv.h"
 #include "ops/matmul/matmul.h"
@@ -34,7 +34,7 @@ Tensor random_floats(std::mt19937& random, Shape shape) {
 
 // A call with data; inputs that are left out are tensors of no elements.
 struct Case {
-  const Kernel* kernel = nullptr;
+  const KernelChoice* kernel = nullptr;
   const OpSpec* spec = nullptr;
   Attrs attrs = NoAttrs{};
   std::vector<Tensor> inputs;
@@ -106,7 +106,7 @@ void check(const Case& test) {
   const std::vector<Tensor> packed = test.kernel->pack(call);
   for (int threads : {1, 2, 3}) {
     SCOPED_TRACE(std::to_string(threads) + " threads");
-    auto step = test.kernel->prepare(test.step(packed, expected, threads));
+    auto step = test.kernel->code.prepare(test.step(packed, expected, threads));
     ASSERT_TRUE(step.ok()) << to_string(step.errors());
     expect_close(run_items(**step, test, expected.shape(), Buffers::separate), expected);
     if (test.has(3)) expect_close(run_items(**step, test, expected.shape(), Buffers::in_place), expected);
@@ -126,7 +126,7 @@ Case conv_case(const ConvShape& shape, UnaryAttrs activation, bool has_bias, boo
   std::mt19937 random(7);
   FusedConvAttrs attrs{
       .window = shape.window, .groups = shape.groups, .activation = activation, .has_residual = has_residual};
-  Case test{.kernel = &onednn_conv_kernels()[0], .spec = &kFusedConv, .attrs = attrs};
+  Case test{.kernel = &onednn_conv_choices()[0], .spec = &kFusedConv, .attrs = attrs};
   test.inputs = {
       random_floats(random, {shape.n, shape.h, shape.w, shape.ic}),
       random_floats(random, {shape.oc, shape.window.kernel[0], shape.window.kernel[1], shape.ic / shape.groups}),
@@ -173,7 +173,7 @@ TEST(OnednnConv, ResidualIsAddedBeforeTheActivation) {
 
 TEST(OnednnConv, EveryActivation) {
   const ConvShape shape = {1, 10, 10, 16, 32, 1, window_of(3, 1, 1)};
-  const auto kernel = onednn_conv_kernels()[0];
+  const auto kernel = onednn_conv_choices()[0];
   int taken = 0;
   for (int kind = 0; kind < count_of(UnaryKind{}); ++kind) {
     const UnaryAttrs activation{.kind = static_cast<UnaryKind>(kind), .alpha = 0.1f, .beta = 0.5f};
@@ -191,7 +191,7 @@ TEST(OnednnConv, EveryActivation) {
 
 Case matmul_case(Shape a, Shape b) {
   std::mt19937 random(9);
-  Case test{.kernel = &onednn_dense_kernels()[0], .spec = &kMatmul};
+  Case test{.kernel = &onednn_dense_choices()[0], .spec = &kMatmul};
   test.inputs = {random_floats(random, std::move(a)), random_floats(random, std::move(b))};
   return test;
 }
@@ -219,18 +219,18 @@ TEST(OnednnDense, ConvolutionsOfFewPixels) {
       Case test = conv_case(shape, {.kind = activation}, activation != UnaryKind::identity, false);
       const std::vector<Fact> facts = test.facts();
       EXPECT_NE(test.kernel->refusal(test.call(facts, test.expected())), "");
-      test.kernel = &onednn_dense_kernels()[1];
+      test.kernel = &onednn_dense_choices()[1];
       check(test);
     }
   }
   Case image = conv_case(conv_shapes()[1], {}, true, false);
-  image.kernel = &onednn_dense_kernels()[1];
+  image.kernel = &onednn_dense_choices()[1];
   const std::vector<Fact> facts = image.facts();
   EXPECT_NE(image.kernel->refusal(image.call(facts, image.expected())), "");
 }
 
 TEST(OnednnEltwise, EveryFunctionInBlocks) {
-  const Kernel& kernel = onednn_eltwise_kernels()[0];
+  const KernelChoice& kernel = onednn_eltwise_choices()[0];
   std::mt19937 random(12);
   for (const UnaryAttrs& attrs :
        {UnaryAttrs{UnaryKind::sigmoid}, UnaryAttrs{UnaryKind::silu}, UnaryAttrs{UnaryKind::gelu},
@@ -245,7 +245,7 @@ TEST(OnednnEltwise, EveryFunctionInBlocks) {
       const Tensor expected = test.expected();
       const std::vector<Fact> facts = test.facts();
       ASSERT_EQ(kernel.refusal(test.call(facts, expected)), "");
-      const auto step = kernel.prepare(test.step({}, expected, 2));
+      const auto step = kernel.code.prepare(test.step({}, expected, 2));
       ASSERT_TRUE(step.ok()) << to_string(step.errors());
       expect_close(run_items(**step, test, expected.shape(), Buffers::separate), expected);
     }
@@ -278,17 +278,17 @@ TEST(OnednnMatmul, RefusesDamagedWeights) {
   const auto refuses = [&](std::size_t which, Tensor replacement) {
     std::vector<Tensor> packed = good;
     packed[which] = std::move(replacement);
-    return !test.kernel->prepare(test.step(packed, expected, 2)).ok();
+    return !test.kernel->code.prepare(test.step(packed, expected, 2)).ok();
   };
   EXPECT_TRUE(refuses(0, Tensor(DType::f32, {good[0].elements() - 1})));
   EXPECT_TRUE(refuses(1, Tensor(DType::f32, good[1].shape())));
   EXPECT_TRUE(refuses(2, Tensor(DType::s32, {2})));
   EXPECT_TRUE(refuses(2, Tensor(DType::s32, {0})));
-  EXPECT_FALSE(test.kernel->prepare(test.step({}, expected, 2)).ok());
+  EXPECT_FALSE(test.kernel->code.prepare(test.step({}, expected, 2)).ok());
   StepSpec without_x = test.step(good, expected, 2);
-  EXPECT_TRUE(test.kernel->prepare(without_x).ok());
+  EXPECT_TRUE(test.kernel->code.prepare(without_x).ok());
   without_x.inputs[0].is_packed = true;
-  EXPECT_FALSE(test.kernel->prepare(without_x).ok());
+  EXPECT_FALSE(test.kernel->code.prepare(without_x).ok());
 }
 
 // One step, more threads than it was prepared for, each with buffers of its own.
@@ -297,7 +297,7 @@ TEST(OnednnConv, ManyThreadsShareAStep) {
   const Tensor expected = test.expected();
   const std::vector<Fact> facts = test.facts();
   const std::vector<Tensor> packed = test.kernel->pack(test.call(facts, expected));
-  const auto step = test.kernel->prepare(test.step(packed, expected, 1));
+  const auto step = test.kernel->code.prepare(test.step(packed, expected, 1));
   ASSERT_TRUE(step.ok());
   const Tensor alone = run_items(**step, test, expected.shape(), Buffers::separate);
   std::vector<Tensor> results(8);
@@ -326,7 +326,7 @@ TEST(OnednnConv, PlainWeightsAreReorderedAtLoad) {
   const std::vector<std::int32_t> order = {0, 2, 3, 1};
   const Tensor weights = test.inputs[1].reshaped({test.inputs[1].elements()});
   const std::vector<Tensor> packed = {weights, Tensor::of<std::int32_t>({4}, order), test.inputs[2]};
-  auto step = test.kernel->prepare(test.step(packed, expected, 2));
+  auto step = test.kernel->code.prepare(test.step(packed, expected, 2));
   ASSERT_TRUE(step.ok()) << to_string(step.errors());
   expect_close(run_items(**step, test, expected.shape(), Buffers::separate), expected);
 }
@@ -339,7 +339,7 @@ TEST(OnednnConv, RefusesDamagedWeights) {
   const auto refuses = [&](std::size_t which, Tensor replacement) {
     std::vector<Tensor> packed = good;
     packed[which] = std::move(replacement);
-    return !test.kernel->prepare(test.step(packed, expected, 2)).ok();
+    return !test.kernel->code.prepare(test.step(packed, expected, 2)).ok();
   };
   const auto layout = [](std::vector<std::int32_t> numbers) {
     return Tensor::of<std::int32_t>({static_cast<std::int64_t>(numbers.size())}, numbers);
@@ -357,11 +357,11 @@ TEST(OnednnConv, RefusesDamagedWeights) {
   EXPECT_TRUE(refuses(1, layout({0, 1, 2, 3, 128, 0})));  // another size
   EXPECT_TRUE(refuses(1, Tensor(DType::f32, {4})));
   EXPECT_TRUE(refuses(2, Tensor(DType::f32, {1})));
-  EXPECT_FALSE(test.kernel->prepare(test.step({}, expected, 2)).ok());
+  EXPECT_FALSE(test.kernel->code.prepare(test.step({}, expected, 2)).ok());
   StepSpec without_x = test.step(good, expected, 2);
-  EXPECT_TRUE(test.kernel->prepare(without_x).ok());
+  EXPECT_TRUE(test.kernel->code.prepare(without_x).ok());
   without_x.inputs[0].is_packed = true;
-  EXPECT_FALSE(test.kernel->prepare(without_x).ok());
+  EXPECT_FALSE(test.kernel->code.prepare(without_x).ok());
 }
 
 TEST(OnednnLayout, NumbersSayTheLayout) {

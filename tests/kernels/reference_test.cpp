@@ -10,10 +10,10 @@ namespace {
 
 TEST(ReferenceCode, IsKnownByItsKernels) {
   EXPECT_TRUE(is_reference_code("reference"));
-  EXPECT_FALSE(sliced_kernels().empty());
-  for (const Kernel& kernel : sliced_kernels()) EXPECT_TRUE(is_reference_code(kernel.name)) << kernel.name;
+  EXPECT_FALSE(sliced_codes().empty());
+  for (const KernelCode& kernel : sliced_codes()) EXPECT_TRUE(is_reference_code(kernel.name)) << kernel.name;
   EXPECT_FALSE(is_reference_code("no such kernel"));
-  for (const Kernel* kernel : all_kernels()) {
+  for (const KernelCode* kernel : all_codes()) {
     if (kernel->needs == Isa::scalar) continue;
     EXPECT_FALSE(is_reference_code(kernel->name)) << kernel->name;
   }

@@ -9,15 +9,15 @@ namespace octavo {
 namespace {
 
 // The family's table, and the AVX-VNNI code in the encoding that AVX-512 machines have.
-std::vector<Kernel> kernels_of_this_machine() {
-  std::vector<Kernel> kernels(winograd_kernels().begin(), winograd_kernels().end());
-  Kernel evex = kernels[0];
-  evex.name = "winograd_u8s8_4x4_avx512vnni_ymm";
+std::vector<KernelChoice> kernels_of_this_machine() {
+  std::vector<KernelChoice> kernels(winograd_choices().begin(), winograd_choices().end());
+  KernelChoice evex = kernels[0];
+  evex.code.name = "winograd_u8s8_4x4_avx512vnni_ymm";
   evex.refusal = [](const OpCall& call) { return winograd_refusal(call, kWinograd256Evex); };
   evex.pack = [](const OpCall& call) { return pack_winograd(call, kWinograd256Evex); };
-  evex.prepare = [](const StepSpec& spec) { return prepare_winograd(spec, kWinograd256Evex); };
+  evex.code.prepare = [](const StepSpec& spec) { return prepare_winograd(spec, kWinograd256Evex); };
   kernels.push_back(evex);
-  std::erase_if(kernels, [](const Kernel& kernel) { return !host_machine().isa.has(kernel.needs); });
+  std::erase_if(kernels, [](const KernelChoice& kernel) { return !host_machine().isa.has(kernel.code.needs); });
   return kernels;
 }
 
@@ -94,19 +94,19 @@ TEST(Winograd, WithoutTheSplitAnswersAreWrong) {
                .to = DType::s32,
                .least_weight = 127};
   const Problem p = make_problem(c, 15);
-  for (const Kernel& kernel : kernels_of_this_machine()) {
+  for (const KernelChoice& kernel : kernels_of_this_machine()) {
     Runner runner(kernel, c, p);
     runner.prepare(1);
-    EXPECT_TRUE(runner.run(p, 1) == p.expected) << kernel.name;
+    EXPECT_TRUE(runner.run(p, 1) == p.expected) << kernel.code.name;
     Tensor one_part(DType::s32, {1});
     one_part.as<std::int32_t>()[0] = 1;
     std::vector<ConstTensorView> packed;
     for (const Tensor& tensor : runner.packed()) packed.push_back(tensor.view());
     packed.back() = one_part.view();
-    auto step = kernel.prepare(runner.spec_with(packed));
+    auto step = kernel.code.prepare(runner.spec_with(packed));
     ASSERT_TRUE(step.ok());
     runner.use(std::move(*step));
-    EXPECT_FALSE(runner.run(p, 1) == p.expected) << kernel.name;
+    EXPECT_FALSE(runner.run(p, 1) == p.expected) << kernel.code.name;
   }
 }
 

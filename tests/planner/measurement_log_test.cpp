@@ -40,9 +40,9 @@ struct ConvCall {
   OpCall call;
 };
 
-const Kernel* first_runnable() {
-  for (const Kernel& kernel : conv_kernels()) {
-    if (host_machine().isa.has(kernel.needs)) return &kernel;
+const KernelChoice* first_runnable() {
+  for (const KernelChoice& kernel : conv_choices()) {
+    if (host_machine().isa.has(kernel.code.needs)) return &kernel;
   }
   return nullptr;
 }
@@ -158,7 +158,7 @@ TEST_F(MeasurementLogTest, DamagedFilesAreRefused) {
 }
 
 TEST_F(MeasurementLogTest, WhatIsUnknownIsMeasuredOnce) {
-  const Kernel* kernel = first_runnable();
+  const KernelChoice* kernel = first_runnable();
   if (kernel == nullptr) GTEST_SKIP() << "this machine has no kernel of the conv family";
   const ConvCall conv;
   MeasurementLog log = opened();
@@ -184,16 +184,16 @@ TEST_F(MeasurementLogTest, KernelsThatDoNotExistAreNamed) {
   MeasurementLog log;
   for (const auto& [subject, variant] :
        {std::pair("conv(u8[1]) -> u8[1]", "conv_of_yesterday"), std::pair("conv(u8[2]) -> u8[2]", "conv_of_yesterday"),
-        std::pair("conv(u8[1]) -> u8[1]", conv_kernels()[0].name.data()), std::pair("network x: int8;", "int8")})
+        std::pair("conv(u8[1]) -> u8[1]", conv_choices()[0].code.name.data()), std::pair("network x: int8;", "int8")})
     ASSERT_TRUE(log.add({subject, variant, {{"ns", 1.0}}}));
   EXPECT_EQ(log.unknown_kernels(), std::vector<std::string>{"conv_of_yesterday"});
 }
 
 TEST(Measuring, KernelsOfOtherMachinesAreNotMeasured) {
   const ConvCall conv;
-  Kernel kernel = conv_kernels()[0];
-  kernel.needs = Isa::amx_int8;
-  if (host_machine().isa.has(kernel.needs)) GTEST_SKIP() << "this machine has AMX";
+  KernelChoice kernel = conv_choices()[0];
+  kernel.code.needs = Isa::amx_int8;
+  if (host_machine().isa.has(kernel.code.needs)) GTEST_SKIP() << "this machine has AMX";
   EXPECT_EQ(measure_ns(kernel, conv.call), std::nullopt);
 }
 

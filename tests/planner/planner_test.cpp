@@ -182,7 +182,7 @@ TEST(Plan, TheSameGraphGivesTheSamePlan) {
 TEST(Plan, AMachineWithoutKernelsListsEveryNode) {
   const Graph graph = chain_graph();
   ConstantPool pool;
-  const std::vector<const Kernel*> none = {find_kernel("reference")};
+  const std::vector<const KernelChoice*> none = {find_choice("reference")};
   const auto plan = make_plan(graph, *machine_for_target("avx2"), {.kernels = none}, pool);
   ASSERT_FALSE(plan);
   EXPECT_EQ(plan.errors().size(), 3u);
@@ -197,11 +197,12 @@ std::vector<Tensor> pack_second(const OpCall& call) {
 TEST(Plan, PackedConstantsAreKeptOnlyInPackedForm) {
   const Graph graph = table_chain(2);
   ConstantPool pool;
-  Kernel packer = *find_kernel("reference");
-  packer.name = "packer";
-  packer.op = "table";
+  KernelChoice packer = *find_choice("reference");
+  packer.code.name = "packer";
+  packer.code.op = "table";
+  packer.code.packs = true;
   packer.pack = pack_second;
-  const std::vector<const Kernel*> kernels = {&packer};
+  const std::vector<const KernelChoice*> kernels = {&packer};
   const auto plan = make_plan(graph, *machine_for_target("avx2"), {.kernels = kernels}, pool);
   ASSERT_TRUE(plan) << to_string(plan.errors());
   EXPECT_EQ(input_of(*plan, 0, 1).place, Place::packed);

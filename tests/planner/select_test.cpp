@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 
@@ -23,24 +24,28 @@ double costs(const OpCall&, const Machine&) {
 }
 double costs_nan(const OpCall&, const Machine&) { return std::numeric_limits<double>::quiet_NaN(); }
 
-const Kernel kReferenceKernel{.name = "reference", .op = "*", .refusal = takes_all, .cost = costs<1>};
-const Kernel kSlowAvx2{
-    .name = "table_slow_avx2", .op = "table", .needs = Isa::avx2, .refusal = takes_all, .cost = costs<900>};
-const Kernel kFastAvx2{
-    .name = "table_fast_avx2", .op = "table", .needs = Isa::avx2, .refusal = needs_even_rows, .cost = costs<500>};
-const Kernel kTwinAvx2{
-    .name = "table_fbst_avx2", .op = "table", .needs = Isa::avx2, .refusal = needs_even_rows, .cost = costs<500>};
-const Kernel kVbmi{
-    .name = "table_vbmi", .op = "table", .needs = Isa::avx512vbmi, .refusal = takes_all, .cost = costs<100>};
-const Kernel kUnknownCost{
-    .name = "table_a_nan", .op = "table", .needs = Isa::avx2, .refusal = takes_all, .cost = costs_nan};
-const Kernel kOther{.name = "other_avx2", .op = "other", .needs = Isa::avx2, .refusal = takes_all, .cost = costs<1>};
+const KernelChoice kReferenceKernel{.code = {.name = "reference", .op = "*"}, .refusal = takes_all, .cost = costs<1>};
+const KernelChoice kSlowAvx2{
+    .code = {.name = "table_slow_avx2", .op = "table", .needs = Isa::avx2}, .refusal = takes_all, .cost = costs<900>};
+const KernelChoice kFastAvx2{.code = {.name = "table_fast_avx2", .op = "table", .needs = Isa::avx2},
+                             .refusal = needs_even_rows,
+                             .cost = costs<500>};
+const KernelChoice kTwinAvx2{.code = {.name = "table_fbst_avx2", .op = "table", .needs = Isa::avx2},
+                             .refusal = needs_even_rows,
+                             .cost = costs<500>};
+const KernelChoice kVbmi{
+    .code = {.name = "table_vbmi", .op = "table", .needs = Isa::avx512vbmi}, .refusal = takes_all, .cost = costs<100>};
+const KernelChoice kUnknownCost{
+    .code = {.name = "table_a_nan", .op = "table", .needs = Isa::avx2}, .refusal = takes_all, .cost = costs_nan};
+const KernelChoice kOther{
+    .code = {.name = "other_avx2", .op = "other", .needs = Isa::avx2}, .refusal = takes_all, .cost = costs<1>};
 
 struct Select : ::testing::Test {
   Fact x{.dtype = DType::u8, .shape = Shape{2, 8}};
   Attrs attrs = NoAttrs{};
   OpCall call{.spec = &kTable, .attrs = &attrs, .inputs = {&x, nullptr}, .outputs = {x}};
-  std::vector<const Kernel*> kernels = {&kReferenceKernel, &kSlowAvx2, &kFastAvx2, &kVbmi, &kOther, &kUnknownCost};
+  std::vector<const KernelChoice*> kernels = {&kReferenceKernel, &kSlowAvx2,   &kFastAvx2, &kVbmi,
+                                              &kOther,           &kUnknownCost};
 
   Result<Choice> on(std::string_view target, const SelectOptions& options = {}) {
     return choose(call, *machine_for_target(target), options, kernels);
@@ -48,16 +53,30 @@ struct Select : ::testing::Test {
 };
 
 TEST_F(Select, TakesTheCheapestLegalKernel) {
-  EXPECT_EQ(on("avx2")->kernel->name, "table_fast_avx2");
-  EXPECT_EQ(on("amx")->kernel->name, "table_vbmi");
-  EXPECT_EQ(on("avx512vnni")->kernel->name, "table_fast_avx2") << "has no vbmi";
+  EXPECT_EQ(on("avx2")->kernel->code.name, "table_fast_avx2");
+  EXPECT_EQ(on("amx")->kernel->code.name, "table_vbmi");
+  EXPECT_EQ(on("avx512vnni")->kernel->code.name, "table_fast_avx2") << "has no vbmi";
   EXPECT_EQ(on("amx")->predicted_ns, 100.0);
+}
+
+TEST_F(Select, OfAKernelsSchedulesTheOnePredictedToBeTheFastestIsTaken) {
+  const KernelChoice tiled{
+      .code = {.name = "table_tiled_avx2", .op = "table", .needs = Isa::avx2, .has_schedules = true},
+      .refusal = takes_all,
+      .candidates = [](const OpCall&, const Machine&) -> std::vector<Candidate> {
+        return {{{std::byte{1}}, 600.0}, {{std::byte{2}}, 300.0}, {{}, std::nan("")}};
+      }};
+  kernels.push_back(&tiled);
+  const auto choice = on("avx2");
+  EXPECT_EQ(choice->kernel, &tiled);
+  EXPECT_EQ(choice->schedule, std::vector{std::byte{2}});
+  EXPECT_EQ(choice->predicted_ns, 300.0);
 }
 
 TEST_F(Select, ARefusalIsKeptAsASentence) {
   x.shape = Shape{3, 8};
   const auto choice = on("avx2");
-  EXPECT_EQ(choice->kernel->name, "table_slow_avx2");
+  EXPECT_EQ(choice->kernel->code.name, "table_slow_avx2");
   EXPECT_EQ(choice->refusals, (std::vector<std::string>{"reference: the scalar reference has to be allowed",
                                                         "table_a_nan: predicted unknown ns, the choice 900 ns",
                                                         "table_fast_avx2: needs an even number of rows",
@@ -65,17 +84,18 @@ TEST_F(Select, ARefusalIsKeptAsASentence) {
 }
 
 TEST_F(Select, ScalarMachinesTakeTheReference) {
-  const Kernel portable{.name = "table_portable", .op = "table", .refusal = takes_all, .cost = costs<0>};
+  const KernelChoice portable{
+      .code = {.name = "table_portable", .op = "table"}, .refusal = takes_all, .cost = costs<0>};
   kernels.push_back(&portable);
-  EXPECT_EQ(on("scalar")->kernel->name, "reference");
-  EXPECT_EQ(on("avx2")->kernel->name, "table_portable");
+  EXPECT_EQ(on("scalar")->kernel->code.name, "reference");
+  EXPECT_EQ(on("avx2")->kernel->code.name, "table_portable");
 }
 
 TEST_F(Select, TheReferenceStandsInOnlyWhereAllowedAndOnlyLast) {
-  EXPECT_EQ(on("avx2", {.allow_reference = true})->kernel->name, "table_fast_avx2")
+  EXPECT_EQ(on("avx2", {.allow_reference = true})->kernel->code.name, "table_fast_avx2")
       << "the reference claims to be cheaper";
   kernels = {&kReferenceKernel, &kOther};
-  EXPECT_EQ(on("avx2", {.allow_reference = true})->kernel->name, "reference");
+  EXPECT_EQ(on("avx2", {.allow_reference = true})->kernel->code.name, "reference");
   const auto refused = on("avx2");
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.errors()[0].kind, ErrorKind::unsupported);
@@ -84,26 +104,26 @@ TEST_F(Select, TheReferenceStandsInOnlyWhereAllowedAndOnlyLast) {
 }
 
 TEST_F(Select, MeasurementsOverrulePredictions) {
-  const MeasuredCost log = [](const Kernel& kernel, const OpCall&, Prospect) -> std::optional<double> {
-    if (kernel.name == "table_slow_avx2") return 20.0;
+  const MeasuredCost log = [](const KernelChoice& kernel, const OpCall&, Prospect) -> std::optional<double> {
+    if (kernel.code.name == "table_slow_avx2") return 20.0;
     return std::nullopt;
   };
-  EXPECT_EQ(on("avx2", {.measured = log})->kernel->name, "table_slow_avx2");
+  EXPECT_EQ(on("avx2", {.measured = log})->kernel->code.name, "table_slow_avx2");
   EXPECT_EQ(on("avx2", {.measured = log})->predicted_ns, 20.0);
 }
 
 TEST_F(Select, WhatMayBeNoiseLeavesThePrediction) {
   double slow_ns = 490.0;
-  const MeasuredCost log = [&](const Kernel& kernel, const OpCall&, Prospect) -> std::optional<double> {
-    return kernel.name == "table_slow_avx2" ? slow_ns : 500.0;
+  const MeasuredCost log = [&](const KernelChoice& kernel, const OpCall&, Prospect) -> std::optional<double> {
+    return kernel.code.name == "table_slow_avx2" ? slow_ns : 500.0;
   };
   const auto choice = on("avx2", {.measured = log});
-  EXPECT_EQ(choice->kernel->name, "table_fast_avx2");
+  EXPECT_EQ(choice->kernel->code.name, "table_fast_avx2");
   EXPECT_EQ(choice->predicted_ns, 500.0);
   EXPECT_TRUE(std::count(choice->refusals.begin(), choice->refusals.end(),
                          "table_slow_avx2: measured 490 ns, the choice 500 ns"));
   slow_ns = 480.0;
-  EXPECT_EQ(on("avx2", {.measured = log})->kernel->name, "table_slow_avx2");
+  EXPECT_EQ(on("avx2", {.measured = log})->kernel->code.name, "table_slow_avx2");
 }
 
 TEST_F(Select, OnlyKernelsThatMayWinAreMeasured) {
@@ -111,30 +131,31 @@ TEST_F(Select, OnlyKernelsThatMayWinAreMeasured) {
   std::map<std::string_view, double> times = {
       {"table_fast_avx2", 5000.0}, {"table_slow_avx2", 4000.0}, {"table_a_nan", 3000.0}};
   bool knows_all = false;
-  const MeasuredCost measure = [&](const Kernel& kernel, const OpCall&, Prospect prospect) -> std::optional<double> {
+  const MeasuredCost measure = [&](const KernelChoice& kernel, const OpCall&,
+                                   Prospect prospect) -> std::optional<double> {
     if (prospect == Prospect::far && !knows_all) return std::nullopt;
-    asked.emplace_back(kernel.name);
-    return times.at(kernel.name);
+    asked.emplace_back(kernel.code.name);
+    return times.at(kernel.code.name);
   };
-  const Kernel far{
-      .name = "table_far_avx2", .op = "table", .needs = Isa::avx2, .refusal = takes_all, .cost = costs<2000>};
+  const KernelChoice far{
+      .code = {.name = "table_far_avx2", .op = "table", .needs = Isa::avx2}, .refusal = takes_all, .cost = costs<2000>};
   kernels.push_back(&far);
   times["table_far_avx2"] = 4500.0;
   const auto choice = on("avx2", {.measured = measure});
   // Both predicted within a factor of two are worse than what the third is predicted to take: it is measured, too.
   EXPECT_EQ(asked, (std::vector<std::string>{"table_fast_avx2", "table_slow_avx2", "table_far_avx2"}));
-  EXPECT_EQ(choice->kernel->name, "table_slow_avx2");
+  EXPECT_EQ(choice->kernel->code.name, "table_slow_avx2");
   EXPECT_EQ(choice->predicted_ns, 4000.0);
   EXPECT_TRUE(std::count(choice->refusals.begin(), choice->refusals.end(),
                          "table_fast_avx2: measured 5000 ns, the choice 4000 ns"));
 
   // What is known of a kernel counts however slow it was predicted to be.
   knows_all = true;
-  EXPECT_EQ(on("avx2", {.measured = measure})->kernel->name, "table_a_nan");
+  EXPECT_EQ(on("avx2", {.measured = measure})->kernel->code.name, "table_a_nan");
 
   kernels = {&kSlowAvx2, &kReferenceKernel};
   asked.clear();
-  EXPECT_EQ(on("avx2", {.allow_reference = true, .measured = measure})->kernel->name, "table_slow_avx2");
+  EXPECT_EQ(on("avx2", {.allow_reference = true, .measured = measure})->kernel->code.name, "table_slow_avx2");
   EXPECT_TRUE(asked.empty()) << "there was no choice";
 }
 
@@ -143,7 +164,7 @@ TEST_F(Select, TheOrderOfTheTableDoesNotMatter) {
   std::sort(kernels.begin(), kernels.end());
   do {
     const auto choice = on("avx2");
-    ASSERT_EQ(choice->kernel->name, "table_fast_avx2");
+    ASSERT_EQ(choice->kernel->code.name, "table_fast_avx2");
     ASSERT_TRUE(std::is_sorted(choice->refusals.begin(), choice->refusals.end()));
   } while (std::next_permutation(kernels.begin(), kernels.end()));
 }
@@ -163,8 +184,8 @@ std::string conv_kernel_on(std::string_view target, const Shape& x_shape, std::i
   const Fact bias = constant(DType::s32, {out_channels}), multiplier = constant(DType::f32, {out_channels});
   OpCall call{.spec = &kQuantizedConv, .attrs = &erased, .inputs = {&x, &w, &bias, nullptr, &multiplier}};
   call.outputs = {{.dtype = DType::u8, .shape = {x_shape[0], x_shape[1], x_shape[2], out_channels}}};
-  const auto choice = choose(call, *machine_for_target(target), {}, all_kernels());
-  return choice ? std::string(choice->kernel->name) : to_string(choice.errors());
+  const auto choice = choose(call, *machine_for_target(target), {}, all_choices());
+  return choice ? std::string(choice->kernel->code.name) : to_string(choice.errors());
 }
 
 TEST(SelectConv, AmxTakesWhatFillsItsTiles) {

@@ -144,23 +144,64 @@ struct ModeStep final : Step {
   }
 };
 
+// Writes the first byte of its schedule.
+struct ScheduleStep final : Step {
+  explicit ScheduleStep(std::byte schedule_) : schedule(schedule_) {}
+  std::byte schedule;
+  std::int64_t items() const override { return 1; }
+  void run(const StepBuffers& buffers, ItemRange) const noexcept override { buffers.outputs[0][0] = schedule; }
+};
+
+TEST(Context, AStepRunsByTheScheduleThatThePlannerChose) {
+  Graph graph;
+  const ValueId x = graph.add_input("x", DType::u8, Shape{1});
+  graph.add_output(testing::add_or_die(graph, kUnary, UnaryAttrs{}, {x}, "scheduled"), "y");
+  const KernelChoice kernel{.code = {.name = "scheduled",
+                                     .op = "unary",
+                                     .has_schedules = true,
+                                     .prepare = [](const StepSpec& spec) -> Result<std::unique_ptr<Step>> {
+                                       return std::unique_ptr<Step>(std::make_unique<ScheduleStep>(spec.schedule[0]));
+                                     }},
+                            .candidates = [](const OpCall&, const Machine&) -> std::vector<Candidate> {
+                              return {{{std::byte{1}}, 2.0}, {{std::byte{7}}, 1.0}};
+                            }};
+  const std::vector<const KernelChoice*> kernels = {&kernel};
+  ConstantPool pool;
+  auto plan = make_plan(graph, *machine_for_target("avx2"), {.kernels = kernels}, pool);
+  ASSERT_TRUE(plan) << to_string(plan.errors());
+  CompiledModel compiled;
+  compiled.plans.push_back(std::move(*plan));
+  adopt_constants(compiled, pool);
+  const std::vector<const KernelCode*> codes = {&kernel.code};
+  auto model = load_model(compiled, {.threads = 1, .kernels = codes});
+  ASSERT_TRUE(model) << to_string(model.errors());
+  auto context = Context::create(*model);
+  ASSERT_TRUE(context);
+  std::byte in{}, out{};
+  const std::byte* inputs[] = {&in};
+  std::byte* outputs[] = {&out};
+  ASSERT_TRUE(context->run(inputs, outputs));
+  EXPECT_EQ(out, std::byte{7});
+}
+
 TEST(Context, EveryThreadRoundsToNearestAndTheCallersModeComesBack) {
   Graph graph;
   const ValueId x = graph.add_input("x", DType::u32, Shape{4});
   graph.add_output(testing::add_or_die(graph, kUnary, UnaryAttrs{}, {x}, "mode"), "y");
-  const Kernel kernel{.name = "mode",
-                      .op = "unary",
-                      .refusal = [](const OpCall&) { return std::string(); },
-                      .prepare = [](const StepSpec&) -> Result<std::unique_ptr<Step>> {
-                        return std::unique_ptr<Step>(std::make_unique<ModeStep>());
-                      }};
-  const std::vector<const Kernel*> kernels = {&kernel};
+  const KernelChoice kernel{.code = {.name = "mode",
+                                     .op = "unary",
+                                     .prepare = [](const StepSpec&) -> Result<std::unique_ptr<Step>> {
+                                       return std::unique_ptr<Step>(std::make_unique<ModeStep>());
+                                     }},
+                            .refusal = [](const OpCall&) { return std::string(); }};
+  const std::vector<const KernelChoice*> kernels = {&kernel};
   ConstantPool pool;
   auto plan = make_plan(graph, *machine_for_target("avx2"), {.kernels = kernels}, pool);
   ASSERT_TRUE(plan) << to_string(plan.errors());
   CompiledModel compiled;
   compiled.plans.push_back(*plan);
-  auto model = load_model(compiled, {.threads = 4, .kernels = kernels});
+  const std::vector<const KernelCode*> codes = {&kernel.code};
+  auto model = load_model(compiled, {.threads = 4, .kernels = codes});
   ASSERT_TRUE(model) << to_string(model.errors());
   // A caller's own thread, with another mode than ours, does a part of the work, too.
   const auto callers = executor_from(

@@ -76,14 +76,15 @@ struct FailingStep final : Step {
   }
 };
 
-constexpr Kernel kFailing{.name = "failing",
-                          .op = "*",
-                          .refusal = [](const OpCall&) { return std::string(); },
-                          .cost = [](const OpCall&, const Machine&) { return 1e6; },
-                          .prepare = [](const StepSpec&) -> Result<std::unique_ptr<Step>> {
-                            return std::unique_ptr<Step>(std::make_unique<FailingStep>());
-                          }};
-const std::vector<const Kernel*> kKernels = {&kFailing};
+constexpr KernelChoice kFailing{.code = {.name = "failing",
+                                         .op = "*",
+                                         .prepare = [](const StepSpec&) -> Result<std::unique_ptr<Step>> {
+                                           return std::unique_ptr<Step>(std::make_unique<FailingStep>());
+                                         }},
+                                .refusal = [](const OpCall&) { return std::string(); },
+                                .cost = [](const OpCall&, const Machine&) { return 1e6; }};
+const std::vector<const KernelChoice*> kKernels = {&kFailing};
+const std::vector<const KernelCode*> kCodes = {&kFailing.code};
 
 std::string failure_of(Context& context, const Graph& graph) {
   const std::vector<Tensor> inputs = random_inputs(graph, 3);
@@ -110,7 +111,7 @@ void expect_failures(const Graph& graph, BatchOrder order, std::int64_t batch) {
   CompiledModel compiled;
   compiled.plans.push_back(std::move(*plan));
   adopt_constants(compiled, constants);
-  const auto model = load(std::move(compiled), {.threads = 3, .kernels = kKernels});
+  const auto model = load(std::move(compiled), {.threads = 3, .kernels = kCodes});
   ASSERT_NE(model, nullptr);
   for (const int threads : {1, 3}) {
     auto context = Context::create(model, {.executor = std::make_shared<ThreadPool>(threads)});
@@ -140,7 +141,7 @@ TEST(Failure, AReferenceThatLacksMemorySaysSo) {
     throw std::bad_alloc();
   };
   const Attrs attrs = NoAttrs{};
-  const auto step = reference_kernels()[0].prepare({.spec = &spec, .attrs = &attrs, .outputs = {{.shape = Shape{4}}}});
+  const auto step = reference_codes()[0].prepare({.spec = &spec, .attrs = &attrs, .outputs = {{.shape = Shape{4}}}});
   ASSERT_TRUE(step);
   Tensor y(DType::f32, Shape{4}), scratch(DType::u8, {static_cast<std::int64_t>((*step)->scratch_bytes())});
   std::byte* outputs[] = {y.data()};

@@ -120,6 +120,22 @@ TEST(Load, LiesAreRefusedWithTheirPlace) {
   }
 }
 
+TEST(Load, AKernelOfALibraryThatIsNotLinkedIsUnsupported) {
+  const Graph graph = testing::chain_graph();
+  CompiledModel model = testing::compile_graphs({&graph}, *machine_for_target("scalar"));
+  step(model, 1).kernel = "conv_f32_onednn";
+  std::vector<const KernelCode*> ours(all_codes().begin(), all_codes().end());
+  std::erase_if(ours, [](const KernelCode* code) { return !library_of(code->name).empty(); });
+  const auto loaded = load_model(std::move(model), {.threads = 1, .kernels = ours});
+  ASSERT_FALSE(loaded);
+  const Error& error = loaded.errors()[0];
+  EXPECT_EQ(error.kind, ErrorKind::unsupported);
+  EXPECT_NE(error.message().find("step 1"), std::string::npos) << error.message();
+  EXPECT_NE(error.message().find("kernel 'conv_f32_onednn' of octavo_onednn, which this program does not link"),
+            std::string::npos)
+      << error.message();
+}
+
 TEST(Load, MissingInstructionsAreListed) {
   const Graph graph = testing::chain_graph();
   CompiledModel model = testing::compile_graphs({&graph}, *machine_for_target("scalar"));

@@ -41,7 +41,7 @@ std::string inputs_of(const OpSpec& op) {
 
 std::string kernels_of(const OpSpec& op) {
   std::set<std::pair<bool, std::string>> found;  // oneDNN's last
-  for (const Kernel* kernel : all_kernels()) {
+  for (const KernelCode* kernel : all_codes()) {
     if (kernel->op != op.name) continue;
     const bool is_sliced = kernel->name.starts_with("sliced_"), is_onednn = kernel->name.ends_with("_onednn");
     found.insert({is_onednn, is_onednn ? "oneDNN" : is_sliced ? "sliced" : std::string(name_of(kernel->needs))});

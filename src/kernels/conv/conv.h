@@ -5,12 +5,14 @@
 
 #include <span>
 
-#include "kernels/kernel.h"
+#include "kernels/choice.h"
 
 namespace octavo {
 
-std::span<const Kernel> conv_kernels();
-std::span<const Kernel> hybrid_conv_kernels();
+std::span<const KernelCode> conv_codes();
+std::span<const KernelChoice> conv_choices();
+std::span<const KernelCode> hybrid_conv_codes();
+std::span<const KernelChoice> hybrid_conv_choices();
 
 }  // namespace octavo
 

@@ -119,25 +119,29 @@ Result<std::unique_ptr<Step>> prepare_hybrid(const StepSpec& spec, const TileTar
 }
 
 template <const TileTarget& target, const TileTarget& evex = target>
-constexpr Kernel hybrid_kernel(std::string_view name, Isa needs) {
-  return {.name = name,
-          .op = "hybrid_conv",
-          .needs = needs,
-          .refusal = [](const OpCall& call) { return hybrid_refusal(call, target); },
-          .cost = [](const OpCall& call, const Machine& machine) { return hybrid_cost(call, machine, target); },
-          .pack = [](const OpCall& call) { return pack_hybrid(call, target); },
-          .prepare = [](const StepSpec& spec) { return prepare_hybrid(spec, has_vex_vnni() ? target : evex); }};
+constexpr KernelChoice hybrid_kernel(std::string_view name, Isa needs) {
+  return {
+      .code = {.name = name,
+               .op = "hybrid_conv",
+               .needs = needs,
+               .packs = true,
+               .prepare = [](const StepSpec& spec) { return prepare_hybrid(spec, has_vex_vnni() ? target : evex); }},
+      .refusal = [](const OpCall& call) { return hybrid_refusal(call, target); },
+      .cost = [](const OpCall& call, const Machine& machine) { return hybrid_cost(call, machine, target); },
+      .pack = [](const OpCall& call) { return pack_hybrid(call, target); }};
 }
 
-constexpr std::array kKernels = {
+constexpr KernelChoice kChoices[] = {
     hybrid_kernel<kTileVnni512>("hybrid_conv_u8s8_7x4_avx512vnni", Isa::avx512vnni),
     hybrid_kernel<kTileVnni256, kTileVnni256Evex>("hybrid_conv_u8s8_6x2_avxvnni", Isa::avxvnni),
     hybrid_kernel<kTileAvx2Words>("hybrid_conv_u8s8_4x3_avx2", Isa::avx2),
     hybrid_kernel<kTileAvx2Bytes>("hybrid_conv_u8s8_6x2_avx2_bytes", Isa::avx2),
 };
+constexpr auto kCodes = codes_of(kChoices);
 
 }  // namespace
 
-std::span<const Kernel> hybrid_conv_kernels() { return kKernels; }
+std::span<const KernelCode> hybrid_conv_codes() { return kCodes; }
+std::span<const KernelChoice> hybrid_conv_choices() { return kChoices; }
 
 }  // namespace octavo

@@ -9,37 +9,41 @@ namespace {
 
 // evex: for machines that have its instructions only in that encoding.
 template <const TileTarget& target, const TileTarget& evex = target>
-constexpr Kernel conv_kernel(std::string_view name, Isa needs) {
-  return {.name = name,
-          .op = "quantized_conv",
-          .needs = needs,
+constexpr KernelChoice conv_kernel(std::string_view name, Isa needs) {
+  return {.code = {.name = name,
+                   .op = "quantized_conv",
+                   .needs = needs,
+                   .packs = true,
+                   .prepare = [](const StepSpec& spec) { return prepare_conv(spec, has_vex_vnni() ? target : evex); },
+                   .in_place_input = residual_in_place},
           .refusal = [](const OpCall& call) { return conv_refusal(call, target); },
           .cost = [](const OpCall& call, const Machine& machine) { return conv_cost(call, machine, target); },
-          .pack = [](const OpCall& call) { return pack_conv(call, target); },
-          .prepare = [](const StepSpec& spec) { return prepare_conv(spec, has_vex_vnni() ? target : evex); },
-          .in_place_input = residual_in_place};
+          .pack = [](const OpCall& call) { return pack_conv(call, target); }};
 }
 
-constexpr Kernel kAmx{
-    .name = "conv_u8s8_32x2_amx_int8",
-    .op = "quantized_conv",
-    .needs = Isa::amx_int8,
+constexpr KernelChoice kAmx{
+    .code = {.name = "conv_u8s8_32x2_amx_int8",
+             .op = "quantized_conv",
+             .needs = Isa::amx_int8,
+             .packs = true,
+             .prepare = prepare_amx,
+             .in_place_input = residual_in_place},
     .refusal = [](const OpCall& call) { return conv_refusal(call, kTileAmx); },
     .cost = [](const OpCall& call, const Machine& machine) { return conv_cost(call, machine, kTileAmx); },
-    .pack = [](const OpCall& call) { return pack_conv(call, kTileAmx); },
-    .prepare = prepare_amx,
-    .in_place_input = residual_in_place};
+    .pack = [](const OpCall& call) { return pack_conv(call, kTileAmx); }};
 
-constexpr std::array kKernels = {
+constexpr KernelChoice kChoices[] = {
     conv_kernel<kTileVnni512>("conv_u8s8_7x4_avx512vnni", Isa::avx512vnni),
     conv_kernel<kTileVnni256, kTileVnni256Evex>("conv_u8s8_6x2_avxvnni", Isa::avxvnni),
     conv_kernel<kTileAvx2Words>("conv_u8s8_4x3_avx2", Isa::avx2),
     conv_kernel<kTileAvx2Bytes>("conv_u8s8_6x2_avx2_bytes", Isa::avx2),
     kAmx,
 };
+constexpr auto kCodes = codes_of(kChoices);
 
 }  // namespace
 
-std::span<const Kernel> conv_kernels() { return kKernels; }
+std::span<const KernelCode> conv_codes() { return kCodes; }
+std::span<const KernelChoice> conv_choices() { return kChoices; }
 
 }  // namespace octavo

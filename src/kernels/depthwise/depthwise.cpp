@@ -138,24 +138,27 @@ double cost(const OpCall& call, const Machine&) {
 }
 
 template <const DepthwiseFunctions& functions, Isa isa>
-constexpr Kernel kernel(std::string_view name) {
-  return {.name = name,
-          .op = "quantized_conv",
-          .needs = isa,
+constexpr KernelChoice kernel(std::string_view name) {
+  return {.code = {.name = name,
+                   .op = "quantized_conv",
+                   .needs = isa,
+                   .packs = true,
+                   .prepare = prepare_by<refuse_not_depthwise, make<functions>>},
           .refusal = refusal,
           .cost = cost<isa>,
-          .pack = pack,
-          .prepare = prepare_by<refuse_not_depthwise, make<functions>>};
+          .pack = pack};
 }
 
-constexpr Kernel kKernels[] = {
+constexpr KernelChoice kChoices[] = {
     kernel<kDepthwiseScalar, Isa::scalar>("depthwise_q8s8_1x1_portable"),
     kernel<kDepthwiseAvx2, Isa::avx2>("depthwise_q8s8_1x8_avx2"),
     kernel<kDepthwiseAvx512, Isa::avx512>("depthwise_q8s8_1x16_avx512"),
 };
+constexpr auto kCodes = codes_of(kChoices);
 
 }  // namespace
 
-std::span<const Kernel> depthwise_kernels() { return kKernels; }
+std::span<const KernelCode> depthwise_codes() { return kCodes; }
+std::span<const KernelChoice> depthwise_choices() { return kChoices; }
 
 }  // namespace octavo

@@ -4,12 +4,14 @@
 
 #include <span>
 
-#include "kernels/kernel.h"
+#include "kernels/choice.h"
 
 namespace octavo {
 
-std::span<const Kernel> depthwise_kernels();
-std::span<const Kernel> depthwise_vnni_kernels();
+std::span<const KernelCode> depthwise_codes();
+std::span<const KernelChoice> depthwise_choices();
+std::span<const KernelCode> depthwise_vnni_codes();
+std::span<const KernelChoice> depthwise_vnni_choices();
 
 }  // namespace octavo
 

@@ -401,16 +401,19 @@ double cost(const OpCall& call, const Machine&) {
   return 300.0 + results * blocks * (0.1 + 0.05 * static_cast<double>(grouping.groups * s.kernel_width) + finish);
 }
 
-constexpr Kernel kKernels[] = {{.name = "depthwise_q8s8_4x64_avx512vnni",
-                                .op = "quantized_conv",
-                                .needs = Isa::avx512vnni,
-                                .refusal = refusal,
-                                .cost = cost,
-                                .pack = pack,
-                                .prepare = prepare_by<refuse, make>}};
+constexpr KernelChoice kChoices[] = {{.code = {.name = "depthwise_q8s8_4x64_avx512vnni",
+                                               .op = "quantized_conv",
+                                               .needs = Isa::avx512vnni,
+                                               .packs = true,
+                                               .prepare = prepare_by<refuse, make>},
+                                      .refusal = refusal,
+                                      .cost = cost,
+                                      .pack = pack}};
+constexpr auto kCodes = codes_of(kChoices);
 
 }  // namespace
 
-std::span<const Kernel> depthwise_vnni_kernels() { return kKernels; }
+std::span<const KernelCode> depthwise_vnni_codes() { return kCodes; }
+std::span<const KernelChoice> depthwise_vnni_choices() { return kChoices; }
 
 }  // namespace octavo

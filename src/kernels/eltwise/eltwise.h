@@ -4,12 +4,14 @@
 
 #include <span>
 
-#include "kernels/kernel.h"
+#include "kernels/choice.h"
 
 namespace octavo {
 
-std::span<const Kernel> quantized_eltwise_kernels();
-std::span<const Kernel> float_eltwise_kernels();
+std::span<const KernelCode> quantized_eltwise_codes();
+std::span<const KernelChoice> quantized_eltwise_choices();
+std::span<const KernelCode> float_eltwise_codes();
+std::span<const KernelChoice> float_eltwise_choices();
 
 }  // namespace octavo
 

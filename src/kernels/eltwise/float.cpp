@@ -207,47 +207,45 @@ int same_shape_input(const OpCall& call) {
 }
 
 template <const EltwiseFunctions& functions, Isa isa, int kPicoseconds>
-constexpr Kernel binary_kernel(std::string_view name) {
-  return {.name = name,
-          .op = "binary",
-          .needs = isa,
+constexpr KernelChoice binary_kernel(std::string_view name) {
+  return {.code = {.name = name,
+                   .op = "binary",
+                   .needs = isa,
+                   .prepare = prepare_by<refuse_binary, make_binary<functions>>,
+                   .in_place_input = same_shape_input},
           .refusal = refusal_by<refuse_binary>,
-          .cost = cost<kPicoseconds>,
-          .prepare = prepare_by<refuse_binary, make_binary<functions>>,
-          .in_place_input = same_shape_input};
+          .cost = cost<kPicoseconds>};
 }
 template <const EltwiseFunctions& functions, Isa isa, int kPicoseconds>
-constexpr Kernel unary_kernel(std::string_view name) {
-  return {.name = name,
-          .op = "unary",
-          .needs = isa,
+constexpr KernelChoice unary_kernel(std::string_view name) {
+  return {.code = {.name = name,
+                   .op = "unary",
+                   .needs = isa,
+                   .prepare = prepare_by<refuse_unary, make_unary<functions>>,
+                   .in_place_input = same_shape_input},
           .refusal = refusal_by<refuse_unary>,
-          .cost = cost<kPicoseconds>,
-          .prepare = prepare_by<refuse_unary, make_unary<functions>>,
-          .in_place_input = same_shape_input};
+          .cost = cost<kPicoseconds>};
 }
 
-constexpr Kernel kKernels[] = {
+constexpr KernelChoice kChoices[] = {
     binary_kernel<kEltwiseScalar, Isa::scalar, 1000>("eltwise_binary_f32_portable"),
     binary_kernel<kEltwiseAvx2, Isa::avx2, 500>("eltwise_binary_f32_avx2"),
     binary_kernel<kEltwiseAvx512, Isa::avx512, 400>("eltwise_binary_f32_avx512"),
-    {.name = "eltwise_compare_f32_portable",
-     .op = "binary",
+    {.code = {.name = "eltwise_compare_f32_portable", .op = "binary", .prepare = prepare_by<refuse_other, make_other>},
      .refusal = refusal_by<refuse_other>,
-     .cost = cost<3000>,
-     .prepare = prepare_by<refuse_other, make_other>},
+     .cost = cost<3000>},
     unary_kernel<kEltwiseScalar, Isa::scalar, 2000>("eltwise_unary_f32_portable"),
     unary_kernel<kEltwiseAvx2, Isa::avx2, 700>("eltwise_unary_f32_avx2"),
     unary_kernel<kEltwiseAvx512, Isa::avx512, 600>("eltwise_unary_f32_avx512"),
-    {.name = "eltwise_where_portable",
-     .op = "where",
+    {.code = {.name = "eltwise_where_portable", .op = "where", .prepare = prepare_by<refuse_nothing, make_where>},
      .refusal = refusal_by<refuse_nothing>,
-     .cost = cost<1500>,
-     .prepare = prepare_by<refuse_nothing, make_where>},
+     .cost = cost<1500>},
 };
+constexpr auto kCodes = codes_of(kChoices);
 
 }  // namespace
 
-std::span<const Kernel> float_eltwise_kernels() { return kKernels; }
+std::span<const KernelCode> float_eltwise_codes() { return kCodes; }
+std::span<const KernelChoice> float_eltwise_choices() { return kChoices; }
 
 }  // namespace octavo

@@ -90,24 +90,26 @@ int in_place_input(const OpCall& call) {
 }
 
 template <const EltwiseFunctions& functions, Isa isa>
-constexpr Kernel kernel(std::string_view name) {
-  return {.name = name,
-          .op = "quantized_binary",
-          .needs = isa,
+constexpr KernelChoice kernel(std::string_view name) {
+  return {.code = {.name = name,
+                   .op = "quantized_binary",
+                   .needs = isa,
+                   .prepare = prepare_by<refuse, make<functions>>,
+                   .in_place_input = in_place_input},
           .refusal = refusal_by<refuse>,
-          .cost = cost<isa>,
-          .prepare = prepare_by<refuse, make<functions>>,
-          .in_place_input = in_place_input};
+          .cost = cost<isa>};
 }
 
-constexpr Kernel kKernels[] = {
+constexpr KernelChoice kChoices[] = {
     kernel<kEltwiseScalar, Isa::scalar>("eltwise_q8_portable"),
     kernel<kEltwiseAvx2, Isa::avx2>("eltwise_q8_avx2"),
     kernel<kEltwiseAvx512, Isa::avx512>("eltwise_q8_avx512"),
 };
+constexpr auto kCodes = codes_of(kChoices);
 
 }  // namespace
 
-std::span<const Kernel> quantized_eltwise_kernels() { return kKernels; }
+std::span<const KernelCode> quantized_eltwise_codes() { return kCodes; }
+std::span<const KernelChoice> quantized_eltwise_choices() { return kChoices; }
 
 }  // namespace octavo

@@ -106,27 +106,27 @@ double cost_of_pairs(const OpCall& call, const Machine&) {
 }
 
 template <const FixedFunctions& functions, Isa isa>
-constexpr Kernel pairs_kernel(std::string_view name) {
-  return {.name = name,
-          .op = "fixed_binary",
-          .needs = isa,
+constexpr KernelChoice pairs_kernel(std::string_view name) {
+  return {.code = {.name = name,
+                   .op = "fixed_binary",
+                   .needs = isa,
+                   .prepare = prepare_by<refuse_pairs, make_pairs<functions>>},
           .refusal = refusal_by<refuse_pairs>,
-          .cost = cost_of_pairs<isa>,
-          .prepare = prepare_by<refuse_pairs, make_pairs<functions>>};
+          .cost = cost_of_pairs<isa>};
 }
 
-constexpr Kernel kKernels[] = {
-    {.name = "fixed_binary_portable",
-     .op = "fixed_binary",
+constexpr KernelChoice kChoices[] = {
+    {.code = {.name = "fixed_binary_portable", .op = "fixed_binary", .prepare = prepare_by<refuse, make>},
      .refusal = refusal_by<refuse>,
-     .cost = cost,
-     .prepare = prepare_by<refuse, make>},
+     .cost = cost},
     pairs_kernel<kFixedAvx2, Isa::avx2>("fixed_binary_u8_avx2"),
     pairs_kernel<kFixedAvx512, Isa::avx512>("fixed_binary_u8_avx512"),
 };
+constexpr auto kCodes = codes_of(kChoices);
 
 }  // namespace
 
-std::span<const Kernel> fixed_binary_kernels() { return kKernels; }
+std::span<const KernelCode> fixed_binary_codes() { return kCodes; }
+std::span<const KernelChoice> fixed_binary_choices() { return kChoices; }
 
 }  // namespace octavo

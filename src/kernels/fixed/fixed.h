@@ -5,12 +5,14 @@
 
 #include <span>
 
-#include "kernels/kernel.h"
+#include "kernels/choice.h"
 
 namespace octavo {
 
-std::span<const Kernel> fixed_binary_kernels();
-std::span<const Kernel> fixed_requantize_kernels();
+std::span<const KernelCode> fixed_binary_codes();
+std::span<const KernelChoice> fixed_binary_choices();
+std::span<const KernelCode> fixed_requantize_codes();
+std::span<const KernelChoice> fixed_requantize_choices();
 
 }  // namespace octavo
 

@@ -58,23 +58,23 @@ double cost(const OpCall& call, const Machine&) {
 }
 
 template <const FixedFunctions& functions, Isa isa>
-constexpr Kernel kernel(std::string_view name) {
-  return {.name = name,
-          .op = "fixed_requantize",
-          .needs = isa,
-          .refusal = refusal_by<refuse>,
-          .cost = cost<isa>,
-          .prepare = prepare_by<refuse, make<functions>>};
+constexpr KernelChoice kernel(std::string_view name) {
+  return {
+      .code = {.name = name, .op = "fixed_requantize", .needs = isa, .prepare = prepare_by<refuse, make<functions>>},
+      .refusal = refusal_by<refuse>,
+      .cost = cost<isa>};
 }
 
-constexpr Kernel kKernels[] = {
+constexpr KernelChoice kChoices[] = {
     kernel<kFixedScalar, Isa::scalar>("fixed_requantize_portable"),
     kernel<kFixedAvx2, Isa::avx2>("fixed_requantize_avx2"),
     kernel<kFixedAvx512, Isa::avx512>("fixed_requantize_avx512"),
 };
+constexpr auto kCodes = codes_of(kChoices);
 
 }  // namespace
 
-std::span<const Kernel> fixed_requantize_kernels() { return kKernels; }
+std::span<const KernelCode> fixed_requantize_codes() { return kCodes; }
+std::span<const KernelChoice> fixed_requantize_choices() { return kChoices; }
 
 }  // namespace octavo

@@ -228,17 +228,14 @@ double cost(const OpCall& call, const Machine&) {
 }
 
 template <const SumFunctions& functions, Isa isa>
-constexpr Kernel kernel(std::string_view name, std::string_view op) {
-  return {.name = name,
-          .op = op,
-          .needs = isa,
+constexpr KernelChoice kernel(std::string_view name, std::string_view op) {
+  return {.code = {.name = name, .op = op, .needs = isa, .packs = true, .prepare = prepare_by<refuse, make<functions>>},
           .refusal = refusal,
           .cost = cost<isa>,
-          .pack = pack,
-          .prepare = prepare_by<refuse, make<functions>>};
+          .pack = pack};
 }
 
-constexpr Kernel kKernels[] = {
+constexpr KernelChoice kChoices[] = {
     kernel<kSumsScalar, Isa::scalar>("float_conv_portable", "conv"),
     kernel<kSumsAvx2, Isa::avx2>("float_conv_avx2", "conv"),
     kernel<kSumsAvx512, Isa::avx512>("float_conv_avx512", "conv"),
@@ -246,9 +243,11 @@ constexpr Kernel kKernels[] = {
     kernel<kSumsAvx2, Isa::avx2>("float_fused_conv_avx2", "fused_conv"),
     kernel<kSumsAvx512, Isa::avx512>("float_fused_conv_avx512", "fused_conv"),
 };
+constexpr auto kCodes = codes_of(kChoices);
 
 }  // namespace
 
-std::span<const Kernel> float_conv_kernels() { return kKernels; }
+std::span<const KernelCode> float_conv_codes() { return kCodes; }
+std::span<const KernelChoice> float_conv_choices() { return kChoices; }
 
 }  // namespace octavo

@@ -144,24 +144,27 @@ double cost(const OpCall& call, const Machine&) {
 }
 
 template <const SumFunctions& functions, Isa isa>
-constexpr Kernel kernel(std::string_view name) {
-  return {.name = name,
-          .op = "float_depthwise",
-          .needs = isa,
+constexpr KernelChoice kernel(std::string_view name) {
+  return {.code = {.name = name,
+                   .op = "float_depthwise",
+                   .needs = isa,
+                   .packs = true,
+                   .prepare = prepare_by<refuse, make<functions>>},
           .refusal = refusal,
           .cost = cost<isa>,
-          .pack = pack,
-          .prepare = prepare_by<refuse, make<functions>>};
+          .pack = pack};
 }
 
-constexpr Kernel kKernels[] = {
+constexpr KernelChoice kChoices[] = {
     kernel<kSumsScalar, Isa::scalar>("float_depthwise_portable"),
     kernel<kSumsAvx2, Isa::avx2>("float_depthwise_avx2"),
     kernel<kSumsAvx512, Isa::avx512>("float_depthwise_avx512"),
 };
+constexpr auto kCodes = codes_of(kChoices);
 
 }  // namespace
 
-std::span<const Kernel> float_depthwise_kernels() { return kKernels; }
+std::span<const KernelCode> float_depthwise_codes() { return kCodes; }
+std::span<const KernelChoice> float_depthwise_choices() { return kChoices; }
 
 }  // namespace octavo

@@ -5,14 +5,18 @@
 
 #include <span>
 
-#include "kernels/kernel.h"
+#include "kernels/choice.h"
 
 namespace octavo {
 
-std::span<const Kernel> float_conv_kernels();  // conv, fused_conv
-std::span<const Kernel> float_depthwise_kernels();
-std::span<const Kernel> product_kernels();     // matmul, matmul_integer, quantized_matmul
-std::span<const Kernel> float_norm_kernels();  // batch_norm, layer_norm, reduce
+std::span<const KernelCode> float_conv_codes();  // conv, fused_conv
+std::span<const KernelChoice> float_conv_choices();
+std::span<const KernelCode> float_depthwise_codes();
+std::span<const KernelChoice> float_depthwise_choices();
+std::span<const KernelCode> product_codes();  // matmul, matmul_integer, quantized_matmul
+std::span<const KernelChoice> product_choices();
+std::span<const KernelCode> float_norm_codes();  // batch_norm, layer_norm, reduce
+std::span<const KernelChoice> float_norm_choices();
 
 }  // namespace octavo
 

@@ -228,34 +228,34 @@ double cost(const OpCall& call, const Machine&) {
 }
 
 template <const SumFunctions& functions, Isa isa, int kPicoseconds>
-constexpr Kernel batch_norm_kernel(std::string_view name) {
-  return {.name = name,
-          .op = "batch_norm",
-          .needs = isa,
+constexpr KernelChoice batch_norm_kernel(std::string_view name) {
+  return {.code = {.name = name,
+                   .op = "batch_norm",
+                   .needs = isa,
+                   .prepare = prepare_by<refuse_batch_norm, make_batch_norm<functions>>},
           .refusal = refusal_by<refuse_batch_norm>,
-          .cost = cost<kPicoseconds>,
-          .prepare = prepare_by<refuse_batch_norm, make_batch_norm<functions>>};
+          .cost = cost<kPicoseconds>};
 }
 template <const SumFunctions& functions, Isa isa, int kPicoseconds>
-constexpr Kernel layer_norm_kernel(std::string_view name) {
-  return {.name = name,
-          .op = "layer_norm",
-          .needs = isa,
+constexpr KernelChoice layer_norm_kernel(std::string_view name) {
+  return {.code = {.name = name,
+                   .op = "layer_norm",
+                   .needs = isa,
+                   .prepare = prepare_by<refuse_layer_norm, make_layer_norm<functions>>},
           .refusal = refusal_by<refuse_layer_norm>,
-          .cost = cost<kPicoseconds>,
-          .prepare = prepare_by<refuse_layer_norm, make_layer_norm<functions>>};
+          .cost = cost<kPicoseconds>};
 }
 template <const SumFunctions& functions, Isa isa, int kPicoseconds>
-constexpr Kernel reduce_kernel(std::string_view name) {
-  return {.name = name,
-          .op = "reduce",
-          .needs = isa,
+constexpr KernelChoice reduce_kernel(std::string_view name) {
+  return {.code = {.name = name,
+                   .op = "reduce",
+                   .needs = isa,
+                   .prepare = prepare_by<refuse_reduce, make_reduce<functions>>},
           .refusal = refusal_by<refuse_reduce>,
-          .cost = cost<kPicoseconds>,
-          .prepare = prepare_by<refuse_reduce, make_reduce<functions>>};
+          .cost = cost<kPicoseconds>};
 }
 
-constexpr Kernel kKernels[] = {
+constexpr KernelChoice kChoices[] = {
     batch_norm_kernel<kSumsScalar, Isa::scalar, 4000>("norm_batch_f32_portable"),
     batch_norm_kernel<kSumsAvx2, Isa::avx2, 1500>("norm_batch_f32_avx2"),
     batch_norm_kernel<kSumsAvx512, Isa::avx512, 1200>("norm_batch_f32_avx512"),
@@ -266,9 +266,11 @@ constexpr Kernel kKernels[] = {
     reduce_kernel<kSumsAvx2, Isa::avx2, 500>("norm_reduce_f32_avx2"),
     reduce_kernel<kSumsAvx512, Isa::avx512, 400>("norm_reduce_f32_avx512"),
 };
+constexpr auto kCodes = codes_of(kChoices);
 
 }  // namespace
 
-std::span<const Kernel> float_norm_kernels() { return kKernels; }
+std::span<const KernelCode> float_norm_codes() { return kCodes; }
+std::span<const KernelChoice> float_norm_choices() { return kChoices; }
 
 }  // namespace octavo

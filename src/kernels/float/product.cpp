@@ -206,34 +206,32 @@ double float_cost(const OpCall& call, const Machine&) {
 }
 
 template <const SumFunctions& functions, Isa isa>
-constexpr Kernel float_kernel(std::string_view name) {
-  return {.name = name,
-          .op = "matmul",
-          .needs = isa,
-          .refusal = refusal_by<refuse_float>,
-          .cost = float_cost<isa>,
-          .prepare = prepare_by<refuse_float, make_float<functions>>};
+constexpr KernelChoice float_kernel(std::string_view name) {
+  return {
+      .code = {.name = name, .op = "matmul", .needs = isa, .prepare = prepare_by<refuse_float, make_float<functions>>},
+      .refusal = refusal_by<refuse_float>,
+      .cost = float_cost<isa>};
 }
 template <const SumFunctions& functions, Isa isa>
-constexpr Kernel integer_kernel(std::string_view name) {
-  return {.name = name,
-          .op = "matmul_integer",
-          .needs = isa,
+constexpr KernelChoice integer_kernel(std::string_view name) {
+  return {.code = {.name = name,
+                   .op = "matmul_integer",
+                   .needs = isa,
+                   .prepare = prepare_by<refuse_batches, make_matmul_integer<functions>>},
           .refusal = refusal_by<refuse_batches>,
-          .cost = cost<isa>,
-          .prepare = prepare_by<refuse_batches, make_matmul_integer<functions>>};
+          .cost = cost<isa>};
 }
 template <const SumFunctions& functions, Isa isa>
-constexpr Kernel quantized_kernel(std::string_view name) {
-  return {.name = name,
-          .op = "quantized_matmul",
-          .needs = isa,
+constexpr KernelChoice quantized_kernel(std::string_view name) {
+  return {.code = {.name = name,
+                   .op = "quantized_matmul",
+                   .needs = isa,
+                   .prepare = prepare_by<refuse_batches, make_quantized_matmul<functions>>},
           .refusal = refusal_by<refuse_batches>,
-          .cost = cost<isa>,
-          .prepare = prepare_by<refuse_batches, make_quantized_matmul<functions>>};
+          .cost = cost<isa>};
 }
 
-constexpr Kernel kKernels[] = {
+constexpr KernelChoice kChoices[] = {
     float_kernel<kSumsScalar, Isa::scalar>("product_f32_portable"),
     float_kernel<kSumsAvx2, Isa::avx2>("product_f32_avx2"),
     float_kernel<kSumsAvx512, Isa::avx512>("product_f32_avx512"),
@@ -244,9 +242,11 @@ constexpr Kernel kKernels[] = {
     quantized_kernel<kSumsAvx2, Isa::avx2>("product_q8_avx2"),
     quantized_kernel<kSumsAvx512, Isa::avx512>("product_q8_avx512"),
 };
+constexpr auto kCodes = codes_of(kChoices);
 
 }  // namespace
 
-std::span<const Kernel> product_kernels() { return kKernels; }
+std::span<const KernelCode> product_codes() { return kCodes; }
+std::span<const KernelChoice> product_choices() { return kChoices; }
 
 }  // namespace octavo

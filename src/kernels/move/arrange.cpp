@@ -90,21 +90,19 @@ Result<std::unique_ptr<Step>> make_gather(const CallView& call, const StepSpec&)
 
 double cost(const OpCall& call, const Machine&) { return 100.0 + 0.15 * view_of(call).bytes(); }
 
-constexpr Kernel kKernels[] = {
-    {.name = "concat_copy_portable",
-     .op = "concat",
+constexpr KernelChoice kChoices[] = {
+    {.code = {.name = "concat_copy_portable", .op = "concat", .prepare = prepare_by<refuse_nothing, make_concat>},
      .refusal = refusal_by<refuse_nothing>,
-     .cost = cost,
-     .prepare = prepare_by<refuse_nothing, make_concat>},
-    {.name = "gather_copy_portable",
-     .op = "gather",
+     .cost = cost},
+    {.code = {.name = "gather_copy_portable", .op = "gather", .prepare = prepare_by<refuse_nothing, make_gather>},
      .refusal = refusal_by<refuse_nothing>,
-     .cost = cost,
-     .prepare = prepare_by<refuse_nothing, make_gather>},
+     .cost = cost},
 };
+constexpr auto kCodes = codes_of(kChoices);
 
 }  // namespace
 
-std::span<const Kernel> arrange_kernels() { return kKernels; }
+std::span<const KernelCode> arrange_codes() { return kCodes; }
+std::span<const KernelChoice> arrange_choices() { return kChoices; }
 
 }  // namespace octavo

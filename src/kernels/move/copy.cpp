@@ -107,32 +107,28 @@ Result<std::unique_ptr<Step>> make_reshape(const CallView& call, const StepSpec&
 double cost(const OpCall& call, const Machine&) { return 100.0 + 0.15 * view_of(call).bytes(); }
 int first_input(const OpCall&) { return 0; }
 
-constexpr Kernel kKernels[] = {
-    {.name = "expand_copy_portable",
-     .op = "expand",
+constexpr KernelChoice kChoices[] = {
+    {.code = {.name = "expand_copy_portable", .op = "expand", .prepare = prepare_by<refuse, make_expand>},
      .refusal = refusal_by<refuse>,
-     .cost = cost,
-     .prepare = prepare_by<refuse, make_expand>},
-    {.name = "pad_copy_portable",
-     .op = "pad",
+     .cost = cost},
+    {.code = {.name = "pad_copy_portable", .op = "pad", .prepare = prepare_by<refuse, make_pad>},
      .refusal = refusal_by<refuse>,
-     .cost = cost,
-     .prepare = prepare_by<refuse, make_pad>},
-    {.name = "reshape_copy_portable",
-     .op = "reshape",
+     .cost = cost},
+    {.code = {.name = "reshape_copy_portable",
+              .op = "reshape",
+              .prepare = prepare_by<refuse_nothing, make_reshape>,
+              .in_place_input = first_input},
      .refusal = refusal_by<refuse_nothing>,
-     .cost = cost,
-     .prepare = prepare_by<refuse_nothing, make_reshape>,
-     .in_place_input = first_input},
-    {.name = "slice_copy_portable",
-     .op = "slice",
+     .cost = cost},
+    {.code = {.name = "slice_copy_portable", .op = "slice", .prepare = prepare_by<refuse, make_slice>},
      .refusal = refusal_by<refuse>,
-     .cost = cost,
-     .prepare = prepare_by<refuse, make_slice>},
+     .cost = cost},
 };
+constexpr auto kCodes = codes_of(kChoices);
 
 }  // namespace
 
-std::span<const Kernel> copy_kernels() { return kKernels; }
+std::span<const KernelCode> copy_codes() { return kCodes; }
+std::span<const KernelChoice> copy_choices() { return kChoices; }
 
 }  // namespace octavo

@@ -5,13 +5,16 @@
 
 #include <span>
 
-#include "kernels/kernel.h"
+#include "kernels/choice.h"
 
 namespace octavo {
 
-std::span<const Kernel> copy_kernels();     // reshape, slice, pad, expand, nearest resize
-std::span<const Kernel> arrange_kernels();  // concat, gather
-std::span<const Kernel> transpose_kernels();
+std::span<const KernelCode> copy_codes();  // reshape, slice, pad, expand, nearest resize
+std::span<const KernelChoice> copy_choices();
+std::span<const KernelCode> arrange_codes();  // concat, gather
+std::span<const KernelChoice> arrange_choices();
+std::span<const KernelCode> transpose_codes();
+std::span<const KernelChoice> transpose_choices();
 
 }  // namespace octavo
 

@@ -122,22 +122,22 @@ double cost(const OpCall& call, const Machine&) {
   return 100.0 + (isa == Isa::scalar ? 0.3 : 0.2) * view_of(call).bytes();
 }
 
-constexpr Kernel kKernels[] = {
-    {.name = "transpose_portable",
-     .op = "transpose",
+constexpr KernelChoice kChoices[] = {
+    {.code = {.name = "transpose_portable", .op = "transpose", .prepare = prepare_by<refuse, make<kPlaneScalar>>},
      .refusal = refusal_by<refuse>,
-     .cost = cost<Isa::scalar>,
-     .prepare = prepare_by<refuse, make<kPlaneScalar>>},
-    {.name = "transpose_avx2",
-     .op = "transpose",
-     .needs = Isa::avx2,
+     .cost = cost<Isa::scalar>},
+    {.code = {.name = "transpose_avx2",
+              .op = "transpose",
+              .needs = Isa::avx2,
+              .prepare = prepare_by<refuse, make<kPlaneAvx2>>},
      .refusal = refusal_by<refuse>,
-     .cost = cost<Isa::avx2>,
-     .prepare = prepare_by<refuse, make<kPlaneAvx2>>},
+     .cost = cost<Isa::avx2>},
 };
+constexpr auto kCodes = codes_of(kChoices);
 
 }  // namespace
 
-std::span<const Kernel> transpose_kernels() { return kKernels; }
+std::span<const KernelCode> transpose_codes() { return kCodes; }
+std::span<const KernelChoice> transpose_choices() { return kChoices; }
 
 }  // namespace octavo

@@ -96,16 +96,16 @@ double cost(const OpCall& call, const Machine&) {
                      std::max(1.0, static_cast<double>(w[0]));
 }
 
-constexpr Kernel kKernels[] = {
-    {.name = "plain_hybrid_conv_portable",
-     .op = "hybrid_conv",
+constexpr KernelChoice kChoices[] = {
+    {.code = {.name = "plain_hybrid_conv_portable", .op = "hybrid_conv", .prepare = prepare_by<refuse, make>},
      .refusal = refusal_by<refuse>,
-     .cost = cost,
-     .prepare = prepare_by<refuse, make>},
+     .cost = cost},
 };
+constexpr auto kCodes = codes_of(kChoices);
 
 }  // namespace
 
-std::span<const Kernel> plain_hybrid_kernels() { return kKernels; }
+std::span<const KernelCode> plain_hybrid_codes() { return kCodes; }
+std::span<const KernelChoice> plain_hybrid_choices() { return kChoices; }
 
 }  // namespace octavo

@@ -202,22 +202,24 @@ double cost_scan(const OpCall& call, const Machine&) {
 
 int scan_in_place(const OpCall&) { return 0; }
 
-constexpr Kernel kKernels[] = {
-    {.name = "plain_conv_integer_portable",
-     .op = "conv_integer",
+constexpr KernelChoice kChoices[] = {
+    {.code = {.name = "plain_conv_integer_portable",
+              .op = "conv_integer",
+              .prepare = prepare_by<refuse_conv, make_conv>},
      .refusal = refusal_by<refuse_conv>,
-     .cost = cost_conv,
-     .prepare = prepare_by<refuse_conv, make_conv>},
-    {.name = "plain_cumsum_portable",
-     .op = "cumsum",
+     .cost = cost_conv},
+    {.code = {.name = "plain_cumsum_portable",
+              .op = "cumsum",
+              .prepare = prepare_by<refuse_scan, make_scan>,
+              .in_place_input = scan_in_place},
      .refusal = refusal_by<refuse_scan>,
-     .cost = cost_scan,
-     .prepare = prepare_by<refuse_scan, make_scan>,
-     .in_place_input = scan_in_place},
+     .cost = cost_scan},
 };
+constexpr auto kCodes = codes_of(kChoices);
 
 }  // namespace
 
-std::span<const Kernel> plain_kernels() { return kKernels; }
+std::span<const KernelCode> plain_codes() { return kCodes; }
+std::span<const KernelChoice> plain_choices() { return kChoices; }
 
 }  // namespace octavo

@@ -5,12 +5,14 @@
 
 #include <span>
 
-#include "kernels/kernel.h"
+#include "kernels/choice.h"
 
 namespace octavo {
 
-std::span<const Kernel> plain_hybrid_kernels();
-std::span<const Kernel> plain_kernels();
+std::span<const KernelCode> plain_hybrid_codes();
+std::span<const KernelChoice> plain_hybrid_choices();
+std::span<const KernelCode> plain_codes();
+std::span<const KernelChoice> plain_choices();
 
 }  // namespace octavo
 

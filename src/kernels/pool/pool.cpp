@@ -183,34 +183,32 @@ double cost_quantized(const OpCall& call, const Machine&) {
 }
 
 template <const PoolFunctions& functions, Isa isa>
-constexpr Kernel max_kernel(std::string_view name) {
-  return {.name = name,
-          .op = "max_pool",
-          .needs = isa,
-          .refusal = refusal_by<refuse_max>,
-          .cost = cost_max<isa>,
-          .prepare = prepare_by<refuse_max, make_max<functions>>};
+constexpr KernelChoice max_kernel(std::string_view name) {
+  return {
+      .code = {.name = name, .op = "max_pool", .needs = isa, .prepare = prepare_by<refuse_max, make_max<functions>>},
+      .refusal = refusal_by<refuse_max>,
+      .cost = cost_max<isa>};
 }
 template <const PoolFunctions& functions, Isa isa>
-constexpr Kernel average_kernel(std::string_view name) {
-  return {.name = name,
-          .op = "average_pool",
-          .needs = isa,
+constexpr KernelChoice average_kernel(std::string_view name) {
+  return {.code = {.name = name,
+                   .op = "average_pool",
+                   .needs = isa,
+                   .prepare = prepare_by<refuse_average, make_average<functions>>},
           .refusal = refusal_by<refuse_average>,
-          .cost = cost_average<isa>,
-          .prepare = prepare_by<refuse_average, make_average<functions>>};
+          .cost = cost_average<isa>};
 }
 template <const PoolFunctions& functions, Isa isa>
-constexpr Kernel quantized_kernel(std::string_view name) {
-  return {.name = name,
-          .op = "quantized_pool",
-          .needs = isa,
+constexpr KernelChoice quantized_kernel(std::string_view name) {
+  return {.code = {.name = name,
+                   .op = "quantized_pool",
+                   .needs = isa,
+                   .prepare = prepare_by<refuse_rank, make_quantized<functions>>},
           .refusal = refusal_by<refuse_rank>,
-          .cost = cost_quantized<isa>,
-          .prepare = prepare_by<refuse_rank, make_quantized<functions>>};
+          .cost = cost_quantized<isa>};
 }
 
-constexpr Kernel kKernels[] = {
+constexpr KernelChoice kChoices[] = {
     max_kernel<kPoolScalar, Isa::scalar>("pool_max_portable"),
     max_kernel<kPoolAvx2, Isa::avx2>("pool_max_avx2"),
     max_kernel<kPoolAvx512, Isa::avx512>("pool_max_avx512"),
@@ -221,9 +219,11 @@ constexpr Kernel kKernels[] = {
     quantized_kernel<kPoolAvx2, Isa::avx2>("pool_q8_avx2"),
     quantized_kernel<kPoolAvx512, Isa::avx512>("pool_q8_avx512"),
 };
+constexpr auto kCodes = codes_of(kChoices);
 
 }  // namespace
 
-std::span<const Kernel> pool_kernels() { return kKernels; }
+std::span<const KernelCode> pool_codes() { return kCodes; }
+std::span<const KernelChoice> pool_choices() { return kChoices; }
 
 }  // namespace octavo

@@ -4,11 +4,12 @@
 
 #include <span>
 
-#include "kernels/kernel.h"
+#include "kernels/choice.h"
 
 namespace octavo {
 
-std::span<const Kernel> pool_kernels();
+std::span<const KernelCode> pool_codes();
+std::span<const KernelChoice> pool_choices();
 
 }  // namespace octavo
 

@@ -70,16 +70,13 @@ double cost(const OpCall& call, const Machine&) {
 }
 
 template <const QuantizeFunctions& functions, Isa isa, Refuse refuse>
-constexpr Kernel kernel(std::string_view name, std::string_view op) {
-  return {.name = name,
-          .op = op,
-          .needs = isa,
+constexpr KernelChoice kernel(std::string_view name, std::string_view op) {
+  return {.code = {.name = name, .op = op, .needs = isa, .prepare = prepare_by<refuse, make<functions>>},
           .refusal = refusal_by<refuse>,
-          .cost = cost<isa>,
-          .prepare = prepare_by<refuse, make<functions>>};
+          .cost = cost<isa>};
 }
 
-constexpr Kernel kKernels[] = {
+constexpr KernelChoice kChoices[] = {
     kernel<kQuantizeScalar, Isa::scalar, refuse_nothing>("dynamic_quantize_f32_portable", "dynamic_quantize"),
     kernel<kQuantizeAvx2, Isa::avx2, refuse_nothing>("dynamic_quantize_f32_avx2", "dynamic_quantize"),
     kernel<kQuantizeAvx512, Isa::avx512, refuse_nothing>("dynamic_quantize_f32_avx512", "dynamic_quantize"),
@@ -87,9 +84,11 @@ constexpr Kernel kKernels[] = {
     kernel<kQuantizeAvx2, Isa::avx2, refuse_tflite>("row_quantize_f32_avx2", "row_quantize"),
     kernel<kQuantizeAvx512, Isa::avx512, refuse_tflite>("row_quantize_f32_avx512", "row_quantize"),
 };
+constexpr auto kCodes = codes_of(kChoices);
 
 }  // namespace
 
-std::span<const Kernel> dynamic_quantize_kernels() { return kKernels; }
+std::span<const KernelCode> dynamic_quantize_codes() { return kCodes; }
+std::span<const KernelChoice> dynamic_quantize_choices() { return kChoices; }
 
 }  // namespace octavo

@@ -136,30 +136,30 @@ double cost(const OpCall& call, const Machine&) {
 }
 
 template <const QuantizeFunctions& functions, Isa isa>
-constexpr Kernel quantize_kernel(std::string_view name) {
-  return {.name = name,
-          .op = "quantize",
-          .needs = isa,
+constexpr KernelChoice quantize_kernel(std::string_view name) {
+  return {.code = {.name = name,
+                   .op = "quantize",
+                   .needs = isa,
+                   .prepare = prepare_by<refuse_quantize, make_quantize<functions>>},
           .refusal = refusal_by<refuse_quantize>,
-          .cost = cost<isa>,
-          .prepare = prepare_by<refuse_quantize, make_quantize<functions>>};
+          .cost = cost<isa>};
 }
 template <const QuantizeFunctions& functions, Isa isa>
-constexpr Kernel dequantize_kernel(std::string_view name) {
-  return {.name = name,
-          .op = "dequantize",
-          .needs = isa,
+constexpr KernelChoice dequantize_kernel(std::string_view name) {
+  return {.code = {.name = name,
+                   .op = "dequantize",
+                   .needs = isa,
+                   .prepare = prepare_by<refuse_dequantize, make_dequantize<functions>>},
           .refusal = refusal_by<refuse_dequantize>,
-          .cost = cost<isa>,
-          .prepare = prepare_by<refuse_dequantize, make_dequantize<functions>>};
+          .cost = cost<isa>};
 }
 
-constexpr Kernel kKernels[] = {
-    {.name = "quantize_away_f32_portable",
-     .op = "quantize",
+constexpr KernelChoice kChoices[] = {
+    {.code = {.name = "quantize_away_f32_portable",
+              .op = "quantize",
+              .prepare = prepare_by<refuse_quantize_away, make_quantize<kQuantizeAway>>},
      .refusal = refusal_by<refuse_quantize_away>,
-     .cost = cost<Isa::scalar>,
-     .prepare = prepare_by<refuse_quantize_away, make_quantize<kQuantizeAway>>},
+     .cost = cost<Isa::scalar>},
     quantize_kernel<kQuantizeScalar, Isa::scalar>("quantize_f32_portable"),
     quantize_kernel<kQuantizeAvx2, Isa::avx2>("quantize_f32_avx2"),
     quantize_kernel<kQuantizeAvx512, Isa::avx512>("quantize_f32_avx512"),
@@ -167,9 +167,11 @@ constexpr Kernel kKernels[] = {
     dequantize_kernel<kQuantizeAvx2, Isa::avx2>("dequantize_q8_avx2"),
     dequantize_kernel<kQuantizeAvx512, Isa::avx512>("dequantize_q8_avx512"),
 };
+constexpr auto kCodes = codes_of(kChoices);
 
 }  // namespace
 
-std::span<const Kernel> quantize_kernels() { return kKernels; }
+std::span<const KernelCode> quantize_codes() { return kCodes; }
+std::span<const KernelChoice> quantize_choices() { return kChoices; }
 
 }  // namespace octavo

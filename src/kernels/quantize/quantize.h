@@ -5,12 +5,14 @@
 
 #include <span>
 
-#include "kernels/kernel.h"
+#include "kernels/choice.h"
 
 namespace octavo {
 
-std::span<const Kernel> dynamic_quantize_kernels();
-std::span<const Kernel> quantize_kernels();
+std::span<const KernelCode> dynamic_quantize_codes();
+std::span<const KernelChoice> dynamic_quantize_choices();
+std::span<const KernelCode> quantize_codes();
+std::span<const KernelChoice> quantize_choices();
 
 }  // namespace octavo
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <new>
 
+#include "kernels/call.h"
 #include "kernels/sliced/sliced.h"
 
 namespace octavo {
@@ -65,9 +66,9 @@ class ReferenceStep final : public Step {
   std::vector<TensorView> outputs_;
 };
 
-std::string refusal(const OpCall& call) {
-  return call.spec->reference == nullptr ? "the operator has no reference" : "";
-}
+constexpr const char* kNoReference = "the operator has no reference";
+
+std::string refusal(const OpCall& call) { return call.spec->reference == nullptr ? kNoReference : ""; }
 
 // Scalar code that recomputes every index: some 20 ns per element touched, many times more for windows. Anything else
 // is chosen before it.
@@ -80,20 +81,24 @@ double cost(const OpCall& call, const Machine&) {
 }
 
 Result<std::unique_ptr<Step>> prepare(const StepSpec& spec) {
+  if (spec.spec->reference == nullptr) return refused_at_load(spec, kNoReference);
   return std::unique_ptr<Step>(std::make_unique<ReferenceStep>(spec));
 }
 
-constexpr Kernel kKernels[] = {{.name = "reference", .op = "*", .refusal = refusal, .cost = cost, .prepare = prepare}};
+constexpr KernelChoice kChoices[] = {
+    {.code = {.name = "reference", .op = "*", .prepare = prepare}, .refusal = refusal, .cost = cost}};
+constexpr auto kCodes = codes_of(kChoices);
 
 }  // namespace
 
-std::span<const Kernel> reference_kernels() { return kKernels; }
+std::span<const KernelCode> reference_codes() { return kCodes; }
+std::span<const KernelChoice> reference_choices() { return kChoices; }
 
 bool is_reference_code(std::string_view kernel) {
-  const auto has = [&](std::span<const Kernel> kernels) {
-    return std::any_of(kernels.begin(), kernels.end(), [&](const Kernel& one) { return one.name == kernel; });
+  const auto has = [&](std::span<const KernelCode> codes) {
+    return std::any_of(codes.begin(), codes.end(), [&](const KernelCode& one) { return one.name == kernel; });
   };
-  return has(reference_kernels()) || has(sliced_kernels());
+  return has(reference_codes()) || has(sliced_codes());
 }
 
 }  // namespace octavo

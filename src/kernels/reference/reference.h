@@ -5,11 +5,12 @@
 #include <span>
 #include <string_view>
 
-#include "kernels/kernel.h"
+#include "kernels/choice.h"
 
 namespace octavo {
 
-std::span<const Kernel> reference_kernels();
+std::span<const KernelCode> reference_codes();
+std::span<const KernelChoice> reference_choices();
 
 // Whether this kernel is an operator's scalar reference: "reference", which has to be allowed, or slices of it
 // (kernels/sliced), which stand in without that for operators that have no kernel of their own yet.

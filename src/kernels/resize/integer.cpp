@@ -44,14 +44,15 @@ double cost(const OpCall& call, const Machine&) {
   return 100.0 + 8.0 * static_cast<double>(call.outputs[0].shape.elements());
 }
 
-constexpr Kernel kKernels[] = {{.name = "integer_resize_portable",
-                                .op = "integer_resize",
-                                .refusal = refusal_by<refuse>,
-                                .cost = cost,
-                                .prepare = prepare_by<refuse, make>}};
+constexpr KernelChoice kChoices[] = {
+    {.code = {.name = "integer_resize_portable", .op = "integer_resize", .prepare = prepare_by<refuse, make>},
+     .refusal = refusal_by<refuse>,
+     .cost = cost}};
+constexpr auto kCodes = codes_of(kChoices);
 
 }  // namespace
 
-std::span<const Kernel> integer_resize_kernels() { return kKernels; }
+std::span<const KernelCode> integer_resize_codes() { return kCodes; }
+std::span<const KernelChoice> integer_resize_choices() { return kChoices; }
 
 }  // namespace octavo

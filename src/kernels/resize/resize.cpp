@@ -197,21 +197,19 @@ double cost_linear(const OpCall& call, const Machine&) {
   return 100.0 + 3.0 * static_cast<double>(call.outputs[0].shape.elements());
 }
 
-constexpr Kernel kKernels[] = {
-    {.name = "resize_linear_portable",
-     .op = "resize",
+constexpr KernelChoice kChoices[] = {
+    {.code = {.name = "resize_linear_portable", .op = "resize", .prepare = prepare_by<refuse_linear, make_linear>},
      .refusal = refusal_by<refuse_linear>,
-     .cost = cost_linear,
-     .prepare = prepare_by<refuse_linear, make_linear>},
-    {.name = "resize_nearest_portable",
-     .op = "resize",
+     .cost = cost_linear},
+    {.code = {.name = "resize_nearest_portable", .op = "resize", .prepare = prepare_by<refuse_nearest, make_nearest>},
      .refusal = refusal_by<refuse_nearest>,
-     .cost = cost_nearest,
-     .prepare = prepare_by<refuse_nearest, make_nearest>},
+     .cost = cost_nearest},
 };
+constexpr auto kCodes = codes_of(kChoices);
 
 }  // namespace
 
-std::span<const Kernel> resize_kernels() { return kKernels; }
+std::span<const KernelCode> resize_codes() { return kCodes; }
+std::span<const KernelChoice> resize_choices() { return kChoices; }
 
 }  // namespace octavo

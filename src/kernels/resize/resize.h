@@ -4,12 +4,14 @@
 
 #include <span>
 
-#include "kernels/kernel.h"
+#include "kernels/choice.h"
 
 namespace octavo {
 
-std::span<const Kernel> integer_resize_kernels();
-std::span<const Kernel> resize_kernels();
+std::span<const KernelCode> integer_resize_codes();
+std::span<const KernelChoice> integer_resize_choices();
+std::span<const KernelCode> resize_codes();
+std::span<const KernelChoice> resize_choices();
 
 }  // namespace octavo
 

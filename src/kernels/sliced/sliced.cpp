@@ -96,15 +96,13 @@ double cost(const OpCall& call, const Machine&) {
 }
 
 template <int (*leading_of)(const CallView&), int kNanoseconds>
-constexpr Kernel kernel(std::string_view name, std::string_view op) {
-  return {.name = name,
-          .op = op,
+constexpr KernelChoice kernel(std::string_view name, std::string_view op) {
+  return {.code = {.name = name, .op = op, .prepare = prepare_by<refuse, make<leading_of>>},
           .refusal = refusal_by<refuse>,
-          .cost = cost<kNanoseconds>,
-          .prepare = prepare_by<refuse, make<leading_of>>};
+          .cost = cost<kNanoseconds>};
 }
 
-constexpr Kernel kKernels[] = {
+constexpr KernelChoice kChoices[] = {
     kernel<before_axis<ArgmaxAttrs>, 8>("sliced_argmax_portable", "argmax"),
     kernel<before_axis<BatchNormAttrs>, 30>("sliced_batch_norm_portable", "batch_norm"),
     kernel<all_axes, 6>("sliced_cast_portable", "cast"),
@@ -117,9 +115,11 @@ constexpr Kernel kKernels[] = {
     kernel<before_axis<SoftmaxAttrs>, 60>("sliced_softmax_portable", "softmax"),
     kernel<all_axes, 40>("sliced_unary_portable", "unary"),
 };
+constexpr auto kCodes = codes_of(kChoices);
 
 }  // namespace
 
-std::span<const Kernel> sliced_kernels() { return kKernels; }
+std::span<const KernelCode> sliced_codes() { return kCodes; }
+std::span<const KernelChoice> sliced_choices() { return kChoices; }
 
 }  // namespace octavo

@@ -6,11 +6,12 @@
 
 #include <span>
 
-#include "kernels/kernel.h"
+#include "kernels/choice.h"
 
 namespace octavo {
 
-std::span<const Kernel> sliced_kernels();
+std::span<const KernelCode> sliced_codes();
+std::span<const KernelChoice> sliced_choices();
 
 }  // namespace octavo
 

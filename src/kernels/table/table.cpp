@@ -49,25 +49,27 @@ double cost(const OpCall& call, const Machine&) {
 int in_place_input(const OpCall& call) { return size_of(call.outputs[0].dtype) == 1 ? 0 : -1; }
 
 template <const LookupFunctions& functions, Isa isa>
-constexpr Kernel kernel(std::string_view name) {
-  return {.name = name,
-          .op = "table",
-          .needs = isa,
+constexpr KernelChoice kernel(std::string_view name) {
+  return {.code = {.name = name,
+                   .op = "table",
+                   .needs = isa,
+                   .prepare = prepare_by<refuse, make<functions>>,
+                   .in_place_input = in_place_input},
           .refusal = refusal_by<refuse>,
-          .cost = cost<isa>,
-          .prepare = prepare_by<refuse, make<functions>>,
-          .in_place_input = in_place_input};
+          .cost = cost<isa>};
 }
 
-constexpr Kernel kKernels[] = {
+constexpr KernelChoice kChoices[] = {
     kernel<kLookupScalar, Isa::scalar>("table_portable"),
     kernel<kLookupAvx2, Isa::avx2>("table_avx2"),
     kernel<kLookupAvx512, Isa::avx512>("table_avx512"),
     kernel<kLookupAvx512Vbmi, Isa::avx512vbmi>("table_avx512vbmi"),
 };
+constexpr auto kCodes = codes_of(kChoices);
 
 }  // namespace
 
-std::span<const Kernel> table_kernels() { return kKernels; }
+std::span<const KernelCode> table_codes() { return kCodes; }
+std::span<const KernelChoice> table_choices() { return kChoices; }
 
 }  // namespace octavo

@@ -4,11 +4,12 @@
 
 #include <span>
 
-#include "kernels/kernel.h"
+#include "kernels/choice.h"
 
 namespace octavo {
 
-std::span<const Kernel> table_kernels();
+std::span<const KernelCode> table_codes();
+std::span<const KernelChoice> table_choices();
 
 }  // namespace octavo
 

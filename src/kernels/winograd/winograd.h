@@ -5,11 +5,12 @@
 
 #include <span>
 
-#include "kernels/kernel.h"
+#include "kernels/choice.h"
 
 namespace octavo {
 
-std::span<const Kernel> winograd_kernels();
+std::span<const KernelCode> winograd_codes();
+std::span<const KernelChoice> winograd_choices();
 
 }  // namespace octavo
 

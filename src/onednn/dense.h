@@ -1,6 +1,6 @@
-// Which convolutions are matrix products of few rows. Part of kernels/onednn.
-#ifndef OCTAVO_KERNELS_ONEDNN_DENSE_H_
-#define OCTAVO_KERNELS_ONEDNN_DENSE_H_
+// Which convolutions are matrix products of few rows. Part of onednn/.
+#ifndef OCTAVO_ONEDNN_DENSE_H_
+#define OCTAVO_ONEDNN_DENSE_H_
 
 #include "kernels/call.h"
 
@@ -14,4 +14,4 @@ bool is_dense_conv(const CallView& call);
 
 }  // namespace octavo
 
-#endif  // OCTAVO_KERNELS_ONEDNN_DENSE_H_
+#endif  // OCTAVO_ONEDNN_DENSE_H_

@@ -1,5 +1,5 @@
-// The process's oneDNN engine and the OpenMP thread count around its calls. Part of kernels/onednn.
-#include "kernels/onednn/engine.h"
+// The process's oneDNN engine and the OpenMP thread count around its calls. Part of onednn/.
+#include "onednn/engine.h"
 
 #include <oneapi/dnnl/dnnl_debug.h>
 
@@ -26,6 +26,8 @@ OneOpenMpThread::~OneOpenMpThread() {
   if (before_ != 1) omp_set_num_threads(before_);
 }
 
+void prepare_thread() noexcept { omp_set_num_threads(omp_get_max_threads()); }
+
 dnnl::memory empty_memory(const dnnl::memory::desc& desc) { return dnnl::memory(desc, engine(), DNNL_MEMORY_NONE); }
 
 void set_data(const dnnl::memory& memory, const void* data) {
@@ -45,10 +47,3 @@ void execute(const dnnl::primitive& primitive, std::span<const dnnl_exec_arg_t> 
 }
 
 }  // namespace octavo::onednn
-
-namespace octavo {
-
-// OpenMP gives a thread settings of its own when it first sets one.
-void prepare_thread() noexcept { omp_set_num_threads(omp_get_max_threads()); }
-
-}  // namespace octavo

@@ -1,7 +1,7 @@
 // What every call of oneDNN needs: the engine, one OpenMP thread, memory objects, and its errors as ours. Part of
-// kernels/onednn.
-#ifndef OCTAVO_KERNELS_ONEDNN_ENGINE_H_
-#define OCTAVO_KERNELS_ONEDNN_ENGINE_H_
+// onednn/.
+#ifndef OCTAVO_ONEDNN_ENGINE_H_
+#define OCTAVO_ONEDNN_ENGINE_H_
 
 #include <atomic>
 #include <cstddef>
@@ -22,6 +22,9 @@ namespace octavo::onednn {
 // One for the process; it holds no state that a call changes. May throw dnnl::error.
 const dnnl::engine& engine();
 const dnnl::stream& stream();
+
+// OpenMP gives a thread settings of its own when it first sets one: this is that.
+void prepare_thread() noexcept;
 
 // While it lives, OpenMP regions of this thread have one thread; the caller's setting comes back afterwards.
 class OneOpenMpThread {
@@ -99,4 +102,4 @@ class SlotPool {
 
 }  // namespace octavo::onednn
 
-#endif  // OCTAVO_KERNELS_ONEDNN_ENGINE_H_
+#endif  // OCTAVO_ONEDNN_ENGINE_H_

@@ -1,4 +1,4 @@
-// The f32 kernels that call oneDNN. Part of kernels/.
+// The f32 kernels that call oneDNN. Part of onednn/.
 //
 // Which instructions oneDNN uses is its own choice at load time, the best the host has, whatever the model was compiled
 // for: its limit (dnnl_set_max_cpu_isa) belongs to the process, not to a model. Results therefore agree between
@@ -7,22 +7,28 @@
 // Built with OpenMP, oneDNN is called with one OpenMP thread from the executor's threads; steps cut the work
 // themselves. Primitives, memory objects and scratch sizes are made in prepare. A call of a primitive allocates some
 // seven small blocks inside oneDNN 2.6 (its table of arguments), which no interface of it avoids.
-#ifndef OCTAVO_KERNELS_ONEDNN_ONEDNN_H_
-#define OCTAVO_KERNELS_ONEDNN_ONEDNN_H_
+#ifndef OCTAVO_ONEDNN_ONEDNN_H_
+#define OCTAVO_ONEDNN_ONEDNN_H_
 
 #include <span>
 
-#include "kernels/kernel.h"
+#include "kernels/choice.h"
 
 namespace octavo {
 
 // fused_conv with constant weights.
-std::span<const Kernel> onednn_conv_kernels();
+std::span<const KernelCode> onednn_conv_codes();
+std::span<const KernelChoice> onednn_conv_choices();
 // matmul with a constant second operand, and fused_conv of a few pixels.
-std::span<const Kernel> onednn_dense_kernels();
+std::span<const KernelCode> onednn_dense_codes();
+std::span<const KernelChoice> onednn_dense_choices();
 // unary, where no kernel of ours has the function.
-std::span<const Kernel> onednn_eltwise_kernels();
+std::span<const KernelCode> onednn_eltwise_codes();
+std::span<const KernelChoice> onednn_eltwise_choices();
 
 }  // namespace octavo
 
-#endif  // OCTAVO_KERNELS_ONEDNN_ONEDNN_H_
+// Found by kernels/code_list.cpp wherever it is linked; a C name, so that a linker can be asked for it.
+extern "C" const octavo::KernelLibrary* octavo_onednn_library();
+
+#endif  // OCTAVO_ONEDNN_ONEDNN_H_

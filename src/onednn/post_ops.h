@@ -1,6 +1,6 @@
-// Elementary functions as oneDNN has them. Part of kernels/onednn.
-#ifndef OCTAVO_KERNELS_ONEDNN_POST_OPS_H_
-#define OCTAVO_KERNELS_ONEDNN_POST_OPS_H_
+// Elementary functions as oneDNN has them. Part of onednn/.
+#ifndef OCTAVO_ONEDNN_POST_OPS_H_
+#define OCTAVO_ONEDNN_POST_OPS_H_
 
 #include <oneapi/dnnl/dnnl.hpp>
 #include <optional>
@@ -22,4 +22,4 @@ bool append_activation(dnnl::post_ops& post_ops, const UnaryAttrs& activation);
 
 }  // namespace octavo::onednn
 
-#endif  // OCTAVO_KERNELS_ONEDNN_POST_OPS_H_
+#endif  // OCTAVO_ONEDNN_POST_OPS_H_

@@ -1,6 +1,6 @@
 // Products of a matrix with constant weights through oneDNN's inner product, in blocks of rows times blocks of columns:
-// matmul, and the convolutions of few pixels that classifiers and squeeze-excite blocks are. Part of kernels/onednn.
-#include "kernels/onednn/dense.h"
+// matmul, and the convolutions of few pixels that classifiers and squeeze-excite blocks are. Part of onednn/.
+#include "onednn/dense.h"
 
 #include <algorithm>
 #include <array>
@@ -8,10 +8,10 @@
 #include <limits>
 
 #include "kernels/call.h"
-#include "kernels/onednn/engine.h"
-#include "kernels/onednn/layout.h"
-#include "kernels/onednn/onednn.h"
-#include "kernels/onednn/post_ops.h"
+#include "onednn/engine.h"
+#include "onednn/layout.h"
+#include "onednn/onednn.h"
+#include "onednn/post_ops.h"
 #include "ops/fused_conv/fused_conv.h"
 #include "ops/matmul/matmul.h"
 
@@ -346,23 +346,23 @@ Result<std::unique_ptr<Step>> make_dense(const CallView& call, const StepSpec& s
 }
 
 template <Refuse refuse, FormOf form_of>
-constexpr Kernel dense_kernel(std::string_view name, std::string_view op) {
-  return {
-      .name = name,
-      .op = op,
-      .needs = Isa::avx2,
-      .is_exact = false,
-      .refusal = dense_refusal<refuse>,
-      .cost = dense_cost<form_of>,
-      .pack = pack_dense<form_of>,
-      .prepare = prepare_by<refuse, make_dense<form_of>>,
-  };
+constexpr KernelChoice dense_kernel(std::string_view name, std::string_view op) {
+  return {.code = {.name = name,
+                   .op = op,
+                   .needs = Isa::avx2,
+                   .packs = true,
+                   .prepare = prepare_by<refuse, make_dense<form_of>>},
+          .is_exact = false,
+          .refusal = dense_refusal<refuse>,
+          .cost = dense_cost<form_of>,
+          .pack = pack_dense<form_of>};
 }
 
-constexpr Kernel kKernels[] = {
+constexpr KernelChoice kChoices[] = {
     dense_kernel<refuse_matmul, DenseForm::of_matmul>("matmul_f32_onednn", "matmul"),
     dense_kernel<refuse_dense_conv, DenseForm::of_conv>("dense_f32_onednn", "fused_conv"),
 };
+constexpr auto kCodes = codes_of(kChoices);
 
 }  // namespace
 
@@ -373,6 +373,7 @@ bool is_dense_conv(const CallView& call) {
   return is_pointwise && !attrs.has_residual && x[3] > 0 && x.elements() / x[3] <= kMostDensePixels;
 }
 
-std::span<const Kernel> onednn_dense_kernels() { return kKernels; }
+std::span<const KernelCode> onednn_dense_codes() { return kCodes; }
+std::span<const KernelChoice> onednn_dense_choices() { return kChoices; }
 
 }  // namespace octavo

@@ -1,17 +1,17 @@
 // fused_conv through oneDNN: one primitive per form of row slice, weights in the layout it asks for. Part of
-// kernels/onednn.
+// onednn/.
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <limits>
 
 #include "kernels/call.h"
-#include "kernels/onednn/dense.h"
-#include "kernels/onednn/engine.h"
-#include "kernels/onednn/layout.h"
-#include "kernels/onednn/onednn.h"
-#include "kernels/onednn/post_ops.h"
-#include "kernels/onednn/slices.h"
+#include "onednn/dense.h"
+#include "onednn/engine.h"
+#include "onednn/layout.h"
+#include "onednn/onednn.h"
+#include "onednn/post_ops.h"
+#include "onednn/slices.h"
 
 namespace octavo {
 namespace {
@@ -300,20 +300,21 @@ Result<std::unique_ptr<Step>> make_conv(const CallView& call, const StepSpec& sp
   });
 }
 
-constexpr Kernel kKernels[] = {{
-    .name = "conv_f32_onednn",
-    .op = "fused_conv",
-    .needs = Isa::avx2,
-    .is_exact = false,
-    .refusal = conv_refusal,
-    .cost = conv_cost,
-    .pack = pack_conv,
-    .prepare = prepare_by<refuse_conv, make_conv>,
-    .in_place_input = conv_in_place_input,
-}};
+constexpr KernelChoice kChoices[] = {{.code = {.name = "conv_f32_onednn",
+                                               .op = "fused_conv",
+                                               .needs = Isa::avx2,
+                                               .packs = true,
+                                               .prepare = prepare_by<refuse_conv, make_conv>,
+                                               .in_place_input = conv_in_place_input},
+                                      .is_exact = false,
+                                      .refusal = conv_refusal,
+                                      .cost = conv_cost,
+                                      .pack = pack_conv}};
+constexpr auto kCodes = codes_of(kChoices);
 
 }  // namespace
 
-std::span<const Kernel> onednn_conv_kernels() { return kKernels; }
+std::span<const KernelCode> onednn_conv_codes() { return kCodes; }
+std::span<const KernelChoice> onednn_conv_choices() { return kChoices; }
 
 }  // namespace octavo

@@ -1,5 +1,5 @@
-// Cutting a convolution into slices of rows. Part of kernels/onednn.
-#include "kernels/onednn/slices.h"
+// Cutting a convolution into slices of rows. Part of onednn/.
+#include "onednn/slices.h"
 
 #include <algorithm>
 #include <numeric>

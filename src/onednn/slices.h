@@ -1,6 +1,6 @@
-// How an image convolution is cut into slices of rows that are convolutions of their own. Part of kernels/onednn.
-#ifndef OCTAVO_KERNELS_ONEDNN_SLICES_H_
-#define OCTAVO_KERNELS_ONEDNN_SLICES_H_
+// How an image convolution is cut into slices of rows that are convolutions of their own. Part of onednn/.
+#ifndef OCTAVO_ONEDNN_SLICES_H_
+#define OCTAVO_ONEDNN_SLICES_H_
 
 #include <array>
 #include <cstdint>
@@ -41,4 +41,4 @@ RowSlice slice_of(const ConvSize& size, std::int64_t slices, std::int64_t index)
 
 }  // namespace octavo::onednn
 
-#endif  // OCTAVO_KERNELS_ONEDNN_SLICES_H_
+#endif  // OCTAVO_ONEDNN_SLICES_H_

@@ -1,5 +1,5 @@
-// Encoding, checking and changing layouts of weights. Part of kernels/onednn.
-#include "kernels/onednn/layout.h"
+// Encoding, checking and changing layouts of weights. Part of onednn/.
+#include "onednn/layout.h"
 
 #include <algorithm>
 #include <numeric>

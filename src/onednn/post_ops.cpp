@@ -1,5 +1,5 @@
-// Which oneDNN function an activation is. Part of kernels/onednn.
-#include "kernels/onednn/post_ops.h"
+// Which oneDNN function an activation is. Part of onednn/.
+#include "onednn/post_ops.h"
 
 namespace octavo::onednn {
 

@@ -1,6 +1,6 @@
-// Weights in the layout a primitive asks for, and how a file says which one that is. Part of kernels/onednn.
-#ifndef OCTAVO_KERNELS_ONEDNN_LAYOUT_H_
-#define OCTAVO_KERNELS_ONEDNN_LAYOUT_H_
+// Weights in the layout a primitive asks for, and how a file says which one that is. Part of onednn/.
+#ifndef OCTAVO_ONEDNN_LAYOUT_H_
+#define OCTAVO_ONEDNN_LAYOUT_H_
 
 #include <oneapi/dnnl/dnnl.hpp>
 #include <optional>
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/tensor.h"
-#include "kernels/onednn/engine.h"
+#include "onednn/engine.h"
 
 namespace octavo::onednn {
 
@@ -54,4 +54,4 @@ Tensor reorder(const Weights& from, const Desc& to);
 
 }  // namespace octavo::onednn
 
-#endif  // OCTAVO_KERNELS_ONEDNN_LAYOUT_H_
+#endif  // OCTAVO_ONEDNN_LAYOUT_H_

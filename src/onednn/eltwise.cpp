@@ -1,11 +1,11 @@
-// Elementary functions of f32 tensors that stand alone, in blocks. Part of kernels/onednn.
+// Elementary functions of f32 tensors that stand alone, in blocks. Part of onednn/.
 #include <algorithm>
 #include <array>
 
 #include "kernels/call.h"
-#include "kernels/onednn/engine.h"
-#include "kernels/onednn/onednn.h"
-#include "kernels/onednn/post_ops.h"
+#include "onednn/engine.h"
+#include "onednn/onednn.h"
+#include "onednn/post_ops.h"
 
 namespace octavo {
 namespace {
@@ -105,19 +105,19 @@ double cost(const OpCall& call, const Machine&) {
 
 int first_input(const OpCall&) { return 0; }
 
-constexpr Kernel kKernels[] = {{
-    .name = "unary_f32_onednn",
-    .op = "unary",
-    .needs = Isa::avx2,
-    .is_exact = false,
-    .refusal = refusal_by<refuse_unary>,
-    .cost = cost,
-    .prepare = prepare_by<refuse_unary, make_unary>,
-    .in_place_input = first_input,
-}};
+constexpr KernelChoice kChoices[] = {{.code = {.name = "unary_f32_onednn",
+                                               .op = "unary",
+                                               .needs = Isa::avx2,
+                                               .prepare = prepare_by<refuse_unary, make_unary>,
+                                               .in_place_input = first_input},
+                                      .is_exact = false,
+                                      .refusal = refusal_by<refuse_unary>,
+                                      .cost = cost}};
+constexpr auto kCodes = codes_of(kChoices);
 
 }  // namespace
 
-std::span<const Kernel> onednn_eltwise_kernels() { return kKernels; }
+std::span<const KernelCode> onednn_eltwise_codes() { return kCodes; }
+std::span<const KernelChoice> onednn_eltwise_choices() { return kChoices; }
 
 }  // namespace octavo

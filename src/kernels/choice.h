@@ -1,0 +1,46 @@
+// KernelChoice: a kernel and what decides whether a plan takes it. The contract between kernels/ and planner/. Part of
+// kernels/.
+#ifndef OCTAVO_KERNELS_CHOICE_H_
+#define OCTAVO_KERNELS_CHOICE_H_
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "kernels/kernel.h"
+
+namespace octavo {
+
+// One way of a kernel to go about a call.
+struct Candidate {
+  std::vector<std::byte> schedule;  // as PlanStep::schedule: encoded as the kernel likes; empty: its only way
+  double ns = 0.0;                  // predicted, as KernelChoice::cost
+};
+
+struct KernelChoice {
+  KernelCode code;
+  // The reference's bits on every machine. Kernels that only come close are taken in fp32 plans alone.
+  bool is_exact = true;
+  // Why this kernel cannot do that call, as a sentence ("needs channels_last"), or empty. Instruction sets are checked
+  // by the caller.
+  std::string (*refusal)(const OpCall& call) = nullptr;
+  // Predicted nanoseconds of a whole call on one thread.
+  double (*cost)(const OpCall& call, const Machine& machine) = nullptr;
+  // The ways to go about a call, at least one, where the code has_schedules; else null: the one that `cost` is of.
+  std::vector<Candidate> (*candidates)(const OpCall& call, const Machine& machine) = nullptr;
+  // Constants rearranged for this kernel; null unless the code packs.
+  // Where set, constant inputs are not kept: everything the step needs must be in the result.
+  std::vector<Tensor> (*pack)(const OpCall& call) = nullptr;
+};
+
+// The codes of a family's kernels as a table of their own: a program that only runs links it and nothing that chooses.
+template <std::size_t n>
+constexpr std::array<KernelCode, n> codes_of(const KernelChoice (&choices)[n]) {
+  std::array<KernelCode, n> codes;
+  for (std::size_t i = 0; i < n; ++i) codes[i] = choices[i].code;
+  return codes;
+}
+
+}  // namespace octavo
+
+#endif  // OCTAVO_KERNELS_CHOICE_H_

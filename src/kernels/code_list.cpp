@@ -1,0 +1,76 @@
+// Joins the codes of the kernel families and of the libraries that this program links. Part of kernels/.
+#include "kernels/conv/conv.h"
+#include "kernels/depthwise/depthwise.h"
+#include "kernels/eltwise/eltwise.h"
+#include "kernels/fixed/fixed.h"
+#include "kernels/float/float.h"
+#include "kernels/kernel.h"
+#include "kernels/move/move.h"
+#include "kernels/plain/plain.h"
+#include "kernels/pool/pool.h"
+#include "kernels/quantize/quantize.h"
+#include "kernels/reference/reference.h"
+#include "kernels/resize/resize.h"
+#include "kernels/sliced/sliced.h"
+#include "kernels/table/table.h"
+#include "kernels/winograd/winograd.h"
+
+// Of octavo_onednn, where it is linked: weak, so that a program without it links too and finds null.
+extern "C" [[gnu::weak]] const octavo::KernelLibrary* octavo_onednn_library();
+
+namespace octavo {
+namespace {
+
+const KernelLibrary* onednn() { return octavo_onednn_library == nullptr ? nullptr : octavo_onednn_library(); }
+
+std::vector<const KernelCode*> join_families() {
+  std::vector<const KernelCode*> codes;
+  const auto add = [&](std::span<const KernelCode> family) {
+    for (const KernelCode& code : family) codes.push_back(&code);
+  };
+  add(arrange_codes());
+  add(conv_codes());
+  add(copy_codes());
+  add(depthwise_codes());
+  add(depthwise_vnni_codes());
+  add(dynamic_quantize_codes());
+  add(fixed_binary_codes());
+  add(fixed_requantize_codes());
+  add(float_conv_codes());
+  add(float_depthwise_codes());
+  add(float_eltwise_codes());
+  add(float_norm_codes());
+  add(hybrid_conv_codes());
+  add(integer_resize_codes());
+  add(plain_hybrid_codes());
+  add(plain_codes());
+  add(pool_codes());
+  add(product_codes());
+  add(quantize_codes());
+  add(quantized_eltwise_codes());
+  add(reference_codes());
+  add(resize_codes());
+  add(sliced_codes());
+  add(table_codes());
+  add(transpose_codes());
+  add(winograd_codes());
+  if (const KernelLibrary* library = onednn()) {
+    for (const std::span<const KernelCode> family : library->families) add(family);
+  }
+  return codes;
+}
+
+}  // namespace
+
+std::span<const KernelCode* const> all_codes() {
+  static const std::vector<const KernelCode*> codes = join_families();
+  return codes;
+}
+
+std::string_view library_of(std::string_view kernel) { return kernel.ends_with("_onednn") ? "octavo_onednn" : ""; }
+
+void prepare_thread() noexcept {
+  if (const KernelLibrary* library = onednn()) library->prepare_thread();
+}
+
+}  // namespace octavo

@@ -1,0 +1,76 @@
+// Joins the kernel families of all libraries as the planner sees them. Part of planner/.
+#include "planner/choice_list.h"
+
+#include <algorithm>
+
+#include "kernels/conv/conv.h"
+#include "kernels/depthwise/depthwise.h"
+#include "kernels/eltwise/eltwise.h"
+#include "kernels/fixed/fixed.h"
+#include "kernels/float/float.h"
+#include "kernels/move/move.h"
+#include "kernels/plain/plain.h"
+#include "kernels/pool/pool.h"
+#include "kernels/quantize/quantize.h"
+#include "kernels/reference/reference.h"
+#include "kernels/resize/resize.h"
+#include "kernels/sliced/sliced.h"
+#include "kernels/table/table.h"
+#include "kernels/winograd/winograd.h"
+#include "onednn/onednn.h"
+
+namespace octavo {
+namespace {
+
+std::vector<const KernelChoice*> join_families() {
+  std::vector<const KernelChoice*> choices;
+  const auto add = [&](std::span<const KernelChoice> family) {
+    for (const KernelChoice& choice : family) choices.push_back(&choice);
+  };
+  add(arrange_choices());
+  add(conv_choices());
+  add(copy_choices());
+  add(depthwise_choices());
+  add(depthwise_vnni_choices());
+  add(dynamic_quantize_choices());
+  add(fixed_binary_choices());
+  add(fixed_requantize_choices());
+  add(float_conv_choices());
+  add(float_depthwise_choices());
+  add(float_eltwise_choices());
+  add(float_norm_choices());
+  add(hybrid_conv_choices());
+  add(integer_resize_choices());
+  add(onednn_conv_choices());
+  add(onednn_dense_choices());
+  add(onednn_eltwise_choices());
+  add(plain_hybrid_choices());
+  add(plain_choices());
+  add(pool_choices());
+  add(product_choices());
+  add(quantize_choices());
+  add(quantized_eltwise_choices());
+  add(reference_choices());
+  add(resize_choices());
+  add(sliced_choices());
+  add(table_choices());
+  add(transpose_choices());
+  add(winograd_choices());
+  return choices;
+}
+
+}  // namespace
+
+std::span<const KernelChoice* const> all_choices() {
+  static const std::vector<const KernelChoice*> choices = join_families();
+  return choices;
+}
+
+const KernelChoice* find_choice(std::string_view name) {
+  const auto choices = all_choices();
+  const auto it = std::find_if(choices.begin(), choices.end(),
+                               [&](const KernelChoice* choice) { return choice->code.name == name; });
+  return it == choices.end() ? nullptr : *it;
+}
+
+}  // namespace octavo
