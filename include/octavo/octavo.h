@@ -5,8 +5,6 @@
 #ifndef OCTAVO_OCTAVO_H_
 #define OCTAVO_OCTAVO_H_
 
-#include <string_view>
-
 #include "octavo/compile.h"
 #include "octavo/dtype.h"
 #include "octavo/precision.h"
@@ -14,11 +12,5 @@
 #include "octavo/result.h"
 #include "octavo/run.h"
 #include "octavo/tensor.h"
-
-namespace octavo::v1 {
-
-std::string_view version();
-
-}  // namespace octavo::v1
 
 #endif  // OCTAVO_OCTAVO_H_

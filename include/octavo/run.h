@@ -27,6 +27,9 @@ class Executor;
 
 namespace octavo::v1 {
 
+// Of this release: "0.1.0".
+std::string_view version();
+
 // Threads for running. Contexts may share one; a context that finds it busy runs on its caller's thread alone, with the
 // same bits.
 class ThreadPool {

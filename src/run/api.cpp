@@ -1,11 +1,94 @@
-// The public Model, Context and ThreadPool: thin faces of those in run/. Part of api/.
-#include "octavo/run.h"
+// The classes and functions of octavo/run.h: thin faces of those in artifact/ and run/. Part of run/.
+#include <algorithm>
+#include <array>
+#include <fstream>
 
-#include "api/info.h"
+#include "base/file.h"
+#include "octavo/run.h"
 #include "run/model.h"
 #include "run/thread_pool.h"
 
 namespace octavo::v1 {
+namespace {
+
+std::vector<TensorInfo> tensors_of(const Plan& plan, const std::vector<PlanPort>& ports) {
+  std::vector<TensorInfo> infos;
+  for (const PlanPort& port : ports) {
+    const PlanValue& value = plan.value(port.value);
+    infos.push_back({.name = port.name, .dtype = value.dtype, .shape = value.shape});
+    if (!value.scale) continue;
+    infos.back().scale = {value.scale->scale};
+    infos.back().zero_point = {value.scale->zero_point};
+  }
+  return infos;
+}
+
+PlanInfo plan_info(const Plan& plan) {
+  PlanInfo info{.precision = plan.precision,
+                .batch = plan.batch,
+                .inputs = tensors_of(plan, plan.inputs),
+                .outputs = tensors_of(plan, plan.outputs),
+                .steps = static_cast<std::int64_t>(plan.steps.size()),
+                .macs = plan.report.macs,
+                .arena_bytes = plan.arena_bytes,
+                .notes = plan.report.notes};
+  for (const Region& region : plan.regions) {
+    info.steps_by_image += region.steps;
+    info.image_bytes = std::max(info.image_bytes, region.arena_bytes);
+  }
+  for (const PlanIsland& island : plan.report.islands)
+    info.islands.push_back(island.node + " (" + island.op + "): " + island.reason);
+  for (const PlanStep& step : plan.steps) ++info.kernels[step.kernel];
+  return info;
+}
+
+ModelInfo info_of(const octavo::CompiledModel& model) {
+  ModelInfo info{.source = model.source,
+                 .dialect = model.dialect,
+                 .machine = model.plans.empty() ? "" : model.plans.front().machine.name,
+                 .source_nodes = model.source_nodes,
+                 .constant_bytes = model.constants.size()};
+  IsaSet needs;
+  for (const Plan& plan : model.plans) {
+    needs.bits |= plan.needs.bits;
+    info.plans.push_back(plan_info(plan));
+  }
+  info.instructions = needs.to_string();
+  return info;
+}
+
+Result<CompiledModel> opened(Result<octavo::CompiledModel> model) {
+  if (!model) return std::move(model).errors();
+  return CompiledModel(std::make_shared<const octavo::CompiledModel>(std::move(*model)));
+}
+
+}  // namespace
+
+ModelInfo CompiledModel::info() const { return info_of(*model_); }
+
+Status CompiledModel::save(const std::string& path) const { return write_artifact(*model_, path); }
+
+Result<CompiledModel> open(const std::string& path, const OpenOptions& options) {
+  if (options.weights == Weights::mapped) return opened(read_artifact(path));
+  const auto bytes = read_file(path);
+  if (!bytes) return bytes.errors();
+  return opened(parse_artifact(*bytes, path));
+}
+
+Result<CompiledModel> open(std::span<const std::byte> bytes, const std::string& name) {
+  return opened(parse_artifact(bytes, name));
+}
+
+bool is_compiled(const std::string& path) {
+  std::array<char, 16> start{};
+  std::ifstream file(path, std::ios::binary);
+  file.read(start.data(), start.size());
+  return looks_like_artifact(std::as_bytes(std::span(start)).first(static_cast<std::size_t>(file.gcount())));
+}
+
+void remove_unfinished_files() { cleanup_unfinished_files(); }
+
+std::string_view version() { return OCTAVO_VERSION; }
 
 ThreadPool::ThreadPool(int threads) : executor_(std::make_shared<octavo::ThreadPool>(threads)) {}
 
