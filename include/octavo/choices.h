@@ -3,6 +3,8 @@
 #define OCTAVO_CHOICES_H_
 
 #include <cstdint>
+#include <optional>
+#include <string_view>
 
 namespace octavo {
 
@@ -30,6 +32,33 @@ enum class PairPlacement : std::uint8_t {
   per_operator,  // those, too, but before clamps: what runtimes that fuse less need to compute every operator in
                  // integers
 };
+
+// Which source's formulas a quantized operator follows. docs/numerics.md holds the table. The numbers are part of the
+// artifact format; never renumber.
+enum class Profile : std::uint8_t {
+  onnx = 0,            // what ONNX Runtime computes by default
+  tflite_xnnpack = 1,  // what LiteRT computes by default
+  tflite_double = 2,   // TFLite's reference kernels
+  tflite_single = 3,   // Q31 multiplier, one rounding
+  pt2e = 4,            // multiplies by 1/scale
+};
+constexpr int count_of(Profile) { return 5; }
+constexpr std::string_view name_of(Profile profile) {
+  constexpr std::string_view names[] = {"onnx", "tflite-xnnpack", "tflite-double", "tflite-single", "pt2e"};
+  return names[static_cast<int>(profile)];
+}
+
+// The profile of a name; nothing where there is none.
+constexpr std::optional<Profile> profile_named(std::string_view name) {
+  for (int i = 0; i < count_of(Profile{}); ++i) {
+    if (name_of(static_cast<Profile>(i)) == name) return static_cast<Profile>(i);
+  }
+  return std::nullopt;
+}
+
+// All of a batch through one step after the other, or image by image as far as the operators allow, or whichever is
+// predicted to be faster.
+enum class BatchOrder : std::uint8_t { automatic, steps, images };
 
 // What is measured on this machine where a log has no time of a call, to overrule the cost model's predictions. The
 // bits of the answers do not depend on it.

@@ -9,7 +9,8 @@
 
 namespace octavo {
 
-// The numbers are part of the artifact format; never renumber.
+// How the elements of a tensor are stored; quantized ones are integers, their scale is told apart. The numbers are part
+// of the artifact format; never renumber.
 enum class DType : std::uint8_t {
   boolean = 0,  // one byte, 0 or 1
   u8 = 1,
@@ -27,11 +28,13 @@ enum class DType : std::uint8_t {
 };
 inline constexpr int kDTypeCount = 13;
 
+// Bytes of an element.
 constexpr std::size_t size_of(DType dtype) {
   constexpr std::size_t sizes[kDTypeCount] = {1, 1, 1, 2, 2, 4, 4, 8, 8, 2, 2, 4, 8};
   return sizes[static_cast<int>(dtype)];
 }
 
+// "u8", "f32", ...
 constexpr std::string_view name_of(DType dtype) {
   constexpr std::string_view names[kDTypeCount] = {"bool", "u8",  "s8",  "u16",  "s16", "u32", "s32",
                                                    "u64",  "s64", "f16", "bf16", "f32", "f64"};
@@ -44,12 +47,13 @@ constexpr bool is_float(DType dtype) { return dtype >= DType::f16; }
 constexpr bool is_integer(DType dtype) { return dtype >= DType::u8 && dtype <= DType::s64; }
 constexpr bool is_8bit(DType dtype) { return dtype == DType::u8 || dtype == DType::s8; }
 
-// Smallest and largest value of an integer type of at most 32 bits, else {0, 0}.
+// Both ends included.
 struct IntegerRange {
   std::int64_t lowest = 0;
   std::int64_t highest = 0;
   bool operator==(const IntegerRange&) const = default;
 };
+// Smallest and largest value of an integer type of at most 32 bits, else {0, 0}.
 constexpr IntegerRange range_of(DType dtype) {
   switch (dtype) {
     case DType::u8: return {0, 255};
@@ -62,7 +66,7 @@ constexpr IntegerRange range_of(DType dtype) {
   }
 }
 
-// The DType of a C++ type.
+// The DType of a C++ type: dtype_of<float> is DType::f32.
 template <class T>
 struct DTypeOf;
 template <>

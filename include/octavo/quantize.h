@@ -6,23 +6,21 @@
 #ifndef OCTAVO_QUANTIZE_H_
 #define OCTAVO_QUANTIZE_H_
 
+#include <cstddef>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "octavo/compile.h"
-
-namespace octavo {
-struct QuantizedNetwork;
-}  // namespace octavo
 
 namespace octavo::v1 {
 
 // Immutable; copies share it.
 class QuantizedModel {
  public:
-  explicit QuantizedModel(std::shared_ptr<const octavo::QuantizedNetwork> network) : network_(std::move(network)) {}
   // The bytes of a standard ONNX file with quantize/dequantize pairs. compile() makes of it what it makes of the
   // original with the same options. Its batch is symbolic where the original's is. Errors (unsupported): nodes that
   // ONNX has no form for, each by its name.
@@ -30,24 +28,31 @@ class QuantizedModel {
   // All that the samples taught, as JSON: docs/cli.md tells the keys. parse_scales() of it, and the model compiles to
   // the same bytes without samples.
   std::string scales() const;
-  std::shared_ptr<const octavo::Calibrated> calibrated() const;
-  // "node: reason".
+  // The same for CompileOptions::calibrated.
+  Calibration calibrated() const;
+  // "node: reason"; lives as long as the model.
   const std::vector<std::string>& kept_in_float() const;
   // What computes in integers, by the names of its nodes: each can be kept in float by CompileOptions::skip.
   std::vector<std::vector<std::string>> groups() const;
-  const octavo::QuantizedNetwork& internal() const { return *network_; }
 
  private:
-  std::shared_ptr<const octavo::QuantizedNetwork> network_;
+  friend struct Access;
+  struct Impl;
+  explicit QuantizedModel(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
+  std::shared_ptr<const Impl> impl_;
 };
 
-// What compile() does before it lowers. Of the options those about samples, scales and shapes count. Error (usage): the
-// file is quantized already.
+// What compile() does before it lowers. Of the options those count that say how an fp32 file becomes int8, `shapes`,
+// `integer_only`, `progress` and `stop`. Errors: those of compile(); usage where the file is quantized already.
 Result<QuantizedModel> quantize(const std::string& path, const CompileOptions& options);
+
+// The same of a file's bytes, as compile() takes them.
+Result<QuantizedModel> quantize(std::span<const std::byte> bytes, const std::string& name,
+                                const CompileOptions& options);
 
 // What scales() wrote, edited or not, for CompileOptions::calibrated. `file` names it in messages.
 // Errors (invalid_input): all at once, each with the tensor's name.
-Result<std::shared_ptr<const octavo::Calibrated>> parse_scales(std::string_view text, const std::string& file);
+Result<Calibration> parse_scales(std::string_view text, const std::string& file);
 
 }  // namespace octavo::v1
 

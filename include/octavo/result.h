@@ -1,5 +1,6 @@
-// Result and Error: how every step of the library says that it could not do its work.
-// Part of the public API. The library never prints and never aborts on input; it returns these.
+// Result and Error: how every step of the library says that it could not do its work. Part of the public API. The
+// library never prints and never ends the process; it returns these. What is thrown is std::bad_alloc, and what a
+// caller's own function throws.
 #ifndef OCTAVO_RESULT_H_
 #define OCTAVO_RESULT_H_
 
@@ -16,6 +17,7 @@ enum class ErrorKind {
   invalid_input,  // the file or the data is broken (exit 3)
   unsupported,    // well-formed, but Octavo cannot do it (exit 4)
   resource,       // memory, disk, permission, missing instructions (exit 5)
+  cancelled,      // the caller asked a long call to stop (exit 130)
   internal,       // a mistake of ours (exit 70)
 };
 
@@ -28,7 +30,7 @@ struct Error {
   std::string expected;
   std::string hint;
 
-  std::string message() const;
+  std::string message() const;  // that sentence
   bool operator==(const Error&) const = default;
 };
 
@@ -38,11 +40,10 @@ using Errors = std::vector<Error>;
 // One line per error.
 std::string to_string(const Errors& errors);
 
-// The exit code of the command line for these errors: that of the first one (DESIGN: 2 usage, 3 invalid, 4 unsupported,
-// 5 resource).
+// The exit code of the command line for these errors: that of the first one; 0 where there is none.
 int exit_code(const Errors& errors);
 
-// A value, or the errors that prevented it.
+// A value, or the errors that prevented it; never neither.
 template <class T>
 class [[nodiscard]] Result {
  public:

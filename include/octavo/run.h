@@ -1,49 +1,124 @@
-// Loading and running a compiled model. Part of the public API.
+// Opening and running compiled models: all that a program needs at run time. Part of the public API.
 //
-//   auto model = octavo::v1::Model::load(*octavo::v1::open("resnet18.octv"), {.threads = 2});
+//   auto compiled = octavo::v1::open("resnet18.octv");
+//   if (!compiled) return report(compiled.errors());
+//   auto model = octavo::v1::Model::load(*compiled, {.threads = 2});
+//   if (!model) return report(model.errors());
 //   auto context = octavo::v1::Context::create(*model);
-//   context->run({{ConstTensorRef{DType::f32, shape, pixels}}}, {{TensorRef{DType::f32, classes, scores}}});
+//   if (!context) return report(context.errors());
+//   const octavo::v1::ConstTensorRef pixels{octavo::DType::f32, context->inputs()[0].shape, image.data()};
+//   const octavo::v1::TensorRef classes{octavo::DType::f32, context->outputs()[0].shape, scores.data()};
+//   if (auto done = context->run({&pixels, 1}, {&classes, 1}); !done) return report(done.errors());
+//
+// docs/api.md tells who owns what and what may be called at the same time.
 #ifndef OCTAVO_RUN_H_
 #define OCTAVO_RUN_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
-#include "octavo/compile.h"
 #include "octavo/precision.h"
 #include "octavo/result.h"
 #include "octavo/tensor.h"
 
-namespace octavo {
-class Model;
-class Context;
-class Executor;
-}  // namespace octavo
-
 namespace octavo::v1 {
+
+struct Access;  // Octavo's own way to what the classes hold
 
 // Of this release: "0.1.0".
 std::string_view version();
 
-// Threads for running. Contexts may share one; a context that finds it busy runs on its caller's thread alone, with the
-// same bits.
-class ThreadPool {
+// One plan of a compiled model: one batch or shape in one precision.
+struct PlanInfo {
+  Precision precision = Precision::int8;
+  std::int64_t batch = 1;
+  std::vector<TensorInfo> inputs;               // in the order that a run takes them
+  std::vector<TensorInfo> outputs;              // likewise
+  std::int64_t steps = 0;                       // kernels called in a run
+  std::int64_t macs = 0;                        // multiply-accumulates of all convolutions and matrix products
+  std::uint64_t arena_bytes = 0;                // memory of each context
+  std::int64_t steps_by_image = 0;              // the first steps run on one image of the batch after the other
+  std::uint64_t image_bytes = 0;                // memory of each thread for these
+  std::vector<std::string> islands;             // what runs in float inside an int8 plan: "node (operator): reason"
+  std::vector<std::string> notes;               // what else was decided, in sentences for a reader
+  std::map<std::string, std::int64_t> kernels;  // name -> steps
+};
+
+// What a compiled model tells of itself.
+struct ModelInfo {
+  std::string source;                // name of the file it was compiled from
+  std::string dialect;               // "ONNX QDQ s8", ...
+  std::string machine;               // compiled for
+  std::string instructions;          // instruction sets that its kernels need
+  std::int64_t source_nodes = 0;     // in the file it was compiled from
+  std::uint64_t constant_bytes = 0;  // packed weights of all plans
+  std::vector<PlanInfo> plans;
+};
+
+// What an .octv holds: compile() makes it, open() reads it, Model::load() makes it run. Immutable; copies share it.
+class CompiledModel {
  public:
-  // `threads` counts the caller's own.
-  explicit ThreadPool(int threads);
-  // A caller's threads instead: parallel_for(parts, body) runs body(0) .. body(parts - 1), concurrently or not, and
-  // returns when all are done. If it throws, no body may be running any more.
-  using ParallelFor = std::function<void(int parts, const std::function<void(int part)>& body)>;
-  ThreadPool(int threads, ParallelFor parallel_for);
-  const std::shared_ptr<octavo::Executor>& internal() const { return executor_; }
+  ModelInfo info() const;
+  // Writes an .octv file, all or nothing. Error: resource.
+  Status save(const std::string& path) const;
+  // What save() would write.
+  std::vector<std::byte> bytes() const;
 
  private:
-  std::shared_ptr<octavo::Executor> executor_;
+  friend struct Access;
+  struct Impl;
+  explicit CompiledModel(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
+  std::shared_ptr<const Impl> impl_;
+};
+
+// Where the weights of an opened file are: in the file, paged in as they are needed and shared by all processes that
+// have it open; or in memory of this process.
+enum class Weights : std::uint8_t { mapped, copied };
+
+struct OpenOptions {
+  Weights weights = Weights::mapped;
+};
+
+// Opens an .octv file. A mapped one may be replaced by renaming another over it, as save() does: who has the old one
+// open keeps it. Cutting it off or writing into it while it is open raises SIGBUS in whoever uses it, or changes his
+// answers; the library has no handler for that: where it may happen, copy. Errors: resource (cannot be read),
+// invalid_input (not an .octv file, of another version, truncated, damaged).
+Result<CompiledModel> open(const std::string& path, const OpenOptions& options = {});
+
+// The same of a file's bytes, which are copied; `name` stands for the path in messages. Error: invalid_input.
+Result<CompiledModel> open(std::span<const std::byte> bytes, const std::string& name);
+
+// Whether the file is an .octv, by content; false where it cannot be read.
+bool is_compiled(const std::string& path);
+
+// Removes what an interrupted save() would leave behind. Async-signal-safe: for the handler of SIGINT or SIGTERM.
+void remove_unfinished_files();
+
+// Threads for running. Contexts may share one; a context that finds it busy runs on its caller's thread alone, with the
+// same bits. Copies share it; contexts keep it alive.
+class ThreadPool {
+ public:
+  // `threads` counts the caller's own; at least 1.
+  explicit ThreadPool(int threads);
+  // A caller's threads instead: parallel_for(parts, body) runs body(0) .. body(parts - 1), parts <= threads,
+  // concurrently or not, and returns when all are done. Contexts that run at the same time call it at the same time. If
+  // it throws, no body may be running any more.
+  using ParallelFor = std::function<void(int parts, const std::function<void(int part)>& body)>;
+  ThreadPool(int threads, ParallelFor parallel_for);
+
+ private:
+  friend struct Access;
+  struct Impl;
+  std::shared_ptr<const Impl> impl_;
 };
 
 // Which plan of a compiled model: the first of this precision and this batch, where one is asked for.
@@ -53,66 +128,71 @@ struct PlanChoice {
 };
 
 struct LoadOptions {
-  int threads = 0;  // 0: every core this process may use
+  int threads = 0;  // that a run takes at most; 0: every core this process may use
 };
 
 // A compiled model ready to run. Immutable; copies share it; any number of contexts use it at the same time.
 class Model {
  public:
   // Verifies all of it, so that a damaged or hostile file is an error and never a crash, and prepares its kernels.
-  // Errors: invalid_input; resource (instructions that this machine lacks, executable memory refused).
+  // Keeps what it needs of `compiled`. Errors: invalid_input; resource (instructions that this machine lacks,
+  // executable memory refused).
   static Result<Model> load(const CompiledModel& compiled, const LoadOptions& options = {});
   ModelInfo info() const;
   int threads() const;
-  // Index of the plan. Error: usage, with the list of what there is.
+  // Index of the plan, in ModelInfo::plans. Error: usage, with the list of what there is.
   Result<std::size_t> find_plan(const PlanChoice& choice) const;
-  const std::shared_ptr<const octavo::Model>& internal() const { return model_; }
 
  private:
-  explicit Model(std::shared_ptr<const octavo::Model> model) : model_(std::move(model)) {}
-  std::shared_ptr<const octavo::Model> model_;
+  friend struct Access;
+  struct Impl;
+  explicit Model(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
+  std::shared_ptr<const Impl> impl_;
 };
 
-// What a step hook is told after each step.
+// What a step hook is told after each step; valid during the call.
 struct StepInfo {
-  std::size_t index = 0;
-  std::string_view name;  // of the source node
-  std::string_view op;
-  std::string_view kernel;
+  std::size_t index = 0;    // in the plan
+  std::string_view name;    // of the source node
+  std::string_view op;      // what is computed
+  std::string_view kernel;  // by whom
   std::int64_t elapsed_ns = 0;
   std::span<const std::string> value_names;  // of the step's outputs
   std::span<const float> value_scales;  // value = scale * (integer - zero point); 0 where an output has no one scale
   std::span<const std::int32_t> value_zero_points;
-  std::span<const ConstTensorRef> outputs;  // valid during the call
+  std::span<const ConstTensorRef> outputs;  // their data is null where nobody asked for them (set_step_hook)
 };
 
-// The memory of one run at a time. A context belongs to one thread at a time; contexts run at the same time.
+// The memory of one run at a time. A context belongs to one thread at a time; contexts run at the same time. It keeps
+// its model alive.
 class Context {
  public:
-  // `pool` none: the process-wide one. Errors: usage (no such plan), resource (memory).
+  // `plan`: index in ModelInfo::plans. `pool` none: the process-wide one, which is made at first use. Errors: usage (no
+  // such plan), resource (memory).
   static Result<Context> create(const Model& model, std::size_t plan = 0, const ThreadPool* pool = nullptr);
   Context(Context&&) noexcept;
   Context& operator=(Context&&) noexcept;
   ~Context();
 
+  // Of the plan; they last as long as the context, also where it is moved.
   const std::vector<TensorInfo>& inputs() const;
   const std::vector<TensorInfo>& outputs() const;
-  // Tensors in the order of inputs() and outputs(), in the caller's memory, which must not overlap. An integer
-  // plan allocates nothing; layers in fp32 allocate inside oneDNN, and references (target scalar, allow_reference) for
-  // their results. Errors: usage, naming the tensor that is not what the
-  // plan says; resource, naming the step that lacked memory: then the outputs are undefined, and the next run is as
-  // good as any. What a hook or a caller's parallel_for throws comes out; the same holds.
+  // Reads and writes the caller's memory in place: tensors in the order of inputs() and outputs(), which must not
+  // overlap and are not looked at after the call. An integer plan allocates nothing; layers in fp32 allocate inside
+  // oneDNN, and references (target scalar, allow_reference) for their results. Errors: usage, naming the tensor that is
+  // not what the plan says; resource, naming the step that lacked memory: then the outputs are undefined, and the next
+  // run is as good as any. What a hook or a caller's parallel_for throws comes out; the same holds.
   Status run(std::span<const ConstTensorRef> inputs, std::span<const TensorRef> outputs);
   // Calls `hook` after each step of every run, with its time and results; an empty function removes it. Steps that run
   // image by image are told of in their order after the last image, their time summed; their results are there only
   // where `needs_values`, which takes memory for all of them.
   void set_step_hook(std::function<void(const StepInfo&)> hook, bool needs_values = true);
-  octavo::Context& internal();
 
  private:
-  struct State;
-  explicit Context(std::unique_ptr<State> state);
-  std::unique_ptr<State> state_;
+  friend struct Access;
+  struct Impl;
+  explicit Context(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace octavo::v1

@@ -17,9 +17,10 @@ struct TensorInfo {
   std::string name;
   DType dtype = DType::f32;
   std::vector<std::int64_t> shape;
-  std::vector<float> scale;  // real value = (stored - zero_point) * scale; empty where the tensor is not quantized
+  std::vector<float> scale;  // one; real value = (stored - zero_point) * scale. Empty where it is not quantized
   std::vector<std::int32_t> zero_point;
 
+  // Of the whole tensor.
   std::size_t bytes() const {
     std::size_t total = size_of(dtype);
     for (const std::int64_t dim : shape) total *= static_cast<std::size_t>(dim);
@@ -27,12 +28,14 @@ struct TensorInfo {
   }
 };
 
-// Dense, row-major memory of the caller, aligned to the element type.
+// Dense, row-major memory of the caller, aligned to the element type. Neither memory nor shape is copied: both have to
+// last for the call that takes this.
 struct ConstTensorRef {
   DType dtype = DType::f32;
   std::span<const std::int64_t> shape;
   const void* data = nullptr;
 };
+// The same to be written to.
 struct TensorRef {
   DType dtype = DType::f32;
   std::span<const std::int64_t> shape;

@@ -26,8 +26,7 @@ Status check(const std::string& model, const CompileRequest& request) {
   if (v1::is_compiled(model))
     return usage("the compiled model " + model,
                  "a model file: what computes in which precision is decided when it is compiled");
-  if (request.options.calibrated != nullptr)
-    return usage("--scales beside it", "--calibrate: layers in fp32 move the boundaries");
+  if (request.options.calibrated) return usage("--scales beside it", "--calibrate: layers in fp32 move the boundaries");
   if (request.options.integer_only) return usage("--integer-only beside it", "--precision int8");
   return ok_status();
 }

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "octavo/octavo.h"
+#include "octavo/run.h"
 
 namespace octavo {
 

@@ -11,7 +11,7 @@
 #include "kernels/reference/reference.h"
 #include "plan/dataflow.h"
 #include "planner/choice_list.h"
-#include "run/model.h"
+#include "run/access.h"
 
 namespace octavo {
 namespace {
@@ -218,7 +218,7 @@ Result<Explanation> explain(const std::string& name, const v1::CompiledModel& co
   if (!peaks) return peaks.errors();
   e.peaks = *peaks;
   if (const Status filled = fill_random(session->inputs()); !filled) return filled.errors();
-  const Plan& plan = session->context().internal().plan();
+  const Plan& plan = v1::Access::of(session->context()).context.plan();
   const std::vector<ValueIndex> value_roots = roots(plan);
   for (std::size_t i = 0; i < plan.steps.size(); ++i) {
     e.steps.push_back(described(plan, value_roots, i));

@@ -12,7 +12,7 @@
 #include "analyze/model_file.h"
 #include "base/machine.h"
 #include "kernels/jit/peak.h"
-#include "octavo/octavo.h"
+#include "octavo/run.h"
 
 namespace octavo {
 

@@ -4,14 +4,12 @@
 #include <cstring>
 
 #include "analyze/auto_precision.h"
-#include "api/quantizer.h"
-#include "artifact/artifact.h"
-#include "import/import.h"
+#include "api/inside.h"
 
 namespace octavo {
 
 Result<std::vector<InputSpec>> model_inputs(const std::string& path, const CompileRequest& request) {
-  const auto model = v1::Quantizer(path, request.options).import_for(1);
+  const auto model = v1::import_for({path, {}}, request.options, {}, 1);
   if (!model) return model.errors();
   std::vector<InputSpec> inputs;
   for (const ValueId id : model->graph.inputs()) {
@@ -23,23 +21,16 @@ Result<std::vector<InputSpec>> model_inputs(const std::string& path, const Compi
 
 namespace {
 
-// The request's options, with the samples that it names opened.
-Result<v1::CompileOptions> with_samples(const std::string& path, const CompileRequest& request) {
-  v1::CompileOptions options = request.options;
-  if (request.calibrate.empty() || options.precision == Precision::fp32) return options;
+// What the request says beyond the public options, with the samples that it names opened.
+Result<v1::OwnOptions> own_options(const std::string& path, const CompileRequest& request) {
+  v1::OwnOptions own{.notes = request.notes};
+  if (request.calibrate.empty() || request.options.precision == Precision::fp32) return own;
   const auto inputs = model_inputs(path, request);
   if (!inputs) return inputs.errors();
   auto samples = open_samples(request.calibrate, *inputs, {.preprocess = request.preprocess, .limit = request.samples});
   if (!samples) return samples.errors();
-  options.source = std::move(*samples);
-  return options;
-}
-
-// The same model, that tells more of itself.
-v1::CompiledModel with_notes(const v1::CompiledModel& compiled, const std::vector<std::string>& notes) {
-  CompiledModel model = compiled.internal();
-  for (Plan& plan : model.plans) plan.report.notes.insert(plan.report.notes.end(), notes.begin(), notes.end());
-  return v1::CompiledModel(std::make_shared<const CompiledModel>(std::move(model)));
+  own.samples = std::move(*samples);
+  return own;
 }
 
 }  // namespace
@@ -50,17 +41,15 @@ Result<v1::CompiledModel> open_or_compile(const std::string& path, const Compile
     return settled ? open_or_compile(path, *settled) : settled.errors();
   }
   if (v1::is_compiled(path)) return v1::open(path);
-  auto options = with_samples(path, request);
-  if (!options) return options.errors();
-  auto compiled = v1::compile(path, *options);
-  if (!compiled || request.notes.empty()) return compiled;
-  return with_notes(*compiled, request.notes);
+  const auto own = own_options(path, request);
+  if (!own) return own.errors();
+  return v1::compile({path, {}}, request.options, *own);
 }
 
 Result<v1::QuantizedModel> quantize_file(const std::string& path, const CompileRequest& request) {
-  const auto options = with_samples(path, request);
-  if (!options) return options.errors();
-  return v1::quantize(path, *options);
+  const auto own = own_options(path, request);
+  if (!own) return own.errors();
+  return v1::quantize({path, {}}, request.options, *own);
 }
 
 Session::Session(v1::Context context, v1::PlanInfo plan, int threads)

@@ -9,7 +9,9 @@
 
 #include "data/preprocess.h"
 #include "data/samples.h"
-#include "octavo/octavo.h"
+#include "octavo/compile.h"
+#include "octavo/quantize.h"
+#include "octavo/run.h"
 
 namespace octavo {
 

@@ -11,7 +11,7 @@
 #include <span>
 
 #include "analyze/compare.h"
-#include "api/quantizer.h"
+#include "api/inside.h"
 #include "base/requantize.h"
 
 namespace octavo {
@@ -215,7 +215,7 @@ Result<QuantizationReport> report_quantization(const std::string& model, const C
   if (!fp32) return fp32.errors();
   auto int8 = session_of(model, known, Precision::int8);
   if (!int8) return int8.errors();
-  Reporter reporter(*fp32, *int8, quantized.internal().report);
+  Reporter reporter(*fp32, *int8, v1::Access::of(quantized).report);
   for (std::int64_t i = 0; i < (*samples)->size(); ++i) {
     const auto sample = (*samples)->sample(i);
     if (!sample) return sample.errors();

@@ -14,11 +14,10 @@
 #include <utility>
 
 #include "analyze/explain.h"
-#include "artifact/artifact.h"
 #include "import/import.h"
 #include "plan/dataflow.h"
 #include "quantize/groups.h"
-#include "run/model.h"
+#include "run/access.h"
 
 namespace octavo {
 namespace {
@@ -181,7 +180,7 @@ CompileRequest VariantBench::request_for(const Variant& variant) const {
 Result<std::string> VariantBench::subject() const {
   const auto compiled = compile(kAllInt8);
   if (!compiled) return compiled.errors();
-  const std::span<const std::byte> constants = compiled->internal().constants;
+  const std::span<const std::byte> constants = v1::Access::of(*compiled).constants;
   return fmt::format("network {} {:016x}, batch {}, {} threads, for {}",
                      std::filesystem::path(model_).filename().string(), XXH3_64bits(constants.data(), constants.size()),
                      request_.options.batches[0], request_.threads == 0 ? "all" : std::to_string(request_.threads),
@@ -201,7 +200,7 @@ Result<std::vector<VariantTimes>> VariantBench::times(const std::vector<Variant>
   for (const Variant& variant : variants) {
     const auto compiled = compile(variant);
     if (!compiled) return compiled.errors();
-    const Plan& plan = compiled->internal().plans[0];
+    const Plan& plan = v1::Access::of(*compiled).plans[0];
     if (predicts()) {
       times.push_back(predicted(plan, groups_));
       continue;
@@ -215,7 +214,8 @@ Result<std::vector<VariantTimes>> VariantBench::times(const std::vector<Variant>
   for (VariantRun& run : runs) turns.push_back(&run);
   if (const Status done = take_turns(turns, request_.seconds); !done) return done.errors();
   for (VariantRun& run : runs)
-    times.push_back({run.run_ms, group_times(run.session.context().internal().plan(), groups_, run.step_ms)});
+    times.push_back(
+        {run.run_ms, group_times(v1::Access::of(run.session.context()).context.plan(), groups_, run.step_ms)});
   return times;
 }
 

@@ -42,8 +42,12 @@ namespace {
 
 class Compiler {
  public:
-  Compiler(const std::string& path, const CompileOptions& options)
-      : path_(path), options_(options), quantizer_(path, options) {}
+  Compiler(const ModelSource& source, const CompileOptions& options, const OwnOptions& own)
+      : path_(source.name),
+        options_(options),
+        own_(own),
+        monitor_{options.stop, options.progress},
+        quantizer_(source, options, own) {}
 
   Result<octavo::CompiledModel> run() {
     auto machine = machine_for_target(options_.target);
@@ -55,6 +59,9 @@ class Compiler {
     model.source = std::filesystem::path(path_).filename().string();
     ConstantPool constants;
     for (const std::int64_t batch : options_.batches) {
+      const auto done = static_cast<std::int64_t>(model.plans.size());
+      const Status begun = monitor_.at(Phase::planning, done, static_cast<std::int64_t>(options_.batches.size()));
+      if (!begun) return begun.errors();
       auto imported = quantizer_.import_for(batch);
       if (!imported) return imported.errors();
       model.dialect = imported->dialect;
@@ -70,7 +77,7 @@ class Compiler {
  private:
   Result<Precision> precision_for(const ImportedModel& imported) const {
     if (options_.precision) return *options_.precision;
-    if (imported.is_quantized || has_calibration(options_)) return Precision::int8;
+    if (imported.is_quantized || has_calibration(options_, own_)) return Precision::int8;
     if (options_.unquantized == Unquantized::fp32) return Precision::fp32;
     return usage(path_, "an fp32 model and neither a precision nor calibration data",
                  "--precision fp32, or --calibrate PATH for int8");
@@ -112,11 +119,11 @@ class Compiler {
                              .batch = *actual,
                              .allow_reference = options_.allow_reference,
                              .batch_order = options_.batch_order};
-    CallTimes times(log_, options_.tuning_mode);
+    CallTimes times(log_, options_.tuning_mode, monitor_);
     plan_options.measured = times.cost();
     auto plan = make_plan(std::move(imported.graph), machine, plan_options, constants);
     if (!plan) return plan.errors();
-    if (!times.written()) return times.written().errors();
+    if (!times.status()) return times.status().errors();
     for (const Island& island : lowered->islands) {
       const bool is_chosen = lowering.kept_in_f32.contains(island.node);
       plan->report.islands.push_back({island.node, island.op, is_chosen ? "kept in fp32 as chosen" : island.reason});
@@ -124,6 +131,7 @@ class Compiler {
     plan->report.notes = std::move(lowered->notes);
     plan->report.notes.insert(plan->report.notes.end(), notes.begin(), notes.end());
     add_tuning_notes(times, plan->report.notes);
+    plan->report.notes.insert(plan->report.notes.end(), own_.notes.begin(), own_.notes.end());
     return plan;
   }
 
@@ -163,17 +171,28 @@ class Compiler {
 
   const std::string& path_;
   const CompileOptions& options_;
+  const OwnOptions& own_;
+  const Monitor monitor_;
   Quantizer quantizer_;
   MeasurementLog log_;
 };
 
 }  // namespace
 
-Result<CompiledModel> compile(const std::string& path, const CompileOptions& options) {
+Result<CompiledModel> compile(const ModelSource& source, const CompileOptions& options, const OwnOptions& own) {
   if (Status status = check_options(options); !status) return status.errors();
-  auto model = Compiler(path, options).run();
+  auto model = Compiler(source, options, own).run();
   if (!model) return model.errors();
-  return CompiledModel(std::make_shared<const octavo::CompiledModel>(std::move(*model)));
+  return Access::make<CompiledModel>(std::move(*model));
+}
+
+Result<CompiledModel> compile(const std::string& path, const CompileOptions& options) {
+  return compile(ModelSource{path, {}}, options, {});
+}
+
+Result<CompiledModel> compile(std::span<const std::byte> bytes, const std::string& name,
+                              const CompileOptions& options) {
+  return compile(ModelSource{name, bytes}, options, {});
 }
 
 }  // namespace octavo::v1

@@ -35,29 +35,28 @@ Status check_integer_only(const std::string& path, const Graph& graph, const Qua
 }  // namespace
 
 Result<std::string> QuantizedModel::onnx() const {
-  return export_onnx(network_->graph, {.name = network_->source,
-                                       .other_batch = network_->other_batch ? &*network_->other_batch : nullptr});
+  return export_onnx(impl_->graph,
+                     {.name = impl_->source, .other_batch = impl_->other_batch ? &*impl_->other_batch : nullptr});
 }
 
 std::string QuantizedModel::scales() const {
-  return scales_json(network_->graph, network_->report, network_->source, network_->calibration);
+  return scales_json(impl_->graph, impl_->report, impl_->source, impl_->calibration);
 }
 
-std::shared_ptr<const octavo::Calibrated> QuantizedModel::calibrated() const {
-  return std::make_shared<const octavo::Calibrated>(network_->report.calibrated);
-}
+Calibration QuantizedModel::calibrated() const { return Access::make<Calibration>(impl_->report.calibrated); }
 
-const std::vector<std::string>& QuantizedModel::kept_in_float() const { return network_->report.kept_in_float; }
+const std::vector<std::string>& QuantizedModel::kept_in_float() const { return impl_->report.kept_in_float; }
 
 std::vector<std::vector<std::string>> QuantizedModel::groups() const {
   std::vector<std::vector<std::string>> groups;
-  for (const LayerGroup& group : network_->report.groups) groups.push_back(group.nodes);
+  for (const LayerGroup& group : impl_->report.groups) groups.push_back(group.nodes);
   return groups;
 }
 
-Result<QuantizedModel> quantize(const std::string& path, const CompileOptions& options) {
+Result<QuantizedModel> quantize(const ModelSource& source, const CompileOptions& options, const OwnOptions& own) {
   if (const Status status = check_options(options); !status) return status.errors();
-  Quantizer quantizer(path, options);
+  const std::string& path = source.name;
+  Quantizer quantizer(source, options, own);
   auto imported = quantizer.import_for(1);
   if (!imported) return imported.errors();
   if (imported->is_quantized) {
@@ -77,13 +76,22 @@ Result<QuantizedModel> quantize(const std::string& path, const CompileOptions& o
   network.report = std::move(*report);
   network.graph = std::move(imported->graph);
   network.other_batch = at_other_batch(quantizer, network.graph);
-  return QuantizedModel(std::make_shared<const QuantizedNetwork>(std::move(network)));
+  return Access::make<QuantizedModel>(std::move(network));
 }
 
-Result<std::shared_ptr<const octavo::Calibrated>> parse_scales(std::string_view text, const std::string& file) {
+Result<QuantizedModel> quantize(const std::string& path, const CompileOptions& options) {
+  return quantize(ModelSource{path, {}}, options, {});
+}
+
+Result<QuantizedModel> quantize(std::span<const std::byte> bytes, const std::string& name,
+                                const CompileOptions& options) {
+  return quantize(ModelSource{name, bytes}, options, {});
+}
+
+Result<Calibration> parse_scales(std::string_view text, const std::string& file) {
   auto calibrated = octavo::parse_scales(text, file);
   if (!calibrated) return calibrated.errors();
-  return std::make_shared<const octavo::Calibrated>(std::move(*calibrated));
+  return Access::make<Calibration>(std::move(*calibrated));
 }
 
 }  // namespace octavo::v1

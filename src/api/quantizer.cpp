@@ -32,7 +32,7 @@ class FunctionSource final : public SampleSource {
 }  // namespace
 
 std::string method_text(const CompileOptions& options) {
-  if (options.calibrated != nullptr && !options.calibrated->scales.empty()) return "scales of a file";
+  if (options.calibrated && !Access::of(options.calibrated).scales.empty()) return "scales of a file";
   if (options.global_scale) return "global scale";
   switch (options.calibration) {
     case CalibrationMethod::minmax: return "minmax";
@@ -45,9 +45,8 @@ std::string method_text(const CompileOptions& options) {
   return "";
 }
 
-bool has_calibration(const CompileOptions& options) {
-  return options.source != nullptr || options.samples.count > 0 || options.global_scale ||
-         options.calibrated != nullptr;
+bool has_calibration(const CompileOptions& options, const OwnOptions& own) {
+  return own.samples != nullptr || options.samples.count > 0 || options.global_scale || options.calibrated;
 }
 
 Error float_refusal(const std::string& path, const std::string& what, std::string found) {
@@ -63,12 +62,13 @@ void refuse_float_ends(const std::string& path, const Graph& graph, Errors& erro
     check("output '" + graph.output_names()[i] + "'", graph.fact(graph.outputs()[i]));
 }
 
-Result<ImportedModel> Quantizer::import_for(std::int64_t batch) const {
+Result<ImportedModel> import_for(const ModelSource& source, const CompileOptions& options, const OwnOptions& own,
+                                 std::int64_t batch) {
   ImportOptions import{.batch = batch,
-                       .dequantizes_dynamic = has_calibration(options_) || options_.precision == Precision::fp32,
-                       .profile = options_.rounding};
-  for (const auto& [name, dims] : options_.shapes) import.shapes.emplace(name, Shape(dims));
-  return import_model(path_, import);
+                       .dequantizes_dynamic = has_calibration(options, own) || options.precision == Precision::fp32,
+                       .profile = options.rounding};
+  for (const auto& [name, dims] : options.shapes) import.shapes.emplace(name, Shape(dims));
+  return source.bytes ? import_model(*source.bytes, source.name, import) : import_model(source.name, import);
 }
 
 QuantizeOptions Quantizer::quantize_options() const {
@@ -87,10 +87,10 @@ QuantizeOptions Quantizer::quantize_options() const {
 
 // `graph` has batch 1, as samples have: what they teach serves every batch.
 Result<QuantizeReport> Quantizer::learn(Graph& graph) {
-  std::shared_ptr<const SampleSource> source = options_.source;
+  std::shared_ptr<const SampleSource> source = own_.samples;
   if (!source) source = std::make_shared<const FunctionSource>(options_.samples, graph);
   QuantizeOptions options = quantize_options();
-  options.progress = options_.progress;
+  options.monitor = monitor_;
   auto report = octavo::quantize(graph, *source, options);
   if (!report) return report;
   calibrated_ = report->calibrated;
@@ -99,13 +99,13 @@ Result<QuantizeReport> Quantizer::learn(Graph& graph) {
 }
 
 Result<QuantizeReport> Quantizer::quantize(Graph& graph) {
-  if (!has_calibration(options_)) {
+  if (!has_calibration(options_, own_)) {
     return Error{.kind = ErrorKind::usage,
-                 .where = path_,
+                 .where = source_.name,
                  .found = "an fp32 model and no calibration data",
                  .expected = "--calibrate PATH or --scales F for int8, or --precision fp32"};
   }
-  if (!calibrated_ && options_.calibrated != nullptr) calibrated_ = *options_.calibrated;
+  if (!calibrated_ && options_.calibrated) calibrated_ = Access::of(options_.calibrated);
   if (!calibrated_ && options_.batches.front() == 1) return learn(graph);  // one graph in memory
   if (!calibrated_) {
     auto imported = import_for(1);

@@ -5,22 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "import/import.h"
-#include "octavo/octavo.h"
-#include "quantize/quantize.h"
-
-namespace octavo {
-
-// A quantized graph of batch 1, and all that can be told of it. What v1::QuantizedModel holds.
-struct QuantizedNetwork {
-  std::string source;       // file it comes from
-  std::string calibration;  // how its ranges came about, in words
-  Graph graph;
-  std::optional<Graph> other_batch;  // the same network at batch 2, where the file does not fix its batch
-  QuantizeReport report;
-};
-
-}  // namespace octavo
+#include "api/inside.h"
+#include "base/monitor.h"
 
 namespace octavo::v1 {
 
@@ -30,7 +16,7 @@ Status check_options(const CompileOptions& options);
 // "minmax", "percentile:99.9", "scales of a file", ...
 std::string method_text(const CompileOptions& options);
 
-bool has_calibration(const CompileOptions& options);
+bool has_calibration(const CompileOptions& options, const OwnOptions& own);
 
 // Adds an error for each input and output that is in float: what --integer-only refuses.
 void refuse_float_ends(const std::string& path, const Graph& graph, Errors& errors);
@@ -39,8 +25,9 @@ Error float_refusal(const std::string& path, const std::string& what, std::strin
 // Samples are looked at once, at the first call of quantize(), however many batches there are.
 class Quantizer {
  public:
-  Quantizer(const std::string& path, const CompileOptions& options) : path_(path), options_(options) {}
-  Result<ImportedModel> import_for(std::int64_t batch) const;
+  Quantizer(const ModelSource& source, const CompileOptions& options, const OwnOptions& own)
+      : source_(source), options_(options), own_(own), monitor_{options.stop, options.progress} {}
+  Result<ImportedModel> import_for(std::int64_t batch) const { return v1::import_for(source_, options_, own_, batch); }
   // Puts pairs into an fp32 graph that import_for made.
   Result<QuantizeReport> quantize(Graph& graph);
 
@@ -48,8 +35,10 @@ class Quantizer {
   QuantizeOptions quantize_options() const;
   Result<QuantizeReport> learn(Graph& graph);
 
-  const std::string& path_;
+  const ModelSource& source_;
   const CompileOptions& options_;
+  const OwnOptions& own_;
+  const Monitor monitor_;
   std::optional<Calibrated> calibrated_;
   std::int64_t samples_ = 0;
 };

@@ -6,38 +6,14 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <optional>
-#include <string_view>
 #include <tuple>
 
 #include "base/dtype.h"
 #include "base/fields.h"
 #include "base/math.h"
+#include "octavo/choices.h"
 
 namespace octavo {
-
-// Which source's formulas a quantized operator follows. docs/numerics.md holds the table. Numbers are part of the
-// artifact format.
-enum class Profile : std::uint8_t {
-  onnx = 0,            // what ONNX Runtime computes by default
-  tflite_xnnpack = 1,  // what LiteRT computes by default
-  tflite_double = 2,   // TFLite's reference kernels
-  tflite_single = 3,   // Q31 multiplier, one rounding
-  pt2e = 4,            // multiplies by 1/scale
-};
-constexpr int count_of(Profile) { return 5; }
-constexpr std::string_view name_of(Profile profile) {
-  constexpr std::string_view names[] = {"onnx", "tflite-xnnpack", "tflite-double", "tflite-single", "pt2e"};
-  return names[static_cast<int>(profile)];
-}
-
-// The profile of a name; nothing where there is none.
-constexpr std::optional<Profile> profile_named(std::string_view name) {
-  for (int i = 0; i < count_of(Profile{}); ++i) {
-    if (name_of(static_cast<Profile>(i)) == name) return static_cast<Profile>(i);
-  }
-  return std::nullopt;
-}
 
 // Round to nearest, ties to even. Needs the default rounding mode, which a run guarantees on each of its threads.
 inline float round_even(float x) { return std::nearbyintf(x); }

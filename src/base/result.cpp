@@ -27,6 +27,7 @@ int exit_code(const Errors& errors) {
     case ErrorKind::invalid_input: return 3;
     case ErrorKind::unsupported: return 4;
     case ErrorKind::resource: return 5;
+    case ErrorKind::cancelled: return 130;
     case ErrorKind::internal: break;
   }
   return 70;

@@ -48,8 +48,8 @@ void print_choice(const v1::ModelInfo& info) {
 Status prepare(const std::string& model, CompileRequest own, TemporaryFolder& folder,
                std::vector<BenchVariant>& variants) {
   Result<v1::CompiledModel> compiled = [&] {
-    Progress progress("calibrating");
-    own.options.progress = [&](std::int64_t done, std::int64_t total) { progress.count(done, total); };
+    PhaseProgress progress;
+    own.options.progress = progress.function();
     return open_or_compile(model, own);
   }();
   if (!compiled) return compiled.errors();

@@ -5,9 +5,11 @@
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 
 #include "base/result.h"
+#include "octavo/progress.h"
 
 namespace octavo::cli {
 
@@ -39,15 +41,25 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
   void show(double done);
-  // The same with the rate and the time that is left.
+  // The same with the rate and the time that is left; of a total of 0 only how many.
   void count(std::int64_t done, std::int64_t total);
 
  private:
-  void show(double done, const std::string& note);
+  void show(std::optional<double> done, const std::string& note);
   std::string what_;
   bool is_terminal_;
   bool is_shown_ = false;
   std::chrono::steady_clock::time_point start_, last_;
+};
+
+// The same of compile() and quantize(): a bar for each phase. Refers to itself while `function()` is in use.
+class PhaseProgress {
+ public:
+  ProgressFunction function();
+
+ private:
+  std::optional<Progress> bar_;
+  Phase phase_ = {};
 };
 
 // Writes a JSON file with a final newline; the exit code.

@@ -88,9 +88,9 @@ int compile(const Arguments& arguments) {
   warn_of_random(*request);
   if (arguments.budget.max_drop) return within_budget(arguments, *request);
   const auto compiled = [&] {
-    Progress progress("calibrating");
-    request->options.progress = [&](std::int64_t done, std::int64_t total) { progress.count(done, total); };
-    return write(arguments, *request);
+    PhaseProgress progress;
+    request->options.progress = progress.function();
+    return write(arguments, std::move(*request));
   }();
   if (!compiled) return report(compiled.errors());
   return tell(arguments, compiled->info());

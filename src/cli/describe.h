@@ -5,7 +5,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "octavo/octavo.h"
+#include "octavo/run.h"
 
 namespace octavo::cli {
 

@@ -6,7 +6,7 @@
 
 #include "cli/common.h"
 #include "cli/process.h"
-#include "octavo/octavo.h"
+#include "octavo/run.h"
 
 namespace {
 

@@ -103,9 +103,10 @@ int quantize(const Arguments& arguments) {
   warn_of_random(*request);
   if (arguments.budget.max_drop) return within_budget(arguments, *request);
   const auto quantized = [&] {
-    Progress progress("calibrating");
-    request->options.progress = [&](std::int64_t done, std::int64_t total) { progress.count(done, total); };
-    return write(arguments, *request);
+    PhaseProgress progress;
+    CompileRequest told = *request;
+    told.options.progress = progress.function();
+    return write(arguments, told);
   }();
   if (!quantized) return report(quantized.errors());
   for (const std::string& kept : quantized->kept_in_float()) fmt::print("kept in float: {}\n", kept);

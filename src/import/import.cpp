@@ -1,7 +1,7 @@
 // Recognising a model file by its content. Part of import/.
 #include "import/import.h"
 
-#include <array>
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -33,7 +33,7 @@ Format recognise(std::string_view head) {
   return starts_like_onnx(head) ? Format::onnx : Format::unknown;
 }
 
-Result<Format> format_of(const std::string& path) {
+Result<std::string> head_of(const std::string& path) {
   std::error_code error;
   if (std::filesystem::is_directory(path, error))
     return Error{ErrorKind::resource, path, "a folder", "a model file", ""};
@@ -43,9 +43,10 @@ Result<Format> format_of(const std::string& path) {
     return Error{ErrorKind::resource, path, std::string("an error on opening (") + std::strerror(errno) + ")",
                  "a file that can be read", ""};
   }
-  std::array<char, 16> head{};
-  file.read(head.data(), head.size());
-  return recognise(std::string_view(head.data(), static_cast<std::size_t>(file.gcount())));
+  std::string head(16, '\0');
+  file.read(head.data(), static_cast<std::streamsize>(head.size()));
+  head.resize(static_cast<std::size_t>(file.gcount()));
+  return head;
 }
 
 // What `read` makes of what `parse` makes of a file; running out of memory on the way is an error too.
@@ -73,17 +74,25 @@ Status check_profile(Format format, const std::string& file, const ImportOptions
                expected + " for a file of this format", ""};
 }
 
+// The format of a file that begins so, where it is one to import with these options.
+Result<Format> format_of(std::string_view head, const std::string& file, const ImportOptions& options) {
+  const Format format = recognise(head);
+  if (format == Format::artifact)
+    return Error{ErrorKind::usage, file, "a model that Octavo has compiled already", "a source model", ""};
+  if (format == Format::unknown)
+    return Error{ErrorKind::invalid_input, file, "content of no known kind",
+                 "an ONNX or TFLite model or an exported PyTorch program", ""};
+  if (const Status status = check_profile(format, file, options); !status) return status.errors();
+  return format;
+}
+
 }  // namespace
 
 Result<ImportedModel> import_model(const std::string& path, const ImportOptions& options) {
-  const auto format = format_of(path);
+  const auto head = head_of(path);
+  if (!head) return head.errors();
+  const auto format = format_of(*head, path, options);
   if (!format) return format.errors();
-  if (*format == Format::artifact)
-    return Error{ErrorKind::usage, path, "a model that Octavo has compiled already", "a source model", ""};
-  if (*format == Format::unknown)
-    return Error{ErrorKind::invalid_input, path, "content of no known kind",
-                 "an ONNX or TFLite model or an exported PyTorch program", ""};
-  if (const Status status = check_profile(*format, path, options); !status) return status.errors();
   if (*format == Format::zip)
     return import_with(
         path, [&] { return pt2_import::Archive::open(path); },
@@ -96,6 +105,16 @@ Result<ImportedModel> import_model(const std::string& path, const ImportOptions&
   return import_with(
       path, [&] { return onnx_import::parse_model_file(path); },
       [&](auto& model) { return onnx_import::import_parsed(model, parent.empty() ? "." : parent, path, options); });
+}
+
+Result<ImportedModel> import_model(std::span<const std::byte> bytes, const std::string& name,
+                                   const ImportOptions& options) {
+  const std::string_view head(reinterpret_cast<const char*>(bytes.data()), std::min<std::size_t>(bytes.size(), 16));
+  const auto format = format_of(head, name, options);
+  if (!format) return format.errors();
+  if (*format == Format::zip) return import_pt2(bytes, name, options);
+  if (*format == Format::tflite) return import_tflite(bytes, name, options);
+  return import_onnx(bytes, "", name, options);
 }
 
 Result<ImportedModel> import_onnx(std::span<const std::byte> bytes, const std::string& folder, const std::string& file,

@@ -37,8 +37,12 @@ struct ImportedModel {
 // be read).
 Result<ImportedModel> import_model(const std::string& path, const ImportOptions& options);
 
-// From memory. `folder` is where external data may lie (never outside it; empty: none allowed); `file` names it in
-// messages.
+// The same of a file's bytes; `name` names it in messages. External data of an ONNX file is refused.
+Result<ImportedModel> import_model(std::span<const std::byte> bytes, const std::string& name,
+                                   const ImportOptions& options);
+
+// From memory, by format. `folder` is where external data may lie (never outside it; empty: none allowed); `file` names
+// it in messages.
 Result<ImportedModel> import_onnx(std::span<const std::byte> bytes, const std::string& folder, const std::string& file,
                                   const ImportOptions& options);
 Result<ImportedModel> import_tflite(std::span<const std::byte> bytes, const std::string& file,

@@ -176,11 +176,13 @@ std::optional<double> CallTimes::ns(const KernelChoice& kernel, const OpCall& ca
     return known->at("ns");
   }
   if (tuning_ == TuningMode::off || (tuning_ == TuningMode::quick && prospect == Prospect::far)) return std::nullopt;
+  if (status_) status_ = monitor_.at(Phase::tuning, measured_, 0);
+  if (!status_) return std::nullopt;
   const auto measured = measure_ns(kernel, call);
   if (!measured) return std::nullopt;
+  ++measured_;
   calls_.insert(subject);
-  const Status added = log_.add({subject, std::string(kernel.code.name), {{"ns", *measured}}});
-  if (written_) written_ = added;
+  status_ = log_.add({subject, std::string(kernel.code.name), {{"ns", *measured}}});
   return measured;
 }
 

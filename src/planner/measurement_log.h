@@ -12,6 +12,7 @@
 #include <tuple>
 #include <vector>
 
+#include "base/monitor.h"
 #include "octavo/choices.h"
 #include "planner/select.h"
 
@@ -58,20 +59,23 @@ class MeasurementLog {
 // Nanoseconds on one thread, of the log or, where this machine can run the kernel, measured now and added to it.
 class CallTimes {
  public:
-  CallTimes(MeasurementLog& log, TuningMode tuning) : log_(log), tuning_(tuning) {}
+  CallTimes(MeasurementLog& log, TuningMode tuning, Monitor monitor = {})
+      : log_(log), tuning_(tuning), monitor_(std::move(monitor)) {}
   // For choose(); refers to this.
   MeasuredCost cost();
   // How many calls had a time.
   std::size_t calls() const { return calls_.size(); }
-  // The first error of writing the log.
-  const Status& written() const { return written_; }
+  // The first error of writing the log, or that the monitor asked for the end: nothing more is measured then.
+  const Status& status() const { return status_; }
 
  private:
   std::optional<double> ns(const KernelChoice& kernel, const OpCall& call, Prospect prospect);
   MeasurementLog& log_;
   TuningMode tuning_;
   std::set<std::string> calls_;
-  Status written_ = ok_status();
+  Monitor monitor_;
+  std::int64_t measured_ = 0;
+  Status status_ = ok_status();
 };
 
 }  // namespace octavo

@@ -7,6 +7,7 @@
 
 #include "base/machine.h"
 #include "graph/graph.h"
+#include "octavo/choices.h"
 #include "plan/constants.h"
 #include "plan/plan.h"
 #include "planner/select.h"

@@ -258,7 +258,8 @@ std::size_t end_of_pass(const std::vector<Layer>& layers, std::size_t begin) {
 }  // namespace
 
 Status round_adaptively(const Graph& graph, const Placement& placement, const std::vector<ActivationScale>& scales,
-                        const SampleSource& samples, std::map<std::string, RoundedWeights>& weights) {
+                        const SampleSource& samples, std::map<std::string, RoundedWeights>& weights,
+                        const Monitor& monitor) {
   std::vector<Layer> layers = layers_of(graph, placement, scales, weights);
   for (std::size_t begin = 0; begin < layers.size();) {
     const std::size_t end = end_of_pass(layers, begin);
@@ -270,6 +271,8 @@ Status round_adaptively(const Graph& graph, const Placement& placement, const st
     }
     if (const Status gathered = gather(graph, samples, pass); !gathered) return gathered;
     for (Layer& layer : pass) {
+      const Status going_on = monitor.at(Phase::rounding, &layer - layers.data(), std::ssize(layers));
+      if (!going_on) return going_on;
       const Tensor& exact = *graph.fact(graph.node(layer.product.node).inputs[1]).constant;
       if (const Status done = round_layer(layer, exact, weights.at(layer.result)); !done) return done;
       layer.groups.clear();

@@ -30,9 +30,10 @@ void round_adaptively(std::span<const float> exact, const InputMoments& moments,
 
 // Improves `weights` (by name of the product's result) on up to 32 samples with the scales they have. Products over
 // more than 1536 values, or other than convolutions over two axes and products of matrices, keep them. `scales`: by
-// ValueId. Errors: those of the samples.
+// ValueId. Errors: those of the samples, and cancelled, between layers.
 Status round_adaptively(const Graph& graph, const Placement& placement, const std::vector<ActivationScale>& scales,
-                        const SampleSource& samples, std::map<std::string, RoundedWeights>& weights);
+                        const SampleSource& samples, std::map<std::string, RoundedWeights>& weights,
+                        const Monitor& monitor);
 
 }  // namespace octavo
 

@@ -37,8 +37,8 @@ class Walk {
  public:
   // `means`: by sample, what each product gives in fp32.
   Walk(const Graph& graph, const SimulatedNetwork& network, const std::map<std::int64_t, ChannelMeans>& means,
-       const SampleSource& samples)
-      : graph_(graph), network_(network), samples_(samples), live_(live_memory(network.plan())) {
+       const SampleSource& samples, const Monitor& monitor)
+      : graph_(graph), network_(network), samples_(samples), monitor_(monitor), live_(live_memory(network.plan())) {
     std::vector<std::pair<std::int64_t, const ChannelMeans*>> wanted;
     for (const auto& [index, of_sample] : means) wanted.emplace_back(index, &of_sample);
     for (const std::int64_t i : spread_order(static_cast<std::int64_t>(wanted.size()))) {
@@ -54,7 +54,10 @@ class Walk {
     auto observations = make_observations([&] { return network_.observe(); }, sample_workers(count));
     if (!observations) return observations.errors();
     std::optional<Sighting> last;
-    for (const Sighting& next : network_.sightings()) {
+    const std::vector<Sighting> sightings = network_.sightings();
+    for (const Sighting& next : sightings) {
+      const Status going_on = monitor_.at(Phase::correcting, &next - sightings.data(), std::ssize(sightings));
+      if (!going_on) return going_on.errors();
       if (network_.channel_axis(next.chosen) < 0 || walkers_.front().wanted->at(next.chosen).empty()) continue;
       const std::int64_t walking = std::min(count, fitting(next));
       const Status met =
@@ -150,6 +153,7 @@ class Walk {
   const Graph& graph_;
   const SimulatedNetwork& network_;
   const SampleSource& samples_;
+  const Monitor& monitor_;
   std::mutex source_;
   std::vector<LiveMemory> live_;            // by step
   std::vector<Walker> walkers_;             // any beginning is spread over all samples
@@ -183,12 +187,13 @@ std::vector<std::int64_t> correction_samples(std::int64_t size) {
 
 Result<BiasCorrections> correct_biases(const Graph& graph, const Placement& placement,
                                        const std::vector<ActivationScale>& scales, const Calibrated& calibrated,
-                                       const std::map<std::int64_t, ChannelMeans>& means, const SampleSource& samples) {
+                                       const std::map<std::int64_t, ChannelMeans>& means, const SampleSource& samples,
+                                       const Monitor& monitor) {
   const std::vector<ObservedValue> biased = biased_results(graph, placement);
   if (biased.empty() || means.empty()) return BiasCorrections{};
   const auto simulated = SimulatedNetwork::compile(graph, placement, scales, calibrated, biased);
   if (!simulated) return simulated.errors();
-  const auto shifts = Walk(graph, *simulated, means, samples).run();
+  const auto shifts = Walk(graph, *simulated, means, samples, monitor).run();
   if (!shifts) return shifts.errors();
   BiasCorrections corrections;
   for (std::size_t k = 0; k < shifts->size(); ++k) {

@@ -23,10 +23,11 @@ std::vector<std::int64_t> correction_samples(std::int64_t size);
 
 // `means`: by sample, what the fp32 network gives for biased_results(). Layer after layer: each product is measured
 // behind the quantized, corrected network before it. Where what the samples have on their way takes much memory, fewer
-// of them are asked, at least 8. Errors: those of the samples.
+// of them are asked, at least 8. Errors: those of the samples, and cancelled, between layers.
 Result<BiasCorrections> correct_biases(const Graph& graph, const Placement& placement,
                                        const std::vector<ActivationScale>& scales, const Calibrated& calibrated,
-                                       const std::map<std::int64_t, ChannelMeans>& means, const SampleSource& samples);
+                                       const std::map<std::int64_t, ChannelMeans>& means, const SampleSource& samples,
+                                       const Monitor& monitor);
 
 }  // namespace octavo
 

@@ -51,7 +51,8 @@ class Calibrator {
  private:
   Result<std::vector<Tensor>> sample(std::int64_t index) {
     const std::lock_guard lock(mutex_);
-    if (options_.progress) options_.progress(begun_++, samples_.size());
+    const Status going_on = options_.monitor.at(Phase::calibrating, begun_++, samples_.size());
+    if (!going_on) return going_on.errors();
     return checked_sample(graph_, samples_, index);
   }
 

@@ -28,6 +28,21 @@ namespace {
 
 std::size_t at(ValueId id) { return static_cast<std::size_t>(id.index); }
 
+// Samples that are had until somebody asks for the end.
+class StoppableSamples final : public SampleSource {
+ public:
+  StoppableSamples(const SampleSource& samples, const Monitor& monitor) : samples_(samples), monitor_(monitor) {}
+  std::int64_t size() const override { return samples_.size(); }
+  Result<std::vector<Tensor>> sample(std::int64_t index) const override {
+    const Status going_on = monitor_.check();
+    return going_on ? samples_.sample(index) : going_on.errors();
+  }
+
+ private:
+  const SampleSource& samples_;
+  const Monitor& monitor_;
+};
+
 Status check_options(const Graph& graph, const SampleSource& samples, const QuantizeOptions& options) {
   Errors errors;
   if (!(options.percentile > 50.0 && options.percentile <= 100.0)) {
@@ -147,14 +162,15 @@ Status learn_corrections(const Graph& graph, const Placement& placement, const s
                          Calibrated& calibrated) {
   if (options.weights != WeightMethod::max) calibrated.weights = nearest_weights(graph, placement);
   if (options.weights == WeightMethod::adaround) {
-    if (const Status done = round_adaptively(graph, placement, scales, samples, calibrated.weights); !done) return done;
+    const Status done = round_adaptively(graph, placement, scales, samples, calibrated.weights, options.monitor);
+    if (!done) return done;
   }
   if (!options.corrects_biases) return ok_status();
   if (options.corrects_fast) {
     calibrated.bias_corrections = estimate_biases(graph, placement, scales, calibrated, statistics.means);
     return ok_status();
   }
-  auto corrections = correct_biases(graph, placement, scales, calibrated, statistics.means, samples);
+  auto corrections = correct_biases(graph, placement, scales, calibrated, statistics.means, samples, options.monitor);
   if (!corrections) return corrections.errors();
   calibrated.bias_corrections = std::move(*corrections);
   return ok_status();
@@ -199,8 +215,9 @@ std::vector<std::string> reasons_for_float(const Graph& graph, const Placement& 
 
 }  // namespace
 
-Result<QuantizeReport> quantize(Graph& graph, const SampleSource& samples, const QuantizeOptions& options) {
-  if (const Status options_ok = check_options(graph, samples, options); !options_ok) return options_ok.errors();
+Result<QuantizeReport> quantize(Graph& graph, const SampleSource& source, const QuantizeOptions& options) {
+  if (const Status options_ok = check_options(graph, source, options); !options_ok) return options_ok.errors();
+  const StoppableSamples samples(source, options.monitor);
   if (const Status prepared = prepare(graph); !prepared) return prepared.errors();
 
   QuantizeReport report;
@@ -208,6 +225,7 @@ Result<QuantizeReport> quantize(Graph& graph, const SampleSource& samples, const
   const bool takes_samples = !options.global_scale && !options.calibrated;
   const std::vector<std::string> skip = with_positions_named(graph, options.skip);
   if (takes_samples && options.equalizes) {
+    if (const Status begun = options.monitor.at(Phase::equalizing, 0, 1); !begun) return begun.errors();
     auto factors = find_factors(graph, skip, samples);
     if (!factors) return factors.errors();
     report.calibrated.channel_factors = std::move(*factors);

@@ -3,13 +3,13 @@
 #define OCTAVO_QUANTIZE_QUANTIZE_H_
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/monitor.h"
 #include "base/result.h"
 #include "graph/graph.h"
 #include "octavo/choices.h"
@@ -82,7 +82,7 @@ struct QuantizeOptions {
   PairPlacement placement = PairPlacement::fused;
   bool observes_all = false;             // ranges of all activations, so that `calibrated` serves whatever is skipped
   std::optional<Calibrated> calibrated;  // of an earlier report: then no sample is taken
-  std::function<void(std::int64_t done, std::int64_t total)> progress;
+  Monitor monitor;                       // asked before each sample and each layer
 };
 
 // Nodes that are one step in integers; in --skip all of them or none.

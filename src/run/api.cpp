@@ -4,9 +4,7 @@
 #include <fstream>
 
 #include "base/file.h"
-#include "octavo/run.h"
-#include "run/model.h"
-#include "run/thread_pool.h"
+#include "run/access.h"
 
 namespace octavo::v1 {
 namespace {
@@ -59,14 +57,21 @@ ModelInfo info_of(const octavo::CompiledModel& model) {
 
 Result<CompiledModel> opened(Result<octavo::CompiledModel> model) {
   if (!model) return std::move(model).errors();
-  return CompiledModel(std::make_shared<const octavo::CompiledModel>(std::move(*model)));
+  return Access::make<CompiledModel>(std::move(*model));
 }
 
 }  // namespace
 
-ModelInfo CompiledModel::info() const { return info_of(*model_); }
+std::string_view version() { return OCTAVO_VERSION; }
 
-Status CompiledModel::save(const std::string& path) const { return write_artifact(*model_, path); }
+ModelInfo CompiledModel::info() const { return info_of(*impl_); }
+
+Status CompiledModel::save(const std::string& path) const { return write_artifact(*impl_, path); }
+
+std::vector<std::byte> CompiledModel::bytes() const {
+  const AlignedBytes bytes = encode_artifact(*impl_);
+  return {bytes.begin(), bytes.end()};
+}
 
 Result<CompiledModel> open(const std::string& path, const OpenOptions& options) {
   if (options.weights == Weights::mapped) return opened(read_artifact(path));
@@ -88,71 +93,61 @@ bool is_compiled(const std::string& path) {
 
 void remove_unfinished_files() { cleanup_unfinished_files(); }
 
-std::string_view version() { return OCTAVO_VERSION; }
-
-ThreadPool::ThreadPool(int threads) : executor_(std::make_shared<octavo::ThreadPool>(threads)) {}
+ThreadPool::ThreadPool(int threads)
+    : impl_(std::make_shared<const Impl>(Impl{std::make_shared<octavo::ThreadPool>(threads)})) {}
 
 ThreadPool::ThreadPool(int threads, ParallelFor parallel_for)
-    : executor_(executor_from(
-          [caller = std::move(parallel_for)](int parts, const PartBody& body) { caller(parts, body); }, threads)) {}
+    : impl_(std::make_shared<const Impl>(Impl{executor_from(
+          [caller = std::move(parallel_for)](int parts, const PartBody& body) { caller(parts, body); }, threads)})) {}
 
 Result<Model> Model::load(const CompiledModel& compiled, const LoadOptions& options) {
-  auto model = load_model(compiled.internal(), {.threads = options.threads});
+  auto model = load_model(Access::of(compiled), {.threads = options.threads});
   if (!model) return model.errors();
-  return Model(std::move(*model));
+  return Access::make<Model>(std::move(*model));
 }
 
-ModelInfo Model::info() const { return info_of(model_->compiled()); }
+ModelInfo Model::info() const { return info_of(impl_->model->compiled()); }
 
-int Model::threads() const { return model_->threads(); }
+int Model::threads() const { return impl_->model->threads(); }
 
 Result<std::size_t> Model::find_plan(const PlanChoice& choice) const {
-  return model_->find_plan(choice.precision, choice.batch);
+  return impl_->model->find_plan(choice.precision, choice.batch);
 }
 
-struct Context::State {
-  octavo::Context context;
-  std::vector<TensorInfo> input_infos, output_infos;
-  // Filled in anew by each run; their memory is here already.
-  std::vector<ConstTensorView> inputs;
-  std::vector<TensorView> outputs;
-};
-
-Context::Context(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Context::Context(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Context::Context(Context&&) noexcept = default;
 Context& Context::operator=(Context&&) noexcept = default;
 Context::~Context() = default;
 
 Result<Context> Context::create(const Model& model, std::size_t plan, const ThreadPool* pool) {
-  auto context = octavo::Context::create(model.internal(),
-                                         {.plan = plan, .executor = pool == nullptr ? nullptr : pool->internal()});
+  auto context = octavo::Context::create(
+      Access::of(model).model, {.plan = plan, .executor = pool == nullptr ? nullptr : Access::of(*pool).executor});
   if (!context) return context.errors();
-  auto state = std::make_unique<State>(State{.context = std::move(*context)});
-  state->input_infos = tensors_of(state->context.plan(), state->context.plan().inputs);
-  state->output_infos = tensors_of(state->context.plan(), state->context.plan().outputs);
-  state->inputs.reserve(state->input_infos.size());
-  state->outputs.reserve(state->output_infos.size());
-  return Context(std::move(state));
+  auto impl = std::make_unique<Impl>(Impl{.context = std::move(*context)});
+  impl->input_infos = tensors_of(impl->context.plan(), impl->context.plan().inputs);
+  impl->output_infos = tensors_of(impl->context.plan(), impl->context.plan().outputs);
+  impl->inputs.reserve(impl->input_infos.size());
+  impl->outputs.reserve(impl->output_infos.size());
+  return Context(std::move(impl));
 }
 
-const std::vector<TensorInfo>& Context::inputs() const { return state_->input_infos; }
-const std::vector<TensorInfo>& Context::outputs() const { return state_->output_infos; }
-octavo::Context& Context::internal() { return state_->context; }
+const std::vector<TensorInfo>& Context::inputs() const { return impl_->input_infos; }
+const std::vector<TensorInfo>& Context::outputs() const { return impl_->output_infos; }
 
 Status Context::run(std::span<const ConstTensorRef> inputs, std::span<const TensorRef> outputs) {
-  State& state = *state_;
-  state.inputs.clear();
-  state.outputs.clear();
+  Impl& impl = *impl_;
+  impl.inputs.clear();
+  impl.outputs.clear();
   for (const ConstTensorRef& ref : inputs)
-    state.inputs.push_back({ref.dtype, Shape(ref.shape), static_cast<const std::byte*>(ref.data)});
+    impl.inputs.push_back({ref.dtype, Shape(ref.shape), static_cast<const std::byte*>(ref.data)});
   for (const TensorRef& ref : outputs)
-    state.outputs.push_back({ref.dtype, Shape(ref.shape), static_cast<std::byte*>(ref.data)});
-  return state.context.run(state.inputs, state.outputs);
+    impl.outputs.push_back({ref.dtype, Shape(ref.shape), static_cast<std::byte*>(ref.data)});
+  return impl.context.run(impl.inputs, impl.outputs);
 }
 
 void Context::set_step_hook(std::function<void(const StepInfo&)> hook, bool needs_values) {
-  if (!hook) return state_->context.set_step_hook({});
-  const auto tell = [hook = std::move(hook), &plan = state_->context.plan()](const StepEvent& event) {
+  if (!hook) return impl_->context.set_step_hook({});
+  const auto tell = [hook = std::move(hook), &plan = impl_->context.plan()](const StepEvent& event) {
     std::vector<std::string> names;
     std::vector<float> scales;
     std::vector<std::int32_t> zero_points;
@@ -174,7 +169,7 @@ void Context::set_step_hook(std::function<void(const StepInfo&)> hook, bool need
           .value_zero_points = zero_points,
           .outputs = outputs});
   };
-  state_->context.set_step_hook(tell, needs_values);
+  impl_->context.set_step_hook(tell, needs_values);
 }
 
 }  // namespace octavo::v1

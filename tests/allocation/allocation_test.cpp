@@ -14,7 +14,8 @@
 #include <random>
 #include <thread>
 
-#include "octavo/octavo.h"
+#include "octavo/compile.h"
+#include "run/access.h"
 #include "support/small_graphs.h"
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
@@ -202,9 +203,9 @@ v1::SampleFunction random_samples() {
 void expect_no_allocation(const std::string& path, const v1::CompileOptions& options) {
   const auto compiled = v1::compile(path, options);
   ASSERT_TRUE(compiled.ok()) << to_string(compiled.errors());
-  ASSERT_FALSE(runs_references(compiled->internal()));
+  ASSERT_FALSE(runs_references(v1::Access::of(*compiled)));
   for (const int threads : {1, 4}) {
-    auto model = load_model(compiled->internal(), {.threads = threads});
+    auto model = load_model(v1::Access::of(*compiled), {.threads = threads});
     ASSERT_TRUE(model) << to_string(model.errors());
     EXPECT_EQ(allocations_of_runs(*model, threads), 0)
         << path << " " << name_of(*options.precision) << ", " << threads << " threads";

@@ -1,13 +1,14 @@
 // The public API from a model file to answers, as a user would call it. Tests of api/ and include/octavo/.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <random>
 
-#include "octavo/octavo.h"
+#include "octavo/quantize.h"
 
 namespace octavo::v1 {
 namespace {
@@ -210,6 +211,82 @@ TEST(Api, ATensorOfTheWrongShapeIsNamed) {
   ASSERT_FALSE(status);
   EXPECT_EQ(status.errors()[0].kind, ErrorKind::usage);
   EXPECT_NE(status.errors()[0].message().find("'" + context.inputs()[0].name + "'"), std::string::npos);
+}
+
+std::string bytes_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST(Api, AFileAndItsBytesAreTheSameModel) {
+  const std::string file = bytes_of(kDigits);
+  const CompileOptions options{.samples = noise(4), .allow_reference = true};
+  const auto of_file = compile(kDigits, options),
+             of_bytes = compile(std::as_bytes(std::span(file)), "digits.onnx", options);
+  ASSERT_TRUE(of_file && of_bytes);
+  EXPECT_EQ(of_file->bytes(), of_bytes->bytes());
+  const auto quantized = quantize(kDigits, options),
+             quantized_bytes = quantize(std::as_bytes(std::span(file)), "digits.onnx", options);
+  ASSERT_TRUE(quantized && quantized_bytes);
+  EXPECT_EQ(*quantized->onnx(), *quantized_bytes->onnx());
+  expect_error(compile(std::as_bytes(std::span(file)).first(0), "none"), ErrorKind::invalid_input, "none: found");
+  expect_error(compile(of_file->bytes(), "again"), ErrorKind::usage, "again: found a model that Octavo has compiled");
+}
+
+TEST(Api, BytesAreWhatIsSaved) {
+  const CompiledModel compiled = compile_or_throw({.samples = noise(4)});
+  const std::vector<std::byte> bytes = compiled.bytes();
+  const std::string path =
+      (fs::temp_directory_path() / ("octavo_api_bytes" + std::to_string(std::random_device{}()) + ".octv")).string();
+  ASSERT_TRUE(compiled.save(path));
+  const std::string saved = bytes_of(path);
+  EXPECT_TRUE(std::ranges::equal(bytes, std::as_bytes(std::span(saved))));
+  fs::remove(path);
+  const auto opened = open(bytes, "bytes");
+  ASSERT_TRUE(opened);
+  Context before = context_of(compiled, 1), after = context_of(*opened, 1);
+  EXPECT_EQ(answers(before, 1), answers(after, 1));
+}
+
+CompileOptions in_all_phases() {
+  return {.samples = noise(4), .equalizes = true, .allow_reference = true, .tuning_mode = TuningMode::quick};
+}
+
+TEST(Api, ProgressGoesThroughThePhasesInOrder) {
+  std::vector<Phase> phases;
+  CompileOptions options = in_all_phases();
+  options.progress = [&](Phase phase, std::int64_t done, std::int64_t total) {
+    EXPECT_TRUE(done < total || (phase == Phase::tuning && total == 0)) << name_of(phase) << ' ' << done;
+    if (phases.empty() || phases.back() != phase) phases.push_back(phase);
+  };
+  ASSERT_TRUE(compile(kDigits, options));
+  EXPECT_EQ(phases, (std::vector{Phase::planning, Phase::equalizing, Phase::calibrating, Phase::rounding,
+                                 Phase::correcting, Phase::tuning}));
+}
+
+// The kind of the error where the call is stopped when it tells of `last`.
+template <class Call>
+ErrorKind kind_when_stopped(Phase last, const Call& call) {
+  std::stop_source source;
+  CompileOptions options = in_all_phases();
+  options.stop = source.get_token();
+  options.progress = [&](Phase phase, std::int64_t, std::int64_t) {
+    EXPECT_FALSE(source.stop_requested()) << "told of " << name_of(phase) << " after " << name_of(last);
+    if (phase == last) source.request_stop();
+  };
+  const auto result = call(kDigits, options);
+  return result ? ErrorKind::internal : result.errors()[0].kind;
+}
+
+TEST(Api, ALongCallStopsInEveryPhase) {
+  const auto compiling = [](const auto&... given) { return compile(given...); };
+  const auto quantizing = [](const auto&... given) { return quantize(given...); };
+  for (const Phase last : {Phase::equalizing, Phase::calibrating, Phase::rounding, Phase::correcting}) {
+    EXPECT_EQ(kind_when_stopped(last, compiling), ErrorKind::cancelled) << name_of(last);
+    EXPECT_EQ(kind_when_stopped(last, quantizing), ErrorKind::cancelled) << name_of(last);
+  }
+  for (const Phase last : {Phase::planning, Phase::tuning})
+    EXPECT_EQ(kind_when_stopped(last, compiling), ErrorKind::cancelled) << name_of(last);
 }
 
 TEST(Api, HasAVersion) { EXPECT_FALSE(version().empty()); }

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <random>
 
-#include "octavo/octavo.h"
+#include "octavo/quantize.h"
 #include "support/child.h"
 #include "support/tflite_builder.h"
 

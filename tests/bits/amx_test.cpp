@@ -6,7 +6,7 @@
 
 #include "bits/same_bits.h"
 #include "planner/choice_list.h"
-#include "run/model.h"
+#include "run/access.h"
 #include "support/amx_emulator.h"
 
 namespace octavo::testing {
@@ -86,7 +86,7 @@ void expect_scalar_bits(const std::string& path, std::int64_t batch, std::int64_
   for (const int threads : {1, 2, 4}) {
     const AmxEmulation emulation;
     const std::uint64_t before = AmxEmulation::trapped();
-    const auto model = load_model(adapted(compiled->internal()), {.threads = threads, .kernels = kernels});
+    const auto model = load_model(adapted(v1::Access::of(*compiled)), {.threads = threads, .kernels = kernels});
     ASSERT_TRUE(model.ok()) << to_string(model.errors());
     EXPECT_TRUE(run_loaded(*model, inputs) == expected) << path << ", batch " << batch << ", " << threads << " threads";
     EXPECT_TRUE(!AmxEmulation::is_needed() || AmxEmulation::trapped() > before) << "no tile instruction was executed";

@@ -9,7 +9,7 @@
 
 #include "base/tensor.h"
 #include "bits/net.h"
-#include "octavo/octavo.h"
+#include "octavo/compile.h"
 
 namespace octavo::testing {
 

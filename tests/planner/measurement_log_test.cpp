@@ -170,7 +170,7 @@ TEST_F(MeasurementLogTest, WhatIsUnknownIsMeasuredOnce) {
   EXPECT_GT(*ns, 0.0);
   EXPECT_EQ(quick.cost()(*kernel, conv.call, Prospect::near), ns);
   EXPECT_EQ(quick.calls(), 1u);
-  EXPECT_TRUE(quick.written());
+  EXPECT_TRUE(quick.status());
   MeasurementLog read = opened();
   CallTimes known(read, TuningMode::off);
   EXPECT_EQ(known.cost()(*kernel, conv.call, Prospect::near), ns);

@@ -95,6 +95,15 @@ TEST(Tree, FoldersIncludeOnlyWhatTheyDeclare) {
   }
 }
 
+// A program has these headers and no others of ours.
+TEST(Tree, PublicHeadersIncludeOnlyEachOther) {
+  for (const auto& entry : fs::directory_iterator(fs::path(OCTAVO_SOURCE_DIR) / "include" / "octavo")) {
+    std::ifstream file(entry.path());
+    for (std::string line; std::getline(file, line);)
+      EXPECT_TRUE(!line.starts_with("#include \"") || line.starts_with("#include \"octavo/")) << entry << ": " << line;
+  }
+}
+
 TEST(Tree, FilesStartWithWhatTheyOwn) {
   for (const fs::path& path : sources()) {
     std::ifstream file(path);

@@ -1,0 +1,58 @@
+// The way past the public API for Octavo's own program, analyze/ and cli/: what they pass to compile() and quantize()
+// besides the public options, and what the public classes hold (with run/access.h). Part of api/.
+#ifndef OCTAVO_API_INSIDE_H_
+#define OCTAVO_API_INSIDE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+#include "import/import.h"
+#include "octavo/quantize.h"
+#include "quantize/quantize.h"
+#include "run/access.h"
+
+namespace octavo {
+
+// A quantized graph of batch 1, and all that can be told of it.
+struct QuantizedNetwork {
+  std::string source;       // file it comes from
+  std::string calibration;  // how its ranges came about, in words
+  Graph graph;
+  std::optional<Graph> other_batch;  // the same network at batch 2, where the file does not fix its batch
+  QuantizeReport report;
+};
+
+}  // namespace octavo
+
+namespace octavo::v1 {
+
+struct Calibration::Impl : octavo::Calibrated {};
+struct QuantizedModel::Impl : octavo::QuantizedNetwork {};
+
+// A model file on disk or, where there are bytes, in memory, with a name for messages.
+struct ModelSource {
+  std::string name;
+  std::optional<std::span<const std::byte>> bytes;
+};
+
+struct OwnOptions {
+  std::shared_ptr<const SampleSource> samples;  // instead of CompileOptions::samples: folders of images, .npz, ...
+  std::vector<std::string> notes;               // for every plan
+};
+
+Result<CompiledModel> compile(const ModelSource& source, const CompileOptions& options, const OwnOptions& own);
+Result<QuantizedModel> quantize(const ModelSource& source, const CompileOptions& options, const OwnOptions& own);
+
+// The graph that they begin with.
+Result<ImportedModel> import_for(const ModelSource& source, const CompileOptions& options, const OwnOptions& own,
+                                 std::int64_t batch);
+
+}  // namespace octavo::v1
+
+#endif  // OCTAVO_API_INSIDE_H_

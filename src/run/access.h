@@ -1,0 +1,50 @@
+// What the classes of octavo/run.h hold, for Octavo's own folders and tests. Part of run/.
+#ifndef OCTAVO_RUN_ACCESS_H_
+#define OCTAVO_RUN_ACCESS_H_
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "artifact/artifact.h"
+#include "octavo/run.h"
+#include "run/model.h"
+#include "run/thread_pool.h"
+
+namespace octavo::v1 {
+
+// The one friend of the public classes.
+struct Access {
+  // What an object holds.
+  template <class Public>
+  static auto& of(Public& object) {
+    return *object.impl_;
+  }
+  // An object that holds `inside`.
+  template <class Public, class Inside>
+  static Public make(Inside inside) {
+    return Public(std::make_shared<const typename Public::Impl>(typename Public::Impl{std::move(inside)}));
+  }
+};
+
+struct CompiledModel::Impl : octavo::CompiledModel {};
+
+struct Model::Impl {
+  std::shared_ptr<const octavo::Model> model;
+};
+
+struct ThreadPool::Impl {
+  std::shared_ptr<octavo::Executor> executor;
+};
+
+struct Context::Impl {
+  octavo::Context context;
+  std::vector<TensorInfo> input_infos, output_infos;
+  // Filled in anew by each run; their memory is here already.
+  std::vector<ConstTensorView> inputs;
+  std::vector<TensorView> outputs;
+};
+
+}  // namespace octavo::v1
+
+#endif  // OCTAVO_RUN_ACCESS_H_
