@@ -20,7 +20,7 @@
 namespace octavo {
 
 // A change of any encoded struct, enum number or kernel's packed form is a new version.
-inline constexpr std::uint32_t kArtifactVersion = 7;
+inline constexpr std::uint32_t kArtifactVersion = 8;
 
 // What an .octv holds.
 struct CompiledModel {

@@ -78,19 +78,6 @@ struct FixedMultiplier {
   }
 };
 
-// What becomes of a sum, a product or a difference: multiplied, then the zero point, then the clamp.
-struct FixedResult {
-  FixedMultiplier factor;
-  std::int32_t zero_point = 0;
-  std::int32_t lowest = 0;
-  std::int32_t highest = 255;
-
-  std::int32_t apply(Profile profile, std::int32_t x) const {
-    const std::int64_t y = std::int64_t{factor.apply(profile, x)} + zero_point;
-    return static_cast<std::int32_t>(y < lowest ? lowest : (y > highest ? highest : y));
-  }
-};
-
 // Mean over `count` elements: the multiplier of the sum's scale divided by the count, with as many bits as are left.
 inline FixedMultiplier mean_multiplier(FixedMultiplier scale, std::int64_t count) {
   int shift = 0;

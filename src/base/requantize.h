@@ -31,37 +31,19 @@ inline std::int32_t round_then_zero_point(float x, std::int32_t zero_point, std:
   return static_cast<std::int32_t>(round_even(clamped)) + zero_point;
 }
 
-// Zero point before rounding: rne(x + zp), saturated. The additive and pooling operators of the `onnx` profile.
-inline std::int32_t zero_point_then_round(float x, std::int32_t zero_point, std::int32_t lowest, std::int32_t highest) {
-  const float shifted = x + static_cast<float>(zero_point);
-  return static_cast<std::int32_t>(
-      round_even(clamp_f32(shifted, static_cast<float>(lowest), static_cast<float>(highest))));
-}
-
 // Convolution and matmul, profile onnx: acc is the exact s32 sum with the bias in it; multiplier = (x_scale * w_scale)
-// / y_scale, in f32.
-inline std::int32_t requantize(std::int32_t acc, float multiplier, std::int32_t zero_point, std::int32_t lowest,
-                               std::int32_t highest) {
-  return round_then_zero_point(static_cast<float>(acc) * multiplier, zero_point, lowest, highest);
-}
-
-// The same of a real sum. Profile pt2e: f32(acc) + what the program's f32 bias is more than the whole units of x_scale
-// * w_scale in acc.
-inline std::int32_t requantize_real(float sum, float multiplier, std::int32_t zero_point, std::int32_t lowest,
-                                    std::int32_t highest) {
-  return round_then_zero_point(sum * multiplier, zero_point, lowest, highest);
-}
+// / y_scale, in f32; round_then_zero_point(f32(acc) * multiplier). Profile pt2e: f32(acc) + what the program's f32 bias
+// is more than the whole units of x_scale * w_scale in acc. The additive and pooling operators of the `onnx` profile
+// add the zero point before the rounding: rne(x + zp). Stages of ops/epilogue.h are what computes all of it.
 
 // y = a + b on quantized values, profile onnx (QLinearAdd; measured against ONNX Runtime 1.31 on all 65,536 pairs of
-// 120 parameter sets, no difference). The order of operands matters for ties.
+// 120 parameter sets, no difference): rne(fma(a, a_ratio, fma(b, b_ratio, fixed))). The order of operands matters for
+// ties. y = a · b (QLinearMul; measured alike): rne(f32((a - a_zp) · (b - b_zp)) · ratio + y_zp), ratio = (a_scale ·
+// b_scale) / y_scale.
 struct AddForm {
   float a_ratio = 1.0f;  // a_scale / y_scale
   float b_ratio = 1.0f;  // b_scale / y_scale
   float fixed = 0.0f;    // y_zero_point - fma(a_ratio, a_zero_point, b_ratio * b_zero_point)
-  // a, b and y are stored with `shift` added (128 where lower/ relabelled s8 values as u8); the arithmetic stays that
-  // of the original values, because a zero point added before rounding does not commute with relabelling. The bounds of
-  // apply are the original ones too.
-  std::int32_t shift = 0;
 
   static AddForm of(float a_scale, std::int32_t a_zero_point, float b_scale, std::int32_t b_zero_point, float y_scale,
                     std::int32_t y_zero_point) {
@@ -69,19 +51,7 @@ struct AddForm {
     const float b_ratio = b_scale / y_scale;
     const float b_part = b_ratio * static_cast<float>(b_zero_point);
     return {a_ratio, b_ratio,
-            static_cast<float>(y_zero_point) - std::fma(a_ratio, static_cast<float>(a_zero_point), b_part), 0};
-  }
-  std::int32_t apply(std::int32_t a, std::int32_t b, std::int32_t lowest, std::int32_t highest) const {
-    const float y =
-        std::fma(static_cast<float>(a - shift), a_ratio, std::fma(static_cast<float>(b - shift), b_ratio, fixed));
-    return static_cast<std::int32_t>(
-               round_even(clamp_f32(y, static_cast<float>(lowest), static_cast<float>(highest)))) +
-           shift;
-  }
-  bool operator==(const AddForm&) const = default;
-  static constexpr auto fields() {
-    return std::tuple(Field{"a_ratio", &AddForm::a_ratio}, Field{"b_ratio", &AddForm::b_ratio},
-                      Field{"fixed", &AddForm::fixed}, Field{"shift", &AddForm::shift});
+            static_cast<float>(y_zero_point) - std::fma(a_ratio, static_cast<float>(a_zero_point), b_part)};
   }
 };
 
@@ -139,24 +109,6 @@ struct IntegerAddForm {
   static std::uint32_t wrapped(std::int32_t value) { return static_cast<std::uint32_t>(value); }
 };
 
-// y = a · b on quantized values, profile onnx (QLinearMul; measured like AddForm, no difference):
-// rne(f32((a - a_zp) · (b - b_zp)) · ratio + y_zp), ratio = (a_scale · b_scale) / y_scale.
-inline std::int32_t multiply_value(std::int32_t a_minus_zero_point, std::int32_t b_minus_zero_point, float ratio,
-                                   std::int32_t zero_point, std::int32_t lowest, std::int32_t highest) {
-  return zero_point_then_round(static_cast<float>(a_minus_zero_point * b_minus_zero_point) * ratio, zero_point, lowest,
-                               highest);
-}
-
-// Octavo's own residual form, used where no rounding stands between a convolution and the addition that follows it:
-// rne(fma(f32(acc), multiplier, f32(r - r_zp) · r_ratio)) + y_zp, r_ratio = r_scale / y_scale; `acc` may be a real sum
-// as above.
-inline std::int32_t requantize_with_residual(float acc, float multiplier, std::int32_t residual_minus_zero_point,
-                                             float residual_ratio, std::int32_t zero_point, std::int32_t lowest,
-                                             std::int32_t highest) {
-  const float residual = static_cast<float>(residual_minus_zero_point) * residual_ratio;
-  return round_then_zero_point(std::fma(acc, multiplier, residual), zero_point, lowest, highest);
-}
-
 // QuantizeLinear: a true division.
 inline std::int32_t quantize_value(float x, float scale, std::int32_t zero_point, std::int32_t lowest,
                                    std::int32_t highest) {
@@ -167,16 +119,13 @@ inline std::int32_t quantize_value(float x, float scale, std::int32_t zero_point
 // 206,848 values of 192 parameter sets, no difference). The sum is in f32, in row-major order of the window, one
 // product and one addition per element inside the image; rounding errors decide ties, so the order matters and the
 // exact sum is not the same. With count_include_pad the count is that of the whole kernel, also where a ceil-mode
-// window leaves the padded image. A window over the whole image without padding is a global average.
+// window leaves the padded image. A window over the whole image without padding is a global average. The mean is
+// divided by y_scale, in f32, and rounded with the zero point in.
 inline float average_pool_add(float sum, std::int32_t x_minus_zero_point, float x_scale) {
   return sum + x_scale * static_cast<float>(x_minus_zero_point);
 }
-inline std::int32_t average_pool_value(float sum, std::int64_t count, float y_scale, std::int32_t zero_point,
-                                       std::int32_t lowest, std::int32_t highest) {
-  return zero_point_then_round(sum / static_cast<float>(count) / y_scale, zero_point, lowest, highest);
-}
 
-// Global average pooling, profile onnx: requantize() of the exact s32 sum of x - x_zp with this multiplier (measured on
+// Global average pooling, profile onnx: the exact s32 sum of x - x_zp with this multiplier (measured on
 // 7,680 values, no difference).
 inline float global_average_multiplier(float x_scale, float y_scale, std::int64_t count) {
   return x_scale / (y_scale * static_cast<float>(count));

@@ -5,9 +5,7 @@
 
 #include <cmath>
 #include <cstdint>
-#include <tuple>
 
-#include "base/fields.h"
 #include "base/requantize.h"
 
 namespace octavo {
@@ -42,15 +40,6 @@ struct StoredSumForm {
     const float multiplier = x_scale / y_scale * share;
     const auto zero_points = static_cast<float>(x_zero_point * terms);
     return {multiplier, static_cast<float>(y_zero_point) - zero_points * multiplier};
-  }
-  std::int32_t apply(std::int32_t sum, std::int32_t lowest, std::int32_t highest) const {
-    const float real = static_cast<float>(sum) * multiplier + offset;
-    return static_cast<std::int32_t>(
-        round_even(clamp_f32(real, static_cast<float>(lowest), static_cast<float>(highest))));
-  }
-  bool operator==(const StoredSumForm&) const = default;
-  static constexpr auto fields() {
-    return std::tuple(Field{"multiplier", &StoredSumForm::multiplier}, Field{"offset", &StoredSumForm::offset});
   }
 };
 

@@ -130,6 +130,15 @@ struct NodeRole {
   std::string reason;  // why floating; empty where the node has nothing to do with f32 activations
 };
 
+// Of an operator that ends in an epilogue (ops/epilogue.h): its place in the attributes, and the first input that is an
+// operand of it.
+struct Epilogue;
+struct EpilogueTrait {
+  const Epilogue& (*of)(const Attrs&);
+  Attrs (*with)(const Attrs&, const Epilogue&);
+  std::size_t operands;
+};
+
 // One operator, described once. Instances have static storage; identity is the address. A trait that is left out says
 // the weaker thing: passes then leave the operator alone.
 struct OpSpec {
@@ -167,6 +176,14 @@ struct OpSpec {
 
   // Computes with integers; floats are only what it may begin with or end in.
   bool is_integer = false;
+
+  // Null: it has no epilogue.
+  const EpilogueTrait* epilogue = nullptr;
+
+  // The attributes, all but an epilogue, for the same numbers where s8 inputs (one entry each says which) and s8
+  // results are stored as u8 with 128 added. Null: they stay as they are where it has an epilogue or moves elements;
+  // other operators have no such form.
+  Attrs (*relabelled)(const Attrs&, const std::vector<bool>& is_relabelled) = nullptr;
 
   // The result's bytes are those of the first input, under another shape.
   bool is_view = false;

@@ -2,7 +2,6 @@
 #include "kernels/conv/conv.h"
 #include "kernels/depthwise/depthwise.h"
 #include "kernels/eltwise/eltwise.h"
-#include "kernels/fixed/fixed.h"
 #include "kernels/float/float.h"
 #include "kernels/kernel.h"
 #include "kernels/move/move.h"
@@ -34,8 +33,6 @@ std::vector<const KernelCode*> join_families() {
   add(depthwise_codes());
   add(depthwise_vnni_codes());
   add(dynamic_quantize_codes());
-  add(fixed_binary_codes());
-  add(fixed_requantize_codes());
   add(float_conv_codes());
   add(float_depthwise_codes());
   add(float_eltwise_codes());

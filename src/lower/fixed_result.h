@@ -10,7 +10,13 @@
 
 namespace octavo {
 
-// A fixed_requantize of the s32 wire: one factor, or one per index of its last axis.
+// The operands of a FixedScale.
+std::vector<ValueId> fixed_factors(Patch& patch, const Node& node, const std::vector<FixedMultiplier>& factors);
+
+// What becomes of sums at the end.
+Epilogue fixed_epilogue(const Quantized& end);
+
+// That of the s32 wire: one factor, or one per index of its last axis.
 ValueId fixed_result(Patch& patch, const Node& node, ValueId sums, const Quantized& end,
                      const std::vector<FixedMultiplier>& factors);
 

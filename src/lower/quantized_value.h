@@ -12,6 +12,7 @@
 
 #include "graph/graph.h"
 #include "graph/patch.h"
+#include "ops/epilogue.h"
 #include "ops/quantize/quantize.h"
 
 namespace octavo {
@@ -58,6 +59,8 @@ struct Quantized {
   std::int32_t highest = 0;
   Profile profile = Profile::onnx;
 
+  // What rounds to its type and bounds, the zero point after it.
+  Round rounding() const { return {.after = type.zero_point, .lowest = lowest, .highest = highest}; }
   // The value that the quantize node gives for x.
   std::int32_t apply(float value) const;
 };

@@ -7,11 +7,10 @@
 
 #include "lower/integer_weights.h"
 #include "ops/list.h"
+#include "ops/traits.h"
 
 namespace octavo {
 namespace {
-
-constexpr std::int32_t kShift = 128;
 
 // q + 128 of an s8 tensor as u8, or back: the top bit flips.
 Tensor other_sign(const Tensor& x) {
@@ -96,7 +95,7 @@ class Relabeller {
   }
 
   static QuantParams shifted(QuantParams quant) {
-    for (std::int32_t& zero_point : quant.zero_point) zero_point += kShift;
+    for (std::int32_t& zero_point : quant.zero_point) zero_point += kSignShift;
     return quant;
   }
 
@@ -124,17 +123,11 @@ class Relabeller {
     emit(node, node.attrs, std::move(inputs));
   }
 
-  Ids unsigned_inputs(const Node& node) {
-    Ids inputs;
-    for (ValueId input : node.inputs) inputs.push_back(as_unsigned(input));
-    return inputs;
-  }
-
   // The zero point input of a quantize or dequantize, shifted; of the scale's shape where there was none.
   ValueId shifted_zero_point(const Node& node) {
     if (node.inputs.size() > 2 && node.inputs[2].exists()) return as_unsigned(node.inputs[2]);
     Tensor zero_point(DType::u8, fact(node.inputs[1]).shape);
-    std::fill_n(zero_point.as<std::uint8_t>(), zero_point.elements(), std::uint8_t{kShift});
+    std::fill_n(zero_point.as<std::uint8_t>(), zero_point.elements(), std::uint8_t{kSignShift});
     return new_.add_constant(node.name + "/zero_point", std::move(zero_point));
   }
 
@@ -147,8 +140,8 @@ class Relabeller {
     if (attrs.to != DType::s8 || has_variable_zero_point(node)) return keep(node);
     attrs.to = DType::u8;
     if (attrs.lowest != 0 || attrs.highest != 0) {
-      attrs.lowest += kShift;
-      attrs.highest += kShift;
+      attrs.lowest += kSignShift;
+      attrs.highest += kSignShift;
     }
     emit(node, attrs, {plain(node.inputs[0]), plain(node.inputs[1]), shifted_zero_point(node)});
   }
@@ -161,22 +154,13 @@ class Relabeller {
   // Moves and selects elements: s8 in, s8 out, whatever they mean.
   void structure(const Node& node) {
     if (!is_signed(node, 0)) return keep(node);
-    Ids inputs = unsigned_inputs(node);
-    const bool pads_with_zero = node.spec == &kPad && node.attrs.as<PadAttrs>().mode == PadMode::constant &&
-                                (node.inputs.size() < 2 || !node.inputs[1].exists());
+    Ids inputs;
+    for (ValueId input : node.inputs) inputs.push_back(as_unsigned(input));
+    const bool pads_with_zero =
+        elements_of(*node.spec, node.attrs) == Elements::padded && (node.inputs.size() < 2 || !node.inputs[1].exists());
     if (pads_with_zero)
-      inputs = {inputs[0], new_.add_constant(node.name + "/value", Tensor::scalar(std::uint8_t{kShift}))};
+      inputs = {inputs[0], new_.add_constant(node.name + "/value", Tensor::scalar(std::uint8_t{kSignShift}))};
     emit(node, node.attrs, std::move(inputs));
-  }
-
-  // Extremes and nearest neighbours select elements; other reductions and interpolations compute with them.
-  void selection(const Node& node) {
-    const bool is_nearest = node.spec == &kResize && node.attrs.as<ResizeAttrs>().mode == ResizeMode::nearest &&
-                            node.attrs.as<ResizeAttrs>().coordinates != ResizeCoordinates::tf_crop_and_resize;
-    const bool is_extreme = node.spec == &kReduce && (node.attrs.as<ReduceAttrs>().kind == ReduceKind::max ||
-                                                      node.attrs.as<ReduceAttrs>().kind == ReduceKind::min);
-    if (is_nearest || is_extreme) structure(node);
-    else keep(node);
   }
 
   // The table input at `input`, for an index that was s8 or u8; s8 entries become u8.
@@ -215,168 +199,52 @@ class Relabeller {
     return operands;
   }
 
-  void convolution(const Node& node) {
-    auto attrs = node.attrs.as<QuantizedConvAttrs>();
-    const auto operands = relabel_epilogue(node, kConvOperands, false, attrs.epilogue);
-    if (!operands) return keep(node);
-    // Weights and biases keep their types.
-    Ids inputs = {as_unsigned(node.inputs[kConvX]), plain(node.inputs[kConvW]), plain(node.inputs[kConvBias])};
-    inputs.push_back(node.inputs.size() > kConvOffset ? plain(node.inputs[kConvOffset]) : ValueId{});
-    if (is_signed(node, kConvX)) {
-      const Fact& w = fact(node.inputs[kConvW]);
-      const Fact& bias = fact(node.inputs[kConvBias]);
-      const Tensor* offset = node.inputs.size() > kConvOffset && node.inputs[kConvOffset].exists()
-                                 ? fact(node.inputs[kConvOffset]).constant.get()
-                                 : nullptr;
-      const auto corrected = w.is_constant() && bias.is_constant()
-                                 ? bias_with_zero_point(*bias.constant, *w.constant, offset, kShift)
-                                 : std::nullopt;
-      if (!corrected) return keep(node);
-      inputs[kConvBias] = new_.add_constant(old_.value(node.inputs[kConvBias]).name, *corrected);
-      attrs.x_zero_point += kShift;
+  // What a convolution's bias lacks once x has 128 added; nothing where that is known only in the run.
+  std::optional<Tensor> relabelled_bias(const Node& node) const {
+    const Fact& w = fact(node.inputs[kConvW]);
+    const Fact& bias = fact(node.inputs[kConvBias]);
+    const bool has_offset = node.inputs.size() > kConvOffset && node.inputs[kConvOffset].exists();
+    const Tensor* offset = has_offset ? fact(node.inputs[kConvOffset]).constant.get() : nullptr;
+    if (!w.is_constant() || !bias.is_constant()) return std::nullopt;
+    return bias_with_zero_point(*bias.constant, *w.constant, offset, kSignShift);
+  }
+
+  // Operators that say what becomes of their attributes, or have an epilogue.
+  void integers(const Node& node) {
+    const EpilogueTrait* trait = node.spec->epilogue;
+    std::vector<bool> is_relabelled;
+    Ids inputs;
+    for (std::size_t i = 0; i < node.inputs.size() && (trait == nullptr || i < trait->operands); ++i) {
+      // Weights keep their type.
+      const bool is_weight = i > 0 && node.spec->depth == depth_of_weights;
+      is_relabelled.push_back(!is_weight && is_signed(node, i));
+      inputs.push_back(is_weight ? plain(node.inputs[i]) : as_unsigned(node.inputs[i]));
     }
-    inputs.insert(inputs.end(), operands->begin(), operands->end());
-    emit(node, attrs, std::move(inputs));
-  }
-
-  void binary(const Node& node) {
-    auto attrs = node.attrs.as<QuantizedBinaryAttrs>();
-    const bool makes_signed = attrs.to == DType::s8;
-    if (has_variable_table(node, 2)) return keep(node);
-    if (attrs.kind == QuantizedBinaryKind::add) {
-      // One shift stands for both operands and the result.
-      if (is_signed(node, 0) != makes_signed || is_signed(node, 1) != makes_signed) return keep(node);
-      if (makes_signed) attrs.add.shift += kShift;
-    } else if (attrs.kind == QuantizedBinaryKind::integer_add) {
-      attrs.integer_add =
-          attrs.integer_add.with_shifted(is_signed(node, 0) ? kShift : 0, is_signed(node, 1) ? kShift : 0);
-      if (makes_signed) {
-        attrs.integer_add.zero_point += kShift;
-        attrs.lowest += kShift;
-        attrs.highest += kShift;
-      }
-    } else {
-      if (is_signed(node, 0)) attrs.a_zero_point += kShift;
-      if (is_signed(node, 1)) attrs.b_zero_point += kShift;
-      if (makes_signed) attrs.shift += kShift;
+    Attrs attrs = node.attrs;
+    if (trait != nullptr) {
+      Epilogue epilogue = trait->of(attrs);
+      const auto operands = relabel_epilogue(node, trait->operands, is_relabelled[0], epilogue);
+      if (!operands) return keep(node);
+      attrs = trait->with(attrs, epilogue);
+      inputs.insert(inputs.end(), operands->begin(), operands->end());
     }
-    if (makes_signed) attrs.to = DType::u8;
-    emit(node, attrs, {as_unsigned(node.inputs[0]), as_unsigned(node.inputs[1]), table_input(node, 2, makes_signed)});
-  }
-
-  void pool(const Node& node) {
-    auto attrs = node.attrs.as<QuantizedPoolAttrs>();
-    if (has_variable_table(node, 1)) return keep(node);
-    const bool makes_signed = attrs.to == DType::s8;
-    if (is_signed(node, 0)) attrs.x_zero_point += kShift;
-    if (makes_signed) {
-      attrs.to = DType::u8;
-      attrs.shift += kShift;
+    if (node.spec == &kQuantizedConv && is_relabelled[kConvX]) {
+      auto bias = relabelled_bias(node);
+      if (!bias) return keep(node);
+      inputs[kConvBias] = new_.add_constant(old_.value(node.inputs[kConvBias]).name, *std::move(bias));
     }
-    emit(node, attrs, {as_unsigned(node.inputs[0]), table_input(node, 1, makes_signed)});
-  }
-
-  // What is rounded before the zero point comes to it.
-  template <class Result>
-  static void relabel_result(Result& attrs) {
-    if (attrs.to != DType::s8) return;
-    attrs.to = DType::u8;
-    attrs.zero_point += kShift;
-    attrs.lowest += kShift;
-    attrs.highest += kShift;
-  }
-
-  void fixed_requantize(const Node& node) {
-    auto attrs = node.attrs.as<FixedRequantizeAttrs>();
-    if (has_variable_table(node, 3)) return keep(node);
-    const bool makes_signed = attrs.to == DType::s8;
-    relabel_result(attrs);
-    emit(node, attrs,
-         {plain(node.inputs[0]), plain(node.inputs[1]), node.inputs.size() > 2 ? plain(node.inputs[2]) : ValueId{},
-          table_input(node, 3, makes_signed)});
-  }
-
-  void fixed_binary(const Node& node) {
-    auto attrs = node.attrs.as<FixedBinaryAttrs>();
-    if (is_signed(node, 0)) attrs.a_zero_point += kShift;
-    if (is_signed(node, 1)) attrs.b_zero_point += kShift;
-    relabel_result(attrs);
-    emit(node, attrs, unsigned_inputs(node));
-  }
-
-  void fixed_l2_norm(const Node& node) {
-    auto attrs = node.attrs.as<FixedL2NormAttrs>();
-    if (is_signed(node, 0)) attrs.x_zero_point += kShift;
-    relabel_result(attrs);
-    emit(node, attrs, unsigned_inputs(node));
-  }
-
-  void integer_resize(const Node& node) {
-    auto attrs = node.attrs.as<IntegerResizeAttrs>();
-    if (is_signed(node, 0)) attrs.shift += kShift;
-    emit(node, attrs, unsigned_inputs(node));
-  }
-
-  void integer_sum(const Node& node) {
-    auto attrs = node.attrs.as<IntegerSumAttrs>();
-    if (is_signed(node, 0)) attrs.x_zero_point += kShift;
-    emit(node, attrs, unsigned_inputs(node));
-  }
-
-  void softmax(const Node& node) {
-    auto attrs = node.attrs.as<QuantizedSoftmaxAttrs>();
-    if (attrs.to == DType::s8) {
-      attrs.to = DType::u8;
-      attrs.zero_point += kShift;
-    }
-    emit(node, attrs, {as_unsigned(node.inputs[0]), plain(node.inputs[1])});
-  }
-
-  void matmul(const Node& node) {
-    auto attrs = node.attrs.as<QuantizedMatmulAttrs>();
-    if (is_signed(node, 0)) attrs.a_zero_point += kShift;
-    if (is_signed(node, 1)) attrs.b_zero_point += kShift;
-    if (attrs.to == DType::s8) {
-      attrs.to = DType::u8;
-      attrs.zero_point += kShift;
-      attrs.lowest += kShift;
-      attrs.highest += kShift;
-    }
-    emit(node, attrs, unsigned_inputs(node));
+    if (node.spec->relabelled != nullptr) attrs = node.spec->relabelled(attrs, is_relabelled);
+    emit(node, std::move(attrs), std::move(inputs));
   }
 
   void visit(const Node& node) {
-    using Handler = void (Relabeller::*)(const Node&);
-    static constexpr std::pair<const OpSpec*, Handler> handlers[] = {
-        {&kArgmax, &Relabeller::structure},
-        {&kConcat, &Relabeller::structure},
-        {&kDequantize, &Relabeller::dequantize},
-        {&kExpand, &Relabeller::structure},
-        {&kFixedBinary, &Relabeller::fixed_binary},
-        {&kFixedL2Norm, &Relabeller::fixed_l2_norm},
-        {&kFixedRequantize, &Relabeller::fixed_requantize},
-        {&kGather, &Relabeller::structure},
-        {&kIntegerResize, &Relabeller::integer_resize},
-        {&kIntegerSum, &Relabeller::integer_sum},
-        {&kMaxPool, &Relabeller::structure},
-        {&kPad, &Relabeller::structure},
-        {&kQuantize, &Relabeller::quantize},
-        {&kQuantizedBinary, &Relabeller::binary},
-        {&kQuantizedConv, &Relabeller::convolution},
-        {&kQuantizedMatmul, &Relabeller::matmul},
-        {&kQuantizedPool, &Relabeller::pool},
-        {&kQuantizedSoftmax, &Relabeller::softmax},
-        {&kReduce, &Relabeller::selection},
-        {&kReshape, &Relabeller::structure},
-        {&kResize, &Relabeller::selection},
-        {&kSlice, &Relabeller::structure},
-        {&kTable, &Relabeller::table},
-        {&kTranspose, &Relabeller::structure},
-    };
-    for (const auto& [spec, handler] : handlers) {
-      if (spec == node.spec) return (this->*handler)(node);
-    }
-    keep(node);
+    const Elements elements = elements_of(*node.spec, node.attrs);
+    if (node.spec == &kQuantize) quantize(node);
+    else if (node.spec == &kDequantize) dequantize(node);
+    else if (node.spec == &kTable) table(node);
+    else if (node.spec->epilogue != nullptr || node.spec->relabelled != nullptr) integers(node);
+    else if (elements != Elements::computed && elements != Elements::converted) structure(node);
+    else keep(node);
   }
 
   const Graph& old_;

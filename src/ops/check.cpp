@@ -61,21 +61,6 @@ Problem check_integer_add(const IntegerAddForm& form) {
                    check_range("zero_point", form.zero_point, -255, 255)});
 }
 
-Problem check_clamp(const Clamp& clamp) {
-  if (!is_8bit(clamp.to)) return shape_error("to", std::string(name_of(clamp.to)), "u8 or s8");
-  if (auto problem = check_range("shift", clamp.shift, -255, 255)) return problem;
-  const IntegerRange type = range_of(clamp.to);
-  const IntegerRange range{type.lowest - clamp.shift, type.highest - clamp.shift};
-  if (auto problem = check_range("zero_point", clamp.zero_point, range.lowest, range.highest)) return problem;
-  if (auto problem = check_range("lowest", clamp.lowest, range.lowest, range.highest)) return problem;
-  return check_range("highest", clamp.highest, clamp.lowest, range.highest);
-}
-
-Problem check_convolution_profile(Profile profile) {
-  if (profile == Profile::onnx || profile == Profile::tflite_xnnpack || profile == Profile::pt2e) return std::nullopt;
-  return shape_error("profile", std::string(name_of(profile)), "onnx, tflite-xnnpack or pt2e");
-}
-
 Problem check_fixed_profile(Profile profile) {
   if (profile == Profile::tflite_double || profile == Profile::tflite_single) return std::nullopt;
   return shape_error("profile", std::string(name_of(profile)), "tflite-double or tflite-single");

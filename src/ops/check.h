@@ -30,21 +30,6 @@ Problem check_scale(std::string_view what, float value);
 // Parameters of an addition in integers: no shift by more than 30 bits, no multiplier beyond what of() makes.
 Problem check_integer_add(const IntegerAddForm& form);
 
-// The output clamp of a quantized operator: with `shift` added, `zero_point`, `lowest` and `highest` are values of the
-// 8-bit type `to`, and in order. The shift is at most 255 in either direction: what relabels the other 8-bit type as
-// `to`, or a zero point that is added after the rounding.
-struct Clamp {
-  DType to = DType::u8;
-  std::int32_t zero_point = 0;
-  std::int32_t lowest = 0;
-  std::int32_t highest = 255;
-  std::int32_t shift = 0;
-};
-Problem check_clamp(const Clamp& clamp);
-
-// Profiles whose convolution formula is requantize() of base/requantize.h.
-Problem check_convolution_profile(Profile profile);
-
 // The profiles of base/fixed_point.h.
 Problem check_fixed_profile(Profile profile);
 

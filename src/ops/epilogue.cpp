@@ -9,6 +9,7 @@
 #include "ops/check.h"
 #include "ops/integers.h"
 #include "ops/movement.h"
+#include "ops/traits.h"
 
 namespace octavo {
 namespace {
@@ -96,19 +97,18 @@ Epilogue Epilogue::clamped(std::int32_t lowest, std::int32_t highest) const {
 }
 
 Epilogue Epilogue::relabelled(bool input_is_relabelled, const std::vector<bool>& is_relabelled) const {
-  constexpr std::int32_t kShift = 128;
   Epilogue changed = *this;
   const bool is_signed = to == DType::s8;
   if (is_signed) changed.to = DType::u8;
-  std::int32_t value = input_is_relabelled ? kShift : 0;  // added to what the next stage takes
+  std::int32_t value = input_is_relabelled ? kSignShift : 0;  // added to what the next stage takes
   std::size_t operand = 0;
   const auto stored = [&](auto& stage) {
-    value = is_signed ? kShift : 0;
+    value = is_signed ? kSignShift : 0;
     stage.lowest += value;
     stage.highest += value;
   };
   for (Stage& stage : changed.stages) {
-    const auto other = [&](std::size_t i) { return is_relabelled[operand + i] ? kShift : 0; };
+    const auto other = [&](std::size_t i) { return is_relabelled[operand + i] ? kSignShift : 0; };
     std::visit(Overloaded{[&](ScaleAndAdd& s) { s.zero_point += other(1); },
                           [&](Round& s) {
                             stored(s);
@@ -117,6 +117,14 @@ Epilogue Epilogue::relabelled(bool input_is_relabelled, const std::vector<bool>&
                           [&](AddReal& s) {
                             s.value_shift += value;
                             s.other_shift += other(0);
+                          },
+                          [&](Multiply& s) {
+                            s.value_zero_point += value;
+                            s.other_zero_point += other(0);
+                          },
+                          [&](FixedBinary& s) {
+                            s.value_zero_point += value;
+                            s.other_zero_point += other(0);
                           },
                           [&](AddInteger& s) {
                             s.form = s.form.with_shifted(value, other(0));
@@ -151,24 +159,29 @@ std::optional<Domain> result_of(const Stage& stage, Domain from) {
     return is_one_of(from, takes) ? std::optional(gives) : std::nullopt;
   };
   using enum Domain;
-  return std::visit(Overloaded{[&](const AddRest&) { return when({sum}, real); },
-                               [&](const Scale&) {
-                                 return when({sum, real}, real);
-                               },
-                               [&](const ScaleAndAdd&) {
-                                 return when({sum, real}, real);
-                               },
-                               [&](const ScaleInRun&) { return when({sum}, real); },
-                               [&](const FixedScale&) { return when({sum}, sum); },
-                               [&](const DoubleScale&) { return when({sum}, real64); },
-                               [&](const Round&) {
-                                 return when({sum, real, real64}, stored);
-                               },
-                               [&](const AddReal&) { return when({stored}, real); },
-                               [&](const AddInteger&) { return when({stored}, stored); },
-                               [&](const ClampReal&) { return when({real}, real); },
-                               [&](const Lookup&) { return when({stored}, stored); }},
-                    stage);
+  return std::visit(
+      Overloaded{
+          [&](const AddRest&) { return when({sum}, real); },
+          [&](const Scale&) {
+            return when({sum, real}, real);
+          },
+          [&](const ScaleAndAdd&) {
+            return when({sum, real}, real);
+          },
+          [&](const ScaleInRun&) { return when({sum}, real); }, [&](const FixedScale&) { return when({sum}, sum); },
+          [&](const DoubleScale&) { return when({sum}, real64); },
+          [&](const Affine&) {
+            return when({sum, real}, real);
+          },
+          [&](const Divide&) { return when({real}, real); },
+          [&](const Round&) {
+            return when({sum, real, real64}, stored);
+          },
+          [&](const AddReal&) { return when({stored}, real); }, [&](const Multiply&) { return when({stored}, sum); },
+          [&](const FixedBinary&) { return when({stored}, sum); },
+          [&](const AddInteger&) { return when({stored}, stored); },
+          [&](const ClampReal&) { return when({real}, real); }, [&](const Lookup&) { return when({stored}, stored); }},
+      stage);
 }
 
 Problem check_bounds(DType to, std::int32_t lowest, std::int32_t highest) {
@@ -180,12 +193,25 @@ Problem check_bounds(DType to, std::int32_t lowest, std::int32_t highest) {
 
 Problem check_shift(std::string_view what, std::int32_t value) { return check_range(what, value, -255, 255); }
 
+Problem check_zero_points(std::int32_t value, std::int32_t other) {
+  return first_of({check_shift("value_zero_point", value), check_shift("other_zero_point", other)});
+}
+
+Problem check_fixed_form(const FixedBinaryForm& form) {
+  if (form.is_valid()) return std::nullopt;
+  return shape_error("form", print(form), "multipliers from 0 on and shifts from -31 to 30");
+}
+
 Problem check_fields(const Stage& stage, DType to) {
   return std::visit(
       Overloaded{[&](const ScaleAndAdd& s) {
                    return first_of({check_finite("ratio", s.ratio), check_shift("zero_point", s.zero_point)});
                  },
                  [&](const FixedScale& s) { return check_fixed_profile(s.profile); },
+                 [&](const Affine& s) {
+                   return first_of({check_finite("multiplier", s.multiplier), check_finite("offset", s.offset)});
+                 },
+                 [&](const Divide& s) { return check_scale("divisor", s.divisor); },
                  [&](const Round& s) {
                    if (auto problem = check_bounds(to, s.lowest, s.highest)) return problem;
                    const IntegerRange range = range_of(to);
@@ -196,6 +222,11 @@ Problem check_fields(const Stage& stage, DType to) {
                    return first_of({check_finite("a_ratio", s.a_ratio), check_finite("b_ratio", s.b_ratio),
                                     check_finite("fixed", s.fixed), check_shift("value_shift", s.value_shift),
                                     check_shift("other_shift", s.other_shift)});
+                 },
+                 [&](const Multiply& s) { return check_zero_points(s.value_zero_point, s.other_zero_point); },
+                 [&](const FixedBinary& s) {
+                   return first_of({check_fixed_profile(s.profile), check_fixed_form(s.form),
+                                    check_zero_points(s.value_zero_point, s.other_zero_point)});
                  },
                  [&](const AddInteger& s) {
                    return first_of({check_bounds(to, s.lowest, s.highest), check_integer_add(s.form)});
@@ -236,7 +267,9 @@ Problem check_operand(StageOperand kind, std::string_view what, const Fact* fact
 }  // namespace
 
 Result<DType> infer_epilogue(const Epilogue& epilogue, EpilogueInput input, InputFacts operands, const Shape& y) {
-  Domain domain = input == EpilogueInput::sum ? Domain::sum : Domain::stored;
+  Domain domain = input == EpilogueInput::sum    ? Domain::sum
+                  : input == EpilogueInput::real ? Domain::real
+                                                 : Domain::stored;
   std::optional<DType> table;
   std::size_t at = 0;
   for (const Stage& stage : epilogue.stages) {
@@ -266,10 +299,7 @@ Result<DType> infer_epilogue(const Epilogue& epilogue, EpilogueInput input, Inpu
 
 // ---- reference ----
 
-namespace {
-
-// A value on its way.
-struct OnItsWay {
+struct EpilogueReference::OnItsWay {
   std::int64_t integer = 0;  // of sums and stored values
   float real = 0.0f;
   double real64 = 0.0;
@@ -278,41 +308,47 @@ struct OnItsWay {
   float as_real() const { return domain == Domain::real ? real : static_cast<float>(integer); }
   void become(float value) { real = value, domain = Domain::real; }
   void become(double value) { real64 = value, domain = Domain::real64; }
+  void become_sum(std::int32_t value) { integer = value, domain = Domain::sum; }
   void become_stored(std::int64_t value) { integer = value, domain = Domain::stored; }
+
+  std::int64_t rounded(const Round& round) const {
+    if (domain == Domain::real)
+      return static_cast<std::int64_t>(round_even(
+                 clamp_f32(real + static_cast<float>(round.before), round.lowest_real(), round.highest_real()))) +
+             round.after;
+    if (domain == Domain::real64) {
+      const double lowest = round.lowest - round.after, highest = round.highest - round.after;
+      const double shifted = real64 + round.before, raised = shifted > lowest ? shifted : lowest;
+      return static_cast<std::int64_t>(std::round(raised < highest ? raised : highest)) + round.after;
+    }
+    return std::clamp<std::int64_t>(integer + round.before + round.after, round.lowest, round.highest);
+  }
 };
 
-std::int64_t rounded(const OnItsWay& x, const Round& round) {
-  if (x.domain == Domain::real)
-    return static_cast<std::int64_t>(round_even(
-               clamp_f32(x.real + static_cast<float>(round.before), round.lowest_real(), round.highest_real()))) +
-           round.after;
-  if (x.domain == Domain::real64) {
-    const double lowest = round.lowest - round.after, highest = round.highest - round.after;
-    const double shifted = x.real64 + round.before, raised = shifted > lowest ? shifted : lowest;
-    return static_cast<std::int64_t>(std::round(raised < highest ? raised : highest)) + round.after;
-  }
-  return std::clamp<std::int64_t>(x.integer + round.before + round.after, round.lowest, round.highest);
+EpilogueReference::EpilogueReference(const Epilogue& epilogue, InputViews operands, const TensorView& y)
+    : epilogue_(epilogue), operands_(operands), y_(y), channels_(std::max<std::int64_t>(1, channels_of(y.shape))) {
+  std::size_t i = 0;
+  const auto add = [&](StageOperand kind) {
+    if (kind == StageOperand::stored && operands_[i].shape != y.shape) {
+      strides_.resize(operands_.size());
+      strides_[i] = broadcast_strides(operands_[i].shape, y.shape);
+    }
+    ++i;
+  };
+  for (const Stage& stage : epilogue.stages)
+    std::visit([&](const auto& s) { std::for_each(s.kOperands.begin(), s.kOperands.end(), add); }, stage);
 }
 
-}  // namespace
-
-EpilogueReference::EpilogueReference(const Epilogue& epilogue, InputViews operands, const TensorView& y)
-    : epilogue_(epilogue),
-      operands_(operands),
-      y_(y),
-      kinds_(epilogue.operands()),
-      channels_(std::max<std::int64_t>(1, channels_of(y.shape))) {}
-
 // Of the operand's element that stands beside this one of y.
-std::int64_t EpilogueReference::index_of(std::size_t operand, std::int64_t element) const {
+std::int64_t EpilogueReference::index_of(std::size_t operand, StageOperand kind, std::int64_t element) const {
   const Shape& shape = operands_[operand].shape;
-  switch (kinds_[operand]) {
+  switch (kind) {
     case StageOperand::row_f32: return element / channels_ / (y_.shape.elements() / channels_ / shape.elements());
     case StageOperand::stored: break;
     default: return shape.elements() == 1 ? 0 : element % channels_;
   }
   if (shape == y_.shape) return element;
-  const std::vector<std::int64_t> strides = broadcast_strides(shape, y_.shape);
+  const std::vector<std::int64_t>& strides = strides_[operand];
   std::int64_t index = 0;
   for (int axis = y_.shape.rank() - 1; axis >= 0; --axis) {
     index += element % y_.shape[axis] * strides[static_cast<std::size_t>(axis)];
@@ -321,10 +357,16 @@ std::int64_t EpilogueReference::index_of(std::size_t operand, std::int64_t eleme
   return index;
 }
 
-void EpilogueReference::store(std::int64_t element, std::int32_t value) const {
-  OnItsWay x{.integer = value};
+void EpilogueReference::store(std::int64_t element, std::int32_t value) const { finish(element, {.integer = value}); }
+
+void EpilogueReference::store_real(std::int64_t element, float value) const {
+  finish(element, {.real = value, .domain = Domain::real});
+}
+
+void EpilogueReference::finish(std::int64_t element, OnItsWay x) const {
   std::size_t operand = 0;
-  const auto at = [&](std::size_t i) { return index_of(operand + i, element); };
+  std::span<const StageOperand> kinds;
+  const auto at = [&](std::size_t i) { return index_of(operand + i, kinds[i], element); };
   const auto f32 = [&](std::size_t i) { return operands_[operand + i].as<float>()[at(i)]; };
   const auto s32 = [&](std::size_t i) { return operands_[operand + i].as<std::int32_t>()[at(i)]; };
   const auto byte = [&](std::size_t i) {
@@ -344,14 +386,23 @@ void EpilogueReference::store(std::int64_t element, std::int32_t value) const {
         x.integer = factor.apply(s.profile, integer());
       },
       [&](const DoubleScale&) { x.become(static_cast<double>(x.integer) * operands_[operand].as<double>()[at(0)]); },
-      [&](const Round& s) { x.become_stored(rounded(x, s)); },
+      [&](const Affine& s) { x.become(s.apply(x.as_real())); },
+      [&](const Divide& s) { x.become(x.real / s.divisor); },
+      [&](const Round& s) { x.become_stored(x.rounded(s)); },
       [&](const AddReal& s) { x.become(s.apply(integer(), byte(0))); },
+      [&](const Multiply& s) { x.become_sum(s.apply(integer(), byte(0))); },
+      [&](const FixedBinary& s) { x.become_sum(s.apply(integer(), byte(0))); },
       [&](const AddInteger& s) { x.become_stored(s.form.apply(integer(), byte(0), s.lowest, s.highest)); },
       [&](const ClampReal& s) { x.become(s.apply(x.real)); },
       [&](const Lookup&) { x.integer = std::to_integer<std::uint8_t>(operands_[operand].data[x.integer & 0xff]); }};
   for (const Stage& stage : epilogue_.stages) {
-    std::visit(apply, stage);
-    operand += std::visit([](const auto& s) { return s.kOperands.size(); }, stage);
+    std::visit(
+        [&](const auto& s) {
+          kinds = s.kOperands;
+          apply(s);
+        },
+        stage);
+    operand += kinds.size();
   }
   if (y_.dtype == DType::f32) y_.as<float>()[element] = x.real;
   else if (y_.dtype == DType::s32) y_.as<std::int32_t>()[element] = integer();

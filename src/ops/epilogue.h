@@ -4,7 +4,7 @@
 // epilogue does the rest. A value on its way is
 //   a sum     an exact s32 integer
 //   a real    f32, or f64 after DoubleScale
-//   stored    an integer of the 8-bit type `to`
+//   stored    an integer of the 8-bit type `to` (or, before the first stage, of another one)
 // and each stage says what it takes and gives. The scale is a stage like the others, so that an operator may have one,
 // none, or several (a product after a convolution), and whatever a later operator needs (a scale per row, a division by
 // a row's sum, a mask before a softmax) is one more stage. Bounds are always in stored units: values that stand in the
@@ -118,8 +118,34 @@ struct DoubleScale {
   static constexpr auto fields() { return std::tuple(); }
 };
 
+// sum or real -> real: f32(x) * multiplier + offset, one pair for all channels. With a multiplier of x_scale / y_scale
+// (divided by a count) and zero points in the offset these are means and sums of XNNPACK (StoredSumForm); a
+// product of two activations has no offset, one of two stored values that of QLinearMul: y's zero point.
+struct Affine {
+  static constexpr std::string_view kName = "affine";
+  static constexpr std::array<StageOperand, 0> kOperands{};
+  float multiplier = 1.0f;
+  float offset = 0.0f;
+  float apply(float value) const { return value * multiplier + offset; }
+  bool operator==(const Affine&) const = default;
+  static constexpr auto fields() {
+    return std::tuple(Field{"multiplier", &Affine::multiplier}, Field{"offset", &Affine::offset});
+  }
+};
+
+// real -> real: x / divisor.
+struct Divide {
+  static constexpr std::string_view kName = "divide";
+  static constexpr std::array<StageOperand, 0> kOperands{};
+  float divisor = 1.0f;
+  bool operator==(const Divide&) const = default;
+  static constexpr auto fields() { return std::tuple(Field{"divisor", &Divide::divisor}); }
+};
+
 // sum or real -> stored: clamp(rne(x + before) + after, lowest, highest); a sum is rounded already. `before` is a zero
 // point that its profile adds before rounding, `after` one that comes after it (and the 128 of relabelled values).
+// The clamp comes before the rounding, so that no conversion to an integer can overflow; the result is the same, and
+// that of NaN is the lowest value.
 struct Round {
   static constexpr std::string_view kName = "round";
   static constexpr std::array<StageOperand, 0> kOperands{};
@@ -163,6 +189,39 @@ struct AddReal {
   }
 };
 
+// stored -> sum: (value - value_zero_point) * (other - other_zero_point).
+struct Multiply {
+  static constexpr std::string_view kName = "multiply";
+  static constexpr std::array kOperands{StageOperand::stored};
+  std::int32_t value_zero_point = 0, other_zero_point = 0;
+  std::int32_t apply(std::int32_t value, std::int32_t other) const {
+    return (value - value_zero_point) * (other - other_zero_point);
+  }
+  bool operator==(const Multiply&) const = default;
+  static constexpr auto fields() {
+    return std::tuple(Field{"value_zero_point", &Multiply::value_zero_point},
+                      Field{"other_zero_point", &Multiply::other_zero_point});
+  }
+};
+
+// stored -> sum: FixedBinaryForm of the value (a) and the other operand (b), both without their zero points.
+struct FixedBinary {
+  static constexpr std::string_view kName = "fixed_binary";
+  static constexpr std::array kOperands{StageOperand::stored};
+  FixedBinaryForm form;
+  Profile profile = Profile::tflite_double;
+  std::int32_t value_zero_point = 0, other_zero_point = 0;
+  std::int32_t apply(std::int32_t value, std::int32_t other) const {
+    return form.apply(profile, value - value_zero_point, other - other_zero_point);
+  }
+  bool operator==(const FixedBinary&) const = default;
+  static constexpr auto fields() {
+    return std::tuple(Field{"form", &FixedBinary::form}, Field{"profile", &FixedBinary::profile},
+                      Field{"value_zero_point", &FixedBinary::value_zero_point},
+                      Field{"other_zero_point", &FixedBinary::other_zero_point});
+  }
+};
+
 // stored -> stored: IntegerAddForm; the value is a, the other operand b.
 struct AddInteger {
   static constexpr std::string_view kName = "add_integer";
@@ -201,8 +260,8 @@ struct Lookup {
   static constexpr auto fields() { return std::tuple(); }
 };
 
-using Stage = std::variant<AddRest, Scale, ScaleAndAdd, ScaleInRun, FixedScale, DoubleScale, Round, AddReal, AddInteger,
-                           ClampReal, Lookup>;
+using Stage = std::variant<AddRest, Scale, ScaleAndAdd, ScaleInRun, FixedScale, DoubleScale, Affine, Divide, Round,
+                           AddReal, Multiply, FixedBinary, AddInteger, ClampReal, Lookup>;
 
 template <>
 void encode(const Stage& stage, Bytes& out);
@@ -216,7 +275,7 @@ std::string print_structure(const Stage& stage);
 // ---- the whole ----
 
 // What an operator hands to its epilogue.
-enum class EpilogueInput { sum, stored };
+enum class EpilogueInput { sum, real, stored };
 
 struct Epilogue {
   std::vector<Stage> stages;  // none: the sum itself
@@ -258,6 +317,17 @@ struct Epilogue {
   static constexpr auto fields() { return std::tuple(Field{"stages", &Epilogue::stages}, Field{"to", &Epilogue::to}); }
 };
 
+// OpSpec::epilogue of operators with an attribute `epilogue`.
+template <class EpilogueAttrs, std::size_t operands>
+inline constexpr EpilogueTrait kEndsInEpilogue{
+    [](const Attrs& attrs) -> const Epilogue& { return attrs.as<EpilogueAttrs>().epilogue; },
+    [](const Attrs& attrs, const Epilogue& epilogue) -> Attrs {
+      auto changed = attrs.as<EpilogueAttrs>();
+      changed.epilogue = epilogue;
+      return changed;
+    },
+    operands};
+
 // The type of the result, or what does not fit: the order of stages, their numbers, their operands (facts from the
 // first one on) with a result of shape y.
 Result<DType> infer_epilogue(const Epilogue& epilogue, EpilogueInput input, InputFacts operands, const Shape& y);
@@ -274,14 +344,18 @@ class EpilogueReference {
   EpilogueReference(const Epilogue& epilogue, InputViews operands, const TensorView& y);
   // What becomes of the sum (or stored value) of an element of y, in y.
   void store(std::int64_t element, std::int32_t value) const;
+  // Of the real that the operator hands over.
+  void store_real(std::int64_t element, float value) const;
 
  private:
-  std::int64_t index_of(std::size_t operand, std::int64_t element) const;
+  struct OnItsWay;
+  void finish(std::int64_t element, OnItsWay x) const;
+  std::int64_t index_of(std::size_t operand, StageOperand kind, std::int64_t element) const;
 
   const Epilogue& epilogue_;
   InputViews operands_;
   TensorView y_;
-  std::vector<StageOperand> kinds_;
+  std::vector<std::vector<std::int64_t>> strides_;  // per operand, where one has another shape than y; else none
   std::int64_t channels_ = 1;
 };
 

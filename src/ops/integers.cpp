@@ -22,8 +22,10 @@ std::vector<std::int32_t> minus_zero_point(const ConstTensorView& x, const std::
 
 std::uint32_t wrapping_dot(Strided a, Strided b, std::int64_t count) {
   std::uint32_t sum = 0;
-  for (std::int64_t i = 0; i < count; ++i)
-    sum += static_cast<std::uint32_t>(a.data[i * a.stride] * b.data[i * b.stride]);
+  const auto at = [](const Strided& x, std::int64_t i) {
+    return x.list[static_cast<std::size_t>(x.first + i * x.stride)];
+  };
+  for (std::int64_t i = 0; i < count; ++i) sum += static_cast<std::uint32_t>(at(a, i) * at(b, i));
   return sum;
 }
 

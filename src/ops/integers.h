@@ -16,8 +16,10 @@ std::vector<std::int32_t> to_s32s(const ConstTensorView& tensor);
 // x - zero_point of an 8-bit tensor; one zero point, or one per index of the first axis.
 std::vector<std::int32_t> minus_zero_point(const ConstTensorView& x, const std::vector<std::int32_t>& zero_points);
 
+// Elements first, first + stride, ... of a list, which may be empty where none is read.
 struct Strided {
-  const std::int32_t* data = nullptr;
+  const std::vector<std::int32_t>& list;
+  std::int64_t first = 0;
   std::int64_t stride = 1;
 };
 std::uint32_t wrapping_dot(Strided a, Strided b, std::int64_t count);

@@ -35,6 +35,19 @@ bool identity_by_window(const Attrs& attrs, InputFacts) {
   return covers_one_element(attrs.as<WindowAttrs>().window);
 }
 
+// ---- s8 stored as u8 ----
+
+// What is added to s8 values that are stored as u8.
+inline constexpr std::int32_t kSignShift = 128;
+
+// Of operators with an attribute x_zero_point, of their first input.
+template <class ZeroPointAttrs>
+Attrs relabelled_x(const Attrs& attrs, const std::vector<bool>& is_relabelled) {
+  auto changed = attrs.as<ZeroPointAttrs>();
+  if (is_relabelled[0]) changed.x_zero_point += kSignShift;
+  return changed;
+}
+
 // ---- sums of products ----
 
 // Input 1 is [OC, ...]: as many as an output channel has weights.

@@ -6,7 +6,6 @@
 #include "kernels/conv/conv.h"
 #include "kernels/depthwise/depthwise.h"
 #include "kernels/eltwise/eltwise.h"
-#include "kernels/fixed/fixed.h"
 #include "kernels/float/float.h"
 #include "kernels/move/move.h"
 #include "kernels/plain/plain.h"
@@ -33,8 +32,6 @@ std::vector<const KernelChoice*> join_families() {
   add(depthwise_choices());
   add(depthwise_vnni_choices());
   add(dynamic_quantize_choices());
-  add(fixed_binary_choices());
-  add(fixed_requantize_choices());
   add(float_conv_choices());
   add(float_depthwise_choices());
   add(float_eltwise_choices());

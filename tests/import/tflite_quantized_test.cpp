@@ -119,8 +119,8 @@ TEST(TfliteQuantized, AdditionAndSubtractionRoundHalvesUp) {
   EXPECT_EQ(lowered(binary(0, 0), inputs).values, (Bytes{1, 2, 0, 124}));
   EXPECT_EQ(lowered(binary(0, 1), inputs).values, (Bytes{2, 3, 1, 125}));
   EXPECT_EQ(lowered(binary(41, 1), inputs).values, (Bytes{2, 3, 1, -125}));
-  EXPECT_EQ(lowered(binary(0, 0), inputs).operators.count("quantized_binary"), 1u);
-  EXPECT_EQ(lowered(binary(41, 0), inputs).operators.count("quantized_binary"), 1u);
+  EXPECT_EQ(lowered(binary(0, 0), inputs).operators.count("quantized_elementwise"), 1u);
+  EXPECT_EQ(lowered(binary(41, 0), inputs).operators.count("quantized_elementwise"), 1u);
 }
 
 // The zero point comes after the rounding: 0.5 to 0, 1.5 to 2.

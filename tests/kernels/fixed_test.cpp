@@ -1,16 +1,16 @@
 // Kernels of fixed-point operators against their references.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <iterator>
 #include <limits>
 
 #include "kernels/harness.h"
-#include "ops/fixed_binary/fixed_binary.h"
 #include "ops/fixed_l2_norm/fixed_l2_norm.h"
-#include "ops/fixed_requantize/fixed_requantize.h"
 #include "ops/integer_resize/integer_resize.h"
-#include "ops/integer_sum/integer_sum.h"
 #include "ops/quantize/quantize.h"
+#include "ops/quantized_elementwise/quantized_elementwise.h"
+#include "ops/quantized_pool/quantized_pool.h"
 #include "ops/quantized_softmax/quantized_softmax.h"
 
 namespace octavo::testing {
@@ -27,27 +27,59 @@ Tensor fixed_factors(std::mt19937& random, std::int64_t count, bool are_shifts) 
   return tensor;
 }
 
+std::set<std::string> check_elementwise(const Epilogue& epilogue, std::vector<std::optional<Tensor>> inputs,
+                                        std::vector<bool> is_constant = {}) {
+  return check_kernels({.spec = &kQuantizedElementwise,
+                        .attrs = QuantizedElementwiseAttrs{epilogue},
+                        .inputs = std::move(inputs),
+                        .is_constant = std::move(is_constant)});
+}
+
 TEST(FixedKernels, Requantize) {
   std::mt19937 random(1);
+  const Round round{.after = -3, .lowest = -120, .highest = 127};
+  const std::vector<bool> is_constant = {false, true, true, true};
   for (const Profile profile : kProfiles) {
     for (const Shape& shape : {Shape{7}, Shape{1, 5, 9, 17}, Shape{3, 40, 129}, Shape{0, 4}, Shape{4, 0}}) {
       for (const bool is_per_channel : {false, true}) {
         const std::int64_t count = is_per_channel ? shape[shape.rank() - 1] : 1;
-        const FixedRequantizeAttrs attrs{
-            .to = DType::s8, .profile = profile, .zero_point = -3, .lowest = -120, .highest = 127};
-        KernelCase test{.spec = &kFixedRequantize, .attrs = attrs};
-        test.inputs = {random_tensor(random, DType::s32, shape), fixed_factors(random, count, false),
-                       fixed_factors(random, count, true)};
-        test.is_constant = {false, true, true, true};
-        EXPECT_FALSE(check_kernels(test).empty());
-        test.inputs.push_back(random_tensor(random, DType::u8, {256}));
-        EXPECT_FALSE(check_kernels(test).empty());
+        const Tensor x = random_tensor(random, DType::s32, shape), factors = fixed_factors(random, count, false),
+                     shifts = fixed_factors(random, count, true), table = random_tensor(random, DType::u8, {256});
+        const Epilogue fixed{{FixedScale{profile}, round}, DType::s8};
+        EXPECT_FALSE(check_elementwise(fixed, {x, factors, shifts}, is_constant).empty());
+        EXPECT_FALSE(
+            check_elementwise(fixed.appended({{Lookup{}}, DType::s8}), {x, factors, shifts, table}, is_constant)
+                .empty());
         Tensor real(DType::f64, Shape{count});
         for (double& value : real.span<double>()) value = 1e-7 * static_cast<double>(random() % 100);
-        test.inputs[1] = real;
-        test.inputs[2] = std::nullopt;
-        EXPECT_FALSE(check_kernels(test).empty());
+        const Epilogue doubles{{DoubleScale{}, round, Lookup{}}, DType::s8};
+        EXPECT_FALSE(check_elementwise(doubles, {x, real, table}, is_constant).empty());
       }
+    }
+  }
+}
+
+// Halves go away from 0, and so does what is a little more; a little less does not.
+TEST(FixedKernels, RequantizeByDoubles) {
+  std::mt19937 random(6);
+  Tensor x(DType::s32, Shape{9, 61}), factors(DType::f64, Shape{61});
+  for (std::int32_t& value : x.span<std::int32_t>()) value = static_cast<std::int32_t>(random() % 1024) - 512;
+  const double halves[] = {0.5, std::nextafter(0.5, 0.0), std::nextafter(0.5, 1.0), 0.25, 1e300, 0.0, -0.5};
+  for (double& factor : factors.span<double>()) factor = halves[random() % std::size(halves)];
+  const Epilogue epilogue{{DoubleScale{}, Round{.after = 100, .lowest = 3}}, DType::u8};
+  const auto ran = check_elementwise(epilogue, {x, factors});
+  EXPECT_TRUE(kernels_missing(ran, "eltwise_q8").empty());
+}
+
+// Sums without a factor, or with one for all, in s32 and as bytes.
+TEST(FixedKernels, SumsWithoutFixedPoint) {
+  std::mt19937 random(9);
+  for (const Shape& shape : {Shape{}, Shape{7}, Shape{3, 5, 67}, Shape{0, 4}}) {
+    const Tensor x = random_tensor(random, DType::s32, shape);
+    for (const Epilogue& epilogue : {Epilogue{{}, DType::s32}, Epilogue{{Round{.after = 20, .lowest = 5}}, DType::u8},
+                                     Epilogue{{Affine{1e-8f, 7.5f}, Round{.highest = 250}}, DType::u8}}) {
+      const auto ran = check_elementwise(epilogue, {x});
+      EXPECT_TRUE(kernels_missing(ran, "eltwise_q8").empty());
     }
   }
 }
@@ -64,9 +96,7 @@ TEST(FixedKernels, RequantizeExtremes) {
   for (const Profile profile : kProfiles) {
     for (const std::int64_t channels : {1, 16, 61}) {
       for (int shift = -34; shift <= 33; ++shift) {
-        const FixedRequantizeAttrs attrs{
-            .to = DType::u8, .profile = profile, .zero_point = 128, .lowest = 0, .highest = 255};
-        KernelCase test{.spec = &kFixedRequantize, .attrs = attrs};
+        const Epilogue epilogue{{FixedScale{profile}, Round{.after = 128}}, DType::u8};
         Tensor x(DType::s32, Shape{12, channels}), m(DType::s32, Shape{channels}), s(DType::s32, Shape{channels});
         for (std::int64_t i = 0; i < x.elements(); ++i) {
           const std::int32_t near_half = static_cast<std::int32_t>(random() % 1024) - 512;
@@ -76,9 +106,8 @@ TEST(FixedKernels, RequantizeExtremes) {
           m.as<std::int32_t>()[c] = multipliers[random() % std::size(multipliers)];
           s.as<std::int32_t>()[c] = random() % 4 == 0 ? static_cast<std::int32_t>(random() % 68) - 34 : shift;
         }
-        test.inputs = {x, m, s};
-        const auto ran = check_kernels(test);
-        EXPECT_TRUE(kernels_missing(ran, "fixed_requantize").empty());
+        const auto ran = check_elementwise(epilogue, {x, m, s});
+        EXPECT_TRUE(kernels_missing(ran, "eltwise_q8").empty());
       }
     }
   }
@@ -96,17 +125,14 @@ TEST(FixedKernels, BinaryExtremes) {
     return FixedMultiplier{multipliers[random() % 4], static_cast<std::int32_t>(random() % 62) - 31};
   };
   for (const Profile profile : kProfiles) {
-    for (const FixedBinaryKind kind : {FixedBinaryKind::add, FixedBinaryKind::sub, FixedBinaryKind::mul}) {
+    for (int kind = 0; kind < count_of(FixedBinaryKind{}); ++kind) {
       for (int round = 0; round < 4; ++round) {
-        const FixedBinaryAttrs attrs{.form = {kind, factor(), factor(), factor()},
-                                     .profile = profile,
-                                     .a_zero_point = static_cast<std::int32_t>(random() % 256),
-                                     .b_zero_point = static_cast<std::int32_t>(random() % 256),
-                                     .zero_point = 100,
-                                     .lowest = 0,
-                                     .highest = 255};
-        const auto ran = check_kernels({.spec = &kFixedBinary, .attrs = attrs, .inputs = {a, b}});
-        EXPECT_TRUE(kernels_missing(ran, "fixed_binary").empty());
+        const FixedBinary fixed{.form = {static_cast<FixedBinaryKind>(kind), factor(), factor(), factor()},
+                                .profile = profile,
+                                .value_zero_point = static_cast<std::int32_t>(random() % 256),
+                                .other_zero_point = static_cast<std::int32_t>(random() % 256)};
+        const auto ran = check_elementwise({{fixed, Round{.after = 100}}, DType::u8}, {a, b});
+        EXPECT_TRUE(kernels_missing(ran, "eltwise_q8").empty());
       }
     }
   }
@@ -123,21 +149,20 @@ TEST(FixedKernels, Binary) {
   for (const Profile profile : kProfiles) {
     for (int kind = 0; kind < count_of(FixedBinaryKind{}); ++kind) {
       for (const Shapes& one : shapes) {
-        for (const DType b : {DType::u8, DType::s8}) {
-          const FixedBinaryAttrs attrs{
-              .form = FixedBinaryForm::of(static_cast<FixedBinaryKind>(kind), 0.031f, 0.0247f, 0.04f),
-              .profile = profile,
-              .a_zero_point = 117,
-              .b_zero_point = 11,
-              .zero_point = 20,
-              .lowest = 3,
-              .highest = 250};
-          KernelCase test{.spec = &kFixedBinary, .attrs = attrs};
-          test.inputs = {random_tensor(random, DType::u8, one.a), random_tensor(random, b, one.b)};
-          const auto ran = check_kernels(test);
-          EXPECT_EQ(ran.count("fixed_binary_portable"), 1u);
-          const bool has_vectors = b == DType::u8 && attrs.form.kind != FixedBinaryKind::prelu;
-          EXPECT_EQ(kernels_missing(ran, "fixed_binary").empty(), has_vectors);
+        for (const DType a : {DType::u8, DType::s8}) {
+          for (const DType b : {DType::u8, DType::s8}) {
+            const FixedBinary fixed{FixedBinaryForm::of(static_cast<FixedBinaryKind>(kind), 0.031f, 0.0247f, 0.04f),
+                                    profile, 117, 11};
+            const Round round{.after = 20, .lowest = 3, .highest = 250};
+            const Tensor left = random_tensor(random, a, one.a), right = random_tensor(random, b, one.b);
+            auto ran = check_elementwise({{fixed, round}, DType::u8}, {left, right});
+            EXPECT_EQ(ran.count("eltwise_q8_portable"), 1u);
+            const bool has_vectors = a == DType::u8 && b == DType::u8;
+            EXPECT_EQ(kernels_missing(ran, "eltwise_q8").empty(), has_vectors);
+            ran = check_elementwise({{fixed, round, Lookup{}}, DType::u8},
+                                    {left, right, random_tensor(random, DType::s8, {256})});
+            EXPECT_EQ(kernels_missing(ran, "eltwise_q8").empty(), has_vectors);
+          }
         }
       }
     }
@@ -147,21 +172,31 @@ TEST(FixedKernels, Binary) {
 TEST(FixedKernels, SumsAndLines) {
   std::mt19937 random(3);
   for (const DType dtype : {DType::u8, DType::s8}) {
-    for (const Shape& shape : {Shape{1, 49, 33}, Shape{5, 1, 7}, Shape{3, 20, 1}, Shape{2, 0, 3}}) {
-      KernelCase test{
-          .spec = &kIntegerSum, .attrs = IntegerSumAttrs{11}, .inputs = {random_tensor(random, dtype, shape)}};
-      EXPECT_FALSE(check_kernels(test).empty());
+    for (const Shape& shape : {Shape{1, 49, 1, 33}, Shape{5, 1, 1, 7}, Shape{3, 20, 1, 1}, Shape{2, 3, 2, 130}}) {
+      QuantizedPoolAttrs pool{
+          .window = unit_window({shape[1], shape[2]}), .x_zero_point = 11, .epilogue = {.to = DType::s32}};
+      KernelCase test{.spec = &kQuantizedPool, .attrs = pool, .inputs = {random_tensor(random, dtype, shape)}};
+      EXPECT_TRUE(kernels_missing(check_kernels(test), "pool_q8").empty());
+      for (const Profile profile : kProfiles) {
+        for (const std::int64_t factors : {std::int64_t{1}, shape[3]}) {
+          pool.epilogue = {{FixedScale{profile}, Round{.after = 20}}, DType::u8};
+          test.attrs = pool;
+          test.inputs = {test.inputs[0], fixed_factors(random, factors, false), fixed_factors(random, factors, true)};
+          EXPECT_TRUE(kernels_missing(check_kernels(test), "pool_q8").empty());
+        }
+      }
     }
     for (const Profile profile : kProfiles) {
       for (const FixedNormForm form : {FixedNormForm::in_factor, FixedNormForm::in_value}) {
-        const FixedL2NormAttrs norm{.form = form,
-                                    .to = DType::s8,
-                                    .profile = profile,
-                                    .x_zero_point = 5,
-                                    .zero_point = 0,
-                                    .lowest = -128,
-                                    .highest = 127};
+        FixedL2NormAttrs norm{.form = form,
+                              .profile = profile,
+                              .x_zero_point = 5,
+                              .epilogue = {{Round{.lowest = -128, .highest = 127}}, DType::s8}};
         KernelCase test{.spec = &kFixedL2Norm, .attrs = norm, .inputs = {random_tensor(random, dtype, {9, 31})}};
+        EXPECT_FALSE(check_kernels(test).empty());
+        norm.epilogue.stages.emplace_back(Lookup{});
+        test.attrs = norm;
+        test.inputs.push_back(random_tensor(random, DType::u8, {256}));
         EXPECT_FALSE(check_kernels(test).empty());
       }
       Tensor table(DType::s32, Shape{256});

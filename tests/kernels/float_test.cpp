@@ -133,10 +133,13 @@ TEST(FloatKernels, Products) {
         ran.merge(check(kMatmulInteger, NoAttrs{}, {left, right}));
         ran.merge(check(kMatmulInteger, NoAttrs{},
                         {left, right, random_tensor(random, at, {}), random_tensor(random, bt, {1})}));
-        QuantizedMatmulAttrs attrs{
-            .a_zero_point = at == DType::u8 ? 130 : -5, .b_zero_point = 3, .multiplier = 0.0007f, .zero_point = 100};
+        QuantizedMatmulAttrs attrs{.a_zero_point = at == DType::u8 ? 130 : -5, .b_zero_point = 3};
+        const std::vector<Stage> rounded{Affine{0.0007f}, Round{.after = 100, .lowest = 9}};
+        attrs.epilogue = {rounded, DType::u8};
         ran.merge(check(kQuantizedMatmul, attrs, {left, right}));
-        attrs.to = DType::s32;
+        attrs.epilogue = Epilogue{rounded, DType::u8}.appended({{Lookup{}}, DType::u8});
+        ran.merge(check(kQuantizedMatmul, attrs, {left, right, random_tensor(random, DType::s8, {256})}));
+        attrs.epilogue = {.to = DType::s32};
         ran.merge(check(kQuantizedMatmul, attrs, {left, right}));
       }
     }

@@ -96,24 +96,27 @@ TEST(PoolKernels, Quantized) {
   for (const PoolCase& pool : kCases) {
     for (DType x : {DType::u8, DType::s8}) {
       for (int variant = 0; variant < 8; ++variant) {
-        QuantizedPoolAttrs attrs{.window = pool.window, .to = x, .x_scale = 0.037f, .y_scale = 0.021f};
+        QuantizedPoolAttrs attrs{
+            .form = QuantizedPoolForm::real_average, .window = pool.window, .x_scale = 0.037f, .epilogue = {.to = x}};
         attrs.rounding = (variant & 1) != 0 ? Rounding::ceil : Rounding::floor;
         attrs.count_include_pad = (variant & 2) != 0;
-        if (pool.window.kernel[0] == pool.x[1])
-          attrs.form = (variant & 1) != 0 ? QuantizedPoolForm::global_average_pool : QuantizedPoolForm::average_pool;
         attrs.x_zero_point = x == DType::u8 ? 130 : -3;
-        attrs.zero_point = x == DType::u8 ? 7 : -20;
-        attrs.lowest = static_cast<std::int32_t>(range_of(x).lowest) + 1;
-        attrs.highest = static_cast<std::int32_t>(range_of(x).highest) - 9;
-        if ((variant & 4) != 0 && !attrs.count_include_pad) {
-          attrs.form = QuantizedPoolForm::integer_average;
-          attrs.profile = Profile::tflite_xnnpack;
+        Round round{.lowest = static_cast<std::int32_t>(range_of(x).lowest) + 1,
+                    .highest = static_cast<std::int32_t>(range_of(x).highest) - 9};
+        const bool is_global = pool.window.kernel[0] == pool.x[1] && (variant & 1) != 0;
+        const std::int32_t zero_point = x == DType::u8 ? 7 : -20;
+        std::vector<Stage>& stages = attrs.epilogue.stages;
+        if (is_global || (variant & 4) != 0) {
+          const bool is_average = (variant & 4) != 0 && !attrs.count_include_pad;
+          attrs.form = is_average ? QuantizedPoolForm::integer_average : QuantizedPoolForm::sum;
+          if (!is_average) stages.emplace_back(Affine{0.0123f, (variant & 4) != 0 ? 7.25f : 0.0f});
+          round.after = zero_point;
+        } else {
+          stages.emplace_back(Divide{0.021f});
+          round.before = zero_point;
         }
-        if ((variant & 6) == 6 && attrs.form == QuantizedPoolForm::global_average_pool) {
-          attrs.form = QuantizedPoolForm::stored_sum;
-          attrs.profile = Profile::tflite_xnnpack;
-          attrs.sum = {0.0123f, 7.25f};
-        }
+        stages.emplace_back(round);
+        if ((variant & 4) != 0) stages.emplace_back(Lookup{});
         KernelCase test{.spec = &kQuantizedPool, .attrs = attrs, .inputs = {random_tensor(random, x, pool.x)}};
         if ((variant & 4) != 0) test.inputs.push_back(random_tensor(random, DType::u8, {256}));
         ran.merge(check_kernels(test));

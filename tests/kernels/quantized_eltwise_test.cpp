@@ -1,8 +1,8 @@
-// quantized_binary kernels: all kinds, all broadcasts, all type pairs, tables, shifts.
+// quantized_elementwise kernels of two real values: all kinds, all broadcasts, all type pairs, tables, shifts.
 #include <gtest/gtest.h>
 
 #include "kernels/harness.h"
-#include "ops/quantized_binary/quantized_binary.h"
+#include "ops/quantized_elementwise/quantized_elementwise.h"
 
 namespace octavo::testing {
 namespace {
@@ -23,24 +23,29 @@ const Shapes kShapes[] = {
     {{0, 4}, {0, 4}},
 };
 
-QuantizedBinaryAttrs attrs_of(QuantizedBinaryKind kind, DType to, std::int32_t shift) {
-  QuantizedBinaryAttrs attrs{.kind = kind, .to = to};
-  attrs.add = AddForm::of(0.031f, 117, 0.0247f, -9, 0.04f, 3);
-  attrs.add.shift = kind == QuantizedBinaryKind::add ? shift : 0;
-  attrs.integer_add = IntegerAddForm::of(0.031f, 117, 0.0247f, -9, 0.04f, 3, -1);
-  if (kind == QuantizedBinaryKind::integer_add) shift = 0;
-  attrs.a_zero_point = 0;
-  attrs.b_zero_point = 11;
-  attrs.ratio = 0.0071f;
-  attrs.zero_point = to == DType::u8 ? 20 : -5;
-  attrs.shift = kind == QuantizedBinaryKind::mul ? shift : 0;
+enum class Kind { add, mul, integer_add };
+
+// Stored as `to` with `shift` added to both operands (but of integer_add) and the result.
+Epilogue epilogue_of(Kind kind, DType to, std::int32_t shift) {
   const IntegerRange range = range_of(to);
-  attrs.lowest = static_cast<std::int32_t>(range.lowest) + 3 - std::max(0, shift);
-  attrs.highest = static_cast<std::int32_t>(range.highest) - 2 - shift;
-  return attrs;
+  const Round round{.after = shift,
+                    .lowest = static_cast<std::int32_t>(range.lowest) + 3,
+                    .highest = static_cast<std::int32_t>(range.highest) - 2};
+  const AddForm form = AddForm::of(0.031f, 117, 0.0247f, -9, 0.04f, 3);
+  switch (kind) {
+    case Kind::add: return {{AddReal{Side::first, form.a_ratio, form.b_ratio, form.fixed, shift, shift}, round}, to};
+    case Kind::mul: return {{Multiply{shift, 11 + shift}, Affine{0.0071f, to == DType::u8 ? 20.0f : -5.0f}, round}, to};
+    case Kind::integer_add: break;
+  }
+  return {{AddInteger{IntegerAddForm::of(0.031f, 117, 0.0247f, -9, 0.04f, 3, -1), round.lowest, round.highest}}, to};
 }
 
-class QuantizedEltwise : public ::testing::TestWithParam<QuantizedBinaryKind> {};
+class QuantizedEltwise : public ::testing::TestWithParam<Kind> {};
+
+std::set<std::string> check(const Epilogue& epilogue, std::vector<std::optional<Tensor>> inputs) {
+  return check_kernels(
+      {.spec = &kQuantizedElementwise, .attrs = QuantizedElementwiseAttrs{epilogue}, .inputs = std::move(inputs)});
+}
 
 TEST_P(QuantizedEltwise, EqualsTheReference) {
   std::mt19937 random(1);
@@ -49,11 +54,11 @@ TEST_P(QuantizedEltwise, EqualsTheReference) {
     for (DType a : {DType::u8, DType::s8}) {
       for (DType b : {DType::u8, DType::s8}) {
         for (DType to : {DType::u8, DType::s8}) {
-          KernelCase test{.spec = &kQuantizedBinary, .attrs = attrs_of(GetParam(), to, 0)};
-          test.inputs = {random_tensor(random, a, shapes.a), random_tensor(random, b, shapes.b)};
-          ran.merge(check_kernels(test));
-          test.inputs.push_back(random_tensor(random, DType::s8, {256}));
-          ran.merge(check_kernels(test));
+          Epilogue epilogue = epilogue_of(GetParam(), to, 0);
+          const Tensor x = random_tensor(random, a, shapes.a), y = random_tensor(random, b, shapes.b);
+          ran.merge(check(epilogue, {x, y}));
+          epilogue.stages.emplace_back(Lookup{});
+          ran.merge(check(epilogue, {x, y, random_tensor(random, DType::s8, {256})}));
         }
       }
     }
@@ -63,36 +68,34 @@ TEST_P(QuantizedEltwise, EqualsTheReference) {
 
 TEST_P(QuantizedEltwise, ShiftsRelabelledValues) {
   std::mt19937 random(2);
-  KernelCase test{.spec = &kQuantizedBinary, .attrs = attrs_of(GetParam(), DType::u8, 128)};
-  test.inputs = {random_tensor(random, DType::u8, {3, 100}), random_tensor(random, DType::u8, {3, 100})};
-  EXPECT_FALSE(check_kernels(test).empty());
+  const Epilogue epilogue = epilogue_of(GetParam(), DType::u8, 128);
+  EXPECT_FALSE(check(epilogue, {random_tensor(random, DType::u8, {3, 100}), random_tensor(random, DType::u8, {3, 100})})
+                   .empty());
 }
 
 // Ratios of one half make many ties.
 TEST_P(QuantizedEltwise, RoundsTies) {
   std::mt19937 random(3);
-  QuantizedBinaryAttrs attrs = attrs_of(GetParam(), DType::u8, 0);
-  attrs.add = AddForm::of(0.5f, 0, 0.5f, 0, 1.0f, 7);
-  attrs.integer_add = IntegerAddForm::of(0.5f, 0, 0.5f, 0, 1.0f, 7, 1);
-  attrs.ratio = 0.5f;
-  KernelCase test{.spec = &kQuantizedBinary, .attrs = attrs};
-  test.inputs = {random_tensor(random, DType::u8, {256, 16}), random_tensor(random, DType::u8, {256, 16})};
-  EXPECT_FALSE(check_kernels(test).empty());
+  Epilogue epilogue = epilogue_of(GetParam(), DType::u8, 0);
+  const AddForm form = AddForm::of(0.5f, 0, 0.5f, 0, 1.0f, 7);
+  if (GetParam() == Kind::add) epilogue.stages[0] = AddReal{Side::first, form.a_ratio, form.b_ratio, form.fixed};
+  if (GetParam() == Kind::mul) std::get<Affine>(epilogue.stages[1]).multiplier = 0.5f;
+  if (GetParam() == Kind::integer_add)
+    std::get<AddInteger>(epilogue.stages[0]).form = IntegerAddForm::of(0.5f, 0, 0.5f, 0, 1.0f, 7, 1);
+  EXPECT_FALSE(
+      check(epilogue, {random_tensor(random, DType::u8, {256, 16}), random_tensor(random, DType::u8, {256, 16})})
+          .empty());
 }
 
 // Of a product whose zero point is added after the rounding.
 TEST(QuantizedMul, ShiftsByAnyZeroPoint) {
   std::mt19937 random(4);
-  KernelCase test{.spec = &kQuantizedBinary,
-                  .attrs = QuantizedBinaryAttrs{
-                      .kind = QuantizedBinaryKind::mul, .ratio = 0.004f, .lowest = -31, .highest = 224, .shift = 31}};
-  test.inputs = {random_tensor(random, DType::u8, {7, 100}), random_tensor(random, DType::u8, {7, 100})};
-  EXPECT_FALSE(check_kernels(test).empty());
+  const Epilogue epilogue{{Multiply{}, Affine{0.004f}, Round{.after = 31}}, DType::u8};
+  EXPECT_FALSE(check(epilogue, {random_tensor(random, DType::u8, {7, 100}), random_tensor(random, DType::u8, {7, 100})})
+                   .empty());
 }
 
-INSTANTIATE_TEST_SUITE_P(Kinds, QuantizedEltwise,
-                         ::testing::Values(QuantizedBinaryKind::add, QuantizedBinaryKind::mul,
-                                           QuantizedBinaryKind::integer_add));
+INSTANTIATE_TEST_SUITE_P(Kinds, QuantizedEltwise, ::testing::Values(Kind::add, Kind::mul, Kind::integer_add));
 
 }  // namespace
 }  // namespace octavo::testing

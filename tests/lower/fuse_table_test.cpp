@@ -46,7 +46,7 @@ TEST(FuseTable, ProductsInsideRoundAsProductsOfQuantizedValues) {
     b.output(b.quantize(b.binary(BinaryKind::mul, x, gate), 0x1.abca08p-7f, 21));
     if (!is_table) rewrite(b.graph, "fuse_binary", fuse_binary);
     rewrite(b.graph, "fuse_table", fuse_table);
-    EXPECT_EQ(count(b.graph, kQuantizedBinary), is_table ? 0 : 1);
+    EXPECT_EQ(count(b.graph, kQuantizedElementwise), is_table ? 0 : 1);
     const std::vector<Tensor> inputs = {Tensor::of(Shape{256}, all)};
     return evaluate(b.graph, inputs)->front();
   };
@@ -159,37 +159,30 @@ TEST(TableIntoProducer, AClampAfterTheAdditionInAConvolution) {
 }
 
 // Where the stored value is the rounded one and a shift (a product's zero point that comes after the rounding, s8
-// values stored as u8), bounds are those before the shift.
+// values stored as u8), bounds are those of stored values.
 TEST(TableIntoProducer, AClampAfterProductsAndSumsWithAShift) {
+  const auto elementwise = [](GraphBuilder& b, const Epilogue& epilogue, DType x) {
+    return b.add(kQuantizedElementwise, QuantizedElementwiseAttrs{epilogue},
+                 {b.input(x, {40, 40}), b.input(x, {40, 40})});
+  };
   for (const int shift : {-128, 10, 127}) {
     GraphBuilder b;
-    const QuantizedBinaryAttrs mul{.kind = QuantizedBinaryKind::mul,
-                                   .to = DType::s8,
-                                   .a_zero_point = 3,
-                                   .b_zero_point = -7,
-                                   .ratio = 0.0123f,
-                                   .lowest = -128 - shift,
-                                   .highest = 127 - shift,
-                                   .shift = shift};
-    const ValueId y = b.add(kQuantizedBinary, mul, {b.input(DType::s8, {40, 40}), b.input(DType::s8, {40, 40})});
-    expect_bounds(b, y, std::max(shift, -128), 100);
+    const Round round{.after = shift, .lowest = -128, .highest = 127};
+    const Epilogue mul{{Multiply{3, -7}, Affine{0.0123f}, round}, DType::s8};
+    expect_bounds(b, elementwise(b, mul, DType::s8), std::max(shift, -128), 100);
   }
   GraphBuilder b;
-  QuantizedBinaryAttrs add{.to = DType::u8, .add = AddForm::of(0.7f, 3, 0.8f, -7, 1.0f, 10), .lowest = -128};
-  add.highest = 127;
-  add.add.shift = 128;
-  const ValueId y = b.add(kQuantizedBinary, add, {b.input(DType::u8, {40, 40}), b.input(DType::u8, {40, 40})});
-  expect_bounds(b, y, 138, 250);
+  const AddForm form = AddForm::of(0.7f, 3, 0.8f, -7, 1.0f, 10);
+  const AddReal add{Side::first, form.a_ratio, form.b_ratio, form.fixed, 128, 128};
+  expect_bounds(b, elementwise(b, {{add, Round{.after = 128}}, DType::u8}, DType::u8), 138, 250);
 }
 
 TEST(TableIntoProducer, AClampAfterPoolsAndConvolutionsWithAShift) {
   GraphBuilder b;
-  QuantizedPoolAttrs pool{.form = QuantizedPoolForm::integer_average, .window = unit_window({2, 2}), .to = DType::u8};
-  pool.profile = Profile::tflite_xnnpack;
-  pool.x_zero_point = 128;
-  pool.lowest = -128;
-  pool.highest = 127;
-  pool.shift = 128;
+  const QuantizedPoolAttrs pool{.form = QuantizedPoolForm::integer_average,
+                                .window = unit_window({2, 2}),
+                                .x_zero_point = 128,
+                                .epilogue = {{Round{.after = 128}}, DType::u8}};
   expect_bounds(b, b.add(kQuantizedPool, pool, {b.input(DType::u8, {1, 9, 9, 3})}), 119, 150);
 
   GraphBuilder c;
@@ -203,6 +196,28 @@ TEST(TableIntoProducer, AClampAfterPoolsAndConvolutionsWithAShift) {
                            c.constant<std::int32_t>({3}, {300, -77, 0}), ValueId{},
                            c.constant<float>({3}, {0.003f, 0.004f, 0.005f}), c.input(DType::u8, {1, 9, 9, 3})});
   expect_bounds(c, y, 138, 250);
+}
+
+// Whatever has an epilogue takes bounds and tables.
+TEST(TableIntoProducer, ProductsOfActivationsAndNorms) {
+  for (const bool is_clamp : {true, false}) {
+    for (const bool is_norm : {true, false}) {
+      GraphBuilder b;
+      const Round round{.after = 100};
+      const FixedL2NormAttrs norm{.x_zero_point = 7, .epilogue = {{round}, DType::u8}};
+      const QuantizedMatmulAttrs matmul{.a_zero_point = 9, .epilogue = {{Affine{0.003f}, round}, DType::u8}};
+      const ValueId x = b.input(DType::u8, {9, 9});
+      const ValueId y =
+          is_norm ? b.add(kFixedL2Norm, norm, {x}) : b.add(kQuantizedMatmul, matmul, {x, b.input(DType::s8, {9, 9})});
+      if (is_clamp) {
+        expect_bounds(b, y, 60, 150);
+        continue;
+      }
+      b.output(b.add(kTable, NoAttrs{}, {y, b.random_constant(DType::s8, {256}, 2)}));
+      EXPECT_EQ(apply_exactly(b.graph, table_into_producer), 1);
+      EXPECT_EQ(b.graph.node_count(), 1);
+    }
+  }
 }
 
 TEST(TableIntoProducer, BinaryAndChainsOfTables) {

@@ -21,7 +21,8 @@ TEST(FuseBinary, AddAndMulWithBroadcastAndClamp) {
     b.output(b.quantize(b.unary(UnaryKind::clip, b.binary(kind, x, y), 0.0f, 3.0f), 0x1p-5f, 20));
     EXPECT_EQ(apply_exactly(b.graph, fuse_binary), 1);
     EXPECT_EQ(b.graph.node_count(), 1);
-    EXPECT_EQ(first(b.graph, kQuantizedBinary).attrs.as<QuantizedBinaryAttrs>().highest, 116);
+    const Epilogue& epilogue = first(b.graph, kQuantizedElementwise).attrs.as<QuantizedElementwiseAttrs>().epilogue;
+    EXPECT_EQ(epilogue.find<Round>()->highest, 116);
   }
 }
 
@@ -100,7 +101,7 @@ TEST(FuseSum, AnyAxes) {
       const ValueId zero = b.graph.add_constant("zero", Tensor::scalar(std::uint8_t{9}));
       b.output(b.add(kQuantize, QuantizeAttrs{.to = DType::u8, .profile = Profile::tflite_double}, {sum, scale, zero}));
       EXPECT_EQ(apply_exactly(b.graph, fuse_sum), 1);
-      EXPECT_EQ(count(b.graph, kIntegerSum), 1);
+      EXPECT_EQ(count(b.graph, kQuantizedPool), 1);
       EXPECT_EQ(count(b.graph, kReduce), 0);
       const bool are_neighbours = axes.back() - axes.front() + 1 == static_cast<std::int64_t>(axes.size());
       EXPECT_EQ(count(b.graph, kTranspose), are_neighbours ? 0 : 1);

@@ -79,22 +79,24 @@ TEST(Relabel, ASumInIntegersOfOneSignedOperand) {
 }
 
 TEST(Relabel, AdditionsAndProductsKeepTheirArithmetic) {
-  for (int form = 0; form < count_of(QuantizedBinaryKind{}); ++form) {
-    const auto kind = static_cast<QuantizedBinaryKind>(form);
-    SCOPED_TRACE(name_of(kind));
+  const AddForm form = AddForm::of(0.0173f, -3, 0.0291f, 77, 0.0313f, -41);
+  const Round round{.lowest = -41, .highest = 127}, after{.after = -41, .lowest = -41, .highest = 127};
+  const FixedBinaryForm fixed = FixedBinaryForm::of(FixedBinaryKind::sub, 0.0173f, 0.0291f, 0.0313f);
+  const std::vector<Stage> forms[] = {
+      {AddReal{Side::first, form.a_ratio, form.b_ratio, form.fixed}, round},
+      {Multiply{-3, 77}, Affine{0.0161f, -41.0f}, round},
+      {AddInteger{IntegerAddForm::of(0.0173f, -3, 0.0291f, 77, 0.0313f, -41, -1), -41, 127}},
+      {FixedBinary{fixed, Profile::tflite_double, -3, 77}, after}};
+  for (const std::vector<Stage>& stages : forms) {
+    SCOPED_TRACE(print(stages[0]));
     GraphBuilder b;
-    QuantizedBinaryAttrs attrs{
-        .kind = kind, .to = DType::s8, .add = AddForm::of(0.0173f, -3, 0.0291f, 77, 0.0313f, -41), .a_zero_point = -3};
-    attrs.integer_add = IntegerAddForm::of(0.0173f, -3, 0.0291f, 77, 0.0313f, -41, -1);
-    attrs.b_zero_point = 77;
-    attrs.ratio = 0.0161f;
-    attrs.zero_point = -41;
-    attrs.lowest = -41;
-    attrs.highest = 127;
+    QuantizedElementwiseAttrs attrs{{stages, DType::s8}};
     const ValueId y =
-        b.add(kQuantizedBinary, attrs, {b.input(DType::s8, {1, 64, 64}), b.input(DType::s8, {1, 64, 64})});
-    b.output(b.add(kQuantizedBinary, attrs,
-                   {y, b.random_constant(DType::s8, {64}), b.random_constant(DType::s8, {256}, 3)}));
+        b.add(kQuantizedElementwise, attrs, {b.input(DType::s8, {1, 64, 64}), b.input(DType::s8, {1, 64, 64})});
+    const ValueId mixed = b.add(kQuantizedElementwise, attrs, {b.input(DType::u8, {64}), y});
+    attrs.epilogue.stages.emplace_back(Lookup{});
+    b.output(b.add(kQuantizedElementwise, attrs,
+                   {mixed, b.random_constant(DType::s8, {64}), b.random_constant(DType::s8, {256}, 3)}));
     relabel(b.graph);
   }
 }
@@ -102,26 +104,21 @@ TEST(Relabel, AdditionsAndProductsKeepTheirArithmetic) {
 TEST(Relabel, PoolsSoftmaxMatmulAndStructure) {
   GraphBuilder b;
   ValueId x = b.quantize(b.input(DType::f32, {1, 4, 4, 6}), 0.013f, -3, DType::s8);
-  QuantizedPoolAttrs pool{.window = unit_window({3, 3}),
-                          .to = DType::s8,
-                          .x_scale = 0.013f,
-                          .y_scale = 0.017f,
-                          .x_zero_point = -3,
-                          .zero_point = 15};
-  pool.lowest = -128;
-  pool.highest = 127;
+  const QuantizedPoolAttrs pool{
+      .form = QuantizedPoolForm::real_average,
+      .window = unit_window({3, 3}),
+      .x_scale = 0.013f,
+      .x_zero_point = -3,
+      .epilogue = {{Divide{0.017f}, Round{.before = 15, .lowest = -128, .highest = 127}}, DType::s8}};
   x = b.add(kQuantizedPool, pool, {x});
   x = b.add(kPad, PadAttrs{PadMode::constant, {0, 1, 0, 0}, {0, 0, 0, 0}}, {x});
   x = b.add(kMaxPool, MaxPoolAttrs{unit_window({2, 1}), Rounding::floor, Layout::channels_last}, {x});
   x = b.add(kReshape, ReshapeAttrs{{2, 12}}, {x});
   const ValueId both = b.add(kConcat, ConcatAttrs{0}, {x, b.random_constant(DType::s8, {3, 12})});
-  const QuantizedMatmulAttrs matmul{.a_zero_point = 15,
-                                    .b_zero_point = -2,
-                                    .multiplier = 0.0031f,
-                                    .to = DType::s8,
-                                    .zero_point = 5,
-                                    .lowest = -128,
-                                    .highest = 127};
+  const QuantizedMatmulAttrs matmul{
+      .a_zero_point = 15,
+      .b_zero_point = -2,
+      .epilogue = {{Affine{0.0031f}, Round{.after = 5, .lowest = -128, .highest = 127}}, DType::s8}};
   const ValueId product = b.add(kQuantizedMatmul, matmul, {both, b.random_constant(DType::s8, {12, 7})});
   const QuantizedSoftmaxAttrs softmax{DType::s8, Profile::onnx, 1.0f / 256, -128};
   std::vector<float> exponentials;
@@ -129,6 +126,24 @@ TEST(Relabel, PoolsSoftmaxMatmulAndStructure) {
   const ValueId soft = b.add(kQuantizedSoftmax, softmax, {product, b.constant<float>({256}, exponentials)});
   b.output(b.dequantize(soft, 1.0f / 256, -128));
   b.output(soft);
+  relabel(b.graph);
+}
+
+TEST(Relabel, SumsNormsAndInterpolations) {
+  GraphBuilder b;
+  const ValueId x = b.quantize(b.input(DType::f32, {1, 4, 4, 6}), 0.013f, -3, DType::s8);
+  const Round round{.after = -7, .lowest = -100, .highest = 120};
+  const QuantizedPoolAttrs sum{
+      .window = unit_window({4, 4}), .x_zero_point = -3, .epilogue = {{FixedScale{}, round}, DType::s8}};
+  const ValueId total =
+      b.add(kQuantizedPool, sum, {x, b.constant<std::int32_t>({1}, {1 << 30}), b.constant<std::int32_t>({1}, {-2})});
+  const FixedL2NormAttrs norm{.x_zero_point = -7,
+                              .epilogue = {{Round{.lowest = -128, .highest = 127}, Lookup{}}, DType::s8}};
+  b.output(b.dequantize(b.add(kFixedL2Norm, norm, {total, b.random_constant(DType::s8, {256}, 5)}), 0.1f, 0));
+  const ValueId taps = b.constant<std::int32_t>({2, 2}, {0, 1, 2, 3});
+  const ValueId weights = b.constant<float>({2}, {100.0f, 700.0f});
+  const ValueId small = b.add(kIntegerResize, IntegerResizeAttrs{}, {x, taps, weights, taps, weights});
+  b.output(b.dequantize(small, 0.013f, -3));
   relabel(b.graph);
 }
 

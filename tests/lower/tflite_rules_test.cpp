@@ -101,7 +101,7 @@ TEST(FuseProduct, BecomesSumsAndOneRounding) {
   for (const bool has_bias : {false, true}) {
     const Graph after = apply_within_a_step(product_graph(has_bias, Profile::tflite_double), fuse_product);
     EXPECT_EQ(count(after, kQuantizedConv), 1);
-    EXPECT_EQ(count(after, kFixedRequantize), 1);
+    EXPECT_EQ(count(after, kQuantizedElementwise), 1);
     EXPECT_EQ(count(after, kMatmul), 0);
   }
 }

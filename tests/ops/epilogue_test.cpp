@@ -61,6 +61,39 @@ TEST(Epilogue, RoundTakesItsZeroPointBeforeOrAfter) {
       (U8{124, 124, 126, 255, 123}));
 }
 
+TEST(Epilogue, RoundSaturatesWithoutOverflow) {
+  using Limits = std::numeric_limits<std::int32_t>;
+  const std::vector<std::int32_t> sums{Limits::min(), Limits::max()};
+  const auto ends = [&](float scale, const Round& round) {
+    return finished<std::int8_t>({{Scale{}, round}, DType::s8}, sums, {floats({scale})});
+  };
+  const std::vector<std::int8_t> both{-128, 127};
+  for (const float scale : {1.0f, 1e30f}) {
+    EXPECT_EQ(ends(scale, {.lowest = -128, .highest = 127}), both);
+    EXPECT_EQ(ends(scale, {.before = 10, .lowest = -128, .highest = 127}), both);
+  }
+  EXPECT_EQ(finished<std::int8_t>({{Round{.after = 10, .lowest = -128, .highest = 127}}, DType::s8}, sums, {}), both);
+}
+
+TEST(Epilogue, AffineRoundsTheProductAndTheSum) {
+  // 1 / 4 + 2.5 is 2.75, 3 / 4 + 2.5 is 3.25.
+  EXPECT_EQ(finished<float>({{Affine{0.25f, 2.5f}}, DType::f32}, {1, 3}, {}), (std::vector<float>{2.75f, 3.25f}));
+  EXPECT_EQ(finished<std::uint8_t>({{Affine{0.25f, 2.5f}, Round{.after = 7}}, DType::u8}, {1, 3, 4}, {}),
+            (U8{10, 10, 11}));
+}
+
+TEST(Epilogue, RealsAreDividedAndRoundedWithTheZeroPointIn) {
+  const Epilogue epilogue{{Divide{2.0f}, Round{.before = 3}}, DType::u8};
+  Tensor y(DType::u8, {2});
+  ASSERT_TRUE(infer_epilogue(epilogue, EpilogueInput::real, {}, y.shape()).ok());
+  const EpilogueReference reference(epilogue, {}, y.view());
+  reference.store_real(0, 1.0f);
+  reference.store_real(1, 1e30f);
+  // 0.5 + 3 is 3.5: 4.
+  EXPECT_EQ(values<std::uint8_t>(y), (U8{4, 255}));
+  EXPECT_FALSE(infer_epilogue(epilogue, EpilogueInput::sum, {}, y.shape()).ok());
+}
+
 TEST(Epilogue, FixedScaleRoundsAsItsProfileSays) {
   // 2^30 * 2^(0 - 31): a half; -3 / 2 is -1 with halves up, and -2 with the high product's halves away from 0 last.
   const std::vector<Tensor> half = {ints({1 << 30}), ints({0})};
@@ -69,7 +102,8 @@ TEST(Epilogue, FixedScaleRoundsAsItsProfileSays) {
   for (Profile profile : {Profile::tflite_double, Profile::tflite_single}) {
     U8 expected;
     for (const std::int32_t sum : sums)
-      expected.push_back(static_cast<std::uint8_t>(FixedResult{{1 << 30, 0}, 100, 0, 255}.apply(profile, sum)));
+      expected.push_back(static_cast<std::uint8_t>(
+          std::clamp<std::int64_t>(std::int64_t{FixedMultiplier{1 << 30, 0}.apply(profile, sum)} + 100, 0, 255)));
     EXPECT_EQ(finished<std::uint8_t>(with(profile), sums, half), expected);
   }
   // A shift from a run is clamped to what there is.
@@ -97,6 +131,25 @@ TEST(Epilogue, AdditionsKeepTheOrderOfOperands) {
   };
   EXPECT_EQ(finished<std::uint8_t>(with(Side::first), {7}, {floats({1.0f}), bytes({20})}), (U8{17}));
   EXPECT_EQ(finished<std::uint8_t>(with(Side::second), {7}, {floats({1.0f}), bytes({20})}), (U8{24}));
+}
+
+TEST(Epilogue, AdditionIsTheSumOfWhatIsMeant) {
+  const AddForm form = AddForm::of(0.5f, 3, 0.25f, 4, 0.25f, 5);
+  const AddReal add{Side::first, form.a_ratio, form.b_ratio, form.fixed};
+  for (int a = 0; a < 256; ++a) {
+    // All ratios are powers of two, so that the exact answer is an integer.
+    for (int b = 0; b < 256; ++b) ASSERT_EQ(add.apply(a, b), static_cast<float>((a - 3) * 2 + (b - 4) + 5));
+  }
+}
+
+TEST(Epilogue, ProductsAreExact) {
+  const Epilogue epilogue{{Multiply{10, 5}, Affine{0.5f, 50.0f}, Round{}}, DType::u8};
+  EXPECT_EQ(finished<std::uint8_t>(epilogue, {10, 20, 20, 0}, {bytes({5, 10, 0, 255})}, EpilogueInput::stored),
+            (U8{50, 75, 25, 0}));
+  const FixedBinaryForm form = FixedBinaryForm::of(FixedBinaryKind::mul, 1.0f, 0.5f, 1.0f);
+  EXPECT_EQ(finished<std::uint8_t>({{FixedBinary{form, Profile::tflite_double, 10, 5}, Round{.after = 50}}, DType::u8},
+                                   {10, 20, 20, 0}, {bytes({5, 10, 0, 255})}, EpilogueInput::stored),
+            (U8{50, 75, 25, 0}));
 }
 
 TEST(Epilogue, IntegerAdditionIsThatOfTheRuleBook) {
@@ -156,6 +209,21 @@ TEST(Epilogue, OrderTypesAndNumbersAreChecked) {
   EXPECT_EQ(type({{FixedScale{Profile::onnx}, Round{}}, DType::u8}, {fact(DType::s32, {1}), fact(DType::s32, {1})}),
             std::nullopt);
   EXPECT_EQ(type({{Scale{}, ClampReal{1.0f, 0.0f}}, DType::f32}, {multiplier}), std::nullopt);
+  for (const Affine& affine : {Affine{infinity}, Affine{1.0f, infinity}})
+    EXPECT_EQ(type({{affine, Round{}}, DType::u8}, {}), std::nullopt);
+  EXPECT_EQ(type({{Divide{0.0f}, Round{}}, DType::u8}, {}, EpilogueInput::real), std::nullopt);
+  EXPECT_EQ(type({{Multiply{}, Affine{}, Round{}}, DType::u8}, {other}, EpilogueInput::stored), DType::u8);
+  for (const Multiply& product : {Multiply{256}, Multiply{0, -256}})
+    EXPECT_EQ(type({{product, Affine{}, Round{}}, DType::u8}, {other}, EpilogueInput::stored), std::nullopt);
+  const auto of_two = [&](const FixedBinary& fixed) {
+    return type({{fixed, Round{}}, DType::u8}, {other}, EpilogueInput::stored);
+  };
+  EXPECT_EQ(of_two({}), DType::u8);
+  EXPECT_EQ(of_two({.profile = Profile::pt2e}), std::nullopt);
+  EXPECT_EQ(of_two({.value_zero_point = 256}), std::nullopt);
+  EXPECT_EQ(of_two({.other_zero_point = -256}), std::nullopt);
+  for (const FixedMultiplier wrong : {FixedMultiplier{-1, 0}, FixedMultiplier{1, 31}, FixedMultiplier{1, -32}})
+    EXPECT_EQ(of_two({.form = {.kind = FixedBinaryKind::add, .a = wrong, .b = {}, .y = {}}}), std::nullopt);
 }
 
 TEST(Epilogue, EncodesDecodesAndPrints) {
@@ -230,13 +298,19 @@ TEST(Epilogue, RelabelledGivesTheSameResults) {
 
 TEST(Epilogue, RelabelledInputsAreStoredOnesWith128Added) {
   const AddForm form = AddForm::of(0.031f, 13, 0.047f, -5, 0.053f, 3);
-  const Epilogue epilogue{
-      {AddReal{Side::first, form.a_ratio, form.b_ratio, form.fixed}, Round{.lowest = -90, .highest = 111}}, DType::s8};
+  const Round last{.after = 3, .lowest = -90, .highest = 111};
+  const FixedBinaryForm fixed = FixedBinaryForm::of(FixedBinaryKind::sub, 0.031f, 0.047f, 0.053f);
   const Tensor other = Tensor::of<std::int8_t>({3}, std::vector<std::int8_t>{-128, 5, 127});
-  const auto expected = finished<std::int8_t>(epilogue, {-128, 3, 127}, {other}, EpilogueInput::stored);
-  const auto found =
-      finished<std::uint8_t>(epilogue.relabelled(true, {true}), {0, 131, 255}, {flipped(other)}, EpilogueInput::stored);
-  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(found[i], expected[i] + 128);
+  for (const std::vector<Stage>& stages :
+       {std::vector<Stage>{AddReal{Side::first, form.a_ratio, form.b_ratio, form.fixed}, last},
+        std::vector<Stage>{Multiply{13, -5}, Affine{0.0123f}, last},
+        std::vector<Stage>{FixedBinary{fixed, Profile::tflite_single, 13, -5}, last}}) {
+    const Epilogue epilogue{stages, DType::s8};
+    const auto expected = finished<std::int8_t>(epilogue, {-128, 3, 127}, {other}, EpilogueInput::stored);
+    const auto found = finished<std::uint8_t>(epilogue.relabelled(true, {true}), {0, 131, 255}, {flipped(other)},
+                                              EpilogueInput::stored);
+    for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(found[i], expected[i] + 128);
+  }
 }
 
 }  // namespace

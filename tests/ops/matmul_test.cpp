@@ -67,9 +67,7 @@ TEST(MatmulInteger, RefusesZeroPointsThatDoNotFit) {
 TEST(QuantizedMatmul, IsWhatOnnxRuntimeComputes) {
   const QuantizedMatmulAttrs attrs{.a_zero_point = 120,
                                    .b_zero_point = -9,
-                                   .multiplier = 0.013f * 0.021f / 0.05f,
-                                   .to = DType::u8,
-                                   .zero_point = 131};
+                                   .epilogue = {{Affine{0.013f * 0.021f / 0.05f}, Round{.after = 131}}, DType::u8}};
   const Tensor a = Tensor::of({3, 20}, ort_vectors::kMatmulA);
   const Tensor b = Tensor::of({20, 4}, ort_vectors::kMatmulB);
   EXPECT_EQ(values<std::uint8_t>(run(kQuantizedMatmul, attrs, {a, b})), ort_vectors::kMatmulY);
@@ -78,14 +76,17 @@ TEST(QuantizedMatmul, IsWhatOnnxRuntimeComputes) {
 TEST(QuantizedMatmul, RefusesAttributesOutOfRange) {
   const Fact a = fact(DType::u8, {2, 3});
   const Fact b = fact(DType::s8, {3, 4});
-  EXPECT_FALSE(refuses(kQuantizedMatmul, QuantizedMatmulAttrs{}, {a, b}));
-  EXPECT_TRUE(refuses(kQuantizedMatmul, QuantizedMatmulAttrs{.a_zero_point = -1}, {a, b}));
-  EXPECT_TRUE(refuses(kQuantizedMatmul, QuantizedMatmulAttrs{.b_zero_point = 128}, {a, b}));
-  EXPECT_TRUE(
-      refuses(kQuantizedMatmul, QuantizedMatmulAttrs{.multiplier = std::numeric_limits<float>::infinity()}, {a, b}));
-  EXPECT_TRUE(refuses(kQuantizedMatmul, QuantizedMatmulAttrs{.profile = Profile::tflite_single}, {a, b}));
-  EXPECT_TRUE(refuses(kQuantizedMatmul, QuantizedMatmulAttrs{.to = DType::f32}, {a, b}));
-  EXPECT_TRUE(refuses(kQuantizedMatmul, QuantizedMatmulAttrs{.lowest = 9, .highest = 8}, {a, b}));
+  const auto is_refused = [&](const Epilogue& epilogue, std::int32_t a_zero_point = 0, std::int32_t b_zero_point = 0) {
+    return refuses(kQuantizedMatmul, QuantizedMatmulAttrs{a_zero_point, b_zero_point, epilogue}, {a, b});
+  };
+  const Epilogue rounded{{Affine{}, Round{}}, DType::u8};
+  EXPECT_FALSE(is_refused(rounded));
+  EXPECT_FALSE(is_refused({.to = DType::s32}));
+  EXPECT_TRUE(is_refused(rounded, -1));
+  EXPECT_TRUE(is_refused(rounded, 0, 128));
+  EXPECT_TRUE(is_refused({{Affine{std::numeric_limits<float>::infinity()}, Round{}}, DType::u8}));
+  EXPECT_TRUE(is_refused({{Affine{}, Round{}}, DType::f32}));
+  EXPECT_TRUE(is_refused({{Affine{}, Round{.lowest = 9, .highest = 8}}, DType::u8}));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // max_pool, average_pool and quantized_pool.
 #include <cmath>
 
+#include "base/requantize.h"
 #include "ops/average_pool/average_pool.h"
 #include "ops/max_pool/max_pool.h"
 #include "ops/quantized_pool/quantized_pool.h"
@@ -63,46 +64,49 @@ TEST(AveragePool, DividesByThePaddedImageOnly) {
   EXPECT_EQ(values<float>(run(kAveragePool, attrs, {x})), (std::vector<float>{1.5f, 4.0f}));
 }
 
+// Averages as ONNX Runtime has them.
+Epilogue average_epilogue(float y_scale, std::int32_t zero_point) {
+  return {{Divide{y_scale}, Round{.before = zero_point}}, DType::u8};
+}
+
 TEST(QuantizedPool, IsWhatOnnxRuntimeComputes) {
   const Tensor x = Tensor::of({1, 5, 5, 3}, ort_vectors::kPoolX);
-  QuantizedPoolAttrs attrs{
-      .window = square(3, 2, 1), .x_scale = 0.05f, .y_scale = 0.05f, .x_zero_point = 100, .zero_point = 7};
+  QuantizedPoolAttrs attrs{.form = QuantizedPoolForm::real_average,
+                           .window = square(3, 2, 1),
+                           .x_scale = 0.05f,
+                           .x_zero_point = 100,
+                           .epilogue = average_epilogue(0.05f, 7)};
   EXPECT_EQ(values<std::uint8_t>(run(kQuantizedPool, attrs, {x})), ort_vectors::kAverageY);
   attrs.window = square(2, 2, 0);
   attrs.rounding = Rounding::ceil;
   attrs.count_include_pad = true;
-  attrs.y_scale = 0.02f;
-  attrs.zero_point = 60;
+  attrs.epilogue = average_epilogue(0.02f, 60);
   EXPECT_EQ(values<std::uint8_t>(run(kQuantizedPool, attrs, {x})), ort_vectors::kAveragePaddedY);
-  const QuantizedPoolAttrs global{.form = QuantizedPoolForm::global_average_pool,
-                                  .window = unit_window({5, 5}),
-                                  .x_scale = 0.05f,
-                                  .y_scale = 0.0125f,
-                                  .x_zero_point = 100,
-                                  .zero_point = 100};
+  const Affine share{global_average_multiplier(0.05f, 0.0125f, 25)};
+  const QuantizedPoolAttrs global{
+      .window = unit_window({5, 5}), .x_zero_point = 100, .epilogue = {{share, Round{.after = 100}}, DType::u8}};
   EXPECT_EQ(values<std::uint8_t>(run(kQuantizedPool, global, {x})), ort_vectors::kGlobalY);
 }
 
 // 10 / 4 and 14 / 4 with the zero point in the offset, which decides where halves go.
-TEST(QuantizedPool, StoredSumRoundsOnce) {
+TEST(QuantizedPool, SumsRoundOnce) {
   const Tensor x = Tensor::of<std::int8_t>({1, 2, 2, 2}, std::vector<std::int8_t>{1, -1, 2, -2, 3, -3, 4, -8});
-  QuantizedPoolAttrs attrs{.form = QuantizedPoolForm::stored_sum, .window = unit_window({2, 2}), .to = DType::s8};
-  attrs.profile = Profile::tflite_xnnpack;
-  attrs.lowest = -3;
-  attrs.highest = 127;
-  attrs.sum = {0.25f, 1.0f};
-  EXPECT_EQ(values<std::int8_t>(run(kQuantizedPool, attrs, {x})), (std::vector<std::int8_t>{4, -2}));
-  attrs.sum = {0.25f, 0.0f};
-  EXPECT_EQ(values<std::int8_t>(run(kQuantizedPool, attrs, {x})), (std::vector<std::int8_t>{2, -3}));
+  const auto mean = [&](float offset) {
+    const QuantizedPoolAttrs attrs{
+        .window = unit_window({2, 2}),
+        .epilogue = {{Affine{0.25f, offset}, Round{.lowest = -3, .highest = 127}}, DType::s8}};
+    return values<std::int8_t>(run(kQuantizedPool, attrs, {x}));
+  };
+  EXPECT_EQ(mean(1.0f), (std::vector<std::int8_t>{4, -2}));
+  EXPECT_EQ(mean(0.0f), (std::vector<std::int8_t>{2, -3}));
 }
 
 TEST(QuantizedPool, ShiftStoresRelabelledValues) {
   const Tensor x = Tensor::of<std::uint8_t>({1, 1, 2, 1}, std::vector<std::uint8_t>{0, 255});
-  const QuantizedPoolAttrs attrs{.window = {{1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}},
+  const QuantizedPoolAttrs attrs{.form = QuantizedPoolForm::real_average,
+                                 .window = unit_window({1, 1}),
                                  .x_zero_point = 128,
-                                 .lowest = -128,
-                                 .highest = 127,
-                                 .shift = 128};
+                                 .epilogue = {{Divide{}, Round{.after = 128}}, DType::u8}};
   EXPECT_EQ(values<std::uint8_t>(run(kQuantizedPool, attrs, {x})), (std::vector<std::uint8_t>{0, 255}));
 }
 
@@ -110,24 +114,41 @@ TEST(QuantizedPool, TableComesLast) {
   const Tensor x = Tensor::of<std::uint8_t>({1, 1, 2, 1}, std::vector<std::uint8_t>{10, 20});
   std::vector<std::int8_t> entries(256, 0);
   entries[15] = -3;
-  const QuantizedPoolAttrs attrs{.window = {{1, 2}, {1, 1}, {1, 1}, {0, 0}, {0, 0}}};
+  const QuantizedPoolAttrs attrs{.form = QuantizedPoolForm::real_average,
+                                 .window = unit_window({1, 2}),
+                                 .epilogue = {{Divide{}, Round{}, Lookup{}}, DType::u8}};
   EXPECT_EQ(values<std::int8_t>(run(kQuantizedPool, attrs, {x, Tensor::of({256}, entries)})),
             (std::vector<std::int8_t>{-3}));
 }
 
 TEST(QuantizedPool, RefusesAttributesOutOfRange) {
   const Fact x = fact(DType::u8, {1, 4, 4, 3});
-  const Window window = square(2, 1, 0);
-  EXPECT_FALSE(refuses(kQuantizedPool, QuantizedPoolAttrs{.window = window}, {x}));
-  EXPECT_TRUE(refuses(kQuantizedPool,
-                      QuantizedPoolAttrs{.form = QuantizedPoolForm::global_average_pool, .window = window}, {x}));
-  EXPECT_TRUE(refuses(kQuantizedPool, QuantizedPoolAttrs{.window = window, .y_scale = 0.0f}, {x}));
-  EXPECT_TRUE(refuses(kQuantizedPool, QuantizedPoolAttrs{.window = window, .x_zero_point = 256}, {x}));
-  EXPECT_TRUE(refuses(kQuantizedPool, QuantizedPoolAttrs{.window = window, .highest = 256}, {x}));
-  EXPECT_TRUE(refuses(kQuantizedPool, QuantizedPoolAttrs{.window = window, .shift = 1}, {x}));
-  EXPECT_TRUE(refuses(kQuantizedPool, QuantizedPoolAttrs{.window = window, .profile = Profile::tflite_double}, {x}));
-  EXPECT_TRUE(refuses(kQuantizedPool, QuantizedPoolAttrs{.window = window}, {x, fact(DType::f32, {256})}));
-  EXPECT_TRUE(refuses(kQuantizedPool, QuantizedPoolAttrs{.window = window}, {x, fact(DType::u8, {255})}));
+  const auto of = [](QuantizedPoolForm form, const Epilogue& epilogue) {
+    return QuantizedPoolAttrs{.form = form, .window = square(2, 1, 0), .epilogue = epilogue};
+  };
+  const auto is_refused = [&](const QuantizedPoolAttrs& attrs) { return refuses(kQuantizedPool, attrs, {x}); };
+  using enum QuantizedPoolForm;
+  const Epilogue rounded{{Round{}}, DType::u8}, average = average_epilogue(1.0f, 0);
+  EXPECT_FALSE(is_refused(of(sum, rounded)));
+  EXPECT_FALSE(is_refused(of(integer_average, rounded)));
+  EXPECT_FALSE(is_refused(of(real_average, average)));
+  EXPECT_TRUE(is_refused(of(sum, average)));
+  EXPECT_TRUE(is_refused(of(real_average, average_epilogue(0.0f, 0))));
+  EXPECT_TRUE(is_refused(of(sum, {{Round{.highest = 256}}, DType::u8})));
+  EXPECT_TRUE(is_refused(of(sum, {{Round{.after = 256}}, DType::u8})));
+  QuantizedPoolAttrs attrs = of(real_average, average);
+  attrs.x_scale = 0.0f;
+  EXPECT_TRUE(is_refused(attrs));
+  attrs = of(sum, rounded);
+  attrs.x_zero_point = 256;
+  EXPECT_TRUE(is_refused(attrs));
+  attrs = of(integer_average, rounded);
+  attrs.window = {{2049, 1}, {1, 1}, {1, 1}, {2048, 0}, {2048, 0}};
+  EXPECT_TRUE(is_refused(attrs));
+  const QuantizedPoolAttrs table = of(sum, {{Round{}, Lookup{}}, DType::u8});
+  EXPECT_FALSE(refuses(kQuantizedPool, table, {x, fact(DType::u8, {256})}));
+  EXPECT_TRUE(refuses(kQuantizedPool, table, {x, fact(DType::f32, {256})}));
+  EXPECT_TRUE(refuses(kQuantizedPool, table, {x, fact(DType::u8, {255})}));
 }
 
 }  // namespace

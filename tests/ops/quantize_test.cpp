@@ -1,9 +1,9 @@
-// quantize, dequantize, dynamic_quantize, table, quantized_binary and quantized_softmax.
+// quantize, dequantize, dynamic_quantize, table, quantized_elementwise and quantized_softmax.
 #include "ops/quantize/quantize.h"
 
 #include "ops/dequantize/dequantize.h"
 #include "ops/dynamic_quantize/dynamic_quantize.h"
-#include "ops/quantized_binary/quantized_binary.h"
+#include "ops/quantized_elementwise/quantized_elementwise.h"
 #include "ops/quantized_softmax/quantized_softmax.h"
 #include "ops/table/table.h"
 #include "ops_test.h"
@@ -131,26 +131,40 @@ TEST(Table, ReadsBySignedOrUnsignedByte) {
   EXPECT_TRUE(refuses(kTable, NoAttrs{}, {fact(DType::u8, {3}), fact(DType::s32, {256})}));
 }
 
-TEST(QuantizedBinary, BroadcastsAndRoundsOnce) {
-  const Tensor a = Tensor::of<std::uint8_t>({2, 1}, std::vector<std::uint8_t>{10, 20});
-  const Tensor b = Tensor::of<std::int8_t>({2}, std::vector<std::int8_t>{-3, 5});
-  const QuantizedBinaryAttrs add{.add = AddForm::of(0.5f, 0, 0.5f, 0, 1.0f, 100)};
-  EXPECT_EQ(values<std::uint8_t>(run(kQuantizedBinary, add, {a, b})), (std::vector<std::uint8_t>{104, 108, 108, 112}));
-  const QuantizedBinaryAttrs mul{
-      .kind = QuantizedBinaryKind::mul, .a_zero_point = 10, .b_zero_point = 5, .ratio = 0.5f, .zero_point = 50};
-  EXPECT_EQ(values<std::uint8_t>(run(kQuantizedBinary, mul, {a, b})), (std::vector<std::uint8_t>{50, 50, 10, 50}));
+QuantizedElementwiseAttrs addition(const AddForm& form, const Round& round = {}) {
+  return {{{AddReal{Side::first, form.a_ratio, form.b_ratio, form.fixed}, round}, DType::u8}};
 }
 
-TEST(QuantizedBinary, RefusesWhatDoesNotFit) {
+TEST(QuantizedElementwise, BroadcastsAndRoundsOnce) {
+  const Tensor a = Tensor::of<std::uint8_t>({2, 1}, std::vector<std::uint8_t>{10, 20});
+  const Tensor b = Tensor::of<std::int8_t>({2}, std::vector<std::int8_t>{-3, 5});
+  const QuantizedElementwiseAttrs add = addition(AddForm::of(0.5f, 0, 0.5f, 0, 1.0f, 100));
+  EXPECT_EQ(values<std::uint8_t>(run(kQuantizedElementwise, add, {a, b})),
+            (std::vector<std::uint8_t>{104, 108, 108, 112}));
+  const QuantizedElementwiseAttrs mul{{{Multiply{10, 5}, Affine{0.5f, 50.0f}, Round{}}, DType::u8}};
+  EXPECT_EQ(values<std::uint8_t>(run(kQuantizedElementwise, mul, {a, b})), (std::vector<std::uint8_t>{50, 50, 10, 50}));
+}
+
+TEST(QuantizedElementwise, RefusesWhatDoesNotFit) {
   const Fact a = fact(DType::u8, {2, 3});
-  EXPECT_FALSE(refuses(kQuantizedBinary, QuantizedBinaryAttrs{}, {a, fact(DType::s8, {3})}));
-  EXPECT_TRUE(refuses(kQuantizedBinary, QuantizedBinaryAttrs{}, {a, fact(DType::s8, {2})}));
-  EXPECT_TRUE(refuses(kQuantizedBinary, QuantizedBinaryAttrs{}, {a, fact(DType::f32, {3})}));
-  EXPECT_TRUE(refuses(kQuantizedBinary, QuantizedBinaryAttrs{.add = {.a_ratio = kNan}}, {a, a}));
-  EXPECT_TRUE(
-      refuses(kQuantizedBinary, QuantizedBinaryAttrs{.kind = QuantizedBinaryKind::mul, .b_zero_point = -1}, {a, a}));
-  EXPECT_TRUE(refuses(kQuantizedBinary, QuantizedBinaryAttrs{.to = DType::s8}, {a, a}));
-  EXPECT_TRUE(refuses(kQuantizedBinary, QuantizedBinaryAttrs{}, {a, a, fact(DType::u8, {16, 16})}));
+  const QuantizedElementwiseAttrs add = addition({});
+  EXPECT_FALSE(refuses(kQuantizedElementwise, add, {a, fact(DType::s8, {3})}));
+  EXPECT_FALSE(refuses(kQuantizedElementwise, add, {fact(DType::s8, {3}), a}));
+  EXPECT_TRUE(refuses(kQuantizedElementwise, add, {a, fact(DType::s8, {2})}));
+  EXPECT_TRUE(refuses(kQuantizedElementwise, add, {a, fact(DType::f32, {3})}));
+  EXPECT_TRUE(refuses(kQuantizedElementwise, add, {fact(DType::s32, {2, 3}), a}));
+  EXPECT_TRUE(refuses(kQuantizedElementwise, addition({.a_ratio = kNan}), {a, a}));
+  QuantizedElementwiseAttrs other = add;
+  other.epilogue.to = DType::s8;
+  EXPECT_TRUE(refuses(kQuantizedElementwise, other, {a, a}));
+  EXPECT_TRUE(refuses(kQuantizedElementwise, add, {a, a, fact(DType::u8, {256})}));
+  other = add;
+  other.epilogue.stages.emplace_back(Lookup{});
+  EXPECT_FALSE(refuses(kQuantizedElementwise, other, {a, a, fact(DType::u8, {256})}));
+  EXPECT_TRUE(refuses(kQuantizedElementwise, other, {a, a, fact(DType::u8, {16, 16})}));
+  // More elements than there may be.
+  constexpr std::int64_t kMany = std::int64_t{1} << 32;
+  EXPECT_TRUE(refuses(kQuantizedElementwise, add, {fact(DType::u8, {kMany, 1}), fact(DType::u8, {1, kMany})}));
 }
 
 Tensor exponentials(float scale, std::int64_t length) {

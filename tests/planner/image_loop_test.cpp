@@ -66,11 +66,12 @@ TEST(ImageCalls, OnlyWhatKeepsImagesApart) {
   const auto sum = [] { return testing::weighted_sum(); };
   EXPECT_EQ(steps_in_loop(graph_of(kTable, NoAttrs{}, {Shape{4, 6}}, {table})), 1);
   EXPECT_EQ(steps_in_loop(graph_of(kTable, NoAttrs{}, {Shape{5, 6}}, {table})), 0) << "not the batch";
-  EXPECT_EQ(steps_in_loop(graph_of(kQuantizedBinary, sum(), {Shape{4, 6}, Shape{4, 6}})), 1);
-  EXPECT_EQ(steps_in_loop(graph_of(kQuantizedBinary, sum(), {Shape{4, 6}}, {row})), 1) << "a constant for every image";
-  EXPECT_EQ(steps_in_loop(graph_of(kQuantizedBinary, sum(), {Shape{4, 6}}, {batch_of_rows})), 0)
+  EXPECT_EQ(steps_in_loop(graph_of(kQuantizedElementwise, sum(), {Shape{4, 6}, Shape{4, 6}})), 1);
+  EXPECT_EQ(steps_in_loop(graph_of(kQuantizedElementwise, sum(), {Shape{4, 6}}, {row})), 1)
+      << "a constant for every image";
+  EXPECT_EQ(steps_in_loop(graph_of(kQuantizedElementwise, sum(), {Shape{4, 6}}, {batch_of_rows})), 0)
       << "a constant of each image";
-  EXPECT_EQ(steps_in_loop(graph_of(kQuantizedBinary, sum(), {Shape{4, 4}, Shape{4}})), 0)
+  EXPECT_EQ(steps_in_loop(graph_of(kQuantizedElementwise, sum(), {Shape{4, 4}, Shape{4}})), 0)
       << "a row that only looks like a batch";
   EXPECT_EQ(steps_in_loop(graph_of(kTranspose, TransposeAttrs{.perm = {0, 2, 1}}, {Shape{4, 4, 6}})), 1);
   EXPECT_EQ(steps_in_loop(graph_of(kTranspose, TransposeAttrs{.perm = {1, 0, 2}}, {Shape{4, 4, 6}})), 0);

@@ -107,7 +107,7 @@ TEST(Plan, AnInputThatIsStillNeededIsNotTakenOver) {
   const ValueId table = graph.add_constant("table", random_bytes(Shape{256}, 1));
   const ValueId a = add_or_die(graph, kTable, NoAttrs{}, {x, table}, "a");
   const ValueId b = add_or_die(graph, kTable, NoAttrs{}, {a, table}, "b");
-  const ValueId c = add_or_die(graph, kQuantizedBinary, testing::weighted_sum(), {a, b}, "c");
+  const ValueId c = add_or_die(graph, kQuantizedElementwise, testing::weighted_sum(), {a, b}, "c");
   graph.add_output(c, "y");
   const Plan plan = plan_of(graph);
   EXPECT_NE(output_of(plan, 1).offset, input_of(plan, 1).offset);
@@ -119,8 +119,8 @@ TEST(Plan, AnInputThatIsReadTwiceIsNotTakenOver) {
   const ValueId x = graph.add_input("x", DType::u8, Shape{1000});
   const ValueId table = graph.add_constant("table", random_bytes(Shape{256}, 1));
   const ValueId a = add_or_die(graph, kTable, NoAttrs{}, {x, table}, "a");
-  const ValueId b = add_or_die(graph, kQuantizedBinary, testing::weighted_sum(), {a, a}, "b");
-  const ValueId c = add_or_die(graph, kQuantizedBinary, testing::weighted_sum(), {b, x}, "c");
+  const ValueId b = add_or_die(graph, kQuantizedElementwise, testing::weighted_sum(), {a, a}, "b");
+  const ValueId c = add_or_die(graph, kQuantizedElementwise, testing::weighted_sum(), {b, x}, "c");
   graph.add_output(add_or_die(graph, kTable, NoAttrs{}, {c, table}, "d"), "y");
   const Plan plan = plan_of(graph);
   EXPECT_NE(output_of(plan, 1).offset, input_of(plan, 1).offset) << "a kernel may read one operand ahead of the other";

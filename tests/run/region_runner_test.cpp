@@ -25,7 +25,7 @@ Graph loop_graph(std::int64_t images) {
     return add_or_die(graph, kTable, NoAttrs{}, {value, table}, name);
   };
   const ValueId first = through_table(x, "first");
-  const ValueId sum = add_or_die(graph, kQuantizedBinary, testing::weighted_sum(), {first, x}, "sum");
+  const ValueId sum = add_or_die(graph, kQuantizedElementwise, testing::weighted_sum(), {first, x}, "sum");
   const ValueId joined = add_or_die(graph, kConcat, ConcatAttrs{.axis = 2}, {sum, first}, "joined");
   const ValueId kept = through_table(joined, "kept");
   const auto flat = [&](ValueId value, const std::string& name) {

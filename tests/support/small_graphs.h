@@ -30,7 +30,10 @@ inline ValueId add_or_die(Graph& graph, const OpSpec& spec, Attrs attrs, std::ve
   return value ? *value : ValueId{0};
 }
 
-inline QuantizedBinaryAttrs weighted_sum() { return {.add = AddForm::of(0.5f, 3, 0.75f, 200, 1.0f, 17)}; }
+inline QuantizedElementwiseAttrs weighted_sum() {
+  const AddForm form = AddForm::of(0.5f, 3, 0.75f, 200, 1.0f, 17);
+  return {{{AddReal{Side::first, form.a_ratio, form.b_ratio, form.fixed}, Round{}}, DType::u8}};
+}
 
 // x -> table -> sum with x -> table, one input and one output u8[1,rows,64].
 inline Graph chain_graph(std::int64_t rows = 8) {
@@ -38,7 +41,7 @@ inline Graph chain_graph(std::int64_t rows = 8) {
   const ValueId x = graph.add_input("x", DType::u8, Shape{1, rows, 64});
   const ValueId table = graph.add_constant("table", random_bytes(Shape{256}, 1));
   const ValueId first = add_or_die(graph, kTable, NoAttrs{}, {x, table}, "first");
-  const ValueId both = add_or_die(graph, kQuantizedBinary, weighted_sum(), {first, x}, "both");
+  const ValueId both = add_or_die(graph, kQuantizedElementwise, weighted_sum(), {first, x}, "both");
   graph.add_output(add_or_die(graph, kTable, NoAttrs{}, {both, table}, "last"), "y");
   return graph;
 }
@@ -66,7 +69,7 @@ inline Graph random_graph(unsigned seed, int nodes) {
       case 2: {
         const ValueId y = pick();
         const bool fits = graph.fact(x).shape == graph.fact(y).shape;
-        values.push_back(add_or_die(graph, kQuantizedBinary, weighted_sum(), {x, fits ? y : x}, name));
+        values.push_back(add_or_die(graph, kQuantizedElementwise, weighted_sum(), {x, fits ? y : x}, name));
         break;
       }
       default: {

@@ -1,4 +1,4 @@
-// Element-wise kernels: quantized add and mul, f32 binary and unary functions. Part of kernels/.
+// Element-wise kernels: quantized_elementwise, f32 binary and unary functions. Part of kernels/.
 #ifndef OCTAVO_KERNELS_ELTWISE_ELTWISE_H_
 #define OCTAVO_KERNELS_ELTWISE_ELTWISE_H_
 

@@ -4,14 +4,13 @@
 
 #include <cstdint>
 
+#include "kernels/epilogue/rows.h"
+
 namespace octavo {
 
 // rows x n results, dense; the elements of an operand are `step` (0 or 1, not both 0) apart, its rows `row_stride`. y
-// may be an operand with equal strides. With a' = a - a_zero_point and b' = b - b_zero_point, add: y = clamp(fma(a',
-// a_ratio, fma(b', b_ratio, fixed))), mul: y = clamp(f32(a' * b') * ratio + fixed), both rounded to even, plus shift;
-// integer_add: y = clamp(((a * a_multiplier + b * b_multiplier + bias) >> right_shift) + zero_point) with the integer
-// bounds. Then y = table[y] where there is a table.
-struct QuantizedRows {
+// may be an operand with equal strides. The epilogue is one of two stored values, a the value and b the other.
+struct PairRows {
   const std::uint8_t* a = nullptr;
   const std::uint8_t* b = nullptr;
   std::uint8_t* y = nullptr;
@@ -19,16 +18,10 @@ struct QuantizedRows {
   std::int64_t a_row_stride = 0, b_row_stride = 0;
   int a_step = 1, b_step = 1;
   bool a_is_signed = false, b_is_signed = false;
-  float a_zero_point = 0.0f, b_zero_point = 0.0f;
-  float a_ratio = 0.0f, b_ratio = 0.0f, ratio = 0.0f, fixed = 0.0f;
-  float lowest = 0.0f, highest = 0.0f;
-  std::int32_t shift = 0;
-  std::int32_t a_multiplier = 0, b_multiplier = 0, bias = 0, right_shift = 1, zero_point = 0, integer_lowest = 0,
-               integer_highest = 255;
-  const std::uint8_t* table = nullptr;
+  RowEpilogue epilogue;
 };
 
-// The same for f32, one operation per element.
+// The same places for f32, one operation per element.
 struct F32Rows {
   const float* a = nullptr;
   const float* b = nullptr;
@@ -49,9 +42,8 @@ struct F32Line {
 using F32Function = void (*)(const F32Line&);
 
 struct EltwiseFunctions {
-  void (*quantized_add)(const QuantizedRows&);
-  void (*quantized_mul)(const QuantizedRows&);
-  void (*integer_add)(const QuantizedRows&);
+  void (*pairs)(const PairRows&);
+  void (*sums)(const RowEpilogue&, const std::int32_t* sums, std::int64_t rows, std::int64_t n, void* y);
   void (*add)(const F32Rows&);
   void (*sub)(const F32Rows&);
   void (*mul)(const F32Rows&);

@@ -1,6 +1,6 @@
 // eltwise/ for AVX2. Part of kernels/.
 #include "kernels/eltwise/generic.h"
-#include "kernels/simd/avx2.h"
+#include "kernels/simd/fixed_avx2.h"
 
 namespace octavo {
 

@@ -1,6 +1,6 @@
 // eltwise/ for AVX-512. Part of kernels/.
 #include "kernels/eltwise/generic.h"
-#include "kernels/simd/avx512.h"
+#include "kernels/simd/fixed_avx512.h"
 
 namespace octavo {
 

@@ -3,6 +3,7 @@
 #define OCTAVO_KERNELS_EPILOGUE_GENERIC_H_
 
 #include "kernels/epilogue/rows.h"
+#include "kernels/simd/fixed.h"
 #include "kernels/simd/scalar.h"
 
 namespace octavo {
@@ -14,24 +15,31 @@ typename S::S32 rounded(typename S::F32 value, const RowRound& round) {
   return S::add_s32(S::round(S::min(raised, S::set(round.highest))), S::set_s32(round.after));
 }
 
+// Of an integer; clamped before the zero point comes to it, which could leave 32 bits otherwise.
+template <class S>
+typename S::S32 rounded_integer(typename S::S32 value, const RowRound& round) {
+  const typename S::S32 raised = S::max_s32(value, S::set_s32(round.lowest_integer));
+  return S::add_s32(S::min_s32(raised, S::set_s32(round.highest_integer)), S::set_s32(round.after));
+}
+
 // f32(the other operand - what was added to it).
 template <class S>
-typename S::F32 other_at(const RowEpilogue& e, const std::uint8_t* other) {
-  const typename S::S32 stored = e.other_is_signed ? S::widen_s8(other) : S::widen_u8(other);
+typename S::F32 other_at(const RowEpilogue& e, const std::uint8_t* other, std::int64_t channel) {
+  const typename S::S32 stored = e.other_is_signed ? S::widen_s8(other + channel) : S::widen_u8(other + channel);
   return S::to_f32(S::sub_s32(stored, S::set_s32(e.other_shift)));
 }
 
 template <class S>
 typename S::S32 finish_8bit(const RowEpilogue& e, typename S::F32 acc, typename S::F32 multiplier,
-                            const std::uint8_t* other) {
+                            const std::uint8_t* other, std::int64_t channel) {
   if (e.addition == Addition::before_rounding) {
-    const typename S::F32 r = other_at<S>(e, other);
+    const typename S::F32 r = other_at<S>(e, other, channel);
     return rounded<S>(S::fma(acc, multiplier, S::mul(r, S::set(e.ratio))), e.round);
   }
   const typename S::S32 q = rounded<S>(S::mul(acc, multiplier), e.round);
   if (e.addition == Addition::none) return q;
   const typename S::F32 value = S::to_f32(S::sub_s32(q, S::set_s32(e.value_shift)));
-  const typename S::F32 r = other_at<S>(e, other);
+  const typename S::F32 r = other_at<S>(e, other, channel);
   const bool is_first = e.addition == Addition::real_first;
   const typename S::F32 a = is_first ? value : r, b = is_first ? r : value;
   return rounded<S>(S::fma(a, S::set(e.a_ratio), S::fma(b, S::set(e.b_ratio), S::set(e.fixed))), e.add_round);
@@ -60,10 +68,88 @@ void finish_channels(const RowEpilogue& epilogue, const std::int32_t* acc, std::
   } else {
     auto* bytes = static_cast<std::uint8_t*>(y);
     for_lanes<S>(0, channels, [=]<class T>(std::int64_t c) {
-      T::store_bytes(bytes + c, finish_8bit<T>(e, real_sum<T>(e, acc, c), T::load(e.multiplier + c), other + c));
+      T::store_bytes(bytes + c, finish_8bit<T>(e, real_sum<T>(e, acc, c), T::load(e.multiplier + c), other, c));
     });
     if (e.table != nullptr) S::lookup(e.table, bytes, bytes, channels);
   }
+}
+
+// ---- sums of operators that are no convolutions ----
+
+// Finishers of a sum: `of` prepares what the values of a channel share.
+struct WholeSum {
+  template <class S>
+  static auto of(const RowEpilogue& e, std::int64_t) {
+    return [&e](typename S::S32 x) { return rounded_integer<S>(x, e.round); };
+  }
+};
+struct AffineSum {
+  template <class S>
+  static auto of(const RowEpilogue& e, std::int64_t) {
+    return [&e](typename S::S32 x) {
+      return rounded<S>(S::add(S::mul(S::to_f32(x), S::set(e.factor)), S::set(e.offset)), e.round);
+    };
+  }
+};
+template <FixedRounding kRounding>
+struct FixedSum {
+  template <class S>
+  static auto of(const RowEpilogue& e, std::int64_t channel) {
+    using Factor = LaneFactor<S, kRounding>;
+    const Factor factor = e.factor_step == 0 ? Factor::of(S::set_s32(*e.fixed_multiplier), S::set_s32(*e.fixed_shift))
+                                             : Factor::of(S::load_s32(e.fixed_multiplier + channel),
+                                                          S::load_s32(e.fixed_shift + channel));
+    return [&e, factor](typename S::S32 x) { return rounded_integer<S>(factor.apply(x), e.round); };
+  }
+};
+
+// Rows inside: a factor is prepared once for all of them.
+template <class S, class Finisher>
+void finish_sums_by(const RowEpilogue& epilogue, const std::int32_t* sums, std::int64_t rows, std::int64_t n,
+                    std::uint8_t* y) {
+  // By value: stores of bytes may alias anything reached through a pointer.
+  const RowEpilogue e = epilogue;
+  for_lanes<S>(
+      0, n, [=]<class T>(std::int64_t c) __attribute__((always_inline)) {
+        const auto finish = Finisher::template of<T>(e, c);
+        for (std::int64_t r = 0; r < rows; ++r) T::store_bytes(y + r * n + c, finish(T::load_s32(sums + r * n + c)));
+      });
+}
+
+// Halves away from 0: of what is cut off, at least a half.
+template <class S>
+void finish_doubles(const RowEpilogue& epilogue, const std::int32_t* sums, std::int64_t rows, std::int64_t n,
+                    std::uint8_t* y) {
+  const double* multiplier = epilogue.double_multiplier;
+  const double lowest = epilogue.round.lowest_integer, highest = epilogue.round.highest_integer;
+  const std::int32_t after = epilogue.round.after;
+  const std::int64_t step = epilogue.factor_step;
+  for (std::int64_t r = 0; r < rows; ++r) {
+    for (std::int64_t c = 0; c < n; ++c) {
+      const double product = static_cast<double>(sums[r * n + c]) * multiplier[c * step];
+      const double raised = product > lowest ? product : lowest, bounded = raised < highest ? raised : highest;
+      const auto whole = static_cast<std::int32_t>(bounded);
+      const double rest = bounded - static_cast<double>(whole);
+      y[r * n + c] = static_cast<std::uint8_t>(whole + (rest >= 0.5 ? 1 : 0) - (rest <= -0.5 ? 1 : 0) + after);
+    }
+  }
+}
+
+// rows x n sums, dense; channels along n, factors those of the first one on. y: s32 where the epilogue has no stages.
+template <class S>
+void finish_sums(const RowEpilogue& e, const std::int32_t* sums, std::int64_t rows, std::int64_t n, void* y) {
+  if (e.result == RowEpilogue::Result::s32) {
+    __builtin_memcpy(y, sums, static_cast<std::size_t>(rows * n) * sizeof *sums);
+    return;
+  }
+  auto* bytes = static_cast<std::uint8_t*>(y);
+  using enum Formula;
+  if (e.formula == affine) finish_sums_by<S, AffineSum>(e, sums, rows, n, bytes);
+  else if (e.formula == double_scale) finish_doubles<S>(e, sums, rows, n, bytes);
+  else if (e.formula != fixed_scale) finish_sums_by<S, WholeSum>(e, sums, rows, n, bytes);
+  else if (e.rounds_once) finish_sums_by<S, FixedSum<FixedRounding::once>>(e, sums, rows, n, bytes);
+  else finish_sums_by<S, FixedSum<FixedRounding::twice>>(e, sums, rows, n, bytes);
+  if (e.table != nullptr) S::lookup(e.table, bytes, bytes, rows * n);
 }
 
 }  // namespace

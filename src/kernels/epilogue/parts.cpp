@@ -5,6 +5,11 @@
 
 namespace octavo {
 
+RowRound row_round(const Round& round) {
+  return {round.lowest_real(), round.highest_real(), round.after, round.lowest - round.after,
+          round.highest - round.after};
+}
+
 std::optional<EpilogueParts> EpilogueParts::of(const Epilogue& epilogue, int first_operand) {
   EpilogueParts parts{.to = epilogue.to};
   auto stage = epilogue.stages.begin();
@@ -73,14 +78,13 @@ bool EpilogueParts::is_read_in_run(const StepSpec& spec) const {
 RowEpilogue EpilogueParts::for_rows(const StepSpec& spec) const {
   using enum RowEpilogue::Result;
   RowEpilogue e{.result = to == DType::s32 ? s32 : (to == DType::f32 ? f32 : bytes),
+                .other_shift = other_shift(),
                 .addition = addition(),
-                .other_is_signed = other >= 0 && spec.inputs[static_cast<std::size_t>(other)].dtype == DType::s8,
-                .other_shift = other_shift()};
-  const auto of = [](const Round& r) { return RowRound{r.lowest_real(), r.highest_real(), r.after}; };
-  if (round != nullptr) e.round = of(*round);
+                .other_is_signed = other >= 0 && spec.inputs[static_cast<std::size_t>(other)].dtype == DType::s8};
+  if (round != nullptr) e.round = row_round(*round);
   if (scale_and_add != nullptr) e.ratio = scale_and_add->ratio;
   if (add_real != nullptr) {
-    e.add_round = of(*add_round);
+    e.add_round = row_round(*add_round);
     e.a_ratio = add_real->a_ratio, e.b_ratio = add_real->b_ratio, e.fixed = add_real->fixed;
     e.value_shift = add_real->value_shift;
   }

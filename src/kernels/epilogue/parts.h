@@ -13,6 +13,8 @@
 
 namespace octavo {
 
+RowRound row_round(const Round& round);
+
 // The stages in the one order that is known here, each of them perhaps missing (nullptr):
 //   add_rest, scale or scale_and_add or scale_in_run, clamp or round, add_real and round or add_integer, lookup
 // Operands are input numbers of the operator, -1 where there is none. Points into the epilogue.

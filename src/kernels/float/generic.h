@@ -3,6 +3,7 @@
 #ifndef OCTAVO_KERNELS_FLOAT_GENERIC_H_
 #define OCTAVO_KERNELS_FLOAT_GENERIC_H_
 
+#include "kernels/epilogue/generic.h"
 #include "kernels/float/depthwise_pixels.h"
 #include "kernels/float/sums.h"
 
@@ -159,7 +160,8 @@ void reduce(const ReduceRows& rows) {
 
 template <int kBytes, class S>
 constexpr SumFunctions sum_functions() {
-  return {.accumulate = &accumulate<kBytes>,
+  return {.finish = &finish_sums<S>,
+          .accumulate = &accumulate<kBytes>,
           .multiply_integers = &multiply_integers,
           .normalize = &normalize,
           .layer_norm = &layer_norm,

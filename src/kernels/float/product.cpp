@@ -1,8 +1,8 @@
 // Matrix products: f32, and 8 bit to s32 or 8 bit. Part of kernels/.
 #include "ops/product.h"
 
-#include "base/requantize.h"
 #include "kernels/call.h"
+#include "kernels/epilogue/step.h"
 #include "kernels/float/float.h"
 #include "kernels/float/sums.h"
 #include "ops/quantized_matmul/quantized_matmul.h"
@@ -103,29 +103,18 @@ Result<std::unique_ptr<Step>> make_float(const CallView& call, const StepSpec&) 
 struct IntegerParams {
   ProductShape shape;
   const SumFunctions* functions;
-  DType a_type, b_type, to = DType::s32;
+  DType a_type, b_type;
   std::int64_t a_zero_points = 0, b_zero_points = 0;  // how many lie in the inputs; 0: the attributes'
   std::int32_t a_zero_point = 0, b_zero_point = 0;
-  float multiplier = 1.0f;
-  std::int32_t zero_point = 0, lowest = 0, highest = 0;
+  StepEpilogue epilogue;
+  std::int64_t channels = 1;  // of y's last axis
+  std::size_t y_bytes = 1;    // per element
 };
 
 std::int32_t byte_at(const std::byte* data, DType dtype, std::int64_t i) {
   const auto value = std::to_integer<std::uint8_t>(data[i]);
   return dtype == DType::s8 ? static_cast<std::int32_t>(static_cast<std::int8_t>(value))
                             : static_cast<std::int32_t>(value);
-}
-
-void store_integers(const IntegerParams& params, const std::int32_t* acc, std::int64_t count, std::byte* y,
-                    std::int64_t first) {
-  for (std::int64_t j = 0; j < count; ++j) {
-    if (params.to == DType::s32) {
-      reinterpret_cast<std::int32_t*>(y)[first + j] = acc[j];
-    } else {
-      const std::int32_t q = requantize(acc[j], params.multiplier, params.zero_point, params.lowest, params.highest);
-      y[first + j] = static_cast<std::byte>(q & 0xff);
-    }
-  }
 }
 
 void run_integers(const IntegerParams& params, const StepBuffers& buffers, ItemRange range) {
@@ -155,8 +144,9 @@ void run_integers(const IntegerParams& params, const StepBuffers& buffers, ItemR
          .depth = p.k,
          .width = block.columns,
          .acc = acc});
-    store_integers(params, acc, block.columns, buffers.outputs[0],
-                   (static_cast<std::int64_t>(block.matrix) * p.m + block.row) * p.n + block.column);
+    const std::int64_t first = (static_cast<std::int64_t>(block.matrix) * p.m + block.row) * p.n + block.column;
+    params.functions->finish(params.epilogue.placed(buffers, first % params.channels), acc, 1, block.columns,
+                             buffers.outputs[0] + static_cast<std::size_t>(first) * params.y_bytes);
   }
 }
 
@@ -165,28 +155,33 @@ std::unique_ptr<Step> make_integers(const CallView& call, IntegerParams params) 
   params.shape = product_of(call, 1, kIntegerColumns);
   params.a_type = call.input(0).dtype;
   params.b_type = call.input(1).dtype;
+  const Shape& y = *call.output().shape;
+  params.channels = y.rank() == 0 ? 1 : std::max<std::int64_t>(1, y[y.rank() - 1]);
+  params.y_bytes = size_of(call.output().dtype);
   const std::int64_t items = params.shape.items();
   return make_step(std::move(params), items, run_integers, 2 * kIntegerColumns * sizeof(std::int32_t));
 }
 
 template <const SumFunctions& functions>
 Result<std::unique_ptr<Step>> make_matmul_integer(const CallView& call, const StepSpec&) {
-  return make_integers(
-      call,
-      {.functions = &functions, .a_zero_points = call.input(2).elements(), .b_zero_points = call.input(3).elements()});
+  return make_integers(call, {.functions = &functions,
+                              .a_zero_points = call.input(2).elements(),
+                              .b_zero_points = call.input(3).elements(),
+                              .epilogue = *StepEpilogue::of({.to = DType::s32}, 0, call)});
+}
+
+std::string refuse_quantized(const CallView& call) {
+  const std::string reason = refuse_batches(call);
+  return reason.empty() ? step_epilogue_refusal<QuantizedMatmulAttrs, kMatmulOperands>(call) : reason;
 }
 
 template <const SumFunctions& functions>
 Result<std::unique_ptr<Step>> make_quantized_matmul(const CallView& call, const StepSpec&) {
   const auto& attrs = call.attrs->as<QuantizedMatmulAttrs>();
   return make_integers(call, {.functions = &functions,
-                              .to = attrs.to,
                               .a_zero_point = attrs.a_zero_point,
                               .b_zero_point = attrs.b_zero_point,
-                              .multiplier = attrs.multiplier,
-                              .zero_point = attrs.zero_point,
-                              .lowest = attrs.lowest,
-                              .highest = attrs.highest});
+                              .epilogue = *StepEpilogue::of(attrs.epilogue, kMatmulOperands, call)});
 }
 
 // ---- costs and records ----
@@ -226,8 +221,8 @@ constexpr KernelChoice quantized_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "quantized_matmul",
                    .needs = isa,
-                   .prepare = prepare_by<refuse_batches, make_quantized_matmul<functions>>},
-          .refusal = refusal_by<refuse_batches>,
+                   .prepare = prepare_by<refuse_quantized, make_quantized_matmul<functions>>},
+          .refusal = refusal_by<refuse_quantized>,
           .cost = cost<isa>};
 }
 

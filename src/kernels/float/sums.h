@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "kernels/epilogue/rows.h"
+
 namespace octavo {
 
 // acc[p][j] += a[p][k * a_step] * b[k * b_stride + j] for k = 0, 1, ..., depth - 1; products of two f32 are exact in
@@ -79,6 +81,8 @@ struct DepthwisePixels {
 };
 
 struct SumFunctions {
+  // Of integer sums: finish_sums of epilogue/.
+  void (*finish)(const RowEpilogue&, const std::int32_t* sums, std::int64_t rows, std::int64_t n, void* y);
   void (*accumulate)(const SumBlock&);
   void (*multiply_integers)(const IntegerSumRow&);
   void (*normalize)(const NormalizeLine&);

@@ -1,6 +1,6 @@
 // float/ for AVX2. Part of kernels/.
 #include "kernels/float/generic.h"
-#include "kernels/simd/avx2.h"
+#include "kernels/simd/fixed_avx2.h"
 
 namespace octavo {
 

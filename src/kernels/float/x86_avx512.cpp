@@ -1,6 +1,6 @@
 // float/ for AVX-512. Part of kernels/.
 #include "kernels/float/generic.h"
-#include "kernels/simd/avx512.h"
+#include "kernels/simd/fixed_avx512.h"
 
 namespace octavo {
 

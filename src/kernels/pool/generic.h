@@ -5,6 +5,7 @@
 
 #include <type_traits>
 
+#include "kernels/epilogue/generic.h"
 #include "kernels/pool/taps.h"
 #include "kernels/simd/scalar.h"
 
@@ -129,61 +130,46 @@ void sum_scaled(const PoolTaps& p, const QuantizedPool& q, float* sum) {
   }
 }
 
-template <class S>
-typename S::S32 clamped_round(typename S::F32 value, float lowest, float highest, std::int32_t add) {
-  return S::add_s32(S::round(S::min(S::max(value, S::set(lowest)), S::set(highest))), S::set_s32(add));
+// integer_average of each: division in f64 is exact here, as the quotient is below 2^9 and the divisor below 2^23, and
+// the compiler has vectors for it.
+void integer_averages(std::int32_t* sums, std::int64_t n, std::int64_t count) {
+  const auto half = static_cast<std::int32_t>(count / 2);
+  const auto divisor = static_cast<double>(count);
+  for (std::int64_t c = 0; c < n; ++c) {
+    const std::int32_t sum = sums[c];
+    sums[c] = static_cast<std::int32_t>(static_cast<double>(sum > 0 ? sum + half : sum - half) / divisor);
+  }
 }
 
-// integer_average: division in f64 is exact here, as the quotient is below 2^9 and the divisor below 2^23, and the
-// compiler has vectors for it.
-void integer_averages(const std::uint32_t* sums, std::int64_t n, const QuantizedPool& q, double divisor,
-                      std::uint8_t* y) {
-  const std::int32_t half = static_cast<std::int32_t>(divisor) / 2, lowest = q.lowest, highest = q.highest,
-                     shift = q.shift;
-  for (std::int64_t c = 0; c < n; ++c) {
-    const auto sum = static_cast<std::int32_t>(sums[c]);
-    const auto value = static_cast<std::int32_t>(static_cast<double>(sum > 0 ? sum + half : sum - half) / divisor);
-    const std::int32_t raised = value < lowest ? lowest : value;
-    y[c] = static_cast<std::uint8_t>((raised > highest ? highest : raised) + shift);
-  }
+template <class S>
+void finish_means(const RowEpilogue& epilogue, const float* sums, std::int64_t n, float divisor, std::uint8_t* y) {
+  const RowEpilogue e = epilogue;
+  for_lanes<S>(0, n, [=]<class T>(std::int64_t c) {
+    const typename T::F32 value = T::div(T::div(T::load(sums + c), T::set(divisor)), T::set(e.factor));
+    T::store_bytes(y + c, rounded<T>(T::add(value, T::set(e.offset)), e.round));
+  });
+  if (e.table != nullptr) S::lookup(e.table, y, y, n);
 }
 
 template <class S, class X>
-void average_bytes_of(const PoolTaps& p, const QuantizedPool& q, float divisor, std::uint8_t* y, std::byte* scratch) {
-  if (q.is_global) {
-    auto* sum = reinterpret_cast<std::uint32_t*>(scratch);
-    sum_integers<S, X>(p, q.x_zero_point, sum);
-    const auto lowest = static_cast<float>(q.lowest - q.zero_point),
-               highest = static_cast<float>(q.highest - q.zero_point);
-    const std::int32_t add = q.zero_point + q.shift;
-    for_lanes<S>(0, p.channels, [=, multiplier = q.multiplier, offset = q.offset]<class T>(std::int64_t c) {
-      const typename T::F32 value = T::to_f32(T::load_s32(reinterpret_cast<const std::int32_t*>(sum) + c));
-      const typename T::F32 scaled = T::add(T::mul(value, T::set(multiplier)), T::set(offset));
-      T::store_bytes(y + c, clamped_round<T>(scaled, lowest, highest, add));
-    });
-    return;
+void average_bytes_of(const PoolTaps& p, const QuantizedPool& q, std::int64_t divisor, std::byte* y,
+                      std::byte* scratch) {
+  if (q.form == QuantizedPool::Form::real_average) {
+    auto* sums = reinterpret_cast<float*>(scratch);
+    sum_scaled<X>(p, q, sums);
+    return finish_means<S>(q.epilogue, sums, p.channels, static_cast<float>(divisor),
+                           reinterpret_cast<std::uint8_t*>(y));
   }
-  if (q.is_integer) {
-    auto* sum = reinterpret_cast<std::uint32_t*>(scratch);
-    sum_integers<S, X>(p, q.x_zero_point, sum);
-    return integer_averages(sum, p.channels, q, static_cast<double>(divisor), y);
-  }
-  auto* sum = reinterpret_cast<float*>(scratch);
-  sum_scaled<X>(p, q, sum);
-  const auto lowest = static_cast<float>(q.lowest), highest = static_cast<float>(q.highest),
-             zero_point = static_cast<float>(q.zero_point);
-  for_lanes<S>(0, p.channels, [=, scale = q.y_scale, shift = q.shift]<class T>(std::int64_t c) {
-    const typename T::F32 value = T::div(T::div(T::load(sum + c), T::set(divisor)), T::set(scale));
-    T::store_bytes(y + c, clamped_round<T>(T::add(value, T::set(zero_point)), lowest, highest, shift));
-  });
+  auto* sums = reinterpret_cast<std::int32_t*>(scratch);
+  sum_integers<S, X>(p, q.x_zero_point, reinterpret_cast<std::uint32_t*>(sums));
+  if (q.form == QuantizedPool::Form::integer_average) integer_averages(sums, p.channels, divisor);
+  finish_sums<S>(q.epilogue, sums, 1, p.channels, y);
 }
 
 template <class S>
-void average_bytes(const PoolTaps& p, const QuantizedPool& q, float divisor, std::byte* result, std::byte* scratch) {
-  auto* y = reinterpret_cast<std::uint8_t*>(result);
+void average_bytes(const PoolTaps& p, const QuantizedPool& q, std::int64_t divisor, std::byte* y, std::byte* scratch) {
   if (q.x_is_signed) average_bytes_of<S, std::int8_t>(p, q, divisor, y, scratch);
   else average_bytes_of<S, std::uint8_t>(p, q, divisor, y, scratch);
-  if (q.table != nullptr) S::lookup(q.table, y, y, p.channels);
 }
 
 template <class S>

@@ -1,7 +1,7 @@
 // Pools position by position; global ones are cut by channels. Part of kernels/.
 #include "kernels/pool/pool.h"
 
-#include "base/requantize.h"
+#include "kernels/epilogue/step.h"
 #include "kernels/pool/geometry.h"
 #include "kernels/pool/taps.h"
 #include "ops/average_pool/average_pool.h"
@@ -19,6 +19,7 @@ struct Params {
   void (*max)(const PoolTaps&, std::byte*) = nullptr;  // of max_pool
   bool is_quantized = false;                           // else f32, of average_pool
   QuantizedPool quantized;
+  StepEpilogue epilogue;  // of quantized
   Count count = Count::inside;
   std::size_t x_bytes = 1, y_bytes = 1;  // per element
   std::int64_t channel_block = 0;        // channels per item; 0: all
@@ -39,7 +40,15 @@ std::int64_t divisor_of(const Params& params, const PoolRow& row, std::int64_t o
 struct Position {
   PoolRow place;
   std::int64_t row, ow, first, channels;
+  const QuantizedPool& quantized;
 };
+
+// Its operands are those of these channels on.
+QuantizedPool quantized_at(const Params& params, const StepBuffers& buffers, std::int64_t first_channel) {
+  QuantizedPool quantized = params.quantized;
+  if (params.is_quantized) quantized.epilogue = params.epilogue.placed(buffers, first_channel);
+  return quantized;
+}
 
 void run_position(const Params& params, const Position& at, const StepBuffers& buffers) {
   const PoolGeometry& g = params.geometry;
@@ -52,24 +61,25 @@ void run_position(const Params& params, const Position& at, const StepBuffers& b
   const std::int64_t divisor = divisor_of(params, at.place, at.ow, pool.count);
   std::byte* sums = buffers.scratch + params.sums_offset;
   if (!params.is_quantized) return params.functions->average_f32(pool, static_cast<double>(divisor), y, sums);
-  QuantizedPool quantized = params.quantized;
-  if (buffers.inputs.size() > 1) quantized.table = reinterpret_cast<const std::uint8_t*>(buffers.inputs[1]);
-  params.functions->average_q8(pool, quantized, static_cast<float>(divisor), y, sums);
+  params.functions->average_q8(pool, at.quantized, divisor, y, sums);
 }
 
 void run(const Params& params, const StepBuffers& buffers, ItemRange range) {
   const PoolGeometry& g = params.geometry;
   const ItemRange units = params.chunks.units_of(range);
+  const QuantizedPool quantized = quantized_at(params, buffers, 0);
   for (std::int64_t unit = units.begin; unit < units.end; ++unit) {
     if (params.channel_block == 0) {
       const PoolRow place = g.row_at(unit);
-      for (std::int64_t ow = 0; ow < g.out[2]; ++ow) run_position(params, {place, unit, ow, 0, g.channels}, buffers);
+      for (std::int64_t ow = 0; ow < g.out[2]; ++ow)
+        run_position(params, {place, unit, ow, 0, g.channels, quantized}, buffers);
       continue;
     }
     const std::int64_t blocks = (g.channels + params.channel_block - 1) / params.channel_block;
     const std::int64_t first = unit % blocks * params.channel_block;
     run_position(params,
-                 {g.row_at(unit / blocks), unit / blocks, 0, first, std::min(params.channel_block, g.channels - first)},
+                 {g.row_at(unit / blocks), unit / blocks, 0, first, std::min(params.channel_block, g.channels - first),
+                  quantized_at(params, buffers, first)},
                  buffers);
   }
 }
@@ -128,24 +138,7 @@ Result<std::unique_ptr<Step>> make_average(const CallView& call, const StepSpec&
        .y_bytes = sizeof(float)});
 }
 
-QuantizedPool quantized_of(const QuantizedPoolAttrs& attrs, const CallView& call) {
-  const bool is_average = attrs.form == QuantizedPoolForm::global_average_pool;
-  const bool is_sum = attrs.form == QuantizedPoolForm::stored_sum;
-  const std::int64_t count = attrs.window.kernel[0] * attrs.window.kernel[1];
-  return {
-      .is_global = is_average || is_sum,
-      .is_integer = attrs.form == QuantizedPoolForm::integer_average,
-      .x_is_signed = call.input(0).dtype == DType::s8,
-      .x_zero_point = attrs.x_zero_point,
-      .x_scale = attrs.x_scale,
-      .y_scale = attrs.y_scale,
-      .multiplier = is_average ? global_average_multiplier(attrs.x_scale, attrs.y_scale, count) : attrs.sum.multiplier,
-      .offset = is_sum ? attrs.sum.offset : 0.0f,
-      .zero_point = is_sum ? 0 : attrs.zero_point,
-      .lowest = attrs.lowest,
-      .highest = attrs.highest,
-      .shift = attrs.shift};
-}
+constexpr auto refuse_quantized = step_epilogue_refusal<QuantizedPoolAttrs, kPoolOperands>;
 
 template <const PoolFunctions& functions>
 Result<std::unique_ptr<Step>> make_quantized(const CallView& call, const StepSpec&) {
@@ -154,8 +147,13 @@ Result<std::unique_ptr<Step>> make_quantized(const CallView& call, const StepSpe
       {.geometry = PoolGeometry::of(attrs.window, Layout::channels_last, *call.input(0).shape, *call.output().shape),
        .functions = &functions,
        .is_quantized = true,
-       .quantized = quantized_of(attrs, call),
-       .count = attrs.count_include_pad ? Count::whole_kernel : Count::inside});
+       .quantized = {.form = static_cast<QuantizedPool::Form>(attrs.form),
+                     .x_is_signed = call.input(0).dtype == DType::s8,
+                     .x_zero_point = attrs.x_zero_point,
+                     .x_scale = attrs.x_scale},
+       .epilogue = *StepEpilogue::of(attrs.epilogue, kPoolOperands, call),
+       .count = attrs.count_include_pad ? Count::whole_kernel : Count::inside,
+       .y_bytes = size_of(call.output().dtype)});
 }
 
 template <Isa isa>
@@ -203,8 +201,8 @@ constexpr KernelChoice quantized_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "quantized_pool",
                    .needs = isa,
-                   .prepare = prepare_by<refuse_rank, make_quantized<functions>>},
-          .refusal = refusal_by<refuse_rank>,
+                   .prepare = prepare_by<refuse_quantized, make_quantized<functions>>},
+          .refusal = refusal_by<refuse_quantized>,
           .cost = cost_quantized<isa>};
 }
 

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/epilogue/rows.h"
+
 namespace octavo {
 
 // Where the taps inside the image are, in row-major order of the window; at least one.
@@ -14,16 +16,15 @@ struct PoolTaps {
   std::int64_t channels = 0;
 };
 
-// The quantized formulas of base/requantize.h and base/rescale.h.
+// quantized_pool: the epilogue of the exact sum, of its integer_average or of the f32 mean.
 struct QuantizedPool {
-  bool is_global = false;   // rne(f32(exact sum) * multiplier + offset) + zero_point; else
-  bool is_integer = false;  // integer_average(exact sum, divisor); else average_pool_value of the f32 sum
+  enum class Form : std::uint8_t { sum, integer_average, real_average };
+
+  Form form = Form::sum;
   bool x_is_signed = false;
   std::int32_t x_zero_point = 0;
-  float x_scale = 1.0f, y_scale = 1.0f;
-  float multiplier = 1.0f, offset = 0.0f;  // global only
-  std::int32_t zero_point = 0, lowest = 0, highest = 255, shift = 0;
-  const std::uint8_t* table = nullptr;
+  float x_scale = 1.0f;
+  RowEpilogue epilogue;
 };
 
 struct PoolFunctions {
@@ -33,7 +34,7 @@ struct PoolFunctions {
   // Sums in f64, divided by `divisor`, rounded once. scratch: 8 bytes per channel.
   void (*average_f32)(const PoolTaps&, double divisor, std::byte* y, std::byte* scratch);
   // scratch: 4 bytes per channel.
-  void (*average_q8)(const PoolTaps&, const QuantizedPool&, float divisor, std::byte* y, std::byte* scratch);
+  void (*average_q8)(const PoolTaps&, const QuantizedPool&, std::int64_t divisor, std::byte* y, std::byte* scratch);
 };
 extern const PoolFunctions kPoolScalar;
 extern const PoolFunctions kPoolAvx2;

@@ -80,7 +80,6 @@ std::string refuse(const CallView& call) {
 }
 
 int all_axes(const CallView& call) { return call.input(0).shape->rank(); }
-int outermost(const CallView&) { return 1; }
 int all_but_last(const CallView& call) { return call.input(0).shape->rank() - 1; }
 // Axes before the one that the attributes name.
 template <class AttrsType>
@@ -107,8 +106,6 @@ constexpr KernelChoice kChoices[] = {
     kernel<before_axis<BatchNormAttrs>, 30>("sliced_batch_norm_portable", "batch_norm"),
     kernel<all_axes, 6>("sliced_cast_portable", "cast"),
     kernel<all_but_last, 12>("sliced_fixed_l2_norm_portable", "fixed_l2_norm"),
-    kernel<all_but_last, 3>("sliced_fixed_requantize_portable", "fixed_requantize"),
-    kernel<outermost, 1>("sliced_integer_sum_portable", "integer_sum"),
     kernel<before_axis<LayerNormAttrs>, 40>("sliced_layer_norm_portable", "layer_norm"),
     kernel<before_axis<LrnAttrs>, 80>("sliced_lrn_portable", "lrn"),
     kernel<all_but_last, 10>("sliced_quantized_softmax_portable", "quantized_softmax"),

@@ -3,8 +3,7 @@
 
 #include "lower/quantized_value.h"
 #include "ops/binary/binary.h"
-#include "ops/fixed_binary/fixed_binary.h"
-#include "ops/quantized_binary/quantized_binary.h"
+#include "ops/quantized_elementwise/quantized_elementwise.h"
 
 namespace octavo {
 namespace {
@@ -24,45 +23,31 @@ struct Operands {
   Quantized end;
 };
 
-QuantizedBinaryAttrs clamped_attrs(const Quantized& end) {
-  return {.to = end.type.dtype, .lowest = end.lowest, .highest = end.highest};
+// `zero_point` is that of y where it comes before the rounding.
+std::vector<Stage> product(const Operands& op, std::int32_t zero_point, const Round& round) {
+  return {Multiply{op.a.zero_point, op.b.zero_point},
+          Affine{(op.a.scale * op.b.scale) / op.end.type.scale, static_cast<float>(zero_point)}, round};
 }
 
-QuantizedBinaryAttrs onnx_attrs(const Operands& op) {
-  QuantizedBinaryAttrs attrs = clamped_attrs(op.end);
-  attrs.kind = op.kind == BinaryKind::add ? QuantizedBinaryKind::add : QuantizedBinaryKind::mul;
-  if (op.kind == BinaryKind::add) {
-    attrs.add = AddForm::of(op.a.scale, op.a.zero_point, op.b.scale, op.b.zero_point, op.end.type.scale,
-                            op.end.type.zero_point);
-  } else {
-    attrs.a_zero_point = op.a.zero_point;
-    attrs.b_zero_point = op.b.zero_point;
-    attrs.ratio = (op.a.scale * op.b.scale) / op.end.type.scale;
-    attrs.zero_point = op.end.type.zero_point;
-  }
-  return attrs;
+std::vector<Stage> onnx_stages(const Operands& op) {
+  const QuantType& y = op.end.type;
+  const Round round{.lowest = op.end.lowest, .highest = op.end.highest};
+  if (op.kind == BinaryKind::mul) return product(op, y.zero_point, round);
+  const AddForm form = AddForm::of(op.a.scale, op.a.zero_point, op.b.scale, op.b.zero_point, y.scale, y.zero_point);
+  return {AddReal{Side::first, form.a_ratio, form.b_ratio, form.fixed}, round};
 }
 
 // Additions and subtractions in integers; products add the zero point after the rounding.
-std::variant<QuantizedBinaryAttrs, std::string> xnnpack_attrs(const Operands& op) {
+std::variant<std::vector<Stage>, std::string> xnnpack_stages(const Operands& op) {
   const QuantType& y = op.end.type;
-  if (op.kind == BinaryKind::mul) {
-    QuantizedBinaryAttrs attrs = onnx_attrs(op);
-    attrs.shift = y.zero_point;
-    attrs.zero_point = 0;
-    attrs.lowest -= y.zero_point;
-    attrs.highest -= y.zero_point;
-    return attrs;
-  }
+  if (op.kind == BinaryKind::mul) return product(op, 0, op.end.rounding());
   if (!IntegerAddForm::is_ratio(op.a.scale / y.scale) || !IntegerAddForm::is_ratio(op.b.scale / y.scale)) {
     return std::string("a scale of its operands is more than 256 times or less than 1/1024 of its result's");
   }
-  QuantizedBinaryAttrs attrs = clamped_attrs(op.end);
-  attrs.kind = QuantizedBinaryKind::integer_add;
   const int sign = op.kind == BinaryKind::sub ? -1 : 1;
-  attrs.integer_add =
-      IntegerAddForm::of(op.a.scale, op.a.zero_point, op.b.scale, op.b.zero_point, y.scale, y.zero_point, sign);
-  return attrs;
+  return std::vector<Stage>{AddInteger{
+      IntegerAddForm::of(op.a.scale, op.a.zero_point, op.b.scale, op.b.zero_point, y.scale, y.zero_point, sign),
+      op.end.lowest, op.end.highest}};
 }
 
 std::optional<FixedBinaryKind> fixed_kind(BinaryKind kind) {
@@ -80,55 +65,39 @@ bool is_fixed(const Operands& op) {
   return is_fixed_point(op.end.profile) || (op.end.profile == Profile::tflite_xnnpack && op.kind == BinaryKind::prelu);
 }
 
-std::optional<FixedBinaryAttrs> fixed_attrs(const Operands& op) {
-  const auto kind = fixed_kind(op.kind);
-  if (!kind) return std::nullopt;
-  return FixedBinaryAttrs{
-      .form = FixedBinaryForm::of(*kind, op.a.scale, op.b.scale, op.end.type.scale),
-      .to = op.end.type.dtype,
-      .profile = op.end.profile == Profile::tflite_single ? Profile::tflite_single : Profile::tflite_double,
-      .a_zero_point = op.a.zero_point,
-      .b_zero_point = op.b.zero_point,
-      .zero_point = op.end.type.zero_point,
-      .lowest = op.end.lowest,
-      .highest = op.end.highest};
+std::vector<Stage> fixed_stages(const Operands& op, FixedBinaryKind kind) {
+  const Profile profile = op.end.profile == Profile::tflite_single ? Profile::tflite_single : Profile::tflite_double;
+  return {FixedBinary{FixedBinaryForm::of(kind, op.a.scale, op.b.scale, op.end.type.scale), profile, op.a.zero_point,
+                      op.b.zero_point},
+          op.end.rounding()};
 }
 
-std::variant<QuantizedBinaryAttrs, std::string> attrs_of(const Operands& op) {
+std::variant<std::vector<Stage>, std::string> stages_of(const Operands& op) {
+  const std::string name(name_of(op.kind));
+  const auto fixed = fixed_kind(op.kind);
+  if (is_fixed(op) && fixed) return fixed_stages(op, *fixed);
   const bool is_xnnpack = op.end.profile == Profile::tflite_xnnpack;
-  if (op.kind != BinaryKind::add && op.kind != BinaryKind::mul && !(is_xnnpack && op.kind == BinaryKind::sub))
-    return "there is no integer form of " + std::string(name_of(op.kind)) + " of two quantized values";
-  if (is_xnnpack) return xnnpack_attrs(op);
-  if (op.end.profile == Profile::onnx || op.end.profile == Profile::pt2e) return onnx_attrs(op);
-  return "there is no integer form of " + std::string(name_of(op.kind)) + " for rounding profile " +
-         std::string(name_of(op.end.profile));
+  if (is_fixed(op) ||
+      (op.kind != BinaryKind::add && op.kind != BinaryKind::mul && !(is_xnnpack && op.kind == BinaryKind::sub)))
+    return "there is no integer form of " + name + " of two quantized values";
+  return is_xnnpack ? xnnpack_stages(op) : onnx_stages(op);
 }
 
 }  // namespace
 
 Match fuse_binary(const Graph& graph, const Node& node) {
   if (node.spec != &kBinary) return std::string();
-  const BinaryKind kind = node.attrs.as<BinaryAttrs>().kind;
   const auto a = operand(graph, node.inputs[0]);
   const auto b = operand(graph, node.inputs[1]);
   if (!a || !b) return std::string("not both of its operands are quantized");
   const auto followed = follow_to_quantize(graph, node.outputs[0]);
   if (const auto* reason = std::get_if<std::string>(&followed)) return *reason;
   const auto& end = std::get<Quantized>(followed);
-  const Operands operands{kind, a->type, b->type, end};
+  auto stages = stages_of({node.attrs.as<BinaryAttrs>().kind, a->type, b->type, end});
+  if (auto* reason = std::get_if<std::string>(&stages)) return std::move(*reason);
   Patch patch(graph);
-  if (is_fixed(operands)) {
-    const auto fixed = fixed_attrs(operands);
-    if (!fixed) return "there is no integer form of " + std::string(name_of(kind)) + " of two quantized values";
-    const ValueId y = patch.add(kFixedBinary, *fixed, {a->q, b->q}, node.name, node.origin);
-    patch.set_quant(y, end.type.params());
-    patch.replace(end.y, y);
-    return patch;
-  }
-  auto attrs = attrs_of(operands);
-  if (auto* reason = std::get_if<std::string>(&attrs)) return std::move(*reason);
-  const ValueId y =
-      patch.add(kQuantizedBinary, std::get<QuantizedBinaryAttrs>(attrs), {a->q, b->q}, node.name, node.origin);
+  const QuantizedElementwiseAttrs attrs{{std::get<std::vector<Stage>>(std::move(stages)), end.type.dtype}};
+  const ValueId y = patch.add(kQuantizedElementwise, attrs, {a->q, b->q}, node.name, node.origin);
   patch.set_quant(y, end.type.params());
   patch.replace(end.y, y);
   return patch;

@@ -6,7 +6,7 @@
 
 namespace octavo {
 
-// add or mul of two dequantized values, then clamps and quantize, becomes quantized_binary.
+// A function of two dequantized values, then clamps and quantize, becomes quantized_elementwise.
 Match fuse_binary(const Graph& graph, const Node& node);
 
 }  // namespace octavo

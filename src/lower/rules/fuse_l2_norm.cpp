@@ -42,12 +42,9 @@ Match fuse_l2_norm(const Graph& graph, const Node& node) {
   // XNNPACK does not take it, and LiteRT's own kernel is the reference.
   const FixedL2NormAttrs attrs{
       .form = is_u8 ? FixedNormForm::in_value : FixedNormForm::in_factor,
-      .to = end.type.dtype,
       .profile = end.profile == Profile::tflite_single ? Profile::tflite_single : Profile::tflite_double,
       .x_zero_point = x->type.zero_point,
-      .zero_point = end.type.zero_point,
-      .lowest = end.lowest,
-      .highest = end.highest};
+      .epilogue = {{end.rounding()}, end.type.dtype}};
   Patch patch(graph);
   const ValueId y = with_axis_last(patch, node, x->q, *axis, [&](ValueId lines) {
     return patch.add(kFixedL2Norm, attrs, {lines}, node.name, node.origin);

@@ -13,26 +13,45 @@
 namespace octavo {
 namespace {
 
-// The pool that a node is, types still missing; nothing for other nodes.
-std::optional<QuantizedPoolAttrs> pool_of(const Graph& graph, const Node& node) {
+// The window of an average, and whether it is the whole image.
+struct Averaged {
+  QuantizedPoolAttrs pool;
+  bool is_global = false;
+};
+std::optional<Averaged> average_of(const Graph& graph, const Node& node) {
   const Shape& x = graph.fact(node.inputs[0]).shape;
   if (node.spec == &kReduce) {
     const auto& reduce = node.attrs.as<ReduceAttrs>();
     const bool is_spatial = x.rank() == 4 && reduce.axes == std::vector<std::int64_t>{1, 2};
     if (reduce.kind != ReduceKind::mean || !is_spatial) return std::nullopt;
-    return QuantizedPoolAttrs{.form = QuantizedPoolForm::global_average_pool, .window = unit_window({x[1], x[2]})};
+    return Averaged{{.window = unit_window({x[1], x[2]})}, true};
   }
   if (node.spec != &kAveragePool) return std::nullopt;
   const auto& pool = node.attrs.as<AveragePoolAttrs>();
   if (pool.layout != Layout::channels_last || pool.window.rank() != 2) return std::nullopt;
-  // A window over the whole image takes the global formula, as in ONNX Runtime.
   const std::vector<std::int64_t> none{0, 0};
-  const bool is_global = pool.window.kernel == std::vector<std::int64_t>{x[1], x[2]} && pool.window.pad_begin == none &&
-                         pool.window.pad_end == none;
-  if (is_global)
-    return QuantizedPoolAttrs{.form = QuantizedPoolForm::global_average_pool, .window = unit_window({x[1], x[2]})};
-  return QuantizedPoolAttrs{
-      .window = pool.window, .rounding = pool.rounding, .count_include_pad = pool.count_include_pad};
+  if (pool.window.kernel == std::vector<std::int64_t>{x[1], x[2]} && pool.window.pad_begin == none &&
+      pool.window.pad_end == none)
+    return Averaged{{.window = unit_window({x[1], x[2]})}, true};
+  return Averaged{{.window = pool.window, .rounding = pool.rounding, .count_include_pad = pool.count_include_pad}};
+}
+
+// A window over the whole image takes the global formula, as in ONNX Runtime.
+QuantizedPoolAttrs onnx_pool(const Averaged& average, const QuantType& x, const Quantized& end) {
+  QuantizedPoolAttrs pool = average.pool;
+  const float y_scale = end.type.scale;
+  pool.x_zero_point = x.zero_point;
+  if (average.is_global) {
+    const std::int64_t count = pool.window.kernel[0] * pool.window.kernel[1];
+    pool.epilogue.stages = {Affine{global_average_multiplier(x.scale, y_scale, count)}, end.rounding()};
+  } else {
+    pool.form = QuantizedPoolForm::real_average;
+    pool.x_scale = x.scale;
+    pool.epilogue.stages = {Divide{y_scale},
+                            Round{.before = end.type.zero_point, .lowest = end.lowest, .highest = end.highest}};
+  }
+  pool.epilogue.to = end.type.dtype;
+  return pool;
 }
 
 // TFLite's average of the stored values themselves, without their scale.
@@ -45,10 +64,7 @@ Match integer_pool(const Graph& graph, const Node& node, const Dequantized& x, c
   const QuantizedPoolAttrs attrs{.form = QuantizedPoolForm::integer_average,
                                  .window = pool.window,
                                  .rounding = pool.rounding,
-                                 .to = end.type.dtype,
-                                 .profile = end.profile,
-                                 .lowest = end.lowest,
-                                 .highest = end.highest};
+                                 .epilogue = {{Round{.lowest = end.lowest, .highest = end.highest}}, end.type.dtype}};
   Patch patch(graph);
   const ValueId y = patch.add(kQuantizedPool, attrs, {x.q}, node.name, node.origin);
   patch.set_quant(y, end.type.params());
@@ -62,24 +78,15 @@ Match fuse_pool(const Graph& graph, const Node& node) {
   if (node.spec != &kReduce && node.spec != &kAveragePool) return std::string();
   const auto x = dequantized(graph, node.inputs[0]);
   if (!x) return std::string("its input is not quantized");
-  auto attrs = pool_of(graph, node);
-  if (!attrs) return std::string("it has no integer form: only averages over two spatial axes have one");
+  const auto average = average_of(graph, node);
+  if (!average) return std::string("it has no integer form: only averages over two spatial axes have one");
   const auto followed = follow_to_quantize(graph, node.outputs[0]);
   if (const auto* reason = std::get_if<std::string>(&followed)) return *reason;
   const auto& end = std::get<Quantized>(followed);
   if (is_of_tflite(end.profile) && node.spec == &kAveragePool) return integer_pool(graph, node, *x, end);
   if (is_of_tflite(end.profile)) return std::string();  // fuse_sum
-  attrs->profile = end.profile;
-  attrs->to = end.type.dtype;
-  attrs->x_scale = x->type.scale;
-  attrs->x_zero_point = x->type.zero_point;
-  attrs->y_scale = end.type.scale;
-  attrs->zero_point = end.type.zero_point;
-  attrs->lowest = end.lowest;
-  attrs->highest = end.highest;
-
   Patch patch(graph);
-  ValueId y = patch.add(kQuantizedPool, std::move(*attrs), {x->q}, node.name, node.origin);
+  ValueId y = patch.add(kQuantizedPool, onnx_pool(*average, x->type, end), {x->q}, node.name, node.origin);
   patch.set_quant(y, end.type.params());
   const Shape& old_shape = graph.fact(end.y).shape;
   if (patch.fact(y).shape != old_shape)

@@ -7,9 +7,9 @@
 #include "lower/quantized_value.h"
 #include "lower/tensor_edit.h"
 #include "ops/binary/binary.h"
-#include "ops/fixed_requantize/fixed_requantize.h"
 #include "ops/matmul/matmul.h"
 #include "ops/quantized_conv/quantized_conv.h"
+#include "ops/quantized_elementwise/quantized_elementwise.h"
 #include "ops/reshape/reshape.h"
 
 namespace octavo {
@@ -73,8 +73,9 @@ Match fuse_product(const Graph& graph, const Node& node) {
       patch.add(kQuantizedConv, conv, conv_inputs(patch, node, image, weights), node.name, node.origin);
   const ValueId factors =
       patch.constant(node.name + "/multipliers", multipliers(weights, x->type.scale, end->type.scale));
-  const FixedRequantizeAttrs attrs{end->type.dtype, end->profile, end->type.zero_point, end->lowest, end->highest};
-  const ValueId y = patch.add(kFixedRequantize, attrs, {sums, factors}, node.name + "/requantized", node.origin);
+  const Epilogue epilogue{{DoubleScale{}, end->rounding()}, end->type.dtype};
+  const ValueId y = patch.add(kQuantizedElementwise, QuantizedElementwiseAttrs{epilogue}, {sums, factors},
+                              node.name + "/requantized", node.origin);
   patch.set_quant(y, end->type.params());
   const ReshapeAttrs back{graph.fact(end->y).shape.to_vector()};
   patch.replace(end->y, patch.add(kReshape, back, {y}, node.name + "/result", node.origin));

@@ -7,7 +7,7 @@
 namespace octavo {
 
 // dequantize -> product with a constant quantized matrix -> bias -> quantize, profile tflite-double: a 1x1
-// quantized_conv that gives its sums, and fixed_requantize with f64 multipliers. LiteRT's reference kernel of
+// quantized_conv that gives its sums, and quantized_elementwise with f64 multipliers. LiteRT's reference kernel of
 // FULLY_CONNECTED, unlike those of convolutions.
 Match fuse_product(const Graph& graph, const Node& node);
 

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "lower/quantized_value.h"
-#include "ops/quantized_binary/quantized_binary.h"
 #include "ops/quantized_conv/quantized_conv.h"
+#include "ops/quantized_elementwise/quantized_elementwise.h"
 
 namespace octavo {
 namespace {
@@ -26,21 +26,28 @@ std::string refusal(const Graph& graph, const Node& add, std::size_t side) {
       other.shape != graph.fact(add.inputs[side]).shape)
     return "its operands differ in shape";
   const DType to = attrs.epilogue.to;
-  if (to != add.attrs.as<QuantizedBinaryAttrs>().to || other.dtype != to) return "its operands differ in type";
+  if (to != add.attrs.as<QuantizedElementwiseAttrs>().epilogue.to || other.dtype != to)
+    return "its operands differ in type";
   return {};
 }
 
-// What becomes of the operand of the addition on that side.
-Epilogue addition(const QuantizedBinaryAttrs& binary, Side side) {
-  if (binary.kind == QuantizedBinaryKind::integer_add) {
-    IntegerAddForm form = binary.integer_add;
-    if (side == Side::second) std::swap(form.a_multiplier, form.b_multiplier);
-    return {{AddInteger{form, binary.lowest, binary.highest}}, binary.to};
+bool is_addition(const Node& node) {
+  if (node.spec != &kQuantizedElementwise) return false;
+  const std::vector<Stage>& stages = node.attrs.as<QuantizedElementwiseAttrs>().epilogue.stages;
+  return (stages.size() == 1 && std::holds_alternative<AddInteger>(stages[0])) ||
+         (stages.size() == 2 && std::holds_alternative<AddReal>(stages[0]));
+}
+
+// The addition as its second operand meets it.
+Epilogue of_second(Epilogue addition) {
+  if (auto* add = std::get_if<AddInteger>(&addition.stages[0])) {
+    std::swap(add->form.a_multiplier, add->form.b_multiplier);
+  } else {
+    auto& real = std::get<AddReal>(addition.stages[0]);
+    real.side = real.side == Side::first ? Side::second : Side::first;
+    std::swap(real.value_shift, real.other_shift);
   }
-  const AddForm& add = binary.add;
-  return {{AddReal{side, add.a_ratio, add.b_ratio, add.fixed, add.shift, add.shift},
-           Round{.after = add.shift, .lowest = binary.lowest + add.shift, .highest = binary.highest + add.shift}},
-          binary.to};
+  return addition;
 }
 
 std::int64_t work_of(const Graph& graph, const Node& add, std::size_t side) {
@@ -50,9 +57,7 @@ std::int64_t work_of(const Graph& graph, const Node& add, std::size_t side) {
 }  // namespace
 
 Match fuse_residual(const Graph& graph, const Node& node) {
-  if (node.spec != &kQuantizedBinary || node.attrs.as<QuantizedBinaryAttrs>().kind == QuantizedBinaryKind::mul ||
-      node.inputs.size() > 2)
-    return std::string();
+  if (!is_addition(node)) return std::string();
   const std::string first = refusal(graph, node, 0);
   const std::string second = refusal(graph, node, 1);
   if (!first.empty() && !second.empty()) return first;
@@ -60,9 +65,9 @@ Match fuse_residual(const Graph& graph, const Node& node) {
   const bool is_second = !first.empty() || (second.empty() && work_of(graph, node, 1) > work_of(graph, node, 0));
   const std::size_t side = is_second ? 1 : 0;
   const Node& conv = *graph.producer(node.inputs[side]);
-  const auto& binary = node.attrs.as<QuantizedBinaryAttrs>();
+  const auto& addition = node.attrs.as<QuantizedElementwiseAttrs>().epilogue;
   auto attrs = conv.attrs.as<QuantizedConvAttrs>();
-  attrs.epilogue = attrs.epilogue.appended(addition(binary, is_second ? Side::second : Side::first));
+  attrs.epilogue = attrs.epilogue.appended(is_second ? of_second(addition) : addition);
   Patch patch(graph);
   std::vector<ValueId> inputs = conv.inputs;
   inputs.push_back(node.inputs[1 - side]);

@@ -6,7 +6,8 @@
 
 namespace octavo {
 
-// quantized_binary add of an integer convolution with one reader: the second rounding stays, in registers.
+// A quantized_elementwise that adds to an integer convolution with one reader becomes a part of its epilogue: the
+// second rounding stays, in registers.
 Match fuse_residual(const Graph& graph, const Node& node);
 
 }  // namespace octavo

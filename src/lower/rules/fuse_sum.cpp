@@ -5,7 +5,6 @@
 #include "lower/fixed_result.h"
 #include "lower/quantized_value.h"
 #include "lower/reduced_axes.h"
-#include "ops/integer_sum/integer_sum.h"
 #include "ops/quantized_pool/quantized_pool.h"
 #include "ops/reduce/reduce.h"
 #include "ops/reshape/reshape.h"
@@ -22,35 +21,38 @@ struct Lines {
   ReducedAxes axes;
 };
 
-std::string name_of(const Lines& lines, std::string_view suffix) { return lines.node.name + std::string(suffix); }
-
-// The reference kernels': exact sums, then a factor in fixed point.
-ValueId fixed_sums(Patch& patch, const Lines& lines, const QuantType& x, const Quantized& end) {
-  const auto& [outer, terms, inner] = lines.axes;
-  const ValueId ordered =
-      patch.add(kReshape, ReshapeAttrs{{outer, terms, inner}}, {lines.x}, name_of(lines, "/lines"), lines.node.origin);
-  const ValueId sums =
-      patch.add(kIntegerSum, IntegerSumAttrs{x.zero_point}, {ordered}, lines.node.name, lines.node.origin);
+// The reference kernels': a factor in fixed point. Gives its operands.
+std::vector<ValueId> end_in_fixed_point(Patch& patch, const Lines& lines, const QuantType& x, const Quantized& end,
+                                        QuantizedPoolAttrs& pool) {
   const FixedMultiplier scale = FixedMultiplier::of(static_cast<double>(x.scale) / static_cast<double>(end.type.scale));
-  return fixed_result(patch, lines.node, sums, end, {lines.is_mean ? mean_multiplier(scale, terms) : scale});
+  pool.x_zero_point = x.zero_point;
+  pool.epilogue = fixed_epilogue(end);
+  return fixed_factors(patch, lines.node, {lines.is_mean ? mean_multiplier(scale, lines.axes.terms) : scale});
 }
 
-// XNNPACK's: the pool of a whole image. Where the reduced axes are not those of one, it has `terms` rows of one pixel.
-ValueId stored_sums(Patch& patch, const Lines& lines, const QuantType& x, const Quantized& end) {
+// XNNPACK's, of values as they are stored.
+Epilogue stored_epilogue(const Lines& lines, const QuantType& x, const Quantized& end) {
+  const std::int64_t terms = lines.axes.terms;
+  const StoredSumForm form = StoredSumForm::of(x.scale, x.zero_point, end.type.scale, end.type.zero_point, terms,
+                                               lines.is_mean ? 1.0f / static_cast<float>(terms) : 1.0f);
+  return {{Affine{form.multiplier, form.offset}, Round{.lowest = end.lowest, .highest = end.highest}}, end.type.dtype};
+}
+
+// The pool of a whole image. Where the reduced axes are not those of one, it has `terms` rows of one pixel.
+ValueId sums_of(Patch& patch, const Lines& lines, const QuantType& x, const Quantized& end) {
   const auto& [outer, terms, inner] = lines.axes;
+  const Node& node = lines.node;
   const Shape& shape = patch.fact(lines.x).shape;
   const bool is_image = shape.rank() == 4 && shape[0] == outer && shape[3] == inner;
   const ReshapeAttrs image = is_image ? ReshapeAttrs{shape.to_vector()} : ReshapeAttrs{{outer, terms, 1, inner}};
-  const ValueId ordered = patch.add(kReshape, image, {lines.x}, name_of(lines, "/lines"), lines.node.origin);
-  QuantizedPoolAttrs attrs{.form = QuantizedPoolForm::stored_sum,
-                           .window = unit_window({image.shape[1], image.shape[2]})};
-  attrs.to = end.type.dtype;
-  attrs.profile = end.profile;
-  attrs.lowest = end.lowest;
-  attrs.highest = end.highest;
-  attrs.sum = StoredSumForm::of(x.scale, x.zero_point, end.type.scale, end.type.zero_point, terms,
-                                lines.is_mean ? 1.0f / static_cast<float>(terms) : 1.0f);
-  const ValueId y = patch.add(kQuantizedPool, std::move(attrs), {ordered}, lines.node.name, lines.node.origin);
+  std::vector<ValueId> inputs = {patch.add(kReshape, image, {lines.x}, node.name + "/lines", node.origin)};
+  QuantizedPoolAttrs pool{.window = unit_window({image.shape[1], image.shape[2]})};
+  if (is_fixed_point(end.profile)) {
+    for (const ValueId factor : end_in_fixed_point(patch, lines, x, end, pool)) inputs.push_back(factor);
+  } else {
+    pool.epilogue = stored_epilogue(lines, x, end);
+  }
+  const ValueId y = patch.add(kQuantizedPool, std::move(pool), std::move(inputs), node.name, node.origin);
   patch.set_quant(y, end.type.params());
   return y;
 }
@@ -79,8 +81,7 @@ Match fuse_sum(const Graph& graph, const Node& node) {
   const ValueId ordered =
       neighbours ? x->q : patch.add(kTranspose, TransposeAttrs{last.perm}, {x->q}, node.name + "/moved", node.origin);
   const Lines lines{node, reduce.kind == ReduceKind::mean, ordered, axes};
-  const ValueId y =
-      is_fixed_point(end.profile) ? fixed_sums(patch, lines, x->type, end) : stored_sums(patch, lines, x->type, end);
+  const ValueId y = sums_of(patch, lines, x->type, end);
   const ReshapeAttrs back{graph.fact(end.y).shape.to_vector()};
   patch.replace(end.y, patch.add(kReshape, back, {y}, node.name + "/result", node.origin));
   return patch;

@@ -1,4 +1,4 @@
-// Sums and means of quantized values in fixed point. Part of lower/.
+// Sums and means of quantized values, TFLite's. Part of lower/.
 #ifndef OCTAVO_LOWER_RULES_FUSE_SUM_H_
 #define OCTAVO_LOWER_RULES_FUSE_SUM_H_
 
@@ -6,8 +6,8 @@
 
 namespace octavo {
 
-// dequantize -> sum or mean -> quantize becomes integer_sum and fixed_requantize (profiles tflite-double and
-// tflite-single), or quantized_pool of the stored values (tflite-xnnpack).
+// dequantize -> sum or mean -> quantize becomes quantized_pool: exact sums, then a factor in fixed point (profiles
+// tflite-double and tflite-single), or a real one (tflite-xnnpack, of values as they are stored).
 Match fuse_sum(const Graph& graph, const Node& node);
 
 }  // namespace octavo

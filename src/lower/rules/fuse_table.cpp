@@ -6,10 +6,7 @@
 
 #include "lower/quantized_value.h"
 #include "lower/table_region.h"
-#include "ops/fixed_requantize/fixed_requantize.h"
-#include "ops/quantized_binary/quantized_binary.h"
-#include "ops/quantized_conv/quantized_conv.h"
-#include "ops/quantized_pool/quantized_pool.h"
+#include "ops/epilogue.h"
 #include "ops/table/table.h"
 
 namespace octavo {
@@ -52,57 +49,6 @@ Tensor chained(const Tensor& first, const Tensor& second) {
   return table;
 }
 
-// An operator that applies a table to its own result as its last step.
-struct TableHost {
-  std::size_t input = 0;       // of the table
-  DType own_type = DType::u8;  // of the result before the table
-};
-std::optional<TableHost> table_host(const Node& node) {
-  if (node.spec == &kQuantizedConv) {
-    const Epilogue& epilogue = node.attrs.as<QuantizedConvAttrs>().epilogue;
-    return TableHost{kConvOperands + epilogue.operands().size() - (epilogue.find<Lookup>() != nullptr ? 1 : 0),
-                     epilogue.to};
-  }
-  if (node.spec == &kQuantizedBinary) return TableHost{2, node.attrs.as<QuantizedBinaryAttrs>().to};
-  if (node.spec == &kQuantizedPool) return TableHost{1, node.attrs.as<QuantizedPoolAttrs>().to};
-  if (node.spec == &kFixedRequantize) return TableHost{3, node.attrs.as<FixedRequantizeAttrs>().to};
-  return std::nullopt;
-}
-
-// Bounds of stored values narrow those of an operator that stores its clamped result with `shift` added.
-void narrow(std::int32_t& lowest, std::int32_t& highest, std::int32_t shift, Bounds stored) {
-  lowest = std::clamp(lowest, stored.first - shift, stored.second - shift);
-  highest = std::clamp(highest, stored.first - shift, stored.second - shift);
-}
-
-Attrs with_bounds(QuantizedBinaryAttrs attrs, Bounds bounds) {
-  // Only the form in use has a shift other than 0.
-  narrow(attrs.lowest, attrs.highest, attrs.shift + attrs.add.shift, bounds);
-  return attrs;
-}
-
-Attrs with_bounds(QuantizedPoolAttrs attrs, Bounds bounds) {
-  narrow(attrs.lowest, attrs.highest, attrs.shift, bounds);
-  return attrs;
-}
-
-Attrs with_bounds(FixedRequantizeAttrs attrs, Bounds bounds) {
-  narrow(attrs.lowest, attrs.highest, 0, bounds);
-  return attrs;
-}
-
-Attrs with_bounds(QuantizedConvAttrs attrs, Bounds bounds) {
-  attrs.epilogue = attrs.epilogue.clamped(bounds.first, bounds.second);
-  return attrs;
-}
-
-Attrs with_bounds(const Node& node, Bounds bounds) {
-  if (node.spec == &kQuantizedBinary) return with_bounds(node.attrs.as<QuantizedBinaryAttrs>(), bounds);
-  if (node.spec == &kQuantizedPool) return with_bounds(node.attrs.as<QuantizedPoolAttrs>(), bounds);
-  if (node.spec == &kFixedRequantize) return with_bounds(node.attrs.as<FixedRequantizeAttrs>(), bounds);
-  return with_bounds(node.attrs.as<QuantizedConvAttrs>(), bounds);
-}
-
 // table2[table1[x]].
 Match merge_tables(const Graph& graph, const Node& node, const Tensor& table, const Node& before) {
   const Tensor* first = constant_table(graph, before);
@@ -137,33 +83,31 @@ Match table_into_producer(const Graph& graph, const Node& node) {
   const Node* before = graph.producer(node.inputs.empty() ? ValueId{} : node.inputs[0]);
   if (table == nullptr || before == nullptr) return std::string();
   if (before->spec == &kTable) return merge_tables(graph, node, *table, *before);
-  const auto host = table_host(*before);
-  if (!host || !is_8bit(host->own_type) || !is_8bit(table->dtype())) return std::string();
+  const EpilogueTrait* trait = before->spec->epilogue;
+  if (trait == nullptr || !is_8bit(trait->of(before->attrs).to) || !is_8bit(table->dtype())) return std::string();
   if (!graph.has_one_reader(node.inputs[0])) return std::string("the operator before it has several readers");
   Patch patch(graph);
+  Epilogue epilogue = trait->of(before->attrs);
   std::vector<ValueId> inputs = before->inputs;
-  const bool has_table = inputs.size() > host->input && inputs[host->input].exists();
-  const auto bounds = has_table ? std::nullopt : as_clamp(*table, host->own_type);
-  Attrs attrs = before->attrs;
+  const bool has_table = epilogue.find<Lookup>() != nullptr;
+  const auto bounds = epilogue.has_bounds() ? as_clamp(*table, epilogue.to) : std::nullopt;
   if (bounds) {
-    attrs = with_bounds(*before, *bounds);
+    epilogue = epilogue.clamped(bounds->first, bounds->second);
   } else {
     Tensor merged = *table;
     if (has_table) {
-      const Fact& first = graph.fact(inputs[host->input]);
+      const Fact& first = graph.fact(inputs.back());
       if (!first.is_constant()) return std::string();
       merged = chained(*first.constant, *table);
+      inputs.pop_back();
+    } else {
+      epilogue.stages.emplace_back(Lookup{});
     }
-    if (!has_table && before->spec == &kQuantizedConv) {
-      auto conv = before->attrs.as<QuantizedConvAttrs>();
-      conv.epilogue.stages.emplace_back(Lookup{});
-      attrs = conv;
-    }
-    inputs.resize(std::max(inputs.size(), host->input + 1));
-    inputs[host->input] = patch.constant(node.name + "/table", std::move(merged));
+    inputs.resize(std::max(inputs.size(), trait->operands));
+    inputs.push_back(patch.constant(node.name + "/table", std::move(merged)));
   }
-  patch.replace(node.outputs[0],
-                patch.add(*before->spec, std::move(attrs), std::move(inputs), before->name, before->origin));
+  patch.replace(node.outputs[0], patch.add(*before->spec, trait->with(before->attrs, epilogue), std::move(inputs),
+                                           before->name, before->origin));
   return patch;
 }
 

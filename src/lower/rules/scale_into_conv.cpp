@@ -28,16 +28,16 @@ std::optional<Operands> operands(const Graph& graph, const Node& node, std::size
 }
 
 // y = x * factor + offset, for x the convolution's result.
-struct Affine {
+struct Line {
   double factor = 1.0;
   double offset = 0.0;
 };
-std::optional<Affine> affine(BinaryKind kind, double constant, bool conv_is_first) {
+std::optional<Line> line(BinaryKind kind, double constant, bool conv_is_first) {
   switch (kind) {
-    case BinaryKind::add: return Affine{1.0, constant};
-    case BinaryKind::sub: return conv_is_first ? Affine{1.0, -constant} : Affine{-1.0, constant};
-    case BinaryKind::mul: return Affine{constant, 0.0};
-    case BinaryKind::div: return conv_is_first ? std::optional(Affine{1.0 / constant, 0.0}) : std::nullopt;
+    case BinaryKind::add: return Line{1.0, constant};
+    case BinaryKind::sub: return conv_is_first ? Line{1.0, -constant} : Line{-1.0, constant};
+    case BinaryKind::mul: return Line{constant, 0.0};
+    case BinaryKind::div: return conv_is_first ? std::optional(Line{1.0 / constant, 0.0}) : std::nullopt;
     default: return std::nullopt;
   }
 }
@@ -52,7 +52,7 @@ Match scale_into_conv(const Graph& graph, const Node& node) {
   if (!found) return std::string();
   const Node& conv = *found->conv;
   const BinaryKind kind = node.attrs.as<BinaryAttrs>().kind;
-  if (!affine(kind, 1.0, conv_is_first)) return std::string();
+  if (!line(kind, 1.0, conv_is_first)) return std::string();
   if (!graph.has_one_reader(conv.outputs[0])) return std::string("the convolution before it has several readers");
   const bool has_bias = conv.inputs.size() > 2 && conv.inputs[2].exists();
   const bool is_bias_known = !has_bias || graph.fact(conv.inputs[2]).is_constant();
@@ -65,7 +65,7 @@ Match scale_into_conv(const Graph& graph, const Node& node) {
   Tensor bias(DType::f32, Shape{static_cast<std::int64_t>(found->constant.size())});
   std::vector<double> factors;
   for (std::size_t c = 0; c < found->constant.size(); ++c) {
-    const Affine step = *affine(kind, found->constant[c], conv_is_first);
+    const Line step = *line(kind, found->constant[c], conv_is_first);
     const double before =
         has_bias ? element_as_double(graph.fact(conv.inputs[2]).constant->view(), static_cast<std::int64_t>(c)) : 0.0;
     bias.as<float>()[c] = static_cast<float>(before * step.factor + step.offset);

@@ -200,7 +200,7 @@ const OpSpec kBinary{
     .reordered = reordered_as_is,
     .role = role_of_binary,
     .read_from = "ONNX Add; TFLite ADD; ATen add",
-    .integer_form = "quantized_binary, fixed_binary; table with one varying input; into quantized_conv",
+    .integer_form = "quantized_elementwise; table with one varying input; into quantized_conv",
 };
 
 template Attrs::Attrs(BinaryAttrs);

@@ -56,9 +56,9 @@ void reference_conv_integer(const Attrs& attrs, InputViews inputs, OutputViews o
             n * image.batch_stride + oc / channels_per_group * kernel.channels * image.channel_stride;
         std::uint32_t acc = 0;
         for (const Tap& tap : taps) {
-          const Strided a{x.data() + x0 + tap.image, image.channel_stride};
-          const Strided b{w.data() + oc * kernel.batch_stride + kernel.offset(tap.kernel), kernel.channel_stride};
-          acc += wrapping_dot(a, b, kernel.channels);
+          const std::int64_t w0 = oc * kernel.batch_stride + kernel.offset(tap.kernel);
+          acc +=
+              wrapping_dot({x, x0 + tap.image, image.channel_stride}, {w, w0, kernel.channel_stride}, kernel.channels);
         }
         y[n * result.batch_stride + result.offset(position) + oc * result.channel_stride] =
             static_cast<std::int32_t>(acc);

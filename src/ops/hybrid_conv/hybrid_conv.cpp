@@ -109,6 +109,7 @@ const OpSpec kHybridConv = {
     .reference = reference_hybrid_conv,
     .decode_attrs = decode_attrs_as<HybridConvAttrs>,
     .is_integer = true,
+    .epilogue = &kEndsInEpilogue<HybridConvAttrs, kHybridXScale>,
     .depth = depth_of_weights,
     .read_from = "TFLite CONV_2D",
 };

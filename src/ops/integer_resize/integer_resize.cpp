@@ -8,6 +8,7 @@
 #include "ops/check.h"
 #include "ops/integers.h"
 #include "ops/one_image.h"
+#include "ops/traits.h"
 
 namespace octavo {
 namespace {
@@ -103,6 +104,16 @@ void resize_row(const IntegerResizeAttrs& attrs, const ResizeRow& row, std::byte
   }
 }
 
+namespace {
+
+Attrs relabelled_resize(const Attrs& attrs, const std::vector<bool>& is_relabelled) {
+  auto changed = attrs.as<IntegerResizeAttrs>();
+  if (is_relabelled[0]) changed.shift += kSignShift;
+  return changed;
+}
+
+}  // namespace
+
 const OpSpec kIntegerResize = {
     .name = "integer_resize",
     .summary = "y = bilinear interpolation of bytes with weights of 10, 11 or f32 bits, rounded as they say",
@@ -112,6 +123,7 @@ const OpSpec kIntegerResize = {
     .decode_attrs = decode_attrs_as<IntegerResizeAttrs>,
     .for_one_image = same_for_one_image,
     .is_integer = true,
+    .relabelled = relabelled_resize,
 };
 
 template Attrs::Attrs(IntegerResizeAttrs);

@@ -76,8 +76,7 @@ void reference_matmul_integer(const Attrs&, InputViews inputs, OutputViews outpu
   for (const auto& [a0, b0] : product.offsets()) {
     for (std::int64_t m = 0; m < product.m; ++m) {
       for (std::int64_t n = 0; n < product.n; ++n) {
-        *y++ = static_cast<std::int32_t>(
-            wrapping_dot({a.data() + a0 + m * product.k, 1}, {b.data() + b0 + n, product.n}, product.k));
+        *y++ = static_cast<std::int32_t>(wrapping_dot({a, a0 + m * product.k}, {b, b0 + n, product.n}, product.k));
       }
     }
   }

@@ -99,6 +99,8 @@ const OpSpec kQuantizedConv = {
     .decode_attrs = decode_attrs_as<QuantizedConvAttrs>,
     .for_one_image = same_for_one_image,
     .is_integer = true,
+    .epilogue = &kEndsInEpilogue<QuantizedConvAttrs, kConvOperands>,
+    .relabelled = relabelled_x<QuantizedConvAttrs>,
     .depth = depth_of_weights,
 };
 

@@ -4,37 +4,29 @@
 #define OCTAVO_OPS_QUANTIZED_MATMUL_QUANTIZED_MATMUL_H_
 
 #include <cstdint>
-#include <string_view>
 #include <tuple>
-#include <vector>
 
-#include "base/requantize.h"
 #include "graph/op.h"
+#include "ops/epilogue.h"
 
 namespace octavo {
 
 struct QuantizedMatmulAttrs {
   std::int32_t a_zero_point = 0;
   std::int32_t b_zero_point = 0;
-  float multiplier = 1.0f;  // a_scale * b_scale / y_scale
-  DType to = DType::u8;     // u8, s8, or s32 for the accumulator
-  Profile profile = Profile::onnx;
-  std::int32_t zero_point = 0;
-  std::int32_t lowest = 0;
-  std::int32_t highest = 255;
+  Epilogue epilogue;
 
   bool operator==(const QuantizedMatmulAttrs&) const = default;
   static constexpr auto fields() {
     return std::tuple(Field{"a_zero_point", &QuantizedMatmulAttrs::a_zero_point},
                       Field{"b_zero_point", &QuantizedMatmulAttrs::b_zero_point},
-                      Field{"multiplier", &QuantizedMatmulAttrs::multiplier}, Field{"to", &QuantizedMatmulAttrs::to},
-                      Field{"profile", &QuantizedMatmulAttrs::profile},
-                      Field{"zero_point", &QuantizedMatmulAttrs::zero_point},
-                      Field{"lowest", &QuantizedMatmulAttrs::lowest}, Field{"highest", &QuantizedMatmulAttrs::highest});
+                      Field{"epilogue", &QuantizedMatmulAttrs::epilogue});
   }
 };
 
-// acc = sum (a - a_zp) * (b - b_zp); y = requantize(acc, multiplier, ...). inputs: a, b; numpy matmul shapes.
+// y = epilogue(sum over k of (a - a_zero_point) * (b - b_zero_point)), exact in s32 (lower/ checks that it cannot leave
+// it). inputs: a, b in numpy matmul shapes, then the operands of the epilogue.
+inline constexpr std::size_t kMatmulOperands = 2;
 extern const OpSpec kQuantizedMatmul;
 
 }  // namespace octavo

@@ -8,6 +8,7 @@
 #include "ops/check.h"
 #include "ops/integers.h"
 #include "ops/one_image.h"
+#include "ops/traits.h"
 
 namespace octavo {
 namespace {
@@ -37,13 +38,11 @@ Result<std::vector<Fact>> infer_quantized_softmax(const Attrs& attrs, InputFacts
   const auto& softmax = attrs.as<QuantizedSoftmaxAttrs>();
   const Fact& x = *inputs[0];
   const Fact& exponentials = *inputs[1];
+  if (!is_8bit(softmax.to)) return shape_error("to", std::string(name_of(softmax.to)), "u8 or s8");
   const IntegerRange range = range_of(softmax.to);
   const auto problem = first_of({check_dtype("x", x, {DType::u8, DType::s8}), check_rank("x", x, 1, 64),
                                  check_table(exponentials, {is_fixed_point(softmax.profile) ? DType::s32 : DType::f32}),
-                                 check_clamp({.to = softmax.to,
-                                              .zero_point = softmax.zero_point,
-                                              .lowest = static_cast<std::int32_t>(range.lowest),
-                                              .highest = static_cast<std::int32_t>(range.highest)}),
+                                 check_range("zero_point", softmax.zero_point, range.lowest, range.highest),
                                  check_scale("y_scale", softmax.y_scale), check_profile(softmax.profile)});
   if (problem) return *problem;
   return one_output(softmax.to, x.shape.to_vector());
@@ -95,6 +94,12 @@ void reference_quantized_softmax(const Attrs& attrs, InputViews inputs, OutputVi
   }
 }
 
+Attrs relabelled_softmax(const Attrs& attrs, const std::vector<bool>&) {
+  auto changed = attrs.as<QuantizedSoftmaxAttrs>();
+  if (changed.to == DType::s8) changed.to = DType::u8, changed.zero_point += kSignShift;
+  return changed;
+}
+
 }  // namespace
 
 const OpSpec kQuantizedSoftmax = {
@@ -107,6 +112,7 @@ const OpSpec kQuantizedSoftmax = {
     .decode_attrs = decode_attrs_as<QuantizedSoftmaxAttrs>,
     .for_one_image = same_for_one_image_along_last_axis,
     .is_integer = true,
+    .relabelled = relabelled_softmax,
 };
 
 template Attrs::Attrs(QuantizedSoftmaxAttrs);

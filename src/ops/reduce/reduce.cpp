@@ -216,7 +216,7 @@ const OpSpec kReduce = {
     .reordered = reordered_reduce,
     .role = role_of_reduce,
     .read_from = "ONNX ReduceMean; TFLite MEAN; ATen mean",
-    .integer_form = "itself for max and min; quantized_pool; integer_sum and fixed_requantize",
+    .integer_form = "itself for max and min; quantized_pool",
 };
 
 template Attrs::Attrs(ReduceAttrs);

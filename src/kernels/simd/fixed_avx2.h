@@ -1,9 +1,9 @@
-// The fixed-point steps for AVX2. See lanes.h. Part of kernels/.
-#ifndef OCTAVO_KERNELS_FIXED_LANES_AVX2_H_
-#define OCTAVO_KERNELS_FIXED_LANES_AVX2_H_
+// The fixed-point steps for AVX2. See fixed.h. Part of kernels/.
+#ifndef OCTAVO_KERNELS_SIMD_FIXED_AVX2_H_
+#define OCTAVO_KERNELS_SIMD_FIXED_AVX2_H_
 
-#include "kernels/fixed/lanes.h"
 #include "kernels/simd/avx2.h"
+#include "kernels/simd/fixed.h"
 
 namespace octavo {
 namespace {
@@ -49,4 +49,4 @@ struct FixedLanes<Avx2> {
 }  // namespace
 }  // namespace octavo
 
-#endif  // OCTAVO_KERNELS_FIXED_LANES_AVX2_H_
+#endif  // OCTAVO_KERNELS_SIMD_FIXED_AVX2_H_

@@ -1,7 +1,7 @@
 // The fixed-point steps of base/fixed_point.h for lanes of 32 bits; here those of one lane. Internal linkage only. Part
 // of kernels/.
-#ifndef OCTAVO_KERNELS_FIXED_LANES_H_
-#define OCTAVO_KERNELS_FIXED_LANES_H_
+#ifndef OCTAVO_KERNELS_SIMD_FIXED_H_
+#define OCTAVO_KERNELS_SIMD_FIXED_H_
 
 #include <cstdint>
 #include <limits>
@@ -40,7 +40,33 @@ struct FixedLanes<Scalar> {
   }
 };
 
+// Profile tflite-double or tflite-single.
+enum class FixedRounding { twice, once };
+
+// FixedMultiplier::apply. What depends on the factor alone is computed when it is made, outside of the loops over
+// values.
+template <class S, FixedRounding kRounding>
+struct LaneFactor {
+  using Lanes = FixedLanes<S>;
+  typename S::S32 multiplier;
+  typename S::S32 left;   // twice: how far values are shifted before the product
+  typename S::S32 right;  // twice: what is divided by after it; once: bits of the product that are rounded away
+
+  // Shifts are clamped to what a FixedMultiplier has.
+  static LaneFactor of(typename S::S32 multiplier, typename S::S32 unchecked_shift) {
+    const typename S::S32 zero = S::set_s32(0);
+    const typename S::S32 shift = S::min_s32(S::max_s32(unchecked_shift, S::set_s32(-31)), S::set_s32(30));
+    if constexpr (kRounding == FixedRounding::once) return {multiplier, zero, S::sub_s32(S::set_s32(31), shift)};
+    return {multiplier, S::max_s32(shift, zero), S::max_s32(S::sub_s32(zero, shift), zero)};
+  }
+
+  typename S::S32 apply(typename S::S32 x) const {
+    if constexpr (kRounding == FixedRounding::once) return Lanes::product_shifted(x, multiplier, right);
+    return Lanes::divide(Lanes::high_product(Lanes::shift_left(x, left), multiplier), right);
+  }
+};
+
 }  // namespace
 }  // namespace octavo
 
-#endif  // OCTAVO_KERNELS_FIXED_LANES_H_
+#endif  // OCTAVO_KERNELS_SIMD_FIXED_H_

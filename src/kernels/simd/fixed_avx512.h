@@ -1,9 +1,9 @@
-// The fixed-point steps for AVX-512. See lanes.h. Part of kernels/.
-#ifndef OCTAVO_KERNELS_FIXED_LANES_AVX512_H_
-#define OCTAVO_KERNELS_FIXED_LANES_AVX512_H_
+// The fixed-point steps for AVX-512. See fixed.h. Part of kernels/.
+#ifndef OCTAVO_KERNELS_SIMD_FIXED_AVX512_H_
+#define OCTAVO_KERNELS_SIMD_FIXED_AVX512_H_
 
-#include "kernels/fixed/lanes_avx2.h"
 #include "kernels/simd/avx512.h"
+#include "kernels/simd/fixed_avx2.h"
 
 namespace octavo {
 namespace {
@@ -49,4 +49,4 @@ struct FixedLanes<Avx512> {
 }  // namespace
 }  // namespace octavo
 
-#endif  // OCTAVO_KERNELS_FIXED_LANES_AVX512_H_
+#endif  // OCTAVO_KERNELS_SIMD_FIXED_AVX512_H_

@@ -1,0 +1,136 @@
+// See step.h. Part of kernels/epilogue/.
+#include "kernels/epilogue/step.h"
+
+#include "kernels/epilogue/parts.h"
+
+namespace octavo {
+namespace {
+
+RowFactor row_factor(const FixedMultiplier& factor) { return {factor.multiplier, factor.shift}; }
+
+// The stages, taken from the front one by one.
+class Reader {
+ public:
+  Reader(const Epilogue& epilogue, std::size_t first_operand)
+      : stages_(epilogue.stages), operand_(static_cast<int>(first_operand)) {}
+
+  bool is_done() const { return at_ == stages_.size(); }
+  // The next stage where it is of that kind, else nullptr; `operand` is the first of its operands.
+  template <class T>
+  const T* take(int& operand) {
+    const T* found = is_done() ? nullptr : std::get_if<T>(&stages_[at_]);
+    if (found == nullptr) return nullptr;
+    ++at_;
+    if (!T::kOperands.empty()) operand = operand_;
+    operand_ += static_cast<int>(T::kOperands.size());
+    return found;
+  }
+  template <class T>
+  const T* take() {
+    int none = -1;
+    return take<T>(none);
+  }
+
+ private:
+  const std::vector<Stage>& stages_;
+  std::size_t at_ = 0;
+  int operand_;
+};
+
+void set_affine(RowEpilogue& rows, const Affine& affine) {
+  rows.factor = affine.multiplier, rows.offset = affine.offset;
+}
+
+void set_fixed(RowEpilogue& rows, const FixedBinary& fixed) {
+  constexpr Formula formulas[] = {Formula::fixed_add, Formula::fixed_sub, Formula::fixed_mul, Formula::fixed_prelu};
+  rows.formula = formulas[static_cast<int>(fixed.form.kind)];
+  rows.rounds_once = fixed.profile == Profile::tflite_single;
+  rows.a_factor = row_factor(fixed.form.a), rows.b_factor = row_factor(fixed.form.b);
+  rows.y_factor = row_factor(fixed.form.y);
+  rows.value_shift = fixed.value_zero_point, rows.other_shift = fixed.other_zero_point;
+}
+
+void set_add(RowEpilogue& rows, const AddReal& add) {
+  rows.formula = Formula::add_real;
+  rows.a_ratio = add.a_ratio, rows.b_ratio = add.b_ratio, rows.fixed = add.fixed;
+  rows.value_shift = add.value_shift, rows.other_shift = add.other_shift;
+}
+
+void set_add(RowEpilogue& rows, const AddInteger& add) {
+  rows.formula = Formula::add_integer;
+  rows.a_factor.multiplier = add.form.a_multiplier, rows.b_factor.multiplier = add.form.b_multiplier;
+  rows.bias = add.form.bias, rows.right_shift = add.form.right_shift;
+  rows.round = row_round({.after = add.form.zero_point, .lowest = add.lowest, .highest = add.highest});
+}
+
+// Up to the rounding. False where it is none of those that are known.
+bool take_formula(Reader& in, StepEpilogue& e) {
+  RowEpilogue& rows = e.rows;
+  if (const auto* add = in.take<AddReal>(e.other)) {
+    set_add(rows, *add);
+    return add->side == Side::first;
+  }
+  if (const auto* fixed = in.take<FixedBinary>(e.other)) {
+    set_fixed(rows, *fixed);
+  } else if (const auto* product = in.take<Multiply>(e.other)) {
+    rows.formula = Formula::multiply;
+    rows.value_shift = product->value_zero_point, rows.other_shift = product->other_zero_point;
+    const auto* affine = in.take<Affine>();
+    if (affine == nullptr) return false;
+    set_affine(rows, *affine);
+  } else if (const auto* affine = in.take<Affine>()) {
+    rows.formula = Formula::affine;
+    set_affine(rows, *affine);
+  } else if (const auto* divide = in.take<Divide>()) {
+    rows.formula = Formula::divide;
+    rows.factor = divide->divisor;
+  } else if (const auto* scale = in.take<FixedScale>(e.factor)) {
+    rows.formula = Formula::fixed_scale;
+    rows.rounds_once = scale->profile == Profile::tflite_single;
+    e.shift = e.factor + 1;
+  } else if (in.take<DoubleScale>(e.factor) != nullptr) {
+    rows.formula = Formula::double_scale;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::optional<StepEpilogue> StepEpilogue::of(const Epilogue& epilogue, std::size_t first_operand,
+                                             const CallView& call) {
+  StepEpilogue e{.rows = {.formula = Formula::whole}};
+  Reader in(epilogue, first_operand);
+  if (epilogue.stages.empty() && epilogue.to == DType::s32) {
+    e.rows.result = RowEpilogue::Result::s32;
+    return e;
+  }
+  if (const auto* add = in.take<AddInteger>(e.other)) {
+    set_add(e.rows, *add);
+  } else {
+    if (!take_formula(in, e)) return std::nullopt;
+    const auto* round = in.take<Round>();
+    if (round == nullptr) return std::nullopt;
+    e.rows.round = row_round(*round);
+    if (e.rows.formula == Formula::divide) e.rows.offset = static_cast<float>(round->before);
+    else if (round->before != 0) return std::nullopt;
+  }
+  in.take<Lookup>(e.table);
+  if (e.factor >= 0) e.rows.factor_step = call.input(static_cast<std::size_t>(e.factor)).elements() == 1 ? 0 : 1;
+  return in.is_done() ? std::optional(e) : std::nullopt;
+}
+
+RowEpilogue StepEpilogue::placed(const StepBuffers& buffers, std::int64_t first_channel) const {
+  RowEpilogue e = rows;
+  const auto input = [&](int i) { return buffers.inputs[static_cast<std::size_t>(i)]; };
+  const std::int64_t first = first_channel * e.factor_step;
+  if (e.formula == Formula::double_scale) {
+    e.double_multiplier = reinterpret_cast<const double*>(input(factor)) + first;
+  } else if (factor >= 0) {
+    e.fixed_multiplier = reinterpret_cast<const std::int32_t*>(input(factor)) + first;
+    e.fixed_shift = reinterpret_cast<const std::int32_t*>(input(shift)) + first;
+  }
+  if (table >= 0) e.table = reinterpret_cast<const std::uint8_t*>(input(table));
+  return e;
+}
+
+}  // namespace octavo
