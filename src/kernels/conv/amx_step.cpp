@@ -160,7 +160,7 @@ void AmxStep::finish(const StepBuffers& buffers, const TileWalk::Tile& tile, std
   const std::int64_t element = walk_.first_pixel(tile) * g_.out_channels + block.first;
   const std::byte* residual = other_ >= 0 ? buffers.inputs[static_cast<std::size_t>(other_)] : nullptr;
   TileArgs args{.bias = packed_.bias + block.lane,
-                .multiplier = packed_.multipliers.data() + block.lane,
+                .multiplier = packed_.multipliers_from(block.lane),
                 .w_offset = packed_.w_offset + (g_.sums_x ? block.lane : 0),
                 .residual = residual + (residual != nullptr ? element : 0),
                 .y = buffers.outputs[0] + element * static_cast<std::int64_t>(out_bytes_),

@@ -20,6 +20,11 @@ struct PackedConv {
   std::span<const float> multipliers;  // and as many rests of biases, where there are some
   const std::int32_t* w_offset = nullptr;
   const std::uint8_t* table = nullptr;
+
+  // Null where there are none.
+  const float* multipliers_from(std::int64_t lane) const {
+    return multipliers.empty() ? nullptr : multipliers.data() + lane;
+  }
 };
 struct PackedSizes {
   DType weight_type = DType::s8;

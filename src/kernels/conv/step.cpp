@@ -146,7 +146,7 @@ void ConvStep::run_tile(const StepBuffers& buffers, const TileWalk::Tile& tile,
     args.x_offset = tile.x_shift + block.x_offset;
     args.weights = packed_.weights + block.weights + tile.rows.first * row_bytes_ * block.vectors;
     args.bias = packed_.bias + block.lane;
-    args.multiplier = packed_.multipliers.data() + block.lane;
+    args.multiplier = packed_.multipliers_from(block.lane);
     args.w_offset = packed_.w_offset + (g_.sums_x ? block.lane : 0);
     args.residual = residual + (residual != nullptr ? element : 0);
     args.y = buffers.outputs[0] + element * static_cast<std::int64_t>(out_bytes_);

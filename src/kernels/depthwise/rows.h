@@ -60,9 +60,7 @@ struct VnniRow {
   const VnniTap* taps = nullptr;         // [kernel_width]
   const std::int8_t* weights = nullptr;  // [group][kw][4 * block], in the strip's order
   const std::int32_t* bias = nullptr;    // in the order of the accumulators
-  const float* multiplier = nullptr;     // the same
-  const float* rest = nullptr;           // of the bias, the same; null: none
-  std::int32_t zero_point = 0, lowest = 0, highest = 255;
+  RowEpilogue epilogue;                  // multipliers and rests in the same order, without a table
   bool to_signed = false;
   std::int64_t count = 0;
   std::uint8_t* y = nullptr;

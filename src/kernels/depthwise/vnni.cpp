@@ -180,8 +180,7 @@ struct Params {
   const std::uint8_t* table;
   const LookupFunctions* lookup;
   bool finishes_from_sums;
-  RowEpilogue epilogue;  // where it does
-  int other;             // the input that is added, -1: none
+  int other;  // the input that is added, -1: none
   std::size_t y_element_bytes;
   std::int64_t row_groups;
   std::int64_t tile;           // output columns per strip, a multiple of 4
@@ -231,9 +230,8 @@ void run_row_by_sums(const Params& params, const Tile& tile, const VnniStrip& st
   const std::byte* residual = params.other < 0 ? nullptr : buffers.inputs[static_cast<std::size_t>(params.other)];
   row.sums = reinterpret_cast<std::int32_t*>(buffers.scratch + params.staging_offset);
   accumulate_row(params, block, strip, row);
-  RowEpilogue epilogue = params.epilogue;
-  epilogue.multiplier = row.multiplier;
-  epilogue.rest = row.rest;
+  RowEpilogue epilogue = row.epilogue;
+  epilogue.table = params.table;
   for (std::int64_t i = 0; i < row.count; ++i) {
     const std::int64_t element = first + i * params.shape.channels;
     kDepthwiseAvx512.finish(epilogue, row.sums + i * block.size(), block.size(),
@@ -258,8 +256,8 @@ void run_tile(const Params& params, const Tile& tile, const StepBuffers& buffers
   row.strip = scratch;
   row.phase_columns = strip.phase_columns;
   row.bias = params.bias + tile.placed->channels;
-  row.multiplier = params.multiplier + tile.placed->channels;
-  row.rest = params.rest == nullptr ? nullptr : params.rest + tile.placed->channels;
+  row.epilogue.multiplier = params.multiplier + tile.placed->channels;
+  row.epilogue.rest = params.rest == nullptr ? nullptr : params.rest + tile.placed->channels;
   row.count = tile.end - tile.begin;
   for (std::int64_t r = 0; r < params.grouping.rows; ++r) {
     const std::int64_t oh = tile.row_group * params.grouping.rows + r;
@@ -342,7 +340,6 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
   Placement placement = place(s);
   const EpilogueParts parts = parts_of(*call.attrs);
   const bool has_table = parts.table >= 0, has_rest = parts.rest >= 0;
-  const Round round = parts.round != nullptr ? *parts.round : Round{};
   const bool is_whole = is_packed_as(spec, kWeights, DType::s8, placement.weight_bytes) &&
                         is_packed_as(spec, kBias, DType::s32, placement.channels) &&
                         is_packed_as(spec, kMultiplier, DType::f32, placement.channels) &&
@@ -360,9 +357,7 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
                 .row = {.groups = grouping.groups,
                         .phases = s.stride_width,
                         .kernel_width = s.kernel_width,
-                        .zero_point = round.after,
-                        .lowest = round.lowest,
-                        .highest = round.highest,
+                        .epilogue = parts.for_rows(spec),
                         .to_signed = parts.to == DType::s8},
                 .strip = {.groups = grouping.groups,
                           .used_rows = (grouping.rows - 1) * s.stride_height + s.kernel_height,
@@ -377,14 +372,12 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
                 .table = has_table ? spec.packed[kTable].as<std::uint8_t>() : nullptr,
                 .lookup = host_machine().isa.has(Isa::avx512vbmi) ? &kLookupAvx512Vbmi : &kLookupAvx512,
                 .finishes_from_sums = finishes_from_sums(parts),
-                .epilogue = parts.for_rows(spec),
                 .other = parts.other,
                 .y_element_bytes = size_of(call.output().dtype),
                 .row_groups = row_groups,
                 .tile = tile,
                 .taps = taps_of(s),
                 .staging_offset = staging_offset};
-  params.epilogue.table = params.table;
   const std::size_t staged_bytes = params.finishes_from_sums ? sizeof(std::int32_t) : 1;
   return make_step(std::move(params), items, run, staging_offset + static_cast<std::size_t>(tile * 64) * staged_bytes);
 }

@@ -131,17 +131,17 @@ struct ToBytes {
 
   explicit ToBytes(const VnniRow& r)
       : row(r),
-        highest(_mm512_set1_ps(static_cast<float>(r.highest - r.zero_point))),
-        zero_point(_mm512_set1_epi16(static_cast<std::int16_t>(r.zero_point))),
-        lowest(_mm512_set1_epi16(static_cast<std::int16_t>(r.lowest))) {
+        highest(_mm512_set1_ps(r.epilogue.round.highest)),
+        zero_point(_mm512_set1_epi16(static_cast<std::int16_t>(r.epilogue.round.after))),
+        lowest(_mm512_set1_epi16(static_cast<std::int16_t>(r.epilogue.round.lowest_integer + r.epilogue.round.after))) {
     for (int q = 0; q < 4; ++q)
-      multiplier[q] = _mm512_castsi512_ps(load_repeated<kPositions>(r.multiplier + q * kLanes));
+      multiplier[q] = _mm512_castsi512_ps(load_repeated<kPositions>(r.epilogue.multiplier + q * kLanes));
   }
 
   [[gnu::always_inline]] __m512i rounded(__m512i acc, int quarter) const {
     __m512 sum = _mm512_cvtepi32_ps(acc);
     if constexpr (has_rest)
-      sum = _mm512_add_ps(sum, _mm512_castsi512_ps(load_repeated<kPositions>(row.rest + quarter * kLanes)));
+      sum = _mm512_add_ps(sum, _mm512_castsi512_ps(load_repeated<kPositions>(row.epilogue.rest + quarter * kLanes)));
     // minps gives its second operand where one is NaN.
     return _mm512_cvtps_epi32(_mm512_min_ps(highest, _mm512_mul_ps(sum, multiplier[quarter])));
   }
@@ -241,8 +241,8 @@ void finished_row(const VnniRow& row) {
 template <int kPositions>
 void run_row(const VnniRow& row) {
   if (row.sums != nullptr) return finished_row<kPositions, ToSums<kPositions>>(row);
-  row.rest != nullptr ? finished_row<kPositions, ToBytes<kPositions, true>>(row)
-                      : finished_row<kPositions, ToBytes<kPositions, false>>(row);
+  row.epilogue.rest != nullptr ? finished_row<kPositions, ToBytes<kPositions, true>>(row)
+                               : finished_row<kPositions, ToBytes<kPositions, false>>(row);
 }
 
 [[gnu::always_inline]] inline void interleave_rows(const __m512i (&rows)[4], __m512i (&quads)[4]) {
@@ -326,8 +326,8 @@ void direct_row(const VnniStrip& strip, const VnniRow& row) {
 template <class Rows>
 void run_direct_row(const VnniStrip& strip, const VnniRow& row) {
   if (row.sums != nullptr) return direct_row<Rows, ToSums<1>>(strip, row);
-  row.rest != nullptr ? direct_row<Rows, ToBytes<1, true>>(strip, row)
-                      : direct_row<Rows, ToBytes<1, false>>(strip, row);
+  row.epilogue.rest != nullptr ? direct_row<Rows, ToBytes<1, true>>(strip, row)
+                               : direct_row<Rows, ToBytes<1, false>>(strip, row);
 }
 
 void direct(const VnniStrip& strip, const VnniRow& row) {

@@ -377,7 +377,7 @@ void WinogradStep::finish(const StepBuffers& buffers, const Scratch& scratch, st
   const std::int64_t lane = block * g_.block_vectors * g_.lanes, lanes = lanes_of(block);
   const std::int64_t channels = std::min(lanes, g_.out_channels - lane);
   TileArgs args{
-      .bias = packed_.bias + lane, .multiplier = packed_.multipliers.data() + lane, .constants = constants_.get()};
+      .bias = packed_.bias + lane, .multiplier = packed_.multipliers_from(lane), .constants = constants_.get()};
   for (std::int64_t tile = 0; tile < tiles;) {
     const Place place = place_of(first + tile);
     const std::int64_t count = std::min(tiles - tile, g_.tile_columns - place.column);
