@@ -141,6 +141,15 @@ TEST(FloatKernels, Products) {
         ran.merge(check(kQuantizedMatmul, attrs, {left, right, random_tensor(random, DType::s8, {256})}));
         attrs.epilogue = {.to = DType::s32};
         ran.merge(check(kQuantizedMatmul, attrs, {left, right}));
+        // One factor, or one for each column.
+        attrs.epilogue = {{FixedScale{}, Round{.after = 100}}, DType::u8};
+        for (const std::int64_t factors : {std::int64_t{1}, b.rank() > 1 ? b[b.rank() - 1] : std::int64_t{1}}) {
+          Tensor multiplier(DType::s32, Shape{factors}), shift(DType::s32, Shape{factors});
+          for (std::int32_t& value : multiplier.span<std::int32_t>())
+            value = static_cast<std::int32_t>(random() % (1u << 30) + (1u << 30));
+          for (std::int32_t& value : shift.span<std::int32_t>()) value = -static_cast<std::int32_t>(random() % 16);
+          ran.merge(check(kQuantizedMatmul, attrs, {left, right, multiplier, shift}));
+        }
       }
     }
   }

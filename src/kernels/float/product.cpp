@@ -43,6 +43,12 @@ ProductShape product_of(const CallView& call, std::int64_t row_block, std::int64
   return {product.m, product.k, product.n, product.offsets(), row_block, column_block};
 }
 
+// Element `offset` of an operand, which has none where the depth is 0.
+template <class T>
+const T* element_at(const ProductShape& p, const std::byte* operand, std::int64_t offset) {
+  return p.k == 0 ? nullptr : reinterpret_cast<const T*>(operand) + offset;
+}
+
 // Offsets are listed per matrix.
 std::string refuse_batches(const CallView& call) {
   const auto product = Product::of(*call.input(0).shape, *call.input(1).shape);
@@ -63,9 +69,8 @@ void run_float(const FloatParams& params, const StepBuffers& buffers, ItemRange 
   auto* acc = reinterpret_cast<double*>(buffers.scratch);
   for (std::int64_t item = range.begin; item < range.end; ++item) {
     const ProductBlock block = block_at(p, item);
-    const float* a =
-        reinterpret_cast<const float*>(buffers.inputs[0]) + p.offsets[block.matrix].first + block.row * p.k;
-    SumBlock sum{.b = reinterpret_cast<const float*>(buffers.inputs[1]) + p.offsets[block.matrix].second + block.column,
+    const float* a = element_at<float>(p, buffers.inputs[0], p.offsets[block.matrix].first + block.row * p.k);
+    SumBlock sum{.b = element_at<float>(p, buffers.inputs[1], p.offsets[block.matrix].second + block.column),
                  .b_stride = p.n,
                  .depth = p.k,
                  .width = block.columns,
@@ -132,8 +137,8 @@ void run_integers(const IntegerParams& params, const StepBuffers& buffers, ItemR
     }
     const std::int64_t row = p.k == 0 ? 0 : a0 / p.k + block.row;
     params.functions->multiply_integers(
-        {.a = reinterpret_cast<const std::uint8_t*>(buffers.inputs[0]) + a0 + block.row * p.k,
-         .b = reinterpret_cast<const std::uint8_t*>(buffers.inputs[1]) + b0 + block.column,
+        {.a = element_at<std::uint8_t>(p, buffers.inputs[0], a0 + block.row * p.k),
+         .b = element_at<std::uint8_t>(p, buffers.inputs[1], b0 + block.column),
          .a_is_signed = params.a_type == DType::s8,
          .b_is_signed = params.b_type == DType::s8,
          .a_zero_point = params.a_zero_points == 0
