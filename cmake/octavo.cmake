@@ -8,10 +8,6 @@ endif()
 if(OCTAVO_SANITIZE)
   add_compile_options(-fsanitize=${OCTAVO_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${OCTAVO_SANITIZE})
-  if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
-    # Operands that are left out, or of no elements, are null; loops add offsets to them and read nothing there.
-    add_compile_options(-fno-sanitize=pointer-overflow)
-  endif()
 endif()
 
 # Files named x86_<isa>.cpp are compiled for that instruction set; they include only their family's contract and
