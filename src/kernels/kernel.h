@@ -118,6 +118,7 @@ struct KernelCode {
   // refused.
   Result<std::unique_ptr<Step>> (*prepare)(const StepSpec& spec) = nullptr;
   // The input whose buffer may be the output's buffer too (same element size and shape), or -1. May be null: none.
+  // Asked of calls that `prepare` has not seen yet: their attributes are what the operator's `infer` accepts.
   int (*in_place_input)(const OpCall& call) = nullptr;
 };
 

@@ -53,7 +53,6 @@ std::string print(const Stage& stage) {
   return std::string(kind_of(stage)) + (fields == "{}" ? "" : fields);
 }
 
-// Which stages there are, and what of them shapes the code.
 template <>
 std::string print_structure(const Epilogue& epilogue) {
   std::string text;

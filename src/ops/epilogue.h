@@ -269,8 +269,6 @@ template <>
 bool decode(ByteReader& in, Stage& stage);
 template <>
 std::string print(const Stage& stage);
-template <>
-std::string print_structure(const Stage& stage);
 
 // ---- the whole ----
 
@@ -316,6 +314,10 @@ struct Epilogue {
   bool operator==(const Epilogue&) const = default;
   static constexpr auto fields() { return std::tuple(Field{"stages", &Epilogue::stages}, Field{"to", &Epilogue::to}); }
 };
+
+// Which stages there are, and what of them shapes the code.
+template <>
+std::string print_structure(const Epilogue& epilogue);
 
 // OpSpec::epilogue of operators with an attribute `epilogue`.
 template <class EpilogueAttrs, std::size_t operands>

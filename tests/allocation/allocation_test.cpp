@@ -16,9 +16,10 @@
 
 #include "octavo/compile.h"
 #include "run/access.h"
+#include "support/sanitizers.h"
 #include "support/small_graphs.h"
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#ifndef OCTAVO_SANITIZED
 #define OCTAVO_COUNTS_ALLOCATIONS 1
 #endif
 

@@ -8,6 +8,7 @@
 #include "cli/fixture.h"
 #include "data/npy.h"
 #include "import/onnx/proto.h"
+#include "support/sanitizers.h"
 
 namespace octavo {
 namespace {
@@ -166,6 +167,9 @@ TEST_F(Cli, AccuracyBudgetsWithKnownScales) {
 }
 
 TEST_F(Cli, AutoPrecisionInEveryVerb) {
+#ifdef OCTAVO_SANITIZED
+  GTEST_SKIP() << "a sanitizer slows Octavo's kernels, but not oneDNN's: times say nothing";
+#endif
   const std::string model = digits_ + "digits.onnx";
   const std::string data = " --calibrate " + digits_ + "calibration.npz --preprocess tf --samples 20",
                     options = data + " --precision auto";

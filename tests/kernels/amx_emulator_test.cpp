@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "support/sanitizers.h"
+
 namespace octavo::testing {
 namespace {
 
@@ -152,7 +154,7 @@ TEST_F(AmxEmulator, OtherInstructionsAreRefused) {
   EXPECT_NE(execute({0xc4, 0xe2, 0xf8, 0x49, 0x07}), "") << "W";
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#ifndef OCTAVO_SANITIZED
 TEST(AmxEmulation, OtherIllegalInstructionsStillEndTheProcess) {
   EXPECT_EXIT(
       {

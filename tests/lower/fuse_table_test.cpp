@@ -169,7 +169,7 @@ TEST(TableIntoProducer, AClampAfterProductsAndSumsWithAShift) {
     GraphBuilder b;
     const Round round{.after = shift, .lowest = -128, .highest = 127};
     const Epilogue mul{{Multiply{3, -7}, Affine{0.0123f}, round}, DType::s8};
-    expect_bounds(b, elementwise(b, mul, DType::s8), std::max(shift, -128), 100);
+    expect_bounds(b, elementwise(b, mul, DType::s8), std::max(shift, -128), std::max(shift, 100));
   }
   GraphBuilder b;
   const AddForm form = AddForm::of(0.7f, 3, 0.8f, -7, 1.0f, 10);

@@ -9,6 +9,8 @@
 #include <fstream>
 #include <vector>
 
+#include "support/sanitizers.h"
+
 namespace octavo {
 namespace {
 
@@ -54,7 +56,7 @@ int indices_taken_where_threads_are_refused() {
 }
 
 TEST(ForEachIndex, DoesWithoutThreadsThatAreRefused) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef OCTAVO_SANITIZED
   GTEST_SKIP() << "a sanitizer needs the address space";
 #else
   EXPECT_EXIT(_exit(indices_taken_where_threads_are_refused()), ::testing::ExitedWithCode(50), "");

@@ -119,9 +119,8 @@ TEST(Placement, ResidualAdditionJoinsTheLaterConvolution) {
 TEST(Placement, PerOperator) {
   Net net;
   const ValueId x = net.input("x", Shape{1, 4, 8, 8});
-  const ValueId relu =
-      net.unary("relu", UnaryKind::relu,
-                net.binary("add", BinaryKind::add, net.conv("branch", x, 4), net.conv("shortcut", x, 4)));
+  const ValueId shortcut = net.conv("shortcut", x, 4), branch = net.conv("branch", x, 4);
+  const ValueId relu = net.unary("relu", UnaryKind::relu, net.binary("add", BinaryKind::add, branch, shortcut));
   const ValueId conv = net.conv("conv", relu, 4);
   const ValueId silu = net.binary("silu", BinaryKind::mul, conv, net.unary("sigmoid", UnaryKind::sigmoid, conv));
   const ValueId table = net.unary("tanh", UnaryKind::tanh, net.unary("neg", UnaryKind::neg, silu));

@@ -79,8 +79,8 @@ double cost(const OpCall& call, const Machine&) {
 
 int in_place_input(const OpCall& call) {
   const Shape& result = call.outputs[0].shape;
-  const StepEpilogue epilogue = *epilogue_of(view_of(call));
-  if (epilogue.other < 0) return -1;
+  const auto epilogue = epilogue_of(view_of(call));
+  if (!epilogue || epilogue->other < 0) return -1;
   if (call.inputs[0]->shape == result) return 0;
   return call.inputs[1]->shape == result ? 1 : -1;
 }
