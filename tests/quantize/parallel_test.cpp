@@ -40,7 +40,7 @@ TEST(ForEachIndex, TheErrorOfTheLowestIndexIsReturned) {
 }
 
 // Address space for a few stacks, and 64 threads that want one.
-int indices_taken_where_threads_are_refused() {
+[[maybe_unused]] int indices_taken_where_threads_are_refused() {
   rlim_t pages = 0;
   std::ifstream("/proc/self/statm") >> pages;
   const rlim_t bytes = pages * static_cast<rlim_t>(sysconf(_SC_PAGESIZE)) + (rlim_t{16} << 20);
