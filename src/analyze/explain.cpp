@@ -177,6 +177,11 @@ double Explanation::peak_gmacs(const ExplainedStep& step) const {
   return step.type == StepType::integer ? peaks.int8_gmacs_of(step.needs) : peaks.fma_gmacs;
 }
 
+std::string share_text(const Explanation& explanation, double ms) {
+  const double all = explanation.steps_ms();
+  return fmt::format("{:.1f} %", all > 0.0 ? 100.0 * ms / all : 0.0);
+}
+
 std::string rate_text(const ExplainedStep& step) { return step.macs > 0 ? fmt::format("{:.1f}", step.gmacs()) : ""; }
 
 std::string share_of_peak_text(const Explanation& explanation, const ExplainedStep& step) {

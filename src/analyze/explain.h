@@ -88,6 +88,8 @@ struct ExplainOptions {
   std::function<void(double done)> progress;
 };
 
+// "12.3 %", of all kernels' time together.
+std::string share_text(const Explanation& explanation, double ms);
 // "35.9", in GMAC/s, and "87 %", of the peak of the step's instructions; empty where there is no such number.
 std::string rate_text(const ExplainedStep& step);
 std::string share_of_peak_text(const Explanation& explanation, const ExplainedStep& step);

@@ -20,9 +20,9 @@ std::string_view colour_of(StepType type) {
 
 std::string tooltip(const Explanation& e, const ExplainedStep& s) {
   const std::string peak = share_of_peak_text(e, s);
-  return escaped_html(fmt::format("{} {} '{}'\n{:.4f} ms, {:.1f} %\n{:.1f} GMAC/s{}, {:.1f} GB/s", s.index, s.kernel,
-                                  s.name, s.ms, 100.0 * s.ms / std::max(e.steps_ms(), 1e-9), s.gmacs(),
-                                  peak.empty() ? "" : " (" + peak + " of peak)", s.gbytes()));
+  return escaped_html(fmt::format("{} {} '{}'\n{:.4f} ms, {}\n{:.1f} GMAC/s{}, {:.1f} GB/s", s.index, s.kernel, s.name,
+                                  s.ms, share_text(e, s.ms), s.gmacs(), peak.empty() ? "" : " (" + peak + " of peak)",
+                                  s.gbytes()));
 }
 
 // Every step as a bar as long as its time, in order.
@@ -126,7 +126,7 @@ std::string totals(const Explanation& e) {
   Table table({"type", "#kernels", "#ms", "#share"});
   for (const auto& [type, total] : by_type) {
     table.add_row({std::string(type), std::to_string(total.first), fmt::format("{:.3f}", total.second),
-                   fmt::format("{:.1f} %", 100.0 * total.second / std::max(e.steps_ms(), 1e-9))});
+                   share_text(e, total.second)});
   }
   return table.html();
 }
@@ -141,7 +141,7 @@ std::string steps(const Explanation& e) {
     table.add_row(
         {std::to_string(s.index),
          fmt::format("{:.4f}", s.ms),
-         fmt::format("{:.1f} %", 100.0 * s.ms / std::max(e.steps_ms(), 1e-9)),
+         share_text(e, s.ms),
          {fmt::format("<span style=\"color:{}\">{}</span>", colour_of(s.type), name_of(s.type)), true},
          {escaped_html(s.kernel) + refusals, true},
          s.op,

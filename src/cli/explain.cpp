@@ -27,9 +27,6 @@ struct Arguments {
 
 constexpr std::size_t kWorst = 10;
 
-double share(double part, double whole) { return whole > 0.0 ? 100.0 * part / whole : 0.0; }
-std::string percent_text(double percent) { return fmt::format("{:.1f} %", percent); }
-
 void print_head(const Explanation& e) {
   const Machine& machine = host_machine();
   fmt::print("{}  {}, {} nodes -> {} kernels, {}, batch {}\n", e.model, e.info.dialect, e.info.source_nodes,
@@ -53,7 +50,7 @@ std::string result_of(const ExplainedStep& step) { return step.outputs.empty() ?
 void print_steps(const Explanation& e) {
   Table table({"#", "#ms", "#share", "type", "kernel", "result", "#GMAC/s", "#peak", "#GB/s", "node"});
   for (const ExplainedStep& s : e.steps) {
-    table.add_row({std::to_string(s.index), fmt::format("{:.4f}", s.ms), percent_text(share(s.ms, e.steps_ms())),
+    table.add_row({std::to_string(s.index), fmt::format("{:.4f}", s.ms), share_text(e, s.ms),
                    std::string(name_of(s.type)), s.kernel, result_of(s), rate_text(s), share_of_peak_text(e, s),
                    fmt::format("{:.1f}", s.gbytes()), s.name});
   }
@@ -78,8 +75,8 @@ void print_totals(const Explanation& e) {
                      [](const auto& a, const auto& b) { return a.second.ms > b.second.ms; });
     Table table({"#ms", "#share", "#steps", what, "#GMAC"});
     for (const auto& [name, total] : sorted) {
-      table.add_row({fmt::format("{:.4f}", total.ms), percent_text(share(total.ms, e.steps_ms())),
-                     std::to_string(total.steps), name, fmt::format("{:.3f}", static_cast<double>(total.macs) * 1e-9)});
+      table.add_row({fmt::format("{:.4f}", total.ms), share_text(e, total.ms), std::to_string(total.steps), name,
+                     fmt::format("{:.3f}", static_cast<double>(total.macs) * 1e-9)});
     }
     fmt::print("\nby {}\n{}", what, table.text("  "));
   };
@@ -94,8 +91,8 @@ void print_references(const Explanation& e) {
     if (s.is_reference) ++all.steps, all.ms += s.ms;
   }
   if (all.steps == 0) return;
-  fmt::print("\nscalar reference code, where an operator has no kernel yet: {} steps, {:.4f} ms, {:.1f} %\n", all.steps,
-             all.ms, share(all.ms, e.steps_ms()));
+  fmt::print("\nscalar reference code, where an operator has no kernel yet: {} steps, {:.4f} ms, {}\n", all.steps,
+             all.ms, share_text(e, all.ms));
   for (const ExplainedStep& s : e.steps) {
     if (s.is_reference) fmt::print("  {:.4f} ms  {} '{}' by {} -> {}\n", s.ms, s.op, s.name, s.kernel, result_of(s));
   }
