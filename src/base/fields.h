@@ -17,6 +17,7 @@
 #ifndef OCTAVO_BASE_FIELDS_H_
 #define OCTAVO_BASE_FIELDS_H_
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <charconv>
@@ -152,13 +153,21 @@ bool decode(ByteReader& in, T& value) {
   } else if constexpr (detail::IsVector<T>::value) {
     std::uint64_t size = 0;
     // Each item takes at least one byte, so a length beyond what is left is a lie; memory stays proportional to the
-    // file.
+    // file, that for items to come at most eight times what is left of it.
+    using Item = typename T::value_type;
     if (!decode(in, size) || size > in.rest.size()) return in.ok = false;
     value.clear();
-    for (std::uint64_t i = 0; i < size && in.ok; ++i) {
-      typename T::value_type item{};
-      decode(in, item);
-      value.push_back(std::move(item));
+    if constexpr ((std::is_arithmetic_v<Item> || std::is_same_v<Item, std::byte>)&&!std::is_same_v<Item, bool>) {
+      if (size > in.rest.size() / sizeof(Item)) return in.ok = false;
+      value.resize(size);
+      in.take(value.data(), size * sizeof(Item));
+    } else {
+      value.reserve(std::min<std::uint64_t>(size, in.rest.size() * 8 / sizeof(Item) + 1));
+      for (std::uint64_t i = 0; i < size && in.ok; ++i) {
+        Item item{};
+        decode(in, item);
+        value.push_back(std::move(item));
+      }
     }
   } else if constexpr (detail::IsArray<T>::value) {
     for (auto& item : value) decode(in, item);

@@ -2,7 +2,7 @@
 #include "base/host.h"
 
 #include <algorithm>
-#include <sstream>
+#include <charconv>
 #include <string_view>
 #include <vector>
 
@@ -18,22 +18,30 @@ struct Group {
   bool is_version_2 = false;
 };
 
-bool has_item(const std::string& list, std::string_view item) {
-  std::istringstream items(list);
-  for (std::string one; std::getline(items, one, ',');) {
-    if (one == item) return true;
+// What stands between separators, but for nothing. No streams: their first use takes longer than all that is read here.
+std::vector<std::string_view> pieces(std::string_view text, char separator) {
+  std::vector<std::string_view> found;
+  while (!text.empty()) {
+    const std::string_view piece = text.substr(0, text.find(separator));
+    if (!piece.empty()) found.push_back(piece);
+    text.remove_prefix(std::min(piece.size() + 1, text.size()));
   }
-  return false;
+  return found;
+}
+
+bool has_item(std::string_view list, std::string_view item) {
+  const auto items = pieces(list, ',');
+  return std::find(items.begin(), items.end(), item) != items.end();
 }
 
 // "/a" and "/a/b" lie in "/a"; all lie in "/".
-bool lies_in(const std::string& path, const std::string& root) {
+bool lies_in(std::string_view path, std::string_view root) {
   if (root == "/") return true;
   return path.starts_with(root) && (path.size() == root.size() || path[root.size()] == '/');
 }
 
 // Blanks, tabs, newlines and backslashes of mountinfo are three octal digits behind a backslash.
-std::string unescaped(const std::string& text) {
+std::string unescaped(std::string_view text) {
   std::string plain;
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] != '\\' || i + 3 >= text.size()) {
@@ -47,13 +55,12 @@ std::string unescaped(const std::string& text) {
 }
 
 // Lines "0::/path" (version 2) and "4:cpu,cpuacct:/path" (version 1): the path of the group that has the processor.
-std::optional<std::string> own_path(const std::string& cgroup, bool is_version_2) {
-  std::istringstream lines(cgroup);
-  for (std::string line; std::getline(lines, line);) {
+std::optional<std::string_view> own_path(std::string_view cgroup, bool is_version_2) {
+  for (const std::string_view line : pieces(cgroup, '\n')) {
     const std::size_t first = line.find(':');
-    const std::size_t second = first == std::string::npos ? first : line.find(':', first + 1);
-    if (second == std::string::npos) continue;
-    const std::string controllers = line.substr(first + 1, second - first - 1);
+    const std::size_t second = first == line.npos ? first : line.find(':', first + 1);
+    if (second == line.npos) continue;
+    const std::string_view controllers = line.substr(first + 1, second - first - 1);
     const bool is_meant = is_version_2 ? line.starts_with("0::") : has_item(controllers, "cpu");
     if (is_meant) return line.substr(second + 1);
   }
@@ -61,39 +68,45 @@ std::optional<std::string> own_path(const std::string& cgroup, bool is_version_2
 }
 
 // Lines "31 23 0:28 ROOT FOLDER options ... - TYPE source superoptions".
-std::vector<Group> own_groups(const std::string& cgroup, const std::string& mountinfo) {
+std::vector<Group> own_groups(std::string_view cgroup, std::string_view mountinfo) {
+  constexpr std::size_t kRoot = 3, kFolder = 4, kFirstOption = 5;
   std::vector<Group> groups;
-  std::istringstream lines(mountinfo);
-  for (std::string line; std::getline(lines, line);) {
-    std::istringstream words(line);
-    std::string word, root, folder, type, source, options;
-    words >> word >> word >> word >> root >> folder;
-    while (words >> word && word != "-") continue;
-    words >> type >> source >> options;
-    const bool is_version_2 = type == "cgroup2";
-    if (!is_version_2 && !(type == "cgroup" && has_item(options, "cpu"))) continue;
+  for (const std::string_view line : pieces(mountinfo, '\n')) {
+    const auto words = pieces(line, ' ');
+    if (words.size() <= kFirstOption) continue;
+    const auto dash = std::find(words.begin() + kFirstOption, words.end(), "-");
+    if (words.end() - dash < 2) continue;
+    const bool is_version_2 = dash[1] == "cgroup2";
+    if (!is_version_2 && !(dash[1] == "cgroup" && has_item(words.back(), "cpu"))) continue;
     const auto path = own_path(cgroup, is_version_2);
     if (!path) continue;
-    root = unescaped(root);
+    const std::string root = unescaped(words[kRoot]);
     // A group outside of what is mounted here has its nearest limit at the root of it.
-    std::string below = lies_in(*path, root) && root != "/" ? path->substr(root.size()) : *path;
-    if (!lies_in(*path, root) || below == "/") below.clear();
-    groups.push_back({unescaped(folder), below, is_version_2});
+    std::string_view below = lies_in(*path, root) && root != "/" ? path->substr(root.size()) : *path;
+    if (!lies_in(*path, root) || below == "/") below = {};
+    groups.push_back({unescaped(words[kFolder]), std::string(below), is_version_2});
   }
   return groups;
 }
 
+// The number that a text starts with, above 0; nothing where there is none, as in "max" and -1.
+std::optional<std::int64_t> positive(std::string_view text) {
+  std::int64_t number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number > 0 ? std::optional(number) : std::nullopt;
+}
+
 // Of one group: time per period, or nothing where it has no limit.
 std::optional<int> limit_of(const std::string& folder, bool is_version_2, const ReadFile& read) {
-  const auto text = is_version_2 ? read(folder + "/cpu.max") : read(folder + "/cpu.cfs_quota_us");
-  if (!text) return std::nullopt;
-  std::istringstream words(*text);
-  std::int64_t quota = 0, period = 0;
-  if (!(words >> quota) || quota <= 0) return std::nullopt;  // "max" or -1
-  if (!is_version_2) words = std::istringstream(read(folder + "/cpu.cfs_period_us").value_or(""));
-  if (!(words >> period) || period <= 0) return std::nullopt;
+  std::string text = read(folder + (is_version_2 ? "/cpu.max" : "/cpu.cfs_quota_us")).value_or("");
+  const auto quota = positive(text);
+  if (!quota) return std::nullopt;
+  if (!is_version_2) text += " " + read(folder + "/cpu.cfs_period_us").value_or("");
+  const auto words = pieces(text, ' ');
+  const auto period = words.size() < 2 ? std::nullopt : positive(words[1]);
+  if (!period) return std::nullopt;
   constexpr std::int64_t kMostCores = 1 << 20;
-  return static_cast<int>(std::clamp<std::int64_t>(quota / period + (quota % period != 0 ? 1 : 0), 1, kMostCores));
+  return static_cast<int>(std::clamp<std::int64_t>((*quota - 1) / *period + 1, 1, kMostCores));
 }
 
 }  // namespace

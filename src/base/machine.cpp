@@ -2,14 +2,13 @@
 #include "base/machine.h"
 
 #include <cpuid.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <fstream>
-#include <iterator>
 #include <optional>
 
 #include "base/host.h"
@@ -68,10 +67,18 @@ std::string processor_name() {
   return name.empty() ? "unknown processor" : name;
 }
 
+// A file of the kernel's, which has no size before it is read; every load of a model in a new process waits for these,
+// and a stream would take longer than they do.
 std::optional<std::string> read_file(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) return std::nullopt;
-  return std::string(std::istreambuf_iterator<char>(file), {});
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return std::nullopt;
+  std::string text;
+  std::array<char, 4096> piece;
+  ssize_t count = 0;
+  while ((count = ::read(fd, piece.data(), piece.size())) > 0)
+    text.append(piece.data(), static_cast<std::size_t>(count));
+  ::close(fd);
+  return text;
 }
 
 int usable_cores() {

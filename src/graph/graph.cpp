@@ -193,6 +193,10 @@ int Graph::remove_unused() {
   const int before = node_count();
   remove_if_unused(order_);
   std::erase_if(order_, [&](NodeId id) { return !is_live(id); });
+  for (int i = 0; i < value_count(); ++i) {
+    if (uses_[static_cast<std::size_t>(i)].empty() && !is_output({i}))
+      values_[static_cast<std::size_t>(i)].fact.constant.reset();
+  }
   return before - node_count();
 }
 

@@ -82,7 +82,7 @@ class Graph {
   void set_name(ValueId id, std::string name) { values_[static_cast<std::size_t>(id.index)].name = std::move(name); }
   // Every reader of `from` (graph outputs included) reads `to` instead. The caller checks the facts.
   void replace_uses(ValueId from, ValueId to);
-  // Removes nodes whose results nobody reads. Returns how many.
+  // Removes nodes whose results nobody reads, and the data of constants that nobody reads. Returns how many nodes.
   int remove_unused();
   // The same for these nodes and what only they read; takes time in proportion to what is removed. order() keeps them
   // until sort().

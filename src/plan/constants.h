@@ -29,6 +29,8 @@ using AlignedBytes = std::vector<std::byte, AlignedAllocator<std::byte>>;
 // Equal tensors are stored once.
 class ConstantPool {
  public:
+  // Room for this many bytes: growing copies what is there, and for a while it lies in memory twice.
+  void reserve(std::uint64_t bytes) { bytes_.reserve(bytes); }
   // Returns the offset, a multiple of kAlignment.
   std::uint64_t add(const ConstTensorView& tensor);
   // All constants, each followed by zeros up to the alignment and at least kReadSlack more; empty where there are none.

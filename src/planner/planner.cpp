@@ -79,11 +79,9 @@ class Planner {
     find_places();
     if (Status status = check_memory(); !status) return status.errors();
     describe();
+    reserve_constants();
     if (consumed_ != nullptr) *consumed_ = {};
-    for (const Draft& draft : drafts_) {
-      emit(draft);
-      forget_constants_of(draft);
-    }
+    for (const Draft& draft : drafts_) emit(draft);
     finish_outputs();
     return std::move(plan_);
   }
@@ -100,6 +98,15 @@ class Planner {
   // Steps that pack constants do not read them in a run.
   bool is_packed(const Draft& draft, ValueId value) const {
     return draft.choice.kernel->code.packs && fact(value).is_constant();
+  }
+
+  // What the graph holds, and an eighth for padding that packing adds. Pages that are not used after all cost nothing.
+  void reserve_constants() {
+    std::uint64_t bytes = 0;
+    for (const Value& value : values_) {
+      if (value.fact.is_constant()) bytes += value.fact.constant->bytes();
+    }
+    pool_.reserve(bytes + bytes / 8);
   }
 
   // ---- what shares memory ----
@@ -382,10 +389,12 @@ class Planner {
           add_value(call.outputs[0], Place::output, static_cast<std::uint64_t>(draft.copies_to), draft.copies_to_name));
       plan_.outputs[static_cast<std::size_t>(draft.copies_to)].value = step.outputs.back();
     }
-    if (kernel.code.packs) {
-      for (const Tensor& tensor : kernel.pack(call))
-        step.packed.push_back(add_value({.dtype = tensor.dtype(), .shape = tensor.shape()}, Place::constant,
-                                        pool_.add(tensor.view()), {}));
+    const std::vector<Tensor> packed = kernel.code.packs ? kernel.pack(call) : std::vector<Tensor>{};
+    forget_constants_of(
+        draft);  // before the pool grows: the weights of a large product are in memory twice, not thrice
+    for (const Tensor& tensor : packed) {
+      step.packed.push_back(
+          add_value({.dtype = tensor.dtype(), .shape = tensor.shape()}, Place::constant, pool_.add(tensor.view()), {}));
     }
     plan_.needs.add(kernel.code.needs);
     plan_.report.steps.push_back({.name = draft.name,

@@ -47,6 +47,17 @@ TEST(Graph, ReadersAndProducers) {
   EXPECT_TRUE(verify(g.graph).ok());
 }
 
+TEST(Graph, ConstantsThatNobodyReadsLeaveMemory) {
+  TwoRelus g;
+  const ValueId unread = g.graph.add_constant("unread", Tensor(DType::f32, {1000}));
+  const ValueId output = g.graph.add_constant("output", Tensor(DType::f32, {4}));
+  g.graph.add_output(output, "c");
+  const std::weak_ptr<const Tensor> data = g.graph.fact(unread).constant;
+  g.graph.remove_unused();
+  EXPECT_TRUE(data.expired());
+  EXPECT_NE(g.graph.fact(output).constant, nullptr);
+}
+
 TEST(Graph, ANodeThatReadsTwiceIsTwoUses) {
   Graph graph;
   const ValueId x = graph.add_input("x", DType::f32, {4});
