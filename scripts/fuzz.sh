@@ -60,7 +60,8 @@ if [ ! "$work/compiled" -nt build/bin/octavo ]; then  # another program may writ
   touch "$work/compiled"
 fi
 
-for target in $targets; do
+fuzz_target() {
+  target=$1
   seeds=
   [ "$target" != import ] || seeds=$work/models
   [ "$target" != tflite ] || seeds=$work/tflite-models
@@ -72,9 +73,20 @@ for target in $targets; do
     -reload=0 -artifact_prefix="$work/findings/" -print_final_stats=1 "$work/$target" $seeds >"$log" 2>&1 || { tail -n 60 "$log"; exit 1; }
   awk -v t="$target" '/^stat::number_of_executed_units/ { n = $2 } /^stat::average_exec_per_sec/ { r = $2 } /^stat::peak_rss_mb/ { m = $2 }
     END { printf "%s: %d executions, %d per second, at most %d MB, no finding\n", t, n, r, m }' "$log"
-  [ "$preset" = fuzz ] || continue
+  [ "$preset" = fuzz ] || return 0
   llvm-profdata-16 merge -o "$work/$target.profdata" "$work/$target.profraw"
   llvm-cov-16 report "$fuzz/bin/${target}_fuzz" -instr-profile="$work/$target.profdata" $(find "$PWD/$sources" -name '*.cpp' -o -name '*.h') \
     >"$work/$target.coverage"
   awk -v t="$target" -v s="$sources" '$1 == "TOTAL" { print t ": " $10 " of the lines of " s "/ covered (" $8 - $9 " of " $8 ")" }' "$work/$target.coverage"
+}
+
+# Two at a time: each of them uses one core.
+set -- $targets
+while [ $# -gt 0 ]; do
+  fuzz_target "$1" &
+  first=$!
+  [ $# -lt 2 ] || fuzz_target "$2"
+  wait "$first"
+  shift
+  [ $# -eq 0 ] || shift
 done

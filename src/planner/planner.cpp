@@ -390,8 +390,8 @@ class Planner {
       plan_.outputs[static_cast<std::size_t>(draft.copies_to)].value = step.outputs.back();
     }
     const std::vector<Tensor> packed = kernel.code.packs ? kernel.pack(call) : std::vector<Tensor>{};
-    forget_constants_of(
-        draft);  // before the pool grows: the weights of a large product are in memory twice, not thrice
+    // Before the pool grows: the weights of a large product are in memory twice then, not thrice.
+    forget_constants_of(draft);
     for (const Tensor& tensor : packed) {
       step.packed.push_back(
           add_value({.dtype = tensor.dtype(), .shape = tensor.shape()}, Place::constant, pool_.add(tensor.view()), {}));

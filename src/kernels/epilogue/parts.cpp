@@ -2,6 +2,7 @@
 #include "kernels/epilogue/parts.h"
 
 #include "kernels/call.h"
+#include "kernels/epilogue/stage_reader.h"
 
 namespace octavo {
 
@@ -10,46 +11,35 @@ RowRound row_round(const Round& round) {
           round.highest - round.after};
 }
 
-std::optional<EpilogueParts> EpilogueParts::of(const Epilogue& epilogue, int first_operand) {
+std::optional<EpilogueParts> EpilogueParts::of(const Epilogue& epilogue, std::size_t first_operand) {
   EpilogueParts parts{.to = epilogue.to};
-  auto stage = epilogue.stages.begin();
-  const auto end = epilogue.stages.end();
-  int operand = first_operand;
-  // The next stage, where it is of that kind.
-  const auto take = [&]<class T>(const T*& found) {
-    found = stage == end ? nullptr : std::get_if<T>(&*stage);
-    if (found == nullptr) return false;
-    ++stage;
-    return true;
-  };
-  const AddRest* rest = nullptr;
-  const Scale* scale = nullptr;
-  const Lookup* lookup = nullptr;
-  if (take(rest)) parts.rest = operand++;
-  if (take(scale)) {
-    parts.multiplier = operand++;
-  } else if (take(parts.scale_and_add)) {
-    parts.multiplier = operand++;
-    parts.other = operand++;
-  } else if (take(parts.in_run)) {
-    if (parts.rest >= 0) return std::nullopt;
-    parts.x_scale = operand++;
-    parts.multiplier = operand++;
-    parts.rest = operand++;
-    take(parts.clamp);
+  StageReader in(epilogue, first_operand);
+  in.take<AddRest>(parts.rest);
+  if (in.take<Scale>(parts.multiplier) == nullptr) {
+    if ((parts.scale_and_add = in.take<ScaleAndAdd>(parts.multiplier))) {
+      parts.other = parts.multiplier + 1;
+    } else if ((parts.in_run = in.take<ScaleInRun>(parts.x_scale))) {
+      if (parts.rest >= 0) return std::nullopt;
+      parts.multiplier = parts.x_scale + 1, parts.rest = parts.x_scale + 2;
+      parts.clamp = in.take<ClampReal>();
+    }
   }
   if (parts.rest >= 0 && parts.multiplier < 0) return std::nullopt;
-  if (take(parts.round)) {
+  if ((parts.round = in.take<Round>())) {
     if (parts.multiplier < 0 || parts.in_run != nullptr || parts.round->before != 0) return std::nullopt;
-    if (parts.scale_and_add == nullptr && (take(parts.add_real) || take(parts.add_integer))) {
-      parts.other = operand++;
-      if (parts.add_real != nullptr && (!take(parts.add_round) || parts.add_round->before != 0)) return std::nullopt;
+    if (parts.scale_and_add == nullptr) {
+      if ((parts.add_real = in.take<AddReal>(parts.other))) {
+        parts.add_round = in.take<Round>();
+        if (parts.add_round == nullptr || parts.add_round->before != 0) return std::nullopt;
+      } else {
+        parts.add_integer = in.take<AddInteger>(parts.other);
+      }
     }
-    if (take(lookup)) parts.table = operand++;
+    in.take<Lookup>(parts.table);
   } else if (parts.scale_and_add != nullptr) {
     return std::nullopt;
   }
-  return stage == end ? std::optional(parts) : std::nullopt;
+  return in.is_done() ? std::optional(parts) : std::nullopt;
 }
 
 Addition EpilogueParts::addition() const {
@@ -91,7 +81,7 @@ RowEpilogue EpilogueParts::for_rows(const StepSpec& spec) const {
   return e;
 }
 
-std::string epilogue_refusal(const OpCall& call, const Epilogue& epilogue, int first_operand) {
+std::string epilogue_refusal(const OpCall& call, const Epilogue& epilogue, std::size_t first_operand) {
   const auto parts = EpilogueParts::of(epilogue, first_operand);
   if (!parts) return "needs an epilogue of a scale, a rounding, an addition and a table";
   const auto fact = [&](int input) { return input < 0 ? nullptr : call.inputs[static_cast<std::size_t>(input)]; };

@@ -30,7 +30,7 @@ struct EpilogueParts {
   int rest = -1, multiplier = -1, x_scale = -1, other = -1, table = -1;
 
   // Nothing for other stages or orders.
-  static std::optional<EpilogueParts> of(const Epilogue& epilogue, int first_operand);
+  static std::optional<EpilogueParts> of(const Epilogue& epilogue, std::size_t first_operand);
 
   Addition addition() const;
   // What is added to values of `other` as they are stored.
@@ -45,7 +45,7 @@ struct EpilogueParts {
 
 // Empty where the epilogue has parts and packing may keep its operands: constants are known at compile time, and as
 // many as y has channels; the other operand of an addition has y's shape and is known only in a run.
-std::string epilogue_refusal(const OpCall& call, const Epilogue& epilogue, int first_operand);
+std::string epilogue_refusal(const OpCall& call, const Epilogue& epilogue, std::size_t first_operand);
 
 }  // namespace octavo
 

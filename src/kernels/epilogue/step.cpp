@@ -2,40 +2,12 @@
 #include "kernels/epilogue/step.h"
 
 #include "kernels/epilogue/parts.h"
+#include "kernels/epilogue/stage_reader.h"
 
 namespace octavo {
 namespace {
 
 RowFactor row_factor(const FixedMultiplier& factor) { return {factor.multiplier, factor.shift}; }
-
-// The stages, taken from the front one by one.
-class Reader {
- public:
-  Reader(const Epilogue& epilogue, std::size_t first_operand)
-      : stages_(epilogue.stages), operand_(static_cast<int>(first_operand)) {}
-
-  bool is_done() const { return at_ == stages_.size(); }
-  // The next stage where it is of that kind, else nullptr; `operand` is the first of its operands.
-  template <class T>
-  const T* take(int& operand) {
-    const T* found = is_done() ? nullptr : std::get_if<T>(&stages_[at_]);
-    if (found == nullptr) return nullptr;
-    ++at_;
-    if (!T::kOperands.empty()) operand = operand_;
-    operand_ += static_cast<int>(T::kOperands.size());
-    return found;
-  }
-  template <class T>
-  const T* take() {
-    int none = -1;
-    return take<T>(none);
-  }
-
- private:
-  const std::vector<Stage>& stages_;
-  std::size_t at_ = 0;
-  int operand_;
-};
 
 void set_affine(RowEpilogue& rows, const Affine& affine) {
   rows.factor = affine.multiplier, rows.offset = affine.offset;
@@ -64,7 +36,7 @@ void set_add(RowEpilogue& rows, const AddInteger& add) {
 }
 
 // Up to the rounding. False where it is none of those that are known.
-bool take_formula(Reader& in, StepEpilogue& e) {
+bool take_formula(StageReader& in, StepEpilogue& e) {
   RowEpilogue& rows = e.rows;
   if (const auto* add = in.take<AddReal>(e.other)) {
     set_add(rows, *add);
@@ -99,7 +71,7 @@ bool take_formula(Reader& in, StepEpilogue& e) {
 std::optional<StepEpilogue> StepEpilogue::of(const Epilogue& epilogue, std::size_t first_operand,
                                              const CallView& call) {
   StepEpilogue e{.rows = {.formula = Formula::whole}};
-  Reader in(epilogue, first_operand);
+  StageReader in(epilogue, first_operand);
   if (epilogue.stages.empty() && epilogue.to == DType::s32) {
     e.rows.result = RowEpilogue::Result::s32;
     return e;
