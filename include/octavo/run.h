@@ -177,6 +177,9 @@ class Context {
   // Of the plan; they last as long as the context, also where it is moved.
   const std::vector<TensorInfo>& inputs() const;
   const std::vector<TensorInfo>& outputs() const;
+  // Bytes of memory that are this context's alone: arena, and scratch and the memory of an image for each of its
+  // threads. Taken from the machine page by page as runs touch them. Tensors are the caller's.
+  std::uint64_t memory_bytes() const;
   // Reads and writes the caller's memory in place: tensors in the order of inputs() and outputs(), which must not
   // overlap and are not looked at after the call. An integer plan allocates nothing; layers in fp32 allocate inside
   // oneDNN, and references (target scalar, allow_reference) for their results. Errors: usage, naming the tensor that is

@@ -133,6 +133,7 @@ Result<Context> Context::create(const Model& model, std::size_t plan, const Thre
 
 const std::vector<TensorInfo>& Context::inputs() const { return impl_->input_infos; }
 const std::vector<TensorInfo>& Context::outputs() const { return impl_->output_infos; }
+std::uint64_t Context::memory_bytes() const { return impl_->context.memory_bytes(); }
 
 Status Context::run(std::span<const ConstTensorRef> inputs, std::span<const TensorRef> outputs) {
   Impl& impl = *impl_;

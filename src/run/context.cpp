@@ -267,6 +267,7 @@ Result<Context> Context::create(std::shared_ptr<const Model> model, ContextOptio
 
 const Model& Context::model() const { return *state_->model; }
 const Plan& Context::plan() const { return *state_->plan; }
+std::uint64_t Context::memory_bytes() const { return state_->memory.get_deleter().bytes; }
 
 Status Context::run(std::span<const ConstTensorView> inputs, std::span<const TensorView> outputs) {
   State& state = *state_;

@@ -77,6 +77,8 @@ class Context {
 
   const Model& model() const;
   const Plan& plan() const;
+  // Arena, and scratch and the arena of a slice for each thread.
+  std::uint64_t memory_bytes() const;
 
   // Computes outputs from inputs, both in the plan's order, in memory of the caller: dense, aligned to their element,
   // not overlapping. Allocates nothing unless it fails, a hook is set, or a step is a reference. Error: usage, where a
