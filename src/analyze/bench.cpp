@@ -29,7 +29,7 @@ Error child_error(const BenchVariant& variant, std::string found) {
 // A running worker with its two pipes; killed and reaped when it goes out of scope.
 class Child {
  public:
-  static Result<std::unique_ptr<Child>> start(const BenchVariant& variant, int threads) {
+  static Result<std::unique_ptr<Child>> start(const BenchVariant& variant, const Contexts& contexts) {
     int orders[2];
     int answers[2];
     if (::pipe2(orders, O_CLOEXEC) != 0) return child_error(variant, "no pipe");
@@ -39,10 +39,12 @@ class Child {
       return child_error(variant, "no pipe");
     }
     const std::string batch = std::to_string(variant.batch);
-    const std::string thread_count = std::to_string(threads);
+    const std::string threads = std::to_string(contexts.threads);
+    const std::string count = std::to_string(contexts.count);
     const std::string precision(name_of(variant.precision));
-    const char* arguments[] = {"octavo",  "bench-worker", variant.file.c_str(), "--precision",        precision.c_str(),
-                               "--batch", batch.c_str(),  "--threads",          thread_count.c_str(), nullptr};
+    const char* arguments[] = {"octavo",          "bench-worker", variant.file.c_str(), "--precision",
+                               precision.c_str(), "--batch",      batch.c_str(),        "--threads",
+                               threads.c_str(),   "--contexts",   count.c_str(),        nullptr};
     const pid_t pid = ::fork();
     if (pid == 0) {
       ::dup2(orders[0], STDIN_FILENO);
@@ -99,22 +101,32 @@ class Child {
   std::FILE* answers_;
 };
 
+double quantile_ms(std::vector<std::int64_t> runs_ns, double quantile) {
+  if (runs_ns.empty()) return 0.0;
+  std::sort(runs_ns.begin(), runs_ns.end());
+  const auto rank = static_cast<std::size_t>(std::ceil(quantile * static_cast<double>(runs_ns.size())));
+  return static_cast<double>(runs_ns[std::min(runs_ns.size(), std::max<std::size_t>(rank, 1)) - 1]) * 1e-6;
+}
+
 struct Entrant {
   std::unique_ptr<Child> child;
   BenchRun run;
-  double measured_seconds = 0.0;
 };
 
 Result<Entrant> enter(const BenchVariant& variant, const BenchOptions& options) {
-  auto child = Child::start(variant, options.threads);
+  const Contexts contexts = variant.contexts.value_or(Contexts{.count = 1, .threads = options.threads});
+  auto child = Child::start(variant, contexts);
   if (!child) return child.errors();
   const auto hello = (*child)->answer();
   if (!hello) return hello.errors();
   Entrant entrant{std::move(*child), {.variant = variant}};
-  entrant.run.threads = (*hello)["threads"].get<int>();
+  entrant.run.threads = (*hello)["threads"].get<int>() * contexts.count;
+  entrant.run.times.runs_ns.resize(static_cast<std::size_t>(contexts.count));
   entrant.run.load_ms = (*hello)["load_ms"].get<double>();
   entrant.run.first_run_ms = (*hello)["first_run_ms"].get<double>();
   entrant.run.gmac = (*hello)["macs"].get<double>() * 1e-9;
+  entrant.run.context_bytes = (*hello)["context_bytes"].get<std::uint64_t>();
+  entrant.run.model_bytes = (*hello)["model_bytes"].get<std::uint64_t>();
   if (options.warmup > 0) {
     const auto warm = entrant.child->ask("runs " + std::to_string(options.warmup));
     if (!warm) return warm.errors();
@@ -125,27 +137,52 @@ Result<Entrant> enter(const BenchVariant& variant, const BenchOptions& options) 
 Status one_slice(Entrant& entrant, double seconds) {
   const auto reply = entrant.child->ask("slice " + std::to_string(seconds));
   if (!reply) return reply.errors();
-  for (const auto& ns : (*reply)["runs_ns"]) {
-    entrant.run.runs_ns.push_back(ns.get<std::int64_t>());
-    entrant.measured_seconds += static_cast<double>(entrant.run.runs_ns.back()) * 1e-9;
+  RunTimes& times = entrant.run.times;
+  for (std::size_t i = 0; i < times.runs_ns.size(); ++i) {
+    for (const auto& ns : (*reply)["runs_ns"][i]) times.runs_ns[i].push_back(ns.get<std::int64_t>());
   }
+  times.seconds += (*reply)["seconds"].get<double>();
+  times.completed += (*reply)["completed"].get<double>();
   entrant.run.peak_rss_mb = (*reply)["peak_rss_mb"].get<double>();
   return ok_status();
 }
 
 }  // namespace
 
-double BenchRun::latency_ms(double quantile) const {
-  if (runs_ns.empty()) return 0.0;
-  std::vector<std::int64_t> sorted = runs_ns;
-  std::sort(sorted.begin(), sorted.end());
-  const auto rank = static_cast<std::size_t>(std::ceil(quantile * static_cast<double>(sorted.size())));
-  return static_cast<double>(sorted[std::min(sorted.size(), std::max<std::size_t>(rank, 1)) - 1]) * 1e-6;
+std::int64_t BenchRun::runs() const {
+  std::size_t sum = 0;
+  for (const auto& of_one : times.runs_ns) sum += of_one.size();
+  return static_cast<std::int64_t>(sum);
 }
 
-double BenchRun::throughput() const {
-  const double median = latency_ms(0.5);
-  return median > 0.0 ? static_cast<double>(variant.batch) * 1e3 / median : 0.0;
+double BenchRun::latency_ms(double quantile) const {
+  std::vector<std::int64_t> all;
+  for (const auto& of_one : times.runs_ns) all.insert(all.end(), of_one.begin(), of_one.end());
+  return quantile_ms(std::move(all), quantile);
+}
+
+std::pair<double, double> BenchRun::lowest_highest_median() const {
+  std::vector<double> medians;
+  for (const auto& of_one : times.runs_ns) medians.push_back(quantile_ms(of_one, 0.5));
+  const auto [lowest, highest] = std::minmax_element(medians.begin(), medians.end());
+  return {*lowest, *highest};
+}
+
+double BenchRun::runs_per_second() const {
+  if (!variant.contexts) {
+    const double median = latency_ms(0.5);
+    return median > 0.0 ? 1e3 / median : 0.0;
+  }
+  return times.seconds > 0.0 ? times.completed / times.seconds : 0.0;
+}
+
+const BenchRun* one_context_beside(const BenchRun& run, std::span<const BenchRun> runs) {
+  const Contexts one{1, run.threads};
+  const auto is_it = [&](const BenchRun& other) {
+    return other.variant.has_plan_of(run.variant) && other.variant.contexts == one;
+  };
+  const auto found = std::find_if(runs.begin(), runs.end(), is_it);
+  return found == runs.end() || run.variant.contexts == one ? nullptr : &*found;
 }
 
 Result<std::vector<BenchRun>> bench(const std::vector<BenchVariant>& variants, const BenchOptions& options) {
@@ -162,17 +199,18 @@ Result<std::vector<BenchRun>> bench(const std::vector<BenchVariant>& variants, c
     least = options.seconds;
     for (Entrant& entrant : entrants) {
       if (const Status done = one_slice(entrant, std::min(kSliceSeconds, options.seconds)); !done) return done.errors();
-      least = std::min(least, entrant.measured_seconds);
+      least = std::min(least, entrant.run.times.seconds);
     }
     if (options.progress) options.progress(std::min(1.0, least / options.seconds));
   }
   std::vector<BenchRun> runs;
   for (Entrant& entrant : entrants) {
-    const auto peak = peak_macs_per_second(entrant.run.variant.precision);
-    if (peak)
-      entrant.run.share_of_peak =
-          entrant.run.gmac * 1e9 / (entrant.run.latency_ms(0.5) * 1e-3) / (*peak * entrant.run.threads);
-    runs.push_back(std::move(entrant.run));
+    BenchRun& run = entrant.run;
+    const auto peak = peak_macs_per_second(run.variant.precision);
+    // More contexts than cores do not make a higher peak.
+    const int cores = run.variant.contexts ? std::min(run.threads, host_machine().cores) : run.threads;
+    if (peak) run.share_of_peak = run.gmac * 1e9 * run.runs_per_second() / (*peak * cores);
+    runs.push_back(std::move(run));
   }
   return runs;
 }
@@ -186,25 +224,43 @@ nlohmann::json machine_json() {
   return object;
 }
 
+namespace {
+
+nlohmann::json contexts_json(const BenchRun& run) {
+  const auto [lowest, highest] = run.lowest_highest_median();
+  return {{"count", run.variant.contexts->count},
+          {"threads_per_context", run.variant.contexts->threads},
+          {"inferences_per_second", run.runs_per_second()},
+          {"median_ms", {{"lowest", lowest}, {"highest", highest}}},
+          {"bytes_of_one", run.context_bytes},
+          {"bytes_of_all", run.context_bytes * run.times.runs_ns.size()},
+          {"bytes_of_model", run.model_bytes}};
+}
+
+}  // namespace
+
 nlohmann::json bench_json(const std::vector<BenchRun>& runs) {
   nlohmann::json list = nlohmann::json::array();
   for (const BenchRun& run : runs) {
-    list.push_back({{"model", run.variant.model},
-                    {"precision", run.variant.precision_name()},
-                    {"batch", run.variant.batch},
-                    {"threads", run.threads},
-                    {"runs", run.runs_ns.size()},
-                    {"latency_ms",
-                     {{"min", run.latency_ms(0.0)},
-                      {"median", run.latency_ms(0.5)},
-                      {"p90", run.latency_ms(0.9)},
-                      {"p99", run.latency_ms(0.99)}}},
-                    {"throughput", run.throughput()},
-                    {"load_ms", run.load_ms},
-                    {"first_run_ms", run.first_run_ms},
-                    {"peak_rss_mb", run.peak_rss_mb},
-                    {"gmac", run.gmac},
-                    {"share_of_peak", run.share_of_peak ? nlohmann::json(*run.share_of_peak) : nlohmann::json()}});
+    nlohmann::json object = {
+        {"model", run.variant.model},
+        {"precision", run.variant.precision_name()},
+        {"batch", run.variant.batch},
+        {"threads", run.threads},
+        {"runs", run.runs()},
+        {"latency_ms",
+         {{"min", run.latency_ms(0.0)},
+          {"median", run.latency_ms(0.5)},
+          {"p90", run.latency_ms(0.9)},
+          {"p99", run.latency_ms(0.99)}}},
+        {"throughput", run.throughput()},
+        {"load_ms", run.load_ms},
+        {"first_run_ms", run.first_run_ms},
+        {"peak_rss_mb", run.peak_rss_mb},
+        {"gmac", run.gmac},
+        {"share_of_peak", run.share_of_peak ? nlohmann::json(*run.share_of_peak) : nlohmann::json()}};
+    if (run.variant.contexts) object["contexts"] = contexts_json(run);
+    list.push_back(std::move(object));
   }
   return {{"machine", machine_json()}, {"runs", list}};
 }

@@ -6,10 +6,13 @@
 #include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "analyze/contexts.h"
 #include "octavo/run.h"
 
 namespace octavo {
@@ -20,29 +23,39 @@ struct BenchVariant {
   std::string file;   // the .octv that holds it
   Precision precision = Precision::int8;
   std::int64_t batch = 1;
-  bool is_auto = false;  // the precision, whichever it came to, was chosen by time
+  bool is_auto = false;                   // the precision, whichever it came to, was chosen by time
+  std::optional<Contexts> contexts = {};  // none: one, with the threads of BenchOptions
   std::string_view precision_name() const { return is_auto ? "auto" : name_of(precision); }
+  bool has_plan_of(const BenchVariant& other) const {
+    return file == other.file && precision == other.precision && batch == other.batch;
+  }
 };
 
 struct BenchOptions {
   double seconds = 3.0;                       // per variant, measured runs only
-  std::int64_t warmup = 3;                    // runs before measuring, per variant
-  int threads = 0;                            // 0: all cores
+  std::int64_t warmup = 3;                    // runs before measuring, per context
+  int threads = 0;                            // of variants that say nothing of contexts; 0: all cores
   std::function<void(double done)> progress;  // share of the whole, 0 to 1
 };
 
 struct BenchRun {
   BenchVariant variant;
-  int threads = 1;
-  std::vector<std::int64_t> runs_ns;  // in the order measured
-  double load_ms = 0.0;               // opening, verifying, preparing kernels, making the context
+  int threads = 1;       // of all contexts together
+  RunTimes times;        // of all that was measured
+  double load_ms = 0.0;  // opening, verifying, preparing kernels, making the contexts
   double first_run_ms = 0.0;
   double peak_rss_mb = 0.0;             // of the variant's process
+  std::uint64_t context_bytes = 0;      // v1::Context::memory_bytes of each
+  std::uint64_t model_bytes = 0;        // shared by all: packed weights, and what is resident of the rest once loaded
   double gmac = 0.0;                    // of one run
   std::optional<double> share_of_peak;  // of what the machine's multiply-add units can do in this precision
 
-  double latency_ms(double quantile) const;  // 0: min, 0.5: median
-  double throughput() const;                 // samples per second at the median
+  std::int64_t runs() const;                                // measured
+  double latency_ms(double quantile) const;                 // of all of them; 0: min, 0.5: median
+  std::pair<double, double> lowest_highest_median() const;  // in ms, of the contexts' own medians
+  // At the median; where contexts were asked for, what they completed in the time that they all ran.
+  double runs_per_second() const;
+  double throughput() const { return static_cast<double>(variant.batch) * runs_per_second(); }  // samples per second
 };
 
 // Starts one child process per variant (this program again, with the hidden verb `bench-worker`), then lets them run
@@ -50,8 +63,13 @@ struct BenchRun {
 // where it dies.
 Result<std::vector<BenchRun>> bench(const std::vector<BenchVariant>& variants, const BenchOptions& options);
 
-// The child's side: reads orders from standard input, answers on standard output. Returns the exit code.
-int bench_worker(const BenchVariant& variant, int threads);
+// The run of the same plan in one context with as many threads as the contexts of `run` have together; null where `run`
+// is that itself.
+const BenchRun* one_context_beside(const BenchRun& run, std::span<const BenchRun> runs);
+
+// The child's side: reads orders from standard input, answers on standard output. Threads 0: all cores. Returns the
+// exit code.
+int bench_worker(const BenchVariant& variant, const Contexts& contexts);
 
 // The object that `bench --json` writes.
 nlohmann::json bench_json(const std::vector<BenchRun>& runs);

@@ -1,16 +1,15 @@
 // One variant of a benchmark in its own process. Part of analyze/.
-// Orders, one per line: "runs N" (N runs), "slice SECONDS" (at least one run), "end". Answers, one JSON object per
-// line.
+// Orders, one per line: "runs N" (N runs of each context), "slice SECONDS" (at least one run), "end". Answers, one JSON
+// object per line. The first run of a slice finds the caches full of another variant's data: run_at_once leaves it out.
+#include <algorithm>
 #include <chrono>
-#include <cstdio>
+#include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 
 #include "analyze/bench.h"
-#include "analyze/model_file.h"
-#include "base/file.h"
 
 namespace octavo {
 namespace {
@@ -28,64 +27,61 @@ int fail(const Errors& errors) {
   return exit_code(errors);
 }
 
-// Largest resident size so far, of this process only (getrusage would count the parent's before exec).
-double peak_rss_mb() {
-  std::FILE* file = std::fopen("/proc/self/status", "r");
-  if (file == nullptr) return 0.0;
-  char line[256];
-  long kilobytes = 0;
-  while (std::fgets(line, sizeof line, file) != nullptr) {
-    if (std::sscanf(line, "VmHWM: %ld", &kilobytes) == 1) break;
+// A line of what the system knows of this process: "VmHWM:", the largest resident size so far (getrusage would count
+// the parent's before exec), or "RssAnon:", what is resident and of no file. 0 where it is not told.
+std::uint64_t memory_bytes(const std::string& line) {
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;) {
+    std::uint64_t kilobytes = 0;
+    if (word == line && status >> kilobytes) return kilobytes << 10;
   }
-  std::fclose(file);
-  return static_cast<double>(kilobytes) / 1024.0;
+  return 0;
 }
 
-// Runs until `count` runs or `seconds` are over, whichever the order gives; at least one. The first run of a slice
-// finds the caches full of another variant's data, so it is not counted unless it is the only one.
-Status measure(Session& session, std::int64_t count, double seconds, std::vector<std::int64_t>& runs_ns) {
-  const auto start = Clock::now();
-  if (const Status done = session.run(); !done) return done;
-  do {
-    const auto before = Clock::now();
-    if (const Status done = session.run(); !done) return done;
-    runs_ns.push_back((Clock::now() - before).count());
-  } while (count > 0 ? static_cast<std::int64_t>(runs_ns.size()) < count : ms_since(start) < seconds * 1e3);
-  return ok_status();
-}
-
-Status obey(Session& session, const std::string& line, nlohmann::json& reply) {
+Status obey(std::vector<Session>& sessions, const std::string& line, nlohmann::json& reply) {
   std::istringstream words(line);
   std::string order;
   double amount = 0.0;
   words >> order >> amount;
-  std::vector<std::int64_t> runs_ns;
   const bool is_count = order == "runs";
-  const Status done =
-      measure(session, is_count ? std::max<std::int64_t>(1, static_cast<std::int64_t>(amount)) : 0, amount, runs_ns);
-  reply = {{"runs_ns", runs_ns}, {"peak_rss_mb", peak_rss_mb()}};
-  return done;
+  const auto times =
+      run_at_once(sessions, is_count ? std::max<std::int64_t>(1, static_cast<std::int64_t>(amount)) : 0, amount);
+  if (!times) return times.errors();
+  reply = {{"runs_ns", times->runs_ns},
+           {"seconds", times->seconds},
+           {"completed", times->completed},
+           {"peak_rss_mb", static_cast<double>(memory_bytes("VmHWM:")) / (1 << 20)}};
+  return ok_status();
 }
 
 }  // namespace
 
-int bench_worker(const BenchVariant& variant, int threads) {
+int bench_worker(const BenchVariant& variant, const Contexts& contexts) {
   const auto start = Clock::now();
+  const std::uint64_t bytes_before = memory_bytes("RssAnon:");
   const auto compiled = v1::open(variant.file);
   if (!compiled) return fail(compiled.errors());
-  auto session = Session::create(*compiled, {variant.precision, variant.batch}, threads);
-  if (!session) return fail(session.errors());
+  const auto model = v1::Model::load(*compiled, {.threads = contexts.threads});
+  if (!model) return fail(model.errors());
+  const std::uint64_t bytes_loaded = memory_bytes("RssAnon:");
+  auto sessions = create_sessions(*model, {variant.precision, variant.batch}, contexts.count);
+  if (!sessions) return fail(sessions.errors());
   const double load_ms = ms_since(start);
-  if (const Status filled = fill_random(session->inputs()); !filled) return fail(filled.errors());
+  for (Session& session : *sessions) {
+    if (const Status filled = fill_random(session.inputs()); !filled) return fail(filled.errors());
+  }
+  Session& first = sessions->front();
   const auto before = Clock::now();
-  if (const Status done = session->run(); !done) return fail(done.errors());
+  if (const Status done = first.run(); !done) return fail(done.errors());
   answer({{"load_ms", load_ms},
           {"first_run_ms", ms_since(before)},
-          {"threads", session->threads()},
-          {"macs", session->plan().macs}});
+          {"threads", model->threads()},
+          {"macs", first.plan().macs},
+          {"context_bytes", first.context().memory_bytes()},
+          {"model_bytes", model->info().constant_bytes + std::max(bytes_loaded, bytes_before) - bytes_before}});
   for (std::string line; std::getline(std::cin, line) && line != "end";) {
     nlohmann::json reply;
-    if (const Status done = obey(*session, line, reply); !done) return fail(done.errors());
+    if (const Status done = obey(*sessions, line, reply); !done) return fail(done.errors());
     answer(reply);
   }
   return 0;

@@ -66,12 +66,15 @@ Session::Session(v1::Context context, v1::PlanInfo plan, int threads)
 
 Result<Session> Session::create(const v1::CompiledModel& compiled, const v1::PlanChoice& choice, int threads) {
   const auto model = v1::Model::load(compiled, {.threads = threads});
-  if (!model) return model.errors();
-  const auto plan = model->find_plan(choice);
+  return model ? create(*model, choice, nullptr) : model.errors();
+}
+
+Result<Session> Session::create(const v1::Model& model, const v1::PlanChoice& choice, const v1::ThreadPool* pool) {
+  const auto plan = model.find_plan(choice);
   if (!plan) return plan.errors();
-  auto context = v1::Context::create(*model, *plan);
+  auto context = v1::Context::create(model, *plan, pool);
   if (!context) return context.errors();
-  return Session(std::move(*context), model->info().plans[*plan], model->threads());
+  return Session(std::move(*context), model.info().plans[*plan], model.threads());
 }
 
 Status Session::run() { return context_.run(input_refs_, output_refs_); }

@@ -40,6 +40,8 @@ Result<v1::QuantizedModel> quantize_file(const std::string& path, const CompileR
 class Session {
  public:
   static Result<Session> create(const v1::CompiledModel& compiled, const v1::PlanChoice& plan, int threads);
+  // Of a model that others share; `pool` none: the process-wide one.
+  static Result<Session> create(const v1::Model& model, const v1::PlanChoice& plan, const v1::ThreadPool* pool);
   const v1::PlanInfo& plan() const { return plan_; }
   int threads() const { return threads_; }
   v1::Context& context() { return context_; }

@@ -6,10 +6,12 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "analyze/table.h"
 #include "base/file.h"
 #include "base/machine.h"
+#include "cli/bench_contexts.h"
 #include "cli/common.h"
 #include "cli/options.h"
 
@@ -20,6 +22,7 @@ struct Arguments {
   std::vector<std::string> models;
   std::vector<PrecisionWord> compare;
   BenchOptions options;
+  ContextsArguments contexts;
   std::string json;
   CompileArguments compile;
 };
@@ -46,7 +49,7 @@ void print_choice(const v1::ModelInfo& info) {
 
 // Compiles where needed and saves beside the other variants; an .octv is used where it lies.
 Status prepare(const std::string& model, CompileRequest own, TemporaryFolder& folder,
-               std::vector<BenchVariant>& variants) {
+               std::span<const std::optional<Contexts>> contexts, std::vector<BenchVariant>& variants) {
   Result<v1::CompiledModel> compiled = [&] {
     PhaseProgress progress;
     own.options.progress = progress.function();
@@ -64,8 +67,9 @@ Status prepare(const std::string& model, CompileRequest own, TemporaryFolder& fo
   for (const v1::PlanInfo& plan : info.plans) {
     const std::vector<std::int64_t>& batches = own.options.batches;
     const bool is_wanted = !own.plan.batch || std::find(batches.begin(), batches.end(), plan.batch) != batches.end();
-    if (is_wanted && (!own.plan.precision || plan.precision == *own.plan.precision))
-      variants.push_back({name, file, plan.precision, plan.batch, own.chooses_precision});
+    if (!is_wanted || (own.plan.precision && plan.precision != *own.plan.precision)) continue;
+    for (const std::optional<Contexts>& each : contexts)
+      variants.push_back({name, file, plan.precision, plan.batch, own.chooses_precision, each});
   }
   fmt::print("{}  {}, {} nodes -> {} kernels, {} float islands\n", name, info.dialect, info.source_nodes,
              info.plans.empty() ? 0 : info.plans[0].steps, info.plans.empty() ? 0 : info.plans[0].islands.size());
@@ -78,14 +82,19 @@ Status prepare(const std::string& model, CompileRequest own, TemporaryFolder& fo
       .kind = ErrorKind::usage, .where = model, .found = "no plan of this precision and batch", .expected = has};
 }
 
-void print_table(const std::vector<BenchRun>& runs) {
+void print_machine(const std::vector<BenchRun>& runs) {
   const Machine& machine = host_machine();
-  const std::size_t least = std::min_element(runs.begin(), runs.end(), [](const auto& a, const auto& b) {
-                              return a.runs_ns.size() < b.runs_ns.size();
-                            })->runs_ns.size();
-  fmt::print("{}, {}, {} thread{}, {} variant{} in turns, at least {} runs each\n", machine.name,
-             machine.isa.to_string(), runs[0].threads, runs[0].threads == 1 ? "" : "s", runs.size(),
-             runs.size() == 1 ? "" : "s", least);
+  const std::int64_t least = std::min_element(runs.begin(), runs.end(), [](const auto& a, const auto& b) {
+                               return a.runs() < b.runs();
+                             })->runs();
+  const bool has_contexts = runs[0].variant.contexts.has_value();
+  const int count = has_contexts ? machine.cores : runs[0].threads;
+  fmt::print("{}, {}, {} {}{}, {} variant{} in turns, at least {} runs each\n", machine.name, machine.isa.to_string(),
+             count, has_contexts ? "core" : "thread", count == 1 ? "" : "s", runs.size(), runs.size() == 1 ? "" : "s",
+             least);
+}
+
+void print_table(const std::vector<BenchRun>& runs) {
   Table table({"", "#batch", "#min", "#median", "#p90", "#p99", "#samples/s", "#load", "#first", "#memory", "#peak"});
   const auto ms = [](double value) { return fmt::format("{:.2f} ms", value); };
   for (const BenchRun& run : runs) {
@@ -116,13 +125,14 @@ void print_verdicts(const std::vector<BenchRun>& runs) {
   }
 }
 
-Result<std::vector<BenchRun>> measure(const Arguments& arguments, const std::vector<CompileRequest>& requests) {
+Result<std::vector<BenchRun>> measure(const Arguments& arguments, const std::vector<CompileRequest>& requests,
+                                      std::span<const std::optional<Contexts>> contexts) {
   auto folder = TemporaryFolder::create();
   if (!folder) return folder.errors();
   std::vector<BenchVariant> variants;
   for (const std::string& model : arguments.models) {
     for (const CompileRequest& request : requests) {
-      if (const Status done = prepare(model, request, *folder, variants); !done) return done.errors();
+      if (const Status done = prepare(model, request, *folder, contexts, variants); !done) return done.errors();
     }
   }
   Progress progress("measuring");
@@ -133,13 +143,22 @@ Result<std::vector<BenchRun>> measure(const Arguments& arguments, const std::vec
 }
 
 int run_bench(const Arguments& arguments) {
-  const auto request = request_for(arguments.compile, arguments.models);
+  auto request = request_for(arguments.compile, arguments.models);
   if (!request) return report(request.errors());
+  const auto contexts = contexts_of(arguments.contexts, request->threads);
+  if (!contexts) return report(contexts.errors());
+  // What `auto` measures with is what a request will run with.
+  if (const std::optional<Contexts>& asked = contexts->back()) request->threads = asked->threads;
   warn_of_random(*request);
-  const auto runs = measure(arguments, wanted_requests(arguments, *request));
+  const auto runs = measure(arguments, wanted_requests(arguments, *request), *contexts);
   if (!runs) return report(runs.errors());
-  print_table(*runs);
-  print_verdicts(*runs);
+  print_machine(*runs);
+  if (arguments.contexts.counts.empty()) {
+    print_table(*runs);
+    print_verdicts(*runs);
+  } else {
+    print_contexts(*runs);
+  }
   return arguments.json.empty() ? 0 : write_json(arguments.json, bench_json(*runs));
 }
 
@@ -163,6 +182,7 @@ void add_bench(CLI::App& app, int& exit_code) {
   verb.add_option("--warmup", arguments->options.warmup, "runs before measuring, per variant")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 40))
       ->capture_default_str();
+  add_contexts_options(verb, arguments->contexts);
   verb.add_option("--json", arguments->json, "write the figures as JSON")->type_name("F");
   add_run_options(verb, arguments->compile, Batches::several);
   verb.callback([arguments, &exit_code] { exit_code = run_bench(*arguments); });
@@ -172,15 +192,16 @@ void add_bench(CLI::App& app, int& exit_code) {
 void add_bench_worker(CLI::App& app, int& exit_code) {
   struct Worker {
     BenchVariant variant;
-    int threads = 0;
+    Contexts contexts;
   };
   const auto worker = std::make_shared<Worker>();
   CLI::App& verb = *app.add_subcommand("bench-worker", "")->group("");
   verb.add_option("FILE", worker->variant.file)->required();
   add_word_option(verb, "--precision", worker->variant.precision, kPlanPrecisions, "")->required();
   verb.add_option("--batch", worker->variant.batch)->required();
-  verb.add_option("--threads", worker->threads)->required();
-  verb.callback([worker, &exit_code] { exit_code = bench_worker(worker->variant, worker->threads); });
+  verb.add_option("--threads", worker->contexts.threads)->required();
+  verb.add_option("--contexts", worker->contexts.count);
+  verb.callback([worker, &exit_code] { exit_code = bench_worker(worker->variant, worker->contexts); });
 }
 
 }  // namespace octavo::cli

@@ -61,7 +61,8 @@ TEST(LikelyShare, IsWilsons) {
 
 TEST(Bench, QuantilesAreMeasuredRuns) {
   BenchRun run;
-  for (int i = 10; i >= 1; --i) run.runs_ns.push_back(i * 1'000'000);
+  run.times.runs_ns.resize(1);
+  for (int i = 10; i >= 1; --i) run.times.runs_ns[0].push_back(i * 1'000'000);
   EXPECT_DOUBLE_EQ(run.latency_ms(0.0), 1.0);
   EXPECT_DOUBLE_EQ(run.latency_ms(0.5), 5.0);
   EXPECT_DOUBLE_EQ(run.latency_ms(0.9), 9.0);
