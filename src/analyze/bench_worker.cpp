@@ -57,8 +57,8 @@ Status obey(std::vector<Session>& sessions, const std::string& line, nlohmann::j
 }  // namespace
 
 int bench_worker(const BenchVariant& variant, const Contexts& contexts) {
-  const auto start = Clock::now();
   const std::uint64_t bytes_before = memory_bytes("RssAnon:");
+  const auto start = Clock::now();
   const auto compiled = v1::open(variant.file);
   if (!compiled) return fail(compiled.errors());
   const auto model = v1::Model::load(*compiled, {.threads = contexts.threads});
