@@ -21,7 +21,7 @@ octavo_installed(runtime FOLDERS base graph ops plan kernels artifact run USES T
 target_link_options(octavo_installed_runtime INTERFACE LINKER:--gc-sections)
 octavo_installed(onednn FOLDERS onednn USES octavo_installed_runtime dnnl gomp)
 target_link_options(octavo_installed_onednn INTERFACE ${OCTAVO_LINK_ONEDNN})
-octavo_installed(octavo FOLDERS planner import lower export quantize api USES octavo_installed_onednn onnx_proto protobuf zip)
+octavo_installed(octavo FOLDERS planner import lower export quantize pictures api USES octavo_installed_onednn onnx_proto protobuf zip)
 set_target_properties(octavo_installed_octavo PROPERTIES OUTPUT_NAME octavo)
 
 set(OCTAVO_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/Octavo)

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "data/preprocess.h"
 #include "data/samples.h"
 #include "octavo/compile.h"
 #include "octavo/quantize.h"
 #include "octavo/run.h"
+#include "pictures/preprocess.h"
 
 namespace octavo {
 

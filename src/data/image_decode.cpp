@@ -1,4 +1,6 @@
 // Decoding: JPEG through libjpeg-turbo, PNG through libpng, BMP here. Part of data/.
+#include "data/image_decode.h"
+
 // jpeglib.h needs stdio.h before it.
 // clang-format off
 #include <cstddef>
@@ -8,13 +10,13 @@
 #include <png.h>
 
 #include <algorithm>
+#include <cctype>
 #include <csetjmp>
 #include <cstring>
 #include <optional>
 #include <string_view>
 
 #include "base/file.h"
-#include "data/image.h"
 
 namespace octavo {
 namespace {
@@ -177,6 +179,13 @@ Result<Image> read_image(const std::string& path) {
   const auto bytes = read_file(path);
   if (!bytes) return bytes.errors();
   return decode_image(*bytes, path);
+}
+
+bool is_image_name(const std::string& path) {
+  std::string name = path;
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return name.ends_with(".jpg") || name.ends_with(".jpeg") || name.ends_with(".png") || name.ends_with(".bmp");
 }
 
 }  // namespace octavo

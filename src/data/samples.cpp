@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "base/file.h"
-#include "base/requantize.h"
+#include "data/image_decode.h"
 #include "data/npy.h"
 
 namespace octavo {
@@ -64,31 +64,6 @@ std::string lower_extension(const fs::path& path) {
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return text;
 }
-bool is_image_name(const fs::path& path) {
-  const std::string extension = lower_extension(path);
-  return extension == ".jpg" || extension == ".jpeg" || extension == ".png" || extension == ".bmp";
-}
-
-// Whether what becomes of an image are the real values that the input's stored ones stand for. Pixels themselves are
-// such only where the input's range reaches as far as theirs; a network of TensorFlow's of [-1, 1) takes them for
-// stored values.
-bool takes_real_values(const InputSpec& input, const Preprocess& preprocess) {
-  if (!input.scale) return false;
-  const float highest =
-      static_cast<float>((input.scale->type == DType::s8 ? 127 : 255) - input.scale->zero_point) * input.scale->scale;
-  return !preprocess.keeps_pixels() || highest >= 128.0f;
-}
-
-enum class Fit { as_it_is, resized };
-
-Result<Tensor> input_of(const Image& image, const Preprocess& preprocess, const InputSpec& input, Fit fit) {
-  const bool is_real = takes_real_values(input, preprocess);
-  const DType dtype = is_real ? DType::f32 : input.dtype;
-  auto tensor = fit == Fit::as_it_is ? pixels_to_tensor(image, preprocess, dtype, input.shape)
-                                     : image_to_tensor(image, preprocess, dtype, input.shape);
-  if (!tensor || !is_real) return tensor;
-  return quantized(*tensor, *input.scale);
-}
 
 class ImageFiles final : public SampleSource {
  public:
@@ -98,7 +73,7 @@ class ImageFiles final : public SampleSource {
   Result<std::vector<Tensor>> sample(std::int64_t index) const override {
     const auto image = read_image(paths_[static_cast<std::size_t>(index)]);
     if (!image) return image.errors();
-    auto tensor = input_of(*image, preprocess_, input_, Fit::resized);
+    auto tensor = image_to_input(*image, preprocess_, input_);
     if (!tensor) return tensor.errors();
     return std::vector<Tensor>{std::move(*tensor)};
   }
@@ -176,7 +151,7 @@ class Arrays final : public SampleSource {
     if (!wanted) return wanted.errors();
     // Small sets such as CIFAR are stored at the network's size: those are taken as they are.
     const bool has_size = image.width == wanted->width && image.height == wanted->height && !preprocess_->resize;
-    return input_of(image, *preprocess_, input, has_size ? Fit::as_it_is : Fit::resized);
+    return has_size ? pixels_to_input(image, *preprocess_, input) : image_to_input(image, *preprocess_, input);
   }
 
   std::vector<StoredArray> arrays_;
@@ -255,7 +230,7 @@ Opened open_folder(const std::string& path, const std::vector<InputSpec>& inputs
   std::vector<std::string> arrays;
   std::error_code error;
   for (fs::directory_iterator it(path, error), end; !error && it != end; it.increment(error)) {
-    if (is_image_name(it->path())) images.push_back(it->path().string());
+    if (is_image_name(it->path().string())) images.push_back(it->path().string());
     else if (lower_extension(it->path()) == ".npy") arrays.push_back(it->path().string());
   }
   if (error) return Error{.kind = ErrorKind::resource, .where = path, .found = "cannot be read: " + error.message()};
@@ -405,27 +380,6 @@ Result<LabelledSamples> open_labelled_arrays(const std::string& path, const std:
 }
 
 }  // namespace
-
-InputSpec input_spec(const v1::TensorInfo& info, std::int64_t batch) {
-  std::vector<std::int64_t> dims = info.shape;
-  if (!dims.empty() && dims[0] == batch) dims[0] = 1;
-  InputSpec spec{.name = info.name, .dtype = info.dtype, .shape = Shape(dims)};
-  if (is_8bit(info.dtype) && info.scale.size() == 1 && info.zero_point.size() == 1)
-    spec.scale = TensorScale{info.dtype, info.scale[0], info.zero_point[0]};
-  return spec;
-}
-
-Tensor quantized(const Tensor& values, const TensorScale& scale) {
-  Tensor result(scale.type, values.shape());
-  const bool is_signed = scale.type == DType::s8;
-  const auto from = values.span<float>();
-  for (std::size_t i = 0; i < from.size(); ++i) {
-    const std::int32_t q =
-        quantize_value(from[i], scale.scale, scale.zero_point, is_signed ? -128 : 0, is_signed ? 127 : 255);
-    result.as<std::uint8_t>()[i] = static_cast<std::uint8_t>(q);
-  }
-  return result;
-}
 
 Result<std::unique_ptr<SampleSource>> open_samples(const std::string& path, const std::vector<InputSpec>& inputs,
                                                    const SampleOptions& options) {

@@ -9,27 +9,10 @@
 #include <vector>
 
 #include "base/result.h"
-#include "data/preprocess.h"
-#include "octavo/tensor.h"
+#include "pictures/input_spec.h"
 #include "quantize/quantize.h"
 
 namespace octavo {
-
-// An input of a model; the first dimension of `shape` is the batch, 1 here.
-struct InputSpec {
-  std::string name;
-  DType dtype = DType::f32;
-  Shape shape;
-  std::optional<TensorScale> scale = std::nullopt;  // of an 8-bit input: what its values stand for, where known
-
-  bool operator==(const InputSpec&) const = default;
-};
-
-// The input of a plan for samples that come one by one.
-InputSpec input_spec(const v1::TensorInfo& info, std::int64_t batch);
-
-// f32 values as the 8-bit ones of that scale (the formula of QuantizeLinear).
-Tensor quantized(const Tensor& values, const TensorScale& scale);
 
 struct SampleOptions {
   std::optional<Preprocess> preprocess;  // needed for images

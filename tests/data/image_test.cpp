@@ -1,9 +1,8 @@
 // Images: decoding and resizing give Pillow's bytes; broken files are refused. Part of tests/analyze/.
-#include "data/image.h"
-
 #include <gtest/gtest.h>
 
 #include "base/file.h"
+#include "data/image_decode.h"
 #include "data/npy.h"
 
 namespace octavo {

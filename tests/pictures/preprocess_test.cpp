@@ -1,5 +1,5 @@
-// Preprocessing SPECs: names, fields, refusals, values. Part of tests/analyze/.
-#include "data/preprocess.h"
+// Preprocessing SPECs: names, fields, refusals, values. Part of tests/pictures/.
+#include "pictures/preprocess.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
-// Preprocessing: how an image becomes an input tensor, as a SPEC in one line. Part of data/. docs/cli.md lists the
+// Preprocessing: how an image becomes an input tensor, as a SPEC in one line. Part of pictures/. docs/cli.md lists the
 // names.
-#ifndef OCTAVO_DATA_PREPROCESS_H_
-#define OCTAVO_DATA_PREPROCESS_H_
+#ifndef OCTAVO_PICTURES_PREPROCESS_H_
+#define OCTAVO_PICTURES_PREPROCESS_H_
 
 #include <array>
 #include <optional>
@@ -9,7 +9,7 @@
 
 #include "base/result.h"
 #include "base/tensor.h"
-#include "data/image.h"
+#include "pictures/image.h"
 
 namespace octavo {
 
@@ -33,6 +33,12 @@ struct Preprocess {
   }
 };
 
+// What is left to do where a model computes the values itself, of u8 [N, H, W, C] pictures: their size, and grey of one
+// channel.
+inline Preprocess without_values(const Preprocess& preprocess) {
+  return {.layout = ImageLayout::nhwc, .resize = preprocess.resize, .crop = preprocess.crop};
+}
+
 // "torch", "tf", "tfq", "bgr", "raw", or fields such as
 // "mean=0.5,0.5,0.5,std=0.5,scale=0.00392,order=bgr,layout=nhwc,resize=256,crop=224"; a name may be followed by fields
 // that change it. Errors: usage, with what was found.
@@ -55,4 +61,4 @@ Result<Tensor> pixels_to_tensor(const Image& image, const Preprocess& preprocess
 
 }  // namespace octavo
 
-#endif  // OCTAVO_DATA_PREPROCESS_H_
+#endif  // OCTAVO_PICTURES_PREPROCESS_H_

@@ -1,5 +1,5 @@
-// Parsing and applying preprocessing SPECs. Part of data/.
-#include "data/preprocess.h"
+// Parsing and applying preprocessing SPECs. Part of pictures/.
+#include "pictures/preprocess.h"
 
 #include <charconv>
 #include <cmath>

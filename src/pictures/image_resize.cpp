@@ -1,9 +1,9 @@
-// Resizing and cropping as Pillow and torchvision do. Part of data/.
+// Resizing and cropping as Pillow and torchvision do. Part of pictures/.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 
-#include "data/image.h"
+#include "pictures/image.h"
 
 namespace octavo {
 namespace {

@@ -1,14 +1,9 @@
-// Images: decoded to RGB, resized and cropped as Pillow does it. Part of data/.
-#ifndef OCTAVO_DATA_IMAGE_H_
-#define OCTAVO_DATA_IMAGE_H_
+// Images: RGB in memory, resized and cropped as Pillow does it. Part of pictures/.
+#ifndef OCTAVO_PICTURES_IMAGE_H_
+#define OCTAVO_PICTURES_IMAGE_H_
 
-#include <cstddef>
 #include <cstdint>
-#include <span>
-#include <string>
 #include <vector>
-
-#include "base/result.h"
 
 namespace octavo {
 
@@ -20,14 +15,6 @@ struct Image {
 
   bool operator==(const Image&) const = default;
 };
-
-// Images with more pixels are refused before memory is taken.
-inline constexpr std::int64_t kMaxPixels = 100'000'000;
-
-// JPEG (any colour space libjpeg converts to RGB), PNG (any depth; transparency is dropped) or BMP (8, 24 or 32 bits,
-// uncompressed), by content.
-Result<Image> decode_image(std::span<const std::byte> bytes, const std::string& where);
-Result<Image> read_image(const std::string& path);
 
 // Pillow's Image.resize(BILINEAR): a triangle filter as wide as the reduction, 22-bit weights, rounded to 8 bits after
 // the horizontal and again after the vertical pass. Same bytes as Pillow. Sizes are at least 1.
@@ -42,4 +29,4 @@ Image crop_centre(const Image& image, int width, int height);
 
 }  // namespace octavo
 
-#endif  // OCTAVO_DATA_IMAGE_H_
+#endif  // OCTAVO_PICTURES_IMAGE_H_
