@@ -11,6 +11,7 @@
 #include "kernels/reference/reference.h"
 #include "kernels/resize/resize.h"
 #include "kernels/sliced/sliced.h"
+#include "kernels/table/channel_table.h"
 #include "kernels/table/table.h"
 #include "kernels/winograd/winograd.h"
 
@@ -28,6 +29,7 @@ std::vector<const KernelCode*> join_families() {
     for (const KernelCode& code : family) codes.push_back(&code);
   };
   add(arrange_codes());
+  add(channel_table_codes());
   add(conv_codes());
   add(copy_codes());
   add(depthwise_codes());

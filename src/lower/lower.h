@@ -41,6 +41,10 @@ struct LowerReport {
   int nodes_after = 0;
 };
 
+// Gives 8-bit inputs of a file that says what they stand for only by what reads them their scale and zero point;
+// lower() begins with it.
+void record_input_scales(Graph& graph);
+
 // Rewrites the graph in place; inputs and outputs keep their names, types and shapes.
 // Entry: any verified graph. Exit: every node is one that a kernel may exist for (no dequantize -> operator -> quantize
 // left to fuse), image operators are channels_last. Same graph in, same graph and report out.

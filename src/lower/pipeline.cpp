@@ -8,6 +8,7 @@
 #include "lower/quantized_value.h"
 #include "lower/relabel.h"
 #include "lower/rules/activation_patterns.h"
+#include "lower/rules/channel_tables.h"
 #include "lower/rules/clamp_for_pair.h"
 #include "lower/rules/drop_identity.h"
 #include "lower/rules/fixed_table.h"
@@ -153,19 +154,6 @@ void fuse_kept_floats(Driver& driver, const std::set<std::string>& kept) {
   }
 }
 
-// 8-bit inputs of a file that says what they stand for only by what reads them.
-void record_input_scales(Graph& graph) {
-  for (const ValueId input : graph.inputs()) {
-    if (graph.fact(input).quant) continue;
-    for (const NodeId reader : graph.readers(input)) {
-      const auto real = dequantized_by(graph, graph.node(reader));
-      if (!real || real->q != input) continue;
-      graph.set_quant(input, real->type.params());
-      break;
-    }
-  }
-}
-
 void lower_to_integers(Driver& driver, const std::set<std::string>& kept_in_f32) {
   clean(driver);
   if (!kept_in_f32.empty()) {
@@ -196,7 +184,7 @@ void lower_to_integers(Driver& driver, const std::set<std::string>& kept_in_f32)
   // Tables first: x * sigmoid(x) with a quantize inside is one function of x, and would otherwise be taken for a
   // product of two values.
   driver.rules("tflite_table", {fixed_table, xnnpack_table});
-  driver.rule("fuse_table", fuse_table);
+  driver.rules("fuse_table", {fuse_table, into_integer_channel_table});
   driver.rule("fuse_hybrid", fuse_hybrid);
   driver.rules("fuse", {fuse_convolution, fuse_binary, fuse_pool, fuse_sum, fuse_resize, fuse_l2_norm, fuse_softmax,
                         fuse_matmul});
@@ -210,7 +198,8 @@ void lower_to_integers(Driver& driver, const std::set<std::string>& kept_in_f32)
   driver.rule("fuse_float_depthwise", fuse_float_depthwise);
   // Last, so that every rule above sees the types of the file.
   driver.whole("relabel_signed", relabel_signed);
-  driver.rules("clean", {drop_identity, table_into_producer});
+  driver.rules("clean", {drop_identity, table_into_producer, into_channel_table});
+  driver.rule("channel_table_to_table", channel_table_to_table);
   driver.whole("merge_duplicates", merge_duplicates_pass);
   driver.find_islands();
 }
@@ -229,7 +218,8 @@ void lower_to_floats(Driver& driver) {
   driver.rules("structure", {structure_after_quantize, drop_identity, fold_constants});
   driver.rule("transpose_into_weights", transpose_into_weights);
   driver.rule("fuse_float_conv", fuse_float_conv);
-  driver.rules("clean", {merge_clamps, drop_identity});
+  driver.rules("clean", {merge_clamps, drop_identity, into_channel_table});
+  driver.rule("channel_table_to_table", channel_table_to_table);
   if (const int pairs = driver.applied("pairs"); pairs > 0) {
     driver.note("quantized weights became f32 and " + std::to_string(pairs) +
                 " quantize/dequantize pairs a clamp to their range, or nothing where no value can leave it");
@@ -237,6 +227,18 @@ void lower_to_floats(Driver& driver) {
 }
 
 }  // namespace
+
+void record_input_scales(Graph& graph) {
+  for (const ValueId input : graph.inputs()) {
+    if (graph.fact(input).quant) continue;
+    for (const NodeId reader : graph.readers(input)) {
+      const auto real = dequantized_by(graph, graph.node(reader));
+      if (!real || real->q != input) continue;
+      graph.set_quant(input, real->type.params());
+      break;
+    }
+  }
+}
 
 Result<LowerReport> lower(Graph& graph, const LowerOptions& options) {
   if (options.precision == Precision::int8) record_input_scales(graph);

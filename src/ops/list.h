@@ -10,6 +10,7 @@
 #include "ops/batch_norm/batch_norm.h"
 #include "ops/binary/binary.h"
 #include "ops/cast/cast.h"
+#include "ops/channel_table/channel_table.h"
 #include "ops/concat/concat.h"
 #include "ops/conv/conv.h"
 #include "ops/conv_integer/conv_integer.h"

@@ -14,6 +14,7 @@
 #include "kernels/reference/reference.h"
 #include "kernels/resize/resize.h"
 #include "kernels/sliced/sliced.h"
+#include "kernels/table/channel_table.h"
 #include "kernels/table/table.h"
 #include "kernels/winograd/winograd.h"
 #include "onednn/onednn.h"
@@ -27,6 +28,7 @@ std::vector<const KernelChoice*> join_families() {
     for (const KernelChoice& choice : family) choices.push_back(&choice);
   };
   add(arrange_choices());
+  add(channel_table_choices());
   add(conv_choices());
   add(copy_choices());
   add(depthwise_choices());

@@ -3,9 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "kernels/harness.h"
+#include "ops/channel_table/channel_table.h"
 #include "ops/dequantize/dequantize.h"
 #include "ops/quantize/quantize.h"
 
@@ -32,6 +34,27 @@ TEST(TableKernels, LookUpEveryEntryAtEveryOffset) {
   Tensor x(DType::u8, {257 * 256});
   for (std::int64_t i = 0; i < x.elements(); ++i) x.as<std::uint8_t>()[i] = static_cast<std::uint8_t>(i % 257);
   EXPECT_FALSE(check_kernels({.spec = &kTable, .inputs = {x, random_tensor(random, DType::u8, {256})}}).empty());
+}
+
+TEST(ChannelTableKernels, EqualTheReference) {
+  std::mt19937 random(3);
+  std::set<std::string> ran;
+  const std::vector<std::int64_t> orders[] = {{0, 1, 2}, {2, 1, 0}, {0, 0, 0}, {1}, {1, 0}, {2, 0, 1, 1, 2}};
+  for (const auto& channels : orders) {
+    const auto to = static_cast<std::int64_t>(channels.size());
+    for (const std::int64_t from : {1, 3, 4}) {
+      if (*std::max_element(channels.begin(), channels.end()) >= from) continue;
+      for (DType y : {DType::u8, DType::s8, DType::f32}) {
+        for (std::int64_t pixels : {0, 1, 20, 21, 22, 63, 1000, 40001}) {
+          ran.merge(check_kernels(
+              {.spec = &kChannelTable,
+               .attrs = ChannelTableAttrs{channels},
+               .inputs = {random_tensor(random, DType::u8, {pixels, from}), random_tensor(random, y, {to, 256})}}));
+        }
+      }
+    }
+  }
+  EXPECT_TRUE(kernels_missing(ran, "channel_table_").empty());
 }
 
 Tensor scales(std::mt19937& random, std::int64_t n) {

@@ -1,7 +1,8 @@
-// The contract of table/: y[i] = table[x[i]]. Part of kernels/.
+// The contract of table/: y[i] = table[x[i]], and the same with a table for each channel. Part of kernels/.
 #ifndef OCTAVO_KERNELS_TABLE_LOOKUP_H_
 #define OCTAVO_KERNELS_TABLE_LOOKUP_H_
 
+#include <cstddef>
 #include <cstdint>
 
 namespace octavo {
@@ -17,6 +18,18 @@ extern const LookupFunctions kLookupScalar;
 extern const LookupFunctions kLookupAvx2;
 extern const LookupFunctions kLookupAvx512;
 extern const LookupFunctions kLookupAvx512Vbmi;
+
+// Pixels of `from` channels become pixels of `to`: y[p][c] = table[c][x[p][channels[c]]]. x is read nowhere else.
+struct ChannelLookup {
+  const std::byte* table;
+  const std::int64_t* channels;
+  std::int64_t from;
+  std::int64_t to;
+};
+using LookupChannels = void (*)(const ChannelLookup& lookup, const std::uint8_t* x, std::byte* y, std::int64_t pixels);
+
+// Entries of 8 bits, three channels of at most three.
+void lookup_three_avx512vbmi(const ChannelLookup& lookup, const std::uint8_t* x, std::byte* y, std::int64_t pixels);
 
 }  // namespace octavo
 
