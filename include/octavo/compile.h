@@ -61,6 +61,14 @@ struct CompileOptions {
   std::vector<std::int64_t> batches = {1};  // at least 1, each once: a plan each, over one set of weights
   std::map<std::string, std::vector<std::int64_t>> shapes;  // whole shapes by input; they override the file's
 
+  // Not empty: the only input, an image, takes pictures as they are, u8 [N, H, W, C] in RGB (C 1: grey), and this SPEC
+  // (docs/cli.md, Preprocessing: "torch", "mean=127.5,std=127.5") is computed inside, with the bits that it has
+  // outside. Its resize and crop are only remembered, in ModelInfo::pictures. Samples stay the file's own inputs.
+  std::string pictures;
+  // f32, u8 or s8, of every output: 8-bit values with one scale are delivered as f32, f32 ones that are such values,
+  // dequantized, as these. Others are an error (usage), each by its name. None: the file's types.
+  std::optional<DType> output_type;
+
   // How an fp32 file becomes int8.
   SampleFunction samples;             // what is learned from; or
   Calibration calibrated;             // of an earlier quantize(): no sample is taken then; or

@@ -57,6 +57,7 @@ struct PlanInfo {
 struct ModelInfo {
   std::string source;                // name of the file it was compiled from
   std::string dialect;               // "ONNX QDQ s8", ...
+  std::string pictures;              // CompileOptions::pictures: what is done to pictures inside; empty: takes none
   std::string machine;               // compiled for
   std::string instructions;          // instruction sets that its kernels need
   std::int64_t source_nodes = 0;     // in the file it was compiled from

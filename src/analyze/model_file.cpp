@@ -52,8 +52,8 @@ Result<v1::QuantizedModel> quantize_file(const std::string& path, const CompileR
   return v1::quantize({path, {}}, request.options, *own);
 }
 
-Session::Session(v1::Context context, v1::PlanInfo plan, int threads)
-    : context_(std::move(context)), plan_(std::move(plan)), threads_(threads) {
+Session::Session(v1::Context context, v1::PlanInfo plan, std::optional<Preprocess> pictures, int threads)
+    : context_(std::move(context)), plan_(std::move(plan)), pictures_(pictures), threads_(threads) {
   for (const v1::TensorInfo& info : context_.inputs()) {
     inputs_.emplace_back(info.dtype, Shape(info.shape));
     input_refs_.push_back({info.dtype, info.shape, inputs_.back().data()});
@@ -74,10 +74,28 @@ Result<Session> Session::create(const v1::Model& model, const v1::PlanChoice& ch
   if (!plan) return plan.errors();
   auto context = v1::Context::create(model, *plan, pool);
   if (!context) return context.errors();
-  return Session(std::move(*context), model.info().plans[*plan], model.threads());
+  const v1::ModelInfo info = model.info();
+  std::optional<Preprocess> pictures;
+  if (!info.pictures.empty()) {
+    const auto known = parse_preprocess(info.pictures);
+    if (!known) return known.errors();
+    pictures = *known;
+  }
+  return Session(std::move(*context), info.plans[*plan], pictures, model.threads());
 }
 
 Status Session::run() { return context_.run(input_refs_, output_refs_); }
+
+Result<std::optional<Preprocess>> preprocess_for(const Session& session, const CompileRequest& request) {
+  if (!session.pictures()) return request.preprocess;
+  if (request.preprocess && *request.preprocess != *session.pictures()) {
+    return Error{.kind = ErrorKind::usage,
+                 .where = "--preprocess",
+                 .found = "another SPEC than the model computes inside",
+                 .expected = "that one, or none: octavo inspect tells it"};
+  }
+  return std::optional(without_values(*session.pictures()));
+}
 
 Status fill_random(std::vector<Tensor>& tensors) {
   std::vector<InputSpec> specs;

@@ -44,21 +44,28 @@ class Session {
   static Result<Session> create(const v1::Model& model, const v1::PlanChoice& plan, const v1::ThreadPool* pool);
   const v1::PlanInfo& plan() const { return plan_; }
   int threads() const { return threads_; }
+  // What becomes of pictures inside, where the model takes them as they are.
+  const std::optional<Preprocess>& pictures() const { return pictures_; }
   v1::Context& context() { return context_; }
   std::vector<Tensor>& inputs() { return inputs_; }
   const std::vector<Tensor>& outputs() const { return outputs_; }
   Status run();
 
  private:
-  Session(v1::Context context, v1::PlanInfo plan, int threads);
+  Session(v1::Context context, v1::PlanInfo plan, std::optional<Preprocess> pictures, int threads);
   v1::Context context_;
   v1::PlanInfo plan_;
+  std::optional<Preprocess> pictures_;
   int threads_;
   std::vector<Tensor> inputs_;
   std::vector<Tensor> outputs_;
   std::vector<v1::ConstTensorRef> input_refs_;
   std::vector<v1::TensorRef> output_refs_;
 };
+
+// How a picture becomes its input: what is left of a SPEC that is computed inside, else what the request says, if
+// anything. Error (usage): it says another one than is computed inside.
+Result<std::optional<Preprocess>> preprocess_for(const Session& session, const CompileRequest& request);
 
 // Fills tensors with seeded random numbers: what speed is measured on. Integers of 32 and 64 bits are 0, an index that
 // every table has.

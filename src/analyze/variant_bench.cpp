@@ -154,6 +154,9 @@ Result<VariantBench> VariantBench::create(const std::string& model, const Compil
   bench.request_.chooses_precision = false;
   bench.request_.options.batches.resize(1);
   bench.request_.options.observes_all = true;
+  // Samples and answers are those of the file's own ends.
+  bench.request_.options.pictures.clear();
+  bench.request_.options.output_type.reset();
   auto arriving = arriving_groups(model, request);
   if (!arriving) return arriving.errors();
   if (*arriving) {

@@ -46,7 +46,8 @@ class VariantBench {
   static Result<VariantBench> create(const std::string& model, const CompileRequest& request);
 
   const LayerGroups& groups() const { return groups_; }
-  // What compiles to a variant at batch 1 or the first batch asked for, samples not needed any more.
+  // What compiles to a variant at batch 1 or the first batch asked for, with the file's own ends, samples not needed
+  // any more.
   CompileRequest request_for(const Variant& variant) const;
   // Tells the network in a log: name, a checksum of the model in int8 (the same for the same weights, scales, batch and
   // target), batch, threads and target.

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "api/ends.h"
 #include "api/quantizer.h"
 #include "artifact/artifact.h"
 #include "lower/lower.h"
@@ -32,6 +33,10 @@ Status check_options(const CompileOptions& options) {
       break;
     }
   }
+  if (const auto preprocess = parse_preprocess(options.pictures); !options.pictures.empty() && !preprocess)
+    errors.insert(errors.end(), preprocess.errors().begin(), preprocess.errors().end());
+  if (const auto type = options.output_type; type && *type != DType::f32 && !is_8bit(*type))
+    errors.push_back(usage("--output-type", std::string(name_of(*type)), "f32, u8 or s8"));
   if (options.samples.count > 0 && !options.samples.fill)
     errors.push_back(usage("calibration samples", "no function", "one that fills in a sample"));
   if (!errors.empty()) return errors;
@@ -57,6 +62,7 @@ class Compiler {
     log_ = std::move(*log);
     octavo::CompiledModel model;
     model.source = std::filesystem::path(path_).filename().string();
+    model.pictures = options_.pictures;
     ConstantPool constants;
     for (const std::int64_t batch : options_.batches) {
       const auto done = static_cast<std::int64_t>(model.plans.size());
@@ -110,6 +116,7 @@ class Compiler {
         return patterns.errors();
     }
     lowering.kept_in_f32 = matching_nodes(imported.graph, options_.skip);
+    if (const Status changed = change_ends(imported.graph, lowering, notes); !changed) return changed.errors();
     auto lowered = lower(imported.graph, lowering);
     if (!lowered) return lowered.errors();
     if (options_.integer_only) {
@@ -133,6 +140,21 @@ class Compiler {
     add_tuning_notes(times, plan->report.notes);
     plan->report.notes.insert(plan->report.notes.end(), own_.notes.begin(), own_.notes.end());
     return plan;
+  }
+
+  // After samples were looked at, which are the file's own inputs.
+  Status change_ends(Graph& graph, LowerOptions& lowering, std::vector<std::string>& notes) const {
+    if (!options_.pictures.empty()) {
+      const auto preprocess = parse_preprocess(options_.pictures);
+      if (!preprocess) return preprocess.errors();
+      const auto added = take_pictures(graph, *preprocess, path_);
+      if (!added) return added.errors();
+      // Nothing comes before an input, so nothing that is not kept in fp32 does.
+      if (!lowering.kept_in_f32.empty()) lowering.kept_in_f32.insert(added->begin(), added->end());
+      notes.push_back("input '" + graph.value(graph.inputs()[0]).name + "' takes pictures, u8 with channels last: '" +
+                      options_.pictures + "' is computed inside");
+    }
+    return options_.output_type ? deliver_as(*options_.output_type, graph, path_) : ok_status();
   }
 
   // The same whether times were measured now or known before: with them the plan is the same file.

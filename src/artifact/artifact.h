@@ -20,13 +20,14 @@
 namespace octavo {
 
 // A change of any encoded struct, enum number or kernel's packed form is a new version.
-inline constexpr std::uint32_t kArtifactVersion = 8;
+inline constexpr std::uint32_t kArtifactVersion = 9;
 
 // What an .octv holds.
 struct CompiledModel {
   std::string source;  // file name, for reports
   std::string dialect;
   int source_nodes = 0;
+  std::string pictures;  // SPEC of what becomes of pictures inside (pictures/preprocess.h); empty: it takes none
   std::vector<Plan> plans;
   std::span<const std::byte> constants;         // aligned to kAlignment
   std::shared_ptr<const void> constants_owner;  // keeps them alive: a ConstantPool's bytes or a mapped file

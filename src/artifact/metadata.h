@@ -15,10 +15,11 @@ struct ModelMetadata {
   std::string source;
   std::string dialect;
   std::int32_t source_nodes = 0;
+  std::string pictures;
 
   static constexpr auto fields() {
     return std::tuple(Field{"source", &ModelMetadata::source}, Field{"dialect", &ModelMetadata::dialect},
-                      Field{"source_nodes", &ModelMetadata::source_nodes});
+                      Field{"source_nodes", &ModelMetadata::source_nodes}, Field{"pictures", &ModelMetadata::pictures});
   }
 };
 

@@ -122,6 +122,7 @@ Result<CompiledModel> parse(std::span<const std::byte> bytes, const std::string&
   CompiledModel model{.source = std::move(metadata->source),
                       .dialect = std::move(metadata->dialect),
                       .source_nodes = metadata->source_nodes,
+                      .pictures = std::move(metadata->pictures),
                       .constants = sections->at(SectionType::constants)};
   if (Status status = read_plans(*sections, name, model.plans); !status) return status.errors();
   return model;

@@ -23,8 +23,10 @@ void adopt_constants(CompiledModel& model, ConstantPool& pool) {
 }
 
 AlignedBytes encode_artifact(const CompiledModel& model) {
-  const Bytes metadata =
-      encode(ModelMetadata{.source = model.source, .dialect = model.dialect, .source_nodes = model.source_nodes});
+  const Bytes metadata = encode(ModelMetadata{.source = model.source,
+                                              .dialect = model.dialect,
+                                              .source_nodes = model.source_nodes,
+                                              .pictures = model.pictures});
   const Bytes plans = encode(model.plans);
   std::vector<PlanReport> told;
   for (const Plan& plan : model.plans) told.push_back(plan.report);

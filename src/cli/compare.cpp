@@ -37,12 +37,17 @@ Tensor meaning(const v1::StepInfo& step, std::size_t i) {
   return has_scale ? dequantized(view, step.value_scales[i], step.value_zero_points[i]) : Tensor::copy_of(view);
 }
 
-// What one model answers: intermediate values first where asked for, then its outputs.
-Result<std::vector<NamedValue>> answer(const std::string& model, const CompileRequest& request,
-                                       const NamedTensors& tensors, const Arguments& arguments) {
+// What one model answers.
+struct Answer {
+  std::optional<Preprocess> pictures;  // that the model takes
+  std::vector<NamedValue> values;      // intermediate ones first where asked for, then its outputs
+};
+
+Result<Answer> answer(const std::string& model, const CompileRequest& request, const GivenInputs& inputs,
+                      const Arguments& arguments) {
   CompileRequest own = request;
   if (!v1::is_compiled(model)) {
-    ask_for_shapes(tensors, own);
+    ask_for_shapes(inputs, own);
     // What is compiled here has the batches that were asked for, or the one that the file fixes.
     own.plan.batch.reset();
   }
@@ -50,9 +55,10 @@ Result<std::vector<NamedValue>> answer(const std::string& model, const CompileRe
   if (!compiled) return compiled.errors();
   auto session = Session::create(*compiled, own.plan, own.threads);
   if (!session) return session.errors();
-  const Status set = tensors.empty() ? fill_random(session->inputs()) : set_inputs(tensors, *session);
+  const Status set = inputs.empty() ? fill_random(session->inputs()) : set_inputs(inputs, own, *session);
   if (!set) return set.errors();
-  std::vector<NamedValue> values;
+  Answer answer{session->pictures(), {}};
+  std::vector<NamedValue>& values = answer.values;
   if (arguments.dump) {
     session->context().set_step_hook([&](const v1::StepInfo& step) {
       for (std::size_t i = 0; i < step.outputs.size() && i < step.value_names.size(); ++i) {
@@ -63,7 +69,7 @@ Result<std::vector<NamedValue>> answer(const std::string& model, const CompileRe
   if (const Status done = session->run(); !done) return done.errors();
   for (std::size_t i = 0; i < session->outputs().size(); ++i)
     values.push_back({session->plan().outputs[i].name, session->outputs()[i]});
-  return values;
+  return answer;
 }
 
 void print(const std::string& name, const NamedValue& a, const Difference& difference) {
@@ -113,14 +119,20 @@ int compare_values(const std::vector<NamedValue>& a, const std::vector<NamedValu
 int compare(const Arguments& arguments) {
   const auto request = request_for(arguments.compile, arguments.models);
   if (!request) return report(request.errors());
-  const auto tensors = read_inputs(arguments.inputs);
-  if (!tensors) return report(tensors.errors());
+  const auto inputs = read_inputs(arguments.inputs);
+  if (!inputs) return report(inputs.errors());
   warn_of_random(*request);
-  const auto a = answer(arguments.models[0], *request, *tensors, arguments);
+  const auto a = answer(arguments.models[0], *request, *inputs, arguments);
   if (!a) return report(a.errors());
-  const auto b = answer(arguments.models[1], *request, *tensors, arguments);
+  const auto b = answer(arguments.models[1], *request, *inputs, arguments);
   if (!b) return report(b.errors());
-  return compare_values(*a, *b, arguments);
+  if (inputs->empty() && a->pictures != b->pictures) {
+    return report({.kind = ErrorKind::usage,
+                   .where = "compare",
+                   .found = "a model that takes pictures beside one that takes what they become, and no --input",
+                   .expected = "--input with a picture"});
+  }
+  return compare_values(a->values, b->values, arguments);
 }
 
 }  // namespace
@@ -137,7 +149,7 @@ void add_compare(CLI::App& app, int& exit_code) {
       ->type_name("DB");
   verb.add_flag("--dump", arguments->dump, "compare intermediate values of equal name and shape, too");
   verb.add_option("--json", arguments->json, "write the differences as JSON")->type_name("F");
-  add_run_options(verb, arguments->compile);
+  add_run_options(verb, arguments->compile, Batches::one, PreprocessOf::images);
   verb.callback([arguments, &exit_code] { exit_code = compare(*arguments); });
 }
 

@@ -63,7 +63,10 @@ int tell(const Arguments& arguments, const v1::ModelInfo& info) {
 int within_budget(const Arguments& arguments, const CompileRequest& request) {
   std::optional<v1::ModelInfo> info;
   const int code = run_budget(arguments.model, request, arguments.budget, [&](CompileRequest variant) -> Status {
-    variant.options.batches = request.options.batches;  // measured at batch 1
+    // Measured at batch 1, with the file's own ends.
+    variant.options.batches = request.options.batches;
+    variant.options.pictures = request.options.pictures;
+    variant.options.output_type = request.options.output_type;
     const auto compiled = write(arguments, variant);
     if (!compiled) return compiled.errors();
     info = compiled->info();

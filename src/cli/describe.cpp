@@ -71,6 +71,7 @@ nlohmann::json info_json(const v1::ModelInfo& info) {
   }
   return {{"source", info.source},
           {"dialect", info.dialect},
+          {"pictures", info.pictures},
           {"machine", info.machine},
           {"instructions", info.instructions},
           {"source_nodes", info.source_nodes},

@@ -29,6 +29,7 @@ struct Entrant {
   std::string name;
   Session session;
   std::vector<InputSpec> inputs;
+  std::optional<Preprocess> preprocess;
 };
 
 std::vector<InputSpec> sample_inputs(const v1::PlanInfo& plan) {
@@ -43,24 +44,27 @@ Result<Entrant> enter(const std::string& model, const CompileRequest& request) {
   auto session = Session::create(*compiled, request.plan, request.threads);
   if (!session) return session.errors();
   auto inputs = sample_inputs(session->plan());
-  return Entrant{std::filesystem::path(model).filename().string(), std::move(*session), std::move(inputs)};
+  const auto preprocess = preprocess_for(*session, request);
+  if (!preprocess) return preprocess.errors();
+  return Entrant{std::filesystem::path(model).filename().string(), std::move(*session), std::move(inputs), *preprocess};
 }
 
 // Models with the same inputs share their samples.
-Result<std::vector<Accuracy>> evaluate_all(std::vector<Entrant>& entrants, const CompileRequest& request,
-                                           const Arguments& arguments) {
+Result<std::vector<Accuracy>> evaluate_all(std::vector<Entrant>& entrants, const Arguments& arguments) {
   std::vector<std::unique_ptr<LabelledSamples>> opened;
   std::vector<EvaluatedModel> models;
   for (std::size_t i = 0; i < entrants.size(); ++i) {
-    const auto same = std::find_if(entrants.begin(), entrants.begin() + static_cast<std::ptrdiff_t>(i),
-                                   [&](const Entrant& other) { return other.inputs == entrants[i].inputs; });
+    const auto same =
+        std::find_if(entrants.begin(), entrants.begin() + static_cast<std::ptrdiff_t>(i), [&](const Entrant& other) {
+          return other.inputs == entrants[i].inputs && other.preprocess == entrants[i].preprocess;
+        });
     const auto index = static_cast<std::size_t>(same - entrants.begin());
     if (index < i) {
       models.push_back({&entrants[i].session, models[index].data});
       continue;
     }
     auto data =
-        open_labelled(arguments.images, arguments.labels, entrants[i].inputs, {.preprocess = request.preprocess});
+        open_labelled(arguments.images, arguments.labels, entrants[i].inputs, {.preprocess = entrants[i].preprocess});
     if (!data) return data.errors();
     opened.push_back(std::make_unique<LabelledSamples>(std::move(*data)));
     models.push_back({&entrants[i].session, opened.back().get()});
@@ -128,7 +132,7 @@ int evaluate(const Arguments& arguments) {
     if (!entrant) return report(entrant.errors());
     entrants.push_back(std::move(*entrant));
   }
-  const auto accuracies = evaluate_all(entrants, *request, arguments);
+  const auto accuracies = evaluate_all(entrants, arguments);
   if (!accuracies) return report(accuracies.errors());
   print(entrants, *accuracies);
   if (arguments.json.empty()) return 0;

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <cstring>
 
+#include "data/image_decode.h"
 #include "data/npy.h"
 
 namespace octavo::cli {
@@ -17,63 +18,97 @@ std::string describe(const Tensor& tensor) {
   return std::string(name_of(tensor.dtype())) + "[" + tensor.shape().to_string() + "]";
 }
 
-const Tensor* find(const NamedTensors& tensors, const std::string& name, bool is_only_input) {
-  if (const auto it = tensors.find(name); it != tensors.end()) return &it->second;
-  if (const auto it = tensors.find(""); it != tensors.end() && is_only_input) return &it->second;
+const GivenInput* find(const GivenInputs& given, const std::string& name, bool is_only_input) {
+  if (const auto it = given.find(name); it != given.end()) return &it->second;
+  if (const auto it = given.find(""); it != given.end() && is_only_input) return &it->second;
   return nullptr;
+}
+
+Result<GivenInput> read_input(const std::string& path) {
+  if (is_image_name(path)) {
+    auto image = read_image(path);
+    return image ? Result<GivenInput>(std::move(*image)) : image.errors();
+  }
+  auto tensor = read_npy(path);
+  return tensor ? Result<GivenInput>(std::move(*tensor)) : tensor.errors();
+}
+
+// An array in the type of the input; f32 is quantized for one with a scale.
+Result<Tensor> from_array(const Tensor& array, const InputSpec& spec, const Tensor& input) {
+  const bool is_quantized_here = spec.scale && array.dtype() == DType::f32;
+  if ((array.dtype() != input.dtype() && !is_quantized_here) || array.shape() != input.shape()) {
+    return input_error(describe(array) + " for input '" + spec.name + "'",
+                       describe(input) + (spec.scale ? ", or f32 to be quantized with its scale" : ""));
+  }
+  return is_quantized_here ? quantized(array, *spec.scale) : array;
+}
+
+Result<Tensor> from_picture(const Image& picture, const InputSpec& spec, const Tensor& input,
+                            const std::optional<Preprocess>& preprocess) {
+  if (!preprocess) {
+    return input_error("a picture for input '" + spec.name + "' and no --preprocess",
+                       "how pixels become numbers, or a model that was compiled with --input-type u8");
+  }
+  auto tensor = image_to_input(picture, *preprocess, spec);
+  if (!tensor || tensor->shape() == input.shape()) return tensor;
+  return input_error("one picture for input '" + spec.name + "'", describe(input));
 }
 
 }  // namespace
 
-Result<NamedTensors> read_inputs(const std::vector<std::string>& arguments) {
-  NamedTensors tensors;
+Result<GivenInputs> read_inputs(const std::vector<std::string>& arguments) {
+  GivenInputs inputs;
   for (const std::string& argument : arguments) {
     // The last '=' would split file names, the first one tensor names; neither is common, names with '=' even less.
     const std::size_t equals = argument.find('=');
     const std::string name = equals == std::string::npos ? "" : argument.substr(0, equals);
-    auto tensor = read_npy(equals == std::string::npos ? argument : argument.substr(equals + 1));
-    if (!tensor) return tensor.errors();
-    if (!tensors.emplace(name, std::move(*tensor)).second)
-      return input_error("'" + name + "' twice", "each input once");
+    auto input = read_input(equals == std::string::npos ? argument : argument.substr(equals + 1));
+    if (!input) return input.errors();
+    if (!inputs.emplace(name, std::move(*input)).second) return input_error("'" + name + "' twice", "each input once");
   }
-  return tensors;
+  return inputs;
 }
 
-void ask_for_shapes(const NamedTensors& tensors, CompileRequest& request) {
-  for (const auto& [name, tensor] : tensors) {
-    if (!name.empty()) request.options.shapes.try_emplace(name, tensor.shape().to_vector());
+void ask_for_shapes(const GivenInputs& given, CompileRequest& request) {
+  if (!request.options.pictures.empty()) return;  // shapes are the file's, pictures have another layout
+  for (const auto& [name, input] : given) {
+    const auto* tensor = std::get_if<Tensor>(&input);
+    if (tensor != nullptr && !name.empty()) request.options.shapes.try_emplace(name, tensor->shape().to_vector());
   }
 }
 
-std::optional<std::int64_t> batch_of(const NamedTensors& tensors) {
+std::optional<std::int64_t> batch_of(const GivenInputs& given) {
   std::optional<std::int64_t> batch;
-  for (const auto& [name, tensor] : tensors) {
-    if (tensor.shape().rank() == 0 || (batch && *batch != tensor.shape()[0])) return std::nullopt;
-    batch = tensor.shape()[0];
+  for (const auto& [name, input] : given) {
+    const auto* tensor = std::get_if<Tensor>(&input);
+    if (tensor != nullptr && tensor->shape().rank() == 0) return std::nullopt;
+    const std::int64_t own = tensor == nullptr ? 1 : tensor->shape()[0];
+    if (batch && *batch != own) return std::nullopt;
+    batch = own;
   }
   return batch;
 }
 
-Status set_inputs(const NamedTensors& tensors, Session& session) {
+Status set_inputs(const GivenInputs& given, const CompileRequest& request, Session& session) {
   const auto& infos = session.plan().inputs;
+  const auto preprocess = preprocess_for(session, request);
+  if (!preprocess) return preprocess.errors();
   std::string names;
   for (std::size_t i = 0; i < infos.size(); ++i) {
     names += (i == 0 ? "'" : ", '") + infos[i].name + "'";
-    const Tensor* given = find(tensors, infos[i].name, infos.size() == 1);
+    const GivenInput* one = find(given, infos[i].name, infos.size() == 1);
     Tensor& input = session.inputs()[i];
-    if (given == nullptr)
+    if (one == nullptr)
       return input_error("nothing for input '" + infos[i].name + "'",
                          infos[i].name + "=FILE.npy with " + describe(input));
     const InputSpec spec = input_spec(infos[i], session.plan().batch);
-    const bool is_quantized_here = spec.scale && given->dtype() == DType::f32;
-    if ((given->dtype() != input.dtype() && !is_quantized_here) || given->shape() != input.shape()) {
-      return input_error(describe(*given) + " for input '" + infos[i].name + "'",
-                         describe(input) + (spec.scale ? ", or f32 to be quantized with its scale" : ""));
-    }
-    const Tensor stored = is_quantized_here ? quantized(*given, *spec.scale) : *given;
-    std::memcpy(input.data(), stored.data(), input.bytes());
+    const auto* array = std::get_if<Tensor>(one);
+    const auto stored = array != nullptr ? from_array(*array, spec, input)
+                                         : from_picture(std::get<Image>(*one), spec, input, *preprocess);
+    if (!stored) return stored.errors();
+    std::memcpy(input.data(), stored->data(), input.bytes());
   }
-  for (const auto& [name, tensor] : tensors) {
+  for (const auto& [name, input] : given) {
     const bool is_known = name.empty() || names.find("'" + name + "'") != std::string::npos;
     if (!is_known) return input_error("unknown input '" + name + "'", names);
   }

@@ -1,29 +1,35 @@
-// --input NAME=x.npy: tensors for a run. Part of cli/.
+// --input NAME=x.npy or NAME=photo.jpg: what a run takes. Part of cli/.
 #ifndef OCTAVO_CLI_INPUTS_H_
 #define OCTAVO_CLI_INPUTS_H_
 
 #include <map>
+#include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "analyze/model_file.h"
 
 namespace octavo::cli {
 
+// An array is an input itself, a picture becomes one.
+using GivenInput = std::variant<Tensor, Image>;
 // By input name; the name "" stands for the only input of a model.
-using NamedTensors = std::map<std::string, Tensor>;
+using GivenInputs = std::map<std::string, GivenInput>;
 
-// "NAME=x.npy", or "x.npy" for a model with one input. Errors: usage, and those of reading.
-Result<NamedTensors> read_inputs(const std::vector<std::string>& arguments);
+// "NAME=FILE", or "FILE" for a model with one input: an .npy, or an image by its name. Errors: usage, and those of
+// reading.
+Result<GivenInputs> read_inputs(const std::vector<std::string>& arguments);
 
 // Shapes that the given arrays ask of a model that is still to be compiled, unless the user gave one.
-void ask_for_shapes(const NamedTensors& tensors, CompileRequest& request);
+void ask_for_shapes(const GivenInputs& given, CompileRequest& request);
 
-// The batch that the arrays have, where they agree on the first dimension.
-std::optional<std::int64_t> batch_of(const NamedTensors& tensors);
+// The batch that they have, where they agree on the first dimension; that of a picture is 1.
+std::optional<std::int64_t> batch_of(const GivenInputs& given);
 
-// Copies the arrays into the session's inputs. Error (usage): a missing, unknown or unfitting one.
-Status set_inputs(const NamedTensors& tensors, Session& session);
+// Copies arrays into the session's inputs, and what preprocess_for makes of pictures. Error (usage): a missing, unknown
+// or unfitting one.
+Status set_inputs(const GivenInputs& given, const CompileRequest& request, Session& session);
 
 // A file name for a tensor: everything but letters, digits, '.', '-' and '_' becomes '_'.
 std::string file_name_of(const std::string& tensor);

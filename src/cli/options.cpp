@@ -33,6 +33,8 @@ constexpr Word<PairPlacement> kPlacements[] = {{"fused", PairPlacement::fused},
 constexpr Word<Profile> kProfiles[] = {word_of(Profile::onnx), word_of(Profile::tflite_xnnpack),
                                        word_of(Profile::tflite_double), word_of(Profile::tflite_single),
                                        word_of(Profile::pt2e)};
+constexpr Word<bool> kInputTypes[] = {{"u8", true}};
+constexpr Word<DType> kOutputTypes[] = {word_of(DType::f32), word_of(DType::u8), word_of(DType::s8)};
 constexpr Word<TuningMode> kTuningModes[] = {
     {"off", TuningMode::off}, {"quick", TuningMode::quick}, {"full", TuningMode::full}};
 constexpr Word<WeightMethod> kWeightMethods[] = {
@@ -91,10 +93,24 @@ void read_shape(const std::string& text, CompileOptions& options) {
   options.shapes[text.substr(0, equals)] = std::move(dims);
 }
 
-void read_preprocess(const std::string& text, CompileRequest& request) {
+void read_preprocess(const std::string& text, CompileArguments& arguments) {
   auto preprocess = parse_preprocess(text);
   if (!preprocess) throw CLI::ValidationError(to_string(preprocess.errors()));
-  request.preprocess = std::move(*preprocess);
+  arguments.request.preprocess = std::move(*preprocess);
+  arguments.preprocess = text;
+}
+
+// --input-type: what --preprocess says is computed inside.
+Status read_pictures(const CompileArguments& arguments, CompileRequest& request) {
+  if (!arguments.takes_pictures) return ok_status();
+  if (!arguments.preprocess.empty()) {
+    request.options.pictures = arguments.preprocess;
+    return ok_status();
+  }
+  return Error{.kind = ErrorKind::usage,
+               .where = "--input-type",
+               .found = "u8 and no --preprocess",
+               .expected = "what becomes of pictures inside: torch, tf, tfq, bgr, raw, ..."};
 }
 
 // --scales: what the file holds takes the place of samples.
@@ -153,7 +169,7 @@ void choose_precision(PrecisionWord word, CompileRequest& request) {
 }
 
 void add_preprocess_option(CLI::App& verb, CompileArguments& arguments, PreprocessOf of) {
-  const auto read = [&arguments](const std::string& text) { read_preprocess(text, arguments.request); };
+  const auto read = [&arguments](const std::string& text) { read_preprocess(text, arguments); };
   const CLI::Option* option =
       verb.add_option_function<std::string>("--preprocess", read,
                                             "how images become inputs: torch, tf, tfq, bgr, raw, or fields such as "
@@ -270,6 +286,13 @@ void add_compile_options(CLI::App& verb, CompileArguments& arguments, Batches ba
                       "operators allow; or auto: as predicted")
           ->default_str("auto"));
   add_integer_only_option(verb, arguments);
+  add(add_word_option(verb, "--input-type", arguments.takes_pictures, kInputTypes,
+                      "u8: the input takes pictures as they are, u8 with channels last; what --preprocess says is "
+                      "computed inside")
+          ->type_name("u8"));
+  add(add_word_option(verb, "--output-type", options.output_type, kOutputTypes,
+                      "f32, u8 or s8: outputs in this type instead of the file's, where they are 8-bit values")
+          ->type_name("T"));
   add(verb.add_flag("--allow-reference", options.allow_reference,
                     "let slow reference code stand in where there is no kernel"));
   add(add_word_option(verb, "--tune", options.tuning_mode, kTuningModes,
@@ -296,6 +319,7 @@ Result<CompileRequest> request_for(const CompileArguments& arguments, std::span<
   CompileRequest request = arguments.request;
   if (request.calibrate == "random") leave_out_random_samples(request.options);
   if (const Status read = read_scales(arguments, samples, request); !read) return read.errors();
+  if (const Status read = read_pictures(arguments, request); !read) return read.errors();
   return request;
 }
 

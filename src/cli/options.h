@@ -56,6 +56,8 @@ void choose_precision(PrecisionWord word, CompileRequest& request);
 struct CompileArguments {
   CompileRequest request;
   std::string scales;                                // a file
+  bool takes_pictures = false;                       // --input-type u8
+  std::string preprocess;                            // the SPEC as it was given
   std::vector<const CLI::Option*> decided_in_files;  // what an .octv has decided already
 };
 
@@ -67,7 +69,7 @@ void add_compile_options(CLI::App& verb, CompileArguments& arguments, Batches ba
 // The part of them that is about quantizing, for `quantize`.
 void add_quantize_options(CLI::App& verb, CompileArguments& arguments);
 void add_integer_only_option(CLI::App& verb, CompileArguments& arguments);
-// --preprocess belongs to calibration and, for `evaluate`, also to the images.
+// --preprocess belongs to calibration and, for verbs that read images, also to these.
 enum class PreprocessOf : std::uint8_t { samples, images };
 void add_preprocess_option(CLI::App& verb, CompileArguments& arguments, PreprocessOf of);
 // The options of the verbs that run a model: those that compile, --preprocess and --threads. An fp32 file that comes

@@ -24,14 +24,14 @@ struct Arguments {
   CompileArguments compile;
 };
 
-Result<Session> open_session(const Arguments& arguments, CompileRequest request, const NamedTensors& tensors) {
-  const auto given = batch_of(tensors);
-  if (!request.plan.batch && given) {
-    request.plan.batch = given;
-    request.options.batches = {*given};
+Result<Session> open_session(const Arguments& arguments, CompileRequest request, const GivenInputs& inputs) {
+  const auto batch = batch_of(inputs);
+  if (!request.plan.batch && batch) {
+    request.plan.batch = batch;
+    request.options.batches = {*batch};
   }
   const bool is_compiled_here = !v1::is_compiled(arguments.model);
-  if (is_compiled_here) ask_for_shapes(tensors, request);
+  if (is_compiled_here) ask_for_shapes(inputs, request);
   const auto compiled = open_or_compile(arguments.model, request);
   if (!compiled) return compiled.errors();
   // What is the only plan needs no choice; a wrong shape is then reported with the tensor's name.
@@ -113,12 +113,12 @@ Status write_all(const Session& session, std::map<std::string, Tensor> dumped, c
 int run(const Arguments& arguments) {
   const auto request = request_for(arguments.compile, {{arguments.model}});
   if (!request) return report(request.errors());
-  const auto tensors = read_inputs(arguments.inputs);
-  if (!tensors) return report(tensors.errors());
+  const auto inputs = read_inputs(arguments.inputs);
+  if (!inputs) return report(inputs.errors());
   warn_of_random(*request);
-  auto session = open_session(arguments, *request, *tensors);
+  auto session = open_session(arguments, *request, *inputs);
   if (!session) return report(session.errors());
-  if (const Status set = set_inputs(*tensors, *session); !set) return report(set.errors());
+  if (const Status set = set_inputs(*inputs, *request, *session); !set) return report(set.errors());
   std::map<std::string, Tensor> dumped;
   if (const Status done = run_with_dump(*session, arguments.dump, dumped); !done) return report(done.errors());
   const Status written = write_all(*session, dumped, arguments.output_dir);
@@ -129,9 +129,11 @@ int run(const Arguments& arguments) {
 
 void add_run(CLI::App& app, int& exit_code) {
   const auto arguments = std::make_shared<Arguments>();
-  CLI::App& verb = *app.add_subcommand("run", "run a model once on .npy inputs; writes one NAME.npy per output");
+  CLI::App& verb =
+      *app.add_subcommand("run", "run a model once on arrays or a picture; writes one NAME.npy per output");
   verb.add_option("MODEL", arguments->model, "model file or .octv")->required();
-  verb.add_option("--input", arguments->inputs, "an input; the name may be left out where there is one")
+  verb.add_option("--input", arguments->inputs,
+                  "an input, an .npy or an image; the name may be left out where there is one")
       ->type_name("NAME=x.npy");
   verb.add_option("--output-dir", arguments->output_dir, "folder for the results")
       ->type_name("D")
@@ -139,7 +141,7 @@ void add_run(CLI::App& app, int& exit_code) {
   verb.add_option("--dump", arguments->dump, "also write these intermediate values (names, globs), or all of them")
       ->delimiter(',')
       ->type_name("NAME|all");
-  add_run_options(verb, arguments->compile);
+  add_run_options(verb, arguments->compile, Batches::one, PreprocessOf::images);
   verb.callback([arguments, &exit_code] { exit_code = run(*arguments); });
 }
 

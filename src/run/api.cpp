@@ -43,6 +43,7 @@ PlanInfo plan_info(const Plan& plan) {
 ModelInfo info_of(const octavo::CompiledModel& model) {
   ModelInfo info{.source = model.source,
                  .dialect = model.dialect,
+                 .pictures = model.pictures,
                  .machine = model.plans.empty() ? "" : model.plans.front().machine.name,
                  .source_nodes = model.source_nodes,
                  .constant_bytes = model.constants.size()};

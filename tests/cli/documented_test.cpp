@@ -138,6 +138,7 @@ class Documented : public CliTest {
                                                       {"P", "int8"},
                                                       {"NAME", "squeezenet1_1"},
                                                       {"NAME=x.npy", "image=x.npy"},
+                                                      {"NAME=photo.jpg", "image=images/photo.jpg"},
                                                       {"NAME|all", "all"},
                                                       {"F.octv", "out.octv"},
                                                       {"F.onnx", "out.onnx"},

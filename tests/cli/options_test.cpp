@@ -18,17 +18,20 @@ TEST_F(CliOptions, CompiledModelsTakeNoOptionsThatCompile) {
   const std::string model = digits_ + "digits.onnx", data = digits_ + "test.npz";
   expect("compile " + model + " --calibrate random -o m.octv", 0, "written");
   ASSERT_TRUE(write_npy(path("x.npy"), Tensor(DType::f32, Shape{1, 1, 8, 8}).view()));
-  for (const char* option : {"--calibrate random", "--calibration mse", "--corrections none", "--weights max",
-                             "--placement fused", "--samples 3", "--skip first", "--global-scale 8", "--scales s.json",
-                             "--shape image=1x1x8x8", "--target avx2", "--rounding onnx", "--batch-order steps",
-                             "--integer-only", "--allow-reference", "--tune off", "--tuning-log log"}) {
+  for (const char* option :
+       {"--calibrate random", "--calibration mse", "--corrections none", "--weights max", "--placement fused",
+        "--samples 3", "--skip first", "--global-scale 8", "--scales s.json", "--shape image=1x1x8x8", "--target avx2",
+        "--rounding onnx", "--batch-order steps", "--integer-only", "--input-type u8", "--output-type f32",
+        "--allow-reference", "--tune off", "--tuning-log log"}) {
     const std::string name = std::string(option).substr(0, std::string(option).find(' '));
     expect("run m.octv --input x.npy " + std::string(option), 2, name + " beside a compiled model");
   }
   const std::string two = " --target avx2 --tune off";
-  for (const std::string verb : {"bench m.octv", "explain m.octv", "compare m.octv m.octv"})
+  for (const std::string verb : {"bench m.octv", "explain m.octv"})
     expect(verb + two + " --preprocess tf", 2, "--target, --tune, --preprocess beside a compiled model");
-  expect("evaluate m.octv --images " + data + " --preprocess tf" + two, 2, "--target, --tune beside a compiled model");
+  // Of these it is also for the pictures that they read.
+  for (const std::string& verb : {"evaluate m.octv --images " + data, std::string("compare m.octv m.octv")})
+    expect(verb + " --preprocess tf" + two, 2, "--target, --tune beside a compiled model");
   // Where another model is compiled, they are its options.
   expect("compare m.octv " + model + " --calibrate random --target scalar", 0, "identical");
   // These choose a plan.
