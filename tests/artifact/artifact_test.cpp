@@ -40,6 +40,7 @@ struct Artifact : ::testing::Test {
     EXPECT_EQ(a.source, b.source);
     EXPECT_EQ(a.dialect, b.dialect);
     EXPECT_EQ(a.source_nodes, b.source_nodes);
+    EXPECT_EQ(a.pictures, b.pictures);
     EXPECT_EQ(a.plans, b.plans);
     EXPECT_TRUE(std::equal(a.constants.begin(), a.constants.end(), b.constants.begin(), b.constants.end()));
   }
@@ -47,12 +48,13 @@ struct Artifact : ::testing::Test {
 
 TEST_F(Artifact, ARoundTripKeepsEverything) {
   const std::string path = (folder / "m.octv").string();
+  model.pictures = "torch,resize=232";
   ASSERT_TRUE(write_artifact(model, path));
   const auto read = read_artifact(path);
   ASSERT_TRUE(read) << to_string(read.errors());
   expect_equal(*read, model);
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(read->constants.data()) % kAlignment, 0u);
-  const auto parsed = parse_artifact(bytes, "m.octv");
+  const auto parsed = parse_artifact(encode_artifact(model), "m.octv");
   ASSERT_TRUE(parsed);
   expect_equal(*parsed, model);
 }
