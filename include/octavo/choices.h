@@ -33,6 +33,20 @@ enum class PairPlacement : std::uint8_t {
                  // integers
 };
 
+// What is asked of an axis of an input: a number, or that it stays open between two, at multiples of a step.
+struct Extent {
+  std::int64_t lowest = 1;
+  std::int64_t highest = 1;
+  std::int64_t step = 1;
+
+  Extent() = default;
+  Extent(std::int64_t number) : lowest(number), highest(number) {}
+  Extent(std::int64_t least, std::int64_t most, std::int64_t multiple = 1)
+      : lowest(least), highest(most), step(multiple) {}
+  bool is_number() const { return lowest == highest; }
+  bool operator==(const Extent&) const = default;
+};
+
 // Which source's formulas a quantized operator follows. docs/numerics.md holds the table. The numbers are part of the
 // artifact format; never renumber.
 enum class Profile : std::uint8_t {

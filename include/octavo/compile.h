@@ -59,7 +59,8 @@ struct CompileOptions {
   Unquantized unquantized = Unquantized::refuse;
   std::string target = "host";              // host, scalar, avx2, avxvnni, avx512vnni, amx
   std::vector<std::int64_t> batches = {1};  // at least 1, each once: a plan each, over one set of weights
-  std::map<std::string, std::vector<std::int64_t>> shapes;  // whole shapes by input; they override the file's
+  // Whole shapes by input; they override the file's, whose dimensions otherwise stay open where it leaves them open.
+  std::map<std::string, std::vector<Extent>> shapes;
 
   // Not empty: the only input, an image, takes pictures as they are, u8 [N, H, W, C] in RGB (C 1: grey), and this SPEC
   // (docs/cli.md, Preprocessing: "torch", "mean=127.5,std=127.5") is computed inside, with the bits that it has

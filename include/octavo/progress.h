@@ -8,8 +8,8 @@
 
 namespace octavo {
 
-// What compile() and quantize() are at, and what is counted. compile() goes from plan to plan; the first one that is to
-// be quantized goes through the four phases of that.
+// What compile() and quantize() are at, and what is counted. A model that is to be quantized goes through the four
+// phases of that first; then compile() goes from plan to plan.
 enum class Phase : std::uint8_t {
   equalizing,   // one step
   calibrating,  // samples

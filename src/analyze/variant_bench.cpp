@@ -125,8 +125,9 @@ VariantTimes predicted(const Plan& plan, const LayerGroups& groups) {
 
 // Groups of a file that arrives quantized; nothing of another one.
 Result<std::optional<LayerGroups>> arriving_groups(const std::string& model, const CompileRequest& request) {
-  ImportOptions options{.batch = 1, .dequantizes_dynamic = !request.calibrate.empty() || request.options.global_scale};
-  for (const auto& [name, dims] : request.options.shapes) options.shapes.emplace(name, Shape(dims));
+  const ImportOptions options{.batch = 1,
+                              .shapes = request.options.shapes,
+                              .dequantizes_dynamic = !request.calibrate.empty() || request.options.global_scale};
   const auto imported = import_model(model, options);
   if (!imported) return imported.errors();
   if (!imported->is_quantized) return std::optional<LayerGroups>();

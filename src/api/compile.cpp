@@ -33,12 +33,12 @@ Status check_options(const CompileOptions& options) {
       break;
     }
   }
+  if (options.samples.count > 0 && !options.samples.fill)
+    errors.push_back(usage("calibration samples", "no function", "one that fills in a sample"));
   if (const auto preprocess = parse_preprocess(options.pictures); !options.pictures.empty() && !preprocess)
     errors.insert(errors.end(), preprocess.errors().begin(), preprocess.errors().end());
   if (const auto type = options.output_type; type && *type != DType::f32 && !is_8bit(*type))
     errors.push_back(usage("--output-type", std::string(name_of(*type)), "f32, u8 or s8"));
-  if (options.samples.count > 0 && !options.samples.fill)
-    errors.push_back(usage("calibration samples", "no function", "one that fills in a sample"));
   if (!errors.empty()) return errors;
   return ok_status();
 }
@@ -60,19 +60,23 @@ class Compiler {
     auto log = MeasurementLog::open(options_.tuning_log);
     if (!log) return log.errors();
     log_ = std::move(*log);
-    octavo::CompiledModel model;
-    model.source = std::filesystem::path(path_).filename().string();
-    model.pictures = options_.pictures;
+    auto imported = quantizer_.import_open();
+    if (!imported) return imported.errors();
+    octavo::CompiledModel model{.source = std::filesystem::path(path_).filename().string(),
+                                .dialect = imported->dialect,
+                                .source_nodes = imported->source_nodes,
+                                .pictures = options_.pictures};
+    auto sizes = sizes_to_plan(imported->graph);
+    if (!sizes) return sizes.errors();
+    auto lowered = lower_once(std::move(*imported));
+    if (!lowered) return lowered.errors();
     ConstantPool constants;
-    for (const std::int64_t batch : options_.batches) {
+    for (const SizeValues& at : *sizes) {
       const auto done = static_cast<std::int64_t>(model.plans.size());
-      const Status begun = monitor_.at(Phase::planning, done, static_cast<std::int64_t>(options_.batches.size()));
+      const Status begun = monitor_.at(Phase::planning, done, static_cast<std::int64_t>(sizes->size()));
       if (!begun) return begun.errors();
-      auto imported = quantizer_.import_for(batch);
-      if (!imported) return imported.errors();
-      model.dialect = imported->dialect;
-      model.source_nodes = imported->source_nodes;
-      auto plan = plan_for(std::move(*imported), batch, *machine, constants);
+      const bool is_last = &at == &sizes->back();
+      auto plan = plan_at(is_last ? std::move(*lowered) : Lowered(*lowered), at, *machine, constants);
       if (!plan) return plan.errors();
       model.plans.push_back(std::move(*plan));
     }
@@ -89,57 +93,69 @@ class Compiler {
                  "--precision fp32, or --calibrate PATH for int8");
   }
 
-  // A file may fix its batch; a plan says what it really has.
-  Result<std::int64_t> actual_batch(const Graph& graph, std::int64_t asked) const {
-    const Shape* first = graph.inputs().empty() ? nullptr : &graph.fact(graph.inputs().front()).shape;
-    const std::int64_t actual = first == nullptr || first->rank() == 0 ? 1 : (*first)[0];
-    if (asked == actual || (asked == 1 && options_.batches.size() == 1) || !options_.shapes.empty()) return actual;
-    return usage(path_ + ": --batch", std::to_string(asked),
+  // The sizes that get plans now: those of the batches, where nothing else is open. One, of nothing, for a graph
+  // without open sizes.
+  Result<std::vector<SizeValues>> sizes_to_plan(const Graph& graph) const {
+    if (graph.sizes() == nullptr) {
+      const Status fixed = check_batches(graph);
+      return fixed ? Result<std::vector<SizeValues>>({SizeValues{}}) : fixed.errors();
+    }
+    std::vector<SizeValues> all;
+    for (const std::int64_t batch : options_.batches) {
+      auto sizes = sizes_at_batch(graph, batch);
+      if (!sizes) return sizes.errors();
+      all.push_back(std::move(*sizes));
+    }
+    return all;
+  }
+
+  // Of a graph whose batch is fixed.
+  Status check_batches(const Graph& graph) const {
+    const std::int64_t actual = batch_of(graph);
+    const std::int64_t asked = options_.batches.back();
+    const bool is_left_open = options_.batches.size() == 1 && (asked == 1 || !options_.shapes.empty());
+    if (is_left_open || (options_.batches.size() == 1 && asked == actual)) return ok_status();
+    return usage(path_ + ": --batch", std::to_string(asked == actual ? options_.batches.front() : asked),
                  "batch " + std::to_string(actual) + ", which the file fixes",
                  "Export the model with a symbolic first dimension, or give --shape");
   }
 
-  Result<Plan> plan_for(ImportedModel imported, std::int64_t batch, const Machine& machine, ConstantPool& constants) {
+  static std::int64_t batch_of(const Graph& graph) {
+    const OpenShape* first = graph.inputs().empty() ? nullptr : &graph.fact(graph.inputs().front()).shape;
+    return first == nullptr || first->rank() == 0 ? 1 : (*first)[0].fixed();
+  }
+
+  // What is the same for all sizes.
+  struct Lowered {
+    Graph graph;
+    Precision precision;
+    bool waits_for_sizes;
+    std::set<std::string> kept_in_f32;
+    std::vector<Island> islands;
+    std::vector<std::string> notes;
+  };
+
+  Result<Lowered> lower_once(ImportedModel imported) {
     const auto precision = precision_for(imported);
     if (!precision) return precision.errors();
-    const auto actual = actual_batch(imported.graph, batch);
-    if (!actual) return actual.errors();
-    std::vector<std::string> notes;
-    LowerOptions lowering{.precision = *precision};
+    std::vector<std::string> kept;
     if (*precision == Precision::int8 && !imported.is_quantized) {
       const auto report = quantizer_.quantize(imported.graph);
       if (!report) return report.errors();
-      for (const std::string& reason : report->kept_in_float) notes.push_back("kept in float: " + reason);
+      for (const std::string& reason : report->kept_in_float) kept.push_back("kept in float: " + reason);
     }
     if (imported.is_quantized) {
       if (const Status patterns = check_patterns(imported.graph, options_.skip, "--skip"); !patterns)
         return patterns.errors();
     }
-    lowering.kept_in_f32 = matching_nodes(imported.graph, options_.skip);
-    if (const Status changed = change_ends(imported.graph, lowering, notes); !changed) return changed.errors();
-    auto lowered = lower(imported.graph, lowering);
-    if (!lowered) return lowered.errors();
-    if (options_.integer_only) {
-      if (Status status = check_integer_only(imported.graph, lowered->islands); !status) return status.errors();
-    }
-    PlanOptions plan_options{.precision = *precision,
-                             .batch = *actual,
-                             .allow_reference = options_.allow_reference,
-                             .batch_order = options_.batch_order};
-    CallTimes times(log_, options_.tuning_mode, monitor_);
-    plan_options.measured = times.cost();
-    auto plan = make_plan(std::move(imported.graph), machine, plan_options, constants);
-    if (!plan) return plan.errors();
-    if (!times.status()) return times.status().errors();
-    for (const Island& island : lowered->islands) {
-      const bool is_chosen = lowering.kept_in_f32.contains(island.node);
-      plan->report.islands.push_back({island.node, island.op, is_chosen ? "kept in fp32 as chosen" : island.reason});
-    }
-    plan->report.notes = std::move(lowered->notes);
-    plan->report.notes.insert(plan->report.notes.end(), notes.begin(), notes.end());
-    add_tuning_notes(times, plan->report.notes);
-    plan->report.notes.insert(plan->report.notes.end(), own_.notes.begin(), own_.notes.end());
-    return plan;
+    LowerOptions lowering{.precision = *precision, .kept_in_f32 = matching_nodes(imported.graph, options_.skip)};
+    if (const Status changed = change_ends(imported.graph, lowering, kept); !changed) return changed.errors();
+    auto report = lower(imported.graph, lowering);
+    if (!report) return report.errors();
+    report->notes.insert(report->notes.end(), kept.begin(), kept.end());
+    return Lowered{std::move(imported.graph),  *precision,
+                   report->waits_for_sizes,    lowering.kept_in_f32,
+                   std::move(report->islands), std::move(report->notes)};
   }
 
   // After samples were looked at, which are the file's own inputs.
@@ -155,6 +171,48 @@ class Compiler {
                       options_.pictures + "' is computed inside");
     }
     return options_.output_type ? deliver_as(*options_.output_type, graph, path_) : ok_status();
+  }
+
+  Result<Plan> plan_at(Lowered network, const SizeValues& sizes, const Machine& machine, ConstantPool& constants) {
+    if (network.graph.sizes() != nullptr) {
+      if (const Status closed = close(network, sizes); !closed) return closed.errors();
+    }
+    if (options_.integer_only) {
+      if (Status status = check_integer_only(network.graph, network.islands); !status) return status.errors();
+    }
+    PlanOptions plan_options{.precision = network.precision,
+                             .batch = batch_of(network.graph),
+                             .allow_reference = options_.allow_reference,
+                             .batch_order = options_.batch_order};
+    CallTimes times(log_, options_.tuning_mode, monitor_);
+    plan_options.measured = times.cost();
+    auto plan = make_plan(std::move(network.graph), machine, plan_options, constants);
+    if (!plan) return plan.errors();
+    if (!times.status()) return times.status().errors();
+    for (const Island& island : network.islands) {
+      const bool is_chosen = network.kept_in_f32.contains(island.node);
+      plan->report.islands.push_back({island.node, island.op, is_chosen ? "kept in fp32 as chosen" : island.reason});
+    }
+    plan->report.notes = std::move(network.notes);
+    add_tuning_notes(times, plan->report.notes);
+    plan->report.notes.insert(plan->report.notes.end(), own_.notes.begin(), own_.notes.end());
+    return plan;
+  }
+
+  // The network at these sizes.
+  Status close(Lowered& network, const SizeValues& sizes) const {
+    const auto within = [&](Errors errors) {
+      for (Error& error : errors) error.where = path_ + ": " + error.where;
+      return errors;
+    };
+    const auto values = network.graph.sizes()->evaluate(sizes);
+    if (!values) return within(values.errors());
+    if (const Status closed = network.graph.close(*values); !closed) return within(closed.errors());
+    if (!network.waits_for_sizes) return ok_status();
+    auto report = lower_closed(network.graph, {.precision = network.precision, .kept_in_f32 = network.kept_in_f32});
+    if (!report) return report.errors();
+    network.islands = std::move(report->islands);
+    return ok_status();
   }
 
   // The same whether times were measured now or known before: with them the plan is the same file.

@@ -38,6 +38,13 @@ std::optional<QuantType> known_type(const Fact& fact) {
 constexpr const char* kPixels = "/pixels";
 constexpr const char* kChannelsFirst = "/channels_first";
 
+// Layout and channels do not depend on what stays open.
+Shape example(const OpenShape& shape) {
+  std::vector<std::int64_t> dims;
+  for (const Dim& dim : shape) dims.push_back(dim.example());
+  return Shape(dims);
+}
+
 // For each channel what preprocessing outside makes of every pixel: it is asked.
 Result<Tensor> values_of_pixels(const InputSpec& input, const Preprocess& preprocess, std::int64_t channels) {
   Image pixels{256, 1, {}};
@@ -63,13 +70,14 @@ Result<Graph> with_pictures(const Graph& graph, const ImageInput& image, ColourO
   const Value& value = graph.value(input);
   const std::string origin = "input '" + value.name + "'";
   const bool is_nchw = image.layout == ImageLayout::nchw;
-  std::vector<std::int64_t> dims = value.fact.shape.to_vector(), perm(dims.size());
+  std::vector<Dim> dims = value.fact.shape.to_vector();
+  std::vector<std::int64_t> perm(dims.size());
   std::iota(perm.begin(), perm.end(), std::int64_t{0});
   std::rotate(perm.end() - 3, perm.end() - 1, perm.end());
   if (is_nchw) std::rotate(dims.end() - 3, dims.end() - 2, dims.end());
   dims.back() = image.channels == 1 || order == ColourOrder::grey ? 1 : 3;
   Rebuild changed(graph);
-  const ValueId pictures = changed.graph().add_input(value.name, DType::u8, Shape(dims));
+  const ValueId pictures = changed.graph().add_input(value.name, DType::u8, OpenShape(dims));
   const ValueId table = changed.graph().add_constant(value.name + "/values", std::move(values));
   ValueId y = changed.add(kChannelTable, ChannelTableAttrs{sources(image.channels, order)}, {pictures, table},
                           value.name + kPixels, origin);
@@ -165,13 +173,14 @@ Result<std::vector<std::string>> take_pictures(Graph& graph, const Preprocess& p
   if (!is_8bit(value.fact.dtype) && value.fact.dtype != DType::f32)
     return usage(where, std::string(name_of(value.fact.dtype)), "f32, u8 or s8, which pixels can become");
   if (value.fact.shape.rank() != 4) return usage(where, value.fact.shape.to_string(), "an image with a batch, 4 axes");
-  const auto image = image_input_of(value.fact.shape, preprocess);
+  const Shape shape = example(value.fact.shape);
+  const auto image = image_input_of(shape, preprocess);
   if (!image) {
     Errors errors = image.errors();
     for (Error& error : errors) error.where = where;
     return errors;
   }
-  InputSpec spec{value.name, value.fact.dtype, value.fact.shape};
+  InputSpec spec{value.name, value.fact.dtype, shape};
   if (const auto type = known_type(value.fact)) spec.scale = TensorScale{type->dtype, type->scale, type->zero_point};
   auto values = values_of_pixels(spec, preprocess, image->channels);
   if (!values) return values.errors();

@@ -16,9 +16,10 @@ class FunctionSource final : public SampleSource {
   Result<std::vector<Tensor>> sample(std::int64_t index) const override {
     std::vector<Tensor> tensors;
     std::vector<TensorRef> refs;
+    tensors.reserve(inputs_.size());
     for (const Fact& fact : inputs_) {
       tensors.emplace_back(fact.dtype, fact.shape);
-      refs.push_back({fact.dtype, fact.shape.dims(), tensors.back().data()});
+      refs.push_back({fact.dtype, tensors.back().shape().dims(), tensors.back().data()});
     }
     if (Status status = function_.fill(index, refs); !status) return status.errors();
     return tensors;
@@ -62,13 +63,60 @@ void refuse_float_ends(const std::string& path, const Graph& graph, Errors& erro
     check("output '" + graph.output_names()[i] + "'", graph.fact(graph.outputs()[i]));
 }
 
+Result<SizeValues> sizes_at_batch(const Graph& graph, std::int64_t batch) {
+  const Sizes& open = *graph.sizes();
+  SizeValues values(open.sizes().size(), 0);
+  Errors errors;
+  for (const ValueId id : graph.inputs()) {
+    const Value& input = graph.value(id);
+    for (int axis = 0; axis < input.fact.shape.rank(); ++axis) {
+      const auto size = open.size_of(input.fact.shape[axis]);
+      if (!size) continue;
+      if (axis == 0) values[*size] = batch;
+      if (values[*size] != 0) continue;
+      errors.push_back({.kind = ErrorKind::usage,
+                        .where = "input '" + input.name + "'",
+                        .found = "shape " + input.fact.shape.to_string(),
+                        .expected = "known dimensions",
+                        .hint = "Give them with --shape " + input.name + "=..., for example 1x3x224x224"});
+      break;
+    }
+  }
+  if (!errors.empty()) return errors;
+  return values;
+}
+
+namespace {
+
+ImportOptions import_options(const CompileOptions& options, const OwnOptions& own) {
+  return {.shapes = options.shapes,
+          .dequantizes_dynamic = has_calibration(options, own) || options.precision == Precision::fp32,
+          .profile = options.rounding};
+}
+
+Result<ImportedModel> import_source(const ModelSource& source, const ImportOptions& options) {
+  return source.bytes ? import_model(*source.bytes, source.name, options) : import_model(source.name, options);
+}
+
+}  // namespace
+
+Result<ImportedModel> Quantizer::import_open() const {
+  ImportOptions import = import_options(options_, own_);
+  import.keeps_open = true;
+  import.opens_batch = options_.batches != std::vector<std::int64_t>{1};
+  auto imported = import_source(source_, import);
+  if (imported) return imported;
+  // A file that calls its batch open may hold at one image only.
+  import.example_batch = 1;
+  auto of_one = import_source(source_, import);
+  return of_one ? std::move(of_one) : std::move(imported);
+}
+
 Result<ImportedModel> import_for(const ModelSource& source, const CompileOptions& options, const OwnOptions& own,
                                  std::int64_t batch) {
-  ImportOptions import{.batch = batch,
-                       .dequantizes_dynamic = has_calibration(options, own) || options.precision == Precision::fp32,
-                       .profile = options.rounding};
-  for (const auto& [name, dims] : options.shapes) import.shapes.emplace(name, Shape(dims));
-  return source.bytes ? import_model(*source.bytes, source.name, import) : import_model(source.name, import);
+  ImportOptions import = import_options(options, own);
+  import.batch = batch;
+  return import_source(source, import);
 }
 
 QuantizeOptions Quantizer::quantize_options() const {
@@ -83,6 +131,14 @@ QuantizeOptions Quantizer::quantize_options() const {
           .integer_only = options_.integer_only,
           .placement = options_.placement,
           .observes_all = options_.observes_all};
+}
+
+// At batch 1, as samples have.
+Status Quantizer::close_for_samples(Graph& graph) const {
+  const auto sizes = sizes_at_batch(graph, 1);
+  if (!sizes) return sizes.errors();
+  const auto values = graph.sizes()->evaluate(*sizes);
+  return values ? graph.close(*values) : values.errors();
 }
 
 // `graph` has batch 1, as samples have: what they teach serves every batch.
@@ -106,11 +162,11 @@ Result<QuantizeReport> Quantizer::quantize(Graph& graph) {
                  .expected = "--calibrate PATH or --scales F for int8, or --precision fp32"};
   }
   if (!calibrated_ && options_.calibrated) calibrated_ = Access::of(options_.calibrated);
-  if (!calibrated_ && options_.batches.front() == 1) return learn(graph);  // one graph in memory
+  if (!calibrated_ && graph.sizes() == nullptr) return learn(graph);
   if (!calibrated_) {
-    auto imported = import_for(1);
-    if (!imported) return imported.errors();
-    if (const auto learned = learn(imported->graph); !learned) return learned.errors();
+    Graph one = graph;
+    if (const Status closed = close_for_samples(one); !closed) return closed.errors();
+    if (const auto learned = learn(one); !learned) return learned.errors();
   }
   QuantizeOptions options = quantize_options();
   options.calibrated = calibrated_;

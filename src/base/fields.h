@@ -32,6 +32,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/dim.h"
+
 namespace octavo {
 
 static_assert(std::endian::native == std::endian::little,
@@ -96,6 +98,8 @@ void encode(const T& value, Bytes& out) {
     out.push_back(std::byte{static_cast<unsigned char>(value ? 1 : 0)});
   } else if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T>) {
     detail::append(out, &value, sizeof value);
+  } else if constexpr (std::is_same_v<T, Dim>) {
+    encode(encoded(value), out);
   } else if constexpr (std::is_same_v<T, std::string>) {
     encode(static_cast<std::uint64_t>(value.size()), out);
     detail::append(out, value.data(), value.size());
@@ -145,6 +149,10 @@ bool decode(ByteReader& in, T& value) {
     value = static_cast<T>(byte);
   } else if constexpr (std::is_arithmetic_v<T>) {
     in.take(&value, sizeof value);
+  } else if constexpr (std::is_same_v<T, Dim>) {
+    std::int64_t number = 0;
+    in.take(&number, sizeof number);
+    value = number;
   } else if constexpr (std::is_same_v<T, std::string>) {
     std::uint64_t size = 0;
     if (!decode(in, size) || size > in.rest.size()) return in.ok = false;
@@ -199,6 +207,25 @@ Bytes encode(const T& value) {
   return out;
 }
 
+// ---- extents ----
+
+// Every open extent as its number among `values` (Sizes::evaluate).
+template <class T>
+void close_extents(T& value, std::span<const std::int64_t> values) {
+  namespace detail = fields_detail;
+  if constexpr (std::is_same_v<T, Dim>) {
+    value = value.at(values);
+  } else if constexpr (detail::IsVector<T>::value || detail::IsArray<T>::value) {
+    if constexpr (!std::is_same_v<T, std::vector<bool>>) {
+      for (auto& item : value) close_extents(item, values);
+    }
+  } else if constexpr (detail::IsOptional<T>::value) {
+    if (value) close_extents(*value, values);
+  } else if constexpr (HasFields<T>) {
+    std::apply([&](const auto&... field) { (close_extents(value.*(field.member), values), ...); }, T::fields());
+  }
+}
+
 // ---- print ----
 
 // "kernel=[3,3] count_include_pad=true"; members equal to their default are left out at the top level.
@@ -211,6 +238,8 @@ std::string print(const T& value) {
     return std::string(name_of(value));
   } else if constexpr (std::is_arithmetic_v<T>) {
     return detail::number_to_string(value);
+  } else if constexpr (std::is_same_v<T, Dim>) {
+    return to_string(value);
   } else if constexpr (std::is_same_v<T, std::string>) {
     return '"' + value + '"';
   } else if constexpr (detail::IsVector<T>::value || detail::IsArray<T>::value) {

@@ -6,21 +6,22 @@
 namespace octavo {
 
 // Not inline: GCC 12 warns about the copy where it is (a false stringop-overflow).
-Shape::Shape(std::span<const std::int64_t> dims) : rank_(static_cast<int>(dims.size())) {
+template <class Extent>
+BasicShape<Extent>::BasicShape(std::span<const Extent> dims) : rank_(static_cast<int>(dims.size())) {
   if (rank_ > kInlineRank) more_.resize(dims.size());
   std::copy(dims.begin(), dims.end(), data());
 }
 
-std::int64_t Shape::elements() const { return elements(0, rank()); }
-
-std::int64_t Shape::elements(int from, int to) const {
-  std::int64_t count = 1;
+template <class Extent>
+Extent BasicShape<Extent>::elements(int from, int to) const {
+  Extent count = 1;
   for (int axis = from; axis < to; ++axis) count *= (*this)[axis];
   return count;
 }
 
-std::vector<std::int64_t> Shape::strides() const {
-  std::vector<std::int64_t> strides(static_cast<std::size_t>(rank()), 1);
+template <class Extent>
+std::vector<Extent> BasicShape<Extent>::strides() const {
+  std::vector<Extent> strides(static_cast<std::size_t>(rank()), 1);
   for (int axis = rank() - 2; axis >= 0; --axis) {
     const auto i = static_cast<std::size_t>(axis);
     strides[i] = strides[i + 1] * (*this)[axis + 1];
@@ -28,15 +29,18 @@ std::vector<std::int64_t> Shape::strides() const {
   return strides;
 }
 
-std::string Shape::to_string() const {
+template <class Extent>
+std::string BasicShape<Extent>::to_string() const {
+  using octavo::to_string;
+  using std::to_string;
   if (rank() == 0) return "scalar";
   std::string text;
-  for (std::int64_t dim : *this) {
-    if (!text.empty()) text += 'x';
-    text += std::to_string(dim);
-  }
+  for (const Extent& dim : *this) text += (text.empty() ? "" : "x") + to_string(dim);
   return text;
 }
+
+template class BasicShape<std::int64_t>;
+template class BasicShape<Dim>;
 
 std::optional<std::int64_t> checked_elements(std::span<const std::int64_t> dims) {
   std::int64_t count = 1;
@@ -51,16 +55,34 @@ std::optional<std::int64_t> checked_elements(std::span<const std::int64_t> dims)
   return is_empty ? 0 : count;
 }
 
-std::optional<Shape> broadcast(const Shape& a, const Shape& b) {
-  const int rank = std::max(a.rank(), b.rank());
-  std::vector<std::int64_t> dims(static_cast<std::size_t>(rank), 1);
-  for (int i = 1; i <= rank; ++i) {
-    const std::int64_t da = i <= a.rank() ? a[a.rank() - i] : 1;
-    const std::int64_t db = i <= b.rank() ? b[b.rank() - i] : 1;
-    if (da != db && da != 1 && db != 1) return std::nullopt;
-    dims[static_cast<std::size_t>(rank - i)] = da == 1 ? db : da;
+std::optional<Dim> checked_elements(std::span<const Dim> dims) {
+  std::vector<std::int64_t> numbers;
+  Dim count = 1;
+  for (const Dim& dim : dims) {
+    if (dim < 0) return std::nullopt;
+    numbers.push_back(dim.example());
+    count *= dim;
   }
-  return Shape(dims);
+  if (!checked_elements(std::span<const std::int64_t>(numbers))) return std::nullopt;
+  return count;
+}
+
+std::optional<OpenShape> broadcast(const OpenShape& a, const OpenShape& b) {
+  const int rank = std::max(a.rank(), b.rank());
+  std::vector<Dim> dims(static_cast<std::size_t>(rank), 1);
+  for (int i = 1; i <= rank; ++i) {
+    const Dim da = i <= a.rank() ? a[a.rank() - i] : Dim(1);
+    const Dim db = i <= b.rank() ? b[b.rank() - i] : Dim(1);
+    if (!is_one(da) && !is_one(db) && da != db) return std::nullopt;
+    dims[static_cast<std::size_t>(rank - i)] = is_one(da) ? db : da;
+  }
+  return OpenShape(dims);
+}
+
+std::optional<Shape> broadcast(const Shape& a, const Shape& b) {
+  const auto both = broadcast(OpenShape(a), OpenShape(b));
+  if (!both) return std::nullopt;
+  return static_cast<Shape>(*both);
 }
 
 std::optional<int> normalize_axis(std::int64_t axis, int rank) {

@@ -73,7 +73,8 @@ void ask_for_shapes(const GivenInputs& given, CompileRequest& request) {
   if (!request.options.pictures.empty()) return;  // shapes are the file's, pictures have another layout
   for (const auto& [name, input] : given) {
     const auto* tensor = std::get_if<Tensor>(&input);
-    if (tensor != nullptr && !name.empty()) request.options.shapes.try_emplace(name, tensor->shape().to_vector());
+    if (tensor != nullptr && !name.empty())
+      request.options.shapes.try_emplace(name, std::vector<Extent>(tensor->shape().begin(), tensor->shape().end()));
   }
 }
 

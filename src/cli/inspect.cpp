@@ -26,8 +26,12 @@ std::string describe_value(const Value& value) {
   return fmt::format("{}  {}[{}]", value.name, name_of(value.fact.dtype), value.fact.shape.to_string());
 }
 
+// Numbers, and what stays open as text.
 nlohmann::json value_json(const Value& value) {
-  return {{"name", value.name}, {"dtype", name_of(value.fact.dtype)}, {"shape", value.fact.shape.to_vector()}};
+  nlohmann::json extents = nlohmann::json::array();
+  for (const Dim& dim : value.fact.shape)
+    extents.push_back(dim.is_number() ? nlohmann::json(dim.example()) : nlohmann::json(to_string(dim)));
+  return {{"name", value.name}, {"dtype", name_of(value.fact.dtype)}, {"shape", std::move(extents)}};
 }
 
 int inspect_machine(const Arguments& arguments) {

@@ -78,7 +78,7 @@ void read_shape(const std::string& text, CompileOptions& options) {
   const auto refuse_text = [&] { refuse("--shape", text, "NAME=1x3x224x224"); };
   const std::size_t equals = text.rfind('=');
   if (equals == std::string::npos || equals == 0) refuse_text();
-  std::vector<std::int64_t> dims;
+  std::vector<Extent> dims;
   const char* at = text.data() + equals + 1;
   const char* end = text.data() + text.size();
   while (true) {

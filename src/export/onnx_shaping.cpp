@@ -43,8 +43,8 @@ bool sizes_follow_scales(const ResizeAttrs& attrs, const Shape& x) {
 }  // namespace
 
 void write_reshape(NodeExport& node) {
-  Integers dims = node.attrs<ReshapeAttrs>().shape;
-  const Integers& other = node.other_attrs<ReshapeAttrs>().shape;
+  Integers dims = fixed(node.attrs<ReshapeAttrs>().shape);
+  const Integers other = fixed(node.other_attrs<ReshapeAttrs>().shape);
   if (dims.size() != other.size()) return node.out.give_up_symbols();
   const auto differing = std::mismatch(dims.begin(), dims.end(), other.begin(), is_same);
   if (differing.first != dims.end()) {
@@ -56,8 +56,8 @@ void write_reshape(NodeExport& node) {
 }
 
 void write_expand(NodeExport& node) {
-  Integers dims = node.attrs<ExpandAttrs>().shape;
-  const Integers& other = node.other_attrs<ExpandAttrs>().shape;
+  Integers dims = fixed(node.attrs<ExpandAttrs>().shape);
+  const Integers other = fixed(node.other_attrs<ExpandAttrs>().shape);
   const Shape& x = node.fact(0).shape;
   const Shape& other_x = node.out.other_shape(node.node.inputs[0]);
   if (dims.size() != other.size()) return node.out.give_up_symbols();
@@ -82,7 +82,8 @@ void write_slice(NodeExport& node) {
     if (attrs.starts[i] != other.starts[i] || attrs.steps[i] != other.steps[i] || attrs.sizes[i] != other.sizes[i])
       return node.out.give_up_symbols();
     starts.push_back(attrs.starts[i]);
-    ends.push_back(attrs.sizes[i] == 0 ? attrs.starts[i] : slice_end(attrs.starts[i], attrs.steps[i], attrs.sizes[i]));
+    ends.push_back(attrs.sizes[i] == 0 ? attrs.starts[i].fixed()
+                                       : slice_end(attrs.starts[i], attrs.steps[i], attrs.sizes[i]));
     axes.push_back(static_cast<std::int64_t>(i));
     steps.push_back(attrs.sizes[i] == 0 ? 1 : attrs.steps[i]);
   }
@@ -96,7 +97,7 @@ void write_slice(NodeExport& node) {
 void write_pad(NodeExport& node) {
   const auto& attrs = node.attrs<PadAttrs>();
   if (attrs.mode == PadMode::wrap) return node.refuse("mode wrap", "constant, reflect or edge, which opset 17 has");
-  Integers pads = attrs.begin;
+  Integers pads = fixed(attrs.begin);
   pads.insert(pads.end(), attrs.end.begin(), attrs.end.end());
   set_attribute(node.emit("Pad", {node.input(0), node.out.integers(node.name("pads"), pads), node.input(1)}), "mode",
                 octavo::name_of(attrs.mode));
@@ -117,7 +118,7 @@ void write_resize(NodeExport& node) {
   };
   const std::string roi = attrs.roi.empty() ? "" : floats("roi", attrs.roi);
   const std::string scales = takes_scales ? floats("scales", attrs.scales) : "";
-  const std::string sizes = takes_scales ? "" : node.out.integers(node.name("sizes"), attrs.sizes);
+  const std::string sizes = takes_scales ? "" : node.out.integers(node.name("sizes"), fixed(attrs.sizes));
   onnx::NodeProto& made = node.emit("Resize", {node.input(0), roi, scales, sizes});
   set_attribute(made, "mode", octavo::name_of(attrs.mode));
   set_attribute(made, "coordinate_transformation_mode", octavo::name_of(attrs.coordinates));

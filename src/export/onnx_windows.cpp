@@ -11,9 +11,9 @@ namespace octavo::onnx_export {
 namespace {
 
 void set_window(onnx::NodeProto& node, const Window& window) {
-  set_attribute(node, "kernel_shape", window.kernel);
+  set_attribute(node, "kernel_shape", fixed(window.kernel));
   set_attribute(node, "strides", window.strides);
-  Integers pads = window.pad_begin;
+  Integers pads = fixed(window.pad_begin);
   pads.insert(pads.end(), window.pad_end.begin(), window.pad_end.end());
   set_attribute(node, "pads", pads);
 }

@@ -26,8 +26,8 @@ class OnnxWriter {
   const Graph& graph() const { return graph_; }
   // The node of the other graph, or the same one where there is none.
   const Node& other(NodeId id) const { return other_ == nullptr ? graph_.node(id) : other_->node(id); }
-  const Shape& shape(ValueId id) const { return graph_.fact(id).shape; }
-  const Shape& other_shape(ValueId id) const { return other_ == nullptr ? shape(id) : other_->fact(id).shape; }
+  const OpenShape& shape(ValueId id) const { return graph_.fact(id).shape; }
+  const OpenShape& other_shape(ValueId id) const { return other_ == nullptr ? shape(id) : other_->fact(id).shape; }
 
   // The name of a wire; a constant is written when it is first asked for. "" for an input that is left out.
   std::string name_of(ValueId id);

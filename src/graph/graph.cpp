@@ -42,14 +42,14 @@ Result<std::vector<Fact>> infer_checked(const OpSpec& spec, const Attrs& attrs, 
   return facts;
 }
 
-std::int64_t macs_of(const OpSpec& spec, const Attrs& attrs, InputFacts inputs, const Shape& result) {
+std::int64_t macs_of(const OpSpec& spec, const Attrs& attrs, InputFacts inputs, const OpenShape& shape) {
   constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
   const std::int64_t depth = spec.depth == nullptr ? 0 : spec.depth(attrs, inputs);
-  const std::int64_t elements = result.elements();
+  const std::int64_t elements = shape.elements().example();
   return depth > 0 && elements > most / depth ? most : elements * depth;
 }
 
-ValueId Graph::add_input(std::string name, DType dtype, Shape shape) {
+ValueId Graph::add_input(std::string name, DType dtype, OpenShape shape) {
   values_.push_back({.name = std::move(name), .fact = {.dtype = dtype, .shape = std::move(shape)}});
   uses_.emplace_back();
   inputs_.push_back({value_count() - 1});
@@ -68,11 +68,40 @@ ValueId Graph::add_constant(std::string name, std::shared_ptr<const Tensor> tens
   return {value_count() - 1};
 }
 
+ValueId Graph::add_extents(std::string name, DType dtype, const Shape& shape, std::vector<Dim> extents) {
+  Tensor examples(dtype, shape);
+  for (std::size_t i = 0; i < extents.size(); ++i)
+    store_double(examples.view(), static_cast<std::int64_t>(i), static_cast<double>(extents[i].example()));
+  const ValueId id = add_constant(std::move(name), std::move(examples));
+  values_.back().fact.extents = std::make_shared<const std::vector<Dim>>(std::move(extents));
+  return id;
+}
+
+Status Graph::close(std::span<const std::int64_t> values) {
+  for (Value& value : values_) {
+    Fact& fact = value.fact;
+    for (int axis = 0; axis < fact.shape.rank(); ++axis) fact.shape[axis] = fact.shape[axis].at(values);
+    if (fact.extents == nullptr || fact.constant == nullptr) continue;
+    Tensor numbers(fact.dtype, fact.shape);
+    for (std::size_t i = 0; i < fact.extents->size(); ++i)
+      store_double(numbers.view(), static_cast<std::int64_t>(i), static_cast<double>((*fact.extents)[i].at(values)));
+    fact.constant = std::make_shared<const Tensor>(std::move(numbers));
+    fact.extents = nullptr;
+  }
+  for (const NodeId id : order_) {
+    Node& node = nodes_[static_cast<std::size_t>(id.index)];
+    node.attrs = node.attrs.closed(values);
+  }
+  sizes_ = nullptr;
+  return verify(*this);
+}
+
 Result<NodeId> Graph::add_node(const OpSpec& spec, Attrs attrs, std::vector<ValueId> inputs, std::string name,
                                std::string origin) {
   while (!inputs.empty() && !inputs.back().exists()) inputs.pop_back();
   std::vector<const Fact*> facts;
   for (ValueId input : inputs) facts.push_back(input.exists() ? &fact(input) : nullptr);
+  if (sizes_ != nullptr) sizes_->set_asking("node '" + name + "'");
   auto inferred = infer_checked(spec, attrs, facts);
   if (!inferred) return std::move(inferred).errors();
   const NodeId id{static_cast<int>(nodes_.size())};

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/sizes.h"
 #include "graph/op.h"
 
 namespace octavo {
@@ -41,9 +42,11 @@ struct Node {
 class Graph {
  public:
   // ---- building ----
-  ValueId add_input(std::string name, DType dtype, Shape shape);
+  ValueId add_input(std::string name, DType dtype, OpenShape shape);
   ValueId add_constant(std::string name, Tensor tensor);
   ValueId add_constant(std::string name, std::shared_ptr<const Tensor> tensor);
+  // A list or scalar of extents, in type s64 or s32.
+  ValueId add_extents(std::string name, DType dtype, const Shape& shape, std::vector<Dim> extents);
   // Infers the outputs' facts; on an error the graph is unchanged.
   Result<NodeId> add_node(const OpSpec& spec, Attrs attrs, std::vector<ValueId> inputs, std::string name,
                           std::string origin = {});
@@ -51,6 +54,10 @@ class Graph {
   Result<ValueId> add(const OpSpec& spec, Attrs attrs, std::vector<ValueId> inputs, std::string name,
                       std::string origin = {});
   void add_output(ValueId value, std::string name);
+
+  // The sizes that stay open; copies of the graph, and graphs made of it, share them. Null: none.
+  const std::shared_ptr<Sizes>& sizes() const { return sizes_; }
+  void set_sizes(std::shared_ptr<Sizes> sizes) { sizes_ = std::move(sizes); }
 
   // ---- reading ----
   const std::vector<NodeId>& order() const { return order_; }  // live nodes, each after its producers
@@ -87,6 +94,9 @@ class Graph {
   // The same for these nodes and what only they read; takes time in proportion to what is removed. order() keeps them
   // until sort().
   void remove_if_unused(std::vector<NodeId> candidates);
+  // Numbers for all open extents, from among `values` (Sizes::evaluate); no size is open afterwards. Errors: what an
+  // operator says of the shapes that come of it.
+  Status close(std::span<const std::int64_t> values);
   // Restores the order after nodes were appended that older ones read. False where there is a cycle.
   bool sort();
 
@@ -98,6 +108,7 @@ class Graph {
   }
   void add_output_uses(ValueId id, int uses);
 
+  std::shared_ptr<Sizes> sizes_;
   std::vector<Value> values_;
   std::vector<std::vector<NodeId>> uses_;  // per value: a live node once per input that reads it
   std::vector<int> output_uses_;           // per value, or fewer: how many outputs it is

@@ -31,13 +31,16 @@ struct QuantParams {
 // What is known of a value.
 struct Fact {
   DType dtype = DType::f32;
-  Shape shape;
+  OpenShape shape;
   std::optional<QuantParams> quant;
   std::shared_ptr<const Tensor> constant;  // where known at compile time
+  // Of a constant whose elements are open extents, or sums and products of them: one for each. `constant` has the
+  // examples.
+  std::shared_ptr<const std::vector<Dim>> extents;
 
   bool is_constant() const { return constant != nullptr; }
-  // Same element type and shape: what a Patch must keep.
-  bool same_type(const Fact& other) const { return dtype == other.dtype && shape == other.shape; }
+  // Same element type and shape, whatever the sizes.
+  bool same_type(const Fact& other) const { return dtype == other.dtype && is_same(shape, other.shape); }
 };
 
 // The attributes of a node: one plain struct with fields(), held by value behind a small erased type.
@@ -66,6 +69,8 @@ class Attrs {
   // What of them shapes the work: see print_structure.
   std::string structure() const { return model_->structure(); }
   Bytes encoded() const { return model_->encoded(); }
+  // With numbers for open extents, from among `values` (Sizes::evaluate).
+  Attrs closed(std::span<const std::int64_t> values) const { return model_->closed(values); }
   bool operator==(const Attrs& other) const { return model_->equals(*other.model_); }
 
  private:
@@ -76,6 +81,7 @@ class Attrs {
     virtual std::string to_string() const = 0;
     virtual std::string structure() const = 0;
     virtual Bytes encoded() const = 0;
+    virtual Attrs closed(std::span<const std::int64_t> values) const = 0;
     virtual bool equals(const Concept& other) const = 0;
   };
   template <class T>
@@ -227,7 +233,7 @@ inline Elements elements_of(const OpSpec& spec, const Attrs& attrs) {
 }
 
 // Multiply-accumulates of one call, 0 where it is no sum of products. Saturates.
-std::int64_t macs_of(const OpSpec& spec, const Attrs& attrs, InputFacts inputs, const Shape& result);
+std::int64_t macs_of(const OpSpec& spec, const Attrs& attrs, InputFacts inputs, const OpenShape& result);
 
 // Checks the number and presence of inputs against spec.inputs, then infers. Errors carry the op's name.
 Result<std::vector<Fact>> infer_checked(const OpSpec& spec, const Attrs& attrs, InputFacts inputs);

@@ -50,7 +50,7 @@ Status apply_unsorted(Graph& graph, const Patch& patch) {
   for (const auto& [old_value, new_value] : patch.replacements_) {
     const Fact& before = graph.fact(old_value);
     const Fact& after = patch.fact(new_value);
-    if (before.same_type(after)) continue;
+    if (before.dtype == after.dtype && before.shape == after.shape) continue;
     return Error{.kind = ErrorKind::internal,
                  .where = "replacement of '" + graph.value(old_value).name + "'",
                  .found = std::string(name_of(after.dtype)) + " " + after.shape.to_string(),
@@ -133,6 +133,8 @@ PassReport rewrite(Graph& graph, std::string_view pass, const Matcher& matcher, 
     for (NodeId id : order) {
       if (budget != nullptr && *budget <= 0) break;
       if (!graph.is_live(id)) continue;  // removed by an earlier patch of this round
+      if (graph.sizes() != nullptr)
+        graph.sizes()->set_asking("node '" + graph.node(id).name + "', " + std::string(pass));
       Match match = matcher(graph, graph.node(id));
       if (auto* reason = std::get_if<std::string>(&match)) {
         if (!reason->empty()) refusals.push_back({graph.node(id).name, false, std::move(*reason)});

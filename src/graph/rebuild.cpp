@@ -13,7 +13,9 @@ void Rebuild::take_over(ValueId old_id, ValueId new_id) {
 ValueId Rebuild::of(ValueId old_id) {
   if (!old_id.exists() || made(old_id).exists() || !old_.fact(old_id).is_constant())
     return old_id.exists() ? made(old_id) : old_id;
-  set(old_id, new_.add_constant(old_.value(old_id).name, old_.fact(old_id).constant));
+  const auto& [name, fact, producer] = old_.value(old_id);
+  set(old_id, fact.extents == nullptr ? new_.add_constant(name, fact.constant)
+                                      : new_.add_extents(name, fact.dtype, fact.shape, *fact.extents));
   return made(old_id);
 }
 

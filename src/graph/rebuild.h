@@ -14,8 +14,9 @@ namespace octavo {
 class Rebuild {
  public:
   // `old_graph` must outlive this and stay as it is.
-  explicit Rebuild(const Graph& old_graph)
-      : old_(old_graph), made_(static_cast<std::size_t>(old_graph.value_count())) {}
+  explicit Rebuild(const Graph& old_graph) : old_(old_graph), made_(static_cast<std::size_t>(old_graph.value_count())) {
+    new_.set_sizes(old_graph.sizes());
+  }
 
   const Graph& old_graph() const { return old_; }
   Graph& graph() { return new_; }

@@ -24,7 +24,7 @@ void check_facts(const Graph& graph, const Node& node, Errors& errors) {
   }
   for (std::size_t i = 0; i < inferred->size(); ++i) {
     const Fact& held = graph.fact(node.outputs[i]);
-    if (held.same_type((*inferred)[i])) continue;
+    if (held.dtype == (*inferred)[i].dtype && held.shape == (*inferred)[i].shape) continue;
     errors.push_back(broken("node '" + node.name + "' output " + std::to_string(i),
                             std::string(name_of(held.dtype)) + " " + held.shape.to_string(),
                             std::string(name_of((*inferred)[i].dtype)) + " " + (*inferred)[i].shape.to_string()));
@@ -42,6 +42,13 @@ void check_unique(const std::vector<std::string>& names, const char* what, Error
 
 Status verify(const Graph& graph) {
   Errors errors;
+  if (graph.sizes() != nullptr && graph.sizes()->is_full()) {
+    errors.push_back({.kind = ErrorKind::unsupported,
+                      .where = "the dimensions that stay open",
+                      .found = "more arithmetic on them than Octavo holds",
+                      .expected = "less",
+                      .hint = "Give shapes with --shape"});
+  }
   std::vector<bool> is_made(static_cast<std::size_t>(graph.value_count()), false);
   std::vector<std::string> input_names;
   for (ValueId input : graph.inputs()) {

@@ -79,6 +79,16 @@ ValueId NodeBuilder::constant(Tensor tensor, std::string_view suffix) {
   return built_.graph.add_constant(called(suffix), std::move(tensor));
 }
 
+// An empty one, the shape of a scalar, has no memory to copy.
+ValueId NodeBuilder::extents(const Extents& extents, std::string_view suffix) {
+  const auto is_open = [](const Dim& dim) { return !dim.is_number(); };
+  const Shape shape{std::ssize(extents)};
+  if (std::any_of(extents.begin(), extents.end(), is_open))
+    return built_.graph.add_extents(called(suffix), DType::s64, shape, extents);
+  if (extents.empty()) return constant(Tensor(DType::s64, shape), suffix);
+  return constant(Tensor::of<std::int64_t>(shape, fixed(extents)), suffix);
+}
+
 ValueId NodeBuilder::scalar_like(ValueId value, double number, std::string_view suffix) {
   Tensor tensor(dtype(value), Shape{});
   store_double(tensor.view(), 0, number);
@@ -98,8 +108,8 @@ ValueId NodeBuilder::cast(ValueId value, DType to, std::string_view suffix) {
   return add_exactly(kCast, CastAttrs{.to = to}, {value}, suffix).front();
 }
 
-ValueId NodeBuilder::reshape(ValueId value, Integers dims, std::string_view suffix) {
-  if (!value.exists() || (dims.size() <= kMaxRank && shape(value) == Shape(dims))) return value;
+ValueId NodeBuilder::reshape(ValueId value, Extents dims, std::string_view suffix) {
+  if (!value.exists() || (dims.size() <= kMaxRank && shape(value) == OpenShape(dims))) return value;
   return add(kReshape, ReshapeAttrs{.shape = std::move(dims)}, {value}, suffix);
 }
 
@@ -149,7 +159,16 @@ void NodeBuilder::require_rank(ValueId value, int lowest, int highest) {
 std::shared_ptr<const Tensor> NodeBuilder::data_of(ValueId value, const std::string& name) {
   if (!value.exists()) return nullptr;
   if (!is_constant(value)) unsupported(place_of(value), "'" + name + "', which is computed at run time", "a constant");
+  if (fact(value).extents != nullptr) static_cast<void>(fixed(*fact(value).extents));
   return fact(value).constant;
+}
+
+Extents NodeBuilder::extents_of(ValueId value, const std::string& name) {
+  if (value.exists() && fact(value).extents != nullptr) return *fact(value).extents;
+  const auto data = list_of(value, name, is_integer, "a list of integers");
+  if (data == nullptr) return {};
+  const Integers numbers = to_int64s(data->view());
+  return {numbers.begin(), numbers.end()};
 }
 
 std::shared_ptr<const Tensor> NodeBuilder::list_of(ValueId value, const std::string& name, bool (*is_type)(DType),

@@ -22,14 +22,15 @@
 namespace octavo::importing {
 
 using Integers = std::vector<std::int64_t>;
+using Extents = std::vector<Dim>;
 
 inline constexpr int kMaxRank = 64;              // far above any network; keeps the work per tensor bounded
 inline constexpr int kAnyNumber = 1 << 30;       // of inputs or outputs
 inline constexpr std::size_t kErrorLimit = 100;  // of one file: a hostile one may have millions
 inline constexpr float kUnbounded = std::numeric_limits<float>::infinity();
 
-// A number, or a list, and where it stands in the file ("attribute 'axis'"), for messages. Code that knows better than
-// the file gives no place.
+// A number, or a list of numbers or open extents, and where it stands in the file ("attribute 'axis'"), for messages.
+// Code that knows better than the file gives no place.
 struct Number {
   Number(std::int64_t given = 0, std::string where = {}) : value(given), place(std::move(where)) {}
   operator std::int64_t() const { return value; }
@@ -37,14 +38,18 @@ struct Number {
   std::string place;
 };
 struct Numbers {
-  Numbers(Integers given = {}, std::string where = {}) : values(std::move(given)), place(std::move(where)) {}
-  operator const Integers&() const { return values; }
+  Numbers() = default;
+  Numbers(Extents given, std::string where = {}) : values(std::move(given)), place(std::move(where)) {}
+  Numbers(const Integers& given, std::string where = {})
+      : values(given.begin(), given.end()), place(std::move(where)) {}
+  // Open extents as Dim::fixed.
+  operator Integers() const { return fixed(values); }
   std::size_t size() const { return values.size(); }
   bool empty() const { return values.empty(); }
-  std::int64_t operator[](std::size_t i) const { return values[i]; }
+  const Dim& operator[](std::size_t i) const { return values[i]; }
   auto begin() const { return values.begin(); }
   auto end() const { return values.end(); }
-  Integers values;
+  Extents values;
   std::string place;
 };
 
@@ -53,6 +58,7 @@ struct DeclaredDim {
   std::int64_t size = 0;
   std::string symbol;                           // empty: `size` it is
   std::optional<std::int64_t> lowest, highest;  // of a symbol
+  bool is_assumed = false;                      // the file says `size`, which may be meant as any batch
 };
 struct DeclaredInput {
   std::string name;
@@ -105,16 +111,23 @@ class GraphBuilder {
   bool fixes_sizes = false;         // shapes that are given must agree with the file's sizes, and symbols with another
   std::string scope;                // before an operator in messages: "subgraph 0, "
 
+  Dim batch = 1;  // the first dimension of the last input that leaves it open
+
   std::map<int, ValueId> wide;  // by index of an f16 or bf16 value: the f32 value that it is rounded from
 
  private:
-  std::optional<Shape> shape_of(const DeclaredInput& input, const std::string& place);
+  std::optional<OpenShape> shape_of(const DeclaredInput& input, const std::string& place);
+  std::optional<Dim> dim_of(const DeclaredInput& input, std::size_t axis, const Extent* given,
+                            const std::string& place);
+  std::optional<Dim> open_size(const DeclaredInput& input, std::size_t axis, const Extent* given,
+                               const std::string& place);
   bool agrees(const DeclaredDim& dim, std::int64_t size, const std::string& place);
 
   std::string input_names_;  // "'x', 'y'"
   std::set<std::string> known_inputs_;
   std::map<std::string, std::int64_t> symbols_;
-  std::set<int> output_values_;  // by index
+  std::map<std::string, Dim> open_;  // by symbol
+  std::set<int> output_values_;      // by index
 };
 
 // Builds what one operator of the file means. Errors are sticky: what fails records the error with its place and gives
@@ -126,7 +139,7 @@ class NodeBuilder {
 
   // ---- facts; harmless ones of a value that does not exist ----
   const Fact& fact(ValueId id) const;
-  const Shape& shape(ValueId id) const { return fact(id).shape; }
+  const OpenShape& shape(ValueId id) const { return fact(id).shape; }
   int rank(ValueId id) const { return fact(id).shape.rank(); }
   DType dtype(ValueId id) const { return fact(id).dtype; }
   bool is_constant(ValueId id) const { return fact(id).is_constant(); }
@@ -140,12 +153,14 @@ class NodeBuilder {
   std::vector<ValueId> add_exactly(const OpSpec& spec, Attrs attrs, std::vector<ValueId> inputs,
                                    std::string_view suffix = {});
   ValueId constant(Tensor tensor, std::string_view suffix);
+  // A list of extents, in s64.
+  ValueId extents(const Extents& extents, std::string_view suffix);
   ValueId scalar_like(ValueId value, double number, std::string_view suffix);  // a constant of the type of `value`
   ValueId unary(const UnaryAttrs& attrs, ValueId x, std::string_view suffix = {});
   ValueId binary(BinaryKind kind, ValueId a, ValueId b, std::string_view suffix = {});
   // The value itself where it is so already.
   ValueId cast(ValueId value, DType to, std::string_view suffix = {});
-  ValueId reshape(ValueId value, Integers dims, std::string_view suffix = {});
+  ValueId reshape(ValueId value, Extents dims, std::string_view suffix = {});
   // An f32 value in type `to`; operators that compute in f32 go on with the value before rounding.
   ValueId rounded(ValueId value, DType to, std::string_view suffix = {});
 
@@ -160,9 +175,12 @@ class NodeBuilder {
   void require_rank(ValueId value, int lowest, int highest);
   // The data of a value that must be known at compile time; nullptr and an error where it is not. `name` is the file's
   // for the value.
+  // Open extents as Dim::fixed: who takes them as they are asks for extents_of.
   std::shared_ptr<const Tensor> data_of(ValueId value, const std::string& name);
   std::shared_ptr<const Tensor> list_of(ValueId value, const std::string& name, bool (*is_type)(DType),
                                         std::string_view types);
+  // The elements of an integer list that is known at compile time.
+  Extents extents_of(ValueId value, const std::string& name);
 
   // ---- results ----
   int output_count() const { return static_cast<int>(outputs_.size()); }

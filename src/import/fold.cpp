@@ -1,6 +1,10 @@
 // Constant folding at import. Part of import/.
 #include "import/fold.h"
 
+#include <algorithm>
+
+#include "import/fold_extents.h"
+
 namespace octavo {
 namespace {
 
@@ -9,8 +13,8 @@ std::vector<Tensor> fold(const OpSpec& spec, const Attrs& attrs, InputFacts inpu
                          std::int64_t& budget) {
   // Every node pays something, so that a file of very many tiny nodes ends too.
   std::int64_t work = 1;
-  for (const Fact* input : inputs) work += input != nullptr ? input->shape.elements() : 0;
-  for (const Fact& output : outputs) work += output.shape.elements();
+  for (const Fact* input : inputs) work += input != nullptr ? input->shape.elements().example() : 0;
+  for (const Fact& output : outputs) work += output.shape.elements().example();
   if (work > budget) return {};
   budget -= work;
   std::vector<ConstTensorView> input_views;
@@ -38,8 +42,15 @@ std::vector<ValueId> add_folded(Graph& graph, const OpSpec& spec, const Attrs& a
     if (input.exists() && !graph.fact(input).is_constant()) return {};
     facts.push_back(input.exists() ? &graph.fact(input) : nullptr);
   }
+  if (graph.sizes() != nullptr) graph.sizes()->set_asking("node '" + name + "'");
   auto inferred = infer_checked(spec, attrs, facts);
   if (!inferred) return {};  // the graph will say why
+  const bool has_open =
+      std::any_of(facts.begin(), facts.end(), [](const Fact* fact) { return fact != nullptr && fact->extents; });
+  if (has_open) {
+    auto folded = add_folded_extents(graph, spec, attrs, facts, *inferred, name);
+    if (!folded.empty()) return folded;
+  }
   std::vector<ValueId> made;
   for (Tensor& tensor : fold(spec, attrs, facts, *inferred, budget))
     made.push_back(graph.add_constant(name, std::move(tensor)));

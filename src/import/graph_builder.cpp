@@ -1,5 +1,6 @@
 // A file's inputs, outputs and errors. Part of import/.
 #include <algorithm>
+#include <cctype>
 
 #include "import/builder.h"
 #include "ops/reshape/reshape.h"
@@ -12,6 +13,24 @@ std::string print_dims(const std::vector<DeclaredDim>& dims) {
   for (const DeclaredDim& dim : dims)
     text += (text.empty() ? "" : "x") + (dim.symbol.empty() ? std::to_string(dim.size) : dim.symbol);
   return text.empty() ? "scalar" : text;
+}
+
+bool is_number(const Extent& extent) { return extent.is_number(); }
+
+std::string describe(const Extent& extent) {
+  if (extent.is_number()) return std::to_string(extent.lowest);
+  const std::string step = extent.step == 1 ? "" : "/" + std::to_string(extent.step);
+  return std::to_string(extent.lowest) + ".." + std::to_string(extent.highest) + step;
+}
+
+std::string describe(const std::vector<Extent>& extents) {
+  std::string text;
+  for (const Extent& extent : extents) text += (text.empty() ? "" : "x") + describe(extent);
+  return text;
+}
+
+std::string how_to_give(const std::string& input) {
+  return "Give them with --shape " + input + "=..., for example 1x3x224x224";
 }
 
 Errors in_file(const std::string& file, Errors errors) {
@@ -60,41 +79,85 @@ bool GraphBuilder::agrees(const DeclaredDim& dim, std::int64_t size, const std::
   return false;
 }
 
-std::optional<Shape> GraphBuilder::shape_of(const DeclaredInput& input, const std::string& place) {
-  const std::string how = "Give them with --shape " + input.name + "=..., for example 1x3x224x224";
-  const auto given = options.shapes.find(input.name);
-  const bool is_given = given != options.shapes.end();
+// Of one symbol in all inputs; a dimension without a name of its own is one by itself. The example of pictures halves
+// five times.
+std::optional<Dim> GraphBuilder::open_size(const DeclaredInput& input, std::size_t axis, const Extent* given,
+                                           const std::string& place) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 31, kPicture = 224, kSequence = 48;
+  const DeclaredDim& declared = (*input.dims)[axis];
+  const bool is_named = !declared.symbol.empty() && std::isalpha(static_cast<unsigned char>(declared.symbol[0])) != 0;
+  const std::string name = is_named ? declared.symbol : input.name + "." + std::to_string(axis);
+  if (const auto known = open_.find(name); known != open_.end()) return known->second;
+  const Extent possible(declared.lowest.value_or(1), declared.highest.value_or(kMost));
+  const Extent asked = given == nullptr ? possible : *given;
+  const std::int64_t step = asked.step, lowest = (asked.lowest + step - 1) / step * step;
+  if (asked.lowest < possible.lowest || asked.highest > possible.highest || lowest > asked.highest) {
+    report(ErrorKind::usage, place, describe(asked) + " for dimension " + std::to_string(axis),
+           "within " + describe(possible) + ", with a multiple of the step in it");
+    return std::nullopt;
+  }
+  if (graph.sizes() == nullptr) graph.set_sizes(std::make_shared<Sizes>());
+  const std::int64_t usual = axis == 0 ? options.example_batch : input.dims->size() >= 4 ? kPicture : kSequence;
+  const std::int64_t example = std::clamp(usual, lowest, asked.highest) / step * step;
+  const SizeRange range{lowest, asked.highest / step * step};
+  const Dim size = graph.sizes()->add({.name = name, .range = range, .step = step}, example);
+  return open_.emplace(name, size).first->second;
+}
+
+// What one axis is: what is asked for, or what the file says, a number or open.
+std::optional<Dim> GraphBuilder::dim_of(const DeclaredInput& input, std::size_t axis, const Extent* given,
+                                        const std::string& place) {
+  const DeclaredDim& dim = (*input.dims)[axis];
+  const bool is_declared_open = !dim.symbol.empty(), is_open = is_declared_open || dim.is_assumed;
+  if (given != nullptr && fixes_sizes && !is_open && *given != Extent(dim.size)) {
+    report(ErrorKind::usage, place, describe(*given) + " for dimension " + std::to_string(axis),
+           std::to_string(dim.size) + " as in " + print_dims(*input.dims) + ", which the program is made for",
+           "Export the model with dynamic_shapes");
+    return std::nullopt;
+  }
+  const auto bound = is_declared_open ? symbols_.find(dim.symbol) : symbols_.end();
+  const bool is_bound = bound != symbols_.end() && (fixes_sizes || options.keeps_open);
+  if (given != nullptr && !given->is_number()) return open_size(input, axis, given, place);
+  if (given == nullptr && is_open && !is_bound && options.keeps_open && (is_declared_open || options.opens_batch))
+    return open_size(input, axis, nullptr, place);
+  std::int64_t size = dim.size;
+  if (given != nullptr) size = given->lowest;
+  else if (is_bound) size = bound->second;
+  else if (is_open && axis == 0) size = options.batch;
+  else if (is_declared_open && size < 1) {
+    report(ErrorKind::usage, place, "shape " + print_dims(*input.dims), "known dimensions", how_to_give(input.name));
+    return std::nullopt;
+  }
+  if (fixes_sizes && is_declared_open && !agrees(dim, size, place)) return std::nullopt;
+  if (is_declared_open) symbols_.emplace(dim.symbol, size);
+  return size;
+}
+
+std::optional<OpenShape> GraphBuilder::shape_of(const DeclaredInput& input, const std::string& place) {
+  const auto found = options.shapes.find(input.name);
+  const std::vector<Extent>* given = found == options.shapes.end() ? nullptr : &found->second;
+  if (!input.dims && (given == nullptr || !std::all_of(given->begin(), given->end(), is_number))) {
+    report(ErrorKind::usage, place, "no shape", "known dimensions", how_to_give(input.name));
+    return std::nullopt;
+  }
   if (!input.dims) {
-    if (is_given) return given->second;
-    report(ErrorKind::usage, place, "no shape", "known dimensions", how);
+    Extents dims;
+    for (const Extent& extent : *given) dims.push_back(extent.lowest);
+    return OpenShape(dims);
+  }
+  if (given != nullptr && given->size() != input.dims->size()) {
+    report(ErrorKind::usage, place, "the given shape " + describe(*given), "one like " + print_dims(*input.dims));
     return std::nullopt;
   }
-  const std::string declared = print_dims(*input.dims);
-  const auto refuse = [&](const std::string& expected, const std::string& hint) {
-    report(ErrorKind::usage, place, "the given shape " + given->second.to_string(), expected, hint);
-    return std::nullopt;
-  };
-  if (is_given && given->second.rank() != static_cast<int>(input.dims->size()))
-    return refuse("one like " + declared, "");
-  Integers dims;
-  for (const DeclaredDim& dim : *input.dims) {
-    const bool is_open = !dim.symbol.empty();
-    const auto bound = fixes_sizes ? symbols_.find(dim.symbol) : symbols_.end();
-    std::int64_t size = dim.size;
-    if (is_given) size = given->second[static_cast<int>(dims.size())];
-    else if (is_open && bound != symbols_.end()) size = bound->second;
-    else if (is_open && dims.empty()) size = options.batch;
-    else if (is_open) {
-      report(ErrorKind::usage, place, "shape " + declared, "known dimensions", how);
-      return std::nullopt;
-    }
-    if (fixes_sizes && !is_open && size != dim.size)
-      return refuse("one like " + declared + ", which the program is made for", "Export the model with dynamic_shapes");
-    if (fixes_sizes && is_open && !agrees(dim, size, place)) return std::nullopt;
-    dims.push_back(size);
+  Extents dims;
+  for (std::size_t axis = 0; axis < input.dims->size(); ++axis) {
+    const auto dim = dim_of(input, axis, given == nullptr ? nullptr : &(*given)[axis], place);
+    if (!dim) return std::nullopt;
+    dims.push_back(*dim);
+    if (axis == 0 && (!(*input.dims)[0].symbol.empty() || (*input.dims)[0].is_assumed)) batch = *dim;
   }
-  if (dims.size() <= kMaxRank && checked_elements(dims)) return Shape(dims);
-  report(ErrorKind::invalid_input, place, "shape " + (is_given ? given->second.to_string() : declared),
+  if (dims.size() <= kMaxRank && checked_elements(dims)) return OpenShape(dims);
+  report(ErrorKind::invalid_input, place, "shape " + (given != nullptr ? describe(*given) : print_dims(*input.dims)),
          "at most 2^33 elements in 64 dimensions");
   return std::nullopt;
 }
@@ -118,9 +181,9 @@ void GraphBuilder::check_inputs(std::string hint) {
   bool is_taken_up = options.batch == 1;
   for (const ValueId id : graph.inputs()) {
     const Value& input = graph.value(id);
-    const Shape& shape = input.fact.shape;
-    is_taken_up =
-        is_taken_up || options.shapes.count(input.name) != 0 || (shape.rank() > 0 && shape[0] == options.batch);
+    const OpenShape& shape = input.fact.shape;
+    is_taken_up = is_taken_up || options.keeps_open || options.shapes.contains(input.name) ||
+                  (shape.rank() > 0 && shape[0] == options.batch);
     fixed += (fixed.empty() ? "'" : ", '") + input.name + "' " + shape.to_string();
   }
   if (!is_taken_up && !fixed.empty()) {

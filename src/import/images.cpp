@@ -1,5 +1,6 @@
 // Verbs of images: convolutions, pools, resizing, blocks. Part of import/.
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "base/fields.h"
@@ -24,30 +25,32 @@ Integers per_axis(NodeBuilder& in, const Numbers& list, const char* name, std::s
   if (list.size() != size) {
     in.fail(place_or(list, name), print(list.values), std::to_string(size) + " numbers");
   } else if (std::any_of(list.begin(), list.end(), is_bad)) {
-    in.fail(place_or(list, name), Shape(list.values).to_string(),
+    in.fail(place_or(list, name), OpenShape(list.values).to_string(),
             "at least " + std::to_string(lowest) + " in each direction");
   }
   return list;
 }
 
-void pad_same(Window& window, std::span<const std::int64_t> sizes, bool is_upper) {
+void pad_same(Window& window, std::span<const Dim> sizes, bool is_upper) {
   for (std::size_t i = 0; i < sizes.size(); ++i) {
-    const std::int64_t count = (sizes[i] + window.strides[i] - 1) / window.strides[i];
-    const std::int64_t covered = (count - 1) * window.strides[i] + window.extent(static_cast<int>(i));
-    const std::int64_t total = std::max<std::int64_t>(0, covered - sizes[i]);
-    window.pad_begin[i] = is_upper ? total / 2 : total - total / 2;
-    window.pad_end[i] = total - window.pad_begin[i];
+    const Dim count = (sizes[i] + window.strides[i] - 1) / window.strides[i];
+    const Dim covered = (count - 1) * window.strides[i] + window.extent(static_cast<int>(i));
+    const Dim total = larger(0, covered - sizes[i]);
+    const Dim less = total / 2, more = (total + 1) / 2;
+    window.pad_begin[i] = is_upper ? less : more;
+    window.pad_end[i] = is_upper ? more : less;
   }
 }
 
 // A kernel that slides over these sizes; a harmless one where something is wrong.
-Window window_of(NodeBuilder& in, const WindowArgs& args, std::span<const std::int64_t> sizes) {
+Window window_of(NodeBuilder& in, const WindowArgs& args, std::span<const Dim> sizes) {
   const std::size_t rank = sizes.size();
-  Window window = unit_window(per_axis(in, args.kernel, "kernel", rank, 1, 1));
+  const Integers kernel = per_axis(in, args.kernel, "kernel", rank, 1, 1);
+  Window window = unit_window({kernel.begin(), kernel.end()});
   window.strides = per_axis(in, args.strides, "strides", rank, 1, 1);
   window.dilations = per_axis(in, args.dilations, "dilations", rank, 1, 1);
   const Integers pads = per_axis(in, args.pads, "pads", 2 * rank, 0, 0);
-  if (in.failed()) return unit_window(Integers(rank, 1));
+  if (in.failed()) return unit_window(Extents(rank, 1));
   const bool has_pads = std::any_of(pads.begin(), pads.end(), [](std::int64_t pad) { return pad != 0; });
   if (args.padding != Padding::given) {
     if (has_pads) in.fail(place_or(args.pads, "pads"), print(pads) + " beside a padding by name", "no pads");
@@ -60,7 +63,7 @@ Window window_of(NodeBuilder& in, const WindowArgs& args, std::span<const std::i
   return window;
 }
 
-std::span<const std::int64_t> spatial(const Shape& shape, Layout layout) {
+std::span<const Dim> spatial(const OpenShape& shape, Layout layout) {
   return shape.dims().subspan(layout == Layout::channels_first ? 2 : 1, static_cast<std::size_t>(shape.rank() - 2));
 }
 
@@ -86,7 +89,7 @@ Window conv_window(NodeBuilder& in, const ConvArgs& args) {
   WindowArgs window = args.window;
   if (!window.kernel.empty() && !std::equal(own.begin(), own.end(), window.kernel.begin(), window.kernel.end())) {
     in.fail(place_or(window.kernel, "kernel"), print(window.kernel.values),
-            print(Integers(own.begin(), own.end())) + ", the sizes of the weights");
+            print(Extents(own.begin(), own.end())) + ", the sizes of the weights");
   }
   window.kernel.values.assign(own.begin(), own.end());
   return window_of(in, window, spatial(in.shape(args.x), args.layout));
@@ -115,6 +118,21 @@ ValueId global_pool(NodeBuilder& in, ValueId x, ReduceKind kind, Layout layout, 
   return reduce(in, {.x = x, .kind = kind, .axes = axes}, suffix);
 }
 
+// 0 where a size is open: then it is taken of the sizes that come.
+float ratio(const Dim& to, const Dim& from) {
+  if (!to.is_number() || !from.is_number()) return is_same(to, from) ? 1.0f : 0.0f;
+  return static_cast<float>(static_cast<double>(to.example()) / static_cast<double>(from.example()));
+}
+
+Dim scaled(const Dim& size, float scale) {
+  constexpr std::int64_t kMost = 64;
+  for (std::int64_t parts = 1; parts <= kMost && !size.is_number(); parts *= 2) {
+    const float times = scale * static_cast<float>(parts);
+    if (times == std::floor(times) && times < 0x1p20f) return size * static_cast<std::int64_t>(times) / parts;
+  }
+  return static_cast<std::int64_t>(std::floor(static_cast<float>(size.fixed()) * scale));
+}
+
 ValueId resize(NodeBuilder& in, const ResizeArgs& args) {
   if (in.failed()) return {};
   const std::string place = place_or(args.sizes, "sizes");
@@ -125,13 +143,11 @@ ValueId resize(NodeBuilder& in, const ResizeArgs& args) {
     return in.fail(place, print(args.sizes.values), std::to_string(args.axes.size()) + " numbers");
   for (std::size_t i = 0; i < args.axes.size(); ++i) {
     const auto axis = static_cast<std::size_t>(args.axes[i]);
-    const std::int64_t given = attrs.sizes[axis];
+    const Dim given = attrs.sizes[axis];
     if (args.scales.empty() && (given < 1 || args.sizes[i] < 1 || args.sizes[i] > kMaxElements))
       return in.fail(place, print(args.sizes.values), "sizes above 0 for an image that is not empty");
     attrs.sizes[axis] = args.sizes[i];
-    attrs.scales[axis] = args.scales.empty()
-                             ? static_cast<float>(static_cast<double>(args.sizes[i]) / static_cast<double>(given))
-                             : args.scales[i];
+    attrs.scales[axis] = args.scales.empty() ? ratio(args.sizes[i], given) : args.scales[i];
   }
   return in.add(kResize, attrs, {args.x});
 }
@@ -139,7 +155,8 @@ ValueId resize(NodeBuilder& in, const ResizeArgs& args) {
 namespace {
 
 struct Image {
-  std::int64_t n = 0, c = 0, h = 0, w = 0, size = 1;
+  Dim n = 0, c = 0, h = 0, w = 0;
+  std::int64_t size = 1;
 };
 
 Image image_of(NodeBuilder& in, const BlockArgs& args) {
@@ -148,12 +165,12 @@ Image image_of(NodeBuilder& in, const BlockArgs& args) {
   if (!in.failed() && (args.size < 1 || args.size > kLargest))
     in.fail(args.size.place, std::to_string(args.size.value), "1 to " + std::to_string(kLargest));
   if (in.failed()) return {};
-  const Shape& s = in.shape(args.x);
+  const OpenShape& s = in.shape(args.x);
   if (args.layout == Layout::channels_first) return {s[0], s[1], s[2], s[3], args.size};
   return {s[0], s[3], s[1], s[2], args.size};
 }
 
-ValueId moved(NodeBuilder& in, ValueId x, const Integers& parts, const Integers& perm, const Integers& dims) {
+ValueId moved(NodeBuilder& in, ValueId x, const Extents& parts, const Integers& perm, const Extents& dims) {
   return in.reshape(transpose(in, in.reshape(x, parts, "parts"), perm, "moved"), dims);
 }
 
@@ -165,7 +182,7 @@ ValueId space_to_depth(NodeBuilder& in, const BlockArgs& args) {
   if (h % size != 0 || w % size != 0)
     return in.fail(in.place_of(args.x), "shape " + in.shape(args.x).to_string(),
                    "sizes that " + std::to_string(size) + " divides");
-  const std::int64_t depth = size * size * c, rows = h / size, columns = w / size;
+  const Dim depth = size * size * c, rows = h / size, columns = w / size;
   if (args.layout == Layout::channels_first)
     return moved(in, args.x, {n, c, rows, size, columns, size}, {0, 3, 5, 1, 2, 4}, {n, depth, rows, columns});
   return moved(in, args.x, {n, rows, size, columns, size, c}, {0, 1, 3, 2, 4, 5}, {n, rows, columns, depth});
@@ -174,13 +191,13 @@ ValueId space_to_depth(NodeBuilder& in, const BlockArgs& args) {
 ValueId depth_to_space(NodeBuilder& in, const BlockArgs& args) {
   const auto [n, c, h, w, size] = image_of(in, args);
   if (in.failed()) return {};
-  const std::int64_t depth = c / (size * size);
+  const Dim depth = c / (size * size);
   if (depth * size * size != c)
     return in.fail(in.place_of(args.x), "shape " + in.shape(args.x).to_string(),
                    "channels that " + std::to_string(size * size) + " divides");
   if (args.layout == Layout::channels_last)
     return moved(in, args.x, {n, h, w, size, size, depth}, {0, 1, 3, 2, 4, 5}, {n, h * size, w * size, depth});
-  const Integers dims{n, depth, h * size, w * size};
+  const Extents dims{n, depth, h * size, w * size};
   if (args.is_depth_first) return moved(in, args.x, {n, size, size, depth, h, w}, {0, 3, 4, 1, 5, 2}, dims);
   return moved(in, args.x, {n, depth, size, size, h, w}, {0, 1, 4, 2, 5, 3}, dims);
 }

@@ -12,13 +12,21 @@
 #include "base/requantize.h"
 #include "base/result.h"
 #include "graph/graph.h"
+#include "octavo/choices.h"
 
 namespace octavo {
 
 struct ImportOptions {
   std::int64_t batch = 1;  // value of a symbolic (or 0 or -1) first dimension of each input
-  std::map<std::string, Shape>
-      shapes;  // input name -> whole shape; overrides the file's. An unknown name is a usage error
+  // Dimensions that nothing here says stay open (Graph::sizes); `batch` is not asked then.
+  bool keeps_open = false;
+  // What open first dimensions are taken to be where the meaning of the file depends on it: no usual number of
+  // channels.
+  std::int64_t example_batch = 5;
+  // Then: so do first dimensions of 1 that a file may mean as its batch (TFLite without signatures).
+  bool opens_batch = false;
+  // Input name -> whole shape; overrides the file's. An unknown name is a usage error.
+  std::map<std::string, std::vector<Extent>> shapes;
   bool dequantizes_dynamic = false;  // files of integer weights beside float activations are read as fp32
   std::optional<Profile> profile;    // rounding of quantized operators; none: that of the file's format
   std::map<std::string, Tensor>

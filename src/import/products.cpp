@@ -61,7 +61,8 @@ ValueId batch_norm(NodeBuilder& in, const NormArgs& args, ValueId mean, ValueId 
 
 ValueId layer_norm(NodeBuilder& in, const NormArgs& args, std::int64_t axis) {
   if (in.failed()) return {};
-  const Shape dims(in.shape(args.x).dims().subspan(static_cast<std::size_t>(axis)));
+  const OpenShape normalized(in.shape(args.x).dims().subspan(static_cast<std::size_t>(axis)));
+  const Shape dims = normalized;
   const ValueId scale = filled(in, args.scale, dims, 1.0f, "scale");
   const ValueId bias = args.bias.exists() ? filled(in, args.bias, dims, 0.0f, "bias") : ValueId{};
   return in.add(kLayerNorm, LayerNormAttrs{.axis = axis, .epsilon = args.epsilon}, {args.x, scale, bias});

@@ -23,38 +23,39 @@ Integers first_axes(int count) {
   return axes;
 }
 
-std::int64_t size_along(const NodeBuilder& in, ValueId x, std::int64_t axis) {
+const Dim& size_along(const NodeBuilder& in, ValueId x, std::int64_t axis) {
   return in.shape(x)[static_cast<int>(axis)];
 }
 
 }  // namespace
 
-std::optional<Integers> completed(Integers dims, std::int64_t elements) {
-  const auto open = std::find(dims.begin(), dims.end(), -1);
-  if (open == dims.end()) return dims;
-  *open = 1;
+std::optional<Extents> completed(Extents dims, const Dim& elements) {
+  const auto rest =
+      std::find_if(dims.begin(), dims.end(), [](const Dim& dim) { return dim.is_number() && dim.example() == -1; });
+  if (rest == dims.end()) return dims;
+  *rest = 1;
   const auto known = checked_elements(dims);
   if (!known || *known == 0 || elements % *known != 0) return std::nullopt;
-  *open = elements / *known;
+  *rest = elements / *known;
   return dims;
 }
 
 ValueId reshape_to(NodeBuilder& in, ValueId x, const Numbers& dims) {
   if (in.failed()) return {};
   if (dims.size() > kMaxRank) return in.fail(dims.place, std::to_string(dims.size()) + " dimensions", "at most 64");
-  const std::int64_t elements = in.shape(x).elements();
-  const auto complete = completed(dims, elements);
+  const Dim elements = in.shape(x).elements();
+  const auto complete = completed(dims.values, elements);
   if (complete) return in.reshape(x, *complete);
-  return in.fail(dims.place, print(dims.values) + " for " + std::to_string(elements) + " elements",
+  return in.fail(dims.place, print(dims.values) + " for " + to_string(elements) + " elements",
                  "at most one -1, and sizes that divide");
 }
 
 ValueId squeeze(NodeBuilder& in, ValueId x, const std::optional<Numbers>& axes, NotOne not_one) {
   const Integers named = axes ? in.axes(*axes, in.rank(x)) : first_axes(in.rank(x));
   if (in.failed()) return {};
-  Integers dims;
+  Extents dims;
   for (int i = 0; i < in.rank(x); ++i) {
-    const bool is_named = is_among(named, i), is_one = in.shape(x)[i] == 1;
+    const bool is_named = is_among(named, i), is_one = octavo::is_one(in.shape(x)[i]);
     if (axes && is_named && !is_one && not_one == NotOne::is_error)
       return in.fail(axes->place, "axis " + std::to_string(i) + " of " + in.shape(x).to_string(), "axes of size 1");
     if (!is_named || !is_one) dims.push_back(in.shape(x)[i]);
@@ -68,8 +69,8 @@ ValueId unsqueeze(NodeBuilder& in, ValueId x, const Numbers& axes, std::string_v
   const int rank = in.rank(x) + static_cast<int>(axes.size());
   const Integers added = in.axes(axes, rank);
   if (in.failed()) return {};
-  Integers dims;
-  for (int i = 0, next = 0; i < rank; ++i) dims.push_back(is_among(added, i) ? 1 : in.shape(x)[next++]);
+  Extents dims;
+  for (int i = 0, next = 0; i < rank; ++i) dims.push_back(is_among(added, i) ? Dim(1) : in.shape(x)[next++]);
   return in.reshape(x, dims, suffix);
 }
 
@@ -89,7 +90,7 @@ ValueId swap_axes(NodeBuilder& in, ValueId x, std::int64_t a, std::int64_t b, st
 ValueId expand(NodeBuilder& in, ValueId x, const Numbers& dims, std::string_view suffix) {
   if (in.failed()) return {};
   const bool are_good = dims.size() <= kMaxRank && checked_elements(dims.values).has_value();
-  const auto shape = are_good ? broadcast(in.shape(x), Shape(dims.values)) : std::nullopt;
+  const auto shape = are_good ? broadcast(in.shape(x), OpenShape(dims.values)) : std::nullopt;
   if (!shape) return in.fail(dims.place, print(dims.values), "a shape that broadcasts with " + in.shape(x).to_string());
   return in.add(kExpand, ExpandAttrs{.shape = shape->to_vector()}, {x}, suffix);
 }
@@ -100,9 +101,9 @@ ValueId tile(NodeBuilder& in, ValueId x, const Numbers& repeats) {
   const auto added = static_cast<int>(repeats.size()) - in.rank(x);
   if (added < 0 || repeats.size() > kMaxRank / 2)
     return in.fail(repeats.place, print(repeats.values), std::to_string(in.rank(x)) + " to 32 numbers");
-  Integers apart, repeated, joined;
+  Extents apart, repeated, joined;
   for (int i = 0; i < static_cast<int>(repeats.size()); ++i) {
-    const std::int64_t own = i < added ? 1 : in.shape(x)[i - added], times = repeats[static_cast<std::size_t>(i)];
+    const Dim own = i < added ? Dim(1) : in.shape(x)[i - added], times = repeats[static_cast<std::size_t>(i)];
     apart.insert(apart.end(), {1, own});
     repeated.insert(repeated.end(), {times, own});
     if (!checked_elements(repeated))
@@ -113,22 +114,24 @@ ValueId tile(NodeBuilder& in, ValueId x, const Numbers& repeats) {
   return in.reshape(wide, joined);
 }
 
-Range range_of_slice(std::int64_t size, std::int64_t start, std::int64_t end, std::int64_t step) {
-  const std::int64_t lowest = step > 0 ? 0 : -1, highest = step > 0 ? size : size - 1;
-  const auto inside = [&](std::int64_t at, std::int64_t least) {
-    at = std::clamp(at, -kFar, kFar);
-    return std::clamp(at < 0 ? at + size : at, least, std::max(least, highest));
+Range range_of_slice(const Dim& size, const Dim& start, const Dim& end, std::int64_t step) {
+  const Dim lowest = step > 0 ? 0 : -1, highest = step > 0 ? size : size - 1;
+  const auto inside = [&](const Dim& at, const Dim& least) {
+    const Dim most = larger(least, highest);
+    if (at.is_number() && at.example() >= kFar) return most;
+    if (at.is_number() && at.example() <= -kFar) return least;
+    return smaller(larger(at < 0 ? at + size : at, least), most);
   };
-  start = inside(start, 0);
-  end = inside(end, lowest);
+  const Dim first = inside(start, 0), last = inside(end, lowest);
   step = std::clamp(step, -kFar, kFar);
-  const std::int64_t distance = step > 0 ? end - start : start - end, stride = step > 0 ? step : -step;
-  return distance > 0 ? Range{start, step, (distance - 1) / stride + 1} : Range{};
+  const Dim distance = step > 0 ? last - first : first - last, stride = step > 0 ? step : -step;
+  const Dim count = larger(0, (distance + stride - 1) / stride);
+  return is_zero(count) ? Range{} : Range{first, step, count};
 }
 
-std::vector<Range> whole(const Shape& shape) {
+std::vector<Range> whole(const OpenShape& shape) {
   std::vector<Range> ranges;
-  for (const std::int64_t size : shape) ranges.push_back({.size = size});
+  for (const Dim& size : shape) ranges.push_back({.size = size});
   return ranges;
 }
 
@@ -138,7 +141,7 @@ ValueId slice(NodeBuilder& in, ValueId x, const std::vector<Range>& ranges, std:
   bool is_all = true;
   for (std::size_t i = 0; i < ranges.size(); ++i) {
     is_all = is_all && ranges[i].step == 1 && ranges[i].size == in.shape(x)[static_cast<int>(i)];
-    attrs.starts.push_back(ranges[i].size > 0 ? ranges[i].start : 0);
+    attrs.starts.push_back(is_zero(ranges[i].size) ? Dim(0) : ranges[i].start);
     attrs.steps.push_back(ranges[i].step);
     attrs.sizes.push_back(ranges[i].size);
   }
@@ -154,12 +157,12 @@ ValueId slice(NodeBuilder& in, ValueId x, std::int64_t axis, const Range& range,
 
 ValueId pick(NodeBuilder& in, ValueId x, std::int64_t axis, const Number& index, std::string_view suffix) {
   if (in.failed()) return {};
-  const std::int64_t size = size_along(in, x, axis);
-  if (index < -size || index >= size)
-    return in.fail(index.place, std::to_string(index.value), "an index of an axis of " + std::to_string(size));
-  Integers dims = in.shape(x).to_vector();
+  const Dim size = size_along(in, x, axis);
+  if (index.value < 0 - size || index.value >= size)
+    return in.fail(index.place, std::to_string(index.value), "an index of an axis of " + to_string(size));
+  Extents dims = in.shape(x).to_vector();
   dims.erase(dims.begin() + axis);
-  const Range one{.start = index.value < 0 ? index.value + size : index.value, .size = 1};
+  const Range one{.start = index.value < 0 ? index.value + size : Dim(index.value), .size = 1};
   return in.reshape(slice(in, x, axis, one, std::string(suffix) + "slice"), dims, suffix);
 }
 
@@ -168,7 +171,7 @@ void unstack(NodeBuilder& in, ValueId x, const Number& axis) {
   if (in.failed()) return;
   if (in.output_count() != size_along(in, x, normal)) {
     in.fail("", std::to_string(in.output_count()) + " results",
-            std::to_string(size_along(in, x, normal)) + ", the size of the axis");
+            to_string(size_along(in, x, normal)) + ", the size of the axis");
   }
   for (int i = 0; i < in.output_count(); ++i) in.output(i, pick(in, x, normal, i, std::to_string(i)));
 }
@@ -176,15 +179,15 @@ void unstack(NodeBuilder& in, ValueId x, const Number& axis) {
 void split(NodeBuilder& in, ValueId x, const Number& axis, const Numbers& sizes) {
   const std::int64_t normal = in.axis(axis, in.rank(x));
   if (in.failed()) return;
-  const std::int64_t size = size_along(in, x, normal);
-  std::int64_t left = size;
-  for (const std::int64_t one : sizes) left = one < 0 || one > left ? -1 : left - one;
+  const Dim size = size_along(in, x, normal);
+  Dim left = size;
+  for (const Dim& one : sizes) left = one < 0 || one > left ? Dim(-1) : left - one;
   if (static_cast<int>(sizes.size()) != in.output_count() || left != 0) {
     in.fail(sizes.place, print(sizes.values),
-            std::to_string(in.output_count()) + " sizes whose sum is " + std::to_string(size));
+            std::to_string(in.output_count()) + " sizes whose sum is " + to_string(size));
     return;
   }
-  std::int64_t start = 0;
+  Dim start = 0;
   for (int i = 0; i < in.output_count(); ++i) {
     const Range part{.start = start, .size = sizes[static_cast<std::size_t>(i)]};
     in.output(i, slice(in, x, normal, part, std::to_string(i)));
@@ -218,7 +221,7 @@ ValueId pad(NodeBuilder& in, const PadArgs& args, std::string_view suffix) {
   if (args.begin.size() != axes.size() || args.end.size() != axes.size())
     return in.fail(args.begin.place, print(args.begin.values) + " and " + print(args.end.values),
                    "two numbers for each of " + std::to_string(axes.size()) + " axes");
-  PadAttrs attrs{.mode = args.mode, .begin = Integers(rank, 0), .end = Integers(rank, 0)};
+  PadAttrs attrs{.mode = args.mode, .begin = Extents(rank, 0), .end = Extents(rank, 0)};
   for (std::size_t i = 0; i < axes.size(); ++i) {
     attrs.begin[static_cast<std::size_t>(axes[i])] = args.begin[i];
     attrs.end[static_cast<std::size_t>(axes[i])] = args.end[i];

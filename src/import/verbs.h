@@ -61,6 +61,11 @@ struct ResizeArgs {
   ResizeAttrs attrs;
 };
 ValueId resize(NodeBuilder& in, const ResizeArgs& args);
+// floor(size * scale) in f32, as ONNX Runtime computes it: 0.7f * 10 is 7. An open size stays open where the scale is a
+// fraction of at most 64 parts.
+Dim scaled(const Dim& size, float scale);
+// What a resize from one size to another scales by, for ResizeAttrs.
+float ratio(const Dim& to, const Dim& from);
 
 // Blocks of size x size pixels as channels, and back. `is_depth_first`: channels [size, size, C], else [C, size, size].
 struct BlockArgs {
@@ -75,7 +80,7 @@ ValueId depth_to_space(NodeBuilder& in, const BlockArgs& args);
 // ---- shapes (shaping.cpp) ----
 
 // One dimension may be -1: what is left of the elements.
-std::optional<Integers> completed(Integers dims, std::int64_t elements);
+std::optional<Extents> completed(Extents dims, const Dim& elements);
 ValueId reshape_to(NodeBuilder& in, ValueId x, const Numbers& dims);
 // Without these axes of size 1, or without all of size 1; others that are named are an error, or stay.
 enum class NotOne { is_error, stays };
@@ -93,14 +98,16 @@ ValueId tile(NodeBuilder& in, ValueId x, const Numbers& repeats);
 // not 0. All of an axis: [0, kFar) or, backwards, [kFar, -kFar).
 inline constexpr std::int64_t kFar = kMaxElements;  // beyond any axis, and far from overflow
 struct Range {
-  std::int64_t start = 0, step = 1, size = 0;
+  Dim start = 0;
+  std::int64_t step = 1;
+  Dim size = 0;
 };
-Range range_of_slice(std::int64_t size, std::int64_t start, std::int64_t end, std::int64_t step);
+Range range_of_slice(const Dim& size, const Dim& start, const Dim& end, std::int64_t step);
 // x[range] along the axis; x itself where that is all of it.
 ValueId slice(NodeBuilder& in, ValueId x, std::int64_t axis, const Range& range, std::string_view suffix = {});
 // One range per axis.
 ValueId slice(NodeBuilder& in, ValueId x, const std::vector<Range>& ranges, std::string_view suffix = {});
-std::vector<Range> whole(const Shape& shape);
+std::vector<Range> whole(const OpenShape& shape);
 // Without the axis.
 ValueId pick(NodeBuilder& in, ValueId x, std::int64_t axis, const Number& index, std::string_view suffix = {});
 // Results 0, 1, ... are the indices of the axis, or parts of these sizes along it.

@@ -5,9 +5,12 @@ namespace octavo {
 
 CallView view_of(const OpCall& call) {
   CallView view{.attrs = call.attrs};
-  for (const Fact* fact : call.inputs)
-    view.inputs.push_back(fact == nullptr ? OperandType{} : OperandType{fact->dtype, &fact->shape});
-  for (const Fact& fact : call.outputs) view.outputs.push_back({fact.dtype, &fact.shape});
+  auto shapes = std::make_shared<std::vector<Shape>>();
+  shapes->reserve(call.inputs.size() + call.outputs.size());
+  const auto typed = [&](const Fact& fact) { return OperandType{fact.dtype, &shapes->emplace_back(fact.shape)}; };
+  for (const Fact* fact : call.inputs) view.inputs.push_back(fact == nullptr ? OperandType{} : typed(*fact));
+  for (const Fact& fact : call.outputs) view.outputs.push_back(typed(fact));
+  view.shapes = std::move(shapes);
   return view;
 }
 

@@ -4,6 +4,7 @@
 #define OCTAVO_KERNELS_CALL_H_
 
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,6 +29,7 @@ struct CallView {
   const Attrs* attrs = nullptr;
   std::vector<OperandType> inputs;
   std::vector<OperandType> outputs;
+  std::shared_ptr<const std::vector<Shape>> shapes;  // of a call's facts, as numbers: what operands point to
 
   // Absent beyond the end.
   OperandType input(std::size_t i) const { return i < inputs.size() ? inputs[i] : OperandType{}; }

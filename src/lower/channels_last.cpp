@@ -25,7 +25,7 @@ Axes leading_axes(Relayout& layout, const Node& node, int rank) {
   for (ValueId input : node.inputs) {
     if (!input.exists()) continue;
     const View& view = layout.view(input);
-    const std::int64_t elements = layout.shape(input).elements();
+    const std::int64_t elements = layout.shape(input).elements().example();
     if (static_cast<int>(view.axes.size()) != rank || is_identity(view.axes) || elements <= most) continue;
     best = view.axes;
     most = elements;
@@ -51,8 +51,8 @@ void keep(Relayout& layout, const Node& node) {
 // [N, L, C] to [N, 1, L, C]; also for weights [OC, K, C].
 ValueId with_unit_height(Relayout& layout, ValueId id) {
   if (layout.has_failed()) return id;
-  const Shape& shape = layout.new_graph().fact(id).shape;
-  return layout.reshaped(id, Shape{shape[0], 1, shape[1], shape[2]});
+  const OpenShape& shape = layout.new_graph().fact(id).shape;
+  return layout.reshaped(id, OpenShape{shape[0], 1, shape[1], shape[2]});
 }
 
 // Convolutions and pools: the first inputs (image and weights) have channels on axis 1.

@@ -37,6 +37,9 @@ struct LowerReport {
   std::vector<std::string> prints;  // one per pass, where asked for
   std::vector<Island> islands;
   std::vector<std::string> notes;  // "weights dequantized, 53 activation q/dq pairs replaced by clamps", ...
+  // Open sizes decide how a mean or a resize is computed in integers: the graph still needs lower_closed. Never in
+  // fp32.
+  bool waits_for_sizes = false;
   int nodes_before = 0;
   int nodes_after = 0;
 };
@@ -49,6 +52,9 @@ void record_input_scales(Graph& graph);
 // Entry: any verified graph. Exit: every node is one that a kernel may exist for (no dequantize -> operator -> quantize
 // left to fuse), image operators are channels_last. Same graph in, same graph and report out.
 Result<LowerReport> lower(Graph& graph, const LowerOptions& options);
+
+// The rest of lowering a graph of which lower() said that it waits, once Graph::close closed it.
+Result<LowerReport> lower_closed(Graph& graph, const LowerOptions& options);
 
 // Only what calibration needs before scales are chosen: batch norms folded, constants folded, identities dropped. Keeps
 // layouts.

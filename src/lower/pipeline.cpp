@@ -1,4 +1,5 @@
 // The passes of lowering, in their order. Part of lower/.
+#include <algorithm>
 #include <functional>
 
 #include "lower/channels_last.h"
@@ -38,9 +39,22 @@
 #include "lower/rules/structure_on_integers.h"
 #include "lower/rules/transpose_into_weights.h"
 #include "lower/rules/xnnpack_table.h"
+#include "ops/average_pool/average_pool.h"
+#include "ops/reduce/reduce.h"
+#include "ops/resize/resize.h"
 
 namespace octavo {
 namespace {
+
+// Averages and resizes count or measure their images.
+bool waits(const Graph& graph, const Node& node) {
+  const auto* reduce = node.attrs.get_if<ReduceAttrs>();
+  const bool is_sum = reduce != nullptr && (reduce->kind == ReduceKind::mean || reduce->kind == ReduceKind::sum);
+  if (!is_sum && node.spec != &kAveragePool && node.spec != &kResize) return false;
+  const OpenShape& x = graph.fact(node.inputs[0]).shape;
+  const bool is_open = std::any_of(x.begin(), x.end(), [](const Dim& dim) { return !dim.is_number(); });
+  return is_open && dequantized(graph, node.inputs[0]).has_value();
+}
 
 // Runs passes, checks the graph after each and keeps the report; after the first error nothing more happens.
 class Driver {
@@ -87,6 +101,14 @@ class Driver {
     int count = 0;
     for (const PassReport& pass : report_.passes) count += pass.pass == name ? pass.applied() : 0;
     return count;
+  }
+
+  // Whether an operator on integers is left that has its form at known sizes only (see lower_closed).
+  bool waits_for_sizes() {
+    const auto& order = graph_.order();
+    return report_.waits_for_sizes =
+               graph_.sizes() != nullptr &&
+               std::any_of(order.begin(), order.end(), [&](const NodeId id) { return waits(graph_, graph_.node(id)); });
   }
 
   void note(std::string text) { report_.notes.push_back(std::move(text)); }
@@ -154,6 +176,29 @@ void fuse_kept_floats(Driver& driver, const std::set<std::string>& kept) {
   }
 }
 
+// Everything but what counts or measures images of an open size: that waits.
+void fuse_integers(Driver& driver, const std::set<std::string>& kept_in_f32) {
+  driver.rules("fuse", {fuse_convolution, fuse_binary, fuse_pool, fuse_sum, fuse_resize, fuse_l2_norm, fuse_softmax,
+                        fuse_matmul});
+  // Additions go into convolutions before tables do: a table is the last thing an operator does.
+  driver.rule("fuse_residual", fuse_residual);
+  driver.rules("table_into_producer", {table_into_producer, drop_identity});
+
+  // What is left computes in f32: now its activations may become single nodes, and its weights f32 constants.
+  driver.rules("islands", {activation_patterns, merge_clamps, scale_into_conv, fold_all_constants, drop_identity});
+  fuse_kept_floats(driver, kept_in_f32);
+  driver.rule("fuse_float_depthwise", fuse_float_depthwise);
+}
+
+void finish_integers(Driver& driver) {
+  // Last, so that every rule above sees the types of the file.
+  driver.whole("relabel_signed", relabel_signed);
+  driver.rules("clean", {drop_identity, table_into_producer, into_channel_table});
+  driver.rule("channel_table_to_table", channel_table_to_table);
+  driver.whole("merge_duplicates", merge_duplicates_pass);
+  driver.find_islands();
+}
+
 void lower_to_integers(Driver& driver, const std::set<std::string>& kept_in_f32) {
   clean(driver);
   if (!kept_in_f32.empty()) {
@@ -186,22 +231,8 @@ void lower_to_integers(Driver& driver, const std::set<std::string>& kept_in_f32)
   driver.rules("tflite_table", {fixed_table, xnnpack_table});
   driver.rules("fuse_table", {fuse_table, into_integer_channel_table});
   driver.rule("fuse_hybrid", fuse_hybrid);
-  driver.rules("fuse", {fuse_convolution, fuse_binary, fuse_pool, fuse_sum, fuse_resize, fuse_l2_norm, fuse_softmax,
-                        fuse_matmul});
-  // Additions go into convolutions before tables do: a table is the last thing an operator does.
-  driver.rule("fuse_residual", fuse_residual);
-  driver.rules("table_into_producer", {table_into_producer, drop_identity});
-
-  // What is left computes in f32: now its activations may become single nodes, and its weights f32 constants.
-  driver.rules("islands", {activation_patterns, merge_clamps, scale_into_conv, fold_all_constants, drop_identity});
-  fuse_kept_floats(driver, kept_in_f32);
-  driver.rule("fuse_float_depthwise", fuse_float_depthwise);
-  // Last, so that every rule above sees the types of the file.
-  driver.whole("relabel_signed", relabel_signed);
-  driver.rules("clean", {drop_identity, table_into_producer, into_channel_table});
-  driver.rule("channel_table_to_table", channel_table_to_table);
-  driver.whole("merge_duplicates", merge_duplicates_pass);
-  driver.find_islands();
+  fuse_integers(driver, kept_in_f32);
+  if (!driver.waits_for_sizes()) finish_integers(driver);
 }
 
 void lower_to_floats(Driver& driver) {
@@ -245,6 +276,13 @@ Result<LowerReport> lower(Graph& graph, const LowerOptions& options) {
   Driver driver(graph, options);
   if (options.precision == Precision::int8) lower_to_integers(driver, options.kept_in_f32);
   else lower_to_floats(driver);
+  return driver.finished();
+}
+
+Result<LowerReport> lower_closed(Graph& graph, const LowerOptions& options) {
+  Driver driver(graph, options);
+  fuse_integers(driver, options.kept_in_f32);
+  finish_integers(driver);
   return driver.finished();
 }
 

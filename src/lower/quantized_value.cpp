@@ -140,7 +140,7 @@ std::variant<Quantized, std::string> follow_to_quantize(const Graph& graph, Valu
 std::optional<float> scalar_constant(const Graph& graph, ValueId wire) {
   if (!wire.exists()) return std::nullopt;
   const Fact& fact = graph.fact(wire);
-  if (fact.shape.elements() != 1) return std::nullopt;
+  if (!is_one(fact.shape.elements())) return std::nullopt;
   if (fact.is_constant()) return static_cast<float>(element_as_double(fact.constant->view(), 0));
   const auto quantized = quantized_constant(graph, wire);
   if (!quantized) return std::nullopt;

@@ -12,11 +12,11 @@ bool is_among(const std::vector<std::int64_t>& axes, int axis, int rank) {
 
 }  // namespace
 
-std::optional<ReducedAxes> reduced_axes(const Shape& shape, const ReduceAttrs& reduce) {
+std::optional<ReducedAxes> reduced_axes(const OpenShape& shape, const ReduceAttrs& reduce) {
   ReducedAxes found;
   enum class Part : char { before, inside, after } part = Part::before;
   for (int axis = 0; axis < shape.rank(); ++axis) {
-    if (shape[axis] == 1) continue;
+    if (is_one(shape[axis])) continue;
     if (is_among(reduce.axes, axis, shape.rank())) {
       if (part == Part::after) return std::nullopt;
       part = Part::inside;
@@ -31,7 +31,7 @@ std::optional<ReducedAxes> reduced_axes(const Shape& shape, const ReduceAttrs& r
   return found;
 }
 
-ReducedLast reduced_last(const Shape& shape, const ReduceAttrs& reduce) {
+ReducedLast reduced_last(const OpenShape& shape, const ReduceAttrs& reduce) {
   ReducedLast found;
   for (const bool is_reduced : {false, true}) {
     for (int axis = 0; axis < shape.rank(); ++axis) {

@@ -13,18 +13,18 @@ namespace octavo {
 
 // The shape seen as [outer, terms, inner], `terms` being what is reduced.
 struct ReducedAxes {
-  std::int64_t outer = 1, terms = 1, inner = 1;
+  Dim outer = 1, terms = 1, inner = 1;
 };
 
 // Nothing where the axes, those of size 1 left out, are no neighbours.
-std::optional<ReducedAxes> reduced_axes(const Shape& shape, const ReduceAttrs& reduce);
+std::optional<ReducedAxes> reduced_axes(const OpenShape& shape, const ReduceAttrs& reduce);
 
 // A transpose after which they are: what is kept, in its order, then what is reduced.
 struct ReducedLast {
   std::vector<std::int64_t> perm;
   ReducedAxes axes;
 };
-ReducedLast reduced_last(const Shape& shape, const ReduceAttrs& reduce);
+ReducedLast reduced_last(const OpenShape& shape, const ReduceAttrs& reduce);
 
 }  // namespace octavo
 

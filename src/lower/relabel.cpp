@@ -38,7 +38,9 @@ Tensor sign_table(DType to) {
 class Relabeller {
  public:
   explicit Relabeller(const Graph& old_graph)
-      : old_(old_graph), plain_(static_cast<std::size_t>(old_graph.value_count())), unsigned_(plain_.size()) {}
+      : old_(old_graph), plain_(static_cast<std::size_t>(old_graph.value_count())), unsigned_(plain_.size()) {
+    new_.set_sizes(old_.sizes());
+  }
 
   Result<Graph> run() {
     for (ValueId input : old_.inputs()) {

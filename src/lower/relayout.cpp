@@ -52,12 +52,12 @@ ValueId Relayout::logical(ValueId old_id) {
 }
 
 ValueId Relayout::broadcastable(ValueId old_id, int rank, const Axes& axes) {
-  const Shape& own = shape(old_id);
+  const OpenShape& own = shape(old_id);
   if (own.rank() == rank) return stored_in(old_id, axes);
-  if (own.elements() == 1) return logical(old_id);
-  std::vector<std::int64_t> dims(static_cast<std::size_t>(rank - own.rank()), 1);
+  if (is_one(own.elements())) return logical(old_id);
+  std::vector<Dim> dims(static_cast<std::size_t>(rank - own.rank()), 1);
   dims.insert(dims.end(), own.begin(), own.end());
-  return transposed(reshaped(logical(old_id), Shape(std::move(dims))), inverse(axes));
+  return transposed(reshaped(logical(old_id), OpenShape(dims)), inverse(axes));
 }
 
 ValueId Relayout::transposed(ValueId id, const Axes& axes) {
@@ -94,10 +94,10 @@ ValueId Relayout::transposed_uncached(ValueId id, const Axes& axes) {
   return added;
 }
 
-ValueId Relayout::reshaped(ValueId id, const Shape& shape) {
+ValueId Relayout::reshaped(ValueId id, const OpenShape& shape) {
   if (has_failed() || !id.exists()) return id;
   const Fact& fact = new_graph().fact(id);
-  if (fact.shape == shape) return id;
+  if (is_same(fact.shape, shape)) return id;
   if (fact.is_constant()) return new_.graph().add_constant(new_graph().value(id).name, fact.constant->reshaped(shape));
   const Node* producer = new_graph().producer(id);
   if (producer != nullptr && producer->spec == &kReshape) return reshaped(producer->inputs[0], shape);

@@ -27,7 +27,7 @@ class Relayout {
   const Graph& old_graph() const { return new_.old_graph(); }
   const Graph& new_graph() const { return new_.graph(); }
   const View& view(ValueId old_id);
-  const Shape& shape(ValueId old_id) const { return old_graph().fact(old_id).shape; }
+  const OpenShape& shape(ValueId old_id) const { return old_graph().fact(old_id).shape; }
 
   // The value with its axes stored so that value = transpose(result, axes). Transposes where needed, each only once.
   ValueId stored_in(ValueId old_id, const Axes& axes);
@@ -38,7 +38,7 @@ class Relayout {
 
   // Primitives on the new graph: transposes and reshapes move above dequantize and fold into constants.
   ValueId transposed(ValueId id, const Axes& axes);
-  ValueId reshaped(ValueId id, const Shape& shape);
+  ValueId reshaped(ValueId id, const OpenShape& shape);
 
   // Adds a copy of the node with other attributes and inputs; its outputs are not yet registered.
   std::vector<ValueId> emit(const Node& node, Attrs attrs, std::vector<ValueId> inputs) {

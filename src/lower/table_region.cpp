@@ -53,7 +53,7 @@ class SourceFinder {
 
   Source through(const Node& node) {
     Source result;
-    const Shape& shape = graph_.fact(node.outputs[0]).shape;
+    const OpenShape& shape = graph_.fact(node.outputs[0]).shape;
     for (std::size_t i = 0; i < element_inputs(graph_, node); ++i) {
       const Source part = find(node.inputs[i]);
       if (part.kind == Source::Kind::none) return {};

@@ -27,16 +27,10 @@ Axes inverse(const Axes& axes) {
   return result;
 }
 
-Shape transposed_shape(const Shape& shape, const Axes& axes) {
-  std::vector<std::int64_t> dims;
-  for (std::int64_t axis : axes) dims.push_back(shape[static_cast<int>(axis)]);
-  return Shape(std::move(dims));
-}
-
-bool keeps_element_order(const Shape& shape, const Axes& axes) {
+bool keeps_element_order(const OpenShape& shape, const Axes& axes) {
   std::int64_t last = -1;
   for (std::int64_t axis : axes) {
-    if (shape[static_cast<int>(axis)] == 1) continue;
+    if (is_one(shape[static_cast<int>(axis)])) continue;
     if (axis < last) return false;
     last = axis;
   }

@@ -17,9 +17,14 @@ bool is_identity(const Axes& axes);
 // transpose(transpose(x, first), second) = transpose(x, compose(first, second))
 Axes compose(const Axes& first, const Axes& second);
 Axes inverse(const Axes& axes);
-Shape transposed_shape(const Shape& shape, const Axes& axes);
+template <class Extent>
+BasicShape<Extent> transposed_shape(const BasicShape<Extent>& shape, const Axes& axes) {
+  std::vector<Extent> dims;
+  for (const std::int64_t axis : axes) dims.push_back(shape[static_cast<int>(axis)]);
+  return BasicShape<Extent>(dims);
+}
 // Only axes of size 1 change their place: the elements stay in their order.
-bool keeps_element_order(const Shape& shape, const Axes& axes);
+bool keeps_element_order(const OpenShape& shape, const Axes& axes);
 
 Tensor transposed(const Tensor& x, const Axes& axes);
 

@@ -10,7 +10,10 @@ namespace {
 // About 20 us on one core: less is not worth a call of its own.
 constexpr double kLeastMacsPerSlice = 1e6;
 
-std::array<std::int64_t, 2> pair_of(const std::vector<std::int64_t>& values) { return {values[0], values[1]}; }
+template <class Entry>
+std::array<std::int64_t, 2> pair_of(const std::vector<Entry>& values) {
+  return {values[0], values[1]};
+}
 
 }  // namespace
 

@@ -27,20 +27,19 @@ Problem check_rank(std::string_view what, const Fact& fact, int lowest, int high
   return shape_error(std::string(what), "rank " + std::to_string(rank), expected);
 }
 
-Problem check_shape(std::string_view what, const Fact& fact, const Shape& expected) {
+Problem check_shape(std::string_view what, const Fact& fact, const OpenShape& expected) {
   if (fact.shape == expected) return std::nullopt;
   return shape_error(std::string(what), "shape " + fact.shape.to_string(), expected.to_string());
 }
 
 Problem check_scalar(std::string_view what, const Fact& fact) {
-  if (fact.shape.rank() == 0 || fact.shape == Shape{1}) return std::nullopt;
+  if (fact.shape.rank() == 0 || is_same(fact.shape, Shape{1})) return std::nullopt;
   return shape_error(std::string(what), "shape " + fact.shape.to_string(), "one element");
 }
 
-Problem check_range(std::string_view what, std::int64_t value, std::int64_t lowest, std::int64_t highest) {
+Problem check_range(std::string_view what, const Dim& value, std::int64_t lowest, std::int64_t highest) {
   if (value >= lowest && value <= highest) return std::nullopt;
-  return shape_error(std::string(what), std::to_string(value),
-                     std::to_string(lowest) + " to " + std::to_string(highest));
+  return shape_error(std::string(what), to_string(value), std::to_string(lowest) + " to " + std::to_string(highest));
 }
 
 Problem check_finite(std::string_view what, float value) {
@@ -81,12 +80,12 @@ const Fact* fact_at(InputFacts inputs, std::size_t index) { return index < input
 
 bool has_view(InputViews inputs, std::size_t index) { return index < inputs.size() && inputs[index].data != nullptr; }
 
-Result<std::vector<Fact>> one_output(DType dtype, std::vector<std::int64_t> dims, std::optional<QuantParams> quant) {
+Result<std::vector<Fact>> one_output(DType dtype, const std::vector<Dim>& dims, std::optional<QuantParams> quant) {
   if (!checked_elements(dims)) {
-    return shape_error("", "a result of shape " + Shape(std::move(dims)).to_string(),
+    return shape_error("", "a result of shape " + OpenShape(dims).to_string(),
                        "at most " + std::to_string(kMaxElements) + " elements");
   }
-  return std::vector<Fact>{{.dtype = dtype, .shape = Shape(std::move(dims)), .quant = std::move(quant)}};
+  return std::vector<Fact>{{.dtype = dtype, .shape = OpenShape(dims), .quant = std::move(quant)}};
 }
 
 }  // namespace octavo

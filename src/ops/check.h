@@ -19,10 +19,10 @@ using Problem = std::optional<Error>;
 Problem check_dtype(std::string_view what, const Fact& fact, std::initializer_list<DType> allowed);
 Problem check_same_dtype(std::string_view what, const Fact& fact, DType expected);
 Problem check_rank(std::string_view what, const Fact& fact, int lowest, int highest);
-Problem check_shape(std::string_view what, const Fact& fact, const Shape& expected);
+Problem check_shape(std::string_view what, const Fact& fact, const OpenShape& expected);
 // One element: rank 0, or [1].
 Problem check_scalar(std::string_view what, const Fact& fact);
-Problem check_range(std::string_view what, std::int64_t value, std::int64_t lowest, std::int64_t highest);
+Problem check_range(std::string_view what, const Dim& value, std::int64_t lowest, std::int64_t highest);
 Problem check_finite(std::string_view what, float value);
 // Finite and above 0.
 Problem check_scale(std::string_view what, float value);
@@ -44,7 +44,7 @@ const Fact* fact_at(InputFacts inputs, std::size_t index);
 bool has_view(InputViews inputs, std::size_t index);
 
 // One output, or an error where the result has too many elements.
-Result<std::vector<Fact>> one_output(DType dtype, std::vector<std::int64_t> dims,
+Result<std::vector<Fact>> one_output(DType dtype, const std::vector<Dim>& dims,
                                      std::optional<QuantParams> quant = std::nullopt);
 
 }  // namespace octavo

@@ -238,14 +238,14 @@ Problem check_fields(const Stage& stage, DType to) {
       stage);
 }
 
-std::int64_t channels_of(const Shape& y) { return y.rank() == 0 ? 1 : y[y.rank() - 1]; }
+Dim channels_of(const OpenShape& y) { return y.rank() == 0 ? Dim(1) : y[y.rank() - 1]; }
 
 DType dtype_of_kind(StageOperand kind) {
   if (kind == StageOperand::channel_s32) return DType::s32;
   return kind == StageOperand::channel_f64 ? DType::f64 : DType::f32;
 }
 
-Problem check_operand(StageOperand kind, std::string_view what, const Fact* fact, const Shape& y) {
+Problem check_operand(StageOperand kind, std::string_view what, const Fact* fact, const OpenShape& y) {
   if (fact == nullptr) return shape_error(std::string(what), "no operand", "one");
   if (kind == StageOperand::table) return check_table(*fact, {DType::u8, DType::s8});
   if (kind == StageOperand::stored) {
@@ -256,16 +256,16 @@ Problem check_operand(StageOperand kind, std::string_view what, const Fact* fact
   }
   if (auto problem = check_dtype(what, *fact, {dtype_of_kind(kind)})) return problem;
   if (kind != StageOperand::row_f32)
-    return check_shape(what, *fact, fact->shape == Shape{1} ? Shape{1} : Shape{channels_of(y)});
-  const std::int64_t given = fact->shape.elements(), channels = channels_of(y);
-  const std::int64_t rows = channels == 0 ? 0 : y.elements() / channels;
-  if (given == rows || (given > 0 && rows % given == 0)) return std::nullopt;
+    return check_shape(what, *fact, is_same(fact->shape, Shape{1}) ? OpenShape{1} : OpenShape{channels_of(y)});
+  const Dim given = fact->shape.elements(), channels = channels_of(y);
+  const Dim rows = channels == 0 ? Dim(0) : y.elements() / channels;
+  if (is_same(given, rows) || (given > 0 && rows % given == 0)) return std::nullopt;
   return shape_error(std::string(what), "shape " + fact->shape.to_string(), "as many as divide the rows of the result");
 }
 
 }  // namespace
 
-Result<DType> infer_epilogue(const Epilogue& epilogue, EpilogueInput input, InputFacts operands, const Shape& y) {
+Result<DType> infer_epilogue(const Epilogue& epilogue, EpilogueInput input, InputFacts operands, const OpenShape& y) {
   Domain domain = input == EpilogueInput::sum    ? Domain::sum
                   : input == EpilogueInput::real ? Domain::real
                                                  : Domain::stored;

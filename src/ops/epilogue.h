@@ -332,7 +332,7 @@ inline constexpr EpilogueTrait kEndsInEpilogue{
 
 // The type of the result, or what does not fit: the order of stages, their numbers, their operands (facts from the
 // first one on) with a result of shape y.
-Result<DType> infer_epilogue(const Epilogue& epilogue, EpilogueInput input, InputFacts operands, const Shape& y);
+Result<DType> infer_epilogue(const Epilogue& epilogue, EpilogueInput input, InputFacts operands, const OpenShape& y);
 
 // The operator's operands from its `first` on; none where it has fewer.
 template <class Item>

@@ -38,9 +38,14 @@ std::int64_t Image::offset(std::int64_t position) const {
   return result;
 }
 
-std::vector<std::int64_t> image_dims(std::int64_t batch, std::int64_t channels, std::span<const std::int64_t> sizes,
-                                     Layout layout) {
-  std::vector<std::int64_t> dims{batch};
+ImageExtents ImageExtents::of(const OpenShape& shape, Layout layout) {
+  const bool is_first = layout == Layout::channels_first;
+  const Dim* const spatial = shape.begin() + (is_first ? 2 : 1);
+  return {shape[0], shape[is_first ? 1 : shape.rank() - 1], {spatial, spatial + shape.rank() - 2}};
+}
+
+std::vector<Dim> ImageExtents::dims(Layout layout) const {
+  std::vector<Dim> dims{batch};
   if (layout == Layout::channels_first) dims.push_back(channels);
   dims.insert(dims.end(), sizes.begin(), sizes.end());
   if (layout == Layout::channels_last) dims.push_back(channels);
@@ -64,7 +69,8 @@ const std::vector<Tap>& TapLister::at(std::int64_t position) {
   inside_padded_ = 1;
   for (std::size_t axis = 0; axis < starts_.size(); ++axis) {
     const std::int64_t room = image_.sizes[axis] + window_.pad_end[axis] - starts_[axis];
-    inside_padded_ *= std::min(window_.kernel[axis], (room + window_.dilations[axis] - 1) / window_.dilations[axis]);
+    inside_padded_ *=
+        std::min<std::int64_t>(window_.kernel[axis], (room + window_.dilations[axis] - 1) / window_.dilations[axis]);
   }
   add_axis(0, {.is_inside = true});
   return taps_;
@@ -96,61 +102,64 @@ void TapLister::add_axis(std::size_t axis, Tap tap) {
   }
 }
 
-Problem check_covers(const Window& window, std::span<const std::int64_t> input_sizes) {
+Problem check_covers(const Window& window, std::span<const Dim> input_sizes) {
   for (std::size_t i = 0; i < input_sizes.size(); ++i) {
-    const std::int64_t extent = window.extent(static_cast<int>(i));
+    const Dim extent = window.extent(static_cast<int>(i));
     const std::string axis = " (spatial axis " + std::to_string(i) + ")";
     if (input_sizes[i] < 1) return shape_error("x", "an empty image" + axis, "at least one position");
-    for (const std::int64_t pad : {window.pad_begin[i], window.pad_end[i]}) {
+    for (const Dim& pad : {window.pad_begin[i], window.pad_end[i]}) {
       if (pad >= extent)
-        return shape_error("padding", std::to_string(pad) + axis,
-                           "less than the window's " + std::to_string(extent) + " positions");
+        return shape_error("padding", to_string(pad) + axis,
+                           "less than the window's " + to_string(extent) + " positions");
     }
     const bool may_step_over = window.kernel[i] > 1 && window.dilations[i] > input_sizes[i];
     if (may_step_over)
       return shape_error("dilations", std::to_string(window.dilations[i]) + axis,
-                         "at most the image's size " + std::to_string(input_sizes[i]));
+                         "at most the image's size " + to_string(input_sizes[i]));
   }
   return std::nullopt;
 }
 
-Result<std::vector<std::int64_t>> pool_dims(const Window& window, const Shape& x, Layout layout, Rounding rounding) {
-  const Image image = Image::of(x, layout);
+Result<std::vector<Dim>> pool_dims(const Window& window, const OpenShape& x, Layout layout, Rounding rounding) {
+  ImageExtents image = ImageExtents::of(x, layout);
   auto sizes = output_sizes(window, image.sizes, rounding);
   if (!sizes) return std::move(sizes).errors();
   // A window may be larger than the image, but not than what can be counted.
   if (!checked_elements(window.kernel)) {
-    return shape_error("kernel", "a window of " + Shape(window.kernel).to_string(),
+    return shape_error("kernel", "a window of " + OpenShape(window.kernel).to_string(),
                        "at most " + std::to_string(kMaxElements) + " positions");
   }
   if (auto problem = check_covers(window, image.sizes)) return *problem;
-  return image_dims(image.batch, image.channels, *sizes, layout);
+  image.sizes = *std::move(sizes);
+  return image.dims(layout);
 }
 
-Result<std::vector<std::int64_t>> conv_dims(const ConvShapes& conv, const Shape& x, const Shape& w) {
+Result<std::vector<Dim>> conv_dims(const ConvShapes& conv, const OpenShape& x, const OpenShape& w) {
   if (x.rank() < 3) return shape_error("x", "rank " + std::to_string(x.rank()), "at least 3");
   if (w.rank() != x.rank())
     return shape_error("w", "rank " + std::to_string(w.rank()), "that of x, " + std::to_string(x.rank()));
   // An empty kernel could claim any size without the memory to show for it.
   if (w.elements() == 0) return shape_error("w", "shape " + w.to_string(), "at least one element");
-  const Image image = Image::of(x, conv.layout);
-  const Image kernel = Image::of(w, conv.layout);
+  ImageExtents image = ImageExtents::of(x, conv.layout);
+  const ImageExtents kernel = ImageExtents::of(w, conv.layout);
   auto sizes = output_sizes(conv.window, image.sizes, Rounding::floor);
   if (!sizes) return std::move(sizes).errors();
-  if (kernel.sizes != conv.window.kernel)
-    return shape_error("w", "shape " + w.to_string(), "a kernel of " + Shape(conv.window.kernel).to_string());
-  if (auto problem = check_range("groups", conv.groups, 1, std::max<std::int64_t>(1, kernel.batch))) return *problem;
-  if (kernel.batch % conv.groups != 0 || image.channels % conv.groups != 0) {
-    return shape_error(
-        "groups", std::to_string(conv.groups),
-        "a divisor of " + std::to_string(image.channels) + " and " + std::to_string(kernel.batch) + " channels");
+  if (!std::equal(kernel.sizes.begin(), kernel.sizes.end(), conv.window.kernel.begin(), conv.window.kernel.end()))
+    return shape_error("w", "shape " + w.to_string(), "a kernel of " + OpenShape(conv.window.kernel).to_string());
+  const std::int64_t channels = image.channels, results = kernel.batch;
+  if (auto problem = check_range("groups", conv.groups, 1, std::max<std::int64_t>(1, results))) return *problem;
+  if (results % conv.groups != 0 || channels % conv.groups != 0) {
+    return shape_error("groups", std::to_string(conv.groups),
+                       "a divisor of " + std::to_string(channels) + " and " + std::to_string(results) + " channels");
   }
-  if (kernel.channels != image.channels / conv.groups) {
-    return shape_error("w", std::to_string(kernel.channels) + " channels per group",
-                       std::to_string(image.channels / conv.groups) + " (x has " + std::to_string(image.channels) +
-                           " in " + std::to_string(conv.groups) + " groups)");
+  if (kernel.channels != channels / conv.groups) {
+    return shape_error("w", to_string(kernel.channels) + " channels per group",
+                       std::to_string(channels / conv.groups) + " (x has " + std::to_string(channels) + " in " +
+                           std::to_string(conv.groups) + " groups)");
   }
-  return image_dims(image.batch, kernel.batch, *sizes, conv.layout);
+  image.sizes = *std::move(sizes);
+  image.channels = results;
+  return image.dims(conv.layout);
 }
 
 }  // namespace octavo

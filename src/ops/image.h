@@ -29,9 +29,14 @@ struct Image {
   std::int64_t offset(std::int64_t position) const;
 };
 
-// Dimensions of an image tensor.
-std::vector<std::int64_t> image_dims(std::int64_t batch, std::int64_t channels, std::span<const std::int64_t> sizes,
-                                     Layout layout);
+// The extents of an image tensor, which may be open; rank at least 2.
+struct ImageExtents {
+  Dim batch, channels;
+  std::vector<Dim> sizes;  // spatial
+
+  static ImageExtents of(const OpenShape& shape, Layout layout);
+  std::vector<Dim> dims(Layout layout) const;
+};
 
 // One tap of a window at some output position.
 struct Tap {
@@ -64,10 +69,10 @@ class TapLister {
 };
 
 // Every window covers at least one position of the image; what pools need.
-Problem check_covers(const Window& window, std::span<const std::int64_t> input_sizes);
+Problem check_covers(const Window& window, std::span<const Dim> input_sizes);
 
 // Facts of a pool whose x has rank 3 or more: the output's dimensions.
-Result<std::vector<std::int64_t>> pool_dims(const Window& window, const Shape& x, Layout layout, Rounding rounding);
+Result<std::vector<Dim>> pool_dims(const Window& window, const OpenShape& x, Layout layout, Rounding rounding);
 
 // Shapes of a convolution, checked: groups divide, channels agree, the kernel of w is that of the window. Gives the
 // output's dimensions.
@@ -76,7 +81,7 @@ struct ConvShapes {
   std::int64_t groups = 1;
   Layout layout = Layout::channels_first;
 };
-Result<std::vector<std::int64_t>> conv_dims(const ConvShapes& conv, const Shape& x, const Shape& w);
+Result<std::vector<Dim>> conv_dims(const ConvShapes& conv, const OpenShape& x, const OpenShape& w);
 
 }  // namespace octavo
 

@@ -97,7 +97,7 @@ void copy_strided(const ConstTensorView& x, const TensorView& y, std::span<const
   }
 }
 
-Fact moved_fact(const Fact& x, Shape shape) {
+Fact moved_fact(const Fact& x, OpenShape shape) {
   Fact y{.dtype = x.dtype, .shape = std::move(shape)};
   if (x.quant && x.quant->axis < 0) y.quant = x.quant;
   return y;

@@ -38,7 +38,7 @@ void copy_strided(const ConstTensorView& x, const TensorView& y, std::span<const
                   std::int64_t base);
 
 // The fact of x's elements under another shape: same type, and the same scale where it is one for the whole tensor.
-Fact moved_fact(const Fact& x, Shape shape);
+Fact moved_fact(const Fact& x, OpenShape shape);
 
 }  // namespace octavo
 

@@ -7,9 +7,9 @@
 namespace octavo {
 namespace {
 
-Shape leading(const Shape& shape) {
+OpenShape leading(const OpenShape& shape) {
   const auto dims = shape.dims();
-  return Shape(dims.first(dims.size() - static_cast<std::size_t>(std::min(2, shape.rank()))));
+  return OpenShape(dims.first(dims.size() - static_cast<std::size_t>(std::min(2, shape.rank()))));
 }
 
 // Row-major number, in a batch that broadcasts to `whole`, of the matrix that meets matrix `number` of the whole.
@@ -30,15 +30,15 @@ std::int64_t source_matrix(const Shape& batch, const Shape& whole, std::int64_t 
 
 }  // namespace
 
-Result<Product> Product::of(const Shape& a, const Shape& b) {
+Result<Product> Product::of(const OpenShape& a, const OpenShape& b) {
   if (a.rank() < 1) return shape_error("a", "a scalar", "rank 1 or more");
   if (b.rank() < 1) return shape_error("b", "a scalar", "rank 1 or more");
   Product product;
   product.k = a[a.rank() - 1];
-  const std::int64_t rows = b.rank() == 1 ? b[0] : b[b.rank() - 2];
+  const Dim rows = b.rank() == 1 ? b[0] : b[b.rank() - 2];
   if (rows != product.k)
-    return shape_error("b", std::to_string(rows) + " rows (shape " + b.to_string() + ")",
-                       std::to_string(product.k) + " (a is " + a.to_string() + ")");
+    return shape_error("b", to_string(rows) + " rows (shape " + b.to_string() + ")",
+                       to_string(product.k) + " (a is " + a.to_string() + ")");
   product.a_batch = leading(a);
   product.b_batch = leading(b);
   auto batch = broadcast(product.a_batch, product.b_batch);

@@ -6,7 +6,7 @@
 namespace octavo {
 namespace {
 
-bool is_one(const Shape& shape) { return shape.rank() == 0 || shape == Shape{1}; }
+bool is_one(const OpenShape& shape) { return shape.rank() == 0 || shape == Shape{1}; }
 
 }  // namespace
 
@@ -20,7 +20,7 @@ std::int64_t ScaleLayout::index_of(const Shape& x, std::int64_t element) const {
   return (element / (inner * x[at]) * blocks + position / block) * inner + element % inner;
 }
 
-Problem check_scales(const ScaleLayout& layout, const Shape& x, const Fact& scale, const Fact* zero_point) {
+Problem check_scales(const ScaleLayout& layout, const OpenShape& x, const Fact& scale, const Fact* zero_point) {
   if (auto problem = first_of({check_range("axis", layout.axis, -1, std::int64_t{x.rank()} - 1),
                                check_range("block", layout.block, 0, kMaxElements)}))
     return problem;
@@ -30,7 +30,7 @@ Problem check_scales(const ScaleLayout& layout, const Shape& x, const Fact& scal
     if (auto problem = check_scalar("scale", scale)) return problem;
   } else {
     const int axis = static_cast<int>(layout.axis);
-    Shape expected{x[axis]};
+    OpenShape expected{x[axis]};
     if (layout.block != 0) {
       expected = x;
       expected[axis] = (x[axis] + layout.block - 1) / layout.block;

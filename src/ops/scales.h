@@ -20,7 +20,7 @@ struct ScaleLayout {
 
 // The scale's shape fits x: one element for axis -1, [dim of axis], or x's shape with ceil(dim / block) along the axis.
 // zero_point (may be nullptr) has the same shape.
-Problem check_scales(const ScaleLayout& layout, const Shape& x, const Fact& scale, const Fact* zero_point);
+Problem check_scales(const ScaleLayout& layout, const OpenShape& x, const Fact& scale, const Fact* zero_point);
 
 // What the wire of a quantized type carries, where scale and zero point are known constants without blocks.
 std::optional<QuantParams> known_quant(const ScaleLayout& layout, const Fact& scale, const Fact* zero_point);

@@ -4,8 +4,9 @@
 namespace octavo {
 namespace {
 
-bool is_all(const std::vector<std::int64_t>& list, std::int64_t value) {
-  return std::all_of(list.begin(), list.end(), [&](std::int64_t entry) { return entry == value; });
+template <class Entry>
+bool is_all(const std::vector<Entry>& list, std::int64_t value) {
+  return std::all_of(list.begin(), list.end(), [&](const Entry& entry) { return entry == value; });
 }
 
 }  // namespace
@@ -25,13 +26,13 @@ bool covers_one_element(const Window& window) {
 }
 
 std::int64_t depth_of_weights(const Attrs&, InputFacts inputs) {
-  const Shape& weights = inputs[1]->shape;
-  return weights.rank() == 0 || weights[0] == 0 ? 0 : weights.elements() / weights[0];
+  const OpenShape& weights = inputs[1]->shape;
+  return weights.rank() == 0 || weights[0] == 0 ? 0 : (weights.elements() / weights[0]).example();
 }
 
 std::int64_t depth_of_rows(const Attrs&, InputFacts inputs) {
-  const Shape& rows = inputs[0]->shape;
-  return rows.rank() == 0 ? 1 : rows[rows.rank() - 1];
+  const OpenShape& rows = inputs[0]->shape;
+  return rows.rank() == 0 ? 1 : rows[rows.rank() - 1].example();
 }
 
 Axes without_axes(const Axes& axes, const std::vector<std::int64_t>& dropped) {
@@ -53,7 +54,8 @@ std::optional<Reordered> reordered_as_is(const Attrs& attrs, InputFacts, const A
 }
 
 Window with_unit_height(Window window) {
-  for (auto* ones : {&window.kernel, &window.strides, &window.dilations}) ones->insert(ones->begin(), 1);
+  for (auto* ones : {&window.strides, &window.dilations}) ones->insert(ones->begin(), 1);
+  window.kernel.insert(window.kernel.begin(), 1);
   for (auto* zeros : {&window.pad_begin, &window.pad_end}) zeros->insert(zeros->begin(), 0);
   return window;
 }

@@ -20,11 +20,11 @@ constexpr std::string_view name_of(Layout layout) {
 
 // One entry per spatial axis in each list. Padding is at least 0, strides and dilations at least 1.
 struct Window {
-  std::vector<std::int64_t> kernel;
+  std::vector<Dim> kernel;
   std::vector<std::int64_t> strides;
   std::vector<std::int64_t> dilations;
-  std::vector<std::int64_t> pad_begin;
-  std::vector<std::int64_t> pad_end;
+  std::vector<Dim> pad_begin;
+  std::vector<Dim> pad_end;
 
   bool operator==(const Window&) const = default;
   static constexpr auto fields() {
@@ -35,11 +35,11 @@ struct Window {
 
   int rank() const { return static_cast<int>(kernel.size()); }
   // Positions covered by the dilated kernel along an axis: (kernel - 1) * dilation + 1.
-  std::int64_t extent(int axis) const;
+  Dim extent(int axis) const;
 };
 
 // Strides and dilations 1, no padding.
-Window unit_window(std::vector<std::int64_t> kernel);
+Window unit_window(std::vector<Dim> kernel);
 
 enum class Rounding : std::uint8_t { floor = 0, ceil = 1 };
 constexpr int count_of(Rounding) { return 2; }
@@ -48,8 +48,7 @@ constexpr std::string_view name_of(Rounding rounding) { return rounding == Round
 // Checks the window itself and against the spatial sizes; gives the output sizes:
 // floor((in + begin + end - extent) / stride) + 1. With `ceil`, a window that would start in the end padding is
 // dropped. Errors name the list and what was found.
-Result<std::vector<std::int64_t>> output_sizes(const Window& window, std::span<const std::int64_t> input_sizes,
-                                               Rounding rounding);
+Result<std::vector<Dim>> output_sizes(const Window& window, std::span<const Dim> input_sizes, Rounding rounding);
 
 }  // namespace octavo
 

@@ -17,9 +17,9 @@ double fetch_ns(double bytes, double footprint, const Machine& machine) {
 }
 
 Fact without_batch(const Fact& fact) {
-  std::vector<std::int64_t> dims = fact.shape.to_vector();
+  std::vector<Dim> dims = fact.shape.to_vector();
   dims[0] = 1;
-  return {.dtype = fact.dtype, .shape = Shape(dims), .quant = fact.quant};
+  return {.dtype = fact.dtype, .shape = OpenShape(dims), .quant = fact.quant};
 }
 
 }  // namespace

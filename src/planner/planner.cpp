@@ -335,15 +335,18 @@ class Planner {
   }
 
   ValueIndex add_value(const Fact& own, Place place, std::uint64_t offset, std::string name) {
-    plan_.values.push_back(
-        {.place = place, .dtype = own.dtype, .shape = own.shape.to_vector(), .offset = offset, .scale = scale_of(own)});
+    plan_.values.push_back({.place = place,
+                            .dtype = own.dtype,
+                            .shape = fixed(own.shape.dims()),
+                            .offset = offset,
+                            .scale = scale_of(own)});
     plan_.report.values.push_back(std::move(name));
     return static_cast<ValueIndex>(plan_.values.size()) - 1;
   }
 
   // The value itself, or a view of it in the shape of `own`.
   ValueIndex seen_as(ValueIndex value, const Fact& own) {
-    std::vector<std::int64_t> shape = own.shape.to_vector();
+    std::vector<std::int64_t> shape = fixed(own.shape.dims());
     if (plan_.value(value).shape == shape) return value;
     const auto [it, is_new] = views_.try_emplace({value, shape}, kNoValue);
     if (!is_new) return it->second;

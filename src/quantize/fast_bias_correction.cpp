@@ -62,8 +62,8 @@ std::vector<std::vector<double>> mean_factors(const Graph& graph, const Node& pr
   if (conv == nullptr) return {mean};
   const ConvAttrs& attrs = *conv;
   const bool is_last = attrs.layout == Layout::channels_last;
-  const std::vector<std::int64_t> x = graph.fact(product.inputs[0]).shape.to_vector(),
-                                  y = graph.fact(product.outputs[0]).shape.to_vector();
+  const std::vector<std::int64_t> x = fixed(graph.fact(product.inputs[0]).shape.dims()),
+                                  y = fixed(graph.fact(product.outputs[0]).shape.dims());
   const std::size_t first_axis = is_last ? 1 : 2, rank = attrs.window.kernel.size();
   const std::vector<double> shares =
       inside(attrs.window, std::span(x).subspan(first_axis, rank), std::span(y).subspan(first_axis, rank));

@@ -260,8 +260,8 @@ TEST(Api, ProgressGoesThroughThePhasesInOrder) {
     if (phases.empty() || phases.back() != phase) phases.push_back(phase);
   };
   ASSERT_TRUE(compile(kDigits, options));
-  EXPECT_EQ(phases, (std::vector{Phase::planning, Phase::equalizing, Phase::calibrating, Phase::rounding,
-                                 Phase::correcting, Phase::tuning}));
+  EXPECT_EQ(phases, (std::vector{Phase::equalizing, Phase::calibrating, Phase::rounding, Phase::correcting,
+                                 Phase::planning, Phase::tuning}));
 }
 
 // The kind of the error where the call is stopped when it tells of `last`.

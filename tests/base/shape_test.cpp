@@ -31,11 +31,11 @@ TEST(Shape, CheckedElementsRefusesWhatCannotBe) {
 }
 
 TEST(Shape, Broadcast) {
-  EXPECT_EQ(broadcast({3, 1}, {4}), (Shape{3, 4}));
-  EXPECT_EQ(broadcast({}, {2, 2}), (Shape{2, 2}));
-  EXPECT_EQ(broadcast({1}, {0}), (Shape{0}));
-  EXPECT_EQ(broadcast({2}, {0}), std::nullopt);
-  EXPECT_EQ(broadcast({2, 3}, {3, 3}), std::nullopt);
+  EXPECT_EQ(broadcast(Shape{3, 1}, {4}), (Shape{3, 4}));
+  EXPECT_EQ(broadcast(Shape{}, {2, 2}), (Shape{2, 2}));
+  EXPECT_EQ(broadcast(Shape{1}, {0}), (Shape{0}));
+  EXPECT_EQ(broadcast(Shape{2}, {0}), std::nullopt);
+  EXPECT_EQ(broadcast(Shape{2, 3}, {3, 3}), std::nullopt);
 }
 
 TEST(Shape, NormalizeAxis) {

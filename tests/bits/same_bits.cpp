@@ -64,8 +64,9 @@ std::vector<v1::CompiledModel> compile_batches(const Subject& subject, const std
   if (!subject.batch_is_free) return {*one};
   const v1::ModelInfo info = one->info();
   for (const v1::TensorInfo& input : info.plans[0].inputs) {
-    options.shapes[input.name] = input.shape;
-    options.shapes[input.name][0] *= kRows;
+    std::vector<Extent>& shape = options.shapes[input.name];
+    shape.assign(input.shape.begin(), input.shape.end());
+    shape[0] = input.shape[0] * kRows;
   }
   const auto many = compile_or_fail(subject.path, options);
   if (!many) return {};

@@ -47,7 +47,7 @@ Result<ImportedModel> import_bound(const NodeTest& test, const DataSet& data, st
   for (std::size_t i = 0; i < data.inputs.size(); ++i) {
     const auto& [name, tensor] = data.inputs[i];
     if (i >= first_bound) options.bound_inputs[name] = tensor;
-    else options.shapes[name] = tensor.shape();
+    else options.shapes[name].assign(tensor.shape().begin(), tensor.shape().end());
   }
   return import_model(test.model_path, options);
 }

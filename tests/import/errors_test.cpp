@@ -254,8 +254,8 @@ TEST(ImportErrors, SymbolicDimensionsAskForShapes) {
   EXPECT_EQ(message_of(builder.import(), ErrorKind::usage),
             "test.onnx: input 'x': found shape 1x3xNxN, expected known dimensions. Give them with --shape x=..., for "
             "example 1x3x224x224");
-  EXPECT_TRUE(builder.import({.shapes = {{"x", Shape{1, 3, 8, 8}}}}));
-  EXPECT_NE(message_of(builder.import({.shapes = {{"z", Shape{1}}}}), ErrorKind::usage).find("x"), std::string::npos);
+  EXPECT_TRUE(builder.import({.shapes = {{"x", {1, 3, 8, 8}}}}));
+  EXPECT_NE(message_of(builder.import({.shapes = {{"z", {1}}}}), ErrorKind::usage).find("x"), std::string::npos);
   auto fixed = with_input();
   fixed.node({"Relu", {"x"}, {"y"}});
   EXPECT_NE(message_of(fixed.import({.batch = 4}), ErrorKind::usage).find("batch of 4"), std::string::npos);

@@ -153,10 +153,10 @@ TEST(Pt2, QuantizeNodesCarryProfileAndRange) {
 
 TEST(Pt2, BatchAndShapeBindTheSymbol) {
   EXPECT_EQ(imported("pt2e.pt2", 5).graph.fact(imported("pt2e.pt2", 5).graph.outputs()[0]).shape, (Shape{5, 5}));
-  const auto shaped = import_model(path_of("pt2e.pt2"), {.shapes = {{"x", Shape{3, 3, 16, 16}}}});
+  const auto shaped = import_model(path_of("pt2e.pt2"), {.shapes = {{"x", {3, 3, 16, 16}}}});
   ASSERT_TRUE(shaped.ok()) << to_string(shaped.errors());
   EXPECT_EQ(shaped->graph.fact(shaped->graph.outputs()[0]).shape, (Shape{3, 5}));
-  const auto other = import_model(path_of("pt2e.pt2"), {.shapes = {{"x", Shape{3, 3, 17, 16}}}});
+  const auto other = import_model(path_of("pt2e.pt2"), {.shapes = {{"x", {3, 3, 17, 16}}}});
   ASSERT_FALSE(other.ok());
   EXPECT_EQ(other.errors()[0].kind, ErrorKind::usage);
   EXPECT_NE(to_string(other.errors()).find("s77x3x16x16"), std::string::npos) << to_string(other.errors());

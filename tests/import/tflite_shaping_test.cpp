@@ -152,7 +152,7 @@ TEST(TfliteBlocks, ConvolutionBetweenThemIsDilated) {
   ASSERT_EQ(model->graph.node_count(), 2) << to_string(model->graph);
   const auto& conv = model->graph.node(model->graph.order()[0]).attrs.as<ConvAttrs>();
   EXPECT_EQ(conv.window.dilations, (std::vector<std::int64_t>{2, 2}));
-  EXPECT_EQ(conv.window.pad_begin, (std::vector<std::int64_t>{2, 2}));
+  EXPECT_EQ(conv.window.pad_begin, (std::vector<Dim>{2, 2}));
   const auto answer = answers(builder, {floats({1, 4, 4, 1}, ramp(16))});
   ASSERT_EQ(answer[0].shape(), (Shape{1, 4, 4, 1}));
   // The first: 5 * 1 + 6 * 3 + 8 * 9 + 9 * 11.

@@ -158,9 +158,9 @@ inline Problem make_problem(const Case& c, unsigned seed) {
   Problem p{.attrs = attrs_of(c),
             .x_shape = {c.batch, c.height, c.width, c.channels},
             .w_shape = {c.out_channels, c.kernel_h, c.kernel_w, c.channels / c.groups}};
-  const auto out = output_sizes(p.attrs.window, std::vector<std::int64_t>{c.height, c.width}, Rounding::floor);
+  const auto out = output_sizes(p.attrs.window, std::vector<Dim>{c.height, c.width}, Rounding::floor);
   EXPECT_TRUE(out.ok()) << describe(c);
-  p.y_shape = {c.batch, (*out)[0], (*out)[1], c.out_channels};
+  p.y_shape = Shape{c.batch, (*out)[0], (*out)[1], c.out_channels};
   p.y_type = c.has_table ? c.table_type : c.to;
   p.x.resize(static_cast<std::size_t>(p.x_shape.elements()));
   for (auto& v : p.x) v = extreme_or_random<std::uint8_t>(random, 0, 255);

@@ -119,8 +119,7 @@ TEST(MoveKernels, Transpose) {
   EXPECT_TRUE(kernels_missing(ran, "transpose_").empty());
 }
 
-ResizeAttrs resize_attrs(ResizeMode mode, ResizeCoordinates coordinates, const Shape& x,
-                         std::vector<std::int64_t> sizes) {
+ResizeAttrs resize_attrs(ResizeMode mode, ResizeCoordinates coordinates, const Shape& x, std::vector<Dim> sizes) {
   ResizeAttrs attrs{.mode = mode, .coordinates = coordinates, .sizes = std::move(sizes)};
   for (int axis = 0; axis < x.rank(); ++axis)
     attrs.scales.push_back(static_cast<float>(attrs.sizes[static_cast<std::size_t>(axis)]) /
@@ -139,8 +138,7 @@ TEST(MoveKernels, Resize) {
   for (DType dtype : {DType::u8, DType::s8, DType::f32}) {
     for (int coordinates = 0; coordinates < count_of(ResizeCoordinates{}); ++coordinates) {
       for (ResizeMode mode : {ResizeMode::nearest, ResizeMode::linear}) {
-        for (const auto& sizes :
-             {std::vector<std::int64_t>{2, 10, 12, 19}, {2, 3, 4, 19}, {2, 5, 11, 7}, {2, 5, 6, 19}}) {
+        for (const auto& sizes : {std::vector<Dim>{2, 10, 12, 19}, {2, 3, 4, 19}, {2, 5, 11, 7}, {2, 5, 6, 19}}) {
           ran.merge(check(kResize, resize_attrs(mode, static_cast<ResizeCoordinates>(coordinates), x, sizes),
                           {random_tensor(random, dtype, x)}));
         }

@@ -132,7 +132,7 @@ Case conv_case(const ConvShape& shape, UnaryAttrs activation, bool has_bias, boo
       random_floats(random, {shape.oc, shape.window.kernel[0], shape.window.kernel[1], shape.ic / shape.groups}),
       has_bias ? random_floats(random, {shape.oc}) : Tensor()};
   if (has_residual) {
-    const auto sizes = output_sizes(shape.window, std::vector<std::int64_t>{shape.h, shape.w}, Rounding::floor);
+    const auto sizes = output_sizes(shape.window, std::vector<Dim>{shape.h, shape.w}, Rounding::floor);
     test.inputs.push_back(random_floats(random, {shape.n, (*sizes)[0], (*sizes)[1], shape.oc}));
   }
   return test;
@@ -378,7 +378,7 @@ TEST(OnednnLayout, NumbersSayTheLayout) {
 // Slices must cover every output row once and read what the whole convolution reads.
 TEST(OnednnSlices, CoverTheImage) {
   for (const ConvShape& shape : conv_shapes()) {
-    const auto sizes = *output_sizes(shape.window, std::vector<std::int64_t>{shape.h, shape.w}, Rounding::floor);
+    const auto sizes = *output_sizes(shape.window, std::vector<Dim>{shape.h, shape.w}, Rounding::floor);
     const Shape x{shape.n, shape.h, shape.w, shape.ic};
     const Shape y{shape.n, sizes[0], sizes[1], shape.oc};
     const ConvSize size = ConvSize::of({.window = shape.window, .groups = shape.groups}, x, y);

@@ -55,7 +55,7 @@ TEST(ChannelsLast, ATurnedImageIsResizedInItsOwnOrder) {
   b.output(
       b.add(kResize, ResizeAttrs{.mode = ResizeMode::linear, .sizes = {1, 6, 5, 4}, .scales = {1, 2, 0.625f, 1}}, {x}));
   change(b.graph);
-  EXPECT_EQ(first(b.graph, kResize).attrs.as<ResizeAttrs>().sizes, (std::vector<std::int64_t>{1, 6, 5, 4}));
+  EXPECT_EQ(first(b.graph, kResize).attrs.as<ResizeAttrs>().sizes, (std::vector<Dim>{1, 6, 5, 4}));
 }
 
 TEST(ChannelsLast, ShuffleStaysOnTheLastAxis) {

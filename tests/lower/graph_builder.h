@@ -66,8 +66,8 @@ class GraphBuilder {
     return add(kUnary, UnaryAttrs{kind, alpha, beta}, {x});
   }
   ValueId binary(BinaryKind kind, ValueId a, ValueId b) { return add(kBinary, BinaryAttrs{kind}, {a, b}); }
-  ValueId conv(ValueId x, ValueId w, std::vector<std::int64_t> kernel, Layout layout, ValueId bias = {},
-               std::int64_t groups = 1, std::int64_t pad = 0) {
+  ValueId conv(ValueId x, ValueId w, std::vector<Dim> kernel, Layout layout, ValueId bias = {}, std::int64_t groups = 1,
+               std::int64_t pad = 0) {
     Window window = unit_window(std::move(kernel));
     for (auto& entry : window.pad_begin) entry = pad;
     for (auto& entry : window.pad_end) entry = pad;

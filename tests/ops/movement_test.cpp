@@ -71,8 +71,7 @@ TEST(Reshape, KeepsElements) {
   EXPECT_EQ(values<std::int32_t>(run(kReshape, ReshapeAttrs{{3, 2}}, {iota<std::int32_t>({2, 3})})),
             (Ints{0, 1, 2, 3, 4, 5}));
   EXPECT_EQ(run(kReshape, ReshapeAttrs{{}}, {iota<float>({1, 1})}).shape(), Shape{});
-  for (const std::vector<std::int64_t>& shape :
-       std::vector<std::vector<std::int64_t>>{{-1, 6}, {-2, -3}, {7}, {kMax, kMax}, {}}) {
+  for (const std::vector<Dim>& shape : std::vector<std::vector<Dim>>{{-1, 6}, {-2, -3}, {7}, {kMax, kMax}, {}}) {
     EXPECT_TRUE(refuses(kReshape, ReshapeAttrs{shape}, {fact(DType::f32, {2, 3})}));
   }
 }
@@ -176,8 +175,7 @@ TEST(Cast, TruncatesSaturatesAndWraps) {
 TEST(Expand, RepeatsAxesOfOne) {
   EXPECT_EQ(values<std::int32_t>(run(kExpand, ExpandAttrs{{2, 2, 2}}, {iota<std::int32_t>({2, 1})})),
             (Ints{0, 0, 1, 1, 0, 0, 1, 1}));
-  for (const std::vector<std::int64_t>& shape :
-       std::vector<std::vector<std::int64_t>>{{3, 3}, {2}, {2, -1}, {kMax, 2, kMax}, {}}) {
+  for (const std::vector<Dim>& shape : std::vector<std::vector<Dim>>{{3, 3}, {2}, {2, -1}, {kMax, 2, kMax}, {}}) {
     EXPECT_TRUE(refuses(kExpand, ExpandAttrs{shape}, {fact(DType::f32, {2, 1})}));
   }
 }

@@ -80,7 +80,7 @@ TEST(Resize, RefusesWhatDoesNotFit) {
   EXPECT_FALSE(refuses(kResize, changed([](auto&) {}), {x}));
   EXPECT_TRUE(refuses(kResize, changed([](auto& a) { a.sizes = {0}; }), {x}));
   EXPECT_TRUE(refuses(kResize, changed([](auto& a) { a.sizes = {kMaxElements + 1}; }), {x}));
-  EXPECT_TRUE(refuses(kResize, changed([](auto& a) { a.scales = {0.0f}; }), {x}));
+  EXPECT_TRUE(refuses(kResize, changed([](auto& a) { a.scales = {-1.0f}; }), {x}));
   EXPECT_TRUE(refuses(kResize, changed([](auto& a) { a.scales = {}; }), {x}));
   EXPECT_TRUE(refuses(kResize, changed([](auto& a) { a.roi = {0.0f, 1.0f}; }), {x}));
   EXPECT_TRUE(refuses(kResize, changed([](auto& a) { a.coordinates = ResizeCoordinates::tf_crop_and_resize; }), {x}));

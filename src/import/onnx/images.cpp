@@ -105,14 +105,12 @@ Integers all_axes(int rank) {
   return axes;
 }
 
-// Sizes from scales, by f32 arithmetic as ONNX Runtime does it: 0.7f * 10 is 7.
 void set_scales(NodeReader& in, ResizeArgs& args, const std::vector<float>& scales) {
   if (scales.size() != args.axes.size())
     in.fail("scales", std::to_string(scales.size()) + " numbers", std::to_string(args.axes.size()));
   for (std::size_t i = 0; i < scales.size() && !in.failed(); ++i) {
     if (!is_scale(scales[i]) || scales[i] >= 1e9f) in.fail("scales", print(scales[i]), "a finite number above 0");
-    const auto size = static_cast<float>(in.shape(args.x)[static_cast<int>(args.axes[i])]);
-    args.sizes.values.push_back(in.failed() ? 0 : static_cast<std::int64_t>(std::floor(size * scales[i])));
+    if (!in.failed()) args.sizes.values.push_back(scaled(in.shape(args.x)[static_cast<int>(args.axes[i])], scales[i]));
   }
   args.scales = scales;
 }

@@ -99,8 +99,12 @@ std::shared_ptr<const Tensor> NodeReader::list_at(int index, std::string_view na
 }
 
 Numbers NodeReader::constant_integers(int index, std::string_view name) {
-  const auto list = list_at(index, name, is_integer, "a list of integers");
-  return {list == nullptr ? Integers{} : to_int64s(list->view()), quoted("input", name)};
+  const ValueId list = value(index, name);
+  if (list.exists() && fact(list).extents == nullptr) {
+    const auto numbers = list_at(index, name, is_integer, "a list of integers");
+    return {numbers == nullptr ? Integers{} : to_int64s(numbers->view()), quoted("input", name)};
+  }
+  return {extents_of(list, has(index) ? node_.input(index) : ""), quoted("input", name)};
 }
 
 std::vector<float> NodeReader::constant_floats(int index, std::string_view name) {

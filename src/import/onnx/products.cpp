@@ -221,9 +221,9 @@ ValueId softmax_of(NodeReader& in, ValueId x, bool is_along_one_axis, const Numb
                    std::string_view suffix) {
   const auto from = static_cast<int>(in.axis(axis, in.rank(x)));
   if (in.failed()) return {};
-  const Shape shape = in.shape(x);
-  const std::int64_t after = shape.elements(from + 1, shape.rank());
-  if (is_along_one_axis || after == 1) return softmax(in, x, from, kind, suffix);
+  const OpenShape shape = in.shape(x);
+  const Dim after = shape.elements(from + 1, shape.rank());
+  if (is_along_one_axis || is_one(after)) return softmax(in, x, from, kind, suffix);
   const ValueId flat = in.reshape(x, {shape.elements(0, from), shape[from] * after}, "flat");
   return in.reshape(softmax(in, flat, 1, kind, "softmax"), shape.to_vector(), suffix);
 }

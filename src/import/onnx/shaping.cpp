@@ -103,7 +103,7 @@ ValueId read_slice(NodeReader& in) {
   for (std::size_t i = 0; i < axes.size(); ++i) {
     if (steps[i] == 0) return in.fail("steps", "0", "another number");
     Range& range = ranges[static_cast<std::size_t>(axes[i])];
-    range = range_of_slice(range.size, starts[i], ends[i], steps[i]);
+    range = range_of_slice(range.size, starts[i], ends[i], steps[i].fixed());
   }
   return slice(in, x, ranges);
 }
@@ -123,13 +123,12 @@ ValueId read_split(NodeReader& in) {
                    std::to_string(in.output_count()) + ", the number of outputs");
   const auto normal = static_cast<int>(in.axis(axis, in.rank(x)));
   if (in.failed()) return {};
-  const std::int64_t dim = in.shape(x)[normal];
+  const Dim dim = in.shape(x)[normal];
   if (dim % parts != 0 && !may_have_rest)
-    return in.fail("outputs", std::to_string(parts) + " equal parts of " + std::to_string(dim),
-                   "a number that divides");
-  const std::int64_t size = (dim + parts - 1) / parts;
-  Integers sizes;
-  for (std::int64_t i = 0; i < parts; ++i) sizes.push_back(std::clamp<std::int64_t>(dim - i * size, 0, size));
+    return in.fail("outputs", std::to_string(parts) + " equal parts of " + to_string(dim), "a number that divides");
+  const Dim size = (dim + parts - 1) / parts;
+  Extents sizes;
+  for (std::int64_t i = 0; i < parts; ++i) sizes.push_back(smaller(larger(dim - i * size, 0), size));
   split(in, x, axis, sizes);
   return {};
 }
@@ -150,18 +149,12 @@ ValueId read_pad(NodeReader& in) {
       in.opset() < 11 ? in.scalar_like(args.x, in.number("value", 0.0f), "value") : in.optional(2, "constant_value");
   if (in.has(3)) args.axes = in.axes(in.constant_integers(3, "axes"), in.rank(args.x));
   const auto half = static_cast<std::ptrdiff_t>((pads.size() + 1) / 2);
-  args.begin = {Integers(pads.begin(), pads.begin() + half), pads.place};
-  args.end = {Integers(pads.begin() + half, pads.end()), pads.place};
+  args.begin = {Extents(pads.begin(), pads.begin() + half), pads.place};
+  args.end = {Extents(pads.begin() + half, pads.end()), pads.place};
   return pad(in, args);
 }
 
 // ---- constants, and what is constant because every shape is known ----
-
-// An empty one, the shape of a scalar, has no memory to copy.
-ValueId add_list(NodeReader& in, const Integers& values) {
-  if (values.empty()) return in.constant(Tensor(DType::s64, Shape{0}), "value");
-  return in.constant(Tensor::of<std::int64_t>(Shape{static_cast<std::int64_t>(values.size())}, values), "value");
-}
 
 // Records the errors of a tensor inside a node.
 ValueId add_tensor(NodeReader& in, const onnx::TensorProto& proto) {
@@ -177,7 +170,7 @@ ValueId add_tensor(NodeReader& in, const onnx::TensorProto& proto) {
 ValueId read_constant(NodeReader& in) {
   if (const auto* tensor = in.tensor("value")) return add_tensor(in, *tensor);
   if (in.has("value_int")) return in.constant(Tensor::scalar<std::int64_t>(in.integer("value_int", 0)), "value");
-  if (in.has("value_ints")) return add_list(in, in.integers("value_ints"));
+  if (in.has("value_ints")) return in.extents(in.integers("value_ints").values, "value");
   if (in.has("value_float")) return in.constant(Tensor::scalar<float>(in.number("value_float", 0.0f)), "value");
   if (in.has("value_floats")) {
     const std::vector<float> values = in.numbers("value_floats");
@@ -223,13 +216,13 @@ ValueId read_range(NodeReader& in) {
 
 ValueId read_shape(NodeReader& in) {
   const ValueId x = in.value(0);
-  const Range part = range_of_slice(in.rank(x), in.integer("start", 0), in.integer("end", kFar), 1);
-  Integers dims = in.shape(x).to_vector();
-  return add_list(in, Integers(dims.begin() + part.start, dims.begin() + part.start + part.size));
+  const Range part = range_of_slice(in.rank(x), in.integer("start", 0).value, in.integer("end", kFar).value, 1);
+  const Dim* const first = in.shape(x).begin() + part.start.fixed();
+  return in.extents({first, first + part.size.fixed()}, "value");
 }
 
 ValueId read_size(NodeReader& in) {
-  return in.constant(Tensor::scalar<std::int64_t>(in.shape(in.value(0)).elements()), "value");
+  return in.reshape(in.extents({in.shape(in.value(0)).elements()}, "list"), {}, "value");
 }
 
 constexpr Operator kTable[] = {

@@ -119,7 +119,7 @@ ValueId read_prelu(NodeReader& in) {
   const ValueId x = in.value("self"), slope = in.value("weight");
   in.require_rank(slope, 0, 1);
   if (in.failed()) return {};
-  Integers dims(static_cast<std::size_t>(std::max(in.rank(x) - 1, 1)), 1);
+  Extents dims(static_cast<std::size_t>(std::max(in.rank(x) - 1, 1)), 1);
   dims[0] = in.shape(slope).elements();
   return in.binary(B::prelu, x, in.reshape(slope, dims, "slope"));
 }
@@ -161,7 +161,7 @@ ValueId read_check(NodeReader& in) {
   return in.output_size(0);
 }
 
-// ---- numbers that depend on sizes: all are known here, because the inputs' shapes are ----
+// ---- numbers that depend on sizes: numbers, or open extents ----
 
 ValueId read_size(NodeReader& in) {
   const ValueId x = in.value("self");
@@ -171,18 +171,20 @@ ValueId read_size(NodeReader& in) {
 
 ValueId read_size_arithmetic(NodeReader& in) {
   const std::string_view name = in.overload();
-  const std::int64_t a = in.integer("a"), b = in.integer("b");
+  const Dim a = in.extent("a"), b = in.extent("b");
   // Sizes are not negative, and what is made of them stays a size.
   if ((name == "floordiv" || name == "mod") && (b <= 0 || a < 0))
-    return in.fail("argument 'b'", std::to_string(a) + " and " + std::to_string(b), "sizes");
-  std::int64_t result = 0;
-  bool is_beyond = false;
-  if (name == "add") is_beyond = __builtin_add_overflow(a, b, &result);
-  else if (name == "sub") is_beyond = __builtin_sub_overflow(a, b, &result);
-  else if (name == "mul") is_beyond = __builtin_mul_overflow(a, b, &result);
-  else result = name == "mod" ? a % b : a / b;
-  if (is_beyond) return in.fail("", std::to_string(a) + " and " + std::to_string(b), "a result of 64 bits");
-  return in.output_size(result);
+    return in.fail("argument 'b'", to_string(a) + " and " + to_string(b), "sizes");
+  std::int64_t unused = 0;
+  const std::int64_t x = a.example(), y = b.example();
+  const bool is_beyond = name == "add"   ? __builtin_add_overflow(x, y, &unused)
+                         : name == "sub" ? __builtin_sub_overflow(x, y, &unused)
+                                         : name == "mul" && __builtin_mul_overflow(x, y, &unused);
+  if (is_beyond) return in.fail("", to_string(a) + " and " + to_string(b), "a result of 64 bits");
+  if (name == "add") return in.output_size(a + b);
+  if (name == "sub") return in.output_size(a - b);
+  if (name == "mul") return in.output_size(a * b);
+  return in.output_size(name == "mod" ? a % b : a / b);
 }
 
 constexpr Aliasing kFresh = Aliasing::fresh, kView = Aliasing::view, kSame = Aliasing::same;

@@ -67,15 +67,23 @@ ValueId read_adaptive_average_pool(NodeReader& in) {
   const Numbers sizes = in.per_axis("output_size", 2);
   in.require_rank(x, 4, 4);
   if (in.failed()) return {};
+  if (sizes.size() == 2 && sizes[0] == 1 && sizes[1] == 1)
+    return global_pool(in, x, ReduceKind::mean, Layout::channels_first);
   const std::int64_t height = in.shape(x)[2], width = in.shape(x)[3];
   if (sizes.size() != 2 || sizes[0] < 1 || sizes[1] < 1 || height % sizes[0] != 0 || width % sizes[1] != 0 ||
       height == 0 || width == 0)
     return in.unsupported(sizes.place, print(sizes.values) + " of an image of " + in.shape(x).to_string(),
                           "sizes that divide the image's");
   if (sizes[0] == height && sizes[1] == width) return x;
-  if (sizes[0] == 1 && sizes[1] == 1) return global_pool(in, x, ReduceKind::mean, Layout::channels_first);
   const Integers kernel{height / sizes[0], width / sizes[1]};
   return average_pool(in, {.x = x, .window = {.kernel = kernel, .strides = kernel}});
+}
+
+// In f64, as PyTorch computes it.
+Dim scaled_exactly(const Dim& size, double scale) {
+  if (!size.is_number()) return scaled(size, static_cast<float>(scale));
+  const double wanted = std::floor(static_cast<double>(size.example()) * scale);
+  return wanted >= 1.0 && wanted <= static_cast<double>(kMaxElements) ? static_cast<std::int64_t>(wanted) : 0;
 }
 
 template <ResizeMode mode>
@@ -97,16 +105,15 @@ ValueId read_upsample(NodeReader& in) {
   if (in.failed()) return {};
   if ((args.sizes.size() != 2 && !args.sizes.empty()) || scales.size() != 2)
     return in.fail(args.sizes.place, print(args.sizes.values), "2 sizes, or 2 scales");
-  const Integers given = args.sizes;
-  args.sizes.values.clear();
+  const Extents given = std::exchange(args.sizes.values, {});
   for (std::size_t i = 0; i < 2; ++i) {
-    const auto size = static_cast<double>(in.shape(args.x)[static_cast<int>(i) + 2]);
-    const double wanted = given.empty() ? std::floor(size * scales[i]) : static_cast<double>(given[i]);
-    if (size < 1.0 || !(wanted >= 1.0 && wanted <= static_cast<double>(kMaxElements)))
+    const Dim size = in.shape(args.x)[static_cast<int>(i) + 2];
+    const Dim wanted = given.empty() ? scaled_exactly(size, scales[i]) : given[i];
+    if (size < 1 || wanted < 1 || wanted > kMaxElements)
       return in.fail(args.sizes.place, print(given), "sizes above 0 for an image that is not empty");
-    args.sizes.values.push_back(static_cast<std::int64_t>(wanted));
+    args.sizes.values.push_back(wanted);
     // A scale that is given is used as it is, else that of the sizes.
-    args.scales.push_back(static_cast<float>(scales[i] > 0.0 ? scales[i] : wanted / size));
+    args.scales.push_back(scales[i] > 0.0 ? static_cast<float>(scales[i]) : ratio(wanted, size));
   }
   return resize(in, args);
 }
@@ -117,12 +124,12 @@ ValueId read_channel_shuffle(NodeReader& in) {
   const Number groups = in.integer("groups");
   in.require_rank(x, 3, kMaxRank - 1);
   if (in.failed()) return {};
-  const Integers dims = in.shape(x).to_vector();
-  if (groups < 1 || dims[1] % groups != 0)
-    return in.fail(groups.place, std::to_string(groups.value), "a divisor of " + std::to_string(dims[1]));
-  Integers apart = dims;
-  apart[1] = groups;
-  apart.insert(apart.begin() + 2, dims[1] / groups);
+  const Extents dims = in.shape(x).to_vector();
+  if (groups < 1 || dims[1] % groups.value != 0)
+    return in.fail(groups.place, std::to_string(groups.value), "a divisor of " + to_string(dims[1]));
+  Extents apart = dims;
+  apart[1] = groups.value;
+  apart.insert(apart.begin() + 2, dims[1] / groups.value);
   return in.reshape(swap_axes(in, in.reshape(x, apart, "apart"), 1, 2, "turned"), dims);
 }
 

@@ -114,7 +114,7 @@ class Importer {
       return building_.report(ErrorKind::unsupported, place, "elements of type " + torch_type_name(meta->second.type),
                               "integers, floats or bool");
     DeclaredInput input{.name = name, .dtype = *dtype, .dims = std::vector<DeclaredDim>{}};
-    for (const Dim& dim : meta->second.sizes) {
+    for (const ProgramDim& dim : meta->second.sizes) {
       DeclaredDim& made = input.dims->emplace_back(DeclaredDim{.size = dim.value, .symbol = dim.expression});
       const auto range = program_.ranges.find(dim.expression);
       if (dim.expression.empty() || range == program_.ranges.end()) continue;
@@ -126,10 +126,10 @@ class Importer {
     wire->value = building_.add_input(input);
   }
 
-  static bool agrees(const TensorMeta& meta, DType dtype, const Shape& shape) {
+  static bool agrees(const TensorMeta& meta, DType dtype, const OpenShape& shape) {
     if (dtype_of_torch(meta.type) != dtype || static_cast<int>(meta.sizes.size()) != shape.rank()) return false;
     for (int i = 0; i < shape.rank(); ++i) {
-      const Dim& dim = meta.sizes[static_cast<std::size_t>(i)];
+      const ProgramDim& dim = meta.sizes[static_cast<std::size_t>(i)];
       if (dim.expression.empty() && dim.value != shape[i]) return false;
     }
     return true;
@@ -137,7 +137,7 @@ class Importer {
 
   static std::string declared(const TensorMeta& meta) {
     std::string dims;
-    for (const Dim& dim : meta.sizes)
+    for (const ProgramDim& dim : meta.sizes)
       dims += (dims.empty() ? "" : "x") + (dim.expression.empty() ? std::to_string(dim.value) : dim.expression);
     return "what the program says, " + torch_type_name(meta.type) + " " + dims;
   }

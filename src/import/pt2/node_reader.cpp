@@ -103,7 +103,7 @@ std::shared_ptr<const Tensor> NodeReader::constant_of(std::string_view name) {
   return failed() ? nullptr : data;
 }
 
-std::int64_t NodeReader::resolve(const SymInt& number, std::string_view name) {
+Dim NodeReader::resolve(const SymInt& number, std::string_view name) {
   if (number.name.empty()) return number.value;
   const auto found = building_.sizes.find(number.name);
   if (found != building_.sizes.end()) return found->second;
@@ -118,7 +118,13 @@ Number NodeReader::integer(std::string_view name) {
 
 Number NodeReader::integer(std::string_view name, std::int64_t fallback) {
   const auto* number = find<SymInt>(name, "an integer");
-  return {number == nullptr ? fallback : resolve(*number, name), argument(name)};
+  return {number == nullptr ? fallback : resolve(*number, name).fixed(), argument(name)};
+}
+
+Dim NodeReader::extent(std::string_view name) {
+  const auto* number = find<SymInt>(name, "an integer");
+  if (number == nullptr) fail(argument(name), "none", "an integer");
+  return number == nullptr ? Dim(0) : resolve(*number, name);
 }
 
 Numbers NodeReader::integers(std::string_view name, Integers fallback) {
@@ -177,7 +183,7 @@ DType NodeReader::element_type(std::string_view name, DType fallback) {
   return known.value_or(fallback);
 }
 
-ValueId NodeReader::output_size(std::int64_t size) {
+ValueId NodeReader::output_size(const Dim& size) {
   if (failed()) return {};
   made_size_ = true;
   if (!node_.outputs.empty() && !node_.outputs[0].empty()) building_.sizes[node_.outputs[0]] = size;

@@ -28,8 +28,8 @@ struct Wire {
 struct Building : GraphBuilder {
   using GraphBuilder::GraphBuilder;
   std::map<std::string, Wire> wires;
-  std::vector<int> versions;                  // by storage: how often it was written in place
-  std::map<std::string, std::int64_t> sizes;  // names that stand for a number
+  std::vector<int> versions;         // by storage: how often it was written in place
+  std::map<std::string, Dim> sizes;  // names that stand for a number
   bool is_quantized = false;
   std::map<int, double>
       exact_numbers;  // by index of a scalar constant: the number that the program gave, which f32 rounds
@@ -63,6 +63,8 @@ class NodeReader : public NodeBuilder {
   std::shared_ptr<const Tensor> constant_of(std::string_view name);
   Number integer(std::string_view name);
   Number integer(std::string_view name, std::int64_t fallback);
+  // An integer that may be an open extent.
+  Dim extent(std::string_view name);
   Numbers integers(std::string_view name, Integers fallback = {});
   // The same with a number per spatial axis; a single one stands for all.
   Numbers per_axis(std::string_view name, int rank, Integers fallback = {});
@@ -76,7 +78,7 @@ class NodeReader : public NodeBuilder {
 
   // ---- results ----
   // A number instead of a tensor.
-  ValueId output_size(std::int64_t size);
+  ValueId output_size(const Dim& size);
   // After reading: arguments that nobody took and results that nobody made are errors. Binds the results' names.
   void finish(Aliasing aliasing);
 
@@ -93,7 +95,7 @@ class NodeReader : public NodeBuilder {
   const T* find(std::string_view name, std::string_view kind);
   const Argument* find(std::string_view name);
   void wrong_kind(std::string_view name, std::string_view expected);
-  std::int64_t resolve(const SymInt& number, std::string_view name);
+  Dim resolve(const SymInt& number, std::string_view name);
   ValueId resolve(const TensorName& tensor, std::string_view name);
   void bind(const std::string& name, ValueId value, Aliasing aliasing);
 

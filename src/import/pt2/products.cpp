@@ -76,7 +76,8 @@ ValueId read_layer_norm(NodeReader& in) {
   if (in.failed()) return {};
   const int axis = in.rank(args.x) - static_cast<int>(sizes.size());
   if (axis < 0 || !std::equal(sizes.begin(), sizes.end(), in.shape(args.x).begin() + axis))
-    return in.fail(sizes.place, Shape(sizes.values).to_string(), "the last sizes of " + in.shape(args.x).to_string());
+    return in.fail(sizes.place, OpenShape(sizes.values).to_string(),
+                   "the last sizes of " + in.shape(args.x).to_string());
   return layer_norm(in, args, axis);
 }
 

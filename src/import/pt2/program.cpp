@@ -31,7 +31,7 @@ std::string symbol_or_expression(const std::string& expression) {
 }
 
 // {"as_int": 3} or {"as_expr": {"expr_str": "..."}}.
-Dim read_dim(const JsonPlace& place) {
+ProgramDim read_dim(const JsonPlace& place) {
   const std::string kind = place.only_key();
   if (kind == "as_int") return {place.member(kind).integer(), ""};
   if (kind == "as_expr") {
@@ -200,8 +200,8 @@ TensorMeta read_tensor_meta(const JsonPlace& place) {
   constexpr std::int64_t kStrided = 7;
   TensorMeta meta;
   meta.type = place.member("dtype").integer();
-  meta.sizes = list_of<Dim>(place.member("sizes"), read_dim);
-  meta.strides = list_of<Dim>(place.member("strides"), read_dim);
+  meta.sizes = list_of<ProgramDim>(place.member("sizes"), read_dim);
+  meta.strides = list_of<ProgramDim>(place.member("strides"), read_dim);
   meta.offset = read_dim(place.member("storage_offset"));
   const std::int64_t layout = place.member("layout").integer();
   if (layout != kStrided) place.unsupported("layout " + std::to_string(layout), "7, a strided one");

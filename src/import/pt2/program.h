@@ -23,15 +23,15 @@ struct SymInt {
 };
 
 // A dimension: a number or an expression over symbols.
-struct Dim {
+struct ProgramDim {
   std::int64_t value = 0;
   std::string expression;  // empty: `value` it is; "s77" where it is a symbol alone
 };
 
 struct TensorMeta {
   std::int64_t type = 0;  // PyTorch's number
-  std::vector<Dim> sizes, strides;
-  Dim offset;
+  std::vector<ProgramDim> sizes, strides;
+  ProgramDim offset;
 };
 
 // The argument of an operator.

@@ -17,10 +17,10 @@ ValueId read_reshape(NodeReader& in) {
 // Axes [first, last] of x become these sizes, of which one may be -1.
 ValueId reshape_axes(NodeReader& in, ValueId x, std::int64_t first, std::int64_t last, Numbers sizes) {
   if (in.failed()) return {};
-  const Shape& shape = in.shape(x);
-  const auto own = completed(sizes, shape.elements(static_cast<int>(first), static_cast<int>(last) + 1));
+  const OpenShape& shape = in.shape(x);
+  const auto own = completed(sizes.values, shape.elements(static_cast<int>(first), static_cast<int>(last) + 1));
   if (!own) return in.fail(sizes.place, print(sizes.values) + " for " + shape.to_string(), "sizes that divide");
-  Integers dims(shape.begin(), shape.begin() + first);
+  Extents dims(shape.begin(), shape.begin() + first);
   dims.insert(dims.end(), own->begin(), own->end());
   dims.insert(dims.end(), shape.begin() + last + 1, shape.end());
   return in.reshape(x, dims);
@@ -79,8 +79,8 @@ ValueId read_expand(NodeReader& in) {
   const int added = static_cast<int>(dims.size()) - in.rank(x);
   if (added < 0) return in.fail(dims.place, print(dims.values), "at least " + std::to_string(in.rank(x)) + " sizes");
   for (int i = added; i < static_cast<int>(dims.size()); ++i) {
-    std::int64_t& dim = dims.values[static_cast<std::size_t>(i)];
-    if (dim == -1) dim = in.shape(x)[i - added];
+    Dim& dim = dims.values[static_cast<std::size_t>(i)];
+    if (dim.is_number() && dim == -1) dim = in.shape(x)[i - added];
   }
   return in.add(kExpand, ExpandAttrs{.shape = dims.values}, {x});
 }
@@ -97,7 +97,7 @@ ValueId read_as_strided(NodeReader& in) {
   const Numbers sizes = in.integers("size"), strides = in.integers("stride");
   const std::int64_t offset = in.integer("storage_offset", 0);
   if (in.failed()) return {};
-  const Integers dense = in.shape(x).strides();
+  const Extents dense = in.shape(x).strides();
   bool is_same = in.built().graph.producer_if(x, kReduce) != nullptr && sizes.values == in.shape(x).to_vector() &&
                  strides.size() == sizes.size() && offset == 0;
   for (std::size_t i = 0; i < sizes.size() && is_same; ++i) is_same = sizes[i] == 1 || strides[i] == dense[i];

@@ -18,7 +18,7 @@ constexpr std::uint64_t kFreeBytes = std::uint64_t{1} << 22;
 constexpr std::size_t kErrorLimit = 100;
 
 // A dimension of a stored tensor, which is always a number.
-std::int64_t known(const Dim& dim, const JsonPlace& place) {
+std::int64_t known(const ProgramDim& dim, const JsonPlace& place) {
   if (!dim.expression.empty()) place.fail("the size '" + dim.expression + "'", "a number");
   return dim.value;
 }
@@ -29,8 +29,8 @@ StridedView view_of(const TensorMeta& meta, const JsonPlace& place) {
   if (!dtype)
     place.unsupported("elements of type " + torch_type_name(meta.type), "integers, floats of 16 to 64 bits or bool");
   view.dtype = dtype.value_or(DType::f32);
-  for (const Dim& dim : meta.sizes) view.sizes.push_back(known(dim, place));
-  for (const Dim& dim : meta.strides) view.strides.push_back(known(dim, place));
+  for (const ProgramDim& dim : meta.sizes) view.sizes.push_back(known(dim, place));
+  for (const ProgramDim& dim : meta.strides) view.strides.push_back(known(dim, place));
   view.offset = known(meta.offset, place);
   return view;
 }

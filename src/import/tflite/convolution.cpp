@@ -29,10 +29,11 @@ ValueId real_weights(OperatorReader& in, ValueId value, const QuantParams& quant
   if (!fact.is_constant() || fact.shape.elements() > in.building().fold_budget)
     return in.dequantized(value, quant, "weights");
   in.building().fold_budget -= fact.shape.elements();
-  const std::int64_t inner = quant.axis < 0 ? 1 : fact.shape.elements(quant.axis + 1, fact.shape.rank());
   Tensor real(DType::f32, fact.shape);
+  const Shape& shape = real.shape();
+  const std::int64_t inner = quant.axis < 0 ? 1 : shape.elements(quant.axis + 1, shape.rank());
   for (std::int64_t i = 0; i < real.elements(); ++i) {
-    const std::size_t c = quant.axis < 0 ? 0 : static_cast<std::size_t>(i / inner % fact.shape[quant.axis]);
+    const std::size_t c = quant.axis < 0 ? 0 : static_cast<std::size_t>(i / inner % shape[quant.axis]);
     const auto q = static_cast<std::int32_t>(element_as_double(fact.constant->view(), i));
     real.as<float>()[i] = dequantize_value(q, quant.scale[c], quant.zero_point[c]);
   }
@@ -196,7 +197,7 @@ ValueId hybrid_conv(OperatorReader& in, ValueId x, const HybridWeights& weights,
 ValueId add_conv(OperatorReader& in, ConvArgs args, const Weights& weights, int activation) {
   args.w = in.placed(weights.value, "weights");
   args.layout = Layout::channels_last;
-  const std::int64_t channels = in.shape(args.w).rank() > 0 ? in.shape(args.w)[0] : 0;
+  const std::int64_t channels = in.shape(args.w).rank() > 0 ? in.shape(args.w)[0].fixed() : 0;
   if (is_dynamic(in) && !in.built().options.dequantizes_dynamic) {
     const HybridConvAttrs hybrid{.window = conv_window(in, args), .groups = args.groups};
     const ValueId bias = bias_of(in, {}, channels);
@@ -246,8 +247,9 @@ ValueId read_depthwise_conv(OperatorReader& in) {
 }
 
 struct ProductSizes {
-  std::int64_t rows, columns, inner;
-  Integers dims;  // of the result
+  Dim rows;
+  std::int64_t columns, inner;
+  Extents dims;  // of the result
 };
 
 // A product with a matrix of integers: the convolution of an image of one pixel per row.
@@ -268,12 +270,13 @@ ValueId read_fully_connected(OperatorReader& in) {
   in.require_rank(w, 2, 2);
   in.require_rank(x, 1, kMaxRank);
   if (in.failed()) return {};
-  const std::int64_t columns = in.shape(w)[0], inner = in.shape(w)[1], elements = in.shape(x).elements();
-  const Shape& from = in.shape(x);
+  const std::int64_t columns = in.shape(w)[0], inner = in.shape(w)[1];
+  const Dim elements = in.shape(x).elements();
+  const OpenShape& from = in.shape(x);
   const bool keeps_axes = given.keep_num_dims();
   if (inner == 0 || elements % inner != 0 || (keeps_axes && from[from.rank() - 1] != inner))
     return in.fail("x", "shape " + from.to_string(), "rows of " + std::to_string(inner));
-  Integers dims = keeps_axes ? from.to_vector() : Integers{elements / inner, columns};
+  Extents dims = keeps_axes ? from.to_vector() : Extents{elements / inner, columns};
   dims.back() = columns;
   const int activation = given.fused_activation_function();
   if (is_dynamic(in) && !in.built().options.dequantizes_dynamic)

@@ -96,8 +96,8 @@ class TensorReader {
     if (!checked_elements(dims))
       return invalid("shape", print(dims), "dimensions of at least 0 and at most 2^33 elements");
     result.shape = Shape(dims);
-    const bool has_signature = count(tensor.shape_signature()) > 0;
-    result.has_open_batch = has_signature ? tensor.shape_signature()->Get(0) < 0 : !dims.empty() && dims[0] == 1;
+    for (std::size_t i = 0; i < std::min(count(tensor.shape_signature()), dims.size()); ++i)
+      result.is_open.push_back(tensor.shape_signature()->Get(static_cast<flatbuffers::uoffset_t>(i)) < 0);
     return true;
   }
 

@@ -19,7 +19,7 @@ struct FileTensor {
   std::string name;  // as in the file, or "tensor_7" where it has none
   DType dtype = DType::f32;
   Shape shape;
-  bool has_open_batch = false;             // the first dimension may be any
+  std::vector<bool> is_open;               // of each dimension, by its signature; empty: there is none
   std::optional<QuantParams> quant;        // of 8-bit and 16-bit integers; elsewhere
                                            // scales mean nothing and are not read
   std::shared_ptr<const Tensor> constant;  // where the file has data for it

@@ -89,10 +89,10 @@ ValueId read_space_to_batch(OperatorReader& in) {
   const ValueId padded =
       zero_padding(in, x, 0, {0, margins[0], margins[2], 0}, {0, margins[1], margins[3], 0}, "padded");
   if (in.failed()) return {};
-  const Shape s = in.shape(padded);
+  const OpenShape s = in.shape(padded);
   if (s[1] % block.h != 0 || s[2] % block.w != 0)
     return in.fail("x", "padded shape " + s.to_string(), "sizes that the block divides");
-  const Integers dims{s[0] * block.h * block.w, s[1] / block.h, s[2] / block.w, s[3]};
+  const Extents dims{s[0] * block.h * block.w, s[1] / block.h, s[2] / block.w, s[3]};
   const ValueId parts = in.reshape(padded, {s[0], dims[1], block.h, dims[2], block.w, s[3]}, "parts");
   in.building().spaces[in.output_index(0)] = {in.tensor_index(0), block, margins[0], margins[2]};
   return in.reshape(transpose(in, parts, Integers{2, 4, 0, 1, 3, 5}, "moved"), dims);

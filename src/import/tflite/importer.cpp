@@ -149,9 +149,11 @@ class Importer {
       }
       building_.is_made[at] = true;
       DeclaredInput input{.name = name, .dtype = tensor.dtype, .dims = std::vector<DeclaredDim>{}};
-      for (const std::int64_t size : tensor.shape) input.dims->push_back({.size = size});
-      if (tensor.has_open_batch && !input.dims->empty())
-        input.dims->front().symbol = std::to_string(input.dims->front().size);
+      for (std::size_t axis = 0; axis < tensor.shape.dims().size(); ++axis) {
+        const bool is_open = axis < tensor.is_open.size() && tensor.is_open[axis];
+        input.dims->push_back({.size = tensor.shape.dims()[axis], .symbol = is_open ? "?" : ""});
+      }
+      if (tensor.is_open.empty() && !input.dims->empty()) input.dims->front().is_assumed = tensor.shape[0] == 1;
       const ValueId value = building_.add_input(input);
       building_.values[at] = value;
       if (!value.exists() || building_.graph.fact(value).is_constant() || !tensor.quant) continue;

@@ -88,6 +88,7 @@ ValueId OperatorReader::dequantized(ValueId value, const QuantParams& quant, con
 
 Numbers OperatorReader::constant_integers(int index, std::string_view name) {
   const ValueId value = placed(stored(index), quoted("input", name));
+  if (value.exists() && fact(value).extents != nullptr) return {*fact(value).extents, quoted("input", name)};
   const auto list = list_of(value, tensor(index).name, is_index, "s32 or s64");
   return {list == nullptr ? Integers{} : to_int64s(list->view()), quoted("input", name)};
 }
@@ -95,7 +96,7 @@ Numbers OperatorReader::constant_integers(int index, std::string_view name) {
 Number OperatorReader::constant_integer(int index, std::string_view name) {
   const Numbers list = constant_integers(index, name);
   if (!failed() && list.size() != 1) fail(list.place, std::to_string(list.size()) + " numbers", "one");
-  return {failed() ? 0 : list[0], list.place};
+  return {failed() ? 0 : list[0].fixed(), list.place};
 }
 
 ValueId OperatorReader::quantized(ValueId value) {

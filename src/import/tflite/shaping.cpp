@@ -24,13 +24,13 @@ ValueId read_reshape(OperatorReader& in) {
   const ValueId x = in.value(0);
   Numbers dims = wanted_dims(in);
   if (in.failed()) return {};
-  const std::int64_t elements = in.shape(x).elements(), batch = in.built().options.batch;
+  const Dim elements = in.shape(x).elements(), batch = in.built().batch;
   const auto known = checked_elements(dims.values);
-  if (known && *known != elements && !dims.empty() && dims[0] == 1 && *known * batch == elements)
+  if (known && !is_same(*known, elements) && !dims.empty() && is_one(dims[0]) && is_same(*known * batch, elements))
     dims.values[0] = batch;
   else if (known && *known != elements)
     return in.fail(dims.place, print(dims.values),
-                   "one for the " + std::to_string(elements) + " elements of " + in.shape(x).to_string());
+                   "one for the " + to_string(elements) + " elements of " + in.shape(x).to_string());
   return reshape_to(in, x, dims);
 }
 
@@ -46,7 +46,7 @@ ValueId read_squeeze(OperatorReader& in) {
 ValueId read_expand_dims(OperatorReader& in) {
   const ValueId x = in.value(0);
   const Number axis = in.constant_integer(1, "axis");
-  return unsqueeze(in, x, {{axis.value}, axis.place});
+  return unsqueeze(in, x, Numbers(Integers{axis.value}, axis.place));
 }
 
 ValueId read_transpose(OperatorReader& in) {
@@ -55,13 +55,10 @@ ValueId read_transpose(OperatorReader& in) {
 }
 
 ValueId read_shape(OperatorReader& in) {
-  const Integers dims = in.shape(in.value(0)).to_vector();
-  Tensor shape(in.output_tensor(0).dtype, Shape{static_cast<std::int64_t>(dims.size())});
-  if (shape.dtype() != DType::s32 && shape.dtype() != DType::s64)
-    return in.fail("output", std::string(octavo::name_of(shape.dtype())), "s32 or s64");
-  for (std::size_t i = 0; i < dims.size(); ++i)
-    store_double(shape.view(), static_cast<std::int64_t>(i), static_cast<double>(dims[i]));
-  return in.constant(std::move(shape), "shape");
+  const DType type = in.output_tensor(0).dtype;
+  if (type != DType::s32 && type != DType::s64)
+    return in.fail("output", std::string(octavo::name_of(type)), "s32 or s64");
+  return in.cast(in.extents(in.shape(in.value(0)).to_vector(), "shape"), type, "shape");
 }
 
 // ---- parts ----
@@ -86,11 +83,11 @@ ValueId read_split(OperatorReader& in) {
   const Number axis = in.constant_integer(0, "axis");
   const auto normal = static_cast<int>(in.axis(axis, in.rank(x)));
   if (in.failed()) return {};
-  const std::int64_t size = in.shape(x)[normal], count = in.output_count();
+  const Dim size = in.shape(x)[normal];
+  const std::int64_t count = in.output_count();
   if (size % count != 0)
-    return in.fail("input", "axis of " + std::to_string(size),
-                   "one that divides into " + std::to_string(count) + " parts");
-  split(in, x, axis, Integers(static_cast<std::size_t>(count), size / count));
+    return in.fail("input", "axis of " + to_string(size), "one that divides into " + std::to_string(count) + " parts");
+  split(in, x, axis, Extents(static_cast<std::size_t>(count), size / count));
   return {};
 }
 
@@ -101,10 +98,10 @@ ValueId read_split_v(OperatorReader& in) {
   const Number axis = in.constant_integer(2, "axis");
   const auto normal = static_cast<int>(in.axis(axis, in.rank(x)));
   if (in.failed()) return {};
-  std::int64_t left = in.shape(x)[normal];
-  for (const std::int64_t size : sizes) left -= std::clamp<std::int64_t>(size, 0, left);
-  const auto open = std::find(sizes.values.begin(), sizes.values.end(), -1);
-  if (open != sizes.values.end()) *open = left;
+  Dim left = in.shape(x)[normal];
+  for (const Dim& size : sizes) left -= smaller(larger(size, 0), left);
+  const auto rest = std::find(sizes.values.begin(), sizes.values.end(), -1);
+  if (rest != sizes.values.end()) *rest = left;
   split(in, x, axis, sizes);
   return {};
 }
@@ -120,7 +117,7 @@ ValueId read_slice(OperatorReader& in) {
   if (starts.size() != rank || sizes.size() != rank) return refuse(std::to_string(rank) + " numbers each");
   std::vector<Range> ranges = whole(in.shape(x));
   for (std::size_t i = 0; i < rank; ++i) {
-    const std::int64_t left = ranges[i].size - starts[i];
+    const Dim left = ranges[i].size - starts[i];
     if (starts[i] < 0 || left < 0 || sizes[i] < -1 || sizes[i] > left)
       return refuse("a part of " + in.shape(x).to_string());
     ranges[i] = {.start = starts[i], .size = sizes[i] == -1 ? left : sizes[i]};
@@ -142,12 +139,12 @@ ValueId read_strided_slice(OperatorReader& in) {
                    print(begin.values) + ", " + print(end.values) + " and " + print(steps.values),
                    "lists of one length, at most " + std::to_string(in.rank(x)));
   std::vector<Range> ranges = whole(in.shape(x));
-  Integers dims;
+  Extents dims;
   for (std::size_t i = 0; i < ranges.size(); ++i) {
     const auto has = [&](std::int32_t mask) { return i < named && (static_cast<std::uint32_t>(mask) >> i & 1u) != 0; };
-    const std::int64_t size = ranges[i].size;
+    const Dim size = ranges[i].size;
     if (has(given.shrink_axis_mask())) {
-      const std::int64_t at = std::max<std::int64_t>(begin[i] < 0 ? begin[i] + size : begin[i], 0);
+      const Dim at = larger(begin[i] < 0 ? begin[i] + size : begin[i], 0);
       if (at >= size) return in.fail(begin.place, print(begin.values), "a position of " + in.shape(x).to_string());
       ranges[i] = {.start = at, .size = 1};
       continue;
@@ -155,13 +152,13 @@ ValueId read_strided_slice(OperatorReader& in) {
     if (i < named) {
       const bool is_forward = steps[i] > 0;
       if (steps[i] == 0) return in.fail(steps.place, print(steps.values), "numbers other than 0");
-      const std::int64_t offset = given.offset() ? std::clamp(begin[i], -kFar, kFar) : 0;
-      const std::int64_t first = has(given.begin_mask()) ? (is_forward ? 0 : kFar) : begin[i];
-      const std::int64_t last =
-          has(given.end_mask()) ? (is_forward ? kFar : -kFar) : offset + std::clamp(end[i], -kFar, kFar);
+      const auto near = [](const Dim& at) { return smaller(larger(at, -kFar), kFar); };
+      const Dim offset = given.offset() ? near(begin[i]) : Dim(0);
+      const Dim first = has(given.begin_mask()) ? Dim(is_forward ? 0 : kFar) : begin[i];
+      const Dim last = has(given.end_mask()) ? Dim(is_forward ? kFar : -kFar) : offset + near(end[i]);
       // Backwards from before the axis is nothing.
-      const bool is_before = !is_forward && first < -size;
-      ranges[i] = is_before ? Range{} : range_of_slice(size, first, last, steps[i]);
+      const bool is_before = !is_forward && first < 0 - size;
+      ranges[i] = is_before ? Range{} : range_of_slice(size, first, last, steps[i].fixed());
     }
     dims.push_back(ranges[i].size);
   }

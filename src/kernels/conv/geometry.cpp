@@ -33,8 +33,8 @@ std::int64_t best_merge(const QuantizedConvAttrs& attrs, std::int64_t group_in, 
 }
 
 bool is_pointwise(const Window& window) {
-  const auto all = [](const std::vector<std::int64_t>& list, std::int64_t value) {
-    return std::all_of(list.begin(), list.end(), [&](std::int64_t entry) { return entry == value; });
+  const auto all = [](const auto& list, std::int64_t value) {
+    return std::all_of(list.begin(), list.end(), [&](const auto& entry) { return entry == value; });
   };
   return all(window.kernel, 1) && all(window.strides, 1) && all(window.pad_begin, 0) && all(window.pad_end, 0);
 }
@@ -55,10 +55,10 @@ std::string geometry_refusal(const QuantizedConvAttrs& attrs, const Shape& x, co
   if (x.rank() != 4 || w.rank() != 4 || attrs.window.rank() != 2) return "needs two spatial axes";
   if (x.elements() == 0 || w.elements() == 0) return "needs at least one element";
   const Window& window = attrs.window;
-  for (const auto* list : {&window.kernel, &window.strides, &window.dilations, &window.pad_begin}) {
-    for (std::int64_t entry : *list) {
-      if (entry > kMaxAxis) return "needs a window of fewer than 2^24 positions";
-    }
+  const auto is_far = [](std::int64_t entry) { return entry > kMaxAxis; };
+  for (const std::vector<std::int64_t>& list :
+       {fixed(window.kernel), window.strides, window.dilations, fixed(window.pad_begin)}) {
+    if (std::any_of(list.begin(), list.end(), is_far)) return "needs a window of fewer than 2^24 positions";
   }
   const std::int64_t positions = kMostPixels * window.strides[1] + window.extent(1);
   if (positions > kMaxSpanBytes / x[3] || window.kernel[0] > kMaxSpanBytes / (positions * x[3])) {

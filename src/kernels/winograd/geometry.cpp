@@ -11,7 +11,8 @@ namespace {
 // Displacements in the generated code stay far below 2^31.
 constexpr std::int64_t kMaxChannels = std::int64_t{1} << 16;
 
-bool are_all(const std::vector<std::int64_t>& list, std::int64_t value) {
+template <class Entry>
+bool are_all(const std::vector<Entry>& list, std::int64_t value) {
   return std::all_of(list.begin(), list.end(), [&](std::int64_t entry) { return entry == value; });
 }
 

@@ -15,7 +15,7 @@ constexpr std::int64_t kLargestGrowth = 1024;
 
 std::int64_t input_elements(const Graph& graph, const Node& node) {
   std::int64_t elements = 0;
-  for (ValueId input : node.inputs) elements += input.exists() ? graph.fact(input).shape.elements() : 0;
+  for (ValueId input : node.inputs) elements += input.exists() ? graph.fact(input).shape.elements().example() : 0;
   return elements;
 }
 

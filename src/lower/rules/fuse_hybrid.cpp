@@ -32,7 +32,7 @@ std::optional<Factor> factor_of(const Graph& graph, ValueId wire) {
   const Factor factor{product->inputs[static_cast<std::size_t>(scale)],
                       product->inputs[static_cast<std::size_t>(1 - scale)]};
   const bool is_one_scale =
-      !graph.fact(factor.x_scale).is_constant() && graph.fact(factor.x_scale).shape.elements() == 1;
+      !graph.fact(factor.x_scale).is_constant() && is_one(graph.fact(factor.x_scale).shape.elements());
   if (!is_one_scale || !graph.fact(factor.constant).is_constant()) return std::nullopt;
   return factor;
 }
@@ -53,7 +53,7 @@ std::variant<Tail, std::string> tail_of(const Graph& graph, ValueId sum, std::in
   const auto factor = product == nullptr ? std::nullopt : factor_of(graph, factors);
   const auto w_scale =
       !factor ? std::nullopt : per_channel_constant(graph.fact(factor->constant), rank, rank - 1, channels);
-  if (!w_scale || graph.fact(product->outputs[0]).shape != graph.fact(sum).shape) {
+  if (!w_scale || !is_same(graph.fact(product->outputs[0]).shape, graph.fact(sum).shape)) {
     return std::string("its sums are not multiplied by the scale of x times constant scales");
   }
   // Adding -0 changes nothing.
@@ -62,7 +62,7 @@ std::variant<Tail, std::string> tail_of(const Graph& graph, ValueId sum, std::in
   ValueId other;
   if (const Node* add = only_binary_reader(graph, tail.result, BinaryKind::add, other)) {
     const auto bias = per_channel_constant(graph.fact(other), rank, rank - 1, channels);
-    if (bias && graph.fact(add->outputs[0]).shape == graph.fact(sum).shape)
+    if (bias && is_same(graph.fact(add->outputs[0]).shape, graph.fact(sum).shape))
       tail.bias = *bias, tail.result = add->outputs[0];
   }
   const Node* reader = only_reader(graph, tail.result);
@@ -100,7 +100,7 @@ std::variant<IntegerWeights, std::string> weights_of(const Graph& graph, const N
 bool has_run_zero_point(const Graph& graph, const Node& node) {
   if (node.inputs.size() <= kXZero || !node.inputs[kXZero].exists()) return false;
   const Fact &x = graph.fact(node.inputs[kX]), &zero = graph.fact(node.inputs[kXZero]);
-  return x.dtype == DType::u8 && !x.is_constant() && !zero.is_constant() && zero.shape.elements() == 1;
+  return x.dtype == DType::u8 && !x.is_constant() && !zero.is_constant() && is_one(zero.shape.elements());
 }
 
 ValueId channels_constant(Patch& patch, const std::string& name, const std::vector<float>& values) {
@@ -147,7 +147,7 @@ Match fuse_hybrid(const Graph& graph, const Node& node) {
   inputs[kHybridWScale] = channels_constant(patch, node.name + "/scales", tail.w_scale);
   inputs[kHybridBias] = channels_constant(patch, node.name + "/bias", tail.bias);
   const ValueId y = patch.add(kHybridConv, tail.attrs, std::move(inputs), node.name, node.origin);
-  const Shape& result = graph.fact(tail.result).shape;
+  const OpenShape& result = graph.fact(tail.result).shape;
   patch.replace(
       tail.result,
       is_product ? patch.add(kReshape, ReshapeAttrs{result.to_vector()}, {y}, node.name + "/result", node.origin) : y);

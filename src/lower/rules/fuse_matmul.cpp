@@ -17,7 +17,7 @@ Match fuse_matmul(const Graph& graph, const Node& node) {
   const auto& end = std::get<Quantized>(followed);
   if (is_fixed_point(end.profile))
     return "there is no integer form of it for rounding profile " + std::string(name_of(end.profile));
-  const Shape& shape = graph.fact(node.inputs[0]).shape;
+  const OpenShape& shape = graph.fact(node.inputs[0]).shape;
   // |a - a_zp| and |b - b_zp| are at most 255.
   if (shape[shape.rank() - 1] > 2147483647 / (255 * 255)) return std::string("its sums could leave 32 bits");
   const QuantizedMatmulAttrs attrs{

@@ -13,13 +13,15 @@
 namespace octavo {
 namespace {
 
+bool has_open_image(const OpenShape& x) { return x.rank() == 4 && !(x[1].is_number() && x[2].is_number()); }
+
 // The window of an average, and whether it is the whole image.
 struct Averaged {
   QuantizedPoolAttrs pool;
   bool is_global = false;
 };
 std::optional<Averaged> average_of(const Graph& graph, const Node& node) {
-  const Shape& x = graph.fact(node.inputs[0]).shape;
+  const OpenShape& x = graph.fact(node.inputs[0]).shape;
   if (node.spec == &kReduce) {
     const auto& reduce = node.attrs.as<ReduceAttrs>();
     const bool is_spatial = x.rank() == 4 && reduce.axes == std::vector<std::int64_t>{1, 2};
@@ -29,8 +31,8 @@ std::optional<Averaged> average_of(const Graph& graph, const Node& node) {
   if (node.spec != &kAveragePool) return std::nullopt;
   const auto& pool = node.attrs.as<AveragePoolAttrs>();
   if (pool.layout != Layout::channels_last || pool.window.rank() != 2) return std::nullopt;
-  const std::vector<std::int64_t> none{0, 0};
-  if (pool.window.kernel == std::vector<std::int64_t>{x[1], x[2]} && pool.window.pad_begin == none &&
+  const std::vector<Dim> none{0, 0};
+  if (pool.window.kernel == std::vector<Dim>{x[1], x[2]} && pool.window.pad_begin == none &&
       pool.window.pad_end == none)
     return Averaged{{.window = unit_window({x[1], x[2]})}, true};
   return Averaged{{.window = pool.window, .rounding = pool.rounding, .count_include_pad = pool.count_include_pad}};
@@ -78,6 +80,8 @@ Match fuse_pool(const Graph& graph, const Node& node) {
   if (node.spec != &kReduce && node.spec != &kAveragePool) return std::string();
   const auto x = dequantized(graph, node.inputs[0]);
   if (!x) return std::string("its input is not quantized");
+  // How many elements are averaged is part of the scale, and whether a window is the whole image of the formula.
+  if (has_open_image(graph.fact(node.inputs[0]).shape)) return std::string("the size of its image is open");
   const auto average = average_of(graph, node);
   if (!average) return std::string("it has no integer form: only averages over two spatial axes have one");
   const auto followed = follow_to_quantize(graph, node.outputs[0]);
@@ -88,7 +92,7 @@ Match fuse_pool(const Graph& graph, const Node& node) {
   Patch patch(graph);
   ValueId y = patch.add(kQuantizedPool, onnx_pool(*average, x->type, end), {x->q}, node.name, node.origin);
   patch.set_quant(y, end.type.params());
-  const Shape& old_shape = graph.fact(end.y).shape;
+  const OpenShape& old_shape = graph.fact(end.y).shape;
   if (patch.fact(y).shape != old_shape)
     y = patch.add(kReshape, ReshapeAttrs{old_shape.to_vector()}, {y}, node.name + "/flat", node.origin);
   patch.replace(end.y, y);

@@ -64,7 +64,7 @@ Match fuse_product(const Graph& graph, const Node& node) {
   const auto& weights = std::get<IntegerWeights>(made);
 
   Patch patch(graph);
-  const std::int64_t rows = graph.fact(node.inputs[0]).shape.elements() / inner;
+  const Dim rows = graph.fact(node.inputs[0]).shape.elements() / inner;
   const ValueId image =
       patch.add(kReshape, ReshapeAttrs{{rows, 1, 1, inner}}, {x->q}, node.name + "/rows", node.origin);
   const QuantizedConvAttrs conv{

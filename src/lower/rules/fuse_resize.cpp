@@ -82,7 +82,7 @@ ResizeRounding rounding_of(const Quantized& end) {
   return end.type.dtype == DType::s8 ? ResizeRounding::ten_bits : ResizeRounding::real;
 }
 
-bool has_tflite_form(const ResizeAttrs& resize, const Shape& x) {
+bool has_tflite_form(const ResizeAttrs& resize, const OpenShape& x) {
   const bool is_known = resize.coordinates == ResizeCoordinates::half_pixel ||
                         resize.coordinates == ResizeCoordinates::align_corners ||
                         resize.coordinates == ResizeCoordinates::asymmetric;
@@ -101,11 +101,15 @@ Match fuse_resize(const Graph& graph, const Node& node) {
   const auto& end = std::get<Quantized>(followed);
   if (!is_of_tflite(end.profile)) return std::string();
   const auto& resize = node.attrs.as<ResizeAttrs>();
-  const Shape& from = graph.fact(node.inputs[0]).shape;
+  const OpenShape& from = graph.fact(node.inputs[0]).shape;
   const IntegerRange range = range_of(end.type.dtype);
   if (x->type != end.type || end.lowest != range.lowest || end.highest != range.highest)
     return std::string("its result has another scale");
-  constexpr std::int64_t kLargest = 1 << 20;  // positions in 1024ths are 32-bit numbers in the source
+  const auto is_open = [](const Dim& size) { return !size.is_number(); };
+  if (std::any_of(from.begin() + 1, from.begin() + 3, is_open) ||
+      std::any_of(resize.sizes.begin() + 1, resize.sizes.begin() + 3, is_open))
+    return std::string("its sizes are open");  // its taps are constants
+  constexpr std::int64_t kLargest = 1 << 20;   // positions in 1024ths are 32-bit numbers in the source
   if (!has_tflite_form(resize, from) || from[1] > kLargest || from[2] > kLargest)
     return std::string("it has no integer form");
   const ResizeRounding rounding = rounding_of(end);

@@ -42,7 +42,7 @@ Epilogue stored_epilogue(const Lines& lines, const QuantType& x, const Quantized
 ValueId sums_of(Patch& patch, const Lines& lines, const QuantType& x, const Quantized& end) {
   const auto& [outer, terms, inner] = lines.axes;
   const Node& node = lines.node;
-  const Shape& shape = patch.fact(lines.x).shape;
+  const OpenShape& shape = patch.fact(lines.x).shape;
   const bool is_image = shape.rank() == 4 && shape[0] == outer && shape[3] == inner;
   const ReshapeAttrs image = is_image ? ReshapeAttrs{shape.to_vector()} : ReshapeAttrs{{outer, terms, 1, inner}};
   std::vector<ValueId> inputs = {patch.add(kReshape, image, {lines.x}, node.name + "/lines", node.origin)};
@@ -70,10 +70,11 @@ Match fuse_sum(const Graph& graph, const Node& node) {
   if (const auto* reason = std::get_if<std::string>(&followed)) return *reason;
   const auto& end = std::get<Quantized>(followed);
   if (!is_of_tflite(end.profile)) return std::string();
-  const Shape& shape = graph.fact(node.inputs[0]).shape;
+  const OpenShape& shape = graph.fact(node.inputs[0]).shape;
   const auto neighbours = reduced_axes(shape, reduce);
   const ReducedLast last = reduced_last(shape, reduce);
   const ReducedAxes& axes = neighbours ? *neighbours : last.axes;
+  if (!axes.terms.is_number()) return std::string("how much it sums is open");
   constexpr std::int64_t kMostTerms = 1 << 22;
   if (axes.terms < 1 || axes.terms > kMostTerms) return std::string("its sum has no or more than 4194304 terms");
 

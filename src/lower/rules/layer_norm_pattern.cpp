@@ -65,7 +65,7 @@ struct Step {
   const Node* node = nullptr;
   ValueId constant;
 };
-std::optional<Step> next_step(const Graph& graph, ValueId wire, BinaryKind kind, const Shape& shape) {
+std::optional<Step> next_step(const Graph& graph, ValueId wire, BinaryKind kind, const OpenShape& shape) {
   const Node* reader = only_reader(graph, wire);
   if (reader == nullptr || !is_binary(reader->attrs, kind)) return std::nullopt;
   const ValueId other = reader->inputs[0] == wire ? reader->inputs[1] : reader->inputs[0];
@@ -80,8 +80,8 @@ Match layer_norm_pattern(const Graph& graph, const Node& node) {
   if (!is_binary(node.attrs, BinaryKind::div)) return std::string();
   const auto found = normalised(graph, node);
   if (!found || graph.fact(found->x).dtype != DType::f32) return std::string();
-  const Shape& x = graph.fact(found->x).shape;
-  const Shape inner(x.dims().subspan(static_cast<std::size_t>(found->attrs.axis)));
+  const OpenShape& x = graph.fact(found->x).shape;
+  const OpenShape inner(x.dims().subspan(static_cast<std::size_t>(found->attrs.axis)));
   ValueId result = node.outputs[0];
   const auto scale = next_step(graph, result, BinaryKind::mul, inner);
   if (scale) result = scale->node->outputs[0];

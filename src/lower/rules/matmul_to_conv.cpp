@@ -71,11 +71,11 @@ Match matmul_to_conv(const Graph& graph, const Node& node) {
   if (x.dtype != DType::f32) return std::string();
   const bool is_known = matrix.is_constant() || quantized_constant(graph, node.inputs[1]).has_value();
   if (!is_known) return std::string("its second operand is not constant");
-  if (matrix.shape.rank() != 2 || x.shape.rank() < 1 || x.shape.elements() == 0)
+  if (matrix.shape.rank() != 2 || x.shape.rank() < 1 || is_zero(x.shape.elements()))
     return std::string("its constant operand is not a matrix");
   const std::int64_t inner = matrix.shape[0];
   const std::int64_t columns = matrix.shape[1];
-  const std::int64_t rows = x.shape.elements() / inner;
+  const Dim rows = x.shape.elements() / inner;
 
   Patch patch(graph);
   const auto addition = bias_addition(graph, node, columns);

@@ -19,7 +19,7 @@ struct Operands {
 std::optional<Operands> operands(const Graph& graph, const Node& node, std::size_t conv_input) {
   const Node* conv = graph.producer_if(node.inputs[conv_input], kConv);
   if (conv == nullptr) return std::nullopt;
-  const Shape& shape = graph.fact(conv->outputs[0]).shape;
+  const OpenShape& shape = graph.fact(conv->outputs[0]).shape;
   if (graph.fact(node.outputs[0]).shape != shape) return std::nullopt;
   const int axis = conv->attrs.as<ConvAttrs>().layout == Layout::channels_first ? 1 : shape.rank() - 1;
   auto constant = per_channel_constant(graph.fact(node.inputs[1 - conv_input]), shape.rank(), axis, shape[axis]);

@@ -49,7 +49,7 @@ std::optional<Chain> chain_of(const Graph& graph, ValueId wire) {
 
 // The factors that multiply the chain's columns; nothing where they lie along another axis.
 std::optional<std::vector<float>> factors(const Graph& graph, const Node& node, const Chain& chain, std::size_t side) {
-  const Shape& shape = graph.fact(node.outputs[0]).shape;
+  const OpenShape& shape = graph.fact(node.outputs[0]).shape;
   if (shape != graph.fact(node.inputs[side]).shape) return std::nullopt;
   int axis = shape.rank() - 1;
   if (chain.transpose != nullptr) {

@@ -106,8 +106,8 @@ Match constant_before(const Graph& graph, const Node& node, const Node& dequanti
     const auto& perm = transpose->perm;
     attrs.axis = std::find(perm.begin(), perm.end(), attrs.axis) - perm.begin();
   } else if (attrs.axis >= 0) {
-    const Shape& before = graph.fact(node.inputs[0]).shape;
-    const Shape& after = graph.fact(node.outputs[0]).shape;
+    const OpenShape& before = graph.fact(node.inputs[0]).shape;
+    const OpenShape& after = graph.fact(node.outputs[0]).shape;
     if (!node.spec->is_view || attrs.axis != 0 || after.rank() == 0 || after[0] != before[0]) return std::string();
   } else if (elements_of(node) != Elements::moved) {
     return std::string();

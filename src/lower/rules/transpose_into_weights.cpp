@@ -15,9 +15,9 @@ namespace {
 
 bool is_row_product(const Graph& graph, const Node& node) {
   const auto& attrs = node.attrs.as<ConvAttrs>();
-  const Shape& x = graph.fact(node.inputs[0]).shape;
+  const OpenShape& x = graph.fact(node.inputs[0]).shape;
   return attrs.layout == Layout::channels_last && attrs.groups == 1 && attrs.window == unit_window({1, 1}) &&
-         x.rank() == 4 && x[1] == 1 && x[2] == 1;
+         x.rank() == 4 && is_one(x[1]) && is_one(x[2]);
 }
 
 // The transpose under the product's input and the dequantize that may stand over it.
@@ -35,9 +35,9 @@ std::optional<Chain> chain_of(const Graph& graph, const Node& node) {
   const Node* reshape = graph.producer_if(wire, kReshape);
   chain.transpose = reshape == nullptr ? nullptr : graph.producer_if(reshape->inputs[0], kTranspose);
   if (chain.transpose == nullptr || !graph.has_one_reader(wire)) return std::nullopt;
-  const Shape& moved = graph.fact(chain.transpose->outputs[0]).shape;
-  const bool keeps_batch =
-      chain.transpose->attrs.as<TransposeAttrs>().perm[0] == 0 && moved[0] == graph.fact(node.inputs[0]).shape[0];
+  const OpenShape& moved = graph.fact(chain.transpose->outputs[0]).shape;
+  const bool keeps_batch = chain.transpose->attrs.as<TransposeAttrs>().perm[0] == 0 &&
+                           is_same(moved[0], graph.fact(node.inputs[0]).shape[0]);
   return keeps_batch ? std::optional(chain) : std::nullopt;
 }
 
@@ -58,7 +58,7 @@ Match transpose_into_weights(const Graph& graph, const Node& node) {
   const Fact& w = graph.fact(node.inputs[1]);
   const auto quantized = quantized_constant(graph, node.inputs[1]);
   if (!w.is_constant() && (!quantized || quantized->axis > 0)) return std::string("its weights are not constant");
-  const Shape& moved = graph.fact(chain->transpose->outputs[0]).shape;
+  const OpenShape& moved = graph.fact(chain->transpose->outputs[0]).shape;
   const Axes& perm = chain->transpose->attrs.as<TransposeAttrs>().perm;
 
   Patch patch(graph);

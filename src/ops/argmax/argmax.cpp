@@ -14,10 +14,10 @@ Result<std::vector<Fact>> infer_argmax(const Attrs& attrs, InputFacts inputs) {
   const auto axis = normalize_axis(argmax.axis, x.shape.rank());
   if (!axis) return shape_error("", "axis " + std::to_string(argmax.axis), "an axis of " + x.shape.to_string());
   if (x.shape[*axis] == 0) return shape_error("", "an empty axis in " + x.shape.to_string(), "elements to compare");
-  std::vector<std::int64_t> dims = x.shape.to_vector();
+  std::vector<Dim> dims = x.shape.to_vector();
   if (argmax.keep_dims) dims[static_cast<std::size_t>(*axis)] = 1;
   else dims.erase(dims.begin() + *axis);
-  return std::vector<Fact>{{.dtype = DType::s64, .shape = Shape(std::move(dims))}};
+  return std::vector<Fact>{{.dtype = DType::s64, .shape = OpenShape(std::move(dims))}};
 }
 
 // Index of the extreme of value(0), ..., value(count - 1).

@@ -19,7 +19,7 @@ Result<std::vector<Fact>> infer_channel_table(const Attrs& attrs, InputFacts inp
                                check_dtype("table", table, {DType::u8, DType::s8, DType::f32}),
                                check_shape("table", table, {count, 256})}))
     return *problem;
-  std::vector<std::int64_t> dims = x.shape.to_vector();
+  std::vector<Dim> dims = x.shape.to_vector();
   for (const std::int64_t channel : channels) {
     if (auto problem = check_range("channels", channel, 0, dims.back() - 1)) return *problem;
   }

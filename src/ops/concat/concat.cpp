@@ -10,7 +10,7 @@
 namespace octavo {
 namespace {
 
-bool agree_off_axis(const Shape& a, const Shape& b, int axis) {
+bool agree_off_axis(const OpenShape& a, const OpenShape& b, int axis) {
   if (a.rank() != b.rank()) return false;
   for (int i = 0; i < a.rank(); ++i) {
     if (i != axis && a[i] != b[i]) return false;

@@ -10,7 +10,7 @@ namespace {
 
 Result<std::vector<Fact>> infer_expand(const Attrs& attrs, InputFacts inputs) {
   const Fact& x = *inputs[0];
-  Shape shape(attrs.as<ExpandAttrs>().shape);
+  OpenShape shape(attrs.as<ExpandAttrs>().shape);
   const auto joined = checked_elements(shape.dims()) ? broadcast(x.shape, shape) : std::nullopt;
   if (!joined || *joined != shape)
     return shape_error("", "shape " + shape.to_string(), "one that " + x.shape.to_string() + " broadcasts to");

@@ -12,7 +12,7 @@
 namespace octavo {
 
 struct ExpandAttrs {
-  std::vector<std::int64_t> shape;  // of the result
+  std::vector<Dim> shape;  // of the result
 
   bool operator==(const ExpandAttrs&) const = default;
   static constexpr auto fields() { return std::tuple(Field{"shape", &ExpandAttrs::shape}); }

@@ -32,7 +32,7 @@ Result<std::vector<Fact>> infer_fused_conv(const Attrs& attrs, InputFacts inputs
     return shape_error("has_residual", conv.has_residual ? "true" : "false", "whether there is a residual");
   if (residual != nullptr) {
     if (auto problem = first_of(
-            {check_dtype("residual", *residual, {DType::f32}), check_shape("residual", *residual, Shape(*dims))}))
+            {check_dtype("residual", *residual, {DType::f32}), check_shape("residual", *residual, OpenShape(*dims))}))
       return *problem;
   }
   return one_output(DType::f32, *std::move(dims));

@@ -20,19 +20,19 @@ Result<std::vector<Fact>> infer_gather(const Attrs& attrs, InputFacts inputs) {
   if (indices.dtype != DType::s32 && indices.dtype != DType::s64) {
     return shape_error("", std::string(name_of(indices.dtype)) + " indices", "s32 or s64");
   }
-  const std::int64_t dim = x.shape[*axis];
+  const Dim dim = x.shape[*axis];
   if (dim == 0 && indices.shape.elements() != 0)
     return shape_error("", "an empty axis in " + x.shape.to_string(), "elements to pick");
   if (indices.is_constant()) {
     for (std::int64_t index : to_int64s(indices.constant->view())) {
-      if (index < -dim || index >= dim)
-        return shape_error("", "index " + std::to_string(index), "one of an axis of " + std::to_string(dim));
+      if (index < 0 - dim || index >= dim)
+        return shape_error("", "index " + std::to_string(index), "one of an axis of " + to_string(dim));
     }
   }
-  std::vector<std::int64_t> dims(x.shape.begin(), x.shape.begin() + *axis);
+  std::vector<Dim> dims(x.shape.begin(), x.shape.begin() + *axis);
   dims.insert(dims.end(), indices.shape.begin(), indices.shape.end());
   dims.insert(dims.end(), x.shape.begin() + *axis + 1, x.shape.end());
-  return std::vector<Fact>{moved_fact(x, Shape(std::move(dims)))};
+  return std::vector<Fact>{moved_fact(x, OpenShape(std::move(dims)))};
 }
 
 void reference_gather(const Attrs& attrs, InputViews inputs, OutputViews outputs) {

@@ -17,14 +17,14 @@ ConvShapes shapes_of(const HybridConvAttrs& conv) {
 
 Problem check_zero_points(const HybridConvAttrs& conv, const Fact& x, const Fact& zero) {
   if (auto wrong = check_dtype("x_zero_point", zero, {DType::u8})) return wrong;
-  const std::int64_t rows = zero.shape.elements(), images = x.shape[0], pixels = images * x.shape[1] * x.shape[2];
-  if (rows == 1 || rows == images || (conv.is_pointwise() && rows == pixels)) return std::nullopt;
+  const Dim rows = zero.shape.elements(), images = x.shape[0], pixels = images * x.shape[1] * x.shape[2];
+  if (is_same(rows, images) || is_one(rows) || (conv.is_pointwise() && is_same(rows, pixels))) return std::nullopt;
   return shape_error("x_zero_point", "shape " + zero.shape.to_string(),
                      "one element, one per image, or one per pixel of a window of one pixel");
 }
 
 // The epilogue scales as the run says.
-Problem check_scale_in_run(const HybridConvAttrs& conv, InputFacts inputs, const Shape& rows) {
+Problem check_scale_in_run(const HybridConvAttrs& conv, InputFacts inputs, const OpenShape& rows) {
   const bool is_first =
       !conv.epilogue.stages.empty() && std::holds_alternative<ScaleInRun>(conv.epilogue.stages.front());
   if (!is_first) return shape_error("epilogue", "another first stage", "scale_in_run");
@@ -47,7 +47,7 @@ Result<std::vector<Fact>> infer_hybrid_conv(const Attrs& attrs, InputFacts input
     if (wrong) return *wrong;
   }
   const auto type =
-      infer_epilogue(conv.epilogue, EpilogueInput::sum, operands_from(inputs, kHybridXScale), Shape(*dims));
+      infer_epilogue(conv.epilogue, EpilogueInput::sum, operands_from(inputs, kHybridXScale), OpenShape(*dims));
   if (!type) return type.errors();
   if ((wrong = check_scale_in_run(conv, inputs, zero.shape))) return *wrong;
   return one_output(*type, *std::move(dims));
@@ -93,8 +93,8 @@ void reference_hybrid_conv(const Attrs& attrs, InputViews inputs, OutputViews ou
 }  // namespace
 
 bool HybridConvAttrs::is_pointwise() const {
-  const auto all = [](const std::vector<std::int64_t>& list, std::int64_t value) {
-    return std::all_of(list.begin(), list.end(), [&](std::int64_t entry) { return entry == value; });
+  const auto all = [](const auto& list, std::int64_t value) {
+    return std::all_of(list.begin(), list.end(), [&](const auto& entry) { return entry == value; });
   };
   return all(window.kernel, 1) && all(window.strides, 1) && all(window.pad_begin, 0) && all(window.pad_end, 0);
 }

@@ -11,11 +11,11 @@
 namespace octavo {
 namespace {
 
-Shape normalized_shape(const Shape& x, std::int64_t axis) {
-  return Shape(x.dims().subspan(static_cast<std::size_t>(axis)));
+OpenShape normalized_shape(const OpenShape& x, std::int64_t axis) {
+  return OpenShape(x.dims().subspan(static_cast<std::size_t>(axis)));
 }
 
-Problem check_factor(std::string_view what, const Fact& factor, const Fact& x, const Shape& normalized) {
+Problem check_factor(std::string_view what, const Fact& factor, const Fact& x, const OpenShape& normalized) {
   if (auto problem = check_same_dtype(what, factor, x.dtype)) return problem;
   const auto joined = broadcast(factor.shape, normalized);
   if (joined && *joined == normalized) return std::nullopt;
@@ -28,7 +28,7 @@ Result<std::vector<Fact>> infer_layer_norm(const Attrs& attrs, InputFacts inputs
   const Fact& x = *inputs[0];
   if (auto problem = check_dtype("x", x, {DType::f32, DType::f16, DType::bf16, DType::f64})) return *problem;
   if (auto problem = check_range("axis", norm.axis, 0, std::int64_t{x.shape.rank()} - 1)) return *problem;
-  const Shape normalized = normalized_shape(x.shape, norm.axis);
+  const OpenShape normalized = normalized_shape(x.shape, norm.axis);
   if (auto problem =
           first_of({check_factor("scale", *inputs[1], x, normalized), check_finite("epsilon", norm.epsilon)}))
     return *problem;

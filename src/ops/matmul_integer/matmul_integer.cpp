@@ -19,8 +19,8 @@ Problem check_zero_points(std::string_view what, const Fact& zero, const Fact& m
   const int rank = matrix.shape.rank();
   if (rank >= 2) {
     const int kept = reduced_axis == -1 ? rank - 2 : rank - 1;
-    if (zero.shape == Shape{matrix.shape[kept]}) return std::nullopt;
-    Shape whole = matrix.shape;
+    if (zero.shape == OpenShape{matrix.shape[kept]}) return std::nullopt;
+    OpenShape whole = matrix.shape;
     whole[rank + reduced_axis] = 1;
     if (zero.shape == whole) return std::nullopt;
   }

@@ -33,7 +33,7 @@ Result<std::vector<Fact>> infer_pad(const Attrs& attrs, InputFacts inputs) {
   if (pad.begin.size() != rank || pad.end.size() != rank) {
     return shape_error("", attrs.to_string(), "one begin and end per axis of " + x.shape.to_string());
   }
-  Shape shape = x.shape;
+  OpenShape shape = x.shape;
   for (std::size_t i = 0; i < rank; ++i) {
     const int axis = static_cast<int>(i);
     const bool is_in_range = pad.begin[i] >= -kMaxElements && pad.begin[i] <= kMaxElements &&

@@ -21,8 +21,8 @@ constexpr std::string_view name_of(PadMode value) {
 
 struct PadAttrs {
   PadMode mode = PadMode::constant;
-  std::vector<std::int64_t> begin;  // one per axis; negative crops
-  std::vector<std::int64_t> end;
+  std::vector<Dim> begin;  // one per axis; negative crops
+  std::vector<Dim> end;
 
   bool operator==(const PadAttrs&) const = default;
   static constexpr auto fields() {

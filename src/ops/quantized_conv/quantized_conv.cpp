@@ -36,7 +36,7 @@ Result<std::vector<Fact>> infer_quantized_conv(const Attrs& attrs, InputFacts in
       return *wrong;
   }
   const auto type =
-      infer_epilogue(conv.epilogue, EpilogueInput::sum, operands_from(inputs, kConvOperands), Shape(*dims));
+      infer_epilogue(conv.epilogue, EpilogueInput::sum, operands_from(inputs, kConvOperands), OpenShape(*dims));
   if (!type) return type.errors();
   return one_output(*type, *std::move(dims));
 }

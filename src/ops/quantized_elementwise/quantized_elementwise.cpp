@@ -11,12 +11,12 @@ namespace octavo {
 namespace {
 
 // x and the stored operands together.
-Result<Shape> broadcast_with_operands(const Epilogue& epilogue, const Shape& x, InputFacts operands) {
-  Shape y = x;
+Result<OpenShape> broadcast_with_operands(const Epilogue& epilogue, const OpenShape& x, InputFacts operands) {
+  OpenShape y = x;
   const std::vector<StageOperand> kinds = epilogue.operands();
   for (std::size_t i = 0; i < std::min(kinds.size(), operands.size()); ++i) {
     if (kinds[i] != StageOperand::stored || operands[i] == nullptr) continue;
-    const Shape& other = operands[i]->shape;
+    const OpenShape& other = operands[i]->shape;
     auto both = broadcast(y, other);
     if (!both)
       return shape_error("epilogue", "shape " + other.to_string(), "one that broadcasts with " + y.to_string());

@@ -26,8 +26,8 @@ Result<std::vector<Fact>> infer_quantized_matmul(const Attrs& attrs, InputFacts 
   auto product = Product::of(a.shape, b.shape);
   if (!product) return std::move(product).errors();
   if (!checked_elements(product->dims)) return one_output(matmul.epilogue.to, std::move(product->dims));
-  const auto type =
-      infer_epilogue(matmul.epilogue, EpilogueInput::sum, operands_from(inputs, kMatmulOperands), Shape(product->dims));
+  const auto type = infer_epilogue(matmul.epilogue, EpilogueInput::sum, operands_from(inputs, kMatmulOperands),
+                                   OpenShape(product->dims));
   if (!type) return type.errors();
   return one_output(*type, std::move(product->dims));
 }

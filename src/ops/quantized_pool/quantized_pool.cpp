@@ -35,7 +35,7 @@ Result<std::vector<Fact>> infer_quantized_pool(const Attrs& attrs, InputFacts in
   if (!checked_elements(*dims)) return one_output(pool.epilogue.to, *std::move(dims));
   const bool is_real = pool.form == QuantizedPoolForm::real_average;
   const auto type = infer_epilogue(pool.epilogue, is_real ? EpilogueInput::real : EpilogueInput::sum,
-                                   operands_from(inputs, kPoolOperands), Shape(*dims));
+                                   operands_from(inputs, kPoolOperands), OpenShape(*dims));
   if (!type) return type.errors();
   return one_output(*type, *std::move(dims));
 }
@@ -72,7 +72,7 @@ void reference_quantized_pool(const Attrs& attrs, InputViews inputs, OutputViews
   for (std::int64_t position = 0; position < result.positions(); ++position) {
     const std::vector<Tap>& taps = lister.at(position);
     const auto inside = static_cast<std::int64_t>(taps.size());
-    const Cover cover{taps, pool.count_include_pad ? pool.window.kernel[0] * pool.window.kernel[1] : inside};
+    const Cover cover{taps, pool.count_include_pad ? (pool.window.kernel[0] * pool.window.kernel[1]).fixed() : inside};
     for (std::int64_t n = 0; n < result.batch; ++n) {
       for (std::int64_t c = 0; c < result.channels; ++c) {
         const std::int64_t first = n * image.batch_stride + c;

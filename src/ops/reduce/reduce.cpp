@@ -45,7 +45,7 @@ Result<std::vector<Fact>> infer_reduce(const Attrs& attrs, InputFacts inputs) {
       if (auto problem = check_dtype("x", x, {DType::s32, DType::u32, DType::s64, DType::u64})) return *problem;
     }
   }
-  std::vector<std::int64_t> dims;
+  std::vector<Dim> dims;
   for (int axis = 0; axis < x.shape.rank(); ++axis) {
     if (!is_reduced(reduce, axis)) dims.push_back(x.shape[axis]);
     else if (reduce.keep_dims) dims.push_back(1);

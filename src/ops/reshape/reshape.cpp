@@ -12,7 +12,7 @@ namespace {
 
 Result<std::vector<Fact>> infer_reshape(const Attrs& attrs, InputFacts inputs) {
   const Fact& x = *inputs[0];
-  const Shape shape(attrs.as<ReshapeAttrs>().shape);
+  const OpenShape shape(attrs.as<ReshapeAttrs>().shape);
   const auto count = checked_elements(shape.dims());
   if (!count || *count != x.shape.elements()) {
     return shape_error("", "shape " + shape.to_string(), "as many elements as " + x.shape.to_string());

@@ -12,7 +12,7 @@
 namespace octavo {
 
 struct ReshapeAttrs {
-  std::vector<std::int64_t> shape;  // concrete: no 0 or -1 placeholders
+  std::vector<Dim> shape;  // concrete: no 0 or -1 placeholders
 
   bool operator==(const ReshapeAttrs&) const = default;
   static constexpr auto fields() { return std::tuple(Field{"shape", &ReshapeAttrs::shape}); }

@@ -29,6 +29,7 @@ Problem check_antialias(const ResizeAttrs& resize, const Fact& x) {
   if (!resize.antialias) return std::nullopt;
   for (int axis = 0; axis < x.shape.rank(); ++axis) {
     const auto i = static_cast<std::size_t>(axis);
+    if (resize.scales[i] == 0.0f) continue;
     const double expected = static_cast<double>(resize.scales[i]) * static_cast<double>(x.shape[axis]);
     if (std::fabs(expected - static_cast<double>(resize.sizes[i])) > 1.0) {
       return shape_error("sizes", std::to_string(resize.sizes[i]) + " (axis " + std::to_string(axis) + ")",
@@ -49,7 +50,7 @@ Result<std::vector<Fact>> infer_resize(const Attrs& attrs, InputFacts inputs) {
   for (std::size_t i = 0; i < resize.sizes.size(); ++i) {
     const std::int64_t lowest = x.shape[static_cast<int>(i)] == 0 ? 0 : 1;
     if (auto problem = first_of({check_range("sizes", resize.sizes[i], lowest, lowest * kMaxElements),
-                                 check_scale("scales", resize.scales[i])}))
+                                 resize.scales[i] == 0.0f ? Problem() : check_scale("scales", resize.scales[i])}))
       return *problem;
   }
   for (float value : resize.roi) {
@@ -148,7 +149,8 @@ void reference_resize(const Attrs& attrs, InputViews inputs, OutputViews outputs
 // of a region.
 std::optional<Attrs> one_image_of_resize(const Attrs& attrs, InputFacts inputs) {
   ResizeAttrs resize = attrs.as<ResizeAttrs>();
-  if (resize.sizes[0] != inputs[0]->shape[0] || resize.scales[0] != 1.0f || !resize.roi.empty()) return std::nullopt;
+  if (!is_same(resize.sizes[0], inputs[0]->shape[0]) || resize.scales[0] != 1.0f || !resize.roi.empty())
+    return std::nullopt;
   resize.sizes[0] = 1;
   return resize;
 }
@@ -160,15 +162,15 @@ Elements elements_of_resize(const Attrs& attrs) {
 }
 
 // Whether only height and width of [N, H, W, C] change.
-bool is_channels_last(const std::vector<std::int64_t>& from, const std::vector<std::int64_t>& to) {
-  return from.size() == 4 && to[0] == from[0] && to[3] == from[3];
+bool is_channels_last(const std::vector<Dim>& from, const std::vector<Dim>& to) {
+  return from.size() == 4 && is_same(to[0], from[0]) && is_same(to[3], from[3]);
 }
 
 // Images that have their channels last as the file orders them keep that order: only then there is an integer form.
 std::optional<Reordered> reordered_resize(const Attrs& attrs, InputFacts inputs, const Axes& axes) {
   auto changed = attrs.as<ResizeAttrs>();
-  const std::vector<std::int64_t> from = inputs[0]->shape.to_vector();
-  const std::vector<std::int64_t> sizes = in_stored_order(changed.sizes, axes);
+  const std::vector<Dim> from = inputs[0]->shape.to_vector();
+  const std::vector<Dim> sizes = in_stored_order(changed.sizes, axes);
   if (is_channels_last(from, changed.sizes) && !is_channels_last(in_stored_order(from, axes), sizes))
     return std::nullopt;
   changed.sizes = sizes;

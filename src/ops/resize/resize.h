@@ -47,9 +47,9 @@ struct ResizeAttrs {
   ResizeMode mode = ResizeMode::nearest;
   ResizeCoordinates coordinates = ResizeCoordinates::half_pixel;
   NearestRounding nearest = NearestRounding::round_prefer_floor;
-  std::vector<std::int64_t> sizes;  // of the result, one per axis
-  std::vector<float> scales;        // one per axis: the factor of the coordinate formula
-  std::vector<float> roi;           // tf_crop_and_resize only: starts, then ends
+  std::vector<Dim> sizes;     // of the result, one per axis
+  std::vector<float> scales;  // one per axis: the factor of the coordinate formula; 0: size of the result over size
+  std::vector<float> roi;     // tf_crop_and_resize only: starts, then ends
   float cubic_coefficient = -0.75f;
   bool exclude_outside = false;
   bool antialias = false;

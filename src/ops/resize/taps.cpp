@@ -104,6 +104,8 @@ bool is_plain_linear(const ResizeAttrs& resize) {
 AxisTaps AxisTaps::of(const ResizeAttrs& resize, std::int64_t size, int axis_number) {
   const auto i = static_cast<std::size_t>(axis_number);
   Axis axis{.input = size, .output = resize.sizes[i], .scale = resize.scales[i]};
+  if (axis.scale == 0.0f)
+    axis.scale = static_cast<float>(static_cast<double>(axis.output) / static_cast<double>(axis.input));
   const bool is_crop = resize.coordinates == ResizeCoordinates::tf_crop_and_resize;
   if (is_crop) axis.roi_start = resize.roi[i], axis.roi_end = resize.roi[i + resize.sizes.size()];
   AxisTaps result;

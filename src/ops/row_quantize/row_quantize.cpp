@@ -13,11 +13,11 @@ Result<std::vector<Fact>> infer_row_quantize(const Attrs& attrs, InputFacts inpu
   const Fact& x = *inputs[0];
   if (auto problem = first_of({check_dtype("x", x, {DType::f32}), check_range("axis", axis, 0, x.shape.rank())}))
     return *problem;
-  std::vector<std::int64_t> rows = x.shape.to_vector();
+  std::vector<Dim> rows = x.shape.to_vector();
   rows.resize(static_cast<std::size_t>(axis));
   return std::vector<Fact>{{.dtype = DType::u8, .shape = x.shape},
-                           {.dtype = DType::f32, .shape = Shape(rows)},
-                           {.dtype = DType::u8, .shape = Shape(rows)}};
+                           {.dtype = DType::f32, .shape = OpenShape(rows)},
+                           {.dtype = DType::u8, .shape = OpenShape(rows)}};
 }
 
 void reference_row_quantize(const Attrs& attrs, InputViews inputs, OutputViews outputs) {

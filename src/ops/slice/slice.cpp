@@ -11,13 +11,14 @@ namespace octavo {
 namespace {
 
 // Whether start, start + step, ... (size of them) all lie in [0, dim). Cannot overflow for any attributes.
-bool is_inside(std::int64_t start, std::int64_t step, std::int64_t size, std::int64_t dim) {
+bool is_inside(const Dim& start, std::int64_t step, const Dim& size, const Dim& dim) {
   if (step == 0 || size < 0 || start < 0) return false;
+  if (step == 1 && !(size.is_number() && start.is_number() && dim.is_number())) return start + size <= dim;
   if (size == 0) return start <= dim;
   if (size > dim || start >= dim) return false;
   if (size == 1) return true;
-  if (step > dim || step < -dim) return false;
-  const std::int64_t room = step > 0 ? (dim - 1 - start) / step : start / -step;
+  if (step > dim || step < 0 - dim) return false;
+  const Dim room = step > 0 ? (dim - 1 - start) / step : start / -step;
   return size - 1 <= room;
 }
 
@@ -32,7 +33,7 @@ Result<std::vector<Fact>> infer_slice(const Attrs& attrs, InputFacts inputs) {
     if (is_inside(slice.starts[i], slice.steps[i], slice.sizes[i], x.shape[static_cast<int>(i)])) continue;
     return shape_error("", attrs.to_string(), "elements inside " + x.shape.to_string());
   }
-  return std::vector<Fact>{moved_fact(x, Shape(slice.sizes))};
+  return std::vector<Fact>{moved_fact(x, OpenShape(slice.sizes))};
 }
 
 void reference_slice(const Attrs& attrs, InputViews inputs, OutputViews outputs) {
@@ -65,7 +66,8 @@ bool is_whole(const Attrs& attrs, InputFacts) {
 
 std::optional<Reordered> reordered_slice(const Attrs& attrs, InputFacts, const Axes& axes) {
   auto changed = attrs.as<SliceAttrs>();
-  for (auto* list : {&changed.starts, &changed.steps, &changed.sizes}) *list = in_stored_order(*list, axes);
+  for (auto* list : {&changed.starts, &changed.sizes}) *list = in_stored_order(*list, axes);
+  changed.steps = in_stored_order(changed.steps, axes);
   return Reordered{changed, axes};
 }
 

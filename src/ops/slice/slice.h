@@ -12,9 +12,9 @@
 namespace octavo {
 
 struct SliceAttrs {
-  std::vector<std::int64_t> starts;  // one per axis, inside the axis
-  std::vector<std::int64_t> steps;   // one per axis, not 0
-  std::vector<std::int64_t> sizes;   // one per axis, of the result
+  std::vector<Dim> starts;          // one per axis, inside the axis
+  std::vector<std::int64_t> steps;  // one per axis, not 0
+  std::vector<Dim> sizes;           // one per axis, of the result
 
   bool operator==(const SliceAttrs&) const = default;
   static constexpr auto fields() {

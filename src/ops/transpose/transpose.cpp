@@ -25,9 +25,9 @@ Result<std::vector<Fact>> infer_transpose(const Attrs& attrs, InputFacts inputs)
   const auto& perm = attrs.as<TransposeAttrs>().perm;
   if (!is_permutation_of(perm, x.shape.rank()))
     return shape_error("", "perm " + print(perm), "a permutation of the axes of " + x.shape.to_string());
-  std::vector<std::int64_t> dims;
+  std::vector<Dim> dims;
   for (std::int64_t axis : perm) dims.push_back(x.shape[static_cast<int>(axis)]);
-  return std::vector<Fact>{moved_fact(x, Shape(std::move(dims)))};
+  return std::vector<Fact>{moved_fact(x, OpenShape(std::move(dims)))};
 }
 
 void reference_transpose(const Attrs& attrs, InputViews inputs, OutputViews outputs) {

@@ -1,0 +1,176 @@
+// Sizes: the extents that a model leaves open, the expressions over them, and the conditions that hold for what was
+// made of it: a program that is evaluated once for a new size. Part of base/.
+#ifndef OCTAVO_BASE_SIZES_H_
+#define OCTAVO_BASE_SIZES_H_
+
+#include <compare>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "base/dim.h"
+#include "base/fields.h"
+#include "base/result.h"
+
+namespace octavo {
+
+// What an expression can come to; bounds saturate at kUnbounded.
+struct SizeRange {
+  static constexpr std::int64_t kUnbounded = std::int64_t{1} << 62;
+  std::int64_t lowest = 1;
+  std::int64_t highest = kUnbounded;
+  bool operator==(const SizeRange&) const = default;
+  static constexpr auto fields() {
+    return std::tuple(Field{"lowest", &SizeRange::lowest}, Field{"highest", &SizeRange::highest});
+  }
+};
+
+// An extent that a model leaves open: a number of the range that is a multiple of `step`.
+struct OpenSize {
+  std::string name;
+  SizeRange range;
+  std::int64_t step = 1;
+  bool operator==(const OpenSize&) const = default;
+  static constexpr auto fields() {
+    return std::tuple(Field{"name", &OpenSize::name}, Field{"range", &OpenSize::range}, Field{"step", &OpenSize::step});
+  }
+};
+
+// Numbers are part of the artifact format.
+enum class AtomKind : std::uint8_t { size = 0, quotient = 1, smaller = 2, larger = 3 };
+constexpr int count_of(AtomKind) { return 4; }
+constexpr std::string_view name_of(AtomKind kind) {
+  constexpr std::string_view names[] = {"size", "quotient", "smaller", "larger"};
+  return names[static_cast<int>(kind)];
+}
+
+// A size by its index (over its step), or a function of two expressions, by theirs.
+struct SizeAtom {
+  AtomKind kind = AtomKind::size;
+  std::int32_t a = 0, b = 0;
+  auto operator<=>(const SizeAtom&) const = default;
+  static constexpr auto fields() {
+    return std::tuple(Field{"kind", &SizeAtom::kind}, Field{"a", &SizeAtom::a}, Field{"b", &SizeAtom::b});
+  }
+};
+
+struct SizeTerm {
+  std::vector<SizeAtom> atoms;  // factors, sorted
+  std::int64_t coefficient = 0;
+  auto operator<=>(const SizeTerm&) const = default;
+  static constexpr auto fields() {
+    return std::tuple(Field{"atoms", &SizeTerm::atoms}, Field{"coefficient", &SizeTerm::coefficient});
+  }
+};
+
+// constant + terms; these sorted by their atoms, each product once, no coefficient 0.
+struct SizeSum {
+  std::int64_t constant = 0;
+  std::vector<SizeTerm> terms;
+  auto operator<=>(const SizeSum&) const = default;
+  static constexpr auto fields() {
+    return std::tuple(Field{"constant", &SizeSum::constant}, Field{"terms", &SizeSum::terms});
+  }
+};
+
+class Sizes;
+
+// Belongs to its table, where equal ones are one.
+struct SizeExpression {
+  Sizes* table = nullptr;
+  std::int32_t index = 0;
+  SizeSum sum;
+  SizeRange range;
+  std::int64_t example = 0;
+};
+
+// What an expression has to be.
+enum class SizeRelation : std::uint8_t { zero = 0, not_zero = 1, negative = 2, not_negative = 3 };
+constexpr int count_of(SizeRelation) { return 4; }
+constexpr std::string_view name_of(SizeRelation relation) {
+  constexpr std::string_view names[] = {"= 0", "!= 0", "< 0", ">= 0"};
+  return names[static_cast<int>(relation)];
+}
+
+struct SizeCondition {
+  std::int32_t expression = 0;
+  SizeRelation relation = SizeRelation::zero;
+  std::string where;  // who asked
+  bool operator==(const SizeCondition&) const = default;
+  static constexpr auto fields() {
+    return std::tuple(Field{"expression", &SizeCondition::expression}, Field{"relation", &SizeCondition::relation},
+                      Field{"where", &SizeCondition::where});
+  }
+};
+
+// Not for several threads at a time, but for evaluate().
+class Sizes {
+ public:
+  Sizes() = default;
+  Sizes(const Sizes&) = delete;
+  Sizes& operator=(const Sizes&) = delete;
+
+  // A new size; `example` is in its range.
+  Dim add(OpenSize size, std::int64_t example);
+  const std::vector<OpenSize>& sizes() const { return sizes_; }
+  // The index of the size that the dimension is; nothing where it is a number or something else.
+  std::optional<std::size_t> size_of(const Dim& dim) const;
+  const SizeExpression& expression(std::int32_t index) const { return expressions_[static_cast<std::size_t>(index)]; }
+  std::int32_t count() const { return static_cast<std::int32_t>(expressions_.size()); }
+
+  // More or longer expressions were asked for than it holds: what was made since is of no use.
+  bool is_full() const { return is_full_; }
+
+  // Who is told to have asked, from now on.
+  void set_asking(std::string where) { asking_ = std::move(where); }
+  const std::vector<SizeCondition>& conditions() const { return conditions_; }
+
+  // The value of every expression, by its index, for these sizes. Errors (usage): a size outside its range or no
+  // multiple of its step, a condition that does not hold, a value beyond 64 bits; with names, values and who asked.
+  Result<std::vector<std::int64_t>> evaluate(std::span<const std::int64_t> sizes) const;
+
+  // For Dim.
+  static Dim sum(const Dim& a, const Dim& b, std::int64_t factor);
+  static Dim product(const Dim& a, const Dim& b);
+  static Dim quotient(const Dim& a, const Dim& b);
+  static Dim chosen(AtomKind kind, const Dim& a, const Dim& b);
+  static bool is(const Dim& dim, SizeRelation relation);
+  std::string text(const SizeSum& sum) const;
+  // "2 * w + 1 < h"
+  std::string text(const SizeCondition& condition) const;
+
+ private:
+  SizeSum sum_of(const Dim& dim) const;
+  Dim interned(SizeSum sum);
+  Dim atom(SizeAtom atom);
+  // floor(x / by) + rest
+  struct Nested {
+    Dim x;
+    std::int64_t by, rest;
+  };
+  std::optional<Nested> quotient_inside(const Dim& dim) const;
+  std::int32_t index_of(const Dim& dim);
+  SizeRange range_of(const SizeAtom& atom) const;
+  std::int64_t value_of(const SizeAtom& atom, std::span<const std::int64_t> sizes,
+                        std::span<const std::int64_t> values) const;
+
+  std::vector<OpenSize> sizes_;
+  std::vector<std::int64_t> examples_;  // of sizes_
+  std::vector<std::int64_t> values_;    // of expressions_, at these
+  std::deque<SizeExpression> expressions_;
+  std::map<SizeSum, std::int32_t> index_;
+  std::vector<SizeCondition> conditions_;
+  std::string asking_;
+  bool is_full_ = false;
+};
+
+}  // namespace octavo
+
+#endif  // OCTAVO_BASE_SIZES_H_

@@ -1,0 +1,136 @@
+// Extents over open sizes: normal form, ranges, conditions, values.
+#include "base/sizes.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace octavo {
+namespace {
+
+// A batch, and a height and width that are multiples of 32.
+struct Picture {
+  Sizes sizes;
+  Dim n = sizes.add({"n", {1, 64}}, 4);
+  Dim h = sizes.add({"h", {32, 1024}, 32}, 224);
+  Dim w = sizes.add({"w", {32, 1024}}, 160);
+
+  std::int64_t value(const Dim& dim, std::vector<std::int64_t> at) const {
+    const auto values = sizes.evaluate(at);
+    EXPECT_TRUE(values) << to_string(values.errors());
+    return dim.is_number() ? dim.example() : (*values)[static_cast<std::size_t>(dim.expression()->index)];
+  }
+};
+
+TEST(Sizes, NumbersStayNumbers) {
+  const Dim a = 7, b = -2;
+  EXPECT_TRUE((a + b).is_number());
+  EXPECT_EQ((a * b).example(), -14);
+  EXPECT_EQ((a / b).example(), -4);
+  EXPECT_EQ((b / 3).example(), -1);
+  EXPECT_EQ((a % 4).example(), 3);
+  EXPECT_EQ(smaller(a, b).example(), -2);
+  EXPECT_TRUE(a > b && a != b && a >= 7 && b < 0);
+}
+
+TEST(Sizes, EqualExpressionsAreOne) {
+  Picture p;
+  EXPECT_EQ(((p.n + 1) * (p.w - 2)).expression(), (p.n * p.w + p.w - 2 - 2 * p.n).expression());
+  EXPECT_TRUE((p.w - p.w).is_number());
+  EXPECT_EQ((p.n * p.w / p.w).expression(), p.n.expression());
+  EXPECT_EQ((p.n * p.w * 3 / (p.w * 3)).expression(), p.n.expression());
+  EXPECT_EQ(((p.w + 5) / 2).expression(), ((p.w + 1) / 2 + 2).expression());
+  EXPECT_EQ(to_string(p.h / 32 * 7 - p.n), "-n + 7 * (h / 32)");
+  EXPECT_EQ(to_string((p.w - 1) / 2 + 1), "floor((w + 1) / (2))");
+  EXPECT_TRUE(p.sizes.conditions().empty());
+}
+
+TEST(Sizes, StepsDivide) {
+  Picture p;
+  EXPECT_EQ((p.h % 16).example(), 0);
+  EXPECT_TRUE((p.h % 16).is_number());
+  EXPECT_EQ(((p.h - 1) / 2 + 1).expression(), (p.h / 2).expression());  // a convolution of stride 2
+  EXPECT_FALSE((p.w % 16).is_number());
+}
+
+TEST(Sizes, RangesAnswer) {
+  Picture p;
+  EXPECT_TRUE(p.n >= 1);
+  EXPECT_FALSE(p.w < 32);
+  EXPECT_FALSE(p.w == 0);
+  EXPECT_TRUE(p.n * p.w > 0);
+  EXPECT_TRUE(p.w + 1 > p.n - 100);
+  EXPECT_EQ(smaller(p.w, 2000).expression(), p.w.expression());
+  EXPECT_EQ(larger(p.w, 8).expression(), p.w.expression());
+  EXPECT_TRUE(p.sizes.conditions().empty());
+}
+
+TEST(Sizes, OtherAnswersAreConditions) {
+  Picture p;
+  p.sizes.set_asking("node 'crop'");
+  EXPECT_TRUE(p.w > 100);
+  EXPECT_FALSE(p.n == 1);
+  EXPECT_TRUE(p.w > 100);
+  const std::int64_t batch = p.n;
+  EXPECT_EQ(batch, 4);
+  ASSERT_EQ(p.sizes.conditions().size(), 3u);  // each once
+  EXPECT_TRUE(p.sizes.evaluate(std::vector<std::int64_t>{4, 64, 101}));
+  const auto refused = p.sizes.evaluate(std::vector<std::int64_t>{4, 64, 100});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.errors()[0].where, "node 'crop'");
+  EXPECT_EQ(refused.errors()[0].found, "n = 4, h = 64, w = 100");
+  EXPECT_EQ(refused.errors()[0].expected, "100 < w");
+  EXPECT_FALSE(p.sizes.evaluate(std::vector<std::int64_t>{1, 64, 101}));
+}
+
+TEST(Sizes, SizesOutsideTheirRange) {
+  Picture p;
+  for (const std::vector<std::int64_t>& bad : std::vector<std::vector<std::int64_t>>{
+           {0, 64, 64}, {-1, 64, 64}, {65, 64, 64}, {4, 48, 64}, {4, 64, std::int64_t{1} << 31}})
+    EXPECT_FALSE(p.sizes.evaluate(bad));
+  Sizes open;
+  const Dim n = open.add({"n"}, 1);
+  static_cast<void>(n * n * n);
+  EXPECT_FALSE(open.evaluate(std::vector<std::int64_t>{std::int64_t{1} << 40}));
+}
+
+// Random expressions against the same arithmetic on numbers.
+TEST(Sizes, ValuesAreThoseOfNumbers) {
+  std::mt19937 random(3);
+  const auto pick = [&](int count) { return static_cast<int>(random() % static_cast<unsigned>(count)); };
+  for (int round = 0; round < 200; ++round) {
+    Picture p;
+    std::vector<Dim> dims = {p.n, p.h, p.w, 1, 2, 3, 32};
+    const std::vector<std::int64_t> at = {1 + pick(64), 32 * (1 + pick(32)), 32 + pick(993)};
+    std::vector<std::int64_t> numbers = {at[0], at[1], at[2], 1, 2, 3, 32};
+    for (int step = 0; step < 12; ++step) {
+      const auto a = static_cast<std::size_t>(pick(static_cast<int>(dims.size())));
+      const auto b = static_cast<std::size_t>(pick(static_cast<int>(dims.size())));
+      const Dim x = dims[a], y = dims[b], u = numbers[a], v = numbers[b];
+      if (std::abs(u.example()) > 10000 || std::abs(v.example()) > 10000) continue;
+      const int kind = pick(6);
+      if (kind >= 4 && (v.example() <= 0 || (!y.is_number() && y.expression()->range.lowest <= 0))) continue;
+      Dim made, number;
+      switch (kind) {
+        case 0: made = x + y, number = u + v; break;
+        case 1: made = x - y, number = u - v; break;
+        case 2: made = x * y, number = u * v; break;
+        case 3: made = smaller(x, y), number = smaller(u, v); break;
+        case 4: made = x / y, number = u / v; break;
+        default: made = x % y, number = u % v; break;
+      }
+      dims.push_back(made);
+      numbers.push_back(number.example());
+    }
+    for (std::size_t i = 0; i < dims.size(); ++i) {
+      EXPECT_EQ(p.value(dims[i], at), numbers[i]) << to_string(dims[i]);
+      if (dims[i].is_number()) continue;
+      EXPECT_LE(dims[i].expression()->range.lowest, numbers[i]) << to_string(dims[i]);
+      EXPECT_GE(dims[i].expression()->range.highest, numbers[i]) << to_string(dims[i]);
+    }
+    EXPECT_TRUE(p.sizes.conditions().empty());
+  }
+}
+
+}  // namespace
+}  // namespace octavo

@@ -1,0 +1,97 @@
+// Open dimensions: one import for all sizes gives, at each of them, the graph that an import at that size gives.
+#include <gtest/gtest.h>
+
+#include "graph/graph.h"
+#include "support/onnx_builder.h"
+
+namespace octavo::testing {
+namespace {
+
+using Ints = std::vector<std::int64_t>;
+
+std::string text(const Errors& errors) { return to_string(errors); }
+
+// The graph at these sizes, in the order in which the file names them.
+Result<Graph> closed(Graph graph, const Ints& sizes) {
+  const auto values = graph.sizes()->evaluate(sizes);
+  if (!values) return values.errors();
+  if (const Status status = graph.close(*values); !status) return status.errors();
+  return graph;
+}
+
+// One import of `builder`, closed at batch n of x, is the import at that batch.
+void expect_same_at(const ModelBuilder& builder, const Ints& dims, const Ints& batches) {
+  const auto open = builder.import({.keeps_open = true});
+  ASSERT_TRUE(open) << text(open.errors());
+  ASSERT_NE(open->graph.sizes(), nullptr);
+  EXPECT_TRUE(open->graph.sizes()->conditions().empty()) << open->graph.sizes()->conditions().front().where;
+  for (const std::int64_t n : batches) {
+    Ints whole = {n};
+    whole.insert(whole.end(), dims.begin(), dims.end());
+    const auto fixed = builder.import({.shapes = {{"x", {whole.begin(), whole.end()}}}});
+    ASSERT_TRUE(fixed) << text(fixed.errors());
+    const auto at = closed(open->graph, {n});
+    ASSERT_TRUE(at) << text(at.errors());
+    EXPECT_EQ(to_string(*at), to_string(fixed->graph)) << "N = " << n;
+  }
+}
+
+ModelBuilder model(const Ints& dims) {
+  ModelBuilder builder;
+  Ints whole = {-1};
+  whole.insert(whole.end(), dims.begin(), dims.end());
+  builder.input("x", DType::f32, whole).output("y");
+  return builder;
+}
+
+TEST(OpenShapes, WindowsAndPools) {
+  ModelBuilder builder = model({3, 9, 8});
+  builder.initializer("w", Tensor(DType::f32, {4, 3, 3, 3}))
+      .node({.op = "Conv", .inputs = {"x", "w"}, .outputs = {"a"}, .attributes = {{"strides", Ints{2, 2}}}})
+      .node({.op = "MaxPool", .inputs = {"a"}, .outputs = {"b"}, .attributes = {{"kernel_shape", Ints{2, 2}}}})
+      .node({.op = "GlobalAveragePool", .inputs = {"b"}, .outputs = {"c"}})
+      .node({.op = "Flatten", .inputs = {"c"}, .outputs = {"y"}});
+  expect_same_at(builder, {3, 9, 8}, {1, 2, 7, 64});
+}
+
+// What exporters write for view(x.size(0), -1).
+TEST(OpenShapes, ArithmeticOfShapes) {
+  ModelBuilder builder = model({3, 4});
+  builder.initializer("zero", Tensor::scalar<std::int64_t>(0))
+      .initializer("axes", integers({1}, {0}))
+      .initializer("rest", integers({1}, {-1}))
+      .initializer("two", integers({1}, {2}))
+      .node({.op = "Shape", .inputs = {"x"}, .outputs = {"s"}})
+      .node({.op = "Gather", .inputs = {"s", "zero"}, .outputs = {"n"}})
+      .node({.op = "Unsqueeze", .inputs = {"n", "axes"}, .outputs = {"n1"}})
+      .node({.op = "Mul", .inputs = {"n1", "two"}, .outputs = {"n2"}})
+      .node({.op = "Concat", .inputs = {"n2", "rest"}, .outputs = {"to"}, .attributes = {{"axis", std::int64_t{0}}}})
+      .node({.op = "Reshape", .inputs = {"x", "to"}, .outputs = {"y"}});
+  expect_same_at(builder, {3, 4}, {1, 2, 7, 64});
+}
+
+TEST(OpenShapes, SlicesToTheEnd) {
+  ModelBuilder builder = model({6});
+  builder.initializer("starts", integers({1}, {1}))
+      .initializer("ends", integers({1}, {std::numeric_limits<std::int64_t>::max()}))
+      .initializer("axes", integers({1}, {0}))
+      .node({.op = "Slice", .inputs = {"x", "starts", "ends", "axes"}, .outputs = {"y"}});
+  expect_same_at(builder, {6}, {2, 3, 64});
+}
+
+TEST(OpenShapes, WhatDoesNotHoldAtASizeNamesIt) {
+  ModelBuilder builder = model({3});
+  builder.initializer("to", integers({2}, {3, -1})).node({.op = "Reshape", .inputs = {"x", "to"}, .outputs = {"y"}});
+  const auto open = builder.import({.keeps_open = true});
+  ASSERT_TRUE(open) << text(open.errors());
+  EXPECT_TRUE(closed(open->graph, {4}));
+  for (const std::int64_t bad : {std::int64_t{0}, std::int64_t{-1}, std::int64_t{1} << 40}) {
+    const auto refused = closed(open->graph, {bad});
+    ASSERT_FALSE(refused) << bad;
+    EXPECT_EQ(refused.errors()[0].where, "size 'N'");
+    EXPECT_EQ(refused.errors()[0].found, std::to_string(bad));
+  }
+}
+
+}  // namespace
+}  // namespace octavo::testing
