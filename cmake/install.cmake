@@ -1,4 +1,4 @@
-# What is installed: the program, the headers, and the folders of src/ as three libraries that find_package(Octavo) finds.
+# What is installed: the program, the headers, and the folders of src/ as four libraries that find_package(Octavo) finds.
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 
@@ -21,7 +21,9 @@ octavo_installed(runtime FOLDERS base graph ops plan kernels artifact run USES T
 target_link_options(octavo_installed_runtime INTERFACE LINKER:--gc-sections)
 octavo_installed(onednn FOLDERS onednn USES octavo_installed_runtime dnnl gomp)
 target_link_options(octavo_installed_onednn INTERFACE ${OCTAVO_LINK_ONEDNN})
-octavo_installed(octavo FOLDERS planner import lower export quantize pictures api USES octavo_installed_onednn onnx_proto protobuf zip)
+octavo_installed(planner FOLDERS lower planner USES octavo_installed_onednn)
+target_link_options(octavo_installed_planner INTERFACE ${OCTAVO_LINK_PLANNER})
+octavo_installed(octavo FOLDERS import export quantize pictures api USES octavo_installed_planner onnx_proto protobuf zip)
 set_target_properties(octavo_installed_octavo PROPERTIES OUTPUT_NAME octavo)
 
 set(OCTAVO_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/Octavo)

@@ -73,6 +73,11 @@ constexpr std::optional<Profile> profile_named(std::string_view name) {
 // All of a batch through one step after the other, or image by image as far as the operators allow, or whichever is
 // predicted to be faster.
 enum class BatchOrder : std::uint8_t { automatic, steps, images };
+constexpr int count_of(BatchOrder) { return 3; }
+constexpr std::string_view name_of(BatchOrder order) {
+  constexpr std::string_view names[] = {"automatic", "steps", "images"};
+  return names[static_cast<int>(order)];
+}
 
 // What is measured on this machine where a log has no time of a call, to overrule the cost model's predictions. The
 // bits of the answers do not depend on it.

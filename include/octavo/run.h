@@ -53,6 +53,32 @@ struct PlanInfo {
   std::map<std::string, std::int64_t> kernels;  // name -> steps
 };
 
+// A size that a model leaves open: a number of the range that is a multiple of `step`.
+struct SizeInfo {
+  std::string name;  // the file's name for it, or "INPUT.AXIS"
+  std::int64_t lowest = 1;
+  std::int64_t highest = 1;
+  std::int64_t step = 1;
+};
+
+// An input or output of a model with open sizes. Extents are numbers, names of sizes, or what is computed of these:
+// "1", "N", "floor((height + 1) / 2)".
+struct OpenTensorInfo {
+  std::string name;
+  DType dtype = DType::f32;
+  std::vector<std::string> shape;
+};
+
+// What became of the sizes that contexts of a model asked for and that its file has no plan of.
+struct PlanCacheInfo {
+  std::uint64_t hits = 0;          // found among the plans that are kept
+  std::uint64_t made = 0;          // planned
+  std::uint64_t dropped = 0;       // left to make room for others
+  std::uint64_t plans = 0;         // kept now
+  std::uint64_t bytes = 0;         // of these, about
+  std::uint64_t packed_bytes = 0;  // weights that they needed in another form than the file has; these stay
+};
+
 // What a compiled model tells of itself.
 struct ModelInfo {
   std::string source;                // name of the file it was compiled from
@@ -63,6 +89,10 @@ struct ModelInfo {
   std::int64_t source_nodes = 0;     // in the file it was compiled from
   std::uint64_t constant_bytes = 0;  // packed weights of all plans
   std::vector<PlanInfo> plans;
+  // Where sizes are open: these, and the inputs and outputs over them. Empty elsewhere.
+  std::vector<SizeInfo> sizes;
+  std::vector<OpenTensorInfo> open_inputs;
+  std::vector<OpenTensorInfo> open_outputs;
 };
 
 // What an .octv holds: compile() makes it, open() reads it, Model::load() makes it run. Immutable; copies share it.
@@ -130,6 +160,9 @@ struct PlanChoice {
 
 struct LoadOptions {
   int threads = 0;  // that a run takes at most; 0: every core this process may use
+  // For plans of sizes that the file has none for, of a model with open sizes; the least recently used leave, the
+  // newest stays, however large. Contexts keep theirs besides.
+  std::uint64_t plan_cache_bytes = std::uint64_t{64} << 20;
 };
 
 // A compiled model ready to run. Immutable; copies share it; any number of contexts use it at the same time.
@@ -143,6 +176,7 @@ class Model {
   int threads() const;
   // Index of the plan, in ModelInfo::plans. Error: usage, with the list of what there is.
   Result<std::size_t> find_plan(const PlanChoice& choice) const;
+  PlanCacheInfo plan_cache() const;
 
  private:
   friend struct Access;
@@ -171,13 +205,23 @@ class Context {
   // `plan`: index in ModelInfo::plans. `pool` none: the process-wide one, which is made at first use. Errors: usage (no
   // such plan), resource (memory).
   static Result<Context> create(const Model& model, std::size_t plan = 0, const ThreadPool* pool = nullptr);
+  // Of a model with open sizes, for inputs of these shapes, in the order of ModelInfo::open_inputs. A size that neither
+  // the file has a plan of nor anybody asked for lately is planned for: milliseconds, in Octavo::planner, which the
+  // program links. Errors: usage, naming input, dimension and both values; unsupported (no planner); resource.
+  static Result<Context> create(const Model& model, std::span<const std::vector<std::int64_t>> shapes,
+                                const ThreadPool* pool = nullptr);
   Context(Context&&) noexcept;
   Context& operator=(Context&&) noexcept;
   ~Context();
+  // The same of this context from its next run on; inputs() and outputs() change. Memory grows where it has to and is
+  // kept. After an error it goes on as it was.
+  Status resize(std::span<const std::vector<std::int64_t>> shapes);
 
-  // Of the plan; they last as long as the context, also where it is moved.
+  // Of the plan; they last as long as the context, also where it is moved, and until resize().
   const std::vector<TensorInfo>& inputs() const;
   const std::vector<TensorInfo>& outputs() const;
+  // The plan it runs.
+  PlanInfo plan() const;
   // Bytes of memory that are this context's alone: arena, and scratch and the memory of an image for each of its
   // threads. Taken from the machine page by page as runs touch them. Tensors are the caller's.
   std::uint64_t memory_bytes() const;

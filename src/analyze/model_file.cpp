@@ -69,19 +69,37 @@ Result<Session> Session::create(const v1::CompiledModel& compiled, const v1::Pla
   return model ? create(*model, choice, nullptr) : model.errors();
 }
 
+namespace {
+
+Result<std::optional<Preprocess>> pictures_of(const v1::ModelInfo& info) {
+  if (info.pictures.empty()) return std::optional<Preprocess>();
+  auto known = parse_preprocess(info.pictures);
+  return known ? Result<std::optional<Preprocess>>(*known) : known.errors();
+}
+
+}  // namespace
+
 Result<Session> Session::create(const v1::Model& model, const v1::PlanChoice& choice, const v1::ThreadPool* pool) {
   const auto plan = model.find_plan(choice);
   if (!plan) return plan.errors();
   auto context = v1::Context::create(model, *plan, pool);
   if (!context) return context.errors();
   const v1::ModelInfo info = model.info();
-  std::optional<Preprocess> pictures;
-  if (!info.pictures.empty()) {
-    const auto known = parse_preprocess(info.pictures);
-    if (!known) return known.errors();
-    pictures = *known;
-  }
-  return Session(std::move(*context), info.plans[*plan], pictures, model.threads());
+  const auto pictures = pictures_of(info);
+  if (!pictures) return pictures.errors();
+  return Session(std::move(*context), info.plans[*plan], *pictures, model.threads());
+}
+
+Result<Session> Session::create_at(const v1::CompiledModel& compiled, std::span<const std::vector<std::int64_t>> shapes,
+                                   int threads) {
+  const auto model = v1::Model::load(compiled, {.threads = threads});
+  if (!model) return model.errors();
+  auto context = v1::Context::create(*model, shapes);
+  if (!context) return context.errors();
+  const auto pictures = pictures_of(compiled.info());
+  if (!pictures) return pictures.errors();
+  v1::PlanInfo plan = context->plan();
+  return Session(std::move(*context), std::move(plan), *pictures, model->threads());
 }
 
 Status Session::run() { return context_.run(input_refs_, output_refs_); }

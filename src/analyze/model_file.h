@@ -42,6 +42,9 @@ class Session {
   static Result<Session> create(const v1::CompiledModel& compiled, const v1::PlanChoice& plan, int threads);
   // Of a model that others share; `pool` none: the process-wide one.
   static Result<Session> create(const v1::Model& model, const v1::PlanChoice& plan, const v1::ThreadPool* pool);
+  // Of a model with open sizes, for inputs of these shapes.
+  static Result<Session> create_at(const v1::CompiledModel& compiled, std::span<const std::vector<std::int64_t>> shapes,
+                                   int threads);
   const v1::PlanInfo& plan() const { return plan_; }
   int threads() const { return threads_; }
   // What becomes of pictures inside, where the model takes them as they are.

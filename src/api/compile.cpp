@@ -7,6 +7,7 @@
 #include "artifact/artifact.h"
 #include "lower/lower.h"
 #include "planner/measurement_log.h"
+#include "planner/open_planner.h"
 #include "planner/planner.h"
 #include "quantize/node_pattern.h"
 
@@ -71,6 +72,7 @@ class Compiler {
     auto lowered = lower_once(std::move(*imported));
     if (!lowered) return lowered.errors();
     ConstantPool constants;
+    if (lowered->graph.sizes() != nullptr) model.network = stored(*lowered, *machine, constants);
     for (const SizeValues& at : *sizes) {
       const auto done = static_cast<std::int64_t>(model.plans.size());
       const Status begun = monitor_.at(Phase::planning, done, static_cast<std::int64_t>(sizes->size()));
@@ -103,7 +105,7 @@ class Compiler {
     std::vector<SizeValues> all;
     for (const std::int64_t batch : options_.batches) {
       auto sizes = sizes_at_batch(graph, batch);
-      if (!sizes) return sizes.errors();
+      if (!sizes) return std::vector<SizeValues>();  // other sizes are open: a run plans for those that come
       all.push_back(std::move(*sizes));
     }
     return all;
@@ -173,6 +175,22 @@ class Compiler {
     return options_.output_type ? deliver_as(*options_.output_type, graph, path_) : ok_status();
   }
 
+  // What plans of other sizes are made of in a run.
+  OpenNetwork stored(const Lowered& network, const Machine& machine, ConstantPool& constants) const {
+    OpenNetwork stored = open_network(network.graph, constants);
+    stored.precision = network.precision;
+    stored.machine = machine;
+    stored.machine.cores = Machine{}.cores;
+    stored.allow_reference = options_.allow_reference;
+    stored.batch_order = options_.batch_order;
+    stored.waits_for_sizes = network.waits_for_sizes;
+    stored.kept_in_f32.assign(network.kept_in_f32.begin(), network.kept_in_f32.end());
+    stored.islands = told_islands(network.islands, network.kept_in_f32);
+    stored.notes = network.notes;
+    stored.notes.insert(stored.notes.end(), own_.notes.begin(), own_.notes.end());
+    return stored;
+  }
+
   Result<Plan> plan_at(Lowered network, const SizeValues& sizes, const Machine& machine, ConstantPool& constants) {
     if (network.graph.sizes() != nullptr) {
       if (const Status closed = close(network, sizes); !closed) return closed.errors();
@@ -189,10 +207,7 @@ class Compiler {
     auto plan = make_plan(std::move(network.graph), machine, plan_options, constants);
     if (!plan) return plan.errors();
     if (!times.status()) return times.status().errors();
-    for (const Island& island : network.islands) {
-      const bool is_chosen = network.kept_in_f32.contains(island.node);
-      plan->report.islands.push_back({island.node, island.op, is_chosen ? "kept in fp32 as chosen" : island.reason});
-    }
+    plan->report.islands = told_islands(network.islands, network.kept_in_f32);
     plan->report.notes = std::move(network.notes);
     add_tuning_notes(times, plan->report.notes);
     plan->report.notes.insert(plan->report.notes.end(), own_.notes.begin(), own_.notes.end());

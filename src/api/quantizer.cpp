@@ -133,11 +133,16 @@ QuantizeOptions Quantizer::quantize_options() const {
           .observes_all = options_.observes_all};
 }
 
-// At batch 1, as samples have.
+// At batch 1, as samples have; what else is open at the size that is its example.
 Status Quantizer::close_for_samples(Graph& graph) const {
-  const auto sizes = sizes_at_batch(graph, 1);
-  if (!sizes) return sizes.errors();
-  const auto values = graph.sizes()->evaluate(*sizes);
+  SizeValues sizes(graph.sizes()->sizes().size(), 1);
+  for (const ValueId input : graph.inputs()) {
+    const OpenShape& shape = graph.fact(input).shape;
+    for (int axis = 1; axis < shape.rank(); ++axis) {
+      if (const auto size = graph.sizes()->size_of(shape[axis])) sizes[*size] = shape[axis].example();
+    }
+  }
+  const auto values = graph.sizes()->evaluate(sizes);
   return values ? graph.close(*values) : values.errors();
 }
 

@@ -1,20 +1,22 @@
 // artifact: a compiled model, and the .octv file that holds it. Part of artifact/.
 //
 // File: header (magic, format version, checksum, file size), a table of typed sections, and these: the model, its
-// plans, what is told of them (may be left out), constants (starting on a page, so that they can be mapped and used in
-// place). Sections of a type that a release does not know are skipped. Structs are encoded as base/fields.h does.
-// Little-endian. No machine code.
+// plans, what is told of them (may be left out), the network where its sizes are open, constants (starting on a page,
+// so that they can be mapped and used in place). Sections of a type that a release does not know are skipped. Structs
+// are encoded as base/fields.h does. Little-endian. No machine code.
 #ifndef OCTAVO_ARTIFACT_ARTIFACT_H_
 #define OCTAVO_ARTIFACT_ARTIFACT_H_
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "plan/constants.h"
+#include "plan/open_network.h"
 #include "plan/plan.h"
 
 namespace octavo {
@@ -29,6 +31,7 @@ struct CompiledModel {
   int source_nodes = 0;
   std::string pictures;  // SPEC of what becomes of pictures inside (pictures/preprocess.h); empty: it takes none
   std::vector<Plan> plans;
+  std::optional<OpenNetwork> network;           // where sizes stay open: what plans of other sizes are made of
   std::span<const std::byte> constants;         // aligned to kAlignment
   std::shared_ptr<const void> constants_owner;  // keeps them alive: a ConstantPool's bytes or a mapped file
 };

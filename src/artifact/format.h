@@ -30,6 +30,7 @@ enum class SectionType : std::uint32_t {
   plans = 2,      // std::vector<Plan>
   reports = 3,    // std::vector<PlanReport>, by plan; may be missing
   constants = 4,  // on a page
+  network = 5,    // OpenNetwork; missing where no size is open
 };
 
 struct ArtifactSection {

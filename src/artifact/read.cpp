@@ -55,7 +55,7 @@ Status check_header(const ArtifactHeader& header, std::span<const std::byte> byt
 // By type; those of unknown types are left out.
 using Sections = std::map<SectionType, std::span<const std::byte>>;
 
-bool is_known(SectionType type) { return type >= SectionType::model && type <= SectionType::constants; }
+bool is_known(SectionType type) { return type >= SectionType::model && type <= SectionType::network; }
 
 bool lies_within(const ArtifactSection& section, std::uint64_t first, std::uint64_t file_bytes) {
   const bool is_placed = section.type != SectionType::constants || section.offset % kArtifactPage == 0;
@@ -125,6 +125,9 @@ Result<CompiledModel> parse(std::span<const std::byte> bytes, const std::string&
                       .pictures = std::move(metadata->pictures),
                       .constants = sections->at(SectionType::constants)};
   if (Status status = read_plans(*sections, name, model.plans); !status) return status.errors();
+  if (!sections->contains(SectionType::network)) return model;
+  model.network = decode_all<OpenNetwork>(sections->at(SectionType::network));
+  if (!model.network) return damaged(name, "a network that cannot be decoded", "one whose sizes are open");
   return model;
 }
 

@@ -269,6 +269,76 @@ bool Sizes::is(const Dim& dim, SizeRelation relation) {
   return answer;
 }
 
+// ---- as data ----
+
+std::string to_string(const OpenSize& size) {
+  return std::to_string(size.range.lowest) + " to " + std::to_string(size.range.highest) +
+         (size.step > 1 ? ", a multiple of " + std::to_string(size.step) : "");
+}
+
+SizeProgram Sizes::program() const {
+  SizeProgram program{.sizes = sizes_, .conditions = conditions_};
+  for (const SizeExpression& expression : expressions_) program.expressions.push_back(expression.sum);
+  return program;
+}
+
+namespace {
+
+bool is_possible(const OpenSize& size) {
+  return size.range.lowest >= 0 && size.range.lowest <= size.range.highest && size.range.highest <= kUnbounded &&
+         size.step >= 1 && size.step <= kMostDivisor;
+}
+
+// Of an expression with this index: it refers to those before it, so that there is no circle.
+bool is_possible(const SizeAtom& atom, std::size_t index, std::size_t sizes) {
+  const auto is_below = [](std::int32_t a, std::size_t end) { return a >= 0 && static_cast<std::size_t>(a) < end; };
+  if (atom.kind == AtomKind::size) return is_below(atom.a, sizes);
+  return is_below(atom.a, index) && is_below(atom.b, index);
+}
+
+bool is_possible(const SizeSum& sum, std::size_t index, std::size_t sizes) {
+  return sum.terms.size() <= kMostTerms && std::all_of(sum.terms.begin(), sum.terms.end(), [&](const SizeTerm& term) {
+           return term.atoms.size() <= kMostFactors &&
+                  std::all_of(term.atoms.begin(), term.atoms.end(),
+                              [&](const SizeAtom& atom) { return is_possible(atom, index, sizes); });
+         });
+}
+
+Error damaged(const char* what, std::size_t index) {
+  return {.kind = ErrorKind::invalid_input,
+          .where = "size program",
+          .found = std::string(what) + " " + std::to_string(index) + " that cannot be",
+          .expected = "sizes with ranges, and expressions over those before them"};
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const Sizes>> Sizes::restored(SizeProgram program) {
+  const std::size_t count = program.expressions.size();
+  if (count > kMostExpressions) return damaged("number of expressions", count);
+  auto sizes = std::make_shared<Sizes>();
+  for (std::size_t i = 0; i < program.sizes.size(); ++i) {
+    if (!is_possible(program.sizes[i])) return damaged("size", i);
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!is_possible(program.expressions[i], i, program.sizes.size())) return damaged("expression", i);
+    sizes->expressions_.push_back({.table = sizes.get(), .index = static_cast<std::int32_t>(i)});
+    sizes->expressions_.back().sum = std::move(program.expressions[i]);
+  }
+  for (std::size_t i = 0; i < program.conditions.size(); ++i) {
+    const std::int32_t expression = program.conditions[i].expression;
+    if (expression < 0 || static_cast<std::size_t>(expression) >= count) return damaged("condition", i);
+  }
+  sizes->sizes_ = std::move(program.sizes);
+  sizes->conditions_ = std::move(program.conditions);
+  return std::shared_ptr<const Sizes>(std::move(sizes));
+}
+
+Dim Sizes::decoded(const Dim& dim) const {
+  const auto index = static_cast<std::uint64_t>(encoded(dim)) - static_cast<std::uint64_t>(kFirstOpen);
+  return index < expressions_.size() ? Dim(expressions_[index]) : dim;
+}
+
 // ---- values ----
 
 Result<std::vector<std::int64_t>> Sizes::evaluate(std::span<const std::int64_t> sizes) const {
@@ -281,9 +351,7 @@ Result<std::vector<std::int64_t>> Sizes::evaluate(std::span<const std::int64_t> 
   for (std::size_t i = 0; i < sizes_.size(); ++i) {
     const OpenSize& size = sizes_[i];
     if (sizes[i] < size.range.lowest || sizes[i] > size.range.highest || sizes[i] % size.step != 0) {
-      return refuse("size '" + size.name + "'", std::to_string(sizes[i]),
-                    std::to_string(size.range.lowest) + " to " + std::to_string(size.range.highest) +
-                        (size.step > 1 ? ", a multiple of " + std::to_string(size.step) : ""));
+      return refuse("size '" + size.name + "'", std::to_string(sizes[i]), to_string(size));
     }
   }
   std::vector<std::int64_t> values;

@@ -110,12 +110,33 @@ struct SizeCondition {
   }
 };
 
+// "32 to 1024, a multiple of 32".
+std::string to_string(const OpenSize& size);
+
+// All of a table, as data. Expressions refer to those before them.
+struct SizeProgram {
+  std::vector<OpenSize> sizes;
+  std::vector<SizeSum> expressions;
+  std::vector<SizeCondition> conditions;
+  bool operator==(const SizeProgram&) const = default;
+  static constexpr auto fields() {
+    return std::tuple(Field{"sizes", &SizeProgram::sizes}, Field{"expressions", &SizeProgram::expressions},
+                      Field{"conditions", &SizeProgram::conditions});
+  }
+};
+
 // Not for several threads at a time, but for evaluate().
 class Sizes {
  public:
   Sizes() = default;
   Sizes(const Sizes&) = delete;
   Sizes& operator=(const Sizes&) = delete;
+
+  SizeProgram program() const;
+  // For evaluate(), size_of() and decoded() alone: of a program that may be hostile. Error: invalid_input.
+  static Result<std::shared_ptr<const Sizes>> restored(SizeProgram program);
+  // The expression that a number of a file stands for (see encoded), or the dimension as it is.
+  Dim decoded(const Dim& dim) const;
 
   // A new size; `example` is in its range.
   Dim add(OpenSize size, std::int64_t example);

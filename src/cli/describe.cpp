@@ -21,6 +21,20 @@ std::string describe_tensor(const v1::TensorInfo& tensor) {
   return text;
 }
 
+std::string describe_sizes(const v1::ModelInfo& info) {
+  std::string text;
+  for (const v1::SizeInfo& size : info.sizes)
+    text += fmt::format("  size    {}  {} to {}{}\n", size.name, size.lowest, size.highest,
+                        size.step > 1 ? fmt::format(", a multiple of {}", size.step) : "");
+  const auto add = [&](std::string_view what, const std::vector<v1::OpenTensorInfo>& tensors) {
+    for (const v1::OpenTensorInfo& tensor : tensors)
+      text += fmt::format("  {}  {}  {}[{}]\n", what, tensor.name, name_of(tensor.dtype), fmt::join(tensor.shape, "x"));
+  };
+  add("input ", info.open_inputs);
+  add("output", info.open_outputs);
+  return text.empty() ? text : "open: runs at any of these sizes\n" + text;
+}
+
 std::string describe_plan(const v1::PlanInfo& plan) {
   std::string text =
       fmt::format("{} batch {}: {} kernels, {:.3f} GMAC, {:.1f} MB arena\n", name_of(plan.precision), plan.batch,
@@ -51,6 +65,13 @@ nlohmann::json tensors_json(const std::vector<v1::TensorInfo>& tensors) {
   return list;
 }
 
+nlohmann::json open_json(const std::vector<v1::OpenTensorInfo>& tensors) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const v1::OpenTensorInfo& tensor : tensors)
+    list.push_back({{"name", tensor.name}, {"dtype", name_of(tensor.dtype)}, {"shape", tensor.shape}});
+  return list;
+}
+
 }  // namespace
 
 nlohmann::json info_json(const v1::ModelInfo& info) {
@@ -69,6 +90,9 @@ nlohmann::json info_json(const v1::ModelInfo& info) {
                      {"islands", plan.islands},
                      {"notes", plan.notes}});
   }
+  nlohmann::json sizes = nlohmann::json::array();
+  for (const v1::SizeInfo& size : info.sizes)
+    sizes.push_back({{"name", size.name}, {"lowest", size.lowest}, {"highest", size.highest}, {"step", size.step}});
   return {{"source", info.source},
           {"dialect", info.dialect},
           {"pictures", info.pictures},
@@ -76,6 +100,9 @@ nlohmann::json info_json(const v1::ModelInfo& info) {
           {"instructions", info.instructions},
           {"source_nodes", info.source_nodes},
           {"constant_bytes", info.constant_bytes},
+          {"sizes", sizes},
+          {"open_inputs", open_json(info.open_inputs)},
+          {"open_outputs", open_json(info.open_outputs)},
           {"plans", plans}};
 }
 

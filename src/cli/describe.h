@@ -13,6 +13,8 @@ namespace octavo::cli {
 std::string summary_of(const v1::ModelInfo& info);
 // "f32[1x3x224x224]", "u8[1x3x224x224], scale 0.0186, zero point 114"
 std::string describe_tensor(const v1::TensorInfo& tensor);
+// Several lines: what a model leaves open; none where nothing is.
+std::string describe_sizes(const v1::ModelInfo& info);
 // Several lines: the plan, its notes and its float islands.
 std::string describe_plan(const v1::PlanInfo& plan);
 nlohmann::json info_json(const v1::ModelInfo& info);

@@ -78,6 +78,18 @@ void ask_for_shapes(const GivenInputs& given, CompileRequest& request) {
   }
 }
 
+std::optional<std::vector<std::vector<std::int64_t>>> shapes_of(const GivenInputs& given, const v1::ModelInfo& info) {
+  if (info.sizes.empty()) return std::nullopt;
+  std::vector<std::vector<std::int64_t>> shapes;
+  for (const v1::OpenTensorInfo& input : info.open_inputs) {
+    const GivenInput* one = find(given, input.name, info.open_inputs.size() == 1);
+    const auto* tensor = one == nullptr ? nullptr : std::get_if<Tensor>(one);
+    if (tensor == nullptr) return std::nullopt;
+    shapes.push_back(tensor->shape().to_vector());
+  }
+  return shapes;
+}
+
 std::optional<std::int64_t> batch_of(const GivenInputs& given) {
   std::optional<std::int64_t> batch;
   for (const auto& [name, input] : given) {

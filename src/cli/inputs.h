@@ -26,6 +26,9 @@ void ask_for_shapes(const GivenInputs& given, CompileRequest& request);
 
 // The batch that they have, where they agree on the first dimension; that of a picture is 1.
 std::optional<std::int64_t> batch_of(const GivenInputs& given);
+// Of a model with open sizes: the shapes of its inputs, in their order. Nothing for others, and where not all inputs
+// are given as arrays.
+std::optional<std::vector<std::vector<std::int64_t>>> shapes_of(const GivenInputs& given, const v1::ModelInfo& info);
 
 // Copies arrays into the session's inputs, and what preprocess_for makes of pictures. Error (usage): a missing, unknown
 // or unfitting one.

@@ -55,6 +55,7 @@ int inspect_compiled(const Arguments& arguments) {
   if (!compiled) return report(compiled.errors());
   const v1::ModelInfo info = compiled->info();
   fmt::print("{}\n", summary_of(info));
+  fmt::print("{}", describe_sizes(info));
   for (const v1::PlanInfo& plan : info.plans) {
     fmt::print("{}", describe_plan(plan));
     for (const auto& [kernel, count] : plan.kernels) fmt::print("  kernel  {:>4} x {}\n", count, kernel);

@@ -34,8 +34,10 @@ Result<Session> open_session(const Arguments& arguments, CompileRequest request,
   if (is_compiled_here) ask_for_shapes(inputs, request);
   const auto compiled = open_or_compile(arguments.model, request);
   if (!compiled) return compiled.errors();
+  const v1::ModelInfo info = compiled->info();
+  if (const auto shapes = shapes_of(inputs, info)) return Session::create_at(*compiled, *shapes, request.threads);
   // What is the only plan needs no choice; a wrong shape is then reported with the tensor's name.
-  if (is_compiled_here || compiled->info().plans.size() == 1) request.plan.batch.reset();
+  if (is_compiled_here || info.plans.size() == 1) request.plan.batch.reset();
   return Session::create(*compiled, request.plan, request.threads);
 }
 

@@ -8,6 +8,12 @@
 
 namespace octavo {
 
+const std::byte* FileConstants::find(std::uint64_t offset, std::uint64_t bytes) const {
+  const bool is_inside = offset % kAlignment == 0 && offset <= file_.size() && bytes <= file_.size() - offset &&
+                         kReadSlack <= file_.size() - offset - bytes;
+  return is_inside ? file_.data() + offset : nullptr;
+}
+
 std::uint64_t ConstantPool::add(const ConstTensorView& tensor) {
   const std::uint64_t size = tensor.bytes();
   const std::uint64_t hash = XXH3_64bits(tensor.data, size);

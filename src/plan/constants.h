@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <new>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -26,13 +27,41 @@ struct AlignedAllocator {
 };
 using AlignedBytes = std::vector<std::byte, AlignedAllocator<std::byte>>;
 
-// Equal tensors are stored once.
-class ConstantPool {
+// Where plans find their constants.
+class ConstantSource {
  public:
-  // Room for this many bytes: growing copies what is there, and for a while it lies in memory twice.
-  void reserve(std::uint64_t bytes) { bytes_.reserve(bytes); }
-  // Returns the offset, a multiple of kAlignment.
-  std::uint64_t add(const ConstTensorView& tensor);
+  virtual ~ConstantSource() = default;
+  // The bytes at an offset, followed by kReadSlack more; null where it is no multiple of kAlignment or they are not
+  // there.
+  virtual const std::byte* find(std::uint64_t offset, std::uint64_t bytes) const = 0;
+};
+
+// Where a planner puts them.
+class ConstantSink {
+ public:
+  virtual ~ConstantSink() = default;
+  // Room for this many bytes is going to be needed.
+  virtual void reserve(std::uint64_t) {}
+  // Returns the offset, a multiple of kAlignment. Equal tensors are stored once.
+  virtual std::uint64_t add(const ConstTensorView& tensor) = 0;
+};
+
+// Those of a file.
+class FileConstants final : public ConstantSource {
+ public:
+  explicit FileConstants(std::span<const std::byte> file) : file_(file) {}
+  const std::byte* find(std::uint64_t offset, std::uint64_t bytes) const override;
+
+ private:
+  std::span<const std::byte> file_;
+};
+
+// Those of a file that is being made.
+class ConstantPool final : public ConstantSink {
+ public:
+  // Growing copies what is there, and for a while it lies in memory twice.
+  void reserve(std::uint64_t bytes) override { bytes_.reserve(bytes); }
+  std::uint64_t add(const ConstTensorView& tensor) override;
   // All constants, each followed by zeros up to the alignment and at least kReadSlack more; empty where there are none.
   const AlignedBytes& bytes() const { return bytes_; }
   // Hands the bytes over; the pool is empty afterwards.

@@ -59,7 +59,7 @@ Fact without_constant(const Fact& fact) { return {.dtype = fact.dtype, .shape = 
 class Planner {
  public:
   // `consumed` is `graph` where nobody needs it afterwards, else null.
-  Planner(const Graph& graph, Graph* consumed, const Machine& machine, const PlanOptions& options, ConstantPool& pool)
+  Planner(const Graph& graph, Graph* consumed, const Machine& machine, const PlanOptions& options, ConstantSink& pool)
       : graph_(graph),
         consumed_(consumed),
         machine_(machine),
@@ -439,7 +439,7 @@ class Planner {
   Graph* consumed_;
   const Machine& machine_;
   const PlanOptions& options_;
-  ConstantPool& pool_;
+  ConstantSink& pool_;
   ImageCalls images_;
   std::vector<Value> values_;  // of the graph; their constants leave one by one
   std::vector<ValueId> root_of_;
@@ -456,11 +456,11 @@ class Planner {
 }  // namespace
 
 Result<Plan> make_plan(const Graph& graph, const Machine& machine, const PlanOptions& options,
-                       ConstantPool& constants) {
+                       ConstantSink& constants) {
   return Planner(graph, nullptr, machine, options, constants).make();
 }
 
-Result<Plan> make_plan(Graph&& graph, const Machine& machine, const PlanOptions& options, ConstantPool& constants) {
+Result<Plan> make_plan(Graph&& graph, const Machine& machine, const PlanOptions& options, ConstantSink& constants) {
   return Planner(graph, &graph, machine, options, constants).make();
 }
 

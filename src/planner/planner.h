@@ -27,9 +27,9 @@ struct PlanOptions {
 // Chooses kernels for `machine`, packs constants into the pool and places everything. Of the report, islands and notes
 // are left to the caller.
 // Errors: unsupported, one per node that no kernel takes, with each kernel's refusal.
-Result<Plan> make_plan(const Graph& graph, const Machine& machine, const PlanOptions& options, ConstantPool& constants);
+Result<Plan> make_plan(const Graph& graph, const Machine& machine, const PlanOptions& options, ConstantSink& constants);
 // The same of a graph that nobody needs afterwards: its constants leave memory as they are packed.
-Result<Plan> make_plan(Graph&& graph, const Machine& machine, const PlanOptions& options, ConstantPool& constants);
+Result<Plan> make_plan(Graph&& graph, const Machine& machine, const PlanOptions& options, ConstantSink& constants);
 
 }  // namespace octavo
 

@@ -40,6 +40,30 @@ PlanInfo plan_info(const Plan& plan) {
   return info;
 }
 
+// What is open, in words.
+void add_sizes(const OpenNetwork& network, ModelInfo& info) {
+  const auto sizes = Sizes::restored(network.sizes);
+  if (!sizes) return;  // loading says so
+  for (const OpenSize& size : (*sizes)->sizes())
+    info.sizes.push_back({size.name, size.range.lowest, size.range.highest, size.step});
+  const auto describe = [&](const std::vector<std::int32_t>& values, std::vector<OpenTensorInfo>& tensors) {
+    for (const std::int32_t index : values) {
+      if (index < 0 || static_cast<std::size_t>(index) >= network.values.size()) continue;
+      const StoredValue& value = network.values[static_cast<std::size_t>(index)];
+      OpenTensorInfo& tensor = tensors.emplace_back(OpenTensorInfo{.name = value.name, .dtype = value.dtype});
+      for (const Dim& dim : value.shape) {
+        const Dim open = (*sizes)->decoded(dim);
+        tensor.shape.push_back(open.is_number() ? std::to_string(open.example())
+                                                : (*sizes)->text(open.expression()->sum));
+      }
+    }
+  };
+  describe(network.inputs, info.open_inputs);
+  describe(network.outputs, info.open_outputs);
+  for (std::size_t i = 0; i < std::min(info.open_outputs.size(), network.output_names.size()); ++i)
+    info.open_outputs[i].name = network.output_names[i];
+}
+
 ModelInfo info_of(const octavo::CompiledModel& model) {
   ModelInfo info{.source = model.source,
                  .dialect = model.dialect,
@@ -53,6 +77,8 @@ ModelInfo info_of(const octavo::CompiledModel& model) {
     info.plans.push_back(plan_info(plan));
   }
   info.instructions = needs.to_string();
+  if (model.network) add_sizes(*model.network, info);
+  if (model.network && info.machine.empty()) info.machine = model.network->machine.name;
   return info;
 }
 
@@ -102,7 +128,8 @@ ThreadPool::ThreadPool(int threads, ParallelFor parallel_for)
           [caller = std::move(parallel_for)](int parts, const PartBody& body) { caller(parts, body); }, threads)})) {}
 
 Result<Model> Model::load(const CompiledModel& compiled, const LoadOptions& options) {
-  auto model = load_model(Access::of(compiled), {.threads = options.threads});
+  auto model =
+      load_model(Access::of(compiled), {.threads = options.threads, .plan_cache_bytes = options.plan_cache_bytes});
   if (!model) return model.errors();
   return Access::make<Model>(std::move(*model));
 }
@@ -120,17 +147,65 @@ Context::Context(Context&&) noexcept = default;
 Context& Context::operator=(Context&&) noexcept = default;
 Context::~Context() = default;
 
+namespace {
+
+std::shared_ptr<Executor> executor_of(const ThreadPool* pool) {
+  return pool == nullptr ? nullptr : Access::of(*pool).executor;
+}
+
+Result<std::shared_ptr<const PreparedPlan>> plan_for(const octavo::Model& model,
+                                                     std::span<const std::vector<std::int64_t>> shapes) {
+  std::vector<Shape> inputs;
+  for (const std::vector<std::int64_t>& shape : shapes) inputs.emplace_back(shape);
+  return model.plan_for(inputs);
+}
+
+// What follows from the plan of a Context::Impl.
+template <class Impl>
+void describe_tensors(Impl& impl) {
+  const Plan& plan = impl.context.plan();
+  impl.input_infos = tensors_of(plan, plan.inputs);
+  impl.output_infos = tensors_of(plan, plan.outputs);
+  impl.inputs.reserve(impl.input_infos.size());
+  impl.outputs.reserve(impl.output_infos.size());
+}
+
+}  // namespace
+
+PlanCacheInfo Model::plan_cache() const {
+  const PlanCacheStatistics now = impl_->model->plan_cache();
+  return {now.hits, now.made, now.dropped, now.plans, now.bytes, now.packed_bytes};
+}
+
 Result<Context> Context::create(const Model& model, std::size_t plan, const ThreadPool* pool) {
-  auto context = octavo::Context::create(
-      Access::of(model).model, {.plan = plan, .executor = pool == nullptr ? nullptr : Access::of(*pool).executor});
+  auto context = octavo::Context::create(Access::of(model).model, {.plan = plan, .executor = executor_of(pool)});
   if (!context) return context.errors();
   auto impl = std::make_unique<Impl>(Impl{.context = std::move(*context)});
-  impl->input_infos = tensors_of(impl->context.plan(), impl->context.plan().inputs);
-  impl->output_infos = tensors_of(impl->context.plan(), impl->context.plan().outputs);
-  impl->inputs.reserve(impl->input_infos.size());
-  impl->outputs.reserve(impl->output_infos.size());
+  describe_tensors(*impl);
   return Context(std::move(impl));
 }
+
+Result<Context> Context::create(const Model& model, std::span<const std::vector<std::int64_t>> shapes,
+                                const ThreadPool* pool) {
+  auto plan = plan_for(*Access::of(model).model, shapes);
+  if (!plan) return plan.errors();
+  auto context =
+      octavo::Context::create(Access::of(model).model, {.prepared = std::move(*plan), .executor = executor_of(pool)});
+  if (!context) return context.errors();
+  auto impl = std::make_unique<Impl>(Impl{.context = std::move(*context)});
+  describe_tensors(*impl);
+  return Context(std::move(impl));
+}
+
+Status Context::resize(std::span<const std::vector<std::int64_t>> shapes) {
+  auto plan = plan_for(impl_->context.model(), shapes);
+  if (!plan) return plan.errors();
+  if (Status status = impl_->context.set_plan(std::move(*plan)); !status) return status;
+  describe_tensors(*impl_);
+  return ok_status();
+}
+
+PlanInfo Context::plan() const { return plan_info(impl_->context.plan()); }
 
 const std::vector<TensorInfo>& Context::inputs() const { return impl_->input_infos; }
 const std::vector<TensorInfo>& Context::outputs() const { return impl_->output_infos; }
@@ -149,7 +224,8 @@ Status Context::run(std::span<const ConstTensorRef> inputs, std::span<const Tens
 
 void Context::set_step_hook(std::function<void(const StepInfo&)> hook, bool needs_values) {
   if (!hook) return impl_->context.set_step_hook({});
-  const auto tell = [hook = std::move(hook), &plan = impl_->context.plan()](const StepEvent& event) {
+  const auto tell = [hook = std::move(hook), &context = impl_->context](const StepEvent& event) {
+    const Plan& plan = context.plan();
     std::vector<std::string> names;
     std::vector<float> scales;
     std::vector<std::int32_t> zero_points;

@@ -84,6 +84,7 @@ Status check_overlap(std::span<const ConstTensorView> inputs, std::span<const Te
 
 struct Context::State {
   std::shared_ptr<const Model> model;
+  std::shared_ptr<const PreparedPlan> prepared;
   const Plan* plan = nullptr;
   std::shared_ptr<Executor> executor;  // null: one thread
   MappedMemory memory;                 // the arena, an arena of one slice for each thread, scratch for each thread
@@ -96,9 +97,28 @@ struct Context::State {
   std::deque<RegionRunner> regions;
   std::vector<CallerPointer> caller_inputs, caller_outputs;
   StepHook hook;
+  bool hook_needs_values = true;
   std::vector<TensorView> hook_outputs;  // parallel to the outputs' pointers
 
-  Status allocate(const std::vector<PreparedStep>& steps, int threads) {
+  // Ready to run the plan. Takes over `memory` where it is large enough and nothing fails.
+  static Result<std::unique_ptr<State>> create(std::shared_ptr<const Model> model,
+                                               std::shared_ptr<const PreparedPlan> prepared,
+                                               std::shared_ptr<Executor> executor, MappedMemory* memory) {
+    auto state = std::make_unique<State>();
+    state->model = std::move(model);
+    state->prepared = std::move(prepared);
+    state->plan = state->prepared->plan;
+    state->executor = std::move(executor);
+    const int threads = state->executor ? std::min(state->model->threads(), state->executor->threads()) : 1;
+    const std::vector<PreparedStep>& steps = state->prepared->steps;
+    if (Status status = state->allocate(steps, threads, memory); !status) return status.errors();
+    state->failures = std::vector<StepFailure>(steps.size());
+    for (std::size_t i = 0; i < steps.size(); ++i) state->add_call(state->plan->steps[i], *steps[i].step, threads);
+    state->prepare_regions(threads);
+    return state;
+  }
+
+  Status allocate(const std::vector<PreparedStep>& steps, int threads, MappedMemory* before) {
     std::uint64_t scratch_bytes = 0;
     for (const PreparedStep& step : steps)
       scratch_bytes = std::max<std::uint64_t>(scratch_bytes, step.step->scratch_bytes());
@@ -117,17 +137,22 @@ struct Context::State {
                    .found = std::to_string(scratch_bytes) + " bytes of scratch and " +
                             std::to_string(slice_arena_stride) + " of arena per thread"};
     }
-    auto mapped = map_zeros(arena_bytes + (slice_arena_stride + scratch.stride) * thread_count);
-    if (!mapped) return mapped.errors();
-    memory = std::move(*mapped);
+    const std::uint64_t bytes = arena_bytes + (slice_arena_stride + scratch.stride) * thread_count;
+    if (before != nullptr && *before != nullptr && before->get_deleter().bytes >= bytes) {
+      memory = std::move(*before);
+    } else {
+      auto mapped = map_zeros(bytes);
+      if (!mapped) return mapped.errors();
+      memory = std::move(*mapped);
+    }
     slice_arenas = memory.get() + arena_bytes;
     scratch.first = slice_arenas + slice_arena_stride * thread_count;
     return ok_status();
   }
 
-  void add_call(const PlanStep& step, const Step& prepared, int threads) {
-    StepCall call{.step = &prepared,
-                  .items = prepared.items(),
+  void add_call(const PlanStep& step, const Step& ready, int threads) {
+    StepCall call{.step = &ready,
+                  .items = ready.items(),
                   .first_input = pointers.inputs.size(),
                   .first_output = pointers.outputs.size()};
     call.parts = parts_for(call.items, step.predicted_ns, threads);
@@ -150,7 +175,7 @@ struct Context::State {
 
   const std::byte* input_address(const PlanValue& value) const {
     if (value.place == Place::arena) return memory.get() + value.offset;
-    if (value.place == Place::constant) return model->compiled().constants.data() + value.offset;
+    if (value.place == Place::constant) return model->constants().find(value.offset, value.bytes());
     return nullptr;
   }
 
@@ -183,6 +208,7 @@ struct Context::State {
 
   void set_hook(StepHook new_hook, bool needs_values) {
     hook = std::move(new_hook);
+    hook_needs_values = needs_values;
     for (RegionRunner& runner : regions) {
       if (hook) runner.observe(needs_values);
       else runner.stop_observing();
@@ -247,22 +273,25 @@ Context& Context::operator=(Context&&) noexcept = default;
 Context::~Context() = default;
 
 Result<Context> Context::create(std::shared_ptr<const Model> model, ContextOptions options) {
-  if (options.plan >= model->plans().size()) {
+  if (!options.prepared && options.plan >= model->plans().size()) {
     return wrong("plan", std::to_string(options.plan), "an index below " + std::to_string(model->plans().size()));
   }
   prepare_thread();
-  auto state = std::make_unique<State>();
-  state->plan = &model->plans()[options.plan];
-  state->executor = std::move(options.executor);
-  if (!state->executor && model->threads() > 1) state->executor = shared_thread_pool(model->threads());
-  const int threads = state->executor ? std::min(model->threads(), state->executor->threads()) : 1;
-  const std::vector<PreparedStep>& steps = model->steps(options.plan);
-  state->model = std::move(model);
-  if (Status status = state->allocate(steps, threads); !status) return status.errors();
-  state->failures = std::vector<StepFailure>(steps.size());
-  for (std::size_t i = 0; i < steps.size(); ++i) state->add_call(state->plan->steps[i], *steps[i].step, threads);
-  state->prepare_regions(threads);
-  return Context(std::move(state));
+  auto prepared = options.prepared ? std::move(options.prepared) : model->prepared(options.plan);
+  auto executor = std::move(options.executor);
+  if (!executor && model->threads() > 1) executor = shared_thread_pool(model->threads());
+  auto state = State::create(std::move(model), std::move(prepared), std::move(executor), nullptr);
+  if (!state) return state.errors();
+  return Context(std::move(*state));
+}
+
+Status Context::set_plan(std::shared_ptr<const PreparedPlan> plan) {
+  if (plan == state_->prepared) return ok_status();
+  auto next = State::create(state_->model, std::move(plan), state_->executor, &state_->memory);
+  if (!next) return next.errors();
+  if (state_->hook) (*next)->set_hook(std::move(state_->hook), state_->hook_needs_values);
+  state_ = std::move(*next);
+  return ok_status();
 }
 
 const Model& Context::model() const { return *state_->model; }

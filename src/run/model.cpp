@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "run/open_plans.h"
 #include "run/prepare.h"
 
 namespace octavo {
@@ -30,21 +31,50 @@ Result<std::shared_ptr<const Model>> load_model(CompiledModel compiled, const Lo
   LoadOptions resolved = options;
   if (resolved.threads <= 0) resolved.threads = host_machine().cores;
   model->threads_ = resolved.threads;
+  std::vector<std::shared_ptr<PreparedPlan>> made;
   for (std::size_t i = 0; i < compiled.plans.size(); ++i) {
     const Plan& plan = compiled.plans[i];
     const Status can_run = check_instructions(plan);
-    auto steps = can_run ? prepare_plan(plan, compiled.constants, resolved) : can_run.errors();
+    auto steps = can_run ? prepare_plan(plan, FileConstants(compiled.constants), resolved) : can_run.errors();
     if (!steps) {
       Errors errors = std::move(steps).errors();
       for (Error& error : errors)
         error.where = compiled.source + ", plan " + std::to_string(i) + (error.where.empty() ? "" : ", " + error.where);
       return errors;
     }
-    model->steps_.push_back(std::move(*steps));
+    auto prepared = std::make_shared<PreparedPlan>();
+    prepared->steps = std::move(*steps);
+    model->prepared_.push_back(prepared);
+    made.push_back(std::move(prepared));
   }
   model->compiled_ = std::move(compiled);
+  for (std::size_t i = 0; i < made.size(); ++i) made[i]->plan = &model->compiled_.plans[i];
+  model->constants_ = std::make_unique<ConstantStore>(model->compiled_.constants, model->compiled_.plans);
+  if (!model->compiled_.network) return std::shared_ptr<const Model>(std::move(model));
+  auto open = OpenPlans::create(model->compiled_, *model->constants_, model->prepared_, resolved);
+  if (!open) {
+    Errors errors = std::move(open).errors();
+    for (Error& error : errors) error.where = model->compiled_.source + ", " + error.where;
+    return errors;
+  }
+  model->open_ = std::move(*open);
   return std::shared_ptr<const Model>(std::move(model));
 }
+
+Model::Model() = default;
+Model::~Model() = default;
+
+const ConstantSource& Model::constants() const { return *constants_; }
+
+Result<std::shared_ptr<const PreparedPlan>> Model::plan_for(std::span<const Shape> inputs) const {
+  if (open_ != nullptr) return open_->at(inputs);
+  return Error{.kind = ErrorKind::usage,
+               .where = compiled_.source,
+               .found = "shapes of inputs for a model of fixed sizes",
+               .expected = "one whose sizes are open"};
+}
+
+PlanCacheStatistics Model::plan_cache() const { return open_ == nullptr ? PlanCacheStatistics{} : open_->statistics(); }
 
 Result<std::size_t> Model::find_plan(std::optional<Precision> precision, std::optional<std::int64_t> batch) const {
   const auto matches = [&](const Plan& plan) {

@@ -20,7 +20,8 @@
 namespace octavo {
 
 struct LoadOptions {
-  int threads = 0;  // 0: all usable cores
+  int threads = 0;                                           // 0: all usable cores
+  std::uint64_t plan_cache_bytes = std::uint64_t{64} << 20;  // for plans of sizes that the file has none for
   std::span<const KernelCode* const> kernels = all_codes();
 };
 
@@ -30,12 +31,41 @@ struct PreparedStep {
   std::unique_ptr<const Step> step;
 };
 
-// A compiled model with every step prepared. Immutable; shared by any number of contexts.
+// A plan whose steps are prepared. Immutable.
+struct PreparedPlan {
+  const Plan* plan = nullptr;  // of the file, or `owned`
+  std::vector<PreparedStep> steps;
+  Plan owned;
+};
+
+// What became of the sizes that were asked for.
+struct PlanCacheStatistics {
+  std::uint64_t hits = 0;          // found among those made before
+  std::uint64_t made = 0;          // planned
+  std::uint64_t dropped = 0;       // left to make room
+  std::uint64_t plans = 0;         // kept now
+  std::uint64_t bytes = 0;         // of these, about
+  std::uint64_t packed_bytes = 0;  // of weights that they needed in another form than the file has
+};
+
+class ConstantStore;
+class OpenPlans;
+
+// A compiled model with every step prepared. Plans of new sizes are added while it is used, by any number of contexts;
+// nothing else changes.
 class Model {
  public:
+  Model();
+  ~Model();
   const CompiledModel& compiled() const { return compiled_; }
   const std::vector<Plan>& plans() const { return compiled_.plans; }
-  const std::vector<PreparedStep>& steps(std::size_t plan) const { return steps_[plan]; }
+  const std::shared_ptr<const PreparedPlan>& prepared(std::size_t plan) const { return prepared_[plan]; }
+  bool has_open_sizes() const { return open_ != nullptr; }
+  // The plan for inputs of these shapes. Errors: usage (not the model's inputs, sizes that disagree or are outside
+  // their range), unsupported (no planner is linked), resource.
+  Result<std::shared_ptr<const PreparedPlan>> plan_for(std::span<const Shape> inputs) const;
+  PlanCacheStatistics plan_cache() const;
+  const ConstantSource& constants() const;
   int threads() const { return threads_; }
   // Index of the plan, or an error (usage) that lists what there is.
   Result<std::size_t> find_plan(std::optional<Precision> precision, std::optional<std::int64_t> batch) const;
@@ -43,7 +73,9 @@ class Model {
  private:
   friend Result<std::shared_ptr<const Model>> load_model(CompiledModel compiled, const LoadOptions& options);
   CompiledModel compiled_;
-  std::vector<std::vector<PreparedStep>> steps_;  // by plan
+  std::unique_ptr<ConstantStore> constants_;
+  std::vector<std::shared_ptr<const PreparedPlan>> prepared_;  // by plan
+  std::unique_ptr<OpenPlans> open_;                            // null where no size is open
   int threads_ = 1;
 };
 
@@ -62,8 +94,9 @@ struct StepEvent {
 using StepHook = std::function<void(const StepEvent&)>;
 
 struct ContextOptions {
-  std::size_t plan = 0;                // index into Model::plans()
-  std::shared_ptr<Executor> executor;  // null: the shared pool, or none for a model of one thread
+  std::size_t plan = 0;                          // index into Model::plans()
+  std::shared_ptr<const PreparedPlan> prepared;  // instead: one that plan_for gave
+  std::shared_ptr<Executor> executor;            // null: the shared pool, or none for a model of one thread
 };
 
 // One caller's arena and buffers. run() is for one thread at a time; any number of contexts run at the same time.
@@ -77,6 +110,9 @@ class Context {
 
   const Model& model() const;
   const Plan& plan() const;
+  // Goes on with another plan of its model. Its memory grows where it has to and is kept. On an error (resource) it
+  // goes on as it was.
+  Status set_plan(std::shared_ptr<const PreparedPlan> plan);
   // Arena, and scratch and the arena of a slice for each thread.
   std::uint64_t memory_bytes() const;
 

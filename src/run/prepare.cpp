@@ -62,7 +62,7 @@ bool overlap(const PlanValue& a, const PlanValue& b, std::uint64_t slices) {
 
 class StepPreparer {
  public:
-  StepPreparer(const Plan& plan, std::span<const std::byte> constants, const LoadOptions& options, std::size_t index)
+  StepPreparer(const Plan& plan, const ConstantSource& constants, const LoadOptions& options, std::size_t index)
       : plan_(plan),
         constants_(constants),
         options_(options),
@@ -153,9 +153,8 @@ class StepPreparer {
         input.is_padded = !is_slice(operand);
         break;
       case Place::constant:
-        if (Status status = check_extent(operand.offset, *bytes, constants_.size(), "constants"); !status)
-          return status;
-        input.constant = constants_.data() + operand.offset;
+        input.constant = constants_.find(operand.offset, *bytes);
+        if (input.constant == nullptr) return outside_constants(operand, *bytes);
         break;
       case Place::input:
         if (Status status = check_model_tensor(operand, plan_.inputs); !status) return status;
@@ -189,6 +188,11 @@ class StepPreparer {
     return ok_status();
   }
 
+  static Error outside_constants(const PlanValue& operand, std::uint64_t bytes) {
+    return damaged(std::to_string(bytes) + " bytes at offset " + std::to_string(operand.offset),
+                   "a place inside the constants, at a multiple of " + std::to_string(kAlignment));
+  }
+
   // One of several that lie without gaps.
   bool is_slice(const PlanValue& operand) const { return region_ != nullptr && operand.place == Place::arena; }
 
@@ -207,9 +211,9 @@ class StepPreparer {
     if (!bytes) return bytes.errors();
     if (operand.place != Place::constant)
       return damaged("place '" + std::string(name_of(operand.place)) + "'", "constant");
-    if (Status status = check_extent(operand.offset, *bytes, constants_.size(), "constants"); !status) return status;
-    spec_.packed.push_back(
-        {.dtype = operand.dtype, .shape = Shape(operand.shape), .data = constants_.data() + operand.offset});
+    const std::byte* data = constants_.find(operand.offset, *bytes);
+    if (data == nullptr) return outside_constants(operand, *bytes);
+    spec_.packed.push_back({.dtype = operand.dtype, .shape = Shape(operand.shape), .data = data});
     return ok_status();
   }
 
@@ -285,7 +289,7 @@ class StepPreparer {
   }
 
   const Plan& plan_;
-  std::span<const std::byte> constants_;
+  const ConstantSource& constants_;
   const LoadOptions& options_;
   const PlanStep& step_;
   const Region* region_;        // null: none
@@ -340,7 +344,7 @@ Status check_outputs_are_made(const Plan& plan) {
 
 }  // namespace
 
-Result<std::vector<PreparedStep>> prepare_plan(const Plan& plan, std::span<const std::byte> constants,
+Result<std::vector<PreparedStep>> prepare_plan(const Plan& plan, const ConstantSource& constants,
                                                const LoadOptions& options) {
   if (Status status = check_indices(plan); !status) return status.errors();
   if (Status status = check_model_tensors(plan); !status) return status.errors();

@@ -10,7 +10,7 @@
 namespace octavo {
 
 // Checks every name, type, shape, size, offset and index of the plan, then prepares its steps.
-Result<std::vector<PreparedStep>> prepare_plan(const Plan& plan, std::span<const std::byte> constants,
+Result<std::vector<PreparedStep>> prepare_plan(const Plan& plan, const ConstantSource& constants,
                                                const LoadOptions& options);
 
 }  // namespace octavo

@@ -68,7 +68,7 @@ ModelBuilder& ModelBuilder::input(const std::string& name, DType dtype, const st
   type->mutable_shape();
   for (std::int64_t dim : dims) {
     auto* added = type->mutable_shape()->add_dim();
-    if (dim == -1) added->set_dim_param("N");
+    if (dim < 0) added->set_dim_param(dim == -1 ? "N" : "N" + std::to_string(-dim));
     else added->set_dim_value(dim);
   }
   return *this;

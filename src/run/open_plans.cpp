@@ -1,0 +1,163 @@
+// Looking up, making and keeping plans by size. Part of run/.
+#include "run/open_plans.h"
+
+#include <algorithm>
+
+#include "run/plan_provider.h"
+
+// Of octavo_planner, where it is linked: weak, so that a program without it links too and finds null.
+extern "C" [[gnu::weak]] const octavo::PlanProvider* octavo_plan_provider();
+
+namespace octavo {
+namespace {
+
+// Code that is emitted for a step, its parameters and what a context keeps of it take no more than this on average.
+constexpr std::uint64_t kBytesOfStep = 8192;
+
+Error usage(std::string where, std::string found, std::string expected) {
+  return {
+      .kind = ErrorKind::usage, .where = std::move(where), .found = std::move(found), .expected = std::move(expected)};
+}
+
+std::uint64_t bytes_of(const Plan& plan) {
+  std::uint64_t bytes = sizeof(Plan) + plan.steps.size() * kBytesOfStep + plan.values.size() * sizeof(PlanValue);
+  for (const PlanStep& step : plan.steps)
+    bytes += sizeof step + step.attrs.size() + step.op.size() + step.kernel.size();
+  for (const StepReport& step : plan.report.steps) {
+    bytes += sizeof step + step.name.size() + step.origin.size();
+    for (const std::string& refusal : step.refusals) bytes += sizeof refusal + refusal.size();
+  }
+  return bytes;
+}
+
+}  // namespace
+
+const PlanProvider* linked_planner() { return octavo_plan_provider == nullptr ? nullptr : octavo_plan_provider(); }
+
+Result<std::unique_ptr<OpenPlans>> OpenPlans::create(const CompiledModel& model, ConstantStore& constants,
+                                                     std::vector<std::shared_ptr<const PreparedPlan>> prepared,
+                                                     const LoadOptions& options) {
+  auto sizes = Sizes::restored(model.network->sizes);
+  if (!sizes) return sizes.errors();
+  std::unique_ptr<OpenPlans> plans(new OpenPlans(model, constants, options));
+  plans->sizes_ = std::move(*sizes);
+  for (const std::int32_t input : model.network->inputs) {
+    if (input < 0 || static_cast<std::size_t>(input) >= model.network->values.size())
+      return Error{.kind = ErrorKind::invalid_input,
+                   .where = "open network",
+                   .found = "input " + std::to_string(input),
+                   .expected = "one of its values"};
+  }
+  for (const std::shared_ptr<const PreparedPlan>& plan : prepared) {
+    std::vector<Shape> shapes;
+    for (std::size_t i = 0; i < plan->plan->inputs.size(); ++i) shapes.emplace_back(plan->plan->input(i).shape);
+    auto key = plans->sizes_of(shapes);
+    if (!key) return key.errors();
+    plans->of_file_.emplace(std::move(*key), plan);
+  }
+  return plans;
+}
+
+Result<OpenPlans::Key> OpenPlans::sizes_of(std::span<const Shape> inputs) const {
+  const OpenNetwork& network = *model_.network;
+  if (inputs.size() != network.inputs.size())
+    return usage("inputs", std::to_string(inputs.size()) + " shapes", std::to_string(network.inputs.size()));
+  Key sizes(sizes_->sizes().size(), 0);
+  std::vector<bool> is_known(sizes.size(), false);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const StoredValue& value = network.values[static_cast<std::size_t>(network.inputs[i])];
+    const auto where = [&](std::size_t axis) {
+      return "input '" + value.name + "', dimension " + std::to_string(axis);
+    };
+    if (inputs[i].dims().size() != value.shape.size())
+      return usage("input '" + value.name + "'", inputs[i].to_string(), std::to_string(value.shape.size()) + " axes");
+    for (std::size_t axis = 0; axis < value.shape.size(); ++axis) {
+      const std::int64_t given = inputs[i].dims()[axis];
+      const auto size = sizes_->size_of(sizes_->decoded(value.shape[axis]));
+      if (!size && value.shape[axis].example() != given)
+        return usage(where(axis), std::to_string(given), std::to_string(value.shape[axis].example()));
+      if (!size) continue;
+      const OpenSize& open = sizes_->sizes()[*size];
+      if (is_known[*size] && sizes[*size] != given)
+        return usage(where(axis) + " ('" + open.name + "')", std::to_string(given),
+                     std::to_string(sizes[*size]) + ", as before");
+      if (given < open.range.lowest || given > open.range.highest || given % open.step != 0)
+        return usage(where(axis) + " ('" + open.name + "')", std::to_string(given), to_string(open));
+      sizes[*size] = given;
+      is_known[*size] = true;
+    }
+  }
+  return sizes;
+}
+
+Result<std::shared_ptr<const PreparedPlan>> OpenPlans::at(std::span<const Shape> inputs) {
+  const auto sizes = sizes_of(inputs);
+  if (!sizes) return sizes.errors();
+  if (const auto found = of_file_.find(*sizes); found != of_file_.end()) return found->second;
+  std::unique_lock lock(mutex_);
+  while (true) {
+    if (const auto found = index_.find(*sizes); found != index_.end()) {
+      recent_.splice(recent_.begin(), recent_, found->second);
+      ++statistics_.hits;
+      return recent_.front().plan;
+    }
+    if (!under_way_.contains(*sizes)) break;
+    made_.wait(lock);
+  }
+  under_way_.emplace(*sizes, true);
+  ++statistics_.made;
+  lock.unlock();
+  auto plan = make(*sizes);
+  lock.lock();
+  under_way_.erase(*sizes);
+  if (plan) keep(*sizes, *plan);
+  lock.unlock();
+  made_.notify_all();
+  return plan;
+}
+
+Result<std::shared_ptr<const PreparedPlan>> OpenPlans::make(const Key& sizes) {
+  const PlanProvider* planner = linked_planner();
+  if (planner == nullptr) {
+    return Error{.kind = ErrorKind::unsupported,
+                 .where = model_.source,
+                 .found = "sizes that no plan of the file has",
+                 .expected = "one of " + std::to_string(of_file_.size()) + " compiled sizes",
+                 .hint = "Link octavo_planner too, or compile these sizes"};
+  }
+  const auto values = sizes_->evaluate(sizes);
+  if (!values) return values.errors();
+  auto plan = planner->plan(*model_.network, constants_, *values, constants_);
+  if (!plan) return plan.errors();
+  auto made = std::make_shared<PreparedPlan>();
+  made->owned = std::move(*plan);
+  made->plan = &made->owned;
+  auto steps = prepare_plan(made->owned, constants_, options_);
+  if (!steps) return steps.errors();
+  made->steps = std::move(*steps);
+  return std::shared_ptr<const PreparedPlan>(std::move(made));
+}
+
+void OpenPlans::keep(const Key& sizes, std::shared_ptr<const PreparedPlan> plan) {
+  const std::uint64_t bytes = bytes_of(*plan->plan);
+  recent_.push_front({sizes, std::move(plan), bytes});
+  index_[sizes] = recent_.begin();
+  statistics_.bytes += bytes;
+  // The newest stays, however large: somebody is about to run it.
+  while (statistics_.bytes > options_.plan_cache_bytes && recent_.size() > 1) {
+    statistics_.bytes -= recent_.back().bytes;
+    ++statistics_.dropped;
+    index_.erase(recent_.back().sizes);
+    recent_.pop_back();
+  }
+}
+
+PlanCacheStatistics OpenPlans::statistics() const {
+  const std::lock_guard lock(mutex_);
+  PlanCacheStatistics now = statistics_;
+  now.plans = recent_.size();
+  now.packed_bytes = constants_.added_bytes();
+  return now;
+}
+
+}  // namespace octavo

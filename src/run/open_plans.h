@@ -1,0 +1,64 @@
+// OpenPlans: plans of a model whose sizes are open, made when a size comes and kept while there is room. Part of run/.
+#ifndef OCTAVO_RUN_OPEN_PLANS_H_
+#define OCTAVO_RUN_OPEN_PLANS_H_
+
+#include <condition_variable>
+#include <cstdint>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "artifact/artifact.h"
+#include "run/constant_store.h"
+#include "run/prepare.h"
+
+namespace octavo {
+
+// Any number of threads may ask at the same time; of those that ask for one new size, one plans.
+class OpenPlans {
+ public:
+  // `model` has an open network and outlives it, like `constants`; `prepared` are its plans. Plans that are made
+  // afterwards take about `most_bytes` at most, the least recently used leave. Error: invalid_input.
+  static Result<std::unique_ptr<OpenPlans>> create(const CompiledModel& model, ConstantStore& constants,
+                                                   std::vector<std::shared_ptr<const PreparedPlan>> prepared,
+                                                   const LoadOptions& options);
+
+  // The plan for inputs of these shapes. Errors: usage (not the model's inputs, sizes that disagree, outside their
+  // range or under which the network does not hold), unsupported (no planner is linked), those of planning.
+  Result<std::shared_ptr<const PreparedPlan>> at(std::span<const Shape> inputs);
+  PlanCacheStatistics statistics() const;
+
+ private:
+  using Key = std::vector<std::int64_t>;  // by size
+  struct Made {
+    Key sizes;
+    std::shared_ptr<const PreparedPlan> plan;
+    std::uint64_t bytes = 0;
+  };
+
+  OpenPlans(const CompiledModel& model, ConstantStore& constants, const LoadOptions& options)
+      : model_(model), constants_(constants), options_(options) {}
+  Result<Key> sizes_of(std::span<const Shape> inputs) const;
+  Result<std::shared_ptr<const PreparedPlan>> make(const Key& sizes);
+  void keep(const Key& sizes, std::shared_ptr<const PreparedPlan> plan);
+
+  const CompiledModel& model_;
+  ConstantStore& constants_;
+  const LoadOptions options_;
+  std::shared_ptr<const Sizes> sizes_;
+  std::map<Key, std::shared_ptr<const PreparedPlan>> of_file_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable made_;
+  std::map<Key, bool> under_way_;
+  std::list<Made> recent_;  // the most recently used first
+  std::map<Key, std::list<Made>::iterator> index_;
+  PlanCacheStatistics statistics_;
+};
+
+}  // namespace octavo
+
+#endif  // OCTAVO_RUN_OPEN_PLANS_H_
