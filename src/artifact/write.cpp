@@ -36,9 +36,9 @@ AlignedBytes encode_artifact(const CompiledModel& model) {
   const bool has_reports =
       std::any_of(told.begin(), told.end(), [](const PlanReport& report) { return report != PlanReport{}; });
   if (has_reports) contents.emplace_back(SectionType::reports, reports);
+  contents.emplace_back(SectionType::constants, model.constants);
   const Bytes network = model.network ? encode(*model.network) : Bytes();
   if (model.network) contents.emplace_back(SectionType::network, network);
-  contents.emplace_back(SectionType::constants, model.constants);
 
   ArtifactHeader header{.version = kArtifactVersion, .sections = contents.size()};
   std::vector<ArtifactSection> table;

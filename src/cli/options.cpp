@@ -73,24 +73,48 @@ void read_corrections(const std::string& text, CompileOptions& options) {
   }
 }
 
+// "224", or "32..1024" or "32..1024/32"; what is behind it stays in `text`.
+std::optional<Extent> read_extent(std::string_view& text) {
+  const auto number = [&]() -> std::optional<std::int64_t> {
+    std::int64_t value = 0;
+    const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc{} || value < 1) return std::nullopt;
+    text.remove_prefix(static_cast<std::size_t>(rest - text.data()));
+    return value;
+  };
+  const auto skips = [&](std::string_view sign) {
+    if (!text.starts_with(sign)) return false;
+    text.remove_prefix(sign.size());
+    return true;
+  };
+  const auto lowest = number();
+  if (!lowest || !skips("..")) return lowest ? std::optional(Extent(*lowest)) : std::nullopt;
+  const auto highest = number();
+  const auto step = highest && skips("/") ? number() : std::optional(std::int64_t{1});
+  if (!highest || !step || *highest < *lowest) return std::nullopt;
+  return Extent(*lowest, *highest, *step);
+}
+
+// "1x3x32..1024x32..1024/32"
+std::optional<std::vector<Extent>> read_extents(std::string_view text) {
+  std::vector<Extent> extents;
+  while (true) {
+    const auto extent = read_extent(text);
+    if (!extent) return std::nullopt;
+    extents.push_back(*extent);
+    if (text.empty()) return extents;
+    if (text.front() != 'x') return std::nullopt;
+    text.remove_prefix(1);
+  }
+}
+
 // "input=1x3x224x224".
 void read_shape(const std::string& text, CompileOptions& options) {
-  const auto refuse_text = [&] { refuse("--shape", text, "NAME=1x3x224x224"); };
   const std::size_t equals = text.rfind('=');
-  if (equals == std::string::npos || equals == 0) refuse_text();
-  std::vector<Extent> dims;
-  const char* at = text.data() + equals + 1;
-  const char* end = text.data() + text.size();
-  while (true) {
-    std::int64_t dim = 0;
-    const auto [rest, error] = std::from_chars(at, end, dim);
-    if (error != std::errc{} || dim < 1) refuse_text();
-    dims.push_back(dim);
-    if (rest == end) break;
-    if (*rest != 'x') refuse_text();
-    at = rest + 1;
-  }
-  options.shapes[text.substr(0, equals)] = std::move(dims);
+  const bool has_name = equals != std::string::npos && equals != 0;
+  auto extents = has_name ? read_extents(std::string_view(text).substr(equals + 1)) : std::nullopt;
+  if (!extents) refuse("--shape", text, "NAME=1x3x224x224, with LOWEST..HIGHEST or LOWEST..HIGHEST/STEP for a number");
+  options.shapes[text.substr(0, equals)] = std::move(*extents);
 }
 
 void read_preprocess(const std::string& text, CompileArguments& arguments) {
@@ -223,7 +247,7 @@ void add_quantize_options(CLI::App& verb, CompileArguments& arguments) {
               [&](const std::vector<std::string>& shapes) {
                 for (const std::string& shape : shapes) read_shape(shape, options);
               },
-              "whole shape of an input, overriding the file's; may be repeated")
+              "whole shape of an input, overriding the file's; LOWEST..HIGHEST/STEP stays open; may be repeated")
           ->allow_extra_args(false)
           ->type_name("NAME=1x3xHxW"));
 }

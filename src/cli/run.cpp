@@ -25,6 +25,8 @@ struct Arguments {
 };
 
 Result<Session> open_session(const Arguments& arguments, CompileRequest request, const GivenInputs& inputs) {
+  const auto precision = request.plan.precision;
+  const auto asked_batch = request.plan.batch;
   const auto batch = batch_of(inputs);
   if (!request.plan.batch && batch) {
     request.plan.batch = batch;
@@ -35,7 +37,12 @@ Result<Session> open_session(const Arguments& arguments, CompileRequest request,
   const auto compiled = open_or_compile(arguments.model, request);
   if (!compiled) return compiled.errors();
   const v1::ModelInfo info = compiled->info();
-  if (const auto shapes = shapes_of(inputs, info)) return Session::create_at(*compiled, *shapes, request.threads);
+  if (const auto shapes = shapes_of(inputs, info)) {
+    auto session = Session::create_at(*compiled, *shapes, request.threads);
+    const bool is_asked = session && (!precision || session->plan().precision == *precision) &&
+                          (!asked_batch || session->plan().batch == *asked_batch);
+    if (!session || is_asked) return session;
+  }
   // What is the only plan needs no choice; a wrong shape is then reported with the tensor's name.
   if (is_compiled_here || info.plans.size() == 1) request.plan.batch.reset();
   return Session::create(*compiled, request.plan, request.threads);

@@ -58,6 +58,16 @@ Result<std::unique_ptr<OpenPlans>> OpenPlans::create(const CompiledModel& model,
   return plans;
 }
 
+std::string OpenPlans::text_of(const StoredValue& value) const {
+  std::string text;
+  for (const Dim& stored : value.shape) {
+    const Dim dim = sizes_->decoded(stored);
+    text += (text.empty() ? "" : "x") +
+            (dim.is_number() ? std::to_string(dim.example()) : sizes_->text(dim.expression()->sum));
+  }
+  return text;
+}
+
 Result<OpenPlans::Key> OpenPlans::sizes_of(std::span<const Shape> inputs) const {
   const OpenNetwork& network = *model_.network;
   if (inputs.size() != network.inputs.size())
@@ -66,23 +76,22 @@ Result<OpenPlans::Key> OpenPlans::sizes_of(std::span<const Shape> inputs) const 
   std::vector<bool> is_known(sizes.size(), false);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const StoredValue& value = network.values[static_cast<std::size_t>(network.inputs[i])];
-    const auto where = [&](std::size_t axis) {
-      return "input '" + value.name + "', dimension " + std::to_string(axis);
-    };
-    if (inputs[i].dims().size() != value.shape.size())
-      return usage("input '" + value.name + "'", inputs[i].to_string(), std::to_string(value.shape.size()) + " axes");
+    const std::string where = "input '" + value.name + "'";
+    const std::string declared = text_of(value);
+    if (inputs[i].dims().size() != value.shape.size()) return usage(where, inputs[i].to_string(), declared);
     for (std::size_t axis = 0; axis < value.shape.size(); ++axis) {
       const std::int64_t given = inputs[i].dims()[axis];
+      const auto refuse = [&](const std::string& expected) {
+        return usage(where + ", dimension " + std::to_string(axis),
+                     std::to_string(given) + " (" + inputs[i].to_string() + ")", expected + " (" + declared + ")");
+      };
       const auto size = sizes_->size_of(sizes_->decoded(value.shape[axis]));
-      if (!size && value.shape[axis].example() != given)
-        return usage(where(axis), std::to_string(given), std::to_string(value.shape[axis].example()));
+      if (!size && value.shape[axis].example() != given) return refuse(std::to_string(value.shape[axis].example()));
       if (!size) continue;
       const OpenSize& open = sizes_->sizes()[*size];
-      if (is_known[*size] && sizes[*size] != given)
-        return usage(where(axis) + " ('" + open.name + "')", std::to_string(given),
-                     std::to_string(sizes[*size]) + ", as before");
+      if (is_known[*size] && sizes[*size] != given) return refuse(std::to_string(sizes[*size]) + ", as before");
       if (given < open.range.lowest || given > open.range.highest || given % open.step != 0)
-        return usage(where(axis) + " ('" + open.name + "')", std::to_string(given), to_string(open));
+        return refuse(to_string(open));
       sizes[*size] = given;
       is_known[*size] = true;
     }

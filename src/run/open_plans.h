@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "artifact/artifact.h"
@@ -41,6 +42,7 @@ class OpenPlans {
 
   OpenPlans(const CompiledModel& model, ConstantStore& constants, const LoadOptions& options)
       : model_(model), constants_(constants), options_(options) {}
+  std::string text_of(const StoredValue& value) const;
   Result<Key> sizes_of(std::span<const Shape> inputs) const;
   Result<std::shared_ptr<const PreparedPlan>> make(const Key& sizes);
   void keep(const Key& sizes, std::shared_ptr<const PreparedPlan> plan);

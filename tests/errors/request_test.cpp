@@ -62,8 +62,8 @@ Tensor image_of(float value) {
 
 std::vector<BrokenCase> wrong_inputs() {
   return {
-      tensor_case("WrongShape", Tensor(DType::f32, Shape{1, 1, 8, 9}), {"input", "1x1x8x9", "1x1x8x8"}),
-      tensor_case("WrongRank", Tensor(DType::f32, Shape{64}), {"'image'", "f32[64]", "x1x8x8"}),
+      tensor_case("WrongShape", Tensor(DType::f32, Shape{1, 1, 8, 9}), {"input", "dimension 3", "1x1x8x9", "x1x8x8"}),
+      tensor_case("WrongRank", Tensor(DType::f32, Shape{64}), {"'image'", "64", "x1x8x8"}),
       tensor_case("WrongType", Tensor(DType::s32, Shape{1, 1, 8, 8}), {"input", "s32", "f32"}),
       npy_case("Empty", [](const std::string&) { return std::string(); }, {}),
       npy_case("NotAnArray", [](const std::string&) { return std::string("1 2 3 4\n"); }, {}),
