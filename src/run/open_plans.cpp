@@ -113,16 +113,23 @@ Result<std::shared_ptr<const PreparedPlan>> OpenPlans::at(std::span<const Shape>
     if (!under_way_.contains(*sizes)) break;
     made_.wait(lock);
   }
-  under_way_.emplace(*sizes, true);
+  under_way_.insert(*sizes);
   ++statistics_.made;
   lock.unlock();
+  const UnderWay turn{*this, *sizes};
   auto plan = make(*sizes);
-  lock.lock();
-  under_way_.erase(*sizes);
-  if (plan) keep(*sizes, *plan);
-  lock.unlock();
-  made_.notify_all();
+  if (!plan) return plan;
+  const std::lock_guard keeping(mutex_);
+  keep(*sizes, *plan);
   return plan;
+}
+
+OpenPlans::UnderWay::~UnderWay() {
+  {
+    const std::lock_guard lock(plans.mutex_);
+    plans.under_way_.erase(sizes);
+  }
+  plans.made_.notify_all();
 }
 
 Result<std::shared_ptr<const PreparedPlan>> OpenPlans::make(const Key& sizes) {

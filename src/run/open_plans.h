@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -40,6 +41,13 @@ class OpenPlans {
     std::uint64_t bytes = 0;
   };
 
+  // That this thread plans for the sizes, until it is over; also where there is no memory for it.
+  struct UnderWay {
+    OpenPlans& plans;
+    const Key& sizes;
+    ~UnderWay();
+  };
+
   OpenPlans(const CompiledModel& model, ConstantStore& constants, const LoadOptions& options)
       : model_(model), constants_(constants), options_(options) {}
   std::string text_of(const StoredValue& value) const;
@@ -55,7 +63,7 @@ class OpenPlans {
 
   mutable std::mutex mutex_;
   std::condition_variable made_;
-  std::map<Key, bool> under_way_;
+  std::set<Key> under_way_;
   std::list<Made> recent_;  // the most recently used first
   std::map<Key, std::list<Made>::iterator> index_;
   PlanCacheStatistics statistics_;

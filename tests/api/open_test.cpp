@@ -8,6 +8,8 @@
 #include <random>
 #include <thread>
 
+#include "artifact/artifact.h"
+#include "artifact/format.h"
 #include "octavo/compile.h"
 #include "support/onnx_builder.h"
 
@@ -49,6 +51,16 @@ std::vector<std::byte> answer(Context& context, unsigned seed) {
   std::vector<std::byte> all;
   for (const auto& bytes : out) all.insert(all.end(), bytes.begin(), bytes.end());
   return all;
+}
+
+// Of the last section of an .octv.
+std::size_t network_bytes(std::span<const std::byte> file) {
+  ArtifactHeader header;
+  std::memcpy(&header, file.data(), sizeof header);
+  ArtifactSection last;
+  std::memcpy(&last, file.data() + sizeof header + (header.sections - 1) * sizeof last, sizeof last);
+  EXPECT_EQ(last.type, SectionType::network);
+  return last.bytes;
 }
 
 Result<Model> loaded(const Result<CompiledModel>& compiled, const LoadOptions& options = {.threads = 1}) {
@@ -219,6 +231,39 @@ TEST(OpenSizes, BadSizesAreErrorsThatNameThem) {
   refused({1, 3, 32, 33}, "expected 32");
   refused({1, 4, 32, 32}, "dimension 1");
   refused({1, 3, 32}, "1x3x32, expected");
+  std::filesystem::remove(path);
+}
+
+// Bytes of the network that are wrong, with a checksum that is right: an error or a model, at load or at a size, and
+// answers or none, but never a crash, and nothing taken that the file does not justify.
+TEST(OpenSizes, DamagedNetworksAreErrors) {
+  const std::string path = write_pyramid("octavo_open_damaged.onnx");
+  const auto compiled = compile(path, {.precision = Precision::fp32});
+  ASSERT_TRUE(compiled) << to_string(compiled.errors());
+  const std::vector<std::byte> good = compiled->bytes();
+  const std::size_t network = network_bytes(good);
+  std::mt19937 random(11);
+  int opened = 0, planned = 0;
+  for (int i = 0; i < 400; ++i) {
+    std::vector<std::byte> bytes = good;
+    for (int k = 0; k < 1 + i % 4; ++k) {
+      const std::size_t at = bytes.size() - 1 - random() % network;
+      bytes[at] = i % 3 == 0 ? std::byte{0xff} : static_cast<std::byte>(random());
+    }
+    repair_checksum(bytes);
+    const auto damaged = open(bytes, "damaged");
+    if (!damaged) continue;
+    ++opened;
+    const auto model = Model::load(*damaged, {.threads = 1});
+    if (!model) continue;
+    const Dims shape = {2, 3, 16, 24};
+    auto context = Context::create(*model, {&shape, 1});
+    if (!context) continue;
+    ++planned;
+    answer(*context, 1);
+  }
+  EXPECT_GT(opened, planned);
+  EXPECT_GT(planned, 0);
   std::filesystem::remove(path);
 }
 
