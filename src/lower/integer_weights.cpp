@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <numeric>
 
 namespace octavo {
 namespace {
@@ -129,7 +130,11 @@ std::optional<Tensor> bias_with_zero_point(const Tensor& bias, const Tensor& w, 
   for (std::int64_t c = 0; c < channels; ++c) {
     std::int64_t sum = w_offset == nullptr ? 0 : per_channel * w_offset->as<std::int32_t>()[c];
     const std::int8_t* first = w.as<std::int8_t>() + c * per_channel;
-    for (std::int64_t i = 0; i < per_channel; ++i) sum += first[i];
+    constexpr std::int64_t kMost = 1 << 16;  // terms that 32 bits hold, which a loop adds several at a time
+    for (std::int64_t i = 0; i < per_channel; i += kMost) {
+      const std::int64_t end = std::min(per_channel, i + kMost);
+      sum += std::accumulate(first + i, first + end, std::int32_t{0});
+    }
     const std::int64_t value = bias.as<std::int32_t>()[c] - x_zero_point * sum;
     if (!fits_s32(value)) return std::nullopt;
     corrected.as<std::int32_t>()[c] = static_cast<std::int32_t>(value);
