@@ -76,7 +76,8 @@ class Driver {
 
   // Until the others have measured enough, too.
   Status keep_busy() {
-    if (--crew_->measuring == 0) crew_->end = run_end_;
+    // Not the end of its own run: others that counted before may have ended later.
+    if (--crew_->measuring == 0) crew_->end = Clock::now();
     while (crew_->measuring > 0 && !crew_->has_failed) {
       if (const Status done = run(); !done) return done;
       ++other_runs_;
