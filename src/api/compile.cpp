@@ -12,17 +12,6 @@
 #include "quantize/node_pattern.h"
 
 namespace octavo::v1 {
-namespace {
-
-Error usage(std::string where, std::string found, std::string expected, std::string hint = {}) {
-  return {.kind = ErrorKind::usage,
-          .where = std::move(where),
-          .found = std::move(found),
-          .expected = std::move(expected),
-          .hint = std::move(hint)};
-}
-
-}  // namespace
 
 Status check_options(const CompileOptions& options) {
   Errors errors;
@@ -120,11 +109,6 @@ class Compiler {
     return usage(path_ + ": --batch", std::to_string(asked == actual ? options_.batches.front() : asked),
                  "batch " + std::to_string(actual) + ", which the file fixes",
                  "Export the model with a symbolic first dimension, or give --shape");
-  }
-
-  static std::int64_t batch_of(const Graph& graph) {
-    const OpenShape* first = graph.inputs().empty() ? nullptr : &graph.fact(graph.inputs().front()).shape;
-    return first == nullptr || first->rank() == 0 ? 1 : (*first)[0].fixed();
   }
 
   // What is the same for all sizes.

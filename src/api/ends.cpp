@@ -5,6 +5,7 @@
 #include <numeric>
 #include <optional>
 
+#include "api/quantizer.h"
 #include "graph/rebuild.h"
 #include "lower/lower.h"
 #include "lower/quantized_value.h"
@@ -17,14 +18,6 @@
 
 namespace octavo::v1 {
 namespace {
-
-Error usage(std::string where, std::string found, std::string expected, std::string hint = {}) {
-  return {.kind = ErrorKind::usage,
-          .where = std::move(where),
-          .found = std::move(found),
-          .expected = std::move(expected),
-          .hint = std::move(hint)};
-}
 
 // Its one scale, where it is of 8 bits and has one.
 std::optional<QuantType> known_type(const Fact& fact) {

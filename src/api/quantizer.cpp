@@ -46,6 +46,14 @@ std::string method_text(const CompileOptions& options) {
   return "";
 }
 
+Error usage(std::string where, std::string found, std::string expected, std::string hint) {
+  return {.kind = ErrorKind::usage,
+          .where = std::move(where),
+          .found = std::move(found),
+          .expected = std::move(expected),
+          .hint = std::move(hint)};
+}
+
 bool has_calibration(const CompileOptions& options, const OwnOptions& own) {
   return own.samples != nullptr || options.samples.count > 0 || options.global_scale || options.calibrated;
 }
@@ -63,26 +71,18 @@ void refuse_float_ends(const std::string& path, const Graph& graph, Errors& erro
     check("output '" + graph.output_names()[i] + "'", graph.fact(graph.outputs()[i]));
 }
 
-Result<SizeValues> sizes_at_batch(const Graph& graph, std::int64_t batch) {
+std::optional<SizeValues> sizes_at_batch(const Graph& graph, std::int64_t batch) {
   const Sizes& open = *graph.sizes();
   SizeValues values(open.sizes().size(), 0);
-  Errors errors;
-  for (const ValueId id : graph.inputs()) {
-    const Value& input = graph.value(id);
-    for (int axis = 0; axis < input.fact.shape.rank(); ++axis) {
-      const auto size = open.size_of(input.fact.shape[axis]);
+  for (const ValueId input : graph.inputs()) {
+    const OpenShape& shape = graph.fact(input).shape;
+    for (int axis = 0; axis < shape.rank(); ++axis) {
+      const auto size = open.size_of(shape[axis]);
       if (!size) continue;
       if (axis == 0) values[*size] = batch;
-      if (values[*size] != 0) continue;
-      errors.push_back({.kind = ErrorKind::usage,
-                        .where = "input '" + input.name + "'",
-                        .found = "shape " + input.fact.shape.to_string(),
-                        .expected = "known dimensions",
-                        .hint = "Give them with --shape " + input.name + "=..., for example 1x3x224x224"});
-      break;
+      if (values[*size] == 0) return std::nullopt;
     }
   }
-  if (!errors.empty()) return errors;
   return values;
 }
 
@@ -161,10 +161,8 @@ Result<QuantizeReport> Quantizer::learn(Graph& graph) {
 
 Result<QuantizeReport> Quantizer::quantize(Graph& graph) {
   if (!has_calibration(options_, own_)) {
-    return Error{.kind = ErrorKind::usage,
-                 .where = source_.name,
-                 .found = "an fp32 model and no calibration data",
-                 .expected = "--calibrate PATH or --scales F for int8, or --precision fp32"};
+    return usage(source_.name, "an fp32 model and no calibration data",
+                 "--calibrate PATH or --scales F for int8, or --precision fp32");
   }
   if (!calibrated_ && options_.calibrated) calibrated_ = Access::of(options_.calibrated);
   if (!calibrated_ && graph.sizes() == nullptr) return learn(graph);

@@ -10,6 +10,8 @@
 
 namespace octavo::v1 {
 
+Error usage(std::string where, std::string found, std::string expected, std::string hint = {});
+
 // Errors of usage: contradictions that need no file to be seen.
 Status check_options(const CompileOptions& options);
 
@@ -25,8 +27,8 @@ Error float_refusal(const std::string& path, const std::string& what, std::strin
 // One for each of a graph's sizes, in their order.
 using SizeValues = std::vector<std::int64_t>;
 
-// At this batch: that is what sizes are that are the first dimension of an input. Error: usage, where others are open.
-Result<SizeValues> sizes_at_batch(const Graph& graph, std::int64_t batch);
+// At this batch: that is what sizes are that are the first dimension of an input. Nothing where others are open.
+std::optional<SizeValues> sizes_at_batch(const Graph& graph, std::int64_t batch);
 
 // Samples are looked at once, at the first call of quantize(), however many batches there are.
 class Quantizer {

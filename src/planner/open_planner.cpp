@@ -206,9 +206,8 @@ class OpenPlanner final : public PlanProvider {
       if (!report) return report.errors();
       islands = told_islands(report->islands, lowering.kept_in_f32);
     }
-    const OpenShape* first = graph->inputs().empty() ? nullptr : &graph->fact(graph->inputs()[0]).shape;
     const PlanOptions options{.precision = network.precision,
-                              .batch = first == nullptr || first->rank() == 0 ? 1 : (*first)[0].fixed(),
+                              .batch = batch_of(*graph),
                               .allow_reference = network.allow_reference,
                               .batch_order = network.batch_order};
     auto plan = make_plan(std::move(*graph), network.machine, options, constants);
@@ -222,6 +221,11 @@ class OpenPlanner final : public PlanProvider {
 }  // namespace
 
 OpenNetwork open_network(const Graph& graph, ConstantSink& constants) { return Storer(graph, constants).store(); }
+
+std::int64_t batch_of(const Graph& graph) {
+  const OpenShape* first = graph.inputs().empty() ? nullptr : &graph.fact(graph.inputs().front()).shape;
+  return first == nullptr || first->rank() == 0 ? 1 : (*first)[0].fixed();
+}
 
 std::vector<PlanIsland> told_islands(const std::vector<Island>& islands, const std::set<std::string>& kept) {
   std::vector<PlanIsland> told;

@@ -18,6 +18,9 @@ namespace octavo {
 // The graph part of a network: values, nodes, sizes. Its constants go into the pool.
 OpenNetwork open_network(const Graph& graph, ConstantSink& constants);
 
+// The first dimension of the first input of a graph without open sizes; 1 where there is none.
+std::int64_t batch_of(const Graph& graph);
+
 // What a report tells of nodes in float; `kept` are those that somebody chose to keep in fp32.
 std::vector<PlanIsland> told_islands(const std::vector<Island>& islands, const std::set<std::string>& kept);
 

@@ -51,11 +51,7 @@ void add_sizes(const OpenNetwork& network, ModelInfo& info) {
       if (index < 0 || static_cast<std::size_t>(index) >= network.values.size()) continue;
       const StoredValue& value = network.values[static_cast<std::size_t>(index)];
       OpenTensorInfo& tensor = tensors.emplace_back(OpenTensorInfo{.name = value.name, .dtype = value.dtype});
-      for (const Dim& dim : value.shape) {
-        const Dim open = (*sizes)->decoded(dim);
-        tensor.shape.push_back(open.is_number() ? std::to_string(open.example())
-                                                : (*sizes)->text(open.expression()->sum));
-      }
+      for (const Dim& dim : value.shape) tensor.shape.push_back(to_string((*sizes)->decoded(dim)));
     }
   };
   describe(network.inputs, info.open_inputs);

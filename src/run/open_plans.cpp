@@ -60,11 +60,7 @@ Result<std::unique_ptr<OpenPlans>> OpenPlans::create(const CompiledModel& model,
 
 std::string OpenPlans::text_of(const StoredValue& value) const {
   std::string text;
-  for (const Dim& stored : value.shape) {
-    const Dim dim = sizes_->decoded(stored);
-    text += (text.empty() ? "" : "x") +
-            (dim.is_number() ? std::to_string(dim.example()) : sizes_->text(dim.expression()->sum));
-  }
+  for (const Dim& dim : value.shape) text += (text.empty() ? "" : "x") + to_string(sizes_->decoded(dim));
   return text;
 }
 
