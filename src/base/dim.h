@@ -3,9 +3,10 @@
 // Arithmetic on expressions makes expressions, in one normal form, so that equal ones are one object:
 //   expression = constant + sum of coefficient * product of atoms
 //   atom       = a size, or floor(expression / expression), min or max of two expressions
-// Every expression has an example value, that of an example size. A question that the ranges of the sizes do not answer
-// is answered for the example and kept as a condition: what was made by that answer holds at every size at which the
-// answer is the same.
+// Arithmetic on numbers saturates at +-2^62 where a result does not fit 64 bits: what is made of it is refused as too
+// large. Every expression has an example value, that of an example size. A question that the ranges of the sizes do not
+// answer is answered for the example and kept as a condition: what was made by that answer holds at every size at which
+// the answer is the same.
 #ifndef OCTAVO_BASE_DIM_H_
 #define OCTAVO_BASE_DIM_H_
 
@@ -36,7 +37,7 @@ class Dim {
   // file (see encoded) is one.
   std::int64_t at(std::span<const std::int64_t> values) const;
   // The example's value, which becomes a condition.
-  std::int64_t fixed() const;
+  std::int64_t fixed() const { return is_number() ? value_ : fixed_example(); }
   operator std::int64_t() const { return fixed(); }
 
   Dim& operator+=(const Dim& other) { return *this = *this + other; }
@@ -44,22 +45,46 @@ class Dim {
   Dim& operator*=(const Dim& other) { return *this = *this * other; }
   Dim& operator/=(const Dim& other) { return *this = *this / other; }
 
-  friend Dim operator+(const Dim& a, const Dim& b);
-  friend Dim operator-(const Dim& a, const Dim& b);
-  friend Dim operator*(const Dim& a, const Dim& b);
+  friend Dim operator+(const Dim& a, const Dim& b) {
+    std::int64_t sum = 0;
+    return are_numbers(a, b) && !__builtin_add_overflow(a.value_, b.value_, &sum) ? Dim(sum) : added(a, b, 1);
+  }
+  friend Dim operator-(const Dim& a, const Dim& b) {
+    std::int64_t rest = 0;
+    return are_numbers(a, b) && !__builtin_sub_overflow(a.value_, b.value_, &rest) ? Dim(rest) : added(a, b, -1);
+  }
+  friend Dim operator*(const Dim& a, const Dim& b) {
+    std::int64_t product = 0;
+    return are_numbers(a, b) && !__builtin_mul_overflow(a.value_, b.value_, &product) ? Dim(product) : multiplied(a, b);
+  }
   // Rounded down; the divisor of numbers is not 0.
-  friend Dim operator/(const Dim& a, const Dim& b);
-  friend Dim operator%(const Dim& a, const Dim& b);
-  friend Dim smaller(const Dim& a, const Dim& b);
-  friend Dim larger(const Dim& a, const Dim& b);
+  friend Dim operator/(const Dim& a, const Dim& b) {
+    if (!are_numbers(a, b) || a.value_ < 0 || b.value_ < 0) return divided(a, b);
+    return a.value_ / b.value_;
+  }
+  friend Dim operator%(const Dim& a, const Dim& b) { return a - b * (a / b); }
+  friend Dim smaller(const Dim& a, const Dim& b) { return are_numbers(a, b) ? (b < a ? b : a) : chosen(a, b, false); }
+  friend Dim larger(const Dim& a, const Dim& b) { return are_numbers(a, b) ? (a < b ? b : a) : chosen(a, b, true); }
 
-  friend bool operator==(const Dim& a, const Dim& b);
-  friend bool operator<(const Dim& a, const Dim& b);
+  friend bool operator==(const Dim& a, const Dim& b) {
+    return are_numbers(a, b) ? a.value_ == b.value_ : is_equal(a, b);
+  }
+  friend bool operator<(const Dim& a, const Dim& b) { return are_numbers(a, b) ? a.value_ < b.value_ : is_less(a, b); }
   friend bool operator>(const Dim& a, const Dim& b) { return b < a; }
   friend bool operator<=(const Dim& a, const Dim& b) { return !(b < a); }
   friend bool operator>=(const Dim& a, const Dim& b) { return !(a < b); }
 
  private:
+  static bool are_numbers(const Dim& a, const Dim& b) { return a.is_number() && b.is_number(); }
+  // Of expressions, or of numbers whose result may not fit.
+  static Dim added(const Dim& a, const Dim& b, std::int64_t factor);
+  static Dim multiplied(const Dim& a, const Dim& b);
+  static Dim divided(const Dim& a, const Dim& b);
+  static Dim chosen(const Dim& a, const Dim& b, bool is_larger);
+  static bool is_equal(const Dim& a, const Dim& b);
+  static bool is_less(const Dim& a, const Dim& b);
+  std::int64_t fixed_example() const;
+
   std::int64_t value_ = 0;
   const SizeExpression* expression_ = nullptr;
 };

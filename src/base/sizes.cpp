@@ -45,8 +45,8 @@ struct Divided {
   SizeTerm whole, rest;
 };
 Divided split(const SizeTerm& term, const SizeTerm& divisor) {
-  SizeTerm whole{.coefficient = static_cast<std::int64_t>(divided(term.coefficient, divisor.coefficient))};
-  SizeTerm rest{term.atoms, term.coefficient - whole.coefficient * divisor.coefficient};
+  SizeTerm whole{.coefficient = saturated(divided(term.coefficient, divisor.coefficient))};
+  SizeTerm rest{term.atoms, saturated(term.coefficient - Wide{whole.coefficient} * divisor.coefficient)};
   const bool has_atoms =
       std::includes(term.atoms.begin(), term.atoms.end(), divisor.atoms.begin(), divisor.atoms.end());
   if (!has_atoms || (!divisor.atoms.empty() && rest.coefficient != 0)) return {{}, term};
@@ -114,16 +114,17 @@ std::optional<std::size_t> Sizes::size_of(const Dim& dim) const {
 }
 
 SizeSum Sizes::sum_of(const Dim& dim) const {
-  return dim.is_number() ? SizeSum{dim.example(), {}} : dim.expression()->sum;
+  return dim.is_number() ? SizeSum{saturated(dim.example()), {}} : dim.expression()->sum;
 }
 
 std::int32_t Sizes::index_of(const Dim& dim) {
   if (!dim.is_number()) return dim.expression()->index;
   // A number among the operands of an atom.
-  const auto [at, is_new] = index_.try_emplace({dim.example(), {}}, count());
+  const std::int64_t number = saturated(dim.example());
+  const auto [at, is_new] = index_.try_emplace({number, {}}, count());
   if (is_new) {
-    values_.push_back(dim.example());
-    expressions_.push_back({this, at->second, at->first, {dim.example(), dim.example()}, dim.example()});
+    values_.push_back(number);
+    expressions_.push_back({this, at->second, at->first, {number, number}, number});
   }
   return at->second;
 }
@@ -296,9 +297,12 @@ bool is_possible(const SizeAtom& atom, std::size_t index, std::size_t sizes) {
   return is_below(atom.a, index) && is_below(atom.b, index);
 }
 
+bool is_possible(std::int64_t number) { return number >= -kUnbounded && number <= kUnbounded; }
+
 bool is_possible(const SizeSum& sum, std::size_t index, std::size_t sizes) {
-  return sum.terms.size() <= kMostTerms && std::all_of(sum.terms.begin(), sum.terms.end(), [&](const SizeTerm& term) {
-           return term.atoms.size() <= kMostFactors &&
+  return is_possible(sum.constant) && sum.terms.size() <= kMostTerms &&
+         std::all_of(sum.terms.begin(), sum.terms.end(), [&](const SizeTerm& term) {
+           return is_possible(term.coefficient) && term.atoms.size() <= kMostFactors &&
                   std::all_of(term.atoms.begin(), term.atoms.end(),
                               [&](const SizeAtom& atom) { return is_possible(atom, index, sizes); });
          });
@@ -418,38 +422,27 @@ std::int64_t Dim::at(std::span<const std::int64_t> values) const {
   return index < values.size() ? values[index] : value_;
 }
 
-std::int64_t Dim::fixed() const {
-  if (!is_number()) static_cast<void>(*this == Dim(value_));
+std::int64_t Dim::fixed_example() const {
+  static_cast<void>(*this == Dim(value_));
   return value_;
 }
 
-Dim operator+(const Dim& a, const Dim& b) {
-  return a.is_number() && b.is_number() ? Dim(a.value_ + b.value_) : Sizes::sum(a, b, 1);
+Dim Dim::added(const Dim& a, const Dim& b, std::int64_t factor) {
+  return are_numbers(a, b) ? Dim(saturated(a.value_ + Wide{factor} * b.value_)) : Sizes::sum(a, b, factor);
 }
-Dim operator-(const Dim& a, const Dim& b) {
-  return a.is_number() && b.is_number() ? Dim(a.value_ - b.value_) : Sizes::sum(a, b, -1);
+Dim Dim::multiplied(const Dim& a, const Dim& b) {
+  return are_numbers(a, b) ? Dim(saturated(Wide{a.value_} * b.value_)) : Sizes::product(a, b);
 }
-Dim operator*(const Dim& a, const Dim& b) {
-  return a.is_number() && b.is_number() ? Dim(a.value_ * b.value_) : Sizes::product(a, b);
+Dim Dim::divided(const Dim& a, const Dim& b) {
+  return are_numbers(a, b) ? Dim(saturated(octavo::divided(a.value_, b.value_))) : Sizes::quotient(a, b);
 }
-Dim operator/(const Dim& a, const Dim& b) {
-  return a.is_number() && b.is_number() ? Dim(static_cast<std::int64_t>(divided(a.value_, b.value_)))
-                                        : Sizes::quotient(a, b);
+Dim Dim::chosen(const Dim& a, const Dim& b, bool is_larger) {
+  return Sizes::chosen(is_larger ? AtomKind::larger : AtomKind::smaller, a, b);
 }
-Dim operator%(const Dim& a, const Dim& b) { return a - b * (a / b); }
-Dim smaller(const Dim& a, const Dim& b) {
-  return a.is_number() && b.is_number() ? Dim(std::min(a.value_, b.value_)) : Sizes::chosen(AtomKind::smaller, a, b);
-}
-Dim larger(const Dim& a, const Dim& b) {
-  return a.is_number() && b.is_number() ? Dim(std::max(a.value_, b.value_)) : Sizes::chosen(AtomKind::larger, a, b);
-}
-bool operator==(const Dim& a, const Dim& b) {
-  if (a.is_number() && b.is_number()) return a.value_ == b.value_;
+bool Dim::is_equal(const Dim& a, const Dim& b) {
   return a.expression_ == b.expression_ || Sizes::is(a - b, SizeRelation::zero);
 }
-bool operator<(const Dim& a, const Dim& b) {
-  return a.is_number() && b.is_number() ? a.value_ < b.value_ : Sizes::is(a - b, SizeRelation::negative);
-}
+bool Dim::is_less(const Dim& a, const Dim& b) { return Sizes::is(a - b, SizeRelation::negative); }
 
 std::int64_t encoded(const Dim& dim) { return dim.is_number() ? dim.example() : kFirstOpen + dim.expression()->index; }
 

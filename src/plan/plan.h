@@ -53,8 +53,6 @@ struct PlanValue {
   Place place = Place::arena;
   MemorySpace space = MemorySpace::host;
   DType dtype = DType::f32;
-  // Extents: a number, or, below 0, -1 - index of one of the plan's sizes, which a run is told. Today's plans have no
-  // sizes, so that every extent is a number.
   std::vector<std::int64_t> shape;
   std::uint64_t offset = 0;  // arena, region, constant: bytes, a multiple of kAlignment; input and output: its index
   // The value before this one that this one is, seen under another shape, or as one slice of it or all of its slices;
