@@ -12,8 +12,10 @@
 
 #include "artifact/artifact.h"
 #include "fuzz/field_mutator.h"
+#include "fuzz/planning.h"
 #include "fuzz/scratch_folder.h"
 #include "ops/list.h"
+#include "planner/open_planner.h"
 #include "run/model.h"
 
 namespace octavo {
@@ -77,27 +79,45 @@ void check_round_trip(const CompiledModel& model) {
   if (!again || encode_artifact(*again) != bytes) std::abort();
 }
 
+bool is_quick(const Plan& plan) {
+  return is_small(plan) && are_small(plan, plan.inputs) && are_small(plan, plan.outputs);
+}
+
+void run_once(const std::shared_ptr<const Model>& model, ContextOptions options) {
+  auto context = Context::create(model, std::move(options));
+  if (!context) return;
+  const Plan& plan = context->plan();
+  std::vector<Tensor> inputs = tensors_for(plan, plan.inputs), outputs = tensors_for(plan, plan.outputs);
+  std::vector<ConstTensorView> in;
+  std::vector<TensorView> out;
+  for (const Tensor& tensor : inputs) in.push_back(tensor.view());
+  for (Tensor& tensor : outputs) out.push_back(tensor.view());
+  static_cast<void>(context->run(in, out).ok());
+}
+
+void run_at(const std::shared_ptr<const Model>& model, std::span<const std::int64_t> sizes) {
+  const OpenNetwork& network = *model->compiled().network;
+  const auto values = (*Sizes::restored(network.sizes))->evaluate(sizes);
+  if (!values) return;
+  const auto graph = graph_at(network, model->constants(), *values);
+  if (!graph || !fuzz::is_small(*graph)) return;
+  std::vector<Shape> shapes;
+  for (const ValueId input : graph->inputs()) shapes.push_back(graph->fact(input).shape);
+  const auto prepared = model->plan_for(shapes);
+  if (prepared && is_quick(*(*prepared)->plan)) run_once(model, {.prepared = *prepared});
+}
+
 void load_and_run(std::span<const std::byte> bytes) {
   auto compiled = parse_artifact(bytes, "fuzz.octv");
   if (!compiled) return;
   check_round_trip(*compiled);
-  const bool is_quick = std::all_of(compiled->plans.begin(), compiled->plans.end(), [](const Plan& plan) {
-    return is_small(plan) && are_small(plan, plan.inputs) && are_small(plan, plan.outputs);
-  });
-  if (!is_quick) return;
+  if (!std::all_of(compiled->plans.begin(), compiled->plans.end(), is_quick)) return;
   auto model = load_model(std::move(*compiled), {.threads = 1});
   if (!model) return;
-  for (std::size_t i = 0; i < (*model)->plans().size(); ++i) {
-    auto context = Context::create(*model, {.plan = i});
-    if (!context) continue;
-    const Plan& plan = (*model)->plans()[i];
-    std::vector<Tensor> inputs = tensors_for(plan, plan.inputs), outputs = tensors_for(plan, plan.outputs);
-    std::vector<ConstTensorView> in;
-    std::vector<TensorView> out;
-    for (const Tensor& tensor : inputs) in.push_back(tensor.view());
-    for (Tensor& tensor : outputs) out.push_back(tensor.view());
-    static_cast<void>(context->run(in, out).ok());
-  }
+  for (std::size_t i = 0; i < (*model)->plans().size(); ++i) run_once(*model, {.plan = i});
+  if (!(*model)->has_open_sizes()) return;
+  const auto sizes = *Sizes::restored((*model)->compiled().network->sizes);
+  for (const std::int64_t steps : {0, 3}) run_at(*model, fuzz::small_sizes(*sizes, steps));
 }
 
 // Names that a plan may hold.
@@ -108,16 +128,21 @@ std::vector<std::string> words() {
   return words;
 }
 
-// One value of the plans changed and the file written anew; 0 where it cannot be.
-std::size_t mutate_plans(std::uint8_t* data, std::size_t size, std::size_t room, unsigned seed) {
+// One value of the plans or of the network of open sizes changed and the file written anew; 0 where it cannot be.
+std::size_t mutate_fields(std::uint8_t* data, std::size_t size, std::size_t room, unsigned seed) {
   std::vector<std::byte> bytes(reinterpret_cast<const std::byte*>(data),
                                reinterpret_cast<const std::byte*>(data) + size);
   repair_checksum(bytes);
   auto model = parse_artifact(bytes, "fuzz.octv");
-  if (!model || model->plans.empty()) return 0;
+  const bool has_any = model && (!model->plans.empty() || model->network);
+  if (!has_any) return 0;
   static const std::vector<std::string> known = words();
   fuzz::FieldMutator mutator(seed, known);
-  for (unsigned i = 0; i <= seed / 4 % 3; ++i) mutator.mutate(model->plans);
+  const bool changes_network = model->network && (model->plans.empty() || seed / 16 % 2 == 0);
+  for (unsigned i = 0; i <= seed / 4 % 3; ++i) {
+    if (changes_network) mutator.mutate(*model->network);
+    else mutator.mutate(model->plans);
+  }
   const AlignedBytes encoded = encode_artifact(*model);
   if (encoded.size() > room) return 0;
   std::memcpy(data, encoded.data(), encoded.size());
@@ -130,7 +155,7 @@ std::size_t mutate_plans(std::uint8_t* data, std::size_t size, std::size_t room,
 // One in four as plain bytes.
 extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size,
                                                unsigned seed) {
-  const std::size_t mutated = seed % 4 == 0 ? 0 : octavo::mutate_plans(data, size, max_size, seed);
+  const std::size_t mutated = seed % 4 == 0 ? 0 : octavo::mutate_fields(data, size, max_size, seed);
   return mutated != 0 ? mutated : LLVMFuzzerMutate(data, size, max_size);
 }
 

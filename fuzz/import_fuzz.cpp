@@ -30,7 +30,7 @@ class DataFolder : public fuzz::ScratchFolder {
 
 void import_lower_plan(std::span<const std::byte> bytes) {
   static const DataFolder folder;
-  fuzz::quantize_and_plan(import_onnx(bytes, folder.path(), "fuzz.onnx", {}));
+  fuzz::quantize_and_plan(import_onnx(bytes, folder.path(), "fuzz.onnx", fuzz::import_options_for(bytes)));
 }
 
 // Operators' names, and what else the importer compares strings with.

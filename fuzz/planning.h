@@ -2,8 +2,15 @@
 #ifndef OCTAVO_FUZZ_PLANNING_H_
 #define OCTAVO_FUZZ_PLANNING_H_
 
+#include <xxhash.h>
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
 #include "import/import.h"
 #include "lower/lower.h"
+#include "planner/open_planner.h"
 #include "planner/planner.h"
 #include "quantize/quantize.h"
 
@@ -27,6 +34,20 @@ class NoSamples final : public SampleSource {
   Result<std::vector<Tensor>> sample(std::int64_t) const override { return std::vector<Tensor>{}; }
 };
 
+// Half of all inputs, always the same ones, keep their sizes open.
+inline ImportOptions import_options_for(std::span<const std::byte> bytes) {
+  const bool keeps_open = XXH3_64bits(bytes.data(), bytes.size()) % 2 == 0;
+  return {.keeps_open = keeps_open, .opens_batch = keeps_open};
+}
+
+// Every size as small as its range and step let it be, and so many steps more.
+inline std::vector<std::int64_t> small_sizes(const Sizes& sizes, std::int64_t steps) {
+  std::vector<std::int64_t> values;
+  for (const OpenSize& size : sizes.sizes())
+    values.push_back((size.range.lowest + size.step - 1) / size.step * size.step + steps * size.step);
+  return values;
+}
+
 inline void lower_and_plan(Graph graph, Precision precision) {
   if (auto lowered = lower(graph, {.precision = precision}); !lowered) return;
   ConstantPool constants;
@@ -34,8 +55,31 @@ inline void lower_and_plan(Graph graph, Precision precision) {
   static_cast<void>(plan.ok());
 }
 
+// Lowered once, planned for two sizes, from the graph and from what a file holds of it.
+inline void plan_open(const ImportedModel& imported) {
+  Graph graph = imported.graph;
+  const Precision precision = imported.is_quantized ? Precision::int8 : Precision::fp32;
+  const auto lowered = lower(graph, {.precision = precision});
+  if (!lowered) return;
+  ConstantPool constants;
+  const OpenNetwork network = open_network(graph, constants);
+  const FileConstants stored(constants.bytes());
+  for (const std::int64_t steps : {0, 3}) {
+    const auto values = graph.sizes()->evaluate(small_sizes(*graph.sizes(), steps));
+    if (!values) continue;
+    static_cast<void>(graph_at(network, stored, *values).ok());
+    Graph closed = graph;
+    if (!closed.close(*values) || !is_small(closed)) continue;
+    if (lowered->waits_for_sizes && !lower_closed(closed, {.precision = precision})) continue;
+    ConstantPool packed;
+    static_cast<void>(
+        make_plan(closed, host_machine(), {.precision = precision, .allow_reference = true}, packed).ok());
+  }
+}
+
 inline void quantize_and_plan(Result<ImportedModel> imported) {
   if (!imported || !is_small(imported->graph)) return;
+  if (imported->graph.sizes() != nullptr) return plan_open(*imported);
   lower_and_plan(imported->graph, Precision::int8);
   if (imported->is_quantized) return lower_and_plan(imported->graph, Precision::fp32);
   const auto report = quantize(imported->graph, NoSamples{}, {.global_scale = 8.0f});

@@ -143,6 +143,7 @@ extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t s
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  octavo::fuzz::quantize_and_plan(octavo::import_pt2(std::as_bytes(std::span(data, size)), "fuzz.pt2", {}));
+  const auto bytes = std::as_bytes(std::span(data, size));
+  octavo::fuzz::quantize_and_plan(octavo::import_pt2(bytes, "fuzz.pt2", octavo::fuzz::import_options_for(bytes)));
   return 0;
 }

@@ -9,6 +9,6 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto bytes = std::as_bytes(std::span(data, size));
-  octavo::fuzz::quantize_and_plan(octavo::import_tflite(bytes, "fuzz.tflite", {}));
+  octavo::fuzz::quantize_and_plan(octavo::import_tflite(bytes, "fuzz.tflite", octavo::fuzz::import_options_for(bytes)));
   return 0;
 }

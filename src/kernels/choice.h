@@ -31,7 +31,13 @@ struct KernelChoice {
   // Constants rearranged for this kernel; null unless the code packs.
   // Where set, constant inputs are not kept: everything the step needs must be in the result.
   std::vector<Tensor> (*pack)(const OpCall& call) = nullptr;
+  // Numbers by which, besides attributes, types and constants, the result of `pack` depends on a call; calls of other
+  // sizes mostly have the same, and then nothing is packed twice. Null: of other sizes everything may be different.
+  std::vector<std::int64_t> (*packed_layout)(const OpCall& call) = nullptr;
 };
+
+// For KernelChoice::packed_layout: no sizes but those of the constants.
+inline std::vector<std::int64_t> same_layout(const OpCall&) { return {}; }
 
 // The codes of a family's kernels as a table of their own: a program that only runs links it and nothing that chooses.
 template <std::size_t n>

@@ -14,6 +14,17 @@ const std::byte* FileConstants::find(std::uint64_t offset, std::uint64_t bytes) 
   return is_inside ? file_.data() + offset : nullptr;
 }
 
+std::optional<std::vector<PackedTensor>> PackedIndex::find(const std::string& key) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = tensors_.find(key);
+  return found == tensors_.end() ? std::nullopt : std::optional(found->second);
+}
+
+void PackedIndex::set(const std::string& key, std::vector<PackedTensor> tensors) {
+  const std::lock_guard lock(mutex_);
+  tensors_.insert_or_assign(key, std::move(tensors));
+}
+
 std::uint64_t ConstantPool::add(const ConstTensorView& tensor) {
   const std::uint64_t size = tensor.bytes();
   const std::uint64_t hash = XXH3_64bits(tensor.data, size);

@@ -3,8 +3,11 @@
 #define OCTAVO_PLAN_CONSTANTS_H_
 
 #include <cstdint>
+#include <mutex>
 #include <new>
+#include <optional>
 #include <span>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -36,14 +39,39 @@ class ConstantSource {
   virtual const std::byte* find(std::uint64_t offset, std::uint64_t bytes) const = 0;
 };
 
+// One of the tensors that a kernel packed.
+struct PackedTensor {
+  DType dtype = DType::f32;
+  Shape shape;
+  std::uint64_t offset = 0;
+};
+
+// What kernels packed so far, by all that it depends on. Any number of threads may use it.
+class PackedIndex {
+ public:
+  std::optional<std::vector<PackedTensor>> find(const std::string& key) const;
+  void set(const std::string& key, std::vector<PackedTensor> tensors);
+
+ private:
+  mutable std::mutex mutex_;
+  std::unordered_map<std::string, std::vector<PackedTensor>> tensors_;
+};
+
 // Where a planner puts them.
 class ConstantSink {
  public:
   virtual ~ConstantSink() = default;
+  // Of constants that are there already, and stay where they are: the offset.
+  virtual std::optional<std::uint64_t> offset_of(const std::byte*) const { return std::nullopt; }
+  // For planners: the tensors are constants of this sink.
+  PackedIndex& packed() { return packed_; }
   // Room for this many bytes is going to be needed.
   virtual void reserve(std::uint64_t) {}
   // Returns the offset, a multiple of kAlignment. Equal tensors are stored once.
   virtual std::uint64_t add(const ConstTensorView& tensor) = 0;
+
+ private:
+  PackedIndex packed_;
 };
 
 // Those of a file.

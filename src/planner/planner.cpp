@@ -14,6 +14,7 @@
 #include "planner/arena.h"
 #include "planner/image_loop.h"
 #include "planner/macs.h"
+#include "planner/packing_key.h"
 
 namespace octavo {
 namespace {
@@ -375,6 +376,20 @@ class Planner {
     return r.value = add_value(own, r.is_of_image ? Place::region : Place::arena, offset, name);
   }
 
+  std::vector<PackedTensor> pack(const Draft& draft, const OpCall& call, std::span<const std::byte> attrs) {
+    const KernelChoice& kernel = *draft.choice.kernel;
+    if (!kernel.code.packs) return {};
+    const std::string key = packing_key(kernel, call, attrs, pool_);
+    if (auto known = key.empty() ? std::nullopt : pool_.packed().find(key)) return *std::move(known);
+    const std::vector<Tensor> packed = kernel.pack(call);
+    // Before the pool grows: the weights of a large product are in memory twice then, not thrice.
+    forget_constants_of(draft);
+    std::vector<PackedTensor> tensors;
+    for (const Tensor& tensor : packed) tensors.push_back({tensor.dtype(), tensor.shape(), pool_.add(tensor.view())});
+    if (!key.empty()) pool_.packed().set(key, tensors);
+    return tensors;
+  }
+
   void emit(const Draft& draft) {
     const KernelChoice& kernel = *draft.choice.kernel;
     const OpCall call = call_of(draft);
@@ -392,13 +407,10 @@ class Planner {
           add_value(call.outputs[0], Place::output, static_cast<std::uint64_t>(draft.copies_to), draft.copies_to_name));
       plan_.outputs[static_cast<std::size_t>(draft.copies_to)].value = step.outputs.back();
     }
-    const std::vector<Tensor> packed = kernel.code.packs ? kernel.pack(call) : std::vector<Tensor>{};
-    // Before the pool grows: the weights of a large product are in memory twice then, not thrice.
-    forget_constants_of(draft);
-    for (const Tensor& tensor : packed) {
+    for (const PackedTensor& tensor : pack(draft, call, step.attrs))
       step.packed.push_back(
-          add_value({.dtype = tensor.dtype(), .shape = tensor.shape()}, Place::constant, pool_.add(tensor.view()), {}));
-    }
+          add_value({.dtype = tensor.dtype, .shape = tensor.shape}, Place::constant, tensor.offset, {}));
+    forget_constants_of(draft);
     plan_.needs.add(kernel.code.needs);
     plan_.report.steps.push_back({.name = draft.name,
                                   .origin = draft.origin,

@@ -41,12 +41,15 @@ void ConstantStore::index_file() {
   }
 }
 
+std::optional<std::uint64_t> ConstantStore::offset_of(const std::byte* data) const {
+  const std::less<const std::byte*> before;
+  const bool is_of_file = !file_.empty() && !before(data, file_.data()) && before(data, file_.data() + file_.size());
+  return is_of_file ? std::optional(static_cast<std::uint64_t>(data - file_.data())) : std::nullopt;
+}
+
 std::uint64_t ConstantStore::add(const ConstTensorView& tensor) {
   const std::uint64_t size = tensor.bytes();
-  const std::less<const std::byte*> before;
-  const bool is_of_file =
-      !file_.empty() && !before(tensor.data, file_.data()) && before(tensor.data, file_.data() + file_.size());
-  if (is_of_file) return static_cast<std::uint64_t>(tensor.data - file_.data());
+  if (const auto offset = offset_of(tensor.data)) return *offset;
   const std::uint64_t hash = XXH3_64bits(tensor.data, size);
   const std::lock_guard lock(mutex_);
   index_file();

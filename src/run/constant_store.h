@@ -21,6 +21,8 @@ class ConstantStore final : public ConstantSource, public ConstantSink {
   ConstantStore(std::span<const std::byte> file, const std::vector<Plan>& plans) : file_(file), plans_(&plans) {}
 
   const std::byte* find(std::uint64_t offset, std::uint64_t bytes) const override;
+  // Of the file's.
+  std::optional<std::uint64_t> offset_of(const std::byte* data) const override;
   // Equal tensors are stored once.
   std::uint64_t add(const ConstTensorView& tensor) override;
   // Of memory taken for what was added.

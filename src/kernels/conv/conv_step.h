@@ -24,6 +24,7 @@ std::string conv_refusal(const OpCall& call, const TileTarget& target);
 // multiplier f32 per lane (then the rest of the bias per lane, where there is one), w_offset s32 per lane where tiles
 // sum x, table as it is. Multiplier, w_offset and table only where the operator has them.
 std::vector<Tensor> pack_conv(const OpCall& call, const TileTarget& target);
+std::vector<std::int64_t> packed_conv_layout(const OpCall& call, const TileTarget& target);
 Result<std::unique_ptr<Step>> prepare_conv(const StepSpec& spec, const TileTarget& target);
 // kTileAmx, packed in the same way: 16 dwords of a vector are the rows of a tile register.
 Result<std::unique_ptr<Step>> prepare_amx(const StepSpec& spec);

@@ -84,6 +84,10 @@ std::vector<Tensor> pack_hybrid(const OpCall& call, const TileTarget& target) {
   return pack_conv(*IntegerCall(call, Values::all), target);
 }
 
+std::vector<std::int64_t> packed_hybrid_layout(const OpCall& call, const TileTarget& target) {
+  return packed_conv_layout(*IntegerCall(call, Values::shapes_only), target);
+}
+
 // The step's spec as that of the quantized_conv.
 StepSpec integer_spec(const StepSpec& spec, const Attrs& attrs) {
   StepSpec integer = spec;
@@ -128,7 +132,8 @@ constexpr KernelChoice hybrid_kernel(std::string_view name, Isa needs) {
                .prepare = [](const StepSpec& spec) { return prepare_hybrid(spec, has_vex_vnni() ? target : evex); }},
       .refusal = [](const OpCall& call) { return hybrid_refusal(call, target); },
       .cost = [](const OpCall& call, const Machine& machine) { return hybrid_cost(call, machine, target); },
-      .pack = [](const OpCall& call) { return pack_hybrid(call, target); }};
+      .pack = [](const OpCall& call) { return pack_hybrid(call, target); },
+      .packed_layout = [](const OpCall& call) { return packed_hybrid_layout(call, target); }};
 }
 
 constexpr KernelChoice kChoices[] = {

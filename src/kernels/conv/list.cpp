@@ -18,7 +18,8 @@ constexpr KernelChoice conv_kernel(std::string_view name, Isa needs) {
                    .in_place_input = residual_in_place},
           .refusal = [](const OpCall& call) { return conv_refusal(call, target); },
           .cost = [](const OpCall& call, const Machine& machine) { return conv_cost(call, machine, target); },
-          .pack = [](const OpCall& call) { return pack_conv(call, target); }};
+          .pack = [](const OpCall& call) { return pack_conv(call, target); },
+          .packed_layout = [](const OpCall& call) { return packed_conv_layout(call, target); }};
 }
 
 constexpr KernelChoice kAmx{
@@ -30,7 +31,8 @@ constexpr KernelChoice kAmx{
              .in_place_input = residual_in_place},
     .refusal = [](const OpCall& call) { return conv_refusal(call, kTileAmx); },
     .cost = [](const OpCall& call, const Machine& machine) { return conv_cost(call, machine, kTileAmx); },
-    .pack = [](const OpCall& call) { return pack_conv(call, kTileAmx); }};
+    .pack = [](const OpCall& call) { return pack_conv(call, kTileAmx); },
+    .packed_layout = [](const OpCall& call) { return packed_conv_layout(call, kTileAmx); }};
 
 constexpr KernelChoice kChoices[] = {
     conv_kernel<kTileVnni512>("conv_u8s8_7x4_avx512vnni", Isa::avx512vnni),

@@ -103,7 +103,29 @@ Tensor pack_multipliers(const ChannelBlocks& blocks, const Tensor& multiplier, c
   return both;
 }
 
+ConvGeometry geometry_of(const OpCall& call, const TileTarget& target) {
+  return geometry_of(
+      call.attrs->as<QuantizedConvAttrs>(),
+      {call.inputs[kConvX]->shape, call.inputs[kConvW]->shape, call.outputs[0].shape, weight_offsets(call) != nullptr},
+      target);
+}
+
 }  // namespace
+
+std::vector<std::int64_t> packed_conv_layout(const OpCall& call, const TileTarget& target) {
+  const ConvGeometry g = geometry_of(call, target);
+  return {g.merged,
+          g.groups,
+          g.group_in,
+          g.group_out,
+          g.taps,
+          g.run_bytes,
+          g.step_dwords,
+          std::int64_t{g.sums_x},
+          g.tap_bytes,
+          g.k_dwords(),
+          target.most_vectors(g.out_width)};
+}
 
 std::vector<Tensor> pack_conv(const OpCall& call, const TileTarget& target) {
   const auto& attrs = call.attrs->as<QuantizedConvAttrs>();
@@ -112,8 +134,7 @@ std::vector<Tensor> pack_conv(const OpCall& call, const TileTarget& target) {
   };
   const Tensor& w = constant(kConvW);
   const Tensor* offsets = weight_offsets(call);
-  const ConvGeometry g =
-      geometry_of(attrs, {call.inputs[kConvX]->shape, w.shape(), call.outputs[0].shape, offsets != nullptr}, target);
+  const ConvGeometry g = geometry_of(call, target);
   const ChannelBlocks blocks = channel_blocks(g, target);
   const auto weights = target.weight_type() == DType::s16 ? pack_weights<std::int16_t> : pack_weights<std::int8_t>;
   std::vector<Tensor> packed{weights(g, target, blocks, w, offsets),

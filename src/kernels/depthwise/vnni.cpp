@@ -401,7 +401,8 @@ constexpr KernelChoice kChoices[] = {{.code = {.name = "depthwise_q8s8_4x64_avx5
                                                .prepare = prepare_by<refuse, make>},
                                       .refusal = refusal,
                                       .cost = cost,
-                                      .pack = pack}};
+                                      .pack = pack,
+                                      .packed_layout = same_layout}};
 constexpr auto kCodes = codes_of(kChoices);
 
 }  // namespace

@@ -232,7 +232,8 @@ constexpr KernelChoice kernel(std::string_view name, std::string_view op) {
   return {.code = {.name = name, .op = op, .needs = isa, .packs = true, .prepare = prepare_by<refuse, make<functions>>},
           .refusal = refusal,
           .cost = cost<isa>,
-          .pack = pack};
+          .pack = pack,
+          .packed_layout = same_layout};
 }
 
 constexpr KernelChoice kChoices[] = {

@@ -152,7 +152,8 @@ constexpr KernelChoice kernel(std::string_view name) {
                    .prepare = prepare_by<refuse, make<functions>>},
           .refusal = refusal,
           .cost = cost<isa>,
-          .pack = pack};
+          .pack = pack,
+          .packed_layout = same_layout};
 }
 
 constexpr KernelChoice kChoices[] = {

@@ -20,7 +20,8 @@ constexpr KernelChoice winograd_kernel(std::string_view name, Isa needs) {
                .in_place_input = residual_in_place},
       .refusal = [](const OpCall& call) { return winograd_refusal(call, target); },
       .cost = [](const OpCall& call, const Machine& machine) { return winograd_cost(call, machine, target); },
-      .pack = [](const OpCall& call) { return pack_winograd(call, target); }};
+      .pack = [](const OpCall& call) { return pack_winograd(call, target); },
+      .packed_layout = same_layout};
 }
 
 constexpr KernelChoice kChoices[] = {
