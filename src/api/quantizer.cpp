@@ -115,7 +115,7 @@ Result<ImportedModel> Quantizer::import_open() const {
 Result<ImportedModel> import_for(const ModelSource& source, const CompileOptions& options, const OwnOptions& own,
                                  std::int64_t batch) {
   ImportOptions import = import_options(options, own);
-  import.batch = batch;
+  import.batch = import.example_batch = batch;
   return import_source(source, import);
 }
 

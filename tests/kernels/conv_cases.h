@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/choice.h"
 #include "kernels/conv/conv_step.h"
 #include "ops/quantized_conv/quantized_conv.h"
 
@@ -222,6 +223,7 @@ class Runner {
     step_ = std::move(*made);
   }
 
+  const OpCall& call() const { return call_; }
   std::string refusal() const { return kernel_.refusal(call_); }
   int in_place_input() const { return kernel_.code.in_place_input(call_); }
 

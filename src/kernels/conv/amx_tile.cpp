@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "kernels/jit/code_cache.h"
+#include "kernels/shared_cache.h"
 
 namespace octavo {
 namespace {
@@ -152,12 +152,12 @@ AmxPalette AmxPalette::of(const AmxLayout& layout) {
 }
 
 Result<std::shared_ptr<const Code>> amx_code(const AmxConfig& config) {
-  static CodeCache<AmxConfig> cache;
+  static SharedCache<AmxConfig, Code> cache;
   return cache.find(config, emit_tile);
 }
 
 Result<AmxRegisters> AmxRegisters::create() {
-  static CodeCache<RegisterUse> cache;
+  static SharedCache<RegisterUse, Code> cache;
   AmxRegisters registers;
   auto configure = cache.find(RegisterUse::configure, emit_use);
   if (!configure) return configure.errors();

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "kernels/conv/tile_emitter.h"
-#include "kernels/jit/code_cache.h"
+#include "kernels/shared_cache.h"
 
 namespace octavo {
 namespace {
@@ -299,7 +299,7 @@ Result<std::shared_ptr<const Code>> emit_tile(const TileConfig& config) {
 }  // namespace
 
 Result<std::shared_ptr<const Code>> tile_code(const TileConfig& config) {
-  static CodeCache<TileConfig> cache;
+  static SharedCache<TileConfig, Code> cache;
   return cache.find(config, emit_tile);
 }
 

@@ -57,7 +57,7 @@ class WinogradStep final : public Step {
     TileFunction* function;
   };
   WinogradStep(const WinogradTarget& target, const WinogradGeometry& g, const PackedConv& packed,
-               TransformedWeights weights)
+               std::shared_ptr<const TransformedWeights> weights)
       : target_(target), g_(g), packed_(packed), weights_(std::move(weights)) {}
   void split(int threads);
   Status emit(const TileConfig& finish);
@@ -67,7 +67,7 @@ class WinogradStep final : public Step {
   static Slice slice_of(const WinogradPart& part, std::int64_t index) noexcept;
   std::int32_t lines_ahead(int vectors, Slice slice) const noexcept;
   const std::vector<WinogradPart>& parts_of(std::int64_t block) const noexcept {
-    return weights_.blocks[static_cast<std::size_t>(block)];
+    return weights_->blocks[static_cast<std::size_t>(block)];
   }
   Result<const Code*> code_of(const TileConfig& config);
   Scratch scratch_of(std::byte* scratch) const noexcept;
@@ -92,7 +92,7 @@ class WinogradStep final : public Step {
   WinogradTarget target_;
   WinogradGeometry g_;
   PackedConv packed_;
-  TransformedWeights weights_;
+  std::shared_ptr<const TransformedWeights> weights_;
   std::uint8_t x_zero_point_ = 0;
   Split split_ = Split::tiles;
   PixelTiles groups_;  // of tiles that are multiplied together
@@ -134,7 +134,7 @@ void WinogradStep::split(int threads) {
   groups_per_chunk_ = balanced(own_groups, kChunkTiles / groups_.pixels);
   const std::int64_t chunk_tiles = groups_per_chunk_ * groups_.pixels;
   has_parts_ =
-      std::any_of(weights_.blocks.begin(), weights_.blocks.end(), [](const auto& parts) { return parts.size() > 1; });
+      std::any_of(weights_->blocks.begin(), weights_->blocks.end(), [](const auto& parts) { return parts.size() > 1; });
   v_stride_ = odd_lines(chunk_tiles * g_.padded_channels * 2) / 2;
   m_stride_ = odd_lines(chunk_tiles * lanes * 4) / 4;
   v_bytes_ = aligned(kWinogradPositions * v_stride_ * 2);
@@ -223,7 +223,7 @@ Result<std::unique_ptr<Step>> WinogradStep::make(const StepSpec& spec, const Win
                                                  const WinogradGeometry& g, const EpilogueParts& epilogue,
                                                  const PackedConv& packed, std::span<const std::int32_t> parts) {
   const auto& attrs = spec.attrs->as<QuantizedConvAttrs>();
-  auto weights = transform_weights(g, *target.functions, packed.weights, parts);
+  auto weights = transformed_weights(g, *target.functions, packed.weights, parts);
   if (!weights) return weights.errors();
   std::unique_ptr<WinogradStep> step(new WinogradStep(target, g, packed, std::move(*weights)));
   step->x_zero_point_ = static_cast<std::uint8_t>(attrs.x_zero_point);

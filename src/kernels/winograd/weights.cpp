@@ -1,11 +1,28 @@
 // Weights transformed once, block by block. Part of kernels/winograd/.
 #include "kernels/winograd/weights.h"
 
-namespace octavo {
+#include <compare>
 
-Result<TransformedWeights> transform_weights(const WinogradGeometry& g, const WinogradFunctions& functions,
-                                             const std::byte* packed, std::span<const std::int32_t> parts) {
-  TransformedWeights made;
+#include "kernels/shared_cache.h"
+
+namespace octavo {
+namespace {
+
+// Where the weights are, and all of a geometry that says how they lie.
+struct WeightsKey {
+  const WinogradFunctions* functions;
+  const std::byte* packed;
+  const std::int32_t* parts;
+  std::int64_t pairs, vectors;
+  int lanes, block_vectors;
+  auto operator<=>(const WeightsKey&) const = default;
+};
+
+Result<std::shared_ptr<const TransformedWeights>> transform(const WinogradGeometry& g,
+                                                            const WinogradFunctions& functions, const std::byte* packed,
+                                                            std::span<const std::int32_t> parts) {
+  const auto result = std::make_shared<TransformedWeights>();
+  TransformedWeights& made = *result;
   std::int64_t bytes = 0;
   for (std::int64_t block = 0; block < g.blocks(); ++block) {
     const std::int64_t count = parts[static_cast<std::size_t>(block)];
@@ -34,7 +51,18 @@ Result<TransformedWeights> transform_weights(const WinogradGeometry& g, const Wi
       w += vectors * 18 * g.lanes;
     }
   }
-  return made;
+  return std::shared_ptr<const TransformedWeights>(result);
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const TransformedWeights>> transformed_weights(const WinogradGeometry& g,
+                                                                      const WinogradFunctions& functions,
+                                                                      const std::byte* packed,
+                                                                      std::span<const std::int32_t> parts) {
+  static SharedCache<WeightsKey, TransformedWeights> cache;
+  return cache.find({&functions, packed, parts.data(), g.pairs, g.vectors, g.lanes, g.block_vectors},
+                    [&](const WeightsKey&) { return transform(g, functions, packed, parts); });
 }
 
 }  // namespace octavo

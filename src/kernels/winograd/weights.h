@@ -3,6 +3,7 @@
 #define OCTAVO_KERNELS_WINOGRAD_WEIGHTS_H_
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -24,10 +25,12 @@ struct TransformedWeights {
   std::vector<std::vector<WinogradPart>> blocks;
 };
 
-// packed: as pack_winograd leaves them. Eight times their bytes: made when a model is loaded, not stored. Error:
-// resource.
-Result<TransformedWeights> transform_weights(const WinogradGeometry& geometry, const WinogradFunctions& functions,
-                                             const std::byte* packed, std::span<const std::int32_t> parts);
+// packed, parts: as pack_winograd leaves them, constants that last as long as what is made of them. Eight times their
+// bytes: made when a model is loaded, not stored, and once for all steps of the same weights. Error: resource.
+Result<std::shared_ptr<const TransformedWeights>> transformed_weights(const WinogradGeometry& geometry,
+                                                                      const WinogradFunctions& functions,
+                                                                      const std::byte* packed,
+                                                                      std::span<const std::int32_t> parts);
 
 }  // namespace octavo
 

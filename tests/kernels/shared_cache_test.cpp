@@ -1,9 +1,11 @@
-// Code is shared while somebody has it and forgotten afterwards. Tests of kernels/jit.
-#include "kernels/jit/code_cache.h"
+// What is in a SharedCache is shared while somebody has it and forgotten afterwards. Tests of kernels/.
+#include "kernels/shared_cache.h"
 
 #include <gtest/gtest.h>
 
 #include <vector>
+
+#include "kernels/jit/code.h"
 
 namespace octavo {
 namespace {
@@ -13,8 +15,8 @@ Result<std::shared_ptr<const Code>> emit(const int&) {
   return Code::create(kReturn);
 }
 
-TEST(CodeCache, SharesWhatIsInUseAndForgetsTheRest) {
-  CodeCache<int> cache;
+TEST(SharedCache, SharesWhatIsInUseAndForgetsTheRest) {
+  SharedCache<int, Code> cache;
   const auto kept = cache.find(1, emit);
   ASSERT_TRUE(kept) << to_string(kept.errors());
   EXPECT_EQ(*cache.find(1, emit), *kept);
