@@ -162,6 +162,7 @@ class Compiler {
   // What plans of other sizes are made of in a run.
   OpenNetwork stored(const Lowered& network, const Machine& machine, ConstantPool& constants) const {
     OpenNetwork stored = open_network(network.graph, constants);
+    stored.weight_bytes = constants.seal();
     stored.precision = network.precision;
     stored.machine = machine;
     stored.machine.cores = Machine{}.cores;

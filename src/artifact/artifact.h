@@ -2,7 +2,8 @@
 //
 // File: header (magic, format version, checksum, file size), a table of typed sections, and these: the model, its
 // plans, what is told of them (may be left out), the network where its sizes are open, constants (starting on a page,
-// so that they can be mapped and used in place). Sections of a type that a release does not know are skipped. Structs
+// so that they can be mapped and used in place; that network's weights first, which are not read, not even for the
+// checksum, before something plans). Sections of a type that a release does not know are skipped. Structs
 // are encoded as base/fields.h does. Little-endian. No machine code.
 #ifndef OCTAVO_ARTIFACT_ARTIFACT_H_
 #define OCTAVO_ARTIFACT_ARTIFACT_H_
@@ -36,8 +37,11 @@ struct CompiledModel {
   std::shared_ptr<const void> constants_owner;  // keeps them alive: a ConstantPool's bytes or a mapped file
 };
 
-// Takes over the pool's bytes as the model's constants.
+// Takes over the pool's bytes as the model's constants, and notes the checksum of those that are the network's weights.
 void adopt_constants(CompiledModel& model, ConstantPool& pool);
+
+// Reads all weights of the model's network. Error (invalid_input): not those that were written.
+Status check_weights(const CompiledModel& model);
 
 // The whole file, in memory.
 AlignedBytes encode_artifact(const CompiledModel& model);

@@ -5,6 +5,8 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <cstring>
+#include <initializer_list>
 #include <vector>
 
 #include "artifact/format.h"
@@ -31,20 +33,53 @@ std::uint64_t hash(std::span<const std::byte> bytes) {
                                            : XXH3_64bits(bytes.data(), bytes.size());
 }
 
-}  // namespace
+using View = std::span<const std::byte>;
 
-std::uint64_t checksum_of(std::span<const std::byte> bytes) {
-  const std::span<const std::byte> rest = bytes.subspan(kChecksummedFrom);
-  std::vector<std::uint64_t> hashes((rest.size() + kChecksumBlock - 1) / kChecksumBlock);
+std::vector<View> blocks_of(std::initializer_list<View> parts) {
+  std::vector<View> blocks;
+  for (View part : parts) {
+    for (; !part.empty(); part = part.subspan(blocks.back().size()))
+      blocks.push_back(part.first(std::min(kChecksumBlock, part.size())));
+  }
+  return blocks;
+}
+
+std::uint64_t checksum(const std::vector<View>& blocks) {
+  std::vector<std::uint64_t> hashes(blocks.size());
   const int threads =
       std::min({kMostThreads, host_machine().cores, static_cast<int>(hashes.size() / kBlocksPerThread)});
   for_each_part(hashes.size(), threads, [&](std::size_t i) {
-    const std::size_t from = i * kChecksumBlock;
-    const std::span<const std::byte> block = rest.subspan(from, std::min(kChecksumBlock, rest.size() - from));
-    populate(block);
-    hashes[i] = hash(block);
+    populate(blocks[i]);
+    hashes[i] = hash(blocks[i]);
   });
   return XXH3_64bits(hashes.data(), hashes.size() * sizeof(std::uint64_t));
 }
+
+// Of a table that may be anything.
+View weights_of(View file) {
+  ArtifactHeader header;
+  std::memcpy(&header, file.data(), sizeof header);
+  const std::uint64_t most = (file.size() - sizeof header) / sizeof(ArtifactSection);
+  for (std::uint64_t i = 0; i < std::min(header.sections, most); ++i) {
+    ArtifactSection section;
+    std::memcpy(&section, file.data() + sizeof header + i * sizeof section, sizeof section);
+    const bool is_inside = section.offset >= kChecksummedFrom && section.offset <= file.size() &&
+                           section.bytes <= file.size() - section.offset;
+    if (section.type == SectionType::weights && is_inside) return file.subspan(section.offset, section.bytes);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::uint64_t checksum_of_file(View file) {
+  const View weights = weights_of(file);
+  if (weights.empty()) return checksum(blocks_of({file.subspan(kChecksummedFrom)}));
+  const auto before = static_cast<std::size_t>(weights.data() - file.data());
+  return checksum(
+      blocks_of({file.subspan(kChecksummedFrom, before - kChecksummedFrom), file.subspan(before + weights.size())}));
+}
+
+std::uint64_t checksum_of(View bytes) { return checksum(blocks_of({bytes})); }
 
 }  // namespace octavo

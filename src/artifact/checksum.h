@@ -8,11 +8,14 @@
 
 namespace octavo {
 
-// Of everything behind the header's checksum: XXH3 (64 bits, little-endian) of the XXH3s of its blocks, so that threads
-// can share the work.
+// XXH3 (64 bits, little-endian) of the XXH3s of blocks, so that threads can share the work.
 inline constexpr std::size_t kChecksumBlock = std::size_t{1} << 20;
 
-// `bytes`: the whole file, at least a header long.
+// Of everything behind the header's checksum but the section of weights, where the table has one that lies in the file.
+// `file`: the whole, at least a header long.
+std::uint64_t checksum_of_file(std::span<const std::byte> file);
+
+// Of the weights.
 std::uint64_t checksum_of(std::span<const std::byte> bytes);
 
 // XXH3 (64 bits) of bytes, on a machine with AVX2.

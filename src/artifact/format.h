@@ -19,7 +19,7 @@ struct ArtifactHeader {
   std::uint32_t version = 0;
   std::uint32_t reserved = 0;
   std::uint64_t file_bytes = 0;
-  std::uint64_t checksum = 0;  // of everything after this field: checksum.h
+  std::uint64_t checksum = 0;  // of everything after this field but the weights: checksum.h
   std::uint64_t sections = 0;  // entries of the table that follows
 };
 static_assert(sizeof(ArtifactHeader) == 40 && std::is_trivially_copyable_v<ArtifactHeader>);
@@ -31,6 +31,7 @@ enum class SectionType : std::uint32_t {
   reports = 3,    // std::vector<PlanReport>, by plan; may be missing
   constants = 4,  // on a page
   network = 5,    // OpenNetwork; missing where no size is open
+  weights = 6,    // of that: where the constants begin, with a checksum of their own
 };
 
 struct ArtifactSection {

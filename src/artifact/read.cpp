@@ -45,7 +45,7 @@ Status check_header(const ArtifactHeader& header, std::span<const std::byte> byt
     return damaged(name, std::to_string(bytes.size() - header.file_bytes) + " bytes after the end of an .octv file",
                    std::to_string(header.file_bytes) + " bytes in all");
   }
-  if (const std::uint64_t actual = checksum_of(bytes); header.checksum != actual) {
+  if (const std::uint64_t actual = checksum_of_file(bytes); header.checksum != actual) {
     return damaged(name, "a damaged .octv file with checksum " + hex(actual), hex(header.checksum),
                    "Copy or compile it again");
   }
@@ -55,7 +55,7 @@ Status check_header(const ArtifactHeader& header, std::span<const std::byte> byt
 // By type; those of unknown types are left out.
 using Sections = std::map<SectionType, std::span<const std::byte>>;
 
-bool is_known(SectionType type) { return type >= SectionType::model && type <= SectionType::network; }
+bool is_known(SectionType type) { return type >= SectionType::model && type <= SectionType::weights; }
 
 bool lies_within(const ArtifactSection& section, std::uint64_t first, std::uint64_t file_bytes) {
   const bool is_placed = section.type != SectionType::constants || section.offset % kArtifactPage == 0;
@@ -105,6 +105,23 @@ Status read_plans(const Sections& sections, const std::string& name, std::vector
   return ok_status();
 }
 
+// The network of open sizes, where the file has one; its weights are the first of the constants.
+Status read_network(const Sections& sections, const std::string& name, CompiledModel& model) {
+  if (sections.contains(SectionType::network)) {
+    model.network = decode_all<OpenNetwork>(sections.at(SectionType::network));
+    if (!model.network) return damaged(name, "a network that cannot be decoded", "one whose sizes are open");
+  }
+  const std::uint64_t bytes = model.network ? model.network->weight_bytes : 0;
+  const auto weights = sections.find(SectionType::weights);
+  const bool is_there = weights == sections.end()
+                            ? bytes == 0
+                            : weights->second.data() == model.constants.data() && weights->second.size() == bytes &&
+                                  bytes <= model.constants.size();
+  return is_there ? ok_status()
+                  : damaged(name, "weights that are not where its constants begin",
+                            std::to_string(bytes) + " bytes of them");
+}
+
 // Everything but the constants' memory; `constants` points into `bytes`.
 Result<CompiledModel> parse(std::span<const std::byte> bytes, const std::string& name) {
   if (!looks_like_artifact(bytes)) return damaged(name, "something else", "an .octv file");
@@ -125,9 +142,7 @@ Result<CompiledModel> parse(std::span<const std::byte> bytes, const std::string&
                       .pictures = std::move(metadata->pictures),
                       .constants = sections->at(SectionType::constants)};
   if (Status status = read_plans(*sections, name, model.plans); !status) return status.errors();
-  if (!sections->contains(SectionType::network)) return model;
-  model.network = decode_all<OpenNetwork>(sections->at(SectionType::network));
-  if (!model.network) return damaged(name, "a network that cannot be decoded", "one whose sizes are open");
+  if (Status status = read_network(*sections, name, model); !status) return status.errors();
   return model;
 }
 
@@ -189,12 +204,20 @@ Result<CompiledModel> parse_artifact(std::span<const std::byte> bytes, const std
   return model;
 }
 
+Status check_weights(const CompiledModel& model) {
+  const OpenNetwork& network = *model.network;
+  const std::uint64_t actual = checksum_of(model.constants.first(network.weight_bytes));
+  if (actual == network.weight_checksum) return ok_status();
+  return damaged(model.source, "damaged weights with checksum " + hex(actual), hex(network.weight_checksum),
+                 "Copy or compile the .octv file again");
+}
+
 void repair_checksum(std::span<std::byte> bytes) {
   if (bytes.size() < sizeof(ArtifactHeader)) return;
   ArtifactHeader header;
   std::memcpy(&header, bytes.data(), sizeof header);
   header.file_bytes = bytes.size();
-  header.checksum = checksum_of(bytes);
+  header.checksum = checksum_of_file(bytes);
   std::memcpy(bytes.data(), &header, sizeof header);
 }
 

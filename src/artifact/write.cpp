@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "artifact/artifact.h"
+#include "artifact/checksum.h"
 #include "artifact/format.h"
 #include "artifact/metadata.h"
 #include "base/file.h"
@@ -20,6 +21,7 @@ void adopt_constants(CompiledModel& model, ConstantPool& pool) {
   auto owned = std::make_shared<const AlignedBytes>(pool.take());
   model.constants = *owned;
   model.constants_owner = std::move(owned);
+  if (model.network) model.network->weight_checksum = checksum_of(model.constants.first(model.network->weight_bytes));
 }
 
 AlignedBytes encode_artifact(const CompiledModel& model) {
@@ -37,6 +39,9 @@ AlignedBytes encode_artifact(const CompiledModel& model) {
       std::any_of(told.begin(), told.end(), [](const PlanReport& report) { return report != PlanReport{}; });
   if (has_reports) contents.emplace_back(SectionType::reports, reports);
   contents.emplace_back(SectionType::constants, model.constants);
+  const std::uint64_t weights = model.network ? model.network->weight_bytes : 0;
+  if (weights > 0 && weights <= model.constants.size())
+    contents.emplace_back(SectionType::weights, model.constants.first(weights));
   const Bytes network = model.network ? encode(*model.network) : Bytes();
   if (model.network) contents.emplace_back(SectionType::network, network);
 
@@ -44,9 +49,11 @@ AlignedBytes encode_artifact(const CompiledModel& model) {
   std::vector<ArtifactSection> table;
   std::uint64_t end = sizeof header + contents.size() * sizeof(ArtifactSection);
   for (const auto& [type, content] : contents) {
-    const std::uint64_t offset = type == SectionType::constants ? round_up(end, kArtifactPage) : end;
+    const std::uint64_t offset = type == SectionType::weights     ? table.back().offset  // of the constants
+                                 : type == SectionType::constants ? round_up(end, kArtifactPage)
+                                                                  : end;
     table.push_back({.type = type, .offset = offset, .bytes = content.size()});
-    end = offset + content.size();
+    end = std::max(end, offset + content.size());
   }
   AlignedBytes bytes(end);
   std::memcpy(bytes.data(), &header, sizeof header);

@@ -42,6 +42,11 @@ std::uint64_t ConstantPool::add(const ConstTensorView& tensor) {
   return offset;
 }
 
+std::uint64_t ConstantPool::seal() {
+  index_.clear();
+  return bytes_.empty() ? 0 : bytes_.size() - kReadSlack;
+}
+
 AlignedBytes ConstantPool::take() {
   index_.clear();
   return std::exchange(bytes_, {});

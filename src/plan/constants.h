@@ -92,6 +92,8 @@ class ConstantPool final : public ConstantSink {
   std::uint64_t add(const ConstTensorView& tensor) override;
   // All constants, each followed by zeros up to the alignment and at least kReadSlack more; empty where there are none.
   const AlignedBytes& bytes() const { return bytes_; }
+  // What is added from now on shares nothing with what is there; the bytes of that.
+  std::uint64_t seal();
   // Hands the bytes over; the pool is empty afterwards.
   AlignedBytes take();
 

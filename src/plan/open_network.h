@@ -78,6 +78,9 @@ struct OpenNetwork {
   std::vector<PlanIsland> islands;       // for the report of every plan, where it does not wait
   std::vector<std::string> notes;        // likewise, always
   SizeProgram sizes;
+  // Its weights are the model's constants [0, weight_bytes), which only planning reads: who opens the file does not.
+  std::uint64_t weight_bytes = 0;
+  std::uint64_t weight_checksum = 0;  // artifact/checksum.h
   std::vector<StoredValue> values;
   std::vector<StoredNode> nodes;  // each after those that make its inputs
   std::vector<std::int32_t> inputs, outputs;
@@ -90,9 +93,10 @@ struct OpenNetwork {
         Field{"allow_reference", &OpenNetwork::allow_reference}, Field{"batch_order", &OpenNetwork::batch_order},
         Field{"waits_for_sizes", &OpenNetwork::waits_for_sizes}, Field{"kept_in_f32", &OpenNetwork::kept_in_f32},
         Field{"islands", &OpenNetwork::islands}, Field{"notes", &OpenNetwork::notes},
-        Field{"sizes", &OpenNetwork::sizes}, Field{"values", &OpenNetwork::values}, Field{"nodes", &OpenNetwork::nodes},
-        Field{"inputs", &OpenNetwork::inputs}, Field{"outputs", &OpenNetwork::outputs},
-        Field{"output_names", &OpenNetwork::output_names});
+        Field{"sizes", &OpenNetwork::sizes}, Field{"weight_bytes", &OpenNetwork::weight_bytes},
+        Field{"weight_checksum", &OpenNetwork::weight_checksum}, Field{"values", &OpenNetwork::values},
+        Field{"nodes", &OpenNetwork::nodes}, Field{"inputs", &OpenNetwork::inputs},
+        Field{"outputs", &OpenNetwork::outputs}, Field{"output_names", &OpenNetwork::output_names});
   }
 };
 

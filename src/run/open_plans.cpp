@@ -128,6 +128,11 @@ OpenPlans::UnderWay::~UnderWay() {
   plans.made_.notify_all();
 }
 
+const Status& OpenPlans::check_weights_once() {
+  std::call_once(weights_once_, [this] { weights_ = check_weights(model_); });
+  return weights_;
+}
+
 Result<std::shared_ptr<const PreparedPlan>> OpenPlans::make(const Key& sizes) {
   const PlanProvider* planner = linked_planner();
   if (planner == nullptr) {
@@ -139,6 +144,7 @@ Result<std::shared_ptr<const PreparedPlan>> OpenPlans::make(const Key& sizes) {
   }
   const auto values = sizes_->evaluate(sizes);
   if (!values) return values.errors();
+  if (const Status& intact = check_weights_once(); !intact) return intact.errors();
   auto plan = planner->plan(*model_.network, constants_, *values, constants_);
   if (!plan) return plan.errors();
   auto made = std::make_shared<PreparedPlan>();

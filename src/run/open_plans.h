@@ -51,6 +51,8 @@ class OpenPlans {
   OpenPlans(const CompiledModel& model, ConstantStore& constants, const LoadOptions& options)
       : model_(model), constants_(constants), options_(options) {}
   std::string text_of(const StoredValue& value) const;
+  // That the weights are those that were written: read once, by who plans first.
+  const Status& check_weights_once();
   Result<Key> sizes_of(std::span<const Shape> inputs) const;
   Result<std::shared_ptr<const PreparedPlan>> make(const Key& sizes);
   void keep(const Key& sizes, std::shared_ptr<const PreparedPlan> plan);
@@ -60,6 +62,9 @@ class OpenPlans {
   const LoadOptions options_;
   std::shared_ptr<const Sizes> sizes_;
   std::map<Key, std::shared_ptr<const PreparedPlan>> of_file_;
+
+  std::once_flag weights_once_;
+  Status weights_ = ok_status();
 
   mutable std::mutex mutex_;
   std::condition_variable made_;

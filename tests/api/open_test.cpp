@@ -234,6 +234,33 @@ TEST(OpenSizes, BadSizesAreErrorsThatNameThem) {
   std::filesystem::remove(path);
 }
 
+// The weights that only planning reads are checked when it does, not when the file is opened.
+TEST(OpenSizes, DamagedWeightsAreFoundByWhoPlans) {
+  const auto compiled = compile(write_pyramid("octavo_open_weights.onnx"), {.precision = Precision::fp32});
+  ASSERT_TRUE(compiled) << to_string(compiled.errors());
+  std::vector<std::byte> bytes = compiled->bytes();
+  ArtifactHeader header;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  std::size_t damaged_at = 0;
+  for (std::uint64_t i = 0; i < header.sections; ++i) {
+    ArtifactSection section;
+    std::memcpy(&section, bytes.data() + sizeof header + i * sizeof section, sizeof section);
+    if (section.type == SectionType::weights) damaged_at = section.offset + section.bytes / 2;
+  }
+  ASSERT_GT(damaged_at, 0u);
+  bytes[damaged_at] ^= std::byte{1};
+  const auto opened = open(bytes, "damaged");
+  ASSERT_TRUE(opened) << to_string(opened.errors());
+  const auto model = Model::load(*opened, {.threads = 1});
+  ASSERT_TRUE(model) << to_string(model.errors());
+  const Dims shape = {2, 3, 16, 24};
+  for (int i = 0; i < 2; ++i) {
+    const auto context = Context::create(*model, {&shape, 1});
+    ASSERT_FALSE(context);
+    EXPECT_NE(to_string(context.errors()).find("damaged weights"), std::string::npos) << to_string(context.errors());
+  }
+}
+
 // Bytes of the network that are wrong, with a checksum that is right: an error or a model, at load or at a size, and
 // answers or none, but never a crash, and nothing taken that the file does not justify.
 TEST(OpenSizes, DamagedNetworksAreErrors) {

@@ -31,22 +31,22 @@ TEST(Checksum, TheSameNumbersWithWiderInstructions) {
 
 TEST(Checksum, CoversEveryBlockInItsPlace) {
   std::vector<std::byte> bytes = random_bytes(kChecksummedFrom + 3 * kChecksumBlock + 17);
-  const std::uint64_t right = checksum_of(bytes);
-  EXPECT_EQ(checksum_of(bytes), right);
+  const std::uint64_t right = checksum_of_file(bytes);
+  EXPECT_EQ(checksum_of_file(bytes), right);
   for (std::size_t at = kChecksummedFrom; at < bytes.size(); at += kChecksumBlock / 2 + 1) {
     bytes[at] ^= std::byte{0x10};
-    EXPECT_NE(checksum_of(bytes), right) << "byte " << at;
+    EXPECT_NE(checksum_of_file(bytes), right) << "byte " << at;
     bytes[at] ^= std::byte{0x10};
   }
   bytes.back() ^= std::byte{1};
-  EXPECT_NE(checksum_of(bytes), right);
+  EXPECT_NE(checksum_of_file(bytes), right);
   bytes.back() ^= std::byte{1};
   const auto block = bytes.begin() + kChecksummedFrom;
   std::swap_ranges(block, block + kChecksumBlock, block + kChecksumBlock);
-  EXPECT_NE(checksum_of(bytes), right) << "two blocks changed places";
+  EXPECT_NE(checksum_of_file(bytes), right) << "two blocks changed places";
   bytes[0] ^= std::byte{1};
   std::swap_ranges(block, block + kChecksumBlock, block + kChecksumBlock);
-  EXPECT_EQ(checksum_of(bytes), right) << "what stands before the checksum has checks of its own";
+  EXPECT_EQ(checksum_of_file(bytes), right) << "what stands before the checksum has checks of its own";
 }
 
 }  // namespace

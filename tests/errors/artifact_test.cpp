@@ -193,7 +193,11 @@ std::vector<BrokenCase> lying_models() {
       model_case(
           "ArenaOfAnExabyte", [](CompiledModel& model) { model.plans[0].arena_bytes = std::uint64_t{1} << 60; },
           {"arena"}, kResource),
-      model_case("NoConstants", [](CompiledModel& model) { model.constants = {}; }, {"constants"}),
+      model_case("NoConstants", [](CompiledModel& model) { model.constants = {}, model.network.reset(); },
+                 {"constants"}),
+      file_case("WeightsBeyondTheConstants",
+                [] { return with_model([](CompiledModel& model) { model.network->weight_bytes = 1 << 30; }); },
+                {"weights", "1073741824 bytes"}),
       model_case("OutputThatNobodyMakes", [](CompiledModel& model) { model.plans[0].steps.pop_back(); },
                  {"which no step computes"}),
       model_case("HugeInput",
