@@ -1,0 +1,96 @@
+// What a size costs that a model of open sizes has no plan of: planning, its first run, and its later ones.
+//   size_bench MODEL SHAPE...     MODEL: an .octv, or a model file (fp32 where it is not quantized) with one input
+// Sizes come one after the other to one context of one thread, as in a program that goes from picture to picture.
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "octavo/compile.h"
+
+namespace octavo::v1 {
+namespace {
+
+using Dims = std::vector<std::int64_t>;
+constexpr int kRuns = 15;
+
+// Ends the program where there is none.
+template <class T>
+T value_or_exit(Result<T> result) {
+  if (result) return *std::move(result);
+  std::fprintf(stderr, "%s\n", to_string(result.errors()).c_str());
+  std::exit(exit_code(result.errors()));
+}
+
+template <class Body>
+double ms_of(const Body& body) {
+  const auto start = std::chrono::steady_clock::now();
+  body();
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+}
+
+Dims shape_of(const std::string& text) {
+  Dims dims;
+  std::istringstream in(text);
+  for (std::string extent; std::getline(in, extent, 'x');) dims.push_back(std::stoll(extent));
+  return dims;
+}
+
+struct Tensors {
+  std::vector<std::vector<std::byte>> memory;
+  std::vector<ConstTensorRef> inputs;
+  std::vector<TensorRef> outputs;
+
+  explicit Tensors(const Context& context) {
+    for (const TensorInfo& info : context.inputs()) {
+      memory.emplace_back(info.bytes());
+      inputs.push_back({info.dtype, info.shape, memory.back().data()});
+    }
+    for (const TensorInfo& info : context.outputs()) {
+      memory.emplace_back(info.bytes());
+      outputs.push_back({info.dtype, info.shape, memory.back().data()});
+    }
+  }
+};
+
+void measure(const Model& model, std::optional<Context>& context, const std::string& text) {
+  const Dims shape = shape_of(text);
+  const double plan_ms = ms_of([&] {
+    if (context) value_or_exit(context->resize({&shape, 1}));
+    else context.emplace(value_or_exit(Context::create(model, {&shape, 1})));
+  });
+  const Tensors tensors(*context);
+  const auto run = [&] { value_or_exit(context->run(tensors.inputs, tensors.outputs)); };
+  const double first_ms = ms_of(run);
+  double best_ms = ms_of(run);
+  for (int i = 1; i < kRuns; ++i) best_ms = std::min(best_ms, ms_of(run));
+  const double again_ms = ms_of([&] { value_or_exit(context->resize({&shape, 1})); });
+  std::printf("%s plan_ms=%.3f first_run_ms=%.3f run_ms=%.3f again_ms=%.3f\n", text.c_str(), plan_ms, first_ms, best_ms,
+              again_ms);
+}
+
+void measure_all(const std::string& path, const std::vector<std::string>& shapes) {
+  const auto compiled =
+      value_or_exit(is_compiled(path) ? open(path) : compile(path, {.unquantized = Unquantized::fp32}));
+  const Model model = value_or_exit(Model::load(compiled, {.threads = 1}));
+  std::optional<Context> context;
+  for (const std::string& shape : shapes) measure(model, context, shape);
+  const PlanCacheInfo cache = model.plan_cache();
+  std::printf("plans=%llu bytes=%llu packed_bytes=%llu\n", static_cast<unsigned long long>(cache.plans),
+              static_cast<unsigned long long>(cache.bytes), static_cast<unsigned long long>(cache.packed_bytes));
+}
+
+}  // namespace
+}  // namespace octavo::v1
+
+int main(int argc, char** argv) {
+  if (argc < 3) {
+    std::fprintf(stderr, "size_bench MODEL SHAPE...\n");
+    return 2;
+  }
+  octavo::v1::measure_all(argv[1], {argv + 2, argv + argc});
+}
