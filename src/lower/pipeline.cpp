@@ -133,7 +133,7 @@ class Driver {
   }
 
   void finish(PassReport pass) {
-    if (errors_.empty()) check(pass.pass);
+    if (errors_.empty() && pass.applied() > 0) check(pass.pass);
     if (options_.print) report_.prints.push_back("after " + pass.pass + "\n" + to_string(graph_));
     report_.passes.push_back(std::move(pass));
   }
