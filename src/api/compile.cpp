@@ -71,6 +71,7 @@ class Compiler {
       if (!plan) return plan.errors();
       model.plans.push_back(std::move(*plan));
     }
+    if (model.network) model.network->times = log_.call_times();
     adopt_constants(model, constants);
     return model;
   }

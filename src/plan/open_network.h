@@ -68,6 +68,19 @@ struct StoredNode {
   }
 };
 
+// A kernel's measured time for a call on one thread of the machine that the network was compiled for.
+struct CallTime {
+  std::string call;  // describe_call (planner/measurement_log.h)
+  std::string kernel;
+  double ns = 0.0;
+
+  auto key() const { return std::tie(call, kernel); }
+  bool operator==(const CallTime&) const = default;
+  static constexpr auto fields() {
+    return std::tuple(Field{"call", &CallTime::call}, Field{"kernel", &CallTime::kernel}, Field{"ns", &CallTime::ns});
+  }
+};
+
 struct OpenNetwork {
   Precision precision = Precision::int8;
   Machine machine;
@@ -75,6 +88,7 @@ struct OpenNetwork {
   BatchOrder batch_order = BatchOrder::automatic;
   bool waits_for_sizes = false;          // LowerReport::waits_for_sizes
   std::vector<std::string> kept_in_f32;  // LowerOptions::kept_in_f32
+  std::vector<CallTime> times;           // of the tuning log, by their keys; they overrule predictions
   std::vector<PlanIsland> islands;       // for the report of every plan, where it does not wait
   std::vector<std::string> notes;        // likewise, always
   SizeProgram sizes;
@@ -88,15 +102,16 @@ struct OpenNetwork {
 
   bool operator==(const OpenNetwork&) const = default;
   static constexpr auto fields() {
-    return std::tuple(
-        Field{"precision", &OpenNetwork::precision}, Field{"machine", &OpenNetwork::machine},
-        Field{"allow_reference", &OpenNetwork::allow_reference}, Field{"batch_order", &OpenNetwork::batch_order},
-        Field{"waits_for_sizes", &OpenNetwork::waits_for_sizes}, Field{"kept_in_f32", &OpenNetwork::kept_in_f32},
-        Field{"islands", &OpenNetwork::islands}, Field{"notes", &OpenNetwork::notes},
-        Field{"sizes", &OpenNetwork::sizes}, Field{"weight_bytes", &OpenNetwork::weight_bytes},
-        Field{"weight_checksum", &OpenNetwork::weight_checksum}, Field{"values", &OpenNetwork::values},
-        Field{"nodes", &OpenNetwork::nodes}, Field{"inputs", &OpenNetwork::inputs},
-        Field{"outputs", &OpenNetwork::outputs}, Field{"output_names", &OpenNetwork::output_names});
+    return std::tuple(Field{"precision", &OpenNetwork::precision}, Field{"machine", &OpenNetwork::machine},
+                      Field{"allow_reference", &OpenNetwork::allow_reference},
+                      Field{"batch_order", &OpenNetwork::batch_order},
+                      Field{"waits_for_sizes", &OpenNetwork::waits_for_sizes},
+                      Field{"kept_in_f32", &OpenNetwork::kept_in_f32}, Field{"times", &OpenNetwork::times},
+                      Field{"islands", &OpenNetwork::islands}, Field{"notes", &OpenNetwork::notes},
+                      Field{"sizes", &OpenNetwork::sizes}, Field{"weight_bytes", &OpenNetwork::weight_bytes},
+                      Field{"weight_checksum", &OpenNetwork::weight_checksum}, Field{"values", &OpenNetwork::values},
+                      Field{"nodes", &OpenNetwork::nodes}, Field{"inputs", &OpenNetwork::inputs},
+                      Field{"outputs", &OpenNetwork::outputs}, Field{"output_names", &OpenNetwork::output_names});
   }
 };
 

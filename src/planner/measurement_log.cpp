@@ -154,6 +154,17 @@ Status MeasurementLog::add(Measurement measurement) {
   return ok_status();
 }
 
+std::vector<CallTime> MeasurementLog::call_times() const {
+  const std::string here = describe_machine(host_machine());
+  std::vector<CallTime> times;
+  for (const auto& [key, values] : known_) {
+    const auto& [machine, subject, variant] = key;
+    const auto ns = values.find("ns");
+    if (machine == here && is_call(subject) && ns != values.end()) times.push_back({subject, variant, ns->second});
+  }
+  return times;
+}
+
 std::vector<std::string> MeasurementLog::unknown_kernels() const {
   std::set<std::string> unknown;
   for (const auto& [key, values] : known_) {
@@ -161,6 +172,18 @@ std::vector<std::string> MeasurementLog::unknown_kernels() const {
     if (is_call(subject) && find_choice(variant) == nullptr) unknown.insert(variant);
   }
   return {unknown.begin(), unknown.end()};
+}
+
+MeasuredCost cost_by(const std::vector<CallTime>& times) {
+  if (times.empty()) return {};
+  return [&times](const KernelChoice& kernel, const OpCall& call, Prospect) -> std::optional<double> {
+    const CallTime wanted{describe_call(call), std::string(kernel.code.name)};
+    const auto found = std::lower_bound(times.begin(), times.end(), wanted,
+                                        [](const CallTime& a, const CallTime& b) { return a.key() < b.key(); });
+    const bool is_known = found != times.end() && found->key() == wanted.key();
+    // A file may say anything.
+    return is_known && std::isfinite(found->ns) && found->ns >= 0.0 ? std::optional(found->ns) : std::nullopt;
+  };
 }
 
 MeasuredCost CallTimes::cost() {

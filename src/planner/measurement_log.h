@@ -14,6 +14,7 @@
 
 #include "base/monitor.h"
 #include "octavo/choices.h"
+#include "plan/open_network.h"
 #include "planner/select.h"
 
 namespace octavo {
@@ -46,6 +47,8 @@ class MeasurementLog {
   const std::map<std::string, double>* find(const std::string& subject, std::string_view variant) const;
   // Appends a line, which is on disk when this returns. Error: resource.
   Status add(Measurement measurement);
+  // Of calls on this machine, sorted by their keys.
+  std::vector<CallTime> call_times() const;
   // Kernels that calls, on any machine, have times of and that Octavo does not have (any more), sorted.
   std::vector<std::string> unknown_kernels() const;
 
@@ -55,6 +58,9 @@ class MeasurementLog {
       known_;  // by machine,
                // subject, variant
 };
+
+// For choose(), of times sorted by their keys; refers to them. Empty where there are none.
+MeasuredCost cost_by(const std::vector<CallTime>& times);
 
 // Nanoseconds on one thread, of the log or, where this machine can run the kernel, measured now and added to it.
 class CallTimes {

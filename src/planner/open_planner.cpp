@@ -2,6 +2,7 @@
 #include "planner/open_planner.h"
 
 #include "ops/list.h"
+#include "planner/measurement_log.h"
 #include "planner/planner.h"
 #include "run/plan_provider.h"
 
@@ -209,6 +210,7 @@ class OpenPlanner final : public PlanProvider {
     const PlanOptions options{.precision = network.precision,
                               .batch = batch_of(*graph),
                               .allow_reference = network.allow_reference,
+                              .measured = cost_by(network.times),
                               .batch_order = network.batch_order};
     auto plan = make_plan(std::move(*graph), network.machine, options, constants);
     if (!plan) return plan;
