@@ -148,6 +148,10 @@ void write_gather(NodeExport& node) {
   set_attribute(node.emit("Gather", node.inputs()), "axis", node.attrs<GatherAttrs>().axis);
 }
 
+void write_gather_elements(NodeExport& node) {
+  set_attribute(node.emit("GatherElements", node.inputs()), "axis", node.attrs<GatherElementsAttrs>().axis);
+}
+
 void write_layer_norm(NodeExport& node) {
   const auto& attrs = node.attrs<LayerNormAttrs>();
   onnx::NodeProto& made = node.emit("LayerNormalization", node.inputs());
@@ -217,6 +221,7 @@ WriteNode writer_of(const OpSpec& spec) {
       {&kDynamicQuantize, write_dynamic_quantize},
       {&kExpand, write_expand},
       {&kGather, write_gather},
+      {&kGatherElements, write_gather_elements},
       {&kLayerNorm, write_layer_norm},
       {&kLrn, write_lrn},
       {&kMatmul, write_matmul},

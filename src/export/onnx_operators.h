@@ -58,6 +58,7 @@ void write_dequantize(NodeExport& node);
 void write_dynamic_quantize(NodeExport& node);
 void write_expand(NodeExport& node);
 void write_gather(NodeExport& node);
+void write_gather_elements(NodeExport& node);
 void write_layer_norm(NodeExport& node);
 void write_lrn(NodeExport& node);
 void write_matmul(NodeExport& node);

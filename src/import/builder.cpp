@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "graph/open_shape.h"
 #include "import/fold.h"
 #include "ops/cast/cast.h"
 #include "ops/reshape/reshape.h"
@@ -81,10 +82,8 @@ ValueId NodeBuilder::constant(Tensor tensor, std::string_view suffix) {
 
 // An empty one, the shape of a scalar, has no memory to copy.
 ValueId NodeBuilder::extents(const Extents& extents, std::string_view suffix) {
-  const auto is_open = [](const Dim& dim) { return !dim.is_number(); };
   const Shape shape{std::ssize(extents)};
-  if (std::any_of(extents.begin(), extents.end(), is_open))
-    return built_.graph.add_extents(called(suffix), DType::s64, shape, extents);
+  if (is_open(extents)) return built_.graph.add_extents(called(suffix), DType::s64, shape, extents);
   if (extents.empty()) return constant(Tensor(DType::s64, shape), suffix);
   return constant(Tensor::of<std::int64_t>(shape, fixed(extents)), suffix);
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "graph/open_shape.h"
 #include "import/fold_extents.h"
 
 namespace octavo {
@@ -51,6 +52,10 @@ std::vector<ValueId> add_folded(Graph& graph, const OpSpec& spec, const Attrs& a
     auto folded = add_folded_extents(graph, spec, attrs, facts, *inferred, name);
     if (!folded.empty()) return folded;
   }
+  // Its elements depend on sizes: it is computed once these are known.
+  const bool stays_open =
+      std::any_of(inferred->begin(), inferred->end(), [](const Fact& fact) { return is_open(fact.shape.dims()); });
+  if (stays_open) return {};
   std::vector<ValueId> made;
   for (Tensor& tensor : fold(spec, attrs, facts, *inferred, budget))
     made.push_back(graph.add_constant(name, std::move(tensor)));

@@ -7,6 +7,7 @@
 #include "ops/concat/concat.h"
 #include "ops/expand/expand.h"
 #include "ops/gather/gather.h"
+#include "ops/gather_elements/gather_elements.h"
 #include "ops/slice/slice.h"
 #include "ops/transpose/transpose.h"
 
@@ -212,6 +213,10 @@ ValueId stack(NodeBuilder& in, std::vector<ValueId> parts, const Number& axis) {
 
 ValueId gather(NodeBuilder& in, ValueId x, ValueId indices, const Number& axis) {
   return in.add(kGather, GatherAttrs{.axis = in.axis(axis, in.rank(x))}, {x, indices});
+}
+
+ValueId gather_elements(NodeBuilder& in, ValueId x, ValueId indices, const Number& axis) {
+  return in.add(kGatherElements, GatherElementsAttrs{.axis = in.axis(axis, in.rank(x))}, {x, indices});
 }
 
 ValueId pad(NodeBuilder& in, const PadArgs& args, std::string_view suffix) {

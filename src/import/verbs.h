@@ -118,6 +118,7 @@ ValueId concat(NodeBuilder& in, const std::vector<ValueId>& parts, const Number&
 // Along a new axis.
 ValueId stack(NodeBuilder& in, std::vector<ValueId> parts, const Number& axis);
 ValueId gather(NodeBuilder& in, ValueId x, ValueId indices, const Number& axis);
+ValueId gather_elements(NodeBuilder& in, ValueId x, ValueId indices, const Number& axis);
 
 // Elements before and after each of `axes` (empty: of all). `value` has one element; left out: 0.
 struct PadArgs {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "graph/open_shape.h"
 #include "lower/channels_last.h"
 #include "lower/islands.h"
 #include "lower/lower.h"
@@ -52,8 +53,7 @@ bool waits(const Graph& graph, const Node& node) {
   const bool is_sum = reduce != nullptr && (reduce->kind == ReduceKind::mean || reduce->kind == ReduceKind::sum);
   if (!is_sum && node.spec != &kAveragePool && node.spec != &kResize) return false;
   const OpenShape& x = graph.fact(node.inputs[0]).shape;
-  const bool is_open = std::any_of(x.begin(), x.end(), [](const Dim& dim) { return !dim.is_number(); });
-  return is_open && dequantized(graph, node.inputs[0]).has_value();
+  return is_open(x.dims()) && dequantized(graph, node.inputs[0]).has_value();
 }
 
 // Runs passes, checks the graph after each and keeps the report; after the first error nothing more happens.

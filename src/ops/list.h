@@ -21,6 +21,7 @@
 #include "ops/float_depthwise/float_depthwise.h"
 #include "ops/fused_conv/fused_conv.h"
 #include "ops/gather/gather.h"
+#include "ops/gather_elements/gather_elements.h"
 #include "ops/hybrid_conv/hybrid_conv.h"
 #include "ops/integer_resize/integer_resize.h"
 #include "ops/layer_norm/layer_norm.h"

@@ -212,6 +212,11 @@ TEST(ExportOnnx, Movements) {
   net.output(net.add(kGather, GatherAttrs{.axis = 0},
                      {net.x, net.graph.add_constant("i", Tensor::of<std::int64_t>({2}, {3, -4}))}, "gather"));
   expect_same_answers(net.graph);
+  Net elements({4, 3});
+  elements.output(elements.add(
+      kGatherElements, GatherElementsAttrs{.axis = 0},
+      {elements.x, elements.graph.add_constant("i", Tensor::of<std::int64_t>({2, 2}, {3, -4, 0, 1}))}, "gather"));
+  expect_same_answers(elements.graph);
 }
 
 TEST(ExportOnnx, Resizes) {

@@ -5,6 +5,7 @@
 #include "ops/concat/concat.h"
 #include "ops/expand/expand.h"
 #include "ops/gather/gather.h"
+#include "ops/gather_elements/gather_elements.h"
 #include "ops/pad/pad.h"
 #include "ops/reshape/reshape.h"
 #include "ops/resize/resize.h"
@@ -85,6 +86,27 @@ TEST(MoveKernels, Gather) {
     check(kGather, GatherAttrs{.axis = 1}, {random_tensor(random, dtype, {4, 9, 3}), matrix});
     check(kGather, GatherAttrs{.axis = -2}, {random_tensor(random, dtype, {4, 9, 3}), matrix});
     check(kGather, GatherAttrs{.axis = 1}, {random_tensor(random, dtype, {4, 9}), Tensor::scalar(std::int64_t{100})});
+  }
+}
+
+TEST(MoveKernels, GatherElements) {
+  std::mt19937 random(7);
+  const auto indices = [&](const Shape& shape, std::int64_t dim) {
+    Tensor tensor(DType::s64, shape);
+    for (std::int64_t& index : tensor.span<std::int64_t>())
+      index = static_cast<std::int64_t>(random() % static_cast<unsigned>(2 * dim)) - dim;
+    return tensor;
+  };
+  const Tensor wild = Tensor::of<std::int32_t>({2, 2}, std::vector<std::int32_t>{-100, 0, 100, 2});
+  for (DType dtype : kSizes) {
+    check(kGatherElements, GatherElementsAttrs{.axis = 0},
+          {random_tensor(random, dtype, {7, 33}), indices({5, 33}, 7)});
+    check(kGatherElements, GatherElementsAttrs{.axis = 1},
+          {random_tensor(random, dtype, {4, 9, 3}), indices({3, 20, 2}, 9)});
+    check(kGatherElements, GatherElementsAttrs{.axis = -1},
+          {random_tensor(random, dtype, {4, 9, 3}), indices({4, 8, 70}, 3)});
+    check(kGatherElements, GatherElementsAttrs{.axis = 0}, {random_tensor(random, dtype, {9}), indices({11}, 9)});
+    check(kGatherElements, GatherElementsAttrs{.axis = 1}, {random_tensor(random, dtype, {2, 3}), wild});
   }
 }
 

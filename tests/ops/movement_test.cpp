@@ -155,6 +155,27 @@ TEST(Gather, NegativeAndClampedIndices) {
   EXPECT_TRUE(refuses(kGather, GatherAttrs{0}, {fact(DType::f32, {}), fact(DType::s64, {})}));
 }
 
+TEST(GatherElements, EachByItsIndex) {
+  const Tensor x = iota<std::int32_t>({2, 3});
+  const Tensor indices = Tensor::of<std::int64_t>({1, 4}, std::vector<std::int64_t>{-1, 0, kMax, kMin});
+  const Tensor y = run(kGatherElements, GatherElementsAttrs{1}, {x, indices});
+  EXPECT_EQ(y.shape(), (Shape{1, 4}));
+  EXPECT_EQ(values<std::int32_t>(y), (Ints{2, 0, 2, 0}));
+  const Tensor rows = Tensor::of<std::int32_t>({2, 3}, std::vector<std::int32_t>{1, 0, -1, 0, -2, 1});
+  EXPECT_EQ(values<std::int32_t>(run(kGatherElements, GatherElementsAttrs{0}, {x, rows})), (Ints{3, 1, 5, 0, 1, 5}));
+  Fact constant = fact(DType::s64, {1, 4});
+  constant.constant = std::make_shared<const Tensor>(indices);
+  const auto is_refused = [&](std::int64_t axis, const Fact& data, const Fact& picked) {
+    return refuses(kGatherElements, GatherElementsAttrs{axis}, {data, picked});
+  };
+  EXPECT_TRUE(is_refused(1, fact(DType::f32, {2, 3}), constant));
+  EXPECT_TRUE(is_refused(2, fact(DType::f32, {2, 3}), fact(DType::s64, {2, 3})));
+  EXPECT_TRUE(is_refused(0, fact(DType::f32, {2, 3}), fact(DType::f32, {2, 3})));
+  EXPECT_TRUE(is_refused(0, fact(DType::f32, {2, 3}), fact(DType::s64, {2})));
+  EXPECT_TRUE(is_refused(0, fact(DType::f32, {2, 3}), fact(DType::s64, {5, 4})));
+  EXPECT_TRUE(is_refused(0, fact(DType::f32, {0, 3}), fact(DType::s64, {1, 3})));
+}
+
 TEST(Cast, TruncatesSaturatesAndWraps) {
   const Tensor x = Tensor::of<float>({7}, std::vector<float>{-1e30f, -1.9f, 1.9f, 127.9f, 1e30f, NAN, -0.0f});
   EXPECT_EQ(values<std::int8_t>(run(kCast, CastAttrs{DType::s8}, {x})),

@@ -85,6 +85,11 @@ ValueId read_gather(NodeReader& in) {
   return gather(in, x, indices, in.integer("axis", 0));
 }
 
+ValueId read_gather_elements(NodeReader& in) {
+  const ValueId x = in.value(0), indices = in.value(1);
+  return gather_elements(in, x, indices, in.integer("axis", 0));
+}
+
 ValueId read_slice(NodeReader& in) {
   const ValueId x = in.value(0);
   const bool has_attributes = in.opset() < 10;
@@ -232,6 +237,7 @@ constexpr Operator kTable[] = {
     {"Expand", 8, 2, 2, read_expand},
     {"Flatten", 1, 1, 1, read_flatten},
     {"Gather", 1, 2, 2, read_gather},
+    {"GatherElements", 11, 2, 2, read_gather_elements},
     {"Pad", 2, 1, 4, read_pad},
     {"Range", 11, 3, 3, read_range},
     {"Reshape", 5, 2, 2, read_reshape},

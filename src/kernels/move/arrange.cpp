@@ -1,10 +1,12 @@
-// concat and gather: rows of one tensor after rows of another, or picked by run-time indices. Part of kernels/.
+// concat, gather and gather_elements: rows of one tensor after rows of another, or rows and elements picked by run-time
+// indices. Part of kernels/.
 #include <cstring>
 
 #include "kernels/move/move.h"
 #include "kernels/move/separable.h"
 #include "ops/concat/concat.h"
 #include "ops/gather/gather.h"
+#include "ops/gather_elements/gather_elements.h"
 
 namespace octavo {
 namespace {
@@ -49,26 +51,31 @@ Result<std::unique_ptr<Step>> make_concat(const CallView& call, const StepSpec&)
   return make_step(std::move(params), items, run_concat);
 }
 
-// y[outer, i, inner] = x[outer, indices[i], inner].
-struct GatherParams {
+// Indices of 32 or 64 bits along an axis; what lies outside is clamped.
+struct Indices {
   std::int64_t axis_size = 0;
-  std::int64_t indices = 0;
-  std::size_t row_bytes = 0;
-  bool has_64_bit_indices = false;
-  Chunks chunks;  // of (outer, i) pairs
+  bool has_64_bits = false;
+
+  std::int64_t at(const std::byte* indices, std::int64_t i) const {
+    const std::int64_t index = has_64_bits ? reinterpret_cast<const std::int64_t*>(indices)[i]
+                                           : reinterpret_cast<const std::int32_t*>(indices)[i];
+    return std::clamp<std::int64_t>(index < 0 ? index + axis_size : index, 0, axis_size - 1);
+  }
 };
 
-std::int64_t index_at(const GatherParams& params, const std::byte* indices, std::int64_t i) {
-  const std::int64_t index = params.has_64_bit_indices ? reinterpret_cast<const std::int64_t*>(indices)[i]
-                                                       : reinterpret_cast<const std::int32_t*>(indices)[i];
-  return std::clamp<std::int64_t>(index < 0 ? index + params.axis_size : index, 0, params.axis_size - 1);
-}
+// y[outer, i, inner] = x[outer, indices[i], inner].
+struct GatherParams {
+  Indices indices;
+  std::int64_t count = 0;  // of indices
+  std::size_t row_bytes = 0;
+  Chunks chunks;  // of (outer, i) pairs
+};
 
 void run_gather(const GatherParams& params, const StepBuffers& buffers, ItemRange range) {
   const ItemRange units = params.chunks.units_of(range);
   for (std::int64_t unit = units.begin; unit < units.end; ++unit) {
     const std::int64_t row =
-        unit / params.indices * params.axis_size + index_at(params, buffers.inputs[1], unit % params.indices);
+        unit / params.count * params.indices.axis_size + params.indices.at(buffers.inputs[1], unit % params.count);
     copy_bytes(buffers.inputs[0] + static_cast<std::size_t>(row) * params.row_bytes,
                buffers.outputs[0] + static_cast<std::size_t>(unit) * params.row_bytes, params.row_bytes);
   }
@@ -78,14 +85,65 @@ Result<std::unique_ptr<Step>> make_gather(const CallView& call, const StepSpec&)
   const Shape& x = *call.input(0).shape;
   const int axis = *normalize_axis(call.attrs->as<GatherAttrs>().axis, x.rank());
   GatherParams params{
-      .axis_size = x[axis],
-      .indices = call.input(1).elements(),
-      .row_bytes = static_cast<std::size_t>(x.elements(axis + 1, x.rank())) * size_of(call.input(0).dtype),
-      .has_64_bit_indices = call.input(1).dtype == DType::s64};
-  const std::int64_t rows = call.output().elements() == 0 ? 0 : x.elements(0, axis) * params.indices;
+      .indices = {x[axis], call.input(1).dtype == DType::s64},
+      .count = call.input(1).elements(),
+      .row_bytes = static_cast<std::size_t>(x.elements(axis + 1, x.rank())) * size_of(call.input(0).dtype)};
+  const std::int64_t rows = call.output().elements() == 0 ? 0 : x.elements(0, axis) * params.count;
   params.chunks = Chunks::of(rows, static_cast<std::int64_t>(params.row_bytes));
   const std::int64_t items = params.chunks.items();
   return make_step(std::move(params), items, run_gather);
+}
+
+// Rows of y, along its last axis: element j of a row that begins at x + start is x[start + index * stride + j * step].
+struct GatherElementsParams {
+  Indices indices;
+  std::size_t element_bytes = 0;
+  std::int64_t row = 0, stride = 1, step = 1;
+  std::vector<std::int64_t> sizes, strides;  // y's leading axes and x's strides along them, 0 along the axis
+  Chunks chunks;                             // of rows
+
+  std::int64_t start_of(std::int64_t unit) const {
+    std::int64_t start = 0;
+    for (std::size_t i = sizes.size(); i-- > 0;) {
+      start += unit % sizes[i] * strides[i];
+      unit /= sizes[i];
+    }
+    return start;
+  }
+};
+
+void run_gather_elements(const GatherElementsParams& params, const StepBuffers& buffers, ItemRange range) {
+  const ItemRange units = params.chunks.units_of(range);
+  for (std::int64_t unit = units.begin; unit < units.end; ++unit) {
+    const std::int64_t start = params.start_of(unit);
+    for (std::int64_t j = 0; j < params.row; ++j) {
+      const std::int64_t element = unit * params.row + j;
+      const std::int64_t from = start + params.indices.at(buffers.inputs[1], element) * params.stride + j * params.step;
+      std::memcpy(buffers.outputs[0] + static_cast<std::size_t>(element) * params.element_bytes,
+                  buffers.inputs[0] + static_cast<std::size_t>(from) * params.element_bytes, params.element_bytes);
+    }
+  }
+}
+
+Result<std::unique_ptr<Step>> make_gather_elements(const CallView& call, const StepSpec&) {
+  const Shape &x = *call.input(0).shape, &y = *call.output().shape;
+  const int axis = *normalize_axis(call.attrs->as<GatherElementsAttrs>().axis, x.rank()), last = x.rank() - 1;
+  GatherElementsParams params{.indices = {x[axis], call.input(1).dtype == DType::s64},
+                              .element_bytes = size_of(call.input(0).dtype),
+                              .row = y[last],
+                              .stride = x.elements(axis + 1, x.rank()),
+                              .step = axis == last ? 0 : 1};
+  for (int i = 0; i < last; ++i) {
+    params.sizes.push_back(y[i]);
+    params.strides.push_back(i == axis ? 0 : x.elements(i + 1, x.rank()));
+  }
+  params.chunks = Chunks::of(y.elements() == 0 ? 0 : y.elements(0, last), 4 * params.row);
+  const std::int64_t items = params.chunks.items();
+  return make_step(std::move(params), items, run_gather_elements);
+}
+
+double gather_elements_cost(const OpCall& call, const Machine&) {
+  return 100.0 + 2.0 * static_cast<double>(call.outputs[0].shape.elements());
 }
 
 double cost(const OpCall& call, const Machine&) { return 100.0 + 0.15 * view_of(call).bytes(); }
@@ -97,6 +155,11 @@ constexpr KernelChoice kChoices[] = {
     {.code = {.name = "gather_copy_portable", .op = "gather", .prepare = prepare_by<refuse_nothing, make_gather>},
      .refusal = refusal_by<refuse_nothing>,
      .cost = cost},
+    {.code = {.name = "gather_elements_copy_portable",
+              .op = "gather_elements",
+              .prepare = prepare_by<refuse_nothing, make_gather_elements>},
+     .refusal = refusal_by<refuse_nothing>,
+     .cost = gather_elements_cost},
 };
 constexpr auto kCodes = codes_of(kChoices);
 

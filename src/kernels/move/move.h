@@ -11,7 +11,7 @@ namespace octavo {
 
 std::span<const KernelCode> copy_codes();  // reshape, slice, pad, expand, nearest resize
 std::span<const KernelChoice> copy_choices();
-std::span<const KernelCode> arrange_codes();  // concat, gather
+std::span<const KernelCode> arrange_codes();  // concat, gather, gather_elements
 std::span<const KernelChoice> arrange_choices();
 std::span<const KernelCode> transpose_codes();
 std::span<const KernelChoice> transpose_choices();

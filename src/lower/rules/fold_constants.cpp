@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "graph/open_shape.h"
 #include "ops/dequantize/dequantize.h"
 #include "ops/evaluate.h"
 
@@ -31,6 +32,7 @@ Match fold_all_constants(const Graph& graph, const Node& node) {
   if (!depends_on_constants_only(graph, node)) return std::string();
   for (ValueId output : node.outputs) {
     if (graph.is_output(output)) return std::string();  // a plan gives outputs to nodes
+    if (is_open(graph.fact(output).shape.dims())) return std::string();
     if (graph.fact(output).shape.elements() > input_elements(graph, node) + kLargestGrowth)
       return std::string("its constant result is too large to store");
   }
