@@ -108,7 +108,7 @@ ValueId NodeBuilder::cast(ValueId value, DType to, std::string_view suffix) {
 }
 
 ValueId NodeBuilder::reshape(ValueId value, Extents dims, std::string_view suffix) {
-  if (!value.exists() || (dims.size() <= kMaxRank && shape(value) == OpenShape(dims))) return value;
+  if (!value.exists() || is_same(shape(value).dims(), dims)) return value;
   return add(kReshape, ReshapeAttrs{.shape = std::move(dims)}, {value}, suffix);
 }
 

@@ -141,7 +141,7 @@ ValueId slice(NodeBuilder& in, ValueId x, const std::vector<Range>& ranges, std:
   SliceAttrs attrs;
   bool is_all = true;
   for (std::size_t i = 0; i < ranges.size(); ++i) {
-    is_all = is_all && ranges[i].step == 1 && ranges[i].size == in.shape(x)[static_cast<int>(i)];
+    is_all = is_all && ranges[i].step == 1 && is_same(ranges[i].size, in.shape(x)[static_cast<int>(i)]);
     attrs.starts.push_back(is_zero(ranges[i].size) ? Dim(0) : ranges[i].start);
     attrs.steps.push_back(ranges[i].step);
     attrs.sizes.push_back(ranges[i].size);

@@ -38,6 +38,7 @@ std::vector<const KernelCode*> join_families() {
   add(float_conv_codes());
   add(float_depthwise_codes());
   add(float_eltwise_codes());
+  add(integer_eltwise_codes());
   add(float_norm_codes());
   add(hybrid_conv_codes());
   add(integer_resize_codes());

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "graph/open_shape.h"
 #include "lower/relayout.h"
 #include "lower/reshape_axes.h"
 #include "ops/reshape/reshape.h"
@@ -113,9 +114,10 @@ void carry_reshape(Relayout& layout, const Node& node) {
   const auto plan = plan_reshape(layout.shape(node.inputs[0]), layout.shape(node.outputs[0]), x.axes);
   if (!plan) return keep(layout, node);
   const ValueId ordered = layout.stored_in(node.inputs[0], plan->in_axes);
-  const bool is_same = !layout.has_failed() && layout.new_graph().fact(ordered).shape == plan->stored_shape;
+  const bool keeps_shape =
+      !layout.has_failed() && is_same(layout.new_graph().fact(ordered).shape.dims(), plan->stored_shape.dims());
   const ReshapeAttrs attrs{plan->stored_shape.to_vector()};
-  layout.set(node.outputs[0], {is_same ? ordered : layout.emit(node, attrs, {ordered})[0], plan->out_axes});
+  layout.set(node.outputs[0], {keeps_shape ? ordered : layout.emit(node, attrs, {ordered})[0], plan->out_axes});
 }
 
 bool reads_all_in_one_order(const Graph& graph, const Node& node) {

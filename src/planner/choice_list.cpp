@@ -37,6 +37,7 @@ std::vector<const KernelChoice*> join_families() {
   add(float_conv_choices());
   add(float_depthwise_choices());
   add(float_eltwise_choices());
+  add(integer_eltwise_choices());
   add(float_norm_choices());
   add(hybrid_conv_choices());
   add(integer_resize_choices());

@@ -4,8 +4,10 @@
 #include <numeric>
 
 #include "base/fields.h"
+#include "graph/open_shape.h"
 #include "import/onnx/operators.h"
 #include "import/onnx/tensor.h"
+#include "ops/cumsum/cumsum.h"
 #include "ops/expand/expand.h"
 
 namespace octavo::onnx_import {
@@ -195,7 +197,34 @@ ValueId read_constant_of_shape(NodeReader& in) {
   return in.add(kExpand, ExpandAttrs{.shape = dims.values}, {in.reshape(value, {}, "scalar")});
 }
 
+bool has_open_extents(NodeReader& in, std::span<const ValueId> values) {
+  return std::any_of(values.begin(), values.end(), [&](ValueId value) {
+    const Extents* extents = value.exists() ? in.built().graph.fact(value).extents.get() : nullptr;
+    return extents != nullptr && is_open(*extents);
+  });
+}
+
+// Of sizes that are known in a run: start + the sums of so many steps before each.
+ValueId open_range(NodeReader& in, ValueId start, ValueId limit, ValueId delta) {
+  const Extents first = in.extents_of(start, "start"), end = in.extents_of(limit, "limit"),
+                steps = in.extents_of(delta, "delta");
+  if (in.failed()) return {};
+  if (first.size() != 1 || end.size() != 1 || steps.size() != 1) return in.fail("inputs", "lists", "three scalars");
+  const std::int64_t step = steps[0].fixed();
+  if (step == 0) return in.fail("inputs", "a range that does not end", "a step other than 0");
+  const Dim length = step > 0 ? end[0] - first[0] : first[0] - end[0];
+  const std::int64_t stride = step > 0 ? step : -step;
+  const Dim count = larger((length + (stride - 1)) / stride, 0);
+  const ValueId all_steps = in.add(kExpand, ExpandAttrs{.shape = {count}},
+                                   {in.scalar_like(start, static_cast<double>(step), "step")}, "steps");
+  if (is_zero(first[0])) return in.add(kCumsum, CumsumAttrs{.exclusive = true}, {all_steps});
+  const ValueId sums = in.add(kCumsum, CumsumAttrs{.exclusive = true}, {all_steps}, "sums");
+  return in.binary(BinaryKind::add, sums, start);
+}
+
 ValueId read_range(NodeReader& in) {
+  if (const ValueId given[] = {in.value(0), in.value(1), in.value(2)}; has_open_extents(in, given))
+    return open_range(in, given[0], given[1], given[2]);
   constexpr std::int64_t kLimit = std::int64_t{1} << 24;
   const auto start = in.constant_of(0, "start"), limit = in.constant_of(1, "limit"), delta = in.constant_of(2, "delta");
   if (in.failed()) return {};

@@ -12,6 +12,8 @@ std::span<const KernelCode> quantized_eltwise_codes();
 std::span<const KernelChoice> quantized_eltwise_choices();
 std::span<const KernelCode> float_eltwise_codes();
 std::span<const KernelChoice> float_eltwise_choices();
+std::span<const KernelCode> integer_eltwise_codes();
+std::span<const KernelChoice> integer_eltwise_choices();
 
 }  // namespace octavo
 

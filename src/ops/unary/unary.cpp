@@ -8,6 +8,7 @@
 #include "graph/attrs_of.h"
 #include "ops/one_image.h"
 #include "ops/traits.h"
+#include "ops/unary/integers.h"
 
 namespace octavo {
 namespace {
@@ -55,35 +56,6 @@ Result<std::vector<Fact>> infer_unary(const Attrs& attrs, InputFacts inputs) {
   return std::vector<Fact>{{.dtype = unary.kind == UnaryKind::is_nan ? DType::boolean : x.dtype, .shape = x.shape}};
 }
 
-// A bound of clip as the integer nearest to it that T holds.
-template <class T>
-T to_bound(double bound) {
-  // The type's own largest value may not be an f64; values from there on saturate.
-  if (bound <= static_cast<double>(std::numeric_limits<T>::min())) return std::numeric_limits<T>::min();
-  if (bound >= static_cast<double>(std::numeric_limits<T>::max())) return std::numeric_limits<T>::max();
-  return static_cast<T>(bound);
-}
-
-template <class T>
-T integer_unary(const UnaryAttrs& attrs, T x) {
-  constexpr T zero{0};
-  // Negation wraps, as the type's arithmetic does.
-  const auto negated = static_cast<T>(std::uint64_t{0} - static_cast<std::uint64_t>(x));
-  switch (attrs.kind) {
-    case UnaryKind::relu: return x < zero ? zero : x;
-    case UnaryKind::neg: return negated;
-    case UnaryKind::abs: return x < zero ? negated : x;
-    case UnaryKind::sign: return static_cast<T>((x > zero ? 1 : 0) - (x < zero ? 1 : 0));
-    case UnaryKind::clip: {
-      const T lowest = to_bound<T>(std::ceil(static_cast<double>(attrs.alpha)));
-      const T highest = to_bound<T>(std::floor(static_cast<double>(attrs.beta)));
-      const T raised = x < lowest ? lowest : x;
-      return raised > highest ? highest : raised;
-    }
-    default: return x;
-  }
-}
-
 template <class T>
 void apply_integer(const UnaryAttrs& attrs, const ConstTensorView& x, const TensorView& y) {
   const std::int64_t count = x.shape.elements();
@@ -91,9 +63,8 @@ void apply_integer(const UnaryAttrs& attrs, const ConstTensorView& x, const Tens
 }
 
 void apply_boolean(const UnaryAttrs& attrs, const ConstTensorView& x, const TensorView& y) {
-  const bool flips = attrs.kind == UnaryKind::logical_not;
   const std::int64_t count = x.shape.elements();
-  for (std::int64_t i = 0; i < count; ++i) y.as<std::uint8_t>()[i] = ((x.as<std::uint8_t>()[i] != 0) != flips) ? 1 : 0;
+  for (std::int64_t i = 0; i < count; ++i) y.as<std::uint8_t>()[i] = boolean_unary(attrs, x.as<std::uint8_t>()[i]);
 }
 
 void apply_float(const UnaryAttrs& attrs, const ConstTensorView& x, const TensorView& y) {

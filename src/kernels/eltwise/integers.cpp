@@ -1,0 +1,114 @@
+// binary and unary of integers and booleans: indices, masks and lengths that a network computes. Part of kernels/.
+#include "ops/binary/integers.h"
+
+#include "kernels/broadcast.h"
+#include "kernels/call.h"
+#include "kernels/eltwise/eltwise.h"
+#include "ops/unary/integers.h"
+
+namespace octavo {
+namespace {
+
+// Calls `body` with a value of the element type, booleans as bytes.
+template <class Body>
+void with_type(DType dtype, const Body& body) {
+  switch (dtype) {
+    case DType::s8: return body(std::int8_t{});
+    case DType::u16: return body(std::uint16_t{});
+    case DType::s16: return body(std::int16_t{});
+    case DType::u32: return body(std::uint32_t{});
+    case DType::s32: return body(std::int32_t{});
+    case DType::u64: return body(std::uint64_t{});
+    case DType::s64: return body(std::int64_t{});
+    default: return body(std::uint8_t{});
+  }
+}
+
+std::string refuse(const CallView& call) {
+  const DType dtype = call.input(0).dtype;
+  return is_integer(dtype) || dtype == DType::boolean ? "" : "needs integers or booleans";
+}
+
+struct BinaryParams {
+  Broadcast broadcast;
+  BinaryKind kind;
+  DType dtype, to;
+};
+
+template <class T>
+void run_rows(const BinaryParams& params, const RowBlock& block, const StepBuffers& buffers) {
+  for (std::int64_t r = 0; r < block.rows; ++r) {
+    const T* a = reinterpret_cast<const T*>(buffers.inputs[0]) + block.offset[0] + r * block.row_stride[0];
+    const T* b = reinterpret_cast<const T*>(buffers.inputs[1]) + block.offset[1] + r * block.row_stride[1];
+    const std::int64_t first = block.y_offset + r * block.n;
+    for (std::int64_t i = 0; i < block.n; ++i) {
+      const T left = a[i * block.step[0]], right = b[i * block.step[1]];
+      if (params.to == DType::boolean)
+        reinterpret_cast<std::uint8_t*>(buffers.outputs[0])[first + i] = compare<T>(params.kind, left, right) ? 1 : 0;
+      else reinterpret_cast<T*>(buffers.outputs[0])[first + i] = integer_binary<T>(params.kind, left, right);
+    }
+  }
+}
+
+void run_binary(const BinaryParams& params, const StepBuffers& buffers, ItemRange range) {
+  with_type(params.dtype, [&]<class T>(T) {
+    params.broadcast.for_blocks(range, [&](const RowBlock& block) { run_rows<T>(params, block, buffers); });
+  });
+}
+
+Result<std::unique_ptr<Step>> make_binary(const CallView& call, const StepSpec&) {
+  const Shape* const operands[] = {call.input(0).shape, call.input(1).shape};
+  BinaryParams params{Broadcast(*call.output().shape, operands), call.attrs->as<BinaryAttrs>().kind,
+                      call.input(0).dtype, call.output().dtype};
+  const std::int64_t items = params.broadcast.items();
+  return make_step(std::move(params), items, run_binary);
+}
+
+struct UnaryParams {
+  Chunks chunks;
+  UnaryAttrs attrs;
+  DType dtype;
+};
+
+void run_unary(const UnaryParams& params, const StepBuffers& buffers, ItemRange range) {
+  const ItemRange units = params.chunks.units_of(range);
+  with_type(params.dtype, [&]<class T>(T) {
+    const T* x = reinterpret_cast<const T*>(buffers.inputs[0]);
+    T* y = reinterpret_cast<T*>(buffers.outputs[0]);
+    for (std::int64_t i = units.begin; i < units.end; ++i) y[i] = integer_unary<T>(params.attrs, x[i]);
+  });
+}
+
+void run_boolean(const UnaryParams& params, const StepBuffers& buffers, ItemRange range) {
+  const ItemRange units = params.chunks.units_of(range);
+  const auto* x = reinterpret_cast<const std::uint8_t*>(buffers.inputs[0]);
+  auto* y = reinterpret_cast<std::uint8_t*>(buffers.outputs[0]);
+  for (std::int64_t i = units.begin; i < units.end; ++i) y[i] = boolean_unary(params.attrs, x[i]);
+}
+
+Result<std::unique_ptr<Step>> make_unary(const CallView& call, const StepSpec&) {
+  const UnaryParams params{Chunks::of(call.output().elements(), 4), call.attrs->as<UnaryAttrs>(), call.input(0).dtype};
+  return make_step(UnaryParams(params), params.chunks.items(),
+                   params.dtype == DType::boolean ? run_boolean : run_unary);
+}
+
+double cost(const OpCall& call, const Machine&) {
+  return 100.0 + 3.0 * static_cast<double>(call.outputs[0].shape.elements());
+}
+
+constexpr KernelChoice kChoices[] = {
+    {.code = {.name = "eltwise_integer_binary_portable", .op = "binary", .prepare = prepare_by<refuse, make_binary>},
+     .refusal = refusal_by<refuse>,
+     .cost = cost},
+    {.code = {.name = "eltwise_integer_unary_portable", .op = "unary", .prepare = prepare_by<refuse, make_unary>},
+     .refusal = refusal_by<refuse>,
+     .cost = cost},
+};
+constexpr auto kCodes = codes_of(kChoices);
+
+}  // namespace
+
+std::span<const KernelCode> integer_eltwise_codes() { return kCodes; }
+std::span<const KernelChoice> integer_eltwise_choices() { return kChoices; }
+
+}  // namespace octavo
