@@ -1,57 +1,22 @@
-// Models with open sizes: compiled once, run at any size with the bytes of a compilation for that size.
+// Models with open sizes: what they tell, what they refuse, damaged files, the cache of plans.
 #include <gtest/gtest.h>
 
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <optional>
 #include <random>
-#include <thread>
 
+#include "api/open_answers.h"
+#include "api/open_networks.h"
 #include "artifact/artifact.h"
 #include "artifact/format.h"
-#include "octavo/compile.h"
-#include "support/onnx_builder.h"
 
 namespace octavo::v1 {
 namespace {
 
-using Dims = std::vector<std::int64_t>;
-using testing::ModelBuilder;
-using Ints = std::vector<std::int64_t>;
-
-std::string data_folder() {
-  if (const char* folder = std::getenv("OCTAVO_DATA")) return folder;
-  return std::string(OCTAVO_SOURCE_DIR) + "/../shared/data";
-}
-
-std::vector<std::byte> noise(std::size_t bytes, unsigned seed) {
-  std::mt19937 random(seed);
-  std::vector<std::byte> data(bytes);
-  for (std::size_t i = 0; i + 4 <= bytes; i += 4) {
-    const float value = static_cast<float>(random() % 2001) / 1000.0f - 1.0f;
-    std::memcpy(data.data() + i, &value, 4);
-  }
-  return data;
-}
-
-// All outputs' bytes for seeded floats (8-bit inputs take them as they are).
-std::vector<std::byte> answer(Context& context, unsigned seed) {
-  std::vector<std::vector<std::byte>> in, out;
-  std::vector<ConstTensorRef> inputs;
-  std::vector<TensorRef> outputs;
-  for (const TensorInfo& info : context.inputs()) in.push_back(noise(info.bytes(), seed));
-  for (const TensorInfo& info : context.outputs()) out.emplace_back(info.bytes());
-  for (std::size_t i = 0; i < in.size(); ++i)
-    inputs.push_back({context.inputs()[i].dtype, context.inputs()[i].shape, in[i].data()});
-  for (std::size_t i = 0; i < out.size(); ++i)
-    outputs.push_back({context.outputs()[i].dtype, context.outputs()[i].shape, out[i].data()});
-  const Status done = context.run(inputs, outputs);
-  EXPECT_TRUE(done) << to_string(done.errors());
-  std::vector<std::byte> all;
-  for (const auto& bytes : out) all.insert(all.end(), bytes.begin(), bytes.end());
-  return all;
-}
+using testing::answer;
+using testing::Dims;
+using testing::loaded;
+using testing::write_pyramid;
 
 // Of the last section of an .octv.
 std::size_t network_bytes(std::span<const std::byte> file) {
@@ -61,137 +26,6 @@ std::size_t network_bytes(std::span<const std::byte> file) {
   std::memcpy(&last, file.data() + sizeof header + (header.sections - 1) * sizeof last, sizeof last);
   EXPECT_EQ(last.type, SectionType::network);
   return last.bytes;
-}
-
-Result<Model> loaded(const Result<CompiledModel>& compiled, const LoadOptions& options = {.threads = 1}) {
-  EXPECT_TRUE(compiled) << to_string(compiled.errors());
-  if (!compiled) return compiled.errors();
-  // Through a file's bytes, as a run has it.
-  const auto opened = open(compiled->bytes(), "open");
-  EXPECT_TRUE(opened) << to_string(opened.errors());
-  return opened ? Model::load(*opened, options) : Result<Model>(opened.errors());
-}
-
-std::vector<std::byte> fixed_answer(const std::string& path, CompileOptions options, const std::string& input,
-                                    const Dims& shape, unsigned seed) {
-  options.shapes = {{input, {shape.begin(), shape.end()}}};
-  const auto compiled = compile(path, options);
-  EXPECT_TRUE(compiled) << to_string(compiled.errors());
-  if (!compiled) return {};
-  EXPECT_TRUE(compiled->info().sizes.empty());
-  const auto model = Model::load(*compiled, {.threads = 1});
-  auto context = Context::create(*model);
-  return answer(*context, seed);
-}
-
-// One compilation with `open`, run at all shapes by two contexts at once in random order.
-void expect_fixed_answers(const std::string& path, CompileOptions options, const std::vector<Extent>& open,
-                          const std::vector<Dims>& shapes) {
-  if (!open.empty()) {
-    const auto usual = compile(path, options);
-    ASSERT_TRUE(usual) << to_string(usual.errors());
-    options.shapes = {{usual->info().plans[0].inputs[0].name, open}};
-  }
-  const auto model = loaded(compile(path, options));
-  ASSERT_TRUE(model) << to_string(model.errors());
-  const ModelInfo info = model->info();
-  ASSERT_FALSE(info.sizes.empty());
-  const std::string input = info.open_inputs.at(0).name;
-  std::vector<std::vector<std::byte>> expected;
-  for (std::size_t i = 0; i < shapes.size(); ++i)
-    expected.push_back(fixed_answer(path, options, input, shapes[i], static_cast<unsigned>(i)));
-  const auto work = [&](unsigned seed) {
-    std::mt19937 random(seed);
-    std::optional<Context> context;
-    for (std::size_t n = 0; n < 2 * shapes.size(); ++n) {
-      const std::size_t i = random() % shapes.size();
-      if (!context) {
-        auto made = Context::create(*model, {&shapes[i], 1});
-        ASSERT_TRUE(made) << to_string(made.errors());
-        context.emplace(std::move(*made));
-      } else {
-        const Status resized = context->resize({&shapes[i], 1});
-        ASSERT_TRUE(resized) << to_string(resized.errors());
-      }
-      EXPECT_TRUE(answer(*context, static_cast<unsigned>(i)) == expected[i]) << path << " at " << i;
-    }
-  };
-  std::thread other(work, 1u);
-  work(2u);
-  other.join();
-}
-
-// x [N, 3, H, W] -> convolutions, pools, a resize and a mean, with what exporters write for sizes.
-std::string write_pyramid(const std::string& name) {
-  ModelBuilder builder;
-  const auto ones = [](const Shape& shape) {
-    Tensor tensor(DType::f32, shape);
-    for (std::int64_t i = 0; i < tensor.elements(); ++i) tensor.as<float>()[i] = static_cast<float>(i % 7 - 3) * 0.1f;
-    return tensor;
-  };
-  builder.input("x", DType::f32, {-1, 3, -2, -3}).initializer("w", ones(Shape{8, 3, 3, 3}));
-  builder.initializer("v", ones(Shape{8, 8, 1, 1}))
-      .initializer("roi", Tensor(DType::f32, Shape{0}))
-      .initializer("no_scales", Tensor(DType::f32, Shape{0}))
-      .initializer("first", testing::integers({1}, {0}))
-      .initializer("two", testing::integers({1}, {2}))
-      .initializer("four", testing::integers({1}, {4}));
-  builder
-      .node({.op = "Conv",
-             .inputs = {"x", "w"},
-             .outputs = {"a"},
-             .attributes = {{"strides", Ints{2, 2}}, {"pads", Ints{1, 1, 1, 1}}}})
-      .node({.op = "Relu", .inputs = {"a"}, .outputs = {"b"}})
-      .node({.op = "MaxPool",
-             .inputs = {"b"},
-             .outputs = {"c"},
-             .attributes = {{"kernel_shape", Ints{2, 2}}, {"strides", Ints{2, 2}}}})
-      .node({.op = "Conv", .inputs = {"c", "v"}, .outputs = {"d"}})
-      .node({.op = "Shape", .inputs = {"b"}, .outputs = {"s"}})
-      .node({.op = "Slice", .inputs = {"s", "two", "four", "first"}, .outputs = {"hw"}})
-      .node({.op = "Shape", .inputs = {"d"}, .outputs = {"t"}})
-      .node({.op = "Slice", .inputs = {"t", "first", "two", "first"}, .outputs = {"nc"}})
-      .node({.op = "Concat", .inputs = {"nc", "hw"}, .outputs = {"to"}, .attributes = {{"axis", std::int64_t{0}}}})
-      .node({.op = "Resize",
-             .inputs = {"d", "roi", "no_scales", "to"},
-             .outputs = {"e"},
-             .attributes = {{"mode", std::string("linear")}}})
-      .node({.op = "Add", .inputs = {"e", "b"}, .outputs = {"f"}})
-      .node({.op = "GlobalAveragePool", .inputs = {"f"}, .outputs = {"g"}})
-      .node({.op = "Mul", .inputs = {"f", "g"}, .outputs = {"y"}})
-      .output("y");
-  const std::string path = (std::filesystem::temp_directory_path() / name).string();
-  std::ofstream(path, std::ios::binary) << builder.bytes();
-  return path;
-}
-
-TEST(OpenSizes, APyramidRunsAtEverySize) {
-  const std::string path = write_pyramid("octavo_open_pyramid.onnx");
-  const std::vector<Dims> shapes = {{1, 3, 8, 8}, {2, 3, 15, 9}, {1, 3, 64, 48}, {5, 3, 31, 33}, {3, 3, 20, 7}};
-  expect_fixed_answers(path, {.precision = Precision::fp32}, {}, shapes);
-  expect_fixed_answers(path, {.precision = Precision::int8, .global_scale = 4.0f, .allow_reference = true}, {}, shapes);
-  std::filesystem::remove(path);
-}
-
-TEST(OpenSizes, BatchesOfRealModels) {
-  const std::string folder = data_folder() + "/models/";
-  if (!std::filesystem::exists(folder)) GTEST_SKIP() << "needs ../shared/data";
-  std::vector<Dims> batches;
-  for (const std::int64_t n : {1, 2, 3, 7, 16, 33, 64}) batches.push_back({n, 3, 32, 32});
-  expect_fixed_answers(folder + "cifar10_resnet20_ort_qdq_u8s8_perch.onnx", {}, {}, batches);
-  for (Dims& shape : batches) shape = {shape[0] % 6 + 1, 3, 224, 224};
-  expect_fixed_answers(folder + "mobilenet_v2_torchvision_ort_qdq_s8s8_perch.onnx", {}, {}, batches);
-}
-
-TEST(OpenSizes, PicturesOfRealModels) {
-  const std::string folder = data_folder() + "/models/";
-  if (!std::filesystem::exists(folder)) GTEST_SKIP() << "needs ../shared/data";
-  const std::vector<Extent> open = {1, 3, {32, 1024}, {32, 1024}};
-  const std::vector<Dims> shapes = {{1, 3, 240, 320}, {1, 3, 64, 64},  {1, 3, 33, 47},   {1, 3, 120, 160},
-                                    {1, 3, 224, 224}, {1, 3, 96, 128}, {1, 3, 200, 100}, {1, 3, 111, 77},
-                                    {1, 3, 32, 320},  {1, 3, 300, 300}};
-  expect_fixed_answers(folder + "ultraface_slim320_fp32.onnx", {.global_scale = 4.0f}, open, shapes);
-  expect_fixed_answers(folder + "mobilenet_v2_torchvision_ort_qdq_s8s8_perch.onnx", {}, open, shapes);
 }
 
 TEST(OpenSizes, TellsWhatIsOpen) {

@@ -1,0 +1,24 @@
+// Small networks whose files leave sizes open, with what exporters write for these. For the tests of api/.
+#ifndef OCTAVO_TESTS_API_OPEN_NETWORKS_H_
+#define OCTAVO_TESTS_API_OPEN_NETWORKS_H_
+
+#include <string>
+
+namespace octavo::testing {
+
+// Each writes an ONNX file of that name to the temporary folder, and gives its path.
+
+// x [N, 3, H, W] -> convolutions, pools, a resize and a mean.
+std::string write_pyramid(const std::string& name);
+
+// x [N, 3, H, W] -> scores [N, 5, H, W]: strided convolutions, a head that is gated by its mean, both resized to the
+// size of another tensor, as LR-ASPP segments.
+std::string write_segmenter(const std::string& name);
+
+// x [N, L, 32] -> [N, L, 32]: an encoder block of four heads, its shapes computed from x's, layer norms and GELU in
+// single operators.
+std::string write_encoder(const std::string& name);
+
+}  // namespace octavo::testing
+
+#endif  // OCTAVO_TESTS_API_OPEN_NETWORKS_H_
