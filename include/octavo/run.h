@@ -163,6 +163,11 @@ struct LoadOptions {
   // For plans of sizes that the file has none for, of a model with open sizes; the least recently used leave, the
   // newest stays, however large. Contexts keep theirs besides.
   std::uint64_t plan_cache_bytes = std::uint64_t{64} << 20;
+  // The most that a context's memory_bytes() may be: what needs more is an error of kind resource, and the context goes
+  // on as it was. Plans of sizes that come in a run keep to it where they can: where the fastest order of a batch needs
+  // more, it is another order. So where the largest sizes of a range fit, smaller ones do. 0: 128 GiB, which nothing
+  // goes beyond.
+  std::uint64_t context_bytes = 0;
 };
 
 // A compiled model ready to run. Immutable; copies share it; any number of contexts use it at the same time.
@@ -177,6 +182,11 @@ class Model {
   // Index of the plan, in ModelInfo::plans. Error: usage, with the list of what there is.
   Result<std::size_t> find_plan(const PlanChoice& choice) const;
   PlanCacheInfo plan_cache() const;
+  // What memory_bytes() of a context of this plan, or made for inputs of these shapes, will be with so many threads (0:
+  // those of the model); takes none of it. For shapes a plan is made and kept as if a context asked for it. Errors:
+  // those of Context::create.
+  Result<std::uint64_t> context_bytes(std::size_t plan = 0, int threads = 0) const;
+  Result<std::uint64_t> context_bytes(std::span<const std::vector<std::int64_t>> shapes, int threads = 0) const;
 
  private:
   friend struct Access;
@@ -203,11 +213,12 @@ struct StepInfo {
 class Context {
  public:
   // `plan`: index in ModelInfo::plans. `pool` none: the process-wide one, which is made at first use. Errors: usage (no
-  // such plan), resource (memory).
+  // such plan), resource (memory that cannot be had, or more than LoadOptions::context_bytes).
   static Result<Context> create(const Model& model, std::size_t plan = 0, const ThreadPool* pool = nullptr);
   // Of a model with open sizes, for inputs of these shapes, in the order of ModelInfo::open_inputs. A size that neither
   // the file has a plan of nor anybody asked for lately is planned for: milliseconds, in Octavo::planner, which the
-  // program links. Errors: usage, naming input, dimension and both values; unsupported (no planner); resource.
+  // program links. Errors: usage, naming input, dimension and both values; unsupported (no planner); resource, naming
+  // the shapes and sizes, the bytes needed and those allowed.
   static Result<Context> create(const Model& model, std::span<const std::vector<std::int64_t>> shapes,
                                 const ThreadPool* pool = nullptr);
   Context(Context&&) noexcept;
@@ -223,7 +234,8 @@ class Context {
   // The plan it runs.
   PlanInfo plan() const;
   // Bytes of memory that are this context's alone: arena, and scratch and the memory of an image for each of its
-  // threads. Taken from the machine page by page as runs touch them. Tensors are the caller's.
+  // threads; the most of all plans that it had. Taken from the machine page by page as runs touch them. Tensors are the
+  // caller's.
   std::uint64_t memory_bytes() const;
   // Reads and writes the caller's memory in place: tensors in the order of inputs() and outputs(), which must not
   // overlap and are not looked at after the call. An integer plan allocates nothing; layers in fp32 allocate inside

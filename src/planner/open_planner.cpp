@@ -196,7 +196,7 @@ class Restorer {
 class OpenPlanner final : public PlanProvider {
  public:
   Result<Plan> plan(const OpenNetwork& network, const ConstantSource& source, std::span<const std::int64_t> values,
-                    ConstantSink& constants) const override {
+                    BatchOrder order, ConstantSink& constants) const override {
     auto graph = graph_at(network, source, values);
     if (!graph) return graph.errors();
     const LowerOptions lowering{.precision = network.precision,
@@ -211,7 +211,7 @@ class OpenPlanner final : public PlanProvider {
                               .batch = batch_of(*graph),
                               .allow_reference = network.allow_reference,
                               .measured = cost_by(network.times),
-                              .batch_order = network.batch_order};
+                              .batch_order = order};
     auto plan = make_plan(std::move(*graph), network.machine, options, constants);
     if (!plan) return plan;
     plan->report.islands = std::move(islands);

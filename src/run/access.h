@@ -25,6 +25,7 @@ struct Access {
   static Public make(Inside inside) {
     return Public(std::make_shared<const typename Public::Impl>(typename Public::Impl{std::move(inside)}));
   }
+  static Result<Context> make_context(Result<octavo::Context> inside);
 };
 
 struct CompiledModel::Impl : octavo::CompiledModel {};
@@ -37,9 +38,13 @@ struct ThreadPool::Impl {
   std::shared_ptr<octavo::Executor> executor;
 };
 
+struct PlanTensors {
+  std::vector<TensorInfo> inputs, outputs;
+};
+
 struct Context::Impl {
   octavo::Context context;
-  std::vector<TensorInfo> input_infos, output_infos;
+  PlanTensors infos;
   // Filled in anew by each run; their memory is here already.
   std::vector<ConstTensorView> inputs;
   std::vector<TensorView> outputs;

@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "run/access.h"
+#include "run/context_memory.h"
 
 namespace octavo::v1 {
 namespace {
@@ -124,8 +125,9 @@ ThreadPool::ThreadPool(int threads, ParallelFor parallel_for)
           [caller = std::move(parallel_for)](int parts, const PartBody& body) { caller(parts, body); }, threads)})) {}
 
 Result<Model> Model::load(const CompiledModel& compiled, const LoadOptions& options) {
-  auto model =
-      load_model(Access::of(compiled), {.threads = options.threads, .plan_cache_bytes = options.plan_cache_bytes});
+  auto model = load_model(Access::of(compiled), {.threads = options.threads,
+                                                 .plan_cache_bytes = options.plan_cache_bytes,
+                                                 .context_bytes = options.context_bytes});
   if (!model) return model.errors();
   return Access::make<Model>(std::move(*model));
 }
@@ -156,14 +158,14 @@ Result<std::shared_ptr<const PreparedPlan>> plan_for(const octavo::Model& model,
   return model.plan_for(inputs);
 }
 
-// What follows from the plan of a Context::Impl.
-template <class Impl>
-void describe_tensors(Impl& impl) {
-  const Plan& plan = impl.context.plan();
-  impl.input_infos = tensors_of(plan, plan.inputs);
-  impl.output_infos = tensors_of(plan, plan.outputs);
-  impl.inputs.reserve(impl.input_infos.size());
-  impl.outputs.reserve(impl.output_infos.size());
+PlanTensors tensors_of(const Plan& plan) { return {tensors_of(plan, plan.inputs), tensors_of(plan, plan.outputs)}; }
+
+Result<std::uint64_t> context_bytes_of(const octavo::Model& model,
+                                       const Result<std::shared_ptr<const PreparedPlan>>& plan, int threads) {
+  if (!plan) return plan.errors();
+  const std::uint64_t bytes = context_memory(**plan, context_threads(model, threads)).bytes();
+  if (bytes <= model.most_context_bytes()) return bytes;
+  return too_large_context(model.described(*(*plan)->plan), bytes, model.most_context_bytes());
 }
 
 }  // namespace
@@ -173,38 +175,50 @@ PlanCacheInfo Model::plan_cache() const {
   return {now.hits, now.made, now.dropped, now.plans, now.bytes, now.packed_bytes};
 }
 
-Result<Context> Context::create(const Model& model, std::size_t plan, const ThreadPool* pool) {
-  auto context = octavo::Context::create(Access::of(model).model, {.plan = plan, .executor = executor_of(pool)});
-  if (!context) return context.errors();
-  auto impl = std::make_unique<Impl>(Impl{.context = std::move(*context)});
-  describe_tensors(*impl);
+Result<std::uint64_t> Model::context_bytes(std::size_t plan, int threads) const {
+  return context_bytes_of(*impl_->model, impl_->model->plan_at(plan), threads);
+}
+
+Result<std::uint64_t> Model::context_bytes(std::span<const std::vector<std::int64_t>> shapes, int threads) const {
+  return context_bytes_of(*impl_->model, plan_for(*impl_->model, shapes), threads);
+}
+
+Result<Context> Access::make_context(Result<octavo::Context> inside) {
+  if (!inside) return inside.errors();
+  PlanTensors infos = tensors_of(inside->plan());
+  auto impl = std::make_unique<Context::Impl>(Context::Impl{.context = std::move(*inside), .infos = std::move(infos)});
+  impl->inputs.reserve(impl->infos.inputs.size());
+  impl->outputs.reserve(impl->infos.outputs.size());
   return Context(std::move(impl));
+}
+
+Result<Context> Context::create(const Model& model, std::size_t plan, const ThreadPool* pool) {
+  const auto& inside = Access::of(model).model;
+  return Access::make_context(octavo::Context::create(inside, {.plan = plan, .executor = executor_of(pool)}));
 }
 
 Result<Context> Context::create(const Model& model, std::span<const std::vector<std::int64_t>> shapes,
                                 const ThreadPool* pool) {
-  auto plan = plan_for(*Access::of(model).model, shapes);
+  const auto& inside = Access::of(model).model;
+  auto plan = plan_for(*inside, shapes);
   if (!plan) return plan.errors();
-  auto context =
-      octavo::Context::create(Access::of(model).model, {.prepared = std::move(*plan), .executor = executor_of(pool)});
-  if (!context) return context.errors();
-  auto impl = std::make_unique<Impl>(Impl{.context = std::move(*context)});
-  describe_tensors(*impl);
-  return Context(std::move(impl));
+  return Access::make_context(
+      octavo::Context::create(inside, {.prepared = std::move(*plan), .executor = executor_of(pool)}));
 }
 
 Status Context::resize(std::span<const std::vector<std::int64_t>> shapes) {
   auto plan = plan_for(impl_->context.model(), shapes);
   if (!plan) return plan.errors();
+  PlanTensors infos = tensors_of(*(*plan)->plan);
   if (Status status = impl_->context.set_plan(std::move(*plan)); !status) return status;
-  describe_tensors(*impl_);
+  impl_->infos = std::move(infos);
   return ok_status();
 }
 
 PlanInfo Context::plan() const { return plan_info(impl_->context.plan()); }
 
-const std::vector<TensorInfo>& Context::inputs() const { return impl_->input_infos; }
-const std::vector<TensorInfo>& Context::outputs() const { return impl_->output_infos; }
+const std::vector<TensorInfo>& Context::inputs() const { return impl_->infos.inputs; }
+const std::vector<TensorInfo>& Context::outputs() const { return impl_->infos.outputs; }
 std::uint64_t Context::memory_bytes() const { return impl_->context.memory_bytes(); }
 
 Status Context::run(std::span<const ConstTensorRef> inputs, std::span<const TensorRef> outputs) {

@@ -4,6 +4,7 @@
 #include <deque>
 
 #include "base/memory.h"
+#include "run/context_memory.h"
 #include "run/float_mode.h"
 #include "run/model.h"
 #include "run/region_runner.h"
@@ -14,15 +15,12 @@ namespace {
 
 // A part of a step shorter than this is not worth another thread: joining costs about as much.
 constexpr double kMinPartNs = 1000.0;
-constexpr std::uint64_t kMaxContextBytes = std::uint64_t{1} << 37;
 
 // Where the caller's pointer of this run goes.
 struct CallerPointer {
   std::size_t slot = 0;   // in inputs or outputs
   std::size_t index = 0;  // of the model's tensor
 };
-
-std::uint64_t round_up(std::uint64_t bytes, std::uint64_t to) { return (bytes + to - 1) / to * to; }
 
 // A prediction that is not a positive number limits nothing.
 int parts_for(std::int64_t items, double predicted_ns, int threads) {
@@ -88,6 +86,7 @@ struct Context::State {
   const Plan* plan = nullptr;
   std::shared_ptr<Executor> executor;  // null: one thread
   MappedMemory memory;                 // the arena, an arena of one slice for each thread, scratch for each thread
+  std::byte* arena = nullptr;          // where it begins
   std::byte* slice_arenas = nullptr;
   std::uint64_t slice_arena_stride = 0;
   Scratch scratch;
@@ -100,53 +99,38 @@ struct Context::State {
   bool hook_needs_values = true;
   std::vector<TensorView> hook_outputs;  // parallel to the outputs' pointers
 
-  // Ready to run the plan. Takes over `memory` where it is large enough and nothing fails.
+  // Ready to run the plan, in `before` where that is large enough: its owner then hands it over, when nothing can fail
+  // any more. Else in memory of its own.
   static Result<std::unique_ptr<State>> create(std::shared_ptr<const Model> model,
                                                std::shared_ptr<const PreparedPlan> prepared,
-                                               std::shared_ptr<Executor> executor, MappedMemory* memory) {
+                                               std::shared_ptr<Executor> executor, const MappedMemory& before) {
     auto state = std::make_unique<State>();
     state->model = std::move(model);
     state->prepared = std::move(prepared);
     state->plan = state->prepared->plan;
     state->executor = std::move(executor);
-    const int threads = state->executor ? std::min(state->model->threads(), state->executor->threads()) : 1;
+    const int threads = state->executor ? context_threads(*state->model, state->executor->threads()) : 1;
+    if (Status status = state->allocate(threads, before); !status) return status.errors();
     const std::vector<PreparedStep>& steps = state->prepared->steps;
-    if (Status status = state->allocate(steps, threads, memory); !status) return status.errors();
     state->failures = std::vector<StepFailure>(steps.size());
     for (std::size_t i = 0; i < steps.size(); ++i) state->add_call(state->plan->steps[i], *steps[i].step, threads);
     state->prepare_regions(threads);
     return state;
   }
 
-  Status allocate(const std::vector<PreparedStep>& steps, int threads, MappedMemory* before) {
-    std::uint64_t scratch_bytes = 0;
-    for (const PreparedStep& step : steps)
-      scratch_bytes = std::max<std::uint64_t>(scratch_bytes, step.step->scratch_bytes());
-    const std::uint64_t arena_bytes = round_up(plan->arena_bytes + kReadSlack, 2 * kAlignment);
-    const auto thread_count = static_cast<std::uint64_t>(threads);
-    // Two cache lines apart, so that threads do not share what the prefetcher takes together.
-    const auto stride_of = [](std::uint64_t bytes) {
-      return bytes > kMaxContextBytes ? bytes : round_up(bytes, 2 * kAlignment) + 2 * kAlignment;
-    };
-    scratch.stride = stride_of(scratch_bytes);
-    for (const Region& region : plan->regions)
-      slice_arena_stride = std::max(slice_arena_stride, stride_of(region.arena_bytes));
-    if (scratch.stride > kMaxContextBytes / thread_count || slice_arena_stride > kMaxContextBytes / thread_count) {
-      return Error{.kind = ErrorKind::resource,
-                   .where = "memory of a context",
-                   .found = std::to_string(scratch_bytes) + " bytes of scratch and " +
-                            std::to_string(slice_arena_stride) + " of arena per thread"};
-    }
-    const std::uint64_t bytes = arena_bytes + (slice_arena_stride + scratch.stride) * thread_count;
-    if (before != nullptr && *before != nullptr && before->get_deleter().bytes >= bytes) {
-      memory = std::move(*before);
-    } else {
+  Status allocate(int threads, const MappedMemory& before) {
+    const ContextMemory needed = context_memory(*prepared, threads);
+    const std::uint64_t bytes = needed.bytes(), most = model->most_context_bytes();
+    if (bytes > most) return too_large_context(model->described(*plan), bytes, most);
+    if (before == nullptr || before.get_deleter().bytes < bytes) {
       auto mapped = map_zeros(bytes);
       if (!mapped) return mapped.errors();
       memory = std::move(*mapped);
     }
-    slice_arenas = memory.get() + arena_bytes;
-    scratch.first = slice_arenas + slice_arena_stride * thread_count;
+    arena = memory == nullptr ? before.get() : memory.get();
+    slice_arena_stride = needed.slice_arena_stride;
+    slice_arenas = arena + needed.arena_bytes;
+    scratch = {.first = slice_arenas + slice_arena_stride * needed.threads, .stride = needed.scratch_stride};
     return ok_status();
   }
 
@@ -167,14 +151,14 @@ struct Context::State {
     for (const ValueIndex output : step.outputs) {
       const PlanValue& value = plan->value(output);
       if (value.place == Place::output) caller_outputs.push_back({pointers.outputs.size(), value.offset});
-      pointers.outputs.push_back(value.place == Place::arena ? memory.get() + value.offset : nullptr);
+      pointers.outputs.push_back(value.place == Place::arena ? arena + value.offset : nullptr);
       hook_outputs.push_back({.dtype = value.dtype, .shape = Shape(value.shape)});
     }
     calls.push_back(call);
   }
 
   const std::byte* input_address(const PlanValue& value) const {
-    if (value.place == Place::arena) return memory.get() + value.offset;
+    if (value.place == Place::arena) return arena + value.offset;
     if (value.place == Place::constant) return model->constants().find(value.offset, value.bytes());
     return nullptr;
   }
@@ -273,23 +257,22 @@ Context& Context::operator=(Context&&) noexcept = default;
 Context::~Context() = default;
 
 Result<Context> Context::create(std::shared_ptr<const Model> model, ContextOptions options) {
-  if (!options.prepared && options.plan >= model->plans().size()) {
-    return wrong("plan", std::to_string(options.plan), "an index below " + std::to_string(model->plans().size()));
-  }
+  auto prepared = options.prepared ? Result(std::move(options.prepared)) : model->plan_at(options.plan);
+  if (!prepared) return prepared.errors();
   prepare_thread();
-  auto prepared = options.prepared ? std::move(options.prepared) : model->prepared(options.plan);
   auto executor = std::move(options.executor);
   if (!executor && model->threads() > 1) executor = shared_thread_pool(model->threads());
-  auto state = State::create(std::move(model), std::move(prepared), std::move(executor), nullptr);
+  auto state = State::create(std::move(model), std::move(*prepared), std::move(executor), {});
   if (!state) return state.errors();
   return Context(std::move(*state));
 }
 
 Status Context::set_plan(std::shared_ptr<const PreparedPlan> plan) {
   if (plan == state_->prepared) return ok_status();
-  auto next = State::create(state_->model, std::move(plan), state_->executor, &state_->memory);
+  auto next = State::create(state_->model, std::move(plan), state_->executor, state_->memory);
   if (!next) return next.errors();
-  if (state_->hook) (*next)->set_hook(std::move(state_->hook), state_->hook_needs_values);
+  if (state_->hook) (*next)->set_hook(state_->hook, state_->hook_needs_values);
+  if ((*next)->memory == nullptr) (*next)->memory = std::move(state_->memory);
   state_ = std::move(*next);
   return ok_status();
 }
@@ -326,7 +309,7 @@ Status Context::run_steps(std::span<const std::byte* const> inputs, std::span<st
   return state_->run_range(first, last);
 }
 
-std::byte* Context::arena() { return state_->memory.get(); }
+std::byte* Context::arena() { return state_->arena; }
 
 void Context::set_step_hook(StepHook hook, bool needs_values) { state_->set_hook(std::move(hook), needs_values); }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "run/context_memory.h"
 #include "run/open_plans.h"
 #include "run/prepare.h"
 
@@ -20,7 +21,7 @@ Status check_instructions(const Plan& plan) {
                .hint = "Compile the model again with --target host"};
 }
 
-std::string describe(const Plan& plan) {
+std::string words_for(const Plan& plan) {
   return std::string(name_of(plan.precision)) + " batch " + std::to_string(plan.batch);
 }
 
@@ -31,6 +32,9 @@ Result<std::shared_ptr<const Model>> load_model(CompiledModel compiled, const Lo
   LoadOptions resolved = options;
   if (resolved.threads <= 0) resolved.threads = host_machine().cores;
   model->threads_ = resolved.threads;
+  if (resolved.context_bytes == 0 || resolved.context_bytes > kMaxContextBytes)
+    resolved.context_bytes = kMaxContextBytes;
+  model->most_context_bytes_ = resolved.context_bytes;
   std::vector<std::shared_ptr<PreparedPlan>> made;
   for (std::size_t i = 0; i < compiled.plans.size(); ++i) {
     const Plan& plan = compiled.plans[i];
@@ -66,6 +70,14 @@ Model::~Model() = default;
 
 const ConstantSource& Model::constants() const { return *constants_; }
 
+Result<std::shared_ptr<const PreparedPlan>> Model::plan_at(std::size_t index) const {
+  if (index < prepared_.size()) return prepared_[index];
+  return Error{.kind = ErrorKind::usage,
+               .where = "plan",
+               .found = std::to_string(index),
+               .expected = "an index below " + std::to_string(prepared_.size())};
+}
+
 Result<std::shared_ptr<const PreparedPlan>> Model::plan_for(std::span<const Shape> inputs) const {
   if (open_ != nullptr) return open_->at(inputs);
   return Error{.kind = ErrorKind::usage,
@@ -76,6 +88,10 @@ Result<std::shared_ptr<const PreparedPlan>> Model::plan_for(std::span<const Shap
 
 PlanCacheStatistics Model::plan_cache() const { return open_ == nullptr ? PlanCacheStatistics{} : open_->statistics(); }
 
+std::string Model::described(const Plan& plan) const {
+  return open_ == nullptr ? compiled_.source + ", plan " + words_for(plan) : open_->described(input_shapes(plan));
+}
+
 Result<std::size_t> Model::find_plan(std::optional<Precision> precision, std::optional<std::int64_t> batch) const {
   const auto matches = [&](const Plan& plan) {
     return (!precision || plan.precision == *precision) && (!batch || plan.batch == *batch);
@@ -85,7 +101,7 @@ Result<std::size_t> Model::find_plan(std::optional<Precision> precision, std::op
   std::string wanted, present;
   if (precision) wanted += name_of(*precision);
   if (batch) wanted += (wanted.empty() ? "" : " ") + std::string("batch ") + std::to_string(*batch);
-  for (const Plan& plan : plans()) present += (present.empty() ? "" : ", ") + describe(plan);
+  for (const Plan& plan : plans()) present += (present.empty() ? "" : ", ") + words_for(plan);
   return Error{.kind = ErrorKind::usage,
                .where = compiled_.source,
                .found = "no plan for " + (wanted.empty() ? "anything" : wanted),

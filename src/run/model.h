@@ -22,6 +22,7 @@ namespace octavo {
 struct LoadOptions {
   int threads = 0;                                           // 0: all usable cores
   std::uint64_t plan_cache_bytes = std::uint64_t{64} << 20;  // for plans of sizes that the file has none for
+  std::uint64_t context_bytes = 0;                           // of each context at most; 0: kMaxContextBytes
   std::span<const KernelCode* const> kernels = all_codes();
 };
 
@@ -59,12 +60,16 @@ class Model {
   ~Model();
   const CompiledModel& compiled() const { return compiled_; }
   const std::vector<Plan>& plans() const { return compiled_.plans; }
-  const std::shared_ptr<const PreparedPlan>& prepared(std::size_t plan) const { return prepared_[plan]; }
+  // Of plans(). Error: usage, where there is no such plan.
+  Result<std::shared_ptr<const PreparedPlan>> plan_at(std::size_t index) const;
   bool has_open_sizes() const { return open_ != nullptr; }
   // The plan for inputs of these shapes. Errors: usage (not the model's inputs, sizes that disagree or are outside
   // their range), unsupported (no planner is linked), resource.
   Result<std::shared_ptr<const PreparedPlan>> plan_for(std::span<const Shape> inputs) const;
   PlanCacheStatistics plan_cache() const;
+  // A plan as messages call it: by the shapes of its inputs and its sizes, where these are open.
+  std::string described(const Plan& plan) const;
+  std::uint64_t most_context_bytes() const { return most_context_bytes_; }
   const ConstantSource& constants() const;
   int threads() const { return threads_; }
   // Index of the plan, or an error (usage) that lists what there is.
@@ -77,6 +82,7 @@ class Model {
   std::vector<std::shared_ptr<const PreparedPlan>> prepared_;  // by plan
   std::unique_ptr<OpenPlans> open_;                            // null where no size is open
   int threads_ = 1;
+  std::uint64_t most_context_bytes_ = 0;
 };
 
 // Verifies everything against hostile files, then prepares every step of every plan (JIT code is emitted here).

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "run/context_memory.h"
 #include "run/plan_provider.h"
 
 // Of octavo_planner, where it is linked: weak, so that a program without it links too and finds null.
@@ -32,6 +33,12 @@ std::uint64_t bytes_of(const Plan& plan) {
 
 }  // namespace
 
+std::vector<Shape> input_shapes(const Plan& plan) {
+  std::vector<Shape> shapes;
+  for (std::size_t i = 0; i < plan.inputs.size(); ++i) shapes.emplace_back(plan.input(i).shape);
+  return shapes;
+}
+
 const PlanProvider* linked_planner() { return octavo_plan_provider == nullptr ? nullptr : octavo_plan_provider(); }
 
 Result<std::unique_ptr<OpenPlans>> OpenPlans::create(const CompiledModel& model, ConstantStore& constants,
@@ -49,9 +56,7 @@ Result<std::unique_ptr<OpenPlans>> OpenPlans::create(const CompiledModel& model,
                    .expected = "one of its values"};
   }
   for (const std::shared_ptr<const PreparedPlan>& plan : prepared) {
-    std::vector<Shape> shapes;
-    for (std::size_t i = 0; i < plan->plan->inputs.size(); ++i) shapes.emplace_back(plan->plan->input(i).shape);
-    auto key = plans->sizes_of(shapes);
+    auto key = plans->sizes_of(input_shapes(*plan->plan));
     if (!key) return key.errors();
     plans->of_file_.emplace(std::move(*key), plan);
   }
@@ -62,6 +67,18 @@ std::string OpenPlans::text_of(const StoredValue& value) const {
   std::string text;
   for (const Dim& dim : value.shape) text += (text.empty() ? "" : "x") + to_string(sizes_->decoded(dim));
   return text;
+}
+
+std::string OpenPlans::described(std::span<const Shape> inputs) const {
+  std::string shapes, values;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const StoredValue& value = model_.network->values[static_cast<std::size_t>(model_.network->inputs[i])];
+    shapes += (shapes.empty() ? "input '" : ", input '") + value.name + "' " + inputs[i].to_string();
+  }
+  const auto sizes = sizes_of(inputs);
+  for (std::size_t i = 0; sizes && i < sizes->size(); ++i)
+    values += (values.empty() ? "" : ", ") + sizes_->sizes()[i].name + " = " + std::to_string((*sizes)[i]);
+  return shapes + " (" + values + ")";
 }
 
 Result<OpenPlans::Key> OpenPlans::sizes_of(std::span<const Shape> inputs) const {
@@ -114,7 +131,11 @@ Result<std::shared_ptr<const PreparedPlan>> OpenPlans::at(std::span<const Shape>
   lock.unlock();
   const UnderWay turn{*this, *sizes};
   auto plan = make(*sizes);
-  if (!plan) return plan;
+  if (!plan) {
+    Errors errors = std::move(plan).errors();
+    for (Error& error : errors) error.where = described(inputs) + (error.where.empty() ? "" : ", " + error.where);
+    return errors;
+  }
   const std::lock_guard keeping(mutex_);
   keep(*sizes, *plan);
   return plan;
@@ -134,8 +155,7 @@ const Status& OpenPlans::check_weights_once() {
 }
 
 Result<std::shared_ptr<const PreparedPlan>> OpenPlans::make(const Key& sizes) {
-  const PlanProvider* planner = linked_planner();
-  if (planner == nullptr) {
+  if (linked_planner() == nullptr) {
     return Error{.kind = ErrorKind::unsupported,
                  .where = model_.source,
                  .found = "sizes that no plan of the file has",
@@ -145,8 +165,29 @@ Result<std::shared_ptr<const PreparedPlan>> OpenPlans::make(const Key& sizes) {
   const auto values = sizes_->evaluate(sizes);
   if (!values) return values.errors();
   if (const Status& intact = check_weights_once(); !intact) return intact.errors();
-  auto plan = planner->plan(*model_.network, constants_, *values, constants_);
+  const BatchOrder own = model_.network->batch_order;
+  auto plan = make(*values, own);
+  const bool is_other_error = !plan && plan.errors().front().kind != ErrorKind::resource;
+  if (own != BatchOrder::automatic || is_other_error || fits(plan)) return plan;
+  // The order that is predicted to be the fastest changes with the batch, so that a small one may take more than a
+  // large one that fits; as long as there is an order that fits, it shall not be refused.
+  for (const BatchOrder order : {BatchOrder::images, BatchOrder::steps}) {
+    auto smaller = make(*values, order);
+    if (fits(smaller)) return smaller;
+  }
+  return plan;
+}
+
+bool OpenPlans::fits(const Result<std::shared_ptr<const PreparedPlan>>& plan) const {
+  return plan && context_memory(**plan, options_.threads).bytes() <= options_.context_bytes;
+}
+
+Result<std::shared_ptr<const PreparedPlan>> OpenPlans::make(std::span<const std::int64_t> values, BatchOrder order) {
+  auto plan = linked_planner()->plan(*model_.network, constants_, values, order, constants_);
   if (!plan) return plan.errors();
+  // Preparing a plan may take much longer than making it: code for rows of a million pixels.
+  if (plan->arena_bytes > options_.context_bytes)
+    return too_large_context("", plan->arena_bytes, options_.context_bytes);
   auto made = std::make_shared<PreparedPlan>();
   made->owned = std::move(*plan);
   made->plan = &made->owned;

@@ -19,19 +19,25 @@
 
 namespace octavo {
 
+// Of a plan's inputs.
+std::vector<Shape> input_shapes(const Plan& plan);
+
 // Any number of threads may ask at the same time; of those that ask for one new size, one plans.
 class OpenPlans {
  public:
   // `model` has an open network and outlives it, like `constants`; `prepared` are its plans. Plans that are made
-  // afterwards take about `most_bytes` at most, the least recently used leave. Error: invalid_input.
+  // afterwards take about `plan_cache_bytes` at most, the least recently used leave. Error: invalid_input.
   static Result<std::unique_ptr<OpenPlans>> create(const CompiledModel& model, ConstantStore& constants,
                                                    std::vector<std::shared_ptr<const PreparedPlan>> prepared,
                                                    const LoadOptions& options);
 
   // The plan for inputs of these shapes. Errors: usage (not the model's inputs, sizes that disagree, outside their
-  // range or under which the network does not hold), unsupported (no planner is linked), those of planning.
+  // range or under which the network does not hold), unsupported (no planner is linked), those of planning; resource,
+  // where its arena alone is more than a context may have.
   Result<std::shared_ptr<const PreparedPlan>> at(std::span<const Shape> inputs);
   PlanCacheStatistics statistics() const;
+  // "input 'x' 4096x3x2048x2048 (N = 4096, height = 2048)", for messages; shapes that at() accepts.
+  std::string described(std::span<const Shape> inputs) const;
 
  private:
   using Key = std::vector<std::int64_t>;  // by size
@@ -55,6 +61,8 @@ class OpenPlans {
   const Status& check_weights_once();
   Result<Key> sizes_of(std::span<const Shape> inputs) const;
   Result<std::shared_ptr<const PreparedPlan>> make(const Key& sizes);
+  Result<std::shared_ptr<const PreparedPlan>> make(std::span<const std::int64_t> values, BatchOrder order);
+  bool fits(const Result<std::shared_ptr<const PreparedPlan>>& plan) const;
   void keep(const Key& sizes, std::shared_ptr<const PreparedPlan> plan);
 
   const CompiledModel& model_;

@@ -16,11 +16,11 @@ namespace octavo {
 class PlanProvider {
  public:
   virtual ~PlanProvider() = default;
-  // At these values of all expressions (Sizes::evaluate). What kernels make of the weights goes to `packed`, which
-  // keeps equal ones once. Errors: invalid_input, where the network, which may come from a hostile file, is none;
-  // unsupported; resource, where it needs more memory than a plan may.
+  // At these values of all expressions (Sizes::evaluate), a batch in that order. What kernels make of the weights goes
+  // to `packed`, which keeps equal ones once. Errors: invalid_input, where the network, which may come from a hostile
+  // file, is none; unsupported; resource, where it needs more memory than a plan may.
   virtual Result<Plan> plan(const OpenNetwork& network, const ConstantSource& constants,
-                            std::span<const std::int64_t> values, ConstantSink& packed) const = 0;
+                            std::span<const std::int64_t> values, BatchOrder order, ConstantSink& packed) const = 0;
 };
 
 // The planner that this program links (octavo_planner), or null.
