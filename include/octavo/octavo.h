@@ -75,14 +75,18 @@ enum { OCTAVO_ANY = -1, OCTAVO_INT8 = 0, OCTAVO_FP32 = 1 };
 
 /* A compiled model, verified and ready to run. Immutable. */
 typedef struct octavo_model octavo_model;
-/* The memory of one run at a time of one plan. */
+/* The memory of one run at a time. */
 typedef struct octavo_context octavo_context;
 
 typedef struct octavo_open_options {
-  size_t struct_size;     /* sizeof(octavo_open_options) */
-  int32_t threads;        /* that a run takes at most, the caller's included; 0: every core this process may use */
-  int32_t copies_weights; /* 0: mapped from the file, which must not be written into while the model lives (it may be
-                             replaced by renaming another over it); else: copied */
+  size_t struct_size;        /* sizeof(octavo_open_options) */
+  int32_t threads;           /* that a run takes at most, the caller's included; 0: every core this process may use */
+  int32_t copies_weights;    /* 0: mapped from the file, which must not be written into while the model lives (it may be
+                                replaced by renaming another over it); else: copied */
+  uint64_t plan_cache_bytes; /* for plans of sizes that the file has none for; 0: 64 MiB. The newest stays, however
+                                large */
+  uint64_t context_bytes;    /* the most memory of a context: what needs more is OCTAVO_RESOURCE; 0: 128 GiB, which
+                                nothing goes beyond */
 } octavo_open_options;
 
 /* Opens an .octv file and prepares its kernels. `options` may be null: zeros. Errors: OCTAVO_RESOURCE (cannot be read,
@@ -135,6 +139,61 @@ octavo_status octavo_describe_output(const octavo_model* model, size_t plan, siz
  * else: so many of its own, the caller's included, never more than the model was opened with. The answers do not depend
  * on it. Errors: OCTAVO_USAGE (no such plan), OCTAVO_RESOURCE (memory). */
 octavo_status octavo_context_create(const octavo_model* model, size_t plan, int32_t threads, octavo_context** context);
+
+/* A model whose sizes are open runs at any of them: octavo_size_count() is not 0, and it may have no plans. The counts
+ * are 0 of a null pointer. */
+size_t octavo_size_count(const octavo_model* model);
+size_t octavo_open_input_count(const octavo_model* model);
+size_t octavo_open_output_count(const octavo_model* model);
+
+typedef struct octavo_size_info {
+  size_t struct_size; /* sizeof(octavo_size_info), set by the caller */
+  const char* name;   /* the model file's name for it, or "INPUT.AXIS"; the model's */
+  int64_t lowest;
+  int64_t highest;
+  int64_t step; /* a number from lowest to highest that is a multiple of this */
+} octavo_size_info;
+
+/* Error: OCTAVO_USAGE (no such size). */
+octavo_status octavo_describe_size(const octavo_model* model, size_t index, octavo_size_info* info);
+
+typedef struct octavo_open_tensor_info {
+  size_t struct_size;       /* sizeof(octavo_open_tensor_info), set by the caller */
+  const char* name;         /* the model's */
+  const char* const* shape; /* `rank` extents, outermost first: numbers, names of sizes, or what is computed of these:
+                               "1", "N", "floor((height + 1) / 2)"; the model's */
+  size_t rank;
+  octavo_dtype dtype;
+} octavo_open_tensor_info;
+
+/* An input or output of a model whose sizes are open. Error: OCTAVO_USAGE (no such tensor). */
+octavo_status octavo_describe_open_input(const octavo_model* model, size_t index, octavo_open_tensor_info* info);
+octavo_status octavo_describe_open_output(const octavo_model* model, size_t index, octavo_open_tensor_info* info);
+
+/* A context of a model whose sizes are open, for inputs of these shapes: `extents` are those of all inputs, one after
+ * the other, `count` in all. `threads` as above. A size that neither the file has a plan of nor anybody asked for
+ * lately is planned for: milliseconds, in Octavo's planner, which the program links. Errors: OCTAVO_USAGE, naming
+ * input, dimension and both values; OCTAVO_UNSUPPORTED (no planner); OCTAVO_RESOURCE (memory), naming sizes, the bytes
+ * needed and those allowed. */
+octavo_status octavo_context_create_at(const octavo_model* model, const int64_t* extents, size_t count, int32_t threads,
+                                       octavo_context** context);
+
+/* What octavo_context_memory() of such a context will be; takes none of it. Errors: the same. */
+octavo_status octavo_context_bytes_at(const octavo_model* model, const int64_t* extents, size_t count, int32_t threads,
+                                      uint64_t* bytes);
+
+/* The same context at other shapes from its next run on. Its inputs and outputs are to be set again. Memory grows where
+ * it has to and is kept. After an error it goes on as it was. Errors: those of octavo_context_create_at. */
+octavo_status octavo_context_resize(octavo_context* context, const int64_t* extents, size_t count);
+
+/* An input or output as the context has it; name and shape are the context's, until it is resized. Error: OCTAVO_USAGE
+ * (no such tensor). */
+octavo_status octavo_context_input(const octavo_context* context, size_t index, octavo_tensor_info* info);
+octavo_status octavo_context_output(const octavo_context* context, size_t index, octavo_tensor_info* info);
+
+/* Bytes of memory that are this context's alone, taken from the machine page by page as runs touch them. 0 of a null
+ * pointer. */
+uint64_t octavo_context_memory(const octavo_context* context);
 
 /* Null is fine. */
 void octavo_context_destroy(octavo_context* context);
