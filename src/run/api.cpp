@@ -42,17 +42,15 @@ PlanInfo plan_info(const Plan& plan) {
 }
 
 // What is open, in words.
-void add_sizes(const OpenNetwork& network, ModelInfo& info) {
-  const auto sizes = Sizes::restored(network.sizes);
-  if (!sizes) return;  // loading says so
-  for (const OpenSize& size : (*sizes)->sizes())
+void add_sizes(const OpenNetwork& network, const Sizes& sizes, ModelInfo& info) {
+  for (const OpenSize& size : sizes.sizes())
     info.sizes.push_back({size.name, size.range.lowest, size.range.highest, size.step});
   const auto describe = [&](const std::vector<std::int32_t>& values, std::vector<OpenTensorInfo>& tensors) {
     for (const std::int32_t index : values) {
       if (index < 0 || static_cast<std::size_t>(index) >= network.values.size()) continue;
       const StoredValue& value = network.values[static_cast<std::size_t>(index)];
       OpenTensorInfo& tensor = tensors.emplace_back(OpenTensorInfo{.name = value.name, .dtype = value.dtype});
-      for (const Dim& dim : value.shape) tensor.shape.push_back(to_string((*sizes)->decoded(dim)));
+      for (const Dim& dim : value.shape) tensor.shape.push_back(to_string(sizes.decoded(dim)));
     }
   };
   describe(network.inputs, info.open_inputs);
@@ -74,7 +72,6 @@ ModelInfo info_of(const octavo::CompiledModel& model) {
     info.plans.push_back(plan_info(plan));
   }
   info.instructions = needs.to_string();
-  if (model.network) add_sizes(*model.network, info);
   if (model.network && info.machine.empty()) info.machine = model.network->machine.name;
   return info;
 }
@@ -88,7 +85,13 @@ Result<CompiledModel> opened(Result<octavo::CompiledModel> model) {
 
 std::string_view version() { return OCTAVO_VERSION; }
 
-ModelInfo CompiledModel::info() const { return info_of(*impl_); }
+ModelInfo CompiledModel::info() const {
+  ModelInfo info = info_of(*impl_);
+  if (!impl_->network) return info;
+  const auto sizes = Sizes::restored(impl_->network->sizes);
+  if (sizes) add_sizes(*impl_->network, **sizes, info);  // else loading says so
+  return info;
+}
 
 Status CompiledModel::save(const std::string& path) const { return write_artifact(*impl_, path); }
 
@@ -132,7 +135,12 @@ Result<Model> Model::load(const CompiledModel& compiled, const LoadOptions& opti
   return Access::make<Model>(std::move(*model));
 }
 
-ModelInfo Model::info() const { return info_of(impl_->model->compiled()); }
+ModelInfo Model::info() const {
+  const octavo::CompiledModel& compiled = impl_->model->compiled();
+  ModelInfo info = info_of(compiled);
+  if (const Sizes* sizes = impl_->model->sizes()) add_sizes(*compiled.network, *sizes, info);
+  return info;
+}
 
 int Model::threads() const { return impl_->model->threads(); }
 

@@ -68,6 +68,8 @@ Result<std::shared_ptr<const Model>> load_model(CompiledModel compiled, const Lo
 Model::Model() = default;
 Model::~Model() = default;
 
+const Sizes* Model::sizes() const { return open_ == nullptr ? nullptr : &open_->sizes(); }
+
 const ConstantSource& Model::constants() const { return *constants_; }
 
 Result<std::shared_ptr<const PreparedPlan>> Model::plan_at(std::size_t index) const {

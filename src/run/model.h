@@ -62,7 +62,8 @@ class Model {
   const std::vector<Plan>& plans() const { return compiled_.plans; }
   // Of plans(). Error: usage, where there is no such plan.
   Result<std::shared_ptr<const PreparedPlan>> plan_at(std::size_t index) const;
-  bool has_open_sizes() const { return open_ != nullptr; }
+  // Null where none is open.
+  const Sizes* sizes() const;
   // The plan for inputs of these shapes. Errors: usage (not the model's inputs, sizes that disagree or are outside
   // their range), unsupported (no planner is linked), resource.
   Result<std::shared_ptr<const PreparedPlan>> plan_for(std::span<const Shape> inputs) const;

@@ -36,6 +36,7 @@ class OpenPlans {
   // where its arena alone is more than a context may have.
   Result<std::shared_ptr<const PreparedPlan>> at(std::span<const Shape> inputs);
   PlanCacheStatistics statistics() const;
+  const Sizes& sizes() const { return *sizes_; }
   // "input 'x' 4096x3x2048x2048 (N = 4096, height = 2048)", for messages; shapes that at() accepts.
   std::string described(std::span<const Shape> inputs) const;
 
