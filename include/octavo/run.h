@@ -165,8 +165,8 @@ struct LoadOptions {
   std::uint64_t plan_cache_bytes = std::uint64_t{64} << 20;
   // The most that a context's memory_bytes() may be: what needs more is an error of kind resource, and the context goes
   // on as it was. Plans of sizes that come in a run keep to it where they can: where the fastest order of a batch needs
-  // more, it is another order. So where the largest sizes of a range fit, smaller ones do. 0: 128 GiB, which nothing
-  // goes beyond.
+  // more, it is another order, so that smaller sizes need not be refused where the largest of a range fit. 0: 128 GiB,
+  // which nothing goes beyond.
   std::uint64_t context_bytes = 0;
 };
 
