@@ -49,6 +49,9 @@ class Calibration {
   std::shared_ptr<const Impl> impl_;
 };
 
+// Whole shapes by input.
+using InputShapes = std::map<std::string, std::vector<std::int64_t>>;
+
 // What an fp32 file without samples comes to where no precision is asked for: an error that asks for one, or fp32.
 enum class Unquantized : std::uint8_t { refuse, fp32 };
 
@@ -61,6 +64,11 @@ struct CompileOptions {
   std::vector<std::int64_t> batches = {1};  // at least 1, each once: a plan each, over one set of weights
   // Whole shapes by input; they override the file's, whose dimensions otherwise stay open where it leaves them open.
   std::map<std::string, std::vector<Extent>> shapes;
+  // Which of the open sizes have their plans in the file, one plan for each entry; a run plans for others. Within
+  // `shapes`, each once, and `batches` left as they are: shapes say the batch. An input may be left out where the
+  // others say its sizes. The first is also the size of samples, at batch 1, and what a question is answered for that
+  // the ranges leave open (of a first dimension: no usual batch).
+  std::vector<InputShapes> planned_shapes;
 
   // Not empty: the only input, an image, takes pictures as they are, u8 [N, H, W, C] in RGB (C 1: grey), and this SPEC
   // (docs/cli.md, Preprocessing: "torch", "mean=127.5,std=127.5") is computed inside, with the bits that it has

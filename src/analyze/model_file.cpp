@@ -9,7 +9,7 @@
 namespace octavo {
 
 Result<std::vector<InputSpec>> model_inputs(const std::string& path, const CompileRequest& request) {
-  const auto model = v1::import_for({path, {}}, request.options, {}, 1);
+  const auto model = v1::import_for_samples({path, {}}, request.options);
   if (!model) return model.errors();
   std::vector<InputSpec> inputs;
   for (const ValueId id : model->graph.inputs()) {

@@ -28,7 +28,7 @@ struct CompileRequest {
   std::vector<std::string> notes;  // for every plan of what is compiled
 };
 
-// The inputs of a model file with batch 1.
+// The inputs of a model file as samples have them: with batch 1, and what else is open at one size.
 Result<std::vector<InputSpec>> model_inputs(const std::string& path, const CompileRequest& request);
 
 Result<v1::CompiledModel> open_or_compile(const std::string& path, const CompileRequest& request);

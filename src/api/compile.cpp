@@ -3,8 +3,10 @@
 #include <filesystem>
 
 #include "api/ends.h"
+#include "api/planned_sizes.h"
 #include "api/quantizer.h"
 #include "artifact/artifact.h"
+#include "base/fields.h"
 #include "lower/lower.h"
 #include "planner/measurement_log.h"
 #include "planner/open_planner.h"
@@ -23,6 +25,9 @@ Status check_options(const CompileOptions& options) {
       break;
     }
   }
+  if (!options.planned_shapes.empty() && options.batches != std::vector<std::int64_t>{1})
+    errors.push_back(
+        usage("--batch", print(options.batches) + " beside shapes to plan for", "none: they say the batch"));
   if (options.samples.count > 0 && !options.samples.fill)
     errors.push_back(usage("calibration samples", "no function", "one that fills in a sample"));
   if (const auto preprocess = parse_preprocess(options.pictures); !options.pictures.empty() && !preprocess)
@@ -56,7 +61,7 @@ class Compiler {
                                 .dialect = imported->dialect,
                                 .source_nodes = imported->source_nodes,
                                 .pictures = options_.pictures};
-    auto sizes = sizes_to_plan(imported->graph);
+    const auto sizes = sizes_to_plan(imported->graph, options_, path_);
     if (!sizes) return sizes.errors();
     auto lowered = lower_once(std::move(*imported));
     if (!lowered) return lowered.errors();
@@ -83,33 +88,6 @@ class Compiler {
     if (options_.unquantized == Unquantized::fp32) return Precision::fp32;
     return usage(path_, "an fp32 model and neither a precision nor calibration data",
                  "--precision fp32, or --calibrate PATH for int8");
-  }
-
-  // The sizes that get plans now: those of the batches, where nothing else is open. One, of nothing, for a graph
-  // without open sizes.
-  Result<std::vector<SizeValues>> sizes_to_plan(const Graph& graph) const {
-    if (graph.sizes() == nullptr) {
-      const Status fixed = check_batches(graph);
-      return fixed ? Result<std::vector<SizeValues>>({SizeValues{}}) : fixed.errors();
-    }
-    std::vector<SizeValues> all;
-    for (const std::int64_t batch : options_.batches) {
-      auto sizes = sizes_at_batch(graph, batch);
-      if (!sizes) return std::vector<SizeValues>();  // other sizes are open: a run plans for those that come
-      all.push_back(std::move(*sizes));
-    }
-    return all;
-  }
-
-  // Of a graph whose batch is fixed.
-  Status check_batches(const Graph& graph) const {
-    const std::int64_t actual = batch_of(graph);
-    const std::int64_t asked = options_.batches.back();
-    const bool is_left_open = options_.batches.size() == 1 && (asked == 1 || !options_.shapes.empty());
-    if (is_left_open || (options_.batches.size() == 1 && asked == actual)) return ok_status();
-    return usage(path_ + ": --batch", std::to_string(asked == actual ? options_.batches.front() : asked),
-                 "batch " + std::to_string(actual) + ", which the file fixes",
-                 "Export the model with a symbolic first dimension, or give --shape");
   }
 
   // What is the same for all sizes.

@@ -49,9 +49,11 @@ struct OwnOptions {
 Result<CompiledModel> compile(const ModelSource& source, const CompileOptions& options, const OwnOptions& own);
 Result<QuantizedModel> quantize(const ModelSource& source, const CompileOptions& options, const OwnOptions& own);
 
-// The graph that they begin with.
-Result<ImportedModel> import_for(const ModelSource& source, const CompileOptions& options, const OwnOptions& own,
-                                 std::int64_t batch);
+// "x=1x3x224x224, y=1x8"
+std::string text_of(const InputShapes& shapes);
+
+// The network whose inputs take samples.
+Result<ImportedModel> import_for_samples(const ModelSource& source, const CompileOptions& options);
 
 }  // namespace octavo::v1
 

@@ -71,25 +71,11 @@ void refuse_float_ends(const std::string& path, const Graph& graph, Errors& erro
     check("output '" + graph.output_names()[i] + "'", graph.fact(graph.outputs()[i]));
 }
 
-std::optional<SizeValues> sizes_at_batch(const Graph& graph, std::int64_t batch) {
-  const Sizes& open = *graph.sizes();
-  SizeValues values(open.sizes().size(), 0);
-  for (const ValueId input : graph.inputs()) {
-    const OpenShape& shape = graph.fact(input).shape;
-    for (int axis = 0; axis < shape.rank(); ++axis) {
-      const auto size = open.size_of(shape[axis]);
-      if (!size) continue;
-      if (axis == 0) values[*size] = batch;
-      if (values[*size] == 0) return std::nullopt;
-    }
-  }
-  return values;
-}
-
 namespace {
 
 ImportOptions import_options(const CompileOptions& options, const OwnOptions& own) {
-  return {.shapes = options.shapes,
+  return {.examples = options.planned_shapes.empty() ? InputShapes{} : options.planned_shapes.front(),
+          .shapes = options.shapes,
           .dequantizes_dynamic = has_calibration(options, own) || options.precision == Precision::fp32,
           .profile = options.rounding};
 }
@@ -112,11 +98,22 @@ Result<ImportedModel> Quantizer::import_open() const {
   return of_one ? std::move(of_one) : std::move(imported);
 }
 
-Result<ImportedModel> import_for(const ModelSource& source, const CompileOptions& options, const OwnOptions& own,
-                                 std::int64_t batch) {
-  ImportOptions import = import_options(options, own);
+Result<ImportedModel> Quantizer::import_for(std::int64_t batch) const {
+  ImportOptions import = import_options(options_, own_);
   import.batch = import.example_batch = batch;
-  return import_source(source, import);
+  return import_source(source_, import);
+}
+
+Result<ImportedModel> Quantizer::import_for_samples() const {
+  auto imported = import_open();
+  if (!imported) return imported;
+  const Status closed = close_for_samples(imported->graph);
+  return closed ? std::move(imported) : closed.errors();
+}
+
+Result<ImportedModel> import_for_samples(const ModelSource& source, const CompileOptions& options) {
+  const OwnOptions own;
+  return Quantizer(source, options, own).import_for_samples();
 }
 
 QuantizeOptions Quantizer::quantize_options() const {
@@ -133,9 +130,11 @@ QuantizeOptions Quantizer::quantize_options() const {
           .observes_all = options_.observes_all};
 }
 
-// At batch 1, as samples have; what else is open at the size that is its example.
+// At batch 1, as samples have, or the least there is; what else is open at the size that is its example.
 Status Quantizer::close_for_samples(Graph& graph) const {
-  SizeValues sizes(graph.sizes()->sizes().size(), 1);
+  if (graph.sizes() == nullptr) return ok_status();
+  std::vector<std::int64_t> sizes;
+  for (const OpenSize& size : graph.sizes()->sizes()) sizes.push_back(size.range.lowest);
   for (const ValueId input : graph.inputs()) {
     const OpenShape& shape = graph.fact(input).shape;
     for (int axis = 1; axis < shape.rank(); ++axis) {

@@ -24,20 +24,16 @@ bool has_calibration(const CompileOptions& options, const OwnOptions& own);
 void refuse_float_ends(const std::string& path, const Graph& graph, Errors& errors);
 Error float_refusal(const std::string& path, const std::string& what, std::string found);
 
-// One for each of a graph's sizes, in their order.
-using SizeValues = std::vector<std::int64_t>;
-
-// At this batch: that is what sizes are that are the first dimension of an input. Nothing where others are open.
-std::optional<SizeValues> sizes_at_batch(const Graph& graph, std::int64_t batch);
-
 // Samples are looked at once, at the first call of quantize(), however many batches there are.
 class Quantizer {
  public:
   Quantizer(const ModelSource& source, const CompileOptions& options, const OwnOptions& own)
       : source_(source), options_(options), own_(own), monitor_{options.stop, options.progress} {}
-  Result<ImportedModel> import_for(std::int64_t batch) const { return v1::import_for(source_, options_, own_, batch); }
+  Result<ImportedModel> import_for(std::int64_t batch) const;
   // With all sizes that the file and the options leave open.
   Result<ImportedModel> import_open() const;
+  // The same at the sizes that samples have.
+  Result<ImportedModel> import_for_samples() const;
   // Puts pairs into an fp32 graph that import_for or import_open made.
   Result<QuantizeReport> quantize(Graph& graph);
 

@@ -97,7 +97,9 @@ std::optional<Dim> GraphBuilder::open_size(const DeclaredInput& input, std::size
     return std::nullopt;
   }
   if (graph.sizes() == nullptr) graph.set_sizes(std::make_shared<Sizes>());
-  const std::int64_t usual = axis == 0 ? options.example_batch : input.dims->size() >= 4 ? kPicture : kSequence;
+  const auto told = options.examples.find(input.name);
+  std::int64_t usual = axis == 0 ? options.example_batch : input.dims->size() >= 4 ? kPicture : kSequence;
+  if (axis > 0 && told != options.examples.end() && axis < told->second.size()) usual = told->second[axis];
   const std::int64_t example = std::clamp(usual, lowest, asked.highest) / step * step;
   const SizeRange range{lowest, asked.highest / step * step};
   const Dim size = graph.sizes()->add({.name = name, .range = range, .step = step}, example);
@@ -196,6 +198,7 @@ void GraphBuilder::check_inputs(std::string hint) {
              input_names_.empty() ? "none" : input_names_);
   };
   for (const auto& [name, shape] : options.shapes) check_name(name);
+  for (const auto& [name, shape] : options.examples) check_name(name);
   for (const auto& [name, tensor] : options.bound_inputs) check_name(name);
 }
 

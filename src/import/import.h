@@ -23,6 +23,8 @@ struct ImportOptions {
   // What open first dimensions are taken to be where the meaning of the file depends on it: no usual number of
   // channels.
   std::int64_t example_batch = 5;
+  // Input name -> shape that other dimensions are taken to be then, instead of usual ones, where it is in their range.
+  std::map<std::string, std::vector<std::int64_t>> examples;
   // Then: so do first dimensions of 1 that a file may mean as its batch (TFLite without signatures).
   bool opens_batch = false;
   // Input name -> whole shape; overrides the file's. An unknown name is a usage error.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/input_sizes.h"
 #include "run/context_memory.h"
 #include "run/plan_provider.h"
 
@@ -63,12 +64,6 @@ Result<std::unique_ptr<OpenPlans>> OpenPlans::create(const CompiledModel& model,
   return plans;
 }
 
-std::string OpenPlans::text_of(const StoredValue& value) const {
-  std::string text;
-  for (const Dim& dim : value.shape) text += (text.empty() ? "" : "x") + to_string(sizes_->decoded(dim));
-  return text;
-}
-
 std::string OpenPlans::described(std::span<const Shape> inputs) const {
   std::string shapes, values;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -85,31 +80,13 @@ Result<OpenPlans::Key> OpenPlans::sizes_of(std::span<const Shape> inputs) const 
   const OpenNetwork& network = *model_.network;
   if (inputs.size() != network.inputs.size())
     return usage("inputs", std::to_string(inputs.size()) + " shapes", std::to_string(network.inputs.size()));
-  Key sizes(sizes_->sizes().size(), 0);
-  std::vector<bool> is_known(sizes.size(), false);
+  std::vector<SizedInput> sized;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const StoredValue& value = network.values[static_cast<std::size_t>(network.inputs[i])];
-    const std::string where = "input '" + value.name + "'";
-    const std::string declared = text_of(value);
-    if (inputs[i].dims().size() != value.shape.size()) return usage(where, inputs[i].to_string(), declared);
-    for (std::size_t axis = 0; axis < value.shape.size(); ++axis) {
-      const std::int64_t given = inputs[i].dims()[axis];
-      const auto refuse = [&](const std::string& expected) {
-        return usage(where + ", dimension " + std::to_string(axis),
-                     std::to_string(given) + " (" + inputs[i].to_string() + ")", expected + " (" + declared + ")");
-      };
-      const auto size = sizes_->size_of(sizes_->decoded(value.shape[axis]));
-      if (!size && value.shape[axis].example() != given) return refuse(std::to_string(value.shape[axis].example()));
-      if (!size) continue;
-      const OpenSize& open = sizes_->sizes()[*size];
-      if (is_known[*size] && sizes[*size] != given) return refuse(std::to_string(sizes[*size]) + ", as before");
-      if (given < open.range.lowest || given > open.range.highest || given % open.step != 0)
-        return refuse(to_string(open));
-      sizes[*size] = given;
-      is_known[*size] = true;
-    }
+    sized.push_back({.name = value.name, .declared = {}, .given = &inputs[i]});
+    for (const Dim& dim : value.shape) sized.back().declared.push_back(sizes_->decoded(dim));
   }
-  return sizes;
+  return octavo::sizes_of(*sizes_, sized);
 }
 
 Result<std::shared_ptr<const PreparedPlan>> OpenPlans::at(std::span<const Shape> inputs) {

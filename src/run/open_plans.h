@@ -57,7 +57,6 @@ class OpenPlans {
 
   OpenPlans(const CompiledModel& model, ConstantStore& constants, const LoadOptions& options)
       : model_(model), constants_(constants), options_(options) {}
-  std::string text_of(const StoredValue& value) const;
   // That the weights are those that were written: read once, by who plans first.
   const Status& check_weights_once();
   Result<Key> sizes_of(std::span<const Shape> inputs) const;

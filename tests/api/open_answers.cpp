@@ -17,28 +17,6 @@ using v1::CompileOptions;
 using v1::Context;
 using v1::TensorInfo;
 
-std::vector<std::byte> noise(std::size_t bytes, unsigned seed) {
-  std::mt19937 random(seed);
-  std::vector<std::byte> data(bytes);
-  for (std::size_t i = 0; i + 4 <= bytes; i += 4) {
-    const float value = static_cast<float>(random() % 2001) / 1000.0f - 1.0f;
-    std::memcpy(data.data() + i, &value, 4);
-  }
-  return data;
-}
-
-std::vector<std::byte> fixed_answer(const std::string& path, CompileOptions options, const std::string& input,
-                                    const Dims& shape, unsigned seed) {
-  options.shapes = {{input, {shape.begin(), shape.end()}}};
-  const auto compiled = v1::compile(path, options);
-  EXPECT_TRUE(compiled) << to_string(compiled.errors());
-  if (!compiled) return {};
-  EXPECT_TRUE(compiled->info().sizes.empty());
-  const auto model = v1::Model::load(*compiled, {.threads = 1});
-  auto context = Context::create(*model);
-  return answer(*context, seed);
-}
-
 // 0 .. count - 1 twice, in random order.
 std::vector<std::size_t> all_twice(std::size_t count, unsigned seed) {
   std::vector<std::size_t> order(2 * count);
@@ -60,6 +38,28 @@ void expect_answers(const v1::Model& model, const std::vector<Dims>& shapes,
 }
 
 }  // namespace
+
+std::vector<std::byte> noise(std::size_t bytes, unsigned seed) {
+  std::mt19937 random(seed);
+  std::vector<std::byte> data(bytes);
+  for (std::size_t i = 0; i + 4 <= bytes; i += 4) {
+    const float value = static_cast<float>(random() % 2001) / 1000.0f - 1.0f;
+    std::memcpy(data.data() + i, &value, 4);
+  }
+  return data;
+}
+
+std::vector<std::byte> fixed_answer(const std::string& path, CompileOptions options, const std::string& input,
+                                    const Dims& shape, unsigned seed) {
+  options.shapes = {{input, {shape.begin(), shape.end()}}};
+  const auto compiled = v1::compile(path, options);
+  EXPECT_TRUE(compiled) << to_string(compiled.errors());
+  if (!compiled) return {};
+  EXPECT_TRUE(compiled->info().sizes.empty());
+  const auto model = v1::Model::load(*compiled, {.threads = 1});
+  auto context = Context::create(*model);
+  return answer(*context, seed);
+}
 
 std::string models_folder() {
   const char* folder = std::getenv("OCTAVO_DATA");

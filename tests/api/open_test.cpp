@@ -15,7 +15,9 @@ namespace {
 
 using testing::answer;
 using testing::Dims;
+using testing::fixed_answer;
 using testing::loaded;
+using testing::noise;
 using testing::write_pyramid;
 
 // Of the last section of an .octv.
@@ -37,6 +39,95 @@ TEST(OpenSizes, TellsWhatIsOpen) {
   EXPECT_TRUE(info.plans.empty());
   EXPECT_EQ(info.open_inputs.at(0).shape.at(1), "3");
   EXPECT_EQ(info.open_outputs.at(0).name, "y");
+  std::filesystem::remove(path);
+}
+
+// Sizes that were planned for come from the file, with the bytes of a compilation for each alone; others are made.
+void expect_planned(const std::string& path, CompileOptions options, const std::vector<Dims>& shapes,
+                    const Dims& other) {
+  CompileOptions fixed = options;
+  for (const Dims& shape : shapes) options.planned_shapes.push_back({{"x", shape}});
+  const auto model = loaded(compile(path, options));
+  ASSERT_TRUE(model) << to_string(model.errors());
+  const ModelInfo info = model->info();
+  ASSERT_EQ(info.plans.size(), shapes.size());
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    EXPECT_EQ(info.plans[i].inputs.at(0).shape, shapes[i]);
+    EXPECT_EQ(info.plans[i].batch, shapes[i][0]);
+    auto context = Context::create(*model, {&shapes[i], 1});
+    ASSERT_TRUE(context) << to_string(context.errors());
+    EXPECT_TRUE(answer(*context, 7) == fixed_answer(path, fixed, "x", shapes[i], 7)) << i;
+  }
+  EXPECT_EQ(model->plan_cache().made, 0u);
+  auto context = Context::create(*model, {&other, 1});
+  ASSERT_TRUE(context) << to_string(context.errors());
+  EXPECT_TRUE(answer(*context, 8) == fixed_answer(path, fixed, "x", other, 8));
+  EXPECT_EQ(model->plan_cache().made, 1u);
+}
+
+TEST(OpenSizes, PlannedShapesAreInTheFile) {
+  const std::string path = write_pyramid("octavo_planned.onnx");
+  const std::vector<Dims> shapes = {{1, 3, 64, 48}, {2, 3, 16, 16}, {8, 3, 31, 33}};
+  const CompileOptions int8{.precision = Precision::int8, .global_scale = 4.0f, .allow_reference = true};
+  for (CompileOptions options : {CompileOptions{.precision = Precision::fp32}, int8}) {
+    expect_planned(path, options, shapes, {3, 3, 20, 7});
+    options.shapes = {{"x", {{1, 8}, 3, {16, 64}, {16, 64}}}};
+    expect_planned(path, options, shapes, {3, 3, 20, 17});
+  }
+  std::filesystem::remove(path);
+}
+
+TEST(OpenSizes, PlannedShapesThatCannotBeAreErrors) {
+  const std::string path = write_pyramid("octavo_planned_bad.onnx");
+  const CompileOptions good{.precision = Precision::fp32, .shapes = {{"x", {{1, 8}, 3, {16, 64, 16}, 32}}}};
+  const auto refused = [&](const CompileOptions& options, const std::string& part) {
+    const auto compiled = compile(path, options);
+    ASSERT_FALSE(compiled) << part;
+    EXPECT_EQ(compiled.errors()[0].kind, ErrorKind::usage);
+    EXPECT_NE(to_string(compiled.errors()).find(part), std::string::npos) << to_string(compiled.errors());
+  };
+  const auto at = [&](const std::vector<InputShapes>& shapes) {
+    CompileOptions options = good;
+    options.planned_shapes = shapes;
+    return options;
+  };
+  ASSERT_TRUE(compile(path, at({{{"x", {1, 3, 64, 32}}}, {{"x", {1, 3, 32, 32}}}})));
+  refused(at({{{"x", {1, 3, 64, 32}}}, {{"x", {1, 3, 64, 32}}}}), "x=1x3x64x32 more than once");
+  refused(at({{{"x", {1, 3, 80, 32}}}}), "input 'x', dimension 2: found 80 (1x3x80x32), expected 16 to 64, a multiple");
+  refused(at({{{"x", {1, 3, 16, 64}}}}), "input 'x', dimension 3: found 64 (1x3x16x64), expected 32");
+  refused(at({{{"x", {1, 3, 32}}}}), "input 'x': found 1x3x32, expected");
+  refused(at({{}}), "input 'x', dimension 0: found no shape that says it, expected 1 to 8");
+  refused(at({{{"y", {1, 3, 32, 32}}}}), "'y', which is no input, expected 'x'");
+  CompileOptions both = at({{{"x", {1, 3, 64, 32}}}});
+  both.batches = {1, 8};
+  refused(both, "--batch: found [1,8] beside shapes to plan for");
+  // Of a file without open sizes there is one.
+  CompileOptions fixed = at({{{"x", {1, 3, 32, 32}}}});
+  fixed.shapes = {{"x", {1, 3, 32, 32}}};
+  EXPECT_TRUE(compile(path, fixed));
+  fixed.planned_shapes = {{{"x", {1, 3, 16, 32}}}};
+  refused(fixed, "dimension 2: found 16 (1x3x16x32), expected 32");
+  std::filesystem::remove(path);
+}
+
+// At batch 1, or the least there is.
+TEST(OpenSizes, SamplesHaveTheFirstPlannedShape) {
+  const std::string path = write_pyramid("octavo_planned_samples.onnx");
+  Dims seen;
+  const auto fill = [&](std::int64_t, std::span<const TensorRef> inputs) {
+    seen.assign(inputs[0].shape.begin(), inputs[0].shape.end());
+    const auto bytes = noise(static_cast<std::size_t>(seen[0] * seen[1] * seen[2] * seen[3]) * 4, 3);
+    std::memcpy(inputs[0].data, bytes.data(), bytes.size());
+    return ok_status();
+  };
+  CompileOptions options{.planned_shapes = {{{"x", {4, 3, 40, 24}}}, {{"x", {8, 3, 16, 16}}}},
+                         .samples = {.count = 2, .fill = fill},
+                         .allow_reference = true};
+  EXPECT_TRUE(compile(path, options));
+  EXPECT_EQ(seen, (Dims{1, 3, 40, 24}));
+  options.shapes = {{"x", {{4, 8}, 3, {16, 40}, {16, 24}}}};
+  EXPECT_TRUE(compile(path, options));
+  EXPECT_EQ(seen, (Dims{4, 3, 40, 24}));
   std::filesystem::remove(path);
 }
 
