@@ -134,6 +134,7 @@ Result<CompileRequest> settle_precision(const std::string& model, const CompileR
   if (!choice) return choice.errors();
   CompileRequest settled = bench->request_for(choice->variant);
   settled.options.batches = request.options.batches;
+  settled.options.planned_shapes = request.options.planned_shapes;
   settled.options.pictures = request.options.pictures;
   settled.options.output_type = request.options.output_type;
   settled.notes = notes_of(*choice, *bench, request);

@@ -14,16 +14,43 @@
 #include <nlohmann/json.hpp>
 
 #include "analyze/peak_rate.h"
+#include "api/inside.h"
 #include "base/machine.h"
 #include "kernels/jit/code.h"
 
 namespace octavo {
 namespace {
 
+// "m.octv (int8, x=1x3x224x224)"
+std::string named(const BenchVariant& variant) {
+  const auto& precision = variant.choice.plan.precision;
+  std::string what(variant.is_auto ? "auto" : precision ? name_of(*precision) : "");
+  if (variant.tells_shapes) what += (what.empty() ? "" : ", ") + v1::text_of(variant.choice.shapes);
+  return variant.model + (what.empty() ? "" : " (" + what + ")");
+}
+
+// For the hidden verb `bench-worker`.
+std::vector<std::string> worker_arguments(const BenchVariant& variant, const Contexts& contexts) {
+  std::vector<std::string> arguments = {"octavo",
+                                        "bench-worker",
+                                        variant.file,
+                                        "--threads",
+                                        std::to_string(contexts.threads),
+                                        "--contexts",
+                                        std::to_string(contexts.count)};
+  const auto add = [&](const char* option, std::string value) {
+    arguments.emplace_back(option);
+    arguments.push_back(std::move(value));
+  };
+  const v1::PlanChoice& plan = variant.choice.plan;
+  if (plan.precision) add("--precision", std::string(name_of(*plan.precision)));
+  if (plan.batch) add("--batch", std::to_string(*plan.batch));
+  for (const auto& [name, shape] : variant.choice.shapes) add("--shape", name + "=" + Shape(shape).to_string());
+  return arguments;
+}
+
 Error child_error(const BenchVariant& variant, std::string found) {
-  return {.kind = ErrorKind::resource,
-          .where = "bench of " + variant.model + " (" + std::string(variant.precision_name()) + ")",
-          .found = std::move(found)};
+  return {.kind = ErrorKind::resource, .where = "bench of " + named(variant), .found = std::move(found)};
 }
 
 // A running worker with its two pipes; killed and reaped when it goes out of scope.
@@ -38,18 +65,15 @@ class Child {
       ::close(orders[1]);
       return child_error(variant, "no pipe");
     }
-    const std::string batch = std::to_string(variant.batch);
-    const std::string threads = std::to_string(contexts.threads);
-    const std::string count = std::to_string(contexts.count);
-    const std::string precision(name_of(variant.precision));
-    const char* arguments[] = {"octavo",          "bench-worker", variant.file.c_str(), "--precision",
-                               precision.c_str(), "--batch",      batch.c_str(),        "--threads",
-                               threads.c_str(),   "--contexts",   count.c_str(),        nullptr};
+    std::vector<std::string> texts = worker_arguments(variant, contexts);
+    std::vector<char*> arguments;
+    for (std::string& text : texts) arguments.push_back(text.data());
+    arguments.push_back(nullptr);
     const pid_t pid = ::fork();
     if (pid == 0) {
       ::dup2(orders[0], STDIN_FILENO);
       ::dup2(answers[1], STDOUT_FILENO);
-      ::execv("/proc/self/exe", const_cast<char* const*>(arguments));
+      ::execv("/proc/self/exe", arguments.data());
       ::_exit(127);
     }
     ::close(orders[0]);
@@ -120,6 +144,9 @@ Result<Entrant> enter(const BenchVariant& variant, const BenchOptions& options) 
   const auto hello = (*child)->answer();
   if (!hello) return hello.errors();
   Entrant entrant{std::move(*child), {.variant = variant}};
+  entrant.run.precision = (*hello)["precision"] == name_of(Precision::fp32) ? Precision::fp32 : Precision::int8;
+  entrant.run.batch = (*hello)["batch"].get<std::int64_t>();
+  entrant.run.shapes = (*hello)["shapes"].get<v1::InputShapes>();
   entrant.run.threads = (*hello)["threads"].get<int>() * contexts.count;
   entrant.run.times.runs_ns.resize(static_cast<std::size_t>(contexts.count));
   entrant.run.load_ms = (*hello)["load_ms"].get<double>();
@@ -148,6 +175,10 @@ Status one_slice(Entrant& entrant, double seconds) {
 }
 
 }  // namespace
+
+bool BenchRun::is_of_plan_of(const BenchRun& other) const {
+  return variant.file == other.variant.file && precision == other.precision && shapes == other.shapes;
+}
 
 std::int64_t BenchRun::runs() const {
   std::size_t sum = 0;
@@ -178,9 +209,7 @@ double BenchRun::runs_per_second() const {
 
 const BenchRun* one_context_beside(const BenchRun& run, std::span<const BenchRun> runs) {
   const Contexts one{1, run.threads};
-  const auto is_it = [&](const BenchRun& other) {
-    return other.variant.has_plan_of(run.variant) && other.variant.contexts == one;
-  };
+  const auto is_it = [&](const BenchRun& other) { return other.is_of_plan_of(run) && other.variant.contexts == one; };
   const auto found = std::find_if(runs.begin(), runs.end(), is_it);
   return found == runs.end() || run.variant.contexts == one ? nullptr : &*found;
 }
@@ -206,7 +235,7 @@ Result<std::vector<BenchRun>> bench(const std::vector<BenchVariant>& variants, c
   std::vector<BenchRun> runs;
   for (Entrant& entrant : entrants) {
     BenchRun& run = entrant.run;
-    const auto peak = peak_macs_per_second(run.variant.precision);
+    const auto peak = peak_macs_per_second(run.precision);
     // More contexts than cores do not make a higher peak.
     const int cores = run.variant.contexts ? std::min(run.threads, host_machine().cores) : run.threads;
     if (peak) run.share_of_peak = run.gmac * 1e9 * run.runs_per_second() / (*peak * cores);
@@ -244,8 +273,9 @@ nlohmann::json bench_json(const std::vector<BenchRun>& runs) {
   for (const BenchRun& run : runs) {
     nlohmann::json object = {
         {"model", run.variant.model},
-        {"precision", run.variant.precision_name()},
-        {"batch", run.variant.batch},
+        {"precision", run.precision_name()},
+        {"batch", run.batch},
+        {"shapes", run.shapes},
         {"threads", run.threads},
         {"runs", run.runs()},
         {"latency_ms",

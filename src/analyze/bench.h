@@ -17,18 +17,14 @@
 
 namespace octavo {
 
-// One row of the table: a compiled file and the plan to run.
+// One row of the table: a compiled file and what to run of it.
 struct BenchVariant {
   std::string model;  // as the user named it
   std::string file;   // the .octv that holds it
-  Precision precision = Precision::int8;
-  std::int64_t batch = 1;
+  RunChoice choice;
   bool is_auto = false;                   // the precision, whichever it came to, was chosen by time
+  bool tells_shapes = false;              // more than the batch is open: a batch does not tell the row
   std::optional<Contexts> contexts = {};  // none: one, with the threads of BenchOptions
-  std::string_view precision_name() const { return is_auto ? "auto" : name_of(precision); }
-  bool has_plan_of(const BenchVariant& other) const {
-    return file == other.file && precision == other.precision && batch == other.batch;
-  }
 };
 
 struct BenchOptions {
@@ -40,22 +36,27 @@ struct BenchOptions {
 
 struct BenchRun {
   BenchVariant variant;
-  int threads = 1;       // of all contexts together
-  RunTimes times;        // of all that was measured
-  double load_ms = 0.0;  // opening, verifying, preparing kernels, making the contexts
-  double first_run_ms = 0.0;
+  Precision precision = Precision::int8;
+  std::int64_t batch = 1;
+  v1::InputShapes shapes;
+  int threads = 1;                      // of all contexts together
+  RunTimes times;                       // of all that was measured
+  double load_ms = 0.0;                 // opening, verifying, preparing kernels, making the contexts
+  double first_run_ms = 0.0;            // with planning and the contexts, where the file has no plan of the size
   double peak_rss_mb = 0.0;             // of the variant's process
   std::uint64_t context_bytes = 0;      // v1::Context::memory_bytes of each
   std::uint64_t model_bytes = 0;        // shared by all: packed weights, and what is resident of the rest once loaded
   double gmac = 0.0;                    // of one run
   std::optional<double> share_of_peak;  // of what the machine's multiply-add units can do in this precision
 
+  std::string_view precision_name() const { return variant.is_auto ? "auto" : name_of(precision); }
+  bool is_of_plan_of(const BenchRun& other) const;
   std::int64_t runs() const;                                // measured
   double latency_ms(double quantile) const;                 // of all of them; 0: min, 0.5: median
   std::pair<double, double> lowest_highest_median() const;  // in ms, of the contexts' own medians
   // At the median; where contexts were asked for, what they completed in the time that they all ran.
   double runs_per_second() const;
-  double throughput() const { return static_cast<double>(variant.batch) * runs_per_second(); }  // samples per second
+  double throughput() const { return static_cast<double>(batch) * runs_per_second(); }  // samples per second
 };
 
 // Starts one child process per variant (this program again, with the hidden verb `bench-worker`), then lets them run

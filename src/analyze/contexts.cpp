@@ -115,11 +115,11 @@ std::vector<Contexts> with_one_context_each(std::span<const int> counts, std::op
   return list;
 }
 
-Result<std::vector<Session>> create_sessions(const v1::Model& model, const v1::PlanChoice& plan, int count) {
+Result<std::vector<Session>> create_sessions(const v1::Model& model, const RunChoice& choice, int count) {
   std::vector<Session> sessions;
   const auto add_one = [&]() -> Status {
     const v1::ThreadPool pool(model.threads());
-    auto session = Session::create(model, plan, &pool);
+    auto session = Session::create(model, choice, &pool);
     if (!session) return session.errors();
     sessions.push_back(std::move(*session));
     return ok_status();

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "analyze/model_file.h"
+#include "analyze/session.h"
 
 namespace octavo {
 
@@ -25,7 +25,7 @@ std::vector<Contexts> with_one_context_each(std::span<const int> counts, std::op
 
 // A session for each context, with the model's threads for each, in pools of their own. Error: as of Model::find_plan
 // and Context::create, saying which context lacked memory.
-Result<std::vector<Session>> create_sessions(const v1::Model& model, const v1::PlanChoice& plan, int count);
+Result<std::vector<Session>> create_sessions(const v1::Model& model, const RunChoice& choice, int count);
 
 // What contexts did at the same time.
 struct RunTimes {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "analyze/model_file.h"
+#include "analyze/session.h"
 
 namespace octavo {
 

@@ -216,7 +216,7 @@ std::vector<const ExplainedStep*> Explanation::by_loss() const {
 }
 
 Result<Explanation> explain(const std::string& name, const v1::CompiledModel& compiled, const ExplainOptions& options) {
-  auto session = Session::create(compiled, options.plan, options.threads);
+  auto session = Session::create(compiled, options.choice, options.threads);
   if (!session) return session.errors();
   Explanation e{.model = name, .info = compiled.info(), .plan = session->plan(), .threads = session->threads()};
   auto peaks = measure_peaks(e.threads);
@@ -273,6 +273,7 @@ nlohmann::json explanation_json(const Explanation& e) {
           {"source_nodes", e.info.source_nodes},
           {"precision", name_of(e.plan.precision)},
           {"batch", e.plan.batch},
+          {"shapes", shapes_of(e.plan.inputs)},
           {"threads", e.threads},
           {"runs", e.runs},
           {"run_ms", e.run_ms},

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "analyze/model_file.h"
+#include "analyze/session.h"
 #include "base/machine.h"
 #include "kernels/jit/peak.h"
 #include "octavo/run.h"
@@ -82,7 +82,7 @@ struct Explanation {
 };
 
 struct ExplainOptions {
-  v1::PlanChoice plan;
+  RunChoice choice;
   double seconds = 1.0;
   int threads = 0;  // 0: all cores
   std::function<void(double done)> progress;

@@ -1,8 +1,6 @@
 // Opening, compiling and running model files. Part of analyze/.
 #include "analyze/model_file.h"
 
-#include <cstring>
-
 #include "analyze/auto_precision.h"
 #include "api/inside.h"
 
@@ -50,81 +48,6 @@ Result<v1::QuantizedModel> quantize_file(const std::string& path, const CompileR
   const auto own = own_options(path, request);
   if (!own) return own.errors();
   return v1::quantize({path, {}}, request.options, *own);
-}
-
-Session::Session(v1::Context context, v1::PlanInfo plan, std::optional<Preprocess> pictures, int threads)
-    : context_(std::move(context)), plan_(std::move(plan)), pictures_(pictures), threads_(threads) {
-  for (const v1::TensorInfo& info : context_.inputs()) {
-    inputs_.emplace_back(info.dtype, Shape(info.shape));
-    input_refs_.push_back({info.dtype, info.shape, inputs_.back().data()});
-  }
-  for (const v1::TensorInfo& info : context_.outputs()) {
-    outputs_.emplace_back(info.dtype, Shape(info.shape));
-    output_refs_.push_back({info.dtype, info.shape, outputs_.back().data()});
-  }
-}
-
-Result<Session> Session::create(const v1::CompiledModel& compiled, const v1::PlanChoice& choice, int threads) {
-  const auto model = v1::Model::load(compiled, {.threads = threads});
-  return model ? create(*model, choice, nullptr) : model.errors();
-}
-
-namespace {
-
-Result<std::optional<Preprocess>> pictures_of(const v1::ModelInfo& info) {
-  if (info.pictures.empty()) return std::optional<Preprocess>();
-  auto known = parse_preprocess(info.pictures);
-  return known ? Result<std::optional<Preprocess>>(*known) : known.errors();
-}
-
-}  // namespace
-
-Result<Session> Session::create(const v1::Model& model, const v1::PlanChoice& choice, const v1::ThreadPool* pool) {
-  const auto plan = model.find_plan(choice);
-  if (!plan) return plan.errors();
-  auto context = v1::Context::create(model, *plan, pool);
-  if (!context) return context.errors();
-  const v1::ModelInfo info = model.info();
-  const auto pictures = pictures_of(info);
-  if (!pictures) return pictures.errors();
-  return Session(std::move(*context), info.plans[*plan], *pictures, model.threads());
-}
-
-Result<Session> Session::create_at(const v1::CompiledModel& compiled, std::span<const std::vector<std::int64_t>> shapes,
-                                   int threads) {
-  const auto model = v1::Model::load(compiled, {.threads = threads});
-  if (!model) return model.errors();
-  auto context = v1::Context::create(*model, shapes);
-  if (!context) return context.errors();
-  const auto pictures = pictures_of(compiled.info());
-  if (!pictures) return pictures.errors();
-  v1::PlanInfo plan = context->plan();
-  return Session(std::move(*context), std::move(plan), *pictures, model->threads());
-}
-
-Status Session::run() { return context_.run(input_refs_, output_refs_); }
-
-Result<std::optional<Preprocess>> preprocess_for(const Session& session, const CompileRequest& request) {
-  if (!session.pictures()) return request.preprocess;
-  if (request.preprocess && *request.preprocess != *session.pictures()) {
-    return Error{.kind = ErrorKind::usage,
-                 .where = "--preprocess",
-                 .found = "another SPEC than the model computes inside",
-                 .expected = "that one, or none: octavo inspect tells it"};
-  }
-  return std::optional(without_values(*session.pictures()));
-}
-
-Status fill_random(std::vector<Tensor>& tensors) {
-  std::vector<InputSpec> specs;
-  for (const Tensor& tensor : tensors) specs.push_back({"", tensor.dtype(), tensor.shape()});
-  const auto source = open_samples("random", specs, {.limit = 1});
-  if (!source) return source.errors();
-  const auto sample = (*source)->sample(0);
-  if (!sample) return sample.errors();
-  for (std::size_t i = 0; i < tensors.size(); ++i)
-    std::memcpy(tensors[i].data(), (*sample)[i].data(), tensors[i].bytes());
-  return ok_status();
 }
 
 }  // namespace octavo

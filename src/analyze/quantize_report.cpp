@@ -11,6 +11,7 @@
 #include <span>
 
 #include "analyze/compare.h"
+#include "analyze/session.h"
 #include "api/inside.h"
 #include "base/requantize.h"
 
@@ -178,12 +179,13 @@ class Reporter {
   double signal_ = 0.0, noise_ = 0.0;
 };
 
-Result<Session> session_of(const std::string& model, CompileRequest request, Precision precision) {
+Result<Session> session_of(const std::string& model, CompileRequest request, Precision precision,
+                           const v1::InputShapes& samples) {
   request.options.precision = precision;
   request.options.batches = {1};
   const auto compiled = open_or_compile(model, request);
   if (!compiled) return compiled.errors();
-  return Session::create(*compiled, {}, 0);
+  return Session::create(*compiled, {.shapes = samples}, 0);
 }
 
 nlohmann::json finite_or_null(double number) {
@@ -211,9 +213,9 @@ Result<QuantizationReport> report_quantization(const std::string& model, const C
   CompileRequest known = request;
   known.calibrate.clear();
   known.options.calibrated = quantized.calibrated();
-  auto fp32 = session_of(model, known, Precision::fp32);
+  auto fp32 = session_of(model, known, Precision::fp32, shapes_of(*inputs));
   if (!fp32) return fp32.errors();
-  auto int8 = session_of(model, known, Precision::int8);
+  auto int8 = session_of(model, known, Precision::int8, shapes_of(*inputs));
   if (!int8) return int8.errors();
   Reporter reporter(*fp32, *int8, v1::Access::of(quantized).report);
   for (std::int64_t i = 0; i < (*samples)->size(); ++i) {

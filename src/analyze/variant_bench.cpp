@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "analyze/explain.h"
+#include "api/inside.h"
 #include "import/import.h"
 #include "plan/dataflow.h"
 #include "quantize/groups.h"
@@ -154,6 +155,7 @@ Result<VariantBench> VariantBench::create(const std::string& model, const Compil
   bench.request_ = request;
   bench.request_.chooses_precision = false;
   bench.request_.options.batches.resize(1);
+  bench.request_.options.planned_shapes.resize(std::min<std::size_t>(request.options.planned_shapes.size(), 1));
   bench.request_.options.observes_all = true;
   // Samples and answers are those of the file's own ends.
   bench.request_.options.pictures.clear();
@@ -181,14 +183,20 @@ CompileRequest VariantBench::request_for(const Variant& variant) const {
   return request;
 }
 
+Result<v1::CompiledModel> VariantBench::compile(const Variant& variant) const {
+  auto compiled = open_or_compile(model_, request_for(variant));
+  if (!compiled || !v1::Access::of(*compiled).plans.empty()) return compiled;
+  return no_size_given(compiled->info());
+}
+
 Result<std::string> VariantBench::subject() const {
   const auto compiled = compile(kAllInt8);
   if (!compiled) return compiled.errors();
   const std::span<const std::byte> constants = v1::Access::of(*compiled).constants;
-  return fmt::format("network {} {:016x}, batch {}, {} threads, for {}",
-                     std::filesystem::path(model_).filename().string(), XXH3_64bits(constants.data(), constants.size()),
-                     request_.options.batches[0], request_.threads == 0 ? "all" : std::to_string(request_.threads),
-                     request_.options.target);
+  return fmt::format("network {} {:016x}, {}, {} threads, for {}", std::filesystem::path(model_).filename().string(),
+                     XXH3_64bits(constants.data(), constants.size()),
+                     v1::text_of(shapes_of(compiled->info().plans[0].inputs)),
+                     request_.threads == 0 ? "all" : std::to_string(request_.threads), request_.options.target);
 }
 
 Result<VariantRun> VariantBench::run_of(const v1::CompiledModel& compiled) const {
@@ -233,6 +241,7 @@ Status VariantBench::open_samples_to_judge(const std::string& images, const std:
   }
   const auto inputs = model_inputs(model_, request_);
   if (!inputs) return inputs.errors();
+  request_.options.planned_shapes = {shapes_of(*inputs)};
   if (images.empty()) {
     auto samples = open_samples(calibrate_, *inputs, {.preprocess = request_.preprocess, .limit = request_.samples});
     if (!samples) return samples.errors();

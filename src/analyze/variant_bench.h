@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "analyze/mixed_precision.h"
-#include "analyze/model_file.h"
+#include "analyze/session.h"
 
 namespace octavo {
 
@@ -46,11 +46,11 @@ class VariantBench {
   static Result<VariantBench> create(const std::string& model, const CompileRequest& request);
 
   const LayerGroups& groups() const { return groups_; }
-  // What compiles to a variant at batch 1 or the first batch asked for, with the file's own ends, samples not needed
-  // any more.
+  // What compiles to a variant at batch 1 or the first batch or shape asked for, with the file's own ends, samples not
+  // needed any more.
   CompileRequest request_for(const Variant& variant) const;
   // Tells the network in a log: name, a checksum of the model in int8 (the same for the same weights, scales, batch and
-  // target), batch, threads and target.
+  // target), shapes of its inputs, threads and target.
   Result<std::string> subject() const;
   // For a target other than the host: times are then those of the cost model on one thread.
   bool predicts() const { return request_.options.target != "host"; }
@@ -67,9 +67,8 @@ class VariantBench {
 
  private:
   VariantBench() = default;
-  Result<v1::CompiledModel> compile(const Variant& variant) const {
-    return open_or_compile(model_, request_for(variant));
-  }
+  // With a plan. Error (usage): none, as sizes are open and nobody says at which one to measure.
+  Result<v1::CompiledModel> compile(const Variant& variant) const;
   Result<VariantRun> run_of(const v1::CompiledModel& compiled) const;
   Result<std::vector<Tensor>> sample(std::int64_t index);
   Result<VariantFacts> judge_answers(Session& session);

@@ -47,6 +47,39 @@ void print_choice(const v1::ModelInfo& info) {
   }
 }
 
+// Every size that is asked for of a compiled model; else the plans of the file that are.
+std::vector<RunChoice> choices_of(const std::string& model, const v1::ModelInfo& info, const CompileRequest& own) {
+  std::vector<RunChoice> choices;
+  if (v1::is_compiled(model)) {
+    for (const v1::InputShapes& shapes : own.shapes) choices.push_back({own.plan, shapes});
+  }
+  if (!choices.empty()) return choices;
+  for (const v1::PlanInfo& plan : info.plans) {
+    const std::vector<std::int64_t>& batches = own.options.batches;
+    const bool is_wanted = !own.plan.batch || std::find(batches.begin(), batches.end(), plan.batch) != batches.end();
+    if (!is_wanted || (own.plan.precision && plan.precision != *own.plan.precision)) continue;
+    choices.push_back({{plan.precision, plan.batch}, shapes_of(plan.inputs)});
+  }
+  return choices;
+}
+
+// There is nothing to run of a model.
+Error no_choice(const std::string& model, const v1::ModelInfo& info) {
+  if (info.plans.empty()) return no_size_given(info);
+  std::string has;
+  for (const v1::PlanInfo& plan : info.plans)
+    has += fmt::format("{}{} batch {}", has.empty() ? "" : ", ", name_of(plan.precision), plan.batch);
+  return {.kind = ErrorKind::usage, .where = model, .found = "no plan of this precision and batch", .expected = has};
+}
+
+void print_model(const std::string& name, const v1::ModelInfo& info) {
+  fmt::print("{}  {}, {} nodes", name, info.dialect, info.source_nodes);
+  if (!info.plans.empty())
+    fmt::print(" -> {} kernels, {} float islands", info.plans[0].steps, info.plans[0].islands.size());
+  fmt::print("\n");
+  print_choice(info);
+}
+
 // Compiles where needed and saves beside the other variants; an .octv is used where it lies.
 Status prepare(const std::string& model, CompileRequest own, TemporaryFolder& folder,
                std::span<const std::optional<Contexts>> contexts, std::vector<BenchVariant>& variants) {
@@ -63,23 +96,14 @@ Status prepare(const std::string& model, CompileRequest own, TemporaryFolder& fo
   }
   const v1::ModelInfo info = compiled->info();
   const std::string name = std::filesystem::path(model).filename().string();
-  const std::size_t before = variants.size();
-  for (const v1::PlanInfo& plan : info.plans) {
-    const std::vector<std::int64_t>& batches = own.options.batches;
-    const bool is_wanted = !own.plan.batch || std::find(batches.begin(), batches.end(), plan.batch) != batches.end();
-    if (!is_wanted || (own.plan.precision && plan.precision != *own.plan.precision)) continue;
+  const std::vector<RunChoice> choices = choices_of(model, info, own);
+  if (choices.empty()) return no_choice(model, info);
+  for (const RunChoice& choice : choices) {
     for (const std::optional<Contexts>& each : contexts)
-      variants.push_back({name, file, plan.precision, plan.batch, own.chooses_precision, each});
+      variants.push_back({name, file, choice, own.chooses_precision, opens_more_than_batch(info), each});
   }
-  fmt::print("{}  {}, {} nodes -> {} kernels, {} float islands\n", name, info.dialect, info.source_nodes,
-             info.plans.empty() ? 0 : info.plans[0].steps, info.plans.empty() ? 0 : info.plans[0].islands.size());
-  print_choice(info);
-  if (variants.size() > before) return ok_status();
-  std::string has;
-  for (const v1::PlanInfo& plan : info.plans)
-    has += fmt::format("{}{} batch {}", has.empty() ? "" : ", ", name_of(plan.precision), plan.batch);
-  return Error{
-      .kind = ErrorKind::usage, .where = model, .found = "no plan of this precision and batch", .expected = has};
+  print_model(name, info);
+  return ok_status();
 }
 
 void print_machine(const std::vector<BenchRun>& runs) {
@@ -95,12 +119,13 @@ void print_machine(const std::vector<BenchRun>& runs) {
 }
 
 void print_table(const std::vector<BenchRun>& runs) {
-  Table table({"", "#batch", "#min", "#median", "#p90", "#p99", "#samples/s", "#load", "#first", "#memory", "#peak"});
+  Table table(
+      {"", "shape", "#batch", "#min", "#median", "#p90", "#p99", "#samples/s", "#load", "#first", "#memory", "#peak"});
   const auto ms = [](double value) { return fmt::format("{:.2f} ms", value); };
   for (const BenchRun& run : runs) {
-    table.add_row({fmt::format("{} {}", run.variant.model, run.variant.precision_name()),
-                   std::to_string(run.variant.batch), ms(run.latency_ms(0.0)), ms(run.latency_ms(0.5)),
-                   ms(run.latency_ms(0.9)), ms(run.latency_ms(0.99)), fmt::format("{:.1f}", run.throughput()),
+    table.add_row({fmt::format("{} {}", run.variant.model, run.precision_name()), shape_text(run),
+                   std::to_string(run.batch), ms(run.latency_ms(0.0)), ms(run.latency_ms(0.5)), ms(run.latency_ms(0.9)),
+                   ms(run.latency_ms(0.99)), fmt::format("{:.1f}", run.throughput()),
                    fmt::format("{:.1f} ms", run.load_ms), fmt::format("{:.1f} ms", run.first_run_ms),
                    fmt::format("{:.0f} MB", run.peak_rss_mb),
                    run.share_of_peak ? fmt::format("{:.0f} %", *run.share_of_peak * 100.0) : "-"});
@@ -108,17 +133,16 @@ void print_table(const std::vector<BenchRun>& runs) {
   fmt::print("{}", table.text());
 }
 
-// "int8 is 4.6 times faster than fp32", for every model and batch that has both; the same of auto.
+// "int8 is 4.6 times faster than fp32", for every model and size that has both; the same of auto.
 void print_verdicts(const std::vector<BenchRun>& runs) {
   for (const BenchRun& fp32 : runs) {
     for (const BenchRun& other : runs) {
-      const bool is_pair = fp32.variant.precision_name() == "fp32" && other.variant.precision_name() != "fp32" &&
-                           fp32.variant.model == other.variant.model && fp32.variant.batch == other.variant.batch;
+      const bool is_pair = fp32.precision_name() == "fp32" && other.precision_name() != "fp32" &&
+                           fp32.variant.model == other.variant.model && fp32.shapes == other.shapes;
       if (!is_pair) continue;
       const double times = fp32.latency_ms(0.5) / other.latency_ms(0.5);
-      const std::string what =
-          runs.size() > 2 ? fmt::format("{} batch {}: ", other.variant.model, other.variant.batch) : "";
-      const std::string_view name = other.variant.precision_name();
+      const std::string what = runs.size() > 2 ? fmt::format("{} {}: ", other.variant.model, size_text(other)) : "";
+      const std::string_view name = other.precision_name();
       if (times >= 1.0) fmt::print("{}{} is {:.2f} times faster than fp32\n", what, name, times);
       else fmt::print("{}{} is {:.2f} times slower than fp32\n", what, name, 1.0 / times);
     }
@@ -195,10 +219,16 @@ void add_bench_worker(CLI::App& app, int& exit_code) {
     Contexts contexts;
   };
   const auto worker = std::make_shared<Worker>();
+  RunChoice& choice = worker->variant.choice;
   CLI::App& verb = *app.add_subcommand("bench-worker", "")->group("");
   verb.add_option("FILE", worker->variant.file)->required();
-  add_word_option(verb, "--precision", worker->variant.precision, kPlanPrecisions, "")->required();
-  verb.add_option("--batch", worker->variant.batch)->required();
+  add_word_option(verb, "--precision", choice.plan.precision, kPlanPrecisions, "");
+  verb.add_option("--batch", choice.plan.batch);
+  verb.add_option_function<std::vector<std::string>>("--shape", [&choice](const std::vector<std::string>& texts) {
+    ShapeLists lists;
+    for (const std::string& text : texts) read_shapes(text, lists);
+    if (const auto shapes = shapes_in(lists); shapes && shapes->size() == 1) choice.shapes = shapes->front();
+  });
   verb.add_option("--threads", worker->contexts.threads)->required();
   verb.add_option("--contexts", worker->contexts.count);
   verb.callback([worker, &exit_code] { exit_code = bench_worker(worker->variant, worker->contexts); });

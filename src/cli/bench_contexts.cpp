@@ -43,17 +43,22 @@ std::string megabytes(std::uint64_t bytes) { return fmt::format("{:.2f} MB", sta
 
 // "2 contexts of 1 thread against 1 of 2: 1.31 times the inferences per second, 1.52 times the median latency, ..."
 void print_gain(const BenchRun& run, const BenchRun& one, bool is_only_plan) {
-  const BenchVariant& variant = run.variant;
-  if (!is_only_plan) fmt::print("{} {} batch {}: ", variant.model, variant.precision_name(), variant.batch);
+  if (!is_only_plan) fmt::print("{} {} {}: ", run.variant.model, run.precision_name(), size_text(run));
   fmt::print(
       "{} against 1 of {}: {:.2f} times the inferences per second, {:.2f} times the median latency ({:.2f} times the "
       "p99), {} of contexts instead of {}\n",
-      said(*variant.contexts), run.threads, run.runs_per_second() / one.runs_per_second(),
+      said(*run.variant.contexts), run.threads, run.runs_per_second() / one.runs_per_second(),
       run.latency_ms(0.5) / one.latency_ms(0.5), run.latency_ms(0.99) / one.latency_ms(0.99),
       megabytes(run.context_bytes * run.times.runs_ns.size()), megabytes(one.context_bytes));
 }
 
 }  // namespace
+
+std::string shape_text(const BenchRun& run) { return run.variant.tells_shapes ? brief(run.shapes) : ""; }
+
+std::string size_text(const BenchRun& run) {
+  return run.variant.tells_shapes ? shape_text(run) : fmt::format("batch {}", run.batch);
+}
 
 void add_contexts_options(CLI::App& verb, ContextsArguments& arguments) {
   verb.add_option("--contexts", arguments.counts,
@@ -85,23 +90,22 @@ Result<std::vector<std::optional<Contexts>>> contexts_of(const ContextsArguments
 }
 
 void print_contexts(std::span<const BenchRun> runs) {
-  Table table({"", "#contexts", "#threads", "#batch", "#min", "#median", "#p90", "#p99", "#medians by context",
+  Table table({"", "shape", "#contexts", "#threads", "#batch", "#min", "#median", "#p90", "#p99", "#medians by context",
                "#inferences/s", "#samples/s", "#context", "#all contexts", "#model", "#process"});
   const auto ms = [](double value) { return fmt::format("{:.2f} ms", value); };
   for (const BenchRun& run : runs) {
     const auto [lowest, highest] = run.lowest_highest_median();
     const bool is_one = run.variant.contexts->count == 1;
-    table.add_row({fmt::format("{} {}", run.variant.model, run.variant.precision_name()),
+    table.add_row({fmt::format("{} {}", run.variant.model, run.precision_name()), shape_text(run),
                    std::to_string(run.variant.contexts->count), std::to_string(run.variant.contexts->threads),
-                   std::to_string(run.variant.batch), ms(run.latency_ms(0.0)), ms(run.latency_ms(0.5)),
-                   ms(run.latency_ms(0.9)), ms(run.latency_ms(0.99)),
-                   is_one ? "" : fmt::format("{:.2f} to {:.2f} ms", lowest, highest),
+                   std::to_string(run.batch), ms(run.latency_ms(0.0)), ms(run.latency_ms(0.5)), ms(run.latency_ms(0.9)),
+                   ms(run.latency_ms(0.99)), is_one ? "" : fmt::format("{:.2f} to {:.2f} ms", lowest, highest),
                    fmt::format("{:.1f}", run.runs_per_second()), fmt::format("{:.1f}", run.throughput()),
                    megabytes(run.context_bytes), megabytes(run.context_bytes * run.times.runs_ns.size()),
                    megabytes(run.model_bytes), fmt::format("{:.0f} MB", run.peak_rss_mb)});
   }
   fmt::print("{}", table.text());
-  const auto has_first_plan = [&](const BenchRun& run) { return run.variant.has_plan_of(runs.front().variant); };
+  const auto has_first_plan = [&](const BenchRun& run) { return run.is_of_plan_of(runs.front()); };
   const bool is_only_plan = std::all_of(runs.begin(), runs.end(), has_first_plan);
   for (const BenchRun& run : runs) {
     if (const BenchRun* one = one_context_beside(run, runs)) print_gain(run, *one, is_only_plan);

@@ -45,17 +45,9 @@ struct Answer {
 
 Result<Answer> answer(const std::string& model, const CompileRequest& request, const GivenInputs& inputs,
                       const Arguments& arguments) {
-  CompileRequest own = request;
-  if (!v1::is_compiled(model)) {
-    ask_for_shapes(inputs, own);
-    // What is compiled here has the batches that were asked for, or the one that the file fixes.
-    own.plan.batch.reset();
-  }
-  const auto compiled = open_or_compile(model, own);
-  if (!compiled) return compiled.errors();
-  auto session = Session::create(*compiled, own.plan, own.threads);
+  auto session = open_session(model, request, inputs);
   if (!session) return session.errors();
-  const Status set = inputs.empty() ? fill_random(session->inputs()) : set_inputs(inputs, own, *session);
+  const Status set = inputs.empty() ? fill_random(session->inputs()) : set_inputs(inputs, request, *session);
   if (!set) return set.errors();
   Answer answer{session->pictures(), {}};
   std::vector<NamedValue>& values = answer.values;

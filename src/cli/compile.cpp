@@ -66,6 +66,7 @@ int within_budget(const Arguments& arguments, const CompileRequest& request) {
   const int code = run_budget(arguments.model, request, arguments.budget, [&](CompileRequest variant) -> Status {
     // Measured at batch 1, with the file's own ends.
     variant.options.batches = request.options.batches;
+    variant.options.planned_shapes = request.options.planned_shapes;
     variant.options.pictures = request.options.pictures;
     variant.options.output_type = request.options.output_type;
     const auto compiled = write(arguments, variant);

@@ -11,6 +11,7 @@
 #include "analyze/evaluate_accuracy.h"
 #include "analyze/table.h"
 #include "cli/common.h"
+#include "cli/inputs.h"
 #include "cli/options.h"
 
 namespace octavo::cli {
@@ -39,9 +40,7 @@ std::vector<InputSpec> sample_inputs(const v1::PlanInfo& plan) {
 }
 
 Result<Entrant> enter(const std::string& model, const CompileRequest& request) {
-  const auto compiled = open_or_compile(model, request);
-  if (!compiled) return compiled.errors();
-  auto session = Session::create(*compiled, request.plan, request.threads);
+  auto session = open_session(model, request, {});
   if (!session) return session.errors();
   auto inputs = sample_inputs(session->plan());
   const auto preprocess = preprocess_for(*session, request);

@@ -140,7 +140,7 @@ int run_explain(const Arguments& arguments) {
   const auto e = [&] {
     Progress progress("measuring");
     ExplainOptions options = arguments.options;
-    options.plan = request->plan;
+    options.choice = choice_of(arguments.model, *request);
     options.threads = request->threads;
     options.progress = [&](double done) { progress.show(done); };
     return explain(std::filesystem::path(arguments.model).filename().string(), *compiled, options);

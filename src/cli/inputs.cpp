@@ -54,6 +54,41 @@ Result<Tensor> from_picture(const Image& picture, const InputSpec& spec, const T
   return input_error("one picture for input '" + spec.name + "'", describe(input));
 }
 
+// Shapes that arrays ask of a model that is still to be compiled, unless the user gave one.
+void ask_for_shapes(const GivenInputs& given, CompileRequest& request) {
+  if (!request.options.pictures.empty()) return;  // shapes are the file's, pictures have another layout
+  for (const auto& [name, input] : given) {
+    const auto* tensor = std::get_if<Tensor>(&input);
+    if (tensor != nullptr && !name.empty())
+      request.options.shapes.try_emplace(name, std::vector<Extent>(tensor->shape().begin(), tensor->shape().end()));
+  }
+}
+
+// The shapes of arrays for a model with open sizes. Nothing for others, and where not all inputs are arrays.
+v1::InputShapes shapes_for(const v1::ModelInfo& info, const GivenInputs& given) {
+  v1::InputShapes shapes;
+  for (const v1::OpenTensorInfo& input : info.open_inputs) {
+    const GivenInput* one = find(given, input.name, info.open_inputs.size() == 1);
+    const auto* tensor = one == nullptr ? nullptr : std::get_if<Tensor>(one);
+    if (tensor == nullptr) return {};
+    shapes[input.name] = tensor->shape().to_vector();
+  }
+  return shapes;
+}
+
+// The batch that they have, where they agree on the first dimension; that of a picture is 1.
+std::optional<std::int64_t> batch_of(const GivenInputs& given) {
+  std::optional<std::int64_t> batch;
+  for (const auto& [name, input] : given) {
+    const auto* tensor = std::get_if<Tensor>(&input);
+    if (tensor != nullptr && tensor->shape().rank() == 0) return std::nullopt;
+    const std::int64_t own = tensor == nullptr ? 1 : tensor->shape()[0];
+    if (batch && *batch != own) return std::nullopt;
+    batch = own;
+  }
+  return batch;
+}
+
 }  // namespace
 
 Result<GivenInputs> read_inputs(const std::vector<std::string>& arguments) {
@@ -69,37 +104,23 @@ Result<GivenInputs> read_inputs(const std::vector<std::string>& arguments) {
   return inputs;
 }
 
-void ask_for_shapes(const GivenInputs& given, CompileRequest& request) {
-  if (!request.options.pictures.empty()) return;  // shapes are the file's, pictures have another layout
-  for (const auto& [name, input] : given) {
-    const auto* tensor = std::get_if<Tensor>(&input);
-    if (tensor != nullptr && !name.empty())
-      request.options.shapes.try_emplace(name, std::vector<Extent>(tensor->shape().begin(), tensor->shape().end()));
+Result<Session> open_session(const std::string& path, CompileRequest request, const GivenInputs& given) {
+  const bool is_asked = request.plan.batch.has_value(), is_compiled_here = !v1::is_compiled(path);
+  if (const auto batch = batch_of(given); batch && !is_asked) {
+    request.plan.batch = batch;
+    request.options.batches = {*batch};
   }
-}
-
-std::optional<std::vector<std::vector<std::int64_t>>> shapes_of(const GivenInputs& given, const v1::ModelInfo& info) {
-  if (info.sizes.empty()) return std::nullopt;
-  std::vector<std::vector<std::int64_t>> shapes;
-  for (const v1::OpenTensorInfo& input : info.open_inputs) {
-    const GivenInput* one = find(given, input.name, info.open_inputs.size() == 1);
-    const auto* tensor = one == nullptr ? nullptr : std::get_if<Tensor>(one);
-    if (tensor == nullptr) return std::nullopt;
-    shapes.push_back(tensor->shape().to_vector());
-  }
-  return shapes;
-}
-
-std::optional<std::int64_t> batch_of(const GivenInputs& given) {
-  std::optional<std::int64_t> batch;
-  for (const auto& [name, input] : given) {
-    const auto* tensor = std::get_if<Tensor>(&input);
-    if (tensor != nullptr && tensor->shape().rank() == 0) return std::nullopt;
-    const std::int64_t own = tensor == nullptr ? 1 : tensor->shape()[0];
-    if (batch && *batch != own) return std::nullopt;
-    batch = own;
-  }
-  return batch;
+  if (is_compiled_here) ask_for_shapes(given, request);
+  const auto compiled = open_or_compile(path, request);
+  if (!compiled) return compiled.errors();
+  const v1::ModelInfo info = compiled->info();
+  RunChoice choice = choice_of(path, request);
+  if (choice.shapes.empty()) choice.shapes = shapes_for(info, given);
+  if (choice.shapes.empty()) choice.shapes = shapes_of_crop(info, request);
+  // What is the only plan needs no choice; a wrong shape is then reported with the tensor's name.
+  const bool is_only = is_compiled_here || (!is_asked && (!choice.shapes.empty() || info.plans.size() == 1));
+  if (is_only) choice.plan.batch.reset();
+  return Session::create(*compiled, choice, request.threads);
 }
 
 Status set_inputs(const GivenInputs& given, const CompileRequest& request, Session& session) {

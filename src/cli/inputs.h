@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "analyze/model_file.h"
+#include "analyze/session.h"
 
 namespace octavo::cli {
 
@@ -21,14 +21,9 @@ using GivenInputs = std::map<std::string, GivenInput>;
 // reading.
 Result<GivenInputs> read_inputs(const std::vector<std::string>& arguments);
 
-// Shapes that the given arrays ask of a model that is still to be compiled, unless the user gave one.
-void ask_for_shapes(const GivenInputs& given, CompileRequest& request);
-
-// The batch that they have, where they agree on the first dimension; that of a picture is 1.
-std::optional<std::int64_t> batch_of(const GivenInputs& given);
-// Of a model with open sizes: the shapes of its inputs, in their order. Nothing for others, and where not all inputs
-// are given as arrays.
-std::optional<std::vector<std::vector<std::int64_t>>> shapes_of(const GivenInputs& given, const v1::ModelInfo& info);
+// The model at `path`, opened or compiled, for these inputs. Of open sizes those that --shape says, else those of the
+// arrays, else those that SPEC crops pictures to, else those of the file's first plan.
+Result<Session> open_session(const std::string& path, CompileRequest request, const GivenInputs& given);
 
 // Copies arrays into the session's inputs, and what preprocess_for makes of pictures. Error (usage): a missing, unknown
 // or unfitting one.

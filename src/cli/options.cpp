@@ -73,50 +73,6 @@ void read_corrections(const std::string& text, CompileOptions& options) {
   }
 }
 
-// "224", or "32..1024" or "32..1024/32"; what is behind it stays in `text`.
-std::optional<Extent> read_extent(std::string_view& text) {
-  const auto number = [&]() -> std::optional<std::int64_t> {
-    std::int64_t value = 0;
-    const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc{} || value < 1) return std::nullopt;
-    text.remove_prefix(static_cast<std::size_t>(rest - text.data()));
-    return value;
-  };
-  const auto skips = [&](std::string_view sign) {
-    if (!text.starts_with(sign)) return false;
-    text.remove_prefix(sign.size());
-    return true;
-  };
-  const auto lowest = number();
-  if (!lowest || !skips("..")) return lowest ? std::optional(Extent(*lowest)) : std::nullopt;
-  const auto highest = number();
-  const auto step = highest && skips("/") ? number() : std::optional(std::int64_t{1});
-  if (!highest || !step || *highest < *lowest) return std::nullopt;
-  return Extent(*lowest, *highest, *step);
-}
-
-// "1x3x32..1024x32..1024/32"
-std::optional<std::vector<Extent>> read_extents(std::string_view text) {
-  std::vector<Extent> extents;
-  while (true) {
-    const auto extent = read_extent(text);
-    if (!extent) return std::nullopt;
-    extents.push_back(*extent);
-    if (text.empty()) return extents;
-    if (text.front() != 'x') return std::nullopt;
-    text.remove_prefix(1);
-  }
-}
-
-// "input=1x3x224x224".
-void read_shape(const std::string& text, CompileOptions& options) {
-  const std::size_t equals = text.rfind('=');
-  const bool has_name = equals != std::string::npos && equals != 0;
-  auto extents = has_name ? read_extents(std::string_view(text).substr(equals + 1)) : std::nullopt;
-  if (!extents) refuse("--shape", text, "NAME=1x3x224x224, with LOWEST..HIGHEST or LOWEST..HIGHEST/STEP for a number");
-  options.shapes[text.substr(0, equals)] = std::move(*extents);
-}
-
 void read_preprocess(const std::string& text, CompileArguments& arguments) {
   auto preprocess = parse_preprocess(text);
   if (!preprocess) throw CLI::ValidationError(to_string(preprocess.errors()));
@@ -159,6 +115,15 @@ Status read_scales(const CompileArguments& arguments, SamplesFor samples, Compil
 void leave_out_random_samples(CompileOptions& options) {
   options.corrects_biases = options.equalizes = false;
   if (options.weights == WeightMethod::adaround) options.weights = WeightMethod::mse;
+}
+
+// For a verb that runs one plan.
+Status check_shapes(const CompileArguments& arguments, const CompileRequest& request) {
+  if (arguments.batches == Batches::several || request.shapes.size() <= 1) return ok_status();
+  return Error{.kind = ErrorKind::usage,
+               .where = "--shape",
+               .found = fmt::format("{} shapes", request.shapes.size()),
+               .expected = "one to run"};
 }
 
 // Where no model is compiled here, options that compile would be ignored.
@@ -242,14 +207,17 @@ void add_quantize_options(CLI::App& verb, CompileArguments& arguments) {
   add(verb.add_option("--scales", arguments.scales,
                       "scales from a file that --scales-out wrote, instead of calibration")
           ->type_name("F"));
-  add(verb.add_option_function<std::vector<std::string>>(
-              "--shape",
-              [&](const std::vector<std::string>& shapes) {
-                for (const std::string& shape : shapes) read_shape(shape, options);
-              },
-              "whole shape of an input, overriding the file's; LOWEST..HIGHEST/STEP stays open; may be repeated")
-          ->allow_extra_args(false)
-          ->type_name("NAME=1x3xHxW"));
+  // Of a compiled model it chooses the size to run at.
+  verb.add_option_function<std::vector<std::string>>(
+          "--shape",
+          [&arguments](const std::vector<std::string>& shapes) {
+            for (const std::string& shape : shapes) read_shapes(shape, arguments.shapes);
+          },
+          "whole shape of an input, overriding the file's, or the size to run an .octv of open sizes at; several with "
+          "';' or repeated: a plan each; LOWEST..HIGHEST/STEP stays open")
+      ->allow_extra_args(false)
+      ->type_name("NAME=1x3xHxW")
+      ->group("Quantizing an fp32 file");
 }
 
 CLI::Validator positive_number() {
@@ -276,6 +244,7 @@ void add_scales_out_option(CLI::App& verb, std::string& path) {
 void add_compile_options(CLI::App& verb, CompileArguments& arguments, Batches batches) {
   CompileRequest& request = arguments.request;
   CompileOptions& options = request.options;
+  arguments.batches = batches;
   const std::string group = "Compiling";
   const auto add = [&](CLI::Option* option) { arguments.decided_in_files.push_back(option->group(group)); };
   // These two choose among the plans of an .octv.
@@ -341,6 +310,8 @@ Result<CompileRequest> request_for(const CompileArguments& arguments, std::span<
                                    SamplesFor samples) {
   if (const Status fit = check_models(arguments, models); !fit) return fit.errors();
   CompileRequest request = arguments.request;
+  if (const Status settled = settle_shapes(arguments.shapes, models, request); !settled) return settled.errors();
+  if (const Status run = check_shapes(arguments, request); !run) return run.errors();
   if (request.calibrate == "random") leave_out_random_samples(request.options);
   if (const Status read = read_scales(arguments, samples, request); !read) return read.errors();
   if (const Status read = read_pictures(arguments, request); !read) return read.errors();

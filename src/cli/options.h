@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "analyze/model_file.h"
+#include "cli/shapes.h"
 
 namespace octavo::cli {
 
@@ -52,17 +53,19 @@ inline constexpr Word<PrecisionWord> kPrecisionWords[] = {
     {"int8", PrecisionWord::int8}, {"fp32", PrecisionWord::fp32}, {"auto", PrecisionWord::automatic}};
 void choose_precision(PrecisionWord word, CompileRequest& request);
 
+// How many batches --batch and shapes --shape name: one for a verb that runs one plan of a model.
+enum class Batches : std::uint8_t { one, several };
+
 // What the options of a verb fill in.
 struct CompileArguments {
   CompileRequest request;
-  std::string scales;                                // a file
-  bool takes_pictures = false;                       // --input-type u8
+  std::string scales;           // a file
+  bool takes_pictures = false;  // --input-type u8
+  ShapeLists shapes;            // --shape
+  Batches batches = Batches::several;
   std::string preprocess;                            // the SPEC as it was given
   std::vector<const CLI::Option*> decided_in_files;  // what an .octv has decided already
 };
-
-// How many batches --batch names: one for a verb that runs one plan of a model.
-enum class Batches : std::uint8_t { one, several };
 
 // All that --precision, --calibrate, --rounding, ... say, for the verbs that compile or open a model.
 void add_compile_options(CLI::App& verb, CompileArguments& arguments, Batches batches);

@@ -24,30 +24,6 @@ struct Arguments {
   CompileArguments compile;
 };
 
-Result<Session> open_session(const Arguments& arguments, CompileRequest request, const GivenInputs& inputs) {
-  const auto precision = request.plan.precision;
-  const auto asked_batch = request.plan.batch;
-  const auto batch = batch_of(inputs);
-  if (!request.plan.batch && batch) {
-    request.plan.batch = batch;
-    request.options.batches = {*batch};
-  }
-  const bool is_compiled_here = !v1::is_compiled(arguments.model);
-  if (is_compiled_here) ask_for_shapes(inputs, request);
-  const auto compiled = open_or_compile(arguments.model, request);
-  if (!compiled) return compiled.errors();
-  const v1::ModelInfo info = compiled->info();
-  if (const auto shapes = shapes_of(inputs, info)) {
-    auto session = Session::create_at(*compiled, *shapes, request.threads);
-    const bool is_asked = session && (!precision || session->plan().precision == *precision) &&
-                          (!asked_batch || session->plan().batch == *asked_batch);
-    if (!session || is_asked) return session;
-  }
-  // What is the only plan needs no choice; a wrong shape is then reported with the tensor's name.
-  if (is_compiled_here || info.plans.size() == 1) request.plan.batch.reset();
-  return Session::create(*compiled, request.plan, request.threads);
-}
-
 // Runs; collects the values that --dump names meanwhile. Without it no value is kept beyond its use.
 Status run_with_dump(Session& session, const std::vector<std::string>& patterns,
                      std::map<std::string, Tensor>& dumped) {
@@ -125,7 +101,7 @@ int run(const Arguments& arguments) {
   const auto inputs = read_inputs(arguments.inputs);
   if (!inputs) return report(inputs.errors());
   warn_of_random(*request);
-  auto session = open_session(arguments, *request, *inputs);
+  auto session = open_session(arguments.model, *request, *inputs);
   if (!session) return report(session.errors());
   if (const Status set = set_inputs(*inputs, *request, *session); !set) return report(set.errors());
   std::map<std::string, Tensor> dumped;

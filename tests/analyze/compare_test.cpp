@@ -67,7 +67,7 @@ TEST(Bench, QuantilesAreMeasuredRuns) {
   EXPECT_DOUBLE_EQ(run.latency_ms(0.5), 5.0);
   EXPECT_DOUBLE_EQ(run.latency_ms(0.9), 9.0);
   EXPECT_DOUBLE_EQ(run.latency_ms(0.99), 10.0);
-  run.variant.batch = 4;
+  run.batch = 4;
   EXPECT_DOUBLE_EQ(run.throughput(), 800.0);
   EXPECT_DOUBLE_EQ(BenchRun{}.latency_ms(0.5), 0.0);
 }

@@ -152,7 +152,8 @@ TEST(Contexts, EachCountHasOneContextBesideIt) {
 
 BenchRun run_of(const Contexts& contexts, RunTimes times) {
   BenchRun run;
-  run.variant.batch = 4;
+  run.batch = 4;
+  run.shapes = {{"x", {4, 8}}};
   run.variant.contexts = contexts;
   run.threads = contexts.total_threads();
   run.times = std::move(times);
@@ -171,7 +172,8 @@ TEST(Contexts, ThroughputIsWhatAllCompleted) {
   EXPECT_DOUBLE_EQ(two.latency_ms(0.99), 35.0);
   EXPECT_EQ(two.lowest_highest_median(), (std::pair<double, double>(10.0, 20.0)));
   std::vector<BenchRun> runs = {run_of({1, 1}, {}), run_of({1, 2}, {}), two, run_of({1, 2}, {})};
-  runs[1].variant.batch = 1;
+  runs[1].batch = 1;
+  runs[1].shapes = {{"x", {1, 8}}};
   EXPECT_EQ(one_context_beside(runs[2], runs), &runs[3]);
   EXPECT_EQ(one_context_beside(runs[3], runs), nullptr);
   EXPECT_EQ(one_context_beside(two, std::span(runs).first(3)), nullptr);

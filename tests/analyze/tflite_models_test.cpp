@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "analyze/evaluate_accuracy.h"
-#include "analyze/model_file.h"
+#include "analyze/session.h"
 
 namespace octavo {
 namespace {

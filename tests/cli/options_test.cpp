@@ -20,9 +20,9 @@ TEST_F(CliOptions, CompiledModelsTakeNoOptionsThatCompile) {
   ASSERT_TRUE(write_npy(path("x.npy"), Tensor(DType::f32, Shape{1, 1, 8, 8}).view()));
   for (const char* option :
        {"--calibrate random", "--calibration mse", "--corrections none", "--weights max", "--placement fused",
-        "--samples 3", "--skip first", "--global-scale 8", "--scales s.json", "--shape image=1x1x8x8", "--target avx2",
-        "--rounding onnx", "--batch-order steps", "--integer-only", "--input-type u8", "--output-type f32",
-        "--allow-reference", "--tune off", "--tuning-log log"}) {
+        "--samples 3", "--skip first", "--global-scale 8", "--scales s.json", "--target avx2", "--rounding onnx",
+        "--batch-order steps", "--integer-only", "--input-type u8", "--output-type f32", "--allow-reference",
+        "--tune off", "--tuning-log log"}) {
     const std::string name = std::string(option).substr(0, std::string(option).find(' '));
     expect("run m.octv --input x.npy " + std::string(option), 2, name + " beside a compiled model");
   }

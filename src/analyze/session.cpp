@@ -1,0 +1,223 @@
+// Loading a model for one of its plans, or for a size that its file has none of. Part of analyze/.
+#include "analyze/session.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstring>
+
+#include "api/inside.h"
+#include "base/sizes.h"
+
+namespace octavo {
+namespace {
+
+Error usage(const v1::ModelInfo& info, std::string found, std::string expected) {
+  return {.kind = ErrorKind::usage, .where = info.source, .found = std::move(found), .expected = std::move(expected)};
+}
+
+// An extent of OpenTensorInfo::shape.
+std::optional<std::int64_t> number_in(const std::string& extent) {
+  const bool is_number = std::ranges::all_of(extent, [](unsigned char c) { return std::isdigit(c) != 0; });
+  return is_number ? std::optional<std::int64_t>(std::stoll(extent)) : std::nullopt;
+}
+
+// "int8 batch 1 at x=1x3x224x224"
+std::string described(const v1::PlanInfo& plan) {
+  return fmt::format("{} batch {} at {}", name_of(plan.precision), plan.batch, v1::text_of(shapes_of(plan.inputs)));
+}
+
+std::string described(const v1::PlanChoice& choice) {
+  return fmt::format("{}{}{}", choice.precision ? name_of(*choice.precision) : "",
+                     choice.precision && choice.batch ? " " : "",
+                     choice.batch ? fmt::format("batch {}", *choice.batch) : "");
+}
+
+bool is_asked(const v1::PlanInfo& plan, const v1::PlanChoice& choice) {
+  return (!choice.precision || plan.precision == *choice.precision) && (!choice.batch || plan.batch == *choice.batch);
+}
+
+// Of a file whose sizes are fixed.
+Result<std::size_t> plan_of_shapes(const v1::ModelInfo& info, const RunChoice& choice) {
+  std::vector<std::string> has;
+  for (std::size_t i = 0; i < info.plans.size(); ++i) {
+    const v1::InputShapes own = shapes_of(info.plans[i].inputs);
+    const bool fits = std::ranges::all_of(choice.shapes, [&](const auto& asked) {
+      const auto input = own.find(asked.first);
+      return input != own.end() && input->second == asked.second;
+    });
+    if (fits && is_asked(info.plans[i], choice.plan)) return i;
+    has.push_back(described(info.plans[i]));
+  }
+  return usage(info, v1::text_of(choice.shapes), fmt::format("its sizes, which are fixed: {}", fmt::join(has, "; ")));
+}
+
+// The sizes that the shapes of some inputs say.
+std::map<std::string, std::int64_t> sizes_said(const v1::ModelInfo& info, const v1::InputShapes& given) {
+  std::map<std::string, std::int64_t> sizes;
+  for (const v1::OpenTensorInfo& input : info.open_inputs) {
+    const auto own = given.find(input.name);
+    if (own == given.end()) continue;
+    for (std::size_t axis = 0; axis < std::min(input.shape.size(), own->second.size()); ++axis) {
+      if (!number_in(input.shape[axis])) sizes.emplace(input.shape[axis], own->second[axis]);
+    }
+  }
+  return sizes;
+}
+
+// All inputs', in their order. What the model cannot have is found by whoever plans for them.
+Result<std::vector<std::vector<std::int64_t>>> all_shapes(const v1::ModelInfo& info, const v1::InputShapes& given) {
+  const auto sizes = sizes_said(info, given);
+  std::vector<std::vector<std::int64_t>> shapes;
+  std::vector<std::string> names;
+  for (const v1::OpenTensorInfo& input : info.open_inputs) {
+    names.push_back("'" + input.name + "'");
+    std::vector<std::int64_t>& shape = shapes.emplace_back();
+    if (const auto own = given.find(input.name); own != given.end()) {
+      shape = own->second;
+      continue;
+    }
+    for (const std::string& extent : input.shape) {
+      const auto size = sizes.find(extent);
+      const auto number = size == sizes.end() ? number_in(extent) : size->second;
+      if (!number)
+        return usage(info, "no shape for input '" + input.name + "'", fmt::format("{}", fmt::join(input.shape, "x")));
+      shape.push_back(*number);
+    }
+  }
+  for (const auto& [name, shape] : given) {
+    if (std::ranges::find(names, "'" + name + "'") == names.end())
+      return usage(info, "a shape for '" + name + "', which is no input", fmt::format("{}", fmt::join(names, ", ")));
+  }
+  return shapes;
+}
+
+Result<v1::Context> context_for(const v1::Model& model, const v1::ModelInfo& info, const RunChoice& choice,
+                                const v1::ThreadPool* pool) {
+  if (choice.shapes.empty() && info.plans.empty() && !info.sizes.empty()) return no_size_given(info);
+  if (choice.shapes.empty() || info.sizes.empty()) {
+    const auto plan = choice.shapes.empty() ? model.find_plan(choice.plan) : plan_of_shapes(info, choice);
+    return plan ? v1::Context::create(model, *plan, pool) : plan.errors();
+  }
+  const auto shapes = all_shapes(info, choice.shapes);
+  if (!shapes) return shapes.errors();
+  auto context = v1::Context::create(model, *shapes, pool);
+  if (!context || is_asked(context->plan(), choice.plan)) return context;
+  return usage(info, described(context->plan()), described(choice.plan));
+}
+
+Result<std::optional<Preprocess>> pictures_of(const v1::ModelInfo& info) {
+  if (info.pictures.empty()) return std::optional<Preprocess>();
+  auto known = parse_preprocess(info.pictures);
+  return known ? Result<std::optional<Preprocess>>(*known) : known.errors();
+}
+
+}  // namespace
+
+RunChoice choice_of(const std::string& path, const CompileRequest& request) {
+  const bool is_at_size = !request.shapes.empty() && v1::is_compiled(path);
+  return {.plan = request.plan, .shapes = is_at_size ? request.shapes.front() : v1::InputShapes{}};
+}
+
+bool opens_more_than_batch(const v1::ModelInfo& info) {
+  for (const v1::OpenTensorInfo& input : info.open_inputs) {
+    for (std::size_t axis = 1; axis < input.shape.size(); ++axis) {
+      if (!number_in(input.shape[axis])) return true;
+    }
+  }
+  return false;
+}
+
+v1::InputShapes shapes_of(const std::vector<v1::TensorInfo>& inputs) {
+  v1::InputShapes shapes;
+  for (const v1::TensorInfo& input : inputs) shapes[input.name] = input.shape;
+  return shapes;
+}
+
+v1::InputShapes shapes_of(const std::vector<InputSpec>& inputs) {
+  v1::InputShapes shapes;
+  for (const InputSpec& input : inputs) shapes[input.name] = input.shape.to_vector();
+  return shapes;
+}
+
+std::string brief(const v1::InputShapes& shapes) {
+  return shapes.size() == 1 ? Shape(shapes.begin()->second).to_string() : v1::text_of(shapes);
+}
+
+v1::InputShapes shapes_of_crop(const v1::ModelInfo& info, const CompileRequest& request) {
+  const auto pictures = pictures_of(info);
+  if (!pictures || info.open_inputs.size() != 1 || !opens_more_than_batch(info)) return {};
+  const auto spec = *pictures ? without_values(**pictures) : request.preprocess.value_or(Preprocess{});
+  if (!spec.crop) return {};
+  std::vector<std::int64_t> shape;
+  for (const std::string& extent : info.open_inputs[0].shape)
+    shape.push_back(number_in(extent).value_or(shape.empty() ? request.plan.batch.value_or(1) : *spec.crop));
+  if (!image_input_of(Shape(shape), spec)) return {};
+  return {{info.open_inputs[0].name, shape}};
+}
+
+Error no_size_given(const v1::ModelInfo& info) {
+  std::vector<std::string> sizes, shapes;
+  for (const v1::SizeInfo& size : info.sizes)
+    sizes.push_back(size.name + ": " + to_string(OpenSize{size.name, {size.lowest, size.highest}, size.step}));
+  for (const v1::OpenTensorInfo& input : info.open_inputs)
+    shapes.push_back(fmt::format("--shape {}={}", input.name, fmt::join(input.shape, "x")));
+  return usage(info, fmt::format("open sizes and no plan of any ({})", fmt::join(sizes, "; ")),
+               fmt::format("numbers for them: {}", fmt::join(shapes, " ")));
+}
+
+Session::Session(v1::Context context, v1::PlanInfo plan, std::optional<Preprocess> pictures, int threads)
+    : context_(std::move(context)), plan_(std::move(plan)), pictures_(pictures), threads_(threads) {
+  for (const v1::TensorInfo& info : context_.inputs()) {
+    inputs_.emplace_back(info.dtype, Shape(info.shape));
+    input_refs_.push_back({info.dtype, info.shape, inputs_.back().data()});
+  }
+  for (const v1::TensorInfo& info : context_.outputs()) {
+    outputs_.emplace_back(info.dtype, Shape(info.shape));
+    output_refs_.push_back({info.dtype, info.shape, outputs_.back().data()});
+  }
+}
+
+Result<Session> Session::create(const v1::CompiledModel& compiled, const RunChoice& choice, int threads) {
+  const auto model = v1::Model::load(compiled, {.threads = threads});
+  return model ? create(*model, choice, nullptr) : model.errors();
+}
+
+Result<Session> Session::create(const v1::Model& model, const RunChoice& choice, const v1::ThreadPool* pool) {
+  const v1::ModelInfo info = model.info();
+  auto context = context_for(model, info, choice, pool);
+  if (!context) return context.errors();
+  const auto pictures = pictures_of(info);
+  if (!pictures) return pictures.errors();
+  v1::PlanInfo plan = context->plan();
+  return Session(std::move(*context), std::move(plan), *pictures, model.threads());
+}
+
+Status Session::run() { return context_.run(input_refs_, output_refs_); }
+
+Result<std::optional<Preprocess>> preprocess_for(const Session& session, const CompileRequest& request) {
+  if (!session.pictures()) return request.preprocess;
+  if (request.preprocess && *request.preprocess != *session.pictures()) {
+    return Error{.kind = ErrorKind::usage,
+                 .where = "--preprocess",
+                 .found = "another SPEC than the model computes inside",
+                 .expected = "that one, or none: octavo inspect tells it"};
+  }
+  return std::optional(without_values(*session.pictures()));
+}
+
+Status fill_random(std::vector<Tensor>& tensors) {
+  std::vector<InputSpec> specs;
+  for (const Tensor& tensor : tensors) specs.push_back({"", tensor.dtype(), tensor.shape()});
+  const auto source = open_samples("random", specs, {.limit = 1});
+  if (!source) return source.errors();
+  const auto sample = (*source)->sample(0);
+  if (!sample) return sample.errors();
+  for (std::size_t i = 0; i < tensors.size(); ++i)
+    std::memcpy(tensors[i].data(), (*sample)[i].data(), tensors[i].bytes());
+  return ok_status();
+}
+
+}  // namespace octavo

@@ -1,0 +1,78 @@
+// A compiled model loaded to run one of its plans, or at a size that it has no plan of. Part of analyze/.
+#ifndef OCTAVO_ANALYZE_SESSION_H_
+#define OCTAVO_ANALYZE_SESSION_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyze/model_file.h"
+
+namespace octavo {
+
+// Which plan of a compiled model is run: the one for inputs of these shapes, which is made where the file has none and
+// its sizes are open; without shapes the file's first of the precision and batch. An input may be left out where the
+// shapes of others say its sizes.
+struct RunChoice {
+  v1::PlanChoice plan = {};
+  v1::InputShapes shapes = {};
+};
+
+// What the request asks for of the model at `path`.
+RunChoice choice_of(const std::string& path, const CompileRequest& request);
+
+// Whether sizes other than first dimensions are open, so that a batch does not tell a plan.
+bool opens_more_than_batch(const v1::ModelInfo& info);
+
+// Of the inputs of a plan, or of a sample.
+v1::InputShapes shapes_of(const std::vector<v1::TensorInfo>& inputs);
+v1::InputShapes shapes_of(const std::vector<InputSpec>& inputs);
+// "1x3x224x224" of one input, "x=1x48, y=1x48" of several.
+std::string brief(const v1::InputShapes& shapes);
+
+// The shapes that SPEC's `crop` makes of a model that takes a picture and leaves its height and width open. Nothing
+// elsewhere.
+v1::InputShapes shapes_of_crop(const v1::ModelInfo& info, const CompileRequest& request);
+
+// Error (usage): sizes are open, the file has no plan, and nobody says at which ones to run.
+Error no_size_given(const v1::ModelInfo& info);
+
+// A model loaded with a context for one of its plans and memory for its tensors.
+class Session {
+ public:
+  // Errors: usage (no such plan, or shapes that the model cannot have), those of loading and planning.
+  static Result<Session> create(const v1::CompiledModel& compiled, const RunChoice& choice, int threads);
+  // Of a model that others share; `pool` none: the process-wide one.
+  static Result<Session> create(const v1::Model& model, const RunChoice& choice, const v1::ThreadPool* pool);
+  const v1::PlanInfo& plan() const { return plan_; }
+  int threads() const { return threads_; }
+  // What becomes of pictures inside, where the model takes them as they are.
+  const std::optional<Preprocess>& pictures() const { return pictures_; }
+  v1::Context& context() { return context_; }
+  std::vector<Tensor>& inputs() { return inputs_; }
+  const std::vector<Tensor>& outputs() const { return outputs_; }
+  Status run();
+
+ private:
+  Session(v1::Context context, v1::PlanInfo plan, std::optional<Preprocess> pictures, int threads);
+  v1::Context context_;
+  v1::PlanInfo plan_;
+  std::optional<Preprocess> pictures_;
+  int threads_;
+  std::vector<Tensor> inputs_;
+  std::vector<Tensor> outputs_;
+  std::vector<v1::ConstTensorRef> input_refs_;
+  std::vector<v1::TensorRef> output_refs_;
+};
+
+// How a picture becomes its input: what is left of a SPEC that is computed inside, else what the request says, if
+// anything. Error (usage): it says another one than is computed inside.
+Result<std::optional<Preprocess>> preprocess_for(const Session& session, const CompileRequest& request);
+
+// Fills tensors with seeded random numbers: what speed is measured on. Integers of 32 and 64 bits are 0, an index that
+// every table has.
+Status fill_random(std::vector<Tensor>& tensors);
+
+}  // namespace octavo
+
+#endif  // OCTAVO_ANALYZE_SESSION_H_
