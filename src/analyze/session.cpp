@@ -67,13 +67,22 @@ std::map<std::string, std::int64_t> sizes_said(const v1::ModelInfo& info, const 
   return sizes;
 }
 
+Status check_names(const v1::ModelInfo& info, const v1::InputShapes& given) {
+  std::vector<std::string> names;
+  for (const v1::OpenTensorInfo& input : info.open_inputs) names.push_back("'" + input.name + "'");
+  for (const auto& [name, shape] : given) {
+    if (std::ranges::find(names, "'" + name + "'") == names.end())
+      return usage(info, "a shape for '" + name + "', which is no input", fmt::format("{}", fmt::join(names, ", ")));
+  }
+  return ok_status();
+}
+
 // All inputs', in their order. What the model cannot have is found by whoever plans for them.
 Result<std::vector<std::vector<std::int64_t>>> all_shapes(const v1::ModelInfo& info, const v1::InputShapes& given) {
+  if (const Status known = check_names(info, given); !known) return known.errors();
   const auto sizes = sizes_said(info, given);
   std::vector<std::vector<std::int64_t>> shapes;
-  std::vector<std::string> names;
   for (const v1::OpenTensorInfo& input : info.open_inputs) {
-    names.push_back("'" + input.name + "'");
     std::vector<std::int64_t>& shape = shapes.emplace_back();
     if (const auto own = given.find(input.name); own != given.end()) {
       shape = own->second;
@@ -86,10 +95,6 @@ Result<std::vector<std::vector<std::int64_t>>> all_shapes(const v1::ModelInfo& i
         return usage(info, "no shape for input '" + input.name + "'", fmt::format("{}", fmt::join(input.shape, "x")));
       shape.push_back(*number);
     }
-  }
-  for (const auto& [name, shape] : given) {
-    if (std::ranges::find(names, "'" + name + "'") == names.end())
-      return usage(info, "a shape for '" + name + "', which is no input", fmt::format("{}", fmt::join(names, ", ")));
   }
   return shapes;
 }
@@ -122,12 +127,11 @@ RunChoice choice_of(const std::string& path, const CompileRequest& request) {
 }
 
 bool opens_more_than_batch(const v1::ModelInfo& info) {
-  for (const v1::OpenTensorInfo& input : info.open_inputs) {
-    for (std::size_t axis = 1; axis < input.shape.size(); ++axis) {
-      if (!number_in(input.shape[axis])) return true;
-    }
-  }
-  return false;
+  const auto is_open_inside = [](const v1::OpenTensorInfo& input) {
+    return !std::all_of(input.shape.begin() + std::min<std::ptrdiff_t>(1, std::ssize(input.shape)), input.shape.end(),
+                        number_in);
+  };
+  return info.sizes.size() > 1 || std::ranges::any_of(info.open_inputs, is_open_inside);
 }
 
 v1::InputShapes shapes_of(const std::vector<v1::TensorInfo>& inputs) {

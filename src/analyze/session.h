@@ -21,7 +21,7 @@ struct RunChoice {
 // What the request asks for of the model at `path`.
 RunChoice choice_of(const std::string& path, const CompileRequest& request);
 
-// Whether sizes other than first dimensions are open, so that a batch does not tell a plan.
+// Whether more is open than one first dimension, so that a batch does not tell a plan.
 bool opens_more_than_batch(const v1::ModelInfo& info);
 
 // Of the inputs of a plan, or of a sample.

@@ -65,11 +65,13 @@ std::vector<RunChoice> choices_of(const std::string& model, const v1::ModelInfo&
 
 // There is nothing to run of a model.
 Error no_choice(const std::string& model, const v1::ModelInfo& info) {
-  if (info.plans.empty()) return no_size_given(info);
   std::string has;
   for (const v1::PlanInfo& plan : info.plans)
     has += fmt::format("{}{} batch {}", has.empty() ? "" : ", ", name_of(plan.precision), plan.batch);
-  return {.kind = ErrorKind::usage, .where = model, .found = "no plan of this precision and batch", .expected = has};
+  Error error{.kind = ErrorKind::usage, .found = "no plan of this precision and batch", .expected = has};
+  if (info.plans.empty()) error = no_size_given(info);
+  error.where = model;
+  return error;
 }
 
 void print_model(const std::string& name, const v1::ModelInfo& info) {
