@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "analyze/variant_bench.h"
+#include "api/inside.h"
 #include "base/machine.h"
 #include "planner/measurement_log.h"
 
@@ -95,8 +96,11 @@ std::string summary_of(const FastestVariant& choice, const VariantBench& bench, 
                            : in_fp32 == 0         ? "all in int8"
                                                   : fmt::format("{} of {} groups in fp32", in_fp32, groups);
   const std::string how = bench.predicts() ? "predicted on 1 thread" : "measured on " + threads_text(request);
-  return fmt::format("auto: {}, {:.4f} ms; all in int8 {:.4f} ms, all in fp32 {:.4f} ms; {}, batch {}", what,
-                     choice.chosen.run_ms, choice.int8.run_ms, choice.fp32.run_ms, how, request.options.batches[0]);
+  const auto& shapes = request.options.planned_shapes;
+  const std::string where =
+      shapes.empty() ? fmt::format("batch {}", request.options.batches[0]) : "at " + v1::text_of(shapes.front());
+  return fmt::format("auto: {}, {:.4f} ms; all in int8 {:.4f} ms, all in fp32 {:.4f} ms; {}, {}", what,
+                     choice.chosen.run_ms, choice.int8.run_ms, choice.fp32.run_ms, how, where);
 }
 
 // The summary, then each group that is not in int8 with both times.

@@ -45,7 +45,9 @@ std::vector<std::string> worker_arguments(const BenchVariant& variant, const Con
   const v1::PlanChoice& plan = variant.choice.plan;
   if (plan.precision) add("--precision", std::string(name_of(*plan.precision)));
   if (plan.batch) add("--batch", std::to_string(*plan.batch));
-  for (const auto& [name, shape] : variant.choice.shapes) add("--shape", name + "=" + Shape(shape).to_string());
+  for (const auto& [name, shape] : variant.choice.shapes) {
+    if (!shape.empty()) add("--shape", name + "=" + Shape(shape).to_string());  // of a number there is only one
+  }
   return arguments;
 }
 

@@ -159,11 +159,12 @@ std::string steps(const Explanation& e) {
 
 std::string explanation_html(const Explanation& e) {
   std::string body = fmt::format(
-      "<p>{}, {} nodes became {} kernels; {}, batch {}, {} threads on {}.<br>{:.3f} ms a run (median of {}), {:.3f} ms "
+      "<p>{}, {} nodes became {} kernels; {}, batch {}, inputs {}, {} threads on {}.<br>{:.3f} ms a run (median of "
+      "{}), {:.3f} ms "
       "the sum of its kernels, {:.1f} % of the multiply-accumulates in integers.<br>Measured peaks: {}.</p>\n",
       escaped_html(e.info.dialect), e.info.source_nodes, e.steps.size(), name_of(e.plan.precision), e.plan.batch,
-      e.threads, escaped_html(host_machine().name), e.run_ms, e.runs, e.steps_ms(), 100.0 * e.integer_share_of_macs(),
-      to_string(e.peaks));
+      escaped_html(brief(shapes_of(e.plan.inputs))), e.threads, escaped_html(host_machine().name), e.run_ms, e.runs,
+      e.steps_ms(), 100.0 * e.integer_share_of_macs(), to_string(e.peaks));
   if (e.plan.steps_by_image > 0) {
     fmt::format_to(
         std::back_inserter(body),

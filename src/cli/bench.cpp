@@ -58,7 +58,8 @@ std::vector<RunChoice> choices_of(const std::string& model, const v1::ModelInfo&
     const std::vector<std::int64_t>& batches = own.options.batches;
     const bool is_wanted = !own.plan.batch || std::find(batches.begin(), batches.end(), plan.batch) != batches.end();
     if (!is_wanted || (own.plan.precision && plan.precision != *own.plan.precision)) continue;
-    choices.push_back({{plan.precision, plan.batch}, shapes_of(plan.inputs)});
+    RunChoice& choice = choices.emplace_back(RunChoice{.plan = {plan.precision, plan.batch}});
+    if (opens_more_than_batch(info)) choice.shapes = shapes_of(plan.inputs);
   }
   return choices;
 }

@@ -87,6 +87,16 @@ TEST_F(CliShapes, ListsOfSeveralInputsGoTogether) {
   expect("explain two.octv --shape b=7x4 --shape a=2x4 --shape c=3x4", 2, "as before");
 }
 
+TEST_F(CliShapes, NumbersNeedNoShape) {
+  testing::ModelBuilder model;
+  model.input("x", DType::f32, {-1, -2}).input("s", DType::f32, {});
+  model.node({"Mul", {"x", "s"}, {"y"}, {}, "", "mul"}).output("y");
+  ASSERT_TRUE(write_text(path("s.onnx"), model.bytes()));
+  expect("compile s.onnx --precision fp32 --allow-reference --shape \"x=2x3;4x5\" -o s.octv", 0, "f32[4x5]");
+  for (const std::string shape : {"", " --shape x=6x7"}) expect("bench s.octv --seconds 0.01" + shape, 0, "x=");
+  expect("explain s.octv --seconds 0.01 --shape x=6x7", 0, "f32[6x7]");
+}
+
 TEST_F(CliShapes, ListsThatCannotBeAreTwo) {
   const std::string compile = "compile m.onnx --global-scale 8 -o bad.octv --shape ";
   expect(compile + "\"x=1x3x32x32;1x3x8..96x32\"", 2, "--shape: found a range for 'x' beside several shapes");
