@@ -76,6 +76,12 @@ class Compiler {
       if (!plan) return plan.errors();
       model.plans.push_back(std::move(*plan));
     }
+    if (sizes->empty()) {
+      // What no run could plan is said now.
+      ConstantPool trial;
+      const SizeValues example = example_sizes(lowered->graph);
+      if (auto plan = plan_at(std::move(*lowered), example, *machine, trial); !plan) return plan.errors();
+    }
     if (model.network) model.network->times = log_.call_times();
     adopt_constants(model, constants);
     return model;

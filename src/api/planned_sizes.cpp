@@ -71,6 +71,18 @@ Result<std::vector<SizeValues>> sizes_of_shapes(const Graph& graph, const std::v
 
 }  // namespace
 
+SizeValues example_sizes(const Graph& graph) {
+  SizeValues sizes;
+  for (const OpenSize& size : graph.sizes()->sizes()) sizes.push_back(size.range.lowest);
+  for (const ValueId input : graph.inputs()) {
+    const OpenShape& shape = graph.fact(input).shape;
+    for (int axis = 1; axis < shape.rank(); ++axis) {
+      if (const auto size = graph.sizes()->size_of(shape[axis])) sizes[*size] = shape[axis].example();
+    }
+  }
+  return sizes;
+}
+
 std::string text_of(const InputShapes& shapes) {
   std::string text;
   for (const auto& [name, shape] : shapes) text += (text.empty() ? "" : ", ") + name + "=" + Shape(shape).to_string();

@@ -15,6 +15,9 @@ namespace octavo::v1 {
 // One for each of a graph's sizes, in their order.
 using SizeValues = std::vector<std::int64_t>;
 
+// Batch 1, or the least there is; what else is open at the size that is its example. Of a graph with open sizes.
+SizeValues example_sizes(const Graph& graph);
+
 // Those of the shapes, or of the batches where there are none and nothing else is open; else none. One, of nothing, for
 // a graph whose sizes are fixed. `path` names the file. Errors (usage): what its inputs cannot be, or twice the same.
 Result<std::vector<SizeValues>> sizes_to_plan(const Graph& graph, const CompileOptions& options,

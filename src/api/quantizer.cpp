@@ -1,6 +1,7 @@
 // Importing and quantizing for the public functions. Part of api/.
 #include "api/quantizer.h"
 
+#include "api/planned_sizes.h"
 #include "base/fields.h"
 
 namespace octavo::v1 {
@@ -130,18 +131,9 @@ QuantizeOptions Quantizer::quantize_options() const {
           .observes_all = options_.observes_all};
 }
 
-// At batch 1, as samples have, or the least there is; what else is open at the size that is its example.
 Status Quantizer::close_for_samples(Graph& graph) const {
   if (graph.sizes() == nullptr) return ok_status();
-  std::vector<std::int64_t> sizes;
-  for (const OpenSize& size : graph.sizes()->sizes()) sizes.push_back(size.range.lowest);
-  for (const ValueId input : graph.inputs()) {
-    const OpenShape& shape = graph.fact(input).shape;
-    for (int axis = 1; axis < shape.rank(); ++axis) {
-      if (const auto size = graph.sizes()->size_of(shape[axis])) sizes[*size] = shape[axis].example();
-    }
-  }
-  const auto values = graph.sizes()->evaluate(sizes);
+  const auto values = graph.sizes()->evaluate(example_sizes(graph));
   return values ? graph.close(*values) : values.errors();
 }
 

@@ -39,6 +39,7 @@ class Quantizer {
 
  private:
   QuantizeOptions quantize_options() const;
+  // At example_sizes: scales do not depend on the size.
   Status close_for_samples(Graph& graph) const;
   Result<QuantizeReport> learn(Graph& graph);
 

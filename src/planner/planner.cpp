@@ -376,14 +376,15 @@ class Planner {
     return r.value = add_value(own, r.is_of_image ? Place::region : Place::arena, offset, name);
   }
 
+  // What the step packs; afterwards it needs its constants no more.
   std::vector<PackedTensor> pack(const Draft& draft, const OpCall& call, std::span<const std::byte> attrs) {
     const KernelChoice& kernel = *draft.choice.kernel;
-    if (!kernel.code.packs) return {};
-    const std::string key = packing_key(kernel, call, attrs, pool_);
-    if (auto known = key.empty() ? std::nullopt : pool_.packed().find(key)) return *std::move(known);
-    const std::vector<Tensor> packed = kernel.pack(call);
+    const std::string key = kernel.code.packs ? packing_key(kernel, call, attrs, pool_) : std::string();
+    auto known = key.empty() ? std::nullopt : pool_.packed().find(key);
+    const std::vector<Tensor> packed = kernel.code.packs && !known ? kernel.pack(call) : std::vector<Tensor>{};
     // Before the pool grows: the weights of a large product are in memory twice then, not thrice.
     forget_constants_of(draft);
+    if (known) return *std::move(known);
     std::vector<PackedTensor> tensors;
     for (const Tensor& tensor : packed) tensors.push_back({tensor.dtype(), tensor.shape(), pool_.add(tensor.view())});
     if (!key.empty()) pool_.packed().set(key, tensors);
@@ -410,7 +411,6 @@ class Planner {
     for (const PackedTensor& tensor : pack(draft, call, step.attrs))
       step.packed.push_back(
           add_value({.dtype = tensor.dtype, .shape = tensor.shape}, Place::constant, tensor.offset, {}));
-    forget_constants_of(draft);
     plan_.needs.add(kernel.code.needs);
     plan_.report.steps.push_back({.name = draft.name,
                                   .origin = draft.origin,

@@ -54,6 +54,13 @@ TEST(OpenBytes, ASegmenterAtEverySize) {
   std::filesystem::remove(path);
 }
 
+TEST(OpenBytes, PositionsAtEveryLength) {
+  const std::string path = testing::write_positions("octavo_open_positions.onnx");
+  const std::vector<Dims> shapes = {{1, 1, 8}, {1, 2, 8}, {3, 5, 8}, {2, 48, 8}, {4, 600, 8}, {5, 7, 8}};
+  expect_fixed_answers(path, kFp32, {}, shapes);
+  std::filesystem::remove(path);
+}
+
 // Of lengths 1 to 512 with 1 to 3 rows.
 void expect_encoder_answers(const std::string& name, const std::vector<std::int64_t>& lengths) {
   const std::string path = testing::write_encoder(name);

@@ -186,4 +186,37 @@ std::string write_encoder(const std::string& name) {
   return saved(net.builder, name);
 }
 
+std::string write_positions(const std::string& name) {
+  Network net;
+  net.builder.input("x", DType::f32, {-1, -2, 8});
+  const auto scalar = [&](const std::string& called, std::int64_t value) {
+    net.builder.initializer(called, integers(Shape{}, {value}));
+    return called;
+  };
+  const auto unsqueezed = [&](const std::string& x, std::int64_t axis, const std::string& output) {
+    return net.node("Unsqueeze", {x, net.ints(output + "_axes", {axis})}, output);
+  };
+  scalar("zero", 0), scalar("one", 1), scalar("two", 2);
+  net.extent("x", 0, "n"), net.extent("x", 1, "l");
+  // Row n * L + l of all rows.
+  net.node("Range", {"zero", "n_number", "one"}, "rows");
+  net.node("Range", {"zero", "l_number", "one"}, "columns");
+  net.node("Mul", {unsqueezed("rows", 1, "row"), "l_number"}, "first");
+  net.node("Add", {"first", "columns"}, "index");
+  net.node("Reshape", {"x", net.ints("flat", {-1, 8})}, "all");
+  net.node("Gather", {"all", "index"}, "picked");
+  // A table's rows up to L.
+  net.weights("table", Shape{600, 8}, 1.0f);
+  net.node("Slice", {"table", net.ints("from", {0}), "l", net.ints("along", {0})}, "part");
+  net.node("Add", {"picked", "part"}, "placed");
+  // Every second position, counted from 2.
+  net.node("Add", {"l_number", "two"}, "end");
+  net.node("Range", {"two", "end", "one"}, "counted");
+  net.node("Mod", {"counted", "two"}, "odd");
+  net.node("Cast", {net.node("Equal", {"odd", "zero"}, "is_even")}, "even", {{"to", std::int64_t{1}}});
+  net.node("Mul", {"placed", unsqueezed("even", 1, "mask")}, "y");
+  net.builder.output("y");
+  return saved(net.builder, name);
+}
+
 }  // namespace octavo::testing

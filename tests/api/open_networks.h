@@ -19,6 +19,10 @@ std::string write_segmenter(const std::string& name);
 // single operators.
 std::string write_encoder(const std::string& name);
 
+// x [N, L, 8] -> [N, L, 8]: rows picked by indices that ranges of N and L make, rows of a table up to L, a mask from
+// positions.
+std::string write_positions(const std::string& name);
+
 }  // namespace octavo::testing
 
 #endif  // OCTAVO_TESTS_API_OPEN_NETWORKS_H_
