@@ -71,8 +71,11 @@ ModelInfo info_of(const octavo::CompiledModel& model) {
     needs.bits |= plan.needs.bits;
     info.plans.push_back(plan_info(plan));
   }
+  if (model.network && model.plans.empty()) {
+    info.machine = model.network->machine.name;
+    needs = model.network->machine.isa;
+  }
   info.instructions = needs.to_string();
-  if (model.network && info.machine.empty()) info.machine = model.network->machine.name;
   return info;
 }
 
