@@ -156,7 +156,7 @@ TEST_F(CliShapes, BenchHasARowForEach) {
   const testing::Outcome fixed = octavo("bench fixed.octv" + quick);
   EXPECT_EQ(fixed.exit_code, 0) << fixed.text;
   EXPECT_EQ(fixed.text.find("shape"), std::string::npos) << fixed.text;
-  EXPECT_EQ(shapes(), (nlohmann::json{both[0]}));
+  EXPECT_EQ(shapes(), nlohmann::json::array({both[0]}));
 }
 
 TEST_F(CliShapes, ExplainTellsOneSize) {
