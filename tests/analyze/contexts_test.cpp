@@ -118,7 +118,9 @@ TEST(Contexts, ThroughputOfMoreContextsThanCoresIsThatOfTheCores) {
     measured += runs_ns.size();
   }
   EXPECT_GT(times->seconds, 0.0);
-  EXPECT_LE(times->completed / times->seconds, cores * 1e9 / static_cast<double>(fastest_ns));
+  // Of the last run of each, the share of its time is not quite the share of its work.
+  const double sure = times->completed - static_cast<double>(sessions.size());
+  EXPECT_LE(sure / times->seconds, cores * 1e9 / static_cast<double>(fastest_ns));
   // All that was measured was completed, but for a last run of each that others' end cuts off.
   EXPECT_GE(times->completed, static_cast<double>(measured - sessions.size()));
 }
