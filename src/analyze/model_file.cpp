@@ -44,9 +44,10 @@ Result<v1::CompiledModel> open_or_compile(const std::string& path, const Compile
   return v1::compile({path, {}}, request.options, *own);
 }
 
-Result<v1::QuantizedModel> quantize_file(const std::string& path, const CompileRequest& request) {
-  const auto own = own_options(path, request);
+Result<v1::QuantizedModel> quantize_file(const std::string& path, const CompileRequest& request, QuantizedFor reader) {
+  auto own = own_options(path, request);
   if (!own) return own.errors();
+  own->is_for_others = reader == QuantizedFor::other_programs;
   return v1::quantize({path, {}}, request.options, *own);
 }
 

@@ -36,7 +36,9 @@ Result<std::vector<InputSpec>> model_inputs(const std::string& path, const Compi
 Result<v1::CompiledModel> open_or_compile(const std::string& path, const CompileRequest& request);
 
 // An fp32 model file, quantized by what the request says.
-Result<v1::QuantizedModel> quantize_file(const std::string& path, const CompileRequest& request);
+enum class QuantizedFor { octavo, other_programs };
+Result<v1::QuantizedModel> quantize_file(const std::string& path, const CompileRequest& request,
+                                         QuantizedFor reader = QuantizedFor::octavo);
 
 }  // namespace octavo
 

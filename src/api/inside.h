@@ -44,6 +44,7 @@ struct ModelSource {
 struct OwnOptions {
   std::shared_ptr<const SampleSource> samples;  // instead of CompileOptions::samples: folders of images, .npz, ...
   std::vector<std::string> notes;               // for every plan
+  bool is_for_others = false;                   // quantize(): only what QDQ files say, QuantizeOptions::is_standard
 };
 
 Result<CompiledModel> compile(const ModelSource& source, const CompileOptions& options, const OwnOptions& own);

@@ -80,12 +80,12 @@ Result<QuantizedModel> quantize(const ModelSource& source, const CompileOptions&
 }
 
 Result<QuantizedModel> quantize(const std::string& path, const CompileOptions& options) {
-  return quantize(ModelSource{path, {}}, options, {});
+  return quantize(ModelSource{path, {}}, options, {.is_for_others = true});
 }
 
 Result<QuantizedModel> quantize(std::span<const std::byte> bytes, const std::string& name,
                                 const CompileOptions& options) {
-  return quantize(ModelSource{name, bytes}, options, {});
+  return quantize(ModelSource{name, bytes}, options, {.is_for_others = true});
 }
 
 Result<Calibration> parse_scales(std::string_view text, const std::string& file) {

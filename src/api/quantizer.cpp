@@ -128,7 +128,8 @@ QuantizeOptions Quantizer::quantize_options() const {
           .weights = options_.weights,
           .integer_only = options_.integer_only,
           .placement = options_.placement,
-          .observes_all = options_.observes_all};
+          .is_standard = own_.is_for_others,
+          .observes_all = options_.observes_all || own_.is_for_others};
 }
 
 Status Quantizer::close_for_samples(Graph& graph) const {

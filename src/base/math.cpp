@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <span>
 
 namespace octavo {
 namespace {
@@ -349,24 +348,6 @@ double math_cos(double x) { return shifted_sin(x, 1); }
 double math_sigmoid(double x) {
   const double e = math_exp(-std::fabs(x));
   return x < 0.0 ? e / (1.0 + e) : 1.0 / (1.0 + e);
-}
-
-float math_sigmoid_f32(float x) {
-  // 1/2 + x p(x²) / q(x²), coefficients of MLAS (onnxruntime/core/mlas/lib/logistic.cpp).
-  constexpr float p_of[] = {4.37031012579801e-11f, 1.15627324459942e-07f, 6.08574864600143e-05f, 8.51377133304701e-03f,
-                            2.48287947061529e-01f};
-  constexpr float q_of[] = {6.10247389755681e-13f, 5.76102136993427e-09f, 6.29106785017040e-06f,
-                            1.70198817374094e-03f, 1.16817656904453e-01f, 9.93151921023180e-01f};
-  constexpr float kBound = 18.0f;
-  const float clamped = x < -kBound ? -kBound : (x > kBound ? kBound : x);
-  const float square = clamped * clamped;
-  const auto polynomial = [square](std::span<const float> coefficients) {
-    float sum = coefficients[0];
-    for (float coefficient : coefficients.subspan(1)) sum = std::fma(sum, square, coefficient);
-    return sum;
-  };
-  const float y = clamped * polynomial(p_of) / polynomial(q_of) + 0.5f;
-  return y < 0.0f ? 0.0f : (y > 1.0f ? 1.0f : y);
 }
 
 double math_softplus(double x) {

@@ -31,7 +31,7 @@ std::string output_of(const Arguments& arguments) {
 
 // Quantizes and writes what is asked for.
 Result<v1::QuantizedModel> write(const Arguments& arguments, const CompileRequest& request) {
-  auto quantized = quantize_file(arguments.model, request);
+  auto quantized = quantize_file(arguments.model, request, QuantizedFor::other_programs);
   if (!quantized) return quantized;
   const auto bytes = quantized->onnx();
   if (!bytes) return bytes.errors();

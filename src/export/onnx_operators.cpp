@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "import/onnx/types.h"
+#include "ops/attention/attention.h"
 #include "ops/cumsum/cumsum.h"
 #include "ops/list.h"
 
@@ -209,6 +210,7 @@ void write_cumsum(NodeExport& node) {
 WriteNode writer_of(const OpSpec& spec) {
   static const std::pair<const OpSpec*, WriteNode> kWriters[] = {
       {&kArgmax, write_argmax},
+      {&kAttention, write_attention},
       {&kAveragePool, write_average_pool},
       {&kBatchNorm, write_batch_norm},
       {&kBinary, write_binary},

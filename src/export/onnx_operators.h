@@ -47,6 +47,7 @@ class NodeExport {
 using WriteNode = void (*)(NodeExport& node);
 
 void write_argmax(NodeExport& node);
+void write_attention(NodeExport& node);
 void write_average_pool(NodeExport& node);
 void write_batch_norm(NodeExport& node);
 void write_binary(NodeExport& node);

@@ -110,6 +110,7 @@ onnx::NodeProto& OnnxWriter::node(std::string_view op, const std::string& name, 
   onnx::NodeProto& made = *model_.mutable_graph()->add_node();
   made.set_op_type(std::string(op));
   made.set_name(name);
+  for (int i = 1; !node_names_.insert(made.name()).second; ++i) made.set_name(name + "_" + std::to_string(i));
   std::size_t count = inputs.size();
   while (count > 0 && inputs[count - 1].empty()) --count;
   for (std::size_t i = 0; i < count; ++i) made.add_input(inputs[i]);

@@ -37,6 +37,7 @@ class OnnxWriter {
   std::string scalar(const std::string& name, float value);
   // A name that nothing has yet; `wanted` where that is free.
   std::string fresh(const std::string& wanted);
+  // `name`, which readers refuse twice, is made unique.
   onnx::NodeProto& node(std::string_view op, const std::string& name, const std::vector<std::string>& inputs,
                         const std::string& output);
 
@@ -55,7 +56,8 @@ class OnnxWriter {
   const Graph& graph_;
   const Graph* other_;
   onnx::ModelProto model_;
-  std::set<std::string> taken_;
+  std::set<std::string> taken_;  // names of values
+  std::set<std::string> node_names_;
   std::vector<std::string> names_;  // by ValueId; empty: none yet
   Errors errors_;
   bool has_given_up_ = false;

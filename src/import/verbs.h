@@ -6,6 +6,7 @@
 
 #include "import/builder.h"
 #include "ops/argmax/argmax.h"
+#include "ops/attention/attention.h"
 #include "ops/pad/pad.h"
 #include "ops/reduce/reduce.h"
 #include "ops/resize/resize.h"
@@ -162,6 +163,34 @@ ValueId softmax(NodeBuilder& in, ValueId x, const Number& axis, SoftmaxKind kind
 ValueId clip(NodeBuilder& in, ValueId x, float lowest, float highest, std::string_view suffix = {});
 // "none" or "tanh".
 ValueId gelu(NodeBuilder& in, ValueId x, const std::string& approximation, const std::string& place);
+
+// ---- transformers (attention.cpp) ----
+
+// 1 / sqrt(head_size), which files leave out.
+float attention_scale(std::int64_t head_size);
+// The operator on columns; the mask may be left out.
+ValueId attention(NodeBuilder& in, ValueId q, ValueId k, ValueId v, ValueId mask, const AttentionAttrs& attrs,
+                  std::string_view suffix = {});
+// q [..., heads, Tq, size], k [..., heads, Tk, size], v [..., heads, Tk, value size]; fewer heads of k and v serve
+// several of q each. The mask, which may be left out, broadcasts to [..., heads, Tq, Tk].
+struct AttentionByAxes {
+  ValueId q, k, v, mask;
+  std::optional<float> scale;  // none: attention_scale
+  bool is_causal = false;
+};
+ValueId attention_by_axes(NodeBuilder& in, const AttentionByAxes& args);
+// x [..., heads, T, size] with each head `times` times, one after the other.
+ValueId repeated_heads(NodeBuilder& in, ValueId x, std::int64_t times, std::string_view suffix);
+// x / sqrt(mean(x²) + epsilon) * scale + bias over all axes from `axis` on; scale and bias may be left out.
+ValueId rms_norm(NodeBuilder& in, const NormArgs& args, std::int64_t axis);
+// The first 2 * half columns of x as `half` pairs, column i with i + half, or neighbours, turned by angles whose
+// cosines and sines broadcast to [..., half]; other columns stay.
+struct RotaryArgs {
+  ValueId x, cosines, sines;
+  std::int64_t half = 0;
+  bool is_interleaved = false;
+};
+ValueId rotated(NodeBuilder& in, const RotaryArgs& args);
 
 // ---- quantization (quantizing.cpp) ----
 

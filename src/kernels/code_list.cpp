@@ -1,9 +1,13 @@
 // Joins the codes of the kernel families and of the libraries that this program links. Part of kernels/.
+#include "kernels/attention/attention.h"
 #include "kernels/conv/conv.h"
 #include "kernels/depthwise/depthwise.h"
 #include "kernels/eltwise/eltwise.h"
 #include "kernels/float/float.h"
+#include "kernels/integer_attention/integer_attention.h"
+#include "kernels/integer_norm/integer_norm.h"
 #include "kernels/kernel.h"
+#include "kernels/lines/lines.h"
 #include "kernels/move/move.h"
 #include "kernels/plain/plain.h"
 #include "kernels/pool/pool.h"
@@ -29,6 +33,8 @@ std::vector<const KernelCode*> join_families() {
     for (const KernelCode& code : family) codes.push_back(&code);
   };
   add(arrange_codes());
+  add(batch_norm_codes());
+  add(attention_codes());
   add(channel_table_codes());
   add(conv_codes());
   add(copy_codes());
@@ -39,18 +45,23 @@ std::vector<const KernelCode*> join_families() {
   add(float_depthwise_codes());
   add(float_eltwise_codes());
   add(integer_eltwise_codes());
-  add(float_norm_codes());
   add(hybrid_conv_codes());
+  add(integer_attention_codes());
+  add(integer_norm_codes());
   add(integer_resize_codes());
+  add(layer_norm_codes());
+  add(lrn_codes());
   add(plain_hybrid_codes());
   add(plain_codes());
   add(pool_codes());
   add(product_codes());
   add(quantize_codes());
   add(quantized_eltwise_codes());
+  add(reduce_codes());
   add(reference_codes());
   add(resize_codes());
   add(sliced_codes());
+  add(softmax_codes());
   add(table_codes());
   add(transpose_codes());
   add(winograd_codes());

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "lower/quantized_value.h"
+#include "lower/rules/attention_pattern.h"
 
 namespace octavo {
 namespace {
@@ -37,7 +38,12 @@ std::vector<Island> find_islands(const Graph& graph, const std::vector<PassRepor
   std::map<std::string, std::string> reasons;
   for (const PassReport& pass : passes) {
     for (const PassEntry& entry : pass.entries) {
-      if (!entry.applied && !entry.reason.empty()) reasons[entry.node] = entry.reason;
+      if (entry.applied || entry.reason.empty()) continue;
+      // What kept it from an operator that it would be a part of is said beside what it lacks itself.
+      std::string& known = reasons[entry.node];
+      const bool both = known.starts_with(kNoAttention) && !entry.reason.starts_with(kNoAttention);
+      if (!both) known = entry.reason;
+      else if (known.find(entry.reason) == std::string::npos) known += "; " + entry.reason;
     }
   }
   std::vector<Island> islands;

@@ -10,21 +10,28 @@
 #include "lower/quantized_value.h"
 #include "lower/relabel.h"
 #include "lower/rules/activation_patterns.h"
+#include "lower/rules/addition_before_reshape.h"
+#include "lower/rules/attention_heads.h"
+#include "lower/rules/attention_pattern.h"
+#include "lower/rules/cancel_moves.h"
 #include "lower/rules/channel_tables.h"
 #include "lower/rules/clamp_for_pair.h"
 #include "lower/rules/drop_identity.h"
 #include "lower/rules/fixed_table.h"
 #include "lower/rules/fold_batch_norm.h"
 #include "lower/rules/fold_constants.h"
+#include "lower/rules/fuse_attention.h"
 #include "lower/rules/fuse_binary.h"
 #include "lower/rules/fuse_convolution.h"
 #include "lower/rules/fuse_float_conv.h"
 #include "lower/rules/fuse_float_depthwise.h"
 #include "lower/rules/fuse_hybrid.h"
 #include "lower/rules/fuse_l2_norm.h"
+#include "lower/rules/fuse_layer_norm.h"
 #include "lower/rules/fuse_matmul.h"
 #include "lower/rules/fuse_pool.h"
 #include "lower/rules/fuse_product.h"
+#include "lower/rules/fuse_rescale.h"
 #include "lower/rules/fuse_residual.h"
 #include "lower/rules/fuse_resize.h"
 #include "lower/rules/fuse_softmax.h"
@@ -34,6 +41,7 @@
 #include "lower/rules/layer_norm_pattern.h"
 #include "lower/rules/matmul_to_conv.h"
 #include "lower/rules/pad_into_window.h"
+#include "lower/rules/rows_in_order.h"
 #include "lower/rules/scale_into_conv.h"
 #include "lower/rules/scale_into_matmul.h"
 #include "lower/rules/split_concat.h"
@@ -155,7 +163,9 @@ void clean(Driver& driver) { driver.rules("clean", {drop_identity, fold_constant
 // Exact in real numbers, so for graphs and parts of graphs that compute in f32.
 void simplify_floats(Driver& driver) {
   driver.rules("simplify", {fold_batch_norm, scale_into_conv, scale_into_matmul, pad_into_window, layer_norm_pattern,
-                            activation_patterns, merge_clamps});
+                            activation_patterns, merge_clamps, attention_pattern});
+  // Once all of them are there: heads are found behind reshapes and transposes, however these came about.
+  driver.rules("attention", {attention_heads, cancel_moves, rows_in_order, drop_identity, fold_constants});
   // What could not be folded into a convolution becomes one.
   driver.rule("batch_norm_to_conv", batch_norm_to_conv);
 }
@@ -178,12 +188,14 @@ void fuse_kept_floats(Driver& driver, const std::set<std::string>& kept) {
 
 // Everything but what counts or measures images of an open size: that waits.
 void fuse_integers(Driver& driver, const std::set<std::string>& kept_in_f32) {
-  driver.rules("fuse", {fuse_convolution, fuse_binary, fuse_pool, fuse_sum, fuse_resize, fuse_l2_norm, fuse_softmax,
-                        fuse_matmul});
+  driver.rules("fuse", {fuse_convolution, fuse_binary, fuse_pool, fuse_sum, fuse_resize, fuse_l2_norm, fuse_layer_norm,
+                        fuse_softmax, fuse_matmul, fuse_attention, fuse_rescale});
   // Additions go into convolutions before tables do: a table is the last thing an operator does.
   driver.rule("fuse_residual", fuse_residual);
-  driver.rules("table_into_producer", {table_into_producer, drop_identity});
+  driver.rules("table_into_producer", {table_into_producer, table_before_view, drop_identity});
 
+  // Whoever else reads a normalisation of integers has it in f32.
+  driver.rule("layer_norm_to_f32", layer_norm_to_f32);
   // What is left computes in f32: now its activations may become single nodes, and its weights f32 constants.
   driver.rules("islands", {activation_patterns, merge_clamps, scale_into_conv, fold_all_constants, drop_identity});
   fuse_kept_floats(driver, kept_in_f32);
@@ -208,7 +220,9 @@ void lower_to_integers(Driver& driver, const std::set<std::string>& kept_in_f32)
   }
   // Batch norms of layers that are not quantized; activations stay as they are written, because a table repeats exactly
   // what the file says.
-  driver.rules("simplify", {fold_batch_norm, scale_into_conv, scale_into_matmul, pad_into_window, layer_norm_pattern});
+  driver.rules("simplify", {fold_batch_norm, scale_into_conv, scale_into_matmul, pad_into_window, layer_norm_pattern,
+                            attention_pattern});
+  driver.rule("attention", attention_heads);
   driver.whole("merge_duplicates", merge_duplicates_pass);
 
   // Layout comes before fusion: fused convolutions exist in one layout only, and transposes would stand between an
@@ -221,6 +235,7 @@ void lower_to_integers(Driver& driver, const std::set<std::string>& kept_in_f32)
   driver.rules("structure",
                {structure_before_dequantize, structure_after_quantize, before_concat, drop_identity, fold_constants});
   driver.rules("matmul_to_conv", {fuse_product, quantized_matmul_to_conv});
+  driver.rule("addition_before_reshape", addition_before_reshape);
   driver.rules("structure",
                {structure_before_dequantize, structure_after_quantize, before_concat, drop_identity, fold_constants});
 

@@ -35,8 +35,10 @@ std::optional<std::vector<std::int32_t>> constant_zero_points(const Graph& graph
 }
 
 // Scale and zero point of a quantize or dequantize node that has one of each.
-std::optional<QuantType> whole_tensor_type(const Graph& graph, const Node& node, DType dtype, std::int64_t block) {
-  if (!is_8bit(dtype) || block != 0) return std::nullopt;
+std::optional<QuantType> whole_tensor_type(const Graph& graph, const Node& node, DType dtype, std::int64_t block,
+                                           Stored stored) {
+  const bool is_taken = is_8bit(dtype) || (stored == Stored::bytes_or_s16 && dtype == DType::s16);
+  if (!is_taken || block != 0) return std::nullopt;
   const auto scales = constant_scales(graph, node);
   if (!scales || scales->size() != 1) return std::nullopt;
   const auto zero_points = constant_zero_points(graph, node, 1);
@@ -46,19 +48,19 @@ std::optional<QuantType> whole_tensor_type(const Graph& graph, const Node& node,
 
 }  // namespace
 
-std::optional<Dequantized> dequantized_by(const Graph& graph, const Node& node) {
+std::optional<Dequantized> dequantized_by(const Graph& graph, const Node& node, Stored stored) {
   if (node.spec != &kDequantize) return std::nullopt;
   const auto& attrs = node.attrs.as<DequantizeAttrs>();
   const Fact& x = graph.fact(node.inputs[0]);
   if (attrs.to != DType::f32 || x.is_constant()) return std::nullopt;
-  const auto type = whole_tensor_type(graph, node, x.dtype, attrs.block);
+  const auto type = whole_tensor_type(graph, node, x.dtype, attrs.block, stored);
   if (!type) return std::nullopt;
   return Dequantized{node.inputs[0], *type};
 }
 
-std::optional<Dequantized> dequantized(const Graph& graph, ValueId wire) {
+std::optional<Dequantized> dequantized(const Graph& graph, ValueId wire, Stored stored) {
   const Node* node = graph.producer_if(wire, kDequantize);
-  return node == nullptr ? std::nullopt : dequantized_by(graph, *node);
+  return node == nullptr ? std::nullopt : dequantized_by(graph, *node, stored);
 }
 
 std::optional<QuantizedConstant> quantized_constant(const Graph& graph, ValueId wire) {
@@ -83,11 +85,11 @@ std::int32_t Quantized::apply(float value) const {
   return quantize_value(value, type.scale, type.zero_point, lowest, highest);
 }
 
-std::optional<Quantized> quantized_by(const Graph& graph, const Node& node) {
+std::optional<Quantized> quantized_by(const Graph& graph, const Node& node, Stored stored) {
   if (node.spec != &kQuantize) return std::nullopt;
   const auto& attrs = node.attrs.as<QuantizeAttrs>();
   if (graph.fact(node.inputs[0]).dtype != DType::f32) return std::nullopt;
-  const auto type = whole_tensor_type(graph, node, attrs.to, attrs.block);
+  const auto type = whole_tensor_type(graph, node, attrs.to, attrs.block, stored);
   if (!type) return std::nullopt;
   const bool is_whole_range = attrs.lowest == 0 && attrs.highest == 0;
   const IntegerRange range = range_of(attrs.to);
@@ -107,7 +109,7 @@ std::optional<ClampBounds> clamp_bounds(const Node& node) {
   return std::nullopt;
 }
 
-std::variant<Quantized, std::string> follow_to_quantize(const Graph& graph, ValueId result) {
+std::variant<Quantized, std::string> follow_to_quantize(const Graph& graph, ValueId result, Stored stored) {
   std::vector<ClampBounds> clamps;
   ValueId wire = result;
   while (true) {
@@ -123,7 +125,7 @@ std::variant<Quantized, std::string> follow_to_quantize(const Graph& graph, Valu
     if (reader->spec != &kQuantize)
       return "its result goes to '" + reader->name + "' (" + std::string(reader->spec->name) +
              ") without being quantized";
-    auto end = quantized_by(graph, *reader);
+    auto end = quantized_by(graph, *reader, stored);
     if (!end)
       return std::string("its result is quantized with scales per axis, computed at run time, or to more than 8 bits");
     // Quantization is monotone, so a clamp before it is a clamp after it.

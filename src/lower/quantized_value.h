@@ -17,7 +17,10 @@
 
 namespace octavo {
 
-// real = (q - zero_point) * scale, q in [lowest, highest] of an 8-bit type; one scale for the whole tensor, known at
+// Whose integers are asked for: most integer operators compute with bytes alone; residual streams are s16.
+enum class Stored { bytes, bytes_or_s16 };
+
+// real = (q - zero_point) * scale, q in [lowest, highest] of its type; one scale for the whole tensor, known at
 // compile time.
 struct QuantType {
   DType dtype = DType::u8;
@@ -28,16 +31,16 @@ struct QuantType {
   QuantParams params() const { return {{scale}, {zero_point}, -1}; }
 };
 
-// An f32 wire that is the dequantized form of the 8-bit wire `q`.
+// An f32 wire that is the dequantized form of the wire `q`.
 struct Dequantized {
   ValueId q;
   QuantType type;
 };
 
-// The f32 wire is dequantize(q) with one constant scale and zero point, q of 8 bits and not constant.
-std::optional<Dequantized> dequantized(const Graph& graph, ValueId wire);
+// The f32 wire is dequantize(q) with one constant scale and zero point, q not constant.
+std::optional<Dequantized> dequantized(const Graph& graph, ValueId wire, Stored stored = Stored::bytes);
 // The same for a node that may be a dequantize.
-std::optional<Dequantized> dequantized_by(const Graph& graph, const Node& node);
+std::optional<Dequantized> dequantized_by(const Graph& graph, const Node& node, Stored stored = Stored::bytes);
 
 // A constant tensor in quantized form: one scale and zero point, or one each per index of `axis`.
 struct QuantizedConstant {
@@ -50,7 +53,7 @@ struct QuantizedConstant {
 // The f32 wire is dequantize(constant) with constant scales; s8, u8 or s32.
 std::optional<QuantizedConstant> quantized_constant(const Graph& graph, ValueId wire);
 
-// The 8-bit wire y that a quantize node makes, with one constant scale and zero point.
+// The wire y that a quantize node makes, with one constant scale and zero point.
 struct Quantized {
   ValueId x;
   ValueId y;
@@ -64,11 +67,12 @@ struct Quantized {
   // The value that the quantize node gives for x.
   std::int32_t apply(float value) const;
 };
-std::optional<Quantized> quantized_by(const Graph& graph, const Node& node);
+std::optional<Quantized> quantized_by(const Graph& graph, const Node& node, Stored stored = Stored::bytes);
 
-// What stands between an operator's f32 result and its 8-bit wire: clamps (relu, clip) folded into [lowest, highest],
-// then a quantize. Every wire on the way has one reader; else a reason.
-std::variant<Quantized, std::string> follow_to_quantize(const Graph& graph, ValueId result);
+// What stands between an operator's f32 result and its quantized wire: clamps (relu, clip) folded into [lowest,
+// highest], then a quantize. Every wire on the way has one reader; else a reason.
+std::variant<Quantized, std::string> follow_to_quantize(const Graph& graph, ValueId result,
+                                                        Stored stored = Stored::bytes);
 
 // The bounds of a relu or clip; nothing for other nodes.
 struct ClampBounds {

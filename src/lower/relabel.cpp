@@ -70,9 +70,15 @@ class Relabeller {
   // The value with the type it has in the old graph.
   ValueId plain(ValueId old_id) {
     if (!old_id.exists() || at(plain_, old_id).exists()) return old_id.exists() ? at(plain_, old_id) : old_id;
-    if (fact(old_id).is_constant())
-      return at(plain_, old_id) = new_.add_constant(old_.value(old_id).name, fact(old_id).constant);
+    if (fact(old_id).is_constant()) return at(plain_, old_id) = constant(old_.value(old_id));
     return at(plain_, old_id) = convert(at(unsigned_, old_id), DType::s8, old_id);
+  }
+
+  // Of extents that are open it stays what depends on them.
+  ValueId constant(const Value& value) {
+    const Fact& fact = value.fact;
+    if (fact.extents == nullptr) return new_.add_constant(value.name, fact.constant);
+    return new_.add_extents(value.name, fact.dtype, Shape(fact.shape), *fact.extents);
   }
 
   // An s8 value as u8; other types as they are.
@@ -192,7 +198,8 @@ class Relabeller {
     for (std::size_t i = 0; i < kinds.size(); ++i) {
       const std::size_t input = first + i;
       if (kinds[i] == StageOperand::table && has_variable_table(node, input)) return std::nullopt;
-      is_relabelled[i] = kinds[i] == StageOperand::stored && is_signed(node, input);
+      const bool is_stored = kinds[i] == StageOperand::stored || kinds[i] == StageOperand::stored_or_s16;
+      is_relabelled[i] = is_stored && is_signed(node, input);
       operands.push_back(kinds[i] == StageOperand::table ? table_input(node, input, epilogue.to == DType::s8)
                          : is_relabelled[i]              ? as_unsigned(node.inputs[input])
                                                          : plain(node.inputs[input]));

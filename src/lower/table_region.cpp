@@ -9,6 +9,7 @@
 #include "lower/rules/fuse_binary.h"
 #include "ops/dequantize/dequantize.h"
 #include "ops/evaluate.h"
+#include "ops/in_tables.h"
 #include "ops/quantize/quantize.h"
 
 namespace octavo {
@@ -97,6 +98,23 @@ void copy_region(Rebuild& region, ValueId wire) {
   region.set(wire, region.emit(node, whole_tensor_attrs(node), region.of(node.inputs))[0]);
 }
 
+// The functions as exact as tables have them.
+Result<Graph> with_exact_functions(const Graph& graph) {
+  Rebuild exact(graph);
+  exact.add_inputs();
+  for (const NodeId id : graph.order()) {
+    const Node& node = graph.node(id);
+    const OpSpec& spec = spec_in_tables(*node.spec);
+    if (&spec == node.spec) {
+      exact.copy(node);
+      continue;
+    }
+    exact.take_over(node.outputs[0], exact.add(spec, node.attrs, exact.of(node.inputs), node.name, node.origin));
+  }
+  exact.add_outputs(graph.outputs(), {"y"});
+  return exact.finish();
+}
+
 Tensor all_values(DType dtype) {
   Tensor x(dtype, Shape{256});
   for (int i = 0; i < 256; ++i) x.as<std::uint8_t>()[i] = static_cast<std::uint8_t>(i);
@@ -121,8 +139,10 @@ Result<Tensor> tabulate(const Graph& graph, ValueId wire, ValueId source) {
   // Additions and products of quantized values keep their own rounding, as where they are no part of a table.
   PassReport pairs = rewrite(*copied, "fuse_binary", fuse_binary);
   if (!pairs.failures.empty()) return std::move(pairs.failures);
+  const auto exact = with_exact_functions(*copied);
+  if (!exact) return exact.errors();
   const std::vector<Tensor> inputs = {all_values(graph.fact(source).dtype)};
-  auto values = evaluate(*copied, inputs);
+  auto values = evaluate(*exact, inputs);
   if (!values) return std::move(values).errors();
   return values->front();
 }

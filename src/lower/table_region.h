@@ -15,7 +15,7 @@ namespace octavo {
 std::optional<ValueId> single_source(const Graph& graph, ValueId wire);
 
 // The value of `wire` for each of the 256 values of `source` (indexed by the unsigned byte), computed by the
-// references.
+// references as tables have them (ops/in_tables.h).
 Result<Tensor> tabulate(const Graph& graph, ValueId wire, ValueId source);
 
 }  // namespace octavo

@@ -179,15 +179,21 @@ std::optional<Domain> result_of(const Stage& stage, Domain from) {
           [&](const AddReal&) { return when({stored}, real); }, [&](const Multiply&) { return when({stored}, sum); },
           [&](const FixedBinary&) { return when({stored}, sum); },
           [&](const AddInteger&) { return when({stored}, stored); },
-          [&](const ClampReal&) { return when({real}, real); }, [&](const Lookup&) { return when({stored}, stored); }},
+          [&](const ClampReal&) { return when({real}, real); }, [&](const Lookup&) { return when({stored}, stored); },
+          [&](const ScaleAndShift&) { return when({real}, real); }},
       stage);
 }
 
 Problem check_bounds(DType to, std::int32_t lowest, std::int32_t highest) {
-  if (!is_8bit(to)) return shape_error("to", std::string(name_of(to)), "u8 or s8");
+  if (!is_8bit(to) && to != DType::s16) return shape_error("to", std::string(name_of(to)), "u8, s8 or s16");
   const IntegerRange range = range_of(to);
   return first_of({check_range("lowest", lowest, range.lowest, range.highest),
                    check_range("highest", highest, lowest, range.highest)});
+}
+
+Problem check_8bit(DType to) {
+  if (is_8bit(to)) return std::nullopt;
+  return shape_error("to", std::string(name_of(to)), "u8 or s8");
 }
 
 Problem check_shift(std::string_view what, std::int32_t value) { return check_range(what, value, -255, 255); }
@@ -228,13 +234,13 @@ Problem check_fields(const Stage& stage, DType to) {
                                     check_zero_points(s.value_zero_point, s.other_zero_point)});
                  },
                  [&](const AddInteger& s) {
-                   return first_of({check_bounds(to, s.lowest, s.highest), check_integer_add(s.form)});
+                   return first_of({check_8bit(to), check_bounds(to, s.lowest, s.highest), check_integer_add(s.form)});
                  },
                  [&](const ClampReal& s) {
                    if (s.lowest <= s.highest) return Problem();
                    return Problem(shape_error("lowest", std::to_string(s.lowest), "at most the highest"));
                  },
-                 [](const auto&) { return Problem(); }},
+                 [&](const Lookup&) { return check_8bit(to); }, [](const auto&) { return Problem(); }},
       stage);
 }
 
@@ -248,8 +254,10 @@ DType dtype_of_kind(StageOperand kind) {
 Problem check_operand(StageOperand kind, std::string_view what, const Fact* fact, const OpenShape& y) {
   if (fact == nullptr) return shape_error(std::string(what), "no operand", "one");
   if (kind == StageOperand::table) return check_table(*fact, {DType::u8, DType::s8});
-  if (kind == StageOperand::stored) {
-    if (auto problem = check_dtype(what, *fact, {DType::u8, DType::s8})) return problem;
+  if (kind == StageOperand::stored || kind == StageOperand::stored_or_s16) {
+    if (kind == StageOperand::stored || fact->dtype != DType::s16) {
+      if (auto problem = check_dtype(what, *fact, {DType::u8, DType::s8})) return problem;
+    }
     if (const auto shape = broadcast(fact->shape, y); shape && *shape == y) return std::nullopt;
     return shape_error(std::string(what), "shape " + fact->shape.to_string(),
                        "one that broadcasts to " + y.to_string());
@@ -288,9 +296,10 @@ Result<DType> infer_epilogue(const Epilogue& epilogue, EpilogueInput input, Inpu
   }
   if (operands.size() > at)
     return shape_error("stages", std::to_string(operands.size()) + " operands", std::to_string(at));
-  const bool is_whole = epilogue.to == DType::s32   ? domain == Domain::sum
-                        : epilogue.to == DType::f32 ? domain == Domain::real
-                                                    : is_8bit(epilogue.to) && domain == Domain::stored;
+  const bool is_whole = epilogue.to == DType::s32 ? domain == Domain::sum
+                        : epilogue.to == DType::f32
+                            ? domain == Domain::real
+                            : (is_8bit(epilogue.to) || epilogue.to == DType::s16) && domain == Domain::stored;
   if (!is_whole)
     return shape_error("to", std::string(name_of(epilogue.to)), "what holds " + std::string(name_of(domain)));
   return table.value_or(epilogue.to);
@@ -328,7 +337,8 @@ EpilogueReference::EpilogueReference(const Epilogue& epilogue, InputViews operan
     : epilogue_(epilogue), operands_(operands), y_(y), channels_(std::max<std::int64_t>(1, channels_of(y.shape))) {
   std::size_t i = 0;
   const auto add = [&](StageOperand kind) {
-    if (kind == StageOperand::stored && operands_[i].shape != y.shape) {
+    const bool is_stored = kind == StageOperand::stored || kind == StageOperand::stored_or_s16;
+    if (is_stored && operands_[i].shape != y.shape) {
       strides_.resize(operands_.size());
       strides_[i] = broadcast_strides(operands_[i].shape, y.shape);
     }
@@ -343,7 +353,8 @@ std::int64_t EpilogueReference::index_of(std::size_t operand, StageOperand kind,
   const Shape& shape = operands_[operand].shape;
   switch (kind) {
     case StageOperand::row_f32: return element / channels_ / (y_.shape.elements() / channels_ / shape.elements());
-    case StageOperand::stored: break;
+    case StageOperand::stored:
+    case StageOperand::stored_or_s16: break;
     default: return shape.elements() == 1 ? 0 : element % channels_;
   }
   if (shape == y_.shape) return element;
@@ -371,12 +382,16 @@ void EpilogueReference::finish(std::int64_t element, OnItsWay x) const {
   const auto byte = [&](std::size_t i) {
     return load_8bit(operands_[operand + i].data, operands_[operand + i].dtype, at(i));
   };
+  const auto stored = [&](std::size_t i) {
+    const ConstTensorView& view = operands_[operand + i];
+    return view.dtype == DType::s16 ? std::int32_t{view.as<std::int16_t>()[at(i)]} : byte(i);
+  };
   const auto integer = [&] { return static_cast<std::int32_t>(x.integer); };
   const auto apply = Overloaded{
       [&](const AddRest&) { x.become(x.as_real() + f32(0)); },
       [&](const Scale&) { x.become(x.as_real() * f32(0)); },
       [&](const ScaleAndAdd& s) {
-        x.become(std::fma(x.as_real(), f32(0), static_cast<float>(byte(1) - s.zero_point) * s.ratio));
+        x.become(std::fma(x.as_real(), f32(0), static_cast<float>(stored(1) - s.zero_point) * s.ratio));
       },
       [&](const ScaleInRun& s) { x.become(s.apply(x.as_real(), f32(0), f32(1), f32(2))); },
       [&](const FixedScale& s) {
@@ -393,6 +408,7 @@ void EpilogueReference::finish(std::int64_t element, OnItsWay x) const {
       [&](const FixedBinary& s) { x.become_sum(s.apply(integer(), byte(0))); },
       [&](const AddInteger& s) { x.become_stored(s.form.apply(integer(), byte(0), s.lowest, s.highest)); },
       [&](const ClampReal& s) { x.become(s.apply(x.real)); },
+      [&](const ScaleAndShift&) { x.become(std::fma(x.real, f32(0), f32(1))); },
       [&](const Lookup&) { x.integer = std::to_integer<std::uint8_t>(operands_[operand].data[x.integer & 0xff]); }};
   for (const Stage& stage : epilogue_.stages) {
     std::visit(
@@ -405,6 +421,7 @@ void EpilogueReference::finish(std::int64_t element, OnItsWay x) const {
   }
   if (y_.dtype == DType::f32) y_.as<float>()[element] = x.real;
   else if (y_.dtype == DType::s32) y_.as<std::int32_t>()[element] = integer();
+  else if (y_.dtype == DType::s16) y_.as<std::int16_t>()[element] = static_cast<std::int16_t>(integer());
   else store_8bit(y_.data, element, integer());
 }
 

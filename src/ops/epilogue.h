@@ -4,7 +4,7 @@
 // epilogue does the rest. A value on its way is
 //   a sum     an exact s32 integer
 //   a real    f32, or f64 after DoubleScale
-//   stored    an integer of the 8-bit type `to` (or, before the first stage, of another one)
+//   stored    an integer of the type `to`: u8, s8 or s16 (or, before the first stage, of another one)
 // and each stage says what it takes and gives. The scale is a stage like the others, so that an operator may have one,
 // none, or several (a product after a convolution), and whatever a later operator needs (a scale per row, a division by
 // a row's sum, a mask before a softmax) is one more stage. Bounds are always in stored units: values that stand in the
@@ -34,9 +34,10 @@ enum class StageOperand : std::uint8_t {
   channel_f32,  // [C] of the result's last axis, or [1]
   channel_s32,
   channel_f64,
-  row_f32,  // one, or as many as divide the result's rows (its elements over C), in any shape
-  stored,   // u8 or s8, broadcast to the result
-  table,    // u8 or s8 [256]
+  row_f32,        // one, or as many as divide the result's rows (its elements over C), in any shape
+  stored,         // u8 or s8, broadcast to the result
+  table,          // u8 or s8 [256]
+  stored_or_s16,  // u8, s8 or s16, broadcast to the result
 };
 
 // ---- stages; their order in Stage is part of the artifact format ----
@@ -61,7 +62,7 @@ struct Scale {
 // Octavo's own form, used where no rounding stands before an addition.
 struct ScaleAndAdd {
   static constexpr std::string_view kName = "scale_and_add";
-  static constexpr std::array kOperands{StageOperand::channel_f32, StageOperand::stored};
+  static constexpr std::array kOperands{StageOperand::channel_f32, StageOperand::stored_or_s16};
   float ratio = 0.0f;
   std::int32_t zero_point = 0;
   bool operator==(const ScaleAndAdd&) const = default;
@@ -260,8 +261,16 @@ struct Lookup {
   static constexpr auto fields() { return std::tuple(); }
 };
 
+// real -> real: fma(x, factor, shift), both per channel: what a normalisation ends in.
+struct ScaleAndShift {
+  static constexpr std::string_view kName = "scale_and_shift";
+  static constexpr std::array kOperands{StageOperand::channel_f32, StageOperand::channel_f32};
+  bool operator==(const ScaleAndShift&) const = default;
+  static constexpr auto fields() { return std::tuple(); }
+};
+
 using Stage = std::variant<AddRest, Scale, ScaleAndAdd, ScaleInRun, FixedScale, DoubleScale, Affine, Divide, Round,
-                           AddReal, Multiply, FixedBinary, AddInteger, ClampReal, Lookup>;
+                           AddReal, Multiply, FixedBinary, AddInteger, ClampReal, Lookup, ScaleAndShift>;
 
 template <>
 void encode(const Stage& stage, Bytes& out);
@@ -277,7 +286,7 @@ enum class EpilogueInput { sum, real, stored };
 
 struct Epilogue {
   std::vector<Stage> stages;  // none: the sum itself
-  DType to = DType::u8;       // s32 for a sum, f32 for a real, u8 or s8 for stored values (before a table)
+  DType to = DType::u8;       // s32 for a sum, f32 for a real, u8, s8 (before a table too) or s16 for stored values
 
   // The first stage of this kind, or nullptr.
   template <class T>

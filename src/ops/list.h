@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "ops/argmax/argmax.h"
+#include "ops/attention/attention.h"
 #include "ops/average_pool/average_pool.h"
 #include "ops/batch_norm/batch_norm.h"
 #include "ops/binary/binary.h"
@@ -31,8 +32,10 @@
 #include "ops/max_pool/max_pool.h"
 #include "ops/pad/pad.h"
 #include "ops/quantize/quantize.h"
+#include "ops/quantized_attention/quantized_attention.h"
 #include "ops/quantized_conv/quantized_conv.h"
 #include "ops/quantized_elementwise/quantized_elementwise.h"
+#include "ops/quantized_layer_norm/quantized_layer_norm.h"
 #include "ops/quantized_matmul/quantized_matmul.h"
 #include "ops/quantized_pool/quantized_pool.h"
 #include "ops/quantized_softmax/quantized_softmax.h"

@@ -3,10 +3,14 @@
 
 #include <algorithm>
 
+#include "kernels/attention/attention.h"
 #include "kernels/conv/conv.h"
 #include "kernels/depthwise/depthwise.h"
 #include "kernels/eltwise/eltwise.h"
 #include "kernels/float/float.h"
+#include "kernels/integer_attention/integer_attention.h"
+#include "kernels/integer_norm/integer_norm.h"
+#include "kernels/lines/lines.h"
 #include "kernels/move/move.h"
 #include "kernels/plain/plain.h"
 #include "kernels/pool/pool.h"
@@ -28,6 +32,8 @@ std::vector<const KernelChoice*> join_families() {
     for (const KernelChoice& choice : family) choices.push_back(&choice);
   };
   add(arrange_choices());
+  add(batch_norm_choices());
+  add(attention_choices());
   add(channel_table_choices());
   add(conv_choices());
   add(copy_choices());
@@ -38,9 +44,12 @@ std::vector<const KernelChoice*> join_families() {
   add(float_depthwise_choices());
   add(float_eltwise_choices());
   add(integer_eltwise_choices());
-  add(float_norm_choices());
   add(hybrid_conv_choices());
+  add(integer_attention_choices());
+  add(integer_norm_choices());
   add(integer_resize_choices());
+  add(layer_norm_choices());
+  add(lrn_choices());
   add(onednn_conv_choices());
   add(onednn_dense_choices());
   add(onednn_eltwise_choices());
@@ -50,9 +59,11 @@ std::vector<const KernelChoice*> join_families() {
   add(product_choices());
   add(quantize_choices());
   add(quantized_eltwise_choices());
+  add(reduce_choices());
   add(reference_choices());
   add(resize_choices());
   add(sliced_choices());
+  add(softmax_choices());
   add(table_choices());
   add(transpose_choices());
   add(winograd_choices());

@@ -5,9 +5,12 @@
 
 #include "base/requantize.h"
 #include "graph/rebuild.h"
+#include "ops/binary/binary.h"
 #include "ops/conv/conv.h"
 #include "ops/dequantize/dequantize.h"
+#include "ops/gather/gather.h"
 #include "ops/quantize/quantize.h"
+#include "quantize/roles.h"
 
 namespace octavo {
 namespace {
@@ -27,6 +30,7 @@ class Inserter {
         ends_(ends),
         integers_(static_cast<std::size_t>(old.value_count())),
         dequantized_(integers_.size()),
+        bytes_(integers_.size()),
         matmul_bias_(placement.roles.size()) {}
 
   Result<Graph> run() {
@@ -69,18 +73,33 @@ class Inserter {
             graph().add_constant(name + "/zero_point", zero_point_tensor(scales_[at(value)]))};
   }
 
-  // quantize and dequantize on the wire.
+  // What a quantize made, and its dequantized form.
+  struct Pair {
+    ValueId integers, floats;
+  };
+  Pair quantized(ValueId x, const ActivationScale& own, const std::string& name, const std::string& origin) {
+    const ValueId scale = graph().add_constant(name + "/scale", Tensor::scalar(own.scale));
+    const ValueId zero_point = graph().add_constant(name + "/zero_point", zero_point_tensor(own));
+    const ValueId q =
+        new_.add(kQuantize, QuantizeAttrs{.to = own.dtype}, {x, scale, zero_point}, name + "/quantize", origin);
+    return {q, new_.add(kDequantize, DequantizeAttrs{}, {q, scale, zero_point}, name + "/dequantize", origin)};
+  }
+
+  // quantize and dequantize on the wire; on a wide one those of s16, and where bytes are read those behind them.
   void add_pair(ValueId value) {
     if (!placement_.pair(value)) return;
-    const std::string name = old_.value(value).name;
-    const auto [scale, zero_point] = add_scale(value);
-    integers_[at(value)] = new_.add(kQuantize, QuantizeAttrs{.to = scales_[at(value)].dtype},
-                                    {new_.made(value), scale, zero_point}, name + "/quantize", origin_of(value));
-    dequantized_[at(value)] = new_.add(kDequantize, DequantizeAttrs{}, {integers_[at(value)], scale, zero_point},
-                                       name + "/dequantize", origin_of(value));
+    const std::string& name = old_.value(value).name;
+    const ActivationScale& own = scales_[at(value)];
+    const bool has_both = placement_.wide(value) && placement_.bytes_follow(value);
+    const Pair first = quantized(new_.made(value), has_both ? wide_scale(own) : own, has_both ? name + "/wide" : name,
+                                 origin_of(value));
+    integers_[at(value)] = first.integers;
+    dequantized_[at(value)] = first.floats;
+    if (has_both) bytes_[at(value)] = quantized(first.floats, own, name, origin_of(value)).floats;
   }
 
   static Tensor zero_point_tensor(const ActivationScale& own) {
+    if (own.dtype == DType::s16) return Tensor::scalar(static_cast<std::int16_t>(own.zero_point));
     if (own.dtype == DType::s8) return Tensor::scalar(static_cast<std::int8_t>(own.zero_point));
     return Tensor::scalar(static_cast<std::uint8_t>(own.zero_point));
   }
@@ -94,7 +113,9 @@ class Inserter {
   ValueId read(ValueId value, NodeId reader) {
     const NodeId producer = old_.value(value).producer;
     const bool gives_8bit = producer.exists() && placement_.role(producer).role != Role::floating;
-    if (placement_.pair(value) && (is_8bit(reader) || gives_8bit)) return dequantized_[at(value)];
+    const bool reads_wide = !reader.exists() || placement_.takes_wide[at(reader)] || !is_8bit(reader);
+    if (placement_.pair(value) && (is_8bit(reader) || gives_8bit))
+      return !reads_wide && placement_.bytes_follow(value) ? bytes_[at(value)] : dequantized_[at(value)];
     return new_.of(value);
   }
 
@@ -190,11 +211,14 @@ class Inserter {
       return node(id).attrs.is<ConvAttrs>() ? conv_inputs(id) : matmul_inputs(id);
     // Scalars of a table and indices stay as they are; a whole constant operand of an 8-bit node is quantized.
     const bool joins = elements_of(*node(id).spec, node(id).attrs) == Elements::joined;
-    const bool quantizes_constants = is_8bit(id) && (placement_.role(id).role == Role::kernel || joins);
+    const bool quantizes_constants =
+        is_8bit(id) && !placement_.takes_wide[at(id)] && (placement_.role(id).role == Role::kernel || joins);
     std::vector<ValueId> inputs;
-    for (ValueId input : node(id).inputs) {
+    for (std::size_t i = 0; i < node(id).inputs.size(); ++i) {
+      const ValueId input = node(id).inputs[i];
       const bool is_constant = input.exists() && old_.fact(input).is_constant();
       if (!input.exists()) inputs.emplace_back();
+      else if (!takes_integers(node(id), i)) inputs.push_back(read(input, {}));
       else if (is_constant && placement_.is_bias[at(id)]) inputs.push_back(matmul_bias_[at(id)]);
       else if (is_constant && quantizes_constants && old_.fact(input).dtype == DType::f32)
         inputs.push_back(read_constant(input, id));
@@ -203,8 +227,28 @@ class Inserter {
     return inputs;
   }
 
+  // Rows of s8 and their scales, looked up by the same indices, and their product.
+  ValueId look_up_rows(const Node& source) {
+    const std::string& name = old_.value(source.inputs[0]).name;
+    const QuantizedWeights rows = quantize_weights(*old_.fact(source.inputs[0]).constant, 0, {}, 1.0f);
+    const Shape scales{static_cast<std::int64_t>(rows.scale.size()), 1};
+    const ValueId indices = new_.of(source.inputs[1]);
+    const ValueId q =
+        new_.add(kGather, source.attrs, {graph().add_constant(name, rows.values), indices}, source.name, source.origin);
+    const ValueId scale = new_.add(
+        kGather, source.attrs, {graph().add_constant(name + "/scale", Tensor::of<float>(scales, rows.scale)), indices},
+        source.name + "/scale", source.origin);
+    const ValueId one = graph().add_constant(name + "/one", Tensor::scalar(1.0f));
+    const ValueId real = new_.add(kDequantize, DequantizeAttrs{}, {q, one}, source.name + "/dequantize", source.origin);
+    return new_.add(kBinary, BinaryAttrs{BinaryKind::mul}, {real, scale}, source.name + "/scaled", source.origin);
+  }
+
   void copy(NodeId id) {
     const Node& source = node(id);
+    if (placement_.looks_up_rows[at(id)]) {
+      new_.take_over(source.outputs[0], look_up_rows(source));
+      return add_pair(source.outputs[0]);
+    }
     const std::vector<ValueId> made = new_.emit(source, source.attrs, inputs_of(id));
     for (std::size_t i = 0; i < made.size() && !new_.has_failed(); ++i) {
       new_.take_over(source.outputs[i], made[i]);
@@ -220,6 +264,7 @@ class Inserter {
   Ends ends_;
   std::vector<ValueId> integers_;     // by old ValueId, of wires with pairs
   std::vector<ValueId> dequantized_;  // by old ValueId
+  std::vector<ValueId> bytes_;        // by old ValueId, of wide wires: dequantized bytes
   std::vector<ValueId> matmul_bias_;  // by old NodeId of the addition
 };
 

@@ -3,9 +3,12 @@
 
 #include <algorithm>
 
+#include "ops/attention/attention.h"
 #include "ops/average_pool/average_pool.h"
 #include "ops/binary/binary.h"
 #include "ops/conv/conv.h"
+#include "ops/gather/gather.h"
+#include "ops/layer_norm/layer_norm.h"
 #include "ops/matmul/matmul.h"
 #include "ops/reduce/reduce.h"
 #include "quantize/node_pattern.h"
@@ -19,11 +22,14 @@ std::size_t at(NodeId id) { return static_cast<std::size_t>(id.index); }
 
 // Scores that only f32 readers want are not rounded once more: one that is larger than any of the samples' would be cut
 // off.
+bool is_norm(const Node& node) { return node.attrs.is<LayerNormAttrs>(); }
+
 bool is_mean(const Node& node) { return node.attrs.is<ReduceAttrs>() || node.attrs.is<AveragePoolAttrs>(); }
 
 class Placer {
  public:
-  Placer(const Graph& graph, const std::vector<std::string>& skip, Ends ends, PairPlacement pairs);
+  Placer(const Graph& graph, const std::vector<std::string>& skip, Ends ends, PairPlacement pairs,
+         Vocabulary vocabulary);
   Placement place() &&;
 
  private:
@@ -32,6 +38,8 @@ class Placer {
   Role role(NodeId id) const { return placement_.role(id).role; }
   Elements elements(NodeId id) const { return elements_of(*node(id).spec, node(id).attrs); }
   NodeRole given_role(const Node& node) const;
+  bool has_constant_weights(NodeId id) const;
+  bool is_embedding(const Node& node) const;
   bool is_activation(ValueId id) const {
     return id.exists() && graph_.fact(id).dtype == DType::f32 && !graph_.fact(id).is_constant();
   }
@@ -43,6 +51,10 @@ class Placer {
   void find_regions();
   bool find_sources();
   ValueId common_source(const Node& node) const;
+  void keep_float_sums();
+  bool is_addition(NodeId id) const;
+  void find_wide();
+  void widen_inputs(NodeId id);
   bool has_region_reader(ValueId id) const;
   bool is_interior(ValueId id) const;
   void find_wanted();
@@ -57,6 +69,8 @@ class Placer {
   const Graph& graph_;
   Ends ends_;
   PairPlacement pairs_;
+  Vocabulary vocabulary_;
+  bool is_own_;  // may have s16 and tables by row
   Placement placement_;
   std::vector<std::vector<NodeId>> readers_;  // by ValueId
   std::vector<int> position_;                 // by NodeId, in the order
@@ -68,8 +82,13 @@ class Placer {
   std::vector<bool> is_wanted_;     // by ValueId: some reader wants it in 8 bits
 };
 
-Placer::Placer(const Graph& graph, const std::vector<std::string>& skip, Ends ends, PairPlacement pairs)
-    : graph_(graph), ends_(ends), pairs_(pairs) {
+Placer::Placer(const Graph& graph, const std::vector<std::string>& skip, Ends ends, PairPlacement pairs,
+               Vocabulary vocabulary)
+    : graph_(graph),
+      ends_(ends),
+      pairs_(pairs),
+      vocabulary_(vocabulary),
+      is_own_(vocabulary == Vocabulary::own && ends == Ends::floats) {
   const auto values = static_cast<std::size_t>(graph.value_count());
   std::size_t nodes = 0;
   for (NodeId id : graph.order()) nodes = std::max(nodes, at(id) + 1);
@@ -84,6 +103,10 @@ Placer::Placer(const Graph& graph, const std::vector<std::string>& skip, Ends en
   placement_.is_8bit.resize(nodes);
   placement_.is_bias.resize(nodes);
   placement_.has_pair.resize(values);
+  placement_.is_wide.resize(values);
+  placement_.has_bytes.resize(values);
+  placement_.takes_wide.resize(nodes);
+  placement_.looks_up_rows.resize(nodes);
   int position = 0;
   for (NodeId id : graph.order()) {
     position_[at(id)] = position++;
@@ -95,12 +118,15 @@ Placer::Placer(const Graph& graph, const std::vector<std::string>& skip, Ends en
                                       [&](const std::string& pattern) { return matches_node(pattern, node(id)); });
     placement_.roles[at(id)] =
         is_skipped_[at(id)] ? NodeRole{Role::floating, "kept in float as asked"} : given_role(node(id));
+    placement_.looks_up_rows[at(id)] = !is_skipped_[at(id)] && is_own_ && is_embedding(node(id));
   }
 }
 
 // Softmax is what networks end in: between floats it has nothing to gain from 8-bit values, between integers no other
 // way.
 NodeRole Placer::given_role(const Node& node) const {
+  if (vocabulary_ == Vocabulary::standard && (is_norm(node) || node.attrs.is<AttentionAttrs>()))
+    return {Role::floating, "other programs have no 8-bit form of " + std::string(node.spec->name)};
   if (ends_ == Ends::integers && is_integer_softmax(graph_, node)) return {Role::kernel, {}};
   return role_of(graph_, node);
 }
@@ -110,7 +136,9 @@ Placement Placer::place() && {
   if (pairs_ == PairPlacement::fused) join_residuals();
   join_clamps();
   find_regions();
+  if (is_own_) keep_float_sums();
   find_wanted();
+  if (is_own_) find_wide();
   decide_pairs();
   share_scales();
   return std::move(placement_);
@@ -135,6 +163,22 @@ void Placer::join_biases() {
   }
 }
 
+bool Placer::is_embedding(const Node& node) const {
+  constexpr std::int64_t kSmallestTable = 1 << 16;  // elements; smaller ones save nothing
+  const auto* gather = node.attrs.get_if<GatherAttrs>();
+  if (gather == nullptr || gather->axis != 0) return false;
+  const Fact& table = graph_.fact(node.inputs[0]);
+  return table.is_constant() && table.dtype == DType::f32 && table.shape.rank() == 2 &&
+         table.constant->elements() >= kSmallestTable && !graph_.fact(node.inputs[1]).is_constant();
+}
+
+// A convolution, or a product of a constant, with or without its bias.
+bool Placer::has_constant_weights(NodeId id) const {
+  if (role(id) != Role::product) return false;
+  if (placement_.is_bias[at(id)] || node(id).attrs.is<ConvAttrs>()) return true;
+  return node(id).spec == &kMatmul && graph_.fact(node(id).inputs[1]).is_constant();
+}
+
 // convolution -> addition: of two candidates the later one, because the other operand must be there when it runs.
 void Placer::join_residuals() {
   for (NodeId id : graph_.order()) {
@@ -142,7 +186,7 @@ void Placer::join_residuals() {
     NodeId latest;
     for (ValueId input : node(id).inputs) {
       const NodeId producer = graph_.value(input).producer;
-      if (!producer.exists() || !node(producer).attrs.is<ConvAttrs>() || role(producer) != Role::product) continue;
+      if (!producer.exists() || !has_constant_weights(producer)) continue;
       if (!graph_.has_one_reader(input) || graph_.fact(input).shape != graph_.fact(result(id)).shape) continue;
       if (!latest.exists() || position_[at(producer)] > position_[at(latest)]) latest = producer;
     }
@@ -247,9 +291,66 @@ void Placer::find_wanted() {
     if (own == Role::floating) continue;
     const bool follows_readers = own == Role::pointwise || own == Role::moving;
     if (follows_readers && !is_wanted_[at(result(*it))]) continue;
-    for (ValueId input : node(*it).inputs) {
-      if (is_activation(input)) is_wanted_[at(input)] = true;
+    for (std::size_t i = 0; i < node(*it).inputs.size(); ++i) {
+      const ValueId input = node(*it).inputs[i];
+      if (is_activation(input) && takes_integers(node(*it), i)) is_wanted_[at(input)] = true;
     }
+  }
+}
+
+// Sums of what is in float anyway, embeddings, stay so until a normalisation reads them: one rounding instead of three.
+void Placer::keep_float_sums() {
+  std::vector<bool> is_summed(is_wanted_.size());  // by ValueId: a normalisation reads it, through additions alone
+  for (auto it = graph_.order().rbegin(); it != graph_.order().rend(); ++it) {
+    const bool is_read_by_norm = is_norm(node(*it)) && role(*it) == Role::kernel;
+    if (!is_read_by_norm && !(is_addition(*it) && is_summed[at(result(*it))])) continue;
+    for (ValueId input : node(*it).inputs) {
+      if (is_activation(input)) is_summed[at(input)] = true;
+    }
+  }
+  for (NodeId id : graph_.order()) {
+    const auto& inputs = node(id).inputs;
+    const bool is_in_float = std::all_of(inputs.begin(), inputs.end(), [&](ValueId input) {
+      const NodeId producer = graph_.value(input).producer;
+      return !is_activation(input) || (producer.exists() && role(producer) == Role::floating);
+    });
+    if (is_addition(id) && is_summed[at(result(id))] && is_in_float)
+      placement_.roles[at(id)] = {Role::floating, "adds up what is in float"};
+  }
+}
+
+bool Placer::is_addition(NodeId id) const {
+  return role(id) == Role::kernel && is_binary(node(id).attrs, BinaryKind::add);
+}
+
+// From the last normalisation back: what it reads, and the operands of additions and movements that make it; then
+// forth, through what only moves elements.
+void Placer::find_wide() {
+  for (auto it = graph_.order().rbegin(); it != graph_.order().rend(); ++it) {
+    const bool follows = is_addition(*it) || role(*it) == Role::moving;
+    const bool takes = is_norm(node(*it)) ? role(*it) == Role::kernel : follows && placement_.wide(result(*it));
+    if (takes) widen_inputs(*it);
+  }
+  for (NodeId id : graph_.order()) {
+    if (role(id) != Role::moving || elements(id) == Elements::joined || !placement_.wide(node(id).inputs[0])) continue;
+    placement_.is_wide[at(result(id))] = placement_.takes_wide[at(id)] = true;
+  }
+  for (NodeId id : graph_.order()) {
+    const bool reads_bytes = role(id) != Role::floating && !placement_.takes_wide[at(id)];
+    for (std::size_t i = 0; reads_bytes && i < node(id).inputs.size(); ++i) {
+      const ValueId input = node(id).inputs[i];
+      if (takes_integers(node(id), i) && input.exists() && placement_.wide(input))
+        placement_.has_bytes[at(input)] = true;
+    }
+  }
+}
+
+void Placer::widen_inputs(NodeId id) {
+  placement_.takes_wide[at(id)] = true;
+  for (std::size_t i = 0; i < node(id).inputs.size(); ++i) {
+    const ValueId input = node(id).inputs[i];
+    if (takes_integers(node(id), i) && is_activation(input) && !is_joined_[at(input)])
+      placement_.is_wide[at(input)] = true;
   }
 }
 
@@ -271,7 +372,7 @@ bool Placer::decide_pair(NodeId producer) const {
   switch (role(producer)) {
     case Role::product:
     case Role::floating: return is_wanted_[at(value)];
-    case Role::kernel: return is_wanted_[at(value)] || !is_mean(node(producer));
+    case Role::kernel: return is_wanted_[at(value)] || !(is_mean(node(producer)) || is_norm(node(producer)));
     case Role::pointwise: return is_wanted_[at(value)] && !is_interior(value);
     case Role::moving:
       return is_wanted_[at(value)] || std::all_of(inputs.begin(), inputs.end(), [&](ValueId input) {
@@ -319,8 +420,9 @@ bool Placer::shares_with_concat(ValueId input) const {
 
 }  // namespace
 
-Placement place_pairs(const Graph& graph, const std::vector<std::string>& skip, Ends ends, PairPlacement pairs) {
-  return Placer(graph, skip, ends, pairs).place();
+Placement place_pairs(const Graph& graph, const std::vector<std::string>& skip, Ends ends, PairPlacement pairs,
+                      Vocabulary vocabulary) {
+  return Placer(graph, skip, ends, pairs, vocabulary).place();
 }
 
 }  // namespace octavo

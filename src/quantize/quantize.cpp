@@ -128,6 +128,13 @@ TensorRange own_range(const Graph& graph, ValueId wire, const Ranges& ranges) {
   return ranges.at(graph.value(wire).name);
 }
 
+// Wires that carry s16 alone have its scale; of others it follows from that of their bytes.
+void widen(const Placement& placement, std::vector<ActivationScale>& scales) {
+  for (std::size_t i = 0; i < scales.size(); ++i) {
+    if (placement.is_wide[i] && !placement.has_bytes[i]) scales[i] = wide_scale(scales[i]);
+  }
+}
+
 // Ranges of wires that share a scale are joined. By ValueId.
 std::vector<ActivationScale> scales_from(const Graph& graph, const Placement& placement,
                                          const std::vector<ValueId>& observed, const Ranges& ranges) {
@@ -140,6 +147,7 @@ std::vector<ActivationScale> scales_from(const Graph& graph, const Placement& pl
   std::vector<ActivationScale> scales(joined.size());
   for (std::size_t i = 0; i < scales.size(); ++i)
     scales[i] = activation_scale(joined[at(placement.scale_of[i])].value_or(TensorRange{}));
+  widen(placement, scales);
   return scales;
 }
 
@@ -191,6 +199,7 @@ Result<std::vector<ActivationScale>> find_scales(const Graph& graph, const Place
   std::vector<ActivationScale> scales;
   if (options.global_scale) {
     scales.assign(static_cast<std::size_t>(graph.value_count()), global_activation_scale(*options.global_scale));
+    widen(placement, scales);
   } else {
     const auto known = known_ranges(graph, observed, ranges);
     if (!known) return known.errors();
@@ -232,7 +241,8 @@ Result<QuantizeReport> quantize(Graph& graph, const SampleSource& source, const 
   }
   report.equalized = move_factors(graph, report.calibrated.channel_factors);
   const Ends ends = options.integer_only ? Ends::integers : Ends::floats;
-  const Placement placement = place_pairs(graph, skip, ends, options.placement);
+  const Placement placement =
+      place_pairs(graph, skip, ends, options.placement, options.is_standard ? Vocabulary::standard : Vocabulary::own);
   report.groups = integer_groups(graph, placement);
   report.kept_in_float = reasons_for_float(graph, placement);
   const std::vector<ValueId> observed = rounded_wires(graph, placement);

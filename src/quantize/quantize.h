@@ -80,6 +80,7 @@ struct QuantizeOptions {
   WeightMethod weights = WeightMethod::max;
   bool integer_only = false;  // inputs and outputs become 8-bit, too
   PairPlacement placement = PairPlacement::fused;
+  bool is_standard = false;              // only what a QDQ file of ONNX says to other programs, too: pairs of bytes
   bool observes_all = false;             // ranges of all activations, so that `calibrated` serves whatever is skipped
   std::optional<Calibrated> calibrated;  // of an earlier report: then no sample is taken
   Monitor monitor;                       // asked before each sample and each layer

@@ -1,6 +1,8 @@
 // The roles of operators. Part of quantize/.
 #include "quantize/roles.h"
 
+#include "ops/attention/attention.h"
+#include "ops/layer_norm/layer_norm.h"
 #include "ops/softmax/softmax.h"
 #include "ops/unary/unary.h"
 
@@ -15,6 +17,11 @@ bool is_integer_softmax(const Graph& graph, const Node& node) {
 bool is_clamp(const Node& node) {
   const auto* unary = node.attrs.get_if<UnaryAttrs>();
   return unary != nullptr && (unary->kind == UnaryKind::relu || unary->kind == UnaryKind::clip);
+}
+
+bool takes_integers(const Node& node, std::size_t input) {
+  if (node.spec == &kLayerNorm) return input == 0;
+  return node.spec != &kAttention || input < kAttentionMask;
 }
 
 NodeRole role_of(const Graph& graph, const Node& node) {

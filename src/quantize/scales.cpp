@@ -39,6 +39,13 @@ ActivationScale activation_scale(TensorRange range) {
           std::clamp(static_cast<std::int32_t>(round_even(clamp_f32(-lowest / scale, 0.0f, 255.0f))), 0, 255)};
 }
 
+ActivationScale wide_scale(const ActivationScale& bytes) {
+  const IntegerRange range = range_of(bytes.dtype);
+  const auto below = static_cast<float>(bytes.zero_point - range.lowest),
+             above = static_cast<float>(range.highest - bytes.zero_point);
+  return {DType::s16, bounded(4.0 * std::max(below, above) * bytes.scale / 32767.0), 0};
+}
+
 ActivationScale global_activation_scale(float global_scale) { return {DType::s8, bounded(global_scale / 128.0f), 0}; }
 
 QuantizedWeights quantize_weights(const Tensor& weights, int axis, std::span<const float> bias, float x_scale,

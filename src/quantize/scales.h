@@ -22,6 +22,9 @@ struct ActivationScale {
 // u8: the range is widened to contain 0; scale = (highest - lowest) / 255, zero point = rne(-lowest / scale). {0, 0}
 // gives scale 1.
 ActivationScale activation_scale(TensorRange range);
+// s16 of a value whose bytes have that scale: four times their larger end, zero point 0; what the samples did not show
+// is not cut off, and 13 bits are left.
+ActivationScale wide_scale(const ActivationScale& bytes);
 // relay.quantize with one global scale: s8 of scale global_scale / 128, zero point 0.
 ActivationScale global_activation_scale(float global_scale);
 

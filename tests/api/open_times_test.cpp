@@ -16,7 +16,11 @@ constexpr std::int64_t kBatch = 3;
 
 class OpenTimes : public ::testing::Test {
  protected:
-  OpenTimes() : log_((std::filesystem::temp_directory_path() / "octavo_open_times.log").string()) {
+  // A log of its own for each test: they may run at the same time.
+  OpenTimes()
+      : log_((std::filesystem::temp_directory_path() /
+              (std::string("octavo_open_times_") + ::testing::UnitTest::GetInstance()->current_test_info()->name()))
+                 .string()) {
     std::filesystem::remove(log_);
   }
   ~OpenTimes() override { std::filesystem::remove(log_); }

@@ -34,6 +34,7 @@ constexpr Exception kExceptions[] = {
     {"scripts/fuzz.sh", "takes minutes and another compiler"},
     {"python scripts/compare/speed.py", "needs ONNX Runtime"},
     {"python scripts/compare/open_sizes.py", "needs ONNX Runtime and OpenVINO"},
+    {"python scripts/compare/sentences.py", "needs ONNX Runtime and OpenVINO"},
 };
 
 std::vector<std::string> lines_of(const std::string& text) {

@@ -11,6 +11,7 @@
 #include "import/import.h"
 #include "import/onnx/proto.h"
 #include "lower/lower.h"
+#include "ops/attention/attention.h"
 #include "ops/cumsum/cumsum.h"
 #include "ops/evaluate.h"
 #include "ops/list.h"
@@ -195,6 +196,54 @@ TEST(ExportOnnx, Normalisations) {
   expect_same_answers(net.graph);
 }
 
+// Written as products around a softmax, which simplify() finds again.
+void expect_same_attention(Net& net, const AttentionAttrs& attrs, std::vector<ValueId> inputs, const Shape& result) {
+  ValueId y = net.add(kAttention, attrs, std::move(inputs), "attention");
+  if (net.graph.fact(y).shape != result) y = net.add(kReshape, ReshapeAttrs{{result.begin(), result.end()}}, {y}, "y");
+  net.output(y);
+  Graph again = imported(exported(net.graph));
+  const std::vector<Tensor> x = {noise(net.graph.fact(net.x).shape, 3)};
+  const auto before = evaluate(net.graph, x), plain = evaluate(again, x);
+  ASSERT_TRUE(simplify(again));
+  const auto after = evaluate(again, x);
+  ASSERT_TRUE(before && plain && after);
+  for (std::int64_t i = 0; i < before->front().elements(); ++i) {
+    EXPECT_NEAR(before->front().as<float>()[i], plain->front().as<float>()[i], 1e-5);
+    EXPECT_NEAR(before->front().as<float>()[i], after->front().as<float>()[i], 1e-5);
+  }
+  const auto& order = again.order();
+  const auto found =
+      std::find_if(order.begin(), order.end(), [&](const NodeId id) { return again.node(id).spec == &kAttention; });
+  ASSERT_NE(found, order.end()) << to_string(again);
+  AttentionAttrs expected = attrs;
+  expected.is_causal = false;  // a mask says so
+  EXPECT_EQ(again.node(*found).attrs.as<AttentionAttrs>(), expected);
+}
+
+TEST(ExportOnnx, Attention) {
+  AttentionAttrs attrs{.heads = 4,
+                       .kv_heads = 2,
+                       .head_size = 3,
+                       .value_size = 5,
+                       .q_first = 1,
+                       .k_first = 13,
+                       .v_first = 19,
+                       .scale = 0.5f};
+  for (const bool is_causal : {false, true}) {
+    Net net({2, 6, 30});
+    attrs.is_causal = is_causal;
+    expect_same_attention(net, attrs, {net.x, net.x, net.x}, {2, 6, 20});
+  }
+  attrs.is_causal = false;
+  Tensor kept(DType::boolean, {2, 1, 6, 6});
+  for (std::int64_t i = 12; i < kept.elements(); ++i)
+    kept.as<std::uint8_t>()[i] = i % 3 != 0;  // two rows without a key
+  Net net({2, 6, 30});
+  expect_same_attention(net, attrs, {net.x, net.x, net.x, net.graph.add_constant("mask", kept)}, {2, 6, 20});
+  Net added({2, 6, 30});
+  expect_same_attention(added, attrs, {added.x, added.x, added.x, added.constant("mask", {4, 6, 6})}, {2, 6, 20});
+}
+
 TEST(ExportOnnx, Movements) {
   expect_one({2, 3, 4}, kReshape, ReshapeAttrs{.shape = {4, 6}});
   expect_one({2, 3, 4}, kTranspose, TransposeAttrs{.perm = {2, 0, 1}});
@@ -266,6 +315,7 @@ TEST(ExportOnnx, NamesAreKeptAndMadeUnique) {
   net.graph.set_name(second, "relu_out");  // the name of another value
   const ValueId third = net.add(kUnary, UnaryAttrs{.kind = UnaryKind::neg}, {second}, "neg");
   net.graph.set_name(third, "");
+  net.graph.add_output(net.add(kUnary, UnaryAttrs{.kind = UnaryKind::abs}, {third}, "relu"), "twice");
   net.graph.add_output(third, "y");
   net.graph.add_output(third, "again");
   net.graph.add_output(net.x, "input as it is");
@@ -277,8 +327,9 @@ TEST(ExportOnnx, NamesAreKeptAndMadeUnique) {
   EXPECT_EQ(proto.graph().node(0).output(0), "relu_out");
   EXPECT_EQ(proto.graph().node(1).output(0), "relu_out_1");
   EXPECT_EQ(proto.graph().node(2).output(0), "y");
-  ASSERT_EQ(proto.graph().output_size(), 4);
-  EXPECT_EQ(proto.graph().output(2).name(), "input as it is");
+  EXPECT_EQ(proto.graph().node(3).name(), "relu_1");
+  ASSERT_EQ(proto.graph().output_size(), 5);
+  EXPECT_EQ(proto.graph().output(3).name(), "input as it is");
 }
 
 TEST(ExportOnnx, WhatOnnxDoesNotHaveIsRefusedByName) {

@@ -180,7 +180,7 @@ inline Problem make_problem(const Case& c, unsigned seed) {
   for (auto& v : p.multiplier.span<float>()) v = spread * (0.5f + static_cast<float>(random() % 1000) / 1000.0f);
   p.table = Tensor(c.table_type, {256});
   for (auto& v : p.table.span<std::uint8_t>()) v = static_cast<std::uint8_t>(random());
-  p.residual.resize(static_cast<std::size_t>(p.y_shape.elements()));
+  p.residual.resize(static_cast<std::size_t>(p.y_shape.elements()) * size_of(c.residual_type));
   for (auto& v : p.residual) v = std::byte{extreme_or_random<std::uint8_t>(random, 0, 255)};
   answer(p, c);
   return p;

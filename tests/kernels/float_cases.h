@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 
 #include "kernels/harness.h"
 
@@ -24,6 +25,17 @@ inline Tensor with_special_values(std::mt19937& random, Shape shape) {
   const float special[] = {NAN, INFINITY, -INFINITY, -0.0f, 0.0f, 1e-42f, 3e38f, -1e-38f};
   for (float& value : x.span<float>()) {
     if (random() % 5 == 0) value = special[random() % std::size(special)];
+  }
+  return x;
+}
+
+// Some hundred values of every exponent and both signs.
+inline Tensor all_exponents(std::mt19937& random) {
+  Tensor x(DType::f32, Shape{512 * 101});
+  std::uint32_t next = 0;
+  for (float& value : x.span<float>()) {
+    const std::uint32_t bits = (next++ << 23) | (static_cast<std::uint32_t>(random()) & 0x7fffffu);
+    std::memcpy(&value, &bits, sizeof value);
   }
   return x;
 }

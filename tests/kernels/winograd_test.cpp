@@ -130,6 +130,12 @@ TEST(Winograd, Epilogues) {
       r.to = DType::s8, r.residual_type = DType::s8, r.zero_point = -9, r.lowest = -128, r.highest = 127, r.shift = 0;
       check_3x3(r, 11);
     }
+    for (Addition residual : {Addition::none, Addition::before_rounding}) {
+      Case words = bordered({.height = 6, .width = 11, .channels = 12, .out_channels = oc});
+      words.to = words.residual_type = DType::s16, words.lowest = -32768, words.highest = 32767;
+      words.residual = residual;
+      check_3x3(words, 14);
+    }
     check_3x3(
         bordered({.height = 6, .width = 11, .channels = 12, .out_channels = oc, .zero_point = 90, .has_table = true}),
         12);

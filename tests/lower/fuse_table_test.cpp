@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/math.h"
 #include "lower/graph_builder.h"
 #include "lower/rules/fuse_binary.h"
 #include "lower/rules/fuse_convolution.h"
 #include "lower/rules/fuse_residual.h"
+#include "lower/table_region.h"
 
 namespace octavo {
 namespace {
@@ -21,6 +23,32 @@ TEST(FuseTable, OneFunction) {
     ASSERT_EQ(apply_exactly(b.graph, fuse_table), 1);
     EXPECT_EQ(b.graph.node_count(), 1);
   }
+}
+
+// Functions of f32 are computed in f32 where they are run, and in f64 for a table.
+TEST(FuseTable, FunctionsAreRoundedOnce) {
+  int differing = 0;
+  for (UnaryKind kind : {UnaryKind::silu, UnaryKind::gelu, UnaryKind::tanh, UnaryKind::exp, UnaryKind::mish}) {
+    GraphBuilder b;
+    const ValueId q = b.input(DType::u8, {256});
+    const ValueId x = b.dequantize(q, 0.037f, 128);
+    const ValueId y = b.unary(kind, x), power = b.binary(BinaryKind::pow, b.unary(UnaryKind::exp, x), b.scalar(1.7f));
+    b.output(y);
+    b.output(power);
+    const auto values = tabulate(b.graph, y, q), powers = tabulate(b.graph, power, q);
+    ASSERT_TRUE(values.ok() && powers.ok());
+    std::vector<std::uint8_t> all(256);
+    std::iota(all.begin(), all.end(), std::uint8_t{0});
+    const std::vector<Tensor> inputs = {Tensor::of(Shape{256}, all)};
+    const Tensor run = evaluate(b.graph, inputs)->front();
+    for (int i = 0; i < 256; ++i) {
+      const float real = static_cast<float>(i - 128) * 0.037f;
+      EXPECT_EQ(values->as<float>()[i], static_cast<float>(evaluate_unary(UnaryAttrs{kind}, real)));
+      EXPECT_EQ(powers->as<float>()[i], static_cast<float>(math_pow(static_cast<float>(math_exp(real)), 1.7f)));
+      differing += values->as<float>()[i] != run.as<float>()[i] ? 1 : 0;
+    }
+  }
+  EXPECT_GT(differing, 0);
 }
 
 TEST(FuseTable, SiluWithPairsInside) {

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <random>
 #include <string>
 #include <vector>
@@ -45,6 +46,7 @@ class GraphBuilder {
   }
 
   ValueId zero_point(DType dtype, int value) {
+    if (dtype == DType::s16) return scalar(static_cast<std::int16_t>(value));
     return dtype == DType::s8   ? scalar(static_cast<std::int8_t>(value))
            : dtype == DType::u8 ? scalar(static_cast<std::uint8_t>(value))
                                 : scalar(value);
@@ -120,6 +122,23 @@ inline int apply_exactly(Graph& graph, const Matcher& rule) {
   const Status verified = verify(graph);
   EXPECT_TRUE(verified.ok()) << to_string(verified.errors()) << to_string(graph);
   EXPECT_EQ(answers(graph), before) << to_string(graph);
+  return report.applied();
+}
+
+// Applies a rule that is exact in real numbers; answers agree to a few units in the last place.
+inline int apply_closely(Graph& graph, const Matcher& rule, double tolerance = 1e-5) {
+  const std::vector<Tensor> before = answers(graph);
+  const PassReport report = rewrite(graph, "rule", rule);
+  EXPECT_TRUE(report.failures.empty()) << to_string(report.failures);
+  EXPECT_TRUE(verify(graph).ok());
+  const std::vector<Tensor> after = answers(graph);
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    EXPECT_EQ(before[i].shape(), after[i].shape());
+    for (std::int64_t j = 0; j < before[i].elements(); ++j) {
+      const double wanted = element_as_double(before[i].view(), j);
+      EXPECT_NEAR(element_as_double(after[i].view(), j), wanted, tolerance * (1.0 + std::abs(wanted)));
+    }
+  }
   return report.applied();
 }
 

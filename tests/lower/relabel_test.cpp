@@ -43,7 +43,8 @@ void relabel_convolution(const Epilogue& epilogue, DType added = DType::s8) {
   std::vector<ValueId> inputs = {x, b.random_constant(DType::s8, {2, 2, 2, 3}),
                                  b.constant<std::int32_t>({2}, {300, -77}), ValueId{}};
   for (const StageOperand operand : epilogue.operands()) {
-    inputs.push_back(operand == StageOperand::stored  ? b.input(added, {2, 4, 5, 2})
+    const bool is_stored = operand == StageOperand::stored || operand == StageOperand::stored_or_s16;
+    inputs.push_back(is_stored                        ? b.input(added, {2, 4, 5, 2})
                      : operand == StageOperand::table ? b.random_constant(DType::s8, {256}, 4)
                                                       : b.constant<float>({2}, {0.00123f, 0.00431f}));
   }

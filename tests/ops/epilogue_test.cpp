@@ -181,10 +181,16 @@ TEST(Epilogue, OrderTypesAndNumbersAreChecked) {
   EXPECT_EQ(type({{Scale{}, Round{}}, DType::u8}, {fact(DType::f32, {1})}), DType::u8);
   EXPECT_EQ(type({{Scale{}, Round{}, Lookup{}}, DType::u8}, {multiplier, table}), DType::s8);
   EXPECT_EQ(type({{Scale{}}, DType::f32}, {multiplier}), DType::f32);
+  // s16 has neither tables nor additions in integers.
+  EXPECT_EQ(type({{Scale{}, Round{}}, DType::s16}, {multiplier}), DType::s16);
+  EXPECT_EQ(type({{Scale{}, Round{}, Lookup{}}, DType::s16}, {multiplier, table}), std::nullopt);
+  EXPECT_EQ(type({{Scale{}, Round{}, AddInteger{}}, DType::s16}, {multiplier, fact(DType::u8, {2, 6})}), std::nullopt);
+  EXPECT_EQ(type({{ScaleAndAdd{}, Round{}}, DType::u8}, {multiplier, fact(DType::s16, {2, 6})}), DType::u8);
+  EXPECT_EQ(type({{AddReal{}, Round{}}, DType::u8}, {fact(DType::s16, {2, 6})}, EpilogueInput::stored), std::nullopt);
   // Types that do not hold the last value, and others than there are.
   EXPECT_EQ(type({{Scale{}}, DType::u8}, {multiplier}), std::nullopt);
   EXPECT_EQ(type({{}, DType::u8}, {}), std::nullopt);
-  EXPECT_EQ(type({{Scale{}, Round{}}, DType::s16}, {multiplier}), std::nullopt);
+  EXPECT_EQ(type({{Scale{}, Round{}}, DType::u16}, {multiplier}), std::nullopt);
   EXPECT_EQ(type({{Scale{}, Round{}}, DType::f32}, {multiplier}), std::nullopt);
   // Stages that do not take what comes.
   EXPECT_EQ(type({{Lookup{}}, DType::u8}, {table}), std::nullopt);

@@ -144,7 +144,7 @@ TEST(QuantizedConv, RefusesWhatDoesNotFit) {
   other.groups = 3;
   EXPECT_TRUE(refuses(kQuantizedConv, other, facts));
   other = attrs;
-  other.epilogue.to = DType::s16;
+  other.epilogue.to = DType::u16;
   EXPECT_TRUE(refuses(kQuantizedConv, other, facts));
 }
 

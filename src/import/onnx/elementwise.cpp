@@ -128,6 +128,23 @@ ValueId read_prelu(NodeReader& in) {
                  "one that broadcasts to " + in.shape(x).to_string());
 }
 
+// gelu(x + bias); in tanh's approximation the bias may be left out.
+ValueId read_bias_gelu(NodeReader& in) {
+  const ValueId x = in.value(0, "A");
+  return in.unary({.kind = U::gelu}, in.binary(B::add, x, in.value(1, "B"), "biased"));
+}
+ValueId read_fast_gelu(NodeReader& in) {
+  const ValueId x = in.value(0, "X"), bias = in.optional(1, "bias");
+  return in.unary({.kind = U::gelu_tanh}, bias.exists() ? in.binary(B::add, x, bias, "biased") : x);
+}
+
+// x * sigmoid(alpha * x)
+ValueId read_quick_gelu(NodeReader& in) {
+  const ValueId x = in.value(0, "X");
+  const ValueId gate = in.unary({.kind = U::sigmoid}, scaled(in, x, in.number("alpha", 1.702f), "scaled"), "gate");
+  return in.binary(B::mul, x, gate);
+}
+
 ValueId read_where(NodeReader& in) { return in.add(kWhere, NoAttrs{}, in.values()); }
 
 ValueId read_cast(NodeReader& in) {
@@ -199,7 +216,10 @@ constexpr Operator kTable[] = {
     {"ThresholdedRelu", 1, 1, 1, read_with_alpha<U::thresholded_relu, 1000>},
     {"Where", 9, 3, 3, read_where},
     {"Xor", 7, 2, 2, read_binary<B::logical_xor>},
+    {"com.microsoft.BiasGelu", 1, 2, 2, read_bias_gelu},
+    {"com.microsoft.FastGelu", 1, 1, 2, read_fast_gelu},
     {"com.microsoft.Gelu", 1, 1, 1, read_gelu},
+    {"com.microsoft.QuickGelu", 1, 1, 1, read_quick_gelu},
 };
 
 }  // namespace

@@ -21,7 +21,7 @@ struct Operator {
   int until = kNewestOpset;
 };
 
-extern const std::span<const Operator> kElementwise, kImages, kProducts, kQuantized, kShaping;
+extern const std::span<const Operator> kElementwise, kImages, kProducts, kQuantized, kShaping, kTransformers;
 
 // All of them, sorted by name.
 std::span<const Operator> all_operators();

@@ -45,6 +45,25 @@ ValueId read_matmul(NodeReader& in) {
   return matmul(in, a, in.value(1));
 }
 
+// The last two axes the other way round.
+ValueId transpose_matrices(NodeReader& in, ValueId x, std::string_view suffix) {
+  in.require_rank(x, 2, kMaxRank);
+  if (in.failed()) return {};
+  const int rank = in.rank(x);
+  return rank == 2 ? transpose_matrix(in, x, suffix) : swap_axes(in, x, rank - 2, rank - 1, suffix);
+}
+
+ValueId read_fused_matmul(NodeReader& in) {
+  ValueId a = in.value(0, "A"), b = in.value(1, "B");
+  const float alpha = in.number("alpha", 1.0f);
+  for (const std::string_view name : {"transBatchA", "transBatchB"}) {
+    if (in.flag(name)) in.unsupported(quoted("attribute", name), "1", "0");
+  }
+  if (in.flag("transA")) a = transpose_matrices(in, a, "a_transposed");
+  if (in.flag("transB")) b = transpose_matrices(in, b, "b_transposed");
+  return scaled(in, matmul(in, a, b, {}, alpha == 1.0f ? "" : "product"), alpha, "");
+}
+
 ValueId read_matmul_integer(NodeReader& in) {
   const ValueId a = in.value(0), b = in.value(1), a_zero = in.optional(2), b_zero = in.optional(3);
   return in.add(kMatmulInteger, NoAttrs{},
@@ -200,6 +219,7 @@ constexpr Operator kTable[] = {
     {"ReduceSum", 1, 1, 2, read_reduce<ReduceKind::sum>},
     {"ReduceSumSquare", 1, 1, 2, read_reduce<ReduceKind::sum_square>},
     {"Softmax", 1, 1, 1, read_softmax<SoftmaxKind::softmax>},
+    {"com.microsoft.FusedMatMul", 1, 2, 2, read_fused_matmul},
 };
 
 }  // namespace

@@ -81,6 +81,35 @@ ValueId read_layer_norm(NodeReader& in) {
   return layer_norm(in, args, axis);
 }
 
+ValueId read_rms_norm(NodeReader& in) {
+  const NormArgs args{in.value("input"), in.optional("weight"), {}, in.real("eps", 0x1p-23f)};
+  const Numbers sizes = in.integers("normalized_shape");
+  if (in.failed()) return {};
+  const int axis = in.rank(args.x) - static_cast<int>(sizes.size());
+  if (axis < 0 || !std::equal(sizes.begin(), sizes.end(), in.shape(args.x).begin() + axis))
+    return in.fail(sizes.place, OpenShape(sizes.values).to_string(),
+                   "the last sizes of " + in.shape(args.x).to_string());
+  return rms_norm(in, args, axis);
+}
+
+ValueId read_attention(NodeReader& in) {
+  const ValueId q = in.value("query"), k = in.value("key"), v = in.value("value"), mask = in.optional("attn_mask");
+  const double dropout = in.number("dropout_p", 0.0);
+  if (dropout != 0.0)
+    in.unsupported("argument 'dropout_p'", std::to_string(dropout), "0; export the model in evaluation mode");
+  in.ignore("enable_gqa");  // the shapes tell
+  const auto scale = in.has("scale") ? std::optional(in.real("scale", 1.0f)) : std::nullopt;
+  in.ignore("scale");
+  return attention_by_axes(in,
+                           {.q = q, .k = k, .v = v, .mask = mask, .scale = scale, .is_causal = in.flag("is_causal")});
+}
+
+ValueId read_embedding(NodeReader& in) {
+  const ValueId table = in.value("weight");
+  in.ignore("padding_idx"), in.ignore("scale_grad_by_freq"), in.ignore("sparse");  // only concern training
+  return gather(in, table, in.value("indices"), 0);
+}
+
 constexpr Aliasing kFresh = Aliasing::fresh;
 
 constexpr Operator kTable[] = {
@@ -95,6 +124,7 @@ constexpr Operator kTable[] = {
     {"aten.batch_norm", "default", kFresh, read_batch_norm},
     {"aten.bmm", "default", kFresh, read_matmul},
     {"aten.cumsum", "default", kFresh, read_cumsum},
+    {"aten.embedding", "default", kFresh, read_embedding},
     {"aten.layer_norm", "default", kFresh, read_layer_norm},
     {"aten.linear", "default", kFresh, read_linear},
     {"aten.log_softmax", "int", kFresh, read_softmax<SoftmaxKind::log_softmax>},
@@ -103,6 +133,8 @@ constexpr Operator kTable[] = {
     {"aten.mm", "default", kFresh, read_matmul},
     {"aten.native_batch_norm", "default", kFresh, read_batch_norm},
     {"aten.native_layer_norm", "default", kFresh, read_layer_norm},
+    {"aten.rms_norm", "default", kFresh, read_rms_norm},
+    {"aten.scaled_dot_product_attention", "default", kFresh, read_attention},
     {"aten.softmax", "int", kFresh, read_softmax<SoftmaxKind::softmax>},
     {"aten.sum", "default dim_IntList", kFresh, read_reduce<ReduceKind::sum>},
 };

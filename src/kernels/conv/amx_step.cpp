@@ -55,7 +55,8 @@ class AmxStep final : public Step {
   std::int64_t row_bytes_ = g_.row_dwords() * kTileAmx.weight_bytes();  // of the weights of a row of K for one vector
   std::size_t sums_bytes_ = 0;
   std::size_t out_bytes_ = 1;  // of an element
-  int other_ = -1;             // the input that is added, where there is one
+  std::int64_t residual_bytes_ = 1;
+  int other_ = -1;  // the input that is added, where there is one
   std::unique_ptr<TileConstants> constants_;
   std::vector<BlockCode> codes_by_block_;
   std::vector<std::shared_ptr<const Code>> codes_;
@@ -116,6 +117,7 @@ Result<std::unique_ptr<Step>> AmxStep::make(const StepSpec& spec, CheckedConv ca
   if (!registers) return registers.errors();
   std::unique_ptr<AmxStep> step(new AmxStep(std::move(call), std::move(walk), layout, std::move(*registers)));
   step->out_bytes_ = size_of(spec.outputs[0].dtype);
+  step->residual_bytes_ = parts.residual_bytes(spec);
   step->other_ = parts.other;
   step->constants_ = epilogue_constants(parts, kTileVnni512.lanes, step->packed_.table);
   if (auto status = step->emit(epilogue_config(spec, parts, kTileVnni512, step->packed_)); !status)
@@ -162,7 +164,7 @@ void AmxStep::finish(const StepBuffers& buffers, const TileWalk::Tile& tile, std
   TileArgs args{.bias = packed_.bias + block.lane,
                 .multiplier = packed_.multipliers_from(block.lane),
                 .w_offset = packed_.w_offset + (g_.sums_x ? block.lane : 0),
-                .residual = residual + (residual != nullptr ? element : 0),
+                .residual = residual + (residual != nullptr ? element * residual_bytes_ : 0),
                 .y = buffers.outputs[0] + element * static_cast<std::int64_t>(out_bytes_),
                 .constants = constants_.get(),
                 .sums = reinterpret_cast<const std::int32_t*>(sums),
@@ -172,7 +174,7 @@ void AmxStep::finish(const StepBuffers& buffers, const TileWalk::Tile& tile, std
   if (rest == nullptr) return;
   const std::int64_t done = args.repeats * at_once, elements = done * g_.out_channels;
   args.sums += done * block.vectors * kTileAmx.lanes;
-  args.residual += residual != nullptr ? elements : 0;
+  args.residual += residual != nullptr ? elements * residual_bytes_ : 0;
   args.y += elements * static_cast<std::int64_t>(out_bytes_);
   args.repeats = 1;
   rest(&args);

@@ -19,8 +19,9 @@ void fill(T (&lanes)[N], V value) {
 // Whether |(f32(acc) + rest) * multiplier + residual| stays below 2^31 for every acc, so that no conversion to s32 can
 // overflow.
 bool cannot_overflow(const EpilogueParts& parts, std::span<const float> multipliers) {
+  // |residual| is below 2^16.
   if (parts.scale_and_add != nullptr &&
-      !(std::fabs(parts.scale_and_add->ratio) <= 1e6f && std::abs(parts.scale_and_add->zero_point) <= 255))
+      !(std::fabs(parts.scale_and_add->ratio) <= 1e4f && std::abs(parts.scale_and_add->zero_point) <= 255))
     return false;
   return std::all_of(multipliers.begin(), multipliers.end(), [](float m) { return std::fabs(m) <= 0.5f; });
 }

@@ -30,9 +30,10 @@ double stream_rate(std::int64_t weight_bytes, const Machine& machine) {
 
 int residual_in_place(const OpCall& call) {
   const auto parts = EpilogueParts::of(call.attrs->as<QuantizedConvAttrs>().epilogue, kConvOperands);
-  const bool is_same =
-      parts && parts->other >= 0 && call.inputs[static_cast<std::size_t>(parts->other)]->shape == call.outputs[0].shape;
-  return is_same ? parts->other : -1;
+  if (!parts || parts->other < 0) return -1;
+  const Fact& other = *call.inputs[static_cast<std::size_t>(parts->other)];
+  const Fact& y = call.outputs[0];
+  return other.shape == y.shape && size_of(other.dtype) == size_of(y.dtype) ? parts->other : -1;
 }
 
 std::string conv_refusal(const OpCall& call, const TileTarget& target) {

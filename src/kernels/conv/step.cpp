@@ -42,6 +42,7 @@ class ConvStep final : public Step {
   std::int64_t row_bytes_ = 0;      // of the weights of a row of K for one vector
   std::int64_t fetched_bytes_ = 0;  // by a tile of one block
   std::size_t out_bytes_ = 1;       // of an element
+  std::int64_t residual_bytes_ = 1;
   std::unique_ptr<TileConstants> constants_;
   // Per block, code for `pixels` and for `pixels - 1`.
   std::array<std::vector<TileFunction*>, 2> functions_;
@@ -90,6 +91,7 @@ Result<std::unique_ptr<Step>> ConvStep::make(const StepSpec& spec, const TileTar
   step->row_bytes_ = step->g_.row_dwords() * target.weight_bytes();
   step->fetched_bytes_ = step->g_.k_dwords() * 64;
   step->out_bytes_ = size_of(spec.outputs[0].dtype);
+  step->residual_bytes_ = parts.residual_bytes(spec);
   step->other_ = parts.other;
   step->x_scale_ = parts.x_scale;
   step->constants_ = epilogue_constants(parts, target.lanes, step->packed_.table);
@@ -148,7 +150,7 @@ void ConvStep::run_tile(const StepBuffers& buffers, const TileWalk::Tile& tile,
     args.bias = packed_.bias + block.lane;
     args.multiplier = packed_.multipliers_from(block.lane);
     args.w_offset = packed_.w_offset + (g_.sums_x ? block.lane : 0);
-    args.residual = residual + (residual != nullptr ? element : 0);
+    args.residual = residual + (residual != nullptr ? element * residual_bytes_ : 0);
     args.y = buffers.outputs[0] + element * static_cast<std::int64_t>(out_bytes_);
     functions[b](&args);
     args.prefetch += fetched_bytes_;

@@ -98,7 +98,7 @@ struct TileConfig {
   std::int32_t pixel_bytes = 0;   // of x, from one output pixel to the next
   std::int32_t out_channels = 0;  // elements of y and residual from one output pixel to the next
   std::int32_t taps = 1, tap_bytes = 0, run_dwords = 1;
-  DType to = DType::u8;                // u8, s8, s32, f32
+  DType to = DType::u8;                // u8, s8, s16, s32, f32
   Addition addition = Addition::none;  // of `residual`
   DType residual_type = DType::u8;
   bool subtracts_from_residual = false;
@@ -115,6 +115,7 @@ struct TileConfig {
   std::int32_t ahead_lines = 0;  // of products: lines of 64 bytes fetched into L2 from `prefetch` on by each tile
   bool adds_to_y = false;        // of products
 
+  int residual_bytes() const { return static_cast<int>(size_of(residual_type)); }
   int outputs() const { return vectors - (sums_x ? 1 : 0); }  // vectors of output channels
 
   auto key() const {

@@ -58,6 +58,7 @@ class TileEmitter : public Xbyak::CodeGenerator {
   void add_sums_of_x();
   void emit_masks();
   void store_wide_elements();
+  void store_s16();
   void store_words(int p, int v);
   void scale_in_run();
   void scale(int p, int v, const Xbyak::Xmm& multiplier, const Xbyak::Xmm& rest);
@@ -66,7 +67,7 @@ class TileEmitter : public Xbyak::CodeGenerator {
   void add_after_rounding(const Xbyak::Xmm& acc, int p, int v);
   void add_integers(const Xbyak::Xmm& acc, int p, int v);
   void load_residual(const Xbyak::Xmm& to, int p, int v);
-  void widen_residual(const Xbyak::Xmm& to, const Xbyak::RegExp& from, int v);
+  void widen_residual(const Xbyak::Xmm& to, int p, int v);
   void load_few_bytes(const Xbyak::Xmm& to, const Xbyak::RegExp& from, int count);
   void pack(int p);
   void store_bytes(int p);

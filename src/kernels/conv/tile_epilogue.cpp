@@ -36,7 +36,7 @@ void TileEmitter::emit_sums() {
   emit_epilogue();
   add(sums_, c_.pixels * c_.vectors * c_.target.vector_bytes());
   add(y_, c_.pixels * c_.out_channels * static_cast<int>(size_of(c_.to)));
-  if (c_.addition != Addition::none) add(residual_, c_.pixels * c_.out_channels);
+  if (c_.addition != Addition::none) add(residual_, c_.pixels * c_.out_channels * c_.residual_bytes());
   dec(repeats_);
   jnz(again, T_NEAR);
 }
@@ -49,6 +49,7 @@ void TileEmitter::load_epilogue_registers() {
 }
 
 void TileEmitter::emit_epilogue() {
+  if (c_.to == DType::s16) return store_s16();
   if (!is_8bit(c_.to)) return store_wide_elements();
   vmovups(temporary(2), constant(offsetof(TileConstants, pack_order)));
   for (int p = 0; p < c_.pixels; ++p) {
@@ -132,6 +133,27 @@ void TileEmitter::store_words(int p, int v) {
   }
 }
 
+// Of s16 the packing saturates as that of bytes does; the zero point comes before it.
+void TileEmitter::store_s16() {
+  for (int p = 0; p < c_.pixels; ++p) {
+    for (int v = 0; v < c_.outputs(); ++v) {
+      quantize(p, v);
+      const Xbyak::Xmm acc = accumulator(p, v);
+      const Xbyak::RegExp to = y_ + (p * c_.out_channels + v * c_.target.lanes) * 2;
+      if (c_.adds_zero_point) vpaddd(acc, acc, constant(offsetof(TileConstants, zero_point)));
+      if (is_wide()) {
+        if (is_partial(v)) vpmovsdw(ptr[to] | lane_mask_, Xbyak::Zmm(acc.getIdx()));
+        else vpmovsdw(ptr[to], Xbyak::Zmm(acc.getIdx()));
+        continue;
+      }
+      const Xbyak::Xmm low(acc.getIdx()), high(temporary(0).getIdx());
+      vextracti128(high, Xbyak::Ymm(acc.getIdx()), 1);
+      vpackssdw(low, low, high);
+      store_few_bytes(low, to, 2 * (is_partial(v) ? tail() : c_.target.lanes));
+    }
+  }
+}
+
 // f32(acc) + the rest of the bias.
 void TileEmitter::to_real(const Xbyak::Xmm& acc, int v) {
   vcvtdq2ps(acc, acc);
@@ -163,7 +185,7 @@ void TileEmitter::add_integers(const Xbyak::Xmm& acc, int p, int v) {
   const Xbyak::Xmm other = temporary(0);
   vpaddd(acc, acc, constant(offsetof(TileConstants, zero_point)));
   vpmulld(acc, acc, constant(offsetof(TileConstants, add_a_multiplier)));
-  widen_residual(other, residual_ + (p * c_.out_channels + v * c_.target.lanes), v);
+  widen_residual(other, p, v);
   vpmulld(other, other, constant(offsetof(TileConstants, add_b_multiplier)));
   vpaddd(acc, acc, constant(offsetof(TileConstants, add_bias)));
   vpaddd(acc, acc, other);
@@ -192,20 +214,22 @@ void TileEmitter::add_after_rounding(const Xbyak::Xmm& acc, int p, int v) {
 
 // f32(residual - its zero point, or the addition's shift).
 void TileEmitter::load_residual(const Xbyak::Xmm& to, int p, int v) {
-  widen_residual(to, residual_ + (p * c_.out_channels + v * c_.target.lanes), v);
+  widen_residual(to, p, v);
   if (c_.subtracts_from_residual) vpsubd(to, to, constant(offsetof(TileConstants, residual_zero_point)));
   vcvtdq2ps(to, to);
 }
 
-void TileEmitter::widen_residual(const Xbyak::Xmm& to, const Xbyak::RegExp& from, int v) {
-  const bool is_signed = c_.residual_type == DType::s8;
+void TileEmitter::widen_residual(const Xbyak::Xmm& to, int p, int v) {
+  const int bytes = c_.residual_bytes();
+  const Xbyak::RegExp from = residual_ + (p * c_.out_channels + v * c_.target.lanes) * bytes;
   const auto widen = [&](const Xbyak::Xmm& target, const Xbyak::Operand& source) {
-    is_signed ? vpmovsxbd(target, source) : vpmovzxbd(target, source);
+    if (c_.residual_type == DType::s16) return vpmovsxwd(target, source);
+    c_.residual_type == DType::s8 ? vpmovsxbd(target, source) : vpmovzxbd(target, source);
   };
   if (!is_partial(v)) return widen(to, ptr[from]);
   if (is_wide()) return widen(to | lane_mask_ | T_z, ptr[from]);
   const Xbyak::Xmm narrow(to.getIdx());
-  load_few_bytes(narrow, from, tail());
+  load_few_bytes(narrow, from, tail() * bytes);
   widen(to, narrow);
 }
 
@@ -213,9 +237,13 @@ void TileEmitter::widen_residual(const Xbyak::Xmm& to, const Xbyak::RegExp& from
 void TileEmitter::load_few_bytes(const Xbyak::Xmm& to, const Xbyak::RegExp& from, int count) {
   vpxor(to, to, to);
   int done = 0;
+  if (count & 8) {
+    vpinsrq(to, to, ptr[from], 0);
+    done = 8;
+  }
   if (count & 4) {
-    vpinsrd(to, to, ptr[from], 0);
-    done = 4;
+    vpinsrd(to, to, ptr[from + done], done / 4);
+    done += 4;
   }
   if (count & 2) {
     vpinsrw(to, to, ptr[from + done], done / 2);

@@ -31,6 +31,9 @@ std::string refuse_not_depthwise(const CallView& call) {
   if (parts->add_integer != nullptr) return "needs an addition in f32";
   if (parts->other >= 0 && *call.input(static_cast<std::size_t>(parts->other)).shape != *call.output().shape)
     return "needs an addition of the same shape";
+  const bool has_s16_operand =
+      parts->other >= 0 && call.input(static_cast<std::size_t>(parts->other)).dtype == DType::s16;
+  if (parts->to == DType::s16 || has_s16_operand) return "needs results and additions of 8 bits";
   if (attrs.groups != x[3]) return "needs one input channel per group";
   if (attrs.window.kernel[0] > 64 || attrs.window.kernel[1] > 64) return "needs a window of at most 64x64";
   return {};

@@ -1,7 +1,7 @@
 // f32 binary and unary functions, and the choice between two tensors of any type. Part of kernels/.
 #include <cmath>
+#include <utility>
 
-#include "base/math.h"
 #include "kernels/broadcast.h"
 #include "kernels/call.h"
 #include "kernels/eltwise/eltwise.h"
@@ -25,6 +25,7 @@ RowFunction row_function(const EltwiseFunctions& functions, BinaryKind kind) {
     case BinaryKind::min: return functions.min;
     case BinaryKind::max: return functions.max;
     case BinaryKind::prelu: return functions.prelu;
+    case BinaryKind::pow: return functions.pow;
     default: return nullptr;
   }
 }
@@ -45,7 +46,7 @@ void run_binary(const BinaryParams& params, const StepBuffers& buffers, ItemRang
 std::string refuse_binary(const CallView& call) {
   if (call.input(0).dtype != DType::f32) return "needs f32";
   return row_function(kEltwiseScalar, call.attrs->as<BinaryAttrs>().kind) == nullptr
-             ? "computes add, sub, mul, div, min, max and prelu"
+             ? "computes add, sub, mul, div, pow, min, max and prelu"
              : "";
 }
 
@@ -61,96 +62,110 @@ Result<std::unique_ptr<Step>> make_binary(const CallView& call, const StepSpec&)
   return make_step(std::move(params), items, run_binary);
 }
 
-// The kinds that give booleans, and those that need scalar functions.
-struct OtherParams {
+// ---- comparisons ----
+
+struct ComparisonParams {
   Broadcast broadcast;
-  BinaryKind kind;
+  void (*function)(const F32Comparison&);
+  bool is_swapped;  // b < a in place of a > b
 };
 
-bool compare(BinaryKind kind, float a, float b) {
-  switch (kind) {
-    case BinaryKind::equal: return a == b;
-    case BinaryKind::greater: return a > b;
-    case BinaryKind::greater_or_equal: return a >= b;
-    case BinaryKind::less: return a < b;
-    default: return a <= b;
-  }
+void run_comparison(const ComparisonParams& params, const StepBuffers& buffers, ItemRange range) {
+  params.broadcast.for_blocks(range, [&](const RowBlock& block) {
+    F32Comparison rows;
+    place_rows(rows, block, buffers);
+    if (params.is_swapped) {
+      std::swap(rows.a, rows.b);
+      std::swap(rows.a_row_stride, rows.b_row_stride);
+      std::swap(rows.a_step, rows.b_step);
+    }
+    params.function(rows);
+  });
 }
 
-void run_other(const OtherParams& params, const StepBuffers& buffers, ItemRange range) {
+std::string refuse_comparison(const CallView& call) {
+  const BinaryKind kind = call.attrs->as<BinaryAttrs>().kind;
+  if (call.input(0).dtype != DType::f32) return "needs f32";
+  return kind >= BinaryKind::equal && kind <= BinaryKind::less_or_equal ? "" : "computes comparisons";
+}
+
+template <const EltwiseFunctions& functions>
+Result<std::unique_ptr<Step>> make_comparison(const CallView& call, const StepSpec&) {
+  const BinaryKind kind = call.attrs->as<BinaryAttrs>().kind;
+  const bool is_strict = kind == BinaryKind::greater || kind == BinaryKind::less;
+  const bool is_swapped = kind == BinaryKind::greater || kind == BinaryKind::greater_or_equal;
+  const auto function =
+      kind == BinaryKind::equal ? functions.equal : (is_strict ? functions.less : functions.less_or_equal);
+  ComparisonParams params{broadcast_of(call), function, is_swapped};
+  const std::int64_t items = params.broadcast.items();
+  return make_step(std::move(params), items, run_comparison);
+}
+
+// ---- mod ----
+
+struct ModParams {
+  Broadcast broadcast;
+};
+
+// The remainder is exact, so that every C library has the same.
+void run_mod(const ModParams& params, const StepBuffers& buffers, ItemRange range) {
   params.broadcast.for_blocks(range, [&](const RowBlock& block) {
-    for (std::int64_t r = 0; r < block.rows; ++r) {
-      const float* a = reinterpret_cast<const float*>(buffers.inputs[0]) + block.offset[0] + r * block.row_stride[0];
-      const float* b = reinterpret_cast<const float*>(buffers.inputs[1]) + block.offset[1] + r * block.row_stride[1];
-      const std::int64_t first = block.y_offset + r * block.n;
-      for (std::int64_t i = 0; i < block.n; ++i) {
-        const float left = a[i * block.step[0]], right = b[i * block.step[1]];
-        if (params.kind == BinaryKind::pow)
-          reinterpret_cast<float*>(buffers.outputs[0])[first + i] = static_cast<float>(math_pow(left, right));
-        else if (params.kind == BinaryKind::mod)
-          reinterpret_cast<float*>(buffers.outputs[0])[first + i] = std::fmod(left, right);
-        else buffers.outputs[0][first + i] = static_cast<std::byte>(compare(params.kind, left, right) ? 1 : 0);
-      }
+    F32Rows rows;
+    place_rows(rows, block, buffers);
+    for (std::int64_t r = 0; r < rows.rows; ++r) {
+      const float* a = rows.a + r * rows.a_row_stride;
+      const float* b = rows.b + r * rows.b_row_stride;
+      for (std::int64_t i = 0; i < rows.n; ++i)
+        rows.y[r * rows.n + i] = std::fmod(a[i * rows.a_step], b[i * rows.b_step]);
     }
   });
 }
 
-std::string refuse_other(const CallView& call) {
-  const BinaryKind kind = call.attrs->as<BinaryAttrs>().kind;
-  const bool is_comparison = kind >= BinaryKind::equal && kind <= BinaryKind::less_or_equal;
+std::string refuse_mod(const CallView& call) {
   if (call.input(0).dtype != DType::f32) return "needs f32";
-  return is_comparison || kind == BinaryKind::pow || kind == BinaryKind::mod ? "" : "computes pow, mod and comparisons";
+  return call.attrs->as<BinaryAttrs>().kind == BinaryKind::mod ? "" : "computes mod";
 }
 
-Result<std::unique_ptr<Step>> make_other(const CallView& call, const StepSpec&) {
-  OtherParams params{broadcast_of(call), call.attrs->as<BinaryAttrs>().kind};
+Result<std::unique_ptr<Step>> make_mod(const CallView& call, const StepSpec&) {
+  ModParams params{broadcast_of(call)};
   const std::int64_t items = params.broadcast.items();
-  return make_step(std::move(params), items, run_other);
+  return make_step(std::move(params), items, run_mod);
 }
 
 // ---- unary ----
 
-F32Function line_function(const EltwiseFunctions& functions, UnaryKind kind) {
-  switch (kind) {
-    case UnaryKind::relu: return functions.relu;
-    case UnaryKind::clip: return functions.clip;
-    case UnaryKind::leaky_relu: return functions.leaky_relu;
-    case UnaryKind::hard_sigmoid: return functions.hard_sigmoid;
-    case UnaryKind::hard_swish: return functions.hard_swish;
-    case UnaryKind::abs: return functions.abs;
-    case UnaryKind::neg: return functions.neg;
-    case UnaryKind::sqrt: return functions.sqrt;
-    case UnaryKind::reciprocal: return functions.reciprocal;
-    default: return nullptr;
-  }
-}
-
 struct UnaryParams {
   Chunks chunks;
-  UnaryAttrs attrs;
-  F32Function function;
+  UnaryNumbers numbers;
+  UnaryLine line;
 };
 
 void run_unary(const UnaryParams& params, const StepBuffers& buffers, ItemRange range) {
   const ItemRange units = params.chunks.units_of(range);
-  const auto* x = reinterpret_cast<const float*>(buffers.inputs[0]) + units.begin;
-  auto* y = reinterpret_cast<float*>(buffers.outputs[0]) + units.begin;
-  params.function(
-      {.x = x, .y = y, .n = units.end - units.begin, .alpha = params.attrs.alpha, .beta = params.attrs.beta});
+  params.line(reinterpret_cast<const float*>(buffers.inputs[0]) + units.begin,
+              reinterpret_cast<float*>(buffers.outputs[0]) + units.begin, units.end - units.begin, params.numbers);
 }
 
-std::string refuse_unary(const CallView& call) {
-  if (call.input(0).dtype != DType::f32) return "needs f32";
-  return line_function(kEltwiseScalar, call.attrs->as<UnaryAttrs>().kind) == nullptr
-             ? "computes no elementary functions"
-             : "";
+struct IsNanParams {
+  Chunks chunks;
+  const EltwiseFunctions* functions;
+};
+
+void run_is_nan(const IsNanParams& params, const StepBuffers& buffers, ItemRange range) {
+  const ItemRange units = params.chunks.units_of(range);
+  params.functions->is_nan(reinterpret_cast<const float*>(buffers.inputs[0]) + units.begin,
+                           reinterpret_cast<std::uint8_t*>(buffers.outputs[0]) + units.begin, units.end - units.begin);
 }
+
+std::string refuse_unary(const CallView& call) { return call.input(0).dtype == DType::f32 ? "" : "needs f32"; }
 
 template <const EltwiseFunctions& functions>
 Result<std::unique_ptr<Step>> make_unary(const CallView& call, const StepSpec&) {
   const auto& attrs = call.attrs->as<UnaryAttrs>();
   const Chunks chunks = Chunks::of(call.output().elements(), 4);
-  return make_step(UnaryParams{chunks, attrs, line_function(functions, attrs.kind)}, chunks.items(), run_unary);
+  if (attrs.kind == UnaryKind::is_nan) return make_step(IsNanParams{chunks, &functions}, chunks.items(), run_is_nan);
+  const UnaryLine line = functions.unary.of[static_cast<int>(attrs.kind)];
+  return make_step(UnaryParams{chunks, {attrs.alpha, attrs.beta}, line}, chunks.items(), run_unary);
 }
 
 // ---- where ----
@@ -206,7 +221,40 @@ int same_shape_input(const OpCall& call) {
   return call.inputs.size() > 1 && call.inputs[1]->same_type(y) ? 1 : -1;
 }
 
-template <const EltwiseFunctions& functions, Isa isa, int kPicoseconds>
+// Picoseconds per element, of powers and elementary functions kMany times as many.
+template <int kPicoseconds, int kMany>
+double binary_cost(const OpCall& call, const Machine& machine) {
+  const bool is_power = call.attrs->as<BinaryAttrs>().kind == BinaryKind::pow;
+  return is_power ? cost<kPicoseconds * kMany>(call, machine) : cost<kPicoseconds>(call, machine);
+}
+
+bool is_elementary(UnaryKind kind) {
+  switch (kind) {
+    case UnaryKind::sigmoid:
+    case UnaryKind::tanh:
+    case UnaryKind::exp:
+    case UnaryKind::log:
+    case UnaryKind::erf:
+    case UnaryKind::gelu:
+    case UnaryKind::gelu_tanh:
+    case UnaryKind::softplus:
+    case UnaryKind::mish:
+    case UnaryKind::silu:
+    case UnaryKind::elu:
+    case UnaryKind::selu:
+    case UnaryKind::celu:
+    case UnaryKind::sin:
+    case UnaryKind::cos: return true;
+    default: return false;
+  }
+}
+template <int kPicoseconds, int kMany>
+double unary_cost(const OpCall& call, const Machine& machine) {
+  return is_elementary(call.attrs->as<UnaryAttrs>().kind) ? cost<kPicoseconds * kMany>(call, machine)
+                                                          : cost<kPicoseconds>(call, machine);
+}
+
+template <const EltwiseFunctions& functions, Isa isa, int kPicoseconds, int kMany>
 constexpr KernelChoice binary_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "binary",
@@ -214,9 +262,18 @@ constexpr KernelChoice binary_kernel(std::string_view name) {
                    .prepare = prepare_by<refuse_binary, make_binary<functions>>,
                    .in_place_input = same_shape_input},
           .refusal = refusal_by<refuse_binary>,
-          .cost = cost<kPicoseconds>};
+          .cost = binary_cost<kPicoseconds, kMany>};
 }
 template <const EltwiseFunctions& functions, Isa isa, int kPicoseconds>
+constexpr KernelChoice comparison_kernel(std::string_view name) {
+  return {.code = {.name = name,
+                   .op = "binary",
+                   .needs = isa,
+                   .prepare = prepare_by<refuse_comparison, make_comparison<functions>>},
+          .refusal = refusal_by<refuse_comparison>,
+          .cost = cost<kPicoseconds>};
+}
+template <const EltwiseFunctions& functions, Isa isa, int kPicoseconds, int kMany>
 constexpr KernelChoice unary_kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "unary",
@@ -224,19 +281,22 @@ constexpr KernelChoice unary_kernel(std::string_view name) {
                    .prepare = prepare_by<refuse_unary, make_unary<functions>>,
                    .in_place_input = same_shape_input},
           .refusal = refusal_by<refuse_unary>,
-          .cost = cost<kPicoseconds>};
+          .cost = unary_cost<kPicoseconds, kMany>};
 }
 
 constexpr KernelChoice kChoices[] = {
-    binary_kernel<kEltwiseScalar, Isa::scalar, 1000>("eltwise_binary_f32_portable"),
-    binary_kernel<kEltwiseAvx2, Isa::avx2, 500>("eltwise_binary_f32_avx2"),
-    binary_kernel<kEltwiseAvx512, Isa::avx512, 400>("eltwise_binary_f32_avx512"),
-    {.code = {.name = "eltwise_compare_f32_portable", .op = "binary", .prepare = prepare_by<refuse_other, make_other>},
-     .refusal = refusal_by<refuse_other>,
-     .cost = cost<3000>},
-    unary_kernel<kEltwiseScalar, Isa::scalar, 2000>("eltwise_unary_f32_portable"),
-    unary_kernel<kEltwiseAvx2, Isa::avx2, 700>("eltwise_unary_f32_avx2"),
-    unary_kernel<kEltwiseAvx512, Isa::avx512, 600>("eltwise_unary_f32_avx512"),
+    binary_kernel<kEltwiseScalar, Isa::scalar, 1000, 100>("eltwise_binary_f32_portable"),
+    binary_kernel<kEltwiseAvx2, Isa::avx2, 500, 10>("eltwise_binary_f32_avx2"),
+    binary_kernel<kEltwiseAvx512, Isa::avx512, 400, 8>("eltwise_binary_f32_avx512"),
+    comparison_kernel<kEltwiseScalar, Isa::scalar, 1000>("eltwise_compare_f32_portable"),
+    comparison_kernel<kEltwiseAvx2, Isa::avx2, 300>("eltwise_compare_f32_avx2"),
+    comparison_kernel<kEltwiseAvx512, Isa::avx512, 250>("eltwise_compare_f32_avx512"),
+    {.code = {.name = "eltwise_mod_f32_portable", .op = "binary", .prepare = prepare_by<refuse_mod, make_mod>},
+     .refusal = refusal_by<refuse_mod>,
+     .cost = cost<20000>},
+    unary_kernel<kEltwiseScalar, Isa::scalar, 1000, 40>("eltwise_unary_f32_portable"),
+    unary_kernel<kEltwiseAvx2, Isa::avx2, 250, 5>("eltwise_unary_f32_avx2"),
+    unary_kernel<kEltwiseAvx512, Isa::avx512, 200, 4>("eltwise_unary_f32_avx512"),
     {.code = {.name = "eltwise_where_portable", .op = "where", .prepare = prepare_by<refuse_nothing, make_where>},
      .refusal = refusal_by<refuse_nothing>,
      .cost = cost<1500>},

@@ -2,9 +2,11 @@
 #ifndef OCTAVO_KERNELS_ELTWISE_GENERIC_H_
 #define OCTAVO_KERNELS_ELTWISE_GENERIC_H_
 
+#include "base/elementary_pow.h"
 #include "kernels/eltwise/pairs.h"
 #include "kernels/eltwise/rows.h"
 #include "kernels/simd/scalar.h"
+#include "ops/unary/f32.h"
 
 namespace octavo {
 namespace {
@@ -56,6 +58,51 @@ void f32_rows(const F32Rows& f) {
   }
 }
 
+// Tails as vectors too: a power is many operations.
+template <class S>
+void pow_rows(const F32Rows& f) {
+  for (std::int64_t r = 0; r < f.rows; ++r) {
+    const float* a = f.a + r * f.a_row_stride;
+    const float* b = f.b + r * f.b_row_stride;
+    float* y = f.y + r * f.n;
+    for (std::int64_t i = 0; i < f.n; i += S::kLanes) {
+      const std::int64_t left = f.n - i;
+      const auto at = [&](const float* p, int step) {
+        if (step == 0) return S::set(*p);
+        return left < S::kLanes ? S::load_first(p + i, left, 1.0f) : S::load(p + i);
+      };
+      const auto power = pow_f32<S>(at(a, f.a_step), at(b, f.b_step));
+      if (left < S::kLanes) S::store_first(y + i, power, left);
+      else S::store(y + i, power);
+    }
+  }
+}
+
+struct Equal {
+  static bool apply(float a, float b) { return a == b; }
+};
+struct Less {
+  static bool apply(float a, float b) { return a < b; }
+};
+struct LessOrEqual {
+  static bool apply(float a, float b) { return a <= b; }
+};
+template <class Op>
+void compare_rows(const F32Comparison& f) {
+  for (std::int64_t r = 0; r < f.rows; ++r) {
+    const float* a = f.a + r * f.a_row_stride;
+    const float* b = f.b + r * f.b_row_stride;
+    std::uint8_t* y = f.y + r * f.n;
+    if (f.a_step == 0) {
+      for (std::int64_t i = 0; i < f.n; ++i) y[i] = Op::apply(*a, b[i]) ? 1 : 0;
+    } else if (f.b_step == 0) {
+      for (std::int64_t i = 0; i < f.n; ++i) y[i] = Op::apply(a[i], *b) ? 1 : 0;
+    } else {
+      for (std::int64_t i = 0; i < f.n; ++i) y[i] = Op::apply(a[i], b[i]) ? 1 : 0;
+    }
+  }
+}
+
 // min, max and prelu as the reference writes them; the compiler vectorizes the loops.
 struct MinF32 {
   static float apply(float a, float b) { return a < b || a != a ? a : b; }
@@ -82,45 +129,8 @@ void f32_rows_by_element(const F32Rows& f) {
   }
 }
 
-double unit_clamp(double x) { return x < 0.0 ? 0.0 : (x > 1.0 ? 1.0 : x); }
-
-struct Relu {
-  static double apply(double x, double, double) { return x < 0.0 ? 0.0 : x; }
-};
-struct Clip {
-  static double apply(double x, double lowest, double highest) {
-    const double raised = x < lowest ? lowest : x;
-    return raised > highest ? highest : raised;
-  }
-};
-struct LeakyRelu {
-  static double apply(double x, double alpha, double) { return x < 0.0 ? alpha * x : x; }
-};
-struct HardSigmoid {
-  static double apply(double x, double alpha, double beta) { return unit_clamp(alpha * x + beta); }
-};
-struct HardSwish {
-  static double apply(double x, double, double) { return x * unit_clamp(x / 6.0 + 0.5); }
-};
-struct Abs {
-  static double apply(double x, double, double) { return __builtin_fabs(x); }
-};
-struct Neg {
-  static double apply(double x, double, double) { return -x; }
-};
-struct Sqrt {
-  static double apply(double x, double, double) { return __builtin_sqrt(x); }
-};
-struct Reciprocal {
-  static double apply(double x, double, double) { return 1.0 / x; }
-};
-template <class Function>
-void f32_line(const F32Line& line) {
-  const float* x = line.x;
-  float* y = line.y;
-  const double alpha = line.alpha, beta = line.beta;
-  for (std::int64_t i = 0; i < line.n; ++i)
-    y[i] = static_cast<float>(Function::apply(static_cast<double>(x[i]), alpha, beta));
+void find_nan(const float* x, std::uint8_t* y, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; ++i) y[i] = x[i] != x[i] ? 1 : 0;
 }
 
 template <class S>
@@ -134,15 +144,12 @@ constexpr EltwiseFunctions eltwise_functions() {
           .min = &f32_rows_by_element<MinF32>,
           .max = &f32_rows_by_element<MaxF32>,
           .prelu = &f32_rows_by_element<PreluF32>,
-          .relu = &f32_line<Relu>,
-          .clip = &f32_line<Clip>,
-          .leaky_relu = &f32_line<LeakyRelu>,
-          .hard_sigmoid = &f32_line<HardSigmoid>,
-          .hard_swish = &f32_line<HardSwish>,
-          .abs = &f32_line<Abs>,
-          .neg = &f32_line<Neg>,
-          .sqrt = &f32_line<Sqrt>,
-          .reciprocal = &f32_line<Reciprocal>};
+          .pow = &pow_rows<S>,
+          .equal = &compare_rows<Equal>,
+          .less = &compare_rows<Less>,
+          .less_or_equal = &compare_rows<LessOrEqual>,
+          .unary = unary_lines<S>(),
+          .is_nan = &find_nan};
 }
 
 }  // namespace

@@ -26,6 +26,8 @@ template <Isa isa>
 std::string refuse(const CallView& call) {
   const auto epilogue = epilogue_of(call);
   if (!epilogue) return std::string(kStepEpilogueRefusal);
+  const bool is_per_channel = epilogue->factor >= 0 || epilogue->rows.result == RowEpilogue::Result::s32;
+  if (call.input(0).dtype == DType::s16 && is_per_channel) return "needs one scale for s16";
   const bool has_signed = call.input(0).dtype == DType::s8 || call.input(1).dtype == DType::s8;
   return isa != Isa::scalar && is_fixed_pair(*epilogue) && has_signed ? "needs u8 operands in fixed point" : "";
 }
@@ -37,6 +39,22 @@ void run_pairs(const Params& params, const StepBuffers& buffers, ItemRange range
   params.broadcast.for_blocks(range, [&](const RowBlock& block) {
     place_rows(rows, block, buffers);
     params.functions->pairs(rows);
+  });
+}
+
+// s16 values as sums, some at a time: without factors per channel they are one row.
+void run_s16(const Params& params, const StepBuffers& buffers, ItemRange range) {
+  constexpr std::int64_t kAtOnce = 256;
+  const auto* x = reinterpret_cast<const std::int16_t*>(buffers.inputs[0]);
+  const RowEpilogue epilogue = params.epilogue.placed(buffers, 0);
+  params.broadcast.for_blocks(range, [&](const RowBlock& block) {
+    const std::int64_t count = block.rows * block.n;
+    for (std::int64_t first = 0; first < count; first += kAtOnce) {
+      std::int32_t sums[kAtOnce];
+      const std::int64_t n = std::min(kAtOnce, count - first);
+      std::copy_n(x + block.offset[0] + first, n, sums);
+      params.functions->sums(epilogue, sums, 1, n, buffers.outputs[0] + block.y_offset + first);
+    }
   });
 }
 
@@ -61,7 +79,7 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec&) {
   const std::int64_t items = broadcast.items();
   return make_step(Params{std::move(broadcast), epilogue, call.input(0).dtype == DType::s8,
                           is_pair && call.input(1).dtype == DType::s8, &functions},
-                   items, is_pair ? run_pairs : run_sums);
+                   items, is_pair ? run_pairs : (call.input(0).dtype == DType::s16 ? run_s16 : run_sums));
 }
 
 // Nanoseconds per element, measured on 16 KB chunks in L2 of a Xeon of 2.5 GHz.

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "kernels/epilogue/rows.h"
+#include "ops/unary/kind.h"
 
 namespace octavo {
 
@@ -31,15 +32,15 @@ struct F32Rows {
   int a_step = 1, b_step = 1;
 };
 
-// Functions of one f32 that need no elementary function: y = f32(f(f64(x))), as evaluate_unary says; alpha and beta are
-// its attributes.
-struct F32Line {
-  const float* x = nullptr;
-  float* y = nullptr;
-  std::int64_t n = 0;
-  double alpha = 0.0, beta = 0.0;
+// The same places, y = 1 where the comparison holds, else 0.
+struct F32Comparison {
+  const float* a = nullptr;
+  const float* b = nullptr;
+  std::uint8_t* y = nullptr;
+  std::int64_t rows = 0, n = 0;
+  std::int64_t a_row_stride = 0, b_row_stride = 0;
+  int a_step = 1, b_step = 1;
 };
-using F32Function = void (*)(const F32Line&);
 
 struct EltwiseFunctions {
   void (*pairs)(const PairRows&);
@@ -51,7 +52,13 @@ struct EltwiseFunctions {
   void (*min)(const F32Rows&);
   void (*max)(const F32Rows&);
   void (*prelu)(const F32Rows&);
-  F32Function relu, clip, leaky_relu, hard_sigmoid, hard_swish, abs, neg, sqrt, reciprocal;
+  void (*pow)(const F32Rows&);
+  void (*equal)(const F32Comparison&);
+  void (*less)(const F32Comparison&);
+  void (*less_or_equal)(const F32Comparison&);
+  UnaryLines unary;
+  // y[i] = 1 where x[i] is NaN, else 0.
+  void (*is_nan)(const float* x, std::uint8_t* y, std::int64_t n);
 };
 
 extern const EltwiseFunctions kEltwiseScalar;

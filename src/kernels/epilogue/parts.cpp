@@ -39,6 +39,9 @@ std::optional<EpilogueParts> EpilogueParts::of(const Epilogue& epilogue, std::si
   } else if (parts.scale_and_add != nullptr) {
     return std::nullopt;
   }
+  const bool ends_in_words = parts.to == DType::s16;
+  if (ends_in_words && (parts.add_real != nullptr || parts.add_integer != nullptr || parts.table >= 0))
+    return std::nullopt;
   return in.is_done() ? std::optional(parts) : std::nullopt;
 }
 
@@ -56,6 +59,10 @@ std::int32_t EpilogueParts::other_shift() const {
 
 Tensor EpilogueParts::constant(const OpCall& call, int input) {
   return input < 0 ? Tensor(DType::u8, Shape{0}) : *call.inputs[static_cast<std::size_t>(input)]->constant;
+}
+
+std::int64_t EpilogueParts::residual_bytes(const StepSpec& spec) const {
+  return other < 0 ? 1 : static_cast<std::int64_t>(size_of(spec.inputs[static_cast<std::size_t>(other)].dtype));
 }
 
 bool EpilogueParts::is_read_in_run(const StepSpec& spec) const {

@@ -17,6 +17,7 @@ RowRound row_round(const Round& round);
 
 // The stages in the one order that is known here, each of them perhaps missing (nullptr):
 //   add_rest, scale or scale_and_add or scale_in_run, clamp or round, add_real and round or add_integer, lookup
+// An s16 result has no addition after its rounding and no table.
 // Operands are input numbers of the operator, -1 where there is none. Points into the epilogue.
 struct EpilogueParts {
   DType to = DType::u8;
@@ -33,6 +34,8 @@ struct EpilogueParts {
   static std::optional<EpilogueParts> of(const Epilogue& epilogue, std::size_t first_operand);
 
   Addition addition() const;
+  // Of an element of `other`; 1 where there is none.
+  std::int64_t residual_bytes(const StepSpec& spec) const;
   // What is added to values of `other` as they are stored.
   std::int32_t other_shift() const;
   // Without multipliers, rests and table.

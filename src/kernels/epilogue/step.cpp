@@ -71,6 +71,7 @@ bool take_formula(StageReader& in, StepEpilogue& e) {
 std::optional<StepEpilogue> StepEpilogue::of(const Epilogue& epilogue, std::size_t first_operand,
                                              const CallView& call) {
   StepEpilogue e{.rows = {.formula = Formula::whole}};
+  if (epilogue.to == DType::s16) return std::nullopt;
   StageReader in(epilogue, first_operand);
   if (epilogue.stages.empty() && epilogue.to == DType::s32) {
     e.rows.result = RowEpilogue::Result::s32;

@@ -15,8 +15,8 @@ std::span<const KernelCode> float_depthwise_codes();
 std::span<const KernelChoice> float_depthwise_choices();
 std::span<const KernelCode> product_codes();  // matmul, matmul_integer, quantized_matmul
 std::span<const KernelChoice> product_choices();
-std::span<const KernelCode> float_norm_codes();  // batch_norm, layer_norm, reduce
-std::span<const KernelChoice> float_norm_choices();
+std::span<const KernelCode> batch_norm_codes();
+std::span<const KernelChoice> batch_norm_choices();
 
 }  // namespace octavo
 

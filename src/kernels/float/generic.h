@@ -105,67 +105,12 @@ void normalize(const NormalizeLine& line) {
   for (std::int64_t i = 0; i < line.n; ++i) y[i] = x[i] * line.factor[i] + line.shift[i];
 }
 
-// Sums run along a row, in order; kRows rows at a time hide the latency of the additions.
-template <int kRows>
-void layer_norm_rows(const LayerNormRows& l, std::int64_t first) {
-  const float* x = l.x + first * l.n;
-  float* y = l.y + first * l.n;
-  double mean[kRows] = {}, squares[kRows] = {}, deviation[kRows];
-  for (std::int64_t i = 0; i < l.n; ++i) {
-    for (int r = 0; r < kRows; ++r) mean[r] += static_cast<double>(x[r * l.n + i]);
-  }
-  for (int r = 0; r < kRows; ++r) mean[r] /= static_cast<double>(l.n);
-  for (std::int64_t i = 0; i < l.n; ++i) {
-    for (int r = 0; r < kRows; ++r) {
-      const double centred = static_cast<double>(x[r * l.n + i]) - mean[r];
-      squares[r] += centred * centred;
-    }
-  }
-  for (int r = 0; r < kRows; ++r) deviation[r] = __builtin_sqrt(squares[r] / static_cast<double>(l.n) + l.epsilon);
-  for (int r = 0; r < kRows; ++r) {
-    for (std::int64_t i = 0; i < l.n; ++i) {
-      const double scaled =
-          (static_cast<double>(x[r * l.n + i]) - mean[r]) / deviation[r] * static_cast<double>(l.scale[i]);
-      y[r * l.n + i] = static_cast<float>(l.bias != nullptr ? scaled + static_cast<double>(l.bias[i]) : scaled);
-    }
-  }
-}
-
-void layer_norm(const LayerNormRows& rows) {
-  std::int64_t first = 0;
-  for (; first + 8 <= rows.rows; first += 8) layer_norm_rows<8>(rows, first);
-  for (; first < rows.rows; ++first) layer_norm_rows<1>(rows, first);
-}
-
-double larger(double a, double b) { return a != a || a > b ? a : b; }
-double smaller(double a, double b) { return a != a || a < b ? a : b; }
-
-template <class Fold>
-void fold_rows(const ReduceRows& r, Fold fold) {
-  for (std::int64_t k = 0; k < r.count; ++k) {
-    const float* x = r.x + k * r.stride;
-    for (std::int64_t j = 0; j < r.width; ++j) r.acc[j] = fold(r.acc[j], static_cast<double>(x[j]));
-  }
-}
-
-void reduce(const ReduceRows& rows) {
-  switch (rows.step) {
-    case ReduceStep::sum: return fold_rows(rows, [](double acc, double x) { return acc + x; });
-    case ReduceStep::sum_square: return fold_rows(rows, [](double acc, double x) { return acc + x * x; });
-    case ReduceStep::l1: return fold_rows(rows, [](double acc, double x) { return acc + __builtin_fabs(x); });
-    case ReduceStep::max: return fold_rows(rows, [](double acc, double x) { return larger(x, acc); });
-    case ReduceStep::min: return fold_rows(rows, [](double acc, double x) { return smaller(x, acc); });
-  }
-}
-
 template <int kBytes, class S>
 constexpr SumFunctions sum_functions() {
   return {.finish = &finish_sums<S>,
           .accumulate = &accumulate<kBytes>,
           .multiply_integers = &multiply_integers,
           .normalize = &normalize,
-          .layer_norm = &layer_norm,
-          .reduce = &reduce,
           .depthwise = &depthwise_pixels<S>};
 }
 

@@ -44,26 +44,6 @@ struct NormalizeLine {
   const float* shift = nullptr;
 };
 
-// Each of `rows` rows of n elements by itself: y = (x - mean) / sqrt(variance + epsilon) * scale + bias, as layer_norm
-// says.
-struct LayerNormRows {
-  const float* x = nullptr;
-  float* y = nullptr;
-  std::int64_t rows = 0, n = 0;
-  const float* scale = nullptr;
-  const float* bias = nullptr;  // may be null
-  double epsilon = 0.0;
-};
-
-// acc[j] = acc[j] + x[k * stride + j] (or x * x, |x|) for k = 0, 1, ...
-enum class ReduceStep { sum, sum_square, l1, max, min };
-struct ReduceRows {
-  ReduceStep step = ReduceStep::sum;
-  const float* x = nullptr;
-  std::int64_t count = 0, stride = 0, width = 0;
-  double* acc = nullptr;
-};
-
 // For `pixels` results, x and y of the next a step further: y[c] = clamp(bias[c] + sum over taps of x[taps[t].x + c] *
 // w[taps[t].w + c]), a fused multiply-add in f32 per tap, in their order.
 struct TapOffsets {
@@ -86,8 +66,6 @@ struct SumFunctions {
   void (*accumulate)(const SumBlock&);
   void (*multiply_integers)(const IntegerSumRow&);
   void (*normalize)(const NormalizeLine&);
-  void (*layer_norm)(const LayerNormRows&);
-  void (*reduce)(const ReduceRows&);
   void (*depthwise)(const DepthwisePixels&);
 };
 extern const SumFunctions kSumsScalar;

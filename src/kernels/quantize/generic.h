@@ -105,6 +105,26 @@ void dequantize_row(const QuantizeRow& row, const std::uint8_t* q, float* real) 
   return row.is_signed ? dequantize_as<S, true>(row, q, real) : dequantize_as<S, false>(row, q, real);
 }
 
+template <class S>
+void quantize_row_s16(const QuantizeS16& args, const float* real, std::int16_t* q) {
+  const QuantizeS16 row = args;
+  for_lanes<S>(0, row.n, [=]<class T>(std::int64_t i) {
+    const typename T::F32 scaled = quotient<T>(T::load(real + i), T::set(row.scale), row.multiplies);
+    const typename T::F32 raised = T::max(scaled, T::set(static_cast<float>(row.lowest - row.zero_point)));
+    const typename T::F32 bounded = T::min(raised, T::set(static_cast<float>(row.highest - row.zero_point)));
+    T::store_s16(q + i, T::add_s32(T::round(bounded), T::set_s32(row.zero_point)));
+  });
+}
+
+template <class S>
+void dequantize_row_s16(const QuantizeS16& args, const std::int16_t* q, float* real) {
+  const QuantizeS16 row = args;
+  for_lanes<S>(0, row.n, [=]<class T>(std::int64_t i) {
+    T::store(real + i,
+             T::mul(T::to_f32(T::sub_s32(T::widen_s16(q + i), T::set_s32(row.zero_point))), T::set(row.scale)));
+  });
+}
+
 // NaN is no end of a range: min and max give their second operand.
 template <class S>
 ValueRange range_of_row(const float* real, std::int64_t n) {
@@ -148,6 +168,8 @@ template <class S>
 constexpr QuantizeFunctions quantize_functions() {
   return {.quantize = &quantize_row<S>,
           .dequantize = &dequantize_row<S>,
+          .quantize_s16 = &quantize_row_s16<S>,
+          .dequantize_s16 = &dequantize_row_s16<S>,
           .range = &range_of_row<S>,
           .multiply = &multiply_row<S>};
 }

@@ -16,7 +16,26 @@ struct Params {
   Chunks chunks;
   const QuantizeFunctions* functions;
   bool dequantizes = false;
+  bool is_s16 = false;  // then there is one scale
 };
+
+void run_s16(const Params& params, const StepBuffers& buffers, ItemRange units) {
+  QuantizeS16 row{.n = units.end - units.begin,
+                  .scale = *reinterpret_cast<const float*>(buffers.inputs[1]),
+                  .multiplies = params.row.multiplies,
+                  .lowest = params.row.lowest,
+                  .highest = params.row.highest};
+  if (buffers.inputs.size() > 2 && buffers.inputs[2] != nullptr)
+    row.zero_point = *reinterpret_cast<const std::int16_t*>(buffers.inputs[2]);
+  const std::int64_t first = units.begin;
+  if (params.dequantizes) {
+    params.functions->dequantize_s16(row, reinterpret_cast<const std::int16_t*>(buffers.inputs[0]) + first,
+                                     reinterpret_cast<float*>(buffers.outputs[0]) + first);
+  } else {
+    params.functions->quantize_s16(row, reinterpret_cast<const float*>(buffers.inputs[0]) + first,
+                                   reinterpret_cast<std::int16_t*>(buffers.outputs[0]) + first);
+  }
+}
 
 // The part of a row that starts at element `first` of the tensor.
 void run_row(const Params& params, const QuantizeRow& row, const StepBuffers& buffers, std::int64_t first) {
@@ -31,6 +50,7 @@ void run_row(const Params& params, const QuantizeRow& row, const StepBuffers& bu
 
 void run(const Params& params, const StepBuffers& buffers, ItemRange range) {
   const ItemRange units = params.chunks.units_of(range);
+  if (params.is_s16) return run_s16(params, buffers, units);
   QuantizeRow row = params.row;
   const auto* scales = reinterpret_cast<const float*>(buffers.inputs[1]);
   const auto* zero_points =
@@ -55,7 +75,9 @@ struct ScalesOf {
 };
 
 std::string refuse_types(const CallView& call, DType real, DType quantized, ScalesOf scales) {
-  if (real != DType::f32 || !is_8bit(quantized)) return "needs f32 on one side and 8 bits on the other";
+  if (real != DType::f32 || !(is_8bit(quantized) || quantized == DType::s16))
+    return "needs f32 on one side and 8 bits or s16 on the other";
+  if (quantized == DType::s16 && call.input(1).elements() != 1) return "needs one scale for s16";
   if (call.input(1).dtype != DType::f32) return "needs f32 scales";
   if (scales.block != 0) return "has no blocks of scales";
   return {};
@@ -71,8 +93,12 @@ void quantize_away(const QuantizeRow& args, const float* real, std::uint8_t* q) 
     q[i] = static_cast<std::uint8_t>(quantize_value_away(real[i], row.scale[at], zero_point, row.lowest, row.highest));
   }
 }
-constexpr QuantizeFunctions kQuantizeAway{
-    .quantize = &quantize_away, .dequantize = nullptr, .range = nullptr, .multiply = nullptr};
+constexpr QuantizeFunctions kQuantizeAway{.quantize = &quantize_away,
+                                          .dequantize = nullptr,
+                                          .quantize_s16 = nullptr,
+                                          .dequantize_s16 = nullptr,
+                                          .range = nullptr,
+                                          .multiply = nullptr};
 
 std::string refuse_quantize(const CallView& call) {
   const auto& attrs = call.attrs->as<QuantizeAttrs>();
@@ -82,6 +108,7 @@ std::string refuse_quantize(const CallView& call) {
 std::string refuse_quantize_away(const CallView& call) {
   const auto& attrs = call.attrs->as<QuantizeAttrs>();
   if (!is_fixed_point(attrs.profile)) return "rounds halves away from 0, not to even";
+  if (attrs.to == DType::s16) return "needs 8 bits";
   return refuse_types(call, call.input(0).dtype, call.output().dtype, {attrs.axis, attrs.block});
 }
 std::string refuse_dequantize(const CallView& call) {
@@ -119,13 +146,17 @@ Result<std::unique_ptr<Step>> make_quantize(const CallView& call, const StepSpec
                         .multiplies = multiplies_by_inverse(attrs.profile),
                         .lowest = static_cast<std::int32_t>(range.lowest),
                         .highest = static_cast<std::int32_t>(range.highest)},
-                .functions = &functions};
+                .functions = &functions,
+                .is_s16 = attrs.to == DType::s16};
   return make_rows(call, std::move(params), attrs.axis);
 }
 
 template <const QuantizeFunctions& functions>
 Result<std::unique_ptr<Step>> make_dequantize(const CallView& call, const StepSpec&) {
-  Params params{.row = {.is_signed = call.input(0).dtype == DType::s8}, .functions = &functions, .dequantizes = true};
+  Params params{.row = {.is_signed = call.input(0).dtype == DType::s8},
+                .functions = &functions,
+                .dequantizes = true,
+                .is_s16 = call.input(0).dtype == DType::s16};
   return make_rows(call, std::move(params), call.attrs->as<DequantizeAttrs>().axis);
 }
 

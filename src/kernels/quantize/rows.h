@@ -1,4 +1,4 @@
-// The contract of quantize/: one row between f32 and 8 bit. Part of kernels/.
+// The contract of quantize/: one row between f32 and 8 bit or s16. Part of kernels/.
 #ifndef OCTAVO_KERNELS_QUANTIZE_ROWS_H_
 #define OCTAVO_KERNELS_QUANTIZE_ROWS_H_
 
@@ -24,9 +24,20 @@ struct ValueRange {
   float lowest = 0.0f, highest = 0.0f;
 };
 
+// The same between f32 and s16, with one scale.
+struct QuantizeS16 {
+  std::int64_t n = 0;
+  float scale = 1.0f;
+  std::int32_t zero_point = 0;
+  bool multiplies = false;
+  std::int32_t lowest = 0, highest = 0;
+};
+
 struct QuantizeFunctions {
   void (*quantize)(const QuantizeRow& row, const float* real, std::uint8_t* q);
   void (*dequantize)(const QuantizeRow& row, const std::uint8_t* q, float* real);
+  void (*quantize_s16)(const QuantizeS16& row, const float* real, std::int16_t* q);
+  void (*dequantize_s16)(const QuantizeS16& row, const std::int16_t* q, float* real);
   ValueRange (*range)(const float* real, std::int64_t n);
   // q = clamp(rne(real * factor) + zero_point, 0, 255)
   void (*multiply)(const float* real, std::int64_t n, float factor, std::int32_t zero_point, std::uint8_t* q);

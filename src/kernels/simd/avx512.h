@@ -16,9 +16,17 @@ struct Avx512 {
   static constexpr int kLanes = 16;
   using F32 = __m512;
   using S32 = __m512i;
+  struct F64 {
+    __m512d low, high;
+  };
+  using Mask = __mmask16;
 
   static F32 load(const float* p) { return _mm512_loadu_ps(p); }
   static void store(float* p, F32 x) { _mm512_storeu_ps(p, x); }
+  static F32 load_first(const float* p, std::int64_t n, float fill) {
+    return _mm512_mask_loadu_ps(set(fill), first(n), p);
+  }
+  static void store_first(float* p, F32 x, std::int64_t n) { _mm512_mask_storeu_ps(p, first(n), x); }
   static F32 set(float x) { return _mm512_set1_ps(x); }
   static S32 load_s32(const std::int32_t* p) { return _mm512_loadu_si512(p); }
   static void store_s32(std::int32_t* p, S32 x) { _mm512_storeu_si512(p, x); }
@@ -33,6 +41,12 @@ struct Avx512 {
   static S32 widen_u16(const std::uint16_t* p) {
     return _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
   }
+  static S32 widen_s16(const std::int16_t* p) {
+    return _mm512_cvtepi16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+  }
+  static void store_s16(std::int16_t* p, S32 x) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_cvtepi32_epi16(x));
+  }
   static void store_bytes(std::uint8_t* p, S32 x) {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtepi32_epi8(x));
   }
@@ -42,6 +56,7 @@ struct Avx512 {
   static F32 mul(F32 a, F32 b) { return _mm512_mul_ps(a, b); }
   static F32 div(F32 a, F32 b) { return _mm512_div_ps(a, b); }
   static F32 fma(F32 a, F32 b, F32 c) { return _mm512_fmadd_ps(a, b, c); }
+  static F32 sqrt(F32 x) { return _mm512_sqrt_ps(x); }
   static F32 max(F32 a, F32 b) { return _mm512_max_ps(a, b); }
   static F32 min(F32 a, F32 b) { return _mm512_min_ps(a, b); }
   static float lowest(F32 x) {
@@ -56,12 +71,50 @@ struct Avx512 {
   static S32 sub_s32(S32 a, S32 b) { return _mm512_sub_epi32(a, b); }
 
   static S32 mul_s32(S32 a, S32 b) { return _mm512_mullo_epi32(a, b); }
+  static S32 add_pairs(S32 sum, S32 a, S32 b) { return _mm512_add_epi32(sum, _mm512_madd_epi16(a, b)); }
+  static S32 and_s32(S32 a, S32 b) { return _mm512_and_si512(a, b); }
   static S32 shift_right_s32(S32 a, std::int32_t bits) { return _mm512_sra_epi32(a, _mm_cvtsi32_si128(bits)); }
   static S32 max_s32(S32 a, S32 b) { return _mm512_max_epi32(a, b); }
   static S32 min_s32(S32 a, S32 b) { return _mm512_min_epi32(a, b); }
 
   static F32 nearest(F32 x) { return _mm512_roundscale_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
+  static F32 floor(F32 x) { return _mm512_roundscale_ps(x, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC); }
+  static F32 ceil(F32 x) { return _mm512_roundscale_ps(x, _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC); }
+  static Mask less(F32 a, F32 b) { return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ); }
+  static Mask equal(F32 a, F32 b) { return _mm512_cmp_ps_mask(a, b, _CMP_EQ_OQ); }
+  static F32 select(Mask mask, F32 a, F32 b) { return _mm512_mask_blend_ps(mask, b, a); }
   static bool any_greater(F32 a, F32 b) { return _mm512_cmp_ps_mask(a, b, _CMP_GT_OQ) != 0; }
+
+  static S32 as_s32(F32 x) { return _mm512_castps_si512(x); }
+  static F32 as_f32(S32 x) { return _mm512_castsi512_ps(x); }
+  static S32 xor_s32(S32 a, S32 b) { return _mm512_xor_si512(a, b); }
+  template <int bits>
+  static S32 shift_left(S32 a) {
+    return _mm512_slli_epi32(a, bits);
+  }
+  template <int bits>
+  static S32 shift_right(S32 a) {
+    return _mm512_srai_epi32(a, bits);
+  }
+
+  static F64 widen(F32 x) {
+    return {_mm512_cvtps_pd(_mm512_castps512_ps256(x)), _mm512_cvtps_pd(_mm512_extractf32x8_ps(x, 1))};
+  }
+  static F32 narrow(F64 x) {
+    return _mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtpd_ps(x.low)), _mm512_cvtpd_ps(x.high), 1);
+  }
+  static F64 load_f64(const double* p) { return {_mm512_loadu_pd(p), _mm512_loadu_pd(p + 8)}; }
+  static void store_f64(double* p, F64 x) {
+    _mm512_storeu_pd(p, x.low);
+    _mm512_storeu_pd(p + 8, x.high);
+  }
+  static F64 set_f64(double x) { return {_mm512_set1_pd(x), _mm512_set1_pd(x)}; }
+  static F64 add_f64(F64 a, F64 b) { return {_mm512_add_pd(a.low, b.low), _mm512_add_pd(a.high, b.high)}; }
+  static F64 sub_f64(F64 a, F64 b) { return {_mm512_sub_pd(a.low, b.low), _mm512_sub_pd(a.high, b.high)}; }
+  static F64 mul_f64(F64 a, F64 b) { return {_mm512_mul_pd(a.low, b.low), _mm512_mul_pd(a.high, b.high)}; }
+  static F64 fma_f64(F64 a, F64 b, F64 c) {
+    return {_mm512_fmadd_pd(a.low, b.low, c.low), _mm512_fmadd_pd(a.high, b.high, c.high)};
+  }
 
   static void lookup(const std::uint8_t* table, const std::uint8_t* x, std::uint8_t* y, std::int64_t n) {
 #ifdef __AVX512VBMI__
@@ -84,6 +137,7 @@ struct Avx512 {
   }
 
  private:
+  static __mmask16 first(std::int64_t n) { return static_cast<__mmask16>((1u << n) - 1u); }
   // Without vpermi2b: the table is 128 words, of which an index without its lowest bit takes one.
   struct WordTable {
     explicit WordTable(const std::uint8_t* table) {

@@ -1,64 +1,47 @@
-// Simd of one lane in portable C++: the tail of every wide loop, and the whole of it on machines without vectors. Part
-// of kernels/. The headers of simd/ offer the same operations for different widths and give the same bits; a family's
-// generic.h is written once over them. Everything has internal linkage: wide code must not be shared with files
-// compiled for older machines.
+// Simd of one lane in portable C++ (base/lane.h, and what integers need): the tail of every wide loop, and the whole of
+// it on machines without vectors. Part of kernels/. The headers of simd/ offer the same operations for different widths
+// and give the same bits; a family's generic.h is written once over them. Everything has internal linkage: wide code
+// must not be shared with files compiled for older machines.
 #ifndef OCTAVO_KERNELS_SIMD_SCALAR_H_
 #define OCTAVO_KERNELS_SIMD_SCALAR_H_
 
 #include <cstdint>
 
+#include "base/lane.h"
+
 namespace octavo {
 namespace {
 
-struct Scalar {
-  static constexpr int kLanes = 1;
-  using F32 = float;
-  using S32 = std::int32_t;
-
-  static F32 load(const float* p) { return *p; }
-  static void store(float* p, F32 x) { *p = x; }
-  static F32 set(float x) { return x; }
+struct Scalar : Lane {
   static S32 load_s32(const std::int32_t* p) { return *p; }
   static void store_s32(std::int32_t* p, S32 x) { *p = x; }
-  static S32 set_s32(std::int32_t x) { return x; }
 
   static S32 widen_u8(const std::uint8_t* p) { return *p; }
   static S32 widen_s8(const std::uint8_t* p) { return static_cast<std::int8_t>(*p); }
   static S32 widen_u16(const std::uint16_t* p) { return *p; }
+  static S32 widen_s16(const std::int16_t* p) { return *p; }
+  // Of lanes in range.
+  static void store_s16(std::int16_t* p, S32 x) { *p = static_cast<std::int16_t>(x); }
   // The lowest byte of each lane.
   static void store_bytes(std::uint8_t* p, S32 x) { *p = static_cast<std::uint8_t>(x); }
 
-  static F32 add(F32 a, F32 b) { return a + b; }
-  static F32 sub(F32 a, F32 b) { return a - b; }
-  static F32 mul(F32 a, F32 b) { return a * b; }
-  static F32 div(F32 a, F32 b) { return a / b; }
-  static F32 fma(F32 a, F32 b, F32 c) { return __builtin_fmaf(a, b, c); }
-  // The second operand where they are equal or one is NaN, as maxps and minps do.
-  static F32 max(F32 a, F32 b) { return a > b ? a : b; }
-  static F32 min(F32 a, F32 b) { return a < b ? a : b; }
   // Of all lanes, none of which is NaN.
   static float lowest(F32 x) { return x; }
   static float highest(F32 x) { return x; }
-  static F32 to_f32(S32 x) { return static_cast<float>(x); }
   // To nearest even; in range.
   static S32 round(F32 x) { return static_cast<std::int32_t>(__builtin_lrintf(x)); }
-  static S32 add_s32(S32 a, S32 b) {
-    return static_cast<std::int32_t>(static_cast<std::uint32_t>(a) + static_cast<std::uint32_t>(b));
-  }
-  static S32 sub_s32(S32 a, S32 b) {
-    return static_cast<std::int32_t>(static_cast<std::uint32_t>(a) - static_cast<std::uint32_t>(b));
-  }
 
   static S32 mul_s32(S32 a, S32 b) {
     return static_cast<std::int32_t>(static_cast<std::uint32_t>(a) * static_cast<std::uint32_t>(b));
   }
+  // Lanes of a and b hold two s16 each, the first in the low half: sum + both products, wrapping.
+  static S32 add_pairs(S32 sum, S32 a, S32 b) {
+    const auto low = [](S32 x) { return static_cast<std::int32_t>(static_cast<std::int16_t>(x & 0xffff)); };
+    return add_s32(sum, add_s32(low(a) * low(b), (a >> 16) * (b >> 16)));
+  }
   static S32 shift_right_s32(S32 a, std::int32_t bits) { return a >> bits; }
   static S32 max_s32(S32 a, S32 b) { return a > b ? a : b; }
   static S32 min_s32(S32 a, S32 b) { return a < b ? a : b; }
-
-  // To a whole number, to nearest even.
-  static F32 nearest(F32 x) { return __builtin_nearbyintf(x); }
-  static bool any_greater(F32 a, F32 b) { return a > b; }
 
   // y[i] = table[x[i]], x may be y.
   static void lookup(const std::uint8_t* table, const std::uint8_t* x, std::uint8_t* y, std::int64_t n) {

@@ -79,6 +79,11 @@ std::string refuse(const CallView& call) {
   return call.inputs.size() > kMaxInputs ? "needs at most 5 inputs" : "";
 }
 
+// Of operators whose f32 has kernels that are not scalar.
+std::string refuse_f32(const CallView& call) {
+  return call.input(0).dtype == DType::f32 ? "takes no f32, which has faster kernels" : refuse(call);
+}
+
 int all_axes(const CallView& call) { return call.input(0).shape->rank(); }
 int all_but_last(const CallView& call) { return call.input(0).shape->rank() - 1; }
 // Axes before the one that the attributes name.
@@ -94,10 +99,10 @@ double cost(const OpCall& call, const Machine&) {
   return 200.0 + kNanoseconds * static_cast<double>(call.inputs[0]->shape.elements());
 }
 
-template <int (*leading_of)(const CallView&), int kNanoseconds>
+template <int (*leading_of)(const CallView&), int kNanoseconds, Refuse refused = refuse>
 constexpr KernelChoice kernel(std::string_view name, std::string_view op) {
-  return {.code = {.name = name, .op = op, .prepare = prepare_by<refuse, make<leading_of>>},
-          .refusal = refusal_by<refuse>,
+  return {.code = {.name = name, .op = op, .prepare = prepare_by<refused, make<leading_of>>},
+          .refusal = refusal_by<refused>,
           .cost = cost<kNanoseconds>};
 }
 
@@ -106,11 +111,11 @@ constexpr KernelChoice kChoices[] = {
     kernel<before_axis<BatchNormAttrs>, 30>("sliced_batch_norm_portable", "batch_norm"),
     kernel<all_axes, 6>("sliced_cast_portable", "cast"),
     kernel<all_but_last, 12>("sliced_fixed_l2_norm_portable", "fixed_l2_norm"),
-    kernel<before_axis<LayerNormAttrs>, 40>("sliced_layer_norm_portable", "layer_norm"),
-    kernel<before_axis<LrnAttrs>, 80>("sliced_lrn_portable", "lrn"),
+    kernel<before_axis<LayerNormAttrs>, 40, refuse_f32>("sliced_layer_norm_portable", "layer_norm"),
+    kernel<before_axis<LrnAttrs>, 80, refuse_f32>("sliced_lrn_portable", "lrn"),
     kernel<all_but_last, 10>("sliced_quantized_softmax_portable", "quantized_softmax"),
-    kernel<before_axis<SoftmaxAttrs>, 60>("sliced_softmax_portable", "softmax"),
-    kernel<all_axes, 40>("sliced_unary_portable", "unary"),
+    kernel<before_axis<SoftmaxAttrs>, 60, refuse_f32>("sliced_softmax_portable", "softmax"),
+    kernel<all_axes, 40, refuse_f32>("sliced_unary_portable", "unary"),
 };
 constexpr auto kCodes = codes_of(kChoices);
 

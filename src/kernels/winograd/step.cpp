@@ -101,6 +101,7 @@ class WinogradStep final : public Step {
   bool has_parts_ = false;
   std::size_t v_bytes_ = 0, m_bytes_ = 0, sums_bytes_ = 0, patch_bytes_ = 0;
   std::size_t out_bytes_ = 1;
+  std::int64_t residual_bytes_ = 1;
   int other_ = -1;  // the input that is added, where there is one
   std::unique_ptr<TileConstants> constants_;
   std::vector<Product> products_;
@@ -229,6 +230,7 @@ Result<std::unique_ptr<Step>> WinogradStep::make(const StepSpec& spec, const Win
   step->x_zero_point_ = static_cast<std::uint8_t>(attrs.x_zero_point);
   step->other_ = epilogue.other;
   step->out_bytes_ = size_of(spec.outputs[0].dtype);
+  step->residual_bytes_ = epilogue.residual_bytes(spec);
   step->constants_ = epilogue_constants(epilogue, g.lanes, packed.table);
   step->split(spec.threads);
   if (auto status = step->emit(epilogue_config(spec, epilogue, target.epilogue, packed)); !status)
@@ -391,7 +393,7 @@ void WinogradStep::finish(const StepBuffers& buffers, const Scratch& scratch, st
             ((place.image * g_.out_height + y) * g_.out_width + x + done) * g_.out_channels + lane;
         args.sums = scratch.sums + ((row * tiles + tile) * kWinogradOutput + done) * lanes;
         args.repeats = width == kWinogradOutput ? (pixels - done) / kWinogradOutput : 1;
-        args.residual = residual + (residual != nullptr ? element : 0);
+        args.residual = residual + (residual != nullptr ? element * residual_bytes_ : 0);
         args.y = buffers.outputs[0] + element * static_cast<std::int64_t>(out_bytes_);
         const auto code = std::find_if(finishes_.begin(), finishes_.end(),
                                        [&](const Finish& f) { return f.pixels == width && f.channels == channels; });

@@ -91,6 +91,39 @@ bool is_cube_of(const Graph& graph, ValueId wire, ValueId x) {
   return false;
 }
 
+// c * x^2 with c = 0.044715, in any order.
+bool is_small_square_of(const Graph& graph, ValueId wire, ValueId x) {
+  for (const Scaled& outer : multiples(graph, wire)) {
+    const Node* product = graph.producer_if(outer.x, kBinary);
+    if (product == nullptr) continue;
+    const BinaryKind kind = product->attrs.as<BinaryAttrs>().kind;
+    if (kind == BinaryKind::pow && product->inputs[0] == x && scalar_constant(graph, product->inputs[1]) == 2.0f &&
+        is_near(outer.factor, 0.044715))
+      return true;
+    if (kind != BinaryKind::mul) continue;
+    for (std::size_t side = 0; side < 2; ++side) {
+      if (product->inputs[side] != x) continue;
+      if (is_multiple_of(graph, product->inputs[1 - side], x, 0.044715 / outer.factor)) return true;
+    }
+  }
+  return false;
+}
+
+// The same with x drawn out: sqrt(2/pi) * x * (1 + 0.044715 x^2).
+bool is_factored_gelu_argument(const Graph& graph, ValueId wire, ValueId x) {
+  for (const Scaled& outer : multiples(graph, wire)) {
+    const Node* product = graph.producer_if(outer.x, kBinary);
+    if (product == nullptr || product->attrs.as<BinaryAttrs>().kind != BinaryKind::mul) continue;
+    for (std::size_t side = 0; side < 2; ++side) {
+      const auto square = plus(graph, product->inputs[1 - side], 1.0);
+      if (square && is_multiple_of(graph, product->inputs[side], x, 0.7978845608 / outer.factor) &&
+          is_small_square_of(graph, *square, x))
+        return true;
+    }
+  }
+  return false;
+}
+
 // tanh's argument in the approximation of gelu: sqrt(2/pi) * (x + 0.044715 x^3).
 bool is_gelu_argument(const Graph& graph, ValueId wire, ValueId x) {
   for (const Scaled& outer : multiples(graph, wire)) {
@@ -124,7 +157,8 @@ std::optional<UnaryAttrs> gated(const Graph& graph, ValueId x, ValueId gate, dou
     if (is_multiple_of(graph, erf->inputs[0], x, 0.7071067812)) return UnaryAttrs{UnaryKind::gelu};
   }
   if (const Node* tanh = unary_of(graph, *before_one, UnaryKind::tanh); tanh != nullptr) {
-    if (is_gelu_argument(graph, tanh->inputs[0], x)) return UnaryAttrs{UnaryKind::gelu_tanh};
+    if (is_gelu_argument(graph, tanh->inputs[0], x) || is_factored_gelu_argument(graph, tanh->inputs[0], x))
+      return UnaryAttrs{UnaryKind::gelu_tanh};
   }
   return std::nullopt;
 }

@@ -20,9 +20,10 @@ std::int64_t input_elements(const Graph& graph, const Node& node) {
   return elements;
 }
 
+// Constants that depend on open sizes are none yet.
 bool depends_on_constants_only(const Graph& graph, const Node& node) {
   return !node.inputs.empty() && std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
-    return !input.exists() || graph.fact(input).is_constant();
+    return !input.exists() || (graph.fact(input).is_constant() && graph.fact(input).extents == nullptr);
   });
 }
 

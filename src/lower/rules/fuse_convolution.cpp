@@ -35,7 +35,8 @@ struct Residue {
 std::optional<Residue> residue_of(const Graph& graph, ValueId result) {
   const Node* add = only_reader(graph, result);
   if (add == nullptr || !is_binary(add->attrs, BinaryKind::add)) return std::nullopt;
-  const auto other = dequantized(graph, add->inputs[0] == result ? add->inputs[1] : add->inputs[0]);
+  const auto other =
+      dequantized(graph, add->inputs[0] == result ? add->inputs[1] : add->inputs[0], Stored::bytes_or_s16);
   if (!other || graph.fact(other->q).shape != graph.fact(result).shape) return std::nullopt;
   return Residue{add->outputs[0], *other};
 }
@@ -75,10 +76,11 @@ struct Fusion {
 Fusion what_follows(const Graph& graph, const Node& node, QuantizedConvAttrs attrs) {
   Fusion fusion{.attrs = std::move(attrs), .old_result = node.outputs[0]};
   const auto residue = residue_of(graph, node.outputs[0]);
-  const auto followed = follow_to_quantize(graph, residue ? residue->sum : node.outputs[0]);
+  const auto followed = follow_to_quantize(graph, residue ? residue->sum : node.outputs[0], Stored::bytes_or_s16);
   const auto* rounding = std::get_if<Quantized>(&followed);
   // Fixed point has no formula for an addition without a rounding of its own before it.
-  if (rounding == nullptr || (residue && is_fixed_point(rounding->profile))) {
+  const bool is_s16 = rounding != nullptr && rounding->type.dtype == DType::s16;
+  if (rounding == nullptr || ((residue || is_s16) && is_fixed_point(rounding->profile))) {
     fusion.attrs.epilogue = {{Scale{}}, DType::f32};
     return fusion;
   }

@@ -78,6 +78,22 @@ Match fuse_table(const Graph& graph, const Node& node) {
   return patch;
 }
 
+Match table_before_view(const Graph& graph, const Node& node) {
+  if (constant_table(graph, node) == nullptr) return std::string();
+  const Node* view = graph.producer(node.inputs[0]);
+  if (view == nullptr || !view->spec->is_view || !graph.has_one_reader(node.inputs[0])) return std::string();
+  const Node* before = graph.producer(view->inputs[0]);
+  if (before == nullptr || before->spec->epilogue == nullptr || !graph.has_one_reader(view->inputs[0]))
+    return std::string();
+  Patch patch(graph);
+  const ValueId looked_up = patch.add(kTable, NoAttrs{}, {view->inputs[0], node.inputs[1]}, node.name, node.origin);
+  if (graph.fact(node.outputs[0]).quant) patch.set_quant(looked_up, *graph.fact(node.outputs[0]).quant);
+  std::vector<ValueId> inputs = view->inputs;
+  inputs[0] = looked_up;
+  patch.replace(node.outputs[0], patch.add(*view->spec, view->attrs, std::move(inputs), view->name, view->origin));
+  return patch;
+}
+
 Match table_into_producer(const Graph& graph, const Node& node) {
   const Tensor* table = constant_table(graph, node);
   const Node* before = graph.producer(node.inputs.empty() ? ValueId{} : node.inputs[0]);

@@ -12,6 +12,8 @@ Match fuse_table(const Graph& graph, const Node& node);
 // A table of the only reader of an integer operator becomes that operator's own; a table that only clamps becomes its
 // bounds.
 Match table_into_producer(const Graph& graph, const Node& node);
+// table(view(x)) where x comes from an integer operator that may take the table in: view(table(x)).
+Match table_before_view(const Graph& graph, const Node& node);
 
 }  // namespace octavo
 

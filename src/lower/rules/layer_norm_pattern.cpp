@@ -41,10 +41,10 @@ struct Normalised {
   LayerNormAttrs attrs;
 };
 
-// node = (x - mean(x)) / sqrt(mean((x - mean(x))^2) + epsilon).
-std::optional<Normalised> normalised(const Graph& graph, const Node& node) {
-  const Node* centred = binary_of(graph, node.inputs[0], BinaryKind::sub);
-  const Node* root = graph.producer_if(node.inputs[1], kUnary);
+// (x - mean(x)) and sqrt(mean((x - mean(x))^2) + epsilon).
+std::optional<Normalised> normalised(const Graph& graph, ValueId difference, ValueId deviation) {
+  const Node* centred = binary_of(graph, difference, BinaryKind::sub);
+  const Node* root = graph.producer_if(deviation, kUnary);
   if (centred == nullptr || root == nullptr || root->attrs.as<UnaryAttrs>().kind != UnaryKind::sqrt)
     return std::nullopt;
   const ValueId x = centred->inputs[0];
@@ -55,7 +55,19 @@ std::optional<Normalised> normalised(const Graph& graph, const Node& node) {
     const auto epsilon = scalar_constant(graph, sum->inputs[1 - side]);
     const Node* variance = graph.producer_if(sum->inputs[side], kReduce);
     if (!epsilon || variance == nullptr || mean_of(graph, sum->inputs[side], variance->inputs[0]) != axis) continue;
-    if (is_square_of(graph, variance->inputs[0], node.inputs[0])) return Normalised{x, {*axis, *epsilon}};
+    if (is_square_of(graph, variance->inputs[0], difference)) return Normalised{x, {*axis, *epsilon}};
+  }
+  return std::nullopt;
+}
+
+// Divided by the deviation, or multiplied by its reciprocal.
+std::optional<Normalised> normalised(const Graph& graph, const Node& node) {
+  if (is_binary(node.attrs, BinaryKind::div)) return normalised(graph, node.inputs[0], node.inputs[1]);
+  if (!is_binary(node.attrs, BinaryKind::mul)) return std::nullopt;
+  for (std::size_t side = 0; side < 2; ++side) {
+    const Node* inverse = graph.producer_if(node.inputs[side], kUnary);
+    if (inverse == nullptr || inverse->attrs.as<UnaryAttrs>().kind != UnaryKind::reciprocal) continue;
+    if (const auto found = normalised(graph, node.inputs[1 - side], inverse->inputs[0])) return found;
   }
   return std::nullopt;
 }
@@ -77,7 +89,6 @@ std::optional<Step> next_step(const Graph& graph, ValueId wire, BinaryKind kind,
 }  // namespace
 
 Match layer_norm_pattern(const Graph& graph, const Node& node) {
-  if (!is_binary(node.attrs, BinaryKind::div)) return std::string();
   const auto found = normalised(graph, node);
   if (!found || graph.fact(found->x).dtype != DType::f32) return std::string();
   const OpenShape& x = graph.fact(found->x).shape;

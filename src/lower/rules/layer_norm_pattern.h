@@ -6,7 +6,8 @@
 
 namespace octavo {
 
-// (x - mean(x)) / sqrt(mean((x - mean(x))^2) + epsilon) * scale + bias over the last axes.
+// (x - mean(x)) / sqrt(mean((x - mean(x))^2) + epsilon) * scale + bias over the last axes; also as a product with the
+// reciprocal.
 Match layer_norm_pattern(const Graph& graph, const Node& node);
 
 }  // namespace octavo

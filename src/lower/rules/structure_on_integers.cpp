@@ -80,7 +80,7 @@ Match concat_before(const Graph& graph, const Node& node) {
   std::vector<ValueId> integers;
   std::optional<QuantType> type;
   for (ValueId input : node.inputs) {
-    const auto part = dequantized(graph, input);
+    const auto part = dequantized(graph, input, Stored::bytes_or_s16);
     if (!part) return std::string("not all of its inputs are quantized");
     if (type && part->type != *type) return std::string("its inputs have different scales");
     type = part->type;
@@ -125,7 +125,8 @@ Match structure_before_dequantize(const Graph& graph, const Node& node) {
   const Node* dequantize = graph.producer_if(node.inputs[0], kDequantize);
   if (dequantize == nullptr) return std::string();
   if (graph.fact(dequantize->inputs[0]).is_constant()) return constant_before(graph, node, *dequantize);
-  const auto x = dequantized_by(graph, *dequantize);
+  const bool picks = elements == Elements::ranked || elements == Elements::selected;
+  const auto x = dequantized_by(graph, *dequantize, picks ? Stored::bytes : Stored::bytes_or_s16);
   if (!x) return std::string();
   if (elements == Elements::padded) return pad_before(graph, node, *dequantize, x->type);
   if (elements != Elements::ranked) return move_before(graph, node, *dequantize, dequantize->attrs, rest_of(node));
@@ -141,7 +142,10 @@ Match structure_after_quantize(const Graph& graph, const Node& node) {
   if (moved == nullptr || moved->inputs.empty() || !graph.has_one_reader(node.inputs[0])) return std::string();
   const bool pads = elements_of(*moved) == Elements::padded;
   if (is_quantize) {
-    if (!quantized_by(graph, node) || !(commutes_with_increasing(*moved) || pads)) return std::string();
+    const bool picks = elements_of(*moved) == Elements::selected;
+    if (!quantized_by(graph, node, picks ? Stored::bytes : Stored::bytes_or_s16) ||
+        !(commutes_with_increasing(*moved) || pads))
+      return std::string();
   } else if (elements_of(*moved) != Elements::moved || moved->attrs.is<ExpandAttrs>()) {
     return std::string();
   }
@@ -153,7 +157,7 @@ Match structure_after_quantize(const Graph& graph, const Node& node) {
   if (pads) {
     const auto value = pad_value(graph, *moved);
     if (!value) return std::string();
-    const auto end = quantized_by(graph, node);
+    const auto end = quantized_by(graph, node, Stored::bytes_or_s16);
     inputs.push_back(patch.constant(moved->name + "/value", integer_scalar(end->type.dtype, end->apply(*value))));
   } else {
     inputs.insert(inputs.end(), moved->inputs.begin() + 1, moved->inputs.end());

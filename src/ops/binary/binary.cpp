@@ -6,9 +6,11 @@
 #include <limits>
 #include <type_traits>
 
+#include "base/elementary_pow.h"
 #include "base/math.h"
 #include "graph/attrs_of.h"
 #include "ops/binary/integers.h"
+#include "ops/in_tables.h"
 #include "ops/movement.h"
 #include "ops/one_image.h"
 #include "ops/traits.h"
@@ -38,15 +40,20 @@ Result<std::vector<Fact>> infer_binary(const Attrs& attrs, InputFacts inputs) {
   return std::vector<Fact>{{.dtype = gives_boolean ? DType::boolean : a.dtype, .shape = *shape}};
 }
 
+// f32 in f32, tables excepted: base/elementary_pow.h. f16 and bf16 come as f32, to be rounded once.
+enum class Power { in_f32, in_f64 };
+
 // NaN in either operand of min and max comes through.
-template <class T>
+template <class T, Power power>
 T float_binary(BinaryKind kind, T a, T b) {
   switch (kind) {
     case BinaryKind::add: return a + b;
     case BinaryKind::sub: return a - b;
     case BinaryKind::mul: return a * b;
     case BinaryKind::div: return a / b;
-    case BinaryKind::pow: return static_cast<T>(math_pow(a, b));
+    case BinaryKind::pow:
+      if constexpr (power == Power::in_f32) return pow_f32<Lane>(a, b);
+      else return static_cast<T>(math_pow(a, b));
     case BinaryKind::min: return a < b || std::isnan(a) ? a : b;
     case BinaryKind::max: return a > b || std::isnan(a) ? a : b;
     case BinaryKind::mod: return std::fmod(a, b);  // exact, sign of a
@@ -68,13 +75,13 @@ void for_each_pair(const Shape& a, const Shape& b, const Shape& y, Function f) {
   });
 }
 
-template <class T>
+template <class T, Power power = Power::in_f64>
 void apply(BinaryKind kind, InputViews inputs, const TensorView& y) {
   const T* a = inputs[0].as<T>();
   const T* b = inputs[1].as<T>();
   for_each_pair(inputs[0].shape, inputs[1].shape, y.shape, [&](std::int64_t i, std::int64_t ia, std::int64_t ib) {
     if (y.dtype == DType::boolean) y.as<std::uint8_t>()[i] = compare<T>(kind, a[ia], b[ib]) ? 1 : 0;
-    else if constexpr (std::is_floating_point_v<T>) y.as<T>()[i] = float_binary<T>(kind, a[ia], b[ib]);
+    else if constexpr (std::is_floating_point_v<T>) y.as<T>()[i] = float_binary<T, power>(kind, a[ia], b[ib]);
     else y.as<T>()[i] = integer_binary<T>(kind, a[ia], b[ib]);
   });
 }
@@ -85,7 +92,9 @@ void apply_half(BinaryKind kind, InputViews inputs, const TensorView& y) {
     const auto a = static_cast<float>(element_as_double(inputs[0], ia));
     const auto b = static_cast<float>(element_as_double(inputs[1], ib));
     const bool is_boolean = y.dtype == DType::boolean;
-    store_double(y, i, is_boolean ? (compare(kind, a, b) ? 1.0 : 0.0) : static_cast<double>(float_binary(kind, a, b)));
+    store_double(y, i,
+                 is_boolean ? (compare(kind, a, b) ? 1.0 : 0.0)
+                            : static_cast<double>(float_binary<float, Power::in_f64>(kind, a, b)));
   });
 }
 
@@ -103,9 +112,15 @@ void reference_binary(const Attrs& attrs, InputViews inputs, OutputViews outputs
     case DType::s64: return apply<std::int64_t>(kind, inputs, outputs[0]);
     case DType::f16:
     case DType::bf16: return apply_half(kind, inputs, outputs[0]);
-    case DType::f32: return apply<float>(kind, inputs, outputs[0]);
+    case DType::f32: return apply<float, Power::in_f32>(kind, inputs, outputs[0]);
     case DType::f64: return apply<double>(kind, inputs, outputs[0]);
   }
+}
+
+// Powers of f32 from f64.
+void reference_in_tables(const Attrs& attrs, InputViews inputs, OutputViews outputs) {
+  if (inputs[0].dtype != DType::f32) return reference_binary(attrs, inputs, outputs);
+  apply<float, Power::in_f64>(attrs.as<BinaryAttrs>().kind, inputs, outputs[0]);
 }
 
 NodeRole role_of_binary(const Attrs& attrs, InputFacts inputs) {
@@ -134,6 +149,14 @@ const OpSpec kBinary{
     .role = role_of_binary,
     .read_from = "ONNX Add; TFLite ADD; ATen add",
     .integer_form = "quantized_elementwise; table with one varying input; into quantized_conv",
+};
+
+const OpSpec kBinaryInTables{
+    .name = "binary_in_tables",
+    .summary = "binary, powers from f64 rounded once",
+    .inputs = {"a", "b"},
+    .infer = infer_binary,
+    .reference = reference_in_tables,
 };
 
 template Attrs::Attrs(BinaryAttrs);

@@ -48,7 +48,8 @@ struct BinaryAttrs {
 };
 
 // y = f(a, b); comparisons and logic give bool. prelu(a, b) = a < 0 ? a * b : a. Integer division truncates; by zero it
-// gives 0. f32 add, sub, mul, div are one IEEE operation each. inputs: a, b of one type.
+// gives 0. f32 add, sub, mul, div are one IEEE operation each, pow is pow_f32 of base/elementary_pow.h (in tables from
+// f64: ops/in_tables.h). inputs: a, b of one type.
 extern const OpSpec kBinary;
 
 // Whether a node with these attributes is this function of two elements.

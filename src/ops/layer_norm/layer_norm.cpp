@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "base/partial_sums.h"
 #include "graph/attrs_of.h"
 #include "ops/check.h"
 #include "ops/one_image.h"
@@ -52,10 +53,35 @@ std::int64_t broadcast_source(const Shape& shape, const Shape& whole, std::int64
   return result;
 }
 
+// f32: see layer_norm.h.
+void layer_norm_f32(const LayerNormAttrs& norm, InputViews inputs, const TensorView& output) {
+  const Shape normalized = normalized_shape(inputs[0].shape, norm.axis);
+  const std::int64_t n = normalized.elements(), rows = output.shape.elements() / n;
+  const auto factor_at = [&](std::size_t input, std::int64_t i) {
+    return inputs[input].as<float>()[broadcast_source(inputs[input].shape, normalized, i)];
+  };
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const float* x = inputs[0].as<float>() + row * n;
+    const double total = partial_sum<double>(n, [&](std::int64_t i) { return static_cast<double>(x[i]); });
+    const auto mean = static_cast<float>(total / static_cast<double>(n));
+    const double squares = partial_sum<double>(n, [&](std::int64_t i) {
+      const double centred = x[i] - mean;
+      return centred * centred;
+    });
+    const auto factor =
+        static_cast<float>(1.0 / std::sqrt(squares / static_cast<double>(n) + static_cast<double>(norm.epsilon)));
+    for (std::int64_t i = 0; i < n; ++i) {
+      const float normal = (x[i] - mean) * factor, scale = factor_at(1, i);
+      output.as<float>()[row * n + i] = has_view(inputs, 2) ? std::fma(normal, scale, factor_at(2, i)) : normal * scale;
+    }
+  }
+}
+
 void reference_layer_norm(const Attrs& attrs, InputViews inputs, OutputViews outputs) {
   if (outputs[0].shape.elements() == 0) return;
   const auto& norm = attrs.as<LayerNormAttrs>();
   const ConstTensorView& x = inputs[0];
+  if (x.dtype == DType::f32) return layer_norm_f32(norm, inputs, outputs[0]);
   const Shape normalized = normalized_shape(x.shape, norm.axis);
   const std::int64_t inner = normalized.elements();
   const std::int64_t rows = x.shape.elements(0, static_cast<int>(norm.axis));
@@ -87,18 +113,31 @@ std::optional<Reordered> reordered_layer_norm(const Attrs& attrs, InputFacts, co
   return Reordered{attrs, axes};
 }
 
+NodeRole role_of_layer_norm(const Attrs& attrs, InputFacts inputs) {
+  const Fact& x = *inputs[0];
+  if (attrs.as<LayerNormAttrs>().axis != x.shape.rank() - 1)
+    return stays_floating("no integer form of layer_norm over more than the last axis");
+  for (std::size_t i = 1; i < inputs.size(); ++i) {
+    if (inputs[i] != nullptr && !is_f32_constant(*inputs[i]))
+      return stays_floating("no integer form of layer_norm without constant scale and bias");
+  }
+  return {Role::kernel, {}};
+}
+
 }  // namespace
 
 const OpSpec kLayerNorm = {
     .name = "layer_norm",
-    .summary = "y = (x - mean) / sqrt(variance + epsilon) * scale + bias over axes [axis, rank); in f64, rounded once",
+    .summary = "y = (x - mean) / sqrt(variance + epsilon) * scale + bias over axes [axis, rank); sums in f64",
     .inputs = {"x", "scale", "bias?"},
     .infer = infer_layer_norm,
     .reference = reference_layer_norm,
     .decode_attrs = decode_attrs_as<LayerNormAttrs>,
     .for_one_image = same_for_one_image_along_axis<LayerNormAttrs>,
     .reordered = reordered_layer_norm,
+    .role = role_of_layer_norm,
     .read_from = "ONNX LayerNormalization; ATen layer_norm",
+    .integer_form = "quantized_layer_norm",
 };
 
 template Attrs::Attrs(LayerNormAttrs);

@@ -21,8 +21,10 @@ struct LayerNormAttrs {
   }
 };
 
-// y = (x - mean) / sqrt(variance + epsilon) * scale + bias over axes [axis, rank); sums in f64. inputs: x, scale,
-// bias?.
+// y = (x - mean) / sqrt(variance + epsilon) * scale + bias over axes [axis, rank). inputs: x, scale, bias?. f32: sums
+// of x and of (x - mean)^2 in f64, in 16 partial sums (base/partial_sums.h), mean and factor = 1 / sqrt(variance +
+// epsilon) rounded to f32; then in f32 fma((x - mean) * factor, scale, bias). Other floats: in f64 in order, rounded
+// once.
 extern const OpSpec kLayerNorm;
 
 }  // namespace octavo

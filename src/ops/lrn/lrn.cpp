@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/elementary_pow.h"
 #include "base/math.h"
 #include "graph/attrs_of.h"
 #include "ops/check.h"
@@ -25,6 +26,13 @@ Result<std::vector<Fact>> infer_lrn(const Attrs& attrs, InputFacts inputs) {
   return one_output(x.dtype, x.shape.to_vector());
 }
 
+// f32: see lrn.h.
+float lrn_f32(const LrnAttrs& lrn, float x, double squares) {
+  const double factor = static_cast<double>(lrn.alpha) / static_cast<double>(lrn.size);
+  const auto base = static_cast<float>(static_cast<double>(lrn.bias) + factor * squares);
+  return x / pow_f32<Lane>(base, lrn.beta);
+}
+
 void reference_lrn(const Attrs& attrs, InputViews inputs, OutputViews outputs) {
   const auto& lrn = attrs.as<LrnAttrs>();
   const Shape& shape = inputs[0].shape;
@@ -42,6 +50,10 @@ void reference_lrn(const Attrs& attrs, InputViews inputs, OutputViews outputs) {
       const double value = element_as_double(inputs[0], i + (k - c) * inner);
       squares += value * value;
     }
+    if (inputs[0].dtype == DType::f32) {
+      outputs[0].as<float>()[i] = lrn_f32(lrn, inputs[0].as<float>()[i], squares);
+      continue;
+    }
     const double base =
         static_cast<double>(lrn.bias) + static_cast<double>(lrn.alpha) / static_cast<double>(lrn.size) * squares;
     store_double(outputs[0], i, element_as_double(inputs[0], i) / math_pow(base, lrn.beta));
@@ -52,8 +64,7 @@ void reference_lrn(const Attrs& attrs, InputViews inputs, OutputViews outputs) {
 
 const OpSpec kLrn = {
     .name = "lrn",
-    .summary =
-        "y = x / (bias + alpha/size * sum of squares over `size` neighbouring channels)^beta; in f64, rounded once",
+    .summary = "y = x / (bias + alpha/size * sum of squares over `size` neighbouring channels)^beta; the sum in f64",
     .inputs = {"x"},
     .infer = infer_lrn,
     .reference = reference_lrn,

@@ -25,7 +25,9 @@ struct LrnAttrs {
   }
 };
 
-// y = x / (bias + alpha/size * sum of squares over `size` neighbouring channels)^beta. inputs: x.
+// y = x / (bias + alpha/size * sum of squares over `size` neighbouring channels)^beta. inputs: x. f32: the sum and what
+// is in brackets in f64, rounded to f32, then pow_f32 (base/elementary_pow.h) and the quotient. Other floats: in f64,
+// rounded once.
 extern const OpSpec kLrn;
 
 }  // namespace octavo

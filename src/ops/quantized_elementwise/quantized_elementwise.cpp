@@ -28,12 +28,12 @@ Result<OpenShape> broadcast_with_operands(const Epilogue& epilogue, const OpenSh
 Result<std::vector<Fact>> infer_quantized_elementwise(const Attrs& attrs, InputFacts inputs) {
   const auto& epilogue = attrs.as<QuantizedElementwiseAttrs>().epilogue;
   const Fact& x = *inputs[0];
-  if (auto problem = check_dtype("x", x, {DType::u8, DType::s8, DType::s32})) return *problem;
+  if (auto problem = check_dtype("x", x, {DType::u8, DType::s8, DType::s16, DType::s32})) return *problem;
   const InputFacts operands = operands_from(inputs, kElementwiseOperands);
   const auto shape = broadcast_with_operands(epilogue, x.shape, operands);
   if (!shape) return shape.errors();
   if (!checked_elements(shape->dims())) return one_output(epilogue.to, shape->to_vector());
-  const EpilogueInput input = x.dtype == DType::s32 ? EpilogueInput::sum : EpilogueInput::stored;
+  const EpilogueInput input = is_8bit(x.dtype) ? EpilogueInput::stored : EpilogueInput::sum;
   const auto type = infer_epilogue(epilogue, input, operands, *shape);
   if (!type) return type.errors();
   return one_output(*type, shape->to_vector());
@@ -46,8 +46,9 @@ void reference_quantized_elementwise(const Attrs& attrs, InputViews inputs, Outp
                                    operands_from(inputs, kElementwiseOperands), outputs[0]);
   std::int64_t element = 0;
   for_each_offset(y, broadcast_strides(x.shape, y), 0, [&](std::int64_t offset) {
-    epilogue.store(element++,
-                   x.dtype == DType::s32 ? x.as<std::int32_t>()[offset] : load_8bit(x.data, x.dtype, offset));
+    epilogue.store(element++, x.dtype == DType::s32   ? x.as<std::int32_t>()[offset]
+                              : x.dtype == DType::s16 ? std::int32_t{x.as<std::int16_t>()[offset]}
+                                                      : load_8bit(x.data, x.dtype, offset));
   });
 }
 
@@ -55,7 +56,8 @@ void reference_quantized_elementwise(const Attrs& attrs, InputViews inputs, Outp
 
 const OpSpec kQuantizedElementwise = {
     .name = "quantized_elementwise",
-    .summary = "y = epilogue(x), x an 8-bit value (an addition, a product, ...) or an s32 sum, numpy broadcasting",
+    .summary =
+        "y = epilogue(x), x an 8-bit value (an addition, a product, ...) or an s16 or s32 sum, numpy broadcasting",
     .inputs = {"x", "epilogue*"},
     .infer = infer_quantized_elementwise,
     .reference = reference_quantized_elementwise,

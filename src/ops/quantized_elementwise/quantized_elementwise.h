@@ -16,9 +16,9 @@ struct QuantizedElementwiseAttrs {
   static constexpr auto fields() { return std::tuple(Field{"epilogue", &QuantizedElementwiseAttrs::epilogue}); }
 };
 
-// y = epilogue(x): x u8 or s8, which the epilogue takes as a stored value (an addition, a product, ...), or s32, which
-// it takes as a sum (a requantization). x and stored operands broadcast as in numpy. inputs: x, then the operands of
-// the epilogue.
+// y = epilogue(x): x u8 or s8, which the epilogue takes as a stored value (an addition, a product, ...), or s16 or s32,
+// which it takes as a sum (a requantization). x and stored operands broadcast as in numpy. inputs: x, then the operands
+// of the epilogue.
 inline constexpr std::size_t kElementwiseOperands = 1;
 extern const OpSpec kQuantizedElementwise;
 

@@ -5,7 +5,9 @@
 #include <cmath>
 #include <limits>
 
+#include "base/elementary.h"
 #include "base/math.h"
+#include "base/partial_sums.h"
 #include "graph/attrs_of.h"
 #include "ops/check.h"
 #include "ops/traits.h"
@@ -76,6 +78,16 @@ Offsets offsets_of(const ReduceAttrs& reduce, const Shape& shape) {
 double larger(double a, double b) { return std::isnan(a) || a > b ? a : b; }
 double smaller(double a, double b) { return std::isnan(a) || a < b ? a : b; }
 
+double start_of(ReduceKind kind) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  switch (kind) {
+    case ReduceKind::prod: return 1.0;
+    case ReduceKind::max: return -infinity;
+    case ReduceKind::min: return infinity;
+    default: return 0.0;
+  }
+}
+
 // Every element of one line once, in row-major order.
 template <class Get>
 double fold_floats(ReduceKind kind, std::int64_t count, const Get& at) {
@@ -85,10 +97,7 @@ double fold_floats(ReduceKind kind, std::int64_t count, const Get& at) {
     for (std::int64_t i = 0; i < count; ++i) largest = larger(at(i), largest);
     if (std::isinf(largest)) return largest;
   }
-  double result = kind == ReduceKind::prod  ? 1.0
-                  : kind == ReduceKind::max ? -infinity
-                  : kind == ReduceKind::min ? infinity
-                                            : 0.0;
+  double result = start_of(kind);
   for (std::int64_t i = 0; i < count; ++i) {
     const double x = at(i);
     switch (kind) {
@@ -110,6 +119,49 @@ double fold_floats(ReduceKind kind, std::int64_t count, const Get& at) {
     case ReduceKind::log_sum: return math_log(result);
     case ReduceKind::log_sum_exp: return math_log(result) + largest;
     default: return result;
+  }
+}
+
+// f32: see reduce.h.
+template <class Get>
+float fold_f32(ReduceKind kind, std::int64_t count, const Get& at) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  double largest = -infinity;
+  if (kind == ReduceKind::log_sum_exp) {
+    for (std::int64_t i = 0; i < count; ++i) largest = larger(at(i), largest);
+    if (std::isinf(largest)) return static_cast<float>(largest);
+  }
+  const auto join = [kind](double state, double value) {
+    switch (kind) {
+      case ReduceKind::max: return larger(value, state);
+      case ReduceKind::min: return smaller(value, state);
+      case ReduceKind::prod: return state * value;
+      default: return state + value;
+    }
+  };
+  const auto term = [kind, largest](float x) -> double {
+    const double wide = x;
+    switch (kind) {
+      case ReduceKind::l1: return std::fabs(wide);
+      case ReduceKind::l2:
+      case ReduceKind::sum_square: return wide * wide;
+      case ReduceKind::log_sum_exp: return exp_f32<Lane>(x - static_cast<float>(largest));
+      default: return wide;
+    }
+  };
+  double parts[kPartialSums];
+  std::fill_n(parts, kPartialSums, start_of(kind));
+  for (std::int64_t i = 0; i < count; ++i) {
+    double& part = parts[i % kPartialSums];
+    part = join(part, term(at(i)));
+  }
+  const double total = joined(parts, join);
+  switch (kind) {
+    case ReduceKind::mean: return static_cast<float>(total / static_cast<double>(count));
+    case ReduceKind::l2: return static_cast<float>(std::sqrt(total));
+    case ReduceKind::log_sum: return log_f32<Lane>(static_cast<float>(total));
+    case ReduceKind::log_sum_exp: return log_f32<Lane>(static_cast<float>(total)) + static_cast<float>(largest);
+    default: return static_cast<float>(total);
   }
 }
 
@@ -156,6 +208,15 @@ void reduce_floats(ReduceKind kind, const Offsets& offsets, const ConstTensorVie
   }
 }
 
+void reduce_f32(ReduceKind kind, const Offsets& offsets, const ConstTensorView& x, const TensorView& y) {
+  const auto count = static_cast<std::int64_t>(offsets.reduced.size());
+  for (std::size_t i = 0; i < offsets.kept.size(); ++i) {
+    const float* line = x.as<float>() + offsets.kept[i];
+    y.as<float>()[i] =
+        fold_f32(kind, count, [&](std::int64_t k) { return line[offsets.reduced[static_cast<std::size_t>(k)]]; });
+  }
+}
+
 void reference_reduce(const Attrs& attrs, InputViews inputs, OutputViews outputs) {
   if (outputs[0].shape.elements() == 0) return;
   const auto& reduce = attrs.as<ReduceAttrs>();
@@ -168,6 +229,7 @@ void reference_reduce(const Attrs& attrs, InputViews inputs, OutputViews outputs
     case DType::s32: return reduce_integers<std::int32_t>(reduce.kind, offsets, inputs[0], outputs[0]);
     case DType::u64: return reduce_integers<std::uint64_t>(reduce.kind, offsets, inputs[0], outputs[0]);
     case DType::s64: return reduce_integers<std::int64_t>(reduce.kind, offsets, inputs[0], outputs[0]);
+    case DType::f32: return reduce_f32(reduce.kind, offsets, inputs[0], outputs[0]);
     default: return reduce_floats(reduce.kind, offsets, inputs[0], outputs[0]);
   }
 }
@@ -204,8 +266,8 @@ NodeRole role_of_reduce(const Attrs& attrs, InputFacts inputs) {
 const OpSpec kReduce = {
     .name = "reduce",
     .summary =
-        "y = sum, mean, max, min, prod, l1, l2, sum_square, log_sum or log_sum_exp over axes; floats in f64, integers "
-        "wrap",
+        "y = sum, mean, max, min, prod, l1, l2, sum_square, log_sum or log_sum_exp over axes; sums of floats in f64, "
+        "integers wrap",
     .inputs = {"x"},
     .infer = infer_reduce,
     .reference = reference_reduce,

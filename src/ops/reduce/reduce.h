@@ -3,33 +3,13 @@
 #define OCTAVO_OPS_REDUCE_REDUCE_H_
 
 #include <cstdint>
-#include <string_view>
 #include <tuple>
 #include <vector>
 
 #include "graph/op.h"
+#include "ops/reduce/kind.h"
 
 namespace octavo {
-
-// Which reduction. Numbers are part of the artifact format.
-enum class ReduceKind : std::uint8_t {
-  sum = 0,
-  mean = 1,
-  max = 2,
-  min = 3,
-  prod = 4,
-  l1 = 5,
-  l2 = 6,
-  sum_square = 7,
-  log_sum = 8,
-  log_sum_exp = 9
-};
-constexpr int count_of(ReduceKind) { return 10; }
-constexpr std::string_view name_of(ReduceKind value) {
-  constexpr std::string_view names[] = {"sum", "mean", "max",        "min",     "prod",
-                                        "l1",  "l2",   "sum_square", "log_sum", "log_sum_exp"};
-  return names[static_cast<int>(value)];
-}
 
 struct ReduceAttrs {
   ReduceKind kind = ReduceKind::sum;
@@ -43,7 +23,9 @@ struct ReduceAttrs {
   }
 };
 
-// Floats are accumulated in f64 in row-major order and rounded once.
+// The elements of a result are numbered in row-major order. f32: extremes, and sums and products in f64, in 16 partial
+// ones joined as base/partial_sums.h says, rounded to f32, then the logarithm in f32 (base/elementary.h); log_sum_exp:
+// exp(x - largest) in f32. Other floats are accumulated in f64 in order and rounded once.
 extern const OpSpec kReduce;
 
 }  // namespace octavo

@@ -3,7 +3,9 @@
 
 #include <limits>
 
+#include "base/elementary.h"
 #include "base/math.h"
+#include "base/partial_sums.h"
 #include "graph/attrs_of.h"
 #include "ops/check.h"
 #include "ops/one_image.h"
@@ -42,6 +44,21 @@ void softmax_line(SoftmaxKind kind, const ConstTensorView& x, const TensorView& 
   }
 }
 
+// f32: see softmax.h.
+void softmax_line_f32(SoftmaxKind kind, const float* x, float* y, const Line& line) {
+  const auto place = [&](std::int64_t i) { return line.first + i * line.stride; };
+  float largest = -std::numeric_limits<float>::infinity();
+  for (std::int64_t i = 0; i < line.count; ++i) largest = x[place(i)] > largest ? x[place(i)] : largest;
+  largest += 0.0f;  // never -0
+  const auto sum =
+      static_cast<float>(long_sum(line.count, [&](std::int64_t i) { return exp_f32<Lane>(x[place(i)] - largest); }));
+  const float factor = 1.0f / sum, log_sum = log_f32<Lane>(sum);
+  for (std::int64_t i = 0; i < line.count; ++i) {
+    const float shifted = x[place(i)] - largest;
+    y[place(i)] = kind == SoftmaxKind::log_softmax ? shifted - log_sum : exp_f32<Lane>(shifted) * factor;
+  }
+}
+
 void reference_softmax(const Attrs& attrs, InputViews inputs, OutputViews outputs) {
   const auto& softmax = attrs.as<SoftmaxAttrs>();
   const Shape& shape = inputs[0].shape;
@@ -50,8 +67,12 @@ void reference_softmax(const Attrs& attrs, InputViews inputs, OutputViews output
   const std::int64_t inner = shape.elements(axis + 1, shape.rank());
   const std::int64_t outer = shape.elements(0, axis);
   for (std::int64_t o = 0; o < outer; ++o) {
-    for (std::int64_t i = 0; i < inner; ++i)
-      softmax_line(softmax.kind, inputs[0], outputs[0], {o * shape[axis] * inner + i, inner, shape[axis]});
+    for (std::int64_t i = 0; i < inner; ++i) {
+      const Line line{o * shape[axis] * inner + i, inner, shape[axis]};
+      if (inputs[0].dtype == DType::f32)
+        softmax_line_f32(softmax.kind, inputs[0].as<float>(), outputs[0].as<float>(), line);
+      else softmax_line(softmax.kind, inputs[0], outputs[0], line);
+    }
   }
 }
 
@@ -60,7 +81,7 @@ void reference_softmax(const Attrs& attrs, InputViews inputs, OutputViews output
 const OpSpec kSoftmax = {
     .name = "softmax",
     .summary =
-        "y = exp(x - max) / sum(exp(x - max)) along one axis, or its logarithm; in f64 with our own exp, rounded once",
+        "y = exp(x - max) / sum(exp(x - max)) along one axis, or its logarithm; f32 in f32 with our own exp and log",
     .inputs = {"x"},
     .infer = infer_softmax,
     .reference = reference_softmax,

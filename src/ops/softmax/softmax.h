@@ -29,7 +29,9 @@ struct SoftmaxAttrs {
   }
 };
 
-// y = exp(x - max) / sum(exp(x - max)), in double with our own exp, rounded once.
+// e = exp(x - max), s = sum(e): y = e / s or (x - max) - log(s). f32: in f32, exp and log of base/elementary.h, s by
+// long_sum of base/partial_sums.h, rounded, y = e * (1 / s); max leaves NaN out and is never -0. So -infinity after a
+// line changes nothing of it, and a line of nothing else is NaN. Other floats: in f64 in order, rounded once.
 extern const OpSpec kSoftmax;
 
 }  // namespace octavo

@@ -6,8 +6,10 @@
 
 #include "base/math.h"
 #include "graph/attrs_of.h"
+#include "ops/in_tables.h"
 #include "ops/one_image.h"
 #include "ops/traits.h"
+#include "ops/unary/f32.h"
 #include "ops/unary/integers.h"
 
 namespace octavo {
@@ -67,12 +69,13 @@ void apply_boolean(const UnaryAttrs& attrs, const ConstTensorView& x, const Tens
   for (std::int64_t i = 0; i < count; ++i) y.as<std::uint8_t>()[i] = boolean_unary(attrs, x.as<std::uint8_t>()[i]);
 }
 
-void apply_float(const UnaryAttrs& attrs, const ConstTensorView& x, const TensorView& y) {
+void apply_f32(const UnaryAttrs& attrs, const ConstTensorView& x, const TensorView& y) {
+  static constexpr UnaryLines lines = unary_lines<Lane>();
+  lines.of[static_cast<int>(attrs.kind)](x.as<float>(), y.as<float>(), x.shape.elements(), {attrs.alpha, attrs.beta});
+}
+
+void apply_in_f64(const UnaryAttrs& attrs, const ConstTensorView& x, const TensorView& y) {
   const std::int64_t count = x.shape.elements();
-  if (attrs.kind == UnaryKind::sigmoid && x.dtype == DType::f32) {
-    for (std::int64_t i = 0; i < count; ++i) y.as<float>()[i] = math_sigmoid_f32(x.as<float>()[i]);
-    return;
-  }
   for (std::int64_t i = 0; i < count; ++i) store_double(y, i, evaluate_unary(attrs, element_as_double(x, i)));
 }
 
@@ -90,8 +93,19 @@ void reference_unary(const Attrs& attrs, InputViews inputs, OutputViews outputs)
     case DType::s32: return apply_integer<std::int32_t>(unary, x, y);
     case DType::u64: return apply_integer<std::uint64_t>(unary, x, y);
     case DType::s64: return apply_integer<std::int64_t>(unary, x, y);
-    default: return apply_float(unary, x, y);
+    case DType::f32:
+      if (unary.kind != UnaryKind::is_nan) return apply_f32(unary, x, y);
+      [[fallthrough]];
+    default: return apply_in_f64(unary, x, y);
   }
+}
+
+// Floats in f64, rounded once; the sigmoid as ONNX Runtime's.
+void reference_in_tables(const Attrs& attrs, InputViews inputs, OutputViews outputs) {
+  const auto& unary = attrs.as<UnaryAttrs>();
+  const bool is_in_f64 = is_float(inputs[0].dtype) && unary.kind != UnaryKind::sigmoid;
+  if (!is_in_f64) return reference_unary(attrs, inputs, outputs);
+  apply_in_f64(unary, inputs[0], outputs[0]);
 }
 
 bool is_identity_unary(const Attrs& attrs, InputFacts) { return attrs.as<UnaryAttrs>().kind == UnaryKind::identity; }
@@ -149,7 +163,7 @@ double evaluate_unary(const UnaryAttrs& attrs, double x) {
 
 const OpSpec kUnary{
     .name = "unary",
-    .summary = "y = f(x), element by element",
+    .summary = "y = f(x), element by element; f32 in f32 (docs/numerics.md), in tables from f64",
     .inputs = {"x"},
     .infer = infer_unary,
     .reference = reference_unary,
@@ -162,6 +176,14 @@ const OpSpec kUnary{
     .role = role_of_unary,
     .read_from = "ONNX Relu; TFLite RELU; ATen relu",
     .integer_form = "table; clamps into the operator before",
+};
+
+const OpSpec kUnaryInTables{
+    .name = "unary_in_tables",
+    .summary = "unary, floats from f64 rounded once",
+    .inputs = {"x"},
+    .infer = infer_unary,
+    .reference = reference_in_tables,
 };
 
 template Attrs::Attrs(UnaryAttrs);

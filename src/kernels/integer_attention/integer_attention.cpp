@@ -1,0 +1,213 @@
+// quantized_attention: a head after the other, some of its queries an item. Part of kernels/.
+#include "kernels/integer_attention/integer_attention.h"
+
+#include "kernels/call.h"
+#include "kernels/epilogue/parts.h"
+#include "kernels/epilogue/stage_reader.h"
+#include "kernels/integer_attention/head.h"
+#include "ops/movement.h"
+#include "ops/quantized_attention/quantized_attention.h"
+
+namespace octavo {
+namespace {
+
+// Keys and values are packed for each item: enough queries that it hardly counts.
+constexpr std::int64_t kQueriesPerItem = 64;
+
+struct Params {
+  QuantizedAttentionAttrs attrs;
+  bool is_signed[3] = {};        // of q, k and v
+  std::int64_t columns[3] = {};  // of the whole tensors
+  std::int64_t queries = 0, keys = 0, chunks = 1;
+  Affine affine;
+  RowRound round;
+  DType mask_type = DType::f32;
+  std::vector<std::int64_t> mask_images;  // where the mask of each image begins; none without a mask
+  std::int64_t mask_head = 0, mask_query = 0, mask_key = 0;
+  const HeadFunctions* functions;
+};
+
+// ---- scratch ----
+
+constexpr std::int64_t aligned(std::int64_t bytes) { return (bytes + 63) / 64 * 64; }
+
+struct ScratchSizes {
+  std::int64_t keys, values, queries, scores, indices, weights;  // bytes
+  std::int64_t total() const { return keys + values + queries + scores + indices + weights; }
+};
+ScratchSizes scratch_sizes(const Params& p) {
+  const AttentionAttrs& heads = p.attrs.heads;
+  const std::int64_t keys = p.functions->padded_keys(p.keys), rows = p.functions->rows;
+  const std::int64_t pairs = (heads.head_size + 1) / 2;
+  return {.keys = aligned(keys * pairs * 4),
+          .values = aligned(p.functions->padded_values(heads.value_size) * ((p.keys + 1) / 2) * 4),
+          .queries = aligned(rows * pairs * 4),
+          .scores = aligned(rows * keys * 4),
+          .indices = aligned(keys),
+          .weights = aligned(rows * keys * 2)};
+}
+
+HeadScratch place(std::byte* scratch, const ScratchSizes& sizes) {
+  const auto take = [&](std::int64_t bytes) {
+    std::byte* part = scratch;
+    scratch += bytes;
+    return part;
+  };
+  HeadScratch parts;
+  parts.keys = reinterpret_cast<std::int32_t*>(take(sizes.keys));
+  parts.values = reinterpret_cast<std::int32_t*>(take(sizes.values));
+  parts.queries = reinterpret_cast<std::int32_t*>(take(sizes.queries));
+  parts.scores = reinterpret_cast<float*>(take(sizes.scores));
+  parts.indices = reinterpret_cast<std::uint8_t*>(take(sizes.indices));
+  parts.weights = reinterpret_cast<std::int16_t*>(take(sizes.weights));
+  return parts;
+}
+
+// ---- a run ----
+
+HeadRows rows_of(const Params& p, const StepBuffers& buffers, std::size_t operand, std::int64_t row,
+                 std::int64_t column) {
+  const std::int32_t zero_points[] = {p.attrs.q_zero_point, p.attrs.k_zero_point, p.attrs.v_zero_point};
+  return {.first = reinterpret_cast<const std::uint8_t*>(buffers.inputs[operand]) + row * p.columns[operand] + column,
+          .stride = p.columns[operand],
+          .is_signed = p.is_signed[operand],
+          .zero_point = zero_points[operand]};
+}
+
+HeadMask mask_of(const Params& p, const StepBuffers& buffers, std::int64_t image, std::int64_t head,
+                 std::int64_t query) {
+  if (p.mask_images.empty()) return {};
+  const std::int64_t first = p.mask_images[static_cast<std::size_t>(image)] + head * p.mask_head + query * p.mask_query;
+  const std::byte* mask = buffers.inputs[kAttentionMask];
+  HeadMask found{.query_stride = p.mask_query, .key_stride = p.mask_key};
+  if (p.mask_type == DType::f32) found.added = reinterpret_cast<const float*>(mask) + first;
+  else found.shown = reinterpret_cast<const std::uint8_t*>(mask) + first;
+  return found;
+}
+
+void run(const Params& p, const StepBuffers& buffers, ItemRange range) {
+  const AttentionAttrs& heads = p.attrs.heads;
+  const std::int64_t y_columns = heads.heads * heads.value_size;
+  HeadCall call{.keys = p.keys,
+                .head_size = heads.head_size,
+                .value_size = heads.value_size,
+                .is_causal = heads.is_causal,
+                .multiplier = p.attrs.multiplier,
+                .steps = p.attrs.steps,
+                .table = reinterpret_cast<const std::uint8_t*>(buffers.inputs[kAttentionTable]),
+                .factor = p.affine.multiplier,
+                .offset = p.affine.offset,
+                .round = p.round,
+                .y_stride = y_columns,
+                .scratch = place(buffers.scratch, scratch_sizes(p))};
+  for (std::int64_t item = range.begin; item < range.end; ++item) {
+    const std::int64_t query = item % p.chunks * kQueriesPerItem, head = item / p.chunks % heads.heads;
+    const std::int64_t image = item / p.chunks / heads.heads, group = head / (heads.heads / heads.kv_heads);
+    call.first_query = query;
+    call.queries = std::min(kQueriesPerItem, p.queries - query);
+    call.q = rows_of(p, buffers, 0, image * p.queries + query, heads.q_first + head * heads.head_size);
+    call.k = rows_of(p, buffers, 1, image * p.keys, heads.k_first + group * heads.head_size);
+    call.v = rows_of(p, buffers, 2, image * p.keys, heads.v_first + group * heads.value_size);
+    call.mask = mask_of(p, buffers, image, head, query);
+    call.y = reinterpret_cast<std::uint8_t*>(buffers.outputs[0]) + (image * p.queries + query) * y_columns +
+             head * heads.value_size;
+    p.functions->run(call);
+  }
+}
+
+// ---- calls ----
+
+struct HeadEpilogue {
+  const Affine* affine = nullptr;
+  const Round* round = nullptr;
+
+  static std::optional<HeadEpilogue> of(const Epilogue& epilogue) {
+    HeadEpilogue found;
+    StageReader in(epilogue, kAttentionOperands);
+    found.affine = in.take<Affine>();
+    found.round = in.take<Round>();
+    const bool is_known = found.affine != nullptr && found.round != nullptr && found.round->before == 0;
+    return is_known && in.is_done() && is_8bit(epilogue.to) ? std::optional(found) : std::nullopt;
+  }
+};
+
+AttentionSizes sizes_of(const CallView& call) { return AttentionSizes::of(*call.input(0).shape, *call.input(1).shape); }
+
+std::string refuse(const CallView& call) {
+  const auto& attrs = call.attrs->as<QuantizedAttentionAttrs>();
+  if (!HeadEpilogue::of(attrs.epilogue)) return "needs an epilogue of a factor and a rounding";
+  if (sizes_of(call).batch.elements() > std::int64_t{1} << 20) return "needs at most 2^20 images";
+  return {};
+}
+
+void set_mask(Params& p, const OperandType& mask, const AttentionSizes& sizes) {
+  if (!mask.exists()) return;
+  p.mask_type = mask.dtype;
+  const Shape scores(sizes.scores(p.attrs.heads));
+  const std::vector<std::int64_t> strides = broadcast_strides(*mask.shape, scores);
+  const std::size_t images = strides.size() - 3;
+  p.mask_head = strides[images], p.mask_query = strides[images + 1], p.mask_key = strides[images + 2];
+  for_each_offset(Shape(std::span(scores.dims()).first(images)), std::span(strides).first(images), 0,
+                  [&](std::int64_t offset) { p.mask_images.push_back(offset); });
+}
+
+template <const HeadFunctions& functions>
+Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec&) {
+  const auto& attrs = call.attrs->as<QuantizedAttentionAttrs>();
+  const AttentionSizes sizes = sizes_of(call);
+  const HeadEpilogue epilogue = *HeadEpilogue::of(attrs.epilogue);
+  Params params{.attrs = attrs,
+                .queries = sizes.queries,
+                .keys = sizes.keys,
+                .affine = *epilogue.affine,
+                .round = row_round(*epilogue.round),
+                .functions = &functions};
+  params.chunks = (params.queries + kQueriesPerItem - 1) / kQueriesPerItem;
+  for (std::size_t i = 0; i < 3; ++i) {
+    const OperandType operand = call.input(i);
+    params.is_signed[i] = operand.dtype == DType::s8;
+    params.columns[i] = (*operand.shape)[operand.shape->rank() - 1];
+  }
+  set_mask(params, call.input(kAttentionMask), sizes);
+  const std::int64_t images = sizes.batch.elements();
+  const std::int64_t items = call.output().elements() == 0 ? 0 : images * attrs.heads.heads * params.chunks;
+  const auto scratch = static_cast<std::size_t>(scratch_sizes(params).total());
+  return make_step(std::move(params), items, run, scratch);
+}
+
+// Nanoseconds: two products, and what becomes of each score.
+template <Isa isa>
+double cost(const OpCall& call, const Machine&) {
+  const auto by_isa = [](double scalar, double avx2, double avx512, double vnni) {
+    return isa == Isa::scalar ? scalar : (isa == Isa::avx2 ? avx2 : (isa == Isa::avx512 ? avx512 : vnni));
+  };
+  const AttentionAttrs& heads = call.attrs->as<QuantizedAttentionAttrs>().heads;
+  const Shape &q = call.inputs[0]->shape, &k = call.inputs[1]->shape;
+  const double scores = static_cast<double>(q.elements(0, q.rank() - 1)) * static_cast<double>(heads.heads) *
+                        static_cast<double>(k[k.rank() - 2]);
+  const double macs = scores * static_cast<double>(heads.head_size + heads.value_size);
+  return 500.0 + macs * by_isa(0.5, 0.013, 0.008, 0.006) + scores * by_isa(4.0, 0.6, 0.25, 0.2);
+}
+
+template <const HeadFunctions& functions, Isa isa>
+constexpr KernelChoice kernel(std::string_view name) {
+  return {
+      .code = {.name = name, .op = "quantized_attention", .needs = isa, .prepare = prepare_by<refuse, make<functions>>},
+      .refusal = refusal_by<refuse>,
+      .cost = cost<isa>};
+}
+
+constexpr KernelChoice kChoices[] = {
+    kernel<kHeadScalar, Isa::scalar>("attention_q8_portable"),
+    kernel<kHeadAvx2, Isa::avx2>("attention_q8_4x16_avx2"),
+    kernel<kHeadAvx512, Isa::avx512>("attention_q8_8x32_avx512"),
+    kernel<kHeadAvx512Vnni, Isa::avx512vnni>("attention_q8_8x32_avx512vnni"),
+};
+constexpr auto kCodes = codes_of(kChoices);
+
+}  // namespace
+
+std::span<const KernelCode> integer_attention_codes() { return kCodes; }
+std::span<const KernelChoice> integer_attention_choices() { return kChoices; }
+
+}  // namespace octavo

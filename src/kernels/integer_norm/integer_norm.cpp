@@ -1,0 +1,127 @@
+// quantized_layer_norm, a line after the other. Part of kernels/.
+#include "kernels/integer_norm/integer_norm.h"
+
+#include "kernels/call.h"
+#include "kernels/epilogue/parts.h"
+#include "kernels/epilogue/stage_reader.h"
+#include "kernels/integer_norm/lines.h"
+#include "ops/quantized_layer_norm/quantized_layer_norm.h"
+
+namespace octavo {
+namespace {
+
+// What the kernels do: scale_and_shift, then nothing (f32), or round and perhaps a lookup. Inputs of the operator, -1
+// where there is none.
+struct NormEpilogue {
+  const Round* round = nullptr;
+  int factor = -1, table = -1;
+
+  static std::optional<NormEpilogue> of(const Epilogue& epilogue) {
+    NormEpilogue found;
+    StageReader in(epilogue, kLayerNormOperands);
+    if (in.take<ScaleAndShift>(found.factor) == nullptr) return std::nullopt;
+    found.round = in.take<Round>();
+    in.take<Lookup>(found.table);
+    if (found.round != nullptr ? found.round->before != 0 : epilogue.to != DType::f32) return std::nullopt;
+    return in.is_done() ? std::optional(found) : std::nullopt;
+  }
+  std::size_t factor_input() const { return static_cast<std::size_t>(factor); }
+  std::size_t shift_input() const { return factor_input() + 1; }
+};
+
+struct Params {
+  QuantizedLayerNormAttrs attrs;
+  NormLine line;
+  NormResult result;
+  NormEpilogue epilogue;
+  std::int64_t x_bytes = 0, y_bytes = 0;  // of a line
+  Chunks lines;
+  const NormFunctions* functions;
+};
+
+void run(const Params& params, const StepBuffers& buffers, ItemRange range) {
+  const ItemRange lines = params.lines.units_of(range);
+  NormResult result = params.result;
+  result.factor = reinterpret_cast<const float*>(buffers.inputs[params.epilogue.factor_input()]);
+  result.shift = reinterpret_cast<const float*>(buffers.inputs[params.epilogue.shift_input()]);
+  if (params.epilogue.table >= 0)
+    result.table =
+        reinterpret_cast<const std::uint8_t*>(buffers.inputs[static_cast<std::size_t>(params.epilogue.table)]);
+  for (std::int64_t i = lines.begin; i < lines.end; ++i) {
+    const std::byte* x = buffers.inputs[0] + i * params.x_bytes;
+    const NormSums sums = params.functions->sums(params.line, x);
+    const LineNorm norm = LineNorm::of(params.attrs, sums.sum, sums.squares, params.line.n);
+    result.mean = norm.mean, result.inverse = norm.inverse;
+    params.functions->finish(params.line, result, x, buffers.outputs[0] + i * params.y_bytes);
+  }
+}
+
+std::string refuse(const CallView& call) {
+  const auto& attrs = call.attrs->as<QuantizedLayerNormAttrs>();
+  const auto epilogue = NormEpilogue::of(attrs.epilogue);
+  if (!epilogue) return "needs an epilogue of a scale and a shift, a rounding and a table";
+  if (call.input(0).dtype == DType::s16 && attrs.x_zero_point != 0) return "needs s16 values without a zero point";
+  const Shape& x = *call.input(0).shape;
+  for (const std::size_t operand : {epilogue->factor_input(), epilogue->shift_input()}) {
+    if (call.input(operand).elements() != x[x.rank() - 1]) return "needs a factor and a shift for each channel";
+  }
+  return {};
+}
+
+NormType type_of(DType dtype) {
+  if (dtype == DType::s16) return NormType::s16;
+  return dtype == DType::s8 ? NormType::s8 : NormType::u8;
+}
+
+template <const NormFunctions& functions>
+Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec&) {
+  const auto& attrs = call.attrs->as<QuantizedLayerNormAttrs>();
+  const Shape& x = *call.input(0).shape;
+  const std::int64_t n = x[x.rank() - 1];
+  const auto line_bytes = [&](DType dtype) { return n * static_cast<std::int64_t>(size_of(dtype)); };
+  Params params{.attrs = attrs,
+                .line = {type_of(call.input(0).dtype), attrs.x_zero_point, n},
+                .epilogue = *NormEpilogue::of(attrs.epilogue),
+                .x_bytes = line_bytes(call.input(0).dtype),
+                .y_bytes = line_bytes(call.output().dtype),
+                .functions = &functions};
+  if (params.epilogue.round != nullptr) params.result.round = row_round(*params.epilogue.round);
+  params.result.to = attrs.epilogue.to == DType::f32   ? NormTo::f32
+                     : attrs.epilogue.to == DType::s16 ? NormTo::s16
+                                                       : NormTo::bytes;
+  params.epilogue.round = nullptr;  // it points into attributes that may not outlive the step
+  params.lines = Chunks::of(n == 0 ? 0 : x.elements() / n, 4 * params.x_bytes);
+  const std::int64_t items = params.lines.items();
+  return make_step(std::move(params), items, run);
+}
+
+// Nanoseconds per element.
+template <Isa isa>
+double cost(const OpCall& call, const Machine&) {
+  constexpr double per_element = isa == Isa::scalar ? 4.0 : (isa == Isa::avx2 ? 0.45 : 0.25);
+  return 100.0 + per_element * static_cast<double>(call.outputs[0].shape.elements());
+}
+
+template <const NormFunctions& functions, Isa isa>
+constexpr KernelChoice kernel(std::string_view name) {
+  return {.code = {.name = name,
+                   .op = "quantized_layer_norm",
+                   .needs = isa,
+                   .prepare = prepare_by<refuse, make<functions>>},
+          .refusal = refusal_by<refuse>,
+          .cost = cost<isa>};
+}
+
+constexpr KernelChoice kChoices[] = {
+    kernel<kNormScalar, Isa::scalar>("norm_layer_q16_portable"),
+    kernel<kNormAvx2, Isa::avx2>("norm_layer_q16_avx2"),
+    kernel<kNormAvx512, Isa::avx512>("norm_layer_q16_avx512"),
+};
+constexpr auto kCodes = codes_of(kChoices);
+
+}  // namespace
+
+std::span<const KernelCode> integer_norm_codes() { return kCodes; }
+std::span<const KernelChoice> integer_norm_choices() { return kChoices; }
+
+}  // namespace octavo

@@ -1,0 +1,147 @@
+// reduce in f32 over any axes. Part of kernels/.
+#include "ops/reduce/reduce.h"
+
+#include "kernels/call.h"
+#include "kernels/lines/lines.h"
+
+namespace octavo {
+namespace {
+
+// Where the reduced axes lie next to each other x is seen as [outer, n, inner], reduced over the middle. Else the
+// elements of each result are gathered into a line first.
+struct ReduceView {
+  std::int64_t outer = 1, n = 1, inner = 1;
+  bool is_one_run = true;
+};
+
+bool is_reduced(const ReduceAttrs& attrs, int axis) {
+  return std::find(attrs.axes.begin(), attrs.axes.end(), axis) != attrs.axes.end();
+}
+
+ReduceView view_of_reduce(const CallView& call) {
+  const auto& attrs = call.attrs->as<ReduceAttrs>();
+  const Shape& x = *call.input(0).shape;
+  ReduceView view;
+  bool is_past = false;
+  for (int axis = 0; axis < x.rank(); ++axis) {
+    if (x[axis] == 1) continue;
+    const bool reduced = is_reduced(attrs, axis);
+    if (reduced && is_past) view.is_one_run = false;
+    if (reduced) view.n *= x[axis];
+    else if (view.n == 1) view.outer *= x[axis];
+    else view.inner *= x[axis], is_past = true;
+  }
+  return view;
+}
+
+struct ReduceParams {
+  ReduceView view;
+  std::int64_t block = 1;  // columns
+  Chunks chunks;           // of lines where inner is 1, else of blocks of columns; of results that are gathered
+  ReduceFunctions functions;
+  std::vector<std::int64_t> kept, reduced;  // of what is gathered: element numbers of results, and within one
+};
+
+void run_runs(const ReduceParams& params, const StepBuffers& buffers, ItemRange range) {
+  const ItemRange units = params.chunks.units_of(range);
+  const auto* x = reinterpret_cast<const float*>(buffers.inputs[0]);
+  auto* y = reinterpret_cast<float*>(buffers.outputs[0]);
+  const std::int64_t n = params.view.n, inner = params.view.inner;
+  if (inner == 1) {
+    params.functions.lines({.x = x + units.begin * n, .y = y + units.begin, .lines = units.end - units.begin, .n = n});
+    return;
+  }
+  const std::int64_t blocks = (inner + params.block - 1) / params.block;
+  for (std::int64_t unit = units.begin; unit < units.end; ++unit) {
+    const std::int64_t outer = unit / blocks, column = unit % blocks * params.block;
+    params.functions.columns({.x = x + outer * n * inner + column,
+                              .y = y + outer * inner + column,
+                              .n = n,
+                              .stride = inner,
+                              .width = std::min(params.block, inner - column)});
+  }
+}
+
+void run_gathered(const ReduceParams& params, const StepBuffers& buffers, ItemRange range) {
+  const ItemRange results = params.chunks.units_of(range);
+  const auto* x = reinterpret_cast<const float*>(buffers.inputs[0]);
+  auto* y = reinterpret_cast<float*>(buffers.outputs[0]);
+  auto* line = reinterpret_cast<float*>(buffers.scratch);
+  for (std::int64_t result = results.begin; result < results.end; ++result) {
+    const float* first = x + params.kept[static_cast<std::size_t>(result)];
+    for (std::size_t i = 0; i < params.reduced.size(); ++i) line[i] = first[params.reduced[i]];
+    params.functions.lines({.x = line, .y = y + result, .lines = 1, .n = params.view.n});
+  }
+}
+
+// Element numbers of all indices of the axes that are reduced, or of those that are kept, in row-major order.
+std::vector<std::int64_t> offsets_of(const CallView& call, bool of_reduced) {
+  const auto& attrs = call.attrs->as<ReduceAttrs>();
+  const Shape& x = *call.input(0).shape;
+  std::vector<std::int64_t> offsets{0};
+  for (int axis = 0; axis < x.rank(); ++axis) {
+    if (is_reduced(attrs, axis) != of_reduced) continue;
+    const std::int64_t stride = x.elements(axis + 1, x.rank());
+    std::vector<std::int64_t> longer;
+    for (const std::int64_t offset : offsets) {
+      for (std::int64_t i = 0; i < x[axis]; ++i) longer.push_back(offset + i * stride);
+    }
+    offsets = std::move(longer);
+  }
+  return offsets;
+}
+
+std::string refuse_reduce(const CallView& call) {
+  if (call.input(0).dtype != DType::f32) return "needs f32";
+  return call.input(0).elements() == 0 ? "needs elements" : "";
+}
+
+template <const LineFunctions& functions>
+Result<std::unique_ptr<Step>> make_reduce(const CallView& call, const StepSpec&) {
+  // So many columns that several threads have some, and that rows of x are read in long pieces.
+  constexpr std::int64_t kColumns = 64;
+  const ReduceKind kind = call.attrs->as<ReduceAttrs>().kind;
+  ReduceParams params{.view = view_of_reduce(call), .functions = functions.reduce[static_cast<int>(kind)]};
+  if (!params.view.is_one_run) {
+    params.kept = offsets_of(call, false);
+    params.reduced = offsets_of(call, true);
+    params.chunks = Chunks::of(call.output().elements(), 8 * params.view.n);
+    const std::size_t scratch = params.reduced.size() * sizeof(float);
+    const std::int64_t items = params.chunks.items();
+    return make_step(std::move(params), items, run_gathered, scratch);
+  }
+  params.block = std::min(params.view.inner, kColumns);
+  const std::int64_t blocks = (params.view.inner + params.block - 1) / params.block;
+  params.chunks = Chunks::of(params.view.outer * blocks, 4 * params.view.n * params.block);
+  const std::int64_t items = params.chunks.items();
+  return make_step(std::move(params), items, run_runs);
+}
+
+template <int kPicoseconds>
+double cost(const OpCall& call, const Machine&) {
+  return 200.0 + kPicoseconds / 1000.0 * static_cast<double>(call.inputs[0]->shape.elements());
+}
+
+template <const LineFunctions& functions, Isa isa, int kPicoseconds>
+constexpr KernelChoice kernel(std::string_view name) {
+  return {.code = {.name = name,
+                   .op = "reduce",
+                   .needs = isa,
+                   .prepare = prepare_by<refuse_reduce, make_reduce<functions>>},
+          .refusal = refusal_by<refuse_reduce>,
+          .cost = cost<kPicoseconds>};
+}
+
+constexpr KernelChoice kChoices[] = {
+    kernel<kLinesScalar, Isa::scalar, 1500>("lines_reduce_f32_portable"),
+    kernel<kLinesAvx2, Isa::avx2, 300>("lines_reduce_f32_avx2"),
+    kernel<kLinesAvx512, Isa::avx512, 250>("lines_reduce_f32_avx512"),
+};
+constexpr auto kCodes = codes_of(kChoices);
+
+}  // namespace
+
+std::span<const KernelCode> reduce_codes() { return kCodes; }
+std::span<const KernelChoice> reduce_choices() { return kChoices; }
+
+}  // namespace octavo

@@ -1,0 +1,87 @@
+// softmax and log_softmax in f32, along any axis. Part of kernels/.
+#include "ops/softmax/softmax.h"
+
+#include "kernels/call.h"
+#include "kernels/lines/lines.h"
+
+namespace octavo {
+namespace {
+
+// x seen as [outer, n, inner], normalised along the middle. Units: lines where inner is 1, else blocks of columns.
+struct SoftmaxParams {
+  std::int64_t n = 0, inner = 1;
+  std::int64_t block = 1;  // columns
+  Chunks chunks;
+  void (*lines)(const Lines&) = nullptr;
+  void (*columns)(const Columns&) = nullptr;
+};
+
+void run_softmax(const SoftmaxParams& params, const StepBuffers& buffers, ItemRange range) {
+  const ItemRange units = params.chunks.units_of(range);
+  const auto* x = reinterpret_cast<const float*>(buffers.inputs[0]);
+  auto* y = reinterpret_cast<float*>(buffers.outputs[0]);
+  const std::int64_t n = params.n, inner = params.inner;
+  if (inner == 1) {
+    params.lines({.x = x + units.begin * n, .y = y + units.begin * n, .lines = units.end - units.begin, .n = n});
+    return;
+  }
+  const std::int64_t blocks = (inner + params.block - 1) / params.block;
+  for (std::int64_t unit = units.begin; unit < units.end; ++unit) {
+    const std::int64_t column = unit % blocks * params.block, first = unit / blocks * n * inner + column;
+    params.columns(
+        {.x = x + first, .y = y + first, .n = n, .stride = inner, .width = std::min(params.block, inner - column)});
+  }
+}
+
+std::string refuse_softmax(const CallView& call) { return call.input(0).dtype == DType::f32 ? "" : "needs f32"; }
+
+template <const LineFunctions& functions>
+Result<std::unique_ptr<Step>> make_softmax(const CallView& call, const StepSpec&) {
+  constexpr std::int64_t kColumns = 64;
+  const auto& attrs = call.attrs->as<SoftmaxAttrs>();
+  const Shape& x = *call.input(0).shape;
+  const int axis = static_cast<int>(attrs.axis);
+  const bool is_log = attrs.kind == SoftmaxKind::log_softmax;
+  SoftmaxParams params{.n = x[axis],
+                       .inner = x.elements(axis + 1, x.rank()),
+                       .lines = is_log ? functions.log_softmax_lines : functions.softmax_lines,
+                       .columns = is_log ? functions.log_softmax_columns : functions.softmax_columns};
+  params.block = std::min(params.inner, kColumns);
+  const std::int64_t blocks = params.block == 0 ? 0 : (params.inner + params.block - 1) / params.block;
+  const std::int64_t units = params.n == 0 ? 0 : x.elements(0, axis) * blocks;
+  params.chunks = Chunks::of(units, 8 * params.n * params.block);
+  const std::int64_t items = params.chunks.items();
+  return make_step(std::move(params), items, run_softmax);
+}
+
+int in_place(const OpCall&) { return 0; }
+
+template <int kPicoseconds>
+double cost(const OpCall& call, const Machine&) {
+  return 200.0 + kPicoseconds / 1000.0 * static_cast<double>(call.inputs[0]->shape.elements());
+}
+
+template <const LineFunctions& functions, Isa isa, int kPicoseconds>
+constexpr KernelChoice kernel(std::string_view name) {
+  return {.code = {.name = name,
+                   .op = "softmax",
+                   .needs = isa,
+                   .prepare = prepare_by<refuse_softmax, make_softmax<functions>>,
+                   .in_place_input = in_place},
+          .refusal = refusal_by<refuse_softmax>,
+          .cost = cost<kPicoseconds>};
+}
+
+constexpr KernelChoice kChoices[] = {
+    kernel<kLinesScalar, Isa::scalar, 30000>("lines_softmax_f32_portable"),
+    kernel<kLinesAvx2, Isa::avx2, 1500>("lines_softmax_f32_avx2"),
+    kernel<kLinesAvx512, Isa::avx512, 1000>("lines_softmax_f32_avx512"),
+};
+constexpr auto kCodes = codes_of(kChoices);
+
+}  // namespace
+
+std::span<const KernelCode> softmax_codes() { return kCodes; }
+std::span<const KernelChoice> softmax_choices() { return kChoices; }
+
+}  // namespace octavo

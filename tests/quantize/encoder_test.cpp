@@ -1,0 +1,140 @@
+// The quantizer on an encoder: where residual streams are s16, what stays in float, and how near the answers are.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "lower/lower.h"
+#include "ops/evaluate.h"
+#include "ops/list.h"
+#include "quantize/placement.h"
+#include "quantize/quantize.h"
+
+namespace octavo {
+namespace {
+
+constexpr std::int64_t kTokens = 6, kWidth = 16, kInner = 32, kWords = 5000;
+
+// Token ids -> embeddings and positions -> normalisation -> one block of attention and a product pair -> f32.
+class Encoder {
+ public:
+  Graph graph;
+
+  Encoder() {
+    const ValueId ids = graph.add_input("ids", DType::s64, Shape{1, kTokens});
+    const ValueId words = add(kGather, GatherAttrs{0}, {constant("words", {kWords, kWidth}), ids}, "lookup");
+    const ValueId x = norm(binary(words, constant("positions", {1, kTokens, kWidth}), "embedded"), "norm0");
+    const AttentionAttrs heads{.heads = 2, .kv_heads = 2, .head_size = 8, .value_size = 8, .scale = 0.35f};
+    const ValueId seen =
+        add(kAttention, heads, {linear(x, kWidth, "q"), linear(x, kWidth, "k"), linear(x, kWidth, "v")}, "attention");
+    const ValueId y = norm(binary(linear(seen, kWidth, "out"), x, "sum1"), "norm1");
+    const ValueId inner = add(kUnary, UnaryAttrs{UnaryKind::gelu}, {linear(y, kInner, "up")}, "gelu");
+    graph.add_output(norm(binary(linear(inner, kWidth, "down"), y, "sum2"), "norm2"), "y");
+  }
+
+  ValueId named(const std::string& name) const {
+    for (int i = 0; i < graph.value_count(); ++i) {
+      if (graph.value({i}).name == name) return {i};
+    }
+    ADD_FAILURE() << "no value " << name;
+    return {};
+  }
+
+ private:
+  ValueId constant(const std::string& name, Shape shape, float spread = 1.0f) {
+    std::normal_distribution<float> normal(0.0f, spread);
+    Tensor values(DType::f32, std::move(shape));
+    for (float& value : values.span<float>()) value = normal(random_);
+    return graph.add_constant(name, std::move(values));
+  }
+  ValueId add(const OpSpec& spec, Attrs attrs, std::vector<ValueId> inputs, const std::string& name) {
+    const auto made = graph.add(spec, std::move(attrs), std::move(inputs), name);
+    EXPECT_TRUE(made) << to_string(made.errors());
+    return made ? *made : ValueId{};
+  }
+  ValueId binary(ValueId a, ValueId b, const std::string& name) {
+    return add(kBinary, BinaryAttrs{BinaryKind::add}, {a, b}, name);
+  }
+  ValueId linear(ValueId x, std::int64_t columns, const std::string& name) {
+    const std::int64_t rows = graph.fact(x).shape[2];
+    const ValueId product = add(kMatmul, NoAttrs{}, {x, constant(name + ".w", {rows, columns}, 0.3f)}, name);
+    return binary(product, constant(name + ".b", {columns}), name + ".sum");
+  }
+  ValueId norm(ValueId x, const std::string& name) {
+    return add(kLayerNorm, LayerNormAttrs{2, 1e-5f},
+               {x, constant(name + ".scale", {kWidth}), constant(name + ".bias", {kWidth})}, name);
+  }
+
+  std::mt19937 random_{3};
+};
+
+class Tokens final : public SampleSource {
+ public:
+  std::int64_t size() const override { return 16; }
+  Result<std::vector<Tensor>> sample(std::int64_t index) const override {
+    std::mt19937 random(static_cast<unsigned>(index + 1));
+    Tensor ids(DType::s64, {1, kTokens});
+    for (std::int64_t& id : ids.span<std::int64_t>()) id = static_cast<std::int64_t>(random() % kWords);
+    return std::vector<Tensor>{ids};
+  }
+};
+
+TEST(EncoderPlacement, StreamsAreWideAndProductsReadBytes) {
+  const Encoder encoder;
+  const Placement placement = place_pairs(encoder.graph, {});
+  for (const char* stream : {"embedded", "norm0", "sum1", "norm1", "sum2"}) {
+    EXPECT_TRUE(placement.pair(encoder.named(stream))) << stream;
+    EXPECT_TRUE(placement.wide(encoder.named(stream))) << stream;
+  }
+  for (const char* both : {"norm0", "norm1"}) EXPECT_TRUE(placement.bytes_follow(encoder.named(both))) << both;
+  for (const char* wide : {"embedded", "sum1", "sum2"})
+    EXPECT_FALSE(placement.bytes_follow(encoder.named(wide))) << wide;
+  for (const char* bytes : {"q.sum", "k.sum", "v.sum", "attention", "gelu"}) {
+    EXPECT_TRUE(placement.pair(encoder.named(bytes))) << bytes;
+    EXPECT_FALSE(placement.wide(encoder.named(bytes))) << bytes;
+  }
+  // Sums of products and streams are rounded once, and what only f32 readers want is not rounded.
+  for (const char* none : {"out.sum", "down.sum", "norm2", "lookup"})
+    EXPECT_FALSE(placement.pair(encoder.named(none))) << none;
+}
+
+TEST(EncoderPlacement, SkippedTablesStayInFloat) {
+  const Encoder encoder;
+  const NodeId lookup = encoder.graph.value(encoder.named("lookup")).producer;
+  EXPECT_TRUE(place_pairs(encoder.graph, {}).looks_up_rows[static_cast<std::size_t>(lookup.index)]);
+  EXPECT_FALSE(place_pairs(encoder.graph, {"lookup"}).looks_up_rows[static_cast<std::size_t>(lookup.index)]);
+}
+
+int count(const Graph& graph, const OpSpec& spec) {
+  int found = 0;
+  for (NodeId id : graph.order()) found += graph.node(id).spec == &spec ? 1 : 0;
+  return found;
+}
+
+TEST(Encoder, QuantizesToIntegersThatAgree) {
+  Encoder encoder;
+  Graph graph = encoder.graph;
+  const auto report = quantize(graph, Tokens(), {});
+  ASSERT_TRUE(report) << to_string(report.errors());
+  const auto lowered = lower(graph, {});
+  ASSERT_TRUE(lowered) << to_string(lowered.errors());
+  EXPECT_EQ(count(graph, kQuantizedConv), 6);
+  EXPECT_EQ(count(graph, kQuantizedAttention), 1);
+  EXPECT_EQ(count(graph, kQuantizedLayerNorm), 3);
+  EXPECT_EQ(count(graph, kLayerNorm) + count(graph, kSoftmax) + count(graph, kMatmul) + count(graph, kConv), 0);
+  EXPECT_EQ(count(graph, kQuantize), 1) << to_string(graph);  // of the embeddings
+  double signal = 0.0, noise = 0.0;
+  for (std::int64_t i = 0; i < 16; ++i) {
+    const auto inputs = Tokens().sample(i);
+    const auto exact = evaluate(encoder.graph, *inputs), rounded = evaluate(graph, *inputs);
+    ASSERT_TRUE(exact && rounded);
+    for (std::int64_t j = 0; j < (*exact)[0].elements(); ++j) {
+      const double value = (*exact)[0].as<float>()[j], found = (*rounded)[0].as<float>()[j];
+      signal += value * value, noise += (value - found) * (value - found);
+    }
+  }
+  EXPECT_GT(10.0 * std::log10(signal / noise), 30.0);
+}
+
+}  // namespace
+}  // namespace octavo
