@@ -217,7 +217,7 @@ void register_all() {
         const std::string name =
             std::string(kernel.code.name) + "/" + name_of_layer(layer) + "/threads:" + std::to_string(threads);
         benchmark::RegisterBenchmark(name.c_str(), run_layer, layer, kernel, threads)
-            ->MinTime(0.05)
+            ->MinTime(std::getenv("LONGER") ? 4.0 : 0.05)
             ->Unit(benchmark::kMicrosecond)
             ->UseRealTime();
       }
@@ -231,7 +231,7 @@ void register_yardstick() {
     for (int threads : {1, 2}) {
       const std::string name = "onednn/" + name_of_layer(layer) + "/threads:" + std::to_string(threads);
       benchmark::RegisterBenchmark(name.c_str(), run_yardstick, layer, threads)
-          ->MinTime(0.05)
+          ->MinTime(std::getenv("LONGER") ? 4.0 : 0.05)
           ->Unit(benchmark::kMicrosecond)
           ->UseRealTime();
     }

@@ -209,12 +209,14 @@ class Runner {
     call_.outputs = {{.dtype = p.y_type, .shape = p.y_shape}};
   }
 
+  // For one thread with x in an arena, where more can be read behind it; for several with the caller's.
   void prepare(int threads) {
     ASSERT_EQ(refusal(), "");
     packed_ = kernel_.pack(call_);
+    slack_ = threads == 1 ? kReadSlack : 0;
     StepSpec spec{.attrs = &attrs_, .threads = threads};
     for (const Fact* fact : call_.inputs)
-      spec.inputs.push_back(fact ? StepOperand{true, fact->dtype, fact->shape, nullptr}
+      spec.inputs.push_back(fact ? StepOperand{.dtype = fact->dtype, .shape = fact->shape, .is_padded = slack_ > 0}
                                  : StepOperand{.is_present = false});
     spec.outputs.push_back({true, call_.outputs[0].dtype, call_.outputs[0].shape, nullptr});
     for (const Tensor& tensor : packed_) spec.packed.push_back(tensor.view());
@@ -229,7 +231,7 @@ class Runner {
 
   // Runs all items in `parts` ranges, the last range first.
   std::vector<std::byte> run(const Problem& p, int parts, Place place = Place::apart) {
-    EdgeBuffer x(p.x.size()), residual(p.residual.size()), y(p.expected.size());
+    EdgeBuffer x(p.x.size() + slack_), residual(p.residual.size()), y(p.expected.size());
     std::memcpy(x.data(), p.x.data(), p.x.size());
     std::memcpy(residual.data(), p.residual.data(), p.residual.size());
     std::memset(y.data(), 0x5a, p.expected.size());
@@ -263,6 +265,7 @@ class Runner {
   std::vector<Fact> facts_;
   OpCall call_;
   std::vector<Tensor> packed_;
+  std::size_t slack_ = 0;
   std::unique_ptr<Step> step_;
 };
 

@@ -80,7 +80,7 @@ std::optional<Prepared> prepare_call(const KernelCase& test) {
 
 // The step that run/ would prepare; refers to `packed`.
 StepSpec step_of(const KernelChoice& kernel, const KernelCase& test, const Prepared& prepared,
-                 const std::vector<Tensor>& packed) {
+                 const std::vector<Tensor>& packed, bool is_padded = false) {
   StepSpec spec{.spec = test.spec, .attrs = &test.attrs};
   for (const Tensor& tensor : packed) spec.packed.push_back(tensor.view());
   for (std::size_t i = 0; i < prepared.inputs.size(); ++i) {
@@ -93,7 +93,8 @@ StepSpec step_of(const KernelChoice& kernel, const KernelCase& test, const Prepa
     spec.inputs.push_back({.dtype = tensor->dtype(),
                            .shape = tensor->shape(),
                            .constant = keeps_constant ? tensor->data() : nullptr,
-                           .is_packed = is_constant(test, i) && kernel.code.packs});
+                           .is_packed = is_constant(test, i) && kernel.code.packs,
+                           .is_padded = is_padded});
   }
   for (const Fact& fact : prepared.call.outputs) spec.outputs.push_back({.dtype = fact.dtype, .shape = fact.shape});
   return spec;
@@ -164,7 +165,9 @@ std::string first_difference(const Tensor& expected, const std::byte* found) {
 // Runs once and compares. The buffers are new, so that nothing is left from another run.
 void run_and_compare(const KernelChoice& kernel, const KernelCase& test, const Prepared& prepared, Split split) {
   const std::vector<Tensor> packed = packed_by(kernel, prepared);
-  auto step = kernel.code.prepare(step_of(kernel, test, prepared, packed));
+  // Once with what buffers of an arena have, else as tensors of the caller are.
+  const std::size_t slack = split == Split::whole ? kReadSlack : 0;
+  auto step = kernel.code.prepare(step_of(kernel, test, prepared, packed, slack > 0));
   if (!step) {
     ADD_FAILURE() << kernel.code.name << ": " << to_string(step.errors());
     return;
@@ -175,7 +178,7 @@ void run_and_compare(const KernelChoice& kernel, const KernelCase& test, const P
   for (std::size_t i = 0; i < prepared.inputs.size(); ++i) {
     const auto& tensor = prepared.inputs[i];
     const bool is_packed = is_constant(test, i) && kernel.code.packs;
-    inputs.push_back(std::make_unique<PageEdgeBuffer>(tensor ? tensor->bytes() : 0));
+    inputs.push_back(std::make_unique<PageEdgeBuffer>(tensor ? tensor->bytes() + slack : 0));
     if (tensor && tensor->bytes() != 0) std::memcpy(inputs.back()->data(), tensor->data(), tensor->bytes());
     input_pointers.push_back(tensor && !is_packed ? inputs.back()->data() : nullptr);
   }

@@ -1,11 +1,13 @@
-// The step of a convolution on AMX: tiles of sums go through a thread's scratch to the AVX-512 epilogue of the other
-// kernels. Part of kernels/conv/.
+// The step of a convolution on AMX: items of a few units each, for which the blocks of a chunk follow one another. While
+// a block is multiplied, the AVX-512 epilogue of the other kernels finishes the one before. Part of kernels/conv/.
 #include <algorithm>
 #include <array>
+#include <cstring>
 
+#include "kernels/conv/amx_lines.h"
+#include "kernels/conv/amx_schedule.h"
 #include "kernels/conv/amx_tile.h"
 #include "kernels/conv/epilogue.h"
-#include "kernels/conv/tile_walk.h"
 
 namespace octavo {
 namespace {
@@ -13,49 +15,96 @@ namespace {
 // Pixels that one round of the epilogue takes: of 24 vectors at most, which leaves the table its eight registers.
 constexpr int finish_pixels(int vectors) { return vectors <= 3 ? 8 : 4; }
 
+constexpr std::int64_t kMostFinishPixels = 8, kMostPieces = 64;
+
+// Pixels of a block that are finished at once.
+struct Piece {
+  std::int64_t row = 0;    // of the block's sums
+  std::int64_t pixel = 0;  // of the output
+  std::int64_t count = 0;
+};
+
+// Of the output, one after another.
+struct Pixels {
+  std::int64_t first = 0, count = 0;
+};
+
+// Units that are multiplied together.
+struct Item {
+  std::int64_t chunk = 0, image = 0;
+  std::int64_t line = 0, part = 0;  // of its first unit: of the output, and among the units of its lines
+  std::int64_t unit = 0;            // of the image
+  std::int64_t next_line = 0, next_part = 0;
+  int units = 0, pieces = 0;
+  std::array<Piece, kMostPieces> piece;
+};
+
+// Of a pointwise convolution, where all pixels of all images are one line: lines that are worth copying.
+void part_lines(ConvGeometry& g, const Shape& x) {
+  if (g.out_width != x[0] * x[1] * x[2]) return;
+  g.batch = x[0];
+  g.height = g.out_height = x[1];
+  g.width = g.out_width = x[2];
+}
+
 class AmxStep final : public Step {
  public:
   static Result<std::unique_ptr<Step>> make(const StepSpec& spec, CheckedConv call);
 
-  std::int64_t items() const override { return walk_.items(); }
-  std::size_t scratch_bytes() const override { return walk_.scratch_bytes() + sums_bytes_; }
+  std::int64_t items() const override {
+    return g_.batch * items_per_image_ * static_cast<std::int64_t>(schedule_.chunks.size());
+  }
+  std::size_t scratch_bytes() const override {
+    return finishes_bytes_ + layout_.sums_bytes() + static_cast<std::size_t>(lines_.bytes);
+  }
   void run(const StepBuffers& buffers, ItemRange range) const noexcept override;
 
  private:
-  // Code for one block of channels. The last pixels of a tile, where they are fewer than finish_pixels, have code of
-  // their own: that of a tile and of one that is narrower.
+  // Code for one block of channels: the multiplies for so many units, the epilogue for so many pixels.
   struct BlockCode {
-    TileFunction* multiply = nullptr;
-    TileFunction* finish = nullptr;
-    std::array<TileFunction*, 2> finish_rest{};
+    std::array<AmxFunction*, AmxLayout::kMostUnits + 1> multiply{};
+    std::array<TileFunction*, kMostFinishPixels + 1> finish{};
   };
-
-  AmxStep(CheckedConv call, TileWalk walk, const AmxLayout& layout, AmxRegisters registers)
+  AmxStep(CheckedConv call, AmxSchedule schedule, AmxRegisters registers)
       : g_(call.geometry),
         packed_(call.packed),
         blocks_(std::move(call.blocks)),
-        walk_(std::move(walk)),
-        layout_(layout),
-        registers_(std::move(registers)) {
-    sums_bytes_ = static_cast<std::size_t>(layout.pixels() * layout.vectors * kTileAmx.vector_bytes());
-  }
+        schedule_(std::move(schedule)),
+        registers_(std::move(registers)) {}
+  void lay_out();
   Status emit(const TileConfig& finish);
-  Status keep(TileFunction*& function, Result<std::shared_ptr<const Code>> code);
-  void run_tile(const StepBuffers& buffers, const TileWalk::Tile& tile) const noexcept;
-  void finish(const StepBuffers& buffers, const TileWalk::Tile& tile, std::size_t block,
-              const std::byte* sums) const noexcept;
+  Status emit_block(const ChannelBlock& block, const AmxConfig& base, TileConfig finish);
+  template <class Function>
+  Status keep(Function*& function, Result<std::shared_ptr<const Code>> code);
+
+  Item item_of(std::int64_t index) const noexcept;
+  void find_units(const StepBuffers& buffers, AmxLines& lines, Item& item, AmxArgs& args) const noexcept;
+  void advance(Item& item) const noexcept;
+  void add_pieces(Item& item, std::int64_t row, Pixels pixels) const noexcept;
+  void run_blocks(const StepBuffers& buffers, const Item& item, AmxArgs& args) const noexcept;
+  void add_finishes(const StepBuffers& buffers, const Item& item, std::size_t block) const noexcept;
+  // Where part `part` of a line of the output begins.
+  std::int64_t first_pixel(std::int64_t part) const {
+    return part * g_.out_width / schedule_.units.per_line;
+  }
 
   ConvGeometry g_;
   PackedConv packed_;
   ChannelBlocks blocks_;
-  TileWalk walk_;
-  AmxLayout layout_;
+  AmxSchedule schedule_;
   AmxRegisters registers_;
-  AmxPalette palette_ = AmxPalette::of(layout_);
-  std::int64_t row_bytes_ = g_.row_dwords() * kTileAmx.weight_bytes();  // of the weights of a row of K for one vector
-  std::size_t sums_bytes_ = 0;
+  AmxLayout layout_;
+  AmxPalette palette_;
+  AmxLinesPlan lines_;
+  std::int64_t items_per_image_ = 1, units_per_image_ = 1;
+  std::int64_t pitch_ = 0;            // rows of a unit from one of its lines to the next
+  std::int64_t x_line_bytes_ = 0;     // of what units read, from one line to the next
+  std::int64_t finish_pixels_ = 0;
+  std::int64_t most_finishes_ = 0;    // of a block
+  std::size_t finishes_bytes_ = 0;
   std::size_t out_bytes_ = 1;  // of an element
   std::int64_t residual_bytes_ = 1;
+  std::int32_t x_zero_point_ = 0;
   int other_ = -1;  // the input that is added, where there is one
   std::unique_ptr<TileConstants> constants_;
   std::vector<BlockCode> codes_by_block_;
@@ -64,60 +113,22 @@ class AmxStep final : public Step {
 
 // ---- preparation ----
 
-Status AmxStep::keep(TileFunction*& function, Result<std::shared_ptr<const Code>> code) {
-  if (!code) return code.errors();
-  if (std::find(codes_.begin(), codes_.end(), *code) == codes_.end()) codes_.push_back(*code);
-  function = (*code)->entry<TileFunction>();
-  return ok_status();
-}
-
-Status AmxStep::emit(const TileConfig& base) {
-  AmxConfig multiply{.layout = layout_,
-                     .pixel_bytes = static_cast<std::int32_t>(g_.pixel_bytes()),
-                     .taps = static_cast<std::int32_t>(g_.taps),
-                     .tap_bytes = static_cast<std::int32_t>(g_.tap_bytes),
-                     .run_steps = static_cast<std::int32_t>(g_.run_steps())};
-  TileConfig finish = base;
-  finish.kind = TileKind::sums;
-  finish.sums_x = g_.sums_x;
-  const auto emit_finish = [&](TileFunction*& function, int pixels) {
-    finish.pixels = pixels;
-    return pixels == 0 ? ok_status() : keep(function, tile_code(finish));
-  };
-  for (const ChannelBlock& block : blocks_.blocks) {
-    BlockCode& code = codes_by_block_.emplace_back();
-    multiply.vectors = finish.vectors = block.vectors;
-    finish.channels = block.channels;
-    if (auto status = keep(code.multiply, amx_code(multiply)); !status) return status;
-    if (auto status = emit_finish(code.finish, finish_pixels(block.vectors)); !status) return status;
-    for (int narrower : {0, 1}) {
-      const int pixels = walk_.tiles().pixels - narrower;
-      if (auto status =
-              emit_finish(code.finish_rest[static_cast<std::size_t>(narrower)], pixels % finish_pixels(block.vectors));
-          !status)
-        return status;
-    }
-  }
-  return ok_status();
-}
-
 Result<std::unique_ptr<Step>> AmxStep::make(const StepSpec& spec, CheckedConv call) {
   const auto& attrs = spec.attrs->as<QuantizedConvAttrs>();
   const EpilogueParts parts = call.parts;
   if (parts.in_run != nullptr) return refused_conv("needs a scale known at compile time");
-  const int most = kTileAmx.max_pixels(call.blocks.max_vectors);
-  ConvSplit split = split_conv(call.geometry, call.blocks, kTileAmx, most, spec.threads, host_machine().l2_bytes);
-  const AmxLayout layout = AmxLayout::of(split.tiles, call.blocks, call.geometry);
-  TileWalk walk({.geometry = call.geometry,
-                 .blocks = call.blocks,
-                 .split = std::move(split),
-                 .read_pixels = layout.pixels(),
-                 .x_zero_point = attrs.x_zero_point});
+  const AmxConditions conditions{.l2_bytes = host_machine().l2_bytes,
+                                 .threads = spec.threads,
+                                 .may_read_beyond = spec.inputs[kConvX].is_padded};
+  if (amx_needs_copies(call.geometry, conditions)) part_lines(call.geometry, spec.inputs[kConvX].shape);
+  AmxSchedule schedule = amx_schedule(call.geometry, call.blocks, conditions);
   auto registers = AmxRegisters::create();
   if (!registers) return registers.errors();
-  std::unique_ptr<AmxStep> step(new AmxStep(std::move(call), std::move(walk), layout, std::move(*registers)));
+  std::unique_ptr<AmxStep> step(new AmxStep(std::move(call), std::move(schedule), std::move(*registers)));
+  step->lay_out();
   step->out_bytes_ = size_of(spec.outputs[0].dtype);
   step->residual_bytes_ = parts.residual_bytes(spec);
+  step->x_zero_point_ = attrs.x_zero_point;
   step->other_ = parts.other;
   step->constants_ = epilogue_constants(parts, kTileVnni512.lanes, step->packed_.table);
   if (auto status = step->emit(epilogue_config(spec, parts, kTileVnni512, step->packed_)); !status)
@@ -125,59 +136,193 @@ Result<std::unique_ptr<Step>> AmxStep::make(const StepSpec& spec, CheckedConv ca
   return std::unique_ptr<Step>(std::move(step));
 }
 
+void AmxStep::lay_out() {
+  const AmxUnits& units = schedule_.units;
+  layout_ = {.units = schedule_.at_once,
+             .rows = units.rows,
+             .vectors = blocks_.max_vectors,
+             .dwords = static_cast<int>(g_.step_dwords)};
+  palette_ = AmxPalette::of(layout_);
+  units_per_image_ = units.per_image(g_);
+  items_per_image_ = schedule_.items_per_image(g_);
+  x_line_bytes_ = g_.width * g_.channels;
+  pitch_ = amx_columns(g_);
+  if (schedule_.copies_x) {
+    const std::int64_t item_lines = ceil_div(schedule_.at_once, units.per_line) * units.lines + units.lines;
+    lines_ = AmxLinesPlan::of(g_, item_lines, host_machine().l2_bytes / 4);
+    x_line_bytes_ = lines_.line_bytes;
+  }
+  finish_pixels_ = finish_pixels(layout_.vectors);
+  most_finishes_ = schedule_.at_once * units.lines * ceil_div(units.columns(g_), finish_pixels_);
+  finishes_bytes_ = static_cast<std::size_t>(ceil_div(most_finishes_ * std::int64_t{sizeof(AmxFinish)}, 64) * 64);
+}
+
+template <class Function>
+Status AmxStep::keep(Function*& function, Result<std::shared_ptr<const Code>> code) {
+  if (!code) return code.errors();
+  if (std::find(codes_.begin(), codes_.end(), *code) == codes_.end()) codes_.push_back(*code);
+  function = (*code)->template entry<Function>();
+  return ok_status();
+}
+
+Status AmxStep::emit(const TileConfig& base) {
+  const AmxConfig multiply{.layout = layout_,
+                           .pixel_bytes = g_.pixel_bytes(),
+                           .line_bytes = x_line_bytes_ * g_.dilation_h,
+                           .lines = g_.kernel_h,
+                           .taps = g_.taps,
+                           .tap_bytes = g_.tap_bytes,
+                           .run_steps = g_.run_steps(),
+                           .most_finishes = static_cast<int>(most_finishes_)};
+  TileConfig finish = base;
+  finish.kind = TileKind::sums;
+  finish.sums_x = g_.sums_x;
+  for (const ChannelBlock& block : blocks_.blocks) {
+    if (auto status = emit_block(block, multiply, finish); !status) return status;
+  }
+  return ok_status();
+}
+
+Status AmxStep::emit_block(const ChannelBlock& block, const AmxConfig& base, TileConfig finish) {
+  BlockCode& code = codes_by_block_.emplace_back();
+  AmxConfig multiply = base;
+  multiply.vectors = finish.vectors = block.vectors;
+  finish.channels = block.channels;
+  for (const std::int64_t units : {std::int64_t{schedule_.at_once}, units_per_image_ % schedule_.at_once}) {
+    if (units == 0) continue;
+    multiply.units = static_cast<int>(units);
+    if (auto status = keep(code.multiply[static_cast<std::size_t>(units)], amx_code(multiply)); !status) return status;
+  }
+  for (const std::int64_t narrower : {0, 1}) {
+    const std::int64_t pixels =
+        schedule_.units.lines > 1 ? g_.out_width : std::max<std::int64_t>(1, layout_.rows - narrower);
+    for (const std::int64_t count : {std::min(pixels, finish_pixels_), pixels % finish_pixels_}) {
+      if (count == 0) continue;
+      finish.pixels = static_cast<int>(count);
+      if (auto status = keep(code.finish[static_cast<std::size_t>(count)], tile_code(finish)); !status) return status;
+    }
+  }
+  return ok_status();
+}
+
 // ---- a run ----
 
 void AmxStep::run(const StepBuffers& buffers, ItemRange range) const noexcept {
   if (range.begin >= range.end) return;
-  const TileWalk::Scratch scratch = walk_.scratch_of(buffers.scratch);
-  const auto* x = reinterpret_cast<const std::uint8_t*>(buffers.inputs[kConvX]);
-  TileWalk::Tile tile = walk_.tile_of(range.begin);
+  auto* const finishes = reinterpret_cast<AmxFinish*>(buffers.scratch);
+  for (std::int64_t i = 0; i < most_finishes_; ++i)
+    finishes[i] = {.args = {.constants = constants_.get(), .repeats = 1}};
+  std::byte* const sums = buffers.scratch + finishes_bytes_;
+  AmxLines lines(g_, lines_, x_zero_point_, reinterpret_cast<std::uint8_t*>(sums + layout_.sums_bytes()));
+  AmxArgs args{.sums = sums, .next = finishes, .end = finishes, .spare = sums + layout_.sums_bytes() - AmxLayout::kSpareBytes};
   registers_.configure(palette_);
-  for (std::int64_t item = range.begin; item < range.end; ++item, walk_.advance(tile)) {
-    walk_.find_rows(x, scratch, tile);
-    run_tile(buffers, tile);
+  Item item = item_of(range.begin);
+  for (std::int64_t index = range.begin; index < range.end; ++index) {
+    find_units(buffers, lines, item, args);
+    run_blocks(buffers, item, args);
+    advance(item);
   }
+  for (; args.next != args.end; ++args.next) args.next->code(&args.next->args);
   registers_.release();
 }
 
-void AmxStep::run_tile(const StepBuffers& buffers, const TileWalk::Tile& tile) const noexcept {
-  std::byte* const sums = buffers.scratch + walk_.scratch_bytes();
-  TileArgs args{
-      .rows = reinterpret_cast<const std::uint8_t* const*>(buffers.scratch), .row_count = tile.rows.count, .y = sums};
-  const BlockRange range = walk_.chunk(tile.chunk);
-  for (std::size_t b = range.begin; b < range.end; ++b) {
-    const ChannelBlock& block = blocks_.blocks[b];
-    args.x_offset = tile.x_shift + block.x_offset;
-    args.weights = packed_.weights + block.weights + tile.rows.first * row_bytes_ * block.vectors;
-    codes_by_block_[b].multiply(&args);
-    finish(buffers, tile, b, sums);
+Item AmxStep::item_of(std::int64_t index) const noexcept {
+  const std::int64_t items_per_chunk = g_.batch * items_per_image_, in_chunk = index % items_per_chunk;
+  Item item;
+  item.chunk = index / items_per_chunk;
+  item.image = in_chunk / items_per_image_;
+  item.unit = in_chunk % items_per_image_ * schedule_.at_once;
+  item.line = item.unit / schedule_.units.per_line * schedule_.units.lines;
+  item.part = item.unit % schedule_.units.per_line;
+  return item;
+}
+
+void AmxStep::advance(Item& item) const noexcept {
+  item.unit += item.units;
+  item.line = item.next_line;
+  item.part = item.next_part;
+  if (item.unit < units_per_image_) return;
+  item.unit = item.line = item.part = 0;
+  if (++item.image < g_.batch) return;
+  item.image = 0;
+  ++item.chunk;
+}
+
+// Where each unit begins, and the pieces of its sums. Units lie within the output: the last ones begin earlier, among
+// pixels that others have too.
+void AmxStep::find_units(const StepBuffers& buffers, AmxLines& lines, Item& item, AmxArgs& args) const noexcept {
+  const AmxUnits& units = schedule_.units;
+  const auto* x = reinterpret_cast<const std::uint8_t*>(buffers.inputs[kConvX]);
+  item.units = static_cast<int>(std::min<std::int64_t>(schedule_.at_once, units_per_image_ - item.unit));
+  item.pieces = 0;
+  const std::int64_t last_line = g_.out_height - units.lines, last_pixel = g_.out_width - units.columns(g_);
+  const std::int64_t first = std::min(item.line, last_line);
+  const std::uint8_t* under = x + (item.image * g_.height + first * g_.stride_h) * x_line_bytes_;
+  if (schedule_.copies_x) {
+    const std::int64_t end = item.line + ((item.part + item.units - 1) / units.per_line + 1) * units.lines;
+    under = lines.lines_under(x, item.image, first, std::min(end, g_.out_height) - first);
+  }
+  std::int64_t line = item.line, part = item.part;
+  for (int u = 0; u < item.units; ++u) {
+    const std::int64_t pixel = first_pixel(part), start = std::min(pixel, last_pixel), start_line = std::min(line, last_line);
+    args.x[static_cast<std::size_t>(u)] =
+        under + (start_line - first) * g_.stride_h * x_line_bytes_ + start * g_.pixel_bytes();
+    const std::int64_t end = std::min(line + units.lines, g_.out_height);
+    for (std::int64_t i = line; i < end; ++i)
+      add_pieces(item, u * layout_.rows + (i - start_line) * pitch_ + pixel - start,
+                 {(item.image * g_.out_height + i) * g_.out_width + pixel, first_pixel(part + 1) - pixel});
+    if (++part == units.per_line) part = 0, line += units.lines;
+  }
+  item.next_line = line;
+  item.next_part = part;
+}
+
+// `pixels` of the output, whose sums begin at a row.
+void AmxStep::add_pieces(Item& item, std::int64_t row, Pixels pixels) const noexcept {
+  for (std::int64_t done = 0; done < pixels.count; done += finish_pixels_) {
+    item.piece[static_cast<std::size_t>(item.pieces++)] = {row + done, pixels.first + done,
+                                                           std::min(finish_pixels_, pixels.count - done)};
   }
 }
 
-void AmxStep::finish(const StepBuffers& buffers, const TileWalk::Tile& tile, std::size_t b,
-                     const std::byte* sums) const noexcept {
+void AmxStep::run_blocks(const StepBuffers& buffers, const Item& item, AmxArgs& args) const noexcept {
+  const BlockRange& chunk = schedule_.chunks[static_cast<std::size_t>(item.chunk)];
+  auto* const finishes = reinterpret_cast<AmxFinish*>(buffers.scratch);
+  std::int64_t x_offset = 0;
+  for (std::size_t b = chunk.begin; b < chunk.end; ++b) {
+    const ChannelBlock& block = blocks_.blocks[b];
+    if (block.x_offset != x_offset) {
+      for (const std::uint8_t*& x : args.x) x += block.x_offset - x_offset;
+      x_offset = block.x_offset;
+    }
+    args.weights = packed_.weights + block.weights;
+    codes_by_block_[b].multiply[static_cast<std::size_t>(item.units)](&args);
+    add_finishes(buffers, item, b);
+    args.next = finishes;
+    args.end = finishes + item.pieces;
+  }
+}
+
+// What is left to do for a block whose sums are there.
+void AmxStep::add_finishes(const StepBuffers& buffers, const Item& item, std::size_t b) const noexcept {
   const ChannelBlock& block = blocks_.blocks[b];
   const BlockCode& code = codes_by_block_[b];
-  const int at_once = finish_pixels(block.vectors);
-  const std::int64_t element = walk_.first_pixel(tile) * g_.out_channels + block.first;
-  const std::byte* residual = other_ >= 0 ? buffers.inputs[static_cast<std::size_t>(other_)] : nullptr;
-  TileArgs args{.bias = packed_.bias + block.lane,
-                .multiplier = packed_.multipliers_from(block.lane),
-                .w_offset = packed_.w_offset + (g_.sums_x ? block.lane : 0),
-                .residual = residual + (residual != nullptr ? element * residual_bytes_ : 0),
-                .y = buffers.outputs[0] + element * static_cast<std::int64_t>(out_bytes_),
-                .constants = constants_.get(),
-                .sums = reinterpret_cast<const std::int32_t*>(sums),
-                .repeats = walk_.pixels(tile) / at_once};
-  if (args.repeats > 0) code.finish(&args);
-  TileFunction* const rest = code.finish_rest[static_cast<std::size_t>(tile.narrower)];
-  if (rest == nullptr) return;
-  const std::int64_t done = args.repeats * at_once, elements = done * g_.out_channels;
-  args.sums += done * block.vectors * kTileAmx.lanes;
-  args.residual += residual != nullptr ? elements * residual_bytes_ : 0;
-  args.y += elements * static_cast<std::int64_t>(out_bytes_);
-  args.repeats = 1;
-  rest(&args);
+  const std::byte* const residual = other_ >= 0 ? buffers.inputs[static_cast<std::size_t>(other_)] : nullptr;
+  const float* const multiplier = packed_.multipliers_from(block.lane);
+  const std::int32_t* const w_offset = packed_.w_offset + (g_.sums_x ? block.lane : 0);
+  auto* finish = reinterpret_cast<AmxFinish*>(buffers.scratch);
+  const auto* const sums = reinterpret_cast<const std::int32_t*>(buffers.scratch + finishes_bytes_);
+  for (int i = 0; i < item.pieces; ++i, ++finish) {
+    const Piece& piece = item.piece[static_cast<std::size_t>(i)];
+    const std::int64_t element = piece.pixel * g_.out_channels + block.first;
+    finish->args.bias = packed_.bias + block.lane;
+    finish->args.multiplier = multiplier;
+    finish->args.w_offset = w_offset;
+    finish->args.sums = sums + piece.row * block.vectors * kTileAmx.lanes;
+    finish->args.y = buffers.outputs[0] + element * static_cast<std::int64_t>(out_bytes_);
+    if (residual != nullptr) finish->args.residual = residual + element * residual_bytes_;
+    finish->code = code.finish[static_cast<std::size_t>(piece.count)];
+  }
 }
 
 }  // namespace
@@ -185,6 +330,7 @@ void AmxStep::finish(const StepBuffers& buffers, const TileWalk::Tile& tile, std
 Result<std::unique_ptr<Step>> prepare_amx(const StepSpec& spec) {
   auto call = checked_conv(spec, kTileAmx);
   if (!call) return call.errors();
+  if (std::string reason = amx_refusal(call->geometry); !reason.empty()) return refused_conv(std::move(reason));
   return AmxStep::make(spec, std::move(*call));
 }
 

@@ -1,11 +1,12 @@
-// Writes the code of AMX tiles. Part of kernels/conv/.
+// Writes the code of AMX blocks. Part of kernels/conv/.
 #include "kernels/conv/amx_tile.h"
 
 #include <xbyak/xbyak.h>
 
-#include <cstddef>
+#include <iterator>
 #include <vector>
 
+#include "kernels/conv/geometry.h"
 #include "kernels/shared_cache.h"
 
 namespace octavo {
@@ -13,85 +14,124 @@ namespace {
 
 constexpr int kRowBytes = 64;  // of a register of sums or w: 16 lanes of 4 bytes
 
-// Sums of `rows` pixels by 16 channels stay in registers over all of K; x and w are loaded from where they lie, x with
-// the distance of two pixels from row to row. Only caller-saved registers are used.
+// Between the steps of K, the vector units finish the block before: multiplies take 16 cycles each of a unit of their
+// own, so that both work at the same time. What must outlive a call is in callee-saved registers or on the stack.
 class AmxEmitter : public Xbyak::CodeGenerator {
  public:
   AmxEmitter(const AmxConfig& config, void* buffer, std::size_t bytes) : CodeGenerator(bytes, buffer), c_(config) {}
 
   void emit() {
-    mov(x_stride_, c_.pixel_bytes);
+    for (const Xbyak::Reg64& reg : kSaved) push(reg);
+    sub(rsp, kFrame);
+    mov(args_, rdi);
+    for (int u = 0; u < c_.units; ++u) mov(x(u), ptr[args_ + offsetof(AmxArgs, x) + u * 8]);
+    mov(w_, ptr[args_ + offsetof(AmxArgs, weights)]);
+    for_each_sum([&](int u, int v) { tilezero(sum(u, v)); });
+    emit_lines();
+    mov(y_, ptr[args_ + offsetof(AmxArgs, sums)]);
     mov(w_stride_, c_.vectors * kRowBytes);
-    for_each_sum([&](int m, int v) { tilezero(sum(m, v)); });
-    emit_rows();
-    mov(y_, ptr[args_ + offsetof(TileArgs, y)]);
-    for_each_sum([&](int m, int v) {
-      tilestored(ptr[y_ + w_stride_ + (m * c_.layout.rows * c_.vectors + v) * kRowBytes], sum(m, v));
+    for_each_sum([&](int u, int v) {
+      tilestored(ptr[y_ + w_stride_ + (u * c_.layout.rows * c_.vectors + v) * kRowBytes], sum(u, v));
     });
+    add(rsp, kFrame);
+    for (auto reg = std::rbegin(kSaved); reg != std::rend(kSaved); ++reg) pop(*reg);
     ret();
   }
 
  private:
-  Xbyak::Tmm sum(int m, int v) const { return Xbyak::Tmm(m * c_.layout.vectors + v); }
-  Xbyak::Tmm x_register(int m) const { return Xbyak::Tmm(c_.layout.sums() + m % c_.layout.x_registers()); }
+  Xbyak::Reg64 x(int u) const { return Xbyak::Reg64(Xbyak::Operand::R12 + u); }
+  Xbyak::Tmm sum(int u, int v) const { return Xbyak::Tmm(u * c_.layout.vectors + v); }
+  Xbyak::Tmm x_register(int u) const { return Xbyak::Tmm(c_.layout.sums() + u % c_.layout.x_registers()); }
   Xbyak::Tmm w_register(int v) const {
     return Xbyak::Tmm(c_.layout.sums() + c_.layout.x_registers() + v % c_.layout.w_registers());
   }
 
   template <class Use>
   void for_each_sum(Use use) const {
-    for (int m = 0; m < c_.layout.row_groups; ++m) {
-      for (int v = 0; v < c_.vectors; ++v) use(m, v);
+    for (int u = 0; u < c_.units; ++u) {
+      for (int v = 0; v < c_.vectors; ++v) use(u, v);
     }
   }
 
-  // `body` as often as said, with a counter only where that is more than once.
+  void move_x(std::int64_t bytes) {
+    if (bytes == 0) return;
+    mov(rax, bytes);
+    for (int u = 0; u < c_.units; ++u) add(x(u), rax);
+  }
+
+  // `body` as often as said, with a counter on the stack only where that is more than once.
   template <class Body>
-  void repeat(const Xbyak::Reg64& counter, int times, Body body) {
+  void repeat(int slot, std::int64_t times, Body body) {
     if (times == 1) return body();
     Xbyak::Label again;
-    mov(counter, times);
+    mov(qword[rsp + slot * 8], static_cast<std::uint32_t>(times));
     L(again);
     body();
-    dec(counter);
+    dec(qword[rsp + slot * 8]);
     jnz(again, T_NEAR);
   }
 
-  void emit_rows() {
-    mov(rows_, ptr[args_ + offsetof(TileArgs, rows)]);
-    mov(w_, ptr[args_ + offsetof(TileArgs, weights)]);
-    mov(row_count_, ptr[args_ + offsetof(TileArgs, row_count)]);
-    Xbyak::Label row;
-    L(row);
-    mov(x_, ptr[rows_]);
-    add(x_, ptr[args_ + offsetof(TileArgs, x_offset)]);
-    const int tap_rest = c_.tap_bytes - c_.run_steps * c_.layout.dwords * 4;
-    repeat(tap_count_, c_.taps, [&] {
-      repeat(step_count_, c_.run_steps, [&] { emit_step(); });
-      if (c_.taps > 1) add(x_, tap_rest);
+  void emit_lines() {
+    const std::int64_t run_bytes = c_.run_steps * c_.layout.dwords * 4;
+    repeat(0, c_.lines, [&] {
+      repeat(1, c_.taps, [&] {
+        emit_run();
+        if (c_.taps > 1) move_x(c_.tap_bytes - run_bytes);
+      });
+      if (c_.lines > 1) move_x(c_.line_bytes - (c_.taps > 1 ? c_.taps * c_.tap_bytes : run_bytes));
     });
-    add(rows_, 8);
-    dec(row_count_);
-    jnz(row, T_NEAR);
+  }
+
+  // Steps of a run, in groups after which a register is stored for nothing: the unit that stores them falls asleep after
+  // some 2000 cycles, and takes 1000 to wake up (measured on Granite Rapids).
+  void emit_run() {
+    const std::int64_t groups = ceil_div(c_.run_steps, kAwakeSteps), least = c_.run_steps / groups;
+    repeat(2, groups, [&] {
+      repeat(3, least, [&] { emit_step(); });
+      if (c_.steps() > kAwakeSteps) keep_awake();
+    });
+    for (std::int64_t i = least * groups; i < c_.run_steps; ++i) emit_step();
+  }
+
+  void keep_awake() {
+    mov(y_, ptr[args_ + offsetof(AmxArgs, spare)]);
+    mov(w_stride_, kRowBytes);
+    tilestored(ptr[y_ + w_stride_], w_register(c_.vectors - 1));
   }
 
   void emit_step() {
-    const AmxLayout& layout = c_.layout;
+    mov(x_stride_, c_.pixel_bytes);
+    mov(w_stride_, c_.vectors * kRowBytes);
     for (int v = 0; v < c_.vectors; ++v) {
       tileloadd(w_register(v), ptr[w_ + w_stride_ + v * kRowBytes]);
-      for (int m = 0; m < layout.row_groups; ++m) {
-        const bool is_loaded = v > 0 && layout.x_registers() == layout.row_groups;
-        if (!is_loaded) tileloadd(x_register(m), ptr[x_ + x_stride_ + m * layout.rows * c_.pixel_bytes]);
-        tdpbusd(sum(m, v), x_register(m), w_register(v));
+      for (int u = 0; u < c_.units; ++u) {
+        if (v == 0) tileloadd(x_register(u), ptr[x(u) + x_stride_]);
+        tdpbusd(sum(u, v), x_register(u), w_register(v));
       }
     }
-    add(x_, layout.dwords * 4);
-    add(w_, layout.dwords * c_.vectors * kRowBytes);
+    for (int u = 0; u < c_.units; ++u) add(x(u), c_.layout.dwords * 4);
+    add(w_, c_.layout.dwords * c_.vectors * kRowBytes);
+    emit_finishes();
   }
 
+  // As many after each step as do all of them in all steps.
+  void emit_finishes() {
+    Xbyak::Label done;
+    for (std::int64_t i = 0; i < ceil_div(c_.most_finishes, c_.steps()); ++i) {
+      mov(rdi, ptr[args_ + offsetof(AmxArgs, next)]);
+      cmp(rdi, ptr[args_ + offsetof(AmxArgs, end)]);
+      je(done, T_NEAR);
+      call(ptr[rdi + offsetof(AmxFinish, code)]);
+      add(qword[args_ + offsetof(AmxArgs, next)], static_cast<std::uint32_t>(sizeof(AmxFinish)));
+    }
+    L(done);
+  }
+
+  static constexpr int kFrame = 40;  // counters; with the saved registers and the return address a multiple of 16
+  static constexpr std::int64_t kAwakeSteps = 24;
   const AmxConfig& c_;
-  const Xbyak::Reg64 args_ = rdi, rows_ = rsi, x_ = rax, w_ = rdx, row_count_ = rcx, tap_count_ = r8, step_count_ = r10;
-  const Xbyak::Reg64 x_stride_ = r9, w_stride_ = r11, y_ = rax;
+  const Xbyak::Reg64 kSaved[6] = {rbx, rbp, r12, r13, r14, r15};
+  const Xbyak::Reg64 args_ = rbx, w_ = rbp, x_stride_ = r9, w_stride_ = r11, y_ = rax;
 };
 
 template <class Emit>
@@ -108,7 +148,7 @@ Result<std::shared_ptr<const Code>> code_of(Emit emit) {
 
 Result<std::shared_ptr<const Code>> emit_tile(const AmxConfig& config) {
   return code_of([&] {
-    std::vector<std::uint8_t> buffer(4096);
+    std::vector<std::uint8_t> buffer(8192);
     AmxEmitter emitter(config, buffer.data(), buffer.size());
     emitter.emit();
     return Code::create({buffer.data(), emitter.getSize()});
@@ -128,13 +168,6 @@ Result<std::shared_ptr<const Code>> emit_use(const RegisterUse& use) {
 }
 
 }  // namespace
-
-AmxLayout AmxLayout::of(const PixelTiles& tiles, const ChannelBlocks& blocks, const ConvGeometry& geometry) {
-  AmxLayout layout{.vectors = blocks.max_vectors, .dwords = static_cast<int>(geometry.step_dwords)};
-  layout.row_groups = static_cast<int>(ceil_div(tiles.pixels, kMostRows));
-  layout.rows = static_cast<int>(ceil_div(tiles.pixels, layout.row_groups));
-  return layout;
-}
 
 AmxPalette AmxPalette::of(const AmxLayout& layout) {
   AmxPalette palette;

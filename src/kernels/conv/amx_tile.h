@@ -1,39 +1,40 @@
-// The AMX tile: up to 64 output pixels, or up to 80 lanes, of s32 sums, and how the eight tile registers are shared out
-// for it. Part of kernels/conv/.
+// The code of an AMX block: up to four tile registers of s32 sums over all of K, while the sums of the block before it
+// are finished. Part of kernels/conv/.
 #ifndef OCTAVO_KERNELS_CONV_AMX_TILE_H_
 #define OCTAVO_KERNELS_CONV_AMX_TILE_H_
 
+#include <algorithm>
 #include <array>
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 
 #include "base/result.h"
-#include "kernels/conv/geometry.h"
 #include "kernels/conv/tile.h"
 #include "kernels/jit/code.h"
 
 namespace octavo {
 
-// Of all code of a step, so that the registers are configured once in a run. A sum is a register of `rows` pixels times
-// 16 channels:
-//   sum(m, v) = tmm[m * vectors + v], then registers of x (rows x dwords), then registers of w (dwords x 16 channels).
-// Pixels beyond those of an output tile are read and multiplied too, and left unused.
+// How the eight tile registers are shared out; of all code of a step, so that they are configured once in a run.
+//   sum(u, v) = tmm[u * vectors + v], rows x 16 channels, then registers of x (rows x dwords), then those of w (dwords x
+//   16 channels)
+// A unit is what one register of x holds: `rows` pixels. A multiply takes as many cycles as it has rows (eight at
+// least), whatever its other sizes: measured on Granite Rapids.
 struct AmxLayout {
-  static constexpr int kRegisters = 8, kMostRows = 16;
+  static constexpr int kRegisters = 8, kMostRows = 16, kMostUnits = 4, kSpareBytes = 1024;
 
-  int row_groups = 1;  // m
+  int units = 1;
   int rows = 1;
   int vectors = 1;  // of the widest block
   int dwords = 1;   // of K in one multiply
 
-  static AmxLayout of(const PixelTiles& tiles, const ChannelBlocks& blocks, const ConvGeometry& geometry);
-
-  int pixels() const { return row_groups * rows; }
-  int sums() const { return row_groups * vectors; }
-  // Every group of rows has its own where there is room.
-  int x_registers() const { return std::min(row_groups, kRegisters - 1 - sums()); }
+  int sums() const { return units * vectors; }
+  // Each unit has its own, but for four units of one vector.
+  int x_registers() const { return std::min(units, kRegisters - 1 - sums()); }
   int w_registers() const { return std::min(vectors, kRegisters - sums() - x_registers()); }
+  // And as many spare ones as a register has.
+  std::size_t sums_bytes() const { return static_cast<std::size_t>(sums() * rows * 64 + kSpareBytes); }
   auto operator<=>(const AmxLayout&) const = default;
 };
 
@@ -48,17 +49,34 @@ struct alignas(64) AmxPalette {
 };
 static_assert(sizeof(AmxPalette) == 64);
 
-// Everything that the code of one block of channels depends on.
+// Pixels of sums that wait for their epilogue: `code` is a tile of TileKind::sums.
+struct AmxFinish {
+  TileArgs args;
+  TileFunction* code = nullptr;
+};
+
+struct AmxArgs {
+  std::array<const std::uint8_t*, AmxLayout::kMostUnits> x;  // the first pixel of each unit, at the first row of K
+  const std::byte* weights;
+  std::byte* sums;              // [unit][row][vector][lane], written once all of `next` to `end` have been read
+  AmxFinish *next, *end;        // of the block before; all of them are done
+  std::byte* spare;             // 1024 bytes that nobody reads
+};
+using AmxFunction = void(AmxArgs*);
+
+// Everything that the code of a block depends on.
 struct AmxConfig {
   AmxLayout layout;
-  int vectors = 1;               // of this block
-  std::int32_t pixel_bytes = 0;  // of x, from one output pixel to the next
-  std::int32_t taps = 1, tap_bytes = 0, run_steps = 1;
+  int units = 1, vectors = 1;    // of this block
+  std::int64_t pixel_bytes = 0;  // of x, from one row of a unit to the next
+  std::int64_t line_bytes = 0;   // of x, from one row of K to the next
+  std::int64_t lines = 1, taps = 1, tap_bytes = 0, run_steps = 1;
+  int most_finishes = 0;
 
+  std::int64_t steps() const { return lines * taps * run_steps; }
   auto operator<=>(const AmxConfig&) const = default;
 };
 
-// y[pixel][vector][lane] = the sums, without the bias: reads rows, row_count, x_offset and weights of its arguments.
 // Needs the layout's palette.
 Result<std::shared_ptr<const Code>> amx_code(const AmxConfig& config);
 

@@ -16,6 +16,7 @@ namespace octavo {
 // The position of what an addition reads where y may overwrite it, or -1: it is read just before y is written.
 int residual_in_place(const OpCall& call);
 
+ConvGeometry geometry_of(const OpCall& call, const TileTarget& target);
 double conv_cost(const OpCall& call, const Machine& machine, const TileTarget& target);
 
 std::string conv_refusal(const OpCall& call, const TileTarget& target);

@@ -103,14 +103,14 @@ Tensor pack_multipliers(const ChannelBlocks& blocks, const Tensor& multiplier, c
   return both;
 }
 
+}  // namespace
+
 ConvGeometry geometry_of(const OpCall& call, const TileTarget& target) {
   return geometry_of(
       call.attrs->as<QuantizedConvAttrs>(),
       {call.inputs[kConvX]->shape, call.inputs[kConvW]->shape, call.outputs[0].shape, weight_offsets(call) != nullptr},
       target);
 }
-
-}  // namespace
 
 std::vector<std::int64_t> packed_conv_layout(const OpCall& call, const TileTarget& target) {
   const ConvGeometry g = geometry_of(call, target);
@@ -124,7 +124,7 @@ std::vector<std::int64_t> packed_conv_layout(const OpCall& call, const TileTarge
           std::int64_t{g.sums_x},
           g.tap_bytes,
           g.k_dwords(),
-          target.most_vectors(g.out_width)};
+          target.most_vectors(g.out_height * g.out_width)};
 }
 
 std::vector<Tensor> pack_conv(const OpCall& call, const TileTarget& target) {

@@ -1,6 +1,7 @@
 // What the conv family can do, and what it costs. Part of kernels/conv/.
 #include <algorithm>
 
+#include "kernels/conv/amx_schedule.h"
 #include "kernels/conv/conv_step.h"
 #include "kernels/conv/split.h"
 #include "kernels/weight_offsets.h"
@@ -24,6 +25,14 @@ std::string offset_refusal(const OpCall& call, const TileTarget& target) {
 double stream_rate(std::int64_t weight_bytes, const Machine& machine) {
   if (weight_bytes > machine.l3_bytes / 2) return 4.0;
   return weight_bytes > machine.l2_bytes / 2 ? 10.0 : 30.0;
+}
+
+double tiles_cycles(const ConvGeometry& g, const ChannelBlocks& blocks, const TileTarget& target) {
+  const PixelTiles tiles = pixel_tiles(g, ceil_div(g.out_width, target.max_pixels(blocks.max_vectors)));
+  double cycles = 0.0;
+  for (const ChannelBlock& block : blocks.blocks)
+    cycles += static_cast<double>(tiles.tiles()) * tile_cycles(g, target, tiles.pixels, block.vectors);
+  return cycles;
 }
 
 }  // namespace
@@ -51,22 +60,18 @@ std::string conv_refusal(const OpCall& call, const TileTarget& target) {
   if (call.spec == &kQuantizedConv && attrs.epilogue.find<ScaleInRun>() != nullptr)
     return "needs a scale known at compile time";
   if (auto reason = epilogue_refusal(call, attrs.epilogue, kConvOperands); !reason.empty()) return reason;
-  return geometry_refusal(attrs, x->shape, w->shape);
+  if (auto reason = geometry_refusal(attrs, x->shape, w->shape); !reason.empty()) return reason;
+  return target.step == MacStep::amx ? amx_refusal(geometry_of(call, target)) : "";
 }
 
 double conv_cost(const OpCall& call, const Machine& machine, const TileTarget& target) {
   constexpr double kGigahertz = 2.5;
   constexpr double kConfigureAmx = 400.0;
-  const auto& attrs = call.attrs->as<QuantizedConvAttrs>();
-  const ConvGeometry g = geometry_of(
-      attrs,
-      {call.inputs[kConvX]->shape, call.inputs[kConvW]->shape, call.outputs[0].shape, weight_offsets(call) != nullptr},
-      target);
+  const ConvGeometry g = geometry_of(call, target);
   const ChannelBlocks blocks = channel_blocks(g, target);
-  const PixelTiles tiles = pixel_tiles(g, ceil_div(g.out_width, target.max_pixels(blocks.max_vectors)));
-  double cycles = target.step == MacStep::amx ? kConfigureAmx : 0.0;
-  for (const ChannelBlock& block : blocks.blocks)
-    cycles += static_cast<double>(tiles.tiles()) * tile_cycles(g, target, tiles.pixels, block.vectors);
+  const double cycles = target.step == MacStep::amx
+                            ? kConfigureAmx + amx_cycles(g, blocks, amx_schedule(g, blocks, {machine.l2_bytes}))
+                            : tiles_cycles(g, blocks, target);
   // Arithmetic and the stream of weights overlap, though not quite: of two kernels that wait for the same weights, the
   // one with less to do is faster.
   constexpr double kNotHidden = 0.1;

@@ -17,25 +17,6 @@ double cycles_per_step(MacStep step) {
   }
 }
 
-std::vector<BlockRange> even_chunks(std::int64_t blocks, std::int64_t chunks) {
-  std::vector<BlockRange> ranges;
-  for (std::int64_t c = 0; c < chunks; ++c) {
-    ranges.push_back(
-        {static_cast<std::size_t>(blocks * c / chunks), static_cast<std::size_t>(blocks * (c + 1) / chunks)});
-  }
-  return ranges;
-}
-
-// Not measured: the published 16 cycles of a multiply, 52 until its sums can be added to and 8 of a load, and half as
-// much again of all that.
-double amx_tile_cycles(const ConvGeometry& g, int pixels, int vectors) {
-  constexpr double kMultiply = 16.0, kLatency = 52.0, kLoad = 8.0, kOverhead = 1.5, kFinish = 4.0, kCallCycles = 100.0;
-  const double row_groups = static_cast<double>(ceil_div(pixels, 16));
-  const double per_step = std::max({kMultiply * row_groups * vectors, kLatency, kLoad * (row_groups + vectors)});
-  const double steps = static_cast<double>(g.kernel_h * g.taps * g.run_steps()) * g.share_inside();
-  return kOverhead * steps * per_step + kFinish * pixels * vectors + kCallCycles;
-}
-
 // Cycles of a tile of so many pixels for each block.
 std::vector<double> block_cycles(const ConvGeometry& g, const ChannelBlocks& blocks, const TileTarget& target,
                                  int pixels) {
@@ -80,8 +61,16 @@ double slowest_thread(const ConvSplit& split, const std::vector<double>& item_cy
 
 }  // namespace
 
+std::vector<BlockRange> even_chunks(std::int64_t blocks, std::int64_t chunks) {
+  std::vector<BlockRange> ranges;
+  for (std::int64_t c = 0; c < chunks; ++c) {
+    ranges.push_back(
+        {static_cast<std::size_t>(blocks * c / chunks), static_cast<std::size_t>(blocks * (c + 1) / chunks)});
+  }
+  return ranges;
+}
+
 double tile_cycles(const ConvGeometry& g, const TileTarget& target, int pixels, int vectors) {
-  if (target.step == MacStep::amx) return amx_tile_cycles(g, pixels, vectors);
   constexpr double kCallCycles = 30.0;
   const double accumulators = static_cast<double>(pixels) * vectors;
   const double per_dword = std::max(5.0, accumulators * cycles_per_step(target.step));

@@ -13,6 +13,8 @@ namespace octavo {
 struct BlockRange {
   std::size_t begin = 0, end = 0;
 };
+// Blocks 0 to `blocks`, as evenly as can be.
+std::vector<BlockRange> even_chunks(std::int64_t blocks, std::int64_t chunks);
 
 // An item is one tile for one chunk; items are counted chunk by chunk and shared out evenly by their number.
 struct ConvSplit {
@@ -25,7 +27,7 @@ struct ConvSplit {
 ConvSplit split_conv(const ConvGeometry& geometry, const ChannelBlocks& blocks, const TileTarget& target,
                      int max_pixels, int threads, std::int64_t l2_bytes);
 
-// Of one tile, all of K; as measured on Cascade Lake, but for AMX.
+// Of one tile, all of K; as measured on Cascade Lake.
 double tile_cycles(const ConvGeometry& geometry, const TileTarget& target, int pixels, int vectors);
 
 }  // namespace octavo

@@ -38,7 +38,7 @@ struct TileTarget {
   MacStep step = MacStep::vnni512;
   int lanes = 16;             // 32-bit lanes of a vector
   int max_vectors = 4;        // of output channels in a tile
-  int max_accumulators = 28;  // registers; of amx 16 pixels each
+  int max_accumulators = 28;  // registers
 
   int vector_bytes() const { return lanes * 4; }
   bool is_avx2() const { return step == MacStep::avx2_words || step == MacStep::avx2_bytes; }
@@ -47,23 +47,15 @@ struct TileTarget {
   int weight_bytes() const { return vector_bytes() * (step == MacStep::avx2_words ? 2 : 1); }
   // Of x, that one multiply takes from each pixel.
   int max_step_dwords() const { return step == MacStep::amx ? 16 : 1; }
-  constexpr int max_pixels(int vectors) const;
-  // Of output channels in a tile, where a line has so many pixels.
-  constexpr int most_vectors(std::int64_t line_pixels) const;
+  int max_pixels(int vectors) const { return max_accumulators / vectors; }  // not of amx: amx_schedule.h
+  // Of output channels in a tile, where an image has so many pixels. Four sums of amx, of 16 pixels each, keep its unit
+  // busy: two by two with the fewest loads.
+  int most_vectors(std::int64_t image_pixels) const {
+    return step == MacStep::amx && image_pixels > 16 ? max_vectors / 2 : max_vectors;
+  }
 };
 
-// Four sums of amx, of 16 pixels each, keep its unit busy: at two vectors with the fewest loads, but narrow lines need
-// four. The sums of x add one.
-constexpr int TileTarget::max_pixels(int vectors) const {
-  if (step != MacStep::amx) return max_accumulators / vectors;
-  return vectors == 1 ? kMostPixels : (vectors <= 3 ? kMostPixels / 2 : kMostPixels / 4);
-}
-
-constexpr int TileTarget::most_vectors(std::int64_t line_pixels) const {
-  return step == MacStep::amx && line_pixels > kMostPixels / 4 ? max_vectors / 2 : max_vectors;
-}
-
-inline constexpr TileTarget kTileAmx{MacStep::amx, 16, 4, 6};
+inline constexpr TileTarget kTileAmx{MacStep::amx, 16, 4};
 inline constexpr TileTarget kTileVnni512{MacStep::vnni512, 16, 4, 28};
 inline constexpr TileTarget kTileVnni256{MacStep::vnni256, 8, 2, 12};
 inline constexpr TileTarget kTileVnni256Evex{MacStep::vnni256_evex, 8, 2, 12};

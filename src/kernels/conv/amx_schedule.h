@@ -1,0 +1,56 @@
+// AmxSchedule: how a convolution is cut up for AMX: which pixels a tile register holds, how many registers at a time,
+// which channels stay in the cache meanwhile. Part of kernels/conv/.
+#ifndef OCTAVO_KERNELS_CONV_AMX_SCHEDULE_H_
+#define OCTAVO_KERNELS_CONV_AMX_SCHEDULE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kernels/conv/geometry.h"
+#include "kernels/conv/split.h"
+
+namespace octavo {
+
+// The pixels of a unit: of an output line that is cut into `per_line`, as evenly as can be, or of `lines` short lines
+// in one, with the padding between them, whose sums are left unused.
+struct AmxUnits {
+  std::int64_t lines = 1;
+  std::int64_t per_line = 1;
+  int rows = 1;  // of the register
+
+  // Of the output, at most.
+  std::int64_t columns(const ConvGeometry& g) const { return lines > 1 ? g.out_width : rows; }
+  std::int64_t per_image(const ConvGeometry& g) const { return ceil_div(g.out_height, lines) * per_line; }
+};
+
+struct AmxSchedule {
+  AmxUnits units;
+  int at_once = 1;       // units of an item
+  bool copies_x = false;  // its lines with padding around them, into scratch; else units are read where x lies
+  std::vector<BlockRange> chunks;
+
+  std::int64_t items_per_image(const ConvGeometry& g) const { return ceil_div(units.per_image(g), at_once); }
+};
+
+// What decides about a schedule beside the shape.
+struct AmxConditions {
+  std::int64_t l2_bytes = 0;
+  int threads = 1;
+  bool may_read_beyond = true;  // kReadSlack bytes after x
+};
+
+// Why the lines of x cannot be copied, or empty.
+std::string amx_refusal(const ConvGeometry& geometry);
+// Columns of x that the copy of a line has.
+std::int64_t amx_columns(const ConvGeometry& geometry);
+// Whether units would read padding, or beyond the end of x.
+bool amx_needs_copies(const ConvGeometry& geometry, const AmxConditions& conditions);
+AmxSchedule amx_schedule(const ConvGeometry& geometry, const ChannelBlocks& blocks, const AmxConditions& conditions);
+// Of one thread that does all of it; measured on Granite Rapids.
+double amx_cycles(const ConvGeometry& geometry, const ChannelBlocks& blocks, const AmxSchedule& schedule);
+
+}  // namespace octavo
+
+#endif  // OCTAVO_KERNELS_CONV_AMX_SCHEDULE_H_
