@@ -11,23 +11,34 @@ namespace octavo {
 namespace {
 
 // Cycles, as measured on Granite Rapids.
-constexpr double kLeastRows = 9.25;                 // a multiply of fewer rows takes as long
-constexpr double kLoadL1 = 8.0, kLoadL2 = 20.0;     // of a tile
-constexpr double kFinish = 3.8;                     // of a vector of sums
-constexpr double kBlock = 70.0, kItem = 150.0;      // a call, and what comes with new pixels
-constexpr double kCopy = 1.0 / 24.0;                // of a byte of x
-constexpr std::int64_t kInL1 = 24 << 10;
+constexpr double kLeastRows = 9.25;              // a multiply of fewer rows takes as long
+constexpr double kLoad = 8.0;                    // of a tile from L1
+constexpr double kFromL2 = 1.0 / 42.0;           // of a byte
+constexpr double kFinish = 3.8, kPiece = 15.0;   // of a vector of sums, and of pixels that are finished together
+constexpr double kBlock = 60.0, kItem = 100.0;   // a call, and what comes with new pixels
+constexpr double kCopy = 1.0 / 24.0;             // of a byte of x
+constexpr double kNotHidden = 0.3;               // of the lesser of two that overlap
+constexpr std::int64_t kL1 = 40 << 10;
 
-// Of one block for `units` units.
-double block_cycles(const ConvGeometry& g, const AmxUnits& unit, int units, int vectors, double pixels,
-                    std::int64_t resident_weights) {
-  const double load_w = resident_weights > kInL1 ? kLoadL2 : kLoadL1;
-  const double multiply = units * vectors * std::max<double>(unit.rows, kLeastRows);
-  const double step = std::max(multiply, kLoadL1 * units + load_w * vectors);
-  const double work = step * static_cast<double>(g.kernel_h * g.taps * g.run_steps());
-  const double finish = kFinish * pixels * vectors;
-  return std::max(work, finish) + 0.15 * std::min(work, finish) + kBlock;
-}
+// One way to multiply, and what it reads again and again.
+struct Costed {
+  const ConvGeometry& g;
+  const AmxSchedule& schedule;
+  std::int64_t x_bytes = 0, chunk_bytes = 0;
+
+  double block(int vectors, double pixels) const {
+    const double units = schedule.at_once, steps = static_cast<double>(g.kernel_h * g.taps * g.run_steps());
+    const double multiply = units * vectors * std::max<double>(schedule.units.rows + 0.7, kLeastRows);
+    const double loads = kLoad * (units + vectors);
+    const std::int64_t w_bytes = vectors * 64 * g.k_dwords();
+    double from_l2 = 0.0;
+    if (x_bytes + chunk_bytes > kL1) from_l2 += static_cast<double>(w_bytes);
+    if (x_bytes + w_bytes > kL1 && !(schedule.streams_w && x_bytes < kL1)) from_l2 += static_cast<double>(x_bytes);
+    const double work = std::max({steps * multiply, steps * loads, from_l2 * kFromL2});
+    const double finish = kFinish * pixels * vectors + kPiece * std::ceil(pixels / 8.0);
+    return std::max(work, finish) + kNotHidden * std::min(work, finish) + kBlock;
+  }
+};
 
 // Units that are worth looking at: lines cut so that registers are full or nearly, or several lines in one register.
 std::vector<AmxUnits> units_of(const ConvGeometry& g, bool copies) {
@@ -46,30 +57,28 @@ std::vector<AmxUnits> units_of(const ConvGeometry& g, bool copies) {
   return all;
 }
 
-int most_at_once(const ChannelBlocks& blocks) {
-  if (blocks.max_vectors == 1) return 4;
-  return blocks.max_vectors == 2 ? 2 : 1;
+struct Arrangement {
+  int at_once = 1, joined = 1;
+};
+
+// Units by vectors of a block.
+std::vector<Arrangement> arrangements_of(const ChannelBlocks& blocks) {
+  if (blocks.max_vectors > 1) return {{blocks.max_vectors == 2 ? 2 : 1, 1}};
+  return {{2, 2}, {4, 1}, {3, 1}, {2, 1}, {1, 4}, {1, 3}, {1, 2}, {1, 1}};
 }
 
-// Of one image, all items, for the blocks of a chunk.
-double chunk_cycles(const ConvGeometry& g, const ChannelBlocks& blocks, const AmxSchedule& schedule,
-                    const BlockRange& chunk) {
-  const std::int64_t units = schedule.units.per_image(g), items = schedule.items_per_image(g);
-  const double pixels = static_cast<double>(g.out_height * g.out_width) / static_cast<double>(items);
-  const double share = static_cast<double>(units) / static_cast<double>(items) / schedule.at_once;
-  const std::int64_t resident = blocks.weight_bytes * static_cast<std::int64_t>(chunk.end - chunk.begin) /
-                                static_cast<std::int64_t>(blocks.blocks.size());
-  double cycles = kItem;
-  for (std::size_t b = chunk.begin; b < chunk.end; ++b)
-    cycles += block_cycles(g, schedule.units, schedule.at_once, blocks.blocks[b].vectors, pixels, resident) * share;
-  const double copy =
-      schedule.copies_x ? kCopy * static_cast<double>(g.height * amx_columns(g) * g.channels) : 0.0;
-  return cycles * static_cast<double>(items) + copy;
+// Of x that the units of an item read.
+std::int64_t x_bytes_of(const ConvGeometry& g, const AmxSchedule& schedule) {
+  const AmxUnits& units = schedule.units;
+  const std::int64_t in_line = std::min<std::int64_t>(schedule.at_once, units.per_line),
+                     lines = ceil_div(schedule.at_once, in_line) * units.lines;
+  const std::int64_t columns = std::min(g.span_bytes(in_line * units.rows), amx_columns(g) * g.channels);
+  return ((lines - 1) * std::min(g.stride_h, g.kernel_h) + g.kernel_h) * std::min(columns, units.columns(g) * in_line * g.taps * g.run_bytes);
 }
 
 // Of the thread with most items.
 double slowest_thread(const ConvGeometry& g, const ChannelBlocks& blocks, const AmxSchedule& schedule, int threads) {
-  const std::int64_t items = g.batch * schedule.items_per_image(g) * static_cast<std::int64_t>(schedule.chunks.size());
+  const std::int64_t items = g.batch * schedule.items_per_image(g) * schedule.chunks;
   const double rounding = static_cast<double>(ceil_div(items, threads) * threads) / static_cast<double>(items);
   return amx_cycles(g, blocks, schedule) / threads * rounding;
 }
@@ -88,10 +97,37 @@ std::int64_t amx_columns(const ConvGeometry& g) {
   return (g.out_width - 1) * g.stride_w + (g.kernel_w - 1) * g.dilation_w + 1;
 }
 
+std::vector<ChannelBlock> joined_blocks(const ChannelBlocks& blocks, int joined) {
+  std::vector<ChannelBlock> result;
+  int count = 0;
+  for (const ChannelBlock& block : blocks.blocks) {
+    if (count == 0 || count == joined || block.x_offset != result.back().x_offset) {
+      result.push_back(block);
+      count = 1;
+      continue;
+    }
+    result.back().channels += block.channels;
+    result.back().vectors += block.vectors;
+    ++count;
+  }
+  return result;
+}
+
 double amx_cycles(const ConvGeometry& g, const ChannelBlocks& blocks, const AmxSchedule& schedule) {
-  double cycles = 0.0;
-  for (const BlockRange& chunk : schedule.chunks) cycles += chunk_cycles(g, blocks, schedule, chunk);
-  return cycles * static_cast<double>(g.batch);
+  const std::int64_t units = schedule.units.per_image(g), items = schedule.items_per_image(g);
+  const double pixels = static_cast<double>(g.out_height * g.out_width) / static_cast<double>(items);
+  const double share = static_cast<double>(units) / static_cast<double>(items * schedule.at_once);
+  const Costed costed{g, schedule, x_bytes_of(g, schedule), blocks.weight_bytes / schedule.chunks};
+  double cycles = kItem * static_cast<double>(schedule.chunks), last = 0.0;
+  int vectors = 0;
+  for (const ChannelBlock& block : joined_blocks(blocks, schedule.joined)) {
+    if (block.vectors != vectors) last = costed.block(block.vectors, pixels) * share;
+    vectors = block.vectors;
+    cycles += last;
+  }
+  const double copied = schedule.copies_x ? static_cast<double>(g.height * amx_columns(g) * g.channels) : 0.0;
+  return static_cast<double>(g.batch) *
+         (cycles * static_cast<double>(items) + kCopy * copied * static_cast<double>(schedule.chunks));
 }
 
 bool amx_needs_copies(const ConvGeometry& g, const AmxConditions& conditions) {
@@ -101,21 +137,29 @@ bool amx_needs_copies(const ConvGeometry& g, const AmxConditions& conditions) {
 }
 
 AmxSchedule amx_schedule(const ConvGeometry& g, const ChannelBlocks& blocks, const AmxConditions& conditions) {
-  constexpr double kGain = 0.98;  // more units and more chunks must pay
-  const auto count = static_cast<std::int64_t>(blocks.blocks.size());
-  const std::int64_t together =
-      std::clamp<std::int64_t>(conditions.l2_bytes / 2 * count / blocks.weight_bytes, 1, count);
-  const std::int64_t fewest_chunks = ceil_div(count, together);
-  const std::int64_t most_chunks = std::min(count, fewest_chunks + 2 * conditions.threads);
-  AmxSchedule best;
+  constexpr double kGain = 0.985;  // what comes later in the lists must pay
+  AmxSchedule best, tried{.copies_x = amx_needs_copies(g, conditions)};
   double least = HUGE_VAL;
-  const bool copies = amx_needs_copies(g, conditions);
-  for (const AmxUnits& units : units_of(g, copies)) {
-    const std::int64_t at_once = std::min<std::int64_t>(most_at_once(blocks), units.per_image(g));
-    for (std::int64_t chunks = fewest_chunks; chunks <= most_chunks; ++chunks) {
-      AmxSchedule schedule{units, static_cast<int>(at_once), copies, even_chunks(count, chunks)};
-      const double cycles = slowest_thread(g, blocks, schedule, conditions.threads);
-      if (cycles < kGain * least) least = cycles, best = std::move(schedule);
+  const auto look_at = [&] {
+    const double cycles = slowest_thread(g, blocks, tried, conditions.threads);
+    if (cycles < kGain * least) least = cycles, best = tried;
+  };
+  for (const AmxUnits& units : units_of(g, tried.copies_x)) {
+    tried.units = units;
+    for (const Arrangement& arrangement : arrangements_of(blocks)) {
+      if (arrangement.at_once > units.per_image(g)) continue;
+      tried.at_once = arrangement.at_once;
+      tried.joined = arrangement.joined;
+      const auto count = static_cast<std::int64_t>(joined_blocks(blocks, tried.joined).size());
+      const std::int64_t together =
+          std::clamp<std::int64_t>(conditions.l2_bytes / 2 * count / blocks.weight_bytes, 1, count);
+      const std::int64_t fewest = ceil_div(count, together);
+      for (tried.chunks = fewest; tried.chunks <= std::min(count, fewest + 2 * (conditions.threads - 1)); ++tried.chunks) {
+        for (const bool streams : {false, true}) {
+          tried.streams_w = streams;
+          look_at();
+        }
+      }
     }
   }
   return best;

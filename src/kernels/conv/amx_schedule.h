@@ -27,12 +27,17 @@ struct AmxUnits {
 
 struct AmxSchedule {
   AmxUnits units;
-  int at_once = 1;       // units of an item
-  bool copies_x = false;  // its lines with padding around them, into scratch; else units are read where x lies
-  std::vector<BlockRange> chunks;
+  int at_once = 1;          // units of an item
+  int joined = 1;           // packed blocks of one that is multiplied
+  bool copies_x = false;    // its lines with padding around them, into scratch; else units are read where x lies
+  bool streams_w = false;   // past L1
+  std::int64_t chunks = 1;  // of blocks, as evenly as can be
 
   std::int64_t items_per_image(const ConvGeometry& g) const { return ceil_div(units.per_image(g), at_once); }
 };
+
+// Blocks of channels as a schedule multiplies them: `joined` packed ones of the same group in each, or fewer.
+std::vector<ChannelBlock> joined_blocks(const ChannelBlocks& blocks, int joined);
 
 // What decides about a schedule beside the shape.
 struct AmxConditions {

@@ -52,7 +52,7 @@ class AmxStep final : public Step {
   static Result<std::unique_ptr<Step>> make(const StepSpec& spec, CheckedConv call);
 
   std::int64_t items() const override {
-    return g_.batch * items_per_image_ * static_cast<std::int64_t>(schedule_.chunks.size());
+    return g_.batch * items_per_image_ * schedule_.chunks;
   }
   std::size_t scratch_bytes() const override {
     return finishes_bytes_ + layout_.sums_bytes() + static_cast<std::size_t>(lines_.bytes);
@@ -65,11 +65,11 @@ class AmxStep final : public Step {
     std::array<AmxFunction*, AmxLayout::kMostUnits + 1> multiply{};
     std::array<TileFunction*, kMostFinishPixels + 1> finish{};
   };
-  AmxStep(CheckedConv call, AmxSchedule schedule, AmxRegisters registers)
+  AmxStep(const CheckedConv& call, const AmxSchedule& schedule, AmxRegisters registers)
       : g_(call.geometry),
         packed_(call.packed),
-        blocks_(std::move(call.blocks)),
-        schedule_(std::move(schedule)),
+        blocks_(joined_blocks(call.blocks, schedule.joined)),
+        schedule_(schedule),
         registers_(std::move(registers)) {}
   void lay_out();
   Status emit(const TileConfig& finish);
@@ -90,8 +90,9 @@ class AmxStep final : public Step {
 
   ConvGeometry g_;
   PackedConv packed_;
-  ChannelBlocks blocks_;
+  std::vector<ChannelBlock> blocks_;
   AmxSchedule schedule_;
+  std::vector<BlockRange> chunks_ = even_chunks(static_cast<std::int64_t>(blocks_.size()), schedule_.chunks);
   AmxRegisters registers_;
   AmxLayout layout_;
   AmxPalette palette_;
@@ -121,10 +122,10 @@ Result<std::unique_ptr<Step>> AmxStep::make(const StepSpec& spec, CheckedConv ca
                                  .threads = spec.threads,
                                  .may_read_beyond = spec.inputs[kConvX].is_padded};
   if (amx_needs_copies(call.geometry, conditions)) part_lines(call.geometry, spec.inputs[kConvX].shape);
-  AmxSchedule schedule = amx_schedule(call.geometry, call.blocks, conditions);
+  const AmxSchedule schedule = amx_schedule(call.geometry, call.blocks, conditions);
   auto registers = AmxRegisters::create();
   if (!registers) return registers.errors();
-  std::unique_ptr<AmxStep> step(new AmxStep(std::move(call), std::move(schedule), std::move(*registers)));
+  std::unique_ptr<AmxStep> step(new AmxStep(call, schedule, std::move(*registers)));
   step->lay_out();
   step->out_bytes_ = size_of(spec.outputs[0].dtype);
   step->residual_bytes_ = parts.residual_bytes(spec);
@@ -140,7 +141,9 @@ void AmxStep::lay_out() {
   const AmxUnits& units = schedule_.units;
   layout_ = {.units = schedule_.at_once,
              .rows = units.rows,
-             .vectors = blocks_.max_vectors,
+             .vectors = std::max_element(blocks_.begin(), blocks_.end(), [](const auto& a, const auto& b) {
+                          return a.vectors < b.vectors;
+                        })->vectors,
              .dwords = static_cast<int>(g_.step_dwords)};
   palette_ = AmxPalette::of(layout_);
   units_per_image_ = units.per_image(g_);
@@ -173,11 +176,12 @@ Status AmxStep::emit(const TileConfig& base) {
                            .taps = g_.taps,
                            .tap_bytes = g_.tap_bytes,
                            .run_steps = g_.run_steps(),
+                           .streams_w = schedule_.streams_w,
                            .most_finishes = static_cast<int>(most_finishes_)};
   TileConfig finish = base;
   finish.kind = TileKind::sums;
   finish.sums_x = g_.sums_x;
-  for (const ChannelBlock& block : blocks_.blocks) {
+  for (const ChannelBlock& block : blocks_) {
     if (auto status = emit_block(block, multiply, finish); !status) return status;
   }
   return ok_status();
@@ -187,6 +191,8 @@ Status AmxStep::emit_block(const ChannelBlock& block, const AmxConfig& base, Til
   BlockCode& code = codes_by_block_.emplace_back();
   AmxConfig multiply = base;
   multiply.vectors = finish.vectors = block.vectors;
+  multiply.dword_bytes = g_.sums_x ? block.vectors * kTileAmx.weight_bytes() : kTileAmx.weight_bytes();
+  multiply.vector_bytes = g_.sums_x ? kTileAmx.weight_bytes() : g_.k_dwords() * kTileAmx.weight_bytes();
   finish.channels = block.channels;
   for (const std::int64_t units : {std::int64_t{schedule_.at_once}, units_per_image_ % schedule_.at_once}) {
     if (units == 0) continue;
@@ -286,11 +292,11 @@ void AmxStep::add_pieces(Item& item, std::int64_t row, Pixels pixels) const noex
 }
 
 void AmxStep::run_blocks(const StepBuffers& buffers, const Item& item, AmxArgs& args) const noexcept {
-  const BlockRange& chunk = schedule_.chunks[static_cast<std::size_t>(item.chunk)];
+  const BlockRange& chunk = chunks_[static_cast<std::size_t>(item.chunk)];
   auto* const finishes = reinterpret_cast<AmxFinish*>(buffers.scratch);
   std::int64_t x_offset = 0;
   for (std::size_t b = chunk.begin; b < chunk.end; ++b) {
-    const ChannelBlock& block = blocks_.blocks[b];
+    const ChannelBlock& block = blocks_[b];
     if (block.x_offset != x_offset) {
       for (const std::uint8_t*& x : args.x) x += block.x_offset - x_offset;
       x_offset = block.x_offset;
@@ -305,7 +311,7 @@ void AmxStep::run_blocks(const StepBuffers& buffers, const Item& item, AmxArgs& 
 
 // What is left to do for a block whose sums are there.
 void AmxStep::add_finishes(const StepBuffers& buffers, const Item& item, std::size_t b) const noexcept {
-  const ChannelBlock& block = blocks_.blocks[b];
+  const ChannelBlock& block = blocks_[b];
   const BlockCode& code = codes_by_block_[b];
   const std::byte* const residual = other_ >= 0 ? buffers.inputs[static_cast<std::size_t>(other_)] : nullptr;
   const float* const multiplier = packed_.multipliers_from(block.lane);

@@ -101,16 +101,17 @@ class AmxEmitter : public Xbyak::CodeGenerator {
 
   void emit_step() {
     mov(x_stride_, c_.pixel_bytes);
-    mov(w_stride_, c_.vectors * kRowBytes);
+    mov(w_stride_, c_.dword_bytes);
     for (int v = 0; v < c_.vectors; ++v) {
-      tileloadd(w_register(v), ptr[w_ + w_stride_ + v * kRowBytes]);
+      const Xbyak::Address w = ptr[w_ + w_stride_ + static_cast<std::size_t>(v * c_.vector_bytes)];
+      c_.streams_w ? tileloaddt1(w_register(v), w) : tileloadd(w_register(v), w);
       for (int u = 0; u < c_.units; ++u) {
         if (v == 0) tileloadd(x_register(u), ptr[x(u) + x_stride_]);
         tdpbusd(sum(u, v), x_register(u), w_register(v));
       }
     }
     for (int u = 0; u < c_.units; ++u) add(x(u), c_.layout.dwords * 4);
-    add(w_, c_.layout.dwords * c_.vectors * kRowBytes);
+    add(w_, static_cast<std::uint32_t>(c_.layout.dwords * c_.dword_bytes));
     emit_finishes();
   }
 

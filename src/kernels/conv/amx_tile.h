@@ -71,6 +71,8 @@ struct AmxConfig {
   std::int64_t pixel_bytes = 0;  // of x, from one row of a unit to the next
   std::int64_t line_bytes = 0;   // of x, from one row of K to the next
   std::int64_t lines = 1, taps = 1, tap_bytes = 0, run_steps = 1;
+  std::int64_t dword_bytes = 0, vector_bytes = 0;  // of w, from one dword of K and one vector to the next
+  bool streams_w = false;                          // it leaves x in L1 alone
   int most_finishes = 0;
 
   std::int64_t steps() const { return lines * taps * run_steps; }

@@ -104,7 +104,7 @@ ConvGeometry geometry_of(const QuantizedConvAttrs& attrs, const ConvShapesOfCall
 
 ChannelBlocks channel_blocks(const ConvGeometry& geometry, const TileTarget& target) {
   ChannelBlocks result;
-  const std::int64_t sums = geometry.sums_x ? 1 : 0, most = target.most_vectors(geometry.out_height * geometry.out_width);
+  const std::int64_t sums = geometry.sums_x ? 1 : 0, most = target.block_vectors(geometry.sums_x);
   for (std::int64_t group = 0; group < geometry.groups; ++group) {
     const std::int64_t first = group * geometry.group_out,
                        end = std::min(first + geometry.group_out, geometry.out_channels);

@@ -123,8 +123,7 @@ std::vector<std::int64_t> packed_conv_layout(const OpCall& call, const TileTarge
           g.step_dwords,
           std::int64_t{g.sums_x},
           g.tap_bytes,
-          g.k_dwords(),
-          target.most_vectors(g.out_height * g.out_width)};
+          g.k_dwords()};
 }
 
 std::vector<Tensor> pack_conv(const OpCall& call, const TileTarget& target) {

@@ -48,11 +48,9 @@ struct TileTarget {
   // Of x, that one multiply takes from each pixel.
   int max_step_dwords() const { return step == MacStep::amx ? 16 : 1; }
   int max_pixels(int vectors) const { return max_accumulators / vectors; }  // not of amx: amx_schedule.h
-  // Of output channels in a tile, where an image has so many pixels. Four sums of amx, of 16 pixels each, keep its unit
-  // busy: two by two with the fewest loads.
-  int most_vectors(std::int64_t image_pixels) const {
-    return step == MacStep::amx && image_pixels > 16 ? max_vectors / 2 : max_vectors;
-  }
+  // Of output channels in one block of packed weights. AMX joins blocks as a schedule asks for, but not where each has
+  // a vector that sums x.
+  int block_vectors(bool sums_x) const { return step != MacStep::amx ? max_vectors : (sums_x ? 2 : 1); }
 };
 
 inline constexpr TileTarget kTileAmx{MacStep::amx, 16, 4};
