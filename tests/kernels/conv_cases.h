@@ -210,11 +210,11 @@ class Runner {
   }
 
   // For one thread with x in an arena, where more can be read behind it; for several with the caller's.
-  void prepare(int threads) {
+  void prepare(int threads, std::span<const std::byte> schedule = {}) {
     ASSERT_EQ(refusal(), "");
     packed_ = kernel_.pack(call_);
     slack_ = threads == 1 ? kReadSlack : 0;
-    StepSpec spec{.attrs = &attrs_, .threads = threads};
+    StepSpec spec{.attrs = &attrs_, .schedule = schedule, .threads = threads};
     for (const Fact* fact : call_.inputs)
       spec.inputs.push_back(fact ? StepOperand{.dtype = fact->dtype, .shape = fact->shape, .is_padded = slack_ > 0}
                                  : StepOperand{.is_present = false});

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "base/tensor.h"
 #include "kernels/conv/amx_tile.h"
@@ -40,19 +41,22 @@ struct Costed {
   }
 };
 
+// Rows of a register that holds so many lines, or a part of one.
+int rows_of(const ConvGeometry& g, std::int64_t lines, std::int64_t per_line) {
+  const std::int64_t rows = lines > 1 ? (lines - 1) * amx_columns(g) + g.out_width : ceil_div(g.out_width, per_line);
+  return static_cast<int>(std::min<std::int64_t>(rows, AmxLayout::kMostRows + 1));
+}
+
 // Units that are worth looking at: lines cut so that registers are full or nearly, or several lines in one register.
 std::vector<AmxUnits> units_of(const ConvGeometry& g, bool copies) {
   constexpr std::int64_t kTried = 8;
   std::vector<AmxUnits> all;
   const std::int64_t fewest = ceil_div(g.out_width, AmxLayout::kMostRows);
   for (std::int64_t n = fewest; n < fewest + kTried && n <= g.out_width; ++n)
-    all.push_back({.per_line = n, .rows = static_cast<int>(ceil_div(g.out_width, n))});
-  if (!copies || g.stride_h != 1 || g.stride_w != 1) return all;
-  const std::int64_t pitch = amx_columns(g);
-  for (std::int64_t lines = 2; lines <= g.out_height; ++lines) {
-    const std::int64_t rows = (lines - 1) * pitch + g.out_width;
-    if (rows > AmxLayout::kMostRows) break;
-    all.push_back({.lines = lines, .rows = static_cast<int>(rows)});
+    all.push_back({.per_line = n, .rows = rows_of(g, 1, n)});
+  for (std::int64_t lines = 2; copies && lines <= g.out_height; ++lines) {
+    all.push_back({.lines = lines, .rows = rows_of(g, lines, 1)});
+    if (all.back().rows > AmxLayout::kMostRows) break;
   }
   return all;
 }
@@ -76,12 +80,26 @@ std::int64_t x_bytes_of(const ConvGeometry& g, const AmxSchedule& schedule) {
   return ((lines - 1) * std::min(g.stride_h, g.kernel_h) + g.kernel_h) * std::min(columns, units.columns(g) * in_line * g.taps * g.run_bytes);
 }
 
-// Of the thread with most items.
-double slowest_thread(const ConvGeometry& g, const ChannelBlocks& blocks, const AmxSchedule& schedule, int threads) {
-  const std::int64_t items = g.batch * schedule.items_per_image(g) * schedule.chunks;
-  const double rounding = static_cast<double>(ceil_div(items, threads) * threads) / static_cast<double>(items);
-  return amx_cycles(g, blocks, schedule) / threads * rounding;
+bool fits_registers(const AmxSchedule& schedule, const ChannelBlocks& blocks) {
+  const int vectors = blocks.max_vectors > 1 ? blocks.max_vectors : schedule.joined;
+  const int rest = AmxLayout::kRegisters - schedule.at_once * vectors - 1;
+  return rest >= (vectors == 1 ? 1 : schedule.at_once);
 }
+
+bool is_legal(const AmxSchedule& s, const ConvGeometry& g, const ChannelBlocks& blocks, bool copies) {
+  const bool is_joined = s.joined == 1 || (blocks.max_vectors == 1 && s.joined <= 4);
+  const bool has_lines = s.units.lines == 1 || (copies && s.units.per_line == 1 && g.stride_h == 1 && g.stride_w == 1 &&
+                                                s.units.lines <= g.out_height);
+  return s.units.lines >= 1 && s.units.per_line >= 1 && s.units.per_line <= g.out_width && s.units.rows >= 1 &&
+         s.units.rows <= AmxLayout::kMostRows && s.at_once >= 1 && s.at_once <= AmxLayout::kMostUnits &&
+         s.at_once <= s.units.per_image(g) && s.joined >= 1 && s.chunks >= 1 &&
+         s.chunks <= static_cast<std::int64_t>(joined_blocks(blocks, s.joined).size()) && is_joined && has_lines &&
+         fits_registers(s, blocks);
+}
+
+struct Encoded {
+  std::uint32_t lines, per_line, at_once, joined, streams_w, chunks;
+};
 
 }  // namespace
 
@@ -113,7 +131,8 @@ std::vector<ChannelBlock> joined_blocks(const ChannelBlocks& blocks, int joined)
   return result;
 }
 
-double amx_cycles(const ConvGeometry& g, const ChannelBlocks& blocks, const AmxSchedule& schedule) {
+double amx_cycles(const ConvGeometry& g, const ChannelBlocks& blocks, const AmxSchedule& schedule,
+                  const AmxConditions& conditions) {
   const std::int64_t units = schedule.units.per_image(g), items = schedule.items_per_image(g);
   const double pixels = static_cast<double>(g.out_height * g.out_width) / static_cast<double>(items);
   const double share = static_cast<double>(units) / static_cast<double>(items * schedule.at_once);
@@ -125,44 +144,81 @@ double amx_cycles(const ConvGeometry& g, const ChannelBlocks& blocks, const AmxS
     vectors = block.vectors;
     cycles += last;
   }
-  const double copied = schedule.copies_x ? static_cast<double>(g.height * amx_columns(g) * g.channels) : 0.0;
-  return static_cast<double>(g.batch) *
-         (cycles * static_cast<double>(items) + kCopy * copied * static_cast<double>(schedule.chunks));
+  const double copied = amx_copies(g, conditions) ? static_cast<double>(g.height * amx_columns(g) * g.channels) : 0.0;
+  const double all = static_cast<double>(g.batch) *
+                     (cycles * static_cast<double>(items) + kCopy * copied * static_cast<double>(schedule.chunks));
+  const std::int64_t shared = g.batch * items * schedule.chunks;
+  return all * static_cast<double>(ceil_div(shared, conditions.threads)) / static_cast<double>(shared);
 }
 
-bool amx_needs_copies(const ConvGeometry& g, const AmxConditions& conditions) {
+bool amx_copies(const ConvGeometry& g, const AmxConditions& conditions) {
   const bool is_inside = g.pad_left == 0 && g.pad_top == 0 && amx_columns(g) <= g.width &&
                          (g.out_height - 1) * g.stride_h + (g.kernel_h - 1) * g.dilation_h < g.height;
   return !is_inside || g.overread() > (conditions.may_read_beyond ? static_cast<std::int64_t>(kReadSlack) : 0);
 }
 
-AmxSchedule amx_schedule(const ConvGeometry& g, const ChannelBlocks& blocks, const AmxConditions& conditions) {
-  constexpr double kGain = 0.985;  // what comes later in the lists must pay
-  AmxSchedule best, tried{.copies_x = amx_needs_copies(g, conditions)};
-  double least = HUGE_VAL;
-  const auto look_at = [&] {
-    const double cycles = slowest_thread(g, blocks, tried, conditions.threads);
-    if (cycles < kGain * least) least = cycles, best = tried;
-  };
-  for (const AmxUnits& units : units_of(g, tried.copies_x)) {
-    tried.units = units;
-    for (const Arrangement& arrangement : arrangements_of(blocks)) {
-      if (arrangement.at_once > units.per_image(g)) continue;
-      tried.at_once = arrangement.at_once;
-      tried.joined = arrangement.joined;
-      const auto count = static_cast<std::int64_t>(joined_blocks(blocks, tried.joined).size());
-      const std::int64_t together =
-          std::clamp<std::int64_t>(conditions.l2_bytes / 2 * count / blocks.weight_bytes, 1, count);
-      const std::int64_t fewest = ceil_div(count, together);
-      for (tried.chunks = fewest; tried.chunks <= std::min(count, fewest + 2 * (conditions.threads - 1)); ++tried.chunks) {
+std::vector<AmxSchedule> amx_schedules(const ConvGeometry& g, const ChannelBlocks& blocks,
+                                       const AmxConditions& conditions) {
+  const bool copies = amx_copies(g, conditions);
+  std::vector<AmxSchedule> all;
+  for (const Arrangement& arrangement : arrangements_of(blocks)) {
+    AmxSchedule tried{.at_once = arrangement.at_once, .joined = arrangement.joined};
+    const auto count = static_cast<std::int64_t>(joined_blocks(blocks, tried.joined).size());
+    const std::int64_t together =
+        std::clamp<std::int64_t>(conditions.l2_bytes / 2 * count / blocks.weight_bytes, 1, count);
+    const std::int64_t fewest = ceil_div(count, together);
+    for (const AmxUnits& units : units_of(g, copies)) {
+      tried.units = units;
+      for (tried.chunks = fewest; tried.chunks <= std::min(count, fewest + 2 * (conditions.threads - 1));
+           ++tried.chunks) {
         for (const bool streams : {false, true}) {
           tried.streams_w = streams;
-          look_at();
+          if (is_legal(tried, g, blocks, copies)) all.push_back(tried);
         }
       }
     }
   }
+  return all;
+}
+
+AmxSchedule amx_schedule(const ConvGeometry& g, const ChannelBlocks& blocks, const AmxConditions& conditions) {
+  constexpr double kGain = 0.985;  // what comes later must pay
+  AmxSchedule best;
+  double least = HUGE_VAL;
+  for (const AmxSchedule& schedule : amx_schedules(g, blocks, conditions)) {
+    const double cycles = amx_cycles(g, blocks, schedule, conditions);
+    if (cycles < kGain * least) least = cycles, best = schedule;
+  }
   return best;
+}
+
+std::string AmxSchedule::to_string() const {
+  const std::string lines = units.lines > 1 ? std::to_string(units.lines) + " lines in " : "";
+  return lines + std::to_string(units.rows) + " rows, " + std::to_string(at_once) + "x" + std::to_string(joined) +
+         (streams_w ? ", w streamed" : "") + (chunks > 1 ? ", " + std::to_string(chunks) + " chunks" : "");
+}
+
+std::vector<std::byte> AmxSchedule::encode() const {
+  const Encoded encoded{static_cast<std::uint32_t>(units.lines), static_cast<std::uint32_t>(units.per_line),
+                        static_cast<std::uint32_t>(at_once),     static_cast<std::uint32_t>(joined),
+                        static_cast<std::uint32_t>(streams_w),   static_cast<std::uint32_t>(chunks)};
+  const auto bytes = std::as_bytes(std::span(&encoded, 1));
+  return {bytes.begin(), bytes.end()};
+}
+
+std::optional<AmxSchedule> decode_amx_schedule(std::span<const std::byte> bytes, const ConvGeometry& g,
+                                               const ChannelBlocks& blocks, const AmxConditions& conditions) {
+  Encoded encoded;
+  if (bytes.size() != sizeof encoded) return std::nullopt;
+  std::memcpy(&encoded, bytes.data(), sizeof encoded);
+  if (encoded.per_line == 0 || std::max({encoded.lines, encoded.at_once, encoded.joined}) > 64) return std::nullopt;
+  const AmxSchedule schedule{.units = {encoded.lines, encoded.per_line, rows_of(g, encoded.lines, encoded.per_line)},
+                             .at_once = static_cast<int>(encoded.at_once),
+                             .joined = static_cast<int>(encoded.joined),
+                             .streams_w = encoded.streams_w != 0,
+                             .chunks = encoded.chunks};
+  if (!is_legal(schedule, g, blocks, amx_copies(g, conditions))) return std::nullopt;
+  return schedule;
 }
 
 }  // namespace octavo

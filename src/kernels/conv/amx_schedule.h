@@ -5,6 +5,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -29,11 +31,14 @@ struct AmxSchedule {
   AmxUnits units;
   int at_once = 1;          // units of an item
   int joined = 1;           // packed blocks of one that is multiplied
-  bool copies_x = false;    // its lines with padding around them, into scratch; else units are read where x lies
   bool streams_w = false;   // past L1
-  std::int64_t chunks = 1;  // of blocks, as evenly as can be
+  std::int64_t chunks = 1;  // of blocks, as evenly as can be: all items pass before the next
 
   std::int64_t items_per_image(const ConvGeometry& g) const { return ceil_div(units.per_image(g), at_once); }
+  // "14x2 2x2 stream w, 4 chunks": rows x units of a line, units x vectors.
+  std::string to_string() const;
+  // As StepSpec::schedule.
+  std::vector<std::byte> encode() const;
 };
 
 // Blocks of channels as a schedule multiplies them: `joined` packed ones of the same group in each, or fewer.
@@ -50,11 +55,20 @@ struct AmxConditions {
 std::string amx_refusal(const ConvGeometry& geometry);
 // Columns of x that the copy of a line has.
 std::int64_t amx_columns(const ConvGeometry& geometry);
-// Whether units would read padding, or beyond the end of x.
-bool amx_needs_copies(const ConvGeometry& geometry, const AmxConditions& conditions);
+// Whether units would read padding, or beyond the end of x: then lines with padding around them are copied into
+// scratch.
+bool amx_copies(const ConvGeometry& geometry, const AmxConditions& conditions);
+// All that are legal and worth looking at.
+std::vector<AmxSchedule> amx_schedules(const ConvGeometry& geometry, const ChannelBlocks& blocks,
+                                       const AmxConditions& conditions);
+// The one that is predicted to be the fastest.
 AmxSchedule amx_schedule(const ConvGeometry& geometry, const ChannelBlocks& blocks, const AmxConditions& conditions);
-// Of one thread that does all of it; measured on Granite Rapids.
-double amx_cycles(const ConvGeometry& geometry, const ChannelBlocks& blocks, const AmxSchedule& schedule);
+// What `encode` made; nullopt where it is not legal for the shape.
+std::optional<AmxSchedule> decode_amx_schedule(std::span<const std::byte> bytes, const ConvGeometry& geometry,
+                                               const ChannelBlocks& blocks, const AmxConditions& conditions);
+// Cycles of all of it on as many threads; measured on Granite Rapids.
+double amx_cycles(const ConvGeometry& geometry, const ChannelBlocks& blocks, const AmxSchedule& schedule,
+                  const AmxConditions& conditions);
 
 }  // namespace octavo
 

@@ -41,7 +41,8 @@ struct Item {
 
 // Of a pointwise convolution, where all pixels of all images are one line: lines that are worth copying.
 void part_lines(ConvGeometry& g, const Shape& x) {
-  if (g.out_width != x[0] * x[1] * x[2]) return;
+  const std::int64_t pixels = x[0] * x[1] * x[2];
+  if (g.kernel_h * g.kernel_w != 1 || g.out_height != 1 || g.width != pixels || g.out_width != pixels) return;
   g.batch = x[0];
   g.height = g.out_height = x[1];
   g.width = g.out_width = x[2];
@@ -65,12 +66,12 @@ class AmxStep final : public Step {
     std::array<AmxFunction*, AmxLayout::kMostUnits + 1> multiply{};
     std::array<TileFunction*, kMostFinishPixels + 1> finish{};
   };
-  AmxStep(const CheckedConv& call, const AmxSchedule& schedule, AmxRegisters registers)
+  AmxStep(const CheckedConv& call, const AmxSchedule& schedule, bool copies)
       : g_(call.geometry),
         packed_(call.packed),
         blocks_(joined_blocks(call.blocks, schedule.joined)),
         schedule_(schedule),
-        registers_(std::move(registers)) {}
+        copies_(copies) {}
   void lay_out();
   Status emit(const TileConfig& finish);
   Status emit_block(const ChannelBlock& block, const AmxConfig& base, TileConfig finish);
@@ -92,10 +93,10 @@ class AmxStep final : public Step {
   PackedConv packed_;
   std::vector<ChannelBlock> blocks_;
   AmxSchedule schedule_;
+  bool copies_;  // of the lines of x
   std::vector<BlockRange> chunks_ = even_chunks(static_cast<std::int64_t>(blocks_.size()), schedule_.chunks);
   AmxRegisters registers_;
   AmxLayout layout_;
-  AmxPalette palette_;
   AmxLinesPlan lines_;
   std::int64_t items_per_image_ = 1, units_per_image_ = 1;
   std::int64_t pitch_ = 0;            // rows of a unit from one of its lines to the next
@@ -121,12 +122,17 @@ Result<std::unique_ptr<Step>> AmxStep::make(const StepSpec& spec, CheckedConv ca
   const AmxConditions conditions{.l2_bytes = host_machine().l2_bytes,
                                  .threads = spec.threads,
                                  .may_read_beyond = spec.inputs[kConvX].is_padded};
-  if (amx_needs_copies(call.geometry, conditions)) part_lines(call.geometry, spec.inputs[kConvX].shape);
-  const AmxSchedule schedule = amx_schedule(call.geometry, call.blocks, conditions);
-  auto registers = AmxRegisters::create();
-  if (!registers) return registers.errors();
-  std::unique_ptr<AmxStep> step(new AmxStep(call, schedule, std::move(*registers)));
+  const bool copies = amx_copies(call.geometry, conditions);
+  if (copies) part_lines(call.geometry, spec.inputs[kConvX].shape);
+  const auto schedule = spec.schedule.empty()
+                            ? amx_schedule(call.geometry, call.blocks, conditions)
+                            : decode_amx_schedule(spec.schedule, call.geometry, call.blocks, conditions);
+  if (!schedule) return refused_conv("needs a schedule that is legal for the shape");
+  std::unique_ptr<AmxStep> step(new AmxStep(call, *schedule, copies));
   step->lay_out();
+  auto registers = AmxRegisters::create(step->layout_);
+  if (!registers) return registers.errors();
+  step->registers_ = std::move(*registers);
   step->out_bytes_ = size_of(spec.outputs[0].dtype);
   step->residual_bytes_ = parts.residual_bytes(spec);
   step->x_zero_point_ = attrs.x_zero_point;
@@ -145,12 +151,11 @@ void AmxStep::lay_out() {
                           return a.vectors < b.vectors;
                         })->vectors,
              .dwords = static_cast<int>(g_.step_dwords)};
-  palette_ = AmxPalette::of(layout_);
   units_per_image_ = units.per_image(g_);
   items_per_image_ = schedule_.items_per_image(g_);
   x_line_bytes_ = g_.width * g_.channels;
   pitch_ = amx_columns(g_);
-  if (schedule_.copies_x) {
+  if (copies_) {
     const std::int64_t item_lines = ceil_div(schedule_.at_once, units.per_line) * units.lines + units.lines;
     lines_ = AmxLinesPlan::of(g_, item_lines, host_machine().l2_bytes / 4);
     x_line_bytes_ = lines_.line_bytes;
@@ -181,6 +186,7 @@ Status AmxStep::emit(const TileConfig& base) {
   TileConfig finish = base;
   finish.kind = TileKind::sums;
   finish.sums_x = g_.sums_x;
+  finish.sum_vectors = layout_.vectors;
   for (const ChannelBlock& block : blocks_) {
     if (auto status = emit_block(block, multiply, finish); !status) return status;
   }
@@ -220,14 +226,15 @@ void AmxStep::run(const StepBuffers& buffers, ItemRange range) const noexcept {
     finishes[i] = {.args = {.constants = constants_.get(), .repeats = 1}};
   std::byte* const sums = buffers.scratch + finishes_bytes_;
   AmxLines lines(g_, lines_, x_zero_point_, reinterpret_cast<std::uint8_t*>(sums + layout_.sums_bytes()));
-  AmxArgs args{.sums = sums, .next = finishes, .end = finishes, .spare = sums + layout_.sums_bytes() - AmxLayout::kSpareBytes};
-  registers_.configure(palette_);
+  AmxArgs args{.sums = sums, .next = finishes, .end = finishes};
+  registers_.configure();
   Item item = item_of(range.begin);
   for (std::int64_t index = range.begin; index < range.end; ++index) {
     find_units(buffers, lines, item, args);
     run_blocks(buffers, item, args);
     advance(item);
   }
+  registers_.store(sums);
   for (; args.next != args.end; ++args.next) args.next->code(&args.next->args);
   registers_.release();
 }
@@ -264,7 +271,7 @@ void AmxStep::find_units(const StepBuffers& buffers, AmxLines& lines, Item& item
   const std::int64_t last_line = g_.out_height - units.lines, last_pixel = g_.out_width - units.columns(g_);
   const std::int64_t first = std::min(item.line, last_line);
   const std::uint8_t* under = x + (item.image * g_.height + first * g_.stride_h) * x_line_bytes_;
-  if (schedule_.copies_x) {
+  if (copies_) {
     const std::int64_t end = item.line + ((item.part + item.units - 1) / units.per_line + 1) * units.lines;
     under = lines.lines_under(x, item.image, first, std::min(end, g_.out_height) - first);
   }
@@ -324,7 +331,7 @@ void AmxStep::add_finishes(const StepBuffers& buffers, const Item& item, std::si
     finish->args.bias = packed_.bias + block.lane;
     finish->args.multiplier = multiplier;
     finish->args.w_offset = w_offset;
-    finish->args.sums = sums + piece.row * block.vectors * kTileAmx.lanes;
+    finish->args.sums = sums + piece.row * layout_.vectors * kTileAmx.lanes;
     finish->args.y = buffers.outputs[0] + element * static_cast<std::int64_t>(out_bytes_);
     if (residual != nullptr) finish->args.residual = residual + element * residual_bytes_;
     finish->code = code.finish[static_cast<std::size_t>(piece.count)];

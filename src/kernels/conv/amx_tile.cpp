@@ -14,8 +14,9 @@ namespace {
 
 constexpr int kRowBytes = 64;  // of a register of sums or w: 16 lanes of 4 bytes
 
-// Between the steps of K, the vector units finish the block before: multiplies take 16 cycles each of a unit of their
-// own, so that both work at the same time. What must outlive a call is in callee-saved registers or on the stack.
+// Multiplies take 16 cycles each of a unit of their own; the vector units finish the block before meanwhile. Its sums are
+// still in the registers: each is stored just before its register is needed again, since several stores in a row would
+// keep the multiplies waiting. What must outlive a call is in callee-saved registers or on the stack.
 class AmxEmitter : public Xbyak::CodeGenerator {
  public:
   AmxEmitter(const AmxConfig& config, void* buffer, std::size_t bytes) : CodeGenerator(bytes, buffer), c_(config) {}
@@ -26,31 +27,22 @@ class AmxEmitter : public Xbyak::CodeGenerator {
     mov(args_, rdi);
     for (int u = 0; u < c_.units; ++u) mov(x(u), ptr[args_ + offsetof(AmxArgs, x) + u * 8]);
     mov(w_, ptr[args_ + offsetof(AmxArgs, weights)]);
-    for_each_sum([&](int u, int v) { tilezero(sum(u, v)); });
-    emit_lines();
-    mov(y_, ptr[args_ + offsetof(AmxArgs, sums)]);
-    mov(w_stride_, c_.vectors * kRowBytes);
-    for_each_sum([&](int u, int v) {
-      tilestored(ptr[y_ + w_stride_ + (u * c_.layout.rows * c_.vectors + v) * kRowBytes], sum(u, v));
-    });
+    emit_steps();
     add(rsp, kFrame);
     for (auto reg = std::rbegin(kSaved); reg != std::rend(kSaved); ++reg) pop(*reg);
     ret();
   }
 
  private:
+  enum class Step { first, other };
+  // Loops around a step, from the outermost; their counters are on the stack.
+  enum Loop { kLines, kTaps, kGroups, kSteps, kLoops };
+
   Xbyak::Reg64 x(int u) const { return Xbyak::Reg64(Xbyak::Operand::R12 + u); }
-  Xbyak::Tmm sum(int u, int v) const { return Xbyak::Tmm(u * c_.layout.vectors + v); }
+  Xbyak::Tmm sum(int u, int v) const { return Xbyak::Tmm(c_.layout.sum(u, v)); }
   Xbyak::Tmm x_register(int u) const { return Xbyak::Tmm(c_.layout.sums() + u % c_.layout.x_registers()); }
   Xbyak::Tmm w_register(int v) const {
     return Xbyak::Tmm(c_.layout.sums() + c_.layout.x_registers() + v % c_.layout.w_registers());
-  }
-
-  template <class Use>
-  void for_each_sum(Use use) const {
-    for (int u = 0; u < c_.units; ++u) {
-      for (int v = 0; v < c_.vectors; ++v) use(u, v);
-    }
   }
 
   void move_x(std::int64_t bytes) {
@@ -59,60 +51,79 @@ class AmxEmitter : public Xbyak::CodeGenerator {
     for (int u = 0; u < c_.units; ++u) add(x(u), rax);
   }
 
-  // `body` as often as said, with a counter on the stack only where that is more than once.
-  template <class Body>
-  void repeat(int slot, std::int64_t times, Body body) {
-    if (times == 1) return body();
-    Xbyak::Label again;
-    mov(qword[rsp + slot * 8], static_cast<std::uint32_t>(times));
-    L(again);
-    body();
-    dec(qword[rsp + slot * 8]);
-    jnz(again, T_NEAR);
-  }
-
-  void emit_lines() {
-    const std::int64_t run_bytes = c_.run_steps * c_.layout.dwords * 4;
-    repeat(0, c_.lines, [&] {
-      repeat(1, c_.taps, [&] {
-        emit_run();
-        if (c_.taps > 1) move_x(c_.tap_bytes - run_bytes);
-      });
-      if (c_.lines > 1) move_x(c_.line_bytes - (c_.taps > 1 ? c_.taps * c_.tap_bytes : run_bytes));
-    });
-  }
-
-  // Steps of a run, in groups after which a register is stored for nothing: the unit that stores them falls asleep after
-  // some 2000 cycles, and takes 1000 to wake up (measured on Granite Rapids).
-  void emit_run() {
-    const std::int64_t groups = ceil_div(c_.run_steps, kAwakeSteps), least = c_.run_steps / groups;
-    repeat(2, groups, [&] {
-      repeat(3, least, [&] { emit_step(); });
-      if (c_.steps() > kAwakeSteps) keep_awake();
-    });
-    for (std::int64_t i = least * groups; i < c_.run_steps; ++i) emit_step();
+  // Steps of a run come in groups, after which a register is stored for nothing: the unit that stores them falls asleep
+  // after some 2000 cycles, and takes 1000 to wake up (measured on Granite Rapids).
+  void emit_steps() {
+    const std::int64_t groups = ceil_div(c_.run_steps, kAwakeSteps), least = c_.run_steps / groups,
+                       run_bytes = c_.run_steps * c_.layout.dwords * 4;
+    const std::int64_t times[kLoops] = {c_.lines, c_.taps, groups, least};
+    Xbyak::Label again[kLoops], entry;
+    const auto begin = [&](int loop) {
+      if (times[loop] > 1) mov(qword[rsp + loop * 8], static_cast<std::uint32_t>(times[loop]));
+    };
+    const auto end = [&](int loop) {
+      if (times[loop] == 1) return;
+      dec(qword[rsp + loop * 8]);
+      jnz(again[loop], T_NEAR);
+    };
+    for (int loop = 0; loop < kLoops; ++loop) begin(loop);
+    emit_step(Step::first);
+    jmp(entry, T_NEAR);
+    for (int loop = 0; loop < kLoops; ++loop) {
+      if (loop > 0) begin(loop);
+      L(again[loop]);
+    }
+    emit_step(Step::other);
+    L(entry);
+    end(kSteps);
+    if (c_.steps() > kAwakeSteps) keep_awake();
+    end(kGroups);
+    for (std::int64_t i = least * groups; i < c_.run_steps; ++i) emit_step(Step::other);
+    if (c_.taps > 1) move_x(c_.tap_bytes - run_bytes);
+    end(kTaps);
+    if (c_.lines > 1) move_x(c_.line_bytes - (c_.taps > 1 ? c_.taps * c_.tap_bytes : run_bytes));
+    end(kLines);
   }
 
   void keep_awake() {
-    mov(y_, ptr[args_ + offsetof(AmxArgs, spare)]);
-    mov(w_stride_, kRowBytes);
-    tilestored(ptr[y_ + w_stride_], w_register(c_.vectors - 1));
+    mov(y_, ptr[args_ + offsetof(AmxArgs, sums)]);
+    mov(sums_stride_, kRowBytes);
+    tilestored(ptr[y_ + sums_stride_ + c_.layout.spare()], w_register(c_.vectors - 1));
   }
 
-  void emit_step() {
+  void emit_step(Step step) {
+    if (step == Step::first) {
+      mov(y_, ptr[args_ + offsetof(AmxArgs, sums)]);
+      mov(sums_stride_, c_.layout.vectors * kRowBytes);
+    }
     mov(x_stride_, c_.pixel_bytes);
     mov(w_stride_, c_.dword_bytes);
     for (int v = 0; v < c_.vectors; ++v) {
       const Xbyak::Address w = ptr[w_ + w_stride_ + static_cast<std::size_t>(v * c_.vector_bytes)];
       c_.streams_w ? tileloaddt1(w_register(v), w) : tileloadd(w_register(v), w);
       for (int u = 0; u < c_.units; ++u) {
-        if (v == 0) tileloadd(x_register(u), ptr[x(u) + x_stride_]);
+        if (v == 0 || c_.layout.x_registers() < c_.units) tileloadd(x_register(u), ptr[x(u) + x_stride_]);
+        if (step == Step::first) give_back(u, v);
         tdpbusd(sum(u, v), x_register(u), w_register(v));
       }
     }
+    if (step == Step::first) give_back_others();
     for (int u = 0; u < c_.units; ++u) add(x(u), c_.layout.dwords * 4);
     add(w_, static_cast<std::uint32_t>(c_.layout.dwords * c_.dword_bytes));
     emit_finishes();
+  }
+
+  // Stores what the block before left in a register.
+  void give_back(int u, int v) {
+    tilestored(ptr[y_ + sums_stride_ + c_.layout.place(u, v)], sum(u, v));
+    tilezero(sum(u, v));
+  }
+
+  // Of those that this block does not use.
+  void give_back_others() {
+    for (int u = 0; u < c_.layout.units; ++u) {
+      for (int v = u < c_.units ? c_.vectors : 0; v < c_.layout.vectors; ++v) give_back(u, v);
+    }
   }
 
   // As many after each step as do all of them in all steps.
@@ -128,11 +139,11 @@ class AmxEmitter : public Xbyak::CodeGenerator {
     L(done);
   }
 
-  static constexpr int kFrame = 40;  // counters; with the saved registers and the return address a multiple of 16
+  static constexpr int kFrame = 40;  // counters; with what is pushed a multiple of 16
   static constexpr std::int64_t kAwakeSteps = 24;
   const AmxConfig& c_;
   const Xbyak::Reg64 kSaved[6] = {rbx, rbp, r12, r13, r14, r15};
-  const Xbyak::Reg64 args_ = rbx, w_ = rbp, x_stride_ = r9, w_stride_ = r11, y_ = rax;
+  const Xbyak::Reg64 args_ = rbx, w_ = rbp, x_stride_ = r9, w_stride_ = r11, sums_stride_ = r10, y_ = rax;
 };
 
 template <class Emit>
@@ -153,6 +164,21 @@ Result<std::shared_ptr<const Code>> emit_tile(const AmxConfig& config) {
     AmxEmitter emitter(config, buffer.data(), buffer.size());
     emitter.emit();
     return Code::create({buffer.data(), emitter.getSize()});
+  });
+}
+
+// Writes the sums that a last block left in the registers.
+Result<std::shared_ptr<const Code>> emit_store(const AmxLayout& layout) {
+  return code_of([&] {
+    std::vector<std::uint8_t> buffer(512);
+    Xbyak::CodeGenerator code(buffer.size(), buffer.data());
+    code.mov(code.rax, layout.vectors * kRowBytes);
+    for (int u = 0; u < layout.units; ++u) {
+      for (int v = 0; v < layout.vectors; ++v)
+        code.tilestored(code.ptr[code.rdi + code.rax + layout.place(u, v)], Xbyak::Tmm(layout.sum(u, v)));
+    }
+    code.ret();
+    return Code::create({buffer.data(), code.getSize()});
   });
 }
 
@@ -190,9 +216,14 @@ Result<std::shared_ptr<const Code>> amx_code(const AmxConfig& config) {
   return cache.find(config, emit_tile);
 }
 
-Result<AmxRegisters> AmxRegisters::create() {
+Result<AmxRegisters> AmxRegisters::create(const AmxLayout& layout) {
   static SharedCache<RegisterUse, Code> cache;
+  static SharedCache<AmxLayout, Code> stores;
   AmxRegisters registers;
+  registers.palette_ = AmxPalette::of(layout);
+  auto store = stores.find(layout, emit_store);
+  if (!store) return store.errors();
+  registers.store_ = *store;
   auto configure = cache.find(RegisterUse::configure, emit_use);
   if (!configure) return configure.errors();
   auto release = cache.find(RegisterUse::release, emit_use);

@@ -1,5 +1,5 @@
-// The code of an AMX block: up to four tile registers of s32 sums over all of K, while the sums of the block before it
-// are finished. Part of kernels/conv/.
+// The code of an AMX block: up to four tile registers of s32 sums over all of K, where they stay until the next block
+// stores and finishes them. Part of kernels/conv/.
 #ifndef OCTAVO_KERNELS_CONV_AMX_TILE_H_
 #define OCTAVO_KERNELS_CONV_AMX_TILE_H_
 
@@ -22,7 +22,7 @@ namespace octavo {
 // A unit is what one register of x holds: `rows` pixels. A multiply takes as many cycles as it has rows (eight at
 // least), whatever its other sizes: measured on Granite Rapids.
 struct AmxLayout {
-  static constexpr int kRegisters = 8, kMostRows = 16, kMostUnits = 4, kSpareBytes = 1024;
+  static constexpr int kRegisters = 8, kMostRows = 16, kMostUnits = 4;
 
   int units = 1;
   int rows = 1;
@@ -33,8 +33,11 @@ struct AmxLayout {
   // Each unit has its own, but for four units of one vector.
   int x_registers() const { return std::min(units, kRegisters - 1 - sums()); }
   int w_registers() const { return std::min(vectors, kRegisters - sums() - x_registers()); }
-  // And as many spare ones as a register has.
-  std::size_t sums_bytes() const { return static_cast<std::size_t>(sums() * rows * 64 + kSpareBytes); }
+  int sum(int u, int v) const { return u * vectors + v; }
+  // Of AmxArgs::sums: where a register goes, and a place for one that nobody reads.
+  int place(int u, int v) const { return (u * rows * vectors + v) * 64; }
+  int spare() const { return sums() * rows * 64; }
+  std::size_t sums_bytes() const { return static_cast<std::size_t>(spare() + kMostRows * 64); }
   auto operator<=>(const AmxLayout&) const = default;
 };
 
@@ -58,9 +61,8 @@ struct AmxFinish {
 struct AmxArgs {
   std::array<const std::uint8_t*, AmxLayout::kMostUnits> x;  // the first pixel of each unit, at the first row of K
   const std::byte* weights;
-  std::byte* sums;              // [unit][row][vector][lane], written once all of `next` to `end` have been read
-  AmxFinish *next, *end;        // of the block before; all of them are done
-  std::byte* spare;             // 1024 bytes that nobody reads
+  std::byte* sums;  // of the block before: [unit][row][vector of the layout][lane], and a spare register
+  AmxFinish *next, *end;  // for those sums; all of them are done
 };
 using AmxFunction = void(AmxArgs*);
 
@@ -79,19 +81,22 @@ struct AmxConfig {
   auto operator<=>(const AmxConfig&) const = default;
 };
 
-// Needs the layout's palette.
+// Needs the layout's palette. What the registers hold before the first block is stored, too.
 Result<std::shared_ptr<const Code>> amx_code(const AmxConfig& config);
 
 // The tile registers of a thread: configured from a palette, and given back, without which every switch of threads
 // would save 8 KiB.
 class AmxRegisters {
  public:
-  static Result<AmxRegisters> create();
-  void configure(const AmxPalette& palette) const noexcept { configure_->entry<void(const AmxPalette*)>()(&palette); }
+  static Result<AmxRegisters> create(const AmxLayout& layout);
+  void configure() const noexcept { configure_->entry<void(const AmxPalette*)>()(&palette_); }
+  // The sums of the last block, as AmxArgs::sums.
+  void store(std::byte* sums) const noexcept { store_->entry<void(std::byte*)>()(sums); }
   void release() const noexcept { release_->entry<void()>()(); }
 
  private:
-  std::shared_ptr<const Code> configure_, release_;
+  AmxPalette palette_;
+  std::shared_ptr<const Code> configure_, store_, release_;
 };
 
 }  // namespace octavo

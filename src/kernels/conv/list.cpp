@@ -27,6 +27,7 @@ constexpr KernelChoice kAmx{
              .op = "quantized_conv",
              .needs = Isa::amx_int8,
              .packs = true,
+             .has_schedules = true,
              .prepare = prepare_amx,
              .in_place_input = residual_in_place},
     .refusal = [](const OpCall& call) { return conv_refusal(call, kTileAmx); },

@@ -27,6 +27,10 @@ double stream_rate(std::int64_t weight_bytes, const Machine& machine) {
   return weight_bytes > machine.l2_bytes / 2 ? 10.0 : 30.0;
 }
 
+double amx_cost(const ConvGeometry& g, const ChannelBlocks& blocks, const AmxConditions& conditions) {
+  return amx_cycles(g, blocks, amx_schedule(g, blocks, conditions), conditions);
+}
+
 double tiles_cycles(const ConvGeometry& g, const ChannelBlocks& blocks, const TileTarget& target) {
   const PixelTiles tiles = pixel_tiles(g, ceil_div(g.out_width, target.max_pixels(blocks.max_vectors)));
   double cycles = 0.0;
@@ -70,7 +74,7 @@ double conv_cost(const OpCall& call, const Machine& machine, const TileTarget& t
   const ConvGeometry g = geometry_of(call, target);
   const ChannelBlocks blocks = channel_blocks(g, target);
   const double cycles = target.step == MacStep::amx
-                            ? kConfigureAmx + amx_cycles(g, blocks, amx_schedule(g, blocks, {machine.l2_bytes}))
+                            ? kConfigureAmx + amx_cost(g, blocks, {machine.l2_bytes})
                             : tiles_cycles(g, blocks, target);
   // Arithmetic and the stream of weights overlap, though not quite: of two kernels that wait for the same weights, the
   // one with less to do is faster.

@@ -104,6 +104,7 @@ struct TileConfig {
   bool prefetches = false;
   std::int32_t ahead_lines = 0;  // of products: lines of 64 bytes fetched into L2 from `prefetch` on by each tile
   bool adds_to_y = false;        // of products
+  int sum_vectors = 0;           // of sums: from one pixel to the next
 
   int residual_bytes() const { return static_cast<int>(size_of(residual_type)); }
   int outputs() const { return vectors - (sums_x ? 1 : 0); }  // vectors of output channels
@@ -112,7 +113,7 @@ struct TileConfig {
     return std::tuple(target.step, kind, pixels, vectors, sums_x, channels, pixel_bytes, out_channels, taps, tap_bytes,
                       run_dwords, to, addition, residual_type, subtracts_from_residual, adds_zero_point, rest_offset,
                       clamps_low, clamps_high, add_right_shift, run_scales, run_form, table, prefetches, ahead_lines,
-                      adds_to_y);
+                      adds_to_y, sum_vectors);
   }
   bool operator<(const TileConfig& other) const { return key() < other.key(); }
 };
@@ -147,7 +148,7 @@ struct TileArgs {
   const std::byte* residual;
   std::byte* y;
   const TileConstants* constants;
-  const std::int32_t* sums;  // [pixel][vector][lane], without the bias
+  const std::int32_t* sums;  // [pixel][sum_vectors][lane], without the bias
   std::int64_t repeats;      // at least 1
   // Of run_scales: of the tile's first pixel, or of all its pixels. `bias` is what meets the zero point then,
   // `multiplier` w_scale and the real bias.

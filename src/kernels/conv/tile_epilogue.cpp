@@ -29,12 +29,12 @@ void TileEmitter::emit_sums() {
     for (int v = 0; v < c_.vectors; ++v) {
       const Xbyak::Xmm acc = accumulator(p, v);
       vmovups(acc, ptr[bias_ + v * c_.target.vector_bytes()]);
-      vpaddd(acc, acc, ptr[sums_ + (p * c_.vectors + v) * c_.target.vector_bytes()]);
+      vpaddd(acc, acc, ptr[sums_ + (p * c_.sum_vectors + v) * c_.target.vector_bytes()]);
     }
   }
   if (c_.sums_x) add_sums_of_x();
   emit_epilogue();
-  add(sums_, c_.pixels * c_.vectors * c_.target.vector_bytes());
+  add(sums_, c_.pixels * c_.sum_vectors * c_.target.vector_bytes());
   add(y_, c_.pixels * c_.out_channels * static_cast<int>(size_of(c_.to)));
   if (c_.addition != Addition::none) add(residual_, c_.pixels * c_.out_channels * c_.residual_bytes());
   dec(repeats_);

@@ -209,7 +209,7 @@ Status WinogradStep::emit(const TileConfig& finish) {
       if (pixels == 0 || std::any_of(finishes_.begin(), finishes_.end(), is_same)) continue;
       TileConfig config = finish;
       config.pixels = pixels;
-      config.vectors = vectors;
+      config.vectors = config.sum_vectors = vectors;
       config.channels = channels;
       config.kind = TileKind::sums;
       auto code = code_of(config);

@@ -1,0 +1,100 @@
+// All schedules of the AMX convolution on the layers of well-known networks: how far the predicted one is from the best.
+//   schedule_bench [PART OF A LAYER'S NAME] [threads]
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+#include "kernels/conv/amx_schedule.h"
+#include "kernels/conv/conv.h"
+#include "kernels/conv/conv_step.h"
+#include "prepared_layer.h"
+
+namespace octavo {
+namespace {
+
+constexpr int kShown = 4;
+
+struct Trial {
+  AmxSchedule schedule;
+  double predicted_us = 0.0, best_us = 1e30;
+};
+
+const KernelChoice& amx_choice() {
+  return *std::find_if(conv_choices().begin(), conv_choices().end(),
+                       [](const KernelChoice& choice) { return choice.code.needs == Isa::amx_int8; });
+}
+
+void time(Prepared& layer, Executor& pool, Trial& trial, double seconds) {
+  using Clock = std::chrono::steady_clock;
+  layer.prepare(trial.schedule.encode());
+  if (!layer.reason.empty()) return;
+  for (const auto end = Clock::now() + std::chrono::duration<double>(seconds); Clock::now() < end;) {
+    const auto start = Clock::now();
+    layer.run(pool);
+    trial.best_us = std::min(trial.best_us, std::chrono::duration<double, std::micro>(Clock::now() - start).count());
+  }
+}
+
+void show(const char* what, const Trial& trial, double best_us) {
+  std::printf("  %-10s %9.2f us (%5.1f %% more), predicted %9.2f: %s\n", what, trial.best_us,
+              100.0 * (trial.best_us / best_us - 1.0), trial.predicted_us, trial.schedule.to_string().c_str());
+}
+
+// All once, then the best twenty and the predicted one in turns.
+double regret_of(const Layer& l, int threads) {
+  constexpr double kGigahertz = 3.29;
+  Prepared layer(l, amx_choice(), threads);
+  const ConvGeometry g = geometry_of(layer.call, kTileAmx);
+  const ChannelBlocks blocks = channel_blocks(g, kTileAmx);
+  const AmxConditions conditions{.l2_bytes = host_machine().l2_bytes, .threads = threads};
+  ThreadPool pool(threads);
+  std::vector<Trial> trials;
+  for (const AmxSchedule& schedule : amx_schedules(g, blocks, conditions)) {
+    Trial& trial = trials.emplace_back(Trial{schedule, amx_cycles(g, blocks, schedule, conditions) / kGigahertz / 1e3});
+    time(layer, pool, trial, 0.004);
+  }
+  const auto by_time = [](const Trial& a, const Trial& b) { return a.best_us < b.best_us; };
+  const std::string chosen = amx_schedule(g, blocks, conditions).to_string();
+  std::sort(trials.begin(), trials.end(), by_time);
+  std::vector<Trial> top(trials.begin(), trials.begin() + std::min<std::ptrdiff_t>(20, std::ssize(trials)));
+  top.push_back(*std::find_if(trials.begin(), trials.end(),
+                              [&](const Trial& trial) { return trial.schedule.to_string() == chosen; }));
+  for (Trial& trial : top) trial.best_us = 1e30;
+  for (int round = 0; round < 5; ++round) {
+    for (Trial& trial : top) time(layer, pool, trial, 0.004);
+  }
+  const Trial predicted = top.back();
+  std::sort(top.begin(), top.end(), by_time);
+  const double best_us = top.front().best_us;
+  std::printf("%s, %d threads: %zu schedules\n", name_of_layer(l).c_str(), threads, trials.size());
+  show("predicted", predicted, best_us);
+  for (int i = 0; i < kShown && i < std::ssize(top); ++i) show("best", top[static_cast<std::size_t>(i)], best_us);
+  std::fflush(stdout);
+  return predicted.best_us / best_us;
+}
+
+}  // namespace
+}  // namespace octavo
+
+int main(int argc, char** argv) {
+  using namespace octavo;
+  if (!host_machine().isa.has(Isa::amx_int8)) return std::puts("skipped: this machine has no AMX"), 0;
+  const std::string_view part = argc > 1 ? argv[1] : "";
+  const int threads = argc > 2 ? std::atoi(argv[2]) : 1;
+  double product = 1.0, worst = 1.0;
+  int layers = 0;
+  for (const Layer& layer : kLayers) {
+    if (name_of_layer(layer).find(part) == std::string::npos || !Prepared(layer, amx_choice(), 0).reason.empty()) continue;
+    const double regret = regret_of(layer, threads);
+    product *= regret;
+    worst = std::max(worst, regret);
+    ++layers;
+  }
+  if (layers == 0) return std::puts("no such layer"), 2;
+  std::printf("%d layers: the predicted schedule takes %.3f times the best (geometric mean), at worst %.3f\n", layers,
+              std::pow(product, 1.0 / layers), worst);
+  return 0;
+}
