@@ -157,7 +157,7 @@ void AmxStep::lay_out() {
   pitch_ = amx_columns(g_);
   if (copies_) {
     const std::int64_t item_lines = ceil_div(schedule_.at_once, units.per_line) * units.lines + units.lines;
-    lines_ = AmxLinesPlan::of(g_, item_lines, host_machine().l2_bytes / 4);
+    lines_ = AmxLinesPlan::of(g_, item_lines, host_machine().l2_bytes / 16);
     x_line_bytes_ = lines_.line_bytes;
   }
   finish_pixels_ = finish_pixels(layout_.vectors);
