@@ -1,5 +1,7 @@
 // All schedules of the AMX convolution on the layers of well-known networks: how far the predicted one is from the best.
-//   schedule_bench [PART OF A LAYER'S NAME] [threads]
+//   schedule_bench [PART OF A LAYER'S NAME] [THREADS] [shares]
+#include <immintrin.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -8,6 +10,7 @@
 #include <string_view>
 
 #include "kernels/conv/amx_schedule.h"
+#include "kernels/conv/amx_tile.h"
 #include "kernels/conv/conv.h"
 #include "kernels/conv/conv_step.h"
 #include "prepared_layer.h"
@@ -19,7 +22,14 @@ constexpr int kShown = 4;
 
 struct Trial {
   AmxSchedule schedule;
-  double predicted_us = 0.0, best_us = 1e30;
+  double predicted_us = 0.0;
+  std::vector<double> us, shares;  // of the tile peak
+
+  double best_us() const { return us.empty() ? 1e30 : *std::min_element(us.begin(), us.end()); }
+  double share() {
+    std::nth_element(shares.begin(), shares.begin() + std::ssize(shares) / 2, shares.end());
+    return shares[shares.size() / 2];
+  }
 };
 
 const KernelChoice& amx_choice() {
@@ -27,20 +37,57 @@ const KernelChoice& amx_choice() {
                        [](const KernelChoice& choice) { return choice.code.needs == Isa::amx_int8; });
 }
 
+using Clock = std::chrono::steady_clock;
+double us_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+}
+
+// Multiplies without anything else, at the clock that the machine has just now: nanoseconds of one of 16 x 16 x 64.
+__attribute__((target("amx-int8,amx-tile"))) double multiply_ns() {
+  constexpr int kMultiplies = 400;
+  AmxPalette palette = AmxPalette::of({.units = 2, .rows = 16, .vectors = 2, .dwords = 16});
+  asm volatile("ldtilecfg %0" ::"m"(palette));
+  const auto start = Clock::now();
+  for (int i = 0; i < kMultiplies; i += 4) {
+    _tile_dpbusd(0, 4, 6);
+    _tile_dpbusd(1, 4, 7);
+    _tile_dpbusd(2, 5, 6);
+    _tile_dpbusd(3, 5, 7);
+  }
+  asm volatile("tilerelease" ::: "memory");
+  return 1e3 * us_since(start) / kMultiplies;
+}
+
 void time(Prepared& layer, Executor& pool, Trial& trial, double seconds) {
-  using Clock = std::chrono::steady_clock;
+  constexpr double kMacs = 16 * 16 * 64;
   layer.prepare(trial.schedule.encode());
   if (!layer.reason.empty()) return;
   for (const auto end = Clock::now() + std::chrono::duration<double>(seconds); Clock::now() < end;) {
+    const double peak_gmacs = pool.threads() * kMacs / multiply_ns();
     const auto start = Clock::now();
     layer.run(pool);
-    trial.best_us = std::min(trial.best_us, std::chrono::duration<double, std::micro>(Clock::now() - start).count());
+    trial.us.push_back(us_since(start));
+    trial.shares.push_back(static_cast<double>(layer.macs) / trial.us.back() / 1e3 / peak_gmacs);
   }
 }
 
-void show(const char* what, const Trial& trial, double best_us) {
-  std::printf("  %-10s %9.2f us (%5.1f %% more), predicted %9.2f: %s\n", what, trial.best_us,
-              100.0 * (trial.best_us / best_us - 1.0), trial.predicted_us, trial.schedule.to_string().c_str());
+void show(const char* what, Trial& trial, double best_us) {
+  std::printf("  %-10s %9.2f us (%5.1f %% more), %5.1f %% of the tile peak, predicted %9.2f us: %s\n", what,
+              trial.best_us(), 100.0 * (trial.best_us() / best_us - 1.0), 100.0 * trial.share(), trial.predicted_us,
+              trial.schedule.to_string().c_str());
+}
+
+// The predicted one alone.
+void show_share(const Layer& l, int threads) {
+  Prepared layer(l, amx_choice(), threads);
+  const ConvGeometry g = geometry_of(layer.call, kTileAmx);
+  const ChannelBlocks blocks = channel_blocks(g, kTileAmx);
+  ThreadPool pool(threads);
+  Trial trial{amx_schedule(g, blocks, {.l2_bytes = host_machine().l2_bytes, .threads = threads})};
+  time(layer, pool, trial, 0.1);
+  std::printf("%-45s %9.2f us, %5.1f %% of the tile peak: %s\n", name_of_layer(l).c_str(), trial.best_us(),
+              100.0 * trial.share(), trial.schedule.to_string().c_str());
+  std::fflush(stdout);
 }
 
 // All once, then the best twenty and the predicted one in turns.
@@ -56,24 +103,24 @@ double regret_of(const Layer& l, int threads) {
     Trial& trial = trials.emplace_back(Trial{schedule, amx_cycles(g, blocks, schedule, conditions) / kGigahertz / 1e3});
     time(layer, pool, trial, 0.004);
   }
-  const auto by_time = [](const Trial& a, const Trial& b) { return a.best_us < b.best_us; };
+  const auto by_time = [](const Trial& a, const Trial& b) { return a.best_us() < b.best_us(); };
   const std::string chosen = amx_schedule(g, blocks, conditions).to_string();
   std::sort(trials.begin(), trials.end(), by_time);
   std::vector<Trial> top(trials.begin(), trials.begin() + std::min<std::ptrdiff_t>(20, std::ssize(trials)));
   top.push_back(*std::find_if(trials.begin(), trials.end(),
                               [&](const Trial& trial) { return trial.schedule.to_string() == chosen; }));
-  for (Trial& trial : top) trial.best_us = 1e30;
+  for (Trial& trial : top) trial.us.clear(), trial.shares.clear();
   for (int round = 0; round < 5; ++round) {
     for (Trial& trial : top) time(layer, pool, trial, 0.004);
   }
-  const Trial predicted = top.back();
+  Trial predicted = top.back();
   std::sort(top.begin(), top.end(), by_time);
-  const double best_us = top.front().best_us;
+  const double best_us = top.front().best_us();
   std::printf("%s, %d threads: %zu schedules\n", name_of_layer(l).c_str(), threads, trials.size());
   show("predicted", predicted, best_us);
   for (int i = 0; i < kShown && i < std::ssize(top); ++i) show("best", top[static_cast<std::size_t>(i)], best_us);
   std::fflush(stdout);
-  return predicted.best_us / best_us;
+  return predicted.best_us() / best_us;
 }
 
 }  // namespace
@@ -84,15 +131,21 @@ int main(int argc, char** argv) {
   if (!host_machine().isa.has(Isa::amx_int8)) return std::puts("skipped: this machine has no AMX"), 0;
   const std::string_view part = argc > 1 ? argv[1] : "";
   const int threads = argc > 2 ? std::atoi(argv[2]) : 1;
+  const bool tries_all = argc <= 3;  // else: shares of the predicted ones
   double product = 1.0, worst = 1.0;
   int layers = 0;
   for (const Layer& layer : kLayers) {
     if (name_of_layer(layer).find(part) == std::string::npos || !Prepared(layer, amx_choice(), 0).reason.empty()) continue;
+    if (!tries_all) {
+      show_share(layer, threads);
+      continue;
+    }
     const double regret = regret_of(layer, threads);
     product *= regret;
     worst = std::max(worst, regret);
     ++layers;
   }
+  if (!tries_all) return 0;
   if (layers == 0) return std::puts("no such layer"), 2;
   std::printf("%d layers: the predicted schedule takes %.3f times the best (geometric mean), at worst %.3f\n", layers,
               std::pow(product, 1.0 / layers), worst);

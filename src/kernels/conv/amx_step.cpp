@@ -182,7 +182,7 @@ Status AmxStep::emit(const TileConfig& base) {
                            .tap_bytes = g_.tap_bytes,
                            .run_steps = g_.run_steps(),
                            .streams_w = schedule_.streams_w,
-                           .most_finishes = static_cast<int>(most_finishes_)};
+                           .finishes = most_finishes_};
   TileConfig finish = base;
   finish.kind = TileKind::sums;
   finish.sums_x = g_.sums_x;
@@ -223,10 +223,10 @@ void AmxStep::run(const StepBuffers& buffers, ItemRange range) const noexcept {
   if (range.begin >= range.end) return;
   auto* const finishes = reinterpret_cast<AmxFinish*>(buffers.scratch);
   for (std::int64_t i = 0; i < most_finishes_; ++i)
-    finishes[i] = {.args = {.constants = constants_.get(), .repeats = 1}};
+    finishes[i] = {.args = {.constants = constants_.get(), .repeats = 1}, .code = registers_.nothing()};
   std::byte* const sums = buffers.scratch + finishes_bytes_;
   AmxLines lines(g_, lines_, x_zero_point_, reinterpret_cast<std::uint8_t*>(sums + layout_.sums_bytes()));
-  AmxArgs args{.sums = sums, .next = finishes, .end = finishes};
+  AmxArgs args{.sums = sums, .finishes = finishes};
   registers_.configure();
   Item item = item_of(range.begin);
   for (std::int64_t index = range.begin; index < range.end; ++index) {
@@ -235,7 +235,7 @@ void AmxStep::run(const StepBuffers& buffers, ItemRange range) const noexcept {
     advance(item);
   }
   registers_.store(sums);
-  for (; args.next != args.end; ++args.next) args.next->code(&args.next->args);
+  for (std::int64_t i = 0; i < most_finishes_; ++i) finishes[i].code(&finishes[i].args);
   registers_.release();
 }
 
@@ -300,7 +300,6 @@ void AmxStep::add_pieces(Item& item, std::int64_t row, Pixels pixels) const noex
 
 void AmxStep::run_blocks(const StepBuffers& buffers, const Item& item, AmxArgs& args) const noexcept {
   const BlockRange& chunk = chunks_[static_cast<std::size_t>(item.chunk)];
-  auto* const finishes = reinterpret_cast<AmxFinish*>(buffers.scratch);
   std::int64_t x_offset = 0;
   for (std::size_t b = chunk.begin; b < chunk.end; ++b) {
     const ChannelBlock& block = blocks_[b];
@@ -311,8 +310,6 @@ void AmxStep::run_blocks(const StepBuffers& buffers, const Item& item, AmxArgs& 
     args.weights = packed_.weights + block.weights;
     codes_by_block_[b].multiply[static_cast<std::size_t>(item.units)](&args);
     add_finishes(buffers, item, b);
-    args.next = finishes;
-    args.end = finishes + item.pieces;
   }
 }
 
@@ -336,6 +333,7 @@ void AmxStep::add_finishes(const StepBuffers& buffers, const Item& item, std::si
     if (residual != nullptr) finish->args.residual = residual + element * residual_bytes_;
     finish->code = code.finish[static_cast<std::size_t>(piece.count)];
   }
+  for (std::int64_t i = item.pieces; i < most_finishes_; ++i, ++finish) finish->code = registers_.nothing();
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <xbyak/xbyak.h>
 
 #include <iterator>
+#include <limits>
 #include <vector>
 
 #include "kernels/conv/geometry.h"
@@ -34,7 +35,6 @@ class AmxEmitter : public Xbyak::CodeGenerator {
   }
 
  private:
-  enum class Step { first, other };
   // Loops around a step, from the outermost; their counters are on the stack.
   enum Loop { kLines, kTaps, kGroups, kSteps, kLoops };
 
@@ -51,9 +51,23 @@ class AmxEmitter : public Xbyak::CodeGenerator {
     for (int u = 0; u < c_.units; ++u) add(x(u), rax);
   }
 
+  // Few steps are written out, without a branch that could be mispredicted while the multiplies wait.
+  void emit_steps() {
+    const std::int64_t reach = c_.lines * c_.line_bytes + c_.taps * c_.tap_bytes;
+    if (c_.steps() > kUnrolledSteps || reach > std::numeric_limits<std::int32_t>::max() / 2) return emit_loops();
+    for (std::int64_t line = 0; line < c_.lines; ++line) {
+      for (std::int64_t tap = 0; tap < c_.taps; ++tap) {
+        for (std::int64_t i = 0; i < c_.run_steps; ++i) {
+          emit_step(line * c_.line_bytes + tap * c_.tap_bytes + i * c_.layout.dwords * 4, w_bytes_ * step_);
+          if (step_ % kAwakeSteps == 0) keep_awake();
+        }
+      }
+    }
+  }
+
   // Steps of a run come in groups, after which a register is stored for nothing: the unit that stores them falls asleep
   // after some 2000 cycles, and takes 1000 to wake up (measured on Granite Rapids).
-  void emit_steps() {
+  void emit_loops() {
     const std::int64_t groups = ceil_div(c_.run_steps, kAwakeSteps), least = c_.run_steps / groups,
                        run_bytes = c_.run_steps * c_.layout.dwords * 4;
     const std::int64_t times[kLoops] = {c_.lines, c_.taps, groups, least};
@@ -67,18 +81,19 @@ class AmxEmitter : public Xbyak::CodeGenerator {
       jnz(again[loop], T_NEAR);
     };
     for (int loop = 0; loop < kLoops; ++loop) begin(loop);
-    emit_step(Step::first);
+    emit_moving_step();
+    while (finishes_ < c_.finishes) emit_finish();
     jmp(entry, T_NEAR);
     for (int loop = 0; loop < kLoops; ++loop) {
       if (loop > 0) begin(loop);
       L(again[loop]);
     }
-    emit_step(Step::other);
+    emit_moving_step();
     L(entry);
     end(kSteps);
-    if (c_.steps() > kAwakeSteps) keep_awake();
+    keep_awake();
     end(kGroups);
-    for (std::int64_t i = least * groups; i < c_.run_steps; ++i) emit_step(Step::other);
+    for (std::int64_t i = least * groups; i < c_.run_steps; ++i) emit_moving_step();
     if (c_.taps > 1) move_x(c_.tap_bytes - run_bytes);
     end(kTaps);
     if (c_.lines > 1) move_x(c_.line_bytes - (c_.taps > 1 ? c_.taps * c_.tap_bytes : run_bytes));
@@ -91,26 +106,34 @@ class AmxEmitter : public Xbyak::CodeGenerator {
     tilestored(ptr[y_ + sums_stride_ + c_.layout.spare()], w_register(c_.vectors - 1));
   }
 
-  void emit_step(Step step) {
-    if (step == Step::first) {
+  void emit_moving_step() {
+    emit_step(0, 0);
+    for (int u = 0; u < c_.units; ++u) add(x(u), c_.layout.dwords * 4);
+    add(w_, static_cast<std::uint32_t>(w_bytes_));
+  }
+
+  void emit_step(std::int64_t x_at, std::int64_t w_at) {
+    const bool is_first = step_ == 0;
+    if (is_first) {
       mov(y_, ptr[args_ + offsetof(AmxArgs, sums)]);
       mov(sums_stride_, c_.layout.vectors * kRowBytes);
     }
     mov(x_stride_, c_.pixel_bytes);
     mov(w_stride_, c_.dword_bytes);
     for (int v = 0; v < c_.vectors; ++v) {
-      const Xbyak::Address w = ptr[w_ + w_stride_ + static_cast<std::size_t>(v * c_.vector_bytes)];
+      const Xbyak::Address w = ptr[w_ + w_stride_ + static_cast<std::size_t>(w_at + v * c_.vector_bytes)];
       c_.streams_w ? tileloaddt1(w_register(v), w) : tileloadd(w_register(v), w);
       for (int u = 0; u < c_.units; ++u) {
-        if (v == 0 || c_.layout.x_registers() < c_.units) tileloadd(x_register(u), ptr[x(u) + x_stride_]);
-        if (step == Step::first) give_back(u, v);
+        if (v == 0 || c_.layout.x_registers() < c_.units)
+          tileloadd(x_register(u), ptr[x(u) + x_stride_ + static_cast<std::size_t>(x_at)]);
+        if (is_first) give_back(u, v);
         tdpbusd(sum(u, v), x_register(u), w_register(v));
       }
     }
-    if (step == Step::first) give_back_others();
-    for (int u = 0; u < c_.units; ++u) add(x(u), c_.layout.dwords * 4);
-    add(w_, static_cast<std::uint32_t>(c_.layout.dwords * c_.dword_bytes));
-    emit_finishes();
+    if (is_first) give_back_others();
+    ++step_;
+    for (std::int64_t due = std::min(c_.finishes, ceil_div(c_.finishes, c_.steps()) * step_); finishes_ < due;)
+      emit_finish();
   }
 
   // Stores what the block before left in a register.
@@ -126,22 +149,17 @@ class AmxEmitter : public Xbyak::CodeGenerator {
     }
   }
 
-  // As many after each step as do all of them in all steps.
-  void emit_finishes() {
-    Xbyak::Label done;
-    for (std::int64_t i = 0; i < ceil_div(c_.most_finishes, c_.steps()); ++i) {
-      mov(rdi, ptr[args_ + offsetof(AmxArgs, next)]);
-      cmp(rdi, ptr[args_ + offsetof(AmxArgs, end)]);
-      je(done, T_NEAR);
-      call(ptr[rdi + offsetof(AmxFinish, code)]);
-      add(qword[args_ + offsetof(AmxArgs, next)], static_cast<std::uint32_t>(sizeof(AmxFinish)));
-    }
-    L(done);
+  void emit_finish() {
+    mov(rdi, ptr[args_ + offsetof(AmxArgs, finishes)]);
+    add(rdi, static_cast<std::uint32_t>(finishes_++ * static_cast<std::int64_t>(sizeof(AmxFinish))));
+    call(ptr[rdi + offsetof(AmxFinish, code)]);
   }
 
   static constexpr int kFrame = 40;  // counters; with what is pushed a multiple of 16
-  static constexpr std::int64_t kAwakeSteps = 24;
+  static constexpr std::int64_t kAwakeSteps = 24, kUnrolledSteps = 80;
   const AmxConfig& c_;
+  const std::int64_t w_bytes_ = c_.layout.dwords * c_.dword_bytes;  // of a step
+  std::int64_t step_ = 0, finishes_ = 0;                            // emitted
   const Xbyak::Reg64 kSaved[6] = {rbx, rbp, r12, r13, r14, r15};
   const Xbyak::Reg64 args_ = rbx, w_ = rbp, x_stride_ = r9, w_stride_ = r11, sums_stride_ = r10, y_ = rax;
 };
@@ -160,7 +178,7 @@ Result<std::shared_ptr<const Code>> code_of(Emit emit) {
 
 Result<std::shared_ptr<const Code>> emit_tile(const AmxConfig& config) {
   return code_of([&] {
-    std::vector<std::uint8_t> buffer(8192);
+    std::vector<std::uint8_t> buffer(32768);
     AmxEmitter emitter(config, buffer.data(), buffer.size());
     emitter.emit();
     return Code::create({buffer.data(), emitter.getSize()});
@@ -182,13 +200,14 @@ Result<std::shared_ptr<const Code>> emit_store(const AmxLayout& layout) {
   });
 }
 
-enum class RegisterUse { configure, release };
+enum class RegisterUse { configure, release, nothing };
 
 Result<std::shared_ptr<const Code>> emit_use(const RegisterUse& use) {
   return code_of([&] {
     std::vector<std::uint8_t> buffer(64);
     Xbyak::CodeGenerator code(buffer.size(), buffer.data());
-    use == RegisterUse::configure ? code.ldtilecfg(code.ptr[code.rdi]) : code.tilerelease();
+    if (use == RegisterUse::configure) code.ldtilecfg(code.ptr[code.rdi]);
+    if (use == RegisterUse::release) code.tilerelease();
     code.ret();
     return Code::create({buffer.data(), code.getSize()});
   });
@@ -228,6 +247,9 @@ Result<AmxRegisters> AmxRegisters::create(const AmxLayout& layout) {
   if (!configure) return configure.errors();
   auto release = cache.find(RegisterUse::release, emit_use);
   if (!release) return release.errors();
+  auto nothing = cache.find(RegisterUse::nothing, emit_use);
+  if (!nothing) return nothing.errors();
+  registers.nothing_ = *nothing;
   registers.configure_ = *configure;
   registers.release_ = *release;
   return registers;

@@ -62,7 +62,7 @@ struct AmxArgs {
   std::array<const std::uint8_t*, AmxLayout::kMostUnits> x;  // the first pixel of each unit, at the first row of K
   const std::byte* weights;
   std::byte* sums;  // of the block before: [unit][row][vector of the layout][lane], and a spare register
-  AmxFinish *next, *end;  // for those sums; all of them are done
+  AmxFinish* finishes;  // for those sums: as many as the configuration says
 };
 using AmxFunction = void(AmxArgs*);
 
@@ -75,7 +75,7 @@ struct AmxConfig {
   std::int64_t lines = 1, taps = 1, tap_bytes = 0, run_steps = 1;
   std::int64_t dword_bytes = 0, vector_bytes = 0;  // of w, from one dword of K and one vector to the next
   bool streams_w = false;                          // it leaves x in L1 alone
-  int most_finishes = 0;
+  std::int64_t finishes = 0;
 
   std::int64_t steps() const { return lines * taps * run_steps; }
   auto operator<=>(const AmxConfig&) const = default;
@@ -93,10 +93,12 @@ class AmxRegisters {
   // The sums of the last block, as AmxArgs::sums.
   void store(std::byte* sums) const noexcept { store_->entry<void(std::byte*)>()(sums); }
   void release() const noexcept { release_->entry<void()>()(); }
+  // Where there is less to finish than a configuration says.
+  TileFunction* nothing() const noexcept { return nothing_->entry<TileFunction>(); }
 
  private:
   AmxPalette palette_;
-  std::shared_ptr<const Code> configure_, store_, release_;
+  std::shared_ptr<const Code> configure_, store_, release_, nothing_;
 };
 
 }  // namespace octavo
