@@ -23,12 +23,14 @@ constexpr int kShown = 4;
 struct Trial {
   AmxSchedule schedule;
   double predicted_us = 0.0;
-  std::vector<double> us, shares;  // of the tile peak
+  std::vector<double> us, peaks;  // of each run, and GMAC/s of multiplies alone just before
 
   double best_us() const { return us.empty() ? 1e30 : *std::min_element(us.begin(), us.end()); }
-  double share() {
-    std::nth_element(shares.begin(), shares.begin() + std::ssize(shares) / 2, shares.end());
-    return shares[shares.size() / 2];
+  // Of the tile peak, at the clock of most runs.
+  double share(std::int64_t macs) {
+    const auto middle = peaks.begin() + std::ssize(peaks) / 2;
+    std::nth_element(peaks.begin(), middle, peaks.end());
+    return static_cast<double>(macs) / best_us() / 1e3 / *middle;
   }
 };
 
@@ -63,17 +65,16 @@ void time(Prepared& layer, Executor& pool, Trial& trial, double seconds) {
   layer.prepare(trial.schedule.encode());
   if (!layer.reason.empty()) return;
   for (const auto end = Clock::now() + std::chrono::duration<double>(seconds); Clock::now() < end;) {
-    const double peak_gmacs = pool.threads() * kMacs / multiply_ns();
+    trial.peaks.push_back(pool.threads() * kMacs / multiply_ns());
     const auto start = Clock::now();
     layer.run(pool);
     trial.us.push_back(us_since(start));
-    trial.shares.push_back(static_cast<double>(layer.macs) / trial.us.back() / 1e3 / peak_gmacs);
   }
 }
 
-void show(const char* what, Trial& trial, double best_us) {
+void show(const char* what, Trial& trial, std::int64_t macs, double best_us) {
   std::printf("  %-10s %9.2f us (%5.1f %% more), %5.1f %% of the tile peak, predicted %9.2f us: %s\n", what,
-              trial.best_us(), 100.0 * (trial.best_us() / best_us - 1.0), 100.0 * trial.share(), trial.predicted_us,
+              trial.best_us(), 100.0 * (trial.best_us() / best_us - 1.0), 100.0 * trial.share(macs), trial.predicted_us,
               trial.schedule.to_string().c_str());
 }
 
@@ -86,7 +87,7 @@ void show_share(const Layer& l, int threads) {
   Trial trial{amx_schedule(g, blocks, {.l2_bytes = host_machine().l2_bytes, .threads = threads})};
   time(layer, pool, trial, 0.1);
   std::printf("%-45s %9.2f us, %5.1f %% of the tile peak: %s\n", name_of_layer(l).c_str(), trial.best_us(),
-              100.0 * trial.share(), trial.schedule.to_string().c_str());
+              100.0 * trial.share(layer.macs), trial.schedule.to_string().c_str());
   std::fflush(stdout);
 }
 
@@ -109,7 +110,7 @@ double regret_of(const Layer& l, int threads) {
   std::vector<Trial> top(trials.begin(), trials.begin() + std::min<std::ptrdiff_t>(20, std::ssize(trials)));
   top.push_back(*std::find_if(trials.begin(), trials.end(),
                               [&](const Trial& trial) { return trial.schedule.to_string() == chosen; }));
-  for (Trial& trial : top) trial.us.clear(), trial.shares.clear();
+  for (Trial& trial : top) trial.us.clear(), trial.peaks.clear();
   for (int round = 0; round < 5; ++round) {
     for (Trial& trial : top) time(layer, pool, trial, 0.004);
   }
@@ -117,8 +118,8 @@ double regret_of(const Layer& l, int threads) {
   std::sort(top.begin(), top.end(), by_time);
   const double best_us = top.front().best_us();
   std::printf("%s, %d threads: %zu schedules\n", name_of_layer(l).c_str(), threads, trials.size());
-  show("predicted", predicted, best_us);
-  for (int i = 0; i < kShown && i < std::ssize(top); ++i) show("best", top[static_cast<std::size_t>(i)], best_us);
+  show("predicted", predicted, layer.macs, best_us);
+  for (int i = 0; i < kShown && i < std::ssize(top); ++i) show("best", top[static_cast<std::size_t>(i)], layer.macs, best_us);
   std::fflush(stdout);
   return predicted.best_us() / best_us;
 }

@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <limits>
 
-#include "kernels/conv/amx_schedule.h"
 #include "kernels/conv_cases.h"
 #include "support/amx_emulator.h"
 
@@ -582,21 +581,3 @@ TEST(Conv, PackedConstantsAreChecked) {
 
 }  // namespace
 }  // namespace octavo
-namespace octavo { namespace {
-TEST(ConvDebug, One) {
-  Case c{.batch = 1, .height = 2, .width = 1, .channels = 19, .out_channels = 33, .kernel_h = 3, .kernel_w = 2};
-  c.stride_h = 3, c.stride_w = 3, c.dilation_w = 2; c.top = 1, c.bottom = 6, c.right = 6; c.has_rest=true;
-  c.x_zero_point = 117;
-  const Problem p = make_problem(c, 5);
-  for (const KernelChoice& k : conv_choices()) { if (k.code.needs != Isa::amx_int8) continue;
-    Runner r(k, c, p); 
-    const ConvGeometry g = geometry_of(r.call(), kTileAmx); const ChannelBlocks b = channel_blocks(g, kTileAmx);
-    for (const auto& s : amx_schedules(g, b, {2<<20, 1, true})) {
-      r.prepare(1, s.encode()); auto f = r.run(p, 1);
-      std::printf("%s %s\n", s.to_string().c_str(), f == p.expected ? "ok" : "WRONG"); }
-    std::printf("chosen %s\n", amx_schedule(g, b, {2<<20,1,true}).to_string().c_str());
-    r.prepare(1); auto f = r.run(p, 1); std::printf("%s\n", first_difference(f, p.expected).c_str());
-    for (int i = 0; i < 6; ++i) { for (int j = 0; j < 33; ++j) std::printf("%d%c", (int)f[i*33+j] - (int)p.expected[i*33+j], j == 32 ? '\n' : ' '); }
-  }
-}
-}}

@@ -169,7 +169,7 @@ std::vector<AmxSchedule> amx_schedules(const ConvGeometry& g, const ChannelBlock
     const std::int64_t fewest = ceil_div(count, together);
     for (const AmxUnits& units : units_of(g, copies)) {
       tried.units = units;
-      for (tried.chunks = fewest; tried.chunks <= std::min(count, fewest + 2 * (conditions.threads - 1));
+      for (tried.chunks = fewest; tried.chunks <= std::min(count, fewest + 2 * conditions.threads);
            ++tried.chunks) {
         for (const bool streams : {false, true}) {
           tried.streams_w = streams;
@@ -211,7 +211,7 @@ std::optional<AmxSchedule> decode_amx_schedule(std::span<const std::byte> bytes,
   Encoded encoded;
   if (bytes.size() != sizeof encoded) return std::nullopt;
   std::memcpy(&encoded, bytes.data(), sizeof encoded);
-  if (encoded.per_line == 0 || std::max({encoded.lines, encoded.at_once, encoded.joined}) > 64) return std::nullopt;
+  if (encoded.per_line == 0 || encoded.streams_w > 1 || std::max({encoded.lines, encoded.at_once, encoded.joined}) > 64) return std::nullopt;
   const AmxSchedule schedule{.units = {encoded.lines, encoded.per_line, rows_of(g, encoded.lines, encoded.per_line)},
                              .at_once = static_cast<int>(encoded.at_once),
                              .joined = static_cast<int>(encoded.joined),
