@@ -38,11 +38,11 @@ class Prepared {
     Tensor multiplier(DType::f32, {l.out});
     for (float& m : multiplier.span<float>()) m = 0.0003f;
     facts_ = {{.dtype = DType::u8, .shape = x_.shape()},
-                          constant(threads == 0 ? Tensor(DType::s8, weight_shape(l)) : weights(random, l)),
-                          constant(Tensor(DType::s32, {l.out})),
-                          constant(multiplier),
-                          {.dtype = DType::u8, .shape = y_.shape()},
-                          constant(filled(random, DType::u8, {256}))};
+              constant(threads == 0 ? Tensor(DType::s8, weight_shape(l)) : weights(random, l)),
+              constant(Tensor(DType::s32, {l.out})),
+              constant(multiplier),
+              {.dtype = DType::u8, .shape = y_.shape()},
+              constant(filled(random, DType::u8, {256}))};
     call = {.attrs = &attrs_, .outputs = {{.dtype = DType::u8, .shape = y_.shape()}}};
     call.inputs = {&facts_[0], &facts_[1], &facts_[2], nullptr, &facts_[3]};
     if (l.has_residual) call.inputs.push_back(&facts_[4]);

@@ -1,4 +1,5 @@
-// All schedules of the AMX convolution on the layers of well-known networks: how far the predicted one is from the best.
+// All schedules of the AMX convolution on the layers of well-known networks: how far the predicted one is from the
+// best.
 //   schedule_bench [PART OF A LAYER'S NAME] [THREADS] [shares]
 #include <immintrin.h>
 
@@ -18,7 +19,7 @@
 namespace octavo {
 namespace {
 
-constexpr int kShown = 4;
+constexpr int kShown = 4, kLeastRuns = 7;
 
 struct Trial {
   AmxSchedule schedule;
@@ -46,7 +47,7 @@ double us_since(Clock::time_point start) {
 
 // Multiplies without anything else, at the clock that the machine has just now: nanoseconds of one of 16 x 16 x 64.
 __attribute__((target("amx-int8,amx-tile"))) double multiply_ns() {
-  constexpr int kMultiplies = 400;
+  constexpr int kMultiplies = 1200;
   AmxPalette palette = AmxPalette::of({.units = 2, .rows = 16, .vectors = 2, .dwords = 16});
   asm volatile("ldtilecfg %0" ::"m"(palette));
   const auto start = Clock::now();
@@ -64,7 +65,9 @@ void time(Prepared& layer, Executor& pool, Trial& trial, double seconds) {
   constexpr double kMacs = 16 * 16 * 64;
   layer.prepare(trial.schedule.encode());
   if (!layer.reason.empty()) return;
-  for (const auto end = Clock::now() + std::chrono::duration<double>(seconds); Clock::now() < end;) {
+  const auto end = Clock::now() + std::chrono::duration<double>(seconds);
+  for (int run = 0; run < kLeastRuns || Clock::now() < end; ++run) {
+    multiply_ns();  // wakes the unit up
     trial.peaks.push_back(pool.threads() * kMacs / multiply_ns());
     const auto start = Clock::now();
     layer.run(pool);
@@ -119,7 +122,8 @@ double regret_of(const Layer& l, int threads) {
   const double best_us = top.front().best_us();
   std::printf("%s, %d threads: %zu schedules\n", name_of_layer(l).c_str(), threads, trials.size());
   show("predicted", predicted, layer.macs, best_us);
-  for (int i = 0; i < kShown && i < std::ssize(top); ++i) show("best", top[static_cast<std::size_t>(i)], layer.macs, best_us);
+  for (int i = 0; i < kShown && i < std::ssize(top); ++i)
+    show("best", top[static_cast<std::size_t>(i)], layer.macs, best_us);
   std::fflush(stdout);
   return predicted.best_us() / best_us;
 }
@@ -136,7 +140,8 @@ int main(int argc, char** argv) {
   double product = 1.0, worst = 1.0;
   int layers = 0;
   for (const Layer& layer : kLayers) {
-    if (name_of_layer(layer).find(part) == std::string::npos || !Prepared(layer, amx_choice(), 0).reason.empty()) continue;
+    if (name_of_layer(layer).find(part) == std::string::npos || !Prepared(layer, amx_choice(), 0).reason.empty())
+      continue;
     if (!tries_all) {
       show_share(layer, threads);
       continue;

@@ -28,7 +28,8 @@ class AmxLines {
   AmxLines(const ConvGeometry& geometry, const AmxLinesPlan& plan, std::int32_t zero_point, std::uint8_t* copies)
       : g_(geometry), plan_(plan), zero_point_(zero_point), copies_(copies) {}
 
-  // Where the first row of K lies for line `first` of the output, once all lines under [first, first + count) are there.
+  // Where the first row of K lies for line `first` of the output, once all lines under [first, first + count) are
+  // there.
   const std::uint8_t* lines_under(const std::uint8_t* x, std::int64_t image, std::int64_t first,
                                   std::int64_t count) noexcept;
 

@@ -11,15 +11,17 @@
 namespace octavo {
 namespace {
 
-// Cycles, as measured on Granite Rapids.
-constexpr double kLeastRows = 9.25;              // a multiply of fewer rows takes as long
-constexpr double kLoad = 8.0;                    // of a tile from L1
-constexpr double kFromL2 = 1.0 / 42.0;           // of a byte
-constexpr double kFinish = 3.8, kPiece = 15.0;   // of a vector of sums, and of pixels that are finished together
-constexpr double kBlock = 60.0, kItem = 100.0;   // a call, and what comes with new pixels
-constexpr double kCopy = 1.0 / 24.0;             // of a byte of x
-constexpr double kNotHidden = 0.3;               // of the lesser of two that overlap
-constexpr std::int64_t kL1 = 40 << 10;
+// Cycles, fitted to 25,000 runs of layers of seven networks on Granite Rapids (bench/schedule_bench).
+constexpr double kMultiply = 11.2, kMultiplyRow = 0.4;         // of 64 bytes of K, and each row of it
+constexpr double kLoad = 8.0;                                  // of a register from L1
+constexpr double kFromL2 = 0.005, kStreamed = 0.001;           // a byte of w that is not in L1, or passes it by
+constexpr double kInVain = 0.02;                               // a byte of w that passes by L1 though it is there
+constexpr double kAgain = 0.02;                                // a byte of x that w drove out of L1
+constexpr double kBeyondL2 = 0.056;                            // a byte of w, once
+constexpr double kPixel = 2.5, kVector = 2.6, kPiece = 5.0;    // finishing sums
+constexpr double kBlock = 55.0, kItem = 65.0, kCopied = 0.04;  // a call; new pixels; a byte of x that is copied
+constexpr double kNotHidden = 0.42;                            // of the lesser of two that overlap
+constexpr std::int64_t kL1 = 48 << 10;
 
 // One way to multiply, and what it reads again and again.
 struct Costed {
@@ -29,15 +31,19 @@ struct Costed {
 
   double block(int vectors, double pixels) const {
     const double units = schedule.at_once, steps = static_cast<double>(g.kernel_h * g.taps * g.run_steps());
-    const double multiply = units * vectors * std::max<double>(schedule.units.rows + 0.7, kLeastRows);
-    const double loads = kLoad * (units + vectors);
-    const std::int64_t w_bytes = vectors * 64 * g.k_dwords();
-    double from_l2 = 0.0;
-    if (x_bytes + chunk_bytes > kL1) from_l2 += static_cast<double>(w_bytes);
-    if (x_bytes + w_bytes > kL1 && !(schedule.streams_w && x_bytes < kL1)) from_l2 += static_cast<double>(x_bytes);
-    const double work = std::max({steps * multiply, steps * loads, from_l2 * kFromL2});
-    const double finish = kFinish * pixels * vectors + kPiece * std::ceil(pixels / 8.0);
+    const double multiply = units * vectors * (kMultiply + kMultiplyRow * schedule.units.rows);
+    const double work = steps * std::max(multiply, kLoad * (units + vectors)) + misses(vectors * 64 * g.k_dwords());
+    const double finish = pixels * (kPixel + kVector * vectors) + kPiece * std::ceil(pixels / 8.0);
     return std::max(work, finish) + kNotHidden * std::min(work, finish) + kBlock;
+  }
+
+  double misses(std::int64_t w_bytes) const {
+    const auto w = static_cast<double>(w_bytes);
+    double cycles = 0.0;
+    if (x_bytes + chunk_bytes > kL1) cycles += w * (schedule.streams_w ? kStreamed : kFromL2);
+    else if (schedule.streams_w) cycles += w * kInVain;
+    const bool keeps_x = x_bytes + w_bytes <= kL1 || (schedule.streams_w && x_bytes < kL1);
+    return keeps_x ? cycles : cycles + kAgain * static_cast<double>(x_bytes);
   }
 };
 
@@ -49,7 +55,7 @@ int rows_of(const ConvGeometry& g, std::int64_t lines, std::int64_t per_line) {
 
 // Units that are worth looking at: lines cut so that registers are full or nearly, or several lines in one register.
 std::vector<AmxUnits> units_of(const ConvGeometry& g, bool copies) {
-  constexpr std::int64_t kTried = 8;
+  constexpr std::int64_t kTried = 4;
   std::vector<AmxUnits> all;
   const std::int64_t fewest = ceil_div(g.out_width, AmxLayout::kMostRows);
   for (std::int64_t n = fewest; n < fewest + kTried && n <= g.out_width; ++n)
@@ -77,7 +83,8 @@ std::int64_t x_bytes_of(const ConvGeometry& g, const AmxSchedule& schedule) {
   const std::int64_t in_line = std::min<std::int64_t>(schedule.at_once, units.per_line),
                      lines = ceil_div(schedule.at_once, in_line) * units.lines;
   const std::int64_t columns = std::min(g.span_bytes(in_line * units.rows), amx_columns(g) * g.channels);
-  return ((lines - 1) * std::min(g.stride_h, g.kernel_h) + g.kernel_h) * std::min(columns, units.columns(g) * in_line * g.taps * g.run_bytes);
+  return ((lines - 1) * std::min(g.stride_h, g.kernel_h) + g.kernel_h) *
+         std::min(columns, units.columns(g) * in_line * g.taps * g.run_bytes);
 }
 
 bool fits_registers(const AmxSchedule& schedule, const ChannelBlocks& blocks) {
@@ -145,8 +152,9 @@ double amx_cycles(const ConvGeometry& g, const ChannelBlocks& blocks, const AmxS
     cycles += last;
   }
   const double copied = amx_copies(g, conditions) ? static_cast<double>(g.height * amx_columns(g) * g.channels) : 0.0;
-  const double all = static_cast<double>(g.batch) *
-                     (cycles * static_cast<double>(items) + kCopy * copied * static_cast<double>(schedule.chunks));
+  const double all = static_cast<double>(g.batch) * (cycles * static_cast<double>(items) +
+                                                     kCopied * copied * static_cast<double>(schedule.chunks)) +
+                     kBeyondL2 * static_cast<double>(blocks.weight_bytes);
   const std::int64_t shared = g.batch * items * schedule.chunks;
   return all * static_cast<double>(ceil_div(shared, conditions.threads)) / static_cast<double>(shared);
 }
@@ -165,12 +173,11 @@ std::vector<AmxSchedule> amx_schedules(const ConvGeometry& g, const ChannelBlock
     AmxSchedule tried{.at_once = arrangement.at_once, .joined = arrangement.joined};
     const auto count = static_cast<std::int64_t>(joined_blocks(blocks, tried.joined).size());
     const std::int64_t together =
-        std::clamp<std::int64_t>(conditions.l2_bytes / 2 * count / blocks.weight_bytes, 1, count);
+        std::clamp<std::int64_t>(conditions.l2_bytes / 3 * count / blocks.weight_bytes, 1, count);
     const std::int64_t fewest = ceil_div(count, together);
     for (const AmxUnits& units : units_of(g, copies)) {
       tried.units = units;
-      for (tried.chunks = fewest; tried.chunks <= std::min(count, fewest + 2 * conditions.threads);
-           ++tried.chunks) {
+      for (tried.chunks = fewest; tried.chunks <= std::min(count, fewest + 2 * conditions.threads); ++tried.chunks) {
         for (const bool streams : {false, true}) {
           tried.streams_w = streams;
           if (is_legal(tried, g, blocks, copies)) all.push_back(tried);
@@ -211,7 +218,8 @@ std::optional<AmxSchedule> decode_amx_schedule(std::span<const std::byte> bytes,
   Encoded encoded;
   if (bytes.size() != sizeof encoded) return std::nullopt;
   std::memcpy(&encoded, bytes.data(), sizeof encoded);
-  if (encoded.per_line == 0 || encoded.streams_w > 1 || std::max({encoded.lines, encoded.at_once, encoded.joined}) > 64) return std::nullopt;
+  if (encoded.per_line == 0 || encoded.streams_w > 1 || std::max({encoded.lines, encoded.at_once, encoded.joined}) > 64)
+    return std::nullopt;
   const AmxSchedule schedule{.units = {encoded.lines, encoded.per_line, rows_of(g, encoded.lines, encoded.per_line)},
                              .at_once = static_cast<int>(encoded.at_once),
                              .joined = static_cast<int>(encoded.joined),

@@ -1,5 +1,6 @@
-// The step of a convolution on AMX: items of a few units each, for which the blocks of a chunk follow one another. While
-// a block is multiplied, the AVX-512 epilogue of the other kernels finishes the one before. Part of kernels/conv/.
+// The step of a convolution on AMX: items of a few units each, for which the blocks of a chunk follow one another.
+// While a block is multiplied, the AVX-512 epilogue of the other kernels finishes the one before. Part of
+// kernels/conv/.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -52,9 +53,7 @@ class AmxStep final : public Step {
  public:
   static Result<std::unique_ptr<Step>> make(const StepSpec& spec, CheckedConv call);
 
-  std::int64_t items() const override {
-    return g_.batch * items_per_image_ * schedule_.chunks;
-  }
+  std::int64_t items() const override { return g_.batch * items_per_image_ * schedule_.chunks; }
   std::size_t scratch_bytes() const override {
     return finishes_bytes_ + layout_.sums_bytes() + static_cast<std::size_t>(lines_.bytes);
   }
@@ -85,9 +84,7 @@ class AmxStep final : public Step {
   void run_blocks(const StepBuffers& buffers, const Item& item, AmxArgs& args) const noexcept;
   void add_finishes(const StepBuffers& buffers, const Item& item, std::size_t block) const noexcept;
   // Where part `part` of a line of the output begins.
-  std::int64_t first_pixel(std::int64_t part) const {
-    return part * g_.out_width / schedule_.units.per_line;
-  }
+  std::int64_t first_pixel(std::int64_t part) const { return part * g_.out_width / schedule_.units.per_line; }
 
   ConvGeometry g_;
   PackedConv packed_;
@@ -99,10 +96,10 @@ class AmxStep final : public Step {
   AmxLayout layout_;
   AmxLinesPlan lines_;
   std::int64_t items_per_image_ = 1, units_per_image_ = 1;
-  std::int64_t pitch_ = 0;            // rows of a unit from one of its lines to the next
-  std::int64_t x_line_bytes_ = 0;     // of what units read, from one line to the next
+  std::int64_t pitch_ = 0;         // rows of a unit from one of its lines to the next
+  std::int64_t x_line_bytes_ = 0;  // of what units read, from one line to the next
   std::int64_t finish_pixels_ = 0;
-  std::int64_t most_finishes_ = 0;    // of a block
+  std::int64_t most_finishes_ = 0;  // of a block
   std::size_t finishes_bytes_ = 0;
   std::size_t out_bytes_ = 1;  // of an element
   std::int64_t residual_bytes_ = 1;
@@ -119,9 +116,8 @@ Result<std::unique_ptr<Step>> AmxStep::make(const StepSpec& spec, CheckedConv ca
   const auto& attrs = spec.attrs->as<QuantizedConvAttrs>();
   const EpilogueParts parts = call.parts;
   if (parts.in_run != nullptr) return refused_conv("needs a scale known at compile time");
-  const AmxConditions conditions{.l2_bytes = host_machine().l2_bytes,
-                                 .threads = spec.threads,
-                                 .may_read_beyond = spec.inputs[kConvX].is_padded};
+  const AmxConditions conditions{
+      .l2_bytes = host_machine().l2_bytes, .threads = spec.threads, .may_read_beyond = spec.inputs[kConvX].is_padded};
   const bool copies = amx_copies(call.geometry, conditions);
   if (copies) part_lines(call.geometry, spec.inputs[kConvX].shape);
   const auto schedule = spec.schedule.empty()
@@ -147,9 +143,9 @@ void AmxStep::lay_out() {
   const AmxUnits& units = schedule_.units;
   layout_ = {.units = schedule_.at_once,
              .rows = units.rows,
-             .vectors = std::max_element(blocks_.begin(), blocks_.end(), [](const auto& a, const auto& b) {
-                          return a.vectors < b.vectors;
-                        })->vectors,
+             .vectors = std::max_element(blocks_.begin(), blocks_.end(),
+                                         [](const auto& a, const auto& b) { return a.vectors < b.vectors; })
+                            ->vectors,
              .dwords = static_cast<int>(g_.step_dwords)};
   units_per_image_ = units.per_image(g_);
   items_per_image_ = schedule_.items_per_image(g_);
@@ -277,7 +273,8 @@ void AmxStep::find_units(const StepBuffers& buffers, AmxLines& lines, Item& item
   }
   std::int64_t line = item.line, part = item.part;
   for (int u = 0; u < item.units; ++u) {
-    const std::int64_t pixel = first_pixel(part), start = std::min(pixel, last_pixel), start_line = std::min(line, last_line);
+    const std::int64_t pixel = first_pixel(part), start = std::min(pixel, last_pixel),
+                       start_line = std::min(line, last_line);
     args.x[static_cast<std::size_t>(u)] =
         under + (start_line - first) * g_.stride_h * x_line_bytes_ + start * g_.pixel_bytes();
     const std::int64_t end = std::min(line + units.lines, g_.out_height);

@@ -15,9 +15,9 @@ namespace {
 
 constexpr int kRowBytes = 64;  // of a register of sums or w: 16 lanes of 4 bytes
 
-// Multiplies take 16 cycles each of a unit of their own; the vector units finish the block before meanwhile. Its sums are
-// still in the registers: each is stored just before its register is needed again, since several stores in a row would
-// keep the multiplies waiting. What must outlive a call is in callee-saved registers or on the stack.
+// Multiplies take 16 cycles each of a unit of their own; the vector units finish the block before meanwhile. Its sums
+// are still in the registers: each is stored just before its register is needed again, since several stores in a row
+// would keep the multiplies waiting. What must outlive a call is in callee-saved registers or on the stack.
 class AmxEmitter : public Xbyak::CodeGenerator {
  public:
   AmxEmitter(const AmxConfig& config, void* buffer, std::size_t bytes) : CodeGenerator(bytes, buffer), c_(config) {}

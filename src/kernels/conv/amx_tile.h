@@ -17,8 +17,8 @@
 namespace octavo {
 
 // How the eight tile registers are shared out; of all code of a step, so that they are configured once in a run.
-//   sum(u, v) = tmm[u * vectors + v], rows x 16 channels, then registers of x (rows x dwords), then those of w (dwords x
-//   16 channels)
+//   sum(u, v) = tmm[u * vectors + v], rows x 16 channels, then registers of x (rows x dwords), then those of w (dwords
+//   x 16 channels)
 // A unit is what one register of x holds: `rows` pixels. A multiply takes as many cycles as it has rows (eight at
 // least), whatever its other sizes: measured on Granite Rapids.
 struct AmxLayout {
@@ -61,7 +61,7 @@ struct AmxFinish {
 struct AmxArgs {
   std::array<const std::uint8_t*, AmxLayout::kMostUnits> x;  // the first pixel of each unit, at the first row of K
   const std::byte* weights;
-  std::byte* sums;  // of the block before: [unit][row][vector of the layout][lane], and a spare register
+  std::byte* sums;      // of the block before: [unit][row][vector of the layout][lane], and a spare register
   AmxFinish* finishes;  // for those sums: as many as the configuration says
 };
 using AmxFunction = void(AmxArgs*);

@@ -114,16 +114,8 @@ ConvGeometry geometry_of(const OpCall& call, const TileTarget& target) {
 
 std::vector<std::int64_t> packed_conv_layout(const OpCall& call, const TileTarget& target) {
   const ConvGeometry g = geometry_of(call, target);
-  return {g.merged,
-          g.groups,
-          g.group_in,
-          g.group_out,
-          g.taps,
-          g.run_bytes,
-          g.step_dwords,
-          std::int64_t{g.sums_x},
-          g.tap_bytes,
-          g.k_dwords()};
+  return {g.merged,    g.groups,    g.group_in, g.group_out, g.taps, g.run_bytes, g.step_dwords, std::int64_t{g.sums_x},
+          g.tap_bytes, g.k_dwords()};
 }
 
 std::vector<Tensor> pack_conv(const OpCall& call, const TileTarget& target) {

@@ -73,9 +73,8 @@ double conv_cost(const OpCall& call, const Machine& machine, const TileTarget& t
   constexpr double kConfigureAmx = 400.0;
   const ConvGeometry g = geometry_of(call, target);
   const ChannelBlocks blocks = channel_blocks(g, target);
-  const double cycles = target.step == MacStep::amx
-                            ? kConfigureAmx + amx_cost(g, blocks, {machine.l2_bytes})
-                            : tiles_cycles(g, blocks, target);
+  const double cycles = target.step == MacStep::amx ? kConfigureAmx + amx_cost(g, blocks, {machine.l2_bytes})
+                                                    : tiles_cycles(g, blocks, target);
   // Arithmetic and the stream of weights overlap, though not quite: of two kernels that wait for the same weights, the
   // one with less to do is faster.
   constexpr double kNotHidden = 0.1;
