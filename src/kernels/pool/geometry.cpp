@@ -66,6 +66,14 @@ std::int64_t PoolGeometry::find_taps(const PoolRow& row, std::int64_t ow, const 
   return to - taps;
 }
 
+std::int64_t PoolGeometry::next_taps(const PoolRow& row, std::int64_t ow, const std::byte* x, std::size_t element_bytes,
+                                     const std::byte** taps, std::int64_t count) const {
+  if (ow == 0 || !is_inside(ow - 1) || !is_inside(ow)) return find_taps(row, ow, x, element_bytes, taps);
+  const std::int64_t bytes = stride[2] * channels * static_cast<std::int64_t>(element_bytes);
+  for (std::int64_t i = 0; i < count; ++i) taps[i] += bytes;
+  return count;
+}
+
 std::int64_t PoolGeometry::inside_padded(const PoolRow& row, std::int64_t ow) const {
   const std::int64_t starts[] = {row.depth.start, row.height.start, ow * stride[2] - pad_begin[2]};
   std::int64_t count = 1;

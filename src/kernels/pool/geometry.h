@@ -41,8 +41,18 @@ struct PoolGeometry {
   // Fills `taps` with pointers into x and returns how many.
   std::int64_t find_taps(const PoolRow& row, std::int64_t ow, const std::byte* x, std::size_t element_bytes,
                          const std::byte** taps) const;
+  // The same where `taps` still holds the `count` ones of the position before, in the same row: those of windows that
+  // lie inside the image are all moved on.
+  std::int64_t next_taps(const PoolRow& row, std::int64_t ow, const std::byte* x, std::size_t element_bytes,
+                         const std::byte** taps, std::int64_t count) const;
   // How many taps of the position lie inside the padded image.
   std::int64_t inside_padded(const PoolRow& row, std::int64_t ow) const;
+
+ private:
+  bool is_inside(std::int64_t ow) const {
+    const std::int64_t start = ow * stride[2] - pad_begin[2];
+    return start >= 0 && start + (kernel[2] - 1) * dilation[2] < in[2];
+  }
 };
 
 }  // namespace octavo

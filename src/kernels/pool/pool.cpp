@@ -36,12 +36,14 @@ std::int64_t divisor_of(const Params& params, const PoolRow& row, std::int64_t o
   return params.geometry.kernel_elements();
 }
 
-// Channels [first, first + channels) of one output position.
+// Channels [first, first + channels) of one output position, and how many taps it has.
 struct Position {
   PoolRow place;
-  std::int64_t row, ow, first, channels;
+  std::int64_t row, ow, first, channels, count;
   const QuantizedPool& quantized;
 };
+
+const std::byte** taps_of(const StepBuffers& buffers) { return reinterpret_cast<const std::byte**>(buffers.scratch); }
 
 // Its operands are those of these channels on.
 QuantizedPool quantized_at(const Params& params, const StepBuffers& buffers, std::int64_t first_channel) {
@@ -52,9 +54,7 @@ QuantizedPool quantized_at(const Params& params, const StepBuffers& buffers, std
 
 void run_position(const Params& params, const Position& at, const StepBuffers& buffers) {
   const PoolGeometry& g = params.geometry;
-  const auto** taps = reinterpret_cast<const std::byte**>(buffers.scratch);
-  const std::byte* x = buffers.inputs[0] + static_cast<std::size_t>(at.first) * params.x_bytes;
-  const PoolTaps pool{taps, g.find_taps(at.place, at.ow, x, params.x_bytes, taps), at.channels};
+  const PoolTaps pool{taps_of(buffers), at.count, at.channels};
   std::byte* y = buffers.outputs[0] +
                  static_cast<std::size_t>((at.row * g.out[2] + at.ow) * g.channels + at.first) * params.y_bytes;
   if (params.max != nullptr) return params.max(pool, y);
@@ -64,24 +64,35 @@ void run_position(const Params& params, const Position& at, const StepBuffers& b
   params.functions->average_q8(pool, at.quantized, divisor, y, sums);
 }
 
-void run(const Params& params, const StepBuffers& buffers, ItemRange range) {
+void run_row(const Params& params, const StepBuffers& buffers, std::int64_t row, const QuantizedPool& quantized) {
   const PoolGeometry& g = params.geometry;
+  const PoolRow place = g.row_at(row);
+  std::int64_t count = 0;
+  for (std::int64_t ow = 0; ow < g.out[2]; ++ow) {
+    count = g.next_taps(place, ow, buffers.inputs[0], params.x_bytes, taps_of(buffers), count);
+    run_position(params, {place, row, ow, 0, g.channels, count, quantized}, buffers);
+  }
+}
+
+// Of the only position of an image.
+void run_channels(const Params& params, const StepBuffers& buffers, std::int64_t unit) {
+  const PoolGeometry& g = params.geometry;
+  const std::int64_t blocks = (g.channels + params.channel_block - 1) / params.channel_block, row = unit / blocks;
+  const std::int64_t first = unit % blocks * params.channel_block;
+  const PoolRow place = g.row_at(row);
+  const std::byte* x = buffers.inputs[0] + static_cast<std::size_t>(first) * params.x_bytes;
+  const std::int64_t count = g.find_taps(place, 0, x, params.x_bytes, taps_of(buffers));
+  run_position(params,
+               {place, row, 0, first, std::min(params.channel_block, g.channels - first), count,
+                quantized_at(params, buffers, first)},
+               buffers);
+}
+
+void run(const Params& params, const StepBuffers& buffers, ItemRange range) {
   const ItemRange units = params.chunks.units_of(range);
   const QuantizedPool quantized = quantized_at(params, buffers, 0);
-  for (std::int64_t unit = units.begin; unit < units.end; ++unit) {
-    if (params.channel_block == 0) {
-      const PoolRow place = g.row_at(unit);
-      for (std::int64_t ow = 0; ow < g.out[2]; ++ow)
-        run_position(params, {place, unit, ow, 0, g.channels, quantized}, buffers);
-      continue;
-    }
-    const std::int64_t blocks = (g.channels + params.channel_block - 1) / params.channel_block;
-    const std::int64_t first = unit % blocks * params.channel_block;
-    run_position(params,
-                 {g.row_at(unit / blocks), unit / blocks, 0, first, std::min(params.channel_block, g.channels - first),
-                  quantized_at(params, buffers, first)},
-                 buffers);
-  }
+  for (std::int64_t unit = units.begin; unit < units.end; ++unit)
+    params.channel_block == 0 ? run_row(params, buffers, unit, quantized) : run_channels(params, buffers, unit);
 }
 
 std::unique_ptr<Step> make_step_of(Params params) {
