@@ -111,10 +111,12 @@ struct Encoded {
 }  // namespace
 
 std::string amx_refusal(const ConvGeometry& g) {
-  constexpr std::int64_t kMostLineBytes = std::int64_t{1} << 26;
-  const std::int64_t columns = std::max(amx_columns(g), g.width);
-  return columns > kMostLineBytes / g.channels / (g.kernel_h + g.stride_h) && g.kernel_h * g.kernel_w > 1
-             ? "needs less than 64 MiB of input in the lines under one line of output"
+  constexpr double kMostBytes = 1 << 26, kItemLines = 5.0;
+  if (g.kernel_h * g.kernel_w == 1) return {};  // lines of a pointwise one are no longer than x
+  const double lines = kItemLines * static_cast<double>(g.stride_h) +
+                       static_cast<double>(g.kernel_h) * static_cast<double>(g.dilation_h);
+  return lines * static_cast<double>(amx_columns(g)) * static_cast<double>(g.channels) > kMostBytes
+             ? "needs less than 64 MiB of input in the lines under five lines of output"
              : "";
 }
 

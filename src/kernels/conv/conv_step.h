@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "kernels/choice.h"
 #include "kernels/conv/geometry.h"
 #include "kernels/epilogue/parts.h"
-#include "kernels/kernel.h"
 
 namespace octavo {
 
@@ -18,6 +18,9 @@ int residual_in_place(const OpCall& call);
 
 ConvGeometry geometry_of(const OpCall& call, const TileTarget& target);
 double conv_cost(const OpCall& call, const Machine& machine, const TileTarget& target);
+
+// All schedules of AMX; first the empty one, for which `prepare` chooses by the machine and the threads at hand.
+std::vector<Candidate> amx_candidates(const OpCall& call, const Machine& machine);
 
 std::string conv_refusal(const OpCall& call, const TileTarget& target);
 

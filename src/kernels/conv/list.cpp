@@ -32,6 +32,7 @@ constexpr KernelChoice kAmx{
              .in_place_input = residual_in_place},
     .refusal = [](const OpCall& call) { return conv_refusal(call, kTileAmx); },
     .cost = [](const OpCall& call, const Machine& machine) { return conv_cost(call, machine, kTileAmx); },
+    .candidates = amx_candidates,
     .pack = [](const OpCall& call) { return pack_conv(call, kTileAmx); },
     .packed_layout = [](const OpCall& call) { return packed_conv_layout(call, kTileAmx); }};
 

@@ -27,8 +27,17 @@ double stream_rate(std::int64_t weight_bytes, const Machine& machine) {
   return weight_bytes > machine.l2_bytes / 2 ? 10.0 : 30.0;
 }
 
-double amx_cost(const ConvGeometry& g, const ChannelBlocks& blocks, const AmxConditions& conditions) {
-  return amx_cycles(g, blocks, amx_schedule(g, blocks, conditions), conditions);
+// Arithmetic and the stream of weights overlap, though not quite: of two kernels that wait for the same weights, the
+// one with less to do is faster.
+double nanoseconds(double cycles, const ChannelBlocks& blocks, const Machine& machine) {
+  constexpr double kGigahertz = 2.5, kNotHidden = 0.1;
+  const double stream = static_cast<double>(blocks.weight_bytes) / stream_rate(blocks.weight_bytes, machine);
+  return (std::max(cycles, stream) + kNotHidden * std::min(cycles, stream)) / kGigahertz;
+}
+
+double amx_nanoseconds(double cycles, const ChannelBlocks& blocks, const Machine& machine) {
+  constexpr double kConfigure = 400.0;
+  return nanoseconds(cycles + kConfigure, blocks, machine);
 }
 
 double tiles_cycles(const ConvGeometry& g, const ChannelBlocks& blocks, const TileTarget& target) {
@@ -69,17 +78,23 @@ std::string conv_refusal(const OpCall& call, const TileTarget& target) {
 }
 
 double conv_cost(const OpCall& call, const Machine& machine, const TileTarget& target) {
-  constexpr double kGigahertz = 2.5;
-  constexpr double kConfigureAmx = 400.0;
   const ConvGeometry g = geometry_of(call, target);
   const ChannelBlocks blocks = channel_blocks(g, target);
-  const double cycles = target.step == MacStep::amx ? kConfigureAmx + amx_cost(g, blocks, {machine.l2_bytes})
-                                                    : tiles_cycles(g, blocks, target);
-  // Arithmetic and the stream of weights overlap, though not quite: of two kernels that wait for the same weights, the
-  // one with less to do is faster.
-  constexpr double kNotHidden = 0.1;
-  const double stream = static_cast<double>(blocks.weight_bytes) / stream_rate(blocks.weight_bytes, machine);
-  return (std::max(cycles, stream) + kNotHidden * std::min(cycles, stream)) / kGigahertz;
+  if (target.step != MacStep::amx) return nanoseconds(tiles_cycles(g, blocks, target), blocks, machine);
+  const AmxConditions conditions{machine.l2_bytes};
+  return amx_nanoseconds(amx_cycles(g, blocks, amx_schedule(g, blocks, conditions), conditions), blocks, machine);
+}
+
+std::vector<Candidate> amx_candidates(const OpCall& call, const Machine& machine) {
+  const ConvGeometry g = geometry_of(call, kTileAmx);
+  const ChannelBlocks blocks = channel_blocks(g, kTileAmx);
+  const AmxConditions conditions{machine.l2_bytes};
+  std::vector<Candidate> candidates{{.ns = conv_cost(call, machine, kTileAmx)}};
+  for (const AmxSchedule& schedule : amx_schedules(g, blocks, conditions)) {
+    const double cycles = amx_cycles(g, blocks, schedule, conditions);
+    candidates.push_back({schedule.encode(), amx_nanoseconds(cycles, blocks, machine)});
+  }
+  return candidates;
 }
 
 }  // namespace octavo
