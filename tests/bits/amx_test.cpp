@@ -12,7 +12,7 @@
 namespace octavo::testing {
 namespace {
 
-constexpr std::string_view kAmx = "conv_u8s8_32x2_amx_int8";
+constexpr std::string_view kAmx = "conv_u8s8_16x16_amx_int8";
 
 // Channels enough for AMX to be chosen: strided, residual, dilated, grouped, with a table behind it, a classifier.
 ModelBuilder wide() {

@@ -189,7 +189,7 @@ std::string conv_kernel_on(std::string_view target, const Shape& x_shape, std::i
 }
 
 TEST(SelectConv, AmxTakesWhatFillsItsTiles) {
-  const std::string amx = "conv_u8s8_32x2_amx_int8", vnni = "conv_u8s8_7x4_avx512vnni";
+  const std::string amx = "conv_u8s8_16x16_amx_int8", vnni = "conv_u8s8_7x4_avx512vnni";
   EXPECT_EQ(conv_kernel_on("amx", {1, 28, 28, 128}, 128, 3), amx);
   EXPECT_EQ(conv_kernel_on("amx", {1, 56, 56, 64}, 256, 1), amx);
   EXPECT_EQ(conv_kernel_on("amx", {64, 1, 1, 2048}, 1000, 1), amx) << "fully connected, a whole batch";

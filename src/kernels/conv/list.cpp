@@ -23,7 +23,7 @@ constexpr KernelChoice conv_kernel(std::string_view name, Isa needs) {
 }
 
 constexpr KernelChoice kAmx{
-    .code = {.name = "conv_u8s8_32x2_amx_int8",
+    .code = {.name = "conv_u8s8_16x16_amx_int8",
              .op = "quantized_conv",
              .needs = Isa::amx_int8,
              .packs = true,
