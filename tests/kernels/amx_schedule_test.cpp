@@ -37,7 +37,7 @@ Case draw_case(Draw& draw) {
   c.top = c.bottom = draw(0, 2), c.left = c.right = draw(0, 2);
   c.bottom += c.dilation_h * c.kernel_h, c.right += c.dilation_w * c.kernel_w;
   c.groups = draw(0, 4) == 0 ? draw(2, 4) : 1;
-  c.channels = c.groups * (draw(0, 2) == 0 ? 64 : draw(1, 150));
+  c.channels = c.groups * (draw(0, 2) == 0 ? 64 : draw(2, 150));
   c.out_channels = c.groups * draw(1, 90);
   c.has_offset = draw(0, 4) == 0;
   c.x_zero_point = static_cast<std::int32_t>(draw(0, 1) * 117);

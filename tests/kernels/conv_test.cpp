@@ -40,7 +40,7 @@ void check(Case c, unsigned seed) {
     c.x_zero_point = x_zero_point;
     check(c, seed, kernels_of_this_machine());
   }
-  if (!AmxEmulation::is_possible()) return;
+  if (!AmxEmulation::is_possible() || is_depthwise(c)) return;
   EXPECT_TRUE(AmxEmulation::trapped() > before || !AmxEmulation::is_needed())
       << "the AMX kernel executed no tile instruction: " << describe(c);
   EXPECT_TRUE(AmxEmulation::is_released()) << describe(c);

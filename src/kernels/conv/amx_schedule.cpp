@@ -20,7 +20,9 @@ constexpr double kAgain = 0.02;                                // a byte of x th
 constexpr double kBeyondL2 = 0.056;                            // a byte of w, once
 constexpr double kPixel = 2.5, kVector = 2.6, kPiece = 5.0;    // finishing sums
 constexpr double kBlock = 55.0, kItem = 65.0, kCopied = 0.04;  // a call; new pixels; a byte of x that is copied
-constexpr double kNotHidden = 0.42;                            // of the lesser of two that overlap
+constexpr double kOneUnit = 30.0;    // a step that waits for one register of x, which in a network is not in L1
+constexpr double kElsewhere = 0.06;  // a byte of x or y whose pixels threads share
+constexpr double kNotHidden = 0.42;  // of the lesser of two that overlap
 constexpr std::int64_t kL1 = 48 << 10;
 
 // One way to multiply, and what it reads again and again.
@@ -32,7 +34,8 @@ struct Costed {
   double block(int vectors, double pixels) const {
     const double units = schedule.at_once, steps = static_cast<double>(g.kernel_h * g.taps * g.run_steps());
     const double multiply = units * vectors * (kMultiply + kMultiplyRow * schedule.units.rows);
-    const double work = steps * std::max(multiply, kLoad * (units + vectors)) + misses(vectors * 64 * g.k_dwords());
+    const double step = std::max(multiply, kLoad * (units + vectors)) + (schedule.at_once == 1 ? kOneUnit : 0.0);
+    const double work = steps * step + misses(vectors * 64 * g.k_dwords());
     const double finish = pixels * (kPixel + kVector * vectors) + kPiece * std::ceil(pixels / 8.0);
     return std::max(work, finish) + kNotHidden * std::min(work, finish) + kBlock;
   }
@@ -158,7 +161,11 @@ double amx_cycles(const ConvGeometry& g, const ChannelBlocks& blocks, const AmxS
                                                      kCopied * copied * static_cast<double>(schedule.chunks)) +
                      kBeyondL2 * static_cast<double>(blocks.weight_bytes);
   const std::int64_t shared = g.batch * items * schedule.chunks;
-  return all * static_cast<double>(ceil_div(shared, conditions.threads)) / static_cast<double>(shared);
+  // Threads that split channels find half of x in each other's caches, as do those of the next layer.
+  const double pixels_in = static_cast<double>(g.batch * g.height * g.width * g.channels),
+               pixels_out = static_cast<double>(g.batch * g.out_height * g.out_width * g.out_channels);
+  const double elsewhere = schedule.chunks > 1 && conditions.threads > 1 ? kElsewhere * (pixels_in + pixels_out) : 0.0;
+  return all * static_cast<double>(ceil_div(shared, conditions.threads)) / static_cast<double>(shared) + elsewhere;
 }
 
 bool amx_copies(const ConvGeometry& g, const AmxConditions& conditions) {

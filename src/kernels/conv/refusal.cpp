@@ -74,7 +74,9 @@ std::string conv_refusal(const OpCall& call, const TileTarget& target) {
     return "needs a scale known at compile time";
   if (auto reason = epilogue_refusal(call, attrs.epilogue, kConvOperands); !reason.empty()) return reason;
   if (auto reason = geometry_refusal(attrs, x->shape, w->shape); !reason.empty()) return reason;
-  return target.step == MacStep::amx ? amx_refusal(geometry_of(call, target)) : "";
+  if (target.step != MacStep::amx) return {};
+  if (w->shape[3] == 1 && attrs.groups > 1) return "needs more than one input channel per group";
+  return amx_refusal(geometry_of(call, target));
 }
 
 double conv_cost(const OpCall& call, const Machine& machine, const TileTarget& target) {
