@@ -52,14 +52,14 @@ void run(const Params& params, const StepBuffers& buffers, ItemRange rows) {
   const std::uint8_t* residual =
       params.other < 0 ? nullptr
                        : reinterpret_cast<const std::uint8_t*>(buffers.inputs[static_cast<std::size_t>(params.other)]);
-  const TapPosition position{.taps = taps,
-                             .pairs = pairs_of(s),
-                             .channels = s.channels,
-                             .channel_multiplier = s.channels / s.in_channels,
-                             .x_is_signed = params.x_is_signed,
-                             .weights = params.weights,
-                             .bias = params.bias,
-                             .acc = acc};
+  const DepthwisePosition position{.taps = taps,
+                                   .pairs = pairs_of(s),
+                                   .channels = s.channels,
+                                   .channel_multiplier = s.channels / s.in_channels,
+                                   .x_is_signed = params.x_is_signed,
+                                   .weights = params.weights,
+                                   .bias = params.bias,
+                                   .acc = acc};
   for (std::int64_t row = rows.begin; row < rows.end; ++row) {
     const std::uint8_t* image = x + row / s.out_height * s.height * s.width * s.in_channels;
     for (std::int64_t ow = 0; ow < s.out_width; ++ow) {

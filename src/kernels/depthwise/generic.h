@@ -12,7 +12,7 @@ namespace {
 
 // Channels [first, channels), one by one.
 template <class X>
-void accumulate_channels(const TapPosition& p, std::int64_t first) {
+void accumulate_channels(const DepthwisePosition& p, std::int64_t first) {
   for (std::int64_t c = first; c < p.channels; ++c) {
     std::int32_t sum = p.bias[c];
     const std::int64_t ic = p.channel_multiplier == 1 ? c : c / p.channel_multiplier;
@@ -27,14 +27,14 @@ void accumulate_channels(const TapPosition& p, std::int64_t first) {
 }
 
 // kWide: accumulates the first channels in vectors and returns how many.
-template <std::int64_t (*kWide)(const TapPosition&)>
-void accumulate_position(const TapPosition& position) {
+template <std::int64_t (*kWide)(const DepthwisePosition&)>
+void accumulate_position(const DepthwisePosition& position) {
   const std::int64_t done = position.channel_multiplier == 1 ? kWide(position) : 0;
   return position.x_is_signed ? accumulate_channels<std::int8_t>(position, done)
                               : accumulate_channels<std::uint8_t>(position, done);
 }
 
-template <class S, std::int64_t (*kWide)(const TapPosition&)>
+template <class S, std::int64_t (*kWide)(const DepthwisePosition&)>
 constexpr DepthwiseFunctions depthwise_functions() {
   return {.accumulate = &accumulate_position<kWide>, .finish = &finish_channels<S>};
 }

@@ -17,7 +17,7 @@ __m256i widen_bytes(__m128i x) {
 
 // acc[2 * i], acc[2 * i + 1]: channels 16 * i ... 16 * i + 15 from `first` on.
 template <bool kSigned, int kSixteens>
-void accumulate_sixteens(const TapPosition& p, std::int64_t first) {
+void accumulate_sixteens(const DepthwisePosition& p, std::int64_t first) {
   __m256i acc[2 * kSixteens];
   for (int i = 0; i < 2 * kSixteens; ++i)
     acc[i] = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p.bias + first + 8 * i));
@@ -41,14 +41,14 @@ void accumulate_sixteens(const TapPosition& p, std::int64_t first) {
 }
 
 template <bool kSigned>
-std::int64_t accumulate_blocks(const TapPosition& p) {
+std::int64_t accumulate_blocks(const DepthwisePosition& p) {
   std::int64_t c = 0;
   for (; c + 32 <= p.channels; c += 32) accumulate_sixteens<kSigned, 2>(p, c);
   for (; c + 16 <= p.channels; c += 16) accumulate_sixteens<kSigned, 1>(p, c);
   return c;
 }
 
-std::int64_t accumulate_pairs(const TapPosition& p) {
+std::int64_t accumulate_pairs(const DepthwisePosition& p) {
   return p.x_is_signed ? accumulate_blocks<true>(p) : accumulate_blocks<false>(p);
 }
 

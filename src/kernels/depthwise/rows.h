@@ -9,7 +9,7 @@
 namespace octavo {
 
 // One output position, all channels: acc[oc] = bias[oc] + sum over taps of x[tap][oc / multiplier] * w[tap][oc].
-struct TapPosition {
+struct DepthwisePosition {
   const std::uint8_t* const* taps = nullptr;  // where each tap reads x; never null (padding is a row of its own)
   std::int64_t pairs = 0;                     // of taps; the last one may have a tap without weight
   std::int64_t channels = 0;                  // of y
@@ -21,7 +21,7 @@ struct TapPosition {
 };
 
 struct DepthwiseFunctions {
-  void (*accumulate)(const TapPosition& position);
+  void (*accumulate)(const DepthwisePosition& position);
   // y and residual: that position's first channel.
   void (*finish)(const RowEpilogue& epilogue, const std::int32_t* acc, std::int64_t channels,
                  const std::uint8_t* residual, void* y);

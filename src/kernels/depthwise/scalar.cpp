@@ -6,7 +6,7 @@
 namespace octavo {
 namespace {
 
-std::int64_t nothing_wide(const TapPosition&) { return 0; }
+std::int64_t nothing_wide(const DepthwisePosition&) { return 0; }
 
 }  // namespace
 
