@@ -195,8 +195,10 @@ void run_rows(const HeadCall& call, std::int64_t padded, std::int64_t row) {
 template <class S, int kRows>
 void run_head(const HeadCall& call) {
   const std::int64_t padded = (call.keys + 2 * S::kLanes - 1) / (2 * S::kLanes) * (2 * S::kLanes);
-  pack_keys<S>(call);
-  pack_values<S>(call);
+  if (!call.is_packed) {
+    pack_keys<S>(call);
+    pack_values<S>(call);
+  }
   std::int64_t row = 0;
   for (; row + kRows <= call.queries; row += kRows) run_rows<S, kRows>(call, padded, row);
   for (; row < call.queries; ++row) run_rows<S, 1>(call, padded, row);

@@ -47,6 +47,7 @@ struct HeadCall {
   RowRound round;
   std::uint8_t* y = nullptr;
   std::int64_t y_stride = 0;
+  bool is_packed = false;  // the scratch still holds these keys and values, of the call before
   HeadScratch scratch;
 };
 

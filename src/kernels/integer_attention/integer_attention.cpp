@@ -100,9 +100,12 @@ void run(const Params& p, const StepBuffers& buffers, ItemRange range) {
                 .round = p.round,
                 .y_stride = y_columns,
                 .scratch = place(buffers.scratch, scratch_sizes(p))};
+  std::int64_t packed = -1;  // of all images' groups
   for (std::int64_t item = range.begin; item < range.end; ++item) {
     const std::int64_t query = item % p.chunks * kQueriesPerItem, head = item / p.chunks % heads.heads;
     const std::int64_t image = item / p.chunks / heads.heads, group = head / (heads.heads / heads.kv_heads);
+    call.is_packed = packed == image * heads.kv_heads + group;
+    packed = image * heads.kv_heads + group;
     call.first_query = query;
     call.queries = std::min(kQueriesPerItem, p.queries - query);
     call.q = rows_of(p, buffers, 0, image * p.queries + query, heads.q_first + head * heads.head_size);
