@@ -28,7 +28,7 @@ class Variant:
         self._ask(f"runs {DISCARDED}")
         cpu, wall = self._cpu_seconds(), time.perf_counter()
         runs = self._ask(f"slice {seconds}")["runs_ns"]
-        self.runs_ns += runs[0] if isinstance(runs[0], list) else runs  # Octavo: those of each context
+        self.runs_ns += runs[0] if runs and isinstance(runs[0], list) else runs  # Octavo: those of each context
         self.cpu_seconds += self._cpu_seconds() - cpu
         self.wall_seconds += time.perf_counter() - wall
         self.process.send_signal(signal.SIGSTOP)
