@@ -22,13 +22,13 @@ const Bytes kZero1 = {0xc4, 0xe2, 0x7b, 0x49, 0xc8};              // tilezero tm
 const Bytes kLoad4 = {0xc4, 0xa2, 0x7b, 0x4b, 0x24, 0x08};        // tileloadd tmm4, [rax + r9]
 const Bytes kLoad6 = {0xc4, 0xa2, 0x7b, 0x4b, 0x74, 0x1a, 0x40};  // tileloadd tmm6, [rdx + r11 + 0x40]
 const Bytes kLoad6Scaled = {0xc4, 0xc2, 0x7b, 0x4b, 0xb4,
-                            0x6d, 0x34, 0x12, 0x00, 0x00};                  // tileloadd tmm6, [r13 + rbp * 2 + 0x1234]
-const Bytes kMultiply = {0xc4, 0xe2, 0x49, 0x5e, 0xc4};                     // tdpbusd tmm0, tmm4, tmm6
-const Bytes kStore0 = {0xc4, 0xa2, 0x7a, 0x4b, 0x44, 0x18, 0x40};           // tilestored [rax + r11 + 0x40], tmm0
-const std::vector<Bytes> kUnknown = {{0xc4, 0xa2, 0x79, 0x4b, 0x24, 0x08},  // tileloaddt1 tmm4, [rax + r9]
-                                     {0xc4, 0xe2, 0x4b, 0x5e, 0xc4},        // tdpbssd tmm0, tmm4, tmm6
-                                     {0xc4, 0xe2, 0x79, 0x49, 0x07},        // sttilecfg [rdi]
-                                     {0x0f, 0x0b, 0, 0, 0}};                // ud2
+                            0x6d, 0x34, 0x12, 0x00, 0x00};            // tileloadd tmm6, [r13 + rbp * 2 + 0x1234]
+const Bytes kMultiply = {0xc4, 0xe2, 0x49, 0x5e, 0xc4};               // tdpbusd tmm0, tmm4, tmm6
+const Bytes kStore0 = {0xc4, 0xa2, 0x7a, 0x4b, 0x44, 0x18, 0x40};     // tilestored [rax + r11 + 0x40], tmm0
+const Bytes kLoad4Past = {0xc4, 0xa2, 0x79, 0x4b, 0x24, 0x08};        // tileloaddt1 tmm4, [rax + r9]
+const std::vector<Bytes> kUnknown = {{0xc4, 0xe2, 0x4b, 0x5e, 0xc4},  // tdpbssd tmm0, tmm4, tmm6
+                                     {0xc4, 0xe2, 0x79, 0x49, 0x07},  // sttilecfg [rdi]
+                                     {0x0f, 0x0b, 0, 0, 0}};          // ud2
 
 enum { kRax = 0, kRdx = 2, kRbp = 5, kRdi = 7, kR9 = 9, kR11 = 11, kR13 = 13 };
 
@@ -102,6 +102,19 @@ TEST_F(AmxEmulator, AddressesAreDecoded) {
   EXPECT_EQ(std::memcmp(state.registers[6].data[0], memory.data(), 8), 0);
   EXPECT_EQ(std::memcmp(state.registers[6].data[1], memory.data() + 20, 8), 0);
   EXPECT_EQ(state.registers[6].data[1][8], 0) << "beyond the row";
+}
+
+TEST_F(AmxEmulator, LoadsPastL1AreLoads) {
+  ASSERT_EQ(configure(), "");
+  std::vector<std::uint8_t> memory(40);
+  for (std::size_t i = 0; i < memory.size(); ++i) memory[i] = static_cast<std::uint8_t>(i);
+  general[kRax] = address(memory.data()), general[kR9] = 11;
+  for (const Bytes& load : {kLoad4, kLoad4Past}) {
+    std::memset(state.registers[4].data, 0xff, sizeof state.registers[4].data);
+    ASSERT_EQ(execute(load), "");
+    for (int row = 0; row < 3; ++row) EXPECT_EQ(state.registers[4].data[row][7], 11 * row + 7);
+    EXPECT_EQ(state.registers[4].data[0][8], 0) << "beyond the row";
+  }
 }
 
 TEST_F(AmxEmulator, ReleaseAndZeroClear) {

@@ -184,7 +184,7 @@ const char* execute(const Decoded& d, AmxState& state) {
   if (d.violation != nullptr) return d.violation;
   if (d.opcode == 0x49 && d.prefix == Prefix::none) return d.is_memory() ? load_config(d, state) : release(d, state);
   if (d.opcode == 0x49 && d.prefix == Prefix::pf2 && !d.is_memory()) return zero(d, state);
-  if (d.opcode == 0x4b && d.prefix == Prefix::pf2) return load(d, state);
+  if (d.opcode == 0x4b && (d.prefix == Prefix::pf2 || d.prefix == Prefix::p66)) return load(d, state);
   if (d.opcode == 0x4b && d.prefix == Prefix::pf3) return store(d, state);
   if (d.opcode == 0x5e && d.prefix == Prefix::p66) return multiply(d, state);
   return "an instruction that no kernel is known to emit";

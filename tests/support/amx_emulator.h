@@ -28,9 +28,9 @@ struct AmxStep {
       nullptr;  // what the architecture forbids or this emulator does not know; the state is then as it was
 };
 
-// Executes the instruction at `code`: ldtilecfg, tileloadd, tilestored, tilezero, tdpbusd or tilerelease, by the rules
-// of the architecture; whatever the processor would refuse is a violation. Reads and writes the memory that the
-// instruction addresses.
+// Executes the instruction at `code`: ldtilecfg, tileloadd, tileloaddt1, tilestored, tilezero, tdpbusd or tilerelease,
+// by the rules of the architecture; whatever the processor would refuse is a violation. Reads and writes the memory
+// that the instruction addresses.
 AmxStep execute_amx(const std::uint8_t* code, const GeneralRegisters& general, AmxState& state);
 
 // While it lives, and where the machine has no AMX, the process's SIGILL handler executes tile instructions. A
