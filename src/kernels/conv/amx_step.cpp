@@ -301,7 +301,7 @@ void AmxStep::run_blocks(const StepBuffers& buffers, const Item& item, AmxArgs& 
   for (std::size_t b = chunk.begin; b < chunk.end; ++b) {
     const ChannelBlock& block = blocks_[b];
     if (block.x_offset != x_offset) {
-      for (const std::uint8_t*& x : args.x) x += block.x_offset - x_offset;
+      for (std::size_t u = 0; u < static_cast<std::size_t>(item.units); ++u) args.x[u] += block.x_offset - x_offset;
       x_offset = block.x_offset;
     }
     args.weights = packed_.weights + block.weights;
