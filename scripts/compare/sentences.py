@@ -147,22 +147,39 @@ def speed(arguments, compiled, sessions, folder):
 
 def peers(model, folder):
     import onnxruntime
-    import openvino
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads, options.log_severity_level = 2, 3
     dynamic = f"{folder}/dynamic.onnx"
     quantize_dynamic(model, dynamic, weight_type=QuantType.QInt8)
-    settings = {"INFERENCE_NUM_THREADS": 2, "PERFORMANCE_HINT": "LATENCY"}
-    exact, default = (openvino.Core().compile_model(model, "CPU", {**settings, **more}).create_infer_request() for more in ({"INFERENCE_PRECISION_HINT": "f32"}, {}))
     sessions = [onnxruntime.InferenceSession(path, options) for path in (model, dynamic)]
     return {
         "ONNX Runtime fp32": lambda feeds: sessions[0].run(None, feeds),
         "ONNX Runtime dynamic int8": lambda feeds: sessions[1].run(None, feeds),
-        "OpenVINO fp32": lambda feeds: exact.infer(feeds),
-        "OpenVINO default (bf16 where the machine has it)": lambda feeds: default.infer(feeds),
+        **openvino_peers(model, np.load(f"{folder}/calibration.npz")),
     }
+
+
+def openvino_peers(model, samples):
+    """OpenVINO in f32 and in bf16 (its default where the machine has it), of fp32 and, where nncf is installed, of NNCF's int8."""
+    import openvino
+
+    models = {"fp32": openvino.Core().read_model(model)}
+    try:
+        import nncf
+    except ImportError:
+        print("nncf is not installed: without OpenVINO's int8")
+    else:
+        rows = [{name: samples[name][i : i + 1] for name in samples} for i in range(len(samples["input_ids"]))]
+        models["int8"] = nncf.quantize(models["fp32"], nncf.Dataset(rows), model_type=nncf.ModelType.TRANSFORMER, subset_size=len(rows))
+    found = {}
+    for precision, read in models.items():
+        for hint in ("f32", "bf16"):
+            settings = {"INFERENCE_NUM_THREADS": 2, "PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": hint}
+            request = openvino.Core().compile_model(read, "CPU", settings).create_infer_request()
+            found[f"OpenVINO {precision}, {hint}"] = lambda feeds, request=request: request.infer(feeds)
+    return found
 
 
 def main():
