@@ -2,6 +2,7 @@
 #include "kernels/conv/amx_schedule.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 
@@ -90,6 +91,37 @@ std::int64_t x_bytes_of(const ConvGeometry& g, const AmxSchedule& schedule) {
          std::min(columns, units.columns(g) * in_line * g.taps * g.run_bytes);
 }
 
+// Whether a packed block is not joined to the `count` before it.
+bool begins_block(const ChannelBlock& block, std::int64_t x_offset, int count, int joined) {
+  return count == 0 || count == joined || block.x_offset != x_offset;
+}
+
+// How many blocks of so many vectors are joined, and in all: what a cost is made of, a few hundred times for a layer.
+struct JoinedCounts {
+  std::int64_t all = 0;
+  std::array<std::int64_t, AmxLayout::kRegisters> of_vectors{};
+
+  static JoinedCounts of(const ChannelBlocks& blocks, int joined) {
+    JoinedCounts counts;
+    std::int64_t x_offset = 0;
+    std::size_t vectors = 0;
+    int count = 0;
+    for (const ChannelBlock& block : blocks.blocks) {
+      if (begins_block(block, x_offset, count, joined)) {
+        ++counts.all;
+        count = 0;
+      } else {
+        --counts.of_vectors[vectors];
+      }
+      vectors = static_cast<std::size_t>(block.vectors) + (count == 0 ? 0 : vectors);
+      ++counts.of_vectors[vectors];
+      x_offset = block.x_offset;
+      ++count;
+    }
+    return counts;
+  }
+};
+
 bool fits_registers(const AmxSchedule& schedule, const ChannelBlocks& blocks) {
   const int vectors = blocks.max_vectors > 1 ? blocks.max_vectors : schedule.joined;
   const int rest = AmxLayout::kRegisters - schedule.at_once * vectors - 1;
@@ -102,9 +134,8 @@ bool is_legal(const AmxSchedule& s, const ConvGeometry& g, const ChannelBlocks& 
                                                 s.units.lines <= g.out_height);
   return s.units.lines >= 1 && s.units.per_line >= 1 && s.units.per_line <= g.out_width && s.units.rows >= 1 &&
          s.units.rows <= AmxLayout::kMostRows && s.at_once >= 1 && s.at_once <= AmxLayout::kMostUnits &&
-         s.at_once <= s.units.per_image(g) && s.joined >= 1 && s.chunks >= 1 &&
-         s.chunks <= static_cast<std::int64_t>(joined_blocks(blocks, s.joined).size()) && is_joined && has_lines &&
-         fits_registers(s, blocks);
+         s.at_once <= s.units.per_image(g) && s.joined >= 1 && s.chunks >= 1 && is_joined && has_lines &&
+         fits_registers(s, blocks) && s.chunks <= JoinedCounts::of(blocks, s.joined).all;
 }
 
 struct Encoded {
@@ -131,7 +162,7 @@ std::vector<ChannelBlock> joined_blocks(const ChannelBlocks& blocks, int joined)
   std::vector<ChannelBlock> result;
   int count = 0;
   for (const ChannelBlock& block : blocks.blocks) {
-    if (count == 0 || count == joined || block.x_offset != result.back().x_offset) {
+    if (begins_block(block, result.empty() ? 0 : result.back().x_offset, count, joined)) {
       result.push_back(block);
       count = 1;
       continue;
@@ -149,12 +180,11 @@ double amx_cycles(const ConvGeometry& g, const ChannelBlocks& blocks, const AmxS
   const double pixels = static_cast<double>(g.out_height * g.out_width) / static_cast<double>(items);
   const double share = static_cast<double>(units) / static_cast<double>(items * schedule.at_once);
   const Costed costed{g, schedule, x_bytes_of(g, schedule), blocks.weight_bytes / schedule.chunks};
-  double cycles = kItem * static_cast<double>(schedule.chunks), last = 0.0;
-  int vectors = 0;
-  for (const ChannelBlock& block : joined_blocks(blocks, schedule.joined)) {
-    if (block.vectors != vectors) last = costed.block(block.vectors, pixels) * share;
-    vectors = block.vectors;
-    cycles += last;
+  double cycles = kItem * static_cast<double>(schedule.chunks);
+  const JoinedCounts counts = JoinedCounts::of(blocks, schedule.joined);
+  for (std::size_t vectors = 1; vectors < counts.of_vectors.size(); ++vectors) {
+    if (counts.of_vectors[vectors] == 0) continue;
+    cycles += costed.block(static_cast<int>(vectors), pixels) * share * static_cast<double>(counts.of_vectors[vectors]);
   }
   const double copied = amx_copies(g, conditions) ? static_cast<double>(g.height * amx_columns(g) * g.channels) : 0.0;
   const double all = static_cast<double>(g.batch) * (cycles * static_cast<double>(items) +
@@ -180,7 +210,7 @@ std::vector<AmxSchedule> amx_schedules(const ConvGeometry& g, const ChannelBlock
   std::vector<AmxSchedule> all;
   for (const Arrangement& arrangement : arrangements_of(blocks)) {
     AmxSchedule tried{.at_once = arrangement.at_once, .joined = arrangement.joined};
-    const auto count = static_cast<std::int64_t>(joined_blocks(blocks, tried.joined).size());
+    const std::int64_t count = JoinedCounts::of(blocks, tried.joined).all;
     const std::int64_t together =
         std::clamp<std::int64_t>(conditions.l2_bytes / 3 * count / blocks.weight_bytes, 1, count);
     const std::int64_t fewest = ceil_div(count, together);

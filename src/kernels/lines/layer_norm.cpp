@@ -3,6 +3,7 @@
 
 #include "kernels/call.h"
 #include "kernels/lines/lines.h"
+#include "kernels/lines/record.h"
 
 namespace octavo {
 namespace {
@@ -82,22 +83,10 @@ Result<std::unique_ptr<Step>> make_layer_norm(const CallView& call, const StepSp
   return make_step(std::move(params), items, run_layer_norm, scratch);
 }
 
-int in_place(const OpCall&) { return 0; }
-
-template <int kPicoseconds>
-double cost(const OpCall& call, const Machine&) {
-  return 200.0 + kPicoseconds / 1000.0 * static_cast<double>(call.inputs[0]->shape.elements());
-}
-
 template <const LineFunctions& functions, Isa isa, int kPicoseconds>
 constexpr KernelChoice kernel(std::string_view name) {
-  return {.code = {.name = name,
-                   .op = "layer_norm",
-                   .needs = isa,
-                   .prepare = prepare_by<refuse_layer_norm, make_layer_norm<functions>>,
-                   .in_place_input = in_place},
-          .refusal = refusal_by<refuse_layer_norm>,
-          .cost = cost<kPicoseconds>};
+  return line_kernel<refuse_layer_norm, make_layer_norm<functions>, kPicoseconds>("layer_norm", isa, name,
+                                                                                  over_first_input);
 }
 
 constexpr KernelChoice kChoices[] = {

@@ -3,6 +3,7 @@
 
 #include "kernels/call.h"
 #include "kernels/lines/lines.h"
+#include "kernels/lines/record.h"
 
 namespace octavo {
 namespace {
@@ -117,19 +118,9 @@ Result<std::unique_ptr<Step>> make_reduce(const CallView& call, const StepSpec&)
   return make_step(std::move(params), items, run_runs);
 }
 
-template <int kPicoseconds>
-double cost(const OpCall& call, const Machine&) {
-  return 200.0 + kPicoseconds / 1000.0 * static_cast<double>(call.inputs[0]->shape.elements());
-}
-
 template <const LineFunctions& functions, Isa isa, int kPicoseconds>
 constexpr KernelChoice kernel(std::string_view name) {
-  return {.code = {.name = name,
-                   .op = "reduce",
-                   .needs = isa,
-                   .prepare = prepare_by<refuse_reduce, make_reduce<functions>>},
-          .refusal = refusal_by<refuse_reduce>,
-          .cost = cost<kPicoseconds>};
+  return line_kernel<refuse_reduce, make_reduce<functions>, kPicoseconds>("reduce", isa, name);
 }
 
 constexpr KernelChoice kChoices[] = {

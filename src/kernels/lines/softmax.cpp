@@ -3,6 +3,7 @@
 
 #include "kernels/call.h"
 #include "kernels/lines/lines.h"
+#include "kernels/lines/record.h"
 
 namespace octavo {
 namespace {
@@ -54,22 +55,9 @@ Result<std::unique_ptr<Step>> make_softmax(const CallView& call, const StepSpec&
   return make_step(std::move(params), items, run_softmax);
 }
 
-int in_place(const OpCall&) { return 0; }
-
-template <int kPicoseconds>
-double cost(const OpCall& call, const Machine&) {
-  return 200.0 + kPicoseconds / 1000.0 * static_cast<double>(call.inputs[0]->shape.elements());
-}
-
 template <const LineFunctions& functions, Isa isa, int kPicoseconds>
 constexpr KernelChoice kernel(std::string_view name) {
-  return {.code = {.name = name,
-                   .op = "softmax",
-                   .needs = isa,
-                   .prepare = prepare_by<refuse_softmax, make_softmax<functions>>,
-                   .in_place_input = in_place},
-          .refusal = refusal_by<refuse_softmax>,
-          .cost = cost<kPicoseconds>};
+  return line_kernel<refuse_softmax, make_softmax<functions>, kPicoseconds>("softmax", isa, name, over_first_input);
 }
 
 constexpr KernelChoice kChoices[] = {
