@@ -5,9 +5,9 @@
 #include <limits>
 #include <vector>
 
+#include "kernels/attention_mask.h"
 #include "kernels/call.h"
 #include "ops/attention/attention.h"
-#include "ops/movement.h"
 
 namespace octavo {
 namespace {
@@ -15,25 +15,12 @@ namespace {
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr std::int64_t kItemRows = 4 * kAttentionRows;  // of one head
 
-// The mask, as strides over [batch..., heads, queries, keys]; none where the type has no data.
-struct MaskLayout {
-  bool exists = false, is_boolean = false;
-  std::vector<std::int64_t> batch, batch_strides;
-  std::int64_t head_stride = 0, query_stride = 0, key_stride = 0;
-
-  std::int64_t row(std::int64_t image, std::int64_t head, std::int64_t query) const {
-    std::int64_t offset = head * head_stride + query * query_stride;
-    for (std::size_t axis = batch.size(); axis-- > 0; image /= batch[axis])
-      offset += image % batch[axis] * batch_strides[axis];
-    return offset;
-  }
-};
-
 struct Params {
   AttentionAttrs attrs;
   std::int64_t images = 1, queries = 0, keys = 0;
   std::int64_t q_columns = 0, k_columns = 0, v_columns = 0;
-  MaskLayout mask;
+  bool has_mask = false, mask_is_boolean = false;
+  AttentionMaskLayout mask;
   const AttentionFunctions* functions = nullptr;
 
   std::int64_t padded_keys() const { return in_panels(keys); }
@@ -89,9 +76,9 @@ class Worker {
   // What is added to a row of scores.
   void make_mask_row(std::int64_t offset, std::int64_t query, float* to) const {
     const std::int64_t step = p_.mask.key_stride;
-    if (!p_.mask.exists) {
+    if (!p_.has_mask) {
       std::fill_n(to, p_.keys, 0.0f);
-    } else if (p_.mask.is_boolean) {
+    } else if (p_.mask_is_boolean) {
       const auto* kept = reinterpret_cast<const std::uint8_t*>(buffers_.inputs[kAttentionMask]) + offset;
       for (std::int64_t j = 0; j < p_.keys; ++j) to[j] = kept[j * step] != 0 ? 0.0f : -kInfinity;
     } else {
@@ -150,21 +137,6 @@ void run(const Params& params, const StepBuffers& buffers, ItemRange range) {
   for (std::int64_t item = range.begin; item < range.end; ++item) worker.run(item);
 }
 
-MaskLayout mask_layout(const OperandType& mask, const Shape& scores) {
-  MaskLayout layout;
-  if (!mask.exists()) return layout;
-  const auto strides = broadcast_strides(*mask.shape, scores);
-  const std::size_t batch = strides.size() - 3;
-  layout.exists = true;
-  layout.is_boolean = mask.dtype == DType::boolean;
-  layout.batch.assign(scores.begin(), scores.begin() + batch);
-  layout.batch_strides.assign(strides.begin(), strides.begin() + static_cast<std::ptrdiff_t>(batch));
-  layout.head_stride = strides[batch];
-  layout.query_stride = strides[batch + 1];
-  layout.key_stride = strides[batch + 2];
-  return layout;
-}
-
 Params params_of(const CallView& call) {
   const auto& attrs = call.attrs->as<AttentionAttrs>();
   const auto sizes = AttentionSizes::of(*call.input(0).shape, *call.input(1).shape);
@@ -172,14 +144,18 @@ Params params_of(const CallView& call) {
     const Shape& shape = *call.input(i).shape;
     return shape[shape.rank() - 1];
   };
-  return {.attrs = attrs,
-          .images = sizes.batch.elements(),
-          .queries = sizes.queries,
-          .keys = sizes.keys,
-          .q_columns = columns(0),
-          .k_columns = columns(1),
-          .v_columns = columns(2),
-          .mask = mask_layout(call.input(kAttentionMask), Shape(sizes.scores(attrs)))};
+  const OperandType mask = call.input(kAttentionMask);
+  return {
+      .attrs = attrs,
+      .images = sizes.batch.elements(),
+      .queries = sizes.queries,
+      .keys = sizes.keys,
+      .q_columns = columns(0),
+      .k_columns = columns(1),
+      .v_columns = columns(2),
+      .has_mask = mask.exists(),
+      .mask_is_boolean = mask.dtype == DType::boolean,
+      .mask = mask.exists() ? AttentionMaskLayout::of(*mask.shape, Shape(sizes.scores(attrs))) : AttentionMaskLayout{}};
 }
 
 std::string refuse(const CallView& call) {

@@ -1,17 +1,17 @@
 // quantized_attention: a head after the other, some of its queries an item. Part of kernels/.
 #include "kernels/integer_attention/integer_attention.h"
 
+#include "kernels/attention_mask.h"
 #include "kernels/call.h"
 #include "kernels/epilogue/parts.h"
 #include "kernels/epilogue/stage_reader.h"
 #include "kernels/integer_attention/head.h"
-#include "ops/movement.h"
 #include "ops/quantized_attention/quantized_attention.h"
 
 namespace octavo {
 namespace {
 
-// Keys and values are packed for each item: enough queries that it hardly counts.
+// Neighbouring items mostly have the same keys and values, which are packed once then.
 constexpr std::int64_t kQueriesPerItem = 64;
 
 struct Params {
@@ -21,9 +21,9 @@ struct Params {
   std::int64_t queries = 0, keys = 0, chunks = 1;
   Affine affine;
   RowRound round;
+  bool has_mask = false;
   DType mask_type = DType::f32;
-  std::vector<std::int64_t> mask_images;  // where the mask of each image begins; none without a mask
-  std::int64_t mask_head = 0, mask_query = 0, mask_key = 0;
+  AttentionMaskLayout mask;
   const HeadFunctions* functions;
 };
 
@@ -76,10 +76,10 @@ HeadRows rows_of(const Params& p, const StepBuffers& buffers, std::size_t operan
 
 HeadMask mask_of(const Params& p, const StepBuffers& buffers, std::int64_t image, std::int64_t head,
                  std::int64_t query) {
-  if (p.mask_images.empty()) return {};
-  const std::int64_t first = p.mask_images[static_cast<std::size_t>(image)] + head * p.mask_head + query * p.mask_query;
+  if (!p.has_mask) return {};
+  const std::int64_t first = p.mask.row(image, head, query);
   const std::byte* mask = buffers.inputs[kAttentionMask];
-  HeadMask found{.query_stride = p.mask_query, .key_stride = p.mask_key};
+  HeadMask found{.query_stride = p.mask.query_stride, .key_stride = p.mask.key_stride};
   if (p.mask_type == DType::f32) found.added = reinterpret_cast<const float*>(mask) + first;
   else found.shown = reinterpret_cast<const std::uint8_t*>(mask) + first;
   return found;
@@ -143,17 +143,6 @@ std::string refuse(const CallView& call) {
   return {};
 }
 
-void set_mask(Params& p, const OperandType& mask, const AttentionSizes& sizes) {
-  if (!mask.exists()) return;
-  p.mask_type = mask.dtype;
-  const Shape scores(sizes.scores(p.attrs.heads));
-  const std::vector<std::int64_t> strides = broadcast_strides(*mask.shape, scores);
-  const std::size_t images = strides.size() - 3;
-  p.mask_head = strides[images], p.mask_query = strides[images + 1], p.mask_key = strides[images + 2];
-  for_each_offset(Shape(std::span(scores.dims()).first(images)), std::span(strides).first(images), 0,
-                  [&](std::int64_t offset) { p.mask_images.push_back(offset); });
-}
-
 template <const HeadFunctions& functions>
 Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec&) {
   const auto& attrs = call.attrs->as<QuantizedAttentionAttrs>();
@@ -171,7 +160,11 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec&) {
     params.is_signed[i] = operand.dtype == DType::s8;
     params.columns[i] = (*operand.shape)[operand.shape->rank() - 1];
   }
-  set_mask(params, call.input(kAttentionMask), sizes);
+  if (const OperandType mask = call.input(kAttentionMask); mask.exists()) {
+    params.has_mask = true;
+    params.mask_type = mask.dtype;
+    params.mask = AttentionMaskLayout::of(*mask.shape, Shape(sizes.scores(attrs.heads)));
+  }
   const std::int64_t images = sizes.batch.elements();
   const std::int64_t items = call.output().elements() == 0 ? 0 : images * attrs.heads.heads * params.chunks;
   const auto scratch = static_cast<std::size_t>(scratch_sizes(params).total());
