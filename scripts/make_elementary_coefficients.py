@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints the coefficients of src/base/elementary.h and elementary_pow.h: minimax polynomials by the Remez exchange,
+"""Prints the coefficients of src/base/elementary.h, elementary_angles.h and elementary_pow.h: minimax polynomials by the Remez exchange,
 rounded to f32 one after the other from the lowest on, the rest fitted anew each time. Needs mpmath.
 
     scripts/make_elementary_coefficients.py
@@ -9,7 +9,8 @@ coefficients from the lowest power on.
 """
 import struct
 
-from mpmath import cos, erf, erfc, exp, expm1, inf, log, log1p, lu_solve, matrix, mp, mpf, pi, sin, sqrt, tanh
+from mpmath import asin, atan, cos, erf, erfc, exp, expm1, inf, log, log1p, lu_solve, matrix, mp, mpf, pi, sin, sinh
+from mpmath import sqrt, tanh
 
 mp.dps = 40
 GRID = 600
@@ -99,6 +100,9 @@ def main():
         lambda s: at(s) * sqrt(at(s)) / sin(sqrt(at(s))), 0, quarter**2, 2)
     fit("cos, of x^2", lambda s: (cos(sqrt(at(s))) - 1 + s / 2) / at(s) ** 2, lambda s: s**2 / cos(sqrt(s)), 0,
         quarter**2, 2)
+    for name, odd, high, degree in [("asin", asin, "0.25", 4), ("atan", atan, "1", 8), ("sinh", sinh, "1", 3)]:
+        fit(f"{name}, of x^2", lambda s: (odd(sqrt(at(s))) / sqrt(at(s)) - 1) / at(s),
+            lambda s: at(s) * sqrt(at(s)) / odd(sqrt(at(s))), 0, mpf(high), degree)
     log2_of = lambda f: log1p(at(f)) / at(f) / log(2)
     found, worst = remez(log2_of, lambda f: 1 / log2_of(f), mpf(2) / 3 - 1, mpf(1) / 3, [], 13, 400)
     print(f"log2 of pow, in f64: {float(worst * 2**24):.3g}", ", ".join(float(c).hex() for c in found))

@@ -259,26 +259,46 @@ typename V::F32 by_lanes(double (*f)(double), typename V::F32 x) {
 
 constexpr float kLargestAngle = 65536.0f;
 
-// sin(x + shift pi/2), 0 <= x <= kLargestAngle: x = n pi/2 + r, |r| <= pi/4.
+constexpr float kHalfPiHigh = 0x1.921fb6p+0f, kHalfPiMiddle = -0x1.777a5cp-25f, kHalfPiLow = -0x1.ee59dap-50f;
+
+// x = n pi/2 + r, |r| <= pi/4: sine and cosine of r; `n_bits` is n, to which V::as_s32(kToWhole) is added.
 template <class V>
-typename V::F32 shifted_sin(typename V::F32 x, std::int32_t shift) {
-  constexpr float kInverse = 0x1.45f306p-1f;                                                    // 2 / pi
-  constexpr float kHigh = 0x1.921fb6p+0f, kMiddle = -0x1.777a5cp-25f, kLow = -0x1.ee59dap-50f;  // pi / 2
+struct AngleParts {
+  typename V::F32 sine, cosine;
+  typename V::S32 n_bits;
+};
+
+// 0 <= x <= kLargestAngle.
+template <class V>
+AngleParts<V> angle_parts(typename V::F32 x) {
+  constexpr float kInverse = 0x1.45f306p-1f;  // 2 / pi
   // sin(r) = r + r^3 p(r²), cos(r) = 1 - r²/2 + r^4 q(r²)
   constexpr float p_of[] = {-0x1.555546p-3f, 0x1.110778p-7f, -0x1.9953fep-13f};
   constexpr float q_of[] = {0x1.55554ap-5f, -0x1.6c0c28p-10f, 0x1.99e80cp-16f};
   const auto shifted = V::fma(x, V::set(kInverse), V::set(kToWhole));
   const auto n = V::sub(shifted, V::set(kToWhole));
-  auto r = V::fma(n, V::set(-kHigh), x);
-  r = V::fma(n, V::set(-kMiddle), r);
-  r = V::fma(n, V::set(-kLow), r);
+  auto r = V::fma(n, V::set(-kHalfPiHigh), x);
+  r = V::fma(n, V::set(-kHalfPiMiddle), r);
+  r = V::fma(n, V::set(-kHalfPiLow), r);
   const auto square = V::mul(r, r);
   const auto sine = V::fma(V::mul(r, square), polynomial<V>(p_of, square), r);
   const auto cosine =
       V::fma(V::mul(square, square), polynomial<V>(q_of, square), V::fma(square, V::set(-0.5f), V::set(1.0f)));
-  const auto turns = V::add_s32(V::as_s32(shifted), V::set_s32(shift));
-  const auto one_if_even = V::as_f32(V::xor_s32(V::template shift_left<31>(turns), V::as_s32(V::set(1.0f))));
-  const auto y = V::select(V::less(one_if_even, V::set(0.0f)), cosine, sine);
+  return {sine, cosine, V::as_s32(shifted)};
+}
+
+template <class V>
+typename V::Mask is_odd(typename V::S32 n) {
+  const auto one_if_even = V::as_f32(V::xor_s32(V::template shift_left<31>(n), V::as_s32(V::set(1.0f))));
+  return V::less(one_if_even, V::set(0.0f));
+}
+
+// sin(x + shift pi/2), 0 <= x <= kLargestAngle.
+template <class V>
+typename V::F32 shifted_sin(typename V::F32 x, std::int32_t shift) {
+  const auto parts = angle_parts<V>(x);
+  const auto turns = V::add_s32(parts.n_bits, V::set_s32(shift));
+  const auto y = V::select(is_odd<V>(turns), parts.cosine, parts.sine);
   const auto sign = V::template shift_left<30>(V::and_s32(turns, V::set_s32(2)));
   return V::as_f32(V::xor_s32(V::as_s32(y), sign));
 }

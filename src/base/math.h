@@ -1,9 +1,9 @@
 // Elementary functions whose bits do not depend on the machine or its C library. Part of base/.
 //
 // Only IEEE additions, multiplications, divisions, square roots, fma and bit operations, in a fixed order. Within 3
-// (erfc: 4) units in the last place of f64, so that the value rounded to f32 is the correctly rounded one, except about
-// once in 2^27 arguments. They need round-to-nearest, which a run guarantees on each of its threads. Special values are
-// those of the C library's functions.
+// (erfc, tan: 4) units in the last place of f64, so that the value rounded to f32 is the correctly rounded one, except
+// about once in 2^27 arguments. They need round-to-nearest, which a run guarantees on each of its threads. Special
+// values are those of the C library's functions.
 #ifndef OCTAVO_BASE_MATH_H_
 #define OCTAVO_BASE_MATH_H_
 
@@ -19,6 +19,15 @@ double math_erfc(double x);  // 1 - erf(x), small results included
 double math_pow(double x, double y);
 double math_sin(double x);
 double math_cos(double x);
+double math_tan(double x);
+double math_asin(double x);
+double math_acos(double x);
+double math_atan(double x);
+double math_sinh(double x);
+double math_cosh(double x);
+double math_asinh(double x);
+double math_acosh(double x);
+double math_atanh(double x);
 double math_sigmoid(double x);   // 1 / (1 + exp(-x))
 double math_softplus(double x);  // log(1 + exp(x))
 

@@ -7,15 +7,29 @@
 #include "import/onnx/types.h"
 #include "ops/attention/attention.h"
 #include "ops/cumsum/cumsum.h"
+#include "ops/det/det.h"
+#include "ops/gather_nd/gather_nd.h"
 #include "ops/list.h"
+#include "ops/scatter_elements/scatter_elements.h"
+#include "ops/scatter_nd/scatter_nd.h"
+#include "ops/topk/topk.h"
 
 namespace octavo::onnx_export {
 namespace {
 
+// Opset 17 has no names for the bits of integers.
 constexpr std::string_view binary_name(BinaryKind kind) {
-  constexpr std::string_view names[] = {"Add",  "Sub",         "Mul",   "Div",   "Pow",     "Min",
-                                        "Max",  "Mod",         "PRelu", "Equal", "Greater", "GreaterOrEqual",
-                                        "Less", "LessOrEqual", "And",   "Or",    "Xor"};
+  constexpr std::string_view names[] = {"Add",      "Sub",
+                                        "Mul",      "Div",
+                                        "Pow",      "Min",
+                                        "Max",      "Mod",
+                                        "PRelu",    "Equal",
+                                        "Greater",  "GreaterOrEqual",
+                                        "Less",     "LessOrEqual",
+                                        "And",      "Or",
+                                        "Xor",      "BitShift",
+                                        "BitShift", "",
+                                        "",         ""};
   static_assert(std::size(names) == count_of(BinaryKind{}));
   return names[static_cast<int>(kind)];
 }
@@ -98,7 +112,10 @@ void write_binary(NodeExport& node) {
     node.emit("Gemm", {node.out.name_of(product->inputs[0]), node.out.name_of(product->inputs[1]), bias});
     return;
   }
+  if (binary_name(kind).empty()) return node.refuse("the bits of integers", "operators that opset 17 has");
   onnx::NodeProto& made = node.emit(binary_name(kind), node.inputs());
+  if (kind == BinaryKind::shift_left) set_attribute(made, "direction", std::string_view("LEFT"));
+  if (kind == BinaryKind::shift_right) set_attribute(made, "direction", std::string_view("RIGHT"));
   if (kind == BinaryKind::mod && is_float(node.fact(0).dtype)) set_attribute(made, "fmod", std::int64_t{1});
 }
 
@@ -202,6 +219,7 @@ void write_where(NodeExport& node) { node.emit("Where", node.inputs()); }
 
 void write_cumsum(NodeExport& node) {
   const auto& attrs = node.attrs<CumsumAttrs>();
+  if (attrs.kind != CumsumKind::sum) return node.refuse("running products", "sums, which opset 17 has");
   onnx::NodeProto& made = node.emit("CumSum", {node.input(0), node.out.integers(node.name("axis"), {attrs.axis})});
   set_attribute(made, "exclusive", std::int64_t{attrs.exclusive});
   set_attribute(made, "reverse", std::int64_t{attrs.reverse});
@@ -220,10 +238,12 @@ WriteNode writer_of(const OpSpec& spec) {
       {&kConvInteger, write_conv_integer},
       {&kCumsum, write_cumsum},
       {&kDequantize, write_dequantize},
+      {&kDet, write_det},
       {&kDynamicQuantize, write_dynamic_quantize},
       {&kExpand, write_expand},
       {&kGather, write_gather},
       {&kGatherElements, write_gather_elements},
+      {&kGatherNd, write_gather_nd},
       {&kLayerNorm, write_layer_norm},
       {&kLrn, write_lrn},
       {&kMatmul, write_matmul},
@@ -234,8 +254,11 @@ WriteNode writer_of(const OpSpec& spec) {
       {&kReduce, write_reduce},
       {&kReshape, write_reshape},
       {&kResize, write_resize},
+      {&kScatterElements, write_scatter_elements},
+      {&kScatterNd, write_scatter_nd},
       {&kSlice, write_slice},
       {&kSoftmax, write_softmax},
+      {&kTopk, write_topk},
       {&kTranspose, write_transpose},
       {&kUnary, write_unary},
       {&kWhere, write_where},

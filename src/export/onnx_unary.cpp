@@ -44,11 +44,23 @@ UnaryForm form_of(UnaryKind kind) {
     case UnaryKind::sin: return {"Sin"};
     case UnaryKind::cos: return {"Cos"};
     case UnaryKind::is_nan: return {"IsNaN"};
+    case UnaryKind::tan: return {"Tan"};
+    case UnaryKind::asin: return {"Asin"};
+    case UnaryKind::acos: return {"Acos"};
+    case UnaryKind::atan: return {"Atan"};
+    case UnaryKind::sinh: return {"Sinh"};
+    case UnaryKind::cosh: return {"Cosh"};
+    case UnaryKind::asinh: return {"Asinh"};
+    case UnaryKind::acosh: return {"Acosh"};
+    case UnaryKind::atanh: return {"Atanh"};
+    case UnaryKind::shrink: return {"Shrink", "lambd", "bias"};
     case UnaryKind::gelu:
     case UnaryKind::gelu_tanh:
     case UnaryKind::mish:
     case UnaryKind::silu:
-    case UnaryKind::clip: return {};
+    case UnaryKind::clip:
+    case UnaryKind::is_inf:
+    case UnaryKind::bitwise_not: return {};
   }
   return {};
 }
@@ -95,6 +107,13 @@ void write_gelu_tanh(NodeExport& node) {
   write_half_gated(node, node.before("Tanh", {scaled}, "tanh"));
 }
 
+void write_is_inf(NodeExport& node) {
+  const auto& attrs = node.attrs<UnaryAttrs>();
+  onnx::NodeProto& made = node.emit("IsInf", node.inputs());
+  set_attribute(made, "detect_negative", std::int64_t{attrs.alpha != 0.0f});
+  set_attribute(made, "detect_positive", std::int64_t{attrs.beta != 0.0f});
+}
+
 }  // namespace
 
 void write_unary(NodeExport& node) {
@@ -105,6 +124,8 @@ void write_unary(NodeExport& node) {
     case UnaryKind::mish: return write_mish(node);
     case UnaryKind::gelu: return write_gelu(node);
     case UnaryKind::gelu_tanh: return write_gelu_tanh(node);
+    case UnaryKind::is_inf: return write_is_inf(node);
+    case UnaryKind::bitwise_not: return node.refuse("the bits of integers", "operators that opset 17 has");
     default: break;
   }
   const UnaryForm form = form_of(attrs.kind);

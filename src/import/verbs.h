@@ -131,6 +131,36 @@ struct PadArgs {
 };
 ValueId pad(NodeBuilder& in, const PadArgs& args, std::string_view suffix = {});
 
+// ---- positions, and what is picked by them (selection.cpp) ----
+
+// 0, 1, ... as many as the extent says.
+ValueId counted(NodeBuilder& in, const Dim& count, DType type, const std::string& name);
+// The position of each element along an axis of `shape`, in s64; of size 1 along the others.
+ValueId positions_along(NodeBuilder& in, const OpenShape& shape, std::int64_t axis, const std::string& name);
+// Indices of an axis of `size`, of which negative ones count from the end, as positions in s64.
+ValueId from_the_end(NodeBuilder& in, ValueId indices, const Dim& size);
+// Results 0 and 1: the first k elements along the axis, sorted, and their positions.
+void topk(NodeBuilder& in, ValueId x, const Number& axis, const Number& k, bool largest);
+// `on` where an index equals the position along a new axis of size `depth`, else `off`, which are scalars.
+struct OneHotArgs {
+  ValueId indices, on, off;
+  Number depth, axis;
+  bool wraps = true;  // negative indices count from the end
+};
+ValueId one_hot(NodeBuilder& in, const OneHotArgs& args);
+// 1 at the first of the largest elements along the axis, else 0.
+ValueId hardmax(NodeBuilder& in, ValueId x, std::int64_t axis);
+// Of the elements of a matrix: how the column compares with the row plus `diagonal`.
+ValueId diagonal_mask(NodeBuilder& in, BinaryKind kind, const OpenShape& matrix, std::int64_t diagonal);
+// Of the last two axes, what lies on or above the diagonal, or on or below it; 0 elsewhere.
+ValueId trilu(NodeBuilder& in, ValueId x, std::int64_t diagonal, bool is_upper);
+// The first lengths[b] elements along the time axis backwards, for each index b of the batch axis; the others stay.
+struct ReverseArgs {
+  ValueId x, lengths;
+  Number time_axis, batch_axis;
+};
+ValueId reverse_sequence(NodeBuilder& in, const ReverseArgs& args);
+
 // ---- sums, products, normalisations (products.cpp) ----
 
 struct ReduceArgs {
@@ -146,6 +176,8 @@ ValueId argmax(NodeBuilder& in, ValueId x, const Number& axis, ArgmaxAttrs attrs
 
 // a · b, plus a bias where there is one.
 ValueId matmul(NodeBuilder& in, ValueId a, ValueId b, ValueId bias = {}, std::string_view suffix = {});
+// Einstein's notation (einsum.cpp): "ij,jk->ik"; `place` names the equation in messages.
+ValueId einsum(NodeBuilder& in, const std::string& equation, const std::string& place, std::vector<ValueId> operands);
 // x itself where the factor is 1.
 ValueId scaled(NodeBuilder& in, ValueId x, double factor, std::string_view suffix);
 

@@ -60,9 +60,11 @@ std::vector<const KernelCode*> join_families() {
   add(reduce_codes());
   add(reference_codes());
   add(resize_codes());
+  add(scatter_codes());
   add(sliced_codes());
   add(softmax_codes());
   add(table_codes());
+  add(topk_codes());
   add(transpose_codes());
   add(winograd_codes());
   if (const KernelLibrary* library = onednn()) {

@@ -62,9 +62,11 @@ std::vector<const KernelChoice*> join_families() {
   add(reduce_choices());
   add(reference_choices());
   add(resize_choices());
+  add(scatter_choices());
   add(sliced_choices());
   add(softmax_choices());
   add(table_choices());
+  add(topk_choices());
   add(transpose_choices());
   add(winograd_choices());
   return choices;

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/elementary_angles.h"
 #include "base/elementary_pow.h"
 #include "base/partial_sums.h"
 
@@ -81,6 +82,18 @@ TEST(Elementary, AgreesWithLongDouble) {
                {.ulp = 1.8});
 }
 
+TEST(Elementary, AnglesAgreeWithLongDouble) {
+  expect_close("tan", tan_f32<Lane>, [](long double x) { return std::tan(x); }, {.ulp = 3.1});
+  expect_close("asin", asin_f32<Lane>, [](long double x) { return std::asin(x); }, {.ulp = 2.3});
+  expect_close("acos", acos_f32<Lane>, [](long double x) { return std::acos(x); }, {.ulp = 1.1});
+  expect_close("atan", atan_f32<Lane>, [](long double x) { return std::atan(x); }, {.ulp = 1.3});
+  expect_close("sinh", sinh_f32<Lane>, [](long double x) { return std::sinh(x); }, {.ulp = 1.6});
+  expect_close("cosh", cosh_f32<Lane>, [](long double x) { return std::cosh(x); }, {.ulp = 1.4});
+  expect_close("asinh", asinh_f32<Lane>, [](long double x) { return std::asinh(x); }, {.ulp = 1.8});
+  expect_close("acosh", acosh_f32<Lane>, [](long double x) { return std::acosh(x); }, {.ulp = 1.8});
+  expect_close("atanh", atanh_f32<Lane>, [](long double x) { return std::atanh(x); }, {.ulp = 2.0});
+}
+
 // -infinity is left out: gelu is 0 there, the others are NaN, and what the formulas give is not their limit.
 TEST(Elementary, ActivationsAgreeWithLongDouble) {
   constexpr float kLowest = -std::numeric_limits<float>::max();
@@ -109,7 +122,8 @@ TEST(Elementary, SpecialValues) {
   EXPECT_EQ(log_f32<Lane>(1.0f), 0.0f);
   EXPECT_TRUE(std::isnan(log_f32<Lane>(-1.0f)));
   EXPECT_EQ(log_f32<Lane>(kInfinity), kInfinity);
-  for (float (*odd)(float) : {tanh_f32<Lane>, erf_f32<Lane>, sin_f32<Lane>}) {
+  for (float (*odd)(float) : {tanh_f32<Lane>, erf_f32<Lane>, sin_f32<Lane>, tan_f32<Lane>, asin_f32<Lane>,
+                              atan_f32<Lane>, sinh_f32<Lane>, asinh_f32<Lane>, atanh_f32<Lane>}) {
     EXPECT_TRUE(std::signbit(odd(-0.0f)) && odd(-0.0f) == 0.0f);
     EXPECT_EQ(odd(-0x1p-149f), -0x1p-149f);
   }
@@ -119,9 +133,11 @@ TEST(Elementary, SpecialValues) {
   EXPECT_EQ(gelu_f32<Lane>(kInfinity), kInfinity);
   EXPECT_EQ(gelu_f32<Lane>(-kInfinity), 0.0f);
   EXPECT_LT(gelu_f32<Lane>(-13.0f), 0.0f);  // -7.9e-38
-  for (float (*f)(float) : {exp_f32<Lane>, expm1_f32<Lane>, log_f32<Lane>, tanh_f32<Lane>, erf_f32<Lane>,
-                            gelu_f32<Lane>, gelu_tanh_f32<Lane>, silu_f32<Lane>, mish_f32<Lane>, softplus_f32<Lane>,
-                            sigmoid_f32<Lane>, sin_f32<Lane>, cos_f32<Lane>})
+  for (float (*f)(float) :
+       {exp_f32<Lane>,       expm1_f32<Lane>, log_f32<Lane>,   tanh_f32<Lane>,     erf_f32<Lane>,     gelu_f32<Lane>,
+        gelu_tanh_f32<Lane>, silu_f32<Lane>,  mish_f32<Lane>,  softplus_f32<Lane>, sigmoid_f32<Lane>, sin_f32<Lane>,
+        cos_f32<Lane>,       tan_f32<Lane>,   asin_f32<Lane>,  acos_f32<Lane>,     atan_f32<Lane>,    sinh_f32<Lane>,
+        cosh_f32<Lane>,      asinh_f32<Lane>, acosh_f32<Lane>, atanh_f32<Lane>})
     EXPECT_TRUE(std::isnan(f(NAN)));
 }
 

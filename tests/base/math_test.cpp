@@ -52,6 +52,18 @@ void expect_close(double (*ours)(double), long double (*theirs)(long double), do
                               << static_cast<double>(theirs(where));
 }
 
+TEST(Math, AnglesAgreeWithLongDouble) {
+  expect_close(math_tan, std::tan, 4.0);
+  expect_close(math_asin, std::asin, 3.0);
+  expect_close(math_acos, std::acos, 3.0);
+  expect_close(math_atan, std::atan, 2.0);
+  expect_close(math_sinh, std::sinh, 3.0);
+  expect_close(math_cosh, std::cosh, 3.0);
+  expect_close(math_asinh, std::asinh, 3.0);
+  expect_close(math_acosh, std::acosh, 3.0);
+  expect_close(math_atanh, std::atanh, 3.0);
+}
+
 TEST(Math, AgreesWithLongDouble) {
   {
     SCOPED_TRACE("exp");

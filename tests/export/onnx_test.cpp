@@ -13,8 +13,13 @@
 #include "lower/lower.h"
 #include "ops/attention/attention.h"
 #include "ops/cumsum/cumsum.h"
+#include "ops/det/det.h"
 #include "ops/evaluate.h"
+#include "ops/gather_nd/gather_nd.h"
 #include "ops/list.h"
+#include "ops/scatter_elements/scatter_elements.h"
+#include "ops/scatter_nd/scatter_nd.h"
+#include "ops/topk/topk.h"
 #include "quantize/quantize.h"
 
 namespace octavo {
@@ -101,7 +106,7 @@ TEST(ExportOnnx, FunctionsOfOneElement) {
     const auto kind = static_cast<UnaryKind>(i);
     const bool has_several_nodes =
         kind == UnaryKind::silu || kind == UnaryKind::gelu || kind == UnaryKind::gelu_tanh || kind == UnaryKind::mish;
-    if (kind == UnaryKind::logical_not || has_several_nodes) continue;
+    if (kind == UnaryKind::logical_not || kind == UnaryKind::bitwise_not || has_several_nodes) continue;
     SCOPED_TRACE(std::string(name_of(kind)));
     expect_one({2, 3, 5}, kUnary, UnaryAttrs{.kind = kind, .alpha = 0.25f, .beta = 0.75f});
   }
@@ -142,6 +147,43 @@ TEST(ExportOnnx, FunctionsOfTwoElements) {
   const ValueId no = net.add(kUnary, UnaryAttrs{.kind = UnaryKind::logical_not}, {both}, "not");
   const ValueId picked = net.add(kWhere, NoAttrs{}, {no, net.x, net.constant("e", {1})}, "where");
   net.output(net.add(kCast, CastAttrs{.to = DType::s32}, {picked}, "cast"));
+  expect_same_answers(net.graph);
+}
+
+TEST(ExportOnnx, BitsOfIntegers) {
+  Net net({2, 3});
+  const ValueId whole = net.add(kCast, CastAttrs{.to = DType::u8}, {net.x}, "whole");
+  const ValueId by = net.add(kCast, CastAttrs{.to = DType::u8}, {net.constant("c", {3})}, "by");
+  const ValueId left = net.add(kBinary, BinaryAttrs{.kind = BinaryKind::shift_left}, {whole, by}, "left");
+  net.output(net.add(kBinary, BinaryAttrs{.kind = BinaryKind::shift_right}, {left, by}, "right"));
+  expect_same_answers(net.graph);
+}
+
+TEST(ExportOnnx, SelectionByIndex) {
+  const auto indices = [](Net& net, Shape shape) {
+    Tensor tensor(DType::s64, std::move(shape));
+    for (std::int64_t i = 0; i < tensor.elements(); ++i) tensor.as<std::int64_t>()[i] = i % 2;
+    return net.graph.add_constant("indices", std::move(tensor));
+  };
+  const auto expect_pick = [&](const OpSpec& spec, const Attrs& attrs, Shape shape, const std::vector<Shape>& updates) {
+    Net net({2, 3, 4});
+    std::vector<ValueId> inputs{net.x, indices(net, std::move(shape))};
+    for (const Shape& update : updates) inputs.push_back(net.constant("updates", update));
+    net.output(net.add(spec, attrs, inputs, "node"));
+    expect_same_answers(net.graph);
+  };
+  expect_pick(kGatherNd, GatherNdAttrs{1}, {2, 5, 1}, {});
+  for (const ScatterKind kind : {ScatterKind::assign, ScatterKind::add, ScatterKind::mul}) {
+    expect_pick(kScatterElements, ScatterElementsAttrs{1, kind}, {2, 2, 3}, {{2, 2, 3}});
+    expect_pick(kScatterNd, ScatterNdAttrs{kind}, {5, 2}, {{5, 4}});
+  }
+  expect_one({5, 3, 3}, kDet, NoAttrs{});
+  Net net({2, 5});
+  const auto made = net.graph.add_node(kTopk, TopkAttrs{.axis = 1, .k = 3, .largest = false}, {net.x}, "node");
+  ASSERT_TRUE(made) << to_string(made.errors());
+  const std::vector<ValueId> results = net.graph.node(*made).outputs;
+  net.graph.add_output(results[0], "values");
+  net.graph.add_output(results[1], "positions");
   expect_same_answers(net.graph);
 }
 

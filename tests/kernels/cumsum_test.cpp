@@ -30,6 +30,16 @@ TEST(Cumsum, SumsFromEitherEndWithOrWithoutTheElement) {
   EXPECT_EQ(sums_of({.axis = 0}, x), (Values{1, 2, 3, 5, 7, 9}));
 }
 
+TEST(Cumsum, ProductsStartWithOne) {
+  const Tensor x = floats({2, 3}, {1, 2, 3, 4, 5, 6});
+  const CumsumKind product = CumsumKind::product;
+  EXPECT_EQ(sums_of({.axis = 1, .kind = product}, x), (Values{1, 2, 6, 4, 20, 120}));
+  EXPECT_EQ(sums_of({.axis = 1, .exclusive = true, .kind = product}, x), (Values{1, 1, 2, 1, 4, 20}));
+  EXPECT_EQ(sums_of({.axis = 1, .exclusive = true, .reverse = true, .kind = product}, x), (Values{6, 3, 1, 30, 6, 1}));
+  const Tensor large = Tensor::of<std::int32_t>(Shape{2}, {65536, 65537});
+  EXPECT_EQ(sums_of({.kind = product}, large), (Values{65536, 65536}));
+}
+
 TEST(Cumsum, FloatsAreSummedInDoublesAndIntegersWrap) {
   EXPECT_EQ(sums_of({}, floats({3}, {16777216.0f, 1, 1})), (Values{16777216, 16777216, 16777218}));
   const Tensor x = Tensor::of<std::int32_t>(Shape{2}, {2147483647, 2});
@@ -55,6 +65,11 @@ TEST(Cumsum, OfOnnx) {
   EXPECT_EQ(sums(integers({}, {1}), 0, 0), (Values{1, 3, 6, 4, 9, 15}));
   EXPECT_EQ(sums(integers({1}, {-2}), 1, 0), (Values{0, 0, 0, 1, 2, 3}));
   EXPECT_EQ(sums(integers({}, {-1}), 1, 1), (Values{5, 3, 0, 11, 6, 0}));
+}
+
+TEST(Cumsum, ProductsOfOnnx) {
+  const auto y = answers_of("CumProd", 26, {kRows}, {integers({}, {1})}, {{"reverse", std::int64_t{1}}});
+  EXPECT_EQ(as_floats(y[0]), (Values{6, 6, 3, 120, 30, 6}));
 }
 
 TEST(Cumsum, OfTflite) {
@@ -128,8 +143,10 @@ TEST(Cumsum, KernelsHaveTheReferencesBits) {
     for (const std::int64_t axis : {0, 1, 2}) {
       for (const bool exclusive : {false, true}) {
         for (const Shape& shape : {Shape{3, 5, 70}, Shape{40, 1, 7}, Shape{33, 9, 1}, Shape{2, 0, 4}}) {
-          const CumsumAttrs attrs{.axis = axis, .exclusive = exclusive, .reverse = axis == 1};
-          ran.merge(check_kernels({&kCumsum, attrs, {random_tensor(random, dtype, shape)}, {}}));
+          for (const CumsumKind kind : {CumsumKind::sum, CumsumKind::product}) {
+            const CumsumAttrs attrs{.axis = axis, .exclusive = exclusive, .reverse = axis == 1, .kind = kind};
+            ran.merge(check_kernels({&kCumsum, attrs, {random_tensor(random, dtype, shape)}, {}}));
+          }
         }
       }
     }

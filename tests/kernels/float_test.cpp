@@ -42,11 +42,23 @@ TEST(FloatKernels, Binary) {
   EXPECT_TRUE(kernels_missing(ran, "eltwise_compare").empty());
 }
 
+TEST(FloatKernels, BitsOfIntegers) {
+  std::mt19937 random(21);
+  for (const BinaryKind kind : {BinaryKind::shift_left, BinaryKind::shift_right, BinaryKind::bitwise_and,
+                                BinaryKind::bitwise_or, BinaryKind::bitwise_xor}) {
+    for (const DType dtype : {DType::u8, DType::s8, DType::u16, DType::s32, DType::u64, DType::s64}) {
+      check(kBinary, BinaryAttrs{kind}, {random_tensor(random, dtype, {3, 67}), random_tensor(random, dtype, {67})});
+      check(kBinary, BinaryAttrs{kind}, {random_tensor(random, dtype, {300}), Tensor(dtype, {})});
+    }
+  }
+}
+
 TEST(FloatKernels, Unary) {
   std::mt19937 random(2);
   std::set<std::string> ran;
   for (int kind = 0; kind < count_of(UnaryKind{}); ++kind) {
-    if (static_cast<UnaryKind>(kind) == UnaryKind::logical_not) continue;
+    const UnaryKind function{static_cast<std::uint8_t>(kind)};
+    if (function == UnaryKind::logical_not || function == UnaryKind::bitwise_not) continue;
     for (float alpha : {0.1f, 1.0f / 3.0f}) {
       ran.merge(check(kUnary, UnaryAttrs{static_cast<UnaryKind>(kind), alpha, 0.7f},
                       {with_special_values(random, {3, 701})}));
@@ -58,6 +70,12 @@ TEST(FloatKernels, Unary) {
   }
   EXPECT_TRUE(kernels_missing(ran, "eltwise_unary").empty());
   check(kUnary, UnaryAttrs{UnaryKind::abs}, {random_tensor(random, DType::s64, {70})});
+  for (const DType dtype : {DType::u8, DType::s16, DType::s64})
+    check(kUnary, UnaryAttrs{UnaryKind::bitwise_not}, {random_tensor(random, dtype, {3, 70})});
+  for (const float negative : {0.0f, 1.0f}) {
+    for (const float positive : {0.0f, 1.0f})
+      check(kUnary, UnaryAttrs{UnaryKind::is_inf, negative, positive}, {with_special_values(random, {3, 701})});
+  }
   check(kUnary, UnaryAttrs{UnaryKind::logical_not}, {random_tensor(random, DType::boolean, {70})});
 }
 

@@ -31,7 +31,7 @@ std::set<std::string> check_pair(std::mt19937& random, BinaryKind kind, DType dt
   return ran;
 }
 
-bool is_logic(BinaryKind kind) { return kind >= BinaryKind::logical_and; }
+bool is_logic(BinaryKind kind) { return kind >= BinaryKind::logical_and && kind <= BinaryKind::logical_xor; }
 
 TEST(IntegerKernels, Binary) {
   std::mt19937 random(1);
@@ -49,8 +49,8 @@ TEST(IntegerKernels, Binary) {
 
 TEST(IntegerKernels, Unary) {
   std::mt19937 random(2);
-  for (const UnaryKind kind :
-       {UnaryKind::identity, UnaryKind::relu, UnaryKind::neg, UnaryKind::abs, UnaryKind::sign, UnaryKind::clip}) {
+  for (const UnaryKind kind : {UnaryKind::identity, UnaryKind::relu, UnaryKind::neg, UnaryKind::abs, UnaryKind::sign,
+                               UnaryKind::clip, UnaryKind::bitwise_not}) {
     for (const DType dtype : kIntegers) {
       const UnaryAttrs attrs{.kind = kind, .alpha = -3.5f, .beta = 100.0f};
       const auto ran = check_kernels({&kUnary, attrs, {random_tensor(random, dtype, {3, 37})}});

@@ -104,5 +104,32 @@ TEST(Binary, Refusals) {
   EXPECT_TRUE(refuses(kBinary, BinaryAttrs{}, {fact(DType::f32, {1 << 20, 1}), fact(DType::f32, {1, 1 << 20})}));
 }
 
+TEST(Binary, BitsOfIntegers) {
+  const Tensor a = Tensor::of<std::uint8_t>({4}, std::vector<std::uint8_t>{1, 129, 255, 16});
+  const Tensor b = Tensor::of<std::uint8_t>({4}, std::vector<std::uint8_t>{7, 1, 8, 3});
+  const auto result = [&](BinaryKind kind) { return values<std::uint8_t>(run(kBinary, BinaryAttrs{kind}, {a, b})); };
+  EXPECT_EQ(result(BinaryKind::shift_left), (std::vector<std::uint8_t>{128, 2, 0, 128}));
+  EXPECT_EQ(result(BinaryKind::shift_right), (std::vector<std::uint8_t>{0, 64, 0, 2}));
+  EXPECT_EQ(result(BinaryKind::bitwise_and), (std::vector<std::uint8_t>{1, 1, 8, 0}));
+  EXPECT_EQ(result(BinaryKind::bitwise_or), (std::vector<std::uint8_t>{7, 129, 255, 19}));
+  EXPECT_EQ(result(BinaryKind::bitwise_xor), (std::vector<std::uint8_t>{6, 128, 247, 19}));
+}
+
+TEST(Binary, ShiftsOfSignedIntegersKeepTheSign) {
+  const Tensor a = Tensor::of<std::int32_t>({4}, std::vector<std::int32_t>{-8, -8, 8, -1});
+  const Tensor b = Tensor::of<std::int32_t>({4}, std::vector<std::int32_t>{1, 32, -1, 31});
+  EXPECT_EQ(values<std::int32_t>(run(kBinary, BinaryAttrs{BinaryKind::shift_right}, {a, b})),
+            (std::vector<std::int32_t>{-4, -1, 0, -1}));
+  EXPECT_EQ(values<std::int32_t>(run(kBinary, BinaryAttrs{BinaryKind::shift_left}, {a, b})),
+            (std::vector<std::int32_t>{-16, 0, 0, std::numeric_limits<std::int32_t>::min()}));
+}
+
+TEST(Binary, BitsAreOfIntegersAlone) {
+  for (const DType dtype : {DType::f32, DType::boolean}) {
+    EXPECT_TRUE(refuses(kBinary, BinaryAttrs{BinaryKind::bitwise_and}, {fact(dtype, {2}), fact(dtype, {2})}));
+    EXPECT_TRUE(refuses(kBinary, BinaryAttrs{BinaryKind::shift_left}, {fact(dtype, {2}), fact(dtype, {2})}));
+  }
+}
+
 }  // namespace
 }  // namespace octavo

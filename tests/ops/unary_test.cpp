@@ -55,6 +55,18 @@ const std::map<UnaryKind, std::function<Real(Real)>>& textbook() {
       {UnaryKind::sin, [](Real x) { return std::sin(x); }},
       {UnaryKind::cos, [](Real x) { return std::cos(x); }},
       {UnaryKind::is_nan, [](Real x) { return std::isnan(x) ? 1 : 0; }},
+      {UnaryKind::tan, [](Real x) { return std::tan(x); }},
+      {UnaryKind::asin, [](Real x) { return std::asin(x); }},
+      {UnaryKind::acos, [](Real x) { return std::acos(x); }},
+      {UnaryKind::atan, [](Real x) { return std::atan(x); }},
+      {UnaryKind::sinh, [](Real x) { return std::sinh(x); }},
+      {UnaryKind::cosh, [](Real x) { return std::cosh(x); }},
+      {UnaryKind::asinh, [](Real x) { return std::asinh(x); }},
+      {UnaryKind::acosh, [](Real x) { return std::acosh(x); }},
+      {UnaryKind::atanh, [](Real x) { return std::atanh(x); }},
+      {UnaryKind::is_inf, [](Real x) { return std::isinf(x) ? 1 : 0; }},
+      {UnaryKind::bitwise_not, [](Real x) { return x; }},  // of integers alone
+      {UnaryKind::shrink, [](Real x) { return x < -Real(0.2f) ? x + 0.5L : (x > Real(0.2f) ? x - 0.5L : 0); }},
   };
   return table;
 }
@@ -97,6 +109,29 @@ TEST(Unary, IntegersKeepTheirType) {
   EXPECT_EQ(result({.kind = UnaryKind::sign}), (std::vector<std::int8_t>{-1, -1, 0, 1, 1}));
   EXPECT_EQ(result({.kind = UnaryKind::clip, .alpha = -1.5f, .beta = 1e30f}),
             (std::vector<std::int8_t>{-1, -1, 0, 1, 127}));
+}
+
+TEST(Unary, BitsOfIntegersTurn) {
+  const Tensor x = Tensor::of<std::uint16_t>({3}, std::vector<std::uint16_t>{0, 1, 65280});
+  EXPECT_EQ(values<std::uint16_t>(run(kUnary, UnaryAttrs{.kind = UnaryKind::bitwise_not}, {x})),
+            (std::vector<std::uint16_t>{65535, 65534, 255}));
+  const Tensor y = Tensor::of<std::int64_t>({2}, std::vector<std::int64_t>{0, -5});
+  EXPECT_EQ(values<std::int64_t>(run(kUnary, UnaryAttrs{.kind = UnaryKind::bitwise_not}, {y})),
+            (std::vector<std::int64_t>{-1, 4}));
+  EXPECT_TRUE(refuses(kUnary, UnaryAttrs{.kind = UnaryKind::bitwise_not}, {fact(DType::f32, {2})}));
+  EXPECT_TRUE(refuses(kUnary, UnaryAttrs{.kind = UnaryKind::bitwise_not}, {fact(DType::boolean, {2})}));
+}
+
+TEST(Unary, InfinitiesOfEitherSign) {
+  const float inf = std::numeric_limits<float>::infinity();
+  const Tensor x = Tensor::of<float>({4}, std::vector<float>{-inf, inf, NAN, 3e38f});
+  const auto found = [&](float negative, float positive) {
+    return values<std::uint8_t>(run(kUnary, UnaryAttrs{UnaryKind::is_inf, negative, positive}, {x}));
+  };
+  EXPECT_EQ(found(1, 1), (std::vector<std::uint8_t>{1, 1, 0, 0}));
+  EXPECT_EQ(found(1, 0), (std::vector<std::uint8_t>{1, 0, 0, 0}));
+  EXPECT_EQ(found(0, 1), (std::vector<std::uint8_t>{0, 1, 0, 0}));
+  EXPECT_EQ(found(0, 0), (std::vector<std::uint8_t>{0, 0, 0, 0}));
 }
 
 TEST(Unary, BigIntegersAreExact) {

@@ -35,6 +35,17 @@ ValueId read_selu(NodeReader& in) {
                   in.value(0));
 }
 
+ValueId read_is_inf(NodeReader& in) {
+  return in.unary({.kind = U::is_inf,
+                   .alpha = in.flag("detect_negative", true) ? 1.0f : 0.0f,
+                   .beta = in.flag("detect_positive", true) ? 1.0f : 0.0f},
+                  in.value(0));
+}
+
+ValueId read_shrink(NodeReader& in) {
+  return in.unary({.kind = U::shrink, .alpha = in.number("lambd", 0.5f), .beta = in.number("bias", 0.0f)}, in.value(0));
+}
+
 ValueId read_gelu(NodeReader& in) {
   return gelu(in, in.value(0), in.is_microsoft() ? "none" : in.text("approximate", "none"), "attribute 'approximate'");
 }
@@ -108,6 +119,14 @@ ValueId read_mod(NodeReader& in) {
   return in.binary(B::sub, a, in.binary(B::mul, in.binary(B::div, a, b, "quotient"), b, "whole"));
 }
 
+ValueId read_bit_shift(NodeReader& in) {
+  const std::string direction = in.text("direction", "");
+  const ValueId a = in.value(0), b = in.value(1);
+  if (direction == "LEFT") return in.binary(B::shift_left, a, b);
+  if (direction == "RIGHT") return in.binary(B::shift_right, a, b);
+  return in.fail("attribute 'direction'", "'" + direction + "'", "'LEFT' or 'RIGHT'");
+}
+
 ValueId read_pow(NodeReader& in) {
   ValueId base = in.value(0), exponent = in.value(1);
   if (in.failed()) return {};
@@ -139,11 +158,12 @@ ValueId read_fast_gelu(NodeReader& in) {
 }
 
 // x * sigmoid(alpha * x)
-ValueId read_quick_gelu(NodeReader& in) {
-  const ValueId x = in.value(0, "X");
-  const ValueId gate = in.unary({.kind = U::sigmoid}, scaled(in, x, in.number("alpha", 1.702f), "scaled"), "gate");
-  return in.binary(B::mul, x, gate);
+ValueId gated(NodeReader& in, ValueId x, float alpha) {
+  if (alpha == 1.0f) return in.unary({.kind = U::silu}, x);
+  return in.binary(B::mul, x, in.unary({.kind = U::sigmoid}, scaled(in, x, alpha, "scaled"), "gate"));
 }
+ValueId read_swish(NodeReader& in) { return gated(in, in.value(0), in.number("alpha", 1.0f)); }
+ValueId read_quick_gelu(NodeReader& in) { return gated(in, in.value(0, "X"), in.number("alpha", 1.702f)); }
 
 ValueId read_where(NodeReader& in) { return in.add(kWhere, NoAttrs{}, in.values()); }
 
@@ -164,14 +184,26 @@ ValueId read_identity(NodeReader& in) { return in.value(0); }
 
 constexpr Operator kTable[] = {
     {"Abs", 1, 1, 1, read_unary<U::abs>},
+    {"Acos", 7, 1, 1, read_unary<U::acos>},
+    {"Acosh", 9, 1, 1, read_unary<U::acosh>},
     {"Add", 7, 2, 2, read_binary<B::add>},
     {"And", 7, 2, 2, read_binary<B::logical_and>},
+    {"Asin", 7, 1, 1, read_unary<U::asin>},
+    {"Asinh", 9, 1, 1, read_unary<U::asinh>},
+    {"Atan", 7, 1, 1, read_unary<U::atan>},
+    {"Atanh", 9, 1, 1, read_unary<U::atanh>},
+    {"BitShift", 11, 2, 2, read_bit_shift},
+    {"BitwiseAnd", 18, 2, 2, read_binary<B::bitwise_and>},
+    {"BitwiseNot", 18, 1, 1, read_unary<U::bitwise_not>},
+    {"BitwiseOr", 18, 2, 2, read_binary<B::bitwise_or>},
+    {"BitwiseXor", 18, 2, 2, read_binary<B::bitwise_xor>},
     {"Cast", 6, 1, 1, read_cast},
     {"CastLike", 15, 2, 2, read_cast_like},
     {"Ceil", 1, 1, 1, read_unary<U::ceil>},
     {"Celu", 1, 1, 1, read_with_alpha<U::celu, 1000>},
     {"Clip", 1, 1, 3, read_clip},
     {"Cos", 1, 1, 1, read_unary<U::cos>},
+    {"Cosh", 9, 1, 1, read_unary<U::cosh>},
     {"Div", 7, 2, 2, read_binary<B::div>},
     {"Elu", 1, 1, 1, read_with_alpha<U::elu, 1000>},
     {"Equal", 7, 2, 2, read_binary<B::equal>},
@@ -184,6 +216,7 @@ constexpr Operator kTable[] = {
     {"HardSigmoid", 1, 1, 1, read_hard_sigmoid},
     {"HardSwish", 1, 1, 1, read_unary<U::hard_swish>},
     {"Identity", 1, 1, 1, read_identity},
+    {"IsInf", 10, 1, 1, read_is_inf},
     {"IsNaN", 1, 1, 1, read_unary<U::is_nan>},
     {"LeakyRelu", 1, 1, 1, read_with_alpha<U::leaky_relu, 10>},
     {"Less", 7, 2, 2, read_binary<B::less>},
@@ -204,14 +237,18 @@ constexpr Operator kTable[] = {
     {"Relu", 1, 1, 1, read_unary<U::relu>},
     {"Round", 1, 1, 1, read_unary<U::round>},
     {"Selu", 1, 1, 1, read_selu},
+    {"Shrink", 9, 1, 1, read_shrink},
     {"Sigmoid", 1, 1, 1, read_unary<U::sigmoid>},
     {"Sign", 1, 1, 1, read_unary<U::sign>},
     {"Sin", 1, 1, 1, read_unary<U::sin>},
+    {"Sinh", 9, 1, 1, read_unary<U::sinh>},
     {"Softplus", 1, 1, 1, read_unary<U::softplus>},
     {"Softsign", 1, 1, 1, read_unary<U::softsign>},
     {"Sqrt", 1, 1, 1, read_unary<U::sqrt>},
     {"Sub", 7, 2, 2, read_binary<B::sub>},
     {"Sum", 6, 1, kAnyNumber, read_chain<B::add>},
+    {"Swish", 24, 1, 1, read_swish},
+    {"Tan", 7, 1, 1, read_unary<U::tan>},
     {"Tanh", 1, 1, 1, read_unary<U::tanh>},
     {"ThresholdedRelu", 1, 1, 1, read_with_alpha<U::thresholded_relu, 1000>},
     {"Where", 9, 3, 3, read_where},

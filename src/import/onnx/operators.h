@@ -21,7 +21,8 @@ struct Operator {
   int until = kNewestOpset;
 };
 
-extern const std::span<const Operator> kElementwise, kImages, kProducts, kQuantized, kShaping, kTransformers;
+extern const std::span<const Operator> kElementwise, kImages, kLosses, kProducts, kQuantized, kSelection, kShaping,
+    kTransformers;
 
 // All of them, sorted by name.
 std::span<const Operator> all_operators();

@@ -83,13 +83,14 @@ ValueId read_reduce(NodeReader& in) {
                      .empty_is_all = in.opset() < since || !in.flag("noop_with_empty_axes")});
 }
 
+template <CumsumKind kind>
 ValueId read_cumsum(NodeReader& in) {
   const ValueId x = in.value(0);
   const Numbers axis = in.constant_integers(1, "axis");
   const bool exclusive = in.flag("exclusive"), reverse = in.flag("reverse");
   if (in.failed()) return {};
   if (axis.size() != 1) return in.fail(axis.place, std::to_string(axis.size()) + " numbers", "one");
-  return in.add(kCumsum, CumsumAttrs{in.axis({axis[0], axis.place}, in.rank(x)), exclusive, reverse}, {x});
+  return in.add(kCumsum, CumsumAttrs{in.axis({axis[0], axis.place}, in.rank(x)), exclusive, reverse, kind}, {x});
 }
 
 template <ArgKind kind>
@@ -201,7 +202,8 @@ constexpr Operator kTable[] = {
     {"ArgMax", 1, 1, 1, read_argmax<ArgKind::max>},
     {"ArgMin", 1, 1, 1, read_argmax<ArgKind::min>},
     {"BatchNormalization", 7, 5, 5, read_batch_norm},
-    {"CumSum", 11, 2, 2, read_cumsum},
+    {"CumProd", 26, 2, 2, read_cumsum<CumsumKind::product>},
+    {"CumSum", 11, 2, 2, read_cumsum<CumsumKind::sum>},
     {"Dropout", 7, 1, 3, read_dropout},
     {"Gemm", 7, 2, 3, read_gemm},
     {"LayerNormalization", 17, 2, 3, read_layer_norm},

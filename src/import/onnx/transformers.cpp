@@ -1,6 +1,5 @@
 // ONNX readers: attention, and what files fuse around it. Part of import/.
 #include "import/onnx/operators.h"
-#include "ops/cumsum/cumsum.h"
 #include "ops/gather/gather.h"
 #include "ops/where/where.h"
 
@@ -35,17 +34,10 @@ std::int64_t columns_of_head(NodeReader& in, const Dim& columns, const Number& h
 
 Dim columns_of(NodeReader& in, ValueId x) { return in.failed() ? Dim(0) : in.shape(x)[in.rank(x) - 1]; }
 
-// 0, 1, ... as many as the extent says, in s32.
-ValueId counted(NodeReader& in, const Dim& count, const std::string& name) {
-  const ValueId ones =
-      expand(in, in.constant(Tensor::scalar<std::int32_t>(1), name + ".one"), Extents{count}, name + ".ones");
-  return in.add(kCumsum, CumsumAttrs{.axis = 0, .exclusive = true}, {ones}, name);
-}
-
 // Keys [0, length) of each sequence, as [batch, 1, 1, keys] of bool. `lengths` has one for each.
 ValueId first_keys(NodeReader& in, ValueId lengths, const Dim& batch, const Dim& keys) {
   const ValueId numbers = in.reshape(in.cast(lengths, DType::s32, "lengths"), {batch, 1, 1, 1}, "lengths.apart");
-  return in.binary(B::less, counted(in, keys, "positions"), numbers, "kept");
+  return in.binary(B::less, counted(in, keys, DType::s32, "positions"), numbers, "kept");
 }
 
 // ---- the standard's ----
@@ -115,7 +107,7 @@ ValueId cached(NodeReader& in, const Rotary& r, ValueId cache, const Dim& length
     if (!is_one(in.shape(positions)[0]))
       return in.fail(in.place_of(positions), "shape " + in.shape(positions).to_string(), "[batch, T], or one number");
     positions = in.reshape(in.binary(B::add, in.cast(positions, DType::s32, name + ".first"),
-                                     counted(in, length, name + ".positions"), name + ".shifted"),
+                                     counted(in, length, DType::s32, name + ".positions"), name + ".shifted"),
                            {1, length}, name + ".row");
   }
   in.require_rank(cache, 2, 2);

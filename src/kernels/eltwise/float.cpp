@@ -1,5 +1,6 @@
 // f32 binary and unary functions, and the choice between two tensors of any type. Part of kernels/.
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "kernels/broadcast.h"
@@ -146,15 +147,22 @@ void run_unary(const UnaryParams& params, const StepBuffers& buffers, ItemRange 
               reinterpret_cast<float*>(buffers.outputs[0]) + units.begin, units.end - units.begin, params.numbers);
 }
 
-struct IsNanParams {
+struct TestParams {
   Chunks chunks;
   const EltwiseFunctions* functions;
+  UnaryAttrs attrs;
 };
 
-void run_is_nan(const IsNanParams& params, const StepBuffers& buffers, ItemRange range) {
+void run_test(const TestParams& params, const StepBuffers& buffers, ItemRange range) {
   const ItemRange units = params.chunks.units_of(range);
-  params.functions->is_nan(reinterpret_cast<const float*>(buffers.inputs[0]) + units.begin,
-                           reinterpret_cast<std::uint8_t*>(buffers.outputs[0]) + units.begin, units.end - units.begin);
+  const auto* x = reinterpret_cast<const float*>(buffers.inputs[0]) + units.begin;
+  auto* y = reinterpret_cast<std::uint8_t*>(buffers.outputs[0]) + units.begin;
+  const std::int64_t n = units.end - units.begin;
+  if (params.attrs.kind == UnaryKind::is_nan) return params.functions->is_nan(x, y, n);
+  // NaN equals nothing: it stands for an infinity that does not count.
+  constexpr float kInfinity = std::numeric_limits<float>::infinity(), kNone = std::numeric_limits<float>::quiet_NaN();
+  params.functions->is_one_of(x, y, n, params.attrs.alpha != 0.0f ? -kInfinity : kNone,
+                              params.attrs.beta != 0.0f ? kInfinity : kNone);
 }
 
 std::string refuse_unary(const CallView& call) { return call.input(0).dtype == DType::f32 ? "" : "needs f32"; }
@@ -163,7 +171,7 @@ template <const EltwiseFunctions& functions>
 Result<std::unique_ptr<Step>> make_unary(const CallView& call, const StepSpec&) {
   const auto& attrs = call.attrs->as<UnaryAttrs>();
   const Chunks chunks = Chunks::of(call.output().elements(), 4);
-  if (attrs.kind == UnaryKind::is_nan) return make_step(IsNanParams{chunks, &functions}, chunks.items(), run_is_nan);
+  if (is_test(attrs.kind)) return make_step(TestParams{chunks, &functions, attrs}, chunks.items(), run_test);
   const UnaryLine line = functions.unary.of[static_cast<int>(attrs.kind)];
   return make_step(UnaryParams{chunks, {attrs.alpha, attrs.beta}, line}, chunks.items(), run_unary);
 }
@@ -244,7 +252,16 @@ bool is_elementary(UnaryKind kind) {
     case UnaryKind::selu:
     case UnaryKind::celu:
     case UnaryKind::sin:
-    case UnaryKind::cos: return true;
+    case UnaryKind::cos:
+    case UnaryKind::tan:
+    case UnaryKind::asin:
+    case UnaryKind::acos:
+    case UnaryKind::atan:
+    case UnaryKind::sinh:
+    case UnaryKind::cosh:
+    case UnaryKind::asinh:
+    case UnaryKind::acosh:
+    case UnaryKind::atanh: return true;
     default: return false;
   }
 }

@@ -133,6 +133,10 @@ void find_nan(const float* x, std::uint8_t* y, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) y[i] = x[i] != x[i] ? 1 : 0;
 }
 
+void find_either(const float* x, std::uint8_t* y, std::int64_t n, float a, float b) {
+  for (std::int64_t i = 0; i < n; ++i) y[i] = (x[i] == a) | (x[i] == b) ? 1 : 0;
+}
+
 template <class S>
 constexpr EltwiseFunctions eltwise_functions() {
   return {.pairs = &pairs<S>,
@@ -149,7 +153,8 @@ constexpr EltwiseFunctions eltwise_functions() {
           .less = &compare_rows<Less>,
           .less_or_equal = &compare_rows<LessOrEqual>,
           .unary = unary_lines<S>(),
-          .is_nan = &find_nan};
+          .is_nan = &find_nan,
+          .is_one_of = &find_either};
 }
 
 }  // namespace

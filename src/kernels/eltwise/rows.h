@@ -57,8 +57,9 @@ struct EltwiseFunctions {
   void (*less)(const F32Comparison&);
   void (*less_or_equal)(const F32Comparison&);
   UnaryLines unary;
-  // y[i] = 1 where x[i] is NaN, else 0.
+  // y[i] = 1 where x[i] is NaN, or one of these two, else 0.
   void (*is_nan)(const float* x, std::uint8_t* y, std::int64_t n);
+  void (*is_one_of)(const float* x, std::uint8_t* y, std::int64_t n, float a, float b);
 };
 
 extern const EltwiseFunctions kEltwiseScalar;

@@ -1,5 +1,5 @@
-// concat, gather and gather_elements: rows of one tensor after rows of another, or rows and elements picked by run-time
-// indices. Part of kernels/.
+// concat, gather, gather_elements and gather_nd: rows of one tensor after rows of another, or rows and elements picked
+// by run-time indices. Part of kernels/.
 #include <cstring>
 
 #include "kernels/move/move.h"
@@ -7,6 +7,7 @@
 #include "ops/concat/concat.h"
 #include "ops/gather/gather.h"
 #include "ops/gather_elements/gather_elements.h"
+#include "ops/gather_nd/gather_nd.h"
 
 namespace octavo {
 namespace {
@@ -142,6 +143,39 @@ Result<std::unique_ptr<Step>> make_gather_elements(const CallView& call, const S
   return make_step(std::move(params), items, run_gather_elements);
 }
 
+// Rows of y, each by a list of indices of x.
+struct GatherNdParams {
+  std::vector<Indices> indices;  // of each axis that is indexed
+  std::int64_t picks = 1;        // rows of a batch
+  std::size_t row_bytes = 0;
+  Chunks chunks;  // of rows
+};
+
+void run_gather_nd(const GatherNdParams& params, const StepBuffers& buffers, ItemRange range) {
+  const ItemRange units = params.chunks.units_of(range);
+  for (std::int64_t unit = units.begin; unit < units.end; ++unit) {
+    std::int64_t from = unit / params.picks, element = unit * static_cast<std::int64_t>(params.indices.size());
+    for (const Indices& axis : params.indices) from = from * axis.axis_size + axis.at(buffers.inputs[1], element++);
+    copy_bytes(buffers.inputs[0] + static_cast<std::size_t>(from) * params.row_bytes,
+               buffers.outputs[0] + static_cast<std::size_t>(unit) * params.row_bytes, params.row_bytes);
+  }
+}
+
+Result<std::unique_ptr<Step>> make_gather_nd(const CallView& call, const StepSpec&) {
+  const Shape &x = *call.input(0).shape, &indices = *call.input(1).shape;
+  const auto first = static_cast<int>(call.attrs->as<GatherNdAttrs>().batch_dims);
+  const int last = indices.rank() - 1, depth = static_cast<int>(indices[last]);
+  GatherNdParams params{
+      .picks = indices.elements(first, last),
+      .row_bytes = static_cast<std::size_t>(x.elements(first + depth, x.rank())) * size_of(call.input(0).dtype)};
+  for (int axis = first; axis < first + depth; ++axis)
+    params.indices.push_back({x[axis], call.input(1).dtype == DType::s64});
+  const std::int64_t rows = call.output().elements() == 0 ? 0 : indices.elements(0, last);
+  params.chunks = Chunks::of(rows, static_cast<std::int64_t>(params.row_bytes));
+  const std::int64_t items = params.chunks.items();
+  return make_step(std::move(params), items, run_gather_nd);
+}
+
 double gather_elements_cost(const OpCall& call, const Machine&) {
   return 100.0 + 2.0 * static_cast<double>(call.outputs[0].shape.elements());
 }
@@ -160,6 +194,11 @@ constexpr KernelChoice kChoices[] = {
               .prepare = prepare_by<refuse_nothing, make_gather_elements>},
      .refusal = refusal_by<refuse_nothing>,
      .cost = gather_elements_cost},
+    {.code = {.name = "gather_nd_copy_portable",
+              .op = "gather_nd",
+              .prepare = prepare_by<refuse_nothing, make_gather_nd>},
+     .refusal = refusal_by<refuse_nothing>,
+     .cost = cost},
 };
 constexpr auto kCodes = codes_of(kChoices);
 

@@ -90,24 +90,30 @@ Result<std::unique_ptr<Step>> make_pad(const CallView& call, const StepSpec&) {
   return make_copy(call, std::move(axes));
 }
 
-struct ReshapeParams {
+struct BytesParams {
   Chunks chunks;  // of bytes
 };
-void run_reshape(const ReshapeParams& params, const StepBuffers& buffers, ItemRange range) {
+void run_bytes(const BytesParams& params, const StepBuffers& buffers, ItemRange range) {
   const ItemRange bytes = params.chunks.units_of(range);
   if (buffers.inputs[0] == buffers.outputs[0]) return;
   __builtin_memcpy(buffers.outputs[0] + bytes.begin, buffers.inputs[0] + bytes.begin,
                    static_cast<std::size_t>(bytes.end - bytes.begin));
 }
-Result<std::unique_ptr<Step>> make_reshape(const CallView& call, const StepSpec&) {
+Result<std::unique_ptr<Step>> make_bytes(const CallView& call, const StepSpec&) {
   const Chunks chunks = Chunks::of(static_cast<std::int64_t>(call.output().bytes()), 1);
-  return make_step(ReshapeParams{chunks}, chunks.items(), run_reshape);
+  return make_step(BytesParams{chunks}, chunks.items(), run_bytes);
 }
 
 double cost(const OpCall& call, const Machine&) { return 100.0 + 0.15 * view_of(call).bytes(); }
 int first_input(const OpCall&) { return 0; }
 
 constexpr KernelChoice kChoices[] = {
+    {.code = {.name = "bitcast_copy_portable",
+              .op = "bitcast",
+              .prepare = prepare_by<refuse_nothing, make_bytes>,
+              .in_place_input = first_input},
+     .refusal = refusal_by<refuse_nothing>,
+     .cost = cost},
     {.code = {.name = "expand_copy_portable", .op = "expand", .prepare = prepare_by<refuse, make_expand>},
      .refusal = refusal_by<refuse>,
      .cost = cost},
@@ -116,7 +122,7 @@ constexpr KernelChoice kChoices[] = {
      .cost = cost},
     {.code = {.name = "reshape_copy_portable",
               .op = "reshape",
-              .prepare = prepare_by<refuse_nothing, make_reshape>,
+              .prepare = prepare_by<refuse_nothing, make_bytes>,
               .in_place_input = first_input},
      .refusal = refusal_by<refuse_nothing>,
      .cost = cost},

@@ -2,6 +2,7 @@
 // behind the axis. Part of kernels/.
 #include "kernels/plain/plain.h"
 
+#include <iterator>
 #include <type_traits>
 
 #include "kernels/call.h"
@@ -121,7 +122,7 @@ struct ScanParams {
   std::int64_t outer = 1, count = 0, inner = 1;
   std::int64_t lines_apart = 1;  // elements between neighbouring lines of a block
   std::int64_t lines = 1;        // that are `lines_apart`: inner ones, or all where the axis is the last one
-  bool exclusive = false, reverse = false;
+  bool exclusive = false, reverse = false, is_product = false;
   DType dtype = DType::f32;
   Chunks chunks;  // of blocks of kMostLanes lines
 };
@@ -130,21 +131,23 @@ template <class T>
 using SumOf = std::conditional_t<std::is_floating_point_v<T>, double, T>;
 
 // `neighbours`: lines_apart is 1, known to the compiler. Sums of each line are made in its own order.
-template <class T, bool neighbours>
+template <class T, bool neighbours, bool is_product>
 void scan_block(const ScanParams& p, const T* x, T* y, std::int64_t lanes) {
   const std::int64_t apart = neighbours ? 1 : p.lines_apart;
-  SumOf<T> sums[kMostLanes] = {};
+  SumOf<T> sums[kMostLanes];
+  std::fill(std::begin(sums), std::end(sums), SumOf<T>{is_product ? 1 : 0});
   for (std::int64_t k = 0; k < p.count; ++k) {
     const std::int64_t first = (p.reverse ? p.count - 1 - k : k) * p.inner;
     for (std::int64_t lane = 0; lane < lanes; ++lane) {
       const SumOf<T> before = sums[lane];
-      sums[lane] += static_cast<SumOf<T>>(x[first + lane * apart]);
+      const auto value = static_cast<SumOf<T>>(x[first + lane * apart]);
+      sums[lane] = is_product ? before * value : before + value;
       y[first + lane * apart] = static_cast<T>(p.exclusive ? before : sums[lane]);
     }
   }
 }
 
-template <class T>
+template <class T, bool is_product>
 void scan_blocks(const ScanParams& p, const StepBuffers& buffers, ItemRange blocks) {
   const std::int64_t blocks_of_outer = (p.lines + kMostLanes - 1) / kMostLanes;
   for (std::int64_t block = blocks.begin; block < blocks.end; ++block) {
@@ -153,19 +156,24 @@ void scan_blocks(const ScanParams& p, const StepBuffers& buffers, ItemRange bloc
     const std::int64_t first = block / blocks_of_outer * p.count * p.inner + line * p.lines_apart;
     const T* x = reinterpret_cast<const T*>(buffers.inputs[0]) + first;
     T* y = reinterpret_cast<T*>(buffers.outputs[0]) + first;
-    if (p.lines_apart == 1) scan_block<T, true>(p, x, y, lanes);
-    else scan_block<T, false>(p, x, y, lanes);
+    if (p.lines_apart == 1) scan_block<T, true, is_product>(p, x, y, lanes);
+    else scan_block<T, false, is_product>(p, x, y, lanes);
   }
+}
+template <class T>
+void scan(const ScanParams& p, const StepBuffers& buffers, ItemRange blocks) {
+  if (p.is_product) scan_blocks<T, true>(p, buffers, blocks);
+  else scan_blocks<T, false>(p, buffers, blocks);
 }
 
 void run_scan(const ScanParams& params, const StepBuffers& buffers, ItemRange range) {
   const ItemRange blocks = params.chunks.units_of(range);
   switch (params.dtype) {
-    case DType::f32: return scan_blocks<float>(params, buffers, blocks);
-    case DType::f64: return scan_blocks<double>(params, buffers, blocks);
+    case DType::f32: return scan<float>(params, buffers, blocks);
+    case DType::f64: return scan<double>(params, buffers, blocks);
     case DType::s32:
-    case DType::u32: return scan_blocks<std::uint32_t>(params, buffers, blocks);
-    default: return scan_blocks<std::uint64_t>(params, buffers, blocks);
+    case DType::u32: return scan<std::uint32_t>(params, buffers, blocks);
+    default: return scan<std::uint64_t>(params, buffers, blocks);
   }
 }
 
@@ -182,6 +190,7 @@ Result<std::unique_ptr<Step>> make_scan(const CallView& call, const StepSpec&) {
                     .inner = x.elements(axis + 1, x.rank()),
                     .exclusive = attrs.exclusive,
                     .reverse = attrs.reverse,
+                    .is_product = attrs.kind == CumsumKind::product,
                     .dtype = call.input(0).dtype};
   params.lines = params.inner;
   if (params.inner == 1) {

@@ -13,6 +13,8 @@ std::span<const KernelCode> plain_hybrid_codes();
 std::span<const KernelChoice> plain_hybrid_choices();
 std::span<const KernelCode> plain_codes();
 std::span<const KernelChoice> plain_choices();
+std::span<const KernelCode> topk_codes();
+std::span<const KernelChoice> topk_choices();
 
 }  // namespace octavo
 

@@ -18,8 +18,14 @@
 namespace octavo {
 namespace {
 
-bool is_logic(BinaryKind kind) { return kind >= BinaryKind::logical_and; }
+bool is_logic(BinaryKind kind) { return kind >= BinaryKind::logical_and && kind <= BinaryKind::logical_xor; }
+bool is_bitwise(BinaryKind kind) { return kind >= BinaryKind::shift_left; }
 bool is_comparison(BinaryKind kind) { return kind >= BinaryKind::equal && kind <= BinaryKind::less_or_equal; }
+
+bool takes(BinaryKind kind, DType dtype) {
+  if (dtype == DType::boolean) return is_logic(kind) || kind == BinaryKind::equal;
+  return !is_logic(kind) && (is_integer(dtype) || !is_bitwise(kind));
+}
 
 Result<std::vector<Fact>> infer_binary(const Attrs& attrs, InputFacts inputs) {
   const BinaryKind kind = attrs.as<BinaryAttrs>().kind;
@@ -29,10 +35,7 @@ Result<std::vector<Fact>> infer_binary(const Attrs& attrs, InputFacts inputs) {
   if (a.dtype != b.dtype)
     return shape_error(op, std::string(name_of(a.dtype)) + " and " + std::string(name_of(b.dtype)),
                        "two inputs of one type");
-  const bool is_boolean = a.dtype == DType::boolean;
-  const bool takes_boolean = is_logic(kind) || kind == BinaryKind::equal;
-  if (is_boolean ? !takes_boolean : is_logic(kind))
-    return shape_error(op, std::string(name_of(a.dtype)) + " inputs", "another element type");
+  if (!takes(kind, a.dtype)) return shape_error(op, std::string(name_of(a.dtype)) + " inputs", "another element type");
   const auto shape = broadcast(a.shape, b.shape);
   if (!shape)
     return shape_error(op, "shapes " + a.shape.to_string() + " and " + b.shape.to_string(), "shapes that broadcast");

@@ -29,14 +29,20 @@ enum class BinaryKind : std::uint8_t {
   less_or_equal = 13,
   logical_and = 14,
   logical_or = 15,
-  logical_xor = 16
+  logical_xor = 16,
+  shift_left = 17,
+  shift_right = 18,
+  bitwise_and = 19,
+  bitwise_or = 20,
+  bitwise_xor = 21
 };
-constexpr int count_of(BinaryKind) { return 17; }
+constexpr int count_of(BinaryKind) { return 22; }
 constexpr std::string_view name_of(BinaryKind value) {
   constexpr std::string_view names[] = {
-      "add",  "sub",           "mul",         "div",        "pow",        "min",
-      "max",  "mod",           "prelu",       "equal",      "greater",    "greater_or_equal",
-      "less", "less_or_equal", "logical_and", "logical_or", "logical_xor"};
+      "add",         "sub",           "mul",         "div",        "pow",         "min",
+      "max",         "mod",           "prelu",       "equal",      "greater",     "greater_or_equal",
+      "less",        "less_or_equal", "logical_and", "logical_or", "logical_xor", "shift_left",
+      "shift_right", "bitwise_and",   "bitwise_or",  "bitwise_xor"};
   return names[static_cast<int>(value)];
 }
 
@@ -48,8 +54,9 @@ struct BinaryAttrs {
 };
 
 // y = f(a, b); comparisons and logic give bool. prelu(a, b) = a < 0 ? a * b : a. Integer division truncates; by zero it
-// gives 0. f32 add, sub, mul, div are one IEEE operation each, pow is pow_f32 of base/elementary_pow.h (in tables from
-// f64: ops/in_tables.h). inputs: a, b of one type.
+// gives 0. Shifts and bitwise kinds are of integers alone; a shift by less than 0 or by all bits leaves the sign (shift
+// right of a negative number: -1, else 0). f32 add, sub, mul, div are one IEEE operation each, pow is pow_f32 of
+// base/elementary_pow.h (in tables from f64: ops/in_tables.h). inputs: a, b of one type.
 extern const OpSpec kBinary;
 
 // Whether a node with these attributes is this function of two elements.

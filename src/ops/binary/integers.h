@@ -61,6 +61,20 @@ T integer_remainder(T a, T b) {
 }
 
 template <class T>
+T shifted_left(T a, T by) {
+  const bool is_inside = by >= 0 && static_cast<std::uint64_t>(by) < 8 * sizeof(T);
+  return is_inside ? static_cast<T>(static_cast<std::uint64_t>(a) << by) : T{0};
+}
+
+// Of signed integers the sign comes in.
+template <class T>
+T shifted_right(T a, T by) {
+  const bool is_inside = by >= 0 && static_cast<std::uint64_t>(by) < 8 * sizeof(T);
+  if (!is_inside) return a < 0 ? static_cast<T>(-1) : T{0};
+  return static_cast<T>(a >> by);
+}
+
+template <class T>
 T integer_binary(BinaryKind kind, T a, T b) {
   const auto ua = static_cast<std::uint64_t>(a);
   const auto ub = static_cast<std::uint64_t>(b);
@@ -74,6 +88,11 @@ T integer_binary(BinaryKind kind, T a, T b) {
     case BinaryKind::max: return a > b ? a : b;
     case BinaryKind::mod: return integer_remainder(a, b);
     case BinaryKind::prelu: return a < 0 ? static_cast<T>(ua * ub) : a;
+    case BinaryKind::shift_left: return shifted_left(a, b);
+    case BinaryKind::shift_right: return shifted_right(a, b);
+    case BinaryKind::bitwise_and: return static_cast<T>(ua & ub);
+    case BinaryKind::bitwise_or: return static_cast<T>(ua | ub);
+    case BinaryKind::bitwise_xor: return static_cast<T>(ua ^ ub);
     default: return a;
   }
 }

@@ -19,48 +19,50 @@ Result<std::vector<Fact>> infer_cumsum(const Attrs& attrs, InputFacts inputs) {
   return one_output(x.dtype, x.shape.to_vector());
 }
 
-// Calls sum(element) for every element of every line in the order of its sum, after start().
-template <class Start, class Sum>
-void walk_lines(const CumsumAttrs& cumsum, const Shape& shape, const Start& start, const Sum& sum) {
+// Calls join(element) for every element of every line in the order of its sum, after start().
+template <class Start, class Join>
+void walk_lines(const CumsumAttrs& cumsum, const Shape& shape, const Start& start, const Join& join) {
   const int axis = static_cast<int>(cumsum.axis);
   const std::int64_t count = shape[axis], inner = shape.elements(axis + 1, shape.rank());
   for (std::int64_t line = 0; count > 0 && line < shape.elements() / count; ++line) {
     start();
     for (std::int64_t k = 0; k < count; ++k) {
       const std::int64_t position = cumsum.reverse ? count - 1 - k : k;
-      sum((line / inner * count + position) * inner + line % inner);
+      join((line / inner * count + position) * inner + line % inner);
     }
   }
 }
 
 template <class T>
-void sum_integers(const CumsumAttrs& cumsum, const ConstTensorView& x, const TensorView& y) {
-  T sum = 0;  // unsigned: it wraps
+void scan_integers(const CumsumAttrs& cumsum, const ConstTensorView& x, const TensorView& y) {
+  const bool is_product = cumsum.kind == CumsumKind::product;
+  T held = 0;  // unsigned: it wraps
   walk_lines(
-      cumsum, x.shape, [&] { sum = 0; },
+      cumsum, x.shape, [&] { held = is_product ? 1 : 0; },
       [&](std::int64_t i) {
-        if (cumsum.exclusive) y.as<T>()[i] = sum;
-        sum += x.as<T>()[i];
-        if (!cumsum.exclusive) y.as<T>()[i] = sum;
+        if (cumsum.exclusive) y.as<T>()[i] = held;
+        held = is_product ? held * x.as<T>()[i] : held + x.as<T>()[i];
+        if (!cumsum.exclusive) y.as<T>()[i] = held;
       });
 }
 
-void sum_floats(const CumsumAttrs& cumsum, const ConstTensorView& x, const TensorView& y) {
-  double sum = 0.0;
+void scan_floats(const CumsumAttrs& cumsum, const ConstTensorView& x, const TensorView& y) {
+  const bool is_product = cumsum.kind == CumsumKind::product;
+  double held = 0.0;
   walk_lines(
-      cumsum, x.shape, [&] { sum = 0.0; },
+      cumsum, x.shape, [&] { held = is_product ? 1.0 : 0.0; },
       [&](std::int64_t i) {
-        if (cumsum.exclusive) store_double(y, i, sum);
-        sum += element_as_double(x, i);
-        if (!cumsum.exclusive) store_double(y, i, sum);
+        if (cumsum.exclusive) store_double(y, i, held);
+        held = is_product ? held * element_as_double(x, i) : held + element_as_double(x, i);
+        if (!cumsum.exclusive) store_double(y, i, held);
       });
 }
 
 void reference_cumsum(const Attrs& attrs, InputViews inputs, OutputViews outputs) {
   const auto& cumsum = attrs.as<CumsumAttrs>();
-  if (is_float(inputs[0].dtype)) sum_floats(cumsum, inputs[0], outputs[0]);
-  else if (size_of(inputs[0].dtype) == 4) sum_integers<std::uint32_t>(cumsum, inputs[0], outputs[0]);
-  else sum_integers<std::uint64_t>(cumsum, inputs[0], outputs[0]);
+  if (is_float(inputs[0].dtype)) scan_floats(cumsum, inputs[0], outputs[0]);
+  else if (size_of(inputs[0].dtype) == 4) scan_integers<std::uint32_t>(cumsum, inputs[0], outputs[0]);
+  else scan_integers<std::uint64_t>(cumsum, inputs[0], outputs[0]);
 }
 
 }  // namespace
@@ -68,7 +70,9 @@ void reference_cumsum(const Attrs& attrs, InputViews inputs, OutputViews outputs
 const OpSpec kCumsum = {
     .name = "cumsum",
     .summary =
-        "y[i] = sum of x[0..i] along an axis, with or without x[i], from either end; floats in f64, integers wrap",
+        "y[i] = sum or product of x[0..i] along an axis, with or without x[i], from either end; floats in f64, "
+        "integers "
+        "wrap",
     .inputs = {"x"},
     .infer = infer_cumsum,
     .reference = reference_cumsum,

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "base/elementary.h"
+#include "base/elementary_angles.h"
 #include "ops/unary/kind.h"
 
 namespace octavo {
@@ -22,7 +22,14 @@ typename V::F32 sign_f32(typename V::F32 x) {  // x itself where it is 0 or NaN
   return where_negative<V>(x, V::set(-1.0f), not_negative);
 }
 
-// f(x) by `kind`, but for is_nan and logical_not, which give booleans. NaN gives NaN.
+// ONNX Shrink: towards 0 by `bias` beyond `edge`, and 0 between -edge and edge.
+template <class V>
+typename V::F32 shrink_f32(typename V::F32 x, typename V::F32 edge, typename V::F32 bias) {
+  const auto upper = V::select(V::less(edge, x), V::sub(x, bias), V::set(0.0f));
+  return V::select(V::less(x, negated<V>(edge)), V::add(x, bias), upper);
+}
+
+// f(x) by `kind`, but for those that give booleans or take integers alone. NaN gives NaN.
 template <UnaryKind kind, class V>
 typename V::F32 unary_f32(typename V::F32 x, UnaryNumbers numbers) {
   const auto alpha = V::set(numbers.alpha), beta = V::set(numbers.beta);
@@ -30,7 +37,9 @@ typename V::F32 unary_f32(typename V::F32 x, UnaryNumbers numbers) {
   switch (kind) {
     case UnaryKind::identity:
     case UnaryKind::is_nan:
-    case UnaryKind::logical_not: return x;
+    case UnaryKind::is_inf:
+    case UnaryKind::logical_not:
+    case UnaryKind::bitwise_not: return x;
     case UnaryKind::relu: return V::max(zero, x);
     case UnaryKind::sigmoid: return sigmoid_f32<V>(x);
     case UnaryKind::tanh: return tanh_f32<V>(x);
@@ -62,6 +71,16 @@ typename V::F32 unary_f32(typename V::F32 x, UnaryNumbers numbers) {
     case UnaryKind::clip: return V::min(beta, V::max(alpha, x));
     case UnaryKind::sin: return sin_f32<V>(x);
     case UnaryKind::cos: return cos_f32<V>(x);
+    case UnaryKind::tan: return tan_f32<V>(x);
+    case UnaryKind::asin: return asin_f32<V>(x);
+    case UnaryKind::acos: return acos_f32<V>(x);
+    case UnaryKind::atan: return atan_f32<V>(x);
+    case UnaryKind::sinh: return sinh_f32<V>(x);
+    case UnaryKind::cosh: return cosh_f32<V>(x);
+    case UnaryKind::asinh: return asinh_f32<V>(x);
+    case UnaryKind::acosh: return acosh_f32<V>(x);
+    case UnaryKind::atanh: return atanh_f32<V>(x);
+    case UnaryKind::shrink: return shrink_f32<V>(x, alpha, beta);
   }
   return x;
 }

@@ -35,6 +35,7 @@ T integer_unary(const UnaryAttrs& attrs, T x) {
       const T raised = x < lowest ? lowest : x;
       return raised > highest ? highest : raised;
     }
+    case UnaryKind::bitwise_not: return static_cast<T>(~static_cast<std::uint64_t>(x));
     default: return x;
   }
 }

@@ -41,16 +41,32 @@ enum class UnaryKind : std::uint8_t {
   logical_not = 29,
   sin = 30,
   cos = 31,
-  is_nan = 32
+  is_nan = 32,
+  tan = 33,
+  asin = 34,
+  acos = 35,
+  atan = 36,
+  sinh = 37,
+  cosh = 38,
+  asinh = 39,
+  acosh = 40,
+  atanh = 41,
+  is_inf = 42,
+  bitwise_not = 43,
+  shrink = 44
 };
-constexpr int count_of(UnaryKind) { return 33; }
+constexpr int count_of(UnaryKind) { return 45; }
+// Those that give booleans of floats.
+constexpr bool is_test(UnaryKind kind) { return kind == UnaryKind::is_nan || kind == UnaryKind::is_inf; }
 constexpr std::string_view name_of(UnaryKind value) {
   constexpr std::string_view names[] = {
       "identity",     "relu",        "sigmoid",    "tanh",     "exp",      "log",   "sqrt",
       "reciprocal",   "neg",         "abs",        "floor",    "ceil",     "round", "sign",
       "erf",          "gelu",        "gelu_tanh",  "softplus", "softsign", "mish",  "silu",
       "hard_sigmoid", "hard_swish",  "leaky_relu", "elu",      "selu",     "celu",  "thresholded_relu",
-      "clip",         "logical_not", "sin",        "cos",      "is_nan"};
+      "clip",         "logical_not", "sin",        "cos",      "is_nan",   "tan",   "asin",
+      "acos",         "atan",        "sinh",       "cosh",     "asinh",    "acosh", "atanh",
+      "is_inf",       "bitwise_not", "shrink"};
   return names[static_cast<int>(value)];
 }
 

@@ -30,6 +30,11 @@ double clip(double x, double lowest, double highest) {
   return raised > highest ? highest : raised;
 }
 
+double shrink(double x, double edge, double bias) {
+  if (x < -edge) return x + bias;
+  return x > edge ? x - bias : 0.0;
+}
+
 bool takes_integers(UnaryKind kind) {
   switch (kind) {
     case UnaryKind::identity:
@@ -37,7 +42,8 @@ bool takes_integers(UnaryKind kind) {
     case UnaryKind::neg:
     case UnaryKind::abs:
     case UnaryKind::sign:
-    case UnaryKind::clip: return true;
+    case UnaryKind::clip:
+    case UnaryKind::bitwise_not: return true;
     default: return false;
   }
 }
@@ -45,7 +51,7 @@ bool takes_integers(UnaryKind kind) {
 bool takes(UnaryKind kind, DType dtype) {
   if (dtype == DType::boolean) return kind == UnaryKind::identity || kind == UnaryKind::logical_not;
   if (is_integer(dtype)) return takes_integers(kind);
-  return kind != UnaryKind::logical_not;
+  return kind != UnaryKind::logical_not && kind != UnaryKind::bitwise_not;
 }
 
 Result<std::vector<Fact>> infer_unary(const Attrs& attrs, InputFacts inputs) {
@@ -55,7 +61,7 @@ Result<std::vector<Fact>> infer_unary(const Attrs& attrs, InputFacts inputs) {
   if (!takes(unary.kind, x.dtype))
     return shape_error(op, std::string(name_of(x.dtype)) + " input", "another element type");
   if (std::isnan(unary.alpha) || std::isnan(unary.beta)) return shape_error(op, "NaN in its attributes", "numbers");
-  return std::vector<Fact>{{.dtype = unary.kind == UnaryKind::is_nan ? DType::boolean : x.dtype, .shape = x.shape}};
+  return std::vector<Fact>{{.dtype = is_test(unary.kind) ? DType::boolean : x.dtype, .shape = x.shape}};
 }
 
 template <class T>
@@ -94,7 +100,7 @@ void reference_unary(const Attrs& attrs, InputViews inputs, OutputViews outputs)
     case DType::u64: return apply_integer<std::uint64_t>(unary, x, y);
     case DType::s64: return apply_integer<std::int64_t>(unary, x, y);
     case DType::f32:
-      if (unary.kind != UnaryKind::is_nan) return apply_f32(unary, x, y);
+      if (!is_test(unary.kind)) return apply_f32(unary, x, y);
       [[fallthrough]];
     default: return apply_in_f64(unary, x, y);
   }
@@ -113,7 +119,7 @@ bool is_identity_unary(const Attrs& attrs, InputFacts) { return attrs.as<UnaryAt
 NodeRole role_of_unary(const Attrs& attrs, InputFacts) {
   const UnaryKind kind = attrs.as<UnaryAttrs>().kind;
   // A table needs a bounded result; these have poles inside the range of an activation.
-  if (kind == UnaryKind::reciprocal || kind == UnaryKind::log)
+  if (kind == UnaryKind::reciprocal || kind == UnaryKind::log || kind == UnaryKind::tan || kind == UnaryKind::atanh)
     return stays_floating("no table of " + std::string(name_of(kind)) + ", which is unbounded");
   return {Role::pointwise, {}};
 }
@@ -157,6 +163,18 @@ double evaluate_unary(const UnaryAttrs& attrs, double x) {
     case UnaryKind::sin: return math_sin(x);
     case UnaryKind::cos: return math_cos(x);
     case UnaryKind::is_nan: return std::isnan(x) ? 1.0 : 0.0;
+    case UnaryKind::is_inf: return std::isinf(x) && (x < 0.0 ? alpha : beta) != 0.0 ? 1.0 : 0.0;
+    case UnaryKind::tan: return math_tan(x);
+    case UnaryKind::asin: return math_asin(x);
+    case UnaryKind::acos: return math_acos(x);
+    case UnaryKind::atan: return math_atan(x);
+    case UnaryKind::sinh: return math_sinh(x);
+    case UnaryKind::cosh: return math_cosh(x);
+    case UnaryKind::asinh: return math_asinh(x);
+    case UnaryKind::acosh: return math_acosh(x);
+    case UnaryKind::atanh: return math_atanh(x);
+    case UnaryKind::bitwise_not: return x;
+    case UnaryKind::shrink: return shrink(x, alpha, beta);
   }
   return x;
 }

@@ -12,8 +12,11 @@ namespace octavo {
 
 struct UnaryAttrs {
   UnaryKind kind = UnaryKind::identity;
-  float alpha = 0.0f;  // leaky_relu, elu, selu, celu, thresholded_relu, hard_sigmoid (slope); clip: the lowest value
-  float beta = 0.0f;   // hard_sigmoid: offset; selu: gamma; clip: the highest value
+  // leaky_relu, elu, selu, celu, thresholded_relu, hard_sigmoid (slope); clip: the lowest value; shrink: the edge;
+  // is_inf: not 0 where -infinity counts
+  float alpha = 0.0f;
+  // hard_sigmoid: offset; selu: gamma; clip: the highest value; shrink: the bias; is_inf: not 0 where infinity counts
+  float beta = 0.0f;
 
   bool operator==(const UnaryAttrs&) const = default;
   static constexpr auto fields() {
@@ -22,9 +25,9 @@ struct UnaryAttrs {
   }
 };
 
-// y = f(x). Integers for identity, relu, neg, abs, sign, clip (bounds rounded inwards), bool for logical_not; floats
-// for all. hard_swish: x * clamp(x/6 + 1/2, 0, 1). f32: unary_f32 of ops/unary/f32.h, in f32; other floats:
-// evaluate_unary, rounded once, and so is f32 in tables (ops/in_tables.h).
+// y = f(x). Integers for identity, relu, neg, abs, sign, clip (bounds rounded inwards), bitwise_not, bool for
+// logical_not; floats for all but the last two. hard_swish: x * clamp(x/6 + 1/2, 0, 1). f32: unary_f32 of
+// ops/unary/f32.h, in f32; other floats: evaluate_unary, rounded once, and so is f32 in tables (ops/in_tables.h).
 extern const OpSpec kUnary;
 
 // The value of the function, computed in double with our own exp, log and erf (base/math.h), so that its bits do not

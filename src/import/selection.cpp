@@ -1,0 +1,117 @@
+// Verbs that pick elements by position, and what is made of positions. Part of import/.
+#include <algorithm>
+#include <utility>
+
+#include "import/verbs.h"
+#include "ops/cumsum/cumsum.h"
+#include "ops/gather_elements/gather_elements.h"
+#include "ops/topk/topk.h"
+#include "ops/where/where.h"
+
+namespace octavo::importing {
+namespace {
+
+using B = BinaryKind;
+
+// One size per axis: `size` along `axis`, else 1.
+Extents along(int rank, std::int64_t axis, const Dim& size) {
+  Extents dims(static_cast<std::size_t>(rank), 1);
+  dims[static_cast<std::size_t>(axis)] = size;
+  return dims;
+}
+
+}  // namespace
+
+ValueId counted(NodeBuilder& in, const Dim& count, DType type, const std::string& name) {
+  if (in.failed()) return {};
+  Tensor one(type, Shape{});
+  store_double(one.view(), 0, 1.0);
+  const ValueId ones = expand(in, in.constant(std::move(one), name + ".one"), Extents{count}, name + ".ones");
+  return in.add(kCumsum, CumsumAttrs{.axis = 0, .exclusive = true}, {ones}, name);
+}
+
+ValueId positions_along(NodeBuilder& in, const OpenShape& shape, std::int64_t axis, const std::string& name) {
+  const Dim size = shape[static_cast<int>(axis)];
+  return in.reshape(counted(in, size, DType::s64, name), along(shape.rank(), axis, size), name + ".along");
+}
+
+ValueId from_the_end(NodeBuilder& in, ValueId indices, const Dim& size) {
+  const ValueId numbers = in.cast(indices, DType::s64, "indices");
+  const ValueId is_negative = in.binary(B::less, numbers, in.scalar_like(numbers, 0.0, "first"), "from_the_end");
+  const ValueId sizes = in.reshape(in.extents({size}, "size"), {}, "size.scalar");
+  return in.add(kWhere, NoAttrs{}, {is_negative, in.binary(B::add, numbers, sizes, "shifted"), numbers}, "positions");
+}
+
+void topk(NodeBuilder& in, ValueId x, const Number& axis, const Number& k, bool largest) {
+  const TopkAttrs attrs{.axis = in.axis(axis, in.rank(x)), .k = k.value, .largest = largest};
+  if (in.failed()) return;
+  const Dim size = in.shape(x)[static_cast<int>(attrs.axis)];
+  if (attrs.k < 0 || size < attrs.k) {
+    in.fail(k.place, std::to_string(attrs.k), "0 to " + to_string(size) + ", the size of the axis");
+    return;
+  }
+  const std::vector<ValueId> results = in.add_exactly(kTopk, attrs, {x});
+  for (std::size_t i = 0; i < results.size(); ++i) in.output(static_cast<int>(i), results[i]);
+}
+
+ValueId one_hot(NodeBuilder& in, const OneHotArgs& args) {
+  const std::int64_t axis = in.axis(args.axis, in.rank(args.indices) + 1);
+  if (in.failed()) return {};
+  if (args.depth.value < 0) return in.fail(args.depth.place, std::to_string(args.depth.value), "at least 0");
+  const ValueId indices =
+      args.wraps ? from_the_end(in, args.indices, args.depth.value) : in.cast(args.indices, DType::s64, "indices");
+  const ValueId apart = unsqueeze(in, indices, Integers{axis}, "apart");
+  if (in.failed()) return {};
+  OpenShape shape = in.shape(apart);
+  shape[static_cast<int>(axis)] = args.depth.value;
+  const ValueId is_hot = in.binary(B::equal, apart, positions_along(in, shape, axis, "classes"), "is_hot");
+  return in.add(kWhere, NoAttrs{}, {is_hot, args.on, args.off});
+}
+
+ValueId hardmax(NodeBuilder& in, ValueId x, std::int64_t axis) {
+  const ValueId best = argmax(in, x, axis, {.keep_dims = true}, "best");
+  if (in.failed()) return {};
+  const ValueId is_best = in.binary(B::equal, best, positions_along(in, in.shape(x), axis, "positions"), "is_best");
+  return in.cast(is_best, in.dtype(x));
+}
+
+ValueId diagonal_mask(NodeBuilder& in, BinaryKind kind, const OpenShape& matrix, std::int64_t diagonal) {
+  // Beyond any matrix, and far from overflow.
+  const std::int64_t offset = std::clamp(diagonal, -kFar, kFar);
+  const ValueId rows = positions_along(in, matrix, 0, "rows"), columns = positions_along(in, matrix, 1, "columns");
+  const ValueId by = in.constant(Tensor::scalar<std::int64_t>(offset), "diagonal");
+  return in.binary(kind, columns, in.binary(B::add, rows, by, "rows.shifted"), "is_kept");
+}
+
+ValueId trilu(NodeBuilder& in, ValueId x, std::int64_t diagonal, bool is_upper) {
+  in.require_rank(x, 2, kMaxRank);
+  if (in.failed()) return {};
+  const int rank = in.rank(x);
+  const OpenShape matrix(Extents(in.shape(x).begin() + rank - 2, in.shape(x).end()));
+  const ValueId kept = diagonal_mask(in, is_upper ? B::greater_or_equal : B::less_or_equal, matrix, diagonal);
+  return in.add(kWhere, NoAttrs{}, {kept, x, in.scalar_like(x, 0.0, "zero")});
+}
+
+ValueId reverse_sequence(NodeBuilder& in, const ReverseArgs& args) {
+  const int rank = in.rank(args.x);
+  const std::int64_t time = in.axis(args.time_axis, rank), batch = in.axis(args.batch_axis, rank);
+  if (in.failed()) return {};
+  if (time == batch)
+    return in.fail(args.time_axis.place, std::to_string(args.time_axis.value), "another axis than that of the batch");
+  const OpenShape shape = in.shape(args.x);
+  const Dim sequences = shape[static_cast<int>(batch)];
+  if (in.shape(args.lengths) != OpenShape(Extents{sequences}))
+    return in.fail(in.place_of(args.lengths), "shape " + in.shape(args.lengths).to_string(),
+                   "[" + to_string(sequences) + "], the size of axis " + std::to_string(batch));
+  const ValueId lengths =
+      in.reshape(in.cast(args.lengths, DType::s64, "lengths"), along(rank, batch, sequences), "lengths.along");
+  const ValueId positions = positions_along(in, shape, time, "positions");
+  const ValueId last = in.binary(B::sub, lengths, in.scalar_like(lengths, 1.0, "one"), "last");
+  const ValueId is_turned = in.binary(B::less, positions, lengths, "is_turned");
+  const ValueId turned = in.binary(B::sub, last, positions, "turned");
+  const ValueId from = in.add(kWhere, NoAttrs{}, {is_turned, turned, positions}, "from");
+  return in.add(kGatherElements, GatherElementsAttrs{.axis = time},
+                {args.x, expand(in, from, shape.to_vector(), "indices")});
+}
+
+}  // namespace octavo::importing
