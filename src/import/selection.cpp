@@ -42,16 +42,26 @@ ValueId from_the_end(NodeBuilder& in, ValueId indices, const Dim& size) {
   return in.add(kWhere, NoAttrs{}, {is_negative, in.binary(B::add, numbers, sizes, "shifted"), numbers}, "positions");
 }
 
-void topk(NodeBuilder& in, ValueId x, const Number& axis, const Number& k, bool largest) {
+TopElements topk(NodeBuilder& in, ValueId x, const Number& axis, const Number& k, bool largest) {
   const TopkAttrs attrs{.axis = in.axis(axis, in.rank(x)), .k = k.value, .largest = largest};
-  if (in.failed()) return;
+  if (in.failed()) return {};
   const Dim size = in.shape(x)[static_cast<int>(attrs.axis)];
   if (attrs.k < 0 || size < attrs.k) {
     in.fail(k.place, std::to_string(attrs.k), "0 to " + to_string(size) + ", the size of the axis");
-    return;
+    return {};
   }
-  const std::vector<ValueId> results = in.add_exactly(kTopk, attrs, {x});
-  for (std::size_t i = 0; i < results.size(); ++i) in.output(static_cast<int>(i), results[i]);
+  const std::vector<ValueId> results = in.add_exactly(kTopk, attrs, {x}, "top");
+  return in.failed() ? TopElements{} : TopElements{results[0], results[1]};
+}
+
+ValueId flip(NodeBuilder& in, ValueId x, const Integers& axes) {
+  if (in.failed()) return {};
+  std::vector<Range> ranges = whole(in.shape(x));
+  for (const std::int64_t axis : axes) {
+    Range& range = ranges[static_cast<std::size_t>(axis)];
+    range = range_of_slice(range.size, kFar, -kFar, -1);
+  }
+  return slice(in, x, ranges);
 }
 
 ValueId one_hot(NodeBuilder& in, const OneHotArgs& args) {

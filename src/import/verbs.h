@@ -139,8 +139,13 @@ ValueId counted(NodeBuilder& in, const Dim& count, DType type, const std::string
 ValueId positions_along(NodeBuilder& in, const OpenShape& shape, std::int64_t axis, const std::string& name);
 // Indices of an axis of `size`, of which negative ones count from the end, as positions in s64.
 ValueId from_the_end(NodeBuilder& in, ValueId indices, const Dim& size);
-// Results 0 and 1: the first k elements along the axis, sorted, and their positions.
-void topk(NodeBuilder& in, ValueId x, const Number& axis, const Number& k, bool largest);
+// The first k elements along the axis, sorted, and their positions in s64.
+struct TopElements {
+  ValueId values, positions;
+};
+TopElements topk(NodeBuilder& in, ValueId x, const Number& axis, const Number& k, bool largest);
+// Axes (normalised) backwards.
+ValueId flip(NodeBuilder& in, ValueId x, const Integers& axes);
 // `on` where an index equals the position along a new axis of size `depth`, else `off`, which are scalars.
 struct OneHotArgs {
   ValueId indices, on, off;

@@ -21,8 +21,8 @@ struct Operator {
   int until = kNewestOpset;
 };
 
-extern const std::span<const Operator> kElementwise, kImages, kLosses, kProducts, kQuantized, kSelection, kShaping,
-    kTransformers;
+extern const std::span<const Operator> kDecoding, kElementwise, kImages, kLosses, kProducts, kQuantized, kSelection,
+    kShaping, kSignals, kTransformers;
 
 // All of them, sorted by name.
 std::span<const Operator> all_operators();
@@ -44,6 +44,10 @@ ValueId gemm_product(NodeReader& in, ValueId a, ValueId b, std::string_view suff
 // Softmax along one axis, or over all axes from it on as before opset 13.
 ValueId softmax_of(NodeReader& in, ValueId x, bool is_along_one_axis, const Number& axis, SoftmaxKind kind,
                    std::string_view suffix);
+
+// transformers.cpp: how wide a head is whose operand has so many columns; 0 and an error where these do not divide.
+std::int64_t columns_of_head(NodeReader& in, const Dim& columns, const Number& heads, std::string_view input);
+Dim columns_of(NodeReader& in, ValueId x);
 
 // quantized.cpp: a tensor of one element becomes a scalar: per-tensor parameters come in either form.
 ValueId scalar_if_single(NodeReader& in, ValueId x, std::string_view suffix);

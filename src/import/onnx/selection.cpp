@@ -35,8 +35,9 @@ ValueId read_topk(NodeReader& in) {
   const Number axis = in.integer("axis", -1);
   const bool largest = in.flag("largest", true);
   in.ignore("sorted");  // any order will do where it is 0
-  topk(in, x, axis, k, largest);
-  return {};
+  const TopElements top = topk(in, x, axis, k, largest);
+  in.output(1, top.positions);
+  return top.values;
 }
 
 ValueId read_reverse_sequence(NodeReader& in) {
@@ -68,33 +69,6 @@ ValueId read_scatter_elements(NodeReader& in) {
 ValueId read_scatter_nd(NodeReader& in) {
   const ValueId x = in.value(0), indices = in.value(1), updates = in.value(2);
   return in.add(kScatterNd, ScatterNdAttrs{reduction(in)}, {x, indices, updates});
-}
-
-// Updates come one after the other along an axis, from an index of each sequence on.
-ValueId read_tensor_scatter(NodeReader& in) {
-  const ValueId cache = in.value(0, "past_cache"), update = in.value(1, "update"),
-                first = in.optional(2, "write_indices");
-  const std::int64_t axis = in.axis(in.integer("axis", -2), in.rank(cache));
-  const std::string mode = in.text("mode", "linear");
-  const bool is_circular = mode == "circular";
-  if (!is_circular && mode != "linear") in.fail("attribute 'mode'", "'" + mode + "'", "'linear' or 'circular'");
-  in.require_rank(update, in.rank(cache), in.rank(cache));
-  if (in.failed()) return {};
-  if (axis == 0) return in.fail("attribute 'axis'", "0", "another axis than that of the batch");
-  const OpenShape shape = in.shape(update);
-  ValueId indices = positions_along(in, shape, axis, "positions");
-  if (first.exists()) {
-    Extents dims(static_cast<std::size_t>(shape.rank()), 1);
-    dims[0] = in.shape(first).elements();
-    indices =
-        in.binary(B::add, indices, in.reshape(in.cast(first, DType::s64, "first"), dims, "first.along"), "indices");
-  }
-  if (is_circular) {
-    const Dim size = in.shape(cache)[static_cast<int>(axis)];
-    indices = in.binary(B::mod, indices, in.reshape(in.extents({size}, "size"), {}, "size.scalar"), "inside");
-  }
-  return in.add(kScatterElements, ScatterElementsAttrs{.axis = axis},
-                {cache, expand(in, indices, shape.to_vector(), "all_indices"), update});
 }
 
 // ---- by position ----
@@ -199,7 +173,6 @@ constexpr Operator kTable[] = {
     {"Scatter", 9, 3, 3, read_scatter_elements, 10},
     {"ScatterElements", 11, 3, 3, read_scatter_elements},
     {"ScatterND", 11, 3, 3, read_scatter_nd},
-    {"TensorScatter", 24, 2, 3, read_tensor_scatter},
     {"TopK", 1, 1, 2, read_topk},
     {"Trilu", 14, 1, 2, read_trilu},
 };

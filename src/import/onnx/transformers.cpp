@@ -22,18 +22,6 @@ void refuse_outputs(NodeReader& in, std::initializer_list<std::pair<int, std::st
 }
 constexpr std::string_view kNoCache = "keys and values of earlier calls are not kept";
 
-// How wide a head is whose operand has so many columns; 0 and an error where these do not divide.
-std::int64_t columns_of_head(NodeReader& in, const Dim& columns, const Number& heads, std::string_view input) {
-  if (in.failed()) return 0;
-  const bool divides = columns.is_number() && heads.value > 0 && columns.example() % heads.value == 0;
-  if (divides) return columns.example() / heads.value;
-  in.fail(heads.place, std::to_string(heads.value),
-          "a divisor of the " + to_string(columns) + " columns of " + quoted("input", input));
-  return 0;
-}
-
-Dim columns_of(NodeReader& in, ValueId x) { return in.failed() ? Dim(0) : in.shape(x)[in.rank(x) - 1]; }
-
 // Keys [0, length) of each sequence, as [batch, 1, 1, keys] of bool. `lengths` has one for each.
 ValueId first_keys(NodeReader& in, ValueId lengths, const Dim& batch, const Dim& keys) {
   const ValueId numbers = in.reshape(in.cast(lengths, DType::s32, "lengths"), {batch, 1, 1, 1}, "lengths.apart");
@@ -41,48 +29,6 @@ ValueId first_keys(NodeReader& in, ValueId lengths, const Dim& batch, const Dim&
 }
 
 // ---- the standard's ----
-
-ValueId read_attention(NodeReader& in) {
-  const ValueId q = in.value(0, "Q"), k = in.value(1, "K"), v = in.value(2, "V");
-  ValueId mask = in.optional(3, "attn_mask");
-  const ValueId lengths = in.optional(6, "nonpad_kv_seqlen");
-  const bool is_causal = in.flag("is_causal");
-  const Number q_heads = in.integer("q_num_heads", 0), kv_heads = in.integer("kv_num_heads", 0);
-  const float scale = in.number("scale", 0.0f), cap = in.number("softcap", 0.0f);
-  const std::int64_t precision = in.integer("softmax_precision", 1);
-  in.ignore("qk_matmul_output_mode");  // of an output that is refused
-  refuse_inputs(in, {{4, "past_key"}, {5, "past_value"}}, kNoCache);
-  refuse_outputs(in, {{1, "present_key"}, {2, "present_value"}}, kNoCache);
-  refuse_outputs(in, {{3, "qk_matmul_output"}}, "scores are not kept");
-  if (cap != 0.0f) in.unsupported("attribute 'softcap'", std::to_string(cap), "0");
-  constexpr std::int64_t kDouble = 11;
-  if (precision == kDouble) in.unsupported("attribute 'softmax_precision'", "11 (DOUBLE)", "1 (FLOAT)");
-  in.require_rank(q, 3, 4);
-  if (in.failed()) return {};
-  for (const ValueId other : {k, v}) in.require_rank(other, in.rank(q), in.rank(q));
-  if (in.failed()) return {};
-  if (lengths.exists()) {
-    if (mask.exists()) return in.unsupported("input 'nonpad_kv_seqlen'", "one beside 'attn_mask'", "one of them");
-    mask = first_keys(in, lengths, in.shape(k)[0], in.shape(k)[in.rank(k) - 2]);
-  }
-  const auto given_scale = in.has("scale") ? std::optional(scale) : std::nullopt;
-  if (in.rank(q) == 4)
-    return attention_by_axes(in, {.q = q, .k = k, .v = v, .mask = mask, .scale = given_scale, .is_causal = is_causal});
-  const std::int64_t head_size = columns_of_head(in, columns_of(in, q), q_heads, "Q");
-  const std::int64_t key_size = columns_of_head(in, columns_of(in, k), kv_heads, "K");
-  const std::int64_t value_size = columns_of_head(in, columns_of(in, v), kv_heads, "V");
-  if (!in.failed() && head_size != key_size)
-    return in.fail("attribute 'kv_num_heads'",
-                   std::to_string(kv_heads.value) + ", so that keys have " + std::to_string(key_size) + " columns",
-                   "keys of as many columns as queries, " + std::to_string(head_size));
-  return attention(in, q, k, v, mask,
-                   {.heads = q_heads,
-                    .kv_heads = kv_heads,
-                    .head_size = head_size,
-                    .value_size = value_size,
-                    .scale = given_scale ? *given_scale : attention_scale(head_size),
-                    .is_causal = is_causal});
-}
 
 ValueId read_rms_norm(NodeReader& in) {
   const ValueId x = in.value(0, "X"), scale = in.value(1, "scale");
@@ -422,7 +368,6 @@ ValueId read_embed_layer_norm(NodeReader& in) {
 }
 
 constexpr Operator kTable[] = {
-    {"Attention", 23, 3, 7, read_attention},
     {"RMSNormalization", 23, 2, 2, read_rms_norm},
     {"RotaryEmbedding", 23, 3, 4, read_rotary},
     {"SimplifiedLayerNormalization", 1, 2, 2, read_rms_norm},
@@ -437,5 +382,17 @@ constexpr Operator kTable[] = {
 }  // namespace
 
 const std::span<const Operator> kTransformers = kTable;
+
+// How wide a head is whose operand has so many columns; 0 and an error where these do not divide.
+std::int64_t columns_of_head(NodeReader& in, const Dim& columns, const Number& heads, std::string_view input) {
+  if (in.failed()) return 0;
+  const bool divides = columns.is_number() && heads.value > 0 && columns.example() % heads.value == 0;
+  if (divides) return columns.example() / heads.value;
+  in.fail(heads.place, std::to_string(heads.value),
+          "a divisor of the " + to_string(columns) + " columns of " + quoted("input", input));
+  return 0;
+}
+
+Dim columns_of(NodeReader& in, ValueId x) { return in.failed() ? Dim(0) : in.shape(x)[in.rank(x) - 1]; }
 
 }  // namespace octavo::onnx_import

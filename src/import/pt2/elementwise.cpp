@@ -18,6 +18,15 @@ ValueId read_unary(NodeReader& in) {
   return in.unary({.kind = kind}, in.value("self"));
 }
 
+ValueId read_is_inf(NodeReader& in) {
+  return in.unary({.kind = U::is_inf, .alpha = 1.0f, .beta = 1.0f}, in.value("self"));
+}
+
+ValueId read_bitwise_not(NodeReader& in) {
+  const ValueId x = in.value("self");
+  return in.unary({.kind = in.dtype(x) == DType::boolean ? U::logical_not : U::bitwise_not}, x);
+}
+
 ValueId read_elu(NodeReader& in) {
   if (in.number("scale", 1.0) != 1.0 || in.number("input_scale", 1.0) != 1.0)
     in.unsupported("argument 'scale'", "an ELU with scales", "scales of 1");
@@ -103,6 +112,23 @@ ValueId read_binary(NodeReader& in) {
   if (order == Order::reversed) std::swap(a, b);
   scaled_operand = scaled(in, scaled_operand, alpha, "scaled");
   return in.binary(kind, a, b);
+}
+
+ValueId read_not_equal(NodeReader& in) { return in.unary({.kind = U::logical_not}, read_binary<B::equal>(in)); }
+
+// Of integers, or of booleans.
+template <B of_bits, B of_booleans>
+ValueId read_bitwise(NodeReader& in) {
+  const bool is_boolean = in.dtype(in.value("self")) == DType::boolean;
+  return is_boolean ? read_binary<of_booleans>(in) : read_binary<of_bits>(in);
+}
+
+// The remainder with the sign of the dividend.
+ValueId read_fmod(NodeReader& in) {
+  const ValueId a = in.value("self");
+  if (!in.failed() && !is_float(in.dtype(a)))
+    return in.unsupported("argument 'self'", std::string(octavo::name_of(in.dtype(a))), "floats");
+  return read_binary<B::mod>(in);
 }
 
 ValueId read_where(NodeReader& in) {
@@ -197,8 +223,18 @@ constexpr Operator kTable[] = {
     {"aten._assert_tensor_metadata", "default", kFresh, read_check},
     {"aten._to_copy", "default", kFresh, read_cast},
     {"aten.abs", "default", kFresh, read_unary<U::abs>},
+    {"aten.acos", "default", kFresh, read_unary<U::acos>},
+    {"aten.acosh", "default", kFresh, read_unary<U::acosh>},
     {"aten.add", kScalarOrTensor, kFresh, read_binary<B::add>},
     {"aten.alias", "default", kSame, read_identity},
+    {"aten.asin", "default", kFresh, read_unary<U::asin>},
+    {"aten.asinh", "default", kFresh, read_unary<U::asinh>},
+    {"aten.atan", "default", kFresh, read_unary<U::atan>},
+    {"aten.atanh", "default", kFresh, read_unary<U::atanh>},
+    {"aten.bitwise_and", kScalarOrTensor, kFresh, read_bitwise<B::bitwise_and, B::logical_and>},
+    {"aten.bitwise_not", "default", kFresh, read_bitwise_not},
+    {"aten.bitwise_or", kScalarOrTensor, kFresh, read_bitwise<B::bitwise_or, B::logical_or>},
+    {"aten.bitwise_xor", kScalarOrTensor, kFresh, read_bitwise<B::bitwise_xor, B::logical_xor>},
     {"aten.ceil", "default", kFresh, read_unary<U::ceil>},
     {"aten.clamp", "default", kFresh, read_clamp},
     {"aten.clamp_max", "default", kFresh, read_clamp},
@@ -206,6 +242,7 @@ constexpr Operator kTable[] = {
     {"aten.clone", "default", kFresh, read_identity},
     {"aten.contiguous", "default", kSame, read_identity},
     {"aten.cos", "default", kFresh, read_unary<U::cos>},
+    {"aten.cosh", "default", kFresh, read_unary<U::cosh>},
     {"aten.detach", "default", kSame, read_identity},
     {"aten.div", kScalarOrTensor, kFresh, read_binary<B::div>},
     {"aten.dropout", "default", kSame, read_dropout},
@@ -215,23 +252,29 @@ constexpr Operator kTable[] = {
     {"aten.exp", "default", kFresh, read_unary<U::exp>},
     {"aten.feature_dropout", "default", kSame, read_dropout},
     {"aten.floor", "default", kFresh, read_unary<U::floor>},
+    {"aten.fmod", kScalarOrTensor, kFresh, read_fmod},
     {"aten.ge", kScalarOrTensor, kFresh, read_binary<B::greater_or_equal>},
     {"aten.gelu", "default", kFresh, read_gelu},
     {"aten.gt", kScalarOrTensor, kFresh, read_binary<B::greater>},
     {"aten.hardsigmoid", "default", kFresh, read_hard_sigmoid},
     {"aten.hardswish", "default", kFresh, read_unary<U::hard_swish>},
     {"aten.hardtanh", "default", kFresh, read_hardtanh},
+    {"aten.isinf", "default", kFresh, read_is_inf},
+    {"aten.isnan", "default", kFresh, read_unary<U::is_nan>},
     {"aten.le", kScalarOrTensor, kFresh, read_binary<B::less_or_equal>},
     {"aten.leaky_relu", "default", kFresh, read_leaky_relu},
     {"aten.lift_fresh_copy", "default", kFresh, read_identity},
     {"aten.log", "default", kFresh, read_unary<U::log>},
     {"aten.logical_and", "default", kFresh, read_binary<B::logical_and>},
     {"aten.logical_not", "default", kFresh, read_unary<U::logical_not>},
+    {"aten.logical_or", "default", kFresh, read_binary<B::logical_or>},
+    {"aten.logical_xor", "default", kFresh, read_binary<B::logical_xor>},
     {"aten.lt", kScalarOrTensor, kFresh, read_binary<B::less>},
     {"aten.maximum", "default", kFresh, read_binary<B::max>},
     {"aten.minimum", "default", kFresh, read_binary<B::min>},
     {"aten.mish", "default", kFresh, read_unary<U::mish>},
     {"aten.mul", kScalarOrTensor, kFresh, read_binary<B::mul>},
+    {"aten.ne", kScalarOrTensor, kFresh, read_not_equal},
     {"aten.neg", "default", kFresh, read_unary<U::neg>},
     {"aten.pow", "Tensor_Scalar Tensor_Tensor", kFresh, read_binary<B::pow>},
     {"aten.prelu", "default", kFresh, read_prelu},
@@ -243,12 +286,15 @@ constexpr Operator kTable[] = {
     {"aten.rsub", kScalarOrTensor, kFresh, read_binary<B::sub, Order::reversed>},
     {"aten.selu", "default", kFresh, read_selu},
     {"aten.sigmoid", "default", kFresh, read_unary<U::sigmoid>},
+    {"aten.sign", "default", kFresh, read_unary<U::sign>},
     {"aten.silu", "default", kFresh, read_unary<U::silu>},
     {"aten.sin", "default", kFresh, read_unary<U::sin>},
+    {"aten.sinh", "default", kFresh, read_unary<U::sinh>},
     {"aten.softplus", "default", kFresh, read_softplus},
     {"aten.sqrt", "default", kFresh, read_unary<U::sqrt>},
     {"aten.sub", kScalarOrTensor, kFresh, read_binary<B::sub>},
     {"aten.sym_size", "int", kFresh, read_size},
+    {"aten.tan", "default", kFresh, read_unary<U::tan>},
     {"aten.tanh", "default", kFresh, read_unary<U::tanh>},
     {"aten.to", "dtype dtype_layout", kView, read_cast},
     {"aten.type_as", "default", kView, read_type_as},

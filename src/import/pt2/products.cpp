@@ -47,10 +47,12 @@ ValueId read_argmax(NodeReader& in) {
 }
 
 // Of integers in s64, whatever their type.
+template <CumsumKind kind>
 ValueId read_cumsum(NodeReader& in) {
   const ValueId x = in.value("self");
   const DType type = in.element_type("dtype", is_float(in.dtype(x)) ? in.dtype(x) : DType::s64);
-  return in.add(kCumsum, CumsumAttrs{.axis = in.axis(in.integer("dim"), in.rank(x))}, {in.cast(x, type, "x")});
+  return in.add(kCumsum, CumsumAttrs{.axis = in.axis(in.integer("dim"), in.rank(x)), .kind = kind},
+                {in.cast(x, type, "x")});
 }
 
 template <SoftmaxKind kind>
@@ -123,7 +125,8 @@ constexpr Operator kTable[] = {
     {"aten.argmin", "default", kFresh, read_argmax<ArgKind::min>},
     {"aten.batch_norm", "default", kFresh, read_batch_norm},
     {"aten.bmm", "default", kFresh, read_matmul},
-    {"aten.cumsum", "default", kFresh, read_cumsum},
+    {"aten.cumprod", "default", kFresh, read_cumsum<CumsumKind::product>},
+    {"aten.cumsum", "default", kFresh, read_cumsum<CumsumKind::sum>},
     {"aten.embedding", "default", kFresh, read_embedding},
     {"aten.layer_norm", "default", kFresh, read_layer_norm},
     {"aten.linear", "default", kFresh, read_linear},

@@ -1,6 +1,7 @@
 // TFLite readers: functions of one or two elements, and conversions between types. Part of import/.
 
 #include "import/tflite/operators.h"
+#include "ops/bitcast/bitcast.h"
 
 namespace octavo::tflite_import {
 namespace {
@@ -29,6 +30,54 @@ template <B kind>
 ValueId read_binary(OperatorReader& in) {
   const ValueId a = in.value(0);
   return in.binary(kind, a, in.value(1));
+}
+
+ValueId read_not_equal(OperatorReader& in) {
+  const ValueId a = in.value(0);
+  return in.unary({.kind = U::logical_not}, in.binary(B::equal, a, in.value(1), "equal"));
+}
+
+ValueId floored_quotient(OperatorReader& in, ValueId a, ValueId b, std::string_view suffix) {
+  return in.unary({.kind = U::floor}, in.binary(B::div, a, b, "quotient"), suffix);
+}
+
+// The quotient rounded down; of integers without their remainder, which then has the divisor's sign.
+ValueId read_floor_div(OperatorReader& in) {
+  const ValueId a = in.value(0), b = in.value(1);
+  if (in.failed() || is_float(in.dtype(a))) return floored_quotient(in, a, b, "");
+  return in.binary(B::div, in.binary(B::sub, a, in.binary(B::mod, a, b, "rest"), "whole"), b);
+}
+
+ValueId read_floor_mod(OperatorReader& in) {
+  const ValueId a = in.value(0), b = in.value(1);
+  if (in.failed() || !is_float(in.dtype(a))) return in.binary(B::mod, a, b);
+  return in.binary(B::sub, a, in.binary(B::mul, floored_quotient(in, a, b, "floored"), b, "whole"));
+}
+
+ValueId read_rsqrt(OperatorReader& in) {
+  return in.unary({.kind = U::reciprocal}, in.unary({.kind = U::sqrt}, in.value(0), "root"));
+}
+
+ValueId read_square(OperatorReader& in) {
+  const ValueId x = in.value(0);
+  return in.binary(B::mul, x, x);
+}
+
+ValueId read_squared_difference(OperatorReader& in) {
+  const ValueId a = in.value(0), difference = in.binary(B::sub, a, in.value(1), "difference");
+  return in.binary(B::mul, difference, difference);
+}
+
+ValueId read_add_n(OperatorReader& in) {
+  const std::vector<ValueId> values = in.values();
+  ValueId sum = values[0];
+  for (std::size_t i = 1; i < values.size(); ++i)
+    sum = in.binary(B::add, sum, values[i], i + 1 < values.size() ? std::to_string(i) : "");
+  return sum;
+}
+
+ValueId read_bitcast(OperatorReader& in) {
+  return in.add_exactly(kBitcast, BitcastAttrs{in.output_tensor(0).dtype}, {in.value(0)}).front();
 }
 
 // With a fused activation.
@@ -66,32 +115,51 @@ constexpr Operands kReal = Operands::real, kStored = Operands::stored;
 constexpr OperatorEntry kTable[] = {
     {"ABS", 1, 1, 1, kReal, read_unary<U::abs>},
     {"ADD", 2, 2, 1, kReal, read_activated<B::add, file::AddOptions>},
+    {"ADD_N", 1, kAnyNumber, 1, kReal, read_add_n},
+    {"BITCAST", 1, 1, 1, kStored, read_bitcast},
+    {"BITWISE_XOR", 2, 2, 1, kStored, read_binary<B::bitwise_xor>},
     {"CAST", 1, 1, 1, kStored, read_cast},
     {"CEIL", 1, 1, 1, kReal, read_unary<U::ceil>},
     {"COS", 1, 1, 1, kReal, read_unary<U::cos>},
     {"DEQUANTIZE", 1, 1, 1, kReal, read_dequantize},
     {"DIV", 2, 2, 1, kReal, read_activated<B::div, file::DivOptions>},
     {"ELU", 1, 1, 1, kReal, read_elu},
+    {"EQUAL", 2, 2, 1, kReal, read_binary<B::equal>},
     {"EXP", 1, 1, 1, kReal, read_unary<U::exp>},
     {"FLOOR", 1, 1, 1, kReal, read_unary<U::floor>},
+    {"FLOOR_DIV", 2, 2, 1, kReal, read_floor_div},
+    {"FLOOR_MOD", 2, 2, 1, kReal, read_floor_mod},
+    {"GREATER", 2, 2, 1, kReal, read_binary<B::greater>},
+    {"GREATER_EQUAL", 2, 2, 1, kReal, read_binary<B::greater_or_equal>},
     {"HARD_SWISH", 1, 1, 1, kReal, read_unary<U::hard_swish>},
     {"LEAKY_RELU", 1, 1, 1, kReal, read_leaky_relu},
+    {"LESS", 2, 2, 1, kReal, read_binary<B::less>},
+    {"LESS_EQUAL", 2, 2, 1, kReal, read_binary<B::less_or_equal>},
     {"LOG", 1, 1, 1, kReal, read_unary<U::log>},
+    {"LOGICAL_AND", 2, 2, 1, kReal, read_binary<B::logical_and>},
+    {"LOGICAL_NOT", 1, 1, 1, kReal, read_unary<U::logical_not>},
+    {"LOGICAL_OR", 2, 2, 1, kReal, read_binary<B::logical_or>},
     {"LOGISTIC", 1, 1, 1, kReal, read_unary<U::sigmoid>},
     {"MAXIMUM", 2, 2, 1, kReal, read_binary<B::max>},
     {"MINIMUM", 2, 2, 1, kReal, read_binary<B::min>},
     {"MUL", 2, 2, 1, kReal, read_activated<B::mul, file::MulOptions>},
     {"NEG", 1, 1, 1, kReal, read_unary<U::neg>},
+    {"NOT_EQUAL", 2, 2, 1, kReal, read_not_equal},
+    {"POW", 2, 2, 1, kReal, read_binary<B::pow>},
     {"PRELU", 2, 2, 1, kReal, read_binary<B::prelu>},
     {"QUANTIZE", 1, 1, 1, kReal, read_quantize},
     {"RELU", 1, 1, 1, kReal, read_unary<U::relu>},
     {"RELU6", 1, 1, 1, kReal, read_clip<0, 6>},
     {"RELU_0_TO_1", 1, 1, 1, kReal, read_clip<0, 1>},
     {"RELU_N1_TO_1", 1, 1, 1, kReal, read_clip<-1, 1>},
+    {"RIGHT_SHIFT", 2, 2, 1, kStored, read_binary<B::shift_right>},
     {"ROUND", 1, 1, 1, kReal, read_unary<U::round>},
+    {"RSQRT", 1, 1, 1, kReal, read_rsqrt},
     {"SIGN", 1, 1, 1, kReal, read_unary<U::sign>},
     {"SIN", 1, 1, 1, kReal, read_unary<U::sin>},
     {"SQRT", 1, 1, 1, kReal, read_unary<U::sqrt>},
+    {"SQUARE", 1, 1, 1, kReal, read_square},
+    {"SQUARED_DIFFERENCE", 2, 2, 1, kReal, read_squared_difference},
     {"SUB", 2, 2, 1, kReal, read_activated<B::sub, file::SubOptions>},
     {"TANH", 1, 1, 1, kReal, read_unary<U::tanh>},
 };

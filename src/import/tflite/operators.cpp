@@ -8,7 +8,7 @@ namespace octavo::tflite_import {
 const OperatorEntry* find_operator(int code) {
   static const std::map<std::string_view, const OperatorEntry*> kAll = [] {
     std::map<std::string_view, const OperatorEntry*> all;
-    for (const auto& table : {kConvolutions, kElementwise, kImages, kReductions, kShaping}) {
+    for (const auto& table : {kConvolutions, kElementwise, kImages, kReductions, kSelection, kShaping}) {
       for (const OperatorEntry& entry : table) all.emplace(entry.name, &entry);
     }
     return all;

@@ -22,7 +22,7 @@ struct OperatorEntry {
       OperatorReader&);  // gives output 0, still real where the operator takes real operands; sets others itself
 };
 
-extern const std::span<const OperatorEntry> kConvolutions, kElementwise, kImages, kReductions, kShaping;
+extern const std::span<const OperatorEntry> kConvolutions, kElementwise, kImages, kReductions, kSelection, kShaping;
 
 // nullptr where Octavo does not read it.
 const OperatorEntry* find_operator(int code);

@@ -18,6 +18,8 @@ ValueId read_reduce(OperatorReader& in) {
                      .may_repeat = true});
 }
 
+ValueId read_log_softmax(OperatorReader& in) { return softmax(in, in.value(0), Number(-1), SoftmaxKind::log_softmax); }
+
 template <ArgKind kind>
 ValueId read_argmax(OperatorReader& in) {
   const ValueId x = in.value(0);
@@ -58,6 +60,7 @@ constexpr OperatorEntry kTable[] = {
     {"ARG_MIN", 2, 2, 1, kReal, read_argmax<ArgKind::min>},
     {"CUMSUM", 2, 2, 1, kReal, read_cumsum},
     {"L2_NORMALIZATION", 1, 1, 1, kReal, read_l2_normalization},
+    {"LOG_SOFTMAX", 1, 1, 1, kReal, read_log_softmax},
     {"MEAN", 2, 2, 1, kReal, read_reduce<ReduceKind::mean>},
     {"REDUCE_MAX", 2, 2, 1, kReal, read_reduce<ReduceKind::max>},
     {"REDUCE_MIN", 2, 2, 1, kReal, read_reduce<ReduceKind::min>},

@@ -1,0 +1,252 @@
+// ONNX readers: the standard's attention, and what keeps a state from one call to the next. Part of import/.
+#include "import/onnx/operators.h"
+#include "ops/scatter_elements/scatter_elements.h"
+#include "ops/where/where.h"
+
+namespace octavo::onnx_import {
+namespace {
+
+using B = BinaryKind;
+using U = UnaryKind;
+
+// ---- attention ----
+
+struct Heads {
+  Number q, kv;
+};
+
+// Inputs [batch, heads, length, size], or [batch, length, heads * size].
+struct Attention {
+  ValueId q, k, v, mask, past_key, past_value, lengths;
+  Heads heads;
+  bool is_causal = false;
+  std::optional<float> scale;
+  float cap = 0.0f;
+  std::int64_t kept_scores = 0;  // qk_matmul_output_mode
+};
+
+// [batch, length, heads * size] as [batch, heads, length, size].
+ValueId by_heads(NodeReader& in, ValueId x, const Number& heads, const std::string& name) {
+  if (in.failed() || in.rank(x) == 4) return x;
+  const OpenShape shape = in.shape(x);
+  if (heads.value < 1 || shape[2] % heads.value != 0)
+    return in.fail(heads.place, std::to_string(heads.value),
+                   "a divisor of the " + to_string(shape[2]) + " columns of input '" + name + "'");
+  const ValueId apart = in.reshape(x, {shape[0], shape[1], heads.value, shape[2] / heads.value}, name + ".apart");
+  return transpose(in, apart, Integers{0, 2, 1, 3}, name + ".heads");
+}
+
+// 0 where kept, else minus infinity, in the type of q.
+ValueId barred_where_not(NodeReader& in, ValueId kept, ValueId q, const std::string& name) {
+  const ValueId zero = in.scalar_like(q, 0.0, name + ".zero"),
+                barred = in.scalar_like(q, -kUnbounded, name + ".barred");
+  return in.add(kWhere, NoAttrs{}, {kept, zero, barred}, name);
+}
+
+// What is added to scores [batch, heads, queries, keys]; nothing where that is nothing.
+ValueId scores_bias(NodeReader& in, const Attention& a, const Dim& past) {
+  const Dim queries = in.shape(a.q)[2], keys = in.shape(a.k)[2];
+  ValueId bias;
+  const auto add = [&](ValueId more) { bias = bias.exists() ? in.binary(B::add, bias, more, "bias") : more; };
+  if (a.mask.exists()) {
+    const bool is_boolean = in.dtype(a.mask) == DType::boolean;
+    ValueId mask = is_boolean ? barred_where_not(in, a.mask, a.q, "mask") : a.mask;
+    if (in.failed()) return {};
+    const Dim missing = keys - in.shape(mask)[in.rank(mask) - 1];
+    if (!is_zero(missing)) {
+      PadArgs padding{.x = mask, .begin = Integers{0}, .end = Extents{missing}, .axes = {in.rank(mask) - 1}};
+      padding.value = in.scalar_like(a.q, -kUnbounded, "mask.beyond");
+      mask = pad(in, padding, "mask.padded");
+    }
+    add(mask);
+  }
+  if (a.is_causal) {
+    const OpenShape matrix(Extents{queries, keys});
+    add(barred_where_not(in, diagonal_mask(in, B::less_or_equal, matrix, past), a.q, "causal"));
+  }
+  if (a.lengths.exists()) {
+    const ValueId lengths =
+        in.reshape(in.cast(a.lengths, DType::s64, "lengths"), {in.shape(a.q)[0], 1, 1, 1}, "lengths.apart");
+    const ValueId positions = counted(in, keys, DType::s64, "positions");
+    add(barred_where_not(in, in.binary(B::less, positions, lengths, "kept"), a.q, "kept.scores"));
+  }
+  return bias;
+}
+
+// In single steps: scores that are capped or kept are more than the operator computes.
+ValueId attention_by_steps(NodeReader& in, const Attention& a, ValueId bias) {
+  const std::int64_t times = in.shape(a.q)[1] / in.shape(a.k)[1];
+  const ValueId k = repeated_heads(in, a.k, times, "keys"), v = repeated_heads(in, a.v, times, "values");
+  const Dim size = in.shape(a.q)[3];
+  const float scale = a.scale ? *a.scale : attention_scale(size);
+  ValueId scores = matmul(in, scaled(in, a.q, scale, "queries"), swap_axes(in, k, 2, 3, "keys.turned"), {}, "scores");
+  const auto keep = [&](std::int64_t mode) {
+    if (a.kept_scores == mode && in.wants(3)) in.output(3, scores);
+  };
+  keep(0);
+  if (a.cap > 0.0f && !in.failed()) {
+    const ValueId cap = in.scalar_like(scores, a.cap, "cap");
+    const ValueId bent = in.unary({.kind = U::tanh}, in.binary(B::div, scores, cap, "capped.inner"), "capped.tanh");
+    scores = in.binary(B::mul, bent, cap, "capped");
+  }
+  keep(1);
+  if (bias.exists()) scores = in.binary(B::add, scores, bias, "biased");
+  keep(2);
+  scores = softmax(in, scores, 3, SoftmaxKind::softmax, "weights");
+  keep(3);
+  return matmul(in, scores, v, {}, "heads");
+}
+
+// Whether the operator does all that the file asks for.
+bool is_plain(NodeReader& in, const Attention& a) {
+  return !a.past_key.exists() && !a.past_value.exists() && a.cap == 0.0f && !in.wants(1) && !in.wants(2) &&
+         !in.wants(3) && !(a.mask.exists() && a.lengths.exists());
+}
+
+ValueId plain_attention(NodeReader& in, Attention a) {
+  if (a.lengths.exists() && !in.failed()) {
+    const ValueId lengths =
+        in.reshape(in.cast(a.lengths, DType::s32, "lengths"), {in.shape(a.k)[0], 1, 1, 1}, "lengths.apart");
+    const ValueId positions = counted(in, in.shape(a.k)[in.rank(a.k) - 2], DType::s32, "positions");
+    a.mask = in.binary(B::less, positions, lengths, "kept");
+  }
+  if (in.failed()) return {};
+  if (in.rank(a.q) == 4)
+    return attention_by_axes(
+        in, {.q = a.q, .k = a.k, .v = a.v, .mask = a.mask, .scale = a.scale, .is_causal = a.is_causal});
+  const std::int64_t head_size = columns_of_head(in, columns_of(in, a.q), a.heads.q, "Q");
+  const std::int64_t key_size = columns_of_head(in, columns_of(in, a.k), a.heads.kv, "K");
+  const std::int64_t value_size = columns_of_head(in, columns_of(in, a.v), a.heads.kv, "V");
+  if (!in.failed() && head_size != key_size)
+    return in.fail("attribute 'kv_num_heads'",
+                   std::to_string(a.heads.kv.value) + ", so that keys have " + std::to_string(key_size) + " columns",
+                   "keys of as many columns as queries, " + std::to_string(head_size));
+  return attention(in, a.q, a.k, a.v, a.mask,
+                   {.heads = a.heads.q,
+                    .kv_heads = a.heads.kv,
+                    .head_size = head_size,
+                    .value_size = value_size,
+                    .scale = a.scale ? *a.scale : attention_scale(head_size),
+                    .is_causal = a.is_causal});
+}
+
+// Keys and values of earlier calls in front of those of this one.
+ValueId attention_with_past(NodeReader& in, Attention a) {
+  const bool has_axes = in.rank(a.q) == 4;
+  a.q = by_heads(in, a.q, a.heads.q, "Q");
+  a.k = by_heads(in, a.k, a.heads.kv, "K");
+  a.v = by_heads(in, a.v, a.heads.kv, "V");
+  if (a.past_key.exists() != a.past_value.exists())
+    return in.fail("input 'past_value'", a.past_value.exists() ? "one" : "none", "one where there is 'past_key'");
+  Dim past = 0;
+  if (a.past_key.exists()) {
+    in.require_rank(a.past_key, 4, 4);
+    in.require_rank(a.past_value, 4, 4);
+    if (in.failed()) return {};
+    past = in.shape(a.past_key)[2];
+    a.k = concat(in, {a.past_key, a.k}, 2, "present_key");
+    a.v = concat(in, {a.past_value, a.v}, 2, "present_value");
+  }
+  if (in.wants(1)) in.output(1, a.k);
+  if (in.wants(2)) in.output(2, a.v);
+  if (in.failed()) return {};
+  const Dim q_heads = in.shape(a.q)[1], kv_heads = in.shape(a.k)[1];
+  if (kv_heads == 0 || q_heads % kv_heads != 0)
+    return in.fail("", to_string(q_heads) + " heads of queries for " + to_string(kv_heads) + " of keys", "a multiple");
+  const ValueId bias = scores_bias(in, a, past);
+  ValueId y;
+  if (a.cap > 0.0f || in.wants(3)) y = attention_by_steps(in, a, bias);
+  else y = attention_by_axes(in, {.q = a.q, .k = a.k, .v = a.v, .mask = bias, .scale = a.scale});
+  if (has_axes || in.failed()) return y;
+  const OpenShape shape = in.shape(y);
+  return in.reshape(transpose(in, y, Integers{0, 2, 1, 3}, "moved"), {shape[0], shape[2], shape[1] * shape[3]},
+                    "value");
+}
+
+ValueId read_attention(NodeReader& in) {
+  Attention a{.q = in.value(0, "Q"),
+              .k = in.value(1, "K"),
+              .v = in.value(2, "V"),
+              .mask = in.optional(3, "attn_mask"),
+              .past_key = in.optional(4, "past_key"),
+              .past_value = in.optional(5, "past_value"),
+              .lengths = in.optional(6, "nonpad_kv_seqlen"),
+              .heads = {in.integer("q_num_heads", 0), in.integer("kv_num_heads", 0)},
+              .is_causal = in.flag("is_causal"),
+              .cap = in.number("softcap", 0.0f),
+              .kept_scores = in.integer("qk_matmul_output_mode", 0)};
+  const float scale = in.number("scale", 0.0f);
+  if (in.has("scale")) a.scale = scale;
+  constexpr std::int64_t kDouble = 11;
+  if (in.integer("softmax_precision", 1) == kDouble)
+    in.unsupported("attribute 'softmax_precision'", "11 (DOUBLE)", "1 (FLOAT)");
+  in.require_rank(a.q, 3, 4);
+  if (in.failed()) return {};
+  for (const ValueId other : {a.k, a.v}) in.require_rank(other, in.rank(a.q), in.rank(a.q));
+  if (in.failed()) return {};
+  return is_plain(in, a) ? plain_attention(in, a) : attention_with_past(in, a);
+}
+
+// ---- states ----
+
+// A depthwise convolution over the state and what follows it; the end of both is the next state.
+ValueId read_causal_conv(NodeReader& in) {
+  const ValueId x = in.value(0, "input"), w = in.value(1, "weight"), bias = in.optional(2, "bias");
+  const ValueId past = in.optional(3, "past_state");
+  const std::string activation = in.text("activation", "none");
+  in.require_rank(x, 3, 3);
+  in.require_rank(w, 3, 3);
+  if (activation != "none" && activation != "silu" && activation != "swish")
+    in.fail("attribute 'activation'", "'" + activation + "'", "'none', 'silu' or 'swish'");
+  if (in.failed()) return {};
+  const Dim channels = in.shape(x)[1], state = in.shape(w)[2] - 1;
+  if (state < 0) return in.fail("input 'weight'", "shape " + in.shape(w).to_string(), "at least one tap");
+  const ValueId padded = past.exists()
+                             ? concat(in, {past, x}, 2, "padded")
+                             : pad(in, {.x = x, .begin = Extents{state}, .end = Integers{0}, .axes = {2}}, "padded");
+  if (in.failed()) return {};
+  if (in.wants(1))
+    in.output(1, slice(in, padded, 2, Range{.start = in.shape(padded)[2] - state, .size = state}, "present"));
+  const ConvArgs args{.x = padded, .w = w, .bias = bias, .groups = channels.fixed()};
+  if (activation == "none") return conv(in, args);
+  return in.unary({.kind = U::silu}, conv(in, args, "sum"));
+}
+
+// Updates come one after the other along an axis, from an index of each sequence on.
+ValueId read_tensor_scatter(NodeReader& in) {
+  const ValueId cache = in.value(0, "past_cache"), update = in.value(1, "update"),
+                first = in.optional(2, "write_indices");
+  const std::int64_t axis = in.axis(in.integer("axis", -2), in.rank(cache));
+  const std::string mode = in.text("mode", "linear");
+  const bool is_circular = mode == "circular";
+  if (!is_circular && mode != "linear") in.fail("attribute 'mode'", "'" + mode + "'", "'linear' or 'circular'");
+  in.require_rank(update, in.rank(cache), in.rank(cache));
+  if (in.failed()) return {};
+  if (axis == 0) return in.fail("attribute 'axis'", "0", "another axis than that of the batch");
+  const OpenShape shape = in.shape(update);
+  ValueId indices = positions_along(in, shape, axis, "positions");
+  if (first.exists()) {
+    Extents dims(static_cast<std::size_t>(shape.rank()), 1);
+    dims[0] = in.shape(first).elements();
+    indices =
+        in.binary(B::add, indices, in.reshape(in.cast(first, DType::s64, "first"), dims, "first.along"), "indices");
+  }
+  if (is_circular) {
+    const Dim size = in.shape(cache)[static_cast<int>(axis)];
+    indices = in.binary(B::mod, indices, in.reshape(in.extents({size}, "size"), {}, "size.scalar"), "inside");
+  }
+  return in.add(kScatterElements, ScatterElementsAttrs{.axis = axis},
+                {cache, expand(in, indices, shape.to_vector(), "all_indices"), update});
+}
+
+constexpr Operator kTable[] = {
+    {"Attention", 23, 3, 7, read_attention},
+    {"CausalConvWithState", 27, 2, 4, read_causal_conv},
+    {"TensorScatter", 24, 2, 3, read_tensor_scatter},
+};
+
+}  // namespace
+
+const std::span<const Operator> kDecoding = kTable;
+
+}  // namespace octavo::onnx_import

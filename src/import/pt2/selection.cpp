@@ -1,0 +1,173 @@
+// ATen readers: elements picked and written by index, and what depends on positions. Part of import/.
+#include <algorithm>
+
+#include "base/fields.h"
+#include "import/pt2/operators.h"
+#include "ops/gather_nd/gather_nd.h"
+#include "ops/scatter_elements/scatter_elements.h"
+#include "ops/scatter_nd/scatter_nd.h"
+#include "ops/where/where.h"
+
+namespace octavo::pt2_import {
+namespace {
+
+using B = BinaryKind;
+
+// ---- picked ----
+
+ValueId read_gather(NodeReader& in) {
+  const ValueId x = in.value("self"), indices = in.value("index");
+  in.ignore("sparse_grad");
+  return gather_elements(in, x, indices, in.integer("dim"));
+}
+
+ValueId read_index_select(NodeReader& in) {
+  const ValueId x = in.value("self");
+  return gather(in, x, in.value("index"), in.integer("dim"));
+}
+
+// Indices of the leading axes, broadcast and side by side: [..., as many].
+ValueId joined_indices(NodeReader& in, const std::vector<ValueId>& given) {
+  std::optional<OpenShape> shape;
+  std::vector<ValueId> lists;
+  for (const ValueId index : given) {
+    if (in.failed()) return {};
+    if (in.dtype(index) == DType::boolean)
+      return in.unsupported(in.place_of(index), "bool", "integers: a mask gives as many elements as are true");
+    shape = shape ? broadcast(*shape, in.shape(index)) : in.shape(index);
+    if (!shape) return in.fail(in.place_of(index), in.shape(index).to_string(), "shapes that broadcast");
+  }
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    const std::string name = "index" + std::to_string(i);
+    const ValueId whole = expand(in, in.cast(given[i], DType::s64, name), shape->to_vector(), name + ".wide");
+    lists.push_back(unsqueeze(in, whole, Integers{shape->rank()}, name + ".apart"));
+  }
+  return concat(in, lists, std::int64_t{shape->rank()}, "indices");
+}
+
+// x[a, b, ...]
+ValueId read_index(NodeReader& in) {
+  const ValueId x = in.value("self");
+  const std::vector<ValueId> indices = in.values("indices");
+  if (in.failed()) return {};
+  if (indices.size() == 1 && in.dtype(indices[0]) != DType::boolean) return gather(in, x, indices[0], 0);
+  return in.add(kGatherNd, GatherNdAttrs{}, {x, joined_indices(in, indices)});
+}
+
+ValueId read_topk(NodeReader& in) {
+  const ValueId x = in.value("self");
+  const Number k = in.integer("k"), axis = in.integer("dim", -1);
+  in.ignore("sorted");
+  const TopElements top = topk(in, x, axis, k, in.flag("largest", true));
+  in.output(1, top.positions);
+  return top.values;
+}
+
+ValueId read_flip(NodeReader& in) {
+  const ValueId x = in.value("self");
+  return flip(in, x, in.axes(in.integers("dims"), in.rank(x)));
+}
+
+// What leaves an axis at its end comes in at its beginning.
+ValueId read_roll(NodeReader& in) {
+  ValueId x = in.value("self");
+  const Numbers shifts = in.integers("shifts"), dims = in.integers("dims");
+  const Integers axes = in.axes(dims, in.rank(x));
+  if (in.failed()) return {};
+  if (axes.size() != shifts.size() || axes.empty())
+    return in.unsupported(dims.place, print(dims.values), "an axis for each shift");
+  for (std::size_t i = 0; i < axes.size() && !in.failed(); ++i) {
+    const std::int64_t size = in.shape(x)[static_cast<int>(axes[i])], by = shifts[i].fixed();
+    const std::int64_t shift = size == 0 ? 0 : (by % size + size) % size;
+    if (shift == 0) continue;
+    const std::string name = "axis" + std::to_string(axes[i]);
+    const ValueId end = slice(in, x, axes[i], Range{.start = size - shift, .size = shift}, name + ".end");
+    const ValueId begin = slice(in, x, axes[i], Range{.start = 0, .size = size - shift}, name + ".begin");
+    x = concat(in, {end, begin}, axes[i], name);
+  }
+  return x;
+}
+
+// ---- written ----
+
+// The number of a value that is scattered, in the shape of the indices.
+ValueId scattered(NodeReader& in, ValueId x, ValueId indices) {
+  if (in.has("src")) return in.value("src");
+  const ValueId value = in.value_or_number("value", x);
+  return in.failed() ? ValueId{} : expand(in, in.cast(value, in.dtype(x), "value"), in.shape(indices).to_vector());
+}
+
+ValueId scatter(NodeReader& in, ScatterKind kind) {
+  const ValueId x = in.value("self"), indices = in.value("index");
+  const std::int64_t axis = in.axis(in.integer("dim"), in.rank(x));
+  ValueId updates = scattered(in, x, indices);
+  if (in.failed()) return {};
+  // Of a larger source only the part that has indices.
+  std::vector<Range> part = whole(in.shape(indices));
+  if (in.rank(updates) != in.rank(indices))
+    return in.fail("argument 'src'", in.shape(updates).to_string(), "the rank of " + in.shape(indices).to_string());
+  updates = slice(in, updates, part, "updates");
+  return in.add(kScatterElements, ScatterElementsAttrs{axis, kind}, {x, indices, updates});
+}
+
+ValueId read_scatter(NodeReader& in) { return scatter(in, ScatterKind::assign); }
+ValueId read_scatter_add(NodeReader& in) { return scatter(in, ScatterKind::add); }
+
+// x[a, b, ...] = values, or += values.
+ValueId read_index_put(NodeReader& in) {
+  const ValueId x = in.value("self"), values = in.value("values");
+  const std::vector<ValueId> given = in.values("indices");
+  const ScatterKind kind = in.flag("accumulate") ? ScatterKind::add : ScatterKind::assign;
+  const ValueId indices = joined_indices(in, given);
+  if (in.failed()) return {};
+  if (static_cast<int>(given.size()) > in.rank(x))
+    return in.fail("argument 'indices'", std::to_string(given.size()) + " tensors",
+                   "at most one for each axis of " + in.shape(x).to_string());
+  Extents dims(in.shape(indices).begin(), in.shape(indices).end() - 1);
+  dims.insert(dims.end(), in.shape(x).begin() + static_cast<std::ptrdiff_t>(given.size()), in.shape(x).end());
+  return in.add(kScatterNd, ScatterNdAttrs{kind}, {x, indices, expand(in, values, dims, "updates")});
+}
+
+ValueId read_masked_fill(NodeReader& in) {
+  const ValueId x = in.value("self"), mask = in.value("mask");
+  const ValueId value = in.value_or_number("value", x);
+  return in.add(kWhere, NoAttrs{}, {mask, in.cast(value, in.dtype(x), "value"), x});
+}
+
+// ---- by position ----
+
+template <bool is_upper>
+ValueId read_triangle(NodeReader& in) {
+  const ValueId x = in.value("self");
+  return trilu(in, x, in.integer("diagonal", 0), is_upper);
+}
+
+ValueId read_einsum(NodeReader& in) {
+  const std::string equation = in.text("equation", "");
+  in.ignore("path");
+  return einsum(in, equation, "argument 'equation'", in.values("tensors"));
+}
+
+constexpr Aliasing kFresh = Aliasing::fresh;
+
+constexpr Operator kTable[] = {
+    {"aten.einsum", "default", kFresh, read_einsum},
+    {"aten.flip", "default", kFresh, read_flip},
+    {"aten.gather", "default", kFresh, read_gather},
+    {"aten.index", "Tensor", kFresh, read_index},
+    {"aten.index_put", "default", kFresh, read_index_put},
+    {"aten.index_select", "default", kFresh, read_index_select},
+    {"aten.masked_fill", "Scalar Tensor", kFresh, read_masked_fill},
+    {"aten.roll", "default", kFresh, read_roll},
+    {"aten.scatter", "src value", kFresh, read_scatter},
+    {"aten.scatter_add", "default", kFresh, read_scatter_add},
+    {"aten.topk", "default", kFresh, read_topk},
+    {"aten.tril", "default", kFresh, read_triangle<false>},
+    {"aten.triu", "default", kFresh, read_triangle<true>},
+};
+
+}  // namespace
+
+const std::span<const Operator> kSelection = kTable;
+
+}  // namespace octavo::pt2_import

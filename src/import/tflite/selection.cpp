@@ -1,0 +1,130 @@
+// TFLite readers: elements picked, written and repeated by index. Part of import/.
+#include "base/fields.h"
+#include "import/tflite/operators.h"
+#include "ops/expand/expand.h"
+#include "ops/gather_nd/gather_nd.h"
+#include "ops/scatter_nd/scatter_nd.h"
+#include "ops/where/where.h"
+
+namespace octavo::tflite_import {
+namespace {
+
+// ---- picked ----
+
+// Leading axes that x and indices share are batches: read where the axis comes right behind them.
+ValueId read_gather(OperatorReader& in) {
+  const auto* given = in.options<file::GatherOptions>();
+  const ValueId x = in.value(0), indices = in.stored(1);
+  const Number axis(given == nullptr ? 0 : given->axis(), "option 'axis'");
+  const int batch_dims = given == nullptr ? 0 : given->batch_dims();
+  if (in.failed() || batch_dims == 0) return gather(in, x, indices, axis);
+  const std::int64_t normal = in.axis(axis, in.rank(x));
+  if (in.failed()) return {};
+  if (batch_dims != normal)
+    return in.unsupported("option 'batch_dims'", std::to_string(batch_dims),
+                          "0, or the axis " + std::to_string(normal));
+  const ValueId lists = unsqueeze(in, indices, Integers{in.rank(indices)}, "indices");
+  return in.add(kGatherNd, GatherNdAttrs{.batch_dims = batch_dims}, {x, lists});
+}
+
+ValueId read_gather_nd(OperatorReader& in) {
+  const ValueId x = in.value(0);
+  return in.add(kGatherNd, GatherNdAttrs{}, {x, in.stored(1)});
+}
+
+ValueId read_topk(OperatorReader& in) {
+  const ValueId x = in.value(0);
+  const TopElements top = topk(in, x, Number(-1), in.constant_integer(1, "k"), true);
+  in.output(1, in.cast(top.positions, in.output_tensor(1).dtype, "positions"));
+  return top.values;
+}
+
+ValueId read_reverse(OperatorReader& in) {
+  const ValueId x = in.value(0);
+  const Integers axes = in.axes(in.constant_integers(1, "axes"), in.rank(x));
+  return flip(in, x, axes);
+}
+
+ValueId read_reverse_sequence(OperatorReader& in) {
+  const auto& given = in.required_options<file::ReverseSequenceOptions>();
+  const ValueId x = in.value(0), lengths = in.stored(1);
+  return reverse_sequence(in, {.x = x,
+                               .lengths = lengths,
+                               .time_axis = {given.seq_dim(), "option 'seq_dim'"},
+                               .batch_axis = {given.batch_dim(), "option 'batch_dim'"}});
+}
+
+ValueId read_select(OperatorReader& in) {
+  const ValueId condition = in.stored(0), a = in.value(1);
+  return in.add(kWhere, NoAttrs{}, {condition, a, in.value(2)});
+}
+
+// ---- written ----
+
+// Onto zeros; updates of one place are added up.
+ValueId read_scatter_nd(OperatorReader& in) {
+  const ValueId indices = in.stored(0), updates = in.value(1);
+  const Numbers shape = in.constant_integers(2, "shape");
+  const ValueId zeros = expand(in, in.scalar_like(updates, 0.0, "zero"), shape, "zeros");
+  return in.add(kScatterNd, ScatterNdAttrs{ScatterKind::add}, {zeros, indices, updates});
+}
+
+ValueId read_one_hot(OperatorReader& in) {
+  const auto& given = in.required_options<file::OneHotOptions>();
+  const ValueId indices = in.stored(0), on = in.value(2), off = in.value(3);
+  return one_hot(in, {.indices = indices,
+                      .on = in.reshape(on, {}, "on"),
+                      .off = in.reshape(off, {}, "off"),
+                      .depth = in.constant_integer(1, "depth"),
+                      .axis = {given.axis(), "option 'axis'"},
+                      .wraps = false});
+}
+
+// ---- repeated ----
+
+ValueId read_tile(OperatorReader& in) {
+  const ValueId x = in.value(0);
+  const Numbers repeats = in.constant_integers(1, "multiples");
+  if (!in.failed() && static_cast<int>(repeats.size()) != in.rank(x))
+    return in.fail(repeats.place, print(repeats.values), "one number per axis of " + in.shape(x).to_string());
+  return tile(in, x, repeats);
+}
+
+ValueId read_broadcast_to(OperatorReader& in) {
+  const ValueId x = in.value(0);
+  return expand(in, x, in.constant_integers(1, "shape"));
+}
+
+ValueId read_fill(OperatorReader& in) {
+  const Numbers dims = in.constant_integers(0, "dims");
+  return expand(in, in.value(1), dims);
+}
+
+ValueId read_zeros_like(OperatorReader& in) {
+  const ValueId x = in.value(0);
+  return in.failed() ? ValueId{} : expand(in, in.scalar_like(x, 0.0, "zero"), in.shape(x).to_vector());
+}
+
+constexpr Operands kReal = Operands::real, kStored = Operands::stored;
+
+constexpr OperatorEntry kTable[] = {
+    {"BROADCAST_TO", 2, 2, 1, kStored, read_broadcast_to},
+    {"FILL", 2, 2, 1, kStored, read_fill},
+    {"GATHER", 2, 2, 1, kStored, read_gather},
+    {"GATHER_ND", 2, 2, 1, kStored, read_gather_nd},
+    {"ONE_HOT", 4, 4, 1, kStored, read_one_hot},
+    {"REVERSE_SEQUENCE", 2, 2, 1, kStored, read_reverse_sequence},
+    {"REVERSE_V2", 2, 2, 1, kStored, read_reverse},
+    {"SCATTER_ND", 3, 3, 1, kReal, read_scatter_nd},
+    {"SELECT", 3, 3, 1, kReal, read_select},
+    {"SELECT_V2", 3, 3, 1, kReal, read_select},
+    {"TILE", 2, 2, 1, kStored, read_tile},
+    {"TOPK_V2", 2, 2, 2, kStored, read_topk},
+    {"ZEROS_LIKE", 1, 1, 1, kReal, read_zeros_like},
+};
+
+}  // namespace
+
+const std::span<const OperatorEntry> kSelection = kTable;
+
+}  // namespace octavo::tflite_import

@@ -1,0 +1,144 @@
+// ONNX attention with keys of earlier calls, capped or kept scores, and convolutions with a state: answers worked out
+// by hand, or by the same attention without a past. Part of the tests of import/.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "support/onnx_builder.h"
+
+namespace octavo::testing {
+namespace {
+
+using I = std::int64_t;
+using Ints = std::vector<I>;
+using Values = std::vector<float>;
+
+Tensor noise(Shape shape, unsigned seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<float> normal;
+  Tensor tensor(DType::f32, std::move(shape));
+  for (float& value : tensor.span<float>()) value = normal(random);
+  return tensor;
+}
+
+struct Call {
+  std::vector<std::string> inputs;  // empty: left out
+  std::vector<Tensor> tensors;      // of those that are not
+  int outputs = 1;
+  std::vector<NamedAttribute> attributes;
+  I opset = 23;
+};
+
+ModelBuilder model_of(const Call& call) {
+  ModelBuilder builder(call.opset);
+  std::size_t next = 0;
+  for (const std::string& name : call.inputs) {
+    if (name.empty()) continue;
+    const Tensor& x = call.tensors[next++];
+    builder.input(name, x.dtype(), {x.shape().begin(), x.shape().end()});
+  }
+  NodeText node{"Attention", call.inputs, {}, call.attributes};
+  for (int i = 0; i < call.outputs; ++i) node.outputs.push_back("y" + std::to_string(i));
+  builder.node(node);
+  for (const std::string& name : node.outputs) builder.output(name);
+  return builder;
+}
+
+std::vector<Tensor> answers_of(const Call& call) { return answers(model_of(call), call.tensors); }
+
+void expect_near(const Tensor& found, const Tensor& wanted) {
+  ASSERT_EQ(found.shape(), wanted.shape());
+  for (std::int64_t i = 0; i < found.elements(); ++i)
+    EXPECT_NEAR(found.as<float>()[i], wanted.as<float>()[i], 1e-5f) << i;
+}
+
+// Positions [from, to) of axis 2.
+Tensor part(const Tensor& x, I from, I to) {
+  const Shape& s = x.shape();
+  Tensor y(DType::f32, Shape{s[0], s[1], to - from, s[3]});
+  for (I head = 0; head < s[0] * s[1]; ++head) {
+    for (I i = 0; i < (to - from) * s[3]; ++i)
+      y.as<float>()[head * (to - from) * s[3] + i] = x.as<float>()[(head * s[2] + from) * s[3] + i];
+  }
+  return y;
+}
+
+TEST(ImportAttention, PastKeysStandInFront) {
+  const Tensor q = noise({1, 4, 2, 3}, 1), k = noise({1, 2, 5, 3}, 2), v = noise({1, 2, 5, 4}, 3);
+  const auto whole = answers_of({.inputs = {"q", "k", "v"}, .tensors = {q, k, v}});
+  const auto cut = answers_of({.inputs = {"q", "k", "v", "", "past_k", "past_v"},
+                               .tensors = {q, part(k, 3, 5), part(v, 3, 5), part(k, 0, 3), part(v, 0, 3)},
+                               .outputs = 3});
+  ASSERT_EQ(cut.size(), 3u);
+  expect_near(cut[0], whole[0]);
+  EXPECT_TRUE(cut[1] == k && cut[2] == v);
+}
+
+TEST(ImportAttention, CausalQueriesFollowThePast) {
+  const Tensor q = noise({1, 1, 2, 3}, 1), k = noise({1, 1, 4, 3}, 2), v = noise({1, 1, 4, 3}, 3);
+  Tensor mask(DType::boolean, {2, 4});
+  for (const int i : {0, 1, 2, 4, 5, 6, 7}) mask.as<std::uint8_t>()[i] = 1;
+  const auto masked = answers_of({.inputs = {"q", "k", "v", "mask"}, .tensors = {q, k, v, mask}});
+  const auto causal = answers_of({.inputs = {"q", "k", "v", "", "past_k", "past_v"},
+                                  .tensors = {q, part(k, 2, 4), part(v, 2, 4), part(k, 0, 2), part(v, 0, 2)},
+                                  .attributes = {{"is_causal", I{1}}}});
+  expect_near(causal[0], masked[0]);
+}
+
+TEST(ImportAttention, ScoresAreCappedAndKept) {
+  const Tensor q = floats({1, 1, 1, 1}, {2}), k = floats({1, 1, 2, 1}, {1, 3}), v = floats({1, 1, 2, 1}, {10, 20});
+  const Tensor bias = floats({1, 2}, {0, 1});
+  const auto scores = [&](I mode) {
+    return as_floats(answers_of({.inputs = {"q", "k", "v", "bias"},
+                                 .tensors = {q, k, v, bias},
+                                 .outputs = 4,
+                                 .attributes = {{"softcap", 4.0f}, {"qk_matmul_output_mode", mode}}})[3]);
+  };
+  const float low = 4 * std::tanh(0.5f), high = 4 * std::tanh(1.5f);
+  const float weight = 1 / (1 + std::exp(low - high - 1));
+  const Values expected[] = {{2, 6}, {low, high}, {low, high + 1}, {1 - weight, weight}};
+  for (I mode = 0; mode < 4; ++mode) {
+    const Values found = scores(mode);
+    ASSERT_EQ(found.size(), 2u);
+    for (std::size_t i = 0; i < 2; ++i) EXPECT_NEAR(found[i], expected[mode][i], 1e-5f) << mode;
+  }
+}
+
+TEST(ImportAttention, ColumnsAndLengthsBesideAMask) {
+  const Tensor q = noise({1, 2, 4}, 1), k = noise({1, 3, 4}, 2), v = noise({1, 3, 4}, 3);
+  const std::vector<NamedAttribute> heads{{"q_num_heads", I{2}}, {"kv_num_heads", I{2}}};
+  const Tensor some =
+      floats({2, 3}, {0, 0, -std::numeric_limits<float>::infinity(), 0, 0, -std::numeric_limits<float>::infinity()});
+  const auto masked =
+      answers_of({.inputs = {"q", "k", "v", "mask"}, .tensors = {q, k, v, some}, .attributes = heads, .opset = 24});
+  const auto both = answers_of({.inputs = {"q", "k", "v", "mask", "", "", "lengths"},
+                                .tensors = {q, k, v, Tensor(DType::f32, {2, 3}), integers({1}, {2})},
+                                .attributes = heads,
+                                .opset = 24});
+  expect_near(both[0], masked[0]);
+}
+
+TEST(ImportAttention, APastNeedsBothParts) {
+  const Tensor q = noise({1, 1, 2, 3}, 1);
+  const auto model = model_of({.inputs = {"q", "k", "v", "", "past_k"}, .tensors = {q, q, q, q}}).import();
+  ASSERT_FALSE(model);
+  EXPECT_NE(to_string(model.errors()).find("input 'past_value': found none, expected one"), std::string::npos)
+      << to_string(model.errors());
+}
+
+TEST(ImportCausalConv, StartsWithTheState) {
+  const Tensor x = floats({1, 1, 3}, {1, 2, 3}), w = floats({1, 1, 2}, {10, 1});
+  const auto fresh = testing::answers_of("CausalConvWithState", 27, {x}, {w}, {}, 2);
+  EXPECT_EQ(as_floats(fresh[0]), (Values{1, 12, 23}));
+  EXPECT_EQ(as_floats(fresh[1]), Values{3});
+  const auto later =
+      testing::answers_of("CausalConvWithState", 27, {x}, {w, floats({1}, {100}), floats({1, 1, 1}, {5})});
+  EXPECT_EQ(as_floats(later[0]), (Values{151, 112, 123}));
+  const auto gated = testing::answers_of("CausalConvWithState", 27, {x}, {w}, {{"activation", std::string("silu")}});
+  EXPECT_NEAR(as_floats(gated[0])[0], 0.7310586f, 1e-6f);
+}
+
+}  // namespace
+}  // namespace octavo::testing

@@ -1,0 +1,231 @@
+// ATen operators that pick and write by position, in programs written here. Part of the tests of import/.
+#include <gtest/gtest.h>
+
+#include "ops/evaluate.h"
+#include "support/onnx_builder.h"
+#include "support/zip_builder.h"
+
+namespace octavo::testing {
+namespace {
+
+using Values = std::vector<float>;
+
+// The format's number of an element type.
+std::string type_number(DType dtype) {
+  switch (dtype) {
+    case DType::u8: return "1";
+    case DType::s32: return "4";
+    case DType::s64: return "5";
+    case DType::boolean: return "12";
+    default: return "7";
+  }
+}
+
+std::string meta_of(DType dtype, const Shape& shape) {
+  std::string sizes, strides;
+  for (int i = 0; i < shape.rank(); ++i) {
+    const std::string comma = i == 0 ? "" : ",";
+    sizes += comma + R"({"as_int":)" + std::to_string(shape[i]) + "}";
+    strides += comma + R"({"as_int":)" + std::to_string(shape.strides()[static_cast<std::size_t>(i)]) + "}";
+  }
+  return R"({"dtype":)" + type_number(dtype) + R"(,"sizes":[)" + sizes +
+         R"(],"requires_grad":false,"device":{"type":"cpu","index":null},"strides":[)" + strides +
+         R"(],"storage_offset":{"as_int":0},"layout":7})";
+}
+
+std::string tensor_argument(const std::string& name) { return R"({"as_tensor":{"name":")" + name + R"("}})"; }
+
+struct Argument {
+  std::string name, json;
+};
+
+// A program of one node; tensors are called "x0", "x1", ...
+struct OneNode {
+  std::string target;
+  std::vector<Tensor> tensors;
+  std::vector<Argument> arguments;
+  Shape shape;  // of the results
+  std::vector<DType> types{DType::f32};
+};
+
+std::string program_of(const OneNode& given) {
+  std::string inputs, specs, metas, arguments, outputs, output_specs;
+  for (std::size_t i = 0; i < given.tensors.size(); ++i) {
+    const std::string name = "x" + std::to_string(i), comma = i == 0 ? "" : ",";
+    inputs += comma + tensor_argument(name);
+    specs += comma + R"({"user_input":{"arg":)" + tensor_argument(name) + "}}";
+    metas += R"(")" + name + R"(":)" + meta_of(given.tensors[i].dtype(), given.tensors[i].shape()) + ",";
+  }
+  for (std::size_t i = 0; i < given.types.size(); ++i) {
+    const std::string name = "y" + std::to_string(i), comma = i == 0 ? "" : ",";
+    outputs += comma + tensor_argument(name);
+    output_specs += comma + R"({"user_output":{"arg":)" + tensor_argument(name) + "}}";
+    metas += comma + R"(")" + name + R"(":)" + meta_of(given.types[i], given.shape);
+  }
+  for (std::size_t i = 0; i < given.arguments.size(); ++i)
+    arguments += std::string(i == 0 ? "" : ",") + R"({"name":")" + given.arguments[i].name + R"(","arg":)" +
+                 given.arguments[i].json + R"(,"kind":1})";
+  return R"({"graph_module":{"graph":{"inputs":[)" + inputs + R"(],"outputs":[)" + outputs +
+         R"(],"nodes":[{"target":"torch.ops.)" + given.target + R"(","inputs":[)" + arguments + R"(],"outputs":[)" +
+         outputs + R"(],"metadata":{},"is_hop_single_tensor_return":null,"name":"y"}],"tensor_values":{)" + metas +
+         R"(},"sym_int_values":{},"sym_bool_values":{},"is_single_tensor_return":false,"custom_obj_values":{},)"
+         R"("sym_float_values":{}},"signature":{"input_specs":[)" +
+         specs + R"(],"output_specs":[)" + output_specs +
+         R"(]},"module_call_graph":[]},"opset_version":{"aten":10},"range_constraints":{},)"
+         R"("schema_version":{"major":8,"minor":20},"verifiers":["TRAINING"],"torch_version":"2.15.0"})";
+}
+
+std::vector<Tensor> results_of(const OneNode& given) {
+  const std::string empty = R"({"config":{}})";
+  const std::string bytes = zip_of({{"archive/models/model.json", program_of(given)},
+                                    {"archive/data/weights/model_weights_config.json", empty},
+                                    {"archive/data/constants/model_constants_config.json", empty},
+                                    {"archive/archive_format", "pt2"},
+                                    {"archive/archive_version", "0"},
+                                    {"archive/byteorder", "little"}});
+  const auto model = import_pt2(std::as_bytes(std::span(bytes)), "test.pt2", {});
+  EXPECT_TRUE(model.ok()) << to_string(model.errors());
+  if (!model.ok()) return {};
+  auto results = evaluate(model->graph, given.tensors);
+  EXPECT_TRUE(results.ok()) << to_string(results.errors());
+  return results.ok() ? *std::move(results) : std::vector<Tensor>{};
+}
+
+Values result_of(const OneNode& given) {
+  const auto results = results_of(given);
+  return results.empty() ? Values{} : as_floats(results[0]);
+}
+
+const Tensor kRows = floats({2, 3}, {1, 2, 3, 4, 5, 6});
+const std::string kX0 = tensor_argument("x0"), kX1 = tensor_argument("x1"), kX2 = tensor_argument("x2");
+std::string integer(int value) { return R"({"as_int":)" + std::to_string(value) + "}"; }
+std::string list(const std::string& values) { return R"({"as_ints":[)" + values + "]}"; }
+
+TEST(AtenSelection, Gathers) {
+  EXPECT_EQ(result_of({.target = "aten.gather.default",
+                       .tensors = {kRows, integers({2, 1}, {2, 0})},
+                       .arguments = {{"self", kX0}, {"dim", integer(1)}, {"index", kX1}},
+                       .shape = {2, 1}}),
+            (Values{3, 4}));
+  EXPECT_EQ(result_of({.target = "aten.index_select.default",
+                       .tensors = {kRows, integers({2}, {2, 0})},
+                       .arguments = {{"self", kX0}, {"dim", integer(-1)}, {"index", kX1}},
+                       .shape = {2, 2}}),
+            (Values{3, 1, 6, 4}));
+  EXPECT_EQ(
+      result_of({.target = "aten.index.Tensor",
+                 .tensors = {kRows, integers({3}, {1, 0, 1}), integers({1}, {2})},
+                 .arguments = {{"self", kX0}, {"indices", R"({"as_optional_tensors":[)" + kX1 + "," + kX2 + "]}"}},
+                 .shape = {3}}),
+      (Values{6, 3, 6}));
+  EXPECT_EQ(result_of({.target = "aten.index.Tensor",
+                       .tensors = {kRows, integers({1}, {1})},
+                       .arguments = {{"self", kX0}, {"indices", R"({"as_optional_tensors":[)" + kX1 + "]}"}},
+                       .shape = {1, 3}}),
+            (Values{4, 5, 6}));
+}
+
+TEST(AtenSelection, Scatters) {
+  const Tensor at = integers({1, 2}, {2, 2});
+  EXPECT_EQ(result_of({.target = "aten.scatter.src",
+                       .tensors = {kRows, at, floats({2, 3}, {7, 8, 9, 9, 9, 9})},
+                       .arguments = {{"self", kX0}, {"dim", integer(1)}, {"index", kX1}, {"src", kX2}},
+                       .shape = {2, 3}}),
+            (Values{1, 2, 8, 4, 5, 6}));
+  EXPECT_EQ(result_of({.target = "aten.scatter.value",
+                       .tensors = {kRows, at},
+                       .arguments = {{"self", kX0}, {"dim", integer(1)}, {"index", kX1}, {"value", integer(7)}},
+                       .shape = {2, 3}}),
+            (Values{1, 2, 7, 4, 5, 6}));
+  EXPECT_EQ(result_of({.target = "aten.scatter_add.default",
+                       .tensors = {kRows, at, floats({1, 2}, {7, 8})},
+                       .arguments = {{"self", kX0}, {"dim", integer(1)}, {"index", kX1}, {"src", kX2}},
+                       .shape = {2, 3}}),
+            (Values{1, 2, 18, 4, 5, 6}));
+  EXPECT_EQ(result_of({.target = "aten.index_put.default",
+                       .tensors = {kRows, integers({1}, {0}), floats({3}, {7, 8, 9})},
+                       .arguments = {{"self", kX0},
+                                     {"indices", R"({"as_optional_tensors":[)" + kX1 + "]}"},
+                                     {"values", kX2},
+                                     {"accumulate", R"({"as_bool":true})"}},
+                       .shape = {2, 3}}),
+            (Values{8, 10, 12, 4, 5, 6}));
+}
+
+TEST(AtenSelection, ByPosition) {
+  EXPECT_EQ(result_of({.target = "aten.triu.default",
+                       .tensors = {kRows},
+                       .arguments = {{"self", kX0}, {"diagonal", integer(1)}},
+                       .shape = {2, 3}}),
+            (Values{0, 2, 3, 0, 0, 6}));
+  EXPECT_EQ(
+      result_of({.target = "aten.tril.default", .tensors = {kRows}, .arguments = {{"self", kX0}}, .shape = {2, 3}}),
+      (Values{1, 0, 0, 4, 5, 0}));
+  EXPECT_EQ(result_of({.target = "aten.flip.default",
+                       .tensors = {kRows},
+                       .arguments = {{"self", kX0}, {"dims", list("0,1")}},
+                       .shape = {2, 3}}),
+            (Values{6, 5, 4, 3, 2, 1}));
+  EXPECT_EQ(result_of({.target = "aten.roll.default",
+                       .tensors = {kRows},
+                       .arguments = {{"self", kX0}, {"shifts", list("1,-1")}, {"dims", list("0,1")}},
+                       .shape = {2, 3}}),
+            (Values{5, 6, 4, 2, 3, 1}));
+  Tensor mask(DType::boolean, {2, 3});
+  mask.as<std::uint8_t>()[4] = 1;
+  EXPECT_EQ(result_of({.target = "aten.masked_fill.Scalar",
+                       .tensors = {kRows, mask},
+                       .arguments = {{"self", kX0}, {"mask", kX1}, {"value", R"({"as_float":-1.5})"}},
+                       .shape = {2, 3}}),
+            (Values{1, 2, 3, 4, -1.5f, 6}));
+}
+
+TEST(AtenSelection, TopElementsAndProducts) {
+  const auto top = results_of({.target = "aten.topk.default",
+                               .tensors = {kRows},
+                               .arguments = {{"self", kX0}, {"k", integer(2)}},
+                               .shape = {2, 2},
+                               .types = {DType::f32, DType::s64}});
+  ASSERT_EQ(top.size(), 2u);
+  EXPECT_EQ(as_floats(top[0]), (Values{3, 2, 6, 5}));
+  EXPECT_EQ(as_floats(top[1]), (Values{2, 1, 2, 1}));
+  EXPECT_EQ(result_of({.target = "aten.einsum.default",
+                       .tensors = {kRows, floats({3}, {1, 10, 100})},
+                       .arguments = {{"equation", R"({"as_string":"ij,j->i"})"},
+                                     {"tensors", R"({"as_tensors":[{"name":"x0"},{"name":"x1"}]})"}},
+                       .shape = {2}}),
+            (Values{321, 654}));
+}
+
+TEST(AtenElementwise, BitsAndFlags) {
+  const Tensor a = integers({2}, {6, -1}), b = integers({2}, {3, 3});
+  const auto bits = [&](const std::string& target) {
+    return result_of({.target = target,
+                      .tensors = {a, b},
+                      .arguments = {{"self", kX0}, {"other", kX1}},
+                      .shape = {2},
+                      .types = {DType::s64}});
+  };
+  EXPECT_EQ(bits("aten.bitwise_and.Tensor"), (Values{2, 3}));
+  EXPECT_EQ(bits("aten.bitwise_or.Tensor"), (Values{7, -1}));
+  EXPECT_EQ(bits("aten.bitwise_xor.Tensor"), (Values{5, -4}));
+  EXPECT_EQ(result_of({.target = "aten.bitwise_not.default",
+                       .tensors = {a},
+                       .arguments = {{"self", kX0}},
+                       .shape = {2},
+                       .types = {DType::s64}}),
+            (Values{-7, 0}));
+  EXPECT_EQ(result_of({.target = "aten.ne.Tensor",
+                       .tensors = {kRows, floats({2, 3}, {1, 0, 3, 0, 5, 6})},
+                       .arguments = {{"self", kX0}, {"other", kX1}},
+                       .shape = {2, 3},
+                       .types = {DType::boolean}}),
+            (Values{0, 1, 0, 1, 0, 0}));
+  const Values angle = result_of(
+      {.target = "aten.atan.default", .tensors = {floats({1}, {1})}, .arguments = {{"self", kX0}}, .shape = {1}});
+  ASSERT_EQ(angle.size(), 1u);
+  EXPECT_NEAR(angle[0], 0.7853982f, 1e-6f);
+}
+
+}  // namespace
+}  // namespace octavo::testing
