@@ -128,6 +128,57 @@ TEST(ImportAttention, APastNeedsBothParts) {
       << to_string(model.errors());
 }
 
+// One head, sizes of 1: the state is a number.
+TEST(ImportLinearAttention, DecaysCorrectsAndGoesOn) {
+  const Tensor q = floats({1, 2, 1}, {1, 2}), k = floats({1, 2, 1}, {2, 3}), v = floats({1, 2, 1}, {5, 7});
+  const Tensor half = floats({1, 2, 1}, {std::log(0.5f), std::log(0.5f)}), beta = floats({1, 2, 1}, {1, 0.5f});
+  const Tensor past = floats({1, 1, 1, 1}, {4});
+  const auto state_of = [&](const std::string& rule, const std::vector<std::string>& names,
+                            const std::vector<Tensor>& tensors) {
+    ModelBuilder builder(27);
+    for (std::size_t i = 0, next = 0; i < names.size(); ++i) {
+      if (names[i].empty()) continue;
+      const Tensor& x = tensors[next++];
+      builder.input(names[i], x.dtype(), {x.shape().begin(), x.shape().end()});
+    }
+    builder.node({"LinearAttention",
+                  names,
+                  {"y", "state"},
+                  {{"q_num_heads", I{1}}, {"kv_num_heads", I{1}}, {"update_rule", rule}}});
+    const auto results = answers(builder.output("y").output("state"), tensors);
+    Values numbers = as_floats(results[0]);
+    numbers.push_back(as_floats(results[1])[0]);
+    return numbers;
+  };
+  const auto expect = [](const Values& found, const Values& wanted) {
+    ASSERT_EQ(found.size(), wanted.size());
+    for (std::size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], wanted[i], 1e-4f) << i;
+  };
+  expect(state_of("linear", {"q", "k", "v"}, {q, k, v}), {10, 62, 31});
+  expect(state_of("linear", {"q", "k", "v", "past"}, {q, k, v, past}), {14, 70, 35});
+  expect(state_of("gated", {"q", "k", "v", "past", "decay"}, {q, k, v, past, half}), {12, 54, 27});
+  // 4 + 2 (5 - 8) = -2, then -2 + 3 (7 + 6) / 2 = 17.5.
+  expect(state_of("delta", {"q", "k", "v", "past", "", "beta"}, {q, k, v, past, beta}), {-2, 35, 17.5f});
+}
+
+TEST(ImportLinearAttention, RefusesRulesAndManyTokens) {
+  const auto refused = [](const Tensor& x, const std::string& rule, const std::string& part) {
+    ModelBuilder builder(27);
+    builder.input("x", DType::f32, {x.shape().begin(), x.shape().end()});
+    builder.node({"LinearAttention",
+                  {"x", "x", "x"},
+                  {"y"},
+                  {{"q_num_heads", I{1}}, {"kv_num_heads", I{1}}, {"update_rule", rule}}});
+    const auto model = builder.output("y").import();
+    ASSERT_FALSE(model);
+    EXPECT_NE(to_string(model.errors()).find(part), std::string::npos) << to_string(model.errors());
+  };
+  const Tensor x(DType::f32, {1, 2, 1});
+  refused(x, "gated", "those of the update rule 'gated'");
+  refused(x, "other", "'linear', 'gated', 'delta' or 'gated_delta'");
+  refused(Tensor(DType::f32, {1, 300, 1}), "linear", "found 300 tokens, expected 1 to 256");
+}
+
 TEST(ImportCausalConv, StartsWithTheState) {
   const Tensor x = floats({1, 1, 3}, {1, 2, 3}), w = floats({1, 1, 2}, {10, 1});
   const auto fresh = testing::answers_of("CausalConvWithState", 27, {x}, {w}, {}, 2);

@@ -197,6 +197,47 @@ TEST(AtenSelection, TopElementsAndProducts) {
             (Values{321, 654}));
 }
 
+TEST(AtenConstants, NumbersAndPositions) {
+  const auto made = [](const std::string& target, std::vector<Argument> arguments, Shape shape, DType type) {
+    return result_of({.target = target,
+                      .tensors = {kRows},
+                      .arguments = std::move(arguments),
+                      .shape = std::move(shape),
+                      .types = {type}});
+  };
+  EXPECT_EQ(made("aten.full.default", {{"size", list("2")}, {"fill_value", integer(7)}}, {2}, DType::s64),
+            (Values{7, 7}));
+  EXPECT_EQ(made("aten.ones.default", {{"size", list("2")}}, {2}, DType::f32), (Values{1, 1}));
+  EXPECT_EQ(made("aten.zeros_like.default", {{"self", kX0}}, {2, 3}, DType::f32), (Values{0, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(
+      made("aten.new_full.default", {{"self", kX0}, {"size", list("1")}, {"fill_value", integer(2)}}, {1}, DType::f32),
+      Values{2});
+  EXPECT_EQ(made("aten.arange.start_step", {{"start", integer(-1)}, {"end", integer(6)}, {"step", integer(3)}}, {3},
+                 DType::s64),
+            (Values{-1, 2, 5}));
+  EXPECT_EQ(made("aten.arange.default", {{"end", integer(3)}}, {3}, DType::s64), (Values{0, 1, 2}));
+}
+
+TEST(AtenConstants, PartsWrittenAnew) {
+  EXPECT_EQ(
+      result_of(
+          {.target = "aten.slice_scatter.default",
+           .tensors = {kRows, floats({2, 1}, {8, 9})},
+           .arguments = {{"self", kX0}, {"src", kX1}, {"dim", integer(1)}, {"start", integer(1)}, {"end", integer(2)}},
+           .shape = {2, 3}}),
+      (Values{1, 8, 3, 4, 9, 6}));
+  EXPECT_EQ(result_of({.target = "aten.select_scatter.default",
+                       .tensors = {kRows, floats({3}, {7, 8, 9})},
+                       .arguments = {{"self", kX0}, {"src", kX1}, {"dim", integer(0)}, {"index", integer(-1)}},
+                       .shape = {2, 3}}),
+            (Values{1, 2, 3, 7, 8, 9}));
+  EXPECT_EQ(result_of({.target = "aten.repeat_interleave.self_int",
+                       .tensors = {kRows},
+                       .arguments = {{"self", kX0}, {"repeats", integer(2)}, {"dim", integer(0)}},
+                       .shape = {4, 3}}),
+            (Values{1, 2, 3, 1, 2, 3, 4, 5, 6, 4, 5, 6}));
+}
+
 TEST(AtenElementwise, BitsAndFlags) {
   const Tensor a = integers({2}, {6, -1}), b = integers({2}, {3, 3});
   const auto bits = [&](const std::string& target) {

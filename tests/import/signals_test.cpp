@@ -47,6 +47,15 @@ TEST(ImportSignals, FramesTimesAWindow) {
               {5, 0, -3, 0, 13, 0, -7, 0});
 }
 
+// Corners at bins 0, 0, 2 and 4.
+TEST(ImportSignals, MelTriangles) {
+  const std::vector<Tensor> inputs{integers({}, {2}), integers({}, {16}), integers({}, {8192}), floats({}, {0}),
+                                   floats({}, {4096})};
+  Values wanted{1, 0, 0.5f, 0.5f, 0, 1, 0, 0.5f};
+  wanted.resize(18, 0.0f);
+  expect_near(answers_of("MelWeightMatrix", 17, {}, inputs)[0], {9, 2}, wanted);
+}
+
 TEST(ImportSignals, AffineGrids) {
   const Tensor theta = floats({1, 2, 3}, {1, 0, 0, 0, 2, 1});
   expect_near(answers_of("AffineGrid", 20, {theta}, {integers({4}, {1, 1, 2, 2})})[0], {1, 2, 2, 2},

@@ -187,6 +187,97 @@ ValueId read_attention(NodeReader& in) {
   return is_plain(in, a) ? plain_attention(in, a) : attention_with_past(in, a);
 }
 
+// ---- attention by a state ----
+
+// q [batch, heads of q, tokens, size]; k [batch, heads, tokens, size]; v [batch, heads, tokens, value size]; decay and
+// beta, which may be left out, broadcast to [batch, heads, tokens, size] and [batch, heads, tokens, 1]; all in f32.
+struct Recurrence {
+  ValueId q, k, v, decay, beta;
+  ValueId state;                       // [batch, heads, size, value size]
+  std::int64_t tokens = 0, times = 1;  // heads of q for each of k
+};
+
+// Of every token: the state decays, takes up k^T (v, or beta times what v differs by from what k finds), and is read by
+// q. Gives [batch, heads of q, tokens, value size]; the state is then the last one.
+ValueId unrolled(NodeReader& in, Recurrence& r) {
+  std::vector<ValueId> found;
+  for (std::int64_t token = 0; token < r.tokens && !in.failed(); ++token) {
+    const std::string name = "token" + std::to_string(token) + ".";
+    const auto row = [&](ValueId x, const char* of) {
+      return slice(in, x, 2, Range{.start = token, .size = 1}, name + of);
+    };
+    // [..., 1, n] as [..., n, 1].
+    const auto column = [&](ValueId x, const std::string& of) { return swap_axes(in, x, 2, 3, name + of); };
+    if (r.decay.exists())
+      r.state = in.binary(B::mul, r.state, column(row(r.decay, "decay"), "decay.column"), name + "decayed");
+    const ValueId k = row(r.k, "k");
+    ValueId v = row(r.v, "v");
+    if (r.beta.exists()) {
+      const ValueId missed = in.binary(B::sub, v, matmul(in, k, r.state, {}, name + "known"), name + "missed");
+      v = in.binary(B::mul, missed, row(r.beta, "beta"), name + "corrected");
+    }
+    const ValueId more = in.binary(B::mul, column(k, "k.column"), v, name + "more");
+    r.state = in.binary(B::add, r.state, more, name + "state");
+    const ValueId read = repeated_heads(in, r.state, r.times, name + "read");
+    found.push_back(matmul(in, row(r.q, "q"), read, {}, name + "found"));
+  }
+  return concat(in, found, 2, "found");
+}
+
+ValueId read_linear_attention(NodeReader& in) {
+  const ValueId q = in.value(0, "query"), k = in.value(1, "key"), v = in.value(2, "value");
+  const ValueId past = in.optional(3, "past_state"), decay = in.optional(4, "decay"), beta = in.optional(5, "beta");
+  const Number q_heads = in.integer("q_num_heads"), kv_heads = in.integer("kv_num_heads");
+  const std::string rule = in.text("update_rule", "gated_delta");
+  const float scale = in.number("scale", 0.0f);
+  in.ignore("chunk_size");  // how to compute it
+  for (const ValueId x : {q, k, v}) in.require_rank(x, 3, 3);
+  const bool has_decay = rule == "gated" || rule == "gated_delta", has_beta = rule == "delta" || rule == "gated_delta";
+  if (!has_decay && !has_beta && rule != "linear")
+    in.fail("attribute 'update_rule'", "'" + rule + "'", "'linear', 'gated', 'delta' or 'gated_delta'");
+  if (in.failed()) return {};
+  if (decay.exists() != has_decay || beta.exists() != has_beta)
+    return in.fail("inputs 'decay' and 'beta'", "others", "those of the update rule '" + rule + "'");
+  if (kv_heads < 1 || q_heads % kv_heads != 0)
+    return in.fail(q_heads.place, std::to_string(q_heads.value), "a multiple of 'kv_num_heads'");
+  constexpr std::int64_t kMostTokens = 256;
+  const Dim batch = in.shape(q)[0], tokens = in.shape(q)[1];
+  if (!tokens.is_number() || tokens > kMostTokens || tokens < 1)
+    return in.unsupported("input 'query'", to_string(tokens) + " tokens", "1 to 256: each becomes nodes of its own");
+  const auto heads_of = [&](ValueId x, const Number& heads, const std::string& name) {
+    return by_heads(in, in.cast(x, DType::f32, name + ".f32"), heads, name);
+  };
+  Recurrence r{.q = heads_of(q, q_heads, "query"),
+               .k = heads_of(k, kv_heads, "key"),
+               .v = heads_of(v, kv_heads, "value"),
+               .tokens = tokens.example(),
+               .times = q_heads / kv_heads};
+  if (in.failed()) return {};
+  const Dim size = in.shape(r.k)[3], value_size = in.shape(r.v)[3];
+  // One number for all heads, one for each, or one for each column of each.
+  const auto factors_of = [&](ValueId x, const std::string& name) {
+    const bool has_columns = in.rank(x) == 3 && in.shape(x)[2] == kv_heads.value * size && size != 1;
+    const Number heads = in.rank(x) == 3 && is_one(in.shape(x)[2]) ? Number(1) : kv_heads;
+    if (!has_columns && (in.rank(x) != 3 || in.shape(x)[2] != heads.value))
+      return in.fail("input '" + name + "'", in.shape(x).to_string(), "one number for each head");
+    return heads_of(x, heads, name);
+  };
+  if (has_decay) r.decay = in.unary({.kind = U::exp}, factors_of(decay, "decay"), "factors");
+  if (has_beta) r.beta = factors_of(beta, "beta");
+  r.q = scaled(in, r.q, scale != 0.0f ? scale : attention_scale(size.fixed()), "scaled");
+  const Extents state_dims{batch, kv_heads.value, size, value_size};
+  if (past.exists()) r.state = in.cast(past, DType::f32, "past");
+  else r.state = expand(in, in.constant(Tensor::scalar(0.0f), "zero"), state_dims, "no_past");
+  if (in.failed()) return {};
+  if (in.shape(r.state) != OpenShape(state_dims))
+    return in.fail("input 'past_state'", in.shape(past).to_string(), OpenShape(state_dims).to_string());
+  const ValueId found = unrolled(in, r);
+  if (in.wants(1)) in.output(1, in.cast(r.state, in.dtype(past.exists() ? past : q), "present"));
+  const ValueId moved = transpose(in, found, Integers{0, 2, 1, 3}, "moved");
+  if (in.failed()) return {};
+  return in.cast(in.reshape(moved, {batch, tokens, q_heads.value * value_size}, "columns"), in.dtype(q), "value");
+}
+
 // ---- states ----
 
 // A depthwise convolution over the state and what follows it; the end of both is the next state.
@@ -242,6 +333,7 @@ ValueId read_tensor_scatter(NodeReader& in) {
 constexpr Operator kTable[] = {
     {"Attention", 23, 3, 7, read_attention},
     {"CausalConvWithState", 27, 2, 4, read_causal_conv},
+    {"LinearAttention", 27, 3, 6, read_linear_attention},
     {"TensorScatter", 24, 2, 3, read_tensor_scatter},
 };
 

@@ -1,5 +1,5 @@
-// ONNX readers: windows, discrete Fourier transforms and grids of affine maps, by products with constants. Part of
-// import/.
+// ONNX readers: windows, discrete Fourier transforms, mel bands and grids of affine maps, by products with constants.
+// Part of import/.
 #include <algorithm>
 #include <cmath>
 
@@ -169,6 +169,44 @@ ValueId read_stft(NodeReader& in) {
   return dft(in, {.x = framed, .axis = 2, .is_onesided = is_onesided});
 }
 
+// Triangles over the bins of a spectrum, whose corners are equally far apart in mel.
+ValueId read_mel_weights(NodeReader& in) {
+  const Number bands = number_of(in, 0, "num_mel_bins").value_or(0),
+               length = number_of(in, 1, "dft_length").value_or(0), rate = number_of(in, 2, "sample_rate").value_or(0);
+  const std::vector<float> lowest = in.constant_floats(3, "lower_edge_hertz"),
+                           highest = in.constant_floats(4, "upper_edge_hertz");
+  const auto type = in.element_type("output_datatype", DType::f32);
+  if (in.failed() || !type) return {};
+  if (lowest.size() != 1 || highest.size() != 1 || !(lowest[0] >= 0.0f && lowest[0] < highest[0]) || rate < 1)
+    return in.fail("inputs 'lower_edge_hertz' and 'upper_edge_hertz'", "no range of frequencies",
+                   "two numbers from 0 on");
+  // Half of the sample rate is the last bin.
+  if (bands < 1 || length < 1 || !(2.0f * highest[0] <= static_cast<float>(rate)))
+    return in.fail(length.place, std::to_string(length.value), "bins up to the upper edge");
+  const std::int64_t bins = length / 2 + 1;
+  if (!fits(in, bands.place, bands, bins)) return {};
+  constexpr double kMel = 2595.0 / 2.302585092994045684;  // over log(10)
+  const auto mel = [](float hertz) { return kMel * math_log1p(static_cast<double>(hertz) / 700.0); };
+  const double step = (mel(highest[0]) - mel(lowest[0])) / static_cast<double>(bands + 2);
+  const auto corner = [&](std::int64_t i) {
+    const double hertz = 700.0 * math_expm1((mel(lowest[0]) + static_cast<double>(i) * step) / kMel);
+    return static_cast<std::int64_t>(static_cast<double>(length + 1) * hertz / static_cast<double>(rate));
+  };
+  Tensor weights(*type, Shape{bins, bands.value});
+  const auto set = [&](std::int64_t bin, std::int64_t band, double value) {
+    if (bin < bins) store_double(weights.view(), bin * bands + band, value);
+  };
+  for (std::int64_t band = 0; band < bands; ++band) {
+    const std::int64_t left = corner(band), middle = corner(band + 1), right = corner(band + 2);
+    if (left == middle) set(middle, band, 1.0);
+    for (std::int64_t bin = left; bin <= middle && left < middle; ++bin)
+      set(bin, band, static_cast<double>(bin - left) / static_cast<double>(middle - left));
+    for (std::int64_t bin = middle; bin < right; ++bin)
+      set(bin, band, static_cast<double>(right - bin) / static_cast<double>(right - middle));
+  }
+  return in.constant(std::move(weights), "value");
+}
+
 // ---- grids ----
 
 // Where the points of an output lie in an input, both from -1 to 1: theta times (x, y, 1), or (x, y, z, 1).
@@ -209,6 +247,7 @@ constexpr Operator kTable[] = {
     {"DFT", 17, 1, 3, read_dft},
     {"HammingWindow", 17, 1, 1, read_hamming},
     {"HannWindow", 17, 1, 1, read_hann},
+    {"MelWeightMatrix", 17, 5, 5, read_mel_weights},
     {"STFT", 17, 2, 4, read_stft},
 };
 

@@ -54,6 +54,7 @@ class NodeReader : public NodeBuilder {
   bool has(std::string_view name) const;  // given and not None
   bool is_tensor(std::string_view name) const { return is<TensorName>(name); }
   bool is_text(std::string_view name) const { return is<std::string>(name); }
+  bool is_whole(std::string_view name) const { return is<SymInt>(name); }  // an integer, which may be an open extent
   ValueId value(std::string_view name);
   ValueId optional(std::string_view name);
   std::vector<ValueId> values(std::string_view name);

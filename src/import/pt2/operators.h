@@ -19,7 +19,7 @@ struct Operator {
   ValueId (*read)(NodeReader&);  // gives the first result; sets others itself
 };
 
-extern const std::span<const Operator> kElementwise, kImages, kProducts, kQuantized, kSelection, kShaping;
+extern const std::span<const Operator> kConstants, kElementwise, kImages, kProducts, kQuantized, kSelection, kShaping;
 
 // Sorted by name.
 std::span<const Operator> all_operators();
