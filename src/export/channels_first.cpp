@@ -4,6 +4,7 @@
 #include "graph/patch.h"
 #include "ops/average_pool/average_pool.h"
 #include "ops/conv/conv.h"
+#include "ops/conv_transpose/conv_transpose.h"
 #include "ops/dequantize/dequantize.h"
 #include "ops/max_pool/max_pool.h"
 #include "ops/transpose/transpose.h"
@@ -67,16 +68,19 @@ Attrs first(const Node& node) {
 }
 
 Match channels_first(const Graph& graph, const Node& node) {
-  const bool is_conv = is_last<ConvAttrs>(node, kConv), is_average = is_last<AveragePoolAttrs>(node, kAveragePool);
-  if (!is_conv && !is_average && !is_last<MaxPoolAttrs>(node, kMaxPool)) return std::string();
+  const bool is_conv = is_last<ConvAttrs>(node, kConv);
+  const bool is_transposed = is_last<ConvTransposeAttrs>(node, kConvTranspose);
+  const bool is_average = is_last<AveragePoolAttrs>(node, kAveragePool);
+  if (!is_conv && !is_transposed && !is_average && !is_last<MaxPoolAttrs>(node, kMaxPool)) return std::string();
   const int rank = graph.fact(node.outputs[0]).shape.rank();
   Patch patch(graph);
   std::vector<ValueId> inputs = node.inputs;
   inputs[0] = transposed(patch, inputs[0], to_first(rank), node, "/channels_first");
-  if (is_conv) inputs[1] = weights_first(graph, patch, node);
-  const Attrs attrs = is_conv      ? first<ConvAttrs>(node)
-                      : is_average ? first<AveragePoolAttrs>(node)
-                                   : first<MaxPoolAttrs>(node);
+  if (is_conv || is_transposed) inputs[1] = weights_first(graph, patch, node);
+  const Attrs attrs = is_conv         ? first<ConvAttrs>(node)
+                      : is_transposed ? first<ConvTransposeAttrs>(node)
+                      : is_average    ? first<AveragePoolAttrs>(node)
+                                      : first<MaxPoolAttrs>(node);
   const ValueId y = patch.add(*node.spec, attrs, std::move(inputs), node.name, node.origin);
   patch.replace(node.outputs[0], transposed(patch, y, to_last(rank), node, "/channels_last"));
   return patch;

@@ -236,6 +236,7 @@ WriteNode writer_of(const OpSpec& spec) {
       {&kConcat, write_concat},
       {&kConv, write_conv},
       {&kConvInteger, write_conv_integer},
+      {&kConvTranspose, write_conv_transpose},
       {&kCumsum, write_cumsum},
       {&kDequantize, write_dequantize},
       {&kDet, write_det},

@@ -55,6 +55,7 @@ void write_cast(NodeExport& node);
 void write_concat(NodeExport& node);
 void write_conv(NodeExport& node);
 void write_conv_integer(NodeExport& node);
+void write_conv_transpose(NodeExport& node);
 void write_dequantize(NodeExport& node);
 void write_det(NodeExport& node);
 void write_dynamic_quantize(NodeExport& node);

@@ -1,10 +1,12 @@
 // ONNX writers: convolutions and pools. Part of export/.
 #include <algorithm>
+#include <numeric>
 
 #include "export/onnx_operators.h"
 #include "ops/average_pool/average_pool.h"
 #include "ops/conv/conv.h"
 #include "ops/conv_integer/conv_integer.h"
+#include "ops/conv_transpose/conv_transpose.h"
 #include "ops/max_pool/max_pool.h"
 
 namespace octavo::onnx_export {
@@ -23,6 +25,24 @@ bool is_dilated(const Window& window) {
                      [](std::int64_t dilation) { return dilation != 1; });
 }
 
+// Weights [OC, C / groups, kernel] as ONNX has those of a ConvTranspose: [C, OC / groups, kernel].
+std::string input_channels_first(NodeExport& node, std::int64_t groups) {
+  const Integers dims = fixed(node.fact(1).shape.dims());
+  Integers parts = dims, turned = dims, perm(dims.size() + 1);
+  parts[0] /= groups;
+  parts.insert(parts.begin(), groups);
+  turned[0] = groups * dims[1], turned[1] = parts[1];
+  std::iota(perm.begin(), perm.end(), 0);
+  std::swap(perm[1], perm[2]);
+  const auto reshaped = [&](const std::string& from, const Integers& to, const std::string& name) {
+    return node.before("Reshape", {from, node.out.integers(node.name(name + ".shape"), to)}, name);
+  };
+  std::string swapped = node.out.fresh(node.name("weights_turned"));
+  const std::string split = reshaped(node.input(1), parts, "weights_in_groups");
+  set_attribute(node.out.node("Transpose", node.name("weights_turned"), {split}, swapped), "perm", perm);
+  return reshaped(swapped, turned, "weights");
+}
+
 }  // namespace
 
 void write_conv(NodeExport& node) {
@@ -39,6 +59,17 @@ void write_conv_integer(NodeExport& node) {
   onnx::NodeProto& made = node.emit("ConvInteger", node.inputs());
   set_window(made, attrs.window);
   set_attribute(made, "dilations", attrs.window.dilations);
+  set_attribute(made, "group", attrs.groups);
+}
+
+void write_conv_transpose(NodeExport& node) {
+  const auto& attrs = node.attrs<ConvTransposeAttrs>();
+  std::vector<std::string> inputs = node.inputs();
+  inputs[1] = input_channels_first(node, attrs.groups);
+  onnx::NodeProto& made = node.emit("ConvTranspose", inputs);
+  set_window(made, attrs.window);
+  set_attribute(made, "dilations", attrs.window.dilations);
+  set_attribute(made, "output_padding", fixed(attrs.output_padding));
   set_attribute(made, "group", attrs.groups);
 }
 

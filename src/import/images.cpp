@@ -7,6 +7,9 @@
 #include "import/verbs.h"
 #include "ops/average_pool/average_pool.h"
 #include "ops/conv/conv.h"
+#include "ops/conv_transpose/conv_transpose.h"
+#include "ops/dequantize/dequantize.h"
+#include "ops/image.h"
 #include "ops/max_pool/max_pool.h"
 
 namespace octavo::importing {
@@ -100,6 +103,79 @@ ValueId conv(NodeBuilder& in, const ConvArgs& args, std::string_view suffix) {
   return in.add(kConv, attrs, {args.x, args.w, args.bias}, suffix);
 }
 
+namespace {
+
+// Padding whose sum over both ends is `total`; a negative one becomes output padding.
+void cut_in_total(ConvTransposeAttrs& attrs, std::size_t axis, const Dim& total, bool is_upper) {
+  const Dim cut = larger(0, total), less = cut / 2, more = (cut + 1) / 2;
+  attrs.window.pad_begin[axis] = is_upper ? less : more;
+  attrs.window.pad_end[axis] = is_upper ? more : less;
+  attrs.output_padding[axis] += larger(0, 0 - total);
+}
+
+}  // namespace
+
+ValueId conv_transpose(NodeBuilder& in, const ConvTransposeArgs& args) {
+  in.require_rank(args.x, 3, kMaxRank);
+  in.require_rank(args.w, in.rank(args.x), in.rank(args.x));
+  if (in.failed()) return {};
+  const auto sizes = spatial(in.shape(args.x), args.layout);
+  WindowArgs given = args.window;
+  given.padding = Padding::given;
+  const bool gives_sizes = !args.sizes.empty();
+  const bool is_by_total =
+      gives_sizes || args.window.padding == Padding::same_upper || args.window.padding == Padding::same_lower;
+  if (is_by_total || args.window.padding == Padding::valid) given.pads = {};
+  ConvTransposeAttrs attrs{
+      .window = conv_window(in, {.x = args.x, .w = args.w, .window = given, .layout = args.layout}),
+      .groups = args.groups,
+      .layout = args.layout};
+  const Integers extra = per_axis(in, args.output_padding, "output_padding", sizes.size(), 0, 0);
+  attrs.output_padding.assign(extra.begin(), extra.end());
+  if (gives_sizes) per_axis(in, args.sizes, "sizes", sizes.size(), 1, 1);
+  if (in.failed()) return {};
+  for (std::size_t i = 0; i < sizes.size() && is_by_total; ++i) {
+    const std::int64_t stride = attrs.window.strides[i];
+    const Dim whole = (sizes[i] - 1) * stride + attrs.window.extent(static_cast<int>(i)) + attrs.output_padding[i];
+    const Dim wanted = gives_sizes ? args.sizes[i] : sizes[i] * stride;
+    cut_in_total(attrs, i, whole - wanted, args.window.padding == Padding::same_upper);
+  }
+  return in.add(kConvTranspose, attrs, {args.x, args.w, args.bias});
+}
+
+ValueId output_channels_first(NodeBuilder& in, ValueId w, const Number& groups) {
+  in.require_rank(w, 3, kMaxRank);
+  if (in.failed()) return {};
+  const Extents dims = in.shape(w).to_vector();
+  if (groups < 1 || dims[0] % groups.value != 0)
+    return in.fail(groups.place, std::to_string(groups.value), "a divisor of " + to_string(dims[0]));
+  const auto turned = [&](ValueId x, const Extents& from, std::string_view suffix) {
+    if (groups == 1) return swap_axes(in, x, 0, 1, suffix);
+    Extents parts = from, joined = from;
+    parts[0] = groups.value;
+    parts.insert(parts.begin() + 1, from[0] / groups.value);
+    joined[0] = from[1] * groups.value, joined[1] = parts[1];
+    return in.reshape(swap_axes(in, in.reshape(x, parts, "parts"), 1, 2, "turned"), joined, suffix);
+  };
+  const Node* made_by = in.built().graph.producer_if(w, kDequantize);
+  const auto* scales = made_by == nullptr ? nullptr : made_by->attrs.get_if<DequantizeAttrs>();
+  const bool is_bare = scales == nullptr || scales->block != 0 || (scales->axis >= 0 && scales->axis != 1);
+  if (is_bare || !in.is_constant(made_by->inputs[0])) return turned(w, dims, "weights");
+  DequantizeAttrs attrs = *scales;
+  std::vector<ValueId> inputs = made_by->inputs;
+  inputs[0] = turned(inputs[0], dims, "integers");
+  if (attrs.axis == 1) attrs.axis = 0;
+  // One scale per channel of a group serves every group.
+  for (std::size_t i = 1; i < inputs.size() && attrs.axis == 0 && groups != 1; ++i) {
+    if (!inputs[i].exists()) continue;
+    const Dim count = in.shape(inputs[i])[0];
+    const ValueId row = in.reshape(inputs[i], {1, count}, "scales.row");
+    inputs[i] =
+        in.reshape(expand(in, row, Extents{groups.value, count}, "scales.rows"), {groups.value * count}, "scales");
+  }
+  return in.add(kDequantize, attrs, std::move(inputs), "weights");
+}
+
 ValueId average_pool(NodeBuilder& in, const PoolArgs& args, std::string_view suffix) {
   auto attrs = pool_attrs<AveragePoolAttrs>(in, args);
   attrs.count_include_pad = args.counts_pad;
@@ -108,6 +184,28 @@ ValueId average_pool(NodeBuilder& in, const PoolArgs& args, std::string_view suf
 
 ValueId max_pool(NodeBuilder& in, const PoolArgs& args, std::string_view suffix) {
   return in.add(kMaxPool, pool_attrs<MaxPoolAttrs>(in, args), {args.x}, suffix);
+}
+
+ValueId lp_pool(NodeBuilder& in, const PoolArgs& args, float p) {
+  Window window = pool_attrs<AveragePoolAttrs>(in, args).window;
+  if (in.failed()) return {};
+  const auto sizes = spatial(in.shape(args.x), args.layout);
+  const bool rounds_up = args.rounding == Rounding::ceil && args.window.padding == Padding::given;
+  const auto results = output_sizes(window, sizes, rounds_up ? Rounding::ceil : Rounding::floor);
+  if (!results) return in.fail("", "a window that does not fit", to_string(results.errors()));
+  // The last window may reach beyond the padding.
+  for (std::size_t i = 0; i < sizes.size() && rounds_up; ++i) {
+    const Dim last = ((*results)[i] - 1) * window.strides[i] + window.extent(static_cast<int>(i));
+    window.pad_end[i] = larger(window.pad_end[i], last - sizes[i] - window.pad_begin[i]);
+  }
+  // A sum is a convolution with weights of 1.
+  const OpenShape& shape = in.shape(args.x);
+  const std::int64_t channels = shape[args.layout == Layout::channels_first ? 1 : shape.rank() - 1];
+  ImageExtents ones{.batch = channels, .channels = 1, .sizes = window.kernel};
+  const ValueId powers = absolute_power(in, args.x, p);
+  const ValueId w = expand(in, in.scalar_like(powers, 1.0, "one"), ones.dims(args.layout), "ones");
+  const ConvAttrs attrs{.window = window, .groups = channels, .layout = args.layout};
+  return root(in, in.add(kConv, attrs, {powers, w}, p == 1.0f ? "" : "sum"), p);
 }
 
 ValueId global_pool(NodeBuilder& in, ValueId x, ReduceKind kind, Layout layout, std::string_view suffix) {

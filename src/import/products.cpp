@@ -68,6 +68,48 @@ ValueId layer_norm(NodeBuilder& in, const NormArgs& args, std::int64_t axis) {
   return in.add(kLayerNorm, LayerNormAttrs{.axis = axis, .epsilon = args.epsilon}, {args.x, scale, bias});
 }
 
+ValueId group_norm(NodeBuilder& in, const NormArgs& args, const Number& groups) {
+  in.require_rank(args.x, 3, kMaxRank);
+  if (in.failed()) return {};
+  const OpenShape shape = in.shape(args.x);
+  if (groups < 1 || shape[1] % groups.value != 0)
+    return in.fail(groups.place, std::to_string(groups.value), "a divisor of " + to_string(shape[1]) + " channels");
+  const Dim inner = shape.elements(1, shape.rank()) / groups.value;
+  const ValueId lines = in.reshape(args.x, {shape[0], groups.value, inner}, "lines");
+  const ValueId ones = expand(in, in.scalar_like(args.x, 1.0, "one"), Extents{inner}, "ones");
+  const bool is_affine = args.scale.exists() || args.bias.exists();
+  const ValueId normalized =
+      in.add(kLayerNorm, LayerNormAttrs{.axis = 2, .epsilon = args.epsilon}, {lines, ones}, "normalized");
+  const ValueId y = in.reshape(normalized, shape.to_vector(), is_affine ? "image" : "");
+  if (!is_affine || in.failed()) return y;
+  const Shape channels{shape[1].fixed()};
+  const ValueId mean = filled(in, {}, channels, 0.0f, "mean"), variance = filled(in, {}, channels, 1.0f, "variance");
+  return batch_norm(in, {.x = y, .scale = args.scale, .bias = args.bias, .epsilon = 0.0f}, mean, variance);
+}
+
+ValueId absolute_power(NodeBuilder& in, ValueId x, float p) {
+  if (p == 2.0f) return in.binary(BinaryKind::mul, x, x, "powers");
+  const ValueId size = in.unary({.kind = UnaryKind::abs}, x, p == 1.0f ? "powers" : "size");
+  return p == 1.0f || in.failed() ? size : in.binary(BinaryKind::pow, size, in.scalar_like(size, p, "p"), "powers");
+}
+
+ValueId root(NodeBuilder& in, ValueId y, float p, std::string_view suffix) {
+  if (p == 1.0f || in.failed()) return y;
+  if (p == 2.0f) return in.unary({.kind = UnaryKind::sqrt}, y, suffix);
+  return in.binary(BinaryKind::pow, y, in.scalar_like(y, 1.0 / static_cast<double>(p), "inverse_p"), suffix);
+}
+
+ValueId lp_norm(NodeBuilder& in, const ReduceArgs& args, float p, std::string_view suffix) {
+  ReduceArgs sum = args;
+  if (p == 1.0f || p == 2.0f) {
+    sum.kind = p == 1.0f ? ReduceKind::l1 : ReduceKind::l2;
+    return reduce(in, sum, suffix);
+  }
+  sum.x = absolute_power(in, args.x, p);
+  sum.kind = ReduceKind::sum;
+  return root(in, reduce(in, sum, "sum"), p, suffix);
+}
+
 ValueId softmax(NodeBuilder& in, ValueId x, const Number& axis, SoftmaxKind kind, std::string_view suffix) {
   return in.add(kSoftmax, SoftmaxAttrs{.kind = kind, .axis = in.axis(axis, in.rank(x))}, {x}, suffix);
 }

@@ -40,6 +40,21 @@ struct ConvArgs {
 Window conv_window(NodeBuilder& in, const ConvArgs& args);
 ValueId conv(NodeBuilder& in, const ConvArgs& args, std::string_view suffix = {});
 
+// x and w as for conv: w has the output channels of all groups first.
+struct ConvTransposeArgs {
+  ValueId x, w, bias;  // the bias may be left out
+  // Padding is cut off the result; by name, so much of it that there are size * stride positions, or `sizes`. An odd
+  // rest goes to the end (upper) or to the beginning.
+  WindowArgs window;
+  Numbers output_padding;  // empty: none
+  Numbers sizes;           // of the result, along the spatial axes; empty: what the padding leaves
+  std::int64_t groups = 1;
+  Layout layout = Layout::channels_first;
+};
+ValueId conv_transpose(NodeBuilder& in, const ConvTransposeArgs& args);
+// Weights [C, OC / groups, spatial...] as [OC, C / groups, spatial...]; a dequantized constant stays one.
+ValueId output_channels_first(NodeBuilder& in, ValueId w, const Number& groups);
+
 struct PoolArgs {
   ValueId x;
   WindowArgs window;
@@ -49,6 +64,8 @@ struct PoolArgs {
 };
 ValueId average_pool(NodeBuilder& in, const PoolArgs& args, std::string_view suffix = {});
 ValueId max_pool(NodeBuilder& in, const PoolArgs& args, std::string_view suffix = {});
+// (sum of |x|^p under the window)^(1/p); padding counts as 0.
+ValueId lp_pool(NodeBuilder& in, const PoolArgs& args, float p);
 // Over all spatial axes.
 ValueId global_pool(NodeBuilder& in, ValueId x, ReduceKind kind, Layout layout, std::string_view suffix = {});
 
@@ -177,12 +194,17 @@ struct ReduceArgs {
   bool may_repeat = false;   // an axis named twice is as good as once
 };
 ValueId reduce(NodeBuilder& in, const ReduceArgs& args, std::string_view suffix = {});
+// (sum of |x|^p)^(1/p) over the axes.
+ValueId lp_norm(NodeBuilder& in, const ReduceArgs& args, float p, std::string_view suffix = {});
 ValueId argmax(NodeBuilder& in, ValueId x, const Number& axis, ArgmaxAttrs attrs, std::string_view suffix = {});
 
 // a · b, plus a bias where there is one.
 ValueId matmul(NodeBuilder& in, ValueId a, ValueId b, ValueId bias = {}, std::string_view suffix = {});
 // Einstein's notation (einsum.cpp): "ij,jk->ik"; `place` names the equation in messages.
 ValueId einsum(NodeBuilder& in, const std::string& equation, const std::string& place, std::vector<ValueId> operands);
+// |x|^p and its inverse, y^(1/p) of a sum of such; of p = 1 and 2 without logarithms.
+ValueId absolute_power(NodeBuilder& in, ValueId x, float p);
+ValueId root(NodeBuilder& in, ValueId y, float p, std::string_view suffix = {});
 // x itself where the factor is 1.
 ValueId scaled(NodeBuilder& in, ValueId x, double factor, std::string_view suffix);
 
@@ -194,6 +216,9 @@ struct NormArgs {
 ValueId batch_norm(NodeBuilder& in, const NormArgs& args, ValueId mean, ValueId variance);
 // Over all axes from `axis` on.
 ValueId layer_norm(NodeBuilder& in, const NormArgs& args, std::int64_t axis);
+// Over the channels of each of `groups` and all spatial axes; scale and bias per channel. As many groups as channels:
+// an instance normalisation.
+ValueId group_norm(NodeBuilder& in, const NormArgs& args, const Number& groups);
 ValueId softmax(NodeBuilder& in, ValueId x, const Number& axis, SoftmaxKind kind = SoftmaxKind::softmax,
                 std::string_view suffix = {});
 // Between two numbers; an infinite one is none.

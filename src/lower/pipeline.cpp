@@ -47,6 +47,7 @@
 #include "lower/rules/split_concat.h"
 #include "lower/rules/structure_on_integers.h"
 #include "lower/rules/transpose_into_weights.h"
+#include "lower/rules/transposed_to_conv.h"
 #include "lower/rules/xnnpack_table.h"
 #include "ops/average_pool/average_pool.h"
 #include "ops/reduce/reduce.h"
@@ -232,8 +233,8 @@ void lower_to_integers(Driver& driver, const std::set<std::string>& kept_in_f32)
 
   // Structural operators leave the room between dequantize and quantize. The matrix products need their operands bare,
   // and bring reshapes with them.
-  driver.rules("structure",
-               {structure_before_dequantize, structure_after_quantize, before_concat, drop_identity, fold_constants});
+  driver.rules("structure", {structure_before_dequantize, structure_after_quantize, before_concat, drop_identity,
+                             fold_constants, transposed_to_conv});
   driver.rules("matmul_to_conv", {fuse_product, quantized_matmul_to_conv});
   driver.rule("addition_before_reshape", addition_before_reshape);
   driver.rules("structure",
@@ -261,6 +262,7 @@ void lower_to_floats(Driver& driver) {
   driver.whole("channels_last", make_channels_last);
   clean(driver);
   driver.rule("matmul_to_conv", matmul_to_conv);
+  driver.rule("transposed_to_conv", transposed_to_conv);
   driver.rules("structure", {structure_after_quantize, drop_identity, fold_constants});
   driver.rule("transpose_into_weights", transpose_into_weights);
   driver.rule("fuse_float_conv", fuse_float_conv);

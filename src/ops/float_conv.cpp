@@ -2,9 +2,7 @@
 #include "ops/float_conv.h"
 
 namespace octavo {
-namespace {
 
-// One output element: x points at the group's first channel of the image, w at the output channel's kernel.
 double sum_taps(const std::vector<Tap>& taps, const double* x, const double* w, const Image& image,
                 const Image& kernel) {
   double sum = 0.0;
@@ -16,8 +14,6 @@ double sum_taps(const std::vector<Tap>& taps, const double* x, const double* w, 
   }
   return sum;
 }
-
-}  // namespace
 
 std::vector<double> to_doubles(const ConstTensorView& tensor) {
   std::vector<double> values(static_cast<std::size_t>(tensor.shape.elements()));

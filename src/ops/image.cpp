@@ -134,20 +134,18 @@ Result<std::vector<Dim>> pool_dims(const Window& window, const OpenShape& x, Lay
   return image.dims(layout);
 }
 
-Result<std::vector<Dim>> conv_dims(const ConvShapes& conv, const OpenShape& x, const OpenShape& w) {
+Problem check_conv(const ConvShapes& conv, const OpenShape& x, const OpenShape& w) {
   if (x.rank() < 3) return shape_error("x", "rank " + std::to_string(x.rank()), "at least 3");
   if (w.rank() != x.rank())
     return shape_error("w", "rank " + std::to_string(w.rank()), "that of x, " + std::to_string(x.rank()));
   // An empty kernel could claim any size without the memory to show for it.
   if (w.elements() == 0) return shape_error("w", "shape " + w.to_string(), "at least one element");
-  ImageExtents image = ImageExtents::of(x, conv.layout);
-  const ImageExtents kernel = ImageExtents::of(w, conv.layout);
-  auto sizes = output_sizes(conv.window, image.sizes, Rounding::floor);
-  if (!sizes) return std::move(sizes).errors();
+  const ImageExtents image = ImageExtents::of(x, conv.layout), kernel = ImageExtents::of(w, conv.layout);
+  if (auto problem = check_window(conv.window, image.sizes.size())) return problem;
   if (!std::equal(kernel.sizes.begin(), kernel.sizes.end(), conv.window.kernel.begin(), conv.window.kernel.end()))
     return shape_error("w", "shape " + w.to_string(), "a kernel of " + OpenShape(conv.window.kernel).to_string());
   const std::int64_t channels = image.channels, results = kernel.batch;
-  if (auto problem = check_range("groups", conv.groups, 1, std::max<std::int64_t>(1, results))) return *problem;
+  if (auto problem = check_range("groups", conv.groups, 1, std::max<std::int64_t>(1, results))) return problem;
   if (results % conv.groups != 0 || channels % conv.groups != 0) {
     return shape_error("groups", std::to_string(conv.groups),
                        "a divisor of " + std::to_string(channels) + " and " + std::to_string(results) + " channels");
@@ -157,8 +155,16 @@ Result<std::vector<Dim>> conv_dims(const ConvShapes& conv, const OpenShape& x, c
                        std::to_string(channels / conv.groups) + " (x has " + std::to_string(channels) + " in " +
                            std::to_string(conv.groups) + " groups)");
   }
+  return std::nullopt;
+}
+
+Result<std::vector<Dim>> conv_dims(const ConvShapes& conv, const OpenShape& x, const OpenShape& w) {
+  if (auto problem = check_conv(conv, x, w)) return *problem;
+  ImageExtents image = ImageExtents::of(x, conv.layout);
+  auto sizes = output_sizes(conv.window, image.sizes, Rounding::floor);
+  if (!sizes) return std::move(sizes).errors();
   image.sizes = *std::move(sizes);
-  image.channels = results;
+  image.channels = w[0];
   return image.dims(conv.layout);
 }
 

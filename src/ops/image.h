@@ -74,13 +74,14 @@ Problem check_covers(const Window& window, std::span<const Dim> input_sizes);
 // Facts of a pool whose x has rank 3 or more: the output's dimensions.
 Result<std::vector<Dim>> pool_dims(const Window& window, const OpenShape& x, Layout layout, Rounding rounding);
 
-// Shapes of a convolution, checked: groups divide, channels agree, the kernel of w is that of the window. Gives the
-// output's dimensions.
 struct ConvShapes {
   const Window& window;
   std::int64_t groups = 1;
   Layout layout = Layout::channels_first;
 };
+// Ranks, the window itself, that its kernel is that of w, that groups divide and channels agree.
+Problem check_conv(const ConvShapes& conv, const OpenShape& x, const OpenShape& w);
+// Shapes of a convolution, checked. Gives the output's dimensions.
 Result<std::vector<Dim>> conv_dims(const ConvShapes& conv, const OpenShape& x, const OpenShape& w);
 
 }  // namespace octavo

@@ -15,6 +15,7 @@
 #include "ops/concat/concat.h"
 #include "ops/conv/conv.h"
 #include "ops/conv_integer/conv_integer.h"
+#include "ops/conv_transpose/conv_transpose.h"
 #include "ops/dequantize/dequantize.h"
 #include "ops/dynamic_quantize/dynamic_quantize.h"
 #include "ops/expand/expand.h"

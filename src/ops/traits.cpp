@@ -1,6 +1,8 @@
 // Traits that several operators share. Part of ops/.
 #include "ops/traits.h"
 
+#include "ops/check.h"
+
 namespace octavo {
 namespace {
 
@@ -63,5 +65,13 @@ Window with_unit_height(Window window) {
 NodeRole stays_floating(std::string reason) { return {Role::floating, std::move(reason)}; }
 
 bool is_f32_constant(const Fact& fact) { return fact.is_constant() && fact.dtype == DType::f32; }
+
+NodeRole role_of_convolution(const Window& window, InputFacts inputs) {
+  if (!is_f32_constant(*inputs[1])) return stays_floating("weights are not constant");
+  const Fact* bias = fact_at(inputs, 2);
+  if (bias != nullptr && !is_f32_constant(*bias)) return stays_floating("bias is not constant");
+  if (window.rank() > 2) return stays_floating("convolution over " + std::to_string(window.rank()) + " axes");
+  return {Role::product, {}};
+}
 
 }  // namespace octavo

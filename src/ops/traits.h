@@ -102,6 +102,8 @@ NodeRole role_is(const Attrs&, InputFacts) {
 }
 NodeRole stays_floating(std::string reason);
 bool is_f32_constant(const Fact& fact);
+// Of convolutions with the inputs x, w, bias?.
+NodeRole role_of_convolution(const Window& window, InputFacts inputs);
 
 }  // namespace octavo
 

@@ -38,13 +38,17 @@ Window unit_window(std::vector<Dim> kernel) {
           .pad_end = std::vector<Dim>(rank, 0)};
 }
 
+std::optional<Error> check_window(const Window& window, std::size_t rank) {
+  if (auto error = check_list("kernel", window.kernel, rank, 1)) return error;
+  if (auto error = check_list("strides", window.strides, rank, 1)) return error;
+  if (auto error = check_list("dilations", window.dilations, rank, 1)) return error;
+  if (auto error = check_list("pad_begin", window.pad_begin, rank, 0)) return error;
+  return check_list("pad_end", window.pad_end, rank, 0);
+}
+
 Result<std::vector<Dim>> output_sizes(const Window& window, std::span<const Dim> input_sizes, Rounding rounding) {
   const std::size_t rank = input_sizes.size();
-  if (auto error = check_list("kernel", window.kernel, rank, 1)) return *error;
-  if (auto error = check_list("strides", window.strides, rank, 1)) return *error;
-  if (auto error = check_list("dilations", window.dilations, rank, 1)) return *error;
-  if (auto error = check_list("pad_begin", window.pad_begin, rank, 0)) return *error;
-  if (auto error = check_list("pad_end", window.pad_end, rank, 0)) return *error;
+  if (auto error = check_window(window, rank)) return *error;
   std::vector<Dim> sizes;
   for (std::size_t i = 0; i < rank; ++i) {
     const Dim padded = input_sizes[i] + window.pad_begin[i] + window.pad_end[i];

@@ -45,6 +45,9 @@ enum class Rounding : std::uint8_t { floor = 0, ceil = 1 };
 constexpr int count_of(Rounding) { return 2; }
 constexpr std::string_view name_of(Rounding rounding) { return rounding == Rounding::floor ? "floor" : "ceil"; }
 
+// What is wrong with the window itself over so many spatial axes: the lists' lengths and ranges.
+std::optional<Error> check_window(const Window& window, std::size_t rank);
+
 // Checks the window itself and against the spatial sizes; gives the output sizes:
 // floor((in + begin + end - extent) / stride) + 1. With `ceil`, a window that would start in the end padding is
 // dropped. Errors name the list and what was found.

@@ -6,7 +6,6 @@
 #include "base/requantize.h"
 #include "graph/rebuild.h"
 #include "ops/binary/binary.h"
-#include "ops/conv/conv.h"
 #include "ops/dequantize/dequantize.h"
 #include "ops/gather/gather.h"
 #include "ops/quantize/quantize.h"
@@ -208,7 +207,7 @@ class Inserter {
 
   std::vector<ValueId> inputs_of(NodeId id) {
     if (is_8bit(id) && node(id).spec->weight_axis >= 0)
-      return node(id).attrs.is<ConvAttrs>() ? conv_inputs(id) : matmul_inputs(id);
+      return node(id).spec->weight_axis == 0 ? conv_inputs(id) : matmul_inputs(id);
     // Scalars of a table and indices stay as they are; a whole constant operand of an 8-bit node is quantized.
     const bool joins = elements_of(*node(id).spec, node(id).attrs) == Elements::joined;
     const bool quantizes_constants =

@@ -38,6 +38,23 @@ ValueId read_conv_integer(NodeReader& in) {
                 {x, w, scalar_if_single(in, x_zero, "x_zero_point"), scalar_if_single(in, w_zero, "w_zero_point")});
 }
 
+ValueId read_conv_transpose(NodeReader& in) {
+  const ValueId x = in.value(0, "X"), w = in.value(1, "W"), bias = in.optional(2);
+  const Number groups = in.integer("group", 1);
+  ConvTransposeArgs args{.x = x,
+                         .w = in.placed(output_channels_first(in, w, groups), "input 'W'"),
+                         .bias = bias,
+                         .window = read_window(in),
+                         .output_padding = in.integers("output_padding"),
+                         .sizes = in.integers("output_shape"),
+                         .groups = groups};
+  // Batch and channels may stand before the sizes.
+  if (in.failed()) return {};
+  if (static_cast<int>(args.sizes.size()) == in.rank(x))
+    args.sizes.values.erase(args.sizes.values.begin(), args.sizes.values.begin() + 2);
+  return conv_transpose(in, args);
+}
+
 // An activation that com.microsoft.FusedConv names, and how many numbers it takes.
 struct Activation {
   std::string_view name;
@@ -76,6 +93,12 @@ ValueId read_fused_conv(NodeReader& in) {
 
 // ---- pools ----
 
+Integers all_axes(int rank) {
+  Integers axes(static_cast<std::size_t>(rank));
+  std::iota(axes.begin(), axes.end(), 0);
+  return axes;
+}
+
 ValueId read_average_pool(NodeReader& in) { return average_pool(in, read_pool_args(in, in.value(0, "X"))); }
 
 ValueId read_max_pool(NodeReader& in) {
@@ -88,6 +111,26 @@ ValueId read_global_pool(NodeReader& in) {
   return global_pool(in, in.value(0, "X"), kind, Layout::channels_first);
 }
 
+// The p of LpPool and GlobalLpPool.
+float read_p(NodeReader& in) {
+  const Number p = in.integer("p", 2);
+  if (p < 1) in.fail(p.place, std::to_string(p.value), "1 or more");
+  return static_cast<float>(p.value);
+}
+
+ValueId read_lp_pool(NodeReader& in) {
+  const ValueId x = in.value(0);
+  return lp_pool(in, read_pool_args(in, x), read_p(in));
+}
+
+ValueId read_global_lp_pool(NodeReader& in) {
+  const ValueId x = in.value(0);
+  in.require_rank(x, 3, kMaxRank);
+  if (in.failed()) return {};
+  const Integers all = all_axes(in.rank(x));
+  return lp_norm(in, {.x = x, .axes = Integers(all.begin() + 2, all.end())}, read_p(in));
+}
+
 ValueId read_lrn(NodeReader& in) {
   const LrnAttrs attrs{.size = in.integer("size", 0),
                        .alpha = in.number("alpha", 1e-4f),
@@ -98,12 +141,6 @@ ValueId read_lrn(NodeReader& in) {
 }
 
 // ---- resizing ----
-
-Integers all_axes(int rank) {
-  Integers axes(static_cast<std::size_t>(rank));
-  std::iota(axes.begin(), axes.end(), 0);
-  return axes;
-}
 
 void set_scales(NodeReader& in, ResizeArgs& args, const std::vector<float>& scales) {
   if (scales.size() != args.axes.size())
@@ -207,10 +244,13 @@ constexpr Operator kTable[] = {
     {"AveragePool", 7, 1, 1, read_average_pool},
     {"Conv", 1, 2, 3, read_conv},
     {"ConvInteger", 10, 2, 4, read_conv_integer},
+    {"ConvTranspose", 1, 2, 3, read_conv_transpose},
     {"DepthToSpace", 1, 1, 1, read_depth_to_space},
     {"GlobalAveragePool", 1, 1, 1, read_global_pool<ReduceKind::mean>},
+    {"GlobalLpPool", 2, 1, 1, read_global_lp_pool},
     {"GlobalMaxPool", 1, 1, 1, read_global_pool<ReduceKind::max>},
     {"LRN", 1, 1, 1, read_lrn},
+    {"LpPool", 2, 1, 1, read_lp_pool},
     {"MaxPool", 1, 1, 1, read_max_pool},
     {"Resize", 10, 1, 4, read_resize},
     {"SpaceToDepth", 1, 1, 1, read_space_to_depth},

@@ -1,5 +1,6 @@
 // ONNX readers: products with matrices, reductions, normalisations, and what does nothing in inference. Part of
 // import/.
+#include <limits>
 #include <numeric>
 
 #include "import/onnx/operators.h"
@@ -179,6 +180,60 @@ ValueId read_layer_norm(NodeReader& in) {
   return y;
 }
 
+ValueId read_instance_norm(NodeReader& in) {
+  const NormArgs args{in.value(0), in.value(1), in.value(2), in.number("epsilon", 1e-5f)};
+  in.require_rank(args.x, 3, kMaxRank);
+  return in.failed() ? ValueId{} : group_norm(in, args, in.shape(args.x)[1].fixed());
+}
+
+// Before opset 21 scale and bias have one number per group.
+ValueId per_channel(NodeReader& in, ValueId per_group, std::int64_t groups, const Dim& channels,
+                    std::string_view suffix) {
+  in.require_rank(per_group, 1, 1);
+  if (in.failed() || groups < 1 || in.shape(per_group)[0] != groups) return per_group;
+  const ValueId column = in.reshape(per_group, {groups, 1}, std::string(suffix) + ".column");
+  return in.reshape(expand(in, column, Extents{groups, channels / groups}, std::string(suffix) + ".rows"), {channels},
+                    suffix);
+}
+
+ValueId read_group_norm(NodeReader& in) {
+  NormArgs args{in.value(0), in.value(1), in.value(2), in.number("epsilon", 1e-5f)};
+  const Number groups = in.integer("num_groups");
+  in.ignore("stash_type");
+  in.require_rank(args.x, 3, kMaxRank);
+  if (in.failed()) return {};
+  if (in.opset() < 21) {
+    const Dim channels = in.shape(args.x)[1];
+    args.scale = per_channel(in, args.scale, groups, channels, "scale");
+    args.bias = per_channel(in, args.bias, groups, channels, "bias");
+  }
+  return group_norm(in, args, groups);
+}
+
+ValueId read_lp_normalization(NodeReader& in) {
+  const ValueId x = in.value(0);
+  const Number p = in.integer("p", 2), axis = in.integer("axis", -1);
+  if (p != 1 && p != 2) return in.fail(p.place, std::to_string(p.value), "1 or 2");
+  const ValueId norm =
+      lp_norm(in, {.x = x, .axes = Numbers(Integers{axis}, axis.place)}, static_cast<float>(p.value), "norm");
+  if (in.failed()) return {};
+  // A line of zeros stays one.
+  constexpr double kSmallest = std::numeric_limits<float>::min();
+  return in.binary(B::div, x, in.binary(B::max, norm, in.scalar_like(norm, kSmallest, "smallest"), "divisor"));
+}
+
+ValueId read_mean_variance_normalization(NodeReader& in) {
+  const ValueId x = in.value(0);
+  const Numbers axes = in.integers("axes", {0, 2, 3});
+  const ValueId mean = reduce(in, {.x = x, .kind = ReduceKind::mean, .axes = axes}, "mean");
+  const ValueId centred = in.binary(B::sub, x, mean, "centred");
+  const ValueId squares = in.binary(B::mul, centred, centred, "squares");
+  const ValueId variance = reduce(in, {.x = squares, .kind = ReduceKind::mean, .axes = axes}, "variance");
+  if (in.failed()) return {};
+  const ValueId deviation = in.unary({.kind = UnaryKind::sqrt}, variance, "deviation");
+  return in.binary(B::div, centred, in.binary(B::add, deviation, in.scalar_like(deviation, 1e-9, "least"), "divisor"));
+}
+
 ValueId read_dropout(NodeReader& in) {
   const ValueId x = in.value(0);
   in.ignore("ratio"), in.ignore("seed");
@@ -206,10 +261,14 @@ constexpr Operator kTable[] = {
     {"CumSum", 11, 2, 2, read_cumsum<CumsumKind::sum>},
     {"Dropout", 7, 1, 3, read_dropout},
     {"Gemm", 7, 2, 3, read_gemm},
+    {"GroupNormalization", 18, 3, 3, read_group_norm},
+    {"InstanceNormalization", 6, 3, 3, read_instance_norm},
     {"LayerNormalization", 17, 2, 3, read_layer_norm},
     {"LogSoftmax", 1, 1, 1, read_softmax<SoftmaxKind::log_softmax>},
+    {"LpNormalization", 1, 1, 1, read_lp_normalization},
     {"MatMul", 1, 2, 2, read_matmul},
     {"MatMulInteger", 10, 2, 4, read_matmul_integer},
+    {"MeanVarianceNormalization", 9, 1, 1, read_mean_variance_normalization},
     {"ReduceL1", 1, 1, 2, read_reduce<ReduceKind::l1>},
     {"ReduceL2", 1, 1, 2, read_reduce<ReduceKind::l2>},
     {"ReduceLogSum", 1, 1, 2, read_reduce<ReduceKind::log_sum>},

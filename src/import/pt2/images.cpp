@@ -15,9 +15,24 @@ Numbers read_pads(NodeReader& in, int rank) {
   return pads;
 }
 
+ValueId read_conv_transpose(NodeReader& in) {
+  ConvTransposeArgs args{.x = in.value("input"), .bias = in.optional("bias")};
+  const ValueId w = in.value("weight");
+  in.ignore("transposed");
+  in.require_rank(args.x, 3, kMaxRank);
+  const int rank = in.rank(args.x) - 2;
+  args.window = {
+      .strides = in.per_axis("stride", rank), .dilations = in.per_axis("dilation", rank), .pads = read_pads(in, rank)};
+  args.output_padding = in.per_axis("output_padding", rank);
+  const Number groups = in.integer("groups", 1);
+  args.groups = groups;
+  args.w = output_channels_first(in, w, groups);
+  return conv_transpose(in, args);
+}
+
 ValueId read_conv(NodeReader& in) {
+  if (in.flag("transposed")) return read_conv_transpose(in);
   ConvArgs args{.x = in.value("input"), .w = in.value("weight"), .bias = in.optional("bias")};
-  if (in.flag("transposed")) in.unsupported("argument 'transposed'", "true", "false");
   in.ignore("output_padding");
   in.require_rank(args.x, 3, kMaxRank);
   const int rank = in.rank(args.x) - 2;
@@ -145,6 +160,9 @@ constexpr Operator kTable[] = {
     {"aten.conv1d", "default padding", kFresh, read_conv},
     {"aten.conv2d", "default padding", kFresh, read_conv},
     {"aten.conv3d", "default padding", kFresh, read_conv},
+    {"aten.conv_transpose1d", "default", kFresh, read_conv_transpose},
+    {"aten.conv_transpose2d", "input", kFresh, read_conv_transpose},
+    {"aten.conv_transpose3d", "input", kFresh, read_conv_transpose},
     {"aten.convolution", "default", kFresh, read_conv},
     {"aten.max_pool1d", "default", kFresh, read_max_pool<1>},
     {"aten.max_pool2d", "default", kFresh, read_max_pool<2>},

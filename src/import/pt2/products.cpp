@@ -83,6 +83,23 @@ ValueId read_layer_norm(NodeReader& in) {
   return layer_norm(in, args, axis);
 }
 
+ValueId read_group_norm(NodeReader& in) {
+  const NormArgs args{in.value("input"), in.optional("weight"), in.optional("bias"), in.real("eps", 1e-5f)};
+  for (const std::string_view size : {"N", "C", "HxW", "cudnn_enabled"}) in.ignore(size);
+  return group_norm(in, args, in.integer(in.has("group") ? "group" : "num_groups"));
+}
+
+ValueId read_instance_norm(NodeReader& in) {
+  const NormArgs args{in.value("input"), in.optional("weight"), in.optional("bias"), in.real("eps", 1e-5f)};
+  in.ignore("momentum"), in.ignore("cudnn_enabled");
+  if (!in.flag("use_input_stats", true)) {
+    return batch_norm(in, args, in.value("running_mean"), in.value("running_var"));
+  }
+  in.ignore("running_mean"), in.ignore("running_var");
+  in.require_rank(args.x, 3, kMaxRank);
+  return in.failed() ? ValueId{} : group_norm(in, args, in.shape(args.x)[1].fixed());
+}
+
 ValueId read_rms_norm(NodeReader& in) {
   const NormArgs args{in.value("input"), in.optional("weight"), {}, in.real("eps", 0x1p-23f)};
   const Numbers sizes = in.integers("normalized_shape");
@@ -128,6 +145,8 @@ constexpr Operator kTable[] = {
     {"aten.cumprod", "default", kFresh, read_cumsum<CumsumKind::product>},
     {"aten.cumsum", "default", kFresh, read_cumsum<CumsumKind::sum>},
     {"aten.embedding", "default", kFresh, read_embedding},
+    {"aten.group_norm", "default", kFresh, read_group_norm},
+    {"aten.instance_norm", "default", kFresh, read_instance_norm},
     {"aten.layer_norm", "default", kFresh, read_layer_norm},
     {"aten.linear", "default", kFresh, read_linear},
     {"aten.log_softmax", "int", kFresh, read_softmax<SoftmaxKind::log_softmax>},
@@ -135,6 +154,7 @@ constexpr Operator kTable[] = {
     {"aten.mean", "default dim", kFresh, read_reduce<ReduceKind::mean>},
     {"aten.mm", "default", kFresh, read_matmul},
     {"aten.native_batch_norm", "default", kFresh, read_batch_norm},
+    {"aten.native_group_norm", "default", kFresh, read_group_norm},
     {"aten.native_layer_norm", "default", kFresh, read_layer_norm},
     {"aten.rms_norm", "default", kFresh, read_rms_norm},
     {"aten.scaled_dot_product_attention", "default", kFresh, read_attention},

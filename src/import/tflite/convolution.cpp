@@ -287,62 +287,38 @@ ValueId read_fully_connected(OperatorReader& in) {
   return in.reshape(in.activation(matmul(in, rows, weights.value, bias), activation), dims, "shaped");
 }
 
-// One axis of a transposed convolution.
-struct Spread {
-  std::int64_t size, stride, kernel, result;
-  bool is_valid;  // else SAME
-
-  std::int64_t dilated() const { return (size - 1) * stride + 1; }
-  // What the result lacks at its beginning of all that the pixels add up to.
-  std::int64_t cut() const { return is_valid ? 0 : std::max<std::int64_t>(0, dilated() - 1 + kernel - result) / 2; }
-  std::int64_t pad_begin() const { return kernel - 1 - cut(); }
-  std::int64_t pad_end() const { return result + kernel - 1 - dilated() - pad_begin(); }
-  bool is_possible() const { return pad_begin() >= 0 && pad_end() >= 0; }
-};
-
-// stride - 1 zeros between neighbours.
-ValueId spread_pixels(OperatorReader& in, ValueId x, const Spread& h, const Spread& w) {
-  if (in.failed()) return {};
-  const Shape s = in.shape(x);
-  const ValueId parts = in.reshape(x, {s[0], h.size, 1, w.size, 1, s[3]}, "parts");
-  const ValueId gaps = zero_padding(in, parts, 2, Integers(6, 0), {0, 0, h.stride - 1, 0, w.stride - 1, 0}, "gaps");
-  const ValueId whole = in.reshape(gaps, {s[0], h.size * h.stride, w.size * w.stride, s[3]}, "whole");
-  return slice(in, whole, {{.size = s[0]}, {.size = h.dilated()}, {.size = w.dilated()}, {.size = s[3]}}, "spread");
-}
-
-// The convolution of an image with zeros between its pixels by the filters turned around.
 ValueId read_transpose_conv(OperatorReader& in) {
   const auto& given = in.required_options<file::TransposeConvOptions>();
   const Numbers sizes = in.constant_integers(0, "output shape");
-  const ValueId w = in.placed(in.stored(1), "input 'weights'"), stored = in.placed(in.stored(2), "input 'x'");
-  in.require_rank(stored, 4, 4);
+  const ValueId w = in.placed(in.stored(1), "input 'weights'"), x = in.placed(in.value(2), "input 'x'");
+  in.require_rank(x, 4, 4);
   in.require_rank(w, 4, 4);
   if (in.failed()) return {};
-  const Shape from = in.shape(stored), filters = in.shape(w);
+  const OpenShape& from = in.shape(x);
+  const Shape filters = in.shape(w);
   if (sizes.size() != 4 || sizes[1] < 1 || sizes[2] < 1)
     return in.fail(sizes.place, print(sizes.values), "four numbers from 1 on");
-  const bool is_valid = window_args(in, given.padding(), {}).padding == Padding::valid;
-  if (given.stride_h() < 1 || given.stride_w() < 1 || given.stride_h() > 4096 || given.stride_w() > 4096)
-    return in.fail("strides", std::to_string(given.stride_h()) + "x" + std::to_string(given.stride_w()),
-                   "1 to 4096 in each direction");
-  if (filters.elements() == 0 || from.elements() == 0) return in.fail("x", "shape " + from.to_string(), "elements");
-  const Spread axes[] = {{from[1], given.stride_h(), filters[1], sizes[1], is_valid},
-                         {from[2], given.stride_w(), filters[2], sizes[2], is_valid}};
-  if (!axes[0].is_possible() || !axes[1].is_possible())
-    return in.unsupported(sizes.place, print(sizes.values), "one that the padding gives");
-  const std::vector<Range> turned{{.size = filters[0]},
-                                  {.start = filters[1] - 1, .step = -1, .size = filters[1]},
-                                  {.start = filters[2] - 1, .step = -1, .size = filters[2]},
-                                  {.size = filters[3]}};
-  const ValueId x = in.real(spread_pixels(in, stored, axes[0], axes[1]), 2);
-  const Weights weights = weights_of(in, slice(in, w, turned, "turned"), 0, 0);
-  const Integers pads{axes[0].pad_begin(), axes[1].pad_begin(), axes[0].pad_end(), axes[1].pad_end()};
-  const ConvArgs args{.x = x,
-                      .w = weights.value,
-                      .bias = bias_of(in, weights, filters[0], {2, 3}),
-                      .window = {.pads = pads},
-                      .layout = Layout::channels_last};
-  return in.activation(conv(in, args), given.fused_activation_function());
+  const Weights weights = weights_of(in, w, 0, 0);
+  ConvTransposeArgs args{.x = x,
+                         .w = weights.value,
+                         .bias = bias_of(in, weights, filters[0], {2, 3}),
+                         .window = window_args(in, given.padding(), {given.stride_h(), given.stride_w()}),
+                         .layout = Layout::channels_last};
+  if (in.failed()) return {};
+  if (args.window.padding == Padding::valid) {
+    // All that is too much or too little is at the end.
+    Extents pads(4, 0), extra(2, 0);
+    for (int i = 0; i < 2; ++i) {
+      const std::int64_t stride = i == 0 ? given.stride_h() : given.stride_w();
+      const Dim rest = (from[1 + i] - 1) * stride + filters[1 + i] - sizes[static_cast<std::size_t>(1 + i)];
+      pads[static_cast<std::size_t>(2 + i)] = larger(0, rest), extra[static_cast<std::size_t>(i)] = larger(0, 0 - rest);
+    }
+    args.window.padding = Padding::given;
+    args.window.pads = pads, args.output_padding = extra;
+  } else {
+    args.sizes = Numbers(Extents{sizes[1], sizes[2]}, sizes.place);
+  }
+  return in.activation(conv_transpose(in, args), given.fused_activation_function());
 }
 
 constexpr Operands kReal = Operands::real;

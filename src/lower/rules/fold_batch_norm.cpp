@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 
+#include "lower/convolution.h"
 #include "lower/tensor_edit.h"
 #include "ops/batch_norm/batch_norm.h"
 #include "ops/conv/conv.h"
@@ -34,17 +35,13 @@ std::optional<ChannelScale> channel_scale(const Graph& graph, const Node& node) 
   return result;
 }
 
-std::int64_t channel_axis(Layout layout, int rank) { return layout == Layout::channels_first ? 1 : rank - 1; }
-
 }  // namespace
 
 Match fold_batch_norm(const Graph& graph, const Node& node) {
   if (node.spec != &kBatchNorm) return std::string();
-  const Node* conv = graph.producer_if(node.inputs[0], kConv);
+  const auto [conv, channel_axis] = convolution_before(graph, node.inputs[0]);
   if (conv == nullptr) return std::string();
-  const Fact& x = graph.fact(node.inputs[0]);
-  if (node.attrs.as<BatchNormAttrs>().axis != channel_axis(conv->attrs.as<ConvAttrs>().layout, x.shape.rank()))
-    return std::string("it is not along the channels");
+  if (node.attrs.as<BatchNormAttrs>().axis != channel_axis) return std::string("it is not along the channels");
   if (!graph.has_one_reader(node.inputs[0])) return std::string("the convolution before it has several readers");
   const Fact& w = graph.fact(conv->inputs[1]);
   if (!w.is_constant() || w.dtype != DType::f32) return std::string("the weights before it are not f32 constants");
@@ -67,7 +64,7 @@ Match fold_batch_norm(const Graph& graph, const Node& node) {
   const ValueId new_w = patch.constant(graph.value(conv->inputs[1]).name, std::move(weights));
   const ValueId new_bias = patch.constant(conv->name + "/bias", std::move(bias));
   patch.replace(node.outputs[0],
-                patch.add(kConv, conv->attrs, {conv->inputs[0], new_w, new_bias}, conv->name, conv->origin));
+                patch.add(*conv->spec, conv->attrs, {conv->inputs[0], new_w, new_bias}, conv->name, conv->origin));
   return patch;
 }
 

@@ -3,10 +3,10 @@
 
 #include <optional>
 
+#include "lower/convolution.h"
 #include "lower/quantized_value.h"
 #include "lower/tensor_edit.h"
 #include "ops/binary/binary.h"
-#include "ops/conv/conv.h"
 
 namespace octavo {
 namespace {
@@ -17,11 +17,10 @@ struct Operands {
 };
 
 std::optional<Operands> operands(const Graph& graph, const Node& node, std::size_t conv_input) {
-  const Node* conv = graph.producer_if(node.inputs[conv_input], kConv);
+  const auto [conv, axis] = convolution_before(graph, node.inputs[conv_input]);
   if (conv == nullptr) return std::nullopt;
   const OpenShape& shape = graph.fact(conv->outputs[0]).shape;
   if (graph.fact(node.outputs[0]).shape != shape) return std::nullopt;
-  const int axis = conv->attrs.as<ConvAttrs>().layout == Layout::channels_first ? 1 : shape.rank() - 1;
   auto constant = per_channel_constant(graph.fact(node.inputs[1 - conv_input]), shape.rank(), axis, shape[axis]);
   if (!constant) return std::nullopt;
   return Operands{conv, std::move(*constant)};
@@ -82,7 +81,7 @@ Match scale_into_conv(const Graph& graph, const Node& node) {
   }
   const ValueId new_bias = patch.constant(conv.name + "/bias", std::move(bias));
   patch.replace(node.outputs[0],
-                patch.add(kConv, conv.attrs, {conv.inputs[0], new_w, new_bias}, conv.name, conv.origin));
+                patch.add(*conv.spec, conv.attrs, {conv.inputs[0], new_w, new_bias}, conv.name, conv.origin));
   return patch;
 }
 

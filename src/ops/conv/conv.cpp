@@ -36,12 +36,7 @@ void reference_conv(const Attrs& attrs, InputViews inputs, OutputViews outputs) 
 }
 
 NodeRole role_of_conv(const Attrs& attrs, InputFacts inputs) {
-  if (!is_f32_constant(*inputs[1])) return stays_floating("weights are not constant");
-  const Fact* bias = fact_at(inputs, 2);
-  if (bias != nullptr && !is_f32_constant(*bias)) return stays_floating("bias is not constant");
-  const int rank = attrs.as<ConvAttrs>().window.rank();
-  if (rank > 2) return stays_floating("convolution over " + std::to_string(rank) + " axes");
-  return {Role::product, {}};
+  return role_of_convolution(attrs.as<ConvAttrs>().window, inputs);
 }
 
 }  // namespace
