@@ -252,6 +252,7 @@ WriteNode writer_of(const OpSpec& spec) {
       {&kMaxPool, write_max_pool},
       {&kPad, write_pad},
       {&kQuantize, write_quantize},
+      {&kRecurrence, write_recurrence},
       {&kReduce, write_reduce},
       {&kReshape, write_reshape},
       {&kResize, write_resize},

@@ -70,6 +70,7 @@ void write_matmul_integer(NodeExport& node);
 void write_max_pool(NodeExport& node);
 void write_pad(NodeExport& node);
 void write_quantize(NodeExport& node);
+void write_recurrence(NodeExport& node);
 void write_reduce(NodeExport& node);
 void write_reshape(NodeExport& node);
 void write_resize(NodeExport& node);

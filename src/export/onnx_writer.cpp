@@ -141,4 +141,14 @@ void set_attribute(onnx::NodeProto& node, std::string_view name, const Integers&
   for (const std::int64_t value : values) attribute.add_ints(value);
 }
 
+void set_attribute(onnx::NodeProto& node, std::string_view name, const std::vector<float>& values) {
+  onnx::AttributeProto& attribute = add_attribute(node, name, onnx::AttributeProto::FLOATS);
+  for (const float value : values) attribute.add_floats(value);
+}
+
+void set_attribute(onnx::NodeProto& node, std::string_view name, const std::vector<std::string>& values) {
+  onnx::AttributeProto& attribute = add_attribute(node, name, onnx::AttributeProto::STRINGS);
+  for (const std::string& value : values) attribute.add_strings(value);
+}
+
 }  // namespace octavo::onnx_export

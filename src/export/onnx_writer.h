@@ -67,6 +67,8 @@ void set_attribute(onnx::NodeProto& node, std::string_view name, std::int64_t va
 void set_attribute(onnx::NodeProto& node, std::string_view name, float value);
 void set_attribute(onnx::NodeProto& node, std::string_view name, std::string_view value);
 void set_attribute(onnx::NodeProto& node, std::string_view name, const Integers& values);
+void set_attribute(onnx::NodeProto& node, std::string_view name, const std::vector<float>& values);
+void set_attribute(onnx::NodeProto& node, std::string_view name, const std::vector<std::string>& values);
 
 }  // namespace octavo::onnx_export
 

@@ -12,6 +12,7 @@
 #include "kernels/plain/plain.h"
 #include "kernels/pool/pool.h"
 #include "kernels/quantize/quantize.h"
+#include "kernels/recurrence/recurrence.h"
 #include "kernels/reference/reference.h"
 #include "kernels/resize/resize.h"
 #include "kernels/sliced/sliced.h"
@@ -58,6 +59,7 @@ std::vector<const KernelCode*> join_families() {
   add(product_codes());
   add(quantize_codes());
   add(quantized_eltwise_codes());
+  add(recurrence_codes());
   add(reduce_codes());
   add(reference_codes());
   add(resize_codes());

@@ -40,6 +40,7 @@
 #include "ops/quantized_matmul/quantized_matmul.h"
 #include "ops/quantized_pool/quantized_pool.h"
 #include "ops/quantized_softmax/quantized_softmax.h"
+#include "ops/recurrence/recurrence.h"
 #include "ops/reduce/reduce.h"
 #include "ops/reshape/reshape.h"
 #include "ops/resize/resize.h"

@@ -15,6 +15,7 @@
 #include "kernels/plain/plain.h"
 #include "kernels/pool/pool.h"
 #include "kernels/quantize/quantize.h"
+#include "kernels/recurrence/recurrence.h"
 #include "kernels/reference/reference.h"
 #include "kernels/resize/resize.h"
 #include "kernels/sliced/sliced.h"
@@ -60,6 +61,7 @@ std::vector<const KernelChoice*> join_families() {
   add(product_choices());
   add(quantize_choices());
   add(quantized_eltwise_choices());
+  add(recurrence_choices());
   add(reduce_choices());
   add(reference_choices());
   add(resize_choices());

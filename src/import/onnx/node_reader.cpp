@@ -160,6 +160,12 @@ std::vector<float> NodeReader::numbers(std::string_view name) {
   return found == nullptr ? std::vector<float>{} : std::vector<float>(found->floats().begin(), found->floats().end());
 }
 
+std::vector<std::string> NodeReader::texts(std::string_view name) {
+  const auto* found = find(name, Type::STRINGS, "a list of texts");
+  return found == nullptr ? std::vector<std::string>{}
+                          : std::vector<std::string>(found->strings().begin(), found->strings().end());
+}
+
 const onnx::TensorProto* NodeReader::tensor(std::string_view name) {
   const auto* found = find(name, Type::TENSOR, "a tensor");
   return found == nullptr ? nullptr : &found->t();

@@ -58,6 +58,7 @@ class NodeReader : public NodeBuilder {
   std::string text(std::string_view name, std::string fallback);
   Numbers integers(std::string_view name, Integers fallback = {});
   std::vector<float> numbers(std::string_view name);
+  std::vector<std::string> texts(std::string_view name);
   const onnx::TensorProto* tensor(std::string_view name);  // nullptr where absent
   // An element type; nothing and an error for those that Octavo does not have.
   std::optional<DType> element_type(std::string_view name, std::optional<DType> fallback);

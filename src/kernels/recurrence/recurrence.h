@@ -1,0 +1,23 @@
+// The contract of recurrence/: LSTM, GRU and simple recurrent layers in f32 with the reference's bits, up to kCellRows
+// sequences at a time. Part of kernels/.
+#ifndef OCTAVO_KERNELS_RECURRENCE_RECURRENCE_H_
+#define OCTAVO_KERNELS_RECURRENCE_RECURRENCE_H_
+
+#include <span>
+
+#include "kernels/choice.h"
+#include "ops/recurrence/kind.h"
+
+namespace octavo {
+
+std::span<const KernelCode> recurrence_codes();
+std::span<const KernelChoice> recurrence_choices();
+
+// One per instruction set.
+void step_cell_scalar(const Cell& cell, const CellRows& rows);
+void step_cell_avx2(const Cell& cell, const CellRows& rows);
+void step_cell_avx512(const Cell& cell, const CellRows& rows);
+
+}  // namespace octavo
+
+#endif  // OCTAVO_KERNELS_RECURRENCE_RECURRENCE_H_

@@ -1,0 +1,120 @@
+// recurrence: shape rule and reference. Part of ops/.
+#include "ops/recurrence/recurrence.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/lane.h"
+#include "graph/attrs_of.h"
+#include "ops/check.h"
+#include "ops/recurrence/cell.h"
+
+namespace octavo {
+namespace {
+
+// Functions of floats that give floats.
+Problem check_function(std::string_view what, const UnaryAttrs& function) {
+  if (function.kind == UnaryKind::is_nan || function.kind == UnaryKind::logical_not)
+    return shape_error(std::string(what), std::string(name_of(function.kind)), "a function that gives floats");
+  return std::nullopt;
+}
+
+// An input that is there only for some kinds.
+Problem check_part(std::string_view what, const Fact* part, bool is_allowed, const OpenShape& shape) {
+  if (part == nullptr) return std::nullopt;
+  if (!is_allowed) return shape_error(std::string(what), "one", "none for this kind of cell");
+  return first_of({check_dtype(what, *part, {DType::f32}), check_shape(what, *part, shape)});
+}
+
+Result<std::vector<Fact>> infer_recurrence(const Attrs& attrs, InputFacts inputs) {
+  const auto& cell = attrs.as<RecurrenceAttrs>();
+  const Fact &x = *inputs[kRecurrenceX], &w = *inputs[kRecurrenceW];
+  if (auto problem = first_of({check_dtype("x", x, {DType::f32}), check_dtype("w", w, {DType::f32}),
+                               check_rank("x", x, 3, 3), check_rank("w", w, 2, 2), check_function("gate", cell.gate),
+                               check_function("candidate", cell.candidate), check_function("output", cell.output)}))
+    return *problem;
+  if (!(cell.clip > 0.0f)) return shape_error("clip", std::to_string(cell.clip), "above 0");
+  const std::int64_t gates = gates_of(cell.kind), hidden = w.shape[0];
+  const Dim batch = x.shape[1];
+  if (hidden < 1) return shape_error("w", "shape " + w.shape.to_string(), "at least one element");
+  if (auto problem = first_of(
+          {check_shape("w", w, {hidden, gates * hidden}), check_shape("x", x, {x.shape[0], batch, gates * hidden})}))
+    return *problem;
+  const bool is_lstm = cell.kind == RecurrenceKind::lstm;
+  const bool adds_bias = cell.kind == RecurrenceKind::gru && cell.resets_after_product;
+  const Fact *bias = fact_at(inputs, kRecurrenceBias), *lengths = fact_at(inputs, kRecurrenceLengths);
+  if (adds_bias && bias == nullptr) return shape_error("bias", "none", "one of [" + std::to_string(hidden) + "]");
+  if (auto problem = first_of({check_part("bias", bias, adds_bias, {hidden}),
+                               check_part("h", fact_at(inputs, kRecurrenceH), true, {batch, hidden}),
+                               check_part("c", fact_at(inputs, kRecurrenceC), is_lstm, {batch, hidden}),
+                               check_part("peepholes", fact_at(inputs, kRecurrencePeepholes), is_lstm, {3, hidden})}))
+    return *problem;
+  if (lengths != nullptr) {
+    if (auto problem =
+            first_of({check_dtype("lengths", *lengths, {DType::s32}), check_shape("lengths", *lengths, {batch})}))
+      return *problem;
+  }
+  auto y = one_output(DType::f32, {x.shape[0], batch, hidden});
+  auto last = one_output(DType::f32, {is_lstm ? 2 : 1, batch, hidden});
+  if (!y) return y;
+  if (!last) return last;
+  return std::vector<Fact>{y->front(), last->front()};
+}
+
+void reference_recurrence(const Attrs& attrs, InputViews inputs, OutputViews outputs) {
+  const auto& recurrence = attrs.as<RecurrenceAttrs>();
+  const Shape& shape = inputs[kRecurrenceX].shape;
+  const auto floats = [&](std::size_t input) {
+    return has_view(inputs, input) ? inputs[input].as<float>() : static_cast<const float*>(nullptr);
+  };
+  Cell cell = cell_of(recurrence, inputs[kRecurrenceW].shape[0]);
+  cell.w = floats(kRecurrenceW), cell.bias = floats(kRecurrenceBias), cell.peepholes = floats(kRecurrencePeepholes);
+  const Sequences all{
+      .steps = shape[0],
+      .batch = shape[1],
+      .is_backward = recurrence.is_backward,
+      .x = floats(kRecurrenceX),
+      .h = floats(kRecurrenceH),
+      .c = floats(kRecurrenceC),
+      .lengths = has_view(inputs, kRecurrenceLengths) ? inputs[kRecurrenceLengths].as<std::int32_t>() : nullptr,
+      .y = outputs[0].as<float>(),
+      .last = outputs[1].as<float>()};
+  std::vector<float> scratch(static_cast<std::size_t>(sequence_scratch(cell)));
+  for (std::int64_t b = 0; b < all.batch; ++b) run_sequences(cell, all, b, 1, scratch.data(), step_cell<Lane>);
+}
+
+// Of each element of the first result.
+std::int64_t depth_of_recurrence(const Attrs&, InputFacts inputs) { return inputs[kRecurrenceW]->shape[1]; }
+
+}  // namespace
+
+Cell cell_of(const RecurrenceAttrs& attrs, std::int64_t hidden) {
+  const auto function = [](const UnaryAttrs& unary) { return CellFunction{unary.kind, {unary.alpha, unary.beta}}; };
+  return {.kind = attrs.kind,
+          .hidden = hidden,
+          .gate = function(attrs.gate),
+          .candidate = function(attrs.candidate),
+          .output = function(attrs.output),
+          .clip = attrs.clip,
+          .resets_after_product = attrs.resets_after_product,
+          .couples_gates = attrs.couples_gates};
+}
+
+const OpSpec kRecurrence = {
+    .name = "recurrence",
+    .summary =
+        "an LSTM, a GRU or a simple recurrent layer in one direction, step by step in f32: sums of fused multiply-adds "
+        "in the order of h's elements, activations as of unary; x is the product of all inputs",
+    .inputs = {"x", "w", "bias?", "h?", "c?", "peepholes?", "lengths?"},
+    .outputs = 2,
+    .infer = infer_recurrence,
+    .reference = reference_recurrence,
+    .decode_attrs = decode_attrs_as<RecurrenceAttrs>,
+    .depth = depth_of_recurrence,
+    .read_from = "ONNX LSTM, GRU, RNN",
+    .integer_form = "float, behind an integer product of its inputs",
+};
+
+template Attrs::Attrs(RecurrenceAttrs);
+
+}  // namespace octavo
