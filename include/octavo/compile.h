@@ -99,7 +99,11 @@ struct CompileOptions {
   BatchOrder batch_order = BatchOrder::automatic;
   bool allow_reference = false;  // the scalar reference may stand in where no kernel exists; slow
   TuningMode tuning_mode = TuningMode::off;
-  std::string tuning_log;  // a file of measured times (docs/cli.md), used where known; what is measured is added
+  // A file of measured times and of a tuner's trials (docs/cli.md), used where known; what `tuning_mode` measures is
+  // added. Trials of other machines alone are an error (invalid_input), unless they are asked for.
+  std::string tuning_log;
+  bool uses_foreign_log = false;
+  int tuned_threads = 0;  // trials with so many threads are looked for; 0: this machine's cores
 
   ProgressFunction progress;
   std::stop_token stop;  // asked between samples, layers, measurements and plans; then: an error of kind cancelled

@@ -33,15 +33,22 @@ Result<v1::OwnOptions> own_options(const std::string& path, const CompileRequest
 
 }  // namespace
 
+Result<v1::CompiledModel> compile_observed(const std::string& path, const CompileRequest& request,
+                                           StepObserver observer) {
+  auto own = own_options(path, request);
+  if (!own) return own.errors();
+  own->on_step = std::move(observer);
+  v1::CompileOptions options = request.options;
+  options.tuned_threads = request.threads;
+  return v1::compile({path, {}}, options, *own);
+}
+
 Result<v1::CompiledModel> open_or_compile(const std::string& path, const CompileRequest& request) {
   if (request.chooses_precision) {
     const auto settled = settle_precision(path, request);
     return settled ? open_or_compile(path, *settled) : settled.errors();
   }
-  if (v1::is_compiled(path)) return v1::open(path);
-  const auto own = own_options(path, request);
-  if (!own) return own.errors();
-  return v1::compile({path, {}}, request.options, *own);
+  return v1::is_compiled(path) ? v1::open(path) : compile_observed(path, request, {});
 }
 
 Result<v1::QuantizedModel> quantize_file(const std::string& path, const CompileRequest& request, QuantizedFor reader) {

@@ -12,6 +12,7 @@
 #include "octavo/quantize.h"
 #include "octavo/run.h"
 #include "pictures/preprocess.h"
+#include "planner/planner.h"
 
 namespace octavo {
 
@@ -33,6 +34,9 @@ struct CompileRequest {
 // The inputs of a model file as samples have them: with batch 1, and what else is open at one size.
 Result<std::vector<InputSpec>> model_inputs(const std::string& path, const CompileRequest& request);
 
+// Of a model file, which is compiled; the observer is told of every step (PlanOptions::on_step).
+Result<v1::CompiledModel> compile_observed(const std::string& path, const CompileRequest& request,
+                                           StepObserver observer);
 Result<v1::CompiledModel> open_or_compile(const std::string& path, const CompileRequest& request);
 
 // An fp32 model file, quantized by what the request says.

@@ -55,6 +55,11 @@ class Compiler {
     auto log = MeasurementLog::open(options_.tuning_log);
     if (!log) return log.errors();
     log_ = std::move(*log);
+    if (options_.tuning_mode == TuningMode::off) {
+      const Status settled = log_.settle_machine(options_.uses_foreign_log ? ForeignLog::use : ForeignLog::refuse);
+      if (!settled) return settled.errors();
+    }
+    tuned_ = tuned_by(log_);
     auto imported = quantizer_.import_open();
     if (!imported) return imported.errors();
     octavo::CompiledModel model{.source = std::filesystem::path(path_).filename().string(),
@@ -171,6 +176,9 @@ class Compiler {
     PlanOptions plan_options{.precision = network.precision,
                              .batch = batch_of(network.graph),
                              .allow_reference = options_.allow_reference,
+                             .tuned = tuned_,
+                             .threads = options_.tuned_threads > 0 ? options_.tuned_threads : host_machine().cores,
+                             .on_step = own_.on_step,
                              .batch_order = options_.batch_order};
     CallTimes times(log_, options_.tuning_mode, monitor_);
     plan_options.measured = times.cost();
@@ -240,6 +248,7 @@ class Compiler {
   const Monitor monitor_;
   Quantizer quantizer_;
   MeasurementLog log_;
+  TunedWays tuned_;
 };
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "graph/graph.h"
 #include "import/import.h"
 #include "octavo/quantize.h"
+#include "planner/planner.h"
 #include "quantize/quantize.h"
 #include "run/access.h"
 
@@ -45,6 +46,8 @@ struct OwnOptions {
   std::shared_ptr<const SampleSource> samples;  // instead of CompileOptions::samples: folders of images, .npz, ...
   std::vector<std::string> notes;               // for every plan
   bool is_for_others = false;                   // quantize(): only what QDQ files say, QuantizeOptions::is_standard
+  // compile(): PlanOptions::on_step, for every plan.
+  StepObserver on_step = {};
 };
 
 Result<CompiledModel> compile(const ModelSource& source, const CompileOptions& options, const OwnOptions& own);

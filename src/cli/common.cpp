@@ -29,15 +29,15 @@ Progress::~Progress() {
 
 void Progress::show(double done) { show(done, {}); }
 
-void Progress::count(std::int64_t done, std::int64_t total) {
+void Progress::count(std::int64_t done, std::int64_t total, const std::string& more) {
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  if (total == 0) return show(std::nullopt, fmt::format(" {}", done));
+  if (total == 0) return show(std::nullopt, fmt::format(" {}", done) + more);
   std::string note = fmt::format(" {} of {}", done, total);
   if (done > 0 && seconds > 0.0) {
     const double rate = static_cast<double>(done) / seconds;
     note += fmt::format(", {:.1f}/s, {:.0f} s left", rate, static_cast<double>(total - done) / rate);
   }
-  show(static_cast<double>(done) / static_cast<double>(std::max<std::int64_t>(total, 1)), note);
+  show(static_cast<double>(done) / static_cast<double>(std::max<std::int64_t>(total, 1)), note + more);
 }
 
 void Progress::show(std::optional<double> done, const std::string& note) {

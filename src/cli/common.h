@@ -27,6 +27,7 @@ void add_explain(CLI::App& app, int& exit_code);
 void add_inspect(CLI::App& app, int& exit_code);
 void add_quantize(CLI::App& app, int& exit_code);
 void add_run(CLI::App& app, int& exit_code);
+void add_tune(CLI::App& app, int& exit_code);
 void add_zoo(CLI::App& app, int& exit_code);
 
 // Says what went wrong on standard error; gives the exit code.
@@ -41,8 +42,8 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
   void show(double done);
-  // The same with the rate and the time that is left; of a total of 0 only how many.
-  void count(std::int64_t done, std::int64_t total);
+  // The same with the rate and the time that is left; of a total of 0 only how many. `more` stands behind.
+  void count(std::int64_t done, std::int64_t total, const std::string& more = {});
 
  private:
   void show(std::optional<double> done, const std::string& note);

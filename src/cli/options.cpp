@@ -295,6 +295,8 @@ void add_compile_options(CLI::App& verb, CompileArguments& arguments, Batches ba
   add(verb.add_option("--tuning-log", options.tuning_log,
                       "measured times: used where known; what --tune measures is added")
           ->type_name("F"));
+  add(verb.add_flag("--foreign-log", options.uses_foreign_log,
+                    "trials of another machine will do, where --tuning-log has none of this one"));
   add_quantize_options(verb, arguments);
 }
 

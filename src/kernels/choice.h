@@ -13,8 +13,8 @@ namespace octavo {
 
 // One way of a kernel to go about a call.
 struct Candidate {
-  std::vector<std::byte> schedule;  // as PlanStep::schedule: encoded as the kernel likes; empty: its only way
-  double ns = 0.0;                  // predicted, as KernelChoice::cost
+  std::vector<std::byte> schedule;  // as PlanStep::schedule
+  double ns = 0.0;                  // predicted, of a whole call on so many threads
 };
 
 struct KernelChoice {
@@ -26,8 +26,11 @@ struct KernelChoice {
   std::string (*refusal)(const OpCall& call) = nullptr;
   // Predicted nanoseconds of a whole call on one thread.
   double (*cost)(const OpCall& call, const Machine& machine) = nullptr;
-  // The ways to go about a call, at least one, where the code has_schedules; else null: the one that `cost` is of.
-  std::vector<Candidate> (*candidates)(const OpCall& call, const Machine& machine) = nullptr;
+  // Where the code has knobs: the ways that are worth looking at with so many threads, and why a schedule cannot be that
+  // of the call, as a sentence, or empty. Only asked of calls that are not refused.
+  std::vector<Candidate> (*candidates)(const OpCall& call, const Machine& machine, int threads) = nullptr;
+  std::string (*schedule_refusal)(const OpCall& call, const Machine& machine,
+                                  std::span<const std::byte> schedule) = nullptr;
   // Constants rearranged for this kernel; null unless the code packs.
   // Where set, constant inputs are not kept: everything the step needs must be in the result.
   std::vector<Tensor> (*pack)(const OpCall& call) = nullptr;

@@ -53,7 +53,7 @@ struct StepSpec {
   std::vector<StepOperand> inputs;
   std::vector<StepOperand> outputs;
   std::vector<ConstTensorView> packed;  // what the choice's `pack` made; lives as long as the step
-  std::span<const std::byte> schedule;  // PlanStep::schedule; empty unless the code has_schedules
+  std::span<const std::byte> schedule;  // PlanStep::schedule; empty unless the code has knobs
   int threads = 1;
 };
 
@@ -112,8 +112,9 @@ struct KernelCode {
   Isa needs = Isa::scalar;
   // Its steps have their constant inputs in packed form alone.
   bool packs = false;
-  // It goes about a call in one of several ways; `prepare` checks StepSpec::schedule, which says in which.
-  bool has_schedules = false;
+  // Of the numbers that its schedules are made of (kernels/schedule.h), where there are several ways to go about a call;
+  // `prepare` chooses one where StepSpec::schedule is empty, for the threads at hand, and checks it where it is not.
+  std::span<const std::string_view> knobs;
   // Error: invalid_input where the spec is not what the choice allows and packs; resource where executable memory is
   // refused.
   Result<std::unique_ptr<Step>> (*prepare)(const StepSpec& spec) = nullptr;

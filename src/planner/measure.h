@@ -8,7 +8,7 @@
 
 namespace octavo {
 
-// Nanoseconds of the best of several runs, in the way predicted to be the fastest here, on random data, with level 2
+// Nanoseconds of the best of several runs, in the way that the kernel chooses by itself, on random data, with level 2
 // emptied before each, as the rest of a network would: some milliseconds of time. Nothing where this machine lacks the
 // instructions or the memory to prepare or run the kernel.
 std::optional<double> measure_ns(const KernelChoice& kernel, const OpCall& call);

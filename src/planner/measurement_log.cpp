@@ -21,7 +21,7 @@ namespace {
 
 using Json = nlohmann::json;
 using Values = std::map<std::string, double>;
-constexpr std::string_view kHead = "{\"format\": \"octavo measurements 1\"}\n";
+constexpr std::string_view kHead = "{\"format\": \"octavo measurements 2\"}\n";
 
 std::string describe(const Fact& fact) {
   return std::string(name_of(fact.dtype)) + "[" + fact.shape.to_string() + "]" + (fact.is_constant() ? "*" : "");
@@ -43,15 +43,31 @@ std::optional<std::pair<std::string, Measurement>> parse_line(std::string_view l
     if (!(number >= 0.0) || std::isinf(number)) return std::nullopt;
     measurement.values[name] = number;
   }
+  for (const auto& [key, text] : {std::pair("schedule", &measurement.schedule), std::pair("cache", &measurement.cache),
+                                  std::pair("failure", &measurement.failure)}) {
+    if (json.contains(key) && !json[key].is_string()) return std::nullopt;
+    if (json.contains(key)) *text = json[key].get<std::string>();
+  }
+  if (json.contains("threads") && !json["threads"].is_number_integer()) return std::nullopt;
+  measurement.threads = json.value("threads", 1);
   return std::pair(json["machine"].get<std::string>(), std::move(measurement));
 }
 
 std::string format_line(const std::string& machine, const Measurement& measurement) {
-  const Json json{{"machine", machine},
-                  {"subject", measurement.subject},
-                  {"variant", measurement.variant},
-                  {"values", measurement.values}};
+  Json json{{"machine", machine},
+            {"subject", measurement.subject},
+            {"variant", measurement.variant},
+            {"values", measurement.values}};
+  if (!measurement.schedule.empty()) json["schedule"] = measurement.schedule;
+  if (measurement.is_trial()) json["threads"] = measurement.threads, json["cache"] = measurement.cache;
+  if (!measurement.failure.empty()) json["failure"] = measurement.failure;
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string key_of(const std::string& machine, const Measurement& m) {
+  constexpr char kBetween = '\n';  // which none of them has
+  return machine + kBetween + m.subject + kBetween + m.variant + kBetween + m.schedule + kBetween +
+         std::to_string(m.threads) + kBetween + m.cache;
 }
 
 // The file, open and locked against other writers; both end with this.
@@ -131,16 +147,25 @@ Result<MeasurementLog> MeasurementLog::open(const std::string& path) {
       return damaged(": line " + std::to_string(number),
                      "an object with machine, subject, variant and values, numbers of at least 0");
     auto& [machine, measurement] = *line;
-    log.known_[{std::move(machine), std::move(measurement.subject), std::move(measurement.variant)}] =
-        std::move(measurement.values);
+    log.keep(std::move(machine), std::move(measurement));
     text.remove_prefix(text.find('\n') + 1);
   }
   return log;
 }
 
+void MeasurementLog::keep(std::string machine, Measurement measurement) {
+  std::string key = key_of(machine, measurement);
+  known_[std::move(key)] = {std::move(machine), std::move(measurement), added_++};
+}
+
 const Values* MeasurementLog::find(const std::string& subject, std::string_view variant) const {
-  const auto found = known_.find({describe_machine(host_machine()), subject, std::string(variant)});
-  return found == known_.end() ? nullptr : &found->second;
+  const Measurement* found = find({.subject = subject, .variant = std::string(variant), .values = {}});
+  return found == nullptr ? nullptr : &found->values;
+}
+
+const Measurement* MeasurementLog::find(const Measurement& like) const {
+  const auto found = known_.find(key_of(describe_machine(host_machine()), like));
+  return found == known_.end() ? nullptr : &found->second.measurement;
 }
 
 Status MeasurementLog::add(Measurement measurement) {
@@ -150,28 +175,90 @@ Status MeasurementLog::add(Measurement measurement) {
                  .where = path_,
                  .found = std::string("cannot be written: ") + std::strerror(errno)};
   }
-  known_[{machine, std::move(measurement.subject), std::move(measurement.variant)}] = std::move(measurement.values);
+  keep(machine, std::move(measurement));
   return ok_status();
 }
 
 std::vector<CallTime> MeasurementLog::call_times() const {
   const std::string here = describe_machine(host_machine());
   std::vector<CallTime> times;
-  for (const auto& [key, values] : known_) {
-    const auto& [machine, subject, variant] = key;
-    const auto ns = values.find("ns");
-    if (machine == here && is_call(subject) && ns != values.end()) times.push_back({subject, variant, ns->second});
+  for (const auto& [id, known] : known_) {
+    const Measurement& m = known.measurement;
+    const auto ns = m.values.find("ns");
+    if (known.machine == here && !m.is_trial() && is_call(m.subject) && ns != m.values.end())
+      times.push_back({m.subject, m.variant, ns->second});
   }
   return times;
 }
 
+std::vector<const Measurement*> MeasurementLog::trials() const {
+  const std::string machine = trials_of_.empty() ? describe_machine(host_machine()) : trials_of_;
+  std::vector<const Known*> found;
+  for (const auto& [key, known] : known_) {
+    if (known.measurement.is_trial() && known.machine == machine) found.push_back(&known);
+  }
+  std::sort(found.begin(), found.end(), [](const Known* a, const Known* b) { return a->number < b->number; });
+  std::vector<const Measurement*> trials;
+  for (const Known* known : found) trials.push_back(&known->measurement);
+  return trials;
+}
+
+Status MeasurementLog::settle_machine(ForeignLog foreign) {
+  const std::string here = describe_machine(host_machine());
+  std::set<std::string> machines;
+  for (const auto& [key, known] : known_) {
+    if (known.measurement.is_trial()) machines.insert(known.machine);
+  }
+  if (machines.empty() || machines.contains(here)) return ok_status();
+  std::string list;
+  for (const std::string& machine : machines) list += (list.empty() ? "'" : ", '") + machine + "'";
+  if (foreign == ForeignLog::use && machines.size() == 1) {
+    trials_of_ = *machines.begin();
+    return ok_status();
+  }
+  return Error{.kind = ErrorKind::invalid_input,
+               .where = path_,
+               .found = "trials of " + list,
+               .expected = foreign == ForeignLog::use ? "those of one machine" : "trials of this machine, '" + here + "'",
+               .hint = foreign == ForeignLog::use ? "Take the lines of one of them" : "--foreign-log uses them all the same"};
+}
+
 std::vector<std::string> MeasurementLog::unknown_kernels() const {
   std::set<std::string> unknown;
-  for (const auto& [key, values] : known_) {
-    const auto& [machine, subject, variant] = key;
-    if (is_call(subject) && find_choice(variant) == nullptr) unknown.insert(variant);
+  for (const auto& [key, known] : known_) {
+    const Measurement& m = known.measurement;
+    if (is_call(m.subject) && find_choice(m.variant) == nullptr) unknown.insert(m.variant);
   }
   return {unknown.begin(), unknown.end()};
+}
+
+TunedWays tuned_by(const MeasurementLog& log) {
+  struct Trials {
+    std::string cache;
+    std::vector<std::pair<bool, TunedWay>> ways;  // whether it was timed in one go only
+  };
+  std::map<std::pair<std::string, int>, Trials> by_call;
+  for (const Measurement* trial : log.trials()) {
+    Trials& of_call = by_call[{trial->subject, trial->threads}];
+    if (of_call.cache != trial->cache) of_call = {.cache = trial->cache, .ways = {}};
+    const auto ns = trial->values.find("ns");
+    if (ns == trial->values.end()) continue;
+    const bool is_once = !trial->values.contains(std::string(kRounds));
+    of_call.ways.push_back({is_once, {trial->variant, trial->schedule, ns->second}});
+  }
+  if (by_call.empty()) return {};
+  for (auto& [call, trials] : by_call) {
+    std::stable_sort(trials.ways.begin(), trials.ways.end(), [](const auto& a, const auto& b) {
+      return std::pair(a.first, a.second.ns) < std::pair(b.first, b.second.ns);
+    });
+  }
+  return [by_call = std::move(by_call)](const OpCall& call, int threads) {
+    std::vector<TunedWay> ways;
+    const auto found = by_call.find({describe_call(call), threads});
+    if (found == by_call.end()) return ways;
+    for (const auto& [is_once, way] : found->second.ways) ways.push_back(way);
+    return ways;
+  };
 }
 
 MeasuredCost cost_by(const std::vector<CallTime>& times) {

@@ -9,7 +9,6 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <vector>
 
 #include "base/monitor.h"
@@ -30,11 +29,22 @@ std::string describe_machine(const Machine& machine);
 struct Measurement {
   std::string subject, variant;
   std::map<std::string, double> values;  // by name with its unit: finite, at least 0
+  // Of a tuner's trials only:
+  std::string schedule = {};  // schedule_text
+  int threads = 1;
+  std::string cache = {};    // name_of(TrialCache)
+  std::string failure = {};  // why there are no values: "ran into the limit of 10 s"
+
+  bool is_trial() const { return !cache.empty(); }
 };
 
-// A file of lines: {"format": "octavo measurements 1"}, then of each measurement
-// {"machine": "...", "subject": "...", "variant": "...", "values": {"ns": 1234.0}}; a later one replaces an earlier
-// one. Several processes may add to one file at the same time.
+// What compile does with a log that has trials of other machines alone.
+enum class ForeignLog : std::uint8_t { refuse, use };
+
+// A file of lines: {"format": "octavo measurements 2"}, then of each measurement
+// {"machine": "...", "subject": "...", "variant": "...", "values": {"ns": 1234.0}}, of trials also "schedule",
+// "threads", "cache" and, where it failed, "failure"; a later one replaces an earlier one. Several processes may add to
+// one file at the same time; files with the same head may be joined by appending lines of one to the other.
 class MeasurementLog {
  public:
   MeasurementLog() = default;  // no file: what is added is only remembered
@@ -45,6 +55,13 @@ class MeasurementLog {
   bool empty() const { return known_.empty(); }
   // Of this machine; nullptr where there is none.
   const std::map<std::string, double>* find(const std::string& subject, std::string_view variant) const;
+  // Of this machine, the same but for values and failure; nullptr where there is none.
+  const Measurement* find(const Measurement& like) const;
+  // Trials of this machine, in the order in which they were taken. Valid until something is added.
+  std::vector<const Measurement*> trials() const;
+  // Has `trials` be those of the one other machine that the log has trials of, where it has none of this one. Errors:
+  // invalid_input where there are several, or where foreign ones are refused.
+  Status settle_machine(ForeignLog foreign);
   // Appends a line, which is on disk when this returns. Error: resource.
   Status add(Measurement measurement);
   // Of calls on this machine, sorted by their keys.
@@ -53,11 +70,24 @@ class MeasurementLog {
   std::vector<std::string> unknown_kernels() const;
 
  private:
+  struct Known {
+    std::string machine;
+    Measurement measurement;
+    std::int64_t number = 0;  // in the order of the file
+  };
+  void keep(std::string machine, Measurement measurement);
+
   std::string path_;
-  std::map<std::tuple<std::string, std::string, std::string>, std::map<std::string, double>>
-      known_;  // by machine,
-               // subject, variant
+  std::map<std::string, Known> known_;  // by what tells it from others
+  std::string trials_of_;               // a machine; empty: this one
+  std::int64_t added_ = 0;
 };
+
+// The best history of a tuner for choose(), of calls that it has: of the cache that a call was measured with last; ways
+// that were timed again in turns before all others. Refers to nothing.
+TunedWays tuned_by(const MeasurementLog& log);
+// The value that says in how many rounds a way was timed again.
+inline constexpr std::string_view kRounds = "rounds";
 
 // For choose(), of times sorted by their keys; refers to them. Empty where there are none.
 MeasuredCost cost_by(const std::vector<CallTime>& times);

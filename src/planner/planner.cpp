@@ -77,6 +77,7 @@ class Planner {
     draft_steps();
     if (!errors_.empty()) return errors_;
     if (options_.batch > 1 && options_.batch_order != BatchOrder::steps) loop_over_images();
+    if (!errors_.empty()) return errors_;
     find_places();
     if (Status status = check_memory(); !status) return status.errors();
     describe();
@@ -181,24 +182,34 @@ class Planner {
   }
 
   void choose_kernel(Draft draft) {
-    auto choice = choice_for(draft);
-    if (!choice) {
-      for (Error error : choice.errors()) {
-        error.where = draft.origin.empty() ? "node '" + draft.name + "'" : draft.origin;
-        errors_.push_back(std::move(error));
-      }
-      return;
-    }
+    auto choice = choose(call_of(draft), machine_, selection_of(draft, options_.threads), options_.kernels);
+    if (!choice) return add_errors(draft, choice.errors());
     draft.choice = std::move(*choice);
     drafts_.push_back(std::move(draft));
   }
 
-  Result<Choice> choice_for(const Draft& draft) const {
+  void add_errors(const Draft& draft, Errors errors) {
+    for (Error& error : errors) {
+      error.where = draft.origin.empty() ? "node '" + draft.name + "'" : draft.origin;
+      errors_.push_back(std::move(error));
+    }
+  }
+
+  SelectOptions selection_of(const Draft& draft, int threads) const {
     // A fused_conv in an int8 plan is one that somebody chose to keep in f32.
     const bool needs_exact = options_.precision != Precision::fp32 && draft.call.spec != &kFusedConv;
-    const SelectOptions options{
-        .needs_exact = needs_exact, .allow_reference = options_.allow_reference, .measured = options_.measured};
-    return choose(call_of(draft), machine_, options, options_.kernels);
+    SelectOptions selection{.needs_exact = needs_exact,
+                            .allow_reference = options_.allow_reference,
+                            .measured = options_.measured,
+                            .threads = threads};
+    if (may_be_tuned(draft)) selection.tuned = options_.tuned;
+    return selection;
+  }
+
+  // Trials read memory that is padded, and schedules may need that; a caller's tensors are not.
+  bool may_be_tuned(const Draft& draft) const {
+    return std::none_of(draft.inputs.begin(), draft.inputs.end(),
+                        [&](ValueId value) { return value.exists() && roots_[at(root_of(value))].input >= 0; });
   }
 
   static OpCall call_of(const Draft& draft) {
@@ -215,8 +226,11 @@ class Planner {
     auto attrs = images_.image_of(call_of(batch), image.call);
     if (!attrs) return std::nullopt;
     image.attrs = std::move(*attrs);
-    auto choice = choice_for(image);
-    if (!choice) return std::nullopt;
+    auto choice = choose(call_of(image), machine_, selection_of(image, 1), options_.kernels);
+    if (!choice) {
+      if (choice.errors()[0].kind != ErrorKind::unsupported) add_errors(batch, choice.errors());
+      return std::nullopt;
+    }
     image.choice = std::move(*choice);
     return image;
   }
@@ -395,6 +409,8 @@ class Planner {
     const KernelChoice& kernel = *draft.choice.kernel;
     const OpCall call = call_of(draft);
     const std::int64_t calls = plan_.calls_of(plan_.steps.size());
+    if (options_.on_step && may_be_tuned(draft))
+      options_.on_step(call, selection_of(draft, calls > 1 ? 1 : options_.threads), calls);
     PlanStep step{.op = std::string(call.spec->name),
                   .kernel = std::string(kernel.code.name),
                   .attrs = draft.attrs.encoded(),

@@ -3,6 +3,7 @@
 #define OCTAVO_PLANNER_PLANNER_H_
 
 #include <cstdint>
+#include <functional>
 #include <span>
 
 #include "base/machine.h"
@@ -14,12 +15,19 @@
 
 namespace octavo {
 
+using StepObserver = std::function<void(const OpCall& call, const SelectOptions& options, std::int64_t calls)>;
+
 struct PlanOptions {
   Precision precision = Precision::int8;
   std::int64_t batch = 1;
   bool allow_reference =
       false;              // the scalar reference may stand in where no kernel exists; implied by the scalar target
   MeasuredCost measured;  // a tuning log; may be empty
+  TunedWays tuned;        // likewise
+  int threads = 1;        // that tuned ways are for
+  // Told of every step of the plan whose way may be tuned, of what its kernel was chosen by, and how often a run calls
+  // it; may be empty.
+  StepObserver on_step;
   BatchOrder batch_order = BatchOrder::automatic;
   std::span<const KernelChoice* const> kernels = all_choices();
 };

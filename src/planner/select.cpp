@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/schedule.h"
+
 namespace octavo {
 namespace {
 
@@ -24,10 +26,9 @@ std::string illegal(const KernelChoice& kernel, const OpCall& call, const Machin
   return kernel.refusal == nullptr ? "" : kernel.refusal(call);
 }
 
-// A kernel that can take the call, in the best of its ways.
+// A kernel that can take the call.
 struct Legal {
   const KernelChoice* kernel = nullptr;
-  std::vector<std::byte> schedule;
   double ns = 0.0;
   bool is_asked = false;  // for a measurement
   bool is_measured = false;
@@ -39,11 +40,10 @@ bool is_better(const Legal& a, const Legal& b) {
   return a.ns != b.ns ? a.ns < b.ns : a.kernel->code.name < b.kernel->code.name;
 }
 
-// Sorts the candidates, measured where that can change which is first. A choice without an alternative is not measured.
+// Sorts the candidates, best first as predicted, where measuring can change which is first. A choice without an alternative is not measured.
 void rank(std::vector<Legal>& legal, const OpCall& call, const MeasuredCost& measured) {
   constexpr double kNear = 2.0;
   constexpr double kNoise = 0.03;
-  std::sort(legal.begin(), legal.end(), is_better);
   if (!measured || legal.size() < 2 || is_reference(*legal[1].kernel)) return;
   const double near_ns = kNear * legal[0].ns;
   const KernelChoice* predicted = legal[0].kernel;
@@ -82,43 +82,92 @@ Error no_kernel(const OpCall& call, const Machine& machine, const std::vector<st
           .hint = "The scalar reference can stand in where it is allowed (--allow-reference)"};
 }
 
-}  // namespace
+struct Candidates {
+  std::vector<Legal> legal;  // the best first, as predicted
+  std::vector<std::string> refusals;
+};
 
-Candidate best_candidate(const KernelChoice& kernel, const OpCall& call, const Machine& machine) {
-  std::vector<Candidate> candidates;
-  if (kernel.candidates != nullptr) candidates = kernel.candidates(call, machine);
-  else candidates.push_back({.ns = kernel.cost == nullptr ? HUGE_VAL : kernel.cost(call, machine)});
-  for (Candidate& candidate : candidates) {
-    if (std::isnan(candidate.ns)) candidate.ns = HUGE_VAL;
-  }
-  const auto is_faster = [](const Candidate& a, const Candidate& b) { return a.ns < b.ns; };
-  return std::move(*std::min_element(candidates.begin(), candidates.end(), is_faster));
-}
-
-Result<Choice> choose(const OpCall& call, const Machine& machine, const SelectOptions& options,
-                      std::span<const KernelChoice* const> kernels) {
-  Choice choice;
-  std::vector<Legal> legal;
+Candidates candidates_for(const OpCall& call, const Machine& machine, const SelectOptions& options,
+                          std::span<const KernelChoice* const> kernels) {
+  Candidates candidates;
   for (const KernelChoice* kernel : kernels) {
     if (!is_reference(*kernel) && kernel->code.op != call.spec->name) continue;
     const std::string reason = illegal(*kernel, call, machine, options);
     if (!reason.empty()) {
-      choice.refusals.push_back(std::string(kernel->code.name) + ": " + reason);
+      candidates.refusals.push_back(std::string(kernel->code.name) + ": " + reason);
       continue;
     }
-    Candidate best = best_candidate(*kernel, call, machine);
-    legal.push_back({kernel, std::move(best.schedule), best.ns});
+    const double ns = kernel->cost == nullptr ? HUGE_VAL : kernel->cost(call, machine);
+    candidates.legal.push_back({kernel, std::isnan(ns) ? HUGE_VAL : ns});
   }
-  rank(legal, call, options.measured);
+  std::sort(candidates.legal.begin(), candidates.legal.end(), is_better);
+  return candidates;
+}
+
+struct ChosenWay {
+  std::vector<std::byte> schedule;
+  double ns = 0.0;
+};
+
+// The first tuned way of a legal kernel, which comes to the front; nothing where there is none.
+Result<std::optional<ChosenWay>> tuned_way(const OpCall& call, const Machine& machine, const SelectOptions& options,
+                                           std::vector<Legal>& legal) {
+  if (!options.tuned) return std::optional<ChosenWay>();
+  for (const TunedWay& way : options.tuned(call, options.threads)) {
+    const auto it = std::find_if(legal.begin(), legal.end(),
+                                 [&](const Legal& candidate) { return candidate.kernel->code.name == way.kernel; });
+    if (it == legal.end()) continue;
+    const KernelChoice& kernel = *it->kernel;
+    std::rotate(legal.begin(), it, it + 1);
+    if (way.schedule.empty()) return std::optional(ChosenWay{{}, way.ns});
+    auto schedule = parse_schedule(kernel.code, way.schedule);
+    const std::string reason = !schedule ? "is not made of the knobs of that kernel"
+                                         : kernel.schedule_refusal(call, machine, *schedule);
+    if (reason.empty()) return std::optional(ChosenWay{std::move(*schedule), way.ns});
+    return Error{.kind = ErrorKind::invalid_input,
+                 .found = "tuned schedule '" + way.schedule + "' of " + way.kernel + ", which " + reason,
+                 .expected = "a schedule that this release could have measured",
+                 .hint = "Tune again, or leave the log out"};
+  }
+  return std::optional<ChosenWay>();
+}
+
+}  // namespace
+
+std::vector<Way> all_ways(const OpCall& call, const Machine& machine, const SelectOptions& options,
+                          std::span<const KernelChoice* const> kernels) {
+  constexpr double kFar = 4.0;
+  const Candidates candidates = candidates_for(call, machine, options, kernels);
+  std::vector<Way> ways;
+  for (const Legal& legal : candidates.legal) {
+    const KernelChoice& kernel = *legal.kernel;
+    if (is_reference(kernel) || legal.ns > kFar * candidates.legal.front().ns) continue;
+    ways.push_back({&kernel, {}, legal.ns / options.threads});
+    if (kernel.candidates == nullptr) continue;
+    for (Candidate& candidate : kernel.candidates(call, machine, options.threads))
+      ways.push_back({&kernel, std::move(candidate.schedule), candidate.ns});
+  }
+  return ways;
+}
+
+Result<Choice> choose(const OpCall& call, const Machine& machine, const SelectOptions& options,
+                      std::span<const KernelChoice* const> kernels) {
+  Candidates candidates = candidates_for(call, machine, options, kernels);
+  auto& [legal, refusals] = candidates;
+  Choice choice{.refusals = std::move(refusals)};
+  const auto tuned = tuned_way(call, machine, options, legal);
+  if (!tuned) return tuned.errors();
+  if (!*tuned) rank(legal, call, options.measured);
+  const std::string by = *tuned ? "tuned " + rounded((*tuned)->ns) : "the choice " + rounded(legal.empty() ? 0.0 : legal[0].ns);
   for (std::size_t i = 1; i < legal.size(); ++i) {
     choice.refusals.push_back(std::string(legal[i].kernel->code.name) +
                               (legal[i].is_measured ? ": measured " : ": predicted ") + rounded(legal[i].ns) +
-                              " ns, the choice " + rounded(legal[0].ns) + " ns");
+                              " ns, " + by + " ns");
   }
   std::sort(choice.refusals.begin(), choice.refusals.end());
   if (legal.empty()) return no_kernel(call, machine, choice.refusals);
   choice.kernel = legal[0].kernel;
-  choice.schedule = std::move(legal[0].schedule);
+  if (*tuned) choice.schedule = std::move((*tuned)->schedule);
   choice.predicted_ns = std::isfinite(legal[0].ns) ? legal[0].ns : 0.0;
   return choice;
 }

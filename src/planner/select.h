@@ -25,28 +25,50 @@ enum class Prospect : std::uint8_t { near, far };
 using MeasuredCost =
     std::function<std::optional<double>(const KernelChoice& kernel, const OpCall& call, Prospect prospect)>;
 
+// A way to go about a call that was tuned, with nanoseconds on as many threads as were asked for.
+struct TunedWay {
+  std::string kernel;
+  std::string schedule;  // schedule_text; empty: what the kernel chooses by itself
+  double ns = 0.0;
+};
+// Of a call on so many threads, the fastest first; empty where nothing was tuned.
+using TunedWays = std::function<std::vector<TunedWay>(const OpCall& call, int threads)>;
+
 struct SelectOptions {
   bool needs_exact =
       true;  // only kernels with the reference's bits: everything but a plan in fp32, and nodes kept in f32 by choice
   bool allow_reference =
       false;  // the scalar reference may stand in where nothing else can; implied by a machine that is scalar only
   MeasuredCost measured;  // may be empty
+  // May be empty. The first of these ways that the options allow is taken, whatever is predicted or measured.
+  TunedWays tuned;
+  int threads = 1;  // that will share the call
 };
 
 struct Choice {
   const KernelChoice* kernel = nullptr;
-  std::vector<std::byte> schedule;  // which of the kernel's ways
+  std::vector<std::byte> schedule;  // as PlanStep::schedule
   double predicted_ns = 0.0;
   std::vector<std::string>
       refusals;  // "kernel: why not", of every candidate of this operator that was not taken, sorted
 };
 
-// The kernel's candidate that is predicted to be the fastest; never one of NaN.
-Candidate best_candidate(const KernelChoice& kernel, const OpCall& call, const Machine& machine);
+// A kernel that can take a call, and one of its ways.
+struct Way {
+  const KernelChoice* kernel = nullptr;
+  std::vector<std::byte> schedule;  // as PlanStep::schedule
+  double predicted_ns = 0.0;        // of a whole call on the threads of the options
+};
+
+// All that the options allow, kernel by kernel: first that which the kernel chooses by itself, then those of its
+// schedules that are worth looking at. Without kernels that are predicted to take over four times as long as the best.
+std::vector<Way> all_ways(const OpCall& call, const Machine& machine, const SelectOptions& options,
+                          std::span<const KernelChoice* const> kernels = all_choices());
 
 // Legality first (instruction sets, then the kernel's own refusal), then the lowest cost; equal costs go to the name
 // that sorts first. The answer does not depend on the order of `kernels`. A scalar-only machine takes the reference for
-// everything. Error: unsupported, with every refusal; `where` is left to the caller.
+// everything. Errors: unsupported, with every refusal; invalid_input, where the schedule of a tuned way is none of its
+// kernel or not legal for the call. `where` is left to the caller.
 Result<Choice> choose(const OpCall& call, const Machine& machine, const SelectOptions& options,
                       std::span<const KernelChoice* const> kernels = all_choices());
 

@@ -13,22 +13,11 @@
 namespace octavo {
 namespace {
 
-// A part of a step shorter than this is not worth another thread: joining costs about as much.
-constexpr double kMinPartNs = 1000.0;
-
 // Where the caller's pointer of this run goes.
 struct CallerPointer {
   std::size_t slot = 0;   // in inputs or outputs
   std::size_t index = 0;  // of the model's tensor
 };
-
-// A prediction that is not a positive number limits nothing.
-int parts_for(std::int64_t items, double predicted_ns, int threads) {
-  int parts = static_cast<int>(std::min<std::int64_t>(items, threads));
-  if (predicted_ns > 0.0 && predicted_ns < kMinPartNs * parts)
-    parts = std::max(1, static_cast<int>(predicted_ns / kMinPartNs));
-  return parts;
-}
 
 Error wrong(const std::string& where, std::string found, std::string expected) {
   return {.kind = ErrorKind::usage, .where = where, .found = std::move(found), .expected = std::move(expected)};

@@ -103,7 +103,7 @@ class StepPreparer {
     }
     attrs_ = op_->decode_attrs(step_.attrs);
     if (!attrs_) return damaged("attributes that cannot be decoded", "those of " + step_.op);
-    if (!step_.schedule.empty() && !kernel_->has_schedules)
+    if (!step_.schedule.empty() && kernel_->knobs.empty())
       return damaged("a schedule", "none: kernel '" + step_.kernel + "' has one way only");
     if (!step_.subplans.empty()) return damaged("subplans", "none for " + step_.op);
     return ok_status();

@@ -25,6 +25,17 @@ struct Scratch {
   std::byte* of(int thread) const { return first + stride * static_cast<std::uint64_t>(thread); }
 };
 
+// Into how many parts a step is cut for so many threads, by what is predicted for one; a prediction that is not a
+// positive number limits nothing.
+inline int parts_for(std::int64_t items, double predicted_ns, int threads) {
+  // A part shorter than this is not worth another thread: joining costs about as much.
+  constexpr double kMinPartNs = 1000.0;
+  int parts = static_cast<int>(std::min<std::int64_t>(items, threads));
+  if (predicted_ns > 0.0 && predicted_ns < kMinPartNs * parts)
+    parts = std::max(1, static_cast<int>(predicted_ns / kMinPartNs));
+  return parts;
+}
+
 // A step with its slices of the pointers, and into how many parts its items are cut where threads share them.
 struct StepCall {
   const Step* step = nullptr;

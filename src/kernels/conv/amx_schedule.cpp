@@ -4,10 +4,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstring>
+#include <tuple>
 
 #include "base/tensor.h"
 #include "kernels/conv/amx_tile.h"
+#include "kernels/schedule.h"
 
 namespace octavo {
 namespace {
@@ -138,10 +139,6 @@ bool is_legal(const AmxSchedule& s, const ConvGeometry& g, const ChannelBlocks& 
          fits_registers(s, blocks) && s.chunks <= JoinedCounts::of(blocks, s.joined).all;
 }
 
-struct Encoded {
-  std::uint32_t lines, per_line, at_once, joined, streams_w, chunks;
-};
-
 }  // namespace
 
 std::string amx_refusal(const ConvGeometry& g) {
@@ -245,25 +242,21 @@ std::string AmxSchedule::to_string() const {
 }
 
 std::vector<std::byte> AmxSchedule::encode() const {
-  const Encoded encoded{static_cast<std::uint32_t>(units.lines), static_cast<std::uint32_t>(units.per_line),
-                        static_cast<std::uint32_t>(at_once),     static_cast<std::uint32_t>(joined),
-                        static_cast<std::uint32_t>(streams_w),   static_cast<std::uint32_t>(chunks)};
-  const auto bytes = std::as_bytes(std::span(&encoded, 1));
-  return {bytes.begin(), bytes.end()};
+  return encode_schedule({{units.lines, units.per_line, at_once, joined, streams_w ? 1 : 0, chunks}});
 }
 
 std::optional<AmxSchedule> decode_amx_schedule(std::span<const std::byte> bytes, const ConvGeometry& g,
                                                const ChannelBlocks& blocks, const AmxConditions& conditions) {
-  Encoded encoded;
-  if (bytes.size() != sizeof encoded) return std::nullopt;
-  std::memcpy(&encoded, bytes.data(), sizeof encoded);
-  if (encoded.per_line == 0 || encoded.streams_w > 1 || std::max({encoded.lines, encoded.at_once, encoded.joined}) > 64)
-    return std::nullopt;
-  const AmxSchedule schedule{.units = {encoded.lines, encoded.per_line, rows_of(g, encoded.lines, encoded.per_line)},
-                             .at_once = static_cast<int>(encoded.at_once),
-                             .joined = static_cast<int>(encoded.joined),
-                             .streams_w = encoded.streams_w != 0,
-                             .chunks = encoded.chunks};
+  const auto numbers = decode_schedule(bytes, std::size(kAmxKnobs));
+  if (!numbers) return std::nullopt;
+  const auto [lines, per_line, at_once, joined, streams_w, chunks] = std::tuple(
+      (*numbers)[0], (*numbers)[1], (*numbers)[2], (*numbers)[3], (*numbers)[4], (*numbers)[5]);
+  if (per_line == 0 || streams_w > 1 || std::max({lines, at_once, joined}) > 64) return std::nullopt;
+  const AmxSchedule schedule{.units = {lines, per_line, rows_of(g, lines, per_line)},
+                             .at_once = static_cast<int>(at_once),
+                             .joined = static_cast<int>(joined),
+                             .streams_w = streams_w != 0,
+                             .chunks = chunks};
   if (!is_legal(schedule, g, blocks, amx_copies(g, conditions))) return std::nullopt;
   return schedule;
 }

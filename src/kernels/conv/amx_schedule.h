@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kernels/conv/geometry.h"
@@ -26,6 +27,8 @@ struct AmxUnits {
   std::int64_t columns(const ConvGeometry& g) const { return lines > 1 ? g.out_width : rows; }
   std::int64_t per_image(const ConvGeometry& g) const { return ceil_div(g.out_height, lines) * per_line; }
 };
+
+inline constexpr std::string_view kAmxKnobs[] = {"lines", "parts", "units", "vectors", "streams_w", "chunks"};
 
 struct AmxSchedule {
   AmxUnits units;

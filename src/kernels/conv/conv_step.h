@@ -4,6 +4,7 @@
 #define OCTAVO_KERNELS_CONV_CONV_STEP_H_
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,9 +19,10 @@ int residual_in_place(const OpCall& call);
 
 ConvGeometry geometry_of(const OpCall& call, const TileTarget& target);
 double conv_cost(const OpCall& call, const Machine& machine, const TileTarget& target);
-
-// All schedules of AMX; first the empty one, for which `prepare` chooses by the machine and the threads at hand.
-std::vector<Candidate> amx_candidates(const OpCall& call, const Machine& machine);
+std::vector<Candidate> conv_candidates(const OpCall& call, const Machine& machine, int threads,
+                                       const TileTarget& target);
+std::string conv_schedule_refusal(const OpCall& call, const Machine& machine, std::span<const std::byte> schedule,
+                                  const TileTarget& target);
 
 std::string conv_refusal(const OpCall& call, const TileTarget& target);
 

@@ -1,11 +1,23 @@
 // The table of the conv family. Part of kernels/conv/.
 #include <array>
 
+#include "kernels/conv/amx_schedule.h"
 #include "kernels/conv/conv.h"
 #include "kernels/conv/conv_step.h"
+#include "kernels/conv/split.h"
 
 namespace octavo {
 namespace {
+
+template <const TileTarget& target>
+std::vector<Candidate> candidates_of(const OpCall& call, const Machine& machine, int threads) {
+  return conv_candidates(call, machine, threads, target);
+}
+
+template <const TileTarget& target>
+std::string schedule_refusal_of(const OpCall& call, const Machine& machine, std::span<const std::byte> schedule) {
+  return conv_schedule_refusal(call, machine, schedule, target);
+}
 
 // evex: for machines that have its instructions only in that encoding.
 template <const TileTarget& target, const TileTarget& evex = target>
@@ -14,10 +26,13 @@ constexpr KernelChoice conv_kernel(std::string_view name, Isa needs) {
                    .op = "quantized_conv",
                    .needs = needs,
                    .packs = true,
+                   .knobs = kConvKnobs,
                    .prepare = [](const StepSpec& spec) { return prepare_conv(spec, has_vex_vnni() ? target : evex); },
                    .in_place_input = residual_in_place},
           .refusal = [](const OpCall& call) { return conv_refusal(call, target); },
           .cost = [](const OpCall& call, const Machine& machine) { return conv_cost(call, machine, target); },
+          .candidates = candidates_of<target>,
+          .schedule_refusal = schedule_refusal_of<target>,
           .pack = [](const OpCall& call) { return pack_conv(call, target); },
           .packed_layout = [](const OpCall& call) { return packed_conv_layout(call, target); }};
 }
@@ -27,12 +42,13 @@ constexpr KernelChoice kAmx{
              .op = "quantized_conv",
              .needs = Isa::amx_int8,
              .packs = true,
-             .has_schedules = true,
+             .knobs = kAmxKnobs,
              .prepare = prepare_amx,
              .in_place_input = residual_in_place},
     .refusal = [](const OpCall& call) { return conv_refusal(call, kTileAmx); },
     .cost = [](const OpCall& call, const Machine& machine) { return conv_cost(call, machine, kTileAmx); },
-    .candidates = amx_candidates,
+    .candidates = candidates_of<kTileAmx>,
+    .schedule_refusal = schedule_refusal_of<kTileAmx>,
     .pack = [](const OpCall& call) { return pack_conv(call, kTileAmx); },
     .packed_layout = [](const OpCall& call) { return packed_conv_layout(call, kTileAmx); }};
 

@@ -40,6 +40,10 @@ double amx_nanoseconds(double cycles, const ChannelBlocks& blocks, const Machine
   return nanoseconds(cycles + kConfigure, blocks, machine);
 }
 
+bool has_table(const OpCall& call) {
+  return call.attrs->as<QuantizedConvAttrs>().epilogue.find<Lookup>() != nullptr;
+}
+
 double tiles_cycles(const ConvGeometry& g, const ChannelBlocks& blocks, const TileTarget& target) {
   const PixelTiles tiles = pixel_tiles(g, ceil_div(g.out_width, target.max_pixels(blocks.max_vectors)));
   double cycles = 0.0;
@@ -87,16 +91,35 @@ double conv_cost(const OpCall& call, const Machine& machine, const TileTarget& t
   return amx_nanoseconds(amx_cycles(g, blocks, amx_schedule(g, blocks, conditions), conditions), blocks, machine);
 }
 
-std::vector<Candidate> amx_candidates(const OpCall& call, const Machine& machine) {
-  const ConvGeometry g = geometry_of(call, kTileAmx);
-  const ChannelBlocks blocks = channel_blocks(g, kTileAmx);
-  const AmxConditions conditions{machine.l2_bytes};
-  std::vector<Candidate> candidates{{.ns = conv_cost(call, machine, kTileAmx)}};
-  for (const AmxSchedule& schedule : amx_schedules(g, blocks, conditions)) {
-    const double cycles = amx_cycles(g, blocks, schedule, conditions);
-    candidates.push_back({schedule.encode(), amx_nanoseconds(cycles, blocks, machine)});
+std::vector<Candidate> conv_candidates(const OpCall& call, const Machine& machine, int threads,
+                                       const TileTarget& target) {
+  const ConvGeometry g = geometry_of(call, target);
+  const ChannelBlocks blocks = channel_blocks(g, target);
+  std::vector<Candidate> candidates;
+  const auto add = [&](const auto& schedule, double nanoseconds) {
+    candidates.push_back({schedule.encode(), nanoseconds});
+  };
+  if (target.step == MacStep::amx) {
+    const AmxConditions conditions{machine.l2_bytes, threads};
+    for (const AmxSchedule& schedule : amx_schedules(g, blocks, conditions))
+      add(schedule, amx_nanoseconds(amx_cycles(g, blocks, schedule, conditions), blocks, machine));
+    return candidates;
   }
+  const ConvConditions conditions{target, tile_pixels(target, blocks, has_table(call)), threads, machine.l2_bytes};
+  for (const ConvSchedule& schedule : conv_schedules(g, blocks, conditions))
+    add(schedule, nanoseconds(conv_cycles(g, blocks, schedule, conditions), blocks, machine));
   return candidates;
+}
+
+std::string conv_schedule_refusal(const OpCall& call, const Machine& machine, std::span<const std::byte> schedule,
+                                  const TileTarget& target) {
+  const ConvGeometry g = geometry_of(call, target);
+  const ChannelBlocks blocks = channel_blocks(g, target);
+  const bool is_legal =
+      target.step == MacStep::amx
+          ? decode_amx_schedule(schedule, g, blocks, {machine.l2_bytes}).has_value()
+          : decode_conv_schedule(schedule, g, blocks, tile_pixels(target, blocks, has_table(call))).has_value();
+  return is_legal ? "" : "is not legal for this shape";
 }
 
 }  // namespace octavo

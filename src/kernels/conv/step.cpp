@@ -78,12 +78,17 @@ Result<std::unique_ptr<Step>> ConvStep::make(const StepSpec& spec, const TileTar
   base.taps = static_cast<std::int32_t>(g.taps);
   base.tap_bytes = static_cast<std::int32_t>(g.tap_bytes);
   base.run_dwords = static_cast<std::int32_t>(g.run_dwords());
-  // The table needs eight registers beside the packed pixels.
-  const int most = target.max_pixels(call.blocks.max_vectors),
-            pixels = base.table == TableStep::none ? most : std::min(24, most);
+  const ConvConditions conditions{target, tile_pixels(target, call.blocks, base.table != TableStep::none), spec.threads,
+                                  host_machine().l2_bytes};
+  const auto schedule = spec.schedule.empty()
+                            ? conv_schedule(g, call.blocks, conditions)
+                            : decode_conv_schedule(spec.schedule, g, call.blocks, conditions.max_pixels);
+  if (!schedule) return refused_conv("needs a schedule that is legal for the shape");
+  const ConvSplit split = split_by(*schedule, g, call.blocks);
+  base.prefetches = split.prefetches;
   TileWalk walk({.geometry = g,
                  .blocks = call.blocks,
-                 .split = split_conv(g, call.blocks, target, pixels, spec.threads, host_machine().l2_bytes),
+                 .split = split,
                  .x_zero_point = attrs.x_zero_point,
                  .has_run_zero_points = scaling.scales == RunScales::shared});
   const EpilogueParts parts = call.parts;
@@ -95,7 +100,6 @@ Result<std::unique_ptr<Step>> ConvStep::make(const StepSpec& spec, const TileTar
   step->other_ = parts.other;
   step->x_scale_ = parts.x_scale;
   step->constants_ = epilogue_constants(parts, target.lanes, step->packed_.table);
-  base.prefetches = step->walk_.chunks() > 1 && step->walk_.tiles().tiles() > 1;
   if (auto status = step->emit(base); !status) return status.errors();
   return std::unique_ptr<Step>(std::move(step));
 }
