@@ -78,7 +78,8 @@ void show(const char* name, const std::vector<Recorded>& calls, SearchOptions op
     for (int seed = 0; seed < kSeeds; ++seed) {
       options.seed = static_cast<std::uint32_t>(seed + 1);
       const std::vector<double> found = regrets(call, options);
-      for (std::size_t i = 0; i < found.size(); ++i) logs[i] += std::log(found[i]), worst[i] = std::max(worst[i], found[i]);
+      for (std::size_t i = 0; i < found.size(); ++i)
+        logs[i] += std::log(found[i]), worst[i] = std::max(worst[i], found[i]);
     }
   }
   std::printf("%-20s", name);

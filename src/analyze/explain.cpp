@@ -9,6 +9,7 @@
 
 #include "analyze/bench.h"
 #include "kernels/reference/reference.h"
+#include "kernels/schedule.h"
 #include "plan/dataflow.h"
 #include "planner/choice_list.h"
 #include "run/access.h"
@@ -223,10 +224,12 @@ Result<Explanation> explain(const std::string& name, const v1::CompiledModel& co
   if (!peaks) return peaks.errors();
   e.peaks = *peaks;
   if (const Status filled = fill_random(session->inputs()); !filled) return filled.errors();
-  const Plan& plan = v1::Access::of(session->context()).context.plan();
+  const Context& context = v1::Access::of(session->context()).context;
+  const Plan& plan = context.plan();
   const std::vector<ValueIndex> value_roots = roots(plan);
   for (std::size_t i = 0; i < plan.steps.size(); ++i) {
     e.steps.push_back(described(plan, value_roots, i));
+    e.steps.back().schedule = schedule_text(find_choice(plan.steps[i].kernel)->code, context.schedule_of(i));
     set_bound(e.steps.back(), e.peak_gmacs(e.steps.back()), e.peaks.read_gbytes);
   }
   if (const Status done = measure(*session, options, e); !done) return done.errors();
@@ -248,6 +251,7 @@ nlohmann::json explanation_json(const Explanation& e) {
          {"name", s.name},
          {"op", s.op},
          {"kernel", s.kernel},
+         {"schedule", s.schedule},
          {"is_reference", s.is_reference},
          {"type", name_of(s.type)},
          {"inputs", tensors(s.inputs)},

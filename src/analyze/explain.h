@@ -35,6 +35,7 @@ struct ExplainedStep {
   std::string name;  // of the source node
   std::string op;
   std::string kernel;
+  std::string schedule;  // how the kernel goes about it, where it has several ways: "tiles=2 chunks=4 prefetches=1"
   StepType type = StepType::integer;
   Isa needs = Isa::scalar;                       // of the kernel
   bool is_reference = false;                     // the kernel is the operator's scalar reference

@@ -31,6 +31,7 @@ void add_step(onnx::GraphProto& graph, const Explanation& e, const ExplainedStep
   for (const ExplainedTensor& tensor : step.inputs) node.add_input(tensor.name);
   for (const ExplainedTensor& tensor : step.outputs) node.add_output(tensor.name);
   add_attribute(node, "kernel", step.kernel);
+  if (!step.schedule.empty()) add_attribute(node, "schedule", step.schedule);
   add_attribute(node, "type", std::string(name_of(step.type)));
   add_attribute(node, "result", step.outputs.empty() ? "" : step.outputs[0].text);
   add_attribute(node, "ms", step.ms);

@@ -40,8 +40,9 @@ Table calls_table(const TuneReport& report, std::size_t most) {
   Table table({"call", "#calls", "#ways", "#trials", "#default us", "#tuned us", "#gain", "way"});
   for (std::size_t i = 0; i < std::min(most, calls.size()); ++i) {
     const TunedCall& call = calls[i];
-    table.add_row({short_text(call.call), fmt::format("{:g}", call.calls), std::to_string(call.ways), std::to_string(call.trials),
-                   fmt::format("{:.2f}", call.default_us), fmt::format("{:.2f}", call.best_us),
+    table.add_row({short_text(call.call), fmt::format("{:g}", call.calls), std::to_string(call.ways),
+                   std::to_string(call.trials), fmt::format("{:.2f}", call.default_us),
+                   fmt::format("{:.2f}", call.best_us),
                    fmt::format("{:.1f} %", 100.0 * (1.0 - call.best_us / std::max(call.default_us, 1e-9))),
                    call.best_way == call.default_way ? "as before" : call.best_way});
   }
@@ -178,7 +179,8 @@ nlohmann::json tune_json(const TuneReport& report) {
 std::string tune_html(const TuneReport& report) {
   std::string body = fmt::format("<p>{}, {:.0f} s.</p>\n", escaped_html(report.machine), report.seconds);
   body += "<h2>The whole network, in turns</h2>\n" + runs_table(report).html();
-  body += "<h2>Best so far by trials</h2>\n<p>Sum of the best time of every call, each as often as a run makes it.</p>\n";
+  body +=
+      "<h2>Best so far by trials</h2>\n<p>Sum of the best time of every call, each as often as a run makes it.</p>\n";
   body += Curves(report).drawn();
   body += "<h2>Calls</h2>\n" + calls_table(report, report.calls.size()).html();
   return html_page("Tuning of " + report.model, body);

@@ -162,10 +162,11 @@ int run_tune(const Arguments& arguments) {
   auto request = request_for(arguments.compile, {{arguments.model}});
   if (!request) return report(request.errors());
   if (v1::is_compiled(arguments.model) || request->options.target != "host")
-    return report({.kind = ErrorKind::usage,
-                   .where = arguments.model,
-                   .found = v1::is_compiled(arguments.model) ? "a compiled model" : "--target " + request->options.target,
-                   .expected = "a model file, for this machine"});
+    return report(
+        {.kind = ErrorKind::usage,
+         .where = arguments.model,
+         .found = v1::is_compiled(arguments.model) ? "a compiled model" : "--target " + request->options.target,
+         .expected = "a model file, for this machine"});
   warn_of_random(*request);
   const Interrupts interrupts;
   const auto tuned = tune_model(arguments, *request);

@@ -26,8 +26,8 @@ struct KernelChoice {
   std::string (*refusal)(const OpCall& call) = nullptr;
   // Predicted nanoseconds of a whole call on one thread.
   double (*cost)(const OpCall& call, const Machine& machine) = nullptr;
-  // Where the code has knobs: the ways that are worth looking at with so many threads, and why a schedule cannot be that
-  // of the call, as a sentence, or empty. Only asked of calls that are not refused.
+  // Where the code has knobs: the ways that are worth looking at with so many threads, and why a schedule cannot be
+  // that of the call, as a sentence, or empty. Only asked of calls that are not refused.
   std::vector<Candidate> (*candidates)(const OpCall& call, const Machine& machine, int threads) = nullptr;
   std::string (*schedule_refusal)(const OpCall& call, const Machine& machine,
                                   std::span<const std::byte> schedule) = nullptr;

@@ -104,6 +104,8 @@ class Step {
   // Bytes of scratch per thread.
   virtual std::size_t scratch_bytes() const { return 0; }
   virtual void run(const StepBuffers& buffers, ItemRange range) const noexcept = 0;
+  // Of kernels with knobs: the schedule that it goes by, chosen or given.
+  virtual std::vector<std::byte> schedule() const { return {}; }
 };
 
 struct KernelCode {
@@ -112,8 +114,9 @@ struct KernelCode {
   Isa needs = Isa::scalar;
   // Its steps have their constant inputs in packed form alone.
   bool packs = false;
-  // Of the numbers that its schedules are made of (kernels/schedule.h), where there are several ways to go about a call;
-  // `prepare` chooses one where StepSpec::schedule is empty, for the threads at hand, and checks it where it is not.
+  // Of the numbers that its schedules are made of (kernels/schedule.h), where there are several ways to go about a
+  // call; `prepare` chooses one where StepSpec::schedule is empty, for the threads at hand, and checks it where it is
+  // not.
   std::span<const std::string_view> knobs;
   // Error: invalid_input where the spec is not what the choice allows and packs; resource where executable memory is
   // refused.

@@ -216,11 +216,12 @@ Status MeasurementLog::settle_machine(ForeignLog foreign) {
     trials_of_ = *machines.begin();
     return ok_status();
   }
-  return Error{.kind = ErrorKind::invalid_input,
-               .where = path_,
-               .found = "trials of " + list,
-               .expected = foreign == ForeignLog::use ? "those of one machine" : "trials of this machine, '" + here + "'",
-               .hint = foreign == ForeignLog::use ? "Take the lines of one of them" : "--foreign-log uses them all the same"};
+  return Error{
+      .kind = ErrorKind::invalid_input,
+      .where = path_,
+      .found = "trials of " + list,
+      .expected = foreign == ForeignLog::use ? "those of one machine" : "trials of this machine, '" + here + "'",
+      .hint = foreign == ForeignLog::use ? "Take the lines of one of them" : "--foreign-log uses them all the same"};
 }
 
 std::vector<std::string> MeasurementLog::unknown_kernels() const {

@@ -40,7 +40,8 @@ bool is_better(const Legal& a, const Legal& b) {
   return a.ns != b.ns ? a.ns < b.ns : a.kernel->code.name < b.kernel->code.name;
 }
 
-// Sorts the candidates, best first as predicted, where measuring can change which is first. A choice without an alternative is not measured.
+// Sorts the candidates, best first as predicted, where measuring can change which is first. A choice without an
+// alternative is not measured.
 void rank(std::vector<Legal>& legal, const OpCall& call, const MeasuredCost& measured) {
   constexpr double kNear = 2.0;
   constexpr double kNoise = 0.03;
@@ -121,8 +122,8 @@ Result<std::optional<ChosenWay>> tuned_way(const OpCall& call, const Machine& ma
     std::rotate(legal.begin(), it, it + 1);
     if (way.schedule.empty()) return std::optional(ChosenWay{{}, way.ns});
     auto schedule = parse_schedule(kernel.code, way.schedule);
-    const std::string reason = !schedule ? "is not made of the knobs of that kernel"
-                                         : kernel.schedule_refusal(call, machine, *schedule);
+    const std::string reason =
+        !schedule ? "is not made of the knobs of that kernel" : kernel.schedule_refusal(call, machine, *schedule);
     if (reason.empty()) return std::optional(ChosenWay{std::move(*schedule), way.ns});
     return Error{.kind = ErrorKind::invalid_input,
                  .found = "tuned schedule '" + way.schedule + "' of " + way.kernel + ", which " + reason,
@@ -158,11 +159,12 @@ Result<Choice> choose(const OpCall& call, const Machine& machine, const SelectOp
   const auto tuned = tuned_way(call, machine, options, legal);
   if (!tuned) return tuned.errors();
   if (!*tuned) rank(legal, call, options.measured);
-  const std::string by = *tuned ? "tuned " + rounded((*tuned)->ns) : "the choice " + rounded(legal.empty() ? 0.0 : legal[0].ns);
+  const std::string by =
+      *tuned ? "tuned " + rounded((*tuned)->ns) : "the choice " + rounded(legal.empty() ? 0.0 : legal[0].ns);
   for (std::size_t i = 1; i < legal.size(); ++i) {
     choice.refusals.push_back(std::string(legal[i].kernel->code.name) +
-                              (legal[i].is_measured ? ": measured " : ": predicted ") + rounded(legal[i].ns) +
-                              " ns, " + by + " ns");
+                              (legal[i].is_measured ? ": measured " : ": predicted ") + rounded(legal[i].ns) + " ns, " +
+                              by + " ns");
   }
   std::sort(choice.refusals.begin(), choice.refusals.end());
   if (legal.empty()) return no_kernel(call, machine, choice.refusals);

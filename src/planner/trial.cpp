@@ -12,7 +12,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double ns_since(Clock::time_point start) { return std::chrono::duration<double, std::nano>(Clock::now() - start).count(); }
+double ns_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::nano>(Clock::now() - start).count();
+}
 
 void fill(Tensor& tensor) {
   std::minstd_rand random(1);
@@ -69,7 +71,8 @@ void Trial::pack() {
 }
 
 Status Trial::prepare(const KernelChoice& kernel, std::span<const std::byte> schedule, double predicted_ns) {
-  if (!host_machine().isa.has(kernel.code.needs)) return failed("this machine lacks " + std::string(name_of(kernel.code.needs)));
+  if (!host_machine().isa.has(kernel.code.needs))
+    return failed("this machine lacks " + std::string(name_of(kernel.code.needs)));
   if (&kernel != std::exchange(kernel_, &kernel) || packed_.empty()) pack();
   steps_.clear();
   for (std::size_t i = 0; i < packed_.size(); ++i) {

@@ -16,7 +16,8 @@ namespace octavo {
 
 // What caches hold when a run begins.
 enum class TrialCache : std::uint8_t {
-  network,  // values, where threads have just written a part of each; other layers' weights came since those of this one
+  network,  // values, where threads have just written a part of each; other layers' weights came since those of this
+            // one
   warm,     // whatever the run before left
   cold,     // nothing in level 2
 };
@@ -63,9 +64,9 @@ class Trial {
   std::vector<const std::byte*> inputs_;
   std::vector<Tensor*> values_;  // of owned_: inputs known only in a run
   std::vector<std::byte*> outputs_;
-  std::vector<std::vector<Tensor>> packed_;   // as often as caches are to hold none of it
-  std::vector<std::unique_ptr<Step>> steps_;  // of each
-  std::vector<Tensor> scratch_;               // of each thread
+  std::vector<std::vector<Tensor>> packed_;        // as often as caches are to hold none of it
+  std::vector<std::unique_ptr<Step>> steps_;       // of each
+  std::vector<Tensor> scratch_;                    // of each thread
   std::vector<std::vector<std::uint64_t>> other_;  // of each thread: what else level 2 may hold
   std::size_t next_ = 0;
   int parts_ = 1;

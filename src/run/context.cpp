@@ -268,6 +268,9 @@ Status Context::set_plan(std::shared_ptr<const PreparedPlan> plan) {
 
 const Model& Context::model() const { return *state_->model; }
 const Plan& Context::plan() const { return *state_->plan; }
+std::vector<std::byte> Context::schedule_of(std::size_t step) const {
+  return state_->prepared->steps[step].step->schedule();
+}
 std::uint64_t Context::memory_bytes() const { return state_->memory.get_deleter().bytes; }
 
 Status Context::run(std::span<const ConstTensorView> inputs, std::span<const TensorView> outputs) {

@@ -131,6 +131,9 @@ class Context {
   // The same where the caller vouches for types and sizes.
   Status run(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs);
 
+  // Step::schedule of each step of the plan.
+  std::vector<std::byte> schedule_of(std::size_t step) const;
+
   // Steps [first, last) alone, in memory that the caller vouches for; arena() holds what the steps before have left
   // there. For plans without regions.
   Status run_steps(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs, std::size_t first,

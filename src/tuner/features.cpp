@@ -42,8 +42,7 @@ std::vector<double> numbers_in(std::string_view text) {
 
 SearchPoint point_of(const KernelCode& code, std::span<const std::byte> schedule, double predicted_ns, int threads,
                      const std::vector<double>& numbers) {
-  std::vector<std::int64_t> knobs =
-      decode_schedule(schedule, code.knobs.size()).value_or(std::vector<std::int64_t>());
+  std::vector<std::int64_t> knobs = decode_schedule(schedule, code.knobs.size()).value_or(std::vector<std::int64_t>());
   SearchPoint point{.genes = {number_of(code)}, .features = {}, .predicted_ns = predicted_ns};
   point.features = {static_cast<float>(point.genes[0]), logarithm(predicted_ns), static_cast<float>(threads)};
   for (std::size_t i = 0; i < kMostKnobs; ++i) {

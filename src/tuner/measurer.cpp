@@ -62,7 +62,9 @@ bool wait_for(int fd, double seconds) {
   }
 }
 
-Error no_process() { return {.kind = ErrorKind::resource, .found = "no process for measuring: " + std::string(std::strerror(errno))}; }
+Error no_process() {
+  return {.kind = ErrorKind::resource, .found = "no process for measuring: " + std::string(std::strerror(errno))};
+}
 
 Answer failed(const std::string& reason) {
   Answer answer;

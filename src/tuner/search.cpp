@@ -40,7 +40,8 @@ class Base : public Search {
 
   // Moves `count` of the points, each equally likely, to the front.
   void draw(Points& points, std::size_t count) {
-    for (std::size_t i = 0; i < std::min(count, points.size()); ++i) std::swap(points[i], points[i + below(points.size() - i)]);
+    for (std::size_t i = 0; i < std::min(count, points.size()); ++i)
+      std::swap(points[i], points[i + below(points.size() - i)]);
   }
 
   std::span<const SearchPoint> space_;
@@ -174,7 +175,8 @@ Result<Points> Boosted::propose(std::size_t most) {
   const auto score = scores();
   if (!score) return score.errors();
   Points points = points_left();
-  std::stable_sort(points.begin(), points.end(), [&](std::size_t a, std::size_t b) { return (*score)[a] > (*score)[b]; });
+  std::stable_sort(points.begin(), points.end(),
+                   [&](std::size_t a, std::size_t b) { return (*score)[a] > (*score)[b]; });
   const std::size_t at_random = seen_.empty() && groups_.empty() ? most / 2 : most / kOneIn;
   Points rest(points.begin() + static_cast<std::ptrdiff_t>(most - at_random), points.end());
   draw(rest, at_random);

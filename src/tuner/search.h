@@ -49,7 +49,7 @@ class Search {
 struct SearchOptions {
   SearchKind kind = SearchKind::random;
   std::uint32_t seed = 0;
-  Ranker* ranker = nullptr;                // xgb needs one
+  Ranker* ranker = nullptr;                 // xgb needs one
   std::span<const RankedGroup> known = {};  // for the ranker: of other tasks
 };
 

@@ -23,8 +23,8 @@ struct TuneProgress {
 
 struct TuneOptions {
   SearchKind search = SearchKind::ga;
-  std::int64_t trials = 1000;         // of all tasks together
-  std::int64_t early_stopping = 0;    // trials of a task without a better one after which it has enough; 0: no end
+  std::int64_t trials = 1000;       // of all tasks together
+  std::int64_t early_stopping = 0;  // trials of a task without a better one after which it has enough; 0: no end
   std::uint32_t seed = 0;
   MeasureOptions measure;
   Ranker* ranker = nullptr;  // for SearchKind::xgb
@@ -38,8 +38,8 @@ struct TrialRecord {
 };
 
 struct TaskHistory {
-  std::vector<TrialRecord> trials;  // in their order
-  std::size_t best = 0;             // way, after the best were timed again
+  std::vector<TrialRecord> trials;         // in their order
+  std::size_t best = 0;                    // way, after the best were timed again
   double best_ns = 0.0, default_ns = 0.0;  // of these, in turns
 };
 

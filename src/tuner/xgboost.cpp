@@ -26,8 +26,8 @@ struct Api {
   int (*XGBoosterCreate)(const Handle matrices[], std::uint64_t count, Handle* out) = nullptr;
   int (*XGBoosterSetParam)(Handle booster, const char* name, const char* value) = nullptr;
   int (*XGBoosterUpdateOneIter)(Handle booster, int iteration, Handle matrix) = nullptr;
-  int (*XGBoosterPredict)(Handle booster, Handle matrix, int option, unsigned trees, int training,
-                          std::uint64_t* count, const float** out) = nullptr;
+  int (*XGBoosterPredict)(Handle booster, Handle matrix, int option, unsigned trees, int training, std::uint64_t* count,
+                          const float** out) = nullptr;
   int (*XGBoosterFree)(Handle booster) = nullptr;
 };
 
@@ -106,10 +106,16 @@ Result<Owned> XgBoost::matrix_of(std::span<const std::vector<float>> rows) const
 
 Status XgBoost::fit(std::span<const RankedGroup> groups) {
   constexpr int kTrees = 60;
-  constexpr std::pair<const char*, const char*> kParameters[] = {
-      {"objective", "rank:pairwise"}, {"max_depth", "4"}, {"eta", "0.25"},        {"min_child_weight", "0.1"},
-      {"subsample", "1.0"},           {"nthread", "1"},   {"verbosity", "0"},     {"seed", "1"},
-      {"lambdarank_pair_method", "mean"},                 {"lambdarank_num_pair_per_sample", "12"}};
+  constexpr std::pair<const char*, const char*> kParameters[] = {{"objective", "rank:pairwise"},
+                                                                 {"max_depth", "4"},
+                                                                 {"eta", "0.25"},
+                                                                 {"min_child_weight", "0.1"},
+                                                                 {"subsample", "1.0"},
+                                                                 {"nthread", "1"},
+                                                                 {"verbosity", "0"},
+                                                                 {"seed", "1"},
+                                                                 {"lambdarank_pair_method", "mean"},
+                                                                 {"lambdarank_num_pair_per_sample", "12"}};
   std::vector<std::vector<float>> rows;
   std::vector<float> labels;
   std::vector<unsigned> sizes;
@@ -160,15 +166,14 @@ Result<std::unique_ptr<Ranker>> load_xgboost(const std::string& path) {
     return error;
   }
   Api api;
-  const bool is_whole = find(library, "XGBGetLastError", api.XGBGetLastError) &&
-                        find(library, "XGDMatrixCreateFromMat", api.XGDMatrixCreateFromMat) &&
-                        find(library, "XGDMatrixSetInfoFromInterface", api.XGDMatrixSetInfoFromInterface) &&
-                        find(library, "XGDMatrixFree", api.XGDMatrixFree) &&
-                        find(library, "XGBoosterCreate", api.XGBoosterCreate) &&
-                        find(library, "XGBoosterSetParam", api.XGBoosterSetParam) &&
-                        find(library, "XGBoosterUpdateOneIter", api.XGBoosterUpdateOneIter) &&
-                        find(library, "XGBoosterPredict", api.XGBoosterPredict) &&
-                        find(library, "XGBoosterFree", api.XGBoosterFree);
+  const bool is_whole =
+      find(library, "XGBGetLastError", api.XGBGetLastError) &&
+      find(library, "XGDMatrixCreateFromMat", api.XGDMatrixCreateFromMat) &&
+      find(library, "XGDMatrixSetInfoFromInterface", api.XGDMatrixSetInfoFromInterface) &&
+      find(library, "XGDMatrixFree", api.XGDMatrixFree) && find(library, "XGBoosterCreate", api.XGBoosterCreate) &&
+      find(library, "XGBoosterSetParam", api.XGBoosterSetParam) &&
+      find(library, "XGBoosterUpdateOneIter", api.XGBoosterUpdateOneIter) &&
+      find(library, "XGBoosterPredict", api.XGBoosterPredict) && find(library, "XGBoosterFree", api.XGBoosterFree);
   // Never closed: a library with threads of its own does not survive that.
   if (!is_whole) return failed(name, "no library of XGBoost: " + std::string(::dlerror()));
   return std::unique_ptr<Ranker>(std::make_unique<XgBoost>(api));

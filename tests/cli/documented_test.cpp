@@ -150,7 +150,7 @@ class Documented : public CliTest {
                                                       {"X", "100"},
                                                       {"DB", "5"},
                                                       {"...", ""}};
-    if (word == "F") return before == "--labels" ? "labels.txt" : "out" + before;
+    if (word == "F" || word == "F.html") return before == "--labels" ? "labels.txt" : "out" + before;
     const auto found = words.find(word);
     return found == words.end() ? word : found->second;
   }
@@ -168,9 +168,10 @@ class Documented : public CliTest {
     for (std::string word; stream >> word; before = word) {
       std::vector<std::string> alternatives = {filled_in(word, before, model)};
       if (word == "VERB")
-        alternatives = {"compile", "quantize", "run", "bench", "evaluate", "explain", "inspect", "zoo"};
+        alternatives = {"compile", "quantize", "run", "bench", "evaluate", "explain", "inspect", "tune", "zoo"};
       if (word == "quantize|compile") alternatives = {"quantize", "compile"};
       if (before == "--seconds") alternatives = {"0.05"};
+      if (before == "--trials") alternatives = {"20"};
       std::vector<std::string> longer;
       for (const std::string& result : results) {
         for (const std::string& alternative : alternatives) longer.push_back(result + " " + alternative);
@@ -181,6 +182,9 @@ class Documented : public CliTest {
       const bool is_timed = result.starts_with(" bench ") || result.starts_with(" explain ");
       if (is_timed && result.find("--seconds") == std::string::npos && result.find("--help") == std::string::npos)
         result += " --seconds 0.05";
+      const bool is_tuning = result.starts_with(" tune ") && result.find("--help") == std::string::npos;
+      if (is_tuning && result.find("--trials") == std::string::npos) result += " --trials 20";
+      if (is_tuning) result += " --bench-seconds 0.05";
     }
     return results;
   }

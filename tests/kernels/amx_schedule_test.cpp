@@ -5,7 +5,7 @@
 #include <set>
 
 #include "kernels/conv/conv.h"
-#include "kernels/conv_cases.h"
+#include "kernels/drawn_cases.h"
 #include "support/amx_emulator.h"
 
 namespace octavo {
@@ -16,34 +16,6 @@ using testing::AmxEmulation;
 const KernelChoice& amx_choice() {
   return *std::find_if(conv_choices().begin(), conv_choices().end(),
                        [](const KernelChoice& choice) { return choice.code.needs == Isa::amx_int8; });
-}
-
-class Draw {
- public:
-  explicit Draw(unsigned seed) : random_(seed) {}
-  std::int64_t operator()(int lowest, int highest) {
-    return lowest + static_cast<int>(random_() % static_cast<unsigned>(highest - lowest + 1));
-  }
-
- private:
-  std::mt19937 random_;
-};
-
-Case draw_case(Draw& draw) {
-  Case c{.batch = draw(1, 2), .height = draw(1, 20), .width = draw(1, 40), .kernel_h = draw(1, 3)};
-  c.kernel_w = draw(0, 3) == 0 ? draw(1, 4) : c.kernel_h;
-  c.stride_h = c.stride_w = draw(1, 2);
-  c.dilation_w = c.dilation_h = draw(0, 5) == 0 ? 2 : 1;
-  c.top = c.bottom = draw(0, 2), c.left = c.right = draw(0, 2);
-  c.bottom += c.dilation_h * c.kernel_h, c.right += c.dilation_w * c.kernel_w;
-  c.groups = draw(0, 4) == 0 ? draw(2, 4) : 1;
-  c.channels = c.groups * (draw(0, 2) == 0 ? 64 : draw(2, 150));
-  c.out_channels = c.groups * draw(1, 90);
-  c.has_offset = draw(0, 4) == 0;
-  c.x_zero_point = static_cast<std::int32_t>(draw(0, 1) * 117);
-  c.has_table = draw(0, 3) == 0;
-  c.residual = draw(0, 2) == 0 ? Addition::before_rounding : Addition::none;
-  return c;
 }
 
 // Of a shape, for so many threads.

@@ -36,7 +36,8 @@ TEST(KernelList, RecordsAreWhole) {
     EXPECT_TRUE(kernel->code.op == "*" || find_op(kernel->code.op) != nullptr)
         << kernel->code.name << " computes " << kernel->code.op;
     EXPECT_EQ(kernel->code.packs, kernel->pack != nullptr) << kernel->code.name;
-    EXPECT_EQ(kernel->code.has_schedules, kernel->candidates != nullptr) << kernel->code.name;
+    EXPECT_EQ(!kernel->code.knobs.empty(), kernel->candidates != nullptr) << kernel->code.name;
+    EXPECT_EQ(!kernel->code.knobs.empty(), kernel->schedule_refusal != nullptr) << kernel->code.name;
     EXPECT_TRUE(kernel->refusal != nullptr && kernel->cost != nullptr && kernel->code.prepare != nullptr)
         << kernel->code.name;
   }

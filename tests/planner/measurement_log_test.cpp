@@ -137,13 +137,15 @@ TEST_F(MeasurementLogTest, WithoutAFileItRemembers) {
 }
 
 TEST_F(MeasurementLogTest, DamagedFilesAreRefused) {
-  const std::string head = "{\"format\": \"octavo measurements 1\"}\n";
+  const std::string head = "{\"format\": \"octavo measurements 2\"}\n";
   const std::string key = "{\"machine\": \"m\", \"subject\": \"s\", \"variant\": \"v\"";
   for (const std::string& text :
-       {std::string("[1"), std::string("{}\n"), std::string("{\"format\": \"octavo measurements 2\"}\n"), head + "\n",
+       {std::string("[1"), std::string("{}\n"), std::string("{\"format\": \"octavo measurements 1\"}\n"), head + "\n",
         head + "[]\n", head + key + "}\n", head + key + ", \"values\": [1]}\n",
         head + key + ", \"values\": {\"ns\": \"fast\"}}\n", head + key + ", \"values\": {\"ns\": -1}}\n",
-        head + key + ", \"values\": {\"ns\": null}}\n", head + "{\"machine\": 1}\n"}) {
+        head + key + ", \"values\": {}, \"schedule\": 1}\n", head + key + ", \"values\": {}, \"threads\": \"two\"}\n",
+        head + key + ", \"values\": {}, \"threads\": 1e30}\n", head + key + ", \"values\": {\"ns\": null}}\n",
+        head + "{\"machine\": 1}\n"}) {
     folder_.write("log", text);
     const auto log = MeasurementLog::open(path_);
     ASSERT_FALSE(log) << text;

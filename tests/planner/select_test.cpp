@@ -8,6 +8,7 @@
 #include <limits>
 #include <map>
 
+#include "kernels/schedule.h"
 #include "ops/quantized_conv/quantized_conv.h"
 #include "ops/table/table.h"
 
@@ -59,18 +60,65 @@ TEST_F(Select, TakesTheCheapestLegalKernel) {
   EXPECT_EQ(on("amx")->predicted_ns, 100.0);
 }
 
-TEST_F(Select, OfAKernelsSchedulesTheOnePredictedToBeTheFastestIsTaken) {
-  const KernelChoice tiled{
-      .code = {.name = "table_tiled_avx2", .op = "table", .needs = Isa::avx2, .has_schedules = true},
-      .refusal = takes_all,
-      .candidates = [](const OpCall&, const Machine&) -> std::vector<Candidate> {
-        return {{{std::byte{1}}, 600.0}, {{std::byte{2}}, 300.0}, {{}, std::nan("")}};
-      }};
-  kernels.push_back(&tiled);
-  const auto choice = on("avx2");
-  EXPECT_EQ(choice->kernel, &tiled);
-  EXPECT_EQ(choice->schedule, std::vector{std::byte{2}});
-  EXPECT_EQ(choice->predicted_ns, 300.0);
+constexpr std::string_view kKnobs[] = {"tiles", "chunks"};
+const KernelChoice kTiled{
+    .code = {.name = "table_tiled_avx2", .op = "table", .needs = Isa::avx2, .knobs = kKnobs},
+    .refusal = takes_all,
+    .cost = costs<600>,
+    .candidates = [](const OpCall&, const Machine&, int threads) -> std::vector<Candidate> {
+      return {{encode_schedule({{1, 2}}), 700.0 / threads}, {encode_schedule({{3, 4}}), 650.0 / threads}};
+    },
+    .schedule_refusal = [](const OpCall&, const Machine&, std::span<const std::byte> schedule) -> std::string {
+      return schedule[0] == std::byte{9} ? "has nine tiles" : "";
+    }};
+
+TEST_F(Select, ATunedWayOverrulesWhatIsPredictedAndMeasured) {
+  kernels.push_back(&kTiled);
+  std::vector<TunedWay> ways = {{"table_vbmi", "", 1.0}, {"table_tiled_avx2", "tiles=3 chunks=4", 5.0}};
+  SelectOptions options{.measured = [](const auto&...) { return 0.5; }, .threads = 2};
+  options.tuned = [&](const OpCall& asked, int threads) {
+    EXPECT_EQ(asked.spec, call.spec);
+    return threads == 2 ? ways : std::vector<TunedWay>();
+  };
+  const auto choice = on("avx2", options);
+  EXPECT_EQ(choice->kernel, &kTiled) << "vbmi is faster, but not on this machine";
+  EXPECT_EQ(choice->schedule, encode_schedule({{3, 4}}));
+  EXPECT_EQ(choice->predicted_ns, 600.0) << "on one thread: into how many parts a step is cut";
+  EXPECT_NE(
+      std::find(choice->refusals.begin(), choice->refusals.end(), "table_fast_avx2: predicted 500 ns, tuned 5 ns"),
+      choice->refusals.end());
+  ways.erase(ways.begin() + 1);
+  EXPECT_EQ(on("amx", options)->kernel, &kVbmi);
+  EXPECT_TRUE(on("amx", options)->schedule.empty());
+  options.threads = 1;
+  EXPECT_NE(on("avx2", options)->kernel, &kTiled) << "tuned for other threads";
+}
+
+TEST_F(Select, ATunedScheduleThatCannotBeIsAnError) {
+  kernels.push_back(&kTiled);
+  for (const char* schedule : {"tiles=9 chunks=1", "tiles=1", "rows=1 chunks=2", "tiles=1 chunks=2 more=3", "x",
+                               "tiles=-1 chunks=2", "tiles=99999999999 chunks=2"}) {
+    SelectOptions options;
+    options.tuned = [&](const OpCall&, int) { return std::vector<TunedWay>{{"table_tiled_avx2", schedule, 5.0}}; };
+    const auto choice = on("avx2", options);
+    ASSERT_FALSE(choice) << schedule;
+    EXPECT_EQ(choice.errors()[0].kind, ErrorKind::invalid_input);
+    EXPECT_NE(choice.errors()[0].message().find(schedule), std::string::npos);
+  }
+}
+
+TEST_F(Select, AllWaysAreThoseThatMayWin) {
+  kernels.push_back(&kTiled);
+  const auto names = [&](const std::string& target) {
+    std::vector<std::string> found;
+    for (const Way& way : all_ways(call, *machine_for_target(target), {.threads = 2}, kernels))
+      found.push_back(std::string(way.kernel->code.name) + " " + schedule_text(way.kernel->code, way.schedule));
+    return found;
+  };
+  EXPECT_EQ(names("avx2"),
+            (std::vector<std::string>{"table_fast_avx2 ", "table_tiled_avx2 ", "table_tiled_avx2 tiles=1 chunks=2",
+                                      "table_tiled_avx2 tiles=3 chunks=4", "table_slow_avx2 "}));
+  EXPECT_EQ(names("amx"), std::vector<std::string>{"table_vbmi "}) << "the others take over four times as long";
 }
 
 TEST_F(Select, ARefusalIsKeptAsASentence) {

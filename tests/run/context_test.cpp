@@ -152,23 +152,39 @@ struct ScheduleStep final : Step {
   void run(const StepBuffers& buffers, ItemRange) const noexcept override { buffers.outputs[0][0] = schedule; }
 };
 
-TEST(Context, AStepRunsByTheScheduleThatThePlannerChose) {
+TEST(Context, AStepRunsByTheScheduleThatWasTuned) {
+  static constexpr std::string_view kKnobs[] = {"number"};
   Graph graph;
   const ValueId x = graph.add_input("x", DType::u8, Shape{1});
-  graph.add_output(testing::add_or_die(graph, kUnary, UnaryAttrs{}, {x}, "scheduled"), "y");
-  const KernelChoice kernel{.code = {.name = "scheduled",
-                                     .op = "unary",
-                                     .has_schedules = true,
-                                     .prepare = [](const StepSpec& spec) -> Result<std::unique_ptr<Step>> {
-                                       return std::unique_ptr<Step>(std::make_unique<ScheduleStep>(spec.schedule[0]));
-                                     }},
-                            .candidates = [](const OpCall&, const Machine&) -> std::vector<Candidate> {
-                              return {{{std::byte{1}}, 2.0}, {{std::byte{7}}, 1.0}};
-                            }};
+  const ValueId once = testing::add_or_die(graph, kUnary, UnaryAttrs{}, {x}, "reads the caller's");
+  graph.add_output(testing::add_or_die(graph, kUnary, UnaryAttrs{}, {once}, "scheduled"), "y");
+  const KernelChoice kernel{
+      .code = {.name = "scheduled",
+               .op = "unary",
+               .knobs = kKnobs,
+               .prepare = [](const StepSpec& spec) -> Result<std::unique_ptr<Step>> {
+                 return std::unique_ptr<Step>(
+                     std::make_unique<ScheduleStep>(spec.schedule.empty() ? std::byte{1} : spec.schedule[0]));
+               }},
+      .refusal = [](const OpCall&) { return std::string(); },
+      .schedule_refusal = [](const OpCall&, const Machine&, std::span<const std::byte>) { return std::string(); }};
   const std::vector<const KernelChoice*> kernels = {&kernel};
+  int told = 0;
+  PlanOptions options{.threads = 3, .kernels = kernels};
+  options.tuned = [](const OpCall&, int threads) {
+    return threads == 3 ? std::vector<TunedWay>{{"scheduled", "number=7", 1.0}} : std::vector<TunedWay>();
+  };
+  options.on_step = [&](const OpCall& call, const SelectOptions& of, std::int64_t calls) {
+    EXPECT_EQ(call.spec, &kUnary);
+    EXPECT_EQ(of.threads, 3);
+    EXPECT_EQ(calls, 1);
+    ++told;
+  };
   ConstantPool pool;
-  auto plan = make_plan(graph, *machine_for_target("avx2"), {.kernels = kernels}, pool);
+  auto plan = make_plan(graph, *machine_for_target("avx2"), options, pool);
   ASSERT_TRUE(plan) << to_string(plan.errors());
+  EXPECT_TRUE(plan->steps[0].schedule.empty()) << "a caller's tensor is not padded as those of trials are";
+  EXPECT_EQ(told, 1);
   CompiledModel compiled;
   compiled.plans.push_back(std::move(*plan));
   adopt_constants(compiled, pool);

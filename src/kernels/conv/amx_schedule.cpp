@@ -249,8 +249,8 @@ std::optional<AmxSchedule> decode_amx_schedule(std::span<const std::byte> bytes,
                                                const ChannelBlocks& blocks, const AmxConditions& conditions) {
   const auto numbers = decode_schedule(bytes, std::size(kAmxKnobs));
   if (!numbers) return std::nullopt;
-  const auto [lines, per_line, at_once, joined, streams_w, chunks] = std::tuple(
-      (*numbers)[0], (*numbers)[1], (*numbers)[2], (*numbers)[3], (*numbers)[4], (*numbers)[5]);
+  const auto [lines, per_line, at_once, joined, streams_w, chunks] =
+      std::tuple((*numbers)[0], (*numbers)[1], (*numbers)[2], (*numbers)[3], (*numbers)[4], (*numbers)[5]);
   if (per_line == 0 || streams_w > 1 || std::max({lines, at_once, joined}) > 64) return std::nullopt;
   const AmxSchedule schedule{.units = {lines, per_line, rows_of(g, lines, per_line)},
                              .at_once = static_cast<int>(at_once),

@@ -58,6 +58,7 @@ class AmxStep final : public Step {
     return finishes_bytes_ + layout_.sums_bytes() + static_cast<std::size_t>(lines_.bytes);
   }
   void run(const StepBuffers& buffers, ItemRange range) const noexcept override;
+  std::vector<std::byte> schedule() const override { return schedule_.encode(); }
 
  private:
   // Code for one block of channels: the multiplies for so many units, the epilogue for so many pixels.

@@ -40,9 +40,7 @@ double amx_nanoseconds(double cycles, const ChannelBlocks& blocks, const Machine
   return nanoseconds(cycles + kConfigure, blocks, machine);
 }
 
-bool has_table(const OpCall& call) {
-  return call.attrs->as<QuantizedConvAttrs>().epilogue.find<Lookup>() != nullptr;
-}
+bool has_table(const OpCall& call) { return call.attrs->as<QuantizedConvAttrs>().epilogue.find<Lookup>() != nullptr; }
 
 double tiles_cycles(const ConvGeometry& g, const ChannelBlocks& blocks, const TileTarget& target) {
   const PixelTiles tiles = pixel_tiles(g, ceil_div(g.out_width, target.max_pixels(blocks.max_vectors)));

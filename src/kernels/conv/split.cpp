@@ -108,8 +108,8 @@ int tile_pixels(const TileTarget& target, const ChannelBlocks& blocks, bool has_
 }
 
 ConvSplit split_by(const ConvSchedule& schedule, const ConvGeometry& g, const ChannelBlocks& blocks) {
-  return {pixel_tiles(g, schedule.tiles),
-          even_chunks(static_cast<std::int64_t>(blocks.blocks.size()), schedule.chunks), schedule.prefetches};
+  return {pixel_tiles(g, schedule.tiles), even_chunks(static_cast<std::int64_t>(blocks.blocks.size()), schedule.chunks),
+          schedule.prefetches};
 }
 
 double conv_cycles(const ConvGeometry& g, const ChannelBlocks& blocks, const ConvSchedule& schedule,
@@ -128,8 +128,7 @@ ConvSchedule conv_schedule(const ConvGeometry& g, const ChannelBlocks& blocks, c
   double least = HUGE_VAL, share = 0.0;
   for (std::int64_t tiles = fewest_tiles; tiles < std::min(fewest_tiles + conditions.threads, g.out_width + 1);
        ++tiles) {
-    const std::vector<double> of_blocks =
-        block_cycles(g, blocks, conditions.target, pixel_tiles(g, tiles).pixels);
+    const std::vector<double> of_blocks = block_cycles(g, blocks, conditions.target, pixel_tiles(g, tiles).pixels);
     for (std::int64_t chunks = fewest_chunks(g, blocks, conditions); chunks <= count; ++chunks) {
       ConvSchedule schedule{tiles, chunks};
       schedule.prefetches = may_prefetch(schedule, g);

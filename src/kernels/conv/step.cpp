@@ -17,13 +17,15 @@ class ConvStep final : public Step {
   std::int64_t items() const override { return walk_.items(); }
   std::size_t scratch_bytes() const override { return walk_.scratch_bytes(); }
   void run(const StepBuffers& buffers, ItemRange range) const noexcept override;
+  std::vector<std::byte> schedule() const override { return schedule_.encode(); }
 
  private:
-  ConvStep(CheckedConv call, TileWalk walk, const RunScaling& scaling)
+  ConvStep(CheckedConv call, TileWalk walk, const ConvSchedule& schedule, const RunScaling& scaling)
       : g_(call.geometry),
         packed_(call.packed),
         blocks_(std::move(call.blocks)),
         walk_(std::move(walk)),
+        schedule_(schedule),
         scaling_(scaling) {}
   Status emit(const TileConfig& base);
   void run_tile(const StepBuffers& buffers, const TileWalk::Tile& tile, std::int64_t last_chunk) const noexcept;
@@ -37,6 +39,7 @@ class ConvStep final : public Step {
   PackedConv packed_;
   ChannelBlocks blocks_;
   TileWalk walk_;
+  ConvSchedule schedule_;
   RunScaling scaling_;
   int other_ = -1, x_scale_ = -1;   // inputs of the epilogue, where it has them
   std::int64_t row_bytes_ = 0;      // of the weights of a row of K for one vector
@@ -92,7 +95,7 @@ Result<std::unique_ptr<Step>> ConvStep::make(const StepSpec& spec, const TileTar
                  .x_zero_point = attrs.x_zero_point,
                  .has_run_zero_points = scaling.scales == RunScales::shared});
   const EpilogueParts parts = call.parts;
-  std::unique_ptr<ConvStep> step(new ConvStep(std::move(call), std::move(walk), scaling));
+  std::unique_ptr<ConvStep> step(new ConvStep(std::move(call), std::move(walk), *schedule, scaling));
   step->row_bytes_ = step->g_.row_dwords() * target.weight_bytes();
   step->fetched_bytes_ = step->g_.k_dwords() * 64;
   step->out_bytes_ = size_of(spec.outputs[0].dtype);
