@@ -125,6 +125,7 @@ QuantizeOptions Quantizer::quantize_options() const {
           .corrects_biases = options_.corrects_biases,
           .corrects_fast = options_.corrects_fast,
           .equalizes = options_.equalizes,
+          .smooths = options_.smooths,
           .weights = options_.weights,
           .integer_only = options_.integer_only,
           .placement = options_.placement,

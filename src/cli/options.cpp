@@ -57,7 +57,7 @@ void read_calibration(const std::string& text, CompileOptions& options) {
 
 // "none", or words with commas.
 void read_corrections(const std::string& text, CompileOptions& options) {
-  options.corrects_biases = options.corrects_fast = options.equalizes = false;
+  options.corrects_biases = options.corrects_fast = options.equalizes = options.smooths = false;
   if (text == "none") return;
   int bias_words = 0;
   std::string_view rest = text;
@@ -65,8 +65,9 @@ void read_corrections(const std::string& text, CompileOptions& options) {
     const std::string_view word = rest.substr(0, rest.find(','));
     const bool is_fast = word == "fast-bias";
     if (word == "equalize") options.equalizes = true;
+    else if (word == "smooth") options.smooths = true;
     else if ((word != "bias" && !is_fast) || ++bias_words > 1)
-      refuse("--corrections", text, "bias or fast-bias, equalize, two with a comma, or none");
+      refuse("--corrections", text, "bias or fast-bias, equalize, smooth, several with commas, or none");
     else options.corrects_biases = true, options.corrects_fast = is_fast;
     if (word.size() == rest.size()) return;
     rest.remove_prefix(word.size() + 1);
@@ -113,7 +114,7 @@ Status read_scales(const CompileArguments& arguments, SamplesFor samples, Compil
 
 // Random samples say nothing that could be corrected, or that weights could be rounded by.
 void leave_out_random_samples(CompileOptions& options) {
-  options.corrects_biases = options.equalizes = false;
+  options.corrects_biases = options.equalizes = options.smooths = false;
   if (options.weights == WeightMethod::adaround) options.weights = WeightMethod::mse;
 }
 
@@ -183,9 +184,9 @@ void add_quantize_options(CLI::App& verb, CompileArguments& arguments) {
           ->default_str("auto"));
   add(verb.add_option_function<std::string>(
               "--corrections", [&](const std::string& text) { read_corrections(text, options); },
-              "what is corrected by the samples: bias or fast-bias, equalize, two with a comma, or none")
+              "what is corrected by the samples: bias or fast-bias, equalize, smooth, several with commas, or none")
           ->type_name("WORDS")
-          ->default_str("bias"));
+          ->default_str("bias,smooth"));
   add(add_word_option(verb, "--weights", options.weights, kWeightMethods,
                       "how weights become 8-bit: max, mse or adaround")
           ->type_name("METHOD")

@@ -20,6 +20,7 @@
 #include "quantize/placement.h"
 #include "quantize/scales.h"
 #include "quantize/simulated_network.h"
+#include "quantize/smooth.h"
 #include "quantize/weight_rounding.h"
 #include "quantize/wire_scales.h"
 
@@ -192,6 +193,39 @@ Status prepare(Graph& graph) {
   return ok_status();
 }
 
+// Programs that read a standard file pay for a normalisation of its own, and integer-only networks have none.
+bool can_smooth(const QuantizeOptions& options) { return !options.is_standard && !options.integer_only; }
+
+// What channels are divided by, of wires between convolutions and of those behind normalisations.
+Result<ChannelFactors> learn_factors(const Graph& graph, const std::vector<std::string>& skip,
+                                     const SampleSource& samples, const QuantizeOptions& options) {
+  ChannelFactors factors;
+  const auto learn = [&](const auto& find) -> Status {
+    if (const Status begun = options.monitor.at(Phase::equalizing, 0, 1); !begun) return begun;
+    auto found = find(graph, skip, samples);
+    if (!found) return found.errors();
+    factors.merge(*found);
+    return ok_status();
+  };
+  if (options.equalizes) {
+    if (const Status learned = learn(find_factors); !learned) return learned.errors();
+  }
+  if (options.smooths && can_smooth(options)) {
+    if (const Status learned = learn(find_smoothing); !learned) return learned.errors();
+  }
+  return factors;
+}
+
+// Returns what each changed wire is divided by.
+Result<ChannelFactors> use_factors(Graph& graph, const std::vector<std::string>& skip, const QuantizeOptions& options,
+                                   const ChannelFactors& factors) {
+  ChannelFactors by_wire = move_factors(graph, factors);
+  if (!can_smooth(options)) return by_wire;
+  auto smoothed = smooth(graph, skip, factors);
+  if (smoothed) by_wire.merge(*smoothed);
+  return smoothed ? Result<ChannelFactors>(std::move(by_wire)) : smoothed.errors();
+}
+
 // Scales of all wires, by ValueId.
 Result<std::vector<ActivationScale>> find_scales(const Graph& graph, const Placement& placement,
                                                  const std::vector<ValueId>& observed, const QuantizeOptions& options,
@@ -233,13 +267,14 @@ Result<QuantizeReport> quantize(Graph& graph, const SampleSource& source, const 
   if (options.calibrated) report.calibrated = *options.calibrated;
   const bool takes_samples = !options.global_scale && !options.calibrated;
   const std::vector<std::string> skip = with_positions_named(graph, options.skip);
-  if (takes_samples && options.equalizes) {
-    if (const Status begun = options.monitor.at(Phase::equalizing, 0, 1); !begun) return begun.errors();
-    auto factors = find_factors(graph, skip, samples);
+  if (takes_samples) {
+    auto factors = learn_factors(graph, skip, samples, options);
     if (!factors) return factors.errors();
     report.calibrated.channel_factors = std::move(*factors);
   }
-  report.equalized = move_factors(graph, report.calibrated.channel_factors);
+  auto equalized = use_factors(graph, skip, options, report.calibrated.channel_factors);
+  if (!equalized) return equalized.errors();
+  report.equalized = std::move(*equalized);
   const Ends ends = options.integer_only ? Ends::integers : Ends::floats;
   const Placement placement =
       place_pairs(graph, skip, ends, options.placement, options.is_standard ? Vocabulary::standard : Vocabulary::own);

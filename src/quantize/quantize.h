@@ -77,6 +77,7 @@ struct QuantizeOptions {
   bool corrects_biases = true;  // needs samples
   bool corrects_fast = false;   // that by means of the fp32 network alone
   bool equalizes = false;       // channels of one tensor, by factors moved between convolutions; needs samples
+  bool smooths = true;          // channels of a normalisation, by factors moved into products; needs samples
   WeightMethod weights = WeightMethod::max;
   bool integer_only = false;  // inputs and outputs become 8-bit, too
   PairPlacement placement = PairPlacement::fused;
