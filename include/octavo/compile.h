@@ -87,7 +87,7 @@ struct CompileOptions {
   bool corrects_biases = true;  // take back the shift of the means that rounding makes, by the samples
   bool corrects_fast = false;  // that from the means of what products read, without going through the quantized network
   bool equalizes = false;  // make the channels of a tensor alike by factors moved between convolutions, by the samples
-  bool smooths = true;  // the same of what normalisations give, moved into the products that read it
+  bool smooths = true;     // the same of what normalisations give, moved into the products that read it
   WeightMethod weights = WeightMethod::adaround;
   PairPlacement placement = PairPlacement::fused;
   std::vector<std::string> skip;  // stay in fp32: node names, globs, "type:conv", "position:first"

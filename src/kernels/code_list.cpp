@@ -42,6 +42,7 @@ std::vector<const KernelCode*> join_families() {
   add(depthwise_codes());
   add(depthwise_vnni_codes());
   add(dynamic_quantize_codes());
+  add(row_requantize_codes());
   add(float_conv_codes());
   add(float_depthwise_codes());
   add(float_eltwise_codes());

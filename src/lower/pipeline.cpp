@@ -26,6 +26,7 @@
 #include "lower/rules/fuse_float_conv.h"
 #include "lower/rules/fuse_float_depthwise.h"
 #include "lower/rules/fuse_hybrid.h"
+#include "lower/rules/fuse_hybrid_result.h"
 #include "lower/rules/fuse_l2_norm.h"
 #include "lower/rules/fuse_layer_norm.h"
 #include "lower/rules/fuse_matmul.h"
@@ -190,7 +191,7 @@ void fuse_kept_floats(Driver& driver, const std::set<std::string>& kept) {
 // Everything but what counts or measures images of an open size: that waits.
 void fuse_integers(Driver& driver, const std::set<std::string>& kept_in_f32) {
   driver.rules("fuse", {fuse_convolution, fuse_binary, fuse_pool, fuse_sum, fuse_resize, fuse_l2_norm, fuse_layer_norm,
-                        fuse_softmax, fuse_matmul, fuse_attention, fuse_rescale});
+                        fuse_softmax, fuse_matmul, fuse_attention, fuse_rescale, fuse_hybrid_result});
   // Additions go into convolutions before tables do: a table is the last thing an operator does.
   driver.rule("fuse_residual", fuse_residual);
   driver.rules("table_into_producer", {table_into_producer, table_before_view, drop_identity});

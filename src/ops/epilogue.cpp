@@ -108,30 +108,31 @@ Epilogue Epilogue::relabelled(bool input_is_relabelled, const std::vector<bool>&
   };
   for (Stage& stage : changed.stages) {
     const auto other = [&](std::size_t i) { return is_relabelled[operand + i] ? kSignShift : 0; };
-    std::visit(Overloaded{[&](ScaleAndAdd& s) { s.zero_point += other(1); },
-                          [&](Round& s) {
-                            stored(s);
-                            s.after += value;
-                          },
-                          [&](AddReal& s) {
-                            s.value_shift += value;
-                            s.other_shift += other(0);
-                          },
-                          [&](Multiply& s) {
-                            s.value_zero_point += value;
-                            s.other_zero_point += other(0);
-                          },
-                          [&](FixedBinary& s) {
-                            s.value_zero_point += value;
-                            s.other_zero_point += other(0);
-                          },
-                          [&](AddInteger& s) {
-                            s.form = s.form.with_shifted(value, other(0));
-                            stored(s);
-                            s.form.zero_point += value;
-                          },
-                          [](auto&) {}},
-               stage);
+    std::visit(
+        Overloaded{[&](ScaleAndAdd& s) { s.zero_point += other(1); }, [&](AddScaled& s) { s.zero_point += other(0); },
+                   [&](Round& s) {
+                     stored(s);
+                     s.after += value;
+                   },
+                   [&](AddReal& s) {
+                     s.value_shift += value;
+                     s.other_shift += other(0);
+                   },
+                   [&](Multiply& s) {
+                     s.value_zero_point += value;
+                     s.other_zero_point += other(0);
+                   },
+                   [&](FixedBinary& s) {
+                     s.value_zero_point += value;
+                     s.other_zero_point += other(0);
+                   },
+                   [&](AddInteger& s) {
+                     s.form = s.form.with_shifted(value, other(0));
+                     stored(s);
+                     s.form.zero_point += value;
+                   },
+                   [](auto&) {}},
+        stage);
     operand += std::visit([](const auto& s) { return s.kOperands.size(); }, stage);
   }
   return changed;
@@ -180,7 +181,8 @@ std::optional<Domain> result_of(const Stage& stage, Domain from) {
           [&](const FixedBinary&) { return when({stored}, sum); },
           [&](const AddInteger&) { return when({stored}, stored); },
           [&](const ClampReal&) { return when({real}, real); }, [&](const Lookup&) { return when({stored}, stored); },
-          [&](const ScaleAndShift&) { return when({real}, real); }},
+          [&](const ScaleAndShift&) { return when({real}, real); },
+          [&](const AddScaled&) { return when({real}, real); }},
       stage);
 }
 
@@ -210,6 +212,9 @@ Problem check_fixed_form(const FixedBinaryForm& form) {
 Problem check_fields(const Stage& stage, DType to) {
   return std::visit(
       Overloaded{[&](const ScaleAndAdd& s) {
+                   return first_of({check_finite("ratio", s.ratio), check_shift("zero_point", s.zero_point)});
+                 },
+                 [&](const AddScaled& s) {
                    return first_of({check_finite("ratio", s.ratio), check_shift("zero_point", s.zero_point)});
                  },
                  [&](const FixedScale& s) { return check_fixed_profile(s.profile); },
@@ -409,6 +414,7 @@ void EpilogueReference::finish(std::int64_t element, OnItsWay x) const {
       [&](const AddInteger& s) { x.become_stored(s.form.apply(integer(), byte(0), s.lowest, s.highest)); },
       [&](const ClampReal& s) { x.become(s.apply(x.real)); },
       [&](const ScaleAndShift&) { x.become(std::fma(x.real, f32(0), f32(1))); },
+      [&](const AddScaled& s) { x.become(std::fma(static_cast<float>(stored(0) - s.zero_point), s.ratio, x.real)); },
       [&](const Lookup&) { x.integer = std::to_integer<std::uint8_t>(operands_[operand].data[x.integer & 0xff]); }};
   for (const Stage& stage : epilogue_.stages) {
     std::visit(

@@ -269,8 +269,20 @@ struct ScaleAndShift {
   static constexpr auto fields() { return std::tuple(); }
 };
 
+// real -> real: fma(f32(other - zero_point), ratio, x), ratio = other's scale / y_scale: a residual behind ScaleInRun.
+struct AddScaled {
+  static constexpr std::string_view kName = "add_scaled";
+  static constexpr std::array kOperands{StageOperand::stored_or_s16};
+  float ratio = 0.0f;
+  std::int32_t zero_point = 0;
+  bool operator==(const AddScaled&) const = default;
+  static constexpr auto fields() {
+    return std::tuple(Field{"ratio", &AddScaled::ratio}, Field{"zero_point", &AddScaled::zero_point});
+  }
+};
+
 using Stage = std::variant<AddRest, Scale, ScaleAndAdd, ScaleInRun, FixedScale, DoubleScale, Affine, Divide, Round,
-                           AddReal, Multiply, FixedBinary, AddInteger, ClampReal, Lookup, ScaleAndShift>;
+                           AddReal, Multiply, FixedBinary, AddInteger, ClampReal, Lookup, ScaleAndShift, AddScaled>;
 
 template <>
 void encode(const Stage& stage, Bytes& out);

@@ -45,6 +45,7 @@
 #include "ops/reshape/reshape.h"
 #include "ops/resize/resize.h"
 #include "ops/row_quantize/row_quantize.h"
+#include "ops/row_requantize/row_requantize.h"
 #include "ops/slice/slice.h"
 #include "ops/softmax/softmax.h"
 #include "ops/table/table.h"

@@ -41,6 +41,7 @@ std::vector<const KernelChoice*> join_families() {
   add(depthwise_choices());
   add(depthwise_vnni_choices());
   add(dynamic_quantize_choices());
+  add(row_requantize_choices());
   add(float_conv_choices());
   add(float_depthwise_choices());
   add(float_eltwise_choices());

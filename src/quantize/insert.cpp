@@ -5,10 +5,16 @@
 
 #include "base/requantize.h"
 #include "graph/rebuild.h"
+#include "lower/tensor_edit.h"
 #include "ops/binary/binary.h"
 #include "ops/dequantize/dequantize.h"
 #include "ops/gather/gather.h"
+#include "ops/hybrid_conv/hybrid_conv.h"
+#include "ops/matmul/matmul.h"
 #include "ops/quantize/quantize.h"
+#include "ops/reshape/reshape.h"
+#include "ops/row_requantize/row_requantize.h"
+#include "ops/unary/unary.h"
 #include "quantize/roles.h"
 
 namespace octavo {
@@ -30,6 +36,7 @@ class Inserter {
         integers_(static_cast<std::size_t>(old.value_count())),
         dequantized_(integers_.size()),
         bytes_(integers_.size()),
+        rows_(integers_.size()),
         matmul_bias_(placement.roles.size()) {}
 
   Result<Graph> run() {
@@ -242,8 +249,67 @@ class Inserter {
     return new_.add(kBinary, BinaryAttrs{BinaryKind::mul}, {real, scale}, source.name + "/scaled", source.origin);
   }
 
+  // A product that reads a wire of rows with scales of their own, with the bias that follows it.
+  bool is_row_product(NodeId id) const {
+    return node(id).spec == &kMatmul && is_8bit(id) && placement_.row_scales(node(id).inputs[0]);
+  }
+  bool is_bias_of_row_product(NodeId id) const {
+    if (!placement_.is_bias[at(id)]) return false;
+    return std::any_of(node(id).inputs.begin(), node(id).inputs.end(), [&](ValueId input) {
+      const NodeId producer = old_.value(input).producer;
+      return producer.exists() && is_row_product(producer);
+    });
+  }
+
+  // Bytes of GELU of a wire of s16, their scales and zero points; made once for all that read them.
+  const std::vector<ValueId>& rows_of(ValueId wire) {
+    std::vector<ValueId>& rows = rows_[at(wire)];
+    if (!rows.empty()) return rows;
+    const Node& gelu = *old_.producer(wire);
+    const bool is_tanh = gelu.attrs.as<UnaryAttrs>().kind == UnaryKind::gelu_tanh;
+    const RowRequantizeAttrs attrs{.function = is_tanh ? RowFunction::gelu_tanh : RowFunction::gelu,
+                                   .x_scale = scales_[at(gelu.inputs[0])].scale};
+    const Node like{
+        .name = gelu.name, .spec = &kRowRequantize, .outputs = std::vector<ValueId>(3), .origin = gelu.origin};
+    rows = new_.emit(like, attrs, {integers_[at(gelu.inputs[0])]});
+    return rows;
+  }
+
+  // Each row is an image of one pixel.
+  void add_row_product(NodeId id) {
+    const Node& source = node(id);
+    const NodeId adds = bias_node(id);
+    const Tensor& matrix = *old_.fact(source.inputs[1]).constant;
+    const std::int64_t inner = matrix.shape()[0], columns = matrix.shape()[1];
+    const QuantizedWeights weights = weights_of(id, 1, {});
+    std::vector<float> bias(static_cast<std::size_t>(columns));
+    if (adds.exists()) bias = bias_values(bias_after(id), adds);
+    const std::vector<ValueId> rows = rows_of(source.inputs[0]);
+    const Dim count = old_.fact(source.inputs[0]).shape.elements() / inner;
+    const ValueId x =
+        new_.add(kReshape, ReshapeAttrs{{count, 1, 1, inner}}, {rows[0]}, source.name + "/rows", source.origin);
+    const Tensor filters = transposed(weights.values, {1, 0}).reshaped(Shape{columns, 1, 1, inner});
+    const ValueId y = new_.add(
+        kHybridConv,
+        HybridConvAttrs{.window = unit_window({1, 1}), .epilogue = {{ScaleInRun{RunForm::xnnpack}}, DType::f32}},
+        {x,
+         graph().add_constant(old_.value(source.inputs[1]).name, filters),
+         rows[2],
+         {},
+         rows[1],
+         graph().add_constant(source.name + "/scales", Tensor::of<float>(Shape{columns}, weights.scale)),
+         graph().add_constant(source.name + "/bias", Tensor::of<float>(Shape{columns}, bias))},
+        source.name, source.origin);
+    const ValueId old_result = node(adds.exists() ? adds : id).outputs[0];
+    const ReshapeAttrs back{old_.fact(old_result).shape.to_vector()};
+    new_.take_over(old_result, new_.add(kReshape, back, {y}, source.name + "/result", source.origin));
+    add_pair(old_result);
+  }
+
   void copy(NodeId id) {
     const Node& source = node(id);
+    if (is_row_product(id)) return add_row_product(id);
+    if (is_bias_of_row_product(id)) return;
     if (placement_.looks_up_rows[at(id)]) {
       new_.take_over(source.outputs[0], look_up_rows(source));
       return add_pair(source.outputs[0]);
@@ -261,10 +327,11 @@ class Inserter {
   const std::vector<ActivationScale>& scales_;
   const Calibrated& calibrated_;
   Ends ends_;
-  std::vector<ValueId> integers_;     // by old ValueId, of wires with pairs
-  std::vector<ValueId> dequantized_;  // by old ValueId
-  std::vector<ValueId> bytes_;        // by old ValueId, of wide wires: dequantized bytes
-  std::vector<ValueId> matmul_bias_;  // by old NodeId of the addition
+  std::vector<ValueId> integers_;           // by old ValueId, of wires with pairs
+  std::vector<ValueId> dequantized_;        // by old ValueId
+  std::vector<ValueId> bytes_;              // by old ValueId, of wide wires: dequantized bytes
+  std::vector<std::vector<ValueId>> rows_;  // by old ValueId, of wires of rows with scales of their own
+  std::vector<ValueId> matmul_bias_;        // by old NodeId of the addition
 };
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "ops/layer_norm/layer_norm.h"
 #include "ops/matmul/matmul.h"
 #include "ops/reduce/reduce.h"
+#include "ops/unary/unary.h"
 #include "quantize/node_pattern.h"
 #include "quantize/roles.h"
 
@@ -53,6 +54,8 @@ class Placer {
   ValueId common_source(const Node& node) const;
   void keep_float_sums();
   bool is_addition(NodeId id) const;
+  void find_row_scales();
+  bool is_row_product(NodeId id, ValueId x) const;
   void find_wide();
   void widen_inputs(NodeId id);
   bool has_region_reader(ValueId id) const;
@@ -105,6 +108,7 @@ Placer::Placer(const Graph& graph, const std::vector<std::string>& skip, Ends en
   placement_.has_pair.resize(values);
   placement_.is_wide.resize(values);
   placement_.has_bytes.resize(values);
+  placement_.has_row_scales.resize(values);
   placement_.takes_wide.resize(nodes);
   placement_.looks_up_rows.resize(nodes);
   int position = 0;
@@ -138,6 +142,7 @@ Placement Placer::place() && {
   find_regions();
   if (is_own_) keep_float_sums();
   find_wanted();
+  if (is_own_) find_row_scales();
   if (is_own_) find_wide();
   decide_pairs();
   share_scales();
@@ -323,6 +328,31 @@ bool Placer::is_addition(NodeId id) const {
   return role(id) == Role::kernel && is_binary(node(id).attrs, BinaryKind::add);
 }
 
+// A product of x with a constant matrix.
+bool Placer::is_row_product(NodeId id, ValueId x) const {
+  if (node(id).spec != &kMatmul || role(id) != Role::product || node(id).inputs[0] != x) return false;
+  const Fact& weights = graph_.fact(node(id).inputs[1]);
+  return weights.is_constant() && weights.shape.rank() == 2;
+}
+
+// product -> GELU -> products.
+void Placer::find_row_scales() {
+  for (NodeId id : graph_.order()) {
+    const auto* unary = node(id).attrs.get_if<UnaryAttrs>();
+    const bool is_gelu = unary != nullptr && (unary->kind == UnaryKind::gelu || unary->kind == UnaryKind::gelu_tanh);
+    if (!is_gelu || role(id) != Role::pointwise || graph_.is_output(result(id))) continue;
+    const ValueId x = node(id).inputs[0], y = result(id);
+    const NodeId producer = graph_.value(x).producer;
+    const bool follows_product = producer.exists() && role(producer) == Role::product && only_reader(x) == id;
+    const auto& readers = readers_[at(y)];
+    const bool is_read_by_products =
+        !readers.empty() &&
+        std::all_of(readers.begin(), readers.end(), [&](NodeId reader) { return is_row_product(reader, y); });
+    if (!follows_product || !is_read_by_products) continue;
+    placement_.has_row_scales[at(y)] = placement_.is_wide[at(x)] = placement_.takes_wide[at(id)] = true;
+  }
+}
+
 // From the last normalisation back: what it reads, and the operands of additions and movements that make it; then
 // forth, through what only moves elements.
 void Placer::find_wide() {
@@ -358,7 +388,8 @@ void Placer::decide_pairs() {
   for (ValueId input : graph_.inputs()) placement_.has_pair[at(input)] = is_activation(input) && is_wanted_[at(input)];
   for (NodeId id : graph_.order()) {
     const ValueId value = result(id);
-    const bool has_pair = is_activation(value) && !is_joined_[at(value)] && decide_pair(id);
+    const bool has_pair =
+        is_activation(value) && !is_joined_[at(value)] && !placement_.row_scales(value) && decide_pair(id);
     placement_.has_pair[at(value)] = has_pair;
     const Role own = role(id);
     placement_.is_8bit[at(id)] = own == Role::product || own == Role::kernel ||

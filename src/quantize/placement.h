@@ -25,6 +25,8 @@ struct Placement {
   std::vector<bool> is_wide;
   std::vector<bool> has_bytes;   // by ValueId, of wide ones
   std::vector<bool> takes_wide;  // by NodeId: reads s16 where its inputs are wide
+  // By ValueId: GELU of a wire of s16, read as bytes with a scale for each row that is found in the run.
+  std::vector<bool> has_row_scales;
   // By NodeId: looks rows up in a large table of f32, an embedding, which becomes one of s8 with a scale for each row.
   std::vector<bool> looks_up_rows;
   std::vector<ValueId> scale_of;  // by ValueId: the wire whose scale this one takes (itself where it has its own)
@@ -33,6 +35,7 @@ struct Placement {
   const NodeRole& role(NodeId id) const { return roles[static_cast<std::size_t>(id.index)]; }
   bool pair(ValueId id) const { return has_pair[static_cast<std::size_t>(id.index)]; }
   bool wide(ValueId id) const { return is_wide[static_cast<std::size_t>(id.index)]; }
+  bool row_scales(ValueId id) const { return has_row_scales[static_cast<std::size_t>(id.index)]; }
   bool bytes_follow(ValueId id) const { return has_bytes[static_cast<std::size_t>(id.index)]; }
 };
 
@@ -40,7 +43,9 @@ struct Placement {
 // follows it, none inside x * f(x), none before a result that only f32 readers want; per operator, the addition and
 // both factors of x * f(x) have pairs of their own. What a normalisation reads, and what is added up to that, is a
 // residual stream and carries s16: there 8 bits lose most. Readers of ends in 8 bits want 8 bits: then results of the
-// network have pairs, and softmax is a kernel. `skip` as in QuantizeOptions.
+// network have pairs, and softmax is a kernel. Between
+// two products GELU reads s16 and gives bytes that have a scale for each row: its values in a few rows are many times
+// as large as in the others. `skip` as in QuantizeOptions.
 Placement place_pairs(const Graph& graph, const std::vector<std::string>& skip, Ends ends = Ends::floats,
                       PairPlacement pairs = PairPlacement::fused, Vocabulary vocabulary = Vocabulary::own);
 

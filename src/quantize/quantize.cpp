@@ -165,6 +165,15 @@ Result<Statistics> learn_ranges(const Graph& graph, const Placement& placement, 
   return seen;
 }
 
+// Weights are rounded for what samples show of rows with scales of their own, too, as if they had one for all.
+std::vector<ValueId> observed_wires(const Graph& graph, const Placement& placement, bool takes_samples) {
+  std::vector<ValueId> wires = rounded_wires(graph, placement);
+  for (int i = 0; takes_samples && i < graph.value_count(); ++i) {
+    if (placement.row_scales({i})) wires.push_back({i});
+  }
+  return wires;
+}
+
 // What the scales of the wires are needed for.
 Status learn_corrections(const Graph& graph, const Placement& placement, const std::vector<ActivationScale>& scales,
                          const Statistics& statistics, const SampleSource& samples, const QuantizeOptions& options,
@@ -280,7 +289,7 @@ Result<QuantizeReport> quantize(Graph& graph, const SampleSource& source, const 
       place_pairs(graph, skip, ends, options.placement, options.is_standard ? Vocabulary::standard : Vocabulary::own);
   report.groups = integer_groups(graph, placement);
   report.kept_in_float = reasons_for_float(graph, placement);
-  const std::vector<ValueId> observed = rounded_wires(graph, placement);
+  const std::vector<ValueId> observed = observed_wires(graph, placement, takes_samples);
   Statistics statistics;
   if (takes_samples) {
     auto seen = learn_ranges(graph, placement, observed, samples, options, report.calibrated);

@@ -27,15 +27,15 @@ bool is_row(const Fact& fact, Dim channels) {
 }
 
 bool is_skipped(const Node& node, const std::vector<std::string>& skip) {
-  return std::any_of(skip.begin(), skip.end(),
-                     [&](const std::string& pattern) { return matches_node(pattern, node); });
+  return std::any_of(skip.begin(), skip.end(), [&](const std::string& pattern) { return matches_node(pattern, node); });
 }
 
 // Over the last axis alone, its scale and bias constant.
 bool is_plain_norm(const Graph& graph, const Node& node) {
   const auto* norm = node.attrs.get_if<LayerNormAttrs>();
   const OpenShape& shape = graph.fact(node.outputs[0]).shape;
-  if (norm == nullptr || graph.fact(node.outputs[0]).dtype != DType::f32 || norm->axis != shape.rank() - 1) return false;
+  if (norm == nullptr || graph.fact(node.outputs[0]).dtype != DType::f32 || norm->axis != shape.rank() - 1)
+    return false;
   const Dim channels = shape[shape.rank() - 1];
   return channels.is_number() && std::all_of(node.inputs.begin() + 1, node.inputs.end(), [&](ValueId input) {
            return !input.exists() || is_row(graph.fact(input), channels);
@@ -116,8 +116,7 @@ Patch with_factors(const Graph& graph, const Link& link, const std::vector<float
     const Node& product = graph.node(id);
     const ValueId weights = patch.constant(graph.value(product.inputs[1]).name + "/smoothed",
                                            scaled(*graph.fact(product.inputs[1]).constant, 0, factors));
-    patch.replace(product.outputs[0],
-                  patch.add(kMatmul, product.attrs, {x, weights}, product.name, product.origin));
+    patch.replace(product.outputs[0], patch.add(kMatmul, product.attrs, {x, weights}, product.name, product.origin));
   }
   return patch;
 }

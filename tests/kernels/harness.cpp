@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "planner/choice_list.h"
+#include "support/amx_emulator.h"
 
 namespace octavo::testing {
 namespace {
@@ -201,9 +202,16 @@ void run_and_compare(const KernelChoice& kernel, const KernelCase& test, const P
   }
 }
 
+// AMX is emulated where it has to be.
+bool runs_here(const KernelChoice& kernel) {
+  return host_machine().isa.has(kernel.code.needs) ||
+         (kernel.code.needs == Isa::amx_int8 && AmxEmulation::is_possible());
+}
+
 }  // namespace
 
 std::set<std::string> check_kernels(const KernelCase& test) {
+  const AmxEmulation emulation;
   std::set<std::string> ran;
   const auto prepared = prepare_call(test);
   if (!prepared) return ran;
@@ -211,7 +219,7 @@ std::set<std::string> check_kernels(const KernelCase& test) {
     if (kernel->code.op != test.spec->name && kernel->code.op != "*") continue;
     // Those that only come close have tests of their own, with a tolerance.
     if (!kernel->is_exact) continue;
-    if (!host_machine().isa.has(kernel->code.needs) || !kernel->refusal(prepared->call).empty()) continue;
+    if (!runs_here(*kernel) || !kernel->refusal(prepared->call).empty()) continue;
     run_and_compare(*kernel, test, *prepared, Split::whole);
     run_and_compare(*kernel, test, *prepared, Split::one_by_one);
     const int in_place = kernel->code.in_place_input == nullptr ? -1 : kernel->code.in_place_input(prepared->call);
@@ -228,8 +236,7 @@ std::set<std::string> kernels_missing(const std::set<std::string>& ran, std::str
   std::set<std::string> missing;
   for (const KernelChoice* kernel : all_choices()) {
     const std::string name(kernel->code.name);
-    if (name.starts_with(name_prefix) && host_machine().isa.has(kernel->code.needs) && !ran.contains(name))
-      missing.insert(name);
+    if (name.starts_with(name_prefix) && runs_here(*kernel) && !ran.contains(name)) missing.insert(name);
   }
   return missing;
 }

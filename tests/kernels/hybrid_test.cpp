@@ -7,6 +7,7 @@
 #include "ops/float_depthwise/float_depthwise.h"
 #include "ops/hybrid_conv/hybrid_conv.h"
 #include "ops/row_quantize/row_quantize.h"
+#include "ops/row_requantize/row_requantize.h"
 
 namespace octavo::testing {
 namespace {
@@ -28,6 +29,32 @@ TEST(HybridKernels, RowQuantize) {
     }
   }
   EXPECT_TRUE(kernels_missing(ran, "row_quantize").empty());
+}
+
+// Whole vectors and not, rows of one sign, of one value, of nothing; scales whose values are lost or overflow.
+TEST(HybridKernels, RowRequantize) {
+  std::mt19937 random(5);
+  std::set<std::string> ran;
+  for (const RowFunction function : {RowFunction::identity, RowFunction::gelu, RowFunction::gelu_tanh}) {
+    for (const Shape& shape : {Shape{1}, Shape{3, 16}, Shape{2, 5, 77}, Shape{4, 333}, Shape{2, 0}, Shape{0, 5}}) {
+      for (const float scale : {1e-30f, 2e-5f, 0.003f, 1.0f, 3e38f}) {
+        const RowRequantizeAttrs attrs{function, scale};
+        const Tensor x = random_tensor(random, DType::s16, shape);
+        ran.merge(check(kRowRequantize, attrs, {x}));
+        for (const int shift : {4, 15}) {  // small values; signs alone
+          Tensor small = Tensor::copy_of(x.view());
+          for (std::int16_t& value : small.span<std::int16_t>()) value = static_cast<std::int16_t>(value >> shift);
+          ran.merge(check(kRowRequantize, attrs, {small}));
+        }
+        for (const std::int16_t same : {std::int16_t{-32768}, std::int16_t{0}, std::int16_t{32767}}) {
+          Tensor constant(DType::s16, shape);
+          for (std::int16_t& value : constant.span<std::int16_t>()) value = same;
+          ran.merge(check(kRowRequantize, attrs, {constant}));
+        }
+      }
+    }
+  }
+  EXPECT_TRUE(kernels_missing(ran, "row_requantize").empty());
 }
 
 struct Case {
@@ -92,6 +119,41 @@ TEST(HybridKernels, HybridConv) {
   }
   EXPECT_TRUE(kernels_missing(ran, "hybrid_conv").empty());
   EXPECT_TRUE(ran.contains("plain_hybrid_conv_portable"));
+}
+
+// Stored results: bytes and s16, with what is added to them.
+TEST(HybridKernels, HybridConvThatRounds) {
+  std::mt19937 random(6);
+  std::set<std::string> ran;
+  const Shape shapes[] = {{1, 1, 1, 5}, {37, 1, 1, 96}, {2, 3, 7, 33}, {70, 1, 1, 260}, {5, 4, 3, 64}};
+  const DType types[] = {DType::u8, DType::s8, DType::s16};
+  for (const Shape& shape : shapes) {
+    for (const std::int64_t out : {1, 19, 64, 130}) {
+      for (int variant = 0; variant < 12; ++variant) {
+        const DType to = types[variant % 3];
+        const IntegerRange range = range_of(to);
+        const std::int32_t after = to == DType::u8 ? 121 : (to == DType::s8 ? -3 : 0);
+        HybridConvAttrs attrs{.window = unit_window({1, 1}),
+                              .epilogue = {{ScaleInRun{static_cast<RunForm>(variant % 2)}}, to}};
+        const bool adds = variant >= 3;
+        const DType other_type = variant >= 9 ? DType::u8 : to;
+        if (adds) attrs.epilogue.stages.emplace_back(AddScaled{0.37f, other_type == DType::s16 ? 0 : 5});
+        attrs.epilogue.stages.emplace_back(Round{.after = after,
+                                                 .lowest = static_cast<std::int32_t>(range.lowest) + (variant >= 6),
+                                                 .highest = static_cast<std::int32_t>(range.highest)});
+        const Shape rows{shape[0], shape[1], shape[2]}, y{shape[0], shape[1], shape[2], out};
+        std::vector<std::optional<Tensor>> inputs = {
+            random_tensor(random, DType::u8, shape),     random_tensor(random, DType::s8, {out, 1, 1, shape[3]}),
+            random_tensor(random, DType::u8, rows),      std::nullopt,
+            positive(random_tensor(random, kF32, rows)), positive(random_tensor(random, kF32, {out})),
+            random_tensor(random, kF32, {out})};
+        std::vector<bool> constant{false, true, false, false, false, true, true};
+        if (adds) inputs.emplace_back(random_tensor(random, other_type, y)), constant.push_back(false);
+        ran.merge(check(kHybridConv, attrs, std::move(inputs), std::move(constant)));
+      }
+    }
+  }
+  EXPECT_TRUE(kernels_missing(ran, "hybrid_conv").empty());
 }
 
 // Every value at an end of its range, so that sums are as large as they get; and scales that overflow.

@@ -3,6 +3,7 @@
 #include "lower/lower.h"
 #include "lower/rules/fuse_float_depthwise.h"
 #include "lower/rules/fuse_hybrid.h"
+#include "lower/rules/fuse_hybrid_result.h"
 #include "ops/float_depthwise/float_depthwise.h"
 #include "ops/hybrid_conv/hybrid_conv.h"
 
@@ -60,6 +61,56 @@ TEST(FuseHybrid, LeavesOtherSumsAlone) {
   const auto p = quantized(integer, integer.input(DType::f32, {3, 10}));
   integer.output(integer.add(kMatmulInteger, NoAttrs{}, {p[0], integer.random_constant(DType::s8, {10, 7}), p[2]}));
   EXPECT_EQ(apply_exactly(integer.graph, fuse_hybrid), 0);
+}
+
+// Rows of 10 with scales of their own, six results each.
+ValueId row_product(GraphBuilder& b) {
+  const ValueId x = b.input(DType::u8, {4, 1, 1, 10}), zero = b.input(DType::u8, {4}), scale = b.input(DType::f32, {4});
+  const HybridConvAttrs attrs{.window = unit_window({1, 1}), .epilogue = {{ScaleInRun{RunForm::xnnpack}}, DType::f32}};
+  return b.add(kHybridConv, attrs,
+               {x,
+                b.random_constant(DType::s8, {6, 1, 1, 10}),
+                zero,
+                {},
+                scale,
+                b.random_constant(DType::f32, {6}, 2),
+                b.random_constant(DType::f32, {6}, 3)});
+}
+
+// Scales are powers of two: dividing by them is exact, and the bits stay the same.
+TEST(FuseHybridResult, WithAStreamThatIsAdded) {
+  GraphBuilder b;
+  const ValueId other = b.dequantize(b.input(DType::s16, {4, 1, 1, 6}), 0x1p-4f, 0);
+  const ValueId sum = b.binary(BinaryKind::add, row_product(b), other);
+  b.output(b.quantize(sum, 0x1p-3f, 0, DType::s16));
+  EXPECT_EQ(apply_exactly(b.graph, fuse_hybrid_result), 1);
+  EXPECT_EQ(b.graph.node_count(), 1);
+  const Epilogue& epilogue = first(b.graph, kHybridConv).attrs.as<HybridConvAttrs>().epilogue;
+  EXPECT_EQ(epilogue.find<AddScaled>()->ratio, 0.5f);
+  EXPECT_EQ(epilogue.to, DType::s16);
+}
+
+TEST(FuseHybridResult, WithAReluAndAZeroPoint) {
+  GraphBuilder b;
+  b.output(b.quantize(b.unary(UnaryKind::relu, row_product(b)), 0x1p-2f, 30));
+  EXPECT_EQ(apply_exactly(b.graph, fuse_hybrid_result), 1);
+  EXPECT_EQ(b.graph.node_count(), 1);
+  EXPECT_EQ(first(b.graph, kHybridConv).attrs.as<HybridConvAttrs>().epilogue.find<Round>()->lowest, 30);
+}
+
+TEST(FuseHybridResult, LeavesOthersAlone) {
+  GraphBuilder real;  // nothing rounds it
+  real.output(row_product(real));
+  EXPECT_EQ(apply_exactly(real.graph, fuse_hybrid_result), 0);
+  GraphBuilder wide;  // what is added has another shape
+  const ValueId row = wide.dequantize(wide.input(DType::u8, {6}), 0x1p-4f, 3);
+  wide.output(wide.quantize(wide.binary(BinaryKind::add, row_product(wide), row), 0x1p-3f, 7));
+  EXPECT_EQ(apply_exactly(wide.graph, fuse_hybrid_result), 0);
+  GraphBuilder shared;  // somebody else reads the real result
+  const ValueId product = row_product(shared);
+  shared.output(shared.quantize(product, 0x1p-3f, 7));
+  shared.output(product);
+  EXPECT_EQ(apply_exactly(shared.graph, fuse_hybrid_result), 0);
 }
 
 TEST(FuseFloatDepthwise, WithItsClamp) {

@@ -1,6 +1,7 @@
 // The quantizer on an encoder: where residual streams are s16, what stays in float, and how near the answers are.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -9,6 +10,7 @@
 #include "ops/list.h"
 #include "quantize/placement.h"
 #include "quantize/quantize.h"
+#include "quantize/smooth.h"
 
 namespace octavo {
 namespace {
@@ -89,13 +91,28 @@ TEST(EncoderPlacement, StreamsAreWideAndProductsReadBytes) {
   for (const char* both : {"norm0", "norm1"}) EXPECT_TRUE(placement.bytes_follow(encoder.named(both))) << both;
   for (const char* wide : {"embedded", "sum1", "sum2"})
     EXPECT_FALSE(placement.bytes_follow(encoder.named(wide))) << wide;
-  for (const char* bytes : {"q.sum", "k.sum", "v.sum", "attention", "gelu"}) {
+  for (const char* bytes : {"q.sum", "k.sum", "v.sum", "attention"}) {
     EXPECT_TRUE(placement.pair(encoder.named(bytes))) << bytes;
     EXPECT_FALSE(placement.wide(encoder.named(bytes))) << bytes;
   }
+  // Between the products, GELU reads s16 and gives rows with scales of their own.
+  EXPECT_TRUE(placement.pair(encoder.named("up.sum")) && placement.wide(encoder.named("up.sum")));
+  EXPECT_FALSE(placement.bytes_follow(encoder.named("up.sum")));
+  EXPECT_TRUE(placement.row_scales(encoder.named("gelu")));
+  EXPECT_FALSE(placement.pair(encoder.named("gelu")));
   // Sums of products and streams are rounded once, and what only f32 readers want is not rounded.
   for (const char* none : {"out.sum", "down.sum", "norm2", "lookup"})
     EXPECT_FALSE(placement.pair(encoder.named(none))) << none;
+}
+
+// Without one of the products, or for other programs, GELU is a table of bytes.
+TEST(EncoderPlacement, RowsNeedBothProducts) {
+  const Encoder encoder;
+  for (const char* skipped : {"up.sum", "down", "gelu"})
+    EXPECT_FALSE(place_pairs(encoder.graph, {skipped}).row_scales(encoder.named("gelu"))) << skipped;
+  const Placement standard = place_pairs(encoder.graph, {}, Ends::floats, PairPlacement::fused, Vocabulary::standard);
+  EXPECT_FALSE(standard.row_scales(encoder.named("gelu")));
+  EXPECT_TRUE(standard.pair(encoder.named("gelu")));
 }
 
 TEST(EncoderPlacement, SkippedTablesStayInFloat) {
@@ -118,9 +135,11 @@ TEST(Encoder, QuantizesToIntegersThatAgree) {
   ASSERT_TRUE(report) << to_string(report.errors());
   const auto lowered = lower(graph, {});
   ASSERT_TRUE(lowered) << to_string(lowered.errors());
-  EXPECT_EQ(count(graph, kQuantizedConv), 6);
+  EXPECT_EQ(count(graph, kQuantizedConv), 5);
+  EXPECT_EQ(count(graph, kRowRequantize), 1);
+  EXPECT_EQ(count(graph, kHybridConv), 1);
   EXPECT_EQ(count(graph, kQuantizedAttention), 1);
-  EXPECT_EQ(count(graph, kQuantizedLayerNorm), 3);
+  EXPECT_EQ(count(graph, kQuantizedLayerNorm), 5);  // two of them again for the products behind them
   EXPECT_EQ(count(graph, kLayerNorm) + count(graph, kSoftmax) + count(graph, kMatmul) + count(graph, kConv), 0);
   EXPECT_EQ(count(graph, kQuantize), 1) << to_string(graph);  // of the embeddings
   double signal = 0.0, noise = 0.0;
@@ -134,6 +153,69 @@ TEST(Encoder, QuantizesToIntegersThatAgree) {
     }
   }
   EXPECT_GT(10.0 * std::log10(signal / noise), 30.0);
+}
+
+// A channel far larger than the others costs bytes of one scale most of their precision.
+double sqnr(const Encoder& encoder, const QuantizeOptions& options) {
+  Graph graph = encoder.graph;
+  const auto report = quantize(graph, Tokens(), options);
+  EXPECT_TRUE(report) << to_string(report.errors());
+  double signal = 0.0, noise = 0.0;
+  for (std::int64_t i = 0; i < 16; ++i) {
+    const auto inputs = Tokens().sample(i);
+    const auto exact = evaluate(encoder.graph, *inputs), rounded = evaluate(graph, *inputs);
+    for (std::int64_t j = 0; j < (*exact)[0].elements(); ++j) {
+      const double value = (*exact)[0].as<float>()[j], found = (*rounded)[0].as<float>()[j];
+      signal += value * value, noise += (value - found) * (value - found);
+    }
+  }
+  return 10.0 * std::log10(signal / noise);
+}
+
+TEST(Smoothing, KeepsTheNetworkAndMendsLoudChannels) {
+  Encoder encoder;
+  for (const char* name : {"norm0.scale", "norm1.scale"}) {
+    Tensor scale = Tensor::copy_of(encoder.graph.fact(encoder.named(name)).constant->view());
+    scale.as<float>()[3] = 60.0f;
+    encoder.graph.replace_uses(encoder.named(name), encoder.graph.add_constant(std::string(name) + "/loud", scale));
+  }
+  for (const char* name : {"q.w", "k.w", "v.w", "up.w"}) {  // what is loud is read quietly
+    Tensor weights = Tensor::copy_of(encoder.graph.fact(encoder.named(name)).constant->view());
+    const std::int64_t columns = weights.shape()[1];
+    for (std::int64_t c = 0; c < columns; ++c) weights.as<float>()[3 * columns + c] *= 0.02f;
+    encoder.graph.replace_uses(encoder.named(name), encoder.graph.add_constant(std::string(name) + "/quiet", weights));
+  }
+  const auto factors = find_smoothing(encoder.graph, {}, Tokens());
+  ASSERT_TRUE(factors) << to_string(factors.errors());
+  ASSERT_EQ(factors->size(), 2u);
+  const std::vector<float>& own = factors->at("norm0");
+  EXPECT_EQ(std::max_element(own.begin(), own.end()) - own.begin(), 3);
+
+  Graph smoothed = encoder.graph;
+  const auto changed = smooth(smoothed, {}, *factors);
+  ASSERT_TRUE(changed) << to_string(changed.errors());
+  EXPECT_TRUE(changed->contains("norm0/smoothed") && changed->contains("norm1/smoothed"));
+  EXPECT_EQ(count(smoothed, kLayerNorm), 5);
+  const auto inputs = Tokens().sample(0);
+  const auto exact = evaluate(encoder.graph, *inputs), same = evaluate(smoothed, *inputs);
+  for (std::int64_t j = 0; j < (*exact)[0].elements(); ++j)
+    EXPECT_NEAR((*same)[0].as<float>()[j], (*exact)[0].as<float>()[j], 1e-3f);
+
+  EXPECT_GT(sqnr(encoder, {}), sqnr(encoder, {.smooths = false}) + 3.0);
+}
+
+TEST(Smoothing, LeavesWhatIsSkippedAndUnknown) {
+  const Encoder encoder;
+  const auto all = find_smoothing(encoder.graph, {}, Tokens());
+  const auto some = find_smoothing(encoder.graph, {"norm0"}, Tokens());
+  ASSERT_TRUE(all && some);
+  EXPECT_EQ(some->size(), 1u);
+  Graph graph = encoder.graph;
+  ASSERT_TRUE(smooth(graph, {"q", "k", "v"}, *all));
+  EXPECT_EQ(count(graph, kLayerNorm), 4);
+  graph = encoder.graph;
+  ASSERT_TRUE(smooth(graph, {}, {{"norm0", {1.0f, 2.0f}}, {"nobody", {1.0f}}}));
+  EXPECT_EQ(count(graph, kLayerNorm), 3);
 }
 
 }  // namespace

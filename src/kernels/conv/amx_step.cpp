@@ -9,6 +9,7 @@
 #include "kernels/conv/amx_schedule.h"
 #include "kernels/conv/amx_tile.h"
 #include "kernels/conv/epilogue.h"
+#include "ops/hybrid_conv/hybrid_conv.h"
 
 namespace octavo {
 namespace {
@@ -105,7 +106,8 @@ class AmxStep final : public Step {
   std::size_t out_bytes_ = 1;  // of an element
   std::int64_t residual_bytes_ = 1;
   std::int32_t x_zero_point_ = 0;
-  int other_ = -1;  // the input that is added, where there is one
+  int other_ = -1;    // the input that is added, where there is one
+  int x_scale_ = -1;  // scales of the pixels of x, where they are known only in the run; so are their zero points then
   std::unique_ptr<TileConstants> constants_;
   std::vector<BlockCode> codes_by_block_;
   std::vector<std::shared_ptr<const Code>> codes_;
@@ -116,7 +118,6 @@ class AmxStep final : public Step {
 Result<std::unique_ptr<Step>> AmxStep::make(const StepSpec& spec, CheckedConv call) {
   const auto& attrs = spec.attrs->as<QuantizedConvAttrs>();
   const EpilogueParts parts = call.parts;
-  if (parts.in_run != nullptr) return refused_conv("needs a scale known at compile time");
   const AmxConditions conditions{
       .l2_bytes = host_machine().l2_bytes, .threads = spec.threads, .may_read_beyond = spec.inputs[kConvX].is_padded};
   const bool copies = amx_copies(call.geometry, conditions);
@@ -134,6 +135,7 @@ Result<std::unique_ptr<Step>> AmxStep::make(const StepSpec& spec, CheckedConv ca
   step->residual_bytes_ = parts.residual_bytes(spec);
   step->x_zero_point_ = attrs.x_zero_point;
   step->other_ = parts.other;
+  step->x_scale_ = parts.x_scale;
   step->constants_ = epilogue_constants(parts, kTileVnni512.lanes, step->packed_.table);
   if (auto status = step->emit(epilogue_config(spec, parts, kTileVnni512, step->packed_)); !status)
     return status.errors();
@@ -182,6 +184,7 @@ Status AmxStep::emit(const TileConfig& base) {
                            .finishes = most_finishes_};
   TileConfig finish = base;
   finish.kind = TileKind::sums;
+  if (x_scale_ >= 0) finish.run_scales = RunScales::per_pixel;
   finish.sums_x = g_.sums_x;
   finish.sum_vectors = layout_.vectors;
   for (const ChannelBlock& block : blocks_) {
@@ -329,6 +332,11 @@ void AmxStep::add_finishes(const StepBuffers& buffers, const Item& item, std::si
     finish->args.sums = sums + piece.row * layout_.vectors * kTileAmx.lanes;
     finish->args.y = buffers.outputs[0] + element * static_cast<std::int64_t>(out_bytes_);
     if (residual != nullptr) finish->args.residual = residual + element * residual_bytes_;
+    if (x_scale_ >= 0) {
+      finish->args.x_scales =
+          reinterpret_cast<const float*>(buffers.inputs[static_cast<std::size_t>(x_scale_)]) + piece.pixel;
+      finish->args.x_zero_points = reinterpret_cast<const std::uint8_t*>(buffers.inputs[kHybridXZero]) + piece.pixel;
+    }
     finish->code = code.finish[static_cast<std::size_t>(piece.count)];
   }
   for (std::int64_t i = item.pieces; i < most_finishes_; ++i, ++finish) finish->code = registers_.nothing();
@@ -339,8 +347,13 @@ void AmxStep::add_finishes(const StepBuffers& buffers, const Item& item, std::si
 Result<std::unique_ptr<Step>> prepare_amx(const StepSpec& spec) {
   auto call = checked_conv(spec, kTileAmx);
   if (!call) return call.errors();
-  if (std::string reason = amx_refusal(call->geometry); !reason.empty()) return refused_conv(std::move(reason));
-  return AmxStep::make(spec, std::move(*call));
+  if (call->parts.in_run != nullptr) return refused_conv("needs a scale known at compile time");
+  return prepare_scaled_amx(spec, std::move(*call));
+}
+
+Result<std::unique_ptr<Step>> prepare_scaled_amx(const StepSpec& spec, CheckedConv call) {
+  if (std::string reason = amx_refusal(call.geometry); !reason.empty()) return refused_conv(std::move(reason));
+  return AmxStep::make(spec, std::move(call));
 }
 
 }  // namespace octavo

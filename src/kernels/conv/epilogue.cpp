@@ -17,8 +17,9 @@ void fill(T (&lanes)[N], V value) {
 }
 
 // Whether |(f32(acc) + rest) * multiplier + residual| stays below 2^31 for every acc, so that no conversion to s32 can
-// overflow.
+// overflow. Nobody knows of scales that come in the run.
 bool cannot_overflow(const EpilogueParts& parts, std::span<const float> multipliers) {
+  if (parts.in_run != nullptr) return false;
   // |residual| is below 2^16.
   if (parts.scale_and_add != nullptr &&
       !(std::fabs(parts.scale_and_add->ratio) <= 1e4f && std::abs(parts.scale_and_add->zero_point) <= 255))
@@ -107,6 +108,7 @@ std::unique_ptr<TileConstants> epilogue_constants(const EpilogueParts& parts, in
   fill(c.zero_point_words, zero_point_after(parts));
   fill(c.residual_zero_point, parts.other_shift());
   if (parts.scale_and_add != nullptr) fill(c.residual_ratio, parts.scale_and_add->ratio);
+  if (parts.add_scaled != nullptr) fill(c.residual_ratio, parts.add_scaled->ratio);
   if (const AddReal* add = parts.add_real) {
     fill(c.add_a_ratio, add->a_ratio), fill(c.add_b_ratio, add->b_ratio), fill(c.add_fixed, add->fixed);
     fill(c.add_lowest, parts.add_round->lowest_real()), fill(c.add_highest, parts.add_round->highest_real());
@@ -146,6 +148,8 @@ TileConfig epilogue_config(const StepSpec& spec, const EpilogueParts& parts, con
   }
   if (parts.in_run != nullptr) {
     config.run_form = parts.in_run->form;
+  }
+  if (parts.in_run != nullptr && parts.round == nullptr) {
     const ClampReal clamp = parts.clamp != nullptr ? *parts.clamp : ClampReal{};
     config.clamps_low = clamp.lowest > -std::numeric_limits<float>::infinity();
     config.clamps_high = clamp.highest < std::numeric_limits<float>::infinity();

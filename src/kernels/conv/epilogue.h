@@ -54,6 +54,8 @@ struct RunScaling {
 // `spec` is that of a quantized_conv, but for the buffers that a run passes, which are those of hybrid_conv.
 Result<std::unique_ptr<Step>> prepare_scaled_conv(const StepSpec& spec, const TileTarget& target, CheckedConv call,
                                                   const RunScaling& scaling);
+// The same on AMX, where each pixel has a scale of its own.
+Result<std::unique_ptr<Step>> prepare_scaled_amx(const StepSpec& spec, CheckedConv call);
 
 // Target, output, residual, clamps and table; the loop over K is left to the caller.
 TileConfig epilogue_config(const StepSpec& spec, const EpilogueParts& parts, const TileTarget& target,

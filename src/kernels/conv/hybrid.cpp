@@ -66,12 +66,21 @@ class IntegerCall {
   OpCall call_;
 };
 
+// Scales of their own for each pixel of a window of one, in any number of images.
+bool has_pixel_scales(const HybridConvAttrs& attrs, const Shape& x, std::int64_t rows) {
+  return attrs.is_pointwise() && rows == x[0] * x[1] * x[2];
+}
+
 std::string hybrid_refusal(const OpCall& call, const TileTarget& target) {
   for (std::size_t i : {kHybridW, kHybridOffset}) {
     if (has_input(call, i) && !call.inputs[i]->is_constant()) return "needs constant weights";
   }
   if (call.inputs[kHybridXZero]->is_constant()) return "needs inputs known only in a run";
   if (call.inputs[kHybridW]->shape.elements() == 0) return "needs at least one element";
+  const std::int64_t rows = call.inputs[kHybridXZero]->shape.elements();
+  if (target.step == MacStep::amx &&
+      !has_pixel_scales(call.attrs->as<HybridConvAttrs>(), call.inputs[kHybridX]->shape, rows))
+    return "needs a scale for each pixel";
   const IntegerCall integer(call, Values::all);
   return conv_refusal(*integer, target);
 }
@@ -87,6 +96,8 @@ std::vector<Tensor> pack_hybrid(const OpCall& call, const TileTarget& target) {
 std::vector<std::int64_t> packed_hybrid_layout(const OpCall& call, const TileTarget& target) {
   return packed_conv_layout(*IntegerCall(call, Values::shapes_only), target);
 }
+
+int hybrid_residual_in_place(const OpCall& call) { return residual_in_place(*IntegerCall(call, Values::shapes_only)); }
 
 // The step's spec as that of the quantized_conv.
 StepSpec integer_spec(const StepSpec& spec, const Attrs& attrs) {
@@ -113,27 +124,29 @@ Result<std::unique_ptr<Step>> prepare_hybrid(const StepSpec& spec, const TileTar
   const Shape& x = spec.inputs[kHybridX].shape;
   const std::int64_t rows = spec.inputs[kHybridXZero].shape.elements();
   RunScaling scaling{.scales = RunScales::shared};
-  if (rows > 1 && rows == x[0]) {
+  if (has_pixel_scales(attrs, x, rows)) {
+    scaling.scales = RunScales::per_pixel;
+  } else if (rows > 1) {
     scaling.image_step = 1;
     if (attrs.is_pointwise()) keep_images(call->geometry, x);
-  } else if (rows > 1) {
-    scaling.scales = RunScales::per_pixel;
   }
-  return prepare_scaled_conv(as_integer, target, std::move(*call), scaling);
+  if (target.step != MacStep::amx) return prepare_scaled_conv(as_integer, target, std::move(*call), scaling);
+  if (scaling.scales != RunScales::per_pixel) return refused_conv("needs a scale for each pixel");
+  return prepare_scaled_amx(as_integer, std::move(*call));
 }
 
 template <const TileTarget& target, const TileTarget& evex = target>
 constexpr KernelChoice hybrid_kernel(std::string_view name, Isa needs) {
-  return {
-      .code = {.name = name,
-               .op = "hybrid_conv",
-               .needs = needs,
-               .packs = true,
-               .prepare = [](const StepSpec& spec) { return prepare_hybrid(spec, has_vex_vnni() ? target : evex); }},
-      .refusal = [](const OpCall& call) { return hybrid_refusal(call, target); },
-      .cost = [](const OpCall& call, const Machine& machine) { return hybrid_cost(call, machine, target); },
-      .pack = [](const OpCall& call) { return pack_hybrid(call, target); },
-      .packed_layout = [](const OpCall& call) { return packed_hybrid_layout(call, target); }};
+  return {.code = {.name = name,
+                   .op = "hybrid_conv",
+                   .needs = needs,
+                   .packs = true,
+                   .prepare = [](const StepSpec& spec) { return prepare_hybrid(spec, has_vex_vnni() ? target : evex); },
+                   .in_place_input = hybrid_residual_in_place},
+          .refusal = [](const OpCall& call) { return hybrid_refusal(call, target); },
+          .cost = [](const OpCall& call, const Machine& machine) { return hybrid_cost(call, machine, target); },
+          .pack = [](const OpCall& call) { return pack_hybrid(call, target); },
+          .packed_layout = [](const OpCall& call) { return packed_hybrid_layout(call, target); }};
 }
 
 constexpr KernelChoice kChoices[] = {
@@ -141,6 +154,7 @@ constexpr KernelChoice kChoices[] = {
     hybrid_kernel<kTileVnni256, kTileVnni256Evex>("hybrid_conv_u8s8_6x2_avxvnni", Isa::avxvnni),
     hybrid_kernel<kTileAvx2Words>("hybrid_conv_u8s8_4x3_avx2", Isa::avx2),
     hybrid_kernel<kTileAvx2Bytes>("hybrid_conv_u8s8_6x2_avx2_bytes", Isa::avx2),
+    hybrid_kernel<kTileAmx>("hybrid_conv_u8s8_16x16_amx_int8", Isa::amx_int8),
 };
 constexpr auto kCodes = codes_of(kChoices);
 

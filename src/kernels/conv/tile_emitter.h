@@ -53,6 +53,7 @@ class TileEmitter : public Xbyak::CodeGenerator {
 
   // ---- tile_epilogue.cpp ----
   void emit_sums();
+  void load_zero_point(int p);
   void load_epilogue_registers();
   void emit_epilogue();
   void add_sums_of_x();

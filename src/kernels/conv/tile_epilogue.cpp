@@ -17,7 +17,17 @@ void TileEmitter::add_sums_of_x() {
   }
 }
 
-// acc = bias + sums, for `repeats` tiles whose pixels follow each other in y and residual.
+// temporary(0) = the zero point of x of a pixel.
+void TileEmitter::load_zero_point(int p) {
+  const Xbyak::Xmm narrow(temporary(0).getIdx());
+  mov(rax, ptr[args_ + offsetof(TileArgs, x_zero_points)]);
+  movzx(eax, byte[rax + (c_.run_scales == RunScales::per_pixel ? p : 0)]);
+  vmovd(narrow, eax);
+  vpbroadcastd(temporary(0), narrow);
+}
+
+// acc = bias + sums, for `repeats` tiles whose pixels follow each other in y and residual; one where scales are known
+// only in the run.
 void TileEmitter::emit_sums() {
   load_epilogue_registers();
   mov(sums_, ptr[args_ + offsetof(TileArgs, sums)]);
@@ -26,9 +36,12 @@ void TileEmitter::emit_sums() {
   Xbyak::Label again;
   L(again);
   for (int p = 0; p < c_.pixels; ++p) {
+    if (c_.run_scales != RunScales::none) load_zero_point(p);
     for (int v = 0; v < c_.vectors; ++v) {
       const Xbyak::Xmm acc = accumulator(p, v);
-      vmovups(acc, ptr[bias_ + v * c_.target.vector_bytes()]);
+      const Xbyak::Address bias = ptr[bias_ + v * c_.target.vector_bytes()];
+      if (c_.run_scales == RunScales::none) vmovups(acc, bias);
+      else vpmulld(acc, temporary(0), bias);
       vpaddd(acc, acc, ptr[sums_ + (p * c_.sum_vectors + v) * c_.target.vector_bytes()]);
     }
   }
@@ -49,6 +62,7 @@ void TileEmitter::load_epilogue_registers() {
 }
 
 void TileEmitter::emit_epilogue() {
+  if (c_.run_scales != RunScales::none) scale_in_run();
   if (c_.to == DType::s16) return store_s16();
   if (!is_8bit(c_.to)) return store_wide_elements();
   vmovups(temporary(2), constant(offsetof(TileConstants, pack_order)));
@@ -70,7 +84,8 @@ void TileEmitter::emit_masks() {
   kmovw(lane_mask_, eax);
 }
 
-// RunForm of every accumulator, clamped. maxps and minps give their second operand where one is NaN.
+// RunForm of every accumulator, clamped where it is stored so. maxps and minps give their second operand where one is
+// NaN.
 void TileEmitter::scale_in_run() {
   const Xbyak::Xmm multiplier = temporary(0), rest = temporary(1), lowest = temporary(0), highest = temporary(1);
   mov(x_scales_, ptr[args_ + offsetof(TileArgs, x_scales)]);
@@ -79,6 +94,7 @@ void TileEmitter::scale_in_run() {
     vmovups(rest, ptr[multiplier_ + (v * c_.target.vector_bytes() + c_.rest_offset)]);
     for (int p = 0; p < c_.pixels; ++p) scale(p, v, multiplier, rest);
   }
+  if (c_.to != DType::f32) return;
   if (c_.clamps_low) vmovups(lowest, constant(offsetof(TileConstants, lowest)));
   if (c_.clamps_high) vmovups(highest, constant(offsetof(TileConstants, highest)));
   for (int p = 0; p < c_.pixels; ++p) {
@@ -108,7 +124,6 @@ void TileEmitter::scale(int p, int v, const Xbyak::Xmm& multiplier, const Xbyak:
 }
 
 void TileEmitter::store_wide_elements() {
-  if (c_.run_scales != RunScales::none) scale_in_run();
   for (int p = 0; p < c_.pixels; ++p) {
     for (int v = 0; v < c_.outputs(); ++v) {
       const Xbyak::Xmm acc = accumulator(p, v);
@@ -165,12 +180,16 @@ void TileEmitter::to_real(const Xbyak::Xmm& acc, int v) {
 void TileEmitter::quantize(int p, int v) {
   const Xbyak::Xmm acc = accumulator(p, v), other = temporary(0);
   const Xbyak::Address multiplier = ptr[multiplier_ + v * c_.target.vector_bytes()];
-  to_real(acc, v);
-  if (c_.addition == Addition::before_rounding) {
+  const bool is_scaled = c_.run_scales != RunScales::none;
+  if (!is_scaled) to_real(acc, v);
+  if (is_scaled && c_.addition == Addition::before_rounding) {
+    load_residual(other, p, v);
+    vfmadd231ps(acc, other, constant(offsetof(TileConstants, residual_ratio)));
+  } else if (c_.addition == Addition::before_rounding) {
     load_residual(other, p, v);
     vmulps(other, other, constant(offsetof(TileConstants, residual_ratio)));
     vfmadd132ps(acc, other, multiplier);
-  } else {
+  } else if (!is_scaled) {
     vmulps(acc, acc, multiplier);
   }
   if (c_.clamps_low) vmaxps(acc, acc, constant(offsetof(TileConstants, lowest)));

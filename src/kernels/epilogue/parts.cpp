@@ -22,12 +22,13 @@ std::optional<EpilogueParts> EpilogueParts::of(const Epilogue& epilogue, std::si
       if (parts.rest >= 0) return std::nullopt;
       parts.multiplier = parts.x_scale + 1, parts.rest = parts.x_scale + 2;
       parts.clamp = in.take<ClampReal>();
+      if (parts.clamp == nullptr) parts.add_scaled = in.take<AddScaled>(parts.other);
     }
   }
   if (parts.rest >= 0 && parts.multiplier < 0) return std::nullopt;
   if ((parts.round = in.take<Round>())) {
-    if (parts.multiplier < 0 || parts.in_run != nullptr || parts.round->before != 0) return std::nullopt;
-    if (parts.scale_and_add == nullptr) {
+    if (parts.multiplier < 0 || parts.clamp != nullptr || parts.round->before != 0) return std::nullopt;
+    if (parts.scale_and_add == nullptr && parts.in_run == nullptr) {
       if ((parts.add_real = in.take<AddReal>(parts.other))) {
         parts.add_round = in.take<Round>();
         if (parts.add_round == nullptr || parts.add_round->before != 0) return std::nullopt;
@@ -36,7 +37,7 @@ std::optional<EpilogueParts> EpilogueParts::of(const Epilogue& epilogue, std::si
       }
     }
     in.take<Lookup>(parts.table);
-  } else if (parts.scale_and_add != nullptr) {
+  } else if (parts.scale_and_add != nullptr || parts.add_scaled != nullptr) {
     return std::nullopt;
   }
   const bool ends_in_words = parts.to == DType::s16;
@@ -46,7 +47,7 @@ std::optional<EpilogueParts> EpilogueParts::of(const Epilogue& epilogue, std::si
 }
 
 Addition EpilogueParts::addition() const {
-  if (scale_and_add != nullptr) return Addition::before_rounding;
+  if (scale_and_add != nullptr || add_scaled != nullptr) return Addition::before_rounding;
   if (add_integer != nullptr) return Addition::integer;
   if (add_real == nullptr) return Addition::none;
   return add_real->side == Side::first ? Addition::real_first : Addition::real_second;
@@ -54,6 +55,7 @@ Addition EpilogueParts::addition() const {
 
 std::int32_t EpilogueParts::other_shift() const {
   if (add_real != nullptr) return add_real->other_shift;
+  if (add_scaled != nullptr) return add_scaled->zero_point;
   return scale_and_add != nullptr ? scale_and_add->zero_point : 0;
 }
 

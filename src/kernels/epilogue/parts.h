@@ -16,13 +16,15 @@ namespace octavo {
 RowRound row_round(const Round& round);
 
 // The stages in the one order that is known here, each of them perhaps missing (nullptr):
-//   add_rest, scale or scale_and_add or scale_in_run, clamp or round, add_real and round or add_integer, lookup
+//   add_rest, scale or scale_and_add, round, add_real and round or add_integer, lookup
+//   scale_in_run, clamp or add_scaled and round, lookup
 // An s16 result has no addition after its rounding and no table.
 // Operands are input numbers of the operator, -1 where there is none. Points into the epilogue.
 struct EpilogueParts {
   DType to = DType::u8;
   const ScaleAndAdd* scale_and_add = nullptr;
   const ScaleInRun* in_run = nullptr;  // x_scale, multiplier (w_scale) and rest (the bias) are its operands
+  const AddScaled* add_scaled = nullptr;
   const ClampReal* clamp = nullptr;
   const Round* round = nullptr;  // of the scaled sum
   const AddReal* add_real = nullptr;

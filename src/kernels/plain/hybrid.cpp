@@ -1,9 +1,14 @@
 // hybrid_conv in plain loops, for machines without vectors. Part of kernels/.
+#include <cmath>
+#include <optional>
+
+#include "base/requantize.h"
 #include "kernels/call.h"
 #include "kernels/epilogue/parts.h"
 #include "kernels/image_sizes.h"
 #include "kernels/plain/plain.h"
 #include "ops/hybrid_conv/hybrid_conv.h"
+#include "ops/integers.h"
 
 namespace octavo {
 namespace {
@@ -11,7 +16,10 @@ namespace {
 struct Params {
   HybridConvAttrs attrs;
   ScaleInRun scale;
+  std::optional<AddScaled> add;
+  std::optional<Round> round;  // else a clamped real
   ClampReal clamp;
+  DType other_type = DType::u8, to = DType::f32;
   ImageSizes x, y;
   std::int64_t depth = 1;       // channels of a group of x
   std::int64_t scale_step = 0;  // pixels of the result that share a scale of x; 0: all
@@ -47,11 +55,34 @@ std::uint32_t sum_of(const Params& p, const Pixel& at, std::int64_t oc, const St
   return sum;
 }
 
+std::int32_t stored_at(const std::byte* values, DType dtype, std::int64_t i) {
+  if (dtype == DType::s16) return reinterpret_cast<const std::int16_t*>(values)[i];
+  return load_8bit(values, dtype, i);
+}
+
+// What becomes of the scaled sum of an element.
+void store(const Params& p, const StepBuffers& buffers, std::int64_t element, float real) {
+  constexpr std::size_t kOther = kHybridBias + 1;
+  if (!p.round) {
+    reinterpret_cast<float*>(buffers.outputs[0])[element] = p.clamp.apply(real);
+    return;
+  }
+  if (p.add) {
+    const std::int32_t other = stored_at(buffers.inputs[kOther], p.other_type, element) - p.add->zero_point;
+    real = std::fma(static_cast<float>(other), p.add->ratio, real);
+  }
+  const float bounded = clamp_f32(real, p.round->lowest_real(), p.round->highest_real());
+  const auto rounded = static_cast<std::int32_t>(round_even(bounded)) + p.round->after;
+  if (p.to == DType::s16)
+    reinterpret_cast<std::int16_t*>(buffers.outputs[0])[element] = static_cast<std::int16_t>(rounded);
+  else store_8bit(buffers.outputs[0], element, rounded);
+}
+
 void run(const Params& p, const StepBuffers& buffers, ItemRange rows) {
   const auto floats = [&](int input) {
     return reinterpret_cast<const float*>(buffers.inputs[static_cast<std::size_t>(input)]);
   };
-  auto* y = reinterpret_cast<float*>(buffers.outputs[0]) + rows.begin * p.y.strides.row;
+  std::int64_t element = rows.begin * p.y.strides.row;
   for (std::int64_t row = rows.begin; row < rows.end; ++row) {
     for (std::int64_t ow = 0; ow < p.y.width; ++ow) {
       const std::int64_t scale = p.scale_step == 0 ? 0 : (row * p.y.width + ow) / p.scale_step;
@@ -59,8 +90,8 @@ void run(const Params& p, const StepBuffers& buffers, ItemRange rows) {
                      std::to_integer<std::int32_t>(buffers.inputs[kHybridXZero][scale])};
       for (std::int64_t oc = 0; oc < p.y.channels; ++oc) {
         const auto sum = static_cast<float>(static_cast<std::int32_t>(sum_of(p, at, oc, buffers)));
-        *y++ = p.clamp.apply(
-            p.scale.apply(sum, floats(kHybridXScale)[scale], floats(kHybridWScale)[oc], floats(kHybridBias)[oc]));
+        store(p, buffers, element++,
+              p.scale.apply(sum, floats(kHybridXScale)[scale], floats(kHybridWScale)[oc], floats(kHybridBias)[oc]));
       }
     }
   }
@@ -69,7 +100,9 @@ void run(const Params& p, const StepBuffers& buffers, ItemRange rows) {
 // infer has seen to a scale known in the run as the first stage.
 std::string refuse(const CallView& call) {
   const auto parts = EpilogueParts::of(call.attrs->as<HybridConvAttrs>().epilogue, kHybridXScale);
-  if (!parts) return "needs an epilogue of a scale and a clamp";
+  if (!parts || parts->table >= 0) return "needs an epilogue of a scale, an addition and a clamp or rounding";
+  if (parts->other >= 0 && *call.input(static_cast<std::size_t>(parts->other)).shape != *call.output().shape)
+    return "needs an addition of the same shape";
   const std::int64_t channels = call.output().elements() == 0 ? 0 : (*call.output().shape)[3];
   const bool is_per_channel =
       call.input(kHybridWScale).elements() == channels && call.input(kHybridBias).elements() == channels;
@@ -84,6 +117,10 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec&) {
   const EpilogueParts parts = *EpilogueParts::of(p.attrs.epilogue, kHybridXScale);
   p.scale = *parts.in_run;
   if (parts.clamp != nullptr) p.clamp = *parts.clamp;
+  if (parts.round != nullptr) p.round = *parts.round;
+  if (parts.add_scaled != nullptr) p.add = *parts.add_scaled;
+  if (parts.other >= 0) p.other_type = call.input(static_cast<std::size_t>(parts.other)).dtype;
+  p.to = call.output().dtype;
   const std::int64_t scales = call.input(kHybridXScale).elements();
   const std::int64_t rows = call.output().elements() == 0 ? 0 : p.y.batch * p.y.height;
   if (scales > 1) p.scale_step = rows * p.y.width / scales;

@@ -165,13 +165,64 @@ void multiply_row(const float* real, std::int64_t n, float factor, std::int32_t 
 }
 
 template <class S>
+RangeS16 range_of_row_s16(const std::int16_t* x, std::int64_t n) {
+  constexpr std::int64_t kTogether = 4;
+  typename S::S32 low[kTogether], high[kTogether];
+  for (std::int64_t k = 0; k < kTogether; ++k) low[k] = high[k] = S::set_s32(0);
+  std::int64_t i = 0;
+  for (; i + kTogether * S::kLanes <= n; i += kTogether * S::kLanes) {
+    for (std::int64_t k = 0; k < kTogether; ++k) {
+      const typename S::S32 value = S::widen_s16(x + i + k * S::kLanes);
+      low[k] = S::min_s32(low[k], value);
+      high[k] = S::max_s32(high[k], value);
+    }
+  }
+  std::int32_t lowest[S::kLanes], highest[S::kLanes];
+  S::store_s32(lowest, S::min_s32(S::min_s32(low[0], low[1]), S::min_s32(low[2], low[3])));
+  S::store_s32(highest, S::max_s32(S::max_s32(high[0], high[1]), S::max_s32(high[2], high[3])));
+  RangeS16 range;
+  for (int lane = 0; lane < S::kLanes; ++lane) {
+    range.lowest = Scalar::min_s32(range.lowest, lowest[lane]);
+    range.highest = Scalar::max_s32(range.highest, highest[lane]);
+  }
+  for (; i < n; ++i) {
+    range.lowest = Scalar::min_s32(range.lowest, x[i]);
+    range.highest = Scalar::max_s32(range.highest, x[i]);
+  }
+  return range;
+}
+
+template <class S, bool kIsGelu>
+void requantize_row_as(const RequantizeRow& args, const std::int16_t* x, std::uint8_t* q) {
+  // By value: stores of bytes may alias anything reached through a pointer.
+  const RequantizeRow row = args;
+  const NearGelu gelu = kIsGelu ? *args.gelu : NearGelu{};
+  const auto zero_point = static_cast<float>(row.zero_point);
+  for_lanes<S>(
+      0, row.n, [=]<class T>(std::int64_t i) __attribute__((always_inline)) {
+        typename T::F32 value = T::to_f32(T::widen_s16(x + i));
+        if constexpr (kIsGelu) value = near_gelu<T>(gelu, value);
+        else value = T::mul(value, T::set(row.x_scale));
+        value = T::fma(value, T::set(row.factor), T::set(zero_point));
+        T::store_bytes(q + i, T::round(T::min(T::max(value, T::set(0.0f)), T::set(255.0f))));
+      });
+}
+
+template <class S>
+void requantize_row(const RequantizeRow& row, const std::int16_t* x, std::uint8_t* q) {
+  return row.gelu != nullptr ? requantize_row_as<S, true>(row, x, q) : requantize_row_as<S, false>(row, x, q);
+}
+
+template <class S>
 constexpr QuantizeFunctions quantize_functions() {
   return {.quantize = &quantize_row<S>,
           .dequantize = &dequantize_row<S>,
           .quantize_s16 = &quantize_row_s16<S>,
           .dequantize_s16 = &dequantize_row_s16<S>,
           .range = &range_of_row<S>,
-          .multiply = &multiply_row<S>};
+          .multiply = &multiply_row<S>,
+          .range_s16 = &range_of_row_s16<S>,
+          .requantize = &requantize_row<S>};
 }
 
 }  // namespace

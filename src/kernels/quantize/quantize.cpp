@@ -98,7 +98,9 @@ constexpr QuantizeFunctions kQuantizeAway{.quantize = &quantize_away,
                                           .quantize_s16 = nullptr,
                                           .dequantize_s16 = nullptr,
                                           .range = nullptr,
-                                          .multiply = nullptr};
+                                          .multiply = nullptr,
+                                          .range_s16 = nullptr,
+                                          .requantize = nullptr};
 
 std::string refuse_quantize(const CallView& call) {
   const auto& attrs = call.attrs->as<QuantizeAttrs>();

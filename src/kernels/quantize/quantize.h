@@ -13,6 +13,8 @@ std::span<const KernelCode> dynamic_quantize_codes();
 std::span<const KernelChoice> dynamic_quantize_choices();
 std::span<const KernelCode> quantize_codes();
 std::span<const KernelChoice> quantize_choices();
+std::span<const KernelCode> row_requantize_codes();
+std::span<const KernelChoice> row_requantize_choices();
 
 }  // namespace octavo
 

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "base/near_gelu.h"
+
 namespace octavo {
 
 // n elements whose scales (and zero points) are `step` (0 or 1) apart. Zero points may be left out: 0.
@@ -33,6 +35,19 @@ struct QuantizeS16 {
   std::int32_t lowest = 0, highest = 0;
 };
 
+// The lowest and highest of n values and 0.
+struct RangeS16 {
+  std::int32_t lowest = 0, highest = 0;
+};
+
+// q = rne(clamp(fma(f, factor, zero_point), 0, 255)), f = f32(x) * x_scale or, where there is one, near_gelu of x.
+struct RequantizeRow {
+  std::int64_t n = 0;
+  float x_scale = 1.0f, factor = 1.0f;
+  std::int32_t zero_point = 0;
+  const NearGelu* gelu = nullptr;
+};
+
 struct QuantizeFunctions {
   void (*quantize)(const QuantizeRow& row, const float* real, std::uint8_t* q);
   void (*dequantize)(const QuantizeRow& row, const std::uint8_t* q, float* real);
@@ -41,6 +56,8 @@ struct QuantizeFunctions {
   ValueRange (*range)(const float* real, std::int64_t n);
   // q = clamp(rne(real * factor) + zero_point, 0, 255)
   void (*multiply)(const float* real, std::int64_t n, float factor, std::int32_t zero_point, std::uint8_t* q);
+  RangeS16 (*range_s16)(const std::int16_t* x, std::int64_t n);
+  void (*requantize)(const RequantizeRow& row, const std::int16_t* x, std::uint8_t* q);
 };
 
 extern const QuantizeFunctions kQuantizeScalar;

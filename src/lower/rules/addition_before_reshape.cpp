@@ -4,6 +4,7 @@
 #include "lower/quantized_value.h"
 #include "ops/binary/binary.h"
 #include "ops/conv/conv.h"
+#include "ops/hybrid_conv/hybrid_conv.h"
 #include "ops/reshape/reshape.h"
 
 namespace octavo {
@@ -14,7 +15,8 @@ Match addition_before_reshape(const Graph& graph, const Node& node) {
     const ValueId sum = node.inputs[side], other = node.inputs[1 - side];
     const Node* reshape = graph.producer_if(sum, kReshape);
     if (reshape == nullptr || !graph.has_one_reader(sum) || !graph.has_one_reader(reshape->inputs[0])) continue;
-    if (graph.producer_if(reshape->inputs[0], kConv) == nullptr) continue;
+    const Node* product = graph.producer(reshape->inputs[0]);
+    if (product == nullptr || (product->spec != &kConv && product->spec != &kHybridConv)) continue;
     const bool is_dequantized = dequantized(graph, other, Stored::bytes_or_s16).has_value();
     if (!is_dequantized || graph.fact(other).shape != graph.fact(sum).shape) continue;
     Patch patch(graph);

@@ -1,0 +1,77 @@
+// row_requantize: the range of each row of s16, then its values as bytes. Part of kernels/.
+#include "ops/row_requantize/row_requantize.h"
+
+#include "kernels/call.h"
+#include "kernels/quantize/quantize.h"
+#include "kernels/quantize/rows.h"
+
+namespace octavo {
+namespace {
+
+struct Params {
+  RowRequantizeAttrs attrs;
+  NearGelu gelu;
+  Chunks rows;
+  std::int64_t n = 0;  // of a row
+  const QuantizeFunctions* functions = nullptr;
+};
+
+void run(const Params& params, const StepBuffers& buffers, ItemRange items) {
+  const ItemRange rows = params.rows.units_of(items);
+  RequantizeRow row{.n = params.n, .x_scale = params.attrs.x_scale};
+  if (params.attrs.is_gelu()) row.gelu = &params.gelu;
+  for (std::int64_t r = rows.begin; r < rows.end; ++r) {
+    const auto* x = reinterpret_cast<const std::int16_t*>(buffers.inputs[0]) + r * params.n;
+    const RangeS16 range = params.functions->range_s16(x, params.n);
+    const RunScale scale = row_scale(params.attrs, params.gelu, range.lowest, range.highest);
+    row.factor = scale.inverse;
+    row.zero_point = scale.zero_point;
+    params.functions->requantize(row, x, reinterpret_cast<std::uint8_t*>(buffers.outputs[0]) + r * params.n);
+    reinterpret_cast<float*>(buffers.outputs[1])[r] = scale.scale;
+    buffers.outputs[2][r] = static_cast<std::byte>(scale.zero_point);
+  }
+}
+
+std::string refuse_nothing(const CallView&) { return {}; }
+
+template <const QuantizeFunctions& functions>
+Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec&) {
+  const Shape& x = *call.input(0).shape;
+  const std::int64_t rows = call.outputs[1].elements(), n = x[x.rank() - 1];
+  const auto& attrs = call.attrs->as<RowRequantizeAttrs>();
+  const Params params{
+      .attrs = attrs, .gelu = attrs.gelu(), .rows = Chunks::of(rows, n * 4), .n = n, .functions = &functions};
+  return make_step(params, params.rows.items(), run);
+}
+
+// Nanoseconds: GELU is a polynomial of degree 7.
+template <Isa isa>
+double cost(const OpCall& call, const Machine&) {
+  constexpr double per_element = isa == Isa::scalar ? 8.0 : (isa == Isa::avx2 ? 0.7 : 0.25), per_row = 20.0;
+  return 50.0 + per_row * static_cast<double>(call.outputs[1].shape.elements()) +
+         per_element * static_cast<double>(call.inputs[0]->shape.elements());
+}
+
+template <const QuantizeFunctions& functions, Isa isa>
+constexpr KernelChoice kernel(std::string_view name) {
+  return {.code = {.name = name,
+                   .op = "row_requantize",
+                   .needs = isa,
+                   .prepare = prepare_by<refuse_nothing, make<functions>>},
+          .refusal = refusal_by<refuse_nothing>,
+          .cost = cost<isa>};
+}
+
+constexpr KernelChoice kChoices[] = {
+    kernel<kQuantizeScalar, Isa::scalar>("row_requantize_s16_portable"),
+    kernel<kQuantizeAvx2, Isa::avx2>("row_requantize_s16_avx2"),
+    kernel<kQuantizeAvx512, Isa::avx512>("row_requantize_s16_avx512"),
+};
+constexpr auto kCodes = codes_of(kChoices);
+
+}  // namespace
+
+std::span<const KernelCode> row_requantize_codes() { return kCodes; }
+std::span<const KernelChoice> row_requantize_choices() { return kChoices; }
+
+}  // namespace octavo
