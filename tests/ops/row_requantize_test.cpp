@@ -16,14 +16,15 @@ std::vector<Tensor> requantized(const RowRequantizeAttrs& attrs, const Tensor& x
   return *std::move(made);
 }
 
-// 255 steps from the lowest to the highest value and 0; a row of nothing has scale 1.
+// 255 steps from the lowest to the highest value and 0; a row of nothing has scale 1 and is its zero point.
 TEST(RowRequantize, EachRowHasItsRange) {
   const Tensor x =
       Tensor::of<std::int16_t>({3, 4}, std::vector<std::int16_t>{0, 255, 510, 51, -100, 155, 0, 55, 0, 0, 0, 0});
   const auto made = requantized({.x_scale = 0.5f}, x);
   EXPECT_EQ(values<float>(made[1]), (std::vector<float>{1.0f, 0.5f, 1.0f}));
-  EXPECT_EQ(values<std::uint8_t>(made[2]), (std::vector<std::uint8_t>{0, 100, 0}));
-  EXPECT_EQ(values<std::uint8_t>(made[0]), (std::vector<std::uint8_t>{0, 128, 255, 26, 0, 255, 100, 155, 0, 0, 0, 0}));
+  EXPECT_EQ(values<std::uint8_t>(made[2]), (std::vector<std::uint8_t>{0, 100, 255}));
+  EXPECT_EQ(values<std::uint8_t>(made[0]),
+            (std::vector<std::uint8_t>{0, 128, 255, 26, 0, 255, 100, 155, 255, 255, 255, 255}));
 }
 
 TEST(RowRequantize, GeluOfARowIsWithinHalfAStep) {
@@ -46,7 +47,7 @@ TEST(RowRequantize, GeluOfARowIsWithinHalfAStep) {
 TEST(RowRequantize, InferRefuses) {
   const auto is_refused = [](DType dtype, Shape shape, float scale) {
     const Fact x{.dtype = dtype, .shape = std::move(shape)};
-    const Fact* inputs[] = {&x};
+    const std::vector<const Fact*> inputs = {&x};
     return !kRowRequantize.infer(RowRequantizeAttrs{.x_scale = scale}, inputs).ok();
   };
   EXPECT_FALSE(is_refused(DType::s16, {2, 3}, 1.0f));
