@@ -15,7 +15,7 @@ import zipfile
 # What compiles models, chooses kernels, or is needed for it. None of it may be in a program that only runs.
 FORBIDDEN = re.compile(
     r"google::protobuf|nlohmann|flatbuffers|onnx::|zip_|dnnl|GOMP_|\bomp_"
-    r"|octavo::(make_plan|choose|all_choices|best_candidate|lower|import_)\b"
+    r"|octavo::(make_plan|choose|all_choices|all_ways|lower|import_)\b"
     r"|octavo::(\(anonymous namespace\)::)?(conv_cost|conv_refusal|pack_conv|pack_winograd)\b"
 )
 
