@@ -44,6 +44,14 @@ TEST(OpenBytes, APyramidAtEverySize) {
   std::filesystem::remove(path);
 }
 
+TEST(OpenBytes, AFlattenedImageAtEveryBatch) {
+  const std::string path = testing::write_flattened("octavo_open_flattened.onnx");
+  const std::vector<Dims> shapes = with_batches({1, 2, 5, 7}, {0, 3, 5, 4});
+  expect_fixed_answers(path, kFp32, {}, shapes);
+  expect_fixed_answers(path, kInt8, {}, shapes);
+  std::filesystem::remove(path);
+}
+
 TEST(OpenBytes, ASegmenterAtEverySize) {
   const std::string path = testing::write_segmenter("octavo_open_segmenter.onnx");
   const std::vector<Dims> shapes = {{1, 3, 64, 64}, {2, 3, 33, 47}, {1, 3, 96, 128}, {3, 3, 40, 24}, {1, 3, 111, 77},

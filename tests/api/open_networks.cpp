@@ -141,6 +141,19 @@ std::string write_pyramid(const std::string& name) {
   return saved(net.builder, name);
 }
 
+std::string write_flattened(const std::string& name) {
+  Network net;
+  net.builder.input("x", DType::f32, {-1, 3, 5, 4});
+  net.node("Relu", {net.conv("x", 3, 8, 3, 1, "a")}, "b");
+  net.node("Flatten", {"b"}, "c");
+  Tensor weights(DType::f32, {6, 160});
+  for (std::size_t i = 0; i < 960; ++i) weights.span<float>()[i] = static_cast<float>(i * 37 % 101) * 0.01f - 0.5f;
+  net.builder.initializer("w", weights);
+  net.node("Gemm", {"c", "w"}, "y", {{"transB", std::int64_t{1}}});
+  net.builder.output("y");
+  return saved(net.builder, name);
+}
+
 std::string write_segmenter(const std::string& name) {
   Network net;
   net.builder.input("x", DType::f32, {-1, 3, -2, -3});

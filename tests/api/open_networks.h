@@ -11,6 +11,9 @@ namespace octavo::testing {
 // x [N, 3, H, W] -> convolutions, pools, a resize and a mean.
 std::string write_pyramid(const std::string& name);
 
+// x [N, 3, 5, 4] -> [N, 6]: a convolution, flattened, and a product with all of it.
+std::string write_flattened(const std::string& name);
+
 // x [N, 3, H, W] -> scores [N, 5, H, W]: strided convolutions, a head that is gated by its mean, both resized to the
 // size of another tensor, as LR-ASPP segments.
 std::string write_segmenter(const std::string& name);

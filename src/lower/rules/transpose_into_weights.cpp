@@ -43,10 +43,10 @@ std::optional<Chain> chain_of(const Graph& graph, const Node& node) {
 
 // [OC, 1, 1, K] with its K columns, which are in the order of `moved` (batch left out), in the order before the
 // transpose.
-Tensor reordered(const Tensor& w, const Shape& moved, const Axes& perm) {
-  Shape split = moved;
-  split[0] = w.shape()[0];
-  return transposed(w.reshaped(split), inverse(perm)).reshaped(w.shape());
+Tensor reordered(const Tensor& w, const OpenShape& moved, const Axes& perm) {
+  std::vector<std::int64_t> split = {w.shape()[0]};
+  for (int axis = 1; axis < moved.rank(); ++axis) split.push_back(moved[axis]);
+  return transposed(w.reshaped(Shape(split)), inverse(perm)).reshaped(w.shape());
 }
 
 }  // namespace
