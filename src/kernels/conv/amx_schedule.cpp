@@ -192,7 +192,10 @@ double amx_cycles(const ConvGeometry& g, const ChannelBlocks& blocks, const AmxS
   const double pixels_in = static_cast<double>(g.batch * g.height * g.width * g.channels),
                pixels_out = static_cast<double>(g.batch * g.out_height * g.out_width * g.out_channels);
   const double elsewhere = schedule.chunks > 1 && conditions.threads > 1 ? kElsewhere * (pixels_in + pixels_out) : 0.0;
-  return all * static_cast<double>(ceil_div(shared, conditions.threads)) / static_cast<double>(shared) + elsewhere;
+  // The last item of an image may have few units; the thread that takes longest has none of these.
+  const std::int64_t in_all = g.batch * units * schedule.chunks,
+                     of_slowest = std::min(in_all, ceil_div(shared, conditions.threads) * schedule.at_once);
+  return all * static_cast<double>(of_slowest) / static_cast<double>(in_all) + elsewhere;
 }
 
 bool amx_copies(const ConvGeometry& g, const AmxConditions& conditions) {
