@@ -5,8 +5,6 @@
 #include <chrono>
 #include <random>
 
-#include "run/step_call.h"
-
 namespace octavo {
 namespace {
 
@@ -38,7 +36,7 @@ Error failed(std::string found) { return {.kind = ErrorKind::resource, .found = 
 Trial::Trial(const OpCall& call, int threads, TrialCache cache, std::int64_t network_bytes)
     : call_(call), threads_(threads), cache_(cache), network_bytes_(network_bytes), pool_(threads) {
   add_inputs();
-  for (const Fact& fact : call.outputs) outputs_.push_back(owned_.emplace_back(fact.dtype, fact.shape).data());
+  for (const Fact& fact : call.outputs) pointers_.outputs.push_back(owned_.emplace_back(fact.dtype, fact.shape).data());
   const auto level2 = static_cast<std::size_t>(host_machine().l2_bytes) / sizeof(std::uint64_t);
   if (cache == TrialCache::cold)
     other_.assign(static_cast<std::size_t>(threads), std::vector<std::uint64_t>(2 * level2));
@@ -47,13 +45,13 @@ Trial::Trial(const OpCall& call, int threads, TrialCache cache, std::int64_t net
 void Trial::add_inputs() {
   for (const Fact* fact : call_.inputs) {
     if (fact == nullptr || fact->is_constant()) {
-      inputs_.push_back(fact == nullptr ? nullptr : fact->constant->data());
+      pointers_.inputs.push_back(fact == nullptr ? nullptr : fact->constant->data());
       continue;
     }
     Tensor& tensor = owned_.emplace_back(fact->dtype, fact->shape);
     fill(tensor);
     values_.push_back(&tensor);
-    inputs_.push_back(tensor.data());
+    pointers_.inputs.push_back(tensor.data());
   }
 }
 
@@ -78,9 +76,8 @@ Status Trial::prepare(const KernelChoice& kernel, std::span<const std::byte> sch
   for (std::size_t i = 0; i < packed_.size(); ++i) {
     if (const Status prepared = prepare_step(i, schedule); !prepared) return prepared;
   }
-  const auto bytes = static_cast<std::int64_t>(steps_[0]->scratch_bytes());
-  scratch_.clear();
-  for (int thread = 0; thread < threads_; ++thread) scratch_.emplace_back(DType::u8, Shape{bytes});
+  const std::size_t stride = (steps_[0]->scratch_bytes() + kAlignment - 1) / kAlignment * kAlignment;
+  scratch_ = Tensor(DType::u8, {threads_, static_cast<std::int64_t>(stride)});
   parts_ = parts_for(steps_[0]->items(), predicted_ns, threads_);
   next_ = 0;
   return ok_status();
@@ -95,7 +92,7 @@ Status Trial::prepare_step(std::size_t packed, std::span<const std::byte> schedu
     operand.dtype = fact->dtype;
     operand.shape = fact->shape;
     operand.is_packed = fact->is_constant() && kernel_->code.packs;
-    if (fact->is_constant() && !operand.is_packed) operand.constant = inputs_[i];
+    if (fact->is_constant() && !operand.is_packed) operand.constant = pointers_.inputs[i];
   }
   for (const Fact& fact : call_.outputs) spec.outputs.push_back({.dtype = fact.dtype, .shape = fact.shape});
   for (const Tensor& tensor : packed_[packed]) spec.packed.push_back(tensor.view());
@@ -106,19 +103,14 @@ Status Trial::prepare_step(std::size_t packed, std::span<const std::byte> schedu
 }
 
 void Trial::run() {
-  const StepCall call{.step = steps_[next_++ % steps_.size()].get(),
-                      .items = steps_[0]->items(),
+  const Step& step = *steps_[next_++ % steps_.size()];
+  const StepCall call{.step = &step,
+                      .items = step.items(),
                       .parts = parts_,
-                      .input_count = inputs_.size(),
-                      .output_count = outputs_.size(),
+                      .input_count = pointers_.inputs.size(),
+                      .output_count = pointers_.outputs.size(),
                       .failure = &failure_};
-  const auto body = [&](int part) {
-    const StepBuffers buffers{inputs_, outputs_, scratch_[static_cast<std::size_t>(part)].data(), &failure_};
-    call.step->run(buffers, call.range_of(part));
-  };
-  const auto run_part = [](const void* context, int part) { (*static_cast<const decltype(body)*>(context))(part); };
-  if (parts_ == 1) body(0);
-  else pool_.run(parts_, {run_part, &body});
+  call.run(pointers_, {scratch_.data(), scratch_.bytes() / static_cast<std::size_t>(threads_)}, &pool_);
 }
 
 // Cold: reading twice level 2 leaves nothing else in it. Network: every thread writes its part of the values, as it did

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "kernels/choice.h"
-#include "run/thread_pool.h"
+#include "run/step_call.h"
 
 namespace octavo {
 
@@ -61,12 +61,11 @@ class Trial {
   ThreadPool pool_;
   const KernelChoice* kernel_ = nullptr;
   std::list<Tensor> owned_;
-  std::vector<const std::byte*> inputs_;
   std::vector<Tensor*> values_;  // of owned_: inputs known only in a run
-  std::vector<std::byte*> outputs_;
+  Pointers pointers_;
   std::vector<std::vector<Tensor>> packed_;        // as often as caches are to hold none of it
   std::vector<std::unique_ptr<Step>> steps_;       // of each
-  std::vector<Tensor> scratch_;                    // of each thread
+  Tensor scratch_;                                 // of all threads
   std::vector<std::vector<std::uint64_t>> other_;  // of each thread: what else level 2 may hold
   std::size_t next_ = 0;
   int parts_ = 1;

@@ -2,6 +2,7 @@
 #include "quantize/calibrator.h"
 
 #include <algorithm>
+#include <cmath>
 #include <mutex>
 
 #include "base/machine.h"
@@ -146,6 +147,29 @@ Status observe_samples(const Graph& graph, const ObservedNetwork& network, const
     if (!inputs) return inputs.errors();
     return (*observations)[static_cast<std::size_t>(worker)].run(*inputs, visit);
   });
+}
+
+Result<std::vector<std::vector<float>>> observed_magnitudes(const Graph& graph,
+                                                            const std::vector<ObservedValue>& values,
+                                                            const SampleSource& samples) {
+  constexpr std::int64_t kMost = 32;
+  const auto network = ObservedNetwork::compile(graph, values);
+  if (!network) return network.errors();
+  std::vector<std::vector<float>> seen(values.size());
+  std::mutex mutex;
+  const Status done = observe_samples(graph, *network, samples, kMost, [&](std::size_t k, const TensorView& value) {
+    if (network->channel_axis(k) < 0) return;
+    const std::vector<float> own = channel_magnitudes(value, network->channel_axis(k));
+    const std::lock_guard lock(mutex);
+    seen[k].resize(own.size());
+    for (std::size_t c = 0; c < own.size(); ++c) seen[k][c] = std::max(seen[k][c], own[c]);
+  });
+  if (!done) return done.errors();
+  for (std::vector<float>& channels : seen) {
+    if (!std::all_of(channels.begin(), channels.end(), [](float value) { return std::isfinite(value); }))
+      channels.clear();
+  }
+  return seen;
 }
 
 Result<Statistics> calibrate(const Graph& graph, const Watch& watch, const SampleSource& samples,

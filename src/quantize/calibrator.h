@@ -24,6 +24,12 @@ Result<std::vector<Tensor>> checked_sample(const Graph& graph, const SampleSourc
 Status observe_samples(const Graph& graph, const ObservedNetwork& network, const SampleSource& samples,
                        std::int64_t most, const Observation::Visit& visit);
 
+// By value: the largest magnitude of each channel over at most 32 of the samples, spread evenly; empty where nobody can
+// tell its channels apart, or where one is not finite. Errors: those of the samples and of the runs.
+Result<std::vector<std::vector<float>>> observed_magnitudes(const Graph& graph,
+                                                            const std::vector<ObservedValue>& values,
+                                                            const SampleSource& samples);
+
 // Threads that work on samples: one per core, never more than samples.
 int sample_workers(std::int64_t samples);
 

@@ -91,4 +91,10 @@ void scale_channels(const TensorView& values, int axis, std::span<const float> f
   change(values, axis, factor, [](float value, float by) { return value * by; });
 }
 
+Tensor scaled_channels(const Tensor& tensor, int axis, std::span<const float> factor) {
+  Tensor result = Tensor::copy_of(tensor.view());
+  scale_channels(result.view(), axis, factor);
+  return result;
+}
+
 }  // namespace octavo

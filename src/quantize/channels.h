@@ -20,6 +20,8 @@ std::vector<float> values_of_channels(const ConstTensorView& values, int axis, s
 void add_to_channels(const TensorView& values, int axis, std::span<const float> shift);
 // value * factor[channel].
 void scale_channels(const TensorView& values, int axis, std::span<const float> factor);
+// A copy of that.
+Tensor scaled_channels(const Tensor& tensor, int axis, std::span<const float> factor);
 
 }  // namespace octavo
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <mutex>
 #include <optional>
 
 #include "ops/conv/conv.h"
@@ -128,12 +127,6 @@ std::vector<float> factors_of(const Graph& graph, const Link& link, const std::v
   return factors;
 }
 
-Tensor scaled(const Tensor& tensor, int axis, std::span<const float> factors) {
-  Tensor result = Tensor::copy_of(tensor.view());
-  scale_channels(result.view(), axis, factors);
-  return result;
-}
-
 void replace_constant(Graph& graph, ValueId old, Tensor tensor) {
   const std::string name = graph.value(old).name;
   graph.replace_uses(old, graph.add_constant(name, std::move(tensor)));
@@ -143,35 +136,14 @@ void move_factors_of(Graph& graph, const Link& link, const std::vector<float>& f
   std::vector<float> inverse;
   for (const float factor : factors) inverse.push_back(1.0f / factor);
   const std::vector<ValueId> inputs = graph.node(link.producer).inputs;
-  replace_constant(graph, inputs[1], scaled(*graph.fact(inputs[1]).constant, 0, inverse));
+  replace_constant(graph, inputs[1], scaled_channels(*graph.fact(inputs[1]).constant, 0, inverse));
   if (inputs.size() > 2 && inputs[2].exists())
-    replace_constant(graph, inputs[2], scaled(*graph.fact(inputs[2]).constant, 0, inverse));
+    replace_constant(graph, inputs[2], scaled_channels(*graph.fact(inputs[2]).constant, 0, inverse));
   for (const NodeId id : link.consumers) {
     const ValueId weights = graph.node(id).inputs[1];
     replace_constant(graph, weights,
-                     scaled(*graph.fact(weights).constant, is_depthwise(graph.node(id)) ? 0 : 1, factors));
+                     scaled_channels(*graph.fact(weights).constant, is_depthwise(graph.node(id)) ? 0 : 1, factors));
   }
-}
-
-// By link: the largest magnitude of each channel over the samples.
-Result<std::vector<std::vector<float>>> measure(const Graph& graph, const std::vector<Link>& links,
-                                                const SampleSource& samples) {
-  constexpr std::int64_t kMost = 32;
-  std::vector<ObservedValue> wires;
-  for (const Link& link : links) wires.push_back({link.wire, 1});
-  const auto network = ObservedNetwork::compile(graph, wires);
-  if (!network) return network.errors();
-  std::vector<std::vector<float>> seen(links.size());
-  std::mutex mutex;
-  const Status done = observe_samples(graph, *network, samples, kMost, [&](std::size_t k, const TensorView& value) {
-    if (network->channel_axis(k) < 0) return;
-    const std::vector<float> own = channel_magnitudes(value, network->channel_axis(k));
-    const std::lock_guard lock(mutex);
-    seen[k].resize(own.size());
-    for (std::size_t c = 0; c < own.size(); ++c) seen[k][c] = std::max(seen[k][c], own[c]);
-  });
-  if (!done) return done.errors();
-  return seen;
 }
 
 }  // namespace
@@ -181,15 +153,15 @@ Result<ChannelFactors> find_factors(const Graph& graph, const std::vector<std::s
   ChannelFactors factors;
   const std::vector<Link> links = LinkFinder(graph, skip).find();
   if (links.empty()) return factors;
-  const auto seen = measure(graph, links, samples);
+  std::vector<ObservedValue> wires;
+  for (const Link& link : links) wires.push_back({link.wire, 1});
+  const auto seen = observed_magnitudes(graph, wires, samples);
   if (!seen) return seen.errors();
   // A link's consumers are producers of the next one: their weights change on the way.
   Graph changed = graph;
   for (std::size_t k = 0; k < links.size(); ++k) {
     const auto& channels = (*seen)[k];
-    const bool is_finite =
-        std::all_of(channels.begin(), channels.end(), [](float value) { return std::isfinite(value); });
-    if (channels.empty() || !is_finite) continue;
+    if (channels.empty()) continue;
     const std::vector<float> own = factors_of(changed, links[k], channels);
     move_factors_of(changed, links[k], own);
     factors[graph.value(graph.node(links[k].producer).outputs[0]).name] = own;

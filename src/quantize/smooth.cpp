@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <mutex>
 
 #include "graph/patch.h"
 #include "ops/layer_norm/layer_norm.h"
@@ -92,12 +91,6 @@ std::vector<float> factors_of(const std::vector<float>& seen, const std::vector<
   return factors;
 }
 
-Tensor scaled(const Tensor& tensor, int axis, std::span<const float> factors) {
-  Tensor result = Tensor::copy_of(tensor.view());
-  scale_channels(result.view(), axis, factors);
-  return result;
-}
-
 // The products behind a normalisation of their own.
 Patch with_factors(const Graph& graph, const Link& link, const std::vector<float>& factors) {
   std::vector<float> inverse;
@@ -108,38 +101,18 @@ Patch with_factors(const Graph& graph, const Link& link, const std::vector<float
   for (std::size_t i = 1; i < norm.inputs.size(); ++i) {
     const ValueId input = norm.inputs[i];
     const std::string name = input.exists() ? graph.value(input).name + "/smoothed" : "";
-    inputs.push_back(input.exists() ? patch.constant(name, scaled(*graph.fact(input).constant, 0, inverse)) : input);
+    inputs.push_back(input.exists() ? patch.constant(name, scaled_channels(*graph.fact(input).constant, 0, inverse))
+                                    : input);
   }
   const ValueId x =
       patch.add(kLayerNorm, norm.attrs, std::move(inputs), graph.value(link.wire).name + "/smoothed", norm.origin);
   for (const NodeId id : link.products) {
     const Node& product = graph.node(id);
     const ValueId weights = patch.constant(graph.value(product.inputs[1]).name + "/smoothed",
-                                           scaled(*graph.fact(product.inputs[1]).constant, 0, factors));
+                                           scaled_channels(*graph.fact(product.inputs[1]).constant, 0, factors));
     patch.replace(product.outputs[0], patch.add(kMatmul, product.attrs, {x, weights}, product.name, product.origin));
   }
   return patch;
-}
-
-// By link: the largest magnitude of each channel over the samples.
-Result<std::vector<std::vector<float>>> measure(const Graph& graph, const std::vector<Link>& links,
-                                                const SampleSource& samples) {
-  constexpr std::int64_t kMost = 32;
-  std::vector<ObservedValue> wires;
-  for (const Link& link : links) wires.push_back({link.wire, graph.fact(link.wire).shape.rank() - 1});
-  const auto network = ObservedNetwork::compile(graph, wires);
-  if (!network) return network.errors();
-  std::vector<std::vector<float>> seen(links.size());
-  std::mutex mutex;
-  const Status done = observe_samples(graph, *network, samples, kMost, [&](std::size_t k, const TensorView& value) {
-    if (network->channel_axis(k) < 0) return;
-    const std::vector<float> own = channel_magnitudes(value, network->channel_axis(k));
-    const std::lock_guard lock(mutex);
-    seen[k].resize(own.size());
-    for (std::size_t c = 0; c < own.size(); ++c) seen[k][c] = std::max(seen[k][c], own[c]);
-  });
-  if (!done) return done.errors();
-  return seen;
 }
 
 }  // namespace
@@ -149,14 +122,14 @@ Result<ChannelFactors> find_smoothing(const Graph& graph, const std::vector<std:
   ChannelFactors factors;
   const std::vector<Link> links = links_of(graph, skip);
   if (links.empty()) return factors;
-  const auto seen = measure(graph, links, samples);
+  std::vector<ObservedValue> wires;
+  for (const Link& link : links) wires.push_back({link.wire, graph.fact(link.wire).shape.rank() - 1});
+  const auto seen = observed_magnitudes(graph, wires, samples);
   if (!seen) return seen.errors();
   for (std::size_t k = 0; k < links.size(); ++k) {
     const std::vector<float>& channels = (*seen)[k];
     const std::vector<float> weights = weights_met(graph, links[k]);
-    const bool is_finite =
-        std::all_of(channels.begin(), channels.end(), [](float value) { return std::isfinite(value); });
-    if (channels.empty() || channels.size() != weights.size() || !is_finite) continue;
+    if (channels.empty() || channels.size() != weights.size()) continue;
     factors[graph.value(links[k].wire).name] = factors_of(channels, weights);
   }
   return factors;

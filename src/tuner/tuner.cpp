@@ -123,6 +123,10 @@ class Tuner {
             .cache = std::string(name_of(options_.measure.cache))};
   }
 
+  std::map<std::string, double> values_of(std::size_t task, std::size_t way, double ns, double median_ns) const {
+    return {{"ns", ns}, {"median_ns", median_ns}, {std::string(kPredictedNs), tasks_[task].ways[way].predicted_ns}};
+  }
+
   // By the log or, where it has none, measured now.
   Result<double> trial(std::size_t task, std::size_t way) {
     Measurement measurement = measurement_of(task, way);
@@ -131,10 +135,7 @@ class Tuner {
       const auto times = measure_(task, way);
       if (!times) return times.errors();
       measurement.failure = times->failure;
-      if (times->failure.empty())
-        measurement.values = {{"ns", times->ns},
-                              {"median_ns", times->median_ns},
-                              {std::string(kPredictedNs), tasks_[task].ways[way].predicted_ns}};
+      if (times->failure.empty()) measurement.values = values_of(task, way, times->ns, times->median_ns);
       if (const Status added = log_.add(measurement); !added) return added.errors();
       known = log_.find(measurement);
     }
@@ -201,9 +202,7 @@ class Tuner {
     for (std::size_t i = 0; i < ways.size(); ++i) {
       if (!std::isfinite(times[i].back())) continue;
       Measurement measurement = measurement_of(task, ways[i]);
-      measurement.values = {{"ns", times[i].front()},
-                            {"median_ns", times[i][times[i].size() / 2]},
-                            {std::string(kPredictedNs), tasks_[task].ways[ways[i]].predicted_ns}};
+      measurement.values = values_of(task, ways[i], times[i].front(), times[i][times[i].size() / 2]);
       if (i == best) measurement.values[std::string(kRounds)] = static_cast<double>(times[i].size());
       if (const Status added = log_.add(std::move(measurement)); !added) return added;
     }
