@@ -134,7 +134,7 @@ void find_nan(const float* x, std::uint8_t* y, std::int64_t n) {
 }
 
 void find_either(const float* x, std::uint8_t* y, std::int64_t n, float a, float b) {
-  for (std::int64_t i = 0; i < n; ++i) y[i] = (x[i] == a) | (x[i] == b) ? 1 : 0;
+  for (std::int64_t i = 0; i < n; ++i) y[i] = ((x[i] == a) | (x[i] == b)) ? 1 : 0;
 }
 
 template <class S>
