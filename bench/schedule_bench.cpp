@@ -48,7 +48,7 @@ double us_since(Clock::time_point start) {
 // Multiplies without anything else, at the clock that the machine has just now: nanoseconds of one of 16 x 16 x 64.
 __attribute__((target("amx-int8,amx-tile"))) double multiply_ns() {
   constexpr int kMultiplies = 1200;
-  AmxPalette palette = AmxPalette::of({.units = 2, .rows = 16, .vectors = 2, .dwords = 16});
+  AmxPalette palette = palette_of({.units = 2, .rows = 16, .vectors = 2, .dwords = 16});
   asm volatile("ldtilecfg %0" ::"m"(palette));
   const auto start = Clock::now();
   for (int i = 0; i < kMultiplies; i += 4) {

@@ -18,6 +18,8 @@ set(OCTAVO_ISA_avxvnni ${OCTAVO_ISA_avx2} -mavxvnni)
 set(OCTAVO_ISA_avx512 ${OCTAVO_ISA_avx2} -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512 -Wno-maybe-uninitialized -Wno-uninitialized)
 set(OCTAVO_ISA_avx512vnni ${OCTAVO_ISA_avx512} -mavx512vnni)
 set(OCTAVO_ISA_avx512vbmi ${OCTAVO_ISA_avx512} -mavx512vbmi)
+# Tile instructions, and what surrounds them.
+set(OCTAVO_ISA_amx ${OCTAVO_ISA_avx512vnni} -mamx-tile -mamx-int8)
 
 function(octavo_set_isa_flags)
   foreach(source ${ARGN})

@@ -39,6 +39,7 @@
 #include "lower/rules/fuse_sum.h"
 #include "lower/rules/fuse_table.h"
 #include "lower/rules/kept_in_float.h"
+#include "lower/rules/late_broadcast.h"
 #include "lower/rules/layer_norm_pattern.h"
 #include "lower/rules/matmul_to_conv.h"
 #include "lower/rules/pad_into_window.h"
@@ -160,14 +161,17 @@ Status merge_duplicates_pass(Graph& graph) {
   return ok_status();
 }
 
-void clean(Driver& driver) { driver.rules("clean", {drop_identity, fold_constants}); }
+void clean(Driver& driver) {
+  driver.rules("clean", {drop_identity, fold_constants, settle_comparison, drop_true, expand_later});
+}
 
 // Exact in real numbers, so for graphs and parts of graphs that compute in f32.
 void simplify_floats(Driver& driver) {
   driver.rules("simplify", {fold_batch_norm, scale_into_conv, scale_into_matmul, pad_into_window, layer_norm_pattern,
                             activation_patterns, merge_clamps, attention_pattern});
   // Once all of them are there: heads are found behind reshapes and transposes, however these came about.
-  driver.rules("attention", {attention_heads, cancel_moves, rows_in_order, drop_identity, fold_constants});
+  driver.rules("attention",
+               {attention_heads, mask_before_expand, cancel_moves, rows_in_order, drop_identity, fold_constants});
   // What could not be folded into a convolution becomes one.
   driver.rule("batch_norm_to_conv", batch_norm_to_conv);
 }
@@ -224,7 +228,7 @@ void lower_to_integers(Driver& driver, const std::set<std::string>& kept_in_f32)
   // what the file says.
   driver.rules("simplify", {fold_batch_norm, scale_into_conv, scale_into_matmul, pad_into_window, layer_norm_pattern,
                             attention_pattern});
-  driver.rule("attention", attention_heads);
+  driver.rules("attention", {attention_heads, mask_before_expand});
   driver.whole("merge_duplicates", merge_duplicates_pass);
 
   // Layout comes before fusion: fused convolutions exist in one layout only, and transposes would stand between an

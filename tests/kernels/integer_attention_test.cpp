@@ -51,6 +51,8 @@ const Sizes kSizes[] = {
     {.heads = 1, .queries = 130, .keys = 65, .head_size = 17, .value_size = 24},
     {.images = 2, .heads = 4, .kv_heads = 2, .queries = 8, .keys = 31, .head_size = 16, .value_size = 40},
     {.heads = 2, .queries = 3, .keys = 197, .head_size = 48, .value_size = 12},
+    {.heads = 1, .queries = 70, .keys = 300, .head_size = 80, .value_size = 100},
+    {.heads = 2, .kv_heads = 2, .queries = 33, .keys = 129, .head_size = 65, .value_size = 65},
     {.heads = 1, .queries = 0, .keys = 4, .head_size = 8, .value_size = 8},
     {.heads = 1, .queries = 3, .keys = 0, .head_size = 8, .value_size = 8},
 };
@@ -68,15 +70,25 @@ TEST(IntegerAttention, EqualsTheReference) {
   EXPECT_TRUE(kernels_missing(ran, "attention_q8").empty());
 }
 
+// Every mixture of u8 and s8, with zero points at both ends of their ranges.
 TEST(IntegerAttention, SignedValuesAndResults) {
   std::mt19937 random(2);
   const Sizes s{.images = 2, .heads = 2, .queries = 6, .keys = 20, .head_size = 16, .value_size = 16};
-  QuantizedAttentionAttrs attrs = attrs_of(s);
-  attrs.q_zero_point = attrs.k_zero_point = attrs.v_zero_point = -128;
-  attrs.epilogue = {{Affine{0.9f, 0.0f}, Round{.after = -5, .lowest = -128, .highest = 127}}, DType::s8};
-  KernelCase test = case_of(random, s, attrs);
-  for (std::size_t i = 0; i < 3; ++i) test.inputs[i] = random_tensor(random, DType::s8, test.inputs[i]->shape());
-  EXPECT_FALSE(check_kernels(test).empty());
+  for (unsigned types = 0; types < 8; ++types) {
+    for (const bool is_high : {false, true}) {
+      const auto zero_point = [&](std::size_t i) {
+        return static_cast<std::int32_t>(types >> i & 1u) * -128 + (is_high ? 255 : 0);
+      };
+      QuantizedAttentionAttrs attrs = attrs_of(s);
+      attrs.q_zero_point = zero_point(0), attrs.k_zero_point = zero_point(1), attrs.v_zero_point = zero_point(2);
+      attrs.epilogue = {{Affine{0.9f, 0.0f}, Round{.after = -5, .lowest = -128, .highest = 127}}, DType::s8};
+      KernelCase test = case_of(random, s, attrs);
+      for (std::size_t i = 0; i < 3; ++i) {
+        if ((types >> i & 1u) != 0) test.inputs[i] = random_tensor(random, DType::s8, test.inputs[i]->shape());
+      }
+      EXPECT_FALSE(check_kernels(test).empty());
+    }
+  }
 }
 
 // Some keys, all of them, and none.

@@ -215,7 +215,7 @@ Result<std::shared_ptr<const Code>> emit_use(const RegisterUse& use) {
 
 }  // namespace
 
-AmxPalette AmxPalette::of(const AmxLayout& layout) {
+AmxPalette palette_of(const AmxLayout& layout) {
   AmxPalette palette;
   std::size_t next = 0;
   const auto add = [&](int count, int height, int width) {
@@ -239,7 +239,7 @@ Result<AmxRegisters> AmxRegisters::create(const AmxLayout& layout) {
   static SharedCache<RegisterUse, Code> cache;
   static SharedCache<AmxLayout, Code> stores;
   AmxRegisters registers;
-  registers.palette_ = AmxPalette::of(layout);
+  registers.palette_ = palette_of(layout);
   auto store = stores.find(layout, emit_store);
   if (!store) return store.errors();
   registers.store_ = *store;

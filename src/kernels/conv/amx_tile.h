@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "base/result.h"
+#include "kernels/amx_palette.h"
 #include "kernels/conv/tile.h"
 #include "kernels/jit/code.h"
 
@@ -41,16 +42,7 @@ struct AmxLayout {
   auto operator<=>(const AmxLayout&) const = default;
 };
 
-// What ldtilecfg reads, of palette 1.
-struct alignas(64) AmxPalette {
-  std::uint8_t palette = 1, start_row = 0;
-  std::array<std::uint8_t, 14> reserved{};
-  std::array<std::uint16_t, 16> row_bytes{};
-  std::array<std::uint8_t, 16> rows{};
-
-  static AmxPalette of(const AmxLayout& layout);
-};
-static_assert(sizeof(AmxPalette) == 64);
+AmxPalette palette_of(const AmxLayout& layout);
 
 // Pixels of sums that wait for their epilogue: `code` is a tile of TileKind::sums.
 struct AmxFinish {

@@ -370,7 +370,7 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
                 .multiplier = spec.packed[kMultiplier].as<float>(),
                 .rest = has_rest ? spec.packed[kRest].as<float>() : nullptr,
                 .table = has_table ? spec.packed[kTable].as<std::uint8_t>() : nullptr,
-                .lookup = host_machine().isa.has(Isa::avx512vbmi) ? &kLookupAvx512Vbmi : &kLookupAvx512,
+                .lookup = &lookup_of_avx512(),
                 .finishes_from_sums = finishes_from_sums(parts),
                 .other = parts.other,
                 .y_element_bytes = size_of(call.output().dtype),

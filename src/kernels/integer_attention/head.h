@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "kernels/epilogue/rows.h"
+#include "kernels/table/lookup.h"
 
 namespace octavo {
 
@@ -25,15 +26,20 @@ struct HeadMask {
   std::int64_t query_stride = 0, key_stride = 0;  // elements
 };
 
-// Where the parts of a thread's scratch begin; every part is aligned to 64 bytes.
+// Where the parts of a thread's scratch begin; every part is aligned to 64 bytes. A lane is 32 bits: `per_lane` columns
+// of one key, or one column of `per_lane` keys.
 struct HeadScratch {
-  std::int32_t* keys = nullptr;     // pairs of columns: [keys / lanes][pairs of head_size][lanes]
-  std::int32_t* values = nullptr;   // pairs of keys: [value_size / lanes][pairs of keys][lanes]
-  std::int32_t* queries = nullptr;  // pairs of columns: [rows][pairs of head_size]
-  float* scores = nullptr;          // [rows][padded keys]
-  std::uint8_t* indices = nullptr;  // [padded keys]
-  std::int16_t* weights = nullptr;  // [rows][padded keys]
+  std::int32_t* keys = nullptr;       // [padded keys / lanes][depth][lanes]
+  std::int32_t* values = nullptr;     // [padded value_size / lanes][padded keys / per_lane][lanes]
+  std::int32_t* queries = nullptr;    // [kMostQueries][depth]
+  std::int32_t* key_terms = nullptr;  // [padded keys], of 8 bits per column: belong to the sum of a key
+  std::int32_t* scores = nullptr;     // [rows][padded keys]: exact sums, which become f32 in place
+  std::uint8_t* weights = nullptr;    // [rows][padded keys]
+  std::int16_t* wide = nullptr;       // [rows][padded keys], of 16 bits per key: weights once more
+  std::int32_t* sums = nullptr;       // [rows][64], of tile registers
 };
+
+constexpr std::int64_t kMostQueries = 64;  // of a call
 
 struct HeadCall {
   HeadRows q, k, v;  // q: of the first query
@@ -43,6 +49,7 @@ struct HeadCall {
   bool is_causal = false;
   float multiplier = 1.0f, steps = 1.0f;
   const std::uint8_t* table = nullptr;
+  const LookupFunctions* lookup = nullptr;
   float factor = 1.0f, offset = 0.0f;  // of the epilogue
   RowRound round;
   std::uint8_t* y = nullptr;
@@ -53,12 +60,21 @@ struct HeadCall {
 
 struct HeadFunctions {
   int lanes = 1;
-  int rows = 1;  // queries at once
-  void (*run)(const HeadCall& call);
+  int per_lane = 2;    // 2 numbers of 16 bits or 4 of 8
+  int rows = 1;        // queries at once
+  int tile_depth = 0;  // lanes of a key in one tile register; 0: there are no tiles
+  void (*run)(const HeadCall& call) = nullptr;
+  // Around all calls of a step on one thread, which have the same head_size; null: nothing to do.
+  void (*begin)(const HeadCall& call) = nullptr;
+  void (*end)() = nullptr;
 
-  // Keys, as scores and weights are stored: whole pairs of vectors.
-  std::int64_t padded_keys(std::int64_t keys) const { return padded(keys, 2 * lanes); }
-  std::int64_t padded_values(std::int64_t values) const { return padded(values, 2 * lanes); }
+  std::int64_t padded_keys(std::int64_t keys) const { return padded(keys, 4 * lanes); }
+  std::int64_t padded_values(std::int64_t values) const { return padded(values, tile_depth > 0 ? lanes : 2 * lanes); }
+  // Lanes of a key or query.
+  std::int64_t depth(std::int64_t head_size) const {
+    const std::int64_t depth = (head_size + per_lane - 1) / per_lane;
+    return tile_depth > 0 && depth > tile_depth ? padded(depth, tile_depth) : depth;
+  }
 
  private:
   static std::int64_t padded(std::int64_t n, std::int64_t step) { return (n + step - 1) / step * step; }
@@ -66,8 +82,10 @@ struct HeadFunctions {
 
 extern const HeadFunctions kHeadScalar;
 extern const HeadFunctions kHeadAvx2;
+extern const HeadFunctions kHeadAvxVnni;
 extern const HeadFunctions kHeadAvx512;
 extern const HeadFunctions kHeadAvx512Vnni;
+extern const HeadFunctions kHeadAmx;
 
 }  // namespace octavo
 

@@ -11,9 +11,6 @@
 namespace octavo {
 namespace {
 
-// Neighbouring items mostly have the same keys and values, which are packed once then.
-constexpr std::int64_t kQueriesPerItem = 64;
-
 struct Params {
   QuantizedAttentionAttrs attrs;
   bool is_signed[3] = {};        // of q, k and v
@@ -25,6 +22,7 @@ struct Params {
   DType mask_type = DType::f32;
   AttentionMaskLayout mask;
   const HeadFunctions* functions;
+  const LookupFunctions* lookup;
 };
 
 // ---- scratch ----
@@ -32,19 +30,22 @@ struct Params {
 constexpr std::int64_t aligned(std::int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
 struct ScratchSizes {
-  std::int64_t keys, values, queries, scores, indices, weights;  // bytes
-  std::int64_t total() const { return keys + values + queries + scores + indices + weights; }
+  std::int64_t keys, values, queries, key_terms, scores, weights, wide, sums;  // bytes
+  std::int64_t total() const { return keys + values + queries + key_terms + scores + weights + wide + sums; }
 };
 ScratchSizes scratch_sizes(const Params& p) {
-  const AttentionAttrs& heads = p.attrs.heads;
-  const std::int64_t keys = p.functions->padded_keys(p.keys), rows = p.functions->rows;
-  const std::int64_t pairs = (heads.head_size + 1) / 2;
-  return {.keys = aligned(keys * pairs * 4),
-          .values = aligned(p.functions->padded_values(heads.value_size) * ((p.keys + 1) / 2) * 4),
-          .queries = aligned(rows * pairs * 4),
+  const HeadFunctions& functions = *p.functions;
+  const std::int64_t keys = functions.padded_keys(p.keys), rows = functions.rows;
+  const std::int64_t depth = functions.depth(p.attrs.heads.head_size);
+  const bool is_wide = functions.per_lane == 2;
+  return {.keys = aligned(keys * depth * 4),
+          .values = aligned(functions.padded_values(p.attrs.heads.value_size) * keys / functions.per_lane * 4),
+          .queries = aligned(kMostQueries * depth * 4),
+          .key_terms = is_wide ? 0 : aligned(keys * 4),
           .scores = aligned(rows * keys * 4),
-          .indices = aligned(keys),
-          .weights = aligned(rows * keys * 2)};
+          .weights = aligned(rows * keys),
+          .wide = is_wide ? aligned(rows * keys * 2) : 0,
+          .sums = functions.tile_depth > 0 ? aligned(rows * 256) : 0};
 }
 
 HeadScratch place(std::byte* scratch, const ScratchSizes& sizes) {
@@ -57,9 +58,11 @@ HeadScratch place(std::byte* scratch, const ScratchSizes& sizes) {
   parts.keys = reinterpret_cast<std::int32_t*>(take(sizes.keys));
   parts.values = reinterpret_cast<std::int32_t*>(take(sizes.values));
   parts.queries = reinterpret_cast<std::int32_t*>(take(sizes.queries));
-  parts.scores = reinterpret_cast<float*>(take(sizes.scores));
-  parts.indices = reinterpret_cast<std::uint8_t*>(take(sizes.indices));
-  parts.weights = reinterpret_cast<std::int16_t*>(take(sizes.weights));
+  parts.key_terms = reinterpret_cast<std::int32_t*>(take(sizes.key_terms));
+  parts.scores = reinterpret_cast<std::int32_t*>(take(sizes.scores));
+  parts.weights = reinterpret_cast<std::uint8_t*>(take(sizes.weights));
+  parts.wide = reinterpret_cast<std::int16_t*>(take(sizes.wide));
+  parts.sums = reinterpret_cast<std::int32_t*>(take(sizes.sums));
   return parts;
 }
 
@@ -95,19 +98,22 @@ void run(const Params& p, const StepBuffers& buffers, ItemRange range) {
                 .multiplier = p.attrs.multiplier,
                 .steps = p.attrs.steps,
                 .table = reinterpret_cast<const std::uint8_t*>(buffers.inputs[kAttentionTable]),
+                .lookup = p.lookup,
                 .factor = p.affine.multiplier,
                 .offset = p.affine.offset,
                 .round = p.round,
                 .y_stride = y_columns,
                 .scratch = place(buffers.scratch, scratch_sizes(p))};
-  std::int64_t packed = -1;  // of all images' groups
+  // Of all images' groups: neighbouring items mostly have the same keys and values.
+  std::int64_t packed = -1;
+  if (p.functions->begin != nullptr) p.functions->begin(call);
   for (std::int64_t item = range.begin; item < range.end; ++item) {
-    const std::int64_t query = item % p.chunks * kQueriesPerItem, head = item / p.chunks % heads.heads;
+    const std::int64_t query = item % p.chunks * kMostQueries, head = item / p.chunks % heads.heads;
     const std::int64_t image = item / p.chunks / heads.heads, group = head / (heads.heads / heads.kv_heads);
     call.is_packed = packed == image * heads.kv_heads + group;
     packed = image * heads.kv_heads + group;
     call.first_query = query;
-    call.queries = std::min(kQueriesPerItem, p.queries - query);
+    call.queries = std::min(kMostQueries, p.queries - query);
     call.q = rows_of(p, buffers, 0, image * p.queries + query, heads.q_first + head * heads.head_size);
     call.k = rows_of(p, buffers, 1, image * p.keys, heads.k_first + group * heads.head_size);
     call.v = rows_of(p, buffers, 2, image * p.keys, heads.v_first + group * heads.value_size);
@@ -116,6 +122,7 @@ void run(const Params& p, const StepBuffers& buffers, ItemRange range) {
              head * heads.value_size;
     p.functions->run(call);
   }
+  if (p.functions->end != nullptr) p.functions->end();
 }
 
 // ---- calls ----
@@ -153,8 +160,11 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec&) {
                 .keys = sizes.keys,
                 .affine = *epilogue.affine,
                 .round = row_round(*epilogue.round),
-                .functions = &functions};
-  params.chunks = (params.queries + kQueriesPerItem - 1) / kQueriesPerItem;
+                .functions = &functions,
+                .lookup = functions.lanes == 16  ? &lookup_of_avx512()
+                          : functions.lanes == 8 ? &kLookupAvx2
+                                                 : &kLookupScalar};
+  params.chunks = (params.queries + kMostQueries - 1) / kMostQueries;
   for (std::size_t i = 0; i < 3; ++i) {
     const OperandType operand = call.input(i);
     params.is_signed[i] = operand.dtype == DType::s8;
@@ -172,17 +182,30 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec&) {
 }
 
 // Nanoseconds: two products, and what becomes of each score.
+struct Rates {
+  double mac, score;
+};
+
+constexpr Rates rates_of(Isa isa) {
+  switch (isa) {
+    case Isa::scalar: return {0.5, 4.0};
+    case Isa::avx2: return {0.013, 0.6};
+    case Isa::avxvnni: return {0.007, 0.6};
+    case Isa::avx512: return {0.008, 0.2};
+    case Isa::amx_int8: return {0.002, 0.2};
+    default: return {0.004, 0.2};
+  }
+}
+
 template <Isa isa>
 double cost(const OpCall& call, const Machine&) {
-  const auto by_isa = [](double scalar, double avx2, double avx512, double vnni) {
-    return isa == Isa::scalar ? scalar : (isa == Isa::avx2 ? avx2 : (isa == Isa::avx512 ? avx512 : vnni));
-  };
+  constexpr Rates kRates = rates_of(isa);
   const AttentionAttrs& heads = call.attrs->as<QuantizedAttentionAttrs>().heads;
   const Shape &q = call.inputs[0]->shape, &k = call.inputs[1]->shape;
   const double scores = static_cast<double>(q.elements(0, q.rank() - 1)) * static_cast<double>(heads.heads) *
                         static_cast<double>(k[k.rank() - 2]);
   const double macs = scores * static_cast<double>(heads.head_size + heads.value_size);
-  return 500.0 + macs * by_isa(0.5, 0.013, 0.008, 0.006) + scores * by_isa(4.0, 0.6, 0.25, 0.2);
+  return 500.0 + macs * kRates.mac + scores * kRates.score;
 }
 
 template <const HeadFunctions& functions, Isa isa>
@@ -196,8 +219,10 @@ constexpr KernelChoice kernel(std::string_view name) {
 constexpr KernelChoice kChoices[] = {
     kernel<kHeadScalar, Isa::scalar>("attention_q8_portable"),
     kernel<kHeadAvx2, Isa::avx2>("attention_q8_4x16_avx2"),
+    kernel<kHeadAvxVnni, Isa::avxvnni>("attention_q8_4x16_avxvnni"),
     kernel<kHeadAvx512, Isa::avx512>("attention_q8_8x32_avx512"),
     kernel<kHeadAvx512Vnni, Isa::avx512vnni>("attention_q8_8x32_avx512vnni"),
+    kernel<kHeadAmx, Isa::amx_int8>("attention_q8_16x16_amx_int8"),
 };
 constexpr auto kCodes = codes_of(kChoices);
 

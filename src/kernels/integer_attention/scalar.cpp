@@ -1,10 +1,10 @@
 // integer_attention/ for any machine. Part of kernels/.
 #include "kernels/simd/scalar.h"
 
-#include "kernels/integer_attention/generic.h"
+#include "kernels/integer_attention/pairs.h"
 
 namespace octavo {
 
-constexpr HeadFunctions kHeadScalar = head_functions<Scalar, 1>();
+constexpr HeadFunctions kHeadScalar = head_functions<Scalar, Pairs<Scalar>, 1>();
 
 }  // namespace octavo

@@ -54,6 +54,11 @@ struct Avx2 {
     const __m128i joined = _mm_unpacklo_epi32(_mm256_castsi256_si128(picked), _mm256_extracti128_si256(picked, 1));
     _mm_storel_epi64(reinterpret_cast<__m128i*>(p), joined);
   }
+  static void store_four(std::uint8_t* p, S32 a, S32 b, S32 c, S32 d) {
+    const __m256i bytes = _mm256_packus_epi16(_mm256_packs_epi32(a, b), _mm256_packs_epi32(c, d));
+    const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm256_permutevar8x32_epi32(bytes, order));
+  }
 
   static F32 add(F32 a, F32 b) { return _mm256_add_ps(a, b); }
   static F32 sub(F32 a, F32 b) { return _mm256_sub_ps(a, b); }
@@ -72,6 +77,11 @@ struct Avx2 {
     const __m128 half = _mm_max_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
     const __m128 two = _mm_max_ps(half, _mm_movehl_ps(half, half));
     return _mm_cvtss_f32(_mm_max_ss(two, _mm_movehdup_ps(two)));
+  }
+  static std::int32_t total(S32 x) {
+    const __m128i half = _mm_add_epi32(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1));
+    const __m128i two = _mm_add_epi32(half, _mm_unpackhi_epi64(half, half));
+    return _mm_cvtsi128_si32(_mm_add_epi32(two, _mm_shuffle_epi32(two, 1)));
   }
   static F32 to_f32(S32 x) { return _mm256_cvtepi32_ps(x); }
   static S32 round(F32 x) { return _mm256_cvtps_epi32(x); }

@@ -50,6 +50,11 @@ struct Avx512 {
   static void store_bytes(std::uint8_t* p, S32 x) {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtepi32_epi8(x));
   }
+  static void store_four(std::uint8_t* p, S32 a, S32 b, S32 c, S32 d) {
+    const __m512i bytes = _mm512_packus_epi16(_mm512_packs_epi32(a, b), _mm512_packs_epi32(c, d));
+    const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    _mm512_storeu_si512(p, _mm512_permutexvar_epi32(order, bytes));
+  }
 
   static F32 add(F32 a, F32 b) { return _mm512_add_ps(a, b); }
   static F32 sub(F32 a, F32 b) { return _mm512_sub_ps(a, b); }
@@ -64,6 +69,9 @@ struct Avx512 {
   }
   static float highest(F32 x) {
     return Avx2::highest(_mm256_max_ps(_mm512_castps512_ps256(x), _mm512_extractf32x8_ps(x, 1)));
+  }
+  static std::int32_t total(S32 x) {
+    return Avx2::total(_mm256_add_epi32(_mm512_castsi512_si256(x), _mm512_extracti64x4_epi64(x, 1)));
   }
   static F32 to_f32(S32 x) { return _mm512_cvtepi32_ps(x); }
   static S32 round(F32 x) { return _mm512_cvtps_epi32(x); }

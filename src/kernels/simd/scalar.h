@@ -24,10 +24,17 @@ struct Scalar : Lane {
   static void store_s16(std::int16_t* p, S32 x) { *p = static_cast<std::int16_t>(x); }
   // The lowest byte of each lane.
   static void store_bytes(std::uint8_t* p, S32 x) { *p = static_cast<std::uint8_t>(x); }
+  // Of the lanes of four vectors, all within u8.
+  static void store_four(std::uint8_t* p, S32 a, S32 b, S32 c, S32 d) {
+    const S32 lanes[] = {a, b, c, d};
+    for (int i = 0; i < 4; ++i) store_bytes(p + i, lanes[i]);
+  }
 
   // Of all lanes, none of which is NaN.
   static float lowest(F32 x) { return x; }
   static float highest(F32 x) { return x; }
+  // Of all lanes, wrapping.
+  static std::int32_t total(S32 x) { return x; }
   // To nearest even; in range.
   static S32 round(F32 x) { return static_cast<std::int32_t>(__builtin_lrintf(x)); }
 

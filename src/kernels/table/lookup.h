@@ -18,6 +18,8 @@ extern const LookupFunctions kLookupScalar;
 extern const LookupFunctions kLookupAvx2;
 extern const LookupFunctions kLookupAvx512;
 extern const LookupFunctions kLookupAvx512Vbmi;
+// The best of AVX-512 that this machine has.
+const LookupFunctions& lookup_of_avx512();
 
 // Pixels of `from` channels become pixels of `to`: y[p][c] = table[c][x[p][channels[c]]]. x is read nowhere else.
 struct ChannelLookup {

@@ -69,6 +69,10 @@ constexpr auto kCodes = codes_of(kChoices);
 
 }  // namespace
 
+const LookupFunctions& lookup_of_avx512() {
+  return host_machine().isa.has(Isa::avx512vbmi) ? kLookupAvx512Vbmi : kLookupAvx512;
+}
+
 std::span<const KernelCode> table_codes() { return kCodes; }
 std::span<const KernelChoice> table_choices() { return kChoices; }
 

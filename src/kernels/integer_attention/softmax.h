@@ -1,0 +1,132 @@
+// What becomes of the sums of queries and keys, over any Simd: scores, then weights. Internal linkage only. Part of
+// kernels/.
+#ifndef OCTAVO_KERNELS_INTEGER_ATTENTION_SOFTMAX_H_
+#define OCTAVO_KERNELS_INTEGER_ATTENTION_SOFTMAX_H_
+
+#include <limits>
+
+#include "kernels/epilogue/generic.h"
+#include "kernels/integer_attention/head.h"
+#include "kernels/simd/scalar.h"
+
+namespace octavo {
+namespace {
+
+constexpr float kHidden = -std::numeric_limits<float>::infinity();
+
+// Not std::min: wide code must not be shared with other files.
+std::int64_t smaller(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
+
+// Stored numbers as u8 (queries) or s8 (keys, values): the same byte or one with its highest bit changed, and the zero
+// point with it.
+struct StoredAs {
+  std::uint8_t flip = 0;
+  std::int32_t zero_point = 0;
+
+  static StoredAs u8(const HeadRows& rows) {
+    return rows.is_signed ? StoredAs{0x80, rows.zero_point + 128} : same(rows);
+  }
+  static StoredAs s8(const HeadRows& rows) {
+    return rows.is_signed ? same(rows) : StoredAs{0x80, rows.zero_point - 128};
+  }
+
+ private:
+  static StoredAs same(const HeadRows& rows) { return {0, rows.zero_point}; }
+};
+
+template <class S>
+void hide_keys(const HeadMask& mask, const std::uint8_t* shown, float* scores, std::int64_t keys) {
+  for_lanes<S>(0, keys, [=]<class T>(std::int64_t j) {
+    const typename T::S32 bytes = mask.key_stride == 0 ? T::set_s32(*shown) : T::widen_u8(shown + j);
+    const typename T::Mask is_hidden = T::equal(T::to_f32(bytes), T::set(0.0f));
+    T::store(scores + j, T::select(is_hidden, T::set(kHidden), T::load(scores + j)));
+  });
+}
+
+// Sums of a query and keys before `keys` become scores, in place; `more(j)` is added to those of a vector. Gives the
+// largest of each lane.
+template <class S, bool kHasTerms, class More>
+typename S::F32 scale_sums(const HeadCall& call, std::int32_t term, std::int32_t* sums, std::int64_t keys,
+                           const More& more) {
+  auto* scores = reinterpret_cast<float*>(sums);
+  const std::int32_t* key_terms = call.scratch.key_terms;
+  const typename S::F32 multiplier = S::set(call.multiplier);
+  const typename S::S32 terms = S::set_s32(term);
+  typename S::F32 most = S::set(kHidden);
+  for (std::int64_t j = 0; j < keys; j += S::kLanes) {
+    typename S::S32 sum = S::load_s32(sums + j);
+    if constexpr (kHasTerms) sum = S::add_s32(S::add_s32(sum, S::load_s32(key_terms + j)), terms);
+    typename S::F32 score = more(j, S::mul(S::to_f32(sum), multiplier));
+    if (j + S::kLanes > keys) {
+      S::store(scores + j, score);
+      score = S::load_first(scores + j, keys - j, kHidden);
+    }
+    S::store(scores + j, score);
+    most = S::max(score, most);
+  }
+  return most;
+}
+
+// Sums of a query and all keys become scores, in place; -inf for a key that it does not see and beyond the last.
+// `term` and those of keys belong to the sums. Gives the largest score.
+template <class S, bool kHasTerms>
+float find_scores(const HeadCall& call, std::int64_t row, std::int32_t term, std::int32_t* sums, std::int64_t padded) {
+  const std::int64_t seen = call.is_causal ? smaller(call.keys, call.first_query + row + 1) : call.keys;
+  const std::int64_t skipped = row * call.mask.query_stride;
+  const float* added = call.mask.added + skipped;
+  auto* scores = reinterpret_cast<float*>(sums);
+  typename S::F32 most;
+  if (call.mask.added == nullptr) {
+    most = scale_sums<S, kHasTerms>(call, term, sums, seen, [](std::int64_t, auto score) { return score; });
+  } else if (call.mask.key_stride == 0) {
+    const typename S::F32 more = S::set(*added);
+    most =
+        scale_sums<S, kHasTerms>(call, term, sums, seen, [=](std::int64_t, auto score) { return S::add(score, more); });
+  } else {
+    most = scale_sums<S, kHasTerms>(call, term, sums, seen, [=](std::int64_t j, auto score) {
+      const bool is_whole = j + S::kLanes <= seen;
+      return S::add(score, is_whole ? S::load(added + j) : S::load_first(added + j, seen - j, 0.0f));
+    });
+  }
+  for (std::int64_t j = (seen + S::kLanes - 1) / S::kLanes * S::kLanes; j < padded; j += S::kLanes)
+    S::store(scores + j, S::set(kHidden));
+  if (call.mask.shown != nullptr) {
+    hide_keys<S>(call.mask, call.mask.shown + skipped, scores, seen);
+    most = S::set(kHidden);
+    for (std::int64_t j = 0; j < seen; j += S::kLanes) most = S::max(S::load(scores + j), most);
+  }
+  return S::highest(most);
+}
+
+// Scores of `count` keys, a multiple of four vectors, become entries of the table of weights.
+template <class S>
+void find_entries(const HeadCall& call, const float* scores, float largest, std::uint8_t* entries, std::int64_t count) {
+  const typename S::F32 most = S::set(largest), steps = S::set(call.steps), last = S::set(255.0f);
+  const auto entry = [&](const float* score) {
+    return S::round(S::min(S::mul(S::sub(most, S::load(score)), steps), last));
+  };
+  for (std::int64_t j = 0; j < count; j += 4 * S::kLanes) {
+    const float* four = scores + j;
+    S::store_four(entries + j, entry(four), entry(four + S::kLanes), entry(four + 2 * S::kLanes),
+                  entry(four + 3 * S::kLanes));
+  }
+}
+
+// Of no key the sum is 0, and so is the value.
+float inverse_of(std::int32_t total) { return total == 0 ? 0.0f : 1.0f / static_cast<float>(total); }
+
+// A vector of results, of which `columns` are the head's.
+template <class S>
+void store_columns(const HeadCall& call, typename S::S32 sums, float inverse, std::uint8_t* y, std::int64_t columns) {
+  const typename S::F32 value = S::mul(S::to_f32(sums), S::set(inverse));
+  const typename S::S32 q = rounded<S>(S::add(S::mul(value, S::set(call.factor)), S::set(call.offset)), call.round);
+  if (columns >= S::kLanes) return S::store_bytes(y, q);
+  std::uint8_t bytes[S::kLanes];
+  S::store_bytes(bytes, q);
+  for (std::int64_t i = 0; i < columns; ++i) y[i] = bytes[i];
+}
+
+}  // namespace
+}  // namespace octavo
+
+#endif  // OCTAVO_KERNELS_INTEGER_ATTENTION_SOFTMAX_H_
