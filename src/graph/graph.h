@@ -3,6 +3,7 @@
 #define OCTAVO_GRAPH_GRAPH_H_
 
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -109,10 +110,11 @@ class Graph {
   void add_output_uses(ValueId id, int uses);
 
   std::shared_ptr<Sizes> sizes_;
-  std::vector<Value> values_;
+  // Facts and nodes stay where they are while others are added: readers hold references.
+  std::deque<Value> values_;
   std::vector<std::vector<NodeId>> uses_;  // per value: a live node once per input that reads it
   std::vector<int> output_uses_;           // per value, or fewer: how many outputs it is
-  std::vector<Node> nodes_;
+  std::deque<Node> nodes_;
   std::vector<bool> is_live_;  // per node
   std::vector<NodeId> order_;
   std::vector<ValueId> inputs_;

@@ -2,6 +2,7 @@
 #ifndef OCTAVO_GRAPH_PATCH_H_
 #define OCTAVO_GRAPH_PATCH_H_
 
+#include <deque>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -45,7 +46,7 @@ class Patch {
     int node = -1;
   };
   const Graph* graph_;
-  std::vector<NewValue> values_;
+  std::deque<NewValue> values_;
   std::vector<NewNode> nodes_;
   std::vector<std::pair<ValueId, ValueId>> replacements_;
   Errors errors_;

@@ -44,7 +44,7 @@ struct Quads {
 
   // Lanes beyond a key's columns are 0.
   static void pack_keys(const HeadCall& call, std::int64_t depth) {
-    const std::int32_t flip = StoredAs::s8(call.k).flip * kOnes;
+    const auto flip = static_cast<std::int32_t>(StoredAs::s8(call.k).flip * std::uint32_t{kOnes});
     const std::int64_t whole = call.head_size / kPerLane;
     for (std::int64_t key = 0; key < call.keys; ++key) {
       const std::uint8_t* row = call.k.first + key * call.k.stride;
