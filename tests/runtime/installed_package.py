@@ -1,9 +1,12 @@
-"""Installs a build into a folder of its own, builds examples/run_octv against it, runs compiled models with it, and
-looks at what it linked. The standard library only.
+"""Installs a build into a folder of its own, builds the programs of examples/ against it, runs compiled models with them, and
+looks at what they linked. The standard library only.
 
     installed_package.py SOURCE BUILD COMPILER
+
+examples/embed is only built where $OCTAVO_DATA (../shared/data) has no encoder.
 """
 import ast
+import os
 import pathlib
 import re
 import struct
@@ -46,12 +49,12 @@ def largest(npy):
     return f"{scores.index(max(scores))} {max(scores):.9g}\n"
 
 
-def build_example(source, work, compiler, *options):
-    build = work / "-".join(("example", *options))
-    run("cmake", "-S", source / "examples/run_octv", "-B", build, f"-DCMAKE_PREFIX_PATH={work / 'prefix'}",
+def build_example(source, work, compiler, *options, name="run_octv"):
+    build = work / "-".join((name, *options))
+    run("cmake", "-S", source / "examples" / name, "-B", build, f"-DCMAKE_PREFIX_PATH={work / 'prefix'}",
         f"-DCMAKE_CXX_COMPILER={compiler}", "-DCMAKE_BUILD_TYPE=Release", *options)
     run("cmake", "--build", build)
-    return build / "run_octv"
+    return build / name
 
 
 def check_symbols(program):
@@ -61,6 +64,19 @@ def check_symbols(program):
         sys.exit("linked, though it is not needed to run a model:\n" + "\n".join(found))
     if not any("octavo::load_model" in symbol for symbol in symbols):
         sys.exit("no symbol of Octavo is there: what was looked at?")
+
+
+def check_embedder(program, octavo, encoder, work):
+    """A sentence's nearest neighbour is the same sentence, in a batch with a longer one."""
+    sentences = [(101, 2023, 102), (101, 2002, 2003, 1037, 2158, 102), (101, 2023, 102)]
+    with zipfile.ZipFile(work / "tokens.npz", "w") as tokens:
+        for name, values in ("s_ids", sum(sentences, ())), ("s_lengths", [len(sentence) for sentence in sentences]):
+            header = f"{{'descr': '<u2', 'fortran_order': False, 'shape': ({len(values)},), }}".ljust(117) + "\n"
+            tokens.writestr(f"{name}.npy", b"\x93NUMPY\x01\x00v\x00" + header.encode() + struct.pack(f"<{len(values)}H", *values))
+    run(octavo, "compile", encoder, "-o", work / "encoder.octv", "--calibrate", "random")
+    answer = run(program, work / "encoder.octv", work / "tokens.npz", "s", 0, 2)
+    if not re.match(r"0: 2 \(1\.0000\) 1 .*\n2: 0 \(1\.0000\) 1 ", answer):
+        sys.exit(f"{program} says {answer}")
 
 
 def main():
@@ -87,6 +103,11 @@ def main():
         refusal = run(program, fp32, work / "image.bin", code=4)
         if not re.search(r"step \d+ .* of octavo_onednn, which this program does not link", refusal):
             sys.exit(f"another message was expected where oneDNN is not linked: {refusal}")
+
+        embedder = build_example(source, work, compiler, name="embed")
+        encoder = pathlib.Path(os.environ.get("OCTAVO_DATA", source / "../shared/data")) / "models/minilm_l6_v2_fp32.onnx"
+        if encoder.exists():
+            check_embedder(embedder, octavo, encoder, work)
 
         run("strip", program)
         print(f"run_octv, stripped: {program.stat().st_size} bytes")
