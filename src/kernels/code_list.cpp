@@ -1,5 +1,6 @@
 // Joins the codes of the kernel families and of the libraries that this program links. Part of kernels/.
 #include "kernels/attention/attention.h"
+#include "kernels/byte_product/byte_product.h"
 #include "kernels/conv/conv.h"
 #include "kernels/depthwise/depthwise.h"
 #include "kernels/eltwise/eltwise.h"
@@ -62,6 +63,7 @@ std::vector<const KernelCode*> join_families() {
   add(quantized_eltwise_codes());
   add(recurrence_codes());
   add(reduce_codes());
+  add(byte_product_codes());
   add(reference_codes());
   add(resize_codes());
   add(scatter_codes());

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "kernels/attention/attention.h"
+#include "kernels/byte_product/byte_product.h"
 #include "kernels/conv/conv.h"
 #include "kernels/depthwise/depthwise.h"
 #include "kernels/eltwise/eltwise.h"
@@ -64,6 +65,7 @@ std::vector<const KernelChoice*> join_families() {
   add(quantized_eltwise_choices());
   add(recurrence_choices());
   add(reduce_choices());
+  add(byte_product_choices());
   add(reference_choices());
   add(resize_choices());
   add(scatter_choices());

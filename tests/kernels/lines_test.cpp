@@ -82,6 +82,18 @@ TEST(LineKernels, Reduce) {
   EXPECT_TRUE(kernels_missing(ran, "lines_reduce").empty());
 }
 
+TEST(LineKernels, ExtremesOfIntegers) {
+  std::mt19937 random(7);
+  std::set<std::string> ran;
+  for (const DType dtype : {DType::u8, DType::s8, DType::s32, DType::s64, DType::boolean}) {
+    for (const ReduceKind kind : {ReduceKind::max, ReduceKind::min}) {
+      for (const auto& axes : {std::vector<std::int64_t>{1, 2}, {3}, {0, 1, 2, 3}, {0}, {}})
+        ran.merge(check(kReduce, ReduceAttrs{kind, axes, false}, {random_tensor(random, dtype, {2, 7, 5, 300})}));
+    }
+  }
+  EXPECT_TRUE(ran.contains("reduce_extremes_portable"));
+}
+
 Tensor evaluated(const OpSpec& spec, const Attrs& attrs, const Tensor& x) {
   const ConstTensorView input = x.view();
   auto result = evaluate_op(spec, attrs, {&input, 1});

@@ -105,6 +105,24 @@ TEST(PadIntoWindow, ZerosAroundTheImageOnly) {
   EXPECT_EQ(refusal(c.graph, pad_into_window), "the padding before it crops or adds channels");
 }
 
+TEST(PadIntoWindow, TheLowestAroundAMaxPool) {
+  const auto pooled = [](float value, std::int64_t before, Rounding rounding) {
+    GraphBuilder b;
+    const ValueId x = b.add(kPad, PadAttrs{PadMode::constant, {0, 0, before, 1}, {0, 0, 0, 1}},
+                            {b.input(DType::f32, {1, 2, 5, 4}), b.scalar(value)});
+    b.output(b.add(kMaxPool, MaxPoolAttrs{{{3, 3}, {2, 2}, {1, 1}, {0, 0}, {0, 0}}, rounding}, {x}));
+    return b;
+  };
+  GraphBuilder b = pooled(-std::numeric_limits<float>::infinity(), 2, Rounding::floor);
+  EXPECT_EQ(apply_exactly(b.graph, pad_into_window), 1);
+  EXPECT_EQ(b.graph.node_count(), 1);
+  const std::string outside = "a window could lie in the padding before it";
+  const float lowest = -std::numeric_limits<float>::infinity();
+  EXPECT_EQ(refusal(pooled(lowest, 3, Rounding::floor).graph, pad_into_window), outside);
+  EXPECT_EQ(refusal(pooled(lowest, 1, Rounding::ceil).graph, pad_into_window), outside);
+  EXPECT_EQ(refusal(pooled(0.0f, 1, Rounding::floor).graph, pad_into_window), "the padding before it is not -inf");
+}
+
 TEST(ActivationPatterns, WhatExportersWrite) {
   const auto expect = [](UnaryKind kind, const std::function<ValueId(GraphBuilder&, ValueId)>& write) {
     GraphBuilder b;

@@ -14,26 +14,6 @@ namespace {
 
 constexpr float kHidden = -std::numeric_limits<float>::infinity();
 
-// Not std::min: wide code must not be shared with other files.
-std::int64_t smaller(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
-
-// Stored numbers as u8 (queries) or s8 (keys, values): the same byte or one with its highest bit changed, and the zero
-// point with it.
-struct StoredAs {
-  std::uint8_t flip = 0;
-  std::int32_t zero_point = 0;
-
-  static StoredAs u8(const HeadRows& rows) {
-    return rows.is_signed ? StoredAs{0x80, rows.zero_point + 128} : same(rows);
-  }
-  static StoredAs s8(const HeadRows& rows) {
-    return rows.is_signed ? same(rows) : StoredAs{0x80, rows.zero_point - 128};
-  }
-
- private:
-  static StoredAs same(const HeadRows& rows) { return {0, rows.zero_point}; }
-};
-
 template <class S>
 void hide_keys(const HeadMask& mask, const std::uint8_t* shown, float* scores, std::int64_t keys) {
   for_lanes<S>(0, keys, [=]<class T>(std::int64_t j) {
@@ -71,7 +51,8 @@ typename S::F32 scale_sums(const HeadCall& call, std::int32_t term, std::int32_t
 // `term` and those of keys belong to the sums. Gives the largest score.
 template <class S, bool kHasTerms>
 float find_scores(const HeadCall& call, std::int64_t row, std::int32_t term, std::int32_t* sums, std::int64_t padded) {
-  const std::int64_t seen = call.is_causal ? smaller(call.keys, call.first_query + row + 1) : call.keys;
+  const std::int64_t past = call.first_query + row + 1;
+  const std::int64_t seen = call.is_causal && past < call.keys ? past : call.keys;
   const std::int64_t skipped = row * call.mask.query_stride;
   const float* added = call.mask.added + skipped;
   auto* scores = reinterpret_cast<float*>(sums);

@@ -22,6 +22,9 @@ constexpr int kKeysOfTile = kLanes * Lanes::kPerLane;
 constexpr std::int64_t kKeysAtOnce = 128;
 constexpr std::int64_t kQueriesAtOnce = 4;
 
+// Not std::min: wide code must not be shared with other files.
+constexpr std::int64_t smaller(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
+
 // The intrinsics do not tell the compiler which memory is read.
 void memory_is_written() { __asm__ volatile("" ::: "memory"); }
 

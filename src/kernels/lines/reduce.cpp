@@ -1,4 +1,4 @@
-// reduce in f32 over any axes. Part of kernels/.
+// reduce in f32 over any axes, and the extremes of integers. Part of kernels/.
 #include "ops/reduce/reduce.h"
 
 #include "kernels/call.h"
@@ -118,6 +118,58 @@ Result<std::unique_ptr<Step>> make_reduce(const CallView& call, const StepSpec&)
   return make_step(std::move(params), items, run_runs);
 }
 
+// ---- extremes of integers ----
+
+// Over [outer, n, inner]; an item is a block of columns of one of the outer.
+template <class T, bool kIsMax>
+void run_extremes(const ReduceParams& params, const StepBuffers& buffers, ItemRange range) {
+  const auto further = [](T a, T b) { return kIsMax ? std::max(a, b) : std::min(a, b); };
+  const std::int64_t n = params.view.n, inner = params.view.inner, blocks = (inner + params.block - 1) / params.block;
+  const ItemRange units = params.chunks.units_of(range);
+  for (std::int64_t unit = units.begin; unit < units.end; ++unit) {
+    const std::int64_t outer = unit / blocks, column = unit % blocks * params.block;
+    const std::int64_t width = std::min(params.block, inner - column);
+    const T* x = reinterpret_cast<const T*>(buffers.inputs[0]) + outer * n * inner + column;
+    T* y = reinterpret_cast<T*>(buffers.outputs[0]) + outer * inner + column;
+    std::copy_n(x, width, y);
+    for (std::int64_t i = 1; i < n; ++i) {
+      for (std::int64_t j = 0; j < width; ++j) y[j] = further(y[j], x[i * inner + j]);
+    }
+  }
+}
+
+template <class T>
+auto extremes_of(ReduceKind kind) {
+  return kind == ReduceKind::max ? &run_extremes<T, true> : &run_extremes<T, false>;
+}
+
+std::string refuse_extremes(const CallView& call) {
+  const DType dtype = call.input(0).dtype;
+  const ReduceKind kind = call.attrs->as<ReduceAttrs>().kind;
+  if (kind != ReduceKind::max && kind != ReduceKind::min) return "computes extremes";
+  constexpr DType kTypes[] = {DType::boolean, DType::u8, DType::s8, DType::s32, DType::s64};
+  if (std::find(std::begin(kTypes), std::end(kTypes), dtype) == std::end(kTypes))
+    return "needs bool, u8, s8, s32 or s64";
+  if (call.input(0).elements() == 0) return "needs elements";
+  return view_of_reduce(call).is_one_run ? "" : "needs axes that lie next to each other";
+}
+
+Result<std::unique_ptr<Step>> make_extremes(const CallView& call, const StepSpec&) {
+  constexpr std::int64_t kColumns = 256;
+  const ReduceKind kind = call.attrs->as<ReduceAttrs>().kind;
+  ReduceParams params{.view = view_of_reduce(call)};
+  params.block = std::min(params.view.inner, kColumns);
+  const std::int64_t blocks = (params.view.inner + params.block - 1) / params.block;
+  params.chunks = Chunks::of(params.view.outer * blocks, params.view.n * params.block);
+  const std::int64_t items = params.chunks.items();
+  switch (call.input(0).dtype) {
+    case DType::s8: return make_step(std::move(params), items, extremes_of<std::int8_t>(kind));
+    case DType::s32: return make_step(std::move(params), items, extremes_of<std::int32_t>(kind));
+    case DType::s64: return make_step(std::move(params), items, extremes_of<std::int64_t>(kind));
+    default: return make_step(std::move(params), items, extremes_of<std::uint8_t>(kind));  // and bool
+  }
+}
+
 template <const LineFunctions& functions, Isa isa, int kPicoseconds>
 constexpr KernelChoice kernel(std::string_view name) {
   return line_kernel<refuse_reduce, make_reduce<functions>, kPicoseconds>("reduce", isa, name);
@@ -127,6 +179,7 @@ constexpr KernelChoice kChoices[] = {
     kernel<kLinesScalar, Isa::scalar, 1500>("lines_reduce_f32_portable"),
     kernel<kLinesAvx2, Isa::avx2, 300>("lines_reduce_f32_avx2"),
     kernel<kLinesAvx512, Isa::avx512, 250>("lines_reduce_f32_avx512"),
+    line_kernel<refuse_extremes, make_extremes, 250>("reduce", Isa::scalar, "reduce_extremes_portable"),
 };
 constexpr auto kCodes = codes_of(kChoices);
 

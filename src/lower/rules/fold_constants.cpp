@@ -12,7 +12,7 @@ namespace {
 
 // A result may be larger than what it is made of by this many elements: a file must not grow into a compiled model of
 // any size.
-constexpr std::int64_t kLargestGrowth = 1024;
+constexpr std::int64_t kLargestGrowth = 16384;
 
 std::int64_t input_elements(const Graph& graph, const Node& node) {
   std::int64_t elements = 0;

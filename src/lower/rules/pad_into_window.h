@@ -1,4 +1,4 @@
-// Explicit zero padding becomes the window's own. Part of lower/.
+// Explicit padding becomes the window's own. Part of lower/.
 #ifndef OCTAVO_LOWER_RULES_PAD_INTO_WINDOW_H_
 #define OCTAVO_LOWER_RULES_PAD_INTO_WINDOW_H_
 
@@ -6,7 +6,7 @@
 
 namespace octavo {
 
-// conv(pad(x, 0)) with padding of the spatial axes only.
+// conv(pad(x, 0)) and max_pool(pad(x, -inf)), with padding of the spatial axes only.
 Match pad_into_window(const Graph& graph, const Node& node);
 
 }  // namespace octavo

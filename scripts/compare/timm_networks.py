@@ -1,0 +1,125 @@
+"""Octavo against ONNX Runtime on networks of timm: does it import, how near is fp32 (dB), how fast are fp32 and int8, in turns. One JSON line per network, with commit
+and machine, and a Markdown table, the networks that gain least first, with geometric means of those with attention and those without. Weights are seeded and calibration is
+random: good for speed only.
+
+    python scripts/compare/timm_networks.py --octavo build/bin/octavo --work /tmp/timm [--threads 2] [--turns 2] [--seconds 0.4] [--smoke] [NAME...]
+
+The networks are those of timm_networks.txt beside this file; --smoke: every twelfth part of them, twelve in all. An interrupted run goes on where it was.
+"""
+
+import argparse
+import json
+import math
+import pathlib
+import platform
+import subprocess
+import tempfile
+import warnings
+
+import numpy as np
+import timm
+import torch
+
+import speed
+
+EQUAL = 200.0  # decibels, of answers that are the same
+
+
+def listed():
+    """name -> (pixels, whether it has attention)"""
+    rows = [line.split() for line in pathlib.Path(__file__).with_name("timm_networks.txt").read_text().splitlines() if not line.startswith("#")]
+    return {row[0]: (int(row[1]), len(row) > 2) for row in rows}
+
+
+def export(name, pixels, path):
+    torch.manual_seed(1)
+    network = timm.create_model(name, pretrained=False, exportable=True).eval()
+    image = torch.randn(1, 3, pixels, pixels)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.onnx.export(network, (image,), str(path), dynamo=False, opset_version=17, input_names=["input"], output_names=["output"])
+
+
+def decibels(arguments, model, folder):
+    """Of the signal over the difference between ONNX Runtime's answer and Octavo's in fp32."""
+    session = speed.ort_session(str(model), arguments.threads)
+    image = np.random.default_rng(0).standard_normal(session.get_inputs()[0].shape, dtype=np.float32)
+    expected = session.run(None, {"input": image})[0].astype(np.float64)
+    np.save(folder / "input.npy", image)
+    command = [arguments.octavo, "run", str(model), "--precision", "fp32", "--input", str(folder / "input.npy"), "--output-dir", str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(done.stderr)
+    error = ((np.load(folder / "output.npy") - expected) ** 2).sum()
+    return EQUAL if error == 0 else min(EQUAL, 10 * math.log10(max((expected**2).sum() / error, 1e-30)))
+
+
+def measure(arguments, name, pixels):
+    with tempfile.TemporaryDirectory(dir=arguments.work) as folder:
+        folder = pathlib.Path(folder)
+        model = folder / "model.onnx"
+        try:
+            export(name, pixels, model)
+        except Exception as error:  # of torch's exporter, of any kind
+            return {"not_exported": f"{type(error).__name__}: {error}"[:300]}
+        try:
+            near = decibels(arguments, model, folder)
+            found = speed.measure(arguments, str(model), folder)
+        except SystemExit as error:
+            return {"refused": str(error)[:2000]}
+        return {"decibels": near, "ms": {key: low for key, (low, _, _) in found.items()}, "medians": {key: median for key, (_, median, _) in found.items()}}
+
+
+def gain(row, variant="octavo int8"):
+    return row["ms"]["ort fp32"] / row["ms"][variant]
+
+
+def geometric_mean(values):
+    return math.exp(sum(map(math.log, values)) / len(values)) if values else float("nan")
+
+
+def print_table(rows, attention):
+    measured = sorted((row for row in rows if "ms" in row), key=gain)
+    print("\n| network | attention | ORT fp32 | fp32 | int8 | int8 to ORT fp32 | fp32 to ORT fp32 | fp32, dB |\n" + "| --- " * 8 + "|")
+    for row in measured:
+        times = " | ".join(f"{row['ms'][key]:.2f}" for key in ["ort fp32", "octavo fp32", "octavo int8"])
+        mark = "yes" if attention[row["name"]] else ""
+        print(f"| {row['name']} | {mark} | {times} | {gain(row):.2f}x | {gain(row, 'octavo fp32'):.2f}x | {row['decibels']:.0f} |")
+    for has in (True, False):
+        some = [row for row in measured if attention[row["name"]] == has]
+        slower = [row["name"] for row in some if gain(row) < 1 / 1.03]
+        print(f"\n{'with' if has else 'without'} attention: {len(some)} networks, int8 {geometric_mean([gain(row) for row in some]):.2f}x of ONNX Runtime's fp32,", end=" ")
+        print(f"fp32 {geometric_mean([gain(row, 'octavo fp32') for row in some]):.2f}x; int8 slower: {', '.join(slower) or 'none'}")
+    for kind in ("refused", "not_exported"):
+        for row in rows:
+            if kind in row:
+                print(f"\n{kind.replace('_', ' ')}: {row['name']}: {row[kind].strip().splitlines()[0]}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--octavo", required=True)
+    parser.add_argument("--work", type=pathlib.Path, required=True)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--turns", type=int, default=2)
+    parser.add_argument("--seconds", type=float, default=0.4)
+    parser.add_argument("--smoke", action="store_true")
+    parser.add_argument("names", nargs="*", help="default: all that have no result")
+    arguments = parser.parse_args()
+    arguments.batch, arguments.fp32 = 1, None
+    arguments.work.mkdir(parents=True, exist_ok=True)
+    networks = listed()
+    results = arguments.work / "results.jsonl"
+    rows = {row["name"]: row for row in map(json.loads, results.read_text().splitlines())} if results.exists() else {}
+    asked = arguments.names or [name for name in list(networks)[:: 12 if arguments.smoke else 1] if name not in rows][: 12 if arguments.smoke else None]
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, cwd=pathlib.Path(__file__).parent).stdout.strip()
+    for name in asked:
+        rows[name] = {"name": name, "commit": commit, "machine": platform.processor() or platform.machine(), **measure(arguments, name, networks[name][0])}
+        with results.open("a") as file:
+            file.write(json.dumps(rows[name]) + "\n")
+        print(f"{name}: {gain(rows[name]):.2f}x" if "ms" in rows[name] else f"{name}: {rows[name]}", flush=True)
+    print_table(rows.values(), {name: has for name, (_, has) in networks.items()})
+
+
+if __name__ == "__main__":
+    main()
