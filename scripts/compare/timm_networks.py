@@ -8,6 +8,8 @@ The networks are those of timm_networks.txt beside this file; --smoke: every twe
 """
 
 import argparse
+import contextlib
+import io
 import json
 import math
 import pathlib
@@ -35,7 +37,7 @@ def export(name, pixels, path):
     torch.manual_seed(1)
     network = timm.create_model(name, pretrained=False, exportable=True).eval()
     image = torch.randn(1, 3, pixels, pixels)
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):  # where it fails it prints the graph
         warnings.simplefilter("ignore")
         torch.onnx.export(network, (image,), str(path), dynamo=False, opset_version=17, input_names=["input"], output_names=["output"])
 

@@ -97,6 +97,13 @@ class Driver {
     });
   }
 
+  void fold_large_constants() {
+    rule("fold_large", [&](const Graph& graph, const Node& node) {
+      Match match = fold_constants(graph, node);
+      return std::holds_alternative<Patch>(match) ? match : octavo::fold_large_constants(graph, node, fold_budget_);
+    });
+  }
+
   // A rewrite of the whole graph; counts as one patch.
   void whole(std::string_view name, const std::function<Status(Graph&)>& pass) {
     if (is_over()) return;
@@ -152,6 +159,7 @@ class Driver {
   Graph& graph_;
   const LowerOptions& options_;
   int budget_;
+  FoldBudget fold_budget_;
   LowerReport report_;
   Errors errors_;
 };
@@ -163,6 +171,7 @@ Status merge_duplicates_pass(Graph& graph) {
 
 void clean(Driver& driver) {
   driver.rules("clean", {drop_identity, fold_constants, settle_comparison, drop_true, expand_later});
+  driver.fold_large_constants();
 }
 
 // Exact in real numbers, so for graphs and parts of graphs that compute in f32.

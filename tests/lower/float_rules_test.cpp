@@ -6,6 +6,7 @@
 #include "lower/rules/activation_patterns.h"
 #include "lower/rules/clamp_for_pair.h"
 #include "lower/rules/fold_batch_norm.h"
+#include "lower/rules/fold_constants.h"
 #include "lower/rules/fuse_float_conv.h"
 #include "lower/rules/layer_norm_pattern.h"
 #include "lower/rules/pad_into_window.h"
@@ -121,6 +122,26 @@ TEST(PadIntoWindow, TheLowestAroundAMaxPool) {
   EXPECT_EQ(refusal(pooled(lowest, 3, Rounding::floor).graph, pad_into_window), outside);
   EXPECT_EQ(refusal(pooled(lowest, 1, Rounding::ceil).graph, pad_into_window), outside);
   EXPECT_EQ(refusal(pooled(0.0f, 1, Rounding::floor).graph, pad_into_window), "the padding before it is not -inf");
+}
+
+// Positions through a small network: constants whose product is larger than they are.
+TEST(FoldConstants, LargeResultsWithinABudget) {
+  GraphBuilder b;
+  const ValueId x = b.random_constant(DType::f32, {200, 2}), w = b.random_constant(DType::f32, {2, 300});
+  const ValueId sums = b.unary(UnaryKind::neg, b.add(kMatmul, NoAttrs{}, {x, w}));
+  b.output(b.binary(BinaryKind::add, sums, b.input(DType::f32, {200, 300})));
+  Graph again = b.graph;
+  EXPECT_EQ(refusal(b.graph, fold_constants), "its constant result is too large to store");
+  FoldBudget budget;
+  const auto rule = [&](const Graph& graph, const Node& node) {
+    Match match = fold_large_constants(graph, node, budget);
+    return std::holds_alternative<Patch>(match) ? match : fold_constants(graph, node);
+  };
+  EXPECT_EQ(apply_exactly(b.graph, rule), 2);
+  EXPECT_EQ(b.graph.node_count(), 1);
+  EXPECT_EQ(budget.macs, FoldBudget{}.macs - 200 * 2 * 300);
+  budget.elements = 1000;
+  EXPECT_EQ(refusal(again, rule), "its constant result is too large to store");
 }
 
 TEST(ActivationPatterns, WhatExportersWrite) {
