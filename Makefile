@@ -42,8 +42,9 @@ bench: build     ## microbenchmarks: kernels as a share of the machine's peak, h
 	build/bin/conv_bench
 	build/bin/pool_bench
 
-peers: build     ## against ONNX Runtime, OpenVINO and LiteRT on the same networks, in turns (downloads them from PyPI; half an hour)
-	python3 bench/peers/run.py --octavo build/bin/octavo
+peers: build     ## against ONNX Runtime, OpenVINO and LiteRT on the same networks, in turns (downloads them from PyPI; an hour and more), a sentence embedder included
+	python3 bench/peers/run.py --octavo build/bin/octavo --networks resnet18 resnet50 mobilenet_v2 efficientnet_v2_s vgg16 --batch 1 64 --threads 1 2
+	bench/peers/sentences.sh build/bin/octavo
 
 fuzz: deps       ## ten minutes (FUZZ_SECONDS=600) of each fuzz target, with executions per second and coverage
 	scripts/install-packages.sh packages-fuzz.txt
