@@ -55,6 +55,13 @@ using InputShapes = std::map<std::string, std::vector<std::int64_t>>;
 // What an fp32 file without samples comes to where no precision is asked for: an error that asks for one, or fp32.
 enum class Unquantized : std::uint8_t { refuse, fp32 };
 
+// How activations that meet constant weights become 8-bit.
+enum class Activations : std::uint8_t {
+  per_tensor,  // one scale for all values of a tensor, from samples (behind GELU one for each row)
+  per_token,   // a scale for each row (a token), found in the run, of what products with a constant matrix read; ranges
+               // of samples serve what is between the products, which without samples stays in f32
+};
+
 // Names follow the command line's options (docs/cli.md). What cannot be is an error of kind usage.
 struct CompileOptions {
   // None: int8 where the file is quantized or samples are given, else what `unquantized` says.
@@ -90,8 +97,9 @@ struct CompileOptions {
   bool smooths = true;     // the same of what normalisations give, moved into the products that read it
   WeightMethod weights = WeightMethod::adaround;
   PairPlacement placement = PairPlacement::fused;
-  std::vector<std::string> skip;  // stay in fp32: node names, globs, "type:conv", "position:first"
-  bool observes_all = false;      // quantize() learns ranges that serve whatever `skip` names later
+  Activations activations = Activations::per_tensor;  // per_token: no samples are needed; compile() only
+  std::vector<std::string> skip;                      // stay in fp32: node names, globs, "type:conv", "position:first"
+  bool observes_all = false;                          // quantize() learns ranges that serve whatever `skip` names later
 
   // Whose formulas quantized operators follow: of a TFLite file one of the tflite_ ones; none: the format's own.
   std::optional<Profile> rounding;

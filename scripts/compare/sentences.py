@@ -1,4 +1,5 @@
 """A sentence embedder in int8: how near it stays to fp32, whether batches and padding change a byte, and its speed beside peers.
+Calibrated by default, per token without samples, and the file that ONNX Runtime's quantize_dynamic writes, which has one scale for a batch (no bytes there).
 
     python scripts/compare/sentences.py --octavo build/bin/octavo minilm.onnx stsb_minilm_tokens.npz [--pairs N] [--only accuracy|bytes|speed]
 
@@ -20,6 +21,7 @@ import time
 import numpy as np
 
 ROW = 48
+DYNAMIC = "Octavo, the dynamic file of ONNX Runtime"
 SHAPES = [(1, 16), (1, 128), (32, 64), (1, 512)]
 
 
@@ -90,7 +92,7 @@ def spearman(a, b):
     return np.corrcoef(ranks(a), ranks(b))[0, 1]
 
 
-def accuracy(octavo, exact, data, pairs):
+def accuracy(name, octavo, exact, data, pairs):
     score = data["dev_score"][:pairs]
     parts = [sentences(data, part)[:pairs] for part in ("dev_a", "dev_b")]
     found, wanted = ([embeddings(rows_of(run, part)) for part in parts] for run in (octavo.run, exact))
@@ -99,17 +101,17 @@ def accuracy(octavo, exact, data, pairs):
     picks = random.integers(0, pairs, (1000, pairs))
     drops = [spearman(near[0][pick], score[pick]) - spearman(near[1][pick], score[pick]) for pick in picks]
     cosines = np.concatenate([(a * b).sum(1) for a, b in zip(found, wanted)])
-    print(f"Spearman int8 {spearman(near[0], score):.4f}, fp32 {spearman(near[1], score):.4f}, difference 95 % in "
+    print(f"{name}: Spearman {spearman(near[0], score):.4f}, fp32 {spearman(near[1], score):.4f}, difference 95 % in "
           f"[{np.percentile(drops, 2.5):+.4f}, {np.percentile(drops, 97.5):+.4f}]; cosine to fp32: mean {cosines.mean():.4f}, worst {cosines.min():.4f}")  # fmt: skip
 
 
-def same_bytes(octavo, data, pairs):
+def same_bytes(name, octavo, data, pairs):
     some = [words for part in ("dev_a", "dev_b") for words in sentences(data, part)[:pairs]]
     alone = rows_of(octavo.run, some)
     for size, least, threads in ((32, 0, 2), (32, 0, 1), (32, 128, 2)):
         others = rows_of(lambda feeds: octavo.run(feeds, threads), some, size, least)
         differ = sum(not np.array_equal(a, b) for a, b in zip(alone, others))
-        print(f"batches of {size}, at least {least} tokens, threads {threads}: {differ} of {len(some)} sentences differ from alone")
+        print(f"{name}: batches of {size}, at least {least} tokens, threads {threads}: {differ} of {len(some)} sentences differ from alone")
 
 
 def timed(run, seconds=1.5):
@@ -131,7 +133,7 @@ def octavo_time(program, model, shape, folder):
 
 
 def speed(arguments, compiled, sessions, folder):
-    print("| tokens |", " | ".join([*sessions, "Octavo fp32", "Octavo int8"]), "|")
+    print("| tokens |", " | ".join([*sessions, *compiled]), "|")
     for shape in SHAPES:
         ids = np.random.default_rng(1).integers(1000, 30000, shape)
         feeds = {"input_ids": ids, "attention_mask": np.ones_like(ids)}
@@ -197,12 +199,17 @@ def main():
         compiled = {"Octavo fp32": f"{folder}/fp32.octv", "Octavo int8": f"{folder}/int8.octv"}
         call(arguments.octavo, "compile", arguments.model, "--precision", "fp32", "-o", compiled["Octavo fp32"])
         call(arguments.octavo, "compile", arguments.model, "--calibrate", f"{folder}/calibration.npz", "-o", compiled["Octavo int8"])
-        octavo = Octavo(arguments.octavo, compiled["Octavo int8"], folder)
+        compiled["Octavo int8, per token"] = f"{folder}/rows.octv"
+        call(arguments.octavo, "compile", arguments.model, "--activations", "per-token", "-o", compiled["Octavo int8, per token"])
         sessions = peers(arguments.model, folder)
-        if arguments.only in (None, "accuracy"):
-            accuracy(octavo, lambda feeds: sessions["ONNX Runtime fp32"](feeds)[0], data, arguments.pairs)
-        if arguments.only in (None, "bytes"):
-            same_bytes(octavo, data, arguments.pairs)
+        compiled[DYNAMIC] = f"{folder}/dynamic.octv"
+        call(arguments.octavo, "compile", f"{folder}/dynamic.onnx", "-o", compiled[DYNAMIC])
+        for name in list(compiled)[1:]:
+            octavo = Octavo(arguments.octavo, compiled[name], folder)
+            if arguments.only in (None, "accuracy"):
+                accuracy(name, octavo, lambda feeds: sessions["ONNX Runtime fp32"](feeds)[0], data, arguments.pairs)
+            if arguments.only in (None, "bytes") and name != DYNAMIC:
+                same_bytes(name, octavo, data, arguments.pairs)
         if arguments.only in (None, "speed"):
             speed(arguments, compiled, sessions, folder)
 

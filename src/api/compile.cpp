@@ -15,6 +15,22 @@
 
 namespace octavo::v1 {
 
+namespace {
+
+// What rows with scales of their own have no form for.
+void check_per_token(const CompileOptions& options, Errors& errors) {
+  if (options.activations != Activations::per_token) return;
+  const auto refuse = [&](std::string found, std::string expected) {
+    errors.push_back(usage("--activations per-token", std::move(found), std::move(expected)));
+  };
+  if (options.integer_only) refuse("--integer-only", "per-tensor: scales that are found in a run are real numbers");
+  if (options.precision == Precision::fp32) refuse("--precision fp32", "int8");
+  if (options.global_scale) refuse("--global-scale", "samples, or none");
+  if (options.placement != PairPlacement::fused) refuse("--placement per-operator", "fused");
+}
+
+}  // namespace
+
 Status check_options(const CompileOptions& options) {
   Errors errors;
   if (options.batches.empty()) errors.push_back(usage("--batch", "no batch", "at least one"));
@@ -34,6 +50,7 @@ Status check_options(const CompileOptions& options) {
     errors.insert(errors.end(), preprocess.errors().begin(), preprocess.errors().end());
   if (const auto type = options.output_type; type && *type != DType::f32 && !is_8bit(*type))
     errors.push_back(usage("--output-type", std::string(name_of(*type)), "f32, u8 or s8"));
+  check_per_token(options, errors);
   if (!errors.empty()) return errors;
   return ok_status();
 }
@@ -98,7 +115,7 @@ class Compiler {
     if (imported.is_quantized || has_calibration(options_, own_)) return Precision::int8;
     if (options_.unquantized == Unquantized::fp32) return Precision::fp32;
     return usage(path_, "an fp32 model and neither a precision nor calibration data",
-                 "--precision fp32, or --calibrate PATH for int8");
+                 "--precision fp32, or --calibrate PATH or --activations per-token for int8");
   }
 
   // What is the same for all sizes.
@@ -118,9 +135,13 @@ class Compiler {
     if (*precision == Precision::int8 && !imported.is_quantized) {
       const auto report = quantizer_.quantize(imported.graph);
       if (!report) return report.errors();
+      kept = report->notes;
       for (const std::string& reason : report->kept_in_float) kept.push_back("kept in float: " + reason);
     }
     if (imported.is_quantized) {
+      if (options_.activations == Activations::per_token)
+        return usage("--activations per-token", "a quantized model (" + imported.dialect + ")",
+                     "an fp32 one: a quantized one has its scales, or how they are found");
       if (const Status patterns = check_patterns(imported.graph, options_.skip, "--skip"); !patterns)
         return patterns.errors();
     }

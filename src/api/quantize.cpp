@@ -56,6 +56,11 @@ std::vector<std::vector<std::string>> QuantizedModel::groups() const {
 Result<QuantizedModel> quantize(const ModelSource& source, const CompileOptions& options, const OwnOptions& own) {
   if (const Status status = check_options(options); !status) return status.errors();
   const std::string& path = source.name;
+  if (own.is_for_others && options.activations == Activations::per_token) {
+    return usage("--activations per-token", "a file for other programs",
+                 "per-tensor: quantize/dequantize pairs cannot say scales that are found in a run",
+                 "compile takes per-token");
+  }
   Quantizer quantizer(source, options, own);
   auto imported = quantizer.import_for(1);
   if (!imported) return imported.errors();

@@ -3,6 +3,7 @@
 
 #include "api/planned_sizes.h"
 #include "base/fields.h"
+#include "quantize/drawn_ids.h"
 
 namespace octavo::v1 {
 namespace {
@@ -55,8 +56,20 @@ Error usage(std::string where, std::string found, std::string expected, std::str
           .hint = std::move(hint)};
 }
 
+namespace {
+
+// Whether samples, or what they taught, say how large activations are.
+bool has_ranges(const CompileOptions& options, const OwnOptions& own) {
+  if (own.samples != nullptr || options.samples.count > 0 || options.global_scale) return true;
+  if (!options.calibrated) return false;
+  const Calibrated& known = Access::of(options.calibrated);
+  return !known.ranges.empty() || !known.scales.empty();
+}
+
+}  // namespace
+
 bool has_calibration(const CompileOptions& options, const OwnOptions& own) {
-  return own.samples != nullptr || options.samples.count > 0 || options.global_scale || options.calibrated;
+  return has_ranges(options, own) || options.calibrated || options.activations == Activations::per_token;
 }
 
 Error float_refusal(const std::string& path, const std::string& what, std::string found) {
@@ -118,6 +131,19 @@ Result<ImportedModel> import_for_samples(const ModelSource& source, const Compil
 }
 
 QuantizeOptions Quantizer::quantize_options() const {
+  QuantizeOptions options = given_options();
+  if (options_.activations == Activations::per_token)
+    options.rows = drawn_ || has_ranges(options_, own_) ? RowProducts::all : RowProducts::alone;
+  if (drawn_) {
+    // They are no texts: what is seldom in these may be all there is in them.
+    options.calibration = CalibrationMethod::minmax;
+    options.corrects_biases = options.equalizes = false;
+    if (options.weights == WeightMethod::adaround) options.weights = WeightMethod::mse;
+  }
+  return options;
+}
+
+QuantizeOptions Quantizer::given_options() const {
   return {.calibration = options_.calibration,
           .percentile = options_.percentile,
           .skip = options_.skip,
@@ -133,6 +159,15 @@ QuantizeOptions Quantizer::quantize_options() const {
           .observes_all = options_.observes_all || own_.is_for_others};
 }
 
+namespace {
+
+std::string note_of_drawn() {
+  return "ranges between products are those of " + std::to_string(kDrawnSamples) +
+         " rows of ids drawn from a seed: samples (--calibrate) are the better ones";
+}
+
+}  // namespace
+
 Status Quantizer::close_for_samples(Graph& graph) const {
   if (graph.sizes() == nullptr) return ok_status();
   const auto values = graph.sizes()->evaluate(example_sizes(graph));
@@ -141,7 +176,7 @@ Status Quantizer::close_for_samples(Graph& graph) const {
 
 // `graph` has batch 1, as samples have: what they teach serves every batch.
 Result<QuantizeReport> Quantizer::learn(Graph& graph) {
-  std::shared_ptr<const SampleSource> source = own_.samples;
+  std::shared_ptr<const SampleSource> source = drawn_ ? drawn_ : own_.samples;
   if (!source) source = std::make_shared<const FunctionSource>(options_.samples, graph);
   QuantizeOptions options = quantize_options();
   options.monitor = monitor_;
@@ -149,25 +184,32 @@ Result<QuantizeReport> Quantizer::learn(Graph& graph) {
   if (!report) return report;
   calibrated_ = report->calibrated;
   samples_ = report->samples;
+  if (drawn_) report->notes.push_back(note_of_drawn());
   return report;
 }
 
 Result<QuantizeReport> Quantizer::quantize(Graph& graph) {
   if (!has_calibration(options_, own_)) {
     return usage(source_.name, "an fp32 model and no calibration data",
-                 "--calibrate PATH or --scales F for int8, or --precision fp32");
+                 "--calibrate PATH, --scales F or --activations per-token for int8, or --precision fp32");
   }
   if (!calibrated_ && options_.calibrated) calibrated_ = Access::of(options_.calibrated);
-  if (!calibrated_ && graph.sizes() == nullptr) return learn(graph);
+  const bool needs_ids = options_.activations == Activations::per_token && !has_ranges(options_, own_);
+  if (!calibrated_ && graph.sizes() == nullptr) {
+    if (needs_ids) drawn_ = drawn_ids(graph);
+    return learn(graph);
+  }
   if (!calibrated_) {
     Graph one = graph;
     if (const Status closed = close_for_samples(one); !closed) return closed.errors();
+    if (needs_ids) drawn_ = drawn_ids(one);
     if (const auto learned = learn(one); !learned) return learned.errors();
   }
   QuantizeOptions options = quantize_options();
   options.calibrated = calibrated_;
   auto report = octavo::quantize(graph, FunctionSource({}, graph), options);
   if (report) report->samples = samples_;
+  if (report && drawn_) report->notes.push_back(note_of_drawn());
   return report;
 }
 

@@ -2,6 +2,7 @@
 #ifndef OCTAVO_API_QUANTIZER_H_
 #define OCTAVO_API_QUANTIZER_H_
 
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -39,6 +40,7 @@ class Quantizer {
 
  private:
   QuantizeOptions quantize_options() const;
+  QuantizeOptions given_options() const;
   // At example_sizes: scales do not depend on the size.
   Status close_for_samples(Graph& graph) const;
   Result<QuantizeReport> learn(Graph& graph);
@@ -48,6 +50,7 @@ class Quantizer {
   const OwnOptions& own_;
   const Monitor monitor_;
   std::optional<Calibrated> calibrated_;
+  std::shared_ptr<const SampleSource> drawn_;  // for --activations per-token without samples
   std::int64_t samples_ = 0;
 };
 

@@ -28,6 +28,8 @@ constexpr Word<CalibrationMethod> kCalibrations[] = {
     {"auto", CalibrationMethod::automatic},  {"average", CalibrationMethod::average},
     {"entropy", CalibrationMethod::entropy}, {"minmax", CalibrationMethod::minmax},
     {"mse", CalibrationMethod::mse},         {"percentile", CalibrationMethod::percentile}};
+constexpr Word<v1::Activations> kActivations[] = {{"per-tensor", v1::Activations::per_tensor},
+                                                  {"per-token", v1::Activations::per_token}};
 constexpr Word<PairPlacement> kPlacements[] = {{"fused", PairPlacement::fused},
                                                {"per-operator", PairPlacement::per_operator}};
 constexpr Word<Profile> kProfiles[] = {word_of(Profile::onnx), word_of(Profile::tflite_xnnpack),
@@ -195,6 +197,10 @@ void add_quantize_options(CLI::App& verb, CompileArguments& arguments) {
                       "what is rounded between operators: fused (no more than Octavo's kernels need) or per-operator "
                       "(also between a convolution and the addition after it: what ONNX Runtime fuses)")
           ->default_str("fused"));
+  add(add_word_option(verb, "--activations", options.activations, kActivations,
+                      "per-tensor: one scale for a tensor, from samples; or per-token: one for each row that a product "
+                      "reads, found in the run, with samples or without")
+          ->default_str("per-tensor"));
   add(verb.add_option("--samples", request.samples, "use at most N calibration samples, spread evenly (default: all)")
           ->type_name("N")
           ->check(positive_number()));

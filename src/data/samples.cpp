@@ -7,8 +7,10 @@
 #include <filesystem>
 
 #include "base/file.h"
+#include "base/random.h"
 #include "data/image_decode.h"
 #include "data/npy.h"
+#include "data/token_rows.h"
 
 namespace octavo {
 namespace {
@@ -166,31 +168,25 @@ class RandomSamples final : public SampleSource {
   RandomSamples(std::vector<InputSpec> inputs, std::int64_t count) : inputs_(std::move(inputs)), count_(count) {}
   std::int64_t size() const override { return count_; }
   Result<std::vector<Tensor>> sample(std::int64_t index) const override {
-    std::uint64_t state = 0x9e3779b97f4a7c15u * static_cast<std::uint64_t>(index + 1);
+    SplitMix random(static_cast<std::uint64_t>(index + 1));
     std::vector<Tensor> sample;
     for (const InputSpec& input : inputs_) {
       sample.emplace_back(input.dtype, input.shape);
       const TensorView view = sample.back().view();
       for (std::int64_t i = 0; i < view.shape.elements(); ++i) {
-        if (is_float(input.dtype)) store_double(view, i, normal(state));
-        else if (is_8bit(input.dtype)) view.data[i] = static_cast<std::byte>(next(state) & 0xff);
-        else if (size_of(input.dtype) == 2) view.as<std::uint16_t>()[i] = static_cast<std::uint16_t>(next(state));
+        if (is_float(input.dtype)) store_double(view, i, normal(random));
+        else if (is_8bit(input.dtype)) view.data[i] = static_cast<std::byte>(random.next() & 0xff);
+        else if (size_of(input.dtype) == 2) view.as<std::uint16_t>()[i] = static_cast<std::uint16_t>(random.next());
       }
     }
     return sample;
   }
 
  private:
-  static std::uint64_t next(std::uint64_t& state) {  // splitmix64
-    std::uint64_t z = state += 0x9e3779b97f4a7c15u;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-  }
   // Twelve uniform numbers: mean 0, variance 1, no libm.
-  static double normal(std::uint64_t& state) {
+  static double normal(SplitMix& random) {
     double sum = -6.0;
-    for (int i = 0; i < 12; ++i) sum += static_cast<double>(next(state) >> 11) * 0x1p-53;
+    for (int i = 0; i < 12; ++i) sum += static_cast<double>(random.next() >> 11) * 0x1p-53;
     return sum;
   }
 
@@ -225,17 +221,32 @@ Opened open_image_files(std::vector<std::string> paths, const std::vector<InputS
   return Opened(std::make_unique<ImageFiles>(std::move(paths), inputs[0], *options.preprocess));
 }
 
+Opened open_tokens(const std::vector<std::string>& paths, const std::vector<InputSpec>& inputs) {
+  std::vector<TokenFile> files;
+  for (const std::string& path : paths) {
+    auto arrays = open_npz(path);
+    if (!arrays) return arrays.errors();
+    files.push_back({path, std::move(*arrays)});
+  }
+  return token_rows(files, inputs);
+}
+
 Opened open_folder(const std::string& path, const std::vector<InputSpec>& inputs, const SampleOptions& options) {
   std::vector<std::string> images;
   std::vector<std::string> arrays;
+  std::vector<std::string> archives;
   std::error_code error;
   for (fs::directory_iterator it(path, error), end; !error && it != end; it.increment(error)) {
     if (is_image_name(it->path().string())) images.push_back(it->path().string());
     else if (lower_extension(it->path()) == ".npy") arrays.push_back(it->path().string());
+    else if (lower_extension(it->path()) == ".npz") archives.push_back(it->path().string());
   }
   if (error) return Error{.kind = ErrorKind::resource, .where = path, .found = "cannot be read: " + error.message()};
   std::sort(images.begin(), images.end());
   std::sort(arrays.begin(), arrays.end());
+  std::sort(archives.begin(), archives.end());
+  if (!archives.empty() && images.empty() && arrays.empty() && take_tokens(inputs))
+    return open_tokens(archives, inputs);
   if (!images.empty() && !arrays.empty()) return data_error(path, "images and .npy files", "one kind of samples");
   if (!images.empty()) return open_image_files(std::move(images), inputs, options, path);
   if (arrays.empty()) return data_error(path, "no samples", "images (.jpg, .png, .bmp) or .npy files");
@@ -292,7 +303,10 @@ Opened open_all(const std::string& path, const std::vector<InputSpec>& inputs, c
   if (lower_extension(path) == ".npz") {
     const auto arrays = open_npz(path);
     if (!arrays) return arrays.errors();
-    return open_arrays(*arrays, path, inputs, options);
+    const TokenFile tokens{path, *arrays};
+    const auto has_rows = take_tokens(inputs) ? needs_rows(tokens, inputs) : Result<bool>(false);
+    if (!has_rows) return has_rows.errors();
+    return *has_rows ? token_rows({tokens}, inputs) : open_arrays(*arrays, path, inputs, options);
   }
   const auto array = open_npy(path);
   if (!array) return array.errors();

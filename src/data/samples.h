@@ -21,10 +21,11 @@ struct SampleOptions {
 
 // `path`: a folder of images, a folder of .npy (one sample each), one .npz or .npy with a leading sample axis, or the
 // word "random" (normally distributed, seeded: for speed only). In an .npz the arrays carry the names of the inputs;
-// for a model with one input `calibration`, `images`, `features` or the only array is taken. u8 arrays [N, H, W, 1 or
-// 3] are images. An 8-bit input with a scale takes preprocessed images and f32 arrays quantized with it. Pixels that no
-// preprocessing changes are its stored values, unless they lie within what these stand for. Errors: resource (cannot be
-// read), invalid_input (broken data, wrong shape, NaN), usage (no --preprocess for images).
+// for a model with one input `calibration`, `images`, `features` or the only array is taken. For a network over tokens
+// (data/token_rows.h), also a folder of .npz; where these have other lengths, or padding, their tokens become rows. u8
+// arrays [N, H, W, 1 or 3] are images. An 8-bit input with a scale takes preprocessed images and f32 arrays quantized
+// with it. Pixels that no preprocessing changes are its stored values, unless they lie within what these stand for.
+// Errors: resource (cannot be read), invalid_input (broken data, wrong shape, NaN), usage (no --preprocess for images).
 Result<std::unique_ptr<SampleSource>> open_samples(const std::string& path, const std::vector<InputSpec>& inputs,
                                                    const SampleOptions& options);
 

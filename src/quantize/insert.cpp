@@ -13,6 +13,7 @@
 #include "ops/matmul/matmul.h"
 #include "ops/quantize/quantize.h"
 #include "ops/reshape/reshape.h"
+#include "ops/row_quantize/row_quantize.h"
 #include "ops/row_requantize/row_requantize.h"
 #include "ops/unary/unary.h"
 #include "quantize/roles.h"
@@ -91,14 +92,20 @@ class Inserter {
     return {q, new_.add(kDequantize, DequantizeAttrs{}, {q, scale, zero_point}, name + "/dequantize", origin)};
   }
 
+  // Of the wire's s16, where it is wide.
+  ActivationScale stored_scale(ValueId value) const {
+    const bool follows_bytes = placement_.wide(value) && placement_.has_byte_scale(value);
+    return follows_bytes ? wide_scale(scales_[at(value)]) : scales_[at(value)];
+  }
+
   // quantize and dequantize on the wire; on a wide one those of s16, and where bytes are read those behind them.
   void add_pair(ValueId value) {
     if (!placement_.pair(value)) return;
     const std::string& name = old_.value(value).name;
     const ActivationScale& own = scales_[at(value)];
     const bool has_both = placement_.wide(value) && placement_.bytes_follow(value);
-    const Pair first = quantized(new_.made(value), has_both ? wide_scale(own) : own, has_both ? name + "/wide" : name,
-                                 origin_of(value));
+    const Pair first =
+        quantized(new_.made(value), stored_scale(value), has_both ? name + "/wide" : name, origin_of(value));
     integers_[at(value)] = first.integers;
     dequantized_[at(value)] = first.floats;
     if (has_both) bytes_[at(value)] = quantized(first.floats, own, name, origin_of(value)).floats;
@@ -250,9 +257,7 @@ class Inserter {
   }
 
   // A product that reads a wire of rows with scales of their own, with the bias that follows it.
-  bool is_row_product(NodeId id) const {
-    return node(id).spec == &kMatmul && is_8bit(id) && placement_.row_scales(node(id).inputs[0]);
-  }
+  bool is_row_product(NodeId id) const { return is_8bit(id) && placement_.reads_rows[at(id)]; }
   bool is_bias_of_row_product(NodeId id) const {
     if (!placement_.is_bias[at(id)]) return false;
     return std::any_of(node(id).inputs.begin(), node(id).inputs.end(), [&](ValueId input) {
@@ -261,18 +266,42 @@ class Inserter {
     });
   }
 
-  // Bytes of GELU of a wire of s16, their scales and zero points; made once for all that read them.
+  // Bytes of the wire, their scales and zero points; made once for all that read them.
   const std::vector<ValueId>& rows_of(ValueId wire) {
     std::vector<ValueId>& rows = rows_[at(wire)];
-    if (!rows.empty()) return rows;
+    if (rows.empty()) rows = placement_.row_source(wire) == RowSource::gelu ? gelu_rows(wire) : plain_rows(wire);
+    return rows;
+  }
+  std::vector<ValueId> gelu_rows(ValueId wire) {
     const Node& gelu = *old_.producer(wire);
     const bool is_tanh = gelu.attrs.as<UnaryAttrs>().kind == UnaryKind::gelu_tanh;
     const RowRequantizeAttrs attrs{.function = is_tanh ? RowFunction::gelu_tanh : RowFunction::gelu,
-                                   .x_scale = scales_[at(gelu.inputs[0])].scale};
-    const Node like{
-        .name = gelu.name, .spec = &kRowRequantize, .outputs = std::vector<ValueId>(3), .origin = gelu.origin};
-    rows = new_.emit(like, attrs, {integers_[at(gelu.inputs[0])]});
-    return rows;
+                                   .x_scale = stored_scale(gelu.inputs[0]).scale};
+    return add_rows(kRowRequantize, attrs, {integers_[at(gelu.inputs[0])]}, gelu.name, gelu.origin);
+  }
+  std::vector<ValueId> plain_rows(ValueId wire) {
+    const std::string name = old_.value(wire).name + "/rows";
+    if (placement_.row_source(wire) == RowSource::scaled_stream) return scaled_rows(wire, name);
+    if (placement_.row_source(wire) == RowSource::stream) {
+      const RowRequantizeAttrs attrs{.x_scale = stored_scale(wire).scale};
+      return add_rows(kRowRequantize, attrs, {integers_[at(wire)]}, name, origin_of(wire));
+    }
+    const RowQuantizeAttrs attrs{.form = DynamicForm::xnnpack, .axis = old_.fact(wire).shape.rank() - 1};
+    return add_rows(kRowQuantize, attrs, {read(wire, {})}, name, origin_of(wire));
+  }
+  std::vector<ValueId> scaled_rows(ValueId wire, const std::string& name) {
+    const Node& product = *old_.producer(wire);
+    std::vector<float> factors = to_floats(old_.fact(product.inputs[1]).constant->view());
+    for (float& factor : factors) factor *= stored_scale(product.inputs[0]).scale;
+    const Shape channels{static_cast<std::int64_t>(factors.size())};
+    const ValueId factor = graph().add_constant(name + "/factor", Tensor::of<float>(channels, factors));
+    return add_rows(kRowRequantize, RowRequantizeAttrs{}, {integers_[at(product.inputs[0])], factor}, name,
+                    product.origin);
+  }
+  std::vector<ValueId> add_rows(const OpSpec& spec, Attrs attrs, const std::vector<ValueId>& inputs,
+                                const std::string& name, const std::string& origin) {
+    const Node like{.name = name, .spec = &spec, .outputs = std::vector<ValueId>(3), .origin = origin};
+    return new_.emit(like, std::move(attrs), inputs);
   }
 
   // Each row is an image of one pixel.

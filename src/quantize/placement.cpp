@@ -14,6 +14,7 @@
 #include "ops/unary/unary.h"
 #include "quantize/node_pattern.h"
 #include "quantize/roles.h"
+#include "quantize/shared_scales.h"
 
 namespace octavo {
 namespace {
@@ -29,8 +30,7 @@ bool is_mean(const Node& node) { return node.attrs.is<ReduceAttrs>() || node.att
 
 class Placer {
  public:
-  Placer(const Graph& graph, const std::vector<std::string>& skip, Ends ends, PairPlacement pairs,
-         Vocabulary vocabulary);
+  Placer(const Graph& graph, const std::vector<std::string>& skip, const PlacementRules& rules);
   Placement place() &&;
 
  private:
@@ -54,8 +54,18 @@ class Placer {
   ValueId common_source(const Node& node) const;
   void keep_float_sums();
   bool is_addition(NodeId id) const;
-  void find_row_scales();
+  void keep_all_but_products();
   bool is_row_product(NodeId id, ValueId x) const;
+  bool is_gelu_of_product(NodeId id) const;
+  void find_gelu_rows();
+  void find_rows();
+  bool stores_wide(NodeId id) const;
+  RowSource row_source(ValueId x);
+  bool is_scaled_for_rows(NodeId id) const;
+  bool is_made_in_rows(ValueId id) const {
+    const RowSource source = placement_.row_source(id);
+    return source == RowSource::gelu || source == RowSource::scaled_stream;
+  }
   void find_wide();
   void widen_inputs(NodeId id);
   bool has_region_reader(ValueId id) const;
@@ -64,15 +74,9 @@ class Placer {
   void want_ends();
   void decide_pairs();
   bool decide_pair(NodeId producer) const;
-  void share_scales();
-  void share_into_concat(NodeId concat);
-  bool shares_with_concat(ValueId input) const;
-  ValueId scale_root(ValueId id) const;
 
   const Graph& graph_;
-  Ends ends_;
-  PairPlacement pairs_;
-  Vocabulary vocabulary_;
+  const PlacementRules& rules_;
   bool is_own_;  // may have s16 and tables by row
   Placement placement_;
   std::vector<std::vector<NodeId>> readers_;  // by ValueId
@@ -85,13 +89,8 @@ class Placer {
   std::vector<bool> is_wanted_;     // by ValueId: some reader wants it in 8 bits
 };
 
-Placer::Placer(const Graph& graph, const std::vector<std::string>& skip, Ends ends, PairPlacement pairs,
-               Vocabulary vocabulary)
-    : graph_(graph),
-      ends_(ends),
-      pairs_(pairs),
-      vocabulary_(vocabulary),
-      is_own_(vocabulary == Vocabulary::own && ends == Ends::floats) {
+Placer::Placer(const Graph& graph, const std::vector<std::string>& skip, const PlacementRules& rules)
+    : graph_(graph), rules_(rules), is_own_(rules.vocabulary == Vocabulary::own && rules.ends == Ends::floats) {
   const auto values = static_cast<std::size_t>(graph.value_count());
   std::size_t nodes = 0;
   for (NodeId id : graph.order()) nodes = std::max(nodes, at(id) + 1);
@@ -108,7 +107,8 @@ Placer::Placer(const Graph& graph, const std::vector<std::string>& skip, Ends en
   placement_.has_pair.resize(values);
   placement_.is_wide.resize(values);
   placement_.has_bytes.resize(values);
-  placement_.has_row_scales.resize(values);
+  placement_.rows.resize(values);
+  placement_.reads_rows.resize(nodes);
   placement_.takes_wide.resize(nodes);
   placement_.looks_up_rows.resize(nodes);
   int position = 0;
@@ -129,23 +129,25 @@ Placer::Placer(const Graph& graph, const std::vector<std::string>& skip, Ends en
 // Softmax is what networks end in: between floats it has nothing to gain from 8-bit values, between integers no other
 // way.
 NodeRole Placer::given_role(const Node& node) const {
-  if (vocabulary_ == Vocabulary::standard && (is_norm(node) || node.attrs.is<AttentionAttrs>()))
+  if (rules_.vocabulary == Vocabulary::standard && (is_norm(node) || node.attrs.is<AttentionAttrs>()))
     return {Role::floating, "other programs have no 8-bit form of " + std::string(node.spec->name)};
-  if (ends_ == Ends::integers && is_integer_softmax(graph_, node)) return {Role::kernel, {}};
+  if (rules_.ends == Ends::integers && is_integer_softmax(graph_, node)) return {Role::kernel, {}};
   return role_of(graph_, node);
 }
 
 Placement Placer::place() && {
   join_biases();
-  if (pairs_ == PairPlacement::fused) join_residuals();
+  if (rules_.rows == RowProducts::alone) keep_all_but_products();
+  if (rules_.pairs == PairPlacement::fused) join_residuals();
   join_clamps();
   find_regions();
   if (is_own_) keep_float_sums();
+  if (is_own_) find_gelu_rows();
+  if (rules_.rows != RowProducts::behind_gelu) find_rows();
   find_wanted();
-  if (is_own_) find_row_scales();
   if (is_own_) find_wide();
   decide_pairs();
-  share_scales();
+  placement_.scale_of = shared_scales(graph_, placement_);
   return std::move(placement_);
 }
 
@@ -246,7 +248,7 @@ bool Placer::find_sources() {
   for (std::size_t i = 0; i < source_.size(); ++i) source_[i] = {static_cast<int>(i)};
   for (NodeId id : graph_.order()) {
     const bool joins_values =
-        pairs_ == PairPlacement::fused && node(id).attrs.is<BinaryAttrs>() && is_activation(result(id));
+        rules_.pairs == PairPlacement::fused && node(id).attrs.is<BinaryAttrs>() && is_activation(result(id));
     const bool may_be_pointwise = role(id) == Role::pointwise || joins_values;
     if (is_skipped_[at(id)] || is_chain_end_[at(id)] || !may_be_pointwise) continue;
     const ValueId source = common_source(node(id));
@@ -290,12 +292,13 @@ void Placer::want_ends() {
 // From the outputs back: what reads 8-bit values wants its inputs so; tables and moving nodes want what their readers
 // want.
 void Placer::find_wanted() {
-  if (ends_ == Ends::integers) want_ends();
+  if (rules_.ends == Ends::integers) want_ends();
   for (auto it = graph_.order().rbegin(); it != graph_.order().rend(); ++it) {
     const Role own = role(*it);
     if (own == Role::floating) continue;
     const bool follows_readers = own == Role::pointwise || own == Role::moving;
     if (follows_readers && !is_wanted_[at(result(*it))]) continue;
+    if (placement_.reads_rows[at(*it)] && placement_.row_source(node(*it).inputs[0]) == RowSource::floats) continue;
     for (std::size_t i = 0; i < node(*it).inputs.size(); ++i) {
       const ValueId input = node(*it).inputs[i];
       if (is_activation(input) && takes_integers(node(*it), i)) is_wanted_[at(input)] = true;
@@ -335,22 +338,96 @@ bool Placer::is_row_product(NodeId id, ValueId x) const {
   return weights.is_constant() && weights.shape.rank() == 2;
 }
 
-// product -> GELU -> products.
-void Placer::find_row_scales() {
+// Of everything else there are no ranges.
+void Placer::keep_all_but_products() {
   for (NodeId id : graph_.order()) {
-    const auto* unary = node(id).attrs.get_if<UnaryAttrs>();
-    const bool is_gelu = unary != nullptr && (unary->kind == UnaryKind::gelu || unary->kind == UnaryKind::gelu_tanh);
-    if (!is_gelu || role(id) != Role::pointwise || graph_.is_output(result(id))) continue;
+    const bool is_kept = role(id) == Role::kernel || (role(id) == Role::product && !placement_.is_bias[at(id)] &&
+                                                      !is_row_product(id, node(id).inputs[0]));
+    const std::string reason = role(id) == Role::product ? "there are no samples to find its ranges from" : "";
+    if (is_kept || role(id) == Role::pointwise) placement_.roles[at(id)] = {Role::floating, reason};
+  }
+}
+
+bool Placer::is_gelu_of_product(NodeId id) const {
+  const auto* unary = node(id).attrs.get_if<UnaryAttrs>();
+  const bool is_gelu = unary != nullptr && (unary->kind == UnaryKind::gelu || unary->kind == UnaryKind::gelu_tanh);
+  if (!is_gelu || role(id) != Role::pointwise || graph_.is_output(result(id))) return false;
+  const NodeId producer = graph_.value(node(id).inputs[0]).producer;
+  return producer.exists() && role(producer) == Role::product && only_reader(node(id).inputs[0]) == id;
+}
+
+// product -> GELU -> products.
+void Placer::find_gelu_rows() {
+  for (NodeId id : graph_.order()) {
+    if (!is_gelu_of_product(id)) continue;
     const ValueId x = node(id).inputs[0], y = result(id);
-    const NodeId producer = graph_.value(x).producer;
-    const bool follows_product = producer.exists() && role(producer) == Role::product && only_reader(x) == id;
     const auto& readers = readers_[at(y)];
     const bool is_read_by_products =
         !readers.empty() &&
         std::all_of(readers.begin(), readers.end(), [&](NodeId reader) { return is_row_product(reader, y); });
-    if (!follows_product || !is_read_by_products) continue;
-    placement_.has_row_scales[at(y)] = placement_.is_wide[at(x)] = placement_.takes_wide[at(id)] = true;
+    if (!is_read_by_products) continue;
+    placement_.rows[at(y)] = RowSource::gelu;
+    placement_.is_wide[at(x)] = placement_.takes_wide[at(id)] = true;
+    for (NodeId reader : readers) placement_.reads_rows[at(reader)] = true;
   }
+}
+
+// All that products of a constant matrix read, but for what has bytes of its own.
+void Placer::find_rows() {
+  for (NodeId id : graph_.order()) {
+    const ValueId x = node(id).inputs[0];
+    if (!is_row_product(id, x) || !is_activation(x) || placement_.reads_rows[at(id)]) continue;
+    if (!placement_.row_scales(x)) placement_.rows[at(x)] = row_source(x);
+    placement_.reads_rows[at(id)] = placement_.takes_wide[at(id)] = placement_.row_scales(x);
+  }
+}
+
+// Products with what is joined to them, additions and normalisations store s16.
+bool Placer::stores_wide(NodeId id) const {
+  if (is_chain_end_[at(id)] && is_clamp(node(id))) id = graph_.value(node(id).inputs[0]).producer;
+  return has_constant_weights(id) || is_norm(node(id)) || is_addition(id);
+}
+
+// A stream times a row of constants, which only products of rows read.
+bool Placer::is_scaled_for_rows(NodeId id) const {
+  if (role(id) != Role::kernel || !is_binary(node(id).attrs, BinaryKind::mul)) return false;
+  const Fact& factor = graph_.fact(node(id).inputs[1]);
+  const OpenShape& shape = graph_.fact(result(id)).shape;
+  if (!factor.is_constant() || factor.shape.rank() != 1 || !is_same(factor.shape[0], shape[shape.rank() - 1]))
+    return false;
+  const auto& readers = readers_[at(result(id))];
+  return !graph_.is_output(result(id)) &&
+         std::all_of(readers.begin(), readers.end(), [&](NodeId reader) { return is_row_product(reader, result(id)); });
+}
+
+// Functions of one value stay in f32 up to where the rows are made.
+RowSource Placer::row_source(ValueId x) {
+  ValueId source = x;
+  NodeId producer = graph_.value(x).producer;
+  while (producer.exists() && role(producer) == Role::moving && elements(producer) != Elements::joined) {
+    source = node(producer).inputs[0];
+    producer = graph_.value(source).producer;
+  }
+  if (!producer.exists() || role(producer) == Role::floating) return RowSource::floats;
+  if (stores_wide(producer)) {
+    placement_.is_wide[at(source)] = true;
+    return RowSource::stream;
+  }
+  if (source == x && is_scaled_for_rows(producer)) {
+    const ValueId stream = node(producer).inputs[0];
+    if (!placement_.row_scales(stream)) placement_.rows[at(stream)] = row_source(stream);
+    placement_.takes_wide[at(producer)] = true;
+    if (placement_.row_source(stream) == RowSource::stream) return RowSource::scaled_stream;
+    placement_.roles[at(producer)] = {Role::floating, {}};
+    return RowSource::floats;
+  }
+  if (role(producer) != Role::pointwise) return RowSource::none;
+  const ValueId root = source_[at(source)];
+  for (NodeId id : graph_.order()) {
+    if (role(id) == Role::pointwise && source_[at(result(id))] == root)
+      placement_.roles[at(id)] = {Role::floating, "products read its rows, whose scales are found in the run"};
+  }
+  return RowSource::floats;
 }
 
 // From the last normalisation back: what it reads, and the operands of additions and movements that make it; then
@@ -388,8 +465,7 @@ void Placer::decide_pairs() {
   for (ValueId input : graph_.inputs()) placement_.has_pair[at(input)] = is_activation(input) && is_wanted_[at(input)];
   for (NodeId id : graph_.order()) {
     const ValueId value = result(id);
-    const bool has_pair =
-        is_activation(value) && !is_joined_[at(value)] && !placement_.row_scales(value) && decide_pair(id);
+    const bool has_pair = is_activation(value) && !is_joined_[at(value)] && !is_made_in_rows(value) && decide_pair(id);
     placement_.has_pair[at(value)] = has_pair;
     const Role own = role(id);
     placement_.is_8bit[at(id)] = own == Role::product || own == Role::kernel ||
@@ -413,47 +489,10 @@ bool Placer::decide_pair(NodeId producer) const {
   return false;
 }
 
-void Placer::share_scales() {
-  placement_.scale_of.resize(placement_.has_pair.size());
-  for (std::size_t i = 0; i < placement_.scale_of.size(); ++i) placement_.scale_of[i] = {static_cast<int>(i)};
-  for (NodeId id : graph_.order()) {
-    if (role(id) != Role::moving || !placement_.pair(result(id))) continue;
-    if (elements(id) == Elements::joined) share_into_concat(id);
-    else placement_.scale_of[at(result(id))] = node(id).inputs[0];
-  }
-  for (ValueId& shared : placement_.scale_of) shared = scale_root(shared);
-}
-
-ValueId Placer::scale_root(ValueId id) const {
-  while (placement_.scale_of[at(id)] != id) id = placement_.scale_of[at(id)];
-  return id;
-}
-
-// Inputs that only concatenations read, and those that are concatenations themselves, have the scale of the result, so
-// that joining is copying: one scale for a whole chain, as in a dense block, whose last member holds all of the others
-// anyway. Not through other nodes that move elements: there one range would spread over whole networks.
-void Placer::share_into_concat(NodeId concat) {
-  for (ValueId input : node(concat).inputs) {
-    if (shares_with_concat(input)) placement_.scale_of[at(scale_root(input))] = scale_root(result(concat));
-  }
-}
-
-bool Placer::shares_with_concat(ValueId input) const {
-  const NodeId producer = graph_.value(input).producer;
-  if (!producer.exists() || !placement_.pair(input)) return false;
-  const auto is_concat = [&](NodeId reader) {
-    return elements(reader) == Elements::joined && role(reader) == Role::moving && placement_.pair(result(reader));
-  };
-  if (is_concat(producer)) return true;
-  if (role(producer) == Role::moving || role(producer) == Role::floating || graph_.is_output(input)) return false;
-  return std::all_of(readers_[at(input)].begin(), readers_[at(input)].end(), is_concat);
-}
-
 }  // namespace
 
-Placement place_pairs(const Graph& graph, const std::vector<std::string>& skip, Ends ends, PairPlacement pairs,
-                      Vocabulary vocabulary) {
-  return Placer(graph, skip, ends, pairs, vocabulary).place();
+Placement place_pairs(const Graph& graph, const std::vector<std::string>& skip, const PlacementRules& rules) {
+  return Placer(graph, skip, rules).place();
 }
 
 }  // namespace octavo

@@ -2,6 +2,7 @@
 #ifndef OCTAVO_QUANTIZE_PLACEMENT_H_
 #define OCTAVO_QUANTIZE_PLACEMENT_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,9 @@ enum class Ends { floats, integers };
 // What pairs may say: `standard` is what other programs understand of a QDQ file, so that attention and normalisations
 // stay in float, and there are neither residual streams of s16 nor embeddings by row.
 enum class Vocabulary { own, standard };
+// What the bytes of such rows are made of: GELU of s16 values, a stream of s16, one times a factor of each channel,
+// f32 values.
+enum class RowSource : std::uint8_t { none, gelu, stream, scaled_stream, floats };
 
 struct Placement {
   std::vector<NodeRole> roles;  // by NodeId
@@ -25,8 +29,8 @@ struct Placement {
   std::vector<bool> is_wide;
   std::vector<bool> has_bytes;   // by ValueId, of wide ones
   std::vector<bool> takes_wide;  // by NodeId: reads s16 where its inputs are wide
-  // By ValueId: GELU of a wire of s16, read as bytes with a scale for each row that is found in the run.
-  std::vector<bool> has_row_scales;
+  std::vector<RowSource> rows;   // by ValueId: products read bytes with a scale for each row, found in the run
+  std::vector<bool> reads_rows;  // by NodeId: these products
   // By NodeId: looks rows up in a large table of f32, an embedding, which becomes one of s8 with a scale for each row.
   std::vector<bool> looks_up_rows;
   std::vector<ValueId> scale_of;  // by ValueId: the wire whose scale this one takes (itself where it has its own)
@@ -35,8 +39,11 @@ struct Placement {
   const NodeRole& role(NodeId id) const { return roles[static_cast<std::size_t>(id.index)]; }
   bool pair(ValueId id) const { return has_pair[static_cast<std::size_t>(id.index)]; }
   bool wide(ValueId id) const { return is_wide[static_cast<std::size_t>(id.index)]; }
-  bool row_scales(ValueId id) const { return has_row_scales[static_cast<std::size_t>(id.index)]; }
+  RowSource row_source(ValueId id) const { return rows[static_cast<std::size_t>(id.index)]; }
+  bool row_scales(ValueId id) const { return row_source(id) != RowSource::none; }
   bool bytes_follow(ValueId id) const { return has_bytes[static_cast<std::size_t>(id.index)]; }
+  // Its scale is that of bytes, from which that of s16 follows.
+  bool has_byte_scale(ValueId id) const { return !wide(id) || bytes_follow(id) || row_source(id) == RowSource::stream; }
 };
 
 // Pairs stand where they cost nothing needless: none between a convolution and the activation or residual addition that
@@ -45,9 +52,15 @@ struct Placement {
 // residual stream and carries s16: there 8 bits lose most. Readers of ends in 8 bits want 8 bits: then results of the
 // network have pairs, and softmax is a kernel. Between
 // two products GELU reads s16 and gives bytes that have a scale for each row: its values in a few rows are many times
-// as large as in the others. `skip` as in QuantizeOptions.
-Placement place_pairs(const Graph& graph, const std::vector<std::string>& skip, Ends ends = Ends::floats,
-                      PairPlacement pairs = PairPlacement::fused, Vocabulary vocabulary = Vocabulary::own);
+// as large as in the others. Where all products read rows, these are made of streams of s16, or of f32 values where
+// what comes before has no such form; attention alone gives bytes. `skip` as in QuantizeOptions.
+struct PlacementRules {
+  Ends ends = Ends::floats;
+  PairPlacement pairs = PairPlacement::fused;
+  Vocabulary vocabulary = Vocabulary::own;
+  RowProducts rows = RowProducts::behind_gelu;  // the others with Ends::floats and Vocabulary::own only
+};
+Placement place_pairs(const Graph& graph, const std::vector<std::string>& skip, const PlacementRules& rules = {});
 
 }  // namespace octavo
 

@@ -28,6 +28,7 @@ namespace octavo {
 namespace {
 
 std::size_t at(ValueId id) { return static_cast<std::size_t>(id.index); }
+std::size_t at(NodeId id) { return static_cast<std::size_t>(id.index); }
 
 // Samples that are had until somebody asks for the end.
 class StoppableSamples final : public SampleSource {
@@ -58,7 +59,7 @@ Status check_options(const Graph& graph, const SampleSource& samples, const Quan
                       .found = std::to_string(*options.global_scale),
                       .expected = "a positive number"});
   }
-  if (samples.size() < 1 && !options.global_scale && !options.calibrated) {
+  if (samples.size() < 1 && !options.global_scale && !options.calibrated && options.rows != RowProducts::alone) {
     errors.push_back(
         {.kind = ErrorKind::usage, .where = "calibration", .found = "no samples", .expected = "at least one"});
   }
@@ -132,7 +133,7 @@ TensorRange own_range(const Graph& graph, ValueId wire, const Ranges& ranges) {
 // Wires that carry s16 alone have its scale; of others it follows from that of their bytes.
 void widen(const Placement& placement, std::vector<ActivationScale>& scales) {
   for (std::size_t i = 0; i < scales.size(); ++i) {
-    if (placement.is_wide[i] && !placement.has_bytes[i]) scales[i] = wide_scale(scales[i]);
+    if (!placement.has_byte_scale({static_cast<int>(i)})) scales[i] = wide_scale(scales[i]);
   }
 }
 
@@ -169,7 +170,7 @@ Result<Statistics> learn_ranges(const Graph& graph, const Placement& placement, 
 std::vector<ValueId> observed_wires(const Graph& graph, const Placement& placement, bool takes_samples) {
   std::vector<ValueId> wires = rounded_wires(graph, placement);
   for (int i = 0; takes_samples && i < graph.value_count(); ++i) {
-    if (placement.row_scales({i})) wires.push_back({i});
+    if (placement.row_scales({i}) && !placement.pair({i})) wires.push_back({i});
   }
   return wires;
 }
@@ -230,7 +231,8 @@ Result<ChannelFactors> use_factors(Graph& graph, const std::vector<std::string>&
                                    const ChannelFactors& factors) {
   ChannelFactors by_wire = move_factors(graph, factors);
   if (!can_smooth(options)) return by_wire;
-  auto smoothed = smooth(graph, skip, factors);
+  const bool has_rows = options.rows != RowProducts::behind_gelu;
+  auto smoothed = smooth(graph, skip, factors, has_rows ? Smoothed::rows : Smoothed::norm);
   if (smoothed) by_wire.merge(*smoothed);
   return smoothed ? Result<ChannelFactors>(std::move(by_wire)) : smoothed.errors();
 }
@@ -255,6 +257,31 @@ Result<std::vector<ActivationScale>> find_scales(const Graph& graph, const Place
   return scales;
 }
 
+// What is to be said where products read rows of scales of their own: whether there are any, and which have none.
+Result<std::vector<std::string>> notes_of_rows(const Graph& graph, const Placement& placement, RowProducts rows) {
+  if (rows == RowProducts::behind_gelu) return std::vector<std::string>{};
+  std::vector<std::string> others;
+  int with_rows = 0;
+  for (const NodeId id : graph.order()) {
+    const Node& node = graph.node(id);
+    const bool has_weights = node.spec->weight_axis >= 0 && graph.fact(node.inputs[1]).is_constant();
+    if (placement.reads_rows[at(id)]) ++with_rows;
+    else if (has_weights && placement.role(id).role == Role::product) others.push_back(node.name);
+  }
+  if (with_rows == 0) {
+    return Error{.kind = ErrorKind::usage,
+                 .where = "--activations per-token",
+                 .found = "no product of activations with a constant matrix",
+                 .expected = "per-tensor, with --calibrate PATH",
+                 .hint = "Convolutions over images have no rows that are tokens"};
+  }
+  std::vector<std::string> notes{std::to_string(with_rows) + " products read rows whose scales are found in the run"};
+  if (rows == RowProducts::alone)
+    notes.emplace_back("what is between products stays in f32: samples (--calibrate) make integers of it");
+  for (const std::string& name : others) notes.push_back(name + ": reads bytes of one scale for the whole tensor");
+  return notes;
+}
+
 std::vector<std::string> reasons_for_float(const Graph& graph, const Placement& placement) {
   std::vector<std::string> reasons;
   for (const NodeId id : graph.order()) {
@@ -274,7 +301,7 @@ Result<QuantizeReport> quantize(Graph& graph, const SampleSource& source, const 
 
   QuantizeReport report;
   if (options.calibrated) report.calibrated = *options.calibrated;
-  const bool takes_samples = !options.global_scale && !options.calibrated;
+  const bool takes_samples = !options.global_scale && !options.calibrated && options.rows != RowProducts::alone;
   const std::vector<std::string> skip = with_positions_named(graph, options.skip);
   if (takes_samples) {
     auto factors = learn_factors(graph, skip, samples, options);
@@ -285,8 +312,14 @@ Result<QuantizeReport> quantize(Graph& graph, const SampleSource& source, const 
   if (!equalized) return equalized.errors();
   report.equalized = std::move(*equalized);
   const Ends ends = options.integer_only ? Ends::integers : Ends::floats;
-  const Placement placement =
-      place_pairs(graph, skip, ends, options.placement, options.is_standard ? Vocabulary::standard : Vocabulary::own);
+  const Placement placement = place_pairs(graph, skip,
+                                          {.ends = ends,
+                                           .pairs = options.placement,
+                                           .vocabulary = options.is_standard ? Vocabulary::standard : Vocabulary::own,
+                                           .rows = options.rows});
+  auto notes = notes_of_rows(graph, placement, options.rows);
+  if (!notes) return notes.errors();
+  report.notes = std::move(*notes);
   report.groups = integer_groups(graph, placement);
   report.kept_in_float = reasons_for_float(graph, placement);
   const std::vector<ValueId> observed = observed_wires(graph, placement, takes_samples);
@@ -305,6 +338,8 @@ Result<QuantizeReport> quantize(Graph& graph, const SampleSource& source, const 
         learn_corrections(graph, placement, *scales, statistics, samples, options, report.calibrated);
     if (!learned) return learned.errors();
   }
+  if (options.rows == RowProducts::alone && options.weights != WeightMethod::max)
+    report.calibrated.weights = nearest_weights(graph, placement);
   auto with_pairs = insert_pairs(graph, placement, *scales, report.calibrated, ends);
   if (!with_pairs) return with_pairs.errors();
   graph = std::move(*with_pairs);

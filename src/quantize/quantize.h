@@ -16,6 +16,10 @@
 
 namespace octavo {
 
+// Which products read rows that get scales of their own in the run: those behind GELU, all products of a constant
+// matrix, or these while everything else stays in f32, which needs no ranges.
+enum class RowProducts : std::uint8_t { behind_gelu, all, alone };
+
 // Where calibration inputs come from. One sample is one set of input tensors of batch 1, in the order of
 // graph.inputs().
 class SampleSource {
@@ -81,6 +85,8 @@ struct QuantizeOptions {
   WeightMethod weights = WeightMethod::max;
   bool integer_only = false;  // inputs and outputs become 8-bit, too
   PairPlacement placement = PairPlacement::fused;
+  // Which products quantize rows in the run. With RowProducts::alone no sample is needed and none is taken.
+  RowProducts rows = RowProducts::behind_gelu;
   bool is_standard = false;              // only what a QDQ file of ONNX says to other programs, too: pairs of bytes
   bool observes_all = false;             // ranges of all activations, so that `calibrated` serves whatever is skipped
   std::optional<Calibrated> calibrated;  // of an earlier report: then no sample is taken
@@ -99,6 +105,7 @@ struct QuantizeReport {
   std::vector<LayerGroup> groups;             // what computes in integers
   std::vector<std::string> kept_in_float;     // "node: reason"
   ChannelFactors equalized;                   // of every wire whose channels are divided by factors
+  std::vector<std::string> notes;             // what else is to be known, in words
   std::int64_t samples = 0;
 };
 

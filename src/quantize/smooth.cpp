@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "graph/patch.h"
+#include "ops/binary/binary.h"
 #include "ops/layer_norm/layer_norm.h"
 #include "ops/matmul/matmul.h"
 #include "quantize/calibrator.h"
@@ -91,12 +92,9 @@ std::vector<float> factors_of(const std::vector<float>& seen, const std::vector<
   return factors;
 }
 
-// The products behind a normalisation of their own.
-Patch with_factors(const Graph& graph, const Link& link, const std::vector<float>& factors) {
-  std::vector<float> inverse;
-  for (const float factor : factors) inverse.push_back(1.0f / factor);
+// A normalisation with the factors in it.
+ValueId add_norm(Patch& patch, const Graph& graph, const Link& link, const std::vector<float>& inverse) {
   const Node& norm = graph.node(link.norm);
-  Patch patch(graph);
   std::vector<ValueId> inputs = {norm.inputs[0]};
   for (std::size_t i = 1; i < norm.inputs.size(); ++i) {
     const ValueId input = norm.inputs[i];
@@ -104,8 +102,24 @@ Patch with_factors(const Graph& graph, const Link& link, const std::vector<float
     inputs.push_back(input.exists() ? patch.constant(name, scaled_channels(*graph.fact(input).constant, 0, inverse))
                                     : input);
   }
+  return patch.add(kLayerNorm, norm.attrs, std::move(inputs), graph.value(link.wire).name + "/smoothed", norm.origin);
+}
+
+ValueId add_product(Patch& patch, const Graph& graph, const Link& link, const std::vector<float>& inverse) {
+  const std::string name = graph.value(link.wire).name + "/smoothed";
+  const Shape row{static_cast<std::int64_t>(inverse.size())};
+  return patch.add(kBinary, BinaryAttrs{BinaryKind::mul},
+                   {link.wire, patch.constant(name + "/factor", Tensor::of<float>(row, inverse))}, name,
+                   graph.node(link.norm).origin);
+}
+
+// The products behind a wire of their own.
+Patch with_factors(const Graph& graph, const Link& link, const std::vector<float>& factors, Smoothed where) {
+  std::vector<float> inverse;
+  for (const float factor : factors) inverse.push_back(1.0f / factor);
+  Patch patch(graph);
   const ValueId x =
-      patch.add(kLayerNorm, norm.attrs, std::move(inputs), graph.value(link.wire).name + "/smoothed", norm.origin);
+      where == Smoothed::norm ? add_norm(patch, graph, link, inverse) : add_product(patch, graph, link, inverse);
   for (const NodeId id : link.products) {
     const Node& product = graph.node(id);
     const ValueId weights = patch.constant(graph.value(product.inputs[1]).name + "/smoothed",
@@ -135,14 +149,15 @@ Result<ChannelFactors> find_smoothing(const Graph& graph, const std::vector<std:
   return factors;
 }
 
-Result<ChannelFactors> smooth(Graph& graph, const std::vector<std::string>& skip, const ChannelFactors& factors) {
+Result<ChannelFactors> smooth(Graph& graph, const std::vector<std::string>& skip, const ChannelFactors& factors,
+                              Smoothed where) {
   ChannelFactors by_wire;
   for (const Link& link : links_of(graph, skip)) {
     const OpenShape& shape = graph.fact(link.wire).shape;
     const auto known = factors.find(graph.value(link.wire).name);
     if (known == factors.end() || !is_same(shape[shape.rank() - 1], static_cast<std::int64_t>(known->second.size())))
       continue;
-    const Status moved = apply(graph, with_factors(graph, link, known->second));
+    const Status moved = apply(graph, with_factors(graph, link, known->second, where));
     if (!moved) return moved.errors();
     by_wire[known->first + "/smoothed"] = known->second;
   }

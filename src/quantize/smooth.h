@@ -16,10 +16,14 @@ namespace octavo {
 Result<ChannelFactors> find_smoothing(const Graph& graph, const std::vector<std::string>& skip,
                                       const SampleSource& samples);
 
-// Gives products a normalisation with the factors in it, beside the one that other nodes read: "NAME/smoothed". The
-// network in floats stays the same. Factors of unknown names, or of another number of channels, are left. Returns what
-// every new wire is divided by, by its name.
-Result<ChannelFactors> smooth(Graph& graph, const std::vector<std::string>& skip, const ChannelFactors& factors);
+// Where the factors go: into a normalisation of the products' own, beside the one that other nodes read, or into a
+// multiplication of what it gives, which is part of making rows of it.
+enum class Smoothed : std::uint8_t { norm, rows };
+
+// Gives products a wire that is divided by the factors: "NAME/smoothed". The network in floats stays the same. Factors
+// of unknown names, or of another number of channels, are left. Returns what every new wire is divided by, by its name.
+Result<ChannelFactors> smooth(Graph& graph, const std::vector<std::string>& skip, const ChannelFactors& factors,
+                              Smoothed where = Smoothed::norm);
 
 }  // namespace octavo
 

@@ -201,6 +201,39 @@ TEST(Api, WhatCannotBeCompiledIsSaid) {
   expect_error(open(kDigits), ErrorKind::invalid_input, ".octv");
 }
 
+// Rows of the product behind the convolutions, which have no rows themselves; what the mode has no form for is said.
+TEST(Api, PerTokenNeedsNoSamples) {
+  const auto compiled = compile(kDigits, {.activations = Activations::per_token});
+  ASSERT_TRUE(compiled) << to_string(compiled.errors());
+  const PlanInfo plan = compiled->info().plans[0];
+  EXPECT_EQ(plan.precision, Precision::int8);
+  const auto notes_say = [&](const std::string& part) {
+    return std::any_of(plan.notes.begin(), plan.notes.end(),
+                       [&](const std::string& note) { return note.find(part) != std::string::npos; });
+  };
+  EXPECT_TRUE(notes_say("1 products read rows"));
+  EXPECT_TRUE(notes_say("what is between products stays in f32"));
+  EXPECT_TRUE(notes_say("kept in float: "));
+}
+
+TEST(Api, PerTokenIsRefusedWhereItHasNoForm) {
+  constexpr Activations kRows = Activations::per_token;
+  expect_error(compile(kDigits, {.precision = Precision::fp32, .activations = kRows}), ErrorKind::usage, "fp32");
+  expect_error(compile(kDigits, {.activations = kRows, .integer_only = true}), ErrorKind::usage, "--integer-only");
+  expect_error(compile(kDigits, {.global_scale = 4.0f, .activations = kRows}), ErrorKind::usage, "--global-scale");
+  expect_error(compile(kDigits, {.placement = PairPlacement::per_operator, .activations = kRows}), ErrorKind::usage,
+               "per-operator");
+  const auto written = quantize(kDigits, {.samples = noise(2), .activations = kRows});
+  ASSERT_FALSE(written);
+  EXPECT_NE(to_string(written.errors()).find("compile takes per-token"), std::string::npos);
+  const auto file = quantize(kDigits, {.samples = noise(2)});
+  ASSERT_TRUE(file);
+  const auto onnx = file->onnx();
+  ASSERT_TRUE(onnx);
+  expect_error(compile(std::as_bytes(std::span(*onnx)), "q.onnx", {.activations = kRows}), ErrorKind::usage,
+               "a quantized model");
+}
+
 TEST(Api, ATensorOfTheWrongShapeIsNamed) {
   Context context = context_of(compile_or_throw({.precision = Precision::fp32}), 1);
   Buffer x(context.inputs()[0]), y(context.outputs()[0]);

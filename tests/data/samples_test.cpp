@@ -149,6 +149,53 @@ TEST_F(SamplesTest, NpzByInputName) {
   EXPECT_EQ(error_of(open_samples(path("other.npz"), two, {})).found, "no array named 'b'");
 }
 
+Tensor tokens(const Shape& shape, const std::vector<std::int64_t>& values) {
+  return Tensor::of<std::int64_t>(shape, values);
+}
+
+// Padding is left out, sentences follow each other through the files, what is left at the end is dropped.
+TEST_F(SamplesTest, TokensOfAnyLengthBecomeRows) {
+  const std::vector<InputSpec> inputs{{"ids", DType::s64, Shape{1, 4}},
+                                      {"attention_mask", DType::boolean, Shape{1, 4}}};
+  ASSERT_TRUE(write_npz(path("a.npz"), {{"ids", tokens({2, 5}, {1, 2, 3, 0, 0, 4, 5, 0, 0, 0})},
+                                        {"attention_mask", tokens({2, 5}, {1, 1, 1, 0, 0, 1, 1, 0, 0, 0})}}));
+  ASSERT_TRUE(write_npz(path("b.npz"),
+                        {{"ids", tokens({2, 2}, {6, 0, 8, 9})}, {"attention_mask", tokens({2, 2}, {1, 1, 1, 1})}}));
+  const auto source = open_samples(folder_, inputs, {});
+  ASSERT_TRUE(source) << to_string(source.errors());
+  ASSERT_EQ((*source)->size(), 2);
+  EXPECT_EQ((*(*source)->sample(0))[0], tokens({1, 4}, {1, 2, 3, 4}));
+  EXPECT_EQ((*(*source)->sample(1))[0], tokens({1, 4}, {5, 6, 0, 8}));
+  const auto masks = (*source)->sample(1);
+  ASSERT_TRUE(masks);
+  EXPECT_EQ((*masks)[1].dtype(), DType::boolean);
+  for (std::int64_t i = 0; i < 4; ++i) EXPECT_EQ((*masks)[1].as<std::uint8_t>()[i], 1) << i;
+  // Less than a row is repeated.
+  const auto less = open_samples(path("b.npz"), {{"ids", DType::s32, Shape{1, 6}}}, {});
+  ASSERT_TRUE(less) << to_string(less.errors());
+  ASSERT_EQ((*less)->size(), 1);
+  EXPECT_EQ((*(*less)->sample(0))[0],
+            Tensor::of<std::int32_t>(Shape{1, 6}, std::vector<std::int32_t>{6, 0, 8, 9, 6, 0}));
+  // Arrays of the input's length without padding are samples as they are.
+  const auto whole = open_samples(path("b.npz"), {{"ids", DType::s64, Shape{1, 2}}}, {});
+  ASSERT_TRUE(whole);
+  EXPECT_EQ((*(*whole)->sample(1))[0], tokens({1, 2}, {8, 9}));
+}
+
+TEST_F(SamplesTest, TokensThatAreNoneAreRefused) {
+  const std::vector<InputSpec> inputs{{"ids", DType::s32, Shape{1, 4}}, {"mask", DType::s64, Shape{1, 4}}};
+  const auto found = [&](const Tensor& ids, const Tensor& mask) {
+    EXPECT_TRUE(write_npz(path("x.npz"), {{"ids", ids}, {"mask", mask}}));
+    return error_of(open_samples(path("x.npz"), inputs, {})).found;
+  };
+  EXPECT_EQ(found(tokens({1, 3}, {1, 2, 3}), tokens({1, 3}, {0, 0, 0})), "no position that counts");
+  EXPECT_EQ(found(tokens({1, 3}, {1, 2, 3}), tokens({1, 2}, {1, 1})), "s64[1x2]");
+  EXPECT_EQ(found(tokens({1, 3}, {1, std::int64_t{1} << 40, 3}), tokens({1, 3}, {1, 1, 1})), "1099511627776");
+  EXPECT_EQ(found(tokens({0, 3}, {}), tokens({0, 3}, {})), "no position that counts");
+  ASSERT_TRUE(write_npz(path("x.npz"), {{"ids", tokens({1, 3}, {1, 2, 3})}}));
+  EXPECT_EQ(error_of(open_samples(folder_, inputs, {})).found, "no array named 'mask'");
+}
+
 TEST_F(SamplesTest, SmallImagesOfAnNpzAreTakenAsTheyAre) {
   Tensor images(DType::u8, Shape{2, 8, 8, 1});
   images.as<std::uint8_t>()[64] = 255;

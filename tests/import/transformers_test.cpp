@@ -220,6 +220,37 @@ TEST(ImportMicrosoft, ProductsAndActivations) {
   EXPECT_EQ(answer({"QuickGelu", {{"x", one}}, {{"alpha", 0.0f}}, {"y"}, kMicrosoft}), Values{0.5f});
 }
 
+// 2 * 1 + 4 * 3 in half units, plus 1; a range of 255 has scale 1.
+TEST(ImportMicrosoft, ProductsOfIntegersInFloats) {
+  const auto s8s = [](Shape shape, const std::vector<std::int8_t>& values) {
+    return Tensor::of<std::int8_t>(std::move(shape), values);
+  };
+  const auto u8s = [](Shape shape, const std::vector<std::uint8_t>& values) {
+    return Tensor::of<std::uint8_t>(std::move(shape), values);
+  };
+  EXPECT_EQ(answer({"MatMulIntegerToFloat",
+                    {{"a", u8s({1, 2}, {3, 5})},
+                     {"b", s8s({2, 2}, {1, 2, 3, -1})},
+                     {"a_scale", floats({}, {0.5f})},
+                     {"b_scale", floats({2}, {1, 0.25f})},
+                     {"a_zero", u8s({}, {1})},
+                     {"", {}},
+                     {"bias", floats({2}, {1, -3})}},
+                    {},
+                    {"y"},
+                    kMicrosoft}),
+            (Values{8, -3}));
+  EXPECT_EQ(answer({"DynamicQuantizeMatMul",
+                    {{"a", floats({1, 1, 2}, {0, 255})},
+                     {"b", s8s({2, 1}, {7, 2})},
+                     {"b_scale", floats({1}, {0.5f})},
+                     {"b_zero", s8s({1}, {1})}},
+                    {},
+                    {"y"},
+                    kMicrosoft}),
+            Values{127.5f});
+}
+
 // ---- exported programs ----
 
 // "name": an argument as the format writes it.

@@ -57,6 +57,20 @@ TEST(HybridKernels, RowRequantize) {
   EXPECT_TRUE(kernels_missing(ran, "row_requantize").empty());
 }
 
+// Infinite factors and such that are no number, as well as products that are lost or overflow.
+TEST(HybridKernels, RowRequantizeByFactors) {
+  std::mt19937 random(6);
+  std::set<std::string> ran;
+  for (const Shape& shape : {Shape{1}, Shape{3, 16}, Shape{2, 5, 77}, Shape{4, 333}, Shape{2, 0}, Shape{0, 5}}) {
+    const Tensor x = random_tensor(random, DType::s16, shape);
+    const Shape channels{shape[shape.rank() - 1]};
+    ran.merge(check(kRowRequantize, RowRequantizeAttrs{}, {x, random_tensor(random, kF32, channels)}));
+    ran.merge(check(kRowRequantize, RowRequantizeAttrs{}, {x, with_special_values(random, channels)}));
+    ran.merge(check(kRowRequantize, RowRequantizeAttrs{}, {x, Tensor(kF32, channels)}));
+  }
+  EXPECT_TRUE(kernels_missing(ran, "row_requantize").empty());
+}
+
 struct Case {
   Shape x;
   std::int64_t out;

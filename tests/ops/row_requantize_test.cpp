@@ -27,6 +27,18 @@ TEST(RowRequantize, EachRowHasItsRange) {
             (std::vector<std::uint8_t>{0, 128, 255, 26, 0, 255, 100, 155, 255, 255, 255, 255}));
 }
 
+// Factors decide which value is the largest: 100 * 0.01 less than 10 * 0.5, and -20 * 0.25.
+TEST(RowRequantize, FactorsAreOfTheChannel) {
+  const Tensor x = Tensor::of<std::int16_t>({2, 3}, std::vector<std::int16_t>{100, 10, -20, 0, 51, 0});
+  const Tensor factor = Tensor::of<float>({3}, std::vector<float>{0.01f, 0.5f, 0.25f});
+  const std::vector<ConstTensorView> views{x.view(), factor.view()};
+  const auto made = evaluate_op(kRowRequantize, RowRequantizeAttrs{}, views);
+  ASSERT_TRUE(made) << to_string(made.errors());
+  EXPECT_EQ(values<float>((*made)[1]), (std::vector<float>{1.0f / 25.5f, 1.0f / 10.0f}));
+  EXPECT_EQ(values<std::uint8_t>((*made)[2]), (std::vector<std::uint8_t>{128, 0}));
+  EXPECT_EQ(values<std::uint8_t>((*made)[0]), (std::vector<std::uint8_t>{154, 255, 0, 0, 255, 0}));
+}
+
 TEST(RowRequantize, GeluOfARowIsWithinHalfAStep) {
   for (const RowFunction function : {RowFunction::gelu, RowFunction::gelu_tanh}) {
     const UnaryAttrs exact{function == RowFunction::gelu ? UnaryKind::gelu : UnaryKind::gelu_tanh};
@@ -55,6 +67,17 @@ TEST(RowRequantize, InferRefuses) {
   EXPECT_TRUE(is_refused(DType::f32, {2, 3}, 1.0f));
   EXPECT_TRUE(is_refused(DType::s16, {2, 3}, 0.0f));
   EXPECT_TRUE(is_refused(DType::s16, {2, 3}, NAN));
+
+  const Fact x{.dtype = DType::s16, .shape = Shape{2, 3}};
+  const auto refuses = [&](RowFunction function, DType dtype, Shape shape) {
+    const Fact factor{.dtype = dtype, .shape = std::move(shape)};
+    const std::vector<const Fact*> inputs = {&x, &factor};
+    return !kRowRequantize.infer(RowRequantizeAttrs{.function = function}, inputs).ok();
+  };
+  EXPECT_FALSE(refuses(RowFunction::identity, DType::f32, {3}));
+  EXPECT_TRUE(refuses(RowFunction::gelu, DType::f32, {3}));
+  EXPECT_TRUE(refuses(RowFunction::identity, DType::f32, {2}));
+  EXPECT_TRUE(refuses(RowFunction::identity, DType::s16, {3}));
 }
 
 }  // namespace

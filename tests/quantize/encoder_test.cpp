@@ -8,6 +8,7 @@
 #include "lower/lower.h"
 #include "ops/evaluate.h"
 #include "ops/list.h"
+#include "quantize/drawn_ids.h"
 #include "quantize/placement.h"
 #include "quantize/quantize.h"
 #include "quantize/smooth.h"
@@ -110,9 +111,40 @@ TEST(EncoderPlacement, RowsNeedBothProducts) {
   const Encoder encoder;
   for (const char* skipped : {"up.sum", "down", "gelu"})
     EXPECT_FALSE(place_pairs(encoder.graph, {skipped}).row_scales(encoder.named("gelu"))) << skipped;
-  const Placement standard = place_pairs(encoder.graph, {}, Ends::floats, PairPlacement::fused, Vocabulary::standard);
+  const Placement standard = place_pairs(encoder.graph, {}, {.vocabulary = Vocabulary::standard});
   EXPECT_FALSE(standard.row_scales(encoder.named("gelu")));
   EXPECT_TRUE(standard.pair(encoder.named("gelu")));
+}
+
+// Streams are read as rows of s16, what attention gives as bytes; without ranges there are no pairs at all.
+TEST(EncoderPlacement, AllProductsMayReadRows) {
+  const Encoder encoder;
+  const Placement all = place_pairs(encoder.graph, {}, {.rows = RowProducts::all});
+  for (const char* stream : {"norm0", "norm1"}) {
+    EXPECT_EQ(all.row_source(encoder.named(stream)), RowSource::stream) << stream;
+    EXPECT_TRUE(all.pair(encoder.named(stream)) && all.wide(encoder.named(stream))) << stream;
+    EXPECT_FALSE(all.bytes_follow(encoder.named(stream))) << stream;
+  }
+  EXPECT_EQ(all.row_source(encoder.named("gelu")), RowSource::gelu);
+  EXPECT_EQ(all.row_source(encoder.named("attention")), RowSource::none);
+  EXPECT_TRUE(all.pair(encoder.named("attention")));
+
+  const Placement alone = place_pairs(encoder.graph, {}, {.rows = RowProducts::alone});
+  for (const char* read : {"norm0", "attention", "norm1", "gelu"})
+    EXPECT_EQ(alone.row_source(encoder.named(read)), RowSource::floats) << read;
+  for (int i = 0; i < encoder.graph.value_count(); ++i) EXPECT_FALSE(alone.pair({i})) << encoder.graph.value({i}).name;
+}
+
+// What is kept in float gives rows of floats; a product that is kept reads none.
+TEST(EncoderPlacement, RowsBesideWhatIsSkipped) {
+  const Encoder encoder;
+  const Placement seen = place_pairs(encoder.graph, {"attention"}, {.rows = RowProducts::all});
+  EXPECT_EQ(seen.row_source(encoder.named("attention")), RowSource::floats);
+  for (const char* product : {"q.sum", "k.sum", "v.sum", "attention"})
+    EXPECT_FALSE(seen.pair(encoder.named(product))) << product;
+  const Placement kept = place_pairs(encoder.graph, {"up", "down"}, {.rows = RowProducts::all});
+  EXPECT_EQ(kept.row_source(encoder.named("norm1")), RowSource::none);
+  EXPECT_EQ(kept.row_source(encoder.named("gelu")), RowSource::none);
 }
 
 TEST(EncoderPlacement, SkippedTablesStayInFloat) {
@@ -155,11 +187,7 @@ TEST(Encoder, QuantizesToIntegersThatAgree) {
   EXPECT_GT(10.0 * std::log10(signal / noise), 30.0);
 }
 
-// A channel far larger than the others costs bytes of one scale most of their precision.
-double sqnr(const Encoder& encoder, const QuantizeOptions& options) {
-  Graph graph = encoder.graph;
-  const auto report = quantize(graph, Tokens(), options);
-  EXPECT_TRUE(report) << to_string(report.errors());
+double sqnr_of(const Encoder& encoder, const Graph& graph) {
   double signal = 0.0, noise = 0.0;
   for (std::int64_t i = 0; i < 16; ++i) {
     const auto inputs = Tokens().sample(i);
@@ -172,6 +200,82 @@ double sqnr(const Encoder& encoder, const QuantizeOptions& options) {
   return 10.0 * std::log10(signal / noise);
 }
 
+double sqnr(const Encoder& encoder, const QuantizeOptions& options) {
+  Graph graph = encoder.graph;
+  const auto report = quantize(graph, Tokens(), options);
+  EXPECT_TRUE(report) << to_string(report.errors());
+  return sqnr_of(encoder, graph);
+}
+
+// With samples everything is in integers, and one operator makes the rows of a stream, factors included.
+TEST(Encoder, RowsOfAllProductsAgree) {
+  const Encoder encoder;
+  Graph graph = encoder.graph;
+  const auto report = quantize(graph, Tokens(), {.rows = RowProducts::all});
+  ASSERT_TRUE(report) << to_string(report.errors());
+  const auto lowered = lower(graph, {});
+  ASSERT_TRUE(lowered) << to_string(lowered.errors());
+  EXPECT_EQ(count(graph, kRowRequantize), 3);
+  EXPECT_EQ(count(graph, kHybridConv), 5);
+  EXPECT_EQ(count(graph, kQuantizedConv), 1);  // behind attention
+  EXPECT_EQ(count(graph, kQuantizedLayerNorm), 3);
+  EXPECT_EQ(count(graph, kLayerNorm) + count(graph, kMatmul) + count(graph, kConv), 0);
+  EXPECT_EQ(count(graph, kQuantize), 1) << to_string(graph);  // of the embeddings
+  EXPECT_GT(sqnr_of(encoder, graph), 32.0);
+}
+
+class NoSamples final : public SampleSource {
+ public:
+  std::int64_t size() const override { return 0; }
+  Result<std::vector<Tensor>> sample(std::int64_t) const override { return std::vector<Tensor>{}; }
+};
+
+TEST(Encoder, RowsNeedNoSamples) {
+  const Encoder encoder;
+  Graph graph = encoder.graph;
+  const auto report = quantize(graph, NoSamples(), {.rows = RowProducts::alone});
+  ASSERT_TRUE(report) << to_string(report.errors());
+  EXPECT_EQ(report->notes.size(), 2u);
+  const auto lowered = lower(graph, {});
+  ASSERT_TRUE(lowered) << to_string(lowered.errors());
+  EXPECT_EQ(count(graph, kRowQuantize), 4);  // queries, keys and values read the same
+  EXPECT_EQ(count(graph, kHybridConv), 6);
+  EXPECT_EQ(count(graph, kQuantize) + count(graph, kMatmul), 0);
+  EXPECT_GT(sqnr_of(encoder, graph), 32.0);
+}
+
+TEST(Encoder, WithoutProductsThereAreNoRows) {
+  const Encoder encoder;
+  Graph graph = encoder.graph;
+  const auto report = quantize(graph, NoSamples(), {.skip = {"type:matmul"}, .rows = RowProducts::alone});
+  ASSERT_FALSE(report);
+  EXPECT_NE(to_string(report.errors()).find("no product of activations"), std::string::npos);
+}
+
+// Ids are drawn from all rows of the table that they index, masks are ones, and floats cannot be drawn.
+TEST(DrawnIds, AreOfTheTable) {
+  Encoder encoder;
+  const ValueId mask = encoder.graph.add_input("mask", DType::s64, Shape{1, kTokens});
+  ASSERT_TRUE(mask.exists());
+  const auto drawn = drawn_ids(encoder.graph);
+  ASSERT_TRUE(drawn);
+  std::int64_t highest = 0;
+  for (std::int64_t i = 0; i < drawn->size(); ++i) {
+    const auto sample = drawn->sample(i);
+    ASSERT_TRUE(sample && sample->size() == 2);
+    for (const std::int64_t id : (*sample)[0].span<std::int64_t>()) {
+      EXPECT_TRUE(id >= 0 && id < kWords) << id;
+      highest = std::max(highest, id);
+    }
+    for (const std::int64_t one : (*sample)[1].span<std::int64_t>()) EXPECT_EQ(one, 1);
+  }
+  EXPECT_GT(highest, kWords / 2);
+  EXPECT_EQ(*drawn->sample(3), *drawn->sample(3));
+  encoder.graph.add_input("pictures", DType::f32, Shape{1, 3});
+  EXPECT_FALSE(drawn_ids(encoder.graph));
+}
+
+// A channel far larger than the others costs bytes of one scale most of their precision.
 TEST(Smoothing, KeepsTheNetworkAndMendsLoudChannels) {
   Encoder encoder;
   for (const char* name : {"norm0.scale", "norm1.scale"}) {

@@ -62,7 +62,7 @@ class Net {
   // Names of the values with pairs, sorted.
   std::vector<std::string> pairs(const std::vector<std::string>& skip = {},
                                  PairPlacement where = PairPlacement::fused) const {
-    const Placement placement = place_pairs(graph, skip, Ends::floats, where);
+    const Placement placement = place_pairs(graph, skip, {.pairs = where});
     std::vector<std::string> names;
     for (int i = 0; i < graph.value_count(); ++i) {
       if (placement.pair({i})) names.push_back(graph.value({i}).name);
@@ -350,7 +350,7 @@ TEST(Placement, IntegerEndsAreWanted) {
   net.graph.add_output(scores, "y");
   net.graph.add_output(net.add(kArgmax, ArgmaxAttrs{.axis = 1}, {net.conv("other", x, 4)}, "best"), "z");
   const auto wanted = [&](Ends ends, const Names& skip) {
-    const Placement placement = place_pairs(net.graph, skip, ends);
+    const Placement placement = place_pairs(net.graph, skip, {.ends = ends});
     Names names;
     for (int i = 0; i < net.graph.value_count(); ++i) {
       if (placement.pair({i})) names.push_back(net.graph.value({i}).name);

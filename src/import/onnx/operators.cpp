@@ -19,7 +19,10 @@ std::span<const Operator> all_operators() {
 
 Family family_of(std::string_view name) {
   if (name == "QuantizeLinear" || name == "DequantizeLinear") return Family::qdq;
-  if (name == "DynamicQuantizeLinear" || name == "ConvInteger" || name == "MatMulInteger") return Family::dynamic;
+  for (const std::string_view dynamic :
+       {"ConvInteger", "DynamicQuantizeLinear", "DynamicQuantizeMatMul", "MatMulInteger", "MatMulIntegerToFloat"}) {
+    if (name == dynamic) return Family::dynamic;
+  }
   if (name.substr(0, 7) == "QLinear" || name == "QGemm") return Family::qoperator;
   return Family::plain;
 }

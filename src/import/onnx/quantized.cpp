@@ -4,6 +4,7 @@
 #include "base/fields.h"
 #include "import/onnx/operators.h"
 #include "ops/dynamic_quantize/dynamic_quantize.h"
+#include "ops/matmul_integer/matmul_integer.h"
 
 namespace octavo::onnx_import {
 namespace {
@@ -99,6 +100,33 @@ ValueId read_dynamic_quantize(NodeReader& in) {
   for (int i = 1; i < 3; ++i) in.output(i, outputs[static_cast<std::size_t>(i)]);
   if (!in.failed() && !in.is_constant(x)) ++in.built().activation_types[DType::u8];
   return outputs[0];
+}
+
+// ---- products of integers in f32 ----
+
+// f32(sum of (a - a_zero) * (b - b_zero)) * (a_scale * b_scale) + bias; b is input 1, the bias input `bias`, if any.
+ValueId real_product(NodeReader& in, ValueId a, const Scales& a_scales, const Scales& b_scales, int bias) {
+  const ValueId added = in.optional(bias);
+  if (in.failed()) return {};
+  const ValueId sum =
+      in.add(kMatmulInteger, NoAttrs{}, {a, in.value(1), a_scales.zero_point, b_scales.zero_point}, "matmul");
+  const ValueId scale = in.binary(BinaryKind::mul, a_scales.scale, b_scales.scale, "scale");
+  const ValueId real = in.cast(sum, DType::f32, "wide");
+  const ValueId y = in.binary(BinaryKind::mul, real, scale, added.exists() ? "scaled" : "");
+  return added.exists() ? in.binary(BinaryKind::add, y, added) : y;
+}
+
+ValueId read_matmul_integer_to_float(NodeReader& in) {
+  const Scales a_scales = read_single_scale(in, 2, 4, "a"), b_scales = read_scales(in, 3, 5, "b");
+  return real_product(in, in.value(0), a_scales, b_scales, 6);
+}
+
+ValueId read_dynamic_quantize_matmul(NodeReader& in) {
+  const Scales b_scales = read_scales(in, 2, 3, "b");
+  const auto a = in.add_exactly(kDynamicQuantize, NoAttrs{}, {in.value(0)}, "a");
+  if (in.failed()) return {};
+  ++in.built().activation_types[DType::u8];
+  return real_product(in, a[0], {a[1], a[2]}, b_scales, 4);
 }
 
 // ---- QLinear* ----
@@ -229,6 +257,8 @@ constexpr Operator kTable[] = {
     {"QLinearMatMul", 10, 8, 8, read_qlinear_matmul},
     {"QuantizeLinear", 10, 2, 3, read_quantize},
     {"com.microsoft.DequantizeLinear", 1, 2, 3, read_dequantize},
+    {"com.microsoft.DynamicQuantizeMatMul", 1, 3, 5, read_dynamic_quantize_matmul},
+    {"com.microsoft.MatMulIntegerToFloat", 1, 4, 7, read_matmul_integer_to_float},
     {"com.microsoft.QGemm", 1, 6, 9, read_qgemm},
     {"com.microsoft.QLinearAdd", 1, 7, 8, read_qlinear_binary<BinaryKind::add>},
     {"com.microsoft.QLinearAveragePool", 1, 4, 5, read_qlinear_average_pool},

@@ -125,32 +125,46 @@ void dequantize_row_s16(const QuantizeS16& args, const std::int16_t* q, float* r
   });
 }
 
-// NaN is no end of a range: min and max give their second operand.
-template <class S>
-ValueRange range_of_row(const float* real, std::int64_t n) {
+// Of n values, load<V>(i) giving those from i on. NaN is no end of a range: min and max give their second operand.
+template <class S, class Load>
+ValueRange range_of_values(std::int64_t n, const Load& load) {
   constexpr std::int64_t kTogether = 4;
   typename S::F32 low[kTogether], high[kTogether];
   for (std::int64_t k = 0; k < kTogether; ++k) low[k] = high[k] = S::set(0.0f);
   std::int64_t i = 0;
   for (; i + kTogether * S::kLanes <= n; i += kTogether * S::kLanes) {
     for (std::int64_t k = 0; k < kTogether; ++k) {
-      const typename S::F32 x = S::load(real + i + k * S::kLanes);
+      const typename S::F32 x = load.template operator()<S>(i + k * S::kLanes);
       low[k] = S::min(x, low[k]);
       high[k] = S::max(x, high[k]);
     }
   }
   for (; i + S::kLanes <= n; i += S::kLanes) {
-    const typename S::F32 x = S::load(real + i);
+    const typename S::F32 x = load.template operator()<S>(i);
     low[0] = S::min(x, low[0]);
     high[0] = S::max(x, high[0]);
   }
   ValueRange range{S::lowest(S::min(S::min(low[0], low[1]), S::min(low[2], low[3]))),
                    S::highest(S::max(S::max(high[0], high[1]), S::max(high[2], high[3])))};
   for (; i < n; ++i) {
-    range.lowest = Scalar::min(real[i], range.lowest);
-    range.highest = Scalar::max(real[i], range.highest);
+    const float x = load.template operator()<Scalar>(i);
+    range.lowest = Scalar::min(x, range.lowest);
+    range.highest = Scalar::max(x, range.highest);
   }
   return range;
+}
+
+template <class S>
+ValueRange range_of_row(const float* real, std::int64_t n) {
+  return range_of_values<S>(
+      n, [=]<class T>(std::int64_t i) __attribute__((always_inline)) { return T::load(real + i); });
+}
+
+template <class S>
+ValueRange range_of_products(const std::int16_t* x, const float* factors, std::int64_t n) {
+  return range_of_values<S>(
+      n, [=]<class T>(std::int64_t i)
+             __attribute__((always_inline)) { return T::mul(T::to_f32(T::widen_s16(x + i)), T::load(factors + i)); });
 }
 
 template <class S>
@@ -192,16 +206,19 @@ RangeS16 range_of_row_s16(const std::int16_t* x, std::int64_t n) {
   return range;
 }
 
-template <class S, bool kIsGelu>
+enum class Requantized { scaled, gelu, by_factors };
+
+template <class S, Requantized kForm>
 void requantize_row_as(const RequantizeRow& args, const std::int16_t* x, std::uint8_t* q) {
   // By value: stores of bytes may alias anything reached through a pointer.
   const RequantizeRow row = args;
-  const NearGelu gelu = kIsGelu ? *args.gelu : NearGelu{};
+  const NearGelu gelu = kForm == Requantized::gelu ? *args.gelu : NearGelu{};
   const auto zero_point = static_cast<float>(row.zero_point);
   for_lanes<S>(
       0, row.n, [=]<class T>(std::int64_t i) __attribute__((always_inline)) {
         typename T::F32 value = T::to_f32(T::widen_s16(x + i));
-        if constexpr (kIsGelu) value = near_gelu<T>(gelu, value);
+        if constexpr (kForm == Requantized::gelu) value = near_gelu<T>(gelu, value);
+        else if constexpr (kForm == Requantized::by_factors) value = T::mul(value, T::load(row.factors + i));
         else value = T::mul(value, T::set(row.x_scale));
         value = T::fma(value, T::set(row.factor), T::set(zero_point));
         T::store_bytes(q + i, T::round(T::min(T::max(value, T::set(0.0f)), T::set(255.0f))));
@@ -210,7 +227,9 @@ void requantize_row_as(const RequantizeRow& args, const std::int16_t* x, std::ui
 
 template <class S>
 void requantize_row(const RequantizeRow& row, const std::int16_t* x, std::uint8_t* q) {
-  return row.gelu != nullptr ? requantize_row_as<S, true>(row, x, q) : requantize_row_as<S, false>(row, x, q);
+  if (row.gelu != nullptr) return requantize_row_as<S, Requantized::gelu>(row, x, q);
+  if (row.factors != nullptr) return requantize_row_as<S, Requantized::by_factors>(row, x, q);
+  requantize_row_as<S, Requantized::scaled>(row, x, q);
 }
 
 template <class S>
@@ -222,6 +241,7 @@ constexpr QuantizeFunctions quantize_functions() {
           .range = &range_of_row<S>,
           .multiply = &multiply_row<S>,
           .range_s16 = &range_of_row_s16<S>,
+          .range_of_products = &range_of_products<S>,
           .requantize = &requantize_row<S>};
 }
 

@@ -13,17 +13,27 @@ struct Params {
   NearGelu gelu;
   Chunks rows;
   std::int64_t n = 0;  // of a row
+  bool has_factors = false;
   const QuantizeFunctions* functions = nullptr;
 };
+
+RunScale scale_of(const Params& params, const std::int16_t* x, const float* factors) {
+  if (factors != nullptr) {
+    const ValueRange range = params.functions->range_of_products(x, factors, params.n);
+    return RunScale::of(DynamicForm::xnnpack, range.lowest, range.highest);
+  }
+  const RangeS16 range = params.functions->range_s16(x, params.n);
+  return row_scale(params.attrs, params.gelu, range.lowest, range.highest);
+}
 
 void run(const Params& params, const StepBuffers& buffers, ItemRange items) {
   const ItemRange rows = params.rows.units_of(items);
   RequantizeRow row{.n = params.n, .x_scale = params.attrs.x_scale};
   if (params.attrs.is_gelu()) row.gelu = &params.gelu;
+  if (params.has_factors) row.factors = reinterpret_cast<const float*>(buffers.inputs[kRowFactor]);
   for (std::int64_t r = rows.begin; r < rows.end; ++r) {
     const auto* x = reinterpret_cast<const std::int16_t*>(buffers.inputs[0]) + r * params.n;
-    const RangeS16 range = params.functions->range_s16(x, params.n);
-    const RunScale scale = row_scale(params.attrs, params.gelu, range.lowest, range.highest);
+    const RunScale scale = scale_of(params, x, row.factors);
     row.factor = scale.inverse;
     row.zero_point = scale.zero_point;
     params.functions->requantize(row, x, reinterpret_cast<std::uint8_t*>(buffers.outputs[0]) + r * params.n);
@@ -39,8 +49,12 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec&) {
   const Shape& x = *call.input(0).shape;
   const std::int64_t rows = call.outputs[1].elements(), n = x[x.rank() - 1];
   const auto& attrs = call.attrs->as<RowRequantizeAttrs>();
-  const Params params{
-      .attrs = attrs, .gelu = attrs.gelu(), .rows = Chunks::of(rows, n * 4), .n = n, .functions = &functions};
+  const Params params{.attrs = attrs,
+                      .gelu = attrs.gelu(),
+                      .rows = Chunks::of(rows, n * 4),
+                      .n = n,
+                      .has_factors = call.input(kRowFactor).exists(),
+                      .functions = &functions};
   return make_step(params, params.rows.items(), run);
 }
 

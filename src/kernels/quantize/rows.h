@@ -40,12 +40,14 @@ struct RangeS16 {
   std::int32_t lowest = 0, highest = 0;
 };
 
-// q = rne(clamp(fma(f, factor, zero_point), 0, 255)), f = f32(x) * x_scale or, where there is one, near_gelu of x.
+// q = rne(clamp(fma(f, factor, zero_point), 0, 255)), f = f32(x) * x_scale or, where there are these, near_gelu of x or
+// f32(x) times a factor of each element.
 struct RequantizeRow {
   std::int64_t n = 0;
   float x_scale = 1.0f, factor = 1.0f;
   std::int32_t zero_point = 0;
   const NearGelu* gelu = nullptr;
+  const float* factors = nullptr;
 };
 
 struct QuantizeFunctions {
@@ -57,6 +59,8 @@ struct QuantizeFunctions {
   // q = clamp(rne(real * factor) + zero_point, 0, 255)
   void (*multiply)(const float* real, std::int64_t n, float factor, std::int32_t zero_point, std::uint8_t* q);
   RangeS16 (*range_s16)(const std::int16_t* x, std::int64_t n);
+  // Of f32(x) * factors.
+  ValueRange (*range_of_products)(const std::int16_t* x, const float* factors, std::int64_t n);
   void (*requantize)(const RequantizeRow& row, const std::int16_t* x, std::uint8_t* q);
 };
 

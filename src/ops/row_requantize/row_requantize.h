@@ -2,6 +2,7 @@
 #ifndef OCTAVO_OPS_ROW_REQUANTIZE_ROW_REQUANTIZE_H_
 #define OCTAVO_OPS_ROW_REQUANTIZE_ROW_REQUANTIZE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <tuple>
@@ -38,9 +39,11 @@ struct RowRequantizeAttrs {
 // GELU grows from 0 on, and its lowest value is a constant. `gelu` is attrs.gelu().
 RunScale row_scale(const RowRequantizeAttrs& attrs, const NearGelu& gelu, std::int32_t lowest, std::int32_t highest);
 
-// Along the last axis: y = sat(rne(fma(f, r, zero_point))), f = f32(x) * x_scale or near_gelu of it; r, zero_point and
-// scale are those of form xnnpack of the row's range (base/run_scale.h). inputs: x s16 [..., n]; outputs: y (u8) of
-// x's shape, scale (f32) and zero_point (u8) of x's axes before the last.
+// Along the last axis: y = sat(rne(fma(f, r, zero_point))), f = f32(x) * x_scale, near_gelu of it, or f32(x) * factor
+// where there are factors (with function identity alone); r, zero_point and scale are those of form xnnpack of the
+// row's range of f (base/run_scale.h). inputs: x s16 [..., n], factor? f32 [n]; outputs: y (u8) of x's shape, scale
+// (f32) and zero_point (u8) of x's axes before the last.
+inline constexpr std::size_t kRowFactor = 1;
 extern const OpSpec kRowRequantize;
 
 }  // namespace octavo
