@@ -79,6 +79,15 @@ struct PlanCacheInfo {
   std::uint64_t packed_bytes = 0;  // weights that they needed in another form than the file has; these stay
 };
 
+// A part of a model whose control flow or shapes depend on data: a network, which is compiled and planned for itself,
+// or a branch or loop over others.
+struct PartInfo {
+  std::string kind;                    // "network", "branch", "loop"
+  std::string name;                    // of the nodes it stands for
+  int depth = 0;                       // inside how many branches and loops
+  std::optional<std::size_t> network;  // of ModelInfo::networks
+};
+
 // What a compiled model tells of itself.
 struct ModelInfo {
   std::string source;                // name of the file it was compiled from
@@ -93,6 +102,10 @@ struct ModelInfo {
   std::vector<SizeInfo> sizes;
   std::vector<OpenTensorInfo> open_inputs;
   std::vector<OpenTensorInfo> open_outputs;
+  // Of a model of several parts: these, in the order in which they are met, with open_inputs and open_outputs; and its
+  // networks. It has no plans of its own, and a Program runs it.
+  std::vector<PartInfo> parts;
+  std::vector<ModelInfo> networks;
 };
 
 // What an .octv holds: compile() makes it, open() reads it, Model::load() makes it run. Immutable; copies share it.
@@ -168,6 +181,8 @@ struct LoadOptions {
   // more, it is another order, so that smaller sizes need not be refused where the largest of a range fit. 0: 128 GiB,
   // which nothing goes beyond.
   std::uint64_t context_bytes = 0;
+  // Of a Program: of all loops of a run together.
+  std::int64_t max_iterations = 1'000'000;
 };
 
 // A compiled model ready to run. Immutable; copies share it; any number of contexts use it at the same time.
@@ -252,6 +267,43 @@ class Context {
   friend struct Access;
   struct Impl;
   explicit Context(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+// An output of a Program's last run.
+struct ProgramOutput {
+  std::string name;
+  DType dtype = DType::f32;
+  std::vector<std::int64_t> shape;
+  const void* data = nullptr;  // the program's, until its next run
+};
+
+// A compiled model whose control flow or shapes depend on data (ModelInfo::parts), ready to run, with memory of its own
+// for one run at a time. Any other model is a program of one part. Shapes of outputs are known after a run.
+class Program {
+ public:
+  // `pool` none: the process-wide one. Arenas and tensors between parts keep to LoadOptions::context_bytes together.
+  // Errors: those of Model::load.
+  static Result<Program> load(const CompiledModel& compiled, const LoadOptions& options = {},
+                              const ThreadPool* pool = nullptr);
+  Program(Program&&) noexcept;
+  Program& operator=(Program&&) noexcept;
+  ~Program();
+
+  ModelInfo info() const;
+  // In the order of ModelInfo::open_inputs, or, of a model of fixed sizes, of PlanInfo::inputs. Memory of the caller
+  // that lasts for the call. Errors: usage, naming part and tensor that do not go together; unsupported (a size that
+  // comes in the run, and no planner is linked); resource, naming the part that needs more memory than is allowed, or
+  // whose loop has no end.
+  Status run(std::span<const ConstTensorRef> inputs);
+  // Of the last run, where that went well.
+  const std::vector<ProgramOutput>& outputs() const;
+  std::uint64_t memory_bytes() const;
+
+ private:
+  friend struct Access;
+  struct Impl;
+  explicit Program(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
 

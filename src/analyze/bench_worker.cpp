@@ -54,6 +54,46 @@ Status obey(std::vector<Session>& sessions, const std::string& line, nlohmann::j
   return ok_status();
 }
 
+nlohmann::json described(const Session& session) {
+  return {{"precision", name_of(session.plan().precision)},
+          {"batch", session.plan().batch},
+          {"shapes", shapes_of(session.plan().inputs)},
+          {"threads", session.threads()},
+          {"macs", session.plan().macs},
+          {"context_bytes", session.memory_bytes()}};
+}
+
+// Until the end.
+int obey_all(std::vector<Session>& sessions) {
+  for (std::string line; std::getline(std::cin, line) && line != "end";) {
+    nlohmann::json reply;
+    if (const Status done = obey(sessions, line, reply); !done) return fail(done.errors());
+    answer(reply);
+  }
+  return 0;
+}
+
+// A model of several parts: what it plans for sizes that come is part of the first run.
+int bench_program(const v1::CompiledModel& compiled, const BenchVariant& variant, const Contexts& contexts,
+                  Clock::time_point start) {
+  std::vector<Session> sessions;
+  for (int i = 0; i < contexts.count; ++i) {
+    auto session = Session::of_program(compiled, variant.choice, contexts.threads);
+    if (!session) return fail(session.errors());
+    if (const Status filled = fill_random(session->inputs()); !filled) return fail(filled.errors());
+    sessions.push_back(std::move(*session));
+  }
+  const double load_ms = ms_since(start);
+  const auto before = Clock::now();
+  if (const Status done = sessions.front().run(); !done) return fail(done.errors());
+  nlohmann::json told = described(sessions.front());
+  told["load_ms"] = load_ms;
+  told["first_run_ms"] = ms_since(before);
+  told["model_bytes"] = compiled.info().constant_bytes;
+  answer(told);
+  return obey_all(sessions);
+}
+
 }  // namespace
 
 int bench_worker(const BenchVariant& variant, const Contexts& contexts) {
@@ -61,6 +101,7 @@ int bench_worker(const BenchVariant& variant, const Contexts& contexts) {
   const auto start = Clock::now();
   const auto compiled = v1::open(variant.file);
   if (!compiled) return fail(compiled.errors());
+  if (!compiled->info().parts.empty()) return bench_program(*compiled, variant, contexts, start);
   const auto model = v1::Model::load(*compiled, {.threads = contexts.threads});
   if (!model) return fail(model.errors());
   const double model_ms = ms_since(start);
@@ -77,22 +118,13 @@ int bench_worker(const BenchVariant& variant, const Contexts& contexts) {
   Session& first = sessions->front();
   const auto before = Clock::now();
   if (const Status done = first.run(); !done) return fail(done.errors());
-  answer({{"load_ms", model_ms + contexts_ms - planning_ms},
-          {"first_run_ms", planning_ms + ms_since(before)},
-          {"precision", name_of(first.plan().precision)},
-          {"batch", first.plan().batch},
-          {"shapes", shapes_of(first.plan().inputs)},
-          {"threads", model->threads()},
-          {"macs", first.plan().macs},
-          {"context_bytes", first.context().memory_bytes()},
-          {"model_bytes",
-           model->info().constant_bytes + made.packed_bytes + std::max(bytes_loaded, bytes_before) - bytes_before}});
-  for (std::string line; std::getline(std::cin, line) && line != "end";) {
-    nlohmann::json reply;
-    if (const Status done = obey(*sessions, line, reply); !done) return fail(done.errors());
-    answer(reply);
-  }
-  return 0;
+  nlohmann::json told = described(first);
+  told["load_ms"] = model_ms + contexts_ms - planning_ms;
+  told["first_run_ms"] = planning_ms + ms_since(before);
+  told["model_bytes"] =
+      model->info().constant_bytes + made.packed_bytes + std::max(bytes_loaded, bytes_before) - bytes_before;
+  answer(told);
+  return obey_all(*sessions);
 }
 
 }  // namespace octavo

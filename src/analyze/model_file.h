@@ -26,9 +26,10 @@ struct CompileRequest {
   // Likewise, of what is opened: the sizes to run at, one after the other. What is compiled has them in its options.
   std::vector<v1::InputShapes> shapes;
   bool chooses_precision = false;  // by time, as auto_precision.h says; options.precision is none then
-  int threads = 0;                 // that these times are taken with; 0: all cores
-  double seconds = 0.25;           // for each variant of the network
-  std::vector<std::string> notes;  // for every plan of what is compiled
+  std::int64_t max_iterations = v1::LoadOptions{}.max_iterations;  // of all loops of a run
+  int threads = 0;                                                 // that these times are taken with; 0: all cores
+  double seconds = 0.25;                                           // for each variant of the network
+  std::vector<std::string> notes;                                  // for every plan of what is compiled
 };
 
 // The inputs of a model file as samples have them: with batch 1, and what else is open at one size.

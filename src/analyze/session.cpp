@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "api/inside.h"
+#include "base/machine.h"
 #include "base/sizes.h"
 
 namespace octavo {
@@ -123,7 +124,9 @@ Result<std::optional<Preprocess>> pictures_of(const v1::ModelInfo& info) {
 
 RunChoice choice_of(const std::string& path, const CompileRequest& request) {
   const bool is_at_size = !request.shapes.empty() && v1::is_compiled(path);
-  return {.plan = request.plan, .shapes = is_at_size ? request.shapes.front() : v1::InputShapes{}};
+  return {.plan = request.plan,
+          .shapes = is_at_size ? request.shapes.front() : v1::InputShapes{},
+          .max_iterations = request.max_iterations};
 }
 
 bool opens_more_than_batch(const v1::ModelInfo& info) {
@@ -174,11 +177,11 @@ Error no_size_given(const v1::ModelInfo& info) {
 
 Session::Session(v1::Context context, v1::PlanInfo plan, std::optional<Preprocess> pictures, int threads)
     : context_(std::move(context)), plan_(std::move(plan)), pictures_(pictures), threads_(threads) {
-  for (const v1::TensorInfo& info : context_.inputs()) {
+  for (const v1::TensorInfo& info : context_->inputs()) {
     inputs_.emplace_back(info.dtype, Shape(info.shape));
     input_refs_.push_back({info.dtype, info.shape, inputs_.back().data()});
   }
-  for (const v1::TensorInfo& info : context_.outputs()) {
+  for (const v1::TensorInfo& info : context_->outputs()) {
     outputs_.emplace_back(info.dtype, Shape(info.shape));
     output_refs_.push_back({info.dtype, info.shape, outputs_.back().data()});
   }
@@ -199,7 +202,54 @@ Result<Session> Session::create(const v1::Model& model, const RunChoice& choice,
   return Session(std::move(*context), std::move(plan), *pictures, model.threads());
 }
 
-Status Session::run() { return context_.run(input_refs_, output_refs_); }
+Session::Session(v1::Program program, v1::PlanInfo plan, int threads)
+    : program_(std::move(program)), plan_(std::move(plan)), threads_(threads) {
+  for (const v1::TensorInfo& info : plan_.inputs) {
+    inputs_.emplace_back(info.dtype, Shape(info.shape));
+    input_refs_.push_back({info.dtype, info.shape, inputs_.back().data()});
+  }
+}
+
+Result<Session> Session::of_program(const v1::CompiledModel& compiled, const RunChoice& choice, int threads) {
+  auto program = v1::Program::load(compiled, {.threads = threads, .max_iterations = choice.max_iterations});
+  if (!program) return program.errors();
+  const v1::ModelInfo info = program->info();
+  const auto shapes = all_shapes(info, choice.shapes);
+  if (!shapes) return shapes.errors();
+  v1::PlanInfo plan;
+  for (const v1::ModelInfo& network : info.networks) {
+    for (const v1::PlanInfo& part : network.plans) {
+      plan.precision = part.precision;
+      plan.steps += part.steps;
+      plan.macs += part.macs;
+    }
+  }
+  for (std::size_t i = 0; i < shapes->size(); ++i)
+    plan.inputs.push_back(
+        {.name = info.open_inputs[i].name, .dtype = info.open_inputs[i].dtype, .shape = (*shapes)[i]});
+  if (!plan.inputs.empty() && !plan.inputs[0].shape.empty()) plan.batch = plan.inputs[0].shape[0];
+  const int used = threads > 0 ? threads : host_machine().cores;
+  return Session(std::move(*program), std::move(plan), used);
+}
+
+Result<Session> Session::of_any(const v1::CompiledModel& compiled, const RunChoice& choice, int threads) {
+  return compiled.info().parts.empty() ? create(compiled, choice, threads) : of_program(compiled, choice, threads);
+}
+
+// The outputs are the program's, until its next run.
+Status Session::run_program() {
+  outputs_.clear();
+  plan_.outputs.clear();
+  if (Status done = program_->run(input_refs_); !done) return done;
+  for (const v1::ProgramOutput& output : program_->outputs()) {
+    plan_.outputs.push_back({.name = output.name, .dtype = output.dtype, .shape = output.shape});
+    outputs_.push_back(
+        Tensor::borrowed({output.dtype, Shape(output.shape), static_cast<const std::byte*>(output.data)}));
+  }
+  return ok_status();
+}
+
+Status Session::run() { return program_ ? run_program() : context_->run(input_refs_, output_refs_); }
 
 Result<std::optional<Preprocess>> preprocess_for(const Session& session, const CompileRequest& request) {
   if (!session.pictures()) return request.preprocess;

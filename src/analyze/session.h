@@ -16,6 +16,7 @@ namespace octavo {
 struct RunChoice {
   v1::PlanChoice plan = {};
   v1::InputShapes shapes = {};
+  std::int64_t max_iterations = v1::LoadOptions{}.max_iterations;  // of a model of several parts
 };
 
 // What the request asks for of the model at `path`.
@@ -37,9 +38,14 @@ v1::InputShapes shapes_of_crop(const v1::ModelInfo& info, const CompileRequest& 
 // Error (usage): sizes are open, the file has no plan, and nobody says at which ones to run.
 Error no_size_given(const v1::ModelInfo& info);
 
-// A model loaded with a context for one of its plans and memory for its tensors.
+// A model loaded with a context for one of its plans and memory for its tensors, or a model of several parts.
 class Session {
  public:
+  // Of a model of several parts, for inputs of the choice's shapes; an input may be left out whose shape is numbers.
+  // Its outputs, and their places in the plan, are those of the last run.
+  static Result<Session> of_program(const v1::CompiledModel& compiled, const RunChoice& choice, int threads);
+  // That model, or a plan of one network.
+  static Result<Session> of_any(const v1::CompiledModel& compiled, const RunChoice& choice, int threads);
   // Errors: usage (no such plan, or shapes that the model cannot have), those of loading and planning.
   static Result<Session> create(const v1::CompiledModel& compiled, const RunChoice& choice, int threads);
   // Of a model that others share; `pool` none: the process-wide one.
@@ -48,14 +54,20 @@ class Session {
   int threads() const { return threads_; }
   // What becomes of pictures inside, where the model takes them as they are.
   const std::optional<Preprocess>& pictures() const { return pictures_; }
-  v1::Context& context() { return context_; }
+  bool is_program() const { return program_.has_value(); }
+  // Of a plan of one network.
+  v1::Context& context() { return *context_; }
+  std::uint64_t memory_bytes() const { return program_ ? program_->memory_bytes() : context_->memory_bytes(); }
   std::vector<Tensor>& inputs() { return inputs_; }
   const std::vector<Tensor>& outputs() const { return outputs_; }
   Status run();
 
  private:
   Session(v1::Context context, v1::PlanInfo plan, std::optional<Preprocess> pictures, int threads);
-  v1::Context context_;
+  Session(v1::Program program, v1::PlanInfo plan, int threads);
+  Status run_program();
+  std::optional<v1::Context> context_;
+  std::optional<v1::Program> program_;
   v1::PlanInfo plan_;
   std::optional<Preprocess> pictures_;
   int threads_;

@@ -79,37 +79,83 @@ class Compiler {
     tuned_ = tuned_by(log_);
     auto imported = quantizer_.import_open();
     if (!imported) return imported.errors();
-    octavo::CompiledModel model{.source = std::filesystem::path(path_).filename().string(),
-                                .dialect = imported->dialect,
-                                .source_nodes = imported->source_nodes,
-                                .pictures = options_.pictures};
+    if (imported->program) return compile_program(std::move(*imported), *machine);
     const auto sizes = sizes_to_plan(imported->graph, options_, path_);
     if (!sizes) return sizes.errors();
-    auto lowered = lower_once(std::move(*imported));
+    return compile_network(std::move(*imported), *sizes, *machine);
+  }
+
+ private:
+  octavo::CompiledModel described(const ImportedModel& imported) const {
+    return {.source = std::filesystem::path(path_).filename().string(),
+            .dialect = imported.dialect,
+            .source_nodes = imported.source_nodes,
+            .pictures = options_.pictures};
+  }
+
+  // Each network for itself, those of open sizes when these come.
+  Result<octavo::CompiledModel> compile_program(ImportedModel imported, const Machine& machine) {
+    if (Status can = check_program_options(imported); !can) return can.errors();
+    octavo::CompiledModel model = described(imported);
+    model.program = std::move(imported.program->program);
+    for (Graph& graph : imported.program->networks) {
+      std::vector<SizeValues> sizes;
+      if (graph.sizes() == nullptr) sizes.emplace_back();
+      ImportedModel network{.graph = std::move(graph),
+                            .dialect = imported.dialect,
+                            .is_quantized = imported.is_quantized,
+                            .source_nodes = 0,
+                            .program = std::nullopt};
+      auto compiled = compile_network(std::move(network), sizes, machine);
+      if (!compiled) return compiled.errors();
+      model.networks.push_back(std::move(*compiled));
+    }
+    return model;
+  }
+
+  // What is not for models of several parts.
+  Status check_program_options(const ImportedModel& imported) const {
+    Errors errors;
+    const auto refuse = [&](bool is_asked, const char* what) {
+      if (is_asked) errors.push_back(refuse_program(path_, what));
+    };
+    refuse(!imported.is_quantized && options_.precision != Precision::fp32 && has_calibration(options_, own_),
+           "calibration");
+    refuse(!options_.pictures.empty(), "pictures as inputs");
+    refuse(options_.output_type.has_value(), "another type of outputs");
+    refuse(!options_.planned_shapes.empty() || options_.batches != std::vector<std::int64_t>{1},
+           "plans of several shapes or batches");
+    if (!errors.empty()) return errors;
+    return ok_status();
+  }
+
+  Result<octavo::CompiledModel> compile_network(ImportedModel imported, const std::vector<SizeValues>& sizes,
+                                                const Machine& machine) {
+    octavo::CompiledModel model = described(imported);
+    auto lowered = lower_once(std::move(imported));
     if (!lowered) return lowered.errors();
     ConstantPool constants;
-    if (lowered->graph.sizes() != nullptr) model.network = stored(*lowered, *machine, constants);
-    for (const SizeValues& at : *sizes) {
+    if (lowered->graph.sizes() != nullptr) model.network = stored(*lowered, machine, constants);
+    for (const SizeValues& at : sizes) {
       const auto done = static_cast<std::int64_t>(model.plans.size());
-      const Status begun = monitor_.at(Phase::planning, done, static_cast<std::int64_t>(sizes->size()));
+      const Status begun = monitor_.at(Phase::planning, done, static_cast<std::int64_t>(sizes.size()));
       if (!begun) return begun.errors();
-      const bool is_last = &at == &sizes->back();
-      auto plan = plan_at(is_last ? std::move(*lowered) : Lowered(*lowered), at, *machine, constants);
+      const bool is_last = &at == &sizes.back();
+      auto plan = plan_at(is_last ? std::move(*lowered) : Lowered(*lowered), at, machine, constants);
       if (!plan) return plan.errors();
       model.plans.push_back(std::move(*plan));
     }
-    if (sizes->empty()) {
+    if (sizes.empty()) {
       // What no run could plan is said now.
       ConstantPool trial;
       const SizeValues example = example_sizes(lowered->graph);
-      if (auto plan = plan_at(std::move(*lowered), example, *machine, trial); !plan) return plan.errors();
+      if (auto plan = plan_at(std::move(*lowered), example, machine, trial); !plan) return plan.errors();
     }
     if (model.network) model.network->times = log_.call_times();
     adopt_constants(model, constants);
     return model;
   }
 
- private:
   Result<Precision> precision_for(const ImportedModel& imported) const {
     if (options_.precision) return *options_.precision;
     if (imported.is_quantized || has_calibration(options_, own_)) return Precision::int8;

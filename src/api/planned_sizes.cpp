@@ -76,8 +76,10 @@ SizeValues example_sizes(const Graph& graph) {
   for (const OpenSize& size : graph.sizes()->sizes()) sizes.push_back(size.range.lowest);
   for (const ValueId input : graph.inputs()) {
     const OpenShape& shape = graph.fact(input).shape;
-    for (int axis = 1; axis < shape.rank(); ++axis) {
-      if (const auto size = graph.sizes()->size_of(shape[axis])) sizes[*size] = shape[axis].example();
+    for (int axis = 0; axis < shape.rank(); ++axis) {
+      const auto size = graph.sizes()->size_of(shape[axis]);
+      // A first dimension that may be 0 is no batch: it counts what a part of a program has found.
+      if (size && (axis > 0 || sizes[*size] == 0)) sizes[*size] = shape[axis].example();
     }
   }
   return sizes;

@@ -68,6 +68,12 @@ bool has_ranges(const CompileOptions& options, const OwnOptions& own) {
 
 }  // namespace
 
+Error refuse_program(const std::string& path, std::string what) {
+  return usage(path, "a model of several parts: its control flow or shapes depend on data",
+               "one network for " + std::move(what),
+               "Compile, run, bench, inspect and explain it in fp32, or quantized by its file");
+}
+
 bool has_calibration(const CompileOptions& options, const OwnOptions& own) {
   return has_ranges(options, own) || options.calibrated || options.activations == Activations::per_token;
 }
@@ -115,12 +121,15 @@ Result<ImportedModel> Quantizer::import_open() const {
 Result<ImportedModel> Quantizer::import_for(std::int64_t batch) const {
   ImportOptions import = import_options(options_, own_);
   import.batch = import.example_batch = batch;
-  return import_source(source_, import);
+  auto imported = import_source(source_, import);
+  if (imported && imported->program) return refuse_program(source_.name, "quantization");
+  return imported;
 }
 
 Result<ImportedModel> Quantizer::import_for_samples() const {
   auto imported = import_open();
   if (!imported) return imported;
+  if (imported->program) return refuse_program(source_.name, "calibration");
   const Status closed = close_for_samples(imported->graph);
   return closed ? std::move(imported) : closed.errors();
 }

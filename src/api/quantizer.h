@@ -13,6 +13,9 @@ namespace octavo::v1 {
 
 Error usage(std::string where, std::string found, std::string expected, std::string hint = {});
 
+// That a model of several parts cannot be what `what` asks for.
+Error refuse_program(const std::string& path, std::string what);
+
 // Errors of usage: contradictions that need no file to be seen.
 Status check_options(const CompileOptions& options);
 

@@ -3,8 +3,9 @@
 // File: header (magic, format version, checksum, file size), a table of typed sections, and these: the model, its
 // plans, what is told of them (may be left out), the network where its sizes are open, constants (starting on a page,
 // so that they can be mapped and used in place; that network's weights first, which are not read, not even for the
-// checksum, before something plans). Sections of a type that a release does not know are skipped. Structs
-// are encoded as base/fields.h does. Little-endian. No machine code.
+// checksum, before something plans). A model of several parts has none of these, but a section that says how they
+// follow one another, and one of whole files, one for each network, each on a page. Sections of a type that a release
+// does not know are skipped. Structs are encoded as base/fields.h does. Little-endian. No machine code.
 #ifndef OCTAVO_ARTIFACT_ARTIFACT_H_
 #define OCTAVO_ARTIFACT_ARTIFACT_H_
 
@@ -19,6 +20,7 @@
 #include "plan/constants.h"
 #include "plan/open_network.h"
 #include "plan/plan.h"
+#include "plan/program.h"
 
 namespace octavo {
 
@@ -35,7 +37,17 @@ struct CompiledModel {
   std::optional<OpenNetwork> network;           // where sizes stay open: what plans of other sizes are made of
   std::span<const std::byte> constants;         // aligned to kAlignment
   std::shared_ptr<const void> constants_owner;  // keeps them alive: a ConstantPool's bytes or a mapped file
+  // Of several parts: then all above but where it comes from is empty, and these are compiled models of one each, by
+  // ProgramPart::network.
+  std::optional<Program> program;
+  std::vector<CompiledModel> networks;
 };
+
+// Of a model that is one network.
+NetworkPorts ports_of(const CompiledModel& network);
+
+// check_program() with its networks. Error: invalid_input.
+Status check_program(const CompiledModel& model);
 
 // Takes over the pool's bytes as the model's constants, and notes the checksum of those that are the network's weights.
 void adopt_constants(CompiledModel& model, ConstantPool& pool);
@@ -49,9 +61,9 @@ AlignedBytes encode_artifact(const CompiledModel& model);
 // All or nothing, as write_file() does. Error: resource.
 Status write_artifact(const CompiledModel& model, const std::string& path);
 
-// Maps the file and keeps the mapping for the constants. Indices inside the plans exist (check_indices); what they lead
-// to is verified by load_model, not here. Errors: resource (cannot be read), invalid_input (not an .octv file, of
-// another version, truncated, damaged).
+// Maps the file and keeps the mapping for the constants. Indices inside the plans and programs exist
+// (check_indices, check_program); what they lead to is verified by load_model, not here. Errors: resource (cannot be
+// read), invalid_input (not an .octv file, of another version, truncated, damaged).
 Result<CompiledModel> read_artifact(const std::string& path);
 
 // The same from memory; the constants are copied. `name` stands for the path in messages.

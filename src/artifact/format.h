@@ -14,6 +14,10 @@ inline constexpr std::array<unsigned char, 8> kArtifactMagic = {0x89, 'O', 'C', 
 // Constants start on a page: the whole file is mapped, and pages are whole cache lines.
 inline constexpr std::uint64_t kArtifactPage = 4096;
 
+constexpr std::uint64_t round_to_page(std::uint64_t bytes) {
+  return (bytes + kArtifactPage - 1) / kArtifactPage * kArtifactPage;
+}
+
 struct ArtifactHeader {
   std::array<unsigned char, 8> magic = kArtifactMagic;
   std::uint32_t version = 0;
@@ -32,6 +36,8 @@ enum class SectionType : std::uint32_t {
   constants = 4,  // on a page
   network = 5,    // OpenNetwork; missing where no size is open
   weights = 6,    // of that: where the constants begin, with a checksum of their own
+  program = 7,    // Program; missing where a model is one network
+  networks = 8,   // of that: files like this one, each on a page, one for each network
 };
 
 struct ArtifactSection {

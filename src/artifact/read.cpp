@@ -55,10 +55,11 @@ Status check_header(const ArtifactHeader& header, std::span<const std::byte> byt
 // By type; those of unknown types are left out.
 using Sections = std::map<SectionType, std::span<const std::byte>>;
 
-bool is_known(SectionType type) { return type >= SectionType::model && type <= SectionType::weights; }
+bool is_known(SectionType type) { return type >= SectionType::model && type <= SectionType::networks; }
 
 bool lies_within(const ArtifactSection& section, std::uint64_t first, std::uint64_t file_bytes) {
-  const bool is_placed = section.type != SectionType::constants || section.offset % kArtifactPage == 0;
+  const bool has_page = section.type == SectionType::constants || section.type == SectionType::networks;
+  const bool is_placed = !has_page || section.offset % kArtifactPage == 0;
   return is_placed && section.reserved == 0 && section.offset >= first && section.offset <= file_bytes &&
          section.bytes <= file_bytes - section.offset;
 }
@@ -122,8 +123,41 @@ Status read_network(const Sections& sections, const std::string& name, CompiledM
                             std::to_string(bytes) + " bytes of them");
 }
 
+// A file, or one inside a program's.
+enum class Level { file, network };
+
+Result<CompiledModel> parse(std::span<const std::byte> bytes, const std::string& name, Level level);
+
+// The parts of a program, and the files of its networks, one behind the other.
+Status read_program(const Sections& sections, const std::string& name, Level level, CompiledModel& model) {
+  if (!sections.contains(SectionType::program)) return ok_status();
+  if (level == Level::network) return damaged(name, "a program inside a program", "networks");
+  model.program = decode_all<Program>(sections.at(SectionType::program));
+  if (!model.program) return damaged(name, "a program that cannot be decoded", "the parts of a model");
+  const auto found = sections.find(SectionType::networks);
+  std::span<const std::byte> rest = found == sections.end() ? std::span<const std::byte>() : found->second;
+  while (!rest.empty()) {
+    ArtifactHeader header;
+    if (rest.size() < sizeof header) return damaged(name, "a network that is cut off", "whole ones");
+    std::memcpy(&header, rest.data(), sizeof header);
+    if (header.file_bytes < sizeof header || header.file_bytes > rest.size())
+      return damaged(name, "a network of " + std::to_string(header.file_bytes) + " bytes",
+                     "at most " + std::to_string(rest.size()));
+    auto network = parse(rest.first(header.file_bytes), name + ", network " + std::to_string(model.networks.size()),
+                         Level::network);
+    if (!network) return network.errors();
+    model.networks.push_back(std::move(*network));
+    rest = rest.subspan(std::min<std::size_t>(rest.size(), round_to_page(header.file_bytes)));
+  }
+  Status known = check_program(model);
+  if (known) return known;
+  Errors errors = std::move(known).errors();
+  for (Error& error : errors) error.where = name + ", " + error.where;
+  return errors;
+}
+
 // Everything but the constants' memory; `constants` points into `bytes`.
-Result<CompiledModel> parse(std::span<const std::byte> bytes, const std::string& name) {
+Result<CompiledModel> parse(std::span<const std::byte> bytes, const std::string& name, Level level) {
   if (!looks_like_artifact(bytes)) return damaged(name, "something else", "an .octv file");
   if (bytes.size() < sizeof(ArtifactHeader)) {
     return damaged(name, "a truncated .octv file of " + std::to_string(bytes.size()) + " bytes",
@@ -143,6 +177,7 @@ Result<CompiledModel> parse(std::span<const std::byte> bytes, const std::string&
                       .constants = sections->at(SectionType::constants)};
   if (Status status = read_plans(*sections, name, model.plans); !status) return status.errors();
   if (Status status = read_network(*sections, name, model); !status) return status.errors();
+  if (Status status = read_program(*sections, name, level, model); !status) return status.errors();
   return model;
 }
 
@@ -182,6 +217,18 @@ Result<MappedFile> map_file(const std::string& path) {
 
 }  // namespace
 
+NetworkPorts ports_of(const CompiledModel& network) {
+  if (!network.plans.empty()) return {network.plans[0].inputs.size(), network.plans[0].outputs.size()};
+  if (network.network) return {network.network->inputs.size(), network.network->outputs.size()};
+  return {};
+}
+
+Status check_program(const CompiledModel& model) {
+  std::vector<NetworkPorts> ports;
+  for (const CompiledModel& network : model.networks) ports.push_back(ports_of(network));
+  return check_program(*model.program, ports);
+}
+
 bool looks_like_artifact(std::span<const std::byte> bytes) {
   return bytes.size() >= kArtifactMagic.size() &&
          std::memcmp(bytes.data(), kArtifactMagic.data(), kArtifactMagic.size()) == 0;
@@ -190,17 +237,28 @@ bool looks_like_artifact(std::span<const std::byte> bytes) {
 Result<CompiledModel> read_artifact(const std::string& path) {
   auto file = map_file(path);
   if (!file) return file.errors();
-  auto model = parse(file->bytes, path);
-  if (model) model->constants_owner = file->memory;
+  auto model = parse(file->bytes, path, Level::file);
+  if (!model) return model;
+  model->constants_owner = file->memory;
+  for (CompiledModel& network : model->networks) network.constants_owner = file->memory;
   return model;
 }
 
+namespace {
+
+void own_constants(CompiledModel& model) {
+  auto owned = std::make_shared<const AlignedBytes>(model.constants.begin(), model.constants.end());
+  model.constants = *owned;
+  model.constants_owner = std::move(owned);
+}
+
+}  // namespace
+
 Result<CompiledModel> parse_artifact(std::span<const std::byte> bytes, const std::string& name) {
-  auto model = parse(bytes, name);
+  auto model = parse(bytes, name, Level::file);
   if (!model) return model;
-  auto owned = std::make_shared<const AlignedBytes>(model->constants.begin(), model->constants.end());
-  model->constants = *owned;
-  model->constants_owner = std::move(owned);
+  own_constants(*model);
+  for (CompiledModel& network : model->networks) own_constants(network);
   return model;
 }
 

@@ -13,7 +13,16 @@
 namespace octavo {
 namespace {
 
-std::uint64_t round_up(std::uint64_t value, std::uint64_t to) { return (value + to - 1) / to * to; }
+// The files of a program's networks, each on a page.
+AlignedBytes encode_networks(const CompiledModel& model) {
+  AlignedBytes all;
+  for (const CompiledModel& network : model.networks) {
+    const AlignedBytes bytes = encode_artifact(network);
+    all.resize(round_to_page(all.size()));
+    all.insert(all.end(), bytes.begin(), bytes.end());
+  }
+  return all;
+}
 
 }  // namespace
 
@@ -44,14 +53,21 @@ AlignedBytes encode_artifact(const CompiledModel& model) {
     contents.emplace_back(SectionType::weights, model.constants.first(weights));
   const Bytes network = model.network ? encode(*model.network) : Bytes();
   if (model.network) contents.emplace_back(SectionType::network, network);
+  const Bytes program = model.program ? encode(*model.program) : Bytes();
+  const AlignedBytes networks = encode_networks(model);
+  if (model.program) {
+    contents.emplace_back(SectionType::program, program);
+    contents.emplace_back(SectionType::networks, networks);
+  }
 
   ArtifactHeader header{.version = kArtifactVersion, .sections = contents.size()};
   std::vector<ArtifactSection> table;
   std::uint64_t end = sizeof header + contents.size() * sizeof(ArtifactSection);
   for (const auto& [type, content] : contents) {
-    const std::uint64_t offset = type == SectionType::weights     ? table.back().offset  // of the constants
-                                 : type == SectionType::constants ? round_up(end, kArtifactPage)
-                                                                  : end;
+    const bool has_page = type == SectionType::constants || type == SectionType::networks;
+    const std::uint64_t offset = type == SectionType::weights ? table.back().offset  // of the constants
+                                 : has_page                   ? round_to_page(end)
+                                                              : end;
     table.push_back({.type = type, .offset = offset, .bytes = content.size()});
     end = std::max(end, offset + content.size());
   }

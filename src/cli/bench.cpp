@@ -54,6 +54,13 @@ std::vector<RunChoice> choices_of(const std::string& model, const v1::ModelInfo&
     for (const v1::InputShapes& shapes : own.shapes) choices.push_back({own.plan, shapes});
   }
   if (!choices.empty()) return choices;
+  if (!info.parts.empty()) {
+    v1::InputShapes shapes;
+    for (const auto& [name, extents] : own.options.shapes) {
+      for (const Extent& extent : extents) shapes[name].push_back(extent.lowest);
+    }
+    return {{.plan = {}, .shapes = std::move(shapes), .max_iterations = own.max_iterations}};
+  }
   for (const v1::PlanInfo& plan : info.plans) {
     const std::vector<std::int64_t>& batches = own.options.batches;
     const bool is_wanted = !own.plan.batch || std::find(batches.begin(), batches.end(), plan.batch) != batches.end();
@@ -234,6 +241,7 @@ void add_bench_worker(CLI::App& app, int& exit_code) {
   });
   verb.add_option("--threads", worker->contexts.threads)->required();
   verb.add_option("--contexts", worker->contexts.count);
+  verb.add_option("--max-iterations", choice.max_iterations);
   verb.callback([worker, &exit_code] { exit_code = bench_worker(worker->variant, worker->contexts); });
 }
 

@@ -55,7 +55,7 @@ Result<v1::CompiledModel> write(const Arguments& arguments, CompileRequest reque
 
 int tell(const Arguments& arguments, const v1::ModelInfo& info) {
   fmt::print("{}\n", summary_of(info));
-  fmt::print("{}", describe_sizes(info));
+  fmt::print("{}{}", describe_sizes(info), describe_parts(info));
   for (const v1::PlanInfo& plan : info.plans) fmt::print("{}", describe_plan(plan));
   fmt::print("written: {}\n", output_of(arguments));
   return arguments.report.empty() ? 0 : write_json(arguments.report, info_json(info));

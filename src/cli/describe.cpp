@@ -32,7 +32,24 @@ std::string describe_sizes(const v1::ModelInfo& info) {
   };
   add("input ", info.open_inputs);
   add("output", info.open_outputs);
-  return text.empty() ? text : "open: runs at any of these sizes\n" + text;
+  if (text.empty() || info.sizes.empty()) return text;
+  return "open: runs at any of these sizes\n" + text;
+}
+
+std::string describe_parts(const v1::ModelInfo& info) {
+  std::string text;
+  for (const v1::PartInfo& part : info.parts) {
+    text += fmt::format("  {:{}}{:<8} {}", "", 2 * part.depth, part.kind, part.name);
+    if (part.network && *part.network < info.networks.size()) {
+      const v1::ModelInfo& network = info.networks[*part.network];
+      if (network.plans.empty()) text += ": planned when its sizes come";
+      else
+        text += fmt::format(": {} {} kernels, {:.3f} GMAC", name_of(network.plans[0].precision), network.plans[0].steps,
+                            static_cast<double>(network.plans[0].macs) * 1e-9);
+    }
+    text += "\n";
+  }
+  return text.empty() ? text : "parts, in the order of a run\n" + text;
 }
 
 std::string describe_plan(const v1::PlanInfo& plan) {
@@ -93,6 +110,13 @@ nlohmann::json info_json(const v1::ModelInfo& info) {
   nlohmann::json sizes = nlohmann::json::array();
   for (const v1::SizeInfo& size : info.sizes)
     sizes.push_back({{"name", size.name}, {"lowest", size.lowest}, {"highest", size.highest}, {"step", size.step}});
+  nlohmann::json parts = nlohmann::json::array(), networks = nlohmann::json::array();
+  for (const v1::PartInfo& part : info.parts)
+    parts.push_back({{"kind", part.kind},
+                     {"name", part.name},
+                     {"depth", part.depth},
+                     {"network", part.network ? nlohmann::json(*part.network) : nlohmann::json()}});
+  for (const v1::ModelInfo& network : info.networks) networks.push_back(info_json(network));
   return {{"source", info.source},
           {"dialect", info.dialect},
           {"pictures", info.pictures},
@@ -103,6 +127,8 @@ nlohmann::json info_json(const v1::ModelInfo& info) {
           {"sizes", sizes},
           {"open_inputs", open_json(info.open_inputs)},
           {"open_outputs", open_json(info.open_outputs)},
+          {"parts", parts},
+          {"networks", networks},
           {"plans", plans}};
 }
 

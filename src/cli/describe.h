@@ -15,6 +15,8 @@ std::string summary_of(const v1::ModelInfo& info);
 std::string describe_tensor(const v1::TensorInfo& tensor);
 // Several lines: what a model leaves open; none where nothing is.
 std::string describe_sizes(const v1::ModelInfo& info);
+// Several lines: the parts of a model whose control flow or shapes depend on data; none of another.
+std::string describe_parts(const v1::ModelInfo& info);
 // Several lines: the plan, its notes and its float islands.
 std::string describe_plan(const v1::PlanInfo& plan);
 nlohmann::json info_json(const v1::ModelInfo& info);

@@ -137,6 +137,10 @@ int run_explain(const Arguments& arguments) {
   warn_of_random(*request);
   const auto compiled = open_or_compile(arguments.model, *request);
   if (!compiled) return report(compiled.errors());
+  if (const v1::ModelInfo info = compiled->info(); !info.parts.empty()) {
+    fmt::print("{}\n{}{}", summary_of(info), describe_sizes(info), describe_parts(info));
+    return arguments.json.empty() ? 0 : write_json(arguments.json, info_json(info));
+  }
   const auto e = [&] {
     Progress progress("measuring");
     ExplainOptions options = arguments.options;

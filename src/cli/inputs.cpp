@@ -120,7 +120,7 @@ Result<Session> open_session(const std::string& path, CompileRequest request, co
   // What is the only plan needs no choice; a wrong shape is then reported with the tensor's name.
   const bool is_only = is_compiled_here || (!is_asked && (!choice.shapes.empty() || info.plans.size() == 1));
   if (is_only) choice.plan.batch.reset();
-  return Session::create(*compiled, choice, request.threads);
+  return Session::of_any(*compiled, choice, request.threads);
 }
 
 Status set_inputs(const GivenInputs& given, const CompileRequest& request, Session& session) {

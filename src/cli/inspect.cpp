@@ -1,5 +1,6 @@
 // octavo inspect. Part of cli/.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <map>
 #include <memory>
@@ -55,7 +56,7 @@ int inspect_compiled(const Arguments& arguments) {
   if (!compiled) return report(compiled.errors());
   const v1::ModelInfo info = compiled->info();
   fmt::print("{}\n", summary_of(info));
-  fmt::print("{}", describe_sizes(info));
+  fmt::print("{}{}", describe_sizes(info), describe_parts(info));
   for (const v1::PlanInfo& plan : info.plans) {
     fmt::print("{}", describe_plan(plan));
     for (const auto& [kernel, count] : plan.kernels) fmt::print("  kernel  {:>4} x {}\n", count, kernel);
@@ -63,9 +64,38 @@ int inspect_compiled(const Arguments& arguments) {
   return arguments.json.empty() ? 0 : write_json(arguments.json, info_json(info));
 }
 
+// Of the file: what its parts are made of is what they are compiled from.
+int inspect_program(const Arguments& arguments, const ImportedModel& model) {
+  const Program& program = model.program->program;
+  fmt::print("{}  {}, {} nodes, {} networks: control flow or shapes depend on data\n", arguments.model, model.dialect,
+             model.source_nodes, model.program->networks.size());
+  nlohmann::json object = {{"dialect", model.dialect},
+                           {"is_quantized", model.is_quantized},
+                           {"source_nodes", model.source_nodes},
+                           {"networks", model.program->networks.size()}};
+  const auto tell = [&](const char* what, const std::vector<std::int32_t>& values) {
+    for (const std::int32_t index : values) {
+      const ProgramValue& value = program.values[static_cast<std::size_t>(index)];
+      fmt::print("  {:<6}  {}  {}[{}]\n", what, value.name, name_of(value.dtype), fmt::join(value.shape, "x"));
+      object[fmt::format("{}s", what)].push_back(
+          {{"name", value.name}, {"dtype", name_of(value.dtype)}, {"shape", value.shape}});
+    }
+  };
+  tell("input", program.blocks[0].inputs);
+  tell("output", program.blocks[0].outputs);
+  std::map<std::string, int> operators;
+  for (const Graph& graph : model.program->networks) {
+    for (const NodeId id : graph.order()) ++operators[std::string(graph.node(id).spec->name)];
+  }
+  for (const auto& [name, count] : operators) fmt::print("  {:>6} x {}\n", count, name);
+  object["operators"] = operators;
+  return arguments.json.empty() ? 0 : write_json(arguments.json, object);
+}
+
 int inspect_source(const Arguments& arguments) {
   const auto model = import_model(arguments.model, {});
   if (!model) return report(model.errors());
+  if (model->program) return inspect_program(arguments, *model);
   const Graph& graph = model->graph;
   fmt::print("{}  {}, {} nodes\n", arguments.model, model->dialect, model->source_nodes);
   nlohmann::json object = {

@@ -311,6 +311,9 @@ void add_run_options(CLI::App& verb, CompileArguments& arguments, Batches batche
   CompileRequest& request = arguments.request;
   request.options.unquantized = v1::Unquantized::fp32;
   verb.add_option("--threads", request.threads, "threads (default: all cores)")->check(positive_number());
+  verb.add_option("--max-iterations", request.max_iterations, "iterations of all loops of a run, at most")
+      ->check(positive_number())
+      ->capture_default_str();
   add_compile_options(verb, arguments, batches);
   add_preprocess_option(verb, arguments, of);
 }

@@ -2,6 +2,7 @@
 #include "import/builder.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "graph/open_shape.h"
 #include "import/fold.h"
@@ -176,6 +177,19 @@ std::shared_ptr<const Tensor> NodeBuilder::list_of(ValueId value, const std::str
   if (data == nullptr || is_type(data->dtype())) return data;
   fail(place_of(value), std::string(name_of(data->dtype())) + " " + data->shape().to_string(), std::string(types));
   return nullptr;
+}
+
+// Of constants the elements that there are.
+ValueId NodeBuilder::with_shape(ValueId value, ValueId extents, std::vector<int> axes) {
+  if (failed() || !value.exists()) return value;
+  if (is_constant(value) && is_constant(extents)) {
+    const Shape shape(to_int64s(fact(extents).constant->view()));
+    Tensor part(dtype(value), shape);
+    if (part.bytes() > 0) std::memcpy(part.data(), fact(value).constant->view().data, part.bytes());
+    return constant(std::move(part), "value");
+  }
+  built_.computed[value.index] = {extents, std::move(axes)};
+  return value;
 }
 
 void NodeBuilder::name_result(ValueId made, const std::string& name) {

@@ -16,6 +16,7 @@
 
 #include "graph/graph.h"
 #include "import/import.h"
+#include "import/program_builder.h"
 #include "ops/binary/binary.h"
 #include "ops/unary/unary.h"
 
@@ -81,6 +82,10 @@ class GraphBuilder {
   void check_inputs(std::string hint);
   // A value that no node makes, or that is an output already, gets a node of its own.
   void add_output(ValueId value, const std::string& name);
+  // A value with a node of its own that has the same elements.
+  ValueId copied(ValueId value, const std::string& name);
+  // The graph is empty again, and what is known of its values is forgotten.
+  void begin_graph();
   // Constant folding may make this many elements for a file that stores `elements`.
   void allow_folding(std::int64_t elements) { fold_budget = (std::int64_t{1} << 25) + 8 * elements; }
 
@@ -96,6 +101,9 @@ class GraphBuilder {
   // " u8", the type of most quantized activations; empty where there are none.
   std::string activation_type() const;
   Result<ImportedModel> finish(std::string dialect, bool is_quantized, int source_nodes);
+  // Of a program.
+  Result<ImportedModel> finish(Result<ImportedProgram> program, std::string dialect, bool is_quantized,
+                               int source_nodes);
 
   const std::string& file;
   const ImportOptions& options;
@@ -113,7 +121,8 @@ class GraphBuilder {
 
   Dim batch = 1;  // the first dimension of the last input that leaves it open
 
-  std::map<int, ValueId> wide;  // by index of an f16 or bf16 value: the f32 value that it is rounded from
+  std::map<int, ValueId> wide;            // by index of an f16 or bf16 value: the f32 value that it is rounded from
+  std::map<int, ComputedShape> computed;  // by index of a value: who reads it leaves the graph before
 
  private:
   std::optional<OpenShape> shape_of(const DeclaredInput& input, const std::string& place);
@@ -181,6 +190,10 @@ class NodeBuilder {
                                         std::string_view types);
   // The elements of an integer list that is known at compile time.
   Extents extents_of(ValueId value, const std::string& name);
+
+  // The value whose elements are the first of `value`, which has room for the most that there can be; `extents` is its
+  // shape, `axes` those whose extents are not known before.
+  ValueId with_shape(ValueId value, ValueId extents, std::vector<int> axes);
 
   // ---- results ----
   int output_count() const { return static_cast<int>(outputs_.size()); }

@@ -202,14 +202,24 @@ void GraphBuilder::check_inputs(std::string hint) {
   for (const auto& [name, tensor] : options.bound_inputs) check_name(name);
 }
 
+ValueId GraphBuilder::copied(ValueId value, const std::string& name) {
+  const Attrs attrs = ReshapeAttrs{.shape = graph.fact(value).shape.to_vector()};
+  auto copy = graph.add(kReshape, attrs, {value}, name + ".output", "graph output '" + name + "'");
+  if (copy) return *copy;
+  report(in_file(file, std::move(copy).errors()));
+  return {};
+}
+
 void GraphBuilder::add_output(ValueId value, const std::string& name) {
-  if (!graph.value(value).producer.exists() || !output_values_.insert(value.index).second) {
-    const Attrs attrs = ReshapeAttrs{.shape = graph.fact(value).shape.to_vector()};
-    auto copy = graph.add(kReshape, attrs, {value}, name + ".output", "graph output '" + name + "'");
-    if (!copy) return report(in_file(file, std::move(copy).errors()));
-    value = *copy;
-  }
-  graph.add_output(value, name);
+  if (!graph.value(value).producer.exists() || !output_values_.insert(value.index).second) value = copied(value, name);
+  if (value.exists()) graph.add_output(value, name);
+}
+
+void GraphBuilder::begin_graph() {
+  graph = Graph();
+  wide.clear();
+  computed.clear();
+  output_values_.clear();
 }
 
 std::string GraphBuilder::activation_type() const {
@@ -222,7 +232,14 @@ Result<ImportedModel> GraphBuilder::finish(std::string dialect, bool is_quantize
   if (!errors.empty()) return errors;
   graph.remove_unused();
   if (auto status = verify(graph); !status) return in_file(file, std::move(status).errors());
-  return ImportedModel{std::move(graph), std::move(dialect), is_quantized, source_nodes};
+  return ImportedModel{std::move(graph), std::move(dialect), is_quantized, source_nodes, std::nullopt};
+}
+
+Result<ImportedModel> GraphBuilder::finish(Result<ImportedProgram> program, std::string dialect, bool is_quantized,
+                                           int source_nodes) {
+  if (!errors.empty()) return errors;
+  if (!program) return in_file(file, std::move(program).errors());
+  return ImportedModel{Graph(), std::move(dialect), is_quantized, source_nodes, std::move(*program)};
 }
 
 }  // namespace octavo::importing

@@ -8,11 +8,13 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/requantize.h"
 #include "base/result.h"
 #include "graph/graph.h"
 #include "octavo/choices.h"
+#include "plan/program.h"
 
 namespace octavo {
 
@@ -35,11 +37,18 @@ struct ImportOptions {
       bound_inputs;  // inputs that become constants (a compiler needs them so); used by conformance tests
 };
 
+// What a file becomes whose control flow or shapes depend on data.
+struct ImportedProgram {
+  Program program;
+  std::vector<Graph> networks;  // by ProgramPart::network
+};
+
 struct ImportedModel {
-  Graph graph;
+  Graph graph;                // empty where there is a program
   std::string dialect;        // "ONNX fp32", "ONNX QDQ s8", "ONNX QOperator u8", "PyTorch pt2e s8", "TFLite s8", ...
   bool is_quantized = false;  // holds quantized operators: scales came with the file
   int source_nodes = 0;       // nodes in the file
+  std::optional<ImportedProgram> program;
 };
 
 // Recognises the format by content. All problems of the file are reported at once.

@@ -40,6 +40,7 @@ std::vector<const KernelCode*> join_families() {
   add(channel_table_codes());
   add(conv_codes());
   add(copy_codes());
+  add(counted_codes());
   add(depthwise_codes());
   add(depthwise_vnni_codes());
   add(dynamic_quantize_codes());

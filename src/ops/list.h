@@ -12,6 +12,7 @@
 #include "ops/binary/binary.h"
 #include "ops/cast/cast.h"
 #include "ops/channel_table/channel_table.h"
+#include "ops/compress/compress.h"
 #include "ops/concat/concat.h"
 #include "ops/conv/conv.h"
 #include "ops/conv_integer/conv_integer.h"
@@ -31,6 +32,8 @@
 #include "ops/matmul/matmul.h"
 #include "ops/matmul_integer/matmul_integer.h"
 #include "ops/max_pool/max_pool.h"
+#include "ops/non_max_suppression/non_max_suppression.h"
+#include "ops/nonzero/nonzero.h"
 #include "ops/pad/pad.h"
 #include "ops/quantize/quantize.h"
 #include "ops/quantized_attention/quantized_attention.h"
@@ -51,6 +54,7 @@
 #include "ops/table/table.h"
 #include "ops/transpose/transpose.h"
 #include "ops/unary/unary.h"
+#include "ops/unique/unique.h"
 #include "ops/where/where.h"
 
 namespace octavo {

@@ -39,6 +39,7 @@ std::vector<const KernelChoice*> join_families() {
   add(channel_table_choices());
   add(conv_choices());
   add(copy_choices());
+  add(counted_choices());
   add(depthwise_choices());
   add(depthwise_vnni_choices());
   add(dynamic_quantize_choices());

@@ -9,6 +9,7 @@
 #include "artifact/artifact.h"
 #include "octavo/run.h"
 #include "run/model.h"
+#include "run/program.h"
 #include "run/thread_pool.h"
 
 namespace octavo::v1 {
@@ -26,6 +27,8 @@ struct Access {
     return Public(std::make_shared<const typename Public::Impl>(typename Public::Impl{std::move(inside)}));
   }
   static Result<Context> make_context(Result<octavo::Context> inside);
+  // Of a compiled model.
+  static ModelInfo info_of(const octavo::CompiledModel& model);
 };
 
 struct CompiledModel::Impl : octavo::CompiledModel {};
@@ -48,6 +51,13 @@ struct Context::Impl {
   // Filled in anew by each run; their memory is here already.
   std::vector<ConstTensorView> inputs;
   std::vector<TensorView> outputs;
+};
+
+struct Program::Impl {
+  std::shared_ptr<const ProgramModel> model;
+  ProgramContext context;
+  ModelInfo info;
+  std::vector<ProgramOutput> outputs;
 };
 
 }  // namespace octavo::v1

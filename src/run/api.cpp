@@ -59,6 +59,35 @@ void add_sizes(const OpenNetwork& network, const Sizes& sizes, ModelInfo& info) 
     info.open_outputs[i].name = network.output_names[i];
 }
 
+void add_parts(const octavo::Program& program, std::size_t block, int depth, std::vector<PartInfo>& parts) {
+  for (const ProgramPart& part : program.blocks[block].parts) {
+    PartInfo& info = parts.emplace_back(
+        PartInfo{.kind = std::string(name_of(part.kind)), .name = part.name, .depth = depth, .network = {}});
+    if (part.kind == PartKind::network && part.network >= 0) info.network = static_cast<std::size_t>(part.network);
+    for (const std::int32_t inner : part.blocks) add_parts(program, static_cast<std::size_t>(inner), depth + 1, parts);
+  }
+}
+
+void add_program(const octavo::CompiledModel& model, ModelInfo& info) {
+  const octavo::Program& program = *model.program;
+  for (const octavo::CompiledModel& network : model.networks) info.networks.push_back(Access::info_of(network));
+  const auto describe = [&](const std::vector<std::int32_t>& values, std::vector<OpenTensorInfo>& tensors) {
+    for (const std::int32_t index : values) {
+      if (index == kNoIndex) continue;
+      const ProgramValue& value = program.values[static_cast<std::size_t>(index)];
+      tensors.push_back({.name = value.name, .dtype = value.dtype, .shape = value.shape});
+    }
+  };
+  describe(program.blocks[0].inputs, info.open_inputs);
+  describe(program.blocks[0].outputs, info.open_outputs);
+  for (std::size_t i = 0; i < program.output_names.size(); ++i) info.open_outputs[i].name = program.output_names[i];
+  add_parts(program, 0, 0, info.parts);
+  for (const ModelInfo& network : info.networks) {
+    info.constant_bytes += network.constant_bytes;
+    if (info.machine.empty()) info.machine = network.machine;
+  }
+}
+
 ModelInfo info_of(const octavo::CompiledModel& model) {
   ModelInfo info{.source = model.source,
                  .dialect = model.dialect,
@@ -75,6 +104,10 @@ ModelInfo info_of(const octavo::CompiledModel& model) {
     info.machine = model.network->machine.name;
     needs = model.network->machine.isa;
   }
+  for (const octavo::CompiledModel& network : model.networks) {
+    for (const Plan& plan : network.plans) needs.bits |= plan.needs.bits;
+    if (network.network && network.plans.empty()) needs.bits |= network.network->machine.isa.bits;
+  }
   info.instructions = needs.to_string();
   return info;
 }
@@ -88,13 +121,16 @@ Result<CompiledModel> opened(Result<octavo::CompiledModel> model) {
 
 std::string_view version() { return OCTAVO_VERSION; }
 
-ModelInfo CompiledModel::info() const {
-  ModelInfo info = info_of(*impl_);
-  if (!impl_->network) return info;
-  const auto sizes = Sizes::restored(impl_->network->sizes);
-  if (sizes) add_sizes(*impl_->network, **sizes, info);  // else loading says so
+ModelInfo Access::info_of(const octavo::CompiledModel& model) {
+  ModelInfo info = v1::info_of(model);
+  if (model.program) add_program(model, info);
+  if (!model.network) return info;
+  const auto sizes = Sizes::restored(model.network->sizes);
+  if (sizes) add_sizes(*model.network, **sizes, info);  // else loading says so
   return info;
 }
+
+ModelInfo CompiledModel::info() const { return Access::info_of(*impl_); }
 
 Status CompiledModel::save(const std::string& path) const { return write_artifact(*impl_, path); }
 
@@ -131,6 +167,13 @@ ThreadPool::ThreadPool(int threads, ParallelFor parallel_for)
           [caller = std::move(parallel_for)](int parts, const PartBody& body) { caller(parts, body); }, threads)})) {}
 
 Result<Model> Model::load(const CompiledModel& compiled, const LoadOptions& options) {
+  if (Access::of(compiled).program) {
+    return Error{.kind = ErrorKind::usage,
+                 .where = Access::of(compiled).source,
+                 .found = "a model of several parts, whose control flow or shapes depend on data",
+                 .expected = "a model that is one network",
+                 .hint = "octavo::v1::Program runs it"};
+  }
   auto model = load_model(Access::of(compiled), {.threads = options.threads,
                                                  .plan_cache_bytes = options.plan_cache_bytes,
                                                  .context_bytes = options.context_bytes});

@@ -8,6 +8,7 @@
 #include "base/machine.h"
 #include "base/result.h"
 #include "graph/graph.h"
+#include "import/import.h"
 #include "lower/lower.h"
 
 namespace octavo::conformance {
@@ -25,6 +26,11 @@ std::vector<Way> all_ways(bool is_quantized);
 // the reference stood in for.
 Result<std::vector<Tensor>> run_compiled(Graph graph, const Way& way, const std::vector<Tensor>& inputs,
                                          int& reference_steps);
+
+// The same of a program: each network lowered and, where its sizes are fixed, planned; what is open is planned when its
+// sizes come.
+Result<std::vector<Tensor>> run_program(const ImportedProgram& program, const Way& way,
+                                        const std::vector<Tensor>& inputs, int& reference_steps);
 
 }  // namespace octavo::conformance
 

@@ -65,7 +65,8 @@ std::string check_outputs(const std::vector<Tensor>& found, const DataSet& data,
 Verdict run_ways(const ImportedModel& model, const std::vector<Tensor>& inputs, const DataSet& data,
                  int& reference_steps) {
   for (const Way& way : all_ways(model.is_quantized)) {
-    const auto outputs = run_compiled(model.graph, way, inputs, reference_steps);
+    const auto outputs = model.program ? run_program(*model.program, way, inputs, reference_steps)
+                                       : run_compiled(model.graph, way, inputs, reference_steps);
     if (!outputs) return {Outcome::failed, way.name + ": " + to_string(outputs.errors())};
     const std::string wrong = check_outputs(*outputs, data, way.name.c_str());
     if (!wrong.empty()) return {Outcome::wrong, wrong};
@@ -85,10 +86,12 @@ Verdict run_data(const NodeTest& test, const DataSet& data, int& reference_steps
     }
     std::vector<Tensor> inputs;
     for (std::size_t i = 0; i < start; ++i) inputs.push_back(data.inputs[i].tensor);
-    const auto outputs = evaluate(model->graph, inputs);
-    if (!outputs) return {Outcome::failed, to_string(outputs.errors())};
-    const std::string wrong = check_outputs(*outputs, data, "evaluated");
-    if (!wrong.empty()) return {Outcome::wrong, wrong};
+    if (!model->program) {
+      const auto outputs = evaluate(model->graph, inputs);
+      if (!outputs) return {Outcome::failed, to_string(outputs.errors())};
+      const std::string wrong = check_outputs(*outputs, data, "evaluated");
+      if (!wrong.empty()) return {Outcome::wrong, wrong};
+    }
     const Verdict compiled = run_ways(*model, inputs, data, reference_steps);
     if (compiled.outcome != Outcome::passed) return compiled;
     return {start == data.inputs.size() ? Outcome::passed : Outcome::passed_with_bound_inputs, ""};

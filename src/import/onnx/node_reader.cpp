@@ -54,6 +54,39 @@ std::string printed_value(const onnx::AttributeProto& attribute) {
 
 }  // namespace
 
+void Building::bind(const std::string& name, ValueId value) {
+  values[name] = value;
+  if (!scopes.empty()) scopes.back().push_back(name);
+}
+
+void Building::bind_outer(const std::string& name, Handle handle) {
+  outer[name] = handle;
+  if (!scopes.empty()) scopes.back().push_back(name);
+}
+
+ValueId Building::find(const std::string& name) {
+  if (const auto known = values.find(name); known != values.end()) return known->second;
+  const auto known = outer.find(name);
+  if (known == outer.end() || known->second == kNoHandle) return {};
+  return values[name] = program.enter(known->second);
+}
+
+void Building::leave_graph() {
+  for (const auto& [name, id] : values) {
+    if (!outer.contains(name)) outer[name] = id.exists() ? program.handle_of(id) : kNoHandle;
+  }
+  values.clear();
+  program.leave_graph();
+}
+
+void Building::end_scope() {
+  for (const std::string& name : scopes.back()) {
+    values.erase(name);
+    outer.erase(name);
+  }
+  scopes.pop_back();
+}
+
 NodeReader::NodeReader(Building& building, const onnx::NodeProto& node, int opset, std::string name, std::string origin)
     : NodeBuilder(building, std::move(name), std::move(origin)),
       building_(building),
@@ -199,7 +232,7 @@ void NodeReader::finish() {
     if (!wants(i)) continue;
     const ValueId made = failed() ? ValueId{} : outputs_[static_cast<std::size_t>(i)];
     name_result(made, node_.output(i));
-    building_.values[node_.output(i)] = made;
+    building_.bind(node_.output(i), made);
   }
 }
 

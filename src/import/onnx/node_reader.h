@@ -27,6 +27,17 @@ struct Building : GraphBuilder {
   using GraphBuilder::GraphBuilder;
   std::string folder;                     // of external data
   std::map<std::string, ValueId> values;  // by the file's name; an id that does not exist: its node could not be read
+  ProgramBuilder program{*this};
+  std::map<std::string, Handle> outer;           // values of graphs that were left; kNoHandle as above
+  std::vector<std::vector<std::string>> scopes;  // of subgraphs that are being read: names that end with them
+
+  bool is_known(const std::string& name) const { return values.contains(name) || outer.contains(name); }
+  void bind(const std::string& name, ValueId value);
+  void bind_outer(const std::string& name, Handle handle);
+  // In the graph that is being built, where an outer value enters it; none where it is unknown or could not be read.
+  ValueId find(const std::string& name);
+  void leave_graph();
+  void end_scope();
 };
 
 class NodeReader : public NodeBuilder {

@@ -21,8 +21,8 @@ struct Operator {
   int until = kNewestOpset;
 };
 
-extern const std::span<const Operator> kDecoding, kElementwise, kImages, kLosses, kProducts, kQuantized, kRecurrent,
-    kSelection, kShaping, kSignals, kTransformers;
+extern const std::span<const Operator> kCounted, kDecoding, kElementwise, kImages, kLosses, kProducts, kQuantized,
+    kRecurrent, kSelection, kShaping, kSignals, kTransformers;
 
 // All of them, sorted by name.
 std::span<const Operator> all_operators();

@@ -15,6 +15,8 @@ std::span<const KernelCode> plain_transposed_codes();
 std::span<const KernelChoice> plain_transposed_choices();
 std::span<const KernelCode> plain_codes();
 std::span<const KernelChoice> plain_choices();
+std::span<const KernelCode> counted_codes();
+std::span<const KernelChoice> counted_choices();
 std::span<const KernelCode> topk_codes();
 std::span<const KernelChoice> topk_choices();
 
