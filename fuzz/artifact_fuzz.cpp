@@ -17,6 +17,7 @@
 #include "ops/list.h"
 #include "planner/open_planner.h"
 #include "run/model.h"
+#include "run/program.h"
 
 namespace octavo {
 namespace {
@@ -107,10 +108,32 @@ void run_at(const std::shared_ptr<const Model>& model, std::span<const std::int6
   if (prepared && is_quick(*(*prepared)->plan)) run_once(model, {.prepared = *prepared});
 }
 
+// On inputs of one element each: control flow that fits them runs.
+void load_program_and_run(CompiledModel compiled) {
+  for (const CompiledModel& network : compiled.networks) {
+    if (!std::all_of(network.plans.begin(), network.plans.end(), is_quick)) return;
+  }
+  auto model = load_program(std::move(compiled), {.threads = 1, .context_bytes = 64 << 20, .max_iterations = 20});
+  if (!model) return;
+  const Program& program = (*model)->program();
+  std::vector<Tensor> inputs;
+  for (const std::int32_t input : program.blocks[0].inputs) {
+    std::vector<std::int64_t> dims;
+    const std::size_t rank = input < 0 ? 0 : program.values[static_cast<std::size_t>(input)].shape.size();
+    dims.assign(std::min<std::size_t>(rank, 8), 1);
+    inputs.emplace_back(input < 0 ? DType::f32 : program.values[static_cast<std::size_t>(input)].dtype, Shape(dims));
+  }
+  std::vector<ConstTensorView> views;
+  for (const Tensor& input : inputs) views.push_back(std::as_const(input).view());
+  ProgramContext context(*model, nullptr);
+  for (int i = 0; i < 2; ++i) static_cast<void>(context.run(views).ok());
+}
+
 void load_and_run(std::span<const std::byte> bytes) {
   auto compiled = parse_artifact(bytes, "fuzz.octv");
   if (!compiled) return;
   check_round_trip(*compiled);
+  if (compiled->program) return load_program_and_run(std::move(*compiled));
   if (!std::all_of(compiled->plans.begin(), compiled->plans.end(), is_quick)) return;
   auto model = load_model(std::move(*compiled), {.threads = 1});
   if (!model) return;
@@ -134,13 +157,14 @@ std::size_t mutate_fields(std::uint8_t* data, std::size_t size, std::size_t room
                                reinterpret_cast<const std::byte*>(data) + size);
   repair_checksum(bytes);
   auto model = parse_artifact(bytes, "fuzz.octv");
-  const bool has_any = model && (!model->plans.empty() || model->network);
+  const bool has_any = model && (!model->plans.empty() || model->network || model->program);
   if (!has_any) return 0;
   static const std::vector<std::string> known = words();
   fuzz::FieldMutator mutator(seed, known);
   const bool changes_network = model->network && (model->plans.empty() || seed / 16 % 2 == 0);
   for (unsigned i = 0; i <= seed / 4 % 3; ++i) {
-    if (changes_network) mutator.mutate(*model->network);
+    if (model->program) mutator.mutate(*model->program);
+    else if (changes_network) mutator.mutate(*model->network);
     else mutator.mutate(model->plans);
   }
   const AlignedBytes encoded = encode_artifact(*model);

@@ -5,6 +5,7 @@
 #include <xxhash.h>
 
 #include <cstddef>
+#include <cstdlib>
 #include <span>
 #include <vector>
 
@@ -77,7 +78,22 @@ inline void plan_open(const ImportedModel& imported) {
   }
 }
 
+// Each network for itself. What the importer makes is sound.
+inline void plan_program(const ImportedModel& imported) {
+  const Precision precision = imported.is_quantized ? Precision::int8 : Precision::fp32;
+  std::vector<NetworkPorts> ports;
+  for (const Graph& graph : imported.program->networks)
+    ports.push_back({graph.inputs().size(), graph.outputs().size()});
+  if (!check_program(imported.program->program, ports)) std::abort();
+  for (const Graph& graph : imported.program->networks) {
+    if (!is_small(graph)) continue;
+    if (graph.sizes() == nullptr) lower_and_plan(graph, precision);
+    else plan_open({.graph = graph, .is_quantized = imported.is_quantized});
+  }
+}
+
 inline void quantize_and_plan(Result<ImportedModel> imported) {
+  if (imported && imported->program) return plan_program(*imported);
   if (!imported || !is_small(imported->graph)) return;
   if (imported->graph.sizes() != nullptr) return plan_open(*imported);
   lower_and_plan(imported->graph, Precision::int8);

@@ -19,6 +19,7 @@
 #include "ops/conv_transpose/conv_transpose.h"
 #include "ops/dequantize/dequantize.h"
 #include "ops/dynamic_quantize/dynamic_quantize.h"
+#include "ops/dynamic_slice/dynamic_slice.h"
 #include "ops/expand/expand.h"
 #include "ops/fixed_l2_norm/fixed_l2_norm.h"
 #include "ops/float_depthwise/float_depthwise.h"

@@ -16,6 +16,12 @@ namespace {
 
 std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
+// Loading says where there is no such value.
+DType type_of(const OpenNetwork& network, std::int32_t value) {
+  const bool exists = value >= 0 && at(value) < network.values.size();
+  return exists ? network.values[at(value)].dtype : DType::f32;
+}
+
 // A program of one part.
 CompiledModel as_program(CompiledModel model) {
   Program program;
@@ -29,11 +35,11 @@ CompiledModel as_program(CompiledModel model) {
   };
   for (std::size_t i = 0; i < ports.inputs; ++i) {
     if (!model.plans.empty()) add(block.inputs, model.plans[0].inputs[i].name, model.plans[0].input(i).dtype);
-    else add(block.inputs, "input " + std::to_string(i), DType::f32);
+    else add(block.inputs, "input " + std::to_string(i), type_of(*model.network, model.network->inputs[i]));
   }
   for (std::size_t i = 0; i < ports.outputs; ++i) {
     if (!model.plans.empty()) add(block.outputs, model.plans[0].outputs[i].name, model.plans[0].output(i).dtype);
-    else add(block.outputs, "output " + std::to_string(i), DType::f32);
+    else add(block.outputs, "output " + std::to_string(i), type_of(*model.network, model.network->outputs[i]));
     program.output_names.push_back(program.values.back().name);
   }
   part.inputs = block.inputs;
@@ -130,7 +136,7 @@ struct ProgramContext::State {
     const std::int32_t index = program().blocks[0].inputs[i];
     if (index == kNoIndex) return ok_status();
     const std::string where = "input '" + program().values[at(index)].name + "'";
-    if (input.dtype != program().values[at(index)].dtype && program().blocks[0].parts.size() != 1)
+    if (input.dtype != program().values[at(index)].dtype)
       return Error{ErrorKind::usage, where, std::string(name_of(input.dtype)),
                    std::string(name_of(program().values[at(index)].dtype)), ""};
     if (input.data == nullptr && input.bytes() != 0)

@@ -17,8 +17,8 @@ BrokenCase flow_case(std::string name, std::function<void(ModelBuilder&)> make, 
     model.input("x", DType::f32, {1, 3}).input("c", DType::boolean, {}).output("y");
     make(model);
     folder.write("m.onnx", model.bytes());
-    static_cast<void>(write_npy((folder.path() / "x.npy").string(), floats({1, 3}, {1, 2, 3}).view()));
-    static_cast<void>(write_npy((folder.path() / "c.npy").string(), truth(true).view()));
+    static_cast<void>(write_npy(folder.path() + "/x.npy", floats({1, 3}, {1, 2, 3}).view()));
+    static_cast<void>(write_npy(folder.path() + "/c.npy", truth(true).view()));
   };
   return {std::move(name), write, std::move(arguments), exit_code, std::move(parts)};
 }
@@ -89,9 +89,7 @@ std::vector<BrokenCase> broken_flow() {
                    branch({"Nonsense", {"x"}, {"b"}, {}, "", "what"}));
           },
           {"Nonsense", "'what'"}, kUnsupported),
-      flow_case(
-          "NestedTooDeeply", [](ModelBuilder& model) { nest(model, "y", 40); }, {"(If, opset 17)", "inside 32"},
-          kUnsupported),
+      flow_case("NestedTooDeeply", [](ModelBuilder& model) { nest(model, "y", 40); }, {"m.onnx"}),
       flow_case("LoopThatChangesAType",
                 [](ModelBuilder& model) {
                   add_loop(model, {"", "c", "x"}, {"y"},

@@ -4,6 +4,7 @@
 
 #include "kernels/harness.h"
 #include "ops/compress/compress.h"
+#include "ops/dynamic_slice/dynamic_slice.h"
 #include "ops/evaluate.h"
 #include "ops/non_max_suppression/non_max_suppression.h"
 #include "ops/nonzero/nonzero.h"
@@ -50,6 +51,28 @@ TEST(Compress, TakesSlicesThatTheMaskHas) {
   EXPECT_EQ(numbers(line[1]), (Numbers{2}));
 }
 
+Tensor sliced(const DynamicSliceAttrs& attrs, const Numbers& starts, const Numbers& ends, Numbers* shape) {
+  const Tensor x = integers({2, 4}, {1, 2, 3, 4, 5, 6, 7, 8});
+  const Shape list{std::ssize(starts)};
+  auto results = results_of(kDynamicSlice, attrs, {x, integers(list, starts), integers(list, ends)});
+  *shape = numbers(results[1]);
+  return std::move(results[0]);
+}
+
+TEST(DynamicSlice, TakesWhatIsBetween) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max(),
+                         kLeast = std::numeric_limits<std::int64_t>::min();
+  Numbers shape;
+  EXPECT_EQ(numbers(sliced({{1}, {1}}, {1}, {3}, &shape)), (Numbers{2, 3, 6, 7, 0, 0, 0, 0}));
+  EXPECT_EQ(shape, (Numbers{2, 2}));
+  EXPECT_EQ(numbers(sliced({{1, 0}, {-2, 1}}, {-1, 1}, {kLeast, kMost}, &shape)), (Numbers{8, 6, 0, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(shape, (Numbers{1, 2}));
+  EXPECT_EQ(numbers(sliced({{0}, {kMost}}, {0}, {2}, &shape)), (Numbers{1, 2, 3, 4, 0, 0, 0, 0}));
+  EXPECT_EQ(numbers(sliced({{1}, {kLeast}}, {kMost}, {kLeast}, &shape)), (Numbers{4, 8, 0, 0, 0, 0, 0, 0}));
+  sliced({{1}, {1}}, {3}, {1}, &shape);
+  EXPECT_EQ(shape, (Numbers{2, 0}));
+}
+
 TEST(Unique, SortsOrKeepsTheOrder) {
   const Tensor x = integers({6}, {2, 1, 1, 3, 4, 3});
   const auto sorted = results_of(kUnique, UniqueAttrs{}, {x});
@@ -94,6 +117,13 @@ TEST(Counted, KernelsHaveTheReferencesBits) {
       }
     }
   }
+  for (const DType dtype : {DType::u8, DType::f32, DType::s64}) {
+    const Tensor x = random_tensor(random, dtype, Shape{3, 6, 5}), starts = integers({2}, {-4, 1});
+    ran.merge(
+        check_kernels({&kDynamicSlice, DynamicSliceAttrs{{1, 2}, {1, 3}}, {x, starts, integers({2}, {5, 9})}, {}}));
+    ran.merge(
+        check_kernels({&kDynamicSlice, DynamicSliceAttrs{{0, 2}, {-1, 1}}, {x, starts, integers({2}, {0, 1})}, {}}));
+  }
   for (const bool is_centered : {false, true}) {
     const Tensor boxes = random_tensor(random, DType::f32, Shape{2, 40, 4});
     const Tensor scores = random_tensor(random, DType::f32, Shape{2, 3, 40});
@@ -104,7 +134,8 @@ TEST(Counted, KernelsHaveTheReferencesBits) {
                              {boxes, scores, integers({1}, {5}), floats({1}, {0.3f}), floats({}, {0.0f})},
                              {}}));
   }
-  for (const char* name : {"plain_compress", "plain_non_max_suppression", "plain_nonzero", "plain_unique"})
+  for (const char* name :
+       {"plain_compress", "plain_dynamic_slice", "plain_non_max_suppression", "plain_nonzero", "plain_unique"})
     EXPECT_TRUE(kernels_missing(ran, name).empty()) << name;
 }
 

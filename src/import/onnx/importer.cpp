@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/memory.h"
+#include "import/onnx/functions.h"
 #include "import/onnx/graph_walker.h"
 #include "import/onnx/proto.h"
 #include "import/onnx/tensor.h"
@@ -24,6 +25,7 @@ class Importer {
 
   Result<ImportedModel> run() {
     walker_.read_opsets(model_);
+    inline_functions(model_, building_);
     if (!building_.errors.empty()) return building_.errors;
     check_container();
     walker_.list_unread(proto_);
@@ -47,10 +49,6 @@ class Importer {
   void check_container() {
     if (proto_.sparse_initializer_size() > 0)
       building_.report(ErrorKind::unsupported, "", "sparse initializers", "dense ones");
-    for (const auto& function : model_.functions()) {
-      building_.report(ErrorKind::unsupported, "", "the local function '" + function.name() + "'", "standard operators",
-                       "Inline functions when exporting");
-    }
     const auto is_standard = [](const onnx::NodeProto& node) { return standard_domain(node.domain()).empty(); };
     if (!walker_.has_standard_opset() && std::any_of(proto_.node().begin(), proto_.node().end(), is_standard))
       building_.report(ErrorKind::invalid_input, "opset_import", "none for the standard operators", "one");

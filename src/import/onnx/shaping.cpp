@@ -8,6 +8,7 @@
 #include "import/onnx/operators.h"
 #include "import/onnx/tensor.h"
 #include "ops/cumsum/cumsum.h"
+#include "ops/dynamic_slice/dynamic_slice.h"
 #include "ops/expand/expand.h"
 
 namespace octavo::onnx_import {
@@ -92,9 +93,28 @@ ValueId read_gather_elements(NodeReader& in) {
   return gather_elements(in, x, indices, in.integer("axis", 0));
 }
 
+// Axes and steps are known, starts and ends are computed.
+ValueId read_dynamic_slice(NodeReader& in) {
+  const ValueId x = in.value(0), starts = in.cast(in.value(1, "starts"), DType::s64, "starts");
+  const ValueId ends = in.cast(in.value(2, "ends"), DType::s64, "ends");
+  in.require_rank(starts, 1, 1);
+  if (in.failed()) return {};
+  const auto count = static_cast<std::size_t>(in.shape(starts)[0].fixed());
+  if (count > static_cast<std::size_t>(in.rank(x)))
+    return in.fail("input 'starts'", std::to_string(count) + " numbers", "at most one for each axis");
+  const Numbers named = in.has(3) ? in.constant_integers(3, "axes") : Numbers(first_axes(count));
+  const Numbers steps = in.has(4) ? in.constant_integers(4, "steps") : Numbers(Integers(count, 1));
+  DynamicSliceAttrs attrs{.axes = in.axes(named, in.rank(x)), .steps = steps};
+  std::vector<int> axes(attrs.axes.begin(), attrs.axes.end());
+  const auto made = in.add_exactly(kDynamicSlice, std::move(attrs), {x, starts, ends});
+  return in.with_shape(made[0], made[1], std::move(axes));
+}
+
 ValueId read_slice(NodeReader& in) {
-  const ValueId x = in.value(0);
   const bool has_attributes = in.opset() < 10;
+  const auto is_computed = [&](int index) { return in.has(index) && !in.is_constant(in.value(index)); };
+  if (!has_attributes && (is_computed(1) || is_computed(2))) return read_dynamic_slice(in);
+  const ValueId x = in.value(0);
   if (has_attributes && in.input_count() > 1) return in.fail("", std::to_string(in.input_count()) + " inputs", "1");
   const Numbers starts = has_attributes ? in.integers("starts") : in.constant_integers(1, "starts");
   const Numbers ends = has_attributes ? in.integers("ends") : in.constant_integers(2, "ends");

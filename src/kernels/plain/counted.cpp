@@ -5,6 +5,7 @@
 #include "kernels/call.h"
 #include "kernels/plain/plain.h"
 #include "ops/compress/compress.h"
+#include "ops/dynamic_slice/dynamic_slice.h"
 #include "ops/non_max_suppression/non_max_suppression.h"
 #include "ops/nonzero/nonzero.h"
 #include "ops/unique/unique.h"
@@ -63,6 +64,9 @@ std::int64_t scratch_of_slices(const CallView& call) { return unique_scratch(cal
 void run_compress(const Attrs& attrs, InputViews inputs, OutputViews outputs, std::int64_t*) {
   compress(attrs.as<CompressAttrs>(), inputs, outputs);
 }
+void run_slice(const Attrs& attrs, InputViews inputs, OutputViews outputs, std::int64_t*) {
+  slice_dynamically(attrs.as<DynamicSliceAttrs>(), inputs, outputs);
+}
 void run_nonzero(const Attrs&, InputViews inputs, OutputViews outputs, std::int64_t*) {
   find_nonzero(inputs[0], outputs);
 }
@@ -91,6 +95,7 @@ constexpr KernelChoice kernel(std::string_view name, std::string_view op) {
 
 constexpr KernelChoice kChoices[] = {
     kernel<run_compress, no_scratch, 1>("plain_compress_portable", "compress"),
+    kernel<run_slice, no_scratch, 1>("plain_dynamic_slice_portable", "dynamic_slice"),
     kernel<run_suppression, scratch_of_boxes, 20>("plain_non_max_suppression_portable", "non_max_suppression"),
     kernel<run_nonzero, no_scratch, 2>("plain_nonzero_portable", "nonzero"),
     kernel<run_unique, scratch_of_slices, 60>("plain_unique_portable", "unique"),
