@@ -51,7 +51,7 @@ std::vector<double> regrets(const Recorded& call, const SearchOptions& options) 
   for (std::size_t done = 0; result.size() < std::size(kTrials);) {
     const auto points = search->propose(std::min(kBatch, kTrials[result.size()] - done));
     if (!points) return {};
-    std::vector<Observation> observed;
+    std::vector<SearchTrial> observed;
     for (const std::size_t point : *points) {
       observed.push_back({point, call.ns[point]});
       least = std::min(least, call.ns[point]);

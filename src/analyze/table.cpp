@@ -39,7 +39,7 @@ std::string Table::text(std::string_view indent) const {
     for (const auto& row : rows_) widths[c] = std::max(widths[c], row[c].text.size());
   }
   std::string lines;
-  const auto add_line = [&](const std::vector<Cell>& cells) {
+  const auto add_line = [&](const std::vector<TableCell>& cells) {
     std::string line(indent);
     for (const std::size_t c : columns) {
       const std::string blanks(widths[c] - cells[c].text.size(), ' ');
@@ -55,7 +55,7 @@ std::string Table::text(std::string_view indent) const {
 std::string Table::html() const {
   const std::vector<std::size_t> columns = filled_columns();
   std::string html = "<table>\n";
-  const auto add_row = [&](const std::vector<Cell>& cells, std::string_view tag) {
+  const auto add_row = [&](const std::vector<TableCell>& cells, std::string_view tag) {
     html += "<tr>";
     for (const std::size_t c : columns) {
       html += fmt::format("<{}{}>{}</{}>", tag, is_right_[c] ? " class=\"n\"" : "",

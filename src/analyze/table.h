@@ -11,10 +11,10 @@
 namespace octavo {
 
 // What stands in a column of a row; of markup, HTML as it is.
-struct Cell {
-  Cell(std::string content, bool markup = false) : text(std::move(content)), is_markup(markup) {}
-  Cell(std::string_view content) : text(content) {}
-  Cell(const char* content) : text(content) {}
+struct TableCell {
+  TableCell(std::string content, bool markup = false) : text(std::move(content)), is_markup(markup) {}
+  TableCell(std::string_view content) : text(content) {}
+  TableCell(const char* content) : text(content) {}
 
   std::string text;
   bool is_markup = false;
@@ -26,7 +26,7 @@ class Table {
   explicit Table(std::vector<std::string> titles);
 
   // A cell for each column.
-  void add_row(std::vector<Cell> cells) { rows_.push_back(std::move(cells)); }
+  void add_row(std::vector<TableCell> cells) { rows_.push_back(std::move(cells)); }
 
   // Lines, each after `indent`; columns as wide as their longest cell, two blanks apart. Those that no row fills are
   // left out.
@@ -36,9 +36,9 @@ class Table {
  private:
   std::vector<std::size_t> filled_columns() const;
 
-  std::vector<Cell> titles_;
+  std::vector<TableCell> titles_;
   std::vector<bool> is_right_;
-  std::vector<std::vector<Cell>> rows_;
+  std::vector<std::vector<TableCell>> rows_;
 };
 
 // Text, fit for elements and quoted attributes of HTML.

@@ -40,7 +40,7 @@ Shape example(const OpenShape& shape) {
 
 // For each channel what preprocessing outside makes of every pixel: it is asked.
 Result<Tensor> values_of_pixels(const InputSpec& input, const Preprocess& preprocess, std::int64_t channels) {
-  Image pixels{256, 1, {}};
+  Picture pixels{256, 1, {}};
   for (int value = 0; value < 256; ++value) pixels.rgb.insert(pixels.rgb.end(), 3, static_cast<std::uint8_t>(value));
   Preprocess by_channel = preprocess;
   by_channel.layout = ImageLayout::nchw;

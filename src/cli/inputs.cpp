@@ -43,7 +43,7 @@ Result<Tensor> from_array(const Tensor& array, const InputSpec& spec, const Tens
   return is_quantized_here ? quantized(array, *spec.scale) : array;
 }
 
-Result<Tensor> from_picture(const Image& picture, const InputSpec& spec, const Tensor& input,
+Result<Tensor> from_picture(const Picture& picture, const InputSpec& spec, const Tensor& input,
                             const std::optional<Preprocess>& preprocess) {
   if (!preprocess) {
     return input_error("a picture for input '" + spec.name + "' and no --preprocess",
@@ -138,7 +138,7 @@ Status set_inputs(const GivenInputs& given, const CompileRequest& request, Sessi
     const InputSpec spec = input_spec(infos[i], session.plan().batch);
     const auto* array = std::get_if<Tensor>(one);
     const auto stored = array != nullptr ? from_array(*array, spec, input)
-                                         : from_picture(std::get<Image>(*one), spec, input, *preprocess);
+                                         : from_picture(std::get<Picture>(*one), spec, input, *preprocess);
     if (!stored) return stored.errors();
     std::memcpy(input.data(), stored->data(), input.bytes());
   }

@@ -13,7 +13,7 @@
 namespace octavo::cli {
 
 // An array is an input itself, a picture becomes one.
-using GivenInput = std::variant<Tensor, Image>;
+using GivenInput = std::variant<Tensor, Picture>;
 // By input name; the name "" stands for the only input of a model.
 using GivenInputs = std::map<std::string, GivenInput>;
 

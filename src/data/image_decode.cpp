@@ -31,7 +31,7 @@ std::optional<Error> check_size(std::int64_t width, std::int64_t height, const s
                      "at least 1 and at most 100 million");
 }
 
-Image blank_image(std::int64_t width, std::int64_t height) {
+Picture blank_image(std::int64_t width, std::int64_t height) {
   return {static_cast<int>(width), static_cast<int>(height),
           std::vector<std::uint8_t>(static_cast<std::size_t>(width * height * 3))};
 }
@@ -53,8 +53,8 @@ void jpeg_silent(j_common_ptr) {}
 
 // libjpeg returns by longjmp on errors, so this function owns nothing with a destructor. False: `errors.message` says
 // why.
-bool decode_jpeg_into(jpeg_decompress_struct& info, JpegErrors& errors, std::span<const std::byte> bytes, Image* image,
-                      std::int64_t* bad_size) {
+bool decode_jpeg_into(jpeg_decompress_struct& info, JpegErrors& errors, std::span<const std::byte> bytes,
+                      Picture* image, std::int64_t* bad_size) {
   if (setjmp(errors.escape) != 0) return false;
   jpeg_create_decompress(&info);
   jpeg_mem_src(&info, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
@@ -75,13 +75,13 @@ bool decode_jpeg_into(jpeg_decompress_struct& info, JpegErrors& errors, std::spa
   return true;
 }
 
-Result<Image> decode_jpeg(std::span<const std::byte> bytes, const std::string& where) {
+Result<Picture> decode_jpeg(std::span<const std::byte> bytes, const std::string& where) {
   jpeg_decompress_struct info{};
   JpegErrors errors{};
   info.err = jpeg_std_error(&errors.manager);
   errors.manager.error_exit = &jpeg_failed;
   errors.manager.output_message = &jpeg_silent;
-  Image image;
+  Picture image;
   std::int64_t bad_size[2] = {0, 0};
   const bool is_done = decode_jpeg_into(info, errors, bytes, &image, bad_size);
   // A damaged file decodes with warnings, grey where data is missing: refused, or a truncated data set would go
@@ -96,7 +96,7 @@ Result<Image> decode_jpeg(std::span<const std::byte> bytes, const std::string& w
 
 // ---- PNG ----
 
-Result<Image> decode_png(std::span<const std::byte> bytes, const std::string& where) {
+Result<Picture> decode_png(std::span<const std::byte> bytes, const std::string& where) {
   png_image png{};
   png.version = PNG_IMAGE_VERSION;
   if (png_image_begin_read_from_memory(&png, bytes.data(), bytes.size()) == 0) {
@@ -115,7 +115,7 @@ Result<Image> decode_png(std::span<const std::byte> bytes, const std::string& wh
     png_image_free(&png);
     return image_error(where, "a damaged PNG (" + message + ")");
   }
-  Image image = blank_image(png.width, png.height);
+  Picture image = blank_image(png.width, png.height);
   for (std::size_t i = 0; i < rgba.size() / 4; ++i) std::memcpy(&image.rgb[i * 3], &rgba[i * 4], 3);
   return image;
 }
@@ -132,7 +132,7 @@ struct BmpReader {
   }
 };
 
-Result<Image> decode_bmp(std::span<const std::byte> bytes, const std::string& where) {
+Result<Picture> decode_bmp(std::span<const std::byte> bytes, const std::string& where) {
   const BmpReader in{bytes};
   const std::uint32_t header = in.number(14, 4);
   if (bytes.size() < 54 || header < 40)
@@ -152,7 +152,7 @@ Result<Image> decode_bmp(std::span<const std::byte> bytes, const std::string& wh
   if (data_at + row_bytes * static_cast<std::uint64_t>(height) > bytes.size())
     return image_error(where, "a truncated BMP");
   const std::uint64_t palette_at = 14 + static_cast<std::uint64_t>(header);
-  Image image = blank_image(width, height);
+  Picture image = blank_image(width, height);
   for (std::int64_t y = 0; y < height; ++y) {
     const std::uint64_t file_row = static_cast<std::uint64_t>(signed_height < 0 ? y : height - 1 - y);
     for (std::int64_t x = 0; x < width; ++x) {
@@ -167,7 +167,7 @@ Result<Image> decode_bmp(std::span<const std::byte> bytes, const std::string& wh
 
 }  // namespace
 
-Result<Image> decode_image(std::span<const std::byte> bytes, const std::string& where) {
+Result<Picture> decode_image(std::span<const std::byte> bytes, const std::string& where) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (text.starts_with("\xff\xd8\xff")) return decode_jpeg(bytes, where);
   if (text.starts_with("\x89PNG\r\n\x1a\n")) return decode_png(bytes, where);
@@ -175,7 +175,7 @@ Result<Image> decode_image(std::span<const std::byte> bytes, const std::string& 
   return image_error(where, text.empty() ? "an empty file" : "no image");
 }
 
-Result<Image> read_image(const std::string& path) {
+Result<Picture> read_image(const std::string& path) {
   const auto bytes = read_file(path);
   if (!bytes) return bytes.errors();
   return decode_image(*bytes, path);

@@ -17,8 +17,8 @@ inline constexpr std::int64_t kMaxPixels = 100'000'000;
 
 // JPEG (any colour space libjpeg converts to RGB), PNG (any depth; transparency is dropped) or BMP (8, 24 or 32 bits,
 // uncompressed), by content.
-Result<Image> decode_image(std::span<const std::byte> bytes, const std::string& where);
-Result<Image> read_image(const std::string& path);
+Result<Picture> decode_image(std::span<const std::byte> bytes, const std::string& where);
+Result<Picture> read_image(const std::string& path);
 // By the end of its name: .jpg, .jpeg, .png or .bmp, in any case.
 bool is_image_name(const std::string& path);
 

@@ -113,9 +113,9 @@ bool holds_images(const StoredArray& array, const InputSpec& input, const std::o
   return array.dtype() == DType::u8 && shape.rank() == 4 && (shape[3] == 1 || shape[3] == 3) && !is_sample_itself;
 }
 
-Image image_of(const Tensor& slice) {
+Picture image_of(const Tensor& slice) {
   const Shape& shape = slice.shape();
-  Image image{static_cast<int>(shape[1]), static_cast<int>(shape[0]), {}};
+  Picture image{static_cast<int>(shape[1]), static_cast<int>(shape[0]), {}};
   const auto pixels = slice.span<std::uint8_t>();
   if (shape[2] == 3) {
     image.rgb.assign(pixels.begin(), pixels.end());
@@ -148,7 +148,7 @@ class Arrays final : public SampleSource {
     if (!slice) return slice.errors();
     const std::string where = path_ + ": sample " + std::to_string(index);
     if (!holds_images(array, input, preprocess_)) return fit(*slice, input, where);
-    const Image image = image_of(*slice);
+    const Picture image = image_of(*slice);
     const auto wanted = image_input_of(input.shape, *preprocess_);
     if (!wanted) return wanted.errors();
     // Small sets such as CIFAR are stored at the network's size: those are taken as they are.

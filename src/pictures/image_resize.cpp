@@ -50,11 +50,12 @@ std::uint8_t round_weighted(std::int32_t sum) {
   return static_cast<std::uint8_t>(std::clamp(sum >> kWeightBits, 0, 255));
 }
 
-Image resize_width(const Image& image, int width) {
+Picture resize_width(const Picture& image, int width) {
   if (width == image.width) return image;
   const Taps taps = make_taps(image.width, width);
-  Image result{width, image.height,
-               std::vector<std::uint8_t>(static_cast<std::size_t>(width) * static_cast<std::size_t>(image.height) * 3)};
+  Picture result{
+      width, image.height,
+      std::vector<std::uint8_t>(static_cast<std::size_t>(width) * static_cast<std::size_t>(image.height) * 3)};
   for (int y = 0; y < image.height; ++y) {
     const std::uint8_t* from = &image.rgb[static_cast<std::size_t>(y) * static_cast<std::size_t>(image.width) * 3];
     std::uint8_t* to = &result.rgb[static_cast<std::size_t>(y) * static_cast<std::size_t>(width) * 3];
@@ -71,11 +72,11 @@ Image resize_width(const Image& image, int width) {
   return result;
 }
 
-Image resize_height(const Image& image, int height) {
+Picture resize_height(const Picture& image, int height) {
   if (height == image.height) return image;
   const Taps taps = make_taps(image.height, height);
   const std::size_t row = static_cast<std::size_t>(image.width) * 3;
-  Image result{image.width, height, std::vector<std::uint8_t>(row * static_cast<std::size_t>(height))};
+  Picture result{image.width, height, std::vector<std::uint8_t>(row * static_cast<std::size_t>(height))};
   for (std::size_t y = 0; y < static_cast<std::size_t>(height); ++y) {
     const std::uint8_t* from = &image.rgb[static_cast<std::size_t>(taps.first[y]) * row];
     for (std::size_t x = 0; x < row; ++x) {
@@ -91,11 +92,11 @@ Image resize_height(const Image& image, int height) {
 
 }  // namespace
 
-Image resize_bilinear(const Image& image, int width, int height) {
+Picture resize_bilinear(const Picture& image, int width, int height) {
   return resize_height(resize_width(image, width), height);
 }
 
-Image resize_shorter_side(const Image& image, int side) {
+Picture resize_shorter_side(const Picture& image, int side) {
   const auto longer = [&](int length, int shorter) {
     return std::max(1, static_cast<int>(static_cast<std::int64_t>(length) * side / shorter));
   };
@@ -103,13 +104,13 @@ Image resize_shorter_side(const Image& image, int side) {
   return resize_bilinear(image, longer(image.width, image.height), side);
 }
 
-Image crop_centre(const Image& image, int width, int height) {
+Picture crop_centre(const Picture& image, int width, int height) {
   // An odd pixel stays on the right and at the bottom; negative where the image is smaller.
   const auto offset = [](int inner, int outer) { return (inner - outer) >> 1; };
   const int left = offset(image.width, width);
   const int top = offset(image.height, height);
-  Image result{width, height,
-               std::vector<std::uint8_t>(static_cast<std::size_t>(width) * static_cast<std::size_t>(height) * 3)};
+  Picture result{width, height,
+                 std::vector<std::uint8_t>(static_cast<std::size_t>(width) * static_cast<std::size_t>(height) * 3)};
   const int first = std::max(0, -left);
   const int last = std::min(width, image.width - left);
   for (int y = 0; y < height; ++y) {

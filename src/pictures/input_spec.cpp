@@ -6,9 +6,10 @@
 namespace octavo {
 namespace {
 
-using ToTensor = Result<Tensor> (*)(const Image&, const Preprocess&, DType, const Shape&);
+using ToTensor = Result<Tensor> (*)(const Picture&, const Preprocess&, DType, const Shape&);
 
-Result<Tensor> to_input(ToTensor to_tensor, const Image& image, const Preprocess& preprocess, const InputSpec& input) {
+Result<Tensor> to_input(ToTensor to_tensor, const Picture& image, const Preprocess& preprocess,
+                        const InputSpec& input) {
   const bool is_real = takes_real_values(input, preprocess);
   auto tensor = to_tensor(image, preprocess, is_real ? DType::f32 : input.dtype, input.shape);
   if (!tensor || !is_real) return tensor;
@@ -45,11 +46,11 @@ bool takes_real_values(const InputSpec& input, const Preprocess& preprocess) {
   return !preprocess.keeps_pixels() || highest >= 128.0f;
 }
 
-Result<Tensor> image_to_input(const Image& image, const Preprocess& preprocess, const InputSpec& input) {
+Result<Tensor> image_to_input(const Picture& image, const Preprocess& preprocess, const InputSpec& input) {
   return to_input(image_to_tensor, image, preprocess, input);
 }
 
-Result<Tensor> pixels_to_input(const Image& image, const Preprocess& preprocess, const InputSpec& input) {
+Result<Tensor> pixels_to_input(const Picture& image, const Preprocess& preprocess, const InputSpec& input) {
   return to_input(pixels_to_tensor, image, preprocess, input);
 }
 

@@ -34,8 +34,8 @@ Tensor quantized(const Tensor& values, const TensorScale& scale);
 bool takes_real_values(const InputSpec& input, const Preprocess& preprocess);
 
 // image_to_tensor and pixels_to_tensor, real values quantized with the input's scale.
-Result<Tensor> image_to_input(const Image& image, const Preprocess& preprocess, const InputSpec& input);
-Result<Tensor> pixels_to_input(const Image& image, const Preprocess& preprocess, const InputSpec& input);
+Result<Tensor> image_to_input(const Picture& image, const Preprocess& preprocess, const InputSpec& input);
+Result<Tensor> pixels_to_input(const Picture& image, const Preprocess& preprocess, const InputSpec& input);
 
 }  // namespace octavo
 

@@ -168,7 +168,7 @@ Result<ImageInput> image_input_of(const Shape& shape, const Preprocess& preproce
   return refusal;
 }
 
-Result<Tensor> image_to_tensor(const Image& image, const Preprocess& preprocess, DType dtype, const Shape& shape) {
+Result<Tensor> image_to_tensor(const Picture& image, const Preprocess& preprocess, DType dtype, const Shape& shape) {
   const auto input = image_input_of(shape, preprocess);
   if (!input) return input.errors();
   if (preprocess.crop && (*preprocess.crop != input->width || *preprocess.crop != input->height)) {
@@ -176,11 +176,11 @@ Result<Tensor> image_to_tensor(const Image& image, const Preprocess& preprocess,
                       std::to_string(input->width) + "x" + std::to_string(input->height) + ", the size of the input");
   }
   const int side = preprocess.resize.value_or((std::min(input->width, input->height) * 256 + 112) / 224);
-  const Image resized = side == 0 ? image : resize_shorter_side(image, side);
+  const Picture resized = side == 0 ? image : resize_shorter_side(image, side);
   return pixels_to_tensor(crop_centre(resized, input->width, input->height), preprocess, dtype, shape);
 }
 
-Result<Tensor> pixels_to_tensor(const Image& image, const Preprocess& preprocess, DType dtype, const Shape& shape) {
+Result<Tensor> pixels_to_tensor(const Picture& image, const Preprocess& preprocess, DType dtype, const Shape& shape) {
   const auto input = image_input_of(shape, preprocess);
   if (!input) return input.errors();
   if (image.width != input->width || image.height != input->height) {

@@ -54,10 +54,10 @@ struct ImageInput {
 Result<ImageInput> image_input_of(const Shape& shape, const Preprocess& preprocess);
 
 // Resizes the shorter side, crops the middle, then apply_pixels. `shape` has a batch of 1.
-Result<Tensor> image_to_tensor(const Image& image, const Preprocess& preprocess, DType dtype, const Shape& shape);
+Result<Tensor> image_to_tensor(const Picture& image, const Preprocess& preprocess, DType dtype, const Shape& shape);
 // For an image that already has the size of the input. Integer inputs are rounded to nearest even and saturated;
 // `raw` pixels of an s8 input are moved by -128.
-Result<Tensor> pixels_to_tensor(const Image& image, const Preprocess& preprocess, DType dtype, const Shape& shape);
+Result<Tensor> pixels_to_tensor(const Picture& image, const Preprocess& preprocess, DType dtype, const Shape& shape);
 
 }  // namespace octavo
 

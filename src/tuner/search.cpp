@@ -19,8 +19,8 @@ class Base : public Search {
   Base(std::span<const SearchPoint> space, const SearchOptions& options)
       : space_(space), is_left_(space.size(), true), left_(space.size()), random_(options.seed) {}
 
-  void observe(std::span<const Observation> observations) override {
-    for (const Observation& observation : observations) {
+  void observe(std::span<const SearchTrial> observations) override {
+    for (const SearchTrial& observation : observations) {
       if (is_left_[observation.point]) --left_;
       is_left_[observation.point] = false;
       seen_.push_back(observation);
@@ -47,7 +47,7 @@ class Base : public Search {
   std::span<const SearchPoint> space_;
   std::vector<bool> is_left_;
   std::size_t left_;
-  std::vector<Observation> seen_;
+  std::vector<SearchTrial> seen_;
   std::mt19937 random_;
 };
 
@@ -80,7 +80,7 @@ class Genetic final : public Base {
   Result<Points> propose(std::size_t most) override;
 
  private:
-  std::vector<std::int64_t> child(std::span<const Observation> parents);
+  std::vector<std::int64_t> child(std::span<const SearchTrial> parents);
   std::size_t most_like(const std::vector<std::int64_t>& genes, const std::set<std::size_t>& taken) const;
 };
 
@@ -93,7 +93,7 @@ Result<Points> Genetic::propose(std::size_t most) {
     points.resize(most);
     return points;
   }
-  std::vector<Observation> parents = seen_;
+  std::vector<SearchTrial> parents = seen_;
   std::sort(parents.begin(), parents.end(), [](const auto& a, const auto& b) { return a.ns < b.ns; });
   parents.resize(std::min(kParents, parents.size()));
   std::set<std::size_t> taken;
@@ -105,7 +105,7 @@ Result<Points> Genetic::propose(std::size_t most) {
   return points;
 }
 
-std::vector<std::int64_t> Genetic::child(std::span<const Observation> parents) {
+std::vector<std::int64_t> Genetic::child(std::span<const SearchTrial> parents) {
   constexpr std::size_t kOneIn = 8;  // genes that change
   // The better of two is a parent.
   const auto parent = [&] { return &space_[parents[std::min(below(parents.size()), below(parents.size()))].point]; };
@@ -153,7 +153,7 @@ Result<std::vector<float>> Boosted::scores() {
   std::vector<RankedGroup> groups = groups_;
   if (seen_.size() >= kLeast) {
     RankedGroup& own = groups.emplace_back();
-    for (const Observation& observation : seen_) {
+    for (const SearchTrial& observation : seen_) {
       own.features.push_back(space_[observation.point].features);
       own.ns.push_back(observation.ns);
     }

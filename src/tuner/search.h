@@ -32,7 +32,7 @@ struct SearchPoint {
 };
 
 // What was measured of a point; HUGE_VAL where it failed.
-struct Observation {
+struct SearchTrial {
   std::size_t point = 0;
   double ns = 0.0;
 };
@@ -43,7 +43,7 @@ class Search {
   // Up to `most` points that were not observed yet and differ; fewer only where no more are left. Error: of the ranker.
   virtual Result<std::vector<std::size_t>> propose(std::size_t most) = 0;
   // Of whatever points, each once.
-  virtual void observe(std::span<const Observation> observations) = 0;
+  virtual void observe(std::span<const SearchTrial> observations) = 0;
 };
 
 struct SearchOptions {

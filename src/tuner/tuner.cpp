@@ -90,7 +90,7 @@ class Tuner {
   }
 
   Status run_trials(std::size_t task, const std::vector<std::size_t>& points) {
-    std::vector<Observation> observations;
+    std::vector<SearchTrial> observations;
     for (const std::size_t point : points) {
       if (history_.was_stopped) break;
       const auto ns = trial(task, point);

@@ -24,9 +24,9 @@ Tensor random_pictures(const Shape& shape, unsigned seed) {
   return pictures;
 }
 
-Image image_of(const Tensor& pictures, std::int64_t index) {
+Picture image_of(const Tensor& pictures, std::int64_t index) {
   const Shape& shape = pictures.shape();
-  Image image{static_cast<int>(shape[2]), static_cast<int>(shape[1]), {}};
+  Picture image{static_cast<int>(shape[2]), static_cast<int>(shape[1]), {}};
   const std::int64_t pixels = shape[1] * shape[2], channels = shape[3];
   const std::uint8_t* from = pictures.as<std::uint8_t>() + index * pixels * channels;
   for (std::int64_t i = 0; i < 3 * pixels; ++i) image.rgb.push_back(from[channels == 3 ? i : i / 3]);

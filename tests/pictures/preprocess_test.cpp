@@ -6,7 +6,7 @@
 namespace octavo {
 namespace {
 
-Image two_by_two() { return {2, 2, {0, 10, 20, 30, 40, 50, 60, 70, 80, 255, 128, 1}}; }
+Picture two_by_two() { return {2, 2, {0, 10, 20, 30, 40, 50, 60, 70, 80, 255, 128, 1}}; }
 
 std::vector<float> values(const Tensor& tensor) { return to_floats(tensor.view()); }
 

@@ -65,7 +65,7 @@ double best_after(Search& search, const Valley& valley, std::size_t trials) {
     const auto points = search.propose(std::min<std::size_t>(10, trials - seen.size()));
     EXPECT_TRUE(points);
     if (points->empty()) break;
-    std::vector<Observation> observed;
+    std::vector<SearchTrial> observed;
     for (const std::size_t point : *points) {
       EXPECT_TRUE(seen.insert(point).second) << "proposed twice";
       observed.push_back({point, point % 13 == 5 ? HUGE_VAL : valley.ns[point]});
@@ -115,7 +115,7 @@ TEST(Search, ASeedDecidesEverything) {
       std::vector<std::size_t> all;
       for (int batch = 0; batch < 5; ++batch) {
         const auto points = search->propose(16);
-        std::vector<Observation> observed;
+        std::vector<SearchTrial> observed;
         for (const std::size_t point : *points) observed.push_back({point, valley.ns[point]});
         search->observe(observed);
         all.insert(all.end(), points->begin(), points->end());
@@ -149,7 +149,7 @@ TEST(Search, WhatARankerSaysIsNotHidden) {
   const auto search = make_search(valley.space, {.kind = SearchKind::xgb, .ranker = &ranker});
   const auto first = search->propose(16);
   ASSERT_TRUE(first) << "nothing was learned yet";
-  std::vector<Observation> observed;
+  std::vector<SearchTrial> observed;
   for (const std::size_t point : *first) observed.push_back({point, valley.ns[point]});
   search->observe(observed);
   const auto second = search->propose(16);

@@ -54,7 +54,7 @@ float find_scores(const HeadCall& call, std::int64_t row, std::int32_t term, std
   const std::int64_t past = call.first_query + row + 1;
   const std::int64_t seen = call.is_causal && past < call.keys ? past : call.keys;
   const std::int64_t skipped = row * call.mask.query_stride;
-  const float* added = call.mask.added + skipped;
+  const float* added = call.mask.added == nullptr ? nullptr : call.mask.added + skipped;
   auto* scores = reinterpret_cast<float*>(sums);
   typename S::F32 most;
   if (call.mask.added == nullptr) {

@@ -250,6 +250,8 @@ Match transposed_to_conv(const Graph& graph, const Node& node) {
     attrs.window.pad_end[i] = phases[i].pad_end;
   }
   ValueId y = patch.add(kConv, attrs, std::move(inputs), node.name, node.origin);
+  // Sizes of a hostile file that a convolution refuses.
+  if (patch.fact(y).shape.rank() != w.rank()) return std::string("no convolution takes its phases");
   if (channels.phases > 1) y = side_by_side(patch, y, phases, conv, channels.per_group, node);
   patch.replace(node.outputs[0], cut(patch, y, phases, graph.fact(node.outputs[0]).shape, conv.layout, node));
   return patch;
