@@ -104,6 +104,30 @@ TEST(Tree, PublicHeadersIncludeOnlyEachOther) {
   }
 }
 
+// Two types of one name in one namespace are undefined behaviour that no linker reports.
+TEST(Tree, TypesAreDefinedOnce) {
+  std::map<std::string, fs::path> defined;
+  for (const fs::path& path : sources()) {
+    std::ifstream file(path);
+    std::string space;
+    bool is_anonymous = false;
+    for (std::string line; std::getline(file, line);) {
+      std::istringstream words(line);
+      std::string word, name;
+      words >> word >> name;
+      if (line == "namespace {") is_anonymous = true;
+      else if (line == "}  // namespace") is_anonymous = false;
+      else if (line.starts_with("namespace ") && line.ends_with(" {")) space = name;
+      if (line.starts_with("enum class ")) words >> name;
+      const bool is_type = line.starts_with("struct ") || line.starts_with("class ") || line.starts_with("enum class ");
+      if (!is_type || is_anonymous || line.ends_with(";") || name.find_first_of("<(:") != std::string::npos) continue;
+      const auto [first, is_new] = defined.emplace(space + "::" + name, path);
+      EXPECT_TRUE(is_new) << first->first << " in " << first->second << " and " << path;
+    }
+  }
+  EXPECT_GT(defined.size(), 300u);
+}
+
 TEST(Tree, FilesStartWithWhatTheyOwn) {
   for (const fs::path& path : sources()) {
     std::ifstream file(path);
