@@ -3,6 +3,7 @@
 #include "kernels/byte_product/byte_product.h"
 
 #include "kernels/byte_product/functions.h"
+#include "kernels/cache_line.h"
 #include "kernels/call.h"
 #include "kernels/epilogue/step.h"
 #include "ops/product.h"
@@ -26,34 +27,43 @@ struct Params {
 
 // ---- scratch ----
 
-constexpr std::int64_t aligned(std::int64_t bytes) { return (bytes + 63) / 64 * 64; }
 std::int64_t packed_bytes(std::int64_t k, std::int64_t n) {
-  return aligned(ByteProductFunctions::padded_columns(n) * ByteProductFunctions::quads(k) * 4);
+  return whole_lines(ByteProductFunctions::padded_columns(n) * ByteProductFunctions::quads(k) * 4);
 }
-std::int64_t scratch_bytes(const Params& p) {
+struct ScratchSizes {
+  std::int64_t packed, column_terms, row_quads, sums;  // bytes
+  std::int64_t total() const { return packed + column_terms + row_quads + sums; }
+};
+ScratchSizes scratch_sizes(const Params& p) {
   const std::int64_t columns = ByteProductFunctions::padded_columns(p.n), rows = p.functions->rows;
-  return packed_bytes(p.k, p.n) + aligned(columns * 4) + aligned(rows * ByteProductFunctions::quads(p.k) * 4) +
-         aligned(rows * columns * 4);
+  return {.packed = packed_bytes(p.k, p.n),
+          .column_terms = whole_lines(columns * 4),
+          .row_quads = whole_lines(rows * ByteProductFunctions::quads(p.k) * 4),
+          .sums = whole_lines(rows * columns * 4)};
 }
-void place(std::byte* scratch, const Params& p, ByteProduct& product) {
-  const std::int64_t columns = ByteProductFunctions::padded_columns(p.n);
+void place(std::byte* scratch, const ScratchSizes& sizes, ByteProduct& product) {
   const auto take = [&](std::int64_t bytes) {
     auto* part = reinterpret_cast<std::int32_t*>(scratch);
     scratch += bytes;
     return part;
   };
-  product.packed = take(packed_bytes(p.k, p.n));
-  product.column_terms = take(aligned(columns * 4));
-  product.row_quads = take(aligned(p.functions->rows * ByteProductFunctions::quads(p.k) * 4));
-  product.sums = take(aligned(p.functions->rows * columns * 4));
+  product.packed = take(sizes.packed);
+  product.column_terms = take(sizes.column_terms);
+  product.row_quads = take(sizes.row_quads);
+  product.sums = take(sizes.sums);
 }
 
 // ---- a run ----
 
 void run(const Params& p, const StepBuffers& buffers, ItemRange range) {
   const std::int64_t columns = ByteProductFunctions::padded_columns(p.n), rows = p.functions->rows;
-  ByteProduct product{.a = p.a, .b = p.b, .depth = p.k, .columns = p.n};
-  place(buffers.scratch, p, product);
+  ByteProduct product{.a = p.a,
+                      .b = p.b,
+                      .depth = p.k,
+                      .columns = p.n,
+                      .quads = ByteProductFunctions::quads(p.k),
+                      .padded_columns = columns};
+  place(buffers.scratch, scratch_sizes(p), product);
   std::int64_t packed = -1;  // where in b
   for (std::int64_t item = range.begin; item < range.end; ++item) {
     const std::int64_t matrix = item / p.chunks, row = item % p.chunks * rows;
@@ -100,7 +110,7 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec&) {
   const Shape& y = *call.output().shape;
   params.channels = y.rank() == 0 ? 1 : std::max<std::int64_t>(1, y[y.rank() - 1]);
   const std::int64_t items = y.elements() == 0 ? 0 : static_cast<std::int64_t>(params.offsets.size()) * params.chunks;
-  const auto scratch = static_cast<std::size_t>(scratch_bytes(params));
+  const auto scratch = static_cast<std::size_t>(scratch_sizes(params).total());
   return make_step(std::move(params), items, run, scratch);
 }
 

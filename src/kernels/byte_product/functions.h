@@ -20,12 +20,13 @@ struct ByteProduct {
   ByteOperand a;  // of the first row
   ByteOperand b;
   std::int64_t rows = 0, depth = 0, columns = 0;
-  bool is_packed = false;  // the scratch still holds this b, of the call before
+  std::int64_t quads = 0, padded_columns = 0;  // ByteProductFunctions::quads(depth), ::padded_columns(columns)
+  bool is_packed = false;                      // the scratch still holds this b, of the call before
   // Scratch, aligned to 64 bytes.
-  std::int32_t* packed = nullptr;        // [padded columns][padded depth] bytes
-  std::int32_t* column_terms = nullptr;  // [padded columns]
-  std::int32_t* row_quads = nullptr;     // [ByteProductFunctions::rows][padded depth] bytes
-  std::int32_t* sums = nullptr;          // [rows][padded columns]
+  std::int32_t* packed = nullptr;        // [padded_columns][quads]
+  std::int32_t* column_terms = nullptr;  // [padded_columns]
+  std::int32_t* row_quads = nullptr;     // [ByteProductFunctions::rows][quads]
+  std::int32_t* sums = nullptr;          // [rows][padded_columns]
 };
 
 struct ByteProductFunctions {
@@ -33,6 +34,7 @@ struct ByteProductFunctions {
   void (*multiply)(const ByteProduct& product);
   void (*finish)(const RowEpilogue&, const std::int32_t* sums, std::int64_t rows, std::int64_t n, void* y);
 
+  // Two vectors of any width; four bytes.
   static constexpr std::int64_t padded_columns(std::int64_t columns) { return (columns + 31) / 32 * 32; }
   static constexpr std::int64_t quads(std::int64_t depth) { return (depth + 3) / 4; }
 };

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
+#include "kernels/cache_line.h"
+
 namespace octavo {
 namespace {
-
-constexpr std::int64_t round_up(std::int64_t bytes) { return ceil_div(bytes, 64) * 64; }
 
 // What the blocks of a chunk read.
 ChannelRange channels_of(const ConvGeometry& g, const ChannelBlocks& blocks, const BlockRange& chunk) {
@@ -25,16 +25,17 @@ TileWalk::TileWalk(const WalkPlan& plan) : g_(plan.geometry), split_(plan.split)
         g_.span_bytes(plan.read_pixels == 0 ? pixels : plan.read_pixels) / g_.channels;
   }
   last_end_ = g_.x_bytes() - g_.overread();
-  padded_row_bytes_ = round_up(read_columns_[0] * g_.channels + g_.overread());
+  padded_row_bytes_ = whole_lines(read_columns_[0] * g_.channels + g_.overread());
   copies_bytes_ = static_cast<std::size_t>(2 * g_.kernel_h * padded_row_bytes_);
-  rows_bytes_ = static_cast<std::size_t>(round_up(g_.kernel_h * 8));
-  held_bytes_ = static_cast<std::size_t>(round_up(2 * g_.kernel_h * static_cast<std::int64_t>(sizeof(std::int64_t))));
+  rows_bytes_ = static_cast<std::size_t>(whole_lines(g_.kernel_h * 8));
+  held_bytes_ =
+      static_cast<std::size_t>(whole_lines(2 * g_.kernel_h * static_cast<std::int64_t>(sizeof(std::int64_t))));
   const bool has_padding_rows =
       g_.pad_top > 0 || (g_.out_height - 1) * g_.stride_h + (g_.kernel_h - 1) * g_.dilation_h - g_.pad_top >= g_.height;
   const auto padding_bytes =
       static_cast<std::size_t>(padded_row_bytes_ + (has_padding_rows ? g_.width * g_.channels : 0));
   if (plan.has_run_zero_points)
-    run_padding_bytes_ = static_cast<std::size_t>(round_up(static_cast<std::int64_t>(padding_bytes)));
+    run_padding_bytes_ = static_cast<std::size_t>(whole_lines(static_cast<std::int64_t>(padding_bytes)));
   else padding_row_.assign(padding_bytes, static_cast<std::uint8_t>(plan.x_zero_point));
 }
 

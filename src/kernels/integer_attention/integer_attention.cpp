@@ -2,6 +2,7 @@
 #include "kernels/integer_attention/integer_attention.h"
 
 #include "kernels/attention_mask.h"
+#include "kernels/cache_line.h"
 #include "kernels/call.h"
 #include "kernels/epilogue/parts.h"
 #include "kernels/epilogue/stage_reader.h"
@@ -27,8 +28,6 @@ struct Params {
 
 // ---- scratch ----
 
-constexpr std::int64_t aligned(std::int64_t bytes) { return (bytes + 63) / 64 * 64; }
-
 struct ScratchSizes {
   std::int64_t keys, values, queries, key_terms, scores, weights, wide, sums;  // bytes
   std::int64_t total() const { return keys + values + queries + key_terms + scores + weights + wide + sums; }
@@ -38,14 +37,14 @@ ScratchSizes scratch_sizes(const Params& p) {
   const std::int64_t keys = functions.padded_keys(p.keys), rows = functions.rows;
   const std::int64_t depth = functions.depth(p.attrs.heads.head_size);
   const bool is_wide = functions.per_lane == 2;
-  return {.keys = aligned(keys * depth * 4),
-          .values = aligned(functions.padded_values(p.attrs.heads.value_size) * keys / functions.per_lane * 4),
-          .queries = aligned(kMostQueries * depth * 4),
-          .key_terms = is_wide ? 0 : aligned(keys * 4),
-          .scores = aligned(rows * keys * 4),
-          .weights = aligned(rows * keys),
-          .wide = is_wide ? aligned(rows * keys * 2) : 0,
-          .sums = functions.tile_depth > 0 ? aligned(rows * 256) : 0};
+  return {.keys = whole_lines(keys * depth * 4),
+          .values = whole_lines(functions.padded_values(p.attrs.heads.value_size) * keys / functions.per_lane * 4),
+          .queries = whole_lines(kMostQueries * depth * 4),
+          .key_terms = is_wide ? 0 : whole_lines(keys * 4),
+          .scores = whole_lines(rows * keys * 4),
+          .weights = whole_lines(rows * keys),
+          .wide = is_wide ? whole_lines(rows * keys * 2) : 0,
+          .sums = functions.tile_depth > 0 ? whole_lines(rows * 256) : 0};
 }
 
 HeadScratch place(std::byte* scratch, const ScratchSizes& sizes) {

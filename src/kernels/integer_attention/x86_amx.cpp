@@ -4,14 +4,11 @@
 // Registers: 0 to 3 sums, 4 queries, 5 keys, 6 weights, 7 values. A register of keys or values is 16 vectors of Quads.
 #include "kernels/amx_palette.h"
 #include "kernels/integer_attention/quads.h"
-#include "kernels/simd/avx512.h"
+#include "kernels/simd/avx512vnni.h"
 
 namespace octavo {
 namespace {
 
-struct Avx512Vnni : Avx512 {
-  static S32 add_quads(S32 sum, S32 a, S32 b) { return _mm512_dpbusd_epi32(sum, a, b); }
-};
 using Lanes = Quads<Avx512Vnni>;
 
 constexpr int kRows = 16, kLanes = 16, kRowBytes = 64;

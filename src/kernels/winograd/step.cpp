@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 
+#include "kernels/cache_line.h"
 #include "kernels/conv/epilogue.h"
 #include "kernels/winograd/weights.h"
 #include "kernels/winograd/winograd_step.h"
@@ -11,7 +12,7 @@
 namespace octavo {
 namespace {
 
-constexpr std::size_t aligned(std::int64_t bytes) { return static_cast<std::size_t>(ceil_div(bytes, 64) * 64); }
+constexpr std::size_t aligned(std::int64_t bytes) { return static_cast<std::size_t>(whole_lines(bytes)); }
 
 enum class Split { tiles, channels };
 

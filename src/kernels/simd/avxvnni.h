@@ -1,0 +1,17 @@
+// Avx2 with dot products of bytes. See scalar.h and quads.h. Part of kernels/.
+#ifndef OCTAVO_KERNELS_SIMD_AVXVNNI_H_
+#define OCTAVO_KERNELS_SIMD_AVXVNNI_H_
+
+#include "kernels/simd/avx2.h"
+
+namespace octavo {
+namespace {
+
+struct AvxVnni : Avx2 {
+  static S32 add_quads(S32 sum, S32 a, S32 b) { return _mm256_dpbusd_avx_epi32(sum, a, b); }
+};
+
+}  // namespace
+}  // namespace octavo
+
+#endif  // OCTAVO_KERNELS_SIMD_AVXVNNI_H_
