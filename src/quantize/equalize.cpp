@@ -55,9 +55,7 @@ class LinkFinder {
  private:
   bool may_change(NodeId id) const {
     const Node& node = graph_.node(id);
-    const bool is_skipped = std::any_of(skip_.begin(), skip_.end(),
-                                        [&](const std::string& pattern) { return matches_node(pattern, node); });
-    return !is_skipped && is_plain_conv(graph_, node);
+    return !matches_any(skip_, node) && is_plain_conv(graph_, node);
   }
 
   std::optional<Link> link_from(NodeId id) const {

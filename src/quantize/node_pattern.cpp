@@ -110,6 +110,11 @@ bool matches_node(std::string_view pattern, const Node& node) {
   return equal_without_case(type, node.spec->name) || equal_without_case(type, file_type(node.origin));
 }
 
+bool matches_any(const std::vector<std::string>& patterns, const Node& node) {
+  return std::any_of(patterns.begin(), patterns.end(),
+                     [&](const std::string& pattern) { return matches_node(pattern, node); });
+}
+
 std::vector<std::string> with_positions_named(const Graph& graph, const std::vector<std::string>& patterns) {
   std::vector<std::string> named;
   for (const std::string& pattern : patterns) {
@@ -128,9 +133,7 @@ std::set<std::string> matching_nodes(const Graph& graph, const std::vector<std::
   std::set<std::string> names;
   for (const NodeId id : graph.order()) {
     const Node& node = graph.node(id);
-    if (std::any_of(patterns.begin(), patterns.end(),
-                    [&](const std::string& pattern) { return matches_node(pattern, node); }))
-      names.insert(node.name);
+    if (matches_any(patterns, node)) names.insert(node.name);
   }
   return names;
 }

@@ -17,6 +17,7 @@ bool matches_glob(std::string_view pattern, std::string_view text);
 // A name or glob of the node's name, or "type:" and an operator's name, ours ("conv") or the file's ("Gemm"), without
 // regard to case.
 bool matches_node(std::string_view pattern, const Node& node);
+bool matches_any(const std::vector<std::string>& patterns, const Node& node);
 
 // The same patterns, but instead of "position:first" the names of the products (convolutions, products with weights)
 // that an input reaches through no other one, instead of "position:last" of those from which no other one is reached.

@@ -118,8 +118,7 @@ Placer::Placer(const Graph& graph, const std::vector<std::string>& skip, const P
       if (input.exists() && (readers_[at(input)].empty() || readers_[at(input)].back() != id))
         readers_[at(input)].push_back(id);
     }
-    is_skipped_[at(id)] = std::any_of(skip.begin(), skip.end(),
-                                      [&](const std::string& pattern) { return matches_node(pattern, node(id)); });
+    is_skipped_[at(id)] = matches_any(skip, node(id));
     placement_.roles[at(id)] =
         is_skipped_[at(id)] ? NodeRole{Role::floating, "kept in float as asked"} : given_role(node(id));
     placement_.looks_up_rows[at(id)] = !is_skipped_[at(id)] && is_own_ && is_embedding(node(id));
@@ -408,7 +407,8 @@ RowSource Placer::row_source(ValueId x) {
     source = node(producer).inputs[0];
     producer = graph_.value(source).producer;
   }
-  if (!producer.exists() || role(producer) == Role::floating) return RowSource::floats;
+  if (!producer.exists() || role(producer) == Role::floating || node(producer).attrs.is<AttentionAttrs>())
+    return RowSource::floats;
   if (stores_wide(producer)) {
     placement_.is_wide[at(source)] = true;
     return RowSource::stream;
@@ -479,7 +479,10 @@ bool Placer::decide_pair(NodeId producer) const {
   switch (role(producer)) {
     case Role::product:
     case Role::floating: return is_wanted_[at(value)];
-    case Role::kernel: return is_wanted_[at(value)] || !(is_mean(node(producer)) || is_norm(node(producer)));
+    case Role::kernel: {
+      const bool may_give_floats = is_mean(node(producer)) || is_norm(node(producer)) || placement_.row_scales(value);
+      return is_wanted_[at(value)] || !may_give_floats;
+    }
     case Role::pointwise: return is_wanted_[at(value)] && !is_interior(value);
     case Role::moving:
       return is_wanted_[at(value)] || std::all_of(inputs.begin(), inputs.end(), [&](ValueId input) {

@@ -53,7 +53,7 @@ struct Placement {
 // network have pairs, and softmax is a kernel. Between
 // two products GELU reads s16 and gives bytes that have a scale for each row: its values in a few rows are many times
 // as large as in the others. Where all products read rows, these are made of streams of s16, or of f32 values where
-// what comes before has no such form; attention alone gives bytes. `skip` as in QuantizeOptions.
+// what comes before has no such form. `skip` as in QuantizeOptions.
 struct PlacementRules {
   Ends ends = Ends::floats;
   PairPlacement pairs = PairPlacement::fused;

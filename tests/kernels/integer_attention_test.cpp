@@ -91,6 +91,18 @@ TEST(IntegerAttention, SignedValuesAndResults) {
   }
 }
 
+// What is made into rows of bytes afterwards.
+TEST(IntegerAttention, RealResults) {
+  std::mt19937 random(6);
+  std::set<std::string> ran;
+  for (const Sizes& sizes : kSizes) {
+    QuantizedAttentionAttrs attrs = attrs_of(sizes);
+    attrs.epilogue = {{Affine{0.013f, 0.0f}}, DType::f32};
+    ran.merge(check_kernels(case_of(random, sizes, attrs)));
+  }
+  EXPECT_TRUE(kernels_missing(ran, "attention_q8").empty());
+}
+
 // Some keys, all of them, and none.
 TEST(IntegerAttention, Masks) {
   std::mt19937 random(3);

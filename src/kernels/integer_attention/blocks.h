@@ -39,8 +39,7 @@ void multiply_values(const HeadCall& call, std::int64_t padded, const std::int32
       for (int half = 0; half < 2 && column + half * S::kLanes < call.value_size; ++half) {
         const std::int64_t at = column + half * S::kLanes;
         const typename S::S32 sums = S::add_s32(products.sums[r][half], Lanes::value_term(call, totals[r]));
-        store_columns<S>(call, sums, inverse_of(totals[r]), call.y + (row + r) * call.y_stride + at,
-                         call.value_size - at);
+        store_columns<S>(call, sums, inverse_of(totals[r]), row + r, at);
       }
     }
   }

@@ -52,9 +52,10 @@ struct HeadCall {
   const LookupFunctions* lookup = nullptr;
   float factor = 1.0f, offset = 0.0f;  // of the epilogue
   RowRound round;
-  std::uint8_t* y = nullptr;
-  std::int64_t y_stride = 0;
-  bool is_packed = false;  // the scratch still holds these keys and values, of the call before
+  bool is_real = false;  // results are f32, not rounded bytes
+  std::byte* y = nullptr;
+  std::int64_t y_stride = 0;  // bytes from a query's results to the next one's
+  bool is_packed = false;     // the scratch still holds these keys and values, of the call before
   HeadScratch scratch;
 };
 

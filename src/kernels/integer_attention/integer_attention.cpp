@@ -18,6 +18,7 @@ struct Params {
   std::int64_t columns[3] = {};  // of the whole tensors
   std::int64_t queries = 0, keys = 0, chunks = 1;
   Affine affine;
+  bool is_real = false;  // f32 results, else bytes
   RowRound round;
   bool has_mask = false;
   DType mask_type = DType::f32;
@@ -90,6 +91,7 @@ HeadMask mask_of(const Params& p, const StepBuffers& buffers, std::int64_t image
 void run(const Params& p, const StepBuffers& buffers, ItemRange range) {
   const AttentionAttrs& heads = p.attrs.heads;
   const std::int64_t y_columns = heads.heads * heads.value_size;
+  const std::int64_t y_bytes = p.is_real ? sizeof(float) : 1;  // per element
   HeadCall call{.keys = p.keys,
                 .head_size = heads.head_size,
                 .value_size = heads.value_size,
@@ -101,7 +103,8 @@ void run(const Params& p, const StepBuffers& buffers, ItemRange range) {
                 .factor = p.affine.multiplier,
                 .offset = p.affine.offset,
                 .round = p.round,
-                .y_stride = y_columns,
+                .is_real = p.is_real,
+                .y_stride = y_columns * y_bytes,
                 .scratch = place(buffers.scratch, scratch_sizes(p))};
   // Of all images' groups: neighbouring items mostly have the same keys and values.
   std::int64_t packed = -1;
@@ -117,8 +120,7 @@ void run(const Params& p, const StepBuffers& buffers, ItemRange range) {
     call.k = rows_of(p, buffers, 1, image * p.keys, heads.k_first + group * heads.head_size);
     call.v = rows_of(p, buffers, 2, image * p.keys, heads.v_first + group * heads.value_size);
     call.mask = mask_of(p, buffers, image, head, query);
-    call.y = reinterpret_cast<std::uint8_t*>(buffers.outputs[0]) + (image * p.queries + query) * y_columns +
-             head * heads.value_size;
+    call.y = buffers.outputs[0] + ((image * p.queries + query) * y_columns + head * heads.value_size) * y_bytes;
     p.functions->run(call);
   }
   if (p.functions->end != nullptr) p.functions->end();
@@ -128,15 +130,16 @@ void run(const Params& p, const StepBuffers& buffers, ItemRange range) {
 
 struct HeadEpilogue {
   const Affine* affine = nullptr;
-  const Round* round = nullptr;
+  const Round* round = nullptr;  // of bytes
 
   static std::optional<HeadEpilogue> of(const Epilogue& epilogue) {
     HeadEpilogue found;
     StageReader in(epilogue, kAttentionOperands);
     found.affine = in.take<Affine>();
     found.round = in.take<Round>();
-    const bool is_known = found.affine != nullptr && found.round != nullptr && found.round->before == 0;
-    return is_known && in.is_done() && is_8bit(epilogue.to) ? std::optional(found) : std::nullopt;
+    const bool is_rounded = found.round != nullptr && found.round->before == 0 && is_8bit(epilogue.to);
+    const bool is_real = found.round == nullptr && epilogue.to == DType::f32;
+    return found.affine != nullptr && (is_rounded || is_real) && in.is_done() ? std::optional(found) : std::nullopt;
   }
 };
 
@@ -144,7 +147,8 @@ AttentionSizes sizes_of(const CallView& call) { return AttentionSizes::of(*call.
 
 std::string refuse(const CallView& call) {
   const auto& attrs = call.attrs->as<QuantizedAttentionAttrs>();
-  if (!HeadEpilogue::of(attrs.epilogue)) return "needs an epilogue of a factor and a rounding";
+  if (!HeadEpilogue::of(attrs.epilogue))
+    return "needs an epilogue of a factor, with a rounding to bytes or f32 results";
   if (sizes_of(call).batch.elements() > std::int64_t{1} << 20) return "needs at most 2^20 images";
   return {};
 }
@@ -158,11 +162,12 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec&) {
                 .queries = sizes.queries,
                 .keys = sizes.keys,
                 .affine = *epilogue.affine,
-                .round = row_round(*epilogue.round),
+                .is_real = epilogue.round == nullptr,
                 .functions = &functions,
                 .lookup = functions.lanes == 16  ? &lookup_of_avx512()
                           : functions.lanes == 8 ? &kLookupAvx2
                                                  : &kLookupScalar};
+  if (!params.is_real) params.round = row_round(*epilogue.round);
   params.chunks = (params.queries + kMostQueries - 1) / kMostQueries;
   for (std::size_t i = 0; i < 3; ++i) {
     const OperandType operand = call.input(i);

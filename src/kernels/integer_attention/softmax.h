@@ -96,11 +96,19 @@ void find_entries(const HeadCall& call, const float* scores, float largest, std:
 // Of no key the sum is 0, and so is the value.
 float inverse_of(std::int32_t total) { return total == 0 ? 0.0f : 1.0f / static_cast<float>(total); }
 
-// A vector of results, of which `columns` are the head's.
+// Of one query's results, a vector from `column` on; those beyond the head's columns are left out.
 template <class S>
-void store_columns(const HeadCall& call, typename S::S32 sums, float inverse, std::uint8_t* y, std::int64_t columns) {
+void store_columns(const HeadCall& call, typename S::S32 sums, float inverse, std::int64_t query, std::int64_t column) {
   const typename S::F32 value = S::mul(S::to_f32(sums), S::set(inverse));
-  const typename S::S32 q = rounded<S>(S::add(S::mul(value, S::set(call.factor)), S::set(call.offset)), call.round);
+  const typename S::F32 result = S::add(S::mul(value, S::set(call.factor)), S::set(call.offset));
+  const std::int64_t columns = call.value_size - column;
+  std::byte* row = call.y + query * call.y_stride;
+  if (call.is_real) {
+    float* y = reinterpret_cast<float*>(row) + column;
+    return columns >= S::kLanes ? S::store(y, result) : S::store_first(y, result, columns);
+  }
+  std::uint8_t* y = reinterpret_cast<std::uint8_t*>(row) + column;
+  const typename S::S32 q = rounded<S>(result, call.round);
   if (columns >= S::kLanes) return S::store_bytes(y, q);
   std::uint8_t bytes[S::kLanes];
   S::store_bytes(bytes, q);

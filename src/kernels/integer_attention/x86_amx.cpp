@@ -123,11 +123,9 @@ void store_results(const HeadCall& call, const Rows& rows, std::int64_t column, 
   for (std::int64_t r = 0; r < rows.count; ++r) {
     const Avx512::S32 term = Lanes::value_term(call, rows.totals[r]);
     const float inverse = inverse_of(rows.totals[r]);
-    std::uint8_t* y = call.y + (rows.first + r) * call.y_stride;
     for (int v = 0; v < vectors; ++v) {
       const Avx512::S32 sums = Avx512::load_s32(call.scratch.sums + (r * kSums + v) * kLanes);
-      const std::int64_t at = column + v * kLanes;
-      store_columns<Avx512>(call, Avx512::add_s32(sums, term), inverse, y + at, call.value_size - at);
+      store_columns<Avx512>(call, Avx512::add_s32(sums, term), inverse, rows.first + r, column + v * kLanes);
     }
   }
 }
