@@ -67,6 +67,7 @@ std::vector<const KernelCode*> join_families() {
   add(byte_product_codes());
   add(reference_codes());
   add(resize_codes());
+  add(resize_weighted_codes());
   add(scatter_codes());
   add(sliced_codes());
   add(softmax_codes());

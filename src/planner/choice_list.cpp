@@ -69,6 +69,7 @@ std::vector<const KernelChoice*> join_families() {
   add(byte_product_choices());
   add(reference_choices());
   add(resize_choices());
+  add(resize_weighted_choices());
   add(scatter_choices());
   add(sliced_choices());
   add(softmax_choices());

@@ -167,7 +167,48 @@ TEST(MoveKernels, Resize) {
       }
     }
   }
-  EXPECT_TRUE(kernels_missing(ran, "resize_").empty());
+  EXPECT_TRUE(kernels_missing(ran, "resize_linear").empty());
+  EXPECT_TRUE(kernels_missing(ran, "resize_nearest").empty());
+}
+
+// Of every way to weigh, the variants of interpolation that are no plain linear one.
+std::vector<ResizeAttrs> weighted(const ResizeAttrs& attrs) {
+  std::vector<ResizeAttrs> all;
+  for (const ResizeMode mode : {ResizeMode::linear, ResizeMode::cubic}) {
+    for (const bool excludes : {false, true}) {
+      for (const bool antialias : {false, true}) {
+        ResizeAttrs one = attrs;
+        one.mode = mode, one.exclude_outside = excludes, one.antialias = antialias;
+        one.cubic_coefficient = excludes ? -0.5f : -0.75f;
+        all.push_back(one);
+      }
+    }
+  }
+  return all;
+}
+
+TEST(MoveKernels, ResizeByWeights) {
+  std::mt19937 random(9);
+  std::set<std::string> ran;
+  const Shape x{2, 5, 6, 19};
+  const auto check_all = [&](DType dtype, const Shape& from, const ResizeAttrs& plain) {
+    for (const ResizeAttrs& attrs : weighted(plain))
+      ran.merge(check(kResize, attrs, {random_tensor(random, dtype, from)}));
+  };
+  for (DType dtype : {DType::u8, DType::s8, DType::f32, DType::f64}) {
+    for (int coordinates = 0; coordinates < count_of(ResizeCoordinates{}); ++coordinates) {
+      const auto way = static_cast<ResizeCoordinates>(coordinates);
+      for (const auto& sizes :
+           {std::vector<Dim>{2, 10, 12, 19}, {2, 3, 4, 19}, {2, 5, 11, 7}, {2, 9, 3, 8}, {2, 5, 6, 19}})
+        check_all(dtype, x, resize_attrs(ResizeMode::cubic, way, x, sizes));
+    }
+  }
+  const ResizeCoordinates half = ResizeCoordinates::half_pixel;
+  check_all(DType::f32, {7}, resize_attrs(ResizeMode::cubic, half, {7}, {3}));
+  check_all(DType::f32, {3, 2, 4, 5, 1}, resize_attrs(ResizeMode::cubic, half, {3, 2, 4, 5, 1}, {5, 2, 9, 2, 1}));
+  check_all(DType::f32, {1, 300, 260, 3}, resize_attrs(ResizeMode::cubic, half, {1, 300, 260, 3}, {1, 2, 40, 3}));
+  check_all(DType::f32, {0, 3}, {.sizes = {0, 6}, .scales = {1, 2}});
+  EXPECT_TRUE(kernels_missing(ran, "resize_weighted").empty());
 }
 
 }  // namespace

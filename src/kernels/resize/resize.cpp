@@ -11,14 +11,6 @@
 namespace octavo {
 namespace {
 
-// Positions are listed per axis.
-std::string refuse_long_axes(const CallView& call) {
-  for (std::int64_t size : *call.output().shape) {
-    if (size > std::int64_t{1} << 24) return "needs axes of at most 2^24 indices";
-  }
-  return {};
-}
-
 // ---- nearest ----
 
 struct NearestParams {
@@ -208,6 +200,13 @@ constexpr KernelChoice kChoices[] = {
 constexpr auto kCodes = codes_of(kChoices);
 
 }  // namespace
+
+std::string refuse_long_axes(const CallView& call) {
+  for (std::int64_t size : *call.output().shape) {
+    if (size > std::int64_t{1} << 24) return "needs axes of at most 2^24 indices";
+  }
+  return {};
+}
 
 std::span<const KernelCode> resize_codes() { return kCodes; }
 std::span<const KernelChoice> resize_choices() { return kChoices; }

@@ -1,0 +1,8 @@
+// resize/ for portable C++. Part of kernels/.
+#include "kernels/resize/generic.h"
+
+namespace octavo {
+
+constexpr WeightedFunctions kWeightedScalar = weighted_functions();
+
+}  // namespace octavo

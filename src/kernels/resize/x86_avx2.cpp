@@ -1,0 +1,8 @@
+// resize/ for AVX2. Part of kernels/.
+#include "kernels/resize/generic.h"
+
+namespace octavo {
+
+constexpr WeightedFunctions kWeightedAvx2 = weighted_functions();
+
+}  // namespace octavo

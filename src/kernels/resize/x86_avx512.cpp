@@ -1,0 +1,8 @@
+// resize/ for AVX-512. Part of kernels/.
+#include "kernels/resize/generic.h"
+
+namespace octavo {
+
+constexpr WeightedFunctions kWeightedAvx512 = weighted_functions();
+
+}  // namespace octavo
