@@ -131,6 +131,27 @@ TEST(FloatKernels, Conv) {
         {random_tensor(random, kF32, {2, 3, 11}), random_tensor(random, kF32, {5, 3, 3})}, {false, true});
 }
 
+TEST(FloatKernels, ConvWithComputedWeightsAndVolumes) {
+  std::mt19937 random(6);
+  for (const ConvCase& conv : kConvs) {
+    const Tensor x = random_tensor(random, kF32, conv.x), bias = random_tensor(random, kF32, {conv.out});
+    const Tensor w =
+        random_tensor(random, kF32, {conv.out, conv.window.kernel[0], conv.window.kernel[1], conv.x[3] / conv.groups});
+    check(kConv, ConvAttrs{conv.window, conv.groups, Layout::channels_last}, {x, w, bias});
+    check(kConv, ConvAttrs{conv.window, conv.groups, Layout::channels_first}, {transposed(x), transposed(w)});
+  }
+  const Window window{{2, 3, 2}, {1, 2, 1}, {1, 1, 2}, {1, 0, 2}, {0, 2, 1}};
+  for (const bool is_constant : {false, true}) {
+    check(kConv, ConvAttrs{window, 2, Layout::channels_first},
+          {random_tensor(random, kF32, {2, 6, 3, 5, 4}), random_tensor(random, kF32, {8, 3, 2, 3, 2}),
+           random_tensor(random, kF32, {8})},
+          {false, is_constant, is_constant});
+    check(kConv, ConvAttrs{window, 1, Layout::channels_last},
+          {random_tensor(random, kF32, {1, 3, 5, 9, 5}), random_tensor(random, kF32, {70, 2, 3, 2, 5})},
+          {false, is_constant});
+  }
+}
+
 TEST(FloatKernels, FusedConvWithResidual) {
   std::mt19937 random(5);
   FusedConvAttrs fused{.window = unit_window({1, 1}), .activation = {UnaryKind::relu}, .has_residual = true};

@@ -1,6 +1,7 @@
 // conv and fused_conv in f32: four neighbouring positions and a block of output channels at a time. Part of kernels/.
 #include "ops/conv/conv.h"
 
+#include <array>
 #include <cmath>
 
 #include "kernels/call.h"
@@ -13,6 +14,8 @@ namespace octavo {
 namespace {
 
 enum Input : std::size_t { kX = 0, kW = 1, kBias = 2, kResidual = 3 };
+
+constexpr std::size_t kAxes = 3;  // missing ones, in front, have size 1
 
 // What conv and fused_conv have in common.
 struct ConvView {
@@ -34,39 +37,57 @@ struct ConvView {
 struct Params {
   ImageSizes x, y;
   std::int64_t groups = 1;
-  std::int64_t kernel_height = 1, kernel_width = 1, stride_height = 1, stride_width = 1, dilation_height = 1,
-               dilation_width = 1, pad_top = 0, pad_left = 0;
+  // Of depth, height and width.
+  std::array<std::int64_t, kAxes> kernel{1, 1, 1}, stride{1, 1, 1}, dilation{1, 1, 1}, pad{0, 0, 0};
   UnaryAttrs activation;
-  const float* weights = nullptr;  // [group][tap][ic][oc]
-  const float* bias = nullptr;     // may be null
+  const float* weights = nullptr;  // packed, [group][tap][ic][oc]; null where they are computed
+  const float* bias = nullptr;     // packed; null: none, or computed
+  ImageSizes w;                    // of weights that are computed
+  bool has_computed_bias = false;
   bool has_residual = false;
   const SumFunctions* functions = nullptr;
 };
 
 constexpr std::int64_t kChannelBlock = 64;
+constexpr std::size_t kSumsBytes = kSumRows * kChannelBlock * sizeof(double);  // at the start of the scratch
 
-// Up to kSumRows neighbouring positions of a row, and a block of the output channels of a group.
-struct Block {
-  std::int64_t image, oh, ow, positions, group, first, width;
+// A block of the output channels of a group, and where its weights and bias are.
+struct Channels {
+  std::int64_t group, first, width;
+  const float* weights = nullptr;  // of its first tap, [ic][oc]
+  std::int64_t tap_stride = 0, row_stride = 0;
+  const float* bias = nullptr;  // may be null
 };
 
-void add_tap(const Params& p, const Block& block, std::int64_t kh, std::int64_t kw, const float* x, double* acc) {
-  const std::int64_t ih = block.oh * p.stride_height + kh * p.dilation_height - p.pad_top;
-  if (ih < 0 || ih >= p.x.height) return;
-  const std::int64_t in_per_group = p.x.channels / p.groups, out_per_group = p.y.channels / p.groups;
-  const std::int64_t tap = block.group * p.kernel_height * p.kernel_width + kh * p.kernel_width + kw;
+// A row of the result: position [od, oh] of an image.
+struct Row {
+  std::int64_t image, od, oh;
+};
+
+// Up to kSumRows neighbouring positions of it.
+struct Block {
+  Row row;
+  std::int64_t ow, positions;
+};
+
+void add_tap(const Params& p, const Channels& channels, const Block& block, const std::array<std::int64_t, kAxes>& tap,
+             const float* x, double* acc) {
+  const std::int64_t id = block.row.od * p.stride[0] + tap[0] * p.dilation[0] - p.pad[0];
+  const std::int64_t ih = block.row.oh * p.stride[1] + tap[1] * p.dilation[1] - p.pad[1];
+  if (id < 0 || id >= p.x.depth || ih < 0 || ih >= p.x.height) return;
+  const std::int64_t in_per_group = p.x.channels / p.groups;
   SumBlock sum{.a_step = p.x.strides.channel,
-               .b = p.weights + tap * in_per_group * out_per_group + block.first,
-               .b_stride = out_per_group,
+               .b = channels.weights + ((tap[0] * p.kernel[1] + tap[1]) * p.kernel[2] + tap[2]) * channels.tap_stride,
+               .b_stride = channels.row_stride,
                .depth = in_per_group,
-               .width = block.width,
+               .width = channels.width,
                .acc = acc,
                .acc_stride = kChannelBlock};
-  const float* row =
-      x + block.image * p.x.strides.image + block.group * in_per_group * p.x.strides.channel + ih * p.x.strides.row;
+  const float* row = x + block.row.image * p.x.strides.image + channels.group * in_per_group * p.x.strides.channel +
+                     id * p.x.strides.plane + ih * p.x.strides.row;
   int inside = 0;
   for (std::int64_t i = 0; i < block.positions; ++i) {
-    const std::int64_t iw = (block.ow + i) * p.stride_width + kw * p.dilation_width - p.pad_left;
+    const std::int64_t iw = (block.ow + i) * p.stride[2] + tap[2] * p.dilation[2] - p.pad[2];
     const bool is_inside = iw >= 0 && iw < p.x.width;
     sum.a[i] = is_inside ? row + iw * p.x.strides.column : nullptr;
     inside += is_inside ? 1 : 0;
@@ -93,51 +114,99 @@ double activated(const UnaryAttrs& activation, double value) {
   }
 }
 
-void store_block(const Params& p, const Block& block, const double* acc, const float* residual, float* y) {
-  const std::int64_t oc = block.group * (p.y.channels / p.groups) + block.first;
+void store_block(const Params& p, const Channels& channels, const Block& block, const double* acc,
+                 const float* residual, float* y) {
+  const std::int64_t oc = channels.group * (p.y.channels / p.groups) + channels.first;
+  const ImageStrides& strides = p.y.strides;
   for (std::int64_t i = 0; i < block.positions; ++i) {
-    const std::int64_t at = block.image * p.y.strides.image + block.oh * p.y.strides.row +
-                            (block.ow + i) * p.y.strides.column + oc * p.y.strides.channel;
-    for (std::int64_t j = 0; j < block.width; ++j) {
+    const std::int64_t at = block.row.image * strides.image + block.row.od * strides.plane +
+                            block.row.oh * strides.row + (block.ow + i) * strides.column + oc * strides.channel;
+    for (std::int64_t j = 0; j < channels.width; ++j) {
       double sum = acc[i * kChannelBlock + j];
-      if (p.bias != nullptr) sum += static_cast<double>(p.bias[oc + j]);
-      if (residual != nullptr) sum += static_cast<double>(residual[at + j * p.y.strides.channel]);
-      y[at + j * p.y.strides.channel] = static_cast<float>(activated(p.activation, sum));
+      if (channels.bias != nullptr) sum += static_cast<double>(channels.bias[j]);
+      if (residual != nullptr) sum += static_cast<double>(residual[at + j * strides.channel]);
+      y[at + j * strides.channel] = static_cast<float>(activated(p.activation, sum));
     }
   }
 }
 
-void run_block(const Params& p, const Block& block, const StepBuffers& buffers) {
+void run_row(const Params& p, const Channels& channels, const Row& row, const StepBuffers& buffers) {
   auto* acc = reinterpret_cast<double*>(buffers.scratch);
-  std::fill_n(acc, kSumRows * kChannelBlock, 0.0);
-  for (std::int64_t kh = 0; kh < p.kernel_height; ++kh) {
-    for (std::int64_t kw = 0; kw < p.kernel_width; ++kw)
-      add_tap(p, block, kh, kw, reinterpret_cast<const float*>(buffers.inputs[kX]), acc);
-  }
+  const auto* x = reinterpret_cast<const float*>(buffers.inputs[kX]);
   const float* residual = p.has_residual ? reinterpret_cast<const float*>(buffers.inputs[kResidual]) : nullptr;
-  store_block(p, block, acc, residual, reinterpret_cast<float*>(buffers.outputs[0]));
+  for (std::int64_t ow = 0; ow < p.y.width; ow += kSumRows) {
+    const Block block{row, ow, std::min<std::int64_t>(kSumRows, p.y.width - ow)};
+    std::fill_n(acc, kSumRows * kChannelBlock, 0.0);
+    std::array<std::int64_t, kAxes> tap{};
+    for (tap[0] = 0; tap[0] < p.kernel[0]; ++tap[0]) {
+      for (tap[1] = 0; tap[1] < p.kernel[1]; ++tap[1]) {
+        for (tap[2] = 0; tap[2] < p.kernel[2]; ++tap[2]) add_tap(p, channels, block, tap, x, acc);
+      }
+    }
+    store_block(p, channels, block, acc, residual, reinterpret_cast<float*>(buffers.outputs[0]));
+  }
+}
+
+Row row_at(const Params& p, std::int64_t row) {
+  return {row / (p.y.depth * p.y.height), row / p.y.height % p.y.depth, row % p.y.height};
 }
 
 void run(const Params& p, const StepBuffers& buffers, ItemRange rows) {
-  const std::int64_t out_per_group = p.y.channels / p.groups;
+  const std::int64_t out_per_group = p.y.channels / p.groups, in_per_group = p.x.channels / p.groups;
+  const std::int64_t taps = p.kernel[0] * p.kernel[1] * p.kernel[2];
   for (std::int64_t row = rows.begin; row < rows.end; ++row) {
     for (std::int64_t group = 0; group < p.groups; ++group) {
       for (std::int64_t first = 0; first < out_per_group; first += kChannelBlock) {
-        for (std::int64_t ow = 0; ow < p.y.width; ow += kSumRows) {
-          run_block(p,
-                    {row / p.y.height, row % p.y.height, ow, std::min<std::int64_t>(kSumRows, p.y.width - ow), group,
-                     first, std::min(kChannelBlock, out_per_group - first)},
-                    buffers);
-        }
+        const std::int64_t oc = group * out_per_group + first;
+        const Channels channels{.group = group,
+                                .first = first,
+                                .width = std::min(kChannelBlock, out_per_group - first),
+                                .weights = p.weights + group * taps * in_per_group * out_per_group + first,
+                                .tap_stride = in_per_group * out_per_group,
+                                .row_stride = out_per_group,
+                                .bias = p.bias == nullptr ? nullptr : p.bias + oc};
+        run_row(p, channels, row_at(p, row), buffers);
       }
     }
+  }
+}
+
+// ---- weights that are computed: an item is a block of channels, whose weights it packs, in one image ----
+
+std::int64_t blocks_of_group(const Params& p) { return (p.y.channels / p.groups + kChannelBlock - 1) / kChannelBlock; }
+
+void run_computed(const Params& p, const StepBuffers& buffers, ItemRange items) {
+  const std::int64_t out_per_group = p.y.channels / p.groups, blocks = blocks_of_group(p);
+  const std::int64_t taps = p.kernel[0] * p.kernel[1] * p.kernel[2], rows = p.y.depth * p.y.height;
+  auto* packed = reinterpret_cast<float*>(buffers.scratch + kSumsBytes);
+  for (std::int64_t item = items.begin; item < items.end; ++item) {
+    const std::int64_t image = item / (p.groups * blocks), group = item / blocks % p.groups;
+    const std::int64_t first = item % blocks * kChannelBlock, oc = group * out_per_group + first;
+    const std::int64_t width = std::min(kChannelBlock, out_per_group - first);
+    const float* w = reinterpret_cast<const float*>(buffers.inputs[kW]) + oc * p.w.strides.image;
+    float* to = packed;
+    for (std::int64_t tap = 0; tap < taps; ++tap) {
+      for (std::int64_t ic = 0; ic < p.w.channels; ++ic) {
+        for (std::int64_t j = 0; j < width; ++j)
+          *to++ = w[j * p.w.strides.image + tap * p.w.strides.column + ic * p.w.strides.channel];
+      }
+    }
+    const auto* bias = p.has_computed_bias ? reinterpret_cast<const float*>(buffers.inputs[kBias]) + oc : nullptr;
+    const Channels channels{.group = group,
+                            .first = first,
+                            .width = width,
+                            .weights = packed,
+                            .tap_stride = p.w.channels * width,
+                            .row_stride = width,
+                            .bias = bias};
+    for (std::int64_t row = 0; row < rows; ++row) run_row(p, channels, row_at(p, image * rows + row), buffers);
   }
 }
 
 std::string refuse(const CallView& call) {
   if (call.input(kX).dtype != DType::f32) return "needs f32";
   const int rank = call.input(kX).shape->rank();
-  return rank == 3 || rank == 4 ? "" : "needs one or two spatial axes";
+  return rank >= 3 && rank <= 5 ? "" : "needs one to three spatial axes";
 }
 
 std::string refusal(const OpCall& call) {
@@ -157,7 +226,7 @@ std::vector<Tensor> pack(const OpCall& call) {
   const ConvView conv = ConvView::of(*call.attrs);
   const Tensor& w = *call.inputs[kW]->constant;
   const ImageSizes kernel = ImageSizes::of(w.shape(), conv.layout);
-  const std::int64_t out_per_group = kernel.batch / conv.groups, taps = kernel.height * kernel.width;
+  const std::int64_t out_per_group = kernel.batch / conv.groups, taps = kernel.depth * kernel.height * kernel.width;
   Tensor packed(DType::f32, Shape{w.elements()});
   float* to = packed.as<float>();
   for (std::int64_t group = 0; group < conv.groups; ++group) {
@@ -173,33 +242,49 @@ std::vector<Tensor> pack(const OpCall& call) {
   return {std::move(packed), constant_or_empty(call, kBias)};
 }
 
-template <const SumFunctions& functions>
-Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
+// All but weights and bias.
+Params params_of(const CallView& call, const SumFunctions& functions) {
   const ConvView conv = ConvView::of(*call.attrs);
-  const bool has_bias = call.input(kBias).exists();
   Params p{.x = ImageSizes::of(*call.input(kX).shape, conv.layout),
            .y = ImageSizes::of(*call.output().shape, conv.layout),
            .groups = conv.groups,
            .activation = conv.activation,
            .has_residual = call.input(kResidual).exists(),
            .functions = &functions};
+  const Window& window = *conv.window;
+  for (std::size_t i = 0; i < window.kernel.size(); ++i) {
+    const std::size_t axis = kAxes - window.kernel.size() + i;
+    p.kernel[axis] = window.kernel[i], p.stride[axis] = window.strides[i];
+    p.dilation[axis] = window.dilations[i], p.pad[axis] = window.pad_begin[i];
+  }
+  return p;
+}
+
+template <const SumFunctions& functions>
+Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
+  const bool has_bias = call.input(kBias).exists();
+  Params p = params_of(call, functions);
   if (!is_packed_as(spec, 0, DType::f32, call.input(kW).elements()) ||
       (has_bias && !is_packed_as(spec, 1, DType::f32, p.y.channels))) {
     return not_as_packed(spec);
   }
   if (!is_read_in_run(spec, kX) || !is_read_in_run(spec, kResidual)) return not_as_packed(spec);
-  const Window& window = *conv.window;
-  const std::size_t last = window.kernel.size() - 1;
-  p.kernel_width = window.kernel[last], p.stride_width = window.strides[last],
-  p.dilation_width = window.dilations[last], p.pad_left = window.pad_begin[last];
-  if (last == 1) {
-    p.kernel_height = window.kernel[0], p.stride_height = window.strides[0], p.dilation_height = window.dilations[0],
-    p.pad_top = window.pad_begin[0];
-  }
   p.weights = spec.packed[0].as<float>();
   if (has_bias) p.bias = spec.packed[1].as<float>();
-  const std::int64_t rows = call.output().elements() == 0 ? 0 : p.y.batch * p.y.height;
-  return make_step(std::move(p), rows, run, kSumRows * kChannelBlock * sizeof(double));
+  const std::int64_t rows = call.output().elements() == 0 ? 0 : p.y.batch * p.y.depth * p.y.height;
+  return make_step(std::move(p), rows, run, kSumsBytes);
+}
+
+template <const SumFunctions& functions>
+Result<std::unique_ptr<Step>> make_computed(const CallView& call, const StepSpec&) {
+  Params p = params_of(call, functions);
+  p.w = ImageSizes::of(*call.input(kW).shape, ConvView::of(*call.attrs).layout);
+  p.has_computed_bias = call.input(kBias).exists();
+  const std::int64_t items = call.output().elements() == 0 ? 0 : p.y.batch * p.groups * blocks_of_group(p);
+  const std::int64_t width = std::min(kChannelBlock, std::max<std::int64_t>(1, p.y.channels / p.groups));
+  const std::int64_t taps = p.kernel[0] * p.kernel[1] * p.kernel[2];
+  const auto packed = static_cast<std::size_t>(taps * p.w.channels * width) * sizeof(float);
+  return make_step(std::move(p), items, run_computed, kSumsBytes + packed);
 }
 
 // Sums of a few channels are mostly overhead: a group's channels count as sixteen at least, and each tap of four
@@ -236,7 +321,26 @@ constexpr KernelChoice kernel(std::string_view name, std::string_view op) {
           .packed_layout = same_layout};
 }
 
+// Weights are packed in every run.
+template <Isa isa>
+double cost_computed(const OpCall& call, const Machine& machine) {
+  return 1.1 * cost<isa>(call, machine) + 2.0 * static_cast<double>(call.inputs[kW]->shape.elements());
+}
+
+template <const SumFunctions& functions, Isa isa>
+constexpr KernelChoice computed_kernel(std::string_view name, std::string_view op) {
+  return {.code = {.name = name, .op = op, .needs = isa, .prepare = prepare_by<refuse, make_computed<functions>>},
+          .refusal = refusal_by<refuse>,
+          .cost = cost_computed<isa>};
+}
+
 constexpr KernelChoice kChoices[] = {
+    computed_kernel<kSumsScalar, Isa::scalar>("float_conv_computed_portable", "conv"),
+    computed_kernel<kSumsAvx2, Isa::avx2>("float_conv_computed_avx2", "conv"),
+    computed_kernel<kSumsAvx512, Isa::avx512>("float_conv_computed_avx512", "conv"),
+    computed_kernel<kSumsScalar, Isa::scalar>("float_fused_conv_computed_portable", "fused_conv"),
+    computed_kernel<kSumsAvx2, Isa::avx2>("float_fused_conv_computed_avx2", "fused_conv"),
+    computed_kernel<kSumsAvx512, Isa::avx512>("float_fused_conv_computed_avx512", "fused_conv"),
     kernel<kSumsScalar, Isa::scalar>("float_conv_portable", "conv"),
     kernel<kSumsAvx2, Isa::avx2>("float_conv_avx2", "conv"),
     kernel<kSumsAvx512, Isa::avx512>("float_conv_avx512", "conv"),
