@@ -9,7 +9,9 @@
 #include "ops/cumsum/cumsum.h"
 #include "ops/det/det.h"
 #include "ops/gather_nd/gather_nd.h"
+#include "ops/grid_sample/grid_sample.h"
 #include "ops/list.h"
+#include "ops/roi_align/roi_align.h"
 #include "ops/scatter_elements/scatter_elements.h"
 #include "ops/scatter_nd/scatter_nd.h"
 #include "ops/topk/topk.h"
@@ -245,6 +247,7 @@ WriteNode writer_of(const OpSpec& spec) {
       {&kGather, write_gather},
       {&kGatherElements, write_gather_elements},
       {&kGatherNd, write_gather_nd},
+      {&kGridSample, write_grid_sample},
       {&kLayerNorm, write_layer_norm},
       {&kLrn, write_lrn},
       {&kMatmul, write_matmul},
@@ -256,6 +259,7 @@ WriteNode writer_of(const OpSpec& spec) {
       {&kReduce, write_reduce},
       {&kReshape, write_reshape},
       {&kResize, write_resize},
+      {&kRoiAlign, write_roi_align},
       {&kScatterElements, write_scatter_elements},
       {&kScatterNd, write_scatter_nd},
       {&kSlice, write_slice},

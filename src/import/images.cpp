@@ -5,6 +5,7 @@
 
 #include "base/fields.h"
 #include "import/verbs.h"
+#include "ops/argmax_pool/argmax_pool.h"
 #include "ops/average_pool/average_pool.h"
 #include "ops/conv/conv.h"
 #include "ops/conv_transpose/conv_transpose.h"
@@ -184,6 +185,13 @@ ValueId average_pool(NodeBuilder& in, const PoolArgs& args, std::string_view suf
 
 ValueId max_pool(NodeBuilder& in, const PoolArgs& args, std::string_view suffix) {
   return in.add(kMaxPool, pool_attrs<MaxPoolAttrs>(in, args), {args.x}, suffix);
+}
+
+ValueId argmax_pool(NodeBuilder& in, const PoolArgs& args, bool is_column_major, std::string_view suffix) {
+  const auto pool = pool_attrs<MaxPoolAttrs>(in, args);
+  return in.add(kArgmaxPool,
+                ArgmaxPoolAttrs{.window = pool.window, .rounding = pool.rounding, .is_column_major = is_column_major},
+                {args.x}, suffix);
 }
 
 ValueId lp_pool(NodeBuilder& in, const PoolArgs& args, float p) {

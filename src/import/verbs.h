@@ -64,6 +64,9 @@ struct PoolArgs {
 };
 ValueId average_pool(NodeBuilder& in, const PoolArgs& args, std::string_view suffix = {});
 ValueId max_pool(NodeBuilder& in, const PoolArgs& args, std::string_view suffix = {});
+// Where the elements of max_pool lie, as numbers of elements of x, channels first; `is_column_major`: with the first
+// spatial axis as the innermost one.
+ValueId argmax_pool(NodeBuilder& in, const PoolArgs& args, bool is_column_major, std::string_view suffix = {});
 // (sum of |x|^p under the window)^(1/p); padding counts as 0.
 ValueId lp_pool(NodeBuilder& in, const PoolArgs& args, float p);
 // Over all spatial axes.

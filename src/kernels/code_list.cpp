@@ -16,6 +16,7 @@
 #include "kernels/recurrence/recurrence.h"
 #include "kernels/reference/reference.h"
 #include "kernels/resize/resize.h"
+#include "kernels/sampling/sampling.h"
 #include "kernels/sliced/sliced.h"
 #include "kernels/table/channel_table.h"
 #include "kernels/table/table.h"
@@ -34,6 +35,7 @@ std::vector<const KernelCode*> join_families() {
   const auto add = [&](std::span<const KernelCode> family) {
     for (const KernelCode& code : family) codes.push_back(&code);
   };
+  add(argmax_pool_codes());
   add(arrange_codes());
   add(batch_norm_codes());
   add(attention_codes());
@@ -49,6 +51,7 @@ std::vector<const KernelCode*> join_families() {
   add(float_depthwise_codes());
   add(float_eltwise_codes());
   add(integer_eltwise_codes());
+  add(grid_sample_codes());
   add(hybrid_conv_codes());
   add(integer_attention_codes());
   add(integer_norm_codes());
@@ -68,6 +71,7 @@ std::vector<const KernelCode*> join_families() {
   add(reference_codes());
   add(resize_codes());
   add(resize_weighted_codes());
+  add(roi_align_codes());
   add(scatter_codes());
   add(sliced_codes());
   add(softmax_codes());

@@ -19,6 +19,7 @@
 #include "kernels/recurrence/recurrence.h"
 #include "kernels/reference/reference.h"
 #include "kernels/resize/resize.h"
+#include "kernels/sampling/sampling.h"
 #include "kernels/sliced/sliced.h"
 #include "kernels/table/channel_table.h"
 #include "kernels/table/table.h"
@@ -33,6 +34,7 @@ std::vector<const KernelChoice*> join_families() {
   const auto add = [&](std::span<const KernelChoice> family) {
     for (const KernelChoice& choice : family) choices.push_back(&choice);
   };
+  add(argmax_pool_choices());
   add(arrange_choices());
   add(batch_norm_choices());
   add(attention_choices());
@@ -48,6 +50,7 @@ std::vector<const KernelChoice*> join_families() {
   add(float_depthwise_choices());
   add(float_eltwise_choices());
   add(integer_eltwise_choices());
+  add(grid_sample_choices());
   add(hybrid_conv_choices());
   add(integer_attention_choices());
   add(integer_norm_choices());
@@ -70,6 +73,7 @@ std::vector<const KernelChoice*> join_families() {
   add(reference_choices());
   add(resize_choices());
   add(resize_weighted_choices());
+  add(roi_align_choices());
   add(scatter_choices());
   add(sliced_choices());
   add(softmax_choices());

@@ -102,8 +102,10 @@ Integers all_axes(int rank) {
 ValueId read_average_pool(NodeReader& in) { return average_pool(in, read_pool_args(in, in.value(0, "X"))); }
 
 ValueId read_max_pool(NodeReader& in) {
-  if (in.flag("storage_order")) in.unsupported("attribute 'storage_order'", "1", "0");
-  return max_pool(in, read_pool_args(in, in.value(0, "X")));
+  const bool is_column_major = in.flag("storage_order");
+  const PoolArgs args = read_pool_args(in, in.value(0, "X"));
+  if (in.wants(1)) in.output(1, argmax_pool(in, args, is_column_major, "indices"));
+  return max_pool(in, args);
 }
 
 template <ReduceKind kind>

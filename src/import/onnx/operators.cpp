@@ -9,7 +9,7 @@ std::span<const Operator> all_operators() {
   static const std::vector<Operator> kAll = [] {
     std::vector<Operator> all;
     for (const auto& table : {kCounted, kDecoding, kElementwise, kImages, kLosses, kProducts, kQuantized, kRecurrent,
-                              kSelection, kShaping, kSignals, kTransformers})
+                              kSampling, kSelection, kShaping, kSignals, kTransformers})
       all.insert(all.end(), table.begin(), table.end());
     std::sort(all.begin(), all.end(), [](const Operator& a, const Operator& b) { return a.name < b.name; });
     return all;

@@ -22,7 +22,7 @@ struct Operator {
 };
 
 extern const std::span<const Operator> kCounted, kDecoding, kElementwise, kImages, kLosses, kProducts, kQuantized,
-    kRecurrent, kSelection, kShaping, kSignals, kTransformers;
+    kRecurrent, kSampling, kSelection, kShaping, kSignals, kTransformers;
 
 // All of them, sorted by name.
 std::span<const Operator> all_operators();

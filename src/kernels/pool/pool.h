@@ -1,4 +1,4 @@
-// Kernels of max_pool, average_pool and quantized_pool. Part of kernels/.
+// Kernels of argmax_pool, average_pool, max_pool and quantized_pool. Part of kernels/.
 #ifndef OCTAVO_KERNELS_POOL_POOL_H_
 #define OCTAVO_KERNELS_POOL_POOL_H_
 
@@ -8,6 +8,8 @@
 
 namespace octavo {
 
+std::span<const KernelCode> argmax_pool_codes();
+std::span<const KernelChoice> argmax_pool_choices();
 std::span<const KernelCode> pool_codes();
 std::span<const KernelChoice> pool_choices();
 

@@ -1,0 +1,8 @@
+// sampling/ for portable C++. Part of kernels/.
+#include "kernels/sampling/generic.h"
+
+namespace octavo {
+
+constexpr SampleFunctions kSampleScalar = sample_functions();
+
+}  // namespace octavo
