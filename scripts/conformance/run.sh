@@ -28,4 +28,5 @@ if [ -z "$folder" ]; then
   fi
 fi
 [ -d "$folder" ] || skip "no node tests in $folder"
-exec "$runner" "$folder" --passing "$here/tests/conformance/passing.txt" "$@"
+exec "$runner" "$folder" --passing "$here/tests/conformance/passing.txt" \
+  --out-of-scope "$here/tests/conformance/out_of_scope.txt" "$@"

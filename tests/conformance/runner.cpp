@@ -1,9 +1,11 @@
 // conformance_runner: runs the node tests of the onnx package: imported and evaluated, then lowered, planned and run.
 // Part of the tests.
 //
-//   conformance_runner NODE_TESTS_FOLDER [--passing LIST] [--write LIST] [--only SUBSTRING] [--verbose]
+//   conformance_runner NODE_TESTS_FOLDER [--passing LIST] [--out-of-scope LIST] [--write LIST] [--only SUBSTRING]
+//                      [--verbose]
 //
-// Exit 1 where a test of LIST does not pass. One line per outcome that is no pass with --verbose; a summary always.
+// Exit 1 where a test of the first list does not pass, one of the second passes, or fewer of those that are in scope
+// pass than the lists say. One line per outcome that is no pass with --verbose; a summary always.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -16,6 +18,7 @@
 #include "conformance/compare.h"
 #include "conformance/pipeline.h"
 #include "conformance/proto_data.h"
+#include "conformance/scope.h"
 #include "import/import.h"
 #include "ops/evaluate.h"
 
@@ -23,7 +26,7 @@ namespace octavo::conformance {
 namespace {
 
 struct Arguments {
-  std::string folder, passing, write, only;
+  std::string folder, passing, out_of_scope, write, only;
   bool is_verbose = false;
 };
 
@@ -121,15 +124,6 @@ const char* name_of_outcome(Outcome outcome) {
   return names[static_cast<int>(outcome)];
 }
 
-std::set<std::string> read_list(const std::string& path) {
-  std::set<std::string> names;
-  std::ifstream file(path);
-  for (std::string line; std::getline(file, line);) {
-    if (!line.empty() && line[0] != '#') names.insert(line);
-  }
-  return names;
-}
-
 void write_list(const std::string& path, const std::map<std::string, Verdict>& verdicts) {
   std::ofstream file(path);
   file << "# Node tests of onnx 1.22.0 that pass. Written by conformance_runner --write; a run that shrinks the list "
@@ -172,12 +166,34 @@ bool parse(int argc, char** argv, Arguments& arguments) {
     const bool has_value = i + 1 < argc;
     if (word == "--verbose") arguments.is_verbose = true;
     else if (word == "--passing" && has_value) arguments.passing = argv[++i];
+    else if (word == "--out-of-scope" && has_value) arguments.out_of_scope = argv[++i];
     else if (word == "--write" && has_value) arguments.write = argv[++i];
     else if (word == "--only" && has_value) arguments.only = argv[++i];
     else if (arguments.folder.empty() && word[0] != '-') arguments.folder = word;
     else return false;
   }
   return std::filesystem::is_directory(arguments.folder);
+}
+
+// Prints how many of the tests in scope pass; false where the lists contradict each other or the answers.
+bool check_scope(const Arguments& arguments, const std::set<std::string>& to_pass,
+                 const std::map<std::string, Verdict>& verdicts) {
+  const std::map<std::string, std::string> out_of_scope = read_reasons(arguments.out_of_scope);
+  std::set<std::string> tests, passing;
+  for (const auto& [name, verdict] : verdicts) {
+    tests.insert(name);
+    if (is_pass(verdict)) passing.insert(name);
+  }
+  const Scope scope = scope_of(tests, passing, out_of_scope), expected = scope_of(tests, to_pass, out_of_scope);
+  std::printf("%5zu in scope, %zu of them passed: %.2f %%\n", scope.tests, scope.passed, scope.share());
+  std::vector<std::string> wrong = contradictions(out_of_scope, to_pass, passing);
+  if (scope.passed < expected.passed)
+    wrong.push_back("fewer than the " + std::to_string(expected.passed) + " of the list pass");
+  for (const auto& [name, reason] : out_of_scope) {
+    if (arguments.only.empty() && tests.count(name) == 0) wrong.push_back(name + " is out of scope and not there");
+  }
+  for (const std::string& sentence : wrong) std::printf("SCOPE %s\n", sentence.c_str());
+  return wrong.empty();
 }
 
 int run(const Arguments& arguments) {
@@ -191,9 +207,11 @@ int run(const Arguments& arguments) {
   print_summary(verdicts, arguments.is_verbose);
   std::printf("%5d steps of all plans ran by the reference\n", reference_steps);
   if (!arguments.write.empty()) write_list(arguments.write, verdicts);
-  const int lost = arguments.passing.empty() ? 0 : count_lost(read_list(arguments.passing), verdicts, arguments.only);
+  const std::set<std::string> to_pass = read_names(arguments.passing);
+  const int lost = count_lost(to_pass, verdicts, arguments.only);
   if (lost > 0) std::printf("%d tests of the list do not pass\n", lost);
-  return lost > 0 ? 1 : 0;
+  const bool is_in_scope = arguments.out_of_scope.empty() || check_scope(arguments, to_pass, verdicts);
+  return lost > 0 || !is_in_scope ? 1 : 0;
 }
 
 }  // namespace
@@ -202,9 +220,9 @@ int run(const Arguments& arguments) {
 int main(int argc, char** argv) {
   octavo::conformance::Arguments arguments;
   if (!octavo::conformance::parse(argc, argv, arguments)) {
-    std::fprintf(
-        stderr,
-        "usage: conformance_runner NODE_TESTS_FOLDER [--passing LIST] [--write LIST] [--only SUBSTRING] [--verbose]\n");
+    std::fprintf(stderr,
+                 "usage: conformance_runner NODE_TESTS_FOLDER [--passing LIST] [--out-of-scope LIST] [--write LIST] "
+                 "[--only SUBSTRING] [--verbose]\n");
     return 2;
   }
   return octavo::conformance::run(arguments);
