@@ -276,8 +276,9 @@ TEST(ImportErrors, OutputsThatNobodyMakes) {
             "test.onnx: output 'z': found nothing that makes it, expected a node's output");
   auto indices = with_input();
   indices.node({"AveragePool", {"x"}, {"y", "at"}, {{"kernel_shape", Ints{2, 2}}}, "", "p"});
-  EXPECT_EQ(message_of(indices.import(), ErrorKind::unsupported),
-            "test.onnx: node 'p' (AveragePool, opset 17), output 1: found 'at', which is asked for, expected it left out");
+  EXPECT_EQ(
+      message_of(indices.import(), ErrorKind::unsupported),
+      "test.onnx: node 'p' (AveragePool, opset 17), output 1: found 'at', which is asked for, expected it left out");
 }
 
 TEST(ImportErrors, SeveralProblemsAtOnce) {
