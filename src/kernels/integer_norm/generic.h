@@ -17,15 +17,14 @@ typename S::S32 stored_at(const void* x, std::int64_t i) {
 }
 
 template <class S>
-std::int64_t total_of(typename S::S32 lanes) {
-  std::int32_t each[S::kLanes];
-  S::store_s32(each, lanes);
-  std::int64_t total = 0;
-  for (const std::int32_t lane : each) total += lane;
-  return total;
+__attribute__((always_inline)) inline void add_totals(typename S::S32 sum, typename S::S32 low, typename S::S32 high,
+                                                      NormSums& sums) {
+  sums.sum += S::total(sum);
+  sums.squares += S::total(low) + (std::int64_t{S::total(high)} << 16);
 }
 
-// |d| is at most 2^15, so that a square fits 31 bits and sums of up to 32768 halves of squares fit a lane.
+// |d| is at most 2^15, so that a square fits 31 bits, and sums over a whole line, those of halves of squares too,
+// fit 32.
 template <class S, NormType kType>
 void add_sums(const NormLine& line, const void* x, std::int64_t& i, NormSums& sums) {
   typename S::S32 sum = S::set_s32(0), low = S::set_s32(0), high = S::set_s32(0);
@@ -37,9 +36,10 @@ void add_sums(const NormLine& line, const void* x, std::int64_t& i, NormSums& su
     low = S::add_s32(low, S::and_s32(square, mask));
     high = S::add_s32(high, S::shift_right_s32(square, 16));
   }
-  sums.sum += total_of<S>(sum);
-  sums.squares += total_of<S>(low) + (total_of<S>(high) << 16);
-  if constexpr (S::kLanes > 1) add_sums<typename S::Half, kType>(line, x, i, sums);
+  add_totals<S>(sum, low, high, sums);
+  if constexpr (S::kLanes > 1) {
+    if (i < line.n) add_sums<typename S::Half, kType>(line, x, i, sums);
+  }
 }
 
 // Of s16 without a zero point, two values of a lane at a time: the sum of two squares is at most 2^31, without a sign.
@@ -55,8 +55,7 @@ void add_sums_of_pairs(const NormLine& line, const void* x, std::int64_t& i, Nor
     low = S::add_s32(low, S::and_s32(squares, mask));
     high = S::add_s32(high, S::and_s32(S::shift_right_s32(squares, 16), mask));
   }
-  sums.sum += total_of<S>(sum);
-  sums.squares += total_of<S>(low) + (total_of<S>(high) << 16);
+  add_totals<S>(sum, low, high, sums);
 }
 
 template <class S, NormType kType>
@@ -64,7 +63,7 @@ NormSums line_sums_of(const NormLine& line, const void* x) {
   NormSums sums;
   std::int64_t i = 0;
   if (kType == NormType::s16 && line.x_zero_point == 0) add_sums_of_pairs<S>(line, x, i, sums);
-  add_sums<S, kType>(line, x, i, sums);
+  if (i < line.n) add_sums<S, kType>(line, x, i, sums);
   return sums;
 }
 

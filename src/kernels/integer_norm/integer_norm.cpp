@@ -29,6 +29,10 @@ struct NormEpilogue {
   std::size_t shift_input() const { return factor_input() + 1; }
 };
 
+// A square root and two divisions stand between a line's sums and its results: those of several are on their way at
+// the same time.
+constexpr std::int64_t kLinesTogether = 8;
+
 struct Params {
   QuantizedLayerNormAttrs attrs;
   NormLine line;
@@ -47,12 +51,18 @@ void run(const Params& params, const StepBuffers& buffers, ItemRange range) {
   if (params.epilogue.table >= 0)
     result.table =
         reinterpret_cast<const std::uint8_t*>(buffers.inputs[static_cast<std::size_t>(params.epilogue.table)]);
-  for (std::int64_t i = lines.begin; i < lines.end; ++i) {
-    const std::byte* x = buffers.inputs[0] + i * params.x_bytes;
-    const NormSums sums = params.functions->sums(params.line, x);
-    const LineNorm norm = LineNorm::of(params.attrs, sums.sum, sums.squares, params.line.n);
-    result.mean = norm.mean, result.inverse = norm.inverse;
-    params.functions->finish(params.line, result, x, buffers.outputs[0] + i * params.y_bytes);
+  for (std::int64_t i = lines.begin; i < lines.end; i += kLinesTogether) {
+    LineNorm norms[kLinesTogether];
+    const std::int64_t count = std::min(kLinesTogether, lines.end - i);
+    for (std::int64_t k = 0; k < count; ++k) {
+      const NormSums sums = params.functions->sums(params.line, buffers.inputs[0] + (i + k) * params.x_bytes);
+      norms[k] = LineNorm::of(params.attrs, sums.sum, sums.squares, params.line.n);
+    }
+    for (std::int64_t k = 0; k < count; ++k) {
+      result.mean = norms[k].mean, result.inverse = norms[k].inverse;
+      params.functions->finish(params.line, result, buffers.inputs[0] + (i + k) * params.x_bytes,
+                               buffers.outputs[0] + (i + k) * params.y_bytes);
+    }
   }
 }
 

@@ -178,31 +178,39 @@ void multiply_row(const float* real, std::int64_t n, float factor, std::int32_t 
       });
 }
 
+// Exact: s16 is.
+template <class S>
+void widen_range(typename S::S32 low, typename S::S32 high, RangeS16& range) {
+  range.lowest = Scalar::min_s32(range.lowest, static_cast<std::int32_t>(S::lowest(S::to_f32(low))));
+  range.highest = Scalar::max_s32(range.highest, static_cast<std::int32_t>(S::highest(S::to_f32(high))));
+}
+
+// Two values of a lane at a time.
 template <class S>
 RangeS16 range_of_row_s16(const std::int16_t* x, std::int64_t n) {
-  constexpr std::int64_t kTogether = 4;
+  constexpr std::int64_t kTogether = 4, kAtOnce = 2 * S::kLanes;
   typename S::S32 low[kTogether], high[kTogether];
   for (std::int64_t k = 0; k < kTogether; ++k) low[k] = high[k] = S::set_s32(0);
   std::int64_t i = 0;
-  for (; i + kTogether * S::kLanes <= n; i += kTogether * S::kLanes) {
-    for (std::int64_t k = 0; k < kTogether; ++k) {
-      const typename S::S32 value = S::widen_s16(x + i + k * S::kLanes);
-      low[k] = S::min_s32(low[k], value);
-      high[k] = S::max_s32(high[k], value);
-    }
+  const auto add = [&](std::int64_t k, std::int64_t at) {
+    std::int32_t pairs[S::kLanes];
+    __builtin_memcpy(pairs, x + at, sizeof pairs);
+    low[k] = S::min_pairs(low[k], S::load_s32(pairs));
+    high[k] = S::max_pairs(high[k], S::load_s32(pairs));
+  };
+  for (; i + kTogether * kAtOnce <= n; i += kTogether * kAtOnce) {
+    for (std::int64_t k = 0; k < kTogether; ++k) add(k, i + k * kAtOnce);
   }
-  std::int32_t lowest[S::kLanes], highest[S::kLanes];
-  S::store_s32(lowest, S::min_s32(S::min_s32(low[0], low[1]), S::min_s32(low[2], low[3])));
-  S::store_s32(highest, S::max_s32(S::max_s32(high[0], high[1]), S::max_s32(high[2], high[3])));
+  for (; i + kAtOnce <= n; i += kAtOnce) add(0, i);
+  const typename S::S32 lowest = S::min_pairs(S::min_pairs(low[0], low[1]), S::min_pairs(low[2], low[3]));
+  const typename S::S32 highest = S::max_pairs(S::max_pairs(high[0], high[1]), S::max_pairs(high[2], high[3]));
   RangeS16 range;
-  for (int lane = 0; lane < S::kLanes; ++lane) {
-    range.lowest = Scalar::min_s32(range.lowest, lowest[lane]);
-    range.highest = Scalar::max_s32(range.highest, highest[lane]);
+  constexpr std::int32_t kHalves[] = {0x00000001, 0x00010000};
+  for (const std::int32_t half : kHalves) {
+    const typename S::S32 zero = S::set_s32(0), one = S::set_s32(half);
+    widen_range<S>(S::add_pairs(zero, lowest, one), S::add_pairs(zero, highest, one), range);
   }
-  for (; i < n; ++i) {
-    range.lowest = Scalar::min_s32(range.lowest, x[i]);
-    range.highest = Scalar::max_s32(range.highest, x[i]);
-  }
+  for (; i < n; ++i) widen_range<Scalar>(x[i], x[i], range);
   return range;
 }
 
@@ -214,14 +222,22 @@ void requantize_row_as(const RequantizeRow& args, const std::int16_t* x, std::ui
   const RequantizeRow row = args;
   const NearGelu gelu = kForm == Requantized::gelu ? *args.gelu : NearGelu{};
   const auto zero_point = static_cast<float>(row.zero_point);
+  const auto byte = [=]<class T>(std::int64_t i) __attribute__((always_inline)) {
+    typename T::F32 value = T::to_f32(T::widen_s16(x + i));
+    if constexpr (kForm == Requantized::gelu) value = near_gelu<T>(gelu, value);
+    else if constexpr (kForm == Requantized::by_factors) value = T::mul(value, T::load(row.factors + i));
+    else value = T::mul(value, T::set(row.x_scale));
+    value = T::fma(value, T::set(row.factor), T::set(zero_point));
+    return T::round(T::min(T::max(value, T::set(0.0f)), T::set(255.0f)));
+  };
+  std::int64_t i = 0;
+  for (; i + 4 * S::kLanes <= row.n; i += 4 * S::kLanes) {
+    S::store_four(q + i, byte.template operator()<S>(i), byte.template operator()<S>(i + S::kLanes),
+                  byte.template operator()<S>(i + 2 * S::kLanes), byte.template operator()<S>(i + 3 * S::kLanes));
+  }
   for_lanes<S>(
-      0, row.n, [=]<class T>(std::int64_t i) __attribute__((always_inline)) {
-        typename T::F32 value = T::to_f32(T::widen_s16(x + i));
-        if constexpr (kForm == Requantized::gelu) value = near_gelu<T>(gelu, value);
-        else if constexpr (kForm == Requantized::by_factors) value = T::mul(value, T::load(row.factors + i));
-        else value = T::mul(value, T::set(row.x_scale));
-        value = T::fma(value, T::set(row.factor), T::set(zero_point));
-        T::store_bytes(q + i, T::round(T::min(T::max(value, T::set(0.0f)), T::set(255.0f))));
+      i, row.n, [=]<class T>(std::int64_t at) __attribute__((always_inline)) {
+        T::store_bytes(q + at, byte.template operator()<T>(at));
       });
 }
 

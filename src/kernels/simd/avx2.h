@@ -91,6 +91,8 @@ struct Avx2 {
   static S32 mul_s32(S32 a, S32 b) { return _mm256_mullo_epi32(a, b); }
   static S32 add_pairs(S32 sum, S32 a, S32 b) { return _mm256_add_epi32(sum, _mm256_madd_epi16(a, b)); }
   static S32 and_s32(S32 a, S32 b) { return _mm256_and_si256(a, b); }
+  static S32 max_pairs(S32 a, S32 b) { return _mm256_max_epi16(a, b); }
+  static S32 min_pairs(S32 a, S32 b) { return _mm256_min_epi16(a, b); }
   static S32 shift_right_s32(S32 a, std::int32_t bits) { return _mm256_sra_epi32(a, _mm_cvtsi32_si128(bits)); }
   static S32 max_s32(S32 a, S32 b) { return _mm256_max_epi32(a, b); }
   static S32 min_s32(S32 a, S32 b) { return _mm256_min_epi32(a, b); }

@@ -81,6 +81,8 @@ struct Avx512 {
   static S32 mul_s32(S32 a, S32 b) { return _mm512_mullo_epi32(a, b); }
   static S32 add_pairs(S32 sum, S32 a, S32 b) { return _mm512_add_epi32(sum, _mm512_madd_epi16(a, b)); }
   static S32 and_s32(S32 a, S32 b) { return _mm512_and_si512(a, b); }
+  static S32 max_pairs(S32 a, S32 b) { return _mm512_max_epi16(a, b); }
+  static S32 min_pairs(S32 a, S32 b) { return _mm512_min_epi16(a, b); }
   static S32 shift_right_s32(S32 a, std::int32_t bits) { return _mm512_sra_epi32(a, _mm_cvtsi32_si128(bits)); }
   static S32 max_s32(S32 a, S32 b) { return _mm512_max_epi32(a, b); }
   static S32 min_s32(S32 a, S32 b) { return _mm512_min_epi32(a, b); }

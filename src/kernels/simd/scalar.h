@@ -43,8 +43,14 @@ struct Scalar : Lane {
   }
   // Lanes of a and b hold two s16 each, the first in the low half: sum + both products, wrapping.
   static S32 add_pairs(S32 sum, S32 a, S32 b) {
-    const auto low = [](S32 x) { return static_cast<std::int32_t>(static_cast<std::int16_t>(x & 0xffff)); };
-    return add_s32(sum, add_s32(low(a) * low(b), (a >> 16) * (b >> 16)));
+    return add_s32(sum, add_s32(low_half(a) * low_half(b), (a >> 16) * (b >> 16)));
+  }
+  // Of both s16 of each lane.
+  static S32 max_pairs(S32 a, S32 b) {
+    return of_pairs(a, b, [](S32 x, S32 y) { return max_s32(x, y); });
+  }
+  static S32 min_pairs(S32 a, S32 b) {
+    return of_pairs(a, b, [](S32 x, S32 y) { return min_s32(x, y); });
   }
   static S32 shift_right_s32(S32 a, std::int32_t bits) { return a >> bits; }
   static S32 max_s32(S32 a, S32 b) { return a > b ? a : b; }
@@ -53,6 +59,14 @@ struct Scalar : Lane {
   // y[i] = table[x[i]], x may be y.
   static void lookup(const std::uint8_t* table, const std::uint8_t* x, std::uint8_t* y, std::int64_t n) {
     for (std::int64_t i = 0; i < n; ++i) y[i] = table[x[i]];
+  }
+
+ private:
+  static S32 low_half(S32 x) { return static_cast<std::int16_t>(x & 0xffff); }
+  template <class F>
+  static S32 of_pairs(S32 a, S32 b, const F& f) {
+    return static_cast<S32>(static_cast<std::uint32_t>(f(a >> 16, b >> 16)) << 16 |
+                            (static_cast<std::uint32_t>(f(low_half(a), low_half(b))) & 0xffff));
   }
 };
 
