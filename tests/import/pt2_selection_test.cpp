@@ -268,5 +268,48 @@ TEST(AtenElementwise, BitsAndFlags) {
   EXPECT_NEAR(angle[0], 0.7853982f, 1e-6f);
 }
 
+// What masks of exported encoders are made with.
+TEST(AtenSelection, MasksOfBooleansAndNumbers) {
+  Tensor a(DType::boolean, {2, 1}), b(DType::boolean, {1, 2});
+  a.as<std::uint8_t>()[0] = b.as<std::uint8_t>()[0] = 1;
+  a.as<std::uint8_t>()[1] = b.as<std::uint8_t>()[1] = 0;
+  const std::vector<Argument> both{{"self", kX0}, {"other", kX1}};
+  const auto logical = [&](const std::string& target) {
+    return result_of(
+        {.target = target, .tensors = {a, b}, .arguments = both, .shape = {2, 2}, .types = {DType::boolean}});
+  };
+  EXPECT_EQ(logical("aten.__and__.Tensor"), (Values{1, 0, 0, 0}));
+  EXPECT_EQ(logical("aten.__or__.Tensor"), (Values{1, 1, 1, 0}));
+  EXPECT_EQ(logical("aten.__xor__.Tensor"), (Values{0, 1, 1, 0}));
+  const Tensor row = floats({1, 2}, {3, 4});
+  EXPECT_EQ(result_of({.target = "aten.where.ScalarOther",
+                       .tensors = {a, row},
+                       .arguments = {{"condition", kX0}, {"self", kX1}, {"other", R"({"as_float":-8.0})"}},
+                       .shape = {2, 2}}),
+            (Values{3, 4, -8, -8}));
+  EXPECT_EQ(result_of({.target = "aten.where.ScalarSelf",
+                       .tensors = {a, row},
+                       .arguments = {{"condition", kX0}, {"self", R"({"as_float":-8.0})"}, {"other", kX1}},
+                       .shape = {2, 2}}),
+            (Values{-8, -8, 3, 4}));
+  EXPECT_EQ(result_of({.target = "aten.expand_as.default",
+                       .tensors = {row, floats({2, 2}, {0, 0, 0, 0})},
+                       .arguments = both,
+                       .shape = {2, 2}}),
+            (Values{3, 4, 3, 4}));
+}
+
+TEST(AtenPools, AdaptiveOverOneAxis) {
+  const auto pooled = [&](int size) {
+    return result_of({.target = "aten.adaptive_avg_pool1d.default",
+                      .tensors = {floats({1, 1, 4}, {1, 3, 5, 9})},
+                      .arguments = {{"self", kX0}, {"output_size", list(std::to_string(size))}},
+                      .shape = {1, 1, size}});
+  };
+  EXPECT_EQ(pooled(1), Values{4.5f});
+  EXPECT_EQ(pooled(2), (Values{2, 7}));
+  EXPECT_EQ(pooled(4), (Values{1, 3, 5, 9}));
+}
+
 }  // namespace
 }  // namespace octavo::testing

@@ -119,6 +119,36 @@ TEST(TfliteActivations, EachFunction) {
             (Values{-8, -2, 0.5f, 9}));
 }
 
+TEST(TfliteActivations, GeluInBothForms) {
+  const auto gelu = [&](bool is_approximate) {
+    return answer_of({.code = 150,
+                      .inputs = {floats({2}, {0, 1})},
+                      .kind = tfl::BuiltinOptions::GeluOptions,
+                      .options = options_of(tfl::CreateGeluOptions, is_approximate)});
+  };
+  EXPECT_EQ(gelu(false)[0], 0.0f);
+  EXPECT_FLOAT_EQ(gelu(false)[1], 0.84134474f);
+  EXPECT_FLOAT_EQ(gelu(true)[1], 0.841192f);
+}
+
+TEST(TfliteBatchMatmul, TurnsEitherOperand) {
+  const auto product = [&](Shape a, Shape b, bool turns_a, bool turns_b) {
+    return answers_of({.code = 126,
+                       .inputs = {floats(std::move(a), {1, 2, 3, 4}), floats(std::move(b), {1, 10, 100, 1000})},
+                       .kind = tfl::BuiltinOptions::BatchMatMulOptions,
+                       .options = options_of(tfl::CreateBatchMatMulOptions, turns_a, turns_b, false)})[0];
+  };
+  EXPECT_EQ(as_floats(product({2, 2}, {2, 2}, false, false)), (Values{201, 2010, 403, 4030}));
+  EXPECT_EQ(as_floats(product({2, 2}, {2, 2}, true, false)), (Values{301, 3010, 402, 4020}));
+  EXPECT_EQ(as_floats(product({2, 2}, {2, 2}, false, true)), (Values{21, 2100, 43, 4300}));
+  // One matrix of the batch after the other; sizes of 1 broadcast.
+  EXPECT_EQ(as_floats(product({2, 1, 2}, {2, 2, 1}, false, false)), (Values{21, 4300}));
+  const Tensor rows = product({1, 1, 4}, {2, 1, 2}, true, false);
+  EXPECT_EQ(rows.shape(), (Shape{2, 4, 2}));
+  EXPECT_EQ(as_floats(rows)[9], 1000.0f);
+  EXPECT_EQ(as_floats(rows)[15], 4000.0f);
+}
+
 TEST(TfliteReductions, AxesAndSoftmax) {
   const auto reduce = [&](int code, bool keeps, const std::vector<std::int32_t>& axes) {
     return answers_of({.code = code,

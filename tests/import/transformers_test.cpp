@@ -127,11 +127,93 @@ TEST(ImportMicrosoftAttention, PacksAndMasks) {
   EXPECT_EQ(answer(with({{"mask", s32s({2}, {2, 1})}})), (Values{4, 4, 11, 11}));
   EXPECT_EQ(answer(with({{"mask", s32s({2, 2, 2}, {1, 0, 0, 1, 1, 1, 1, 1})}})), (Values{3, 5, 21, 21}));
   EXPECT_EQ(answer(with({}, {{"unidirectional", I{1}}})), (Values{3, 4, 11, 21}));
-  EXPECT_NE(refusal(with({{"mask", s32s({5}, {1, 1, 1, 1, 1})}})).find("input 'mask_index': shape 5, expected [batch]"),
-            std::string::npos);
+  // Ends, then starts; one number for all keys is no mask; lengths of packed sequences lead eight numbers.
+  EXPECT_EQ(answer(with({{"mask", s32s({4}, {2, 2, 1, 0})}})), (Values{5, 5, 21, 21}));
+  EXPECT_EQ(answer(with({{"mask", s32s({2, 1}, {0, 1})}})), (Values{4, 4, 21, 21}));
+  EXPECT_EQ(answer(with({{"mask", s32s({1, 1}, {1})}})), (Values{4, 4, 21, 21}));
+  EXPECT_EQ(answer(with({{"mask", s32s({8}, {1, 2, 0, 0, 0, 0, 0, 0})}})), (Values{3, 3, 21, 21}));
   EXPECT_NE(refusal(with({}, {{"do_rotary", I{1}}})).find("attribute 'do_rotary'"), std::string::npos);
   EXPECT_NE(refusal(with({}, {{"qkv_hidden_sizes", Ints{1, 1, 2}}})).find("attribute 'qkv_hidden_sizes'"),
             std::string::npos);
+}
+
+// x as above from bytes: 2 * (q - 100), and the values' weight 3 counts as (3 - 1) * 0.5.
+TEST(ImportMicrosoftAttention, OfIntegers) {
+  const auto u8s = [](Shape shape, const std::vector<std::uint8_t>& values) {
+    return Tensor::of<std::uint8_t>(std::move(shape), values);
+  };
+  const auto s8s = [](Shape shape, const std::vector<std::int8_t>& values) {
+    return Tensor::of<std::int8_t>(std::move(shape), values);
+  };
+  const auto with = [&](const Tensor& scale, const Tensor& zero, const Tensor& mask) {
+    return Given{"QAttention",
+                 {{"x", u8s({2, 2, 1}, {101, 102, 105, 115})},
+                  {"w", s8s({1, 3}, {1, 1, 3})},
+                  {"b", floats({3}, {0, 0, 1})},
+                  {"x_scale", floats({}, {2})},
+                  {"w_scale", scale},
+                  {mask.elements() == 0 ? "" : "mask", mask},
+                  {"x_zero", u8s({}, {100})},
+                  {"w_zero", zero}},
+                 {{"num_heads", I{1}}},
+                 {"y"},
+                 kMicrosoft};
+  };
+  const Tensor half = floats({}, {0.5f}), one = s8s({}, {1}), none = s32s({0}, {});
+  EXPECT_EQ(answer(with(half, one, none)), (Values{4, 4, 21, 21}));
+  EXPECT_EQ(answer(with(half, one, s32s({2, 2}, {1, 0, 1, 1}))), (Values{3, 3, 21, 21}));
+  EXPECT_EQ(answer(with(floats({3}, {9, 9, 0.5f}), s8s({3}, {1, 1, 1}), none)), (Values{4, 4, 21, 21}));
+  Given turning = with(half, one, none);
+  turning.attributes.push_back({"do_rotary", I{1}});
+  EXPECT_NE(refusal(turning).find("attribute 'do_rotary'"), std::string::npos);
+  Given cached = with(half, one, none);
+  cached.inputs.push_back({"past", floats({2, 2, 1, 1, 1}, {0, 0, 0, 0})});
+  EXPECT_NE(refusal(cached).find("input 'past'"), std::string::npos);
+}
+
+// What a file gets wrong is named before anything runs.
+TEST(ImportMicrosoftAttention, RefusesWrongMasksAndHeads) {
+  const Tensor x = floats({2, 2, 2}, {1, 2, 3, 4, 5, 6, 7, 8});
+  const auto with = [&](const Tensor& mask, std::vector<NamedAttribute> attributes) {
+    return refusal({"Attention",
+                    {{"x", x}, {"w", floats({2, 6}, std::vector<float>(12, 1.0f))}, {"", {}}, {"mask", mask}},
+                    std::move(attributes),
+                    {"y"},
+                    kMicrosoft});
+  };
+  const std::string place = "test.onnx: node 'node' (com.microsoft.Attention, opset 1), ";
+  const std::string expected = "[batch], [batch, keys] or [batch, queries, keys] of batch 2, 2 queries and 2 keys";
+  const std::vector<NamedAttribute> two{{"num_heads", I{2}}};
+  for (const Shape& shape : {Shape{5}, Shape{2, 3}, Shape{1, 2}, Shape{2, 1, 2}, Shape{2, 1, 2, 2}, Shape{}}) {
+    const Tensor mask(DType::s32, shape);
+    EXPECT_EQ(with(mask, two), place + "input 'mask_index': shape " + shape.to_string() + ", expected " + expected);
+  }
+  const Tensor ones = s32s({2, 2}, {1, 1, 1, 1});
+  EXPECT_EQ(with(ones, {{"num_heads", I{3}}}),
+            place + "attribute 'num_heads': 3, expected a divisor of the 2 columns of input 'weights'");
+  EXPECT_EQ(with(ones, {{"num_heads", I{0}}}),
+            place + "attribute 'num_heads': 0, expected a divisor of the 2 columns of input 'weights'");
+  EXPECT_EQ(with(ones, {{"num_heads", I{2}}, {"window", I{4}}}),
+            place + "attribute 'window': 4, expected no attribute of this name");
+  const Ints huge{I{1} << 62, I{1} << 62, I{1} << 62};
+  EXPECT_NE(with(ones, {{"num_heads", I{2}}, {"qkv_hidden_sizes", huge}}).find("attribute 'qkv_hidden_sizes'"),
+            std::string::npos);
+}
+
+// Where no key takes part all weights are equal: the fill is added to every score.
+TEST(ImportMicrosoftAttention, MasksWithoutOnes) {
+  const Given given{"Attention",
+                    {{"x", floats({2, 2, 1}, {2, 4, 10, 30})},
+                     {"w", floats({1, 3}, {0, 0, 1})},
+                     {"", {}},
+                     {"mask", s32s({2, 2}, {0, 0, 1, 0})}},
+                    {{"num_heads", I{1}}},
+                    {"y"},
+                    kMicrosoft};
+  EXPECT_EQ(answer(given), (Values{3, 3, 10, 10}));
+  Given barred = given;
+  barred.attributes.push_back({"mask_filter_value", -INFINITY});
+  EXPECT_EQ(answer(barred), (Values{0, 0, 10, 10}));
 }
 
 TEST(ImportMultiHeadAttention, PlainPackedAndWithBias) {
@@ -149,6 +231,12 @@ TEST(ImportMultiHeadAttention, PlainPackedAndWithBias) {
   const Tensor packed = floats({1, 2, 2, 3, 1}, {0, 1, 4, 0, 1, 40, 0, 2, 8, 0, 2, 80});
   EXPECT_EQ(answer(of({{"q", packed}})), (Values{6, 60, 6, 60}));
   EXPECT_NE(refusal(of({{"q", kNoQueries}})).find("input 'key': none"), std::string::npos);
+  EXPECT_NE(refusal(of({{"q", kNoQueries}, {"k", k}, {"v", kThreeRows}, {"", {}}, {"m", s32s({1, 1}, {0})}}))
+                .find("input 'key_padding_mask': shape 1x1, expected [batch], [batch, keys]"),
+            std::string::npos);
+  Given causal = of({{"q", kNoQueries}, {"k", k}, {"v", kThreeRows}});
+  causal.attributes.push_back({"unidirectional", I{1}});
+  EXPECT_NE(refusal(causal).find("1 for 2 queries and 3 keys, expected as many of both"), std::string::npos);
 }
 
 TEST(ImportNormalisations, OfSumsAndEmbeddings) {
@@ -183,6 +271,28 @@ TEST(ImportNormalisations, OfSumsAndEmbeddings) {
   EXPECT_EQ(answer(embedded), (Values{-1, 1, -1, 1}));
   EXPECT_EQ(answer(embedded, 1), Values{1});
   EXPECT_EQ(answer(embedded, 2), (Values{13, 15, 26, 30}));
+  // The same tables in bytes of half a unit, whose zero is 2.
+  const auto u8s = [](Shape shape, const std::vector<std::uint8_t>& values) {
+    return Tensor::of<std::uint8_t>(std::move(shape), values);
+  };
+  Given quantized{"QEmbedLayerNormalization",
+                  {{"ids", s32s({1, 2}, {1, 0})},
+                   {"kinds", s32s({1, 2}, {0, 1})},
+                   {"words", u8s({2, 2}, {4, 6, 8, 12})},
+                   {"positions", u8s({3, 2}, {22, 22, 42, 44, 2, 2})},
+                   {"segments", u8s({2, 2}, {2, 2, 12, 16})},
+                   {"g", u8s({2}, {4, 4})},
+                   {"b", u8s({2}, {2, 2})},
+                   {"mask", s32s({1, 2}, {1, 0})}},
+                  exact,
+                  {"y", "count"},
+                  kMicrosoft};
+  for (const char* name : {"words", "positions", "segments", "g", "b"})
+    quantized.inputs.push_back({std::string(name) + "_scale", floats({}, {0.5f})});
+  for (const char* name : {"words", "positions", "segments", "g", "b"})
+    quantized.inputs.push_back({std::string(name) + "_zero", u8s({}, {2})});
+  EXPECT_EQ(answer(quantized), (Values{-1, 1, -1, 1}));
+  EXPECT_EQ(answer(quantized, 1), Values{1});
   EXPECT_EQ(answer({"RMSNormalization", {{"x", floats({1, 2}, {3, 3})}, {"g", gamma}}, exact}), (Values{2, 3}));
 }
 
@@ -214,6 +324,13 @@ TEST(ImportMicrosoft, ProductsAndActivations) {
                     {"y"},
                     kMicrosoft}),
             (Values{10, 22}));
+  // [rows, batch, inner] and [inner, batch, columns].
+  EXPECT_EQ(answer({"FusedMatMul",
+                    {{"a", floats({1, 2, 2}, {1, 2, 3, 4})}, {"b", floats({2, 2, 1}, {1, 10, 100, 1000})}},
+                    {{"transBatchA", I{1}}, {"transBatchB", I{1}}},
+                    {"y"},
+                    kMicrosoft}),
+            (Values{201, 4030}));
   const Tensor x = floats({1}, {-1}), one = floats({1}, {1});
   EXPECT_EQ(answer({"BiasGelu", {{"x", x}, {"b", one}}, {}, {"y"}, kMicrosoft}), Values{0});
   EXPECT_EQ(answer({"FastGelu", {{"x", x}, {"b", one}}, {}, {"y"}, kMicrosoft}), Values{0});

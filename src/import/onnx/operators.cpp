@@ -8,8 +8,8 @@ namespace octavo::onnx_import {
 std::span<const Operator> all_operators() {
   static const std::vector<Operator> kAll = [] {
     std::vector<Operator> all;
-    for (const auto& table : {kCounted, kDecoding, kElementwise, kImages, kLosses, kProducts, kQuantized, kRecurrent,
-                              kSampling, kSelection, kShaping, kSignals, kTransformers})
+    for (const auto& table : {kCounted, kDecoding, kElementwise, kImages, kLosses, kMicrosoftAttention, kProducts,
+                              kQuantized, kRecurrent, kSampling, kSelection, kShaping, kSignals, kTransformers})
       all.insert(all.end(), table.begin(), table.end());
     std::sort(all.begin(), all.end(), [](const Operator& a, const Operator& b) { return a.name < b.name; });
     return all;
@@ -19,8 +19,8 @@ std::span<const Operator> all_operators() {
 
 Family family_of(std::string_view name) {
   if (name == "QuantizeLinear" || name == "DequantizeLinear") return Family::qdq;
-  for (const std::string_view dynamic :
-       {"ConvInteger", "DynamicQuantizeLinear", "DynamicQuantizeMatMul", "MatMulInteger", "MatMulIntegerToFloat"}) {
+  for (const std::string_view dynamic : {"ConvInteger", "DynamicQuantizeLinear", "DynamicQuantizeMatMul",
+                                         "MatMulInteger", "MatMulIntegerToFloat", "QAttention"}) {
     if (name == dynamic) return Family::dynamic;
   }
   if (name.substr(0, 7) == "QLinear" || name == "QGemm") return Family::qoperator;

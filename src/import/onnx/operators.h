@@ -3,8 +3,10 @@
 #ifndef OCTAVO_IMPORT_ONNX_OPERATORS_H_
 #define OCTAVO_IMPORT_ONNX_OPERATORS_H_
 
+#include <initializer_list>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include "import/onnx/node_reader.h"
 
@@ -21,8 +23,8 @@ struct Operator {
   int until = kNewestOpset;
 };
 
-extern const std::span<const Operator> kCounted, kDecoding, kElementwise, kImages, kLosses, kProducts, kQuantized,
-    kRecurrent, kSampling, kSelection, kShaping, kSignals, kTransformers;
+extern const std::span<const Operator> kCounted, kDecoding, kElementwise, kImages, kLosses, kMicrosoftAttention,
+    kProducts, kQuantized, kRecurrent, kSampling, kSelection, kShaping, kSignals, kTransformers;
 
 // All of them, sorted by name.
 std::span<const Operator> all_operators();
@@ -48,9 +50,21 @@ ValueId softmax_of(NodeReader& in, ValueId x, bool is_along_one_axis, const Numb
 // transformers.cpp: how wide a head is whose operand has so many columns; 0 and an error where these do not divide.
 std::int64_t columns_of_head(NodeReader& in, const Dim& columns, const Number& heads, std::string_view input);
 Dim columns_of(NodeReader& in, ValueId x);
+// Errors where one of these outputs is asked for.
+void refuse_outputs(NodeReader& in, std::initializer_list<std::pair<int, std::string_view>> names,
+                    std::string_view why);
 
 // quantized.cpp: a tensor of one element becomes a scalar: per-tensor parameters come in either form.
 ValueId scalar_if_single(NodeReader& in, ValueId x, std::string_view suffix);
+// A tensor with one scale, whose scale and zero point are inputs of their own.
+ValueId dequantized_input(NodeReader& in, int index, int scale, int zero_point, const std::string& name);
+// Inputs of a product of the integers at inputs 0 and 1; scales of the second may be per column. Zero points and bias
+// may be left out.
+struct IntegerInputs {
+  int bias = 0, a_scale = 0, b_scale = 0, a_zero_point = 0, b_zero_point = 0;
+};
+// f32(sum of (a - a_zero) * (b - b_zero)) * (a_scale * b_scale) + bias.
+ValueId product_of_integers(NodeReader& in, const IntegerInputs& at, std::string_view suffix);
 
 }  // namespace octavo::onnx_import
 

@@ -1,5 +1,6 @@
 // ONNX readers: products with matrices, reductions, normalisations, and what does nothing in inference. Part of
 // import/.
+#include <algorithm>
 #include <limits>
 #include <numeric>
 
@@ -54,12 +55,21 @@ ValueId transpose_matrices(NodeReader& in, ValueId x, std::string_view suffix) {
   return rank == 2 ? transpose_matrix(in, x, suffix) : swap_axes(in, x, rank - 2, rank - 1, suffix);
 }
 
+// The first axis as the last but one, where a flag says that it stands before those of the batch.
+ValueId batch_first(NodeReader& in, ValueId x, std::string_view flag, std::string_view suffix) {
+  if (!in.flag(flag)) return x;
+  in.require_rank(x, 3, kMaxRank);
+  if (in.failed()) return {};
+  Integers perm(static_cast<std::size_t>(in.rank(x)));
+  std::iota(perm.begin(), perm.end(), 0);
+  std::rotate(perm.begin(), perm.begin() + 1, perm.end() - 1);
+  return transpose(in, x, perm, suffix);
+}
+
 ValueId read_fused_matmul(NodeReader& in) {
-  ValueId a = in.value(0, "A"), b = in.value(1, "B");
+  ValueId a = batch_first(in, in.value(0, "A"), "transBatchA", "a_batch");
+  ValueId b = batch_first(in, in.value(1, "B"), "transBatchB", "b_batch");
   const float alpha = in.number("alpha", 1.0f);
-  for (const std::string_view name : {"transBatchA", "transBatchB"}) {
-    if (in.flag(name)) in.unsupported(quoted("attribute", name), "1", "0");
-  }
   if (in.flag("transA")) a = transpose_matrices(in, a, "a_transposed");
   if (in.flag("transB")) b = transpose_matrices(in, b, "b_transposed");
   return scaled(in, matmul(in, a, b, {}, alpha == 1.0f ? "" : "product"), alpha, "");

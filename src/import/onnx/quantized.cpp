@@ -104,21 +104,20 @@ ValueId read_dynamic_quantize(NodeReader& in) {
 
 // ---- products of integers in f32 ----
 
-// f32(sum of (a - a_zero) * (b - b_zero)) * (a_scale * b_scale) + bias; b is input 1, the bias input `bias`, if any.
-ValueId real_product(NodeReader& in, ValueId a, const Scales& a_scales, const Scales& b_scales, int bias) {
-  const ValueId added = in.optional(bias);
+// f32(sum of (a - a_zero) * (b - b_zero)) * (a_scale * b_scale) + bias, if any; b is input 1.
+ValueId real_product(NodeReader& in, ValueId a, const Scales& a_scales, const Scales& b_scales, ValueId bias,
+                     std::string_view suffix = {}) {
   if (in.failed()) return {};
   const ValueId sum =
       in.add(kMatmulInteger, NoAttrs{}, {a, in.value(1), a_scales.zero_point, b_scales.zero_point}, "matmul");
   const ValueId scale = in.binary(BinaryKind::mul, a_scales.scale, b_scales.scale, "scale");
   const ValueId real = in.cast(sum, DType::f32, "wide");
-  const ValueId y = in.binary(BinaryKind::mul, real, scale, added.exists() ? "scaled" : "");
-  return added.exists() ? in.binary(BinaryKind::add, y, added) : y;
+  const ValueId y = in.binary(BinaryKind::mul, real, scale, bias.exists() ? "scaled" : suffix);
+  return bias.exists() ? in.binary(BinaryKind::add, y, bias, suffix) : y;
 }
 
 ValueId read_matmul_integer_to_float(NodeReader& in) {
-  const Scales a_scales = read_single_scale(in, 2, 4, "a"), b_scales = read_scales(in, 3, 5, "b");
-  return real_product(in, in.value(0), a_scales, b_scales, 6);
+  return product_of_integers(in, {.bias = 6, .a_scale = 2, .b_scale = 3, .a_zero_point = 4, .b_zero_point = 5}, "");
 }
 
 ValueId read_dynamic_quantize_matmul(NodeReader& in) {
@@ -126,7 +125,7 @@ ValueId read_dynamic_quantize_matmul(NodeReader& in) {
   const auto a = in.add_exactly(kDynamicQuantize, NoAttrs{}, {in.value(0)}, "a");
   if (in.failed()) return {};
   ++in.built().activation_types[DType::u8];
-  return real_product(in, a[0], {a[1], a[2]}, b_scales, 4);
+  return real_product(in, a[0], {a[1], a[2]}, b_scales, in.optional(4));
 }
 
 // ---- QLinear* ----
@@ -274,6 +273,17 @@ constexpr Operator kTable[] = {
 }  // namespace
 
 const std::span<const Operator> kQuantized = kTable;
+
+ValueId dequantized_input(NodeReader& in, int index, int scale, int zero_point, const std::string& name) {
+  const Scales scales = read_single_scale(in, scale, zero_point, name);
+  return dequantize(in, in.value(index), scales, name);
+}
+
+ValueId product_of_integers(NodeReader& in, const IntegerInputs& at, std::string_view suffix) {
+  const Scales a_scales = read_single_scale(in, at.a_scale, at.a_zero_point, "a");
+  const Scales b_scales = read_scales(in, at.b_scale, at.b_zero_point, "b");
+  return real_product(in, in.value(0), a_scales, b_scales, in.optional(at.bias), suffix);
+}
 
 ValueId scalar_if_single(NodeReader& in, ValueId x, std::string_view suffix) {
   return x.exists() && in.shape(x).elements() == 1 ? in.reshape(x, {}, suffix) : x;

@@ -1,4 +1,4 @@
-// ONNX readers: attention, and what files fuse around it. Part of import/.
+// ONNX readers: what files fuse around attention. Part of import/.
 #include "import/onnx/operators.h"
 #include "ops/gather/gather.h"
 #include "ops/where/where.h"
@@ -7,26 +7,6 @@ namespace octavo::onnx_import {
 namespace {
 
 using B = BinaryKind;
-
-void refuse_inputs(NodeReader& in, std::initializer_list<std::pair<int, std::string_view>> names,
-                   std::string_view why) {
-  for (const auto& [index, name] : names) {
-    if (in.has(index)) in.unsupported(quoted("input", name), "one", "none: " + std::string(why));
-  }
-}
-void refuse_outputs(NodeReader& in, std::initializer_list<std::pair<int, std::string_view>> names,
-                    std::string_view why) {
-  for (const auto& [index, name] : names) {
-    if (in.wants(index)) in.unsupported(quoted("output", name), "one", "none: " + std::string(why));
-  }
-}
-constexpr std::string_view kNoCache = "keys and values of earlier calls are not kept";
-
-// Keys [0, length) of each sequence, as [batch, 1, 1, keys] of bool. `lengths` has one for each.
-ValueId first_keys(NodeReader& in, ValueId lengths, const Dim& batch, const Dim& keys) {
-  const ValueId numbers = in.reshape(in.cast(lengths, DType::s32, "lengths"), {batch, 1, 1, 1}, "lengths.apart");
-  return in.binary(B::less, counted(in, keys, DType::s32, "positions"), numbers, "kept");
-}
 
 // ---- the standard's ----
 
@@ -112,186 +92,6 @@ ValueId read_microsoft_rotary(NodeReader& in) {
   return rotary(in, {x, positions, cosines, sines});
 }
 
-// ---- com.microsoft: attention ----
-
-// What is added to scores where a key takes no part.
-ValueId filled_where_not(NodeReader& in, ValueId kept, float fill) {
-  const ValueId zero = in.constant(Tensor::scalar(0.0f), "mask.zero");
-  return in.add(kWhere, NoAttrs{}, {kept, zero, in.constant(Tensor::scalar(fill), "mask.fill")}, "mask");
-}
-
-// Of keys: [batch] or [batch, 1] lengths, [batch, keys], or [batch, queries, keys] of numbers, where those above 0 take
-// part.
-ValueId key_mask(NodeReader& in, ValueId mask, std::string_view name, const Dim& batch, const Dim& keys) {
-  const float fill = in.number("mask_filter_value", -10000.0f);
-  if (!mask.exists() || in.failed()) return {};
-  const OpenShape shape = in.shape(mask);
-  const bool has_lengths =
-      (shape.rank() == 1 && is_same(shape[0], batch)) || (shape.rank() == 2 && is_one(shape[1]) && !is_one(keys));
-  if (has_lengths) return filled_where_not(in, first_keys(in, mask, batch, keys), fill);
-  if (shape.rank() != 2 && shape.rank() != 3)
-    return in.unsupported(quoted("input", name), "shape " + shape.to_string(),
-                          "[batch], [batch, keys] or [batch, queries, keys]");
-  Extents dims = shape.to_vector();
-  dims.insert(dims.begin() + 1, static_cast<std::size_t>(4 - shape.rank()), Dim(1));
-  const ValueId numbers = in.cast(mask, DType::s32, "mask.numbers");
-  const ValueId kept = in.binary(B::greater, numbers, in.scalar_like(numbers, 0.0, "mask.none"), "mask.kept");
-  return filled_where_not(in, in.reshape(kept, dims, "mask.apart"), fill);
-}
-
-ValueId added_masks(NodeReader& in, ValueId mask, ValueId bias) {
-  if (!mask.exists() || !bias.exists()) return mask.exists() ? mask : bias;
-  return in.binary(B::add, bias, mask, "mask.biased");
-}
-
-std::optional<float> given_scale(NodeReader& in) {
-  const float scale = in.number("scale", 0.0f);
-  return in.has("scale") && scale != 0.0f ? std::optional(scale) : std::nullopt;
-}
-
-// Queries, keys and values are columns of one product.
-ValueId read_microsoft_attention(NodeReader& in) {
-  const ValueId x = in.value(0, "input"), w = in.value(1, "weights"), bias = in.optional(2, "bias");
-  const ValueId mask = in.optional(3, "mask_index"), scores_bias = in.optional(5, "attention_bias");
-  const Number heads = in.integer("num_heads");
-  Integers sizes = in.integers("qkv_hidden_sizes");
-  const bool is_causal = in.flag("unidirectional");
-  const auto scale = given_scale(in);
-  if (in.flag("do_rotary")) in.unsupported("attribute 'do_rotary'", "1", "0; a RotaryEmbedding of its own");
-  in.ignore("rotary_embedding_dim"), in.ignore("past_present_share_buffer");
-  refuse_inputs(in, {{4, "past"}, {6, "past_sequence_length"}}, kNoCache);
-  refuse_outputs(in, {{1, "present"}}, kNoCache);
-  in.require_rank(x, 3, 3);
-  in.require_rank(w, 2, 2);
-  if (in.failed()) return {};
-  const Dim columns = in.shape(w)[1];
-  if (sizes.empty() && columns.is_number()) sizes.assign(3, columns.example() / 3);
-  if (sizes.size() != 3 || columns != sizes[0] + sizes[1] + sizes[2] || sizes[0] != sizes[1])
-    return in.fail("attribute 'qkv_hidden_sizes'", print(sizes) + " for " + to_string(columns) + " columns",
-                   "three sizes that are all columns, the first two equal");
-  const std::int64_t head_size = columns_of_head(in, sizes[0], heads, "weights");
-  const std::int64_t value_size = columns_of_head(in, sizes[2], heads, "weights");
-  const ValueId packed = matmul(in, x, w, bias, "qkv");
-  if (in.failed()) return {};
-  const OpenShape shape = in.shape(x);
-  const ValueId kept = added_masks(in, key_mask(in, mask, "mask_index", shape[0], shape[1]), scores_bias);
-  return attention(in, packed, packed, packed, kept,
-                   {.heads = heads,
-                    .kv_heads = heads,
-                    .head_size = head_size,
-                    .value_size = value_size,
-                    .k_first = sizes[0],
-                    .v_first = sizes[0] + sizes[1],
-                    .scale = scale ? *scale : attention_scale(head_size),
-                    .is_causal = is_causal});
-}
-
-// [B, T, heads, parts, size] as [B, T, parts * heads * size].
-ValueId unpacked(NodeReader& in, ValueId x, std::int64_t parts, std::string_view name) {
-  const OpenShape shape = in.shape(x);
-  if (shape[3] != parts)
-    return in.fail(quoted("input", name), "shape " + shape.to_string(),
-                   std::to_string(parts) + " parts on axis 3, since none of them is an input of its own");
-  const ValueId moved = transpose(in, x, Integers{0, 1, 3, 2, 4}, std::string(name) + ".parts");
-  return in.reshape(moved, {shape[0], shape[1], shape[2] * parts * shape[4]}, std::string(name) + ".columns");
-}
-
-struct Operand {
-  ValueId x;
-  std::int64_t first = 0;  // column
-  std::int64_t columns = 0;
-};
-
-// [B, heads, T, size] as [B, T, heads * size].
-ValueId side_by_side(NodeReader& in, ValueId x, std::string_view name) {
-  if (in.failed() || in.rank(x) != 4) return x;
-  const OpenShape shape = in.shape(x);
-  const ValueId moved = transpose(in, x, Integers{0, 2, 1, 3}, std::string(name) + ".moved");
-  return in.reshape(moved, {shape[0], shape[2], shape[1] * shape[3]}, std::string(name) + ".columns");
-}
-
-// Of `count` operands packed into one.
-void add_packed(NodeReader& in, std::vector<Operand>& operands, ValueId x, std::int64_t count, std::string_view name) {
-  const ValueId columns = unpacked(in, x, count, name);
-  const Dim all = columns_of(in, columns);
-  if (!in.failed() && !all.is_number())
-    in.unsupported(quoted("input", name), "an open number of columns", "a known one");
-  for (std::int64_t i = 0; i < count && !in.failed(); ++i)
-    operands.push_back({columns, i * all.example() / count, all.example() / count});
-}
-
-void add_plain(NodeReader& in, std::vector<Operand>& operands, ValueId x, std::string_view name) {
-  in.require_rank(x, 3, name == "query" ? 3 : 4);
-  const ValueId columns = side_by_side(in, x, name);
-  const Dim all = columns_of(in, columns);
-  if (!in.failed() && !all.is_number())
-    in.unsupported(quoted("input", name), "an open number of columns", "a known one");
-  if (!in.failed()) operands.push_back({columns, 0, all.example()});
-}
-
-// Each operand's part of the bias is added to it.
-void add_bias(NodeReader& in, std::vector<Operand>& operands, ValueId bias) {
-  static constexpr std::string_view kNames[] = {"q", "k", "v"};
-  std::int64_t first = 0;
-  for (std::size_t i = 0; i < operands.size() && !in.failed(); ++i) {
-    Operand& operand = operands[i];
-    const std::string name(kNames[i]);
-    const ValueId part = slice(in, bias, 0, Range{.start = first, .size = operand.columns}, name + ".bias");
-    const ValueId own = slice(in, operand.x, 2, Range{.start = operand.first, .size = operand.columns}, name);
-    first += operand.columns;
-    operand = {in.binary(B::add, own, part, name + ".biased"), 0, operand.columns};
-  }
-}
-
-ValueId read_multi_head_attention(NodeReader& in) {
-  const ValueId query = in.value(0, "query"), key = in.optional(1, "key"), value = in.optional(2, "value");
-  const ValueId bias = in.optional(3, "bias"), mask = in.optional(4, "key_padding_mask");
-  const ValueId scores_bias = in.optional(5, "attention_bias");
-  const Number heads = in.integer("num_heads");
-  const bool is_causal = in.flag("unidirectional");
-  const auto scale = given_scale(in);
-  refuse_inputs(in, {{6, "past_key"}, {7, "past_value"}, {8, "past_sequence_length"}, {9, "cache_indirection"}},
-                kNoCache);
-  refuse_outputs(in, {{1, "present_key"}, {2, "present_value"}}, kNoCache);
-  refuse_outputs(in, {{3, "qk"}}, "scores are not kept");
-  if (in.failed()) return {};
-  std::vector<Operand> operands;
-  if (in.rank(query) == 5) {
-    if (key.exists() || value.exists()) return in.fail("input 'query'", "rank 5 beside keys or values", "rank 3");
-    add_packed(in, operands, query, 3, "query");
-  } else {
-    add_plain(in, operands, query, "query");
-    if (!key.exists()) return in.fail("input 'key'", "none", "one, since 'query' is not packed");
-    if (in.rank(key) == 5 && !value.exists()) add_packed(in, operands, key, 2, "key");
-    else if (!value.exists()) return in.fail("input 'value'", "none", "one, since 'key' is not packed");
-    else add_plain(in, operands, key, "key"), add_plain(in, operands, value, "value");
-  }
-  if (in.failed()) return {};
-  const std::int64_t head_size = columns_of_head(in, operands[0].columns, heads, "query");
-  const std::int64_t value_size = columns_of_head(in, operands[2].columns, heads, "value");
-  if (bias.exists()) {
-    const std::int64_t all = operands[0].columns + operands[1].columns + operands[2].columns;
-    if (in.rank(bias) != 1 || in.shape(bias)[0] != all)
-      return in.fail("input 'bias'", "shape " + in.shape(bias).to_string(), std::to_string(all) + " numbers");
-    if (in.rank(key.exists() ? key : query) == 4)
-      return in.unsupported("input 'bias'", "one beside keys of rank 4", "keys of rank 3");
-    add_bias(in, operands, bias);
-  }
-  if (in.failed()) return {};
-  const OpenShape keys = in.shape(operands[1].x);
-  const ValueId kept = added_masks(in, key_mask(in, mask, "key_padding_mask", keys[0], keys[1]), scores_bias);
-  return attention(in, operands[0].x, operands[1].x, operands[2].x, kept,
-                   {.heads = heads,
-                    .kv_heads = heads,
-                    .head_size = head_size,
-                    .value_size = value_size,
-                    .q_first = operands[0].first,
-                    .k_first = operands[1].first,
-                    .v_first = operands[2].first,
-                    .scale = scale ? *scale : attention_scale(head_size),
-                    .is_causal = is_causal});
-}
-
 // ---- com.microsoft: normalisations ----
 
 // The sum that is normalised, which is an output too.
@@ -343,37 +143,69 @@ ValueId counted_tokens(NodeReader& in, ValueId mask, const Dim& batch) {
   return in.cast(sum, DType::s32, "count");
 }
 
-ValueId read_embed_layer_norm(NodeReader& in) {
-  const ValueId ids = in.value(0, "input_ids"), segments = in.optional(1, "segment_ids");
-  const ValueId words = in.value(2, "word_embedding"), positions = in.value(3, "position_embedding");
-  const ValueId kinds = in.optional(4, "segment_embedding");
-  const ValueId gamma = in.value(5, "gamma"), beta = in.value(6, "beta");
-  const ValueId mask = in.optional(7, "mask"), position_ids = in.optional(8, "position_ids");
+// Tables of EmbedLayerNormalization in both forms, and what is looked up in them.
+struct Embedding {
+  ValueId ids, segments, mask, position_ids;  // all but the first may be left out
+  ValueId words, positions, kinds;            // kinds where there are segments
+  ValueId gamma, beta;
+};
+
+ValueId embedded(NodeReader& in, const Embedding& e) {
   const float epsilon = in.number("epsilon", 1e-12f);
-  in.ignore("mask_index_type");
-  in.require_rank(ids, 2, 2);
-  in.require_rank(words, 2, 2);
-  in.require_rank(positions, 2, 2);
-  if (!in.failed() && segments.exists() != kinds.exists())
-    return in.fail("input 'segment_embedding'", kinds.exists() ? "one" : "none", "one where there are 'segment_ids'");
+  in.require_rank(e.ids, 2, 2);
+  in.require_rank(e.words, 2, 2);
+  in.require_rank(e.positions, 2, 2);
+  if (!in.failed() && e.segments.exists() != e.kinds.exists())
+    return in.fail("input 'segment_embedding'", e.kinds.exists() ? "one" : "none", "one where there are 'segment_ids'");
   if (in.failed()) return {};
-  const OpenShape shape = in.shape(ids);
-  ValueId sum = in.binary(B::add, in.add(kGather, GatherAttrs{.axis = 0}, {words, ids}, "words"),
-                          embedded_positions(in, positions, position_ids, shape[1]), "words_and_positions");
-  if (kinds.exists())
-    sum = in.binary(B::add, sum, in.add(kGather, GatherAttrs{.axis = 0}, {kinds, segments}, "segments"), "embedded");
-  if (in.wants(1)) in.output(1, counted_tokens(in, mask, shape[0]));
+  const OpenShape shape = in.shape(e.ids);
+  ValueId sum = in.binary(B::add, in.add(kGather, GatherAttrs{.axis = 0}, {e.words, e.ids}, "words"),
+                          embedded_positions(in, e.positions, e.position_ids, shape[1]), "words_and_positions");
+  if (e.kinds.exists()) {
+    const ValueId kinds = in.add(kGather, GatherAttrs{.axis = 0}, {e.kinds, e.segments}, "segments");
+    sum = in.binary(B::add, sum, kinds, "embedded");
+  }
+  if (in.wants(1)) in.output(1, counted_tokens(in, e.mask, shape[0]));
   if (in.wants(2)) in.output(2, sum);
-  return layer_norm(in, {sum, gamma, beta, epsilon}, 2);
+  return layer_norm(in, {sum, e.gamma, e.beta, epsilon}, 2);
+}
+
+ValueId read_embed_layer_norm(NodeReader& in) {
+  in.ignore("mask_index_type");
+  return embedded(in, {.ids = in.value(0, "input_ids"),
+                       .segments = in.optional(1, "segment_ids"),
+                       .mask = in.optional(7, "mask"),
+                       .position_ids = in.optional(8, "position_ids"),
+                       .words = in.value(2, "word_embedding"),
+                       .positions = in.value(3, "position_embedding"),
+                       .kinds = in.optional(4, "segment_embedding"),
+                       .gamma = in.value(5, "gamma"),
+                       .beta = in.value(6, "beta")});
+}
+
+// Data of tables, gamma and beta at inputs 2 to 6, their scales at 8 to 12, their zero points at 13 to 17.
+ValueId read_quantized_embed_layer_norm(NodeReader& in) {
+  const auto real = [&](int index, const std::string& name) {
+    return in.has(index) ? dequantized_input(in, index, index + 6, index + 11, name) : ValueId{};
+  };
+  if (!in.has(2) || !in.has(3)) return in.fail("input 'word_embedding_quant'", "none", "tables of words and positions");
+  return embedded(in, {.ids = in.value(0, "input_ids"),
+                       .segments = in.optional(1, "segment_ids"),
+                       .mask = in.optional(7, "mask"),
+                       .position_ids = {},
+                       .words = real(2, "word_embedding"),
+                       .positions = real(3, "position_embedding"),
+                       .kinds = real(4, "segment_embedding"),
+                       .gamma = real(5, "gamma"),
+                       .beta = real(6, "beta")});
 }
 
 constexpr Operator kTable[] = {
     {"RMSNormalization", 23, 2, 2, read_rms_norm},
     {"RotaryEmbedding", 23, 3, 4, read_rotary},
     {"SimplifiedLayerNormalization", 1, 2, 2, read_rms_norm},
-    {"com.microsoft.Attention", 1, 2, 7, read_microsoft_attention},
     {"com.microsoft.EmbedLayerNormalization", 1, 7, 9, read_embed_layer_norm},
-    {"com.microsoft.MultiHeadAttention", 1, 1, 10, read_multi_head_attention},
+    {"com.microsoft.QEmbedLayerNormalization", 1, 18, 18, read_quantized_embed_layer_norm},
     {"com.microsoft.RotaryEmbedding", 1, 4, 4, read_microsoft_rotary},
     {"com.microsoft.SkipLayerNormalization", 1, 3, 5, read_skip_layer_norm},
     {"com.microsoft.SkipSimplifiedLayerNormalization", 1, 3, 4, read_skip_rms_norm},
@@ -383,7 +215,13 @@ constexpr Operator kTable[] = {
 
 const std::span<const Operator> kTransformers = kTable;
 
-// How wide a head is whose operand has so many columns; 0 and an error where these do not divide.
+void refuse_outputs(NodeReader& in, std::initializer_list<std::pair<int, std::string_view>> names,
+                    std::string_view why) {
+  for (const auto& [index, name] : names) {
+    if (in.wants(index)) in.unsupported(quoted("output", name), "one", "none: " + std::string(why));
+  }
+}
+
 std::int64_t columns_of_head(NodeReader& in, const Dim& columns, const Number& heads, std::string_view input) {
   if (in.failed()) return 0;
   const bool divides = columns.is_number() && heads.value > 0 && columns.example() % heads.value == 0;

@@ -133,7 +133,10 @@ ValueId read_fmod(NodeReader& in) {
 
 ValueId read_where(NodeReader& in) {
   const ValueId condition = in.value("condition");
-  ValueId a = in.value("self"), b = in.value("other");
+  // Either may be a number.
+  ValueId a = in.is_tensor("self") ? in.value("self") : ValueId{};
+  ValueId b = in.value_or_number("other", a);
+  if (!a.exists()) a = in.value_or_number("self", b);
   if (in.failed()) return {};
   a = in_type_of(in, a, b, "self");
   b = in_type_of(in, b, a, "other");
@@ -219,6 +222,9 @@ constexpr std::string_view kScalarOrTensor = "Scalar Tensor";
 constexpr Operator kTable[] = {
     {"_operator", "add floordiv mod mul sub", kFresh, read_size_arithmetic},
     {"_operator", "eq ge gt le lt ne", kFresh, read_check},
+    {"aten.__and__", kScalarOrTensor, kFresh, read_bitwise<B::bitwise_and, B::logical_and>},
+    {"aten.__or__", kScalarOrTensor, kFresh, read_bitwise<B::bitwise_or, B::logical_or>},
+    {"aten.__xor__", kScalarOrTensor, kFresh, read_bitwise<B::bitwise_xor, B::logical_xor>},
     {"aten._assert_scalar", "default", kFresh, read_check},
     {"aten._assert_tensor_metadata", "default", kFresh, read_check},
     {"aten._to_copy", "default", kFresh, read_cast},
@@ -296,9 +302,9 @@ constexpr Operator kTable[] = {
     {"aten.sym_size", "int", kFresh, read_size},
     {"aten.tan", "default", kFresh, read_unary<U::tan>},
     {"aten.tanh", "default", kFresh, read_unary<U::tanh>},
-    {"aten.to", "dtype dtype_layout", kView, read_cast},
+    {"aten.to", "device dtype dtype_layout", kView, read_cast},
     {"aten.type_as", "default", kView, read_type_as},
-    {"aten.where", "self", kFresh, read_where},
+    {"aten.where", "ScalarOther ScalarSelf self", kFresh, read_where},
     {"prims.convert_element_type", "default", kFresh, read_cast},
 };
 

@@ -76,21 +76,29 @@ ValueId read_max_pool(NodeReader& in) {
   return max_pool(in, args);
 }
 
-// Sizes that divide are windows side by side; one output is a mean, as many as inputs nothing at all.
+// Over the last axes. Sizes that divide are windows side by side; one output is a mean, as many as inputs nothing at
+// all.
+template <int kAxes>
 ValueId read_adaptive_average_pool(NodeReader& in) {
   const ValueId x = in.value("self");
-  const Numbers sizes = in.per_axis("output_size", 2);
-  in.require_rank(x, 4, 4);
+  const Numbers sizes = in.per_axis("output_size", kAxes);
+  in.require_rank(x, kAxes + 2, kAxes + 2);
   if (in.failed()) return {};
-  if (sizes.size() == 2 && sizes[0] == 1 && sizes[1] == 1)
+  const auto all = [&](auto&& holds) {
+    for (std::size_t i = 0; i < kAxes; ++i) {
+      if (!holds(sizes[i], in.shape(x)[static_cast<int>(i) + 2])) return false;
+    }
+    return true;
+  };
+  if (sizes.size() == kAxes && all([](const Dim& to, const Dim&) { return is_one(to); }))
     return global_pool(in, x, ReduceKind::mean, Layout::channels_first);
-  const std::int64_t height = in.shape(x)[2], width = in.shape(x)[3];
-  if (sizes.size() != 2 || sizes[0] < 1 || sizes[1] < 1 || height % sizes[0] != 0 || width % sizes[1] != 0 ||
-      height == 0 || width == 0)
+  if (sizes.size() != kAxes ||
+      !all([](const Dim& to, const Dim& from) { return to >= 1 && from != 0 && from % to == 0; }))
     return in.unsupported(sizes.place, print(sizes.values) + " of an image of " + in.shape(x).to_string(),
                           "sizes that divide the image's");
-  if (sizes[0] == height && sizes[1] == width) return x;
-  const Integers kernel{height / sizes[0], width / sizes[1]};
+  if (all([](const Dim& to, const Dim& from) { return to == from; })) return x;
+  Integers kernel;
+  for (std::size_t i = 0; i < kAxes; ++i) kernel.push_back(in.shape(x)[static_cast<int>(i) + 2] / sizes[i]);
   return average_pool(in, {.x = x, .window = {.kernel = kernel, .strides = kernel}});
 }
 
@@ -151,8 +159,9 @@ ValueId read_channel_shuffle(NodeReader& in) {
 constexpr Aliasing kFresh = Aliasing::fresh;
 
 constexpr Operator kTable[] = {
-    {"aten._adaptive_avg_pool2d", "default", kFresh, read_adaptive_average_pool},
-    {"aten.adaptive_avg_pool2d", "default", kFresh, read_adaptive_average_pool},
+    {"aten._adaptive_avg_pool2d", "default", kFresh, read_adaptive_average_pool<2>},
+    {"aten.adaptive_avg_pool1d", "default", kFresh, read_adaptive_average_pool<1>},
+    {"aten.adaptive_avg_pool2d", "default", kFresh, read_adaptive_average_pool<2>},
     {"aten.avg_pool1d", "default", kFresh, read_average_pool<1>},
     {"aten.avg_pool2d", "default", kFresh, read_average_pool<2>},
     {"aten.avg_pool3d", "default", kFresh, read_average_pool<3>},

@@ -85,6 +85,11 @@ ValueId read_expand(NodeReader& in) {
   return in.add(kExpand, ExpandAttrs{.shape = dims.values}, {x});
 }
 
+ValueId read_expand_as(NodeReader& in) {
+  const ValueId x = in.value("self"), other = in.value("other");
+  return in.failed() ? ValueId{} : in.add(kExpand, ExpandAttrs{.shape = in.shape(other).to_vector()}, {x});
+}
+
 ValueId read_repeat(NodeReader& in) {
   const ValueId x = in.value("self");
   return tile(in, x, in.integers("repeats"));
@@ -209,6 +214,7 @@ constexpr Operator kTable[] = {
     {"aten.concat", "default", kFresh, read_cat},
     {"aten.constant_pad_nd", "default", kFresh, read_pad},
     {"aten.expand", "default", kView, read_expand},
+    {"aten.expand_as", "default", kView, read_expand_as},
     {"aten.flatten", "using_ints", kView, read_flatten},
     {"aten.pad", "default", kFresh, read_pad},
     {"aten.permute", "default", kView, read_permute},

@@ -16,6 +16,11 @@ ValueId read_unary(OperatorReader& in) {
 
 ValueId read_elu(OperatorReader& in) { return in.unary({.kind = U::elu, .alpha = 1.0f}, in.value(0)); }
 
+ValueId read_gelu(OperatorReader& in) {
+  const auto* given = in.options<file::GeluOptions>();
+  return gelu(in, in.value(0), given != nullptr && given->approximate() ? "tanh" : "none", "option 'approximate'");
+}
+
 ValueId read_leaky_relu(OperatorReader& in) {
   const float alpha = in.required_options<file::LeakyReluOptions>().alpha();
   return in.unary({.kind = U::leaky_relu, .alpha = alpha}, in.value(0));
@@ -129,6 +134,7 @@ constexpr OperatorEntry kTable[] = {
     {"FLOOR", 1, 1, 1, kReal, read_unary<U::floor>},
     {"FLOOR_DIV", 2, 2, 1, kReal, read_floor_div},
     {"FLOOR_MOD", 2, 2, 1, kReal, read_floor_mod},
+    {"GELU", 1, 1, 1, kReal, read_gelu},
     {"GREATER", 2, 2, 1, kReal, read_binary<B::greater>},
     {"GREATER_EQUAL", 2, 2, 1, kReal, read_binary<B::greater_or_equal>},
     {"HARD_SWISH", 1, 1, 1, kReal, read_unary<U::hard_swish>},

@@ -1,10 +1,23 @@
-// TFLite readers: reductions over axes, and softmax. Part of import/.
+// TFLite readers: products of two activations, reductions over axes, and softmax. Part of import/.
 
 #include "import/tflite/operators.h"
 #include "ops/cumsum/cumsum.h"
 
 namespace octavo::tflite_import {
 namespace {
+
+// The last two axes of either operand may be the other way round. Integers beside floats count as what they stand for.
+ValueId read_batch_matmul(OperatorReader& in) {
+  const auto* given = in.options<file::BatchMatMulOptions>();
+  const auto matrices = [&](int index, bool is_turned, std::string_view suffix) {
+    const ValueId x = in.value(index);
+    in.require_rank(x, 2, kMaxRank);
+    return is_turned && !in.failed() ? swap_axes(in, x, in.rank(x) - 2, in.rank(x) - 1, suffix) : x;
+  };
+  const ValueId x = matrices(0, given != nullptr && given->adj_x(), "x_turned");
+  const ValueId y = matrices(1, given != nullptr && given->adj_y(), "y_turned");
+  return matmul(in, x, y);
+}
 
 template <ReduceKind kind>
 ValueId read_reduce(OperatorReader& in) {
@@ -58,6 +71,7 @@ constexpr Operands kReal = Operands::real;
 constexpr OperatorEntry kTable[] = {
     {"ARG_MAX", 2, 2, 1, kReal, read_argmax<ArgKind::max>},
     {"ARG_MIN", 2, 2, 1, kReal, read_argmax<ArgKind::min>},
+    {"BATCH_MATMUL", 2, 2, 1, kReal, read_batch_matmul},
     {"CUMSUM", 2, 2, 1, kReal, read_cumsum},
     {"L2_NORMALIZATION", 1, 1, 1, kReal, read_l2_normalization},
     {"LOG_SOFTMAX", 1, 1, 1, kReal, read_log_softmax},
