@@ -216,6 +216,7 @@ Result<QuantizeReport> Quantizer::quantize(Graph& graph) {
   }
   QuantizeOptions options = quantize_options();
   options.calibrated = calibrated_;
+  if (graph.sizes() != nullptr) options.sample_sizes = example_sizes(graph);
   auto report = octavo::quantize(graph, FunctionSource({}, graph), options);
   if (report) report->samples = samples_;
   if (report && drawn_) report->notes.push_back(note_of_drawn());

@@ -58,7 +58,7 @@ class SourceFinder {
     for (std::size_t i = 0; i < element_inputs(graph_, node); ++i) {
       const Source part = find(node.inputs[i]);
       if (part.kind == Source::Kind::none) return {};
-      if (part.kind == Source::Kind::wire && graph_.fact(node.inputs[i]).shape != shape) return {};
+      if (part.kind == Source::Kind::wire && !is_same(graph_.fact(node.inputs[i]).shape, shape)) return {};
       if (part.kind == Source::Kind::wire && result.kind == Source::Kind::wire && part.wire != result.wire) return {};
       if (result.kind != Source::Kind::wire) result = part;
     }

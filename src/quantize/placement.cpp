@@ -4,16 +4,14 @@
 #include <algorithm>
 
 #include "ops/attention/attention.h"
-#include "ops/average_pool/average_pool.h"
 #include "ops/binary/binary.h"
 #include "ops/conv/conv.h"
 #include "ops/gather/gather.h"
-#include "ops/layer_norm/layer_norm.h"
 #include "ops/matmul/matmul.h"
-#include "ops/reduce/reduce.h"
 #include "ops/unary/unary.h"
 #include "quantize/node_pattern.h"
 #include "quantize/roles.h"
+#include "quantize/settled.h"
 #include "quantize/shared_scales.h"
 
 namespace octavo {
@@ -21,12 +19,6 @@ namespace {
 
 std::size_t at(ValueId id) { return static_cast<std::size_t>(id.index); }
 std::size_t at(NodeId id) { return static_cast<std::size_t>(id.index); }
-
-// Scores that only f32 readers want are not rounded once more: one that is larger than any of the samples' would be cut
-// off.
-bool is_norm(const Node& node) { return node.attrs.is<LayerNormAttrs>(); }
-
-bool is_mean(const Node& node) { return node.attrs.is<ReduceAttrs>() || node.attrs.is<AveragePoolAttrs>(); }
 
 class Placer {
  public:
@@ -123,6 +115,7 @@ Placer::Placer(const Graph& graph, const std::vector<std::string>& skip, const P
         is_skipped_[at(id)] ? NodeRole{Role::floating, "kept in float as asked"} : given_role(node(id));
     placement_.looks_up_rows[at(id)] = !is_skipped_[at(id)] && is_own_ && is_embedding(node(id));
   }
+  keep_settled_in_float(graph, placement_.roles);
 }
 
 // Softmax is what networks end in: between floats it has nothing to gain from 8-bit values, between integers no other

@@ -20,6 +20,7 @@
 #include "quantize/node_pattern.h"
 #include "quantize/placement.h"
 #include "quantize/scales.h"
+#include "quantize/settled.h"
 #include "quantize/simulated_network.h"
 #include "quantize/smooth.h"
 #include "quantize/weight_rounding.h"
@@ -251,7 +252,13 @@ Result<std::vector<ActivationScale>> find_scales(const Graph& graph, const Place
     scales.assign(static_cast<std::size_t>(graph.value_count()), global_activation_scale(*options.global_scale));
     widen(placement, scales);
   } else {
-    const auto known = known_ranges(graph, observed, ranges);
+    auto seen = ranges;
+    if (graph.sizes() != nullptr) {
+      auto settled = settled_ranges(graph, observed, options.sample_sizes);
+      if (!settled) return settled.errors();
+      seen.merge(*settled);
+    }
+    const auto known = known_ranges(graph, observed, seen);
     if (!known) return known.errors();
     scales = scales_from(graph, placement, observed, *known);
   }

@@ -2,7 +2,9 @@
 #include "quantize/roles.h"
 
 #include "ops/attention/attention.h"
+#include "ops/average_pool/average_pool.h"
 #include "ops/layer_norm/layer_norm.h"
+#include "ops/reduce/reduce.h"
 #include "ops/softmax/softmax.h"
 #include "ops/unary/unary.h"
 
@@ -18,6 +20,10 @@ bool is_clamp(const Node& node) {
   const auto* unary = node.attrs.get_if<UnaryAttrs>();
   return unary != nullptr && (unary->kind == UnaryKind::relu || unary->kind == UnaryKind::clip);
 }
+
+bool is_norm(const Node& node) { return node.attrs.is<LayerNormAttrs>(); }
+
+bool is_mean(const Node& node) { return node.attrs.is<ReduceAttrs>() || node.attrs.is<AveragePoolAttrs>(); }
 
 bool takes_integers(const Node& node, std::size_t input) {
   if (node.spec == &kLayerNorm) return input == 0;

@@ -14,6 +14,11 @@ bool is_integer_softmax(const Graph& graph, const Node& node);
 // ReLU or clip: on a rounded value these are a clamp, so they follow a kernel without a rounding in between.
 bool is_clamp(const Node& node);
 
+bool is_norm(const Node& node);
+// Scores that only f32 readers want are not rounded once more: one that is larger than any of the samples' would be cut
+// off.
+bool is_mean(const Node& node);
+
 // Whether an operator with an integer form takes that input as integers: all but the scale and bias of a normalisation
 // and the mask of attention.
 bool takes_integers(const Node& node, std::size_t input);

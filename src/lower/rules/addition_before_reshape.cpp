@@ -18,7 +18,7 @@ Match addition_before_reshape(const Graph& graph, const Node& node) {
     const Node* product = graph.producer(reshape->inputs[0]);
     if (product == nullptr || (product->spec != &kConv && product->spec != &kHybridConv)) continue;
     const bool is_dequantized = dequantized(graph, other, Stored::bytes_or_s16).has_value();
-    if (!is_dequantized || graph.fact(other).shape != graph.fact(sum).shape) continue;
+    if (!is_dequantized || !is_same(graph.fact(other).shape, graph.fact(sum).shape)) continue;
     Patch patch(graph);
     const ReshapeAttrs inner{graph.fact(reshape->inputs[0]).shape.to_vector()};
     const ValueId moved = patch.add(kReshape, inner, {other}, node.name + "/rows", node.origin);
