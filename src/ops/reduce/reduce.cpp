@@ -10,6 +10,7 @@
 #include "base/partial_sums.h"
 #include "graph/attrs_of.h"
 #include "ops/check.h"
+#include "ops/reduce/fold_integers.h"
 #include "ops/traits.h"
 
 namespace octavo {
@@ -18,8 +19,6 @@ namespace {
 bool is_for_integers(ReduceKind kind) {
   return kind != ReduceKind::l2 && kind != ReduceKind::log_sum && kind != ReduceKind::log_sum_exp;
 }
-
-bool is_extreme(ReduceKind kind) { return kind == ReduceKind::max || kind == ReduceKind::min; }
 
 bool is_reduced(const ReduceAttrs& reduce, int axis) {
   return std::binary_search(reduce.axes.begin(), reduce.axes.end(), axis);
@@ -163,29 +162,6 @@ float fold_f32(ReduceKind kind, std::int64_t count, const Get& at) {
     case ReduceKind::log_sum_exp: return log_f32<Lane>(static_cast<float>(total)) + static_cast<float>(largest);
     default: return static_cast<float>(total);
   }
-}
-
-// Integers wrap in 64 bits and then in their own type; a mean truncates, and is 0 over nothing.
-template <class T, class Get>
-T fold_integers(ReduceKind kind, std::int64_t count, const Get& at) {
-  using Limits = std::numeric_limits<T>;
-  if (is_extreme(kind)) {
-    T best = kind == ReduceKind::max ? Limits::lowest() : Limits::max();
-    for (std::int64_t i = 0; i < count; ++i)
-      best = kind == ReduceKind::max ? std::max(best, at(i)) : std::min(best, at(i));
-    return best;
-  }
-  std::uint64_t result = kind == ReduceKind::prod ? 1 : 0;
-  for (std::int64_t i = 0; i < count; ++i) {
-    const T value = at(i);
-    const auto x = static_cast<std::uint64_t>(value);
-    if (kind == ReduceKind::prod) result *= x;
-    else if (kind == ReduceKind::l1) result += value < T{} ? 0 - x : x;
-    else result += kind == ReduceKind::sum_square ? x * x : x;
-  }
-  if (kind != ReduceKind::mean || count == 0) return static_cast<T>(result);
-  if constexpr (std::is_signed_v<T>) return static_cast<T>(static_cast<std::int64_t>(result) / count);
-  else return static_cast<T>(result / static_cast<std::uint64_t>(count));
 }
 
 template <class T>
