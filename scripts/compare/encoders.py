@@ -1,10 +1,10 @@
-"""Octavo on encoders of transformers as each exporter spells them: does the file import, how near is fp32 to the framework's answer (dB), how many layers are attention,
-does int8 compile (calibrated, and per token without samples) and give the same bytes as scalar code. One JSON line per file, with commit and machine, and a table.
+"""Octavo on encoders of transformers as each exporter spells them: does the file import, how near is fp32 to ONNX Runtime (of a .pt2: to PyTorch) in dB, how many layers
+are attention, does int8 compile (calibrated, and per token without samples) and give the same bytes as scalar code. One JSON line per file, with commit and machine, and a table.
 
     python scripts/compare/encoders.py --octavo build/bin/octavo --work /tmp/encoders [--only SPELLING,...] [NAME...]
 
-Networks and spellings are those of encoder_networks.py; an interrupted run goes on where it was, and a file that is named is measured again. Files of ONNX Runtime's
-quantizer are compared with ONNX Runtime, which quantizes with one scale for a batch as they say. Needs torch, transformers, onnxscript, onnxruntime.
+Networks and spellings are those of encoder_networks.py; an interrupted run goes on where it was, and a network that is named is measured again.
+Needs torch, transformers, onnxscript, onnxruntime.
 """
 
 import argparse
@@ -81,7 +81,8 @@ class File:
 
 
 def reference(name, attention, spelling, model, feeds):
-    if spelling.endswith("dynamic"):
+    """Of the framework for its programs, of ONNX Runtime for files: exporters do not always keep to the network."""
+    if spelling != "pt2":
         return speed.ort_session(str(model), 1).run(None, feeds)[0]
     network, _ = encoder_networks.make(name, attention)
     with torch.no_grad():
