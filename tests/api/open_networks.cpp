@@ -4,6 +4,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <random>
 
 #include "support/onnx_builder.h"
@@ -172,8 +173,10 @@ std::string write_segmenter(const std::string& name) {
   return saved(net.builder, name);
 }
 
-std::string write_encoder(const std::string& name) {
-  Network net;
+namespace {
+
+// From input x [N, L, 32] to y. `hide` makes scores of those named "logits".
+std::string add_encoder(Network& net, const std::function<std::string()>& hide) {
   net.builder.input("x", DType::f32, {-1, -2, 32});
   net.extent("x", 0, "n");
   net.extent("x", 1, "l");
@@ -186,7 +189,7 @@ std::string write_encoder(const std::string& name) {
   net.heads(net.linear("x", 32, 32, "v"), "by_head", {0, 2, 1, 3}, "values");
   net.node("MatMul", {"queries", "keys"}, "products");
   net.node("Div", {"products", net.number("root", std::sqrt(8.0f))}, "logits");
-  net.node("Softmax", {"logits"}, "shares", {{"axis", std::int64_t{-1}}});
+  net.node("Softmax", {hide()}, "shares", {{"axis", std::int64_t{-1}}});
   net.node("MatMul", {"shares", "values"}, "mixed");
   net.node("Transpose", {"mixed"}, "by_row", {{"perm", Ints{0, 2, 1, 3}}});
   net.node("Reshape", {"by_row", "in_one"}, "rows");
@@ -194,8 +197,31 @@ std::string write_encoder(const std::string& name) {
   net.layer_norm("sum", 32, "normal");
   net.gelu(net.linear("normal", 32, 64, "wide"), "active");
   net.node("Add", {net.linear("active", 64, 32, "narrow"), "normal"}, "end");
-  net.layer_norm("end", 32, "y");
-  net.builder.output("y");
+  return net.layer_norm("end", 32, "y");
+}
+
+}  // namespace
+
+std::string write_encoder(const std::string& name) {
+  Network net;
+  net.builder.output(add_encoder(net, [] { return "logits"; }));
+  return saved(net.builder, name);
+}
+
+std::string write_masked_encoder(const std::string& name) {
+  Network net;
+  net.builder.input("mask", DType::s64, {-1, -2});
+  net.builder.output(add_encoder(net, [&] {
+    net.node("Unsqueeze", {"mask", net.ints("between", {1, 2})}, "keys_shown");
+    net.builder.initializer("nothing", integers(Shape{}, {0}));
+    net.node("Equal", {"keys_shown", "nothing"}, "hidden");
+    return net.node("Where", {"hidden", net.number("never", -3.4e38f), "logits"}, "masked");
+  }));
+  net.node("Cast", {"mask"}, "shown", {{"to", std::int64_t{1}}});
+  net.node("Mul", {"y", net.node("Unsqueeze", {"shown", net.ints("last", {2})}, "column")}, "kept");
+  net.node("ReduceSum", {"kept", net.ints("tokens", {1})}, "total", {{"keepdims", std::int64_t{0}}});
+  net.node("ReduceSum", {"shown", "tokens"}, "count");
+  net.builder.output(net.node("Div", {"total", "count"}, "mean"));
   return saved(net.builder, name);
 }
 

@@ -22,6 +22,10 @@ std::string write_segmenter(const std::string& name);
 // single operators.
 std::string write_encoder(const std::string& name);
 
+// mask [N, L], x [N, L, 32] -> y [N, L, 32], mean [N, 32]: the same block with keys that the mask hides, and the mean
+// of what it shows.
+std::string write_masked_encoder(const std::string& name);
+
 // x [N, L, 8] -> [N, L, 8]: rows picked by indices that ranges of N and L make, rows of a table up to L, a mask from
 // positions.
 std::string write_positions(const std::string& name);
