@@ -3,7 +3,7 @@
 // tokens.npz: NAME_ids, u16 token ids of all sentences in a row, and NAME_lengths, u16, as numpy.savez writes them. The
 // model takes input_ids and attention_mask, s64 [batch, tokens], and gives f32 [batch, tokens, width]; a sentence's
 // vector is the mean over its tokens, of length 1. Whatever a sentence is batched with, its vector has the same bytes.
-#include <octavo/run.h>
+#include <octavo/unpadded.h>
 #include <zip.h>
 
 #include <algorithm>
@@ -12,13 +12,14 @@
 #include <cstdlib>
 #include <cstring>
 #include <numeric>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 namespace {
 
-using octavo::v1::Context;
+using octavo::v1::Unpadded;
 
 template <class T>
 T checked(octavo::Result<T> result) {
@@ -69,38 +70,24 @@ std::vector<float> pooled(const float* rows, std::size_t tokens, std::size_t wid
   return mean;
 }
 
-// Sentences of a batch are padded to the longest.
-void embed(Context& context, const std::vector<Sentence*>& batch) {
+// Sentences of a batch are padded to the longest, in memory alone: the padding is not computed.
+void embed(Unpadded& encoder, std::span<Sentence> batch, std::size_t width) {
   std::size_t tokens = 0;
-  for (const Sentence* sentence : batch) tokens = std::max(tokens, sentence->ids.size());
-  const std::vector<std::int64_t> shape{std::ssize(batch), static_cast<std::int64_t>(tokens)};
-  checked(context.resize(std::vector{shape, shape}));
+  for (const Sentence& sentence : batch) tokens = std::max(tokens, sentence.ids.size());
+  const std::vector<std::int64_t> shape{std::ssize(batch), std::int64_t(tokens)};
+  const std::vector<std::int64_t> of_rows{std::ssize(batch), std::int64_t(tokens), std::int64_t(width)};
   std::vector<std::int64_t> ids(batch.size() * tokens), mask(ids.size());
   for (std::size_t i = 0; i < batch.size(); ++i) {
-    std::copy(batch[i]->ids.begin(), batch[i]->ids.end(), &ids[i * tokens]);
-    std::fill_n(&mask[i * tokens], batch[i]->ids.size(), 1);
+    std::copy(batch[i].ids.begin(), batch[i].ids.end(), &ids[i * tokens]);
+    std::fill_n(&mask[i * tokens], batch[i].ids.size(), 1);
   }
-  const octavo::v1::TensorInfo& output = context.outputs()[0];
-  if (output.dtype != octavo::DType::f32 || output.shape.size() != 3) throw std::runtime_error("the model is another");
-  const auto width = static_cast<std::size_t>(output.shape[2]);
-  std::vector<float> rows(batch.size() * tokens * width);
+  std::vector<float> rows(ids.size() * width);
   const octavo::v1::ConstTensorRef inputs[] = {{octavo::DType::s64, shape, ids.data()},
                                                {octavo::DType::s64, shape, mask.data()}};
-  const octavo::v1::TensorRef outputs[] = {{octavo::DType::f32, output.shape, rows.data()}};
-  checked(context.run(inputs, outputs));
+  const octavo::v1::TensorRef outputs[] = {{octavo::DType::f32, of_rows, rows.data()}};
+  checked(encoder.run(inputs, outputs));
   for (std::size_t i = 0; i < batch.size(); ++i)
-    batch[i]->vector = pooled(&rows[i * tokens * width], batch[i]->ids.size(), width);
-}
-
-// Batches of similar length have little padding.
-void embed_all(Context& context, std::vector<Sentence>& sentences) {
-  constexpr std::size_t kBatch = 32;
-  std::vector<Sentence*> order;
-  for (Sentence& sentence : sentences) order.push_back(&sentence);
-  std::ranges::sort(order, {}, [](const Sentence* sentence) { return sentence->ids.size(); });
-  for (std::size_t i = 0; i < order.size(); i += kBatch)
-    embed(context,
-          {order.begin() + std::ptrdiff_t(i), order.begin() + std::ptrdiff_t(std::min(i + kBatch, order.size()))});
+    batch[i].vector = pooled(&rows[i * tokens * width], batch[i].ids.size(), width);
 }
 
 void print_nearest(const std::vector<Sentence>& sentences, std::size_t query) {
@@ -122,10 +109,14 @@ int run(int count, char** words) {
   if (count < 5) throw std::runtime_error("usage: embed model.octv tokens.npz NAME QUERY...");
   std::vector<Sentence> sentences = read_sentences(words[2], words[3]);
   const auto model = checked(octavo::v1::Model::load(checked(octavo::v1::open(words[1]))));
-  if (model.info().open_inputs.size() != 2) throw std::runtime_error("the model does not leave batch and length open");
-  const std::vector<std::int64_t> first{1, 1};
-  Context context = checked(Context::create(model, std::vector{first, first}));
-  embed_all(context, sentences);
+  const octavo::v1::ModelInfo info = model.info();
+  if (info.open_outputs.size() != 1 || info.open_outputs[0].shape.size() != 3)
+    throw std::runtime_error("another model");
+  Unpadded encoder = checked(Unpadded::create(model, "attention_mask"));
+  constexpr std::size_t kBatch = 32;
+  for (std::size_t i = 0; i < sentences.size(); i += kBatch)
+    embed(encoder, std::span(sentences).subspan(i, std::min(kBatch, sentences.size() - i)),
+          std::stoul(info.open_outputs[0].shape[2]));
   for (int i = 4; i < count; ++i) print_nearest(sentences, std::strtoul(words[i], nullptr, 10));
   return 0;
 }

@@ -199,7 +199,9 @@ Result<Session> Session::create(const v1::Model& model, const RunChoice& choice,
   const auto pictures = pictures_of(info);
   if (!pictures) return pictures.errors();
   v1::PlanInfo plan = context->plan();
-  return Session(std::move(*context), std::move(plan), *pictures, model.threads());
+  Session session(std::move(*context), std::move(plan), *pictures, model.threads());
+  session.model_ = model;
+  return session;
 }
 
 Session::Session(v1::Program program, v1::PlanInfo plan, int threads)
@@ -249,7 +251,22 @@ Status Session::run_program() {
   return ok_status();
 }
 
-Status Session::run() { return program_ ? run_program() : context_->run(input_refs_, output_refs_); }
+Status Session::run() {
+  if (unpadded_) return unpadded_->run(input_refs_, output_refs_);
+  return program_ ? run_program() : context_->run(input_refs_, output_refs_);
+}
+
+Status Session::skip_padding(const std::string& mask) {
+  if (program_)
+    return Error{.kind = ErrorKind::usage,
+                 .where = "--skip-padding",
+                 .found = "a model of several parts, whose control flow or shapes depend on data",
+                 .expected = "a model that is one network"};
+  auto made = v1::Unpadded::create(*model_, mask);
+  if (!made) return made.errors();
+  unpadded_ = std::move(*made);
+  return ok_status();
+}
 
 Result<std::optional<Preprocess>> preprocess_for(const Session& session, const CompileRequest& request) {
   if (!session.pictures()) return request.preprocess;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analyze/model_file.h"
+#include "octavo/unpadded.h"
 
 namespace octavo {
 
@@ -61,6 +62,9 @@ class Session {
   std::vector<Tensor>& inputs() { return inputs_; }
   const std::vector<Tensor>& outputs() const { return outputs_; }
   Status run();
+  // From now on `run` leaves out what only pads sequences (octavo/unpadded.h), by this input. Errors: usage (the model
+  // or the input has another form).
+  Status skip_padding(const std::string& mask);
 
  private:
   Session(v1::Context context, v1::PlanInfo plan, std::optional<Preprocess> pictures, int threads);
@@ -68,6 +72,8 @@ class Session {
   Status run_program();
   std::optional<v1::Context> context_;
   std::optional<v1::Program> program_;
+  std::optional<v1::Model> model_;  // of the context
+  std::optional<v1::Unpadded> unpadded_;
   v1::PlanInfo plan_;
   std::optional<Preprocess> pictures_;
   int threads_;

@@ -21,6 +21,7 @@ struct Arguments {
   std::vector<std::string> inputs;
   std::string output_dir = ".";
   std::vector<std::string> dump;
+  std::string mask;  // of padding that is left out; empty: all of it is computed
   CompileArguments compile;
 };
 
@@ -109,6 +110,9 @@ int run(const Arguments& arguments) {
   auto session = open_session(arguments.model, *request, *inputs);
   if (!session) return report(session.errors());
   if (const Status set = set_inputs(*inputs, *request, *session); !set) return report(set.errors());
+  if (!arguments.mask.empty()) {
+    if (const Status skips = session->skip_padding(arguments.mask); !skips) return report(skips.errors());
+  }
   std::map<std::string, Tensor> dumped;
   if (const Status done = run_with_dump(*session, arguments.dump, dumped); !done) return report(done.errors());
   const Status written = write_all(*session, dumped, arguments.output_dir);
@@ -131,6 +135,10 @@ void add_run(CLI::App& app, int& exit_code) {
   verb.add_option("--dump", arguments->dump, "also write these intermediate values (names, globs), or all of them")
       ->delimiter(',')
       ->type_name("NAME|all");
+  verb.add_option("--skip-padding", arguments->mask,
+                  "leave out what only pads the sequences of a batch: the input [batch, tokens] that is 0 for it")
+      ->type_name("MASK")
+      ->excludes("--dump");
   add_run_options(verb, arguments->compile, Batches::one, PreprocessOf::images);
   verb.callback([arguments, &exit_code] { exit_code = run(*arguments); });
 }

@@ -222,5 +222,37 @@ TEST_F(CliShapes, QuantizingTakesTheFirst) {
          "--shape x=");
 }
 
+// x [N, L, 4] doubled where mask [N, L] is 1: the same with and without the padding, in f32.
+TEST_F(CliShapes, PaddingIsLeftOut) {
+  testing::ModelBuilder model;
+  model.input("x", DType::f32, {-1, -2, 4}).input("mask", DType::s64, {-1, -2});
+  model.initializer("two", Tensor::scalar(2.0f)).initializer("last", Tensor::of<std::int64_t>(Shape{1}, {2}));
+  model.node({.op = "Unsqueeze", .inputs = {"mask", "last"}, .outputs = {"column"}, .name = "column"})
+      .node({.op = "Cast",
+             .inputs = {"column"},
+             .outputs = {"shown"},
+             .attributes = {{"to", std::int64_t{1}}},
+             .name = "cast"})
+      .node({.op = "Mul", .inputs = {"x", "two"}, .outputs = {"double"}, .name = "double"})
+      .node({.op = "Mul", .inputs = {"double", "shown"}, .outputs = {"y"}, .name = "hide"})
+      .output("y");
+  ASSERT_TRUE(write_text(path("s.onnx"), model.bytes()));
+  expect("compile s.onnx --precision fp32 -o s.octv", 0, "written");
+  write_array("x.npy", {3, 20, 4});
+  Tensor mask(DType::s64, Shape{3, 20});
+  for (std::int64_t i = 0; i < 60; ++i) mask.as<std::int64_t>()[i] = i % 20 < (i < 20 ? 2 : 17);
+  ASSERT_TRUE(write_npy(path("mask.npy"), mask.view()));
+  const std::string inputs = " --input x=x.npy --input mask=mask.npy";
+  expect("run s.octv --output-dir all" + inputs, 0, "f32[3x20x4]");
+  expect("run s.octv --output-dir some --skip-padding mask" + inputs, 0, "f32[3x20x4]");
+  EXPECT_EQ(testing::read_bytes(path("some/y.npy")), testing::read_bytes(path("all/y.npy")));
+  expect("run s.octv --skip-padding x" + inputs, 2, "expected integers or booleans [batch, tokens]");
+  expect("run s.octv --skip-padding mask --dump all" + inputs, 2, "--dump");
+  mask.as<std::int64_t>()[19] = 1;
+  ASSERT_TRUE(write_npy(path("mask.npy"), mask.view()));
+  expect("run s.octv --skip-padding mask" + inputs, 2, "row 0: found a token at 19 behind padding at 2");
+  expect("run fixed.octv --skip-padding x --input x=x.npy", 2, "");
+}
+
 }  // namespace
 }  // namespace octavo
