@@ -293,6 +293,8 @@ TEST(ImportNormalisations, OfSumsAndEmbeddings) {
     quantized.inputs.push_back({std::string(name) + "_zero", u8s({}, {2})});
   EXPECT_EQ(answer(quantized), (Values{-1, 1, -1, 1}));
   EXPECT_EQ(answer(quantized, 1), Values{1});
+  quantized.inputs[5].first = "";
+  EXPECT_NE(refusal(quantized).find("input 5: none, expected a value"), std::string::npos);
   EXPECT_EQ(answer({"RMSNormalization", {{"x", floats({1, 2}, {3, 3})}, {"g", gamma}}, exact}), (Values{2, 3}));
 }
 

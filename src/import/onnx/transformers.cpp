@@ -188,7 +188,9 @@ ValueId read_quantized_embed_layer_norm(NodeReader& in) {
   const auto real = [&](int index, const std::string& name) {
     return in.has(index) ? dequantized_input(in, index, index + 6, index + 11, name) : ValueId{};
   };
-  if (!in.has(2) || !in.has(3)) return in.fail("input 'word_embedding_quant'", "none", "tables of words and positions");
+  for (const int index : {2, 3, 5, 6}) {
+    if (!in.has(index)) return in.fail("input " + std::to_string(index), "none", "a value");
+  }
   return embedded(in, {.ids = in.value(0, "input_ids"),
                        .segments = in.optional(1, "segment_ids"),
                        .mask = in.optional(7, "mask"),
