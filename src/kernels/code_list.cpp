@@ -64,6 +64,7 @@ std::vector<const KernelCode*> join_families() {
   add(plain_transposed_codes());
   add(pool_codes());
   add(product_codes());
+  add(quantize_any_codes());
   add(quantize_codes());
   add(quantized_eltwise_codes());
   add(recurrence_codes());

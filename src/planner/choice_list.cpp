@@ -66,6 +66,7 @@ std::vector<const KernelChoice*> join_families() {
   add(plain_transposed_choices());
   add(pool_choices());
   add(product_choices());
+  add(quantize_any_choices());
   add(quantize_choices());
   add(quantized_eltwise_choices());
   add(recurrence_choices());

@@ -42,6 +42,15 @@ TEST(FloatKernels, Binary) {
   EXPECT_TRUE(kernels_missing(ran, "eltwise_compare").empty());
 }
 
+TEST(FloatKernels, BinaryOfDoubles) {
+  std::mt19937 random(22);
+  for (int kind = 0; kind <= static_cast<int>(BinaryKind::less_or_equal); ++kind) {
+    const BinaryAttrs attrs{static_cast<BinaryKind>(kind)};
+    check(kBinary, attrs, {random_tensor(random, DType::f64, {3, 1, 67}), random_tensor(random, DType::f64, {4, 67})});
+    check(kBinary, attrs, {random_tensor(random, DType::f64, {300}), random_tensor(random, DType::f64, {})});
+  }
+}
+
 TEST(FloatKernels, BitsOfIntegers) {
   std::mt19937 random(21);
   for (const BinaryKind kind : {BinaryKind::shift_left, BinaryKind::shift_right, BinaryKind::bitwise_and,
@@ -168,7 +177,8 @@ TEST(FloatKernels, Products) {
       {{5, 33}, {33, 70}},         {{2, 3, 6, 8}, {3, 8, 5}}, {{40}, {40, 3}},         {{4, 9}, {9}},   {{7}, {7}},
       {{2, 70, 65}, {2, 65, 100}}, {{3, 0}, {0, 4}},          {{1, 300}, {300, 1100}}, {{0, 3}, {3, 4}}};
   for (const auto& [a, b] : shapes) {
-    ran.merge(check(kMatmul, NoAttrs{}, {random_tensor(random, kF32, a), random_tensor(random, kF32, b)}));
+    for (const DType dtype : {kF32, DType::f64, DType::s32, DType::u64})
+      ran.merge(check(kMatmul, NoAttrs{}, {random_tensor(random, dtype, a), random_tensor(random, dtype, b)}));
     for (DType at : {DType::u8, DType::s8}) {
       for (DType bt : {DType::u8, DType::s8}) {
         const Tensor left = random_tensor(random, at, a), right = random_tensor(random, bt, b);

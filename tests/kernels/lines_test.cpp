@@ -65,6 +65,18 @@ TEST(LineKernels, Lrn) {
   EXPECT_TRUE(kernels_missing(ran, "lines_lrn").empty());
 }
 
+TEST(LineKernels, ReduceIntegers) {
+  std::mt19937 random(31);
+  for (const ReduceKind kind : {ReduceKind::sum, ReduceKind::mean, ReduceKind::max, ReduceKind::min, ReduceKind::prod,
+                                ReduceKind::l1, ReduceKind::sum_square}) {
+    for (const DType dtype : {DType::s32, DType::u32, DType::s64, DType::u64}) {
+      for (const std::vector<std::int64_t>& axes : {std::vector<std::int64_t>{1}, {0, 2}, {}, {0, 1, 2}})
+        check(kReduce, ReduceAttrs{kind, axes, true}, {random_tensor(random, dtype, {3, 5, 40})});
+      check(kReduce, ReduceAttrs{kind, {1}, true}, {Tensor(dtype, {2, 0, 3})});
+    }
+  }
+}
+
 TEST(LineKernels, Reduce) {
   std::mt19937 random(3);
   std::set<std::string> ran;
@@ -76,6 +88,9 @@ TEST(LineKernels, Reduce) {
       check(kReduce, attrs, {with_special_values(random, {3, 9, 2, 19})});
       check(kReduce, attrs, {with_special_values(random, {1, 1, 20, 3})});
     }
+    check(kReduce, ReduceAttrs{static_cast<ReduceKind>(kind), {1}, true}, {Tensor(kF32, {2, 0, 4})});
+    check(kReduce, ReduceAttrs{static_cast<ReduceKind>(kind), {0, 2}, false},
+          {random_tensor(random, DType::f64, {3, 5, 4})});
     for (const std::int64_t n : {1, 15, 16, 17, 1000})
       check(kReduce, ReduceAttrs{static_cast<ReduceKind>(kind), {1}, true}, {random_tensor(random, kF32, {5, n})});
   }

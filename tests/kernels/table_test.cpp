@@ -100,6 +100,30 @@ TEST(QuantizeKernels, EqualTheReference) {
   EXPECT_TRUE(kernels_missing(ran, "quantize_f32").empty());
 }
 
+TEST(QuantizeKernels, TakeBlocksHalvesAndSixteenBits) {
+  std::mt19937 random(6);
+  const Shape shape{3, 5, 7};
+  struct Case {
+    Shape scale;
+    std::int64_t axis, block;
+  };
+  for (const Case& scales_of : {Case{{}, -1, 0}, {{5}, 1, 0}, {{3, 3, 7}, 1, 2}, {{3, 5, 2}, 2, 4}}) {
+    for (const DType type : {DType::u8, DType::s8, DType::u16, DType::s16}) {
+      for (const DType scale_type : {DType::f32, DType::f16}) {
+        Tensor scale(scale_type, scales_of.scale);
+        for (std::int64_t i = 0; i < scale.elements(); ++i)
+          store_double(scale.view(), i, 0.01 + 0.1 * static_cast<double>(random() % 100));
+        const Tensor zero_point = random_tensor(random, type, scales_of.scale);
+        const Tensor x = random_tensor(random, DType::f32, shape), q = random_tensor(random, type, shape);
+        const QuantizeAttrs to{.to = type, .axis = scales_of.axis, .block = scales_of.block};
+        const DequantizeAttrs from{.axis = scales_of.axis, .block = scales_of.block};
+        EXPECT_EQ(check_kernels({&kQuantize, to, {x, scale, zero_point}, {}}).count("quantize_any_portable"), 1u);
+        EXPECT_EQ(check_kernels({&kDequantize, from, {q, scale}, {}}).count("dequantize_any_portable"), 1u);
+      }
+    }
+  }
+}
+
 TEST(QuantizeKernels, KeepANarrowRange) {
   std::mt19937 random(4);
   KernelCase test{.spec = &kQuantize, .attrs = QuantizeAttrs{.to = DType::s8, .lowest = -127, .highest = 100}};

@@ -1,4 +1,5 @@
-// binary and unary of integers and booleans: indices, masks and lengths that a network computes. Part of kernels/.
+// binary and unary of integers and booleans: indices, masks and lengths that a network computes; binary of f64. Part of
+// kernels/.
 #include "ops/binary/integers.h"
 
 #include "kernels/broadcast.h"
@@ -20,6 +21,7 @@ void with_type(DType dtype, const Body& body) {
     case DType::s32: return body(std::int32_t{});
     case DType::u64: return body(std::uint64_t{});
     case DType::s64: return body(std::int64_t{});
+    case DType::f64: return body(double{});
     default: return body(std::uint8_t{});
   }
 }
@@ -27,6 +29,15 @@ void with_type(DType dtype, const Body& body) {
 std::string refuse(const CallView& call) {
   const DType dtype = call.input(0).dtype;
   return is_integer(dtype) || dtype == DType::boolean ? "" : "needs integers or booleans";
+}
+std::string refuse_binary(const CallView& call) {
+  return call.input(0).dtype == DType::f64 || refuse(call).empty() ? "" : "needs integers, booleans or f64";
+}
+
+template <class T>
+T value_of(BinaryKind kind, T a, T b) {
+  if constexpr (std::is_same_v<T, double>) return binary_f64(kind, a, b);
+  else return integer_binary<T>(kind, a, b);
 }
 
 struct BinaryParams {
@@ -45,7 +56,7 @@ void run_rows(const BinaryParams& params, const RowBlock& block, const StepBuffe
       const T left = a[i * block.step[0]], right = b[i * block.step[1]];
       if (params.to == DType::boolean)
         reinterpret_cast<std::uint8_t*>(buffers.outputs[0])[first + i] = compare<T>(params.kind, left, right) ? 1 : 0;
-      else reinterpret_cast<T*>(buffers.outputs[0])[first + i] = integer_binary<T>(params.kind, left, right);
+      else reinterpret_cast<T*>(buffers.outputs[0])[first + i] = value_of<T>(params.kind, left, right);
     }
   }
 }
@@ -70,12 +81,17 @@ struct UnaryParams {
   DType dtype;
 };
 
+template <class T>
+void run_integers(const UnaryParams& params, const StepBuffers& buffers, ItemRange elements) {
+  const T* x = reinterpret_cast<const T*>(buffers.inputs[0]);
+  T* y = reinterpret_cast<T*>(buffers.outputs[0]);
+  for (std::int64_t i = elements.begin; i < elements.end; ++i) y[i] = integer_unary<T>(params.attrs, x[i]);
+}
+
 void run_unary(const UnaryParams& params, const StepBuffers& buffers, ItemRange range) {
   const ItemRange units = params.chunks.units_of(range);
   with_type(params.dtype, [&]<class T>(T) {
-    const T* x = reinterpret_cast<const T*>(buffers.inputs[0]);
-    T* y = reinterpret_cast<T*>(buffers.outputs[0]);
-    for (std::int64_t i = units.begin; i < units.end; ++i) y[i] = integer_unary<T>(params.attrs, x[i]);
+    if constexpr (std::is_integral_v<T>) run_integers<T>(params, buffers, units);
   });
 }
 
@@ -97,8 +113,10 @@ double cost(const OpCall& call, const Machine&) {
 }
 
 constexpr KernelChoice kChoices[] = {
-    {.code = {.name = "eltwise_integer_binary_portable", .op = "binary", .prepare = prepare_by<refuse, make_binary>},
-     .refusal = refusal_by<refuse>,
+    {.code = {.name = "eltwise_integer_binary_portable",
+              .op = "binary",
+              .prepare = prepare_by<refuse_binary, make_binary>},
+     .refusal = refusal_by<refuse_binary>,
      .cost = cost},
     {.code = {.name = "eltwise_integer_unary_portable", .op = "unary", .prepare = prepare_by<refuse, make_unary>},
      .refusal = refusal_by<refuse>,

@@ -1,4 +1,4 @@
-// Matrix products: f32, and 8 bit to s32 or 8 bit. Part of kernels/.
+// Matrix products: f32, f64, integers, and 8 bit to s32 or 8 bit. Part of kernels/.
 #include "ops/product.h"
 
 #include "kernels/call.h"
@@ -100,6 +100,48 @@ Result<std::unique_ptr<Step>> make_float(const CallView& call, const StepSpec&) 
   FloatParams params{product_of(call, kSumRows, kColumns), &functions};
   const std::int64_t items = params.shape.items();
   return make_step(std::move(params), items, run_float, kSumRows * kColumns * sizeof(double));
+}
+
+// ---- f64, and integers that wrap ----
+
+struct WideParams {
+  ProductShape shape;
+  DType dtype;
+};
+
+template <class T>
+void run_wide_as(const ProductShape& p, const StepBuffers& buffers, ItemRange range) {
+  for (std::int64_t item = range.begin; item < range.end; ++item) {
+    const ProductBlock block = block_at(p, item);
+    const T* a = element_at<T>(p, buffers.inputs[0], p.offsets[block.matrix].first + block.row * p.k);
+    const T* b = element_at<T>(p, buffers.inputs[1], p.offsets[block.matrix].second + block.column);
+    T* y = reinterpret_cast<T*>(buffers.outputs[0]) +
+           (static_cast<std::int64_t>(block.matrix) * p.m + block.row) * p.n + block.column;
+    for (std::int64_t r = 0; r < block.rows; ++r) {
+      T sums[kColumns] = {};
+      for (std::int64_t k = 0; k < p.k; ++k) {
+        for (std::int64_t j = 0; j < block.columns; ++j) sums[j] += a[r * p.k + k] * b[k * p.n + j];
+      }
+      std::copy_n(sums, block.columns, y + r * p.n);
+    }
+  }
+}
+
+void run_wide(const WideParams& params, const StepBuffers& buffers, ItemRange range) {
+  if (params.dtype == DType::f64) run_wide_as<double>(params.shape, buffers, range);
+  else if (size_of(params.dtype) == 4) run_wide_as<std::uint32_t>(params.shape, buffers, range);
+  else run_wide_as<std::uint64_t>(params.shape, buffers, range);
+}
+
+std::string refuse_wide(const CallView& call) {
+  const DType dtype = call.input(0).dtype;
+  return dtype == DType::f64 || is_integer(dtype) ? refuse_batches(call) : "needs f64 or integers";
+}
+
+Result<std::unique_ptr<Step>> make_wide(const CallView& call, const StepSpec&) {
+  WideParams params{product_of(call, kSumRows, kColumns), call.input(0).dtype};
+  const std::int64_t items = params.shape.items();
+  return make_step(std::move(params), items, run_wide);
 }
 
 // ---- 8 bit ----
@@ -235,6 +277,9 @@ constexpr KernelChoice kChoices[] = {
     float_kernel<kSumsScalar, Isa::scalar>("product_f32_portable"),
     float_kernel<kSumsAvx2, Isa::avx2>("product_f32_avx2"),
     float_kernel<kSumsAvx512, Isa::avx512>("product_f32_avx512"),
+    {.code = {.name = "product_wide_portable", .op = "matmul", .prepare = prepare_by<refuse_wide, make_wide>},
+     .refusal = refusal_by<refuse_wide>,
+     .cost = float_cost<Isa::scalar>},
     integer_kernel<kSumsScalar, Isa::scalar>("product_integer_portable"),
     integer_kernel<kSumsAvx2, Isa::avx2>("product_integer_avx2"),
     integer_kernel<kSumsAvx512, Isa::avx512>("product_integer_avx512"),

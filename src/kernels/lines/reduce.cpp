@@ -1,4 +1,4 @@
-// reduce in f32 over any axes, and the extremes of integers. Part of kernels/.
+// reduce in f32 over any axes, the extremes of integers, and by scalar code everything else. Part of kernels/.
 #include "ops/reduce/reduce.h"
 
 #include "kernels/call.h"
@@ -170,6 +170,35 @@ Result<std::unique_ptr<Step>> make_extremes(const CallView& call, const StepSpec
   }
 }
 
+// ---- any type, any kind, nothing at all: the operator's scalar code, result by result ----
+
+struct AnyParams {
+  ReduceKind kind;
+  DType dtype;
+  std::vector<std::int64_t> kept, reduced;  // as in ReduceParams
+  Chunks chunks;                            // of results
+};
+
+void run_any(const AnyParams& params, const StepBuffers& buffers, ItemRange range) {
+  const ItemRange results = params.chunks.units_of(range);
+  const ConstTensorView x{.dtype = params.dtype, .shape = Shape{}, .data = buffers.inputs[0]};
+  const TensorView y{.dtype = params.dtype, .shape = Shape{}, .data = buffers.outputs[0]};
+  for (std::int64_t i = results.begin; i < results.end; ++i)
+    reduce_line({params.kind, x, params.kept[static_cast<std::size_t>(i)], params.reduced}, y, i);
+}
+
+std::string refuse_nothing(const CallView&) { return {}; }
+
+Result<std::unique_ptr<Step>> make_any(const CallView& call, const StepSpec&) {
+  AnyParams params{.kind = call.attrs->as<ReduceAttrs>().kind,
+                   .dtype = call.input(0).dtype,
+                   .kept = offsets_of(call, false),
+                   .reduced = offsets_of(call, true)};
+  params.chunks = Chunks::of(call.output().elements(), 64 * (std::ssize(params.reduced) + 1));
+  const std::int64_t items = params.chunks.items();
+  return make_step(std::move(params), items, run_any);
+}
+
 template <const LineFunctions& functions, Isa isa, int kPicoseconds>
 constexpr KernelChoice kernel(std::string_view name) {
   return line_kernel<refuse_reduce, make_reduce<functions>, kPicoseconds>("reduce", isa, name);
@@ -179,6 +208,7 @@ constexpr KernelChoice kChoices[] = {
     kernel<kLinesScalar, Isa::scalar, 1500>("lines_reduce_f32_portable"),
     kernel<kLinesAvx2, Isa::avx2, 300>("lines_reduce_f32_avx2"),
     kernel<kLinesAvx512, Isa::avx512, 250>("lines_reduce_f32_avx512"),
+    line_kernel<refuse_nothing, make_any, 6000>("reduce", Isa::scalar, "lines_reduce_any_portable"),
     line_kernel<refuse_extremes, make_extremes, 250>("reduce", Isa::scalar, "reduce_extremes_portable"),
 };
 constexpr auto kCodes = codes_of(kChoices);

@@ -11,6 +11,8 @@ namespace octavo {
 
 std::span<const KernelCode> dynamic_quantize_codes();
 std::span<const KernelChoice> dynamic_quantize_choices();
+std::span<const KernelCode> quantize_any_codes();
+std::span<const KernelChoice> quantize_any_choices();
 std::span<const KernelCode> quantize_codes();
 std::span<const KernelChoice> quantize_choices();
 std::span<const KernelCode> row_requantize_codes();

@@ -138,6 +138,8 @@ NodeRole role_of_binary(const Attrs& attrs, InputFacts inputs) {
 
 }  // namespace
 
+double binary_f64(BinaryKind kind, double a, double b) { return float_binary<double, Power::in_f64>(kind, a, b); }
+
 const OpSpec kBinary{
     .name = "binary",
     .summary = "y = f(a, b), element by element with broadcasting",

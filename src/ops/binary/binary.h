@@ -59,6 +59,9 @@ struct BinaryAttrs {
 // base/elementary_pow.h (in tables from f64: ops/in_tables.h). inputs: a, b of one type.
 extern const OpSpec kBinary;
 
+// The kinds that two f64 have and that give no boolean.
+double binary_f64(BinaryKind kind, double a, double b);
+
 // Whether a node with these attributes is this function of two elements.
 inline bool is_binary(const Attrs& attrs, BinaryKind kind) {
   const auto* binary = attrs.get_if<BinaryAttrs>();

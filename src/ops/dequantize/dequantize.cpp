@@ -29,21 +29,22 @@ Result<std::vector<Fact>> infer_dequantize(const Attrs& attrs, InputFacts inputs
 }
 
 void reference_dequantize(const Attrs& attrs, InputViews inputs, OutputViews outputs) {
-  const ScaleLayout layout = layout_of(attrs.as<DequantizeAttrs>());
-  const ConstTensorView& x = inputs[0];
-  const std::vector<float> scales = to_floats(inputs[1]);
-  const std::vector<std::int64_t> zeros =
-      has_view(inputs, 2) ? to_int64s(inputs[2]) : std::vector<std::int64_t>(scales.size(), 0);
-  const std::int64_t count = x.shape.elements();
-  for (std::int64_t i = 0; i < count; ++i) {
-    const auto s = static_cast<std::size_t>(layout.index_of(x.shape, i));
-    const auto difference = static_cast<std::int64_t>(element_as_double(x, i)) - zeros[s];
-    // One f32 product, then one rounding more where the result is f16.
-    store_double(outputs[0], i, static_cast<float>(difference) * scales[s]);
-  }
+  dequantize_elements(attrs.as<DequantizeAttrs>(), inputs, outputs[0], 0, outputs[0].shape.elements());
 }
 
 }  // namespace
+
+void dequantize_elements(const DequantizeAttrs& dequantize, InputViews inputs, const TensorView& y, std::int64_t begin,
+                         std::int64_t end) {
+  const ScaleLayout layout = layout_of(dequantize);
+  for (std::int64_t i = begin; i < end; ++i) {
+    const std::int64_t s = layout.index_of(inputs[0].shape, i);
+    const double zero_point = has_view(inputs, 2) ? element_as_double(inputs[2], s) : 0.0;
+    const auto difference = static_cast<std::int64_t>(element_as_double(inputs[0], i) - zero_point);
+    // One f32 product, then one rounding more where the result is f16.
+    store_double(y, i, static_cast<float>(difference) * static_cast<float>(element_as_double(inputs[1], s)));
+  }
+}
 
 const OpSpec kDequantize = {
     .name = "dequantize",

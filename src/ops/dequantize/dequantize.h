@@ -26,6 +26,10 @@ struct DequantizeAttrs {
 // y = (x - zero_point) * scale. inputs: x (u8 s8 u16 s16 s32), scale (scalar or per axis), zero_point? (type of x).
 extern const OpSpec kDequantize;
 
+// Elements [begin, end) of y; inputs as the operator's.
+void dequantize_elements(const DequantizeAttrs& dequantize, InputViews inputs, const TensorView& y, std::int64_t begin,
+                         std::int64_t end);
+
 }  // namespace octavo
 
 #endif  // OCTAVO_OPS_DEQUANTIZE_DEQUANTIZE_H_

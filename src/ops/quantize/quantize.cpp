@@ -49,33 +49,28 @@ float scaled(Profile profile, DType scale_type, float x, float scale) {
 }
 
 void reference_quantize(const Attrs& attrs, InputViews inputs, OutputViews outputs) {
-  const auto& quantize = attrs.as<QuantizeAttrs>();
-  const ScaleLayout layout = layout_of(quantize);
-  const IntegerRange range = range_of(quantize);
-  const ConstTensorView& x = inputs[0];
-  const std::vector<float> scales = to_floats(inputs[1]);
-  const std::vector<std::int64_t> zeros =
-      has_view(inputs, 2) ? to_int64s(inputs[2]) : std::vector<std::int64_t>(scales.size(), 0);
-  const std::int64_t count = x.shape.elements();
-  for (std::int64_t i = 0; i < count; ++i) {
-    const auto s = static_cast<std::size_t>(layout.index_of(x.shape, i));
-    const auto zero_point = static_cast<std::int32_t>(zeros[s]);
-    if (is_fixed_point(quantize.profile) && inputs[1].dtype == DType::f32) {
-      store_double(
-          outputs[0], i,
-          quantize_value_away(static_cast<float>(element_as_double(x, i)), scales[s], zero_point,
-                              static_cast<std::int32_t>(range.lowest), static_cast<std::int32_t>(range.highest)));
-      continue;
-    }
-    const float real =
-        scaled(quantize.profile, inputs[1].dtype, static_cast<float>(element_as_double(x, i)), scales[s]);
-    store_double(outputs[0], i,
-                 round_then_zero_point(real, zero_point, static_cast<std::int32_t>(range.lowest),
-                                       static_cast<std::int32_t>(range.highest)));
-  }
+  quantize_elements(attrs.as<QuantizeAttrs>(), inputs, outputs[0], 0, outputs[0].shape.elements());
 }
 
 }  // namespace
+
+void quantize_elements(const QuantizeAttrs& quantize, InputViews inputs, const TensorView& y, std::int64_t begin,
+                       std::int64_t end) {
+  const ScaleLayout layout = layout_of(quantize);
+  const IntegerRange range = range_of(quantize);
+  const auto lowest = static_cast<std::int32_t>(range.lowest), highest = static_cast<std::int32_t>(range.highest);
+  const bool is_away = is_fixed_point(quantize.profile) && inputs[1].dtype == DType::f32;
+  for (std::int64_t i = begin; i < end; ++i) {
+    const std::int64_t s = layout.index_of(inputs[0].shape, i);
+    const auto x = static_cast<float>(element_as_double(inputs[0], i));
+    const auto scale = static_cast<float>(element_as_double(inputs[1], s));
+    const auto zero_point = has_view(inputs, 2) ? static_cast<std::int32_t>(element_as_double(inputs[2], s)) : 0;
+    store_double(y, i,
+                 is_away ? quantize_value_away(x, scale, zero_point, lowest, highest)
+                         : round_then_zero_point(scaled(quantize.profile, inputs[1].dtype, x, scale), zero_point,
+                                                 lowest, highest));
+  }
+}
 
 const OpSpec kQuantize = {
     .name = "quantize",

@@ -34,6 +34,10 @@ struct QuantizeAttrs {
 // scale.
 extern const OpSpec kQuantize;
 
+// Elements [begin, end) of y; inputs as the operator's.
+void quantize_elements(const QuantizeAttrs& quantize, InputViews inputs, const TensorView& y, std::int64_t begin,
+                       std::int64_t end);
+
 }  // namespace octavo
 
 #endif  // OCTAVO_OPS_QUANTIZE_QUANTIZE_H_

@@ -164,50 +164,18 @@ float fold_f32(ReduceKind kind, std::int64_t count, const Get& at) {
   }
 }
 
-template <class T>
-void reduce_integers(ReduceKind kind, const Offsets& offsets, const ConstTensorView& x, const TensorView& y) {
-  const auto count = static_cast<std::int64_t>(offsets.reduced.size());
-  for (std::size_t i = 0; i < offsets.kept.size(); ++i) {
-    const T* line = x.as<T>() + offsets.kept[i];
-    y.as<T>()[i] = fold_integers<T>(kind, count,
-                                    [&](std::int64_t k) { return line[offsets.reduced[static_cast<std::size_t>(k)]]; });
-  }
-}
-
-void reduce_floats(ReduceKind kind, const Offsets& offsets, const ConstTensorView& x, const TensorView& y) {
-  const auto count = static_cast<std::int64_t>(offsets.reduced.size());
-  for (std::size_t i = 0; i < offsets.kept.size(); ++i) {
-    const auto at = [&](std::int64_t k) {
-      return element_as_double(x, offsets.kept[i] + offsets.reduced[static_cast<std::size_t>(k)]);
-    };
-    store_double(y, static_cast<std::int64_t>(i), fold_floats(kind, count, at));
-  }
-}
-
-void reduce_f32(ReduceKind kind, const Offsets& offsets, const ConstTensorView& x, const TensorView& y) {
-  const auto count = static_cast<std::int64_t>(offsets.reduced.size());
-  for (std::size_t i = 0; i < offsets.kept.size(); ++i) {
-    const float* line = x.as<float>() + offsets.kept[i];
-    y.as<float>()[i] =
-        fold_f32(kind, count, [&](std::int64_t k) { return line[offsets.reduced[static_cast<std::size_t>(k)]]; });
-  }
+template <class T, class Get>
+void store_integer_result(const ReduceLine& line, const TensorView& y, std::int64_t i, const Get& index_of) {
+  const auto at = [&](std::int64_t k) { return line.x.as<T>()[index_of(k)]; };
+  y.as<T>()[i] = fold_integers<T>(line.kind, std::ssize(line.elements), at);
 }
 
 void reference_reduce(const Attrs& attrs, InputViews inputs, OutputViews outputs) {
   if (outputs[0].shape.elements() == 0) return;
   const auto& reduce = attrs.as<ReduceAttrs>();
   const Offsets offsets = offsets_of(reduce, inputs[0].shape);
-  switch (inputs[0].dtype) {
-    case DType::boolean:
-    case DType::u8: return reduce_integers<std::uint8_t>(reduce.kind, offsets, inputs[0], outputs[0]);
-    case DType::s8: return reduce_integers<std::int8_t>(reduce.kind, offsets, inputs[0], outputs[0]);
-    case DType::u32: return reduce_integers<std::uint32_t>(reduce.kind, offsets, inputs[0], outputs[0]);
-    case DType::s32: return reduce_integers<std::int32_t>(reduce.kind, offsets, inputs[0], outputs[0]);
-    case DType::u64: return reduce_integers<std::uint64_t>(reduce.kind, offsets, inputs[0], outputs[0]);
-    case DType::s64: return reduce_integers<std::int64_t>(reduce.kind, offsets, inputs[0], outputs[0]);
-    case DType::f32: return reduce_f32(reduce.kind, offsets, inputs[0], outputs[0]);
-    default: return reduce_floats(reduce.kind, offsets, inputs[0], outputs[0]);
-  }
+  for (std::size_t i = 0; i < offsets.kept.size(); ++i)
+    reduce_line({reduce.kind, inputs[0], offsets.kept[i], offsets.reduced}, outputs[0], static_cast<std::int64_t>(i));
 }
 
 std::optional<Attrs> one_image_of_reduce(const Attrs& attrs, InputFacts) {
@@ -238,6 +206,26 @@ NodeRole role_of_reduce(const Attrs& attrs, InputFacts inputs) {
 }
 
 }  // namespace
+
+void reduce_line(const ReduceLine& line, const TensorView& y, std::int64_t i) {
+  const std::int64_t count = std::ssize(line.elements);
+  const auto index_of = [&](std::int64_t k) { return line.first + line.elements[static_cast<std::size_t>(k)]; };
+  switch (line.x.dtype) {
+    case DType::boolean:
+    case DType::u8: return store_integer_result<std::uint8_t>(line, y, i, index_of);
+    case DType::s8: return store_integer_result<std::int8_t>(line, y, i, index_of);
+    case DType::u32: return store_integer_result<std::uint32_t>(line, y, i, index_of);
+    case DType::s32: return store_integer_result<std::int32_t>(line, y, i, index_of);
+    case DType::u64: return store_integer_result<std::uint64_t>(line, y, i, index_of);
+    case DType::s64: return store_integer_result<std::int64_t>(line, y, i, index_of);
+    case DType::f32:
+      y.as<float>()[i] = fold_f32(line.kind, count, [&](std::int64_t k) { return line.x.as<float>()[index_of(k)]; });
+      return;
+    default:
+      store_double(
+          y, i, fold_floats(line.kind, count, [&](std::int64_t k) { return element_as_double(line.x, index_of(k)); }));
+  }
+}
 
 const OpSpec kReduce = {
     .name = "reduce",

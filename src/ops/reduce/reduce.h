@@ -3,6 +3,7 @@
 #define OCTAVO_OPS_REDUCE_REDUCE_H_
 
 #include <cstdint>
+#include <span>
 #include <tuple>
 #include <vector>
 
@@ -27,6 +28,15 @@ struct ReduceAttrs {
 // ones joined as base/partial_sums.h says, rounded to f32, then the logarithm in f32 (base/elementary.h); log_sum_exp:
 // exp(x - largest) in f32. Other floats are accumulated in f64 in order and rounded once.
 extern const OpSpec kReduce;
+
+// y[i] = the elements x[first + elements[0]], x[first + elements[1]], ... reduced: the scalar code of one result.
+struct ReduceLine {
+  ReduceKind kind;
+  const ConstTensorView& x;
+  std::int64_t first;
+  std::span<const std::int64_t> elements;
+};
+void reduce_line(const ReduceLine& line, const TensorView& y, std::int64_t i);
 
 }  // namespace octavo
 
