@@ -84,6 +84,36 @@ TEST(TfliteSelection, TopElementsHavePositionsOf32Bits) {
   EXPECT_EQ(as_floats(top[1]), (Values{2, 1, 2, 1}));
 }
 
+// Four boxes in a row, each 2 wide; of neighbours a third of either is in both.
+std::vector<Tensor> suppressed(int code, float iou, float score, float sigma) {
+  TfliteBuilder model;
+  const bool has_scores = code == 121;
+  const int boxes = model.input({.name = "boxes", .shape = {4, 4}}),
+            scores = model.input({.name = "scores", .shape = {4}});
+  std::vector<int> inputs{boxes, scores, model.constant(s32s({}, {5})), model.constant(Tensor::scalar(iou)),
+                          model.constant(Tensor::scalar(score))};
+  if (has_scores) inputs.push_back(model.constant(Tensor::scalar(sigma)));
+  std::vector<int> outputs{model.output({.name = "taken", .dtype = kS32, .shape = {5}})};
+  if (has_scores) outputs.push_back(model.output({.name = "scores_taken", .shape = {5}}));
+  outputs.push_back(model.output({.name = "count", .dtype = kS32, .shape = {}}));
+  model.add({.code = code, .inputs = inputs, .outputs = outputs});
+  return answers(model, {floats({4, 4}, {0, 0, 1, 2, 0, 1, 1, 3, 0, 2, 1, 4, 0, 3, 1, 5}),
+                         floats({4}, {0.5f, 0.9f, 0.25f, 0.75f})});
+}
+
+TEST(TfliteSelection, BoxesThatAreTaken) {
+  // By the threshold a box that overlaps by just that much is dropped.
+  const auto some = suppressed(120, 1.0f / 3.0f, 0.3f, 0);
+  ASSERT_EQ(some.size(), 2u);
+  EXPECT_EQ(as_floats(some[0]), (Values{1, 3, 0, 0, 0}));
+  EXPECT_EQ(as_floats(some[1]), (Values{2}));
+  const auto all = suppressed(121, 0.34f, 0.3f, 0);
+  ASSERT_EQ(all.size(), 3u);
+  EXPECT_EQ(as_floats(all[0]), (Values{1, 3, 0, 0, 0}));
+  EXPECT_EQ(as_floats(all[1]), (Values{0.9f, 0.75f, 0.5f, 0, 0}));
+  EXPECT_EQ(as_floats(all[2]), (Values{3}));
+}
+
 TEST(TfliteSelection, Reversals) {
   EXPECT_EQ(answer_of({.code = 105, .inputs = {kRows}, .constants = {s32s({1}, {-1})}}), (Values{3, 2, 1, 6, 5, 4}));
   EXPECT_EQ(answer_of({.code = 105, .inputs = {kRows}, .constants = {s32s({2}, {0, 1})}}), (Values{6, 5, 4, 3, 2, 1}));

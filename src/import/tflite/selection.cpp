@@ -1,8 +1,11 @@
 // TFLite readers: elements picked, written and repeated by index. Part of import/.
+#include <cmath>
+
 #include "base/fields.h"
 #include "import/tflite/operators.h"
 #include "ops/expand/expand.h"
 #include "ops/gather_nd/gather_nd.h"
+#include "ops/non_max_suppression/non_max_suppression.h"
 #include "ops/scatter_nd/scatter_nd.h"
 #include "ops/where/where.h"
 
@@ -59,6 +62,56 @@ ValueId read_select(OperatorReader& in) {
   return in.add(kWhere, NoAttrs{}, {condition, a, in.value(2)});
 }
 
+// ---- boxes ----
+
+// A number that must be known at compile time.
+std::optional<float> constant_float(OperatorReader& in, int index, const std::string& name) {
+  const auto data = in.data_of(in.value(index), quoted("input", name));
+  if (data == nullptr) return std::nullopt;
+  if (data->dtype() == DType::f32 && data->elements() == 1) return data->as<float>()[0];
+  in.fail(quoted("input", name), std::string(name_of(data->dtype())) + data->shape().to_string(), "one f32");
+  return std::nullopt;
+}
+
+// boxes [n, 4] and scores [n]: the positions of those that are taken, as many as asked for at most, zeros behind them;
+// with sigma (version 5) their scores too; and how many they are.
+ValueId read_non_max_suppression(OperatorReader& in) {
+  const bool has_scores = in.type() == "NON_MAX_SUPPRESSION_V5";
+  const ValueId boxes = in.value(0), scores = in.value(1);
+  const Number most = in.constant_integer(2, "max_output_size");
+  const auto iou = constant_float(in, 3, "iou_threshold"), score = constant_float(in, 4, "score_threshold");
+  const auto sigma = has_scores ? constant_float(in, 5, "soft_nms_sigma") : 0.0f;
+  in.require_rank(boxes, 2, 2);
+  in.require_rank(scores, 1, 1);
+  if (in.failed()) return {};
+  if (*sigma != 0.0f) return in.unsupported("input 'soft_nms_sigma'", print(*sigma), "0");
+  // What overlaps by just the threshold is dropped, and by 0 that would be every box.
+  if (!(*iou > 0.0f)) return in.unsupported("input 'iou_threshold'", print(*iou), "a number above 0");
+  const Dim count = in.shape(boxes)[0];
+  if (most < 1 || most > kMaxElements || count < 1)
+    return in.fail("input 'max_output_size'", std::to_string(most.value) + " of " + to_string(count) + " boxes",
+                   "some of several");
+  const auto made =
+      in.add_exactly(kNonMaxSuppression, NonMaxSuppressionAttrs{.most = most.value},
+                     {in.reshape(boxes, {1, count, 4}, "boxes"), in.reshape(scores, {1, 1, count}, "scores"), ValueId{},
+                      in.scalar(std::nextafter(*iou, 0.0f), "iou"), in.scalar(*score, "least")},
+                     "taken");
+  if (in.failed()) return {};
+  const ValueId taken = pick(in, made[0], 1, Number(2), "boxes_taken");
+  const Dim missing = Dim(most.value) - in.shape(taken)[0];
+  const ValueId places = pad(in, {.x = taken, .begin = Extents{0}, .end = Extents{missing}}, "places");
+  const ValueId number = pick(in, made[1], 0, Number(0), "number");
+  in.output(has_scores ? 2 : 1, in.cast(number, DType::s32, "count"));
+  if (has_scores) {
+    const ValueId position = counted(in, most.value, DType::s64, "positions");
+    const ValueId is_taken = in.binary(BinaryKind::less, position, number, "is_taken");
+    in.output(1, in.add(kWhere, NoAttrs{},
+                        {is_taken, gather(in, scores, places, Number(0)), in.scalar_like(scores, 0.0, "no_score")},
+                        "scores_taken"));
+  }
+  return in.cast(places, DType::s32);
+}
+
 // ---- written ----
 
 // Onto zeros; updates of one place are added up.
@@ -112,6 +165,8 @@ constexpr OperatorEntry kTable[] = {
     {"FILL", 2, 2, 1, kStored, read_fill},
     {"GATHER", 2, 2, 1, kStored, read_gather},
     {"GATHER_ND", 2, 2, 1, kStored, read_gather_nd},
+    {"NON_MAX_SUPPRESSION_V4", 5, 5, 2, kReal, read_non_max_suppression},
+    {"NON_MAX_SUPPRESSION_V5", 6, 6, 3, kReal, read_non_max_suppression},
     {"ONE_HOT", 4, 4, 1, kStored, read_one_hot},
     {"REVERSE_SEQUENCE", 2, 2, 1, kStored, read_reverse_sequence},
     {"REVERSE_V2", 2, 2, 1, kStored, read_reverse},
