@@ -7,7 +7,8 @@ The model takes input_ids and attention_mask, s64 [b, s], and gives [b, s, width
 `dev_a_ids` (all sentences in a row), `dev_a_lengths`, the same of `b`, `dev_score`, and `train_a_...` for calibration: 128 rows of 48 tokens, sentences one
 after the other, so that nothing is padded. Accuracy: Spearman's rank correlation of the cosines of pairs with the scores, the difference to fp32 (ONNX Runtime) with
 its 95 % interval of 1,000 bootstraps, and the cosines of int8 embeddings to those of fp32. Bytes: every sentence alone, in batches of 32 and padded to 128 tokens,
-with one thread and two. Speed: ms, minimum and median of turns of 1.5 seconds, two threads, ids from a seed, masks of ones.
+with one thread and two, and by files for every lesser target (64 sentences of scalar). Speed: ms, minimum and median of turns of 1.5 seconds, two threads, ids from a seed, masks of ones;
+then batches of 32 sentences as they come, padded to their longest.
 """
 
 import argparse
@@ -23,6 +24,7 @@ import numpy as np
 ROW = 48
 DYNAMIC = "Octavo, the dynamic file of ONNX Runtime"
 SHAPES = [(1, 16), (1, 128), (32, 64), (1, 512)]
+TARGETS = ["scalar", "avx2", "avxvnni", "avx512vnni"]
 
 
 def call(*words):
@@ -105,13 +107,43 @@ def accuracy(name, octavo, exact, data, pairs):
           f"[{np.percentile(drops, 2.5):+.4f}, {np.percentile(drops, 97.5):+.4f}]; cosine to fp32: mean {cosines.mean():.4f}, worst {cosines.min():.4f}")  # fmt: skip
 
 
-def same_bytes(name, octavo, data, pairs):
+def same_bytes(name, octavo, data, pairs, other_targets):
+    """Every sentence alone beside batches, sorted by length and not, padding, threads, and files for other targets."""
     some = [words for part in ("dev_a", "dev_b") for words in sentences(data, part)[:pairs]]
+    some.sort(key=len)
+    mixed = np.random.default_rng(1).permutation(len(some))
     alone = rows_of(octavo.run, some)
-    for size, least, threads in ((32, 0, 2), (32, 0, 1), (32, 128, 2)):
-        others = rows_of(lambda feeds: octavo.run(feeds, threads), some, size, least)
-        differ = sum(not np.array_equal(a, b) for a, b in zip(alone, others))
-        print(f"{name}: batches of {size}, at least {least} tokens, threads {threads}: {differ} of {len(some)} sentences differ from alone")
+
+    def compare(what, run, order, size=32, least=0):
+        found = rows_of(run, [some[i] for i in order], size, least)
+        differ = sum(not np.array_equal(alone[i], rows) for i, rows in zip(order, found))
+        print(f"{name}: {what}: {differ} of {len(order)} sentences differ from alone", flush=True)
+
+    compare("batches of 32, sorted", octavo.run, range(len(some)))
+    compare("batches of 32, mixed", octavo.run, mixed)
+    compare("batches of 32, mixed, 1 thread", lambda feeds: octavo.run(feeds, 1), mixed)
+    compare("batches of 32, mixed, 128 tokens", octavo.run, mixed, least=128)
+    for target, other in other_targets.items():
+        order = mixed[:64] if target == "scalar" else mixed
+        compare(f"batches of 32, mixed, {target}", other.run, order)
+
+
+def for_other_targets(arguments, name, words, folder):
+    """Files for every lesser target that this machine runs."""
+    found = {}
+    for target in TARGETS:
+        path = f"{folder}/{target}.octv"
+        done = subprocess.run([arguments.octavo, "compile", arguments.model, *words, "--target", target, "-o", path], capture_output=True, text=True)
+        if done.returncode:
+            sys.exit(done.stderr)
+        octavo = Octavo(arguments.octavo, path, folder)
+        try:
+            octavo.run(batch([np.array([101, 102])]))
+        except SystemExit as refusal:
+            print(f"{name}: {target}: skipped, {refusal}")
+            continue
+        found[target] = octavo
+    return found
 
 
 def timed(run, seconds=1.5):
@@ -145,6 +177,29 @@ def speed(arguments, compiled, sessions, folder):
                 turns.setdefault(name, []).append(octavo_time(arguments.octavo, model, shape, folder))
         cells = [f"{min(t[0] for t in turn):.2f} ({np.median([t[1] for t in turn]):.2f})" for turn in turns.values()]
         print(f"| {shape[0]}x{shape[1]} |", " | ".join(cells), "|", flush=True)
+
+
+def unpadded_times(arguments, model, lengths):
+    """(minimum, median) of the padded batch and of its groups."""
+    program = pathlib.Path(arguments.octavo).with_name("unpadded_bench")
+    done = subprocess.run([program, model, "attention_mask", "2", *map(str, lengths)], capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(done.stderr)
+    return [tuple(float(part.split("=")[1]) for part in line.split()[1:]) for line in done.stdout.splitlines()[:2]]
+
+
+def as_they_come(arguments, compiled, sessions, data):
+    """Batches of 32 sentences in the file's order, padded to the longest; Octavo's also without the padding."""
+    own = {name: model for name, model in compiled.items() if name.startswith("Octavo int8")}
+    print("| sentences, tokens, padded |", " | ".join([*sessions, *(f"{name}{more}" for name in own for more in ("", ", unpadded"))]), "|")
+    for first in (0, 700, 1100):
+        part = sentences(data, "dev_b")[first : first + 32]
+        feeds, lengths = batch(part), [len(words) for words in part]
+        times = [timed(lambda: run(feeds)) for run in sessions.values()]
+        for model in own.values():
+            times += unpadded_times(arguments, model, lengths)
+        cells = [f"{least:.2f} ({median:.2f})" for least, median in times]
+        print(f"| {first} to {first + 31}, {sum(lengths)}, {feeds['input_ids'].size} |", " | ".join(cells), "|", flush=True)
 
 
 def peers(model, folder):
@@ -196,22 +251,31 @@ def main():
     data = np.load(arguments.tokens)
     with tempfile.TemporaryDirectory() as folder:
         calibration(data, f"{folder}/calibration.npz")
-        compiled = {"Octavo fp32": f"{folder}/fp32.octv", "Octavo int8": f"{folder}/int8.octv"}
+        int8 = {
+            "Octavo int8": ["--calibrate", f"{folder}/calibration.npz"],
+            "Octavo int8, per token": ["--activations", "per-token"],
+        }
+        compiled = {"Octavo fp32": f"{folder}/fp32.octv"}
         call(arguments.octavo, "compile", arguments.model, "--precision", "fp32", "-o", compiled["Octavo fp32"])
-        call(arguments.octavo, "compile", arguments.model, "--calibrate", f"{folder}/calibration.npz", "-o", compiled["Octavo int8"])
-        compiled["Octavo int8, per token"] = f"{folder}/rows.octv"
-        call(arguments.octavo, "compile", arguments.model, "--activations", "per-token", "-o", compiled["Octavo int8, per token"])
+        for name, words in int8.items():
+            compiled[name] = f"{folder}/{len(compiled)}.octv"
+            call(arguments.octavo, "compile", arguments.model, *words, "-o", compiled[name])
+        if arguments.only in (None, "bytes"):
+            for name, words in int8.items():
+                octavo = Octavo(arguments.octavo, compiled[name], folder)
+                same_bytes(name, octavo, data, arguments.pairs, for_other_targets(arguments, name, words, folder))
+        if arguments.only == "bytes":
+            return
         sessions = peers(arguments.model, folder)
         compiled[DYNAMIC] = f"{folder}/dynamic.octv"
         call(arguments.octavo, "compile", f"{folder}/dynamic.onnx", "-o", compiled[DYNAMIC])
-        for name in list(compiled)[1:]:
-            octavo = Octavo(arguments.octavo, compiled[name], folder)
-            if arguments.only in (None, "accuracy"):
+        if arguments.only in (None, "accuracy"):
+            for name in list(compiled)[1:]:
+                octavo = Octavo(arguments.octavo, compiled[name], folder)
                 accuracy(name, octavo, lambda feeds: sessions["ONNX Runtime fp32"](feeds)[0], data, arguments.pairs)
-            if arguments.only in (None, "bytes") and name != DYNAMIC:
-                same_bytes(name, octavo, data, arguments.pairs)
         if arguments.only in (None, "speed"):
             speed(arguments, compiled, sessions, folder)
+            as_they_come(arguments, compiled, sessions, data)
 
 
 if __name__ == "__main__":
