@@ -109,6 +109,22 @@ TEST(AttentionPattern, ScalesWhereverTheyAre) {
   });
 }
 
+TEST(AttentionPattern, AFactorForEachHead) {
+  AttentionBuilder b;
+  const ValueId scaled = b.mul(b.product(), b.random_constant(DType::f32, {3, 1, 1}));
+  b.finish(b.softmax(b.plus(scaled, b.input(DType::f32, {2, 1, 1, 5}))));
+  EXPECT_FLOAT_EQ(expect_fused(b).scale, 1.0f);
+  // Behind a mask, or for each key, it is no factor of the queries.
+  for (const Shape& shape : {Shape{3, 1, 1}, Shape{3, 1, 5}}) {
+    AttentionBuilder c;
+    ValueId scores = c.product();
+    if (shape[2] == 1) scores = c.plus(scores, c.input(DType::f32, {2, 1, 1, 5}));
+    c.finish(c.softmax(c.mul(scores, c.random_constant(DType::f32, shape))));
+    c.graph.remove_unused();
+    EXPECT_EQ(apply_closely(c.graph, attention_pattern), 0);
+  }
+}
+
 TEST(AttentionPattern, KeysTransposedWithTheirHeadsOrNotAtAll) {
   AttentionBuilder b;
   const ValueId q = b.input(DType::f32, {2, 3, 4, 8});

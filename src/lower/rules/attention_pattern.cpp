@@ -47,6 +47,7 @@ struct Scores {
   double factor = 1.0;
   std::vector<Step> steps;  // the last one first
   OpenShape leading;        // the finest that the scores have on their way
+  ValueId matrix_factor;    // a constant [..., 1, 1] that the product is multiplied with, if any
 };
 
 bool same_shape(const Graph& graph, ValueId a, ValueId b) { return is_same(graph.fact(a).shape, graph.fact(b).shape); }
@@ -99,6 +100,7 @@ class ScoreWalk {
     }
     if (node->spec == &kReshape) return reshape(*node);
     if (node->spec == &kWhere) return where(*node);
+    if (is_binary(node->attrs, BinaryKind::mul)) return times_matrices(*node);
     if (is_binary(node->attrs, BinaryKind::add) || is_binary(node->attrs, BinaryKind::sub)) return plus(*node);
     return refuse(described(*node) + " between the product and the softmax is no scale and no mask");
   }
@@ -106,6 +108,25 @@ class ScoreWalk {
   std::optional<Multiple> one_multiple(ValueId wire) const {
     const Multiple found = multiple_of(graph_, wire);
     return found.x == wire ? std::nullopt : std::optional(found);
+  }
+
+  // The product times a number for each of its matrices.
+  ValueId times_matrices(const Node& node) {
+    for (std::size_t side = 0; side < 2; ++side) {
+      const ValueId scores = node.inputs[side];
+      const Fact& factor = graph_.fact(node.inputs[1 - side]);
+      const int rank = factor.shape.rank();
+      const bool is_of_matrices =
+          factor.is_constant() && rank >= 2 && is_one(factor.shape[rank - 1]) && is_one(factor.shape[rank - 2]);
+      const Node* product = graph_.producer_if(scores, kMatmul);
+      if (!is_of_matrices || product == nullptr || !graph_.has_one_reader(scores) ||
+          !same_shape(graph_, scores, node.outputs[0]))
+        continue;
+      scores_.product = product;
+      scores_.matrix_factor = node.inputs[1 - side];
+      return {};
+    }
+    return refuse(described(node) + " between the product and the softmax is no scale and no mask");
   }
 
   // Only leading axes change.
@@ -316,7 +337,9 @@ Match fused(const Graph& graph, const Node& node, const Scores& scores) {
     const std::string name = node.name + "/" + std::string(what);
     return with_leading_axes(patch, expanded(patch, x, from, name), leading.finest, name);
   };
-  const Multiple q = multiple_of(graph, product.inputs[0]);
+  Multiple q = multiple_of(graph, product.inputs[0]);
+  if (scores.matrix_factor.exists())
+    q.x = patch.add(kBinary, BinaryAttrs{BinaryKind::mul}, {q.x, scores.matrix_factor}, node.name + "/q");
   const Multiple k = keys_of(patch, graph, product.inputs[1], node.name + "/k");
   MaskBuilder masks(patch, graph, node, leading.finest);
   for (auto step = scores.steps.rbegin(); step != scores.steps.rend(); ++step) {

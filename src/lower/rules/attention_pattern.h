@@ -9,7 +9,7 @@
 namespace octavo {
 
 // matmul(softmax(f(q k^T)), v) becomes attention of one head, its leading axes the batch, where f is any order of
-//   products with scalar constants, also of q and k
+//   products with scalar constants, also of q and k; next to q k^T one with a constant for each matrix, which q takes
 //   additions of masks
 //   where(condition, scores, fill) with a fill of -inf, or of -2^60 and less: added to scores it is itself
 //   reshapes of leading axes
