@@ -10,7 +10,6 @@
 #include "ops/conv/conv.h"
 #include "ops/softmax/softmax.h"
 #include "quantize/adaptive_rounding.h"
-#include "quantize/balance_values.h"
 #include "quantize/bias_correction.h"
 #include "quantize/calibrator.h"
 #include "quantize/equalize.h"
@@ -223,7 +222,6 @@ Result<ChannelFactors> learn_factors(const Graph& graph, const std::vector<std::
     if (const Status learned = learn(find_factors); !learned) return learned.errors();
   }
   if (options.smooths && can_smooth(options)) {
-    if (const Status learned = learn(find_value_balance); !learned) return learned.errors();
     if (const Status learned = learn(find_smoothing); !learned) return learned.errors();
   }
   return factors;
@@ -234,9 +232,6 @@ Result<ChannelFactors> use_factors(Graph& graph, const std::vector<std::string>&
                                    const ChannelFactors& factors) {
   ChannelFactors by_wire = move_factors(graph, factors);
   if (!can_smooth(options)) return by_wire;
-  auto balanced = balance_values(graph, factors);
-  if (!balanced) return balanced.errors();
-  by_wire.merge(*balanced);
   const bool has_rows = options.rows != RowProducts::behind_gelu;
   auto smoothed = smooth(graph, skip, factors, has_rows ? Smoothed::rows : Smoothed::norm);
   if (smoothed) by_wire.merge(*smoothed);

@@ -2,21 +2,18 @@
 #include "quantize/smooth.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "graph/patch.h"
 #include "ops/binary/binary.h"
 #include "ops/layer_norm/layer_norm.h"
+#include "ops/matmul/matmul.h"
 #include "quantize/calibrator.h"
 #include "quantize/channels.h"
 #include "quantize/node_pattern.h"
-#include "quantize/product_weights.h"
 
 namespace octavo {
 namespace {
-
-// Three quarters: of 1/4, 1/2, 3/4 and 1 the best for all-MiniLM-L6-v2, weights included, in front of both products of
-// a block (docs/accuracy.md).
-constexpr double kShareOfNorm = 0.75;
 
 // A normalisation and the products of constants that read what it gives.
 struct Link {
@@ -41,6 +38,12 @@ bool is_plain_norm(const Graph& graph, const Node& node) {
          });
 }
 
+bool is_plain_product(const Graph& graph, const Node& node, ValueId x) {
+  if (node.spec != &kMatmul || node.inputs[0] != x || node.inputs[1] == x) return false;
+  const Fact& weights = graph.fact(node.inputs[1]);
+  return weights.is_constant() && weights.dtype == DType::f32 && weights.shape.rank() == 2;
+}
+
 std::vector<Link> links_of(const Graph& graph, const std::vector<std::string>& skip) {
   std::vector<Link> links;
   for (const NodeId id : graph.order()) {
@@ -49,11 +52,40 @@ std::vector<Link> links_of(const Graph& graph, const std::vector<std::string>& s
     Link link{id, node.outputs[0], {}};
     for (const NodeId reader : graph.readers(link.wire)) {
       const Node& product = graph.node(reader);
-      if (is_product_of(graph, product, link.wire) && !matches_any(skip, product)) link.products.push_back(reader);
+      if (is_plain_product(graph, product, link.wire) && !matches_any(skip, product)) link.products.push_back(reader);
     }
     if (!link.products.empty()) links.push_back(std::move(link));
   }
   return links;
+}
+
+// The largest magnitude of the weights that each channel meets.
+std::vector<float> weights_met(const Graph& graph, const Link& link) {
+  std::vector<float> largest;
+  for (const NodeId id : link.products) {
+    const std::vector<float> own = channel_magnitudes(graph.fact(graph.node(id).inputs[1]).constant->view(), 0);
+    largest.resize(own.size());
+    std::transform(own.begin(), own.end(), largest.begin(), largest.begin(),
+                   [](float a, float b) { return std::max(a, b); });
+  }
+  return largest;
+}
+
+// seen^3/4 / weights^1/4, in units of their geometric mean. Three quarters: of 1/4, 1/2, 3/4 and 1 the best for
+// all-MiniLM-L6-v2, weights included, in front of both products of a block (docs/accuracy.md).
+std::vector<float> factors_of(const std::vector<float>& seen, const std::vector<float>& weights) {
+  constexpr double kShare = 0.75, kSmallest = 1e-5, kMost = 64.0;
+  std::vector<double> logs;
+  double mean = 0.0;
+  for (std::size_t c = 0; c < seen.size(); ++c) {
+    const auto log_of = [&](float value) { return std::log(std::max(static_cast<double>(value), kSmallest)); };
+    logs.push_back(kShare * log_of(seen[c]) - (1.0 - kShare) * log_of(weights[c]));
+    mean += logs.back() / static_cast<double>(seen.size());
+  }
+  std::vector<float> factors;
+  for (const double log : logs)
+    factors.push_back(static_cast<float>(std::clamp(std::exp(log - mean), 1.0 / kMost, kMost)));
+  return factors;
 }
 
 // A normalisation with the factors in it.
@@ -86,7 +118,9 @@ Patch with_factors(const Graph& graph, const Link& link, const std::vector<float
       where == Smoothed::norm ? add_norm(patch, graph, link, inverse) : add_product(patch, graph, link, inverse);
   for (const NodeId id : link.products) {
     const Node& product = graph.node(id);
-    patch.replace(product.outputs[0], add_scaled_product(patch, graph, product, x, factors));
+    const ValueId weights = patch.constant(graph.value(product.inputs[1]).name + "/smoothed",
+                                           scaled_channels(*graph.fact(product.inputs[1]).constant, 0, factors));
+    patch.replace(product.outputs[0], patch.add(kMatmul, product.attrs, {x, weights}, product.name, product.origin));
   }
   return patch;
 }
@@ -104,9 +138,9 @@ Result<ChannelFactors> find_smoothing(const Graph& graph, const std::vector<std:
   if (!seen) return seen.errors();
   for (std::size_t k = 0; k < links.size(); ++k) {
     const std::vector<float>& channels = (*seen)[k];
-    const std::vector<float> met = weights_met(graph, links[k].products);
-    if (channels.empty() || channels.size() != met.size()) continue;
-    factors[graph.value(links[k].wire).name] = smoothing_factors(channels, met, kShareOfNorm);
+    const std::vector<float> weights = weights_met(graph, links[k]);
+    if (channels.empty() || channels.size() != weights.size()) continue;
+    factors[graph.value(links[k].wire).name] = factors_of(channels, weights);
   }
   return factors;
 }

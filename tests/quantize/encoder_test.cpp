@@ -8,7 +8,6 @@
 #include "lower/lower.h"
 #include "ops/evaluate.h"
 #include "ops/list.h"
-#include "quantize/balance_values.h"
 #include "quantize/drawn_ids.h"
 #include "quantize/placement.h"
 #include "quantize/quantize.h"
@@ -322,74 +321,6 @@ TEST(Smoothing, LeavesWhatIsSkippedAndUnknown) {
   graph = encoder.graph;
   ASSERT_TRUE(smooth(graph, {}, {{"norm0", {1.0f, 2.0f}}, {"nobody", {1.0f}}}));
   EXPECT_EQ(count(graph, kLayerNorm), 3);
-}
-
-// Two heads read the values of one group; queries, keys and values are columns of one product.
-class PackedAttention {
- public:
-  Graph graph;
-  static constexpr std::int64_t kHeads = 2, kSize = 4, kColumns = kHeads * kSize + 2 * kSize;
-
-  PackedAttention() {
-    std::mt19937 random(5);
-    const auto drawn = [&](const char* name, Shape shape) {
-      Tensor values(DType::f32, std::move(shape));
-      for (float& value : values.span<float>()) value = static_cast<float>(random() % 1000) * 0.002f - 1.0f;
-      return graph.add_constant(name, std::move(values));
-    };
-    const ValueId ids = graph.add_input("ids", DType::s64, Shape{1, kTokens});
-    const ValueId x = *graph.add(kGather, GatherAttrs{0}, {drawn("words", {kWords, kWidth}), ids}, "x");
-    Tensor weights = Tensor::copy_of(graph.fact(drawn("w0", {kWidth, kColumns})).constant->view());
-    for (std::int64_t row = 0; row < kWidth; ++row) weights.as<float>()[row * kColumns + kColumns - 2] *= 40.0f;
-    const ValueId product = *graph.add(kMatmul, NoAttrs{}, {x, graph.add_constant("w", weights)}, "product");
-    const ValueId packed =
-        *graph.add(kBinary, BinaryAttrs{BinaryKind::add}, {product, drawn("b", {kColumns})}, "packed");
-    const AttentionAttrs heads{.heads = kHeads,
-                               .kv_heads = 1,
-                               .head_size = kSize,
-                               .value_size = kSize,
-                               .k_first = kHeads * kSize,
-                               .v_first = kHeads * kSize + kSize,
-                               .scale = 0.5f};
-    const ValueId seen = *graph.add(kAttention, heads, {packed, packed, packed}, "attention");
-    graph.add_output(*graph.add(kMatmul, NoAttrs{}, {seen, drawn("out", {kHeads * kSize, kWidth})}, "y"), "y");
-  }
-};
-
-TEST(ValueBalance, KeepsTheNetworkAndMakesChannelsAlike) {
-  const PackedAttention network;
-  const auto factors = find_value_balance(network.graph, {}, Tokens());
-  ASSERT_TRUE(factors) << to_string(factors.errors());
-  ASSERT_EQ(factors->size(), 1u);
-  const std::vector<float>& own = factors->at("attention");
-  ASSERT_EQ(static_cast<std::int64_t>(own.size()), PackedAttention::kSize);
-  EXPECT_EQ(std::max_element(own.begin(), own.end()) - own.begin(), 2);  // the loud one
-
-  Graph balanced = network.graph;
-  const auto changed = balance_values(balanced, *factors);
-  ASSERT_TRUE(changed) << to_string(changed.errors());
-  EXPECT_EQ(changed->at("packed")[0], 1.0f);  // a query
-  EXPECT_EQ(changed->at("packed").back(), own.back());
-  EXPECT_EQ(changed->at("attention"),
-            (std::vector<float>{own[0], own[1], own[2], own[3], own[0], own[1], own[2], own[3]}));
-  const auto inputs = Tokens().sample(0);
-  const auto exact = evaluate(network.graph, *inputs), same = evaluate(balanced, *inputs);
-  ASSERT_TRUE(exact && same);
-  for (std::int64_t j = 0; j < (*exact)[0].elements(); ++j)
-    EXPECT_NEAR((*same)[0].as<float>()[j], (*exact)[0].as<float>()[j], 1e-3f);
-}
-
-TEST(ValueBalance, LeavesWhatIsSkippedAndUnknown) {
-  const PackedAttention network;
-  for (const char* skipped : {"product", "packed", "attention", "y"}) {
-    const auto none = find_value_balance(network.graph, {skipped}, Tokens());
-    ASSERT_TRUE(none);
-    EXPECT_TRUE(none->empty()) << skipped;
-  }
-  Graph graph = network.graph;
-  const auto changed = balance_values(graph, {{"attention", {1.0f, 2.0f}}, {"nobody", {1.0f}}});
-  ASSERT_TRUE(changed);
-  EXPECT_TRUE(changed->empty());
 }
 
 }  // namespace
