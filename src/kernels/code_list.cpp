@@ -60,7 +60,6 @@ std::vector<const KernelCode*> join_families() {
   add(lrn_codes());
   add(plain_hybrid_codes());
   add(plain_codes());
-  add(plain_reduce_codes());
   add(plain_transposed_codes());
   add(pool_codes());
   add(product_codes());

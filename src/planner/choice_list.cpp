@@ -62,7 +62,6 @@ std::vector<const KernelChoice*> join_families() {
   add(onednn_eltwise_choices());
   add(plain_hybrid_choices());
   add(plain_choices());
-  add(plain_reduce_choices());
   add(plain_transposed_choices());
   add(pool_choices());
   add(product_choices());

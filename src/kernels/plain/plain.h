@@ -11,8 +11,6 @@ namespace octavo {
 
 std::span<const KernelCode> plain_hybrid_codes();
 std::span<const KernelChoice> plain_hybrid_choices();
-std::span<const KernelCode> plain_reduce_codes();
-std::span<const KernelChoice> plain_reduce_choices();
 std::span<const KernelCode> plain_transposed_codes();
 std::span<const KernelChoice> plain_transposed_choices();
 std::span<const KernelCode> plain_codes();

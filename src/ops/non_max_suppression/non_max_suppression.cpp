@@ -118,7 +118,7 @@ const OpSpec kNonMaxSuppression{
     .infer = infer_suppression,
     .reference = reference_suppression,
     .decode_attrs = decode_attrs_as<NonMaxSuppressionAttrs>,
-    .read_from = "ONNX NonMaxSuppression",
+    .read_from = "ONNX NonMaxSuppression; TFLite NON_MAX_SUPPRESSION_V4, NON_MAX_SUPPRESSION_V5",
 };
 
 template Attrs::Attrs(NonMaxSuppressionAttrs);
