@@ -138,13 +138,21 @@ std::set<std::string> matching_nodes(const Graph& graph, const std::vector<std::
   return names;
 }
 
-Status check_patterns(const Graph& graph, const std::vector<std::string>& patterns, const std::string& option) {
-  Errors errors;
+std::vector<std::string> unmatched_patterns(const Graph& graph, const std::vector<std::string>& patterns) {
+  std::vector<std::string> unmatched;
   for (const std::string& pattern : patterns) {
     const auto matches = [&](NodeId id) { return matches_node(pattern, graph.node(id)); };
     const bool is_position = pattern == kFirst || pattern == kLast;
     if (is_position && !outermost_products(graph, pattern == kFirst).empty()) continue;
     if (std::any_of(graph.order().begin(), graph.order().end(), matches)) continue;
+    unmatched.push_back(pattern);
+  }
+  return unmatched;
+}
+
+Status check_patterns(const Graph& graph, const std::vector<std::string>& patterns, const std::string& option) {
+  Errors errors;
+  for (const std::string& pattern : unmatched_patterns(graph, patterns)) {
     std::string some;
     for (std::size_t i = 0; i < std::min<std::size_t>(3, graph.order().size()); ++i)
       some += (i ? ", '" : "'") + graph.node(graph.order()[i]).name + "'";

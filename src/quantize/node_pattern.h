@@ -27,6 +27,9 @@ std::vector<std::string> with_positions_named(const Graph& graph, const std::vec
 // Names of the nodes that one of the patterns matches; positions, too.
 std::set<std::string> matching_nodes(const Graph& graph, const std::vector<std::string>& patterns);
 
+// Those patterns and positions that no node of the graph matches.
+std::vector<std::string> unmatched_patterns(const Graph& graph, const std::vector<std::string>& patterns);
+
 // Error (usage): a pattern or position that no node of the graph matches, with a few names there are.
 Status check_patterns(const Graph& graph, const std::vector<std::string>& patterns, const std::string& option);
 

@@ -46,7 +46,7 @@ class StoppableSamples final : public SampleSource {
   const Monitor& monitor_;
 };
 
-Status check_options(const Graph& graph, const SampleSource& samples, const QuantizeOptions& options) {
+Status check_options(const SampleSource& samples, const QuantizeOptions& options) {
   Errors errors;
   if (!(options.percentile > 50.0 && options.percentile <= 100.0)) {
     errors.push_back({.kind = ErrorKind::usage,
@@ -63,9 +63,6 @@ Status check_options(const Graph& graph, const SampleSource& samples, const Quan
   if (samples.size() < 1 && !options.global_scale && !options.calibrated && options.rows != RowProducts::alone) {
     errors.push_back(
         {.kind = ErrorKind::usage, .where = "calibration", .found = "no samples", .expected = "at least one"});
-  }
-  if (const Status patterns = check_patterns(graph, options.skip, "--skip"); !patterns) {
-    errors.insert(errors.end(), patterns.errors().begin(), patterns.errors().end());
   }
   if (!errors.empty()) return errors;
   return ok_status();
@@ -302,9 +299,12 @@ std::vector<std::string> reasons_for_float(const Graph& graph, const Placement& 
 }  // namespace
 
 Result<QuantizeReport> quantize(Graph& graph, const SampleSource& source, const QuantizeOptions& options) {
-  if (const Status options_ok = check_options(graph, source, options); !options_ok) return options_ok.errors();
+  if (const Status options_ok = check_options(source, options); !options_ok) return options_ok.errors();
   const StoppableSamples samples(source, options.monitor);
+  // A pattern may mean a node of the file, or one that is made of several of these, as attention is.
+  const std::vector<std::string> unmatched = unmatched_patterns(graph, options.skip);
   if (const Status prepared = prepare(graph); !prepared) return prepared.errors();
+  if (const Status matched = check_patterns(graph, unmatched, "--skip"); !matched) return matched.errors();
 
   QuantizeReport report;
   if (options.calibrated) report.calibrated = *options.calibrated;

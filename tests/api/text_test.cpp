@@ -2,6 +2,7 @@
 // calibrated, and with rows of scales of their own.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
@@ -166,6 +167,27 @@ TEST(Text, NothingToReadIsAnErrorBeforeTheRun) {
     refused({1, kTokens}, {1, kTokens - 1}, "input 'mask', dimension 1: found 5 (1x5), expected 6");
     refused({2, kTokens}, {1, kTokens}, "input 'mask', dimension 0: found 1 (1x6), expected 2");
   }
+}
+
+// By what it is recognised as, or by what the file writes.
+TEST(Text, AttentionMayStayInFloat) {
+  const Encoder encoder;
+  const auto kernels_with = [&](const std::vector<std::string>& skipped, const std::string& part) {
+    CompileOptions options = calibrated();
+    options.skip = skipped;
+    const auto model = encoder.compiled(options);
+    EXPECT_TRUE(model) << to_string(model.errors());
+    const Dims shape{1, kTokens};
+    const auto context = Context::create(*model, std::vector<Dims>{shape, shape});
+    EXPECT_TRUE(context) << to_string(context.errors());
+    const auto kernels = context->plan().kernels;
+    return std::count_if(kernels.begin(), kernels.end(),
+                         [&](const auto& kernel) { return kernel.first.find(part) != std::string::npos; });
+  };
+  EXPECT_EQ(kernels_with({}, "attention_q8"), 1);
+  EXPECT_EQ(kernels_with({"type:attention"}, "attention_q8"), 0);
+  EXPECT_EQ(kernels_with({"type:attention"}, "attention_f32"), 1);
+  EXPECT_EQ(kernels_with({"type:Softmax"}, "attention"), 1);
 }
 
 }  // namespace
