@@ -16,6 +16,8 @@ typename S::S32 stored_at(const void* x, std::int64_t i) {
   else return S::widen_u8(static_cast<const std::uint8_t*>(x) + i);
 }
 
+// Inlined: GCC clears no upper halves behind a call that hands vectors over, and what is compiled without AVX is slow
+// beside them (a line took twice as long).
 template <class S>
 __attribute__((always_inline)) inline void add_totals(typename S::S32 sum, typename S::S32 low, typename S::S32 high,
                                                       NormSums& sums) {
