@@ -7,6 +7,7 @@ build=${1:-build}
 [ $# -gt 0 ] && shift
 scripts=$(dirname "$0")
 log=$build/tests.log
+export TSAN_OPTIONS="suppressions=$(cd "$scripts/.." && pwd)/tests/tsan_suppressions.txt ${TSAN_OPTIONS:-}"
 ctest --test-dir "$build" --no-tests=error --output-on-failure -j "$(nproc)" "$@" >"$log" 2>&1
 code=$?
 grep -vE ' Passed +[0-9.]+ sec$|^ *Start +[0-9]+:|\*\*\*Skipped' "$log"
