@@ -31,6 +31,7 @@ def call(*words):
     done = subprocess.run([str(word) for word in words], capture_output=True, text=True)
     if done.returncode:
         sys.exit(done.stderr)
+    return done.stdout
 
 
 def sentences(data, part):
@@ -133,9 +134,7 @@ def for_other_targets(arguments, name, words, folder):
     found = {}
     for target in TARGETS:
         path = f"{folder}/{target}.octv"
-        done = subprocess.run([arguments.octavo, "compile", arguments.model, *words, "--target", target, "-o", path], capture_output=True, text=True)
-        if done.returncode:
-            sys.exit(done.stderr)
+        call(arguments.octavo, "compile", arguments.model, *words, "--target", target, "-o", path)
         octavo = Octavo(arguments.octavo, path, folder)
         try:
             octavo.run(batch([np.array([101, 102])]))
@@ -182,10 +181,8 @@ def speed(arguments, compiled, sessions, folder):
 def unpadded_times(arguments, model, lengths):
     """(minimum, median) of the padded batch and of its groups."""
     program = pathlib.Path(arguments.octavo).with_name("unpadded_bench")
-    done = subprocess.run([program, model, "attention_mask", "2", *map(str, lengths)], capture_output=True, text=True)
-    if done.returncode:
-        sys.exit(done.stderr)
-    return [tuple(float(part.split("=")[1]) for part in line.split()[1:]) for line in done.stdout.splitlines()[:2]]
+    lines = call(program, model, "attention_mask", 2, *lengths).splitlines()
+    return [tuple(float(part.split("=")[1]) for part in line.split()[1:]) for line in lines[:2]]
 
 
 def as_they_come(arguments, compiled, sessions, data):

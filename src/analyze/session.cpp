@@ -234,6 +234,13 @@ Result<Session> Session::of_program(const v1::CompiledModel& compiled, const Run
   return Session(std::move(*program), std::move(plan), used);
 }
 
+Error needs_one_network(std::string where) {
+  return {.kind = ErrorKind::usage,
+          .where = std::move(where),
+          .found = "a model of several parts, whose control flow or shapes depend on data",
+          .expected = "a model that is one network"};
+}
+
 Result<Session> Session::of_any(const v1::CompiledModel& compiled, const RunChoice& choice, int threads) {
   return compiled.info().parts.empty() ? create(compiled, choice, threads) : of_program(compiled, choice, threads);
 }
@@ -257,11 +264,7 @@ Status Session::run() {
 }
 
 Status Session::skip_padding(const std::string& mask) {
-  if (program_)
-    return Error{.kind = ErrorKind::usage,
-                 .where = "--skip-padding",
-                 .found = "a model of several parts, whose control flow or shapes depend on data",
-                 .expected = "a model that is one network"};
+  if (program_) return needs_one_network("--skip-padding");
   auto made = v1::Unpadded::create(*model_, mask);
   if (!made) return made.errors();
   unpadded_ = std::move(*made);

@@ -36,6 +36,9 @@ std::string brief(const v1::InputShapes& shapes);
 // elsewhere.
 v1::InputShapes shapes_of_crop(const v1::ModelInfo& info, const CompileRequest& request);
 
+// Error (usage): what `where` asks for needs a model that is one network.
+Error needs_one_network(std::string where);
+
 // Error (usage): sizes are open, the file has no plan, and nobody says at which ones to run.
 Error no_size_given(const v1::ModelInfo& info);
 

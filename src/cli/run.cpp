@@ -29,11 +29,7 @@ struct Arguments {
 Status run_with_dump(Session& session, const std::vector<std::string>& patterns,
                      std::map<std::string, Tensor>& dumped) {
   if (patterns.empty()) return session.run();
-  if (session.is_program())
-    return Error{.kind = ErrorKind::usage,
-                 .where = "--dump",
-                 .found = "a model of several parts, whose control flow or shapes depend on data",
-                 .expected = "a model that is one network"};
+  if (session.is_program()) return needs_one_network("--dump");
   session.context().set_step_hook([&](const v1::StepInfo& step) {
     for (std::size_t i = 0; i < step.outputs.size() && i < step.value_names.size(); ++i) {
       const std::string& name = step.value_names[i];

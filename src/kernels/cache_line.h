@@ -4,12 +4,15 @@
 
 #include <cstdint>
 
+#include "base/tensor.h"
+
 namespace octavo {
 
-inline constexpr std::int64_t kLineBytes = 64;
-
 // The bytes of the lines that hold `bytes`: parts of a scratch that lie behind each other each begin a line.
-constexpr std::int64_t whole_lines(std::int64_t bytes) { return (bytes + kLineBytes - 1) / kLineBytes * kLineBytes; }
+constexpr std::int64_t whole_lines(std::int64_t bytes) {
+  constexpr auto line = static_cast<std::int64_t>(kAlignment);
+  return (bytes + line - 1) / line * line;
+}
 
 }  // namespace octavo
 

@@ -473,6 +473,8 @@ bool Placer::decide_pair(NodeId producer) const {
     case Role::product:
     case Role::floating: return is_wanted_[at(value)];
     case Role::kernel: {
+      // Scores that only f32 readers want are not rounded once more: one that is larger than any of the samples' would
+      // be cut off.
       const bool may_give_floats = is_mean(node(producer)) || is_norm(node(producer)) || placement_.row_scales(value);
       return is_wanted_[at(value)] || !may_give_floats;
     }

@@ -15,8 +15,6 @@ bool is_integer_softmax(const Graph& graph, const Node& node);
 bool is_clamp(const Node& node);
 
 bool is_norm(const Node& node);
-// Scores that only f32 readers want are not rounded once more: one that is larger than any of the samples' would be cut
-// off.
 bool is_mean(const Node& node);
 
 // Whether an operator with an integer form takes that input as integers: all but the scale and bias of a normalisation

@@ -3,6 +3,7 @@
 // kernels/.
 #include "kernels/resize/weighted.h"
 
+#include "kernels/cache_line.h"
 #include "kernels/call.h"
 #include "kernels/resize/resize.h"
 #include "ops/resize/resize.h"
@@ -128,9 +129,7 @@ std::int64_t most_taps(const Axis& axis) {
 // Rows and tags of all axes but the last one, behind the sums; returns the bytes in all.
 std::size_t lay_out_scratch(std::vector<Axis>& axes) {
   constexpr std::int64_t kKeptBytes = std::int64_t{1} << 19;  // of an axis, unless one row needs more
-  const auto up = [](std::int64_t bytes) {
-    return (static_cast<std::size_t>(bytes) + kAlignment - 1) / kAlignment * kAlignment;
-  };
+  const auto up = [](std::int64_t bytes) { return static_cast<std::size_t>(whole_lines(bytes)); };
   std::size_t offset = up(axes[0].row * 8);
   for (std::size_t i = 0; i + 1 < axes.size(); ++i) {
     Axis& axis = axes[i];
