@@ -194,6 +194,52 @@ TEST(HybridKernels, HybridConvOfExtremes) {
   }
 }
 
+// Scales in whose answers nothing is a number, or everything overflows: bytes and s16 have defined answers there.
+TEST(HybridKernels, HybridConvThatRoundsExtremes) {
+  std::mt19937 random(7);
+  const Shape x{19, 1, 1, 70}, rows{19, 1, 1};
+  for (const DType to : {DType::u8, DType::s8, DType::s16}) {
+    const IntegerRange range = range_of(to);
+    for (const float scale : {1e-40f, 3e38f, -3e38f, INFINITY, -INFINITY, NAN}) {
+      for (const std::int32_t above : {0, 7}) {
+        Tensor scales(kF32, rows);
+        for (float& value : scales.span<float>()) value = scale;
+        const HybridConvAttrs attrs{
+            .window = unit_window({1, 1}),
+            .epilogue = {{ScaleInRun{RunForm::xnnpack}, Round{.after = to == DType::s16 ? 0 : 3,
+                                                              .lowest = static_cast<std::int32_t>(range.lowest) + above,
+                                                              .highest = static_cast<std::int32_t>(range.highest)}},
+                         to}};
+        check(kHybridConv, attrs,
+              {random_tensor(random, DType::u8, x), random_tensor(random, DType::s8, {40, 1, 1, 70}),
+               random_tensor(random, DType::u8, rows), std::nullopt, scales, random_tensor(random, kF32, {40}),
+               random_tensor(random, kF32, {40})},
+              {false, true, false, false, false, true, true});
+      }
+    }
+  }
+}
+
+// Zero points meet sums of weights that are split in two: up to the largest, beyond which tiles refuse.
+TEST(HybridKernels, HybridConvOfLargeSums) {
+  for (const std::int64_t channels : {33'026, 33'027}) {
+    Tensor x(DType::u8, {1, 2, 1, channels}), w(DType::s8, {2, 1, 1, channels}), zero(DType::u8, {1, 2, 1});
+    for (auto& value : x.span<std::uint8_t>()) value = 3;
+    for (auto& value : zero.span<std::uint8_t>()) value = 255;
+    std::fill_n(w.as<std::int8_t>(), channels, std::int8_t{127});
+    std::fill_n(w.as<std::int8_t>() + channels, channels, std::int8_t{-127});
+    Tensor ones(kF32, {1, 2, 1}), w_scales(kF32, {2});
+    std::ranges::fill(ones.span<float>(), 1.0f);
+    std::ranges::fill(w_scales.span<float>(), 1.0f);
+    const HybridConvAttrs attrs{.window = unit_window({1, 1}), .epilogue = {{ScaleInRun{RunForm::xnnpack}}, kF32}};
+    const std::set<std::string> ran =
+        check(kHybridConv, attrs, {x, w, zero, std::nullopt, ones, w_scales, Tensor(kF32, {2})},
+              {false, true, false, false, false, true, true});
+    EXPECT_TRUE(ran.contains("plain_hybrid_conv_portable"));
+    EXPECT_EQ(ran.size() > 1, channels == 33'026);
+  }
+}
+
 TEST(HybridKernels, FloatDepthwise) {
   std::mt19937 random(4);
   std::set<std::string> ran;

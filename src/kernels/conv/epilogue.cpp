@@ -141,9 +141,11 @@ TileConfig epilogue_config(const StepSpec& spec, const EpilogueParts& parts, con
                     .table = packed.table != nullptr ? table_step(target) : TableStep::none};
   if (parts.round != nullptr) {
     const IntegerRange range = range_of(parts.to);
-    const bool saturates =
-        parts.add_real == nullptr && parts.add_integer == nullptr && cannot_overflow(parts, packed.multipliers);
-    config.clamps_low = !saturates || parts.round->lowest != range.lowest;
+    const bool packs = parts.add_real == nullptr && parts.add_integer == nullptr,
+               saturates = packs && cannot_overflow(parts, packed.multipliers);
+    // What is too low, too high or NaN becomes the lowest of 32 bits.
+    const bool saturates_low = saturates || (packs && (is_8bit(parts.to) || zero_point_after(parts) == 0));
+    config.clamps_low = !saturates_low || parts.round->lowest != range.lowest;
     config.clamps_high = !saturates || parts.round->highest != range.highest;
   }
   if (parts.in_run != nullptr) {

@@ -1,7 +1,9 @@
 // hybrid_conv by the tiles of quantized_conv: the same packed weights and loop over K, with the scales of x read in the
 // run. Part of kernels/conv/.
 //   sum (x - zero) * w = sum x * w - zero * sum w, so accumulators begin with zero * -sum(w): that stands where
-//   quantized_conv has its bias, and hybrid_conv its zero points; all other operands have the same places.
+//   quantized_conv has its bias (as zero_point_factor), and hybrid_conv its zero points; all other operands have the
+//   same places.
+#include <algorithm>
 #include <array>
 
 #include "kernels/call.h"
@@ -38,6 +40,18 @@ Tensor negative_weight_sums(const OpCall& call) {
   return sums;
 }
 
+bool fit_factors(const Tensor& sums) {
+  return std::ranges::all_of(sums.span<std::int32_t>(), [](std::int32_t sum) {
+    return sum > -kMostZeroPointFactor && sum < kMostZeroPointFactor;
+  });
+}
+
+// As tiles read them.
+Tensor zero_point_factors(Tensor sums) {
+  for (std::int32_t& sum : sums.span<std::int32_t>()) sum = zero_point_factor(sum);
+  return sums;
+}
+
 Fact constant_fact(Tensor tensor) {
   const DType dtype = tensor.dtype();
   const Shape shape = tensor.shape();
@@ -51,7 +65,7 @@ class IntegerCall {
  public:
   IntegerCall(const OpCall& call, Values values)
       : attrs_(integer_attrs(call.attrs->as<HybridConvAttrs>())),
-        bias_(values == Values::all ? constant_fact(negative_weight_sums(call))
+        bias_(values == Values::all ? constant_fact(zero_point_factors(negative_weight_sums(call)))
                                     : Fact{.dtype = DType::s32, .shape = {call.inputs[kHybridW]->shape[0]}}),
         call_{.attrs = &attrs_, .inputs = call.inputs, .outputs = call.outputs} {
     call_.inputs[kConvBias] = &bias_;
@@ -81,8 +95,8 @@ std::string hybrid_refusal(const OpCall& call, const TileTarget& target) {
   if (target.step == MacStep::amx &&
       !has_pixel_scales(call.attrs->as<HybridConvAttrs>(), call.inputs[kHybridX]->shape, rows))
     return "needs a scale for each pixel";
-  const IntegerCall integer(call, Values::all);
-  return conv_refusal(*integer, target);
+  if (!fit_factors(negative_weight_sums(call))) return "needs sums of weights below 2^22";
+  return conv_refusal(*IntegerCall(call, Values::all), target);
 }
 
 double hybrid_cost(const OpCall& call, const Machine& machine, const TileTarget& target) {

@@ -136,6 +136,15 @@ struct alignas(64) TileConstants {
   std::uint8_t table[256];
 };
 
+// zero_point * factor as a sum of two products of 16 bits: zero_point * kZeroPointPair holds the zero point (0 to 255)
+// and its 128-fold, zero_point_factor the lowest 7 bits of the factor and the rest, for |factor| <
+// kMostZeroPointFactor.
+inline constexpr std::int32_t kZeroPointPair = 0x00800001, kMostZeroPointFactor = 1 << 22;
+constexpr std::int32_t zero_point_factor(std::int32_t factor) {
+  return static_cast<std::int32_t>((static_cast<std::uint32_t>(factor >> 7) << 16) |
+                                   (static_cast<std::uint32_t>(factor) & 127u));
+}
+
 struct TileArgs {
   const std::uint8_t* const* rows;  // of x, one per row of K: where the first pixel's first tap lies
   std::int64_t row_count;
@@ -150,8 +159,8 @@ struct TileArgs {
   const TileConstants* constants;
   const std::int32_t* sums;  // [pixel][sum_vectors][lane], without the bias
   std::int64_t repeats;      // at least 1
-  // Of run_scales: of the tile's first pixel, or of all its pixels. `bias` is what meets the zero point then,
-  // `multiplier` w_scale and the real bias.
+  // Of run_scales: of the tile's first pixel, or of all its pixels. `bias` is what meets the zero point then, as
+  // zero_point_factor has it, `multiplier` w_scale and the real bias.
   const float* x_scales;
   const std::uint8_t* x_zero_points;
 };

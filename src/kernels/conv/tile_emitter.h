@@ -28,6 +28,7 @@ class TileEmitter : public Xbyak::CodeGenerator {
   Xbyak::Xmm accumulator(int p, int v) const { return vector(p * c_.vectors + v); }
   Xbyak::Xmm temporary(int i) const { return vector(c_.pixels * c_.vectors + i); }
   bool is_wide() const { return c_.target.lanes == 16; }
+  int registers() const { return is_wide() ? 32 : 16; }
   int tail() const { return c_.channels - (c_.outputs() - 1) * c_.target.lanes; }  // channels of the last vector
   bool is_partial(int v) const { return v == c_.outputs() - 1 && tail() != c_.target.lanes; }
 
@@ -53,6 +54,7 @@ class TileEmitter : public Xbyak::CodeGenerator {
 
   // ---- tile_epilogue.cpp ----
   void emit_sums();
+  void load_sums();
   void load_zero_point(int p);
   void load_epilogue_registers();
   void emit_epilogue();
@@ -62,7 +64,11 @@ class TileEmitter : public Xbyak::CodeGenerator {
   void store_s16();
   void store_words(int p, int v);
   void scale_in_run();
-  void scale(int p, int v, const Xbyak::Xmm& multiplier, const Xbyak::Xmm& rest);
+  void scale(int p, int v);
+  void scale(int p, int v, const Xbyak::Xmm& w_scale, const Xbyak::Operand& rest);
+  int held_factors() const;
+  Xbyak::Address multiplier(int v);
+  Xbyak::Address rest(int v);
   void to_real(const Xbyak::Xmm& acc, int v);
   void quantize(int p, int v);
   void add_after_rounding(const Xbyak::Xmm& acc, int p, int v);
@@ -91,7 +97,7 @@ class TileEmitter : public Xbyak::CodeGenerator {
   const Xbyak::Reg64 args_ = rdi, rows_ = rsi, x_ = rax, w_ = rdx, row_count_ = rcx, tap_count_ = r8,
                      dword_count_ = r10, constants_ = r9;
   const Xbyak::Reg64 prefetch_ = r11;
-  const Xbyak::Reg64 x_zero_points_ = rdx, x_scales_ = rdx;                     // before and after the loop over K
+  const Xbyak::Reg64 x_zero_points_ = rcx, x_scales_ = rdx;                     // before and after the loop over K
   const Xbyak::Reg64 sums_ = rsi, bias_ = rdx, repeats_ = rcx;                  // of products and sums
   const Xbyak::Reg64 rounds_ = r8, first_w_ = r9, next_y_ = r11, ahead_ = rsi;  // of products
   const Xbyak::Reg64 y_ = r10, residual_ = r11, multiplier_ = r8;               // in the epilogue

@@ -17,34 +17,31 @@ void TileEmitter::add_sums_of_x() {
   }
 }
 
-// temporary(0) = the zero point of x of a pixel.
+// temporary(0) = the zero point of x of a pixel, as kZeroPointPair.
 void TileEmitter::load_zero_point(int p) {
+  movzx(eax, byte[x_zero_points_ + (c_.run_scales == RunScales::per_pixel ? p : 0)]);
+  imul(eax, eax, kZeroPointPair);
+  if (is_wide()) return vpbroadcastd(temporary(0), eax);
   const Xbyak::Xmm narrow(temporary(0).getIdx());
-  mov(rax, ptr[args_ + offsetof(TileArgs, x_zero_points)]);
-  movzx(eax, byte[rax + (c_.run_scales == RunScales::per_pixel ? p : 0)]);
   vmovd(narrow, eax);
   vpbroadcastd(temporary(0), narrow);
 }
 
-// acc = bias + sums, for `repeats` tiles whose pixels follow each other in y and residual; one where scales are known
-// only in the run.
+// For `repeats` tiles whose pixels follow each other in y and residual; one where scales are known only in the run.
 void TileEmitter::emit_sums() {
   load_epilogue_registers();
   mov(sums_, ptr[args_ + offsetof(TileArgs, sums)]);
   mov(bias_, ptr[args_ + offsetof(TileArgs, bias)]);
+  if (c_.run_scales != RunScales::none) {
+    mov(x_zero_points_, ptr[args_ + offsetof(TileArgs, x_zero_points)]);
+    load_sums();
+    if (c_.sums_x) add_sums_of_x();
+    return emit_epilogue();
+  }
   mov(repeats_, ptr[args_ + offsetof(TileArgs, repeats)]);
   Xbyak::Label again;
   L(again);
-  for (int p = 0; p < c_.pixels; ++p) {
-    if (c_.run_scales != RunScales::none) load_zero_point(p);
-    for (int v = 0; v < c_.vectors; ++v) {
-      const Xbyak::Xmm acc = accumulator(p, v);
-      const Xbyak::Address bias = ptr[bias_ + v * c_.target.vector_bytes()];
-      if (c_.run_scales == RunScales::none) vmovups(acc, bias);
-      else vpmulld(acc, temporary(0), bias);
-      vpaddd(acc, acc, ptr[sums_ + (p * c_.sum_vectors + v) * c_.target.vector_bytes()]);
-    }
-  }
+  load_sums();
   if (c_.sums_x) add_sums_of_x();
   emit_epilogue();
   add(sums_, c_.pixels * c_.sum_vectors * c_.target.vector_bytes());
@@ -52,6 +49,24 @@ void TileEmitter::emit_sums() {
   if (c_.addition != Addition::none) add(residual_, c_.pixels * c_.out_channels * c_.residual_bytes());
   dec(repeats_);
   jnz(again, T_NEAR);
+}
+
+// acc = sums + bias, or + the zero point of the pixel * what meets it.
+void TileEmitter::load_sums() {
+  const bool is_scaled = c_.run_scales != RunScales::none;
+  const int held = std::min(c_.vectors, registers() - c_.pixels * c_.vectors - 1);
+  for (int v = 0; v < held; ++v) vmovups(temporary(1 + v), ptr[bias_ + v * c_.target.vector_bytes()]);
+  for (int p = 0; p < c_.pixels; ++p) {
+    if (is_scaled) load_zero_point(p);
+    for (int v = 0; v < c_.vectors; ++v) {
+      const Xbyak::Xmm acc = accumulator(p, v);
+      const auto add_bias = [&](const Xbyak::Operand& bias) {
+        is_scaled ? vpdpwssd(acc, temporary(0), bias, Xbyak::EvexEncoding) : vpaddd(acc, acc, bias);
+      };
+      vmovups(acc, ptr[sums_ + (p * c_.sum_vectors + v) * c_.target.vector_bytes()]);
+      v < held ? add_bias(temporary(1 + v)) : add_bias(ptr[bias_ + v * c_.target.vector_bytes()]);
+    }
+  }
 }
 
 void TileEmitter::load_epilogue_registers() {
@@ -63,6 +78,8 @@ void TileEmitter::load_epilogue_registers() {
 
 void TileEmitter::emit_epilogue() {
   if (c_.run_scales != RunScales::none) scale_in_run();
+  // Second operand where one is NaN, which stays NaN unless it is clamped from below.
+  if (c_.clamps_high && !c_.clamps_low) vmovups(temporary(1), constant(offsetof(TileConstants, highest)));
   if (c_.to == DType::s16) return store_s16();
   if (!is_8bit(c_.to)) return store_wide_elements();
   vmovups(temporary(2), constant(offsetof(TileConstants, pack_order)));
@@ -87,12 +104,15 @@ void TileEmitter::emit_masks() {
 // RunForm of every accumulator, clamped where it is stored so. maxps and minps give their second operand where one is
 // NaN.
 void TileEmitter::scale_in_run() {
-  const Xbyak::Xmm multiplier = temporary(0), rest = temporary(1), lowest = temporary(0), highest = temporary(1);
+  const Xbyak::Xmm x_scale = temporary(0), lowest = temporary(0), highest = temporary(1);
   mov(x_scales_, ptr[args_ + offsetof(TileArgs, x_scales)]);
-  for (int v = 0; v < c_.outputs(); ++v) {
-    vmovups(multiplier, ptr[multiplier_ + v * c_.target.vector_bytes()]);
-    vmovups(rest, ptr[multiplier_ + (v * c_.target.vector_bytes() + c_.rest_offset)]);
-    for (int p = 0; p < c_.pixels; ++p) scale(p, v, multiplier, rest);
+  for (int v = 0; v < held_factors(); ++v) {
+    vmovups(temporary(2 + 2 * v), multiplier(v));
+    vmovups(temporary(3 + 2 * v), rest(v));
+  }
+  for (int p = 0; p < c_.pixels; ++p) {
+    if (p == 0 || c_.run_scales == RunScales::per_pixel) vbroadcastss(x_scale, ptr[x_scales_ + 4 * p]);
+    for (int v = 0; v < c_.outputs(); ++v) scale(p, v);
   }
   if (c_.to != DType::f32) return;
   if (c_.clamps_low) vmovups(lowest, constant(offsetof(TileConstants, lowest)));
@@ -106,18 +126,29 @@ void TileEmitter::scale_in_run() {
   }
 }
 
-void TileEmitter::scale(int p, int v, const Xbyak::Xmm& multiplier, const Xbyak::Xmm& rest) {
-  const Xbyak::Xmm acc = accumulator(p, v), x_scale = temporary(2);
-  vbroadcastss(x_scale, ptr[x_scales_ + (c_.run_scales == RunScales::per_pixel ? 4 * p : 0)]);
+// Vectors of channels whose multipliers and rests have registers while the pixels are scaled.
+int TileEmitter::held_factors() const { return std::min(c_.outputs(), (registers() - c_.pixels * c_.vectors - 2) / 2); }
+
+Xbyak::Address TileEmitter::multiplier(int v) { return ptr[multiplier_ + v * c_.target.vector_bytes()]; }
+Xbyak::Address TileEmitter::rest(int v) { return ptr[multiplier_ + (v * c_.target.vector_bytes() + c_.rest_offset)]; }
+
+void TileEmitter::scale(int p, int v) {
+  if (v < held_factors()) return scale(p, v, temporary(2 + 2 * v), temporary(3 + 2 * v));
+  vmovups(temporary(1), multiplier(v));
+  scale(p, v, temporary(1), rest(v));
+}
+
+void TileEmitter::scale(int p, int v, const Xbyak::Xmm& w_scale, const Xbyak::Operand& rest) {
+  const Xbyak::Xmm acc = accumulator(p, v), x_scale = temporary(0), both = temporary(1);
   vcvtdq2ps(acc, acc);
   switch (c_.run_form) {
-    case RunForm::xnnpack: vmulps(acc, acc, x_scale); return vfmadd213ps(acc, multiplier, rest);
+    case RunForm::xnnpack: vmulps(acc, acc, x_scale); return vfmadd213ps(acc, w_scale, rest);
     case RunForm::onnx:
-      vmulps(x_scale, multiplier, x_scale);
-      vmulps(acc, acc, x_scale);
+      vmulps(both, w_scale, x_scale);
+      vmulps(acc, acc, both);
       return vaddps(acc, acc, rest);
     case RunForm::tflite:
-      vmulps(acc, acc, multiplier);
+      vmulps(acc, acc, w_scale);
       vmulps(acc, acc, x_scale);
       return vaddps(acc, acc, rest);
   }
@@ -193,7 +224,8 @@ void TileEmitter::quantize(int p, int v) {
     vmulps(acc, acc, multiplier);
   }
   if (c_.clamps_low) vmaxps(acc, acc, constant(offsetof(TileConstants, lowest)));
-  if (c_.clamps_high) vminps(acc, acc, constant(offsetof(TileConstants, highest)));
+  if (c_.clamps_high)
+    c_.clamps_low ? vminps(acc, acc, constant(offsetof(TileConstants, highest))) : vminps(acc, temporary(1), acc);
   vcvtps2dq(acc, acc);
   if (c_.addition == Addition::real_first || c_.addition == Addition::real_second) add_after_rounding(acc, p, v);
   if (c_.addition == Addition::integer) add_integers(acc, p, v);

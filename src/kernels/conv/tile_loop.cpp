@@ -92,17 +92,12 @@ void TileEmitter::emit_product_dwords(int count, int y_lines, int ahead_lines) {
 // acc = zero point of x * what meets it: one for all pixels, or each its own.
 void TileEmitter::load_zero_points() {
   const bool is_shared = c_.run_scales == RunScales::shared;
-  const Xbyak::Xmm zero_point = temporary(0), narrow(zero_point.getIdx());
-  mov(rax, ptr[args_ + offsetof(TileArgs, bias)]);
+  mov(bias_, ptr[args_ + offsetof(TileArgs, bias)]);
   mov(x_zero_points_, ptr[args_ + offsetof(TileArgs, x_zero_points)]);
   for (int p = 0; p < c_.pixels; ++p) {
-    if (p == 0 || !is_shared) {
-      movzx(ecx, byte[x_zero_points_ + p]);
-      vmovd(narrow, ecx);
-      vpbroadcastd(zero_point, narrow);
-    }
+    if (p == 0 || !is_shared) load_zero_point(p);
     for (int v = 0; v < c_.vectors; ++v) {
-      if (p == 0 || !is_shared) vpmulld(accumulator(p, v), zero_point, ptr[rax + v * c_.target.vector_bytes()]);
+      if (p == 0 || !is_shared) vpmaddwd(accumulator(p, v), temporary(0), ptr[bias_ + v * c_.target.vector_bytes()]);
       else vmovaps(accumulator(p, v), accumulator(0, v));
     }
   }
@@ -207,8 +202,7 @@ void TileEmitter::mac(int index) {
 // One register holds x, as many as are left hold w, the rest of w comes from memory (measured: free, the load ports
 // have room).
 void TileEmitter::mac_vnni(int index) {
-  const int registers = is_wide() ? 32 : 16;
-  const int in_registers = c_.pixels == 1 ? 0 : std::min(c_.vectors, registers - c_.pixels * c_.vectors - 1);
+  const int in_registers = c_.pixels == 1 ? 0 : std::min(c_.vectors, registers() - c_.pixels * c_.vectors - 1);
   const auto w_address = [&](int v) { return ptr[w_ + (index * c_.vectors + v) * c_.target.vector_bytes()]; };
   for (int v = 0; v < in_registers; ++v) vmovups(temporary(1 + v), w_address(v));
   const Xbyak::Xmm x = temporary(0);
