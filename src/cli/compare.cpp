@@ -6,6 +6,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "analyze/against.h"
 #include "cli/common.h"
 #include "cli/inputs.h"
 #include "cli/options.h"
@@ -18,6 +19,8 @@ struct Arguments {
   std::vector<std::string> inputs;
   std::optional<double> min_sqnr;
   bool dump = false;
+  std::optional<Peer> against;
+  PeerOptions engine;
   std::string json;
   CompileArguments compile;
 };
@@ -127,22 +130,75 @@ int compare(const Arguments& arguments) {
   return compare_values(a->values, b->values, arguments);
 }
 
+constexpr Word<Peer> kPeers[] = {{"onnxruntime", Peer::onnxruntime}, {"litert", Peer::litert}};
+
+int compare_engines(const Arguments& arguments) {
+  const std::string& model = arguments.models[0];
+  const auto request = request_for(arguments.compile, {&model, 1});
+  if (!request) return report(request.errors());
+  const auto inputs = read_inputs(arguments.inputs);
+  if (!inputs) return report(inputs.errors());
+  if (const auto known = tensors_of_file(model); !known) return report(known.errors());
+  warn_of_random(*request);
+  auto session = open_session(model, *request, *inputs);
+  if (!session) return report(session.errors());
+  const Status set = inputs->empty() ? fill_random(session->inputs()) : set_inputs(*inputs, *request, *session);
+  if (!set) return report(set.errors());
+  AgainstOptions options{arguments.engine, arguments.min_sqnr};
+  options.engine.peer = *arguments.against;
+  const auto compared = compare_against(model, *session, options);
+  if (!compared) return report(compared.errors());
+  fmt::print("{}", against_text(*compared));
+  const int code = arguments.json.empty() ? 0 : write_json(arguments.json, against_json(*compared));
+  return code != 0 ? code : compared->first() == nullptr ? 0 : kAnswerIsNo;
+}
+
+int compare_models_or_engines(const Arguments& arguments) {
+  const bool has_second = !arguments.models[1].empty();
+  if (has_second != arguments.against.has_value()) return has_second ? compare(arguments) : compare_engines(arguments);
+  return report({.kind = ErrorKind::usage,
+                 .where = "compare",
+                 .found = has_second ? "B and --against" : "one model",
+                 .expected = "a second one, or --against with an engine"});
+}
+
+void add_engine_options(CLI::App& verb, Arguments& arguments) {
+  add_word_option(verb, "--against", arguments.against, kPeers,
+                  "instead of B: what this engine makes of the file A, tensor by tensor; needs Python with its package "
+                  "(onnxruntime; ai-edge-litert for litert)")
+      ->type_name("ENGINE")
+      ->excludes("--dump");
+  verb.add_option("--python", arguments.engine.python, "the interpreter that has it")
+      ->type_name("PATH")
+      ->needs("--against")
+      ->capture_default_str();
+  verb.add_option("--timeout", arguments.engine.timeout_seconds, "seconds that it may take")
+      ->type_name("S")
+      ->needs("--against")
+      ->check(positive_number())
+      ->capture_default_str();
+}
+
 }  // namespace
 
 void add_compare(CLI::App& app, int& exit_code) {
   const auto arguments = std::make_shared<Arguments>();
   CLI::App& verb = *app.add_subcommand(
-      "compare", "run two models on the same input: signal to noise and first difference of each output");
+      "compare",
+      "run two models, or one here and in another engine, on the same input: signal to noise and first difference "
+      "of each output");
   verb.add_option("A", arguments->models[0], "model file or .octv; the reference")->required();
-  verb.add_option("B", arguments->models[1], "model file or .octv")->required();
+  verb.add_option("B", arguments->models[1], "model file or .octv");
   verb.add_option("--input", arguments->inputs, "an input (default: seeded random numbers)")->type_name("NAME=x.npy");
   verb.add_option("--min-sqnr", arguments->min_sqnr,
-                  "yes where every output reaches this (default: only where all are identical)")
+                  "yes where every output reaches this (default: only where all are identical; of floats --against "
+                  "an engine 60)")
       ->type_name("DB");
   verb.add_flag("--dump", arguments->dump, "compare intermediate values of equal name and shape, too");
+  add_engine_options(verb, *arguments);
   verb.add_option("--json", arguments->json, "write the differences as JSON")->type_name("F");
   add_run_options(verb, arguments->compile, Batches::one, PreprocessOf::images);
-  verb.callback([arguments, &exit_code] { exit_code = compare(*arguments); });
+  verb.callback([arguments, &exit_code] { exit_code = compare_models_or_engines(*arguments); });
 }
 
 }  // namespace octavo::cli

@@ -17,8 +17,6 @@
 namespace octavo {
 namespace {
 
-enum class Format { onnx, tflite, zip, artifact, unknown };
-
 // An ONNX file is a protobuf message: its first byte is the tag of a field of ModelProto (numbers 1 to 8, 14, 20 and
 // 25).
 bool starts_like_onnx(std::string_view head) {
@@ -26,11 +24,11 @@ bool starts_like_onnx(std::string_view head) {
   return head.size() > 1 && kTags.find(head[0]) != std::string_view::npos;
 }
 
-Format recognise(std::string_view head) {
-  if (head.size() >= 8 && head.substr(4, 4) == "TFL3") return Format::tflite;
-  if (head.substr(0, 4) == "PK\x03\x04") return Format::zip;
-  if (head.substr(0, 5) == "\x89OCTV") return Format::artifact;
-  return starts_like_onnx(head) ? Format::onnx : Format::unknown;
+FileFormat recognise(std::string_view head) {
+  if (head.size() >= 8 && head.substr(4, 4) == "TFL3") return FileFormat::tflite;
+  if (head.substr(0, 4) == "PK\x03\x04") return FileFormat::zip;
+  if (head.substr(0, 5) == "\x89OCTV") return FileFormat::artifact;
+  return starts_like_onnx(head) ? FileFormat::onnx : FileFormat::unknown;
 }
 
 Result<std::string> head_of(const std::string& path) {
@@ -62,24 +60,24 @@ Result<ImportedModel> import_with(const std::string& file, Parse parse, Read rea
 }
 
 // Rounding that the format's operators do not have would be another model.
-Status check_profile(Format format, const std::string& file, const ImportOptions& options) {
+Status check_profile(FileFormat format, const std::string& file, const ImportOptions& options) {
   if (!options.profile) return ok_status();
   const Profile profile = *options.profile;
-  const Profile own =
-      format == Format::tflite ? Profile::tflite_xnnpack : (format == Format::zip ? Profile::pt2e : Profile::onnx);
-  if (profile == own || (format == Format::tflite && is_fixed_point(profile))) return ok_status();
+  const Profile own = format == FileFormat::tflite ? Profile::tflite_xnnpack
+                                                   : (format == FileFormat::zip ? Profile::pt2e : Profile::onnx);
+  if (profile == own || (format == FileFormat::tflite && is_fixed_point(profile))) return ok_status();
   const std::string expected =
-      format == Format::tflite ? "tflite-xnnpack, tflite-double or tflite-single" : std::string(name_of(own));
+      format == FileFormat::tflite ? "tflite-xnnpack, tflite-double or tflite-single" : std::string(name_of(own));
   return Error{ErrorKind::usage, file, "rounding " + std::string(name_of(profile)),
                expected + " for a file of this format", ""};
 }
 
 // The format of a file that begins so, where it is one to import with these options.
-Result<Format> format_of(std::string_view head, const std::string& file, const ImportOptions& options) {
-  const Format format = recognise(head);
-  if (format == Format::artifact)
+Result<FileFormat> format_of(std::string_view head, const std::string& file, const ImportOptions& options) {
+  const FileFormat format = recognise(head);
+  if (format == FileFormat::artifact)
     return Error{ErrorKind::usage, file, "a model that Octavo has compiled already", "a source model", ""};
-  if (format == Format::unknown)
+  if (format == FileFormat::unknown)
     return Error{ErrorKind::invalid_input, file, "content of no known kind",
                  "an ONNX or TFLite model or an exported PyTorch program", ""};
   if (const Status status = check_profile(format, file, options); !status) return status.errors();
@@ -88,16 +86,21 @@ Result<Format> format_of(std::string_view head, const std::string& file, const I
 
 }  // namespace
 
+Result<FileFormat> format_of_file(const std::string& path) {
+  const auto head = head_of(path);
+  return head ? Result<FileFormat>(recognise(*head)) : head.errors();
+}
+
 Result<ImportedModel> import_model(const std::string& path, const ImportOptions& options) {
   const auto head = head_of(path);
   if (!head) return head.errors();
   const auto format = format_of(*head, path, options);
   if (!format) return format.errors();
-  if (*format == Format::zip)
+  if (*format == FileFormat::zip)
     return import_with(
         path, [&] { return pt2_import::Archive::open(path); },
         [&](const auto& archive) { return pt2_import::import_archive(archive, options); });
-  if (*format == Format::tflite)
+  if (*format == FileFormat::tflite)
     return import_with(
         path, [&] { return tflite_import::parse_model_file(path); },
         [&](const auto& model) { return tflite_import::import_parsed(model, path, options); });
@@ -112,8 +115,8 @@ Result<ImportedModel> import_model(std::span<const std::byte> bytes, const std::
   const std::string_view head(reinterpret_cast<const char*>(bytes.data()), std::min<std::size_t>(bytes.size(), 16));
   const auto format = format_of(head, name, options);
   if (!format) return format.errors();
-  if (*format == Format::zip) return import_pt2(bytes, name, options);
-  if (*format == Format::tflite) return import_tflite(bytes, name, options);
+  if (*format == FileFormat::zip) return import_pt2(bytes, name, options);
+  if (*format == FileFormat::tflite) return import_tflite(bytes, name, options);
   return import_onnx(bytes, "", name, options);
 }
 
@@ -126,7 +129,7 @@ Result<ImportedModel> import_onnx(std::span<const std::byte> bytes, const std::s
 
 Result<ImportedModel> import_pt2(std::span<const std::byte> bytes, const std::string& file,
                                  const ImportOptions& options) {
-  if (const Status status = check_profile(Format::zip, file, options); !status) return status.errors();
+  if (const Status status = check_profile(FileFormat::zip, file, options); !status) return status.errors();
   return import_with(
       file, [&] { return pt2_import::Archive::open(bytes, file); },
       [&](const auto& archive) { return pt2_import::import_archive(archive, options); });
@@ -134,7 +137,7 @@ Result<ImportedModel> import_pt2(std::span<const std::byte> bytes, const std::st
 
 Result<ImportedModel> import_tflite(std::span<const std::byte> bytes, const std::string& file,
                                     const ImportOptions& options) {
-  if (const Status status = check_profile(Format::tflite, file, options); !status) return status.errors();
+  if (const Status status = check_profile(FileFormat::tflite, file, options); !status) return status.errors();
   return import_with(
       file, [&] { return tflite_import::parse_model_bytes(bytes, file); },
       [&](const auto& model) { return tflite_import::import_parsed(model, file, options); });

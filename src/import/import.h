@@ -51,6 +51,10 @@ struct ImportedModel {
   std::optional<ImportedProgram> program;
 };
 
+enum class FileFormat : std::uint8_t { onnx, tflite, zip, artifact, unknown };
+// By content. Error: resource (cannot be read).
+Result<FileFormat> format_of_file(const std::string& path);
+
 // Recognises the format by content. All problems of the file are reported at once.
 // Errors: invalid_input (broken file), unsupported (operators or attributes outside ours, all listed), resource (cannot
 // be read).
