@@ -132,8 +132,7 @@ class AmxEmitter : public Xbyak::CodeGenerator {
     }
     if (is_first) give_back_others();
     ++step_;
-    for (std::int64_t due = std::min(c_.finishes, ceil_div(c_.finishes, c_.steps()) * step_); finishes_ < due;)
-      emit_finish();
+    while (finishes_ < std::min(c_.finishes, ceil_div(c_.finishes * step_, c_.steps()))) emit_finish();
   }
 
   // Stores what the block before left in a register.

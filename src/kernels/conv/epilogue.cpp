@@ -27,6 +27,11 @@ bool cannot_overflow(const EpilogueParts& parts, std::span<const float> multipli
   return std::all_of(multipliers.begin(), multipliers.end(), [](float m) { return std::fabs(m) <= 0.5f; });
 }
 
+// The same of a sum of two values below 2^17.
+bool cannot_overflow(const AddReal& add) {
+  return std::fabs(add.a_ratio) <= 1e3f && std::fabs(add.b_ratio) <= 1e3f && std::fabs(add.fixed) <= 1e9f;
+}
+
 // What packing adds: an addition in integers has its zero point in it.
 std::int32_t zero_point_after(const EpilogueParts& parts) {
   if (parts.add_integer != nullptr || parts.round == nullptr) return 0;
@@ -148,9 +153,13 @@ TileConfig epilogue_config(const StepSpec& spec, const EpilogueParts& parts, con
     config.clamps_low = !saturates_low || parts.round->lowest != range.lowest;
     config.clamps_high = !saturates || parts.round->highest != range.highest;
   }
-  if (parts.in_run != nullptr) {
-    config.run_form = parts.in_run->form;
+  if (parts.add_real != nullptr) {
+    const IntegerRange range = range_of(parts.to);
+    const bool saturates = cannot_overflow(*parts.add_real);
+    config.adds_clamp_low = !saturates || parts.add_round->lowest != range.lowest;
+    config.adds_clamp_high = !saturates || parts.add_round->highest != range.highest;
   }
+  if (parts.in_run != nullptr) config.run_form = parts.in_run->form;
   if (parts.in_run != nullptr && parts.round == nullptr) {
     const ClampReal clamp = parts.clamp != nullptr ? *parts.clamp : ClampReal{};
     config.clamps_low = clamp.lowest > -std::numeric_limits<float>::infinity();

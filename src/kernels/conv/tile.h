@@ -97,7 +97,8 @@ struct TileConfig {
   bool clamps_low =
       true;  // false where nothing can overflow and the saturation of the packing instructions does the same
   bool clamps_high = true;
-  int add_right_shift = 0;  // of Addition::integer
+  bool adds_clamp_low = true, adds_clamp_high = true;  // the same of Addition::real_first and real_second
+  int add_right_shift = 0;                             // of Addition::integer
   RunScales run_scales = RunScales::none;
   RunForm run_form = RunForm::onnx;
   TableStep table = TableStep::none;
@@ -112,8 +113,8 @@ struct TileConfig {
   auto key() const {
     return std::tuple(target.step, kind, pixels, vectors, sums_x, channels, pixel_bytes, out_channels, taps, tap_bytes,
                       run_dwords, to, addition, residual_type, subtracts_from_residual, adds_zero_point, rest_offset,
-                      clamps_low, clamps_high, add_right_shift, run_scales, run_form, table, prefetches, ahead_lines,
-                      adds_to_y, sum_vectors);
+                      clamps_low, clamps_high, adds_clamp_low, adds_clamp_high, add_right_shift, run_scales, run_form,
+                      table, prefetches, ahead_lines, adds_to_y, sum_vectors);
   }
   bool operator<(const TileConfig& other) const { return key() < other.key(); }
 };

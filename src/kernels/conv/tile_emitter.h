@@ -32,6 +32,9 @@ class TileEmitter : public Xbyak::CodeGenerator {
   int tail() const { return c_.channels - (c_.outputs() - 1) * c_.target.lanes; }  // channels of the last vector
   bool is_partial(int v) const { return v == c_.outputs() - 1 && tail() != c_.target.lanes; }
 
+  static constexpr int kEpilogueTemporaries = 4;
+  Xbyak::Xmm held(std::size_t i) const { return temporary(kEpilogueTemporaries + static_cast<int>(i)); }
+
   // ---- tile_loop.cpp ----
   void emit_convolution();
   void emit_products();
@@ -58,6 +61,12 @@ class TileEmitter : public Xbyak::CodeGenerator {
   void load_zero_point(int p);
   void load_epilogue_registers();
   void emit_epilogue();
+  void hold_constants();
+  void hold(const Xbyak::Address& from);
+  template <class Use>
+  void with(const Xbyak::Address& from, Use use) const;
+  template <class Use>
+  void with_register(const Xbyak::Address& from, const Xbyak::Xmm& spare, Use use);
   void add_sums_of_x();
   void emit_masks();
   void store_wide_elements();
@@ -67,10 +76,11 @@ class TileEmitter : public Xbyak::CodeGenerator {
   void scale(int p, int v);
   void scale(int p, int v, const Xbyak::Xmm& w_scale, const Xbyak::Operand& rest);
   int held_factors() const;
-  Xbyak::Address multiplier(int v);
-  Xbyak::Address rest(int v);
+  Xbyak::Address multiplier(int v) const;
+  Xbyak::Address rest(int v) const;
   void to_real(const Xbyak::Xmm& acc, int v);
   void quantize(int p, int v);
+  void clamp_real(const Xbyak::Xmm& acc);
   void add_after_rounding(const Xbyak::Xmm& acc, int p, int v);
   void add_integers(const Xbyak::Xmm& acc, int p, int v);
   void load_residual(const Xbyak::Xmm& to, int p, int v);
@@ -91,9 +101,10 @@ class TileEmitter : public Xbyak::CodeGenerator {
                     const Xbyak::Xmm& other);
   void table_by_scalars(int p);
 
-  Xbyak::Address constant(std::size_t offset) { return ptr[constants_ + static_cast<int>(offset)]; }
+  Xbyak::Address constant(std::size_t offset) const { return ptr[constants_ + static_cast<int>(offset)]; }
 
   const TileConfig c_;
+  std::vector<Xbyak::Address> held_;  // what registers from held(0) on hold in an epilogue
   const Xbyak::Reg64 args_ = rdi, rows_ = rsi, x_ = rax, w_ = rdx, row_count_ = rcx, tap_count_ = r8,
                      dword_count_ = r10, constants_ = r9;
   const Xbyak::Reg64 prefetch_ = r11;

@@ -78,10 +78,9 @@ void TileEmitter::load_epilogue_registers() {
 
 void TileEmitter::emit_epilogue() {
   if (c_.run_scales != RunScales::none) scale_in_run();
-  // Second operand where one is NaN, which stays NaN unless it is clamped from below.
-  if (c_.clamps_high && !c_.clamps_low) vmovups(temporary(1), constant(offsetof(TileConstants, highest)));
+  if (c_.to != DType::s16 && !is_8bit(c_.to)) return store_wide_elements();
+  hold_constants();
   if (c_.to == DType::s16) return store_s16();
-  if (!is_8bit(c_.to)) return store_wide_elements();
   vmovups(temporary(2), constant(offsetof(TileConstants, pack_order)));
   for (int p = 0; p < c_.pixels; ++p) {
     for (int v = 0; v < c_.outputs(); ++v) quantize(p, v);
@@ -89,6 +88,50 @@ void TileEmitter::emit_epilogue() {
     if (c_.table == TableStep::none) store_bytes(p);
   }
   if (c_.table != TableStep::none) emit_table();
+}
+
+// Registers that are left hold what each vector needs, the rest comes from memory each time: loads are what an epilogue
+// beside the loads of AMX lacks (measured: a tenth of the layers that wait for it).
+void TileEmitter::hold_constants() {
+  held_.clear();
+  if (c_.pixels == 1) return;
+  if (c_.run_scales == RunScales::none) {
+    for (int v = 0; v < c_.outputs(); ++v) hold(multiplier(v));
+  }
+  if (c_.clamps_low) hold(constant(offsetof(TileConstants, lowest)));
+  if (c_.clamps_high) hold(constant(offsetof(TileConstants, highest)));
+  if (c_.addition == Addition::before_rounding) hold(constant(offsetof(TileConstants, residual_ratio)));
+  if (c_.addition == Addition::real_first || c_.addition == Addition::real_second) {
+    for (const std::size_t offset : {offsetof(TileConstants, add_fixed), offsetof(TileConstants, add_a_ratio),
+                                     offsetof(TileConstants, add_b_ratio), offsetof(TileConstants, zero_point)})
+      hold(constant(offset));
+    if (c_.adds_clamp_low) hold(constant(offsetof(TileConstants, add_lowest)));
+    if (c_.adds_clamp_high) hold(constant(offsetof(TileConstants, add_highest)));
+  }
+  if (c_.subtracts_from_residual) hold(constant(offsetof(TileConstants, residual_zero_point)));
+}
+
+void TileEmitter::hold(const Xbyak::Address& from) {
+  if (c_.pixels * c_.vectors + kEpilogueTemporaries + static_cast<int>(held_.size()) >= registers()) return;
+  vmovups(held(held_.size()), from);
+  held_.push_back(from);
+}
+
+// Calls use with the register that holds what is there, or with the address.
+template <class Use>
+void TileEmitter::with(const Xbyak::Address& from, Use use) const {
+  const auto it = std::find(held_.begin(), held_.end(), from);
+  if (it == held_.end()) return use(from);
+  use(held(static_cast<std::size_t>(it - held_.begin())));
+}
+
+// The same where it has to be a register: `spare` is loaded where none holds it.
+template <class Use>
+void TileEmitter::with_register(const Xbyak::Address& from, const Xbyak::Xmm& spare, Use use) {
+  const auto it = std::find(held_.begin(), held_.end(), from);
+  if (it != held_.end()) return use(held(static_cast<std::size_t>(it - held_.begin())));
+  vmovups(spare, from);
+  use(spare);
 }
 
 void TileEmitter::emit_masks() {
@@ -129,8 +172,10 @@ void TileEmitter::scale_in_run() {
 // Vectors of channels whose multipliers and rests have registers while the pixels are scaled.
 int TileEmitter::held_factors() const { return std::min(c_.outputs(), (registers() - c_.pixels * c_.vectors - 2) / 2); }
 
-Xbyak::Address TileEmitter::multiplier(int v) { return ptr[multiplier_ + v * c_.target.vector_bytes()]; }
-Xbyak::Address TileEmitter::rest(int v) { return ptr[multiplier_ + (v * c_.target.vector_bytes() + c_.rest_offset)]; }
+Xbyak::Address TileEmitter::multiplier(int v) const { return ptr[multiplier_ + v * c_.target.vector_bytes()]; }
+Xbyak::Address TileEmitter::rest(int v) const {
+  return ptr[multiplier_ + (v * c_.target.vector_bytes() + c_.rest_offset)];
+}
 
 void TileEmitter::scale(int p, int v) {
   if (v < held_factors()) return scale(p, v, temporary(2 + 2 * v), temporary(3 + 2 * v));
@@ -210,25 +255,31 @@ void TileEmitter::to_real(const Xbyak::Xmm& acc, int v) {
 // rounding. Where the packing saturates to the same bounds and no conversion can overflow, the clamp is left to it.
 void TileEmitter::quantize(int p, int v) {
   const Xbyak::Xmm acc = accumulator(p, v), other = temporary(0);
-  const Xbyak::Address multiplier = ptr[multiplier_ + v * c_.target.vector_bytes()];
   const bool is_scaled = c_.run_scales != RunScales::none;
   if (!is_scaled) to_real(acc, v);
-  if (is_scaled && c_.addition == Addition::before_rounding) {
+  if (c_.addition == Addition::before_rounding) {
     load_residual(other, p, v);
-    vfmadd231ps(acc, other, constant(offsetof(TileConstants, residual_ratio)));
-  } else if (c_.addition == Addition::before_rounding) {
-    load_residual(other, p, v);
-    vmulps(other, other, constant(offsetof(TileConstants, residual_ratio)));
-    vfmadd132ps(acc, other, multiplier);
+    with(constant(offsetof(TileConstants, residual_ratio)), [&](const Xbyak::Operand& ratio) {
+      is_scaled ? vfmadd231ps(acc, other, ratio) : vmulps(other, other, ratio);
+    });
+    if (!is_scaled) with(multiplier(v), [&](const Xbyak::Operand& m) { vfmadd132ps(acc, other, m); });
   } else if (!is_scaled) {
-    vmulps(acc, acc, multiplier);
+    with(multiplier(v), [&](const Xbyak::Operand& m) { vmulps(acc, acc, m); });
   }
-  if (c_.clamps_low) vmaxps(acc, acc, constant(offsetof(TileConstants, lowest)));
-  if (c_.clamps_high)
-    c_.clamps_low ? vminps(acc, acc, constant(offsetof(TileConstants, highest))) : vminps(acc, temporary(1), acc);
+  clamp_real(acc);
   vcvtps2dq(acc, acc);
   if (c_.addition == Addition::real_first || c_.addition == Addition::real_second) add_after_rounding(acc, p, v);
   if (c_.addition == Addition::integer) add_integers(acc, p, v);
+}
+
+// What is NaN becomes the lowest; unless it is not clamped from below, where it stays NaN.
+void TileEmitter::clamp_real(const Xbyak::Xmm& acc) {
+  const Xbyak::Address lowest = constant(offsetof(TileConstants, lowest)),
+                       highest = constant(offsetof(TileConstants, highest));
+  if (c_.clamps_low) with(lowest, [&](const Xbyak::Operand& bound) { vmaxps(acc, acc, bound); });
+  if (!c_.clamps_high) return;
+  if (c_.clamps_low) return with(highest, [&](const Xbyak::Operand& bound) { vminps(acc, acc, bound); });
+  with_register(highest, temporary(1), [&](const Xbyak::Xmm& bound) { vminps(acc, bound, acc); });
 }
 
 // IntegerAddForm, clamped, with the zero point in it.
@@ -248,25 +299,29 @@ void TileEmitter::add_integers(const Xbyak::Xmm& acc, int p, int v) {
 
 // AddForm: fma(a, a_ratio, fma(b, b_ratio, fixed)); the convolution is a or b.
 void TileEmitter::add_after_rounding(const Xbyak::Xmm& acc, int p, int v) {
-  const Xbyak::Xmm other = temporary(0), fixed = temporary(1);
-  vpaddd(acc, acc, constant(offsetof(TileConstants, zero_point)));
+  const Xbyak::Xmm other = temporary(0);
+  with(constant(offsetof(TileConstants, zero_point)), [&](const Xbyak::Operand& zero) { vpaddd(acc, acc, zero); });
   vcvtdq2ps(acc, acc);
   load_residual(other, p, v);
   const bool conv_is_first = c_.addition == Addition::real_first;
   const Xbyak::Xmm& a = conv_is_first ? acc : other;
   const Xbyak::Xmm& b = conv_is_first ? other : acc;
-  vmovups(fixed, constant(offsetof(TileConstants, add_fixed)));
-  vfmadd132ps(b, fixed, constant(offsetof(TileConstants, add_b_ratio)));
-  vfmadd132ps(a, b, constant(offsetof(TileConstants, add_a_ratio)));
-  vmaxps(acc, a, constant(offsetof(TileConstants, add_lowest)));
-  vminps(acc, acc, constant(offsetof(TileConstants, add_highest)));
-  vcvtps2dq(acc, acc);
+  with_register(constant(offsetof(TileConstants, add_fixed)), temporary(1), [&](const Xbyak::Xmm& fixed) {
+    with(constant(offsetof(TileConstants, add_b_ratio)), [&](const Xbyak::Operand& r) { vfmadd132ps(b, fixed, r); });
+  });
+  with(constant(offsetof(TileConstants, add_a_ratio)), [&](const Xbyak::Operand& r) { vfmadd132ps(a, b, r); });
+  const Xbyak::Address lowest = constant(offsetof(TileConstants, add_lowest)),
+                       highest = constant(offsetof(TileConstants, add_highest));
+  if (c_.adds_clamp_low) with(lowest, [&](const Xbyak::Operand& bound) { vmaxps(a, a, bound); });
+  if (c_.adds_clamp_high) with(highest, [&](const Xbyak::Operand& bound) { vminps(a, a, bound); });
+  vcvtps2dq(acc, a);
 }
 
 // f32(residual - its zero point, or the addition's shift).
 void TileEmitter::load_residual(const Xbyak::Xmm& to, int p, int v) {
   widen_residual(to, p, v);
-  if (c_.subtracts_from_residual) vpsubd(to, to, constant(offsetof(TileConstants, residual_zero_point)));
+  if (c_.subtracts_from_residual)
+    with(constant(offsetof(TileConstants, residual_zero_point)), [&](const Xbyak::Operand& z) { vpsubd(to, to, z); });
   vcvtdq2ps(to, to);
 }
 
