@@ -17,7 +17,7 @@
 namespace octavo {
 namespace {
 
-constexpr std::size_t kLastWords = 4096;
+constexpr std::size_t kLastWords = 16384;
 constexpr int kPollMs = 50;
 
 Error not_started(const std::string& program, int error) {

@@ -19,7 +19,7 @@ struct CommandEnd {
   int exit_code = 0;         // 128 and the signal's number where one ended it
   bool is_late = false;      // it was ended at its limit
   bool is_stopped = false;   // it was ended because goes_on said so
-  std::string last_words;    // of standard output and error together, 4 KB at most
+  std::string last_words;    // of standard output and error together, 16 KB at most
   std::string text() const;  // "ended with exit code 3" and the like
 };
 

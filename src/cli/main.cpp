@@ -12,8 +12,8 @@ namespace {
 
 void add_verbs(CLI::App& app, int& exit_code) {
   using namespace octavo::cli;
-  constexpr AddVerb kVerbs[] = {&add_compile, &add_quantize, &add_run,  &add_bench, &add_evaluate,    &add_explain,
-                                &add_inspect, &add_compare,  &add_tune, &add_zoo,   &add_bench_worker};
+  constexpr AddVerb kVerbs[] = {&add_compile, &add_quantize, &add_run,    &add_bench, &add_evaluate, &add_explain,
+                                &add_inspect, &add_compare,  &add_reduce, &add_tune,  &add_zoo,      &add_bench_worker};
   for (const AddVerb add : kVerbs) add(app, exit_code);
   // A list with commas is one word: what follows it may be the MODEL.
   for (CLI::App* verb : app.get_subcommands({})) {

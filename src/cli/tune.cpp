@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <csignal>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -12,6 +11,7 @@
 #include "analyze/tune_report.h"
 #include "base/file.h"
 #include "cli/common.h"
+#include "cli/interrupts.h"
 #include "cli/options.h"
 
 namespace octavo::cli {
@@ -33,24 +33,6 @@ constexpr Word<SearchKind> kTuners[] = {{name_of(SearchKind::grid), SearchKind::
 constexpr Word<TrialCache> kCaches[] = {{name_of(TrialCache::network), TrialCache::network},
                                         {name_of(TrialCache::warm), TrialCache::warm},
                                         {name_of(TrialCache::cold), TrialCache::cold}};
-
-// The first interrupt ends the trials, and everything that was found is kept; the next one ends the process.
-class Interrupts {
- public:
-  Interrupts() : before_(std::signal(SIGINT, &on_interrupt)) {}
-  ~Interrupts() { std::signal(SIGINT, before_); }
-  Interrupts(const Interrupts&) = delete;
-  Interrupts& operator=(const Interrupts&) = delete;
-  static bool came() { return came_ != 0; }
-
- private:
-  static void on_interrupt(int) {
-    came_ = 1;
-    std::signal(SIGINT, SIG_DFL);
-  }
-  static inline volatile std::sig_atomic_t came_ = 0;
-  void (*before_)(int);
-};
 
 // The request with everything decided that plans with and without a log share.
 Result<CompileRequest> settled(const Arguments& arguments, CompileRequest request) {

@@ -33,6 +33,7 @@ constexpr Exception kExceptions[] = {
     {"make peers", "downloads other runtimes"},
     {"scripts/fuzz.sh", "takes minutes and another compiler"},
     {"octavo compare MODEL --against", "needs another engine; cli/against_test.cpp runs it"},
+    {"octavo reduce MODEL", "needs a model that fails; cli/reduce_test.cpp runs it"},
     {"python scripts/compare/speed.py", "needs ONNX Runtime"},
     {"python scripts/compare/open_sizes.py", "needs ONNX Runtime and OpenVINO"},
     {"python scripts/compare/sentences.py", "needs ONNX Runtime and OpenVINO"},
@@ -174,7 +175,8 @@ class Documented : public CliTest {
     for (std::string word; stream >> word; before = word) {
       std::vector<std::string> alternatives = {filled_in(word, before, model)};
       if (word == "VERB")
-        alternatives = {"compile", "quantize", "run", "bench", "evaluate", "explain", "inspect", "tune", "zoo"};
+        alternatives = {"compile", "quantize", "run",    "bench", "evaluate",
+                        "explain", "inspect",  "reduce", "tune",  "zoo"};
       if (word == "quantize|compile") alternatives = {"quantize", "compile"};
       if (before == "--seconds") alternatives = {"0.05"};
       if (before == "--trials") alternatives = {"20"};
