@@ -84,6 +84,9 @@ struct StepBuffers {
   std::byte* scratch = nullptr;  // scratch_bytes() of this thread's own, aligned to kAlignment
   StepFailure* failure =
       nullptr;  // null only for steps that cannot fail: all but the reference's and those of libraries
+  // Constants that this thread reads after these items (Step::reads of a later step): worth fetching into its level-2
+  // cache meanwhile. May be empty.
+  std::span<const std::byte> ahead;
 };
 
 // Items [begin, end) of a step's work.
@@ -104,6 +107,8 @@ class Step {
   // Bytes of scratch per thread.
   virtual std::size_t scratch_bytes() const { return 0; }
   virtual void run(const StepBuffers& buffers, ItemRange range) const noexcept = 0;
+  // The packed constants that these items read, of which there are many, in the order in which they are read.
+  virtual std::span<const std::byte> reads(ItemRange) const { return {}; }
   // Of kernels with knobs: the schedule that it goes by, chosen or given.
   virtual std::vector<std::byte> schedule() const { return {}; }
 };

@@ -103,6 +103,7 @@ struct Context::State {
     const std::vector<PreparedStep>& steps = state->prepared->steps;
     state->failures = std::vector<StepFailure>(steps.size());
     for (std::size_t i = 0; i < steps.size(); ++i) state->add_call(state->plan->steps[i], *steps[i].step, threads);
+    state->look_ahead();
     state->prepare_regions(threads);
     return state;
   }
@@ -144,6 +145,16 @@ struct Context::State {
       hook_outputs.push_back({.dtype = value.dtype, .shape = Shape(value.shape)});
     }
     calls.push_back(call);
+  }
+
+  // A step may fetch what a later one reads, if that does not come too late to be there still.
+  void look_ahead() {
+    constexpr std::size_t kFarthest = 4;
+    std::size_t next = calls.size();
+    for (std::size_t i = calls.size(); i-- > 0;) {
+      if (next < calls.size() && next - i <= kFarthest) calls[i].next = &calls[next];
+      if (!calls[i].step->reads({0, 1}).empty()) next = i;
+    }
   }
 
   const std::byte* input_address(const PlanValue& value) const {

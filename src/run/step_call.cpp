@@ -15,14 +15,18 @@ struct Job {
 void run_part(const void* context, int part) {
   const ScopedFloatMode mode;  // the thread may be one of a caller's
   const Job& job = *static_cast<const Job*>(context);
-  job.call->step->run(job.call->buffers(*job.pointers, job.scratch->of(part)), job.call->range_of(part));
+  StepBuffers buffers = job.call->buffers(*job.pointers, job.scratch->of(part));
+  buffers.ahead = job.call->ahead_of(part);
+  job.call->step->run(buffers, job.call->range_of(part));
 }
 
 }  // namespace
 
 void StepCall::run(const Pointers& pointers, const Scratch& scratch, Executor* pool) const {
   if (pool == nullptr || parts == 1) {
-    step->run(buffers(pointers, scratch.of(0)), {0, items});
+    StepBuffers whole = buffers(pointers, scratch.of(0));
+    whole.ahead = ahead_of(0);
+    step->run(whole, {0, items});
     return;
   }
   const Job job{this, &pointers, &scratch};

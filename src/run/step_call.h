@@ -44,12 +44,19 @@ struct StepCall {
   std::size_t first_input = 0, input_count = 0;
   std::size_t first_output = 0, output_count = 0;
   StepFailure* failure = nullptr;  // this step's, in the run that is under way
+  const StepCall* next = nullptr;  // the next that reads constants of which there are many
 
   StepBuffers buffers(const Pointers& pointers, std::byte* scratch) const {
     return {.inputs = {pointers.inputs.data() + first_input, input_count},
             .outputs = {pointers.outputs.data() + first_output, output_count},
             .scratch = scratch,
             .failure = failure};
+  }
+
+  // Of the next step.
+  std::span<const std::byte> ahead_of(int part) const {
+    return next == nullptr || part >= next->parts ? std::span<const std::byte>()
+                                                  : next->step->reads(next->range_of(part));
   }
 
   ItemRange range_of(int part) const {

@@ -62,6 +62,29 @@ TEST(AmxSchedulesLong, GiveTheSameBits) {
   EXPECT_EQ(check_schedules(1000, 5, std::random_device()()), 5000);
 }
 
+// A step before them may fetch it: all of the weights where items have all chunks, each part's own where they are
+// split.
+TEST(AmxSchedules, SayWhichWeightsTheirItemsRead) {
+  const Case c{.height = 7, .width = 7, .channels = 512, .out_channels = 500, .kernel_h = 3, .kernel_w = 3};
+  const Problem p = make_problem(c, 1);
+  Runner runner(amx_choice(), c, p);
+  std::set<std::int64_t> chunks;
+  for (const AmxSchedule& schedule : schedules_of(runner.call(), 2)) {
+    if (!chunks.insert(schedule.chunks).second) continue;
+    runner.prepare(2, schedule.encode());
+    const std::byte* const first = runner.packed()[0].data();
+    const auto bytes = static_cast<std::size_t>(runner.packed()[0].elements());
+    const auto all = runner.reads(0, 1), left = runner.reads(0, 2), right = runner.reads(1, 2);
+    EXPECT_TRUE(all.data() == first && all.size() == bytes);
+    EXPECT_EQ(left.data(), first);
+    EXPECT_EQ(right.data() + right.size(), first + bytes);
+    if (schedule.chunks == 1) EXPECT_EQ(left.size(), bytes);
+    else if (schedule.chunks % 2 == 0) EXPECT_EQ(left.data() + left.size(), right.data()) << schedule.to_string();
+    else EXPECT_GT(left.data() + left.size(), right.data()) << "the chunk in the middle is shared";
+  }
+  EXPECT_GE(chunks.size(), 3u);
+}
+
 TEST(AmxSchedules, ComeBackFromTheirBytes) {
   const Case c{.height = 14, .width = 14, .channels = 64, .out_channels = 96, .kernel_h = 3, .kernel_w = 3};
   const Problem p = make_problem(c, 1);

@@ -229,7 +229,12 @@ class Runner {
   std::string refusal() const { return kernel_.refusal(call_); }
   int in_place_input() const { return kernel_.code.in_place_input(call_); }
 
-  // Runs all items in `parts` ranges, the last range first.
+  // What items read of the packed weights.
+  std::span<const std::byte> reads(int part, int parts) const {
+    return step_->reads({step_->items() * part / parts, step_->items() * (part + 1) / parts});
+  }
+
+  // Runs all items in `parts` ranges, the last range first; what they read is what they fetch for the next step.
   std::vector<std::byte> run(const Problem& p, int parts, Place place = Place::apart) {
     EdgeBuffer x(p.x.size() + slack_), residual(p.residual.size()), y(p.expected.size());
     std::memcpy(x.data(), p.x.data(), p.x.size());
@@ -240,9 +245,11 @@ class Runner {
     inputs[kConvX] = x.data();
     if (residual_at >= 0) inputs[static_cast<std::size_t>(residual_at)] = residual.data();
     std::byte* outputs[] = {place == Place::over_residual ? residual.data() : y.data()};
-    const StepBuffers buffers{inputs, outputs, scratch.data()};
-    for (int part = parts; part-- > 0;)
+    StepBuffers buffers{.inputs = inputs, .outputs = outputs, .scratch = scratch.data()};
+    for (int part = parts; part-- > 0;) {
+      buffers.ahead = reads(part, parts);
       step_->run(buffers, {step_->items() * part / parts, step_->items() * (part + 1) / parts});
+    }
     return {outputs[0], outputs[0] + p.expected.size()};
   }
 

@@ -64,6 +64,7 @@ class AmxStep final : public Step {
     return finishes_bytes_ + layout_.sums_bytes() + static_cast<std::size_t>(lines_.bytes);
   }
   void run(const StepBuffers& buffers, ItemRange range) const noexcept override;
+  std::span<const std::byte> reads(ItemRange range) const override;
   std::vector<std::byte> schedule() const override { return schedule_.encode(); }
 
  private:
@@ -75,6 +76,7 @@ class AmxStep final : public Step {
   AmxStep(const CheckedConv& call, const AmxSchedule& schedule, bool copies)
       : g_(call.geometry),
         packed_(call.packed),
+        weight_bytes_(call.blocks.weight_bytes),
         blocks_(joined_blocks(call.blocks, schedule.joined)),
         schedule_(schedule),
         copies_(copies) {}
@@ -89,12 +91,14 @@ class AmxStep final : public Step {
   void advance(Item& item) const noexcept;
   void add_pieces(Item& item, std::int64_t row, Pixels pixels) const noexcept;
   void run_blocks(const StepBuffers& buffers, const Item& item, AmxArgs& args) const noexcept;
+  void look_ahead(const StepBuffers& buffers, AmxArgs& args) const noexcept;
   void add_finishes(const StepBuffers& buffers, const Item& item, std::size_t block) const noexcept;
   // Where part `part` of a line of the output begins.
   std::int64_t first_pixel(std::int64_t part) const { return part * g_.out_width / schedule_.units.per_line; }
 
   ConvGeometry g_;
   PackedConv packed_;
+  std::int64_t weight_bytes_;
   std::vector<ChannelBlock> blocks_;
   AmxSchedule schedule_;
   bool copies_;  // of the lines of x
@@ -231,7 +235,10 @@ void AmxStep::run(const StepBuffers& buffers, ItemRange range) const noexcept {
     finishes[i] = {.args = {.constants = constants_.get(), .repeats = 1}, .code = registers_.nothing()};
   std::byte* const sums = buffers.scratch + finishes_bytes_;
   AmxLines lines(g_, lines_, x_zero_point_, reinterpret_cast<std::uint8_t*>(sums + layout_.sums_bytes()));
-  AmxArgs args{.sums = sums, .finishes = finishes};
+  AmxArgs args{.sums = sums,
+               .finishes = finishes,
+               .ahead = buffers.ahead.data(),
+               .ahead_bytes = AmxArgs::kLinesAhead * AmxArgs::kLineBytes};
   registers_.configure();
   Item item = item_of(range.begin);
   for (std::int64_t index = range.begin; index < range.end; ++index) {
@@ -314,9 +321,30 @@ void AmxStep::run_blocks(const StepBuffers& buffers, const Item& item, AmxArgs& 
       x_offset = block.x_offset;
     }
     args.weights = packed_.weights + block.weights;
+    look_ahead(buffers, args);
     codes_by_block_[b].multiply[static_cast<std::size_t>(item.units)](&args);
     add_finishes(buffers, item, b);
   }
+}
+
+// Before a block that would fetch beyond the end of what is ahead, a line that is at hand takes its place for good.
+void AmxStep::look_ahead(const StepBuffers& buffers, AmxArgs& args) const noexcept {
+  if (args.ahead_bytes == 0) return;
+  const std::int64_t block_bytes = g_.kernel_h * g_.taps * g_.run_steps() * args.ahead_bytes,
+                     left = buffers.ahead.data() + buffers.ahead.size() - args.ahead;
+  if (left >= block_bytes) return;
+  args.ahead = args.sums;
+  args.ahead_bytes = 0;
+}
+
+std::span<const std::byte> AmxStep::reads(ItemRange range) const {
+  if (range.begin >= range.end) return {};
+  const std::int64_t items_per_chunk = g_.batch * items_per_image_;
+  const auto chunk = [&](std::int64_t item) { return chunks_[static_cast<std::size_t>(item / items_per_chunk)]; };
+  const std::size_t last = chunk(range.end - 1).end;
+  const std::int64_t begin = blocks_[chunk(range.begin).begin].weights,
+                     end = last < blocks_.size() ? blocks_[last].weights : weight_bytes_;
+  return {packed_.weights + begin, static_cast<std::size_t>(end - begin)};
 }
 
 // What is left to do for a block whose sums are there.

@@ -131,8 +131,18 @@ class AmxEmitter : public Xbyak::CodeGenerator {
       }
     }
     if (is_first) give_back_others();
+    fetch_ahead();
     ++step_;
     while (finishes_ < std::min(c_.finishes, ceil_div(c_.finishes * step_, c_.steps()))) emit_finish();
+  }
+
+  // About as much as memory delivers meanwhile.
+  void fetch_ahead() {
+    mov(x_stride_, ptr[args_ + offsetof(AmxArgs, ahead)]);
+    for (std::int64_t line = 0; line < AmxArgs::kLinesAhead; ++line)
+      prefetcht1(ptr[x_stride_ + static_cast<std::size_t>(line * AmxArgs::kLineBytes)]);
+    add(x_stride_, ptr[args_ + offsetof(AmxArgs, ahead_bytes)]);
+    mov(ptr[args_ + offsetof(AmxArgs, ahead)], x_stride_);
   }
 
   // Stores what the block before left in a register.

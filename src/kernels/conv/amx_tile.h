@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "base/result.h"
 #include "kernels/amx_palette.h"
@@ -55,6 +56,11 @@ struct AmxArgs {
   const std::byte* weights;
   std::byte* sums;      // of the block before: [unit][row][vector of the layout][lane], and a spare register
   AmxFinish* finishes;  // for those sums: as many as the configuration says
+  // Fetched into L2 from here on, kLinesAhead lines in each step, which then moves it by `ahead_bytes`: 0 where there
+  // is nothing to fetch.
+  const std::byte* ahead;
+  std::int64_t ahead_bytes;
+  static constexpr std::int64_t kLinesAhead = 4, kLineBytes = 64;
 };
 using AmxFunction = void(AmxArgs*);
 
