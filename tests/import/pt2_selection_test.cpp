@@ -268,6 +268,81 @@ TEST(AtenElementwise, BitsAndFlags) {
   EXPECT_NEAR(angle[0], 0.7853982f, 1e-6f);
 }
 
+// Integers beside fractions, and their quotients, are f32; truths beside whole numbers are integers.
+TEST(AtenElementwise, NumbersOfWiderKinds) {
+  const auto of = [](const std::string& target, const Tensor& x, const std::string& number, DType type) {
+    return result_of({.target = target,
+                      .tensors = {x},
+                      .arguments = {{"self", kX0}, {"other", number}},
+                      .shape = {2},
+                      .types = {type}});
+  };
+  const Tensor whole = integers({2}, {3, -1});
+  const std::string half = R"({"as_float":0.5})";
+  EXPECT_EQ(of("aten.add.Tensor", whole, half, DType::f32), (Values{3.5f, -0.5f}));
+  EXPECT_EQ(of("aten.gt.Scalar", integers({2}, {0, 1}), half, DType::boolean), (Values{0, 1}));
+  EXPECT_EQ(of("aten.div.Tensor", whole, integer(4), DType::f32), (Values{0.75f, -0.25f}));
+  EXPECT_EQ(of("aten.mul.Tensor", whole, integer(4), DType::s64), (Values{12, -4}));
+  Tensor truths(DType::boolean, {2});
+  truths.as<std::uint8_t>()[0] = 1;
+  truths.as<std::uint8_t>()[1] = 0;
+  EXPECT_EQ(of("aten.add.Tensor", truths, integer(4), DType::s64), (Values{5, 4}));
+}
+
+TEST(AtenElementwise, PowersExtremesAndQuotients) {
+  const Tensor x = floats({2}, {3, -5}), y = floats({2}, {2, 1});
+  const auto of = [&](const std::string& target, std::vector<Argument> arguments) {
+    return result_of({.target = target, .tensors = {x, y}, .arguments = std::move(arguments), .shape = {2}});
+  };
+  EXPECT_EQ(of("aten.pow.Scalar", {{"self", integer(10)}, {"exponent", kX1}}), (Values{100, 10}));
+  EXPECT_EQ(of("aten.max.other", {{"self", kX0}, {"other", kX1}}), (Values{3, 1}));
+  EXPECT_EQ(of("aten.min.other", {{"self", kX0}, {"other", kX1}}), (Values{2, -5}));
+  const Argument floor{"rounding_mode", R"({"as_string":"floor"})"};
+  EXPECT_EQ(of("aten.div.Tensor_mode", {{"self", kX0}, {"other", integer(2)}, floor}), (Values{1, -3}));
+}
+
+TEST(AtenReductions, NormsOfVectors) {
+  const auto norm = [](const std::string& order) {
+    return result_of({.target = "aten.linalg_vector_norm.default",
+                      .tensors = {floats({2, 2}, {3, -4, 0, 2})},
+                      .arguments = {{"self", kX0}, {"ord", order}, {"dim", list("-1")}},
+                      .shape = {2}});
+  };
+  EXPECT_EQ(norm(integer(2)), (Values{5, 2}));
+  EXPECT_EQ(norm(R"({"as_float":1.0})"), (Values{7, 2}));
+  EXPECT_EQ(norm(R"({"as_float":"Infinity"})"), (Values{4, 2}));
+  EXPECT_EQ(norm(R"({"as_float":"-Infinity"})"), (Values{3, 0}));
+}
+
+TEST(AtenSelection, GridsAndOneAxis) {
+  const auto grid = [](const std::string& order, Shape shape) {
+    return results_of({.target = "aten.meshgrid.indexing",
+                       .tensors = {floats({2}, {1, 2}), floats({3}, {3, 4, 5})},
+                       .arguments = {{"tensors", R"({"as_tensors":[{"name":"x0"},{"name":"x1"}]})"},
+                                     {"indexing", R"({"as_string":")" + order + R"("})"}},
+                       .shape = std::move(shape),
+                       .types = {DType::f32, DType::f32}});
+  };
+  const auto rows = grid("ij", {2, 3}), columns = grid("xy", {3, 2});
+  ASSERT_EQ(rows.size(), 2u);
+  ASSERT_EQ(columns.size(), 2u);
+  EXPECT_EQ(as_floats(rows[0]), (Values{1, 1, 1, 2, 2, 2}));
+  EXPECT_EQ(as_floats(rows[1]), (Values{3, 4, 5, 3, 4, 5}));
+  EXPECT_EQ(as_floats(columns[0]), (Values{1, 2, 1, 2, 1, 2}));
+  EXPECT_EQ(as_floats(columns[1]), (Values{3, 3, 4, 4, 5, 5}));
+  EXPECT_EQ(
+      result_of({.target = "aten.index.Tensor",
+                 .tensors = {kRows, integers({2}, {2, 0})},
+                 .arguments = {{"self", kX0}, {"indices", R"({"as_optional_tensors":[{"as_none":true},)" + kX1 + "]}"}},
+                 .shape = {2, 2}}),
+      (Values{3, 1, 6, 4}));
+  EXPECT_EQ(result_of({.target = "aten.reshape_as.default",
+                       .tensors = {kRows, floats({3, 2}, {0, 0, 0, 0, 0, 0})},
+                       .arguments = {{"self", kX0}, {"other", kX1}},
+                       .shape = {3, 2}}),
+            (Values{1, 2, 3, 4, 5, 6}));
+}
+
 // What masks of exported encoders are made with.
 TEST(AtenSelection, MasksOfBooleansAndNumbers) {
   Tensor a(DType::boolean, {2, 1}), b(DType::boolean, {1, 2});

@@ -90,24 +90,6 @@ ValueId read_repeat_interleave(NodeReader& in) {
 
 // ---- parts written anew ----
 
-// x with `part` in place of [start, start + size) of the axis.
-ValueId replaced(NodeReader& in, ValueId x, ValueId part, std::int64_t axis, const Dim& start) {
-  if (in.failed()) return {};
-  const auto along = static_cast<int>(axis);
-  Extents wanted = in.shape(x).to_vector();
-  const Dim size = in.rank(part) == in.rank(x) ? in.shape(part)[along] : Dim(0),
-            whole_size = wanted[static_cast<std::size_t>(axis)];
-  wanted[static_cast<std::size_t>(axis)] = size;
-  if (in.shape(part) != OpenShape(wanted))
-    return in.fail(in.place_of(part), "shape " + in.shape(part).to_string(), "that of the part it replaces");
-  std::vector<ValueId> parts;
-  if (start > 0) parts.push_back(slice(in, x, axis, Range{.start = 0, .size = start}, "before"));
-  parts.push_back(part);
-  const Dim end = start + size;
-  if (end < whole_size) parts.push_back(slice(in, x, axis, Range{.start = end, .size = whole_size - end}, "after"));
-  return concat(in, parts, axis);
-}
-
 ValueId read_slice_scatter(NodeReader& in) {
   const ValueId x = in.value("self"), part = in.value("src");
   const std::int64_t axis = in.axis(in.integer("dim", 0), in.rank(x));
@@ -119,7 +101,7 @@ ValueId read_slice_scatter(NodeReader& in) {
   if (in.rank(part) == in.rank(x) && in.shape(part)[static_cast<int>(axis)] != range.size)
     return in.fail("argument 'src'", "shape " + in.shape(part).to_string(),
                    to_string(range.size) + " along axis " + std::to_string(axis));
-  return replaced(in, x, part, axis, range.start);
+  return replaced(in, x, part, axis, range.start, "whole");
 }
 
 ValueId read_select_scatter(NodeReader& in) {
@@ -131,7 +113,7 @@ ValueId read_select_scatter(NodeReader& in) {
   if (index.value < 0 - size || index.value >= size)
     return in.fail(index.place, std::to_string(index.value), "an index of an axis of " + to_string(size));
   const Dim at = index.value < 0 ? size + index.value : Dim(index.value);
-  return replaced(in, x, unsqueeze(in, part, Integers{axis}, "part"), axis, at);
+  return replaced(in, x, unsqueeze(in, part, Integers{axis}, "part"), axis, at, "whole");
 }
 
 constexpr Aliasing kFresh = Aliasing::fresh;
@@ -155,5 +137,24 @@ constexpr Operator kTable[] = {
 }  // namespace
 
 const std::span<const Operator> kConstants = kTable;
+
+ValueId replaced(NodeReader& in, ValueId x, ValueId part, std::int64_t axis, const Dim& start,
+                 std::string_view suffix) {
+  if (in.failed()) return {};
+  const auto along = static_cast<int>(axis);
+  Extents wanted = in.shape(x).to_vector();
+  const Dim size = in.rank(part) == in.rank(x) ? in.shape(part)[along] : Dim(0),
+            whole_size = wanted[static_cast<std::size_t>(axis)];
+  wanted[static_cast<std::size_t>(axis)] = size;
+  if (in.shape(part) != OpenShape(wanted))
+    return in.fail(in.place_of(part), "shape " + in.shape(part).to_string(), "that of the part it replaces");
+  std::vector<ValueId> parts;
+  if (start > 0) parts.push_back(slice(in, x, axis, Range{.start = 0, .size = start}, std::string(suffix) + ".before"));
+  parts.push_back(part);
+  const Dim end = start + size;
+  if (end < whole_size)
+    parts.push_back(slice(in, x, axis, Range{.start = end, .size = whole_size - end}, std::string(suffix) + ".after"));
+  return concat(in, parts, axis, suffix);
+}
 
 }  // namespace octavo::pt2_import

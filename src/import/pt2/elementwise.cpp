@@ -86,6 +86,13 @@ ValueId in_type_of(NodeReader& in, ValueId scalar, ValueId other, std::string_vi
   return is_scalar && keeps_kind ? in.cast(scalar, in.dtype(other), suffix) : scalar;
 }
 
+// A tensor beside a number that its type has no place for: integers beside a fraction, truths beside an integer.
+ValueId beside(NodeReader& in, ValueId x, std::string_view number) {
+  if (in.failed()) return {};
+  if (in.is_real(number) && !is_float(in.dtype(x))) return in.cast(x, DType::f32, "real");
+  return in.is_whole(number) && in.dtype(x) == DType::boolean ? in.cast(x, DType::s64, "whole") : x;
+}
+
 enum class Order { as_written, reversed };
 
 template <B kind, Order order = Order::as_written>
@@ -93,18 +100,17 @@ ValueId read_binary(NodeReader& in) {
   const std::string_view second = kind == B::pow ? "exponent" : "other";
   // Either may be a number, the first one in programs that wrote "1 - x".
   const bool is_number_first = !in.is_tensor("self") && in.is_tensor(second);
-  ValueId a = is_number_first ? ValueId{} : in.value("self");
-  ValueId b = is_number_first ? in.value(second) : in.value_or_number(second, a);
+  ValueId a = is_number_first ? ValueId{} : beside(in, in.value("self"), second);
+  ValueId b = is_number_first ? beside(in, in.value(second), "self") : in.value_or_number(second, a);
   if (is_number_first) a = in.value_or_number("self", b);
   const double alpha = in.number("alpha", 1.0);
   if (in.failed()) return {};
   a = in_type_of(in, a, b, "self");
   b = in_type_of(in, b, a, "other");
-  const DType common = common_type(in.dtype(a), in.dtype(b));
+  DType common = common_type(in.dtype(a), in.dtype(b));
+  if (kind == B::div && !is_float(common)) common = DType::f32;  // of integers, too
   a = in.cast(a, common, "self");
   b = in.cast(b, common, "other");
-  if (kind == B::div && !is_float(common))
-    return in.unsupported("argument 'self'", std::string(octavo::name_of(common)), "floats");
   if (kind == B::mul) {
     if (const auto real = dequantize_of_product(in, a, b)) return *real;
   }
@@ -112,6 +118,18 @@ ValueId read_binary(NodeReader& in) {
   if (order == Order::reversed) std::swap(a, b);
   scaled_operand = scaled(in, scaled_operand, alpha, "scaled");
   return in.binary(kind, a, b);
+}
+
+// A quotient of floats, rounded down.
+ValueId read_floor_div(NodeReader& in) {
+  const ValueId x = in.value("self");
+  const std::string mode = in.text("rounding_mode", "");
+  if (mode != "" && mode != "floor")
+    return in.unsupported("argument 'rounding_mode'", "'" + mode + "'", "'floor', or none");
+  if (mode == "floor" && !in.failed() && !is_float(in.dtype(x)))
+    return in.unsupported("argument 'self'", std::string(octavo::name_of(in.dtype(x))), "floats, to round down");
+  const ValueId quotient = read_binary<B::div>(in);
+  return mode == "floor" ? in.unary({.kind = U::floor}, quotient, "floor") : quotient;
 }
 
 ValueId read_not_equal(NodeReader& in) { return in.unary({.kind = U::logical_not}, read_binary<B::equal>(in)); }
@@ -251,6 +269,7 @@ constexpr Operator kTable[] = {
     {"aten.cosh", "default", kFresh, read_unary<U::cosh>},
     {"aten.detach", "default", kSame, read_identity},
     {"aten.div", kScalarOrTensor, kFresh, read_binary<B::div>},
+    {"aten.div", "Scalar_mode Tensor_mode", kFresh, read_floor_div},
     {"aten.dropout", "default", kSame, read_dropout},
     {"aten.elu", "default", kFresh, read_elu},
     {"aten.eq", kScalarOrTensor, kFresh, read_binary<B::equal>},
@@ -276,13 +295,15 @@ constexpr Operator kTable[] = {
     {"aten.logical_or", "default", kFresh, read_binary<B::logical_or>},
     {"aten.logical_xor", "default", kFresh, read_binary<B::logical_xor>},
     {"aten.lt", kScalarOrTensor, kFresh, read_binary<B::less>},
+    {"aten.max", "other", kFresh, read_binary<B::max>},
     {"aten.maximum", "default", kFresh, read_binary<B::max>},
+    {"aten.min", "other", kFresh, read_binary<B::min>},
     {"aten.minimum", "default", kFresh, read_binary<B::min>},
     {"aten.mish", "default", kFresh, read_unary<U::mish>},
     {"aten.mul", kScalarOrTensor, kFresh, read_binary<B::mul>},
     {"aten.ne", kScalarOrTensor, kFresh, read_not_equal},
     {"aten.neg", "default", kFresh, read_unary<U::neg>},
-    {"aten.pow", "Tensor_Scalar Tensor_Tensor", kFresh, read_binary<B::pow>},
+    {"aten.pow", "Scalar Tensor_Scalar Tensor_Tensor", kFresh, read_binary<B::pow>},
     {"aten.prelu", "default", kFresh, read_prelu},
     {"aten.reciprocal", "default", kFresh, read_unary<U::reciprocal>},
     {"aten.relu", "default", kFresh, read_unary<U::relu>},

@@ -79,12 +79,20 @@ ValueId NodeReader::optional(std::string_view name) {
   return has(name) ? value(name) : ValueId{};
 }
 
-std::vector<ValueId> NodeReader::values(std::string_view name) {
+std::vector<ValueId> NodeReader::optional_values(std::string_view name) {
   if (!has(name)) fail(argument(name), "none", "one");
   std::vector<ValueId> values;
   const auto* tensors = find<TensorNames>(name, "a list of tensors");
   for (const auto& tensor : tensors == nullptr ? TensorNames{} : *tensors)
-    values.push_back(tensor ? resolve(*tensor, name) : fail(argument(name), "None in a list", "tensors"));
+    values.push_back(tensor ? resolve(*tensor, name) : ValueId{});
+  return values;
+}
+
+std::vector<ValueId> NodeReader::values(std::string_view name) {
+  std::vector<ValueId> values = optional_values(name);
+  for (std::size_t i = 0; i < values.size() && !failed(); ++i) {
+    if (!values[i].exists()) fail(argument(name), "None in a list", "tensors");
+  }
   return values;
 }
 
@@ -200,12 +208,40 @@ void NodeReader::bind(const std::string& name, ValueId value, Aliasing aliasing)
     ++version;
     first->second.value = value;
     first->second.version = version;
+    write_bases(first->second);
   }
+  if (shares && aliasing == Aliasing::view && part_) wire.part = part_, wire.base = first_tensor_;
   wire.version = version;
   building_.wires[name] = wire;
 }
 
+// What a name shows a part of holds what was written to the part.
+void NodeReader::write_bases(Wire& written) {
+  for (Wire* wire = &written; wire->part && !failed();) {
+    Wire& base = building_.wires.at(wire->base);
+    if (base.version != wire->version - 1) return;  // stale, and so it stays
+    const Part& part = *wire->part;
+    const std::string name = wire->base + ".written";
+    const ValueId whole =
+        part.is_index ? unsqueeze(*this, wire->value, Integers{part.axis}, name + ".axis") : wire->value;
+    base.value = replaced(*this, base.value, whole, part.axis, part.range.start, name);
+    base.version = wire->version;
+    wire = &base;
+  }
+}
+
+// Writing in place keeps type and shape.
+void NodeReader::check_in_place() {
+  const auto first = building_.wires.find(first_tensor_);
+  if (failed() || outputs_.empty() || first == building_.wires.end()) return;
+  const ValueId before = first->second.value, after = outputs_[0];
+  if (!before.exists() || !after.exists() || (dtype(before) == dtype(after) && shape(before) == shape(after))) return;
+  fail("result 0", std::string(octavo::name_of(dtype(after))) + shape(after).to_string() + ", written in place",
+       std::string(octavo::name_of(dtype(before))) + shape(before).to_string());
+}
+
 void NodeReader::finish(Aliasing aliasing) {
+  if (aliasing == Aliasing::in_place) check_in_place();
   if (!failed()) {
     for (const auto& [name, given] : arguments_) {
       if (read_.count(name) == 0 && !std::holds_alternative<NoArgument>(*given))

@@ -3,6 +3,7 @@
 #define OCTAVO_IMPORT_PT2_NODE_READER_H_
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -15,12 +16,21 @@ namespace octavo::pt2_import {
 
 using namespace importing;
 
+// What a view shows of another tensor: `range` of the axis (of step 1), which is gone where `is_index`.
+struct Part {
+  std::int64_t axis = 0;
+  Range range;
+  bool is_index = false;
+};
+
 // What a name of the program stands for. Names of views share a storage; writing in place makes the others of that
-// storage stale.
+// storage stale, except the tensors that the name shows a part of.
 struct Wire {
   ValueId value;  // does not exist: its node could not be read
   int storage = -1;
   int version = 0;
+  std::optional<Part> part = std::nullopt;  // of the tensor called `base`
+  std::string base = {};
   bool is_left_out = false;  // a second result that Octavo does not compute (indices of a max-pool)
 };
 
@@ -54,10 +64,12 @@ class NodeReader : public NodeBuilder {
   bool has(std::string_view name) const;  // given and not None
   bool is_tensor(std::string_view name) const { return is<TensorName>(name); }
   bool is_text(std::string_view name) const { return is<std::string>(name); }
+  bool is_real(std::string_view name) const { return is<double>(name); }
   bool is_whole(std::string_view name) const { return is<SymInt>(name); }  // an integer, which may be an open extent
   ValueId value(std::string_view name);
   ValueId optional(std::string_view name);
   std::vector<ValueId> values(std::string_view name);
+  std::vector<ValueId> optional_values(std::string_view name);  // None does not exist
   // A tensor, or a number as a scalar of the type of `like`.
   ValueId value_or_number(std::string_view name, ValueId like);
   // The data of a tensor that must be known at compile time.
@@ -78,6 +90,8 @@ class NodeReader : public NodeBuilder {
   void ignore(std::string_view name) { read_.insert(std::string(name)); }
 
   // ---- results ----
+  // The result is this part of the first tensor argument, which is written with it.
+  void shows(const Part& part) { part_ = part; }
   // A number instead of a tensor.
   ValueId output_size(const Dim& size);
   // After reading: arguments that nobody took and results that nobody made are errors. Binds the results' names.
@@ -99,14 +113,20 @@ class NodeReader : public NodeBuilder {
   Dim resolve(const SymInt& number, std::string_view name);
   ValueId resolve(const TensorName& tensor, std::string_view name);
   void bind(const std::string& name, ValueId value, Aliasing aliasing);
+  void write_bases(Wire& written);
+  void check_in_place();
 
   Building& building_;
   const ProgramNode& node_;
   std::map<std::string, const Argument*, std::less<>> arguments_;
   std::set<std::string, std::less<>> read_;
   std::string first_tensor_;  // the name that views and writes in place refer to
+  std::optional<Part> part_;
   bool made_size_ = false;
 };
+
+// x with `part` in place of [start, start + its size) of the axis.
+ValueId replaced(NodeReader& in, ValueId x, ValueId part, std::int64_t axis, const Dim& start, std::string_view suffix);
 
 }  // namespace octavo::pt2_import
 

@@ -1,5 +1,6 @@
 // ATen readers: products with matrices, reductions, normalisations. Part of import/.
 #include <algorithm>
+#include <cmath>
 
 #include "import/pt2/operators.h"
 #include "ops/cumsum/cumsum.h"
@@ -35,6 +36,19 @@ ValueId read_reduce(NodeReader& in) {
   const DType type = in.element_type("dtype", in.dtype(x));
   return reduce(
       in, {.x = in.cast(x, type, "x"), .kind = kind, .axes = in.integers("dim"), .keeps_dims = in.flag("keepdim")});
+}
+
+// (sum of |x|^ord)^(1/ord), or the largest or smallest |x|.
+ValueId read_vector_norm(NodeReader& in) {
+  const ValueId x = in.value("self");
+  const double order = in.number("ord", 2.0);
+  const DType type = in.element_type("dtype", in.dtype(x));
+  if (order == 0.0 || std::isnan(order)) return in.unsupported("argument 'ord'", std::to_string(order), "another");
+  ReduceArgs args{.x = in.cast(x, type, "x"), .axes = in.integers("dim"), .keeps_dims = in.flag("keepdim")};
+  if (!std::isinf(order)) return lp_norm(in, args, static_cast<float>(order));
+  args.x = in.unary({.kind = UnaryKind::abs}, args.x, "sizes");
+  args.kind = order > 0.0 ? ReduceKind::max : ReduceKind::min;
+  return reduce(in, args);
 }
 
 template <ArgKind kind>
@@ -148,6 +162,7 @@ constexpr Operator kTable[] = {
     {"aten.group_norm", "default", kFresh, read_group_norm},
     {"aten.instance_norm", "default", kFresh, read_instance_norm},
     {"aten.layer_norm", "default", kFresh, read_layer_norm},
+    {"aten.linalg_vector_norm", "default", kFresh, read_vector_norm},
     {"aten.linear", "default", kFresh, read_linear},
     {"aten.log_softmax", "int", kFresh, read_softmax<SoftmaxKind::log_softmax>},
     {"aten.matmul", "default", kFresh, read_matmul},

@@ -144,6 +144,107 @@ ProgramNode read_node(const JsonPlace& place) {
   return node;
 }
 
+// An operator that runs a graph which is its nodes alone in inference: where the graph stands among the arguments, and
+// a flag that has to be false. What the graph gets follows it.
+struct Wrapper {
+  std::string_view target;
+  std::size_t graph;
+  std::optional<std::size_t> flag = std::nullopt;
+};
+constexpr Wrapper kWrappers[] = {
+    {.target = "higher_order.wrap_with_autocast", .graph = 4, .flag = 2},
+    {.target = "higher_order.wrap_with_set_grad_enabled", .graph = 1},
+};
+
+const Wrapper* wrapper_of(const ProgramNode& node) {
+  for (const Wrapper& wrapper : kWrappers) {
+    if (node.target != wrapper.target || node.inputs.size() <= wrapper.graph) continue;
+    const auto* flag = wrapper.flag ? std::get_if<bool>(&node.inputs[*wrapper.flag].value) : nullptr;
+    const auto* graph = std::get_if<OtherArgument>(&node.inputs[wrapper.graph].value);
+    const bool is_off = !wrapper.flag || (flag != nullptr && !*flag);
+    if (is_off && graph != nullptr && graph->kind == "as_graph") return &wrapper;
+  }
+  return nullptr;
+}
+
+// What the names of a graph are called in the program.
+struct GraphNames {
+  std::string prefix;                        // of what it makes
+  std::map<std::string, std::string> given;  // what it gets
+
+  std::string operator()(const std::string& name) const {
+    const auto found = given.find(name);
+    return found != given.end() ? found->second : name.empty() ? name : prefix + name;
+  }
+  void rename(Argument& argument) const {
+    if (auto* tensor = std::get_if<TensorName>(&argument)) tensor->name = (*this)(tensor->name);
+    if (auto* size = std::get_if<SymInt>(&argument)) size->name = (*this)(size->name);
+    if (auto* tensors = std::get_if<TensorNames>(&argument)) {
+      for (auto& tensor : *tensors) {
+        if (tensor) tensor->name = (*this)(tensor->name);
+      }
+    }
+    if (auto* sizes = std::get_if<std::vector<SymInt>>(&argument)) {
+      for (SymInt& size : *sizes) size.name = (*this)(size.name);
+    }
+  }
+};
+
+// Of a tensor or a size; empty for anything else.
+std::string name_of(const Argument& argument) {
+  const auto* tensor = std::get_if<TensorName>(&argument);
+  const auto* size = std::get_if<SymInt>(&argument);
+  return tensor != nullptr ? tensor->name : size != nullptr ? size->name : "";
+}
+
+// The nodes of all graphs of a program in the order in which they run: those of an inner graph stand where it is
+// called.
+class InlinedGraphs {
+ public:
+  explicit InlinedGraphs(Program& program) : program_(program) {}
+
+  void add(const JsonPlace& graph, const GraphNames& names) {
+    graph.member("tensor_values").for_each_member([&](const std::string& name, const JsonPlace& meta) {
+      program_.tensors.emplace(names(name), read_tensor_meta(meta));
+    });
+    graph.member("nodes").for_each_item([&](const JsonPlace& place) {
+      ProgramNode node = read_node(place);
+      for (NamedArgument& input : node.inputs) names.rename(input.value);
+      for (std::string& output : node.outputs) output = names(output);
+      if (const Wrapper* wrapper = wrapper_of(node)) call(place, node, *wrapper);
+      else program_.nodes.push_back(std::move(node));
+    });
+  }
+
+ private:
+  void call(const JsonPlace& place, const ProgramNode& node, const Wrapper& wrapper) {
+    std::vector<JsonPlace> arguments;
+    place.member("inputs").for_each_item([&](const JsonPlace& item) { arguments.push_back(item.member("arg")); });
+    const JsonPlace graph = arguments[wrapper.graph].member("as_graph").member("graph");
+    GraphNames names{.prefix = "inner" + std::to_string(++calls_) + ".", .given = {}};
+    std::size_t next = wrapper.graph + 1;
+    graph.member("inputs").for_each_item([&](const JsonPlace& item) {
+      const std::string inner = name_of(read_argument(item));
+      const std::string outer = next < node.inputs.size() ? name_of(node.inputs[next++].value) : "";
+      if (inner.empty() || outer.empty()) return item.unsupported("what is no tensor or size of its caller", "one");
+      names.given[inner] = outer;
+    });
+    add(graph, names);
+    std::size_t made = 0;
+    graph.member("outputs").for_each_item([&](const JsonPlace& item) {
+      Argument result = read_argument(item);
+      if (made >= node.outputs.size() || !std::holds_alternative<TensorName>(result))
+        return item.unsupported("a result that is no tensor of its caller", "one");
+      names.rename(result);
+      const std::string& name = node.outputs[made++];
+      program_.nodes.push_back({name, "aten.alias.default", node.source_line, {{"self", std::move(result)}}, {name}});
+    });
+  }
+
+  Program& program_;
+  int calls_ = 0;
+};
+
 std::optional<ProgramInput> read_input(const JsonPlace& place) {
   const std::string kind = place.only_key();
   if (kind.empty() || kind == "constant_input") return std::nullopt;  // a number that the program was specialised for
@@ -220,10 +321,7 @@ Result<Program> read_program(const Json& document, const std::string& where) {
   });
   const JsonPlace module = root.member("graph_module"), graph = module.member("graph"),
                   signature = module.member("signature");
-  graph.member("nodes").for_each_item([&](const JsonPlace& node) { program.nodes.push_back(read_node(node)); });
-  graph.member("tensor_values").for_each_member([&](const std::string& name, const JsonPlace& meta) {
-    program.tensors[name] = read_tensor_meta(meta);
-  });
+  InlinedGraphs(program).add(graph, {});
   signature.member("input_specs").for_each_item([&](const JsonPlace& spec) {
     if (auto input = read_input(spec)) program.inputs.push_back(*std::move(input));
   });

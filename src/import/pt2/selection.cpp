@@ -45,13 +45,16 @@ ValueId joined_indices(NodeReader& in, const std::vector<ValueId>& given) {
   return concat(in, lists, std::int64_t{shape->rank()}, "indices");
 }
 
-// x[a, b, ...]
+// x[a, b, ...]; or x[:, a], of one axis.
 ValueId read_index(NodeReader& in) {
   const ValueId x = in.value("self");
-  const std::vector<ValueId> indices = in.values("indices");
+  const std::vector<ValueId> indices = in.optional_values("indices");
   if (in.failed()) return {};
-  if (indices.size() == 1 && in.dtype(indices[0]) != DType::boolean) return gather(in, x, indices[0], 0);
-  return in.add(kGatherNd, GatherNdAttrs{}, {x, joined_indices(in, indices)});
+  const auto is_given = [](ValueId index) { return index.exists(); };
+  const auto first = std::find_if(indices.begin(), indices.end(), is_given);
+  const auto given = std::count_if(indices.begin(), indices.end(), is_given);
+  if (given == 1 && in.dtype(*first) != DType::boolean) return gather(in, x, *first, first - indices.begin());
+  return in.add(kGatherNd, GatherNdAttrs{}, {x, joined_indices(in, in.values("indices"))});
 }
 
 ValueId read_topk(NodeReader& in) {

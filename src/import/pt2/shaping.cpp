@@ -14,6 +14,11 @@ ValueId read_reshape(NodeReader& in) {
   return reshape_to(in, x, in.integers(in.has("shape") ? "shape" : "size"));
 }
 
+ValueId read_reshape_as(NodeReader& in) {
+  const ValueId x = in.value("self"), other = in.value("other");
+  return in.failed() ? ValueId{} : reshape_to(in, x, Numbers(in.shape(other).to_vector(), "argument 'other'"));
+}
+
 // Axes [first, last] of x become these sizes, of which one may be -1.
 ValueId reshape_axes(NodeReader& in, ValueId x, std::int64_t first, std::int64_t last, Numbers sizes) {
   if (in.failed()) return {};
@@ -119,12 +124,19 @@ ValueId read_slice(NodeReader& in) {
   const Number step = in.integer("step", 1);
   if (step < 1) in.fail(step.place, std::to_string(step.value), "at least 1");
   if (in.failed()) return {};
-  return slice(in, x, axis, range_of_slice(in.shape(x)[static_cast<int>(axis)], start, end, step));
+  const Range range = range_of_slice(in.shape(x)[static_cast<int>(axis)], start, end, step);
+  if (step == 1) in.shows({.axis = axis, .range = range});
+  return slice(in, x, axis, range);
 }
 
 ValueId read_select(NodeReader& in) {
   const ValueId x = in.value("self");
-  return pick(in, x, in.axis(in.integer("dim", 0), in.rank(x)), in.integer("index"));
+  const std::int64_t axis = in.axis(in.integer("dim", 0), in.rank(x));
+  const Number index = in.integer("index");
+  if (in.failed()) return {};
+  const Dim first = index.value < 0 ? in.shape(x)[static_cast<int>(axis)] + index.value : Dim(index.value);
+  in.shows({.axis = axis, .range = {.start = first, .size = 1}, .is_index = true});
+  return pick(in, x, axis, index);
 }
 
 ValueId read_unbind(NodeReader& in) {
@@ -177,6 +189,37 @@ ValueId read_stack(NodeReader& in) {
   return stack(in, parts, in.integer("dim", 0));
 }
 
+// Each position of a grid in turn, one tensor for each of the grid's axes.
+ValueId read_meshgrid(NodeReader& in) {
+  const std::vector<ValueId> axes = in.values("tensors");
+  const std::string order = in.text("indexing", "ij");
+  for (const ValueId axis : axes) in.require_rank(axis, 0, 1);
+  if (axes.size() > kMaxRank)
+    in.fail("argument 'tensors'", std::to_string(axes.size()), "at most " + std::to_string(kMaxRank));
+  if (order != "ij" && order != "xy") in.fail("argument 'indexing'", "'" + order + "'", "'ij' or 'xy'");
+  if (in.failed()) return {};
+  Extents sizes;
+  std::vector<std::size_t> places;  // of each tensor's axis
+  for (std::size_t i = 0; i < axes.size(); ++i)
+    places.push_back(order == "xy" && i < 2 && axes.size() > 1 ? 1 - i : i), sizes.emplace_back(1);
+  for (std::size_t i = 0; i < axes.size(); ++i) sizes[places[i]] = in.shape(axes[i]).elements();
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    Extents alone(axes.size(), Dim(1));
+    alone[places[i]] = sizes[places[i]];
+    const std::string name = "axis" + std::to_string(i);
+    in.output(static_cast<int>(i), expand(in, in.reshape(axes[i], alone, name), sizes, name + ".expanded"));
+  }
+  return {};
+}
+
+// What is written: in the type and shape of what it replaces.
+ValueId read_copy(NodeReader& in) {
+  const ValueId x = in.value("self"), from = in.value_or_number(in.has("src") ? "src" : "value", x);
+  in.ignore("non_blocking");
+  if (in.failed()) return {};
+  return expand(in, in.cast(from, in.dtype(x), "cast"), in.shape(x).to_vector());
+}
+
 // Pairs of begin and end, from the last axis on.
 ValueId read_pad(NodeReader& in) {
   PadArgs args{.x = in.value("self")};
@@ -213,13 +256,17 @@ constexpr Operator kTable[] = {
     {"aten.chunk", "default", kView, read_chunk},
     {"aten.concat", "default", kFresh, read_cat},
     {"aten.constant_pad_nd", "default", kFresh, read_pad},
+    {"aten.copy", "default", kFresh, read_copy},
     {"aten.expand", "default", kView, read_expand},
     {"aten.expand_as", "default", kView, read_expand_as},
+    {"aten.fill", "Scalar Tensor", kFresh, read_copy},
     {"aten.flatten", "using_ints", kView, read_flatten},
+    {"aten.meshgrid", "default indexing", kFresh, read_meshgrid},
     {"aten.pad", "default", kFresh, read_pad},
     {"aten.permute", "default", kView, read_permute},
     {"aten.repeat", "default", kFresh, read_repeat},
     {"aten.reshape", "default", kView, read_reshape},
+    {"aten.reshape_as", "default", kView, read_reshape_as},
     {"aten.select", "int", kView, read_select},
     {"aten.slice", "Tensor", kView, read_slice},
     {"aten.split", "Tensor", kView, read_split},
@@ -232,6 +279,7 @@ constexpr Operator kTable[] = {
     {"aten.unflatten", "int", kView, read_unflatten},
     {"aten.unsqueeze", "default", kView, read_unsqueeze},
     {"aten.view", "default", kView, read_reshape},
+    {"aten.view_as", "default", kView, read_reshape_as},
 };
 
 }  // namespace
