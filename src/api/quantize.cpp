@@ -62,8 +62,10 @@ Result<QuantizedModel> quantize(const ModelSource& source, const CompileOptions&
                  "compile takes per-token");
   }
   Quantizer quantizer(source, options, own);
-  auto imported = quantizer.import_for(1);
+  // A file for other programs has the sizes of one sample; scales alone are of the sizes that compiling leaves open.
+  auto imported = own.is_for_others ? quantizer.import_for(1) : quantizer.import_open();
   if (!imported) return imported.errors();
+  if (imported->program) return refuse_program(path, "calibration");
   if (imported->is_quantized) {
     return Error{.kind = ErrorKind::usage,
                  .where = path,
@@ -80,7 +82,7 @@ Result<QuantizedModel> quantize(const ModelSource& source, const CompileOptions&
   }
   network.report = std::move(*report);
   network.graph = std::move(imported->graph);
-  network.other_batch = at_other_batch(quantizer, network.graph);
+  if (own.is_for_others) network.other_batch = at_other_batch(quantizer, network.graph);
   return Access::make<QuantizedModel>(std::move(network));
 }
 

@@ -183,43 +183,31 @@ Status Quantizer::close_for_samples(Graph& graph) const {
   return values ? graph.close(*values) : values.errors();
 }
 
-// `graph` has batch 1, as samples have: what they teach serves every batch.
-Result<QuantizeReport> Quantizer::learn(Graph& graph) {
-  std::shared_ptr<const SampleSource> source = drawn_ ? drawn_ : own_.samples;
-  if (!source) source = std::make_shared<const FunctionSource>(options_.samples, graph);
-  QuantizeOptions options = quantize_options();
-  options.monitor = monitor_;
-  auto report = octavo::quantize(graph, *source, options);
-  if (!report) return report;
-  calibrated_ = report->calibrated;
-  samples_ = report->samples;
-  if (drawn_) report->notes.push_back(note_of_drawn());
-  return report;
-}
-
+// Samples have batch 1: what they teach serves every batch.
 Result<QuantizeReport> Quantizer::quantize(Graph& graph) {
   if (!has_calibration(options_, own_)) {
     return usage(source_.name, "an fp32 model and no calibration data",
                  "--calibrate PATH, --scales F or --activations per-token for int8, or --precision fp32");
   }
   if (!calibrated_ && options_.calibrated) calibrated_ = Access::of(options_.calibrated);
-  const bool needs_ids = options_.activations == Activations::per_token && !has_ranges(options_, own_);
-  if (!calibrated_ && graph.sizes() == nullptr) {
-    if (needs_ids) drawn_ = drawn_ids(graph);
-    return learn(graph);
-  }
+  std::shared_ptr<const SampleSource> source = std::make_shared<const FunctionSource>(FunctionSource({}, graph));
   if (!calibrated_) {
     Graph one = graph;
     if (const Status closed = close_for_samples(one); !closed) return closed.errors();
-    if (needs_ids) drawn_ = drawn_ids(one);
-    if (const auto learned = learn(one); !learned) return learned.errors();
+    if (options_.activations == Activations::per_token && !has_ranges(options_, own_)) drawn_ = drawn_ids(one);
+    source = drawn_ ? drawn_ : own_.samples;
+    if (!source) source = std::make_shared<const FunctionSource>(options_.samples, one);
   }
   QuantizeOptions options = quantize_options();
   options.calibrated = calibrated_;
+  options.monitor = monitor_;
   if (graph.sizes() != nullptr) options.sample_sizes = example_sizes(graph);
-  auto report = octavo::quantize(graph, FunctionSource({}, graph), options);
-  if (report) report->samples = samples_;
-  if (report && drawn_) report->notes.push_back(note_of_drawn());
+  auto report = octavo::quantize(graph, *source, options);
+  if (!report) return report;
+  if (!calibrated_) samples_ = report->samples;
+  calibrated_ = report->calibrated;
+  report->samples = samples_;
+  if (drawn_) report->notes.push_back(note_of_drawn());
   return report;
 }
 

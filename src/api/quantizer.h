@@ -46,7 +46,6 @@ class Quantizer {
   QuantizeOptions given_options() const;
   // At example_sizes: scales do not depend on the size.
   Status close_for_samples(Graph& graph) const;
-  Result<QuantizeReport> learn(Graph& graph);
 
   const ModelSource& source_;
   const CompileOptions& options_;

@@ -296,21 +296,17 @@ std::vector<std::string> reasons_for_float(const Graph& graph, const Placement& 
   return reasons;
 }
 
-}  // namespace
+bool takes_samples(const QuantizeOptions& options) {
+  return !options.global_scale && !options.calibrated && options.rows != RowProducts::alone;
+}
 
-Result<QuantizeReport> quantize(Graph& graph, const SampleSource& source, const QuantizeOptions& options) {
-  if (const Status options_ok = check_options(source, options); !options_ok) return options_ok.errors();
-  const StoppableSamples samples(source, options.monitor);
-  // A pattern may mean a node of the file, or one that is made of several of these, as attention is.
-  const std::vector<std::string> unmatched = unmatched_patterns(graph, options.skip);
-  if (const Status prepared = prepare(graph); !prepared) return prepared.errors();
-  if (const Status matched = check_patterns(graph, unmatched, "--skip"); !matched) return matched.errors();
-
+// Of a graph that is prepared.
+Result<QuantizeReport> quantize_prepared(Graph& graph, const SampleSource& samples, const QuantizeOptions& options) {
   QuantizeReport report;
   if (options.calibrated) report.calibrated = *options.calibrated;
-  const bool takes_samples = !options.global_scale && !options.calibrated && options.rows != RowProducts::alone;
+  const bool is_taught = takes_samples(options);
   const std::vector<std::string> skip = with_positions_named(graph, options.skip);
-  if (takes_samples) {
+  if (is_taught) {
     auto factors = learn_factors(graph, skip, samples, options);
     if (!factors) return factors.errors();
     report.calibrated.channel_factors = std::move(*factors);
@@ -329,9 +325,9 @@ Result<QuantizeReport> quantize(Graph& graph, const SampleSource& source, const 
   report.notes = std::move(*notes);
   report.groups = integer_groups(graph, placement);
   report.kept_in_float = reasons_for_float(graph, placement);
-  const std::vector<ValueId> observed = observed_wires(graph, placement, takes_samples);
+  const std::vector<ValueId> observed = observed_wires(graph, placement, is_taught);
   Statistics statistics;
-  if (takes_samples) {
+  if (is_taught) {
     auto seen = learn_ranges(graph, placement, observed, samples, options, report.calibrated);
     if (!seen) return seen.errors();
     statistics = std::move(*seen);
@@ -340,7 +336,7 @@ Result<QuantizeReport> quantize(Graph& graph, const SampleSource& source, const 
   const auto scales = find_scales(graph, placement, observed, options, report.calibrated.ranges);
   if (!scales) return scales.errors();
   report.scales = wire_scales(graph, placement, *scales);
-  if (takes_samples) {
+  if (is_taught) {
     const Status learned =
         learn_corrections(graph, placement, *scales, statistics, samples, options, report.calibrated);
     if (!learned) return learned.errors();
@@ -350,6 +346,33 @@ Result<QuantizeReport> quantize(Graph& graph, const SampleSource& source, const 
   auto with_pairs = insert_pairs(graph, placement, *scales, report.calibrated, ends);
   if (!with_pairs) return with_pairs.errors();
   graph = std::move(*with_pairs);
+  return report;
+}
+
+// Of an open graph: on its own nodes at the sizes of the samples, so that what they teach is of its wires.
+Result<QuantizeReport> learn(Graph graph, const SampleSource& samples, const QuantizeOptions& options) {
+  const auto values = graph.sizes()->evaluate(options.sample_sizes);
+  if (!values) return values.errors();
+  if (const Status closed = graph.close(*values); !closed) return closed.errors();
+  return quantize_prepared(graph, samples, options);
+}
+
+}  // namespace
+
+Result<QuantizeReport> quantize(Graph& graph, const SampleSource& source, const QuantizeOptions& options) {
+  if (const Status options_ok = check_options(source, options); !options_ok) return options_ok.errors();
+  const StoppableSamples samples(source, options.monitor);
+  // A pattern may mean a node of the file, or one that is made of several of these, as attention is.
+  const std::vector<std::string> unmatched = unmatched_patterns(graph, options.skip);
+  if (const Status prepared = prepare(graph); !prepared) return prepared.errors();
+  if (const Status matched = check_patterns(graph, unmatched, "--skip"); !matched) return matched.errors();
+  if (graph.sizes() == nullptr || !takes_samples(options)) return quantize_prepared(graph, samples, options);
+  auto learned = learn(graph, samples, options);
+  if (!learned) return learned.errors();
+  QuantizeOptions known = options;
+  known.calibrated = std::move(learned->calibrated);
+  auto report = quantize_prepared(graph, samples, known);
+  if (report) report->samples = learned->samples;
   return report;
 }
 

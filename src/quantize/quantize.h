@@ -90,7 +90,7 @@ struct QuantizeOptions {
   bool is_standard = false;              // only what a QDQ file of ONNX says to other programs, too: pairs of bytes
   bool observes_all = false;             // ranges of all activations, so that `calibrated` serves whatever is skipped
   std::optional<Calibrated> calibrated;  // of an earlier report: then no sample is taken
-  // Of an open graph, which has `calibrated`: those that its samples had, one for each of Sizes::sizes.
+  // Of an open graph: those that its samples have, or had where it is `calibrated`, one for each of Sizes::sizes.
   std::vector<std::int64_t> sample_sizes;
   Monitor monitor;  // asked before each sample and each layer
 };

@@ -222,6 +222,15 @@ TEST_F(CliShapes, QuantizingTakesTheFirst) {
          "--shape x=");
 }
 
+// Scales are of the wires that compiling with open sizes knows: of a model that says no size, none is asked for.
+TEST_F(CliShapes, ScalesOfOpenSizesNeedNoShape) {
+  const std::string model = "compile " + std::string(OCTAVO_SOURCE_DIR) +
+                            "/tests/import/encoders/llama_dynamo20.onnx --activations per-token ";
+  expect(model + "--scales-out scales.json -o a.octv", 0, "written");
+  expect(model + "--scales scales.json -o b.octv", 0, "written");
+  EXPECT_EQ(testing::read_bytes(path("a.octv")), testing::read_bytes(path("b.octv")));
+}
+
 // x [N, L, 4] doubled where mask [N, L] is 1: the same with and without the padding, in f32.
 TEST_F(CliShapes, PaddingIsLeftOut) {
   testing::ModelBuilder model;

@@ -145,6 +145,20 @@ TEST(FuseAttention, WithAndWithoutMask) {
   }
 }
 
+// No kernel of attention has one.
+TEST(FuseAttention, TakesUpNoTable) {
+  GraphBuilder b;
+  const AttentionAttrs attrs{.heads = 2, .kv_heads = 2, .head_size = 4, .value_size = 4, .scale = 0.5f};
+  std::vector<ValueId> inputs;
+  for (int i = 0; i < 3; ++i) inputs.push_back(b.dequantize(b.input(DType::u8, {2, 9, 8}), 0x1p-6f, 100 + i));
+  const ValueId seen = b.dequantize(b.quantize(b.add(kAttention, attrs, inputs), 0x1p-6f, 128), 0x1p-6f, 128);
+  b.output(b.quantize(b.unary(UnaryKind::hard_swish, seen), 0x1p-6f, 60));
+  ASSERT_TRUE(lower(b.graph, {}).ok());
+  EXPECT_EQ(count(b.graph, kTable), 1);
+  const Epilogue& epilogue = first(b.graph, kQuantizedAttention).attrs.as<QuantizedAttentionAttrs>().epilogue;
+  EXPECT_EQ(epilogue.find<Lookup>(), nullptr);
+}
+
 TEST(FuseAttention, NeedsAQuantizedResult) {
   EXPECT_EQ(refusal(Attention(false, false).graph, fuse_attention), "its f32 result is an output of the graph");
 }

@@ -205,8 +205,10 @@ OpenShape batch_of(const Graph& graph, const OpenShape& leading, const Operand& 
   return OpenShape(transposed_shape(graph.fact(q.source).shape, q.axes).dims().first(q.batch_rank()));
 }
 
-// [batch..., rows, columns] of the operands' sources; what several of them read is made once.
-std::vector<ValueId> placed(Patch& patch, const Operands& operands, const OpenShape& batch, const std::string& name) {
+// [batch..., rows, columns] of the operands' sources; what several of them read is made once. Each has a name of its
+// own: ranges of values go by names.
+std::vector<ValueId> placed(Patch& patch, const Operands& operands, const OpenShape& batch, const std::string& of) {
+  static constexpr const char* kNames[] = {"/q", "/k", "/v"};
   std::vector<ValueId> result;
   const Operand* all[] = {&operands.q, &operands.k, &operands.v};
   for (const Operand* operand : all) {
@@ -217,14 +219,16 @@ std::vector<ValueId> placed(Patch& patch, const Operands& operands, const OpenSh
       result.push_back(result[static_cast<std::size_t>(same - std::begin(all))]);
       continue;
     }
+    const std::string name = of + kNames[result.size()];
     const ValueId x = operand->is_in_order()
                           ? operand->source
-                          : patch.add(kTranspose, TransposeAttrs{operand->axes}, {operand->source}, name);
+                          : patch.add(kTranspose, TransposeAttrs{operand->axes}, {operand->source}, name + "/moved");
     auto dims = batch.to_vector();
     const OpenShape& moved = patch.fact(x).shape;
     dims.insert(dims.end(), {moved[static_cast<int>(operand->batch_rank())],
                              moved[moved.rank() - 1] * (operand->has_heads_axis ? operand->heads : 1)});
-    result.push_back(is_same(moved, OpenShape(dims)) ? x : patch.add(kReshape, ReshapeAttrs{dims}, {x}, name));
+    const bool is_same_shape = is_same(moved, OpenShape(dims));
+    result.push_back(is_same_shape ? x : patch.add(kReshape, ReshapeAttrs{dims}, {x}, name + "/columns"));
   }
   return result;
 }
@@ -310,7 +314,7 @@ Match heads_as_columns(const Graph& graph, const Node& node, const AttentionAttr
   const OpenShape leading = leading_axes(graph.fact(node.inputs[0]).shape);
   const OpenShape batch = batch_of(graph, leading, q);
   Patch patch(graph);
-  std::vector<ValueId> inputs = placed(patch, *operands, batch, node.name + "/columns");
+  std::vector<ValueId> inputs = placed(patch, *operands, batch, node.name);
   if (node.inputs.size() > kAttentionMask && node.inputs[kAttentionMask].exists()) {
     const auto sizes = AttentionSizes::of(patch.fact(inputs[0]).shape, patch.fact(inputs[1]).shape);
     const auto mask =

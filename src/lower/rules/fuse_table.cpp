@@ -7,6 +7,7 @@
 #include "lower/quantized_value.h"
 #include "lower/table_region.h"
 #include "ops/epilogue.h"
+#include "ops/quantized_attention/quantized_attention.h"
 #include "ops/table/table.h"
 
 namespace octavo {
@@ -99,6 +100,7 @@ Match table_into_producer(const Graph& graph, const Node& node) {
   const Node* before = graph.producer(node.inputs.empty() ? ValueId{} : node.inputs[0]);
   if (table == nullptr || before == nullptr) return std::string();
   if (before->spec == &kTable) return merge_tables(graph, node, *table, *before);
+  if (before->spec == &kQuantizedAttention) return std::string("attention looks nothing up behind its rounding");
   const EpilogueTrait* trait = before->spec->epilogue;
   if (trait == nullptr || !is_8bit(trait->of(before->attrs).to) || !is_8bit(table->dtype())) return std::string();
   if (!graph.has_one_reader(node.inputs[0])) return std::string("the operator before it has several readers");
