@@ -4,10 +4,11 @@ are attention, does int8 compile (calibrated, and per token without samples) and
     python scripts/compare/encoders.py --octavo build/bin/octavo --work /tmp/encoders [--only SPELLING,...] [NAME...]
 
 Networks and spellings are those of encoder_networks.py; an interrupted run goes on where it was, and a network that is named is measured again.
-Needs torch, transformers, onnxscript, onnxruntime.
+Needs torch, transformers, timm, onnxscript, onnxruntime.
 """
 
 import argparse
+import contextlib
 import json
 import math
 import pathlib
@@ -16,6 +17,7 @@ import subprocess
 import tempfile
 
 import numpy as np
+import onnxruntime
 import torch
 
 import encoder_networks
@@ -81,9 +83,10 @@ class File:
 
 
 def reference(name, attention, spelling, model, feeds):
-    """Of the framework for its programs, of ONNX Runtime for files: exporters do not always keep to the network."""
+    """Of ONNX Runtime for its files, since exporters do not always keep to the network; of the framework for its programs and for files that ONNX Runtime refuses."""
     if spelling != "pt2":
-        return speed.ort_session(str(model), 1).run(None, feeds)[0]
+        with contextlib.suppress(onnxruntime.capi.onnxruntime_pybind11_state.InvalidArgument):
+            return speed.ort_session(str(model), 1).run(None, feeds)[0]
     network, _ = encoder_networks.make(name, attention)
     with torch.no_grad():
         return network(*map(torch.from_numpy, feeds.values())).numpy()
@@ -103,7 +106,7 @@ def measure(octavo, name, attention, spelling, folder):
         feeds = {f"inputs_{i}": value[1:] for i, value in enumerate(feeds.values())}
         expected = expected[1:]
     file = File(octavo, model, feeds, folder)
-    is_quantized = spelling.endswith("dynamic")
+    is_quantized = spelling.endswith(("dynamic", "qdq"))
     row = {"layers": encoder_networks.make(name, attention)[1]}
     file.compile("fp32", *([] if is_quantized else ["--precision", "fp32"]))
     row |= {"decibels": decibels(expected, file.answer("fp32")), "attention": file.attention("fp32")}
@@ -148,7 +151,7 @@ def main():
     lines = map(json.loads, results.read_text().splitlines()) if results.exists() else []
     rows = {(row["name"], row["kind"], row["spelling"]): row for row in lines}
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, cwd=pathlib.Path(__file__).parent).stdout.strip()
-    cases = [(name, kind, spelling) for name in encoder_networks.NETWORKS for kind in encoder_networks.ATTENTIONS for spelling in arguments.only.split(",")]
+    cases = [(name, kind, spelling) for name in encoder_networks.NAMES for kind in encoder_networks.ATTENTIONS for spelling in arguments.only.split(",")]
     for case in cases:
         if case[0] not in arguments.names if arguments.names else case in rows:
             continue
