@@ -17,6 +17,8 @@ set(OCTAVO_ISA_avxvnni ${OCTAVO_ISA_avx2} -mavxvnni)
 # GCC 12's own AVX-512 header looks uninitialized to it (GCC bug 105593).
 set(OCTAVO_ISA_avx512 ${OCTAVO_ISA_avx2} -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512 -Wno-maybe-uninitialized -Wno-uninitialized)
 set(OCTAVO_ISA_avx512vnni ${OCTAVO_ISA_avx512} -mavx512vnni)
+# The instructions of avxvnni as processors with AVX-512 VNNI encode them, which may lack the other encoding.
+set(OCTAVO_ISA_evexvnni ${OCTAVO_ISA_avx512vnni} -mprefer-vector-width=256)
 set(OCTAVO_ISA_avx512vbmi ${OCTAVO_ISA_avx512} -mavx512vbmi)
 # Tile instructions, and what surrounds them.
 set(OCTAVO_ISA_amx ${OCTAVO_ISA_avx512vnni} -mamx-tile -mamx-int8)

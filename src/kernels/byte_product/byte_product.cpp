@@ -6,6 +6,7 @@
 #include "kernels/cache_line.h"
 #include "kernels/call.h"
 #include "kernels/epilogue/step.h"
+#include "kernels/jit/code.h"
 #include "ops/product.h"
 #include "ops/quantized_matmul/quantized_matmul.h"
 
@@ -124,16 +125,24 @@ double cost(const OpCall& call, const Machine&) {
   return 500.0 + results * depth * (isa == Isa::avxvnni ? 0.01 : 0.005) + results * 0.3 + packed * 0.1;
 }
 
-template <const ByteProductFunctions& functions, Isa isa>
+// `evex`: the same for processors without the VEX encoding of AVX-VNNI.
+template <const ByteProductFunctions& functions, const ByteProductFunctions& evex>
+Result<std::unique_ptr<Step>> make_encoded(const CallView& call, const StepSpec& spec) {
+  return has_vex_vnni() ? make<functions>(call, spec) : make<evex>(call, spec);
+}
+
+template <const ByteProductFunctions& functions, Isa isa, const ByteProductFunctions& evex = functions>
 constexpr KernelChoice kernel(std::string_view name) {
-  return {
-      .code = {.name = name, .op = "quantized_matmul", .needs = isa, .prepare = prepare_by<refuse, make<functions>>},
-      .refusal = refusal_by<refuse>,
-      .cost = cost<isa>};
+  return {.code = {.name = name,
+                   .op = "quantized_matmul",
+                   .needs = isa,
+                   .prepare = prepare_by<refuse, make_encoded<functions, evex>>},
+          .refusal = refusal_by<refuse>,
+          .cost = cost<isa>};
 }
 
 constexpr KernelChoice kChoices[] = {
-    kernel<kByteProductAvxVnni, Isa::avxvnni>("product_q8_4x16_avxvnni"),
+    kernel<kByteProductAvxVnni, Isa::avxvnni, kByteProductEvexVnni>("product_q8_4x16_avxvnni"),
     kernel<kByteProductAvx512Vnni, Isa::avx512vnni>("product_q8_8x32_avx512vnni"),
 };
 constexpr auto kCodes = codes_of(kChoices);

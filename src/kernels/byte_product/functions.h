@@ -40,6 +40,7 @@ struct ByteProductFunctions {
 };
 
 extern const ByteProductFunctions kByteProductAvxVnni;
+extern const ByteProductFunctions kByteProductEvexVnni;
 extern const ByteProductFunctions kByteProductAvx512Vnni;
 
 }  // namespace octavo

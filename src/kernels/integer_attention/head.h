@@ -84,6 +84,7 @@ struct HeadFunctions {
 extern const HeadFunctions kHeadScalar;
 extern const HeadFunctions kHeadAvx2;
 extern const HeadFunctions kHeadAvxVnni;
+extern const HeadFunctions kHeadEvexVnni;
 extern const HeadFunctions kHeadAvx512;
 extern const HeadFunctions kHeadAvx512Vnni;
 extern const HeadFunctions kHeadAmx;

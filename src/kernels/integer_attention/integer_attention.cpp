@@ -7,6 +7,7 @@
 #include "kernels/epilogue/parts.h"
 #include "kernels/epilogue/stage_reader.h"
 #include "kernels/integer_attention/head.h"
+#include "kernels/jit/code.h"
 #include "ops/quantized_attention/quantized_attention.h"
 
 namespace octavo {
@@ -212,18 +213,26 @@ double cost(const OpCall& call, const Machine&) {
   return 500.0 + macs * kRates.mac + scores * kRates.score;
 }
 
-template <const HeadFunctions& functions, Isa isa>
+// `evex`: the same for processors without the VEX encoding of AVX-VNNI.
+template <const HeadFunctions& functions, const HeadFunctions& evex>
+Result<std::unique_ptr<Step>> make_encoded(const CallView& call, const StepSpec& spec) {
+  return has_vex_vnni() ? make<functions>(call, spec) : make<evex>(call, spec);
+}
+
+template <const HeadFunctions& functions, Isa isa, const HeadFunctions& evex = functions>
 constexpr KernelChoice kernel(std::string_view name) {
-  return {
-      .code = {.name = name, .op = "quantized_attention", .needs = isa, .prepare = prepare_by<refuse, make<functions>>},
-      .refusal = refusal_by<refuse>,
-      .cost = cost<isa>};
+  return {.code = {.name = name,
+                   .op = "quantized_attention",
+                   .needs = isa,
+                   .prepare = prepare_by<refuse, make_encoded<functions, evex>>},
+          .refusal = refusal_by<refuse>,
+          .cost = cost<isa>};
 }
 
 constexpr KernelChoice kChoices[] = {
     kernel<kHeadScalar, Isa::scalar>("attention_q8_portable"),
     kernel<kHeadAvx2, Isa::avx2>("attention_q8_4x16_avx2"),
-    kernel<kHeadAvxVnni, Isa::avxvnni>("attention_q8_4x16_avxvnni"),
+    kernel<kHeadAvxVnni, Isa::avxvnni, kHeadEvexVnni>("attention_q8_4x16_avxvnni"),
     kernel<kHeadAvx512, Isa::avx512>("attention_q8_8x32_avx512"),
     kernel<kHeadAvx512Vnni, Isa::avx512vnni>("attention_q8_8x32_avx512vnni"),
     kernel<kHeadAmx, Isa::amx_int8>("attention_q8_16x16_amx_int8"),
