@@ -70,7 +70,8 @@ double conv_cost(const OpCall& call, const Machine& machine) {
 }
 
 int conv_in_place_input(const OpCall& call) {
-  return call.attrs->as<FusedConvAttrs>().has_residual ? static_cast<int>(kResidualInput) : -1;
+  const bool has_residual = call.attrs->as<FusedConvAttrs>().residual != ResidualPlace::none;
+  return has_residual ? static_cast<int>(kResidualInput) : -1;
 }
 
 Dims weight_dims(const ConvSize& size) {
@@ -108,8 +109,9 @@ dnnl::convolution_forward::primitive_desc describe(const ConvForm& form, const R
       {size.strides[0], size.strides[1]}, {size.dilations[0] - 1, size.dilations[1] - 1},
       {slice.pad_begin, size.pad_begin[1]}, {slice.pad_end, size.pad_end[1]});
   dnnl::post_ops post_ops;
-  if (form.attrs.has_residual) post_ops.append_sum(1.0f);
+  if (form.attrs.residual == ResidualPlace::before_activation) post_ops.append_sum(1.0f);
   onednn::append_activation(post_ops, form.attrs.activation);
+  if (form.attrs.residual == ResidualPlace::after_activation) post_ops.append_sum(1.0f);
   dnnl::primitive_attr attr;
   attr.set_post_ops(post_ops);
   attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
@@ -286,7 +288,7 @@ Result<std::unique_ptr<Step>> make_conv(const CallView& call, const StepSpec& sp
     onednn::stream();
     ConvPlan plan{.size = size,
                   .slices = onednn::slices_per_image(size, spec.threads, host_machine().l2_bytes),
-                  .has_residual = attrs.has_residual,
+                  .has_residual = attrs.residual != ResidualPlace::none,
                   .weights = onednn::WeightLayouts(*stored)};
     const std::byte* bias = has_bias ? spec.packed[kPackedBias].data : nullptr;
     for (std::int64_t index = 0; index < plan.slices; ++index) {

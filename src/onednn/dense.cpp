@@ -370,7 +370,7 @@ bool is_dense_conv(const CallView& call) {
   const auto& attrs = call.attrs->as<FusedConvAttrs>();
   const Shape& x = *call.inputs[0].shape;
   const bool is_pointwise = attrs.window == unit_window({1, 1}) && attrs.groups == 1;
-  return is_pointwise && !attrs.has_residual && x[3] > 0 && x.elements() / x[3] <= kMostDensePixels;
+  return is_pointwise && attrs.residual == ResidualPlace::none && x[3] > 0 && x.elements() / x[3] <= kMostDensePixels;
 }
 
 std::span<const KernelCode> onednn_dense_codes() { return kCodes; }

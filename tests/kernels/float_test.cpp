@@ -163,11 +163,13 @@ TEST(FloatKernels, ConvWithComputedWeightsAndVolumes) {
 
 TEST(FloatKernels, FusedConvWithResidual) {
   std::mt19937 random(5);
-  FusedConvAttrs fused{.window = unit_window({1, 1}), .activation = {UnaryKind::relu}, .has_residual = true};
-  check(kFusedConv, fused,
-        {random_tensor(random, kF32, {1, 5, 6, 7}), random_tensor(random, kF32, {9, 1, 1, 7}), std::nullopt,
-         random_tensor(random, kF32, {1, 5, 6, 9})},
-        {false, true, true, false});
+  for (const ResidualPlace place : {ResidualPlace::before_activation, ResidualPlace::after_activation}) {
+    FusedConvAttrs fused{.window = unit_window({1, 1}), .activation = {UnaryKind::relu}, .residual = place};
+    check(kFusedConv, fused,
+          {random_tensor(random, kF32, {1, 5, 6, 7}), random_tensor(random, kF32, {9, 1, 1, 7}), std::nullopt,
+           random_tensor(random, kF32, {1, 5, 6, 9})},
+          {false, true, true, false});
+  }
 }
 
 TEST(FloatKernels, Products) {

@@ -122,16 +122,15 @@ Window window_of(std::int64_t kernel, std::int64_t stride, std::int64_t pad, std
   return {{kernel, kernel}, {stride, stride}, {dilation, dilation}, {pad, pad}, {pad, pad}};
 }
 
-Case conv_case(const ConvShape& shape, UnaryAttrs activation, bool has_bias, bool has_residual) {
+Case conv_case(const ConvShape& shape, UnaryAttrs activation, bool has_bias, ResidualPlace residual = {}) {
   std::mt19937 random(7);
-  FusedConvAttrs attrs{
-      .window = shape.window, .groups = shape.groups, .activation = activation, .has_residual = has_residual};
+  FusedConvAttrs attrs{.window = shape.window, .groups = shape.groups, .activation = activation, .residual = residual};
   Case test{.kernel = &onednn_conv_choices()[0], .spec = &kFusedConv, .attrs = attrs};
   test.inputs = {
       random_floats(random, {shape.n, shape.h, shape.w, shape.ic}),
       random_floats(random, {shape.oc, shape.window.kernel[0], shape.window.kernel[1], shape.ic / shape.groups}),
       has_bias ? random_floats(random, {shape.oc}) : Tensor()};
-  if (has_residual) {
+  if (residual != ResidualPlace::none) {
     const auto sizes = output_sizes(shape.window, std::vector<Dim>{shape.h, shape.w}, Rounding::floor);
     test.inputs.push_back(random_floats(random, {shape.n, (*sizes)[0], (*sizes)[1], shape.oc}));
   }
@@ -159,7 +158,7 @@ TEST(OnednnConv, EveryShape) {
     for (bool has_bias : {false, true}) {
       SCOPED_TRACE(print(shape.window) + " " + std::to_string(shape.ic) + " to " + std::to_string(shape.oc) +
                    (has_bias ? " with bias" : ""));
-      check(conv_case(shape, {}, has_bias, false));
+      check(conv_case(shape, {}, has_bias));
     }
   }
 }
@@ -167,7 +166,14 @@ TEST(OnednnConv, EveryShape) {
 TEST(OnednnConv, ResidualIsAddedBeforeTheActivation) {
   for (const ConvShape& shape : conv_shapes()) {
     SCOPED_TRACE(print(shape.window));
-    check(conv_case(shape, {.kind = UnaryKind::relu}, true, true));
+    check(conv_case(shape, {.kind = UnaryKind::relu}, true, ResidualPlace::before_activation));
+  }
+}
+
+TEST(OnednnConv, ResidualIsAddedAfterTheActivation) {
+  for (const ConvShape& shape : conv_shapes()) {
+    SCOPED_TRACE(print(shape.window));
+    check(conv_case(shape, {.kind = UnaryKind::silu}, true, ResidualPlace::after_activation));
   }
 }
 
@@ -179,7 +185,7 @@ TEST(OnednnConv, EveryActivation) {
     const UnaryAttrs activation{.kind = static_cast<UnaryKind>(kind), .alpha = 0.1f, .beta = 0.5f};
     SCOPED_TRACE(std::string(name_of(activation.kind)));
     if (activation.kind == UnaryKind::sqrt) continue;  // its argument is negative half of the time
-    Case test = conv_case(shape, activation, true, false);
+    Case test = conv_case(shape, activation, true);
     const Tensor expected(DType::f32, {1, 10, 10, 32});
     const std::vector<Fact> facts = test.facts();
     if (!kernel.refusal(test.call(facts, expected)).empty()) continue;
@@ -216,14 +222,14 @@ TEST(OnednnDense, ConvolutionsOfFewPixels) {
     for (UnaryKind activation : {UnaryKind::identity, UnaryKind::silu, UnaryKind::sigmoid}) {
       SCOPED_TRACE(std::to_string(shape.ic) + " to " + std::to_string(shape.oc) + " " +
                    std::string(name_of(activation)));
-      Case test = conv_case(shape, {.kind = activation}, activation != UnaryKind::identity, false);
+      Case test = conv_case(shape, {.kind = activation}, activation != UnaryKind::identity);
       const std::vector<Fact> facts = test.facts();
       EXPECT_NE(test.kernel->refusal(test.call(facts, test.expected())), "");
       test.kernel = &onednn_dense_choices()[1];
       check(test);
     }
   }
-  Case image = conv_case(conv_shapes()[1], {}, true, false);
+  Case image = conv_case(conv_shapes()[1], {}, true);
   image.kernel = &onednn_dense_choices()[1];
   const std::vector<Fact> facts = image.facts();
   EXPECT_NE(image.kernel->refusal(image.call(facts, image.expected())), "");
@@ -293,7 +299,8 @@ TEST(OnednnMatmul, RefusesDamagedWeights) {
 
 // One step, more threads than it was prepared for, each with buffers of its own.
 TEST(OnednnConv, ManyThreadsShareAStep) {
-  const Case test = conv_case({1, 14, 14, 32, 32, 1, window_of(3, 1, 1)}, {.kind = UnaryKind::relu}, true, true);
+  const Case test = conv_case({1, 14, 14, 32, 32, 1, window_of(3, 1, 1)}, {.kind = UnaryKind::relu}, true,
+                              ResidualPlace::before_activation);
   const Tensor expected = test.expected();
   const std::vector<Fact> facts = test.facts();
   const std::vector<Tensor> packed = test.kernel->pack(test.call(facts, expected));
@@ -315,13 +322,13 @@ TEST(OnednnConv, ManyThreadsShareAStep) {
 TEST(OnednnConv, LeavesOpenMpAsItWas) {
   const int before = omp_get_max_threads();
   omp_set_num_threads(3);
-  check(conv_case({1, 8, 8, 16, 16, 1, window_of(3, 1, 1)}, {}, true, false));
+  check(conv_case({1, 8, 8, 16, 16, 1, window_of(3, 1, 1)}, {}, true));
   EXPECT_EQ(omp_get_max_threads(), 3);
   omp_set_num_threads(before);
 }
 
 TEST(OnednnConv, PlainWeightsAreReorderedAtLoad) {
-  Case test = conv_case(conv_shapes()[1], {}, true, false);
+  Case test = conv_case(conv_shapes()[1], {}, true);
   const Tensor expected = test.expected();
   const std::vector<std::int32_t> order = {0, 2, 3, 1};
   const Tensor weights = test.inputs[1].reshaped({test.inputs[1].elements()});
@@ -332,7 +339,7 @@ TEST(OnednnConv, PlainWeightsAreReorderedAtLoad) {
 }
 
 TEST(OnednnConv, RefusesDamagedWeights) {
-  Case test = conv_case(conv_shapes()[1], {}, true, false);
+  Case test = conv_case(conv_shapes()[1], {}, true);
   const Tensor expected = test.expected();
   const std::vector<Fact> facts = test.facts();
   const std::vector<Tensor> good = test.kernel->pack(test.call(facts, expected));

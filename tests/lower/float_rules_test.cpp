@@ -254,10 +254,29 @@ TEST(FuseFloatConv, ResidualAndActivation) {
   b.output(b.unary(UnaryKind::silu, b.binary(BinaryKind::add, x, y)));
   EXPECT_EQ(apply_closely(b.graph, fuse_float_conv), 1);
   EXPECT_EQ(b.graph.node_count(), 1);
+  EXPECT_EQ(first(b.graph, kFusedConv).attrs.as<FusedConvAttrs>().residual, ResidualPlace::before_activation);
   GraphBuilder c;
   c.output(c.conv(c.input(DType::f32, {1, 2, 4, 4}), c.random_constant(DType::f32, {2, 2, 1, 1}), {1, 1},
                   Layout::channels_first));
   EXPECT_EQ(refusal(c.graph, fuse_float_conv), "it has other than one or two spatial axes");
+}
+
+// As in Darknet and YOLO; what is added twice is added once inside, and a value of another shape stays outside.
+TEST(FuseFloatConv, ActivationAndResidual) {
+  GraphBuilder b;
+  const ValueId x = b.input(DType::f32, {1, 4, 4, 2});
+  const ValueId y = b.conv(x, b.random_constant(DType::f32, {2, 3, 3, 2}), {3, 3}, Layout::channels_last, {}, 1, 1);
+  const ValueId sum = b.binary(BinaryKind::add, x, b.unary(UnaryKind::leaky_relu, y, 0.1f));
+  b.output(b.binary(BinaryKind::add, sum, b.random_constant(DType::f32, {1, 4, 4, 2})));
+  EXPECT_EQ(apply_closely(b.graph, fuse_float_conv), 1);
+  EXPECT_EQ(b.graph.node_count(), 2);
+  EXPECT_EQ(first(b.graph, kFusedConv).attrs.as<FusedConvAttrs>().residual, ResidualPlace::after_activation);
+  GraphBuilder c;
+  const ValueId conv = c.conv(c.input(DType::f32, {1, 4, 4, 2}), c.random_constant(DType::f32, {2, 3, 3, 2}), {3, 3},
+                              Layout::channels_last, {}, 1, 1);
+  c.output(c.binary(BinaryKind::add, c.unary(UnaryKind::relu, conv), c.input(DType::f32, {2})));
+  EXPECT_EQ(apply_closely(c.graph, fuse_float_conv), 1);
+  EXPECT_EQ(first(c.graph, kFusedConv).attrs.as<FusedConvAttrs>().residual, ResidualPlace::none);
 }
 
 // A convolution and a product in f32 between nothing that is quantized, of which only what is chosen is fused.

@@ -109,18 +109,22 @@ TEST(ConvInteger, RefusesWhatDoesNotFit) {
   EXPECT_TRUE(refuses(kConvInteger, attrs, {x, w, fact(DType::u8, {}), fact(DType::s8, {4})}));
 }
 
-TEST(FusedConv, AddsBiasAndResidualBeforeTheActivation) {
-  const FusedConvAttrs attrs{.window = square(1, 1, 0), .activation = {.kind = UnaryKind::relu}, .has_residual = true};
+TEST(FusedConv, AddsBiasAndResidualBeforeTheActivationOrAfterIt) {
+  FusedConvAttrs attrs{
+      .window = square(1, 1, 0), .activation = {.kind = UnaryKind::relu}, .residual = ResidualPlace::before_activation};
   const Tensor x = Tensor::of<float>({1, 1, 2, 1}, std::vector<float>{1.0f, 2.0f});
   const Tensor w = Tensor::of<float>({2, 1, 1, 1}, std::vector<float>{3.0f, -3.0f});
   const Tensor bias = Tensor::of<float>({2}, std::vector<float>{0.5f, 0.25f});
   const Tensor residual = Tensor::of<float>({1, 1, 2, 2}, std::vector<float>{-10.0f, 10.0f, 1.0f, 1.0f});
   EXPECT_EQ(values<float>(run(kFusedConv, attrs, {x, w, bias, residual})),
             (std::vector<float>{0.0f, 7.25f, 7.5f, 0.0f}));
+  attrs.residual = ResidualPlace::after_activation;
+  EXPECT_EQ(values<float>(run(kFusedConv, attrs, {x, w, bias, residual})),
+            (std::vector<float>{-6.5f, 10.0f, 7.5f, 1.0f}));
 }
 
 TEST(FusedConv, RefusesWhatDoesNotFit) {
-  const FusedConvAttrs attrs{.window = square(1, 1, 0), .has_residual = true};
+  const FusedConvAttrs attrs{.window = square(1, 1, 0), .residual = ResidualPlace::before_activation};
   const Fact x = fact(DType::f32, {1, 2, 2, 4});
   const Fact w = fact(DType::f32, {8, 1, 1, 4});
   const Fact bias = fact(DType::f32, {8});

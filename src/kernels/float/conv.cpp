@@ -23,11 +23,12 @@ struct ConvView {
   std::int64_t groups;
   Layout layout;
   UnaryAttrs activation;
+  ResidualPlace residual = ResidualPlace::none;
 
   static ConvView of(const Attrs& attrs) {
     if (attrs.is<FusedConvAttrs>()) {
       const auto& conv = attrs.as<FusedConvAttrs>();
-      return {&conv.window, conv.groups, Layout::channels_last, conv.activation};
+      return {&conv.window, conv.groups, Layout::channels_last, conv.activation, conv.residual};
     }
     const auto& conv = attrs.as<ConvAttrs>();
     return {&conv.window, conv.groups, conv.layout, {}};
@@ -44,7 +45,7 @@ struct Params {
   const float* bias = nullptr;     // packed; null: none, or computed
   ImageSizes w;                    // of weights that are computed
   bool has_computed_bias = false;
-  bool has_residual = false;
+  ResidualPlace residual = ResidualPlace::none;
   const SumFunctions* functions = nullptr;
 };
 
@@ -124,8 +125,11 @@ void store_block(const Params& p, const Channels& channels, const Block& block, 
     for (std::int64_t j = 0; j < channels.width; ++j) {
       double sum = acc[i * kChannelBlock + j];
       if (channels.bias != nullptr) sum += static_cast<double>(channels.bias[j]);
-      if (residual != nullptr) sum += static_cast<double>(residual[at + j * strides.channel]);
-      y[at + j * strides.channel] = static_cast<float>(activated(p.activation, sum));
+      const double other = residual == nullptr ? 0.0 : static_cast<double>(residual[at + j * strides.channel]);
+      if (p.residual == ResidualPlace::before_activation) sum += other;
+      double result = activated(p.activation, sum);
+      if (p.residual == ResidualPlace::after_activation) result += other;
+      y[at + j * strides.channel] = static_cast<float>(result);
     }
   }
 }
@@ -133,7 +137,8 @@ void store_block(const Params& p, const Channels& channels, const Block& block, 
 void run_row(const Params& p, const Channels& channels, const Row& row, const StepBuffers& buffers) {
   auto* acc = reinterpret_cast<double*>(buffers.scratch);
   const auto* x = reinterpret_cast<const float*>(buffers.inputs[kX]);
-  const float* residual = p.has_residual ? reinterpret_cast<const float*>(buffers.inputs[kResidual]) : nullptr;
+  const bool has_residual = p.residual != ResidualPlace::none;
+  const float* residual = has_residual ? reinterpret_cast<const float*>(buffers.inputs[kResidual]) : nullptr;
   for (std::int64_t ow = 0; ow < p.y.width; ow += kSumRows) {
     const Block block{row, ow, std::min<std::int64_t>(kSumRows, p.y.width - ow)};
     std::fill_n(acc, kSumRows * kChannelBlock, 0.0);
@@ -249,7 +254,7 @@ Params params_of(const CallView& call, const SumFunctions& functions) {
            .y = ImageSizes::of(*call.output().shape, conv.layout),
            .groups = conv.groups,
            .activation = conv.activation,
-           .has_residual = call.input(kResidual).exists(),
+           .residual = conv.residual,
            .functions = &functions};
   const Window& window = *conv.window;
   for (std::size_t i = 0; i < window.kernel.size(); ++i) {

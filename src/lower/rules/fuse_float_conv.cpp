@@ -1,6 +1,8 @@
 // f32 convolutions with what follows them. Part of lower/.
 #include "lower/rules/fuse_float_conv.h"
 
+#include <algorithm>
+#include <iterator>
 #include <optional>
 
 #include "lower/quantized_value.h"
@@ -11,20 +13,23 @@
 namespace octavo {
 namespace {
 
-// An addition of two values of one shape that alone reads the wire.
-std::optional<ValueId> residual_of(const Graph& graph, ValueId wire, ValueId& sum) {
+// An addition of two values of one shape that alone reads the wire, whose sum takes the wire's place.
+std::optional<ValueId> take_residual(const Graph& graph, ValueId& wire) {
   const Node* add = only_reader(graph, wire);
   if (add == nullptr || !is_binary(add->attrs, BinaryKind::add)) return std::nullopt;
   const ValueId other = add->inputs[0] == wire ? add->inputs[1] : add->inputs[0];
   const Fact& fact = graph.fact(other);
-  if (fact.is_constant() || !fact.same_type(graph.fact(wire))) return std::nullopt;
-  sum = add->outputs[0];
+  if (other == wire || fact.is_constant() || !fact.same_type(graph.fact(wire))) return std::nullopt;
+  wire = add->outputs[0];
   return other;
 }
 
+// Those that oneDNN computes behind a convolution in one go.
 bool is_fusible(UnaryKind kind) {
-  return kind == UnaryKind::relu || kind == UnaryKind::clip || kind == UnaryKind::silu ||
-         kind == UnaryKind::hard_swish || kind == UnaryKind::gelu || kind == UnaryKind::sigmoid;
+  constexpr UnaryKind kFusible[] = {UnaryKind::relu,    UnaryKind::clip, UnaryKind::leaky_relu, UnaryKind::elu,
+                                    UnaryKind::sigmoid, UnaryKind::tanh, UnaryKind::silu,       UnaryKind::hard_swish,
+                                    UnaryKind::mish,    UnaryKind::gelu, UnaryKind::gelu_tanh,  UnaryKind::softplus};
+  return std::find(std::begin(kFusible), std::end(kFusible), kind) != std::end(kFusible);
 }
 
 }  // namespace
@@ -37,12 +42,13 @@ Match fuse_float_conv(const Graph& graph, const Node& node) {
   if (graph.fact(node.outputs[0]).dtype != DType::f32) return std::string("it is not f32");
   FusedConvAttrs attrs{.window = conv.window, .groups = conv.groups};
   ValueId result = node.outputs[0];
-  const auto residual = residual_of(graph, result, result);
-  attrs.has_residual = residual.has_value();
+  auto residual = take_residual(graph, result);
+  if (residual) attrs.residual = ResidualPlace::before_activation;
   const Node* reader = only_reader(graph, result);
   if (reader != nullptr && reader->spec == &kUnary && is_fusible(reader->attrs.as<UnaryAttrs>().kind)) {
     attrs.activation = reader->attrs.as<UnaryAttrs>();
     result = reader->outputs[0];
+    if (!residual && (residual = take_residual(graph, result))) attrs.residual = ResidualPlace::after_activation;
   }
   Patch patch(graph);
   std::vector<ValueId> inputs = node.inputs;

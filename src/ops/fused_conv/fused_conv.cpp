@@ -28,8 +28,8 @@ Result<std::vector<Fact>> infer_fused_conv(const Attrs& attrs, InputFacts inputs
     if (auto problem = first_of({check_dtype("bias", *bias, {DType::f32}), check_shape("bias", *bias, {w.shape[0]})}))
       return *problem;
   }
-  if (conv.has_residual != (residual != nullptr))
-    return shape_error("has_residual", conv.has_residual ? "true" : "false", "whether there is a residual");
+  if ((conv.residual != ResidualPlace::none) != (residual != nullptr))
+    return shape_error("residual", std::string(name_of(conv.residual)), "whether there is a residual");
   if (residual != nullptr) {
     if (auto problem = first_of(
             {check_dtype("residual", *residual, {DType::f32}), check_shape("residual", *residual, OpenShape(*dims))}))
@@ -41,12 +41,15 @@ Result<std::vector<Fact>> infer_fused_conv(const Attrs& attrs, InputFacts inputs
 void reference_fused_conv(const Attrs& attrs, InputViews inputs, OutputViews outputs) {
   const auto& conv = attrs.as<FusedConvAttrs>();
   const float* bias = has_view(inputs, 2) ? inputs[2].as<float>() : nullptr;
-  const float* residual = conv.has_residual ? inputs[3].as<float>() : nullptr;
+  const bool has_residual = conv.residual != ResidualPlace::none;
+  const float* residual = has_residual ? inputs[3].as<float>() : nullptr;
   const ConvShapes shapes = shapes_of(conv);
   convolve({shapes, inputs[0], inputs[1], outputs[0].shape}, [&](std::int64_t element, std::int64_t oc, double sum) {
     if (bias != nullptr) sum += bias[oc];
-    if (residual != nullptr) sum += residual[element];
-    outputs[0].as<float>()[element] = static_cast<float>(evaluate_unary(conv.activation, sum));
+    if (conv.residual == ResidualPlace::before_activation) sum += residual[element];
+    double y = evaluate_unary(conv.activation, sum);
+    if (conv.residual == ResidualPlace::after_activation) y += residual[element];
+    outputs[0].as<float>()[element] = static_cast<float>(y);
   });
 }
 
@@ -54,7 +57,10 @@ void reference_fused_conv(const Attrs& attrs, InputViews inputs, OutputViews out
 
 const OpSpec kFusedConv = {
     .name = "fused_conv",
-    .summary = "y = activation(conv(x, w) + bias + residual); f32, channels last, summed in f64 and rounded once",
+    .summary =
+        "y = activation(conv(x, w) + bias + residual), or the residual after the activation; f32, channels last, "
+        "summed in "
+        "f64 and rounded once",
     .inputs = {"x", "w", "bias?", "residual?"},
     .infer = infer_fused_conv,
     .reference = reference_fused_conv,

@@ -1,4 +1,4 @@
-// fused_conv: f32 convolution with bias, residual and activation; made by lower/ for sections kept in f32. Part of
+// fused_conv: f32 convolution with bias, activation and residual; made by lower/ for sections kept in f32. Part of
 // ops/.
 #ifndef OCTAVO_OPS_FUSED_CONV_FUSED_CONV_H_
 #define OCTAVO_OPS_FUSED_CONV_FUSED_CONV_H_
@@ -14,17 +14,24 @@
 
 namespace octavo {
 
+// Where another value is added. Numbers are part of the artifact format.
+enum class ResidualPlace : std::uint8_t { none = 0, before_activation = 1, after_activation = 2 };
+constexpr int count_of(ResidualPlace) { return 3; }
+constexpr std::string_view name_of(ResidualPlace place) {
+  constexpr std::string_view names[] = {"none", "before_activation", "after_activation"};
+  return names[static_cast<int>(place)];
+}
+
 struct FusedConvAttrs {
   Window window;  // two spatial axes
   std::int64_t groups = 1;
-  UnaryAttrs activation;      // identity where none
-  bool has_residual = false;  // added before the activation
+  UnaryAttrs activation;  // identity where none
+  ResidualPlace residual = ResidualPlace::none;
 
   bool operator==(const FusedConvAttrs&) const = default;
   static constexpr auto fields() {
     return std::tuple(Field{"window", &FusedConvAttrs::window}, Field{"groups", &FusedConvAttrs::groups},
-                      Field{"activation", &FusedConvAttrs::activation},
-                      Field{"has_residual", &FusedConvAttrs::has_residual});
+                      Field{"activation", &FusedConvAttrs::activation}, Field{"residual", &FusedConvAttrs::residual});
   }
 };
 
