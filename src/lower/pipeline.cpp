@@ -260,7 +260,7 @@ void lower_to_integers(Driver& driver, const std::set<std::string>& kept_in_f32)
   // product of two values.
   driver.rules("tflite_table", {fixed_table, xnnpack_table});
   driver.rules("fuse_table", {fuse_table, into_integer_channel_table});
-  driver.rule("fuse_hybrid", fuse_hybrid);
+  driver.rules("fuse_hybrid", {fuse_hybrid, fuse_hybrid_rows});
   fuse_integers(driver, kept_in_f32);
   if (!driver.waits_for_sizes()) finish_integers(driver);
 }

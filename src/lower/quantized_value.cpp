@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "ops/dequantize/dequantize.h"
+#include "ops/reshape/reshape.h"
 #include "ops/unary/unary.h"
 
 namespace octavo {
@@ -61,6 +62,19 @@ std::optional<Dequantized> dequantized_by(const Graph& graph, const Node& node, 
 std::optional<Dequantized> dequantized(const Graph& graph, ValueId wire, Stored stored) {
   const Node* node = graph.producer_if(wire, kDequantize);
   return node == nullptr ? std::nullopt : dequantized_by(graph, *node, stored);
+}
+
+std::optional<RunDequantized> dequantized_in_run(const Graph& graph, ValueId wire) {
+  while (const Node* shown = graph.producer_if(wire, kReshape)) wire = shown->inputs[0];
+  const Node* node = graph.producer_if(wire, kDequantize);
+  if (node == nullptr || node->inputs.size() < 3 || !node->inputs[2].exists()) return std::nullopt;
+  const auto& attrs = node->attrs.as<DequantizeAttrs>();
+  const RunDequantized found{node->inputs[0], node->inputs[1], node->inputs[2]};
+  const Fact &q = graph.fact(found.q), &scale = graph.fact(found.scale);
+  const bool is_in_rows = attrs.axis == 0 ? q.shape.rank() == 2 : attrs.axis < 0;
+  if (attrs.to != DType::f32 || attrs.block != 0 || q.dtype != DType::u8 || !is_in_rows || scale.is_constant())
+    return std::nullopt;
+  return found;
 }
 
 std::optional<QuantizedConstant> quantized_constant(const Graph& graph, ValueId wire) {

@@ -42,6 +42,13 @@ std::optional<Dequantized> dequantized(const Graph& graph, ValueId wire, Stored 
 // The same for a node that may be a dequantize.
 std::optional<Dequantized> dequantized_by(const Graph& graph, const Node& node, Stored stored = Stored::bytes);
 
+// An f32 wire that shows the values of rows of bytes whose scales are known in the run.
+struct RunDequantized {
+  ValueId q, scale, zero_point;  // q and zero_point u8; one scale, or one for each row of q [rows, columns]
+};
+// The f32 wire is dequantize(q), perhaps under another shape, with scales that are not constant.
+std::optional<RunDequantized> dequantized_in_run(const Graph& graph, ValueId wire);
+
 // A constant tensor in quantized form: one scale and zero point, or one each per index of `axis`.
 struct QuantizedConstant {
   std::shared_ptr<const Tensor> q;

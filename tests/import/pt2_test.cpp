@@ -126,6 +126,32 @@ TEST(Pt2, InductorQuantizerGivesTheAnswersOfPyTorch) {
   EXPECT_LE(relative_error(answers(fused, "block.x").at(0), wanted), 1e-5);
 }
 
+class Pt2InTheRun : public ::testing::TestWithParam<std::string> {};
+
+// Scales of the whole tensor, and of each row; one row holds zeros only. Two integer products, nothing dequantized.
+TEST_P(Pt2InTheRun, GivesTheAnswersOfPyTorch) {
+  const Tensor& wanted = expected().at(GetParam() + ".0");
+  const ImportedModel model = imported(GetParam() + ".pt2");
+  EXPECT_EQ(model.dialect, "PyTorch pt2e s8");
+  EXPECT_TRUE(model.is_quantized);
+  EXPECT_LE(relative_error(answers(model.graph, "rows.x").at(0), wanted), 1e-6);
+  const Graph fused = lowered(GetParam() + ".pt2", Islands::any);
+  const auto operators = operators_of(fused);
+  EXPECT_EQ(std::count(operators.begin(), operators.end(), "hybrid_conv"), 2);
+  EXPECT_EQ(std::count(operators.begin(), operators.end(), "dequantize"), 0);
+  EXPECT_LE(relative_error(answers(fused, "rows.x").at(0), wanted), 1e-6);
+}
+INSTANTIATE_TEST_SUITE_P(Files, Pt2InTheRun, ::testing::Values("pt2e_dynamic", "pt2e_tokens"), name_of_case);
+
+// Read as fp32, what the run would round stays as it is.
+TEST(Pt2, ScalesOfTheRunAreDroppedFromFp32) {
+  const auto model = import_model(path_of("pt2e_tokens.pt2"), {.batch = 2, .dequantizes_dynamic = true});
+  ASSERT_TRUE(model.ok()) << to_string(model.errors());
+  const auto operators = operators_of(model->graph);
+  EXPECT_EQ(std::count(operators.begin(), operators.end(), "row_quantize"), 0);
+  EXPECT_LE(relative_error(answers(model->graph, "rows.x").at(0), expected().at("pt2e_tokens.0")), 0.05);
+}
+
 // The same network by every door; whoever comes after the importer cannot tell which.
 TEST(Pt2, TwinsLowerToOneListOfOperators) {
   const std::vector<std::string> wanted = operators_of(lowered("block_qdq.onnx"));

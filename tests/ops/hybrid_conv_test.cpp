@@ -121,6 +121,25 @@ TEST(RowQuantize, FormsOfLiteRt) {
   EXPECT_EQ(quantized(DynamicForm::tflite, 0, x)[1].as<float>()[0], 3.0f / 255.0f);
 }
 
+// Of PyTorch: rne of the lowest value decides the zero point; or the nearer end, as in XNNPACK; or both ends alike.
+TEST(RowQuantize, FormsOfPyTorch) {
+  const Tensor x = floats({4}, {-1.0f, 0.0f, 2.0f, 0.5f});
+  for (DynamicForm form : {DynamicForm::pt2e, DynamicForm::pt2e_token}) {
+    const auto q = quantized(form, 0, x);
+    EXPECT_EQ(q[1].as<float>()[0], 3.0f / 255.0f);
+    EXPECT_EQ(values<std::uint8_t>(q[2]), (std::vector<std::uint8_t>{85}));
+    EXPECT_EQ(values<std::uint8_t>(q[0]), (std::vector<std::uint8_t>{0, 85, 255, 127}));
+  }
+  const auto both = quantized(DynamicForm::pt2e_symmetric, 0, x);
+  EXPECT_EQ(both[1].as<float>()[0], 2.0f / 127.5f);
+  EXPECT_EQ(values<std::uint8_t>(both[0]), (std::vector<std::uint8_t>{64, 128, 255, 160}));
+  const Tensor nothing = floats({1}, {0.0f});
+  const std::vector<ConstTensorView> views{nothing.view()};
+  const RowQuantizeAttrs least{.form = DynamicForm::pt2e, .least_scale = 0.25f};
+  EXPECT_EQ((*evaluate_op(kRowQuantize, least, views))[1].as<float>()[0], 0.25f);
+  EXPECT_TRUE(refuses(kRowQuantize, RowQuantizeAttrs{.least_scale = -1.0f}, {fact(DType::f32, {2, 2})}));
+}
+
 TEST(FloatDepthwise, AddsTapsColumnByColumn) {
   // The order decides: 1e8 and -1e8 in one column cancel before 1 is added.
   const Tensor x = floats({1, 2, 2, 1}, {1e8f, 1.0f, -1e8f, 1.0f});

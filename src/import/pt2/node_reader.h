@@ -34,6 +34,13 @@ struct Wire {
   bool is_left_out = false;  // a second result that Octavo does not compute (indices of a max-pool)
 };
 
+// What was made of x where the program chose a scale from its range. `bytes`, one row of x each, are u8; q has the type
+// and shape of the program.
+struct RunQuantized {
+  ValueId x, q, bytes, scale, zero_point;
+  DType type = DType::s8;
+};
+
 // The graph being built, and what is known of the program's names.
 struct Building : GraphBuilder {
   using GraphBuilder::GraphBuilder;
@@ -41,6 +48,7 @@ struct Building : GraphBuilder {
   std::vector<int> versions;         // by storage: how often it was written in place
   std::map<std::string, Dim> sizes;  // names that stand for a number
   bool is_quantized = false;
+  std::map<int, RunQuantized> run_quantized;  // by index of the scale that the program sees
   std::map<int, double>
       exact_numbers;  // by index of a scalar constant: the number that the program gave, which f32 rounds
 

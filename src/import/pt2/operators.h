@@ -19,7 +19,8 @@ struct Operator {
   ValueId (*read)(NodeReader&);  // gives the first result; sets others itself
 };
 
-extern const std::span<const Operator> kConstants, kElementwise, kImages, kProducts, kQuantized, kSelection, kShaping;
+extern const std::span<const Operator> kConstants, kElementwise, kImages, kProducts, kQuantized, kQuantizedInRun,
+    kSelection, kShaping;
 
 // Sorted by name.
 std::span<const Operator> all_operators();
@@ -27,6 +28,10 @@ std::span<const Operator> all_operators();
 // The reader of a target like "aten.relu.default", with what it does to memory in this form. No reader: Octavo has
 // none.
 Operator find_operator(std::string_view target);
+
+// run_quantization.cpp: quantize_per_tensor and dequantize_per_tensor by a scale that choose_qparams found.
+ValueId quantize_in_run(NodeReader& in);
+ValueId dequantize_in_run(NodeReader& in);
 
 // quantization.cpp: the node as quantization written out in single operators; nothing where it is something else.
 // A cast to 8 bits of clamp(round(x * inverse) + zero_point, lowest, highest).

@@ -65,7 +65,12 @@ ValueId quantize_within(NodeReader& in, ValueId x, const Scales& to, DType type,
   return quantize(in, x, to, type, {}, is_whole ? std::nullopt : std::optional(bounds));
 }
 
+bool is_computed(NodeReader& in, std::string_view scale) {
+  return in.is_tensor(scale) && !in.is_constant(in.value(scale)) && !in.failed();
+}
+
 ValueId read_quantize(NodeReader& in) {
+  if (is_computed(in, "scale")) return quantize_in_run(in);
   const ValueId x = in.value("input");
   const DType type = read_type(in);
   const IntegerRange range = range_of(type);
@@ -76,6 +81,7 @@ ValueId read_quantize(NodeReader& in) {
 }
 
 ValueId read_dequantize(NodeReader& in) {
+  if (is_computed(in, "scale")) return dequantize_in_run(in);
   const ValueId x = in.value("input");
   const DType type = read_type(in);
   read_integer(in, "quant_min", 0);

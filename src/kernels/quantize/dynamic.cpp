@@ -10,6 +10,7 @@ namespace {
 
 struct Params {
   DynamicForm form = DynamicForm::onnx;
+  float least_scale = 0.0f;
   Chunks rows;
   std::int64_t n = 0;  // of a row
   const QuantizeFunctions* functions = nullptr;
@@ -17,7 +18,10 @@ struct Params {
 
 void quantize_row(const Params& params, const RunScale& scale, const float* x, std::uint8_t* y) {
   switch (params.form) {
-    case DynamicForm::xnnpack: return params.functions->multiply(x, params.n, scale.inverse, scale.zero_point, y);
+    case DynamicForm::xnnpack:
+    case DynamicForm::pt2e:
+    case DynamicForm::pt2e_symmetric:
+    case DynamicForm::pt2e_token: return params.functions->multiply(x, params.n, scale.inverse, scale.zero_point, y);
     case DynamicForm::onnx: {
       const auto zero_point = static_cast<std::uint8_t>(scale.zero_point);
       return params.functions->quantize({.n = params.n, .scale = &scale.scale, .zero_point = &zero_point}, x, y);
@@ -32,7 +36,7 @@ void run(const Params& params, const StepBuffers& buffers, ItemRange items) {
   for (std::int64_t row = rows.begin; row < rows.end; ++row) {
     const float* x = reinterpret_cast<const float*>(buffers.inputs[0]) + row * params.n;
     const ValueRange range = params.functions->range(x, params.n);
-    const RunScale scale = RunScale::of(params.form, range.lowest, range.highest);
+    const RunScale scale = RunScale::of(params.form, range.lowest, range.highest, params.least_scale);
     quantize_row(params, scale, x, reinterpret_cast<std::uint8_t*>(buffers.outputs[0]) + row * params.n);
     reinterpret_cast<float*>(buffers.outputs[1])[row] = scale.scale;
     buffers.outputs[2][row] = static_cast<std::byte>(scale.zero_point);
@@ -56,6 +60,7 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec&) {
   const Shape& x = *call.input(0).shape;
   const std::int64_t rows = call.outputs[1].elements(), n = x.elements(static_cast<int>(attrs.axis), x.rank());
   const Params params{.form = attrs.form,
+                      .least_scale = attrs.least_scale,
                       .rows = Chunks::of(rows, n * static_cast<std::int64_t>(sizeof(float))),
                       .n = n,
                       .functions = &functions};

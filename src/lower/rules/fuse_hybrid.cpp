@@ -42,6 +42,14 @@ struct Tail {
   ValueId x_scale, result;
   std::vector<float> w_scale, bias;
   HybridConvAttrs attrs{.epilogue = {{ScaleInRun{RunForm::onnx}}, DType::f32}};
+
+  void take_clamp(const Graph& graph) {
+    const Node* reader = only_reader(graph, result);
+    const auto bounds = reader == nullptr ? std::nullopt : clamp_bounds(*reader);
+    if (!bounds || bounds->lowest > bounds->highest) return;
+    attrs.epilogue.stages.emplace_back(ClampReal{bounds->lowest, bounds->highest});
+    result = reader->outputs[0];
+  }
 };
 std::variant<Tail, std::string> tail_of(const Graph& graph, ValueId sum, std::int64_t channels) {
   const int rank = graph.fact(sum).shape.rank();
@@ -65,12 +73,7 @@ std::variant<Tail, std::string> tail_of(const Graph& graph, ValueId sum, std::in
     if (bias && is_same(graph.fact(add->outputs[0]).shape, graph.fact(sum).shape))
       tail.bias = *bias, tail.result = add->outputs[0];
   }
-  const Node* reader = only_reader(graph, tail.result);
-  if (const auto bounds = reader == nullptr ? std::nullopt : clamp_bounds(*reader);
-      bounds && bounds->lowest <= bounds->highest) {
-    tail.attrs.epilogue.stages.emplace_back(ClampReal{bounds->lowest, bounds->highest});
-    tail.result = reader->outputs[0];
-  }
+  tail.take_clamp(graph);
   return tail;
 }
 
@@ -107,6 +110,19 @@ ValueId channels_constant(Patch& patch, const std::string& name, const std::vect
   return patch.constant(name, Tensor::of<float>(Shape{static_cast<std::int64_t>(values.size())}, values));
 }
 
+ValueId add_hybrid(Patch& patch, const Node& node, ValueId x, ValueId x_zero_point, const IntegerWeights& weights,
+                   Tail tail) {
+  std::vector<ValueId> inputs(kHybridBias + 1);
+  inputs[kHybridX] = x;
+  inputs[kHybridW] = patch.constant(node.name + "/weight", weights.w);
+  inputs[kHybridXZero] = x_zero_point;
+  if (weights.w_offset) inputs[kHybridOffset] = patch.constant(node.name + "/weight_offset", *weights.w_offset);
+  inputs[kHybridXScale] = tail.x_scale;
+  inputs[kHybridWScale] = channels_constant(patch, node.name + "/scales", tail.w_scale);
+  inputs[kHybridBias] = channels_constant(patch, node.name + "/bias", tail.bias);
+  return patch.add(kHybridConv, std::move(tail.attrs), std::move(inputs), node.name, node.origin);
+}
+
 }  // namespace
 
 Match fuse_hybrid(const Graph& graph, const Node& node) {
@@ -138,19 +154,49 @@ Match fuse_hybrid(const Graph& graph, const Node& node) {
     tail.attrs.window = conv.window;
     tail.attrs.groups = conv.groups;
   }
-  std::vector<ValueId> inputs(kHybridBias + 1);
-  inputs[kHybridX] = x;
-  inputs[kHybridW] = patch.constant(node.name + "/weight", weights.w);
-  inputs[kHybridXZero] = node.inputs[kXZero];
-  if (weights.w_offset) inputs[kHybridOffset] = patch.constant(node.name + "/weight_offset", *weights.w_offset);
-  inputs[kHybridXScale] = tail.x_scale;
-  inputs[kHybridWScale] = channels_constant(patch, node.name + "/scales", tail.w_scale);
-  inputs[kHybridBias] = channels_constant(patch, node.name + "/bias", tail.bias);
-  const ValueId y = patch.add(kHybridConv, tail.attrs, std::move(inputs), node.name, node.origin);
-  const OpenShape& result = graph.fact(tail.result).shape;
+  const ValueId old_result = tail.result;
+  const ValueId y = add_hybrid(patch, node, x, node.inputs[kXZero], weights, std::move(tail));
+  const OpenShape& result = graph.fact(old_result).shape;
   patch.replace(
-      tail.result,
+      old_result,
       is_product ? patch.add(kReshape, ReshapeAttrs{result.to_vector()}, {y}, node.name + "/result", node.origin) : y);
+  return patch;
+}
+
+Match fuse_hybrid_rows(const Graph& graph, const Node& node) {
+  if (node.spec != &kConv) return std::string();
+  const auto x = dequantized_in_run(graph, node.inputs[0]);
+  if (!x) return std::string();
+  const auto& conv = node.attrs.as<ConvAttrs>();
+  if (conv.layout != Layout::channels_last || conv.window.rank() != 2)
+    return std::string("it has other than one or two spatial axes");
+  HybridConvAttrs attrs{.window = conv.window, .groups = conv.groups};
+  const OpenShape& image = graph.fact(node.inputs[0]).shape;
+  const OpenShape& scales = graph.fact(x->scale).shape;
+  if (!attrs.is_pointwise() && !is_one(scales.elements()))
+    return std::string("rows of its input have scales of their own, and it sums several pixels");
+  if (!is_one(scales.elements()) && !is_same(scales.elements(), image.elements() / image[3]))
+    return std::string("its pixels are not the rows that have scales of their own");
+  auto w = quantized_constant(graph, node.inputs[1]);
+  if (!w) return std::string("its weights are not quantized");
+  auto made = integer_weights({std::move(*w), std::nullopt, std::nullopt}, {.dtype = DType::u8}, Profile::onnx);
+  if (const auto* reason = std::get_if<std::string>(&made)) return *reason;
+  const auto& weights = std::get<IntegerWeights>(made);
+  Tail tail{x->scale, node.outputs[0], weights.scale, std::vector<float>(weights.scale.size(), -0.0f)};
+  tail.attrs.window = attrs.window;
+  tail.attrs.groups = attrs.groups;
+  if (node.inputs.size() > 2 && node.inputs[2].exists()) {
+    const Fact& bias = graph.fact(node.inputs[2]);
+    if (!bias.is_constant() || bias.dtype != DType::f32) return std::string("its bias is not constant");
+    tail.bias = to_floats(bias.constant->view());
+  }
+  tail.take_clamp(graph);
+
+  Patch patch(graph);
+  const ValueId old_result = tail.result;
+  const ValueId pixels =
+      patch.add(kReshape, ReshapeAttrs{image.to_vector()}, {x->q}, node.name + "/pixels", node.origin);
+  patch.replace(old_result, add_hybrid(patch, node, pixels, x->zero_point, weights, std::move(tail)));
   return patch;
 }
 

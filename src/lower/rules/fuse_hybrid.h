@@ -11,6 +11,10 @@ namespace octavo {
 // -> constant bias -> relu or clip: one hybrid_conv; a product is the convolution of an image of one pixel per row.
 Match fuse_hybrid(const Graph& graph, const Node& node);
 
+// conv of rows that were quantized in the run (dequantized_in_run) by dequantized constant weights, with a constant
+// bias -> relu or clip: one hybrid_conv.
+Match fuse_hybrid_rows(const Graph& graph, const Node& node);
+
 }  // namespace octavo
 
 #endif  // OCTAVO_LOWER_RULES_FUSE_HYBRID_H_

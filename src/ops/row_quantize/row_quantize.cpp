@@ -1,6 +1,8 @@
 // row_quantize: shape rule and reference. Part of ops/.
 #include "ops/row_quantize/row_quantize.h"
 
+#include <cmath>
+
 #include "graph/attrs_of.h"
 #include "ops/check.h"
 #include "ops/traits.h"
@@ -9,8 +11,10 @@ namespace octavo {
 namespace {
 
 Result<std::vector<Fact>> infer_row_quantize(const Attrs& attrs, InputFacts inputs) {
-  const std::int64_t axis = attrs.as<RowQuantizeAttrs>().axis;
+  const auto& [form, axis, least_scale] = attrs.as<RowQuantizeAttrs>();
   const Fact& x = *inputs[0];
+  if (!std::isfinite(least_scale) || least_scale < 0.0f)
+    return shape_error("least_scale", std::to_string(least_scale), "a finite number that is not negative");
   if (auto problem = first_of({check_dtype("x", x, {DType::f32}), check_range("axis", axis, 0, x.shape.rank())}))
     return *problem;
   std::vector<Dim> rows = x.shape.to_vector();
@@ -33,7 +37,7 @@ void reference_row_quantize(const Attrs& attrs, InputViews inputs, OutputViews o
       lowest = x[i] < lowest ? x[i] : lowest;
       highest = x[i] > highest ? x[i] : highest;
     }
-    const RunScale scale = RunScale::of(given.form, lowest, highest);
+    const RunScale scale = RunScale::of(given.form, lowest, highest, given.least_scale);
     for (std::int64_t i = 0; i < elements; ++i) *y++ = static_cast<std::uint8_t>(scale.quantize(x[i]));
     outputs[1].as<float>()[row] = scale.scale;
     outputs[2].as<std::uint8_t>()[row] = static_cast<std::uint8_t>(scale.zero_point);
@@ -53,7 +57,7 @@ const OpSpec kRowQuantize = {
     .reference = reference_row_quantize,
     .decode_attrs = decode_attrs_as<RowQuantizeAttrs>,
     .elements = elements_are<Elements::converted>,
-    .read_from = "TFLite CONV_2D",
+    .read_from = "TFLite CONV_2D; ATen choose_qparams",
     .integer_form = "itself, before hybrid_conv",
 };
 

@@ -1,5 +1,5 @@
-// row_quantize: scales and zero points from the data, one per row, in the forms of LiteRT; made by the importer of
-// TFLite. Part of ops/.
+// row_quantize: scales and zero points from the data, one per row, in the forms of LiteRT and PyTorch. Part of
+// ops/.
 #ifndef OCTAVO_OPS_ROW_QUANTIZE_ROW_QUANTIZE_H_
 #define OCTAVO_OPS_ROW_QUANTIZE_ROW_QUANTIZE_H_
 
@@ -15,11 +15,13 @@ namespace octavo {
 
 struct RowQuantizeAttrs {
   DynamicForm form = DynamicForm::onnx;
-  std::int64_t axis = 0;  // a row is all axes from this one on: 0 for the whole tensor, 1 for each image
+  std::int64_t axis = 0;     // a row is all axes from this one on: 0 for the whole tensor, 1 for each image
+  float least_scale = 0.0f;  // of PyTorch's forms; finite, not negative
 
   bool operator==(const RowQuantizeAttrs&) const = default;
   static constexpr auto fields() {
-    return std::tuple(Field{"form", &RowQuantizeAttrs::form}, Field{"axis", &RowQuantizeAttrs::axis});
+    return std::tuple(Field{"form", &RowQuantizeAttrs::form}, Field{"axis", &RowQuantizeAttrs::axis},
+                      Field{"least_scale", &RowQuantizeAttrs::least_scale});
   }
 };
 

@@ -2,7 +2,9 @@
 
     pip install numpy onnx==1.22.0 onnxscript==0.7.2 onnxruntime==1.31.0 torch==2.15.0 torchao==0.18.0 ruamel.yaml pandas tabulate flatbuffers
     pip install --no-deps executorch==1.5.1
-    python tests/import/pt2/make.py
+    python tests/import/pt2/make.py [NAME...]
+
+With names, those archives alone, and the other answers stay.
 """
 
 import io
@@ -10,6 +12,7 @@ import json
 import logging
 import pathlib
 import re
+import sys
 import tempfile
 import warnings
 import zipfile
@@ -93,6 +96,41 @@ class Operators(nn.Module):
         )
 
 
+class Rows(nn.Module):
+    """Two products of rows."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.Linear(12, 20), nn.Linear(20, 6)
+
+    def forward(self, x):
+        return self.second(F.relu(self.first(x)))
+
+
+class Tokens(nn.Module):
+    """The same where each row has a scale of its own, as the quantizers of language models write it."""
+
+    def __init__(self, rows):
+        super().__init__()
+        self.rows, self.operators = rows, torch.ops.quantized_decomposed
+        for name in ("first", "second"):
+            weight = getattr(rows, name).weight.detach()
+            scale = weight.abs().amax(1) / 127
+            self.register_buffer(f"{name}_scale", scale)
+            self.register_buffer(f"{name}_zero", torch.zeros(len(scale), dtype=torch.int64))
+            self.register_buffer(f"{name}_weight", torch.round(weight / scale[:, None]).to(torch.int8))
+
+    def product(self, x, name):
+        operators, buffers = self.operators, [getattr(self, f"{name}_{part}") for part in ("weight", "scale", "zero")]
+        scale, zero = operators.choose_qparams_per_token_asymmetric(x, torch.int8)
+        q = operators.quantize_per_token(x, scale, zero, -128, 127, torch.int8)
+        rows = operators.dequantize_per_token(q, scale, zero, -128, 127, torch.int8, torch.float32)
+        return F.linear(rows, operators.dequantize_per_channel(*buffers, 0, -127, 127, torch.int8), getattr(self.rows, name).bias)
+
+    def forward(self, x):
+        return self.product(F.relu(self.product(x, "first")), "second")
+
+
 def images(count, seed, size=16):
     return torch.randn(count, 3, size, size, generator=torch.Generator().manual_seed(seed))
 
@@ -115,8 +153,8 @@ def quantized(model, x, quantizer, **options):
     return export(convert_pt2e(prepared, **options), x)
 
 
-def xnnpack():
-    return XNNPACKQuantizer().set_global(get_symmetric_quantization_config(is_per_channel=True))
+def xnnpack(**options):
+    return XNNPACKQuantizer().set_global(get_symmetric_quantization_config(is_per_channel=True, **options))
 
 
 def inductor():
@@ -217,12 +255,15 @@ def main():
     logging.disable(logging.WARNING)
     warnings.simplefilter("ignore")
     torch.manual_seed(1)
-    expected = {}
+    asked = sys.argv[1:]
+    expected = dict(np.load(HERE / "expected.npz")) if asked else {}
     x = images(8, 2)
     block = with_statistics(Block(), x)
     probe = images(2, 3)
 
     def keep(name, program, store=save, x=probe):
+        if asked and name not in asked:
+            return
         store(program, name)
         with torch.no_grad():
             answers = program.module()(x)
@@ -245,9 +286,16 @@ def main():
     keep("operators", export(with_statistics(Operators(False), small), small), x=small[:2])
     keep("operators_core", export(with_statistics(Operators(True), small), small).run_decompositions(), x=small[:2])
     expected["operators.x"] = small[:2].numpy()
-    save_onnx_twins(block, x)
-    torch.onnx.export(pt2e.module(), (probe,), HERE / "pt2e_exported.onnx", dynamo=True, verbose=False, external_data=False)
-    drop_traces(HERE / "pt2e_exported.onnx")
+
+    rows = torch.randn(4, 5, 12, generator=torch.Generator().manual_seed(5)) * torch.tensor([0.1, 1, 3, 0, 7])[:, None]
+    model = Rows().eval()
+    keep("pt2e_dynamic", quantized(model, rows, xnnpack(is_dynamic=True)), x=rows[:2])
+    keep("pt2e_tokens", export(Tokens(model).eval(), rows), x=rows[:2])
+    expected["rows.x"] = rows[:2].numpy()
+    if not asked:
+        save_onnx_twins(block, x)
+        torch.onnx.export(pt2e.module(), (probe,), HERE / "pt2e_exported.onnx", dynamo=True, verbose=False, external_data=False)
+        drop_traces(HERE / "pt2e_exported.onnx")
     np.savez_compressed(HERE / "expected.npz", **expected)
 
 
