@@ -56,18 +56,28 @@ def time_octavo(octavo, path, batch, threads, seconds):
         return json.load(open(file.name))["runs"][0]["latency_ms"]
 
 
-def measure(arguments, model, folder, precisions=("int8",)):
-    """Minimum and median in ms, and by how much the minima of the turns differ, by name; what was compiled stays in the folder."""
-    session = ort_session(arguments.fp32 or model, arguments.threads)
-    info = session.get_inputs()[0]
-    shape = [d if isinstance(d, int) else arguments.batch for d in info.shape]
-    shape[0] = arguments.batch
-    feeds = {info.name: np.random.default_rng(0).standard_normal(shape, dtype=np.float32)}
+def compile_all(arguments, model, folder, precisions=("int8",)):
+    """The compiled files by name; they stay in the folder."""
     calibration = [] if arguments.fp32 else ["--calibrate", "random", "--weights", "max"]
     paths = {"octavo fp32": compile_octavo(arguments.octavo, model, "fp32", arguments.batch, folder, [])}
     for precision in precisions:
         extra = calibration + (["--threads", str(arguments.threads), "--seconds", "0.5"] if precision == "auto" else [])
         paths[f"octavo {precision}"] = compile_octavo(arguments.octavo, model, precision, arguments.batch, folder, extra)
+    return paths
+
+
+def measure(arguments, model, folder, precisions=("int8",)):
+    """compile_all, and time_all of it."""
+    return time_all(arguments, model, compile_all(arguments, model, folder, precisions))
+
+
+def time_all(arguments, model, paths):
+    """Minimum and median in ms, and by how much the minima of the turns differ, by name."""
+    session = ort_session(arguments.fp32 or model, arguments.threads)
+    info = session.get_inputs()[0]
+    shape = [d if isinstance(d, int) else arguments.batch for d in info.shape]
+    shape[0] = arguments.batch
+    feeds = {info.name: np.random.default_rng(0).standard_normal(shape, dtype=np.float32)}
     minima = {name: [] for name in ["ort fp32", *paths]}
     medians = {name: [] for name in minima}
     for turn in range(arguments.turns):

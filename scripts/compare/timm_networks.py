@@ -2,9 +2,10 @@
 and machine, and a Markdown table, the networks that gain least first, with geometric means of those with attention and those without. Weights are seeded and calibration is
 random: good for speed only.
 
-    python scripts/compare/timm_networks.py --octavo build/bin/octavo --work /tmp/timm [--threads 2] [--turns 2] [--seconds 0.4] [--smoke] [NAME...]
+    python scripts/compare/timm_networks.py --octavo build/bin/octavo --work /tmp/timm [--threads 2] [--turns 2] [--seconds 0.4] [--smoke] [--prepare] [NAME...]
 
 The networks are those of timm_networks.txt beside this file; --smoke: every twelfth part of them, twelve in all. An interrupted run goes on where it was.
+With --prepare everything but timing is done and kept in the work folder, by commit, so that timing by itself, in a quiet hour, takes seconds per network.
 """
 
 import argparse
@@ -14,8 +15,8 @@ import json
 import math
 import pathlib
 import platform
+import shutil
 import subprocess
-import tempfile
 import warnings
 
 import numpy as np
@@ -56,20 +57,42 @@ def decibels(arguments, model, folder):
     return EQUAL if error == 0 else min(EQUAL, 10 * math.log10(max((expected**2).sum() / error, 1e-30)))
 
 
-def measure(arguments, name, pixels):
-    with tempfile.TemporaryDirectory(dir=arguments.work) as folder:
-        folder = pathlib.Path(folder)
-        model = folder / "model.onnx"
+def prepare(arguments, name, pixels, folder):
+    """What is known before timing: decibels and the compiled files, or why there are none. Kept in the folder."""
+    known = folder / "prepared.json"
+    if known.exists():
+        return json.loads(known.read_text())
+    folder.mkdir(parents=True, exist_ok=True)
+    model = folder / "model.onnx"
+    try:
+        if not model.exists():
+            export(name, pixels, folder / "half.onnx")
+            (folder / "half.onnx").rename(model)
+    except Exception as error:  # of torch's exporter, of any kind
+        found = {"not_exported": f"{type(error).__name__}: {error}"[:300]}
+    else:
         try:
-            export(name, pixels, model)
-        except Exception as error:  # of torch's exporter, of any kind
-            return {"not_exported": f"{type(error).__name__}: {error}"[:300]}
-        try:
-            near = decibels(arguments, model, folder)
-            found = speed.measure(arguments, str(model), folder)
+            found = {"decibels": decibels(arguments, model, folder)}
+            found["paths"] = {key: str(path) for key, path in speed.compile_all(arguments, str(model), folder).items()}
         except SystemExit as error:
-            return {"refused": str(error)[:2000]}
-        return {"decibels": near, "ms": {key: low for key, (low, _, _) in found.items()}, "medians": {key: median for key, (_, median, _) in found.items()}}
+            found = {"refused": str(error)[:2000]}
+    known.write_text(json.dumps(found))
+    return found
+
+
+def measure(arguments, name, pixels, folder):
+    found = prepare(arguments, name, pixels, folder)
+    paths = found.pop("paths", None)
+    if paths:
+        times = speed.time_all(arguments, str(folder / "model.onnx"), paths)
+        found["ms"] = {key: low for key, (low, _, _) in times.items()}
+        found["medians"] = {key: median for key, (_, median, _) in times.items()}
+    return found
+
+
+def processor():
+    with open("/proc/cpuinfo") as info:
+        return next((line.split(":")[1].strip() for line in info if line.startswith("model name")), platform.machine())
 
 
 def gain(row, variant="octavo int8"):
@@ -106,6 +129,7 @@ def main():
     parser.add_argument("--turns", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=0.4)
     parser.add_argument("--smoke", action="store_true")
+    parser.add_argument("--prepare", action="store_true")
     parser.add_argument("names", nargs="*", help="default: all that have no result")
     arguments = parser.parse_args()
     arguments.batch, arguments.fp32 = 1, None
@@ -115,12 +139,19 @@ def main():
     rows = {row["name"]: row for row in map(json.loads, results.read_text().splitlines())} if results.exists() else {}
     asked = arguments.names or [name for name in list(networks)[:: 12 if arguments.smoke else 1] if name not in rows][: 12 if arguments.smoke else None]
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, cwd=pathlib.Path(__file__).parent).stdout.strip()
+    kept = arguments.work / commit
     for name in asked:
-        rows[name] = {"name": name, "commit": commit, "machine": platform.processor() or platform.machine(), **measure(arguments, name, networks[name][0])}
+        if arguments.prepare:
+            print(f"{name}: {prepare(arguments, name, networks[name][0], kept / name)}", flush=True)
+            continue
+        measured = measure(arguments, name, networks[name][0], kept / name)
+        shutil.rmtree(kept / name)
+        rows[name] = {"name": name, "commit": commit, "machine": processor(), **measured}
         with results.open("a") as file:
             file.write(json.dumps(rows[name]) + "\n")
         print(f"{name}: {gain(rows[name]):.2f}x" if "ms" in rows[name] else f"{name}: {rows[name]}", flush=True)
-    print_table(rows.values(), {name: has for name, (_, has) in networks.items()})
+    if not arguments.prepare:
+        print_table(rows.values(), {name: has for name, (_, has) in networks.items()})
 
 
 if __name__ == "__main__":
