@@ -38,9 +38,14 @@ def time_ort(session, feeds, seconds):
     return times
 
 
+def batch_words(batch):
+    """None: a model whose sizes are all fixed."""
+    return [] if batch is None else ["--batch", str(batch)]
+
+
 def compile_octavo(octavo, model, precision, batch, folder, extra):
     path = folder / f"{pathlib.Path(model).stem}-{precision}-{batch}.octv"
-    command = [octavo, "compile", model, "-o", str(path), "--precision", precision, "--batch", str(batch), *extra]
+    command = [octavo, "compile", model, "-o", str(path), "--precision", precision, *batch_words(batch), *extra]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         sys.exit(done.stderr)
@@ -49,7 +54,7 @@ def compile_octavo(octavo, model, precision, batch, folder, extra):
 
 def time_octavo(octavo, path, batch, threads, seconds):
     with tempfile.NamedTemporaryFile(suffix=".json") as file:
-        command = [octavo, "bench", str(path), "--threads", str(threads), "--batch", str(batch), "--seconds", str(seconds), "--json", file.name]
+        command = [octavo, "bench", str(path), "--threads", str(threads), *batch_words(batch), "--seconds", str(seconds), "--json", file.name]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode:
             sys.exit(done.stderr)
