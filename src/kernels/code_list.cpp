@@ -1,4 +1,5 @@
 // Joins the codes of the kernel families and of the libraries that this program links. Part of kernels/.
+#include "kernels/argmax/argmax.h"
 #include "kernels/attention/attention.h"
 #include "kernels/byte_product/byte_product.h"
 #include "kernels/conv/conv.h"
@@ -35,6 +36,7 @@ std::vector<const KernelCode*> join_families() {
   const auto add = [&](std::span<const KernelCode> family) {
     for (const KernelCode& code : family) codes.push_back(&code);
   };
+  add(argmax_codes());
   add(argmax_pool_codes());
   add(arrange_codes());
   add(batch_norm_codes());
@@ -71,6 +73,7 @@ std::vector<const KernelCode*> join_families() {
   add(byte_product_codes());
   add(reference_codes());
   add(resize_codes());
+  add(resize_linear_codes());
   add(resize_weighted_codes());
   add(roi_align_codes());
   add(scatter_codes());

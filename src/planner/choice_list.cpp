@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "kernels/argmax/argmax.h"
 #include "kernels/attention/attention.h"
 #include "kernels/byte_product/byte_product.h"
 #include "kernels/conv/conv.h"
@@ -34,6 +35,7 @@ std::vector<const KernelChoice*> join_families() {
   const auto add = [&](std::span<const KernelChoice> family) {
     for (const KernelChoice& choice : family) choices.push_back(&choice);
   };
+  add(argmax_choices());
   add(argmax_pool_choices());
   add(arrange_choices());
   add(batch_norm_choices());
@@ -73,6 +75,7 @@ std::vector<const KernelChoice*> join_families() {
   add(byte_product_choices());
   add(reference_choices());
   add(resize_choices());
+  add(resize_linear_choices());
   add(resize_weighted_choices());
   add(roi_align_choices());
   add(scatter_choices());

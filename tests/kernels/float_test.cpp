@@ -253,6 +253,24 @@ TEST(FloatKernels, Norms) {
   EXPECT_TRUE(kernels_missing(ran, "norm_batch").empty());
 }
 
+// Equal elements, elements that are no numbers, whole vectors and not.
+TEST(FloatKernels, Argmax) {
+  std::mt19937 random(12);
+  std::set<std::string> ran;
+  for (const Shape& shape : {Shape{3, 21, 70}, Shape{2, 1, 1}, Shape{1, 300, 1}, Shape{5, 16, 600}, Shape{0, 2, 3}}) {
+    for (int way = 0; way < 4; ++way) {
+      for (const std::int64_t axis : {1, 2}) {
+        const ArgmaxAttrs attrs{way < 2 ? ArgKind::max : ArgKind::min, axis, true, way % 2 == 1};
+        for (const DType dtype : {DType::u8, DType::s8, DType::s32})
+          ran.merge(check(kArgmax, attrs, {random_tensor(random, dtype, shape)}));
+        ran.merge(check(kArgmax, attrs, {with_special_values(random, shape)}));
+        ran.merge(check(kArgmax, attrs, {Tensor(kF32, shape)}));
+      }
+    }
+  }
+  EXPECT_TRUE(kernels_missing(ran, "argmax").empty());
+}
+
 TEST(FloatKernels, ArgmaxAndQuantizedSoftmax) {
   std::mt19937 random(11);
   for (std::int64_t axis : {0, 1, 2}) {

@@ -1,6 +1,7 @@
 // Kernels that move elements: every element size, odd sizes, every mode.
 #include <gtest/gtest.h>
 
+#include "kernels/float_cases.h"
 #include "kernels/harness.h"
 #include "ops/concat/concat.h"
 #include "ops/expand/expand.h"
@@ -167,6 +168,19 @@ TEST(MoveKernels, Resize) {
       }
     }
   }
+  // Channels first and last, one axis, values that are no numbers beside positions that lie on an index.
+  for (const auto& [from, to] : {std::pair{Shape{2, 3, 9, 37}, std::vector<Dim>{2, 3, 18, 74}},
+                                 {Shape{1, 2, 33, 40}, {1, 2, 65, 79}},
+                                 {Shape{1, 21, 30, 17}, {1, 5, 61, 17}},
+                                 {Shape{3, 50}, {3, 33}},
+                                 {Shape{3, 7, 20}, {3, 15, 20}}}) {
+    for (ResizeCoordinates way : {ResizeCoordinates::half_pixel, ResizeCoordinates::align_corners}) {
+      ran.merge(check(kResize, resize_attrs(ResizeMode::linear, way, from, to), {with_special_values(random, from)}));
+      ran.merge(
+          check(kResize, resize_attrs(ResizeMode::linear, way, from, to), {random_tensor(random, DType::u8, from)}));
+    }
+  }
+  EXPECT_TRUE(kernels_missing(ran, "resize_lines").empty());
   EXPECT_TRUE(kernels_missing(ran, "resize_linear").empty());
   EXPECT_TRUE(kernels_missing(ran, "resize_nearest").empty());
 }

@@ -1,4 +1,5 @@
-// Nearest resize is a separable copy; linear resize is a sum of weighted runs of channels. Part of kernels/.
+// Nearest resize is a separable copy; linear resize of any axes is a sum of weighted runs of channels. Part of
+// kernels/.
 #include "kernels/resize/resize.h"
 
 #include <array>

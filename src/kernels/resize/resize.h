@@ -13,6 +13,8 @@ std::span<const KernelCode> integer_resize_codes();
 std::span<const KernelChoice> integer_resize_choices();
 std::span<const KernelCode> resize_codes();
 std::span<const KernelChoice> resize_choices();
+std::span<const KernelCode> resize_linear_codes();
+std::span<const KernelChoice> resize_linear_choices();
 std::span<const KernelCode> resize_weighted_codes();
 std::span<const KernelChoice> resize_weighted_choices();
 

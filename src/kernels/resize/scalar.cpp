@@ -4,5 +4,6 @@
 namespace octavo {
 
 constexpr WeightedFunctions kWeightedScalar = weighted_functions();
+constexpr LinearFunctions kLinearScalar = linear_functions();
 
 }  // namespace octavo

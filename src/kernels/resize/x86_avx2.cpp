@@ -4,5 +4,6 @@
 namespace octavo {
 
 constexpr WeightedFunctions kWeightedAvx2 = weighted_functions();
+constexpr LinearFunctions kLinearAvx2 = linear_functions();
 
 }  // namespace octavo

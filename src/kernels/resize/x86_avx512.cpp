@@ -4,5 +4,6 @@
 namespace octavo {
 
 constexpr WeightedFunctions kWeightedAvx512 = weighted_functions();
+constexpr LinearFunctions kLinearAvx512 = linear_functions();
 
 }  // namespace octavo
