@@ -22,6 +22,9 @@ std::span<const KernelChoice> onednn_conv_choices();
 // matmul with a constant second operand, and fused_conv of a few pixels.
 std::span<const KernelCode> onednn_dense_codes();
 std::span<const KernelChoice> onednn_dense_choices();
+// matmul of two variables.
+std::span<const KernelCode> onednn_product_codes();
+std::span<const KernelChoice> onednn_product_choices();
 // unary, where no kernel of ours has the function.
 std::span<const KernelCode> onednn_eltwise_codes();
 std::span<const KernelChoice> onednn_eltwise_choices();

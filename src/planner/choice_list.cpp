@@ -62,6 +62,7 @@ std::vector<const KernelChoice*> join_families() {
   add(onednn_conv_choices());
   add(onednn_dense_choices());
   add(onednn_eltwise_choices());
+  add(onednn_product_choices());
   add(plain_hybrid_choices());
   add(plain_choices());
   add(plain_transposed_choices());

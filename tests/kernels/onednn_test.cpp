@@ -38,13 +38,14 @@ struct Case {
   const OpSpec* spec = nullptr;
   Attrs attrs = NoAttrs{};
   std::vector<Tensor> inputs;
+  bool has_constants = true;  // the second and third input
 
   bool has(std::size_t i) const { return i < inputs.size() && inputs[i].elements() != 0; }
   std::vector<Fact> facts() const {
     std::vector<Fact> facts;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       Fact fact{.dtype = DType::f32, .shape = inputs[i].shape()};
-      if (i == 1 || i == 2) fact.constant = std::make_shared<const Tensor>(inputs[i]);
+      if (has_constants && (i == 1 || i == 2)) fact.constant = std::make_shared<const Tensor>(inputs[i]);
       facts.push_back(std::move(fact));
     }
     return facts;
@@ -78,6 +79,7 @@ Tensor run_items(const Step& step, const Case& test, Shape shape, Buffers where)
   if (where == Buffers::in_place) y = Tensor::copy_of(test.inputs[3].view());
   Tensor scratch(DType::u8, {static_cast<std::int64_t>(step.scratch_bytes())});
   std::vector<const std::byte*> inputs = {test.inputs[0].data(), nullptr, nullptr, nullptr};
+  if (!test.has_constants && test.has(1)) inputs[1] = test.inputs[1].data();
   if (test.has(3)) inputs[3] = where == Buffers::in_place ? y.data() : test.inputs[3].data();
   std::vector<std::byte*> outputs = {y.data()};
   StepFailure failure;
@@ -103,7 +105,7 @@ void check(const Case& test) {
   const std::vector<Fact> facts = test.facts();
   const OpCall call = test.call(facts, expected);
   ASSERT_EQ(test.kernel->refusal(call), "");
-  const std::vector<Tensor> packed = test.kernel->pack(call);
+  const std::vector<Tensor> packed = test.kernel->pack == nullptr ? std::vector<Tensor>{} : test.kernel->pack(call);
   for (int threads : {1, 2, 3}) {
     SCOPED_TRACE(std::to_string(threads) + " threads");
     auto step = test.kernel->code.prepare(test.step(packed, expected, threads));
@@ -210,6 +212,23 @@ TEST(OnednnMatmul, EveryShape) {
   for (const auto& [a, b] : shapes) {
     SCOPED_TRACE(a.to_string() + " times " + b.to_string());
     check(matmul_case(a, b));
+  }
+}
+
+// Broadcast batches, one matrix in rows for several threads, one row.
+TEST(OnednnProduct, OfTwoVariables) {
+  const std::vector<std::pair<Shape, Shape>> shapes = {
+      {{3, 17, 64}, {3, 64, 29}}, {{2, 1, 5, 8}, {3, 8, 7}}, {{300, 40}, {40, 130}}, {{1, 9}, {9, 1}}, {{4, 9}, {9}},
+      {{7}, {2, 7, 3}},
+  };
+  for (const auto& [a, b] : shapes) {
+    SCOPED_TRACE(a.to_string() + " times " + b.to_string());
+    Case test = matmul_case(a, b);
+    test.kernel = &onednn_product_choices()[0];
+    const std::vector<Fact> facts = test.facts();
+    EXPECT_NE(test.kernel->refusal(test.call(facts, test.expected())), "");
+    test.has_constants = false;
+    check(test);
   }
 }
 
