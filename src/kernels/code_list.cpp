@@ -52,6 +52,7 @@ std::vector<const KernelCode*> join_families() {
   add(float_conv_codes());
   add(float_depthwise_codes());
   add(float_eltwise_codes());
+  add(float_fused_conv_codes());
   add(integer_eltwise_codes());
   add(grid_sample_codes());
   add(hybrid_conv_codes());

@@ -51,6 +51,7 @@ std::vector<const KernelChoice*> join_families() {
   add(float_conv_choices());
   add(float_depthwise_choices());
   add(float_eltwise_choices());
+  add(float_fused_conv_choices());
   add(integer_eltwise_choices());
   add(grid_sample_choices());
   add(hybrid_conv_choices());

@@ -197,7 +197,8 @@ class Planner {
 
   SelectOptions selection_of(const Draft& draft, int threads) const {
     // A fused_conv in an int8 plan is one that somebody chose to keep in f32.
-    const bool needs_exact = options_.precision != Precision::fp32 && draft.call.spec != &kFusedConv;
+    const bool needs_exact =
+        options_.needs_exact || (options_.precision != Precision::fp32 && draft.call.spec != &kFusedConv);
     SelectOptions selection{.needs_exact = needs_exact,
                             .allow_reference = options_.allow_reference,
                             .measured = options_.measured,

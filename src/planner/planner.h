@@ -20,6 +20,7 @@ using StepObserver = std::function<void(const OpCall& call, const SelectOptions&
 struct PlanOptions {
   Precision precision = Precision::int8;
   std::int64_t batch = 1;
+  bool needs_exact = false;  // only kernels with the reference's bits, in fp32 plans, too
   bool allow_reference =
       false;              // the scalar reference may stand in where no kernel exists; implied by the scalar target
   MeasuredCost measured;  // a tuning log; may be empty

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <mutex>
 
-#include "base/machine.h"
 #include "base/requantize.h"
 #include "ops/conv/conv.h"
 #include "quantize/calibrator.h"
@@ -182,8 +181,7 @@ void round_channel(const Layer& layer, const std::vector<float>& covariance, std
     rounded.values.as<std::int8_t>()[channel * channel_stride + i * value_stride] = own[i];
 }
 
-Status round_layer(const Layer& layer, const Tensor& weights, RoundedWeights& rounded) {
-  const int workers = host_machine().cores;
+Status round_layer(const Layer& layer, const Tensor& weights, int workers, RoundedWeights& rounded) {
   const std::size_t per_group = std::max<std::size_t>(1, rounded.scale.size() / layer.groups.size());
   std::vector<std::vector<float>> of_group(layer.groups.size());
   const auto groups = static_cast<std::int64_t>(of_group.size()),
@@ -201,16 +199,16 @@ Status round_layer(const Layer& layer, const Tensor& weights, RoundedWeights& ro
 }
 
 // The layers of one pass over the samples.
-Status gather(const Graph& graph, const SampleSource& samples, std::span<Layer> layers) {
+Status gather(const Graph& graph, const SampleRuns& runs, std::span<Layer> layers) {
   std::vector<ObservedValue> inputs_of_layers;
   for (const Layer& layer : layers) {
     const ValueId x = graph.node(layer.product.node).inputs[0];
     inputs_of_layers.push_back({x, layer.product.axis == 0 ? 1 : graph.fact(x).shape.rank() - 1});
   }
-  const auto network = ObservedNetwork::compile(graph, inputs_of_layers);
+  const auto network = ObservedNetwork::compile(graph, inputs_of_layers, runs.machine);
   if (!network) return network.errors();
   std::vector<std::mutex> locks(layers.size());
-  return observe_samples(graph, *network, samples, kMostSamples, [&](std::size_t k, const TensorView& value) {
+  return observe_samples(graph, *network, runs, kMostSamples, [&](std::size_t k, const TensorView& value) {
     Layer& layer = layers[k];
     const Node& node = graph.node(layer.product.node);
     const bool is_conv = node.attrs.is<ConvAttrs>();
@@ -258,7 +256,7 @@ std::size_t end_of_pass(const std::vector<Layer>& layers, std::size_t begin) {
 }  // namespace
 
 Status round_adaptively(const Graph& graph, const Placement& placement, const std::vector<ActivationScale>& scales,
-                        const SampleSource& samples, std::map<std::string, RoundedWeights>& weights,
+                        const SampleRuns& runs, std::map<std::string, RoundedWeights>& weights,
                         const Monitor& monitor) {
   std::vector<Layer> layers = layers_of(graph, placement, scales, weights);
   for (std::size_t begin = 0; begin < layers.size();) {
@@ -269,12 +267,13 @@ Status round_adaptively(const Graph& graph, const Placement& placement, const st
                               std::vector<std::int32_t>(triangle(layer.size))};
       std::fill(layer.groups.begin(), layer.groups.end(), none);
     }
-    if (const Status gathered = gather(graph, samples, pass); !gathered) return gathered;
+    if (const Status gathered = gather(graph, runs, pass); !gathered) return gathered;
     for (Layer& layer : pass) {
       const Status going_on = monitor.at(Phase::rounding, &layer - layers.data(), std::ssize(layers));
       if (!going_on) return going_on;
       const Tensor& exact = *graph.fact(graph.node(layer.product.node).inputs[1]).constant;
-      if (const Status done = round_layer(layer, exact, weights.at(layer.result)); !done) return done;
+      if (const Status done = round_layer(layer, exact, runs.machine.cores, weights.at(layer.result)); !done)
+        return done;
       layer.groups.clear();
       layer.groups.shrink_to_fit();
     }

@@ -32,8 +32,7 @@ void round_adaptively(std::span<const float> exact, const InputMoments& moments,
 // more than 1536 values, or other than convolutions over two axes and products of matrices, keep them. `scales`: by
 // ValueId. Errors: those of the samples, and cancelled, between layers.
 Status round_adaptively(const Graph& graph, const Placement& placement, const std::vector<ActivationScale>& scales,
-                        const SampleSource& samples, std::map<std::string, RoundedWeights>& weights,
-                        const Monitor& monitor);
+                        const SampleRuns& runs, std::map<std::string, RoundedWeights>& weights, const Monitor& monitor);
 
 }  // namespace octavo
 

@@ -37,8 +37,8 @@ class Walk {
  public:
   // `means`: by sample, what each product gives in fp32.
   Walk(const Graph& graph, const SimulatedNetwork& network, const std::map<std::int64_t, ChannelMeans>& means,
-       const SampleSource& samples, const Monitor& monitor)
-      : graph_(graph), network_(network), samples_(samples), monitor_(monitor), live_(live_memory(network.plan())) {
+       const SampleRuns& runs, const Monitor& monitor)
+      : graph_(graph), network_(network), runs_(runs), monitor_(monitor), live_(live_memory(network.plan())) {
     std::vector<std::pair<std::int64_t, const ChannelMeans*>> wanted;
     for (const auto& [index, of_sample] : means) wanted.emplace_back(index, &of_sample);
     for (const std::int64_t i : spread_order(static_cast<std::int64_t>(wanted.size()))) {
@@ -51,7 +51,7 @@ class Walk {
   // By product: what is to be added to each channel; empty where nothing is known.
   Result<std::vector<std::vector<float>>> run() {
     const auto count = static_cast<std::int64_t>(walkers_.size());
-    auto observations = make_observations([&] { return network_.observe(); }, sample_workers(count));
+    auto observations = make_observations([&] { return network_.observe(); }, sample_workers(runs_.machine, count));
     if (!observations) return observations.errors();
     std::optional<Sighting> last;
     const std::vector<Sighting> sightings = network_.sightings();
@@ -123,7 +123,7 @@ class Walk {
 
   Status begin(Walker& walker) {
     const std::lock_guard lock(source_);
-    auto inputs = checked_sample(graph_, samples_, walker.sample);
+    auto inputs = checked_sample(graph_, runs_.samples, walker.sample);
     if (!inputs) return inputs.errors();
     walker.inputs.clear();
     for (const Tensor& input : *inputs)
@@ -152,7 +152,7 @@ class Walk {
 
   const Graph& graph_;
   const SimulatedNetwork& network_;
-  const SampleSource& samples_;
+  const SampleRuns& runs_;
   const Monitor& monitor_;
   std::mutex source_;
   std::vector<LiveMemory> live_;            // by step
@@ -187,13 +187,13 @@ std::vector<std::int64_t> correction_samples(std::int64_t size) {
 
 Result<BiasCorrections> correct_biases(const Graph& graph, const Placement& placement,
                                        const std::vector<ActivationScale>& scales, const Calibrated& calibrated,
-                                       const std::map<std::int64_t, ChannelMeans>& means, const SampleSource& samples,
+                                       const std::map<std::int64_t, ChannelMeans>& means, const SampleRuns& runs,
                                        const Monitor& monitor) {
   const std::vector<ObservedValue> biased = biased_results(graph, placement);
   if (biased.empty() || means.empty()) return BiasCorrections{};
-  const auto simulated = SimulatedNetwork::compile(graph, placement, scales, calibrated, biased);
+  const auto simulated = SimulatedNetwork::compile(graph, placement, scales, calibrated, biased, runs.machine);
   if (!simulated) return simulated.errors();
-  const auto shifts = Walk(graph, *simulated, means, samples, monitor).run();
+  const auto shifts = Walk(graph, *simulated, means, runs, monitor).run();
   if (!shifts) return shifts.errors();
   BiasCorrections corrections;
   for (std::size_t k = 0; k < shifts->size(); ++k) {

@@ -26,7 +26,7 @@ std::vector<std::int64_t> correction_samples(std::int64_t size);
 // of them are asked, at least 8. Errors: those of the samples, and cancelled, between layers.
 Result<BiasCorrections> correct_biases(const Graph& graph, const Placement& placement,
                                        const std::vector<ActivationScale>& scales, const Calibrated& calibrated,
-                                       const std::map<std::int64_t, ChannelMeans>& means, const SampleSource& samples,
+                                       const std::map<std::int64_t, ChannelMeans>& means, const SampleRuns& runs,
                                        const Monitor& monitor);
 
 }  // namespace octavo

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <mutex>
 
-#include "base/machine.h"
 #include "quantize/channels.h"
 #include "quantize/parallel.h"
 
@@ -27,10 +26,10 @@ class Calibrator {
     std::vector<ObservedValue> chosen;
     for (const ValueId id : watch_.ranges) chosen.push_back({id});
     chosen.insert(chosen.end(), watch_.means.begin(), watch_.means.end());
-    auto network = ObservedNetwork::compile(graph_, chosen);
+    auto network = ObservedNetwork::compile(graph_, chosen, options_.machine);
     if (!network) return network.errors();
     network_ = std::move(*network);
-    const int workers = sample_workers(samples_.size());
+    const int workers = sample_workers(options_.machine, samples_.size());
     auto observations = make_observations([&] { return Observation::create(network_); }, workers);
     if (!observations) return observations.errors();
     observations_ = std::move(*observations);
@@ -97,9 +96,9 @@ class Calibrator {
 
 }  // namespace
 
-int sample_workers(std::int64_t samples) {
+int sample_workers(const Machine& machine, std::int64_t samples) {
   return static_cast<int>(
-      std::clamp<std::int64_t>(host_machine().cores, 1, std::max<std::int64_t>(1, std::min(kRound, samples))));
+      std::clamp<std::int64_t>(machine.cores, 1, std::max<std::int64_t>(1, std::min(kRound, samples))));
 }
 
 Result<std::vector<Observation>> make_observations(const std::function<Result<Observation>()>& make, int workers) {
@@ -133,10 +132,12 @@ Result<std::vector<Tensor>> checked_sample(const Graph& graph, const SampleSourc
   return tensors;
 }
 
-Status observe_samples(const Graph& graph, const ObservedNetwork& network, const SampleSource& samples,
-                       std::int64_t most, const Observation::Visit& visit) {
+Status observe_samples(const Graph& graph, const ObservedNetwork& network, const SampleRuns& runs, std::int64_t most,
+                       const Observation::Visit& visit) {
+  const SampleSource& samples = runs.samples;
   const std::int64_t count = std::min(most, samples.size());
-  auto observations = make_observations([&] { return Observation::create(network); }, sample_workers(count));
+  auto observations =
+      make_observations([&] { return Observation::create(network); }, sample_workers(runs.machine, count));
   if (!observations) return observations.errors();
   std::mutex source;
   return for_each_index(0, count, static_cast<int>(observations->size()), [&](int worker, std::int64_t i) -> Status {
@@ -151,13 +152,13 @@ Status observe_samples(const Graph& graph, const ObservedNetwork& network, const
 
 Result<std::vector<std::vector<float>>> observed_magnitudes(const Graph& graph,
                                                             const std::vector<ObservedValue>& values,
-                                                            const SampleSource& samples) {
+                                                            const SampleRuns& runs) {
   constexpr std::int64_t kMost = 32;
-  const auto network = ObservedNetwork::compile(graph, values);
+  const auto network = ObservedNetwork::compile(graph, values, runs.machine);
   if (!network) return network.errors();
   std::vector<std::vector<float>> seen(values.size());
   std::mutex mutex;
-  const Status done = observe_samples(graph, *network, samples, kMost, [&](std::size_t k, const TensorView& value) {
+  const Status done = observe_samples(graph, *network, runs, kMost, [&](std::size_t k, const TensorView& value) {
     if (network->channel_axis(k) < 0) return;
     const std::vector<float> own = channel_magnitudes(value, network->channel_axis(k));
     const std::lock_guard lock(mutex);

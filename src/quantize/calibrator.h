@@ -21,17 +21,17 @@ Result<std::vector<Tensor>> checked_sample(const Graph& graph, const SampleSourc
 // Runs `network` on at most `most` of the samples, spread evenly, and shows the chosen values of each as
 // Observation::run does. `visit` is called by several threads at the same time, for one sample each. Errors: those of
 // the samples and of the runs.
-Status observe_samples(const Graph& graph, const ObservedNetwork& network, const SampleSource& samples,
-                       std::int64_t most, const Observation::Visit& visit);
+Status observe_samples(const Graph& graph, const ObservedNetwork& network, const SampleRuns& runs, std::int64_t most,
+                       const Observation::Visit& visit);
 
 // By value: the largest magnitude of each channel over at most 32 of the samples, spread evenly; empty where nobody can
 // tell its channels apart, or where one is not finite. Errors: those of the samples and of the runs.
 Result<std::vector<std::vector<float>>> observed_magnitudes(const Graph& graph,
                                                             const std::vector<ObservedValue>& values,
-                                                            const SampleSource& samples);
+                                                            const SampleRuns& runs);
 
 // Threads that work on samples: one per core, never more than samples.
-int sample_workers(std::int64_t samples);
+int sample_workers(const Machine& machine, std::int64_t samples);
 
 // One per worker.
 Result<std::vector<Observation>> make_observations(const std::function<Result<Observation>()>& make, int workers);
@@ -52,7 +52,8 @@ struct Statistics {
 };
 
 // One thread computes the whole of a sample, and what is kept does not depend on who came first, so the statistics do
-// not depend on how many threads there are. Errors: those of the samples, and values that are not finite.
+// not depend on how many threads there are; the kernels give the same bits everywhere, so nor do they on the machine.
+// Errors: those of the samples, and values that are not finite.
 Result<Statistics> calibrate(const Graph& graph, const Watch& watch, const SampleSource& samples,
                              const QuantizeOptions& options);
 

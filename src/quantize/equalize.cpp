@@ -146,14 +146,13 @@ void move_factors_of(Graph& graph, const Link& link, const std::vector<float>& f
 
 }  // namespace
 
-Result<ChannelFactors> find_factors(const Graph& graph, const std::vector<std::string>& skip,
-                                    const SampleSource& samples) {
+Result<ChannelFactors> find_factors(const Graph& graph, const std::vector<std::string>& skip, const SampleRuns& runs) {
   ChannelFactors factors;
   const std::vector<Link> links = LinkFinder(graph, skip).find();
   if (links.empty()) return factors;
   std::vector<ObservedValue> wires;
   for (const Link& link : links) wires.push_back({link.wire, 1});
-  const auto seen = observed_magnitudes(graph, wires, samples);
+  const auto seen = observed_magnitudes(graph, wires, runs);
   if (!seen) return seen.errors();
   // A link's consumers are producers of the next one: their weights change on the way.
   Graph changed = graph;

@@ -14,8 +14,7 @@ namespace octavo {
 // By name of the first convolution's result: what each channel is divided by. Looks at up to 32 of the samples; takes
 // none where nothing can be moved. `skip` as in QuantizeOptions: such nodes are left alone. A channel that a clip cuts
 // off keeps its size. Errors: those of the samples.
-Result<ChannelFactors> find_factors(const Graph& graph, const std::vector<std::string>& skip,
-                                    const SampleSource& samples);
+Result<ChannelFactors> find_factors(const Graph& graph, const std::vector<std::string>& skip, const SampleRuns& runs);
 
 // Moves the factors, whatever is skipped by now: the network in floats stays the same. Those of unknown names are left.
 // Returns what every wire that is changed is divided by, by its name.

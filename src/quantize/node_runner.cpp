@@ -36,9 +36,9 @@ Result<Graph> isolate(const Graph& graph, const Node& node) {
 Result<std::shared_ptr<const Model>> compile_alone(Graph alone, int threads) {
   if (auto lowered = lower(alone, {.precision = Precision::fp32}); !lowered) return std::move(lowered).errors();
   ConstantPool constants;
-  auto plan =
-      make_plan(alone, host_machine(),
-                {.precision = Precision::fp32, .allow_reference = true, .batch_order = BatchOrder::steps}, constants);
+  const PlanOptions options{
+      .precision = Precision::fp32, .needs_exact = true, .allow_reference = true, .batch_order = BatchOrder::steps};
+  auto plan = make_plan(alone, host_machine(), options, constants);
   if (!plan) return std::move(plan).errors();
   CompiledModel compiled;
   compiled.plans.push_back(std::move(*plan));

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <map>
 
-#include "base/machine.h"
 #include "graph/rebuild.h"
 #include "lower/lower.h"
 #include "ops/transpose/transpose.h"
@@ -13,11 +12,11 @@
 namespace octavo {
 namespace {
 
-Result<std::shared_ptr<const Model>> compile_lowered(Graph graph) {
+Result<std::shared_ptr<const Model>> compile_lowered(Graph graph, const Machine& machine) {
   ConstantPool constants;
-  auto plan =
-      make_plan(std::move(graph), host_machine(),
-                {.precision = Precision::fp32, .allow_reference = true, .batch_order = BatchOrder::steps}, constants);
+  const PlanOptions options{
+      .precision = Precision::fp32, .needs_exact = true, .allow_reference = true, .batch_order = BatchOrder::steps};
+  auto plan = make_plan(std::move(graph), machine, options, constants);
   if (!plan) return plan.errors();
   CompiledModel compiled{.source = "calibration"};
   compiled.plans.push_back(std::move(*plan));
@@ -100,7 +99,8 @@ std::string seen_name(ValueId id) { return "octavo/seen/" + std::to_string(id.in
 
 }  // namespace
 
-Result<ObservedNetwork> ObservedNetwork::compile(Graph graph, const std::vector<ObservedValue>& chosen) {
+Result<ObservedNetwork> ObservedNetwork::compile(Graph graph, const std::vector<ObservedValue>& chosen,
+                                                 const Machine& machine) {
   const std::size_t own_outputs = graph.outputs().size();
   for (std::size_t k = 0; k < chosen.size(); ++k) graph.add_output(chosen[k].id, "octavo/chosen/" + std::to_string(k));
   if (const auto lowered = lower(graph, {.precision = Precision::fp32}); !lowered) return lowered.errors();
@@ -124,7 +124,7 @@ Result<ObservedNetwork> ObservedNetwork::compile(Graph graph, const std::vector<
   auto alone = without_extra_outputs(graph, own_outputs, seen);
   if (!alone) return alone.errors();
   graph = {};  // or its weights would stay until the model is loaded
-  auto model = compile_lowered(std::move(*alone));
+  auto model = compile_lowered(std::move(*alone), machine);
   if (!model) return model.errors();
   network.model_ = std::move(*model);
   network.find_steps(chosen_by_value);

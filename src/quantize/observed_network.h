@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/machine.h"
 #include "graph/graph.h"
 #include "quantize/live_memory.h"
 #include "run/model.h"
@@ -29,9 +30,11 @@ struct Sighting {
 // Immutable once compiled; any number of observations run on it at the same time, each on its caller's thread alone.
 class ObservedNetwork {
  public:
-  // Compiles for this machine, by the kernels that a compiled fp32 model would use. Values are seen where they are
-  // computed, in the kernels' own order of elements: nothing is copied or transposed for it.
-  static Result<ObservedNetwork> compile(Graph graph, const std::vector<ObservedValue>& chosen);
+  // Compiles by kernels that give the same bits on every machine, those of `machine`, which this one has to be able to
+  // run. Values are seen where they are computed, in the kernels' own order of elements: nothing is copied or
+  // transposed for it.
+  static Result<ObservedNetwork> compile(Graph graph, const std::vector<ObservedValue>& chosen,
+                                         const Machine& machine = host_machine());
   // Where the channels of a chosen value lie in what is shown of it; -1 where nobody asked or a reshape hides them.
   int channel_axis(std::size_t chosen) const { return channel_axis_[chosen]; }
   // Of what steps give; inputs and constants are shown, too, but before.

@@ -179,7 +179,8 @@ Status learn_corrections(const Graph& graph, const Placement& placement, const s
                          Calibrated& calibrated) {
   if (options.weights != WeightMethod::max) calibrated.weights = nearest_weights(graph, placement);
   if (options.weights == WeightMethod::adaround) {
-    const Status done = round_adaptively(graph, placement, scales, samples, calibrated.weights, options.monitor);
+    const Status done =
+        round_adaptively(graph, placement, scales, {samples, options.machine}, calibrated.weights, options.monitor);
     if (!done) return done;
   }
   if (!options.corrects_biases) return ok_status();
@@ -187,7 +188,8 @@ Status learn_corrections(const Graph& graph, const Placement& placement, const s
     calibrated.bias_corrections = estimate_biases(graph, placement, scales, calibrated, statistics.means);
     return ok_status();
   }
-  auto corrections = correct_biases(graph, placement, scales, calibrated, statistics.means, samples, options.monitor);
+  auto corrections = correct_biases(graph, placement, scales, calibrated, statistics.means, {samples, options.machine},
+                                    options.monitor);
   if (!corrections) return corrections.errors();
   calibrated.bias_corrections = std::move(*corrections);
   return ok_status();
@@ -210,7 +212,7 @@ Result<ChannelFactors> learn_factors(const Graph& graph, const std::vector<std::
   ChannelFactors factors;
   const auto learn = [&](const auto& find) -> Status {
     if (const Status begun = options.monitor.at(Phase::equalizing, 0, 1); !begun) return begun;
-    auto found = find(graph, skip, samples);
+    auto found = find(graph, skip, SampleRuns{samples, options.machine});
     if (!found) return found.errors();
     factors.merge(*found);
     return ok_status();

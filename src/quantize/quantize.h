@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/machine.h"
 #include "base/monitor.h"
 #include "base/result.h"
 #include "graph/graph.h"
@@ -28,6 +29,13 @@ class SampleSource {
   virtual std::int64_t size() const = 0;
   // Errors name the file of a bad sample.
   virtual Result<std::vector<Tensor>> sample(std::int64_t index) const = 0;
+};
+
+// What passes over samples need: the samples, and a machine whose kernels, which this one can run, and cores they use.
+// What they give does not depend on it.
+struct SampleRuns {
+  const SampleSource& samples;
+  const Machine& machine = host_machine();
 };
 
 // Whether the method needs more than extremes.
@@ -92,6 +100,9 @@ struct QuantizeOptions {
   std::optional<Calibrated> calibrated;  // of an earlier report: then no sample is taken
   // Of an open graph: those that its samples have, or had where it is `calibrated`, one for each of Sizes::sizes.
   std::vector<std::int64_t> sample_sizes;
+  // Whose kernels and cores passes over the samples use; this machine has to be able to run them. The result is the
+  // same.
+  Machine machine = host_machine();
   Monitor monitor;  // asked before each sample and each layer
 };
 

@@ -61,7 +61,8 @@ void round_values(std::span<float> values, const ActivationScale& scale) {
 
 Result<SimulatedNetwork> SimulatedNetwork::compile(Graph graph, const Placement& placement,
                                                    const std::vector<ActivationScale>& scales,
-                                                   const Calibrated& calibrated, std::vector<ObservedValue> seen) {
+                                                   const Calibrated& calibrated, std::vector<ObservedValue> seen,
+                                                   const Machine& machine) {
   SimulatedNetwork simulated;
   simulated.seen_ = seen.size();
   for (const ValueId wire : rounded_wires(graph, placement)) {
@@ -70,7 +71,7 @@ Result<SimulatedNetwork> SimulatedNetwork::compile(Graph graph, const Placement&
     simulated.scales_.push_back(scales[at(wire)]);
   }
   round_weights(graph, placement, scales, calibrated);
-  auto network = ObservedNetwork::compile(std::move(graph), seen);
+  auto network = ObservedNetwork::compile(std::move(graph), seen, machine);
   if (!network) return network.errors();
   simulated.network_ = std::move(*network);
   return simulated;

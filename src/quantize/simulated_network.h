@@ -26,7 +26,7 @@ class SimulatedNetwork {
   // weights are used.
   static Result<SimulatedNetwork> compile(Graph graph, const Placement& placement,
                                           const std::vector<ActivationScale>& scales, const Calibrated& calibrated,
-                                          std::vector<ObservedValue> seen);
+                                          std::vector<ObservedValue> seen, const Machine& machine);
   Result<Observation> observe() const { return Observation::create(network_); }
   // As Observation has them, for any number of observations at the same time. `inputs` are changed: nobody else may
   // hold them.

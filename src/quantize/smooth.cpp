@@ -128,13 +128,13 @@ Patch with_factors(const Graph& graph, const Link& link, const std::vector<float
 }  // namespace
 
 Result<ChannelFactors> find_smoothing(const Graph& graph, const std::vector<std::string>& skip,
-                                      const SampleSource& samples) {
+                                      const SampleRuns& runs) {
   ChannelFactors factors;
   const std::vector<Link> links = links_of(graph, skip);
   if (links.empty()) return factors;
   std::vector<ObservedValue> wires;
   for (const Link& link : links) wires.push_back({link.wire, graph.fact(link.wire).shape.rank() - 1});
-  const auto seen = observed_magnitudes(graph, wires, samples);
+  const auto seen = observed_magnitudes(graph, wires, runs);
   if (!seen) return seen.errors();
   for (std::size_t k = 0; k < links.size(); ++k) {
     const std::vector<float>& channels = (*seen)[k];

@@ -13,8 +13,7 @@ namespace octavo {
 // By name of what the normalisation gives: what each channel is divided by for the products that read it. Looks at up
 // to 32 of the samples; takes none where nothing can be moved. `skip` as in QuantizeOptions: such products read the
 // normalisation as it is, and such normalisations are left alone. Errors: those of the samples.
-Result<ChannelFactors> find_smoothing(const Graph& graph, const std::vector<std::string>& skip,
-                                      const SampleSource& samples);
+Result<ChannelFactors> find_smoothing(const Graph& graph, const std::vector<std::string>& skip, const SampleRuns& runs);
 
 // Where the factors go: into a normalisation of the products' own, beside the one that other nodes read, or into a
 // multiplication of what it gives, which is part of making rows of it.

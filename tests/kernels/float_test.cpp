@@ -172,6 +172,27 @@ TEST(FloatKernels, FusedConvWithResidual) {
   }
 }
 
+// More positions than a tile and a block of tiles have, in panels of every width, of channels with tails.
+TEST(FloatKernels, FusedConvByTilesAndPanels) {
+  std::mt19937 random(7);
+  const Window around{{3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}}, wide{{5, 7}, {2, 1}, {1, 2}, {2, 0}, {3, 1}};
+  const auto run = [&](Shape x, std::int64_t out, const Window& window, std::int64_t groups, bool is_constant) {
+    const Tensor image = random_tensor(random, kF32, x);
+    const Tensor w = random_tensor(random, kF32, {out, window.kernel[0], window.kernel[1], x[3] / groups});
+    const FusedConvAttrs fused{.window = window, .groups = groups, .activation = {UnaryKind::clip, -3.0f, 5.0f}};
+    check(kFusedConv, fused, {image, w, random_tensor(random, kF32, {out})}, {false, is_constant, is_constant});
+  };
+  for (const bool is_constant : {true, false}) {
+    for (const std::int64_t out : {1, 8, 15, 16, 17, 33, 65}) run({2, 5, 13, 3}, out, around, 1, is_constant);
+    run({1, 11, 21, 4}, 18, wide, 1, is_constant);
+    run({1, 11, 21, 6}, 9, wide, 3, is_constant);
+    for (const std::int64_t channels : {1, 7, 33, 67})
+      run({1, 9, 13, channels}, channels, around, channels, is_constant);
+    run({1, 9, 13, 6}, 12, around, 6, is_constant);
+    run({0, 9, 13, 6}, 12, around, 1, is_constant);
+  }
+}
+
 TEST(FloatKernels, Products) {
   std::mt19937 random(6);
   std::set<std::string> ran;

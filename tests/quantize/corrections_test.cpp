@@ -116,7 +116,7 @@ TEST(Equalize, TheNetworkInFloatsStaysTheSame) {
   for (const UnaryAttrs& activation :
        {UnaryAttrs{.kind = UnaryKind::relu}, UnaryAttrs{.kind = UnaryKind::clip, .alpha = 0.0f, .beta = 0.5f}}) {
     const Graph graph = uneven_network(activation);
-    const auto factors = find_factors(graph, {}, Noise(12));
+    const auto factors = find_factors(graph, {}, {Noise(12)});
     ASSERT_TRUE(factors);
     EXPECT_EQ(factors->size(), 2u);
     Graph moved = graph;
@@ -135,11 +135,11 @@ TEST(Equalize, TheNetworkInFloatsStaysTheSame) {
 
 TEST(Equalize, NotAcrossOutputsOrSkippedNodes) {
   Graph graph = uneven_network({.kind = UnaryKind::relu});
-  const auto skipped = find_factors(graph, {"depthwise"}, Noise(2));
+  const auto skipped = find_factors(graph, {"depthwise"}, {Noise(2)});
   ASSERT_TRUE(skipped);
   EXPECT_TRUE(skipped->empty());
   graph.add_output(graph.node(graph.order()[1]).outputs[0], "seen");
-  const auto seen = find_factors(graph, {}, Noise(2));
+  const auto seen = find_factors(graph, {}, {Noise(2)});
   ASSERT_TRUE(seen);
   EXPECT_FALSE(seen->contains("first"));
   EXPECT_TRUE(seen->contains("depthwise"));

@@ -290,7 +290,7 @@ TEST(Smoothing, KeepsTheNetworkAndMendsLoudChannels) {
     for (std::int64_t c = 0; c < columns; ++c) weights.as<float>()[3 * columns + c] *= 0.02f;
     encoder.graph.replace_uses(encoder.named(name), encoder.graph.add_constant(std::string(name) + "/quiet", weights));
   }
-  const auto factors = find_smoothing(encoder.graph, {}, Tokens());
+  const auto factors = find_smoothing(encoder.graph, {}, {Tokens()});
   ASSERT_TRUE(factors) << to_string(factors.errors());
   ASSERT_EQ(factors->size(), 2u);
   const std::vector<float>& own = factors->at("norm0");
@@ -311,8 +311,8 @@ TEST(Smoothing, KeepsTheNetworkAndMendsLoudChannels) {
 
 TEST(Smoothing, LeavesWhatIsSkippedAndUnknown) {
   const Encoder encoder;
-  const auto all = find_smoothing(encoder.graph, {}, Tokens());
-  const auto some = find_smoothing(encoder.graph, {"norm0"}, Tokens());
+  const auto all = find_smoothing(encoder.graph, {}, {Tokens()});
+  const auto some = find_smoothing(encoder.graph, {"norm0"}, {Tokens()});
   ASSERT_TRUE(all && some);
   EXPECT_EQ(some->size(), 1u);
   Graph graph = encoder.graph;

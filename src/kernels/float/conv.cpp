@@ -1,4 +1,4 @@
-// conv and fused_conv in f32: four neighbouring positions and a block of output channels at a time. Part of kernels/.
+// conv in f32: four neighbouring positions and a block of output channels at a time. Part of kernels/.
 #include "ops/conv/conv.h"
 
 #include <array>
@@ -8,44 +8,23 @@
 #include "kernels/float/float.h"
 #include "kernels/float/sums.h"
 #include "kernels/image_sizes.h"
-#include "ops/fused_conv/fused_conv.h"
 
 namespace octavo {
 namespace {
 
-enum Input : std::size_t { kX = 0, kW = 1, kBias = 2, kResidual = 3 };
+enum Input : std::size_t { kX = 0, kW = 1, kBias = 2 };
 
 constexpr std::size_t kAxes = 3;  // missing ones, in front, have size 1
-
-// What conv and fused_conv have in common.
-struct ConvView {
-  const Window* window;
-  std::int64_t groups;
-  Layout layout;
-  UnaryAttrs activation;
-  ResidualPlace residual = ResidualPlace::none;
-
-  static ConvView of(const Attrs& attrs) {
-    if (attrs.is<FusedConvAttrs>()) {
-      const auto& conv = attrs.as<FusedConvAttrs>();
-      return {&conv.window, conv.groups, Layout::channels_last, conv.activation, conv.residual};
-    }
-    const auto& conv = attrs.as<ConvAttrs>();
-    return {&conv.window, conv.groups, conv.layout, {}};
-  }
-};
 
 struct Params {
   ImageSizes x, y;
   std::int64_t groups = 1;
   // Of depth, height and width.
   std::array<std::int64_t, kAxes> kernel{1, 1, 1}, stride{1, 1, 1}, dilation{1, 1, 1}, pad{0, 0, 0};
-  UnaryAttrs activation;
   const float* weights = nullptr;  // packed, [group][tap][ic][oc]; null where they are computed
   const float* bias = nullptr;     // packed; null: none, or computed
   ImageSizes w;                    // of weights that are computed
   bool has_computed_bias = false;
-  ResidualPlace residual = ResidualPlace::none;
   const SumFunctions* functions = nullptr;
 };
 
@@ -107,16 +86,7 @@ void add_tap(const Params& p, const Channels& channels, const Block& block, cons
   }
 }
 
-double activated(const UnaryAttrs& activation, double value) {
-  switch (activation.kind) {
-    case UnaryKind::identity: return value;
-    case UnaryKind::relu: return value < 0.0 ? 0.0 : value;
-    default: return evaluate_unary(activation, value);
-  }
-}
-
-void store_block(const Params& p, const Channels& channels, const Block& block, const double* acc,
-                 const float* residual, float* y) {
+void store_block(const Params& p, const Channels& channels, const Block& block, const double* acc, float* y) {
   const std::int64_t oc = channels.group * (p.y.channels / p.groups) + channels.first;
   const ImageStrides& strides = p.y.strides;
   for (std::int64_t i = 0; i < block.positions; ++i) {
@@ -125,11 +95,7 @@ void store_block(const Params& p, const Channels& channels, const Block& block, 
     for (std::int64_t j = 0; j < channels.width; ++j) {
       double sum = acc[i * kChannelBlock + j];
       if (channels.bias != nullptr) sum += static_cast<double>(channels.bias[j]);
-      const double other = residual == nullptr ? 0.0 : static_cast<double>(residual[at + j * strides.channel]);
-      if (p.residual == ResidualPlace::before_activation) sum += other;
-      double result = activated(p.activation, sum);
-      if (p.residual == ResidualPlace::after_activation) result += other;
-      y[at + j * strides.channel] = static_cast<float>(result);
+      y[at + j * strides.channel] = static_cast<float>(sum);
     }
   }
 }
@@ -137,8 +103,6 @@ void store_block(const Params& p, const Channels& channels, const Block& block, 
 void run_row(const Params& p, const Channels& channels, const Row& row, const StepBuffers& buffers) {
   auto* acc = reinterpret_cast<double*>(buffers.scratch);
   const auto* x = reinterpret_cast<const float*>(buffers.inputs[kX]);
-  const bool has_residual = p.residual != ResidualPlace::none;
-  const float* residual = has_residual ? reinterpret_cast<const float*>(buffers.inputs[kResidual]) : nullptr;
   for (std::int64_t ow = 0; ow < p.y.width; ow += kSumRows) {
     const Block block{row, ow, std::min<std::int64_t>(kSumRows, p.y.width - ow)};
     std::fill_n(acc, kSumRows * kChannelBlock, 0.0);
@@ -148,7 +112,7 @@ void run_row(const Params& p, const Channels& channels, const Row& row, const St
         for (tap[2] = 0; tap[2] < p.kernel[2]; ++tap[2]) add_tap(p, channels, block, tap, x, acc);
       }
     }
-    store_block(p, channels, block, acc, residual, reinterpret_cast<float*>(buffers.outputs[0]));
+    store_block(p, channels, block, acc, reinterpret_cast<float*>(buffers.outputs[0]));
   }
 }
 
@@ -219,16 +183,13 @@ std::string refusal(const OpCall& call) {
     if (i < call.inputs.size() && call.inputs[i] != nullptr && !call.inputs[i]->is_constant())
       return "needs constant weights";
   }
-  for (std::size_t i : {kX, kResidual}) {
-    if (i < call.inputs.size() && call.inputs[i] != nullptr && call.inputs[i]->is_constant())
-      return "needs a variable x and residual";
-  }
+  if (call.inputs[kX]->is_constant()) return "needs a variable x";
   return refuse(view_of(call));
 }
 
 // Weights become [group][tap][ic][oc].
 std::vector<Tensor> pack(const OpCall& call) {
-  const ConvView conv = ConvView::of(*call.attrs);
+  const auto& conv = call.attrs->as<ConvAttrs>();
   const Tensor& w = *call.inputs[kW]->constant;
   const ImageSizes kernel = ImageSizes::of(w.shape(), conv.layout);
   const std::int64_t out_per_group = kernel.batch / conv.groups, taps = kernel.depth * kernel.height * kernel.width;
@@ -249,14 +210,12 @@ std::vector<Tensor> pack(const OpCall& call) {
 
 // All but weights and bias.
 Params params_of(const CallView& call, const SumFunctions& functions) {
-  const ConvView conv = ConvView::of(*call.attrs);
+  const auto& conv = call.attrs->as<ConvAttrs>();
   Params p{.x = ImageSizes::of(*call.input(kX).shape, conv.layout),
            .y = ImageSizes::of(*call.output().shape, conv.layout),
            .groups = conv.groups,
-           .activation = conv.activation,
-           .residual = conv.residual,
            .functions = &functions};
-  const Window& window = *conv.window;
+  const Window& window = conv.window;
   for (std::size_t i = 0; i < window.kernel.size(); ++i) {
     const std::size_t axis = kAxes - window.kernel.size() + i;
     p.kernel[axis] = window.kernel[i], p.stride[axis] = window.strides[i];
@@ -273,7 +232,7 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
       (has_bias && !is_packed_as(spec, 1, DType::f32, p.y.channels))) {
     return not_as_packed(spec);
   }
-  if (!is_read_in_run(spec, kX) || !is_read_in_run(spec, kResidual)) return not_as_packed(spec);
+  if (!is_read_in_run(spec, kX)) return not_as_packed(spec);
   p.weights = spec.packed[0].as<float>();
   if (has_bias) p.bias = spec.packed[1].as<float>();
   const std::int64_t rows = call.output().elements() == 0 ? 0 : p.y.batch * p.y.depth * p.y.height;
@@ -283,7 +242,7 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
 template <const SumFunctions& functions>
 Result<std::unique_ptr<Step>> make_computed(const CallView& call, const StepSpec&) {
   Params p = params_of(call, functions);
-  p.w = ImageSizes::of(*call.input(kW).shape, ConvView::of(*call.attrs).layout);
+  p.w = ImageSizes::of(*call.input(kW).shape, call.attrs->as<ConvAttrs>().layout);
   p.has_computed_bias = call.input(kBias).exists();
   const std::int64_t items = call.output().elements() == 0 ? 0 : p.y.batch * p.groups * blocks_of_group(p);
   const std::int64_t width = std::min(kChannelBlock, std::max<std::int64_t>(1, p.y.channels / p.groups));
@@ -294,36 +253,35 @@ Result<std::unique_ptr<Step>> make_computed(const CallView& call, const StepSpec
 
 // Sums of a few channels are mostly overhead: a group's channels count as sixteen at least, and each tap of four
 // positions costs a call. A position that stands alone shares its weights with none (squeeze-excite blocks, Cascade
-// Lake, 2.5 GHz: 1.1 ns per product, 70 ns per sigmoid).
+// Lake, 2.5 GHz: 1.1 ns per product).
 template <Isa isa>
 double cost(const OpCall& call, const Machine&) {
   constexpr double per_mac = isa == Isa::scalar ? 1.0 : (isa == Isa::avx2 ? 0.5 : 0.3);
   constexpr double per_call = 25.0;
-  const ConvView conv = ConvView::of(*call.attrs);
+  const auto& conv = call.attrs->as<ConvAttrs>();
   const Shape& w = call.inputs[kW]->shape;
   const double channels = static_cast<double>(w[0]);
   const double out_per_group = std::max(1.0, channels / static_cast<double>(conv.groups));
   const double positions = static_cast<double>(call.outputs[0].shape.elements()) / std::max(1.0, channels);
   double taps = 1.0;
-  for (std::int64_t size : conv.window->kernel) taps *= static_cast<double>(size);
+  for (std::int64_t size : conv.window.kernel) taps *= static_cast<double>(size);
   const double macs = static_cast<double>(call.outputs[0].shape.elements()) * static_cast<double>(w.elements()) /
                       std::max(1.0, channels);
   const double blocks =
       static_cast<double>(conv.groups) * std::ceil(out_per_group / static_cast<double>(kChannelBlock));
   const double alone = ImageSizes::of(call.outputs[0].shape, conv.layout).width < kSumRows ? 8.0 : 1.0;
-  const bool is_simple = conv.activation.kind == UnaryKind::identity || conv.activation.kind == UnaryKind::relu;
-  const double activations = is_simple ? 0.0 : 70.0 * static_cast<double>(call.outputs[0].shape.elements());
   return 500.0 + per_mac * alone * macs * std::max(1.0, 16.0 / out_per_group) +
-         per_call * positions / kSumRows * taps * blocks + activations;
+         per_call * positions / kSumRows * taps * blocks;
 }
 
 template <const SumFunctions& functions, Isa isa>
-constexpr KernelChoice kernel(std::string_view name, std::string_view op) {
-  return {.code = {.name = name, .op = op, .needs = isa, .packs = true, .prepare = prepare_by<refuse, make<functions>>},
-          .refusal = refusal,
-          .cost = cost<isa>,
-          .pack = pack,
-          .packed_layout = same_layout};
+constexpr KernelChoice kernel(std::string_view name) {
+  return {
+      .code = {.name = name, .op = "conv", .needs = isa, .packs = true, .prepare = prepare_by<refuse, make<functions>>},
+      .refusal = refusal,
+      .cost = cost<isa>,
+      .pack = pack,
+      .packed_layout = same_layout};
 }
 
 // Weights are packed in every run.
@@ -333,25 +291,19 @@ double cost_computed(const OpCall& call, const Machine& machine) {
 }
 
 template <const SumFunctions& functions, Isa isa>
-constexpr KernelChoice computed_kernel(std::string_view name, std::string_view op) {
-  return {.code = {.name = name, .op = op, .needs = isa, .prepare = prepare_by<refuse, make_computed<functions>>},
+constexpr KernelChoice computed_kernel(std::string_view name) {
+  return {.code = {.name = name, .op = "conv", .needs = isa, .prepare = prepare_by<refuse, make_computed<functions>>},
           .refusal = refusal_by<refuse>,
           .cost = cost_computed<isa>};
 }
 
 constexpr KernelChoice kChoices[] = {
-    computed_kernel<kSumsScalar, Isa::scalar>("float_conv_computed_portable", "conv"),
-    computed_kernel<kSumsAvx2, Isa::avx2>("float_conv_computed_avx2", "conv"),
-    computed_kernel<kSumsAvx512, Isa::avx512>("float_conv_computed_avx512", "conv"),
-    computed_kernel<kSumsScalar, Isa::scalar>("float_fused_conv_computed_portable", "fused_conv"),
-    computed_kernel<kSumsAvx2, Isa::avx2>("float_fused_conv_computed_avx2", "fused_conv"),
-    computed_kernel<kSumsAvx512, Isa::avx512>("float_fused_conv_computed_avx512", "fused_conv"),
-    kernel<kSumsScalar, Isa::scalar>("float_conv_portable", "conv"),
-    kernel<kSumsAvx2, Isa::avx2>("float_conv_avx2", "conv"),
-    kernel<kSumsAvx512, Isa::avx512>("float_conv_avx512", "conv"),
-    kernel<kSumsScalar, Isa::scalar>("float_fused_conv_portable", "fused_conv"),
-    kernel<kSumsAvx2, Isa::avx2>("float_fused_conv_avx2", "fused_conv"),
-    kernel<kSumsAvx512, Isa::avx512>("float_fused_conv_avx512", "fused_conv"),
+    computed_kernel<kSumsScalar, Isa::scalar>("float_conv_computed_portable"),
+    computed_kernel<kSumsAvx2, Isa::avx2>("float_conv_computed_avx2"),
+    computed_kernel<kSumsAvx512, Isa::avx512>("float_conv_computed_avx512"),
+    kernel<kSumsScalar, Isa::scalar>("float_conv_portable"),
+    kernel<kSumsAvx2, Isa::avx2>("float_conv_avx2"),
+    kernel<kSumsAvx512, Isa::avx512>("float_conv_avx512"),
 };
 constexpr auto kCodes = codes_of(kChoices);
 

@@ -1,5 +1,5 @@
 // Kernels of float islands, with the reference's bits on every machine: sums in the reference's order, in f64 but for
-// float_depthwise. Part of kernels/.
+// float_depthwise and fused_conv. Part of kernels/.
 #ifndef OCTAVO_KERNELS_FLOAT_FLOAT_H_
 #define OCTAVO_KERNELS_FLOAT_FLOAT_H_
 
@@ -9,8 +9,10 @@
 
 namespace octavo {
 
-std::span<const KernelCode> float_conv_codes();  // conv, fused_conv
+std::span<const KernelCode> float_conv_codes();
 std::span<const KernelChoice> float_conv_choices();
+std::span<const KernelCode> float_fused_conv_codes();
+std::span<const KernelChoice> float_fused_conv_choices();
 std::span<const KernelCode> float_depthwise_codes();
 std::span<const KernelChoice> float_depthwise_choices();
 std::span<const KernelCode> product_codes();  // matmul, matmul_integer, quantized_matmul

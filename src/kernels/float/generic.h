@@ -4,6 +4,7 @@
 #define OCTAVO_KERNELS_FLOAT_GENERIC_H_
 
 #include "kernels/epilogue/generic.h"
+#include "kernels/float/chains.h"
 #include "kernels/float/depthwise_pixels.h"
 #include "kernels/float/sums.h"
 
@@ -111,7 +112,11 @@ constexpr SumFunctions sum_functions() {
           .accumulate = &accumulate<kBytes>,
           .multiply_integers = &multiply_integers,
           .normalize = &normalize,
-          .depthwise = &depthwise_pixels<S>};
+          .depthwise = &depthwise_pixels<S>,
+          .chains = &chains<S>,
+          .channel_chains = &channel_chains<S>,
+          .chain_lanes = S::kLanes,
+          .chain_rows = kChainRows<S>};
 }
 
 }  // namespace

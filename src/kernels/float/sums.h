@@ -1,4 +1,4 @@
-// The contract of float/: sums in f64 whose order is fixed per result, wide over results. Part of kernels/.
+// The contract of float/: sums whose order is fixed per result, wide over results. Part of kernels/.
 #ifndef OCTAVO_KERNELS_FLOAT_SUMS_H_
 #define OCTAVO_KERNELS_FLOAT_SUMS_H_
 
@@ -60,6 +60,33 @@ struct DepthwisePixels {
   float* y = nullptr;
 };
 
+// y[p * y_stride + j] = bias[j] + sum over taps t, then over k < depth, of a[t * rows + p][first + k] * w[(t * depth +
+// k)
+// * width + j] for the `width` = vectors * chain_lanes columns of a panel: fused multiply-adds in f32, in that order.
+struct ChainTile {
+  const float* const* a = nullptr;
+  std::int64_t first = 0;
+  int rows = 1;     // at most chain_rows
+  int vectors = 1;  // at most kChainVectors
+  std::int64_t taps = 0, depth = 0;
+  const float* w = nullptr;
+  const float* bias = nullptr;
+  float* y = nullptr;
+  std::int64_t y_stride = 0;
+};
+inline constexpr int kChainVectors = 2;
+
+// y[p * channels + c] = bias[c] + sum over taps t of a[t * pixels + p][c] * w[t * channels + c]: the same chains.
+struct ChannelChains {
+  const float* const* a = nullptr;
+  int pixels = 1;  // at most kChainPixels
+  std::int64_t taps = 0, channels = 0;
+  const float* w = nullptr;
+  const float* bias = nullptr;
+  float* y = nullptr;
+};
+inline constexpr int kChainPixels = 4;
+
 struct SumFunctions {
   // Of integer sums: finish_sums of epilogue/.
   void (*finish)(const RowEpilogue&, const std::int32_t* sums, std::int64_t rows, std::int64_t n, void* y);
@@ -67,6 +94,9 @@ struct SumFunctions {
   void (*multiply_integers)(const IntegerSumRow&);
   void (*normalize)(const NormalizeLine&);
   void (*depthwise)(const DepthwisePixels&);
+  void (*chains)(const ChainTile&);
+  void (*channel_chains)(const ChannelChains&);
+  int chain_lanes = 1, chain_rows = 1;
 };
 extern const SumFunctions kSumsScalar;
 extern const SumFunctions kSumsAvx2;

@@ -1,10 +1,13 @@
 // fused_conv: shape rule and reference. Part of ops/.
 #include "ops/fused_conv/fused_conv.h"
 
+#include <cmath>
+
 #include "graph/attrs_of.h"
-#include "ops/float_conv.h"
+#include "ops/image.h"
 #include "ops/one_image.h"
 #include "ops/traits.h"
+#include "ops/unary/apply.h"
 
 namespace octavo {
 namespace {
@@ -38,19 +41,44 @@ Result<std::vector<Fact>> infer_fused_conv(const Attrs& attrs, InputFacts inputs
   return one_output(DType::f32, *std::move(dims));
 }
 
+// One chain per output element: it begins with the bias, and has a link for every tap, also of the padding, and
+// channel.
+float chain_of(const std::vector<Tap>& taps, const float* x, const float* w, const Image& kernel, float sum) {
+  for (const Tap& tap : taps) {
+    const float* wt = w + kernel.offset(tap.kernel);
+    for (std::int64_t ic = 0; ic < kernel.channels; ++ic)
+      sum = std::fma(tap.is_inside ? x[tap.image + ic] : 0.0f, wt[ic], sum);
+  }
+  return sum;
+}
+
+void add(const TensorView& y, const ConstTensorView& other) {
+  const float* from = other.as<float>();
+  for (float& value : y.span<float>()) value += *from++;
+}
+
 void reference_fused_conv(const Attrs& attrs, InputViews inputs, OutputViews outputs) {
   const auto& conv = attrs.as<FusedConvAttrs>();
   const float* bias = has_view(inputs, 2) ? inputs[2].as<float>() : nullptr;
-  const bool has_residual = conv.residual != ResidualPlace::none;
-  const float* residual = has_residual ? inputs[3].as<float>() : nullptr;
-  const ConvShapes shapes = shapes_of(conv);
-  convolve({shapes, inputs[0], inputs[1], outputs[0].shape}, [&](std::int64_t element, std::int64_t oc, double sum) {
-    if (bias != nullptr) sum += bias[oc];
-    if (conv.residual == ResidualPlace::before_activation) sum += residual[element];
-    double y = evaluate_unary(conv.activation, sum);
-    if (conv.residual == ResidualPlace::after_activation) y += residual[element];
-    outputs[0].as<float>()[element] = static_cast<float>(y);
-  });
+  const Image image = Image::of(inputs[0].shape, Layout::channels_last);
+  const Image kernel = Image::of(inputs[1].shape, Layout::channels_last);
+  const Image result = Image::of(outputs[0].shape, Layout::channels_last);
+  const std::int64_t per_group = result.channels / conv.groups;
+  float* y = outputs[0].as<float>();
+  TapLister lister(conv.window, image, result.sizes, TapLister::Outside::list);
+  for (std::int64_t n = 0; n < result.batch; ++n) {
+    for (std::int64_t position = 0; position < result.positions(); ++position) {
+      const std::vector<Tap>& taps = lister.at(position);
+      for (std::int64_t oc = 0; oc < result.channels; ++oc, ++y) {
+        const float* x = inputs[0].as<float>() + n * image.batch_stride + oc / per_group * kernel.channels;
+        *y = chain_of(taps, x, inputs[1].as<float>() + oc * kernel.batch_stride, kernel,
+                      bias != nullptr ? bias[oc] : 0.0f);
+      }
+    }
+  }
+  if (conv.residual == ResidualPlace::before_activation) add(outputs[0], inputs[3]);
+  apply_unary_f32(conv.activation, outputs[0].span<float>());
+  if (conv.residual == ResidualPlace::after_activation) add(outputs[0], inputs[3]);
 }
 
 }  // namespace
@@ -58,9 +86,8 @@ void reference_fused_conv(const Attrs& attrs, InputViews inputs, OutputViews out
 const OpSpec kFusedConv = {
     .name = "fused_conv",
     .summary =
-        "y = activation(conv(x, w) + bias + residual), or the residual after the activation; f32, channels last, "
-        "summed in "
-        "f64 and rounded once",
+        "y = activation(conv(x, w) + bias + residual), or the residual after the activation; f32, channels last, each "
+        "sum a chain of fused multiply-adds",
     .inputs = {"x", "w", "bias?", "residual?"},
     .infer = infer_fused_conv,
     .reference = reference_fused_conv,

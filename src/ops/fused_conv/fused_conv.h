@@ -35,7 +35,10 @@ struct FusedConvAttrs {
   }
 };
 
-// channels_last. inputs: x [N,H,W,C], w [OC,KH,KW,C/groups], bias? [OC], residual?. f32.
+// channels_last. inputs: x [N,H,W,C], w [OC,KH,KW,C/groups], bias? [OC], residual?. f32. Each sum is one chain of fused
+// multiply-adds in f32: from the bias (0 where there is none), over the taps in row-major order, those of the padding
+// with x = 0, and over the channels of each; then the residual is added where it comes first, then the activation's f32
+// function is taken.
 extern const OpSpec kFusedConv;
 
 }  // namespace octavo

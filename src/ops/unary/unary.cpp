@@ -9,6 +9,7 @@
 #include "ops/in_tables.h"
 #include "ops/one_image.h"
 #include "ops/traits.h"
+#include "ops/unary/apply.h"
 #include "ops/unary/f32.h"
 #include "ops/unary/integers.h"
 
@@ -75,9 +76,9 @@ void apply_boolean(const UnaryAttrs& attrs, const ConstTensorView& x, const Tens
   for (std::int64_t i = 0; i < count; ++i) y.as<std::uint8_t>()[i] = boolean_unary(attrs, x.as<std::uint8_t>()[i]);
 }
 
-void apply_f32(const UnaryAttrs& attrs, const ConstTensorView& x, const TensorView& y) {
+void apply_f32(const UnaryAttrs& attrs, const float* x, float* y, std::int64_t n) {
   static constexpr UnaryLines lines = unary_lines<Lane>();
-  lines.of[static_cast<int>(attrs.kind)](x.as<float>(), y.as<float>(), x.shape.elements(), {attrs.alpha, attrs.beta});
+  lines.of[static_cast<int>(attrs.kind)](x, y, n, {attrs.alpha, attrs.beta});
 }
 
 void apply_in_f64(const UnaryAttrs& attrs, const ConstTensorView& x, const TensorView& y) {
@@ -100,7 +101,7 @@ void reference_unary(const Attrs& attrs, InputViews inputs, OutputViews outputs)
     case DType::u64: return apply_integer<std::uint64_t>(unary, x, y);
     case DType::s64: return apply_integer<std::int64_t>(unary, x, y);
     case DType::f32:
-      if (!is_test(unary.kind)) return apply_f32(unary, x, y);
+      if (!is_test(unary.kind)) return apply_f32(unary, x.as<float>(), y.as<float>(), x.shape.elements());
       [[fallthrough]];
     default: return apply_in_f64(unary, x, y);
   }
@@ -125,6 +126,10 @@ NodeRole role_of_unary(const Attrs& attrs, InputFacts) {
 }
 
 }  // namespace
+
+void apply_unary_f32(const UnaryAttrs& attrs, std::span<float> values) {
+  apply_f32(attrs, values.data(), values.data(), std::ssize(values));
+}
 
 double evaluate_unary(const UnaryAttrs& attrs, double x) {
   const double alpha = attrs.alpha;

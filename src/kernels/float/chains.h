@@ -1,0 +1,93 @@
+// The loops of fused_conv over any Simd: a register tile of rows by vectors of columns. Internal linkage only. Part of
+// kernels/.
+#ifndef OCTAVO_KERNELS_FLOAT_CHAINS_H_
+#define OCTAVO_KERNELS_FLOAT_CHAINS_H_
+
+#include "kernels/float/sums.h"
+#include "kernels/simd/scalar.h"
+
+namespace octavo {
+namespace {
+
+// Vectors of 16 lanes have 32 registers: 24 sums, two of w, one of a. Others have 16: 12 sums.
+template <class S>
+constexpr int kChainRows = S::kLanes >= 16 ? 12 : (S::kLanes > 1 ? 6 : 4);
+
+template <class S, int kRows, int kVectors>
+void chain_tile(const ChainTile& t) {
+  typename S::F32 sum[kRows][kVectors];
+  for (int p = 0; p < kRows; ++p) {
+    for (int v = 0; v < kVectors; ++v) sum[p][v] = S::load(t.bias + v * S::kLanes);
+  }
+  const float* w = t.w;
+  const float* const* a = t.a;
+  for (std::int64_t tap = 0; tap < t.taps; ++tap, a += kRows) {
+    const float* row[kRows];
+    for (int p = 0; p < kRows; ++p) row[p] = a[p] + t.first;
+    for (std::int64_t k = 0; k < t.depth; ++k, w += kVectors * S::kLanes) {
+      typename S::F32 columns[kVectors];
+      for (int v = 0; v < kVectors; ++v) columns[v] = S::load(w + v * S::kLanes);
+      for (int p = 0; p < kRows; ++p) {
+        const typename S::F32 x = S::set(row[p][k]);
+        for (int v = 0; v < kVectors; ++v) sum[p][v] = S::fma(x, columns[v], sum[p][v]);
+      }
+    }
+  }
+  for (int p = 0; p < kRows; ++p) {
+    for (int v = 0; v < kVectors; ++v) S::store(t.y + p * t.y_stride + v * S::kLanes, sum[p][v]);
+  }
+}
+
+template <class S, int kRows>
+void chains_of_rows(const ChainTile& t) {
+  if (t.rows == kRows) return t.vectors == 1 ? chain_tile<S, kRows, 1>(t) : chain_tile<S, kRows, kChainVectors>(t);
+  if constexpr (kRows > 1) chains_of_rows<S, kRows - 1>(t);
+}
+
+template <class S>
+void chains(const ChainTile& tile) {
+  chains_of_rows<S, kChainRows<S>>(tile);
+}
+
+template <class S, int kPixels, int kVectors>
+void channel_chain_block(const ChannelChains& d, std::int64_t c) {
+  typename S::F32 sum[kPixels][kVectors];
+  for (int p = 0; p < kPixels; ++p) {
+    for (int v = 0; v < kVectors; ++v) sum[p][v] = S::load(d.bias + c + v * S::kLanes);
+  }
+  const float* w = d.w + c;
+  const float* const* a = d.a;
+  for (std::int64_t t = 0; t < d.taps; ++t, a += kPixels, w += d.channels) {
+    typename S::F32 columns[kVectors];
+    for (int v = 0; v < kVectors; ++v) columns[v] = S::load(w + v * S::kLanes);
+    for (int p = 0; p < kPixels; ++p) {
+      for (int v = 0; v < kVectors; ++v) sum[p][v] = S::fma(S::load(a[p] + c + v * S::kLanes), columns[v], sum[p][v]);
+    }
+  }
+  for (int p = 0; p < kPixels; ++p) {
+    for (int v = 0; v < kVectors; ++v) S::store(d.y + p * d.channels + c + v * S::kLanes, sum[p][v]);
+  }
+}
+
+template <class S, int kPixels, int kVectors>
+void channel_chains_from(const ChannelChains& d, std::int64_t c) {
+  for (; c + kVectors * S::kLanes <= d.channels; c += kVectors * S::kLanes)
+    channel_chain_block<S, kPixels, kVectors>(d, c);
+  if constexpr (kVectors > 1) channel_chains_from<S, kPixels, kVectors / 2>(d, c);
+  else if constexpr (S::kLanes > 1) channel_chains_from<typename S::Half, kPixels, 1>(d, c);
+}
+
+template <class S>
+void channel_chains(const ChannelChains& d) {
+  switch (d.pixels) {
+    case 1: return channel_chains_from<S, 1, 4>(d, 0);
+    case 2: return channel_chains_from<S, 2, 4>(d, 0);
+    case 3: return channel_chains_from<S, 3, 2>(d, 0);
+    default: return channel_chains_from<S, kChainPixels, 2>(d, 0);
+  }
+}
+
+}  // namespace
+}  // namespace octavo
+
+#endif  // OCTAVO_KERNELS_FLOAT_CHAINS_H_

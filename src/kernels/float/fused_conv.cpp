@@ -1,0 +1,430 @@
+// fused_conv: chains of fused multiply-adds in tiles of positions by panels of output channels. Part of kernels/.
+#include "ops/fused_conv/fused_conv.h"
+
+#include <array>
+
+#include "kernels/call.h"
+#include "kernels/eltwise/rows.h"
+#include "kernels/float/float.h"
+#include "kernels/float/sums.h"
+#include "kernels/image_sizes.h"
+
+namespace octavo {
+namespace {
+
+enum Input : std::size_t { kX = 0, kW = 1, kBias = 2, kResidual = 3 };
+
+constexpr std::size_t kAxes = 2;  // height and width
+
+struct Params {
+  ImageSizes x, y;
+  std::int64_t groups = 1, lanes = 1, rows = 1;  // lanes of a vector, rows of a tile
+  std::array<std::int64_t, kAxes> kernel{1, 1}, stride{1, 1}, dilation{1, 1}, pad{0, 0};
+  UnaryLine activation = nullptr;  // null: none
+  UnaryNumbers numbers;
+  ResidualPlace residual = ResidualPlace::none;
+  bool has_bias = false;
+  const float* weights = nullptr;  // packed; null where they are computed
+  const float* bias = nullptr;     // likewise
+  void (*chains)(const ChainTile&) = nullptr;
+  void (*channel_chains)(const ChannelChains&) = nullptr;
+
+  std::int64_t taps() const { return kernel[0] * kernel[1]; }
+  std::int64_t depth() const { return x.channels / groups; }
+  std::int64_t links() const { return taps() * depth(); }
+  std::int64_t out_per_group() const { return y.channels / groups; }
+  std::int64_t positions() const { return y.batch * y.height * y.width; }
+  std::int64_t panel_width() const { return kChainVectors * lanes; }
+  std::int64_t panels() const { return (out_per_group() + panel_width() - 1) / panel_width(); }
+  std::int64_t units() const { return groups * panels(); }
+  // Of a group, with what fills its last panel.
+  std::int64_t columns() const { return (panels() - 1) * panel_width() + last_vectors() * lanes; }
+  std::int64_t last_vectors() const {
+    const std::int64_t rest = out_per_group() - (panels() - 1) * panel_width();
+    return (rest + lanes - 1) / lanes;
+  }
+  // Tiles whose pointers are listed together: the weights of a panel are read once for all of them.
+  std::int64_t tiles_of_block() const {
+    constexpr std::int64_t kMostTiles = 8, kPointers = 8192;
+    return std::clamp<std::int64_t>(kPointers / (taps() * rows), 1, kMostTiles);
+  }
+  std::int64_t block() const { return tiles_of_block() * rows; }
+  std::int64_t blocks() const { return (positions() + block() - 1) / block(); }
+};
+
+// A panel of the output channels of a group.
+struct Panel {
+  std::int64_t group, first, width;  // first: channel of the group
+  int vectors;
+  const float* weights = nullptr;
+  const float* bias = nullptr;
+};
+
+Panel panel_at(const Params& p, std::int64_t unit) {
+  const std::int64_t group = unit / p.panels(), panel = unit % p.panels(), first = panel * p.panel_width();
+  return {.group = group,
+          .first = first,
+          .width = std::min(p.panel_width(), p.out_per_group() - first),
+          .vectors = panel + 1 == p.panels() ? static_cast<int>(p.last_vectors()) : kChainVectors};
+}
+
+// Where a panel begins in the packed bias; its weights begin so many times the links of a chain further in theirs.
+std::int64_t column_of(const Params& p, const Panel& panel) { return panel.group * p.columns() + panel.first; }
+
+Panel packed_panel_at(const Params& p, std::int64_t unit) {
+  Panel panel = panel_at(p, unit);
+  panel.weights = p.weights + column_of(p, panel) * p.links();
+  panel.bias = p.bias + column_of(p, panel);
+  return panel;
+}
+
+// What a thread needs beside its tensors.
+struct Workspace {
+  const float** pointers;
+  float* zeros;  // of all channels: what the padding reads
+  float* tile;
+  float* panel;  // of weights that are computed, then its bias
+
+  static std::size_t bytes(const Params& p, std::int64_t panel_elements) {
+    const std::int64_t floats = p.x.channels + p.rows * p.panel_width() + panel_elements;
+    return static_cast<std::size_t>(p.block() * p.taps()) * sizeof(const float*) +
+           static_cast<std::size_t>(floats) * sizeof(float);
+  }
+  static Workspace in(const Params& p, std::byte* scratch) {
+    Workspace w{};
+    w.pointers = reinterpret_cast<const float**>(scratch);
+    w.zeros = reinterpret_cast<float*>(scratch + static_cast<std::size_t>(p.block() * p.taps()) * sizeof(const float*));
+    w.tile = w.zeros + p.x.channels;
+    w.panel = w.tile + p.rows * p.panel_width();
+    std::fill_n(w.zeros, p.x.channels, 0.0f);
+    return w;
+  }
+};
+
+// Where the windows of `count` positions read, as [tap][position].
+void list_pointers(const Params& p, const float* x, const float* zeros, std::int64_t first, std::int64_t count,
+                   const float** to) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t position = first + i, line = position / p.y.width;
+    const std::int64_t top = line % p.y.height * p.stride[0] - p.pad[0];
+    const std::int64_t left = position % p.y.width * p.stride[1] - p.pad[1];
+    const float* image = x + line / p.y.height * p.x.strides.image;
+    const float** at = to + i;
+    for (std::int64_t kh = 0; kh < p.kernel[0]; ++kh) {
+      const std::int64_t ih = top + kh * p.dilation[0];
+      const bool is_row = ih >= 0 && ih < p.x.height;
+      for (std::int64_t kw = 0; kw < p.kernel[1]; ++kw, at += count) {
+        const std::int64_t iw = left + kw * p.dilation[1];
+        const bool is_inside = is_row && iw >= 0 && iw < p.x.width;
+        *at = is_inside ? image + ih * p.x.strides.row + iw * p.x.strides.column : zeros;
+      }
+    }
+  }
+}
+
+// Residual and activation of n neighbouring results.
+void finish(const Params& p, float* y, const float* residual, std::int64_t n) {
+  const auto add = [&] {
+    for (std::int64_t i = 0; i < n; ++i) y[i] += residual[i];
+  };
+  if (p.residual == ResidualPlace::before_activation) add();
+  if (p.activation != nullptr) p.activation(y, y, n, p.numbers);
+  if (p.residual == ResidualPlace::after_activation) add();
+}
+
+struct Tensors {
+  const float* x;
+  const float* residual;
+  float* y;
+
+  static Tensors of(const Params& p, const StepBuffers& buffers) {
+    const bool has_residual = p.residual != ResidualPlace::none;
+    return {.x = reinterpret_cast<const float*>(buffers.inputs[kX]),
+            .residual = has_residual ? reinterpret_cast<const float*>(buffers.inputs[kResidual]) : nullptr,
+            .y = reinterpret_cast<float*>(buffers.outputs[0])};
+  }
+};
+
+// `count` positions from `first` on, whose pointers are listed.
+void run_tile(const Params& p, const Tensors& tensors, const Panel& panel, const Workspace& work,
+              const float* const* pointers, std::int64_t first, std::int64_t count) {
+  const std::int64_t width = panel.vectors * p.lanes, channel = panel.group * p.out_per_group() + panel.first;
+  const bool is_whole = panel.width == width;
+  float* y = tensors.y + first * p.y.channels + channel;
+  ChainTile tile{.a = pointers,
+                 .first = panel.group * p.depth(),
+                 .rows = static_cast<int>(count),
+                 .vectors = panel.vectors,
+                 .taps = p.taps(),
+                 .depth = p.depth(),
+                 .w = panel.weights,
+                 .bias = panel.bias,
+                 .y = is_whole ? y : work.tile,
+                 .y_stride = is_whole ? p.y.channels : width};
+  p.chains(tile);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t at = i * p.y.channels;
+    if (!is_whole) std::copy_n(work.tile + i * width, panel.width, y + at);
+    const float* residual = tensors.residual == nullptr ? nullptr : tensors.residual + first * p.y.channels + channel;
+    finish(p, y + at, residual == nullptr ? nullptr : residual + at, panel.width);
+  }
+}
+
+// The tiles of a block: calls f(pointers, first position, count).
+template <class F>
+void for_tiles(const Params& p, std::int64_t block, const Workspace& work, const F& f) {
+  const std::int64_t end = std::min(p.positions(), (block + 1) * p.block());
+  const float** pointers = work.pointers;
+  for (std::int64_t first = block * p.block(); first < end; first += p.rows, pointers += p.rows * p.taps())
+    f(pointers, first, std::min(p.rows, end - first));
+}
+
+void list_block(const Params& p, const Tensors& tensors, std::int64_t block, const Workspace& work) {
+  for_tiles(p, block, work, [&](const float** pointers, std::int64_t first, std::int64_t count) {
+    list_pointers(p, tensors.x, work.zeros, first, count, pointers);
+  });
+}
+
+// An item is a panel of a block of positions.
+void run(const Params& p, const StepBuffers& buffers, ItemRange items) {
+  const Tensors tensors = Tensors::of(p, buffers);
+  const Workspace work = Workspace::in(p, buffers.scratch);
+  std::int64_t listed = -1;
+  for (std::int64_t item = items.begin; item < items.end; ++item) {
+    const std::int64_t block = item / p.units();
+    if (block != listed) list_block(p, tensors, block, work);
+    listed = block;
+    const Panel panel = packed_panel_at(p, item % p.units());
+    for_tiles(p, block, work, [&](const float* const* pointers, std::int64_t first, std::int64_t count) {
+      run_tile(p, tensors, panel, work, pointers, first, count);
+    });
+  }
+}
+
+// ---- one channel in and out of each group ----
+
+constexpr std::int64_t kPixelsOfItem = 64;
+
+void run_depthwise(const Params& p, const StepBuffers& buffers, ItemRange items) {
+  const Tensors tensors = Tensors::of(p, buffers);
+  const Workspace work = Workspace::in(p, buffers.scratch);
+  const std::int64_t end = std::min(p.positions(), items.end * kPixelsOfItem);
+  for (std::int64_t first = items.begin * kPixelsOfItem; first < end; first += kChainPixels) {
+    const std::int64_t count = std::min<std::int64_t>(kChainPixels, end - first), at = first * p.y.channels;
+    list_pointers(p, tensors.x, work.zeros, first, count, work.pointers);
+    p.channel_chains({.a = work.pointers,
+                      .pixels = static_cast<int>(count),
+                      .taps = p.taps(),
+                      .channels = p.x.channels,
+                      .w = p.weights,
+                      .bias = p.bias,
+                      .y = tensors.y + at});
+    finish(p, tensors.y + at, tensors.residual == nullptr ? nullptr : tensors.residual + at, count * p.y.channels);
+  }
+}
+
+// ---- weights that are computed: an item is a panel, which it packs ----
+
+std::int64_t panel_elements(const Params& p) { return (p.links() + 1) * p.panel_width(); }
+
+// One panel as [tap][ic][column], w in the graph's order.
+void pack_panel(const Params& p, const Panel& panel, const float* w, float* to) {
+  const std::int64_t links = p.links(), width = panel.vectors * p.lanes;
+  const float* from = w + (panel.group * p.out_per_group() + panel.first) * links;
+  for (std::int64_t link = 0; link < links; ++link) {
+    for (std::int64_t j = 0; j < width; ++j) *to++ = j < panel.width ? from[j * links + link] : 0.0f;
+  }
+}
+
+void pack_bias(const Params& p, const Panel& panel, const float* bias, float* to) {
+  const float* from = bias == nullptr ? nullptr : bias + panel.group * p.out_per_group() + panel.first;
+  for (std::int64_t j = 0; j < panel.vectors * p.lanes; ++j)
+    to[j] = from != nullptr && j < panel.width ? from[j] : 0.0f;
+}
+
+void run_computed(const Params& p, const StepBuffers& buffers, ItemRange items) {
+  const Tensors tensors = Tensors::of(p, buffers);
+  const Workspace work = Workspace::in(p, buffers.scratch);
+  for (std::int64_t item = items.begin; item < items.end; ++item) {
+    Panel panel = panel_at(p, item);
+    float* bias = work.panel + p.links() * p.panel_width();
+    pack_panel(p, panel, reinterpret_cast<const float*>(buffers.inputs[kW]), work.panel);
+    pack_bias(p, panel, p.has_bias ? reinterpret_cast<const float*>(buffers.inputs[kBias]) : nullptr, bias);
+    panel.weights = work.panel;
+    panel.bias = bias;
+    for (std::int64_t block = 0; block < p.blocks(); ++block) {
+      list_block(p, tensors, block, work);
+      for_tiles(p, block, work, [&](const float* const* pointers, std::int64_t first, std::int64_t count) {
+        run_tile(p, tensors, panel, work, pointers, first, count);
+      });
+    }
+  }
+}
+
+// ---- choices and codes ----
+
+std::string refuse(const CallView& call) {
+  return call.input(kX).dtype == DType::f32 && call.input(kX).shape->rank() == 4 ? "" : "needs images of f32";
+}
+
+std::string refusal(const OpCall& call) {
+  for (std::size_t i : {kW, kBias}) {
+    if (i < call.inputs.size() && call.inputs[i] != nullptr && !call.inputs[i]->is_constant())
+      return "needs constant weights";
+  }
+  for (std::size_t i : {kX, kResidual}) {
+    if (i < call.inputs.size() && call.inputs[i] != nullptr && call.inputs[i]->is_constant())
+      return "needs a variable x and residual";
+  }
+  return refuse(view_of(call));
+}
+
+// All but what was packed.
+Params params_of(const CallView& call, const SumFunctions& sums) {
+  const auto& conv = call.attrs->as<FusedConvAttrs>();
+  Params p{.x = ImageSizes::of(*call.input(kX).shape, Layout::channels_last),
+           .y = ImageSizes::of(*call.output().shape, Layout::channels_last),
+           .groups = conv.groups,
+           .lanes = sums.chain_lanes,
+           .rows = sums.chain_rows,
+           .numbers = {conv.activation.alpha, conv.activation.beta},
+           .residual = conv.residual,
+           .has_bias = call.input(kBias).exists(),
+           .chains = sums.chains,
+           .channel_chains = sums.channel_chains};
+  for (std::size_t axis = 0; axis < kAxes; ++axis) {
+    p.kernel[axis] = conv.window.kernel[axis], p.stride[axis] = conv.window.strides[axis];
+    p.dilation[axis] = conv.window.dilations[axis], p.pad[axis] = conv.window.pad_begin[axis];
+  }
+  return p;
+}
+
+Params params_of(const CallView& call, const SumFunctions& sums, const EltwiseFunctions& eltwise) {
+  Params p = params_of(call, sums);
+  const UnaryKind kind = call.attrs->as<FusedConvAttrs>().activation.kind;
+  if (kind != UnaryKind::identity) p.activation = eltwise.unary.of[static_cast<int>(kind)];
+  return p;
+}
+
+bool is_depthwise(const Params& p) { return p.x.channels == p.groups && p.y.channels == p.groups; }
+
+// How many elements the packed weights have, and the packed bias.
+struct Packed {
+  std::int64_t weights, bias;
+  static Packed of(const Params& p) {
+    if (is_depthwise(p)) return {p.taps() * p.groups, p.groups};
+    return {p.groups * p.columns() * p.links(), p.groups * p.columns()};
+  }
+};
+
+// Panel by panel, each as [tap][ic][column]; of a channel a group: [tap][channel]. A bias of 0 where there is none.
+template <const SumFunctions& sums>
+std::vector<Tensor> pack(const OpCall& call) {
+  const Params p = params_of(view_of(call), sums);
+  const float* w = call.inputs[kW]->constant->as<float>();
+  const float* bias = p.has_bias ? call.inputs[kBias]->constant->as<float>() : nullptr;
+  const Packed size = Packed::of(p);
+  Tensor weights(DType::f32, Shape{size.weights}), biases(DType::f32, Shape{size.bias});
+  if (is_depthwise(p)) {
+    float* to = weights.as<float>();
+    for (std::int64_t tap = 0; tap < p.taps(); ++tap) {
+      for (std::int64_t c = 0; c < p.groups; ++c) *to++ = w[c * p.taps() + tap];
+    }
+    if (bias != nullptr) std::copy_n(bias, p.groups, biases.as<float>());
+  } else {
+    for (std::int64_t unit = 0; unit < p.units(); ++unit) {
+      const Panel panel = panel_at(p, unit);
+      pack_panel(p, panel, w, weights.as<float>() + column_of(p, panel) * p.links());
+      pack_bias(p, panel, bias, biases.as<float>() + column_of(p, panel));
+    }
+  }
+  std::vector<Tensor> packed;
+  packed.push_back(std::move(weights));
+  packed.push_back(std::move(biases));
+  return packed;
+}
+
+template <const SumFunctions& sums, const EltwiseFunctions& eltwise>
+Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
+  Params p = params_of(call, sums, eltwise);
+  const Packed size = Packed::of(p);
+  const bool is_right = is_packed_as(spec, 0, DType::f32, size.weights) && is_packed_as(spec, 1, DType::f32, size.bias);
+  if (!is_right || !is_read_in_run(spec, kX) || !is_read_in_run(spec, kResidual)) return not_as_packed(spec);
+  p.weights = spec.packed[0].as<float>();
+  p.bias = spec.packed[1].as<float>();
+  const std::int64_t positions = p.positions(), blocks = p.blocks(), units = p.units();
+  const bool is_by_channel = is_depthwise(p);
+  const std::size_t scratch = Workspace::bytes(p, 0);
+  if (is_by_channel) {
+    const std::int64_t items = (positions + kPixelsOfItem - 1) / kPixelsOfItem;
+    return make_step(std::move(p), items, run_depthwise, scratch);
+  }
+  return make_step(std::move(p), call.output().elements() == 0 ? 0 : blocks * units, run, scratch);
+}
+
+template <const SumFunctions& sums, const EltwiseFunctions& eltwise>
+Result<std::unique_ptr<Step>> make_computed(const CallView& call, const StepSpec&) {
+  Params p = params_of(call, sums, eltwise);
+  const std::int64_t items = call.output().elements() == 0 ? 0 : p.units();
+  const std::size_t scratch = Workspace::bytes(p, panel_elements(p));
+  return make_step(std::move(p), items, run_computed, scratch);
+}
+
+// Zen 4: 100 to 116 GFLOP/s on a core with AVX2 and with AVX-512; a channel a group is bound by its loads.
+template <Isa isa>
+double cost(const OpCall& call, const Machine&) {
+  constexpr double gflops = isa == Isa::scalar ? 0.8 : (isa == Isa::avx2 ? 45.0 : 110.0);
+  const auto& conv = call.attrs->as<FusedConvAttrs>();
+  const Shape &w = call.inputs[kW]->shape, &y = call.outputs[0].shape;
+  const double channels = std::max(1.0, static_cast<double>(w[0]));
+  const double macs = static_cast<double>(y.elements()) * static_cast<double>(w.elements()) / channels;
+  const double by_channel = w[3] == 1 && conv.groups == w[0] ? 4.0 : 1.0;
+  const double filled = std::min(1.0, channels / static_cast<double>(conv.groups) / 16.0);
+  return 2500.0 + 2.0 * macs * by_channel / gflops / (by_channel > 1.0 ? 1.0 : std::max(filled, 1.0 / 16.0));
+}
+
+template <const SumFunctions& sums, const EltwiseFunctions& eltwise, Isa isa>
+constexpr KernelChoice kernel(std::string_view name) {
+  return {.code = {.name = name,
+                   .op = "fused_conv",
+                   .needs = isa,
+                   .packs = true,
+                   .prepare = prepare_by<refuse, make<sums, eltwise>>},
+          .refusal = refusal,
+          .cost = cost<isa>,
+          .pack = pack<sums>,
+          .packed_layout = same_layout};
+}
+
+// Weights are packed in every run.
+template <Isa isa>
+double cost_computed(const OpCall& call, const Machine& machine) {
+  return 1.1 * cost<isa>(call, machine) + 2.0 * static_cast<double>(call.inputs[kW]->shape.elements());
+}
+
+template <const SumFunctions& sums, const EltwiseFunctions& eltwise, Isa isa>
+constexpr KernelChoice computed_kernel(std::string_view name) {
+  return {.code = {.name = name,
+                   .op = "fused_conv",
+                   .needs = isa,
+                   .prepare = prepare_by<refuse, make_computed<sums, eltwise>>},
+          .refusal = refusal_by<refuse>,
+          .cost = cost_computed<isa>};
+}
+
+constexpr KernelChoice kChoices[] = {
+    computed_kernel<kSumsScalar, kEltwiseScalar, Isa::scalar>("float_fused_conv_chains_computed_portable"),
+    computed_kernel<kSumsAvx2, kEltwiseAvx2, Isa::avx2>("float_fused_conv_chains_computed_avx2"),
+    computed_kernel<kSumsAvx512, kEltwiseAvx512, Isa::avx512>("float_fused_conv_chains_computed_avx512"),
+    kernel<kSumsScalar, kEltwiseScalar, Isa::scalar>("float_fused_conv_chains_portable"),
+    kernel<kSumsAvx2, kEltwiseAvx2, Isa::avx2>("float_fused_conv_chains_avx2"),
+    kernel<kSumsAvx512, kEltwiseAvx512, Isa::avx512>("float_fused_conv_chains_avx512"),
+};
+constexpr auto kCodes = codes_of(kChoices);
+
+}  // namespace
+
+std::span<const KernelCode> float_fused_conv_codes() { return kCodes; }
+std::span<const KernelChoice> float_fused_conv_choices() { return kChoices; }
+
+}  // namespace octavo
