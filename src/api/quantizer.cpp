@@ -106,16 +106,28 @@ Result<ImportedModel> import_source(const ModelSource& source, const ImportOptio
 
 }  // namespace
 
+namespace {
+
+constexpr std::int64_t kTextHeight =
+    48;  // of those who read lines; the windows that leave one row of it do so of 32 too
+
+}  // namespace
+
 Result<ImportedModel> Quantizer::import_open() const {
   ImportOptions import = import_options(options_, own_);
   import.keeps_open = true;
   import.opens_batch = options_.batches != std::vector<std::int64_t>{1};
   auto imported = import_source(source_, import);
   if (imported) return imported;
-  // A file that calls its batch open may hold at one image only.
-  import.example_batch = 1;
-  auto of_one = import_source(source_, import);
-  return of_one ? std::move(of_one) : std::move(imported);
+  // A file that calls its batch open may hold at one image only, and one that calls its height open at that of a line
+  // of text.
+  const std::int64_t side = import.example_side, batch = import.example_batch;
+  for (const auto& [other_batch, other_side] :
+       {std::pair{std::int64_t{1}, side}, {batch, kTextHeight}, {1, kTextHeight}}) {
+    import.example_batch = other_batch, import.example_side = other_side;
+    if (auto other = import_source(source_, import)) return other;
+  }
+  return imported;
 }
 
 Result<ImportedModel> Quantizer::import_for(std::int64_t batch) const {

@@ -79,11 +79,10 @@ bool GraphBuilder::agrees(const DeclaredDim& dim, std::int64_t size, const std::
   return false;
 }
 
-// Of one symbol in all inputs; a dimension without a name of its own is one by itself. The example of pictures halves
-// five times.
+// Of one symbol in all inputs; a dimension without a name of its own is one by itself.
 std::optional<Dim> GraphBuilder::open_size(const DeclaredInput& input, std::size_t axis, const Extent* given,
                                            const std::string& place) {
-  constexpr std::int64_t kMost = std::int64_t{1} << 31, kPicture = 224, kSequence = 48;
+  constexpr std::int64_t kMost = std::int64_t{1} << 31, kSequence = 48;
   const DeclaredDim& declared = (*input.dims)[axis];
   const bool is_named = !declared.symbol.empty() && std::isalpha(static_cast<unsigned char>(declared.symbol[0])) != 0;
   const std::string name = is_named ? declared.symbol : input.name + "." + std::to_string(axis);
@@ -98,7 +97,7 @@ std::optional<Dim> GraphBuilder::open_size(const DeclaredInput& input, std::size
   }
   if (graph.sizes() == nullptr) graph.set_sizes(std::make_shared<Sizes>());
   const auto told = options.examples.find(input.name);
-  std::int64_t usual = axis == 0 ? options.example_batch : input.dims->size() >= 4 ? kPicture : kSequence;
+  std::int64_t usual = axis == 0 ? options.example_batch : input.dims->size() >= 4 ? options.example_side : kSequence;
   if (axis > 0 && told != options.examples.end() && axis < told->second.size()) usual = told->second[axis];
   const std::int64_t example = std::clamp(usual, lowest, asked.highest) / step * step;
   const SizeRange range{lowest, asked.highest / step * step};

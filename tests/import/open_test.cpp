@@ -55,6 +55,27 @@ TEST(OpenShapes, WindowsAndPools) {
   expect_same_at(builder, {3, 9, 8}, {1, 2, 7, 64});
 }
 
+// A reader of lines of text: its windows leave one row of a line's height, and the file takes it away by name.
+TEST(OpenShapes, AnAxisThatIsOneAtSomeHeights) {
+  ModelBuilder builder(11);
+  builder.input("x", DType::f32, {2, 1, -1, 40})
+      .output("y")
+      .node({.op = "AveragePool",
+             .inputs = {"x"},
+             .outputs = {"a"},
+             .attributes = {{"kernel_shape", Ints{33, 1}}, {"strides", Ints{48, 1}}}})
+      .node({.op = "Squeeze", .inputs = {"a"}, .outputs = {"y"}, .attributes = {{"axes", Ints{2}}}});
+  EXPECT_FALSE(builder.import({.keeps_open = true}).ok());
+  const auto open = builder.import({.keeps_open = true, .example_side = 48});
+  ASSERT_TRUE(open) << text(open.errors());
+  for (const std::int64_t height : {33, 48, 80}) {
+    const auto at = closed(open->graph, {height});
+    ASSERT_TRUE(at) << text(at.errors());
+    EXPECT_EQ(at->fact(at->outputs()[0]).shape, (OpenShape{2, 1, 40})) << height;
+  }
+  EXPECT_FALSE(closed(open->graph, {81}).ok());
+}
+
 // What exporters write for view(x.size(0), -1).
 TEST(OpenShapes, ArithmeticOfShapes) {
   ModelBuilder builder = model({3, 4});
