@@ -46,13 +46,16 @@ class Model:
         self.subgraph.inputs.append(index)
         return index
 
-    def operator(self, code, inputs, output, options=None, kind=0, version=1):
+    def operator(self, code, inputs, output, options=None, kind=0, version=1, custom=None, custom_options=None):
+        """`custom` names an operator whose code is CODE.CUSTOM; `custom_options` are its bytes."""
         entry = schema.OperatorCodeT()
-        entry.builtinCode, entry.deprecatedBuiltinCode, entry.version = code, min(code, 127), version
+        entry.builtinCode, entry.deprecatedBuiltinCode, entry.version, entry.customCode = code, min(code, 127), version, custom
         self.model.operatorCodes.append(entry)
         op = schema.OperatorT()
         op.opcodeIndex, op.inputs, op.outputs = len(self.model.operatorCodes) - 1, inputs, list(np.atleast_1d(output))
         op.builtinOptions, op.builtinOptionsType = options, kind
+        if custom_options is not None:
+            op.customOptions = list(custom_options)
         self.subgraph.operators.append(op)
         self.subgraph.outputs = op.outputs
 

@@ -51,7 +51,7 @@ class Writer {
     const auto shape = fbb_.CreateVector(tensor.shape);
     const auto name = fbb_.CreateString(tensor.name);
     const auto signature = tensor.signature.empty() ? 0 : fbb_.CreateVector(tensor.signature);
-    const auto sparsity = tensor.is_sparse ? tfl::CreateSparsityParameters(fbb_) : 0;
+    const auto sparsity = tensor.sparsity ? sparsity_of(*tensor.sparsity) : 0;
     const auto type = static_cast<std::int8_t>(tensor.type >= 0 ? tensor.type : number_of(tensor.dtype));
     tensors_.push_back(tfl::CreateTensor(fbb_, shape, type, tensor.buffer.value_or(buffer), name, quantization,
                                          tensor.is_variable, sparsity, signature));
@@ -62,10 +62,40 @@ class Writer {
     const auto inputs = fbb_.CreateVector(op.inputs);
     const auto outputs = fbb_.CreateVector(op.outputs);
     const auto custom = op.custom.empty() ? 0 : fbb_.CreateString(op.custom);
+    const auto custom_options = op.custom_options.empty() ? 0 : fbb_.CreateVector(op.custom_options);
     codes_.push_back(
-        tfl::CreateOperatorCode(fbb_, static_cast<std::int8_t>(std::min(op.code, 127)), custom, 1, op.code));
+        tfl::CreateOperatorCode(fbb_, static_cast<std::int8_t>(std::min(op.code, 127)), custom, op.version, op.code));
     operators_.push_back(tfl::CreateOperator(fbb_, op.opcode.value_or(static_cast<unsigned>(codes_.size() - 1)), inputs,
-                                             outputs, op.kind, options));
+                                             outputs, op.kind, options, custom_options));
+  }
+
+  flatbuffers::Offset<tfl::SparsityParameters> sparsity_of(const TfliteSparsity& given) {
+    std::vector<flatbuffers::Offset<tfl::DimensionMetadata>> levels;
+    for (const TfliteSparseLevel& level : given.levels) {
+      if (level.segments.empty()) {
+        levels.push_back(tfl::CreateDimensionMetadata(fbb_, 0, level.size));
+        continue;
+      }
+      const auto segments = list_of(level.segments, given.width), indices = list_of(level.indices, given.width);
+      levels.push_back(
+          tfl::CreateDimensionMetadata(fbb_, 1, 0, segments.first, segments.second, indices.first, indices.second));
+    }
+    const auto order = fbb_.CreateVector(given.order), blocks = fbb_.CreateVector(given.blocks);
+    return tfl::CreateSparsityParameters(fbb_, order, blocks, fbb_.CreateVector(levels));
+  }
+
+  std::pair<tfl::SparseIndexVector, flatbuffers::Offset<void>> list_of(const std::vector<std::int32_t>& list,
+                                                                       int width) {
+    if (width == 32)
+      return {tfl::SparseIndexVector::Int32Vector, tfl::CreateInt32Vector(fbb_, fbb_.CreateVector(list)).Union()};
+    if (width == 16) {
+      fbb_.ForceVectorAlignment(list.size(), sizeof(std::uint16_t), 4);
+      const auto values = fbb_.CreateVector(std::vector<std::uint16_t>(list.begin(), list.end()));
+      return {tfl::SparseIndexVector::Uint16Vector, tfl::CreateUint16Vector(fbb_, values).Union()};
+    }
+    fbb_.ForceVectorAlignment(list.size(), sizeof(std::uint8_t), 4);
+    const auto values = fbb_.CreateVector(std::vector<std::uint8_t>(list.begin(), list.end()));
+    return {tfl::SparseIndexVector::Uint8Vector, tfl::CreateUint8Vector(fbb_, values).Union()};
   }
 
   std::string finish(const TfliteBuilder& builder) {
@@ -80,7 +110,12 @@ class Writer {
     const auto codes = fbb_.CreateVector(codes_);
     const auto graphs = fbb_.CreateVector(subgraphs);
     const auto buffers = fbb_.CreateVector(buffers_);
-    fbb_.Finish(tfl::CreateModel(fbb_, version_, codes, graphs, 0, buffers), tfl::ModelIdentifier());
+    std::vector<flatbuffers::Offset<tfl::SignatureDef>> signatures;
+    for (const std::string& key : builder.signatures)
+      signatures.push_back(tfl::CreateSignatureDef(fbb_, 0, 0, fbb_.CreateString(key)));
+    const auto signature_list = signatures.empty() ? 0 : fbb_.CreateVector(signatures);
+    fbb_.Finish(tfl::CreateModel(fbb_, version_, codes, graphs, 0, buffers, 0, 0, signature_list),
+                tfl::ModelIdentifier());
     return std::string(reinterpret_cast<const char*>(fbb_.GetBufferPointer()), fbb_.GetSize());
   }
 

@@ -16,6 +16,17 @@ namespace octavo::testing {
 
 namespace tfl = octavo::tflite_import::file;
 
+// Of a level of a sparse tensor: all its positions, or those that are listed.
+struct TfliteSparseLevel {
+  std::int32_t size = 0;  // of a dense one
+  std::vector<std::int32_t> segments, indices;
+};
+struct TfliteSparsity {
+  std::vector<std::int32_t> order, blocks;
+  std::vector<TfliteSparseLevel> levels;
+  int width = 32;  // of the numbers of lists, in bits
+};
+
 // What a test says of a tensor. Everything is written as it stands, right or wrong.
 struct TfliteTensor {
   std::string name;
@@ -29,7 +40,7 @@ struct TfliteTensor {
   int type = -1;                   // the format's number instead of that of dtype
   std::optional<unsigned> buffer;  // instead of its own
   bool is_variable = false;
-  bool is_sparse = false;
+  std::optional<TfliteSparsity> sparsity;
 };
 
 // Writes the options into a builder.
@@ -43,6 +54,8 @@ struct TfliteOperator {
   TfliteOptions options;
   std::string custom;
   std::optional<unsigned> opcode;  // instead of its own
+  std::vector<std::uint8_t> custom_options;
+  int version = 1;
 };
 
 class TfliteBuilder {
@@ -58,6 +71,7 @@ class TfliteBuilder {
   std::vector<std::int32_t> inputs, outputs;
   std::uint32_t version = 3;
   int subgraphs = 1;
+  std::vector<std::string> signatures;
 
   // The file. Where the environment names a folder in OCTAVO_SAVE_MODELS, it is also left there: the tests' models are
   // seeds for fuzzing.

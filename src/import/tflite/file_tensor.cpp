@@ -7,6 +7,8 @@
 #include <map>
 #include <utility>
 
+#include "import/tflite/sparse.h"
+
 namespace octavo::tflite_import {
 namespace {
 
@@ -18,6 +20,7 @@ std::int64_t element(const flatbuffers::Vector<std::int64_t>& vector, std::size_
 }
 
 constexpr std::size_t kErrorLimit = 100;
+constexpr int kResource = 13;
 
 struct FileType {
   std::string_view name;
@@ -53,7 +56,10 @@ std::size_t count(const flatbuffers::Vector<T>* list) {
 class TensorReader {
  public:
   TensorReader(const ModelFile& model, std::string where, Errors& errors)
-      : model_(model), where_(std::move(where)), errors_(errors) {}
+      : model_(model),
+        where_(std::move(where)),
+        errors_(errors),
+        sparse_budget_((std::int64_t{1} << 25) + 64 * static_cast<std::int64_t>(model.contents().size())) {}
 
   FileTensor read(const file::Tensor& tensor, std::size_t index) {
     FileTensor result;
@@ -76,13 +82,13 @@ class TensorReader {
   }
 
   bool read_type(const file::Tensor& tensor, FileTensor& result) {
+    result.is_resource = tensor.type() == kResource;
+    if (result.is_resource) return true;
     const auto dtype = dtype_of_file(tensor.type());
     if (!dtype)
       return fail(ErrorKind::unsupported, "", "elements of type " + type_name(tensor.type()),
                   "integers of 8 bits or more, floats or bool");
-    if (tensor.is_variable())
-      return fail(ErrorKind::unsupported, "", "a variable, kept from run to run", "a value that every run computes");
-    if (tensor.sparsity() != nullptr) return fail(ErrorKind::unsupported, "", "sparse data", "dense data");
+    result.is_variable = tensor.is_variable();
     result.dtype = *dtype;
     return true;
   }
@@ -173,6 +179,7 @@ class TensorReader {
     const auto* buffer = buffers->Get(tensor.buffer());
     std::span<const std::byte> data;
     if (!find_data(*buffer, data)) return false;
+    if (tensor.sparsity() != nullptr) return read_sparse(*tensor.sparsity(), data, result);
     if (data.empty()) return true;
     const std::size_t expected = static_cast<std::size_t>(result.shape.elements()) * size_of(result.dtype);
     if (data.size() != expected) {
@@ -181,6 +188,20 @@ class TensorReader {
           std::to_string(expected) + " for " + std::string(name_of(result.dtype)) + " " + result.shape.to_string());
     }
     result.constant = constant_of(tensor.buffer(), data, result);
+    return true;
+  }
+
+  // As a dense constant. A small file may name a large tensor of zeros, again and again.
+  bool read_sparse(const file::SparsityParameters& sparsity, std::span<const std::byte> data, FileTensor& result) {
+    const std::int64_t elements = result.shape.elements();
+    if (elements > sparse_budget_)
+      return fail(ErrorKind::unsupported, "sparse data", std::to_string(elements) + " elements",
+                  "at most " + std::to_string(sparse_budget_) + " in all, for a file of this size");
+    sparse_budget_ -= elements;
+    auto dense = std::make_shared<Tensor>(result.dtype, result.shape);
+    if (auto problem = densify(sparsity, data, *dense))
+      return invalid("sparse data, " + problem->what, std::move(problem->found), std::move(problem->expected));
+    result.constant = std::move(dense);
     return true;
   }
 
@@ -203,6 +224,7 @@ class TensorReader {
   std::string where_;
   std::string place_;  // of the tensor being read
   Errors& errors_;
+  std::int64_t sparse_budget_;  // elements that sparse tensors may still become
   std::map<std::pair<std::uint32_t, DType>, std::shared_ptr<const Tensor>> constants_;
 };
 

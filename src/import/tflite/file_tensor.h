@@ -23,6 +23,8 @@ struct FileTensor {
   std::optional<QuantParams> quant;        // of 8-bit and 16-bit integers; elsewhere
                                            // scales mean nothing and are not read
   std::shared_ptr<const Tensor> constant;  // where the file has data for it
+  bool is_variable = false;                // an operator keeps a state in it, which is zeros when a run begins
+  bool is_resource = false;                // it names a variable
   bool is_read = false;                    // false: an error was reported
 };
 

@@ -16,7 +16,28 @@ bool is_index(DType dtype) { return dtype == DType::s32 || dtype == DType::s64; 
 
 }  // namespace
 
-OperatorReader::OperatorReader(Building& building, const file::Operator& op, std::string type, Operands operands,
+ValueId Building::find(std::size_t tensor) {
+  if (!values[tensor].exists() && handles[tensor] != kNoHandle) values[tensor] = program.enter(handles[tensor]);
+  return values[tensor];
+}
+
+void Building::leave_graph() {
+  const auto left = [&](ValueId& value, Handle& handle) {
+    if (value.exists() && handle == kNoHandle) handle = program.handle_of(value);
+    value = {};
+  };
+  const auto leave = [&](Frame& frame) {
+    for (std::size_t i = 0; i < frame.values.size(); ++i) left(frame.values[i], frame.handles[i]);
+    frame.reals.clear();
+    frame.dilated.clear();
+  };
+  leave(*this);
+  for (Frame& frame : frames) leave(frame);
+  for (auto& [name, variable] : variables) left(variable.value, variable.handle);
+  program.leave_graph();
+}
+
+OperatorReader::OperatorReader(Building& building, const file::Operator& op, Type type, Operands operands,
                                std::string name, const std::string& origin)
     : NodeBuilder(building, std::move(name), origin),
       building_(building),
@@ -43,12 +64,17 @@ const FileTensor& OperatorReader::output_tensor(int index) const {
 ValueId OperatorReader::stored(int index) {
   const std::string place = "input " + std::to_string(index);
   if (!has(index)) return fail(place, "none", "a tensor");
-  return placed(building_.values[static_cast<std::size_t>(tensor_index(index))], place);
+  return placed(building_.find(static_cast<std::size_t>(tensor_index(index))), place);
 }
 
 ValueId OperatorReader::operand(int index) {
   if (!stored(index).exists()) return {};
   return placed(operand_of(tensor_index(index)), "input " + std::to_string(index));
+}
+
+std::span<const std::uint8_t> OperatorReader::custom_options() const {
+  const auto* bytes = op_.custom_options();
+  return bytes == nullptr ? std::span<const std::uint8_t>() : std::span(bytes->data(), bytes->size());
 }
 
 std::vector<ValueId> OperatorReader::values() {
@@ -59,7 +85,7 @@ std::vector<ValueId> OperatorReader::values() {
 
 ValueId OperatorReader::operand_of(int tensor) {
   const FileTensor& source = building_.tensors[static_cast<std::size_t>(tensor)];
-  const ValueId value = building_.values[static_cast<std::size_t>(tensor)];
+  const ValueId value = building_.find(static_cast<std::size_t>(tensor));
   if (!is_8bit(source.dtype) || failed()) return value;
   const auto known = building_.reals.find(tensor);
   if (known != building_.reals.end()) return known->second;

@@ -3,6 +3,7 @@
 #define OCTAVO_IMPORT_TFLITE_OPERATOR_READER_H_
 
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,18 +36,39 @@ struct DilatedConv {
   int activation = 0;
 };
 
-// The graph being built, and what is known of the file's tensors.
-struct Building : GraphBuilder {
+// What is known of the tensors of the subgraph that is read, by the file's index.
+struct Frame {
+  std::vector<FileTensor> tensors;
+  std::vector<ValueId> values;  // each tensor as it is stored, in the graph being built; an id that does not exist: not
+                                // made there, or its operator failed
+  std::vector<Handle> handles;  // of those that graphs before have made
+  std::vector<bool> is_made;    // constant, input, or result of an operator that was read (even if that failed)
+  std::map<int, std::string> resources;  // names of variables
+  std::map<int, ValueId> reals;          // of a quantized tensor: its dequantized form
+  std::map<int, SpaceToBatch> spaces;    // of the result
+  std::map<int, DilatedConv> dilated;    // the same
+};
+
+// What VAR_HANDLE names, while the file is read.
+struct Variable {
+  ValueId value;  // as Frame has them
+  Handle handle = kNoHandle;
+  bool is_assigned = false;  // by a run
+  bool is_kept = false;      // a run has read what it did not assign
+};
+
+// The graph being built, and the subgraph that is read.
+struct Building : GraphBuilder, Frame {
   using GraphBuilder::GraphBuilder;
-  std::vector<FileTensor> tensors;  // by the file's index
-  std::vector<ValueId> values;   // the same: each tensor as it is stored; an id that does not exist: not made yet, or
-                                 // its operator failed
-  std::vector<bool> is_made;     // the same: constant, input, or result of an operator that was read (even if that
-                                 // failed)
-  std::map<int, ValueId> reals;  // by the file's index of a quantized tensor: its dequantized form
-  std::map<int, SpaceToBatch> spaces;  // by the file's index of the result
-  std::map<int, DilatedConv> dilated;  // the same
-  int dynamic = 0;                     // operators with integer weights and float activations
+  std::vector<Frame> frames;  // of the subgraphs around it
+  ProgramBuilder program{*this};
+  std::map<std::string, Variable> variables;
+  bool is_initializing = false;  // what CALL_ONCE calls is read
+  int dynamic = 0;               // operators with integer weights and float activations
+
+  // A tensor in the graph being built, which it enters where a graph before has made it.
+  ValueId find(std::size_t tensor);
+  void leave_graph();
 };
 
 // What an operator computes with: quantized 8-bit values dequantized, a quantized result made from a real value by a
@@ -55,10 +77,17 @@ enum class Operands { real, stored };
 
 class OperatorReader : public NodeBuilder {
  public:
-  OperatorReader(Building& building, const file::Operator& op, std::string type, Operands operands, std::string name,
+  // What the file's code of an operator says.
+  struct Type {
+    std::string name;
+    int version = 1;
+  };
+
+  OperatorReader(Building& building, const file::Operator& op, Type type, Operands operands, std::string name,
                  const std::string& origin);
 
-  const std::string& type() const { return type_; }
+  const std::string& type() const { return type_.name; }
+  int version() const { return type_.version; }
 
   // ---- inputs, by position ----
   int input_count() const { return input_count_; }
@@ -92,6 +121,8 @@ class OperatorReader : public NodeBuilder {
     fail("options", "none of the operator's kind", "them");
     return empty_options<Options>();
   }
+  // Of an operator that has a name of its own: bytes whose form the operator knows.
+  std::span<const std::uint8_t> custom_options() const;
 
   // ---- outputs ----
   int output_index(int output) const { return op_.outputs()->Get(static_cast<flatbuffers::uoffset_t>(output)); }
@@ -118,7 +149,7 @@ class OperatorReader : public NodeBuilder {
   Building& building_;
   const file::Operator& op_;
   int input_count_;
-  std::string type_;
+  Type type_;
   Operands operands_;
 };
 

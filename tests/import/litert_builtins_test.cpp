@@ -1,0 +1,116 @@
+// Operators that join others with LiteRT's own answers (tests/import/litert_builtins, made by
+// scripts/make_litert_builtins.py): control flow, variables, and operators whose shapes or types LiteRT decides. Part
+// of the tests of import/.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+
+#include "base/tensor.h"
+#include "import/import.h"
+#include "octavo/compile.h"
+#include "octavo/run.h"
+
+namespace octavo::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path folder() { return fs::path(OCTAVO_SOURCE_DIR) / "tests" / "import" / "litert_builtins"; }
+
+std::vector<std::string> names() {
+  std::vector<std::string> found;
+  for (const auto& entry : fs::directory_iterator(folder())) {
+    if (entry.path().extension() == ".tflite") found.push_back(entry.path().stem().string());
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+std::string contents(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+// The first bytes that `bytes` still has, as a tensor; the rest stays.
+Tensor taken(std::string& bytes, DType dtype, const Shape& shape) {
+  Tensor made(dtype, shape);
+  EXPECT_LE(made.bytes(), bytes.size());
+  std::copy_n(reinterpret_cast<const std::byte*>(bytes.data()), std::min(made.bytes(), bytes.size()), made.data());
+  bytes.erase(0, made.bytes());
+  return made;
+}
+
+// Integers exactly, floats to a few units of their last place.
+void expect_near(const Tensor& ours, const Tensor& theirs) {
+  for (std::int64_t i = 0; i < ours.elements(); ++i) {
+    const double a = element_as_double(ours.view(), i), b = element_as_double(theirs.view(), i);
+    const double allowed = is_float(ours.dtype()) ? 2e-6 * std::max(1.0, std::abs(b)) : 0.0;
+    EXPECT_TRUE(a == b || std::abs(a - b) <= allowed || (std::isnan(a) && std::isnan(b)))
+        << i << ": " << a << ", " << b;
+  }
+}
+
+// The inputs of a file, from its vector.
+std::vector<Tensor> inputs_of(const ImportedModel& model, std::string& bytes) {
+  std::vector<Tensor> inputs;
+  if (!model.program) {
+    for (const ValueId id : model.graph.inputs())
+      inputs.push_back(taken(bytes, model.graph.fact(id).dtype, model.graph.fact(id).shape));
+    return inputs;
+  }
+  const Program& program = model.program->program;
+  for (const std::int32_t input : program.blocks[0].inputs) {
+    const ProgramValue& value = program.values[static_cast<std::size_t>(input)];
+    std::vector<std::int64_t> dims;
+    for (const std::string& dim : value.shape) dims.push_back(std::stoll(dim));
+    inputs.push_back(taken(bytes, value.dtype, Shape(dims)));
+  }
+  return inputs;
+}
+
+void check(const std::string& name) {
+  SCOPED_TRACE(name);
+  const std::string file = contents(folder() / (name + ".tflite"));
+  std::string bytes = contents(folder() / (name + ".bin"));
+  auto compiled = v1::compile(std::as_bytes(std::span(file)), name + ".tflite",
+                              {.precision = Precision::fp32, .allow_reference = true});
+  ASSERT_TRUE(compiled.ok()) << to_string(compiled.errors());
+  auto program = v1::Program::load(*compiled, {.threads = 1});
+  ASSERT_TRUE(program.ok()) << to_string(program.errors());
+  const auto model = import_model(std::as_bytes(std::span(file)), name, {});
+  ASSERT_TRUE(model.ok()) << to_string(model.errors());
+  const std::vector<Tensor> inputs = inputs_of(*model, bytes);
+  std::vector<v1::ConstTensorRef> refs;
+  for (const Tensor& input : inputs) refs.push_back({input.dtype(), input.shape().dims(), input.data()});
+  const Status done = program->run(refs);
+  ASSERT_TRUE(done.ok()) << to_string(done.errors());
+  for (const v1::ProgramOutput& output : program->outputs()) {
+    const Tensor ours =
+        Tensor::copy_of({output.dtype, Shape(output.shape), static_cast<const std::byte*>(output.data)});
+    expect_near(ours, taken(bytes, ours.dtype(), ours.shape()));
+  }
+  EXPECT_TRUE(bytes.empty());
+}
+
+TEST(LiteRtBuiltins, AnswersAreThoseOfLiteRt) {
+  EXPECT_GE(names().size(), 7u);
+  for (const std::string& name : names()) check(name);
+}
+
+// What folding decides leaves one graph.
+TEST(LiteRtBuiltins, ConditionsThatAreKnownVanish) {
+  for (const std::string name : {"if_constant", "variables"}) {
+    const auto model = import_model((folder() / (name + ".tflite")).string(), {});
+    ASSERT_TRUE(model.ok()) << to_string(model.errors());
+    EXPECT_FALSE(model->program.has_value()) << name;
+  }
+  const auto model = import_model((folder() / "if.tflite").string(), {});
+  ASSERT_TRUE(model.ok()) << to_string(model.errors());
+  EXPECT_TRUE(model->program.has_value());
+}
+
+}  // namespace
+}  // namespace octavo::testing
