@@ -17,9 +17,8 @@ namespace octavo {
 
 struct LowerOptions {
   Precision precision = Precision::int8;
-  // Nodes that somebody chose to keep in f32 in an int8 model: their convolutions and products become fused_conv, as in
-  // an fp32 model, which the fastest kernels compute. What else is in f32 keeps the same bits on every machine. Of a
-  // graph that came quantized their weights become f32, and pairs between them clamps.
+  // Nodes that somebody chose to keep in f32 in an int8 model. Of a graph that came quantized their weights become f32,
+  // and pairs between them clamps.
   std::set<std::string> kept_in_f32;
   int patch_limit = -1;  // stop after this many patches; -1: none. For bisecting a wrong rewrite
   bool print = false;    // keep the graph's text after every pass in the report

@@ -185,24 +185,23 @@ void simplify_floats(Driver& driver) {
   driver.rule("batch_norm_to_conv", batch_norm_to_conv);
 }
 
-void fuse_kept_floats(Driver& driver, const std::set<std::string>& kept) {
-  if (kept.empty()) return;
-  driver.rule("kept_products", [&](const Graph& graph, const Node& node) {
-    return kept.contains(node.name) ? matmul_to_conv(graph, node) : Match(std::string());
-  });
-  driver.rule("kept_convolutions", [&](const Graph& graph, const Node& node) {
-    return kept.contains(node.name) ? fuse_float_conv(graph, node) : Match(std::string());
-  });
-  driver.rules("kept_floats", {fold_all_constants, drop_identity});
-  if (const int nodes = driver.applied("kept_convolutions"); nodes > 0) {
-    driver.note(
-        std::to_string(nodes) +
-        " nodes compute in fp32 as chosen: what comes after them may differ in its last bits from machine to machine");
-  }
+// Convolutions and products that stay in f32, with what follows them; what depthwise ones sum is LiteRT's.
+void fuse_floats(Driver& driver) {
+  // Why they are in f32 was said before: what these rules refuse is no reason.
+  const auto tried = [](Match (*matcher)(const Graph&, const Node&)) {
+    return [matcher](const Graph& graph, const Node& node) {
+      Match match = matcher(graph, node);
+      return std::holds_alternative<Patch>(match) ? std::move(match) : Match(std::string());
+    };
+  };
+  driver.rule("fuse_float_depthwise", fuse_float_depthwise);
+  driver.rule("float_products", tried(matmul_to_conv));
+  driver.rule("float_convolutions", tried(fuse_float_conv));
+  driver.rules("islands", {fold_all_constants, drop_identity});
 }
 
 // Everything but what counts or measures images of an open size: that waits.
-void fuse_integers(Driver& driver, const std::set<std::string>& kept_in_f32) {
+void fuse_integers(Driver& driver) {
   driver.rules("fuse", {fuse_convolution, fuse_binary, fuse_pool, fuse_sum, fuse_resize, fuse_l2_norm, fuse_layer_norm,
                         fuse_softmax, fuse_matmul, fuse_attention, fuse_rescale, fuse_hybrid_result});
   // Additions go into convolutions before tables do: a table is the last thing an operator does.
@@ -213,8 +212,7 @@ void fuse_integers(Driver& driver, const std::set<std::string>& kept_in_f32) {
   driver.rule("layer_norm_to_f32", layer_norm_to_f32);
   // What is left computes in f32: now its activations may become single nodes, and its weights f32 constants.
   driver.rules("islands", {activation_patterns, merge_clamps, scale_into_conv, fold_all_constants, drop_identity});
-  fuse_kept_floats(driver, kept_in_f32);
-  driver.rule("fuse_float_depthwise", fuse_float_depthwise);
+  fuse_floats(driver);
 }
 
 void finish_integers(Driver& driver) {
@@ -261,7 +259,7 @@ void lower_to_integers(Driver& driver, const std::set<std::string>& kept_in_f32)
   driver.rules("tflite_table", {fixed_table, xnnpack_table});
   driver.rules("fuse_table", {fuse_table, into_integer_channel_table});
   driver.rules("fuse_hybrid", {fuse_hybrid, fuse_hybrid_rows});
-  fuse_integers(driver, kept_in_f32);
+  fuse_integers(driver);
   if (!driver.waits_for_sizes()) finish_integers(driver);
 }
 
@@ -312,7 +310,7 @@ Result<LowerReport> lower(Graph& graph, const LowerOptions& options) {
 
 Result<LowerReport> lower_closed(Graph& graph, const LowerOptions& options) {
   Driver driver(graph, options);
-  fuse_integers(driver, options.kept_in_f32);
+  fuse_integers(driver);
   finish_integers(driver);
   return driver.finished();
 }

@@ -9,7 +9,6 @@
 #include <limits>
 #include <map>
 
-#include "ops/fused_conv/fused_conv.h"
 #include "ops/reshape/reshape.h"
 #include "planner/arena.h"
 #include "planner/image_loop.h"
@@ -196,10 +195,7 @@ class Planner {
   }
 
   SelectOptions selection_of(const Draft& draft, int threads) const {
-    // A fused_conv in an int8 plan is one that somebody chose to keep in f32.
-    const bool needs_exact =
-        options_.needs_exact || (options_.precision != Precision::fp32 && draft.call.spec != &kFusedConv);
-    SelectOptions selection{.needs_exact = needs_exact,
+    SelectOptions selection{.needs_exact = options_.needs_exact || options_.precision != Precision::fp32,
                             .allow_reference = options_.allow_reference,
                             .measured = options_.measured,
                             .threads = threads};

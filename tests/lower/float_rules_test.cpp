@@ -279,8 +279,8 @@ TEST(FuseFloatConv, ActivationAndResidual) {
   EXPECT_EQ(first(c.graph, kFusedConv).attrs.as<FusedConvAttrs>().residual, ResidualPlace::none);
 }
 
-// A convolution and a product in f32 between nothing that is quantized, of which only what is chosen is fused.
-TEST(KeptInF32, ChosenNodesAreFusedInAnInt8Model) {
+// A convolution in f32 between nothing that is quantized, chosen or not.
+TEST(KeptInF32, ConvolutionsAreFusedInAnInt8Model) {
   for (const bool is_chosen : {true, false}) {
     GraphBuilder b;
     const ValueId x = b.input(DType::f32, {1, 3, 6, 6});
@@ -295,8 +295,8 @@ TEST(KeptInF32, ChosenNodesAreFusedInAnInt8Model) {
     ASSERT_TRUE(report) << to_string(report.errors());
     int fused = 0;
     for (const NodeId id : b.graph.order()) fused += b.graph.node(id).spec == &kFusedConv ? 1 : 0;
-    EXPECT_EQ(fused, is_chosen ? 1 : 0);
-    EXPECT_EQ(report->notes.size(), is_chosen ? 1u : 0u);
+    EXPECT_EQ(fused, 1);
+    EXPECT_TRUE(report->notes.empty());
     const std::vector<Tensor> after = answers(b.graph);
     for (std::int64_t i = 0; i < before[0].elements(); ++i)
       EXPECT_NEAR(before[0].as<float>()[i], after[0].as<float>()[i], 1e-4f);

@@ -12,10 +12,24 @@ namespace {
 struct SoftmaxParams {
   std::int64_t n = 0, inner = 1;
   std::int64_t block = 1;  // columns
+  bool is_narrow = false;  // too few columns for a vector: they become lines of the scratch
   Chunks chunks;
   void (*lines)(const Lines&) = nullptr;
   void (*columns)(const Columns&) = nullptr;
 };
+
+// Rows of `inner` columns as lines of n elements, or back.
+void turn(const float* from, float* to, std::int64_t rows, std::int64_t columns) {
+  for (std::int64_t i = 0; i < rows; ++i) {
+    for (std::int64_t j = 0; j < columns; ++j) to[j * rows + i] = from[i * columns + j];
+  }
+}
+
+void run_narrow(const SoftmaxParams& params, const float* x, float* y, float* lines) {
+  turn(x, lines, params.n, params.inner);
+  params.lines({.x = lines, .y = lines, .lines = params.inner, .n = params.n});
+  turn(lines, y, params.inner, params.n);
+}
 
 void run_softmax(const SoftmaxParams& params, const StepBuffers& buffers, ItemRange range) {
   const ItemRange units = params.chunks.units_of(range);
@@ -28,6 +42,11 @@ void run_softmax(const SoftmaxParams& params, const StepBuffers& buffers, ItemRa
   }
   const std::int64_t blocks = (inner + params.block - 1) / params.block;
   for (std::int64_t unit = units.begin; unit < units.end; ++unit) {
+    if (params.is_narrow) {
+      const std::int64_t first = unit * n * inner;
+      run_narrow(params, x + first, y + first, reinterpret_cast<float*>(buffers.scratch));
+      continue;
+    }
     const std::int64_t column = unit % blocks * params.block, first = unit / blocks * n * inner + column;
     params.columns(
         {.x = x + first, .y = y + first, .n = n, .stride = inner, .width = std::min(params.block, inner - column)});
@@ -38,7 +57,7 @@ std::string refuse_softmax(const CallView& call) { return call.input(0).dtype ==
 
 template <const LineFunctions& functions>
 Result<std::unique_ptr<Step>> make_softmax(const CallView& call, const StepSpec&) {
-  constexpr std::int64_t kColumns = 64;
+  constexpr std::int64_t kColumns = 64, kNarrow = 16, kMostTurned = 1 << 16;
   const auto& attrs = call.attrs->as<SoftmaxAttrs>();
   const Shape& x = *call.input(0).shape;
   const int axis = static_cast<int>(attrs.axis);
@@ -51,8 +70,10 @@ Result<std::unique_ptr<Step>> make_softmax(const CallView& call, const StepSpec&
   const std::int64_t blocks = params.block == 0 ? 0 : (params.inner + params.block - 1) / params.block;
   const std::int64_t units = params.n == 0 ? 0 : x.elements(0, axis) * blocks;
   params.chunks = Chunks::of(units, 8 * params.n * params.block);
+  params.is_narrow = params.inner > 1 && params.inner < kNarrow && params.n <= kMostTurned / params.inner;
+  const std::int64_t turned = params.is_narrow ? params.n * params.inner : 0;
   const std::int64_t items = params.chunks.items();
-  return make_step(std::move(params), items, run_softmax);
+  return make_step(std::move(params), items, run_softmax, static_cast<std::size_t>(turned) * sizeof(float));
 }
 
 template <const LineFunctions& functions, Isa isa, int kPicoseconds>
