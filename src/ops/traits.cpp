@@ -70,7 +70,7 @@ NodeRole role_of_convolution(const Window& window, InputFacts inputs) {
   if (!is_f32_constant(*inputs[1])) return stays_floating("weights are not constant");
   const Fact* bias = fact_at(inputs, 2);
   if (bias != nullptr && !is_f32_constant(*bias)) return stays_floating("bias is not constant");
-  if (window.rank() > 2) return stays_floating("convolution over " + std::to_string(window.rank()) + " axes");
+  if (window.rank() > 3) return stays_floating("convolution over " + std::to_string(window.rank()) + " axes");
   return {Role::product, {}};
 }
 

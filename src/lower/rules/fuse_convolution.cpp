@@ -5,6 +5,7 @@
 
 #include "lower/fixed_result.h"
 #include "lower/integer_weights.h"
+#include "lower/planar_conv.h"
 #include "lower/quantized_value.h"
 #include "ops/binary/binary.h"
 #include "ops/conv/conv.h"
@@ -109,20 +110,28 @@ Fusion what_follows(const Graph& graph, const Node& node, QuantizedConvAttrs att
 Match fuse_convolution(const Graph& graph, const Node& node) {
   if (node.spec != &kConv) return std::string();
   const auto& conv = node.attrs.as<ConvAttrs>();
-  if (conv.layout != Layout::channels_last || conv.window.rank() != 2)
+  const auto planar = PlanarConv::of(graph, node);
+  if (conv.layout != Layout::channels_last || (conv.window.rank() != 2 && !planar))
     return std::string("it has other than one or two spatial axes");
   const auto x = dequantized(graph, node.inputs[0]);
   if (!x) return std::string("its input is not quantized");
   const auto source = source_weights(graph, node);
   if (const auto* reason = std::get_if<std::string>(&source)) return *reason;
-  QuantizedConvAttrs attrs{.window = conv.window, .groups = conv.groups, .x_zero_point = x->type.zero_point};
+  QuantizedConvAttrs attrs{
+      .window = planar ? planar->window() : conv.window, .groups = conv.groups, .x_zero_point = x->type.zero_point};
   Fusion fusion = what_follows(graph, node, std::move(attrs));
   auto made = integer_weights(std::get<SourceWeights>(source), x->type, fusion.profile);
   if (auto* reason = std::get_if<std::string>(&made)) return std::move(*reason);
-  const auto& weights = std::get<IntegerWeights>(made);
+  auto& weights = std::get<IntegerWeights>(made);
 
   Patch patch(graph);
-  std::vector<ValueId> inputs = conv_inputs(patch, node, x->q, weights);
+  ValueId image = x->q;
+  if (planar) {
+    weights.w = planar->weights(weights.w);
+    image = planar->image(patch, image, x->type.zero_point);
+    if (fusion.other.exists()) fusion.other = planar->flat(patch, fusion.other);
+  }
+  std::vector<ValueId> inputs = conv_inputs(patch, node, image, weights);
   if (weights.bias_rest && !fusion.fixed) {
     fusion.attrs.epilogue.stages.insert(fusion.attrs.epilogue.stages.begin(), AddRest{});
     inputs.push_back(patch.constant(node.name + "/bias_rest", *weights.bias_rest));
@@ -135,6 +144,7 @@ Match fuse_convolution(const Graph& graph, const Node& node) {
     const auto factors = fixed_multipliers(graph, node.inputs[1], weights, x->type.scale, fusion.fixed->type.scale);
     y = fixed_result(patch, node, y, *fusion.fixed, factors);
   }
+  if (planar) y = planar->back(patch, y);
   if (fusion.y) patch.set_quant(y, fusion.y->params());
   patch.replace(fusion.old_result, y);
   return patch;

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <optional>
 
+#include "lower/planar_conv.h"
 #include "lower/quantized_value.h"
 #include "ops/binary/binary.h"
 #include "ops/conv/conv.h"
@@ -37,10 +38,12 @@ bool is_fusible(UnaryKind kind) {
 Match fuse_float_conv(const Graph& graph, const Node& node) {
   if (node.spec != &kConv) return std::string();
   const auto& conv = node.attrs.as<ConvAttrs>();
-  if (conv.layout != Layout::channels_last || conv.window.rank() != 2)
+  const auto planar = PlanarConv::of(graph, node);
+  if (conv.layout != Layout::channels_last || (conv.window.rank() != 2 && !planar))
     return std::string("it has other than one or two spatial axes");
   if (graph.fact(node.outputs[0]).dtype != DType::f32) return std::string("it is not f32");
-  FusedConvAttrs attrs{.window = conv.window, .groups = conv.groups};
+  if (planar && !graph.fact(node.inputs[1]).is_constant()) return std::string("its weights are not constant");
+  FusedConvAttrs attrs{.window = planar ? planar->window() : conv.window, .groups = conv.groups};
   ValueId result = node.outputs[0];
   auto residual = take_residual(graph, result);
   if (residual) attrs.residual = ResidualPlace::before_activation;
@@ -54,9 +57,15 @@ Match fuse_float_conv(const Graph& graph, const Node& node) {
   std::vector<ValueId> inputs = node.inputs;
   if (residual) {
     inputs.resize(4);
-    inputs[3] = *residual;
+    inputs[3] = planar ? planar->flat(patch, *residual) : *residual;
   }
-  patch.replace(result, patch.add(kFusedConv, std::move(attrs), std::move(inputs), node.name, node.origin));
+  if (planar) {
+    const Fact& w = graph.fact(inputs[1]);
+    inputs[0] = planar->image(patch, inputs[0], 0.0);
+    inputs[1] = patch.constant(graph.value(node.inputs[1]).name, planar->weights(*w.constant));
+  }
+  const ValueId y = patch.add(kFusedConv, std::move(attrs), std::move(inputs), node.name, node.origin);
+  patch.replace(result, planar ? planar->back(patch, y) : y);
   return patch;
 }
 

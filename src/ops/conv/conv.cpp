@@ -4,6 +4,7 @@
 #include "graph/attrs_of.h"
 #include "ops/float_conv.h"
 #include "ops/one_image.h"
+#include "ops/planar.h"
 #include "ops/traits.h"
 
 namespace octavo {
@@ -36,7 +37,8 @@ void reference_conv(const Attrs& attrs, InputViews inputs, OutputViews outputs) 
 }
 
 NodeRole role_of_conv(const Attrs& attrs, InputFacts inputs) {
-  return role_of_convolution(attrs.as<ConvAttrs>().window, inputs);
+  const auto& conv = attrs.as<ConvAttrs>();
+  return role_of_planar_convolution(conv.window, conv.groups, inputs);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "graph/attrs_of.h"
 #include "ops/float_conv.h"
 #include "ops/one_image.h"
+#include "ops/planar.h"
 #include "ops/traits.h"
 
 namespace octavo {
@@ -144,7 +145,8 @@ std::optional<Attrs> conv_transpose_channels_last(const Attrs& attrs) {
 }
 
 NodeRole role_of_conv_transpose(const Attrs& attrs, InputFacts inputs) {
-  return role_of_convolution(attrs.as<ConvTransposeAttrs>().window, inputs);
+  const auto& conv = attrs.as<ConvTransposeAttrs>();
+  return role_of_planar_convolution(conv.window, conv.groups, inputs);
 }
 
 }  // namespace
