@@ -4,6 +4,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -120,10 +124,60 @@ std::vector<std::string> notes_of(const FastestVariant& choice, const VariantBen
   return notes;
 }
 
+// The fastest of some runs, in ms; the first one, which may plan, is not counted.
+Status time_turn(Session& session, double seconds, double& fastest) {
+  using Clock = std::chrono::steady_clock;
+  if (const Status done = session.run(); !done) return done;
+  constexpr int kLeastRuns = 3;
+  const auto end = Clock::now() + std::chrono::duration<double>(seconds);
+  for (int i = 0; i < kLeastRuns || Clock::now() < end; ++i) {
+    const auto start = Clock::now();
+    if (const Status done = session.run(); !done) return done;
+    fastest = std::min(fastest, std::chrono::duration<double, std::milli>(Clock::now() - start).count());
+  }
+  return ok_status();
+}
+
+// Of a model of several parts one precision is chosen for all of them: what is between them is not known by groups.
+Result<CompileRequest> settle_program(const std::string& model, const CompileRequest& request) {
+  if (request.options.target != "host")
+    return usage("a model of several parts for the target " + request.options.target,
+                 "the host, where its parts can be timed");
+  constexpr std::array kPrecisions = {Precision::int8, Precision::fp32};
+  CompileRequest settled = request;
+  settled.chooses_precision = false;
+  std::vector<Session> sessions;
+  for (const Precision precision : kPrecisions) {
+    settled.options.precision = precision;
+    const auto compiled = open_or_compile(model, settled);
+    if (!compiled) return compiled.errors();
+    auto session = Session::of_program(*compiled, {}, request.threads);
+    if (!session) return session.errors();
+    if (const Status filled = fill_random(session->inputs()); !filled) return filled.errors();
+    sessions.push_back(std::move(*session));
+  }
+  std::array<double, 2> ms;
+  ms.fill(std::numeric_limits<double>::max());
+  constexpr int kTurns = 4;
+  for (int turn = 0; turn < kTurns; ++turn) {
+    for (std::size_t i = 0; i < sessions.size(); ++i) {
+      if (const Status done = time_turn(sessions[i], request.seconds / kTurns, ms[i]); !done) return done.errors();
+    }
+  }
+  const bool is_fp32 = ms[1] < ms[0];
+  settled.options.precision = kPrecisions[is_fp32 ? 1 : 0];
+  settled.notes = {fmt::format("auto: all parts in {}; in int8 {:.4f} ms, in fp32 {:.4f} ms; measured on {}",
+                               name_of(*settled.options.precision), ms[0], ms[1], threads_text(request))};
+  return settled;
+}
+
 }  // namespace
 
 Result<CompileRequest> settle_precision(const std::string& model, const CompileRequest& request) {
   if (const Status sound = check(model, request); !sound) return sound.errors();
+  const auto imported = v1::import_for_samples({model, {}}, request.options);
+  if (!imported) return imported.errors();
+  if (imported->program) return settle_program(model, request);
   const auto bench = VariantBench::create(model, request);
   if (!bench) return bench.errors();
   auto log = VariantLog::open(request.options.tuning_log, *bench);

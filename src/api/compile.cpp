@@ -4,6 +4,7 @@
 
 #include "api/ends.h"
 #include "api/planned_sizes.h"
+#include "api/program_samples.h"
 #include "api/quantizer.h"
 #include "artifact/artifact.h"
 #include "base/fields.h"
@@ -60,7 +61,8 @@ namespace {
 class Compiler {
  public:
   Compiler(const ModelSource& source, const CompileOptions& options, const OwnOptions& own)
-      : path_(source.name),
+      : source_(source),
+        path_(source.name),
         options_(options),
         own_(own),
         monitor_{options.stop, options.progress},
@@ -96,9 +98,12 @@ class Compiler {
   // Each network for itself, those of open sizes when these come.
   Result<octavo::CompiledModel> compile_program(ImportedModel imported, const Machine& machine) {
     if (Status can = check_program_options(imported); !can) return can.errors();
+    const auto taught = teach(imported);
+    if (!taught) return taught.errors();
     octavo::CompiledModel model = described(imported);
     model.program = std::move(imported.program->program);
-    for (Graph& graph : imported.program->networks) {
+    for (std::size_t i = 0; i < imported.program->networks.size(); ++i) {
+      Graph& graph = imported.program->networks[i];
       std::vector<SizeValues> sizes;
       if (graph.sizes() == nullptr) sizes.emplace_back();
       ImportedModel network{.graph = std::move(graph),
@@ -106,11 +111,33 @@ class Compiler {
                             .is_quantized = imported.is_quantized,
                             .source_nodes = 0,
                             .program = std::nullopt};
-      auto compiled = compile_network(std::move(network), sizes, machine);
+      const NetworkSamples* own = taught->empty() ? nullptr : &(*taught)[i];
+      auto compiled = compile_network(std::move(network), sizes, machine, own);
       if (!compiled) return compiled.errors();
       model.networks.push_back(std::move(*compiled));
     }
     return model;
+  }
+
+  bool is_taught(const ImportedModel& imported) const {
+    return !imported.is_quantized && options_.precision != Precision::fp32 && has_calibration(options_, own_);
+  }
+
+  // What each network reads while the program runs in fp32 on the samples; nothing where it is not to be quantized.
+  Result<std::vector<NetworkSamples>> teach(const ImportedModel& imported) const {
+    if (!is_taught(imported)) return std::vector<NetworkSamples>();
+    const auto samples = quantizer_.samples_of_program(imported.program->program);
+    if (!samples) return samples.errors();
+    std::vector<std::string> unknown = options_.skip;
+    for (const Graph& graph : imported.program->networks) unknown = unmatched_patterns(graph, unknown);
+    if (!unknown.empty()) return usage("--skip", "'" + unknown[0] + "'", "a node of the model, by its name");
+    CompileOptions options = options_;
+    options.precision = Precision::fp32;
+    options.skip.clear();
+    auto program = Compiler(source_, options, {}).run();
+    if (!program) return program.errors();
+    return samples_of_networks(Access::make<CompiledModel>(std::move(*program)), imported.program->networks, **samples,
+                               monitor_);
   }
 
   // What is not for models of several parts.
@@ -119,8 +146,10 @@ class Compiler {
     const auto refuse = [&](bool is_asked, const char* what) {
       if (is_asked) errors.push_back(refuse_program(path_, what));
     };
-    refuse(!imported.is_quantized && options_.precision != Precision::fp32 && has_calibration(options_, own_),
-           "calibration");
+    refuse(is_taught(imported) && options_.activations == Activations::per_token, "--activations per-token");
+    refuse(is_taught(imported) && options_.global_scale.has_value(), "a global scale");
+    refuse(is_taught(imported) && options_.calibrated, "known scales");
+    refuse(is_taught(imported) && options_.integer_only, "--integer-only");
     refuse(!options_.pictures.empty(), "pictures as inputs");
     refuse(options_.output_type.has_value(), "another type of outputs");
     refuse(!options_.planned_shapes.empty() || options_.batches != std::vector<std::int64_t>{1},
@@ -129,10 +158,11 @@ class Compiler {
     return ok_status();
   }
 
+  // `taught`: of a network of a program that is quantized by samples.
   Result<octavo::CompiledModel> compile_network(ImportedModel imported, const std::vector<SizeValues>& sizes,
-                                                const Machine& machine) {
+                                                const Machine& machine, const NetworkSamples* taught = nullptr) {
     octavo::CompiledModel model = described(imported);
-    auto lowered = lower_once(std::move(imported));
+    auto lowered = lower_once(std::move(imported), taught);
     if (!lowered) return lowered.errors();
     ConstantPool constants;
     if (lowered->graph.sizes() != nullptr) model.network = stored(*lowered, machine, constants);
@@ -174,12 +204,22 @@ class Compiler {
     std::vector<std::string> notes;
   };
 
-  Result<Lowered> lower_once(ImportedModel imported) {
-    const auto precision = precision_for(imported);
+  // A network of a program that no run of the samples came to stays in fp32; one without products is no better for
+  // 8 bits, and computes in floats with the same bits everywhere.
+  Result<Precision> precision_for(const ImportedModel& imported, const NetworkSamples* taught) const {
+    if (taught == nullptr) return precision_for(imported);
+    return taught->samples || !has_products(imported.graph) ? Precision::int8 : Precision::fp32;
+  }
+
+  Result<Lowered> lower_once(ImportedModel imported, const NetworkSamples* taught) {
+    const auto precision = precision_for(imported, taught);
     if (!precision) return precision.errors();
     std::vector<std::string> kept;
-    if (*precision == Precision::int8 && !imported.is_quantized) {
-      const auto report = quantizer_.quantize(imported.graph);
+    if (taught != nullptr && *precision == Precision::fp32) kept.emplace_back("no sample came here: in fp32");
+    const bool is_worth_it = taught == nullptr || has_products(imported.graph);
+    if (*precision == Precision::int8 && !imported.is_quantized && is_worth_it) {
+      const auto report =
+          taught == nullptr ? quantizer_.quantize(imported.graph) : quantizer_.quantize_part(imported.graph, *taught);
       if (!report) return report.errors();
       kept = report->notes;
       for (const std::string& reason : report->kept_in_float) kept.push_back("kept in float: " + reason);
@@ -309,6 +349,7 @@ class Compiler {
     }
   }
 
+  const ModelSource& source_;
   const std::string& path_;
   const CompileOptions& options_;
   const OwnOptions& own_;

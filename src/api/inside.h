@@ -56,7 +56,7 @@ Result<QuantizedModel> quantize(const ModelSource& source, const CompileOptions&
 // "x=1x3x224x224, y=1x8"
 std::string text_of(const InputShapes& shapes);
 
-// The network whose inputs take samples.
+// The network whose inputs take samples; of a model of several parts a graph of its inputs alone.
 Result<ImportedModel> import_for_samples(const ModelSource& source, const CompileOptions& options);
 
 }  // namespace octavo::v1

@@ -71,7 +71,7 @@ bool has_ranges(const CompileOptions& options, const OwnOptions& own) {
 Error refuse_program(const std::string& path, std::string what) {
   return usage(path, "a model of several parts: its control flow or shapes depend on data",
                "one network for " + std::move(what),
-               "Compile, run, bench, inspect and explain it in fp32, or quantized by its file");
+               "Compile, run, bench, inspect and explain it in fp32, by samples, or quantized by its file");
 }
 
 bool has_calibration(const CompileOptions& options, const OwnOptions& own) {
@@ -141,7 +141,12 @@ Result<ImportedModel> Quantizer::import_for(std::int64_t batch) const {
 Result<ImportedModel> Quantizer::import_for_samples() const {
   auto imported = import_open();
   if (!imported) return imported;
-  if (imported->program) return refuse_program(source_.name, "calibration");
+  if (imported->program) {
+    auto inputs = inputs_of_program(imported->program->program, source_.name);
+    if (!inputs) return inputs.errors();
+    imported->graph = std::move(*inputs);
+    return imported;
+  }
   const Status closed = close_for_samples(imported->graph);
   return closed ? std::move(imported) : closed.errors();
 }
@@ -221,6 +226,22 @@ Result<QuantizeReport> Quantizer::quantize(Graph& graph) {
   report->samples = samples_;
   if (drawn_) report->notes.push_back(note_of_drawn());
   return report;
+}
+
+Result<QuantizeReport> Quantizer::quantize_part(Graph& graph, const NetworkSamples& taught) const {
+  QuantizeOptions options = given_options();
+  options.is_part = true;
+  options.monitor = monitor_;
+  options.sample_sizes = taught.sizes;
+  return octavo::quantize(graph, *taught.samples, options);
+}
+
+Result<std::shared_ptr<const SampleSource>> Quantizer::samples_of_program(const octavo::Program& program) const {
+  if (own_.samples) return own_.samples;
+  if (options_.samples.count == 0) return refuse_program(source_.name, "ranges without samples");
+  const auto inputs = inputs_of_program(program, source_.name);
+  if (!inputs) return inputs.errors();
+  return std::shared_ptr<const SampleSource>(std::make_shared<const FunctionSource>(options_.samples, *inputs));
 }
 
 }  // namespace octavo::v1

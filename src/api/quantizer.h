@@ -7,6 +7,7 @@
 #include <string>
 
 #include "api/inside.h"
+#include "api/program_samples.h"
 #include "base/monitor.h"
 
 namespace octavo::v1 {
@@ -40,6 +41,10 @@ class Quantizer {
   Result<ImportedModel> import_for_samples() const;
   // Puts pairs into an fp32 graph that import_for or import_open made.
   Result<QuantizeReport> quantize(Graph& graph);
+  // The same for a network of a program that import_open made.
+  Result<QuantizeReport> quantize_part(Graph& graph, const NetworkSamples& taught) const;
+  // Samples of a program's inputs. Error (usage): there are none, only what was learned of others.
+  Result<std::shared_ptr<const SampleSource>> samples_of_program(const octavo::Program& program) const;
 
  private:
   QuantizeOptions quantize_options() const;

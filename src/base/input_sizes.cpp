@@ -49,6 +49,29 @@ class Taker {
     return ok_status();
   }
 
+  // What is made of sizes, once these are known.
+  Status check_made(const std::vector<SizedInput>& inputs) const {
+    const auto is_made = [&](const Dim& dim) { return !dim.is_number() && !sizes_.size_of(dim); };
+    std::optional<std::vector<std::int64_t>> made;
+    for (const SizedInput& input : inputs) {
+      for (std::size_t axis = 0; axis < input.declared.size(); ++axis) {
+        const Dim& dim = input.declared[axis];
+        if (input.given == nullptr || !is_made(dim)) continue;
+        if (!made) {
+          auto evaluated = sizes_.evaluate(values());
+          if (!evaluated) return evaluated.errors();
+          made = std::move(*evaluated);
+        }
+        const std::int64_t number = input.given->dims()[axis];
+        const std::int64_t expected = (*made)[static_cast<std::size_t>(dim.expression()->index)];
+        if (number != expected)
+          return usage(place_of(input, axis), std::to_string(number) + " (" + input.given->to_string() + ")",
+                       to_string(dim) + " = " + std::to_string(expected) + " (" + text_of(input) + ")");
+      }
+    }
+    return ok_status();
+  }
+
   std::vector<std::int64_t> values() const {
     std::vector<std::int64_t> values;
     for (const auto& value : values_) values.push_back(value.value_or(0));
@@ -59,8 +82,10 @@ class Taker {
   // What there should be instead, where the number cannot be.
   std::optional<std::string> refusal_of(const Dim& declared, std::int64_t number) {
     const auto size = sizes_.size_of(declared);
-    if (!size)
-      return declared.is_number() && declared.example() == number ? std::nullopt : std::optional(to_string(declared));
+    if (!size) {
+      const bool is_other = declared.is_number() && declared.example() != number;
+      return is_other ? std::optional(to_string(declared)) : std::nullopt;  // what is made of sizes: check_made
+    }
     const OpenSize& open = sizes_.sizes()[*size];
     if (values_[*size] && *values_[*size] != number) return std::to_string(*values_[*size]) + ", as before";
     if (number < open.range.lowest || number > open.range.highest || number % open.step != 0) return to_string(open);
@@ -83,6 +108,7 @@ Result<std::vector<std::int64_t>> sizes_of(const Sizes& sizes, const std::vector
   for (const SizedInput& input : inputs) {
     if (const Status known = taker.check_known(input); !known) return known.errors();
   }
+  if (const Status made = taker.check_made(inputs); !made) return made.errors();
   return taker.values();
 }
 

@@ -12,7 +12,7 @@ using Wide = __int128;
 constexpr std::int64_t kUnbounded = SizeRange::kUnbounded;
 // Far above what networks need; a file may ask for more.
 constexpr std::int64_t kMostDivisor = std::int64_t{1} << 30;
-constexpr std::size_t kMostExpressions = 1 << 16, kMostTerms = 64, kMostFactors = 16;
+constexpr std::size_t kMostExpressions = 1 << 16, kMostTerms = 128, kMostFactors = 16;
 
 std::int64_t saturated(Wide value) {
   return static_cast<std::int64_t>(std::clamp<Wide>(value, -kUnbounded, kUnbounded));

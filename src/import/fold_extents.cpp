@@ -94,13 +94,20 @@ std::optional<Extents> computed(const BinaryAttrs& binary, const Fact& a, const 
   return made;
 }
 
-// Over all elements: what counts the elements of a shape.
+// Over all elements: what counts the elements of a shape, or takes the least of a size and a number that was asked for.
 std::optional<Extents> reduced(const ReduceAttrs& reduce, const Fact& x, const Fact& output) {
+  const Extents all = extents_of(x);
   if (output.shape.elements() != 1) return std::nullopt;
-  const bool is_product = reduce.kind == ReduceKind::prod;
-  if (!is_product && reduce.kind != ReduceKind::sum) return std::nullopt;
-  Dim result = is_product ? 1 : 0;
-  for (const Dim& one : extents_of(x)) result = is_product ? result * one : result + one;
+  if (all.empty() && reduce.kind == ReduceKind::prod) return Extents{1};
+  if (all.empty()) return std::nullopt;
+  std::optional<BinaryKind> kind;
+  if (reduce.kind == ReduceKind::prod) kind = BinaryKind::mul;
+  if (reduce.kind == ReduceKind::sum) kind = BinaryKind::add;
+  if (reduce.kind == ReduceKind::min) kind = BinaryKind::min;
+  if (reduce.kind == ReduceKind::max) kind = BinaryKind::max;
+  if (!kind) return std::nullopt;
+  Dim result = all[0];
+  for (std::size_t i = 1; i < all.size(); ++i) result = *computed(*kind, result, all[i]);
   return Extents{result};
 }
 

@@ -9,6 +9,8 @@ namespace octavo::importing {
 namespace {
 
 constexpr std::int64_t kMostExtent = std::int64_t{1} << 31;
+// Of a value that is filled; four of them still are a number of elements.
+constexpr std::int64_t kMostFilled = std::int64_t{1} << 24;
 
 // The expressions that one is made of, itself among them, by their indices: each after those that it is made of. A file
 // may nest them deeply, so that nothing here calls itself.
@@ -212,7 +214,7 @@ Handle ProgramBuilder::handle_of(ValueId id) {
   if (const auto found = built_.computed.find(id.index); found != built_.computed.end()) {
     values_[at(handle)].extents = found->second.extents;
     for (const int axis : found->second.axes) {
-      const Dim most = fact(handle).shape[axis];
+      const Dim most = found->second.fills ? Dim(kMostFilled) : fact(handle).shape[axis];
       open_axis(handle, axis, {0, most.is_number() ? most.example() : most.expression()->range.highest});
     }
   }

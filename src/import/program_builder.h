@@ -24,10 +24,12 @@ namespace octavo::importing {
 class GraphBuilder;
 
 // A value whose shape is computed: its elements are the first of a tensor that has room for the most, `extents` is its
-// shape (s64), `axes` are those whose extents are not known before.
+// shape (s64), `axes` are those whose extents are not known before. Where it `fills` the shape, it is one element, and
+// all of the value are as it is.
 struct ComputedShape {
   ValueId extents;
   std::vector<int> axes;
+  bool fills = false;
 };
 
 // A value of the file, whichever graph makes it; -1 is none.

@@ -47,7 +47,7 @@ TopElements topk(NodeBuilder& in, ValueId x, const Number& axis, const Number& k
   if (in.failed()) return {};
   const Dim size = in.shape(x)[static_cast<int>(attrs.axis)];
   if (attrs.k < 0 || size < attrs.k) {
-    in.fail(k.place, std::to_string(attrs.k), "0 to " + to_string(size) + ", the size of the axis");
+    in.fail(k.place, to_string(attrs.k), "0 to " + to_string(size) + ", the size of the axis");
     return {};
   }
   const std::vector<ValueId> results = in.add_exactly(kTopk, attrs, {x}, "top");

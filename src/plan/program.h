@@ -62,7 +62,8 @@ struct ScannedAxis {
 //
 // network: outputs[i] becomes output i of network `network`. Where extents[i] is an index of one of its outputs too,
 //   that one (s64, as many elements as output i has axes) tells the shape of the value, whose elements are the first of
-//   output i: it has room for the most that there can be. An output that is kNoIndex is only such a shape.
+//   output i: it has room for the most that there can be, or is one element, which fills the shape. An output that is
+//   kNoIndex is only such a shape.
 // branch: inputs[0] is a condition (bool, one element); blocks[0] runs where it is true, else blocks[1]; outputs are
 //   the outputs of the block that ran.
 // loop: inputs are the number of iterations (s64, one element), a condition (bool, one element), either of which may be

@@ -367,7 +367,9 @@ Result<QuantizeReport> quantize(Graph& graph, const SampleSource& source, const 
   // A pattern may mean a node of the file, or one that is made of several of these, as attention is.
   const std::vector<std::string> unmatched = unmatched_patterns(graph, options.skip);
   if (const Status prepared = prepare(graph); !prepared) return prepared.errors();
-  if (const Status matched = check_patterns(graph, unmatched, "--skip"); !matched) return matched.errors();
+  if (!options.is_part) {
+    if (const Status matched = check_patterns(graph, unmatched, "--skip"); !matched) return matched.errors();
+  }
   if (graph.sizes() == nullptr || !takes_samples(options)) return quantize_prepared(graph, samples, options);
   auto learned = learn(graph, samples, options);
   if (!learned) return learned.errors();

@@ -95,6 +95,7 @@ struct QuantizeOptions {
   PairPlacement placement = PairPlacement::fused;
   // Which products quantize rows in the run. With RowProducts::alone no sample is needed and none is taken.
   RowProducts rows = RowProducts::behind_gelu;
+  bool is_part = false;                  // of a model of several: `skip` may mean nodes of the others
   bool is_standard = false;              // only what a QDQ file of ONNX says to other programs, too: pairs of bytes
   bool observes_all = false;             // ranges of all activations, so that `calibrated` serves whatever is skipped
   std::optional<Calibrated> calibrated;  // of an earlier report: then no sample is taken

@@ -84,6 +84,7 @@ struct ProgramContext::State {
   std::vector<ProgramTensor> kept;               // outputs
   std::vector<ConstTensorView> outputs;
   std::int64_t iterations = 0;
+  NetworkObserver observer;
 
   const Program& program() const { return model->program(); }
   ProgramTensor& value(std::int32_t index) { return values[at(index)]; }
@@ -199,6 +200,7 @@ struct ProgramContext::State {
       out.push_back({tensor->view.dtype, tensor->view.shape, data_of(*tensor)});
       made.push_back(std::move(*tensor));
     }
+    if (observer) observer(part.network, in);
     if (Status done = (*context)->run(in, out); !done) return inside(part.name, std::move(done).errors());
     for (std::size_t i = 0; i < made.size(); ++i) {
       if (part.outputs[i] == kNoIndex) continue;
@@ -206,6 +208,11 @@ struct ProgramContext::State {
       if (part.extents[i] != kNoIndex) {
         const auto shape = computed_shape(part, tensor.view, made[at(part.extents[i])].view);
         if (!shape) return shape.errors();
+        if (shape->elements() > tensor.view.shape.elements()) {
+          auto whole = filled(tensor, *shape);
+          if (!whole) return inside(part.name, whole.errors());
+          tensor = std::move(*whole);
+        }
         tensor.view.shape = *shape;
       }
       value(part.outputs[i]) = std::move(tensor);
@@ -220,8 +227,17 @@ struct ProgramContext::State {
       return wrong(part, "a shape of type " + std::string(name_of(extents.dtype)), "s64, at most 64 of them");
     const std::vector<std::int64_t> dims = to_int64s(extents);
     const auto elements = checked_elements(dims);
-    if (elements && *elements <= whole.shape.elements()) return Shape(dims);
+    if (elements && (*elements <= whole.shape.elements() || whole.shape.elements() == 1)) return Shape(dims);
     return wrong(part, "a computed shape " + print(dims), "one within " + whole.shape.to_string());
+  }
+
+  // A tensor of that shape whose elements are all the one that there is.
+  Result<ProgramTensor> filled(const ProgramTensor& one, const Shape& shape) {
+    auto made = make(one.view.dtype, shape);
+    const std::size_t size = size_of(one.view.dtype);
+    for (std::size_t at = 0; made && at < made->view.bytes(); at += size)
+      std::memcpy(data_of(*made) + at, one.view.data, size);
+    return made;
   }
 
   // ---- control flow ----
@@ -431,6 +447,8 @@ Status ProgramContext::run(std::span<const ConstTensorView> inputs) {
     return state_->forget({Error{ErrorKind::resource, "", "not enough memory", "room for its tensors", ""}});
   }
 }
+
+void ProgramContext::observe(NetworkObserver observer) { state_->observer = std::move(observer); }
 
 std::span<const ConstTensorView> ProgramContext::outputs() const { return state_->outputs; }
 std::uint64_t ProgramContext::memory_bytes() const { return state_->memory->bytes(); }

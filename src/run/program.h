@@ -3,6 +3,7 @@
 #ifndef OCTAVO_RUN_PROGRAM_H_
 #define OCTAVO_RUN_PROGRAM_H_
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -50,6 +51,9 @@ class ProgramContext {
   // resource, where tensors and arenas together need more than LoadOptions::context_bytes, or loops more iterations
   // than LoadOptions::max_iterations, all of a run together. The next run is as good as any.
   Status run(std::span<const ConstTensorView> inputs);
+  // Called before every network of a run with its index and what it reads. None: nothing is called.
+  using NetworkObserver = std::function<void(std::int32_t network, std::span<const ConstTensorView> inputs)>;
+  void observe(NetworkObserver observer);
   // Of the last run that went well, in the order of the first block's outputs; its own until the next.
   std::span<const ConstTensorView> outputs() const;
   // Arenas of all networks that have run, and tensors between them.

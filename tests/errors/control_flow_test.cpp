@@ -120,11 +120,12 @@ std::vector<BrokenCase> broken_flow() {
           },
           {"'search' (Loop, opset 17)", "100 iterations"}, kResource, kRun),
       flow_case(
-          "QuantizedBySamples",
+          "QuantizedWithoutSamples",
           [](ModelBuilder& model) {
             add_if(model, "c", {"y"}, branch({"Neg", {"x"}, {"a"}}), branch({"Abs", {"x"}, {"b"}}));
           },
-          {"m.onnx", "a model of several parts", "calibration"}, kUsage, "compile m.onnx -o m.octv --calibrate random"),
+          {"m.onnx", "a model of several parts", "a global scale"}, kUsage,
+          "compile m.onnx -o m.octv --global-scale 4"),
   };
 }
 

@@ -53,6 +53,10 @@ class GraphWalker {
   void read_node(const onnx::GraphProto& graph, int index);
   void read_operator(const Place& at, const Operator& entry);
   bool inputs_are_known(const Place& at);
+  // Of an operator whose result has the shape that an input holds (computed_sizes.cpp): where that is computed, the
+  // graph is left, and the next one knows it as sizes.
+  void read_computed_sizes(const Place& at);
+  void read_computed_sizes(const Place& at, const std::string& name);
   void report_missing(const Place& at, int input);
   bool outputs_are_new(const Place& at);
   void forget_outputs(const onnx::NodeProto& node);

@@ -8,6 +8,7 @@
 #include "ops/gather_nd/gather_nd.h"
 #include "ops/scatter_elements/scatter_elements.h"
 #include "ops/scatter_nd/scatter_nd.h"
+#include "ops/topk/topk.h"
 
 namespace octavo::onnx_import {
 namespace {
@@ -22,6 +23,14 @@ Number constant_number(NodeReader& in, int index, std::string_view name, std::in
   return in.failed() ? Number(fallback) : Number(given[0].fixed(), given.place);
 }
 
+// The same where it depends on sizes that are open.
+std::optional<Dim> open_number(NodeReader& in, int index, std::string_view name) {
+  if (!in.has(index) || in.fact(in.value(index)).extents == nullptr) return std::nullopt;
+  const Numbers given = in.constant_integers(index, name);
+  const bool is_open = !in.failed() && given.size() == 1 && !given[0].is_number();
+  return is_open ? std::optional<Dim>(given[0]) : std::nullopt;
+}
+
 // ---- picked ----
 
 ValueId read_gather_nd(NodeReader& in) {
@@ -31,10 +40,19 @@ ValueId read_gather_nd(NodeReader& in) {
 
 ValueId read_topk(NodeReader& in) {
   const ValueId x = in.value(0);
-  const Number k = in.opset() < 10 ? in.integer("k") : constant_number(in, 1, "K", 0);
+  const bool is_attribute = in.opset() < 10;
+  const std::optional<Dim> open_k = is_attribute ? std::nullopt : open_number(in, 1, "K");
+  const Number k = is_attribute ? in.integer("k") : (open_k ? Number(0) : constant_number(in, 1, "K", 0));
   const Number axis = in.integer("axis", -1);
   const bool largest = in.flag("largest", true);
   in.ignore("sorted");  // any order will do where it is 0
+  if (open_k) {
+    const TopkAttrs attrs{.axis = in.axis(axis, in.rank(x)), .k = *open_k, .largest = largest};
+    const std::vector<ValueId> top = in.add_exactly(kTopk, attrs, {x}, "top");
+    if (in.failed()) return {};
+    in.output(1, top[1]);
+    return top[0];
+  }
   const TopElements top = topk(in, x, axis, k, largest);
   in.output(1, top.positions);
   return top.values;

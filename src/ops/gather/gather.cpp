@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "graph/attrs_of.h"
+#include "ops/empty_axis.h"
 #include "ops/movement.h"
 #include "ops/traits.h"
 
@@ -21,7 +22,7 @@ Result<std::vector<Fact>> infer_gather(const Attrs& attrs, InputFacts inputs) {
     return shape_error("", std::string(name_of(indices.dtype)) + " indices", "s32 or s64");
   }
   const Dim dim = x.shape[*axis];
-  if (dim == 0 && indices.shape.elements() != 0)
+  if (picks_from_nothing(dim, indices.shape))
     return shape_error("", "an empty axis in " + x.shape.to_string(), "elements to pick");
   if (indices.is_constant()) {
     for (std::int64_t index : to_int64s(indices.constant->view())) {

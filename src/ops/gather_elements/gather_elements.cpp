@@ -6,6 +6,7 @@
 
 #include "graph/attrs_of.h"
 #include "ops/check.h"
+#include "ops/empty_axis.h"
 #include "ops/movement.h"
 #include "ops/traits.h"
 
@@ -27,7 +28,7 @@ Result<std::vector<Fact>> infer_gather_elements(const Attrs& attrs, InputFacts i
                          "at most " + to_string(x.shape[i]) + " on axis " + std::to_string(i));
   }
   const Dim dim = x.shape[*axis];
-  if (dim == 0 && indices.shape.elements() != 0)
+  if (picks_from_nothing(dim, indices.shape))
     return shape_error("", "an empty axis in " + x.shape.to_string(), "elements to pick");
   if (indices.is_constant()) {
     for (const std::int64_t index : to_int64s(indices.constant->view())) {

@@ -6,6 +6,7 @@
 
 #include "graph/attrs_of.h"
 #include "ops/check.h"
+#include "ops/empty_axis.h"
 #include "ops/movement.h"
 #include "ops/traits.h"
 
@@ -30,7 +31,7 @@ Result<std::vector<Fact>> infer_gather_nd(const Attrs& attrs, InputFacts inputs)
   dims.insert(dims.end(), x.shape.begin() + batch_dims + depth.example(), x.shape.end());
   const auto first = static_cast<int>(batch_dims);
   for (int i = first; i < first + depth.example(); ++i) {
-    if (x.shape[i] == 0 && indices.shape.elements() != 0)
+    if (picks_from_nothing(x.shape[i], indices.shape))
       return shape_error("", "an empty axis in " + x.shape.to_string(), "elements to pick");
   }
   const auto checked = one_output(x.dtype, dims);

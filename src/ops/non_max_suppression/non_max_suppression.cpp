@@ -32,7 +32,7 @@ Result<std::vector<Fact>> infer_suppression(const Attrs& attrs, InputFacts input
   if (auto problem = check_shape("boxes", boxes, OpenShape({boxes.shape[0], count, Dim(4)}))) return *problem;
   if (auto problem = check_shape("scores", scores, OpenShape({boxes.shape[0], scores.shape[1], count})))
     return *problem;
-  const Dim most = scores.shape[0] * scores.shape[1] * smaller(count, suppression.most);
+  const Dim most = scores.shape[0] * scores.shape[1] * smaller(count, std::min(suppression.most, kMaxElements));
   return std::vector<Fact>{{.dtype = DType::s64, .shape = OpenShape({most, Dim(3)})},
                            {.dtype = DType::s64, .shape = OpenShape({Dim(2)})}};
 }

@@ -21,7 +21,7 @@ Result<std::vector<Fact>> infer_topk(const Attrs& attrs, InputFacts inputs) {
   OpenShape shape = x.shape;
   Dim& size = shape[static_cast<int>(topk.axis)];
   if (topk.k < 0 || size < topk.k)
-    return shape_error("k", std::to_string(topk.k), "0 to " + to_string(size) + ", the size of the axis");
+    return shape_error("k", to_string(topk.k), "0 to " + to_string(size) + ", the size of the axis");
   size = topk.k;
   return std::vector<Fact>{{.dtype = x.dtype, .shape = shape}, {.dtype = DType::s64, .shape = shape}};
 }
@@ -30,6 +30,7 @@ template <class Element>
 void pick_first(const TopkAttrs& topk, const ConstTensorView& x, OutputViews outputs) {
   const auto axis = static_cast<int>(topk.axis);
   const std::int64_t count = x.shape[axis], inner = x.shape.elements(axis + 1, x.shape.rank());
+  const std::int64_t k = topk.k;
   const auto* values = x.as<typename Element::Stored>();
   std::vector<std::int64_t> order(static_cast<std::size_t>(count));
   for (std::int64_t line = 0; line < x.shape.elements(0, axis) * inner; ++line) {
@@ -38,8 +39,8 @@ void pick_first(const TopkAttrs& topk, const ConstTensorView& x, OutputViews out
     std::sort(order.begin(), order.end(), [&](std::int64_t i, std::int64_t j) {
       return comes_before(topk.largest, Element::load(values[at(i)]), i, Element::load(values[at(j)]), j);
     });
-    for (std::int64_t i = 0; i < topk.k; ++i) {
-      const std::int64_t to = (line / inner * topk.k + i) * inner + line % inner;
+    for (std::int64_t i = 0; i < k; ++i) {
+      const std::int64_t to = (line / inner * k + i) * inner + line % inner;
       const std::int64_t from = order[static_cast<std::size_t>(i)];
       outputs[0].as<typename Element::Stored>()[to] = values[at(from)];
       outputs[1].as<std::int64_t>()[to] = from;

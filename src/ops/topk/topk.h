@@ -11,7 +11,7 @@ namespace octavo {
 
 struct TopkAttrs {
   std::int64_t axis = 0;  // not negative
-  std::int64_t k = 1;
+  Dim k = 1;
   bool largest = true;
 
   bool operator==(const TopkAttrs&) const = default;

@@ -1,0 +1,106 @@
+// Shapes that a file computes from data, as sizes of the next network. Part of import/.
+#include <algorithm>
+#include <optional>
+
+#include "import/onnx/graph_walker.h"
+#include "import/onnx/proto.h"
+#include "ops/cast/cast.h"
+#include "ops/concat/concat.h"
+#include "ops/gather/gather.h"
+#include "ops/reshape/reshape.h"
+
+namespace octavo::onnx_import {
+namespace {
+
+// Which input holds extents of the result, none of them negative.
+struct SizesInput {
+  std::string_view op;
+  int index;
+};
+constexpr SizesInput kSizesInputs[] = {{"ConstantOfShape", 0}, {"Expand", 1}, {"Range", 1}, {"Resize", 3}, {"TopK", 1}};
+
+using Known = std::vector<std::optional<std::int64_t>>;
+
+// The elements of a list of integers, as far as they are numbers whatever the data: those of constants that were
+// joined.
+Known known_elements(const Graph& graph, ValueId value) {
+  const Fact& fact = graph.fact(value);
+  const auto count = static_cast<std::size_t>(fact.shape.elements().fixed());
+  if (fact.extents != nullptr) {
+    Known known;
+    for (const Dim& dim : *fact.extents) known.push_back(dim.is_number() ? std::optional(dim.fixed()) : std::nullopt);
+    return known;
+  }
+  if (fact.is_constant()) {
+    const auto numbers = to_int64s(fact.constant->view());
+    return {numbers.begin(), numbers.end()};
+  }
+  const Node* producer = graph.producer(value);
+  if (producer != nullptr && (producer->spec == &kCast || producer->spec == &kReshape) &&
+      is_integer(graph.fact(producer->inputs[0]).dtype))
+    return known_elements(graph, producer->inputs[0]);
+  const bool is_joined = producer != nullptr && producer->spec == &kConcat &&
+                         std::all_of(producer->inputs.begin(), producer->inputs.end(),
+                                     [&](ValueId input) { return graph.fact(input).shape.elements().is_number(); });
+  if (!is_joined) return Known(count);
+  Known known;
+  for (const ValueId input : producer->inputs) {
+    const Known part = known_elements(graph, input);
+    known.insert(known.end(), part.begin(), part.end());
+  }
+  return known;
+}
+
+}  // namespace
+
+// A tensor of one element that the run blows up to the computed extents carries them into the next network, where they
+// are the sizes of an input; there the list is one of extents.
+void GraphWalker::read_computed_sizes(const Place& at, const std::string& name) {
+  const ValueId value = building_.find(name);
+  if (!value.exists()) return;
+  const Fact fact = building_.graph.fact(value);
+  const bool is_list = (fact.dtype == DType::s64 || fact.dtype == DType::s32) && fact.shape.rank() <= 1 &&
+                       fact.shape.elements().is_number() && fact.shape.elements() >= 1 &&
+                       fact.shape.elements() <= kMaxRank;
+  if (fact.is_constant() || !is_list) return;
+  const Known known = known_elements(building_.graph, value);
+  std::vector<std::int64_t> unknown;
+  for (std::size_t i = 0; i < known.size(); ++i) {
+    if (!known[i]) unknown.push_back(static_cast<std::int64_t>(i));
+  }
+  const auto count = static_cast<std::int64_t>(unknown.size());
+  if (count == 0) {
+    std::vector<Dim> numbers;
+    for (const auto& element : known) numbers.emplace_back(*element);
+    building_.values[name] = building_.graph.add_extents(name, fact.dtype, fact.shape, std::move(numbers));
+    return;
+  }
+  NodeBuilder in(building_, at.name + "/sizes", at.origin);
+  const ValueId list = in.reshape(in.cast(value, DType::s64, "list"), {static_cast<std::int64_t>(known.size())}, "row");
+  const ValueId places = in.constant(Tensor::of<std::int64_t>(Shape{count}, unknown), "places");
+  const ValueId extents = in.add(kGather, GatherAttrs{.axis = 0}, {list, places}, "extents");
+  const ValueId first = in.add(kGather, GatherAttrs{.axis = 0},
+                               {list, in.constant(Tensor::of<std::int64_t>(Shape{1}, {unknown[0]}), "place")}, "first");
+  const ValueId one = in.reshape(in.cast(first, DType::boolean, "one"), Extents(unknown.size(), 1), "carrier");
+  if (in.failed()) return;
+  std::vector<int> axes;
+  for (int axis = 0; axis < static_cast<int>(count); ++axis) axes.push_back(axis);
+  building_.computed[one.index] = {extents, std::move(axes), true};
+  const Handle carrier = building_.program.handle_of(one);
+  building_.leave_graph();
+  const OpenShape sizes = building_.graph.fact(building_.program.enter(carrier)).shape;
+  std::vector<Dim> dims;
+  int next = 0;
+  for (const auto& element : known) dims.push_back(element ? Dim(*element) : sizes[next++]);
+  building_.values[name] = building_.graph.add_extents(name, fact.dtype, fact.shape, std::move(dims));
+}
+
+void GraphWalker::read_computed_sizes(const Place& at) {
+  const auto entry = std::find_if(std::begin(kSizesInputs), std::end(kSizesInputs),
+                                  [&](const SizesInput& sizes) { return sizes.op == at.node.op_type(); });
+  if (entry == std::end(kSizesInputs) || !standard_domain(at.node.domain()).empty()) return;
+  if (entry->index < at.node.input_size() && !at.node.input(entry->index).empty())
+    read_computed_sizes(at, at.node.input(entry->index));
+}
+
+}  // namespace octavo::onnx_import
