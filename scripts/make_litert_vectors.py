@@ -67,6 +67,78 @@ def write_best(folder, name, make, seeds, dtype, file_name):
     print(f"{file_name}: {len(best[1])} + {len(best[2])} bytes, {best[0][0]} or more answers differ, {best[0][1]} distinct")
 
 
+# ---- vectors of formulas that LiteRT does not use, but for which others might be taken
+
+
+def depthwise_of_bytes(rng):
+    """Bytes through a depthwise convolution of one tap, and what one rounding in f32 would make of them."""
+    model, x_scale, w_scale = litert_operators.Model(), np.float32(rng.uniform(0.005, 0.05)), np.float32(rng.uniform(0.002, 0.02))
+    x_zero, w_zero, y_zero = (int(rng.integers(low, high)) for low, high in [(0, 256), (0, 256), (60, 190)])
+    weight, bias = rng.integers(0, 256, 16), rng.integers(-500, 500, 16)
+    y_scale, shape = np.float32(x_scale * w_scale * 100 * rng.uniform(0.5, 1.5)), [1, 8, 8, 16]
+    x = model.input("x", "u8", shape, x_scale, x_zero)
+    w = model.tensor("w", "u8", [1, 1, 1, 16], w_scale, w_zero, axis=3, data=weight)
+    b = model.tensor("b", "s32", [16], x_scale * w_scale, 0, data=bias)
+    options, kind = litert_operators.filled("DepthwiseConv2DOptions", padding=0, strideW=1, strideH=1, depthMultiplier=1, dilationWFactor=1, dilationHFactor=1)
+    model.operator(litert_operators.CODE.DEPTHWISE_CONV_2D, [x, w, b], model.tensor("y", "u8", shape, y_scale, y_zero), options, kind, 3)
+    values = rng.integers(0, 256, shape).astype(np.uint8)
+    sums = (values.astype(np.int32) - x_zero) * (weight - w_zero) + bias
+    factor = x_scale * w_scale / y_scale
+    return model, values, np.clip(np.rint(sums.astype(np.float32) * factor) + y_zero, 0, 255).astype(np.uint8)
+
+
+def resize_half_pixel(dtype):
+    def make(rng):
+        """25 rows as 91, and what positions of (i + 0.5) * scale - 0.5 would give by XNNPACK's weights."""
+        model, info, rows, result = litert_operators.Model(), np.iinfo(litert_operators.TYPES[dtype][1]), 25, 91
+        quant = {"scale": 0.05, "zero_point": int(rng.integers(info.min, info.max + 1))}
+        inputs = [model.input("x", dtype, [1, rows, 1, 40], **quant), model.tensor("size", "s32", [2], data=[result, 1])]
+        options, kind = litert_operators.filled("ResizeBilinearOptions", halfPixelCenters=True)
+        model.operator(litert_operators.CODE.RESIZE_BILINEAR, inputs, model.tensor("y", dtype, [1, result, 1, 40], **quant), options, kind, 3)
+        x = rng.integers(info.min, info.max + 1, [1, rows, 1, 40]).astype(info.dtype)
+        scale = np.float32(rows) / np.float32(result)
+        at = np.clip((np.arange(result, dtype=np.float32) + np.float32(0.5)) * scale - np.float32(0.5), np.float32(0), np.float32(rows - 1))
+        first = np.floor(at).astype(int)
+        weight = np.rint((at - first.astype(np.float32)) * np.float32(2048)).astype(int)[:, None]
+        low, high = x[0, first, 0].astype(int), x[0, np.minimum(first + 1, rows - 1), 0].astype(int)
+        return model, x, ((low * (2048 - weight) + high * weight + 1024) >> 11).astype(info.dtype).reshape(1, result, 1, 40)
+
+    return make
+
+
+def average_pool_scales(dtype):
+    def make(rng):
+        """A mean whose result has a scale of its own, and what this would make of it by a change of scales."""
+        model, info = litert_operators.Model(), np.iinfo(litert_operators.TYPES[dtype][1])
+        x_zero, y_zero = (int(rng.integers(info.min, info.max + 1)) for _ in "xy")
+        x_scale, y_scale = np.float32(0.05), np.float32(rng.uniform(0.03, 0.07))
+        options, kind = litert_operators.filled("Pool2DOptions", padding=1, strideW=1, strideH=1, filterWidth=3, filterHeight=2)
+        y = model.tensor("y", dtype, [1, 4, 4, 16], y_scale, y_zero)
+        model.operator(litert_operators.CODE.AVERAGE_POOL_2D, [model.input("x", dtype, [1, 5, 6, 16], x_scale, x_zero)], y, options, kind, 1)
+        x = rng.integers(info.min, info.max + 1, [1, 5, 6, 16]).astype(info.dtype)
+        means = sum(x[:, i : i + 4, j : j + 4].astype(np.float64) for i in range(2) for j in range(3)) / 6
+        return model, x, np.clip(np.rint((means - x_zero) * (x_scale / y_scale)) + y_zero, info.min, info.max).astype(info.dtype)
+
+    return make
+
+
+def write_telling(folder, name, make):
+    """Of ATTEMPTS vectors the one whose default answer differs most from that of the other formula."""
+    best = None
+    with tempfile.TemporaryDirectory() as work:
+        path = pathlib.Path(work) / "model.tflite"
+        for seed in range(ATTEMPTS):
+            model, x, other = make(np.random.default_rng([13, seed]))
+            model.save(path)
+            default, reference = (answer(path, resolver, [x]) for resolver in (OpResolverType.AUTO, OpResolverType.BUILTIN_REF))
+            differing = int(np.count_nonzero(default != other))
+            if best is None or differing > best[0]:
+                best = (differing, path.read_bytes(), b"".join(value.tobytes() for value in (x, default, reference)))
+    (folder / f"{name}.tflite").write_bytes(best[1])
+    (folder / f"{name}.bin").write_bytes(best[2])
+    print(f"{name}: {best[0]} answers of the other formula differ")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--floats-only", action="store_true", help="leave tests/import/litert as it is")
@@ -78,6 +150,11 @@ def main():
         for dtype in ("s8", "u8"):
             if name not in LEFT_OUT and not only_floats:
                 write_best(folder, name, make, [dtype == "s8"], dtype, f"{name}_{dtype}")
+    if not only_floats:
+        write_telling(folder, "depthwise_of_bytes_u8", depthwise_of_bytes)
+        for dtype in ("s8", "u8"):
+            write_telling(folder, f"resize_half_pixel_{dtype}", resize_half_pixel(dtype))
+            write_telling(folder, f"average_pool_scales_{dtype}", average_pool_scales(dtype))
     for name, make in litert_operators.FLOAT_OPERATORS.items():
         for i in range(FLOAT_VARIANTS):
             write_best(floats, name, make, [i], "s8", f"{name}_{i}")

@@ -121,7 +121,7 @@ class TensorReader {
                      std::to_string(zero_points) + " zero points for " + std::to_string(scales) + " scales",
                      "as many of each");
     }
-    const int axis = quantization->quantized_dimension();
+    const int axis = result.scale_axis = quantization->quantized_dimension();
     if (scales > 1 &&
         (axis < 0 || axis >= result.shape.rank() || result.shape[axis] != static_cast<std::int64_t>(scales))) {
       return invalid("quantization",

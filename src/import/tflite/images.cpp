@@ -24,7 +24,17 @@ ValueId activated(OperatorReader& in, ValueId y) {
   return in.activation(y, in.required_options<file::Pool2DOptions>().fused_activation_function());
 }
 
-ValueId read_average_pool(OperatorReader& in) { return activated(in, average_pool(in, read_pool(in))); }
+// The mean of bytes is a byte: what the file gives the result as scale is another name for it.
+ValueId read_average_pool(OperatorReader& in) {
+  const ValueId mean = average_pool(in, read_pool(in));
+  return activated(in, in.has_own_scale(0) ? in.relabelled(mean, 0) : mean);
+}
+// The root of the mean of squares.
+ValueId read_l2_pool(OperatorReader& in) {
+  PoolArgs args = read_pool(in);
+  args.x = in.binary(BinaryKind::mul, args.x, args.x, "squares");
+  return activated(in, in.unary({.kind = UnaryKind::sqrt}, average_pool(in, args, "mean"), "root"));
+}
 ValueId read_max_pool(OperatorReader& in) { return activated(in, max_pool(in, read_pool(in))); }
 
 // ---- resizing ----
@@ -115,6 +125,7 @@ ValueId dilated_conv(OperatorReader& in, const DilatedConv& conv, Pair block, Pa
   }
   // Quantized as the file quantizes the convolution's own result, whose scale the operator here keeps.
   if (in.tensor(0).dtype != in.output_tensor(0).dtype || in.tensor(0).quant != in.output_tensor(0).quant) return {};
+  in.rounds_by(conv.profile);
   const ConvAttrs attrs{.window = window, .groups = conv.groups, .layout = Layout::channels_last};
   const ValueId y = in.add(kConv, attrs, {conv.x, conv.weights, conv.bias}, "dilated");
   return in.quantized(in.activation(y, conv.activation));
@@ -151,6 +162,7 @@ constexpr OperatorEntry kTable[] = {
     {"AVERAGE_POOL_2D", 1, 1, 1, kReal, read_average_pool},
     {"BATCH_TO_SPACE_ND", 3, 3, 1, kStored, read_batch_to_space},
     {"DEPTH_TO_SPACE", 1, 1, 1, kStored, read_depth_to_space},
+    {"L2_POOL_2D", 1, 1, 1, kReal, read_l2_pool},
     {"MAX_POOL_2D", 1, 1, 1, kReal, read_max_pool},
     {"RESIZE_BILINEAR", 2, 2, 1, kReal, read_resize<ResizeMode::linear, file::ResizeBilinearOptions>},
     {"RESIZE_NEAREST_NEIGHBOR", 2, 2, 1, kStored, read_resize<ResizeMode::nearest, file::ResizeNearestNeighborOptions>},

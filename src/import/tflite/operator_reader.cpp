@@ -1,6 +1,8 @@
 // What the reader of one operator sees of a TFLite file. Part of import/.
 #include "import/tflite/operator_reader.h"
 
+#include <utility>
+
 namespace octavo::tflite_import {
 namespace {
 
@@ -132,7 +134,24 @@ ValueId OperatorReader::quantized(ValueId value) {
     return unsupported("output '" + target.name + "'", "scales per axis of an activation", "one scale");
   const Scales to = constant_scales(*this, {target.quant->scale[0]}, {target.quant->zero_point[0]}, target.dtype, -1,
                                     "output '" + target.name + "'");
-  return quantize(*this, value, to, target.dtype, "quantized");
+  const Profile of_file = std::exchange(building_.profile, profile_.value_or(building_.profile));
+  const ValueId made = quantize(*this, value, to, target.dtype, "quantized");
+  building_.profile = of_file;
+  return made;
+}
+
+bool OperatorReader::has_own_scale(int input) const {
+  const FileTensor &source = tensor(input), &target = output_tensor(0);
+  return is_8bit(source.dtype) && source.dtype == target.dtype && source.quant && target.quant &&
+         source.quant != target.quant && source.quant->axis < 0 && target.quant->axis < 0;
+}
+
+ValueId OperatorReader::relabelled(ValueId value, int input) {
+  const QuantParams& from = *tensor(input).quant;
+  const Scales to = constant_scales(*this, {from.scale[0]}, {from.zero_point[0]}, tensor(input).dtype, -1,
+                                    "input " + std::to_string(input), "bytes.");
+  const ValueId bytes = quantize(*this, value, to, tensor(input).dtype, "bytes");
+  return dequantized(bytes, *output_tensor(0).quant, "relabelled");
 }
 
 ValueId OperatorReader::checked(int output, ValueId value) {

@@ -3,6 +3,7 @@
 #define OCTAVO_IMPORT_TFLITE_OPERATOR_READER_H_
 
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -34,6 +35,7 @@ struct DilatedConv {
   std::int64_t groups = 1;
   SpaceToBatch space;
   int activation = 0;
+  std::optional<Profile> profile;  // of the result, where it is not the file's
 };
 
 // What is known of the tensors of the subgraph that is read, by the file's index.
@@ -127,8 +129,14 @@ class OperatorReader : public NodeBuilder {
   // ---- outputs ----
   int output_index(int output) const { return op_.outputs()->Get(static_cast<flatbuffers::uoffset_t>(output)); }
   const FileTensor& output_tensor(int index) const;
+  // Output 0 is rounded by another profile than the file's.
+  void rounds_by(std::optional<Profile> profile) { profile_ = profile; }
   // Output 0 of a real value, whatever operands the operator takes.
   ValueId quantized(ValueId value);
+  // Whether output 0 has another scale or zero point than an input, both being of 8 bits.
+  bool has_own_scale(int input) const;
+  // A real value rounded to the scale of an input, as what these bytes stand for by the scale of output 0.
+  ValueId relabelled(ValueId value, int input);
   // After reading: outputs that nobody made, or of another type than the file says, are errors. Binds the tensors.
   void finish(ValueId first);
 
@@ -151,6 +159,7 @@ class OperatorReader : public NodeBuilder {
   int input_count_;
   Type type_;
   Operands operands_;
+  std::optional<Profile> profile_;
 };
 
 // A table without fields, which reads as all defaults.

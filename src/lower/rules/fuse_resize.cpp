@@ -26,10 +26,7 @@ struct Axis {
   std::int64_t steps() const { return is_aligned() ? size - 1 : size; }
   std::int64_t result_steps() const { return is_aligned() ? result - 1 : result; }
   bool has_half_pixels() const { return coordinates == ResizeCoordinates::half_pixel; }
-  float position(std::int64_t i) const {
-    const float scale = static_cast<float>(steps()) / static_cast<float>(result_steps());
-    return has_half_pixels() ? (static_cast<float>(i) + 0.5f) * scale - 0.5f : static_cast<float>(i) * scale;
-  }
+  float scale() const { return static_cast<float>(steps()) / static_cast<float>(result_steps()); }
 };
 
 // TFLite's reference kernel for s8: positions in 1024ths of a pixel.
@@ -42,14 +39,17 @@ Tap ten_bit_tap(const Axis& axis, std::int64_t i) {
 
 // The same for u8: positions in f32.
 Tap real_tap(const Axis& axis, std::int64_t i) {
-  const float at = axis.position(i);
+  const auto place = static_cast<float>(i);
+  const float at = axis.has_half_pixels() ? (place + 0.5f) * axis.scale() - 0.5f : place * axis.scale();
   const auto first = std::max<std::int64_t>(static_cast<std::int64_t>(std::floor(at)), 0);
   return {first, std::min(static_cast<std::int64_t>(std::ceil(at)), axis.size - 1), at - static_cast<float>(first)};
 }
 
-// XNNPACK: positions in f32 inside the image, weights rounded to 2048ths.
+// XNNPACK: positions in f32 inside the image, weights rounded to 2048ths. What half pixels add is one number of the
+// axis, so that rounding differs from that above.
 Tap eleven_bit_tap(const Axis& axis, std::int64_t i) {
-  const float at = clamp_f32(axis.position(i), 0.0f, static_cast<float>(axis.size - 1));
+  const float added = axis.has_half_pixels() ? 0.5f * axis.scale() - 0.5f : 0.0f;
+  const float at = clamp_f32(static_cast<float>(i) * axis.scale() + added, 0.0f, static_cast<float>(axis.size - 1));
   const auto first = static_cast<std::int64_t>(at);
   return {first, std::min(first + 1, axis.size - 1), round_even((at - static_cast<float>(first)) * 2048.0f)};
 }
