@@ -13,6 +13,7 @@ import flatbuffers
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 from ai_edge_litert.interpreter import Interpreter, OpResolverType
+from flatbuffers import flexbuffers
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 CODE, TYPE = schema.BuiltinOperator, schema.TensorType
@@ -56,8 +57,10 @@ class Graph:
         code = schema.OperatorCodeT()
         code.builtinCode = getattr(CODE, name)
         code.deprecatedBuiltinCode, code.version = min(code.builtinCode, 127), fields.pop("version", 1)
+        code.customCode, custom_options = fields.pop("custom", None), fields.pop("custom_options", None)
         self.file.model.operatorCodes.append(code)
         op = schema.OperatorT()
+        op.customOptions = None if custom_options is None else list(custom_options)
         op.opcodeIndex, op.inputs, op.outputs = len(self.file.model.operatorCodes) - 1, list(inputs), list(outputs)
         if options:
             op.builtinOptions, op.builtinOptionsType = getattr(schema, options + "T")(), getattr(schema.BuiltinOptions, options)
@@ -175,7 +178,106 @@ def variables():
     return file
 
 
-CASES = {
+# ---- single operators
+
+
+def single(name, inputs, result, options=None, outputs=None, **fields):
+    """One operator; inputs are shapes of floats, (shape, dtype) or constants."""
+    file = File()
+    main = file.graph("main")
+    given = []
+    for value in inputs:
+        if isinstance(value, (np.ndarray, np.generic)):
+            given.append(main.constant(value))
+        else:
+            given.append(main.input(*value) if isinstance(value, tuple) else main.input(value))
+    made = [main.tensor(shape, dtype) for shape, dtype in (outputs or [result])]
+    main.add(name, given, made, options, **fields)
+    main.outputs(*made)
+    return file
+
+
+def lstm(is_time_major):
+    file, rng = File(), np.random.default_rng(3)
+    main, batch, steps, size, hidden = file.graph("main"), 2, 5, 4, 3
+    order = [steps, batch] if is_time_major else [batch, steps]
+
+    def normal(*shape):
+        return main.constant(rng.normal(0, 0.6, shape), np.float32)
+
+    x = main.input([*order, size])
+    inputs = [x, *(normal(hidden, size) for _ in range(4)), *(normal(hidden, hidden) for _ in range(4)), -1, -1, -1, *(normal(hidden) for _ in range(4)), -1, -1]
+    inputs += [main.tensor([batch, hidden], is_variable=True) for _ in range(2)]
+    main.outputs(main.new("UNIDIRECTIONAL_SEQUENCE_LSTM", inputs, [*order, hidden], np.float32, "UnidirectionalSequenceLSTMOptions",
+                          fusedActivationFunction=4, timeMajor=is_time_major))
+    return file
+
+
+def densify():
+    """A sparse matrix of blocks of 2 by 2, as a product's weights."""
+    file = File()
+    main = file.graph("main")
+    sparse = main.tensor([4, 6], np.float32, np.float32([1, 0, 0, 4, 2, 3, 0, 0, 5, 0, 0, 6, 7, 8, 9, 1]))
+    tensor = main.made.tensors[sparse]
+    tensor.sparsity = schema.SparsityParametersT()
+    tensor.sparsity.traversalOrder, tensor.sparsity.blockMap, tensor.sparsity.dimMetadata = [0, 1, 2, 3], [0, 1], []
+    for size, segments, indices in [(2, None, None), (0, [0, 2, 4], [0, 2, 1, 2]), (2, None, None), (2, None, None)]:
+        level = schema.DimensionMetadataT()
+        level.format, level.denseSize = (0, size) if segments is None else (1, 0)
+        if segments is not None:
+            level.arraySegments, level.arrayIndices = schema.Uint8VectorT(), schema.Int32VectorT()
+            level.arraySegments.values, level.arrayIndices.values = segments, indices
+            level.arraySegmentsType, level.arrayIndicesType = schema.SparseIndexVector.Uint8Vector, schema.SparseIndexVector.Int32Vector
+        tensor.sparsity.dimMetadata.append(level)
+    dense = main.new("DENSIFY", [sparse], [4, 6])
+    x = main.input([3, 6])
+    main.outputs(main.new("FULLY_CONNECTED", [x, dense, -1], [3, 4], np.float32, "FullyConnectedOptions"))
+    return file
+
+
+def detection():
+    """Sixty boxes of four classes and the background, of which those are taken that overlap with none before."""
+    file, rng, count = File(), np.random.default_rng(4), 60
+    main = file.graph("main")
+    anchors = np.concatenate([rng.uniform(0.1, 0.9, (count, 2)), rng.uniform(0.2, 0.5, (count, 2))], 1)
+    inputs = [main.input([1, count, 4]), main.input([1, count, 5]), main.constant(anchors, np.float32)]
+    made = [main.tensor(shape) for shape in ([1, 40, 4], [1, 40], [1, 40], [1])]
+    options = {"max_detections": 40, "max_classes_per_detection": 1, "detections_per_class": 100, "use_regular_nms": False, "nms_score_threshold": 0.5,
+               "nms_iou_threshold": 0.4, "num_classes": 4, "y_scale": 10.0, "x_scale": 10.0, "h_scale": 5.0, "w_scale": 5.0}
+    main.add("CUSTOM", inputs, made, custom="TFLite_Detection_PostProcess", custom_options=flexbuffers.Dumps(options))
+    main.outputs(*made)
+    return file
+
+
+F, I, B = np.float32, np.int32, np.bool_
+SINGLE = {
+    "reduce_any": lambda: single("REDUCE_ANY", [([3, 4, 2], B), I([1])], ([3, 2], B), "ReducerOptions"),
+    "reduce_all": lambda: single("REDUCE_ALL", [([3, 4, 2], B), I([1])], ([3, 1, 2], B), "ReducerOptions", keepDims=True),
+    "segment_sum": lambda: single("SEGMENT_SUM", [[5, 3], I([0, 0, 1, 2, 2])], ([3, 3], F)),
+    "unsorted_segment_sum": lambda: single("UNSORTED_SEGMENT_SUM", [[5, 3], ([5], I), I(4)], ([4, 3], F)),
+    "unsorted_segment_max": lambda: single("UNSORTED_SEGMENT_MAX", [[5, 3], ([5], I), I(4)], ([4, 3], F)),
+    "unsorted_segment_min": lambda: single("UNSORTED_SEGMENT_MIN", [[5, 3], ([5], I), I(4)], ([4, 3], F)),
+    "unsorted_segment_prod": lambda: single("UNSORTED_SEGMENT_PROD", [[5, 3], ([5], I), I(4)], ([4, 3], F)),
+    "local_response_normalization": lambda: single("LOCAL_RESPONSE_NORMALIZATION", [[1, 3, 2, 7]], ([1, 3, 2, 7], F), "LocalResponseNormalizationOptions",
+                                                   radius=2, bias=1.5, alpha=0.3, beta=0.75),
+    "rank": lambda: single("RANK", [[3, 4, 2]], ([], I)),
+    "broadcast_args": lambda: single("BROADCAST_ARGS", [I([3, 1, 5]), I([4, 1])], ([3], I)),
+    "atan2": lambda: single("ATAN2", [[4, 5], [4, 5]], ([4, 5], F)),
+    "fake_quant": lambda: single("FAKE_QUANT", [[4, 5]], ([4, 5], F), "FakeQuantOptions", min=-1.3, max=2.1, numBits=8, narrowRange=False),
+    "l2_pool": lambda: single("L2_POOL_2D", [[1, 5, 4, 3]], ([1, 3, 2, 3], F), "Pool2DOptions", padding=0, strideW=2, strideH=2, filterWidth=2, filterHeight=3),
+    "embedding_lookup": lambda: single("EMBEDDING_LOOKUP", [([4], I), np.arange(15, dtype=F).reshape(5, 3)], ([4, 3], F)),
+    "bucketize": lambda: single("BUCKETIZE", [[4, 5]], ([4, 5], I), "BucketizeOptions", boundaries=[-1.0, 0.0, 1.5]),
+    "sparse_to_dense": lambda: single("SPARSE_TO_DENSE", [I([[0, 1], [2, 3], [3, 0]]), I([4, 5]), ([3], F), F(-1)], ([4, 5], F), "SparseToDenseOptions"),
+    "dynamic_update_slice": lambda: single("DYNAMIC_UPDATE_SLICE", [[1, 6, 3, 2], [1, 2, 3, 2], ([4], I)], ([1, 6, 3, 2], F), "DynamicUpdateSliceOptions"),
+    "dynamic_update_slice_inner": lambda: single("DYNAMIC_UPDATE_SLICE", [[4, 6], [2, 3], ([2], I)], ([4, 6], F), "DynamicUpdateSliceOptions"),
+    "select_rows": lambda: single("SELECT", [([4], B), [4, 3], [4, 3]], ([4, 3], F), "SelectOptions"),
+    "lstm": lambda: lstm(False),
+    "lstm_time_major": lambda: lstm(True),
+    "densify": densify,
+    "detection": detection,
+}
+
+CASES = SINGLE | {
     "if": lambda: choice(False),
     "if_constant": lambda: choice(True),
     "while": loop,
@@ -183,7 +285,7 @@ CASES = {
     "variables": variables,
 }
 INPUTS = {"if": 2, "while": 2}  # vectors of one file; else one
-GIVEN = {"while_if": [[np.int32(27)]]}
+GIVEN = {"while_if": [[np.int32(27)]]}  # inputs that are not random
 
 
 def random_input(detail, rng, middle):
@@ -192,9 +294,21 @@ def random_input(detail, rng, middle):
     return rng.integers(0, 3, detail["shape"]).astype(detail["dtype"])
 
 
-def answers(content, inputs):
-    made = Interpreter(model_content=content, experimental_op_resolver_type=OpResolverType.BUILTIN_REF)
-    made.allocate_tensors()
+def interpreter(content, name):
+    """By the reference kernels; some operators have only the others, and the reference kernel of one leaves out its last channel."""
+    others = [OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES]
+    for resolver in others if name == "local_response_normalization" else [OpResolverType.BUILTIN_REF, *others]:
+        try:
+            made = Interpreter(model_content=content, experimental_op_resolver_type=resolver)
+            made.allocate_tensors()
+            return made
+        except (RuntimeError, ValueError) as error:
+            failure = error
+    raise failure
+
+
+def answers(content, name, inputs):
+    made = interpreter(content, name)
     for detail, value in zip(made.get_input_details(), inputs):
         made.set_tensor(detail["index"], value)
     made.invoke()
@@ -206,11 +320,14 @@ def main():
     folder.mkdir(exist_ok=True)
     for name in sys.argv[1:] or CASES:
         content = CASES[name]().content()
-        details = Interpreter(model_content=content, experimental_op_resolver_type=OpResolverType.BUILTIN_REF).get_input_details()
+        details = interpreter(content, name).get_input_details()
         for i in range(INPUTS.get(name, 1)):
             rng = np.random.default_rng([11, i])
             inputs = GIVEN[name][i] if name in GIVEN else [random_input(detail, rng, 1 - 2 * i) for detail in details]
-            found = answers(content, inputs)
+            found = answers(content, name, inputs)
+            if name == "detection":  # LiteRT leaves what it finds behind the boxes; Octavo writes zeros
+                for value in found[:3]:
+                    value[:, int(found[3][0]) :] = 0
             own = f"{name}_{i}" if i else name
             (folder / f"{own}.tflite").write_bytes(content)
             (folder / f"{own}.bin").write_bytes(b"".join(np.ascontiguousarray(value).tobytes() for value in [*inputs, *found]))

@@ -131,6 +131,60 @@ TEST(TfliteErrors, UnknownOperatorsAllAtOnce) {
       << message;
 }
 
+TEST(TfliteErrors, RandomNumbers) {
+  Simple simple;
+  simple.op.code = 148;
+  EXPECT_EQ(message_of(simple.import(), ErrorKind::unsupported),
+            "test.tflite: subgraph 0, operator 0 (RANDOM_UNIFORM): found random numbers, which are others in every "
+            "run, expected answers that depend on the inputs alone");
+}
+
+TEST(TfliteErrors, SubgraphsOfOperators) {
+  const auto message = [](std::int32_t yes, std::int32_t no, DType condition) {
+    TfliteBuilder builder;
+    const int c = builder.input({.name = "c", .dtype = condition, .shape = {1}});
+    builder.add({.code = 118,
+                 .inputs = {c},
+                 .outputs = {builder.output({.name = "y"})},
+                 .kind = tfl::BuiltinOptions::IfOptions,
+                 .options = options_of(tfl::CreateIfOptions, yes, no)});
+    const auto model = builder.import();
+    return model ? std::string() : to_string(model.errors());
+  };
+  EXPECT_EQ(message(0, 7, DType::f32),
+            "test.tflite: subgraph 0, operator 0 (IF), input 0: found f32 1, expected bool of one element");
+  EXPECT_EQ(message(7, 0, DType::boolean),
+            "test.tflite: subgraph 0, operator 0 (IF): found subgraph 7, expected 0 to 0");
+  // The subgraph of the operator itself.
+  EXPECT_NE(message(0, 0, DType::boolean), "");
+  TfliteBuilder loop;
+  const int x = loop.input({.name = "x", .shape = {1}});
+  loop.add({.code = 119, .inputs = {x}, .outputs = {loop.output({.name = "y"})}});
+  EXPECT_EQ(message_of(loop.import(), ErrorKind::invalid_input),
+            "test.tflite: subgraph 0, operator 0 (WHILE), options: found none of the operator's kind, expected them");
+}
+
+TEST(TfliteErrors, VariablesThatARunKeeps) {
+  const auto file = [](bool reads_first) {
+    TfliteBuilder builder;
+    const int x = builder.input({.name = "x", .shape = {1}});
+    const int handle = builder.tensor({.name = "v", .type = 13});
+    builder.add({.code = 142,
+                 .outputs = {handle},
+                 .kind = tfl::BuiltinOptions::VarHandleOptions,
+                 .options = [](flatbuffers::FlatBufferBuilder& fbb) {
+                   return tfl::CreateVarHandleOptions(fbb, 0, fbb.CreateString("v")).Union();
+                 }});
+    const TfliteOperator assign{.code = 144, .inputs = {handle, x}};
+    const TfliteOperator read{.code = 143, .inputs = {handle}, .outputs = {builder.output({.name = "y"})}};
+    return reads_first ? builder.add(read).add(assign) : builder.add(assign).add(read);
+  };
+  EXPECT_TRUE(file(false).import().ok());
+  EXPECT_EQ(message_of(file(true).import(), ErrorKind::unsupported),
+            "test.tflite: subgraph 0, operator 1 (READ_VARIABLE): found the variable '/v' without a value, expected "
+            "one that CALL_ONCE gives it");
+}
+
 TEST(TfliteErrors, IndicesOutOfRange) {
   Simple input;
   input.op.inputs = {7};

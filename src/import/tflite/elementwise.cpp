@@ -1,7 +1,9 @@
 // TFLite readers: functions of one or two elements, and conversions between types. Part of import/.
+#include <cmath>
 
 #include "import/tflite/operators.h"
 #include "ops/bitcast/bitcast.h"
+#include "ops/where/where.h"
 
 namespace octavo::tflite_import {
 namespace {
@@ -73,6 +75,52 @@ ValueId read_squared_difference(OperatorReader& in) {
   return in.binary(B::mul, difference, difference);
 }
 
+// The angle of (x, y): that of y / x, half a turn further where x is negative.
+ValueId read_atan2(OperatorReader& in) {
+  const ValueId y = in.value(0), x = in.value(1);
+  constexpr float kHalfTurn = 3.14159265358979f;
+  const auto where = [&](ValueId condition, ValueId a, ValueId b, std::string_view name) {
+    return in.add(kWhere, NoAttrs{}, {condition, a, b}, name);
+  };
+  const ValueId zero = in.scalar(0.0f, "zero");
+  const ValueId is_left = in.binary(B::less, x, zero, "is_left"), is_below = in.binary(B::less, y, zero, "is_below");
+  const ValueId turn = where(is_below, in.scalar(-kHalfTurn, "down"), in.scalar(kHalfTurn, "up"), "turn");
+  const ValueId near = in.unary({.kind = U::atan}, in.binary(B::div, y, x, "slope"), "near");
+  const ValueId is_nothing = in.binary(B::logical_and, in.binary(B::equal, y, zero, "y_is_0"),
+                                       in.binary(B::equal, x, zero, "x_is_0"), "is_nothing");
+  const ValueId angle = where(is_left, in.binary(B::add, near, turn, "far"), near, "angle");
+  return where(is_nothing, zero, angle, "");
+}
+
+// Rounded to one of 2^bits numbers between two, of which 0 is one.
+ValueId read_fake_quant(OperatorReader& in) {
+  const auto& given = in.required_options<file::FakeQuantOptions>();
+  const ValueId x = in.value(0);
+  const bool is_range = std::isfinite(given.min()) && std::isfinite(given.max()) && given.min() < given.max();
+  if (!is_range || given.num_bits() < 2 || given.num_bits() > 16)
+    in.fail("options",
+            std::to_string(given.num_bits()) + " bits from " + std::to_string(given.min()) + " to " +
+                std::to_string(given.max()),
+            "2 to 16 bits between two numbers");
+  if (in.failed()) return {};
+  const float lowest = given.narrow_range() ? 1.0f : 0.0f;
+  const auto highest = static_cast<float>((1 << given.num_bits()) - 1);
+  const float scale = (given.max() - given.min()) / (highest - lowest);
+  const float from_zero = lowest - given.min() / scale;
+  const float zero = from_zero < lowest ? lowest : from_zero > highest ? highest : std::round(from_zero);
+  const float first = (lowest - zero) * scale, last = (highest - zero) * scale;
+  const ValueId inside =
+      in.binary(B::sub, clip(in, x, first, last, "clipped"), in.scalar(first, "first"), "from_first");
+  const ValueId steps = in.binary(B::mul, inside, in.scalar(1.0f / scale, "steps"), "in_steps");
+  const ValueId whole =
+      in.unary({.kind = U::floor}, in.binary(B::add, steps, in.scalar(0.5f, "half"), "halves"), "whole");
+  return in.binary(B::add, in.binary(B::mul, whole, in.scalar(scale, "scale"), "scaled"), in.scalar(first, "offset"));
+}
+
+ValueId read_random(OperatorReader& in) {
+  return in.unsupported("", "random numbers, which are others in every run", "answers that depend on the inputs alone");
+}
+
 ValueId read_add_n(OperatorReader& in) {
   const std::vector<ValueId> values = in.values();
   ValueId sum = values[0];
@@ -121,6 +169,7 @@ constexpr OperatorEntry kTable[] = {
     {"ABS", 1, 1, 1, kReal, read_unary<U::abs>},
     {"ADD", 2, 2, 1, kReal, read_activated<B::add, file::AddOptions>},
     {"ADD_N", 1, kAnyNumber, 1, kReal, read_add_n},
+    {"ATAN2", 2, 2, 1, kReal, read_atan2},
     {"BITCAST", 1, 1, 1, kStored, read_bitcast},
     {"BITWISE_XOR", 2, 2, 1, kStored, read_binary<B::bitwise_xor>},
     {"CAST", 1, 1, 1, kStored, read_cast},
@@ -131,6 +180,7 @@ constexpr OperatorEntry kTable[] = {
     {"ELU", 1, 1, 1, kReal, read_elu},
     {"EQUAL", 2, 2, 1, kReal, read_binary<B::equal>},
     {"EXP", 1, 1, 1, kReal, read_unary<U::exp>},
+    {"FAKE_QUANT", 1, 1, 1, kReal, read_fake_quant},
     {"FLOOR", 1, 1, 1, kReal, read_unary<U::floor>},
     {"FLOOR_DIV", 2, 2, 1, kReal, read_floor_div},
     {"FLOOR_MOD", 2, 2, 1, kReal, read_floor_mod},
@@ -149,11 +199,14 @@ constexpr OperatorEntry kTable[] = {
     {"MAXIMUM", 2, 2, 1, kReal, read_binary<B::max>},
     {"MINIMUM", 2, 2, 1, kReal, read_binary<B::min>},
     {"MUL", 2, 2, 1, kReal, read_activated<B::mul, file::MulOptions>},
+    {"MULTINOMIAL", 2, 2, 1, kStored, read_random},
     {"NEG", 1, 1, 1, kReal, read_unary<U::neg>},
     {"NOT_EQUAL", 2, 2, 1, kReal, read_not_equal},
     {"POW", 2, 2, 1, kReal, read_binary<B::pow>},
     {"PRELU", 2, 2, 1, kReal, read_binary<B::prelu>},
     {"QUANTIZE", 1, 1, 1, kReal, read_quantize},
+    {"RANDOM_STANDARD_NORMAL", 1, 1, 1, kStored, read_random},
+    {"RANDOM_UNIFORM", 1, 1, 1, kStored, read_random},
     {"RELU", 1, 1, 1, kReal, read_unary<U::relu>},
     {"RELU6", 1, 1, 1, kReal, read_clip<0, 6>},
     {"RELU_0_TO_1", 1, 1, 1, kReal, read_clip<0, 1>},

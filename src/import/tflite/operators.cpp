@@ -26,8 +26,9 @@ const OperatorEntry* find(const ByName& all, std::string_view name) {
 }  // namespace
 
 const OperatorEntry* find_operator(int code, std::string_view custom) {
-  static const ByName kBuiltin = joined({kConvolutions, kElementwise, kImages, kReductions, kSelection, kShaping});
-  static const ByName kCustom = joined({kMediaPipe, kMediaPipeLandmarks});
+  static const ByName kBuiltin =
+      joined({kConvolutions, kElementwise, kImages, kRecurrentLayers, kReductions, kSelection, kShaping});
+  static const ByName kCustom = joined({kDetection, kMediaPipe, kMediaPipeLandmarks});
   return code == kCustomCode ? find(kCustom, custom) : find(kBuiltin, builtin_name(code));
 }
 

@@ -22,8 +22,10 @@ struct OperatorEntry {
       OperatorReader&);  // gives output 0, still real where the operator takes real operands; sets others itself
 };
 
-extern const std::span<const OperatorEntry> kConvolutions, kElementwise, kImages, kReductions, kSelection, kShaping;
-extern const std::span<const OperatorEntry> kMediaPipe, kMediaPipeLandmarks;  // by the names that files give
+extern const std::span<const OperatorEntry> kConvolutions, kElementwise, kImages, kRecurrentLayers, kReductions,
+    kSelection, kShaping;
+extern const std::span<const OperatorEntry> kDetection, kMediaPipe,
+    kMediaPipeLandmarks;  // by the names that files give
 
 // nullptr where Octavo does not read it. `custom` is the name of an operator whose code is kCustomCode.
 const OperatorEntry* find_operator(int code, std::string_view custom);

@@ -1,7 +1,13 @@
 // TFLite readers: products of two activations, reductions over axes, and softmax. Part of import/.
 
+#include <algorithm>
+#include <limits>
+
+#include "base/fields.h"
 #include "import/tflite/operators.h"
 #include "ops/cumsum/cumsum.h"
+#include "ops/lrn/lrn.h"
+#include "ops/scatter_nd/scatter_nd.h"
 
 namespace octavo::tflite_import {
 namespace {
@@ -29,6 +35,85 @@ ValueId read_reduce(OperatorReader& in) {
                      .keeps_dims = given != nullptr && given->keep_dims(),
                      .empty_is_all = false,
                      .may_repeat = true});
+}
+
+// Whether any element, or every one, is true.
+template <ReduceKind kind>
+ValueId read_reduce_truth(OperatorReader& in) {
+  const auto* given = in.options<file::ReducerOptions>();
+  const ValueId numbers = in.cast(in.value(0), DType::s32, "numbers");
+  const ValueId found = reduce(in,
+                               {.x = numbers,
+                                .kind = kind,
+                                .axes = in.constant_integers(1, "axes"),
+                                .keeps_dims = given != nullptr && given->keep_dims(),
+                                .empty_is_all = false,
+                                .may_repeat = true},
+                               "found");
+  return in.cast(found, DType::boolean);
+}
+
+// x / (bias + alpha * sum of squares of the channels up to `radius` away)^beta.
+ValueId read_local_response_normalization(OperatorReader& in) {
+  const auto& given = in.required_options<file::LocalResponseNormalizationOptions>();
+  const ValueId x = in.value(0);
+  in.require_rank(x, 4, 4);
+  constexpr int kLimit = 1 << 20;
+  if (given.radius() < 0 || given.radius() > kLimit)
+    in.fail("option 'radius'", std::to_string(given.radius()), "0 to " + std::to_string(kLimit));
+  if (in.failed()) return {};
+  const std::int64_t size = 2 * std::int64_t{given.radius()} + 1;
+  const LrnAttrs attrs{.size = size,
+                       .alpha = given.alpha() * static_cast<float>(size),
+                       .beta = given.beta(),
+                       .bias = given.bias(),
+                       .axis = 3};
+  return in.add(kLrn, attrs, {x});
+}
+
+// Rows of x that belong to one segment, joined; the number of segments is known at compile time.
+ValueId joined_segments(OperatorReader& in, const Dim& count, ScatterKind kind, double first) {
+  const ValueId x = in.value(0), ids = in.stored(1);
+  in.require_rank(ids, 1, 1);
+  in.require_rank(x, 1, kMaxRank);
+  if (in.failed()) return {};
+  Extents dims = in.shape(x).to_vector();
+  dims[0] = count;
+  const ValueId start = expand(in, in.scalar_like(x, first, "first"), dims, "start");
+  const ValueId lists = unsqueeze(in, ids, Integers{1}, "lists");
+  return in.add(kScatterNd, ScatterNdAttrs{kind}, {start, lists, x});
+}
+
+ValueId read_segment_sum(OperatorReader& in) {
+  const Numbers ids = in.constant_integers(1, "segment_ids");
+  if (in.failed()) return {};
+  constexpr std::int64_t kLimit = 1 << 24;
+  std::int64_t last = -1;
+  for (const std::int64_t id : ids) {
+    if (id < std::max<std::int64_t>(last, 0) || id > kLimit)
+      return in.fail(ids.place, print(ids.values), "numbers that do not fall, from 0 on");
+    last = id;
+  }
+  return joined_segments(in, last + 1, ScatterKind::add, 0.0);
+}
+
+template <ScatterKind kind>
+ValueId read_unsorted_segments(OperatorReader& in) {
+  const ValueId x = in.value(0);
+  const Number count = in.constant_integer(2, "num_segments");
+  if (in.failed()) return {};
+  if (count < 0) return in.fail(count.place, std::to_string(count.value), "a number from 0 on");
+  const bool is_real = is_float(in.dtype(x));
+  const double lowest =
+      is_real ? -std::numeric_limits<float>::max() : static_cast<double>(range_of(in.dtype(x)).lowest);
+  const double highest =
+      is_real ? std::numeric_limits<float>::max() : static_cast<double>(range_of(in.dtype(x)).highest);
+  constexpr bool is_max = kind == ScatterKind::max, is_min = kind == ScatterKind::min;
+  return joined_segments(in, count.value, kind,
+                         is_max                     ? lowest
+                         : is_min                   ? highest
+                         : kind == ScatterKind::mul ? 1.0
+                                                    : 0.0);
 }
 
 ValueId read_log_softmax(OperatorReader& in) { return softmax(in, in.value(0), Number(-1), SoftmaxKind::log_softmax); }
@@ -74,13 +159,21 @@ constexpr OperatorEntry kTable[] = {
     {"BATCH_MATMUL", 2, 2, 1, kReal, read_batch_matmul},
     {"CUMSUM", 2, 2, 1, kReal, read_cumsum},
     {"L2_NORMALIZATION", 1, 1, 1, kReal, read_l2_normalization},
+    {"LOCAL_RESPONSE_NORMALIZATION", 1, 1, 1, kReal, read_local_response_normalization},
     {"LOG_SOFTMAX", 1, 1, 1, kReal, read_log_softmax},
     {"MEAN", 2, 2, 1, kReal, read_reduce<ReduceKind::mean>},
+    {"REDUCE_ALL", 2, 2, 1, kReal, read_reduce_truth<ReduceKind::min>},
+    {"REDUCE_ANY", 2, 2, 1, kReal, read_reduce_truth<ReduceKind::max>},
     {"REDUCE_MAX", 2, 2, 1, kReal, read_reduce<ReduceKind::max>},
     {"REDUCE_MIN", 2, 2, 1, kReal, read_reduce<ReduceKind::min>},
     {"REDUCE_PROD", 2, 2, 1, kReal, read_reduce<ReduceKind::prod>},
+    {"SEGMENT_SUM", 2, 2, 1, kReal, read_segment_sum},
     {"SOFTMAX", 1, 1, 1, kReal, read_softmax},
     {"SUM", 2, 2, 1, kReal, read_reduce<ReduceKind::sum>},
+    {"UNSORTED_SEGMENT_MAX", 3, 3, 1, kReal, read_unsorted_segments<ScatterKind::max>},
+    {"UNSORTED_SEGMENT_MIN", 3, 3, 1, kReal, read_unsorted_segments<ScatterKind::min>},
+    {"UNSORTED_SEGMENT_PROD", 3, 3, 1, kReal, read_unsorted_segments<ScatterKind::mul>},
+    {"UNSORTED_SEGMENT_SUM", 3, 3, 1, kReal, read_unsorted_segments<ScatterKind::add>},
 };
 
 }  // namespace

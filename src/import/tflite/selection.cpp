@@ -57,9 +57,40 @@ ValueId read_reverse_sequence(OperatorReader& in) {
                                .batch_axis = {given.batch_dim(), "option 'batch_dim'"}});
 }
 
+// A condition of one axis beside more chooses whole rows, in SELECT.
 ValueId read_select(OperatorReader& in) {
-  const ValueId condition = in.stored(0), a = in.value(1);
+  ValueId condition = in.stored(0);
+  const ValueId a = in.value(1);
+  if (!in.failed() && in.type() == "SELECT" && in.rank(condition) == 1 && in.rank(a) > 1) {
+    Extents dims(static_cast<std::size_t>(in.rank(a)), 1);
+    dims[0] = in.shape(condition)[0];
+    condition = in.reshape(condition, dims, "rows");
+  }
   return in.add(kWhere, NoAttrs{}, {condition, a, in.value(2)});
+}
+
+ValueId read_embedding_lookup(OperatorReader& in) {
+  const ValueId rows = in.value(1);
+  return gather(in, rows, in.stored(0), Number(0));
+}
+
+// How many boundaries are not above an element.
+ValueId read_bucketize(OperatorReader& in) {
+  const auto& given = in.required_options<file::BucketizeOptions>();
+  const auto* list = given.boundaries();
+  const ValueId x = in.cast(in.value(0), DType::f32, "real");
+  if (in.failed()) return {};
+  const std::vector<float> boundaries =
+      list == nullptr ? std::vector<float>() : std::vector<float>(list->begin(), list->end());
+  if (boundaries.empty()) return in.fail("option 'boundaries'", "none", "at least one");
+  const int rank = in.rank(x);
+  const ValueId each = in.constant(Tensor::of<float>(Shape{std::ssize(boundaries)}, boundaries), "boundaries");
+  const ValueId is_above =
+      in.binary(BinaryKind::greater_or_equal, unsqueeze(in, x, Integers{rank}, "apart"), each, "is_above");
+  return reduce(in, {.x = in.cast(is_above, DType::s32, "ones"),
+                     .kind = ReduceKind::sum,
+                     .axes = Integers{rank},
+                     .keeps_dims = false});
 }
 
 // ---- boxes ----
@@ -133,6 +164,50 @@ ValueId read_one_hot(OperatorReader& in) {
                       .wraps = false});
 }
 
+// Values, or one for all, at positions of a tensor of default values.
+ValueId read_sparse_to_dense(OperatorReader& in) {
+  ValueId indices = in.stored(0), values = in.value(2);
+  const Numbers shape = in.constant_integers(1, "output_shape");
+  in.require_rank(indices, 0, 2);
+  if (in.failed()) return {};
+  // One position, or positions of a list.
+  if (in.rank(indices) < 2) indices = in.reshape(indices, {in.shape(indices).elements(), 1}, "positions");
+  const ValueId whole = expand(in, in.reshape(in.value(3), {}, "default"), shape, "whole");
+  values = expand(in, values, Extents{in.shape(indices)[0]}, "values");
+  return in.add(kScatterNd, ScatterNdAttrs{ScatterKind::assign}, {whole, indices, values});
+}
+
+// x with a part of it replaced, which begins at computed positions, moved so that it lies inside.
+ValueId read_dynamic_update_slice(OperatorReader& in) {
+  const ValueId x = in.value(0), update = in.value(1), begin = in.cast(in.stored(2), DType::s64, "begin");
+  in.require_rank(update, in.rank(x), in.rank(x));
+  in.require_rank(begin, 1, 1);
+  if (in.failed()) return {};
+  const OpenShape whole = in.shape(x), part = in.shape(update);
+  Extents room;
+  int axes = 0;  // up to the last one of which the part is less
+  for (int i = 0; i < in.rank(x); ++i) {
+    if (part[i] > whole[i]) return in.fail("input 'update'", part.to_string(), "a part of " + whole.to_string());
+    room.push_back(whole[i] - part[i]);
+    if (!is_same(whole[i], part[i])) axes = i + 1;
+  }
+  if (axes == 0) return update;
+  const ValueId lowest = in.scalar_like(begin, 0.0, "first"), highest = in.extents(room, "room");
+  const ValueId inside =
+      in.binary(BinaryKind::min, in.binary(BinaryKind::max, begin, lowest, "not_before"), highest, "inside");
+  Extents outer = part.to_vector();
+  outer.resize(static_cast<std::size_t>(axes));
+  std::vector<ValueId> places;
+  const OpenShape outer_shape{outer};
+  for (int i = 0; i < axes; ++i) {
+    const std::string name = "axis" + std::to_string(i);
+    const ValueId at = in.binary(BinaryKind::add, positions_along(in, outer_shape, i, name),
+                                 pick(in, inside, 0, Number(i), name + ".begin"), name + ".at");
+    places.push_back(unsqueeze(in, expand(in, at, outer, name + ".all"), Integers{axes}, name + ".apart"));
+  }
+  return in.add(kScatterNd, ScatterNdAttrs{ScatterKind::assign}, {x, concat(in, places, axes, "places"), update});
+}
+
 // ---- repeated ----
 
 ValueId read_tile(OperatorReader& in) {
@@ -162,6 +237,9 @@ constexpr Operands kReal = Operands::real, kStored = Operands::stored;
 
 constexpr OperatorEntry kTable[] = {
     {"BROADCAST_TO", 2, 2, 1, kStored, read_broadcast_to},
+    {"BUCKETIZE", 1, 1, 1, kReal, read_bucketize},
+    {"DYNAMIC_UPDATE_SLICE", 3, 3, 1, kStored, read_dynamic_update_slice},
+    {"EMBEDDING_LOOKUP", 2, 2, 1, kReal, read_embedding_lookup},
     {"FILL", 2, 2, 1, kStored, read_fill},
     {"GATHER", 2, 2, 1, kStored, read_gather},
     {"GATHER_ND", 2, 2, 1, kStored, read_gather_nd},
@@ -173,6 +251,7 @@ constexpr OperatorEntry kTable[] = {
     {"SCATTER_ND", 3, 3, 1, kReal, read_scatter_nd},
     {"SELECT", 3, 3, 1, kReal, read_select},
     {"SELECT_V2", 3, 3, 1, kReal, read_select},
+    {"SPARSE_TO_DENSE", 4, 4, 1, kStored, read_sparse_to_dense},
     {"TILE", 2, 2, 1, kStored, read_tile},
     {"TOPK_V2", 2, 2, 2, kStored, read_topk},
     {"ZEROS_LIKE", 1, 1, 1, kReal, read_zeros_like},

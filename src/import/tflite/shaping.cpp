@@ -64,6 +64,29 @@ ValueId read_shape(OperatorReader& in) {
 // Sparse constants are read as dense ones.
 ValueId read_densify(OperatorReader& in) { return in.value(0); }
 
+ValueId read_rank(OperatorReader& in) {
+  const ValueId x = in.value(0);
+  return in.constant(Tensor::scalar(static_cast<std::int32_t>(in.rank(x))), "rank");
+}
+
+// Shapes that broadcast to each other: what they become.
+ValueId read_broadcast_args(OperatorReader& in) {
+  const Numbers a = in.constant_integers(0, "s0"), b = in.constant_integers(1, "s1");
+  if (in.failed()) return {};
+  const std::size_t rank = std::max(a.size(), b.size());
+  const auto at = [&](const Numbers& shape, std::size_t i) {
+    return i + shape.size() < rank ? Dim(1) : shape[i + shape.size() - rank];
+  };
+  Extents dims;
+  for (std::size_t i = 0; i < rank; ++i) {
+    const Dim x = at(a, i), y = at(b, i);
+    if (!is_one(x) && !is_one(y) && x != y)
+      return in.fail("inputs 's0' and 's1'", print(a.values) + " and " + print(b.values), "shapes that broadcast");
+    dims.push_back(is_one(x) ? y : x);
+  }
+  return in.cast(in.extents(dims, "shape"), in.output_tensor(0).dtype);
+}
+
 // ---- parts ----
 
 ValueId read_concat(OperatorReader& in) {
@@ -226,6 +249,7 @@ ValueId read_mirror_pad(OperatorReader& in) {
 constexpr Operands kReal = Operands::real, kStored = Operands::stored;
 
 constexpr OperatorEntry kTable[] = {
+    {"BROADCAST_ARGS", 2, 2, 1, kStored, read_broadcast_args},
     {"CONCATENATION", 1, kAnyNumber, 1, kReal, read_concat},
     {"DENSIFY", 1, 1, 1, kStored, read_densify},
     {"EXPAND_DIMS", 2, 2, 1, kStored, read_expand_dims},
@@ -233,6 +257,7 @@ constexpr OperatorEntry kTable[] = {
     {"PACK", 1, kAnyNumber, 1, kStored, read_pack},
     {"PAD", 2, 2, 1, kStored, read_pad},
     {"PADV2", 3, 3, 1, kStored, read_pad},
+    {"RANK", 1, 1, 1, kStored, read_rank},
     {"RESHAPE", 1, 2, 1, kStored, read_reshape},
     {"SHAPE", 1, 1, 1, kStored, read_shape},
     {"SLICE", 3, 3, 1, kStored, read_slice},
