@@ -38,6 +38,7 @@ if [ ! -f "$work/models/complete" ]; then
     [ ! -f "$nodes/$name/model.onnx" ] || cp "$nodes/$name/model.onnx" "$work/models/$name.onnx"
   done
   mv "$work"/models/*.tflite "$work/tflite-models/"
+  cp tests/import/litert*/*.tflite tests/import/mediapipe/*.tflite "$work/tflite-models/"
   touch "$work/models/complete"
 fi
 find "$work/models" -type f -name '*.onnx' -size +"$largest"c -delete

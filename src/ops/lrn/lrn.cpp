@@ -71,7 +71,7 @@ const OpSpec kLrn = {
     .decode_attrs = decode_attrs_as<LrnAttrs>,
     .for_one_image = same_for_one_image,
     .reordered = reordered_along_axis<LrnAttrs>,
-    .read_from = "ONNX LRN",
+    .read_from = "ONNX LRN; TFLite LOCAL_RESPONSE_NORMALIZATION",
 };
 
 template Attrs::Attrs(LrnAttrs);
