@@ -96,6 +96,10 @@ struct CompileOptions {
   bool equalizes = false;  // make the channels of a tensor alike by factors moved between convolutions, by the samples
   bool smooths = true;     // the same of what normalisations give, moved into the products that read it
   WeightMethod weights = WeightMethod::adaround;
+  // Signal to noise ratio in dB that every output keeps on the samples: the layers that cost it most for what they
+  // compute stay in fp32. None: 20, but a network whose only output has one place (a classifier's scores) is left
+  // alone; 0: no layer is kept for that. At most 100.
+  std::optional<double> output_sqnr;
   PairPlacement placement = PairPlacement::fused;
   Activations activations = Activations::per_tensor;  // per_token: no samples are needed; compile() only
   std::vector<std::string> skip;                      // stay in fp32: node names, globs, "type:conv", "position:first"

@@ -51,6 +51,8 @@ Status check_options(const CompileOptions& options) {
     errors.insert(errors.end(), preprocess.errors().begin(), preprocess.errors().end());
   if (const auto type = options.output_type; type && *type != DType::f32 && !is_8bit(*type))
     errors.push_back(usage("--output-type", std::string(name_of(*type)), "f32, u8 or s8"));
+  if (options.output_sqnr && !(*options.output_sqnr >= 0.0 && *options.output_sqnr <= 100.0))
+    errors.push_back(usage("--output-sqnr", print(*options.output_sqnr), "0 to 100 dB"));
   check_per_token(options, errors);
   if (!errors.empty()) return errors;
   return ok_status();

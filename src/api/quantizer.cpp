@@ -8,6 +8,9 @@
 namespace octavo::v1 {
 namespace {
 
+// dB. Errors of a tenth: boxes and landmarks are of use, and what classifiers give is mostly within.
+constexpr double kOutputSqnr = 20.0;
+
 // A caller's function as the quantizer's source of samples.
 class FunctionSource final : public SampleSource {
  public:
@@ -164,6 +167,7 @@ QuantizeOptions Quantizer::quantize_options() const {
     // They are no texts: what is seldom in these may be all there is in them.
     options.calibration = CalibrationMethod::minmax;
     options.corrects_biases = options.equalizes = false;
+    options.output_sqnr = 0.0;
     if (options.weights == WeightMethod::adaround) options.weights = WeightMethod::mse;
   }
   return options;
@@ -179,6 +183,8 @@ QuantizeOptions Quantizer::given_options() const {
           .equalizes = options_.equalizes,
           .smooths = options_.smooths,
           .weights = options_.weights,
+          .output_sqnr = options_.output_sqnr.value_or(kOutputSqnr),
+          .judges_scores = options_.output_sqnr.has_value(),
           .integer_only = options_.integer_only,
           .placement = options_.placement,
           .is_standard = own_.is_for_others,

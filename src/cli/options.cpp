@@ -117,6 +117,7 @@ Status read_scales(const CompileArguments& arguments, SamplesFor samples, Compil
 // Random samples say nothing that could be corrected, or that weights could be rounded by.
 void leave_out_random_samples(CompileOptions& options) {
   options.corrects_biases = options.equalizes = options.smooths = false;
+  options.output_sqnr = 0.0;
   if (options.weights == WeightMethod::adaround) options.weights = WeightMethod::mse;
 }
 
@@ -189,6 +190,12 @@ void add_quantize_options(CLI::App& verb, CompileArguments& arguments) {
               "what is corrected by the samples: bias or fast-bias, equalize, smooth, several with commas, or none")
           ->type_name("WORDS")
           ->default_str("bias,smooth"));
+  add(verb.add_option(
+              "--output-sqnr", options.output_sqnr,
+              "dB that every output keeps on the samples: layers stay in fp32 for it; 0: none (default: 20, but "
+              "not for a classifier's scores)")
+          ->type_name("DB")
+          ->check(CLI::Range(0.0, 100.0)));
   add(add_word_option(verb, "--weights", options.weights, kWeightMethods,
                       "how weights become 8-bit: max, mse or adaround")
           ->type_name("METHOD")

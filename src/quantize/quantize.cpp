@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <optional>
+#include <set>
 
 #include "lower/lower.h"
 #include "ops/batch_norm/batch_norm.h"
@@ -17,6 +19,7 @@
 #include "quantize/groups.h"
 #include "quantize/insert.h"
 #include "quantize/node_pattern.h"
+#include "quantize/output_precision.h"
 #include "quantize/placement.h"
 #include "quantize/scales.h"
 #include "quantize/settled.h"
@@ -288,12 +291,16 @@ Result<std::vector<std::string>> notes_of_rows(const Graph& graph, const Placeme
   return notes;
 }
 
-std::vector<std::string> reasons_for_float(const Graph& graph, const Placement& placement) {
+// `kept`: those that stay in f32 for the outputs' precision.
+std::vector<std::string> reasons_for_float(const Graph& graph, const Placement& placement,
+                                           const std::vector<std::string>& kept) {
+  const std::set<std::string> for_outputs(kept.begin(), kept.end());
   std::vector<std::string> reasons;
   for (const NodeId id : graph.order()) {
     const NodeRole& role = placement.role(id);
-    if (role.role == Role::floating && !role.reason.empty())
-      reasons.push_back(graph.node(id).name + ": " + role.reason);
+    const std::string& name = graph.node(id).name;
+    if (role.role != Role::floating || role.reason.empty()) continue;
+    reasons.push_back(name + ": " + (for_outputs.contains(name) ? "for the precision of outputs" : role.reason));
   }
   return reasons;
 }
@@ -302,50 +309,158 @@ bool takes_samples(const QuantizeOptions& options) {
   return !options.global_scale && !options.calibrated && options.rows != RowProducts::alone;
 }
 
+Placement placement_at(const Graph& graph, const std::vector<std::string>& skip, const QuantizeOptions& options) {
+  return place_pairs(graph, skip,
+                     {.ends = options.integer_only ? Ends::integers : Ends::floats,
+                      .pairs = options.placement,
+                      .vocabulary = options.is_standard ? Vocabulary::standard : Vocabulary::own,
+                      .rows = options.rows});
+}
+
+std::vector<std::string> joined(std::vector<std::string> a, const std::vector<std::string>& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+// Where pairs stand, and what the samples teach of that.
+struct Taught {
+  PlacedNetwork placed;
+  Calibrated calibrated;
+};
+
+// `calibrated`: what is known before.
+Result<Taught> teach(const Graph& graph, const std::vector<std::string>& skip, const SampleSource& samples,
+                     const QuantizeOptions& options, Calibrated calibrated) {
+  Taught taught{{placement_at(graph, joined(skip, calibrated.kept_in_f32), options), {}}, std::move(calibrated)};
+  const Placement& placement = taught.placed.placement;
+  const bool is_taught = takes_samples(options);
+  const std::vector<ValueId> observed = observed_wires(graph, placement, is_taught);
+  Statistics statistics;
+  if (is_taught) {
+    auto seen = learn_ranges(graph, placement, observed, samples, options, taught.calibrated);
+    if (!seen) return seen.errors();
+    statistics = std::move(*seen);
+  }
+  auto scales = find_scales(graph, placement, observed, options, taught.calibrated.ranges);
+  if (!scales) return scales.errors();
+  taught.placed.scales = std::move(*scales);
+  if (is_taught) {
+    const Status learned =
+        learn_corrections(graph, placement, taught.placed.scales, statistics, samples, options, taught.calibrated);
+    if (!learned) return learned.errors();
+  }
+  if (options.rows == RowProducts::alone && options.weights != WeightMethod::max)
+    taught.calibrated.weights = nearest_weights(graph, placement);
+  return taught;
+}
+
+// ---- outputs that lose too much ----
+
+std::string in_words(double value, int digits) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.*f", digits, value);
+  return text;
+}
+
+// What each output that lost too much has now.
+void tell_outputs(const Graph& graph, const std::vector<double>& before, const std::vector<double>& after,
+                  const Calibrated& calibrated, double asked, std::vector<std::string>& notes) {
+  for (std::size_t k = 0; k < before.size(); ++k) {
+    if (before[k] <= noise_at(asked)) continue;
+    const std::string now = after[k] > 0.0 ? in_words(sqnr_of(after[k]), 1) + " dB" : "no error";
+    notes.push_back(
+        "output '" + graph.output_names()[k] + "': on the samples " + in_words(sqnr_of(before[k]), 1) +
+        " dB to fp32 with all layers in integers, " + now + " with those for outputs in fp32" +
+        (after[k] > noise_at(asked) ? ": less than the " + in_words(asked, 1) + " dB that were asked for" : ""));
+  }
+  const auto& kept = calibrated.kept_in_f32;
+  if (!kept.empty()) {
+    notes.push_back("in fp32 for the precision of outputs: " + std::to_string(kept.size()) + " nodes, " +
+                    in_words(100.0 * share_of_macs(graph, kept), 1) +
+                    " % of the multiply-adds (--output-sqnr 0: none)");
+  }
+}
+
+// Keeps layers in f32 until the outputs have what is asked for, and learns again what depends on that.
+Status protect_outputs(const Graph& graph, const std::vector<std::string>& skip, const SampleSource& samples,
+                       const QuantizeOptions& options, const Calibrated& before, Taught& taught,
+                       std::vector<std::string>& notes) {
+  // dB beyond what is asked for: corrections are others afterwards, and inputs that were no samples lose more.
+  constexpr double kMargin = 3.0, kMore = 1.0;
+  constexpr int kMostRounds = 3;
+  const auto judge = OutputJudge::create(graph, options.judges_scores ? Judged::all : Judged::measures,
+                                         {samples, options.machine}, options.monitor);
+  if (!judge) return judge.errors();
+  if (!judge->has_work()) return ok_status();
+  const auto noise_now = [&] { return judge->noise_of(taught.placed, taught.calibrated); };
+  const auto first = noise_now();
+  if (!first) return first.errors();
+  std::vector<double> noise = *first;
+  const auto is_enough = [&] {
+    return std::all_of(noise.begin(), noise.end(), [&](double own) { return own <= noise_at(options.output_sqnr); });
+  };
+  for (int round = 0; round < kMostRounds && !is_enough(); ++round) {
+    const std::vector<std::string> known = taught.calibrated.kept_in_f32;
+    const PlaceWithout place = [&](const std::vector<std::string>& kept) -> Result<PlacedNetwork> {
+      PlacedNetwork placed{placement_at(graph, joined(skip, joined(known, kept)), options), {}};
+      const auto observed = observed_wires(graph, placed.placement, true);
+      auto scales = find_scales(graph, placed.placement, observed, options, taught.calibrated.ranges);
+      if (!scales) return scales.errors();
+      placed.scales = std::move(*scales);
+      return placed;
+    };
+    const double most = noise_at(options.output_sqnr + kMargin + kMore * round);
+    auto kept = nodes_for_outputs(*judge, taught.placed, taught.calibrated, noise, most, place);
+    if (!kept) return kept.errors();
+    if (kept->empty()) break;
+    Calibrated base = before;
+    base.kept_in_f32 = joined(known, *kept);
+    auto again = teach(graph, skip, samples, options, std::move(base));
+    if (!again) return again.errors();
+    taught = std::move(*again);
+    const auto now = noise_now();
+    if (!now) return now.errors();
+    noise = *now;
+  }
+  tell_outputs(graph, *first, noise, taught.calibrated, options.output_sqnr, notes);
+  return ok_status();
+}
+
+bool protects_outputs(const QuantizeOptions& options) {
+  return options.output_sqnr > 0.0 && takes_samples(options) && !options.integer_only;
+}
+
 // Of a graph that is prepared.
 Result<QuantizeReport> quantize_prepared(Graph& graph, const SampleSource& samples, const QuantizeOptions& options) {
   QuantizeReport report;
-  if (options.calibrated) report.calibrated = *options.calibrated;
+  Calibrated known = options.calibrated.value_or(Calibrated{});
   const bool is_taught = takes_samples(options);
   const std::vector<std::string> skip = with_positions_named(graph, options.skip);
   if (is_taught) {
     auto factors = learn_factors(graph, skip, samples, options);
     if (!factors) return factors.errors();
-    report.calibrated.channel_factors = std::move(*factors);
-  }
-  auto equalized = use_factors(graph, skip, options, report.calibrated.channel_factors);
-  if (!equalized) return equalized.errors();
-  report.equalized = std::move(*equalized);
-  const Ends ends = options.integer_only ? Ends::integers : Ends::floats;
-  const Placement placement = place_pairs(graph, skip,
-                                          {.ends = ends,
-                                           .pairs = options.placement,
-                                           .vocabulary = options.is_standard ? Vocabulary::standard : Vocabulary::own,
-                                           .rows = options.rows});
-  auto notes = notes_of_rows(graph, placement, options.rows);
-  if (!notes) return notes.errors();
-  report.notes = std::move(*notes);
-  report.groups = integer_groups(graph, placement);
-  report.kept_in_float = reasons_for_float(graph, placement);
-  const std::vector<ValueId> observed = observed_wires(graph, placement, is_taught);
-  Statistics statistics;
-  if (is_taught) {
-    auto seen = learn_ranges(graph, placement, observed, samples, options, report.calibrated);
-    if (!seen) return seen.errors();
-    statistics = std::move(*seen);
+    known.channel_factors = std::move(*factors);
     report.samples = samples.size();
   }
-  const auto scales = find_scales(graph, placement, observed, options, report.calibrated.ranges);
-  if (!scales) return scales.errors();
-  report.scales = wire_scales(graph, placement, *scales);
-  if (is_taught) {
-    const Status learned =
-        learn_corrections(graph, placement, *scales, statistics, samples, options, report.calibrated);
-    if (!learned) return learned.errors();
+  auto equalized = use_factors(graph, skip, options, known.channel_factors);
+  if (!equalized) return equalized.errors();
+  report.equalized = std::move(*equalized);
+  auto taught = teach(graph, skip, samples, options, known);
+  if (!taught) return taught.errors();
+  if (protects_outputs(options)) {
+    const Status done = protect_outputs(graph, skip, samples, options, known, *taught, report.notes);
+    if (!done) return done.errors();
   }
-  if (options.rows == RowProducts::alone && options.weights != WeightMethod::max)
-    report.calibrated.weights = nearest_weights(graph, placement);
-  auto with_pairs = insert_pairs(graph, placement, *scales, report.calibrated, ends);
+  const auto& [placement, scales] = taught->placed;
+  auto notes = notes_of_rows(graph, placement, options.rows);
+  if (!notes) return notes.errors();
+  report.notes = joined(std::move(*notes), report.notes);
+  report.calibrated = std::move(taught->calibrated);
+  report.groups = integer_groups(graph, placement);
+  report.kept_in_float = reasons_for_float(graph, placement, report.calibrated.kept_in_f32);
+  report.scales = wire_scales(graph, placement, scales);
+  const Ends ends = options.integer_only ? Ends::integers : Ends::floats;
+  auto with_pairs = insert_pairs(graph, placement, scales, report.calibrated, ends);
   if (!with_pairs) return with_pairs.errors();
   graph = std::move(*with_pairs);
   return report;

@@ -77,6 +77,7 @@ struct Calibrated {
   ChannelFactors channel_factors;
   std::map<std::string, RoundedWeights>
       weights;  // by name of the product's result, where they are not just rounded to the nearest
+  std::vector<std::string> kept_in_f32;       // nodes, by name, for the outputs' precision
   std::map<std::string, TensorScale> scales;  // instead of what the ranges would give; from a file. By value name
 };
 
@@ -91,6 +92,11 @@ struct QuantizeOptions {
   bool equalizes = false;       // channels of one tensor, by factors moved between convolutions; needs samples
   bool smooths = true;          // channels of a normalisation, by factors moved into products; needs samples
   WeightMethod weights = WeightMethod::max;
+  // Signal to noise ratio in dB that each output keeps on the samples: layers stay in f32 until it has; 0: none are
+  // kept for that. Scores of one place, as a classifier's only output has, are left alone unless `judges_scores`. Not
+  // with integer_only.
+  double output_sqnr = 0.0;
+  bool judges_scores = false;
   bool integer_only = false;  // inputs and outputs become 8-bit, too
   PairPlacement placement = PairPlacement::fused;
   // Which products quantize rows in the run. With RowProducts::alone no sample is needed and none is taken.

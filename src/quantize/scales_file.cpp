@@ -107,6 +107,7 @@ class Reader {
     if (document.contains("rounded_weights")) {
       for (const auto& [name, weights] : members(document, "rounded_weights").items()) read_weights(name, weights);
     }
+    if (document.contains("kept_in_f32")) read_kept(document["kept_in_f32"]);
     if (!errors_.empty()) return errors_;
     return std::move(calibrated_);
   }
@@ -200,6 +201,13 @@ class Reader {
     calibrated_.channel_factors[name] = std::move(*values);
   }
 
+  void read_kept(const Json& names) {
+    const auto is_name = [](const Json& name) { return name.is_string(); };
+    if (!names.is_array() || !std::all_of(names.begin(), names.end(), is_name))
+      return fail("", "\"kept_in_f32\" that is no list of names", "the names of nodes");
+    for (const Json& name : names) calibrated_.kept_in_f32.push_back(name.get<std::string>());
+  }
+
   void read_weights(const std::string& name, const Json& weights) {
     const Json none;
     const Json& object = weights.is_object() ? weights : none;
@@ -243,6 +251,7 @@ std::string scales_json(const Graph& quantized, const QuantizeReport& report, co
                    {"bias_corrections", std::move(corrections)}};
   if (!report.calibrated.channel_factors.empty())
     document["channel_factors"] = factors_json(report.calibrated.channel_factors);
+  if (!report.calibrated.kept_in_f32.empty()) document["kept_in_f32"] = report.calibrated.kept_in_f32;
   if (!report.calibrated.weights.empty()) document["rounded_weights"] = rounded_json(report.calibrated.weights);
   // Names that are no UTF-8 must not throw.
   return document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";

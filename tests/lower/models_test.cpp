@@ -228,11 +228,12 @@ TEST(LowerPipeline, IslandsHaveReasons) {
   GraphBuilder b;
   ValueId x = b.dequantize(b.quantize(b.input(DType::f32, {1, 3, 6, 6}), 0x1p-6f, 120), 0x1p-6f, 120);
   x = b.conv(x, b.random_constant(DType::f32, {4, 3, 3, 3}), {3, 3}, Layout::channels_first);
-  b.output(b.unary(UnaryKind::sigmoid, x));
+  b.output(b.unary(UnaryKind::exp, x));  // no part of the convolution
   const auto report = lower(b.graph, {});
   ASSERT_TRUE(report.ok());
-  ASSERT_EQ(report->islands.size(), 1u);  // the sigmoid is part of it
+  ASSERT_EQ(report->islands.size(), 2u);
   EXPECT_EQ(report->islands[0].reason, "its weights are not quantized");
+  EXPECT_EQ(report->islands[1].reason, "no scales: its input is not quantized");
 }
 
 }  // namespace

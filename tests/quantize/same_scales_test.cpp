@@ -134,6 +134,7 @@ TEST(SameScales, OnEveryInstructionSetAndNumberOfCores) {
                 {.calibration = method, .equalizes = true, .weights = WeightMethod::adaround, .is_standard = true},
                 machines());
   }
+  expect_same(graph, 18, {.output_sqnr = 40.0, .judges_scores = true, .is_standard = true}, machines());
   expect_same(graph, 18, {.corrects_fast = true, .weights = WeightMethod::mse, .is_standard = true}, machines());
 }
 
