@@ -157,6 +157,7 @@ Result<VariantBench> VariantBench::create(const std::string& model, const Compil
   bench.request_.options.batches.resize(1);
   bench.request_.options.planned_shapes.resize(std::min<std::size_t>(request.options.planned_shapes.size(), 1));
   bench.request_.options.observes_all = true;
+  bench.request_.options.output_sqnr = 0.0;  // the search judges outputs itself
   // Samples and answers are those of the file's own ends.
   bench.request_.options.pictures.clear();
   bench.request_.options.output_type.reset();

@@ -124,9 +124,10 @@ class SettlePrecision : public ::testing::Test {
     return model ? model->info() : v1::ModelInfo{.plans = {v1::PlanInfo{}}};
   }
 
-  static std::int64_t onednn_steps(const v1::PlanInfo& plan) {
+  static std::int64_t float_conv_steps(const v1::PlanInfo& plan) {
     std::int64_t steps = 0;
-    for (const auto& [kernel, count] : plan.kernels) steps += kernel.find("onednn") != std::string::npos ? count : 0;
+    for (const auto& [kernel, count] : plan.kernels)
+      steps += kernel.find("fused_conv") != std::string::npos ? count : 0;
     return steps;
   }
 
@@ -139,7 +140,7 @@ TEST_F(SettlePrecision, TimesDecideAndAreTold) {
   forge({100000, 300000, 100000, 500000}, {400000, 100000, 400000, 900000}, {100000, 150000, 100000, 350000});
   const v1::PlanInfo mixed = compiled().plans[0];
   EXPECT_EQ(mixed.precision, Precision::int8);
-  EXPECT_EQ(onednn_steps(mixed), 1);
+  EXPECT_EQ(float_conv_steps(mixed), 1);
   const auto told = [&](const v1::PlanInfo& plan, const std::string& text) {
     return std::count_if(plan.notes.begin(), plan.notes.end(),
                          [&](const std::string& note) { return note.find(text) != std::string::npos; });
@@ -154,7 +155,7 @@ TEST_F(SettlePrecision, TimesDecideAndAreTold) {
   // The same times, the middle group with conversions that cost too much.
   forge({100000, 300000, 100000, 500000}, {400000, 100000, 400000, 900000}, {100000, 320000, 100000, 520000});
   const v1::PlanInfo integer = compiled().plans[0];
-  EXPECT_EQ(onednn_steps(integer), 0);
+  EXPECT_EQ(float_conv_steps(integer), 0);
   EXPECT_EQ(told(integer, "auto: all in int8, 0.5000 ms"), 1);
   forge({100000, 100000, 100000, 300000}, {98000, 98000, 98000, 290000}, {1, 1, 1, 1});
   const v1::PlanInfo whole = compiled().plans[0];
@@ -176,7 +177,7 @@ TEST_F(SettlePrecision, LayersOfAQuantizedFile) {
   forge({100000, 300000, 100000, 500000}, {400000, 100000, 400000, 900000}, {100000, 150000, 100000, 350000});
   const v1::PlanInfo mixed = compiled().plans[0];
   EXPECT_EQ(mixed.precision, Precision::int8);
-  EXPECT_EQ(onednn_steps(mixed), 1);
+  EXPECT_EQ(float_conv_steps(mixed), 1);
   EXPECT_EQ(
       std::count_if(mixed.notes.begin(), mixed.notes.end(),
                     [](const std::string& note) { return note.starts_with("auto: 'conv1', 'conv1.relu' in fp32"); }),
