@@ -58,7 +58,7 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec&) {
 }
 
 std::int64_t no_scratch(const CallView&) { return 0; }
-std::int64_t scratch_of_boxes(const CallView& call) { return (*call.input(0).shape)[1]; }
+std::int64_t scratch_of_boxes(const CallView& call) { return kSuppressionScratch * (*call.input(0).shape)[1]; }
 std::int64_t scratch_of_slices(const CallView& call) { return unique_scratch(call.outputs[2].elements()); }
 
 void run_compress(const Attrs& attrs, InputViews inputs, OutputViews outputs, std::int64_t*) {

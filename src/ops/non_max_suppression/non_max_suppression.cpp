@@ -50,21 +50,50 @@ Corners corners_of(const float* box, bool is_centered) {
   return {std::min(box[0], box[2]), std::min(box[1], box[3]), std::max(box[0], box[2]), std::max(box[1], box[3])};
 }
 
-bool overlap(const Corners& a, const Corners& b, float threshold) {
-  const float height = std::min(a.y2, b.y2) - std::max(a.y1, b.y1);
-  const float width = std::min(a.x2, b.x2) - std::max(a.x1, b.x1);
-  if (!(height > 0) || !(width > 0)) return false;
-  const float both = height * width, first = a.area(), second = b.area();
-  const float either = first + second - both;
-  return first > 0 && second > 0 && either > 0 && both / either > threshold;
-}
+// The boxes of a class that were taken, corner by corner, so that a compiler compares several at a time.
+class TakenBoxes {
+ public:
+  // `memory` has room for four numbers of each box.
+  TakenBoxes(float* memory, std::int64_t room)
+      : y1_(memory), x1_(memory + room), y2_(memory + 2 * room), x2_(memory + 3 * room) {}
+
+  void add(const Corners& box) {
+    y1_[count_] = box.y1, x1_[count_] = box.x1, y2_[count_] = box.y2, x2_[count_] = box.x2;
+    ++count_;
+  }
+
+  bool any_overlaps(const Corners& a, float threshold) const {
+    constexpr std::int64_t kAtOnce = 32;
+    const float first = a.area();
+    if (!(first > 0)) return false;
+    for (std::int64_t begin = 0; begin < count_; begin += kAtOnce) {
+      const std::int64_t end = std::min(begin + kAtOnce, count_);
+      std::int32_t any = 0;
+      for (std::int64_t i = begin; i < end; ++i) {
+        const Corners b{y1_[i], x1_[i], y2_[i], x2_[i]};
+        const float height = std::min(a.y2, b.y2) - std::max(a.y1, b.y1);
+        const float width = std::min(a.x2, b.x2) - std::max(a.x1, b.x1);
+        const float both = height * width, second = b.area();
+        const float either = first + second - both;
+        const bool meets = (height > 0) & (width > 0) & (second > 0) & (either > 0);
+        any |= static_cast<std::int32_t>(meets & (both / either > threshold));
+      }
+      if (any != 0) return true;
+    }
+    return false;
+  }
+
+ private:
+  float *y1_, *x1_, *y2_, *x2_;
+  std::int64_t count_ = 0;
+};
 
 float scalar_or(InputViews inputs, std::size_t index, float fallback) {
   return has_view(inputs, index) ? *inputs[index].as<float>() : fallback;
 }
 
 void reference_suppression(const Attrs& attrs, InputViews inputs, OutputViews outputs) {
-  std::vector<std::int64_t> scratch(static_cast<std::size_t>(inputs[kBoxes].shape[1]));
+  std::vector<std::int64_t> scratch(static_cast<std::size_t>(inputs[kBoxes].shape[1] * kSuppressionScratch));
   suppress_boxes(attrs.as<NonMaxSuppressionAttrs>(), inputs, outputs, scratch.data());
 }
 
@@ -92,12 +121,11 @@ void suppress_boxes(const NonMaxSuppressionAttrs& attrs, InputViews inputs, Outp
     std::sort(scratch, scratch + candidates,
               [&](std::int64_t i, std::int64_t j) { return comes_before(true, scores[i], i, scores[j], j); });
     const std::int64_t first = total;
+    TakenBoxes before(reinterpret_cast<float*>(scratch + count), count);
     for (std::int64_t k = 0; k < candidates && total - first < most; ++k) {
       const Corners box = corners_of(boxes + scratch[k] * 4, attrs.is_centered);
-      bool is_free = true;
-      for (std::int64_t other = first; other < total && is_free; ++other)
-        is_free = !overlap(box, corners_of(boxes + taken[other * 3 + 2] * 4, attrs.is_centered), iou_threshold);
-      if (!is_free) continue;
+      if (before.any_overlaps(box, iou_threshold)) continue;
+      before.add(box);
       taken[total * 3] = line / classes;
       taken[total * 3 + 1] = line % classes;
       taken[total * 3 + 2] = scratch[k];

@@ -31,7 +31,8 @@ struct NonMaxSuppressionAttrs {
 // score_threshold f32, one element each.
 extern const OpSpec kNonMaxSuppression;
 
-// `scratch` has room for an integer per box.
+// `scratch` has room for so many integers per box.
+inline constexpr std::int64_t kSuppressionScratch = 3;
 void suppress_boxes(const NonMaxSuppressionAttrs& attrs, InputViews inputs, OutputViews outputs, std::int64_t* scratch);
 
 }  // namespace octavo
