@@ -430,6 +430,9 @@ bool protects_outputs(const QuantizeOptions& options) {
   return options.output_sqnr > 0.0 && takes_samples(options) && !options.integer_only;
 }
 
+// A node that smoothing makes, by its name (quantize/smooth.cpp).
+bool names_smoothed(const std::string& pattern) { return pattern.ends_with("/smoothed"); }
+
 // Of a graph that is prepared.
 Result<QuantizeReport> quantize_prepared(Graph& graph, const SampleSource& samples, const QuantizeOptions& options) {
   QuantizeReport report;
@@ -445,6 +448,11 @@ Result<QuantizeReport> quantize_prepared(Graph& graph, const SampleSource& sampl
   auto equalized = use_factors(graph, skip, options, known.channel_factors);
   if (!equalized) return equalized.errors();
   report.equalized = std::move(*equalized);
+  std::vector<std::string> smoothed = options.skip;
+  std::erase_if(smoothed, [](const std::string& pattern) { return !names_smoothed(pattern); });
+  if (!options.is_part) {
+    if (const Status matched = check_patterns(graph, smoothed, "--skip"); !matched) return matched.errors();
+  }
   auto taught = teach(graph, skip, samples, options, known);
   if (!taught) return taught.errors();
   if (protects_outputs(options)) {
@@ -482,15 +490,17 @@ Result<QuantizeReport> quantize(Graph& graph, const SampleSource& source, const 
   // A pattern may mean a node of the file, or one that is made of several of these, as attention is.
   const std::vector<std::string> unmatched = unmatched_patterns(graph, options.skip);
   if (const Status prepared = prepare(graph); !prepared) return prepared.errors();
+  std::vector<std::string> known = unmatched;
+  std::erase_if(known, names_smoothed);  // those are there once factors have moved
   if (!options.is_part) {
-    if (const Status matched = check_patterns(graph, unmatched, "--skip"); !matched) return matched.errors();
+    if (const Status matched = check_patterns(graph, known, "--skip"); !matched) return matched.errors();
   }
   if (graph.sizes() == nullptr || !takes_samples(options)) return quantize_prepared(graph, samples, options);
   auto learned = learn(graph, samples, options);
   if (!learned) return learned.errors();
-  QuantizeOptions known = options;
-  known.calibrated = std::move(learned->calibrated);
-  auto report = quantize_prepared(graph, samples, known);
+  QuantizeOptions with_ranges = options;
+  with_ranges.calibrated = std::move(learned->calibrated);
+  auto report = quantize_prepared(graph, samples, with_ranges);
   if (report) report->samples = learned->samples;
   return report;
 }

@@ -309,6 +309,19 @@ TEST(Smoothing, KeepsTheNetworkAndMendsLoudChannels) {
   EXPECT_GT(sqnr(encoder, {}), sqnr(encoder, {.smooths = false}) + 3.0);
 }
 
+// What smoothing makes may be left in f32 by its name, as a choice by time does; other such names are mistakes.
+TEST(Smoothing, LeavesInFloatsWhatItMakesByName) {
+  Encoder encoder;
+  const auto named = [&](const std::string& name) {
+    Graph graph = encoder.graph;
+    return quantize(graph, Tokens(), {.skip = {name}});
+  };
+  EXPECT_TRUE(named("norm0/smoothed").ok());
+  const auto refused = named("nobody/smoothed");
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.errors()[0].where, "--skip");
+}
+
 TEST(Smoothing, LeavesWhatIsSkippedAndUnknown) {
   const Encoder encoder;
   const auto all = find_smoothing(encoder.graph, {}, {Tokens()});
