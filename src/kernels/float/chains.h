@@ -17,7 +17,7 @@ template <class S, int kRows, int kVectors>
 void chain_tile(const ChainTile& t) {
   typename S::F32 sum[kRows][kVectors];
   for (int p = 0; p < kRows; ++p) {
-    for (int v = 0; v < kVectors; ++v) sum[p][v] = S::load(t.bias + v * S::kLanes);
+    for (int v = 0; v < kVectors; ++v) sum[p][v] = S::set(0.0f);
   }
   const float* w = t.w;
   const float* const* a = t.a;
@@ -34,7 +34,8 @@ void chain_tile(const ChainTile& t) {
     }
   }
   for (int p = 0; p < kRows; ++p) {
-    for (int v = 0; v < kVectors; ++v) S::store(t.y + p * t.y_stride + v * S::kLanes, sum[p][v]);
+    for (int v = 0; v < kVectors; ++v)
+      S::store(t.y + p * t.y_stride + v * S::kLanes, S::add(sum[p][v], S::load(t.bias + v * S::kLanes)));
   }
 }
 
@@ -53,7 +54,7 @@ template <class S, int kPixels, int kVectors>
 void channel_chain_block(const ChannelChains& d, std::int64_t c) {
   typename S::F32 sum[kPixels][kVectors];
   for (int p = 0; p < kPixels; ++p) {
-    for (int v = 0; v < kVectors; ++v) sum[p][v] = S::load(d.bias + c + v * S::kLanes);
+    for (int v = 0; v < kVectors; ++v) sum[p][v] = S::set(0.0f);
   }
   const float* w = d.w + c;
   const float* const* a = d.a;
@@ -65,7 +66,8 @@ void channel_chain_block(const ChannelChains& d, std::int64_t c) {
     }
   }
   for (int p = 0; p < kPixels; ++p) {
-    for (int v = 0; v < kVectors; ++v) S::store(d.y + p * d.channels + c + v * S::kLanes, sum[p][v]);
+    for (int v = 0; v < kVectors; ++v)
+      S::store(d.y + p * d.channels + c + v * S::kLanes, S::add(sum[p][v], S::load(d.bias + c + v * S::kLanes)));
   }
 }
 

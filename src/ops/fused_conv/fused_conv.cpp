@@ -41,9 +41,9 @@ Result<std::vector<Fact>> infer_fused_conv(const Attrs& attrs, InputFacts inputs
   return one_output(DType::f32, *std::move(dims));
 }
 
-// One chain per output element: it begins with the bias, and has a link for every tap, also of the padding, and
-// channel.
-float chain_of(const std::vector<Tap>& taps, const float* x, const float* w, const Image& kernel, float sum) {
+// One chain per output element, with a link for every tap, also of the padding, and channel.
+float chain_of(const std::vector<Tap>& taps, const float* x, const float* w, const Image& kernel) {
+  float sum = 0.0f;
   for (const Tap& tap : taps) {
     const float* wt = w + kernel.offset(tap.kernel);
     for (std::int64_t ic = 0; ic < kernel.channels; ++ic)
@@ -71,8 +71,8 @@ void reference_fused_conv(const Attrs& attrs, InputViews inputs, OutputViews out
       const std::vector<Tap>& taps = lister.at(position);
       for (std::int64_t oc = 0; oc < result.channels; ++oc, ++y) {
         const float* x = inputs[0].as<float>() + n * image.batch_stride + oc / per_group * kernel.channels;
-        *y = chain_of(taps, x, inputs[1].as<float>() + oc * kernel.batch_stride, kernel,
-                      bias != nullptr ? bias[oc] : 0.0f);
+        *y = chain_of(taps, x, inputs[1].as<float>() + oc * kernel.batch_stride, kernel) +
+             (bias != nullptr ? bias[oc] : 0.0f);
       }
     }
   }

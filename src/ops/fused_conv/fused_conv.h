@@ -36,9 +36,9 @@ struct FusedConvAttrs {
 };
 
 // channels_last. inputs: x [N,H,W,C], w [OC,KH,KW,C/groups], bias? [OC], residual?. f32. Each sum is one chain of fused
-// multiply-adds in f32: from the bias (0 where there is none), over the taps in row-major order, those of the padding
-// with x = 0, and over the channels of each; then the residual is added where it comes first, then the activation's f32
-// function is taken.
+// multiply-adds in f32: from 0, over the taps in row-major order, those of the padding with x = 0, and over the
+// channels of each; then the bias is added (0 where there is none), the residual where it comes first, and the
+// activation's f32 function is taken. So what was fused has the bits of single operators.
 extern const OpSpec kFusedConv;
 
 }  // namespace octavo
