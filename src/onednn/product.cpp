@@ -160,7 +160,7 @@ double cost(const OpCall& call, const Machine& machine) {
 }
 
 constexpr KernelChoice kChoices[] = {
-    {.code = {.name = "product_f32_onednn", .op = "matmul", .prepare = prepare_by<refuse, make>},
+    {.code = {.name = "matmul_variables_f32_onednn", .op = "matmul", .prepare = prepare_by<refuse, make>},
      .is_exact = false,
      .refusal = refusal,
      .cost = cost},

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <optional>
 #include <set>
 
@@ -25,6 +24,7 @@
 #include "quantize/settled.h"
 #include "quantize/simulated_network.h"
 #include "quantize/smooth.h"
+#include "quantize/told.h"
 #include "quantize/weight_rounding.h"
 #include "quantize/wire_scales.h"
 
@@ -32,7 +32,6 @@ namespace octavo {
 namespace {
 
 std::size_t at(ValueId id) { return static_cast<std::size_t>(id.index); }
-std::size_t at(NodeId id) { return static_cast<std::size_t>(id.index); }
 
 // Samples that are had until somebody asks for the end.
 class StoppableSamples final : public SampleSource {
@@ -266,45 +265,6 @@ Result<std::vector<ActivationScale>> find_scales(const Graph& graph, const Place
   return scales;
 }
 
-// What is to be said where products read rows of scales of their own: whether there are any, and which have none.
-Result<std::vector<std::string>> notes_of_rows(const Graph& graph, const Placement& placement, RowProducts rows) {
-  if (rows == RowProducts::behind_gelu) return std::vector<std::string>{};
-  std::vector<std::string> others;
-  int with_rows = 0;
-  for (const NodeId id : graph.order()) {
-    const Node& node = graph.node(id);
-    const bool has_weights = node.spec->weight_axis >= 0 && graph.fact(node.inputs[1]).is_constant();
-    if (placement.reads_rows[at(id)]) ++with_rows;
-    else if (has_weights && placement.role(id).role == Role::product) others.push_back(node.name);
-  }
-  if (with_rows == 0) {
-    return Error{.kind = ErrorKind::usage,
-                 .where = "--activations per-token",
-                 .found = "no product of activations with a constant matrix",
-                 .expected = "per-tensor, with --calibrate PATH",
-                 .hint = "Convolutions over images have no rows that are tokens"};
-  }
-  std::vector<std::string> notes{std::to_string(with_rows) + " products read rows whose scales are found in the run"};
-  if (rows == RowProducts::alone)
-    notes.emplace_back("what is between products stays in f32: samples (--calibrate) make integers of it");
-  for (const std::string& name : others) notes.push_back(name + ": reads bytes of one scale for the whole tensor");
-  return notes;
-}
-
-// `kept`: those that stay in f32 for the outputs' precision.
-std::vector<std::string> reasons_for_float(const Graph& graph, const Placement& placement,
-                                           const std::vector<std::string>& kept) {
-  const std::set<std::string> for_outputs(kept.begin(), kept.end());
-  std::vector<std::string> reasons;
-  for (const NodeId id : graph.order()) {
-    const NodeRole& role = placement.role(id);
-    const std::string& name = graph.node(id).name;
-    if (role.role != Role::floating || role.reason.empty()) continue;
-    reasons.push_back(name + ": " + (for_outputs.contains(name) ? "for the precision of outputs" : role.reason));
-  }
-  return reasons;
-}
-
 bool takes_samples(const QuantizeOptions& options) {
   return !options.global_scale && !options.calibrated && options.rows != RowProducts::alone;
 }
@@ -355,31 +315,6 @@ Result<Taught> teach(const Graph& graph, const std::vector<std::string>& skip, c
 }
 
 // ---- outputs that lose too much ----
-
-std::string in_words(double value, int digits) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.*f", digits, value);
-  return text;
-}
-
-// What each output that lost too much has now.
-void tell_outputs(const Graph& graph, const std::vector<double>& before, const std::vector<double>& after,
-                  const Calibrated& calibrated, double asked, std::vector<std::string>& notes) {
-  for (std::size_t k = 0; k < before.size(); ++k) {
-    if (before[k] <= noise_at(asked)) continue;
-    const std::string now = after[k] > 0.0 ? in_words(sqnr_of(after[k]), 1) + " dB" : "no error";
-    notes.push_back(
-        "output '" + graph.output_names()[k] + "': on the samples " + in_words(sqnr_of(before[k]), 1) +
-        " dB to fp32 with all layers in integers, " + now + " with those for outputs in fp32" +
-        (after[k] > noise_at(asked) ? ": less than the " + in_words(asked, 1) + " dB that were asked for" : ""));
-  }
-  const auto& kept = calibrated.kept_in_f32;
-  if (!kept.empty()) {
-    notes.push_back("in fp32 for the precision of outputs: " + std::to_string(kept.size()) + " nodes, " +
-                    in_words(100.0 * share_of_macs(graph, kept), 1) +
-                    " % of the multiply-adds (--output-sqnr 0: none)");
-  }
-}
 
 // Keeps layers in f32 until the outputs have what is asked for, and learns again what depends on that.
 Status protect_outputs(const Graph& graph, const std::vector<std::string>& skip, const SampleSource& samples,

@@ -51,6 +51,13 @@ Known known_elements(const Graph& graph, ValueId value) {
   return known;
 }
 
+// Where a policy makes other sizes of them, there is nothing to be known of the result.
+bool has_policy(const onnx::NodeProto& node) {
+  return std::any_of(node.attribute().begin(), node.attribute().end(), [](const auto& attribute) {
+    return attribute.name() == "keep_aspect_ratio_policy" && attribute.s() != "stretch";
+  });
+}
+
 }  // namespace
 
 // A tensor of one element that the run blows up to the computed extents carries them into the next network, where they
@@ -98,7 +105,7 @@ void GraphWalker::read_computed_sizes(const Place& at, const std::string& name) 
 void GraphWalker::read_computed_sizes(const Place& at) {
   const auto entry = std::find_if(std::begin(kSizesInputs), std::end(kSizesInputs),
                                   [&](const SizesInput& sizes) { return sizes.op == at.node.op_type(); });
-  if (entry == std::end(kSizesInputs) || !standard_domain(at.node.domain()).empty()) return;
+  if (entry == std::end(kSizesInputs) || !standard_domain(at.node.domain()).empty() || has_policy(at.node)) return;
   if (entry->index < at.node.input_size() && !at.node.input(entry->index).empty())
     read_computed_sizes(at, at.node.input(entry->index));
 }
