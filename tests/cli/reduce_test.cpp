@@ -95,7 +95,7 @@ TEST_F(Reduced, ACommandThatHangsIsAnEnding) {
 TEST_F(Reduced, AnInterruptKeepsTheBest) {
   write_chain(Types(40, "Softsign"));
   const testing::Outcome outcome =
-      reduce("--keep 'sleep 0.2; grep -q Softsign {}'", "timeout --preserve-status -s INT 1.5 ");
+      reduce("--keep 'sleep 0.2; grep -q Softsign {}'", "timeout --foreground --preserve-status -s INT 1.5 ");
   EXPECT_EQ(outcome.exit_code, 0) << outcome.text;
   EXPECT_NE(outcome.text.find("maybe not the fewest"), std::string::npos) << outcome.text;
   EXPECT_LT(small_types().size(), 40u);
