@@ -137,7 +137,9 @@ void SubgraphWalker::read_if(const Place& at) {
   const auto* given = at.op.builtin_options_as_IfOptions();
   if (given == nullptr) return wrong(at, ErrorKind::invalid_input, "options", "none of the operator's kind", "them");
   if (!has_counts(at, 1, -1)) return;
-  const Fact condition = building_.graph.fact(building_.find(static_cast<std::size_t>(input(at, 0))));
+  const ValueId known = building_.find(static_cast<std::size_t>(input(at, 0)));
+  if (!known.exists()) return wrong(at, ErrorKind::invalid_input, "input 0", "a variable", "bool of one element");
+  const Fact condition = building_.graph.fact(known);
   if (!is_truth(condition))
     return wrong(at, ErrorKind::invalid_input, "input 0", type_text(condition), "bool of one element");
   const int subgraphs[] = {given->then_subgraph_index(), given->else_subgraph_index()};
@@ -325,8 +327,8 @@ void SubgraphWalker::read_variable_operator(int code, const Place& at) {
   if (!has_counts(at, assigns ? 2 : 1, assigns ? 0 : 1)) return;
   const auto resource = building_.resources.find(input(at, 0));
   if (resource == building_.resources.end())
-    return wrong(at, ErrorKind::invalid_input, "input 0",
-                 type_text(building_.graph.fact(building_.find(static_cast<std::size_t>(input(at, 0))))), "a variable");
+    return wrong(at, ErrorKind::invalid_input, "input 0", "'" + tensor_at(input(at, 0)).name + "', which is a value",
+                 "a variable");
   if (assigns) return assign(at, resource->second);
   const auto variable = building_.variables.find(resource->second);
   if (variable == building_.variables.end())
@@ -346,6 +348,8 @@ void SubgraphWalker::assign(const Place& at, const std::string& name) {
     return wrong(at, ErrorKind::unsupported, "", "the variable '" + name + "', which a run reads before it changes it",
                  "none that keeps values from run to run");
   const Bound value = bound(input(at, 1));
+  if (!value.value.exists() && value.handle == kNoHandle)
+    return wrong(at, ErrorKind::invalid_input, "input 1", "a variable", "a value");
   variable.value = value.value, variable.handle = value.handle;
   variable.is_assigned = variable.is_assigned || !building_.is_initializing;
 }

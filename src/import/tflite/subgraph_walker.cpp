@@ -174,7 +174,13 @@ bool SubgraphWalker::inputs_are_known(int index) {
   for (flatbuffers::uoffset_t i = 0; inputs != nullptr && i < inputs->size(); ++i) {
     if (inputs->Get(i) < 0) continue;
     const auto tensor = static_cast<std::size_t>(inputs->Get(i));
-    if (building_.tensors[tensor].is_resource) continue;
+    if (building_.tensors[tensor].is_resource) {
+      if (building_.resources.contains(inputs->Get(i))) continue;
+      are_known = false;
+      building_.report(ErrorKind::invalid_input, building_.scope + origin_of(index) + ", input " + std::to_string(i),
+                       "'" + building_.tensors[tensor].name + "', which names no variable", "one of VAR_HANDLE");
+      continue;
+    }
     if (!building_.is_made[tensor] && building_.tensors[tensor].is_variable) make_empty(tensor);
     if (!building_.is_made[tensor] && building_.tensors[tensor].shape.elements() == 0) make_empty(tensor);
     // Its shape is known once this graph has run.
