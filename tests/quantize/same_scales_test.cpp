@@ -13,6 +13,7 @@
 #include "quantize/observed_network.h"
 #include "quantize/quantize.h"
 #include "quantize/scales_file.h"
+#include "support/sanitizers.h"
 
 namespace octavo {
 namespace {
@@ -139,6 +140,9 @@ TEST(SameScales, OnEveryInstructionSetAndNumberOfCores) {
 }
 
 TEST(SameScales, OfMobileNetV2) {
+#ifdef OCTAVO_SANITIZED
+  GTEST_SKIP() << "a whole network takes minutes with a sanitizer";
+#endif
   const char* folder = std::getenv("OCTAVO_DATA");
   const auto data = folder != nullptr ? std::filesystem::path(folder)
                                       : std::filesystem::path(OCTAVO_SOURCE_DIR) / ".." / "shared" / "data";
