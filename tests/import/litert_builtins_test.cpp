@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 
 #include "base/tensor.h"
 #include "import/import.h"
 #include "octavo/compile.h"
 #include "octavo/run.h"
+#include "support/answers.h"
 
 namespace octavo::testing {
 namespace {
@@ -19,29 +19,6 @@ namespace {
 namespace fs = std::filesystem;
 
 fs::path folder() { return fs::path(OCTAVO_SOURCE_DIR) / "tests" / "import" / "litert_builtins"; }
-
-std::vector<std::string> names() {
-  std::vector<std::string> found;
-  for (const auto& entry : fs::directory_iterator(folder())) {
-    if (entry.path().extension() == ".tflite") found.push_back(entry.path().stem().string());
-  }
-  std::sort(found.begin(), found.end());
-  return found;
-}
-
-std::string contents(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
-
-// The first bytes that `bytes` still has, as a tensor; the rest stays.
-Tensor taken(std::string& bytes, DType dtype, const Shape& shape) {
-  Tensor made(dtype, shape);
-  EXPECT_LE(made.bytes(), bytes.size());
-  std::copy_n(reinterpret_cast<const std::byte*>(bytes.data()), std::min(made.bytes(), bytes.size()), made.data());
-  bytes.erase(0, made.bytes());
-  return made;
-}
 
 // Integers exactly, floats to a few units of their last place.
 void expect_near(const Tensor& ours, const Tensor& theirs) {
@@ -96,8 +73,8 @@ void check(const std::string& name) {
 }
 
 TEST(LiteRtBuiltins, AnswersAreThoseOfLiteRt) {
-  EXPECT_GE(names().size(), 7u);
-  for (const std::string& name : names()) check(name);
+  EXPECT_GE(networks_in(folder()).size(), 7u);
+  for (const std::string& name : networks_in(folder())) check(name);
 }
 
 // What folding decides leaves one graph.

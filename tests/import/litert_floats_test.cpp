@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 
 #include "import/import.h"
 #include "lower/lower.h"
 #include "ops/evaluate.h"
+#include "support/answers.h"
 
 namespace octavo {
 namespace {
@@ -18,12 +18,7 @@ namespace fs = std::filesystem;
 fs::path folder() { return fs::path(OCTAVO_SOURCE_DIR) / "tests" / "import" / "litert_floats"; }
 
 std::vector<std::string> names(const std::string& prefix) {
-  std::vector<std::string> found;
-  for (const auto& entry : fs::directory_iterator(folder())) {
-    const std::string name = entry.path().stem().string();
-    if (entry.path().extension() == ".tflite" && name.starts_with(prefix)) found.push_back(name);
-  }
-  std::sort(found.begin(), found.end());
+  const std::vector<std::string> found = testing::networks_in(folder(), prefix);
   EXPECT_GE(found.size(), 4u) << prefix;
   return found;
 }
@@ -38,19 +33,16 @@ std::int64_t differing(const std::string& name, Profile profile, Kernels kernels
     ADD_FAILURE() << to_string(model.errors());
     return -1;
   }
-  std::ifstream file(folder() / (name + ".bin"), std::ios::binary);
-  const std::string bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  Tensor x(DType::f32, model->graph.fact(model->graph.inputs()[0]).shape);
-  EXPECT_LE(x.bytes(), bytes.size()) << name;
-  std::copy_n(reinterpret_cast<const std::byte*>(bytes.data()), x.bytes(), x.data());
+  std::string bytes = testing::contents(folder() / (name + ".bin"));
+  const Tensor x = testing::taken(bytes, DType::f32, model->graph.fact(model->graph.inputs()[0]).shape);
   EXPECT_TRUE(lower(model->graph, {.precision = Precision::int8}).ok()) << name;
   const auto results = evaluate(model->graph, std::vector<Tensor>{x});
-  if (!results || x.bytes() + 2 * results->front().bytes() != bytes.size()) {
+  if (!results || 2 * results->front().bytes() != bytes.size()) {
     ADD_FAILURE() << name;
     return -1;
   }
   const Tensor& y = results->front();
-  const char* theirs = bytes.data() + x.bytes() + (kernels == Kernels::standard ? 0 : y.bytes());
+  const char* theirs = bytes.data() + (kernels == Kernels::standard ? 0 : y.bytes());
   std::int64_t count = 0;
   for (std::size_t i = 0; i < y.bytes(); i += 4)
     count += std::equal(theirs + i, theirs + i + 4, reinterpret_cast<const char*>(y.data()) + i) ? 0 : 1;

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <set>
 
 #include "import/import.h"
 #include "lower/lower.h"
 #include "ops/evaluate.h"
+#include "support/answers.h"
 
 namespace octavo {
 namespace {
@@ -18,20 +18,6 @@ namespace fs = std::filesystem;
 
 fs::path folder() { return fs::path(OCTAVO_SOURCE_DIR) / "tests" / "import" / "litert"; }
 
-std::vector<std::string> names() {
-  std::vector<std::string> found;
-  for (const auto& entry : fs::directory_iterator(folder())) {
-    if (entry.path().extension() == ".tflite") found.push_back(entry.path().stem().string());
-  }
-  std::sort(found.begin(), found.end());
-  return found;
-}
-
-std::string contents(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
-
 // The inputs, the default answer and the reference kernels' answer lie behind one another.
 struct Vector {
   std::vector<Tensor> inputs;
@@ -39,19 +25,12 @@ struct Vector {
 };
 
 Vector vector_of(const std::string& name, const Graph& graph) {
-  const std::string bytes = contents(folder() / (name + ".bin"));
+  std::string bytes = testing::contents(folder() / (name + ".bin"));
   Vector vector;
-  std::size_t at = 0;
-  for (const ValueId input : graph.inputs()) {
-    Tensor tensor(graph.fact(input).dtype, graph.fact(input).shape);
-    EXPECT_LE(at + tensor.bytes(), bytes.size()) << name;
-    std::copy_n(reinterpret_cast<const std::byte*>(bytes.data()) + at, tensor.bytes(), tensor.data());
-    at += tensor.bytes();
-    vector.inputs.push_back(std::move(tensor));
-  }
-  const std::size_t size = (bytes.size() - at) / 2;
-  vector.standard = bytes.substr(at, size);
-  vector.reference = bytes.substr(at + size);
+  for (const ValueId input : graph.inputs())
+    vector.inputs.push_back(testing::taken(bytes, graph.fact(input).dtype, graph.fact(input).shape));
+  vector.standard = bytes.substr(0, bytes.size() / 2);
+  vector.reference = bytes.substr(bytes.size() / 2);
   return vector;
 }
 
@@ -86,12 +65,12 @@ Answer answer(const std::string& name, Profile profile) {
   return {bytes_of(results->front()), vector, report->islands.size()};
 }
 
-TEST(LiteRtVectors, ThereAreSome) { EXPECT_GE(names().size(), 40u); }
+TEST(LiteRtVectors, ThereAreSome) { EXPECT_GE(testing::networks_in(folder()).size(), 40u); }
 
 TEST(LiteRtVectors, TfliteDoubleIsWhatTheReferenceKernelsCompute) {
   // LiteRT 2.3's reference SUM of s8 values does not give their sum.
   const std::set<std::string> defects = {"sum_s8"};
-  for (const std::string& name : names()) {
+  for (const std::string& name : testing::networks_in(folder())) {
     const Answer ours = answer(name, Profile::tflite_double);
     if (defects.contains(name)) continue;
     EXPECT_EQ(differing(ours.bytes, ours.expected.reference), 0) << name;
@@ -100,7 +79,7 @@ TEST(LiteRtVectors, TfliteDoubleIsWhatTheReferenceKernelsCompute) {
 }
 
 TEST(LiteRtVectors, TfliteXnnpackIsWhatLiteRtComputesByDefault) {
-  for (const std::string& name : names()) {
+  for (const std::string& name : testing::networks_in(folder())) {
     const Answer ours = answer(name, Profile::tflite_xnnpack);
     EXPECT_EQ(differing(ours.bytes, ours.expected.standard), 0) << name;
   }
@@ -109,7 +88,7 @@ TEST(LiteRtVectors, TfliteXnnpackIsWhatLiteRtComputesByDefault) {
 // One rounding instead of two: at most one step apart, and sometimes apart.
 TEST(LiteRtVectors, TfliteSingleIsAStepFromTfliteDouble) {
   int apart = 0;
-  for (const std::string& name : names()) {
+  for (const std::string& name : testing::networks_in(folder())) {
     const std::string one = answer(name, Profile::tflite_single).bytes,
                       two = answer(name, Profile::tflite_double).bytes;
     ASSERT_EQ(one.size(), two.size());

@@ -6,12 +6,12 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 
 #include "import/import.h"
 #include "import/one_operator.h"
 #include "import/tflite/flex_options.h"
 #include "ops/evaluate.h"
+#include "support/answers.h"
 
 namespace octavo::testing {
 namespace {
@@ -19,20 +19,6 @@ namespace {
 namespace fs = std::filesystem;
 
 fs::path folder() { return fs::path(OCTAVO_SOURCE_DIR) / "tests" / "import" / "mediapipe"; }
-
-std::string contents(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
-
-// The first of the floats that `bytes` still has, as a tensor; the rest stays.
-Tensor taken(std::string& bytes, const Shape& shape) {
-  Tensor made(DType::f32, shape);
-  EXPECT_LE(made.bytes(), bytes.size());
-  std::copy_n(reinterpret_cast<const std::byte*>(bytes.data()), std::min(made.bytes(), bytes.size()), made.data());
-  bytes.erase(0, made.bytes());
-  return made;
-}
 
 // The largest difference over the largest value.
 double difference(const Tensor& a, const Tensor& b) {
@@ -52,10 +38,10 @@ TEST(MediaPipe, CustomOperatorsAnswerAsItsOwnRuntimeDoes) {
     const auto model = import_model(entry.path().string(), {});
     ASSERT_TRUE(model.ok()) << to_string(model.errors());
     std::string bytes = contents(fs::path(entry.path()).replace_extension(".bin"));
-    const Tensor x = taken(bytes, model->graph.fact(model->graph.inputs()[0]).shape);
+    const Tensor x = taken(bytes, DType::f32, model->graph.fact(model->graph.inputs()[0]).shape);
     const auto results = evaluate(model->graph, std::vector<Tensor>{x});
     ASSERT_TRUE(results.ok()) << to_string(results.errors());
-    for (const Tensor& result : *results) EXPECT_LT(difference(result, taken(bytes, result.shape())), 1e-6);
+    for (const Tensor& result : *results) EXPECT_LT(difference(result, taken(bytes, DType::f32, result.shape())), 1e-6);
     EXPECT_TRUE(bytes.empty());
     ++count;
   }

@@ -18,6 +18,7 @@
 #include "quantize/parallel.h"
 #include "quantize/quantize.h"
 #include "quantize/weight_rounding.h"
+#include "support/sqnr.h"
 
 namespace octavo {
 namespace {
@@ -82,27 +83,16 @@ Graph uneven_network(UnaryAttrs first_activation) {
   return graph;
 }
 
-double sqnr_db(const Graph& exact, const Graph& changed) {
-  double signal = 0.0, noise = 0.0;
-  const Noise samples(24);
-  for (std::int64_t i = 12; i < samples.size(); ++i) {  // not those of calibration
-    const auto inputs = *samples.sample(i);
-    const auto x = evaluate(exact, inputs), y = evaluate(changed, inputs);
-    EXPECT_TRUE(x && y);
-    for (std::int64_t k = 0; k < (*x)[0].elements(); ++k) {
-      const double wanted = (*x)[0].as<float>()[k], found = (*y)[0].as<float>()[k];
-      signal += wanted * wanted;
-      noise += (wanted - found) * (wanted - found);
-    }
-  }
-  return 10.0 * std::log10(signal / noise);
+// Not of the samples of calibration.
+double fresh_sqnr_db(const Graph& exact, const Graph& changed) {
+  return testing::sqnr_db(exact, changed, Noise(24), 12);
 }
 
 double quantized_sqnr(const Graph& exact, const QuantizeOptions& options) {
   Graph graph = exact;
   const auto report = quantize(graph, Noise(12), options);
   EXPECT_TRUE(report) << to_string(report.errors());
-  return sqnr_db(exact, graph);
+  return fresh_sqnr_db(exact, graph);
 }
 
 TEST(Equalize, ChannelsThatDifferByAHundred) {
@@ -122,7 +112,7 @@ TEST(Equalize, TheNetworkInFloatsStaysTheSame) {
     Graph moved = graph;
     move_factors(moved, *factors);
     // What a clip leaves of unseen samples may differ: a channel that grew reaches the bound earlier.
-    EXPECT_GT(sqnr_db(graph, moved), activation.kind == UnaryKind::relu ? 100.0 : 30.0);
+    EXPECT_GT(fresh_sqnr_db(graph, moved), activation.kind == UnaryKind::relu ? 100.0 : 30.0);
     const auto& first = factors->at("first");
     EXPECT_LT(*std::min_element(first.begin(), first.end()), activation.kind == UnaryKind::relu ? 0.05f : 0.5f);
     EXPECT_EQ(*std::max_element(first.begin(), first.end()), 1.0f);

@@ -10,6 +10,7 @@
 #include "ops/evaluate.h"
 #include "ops/list.h"
 #include "quantize/scales_file.h"
+#include "support/sqnr.h"
 
 namespace octavo {
 namespace {
@@ -68,23 +69,6 @@ Graph network(Heads heads) {
   return graph;
 }
 
-// Of output 0, on other samples than those of calibration.
-double sqnr_db(const Graph& exact, const Graph& quantized) {
-  double signal = 0.0, noise = 0.0;
-  const Noise samples(100);
-  for (std::int64_t i = 0; i < samples.size(); ++i) {
-    const auto inputs = *samples.sample(i);
-    const auto x = evaluate(exact, inputs), y = evaluate(quantized, inputs);
-    EXPECT_TRUE(x && y);
-    for (std::int64_t k = 0; k < (*x)[0].elements(); ++k) {
-      const double wanted = (*x)[0].as<float>()[k], found = (*y)[0].as<float>()[k];
-      signal += wanted * wanted;
-      noise += (wanted - found) * (wanted - found);
-    }
-  }
-  return 10.0 * std::log10(signal / noise);
-}
-
 struct Outcome {
   Graph graph;
   QuantizeReport report;
@@ -108,8 +92,8 @@ TEST(OutputPrecision, LayersStayInF32UntilOutputsHaveWhatIsAsked) {
   const Outcome plain = quantized(exact, {});
   const Outcome kept = quantized(exact, {.output_sqnr = 40.0});
   EXPECT_TRUE(plain.report.calibrated.kept_in_f32.empty());
-  EXPECT_LT(sqnr_db(exact, plain.graph), 30.0);
-  EXPECT_GT(sqnr_db(exact, kept.graph), 38.0);
+  EXPECT_LT(testing::sqnr_db(exact, plain.graph, Noise(100)), 30.0);
+  EXPECT_GT(testing::sqnr_db(exact, kept.graph, Noise(100)), 38.0);
   EXPECT_FALSE(kept.report.calibrated.kept_in_f32.empty());
   EXPECT_FALSE(kept.report.groups.empty());
   EXPECT_TRUE(says(kept.report.notes, "output 'boxes': on the samples"));

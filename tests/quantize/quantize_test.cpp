@@ -16,6 +16,7 @@
 #include "ops/list.h"
 #include "quantize/node_pattern.h"
 #include "quantize/placement.h"
+#include "support/sqnr.h"
 
 namespace octavo {
 namespace {
@@ -259,23 +260,6 @@ Net small_network() {
   return net;
 }
 
-double sqnr_db(const Graph& a, const Graph& b, const Noise& samples) {
-  double signal = 0.0;
-  double noise = 0.0;
-  for (std::int64_t i = 0; i < samples.size(); ++i) {
-    const auto inputs = *samples.sample(i);
-    const auto x = evaluate(a, inputs);
-    const auto y = evaluate(b, inputs);
-    EXPECT_TRUE(x && y);
-    for (std::int64_t k = 0; k < (*x)[0].elements(); ++k) {
-      const double reference = (*x)[0].as<float>()[k];
-      signal += reference * reference;
-      noise += std::pow(reference - (*y)[0].as<float>()[k], 2);
-    }
-  }
-  return 10.0 * std::log10(signal / noise);
-}
-
 TEST(Quantize, KeepsTheAnswersOfASmallNetwork) {
   const Net net = small_network();
   const Noise samples(Shape{1, 3, 8, 8}, 12);
@@ -289,7 +273,7 @@ TEST(Quantize, KeepsTheAnswersOfASmallNetwork) {
     ASSERT_TRUE(report) << to_string(report.errors());
     EXPECT_TRUE(verify(graph));
     EXPECT_EQ(report->samples, 12);
-    EXPECT_GT(sqnr_db(net.graph, graph, samples), 25.0);
+    EXPECT_GT(testing::sqnr_db(net.graph, graph, samples), 25.0);
     EXPECT_EQ(graph.value(graph.inputs()[0]).name, "x");
     EXPECT_EQ(graph.output_names(), (Names{"y"}));
   }
