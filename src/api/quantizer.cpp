@@ -107,12 +107,8 @@ Result<ImportedModel> import_source(const ModelSource& source, const ImportOptio
   return source.bytes ? import_model(*source.bytes, source.name, options) : import_model(source.name, options);
 }
 
-}  // namespace
-
-namespace {
-
-constexpr std::int64_t kTextHeight =
-    48;  // of those who read lines; the windows that leave one row of it do so of 32 too
+// Of networks that read lines of text; windows that leave one row of it leave one of 32, too.
+constexpr std::int64_t kTextHeight = 48;
 
 }  // namespace
 
