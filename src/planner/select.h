@@ -35,8 +35,8 @@ struct TunedWay {
 using TunedWays = std::function<std::vector<TunedWay>(const OpCall& call, int threads)>;
 
 struct SelectOptions {
-  bool needs_exact =
-      true;  // only kernels with the reference's bits: everything but a plan in fp32, and nodes kept in f32 by choice
+  // Only kernels with the reference's bits: everything but a plan in fp32.
+  bool needs_exact = true;
   bool allow_reference =
       false;  // the scalar reference may stand in where nothing else can; implied by a machine that is scalar only
   MeasuredCost measured;  // may be empty

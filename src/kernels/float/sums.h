@@ -60,10 +60,10 @@ struct DepthwisePixels {
   float* y = nullptr;
 };
 
-// y[p * y_stride + j] = bias[j] + sum over taps t, then over k < depth, of a[t * rows + p][first + k] * w[(t * depth +
-// k)
-// * width + j] for the `width` = vectors * chain_lanes columns of a panel: fused multiply-adds in f32 from 0 on, in
-// that order, and the bias last.
+// y[p * y_stride + j] = bias[j] + sum over taps t, then over k < depth, of
+// a[t * rows + p][first + k] * w[(t * depth + k) * width + j]
+// for the `width` = vectors * chain_lanes columns of a panel: fused multiply-adds in f32 from 0 on, in that order, and
+// the bias last.
 struct ChainTile {
   const float* const* a = nullptr;
   std::int64_t first = 0;
