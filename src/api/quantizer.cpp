@@ -10,6 +10,8 @@ namespace {
 
 // dB. Errors of a tenth: boxes and landmarks are of use, and what classifiers give is mostly within.
 constexpr double kOutputSqnr = 20.0;
+// What that may cost unasked: with less in integers a network is not faster than in fp32.
+constexpr double kMostInF32 = 0.75;
 
 // A caller's function as the quantizer's source of samples.
 class FunctionSource final : public SampleSource {
@@ -181,6 +183,7 @@ QuantizeOptions Quantizer::given_options() const {
           .weights = options_.weights,
           .output_sqnr = options_.output_sqnr.value_or(kOutputSqnr),
           .judges_scores = options_.output_sqnr.has_value(),
+          .most_in_f32 = options_.output_sqnr ? 1.0 : kMostInF32,
           .integer_only = options_.integer_only,
           .placement = options_.placement,
           .is_standard = own_.is_for_others,

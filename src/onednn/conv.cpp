@@ -74,9 +74,16 @@ int conv_in_place_input(const OpCall& call) {
   return has_residual ? static_cast<int>(kResidualInput) : -1;
 }
 
+// Height and width as oneDNN is told them.
+Dims as_told(const ConvSize& size, std::int64_t along_slices, std::int64_t across) {
+  return size.is_line ? Dims{across, along_slices} : Dims{along_slices, across};
+}
+Dims as_told(const ConvSize& size, const std::array<std::int64_t, 2>& pair) { return as_told(size, pair[0], pair[1]); }
+
 Dims weight_dims(const ConvSize& size) {
-  if (size.groups == 1) return {size.oc, size.ic, size.kernel[0], size.kernel[1]};
-  return {size.groups, size.oc / size.groups, size.ic / size.groups, size.kernel[0], size.kernel[1]};
+  const Dims kernel = as_told(size, size.kernel);
+  if (size.groups == 1) return {size.oc, size.ic, kernel[0], kernel[1]};
+  return {size.groups, size.oc / size.groups, size.ic / size.groups, kernel[0], kernel[1]};
 }
 
 // The graph's weights: [OC, KH, KW, C / groups].
@@ -85,8 +92,8 @@ Desc graph_weights(const ConvSize& size) {
   return size.groups == 1 ? onednn::plain_desc(dims, {0, 2, 3, 1}) : onednn::plain_desc(dims, {0, 1, 3, 4, 2});
 }
 
-Desc image_desc(std::int64_t channels, std::int64_t height, std::int64_t width) {
-  return onednn::plain_desc({1, channels, height, width}, {0, 2, 3, 1});
+Desc image_desc(std::int64_t channels, const Dims& extents) {
+  return onednn::plain_desc({1, channels, extents[0], extents[1]}, {0, 2, 3, 1});
 }
 
 struct ConvForm {
@@ -97,17 +104,14 @@ struct ConvForm {
 
 dnnl::convolution_forward::primitive_desc describe(const ConvForm& form, const RowSlice& slice) {
   const ConvSize& size = form.size;
-  // The rows of one pixel that a pointwise convolution is cut into lie side by side for oneDNN, which likes wide
-  // images.
-  const bool turns = size.is_pointwise;
-  const Desc src = turns ? image_desc(size.ic, 1, slice.in_rows) : image_desc(size.ic, slice.in_rows, size.in[1]);
-  const Desc dst = turns ? image_desc(size.oc, 1, slice.out_rows) : image_desc(size.oc, slice.out_rows, size.out[1]);
+  const Desc src = image_desc(size.ic, as_told(size, slice.in_rows, size.in[1]));
+  const Desc dst = image_desc(size.oc, as_told(size, slice.out_rows, size.out[1]));
   const Desc weights = onednn::any_desc(weight_dims(size));
   const Desc bias = form.has_bias ? onednn::plain_desc({size.oc}, {0}) : Desc();
   const dnnl::convolution_forward::desc description(
       dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct, src, weights, bias, dst,
-      {size.strides[0], size.strides[1]}, {size.dilations[0] - 1, size.dilations[1] - 1},
-      {slice.pad_begin, size.pad_begin[1]}, {slice.pad_end, size.pad_end[1]});
+      as_told(size, size.strides), as_told(size, size.dilations[0] - 1, size.dilations[1] - 1),
+      as_told(size, slice.pad_begin, size.pad_begin[1]), as_told(size, slice.pad_end, size.pad_end[1]));
   dnnl::post_ops post_ops;
   if (form.attrs.residual == ResidualPlace::before_activation) post_ops.append_sum(1.0f);
   onednn::append_activation(post_ops, form.attrs.activation);

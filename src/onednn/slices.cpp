@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace octavo::onednn {
 namespace {
@@ -32,11 +33,17 @@ ConvSize ConvSize::of(const FusedConvAttrs& attrs, const Shape& x, const Shape& 
                 .pad_end = pair_of(window.pad_end)};
   const std::array<std::int64_t, 2> ones{1, 1};
   const std::array<std::int64_t, 2> zeros{0, 0};
-  size.is_pointwise = size.kernel == ones && size.strides == ones && size.pad_begin == zeros && size.pad_end == zeros;
-  if (size.is_pointwise) {
+  const bool has_no_edge = size.pad_begin == zeros && size.pad_end == zeros;
+  if (size.kernel == ones && size.strides == ones && has_no_edge) {
     size.in = size.out = {x[0] * x[1] * x[2], 1};
     size.n = 1;
     size.dilations = ones;
+    size.is_line = true;
+  } else if (size.in[0] == 1 && size.kernel[0] == 1 && size.pad_begin[0] == 0 && size.pad_end[0] == 0) {
+    for (auto* pair :
+         {&size.in, &size.out, &size.kernel, &size.strides, &size.dilations, &size.pad_begin, &size.pad_end})
+      std::swap((*pair)[0], (*pair)[1]);
+    size.is_line = true;
   }
   return size;
 }

@@ -9,13 +9,14 @@
 
 namespace octavo::onednn {
 
-// A convolution of NHWC images as numbers; [0] is the height, [1] the width.
+// A convolution of NHWC images as numbers; [0] is the axis that slices cut, the height, [1] the width.
 struct ConvSize {
   std::int64_t n = 1, ic = 1, oc = 1, groups = 1;
   std::array<std::int64_t, 2> in{1, 1}, out{1, 1}, kernel{1, 1}, strides{1, 1}, dilations{1, 1}, pad_begin{0, 0},
       pad_end{0, 0};
-  // 1x1, stride 1, no padding: all pixels of the batch are one column of rows of one pixel.
-  bool is_pointwise = false;
+  // Images of one line, such as sequences, or 1x1, stride 1, no padding, where all pixels of the batch are one line:
+  // a column of rows of one pixel here, the same bytes. oneDNN, which likes wide images, gets slices of it as lines.
+  bool is_line = false;
 
   static ConvSize of(const FusedConvAttrs& attrs, const Shape& x, const Shape& y);
   double macs() const;

@@ -331,6 +331,7 @@ Status protect_outputs(const Graph& graph, const std::vector<std::string>& skip,
   const auto first = noise_now();
   if (!first) return first.errors();
   std::vector<double> noise = *first;
+  double too_much = 0.0;  // share of the multiply-adds
   const auto is_enough = [&] {
     return std::all_of(noise.begin(), noise.end(), [&](double own) { return own <= noise_at(options.output_sqnr); });
   };
@@ -350,6 +351,10 @@ Status protect_outputs(const Graph& graph, const std::vector<std::string>& skip,
     if (kept->empty()) break;
     Calibrated base = before;
     base.kept_in_f32 = joined(known, *kept);
+    if (const double share = share_of_macs(graph, base.kept_in_f32); share > options.most_in_f32) {
+      too_much = share;
+      break;
+    }
     auto again = teach(graph, skip, samples, options, std::move(base));
     if (!again) return again.errors();
     taught = std::move(*again);
@@ -357,7 +362,7 @@ Status protect_outputs(const Graph& graph, const std::vector<std::string>& skip,
     if (!now) return now.errors();
     noise = *now;
   }
-  tell_outputs(graph, *first, noise, taught.calibrated, options.output_sqnr, notes);
+  tell_outputs(graph, {*first, noise, options.output_sqnr, too_much}, taught.calibrated, notes);
   return ok_status();
 }
 

@@ -97,6 +97,7 @@ struct QuantizeOptions {
   // with integer_only.
   double output_sqnr = 0.0;
   bool judges_scores = false;
+  double most_in_f32 = 1.0;   // share of the multiply-adds that this may cost; where it would be more, none stays
   bool integer_only = false;  // inputs and outputs become 8-bit, too
   PairPlacement placement = PairPlacement::fused;
   // Which products quantize rows in the run. With RowProducts::alone no sample is needed and none is taken.

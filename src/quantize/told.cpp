@@ -57,21 +57,30 @@ std::vector<std::string> reasons_for_float(const Graph& graph, const Placement& 
   return reasons;
 }
 
-void tell_outputs(const Graph& graph, const std::vector<double>& before, const std::vector<double>& after,
-                  const Calibrated& calibrated, double asked, std::vector<std::string>& notes) {
-  for (std::size_t k = 0; k < before.size(); ++k) {
-    if (before[k] <= noise_at(asked)) continue;
-    const std::string now = after[k] > 0.0 ? in_words(sqnr_of(after[k]), 1) + " dB" : "no error";
-    notes.push_back(
-        "output '" + graph.output_names()[k] + "': on the samples " + in_words(sqnr_of(before[k]), 1) +
-        " dB to fp32 with all layers in integers, " + now + " with those for outputs in fp32" +
-        (after[k] > noise_at(asked) ? ": less than the " + in_words(asked, 1) + " dB that were asked for" : ""));
-  }
+void tell_outputs(const Graph& graph, const OutputsTold& outputs, const Calibrated& calibrated,
+                  std::vector<std::string>& notes) {
+  const double least = noise_at(outputs.asked);
+  const std::string asked = in_words(outputs.asked, 1) + " dB";
   const auto& kept = calibrated.kept_in_f32;
+  for (std::size_t k = 0; k < outputs.before.size(); ++k) {
+    if (outputs.before[k] <= least) continue;
+    const double now = outputs.after[k];
+    std::string note = "output '" + graph.output_names()[k] + "': on the samples " +
+                       in_words(sqnr_of(outputs.before[k]), 1) + " dB to fp32 with all layers in integers";
+    if (!kept.empty())
+      note += ", " + (now > 0.0 ? in_words(sqnr_of(now), 1) + " dB" : "no error") + " with those for outputs in fp32";
+    if (now > least) note += ": less than " + asked;
+    notes.push_back(std::move(note));
+  }
+  const auto percent = [](double share) { return in_words(100.0 * share, 1) + " % of the multiply-adds"; };
+  if (outputs.too_much > 0.0) {
+    notes.push_back("for " + asked + " of every output " + percent(outputs.too_much) +
+                    " would have to stay in fp32, which is too much to be done unasked (--output-sqnr " +
+                    in_words(outputs.asked, 0) + " asks for it)");
+  }
   if (!kept.empty()) {
     notes.push_back("in fp32 for the precision of outputs: " + std::to_string(kept.size()) + " nodes, " +
-                    in_words(100.0 * share_of_macs(graph, kept), 1) +
-                    " % of the multiply-adds (--output-sqnr 0: none)");
+                    percent(share_of_macs(graph, kept)) + " (--output-sqnr 0: none)");
   }
 }
 

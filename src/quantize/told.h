@@ -20,9 +20,15 @@ Result<std::vector<std::string>> notes_of_rows(const Graph& graph, const Placeme
 std::vector<std::string> reasons_for_float(const Graph& graph, const Placement& placement,
                                            const std::vector<std::string>& kept);
 
-// Adds what each output that lost too much has now; noise as of output_precision.h, `asked` in dB.
-void tell_outputs(const Graph& graph, const std::vector<double>& before, const std::vector<double>& after,
-                  const Calibrated& calibrated, double asked, std::vector<std::string>& notes);
+// What became of outputs that lost too much; noise as of output_precision.h.
+struct OutputsTold {
+  const std::vector<double>& before;
+  const std::vector<double>& after;
+  double asked = 0.0;     // in dB
+  double too_much = 0.0;  // share of the multiply-adds that it would have cost; 0: it was not too much
+};
+void tell_outputs(const Graph& graph, const OutputsTold& outputs, const Calibrated& calibrated,
+                  std::vector<std::string>& notes);
 
 }  // namespace octavo
 

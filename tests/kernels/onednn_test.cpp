@@ -141,16 +141,18 @@ Case conv_case(const ConvShape& shape, UnaryAttrs activation, bool has_bias, Res
 
 const std::vector<ConvShape>& conv_shapes() {
   static const std::vector<ConvShape> shapes = {
-      {1, 31, 29, 3, 32, 1, window_of(3, 2, 1)},                     // stem
-      {1, 14, 14, 64, 64, 1, window_of(3, 1, 1)},                    // the usual
-      {2, 7, 7, 96, 33, 1, window_of(3, 1, 1)},                      // odd channels, two images
-      {3, 9, 11, 17, 24, 1, window_of(1, 1, 0)},                     // pointwise
-      {1, 8, 8, 32, 48, 1, window_of(1, 2, 0)},                      // pointwise with a stride
-      {1, 15, 13, 40, 40, 40, window_of(3, 1, 1)},                   // depthwise
-      {1, 15, 13, 40, 40, 40, window_of(5, 2, 2)},                   // depthwise, 5x5
-      {1, 12, 12, 32, 64, 4, window_of(3, 1, 1)},                    // groups
-      {1, 20, 20, 8, 16, 1, window_of(3, 1, 2, 2)},                  // dilation
-      {1, 6, 5, 4, 4, 1, {{3, 2}, {2, 1}, {1, 1}, {2, 0}, {0, 1}}},  // nothing symmetric
+      {1, 31, 29, 3, 32, 1, window_of(3, 2, 1)},                         // stem
+      {1, 14, 14, 64, 64, 1, window_of(3, 1, 1)},                        // the usual
+      {2, 7, 7, 96, 33, 1, window_of(3, 1, 1)},                          // odd channels, two images
+      {3, 9, 11, 17, 24, 1, window_of(1, 1, 0)},                         // pointwise
+      {1, 8, 8, 32, 48, 1, window_of(1, 2, 0)},                          // pointwise with a stride
+      {1, 15, 13, 40, 40, 40, window_of(3, 1, 1)},                       // depthwise
+      {1, 15, 13, 40, 40, 40, window_of(5, 2, 2)},                       // depthwise, 5x5
+      {1, 12, 12, 32, 64, 4, window_of(3, 1, 1)},                        // groups
+      {1, 20, 20, 8, 16, 1, window_of(3, 1, 2, 2)},                      // dilation
+      {1, 6, 5, 4, 4, 1, {{3, 2}, {2, 1}, {1, 1}, {2, 0}, {0, 1}}},      // nothing symmetric
+      {2, 1, 37, 24, 40, 1, {{1, 3}, {1, 2}, {1, 1}, {0, 1}, {0, 1}}},   // lines
+      {1, 1, 50, 12, 12, 12, {{1, 5}, {1, 1}, {1, 2}, {0, 4}, {0, 3}}},  // a line, depthwise, dilation
   };
   return shapes;
 }
@@ -426,6 +428,13 @@ TEST(OnednnSlices, CoverTheImage) {
       EXPECT_EQ(rows, size.out[0]);
     }
   }
+}
+
+// Without this a sequence runs on one thread.
+TEST(OnednnSlices, CutLines) {
+  const Window window{{1, 3}, {1, 1}, {1, 1}, {0, 1}, {0, 1}};
+  const ConvSize size = ConvSize::of({.window = window}, {1, 1, 3000, 80}, {1, 1, 3000, 384});
+  EXPECT_EQ(onednn::slices_per_image(size, 2, 1 << 20) % 2, 0);
 }
 
 }  // namespace

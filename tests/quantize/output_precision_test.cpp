@@ -99,7 +99,15 @@ TEST(OutputPrecision, LayersStayInF32UntilOutputsHaveWhatIsAsked) {
   EXPECT_TRUE(says(kept.report.notes, "output 'boxes': on the samples"));
   EXPECT_TRUE(says(kept.report.notes, "% of the multiply-adds"));
   EXPECT_TRUE(says(kept.report.kept_in_float, ": for the precision of outputs"));
-  EXPECT_FALSE(says(kept.report.notes, "less than the"));
+  EXPECT_FALSE(says(kept.report.notes, "less than"));
+}
+
+TEST(OutputPrecision, WhatCostsTooMuchIsToldInstead) {
+  const Graph exact = network(Heads::both);
+  const Outcome told = quantized(exact, {.output_sqnr = 40.0, .most_in_f32 = 0.001});
+  EXPECT_TRUE(told.report.calibrated.kept_in_f32.empty());
+  EXPECT_TRUE(says(told.report.notes, "less than 40.0 dB"));
+  EXPECT_TRUE(says(told.report.notes, "would have to stay in fp32"));
 }
 
 TEST(OutputPrecision, NothingIsKeptWhereOutputsHaveIt) {

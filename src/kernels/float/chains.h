@@ -13,6 +13,17 @@ namespace {
 template <class S>
 constexpr int kChainRows = S::kLanes >= 16 ? 12 : (S::kLanes > 1 ? 6 : 4);
 
+// `at` is where the vector's first result lies in y, from its beginning on. In this order of the clamp's operands NaN
+// stays what it is, and so does -0 at a bound of 0: as unary's relu and clip.
+template <class S, class Load>
+typename S::F32 ended(typename S::F32 sum, const ChainEnd& end, std::int64_t column, std::int64_t at,
+                      const Load& load) {
+  typename S::F32 value = S::add(sum, S::load(end.bias + column));
+  if (end.residual_before != nullptr) value = S::add(value, load(end.residual_before + at));
+  value = S::min(S::set(end.highest), S::max(S::set(end.lowest), value));
+  return end.residual_after == nullptr ? value : S::add(value, load(end.residual_after + at));
+}
+
 template <class S, int kRows, int kVectors>
 void chain_tile(const ChainTile& t) {
   typename S::F32 sum[kRows][kVectors];
@@ -33,9 +44,15 @@ void chain_tile(const ChainTile& t) {
       }
     }
   }
+  const std::int64_t last = t.width - (kVectors - 1) * S::kLanes;
+  const auto load = [](const float* p) { return S::load(p); };
+  const auto load_last = [last](const float* p) { return S::load_first(p, last, 0.0f); };
   for (int p = 0; p < kRows; ++p) {
-    for (int v = 0; v < kVectors; ++v)
-      S::store(t.y + p * t.y_stride + v * S::kLanes, S::add(sum[p][v], S::load(t.bias + v * S::kLanes)));
+    for (int v = 0; v < kVectors; ++v) {
+      const std::int64_t column = v * S::kLanes, at = p * t.y_stride + column;
+      if (v + 1 < kVectors || last == S::kLanes) S::store(t.y + at, ended<S>(sum[p][v], t.end, column, at, load));
+      else S::store_first(t.y + at, ended<S>(sum[p][v], t.end, column, at, load_last), last);
+    }
   }
 }
 
@@ -66,8 +83,10 @@ void channel_chain_block(const ChannelChains& d, std::int64_t c) {
     }
   }
   for (int p = 0; p < kPixels; ++p) {
-    for (int v = 0; v < kVectors; ++v)
-      S::store(d.y + p * d.channels + c + v * S::kLanes, S::add(sum[p][v], S::load(d.bias + c + v * S::kLanes)));
+    for (int v = 0; v < kVectors; ++v) {
+      const std::int64_t channel = c + v * S::kLanes, at = p * d.channels + channel;
+      S::store(d.y + at, ended<S>(sum[p][v], d.end, channel, at, [](const float* from) { return S::load(from); }));
+    }
   }
 }
 

@@ -2,6 +2,7 @@
 #include "ops/fused_conv/fused_conv.h"
 
 #include <array>
+#include <limits>
 
 #include "kernels/call.h"
 #include "kernels/eltwise/rows.h"
@@ -20,7 +21,9 @@ struct Params {
   ImageSizes x, y;
   std::int64_t groups = 1, lanes = 1, rows = 1;  // lanes of a vector, rows of a tile
   std::array<std::int64_t, kAxes> kernel{1, 1}, stride{1, 1}, dilation{1, 1}, pad{0, 0};
-  UnaryLine activation = nullptr;  // null: none
+  std::vector<std::int64_t> offsets;  // by tap, from the one where a window begins
+  float lowest = -std::numeric_limits<float>::infinity(), highest = std::numeric_limits<float>::infinity();
+  UnaryLine activation = nullptr;  // null: none but that clamp
   UnaryNumbers numbers;
   ResidualPlace residual = ResidualPlace::none;
   bool has_bias = false;
@@ -82,11 +85,10 @@ Panel packed_panel_at(const Params& p, std::int64_t unit) {
 struct Workspace {
   const float** pointers;
   float* zeros;  // of all channels: what the padding reads
-  float* tile;
   float* panel;  // of weights that are computed, then its bias
 
   static std::size_t bytes(const Params& p, std::int64_t panel_elements) {
-    const std::int64_t floats = p.x.channels + p.rows * p.panel_width() + panel_elements;
+    const std::int64_t floats = p.x.channels + panel_elements;
     return static_cast<std::size_t>(p.block() * p.taps()) * sizeof(const float*) +
            static_cast<std::size_t>(floats) * sizeof(float);
   }
@@ -94,42 +96,46 @@ struct Workspace {
     Workspace w{};
     w.pointers = reinterpret_cast<const float**>(scratch);
     w.zeros = reinterpret_cast<float*>(scratch + static_cast<std::size_t>(p.block() * p.taps()) * sizeof(const float*));
-    w.tile = w.zeros + p.x.channels;
-    w.panel = w.tile + p.rows * p.panel_width();
+    w.panel = w.zeros + p.x.channels;
     std::fill_n(w.zeros, p.x.channels, 0.0f);
     return w;
   }
 };
 
-// Where the windows of `count` positions read, as [tap][position].
-void list_pointers(const Params& p, const float* x, const float* zeros, std::int64_t first, std::int64_t count,
-                   const float** to) {
-  for (std::int64_t i = 0; i < count; ++i) {
-    const std::int64_t position = first + i, line = position / p.y.width;
-    const std::int64_t top = line % p.y.height * p.stride[0] - p.pad[0];
-    const std::int64_t left = position % p.y.width * p.stride[1] - p.pad[1];
-    const float* image = x + line / p.y.height * p.x.strides.image;
-    const float** at = to + i;
-    for (std::int64_t kh = 0; kh < p.kernel[0]; ++kh) {
-      const std::int64_t ih = top + kh * p.dilation[0];
-      const bool is_row = ih >= 0 && ih < p.x.height;
-      for (std::int64_t kw = 0; kw < p.kernel[1]; ++kw, at += count) {
-        const std::int64_t iw = left + kw * p.dilation[1];
-        const bool is_inside = is_row && iw >= 0 && iw < p.x.width;
-        *at = is_inside ? image + ih * p.x.strides.row + iw * p.x.strides.column : zeros;
-      }
+// Where a window whose first tap lies at (top, left) reads, tap after tap, `apart` places of the list apart.
+void list_window(const Params& p, const float* image, const float* zeros, std::int64_t top, std::int64_t left,
+                 std::int64_t apart, const float** to) {
+  const bool is_inside = top >= 0 && left >= 0 && top + (p.kernel[0] - 1) * p.dilation[0] < p.x.height &&
+                         left + (p.kernel[1] - 1) * p.dilation[1] < p.x.width;
+  if (is_inside) {
+    const float* first = image + top * p.x.strides.row + left * p.x.strides.column;
+    for (const std::int64_t offset : p.offsets) *to = first + offset, to += apart;
+    return;
+  }
+  for (std::int64_t kh = 0; kh < p.kernel[0]; ++kh) {
+    const std::int64_t ih = top + kh * p.dilation[0];
+    const bool is_row = ih >= 0 && ih < p.x.height;
+    for (std::int64_t kw = 0; kw < p.kernel[1]; ++kw, to += apart) {
+      const std::int64_t iw = left + kw * p.dilation[1];
+      const bool is_pixel = is_row && iw >= 0 && iw < p.x.width;
+      *to = is_pixel ? image + ih * p.x.strides.row + iw * p.x.strides.column : zeros;
     }
   }
 }
 
-// Residual and activation of n neighbouring results.
-void finish(const Params& p, float* y, const float* residual, std::int64_t n) {
-  const auto add = [&] {
-    for (std::int64_t i = 0; i < n; ++i) y[i] += residual[i];
-  };
-  if (p.residual == ResidualPlace::before_activation) add();
-  if (p.activation != nullptr) p.activation(y, y, n, p.numbers);
-  if (p.residual == ResidualPlace::after_activation) add();
+// Where the windows of `count` positions read, as [tap][position].
+void list_pointers(const Params& p, const float* x, const float* zeros, std::int64_t first, std::int64_t count,
+                   const float** to) {
+  std::int64_t column = first % p.y.width, row = first / p.y.width % p.y.height;
+  const float* image = x + first / p.y.width / p.y.height * p.x.strides.image;
+  for (std::int64_t i = 0; i < count; ++i) {
+    list_window(p, image, zeros, row * p.stride[0] - p.pad[0], column * p.stride[1] - p.pad[1], count, to + i);
+    if (++column < p.y.width) continue;
+    column = 0;
+    if (++row < p.y.height) continue;
+    row = 0;
+    image += p.x.strides.image;
+  }
 }
 
 struct Tensors {
@@ -145,29 +151,42 @@ struct Tensors {
   }
 };
 
-// `count` positions from `first` on, whose pointers are listed.
-void run_tile(const Params& p, const Tensors& tensors, const Panel& panel, const Workspace& work,
-              const float* const* pointers, std::int64_t first, std::int64_t count) {
-  const std::int64_t width = panel.vectors * p.lanes, channel = panel.group * p.out_per_group() + panel.first;
-  const bool is_whole = panel.width == width;
-  float* y = tensors.y + first * p.y.channels + channel;
-  ChainTile tile{.a = pointers,
-                 .first = panel.group * p.depth(),
-                 .rows = static_cast<int>(count),
-                 .vectors = panel.vectors,
-                 .taps = p.taps(),
-                 .depth = p.depth(),
-                 .w = panel.weights,
-                 .bias = panel.bias,
-                 .y = is_whole ? y : work.tile,
-                 .y_stride = is_whole ? p.y.channels : width};
-  p.chains(tile);
-  for (std::int64_t i = 0; i < count; ++i) {
-    const std::int64_t at = i * p.y.channels;
-    if (!is_whole) std::copy_n(work.tile + i * width, panel.width, y + at);
-    const float* residual = tensors.residual == nullptr ? nullptr : tensors.residual + first * p.y.channels + channel;
-    finish(p, y + at, residual == nullptr ? nullptr : residual + at, panel.width);
+// What the sums end with at element `at` of the result: where the activation is a clamp all, else what comes before it.
+ChainEnd end_at(const Params& p, const Tensors& tensors, const float* bias, std::int64_t at) {
+  ChainEnd end{.bias = bias, .lowest = p.lowest, .highest = p.highest};
+  if (p.residual == ResidualPlace::before_activation) end.residual_before = tensors.residual + at;
+  if (p.residual == ResidualPlace::after_activation && p.activation == nullptr)
+    end.residual_after = tensors.residual + at;
+  return end;
+}
+
+// Other activations, and a residual after them, of `width` neighbouring results of `count` positions.
+void finish(const Params& p, const Tensors& tensors, std::int64_t at, std::int64_t count, std::int64_t width) {
+  if (width == p.y.channels) width *= count, count = 1;
+  for (std::int64_t i = 0; i < count; ++i, at += p.y.channels) {
+    float* y = tensors.y + at;
+    p.activation(y, y, width, p.numbers);
+    if (p.residual != ResidualPlace::after_activation) continue;
+    for (std::int64_t j = 0; j < width; ++j) y[j] += tensors.residual[at + j];
   }
+}
+
+// `count` positions from `first` on, whose pointers are listed.
+void run_tile(const Params& p, const Tensors& tensors, const Panel& panel, const float* const* pointers,
+              std::int64_t first, std::int64_t count) {
+  const std::int64_t at = first * p.y.channels + panel.group * p.out_per_group() + panel.first;
+  p.chains({.a = pointers,
+            .first = panel.group * p.depth(),
+            .rows = static_cast<int>(count),
+            .vectors = panel.vectors,
+            .taps = p.taps(),
+            .depth = p.depth(),
+            .w = panel.weights,
+            .end = end_at(p, tensors, panel.bias, at),
+            .y = tensors.y + at,
+            .y_stride = p.y.channels,
+            .width = panel.width});
+  if (p.activation != nullptr) finish(p, tensors, at, count, panel.width);
 }
 
 // The tiles of a block: calls f(pointers, first position, count).
@@ -196,7 +215,7 @@ void run(const Params& p, const StepBuffers& buffers, ItemRange items) {
     listed = block;
     const Panel panel = packed_panel_at(p, item % p.units());
     for_tiles(p, block, work, [&](const float* const* pointers, std::int64_t first, std::int64_t count) {
-      run_tile(p, tensors, panel, work, pointers, first, count);
+      run_tile(p, tensors, panel, pointers, first, count);
     });
   }
 }
@@ -217,9 +236,9 @@ void run_depthwise(const Params& p, const StepBuffers& buffers, ItemRange items)
                       .taps = p.taps(),
                       .channels = p.x.channels,
                       .w = p.weights,
-                      .bias = p.bias,
+                      .end = end_at(p, tensors, p.bias, at),
                       .y = tensors.y + at});
-    finish(p, tensors.y + at, tensors.residual == nullptr ? nullptr : tensors.residual + at, count * p.y.channels);
+    if (p.activation != nullptr) finish(p, tensors, at, count, p.y.channels);
   }
 }
 
@@ -255,7 +274,7 @@ void run_computed(const Params& p, const StepBuffers& buffers, ItemRange items) 
     for (std::int64_t block = 0; block < p.blocks(); ++block) {
       list_block(p, tensors, block, work);
       for_tiles(p, block, work, [&](const float* const* pointers, std::int64_t first, std::int64_t count) {
-        run_tile(p, tensors, panel, work, pointers, first, count);
+        run_tile(p, tensors, panel, pointers, first, count);
       });
     }
   }
@@ -296,13 +315,25 @@ Params params_of(const CallView& call, const SumFunctions& sums) {
     p.kernel[axis] = conv.window.kernel[axis], p.stride[axis] = conv.window.strides[axis];
     p.dilation[axis] = conv.window.dilations[axis], p.pad[axis] = conv.window.pad_begin[axis];
   }
+  for (std::int64_t kh = 0; kh < p.kernel[0]; ++kh) {
+    for (std::int64_t kw = 0; kw < p.kernel[1]; ++kw)
+      p.offsets.push_back(kh * p.dilation[0] * p.x.strides.row + kw * p.dilation[1] * p.x.strides.column);
+  }
   return p;
+}
+
+// Relu, clip and nothing are a clamp.
+bool set_clamp(Params& p, const UnaryAttrs& activation) {
+  if (activation.kind == UnaryKind::relu) p.lowest = 0.0f;
+  if (activation.kind == UnaryKind::clip) p.lowest = activation.alpha, p.highest = activation.beta;
+  return activation.kind == UnaryKind::identity || activation.kind == UnaryKind::relu ||
+         activation.kind == UnaryKind::clip;
 }
 
 Params params_of(const CallView& call, const SumFunctions& sums, const EltwiseFunctions& eltwise) {
   Params p = params_of(call, sums);
-  const UnaryKind kind = call.attrs->as<FusedConvAttrs>().activation.kind;
-  if (kind != UnaryKind::identity) p.activation = eltwise.unary.of[static_cast<int>(kind)];
+  const UnaryAttrs& activation = call.attrs->as<FusedConvAttrs>().activation;
+  if (!set_clamp(p, activation)) p.activation = eltwise.unary.of[static_cast<int>(activation.kind)];
   return p;
 }
 

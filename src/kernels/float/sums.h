@@ -60,10 +60,17 @@ struct DepthwisePixels {
   float* y = nullptr;
 };
 
-// y[p * y_stride + j] = bias[j] + sum over taps t, then over k < depth, of
-// a[t * rows + p][first + k] * w[(t * depth + k) * width + j]
-// for the `width` = vectors * chain_lanes columns of a panel: fused multiply-adds in f32 from 0 on, in that order, and
-// the bias last.
+// What happens to a chain's sum, in this order; each residual as y, null where there is none.
+struct ChainEnd {
+  const float* bias = nullptr;
+  const float* residual_before = nullptr;  // the clamp
+  float lowest = 0.0f, highest = 0.0f;
+  const float* residual_after = nullptr;
+};
+
+// y[p * y_stride + j] = the end of the sum over taps t, then over k < depth, of
+// a[t * rows + p][first + k] * w[(t * depth + k) * vectors * chain_lanes + j]
+// for j < width, the columns of a panel: fused multiply-adds in f32 from 0 on, in that order.
 struct ChainTile {
   const float* const* a = nullptr;
   std::int64_t first = 0;
@@ -71,19 +78,20 @@ struct ChainTile {
   int vectors = 1;  // at most kChainVectors
   std::int64_t taps = 0, depth = 0;
   const float* w = nullptr;
-  const float* bias = nullptr;
+  ChainEnd end;
   float* y = nullptr;
   std::int64_t y_stride = 0;
+  std::int64_t width = 0;  // above (vectors - 1) * chain_lanes
 };
 inline constexpr int kChainVectors = 2;
 
-// y[p * channels + c] = bias[c] + sum over taps t of a[t * pixels + p][c] * w[t * channels + c]: the same chains.
+// y[p * channels + c] = the end of the sum over taps t of a[t * pixels + p][c] * w[t * channels + c]: the same chains.
 struct ChannelChains {
   const float* const* a = nullptr;
   int pixels = 1;  // at most kChainPixels
   std::int64_t taps = 0, channels = 0;
   const float* w = nullptr;
-  const float* bias = nullptr;
+  ChainEnd end;
   float* y = nullptr;
 };
 inline constexpr int kChainPixels = 4;

@@ -40,7 +40,8 @@ struct ReduceParams {
   std::int64_t block = 1;  // columns
   Chunks chunks;           // of lines where inner is 1, else of blocks of columns; of results that are gathered
   ReduceFunctions functions;
-  std::vector<std::int64_t> kept, reduced;  // of what is gathered: element numbers of results, and within one
+  std::vector<std::int64_t> kept, reduced;  // of what is gathered: element numbers of results, and of runs within one
+  std::int64_t run = 1;                     // elements of these that lie side by side
 };
 
 void run_runs(const ReduceParams& params, const StepBuffers& buffers, ItemRange range) {
@@ -70,7 +71,8 @@ void run_gathered(const ReduceParams& params, const StepBuffers& buffers, ItemRa
   auto* line = reinterpret_cast<float*>(buffers.scratch);
   for (std::int64_t result = results.begin; result < results.end; ++result) {
     const float* first = x + params.kept[static_cast<std::size_t>(result)];
-    for (std::size_t i = 0; i < params.reduced.size(); ++i) line[i] = first[params.reduced[i]];
+    float* to = line;
+    for (const std::int64_t offset : params.reduced) to = std::copy_n(first + offset, params.run, to);
     params.functions.lines({.x = line, .y = y + result, .lines = 1, .n = params.view.n});
   }
 }
@@ -92,6 +94,14 @@ std::vector<std::int64_t> offsets_of(const CallView& call, bool of_reduced) {
   return offsets;
 }
 
+// Elements side by side that go into one result: those of the last axes that are all reduced.
+std::int64_t last_run(const CallView& call) {
+  const Shape& x = *call.input(0).shape;
+  int axis = x.rank();
+  while (axis > 0 && is_reduced(call.attrs->as<ReduceAttrs>(), axis - 1)) --axis;
+  return x.elements(axis, x.rank());
+}
+
 std::string refuse_reduce(const CallView& call) {
   if (call.input(0).dtype != DType::f32) return "needs f32";
   return call.input(0).elements() == 0 ? "needs elements" : "";
@@ -105,9 +115,11 @@ Result<std::unique_ptr<Step>> make_reduce(const CallView& call, const StepSpec&)
   ReduceParams params{.view = view_of_reduce(call), .functions = functions.reduce[static_cast<int>(kind)]};
   if (!params.view.is_one_run) {
     params.kept = offsets_of(call, false);
-    params.reduced = offsets_of(call, true);
+    params.run = last_run(call);
+    const auto starts_run = [&](std::int64_t offset) { return offset % params.run == 0; };
+    std::ranges::copy_if(offsets_of(call, true), std::back_inserter(params.reduced), starts_run);
     params.chunks = Chunks::of(call.output().elements(), 8 * params.view.n);
-    const std::size_t scratch = params.reduced.size() * sizeof(float);
+    const auto scratch = static_cast<std::size_t>(params.view.n) * sizeof(float);
     const std::int64_t items = params.chunks.items();
     return make_step(std::move(params), items, run_gathered, scratch);
   }

@@ -23,24 +23,38 @@ struct TopkParams {
   Chunks chunks;  // of lines
 };
 
-// The positions of a line are put in order, as far as they are asked for, in the thread's scratch.
+// A line's k best positions so far are a heap in the thread's scratch, the last of them on top: most elements only meet
+// that one.
 template <class Element>
 void pick_lines(const TopkParams& p, const StepBuffers& buffers, ItemRange lines) {
   using Stored = typename Element::Stored;
   const auto* x = reinterpret_cast<const Stored*>(buffers.inputs[0]);
   auto* values = reinterpret_cast<Stored*>(buffers.outputs[0]);
   auto* positions = reinterpret_cast<std::int64_t*>(buffers.outputs[1]);
-  auto* order = reinterpret_cast<std::int64_t*>(buffers.scratch);
+  auto* best = reinterpret_cast<std::int64_t*>(buffers.scratch);
   for (std::int64_t line = lines.begin; line < lines.end; ++line) {
     const Stored* from = x + line / p.inner * p.count * p.inner + line % p.inner;
-    std::iota(order, order + p.count, std::int64_t{0});
-    std::partial_sort(order, order + p.k, order + p.count, [&](std::int64_t i, std::int64_t j) {
-      return comes_before(p.largest, Element::load(from[i * p.inner]), i, Element::load(from[j * p.inner]), j);
-    });
+    const auto value = [&](std::int64_t i) { return Element::load(from[i * p.inner]); };
+    const auto before = [&](std::int64_t i, std::int64_t j) {
+      return comes_before(p.largest, value(i), i, value(j), j);
+    };
+    std::iota(best, best + p.k, std::int64_t{0});
+    std::make_heap(best, best + p.k, before);
+    auto last = value(best[0]);
+    for (std::int64_t i = p.k; i < p.count; ++i) {
+      // NaN is for comes_before to judge.
+      if (p.largest ? value(i) <= last : value(i) >= last) continue;
+      if (!before(i, best[0])) continue;
+      std::pop_heap(best, best + p.k, before);
+      best[p.k - 1] = i;
+      std::push_heap(best, best + p.k, before);
+      last = value(best[0]);
+    }
+    std::sort_heap(best, best + p.k, before);
     const std::int64_t first = line / p.inner * p.k * p.inner + line % p.inner;
     for (std::int64_t i = 0; i < p.k; ++i) {
-      values[first + i * p.inner] = from[order[i] * p.inner];
-      positions[first + i * p.inner] = order[i];
+      values[first + i * p.inner] = from[best[i] * p.inner];
+      positions[first + i * p.inner] = best[i];
     }
   }
 }
@@ -62,7 +76,7 @@ Result<std::unique_ptr<Step>> make_topk(const CallView& call, const StepSpec&) {
   const std::int64_t lines = call.output().elements() == 0 ? 0 : x.elements(0, axis) * params.inner;
   params.chunks = Chunks::of(lines, 32 * params.count);
   const std::int64_t items = params.chunks.items();
-  const std::size_t scratch = static_cast<std::size_t>(params.count) * sizeof(std::int64_t);
+  const std::size_t scratch = static_cast<std::size_t>(params.k) * sizeof(std::int64_t);
   return make_step(std::move(params), items, run_topk, scratch);
 }
 
