@@ -69,9 +69,9 @@ class Graph:
         self.made.operators.append(op)
         return outputs
 
-    def new(self, name, inputs, shape, dtype=np.float32, options=None, **fields):
+    def new(self, name, inputs, shape, dtype=np.float32, options=None, signature=None, **fields):
         """The one result."""
-        return self.add(name, inputs, [self.tensor(shape, dtype)], options, **fields)[0]
+        return self.add(name, inputs, [self.tensor(shape, dtype, signature=signature)], options, **fields)[0]
 
     def outputs(self, *tensors):
         self.made.outputs = list(tensors)
@@ -213,6 +213,42 @@ def lstm(is_time_major):
     return file
 
 
+def spectrum(*results):
+    """What the operators make of the transforms of three signals, two of them at a time."""
+    file = File()
+    main = file.graph("main")
+    pairs = main.tensor([3, 8, 9], number=TYPE.COMPLEX64)
+    main.add("RFFT2D", [main.input([3, 5, 12]), main.constant([8, 16], np.int32)], [pairs], "Rfft2dOptions")
+    main.outputs(*(main.new(name, [pairs], [3, 8, 9]) for name in results))
+    return file
+
+
+def counted_rows():
+    """The rows of x at the positions of what is above 0: a list whose length is data, gathered from."""
+    file = File()
+    main = file.graph("main")
+    x = main.input([6, 3])
+    first = main.new("SUM", [x, main.constant([1], np.int32)], [6], np.float32, "ReducerOptions")
+    is_above = main.new("GREATER", [first, main.constant(4.0, np.float32)], [6], np.bool_)
+    positions = main.new("WHERE", [is_above], [6, 1], np.int64, signature=[-1, 1])
+    main.outputs(main.new("GATHER_ND", [x, positions], [6, 3], signature=[-1, 3]))
+    return file
+
+
+def volume(is_transposed):
+    """A convolution over three axes, or its transpose."""
+    file, rng = File(), np.random.default_rng(5)
+    main = file.graph("main")
+    x, bias = main.input([2, 4, 5, 3, 2]), main.constant(rng.normal(0, 1, 3), np.float32)
+    shape, w = ([2, 8, 5, 6, 3], [2, 3, 2, 3, 2]) if is_transposed else ([2, 2, 5, 2, 3], [2, 3, 2, 2, 3])
+    inputs = [x, main.constant(rng.normal(0, 1, w), np.float32), bias]
+    if is_transposed:
+        inputs = [main.constant(shape, np.int32), inputs[1], x, bias]
+    main.outputs(main.new("CONV_3D_TRANSPOSE" if is_transposed else "CONV_3D", inputs, shape, np.float32, "Conv3DOptions", padding=0,
+                          strideD=2, strideH=1, strideW=2, fusedActivationFunction=1 - is_transposed))
+    return file
+
+
 def densify():
     """A sparse matrix of blocks of 2 by 2, as a product's weights."""
     file = File()
@@ -273,6 +309,27 @@ SINGLE = {
     "select_rows": lambda: single("SELECT", [([4], B), [4, 3], [4, 3]], ([4, 3], F), "SelectOptions"),
     "lstm": lambda: lstm(False),
     "lstm_time_major": lambda: lstm(True),
+    "where": lambda: single("WHERE", [([3, 4, 2], B)], ([24, 3], np.int64)),
+    "where_list": lambda: single("WHERE", [([7], I)], ([7, 1], np.int64)),
+    "where_rows": counted_rows,
+    "unique": lambda: single("UNIQUE", [([9], I)], None, "UniqueOptions", outputs=[([9], I), ([9], I)], idxOutType=TYPE.INT32),
+    "range": lambda: single("RANGE", [F(1.5), F(-2), F(-0.25)], ([14], F)),
+    "range_integers": lambda: single("RANGE", [I(-3), I(12), I(4)], ([4], I)),
+    "matrix_diag": lambda: single("MATRIX_DIAG", [[2, 3]], ([2, 3, 3], F)),
+    "matrix_set_diag": lambda: single("MATRIX_SET_DIAG", [[2, 4, 3], [2, 3]], ([2, 4, 3], F)),
+    "matrix_set_diag_wide": lambda: single("MATRIX_SET_DIAG", [([3, 5], I), ([3], I)], ([3, 5], I)),
+    "hashtable_lookup": lambda: single("HASHTABLE_LOOKUP", [([5], I), I([0, 2, 5]), np.arange(6, dtype=F).reshape(3, 2) + F(1)], None,
+                                       outputs=[([5, 2], F), ([5], np.uint8)]),
+    "spectrum": lambda: spectrum("COMPLEX_ABS"),
+    "spectrum_parts": lambda: spectrum("REAL", "IMAG"),
+    "conv_3d": lambda: volume(False),
+    "conv_3d_transpose": lambda: volume(True),
+    "stablehlo_add": lambda: single("STABLEHLO_ADD", [[3, 4], [3, 4]], ([3, 4], F)),
+    "stablehlo_multiply": lambda: single("STABLEHLO_MULTIPLY", [[3, 4], [3, 4]], ([3, 4], F)),
+    "stablehlo_maximum": lambda: single("STABLEHLO_MAXIMUM", [([3, 4], I), ([3, 4], I)], ([3, 4], I)),
+    "stablehlo_minimum": lambda: single("STABLEHLO_MINIMUM", [[3, 4], [3, 4]], ([3, 4], F)),
+    "stablehlo_and": lambda: single("STABLEHLO_AND", [([3, 4], B), ([3, 4], B)], ([3, 4], B)),
+    "stablehlo_shift_left": lambda: single("STABLEHLO_SHIFT_LEFT", [([3, 4], I), ([3, 4], I)], ([3, 4], I)),
     "densify": densify,
     "detection": detection,
 }

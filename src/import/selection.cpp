@@ -1,7 +1,10 @@
 // Verbs that pick elements by position, and what is made of positions. Part of import/.
 #include <algorithm>
+#include <cmath>
+#include <span>
 #include <utility>
 
+#include "graph/open_shape.h"
 #include "import/verbs.h"
 #include "ops/cumsum/cumsum.h"
 #include "ops/gather_elements/gather_elements.h"
@@ -20,7 +23,58 @@ Extents along(int rank, std::int64_t axis, const Dim& size) {
   return dims;
 }
 
+bool has_open_extents(NodeBuilder& in, std::span<const ValueId> values) {
+  return std::any_of(values.begin(), values.end(), [&](ValueId value) {
+    const Extents* extents = value.exists() ? in.built().graph.fact(value).extents.get() : nullptr;
+    return extents != nullptr && is_open(*extents);
+  });
+}
+
+// Of sizes that are known in a run: start + the sums of so many steps before each.
+ValueId open_range(NodeBuilder& in, ValueId start, ValueId limit, ValueId delta) {
+  const Extents first = in.extents_of(start, "start"), end = in.extents_of(limit, "limit"),
+                steps = in.extents_of(delta, "delta");
+  if (in.failed()) return {};
+  if (first.size() != 1 || end.size() != 1 || steps.size() != 1) return in.fail("inputs", "lists", "three scalars");
+  const std::int64_t step = steps[0].fixed();
+  if (step == 0) return in.fail("inputs", "a range that does not end", "a step other than 0");
+  const Dim length = step > 0 ? end[0] - first[0] : first[0] - end[0];
+  const std::int64_t stride = step > 0 ? step : -step;
+  const Dim count = larger((length + (stride - 1)) / stride, 0);
+  const ValueId all_steps =
+      expand(in, in.scalar_like(start, static_cast<double>(step), "step"), Extents{count}, "steps");
+  if (is_zero(first[0])) return in.add(kCumsum, CumsumAttrs{.exclusive = true}, {all_steps});
+  const ValueId sums = in.add(kCumsum, CumsumAttrs{.exclusive = true}, {all_steps}, "sums");
+  return in.binary(B::add, sums, start);
+}
+
 }  // namespace
+
+ValueId range(NodeBuilder& in, ValueId start, ValueId limit, ValueId delta) {
+  if (const ValueId given[] = {start, limit, delta}; has_open_extents(in, given))
+    return open_range(in, start, limit, delta);
+  constexpr std::int64_t kLimit = std::int64_t{1} << 24;
+  const auto from = in.data_of(start, "start"), to = in.data_of(limit, "limit"), by = in.data_of(delta, "delta");
+  if (in.failed()) return {};
+  const DType type = from->dtype();
+  for (const auto& tensor : {from, to, by}) {
+    if (tensor->dtype() != type || tensor->elements() != 1)
+      return in.fail("inputs", "tensors of different types or sizes", "three scalars of one type");
+  }
+  const double first = element_as_double(from->view(), 0), step = element_as_double(by->view(), 0);
+  const double count = std::ceil((element_as_double(to->view(), 0) - first) / step);
+  // NaN, where the step is 0, is refused too.
+  if (!(count <= static_cast<double>(kLimit)))
+    return in.fail("inputs", "a range that does not end", "at most 2^24 elements");
+  const auto elements = static_cast<std::int64_t>(std::max(count, 0.0));
+  if (elements > in.built().fold_budget)
+    return in.fail("inputs", std::to_string(elements) + " elements", "fewer, for constants of this file");
+  in.built().fold_budget -= elements;
+  Tensor values(type, Shape{elements});
+  for (std::int64_t i = 0; i < values.elements(); ++i)
+    store_double(values.view(), i, first + static_cast<double>(i) * step);
+  return in.constant(std::move(values), "value");
+}
 
 ValueId counted(NodeBuilder& in, const Dim& count, DType type, const std::string& name) {
   if (in.failed()) return {};

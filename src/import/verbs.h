@@ -153,6 +153,8 @@ ValueId pad(NodeBuilder& in, const PadArgs& args, std::string_view suffix = {});
 
 // ---- positions, and what is picked by them (selection.cpp) ----
 
+// start, start + delta, ... before limit: scalars of one type, known at compile time, or sizes that are known in a run.
+ValueId range(NodeBuilder& in, ValueId start, ValueId limit, ValueId delta);
 // 0, 1, ... as many as the extent says.
 ValueId counted(NodeBuilder& in, const Dim& count, DType type, const std::string& name);
 // The position of each element along an axis of `shape`, in s64; of size 1 along the others.
@@ -210,6 +212,21 @@ ValueId absolute_power(NodeBuilder& in, ValueId x, float p);
 ValueId root(NodeBuilder& in, ValueId y, float p, std::string_view suffix = {});
 // x itself where the factor is 1.
 ValueId scaled(NodeBuilder& in, ValueId x, double factor, std::string_view suffix);
+
+// Whether a file may have a constant made of so many elements, which count as folded; an error where not.
+bool may_make(NodeBuilder& in, const std::string& place, std::int64_t rows, std::int64_t columns);
+inline constexpr double kTurn = 0x1.921fb54442d18p+2;  // 2 pi
+// The discrete Fourier transform of numbers or pairs (fourier.cpp), along another axis than the last, which has their
+// parts: x is cut, or followed by zeros, to `length`. Half of the bins where it is one-sided; the inverse of half of
+// the bins is real. `name` begins the names of its nodes.
+struct DftArgs {
+  ValueId x;  // [..., 1 or 2]
+  std::int64_t axis = 0;
+  std::optional<Number> length;
+  bool is_inverse = false, is_onesided = false;
+  std::string name;
+};
+ValueId dft(NodeBuilder& in, const DftArgs& args);
 
 struct NormArgs {
   ValueId x, scale, bias;  // left out: 1 and 0

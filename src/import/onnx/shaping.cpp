@@ -1,13 +1,11 @@
 // ONNX readers: operators that move, cut and join elements, and constants. Part of import/.
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 #include "base/fields.h"
 #include "graph/open_shape.h"
 #include "import/onnx/operators.h"
 #include "import/onnx/tensor.h"
-#include "ops/cumsum/cumsum.h"
 #include "ops/dynamic_slice/dynamic_slice.h"
 #include "ops/expand/expand.h"
 
@@ -217,55 +215,9 @@ ValueId read_constant_of_shape(NodeReader& in) {
   return in.add(kExpand, ExpandAttrs{.shape = dims.values}, {in.reshape(value, {}, "scalar")});
 }
 
-bool has_open_extents(NodeReader& in, std::span<const ValueId> values) {
-  return std::any_of(values.begin(), values.end(), [&](ValueId value) {
-    const Extents* extents = value.exists() ? in.built().graph.fact(value).extents.get() : nullptr;
-    return extents != nullptr && is_open(*extents);
-  });
-}
-
-// Of sizes that are known in a run: start + the sums of so many steps before each.
-ValueId open_range(NodeReader& in, ValueId start, ValueId limit, ValueId delta) {
-  const Extents first = in.extents_of(start, "start"), end = in.extents_of(limit, "limit"),
-                steps = in.extents_of(delta, "delta");
-  if (in.failed()) return {};
-  if (first.size() != 1 || end.size() != 1 || steps.size() != 1) return in.fail("inputs", "lists", "three scalars");
-  const std::int64_t step = steps[0].fixed();
-  if (step == 0) return in.fail("inputs", "a range that does not end", "a step other than 0");
-  const Dim length = step > 0 ? end[0] - first[0] : first[0] - end[0];
-  const std::int64_t stride = step > 0 ? step : -step;
-  const Dim count = larger((length + (stride - 1)) / stride, 0);
-  const ValueId all_steps = in.add(kExpand, ExpandAttrs{.shape = {count}},
-                                   {in.scalar_like(start, static_cast<double>(step), "step")}, "steps");
-  if (is_zero(first[0])) return in.add(kCumsum, CumsumAttrs{.exclusive = true}, {all_steps});
-  const ValueId sums = in.add(kCumsum, CumsumAttrs{.exclusive = true}, {all_steps}, "sums");
-  return in.binary(BinaryKind::add, sums, start);
-}
-
 ValueId read_range(NodeReader& in) {
-  if (const ValueId given[] = {in.value(0), in.value(1), in.value(2)}; has_open_extents(in, given))
-    return open_range(in, given[0], given[1], given[2]);
-  constexpr std::int64_t kLimit = std::int64_t{1} << 24;
-  const auto start = in.constant_of(0, "start"), limit = in.constant_of(1, "limit"), delta = in.constant_of(2, "delta");
-  if (in.failed()) return {};
-  const DType type = start->dtype();
-  for (const auto& tensor : {start, limit, delta}) {
-    if (tensor->dtype() != type || tensor->elements() != 1)
-      return in.fail("inputs", "tensors of different types or sizes", "three scalars of one type");
-  }
-  const double first = element_as_double(start->view(), 0), step = element_as_double(delta->view(), 0);
-  const double count = std::ceil((element_as_double(limit->view(), 0) - first) / step);
-  // NaN, where the step is 0, is refused too.
-  if (!(count <= static_cast<double>(kLimit)))
-    return in.fail("inputs", "a range that does not end", "at most 2^24 elements");
-  const std::int64_t elements = std::max<std::int64_t>(0, static_cast<std::int64_t>(count));
-  if (elements > in.built().fold_budget)
-    return in.fail("inputs", std::to_string(elements) + " elements", "fewer, for constants of this file");
-  in.built().fold_budget -= elements;
-  Tensor values(type, Shape{elements});
-  for (std::int64_t i = 0; i < values.elements(); ++i)
-    store_double(values.view(), i, first + static_cast<double>(i) * step);
-  return in.constant(std::move(values), "value");
+  const ValueId start = in.value(0, "start"), limit = in.value(1, "limit");
+  return range(in, start, limit, in.value(2, "delta"));
 }
 
 ValueId read_shape(NodeReader& in) {

@@ -11,21 +11,6 @@
 namespace octavo::onnx_import {
 namespace {
 
-// Of a constant that a file asks for.
-constexpr std::int64_t kMostElements = std::int64_t{1} << 24;
-
-constexpr double kTurn = 0x1.921fb54442d18p+2;  // 2 pi
-
-bool fits(NodeReader& in, const std::string& place, std::int64_t rows, std::int64_t columns) {
-  const bool is_small = rows <= kMostElements && columns <= kMostElements && rows * columns <= kMostElements;
-  if (is_small && rows * columns <= in.built().fold_budget) {
-    in.built().fold_budget -= rows * columns;
-    return true;
-  }
-  in.fail(place, std::to_string(rows) + " x " + std::to_string(columns) + " elements", "at most 2^24 in all");
-  return false;
-}
-
 std::optional<Number> number_of(NodeReader& in, int index, std::string_view name) {
   if (!in.has(index)) return std::nullopt;
   const Numbers given = in.constant_integers(index, name);
@@ -44,7 +29,7 @@ ValueId window(NodeReader& in, const CosineSum& sum) {
   const Number size = number_of(in, 0, "size").value_or(0);
   const auto type = in.element_type("output_datatype", DType::f32);
   const bool is_periodic = in.flag("periodic", true);
-  if (in.failed() || !type || !fits(in, size.place, size, 1)) return {};
+  if (in.failed() || !type || !may_make(in, size.place, size, 1)) return {};
   if (size < 0) return in.fail(size.place, std::to_string(size.value), "at least 0");
   Tensor values(*type, Shape{size.value});
   const auto period = static_cast<double>(std::max<std::int64_t>(size.value - (is_periodic ? 0 : 1), 1));
@@ -60,79 +45,6 @@ ValueId read_hamming(NodeReader& in) { return window(in, {25.0 / 46.0, 21.0 / 46
 ValueId read_blackman(NodeReader& in) { return window(in, {0.42, 0.5, 0.08}); }
 
 // ---- Fourier transforms ----
-
-// Of `taken` numbers, real or pairs, `bins` pairs; or real numbers of the half of a spectrum that is symmetric.
-struct Transform {
-  std::int64_t taken = 0, bins = 0, length = 1;
-  std::int64_t parts = 1;  // 2: pairs
-  bool is_inverse = false;
-  bool gives_real = false;
-};
-
-// Row n * parts + p, column k * results + r: what part p of number n adds to result r of bin k.
-Tensor matrix_of(const Transform& t, DType type) {
-  const std::int64_t results = t.gives_real ? 1 : 2;
-  Tensor matrix(type, Shape{t.taken * t.parts, t.bins * results});
-  const double factor = t.is_inverse ? 1.0 / static_cast<double>(t.length) : 1.0, sign = t.is_inverse ? 1.0 : -1.0;
-  for (std::int64_t n = 0; n < t.taken; ++n) {
-    // The other half of a spectrum has the same real parts.
-    const bool is_own_mirror = n == 0 || 2 * n == t.length;
-    const double weight = t.gives_real && !is_own_mirror ? 2.0 * factor : factor;
-    for (std::int64_t k = 0; k < t.bins; ++k) {
-      const double angle = kTurn * static_cast<double>(n * k % t.length) / static_cast<double>(t.length);
-      const double cosine = weight * math_cos(angle), sine = sign * weight * math_sin(angle);
-      const auto set = [&](std::int64_t part, std::int64_t result, double value) {
-        store_double(matrix.view(), ((n * t.parts + part) * t.bins + k) * results + result, value);
-      };
-      set(0, 0, cosine);
-      if (!t.gives_real) set(0, 1, sine);
-      if (t.parts == 2) set(1, 0, -sine);
-      if (t.parts == 2 && !t.gives_real) set(1, 1, cosine);
-    }
-  }
-  return matrix;
-}
-
-struct DftArgs {
-  ValueId x;  // [..., 1 or 2]
-  std::int64_t axis = 0;
-  std::optional<Number> length;
-  bool is_inverse = false, is_onesided = false;
-};
-
-ValueId dft(NodeReader& in, const DftArgs& args) {
-  const int rank = in.rank(args.x);
-  if (in.failed()) return {};
-  const Dim parts = in.shape(args.x)[rank - 1];
-  if (rank < 2 || (parts != 1 && parts != 2) || args.axis == rank - 1)
-    return in.fail(in.place_of(args.x), "shape " + in.shape(args.x).to_string(),
-                   "numbers or pairs along the last axis, which is not transformed");
-  const std::int64_t count = in.shape(args.x)[static_cast<int>(args.axis)];
-  const bool gives_real = args.is_inverse && args.is_onesided;
-  const std::int64_t length = args.length ? args.length->value : (gives_real ? 2 * (count - 1) : count);
-  if (length < 1 || length > kMostElements)
-    return in.fail(args.length ? args.length->place : in.place_of(args.x), "a length of " + std::to_string(length),
-                   "1 to 2^24");
-  const bool is_half = args.is_onesided && !args.is_inverse;
-  const Transform transform{.taken = std::min(count, gives_real ? length / 2 + 1 : length),
-                            .bins = is_half ? length / 2 + 1 : length,
-                            .length = length,
-                            .parts = parts.fixed(),
-                            .is_inverse = args.is_inverse,
-                            .gives_real = gives_real};
-  const std::int64_t results = gives_real ? 1 : 2;
-  if (!fits(in, in.place_of(args.x), transform.taken * transform.parts, transform.bins * results)) return {};
-  const ValueId part = slice(in, args.x, args.axis, Range{.start = 0, .size = transform.taken}, "taken");
-  const ValueId moved = swap_axes(in, part, args.axis, rank - 2, "moved");
-  if (in.failed()) return {};
-  Extents dims(in.shape(moved).begin(), in.shape(moved).end() - 2);
-  Extents rows = dims;
-  rows.push_back(transform.taken * transform.parts);
-  const ValueId matrix = in.constant(matrix_of(transform, in.dtype(args.x)), "matrix");
-  const ValueId spectrum = matmul(in, in.reshape(moved, rows, "rows"), matrix, {}, "spectrum");
-  dims.insert(dims.end(), {Dim(transform.bins), Dim(results)});
-  return swap_axes(in, in.reshape(spectrum, dims, "bins"), args.axis, rank - 2);
-}
 
 ValueId read_dft(NodeReader& in) {
   const ValueId x = in.value(0);
@@ -159,7 +71,7 @@ ValueId read_stft(NodeReader& in) {
     return in.fail(step.place, std::to_string(step.value) + " for frames of " + std::to_string(taken),
                    "at least 1, and frames of at most " + std::to_string(count));
   const std::int64_t frames = 1 + (count - taken) / step;
-  if (!fits(in, step.place, frames, taken)) return {};
+  if (!may_make(in, step.place, frames, taken)) return {};
   Tensor positions(DType::s64, Shape{frames, taken});
   for (std::int64_t i = 0; i < frames * taken; ++i) positions.as<std::int64_t>()[i] = i / taken * step + i % taken;
   ValueId framed =
@@ -184,7 +96,7 @@ ValueId read_mel_weights(NodeReader& in) {
   if (bands < 1 || length < 1 || !(2.0f * highest[0] <= static_cast<float>(rate)))
     return in.fail(length.place, std::to_string(length.value), "bins up to the upper edge");
   const std::int64_t bins = length / 2 + 1;
-  if (!fits(in, bands.place, bands, bins)) return {};
+  if (!may_make(in, bands.place, bands, bins)) return {};
   constexpr double kMel = 2595.0 / 2.302585092994045684;  // over log(10)
   const auto mel = [](float hertz) { return kMel * math_log1p(static_cast<double>(hertz) / 700.0); };
   const double step = (mel(highest[0]) - mel(lowest[0])) / static_cast<double>(bands + 2);
@@ -221,7 +133,7 @@ ValueId read_affine_grid(NodeReader& in) {
     return in.fail("input 'theta'", "shape " + in.shape(theta).to_string() + " for sizes " + print(sizes),
                    "[N, 2, 3] for 4 sizes, [N, 3, 4] for 5");
   const auto points = checked_elements(Extents(given.begin() + 2, given.end()));
-  if (!points || !fits(in, given.place, points->fixed(), axes + 1)) return {};
+  if (!points || !may_make(in, given.place, points->fixed(), axes + 1)) return {};
   Tensor grid(in.dtype(theta), Shape{points->fixed(), axes + 1});
   for (std::int64_t point = 0; point < grid.shape()[0]; ++point) {
     std::int64_t rest = point;

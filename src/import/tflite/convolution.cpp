@@ -304,7 +304,6 @@ ValueId read_transpose_conv(OperatorReader& in) {
   in.require_rank(x, 4, 4);
   in.require_rank(w, 4, 4);
   if (in.failed()) return {};
-  const OpenShape& from = in.shape(x);
   const Shape filters = in.shape(w);
   if (sizes.size() != 4 || sizes[1] < 1 || sizes[2] < 1)
     return in.fail(sizes.place, print(sizes.values), "four numbers from 1 on");
@@ -314,20 +313,7 @@ ValueId read_transpose_conv(OperatorReader& in) {
                          .bias = bias_of(in, weights, filters[0], {2, 3}),
                          .window = window_args(in, given.padding(), {given.stride_h(), given.stride_w()}),
                          .layout = Layout::channels_last};
-  if (in.failed()) return {};
-  if (args.window.padding == Padding::valid) {
-    // All that is too much or too little is at the end.
-    Extents pads(4, 0), extra(2, 0);
-    for (int i = 0; i < 2; ++i) {
-      const std::int64_t stride = i == 0 ? given.stride_h() : given.stride_w();
-      const Dim rest = (from[1 + i] - 1) * stride + filters[1 + i] - sizes[static_cast<std::size_t>(1 + i)];
-      pads[static_cast<std::size_t>(2 + i)] = larger(0, rest), extra[static_cast<std::size_t>(i)] = larger(0, 0 - rest);
-    }
-    args.window.padding = Padding::given;
-    args.window.pads = pads, args.output_padding = extra;
-  } else {
-    args.sizes = Numbers(Extents{sizes[1], sizes[2]}, sizes.place);
-  }
+  end_at(in, args, sizes);
   return in.activation(conv_transpose(in, args), given.fused_activation_function());
 }
 
@@ -343,5 +329,25 @@ constexpr OperatorEntry kTable[] = {
 }  // namespace
 
 const std::span<const OperatorEntry> kConvolutions = kTable;
+
+void end_at(OperatorReader& in, ConvTransposeArgs& args, const Numbers& sizes) {
+  if (in.failed()) return;
+  if (args.window.padding != Padding::valid) {
+    args.sizes = Numbers(Extents(sizes.begin() + 1, sizes.end() - 1), sizes.place);
+    return;
+  }
+  const std::size_t axes = sizes.size() - 2;
+  Extents pads(2 * axes, 0), extra(axes, 0);
+  for (std::size_t i = 0; i < axes; ++i) {
+    const int axis = static_cast<int>(1 + i);
+    const std::int64_t taps = in.shape(args.w)[axis].fixed() - 1;
+    const std::int64_t dilation = args.window.dilations.empty() ? 1 : args.window.dilations[i].fixed();
+    const Dim rest = (in.shape(args.x)[axis] - 1) * args.window.strides[i] + taps * dilation + 1 -
+                     sizes[static_cast<std::size_t>(axis)];
+    pads[axes + i] = larger(0, rest), extra[i] = larger(0, 0 - rest);
+  }
+  args.window.padding = Padding::given;
+  args.window.pads = pads, args.output_padding = extra;
+}
 
 }  // namespace octavo::tflite_import

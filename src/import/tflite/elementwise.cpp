@@ -133,6 +133,12 @@ ValueId read_bitcast(OperatorReader& in) {
   return in.add_exactly(kBitcast, BitcastAttrs{in.output_tensor(0).dtype}, {in.value(0)}).front();
 }
 
+// Of truths, or bit by bit.
+ValueId read_stablehlo_and(OperatorReader& in) {
+  const ValueId a = in.value(0);
+  return in.binary(in.dtype(a) == DType::boolean ? B::logical_and : B::bitwise_and, a, in.value(1));
+}
+
 // With a fused activation.
 template <B kind, class Options>
 ValueId read_activated(OperatorReader& in) {
@@ -219,6 +225,12 @@ constexpr OperatorEntry kTable[] = {
     {"SQRT", 1, 1, 1, kReal, read_unary<U::sqrt>},
     {"SQUARE", 1, 1, 1, kReal, read_square},
     {"SQUARED_DIFFERENCE", 2, 2, 1, kReal, read_squared_difference},
+    {"STABLEHLO_ADD", 2, 2, 1, kReal, read_binary<B::add>},
+    {"STABLEHLO_AND", 2, 2, 1, kReal, read_stablehlo_and},
+    {"STABLEHLO_MAXIMUM", 2, 2, 1, kReal, read_binary<B::max>},
+    {"STABLEHLO_MINIMUM", 2, 2, 1, kReal, read_binary<B::min>},
+    {"STABLEHLO_MULTIPLY", 2, 2, 1, kReal, read_binary<B::mul>},
+    {"STABLEHLO_SHIFT_LEFT", 2, 2, 1, kStored, read_binary<B::shift_left>},
     {"SUB", 2, 2, 1, kReal, read_activated<B::sub, file::SubOptions>},
     {"TANH", 1, 1, 1, kReal, read_unary<U::tanh>},
 };

@@ -20,7 +20,7 @@ std::int64_t element(const flatbuffers::Vector<std::int64_t>& vector, std::size_
 }
 
 constexpr std::size_t kErrorLimit = 100;
-constexpr int kResource = 13;
+constexpr int kComplex = 8, kResource = 13;
 
 struct FileType {
   std::string_view name;
@@ -84,21 +84,24 @@ class TensorReader {
   bool read_type(const file::Tensor& tensor, FileTensor& result) {
     result.is_resource = tensor.type() == kResource;
     if (result.is_resource) return true;
-    const auto dtype = dtype_of_file(tensor.type());
+    result.is_complex = tensor.type() == kComplex;
+    const auto dtype = result.is_complex ? DType::f32 : dtype_of_file(tensor.type());
     if (!dtype)
       return fail(ErrorKind::unsupported, "", "elements of type " + type_name(tensor.type()),
-                  "integers of 8 bits or more, floats or bool");
+                  "integers of 8 bits or more, floats, pairs of them or bool");
     result.is_variable = tensor.is_variable();
     result.dtype = *dtype;
     return true;
   }
 
   bool read_shape(const file::Tensor& tensor, FileTensor& result) {
-    if (count(tensor.shape()) > kMaxRank)
-      return invalid("shape", std::to_string(count(tensor.shape())) + " axes", "at most 8");
+    const std::size_t most = result.is_complex ? kMaxRank - 1 : kMaxRank;
+    if (count(tensor.shape()) > most)
+      return invalid("shape", std::to_string(count(tensor.shape())) + " axes", "at most " + std::to_string(most));
     std::vector<std::int64_t> dims;
     for (std::size_t i = 0; i < count(tensor.shape()); ++i)
       dims.push_back(tensor.shape()->Get(static_cast<flatbuffers::uoffset_t>(i)));
+    if (result.is_complex) dims.push_back(2);
     if (!checked_elements(dims))
       return invalid("shape", print(dims), "dimensions of at least 0 and at most 2^33 elements");
     result.shape = Shape(dims);

@@ -26,6 +26,8 @@ struct FileTensor {
   std::shared_ptr<const Tensor> constant;  // where the file has data for it
   bool is_variable = false;                // an operator keeps a state in it, which is zeros when a run begins
   bool is_resource = false;                // it names a variable
+  bool is_complex = false;                 // of pairs, real and imaginary part: along a last axis that the file's
+                                           // shape does not have
   bool is_read = false;                    // false: an error was reported
 };
 

@@ -67,6 +67,10 @@ class Importer {
                          "a tensor without data");
         continue;
       }
+      if (tensor.is_complex) {
+        building_.report(ErrorKind::unsupported, "input '" + name + "'", "complex numbers", "real ones");
+        continue;
+      }
       building_.is_made[at] = true;
       DeclaredInput input{.name = name, .dtype = tensor.dtype, .dims = std::vector<DeclaredDim>{}};
       for (std::size_t axis = 0; axis < tensor.shape.dims().size(); ++axis) {
@@ -89,7 +93,9 @@ class Importer {
     for (const std::int32_t index : *walker_.subgraph().outputs()) {
       const auto at = static_cast<std::size_t>(index);
       const FileTensor& tensor = building_.tensors[at];
-      if (building_.is_made[at] && !tensor.is_resource) add(index, unique_name(tensor.name, names));
+      if (tensor.is_complex)
+        building_.report(ErrorKind::unsupported, "output '" + tensor.name + "'", "complex numbers", "real ones");
+      else if (building_.is_made[at] && !tensor.is_resource) add(index, unique_name(tensor.name, names));
       else
         building_.report(ErrorKind::invalid_input, "output '" + tensor.name + "'", "nothing that makes it",
                          "an operator's result");

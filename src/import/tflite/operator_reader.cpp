@@ -66,6 +66,8 @@ const FileTensor& OperatorReader::output_tensor(int index) const {
 ValueId OperatorReader::stored(int index) {
   const std::string place = "input " + std::to_string(index);
   if (!has(index)) return fail(place, "none", "a tensor");
+  if (tensor(index).is_complex && operands_ != Operands::pairs)
+    return unsupported(place, "complex numbers", "real ones");
   return placed(building_.find(static_cast<std::size_t>(tensor_index(index))), place);
 }
 
@@ -159,6 +161,8 @@ ValueId OperatorReader::checked(int output, ValueId value) {
   if (failed()) return {};
   if (!value.exists())
     return unsupported("output " + std::to_string(output), "'" + target.name + "', which is asked for", "it left out");
+  if (target.is_complex && operands_ != Operands::pairs)
+    return unsupported("output '" + target.name + "'", "complex numbers", "real ones");
   if (dtype(value) != target.dtype)
     return fail("output '" + target.name + "'", "the declared type " + std::string(name_of(target.dtype)),
                 std::string(name_of(dtype(value))) + ", which the operator makes");

@@ -26,8 +26,8 @@ const OperatorEntry* find(const ByName& all, std::string_view name) {
 }  // namespace
 
 const OperatorEntry* find_operator(int code, std::string_view custom) {
-  static const ByName kBuiltin =
-      joined({kConvolutions, kElementwise, kImages, kRecurrentLayers, kReductions, kSelection, kShaping});
+  static const ByName kBuiltin = joined({kConvolutions, kCounted, kElementwise, kImages, kMatrices, kRecurrentLayers,
+                                         kReductions, kSelection, kShaping, kSpectra, kVolumes});
   static const ByName kCustom = joined({kDetection, kMediaPipe, kMediaPipeLandmarks});
   return code == kCustomCode ? find(kCustom, custom) : find(kBuiltin, builtin_name(code));
 }

@@ -22,8 +22,8 @@ struct OperatorEntry {
       OperatorReader&);  // gives output 0, still real where the operator takes real operands; sets others itself
 };
 
-extern const std::span<const OperatorEntry> kConvolutions, kElementwise, kImages, kRecurrentLayers, kReductions,
-    kSelection, kShaping;
+extern const std::span<const OperatorEntry> kConvolutions, kCounted, kElementwise, kImages, kMatrices, kRecurrentLayers,
+    kReductions, kSelection, kShaping, kSpectra, kVolumes;
 extern const std::span<const OperatorEntry> kDetection, kMediaPipe,
     kMediaPipeLandmarks;  // by the names that files give
 
@@ -36,6 +36,10 @@ std::string builtin_name(int code);
 
 // images.cpp: the window over an image [N, H, W, C] with the format's number of a padding.
 WindowArgs window_args(OperatorReader& in, int padding, Pair stride, Pair dilation = {});
+
+// convolution.cpp: what a transposed convolution [N, spatial..., C] makes of x gets `sizes`: all that is too much or
+// too little lies at the end where the padding is VALID, and around it where it is SAME.
+void end_at(OperatorReader& in, ConvTransposeArgs& args, const Numbers& sizes);
 
 // shaping.cpp: `x`, which has the type and scales of an input, with elements around it that stand for the real value 0.
 ValueId zero_padding(OperatorReader& in, ValueId x, int input, Integers begin, Integers end, std::string_view suffix);

@@ -69,6 +69,11 @@ ValueId read_rank(OperatorReader& in) {
   return in.constant(Tensor::scalar(static_cast<std::int32_t>(in.rank(x))), "rank");
 }
 
+ValueId read_range(OperatorReader& in) {
+  const ValueId start = in.placed(in.value(0), "input 'start'"), limit = in.placed(in.value(1), "input 'limit'");
+  return range(in, start, limit, in.placed(in.value(2), "input 'delta'"));
+}
+
 // Shapes that broadcast to each other: what they become.
 ValueId read_broadcast_args(OperatorReader& in) {
   const Numbers a = in.constant_integers(0, "s0"), b = in.constant_integers(1, "s1");
@@ -257,6 +262,7 @@ constexpr OperatorEntry kTable[] = {
     {"PACK", 1, kAnyNumber, 1, kStored, read_pack},
     {"PAD", 2, 2, 1, kStored, read_pad},
     {"PADV2", 3, 3, 1, kStored, read_pad},
+    {"RANGE", 3, 3, 1, kStored, read_range},
     {"RANK", 1, 1, 1, kStored, read_rank},
     {"RESHAPE", 1, 2, 1, kStored, read_reshape},
     {"SHAPE", 1, 1, 1, kStored, read_shape},
