@@ -214,7 +214,7 @@ def fully_connected(draw):
     return model
 
 
-def hybrid(code, kind, is_depthwise=False):
+def hybrid(code, kind, is_depthwise=False, has_one_scale=False):
     """Floats by integer weights: dynamic range."""
 
     def make(draw):
@@ -226,9 +226,9 @@ def hybrid(code, kind, is_depthwise=False):
         stride = int(draw.rng.integers(1, 3))
         sizes = [1, -(-shape[1] // stride), -(-shape[2] // stride), out]
         options, number = window_options(draw, kind, stride, is_depthwise)
-        scales = [draw.scale(low=0.002, high=0.02) for _ in range(out)]
+        scales = [draw.scale(low=0.002, high=0.02) for _ in range(1 if has_one_scale else out)]
         inputs = [model.input("x", "f32", shape),
-                  model.tensor("w", "s8", w_shape, scales, [0] * out, 3 if is_depthwise else 0, draw.rng.integers(-127, 128, w_shape)),
+                  model.tensor("w", "s8", w_shape, scales, [0] * len(scales), 3 if is_depthwise else 0, draw.rng.integers(-127, 128, w_shape)),
                   model.tensor("bias", "f32", [out], data=draw.rng.normal(0, 3, out))]
         model.operator(code, inputs, model.tensor("y", "f32", sizes), options, number, 6 if is_depthwise else 5)
         return model
@@ -236,11 +236,11 @@ def hybrid(code, kind, is_depthwise=False):
     return make
 
 
-def hybrid_fully_connected(draw):
+def hybrid_fully_connected(draw, is_asymmetric=True):
     model = Model()
     rows, inner, columns = (1, 200, 90) if draw.is_large else (2, 9, 5)
     options, number = filled("FullyConnectedOptions", fusedActivationFunction=int(draw.rng.choice([0, 1])), weightsFormat=0, keepNumDims=False,
-                             asymmetricQuantizeInputs=True)
+                             asymmetricQuantizeInputs=is_asymmetric)
     inputs = [model.input("x", "f32", [rows, inner]),
               model.tensor("w", "s8", [columns, inner], [draw.scale(low=0.002, high=0.02)], [0], 0, draw.rng.integers(-127, 128, [columns, inner])),
               model.tensor("bias", "f32", [columns], data=draw.rng.normal(0, 3, columns))]
@@ -390,6 +390,8 @@ FLOAT_OPERATORS = {
     "hybrid_conv": hybrid(CODE.CONV_2D, "Conv2DOptions"),
     "hybrid_depthwise": hybrid(CODE.DEPTHWISE_CONV_2D, "DepthwiseConv2DOptions", is_depthwise=True),
     "hybrid_fully_connected": hybrid_fully_connected,
+    "hybrid_symmetric_conv": hybrid(CODE.CONV_2D, "Conv2DOptions", has_one_scale=True),
+    "hybrid_symmetric_fully_connected": lambda draw: hybrid_fully_connected(draw, is_asymmetric=False),
 }
 
 

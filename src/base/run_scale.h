@@ -14,16 +14,18 @@ namespace octavo {
 
 // How the range of the values themselves becomes scale and zero point of u8. Numbers are part of the artifact format.
 enum class DynamicForm : std::uint8_t {
-  onnx = 0,            // DynamicQuantizeLinear
-  xnnpack = 1,         // what LiteRT computes before convolutions and products that XNNPACK takes
-  tflite = 2,          // before its own kernels, those of depthwise convolutions among them
-  pt2e = 3,            // choose_qparams and quantize_per_tensor of PyTorch's quantized_decomposed
-  pt2e_symmetric = 4,  // choose_qparams_symmetric
-  pt2e_token = 5,      // choose_qparams_per_token_asymmetric and quantize_per_token
+  onnx = 0,              // DynamicQuantizeLinear
+  xnnpack = 1,           // what LiteRT computes before convolutions and products that XNNPACK takes
+  tflite = 2,            // before its own kernels, those of depthwise convolutions among them
+  pt2e = 3,              // choose_qparams and quantize_per_tensor of PyTorch's quantized_decomposed
+  pt2e_symmetric = 4,    // choose_qparams_symmetric
+  pt2e_token = 5,        // choose_qparams_per_token_asymmetric and quantize_per_token
+  tflite_symmetric = 6,  // before LiteRT's own kernels that take no zero point
 };
-constexpr int count_of(DynamicForm) { return 6; }
+constexpr int count_of(DynamicForm) { return 7; }
 constexpr std::string_view name_of(DynamicForm form) {
-  constexpr std::string_view names[] = {"onnx", "xnnpack", "tflite", "pt2e", "pt2e_symmetric", "pt2e_token"};
+  constexpr std::string_view names[] = {"onnx",           "xnnpack",    "tflite",          "pt2e",
+                                        "pt2e_symmetric", "pt2e_token", "tflite_symmetric"};
   return names[static_cast<int>(form)];
 }
 
@@ -44,13 +46,17 @@ struct RunScale {
       case DynamicForm::pt2e: return of_pt2e(lowest, highest, least);
       case DynamicForm::pt2e_symmetric: return with_scale(form, std::max(-lowest, highest) / 127.5f, least, 128);
       case DynamicForm::pt2e_token: return of_pt2e_token(lowest, highest, least);
+      case DynamicForm::tflite_symmetric: return of_tflite_symmetric(std::max(-lowest, highest));
     }
     return {};
   }
 
+  static constexpr bool rounds_away(DynamicForm form) {
+    return form == DynamicForm::tflite || form == DynamicForm::tflite_symmetric;
+  }
   std::int32_t quantize(float x) const {
     if (form == DynamicForm::onnx) return round_then_zero_point(x / scale, zero_point, 0, 255);
-    if (form != DynamicForm::tflite) return round_then_zero_point(x * inverse, zero_point, 0, 255);
+    if (!rounds_away(form)) return round_then_zero_point(x * inverse, zero_point, 0, 255);
     const float shifted = static_cast<float>(zero_point - 128) + x * inverse;
     return static_cast<std::int32_t>(round_away(clamp_f32(shifted, -128.0f, 127.0f))) + 128;
   }
@@ -76,6 +82,10 @@ struct RunScale {
     const double zero_point = 128.0 + std::fabs(low) < 127.0 + std::fabs(high) ? -128.0 - low : 127.0 - high;
     const double inside = zero_point > -128.0 ? (zero_point < 127.0 ? zero_point : 127.0) : -128.0;
     return {DynamicForm::tflite, scale, static_cast<std::int32_t>(std::round(inside)) + 128, 1.0f / scale};
+  }
+  static RunScale of_tflite_symmetric(float size) {
+    if (!(size > 0.0f)) return {DynamicForm::tflite_symmetric, 1.0f, 128, 1.0f};
+    return {DynamicForm::tflite_symmetric, size / 127.0f, 128, 127.0f / size};
   }
   static RunScale with_scale(DynamicForm form, float scale, float least, std::int32_t zero_point) {
     // Neither of them: a row of zeros.

@@ -156,8 +156,14 @@ struct HybridRule {
 
 HybridRule hybrid_rule(OperatorReader& in) {
   const bool is_conv = in.type() == "CONV_2D", is_depthwise = in.type() == "DEPTHWISE_CONV_2D";
-  if (in.building().profile != Profile::tflite_xnnpack)
+  if (in.building().profile != Profile::tflite_xnnpack) {
+    // One scale for all weights of a convolution, or a product that does not ask for more.
+    const auto* product = in.options<file::FullyConnectedOptions>();
+    const bool is_symmetric =
+        is_conv ? in.tensor(1).quant->axis < 0 : product != nullptr && !product->asymmetric_quantize_inputs();
+    if (is_symmetric) return {DynamicForm::tflite_symmetric, RunForm::onnx};
     return {DynamicForm::tflite, is_conv ? RunForm::tflite : RunForm::onnx};
+  }
   return is_depthwise ? HybridRule{DynamicForm::tflite, RunForm::tflite}
                       : HybridRule{DynamicForm::xnnpack, RunForm::xnnpack};
 }

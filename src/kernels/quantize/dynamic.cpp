@@ -27,6 +27,7 @@ void quantize_row(const Params& params, const RunScale& scale, const float* x, s
       return params.functions->quantize({.n = params.n, .scale = &scale.scale, .zero_point = &zero_point}, x, y);
     }
     case DynamicForm::tflite:
+    case DynamicForm::tflite_symmetric:
       for (std::int64_t i = 0; i < params.n; ++i) y[i] = static_cast<std::uint8_t>(scale.quantize(x[i]));
   }
 }
@@ -51,7 +52,7 @@ RowQuantizeAttrs attrs_of(const Attrs& attrs) {
 std::string refuse_nothing(const CallView&) { return {}; }
 // Rounding halves away from 0 has no wide form.
 std::string refuse_tflite(const CallView& call) {
-  return attrs_of(*call.attrs).form == DynamicForm::tflite ? "needs halves rounded to even" : "";
+  return RunScale::rounds_away(attrs_of(*call.attrs).form) ? "needs halves rounded to even" : "";
 }
 
 template <const QuantizeFunctions& functions>
