@@ -106,13 +106,27 @@ TEST(TfliteErrors, Version) {
 }
 
 TEST(TfliteErrors, Subgraphs) {
-  Simple none, two;
+  Simple none, same, two;
   none.builder.subgraphs = 0;
   EXPECT_EQ(message_of(none.import(), ErrorKind::invalid_input),
             "test.tflite: found no subgraph, expected a model with one");
-  two.builder.signatures = {"encode", "decode"};
+  same.builder.signatures = two.builder.signatures = {"encode", "decode"};
+  EXPECT_TRUE(same.import().ok());
+  two.builder.signature_subgraph = 1;
   EXPECT_EQ(message_of(two.import(), ErrorKind::unsupported),
-            "test.tflite: found 2 signatures, expected one. Convert each signature to a file of its own");
+            "test.tflite: found the signature 'decode' of subgraph 1, expected signatures of subgraph 0 alone. Convert "
+            "each signature to a file of its own");
+}
+
+TEST(TfliteErrors, SubgraphsThatNothingRunsAreTold) {
+  const auto dialect_of = [](int subgraphs) {
+    Simple simple;
+    simple.builder.subgraphs = subgraphs;
+    return simple.import()->dialect;
+  };
+  EXPECT_EQ(dialect_of(1), "TFLite fp32");
+  EXPECT_EQ(dialect_of(2), "TFLite fp32, without subgraph 1 that nothing runs");
+  EXPECT_EQ(dialect_of(11), "TFLite fp32, without subgraphs 1, 2, 3, 4, 5, 6, 7, 8, ... that nothing runs");
 }
 
 TEST(TfliteErrors, UnknownOperatorsAllAtOnce) {
@@ -120,13 +134,14 @@ TEST(TfliteErrors, UnknownOperatorsAllAtOnce) {
   const int x = builder.input({.name = "x", .shape = {1}});
   const int a = builder.tensor({.name = "a"}), b = builder.tensor({.name = "b"});
   const int y = builder.output({.name = "y"});
-  builder.add({.code = 16, .inputs = {x}, .outputs = {a}})
+  builder.add({.code = 15, .inputs = {x}, .outputs = {a}})
       .add({.code = 32, .inputs = {a}, .outputs = {b}, .custom = "Detect"})
       .add({.code = 300, .inputs = {b}, .outputs = {y}});
   const std::string message = message_of(builder.import(), ErrorKind::unsupported);
   EXPECT_NE(message.find("test.tflite: operator CUSTOM 'Detect': found it as operator 1 'b'"), std::string::npos)
       << message;
-  EXPECT_NE(message.find("test.tflite: operator LSTM: found it as operator 0 'a'"), std::string::npos) << message;
+  EXPECT_NE(message.find("test.tflite: operator LSH_PROJECTION: found it as operator 0 'a'"), std::string::npos)
+      << message;
   EXPECT_NE(message.find("test.tflite: operator builtin 300: found it as operator 2 'y'"), std::string::npos)
       << message;
 }
@@ -214,10 +229,11 @@ TEST(TfliteErrors, Tensors) {
   };
   using T = TfliteTensor;
   constexpr auto kInvalid = ErrorKind::invalid_input, kUnsupported = ErrorKind::unsupported;
-  EXPECT_EQ(message(kUnsupported, [](T& t) { t.type = 5; }),
-            ": found elements of type STRING, expected integers of 8 bits or more, floats or bool");
+  EXPECT_EQ(
+      message(kUnsupported, [](T& t) { t.type = 5; }),
+      ": found elements of type STRING, expected integers of 4 or at least 8 bits, floats, pairs of them or bool");
   EXPECT_EQ(message(kUnsupported, [](T& t) { t.type = 99; }),
-            ": found elements of type 99, expected integers of 8 bits or more, floats or bool");
+            ": found elements of type 99, expected integers of 4 or at least 8 bits, floats, pairs of them or bool");
   EXPECT_EQ(message(kInvalid, [](T& t) { t.sparsity = TfliteSparsity{}; }),
             ", sparse data, traversal order: found [], expected 2 numbers for 1x4");
   EXPECT_EQ(message(kInvalid,

@@ -65,8 +65,9 @@ class Writer {
     const auto custom_options = op.custom_options.empty() ? 0 : fbb_.CreateVector(op.custom_options);
     codes_.push_back(
         tfl::CreateOperatorCode(fbb_, static_cast<std::int8_t>(std::min(op.code, 127)), custom, op.version, op.code));
+    const auto intermediates = op.intermediates.empty() ? 0 : fbb_.CreateVector(op.intermediates);
     operators_.push_back(tfl::CreateOperator(fbb_, op.opcode.value_or(static_cast<unsigned>(codes_.size() - 1)), inputs,
-                                             outputs, op.kind, options, custom_options));
+                                             outputs, op.kind, options, custom_options, 0, 0, intermediates));
   }
 
   flatbuffers::Offset<tfl::SparsityParameters> sparsity_of(const TfliteSparsity& given) {
@@ -111,8 +112,11 @@ class Writer {
     const auto graphs = fbb_.CreateVector(subgraphs);
     const auto buffers = fbb_.CreateVector(buffers_);
     std::vector<flatbuffers::Offset<tfl::SignatureDef>> signatures;
-    for (const std::string& key : builder.signatures)
-      signatures.push_back(tfl::CreateSignatureDef(fbb_, 0, 0, fbb_.CreateString(key)));
+    for (const std::string& key : builder.signatures) {
+      const bool is_last = &key == &builder.signatures.back();
+      const auto name = fbb_.CreateString(key);
+      signatures.push_back(tfl::CreateSignatureDef(fbb_, 0, 0, name, 0, is_last ? builder.signature_subgraph : 0));
+    }
     const auto signature_list = signatures.empty() ? 0 : fbb_.CreateVector(signatures);
     fbb_.Finish(tfl::CreateModel(fbb_, version_, codes, graphs, 0, buffers, 0, 0, signature_list),
                 tfl::ModelIdentifier());

@@ -56,6 +56,7 @@ struct TfliteOperator {
   std::optional<unsigned> opcode;  // instead of its own
   std::vector<std::uint8_t> custom_options;
   int version = 1;
+  std::vector<std::int32_t> intermediates;
 };
 
 class TfliteBuilder {
@@ -72,6 +73,7 @@ class TfliteBuilder {
   std::uint32_t version = 3;
   int subgraphs = 1;
   std::vector<std::string> signatures;
+  std::uint32_t signature_subgraph = 0;  // of the last one; of others 0
 
   // The file. Where the environment names a folder in OCTAVO_SAVE_MODELS, it is also left there: the tests' models are
   // seeds for fuzzing.

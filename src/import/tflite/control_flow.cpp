@@ -99,13 +99,39 @@ void SubgraphWalker::bind(std::int32_t tensor, const Bound& value) {
   if (!value.resource.empty()) building_.resources[tensor] = value.resource;
 }
 
+// Input `index` of the subgraph that has just begun; an argument has the type that it says.
+bool SubgraphWalker::bind_argument(int index, const Bound& argument) {
+  const std::int32_t input = subgraph_->inputs()->Get(static_cast<flatbuffers::uoffset_t>(index));
+  const FileTensor& tensor = tensor_at(input);
+  bind(input, argument);
+  if (tensor.is_resource == !argument.resource.empty() && (tensor.is_resource || type_of(argument) == tensor.dtype))
+    return true;
+  // What could not be read has been reported.
+  if (argument.resource.empty() && !type_of(argument)) return true;
+  const auto said = [](bool is_variable, std::optional<DType> type) {
+    return is_variable || !type ? std::string("a variable") : std::string(name_of(*type));
+  };
+  building_.report(ErrorKind::invalid_input, building_.scope + "input '" + tensor.name + "'",
+                   said(tensor.is_resource, tensor.dtype),
+                   said(!argument.resource.empty(), type_of(argument)) + ", which it is given");
+  return false;
+}
+
+// Nothing of a variable, and of what could not be read.
+std::optional<DType> SubgraphWalker::type_of(const Bound& value) const {
+  if (value.handle != kNoHandle) return building_.program.fact(value.handle).dtype;
+  return value.value.exists() ? std::optional(building_.graph.fact(value.value).dtype) : std::nullopt;
+}
+
 bool SubgraphWalker::begin_called(const Place& at, int subgraph, const std::vector<Bound>& arguments, int outputs) {
   if (!begin(subgraph, building_.scope + at.origin)) return false;
   const std::size_t inputs = size_of(subgraph_->inputs()), made = size_of(subgraph_->outputs());
   if (inputs == arguments.size() && static_cast<int>(made) == outputs) {
+    bool are_of_types = true;
     for (std::size_t i = 0; i < inputs; ++i)
-      bind(subgraph_->inputs()->Get(static_cast<flatbuffers::uoffset_t>(i)), arguments[i]);
-    return true;
+      are_of_types = bind_argument(static_cast<int>(i), arguments[i]) && are_of_types;
+    if (!are_of_types) end();
+    return are_of_types;
   }
   end();
   wrong(at, ErrorKind::invalid_input, "subgraph " + std::to_string(subgraph),

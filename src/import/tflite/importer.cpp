@@ -19,11 +19,60 @@ std::string unique_name(const std::string& name, std::map<std::string, int>& use
   return unique;
 }
 
+// The subgraphs that an operator runs, as the file numbers them; they may not exist.
+std::vector<int> subgraphs_of(const file::Operator& op) {
+  if (const auto* branch = op.builtin_options_as_IfOptions())
+    return {branch->then_subgraph_index(), branch->else_subgraph_index()};
+  if (const auto* loop = op.builtin_options_as_WhileOptions())
+    return {loop->cond_subgraph_index(), loop->body_subgraph_index()};
+  if (const auto* call = op.builtin_options_as_CallOnceOptions()) return {call->init_subgraph_index()};
+  if (const auto* composite = op.builtin_options_2_as_StableHLOCompositeOptions())
+    return {composite->decomposition_subgraph_index()};
+  return {};
+}
+
+// Those that neither the first one runs nor one that it runs: the interpreter of the format leaves them out, too.
+std::vector<int> unread_subgraphs(const file::Model& model) {
+  const auto count = static_cast<int>(model.subgraphs()->size());
+  std::vector<bool> is_run(static_cast<std::size_t>(count));
+  std::vector<int> waiting{0};
+  while (!waiting.empty()) {
+    const int index = waiting.back();
+    waiting.pop_back();
+    if (index < 0 || index >= count || is_run[static_cast<std::size_t>(index)]) continue;
+    is_run[static_cast<std::size_t>(index)] = true;
+    const auto* operators = model.subgraphs()->Get(static_cast<flatbuffers::uoffset_t>(index))->operators();
+    for (flatbuffers::uoffset_t i = 0; operators != nullptr && i < operators->size(); ++i) {
+      const std::vector<int> called = subgraphs_of(*operators->Get(i));
+      waiting.insert(waiting.end(), called.begin(), called.end());
+    }
+  }
+  std::vector<int> unread;
+  for (int i = 0; i < count; ++i) {
+    if (!is_run[static_cast<std::size_t>(i)]) unread.push_back(i);
+  }
+  return unread;
+}
+
+// The entry points that a file names: there may be several of the first subgraph.
+Status check_signatures(const file::Model& model, const std::string& file) {
+  const auto* signatures = model.signature_defs();
+  for (flatbuffers::uoffset_t i = 0; signatures != nullptr && i < signatures->size(); ++i) {
+    const auto& signature = *signatures->Get(i);
+    if (signature.subgraph_index() == 0) continue;
+    const std::string key = signature.signature_key() == nullptr ? "" : signature.signature_key()->str();
+    return Error{ErrorKind::unsupported, file,
+                 "the signature '" + key + "' of subgraph " + std::to_string(signature.subgraph_index()),
+                 "signatures of subgraph 0 alone", "Convert each signature to a file of its own"};
+  }
+  return ok_status();
+}
+
 // Reads what is around the operators of the first subgraph: inputs and outputs.
 class Importer {
  public:
   Importer(const ModelFile& model, const std::string& file, const ImportOptions& options)
-      : building_(file, options), walker_(model, building_) {
+      : building_(file, options), walker_(model, building_), unread_(unread_subgraphs(*model.model)) {
     building_.profile = options.profile.value_or(Profile::tflite_xnnpack);
   }
 
@@ -41,6 +90,8 @@ class Importer {
       read_outputs([&](std::int32_t tensor, const std::string& name) {
         const ValueId value = building_.find(static_cast<std::size_t>(tensor));
         if (value.exists()) building_.add_output(value, name);
+        else if (building_.errors.empty())
+          building_.report(ErrorKind::invalid_input, "output '" + name + "'", "no value", "an operator's result");
       });
       return building_.finish(dialect(is_quantized), is_quantized, walker_.operators_read());
     }
@@ -107,11 +158,21 @@ class Importer {
     std::string text = type.empty() ? "TFLite fp32" : "TFLite" + type;
     if (building_.dynamic > 0) text = type.empty() ? "TFLite dynamic range" : text + ", partly dynamic range";
     if (is_quantized) text += ", rounding " + std::string(name_of(building_.profile));
+    if (!unread_.empty()) text += ", without " + unread_text();
     return text;
+  }
+
+  std::string unread_text() const {
+    std::string text = unread_.size() == 1 ? "subgraph " : "subgraphs ";
+    constexpr std::size_t kNamed = 8;
+    for (std::size_t i = 0; i < std::min(unread_.size(), kNamed); ++i)
+      text += (i == 0 ? "" : ", ") + std::to_string(unread_[i]);
+    return text + (unread_.size() > kNamed ? ", ..." : "") + " that nothing runs";
   }
 
   Building building_;
   SubgraphWalker walker_;
+  std::vector<int> unread_;
 };
 
 }  // namespace
@@ -120,11 +181,7 @@ Result<ImportedModel> import_parsed(const ModelFile& model, const std::string& f
   const auto* subgraphs = model.model->subgraphs();
   if (subgraphs == nullptr || subgraphs->size() == 0)
     return Error{ErrorKind::invalid_input, file, "no subgraph", "a model with one", ""};
-  const auto* signatures = model.model->signature_defs();
-  if (signatures != nullptr && signatures->size() > 1) {
-    return Error{ErrorKind::unsupported, file, std::to_string(signatures->size()) + " signatures", "one",
-                 "Convert each signature to a file of its own"};
-  }
+  if (Status checked = check_signatures(*model.model, file); !checked.ok()) return checked.errors();
   return Importer(model, file, options).run();
 }
 

@@ -70,6 +70,8 @@ class SubgraphWalker {
   bool has_counts(const Place& at, int inputs, int outputs);
   Bound bound(std::int32_t tensor);
   void bind(std::int32_t tensor, const Bound& value);
+  std::optional<DType> type_of(const Bound& value) const;
+  bool bind_argument(int index, const Bound& argument);
   bool begin_called(const Place& at, int subgraph, const std::vector<Bound>& arguments, int outputs);
   // The subgraph stands where the operator did.
   void read_inside(const Place& at, int subgraph, const std::vector<Bound>& arguments);
