@@ -20,7 +20,7 @@ std::int64_t element(const flatbuffers::Vector<std::int64_t>& vector, std::size_
 }
 
 constexpr std::size_t kErrorLimit = 100;
-constexpr int kComplex = 8, kResource = 13;
+constexpr int kComplex = 8, kResource = 13, kHalfBytes = 17;
 
 struct FileType {
   std::string_view name;
@@ -85,10 +85,12 @@ class TensorReader {
     result.is_resource = tensor.type() == kResource;
     if (result.is_resource) return true;
     result.is_complex = tensor.type() == kComplex;
-    const auto dtype = result.is_complex ? DType::f32 : dtype_of_file(tensor.type());
+    // Two to a byte in the file, one here.
+    has_half_bytes_ = tensor.type() == kHalfBytes;
+    const auto dtype = result.is_complex ? DType::f32 : has_half_bytes_ ? DType::s8 : dtype_of_file(tensor.type());
     if (!dtype)
       return fail(ErrorKind::unsupported, "", "elements of type " + type_name(tensor.type()),
-                  "integers of 8 bits or more, floats, pairs of them or bool");
+                  "integers of 4 or at least 8 bits, floats, pairs of them or bool");
     result.is_variable = tensor.is_variable();
     result.dtype = *dtype;
     return true;
@@ -182,9 +184,12 @@ class TensorReader {
     const auto* buffer = buffers->Get(tensor.buffer());
     std::span<const std::byte> data;
     if (!find_data(*buffer, data)) return false;
+    if (has_half_bytes_ && (tensor.sparsity() != nullptr || data.empty()))
+      return fail(ErrorKind::unsupported, "", "elements of type INT4 without dense data", "constants of this type");
     if (tensor.sparsity() != nullptr) return read_sparse(*tensor.sparsity(), data, result);
     if (data.empty()) return true;
-    const std::size_t expected = static_cast<std::size_t>(result.shape.elements()) * size_of(result.dtype);
+    const auto elements = static_cast<std::size_t>(result.shape.elements());
+    const std::size_t expected = has_half_bytes_ ? (elements + 1) / 2 : elements * size_of(result.dtype);
     if (data.size() != expected) {
       return invalid(
           "data", std::to_string(data.size()) + " bytes",
@@ -208,8 +213,19 @@ class TensorReader {
     return true;
   }
 
+  // The lower half of a byte comes first.
+  static std::shared_ptr<const Tensor> unpacked(std::span<const std::byte> data, const Shape& shape) {
+    auto made = std::make_shared<Tensor>(DType::s8, shape);
+    for (std::int64_t i = 0; i < made->elements(); ++i) {
+      const int bits = std::to_integer<int>(data[static_cast<std::size_t>(i / 2)]) >> (i % 2 * 4) & 15;
+      made->as<std::int8_t>()[i] = static_cast<std::int8_t>(bits >= 8 ? bits - 16 : bits);
+    }
+    return made;
+  }
+
   std::shared_ptr<const Tensor> constant_of(std::uint32_t buffer, std::span<const std::byte> data,
                                             const FileTensor& tensor) {
+    if (has_half_bytes_) return unpacked(data, tensor.shape);
     auto& known = constants_[{buffer, tensor.dtype}];
     if (known == nullptr) {
       auto made = std::make_shared<Tensor>(tensor.dtype, tensor.shape);
@@ -226,6 +242,7 @@ class TensorReader {
   const ModelFile& model_;
   std::string where_;
   std::string place_;  // of the tensor being read
+  bool has_half_bytes_ = false;
   Errors& errors_;
   std::int64_t sparse_budget_;  // elements that sparse tensors may still become
   std::map<std::pair<std::uint32_t, DType>, std::shared_ptr<const Tensor>> constants_;

@@ -70,31 +70,47 @@ ValueId read_depth_to_space(OperatorReader& in) {
   return depth_to_space(in, {.x = in.value(0), .size = size, .layout = Layout::channels_last});
 }
 
-// Block sizes of height and width; lists of another length are an error.
-Pair read_block(OperatorReader& in) {
-  constexpr std::int64_t kLimit = 1 << 16;
-  const Numbers block = in.constant_integers(1, "block shape");
-  const auto is_bad = [](std::int64_t size) { return size < 1 || size > kLimit; };
-  if (!in.failed() && (block.size() != 2 || std::any_of(block.begin(), block.end(), is_bad)))
-    in.unsupported(block.place, print(block.values), "two numbers from 1 on");
-  return in.failed() ? Pair{} : Pair{block[0], block[1]};
+// What moves between an image and a batch of its parts: x [N, H, W, C], or [N, H, C], which has a width of 1 here.
+struct Blocks {
+  ValueId x;
+  Pair block;
+  Integers margins;  // top, bottom, left, right
+  bool is_line = false;
+};
+
+// A constant list of `count` numbers.
+Integers read_list(OperatorReader& in, int input, std::string_view name, std::size_t count, std::int64_t lowest) {
+  constexpr std::int64_t kLimit = std::int64_t{1} << 31;
+  const Numbers list = in.constant_integers(input, name);
+  const auto is_bad = [&](std::int64_t number) { return number < lowest || number > kLimit; };
+  if (!in.failed() && (list.size() != count || std::any_of(list.begin(), list.end(), is_bad)))
+    in.fail(list.place, print(list.values), std::to_string(count) + " numbers from " + std::to_string(lowest) + " on");
+  return in.failed() ? Integers(count, lowest) : Integers(list);
 }
 
-// A constant [2, 2]: top, bottom, left, right.
-Integers read_margins(OperatorReader& in, std::string_view name) {
-  constexpr std::int64_t kLimit = std::int64_t{1} << 31;
-  const Numbers margins = in.constant_integers(2, name);
-  const auto is_bad = [](std::int64_t margin) { return margin < 0 || margin > kLimit; };
-  if (!in.failed() && (margins.size() != 4 || std::any_of(margins.begin(), margins.end(), is_bad)))
-    in.fail(margins.place, print(margins.values), "four numbers from 0 on");
-  return margins;
+Blocks read_blocks(OperatorReader& in, std::string_view margins) {
+  constexpr std::int64_t kLargest = 1 << 16;
+  Blocks made{.x = in.stored(0)};
+  in.require_rank(made.x, 3, 4);
+  made.is_line = in.rank(made.x) == 3;
+  const std::size_t axes = made.is_line ? 1 : 2;
+  const Integers block = read_list(in, 1, "block shape", axes, 1);
+  made.margins = read_list(in, 2, margins, 2 * axes, 0);
+  made.margins.resize(4);
+  made.block = {block[0], made.is_line ? 1 : block[1]};
+  if (made.block.h > kLargest || made.block.w > kLargest)
+    in.unsupported("input 'block shape'", print(block), "at most " + std::to_string(kLargest));
+  if (made.is_line) made.x = unsqueeze(in, made.x, Integers{2}, "image");
+  return made;
+}
+
+ValueId without_width(OperatorReader& in, const Blocks& blocks, ValueId y) {
+  return blocks.is_line ? squeeze(in, y, Numbers(Integers{2})) : y;
 }
 
 ValueId read_space_to_batch(OperatorReader& in) {
-  const ValueId x = in.stored(0);
-  const Pair block = read_block(in);
-  const Integers margins = read_margins(in, "paddings");
-  in.require_rank(x, 4, 4);
+  const Blocks blocks = read_blocks(in, "paddings");
+  const auto& [x, block, margins, is_line] = blocks;
   if (in.failed()) return {};
   const ValueId padded =
       zero_padding(in, x, 0, {0, margins[0], margins[2], 0}, {0, margins[1], margins[3], 0}, "padded");
@@ -104,8 +120,9 @@ ValueId read_space_to_batch(OperatorReader& in) {
     return in.fail("x", "padded shape " + s.to_string(), "sizes that the block divides");
   const Extents dims{s[0] * block.h * block.w, s[1] / block.h, s[2] / block.w, s[3]};
   const ValueId parts = in.reshape(padded, {s[0], dims[1], block.h, dims[2], block.w, s[3]}, "parts");
-  in.building().spaces[in.output_index(0)] = {in.tensor_index(0), block, margins[0], margins[2]};
-  return in.reshape(transpose(in, parts, Integers{2, 4, 0, 1, 3, 5}, "moved"), dims);
+  if (!is_line) in.building().spaces[in.output_index(0)] = {in.tensor_index(0), block, margins[0], margins[2]};
+  const ValueId moved = transpose(in, parts, Integers{2, 4, 0, 1, 3, 5}, "moved");
+  return without_width(in, blocks, in.reshape(moved, dims, is_line ? "batch" : ""));
 }
 
 // The convolution between the two operators as a dilated one, to this height and width; nothing where it is not the
@@ -132,10 +149,8 @@ ValueId dilated_conv(OperatorReader& in, const DilatedConv& conv, Pair block, Pa
 }
 
 ValueId read_batch_to_space(OperatorReader& in) {
-  const ValueId x = in.stored(0);
-  const Pair block = read_block(in);
-  const Integers crops = read_margins(in, "crops");
-  in.require_rank(x, 4, 4);
+  const Blocks blocks = read_blocks(in, "crops");
+  const auto& [x, block, crops, is_line] = blocks;
   if (in.failed()) return {};
   const Shape s = in.shape(x);
   if (s[0] % (block.h * block.w) != 0) return in.fail("x", "shape " + s.to_string(), "a batch that the block divides");
@@ -144,7 +159,7 @@ ValueId read_batch_to_space(OperatorReader& in) {
     return in.fail("input 'crops'", print(crops), "less than the image");
   const Pair size{height - crops[0] - crops[1], width - crops[2] - crops[3]};
   const auto found = in.building().dilated.find(in.tensor_index(0));
-  if (found != in.building().dilated.end() && crops[0] == 0 && crops[2] == 0) {
+  if (!is_line && found != in.building().dilated.end() && crops[0] == 0 && crops[2] == 0) {
     const ValueId dilated = dilated_conv(in, found->second, block, size);
     if (dilated.exists() || in.failed()) return dilated;
   }
@@ -153,7 +168,7 @@ ValueId read_batch_to_space(OperatorReader& in) {
       in.reshape(transpose(in, parts, Integers{2, 3, 0, 4, 1, 5}, "moved"), {batch, height, width, s[3]}, "whole");
   const std::vector<Range> ranges{
       {.size = batch}, {.start = crops[0], .size = size.h}, {.start = crops[2], .size = size.w}, {.size = s[3]}};
-  return slice(in, whole_image, ranges);
+  return without_width(in, blocks, slice(in, whole_image, ranges, is_line ? "image.part" : ""));
 }
 
 constexpr Operands kReal = Operands::real, kStored = Operands::stored;

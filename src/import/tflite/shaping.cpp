@@ -156,44 +156,75 @@ ValueId read_slice(OperatorReader& in) {
   return slice(in, x, ranges);
 }
 
+// Entries of the lists of a STRIDED_SLICE, and what its masks say of them by bits.
+struct Strides {
+  const file::StridedSliceOptions& options;
+  Numbers begin, end, steps;
+
+  bool has(std::int32_t mask, std::size_t entry) const {
+    return entry < 32 && (static_cast<std::uint32_t>(mask) >> entry & 1u) != 0;
+  }
+  bool is_ellipsis(std::size_t entry) const { return has(options.ellipsis_mask(), entry); }
+  bool is_new_axis(std::size_t entry) const { return !is_ellipsis(entry) && has(options.new_axis_mask(), entry); }
+  bool shrinks(std::size_t entry) const { return has(options.shrink_axis_mask(), entry); }
+};
+
+// What an entry takes of an axis of `size`.
+Range range_of_entry(OperatorReader& in, const Strides& s, std::size_t i, const Dim& size) {
+  if (s.shrinks(i)) {
+    const Dim at = larger(s.begin[i] < 0 ? s.begin[i] + size : s.begin[i], 0);
+    if (at >= size) in.fail(s.begin.place, print(s.begin.values), "a position of an axis of " + to_string(size));
+    return {.start = at, .size = 1};
+  }
+  const bool is_forward = s.steps[i] > 0;
+  if (s.steps[i] == 0) {
+    in.fail(s.steps.place, print(s.steps.values), "numbers other than 0");
+    return {};
+  }
+  const auto near = [](const Dim& at) { return smaller(larger(at, -kFar), kFar); };
+  const Dim offset = s.options.offset() ? near(s.begin[i]) : Dim(0);
+  const Dim first = s.has(s.options.begin_mask(), i) ? Dim(is_forward ? 0 : kFar) : s.begin[i];
+  const Dim last = s.has(s.options.end_mask(), i) ? Dim(is_forward ? kFar : -kFar) : offset + near(s.end[i]);
+  // Backwards from before the axis is nothing.
+  const bool is_before = !is_forward && first < 0 - size;
+  return is_before ? Range{} : range_of_slice(size, first, last, s.steps[i].fixed());
+}
+
+// An ellipsis stands for all axes that no other entry has; a new axis takes none.
 ValueId read_strided_slice(OperatorReader& in) {
   const auto& given = in.required_options<file::StridedSliceOptions>();
   const ValueId x = in.value(0);
-  const Numbers begin = in.constant_integers(1, "begin"), end = in.constant_integers(2, "end"),
-                steps = in.constant_integers(3, "strides");
-  if (given.ellipsis_mask() != 0) in.unsupported("option 'ellipsis_mask'", std::to_string(given.ellipsis_mask()), "0");
-  if (given.new_axis_mask() != 0) in.unsupported("option 'new_axis_mask'", std::to_string(given.new_axis_mask()), "0");
+  const Strides s{given, in.constant_integers(1, "begin"), in.constant_integers(2, "end"),
+                  in.constant_integers(3, "strides")};
   if (in.failed()) return {};
-  const std::size_t named = begin.size();
-  if (static_cast<int>(named) > in.rank(x) || end.size() != named || steps.size() != named)
+  const std::size_t entries = s.begin.size(), rank = static_cast<std::size_t>(in.rank(x));
+  std::size_t taken = 0, ellipses = 0;
+  for (std::size_t i = 0; i < entries; ++i) {
+    ellipses += s.is_ellipsis(i) ? 1 : 0;
+    taken += s.is_ellipsis(i) || s.is_new_axis(i) ? 0 : 1;
+  }
+  if (taken > rank || ellipses > 1 || s.end.size() != entries || s.steps.size() != entries)
     return in.fail("inputs 'begin', 'end' and 'strides'",
-                   print(begin.values) + ", " + print(end.values) + " and " + print(steps.values),
-                   "lists of one length, at most " + std::to_string(in.rank(x)));
+                   print(s.begin.values) + ", " + print(s.end.values) + " and " + print(s.steps.values),
+                   "lists of one length, for at most " + std::to_string(rank) + " axes and one ellipsis");
   std::vector<Range> ranges = whole(in.shape(x));
   Extents dims;
-  for (std::size_t i = 0; i < ranges.size(); ++i) {
-    const auto has = [&](std::int32_t mask) { return i < named && (static_cast<std::uint32_t>(mask) >> i & 1u) != 0; };
-    const Dim size = ranges[i].size;
-    if (has(given.shrink_axis_mask())) {
-      const Dim at = larger(begin[i] < 0 ? begin[i] + size : begin[i], 0);
-      if (at >= size) return in.fail(begin.place, print(begin.values), "a position of " + in.shape(x).to_string());
-      ranges[i] = {.start = at, .size = 1};
+  std::size_t axis = 0;
+  for (std::size_t i = 0; i < entries && !in.failed(); ++i) {
+    if (s.is_ellipsis(i)) {
+      for (const std::size_t end = axis + rank - taken; axis < end; ++axis) dims.push_back(ranges[axis].size);
       continue;
     }
-    if (i < named) {
-      const bool is_forward = steps[i] > 0;
-      if (steps[i] == 0) return in.fail(steps.place, print(steps.values), "numbers other than 0");
-      const auto near = [](const Dim& at) { return smaller(larger(at, -kFar), kFar); };
-      const Dim offset = given.offset() ? near(begin[i]) : Dim(0);
-      const Dim first = has(given.begin_mask()) ? Dim(is_forward ? 0 : kFar) : begin[i];
-      const Dim last = has(given.end_mask()) ? Dim(is_forward ? kFar : -kFar) : offset + near(end[i]);
-      // Backwards from before the axis is nothing.
-      const bool is_before = !is_forward && first < 0 - size;
-      ranges[i] = is_before ? Range{} : range_of_slice(size, first, last, steps[i].fixed());
+    if (s.is_new_axis(i)) {
+      dims.emplace_back(1);
+      continue;
     }
-    dims.push_back(ranges[i].size);
+    ranges[axis] = range_of_entry(in, s, i, ranges[axis].size);
+    if (!s.shrinks(i)) dims.push_back(ranges[axis].size);
+    ++axis;
   }
-  return in.reshape(slice(in, x, ranges, "part"), dims);
+  for (; axis < rank; ++axis) dims.push_back(ranges[axis].size);
+  return in.failed() ? ValueId{} : in.reshape(slice(in, x, ranges, "part"), dims);
 }
 
 // ---- padding ----
