@@ -9,88 +9,15 @@ Needs, in any virtual environment: pip install ai-edge-litert==2.3.0 flatbuffers
 import pathlib
 import sys
 
-import flatbuffers
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 from ai_edge_litert.interpreter import Interpreter, OpResolverType
 from flatbuffers import flexbuffers
 
+from litert_file import TYPE, File
+from litert_recurrent import RECURRENT
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-CODE, TYPE = schema.BuiltinOperator, schema.TensorType
-TYPES = {np.dtype(np.float32): TYPE.FLOAT32, np.dtype(np.int32): TYPE.INT32, np.dtype(np.int64): TYPE.INT64, np.dtype(np.bool_): TYPE.BOOL,
-         np.dtype(np.float16): TYPE.FLOAT16, np.dtype(np.int8): TYPE.INT8, np.dtype(np.uint8): TYPE.UINT8}
-
-
-class Graph:
-    """One subgraph of a file."""
-
-    def __init__(self, file, name):
-        self.file, self.made = file, schema.SubGraphT()
-        self.made.name, self.made.tensors, self.made.inputs, self.made.outputs, self.made.operators = name, [], [], [], []
-
-    def tensor(self, shape, dtype=np.float32, data=None, number=None, is_variable=False, signature=None):
-        tensor = schema.TensorT()
-        tensor.name = f"{self.made.name}_{len(self.made.tensors)}"
-        tensor.type, tensor.shape, tensor.buffer, tensor.isVariable = TYPES[np.dtype(dtype)] if number is None else number, list(shape), 0, is_variable
-        tensor.shapeSignature = signature
-        if data is not None:
-            buffer = schema.BufferT()
-            buffer.data = np.frombuffer(np.ascontiguousarray(data).tobytes(), np.uint8)
-            tensor.buffer = len(self.file.model.buffers)
-            self.file.model.buffers.append(buffer)
-        self.made.tensors.append(tensor)
-        return len(self.made.tensors) - 1
-
-    def constant(self, values, dtype=None):
-        values = np.asarray(values, dtype)
-        return self.tensor(values.shape, values.dtype, values)
-
-    def input(self, shape, dtype=np.float32):
-        self.made.inputs.append(self.tensor(shape, dtype))
-        return self.made.inputs[-1]
-
-    def resource(self):
-        return self.tensor([], number=TYPE.RESOURCE)
-
-    def add(self, name, inputs, outputs, options=None, **fields):
-        """The outputs; an operator with options of this kind, filled with the fields."""
-        code = schema.OperatorCodeT()
-        code.builtinCode = getattr(CODE, name)
-        code.deprecatedBuiltinCode, code.version = min(code.builtinCode, 127), fields.pop("version", 1)
-        code.customCode, custom_options = fields.pop("custom", None), fields.pop("custom_options", None)
-        self.file.model.operatorCodes.append(code)
-        op = schema.OperatorT()
-        op.customOptions = None if custom_options is None else list(custom_options)
-        op.opcodeIndex, op.inputs, op.outputs = len(self.file.model.operatorCodes) - 1, list(inputs), list(outputs)
-        if options:
-            op.builtinOptions, op.builtinOptionsType = getattr(schema, options + "T")(), getattr(schema.BuiltinOptions, options)
-            for key, value in fields.items():
-                setattr(op.builtinOptions, key, value)
-        self.made.operators.append(op)
-        return outputs
-
-    def new(self, name, inputs, shape, dtype=np.float32, options=None, signature=None, **fields):
-        """The one result."""
-        return self.add(name, inputs, [self.tensor(shape, dtype, signature=signature)], options, **fields)[0]
-
-    def outputs(self, *tensors):
-        self.made.outputs = list(tensors)
-
-
-class File:
-    def __init__(self):
-        self.model = schema.ModelT()
-        self.model.version, self.model.subgraphs, self.model.buffers, self.model.operatorCodes = 3, [], [schema.BufferT()], []
-
-    def graph(self, name):
-        graph = Graph(self, name)
-        self.model.subgraphs.append(graph.made)
-        return graph
-
-    def content(self):
-        builder = flatbuffers.Builder(1024)
-        builder.Finish(self.model.Pack(builder), b"TFL3")
-        return bytes(builder.Output())
 
 
 def add(graph, a, b, shape, dtype=np.float32):
@@ -181,6 +108,20 @@ def variables():
 # ---- single operators
 
 
+def svdf_in_bytes():
+    """The same in 8 bits, with a memory of 16 bits."""
+    file, rng = File(), np.random.default_rng(9)
+    main, batch, size, units, memory, rank = file.graph("main"), 3, 6, 4, 5, 2
+    filters, of_y = rank * units, (0.05, -13)
+    inputs = [main.input([batch, size], np.int8, (0.04, 3)), main.constant(rng.integers(-127, 128, (filters, size)), np.int8, (0.01, 0)),
+              main.constant(rng.integers(-3000, 3000, (filters, memory)), np.int16, (0.0001, 0)),
+              main.constant(rng.integers(-900, 900, units), np.int32, (0.0000001, 0)),
+              main.tensor([batch, memory * filters], np.int16, is_variable=True, quant=(0.0007, 0))]
+    made = main.tensor([batch, units], np.int8, quant=of_y)
+    main.outputs(*main.add("SVDF", inputs, [made], "SVDFOptions", rank=rank, fusedActivationFunction=1))
+    return file
+
+
 def single(name, inputs, result, options=None, outputs=None, **fields):
     """One operator; inputs are shapes of floats, (shape, dtype) or constants."""
     file = File()
@@ -197,19 +138,138 @@ def single(name, inputs, result, options=None, outputs=None, **fields):
     return file
 
 
-def lstm(is_time_major):
+def single(name, inputs, result, options=None, outputs=None, **fields):
+    """One operator; inputs are shapes of floats, (shape, dtype) or constants."""
+    file = File()
+    main = file.graph("main")
+    given = []
+    for value in inputs:
+        if isinstance(value, (np.ndarray, np.generic)):
+            given.append(main.constant(value))
+        else:
+            given.append(main.input(*value) if isinstance(value, tuple) else main.input(value))
+    made = [main.tensor(shape, dtype) for shape, dtype in (outputs or [result])]
+    main.add(name, given, made, options, **fields)
+    main.outputs(*made)
+    return file
+
+
+def lstm(is_time_major=False, kind="UNIDIRECTIONAL_SEQUENCE_LSTM", couples_gates=False, has_peepholes=False, function=4, outputs=0, has_norms=False,
+         clip=0.0, bytes_=None):
+    """Two sequences of five steps, or one step of two. `outputs`: of a projection; `bytes_`: weights of 8 bits, symmetric or asymmetric."""
     file, rng = File(), np.random.default_rng(3)
     main, batch, steps, size, hidden = file.graph("main"), 2, 5, 4, 3
-    order = [steps, batch] if is_time_major else [batch, steps]
+    projected = outputs or hidden
+    order = [batch] if kind == "LSTM" else [steps, batch] if is_time_major else [batch, steps]
 
     def normal(*shape):
         return main.constant(rng.normal(0, 0.6, shape), np.float32)
 
-    x = main.input([*order, size])
-    inputs = [x, *(normal(hidden, size) for _ in range(4)), *(normal(hidden, hidden) for _ in range(4)), -1, -1, -1, *(normal(hidden) for _ in range(4)), -1, -1]
-    inputs += [main.tensor([batch, hidden], is_variable=True) for _ in range(2)]
-    main.outputs(main.new("UNIDIRECTIONAL_SEQUENCE_LSTM", inputs, [*order, hidden], np.float32, "UnidirectionalSequenceLSTMOptions",
-                          fusedActivationFunction=4, timeMajor=is_time_major))
+    def weights(*shape):
+        if not bytes_:
+            return normal(*shape)
+        return main.constant(rng.integers(-127, 128, shape), np.int8, (rng.uniform(0.005, 0.01), 0))
+
+    def gates(*shape, make=normal):
+        made = [make(*shape) for _ in range(4)]
+        return [-1, *made[1:]] if couples_gates else made
+
+    def peepholes():
+        made = [weights(hidden) for _ in range(3)]
+        return [-1 if couples_gates else made[0], *made[1:]] if has_peepholes else [-1, -1, -1]
+
+    def direction():
+        products = [*gates(hidden, size, make=weights), *gates(hidden, projected, make=weights)]
+        projection = [weights(outputs, hidden), normal(outputs)] if outputs else [-1, -1]
+        return [*products, *peepholes(), *gates(hidden), *projection]
+
+    def states(count):
+        return [main.tensor([batch, hidden if i % 2 else projected], is_variable=True) for i in range(count)]
+
+    inputs = [main.input([*order, size]), *direction()]
+    fields = {"fusedActivationFunction": function, "cellClip": clip, "projClip": clip / 2, "asymmetricQuantizeInputs": bytes_ == "asymmetric"}
+    if kind == "BIDIRECTIONAL_SEQUENCE_LSTM":
+        inputs += [*direction(), *states(4), *[-1] * 9]
+        made = [main.tensor([*order, projected]) for _ in range(2)]
+        main.outputs(*main.add(kind, inputs, made, "BidirectionalSequenceLSTMOptions", timeMajor=is_time_major, mergeOutputs=False, **fields))
+        return file
+    inputs += [*states(2), *(gates(hidden) if has_norms else [-1] * 4)]
+    options = "LSTMOptions" if kind == "LSTM" else "UnidirectionalSequenceLSTMOptions"
+    main.outputs(main.new(kind, inputs, [*order, projected], np.float32, options, **fields | ({} if kind == "LSTM" else {"timeMajor": is_time_major})))
+    return file
+
+
+def integer_lstm(couples_gates=False, has_projection=False, cell_exponent=-11, clip=0.0):
+    """Two sequences of seven steps in 8 bits, with cells of 16 bits."""
+    file, rng = File(), np.random.default_rng(8)
+    main, batch, steps, size, hidden = file.graph("main"), 2, 7, 12, 10
+    outputs = 6 if has_projection else hidden
+    of_x, of_h, of_hidden = (0.03, -7), (0.0079, 5), (0.007, -3) if has_projection else (0.0079, 5)
+
+    def weights(*shape):
+        scale = rng.uniform(0.004, 0.02)
+        return main.constant(rng.integers(-127, 128, shape), np.int8, (scale, 0))
+
+    def bias(n, scale):
+        return main.constant(rng.integers(-3000, 3000, n), np.int32, (scale, 0))
+
+    def gates(make, *arguments):
+        made = [make(*arguments) for _ in range(4)]
+        return [-1, *made[1:]] if couples_gates else made
+
+    projection = [weights(outputs, hidden), bias(outputs, 0.0001)] if has_projection else [-1, -1]
+    inputs = [main.input([batch, steps, size], np.int8, of_x), *gates(weights, hidden, size), *gates(weights, hidden, outputs), -1, -1, -1]
+    inputs += [*gates(bias, hidden, 0.0003), *projection, main.tensor([batch, outputs], np.int8, is_variable=True, quant=of_h)]
+    inputs += [main.tensor([batch, hidden], np.int16, is_variable=True, quant=(2.0**cell_exponent, 0)), *[-1] * 4]
+    inner = [main.tensor([], np.int16, quant=(2.0**-12, 0)) for _ in range(4)] + [main.tensor([], np.int8, quant=of_hidden)]
+    made = main.tensor([batch, steps, outputs], np.int8, quant=of_h)
+    main.add("UNIDIRECTIONAL_SEQUENCE_LSTM", inputs, [made], "UnidirectionalSequenceLSTMOptions", fusedActivationFunction=4, intermediates=inner,
+             cellClip=clip, projClip=clip / 4)
+    main.outputs(made)
+    return file
+
+
+def basic_lstm():
+    file, rng = File(), np.random.default_rng(3)
+    main, batch, size, hidden = file.graph("main"), 2, 4, 3
+    x, h, c = main.input([batch, size]), main.input([batch, hidden]), main.input([batch, hidden])
+    w, bias = (main.constant(rng.normal(0, 0.6, shape), np.float32) for shape in ([4 * hidden, size + hidden], [4 * hidden]))
+    made = [main.tensor([batch, n]) for n in (hidden, hidden, size + hidden, 4 * hidden)]
+    main.add("LSTM", [x, h, w, bias, c], made, "LSTMOptions", fusedActivationFunction=4, kernelType=1)
+    main.outputs(*made[:2])
+    return file
+
+
+def rnn(kind, is_time_major=False, is_merged=False, function=4):
+    file, rng = File(), np.random.default_rng(6)
+    main, batch, steps, size, hidden = file.graph("main"), 2, 5, 4, 3
+    order = [batch] if kind == "RNN" else [steps, batch] if is_time_major else [batch, steps]
+
+    def direction():
+        made = [main.constant(rng.normal(0, 0.6, shape), np.float32) for shape in ([hidden, size], [hidden, hidden], [hidden])]
+        return [*made, main.tensor([batch, hidden], is_variable=True)]
+
+    inputs, fields = [main.input([*order, size]), *direction()], {"fusedActivationFunction": function}
+    if kind == "RNN":
+        main.outputs(main.new(kind, inputs, [batch, hidden], np.float32, "RNNOptions", **fields))
+    elif kind == "UNIDIRECTIONAL_SEQUENCE_RNN":
+        main.outputs(main.new(kind, inputs, [*order, hidden], np.float32, "SequenceRNNOptions", timeMajor=is_time_major, **fields))
+    else:
+        inputs += [*direction(), -1, -1, -1]
+        made = [main.tensor([*order, n]) for n in ([2 * hidden] if is_merged else [hidden, hidden])]
+        main.outputs(*main.add(kind, inputs, made, "BidirectionalSequenceRNNOptions", timeMajor=is_time_major, mergeOutputs=is_merged, **fields))
+    return file
+
+
+def svdf(has_bias=True, rank=2):
+    """Filters of rank 2 over a memory of five, which is zeros when a run begins."""
+    file, rng = File(), np.random.default_rng(7)
+    main, batch, size, units, memory = file.graph("main"), 2, 6, 4, 5
+    filters = rank * units
+    features, by_time, bias = (main.constant(rng.normal(0, 0.6, shape), np.float32) for shape in ([filters, size], [filters, memory], [units]))
+    state = main.tensor([batch, memory * filters], is_variable=True)
+    inputs = [main.input([batch, size]), features, by_time, bias if has_bias else -1, state]
+    main.outputs(main.new("SVDF", inputs, [batch, units], np.float32, "SVDFOptions", rank=rank, fusedActivationFunction=1))
     return file
 
 
@@ -307,8 +367,6 @@ SINGLE = {
     "dynamic_update_slice": lambda: single("DYNAMIC_UPDATE_SLICE", [[1, 6, 3, 2], [1, 2, 3, 2], ([4], I)], ([1, 6, 3, 2], F), "DynamicUpdateSliceOptions"),
     "dynamic_update_slice_inner": lambda: single("DYNAMIC_UPDATE_SLICE", [[4, 6], [2, 3], ([2], I)], ([4, 6], F), "DynamicUpdateSliceOptions"),
     "select_rows": lambda: single("SELECT", [([4], B), [4, 3], [4, 3]], ([4, 3], F), "SelectOptions"),
-    "lstm": lambda: lstm(False),
-    "lstm_time_major": lambda: lstm(True),
     "where": lambda: single("WHERE", [([3, 4, 2], B)], ([24, 3], np.int64)),
     "where_list": lambda: single("WHERE", [([7], I)], ([7, 1], np.int64)),
     "where_rows": counted_rows,
@@ -330,11 +388,17 @@ SINGLE = {
     "stablehlo_minimum": lambda: single("STABLEHLO_MINIMUM", [[3, 4], [3, 4]], ([3, 4], F)),
     "stablehlo_and": lambda: single("STABLEHLO_AND", [([3, 4], B), ([3, 4], B)], ([3, 4], B)),
     "stablehlo_shift_left": lambda: single("STABLEHLO_SHIFT_LEFT", [([3, 4], I), ([3, 4], I)], ([3, 4], I)),
+    "space_to_batch_of_lines": lambda: single("SPACE_TO_BATCH_ND", [[2, 5, 3], I([2]), I([[2, 1]])], ([4, 4, 3], F)),
+    "batch_to_space_of_lines": lambda: single("BATCH_TO_SPACE_ND", [[6, 4, 2], I([3]), I([[1, 2]])], ([2, 9, 2], F)),
+    "strided_slice_ellipsis": lambda: single("STRIDED_SLICE", [[2, 3, 4, 5], I([1, 0, 4]), I([2, 0, 0]), I([1, 1, -2])], ([1, 3, 4, 2], F),
+                                             "StridedSliceOptions", ellipsisMask=2),
+    "strided_slice_new_axes": lambda: single("STRIDED_SLICE", [[4, 3, 5], I([1, 0, 0, 2, 0]), I([3, 0, 0, 0, 0]), I([1, 1, 1, 1, 1])], ([2, 1, 3, 1], F),
+                                             "StridedSliceOptions", ellipsisMask=4, newAxisMask=18, shrinkAxisMask=8),
     "densify": densify,
     "detection": detection,
 }
 
-CASES = SINGLE | {
+CASES = SINGLE | RECURRENT | {
     "if": lambda: choice(False),
     "if_constant": lambda: choice(True),
     "while": loop,
@@ -348,6 +412,8 @@ GIVEN = {"while_if": [[np.int32(27)]]}  # inputs that are not random
 def random_input(detail, rng, middle):
     if detail["dtype"] == np.float32:
         return rng.normal(middle, 2, detail["shape"]).astype(np.float32)
+    if detail["dtype"] == np.int8:
+        return rng.integers(-128, 128, detail["shape"]).astype(np.int8)
     return rng.integers(0, 3, detail["shape"]).astype(detail["dtype"])
 
 

@@ -69,6 +69,8 @@ std::vector<const KernelCode*> join_families() {
   add(quantize_any_codes());
   add(quantize_codes());
   add(quantized_eltwise_codes());
+  add(fixed_lstm_codes());
+  add(full_lstm_codes());
   add(recurrence_codes());
   add(reduce_codes());
   add(byte_product_codes());

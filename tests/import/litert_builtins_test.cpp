@@ -11,6 +11,7 @@
 #include "import/import.h"
 #include "octavo/compile.h"
 #include "octavo/run.h"
+#include "ops/evaluate.h"
 #include "support/answers.h"
 
 namespace octavo::testing {
@@ -56,8 +57,10 @@ void check(const std::string& name) {
   SCOPED_TRACE(name);
   const std::string file = contents(folder() / (name + ".tflite"));
   std::string bytes = contents(folder() / (name + ".bin"));
+  // Weights of 8 bits beside floats stay so.
+  const bool has_bytes = name.find("_bytes") != std::string::npos;
   auto compiled = v1::compile(std::as_bytes(std::span(file)), name + ".tflite",
-                              {.precision = Precision::fp32, .allow_reference = true});
+                              {.precision = has_bytes ? Precision::int8 : Precision::fp32, .allow_reference = true});
   ASSERT_TRUE(compiled.ok()) << to_string(compiled.errors());
   auto program = v1::Program::load(*compiled, {.threads = 1});
   ASSERT_TRUE(program.ok()) << to_string(program.errors());
@@ -79,6 +82,22 @@ void check(const std::string& name) {
 TEST(LiteRtBuiltins, AnswersAreThoseOfLiteRt) {
   EXPECT_GE(networks_in(folder()).size(), 50u);
   for (const std::string& name : networks_in(folder())) check(name);
+}
+
+// 8-bit weights are read as floats where the precision says so: not far from what they are beside integers.
+TEST(LiteRtBuiltins, LstmsWithBytesRunInFloats) {
+  for (const std::string name : {"lstm_bytes", "lstm_bytes_asymmetric", "lstm_bytes_step", "lstm_two_ways_bytes"}) {
+    const auto model = import_model((folder() / (name + ".tflite")).string(), {.dequantizes_dynamic = true});
+    ASSERT_TRUE(model.ok()) << to_string(model.errors());
+    std::string bytes = contents(folder() / (name + ".bin"));
+    const auto answers = evaluate(model->graph, inputs_of(*model, bytes));
+    ASSERT_TRUE(answers.ok()) << to_string(answers.errors());
+    for (const Tensor& ours : *answers) {
+      const Tensor theirs = taken(bytes, DType::f32, ours.shape());
+      for (std::int64_t i = 0; i < ours.elements(); ++i)
+        EXPECT_NEAR(ours.as<float>()[i], theirs.as<float>()[i], 0.02f) << name;
+    }
+  }
 }
 
 // What folding decides leaves one graph.

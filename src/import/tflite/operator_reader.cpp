@@ -14,6 +14,11 @@ int count_inputs(const file::Operator& op) {
   return count;
 }
 
+const FileTensor& no_tensor() {
+  static const FileTensor kNone;
+  return kNone;
+}
+
 bool is_index(DType dtype) { return dtype == DType::s32 || dtype == DType::s64; }
 
 }  // namespace
@@ -54,9 +59,14 @@ int OperatorReader::tensor_index(int input) const {
   return input < input_count_ ? op_.inputs()->Get(static_cast<flatbuffers::uoffset_t>(input)) : -1;
 }
 
+const FileTensor& OperatorReader::intermediate(int index) const {
+  const int at =
+      index < intermediate_count() ? op_.intermediates()->Get(static_cast<flatbuffers::uoffset_t>(index)) : -1;
+  return at < 0 ? no_tensor() : building_.tensors[static_cast<std::size_t>(at)];
+}
+
 const FileTensor& OperatorReader::tensor(int index) const {
-  static const FileTensor kNone;
-  return has(index) ? building_.tensors[static_cast<std::size_t>(tensor_index(index))] : kNone;
+  return has(index) ? building_.tensors[static_cast<std::size_t>(tensor_index(index))] : no_tensor();
 }
 
 const FileTensor& OperatorReader::output_tensor(int index) const {

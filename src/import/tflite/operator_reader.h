@@ -110,6 +110,13 @@ class OperatorReader : public NodeBuilder {
   Numbers constant_integers(int index, std::string_view name);
   Number constant_integer(int index, std::string_view name);
 
+  // ---- tensors that an operator names for what it computes inside ----
+  int intermediate_count() const {
+    return op_.intermediates() == nullptr ? 0 : static_cast<int>(op_.intermediates()->size());
+  }
+  // An empty one where there is none.
+  const FileTensor& intermediate(int index) const;
+
   // ---- options ----
   // nullptr where the file has none of this kind.
   template <class Options>

@@ -107,6 +107,7 @@ void SubgraphWalker::check_lists() {
     const std::string place = building_.scope + origin_of(i);
     check_indices(op.inputs(), place + ", inputs", -1);
     check_indices(op.outputs(), place + ", outputs", 0);
+    check_indices(op.intermediates(), place + ", intermediates", -1);
     const bool has_outputs = op.outputs() != nullptr && op.outputs()->size() > 0;
     if (!has_outputs && !is_control_flow(builtin_code(*code_of(op))))
       building_.report(ErrorKind::invalid_input, place, "no outputs", "at least one");

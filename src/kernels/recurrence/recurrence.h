@@ -12,6 +12,11 @@ namespace octavo {
 
 std::span<const KernelCode> recurrence_codes();
 std::span<const KernelChoice> recurrence_choices();
+// Of full_lstm (full.cpp) and fixed_lstm (fixed.cpp).
+std::span<const KernelCode> full_lstm_codes();
+std::span<const KernelChoice> full_lstm_choices();
+std::span<const KernelCode> fixed_lstm_codes();
+std::span<const KernelChoice> fixed_lstm_choices();
 
 // One per instruction set.
 void step_cell_scalar(const Cell& cell, const CellRows& rows);

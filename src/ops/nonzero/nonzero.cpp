@@ -55,7 +55,7 @@ const OpSpec kNonzero{
     .reference = reference_nonzero,
     .decode_attrs = decode_attrs_as<NoAttrs>,
     .folds_at_import = true,
-    .read_from = "ONNX NonZero",
+    .read_from = "ONNX NonZero; TFLite WHERE",
 };
 
 }  // namespace octavo

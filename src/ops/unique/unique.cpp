@@ -120,7 +120,7 @@ const OpSpec kUnique{
     .reference = reference_unique,
     .decode_attrs = decode_attrs_as<UniqueAttrs>,
     .folds_at_import = true,
-    .read_from = "ONNX Unique",
+    .read_from = "ONNX Unique; TFLite UNIQUE",
 };
 
 template Attrs::Attrs(UniqueAttrs);

@@ -1,0 +1,133 @@
+// TFLite readers: products of an input whose last ones are kept and summed by time, in floats or integers. Part of
+// import/.
+#include "base/fixed_point.h"
+#include "import/tflite/operators.h"
+#include "import/tflite/recurrent.h"
+#include "ops/matmul_integer/matmul_integer.h"
+
+namespace octavo::tflite_import {
+namespace {
+
+using B = BinaryKind;
+
+enum Input : int { kX = 0, kFeatures = 1, kByTime = 2, kBias = 3, kState = 4 };
+
+struct Sizes {
+  Dim batch;
+  std::int64_t filters = 0, memory = 0, rank = 1;
+};
+
+// Sums of each unit [batch, units] of the newest features [batch, filters]: of all values of `rank` filters that are
+// kept, weighted by time. The oldest ones are forgotten; what the operator keeps itself is zeros when a run begins.
+ValueId summed_by_time(OperatorReader& in, ValueId newest, ValueId state, ValueId by_time, const Sizes& sizes) {
+  ValueId values = in.reshape(newest, {sizes.batch, sizes.filters, 1}, "newest.last"), weights = by_time;
+  if (state.exists()) {
+    const ValueId kept = in.reshape(state, {sizes.batch, sizes.filters, sizes.memory}, "state");
+    const ValueId later = slice(in, kept, 2, {.start = 1, .size = sizes.memory - 1}, "later");
+    values = concat(in, {later, values}, 2, "values");
+  } else {
+    weights = slice(in, by_time, 1, {.start = sizes.memory - 1, .size = 1}, "of_newest");
+  }
+  weights = in.reshape(weights, {sizes.filters, state.exists() ? sizes.memory : 1}, "weights");
+  const ValueId weighted = in.binary(B::mul, values, unsqueeze(in, weights, Integers{0}, "weights.row"), "weighted");
+  if (in.failed()) return {};
+  const Dim length = in.shape(weighted)[2] * sizes.rank;
+  const ValueId lines = in.reshape(weighted, {sizes.batch, sizes.filters / sizes.rank, length}, "lines");
+  return reduce(in, {.x = lines, .kind = ReduceKind::sum, .axes = Integers{2}, .keeps_dims = false}, "sums");
+}
+
+ValueId kept_state(OperatorReader& in) {
+  return !in.has(kState) || in.tensor(kState).is_variable ? ValueId{} : in.stored(kState);
+}
+
+void require_types(OperatorReader& in, std::initializer_list<std::pair<int, DType>> types) {
+  for (const auto& [input, type] : types) {
+    if (!in.failed() && in.has(input) && in.tensor(input).dtype != type)
+      in.unsupported("input " + std::to_string(input), std::string(octavo::name_of(in.tensor(input).dtype)),
+                     std::string(octavo::name_of(type)) + ", beside the other inputs' types");
+  }
+}
+
+ValueId add_floats(OperatorReader& in, const Sizes& sizes, int activation) {
+  require_types(in, {{kX, DType::f32}, {kFeatures, DType::f32}, {kByTime, DType::f32}, {kState, DType::f32}});
+  if (in.failed()) return {};
+  const ValueId features = swap_axes(in, in.stored(kFeatures), 0, 1, "features");
+  const ValueId newest = matmul(in, in.stored(kX), features, {}, "newest");
+  ValueId sums = summed_by_time(in, newest, kept_state(in), in.stored(kByTime), sizes);
+  if (in.has(kBias)) sums = in.binary(B::add, sums, in.stored(kBias), "biased");
+  return in.activation(sums, activation);
+}
+
+// x times the factor as FixedMultiplier::apply rounds in profile tflite-double, saturated; x in s64.
+ValueId times(OperatorReader& in, ValueId x, const FixedMultiplier& factor, std::int64_t zero_point, IntegerRange range,
+              const std::string& name) {
+  const auto number = [&](std::int64_t value, const std::string& suffix) {
+    return in.constant(Tensor::scalar(value), name + "." + suffix);
+  };
+  const auto step = [&](B kind, ValueId a, ValueId b, const std::string& suffix) {
+    return in.binary(kind, a, b, name + "." + suffix);
+  };
+  const std::int64_t by = std::int64_t{factor.multiplier} << std::max(factor.shift, 0);
+  ValueId y = step(B::mul, x, number(by, "by"), "product");
+  // Halves up, then what a shift takes away: halves away from 0.
+  y = step(B::shift_right, step(B::add, y, number(std::int64_t{1} << 30, "half"), "halves"), number(31, "bits"),
+           "high");
+  if (factor.shift < 0) {
+    const std::int64_t shift = -factor.shift;
+    const ValueId below = step(B::shift_right, y, number(63, "sign"), "below");
+    const ValueId moved =
+        step(B::add, step(B::add, y, number(std::int64_t{1} << (shift - 1), "nearest"), "near"), below, "nearer");
+    y = step(B::shift_right, moved, number(shift, "shift"), "shifted");
+  }
+  y = step(B::add, y, number(zero_point, "zero_point"), "whole");
+  y = step(B::max, y, number(range.lowest, "lowest"), "above");
+  return step(B::min, y, number(range.highest, "highest"), "within");
+}
+
+float scale_of(OperatorReader& in, const FileTensor& tensor, const std::string& place) {
+  if (tensor.quant && tensor.quant->axis < 0) return tensor.quant->scale[0];
+  if (!in.failed()) in.fail(place, std::string(octavo::name_of(tensor.dtype)) + " without one scale", "it");
+  return 1.0f;
+}
+
+// x and features of 8 bits, what is kept of 16 bits, sums of 32 bits.
+ValueId add_integers(OperatorReader& in, const Sizes& sizes) {
+  require_types(
+      in, {{kX, DType::s8}, {kFeatures, DType::s8}, {kByTime, DType::s16}, {kBias, DType::s32}, {kState, DType::s16}});
+  if (in.output_tensor(0).dtype != DType::s8 && !in.failed())
+    in.unsupported("output 0", std::string(octavo::name_of(in.output_tensor(0).dtype)), "s8");
+  const auto scale = [&](int input) { return scale_of(in, in.tensor(input), "input " + std::to_string(input)); };
+  const float state = scale(kState), y = scale_of(in, in.output_tensor(0), "output 0");
+  const FixedMultiplier first = FixedMultiplier::of(static_cast<double>(scale(kX) * scale(kFeatures) / state));
+  const FixedMultiplier second = FixedMultiplier::of(static_cast<double>(state * scale(kByTime) / y));
+  if (in.failed()) return {};
+  const auto zero = static_cast<std::int8_t>(in.tensor(kX).quant->zero_point[0]);
+  const ValueId features = swap_axes(in, in.stored(kFeatures), 0, 1, "features");
+  const ValueId sum = in.add(kMatmulInteger, NoAttrs{},
+                             {in.stored(kX), features, in.constant(Tensor::scalar(zero), "x.zero_point")}, "products");
+  const ValueId newest = times(in, in.cast(sum, DType::s64, "wide"), first, 0, range_of(DType::s16), "newest");
+  ValueId kept = kept_state(in);
+  if (kept.exists()) kept = in.cast(kept, DType::s64, "state.wide");
+  ValueId sums = summed_by_time(in, newest, kept, in.cast(in.stored(kByTime), DType::s64, "by_time"), sizes);
+  if (in.has(kBias)) sums = in.binary(B::add, sums, in.cast(in.stored(kBias), DType::s64, "bias"), "biased");
+  const std::int64_t zero_point = in.output_tensor(0).quant->zero_point[0];
+  return in.cast(times(in, sums, second, zero_point, range_of(DType::s8), "result"), DType::s8);
+}
+
+}  // namespace
+
+ValueId read_svdf(OperatorReader& in) {
+  const auto& given = in.required_options<file::SVDFOptions>();
+  const ValueId x = in.placed(in.stored(kX), "input 0"), features = in.placed(in.stored(kFeatures), "input 1"),
+                by_time = in.placed(in.stored(kByTime), "input 2");
+  for (const ValueId value : {x, features, by_time}) in.require_rank(value, 2, 2);
+  if (in.failed()) return {};
+  const Sizes sizes{in.shape(x)[0], in.shape(by_time)[0].fixed(), in.shape(by_time)[1].fixed(), given.rank()};
+  if (sizes.rank < 1 || sizes.filters % sizes.rank != 0 || sizes.memory < 1)
+    return in.fail("option 'rank'", std::to_string(sizes.rank),
+                   "a number that divides the " + std::to_string(sizes.filters) + " filters");
+  return in.tensor(kX).dtype == DType::s8 ? add_integers(in, sizes)
+                                          : add_floats(in, sizes, given.fused_activation_function());
+}
+
+}  // namespace octavo::tflite_import
