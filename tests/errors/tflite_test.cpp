@@ -179,6 +179,21 @@ TEST(TfliteErrors, SubgraphsOfOperators) {
             "test.tflite: subgraph 0, operator 0 (WHILE), options: found none of the operator's kind, expected them");
 }
 
+TEST(TfliteErrors, ArgumentsOfAnotherTypeThanTheSubgraphs) {
+  TfliteBuilder builder;
+  const int c = builder.input({.name = "c", .dtype = DType::boolean, .shape = {1}});
+  const int x = builder.input({.name = "x", .shape = {1}});
+  builder.add({.code = 118,
+               .inputs = {c, x, c},
+               .outputs = {builder.output({.name = "y"})},
+               .kind = tfl::BuiltinOptions::IfOptions,
+               .options = options_of(tfl::CreateIfOptions, 0, 0)});
+  EXPECT_NE(
+      to_string(builder.import().errors()).find("subgraph 0, input 'c': found bool, expected f32, which it is given"),
+      std::string::npos)
+      << to_string(builder.import().errors());
+}
+
 TEST(TfliteErrors, VariablesThatARunKeeps) {
   const auto file = [](bool reads_first) {
     TfliteBuilder builder;

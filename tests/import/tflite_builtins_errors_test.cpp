@@ -210,9 +210,9 @@ TEST(TfliteRefusals, WeightsOf8BitsBesideFloats) {
   for (const std::size_t i : {1, 2, 3, 4, 5, 6, 7, 8}) given.inputs[i] = tensor(kS8, given.inputs[i].shape, 0.01f);
   EXPECT_EQ(error_of(given), "");
   given.inputs[6].scale = {};
-  expect_error(given, "input 6: found s8, expected s8 with one scale and the zero point 0");
+  expect_error(given, "input 6: found s8 without a scale, expected s8 with one scale");
   given.inputs[6] = tensor(kF32, {3, 3});
-  expect_error(given, "input 6: found f32, expected s8 with one scale and the zero point 0");
+  expect_error(given, "input 6: found f32 without a scale, expected s8 with one scale");
 }
 
 TEST(TfliteRefusals, OtherRecurrentLayers) {
@@ -268,11 +268,11 @@ TEST(TfliteRefusals, Svdf) {
                         tensor(kS16, {8, 5}, 0.1f),
                         {},
                         tensor(kS16, {2, 40}, 0.1f)});
-  expect_error(integers, "output 0: found f32, expected s8");
+  expect_error(integers, "output 0: found f32 without a scale, expected s8 with one scale");
   integers.outputs = {tensor(kS8, {2, 4}, 0.1f)};
   EXPECT_EQ(error_of(integers), "");
   integers.inputs[4].scale = {};
-  expect_error(integers, "input 4: found s16 without one scale");
+  expect_error(integers, "input 4: found s16 without a scale, expected s16 with one scale");
 }
 
 TEST(TfliteRefusals, LayersOfBothDirections) {

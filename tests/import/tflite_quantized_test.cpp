@@ -205,6 +205,28 @@ TEST(TfliteQuantized, WeightsOfHalfPrecisionAreFolded) {
   EXPECT_EQ(as_floats(answers(builder, {floats({1, 2}, {4, 1})})[0]), std::vector<float>{0});
 }
 
+// 1, 2, -1, -8 and 7, the lower half of a byte first.
+TEST(TfliteQuantized, ConstantsOf4BitsLieTwoToAByte) {
+  const auto model_of = [](std::vector<std::uint8_t> bytes) {
+    TfliteBuilder builder;
+    const int x = builder.input({.name = "x", .shape = {5}}), real = builder.tensor({.name = "real"});
+    const Tensor data = Tensor::of<std::uint8_t>(Shape{std::ssize(bytes)}, bytes);
+    const int w = builder.tensor(
+        {.name = "w", .dtype = DType::s8, .shape = {5}, .scale = {0.5f}, .zero_point = {0}, .data = data, .type = 17});
+    builder.add({.code = 6, .inputs = {w}, .outputs = {real}});
+    return builder.add({.code = 0, .inputs = {x, real}, .outputs = {builder.output({.name = "y"})}});
+  };
+  EXPECT_EQ(as_floats(answers(model_of({0x21, 0x8f, 0xf7}), {floats({5}, {10, 20, 30, 40, 50})})[0]),
+            (std::vector<float>{10.5f, 21, 29.5f, 36, 53.5f}));
+  EXPECT_NE(to_string(model_of({0x21, 0x8f}).import().errors()).find("data: found 2 bytes, expected 3"),
+            std::string::npos);
+  TfliteBuilder without;
+  const int x = without.input({.name = "x", .shape = {5}, .type = 17});
+  without.add({.code = 19, .inputs = {x}, .outputs = {without.output({.name = "y"})}});
+  EXPECT_NE(to_string(without.import().errors()).find("found elements of type INT4 without dense data"),
+            std::string::npos);
+}
+
 TEST(TfliteQuantized, FilesOfFp32AreNotQuantized) {
   TfliteBuilder builder;
   const int x = builder.input({.name = "x", .shape = {2}});

@@ -12,15 +12,9 @@ bool has_bytes(OperatorReader& in, const LstmAt& at) {
   return in.tensor(at.weights + 1).dtype == DType::s8 && !in.built().options.dequantizes_dynamic;
 }
 
-// The one scale of weights of 8 bits without a zero point, which are as stored then; 1 of floats.
-float scale_of(OperatorReader& in, int input, bool is_bytes) {
-  if (!is_bytes || in.failed()) return 1.0f;
-  const FileTensor& tensor = in.tensor(input);
-  if (tensor.dtype == DType::s8 && tensor.quant && tensor.quant->axis < 0 && tensor.quant->zero_point[0] == 0)
-    return tensor.quant->scale[0];
-  in.unsupported("input " + std::to_string(input), std::string(octavo::name_of(tensor.dtype)),
-                 "s8 with one scale and the zero point 0, as other weights");
-  return 1.0f;
+// Of weights of 8 bits, which are as stored then; 1 of floats.
+float weight_scale(OperatorReader& in, int input, bool is_bytes) {
+  return is_bytes ? scale_without_zero(in, input, DType::s8) : 1.0f;
 }
 
 // [gates, ...] of the inputs from `first` on, of which one may be left out.
@@ -51,11 +45,11 @@ ValueId add_full_lstm(OperatorReader& in, const LstmAt& at, ValueId x, const Lst
                       .projection_clip = std::max(options.projection_clip, 0.0f),
                       .form = options.is_asymmetric ? DynamicForm::tflite : DynamicForm::tflite_symmetric};
   for (int gate = skipped; gate < 4; ++gate) {
-    attrs.w_scale[static_cast<std::size_t>(gate)] = scale_of(in, at.weights + gate, is_bytes);
-    attrs.r_scale[static_cast<std::size_t>(gate)] = scale_of(in, at.recurrent + gate, is_bytes);
+    attrs.w_scale[static_cast<std::size_t>(gate)] = weight_scale(in, at.weights + gate, is_bytes);
+    attrs.r_scale[static_cast<std::size_t>(gate)] = weight_scale(in, at.recurrent + gate, is_bytes);
   }
   const bool projects = in.has(at.projection);
-  if (projects) attrs.projection_scale = scale_of(in, at.projection, is_bytes);
+  if (projects) attrs.projection_scale = weight_scale(in, at.projection, is_bytes);
   const auto lists = [&](int first, const std::string& name) {
     return joined(in, first + skipped, gates, is_bytes, direction.name + name);
   };

@@ -12,31 +12,6 @@ namespace {
 constexpr int kGateInFile[] = {1, 2, 3, 0};
 constexpr int kHiddenIntermediate = 4, kIntermediates = 5;
 
-// The one scale and zero point of a tensor.
-struct OneScale {
-  float scale = 1.0f;
-  std::int32_t zero_point = 0;
-};
-OneScale scale_of(OperatorReader& in, const FileTensor& tensor, DType type, const std::string& place) {
-  if (in.failed()) return {};
-  if (tensor.dtype != type || !tensor.quant || tensor.quant->axis >= 0) {
-    in.unsupported(place, std::string(octavo::name_of(tensor.dtype)) + (tensor.quant ? "" : " without a scale"),
-                   std::string(octavo::name_of(type)) + " with one scale");
-    return {};
-  }
-  return {tensor.quant->scale[0], tensor.quant->zero_point[0]};
-}
-OneScale scale_of_input(OperatorReader& in, int input, DType type) {
-  return scale_of(in, in.tensor(input), type, "input " + std::to_string(input));
-}
-// Weights have no zero points.
-float scale_of_weights(OperatorReader& in, int input, DType type = DType::s8) {
-  const OneScale found = scale_of_input(in, input, type);
-  if (found.zero_point != 0)
-    in.unsupported("input " + std::to_string(input), "the zero point " + std::to_string(found.zero_point), "0");
-  return found.scale;
-}
-
 // [gates, ...] of weights or biases.
 ValueId of_gates(OperatorReader& in, int first, std::size_t gates, const std::string& name) {
   std::vector<ValueId> lines;
@@ -55,11 +30,12 @@ std::int32_t clip_of(float clip, float scale, float most) {
 FixedLstmAttrs read_attrs(OperatorReader& in, const LstmAt& at, const LstmOptions& options, std::size_t gates) {
   constexpr float kGateScale = 0x1p-12f;
   const OneScale x = scale_of_input(in, 0, DType::s8), h = scale_of_input(in, at.hidden, DType::s8);
-  const float cell = scale_of_weights(in, at.cell, DType::s16);
+  const float cell = scale_without_zero(in, at.cell, DType::s16);
   FixedLstmAttrs attrs{.x_zero_point = x.zero_point, .h_zero_point = h.zero_point};
   for (std::size_t gate = 0; gate < gates; ++gate) {
-    attrs.of_x[gate] = factor(scale_of_weights(in, at.weights + kGateInFile[gate]) * x.scale / kGateScale);
-    attrs.of_h[gate] = factor(scale_of_weights(in, at.recurrent + kGateInFile[gate]) * h.scale / kGateScale);
+    attrs.of_x[gate] = factor(scale_without_zero(in, at.weights + kGateInFile[gate], DType::s8) * x.scale / kGateScale);
+    attrs.of_h[gate] =
+        factor(scale_without_zero(in, at.recurrent + kGateInFile[gate], DType::s8) * h.scale / kGateScale);
   }
   if (in.failed()) return attrs;
   const OneScale hidden = scale_of(in, in.intermediate(kHiddenIntermediate), DType::s8,
@@ -67,7 +43,8 @@ FixedLstmAttrs read_attrs(OperatorReader& in, const LstmAt& at, const LstmOption
   attrs.hidden = factor(static_cast<float>(0x1p-15 / static_cast<double>(hidden.scale) * 0x1p-15));
   // LiteRT takes the zero point away from what goes into a projection, and adds it there: seen where values saturate.
   attrs.hidden_zero_point = in.has(at.projection) ? -hidden.zero_point : hidden.zero_point;
-  if (in.has(at.projection)) attrs.projection = factor(scale_of_weights(in, at.projection) * hidden.scale / h.scale);
+  if (in.has(at.projection))
+    attrs.projection = factor(scale_without_zero(in, at.projection, DType::s8) * hidden.scale / h.scale);
   int exponent = 0;
   const bool is_power = std::frexp(cell, &exponent) == 0.5f;
   attrs.cell_exponent = exponent - 1;
@@ -78,19 +55,13 @@ FixedLstmAttrs read_attrs(OperatorReader& in, const LstmAt& at, const LstmOption
   return attrs;
 }
 
-void refuse(OperatorReader& in, int first, int count, const std::string& what) {
-  for (int i = first; first >= 0 && i < first + count && !in.failed(); ++i) {
-    if (in.has(i)) in.unsupported("input " + std::to_string(i), what + " in integers", "none");
-  }
-}
-
 }  // namespace
 
 ValueId add_integer_lstm(OperatorReader& in, const LstmAt& at, ValueId x, const LstmOptions& options) {
   constexpr int kTanh = 4;
   if (in.failed()) return {};
-  refuse(in, at.peepholes, 3, "peepholes");
-  refuse(in, at.norms, 4, "normalized gates");
+  refuse(in, at.peepholes, 3, "peepholes in integers");
+  refuse(in, at.norms, 4, "normalized gates in integers");
   if (options.function != kTanh)
     in.unsupported("fused activation function", std::to_string(options.function), "TANH (4)");
   if (in.intermediate_count() != kIntermediates)

@@ -45,12 +45,6 @@ void require_floats(OperatorReader& in, ValueId x, int weights) {
     in.unsupported("weights", std::string(octavo::name_of(in.tensor(weights).dtype)), "f32 beside f32");
 }
 
-void refuse(OperatorReader& in, int first, int count, const std::string& what) {
-  for (int i = first; first >= 0 && i < first + count && !in.failed(); ++i) {
-    if (in.has(i)) in.unsupported("input " + std::to_string(i), what, "none");
-  }
-}
-
 // h of every step [T, B, P] of one direction, x [T, B, I].
 ValueId add_lstm(OperatorReader& in, const LstmAt& at, ValueId x, const LstmOptions& options,
                  const LstmDirection& direction) {
@@ -241,6 +235,32 @@ UnaryAttrs cell_function(OperatorReader& in, int function) {
 
 ValueId first_state(OperatorReader& in, int input) {
   return !in.has(input) || in.tensor(input).is_variable ? ValueId{} : in.value(input);
+}
+
+void refuse(OperatorReader& in, int first, int count, const std::string& what) {
+  for (int i = first; first >= 0 && i < first + count && !in.failed(); ++i) {
+    if (in.has(i)) in.unsupported("input " + std::to_string(i), what, "none");
+  }
+}
+
+OneScale scale_of(OperatorReader& in, const FileTensor& tensor, DType type, const std::string& place) {
+  if (in.failed()) return {};
+  if (tensor.dtype == type && tensor.quant && tensor.quant->axis < 0)
+    return {tensor.quant->scale[0], tensor.quant->zero_point[0]};
+  in.unsupported(place, std::string(octavo::name_of(tensor.dtype)) + (tensor.quant ? "" : " without a scale"),
+                 std::string(octavo::name_of(type)) + " with one scale");
+  return {};
+}
+
+OneScale scale_of_input(OperatorReader& in, int input, DType type) {
+  return scale_of(in, in.tensor(input), type, "input " + std::to_string(input));
+}
+
+float scale_without_zero(OperatorReader& in, int input, DType type) {
+  const OneScale found = scale_of_input(in, input, type);
+  if (found.zero_point != 0)
+    in.unsupported("input " + std::to_string(input), "the zero point " + std::to_string(found.zero_point), "0");
+  return found.scale;
 }
 
 }  // namespace octavo::tflite_import

@@ -28,6 +28,19 @@ UnaryAttrs cell_function(OperatorReader& in, int function);
 // A state that the operator keeps is zeros when a run begins; nothing stands for zeros.
 ValueId first_state(OperatorReader& in, int input);
 
+// Those of `count` inputs that are there are errors.
+void refuse(OperatorReader& in, int first, int count, const std::string& what);
+
+// Of a tensor of one scale and this type; else an error.
+struct OneScale {
+  float scale = 1.0f;
+  std::int32_t zero_point = 0;
+};
+OneScale scale_of(OperatorReader& in, const FileTensor& tensor, DType type, const std::string& place);
+OneScale scale_of_input(OperatorReader& in, int input, DType type);
+// Weights and cells have no zero points.
+float scale_without_zero(OperatorReader& in, int input, DType type);
+
 // full_lstm.cpp: h of every step [T, B, P] with normalized gates, projections, clips or weights of 8 bits beside
 // floats, x [T, B, I].
 ValueId add_full_lstm(OperatorReader& in, const LstmAt& at, ValueId x, const LstmOptions& options,

@@ -84,24 +84,17 @@ ValueId times(OperatorReader& in, ValueId x, const FixedMultiplier& factor, std:
   return step(B::min, y, number(range.highest, "highest"), "within");
 }
 
-float scale_of(OperatorReader& in, const FileTensor& tensor, const std::string& place) {
-  if (tensor.quant && tensor.quant->axis < 0) return tensor.quant->scale[0];
-  if (!in.failed()) in.fail(place, std::string(octavo::name_of(tensor.dtype)) + " without one scale", "it");
-  return 1.0f;
-}
-
 // x and features of 8 bits, what is kept of 16 bits, sums of 32 bits.
 ValueId add_integers(OperatorReader& in, const Sizes& sizes) {
-  require_types(
-      in, {{kX, DType::s8}, {kFeatures, DType::s8}, {kByTime, DType::s16}, {kBias, DType::s32}, {kState, DType::s16}});
-  if (in.output_tensor(0).dtype != DType::s8 && !in.failed())
-    in.unsupported("output 0", std::string(octavo::name_of(in.output_tensor(0).dtype)), "s8");
-  const auto scale = [&](int input) { return scale_of(in, in.tensor(input), "input " + std::to_string(input)); };
-  const float state = scale(kState), y = scale_of(in, in.output_tensor(0), "output 0");
-  const FixedMultiplier first = FixedMultiplier::of(static_cast<double>(scale(kX) * scale(kFeatures) / state));
-  const FixedMultiplier second = FixedMultiplier::of(static_cast<double>(state * scale(kByTime) / y));
+  require_types(in, {{kBias, DType::s32}});
+  const OneScale x = scale_of_input(in, kX, DType::s8), y = scale_of(in, in.output_tensor(0), DType::s8, "output 0");
+  const float features_scale = scale_without_zero(in, kFeatures, DType::s8);
+  const float time_scale = scale_without_zero(in, kByTime, DType::s16);
+  const float state_scale = scale_without_zero(in, kState, DType::s16);
+  const FixedMultiplier first = FixedMultiplier::of(static_cast<double>(x.scale * features_scale / state_scale));
+  const FixedMultiplier second = FixedMultiplier::of(static_cast<double>(state_scale * time_scale / y.scale));
   if (in.failed()) return {};
-  const auto zero = static_cast<std::int8_t>(in.tensor(kX).quant->zero_point[0]);
+  const auto zero = static_cast<std::int8_t>(x.zero_point);
   const ValueId features = swap_axes(in, in.stored(kFeatures), 0, 1, "features");
   const ValueId sum = in.add(kMatmulInteger, NoAttrs{},
                              {in.stored(kX), features, in.constant(Tensor::scalar(zero), "x.zero_point")}, "products");
@@ -110,8 +103,7 @@ ValueId add_integers(OperatorReader& in, const Sizes& sizes) {
   if (kept.exists()) kept = in.cast(kept, DType::s64, "state.wide");
   ValueId sums = summed_by_time(in, newest, kept, in.cast(in.stored(kByTime), DType::s64, "by_time"), sizes);
   if (in.has(kBias)) sums = in.binary(B::add, sums, in.cast(in.stored(kBias), DType::s64, "bias"), "biased");
-  const std::int64_t zero_point = in.output_tensor(0).quant->zero_point[0];
-  return in.cast(times(in, sums, second, zero_point, range_of(DType::s8), "result"), DType::s8);
+  return in.cast(times(in, sums, second, y.zero_point, range_of(DType::s8), "result"), DType::s8);
 }
 
 }  // namespace
