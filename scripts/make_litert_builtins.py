@@ -394,6 +394,8 @@ SINGLE = {
                                              "StridedSliceOptions", ellipsisMask=2),
     "strided_slice_new_axes": lambda: single("STRIDED_SLICE", [[4, 3, 5], I([1, 0, 0, 2, 0]), I([3, 0, 0, 0, 0]), I([1, 1, 1, 1, 1])], ([2, 1, 3, 1], F),
                                              "StridedSliceOptions", ellipsisMask=4, newAxisMask=18, shrinkAxisMask=8),
+    "gather_between": lambda: single("GATHER", [[2, 3, 4, 5], ([2, 3], I)], ([2, 3, 3, 5], F), "GatherOptions", axis=2, batchDims=1),
+    "gather_batches": lambda: single("GATHER", [[2, 3, 4], ([2, 3, 2], I)], ([2, 3, 2], F), "GatherOptions", axis=2, batchDims=-1),
     "densify": densify,
     "detection": detection,
 }

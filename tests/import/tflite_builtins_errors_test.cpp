@@ -85,6 +85,20 @@ TEST(TfliteRefusals, Matrices) {
                "input 2: found shape 2x4, expected a row for each of the keys");
 }
 
+TEST(TfliteRefusals, BatchesThatIndicesDoNotHave) {
+  const auto gather = [](int axis, int batch_dims) {
+    return Case{.code = 36,
+                .inputs = {tensor(kF32, {2, 3, 4}), tensor(kS32, {2, 3})},
+                .kind = tfl::BuiltinOptions::GatherOptions,
+                .options = options_of(tfl::CreateGatherOptions, axis, batch_dims)};
+  };
+  EXPECT_EQ(error_of(gather(2, 1)), "");
+  expect_error(gather(0, 1), "option 'batch_dims': found 1, expected axes of the indices, at most 0");
+  expect_error(gather(2, -3), "option 'batch_dims': found -3, expected axes of the indices, at most 2");
+  EXPECT_NE(error_of(gather(2, 3)), "");
+  EXPECT_NE(error_of(gather(3, 1)), "");
+}
+
 TEST(TfliteRefusals, ComplexNumbersOutsideOfSpectra) {
   TfliteTensor pairs{.name = "p", .shape = {2, 3}, .type = kComplex};
   expect_error({.code = kImag, .inputs = {pairs}}, "input 'p': found complex numbers, expected real ones");

@@ -1,5 +1,7 @@
 // TFLite readers: elements picked, written and repeated by index. Part of import/.
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "base/fields.h"
 #include "import/tflite/operators.h"
@@ -14,20 +16,34 @@ namespace {
 
 // ---- picked ----
 
-// Leading axes that x and indices share are batches: read where the axis comes right behind them.
+// 0, 1, ... but `count` axes from `from` on come before those from `to` on, to <= from.
+Integers moved_axes(int rank, std::int64_t from, std::int64_t count, std::int64_t to) {
+  Integers order(static_cast<std::size_t>(rank));
+  std::iota(order.begin(), order.end(), 0);
+  std::rotate(order.begin() + to, order.begin() + from, order.begin() + from + count);
+  return order;
+}
+
+// Leading axes that x and indices share are batches; axes of x between them and the one that is picked from come before
+// those of the indices.
 ValueId read_gather(OperatorReader& in) {
   const auto* given = in.options<file::GatherOptions>();
   const ValueId x = in.value(0), indices = in.stored(1);
   const Number axis(given == nullptr ? 0 : given->axis(), "option 'axis'");
   const int batch_dims = given == nullptr ? 0 : given->batch_dims();
   if (in.failed() || batch_dims == 0) return gather(in, x, indices, axis);
-  const std::int64_t normal = in.axis(axis, in.rank(x));
+  const std::int64_t from = in.axis(axis, in.rank(x));
+  const int batches = batch_dims < 0 ? batch_dims + in.rank(indices) : batch_dims;
   if (in.failed()) return {};
-  if (batch_dims != normal)
-    return in.unsupported("option 'batch_dims'", std::to_string(batch_dims),
-                          "0, or the axis " + std::to_string(normal));
+  if (batches < 0 || batches > from || batches > in.rank(indices))
+    return in.fail("option 'batch_dims'", std::to_string(batch_dims),
+                   "axes of the indices, at most " + std::to_string(from));
   const ValueId lists = unsqueeze(in, indices, Integers{in.rank(indices)}, "indices");
-  return in.add(kGatherNd, GatherNdAttrs{.batch_dims = batch_dims}, {x, lists});
+  const std::int64_t between = from - batches, picked = in.rank(indices) - batches;
+  if (between == 0) return in.add(kGatherNd, GatherNdAttrs{.batch_dims = batches}, {x, lists});
+  const ValueId first = transpose(in, x, moved_axes(in.rank(x), from, 1, batches), "first");
+  const ValueId y = in.add(kGatherNd, GatherNdAttrs{.batch_dims = batches}, {first, lists}, "gathered");
+  return transpose(in, y, moved_axes(in.rank(y), batches + picked, between, batches));
 }
 
 ValueId read_gather_nd(OperatorReader& in) {
