@@ -85,6 +85,23 @@ TEST(TfliteRefusals, Matrices) {
                "input 2: found shape 2x4, expected a row for each of the keys");
 }
 
+TEST(TfliteRefusals, SlicesOfMoreAxesThanThereAre) {
+  const auto slice = [](int entries, int ellipsis_mask, int new_axis_mask) {
+    const TfliteTensor list =
+        constant(s32s({entries}, std::vector<std::int32_t>(static_cast<std::size_t>(entries), 1)));
+    return Case{.code = 45,
+                .inputs = {tensor(kF32, {2, 3}), list, list, list},
+                .kind = tfl::BuiltinOptions::StridedSliceOptions,
+                .options = options_of(tfl::CreateStridedSliceOptions, 0, 0, ellipsis_mask, new_axis_mask, 0, false)};
+  };
+  const std::string expected = "expected lists of one length, for at most 2 axes and one ellipsis";
+  EXPECT_EQ(error_of(slice(2, 0, 0)), "");
+  EXPECT_EQ(error_of(slice(4, 2, 4)), "");
+  expect_error(slice(3, 0, 0), expected);
+  expect_error(slice(3, 3, 0), expected);
+  expect_error(slice(33, 0, -1), expected);
+}
+
 TEST(TfliteRefusals, BatchesThatIndicesDoNotHave) {
   const auto gather = [](int axis, int batch_dims) {
     return Case{.code = 36,

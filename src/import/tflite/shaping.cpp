@@ -161,8 +161,9 @@ struct Strides {
   const file::StridedSliceOptions& options;
   Numbers begin, end, steps;
 
+  static constexpr std::size_t kMost = 32;
   bool has(std::int32_t mask, std::size_t entry) const {
-    return entry < 32 && (static_cast<std::uint32_t>(mask) >> entry & 1u) != 0;
+    return entry < kMost && (static_cast<std::uint32_t>(mask) >> entry & 1u) != 0;
   }
   bool is_ellipsis(std::size_t entry) const { return has(options.ellipsis_mask(), entry); }
   bool is_new_axis(std::size_t entry) const { return !is_ellipsis(entry) && has(options.new_axis_mask(), entry); }
@@ -203,7 +204,7 @@ ValueId read_strided_slice(OperatorReader& in) {
     ellipses += s.is_ellipsis(i) ? 1 : 0;
     taken += s.is_ellipsis(i) || s.is_new_axis(i) ? 0 : 1;
   }
-  if (taken > rank || ellipses > 1 || s.end.size() != entries || s.steps.size() != entries)
+  if (taken > rank || ellipses > 1 || entries > Strides::kMost || s.end.size() != entries || s.steps.size() != entries)
     return in.fail("inputs 'begin', 'end' and 'strides'",
                    print(s.begin.values) + ", " + print(s.end.values) + " and " + print(s.steps.values),
                    "lists of one length, for at most " + std::to_string(rank) + " axes and one ellipsis");
