@@ -114,6 +114,9 @@ TEST(TfliteRefusals, BatchesThatIndicesDoNotHave) {
   expect_error(gather(2, -3), "option 'batch_dims': found -3, expected axes of the indices, at most 2");
   EXPECT_NE(error_of(gather(2, 3)), "");
   EXPECT_NE(error_of(gather(3, 1)), "");
+  Case other = gather(2, 1);
+  other.inputs[1].shape = {3, 3};
+  expect_error(other, "indices: found 3x3x1, expected leading axes of 2x4x3");
 }
 
 TEST(TfliteRefusals, ComplexNumbersOutsideOfSpectra) {
@@ -192,6 +195,13 @@ TEST(TfliteRefusals, LstmsOfFloats) {
     given = lstm();
     given.inputs[i].shape.back() += 1;
     EXPECT_NE(error_of(given), "") << i;
+    for (const Dims& shape : {Dims{12}, Dims{3, 3, 3}}) {
+      given = lstm();
+      given.inputs[i].shape = shape;
+      if (shape != Dims{12} || i < 12) {
+        EXPECT_NE(error_of(given), "") << i;
+      }
+    }
     given = lstm();
     given.inputs[i].shape = {};
     EXPECT_NE(error_of(given), "") << i;
@@ -262,6 +272,8 @@ TEST(TfliteRefusals, OtherRecurrentLayers) {
   expect_error(rnn({x, w, {}, b, h}), "input 2: found none");
   expect_error(rnn({x, tensor(kS8, {3, 4}, 0.01f), r, b, h}), "weights: found s8, expected f32 beside f32");
   EXPECT_NE(error_of(rnn({x, w, tensor(kF32, {3, 4}), b, h})), "");
+  EXPECT_NE(error_of(rnn({x, tensor(kF32, {12}), r, b, h})), "");
+  EXPECT_NE(error_of(rnn({x, w, tensor(kF32, {}), b, h})), "");
   EXPECT_NE(error_of(rnn({tensor(kF32, {2, 5, 4}), w, r, b, h})), "");
 
   Case step{.code = kLstm, .kind = tfl::BuiltinOptions::LSTMOptions};
@@ -269,6 +281,9 @@ TEST(TfliteRefusals, OtherRecurrentLayers) {
   step.inputs = {x, tensor(kF32, {2, 3}), tensor(kF32, {12, 7}), tensor(kF32, {12}), tensor(kF32, {2, 3})};
   step.outputs = {{.name = "a"}, {.name = "b"}, {.name = "c"}, {.name = "d"}};
   EXPECT_EQ(error_of(step), "");
+  step.inputs[3].shape = {};
+  EXPECT_NE(error_of(step), "");
+  step.inputs[3].shape = {12};
   step.inputs[2].shape = {12, 8};
   expect_error(step, "input 2: found shape 12x8, expected 12x7");
   step.inputs[2] = tensor(DType::u8, {12, 7}, 0.01f);

@@ -26,6 +26,7 @@ ValueId read_basic_lstm(OperatorReader& in, const LstmOptions& options) {
                 c = in.value(kCell);
   if (in.failed()) return {};
   for (const ValueId value : {x, h, w, c}) in.require_rank(value, 2, 2);
+  in.require_rank(bias, 1, 1);
   for (const int input : {kX, kHidden, kWeights, kBias, kCell}) {
     if (!in.failed() && in.tensor(input).dtype != DType::f32)
       in.unsupported("input " + std::to_string(input), std::string(octavo::name_of(in.tensor(input).dtype)), "f32");

@@ -26,6 +26,12 @@ ValueId of_gates(OperatorReader& in, int first, bool has_input, const std::strin
   return concat(in, {i, in.value(first + 3), f, in.value(first + 2)}, 0, name);
 }
 
+// A matrix the other way round.
+ValueId turned(OperatorReader& in, ValueId matrix, const std::string& name) {
+  in.require_rank(matrix, 2, 2);
+  return swap_axes(in, matrix, 0, 1, name);
+}
+
 // p of i, o and f; nothing where there are none.
 ValueId peepholes_of(OperatorReader& in, const LstmAt& at, bool has_input, const std::string& name) {
   if (!in.has(at.peepholes + 2)) return {};
@@ -54,8 +60,8 @@ ValueId add_lstm(OperatorReader& in, const LstmAt& at, ValueId x, const LstmOpti
   const UnaryAttrs function = cell_function(in, options.function);
   if (in.failed()) return {};
   const bool has_input = has_input_gate(in, at);
-  const ValueId w = swap_axes(in, of_gates(in, at.weights, has_input, name + "w"), 0, 1, name + "wt");
-  const ValueId r = swap_axes(in, of_gates(in, at.recurrent, has_input, name + "r"), 0, 1, name + "rt");
+  const ValueId w = turned(in, of_gates(in, at.weights, has_input, name + "w"), name + "wt");
+  const ValueId r = turned(in, of_gates(in, at.recurrent, has_input, name + "r"), name + "rt");
   const ValueId products = matmul(in, x, w, of_gates(in, at.bias, has_input, name + "bias"), name + "inputs");
   std::vector<ValueId> inputs{
       products, r, {}, first_state(in, at.hidden), first_state(in, at.cell), peepholes_of(in, at, has_input, name)};
@@ -155,8 +161,8 @@ ValueId add_rnn(OperatorReader& in, const RnnAt& at, ValueId x, int function, co
                 bool is_backward = false) {
   require_floats(in, x, at.weights);
   const UnaryAttrs candidate = cell_function(in, function);
-  const ValueId w = swap_axes(in, in.value(at.weights), 0, 1, name + "wt");
-  const ValueId r = swap_axes(in, in.value(at.recurrent), 0, 1, name + "rt");
+  const ValueId w = turned(in, in.value(at.weights), name + "wt");
+  const ValueId r = turned(in, in.value(at.recurrent), name + "rt");
   std::vector<ValueId> inputs{matmul(in, x, w, in.value(at.bias), name + "inputs"), r, {}, first_state(in, at.hidden)};
   if (in.failed()) return {};
   while (!inputs.back().exists()) inputs.pop_back();

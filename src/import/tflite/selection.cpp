@@ -43,6 +43,7 @@ ValueId read_gather(OperatorReader& in) {
   if (between == 0) return in.add(kGatherNd, GatherNdAttrs{.batch_dims = batches}, {x, lists});
   const ValueId first = transpose(in, x, moved_axes(in.rank(x), from, 1, batches), "first");
   const ValueId y = in.add(kGatherNd, GatherNdAttrs{.batch_dims = batches}, {first, lists}, "gathered");
+  if (in.failed()) return {};
   return transpose(in, y, moved_axes(in.rank(y), batches + picked, between, batches));
 }
 
