@@ -175,10 +175,10 @@ Result<CompileRequest> settle_program(const std::string& model, const CompileReq
 
 Result<CompileRequest> settle_precision(const std::string& model, const CompileRequest& request) {
   if (const Status sound = check(model, request); !sound) return sound.errors();
-  const auto imported = v1::import_for_samples({model, {}}, request.options);
-  if (!imported) return imported.errors();
-  if (imported->program) return settle_program(model, request);
-  const auto bench = VariantBench::create(model, request);
+  auto arriving = arriving_model(model, request);
+  if (!arriving) return arriving.errors();
+  if (arriving->is_program) return settle_program(model, request);
+  const auto bench = VariantBench::create(model, request, std::move(*arriving));
   if (!bench) return bench.errors();
   auto log = VariantLog::open(request.options.tuning_log, *bench);
   if (!log) return log.errors();

@@ -21,7 +21,7 @@ namespace {
 
 // What the request says beyond the public options, with the samples that it names opened.
 Result<v1::OwnOptions> own_options(const std::string& path, const CompileRequest& request) {
-  v1::OwnOptions own{.notes = request.notes};
+  v1::OwnOptions own{.notes = request.notes, .guesses_batch = request.guesses_batch};
   if (request.calibrate.empty() || request.options.precision == Precision::fp32) return own;
   const auto inputs = model_inputs(path, request);
   if (!inputs) return inputs.errors();

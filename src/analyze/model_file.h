@@ -25,6 +25,7 @@ struct CompileRequest {
   v1::PlanChoice plan;       // of what is opened or compiled, for whoever runs it
   // Likewise, of what is opened: the sizes to run at, one after the other. What is compiled has them in its options.
   std::vector<v1::InputShapes> shapes;
+  bool guesses_batch = false;      // options.batches are the first dimension of the inputs at hand
   bool chooses_precision = false;  // by time, as auto_precision.h says; options.precision is none then
   std::int64_t max_iterations = v1::LoadOptions{}.max_iterations;  // of all loops of a run
   int threads = 0;                                                 // that these times are taken with; 0: all cores

@@ -15,7 +15,6 @@
 
 #include "analyze/explain.h"
 #include "api/inside.h"
-#include "import/import.h"
 #include "plan/dataflow.h"
 #include "quantize/groups.h"
 #include "run/access.h"
@@ -124,19 +123,6 @@ VariantTimes predicted(const Plan& plan, const LayerGroups& groups) {
   return times;
 }
 
-// Groups of a file that arrives quantized; nothing of another one.
-Result<std::optional<LayerGroups>> arriving_groups(const std::string& model, const CompileRequest& request) {
-  const ImportOptions options{.batch = 1,
-                              .shapes = request.options.shapes,
-                              .dequantizes_dynamic = !request.calibrate.empty() || request.options.global_scale};
-  const auto imported = import_model(model, options);
-  if (!imported) return imported.errors();
-  if (!imported->is_quantized) return std::optional<LayerGroups>();
-  LayerGroups groups;
-  for (LayerGroup& group : quantized_groups(imported->graph)) groups.push_back(std::move(group.nodes));
-  return std::optional(std::move(groups));
-}
-
 }  // namespace
 
 std::vector<double> group_times(const Plan& plan, const LayerGroups& groups, std::span<const double> step_ms) {
@@ -148,7 +134,24 @@ std::vector<double> group_times(const Plan& plan, const LayerGroups& groups, std
   return times;
 }
 
+Result<ArrivingModel> arriving_model(const std::string& model, const CompileRequest& request) {
+  const auto imported =
+      v1::import_for_samples({model, {}}, request.options, {.expects_samples = !request.calibrate.empty()});
+  if (!imported) return imported.errors();
+  ArrivingModel arriving{.is_program = imported->program.has_value(), .groups = {}};
+  if (arriving.is_program || !imported->is_quantized) return arriving;
+  arriving.groups.emplace();
+  for (LayerGroup& group : quantized_groups(imported->graph)) arriving.groups->push_back(std::move(group.nodes));
+  return arriving;
+}
+
 Result<VariantBench> VariantBench::create(const std::string& model, const CompileRequest& request) {
+  auto arriving = arriving_model(model, request);
+  return arriving ? create(model, request, std::move(*arriving)) : arriving.errors();
+}
+
+Result<VariantBench> VariantBench::create(const std::string& model, const CompileRequest& request,
+                                          ArrivingModel arriving) {
   VariantBench bench;
   bench.model_ = model;
   bench.calibrate_ = request.calibrate;
@@ -161,11 +164,9 @@ Result<VariantBench> VariantBench::create(const std::string& model, const Compil
   // Samples and answers are those of the file's own ends.
   bench.request_.options.pictures.clear();
   bench.request_.options.output_type.reset();
-  auto arriving = arriving_groups(model, request);
-  if (!arriving) return arriving.errors();
-  if (*arriving) {
+  if (arriving.groups) {
     bench.is_quantized_ = true;
-    bench.groups_ = std::move(**arriving);
+    bench.groups_ = std::move(*arriving.groups);
     return bench;
   }
   const auto quantized = quantize_file(model, bench.request_);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -23,6 +24,13 @@ using LayerGroups = std::vector<std::vector<std::string>>;
 // What each group takes, from what each step of the plan takes. A conversion counts for the group on its float side,
 // else for that on the other.
 std::vector<double> group_times(const Plan& plan, const LayerGroups& groups, std::span<const double> step_ms);
+
+// What a file is before anything is made of it.
+struct ArrivingModel {
+  bool is_program = false;
+  std::optional<LayerGroups> groups;  // where it is quantized
+};
+Result<ArrivingModel> arriving_model(const std::string& model, const CompileRequest& request);
 
 // What a variant's answers and time are, against those in fp32.
 struct VariantFacts {
@@ -44,6 +52,7 @@ struct VariantRun {
 class VariantBench {
  public:
   static Result<VariantBench> create(const std::string& model, const CompileRequest& request);
+  static Result<VariantBench> create(const std::string& model, const CompileRequest& request, ArrivingModel arriving);
 
   const LayerGroups& groups() const { return groups_; }
   // What compiles to a variant at batch 1 or the first batch or shape asked for, with the file's own ends, samples not

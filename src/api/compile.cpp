@@ -154,8 +154,8 @@ class Compiler {
     refuse(is_taught(imported) && options_.integer_only, "--integer-only");
     refuse(!options_.pictures.empty(), "pictures as inputs");
     refuse(options_.output_type.has_value(), "another type of outputs");
-    refuse(!options_.planned_shapes.empty() || options_.batches != std::vector<std::int64_t>{1},
-           "plans of several shapes or batches");
+    const bool asks_batch = !own_.guesses_batch && options_.batches != std::vector<std::int64_t>{1};
+    refuse(!options_.planned_shapes.empty() || asks_batch, "plans of several shapes or batches");
     if (!errors.empty()) return errors;
     return ok_status();
   }
@@ -177,7 +177,7 @@ class Compiler {
       if (!plan) return plan.errors();
       model.plans.push_back(std::move(*plan));
     }
-    if (sizes.empty()) {
+    if (sizes.empty() && lowered->graph.sizes()->has_example()) {
       // What no run could plan is said now.
       ConstantPool trial;
       const SizeValues example = example_sizes(lowered->graph);

@@ -44,8 +44,11 @@ struct ModelSource {
 
 struct OwnOptions {
   std::shared_ptr<const SampleSource> samples;  // instead of CompileOptions::samples: folders of images, .npz, ...
+  bool expects_samples = false;                 // they are opened once the inputs are known
   std::vector<std::string> notes;               // for every plan
   bool is_for_others = false;                   // quantize(): only what QDQ files say, QuantizeOptions::is_standard
+  // compile(): CompileOptions::batches are what the inputs at hand seem to be, which a program takes as they come.
+  bool guesses_batch = false;
   // compile(): PlanOptions::on_step, for every plan.
   StepObserver on_step = {};
 };
@@ -57,7 +60,8 @@ Result<QuantizedModel> quantize(const ModelSource& source, const CompileOptions&
 std::string text_of(const InputShapes& shapes);
 
 // The network whose inputs take samples; of a model of several parts a graph of its inputs alone.
-Result<ImportedModel> import_for_samples(const ModelSource& source, const CompileOptions& options);
+Result<ImportedModel> import_for_samples(const ModelSource& source, const CompileOptions& options,
+                                         const OwnOptions& own = {});
 
 }  // namespace octavo::v1
 

@@ -1,8 +1,11 @@
 // Importing and quantizing for the public functions. Part of api/.
 #include "api/quantizer.h"
 
+#include <algorithm>
+
 #include "api/planned_sizes.h"
 #include "base/fields.h"
+#include "base/sizes.h"
 #include "quantize/drawn_ids.h"
 
 namespace octavo::v1 {
@@ -65,7 +68,7 @@ namespace {
 
 // Whether samples, or what they taught, say how large activations are.
 bool has_ranges(const CompileOptions& options, const OwnOptions& own) {
-  if (own.samples != nullptr || options.samples.count > 0 || options.global_scale) return true;
+  if (own.samples != nullptr || own.expects_samples || options.samples.count > 0 || options.global_scale) return true;
   if (!options.calibrated) return false;
   const Calibrated& known = Access::of(options.calibrated);
   return !known.ranges.empty() || !known.scales.empty();
@@ -118,8 +121,13 @@ Result<ImportedModel> Quantizer::import_open() const {
   ImportOptions import = import_options(options_, own_);
   import.keeps_open = true;
   import.opens_batch = options_.batches != std::vector<std::int64_t>{1};
+  std::vector<std::shared_ptr<const Sizes>> tables;
+  import.tables = &tables;
   auto imported = import_source(source_, import);
-  if (imported) return imported;
+  const bool is_asked =
+      std::any_of(tables.begin(), tables.end(), [](const auto& sizes) { return !sizes->conditions().empty(); });
+  if (imported || !is_asked) return imported;
+  import.tables = nullptr;
   // A file that calls its batch open may hold at one image only, and one that calls its height open at that of a line
   // of text.
   const std::int64_t side = import.example_side, batch = import.example_batch;
@@ -152,8 +160,8 @@ Result<ImportedModel> Quantizer::import_for_samples() const {
   return closed ? std::move(imported) : closed.errors();
 }
 
-Result<ImportedModel> import_for_samples(const ModelSource& source, const CompileOptions& options) {
-  const OwnOptions own;
+Result<ImportedModel> import_for_samples(const ModelSource& source, const CompileOptions& options,
+                                         const OwnOptions& own) {
   return Quantizer(source, options, own).import_for_samples();
 }
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/sizes.h"
+
 namespace octavo {
 
 // Not inline: GCC 12 warns about the copy where it is (a false stringop-overflow).
@@ -73,8 +75,10 @@ std::optional<OpenShape> broadcast(const OpenShape& a, const OpenShape& b) {
   for (int i = 1; i <= rank; ++i) {
     const Dim da = i <= a.rank() ? a[a.rank() - i] : Dim(1);
     const Dim db = i <= b.rank() ? b[b.rank() - i] : Dim(1);
-    if (!is_one(da) && !is_one(db) && da != db) return std::nullopt;
-    dims[static_cast<std::size_t>(rank - i)] = is_one(da) ? db : da;
+    const bool is_either = is_one(da) || is_one(db);
+    if (!is_either && !must_equal(da, db)) return std::nullopt;
+    const bool is_second = is_either ? is_one(da) : db.is_number();
+    dims[static_cast<std::size_t>(rank - i)] = is_second ? db : da;
   }
   return OpenShape(dims);
 }

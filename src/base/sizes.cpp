@@ -182,8 +182,10 @@ std::int64_t Sizes::value_of(const SizeAtom& atom, std::span<const std::int64_t>
   switch (atom.kind) {
     case AtomKind::smaller: return std::min(a, b);
     case AtomKind::larger: return std::max(a, b);
-    default: return b == 0 ? kUnbounded : static_cast<std::int64_t>(divided(a, b));
+    default: break;
   }
+  if (b != 0) return static_cast<std::int64_t>(divided(a, b));
+  return a == 0 ? 0 : kUnbounded;  // nothing among none
 }
 
 Dim Sizes::sum(const Dim& a, const Dim& b, std::int64_t factor) {
@@ -262,12 +264,26 @@ bool Sizes::is(const Dim& dim, SizeRelation relation) {
   if (!is_about_zero && range.highest < 0) return relation == SizeRelation::negative;
   const bool answer = holds(relation, expression.example);
   Sizes& table = *expression.table;
-  const SizeCondition condition{expression.index, answer ? relation : opposite(relation), table.asking_};
-  const bool is_known = std::any_of(table.conditions_.begin(), table.conditions_.end(), [&](const SizeCondition& c) {
+  table.keep({expression.index, answer ? relation : opposite(relation), table.asking_});
+  return answer;
+}
+
+bool Sizes::must_be_zero(const Dim& dim) {
+  if (dim.is_number()) return dim.example() == 0;
+  const SizeExpression& expression = *dim.expression();
+  Sizes& table = *expression.table;
+  const bool is_possible = expression.range.lowest <= 0 && expression.range.highest >= 0;
+  if (table.of_ == SizesOf::inputs || expression.example == 0 || !is_possible) return is(dim, SizeRelation::zero);
+  table.has_example_ = false;
+  table.keep({expression.index, SizeRelation::zero, table.asking_});
+  return true;
+}
+
+void Sizes::keep(SizeCondition condition) {
+  const bool is_known = std::any_of(conditions_.begin(), conditions_.end(), [&](const SizeCondition& c) {
     return c.expression == condition.expression && c.relation == condition.relation;
   });
-  if (!is_known) table.conditions_.push_back(condition);
-  return answer;
+  if (!is_known) conditions_.push_back(std::move(condition));
 }
 
 // ---- as data ----
@@ -443,6 +459,10 @@ bool Dim::is_equal(const Dim& a, const Dim& b) {
   return a.expression_ == b.expression_ || Sizes::is(a - b, SizeRelation::zero);
 }
 bool Dim::is_less(const Dim& a, const Dim& b) { return Sizes::is(a - b, SizeRelation::negative); }
+
+bool must_equal(const Dim& a, const Dim& b) {
+  return (!a.is_number() && a.expression() == b.expression()) || Sizes::must_be_zero(a - b);
+}
 
 std::int64_t encoded(const Dim& dim) { return dim.is_number() ? dim.example() : kFirstOpen + dim.expression()->index; }
 

@@ -125,10 +125,15 @@ struct SizeProgram {
   }
 };
 
+// Who decides the sizes of a table: inputs of the model, for which an example stands, or data, of which nobody has an
+// example: there is one for each size alone, so that two that are equal in every run may have different ones.
+enum class SizesOf : std::uint8_t { inputs, data };
+
 // Not for several threads at a time, but for evaluate().
 class Sizes {
  public:
   Sizes() = default;
+  explicit Sizes(SizesOf of) : of_(of) {}
   Sizes(const Sizes&) = delete;
   Sizes& operator=(const Sizes&) = delete;
 
@@ -149,6 +154,9 @@ class Sizes {
   // More or longer expressions were asked for than it holds: what was made since is of no use.
   bool is_full() const { return is_full_; }
 
+  // Whether the example is one of the sizes for which what was made holds.
+  bool has_example() const { return has_example_; }
+
   // Who is told to have asked, from now on.
   void set_asking(std::string where) { asking_ = std::move(where); }
   const std::vector<SizeCondition>& conditions() const { return conditions_; }
@@ -163,11 +171,14 @@ class Sizes {
   static Dim quotient(const Dim& a, const Dim& b);
   static Dim chosen(AtomKind kind, const Dim& a, const Dim& b);
   static bool is(const Dim& dim, SizeRelation relation);
+  // Whether it can be 0, which becomes a condition.
+  static bool must_be_zero(const Dim& dim);
   std::string text(const SizeSum& sum) const;
   // "2 * w + 1 < h"
   std::string text(const SizeCondition& condition) const;
 
  private:
+  void keep(SizeCondition condition);
   SizeSum sum_of(const Dim& dim) const;
   Dim interned(SizeSum sum);
   Dim atom(SizeAtom atom);
@@ -190,7 +201,13 @@ class Sizes {
   std::vector<SizeCondition> conditions_;
   std::string asking_;
   bool is_full_ = false;
+  SizesOf of_ = SizesOf::inputs;
+  bool has_example_ = true;
 };
+
+// Whether they can be equal, where something is only right if they are: from then on they have to be. An example of
+// inputs answers; one of data does not.
+bool must_equal(const Dim& a, const Dim& b);
 
 }  // namespace octavo
 

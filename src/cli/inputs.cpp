@@ -109,6 +109,7 @@ Result<Session> open_session(const std::string& path, CompileRequest request, co
   if (const auto batch = batch_of(given); batch && !is_asked) {
     request.plan.batch = batch;
     request.options.batches = {*batch};
+    request.guesses_batch = true;
   }
   if (is_compiled_here) ask_for_shapes(given, request);
   const auto compiled = open_or_compile(path, request);

@@ -86,6 +86,8 @@ class GraphBuilder {
   ValueId copied(ValueId value, const std::string& name);
   // The graph is empty again, and what is known of its values is forgotten.
   void begin_graph();
+  // The graph gets a table of open sizes.
+  void add_sizes(SizesOf of);
   // Constant folding may make this many elements for a file that stores `elements`.
   void allow_folding(std::int64_t elements) { fold_budget = (std::int64_t{1} << 25) + 8 * elements; }
 

@@ -48,6 +48,7 @@ std::vector<ValueId> add_folded(Graph& graph, const OpSpec& spec, const Attrs& a
   if (!inferred) return {};  // the graph will say why
   const bool has_open =
       std::any_of(facts.begin(), facts.end(), [](const Fact* fact) { return fact != nullptr && fact->extents; });
+  if (has_open && is_for_the_run(attrs, facts)) return {};
   if (has_open) {
     auto folded = add_folded_extents(graph, spec, attrs, facts, *inferred, name);
     if (!folded.empty()) return folded;

@@ -123,11 +123,39 @@ std::optional<Extents> fold(const OpSpec& spec, const Attrs& attrs, const std::v
   return std::nullopt;
 }
 
+// Sizes that can be 0 are those that data decide.
+bool can_be_none(const Sizes& table) {
+  return std::any_of(table.sizes().begin(), table.sizes().end(),
+                     [](const OpenSize& size) { return size.range.lowest == 0; });
+}
+
+// Whether a relation between 0 and the difference is not known before.
+bool is_undecided(BinaryKind kind, const Dim& difference) {
+  if (difference.is_number() || !can_be_none(*difference.expression()->table)) return false;
+  const auto [lowest, highest] = difference.expression()->range;
+  switch (kind) {
+    case BinaryKind::equal: return lowest <= 0 && highest >= 0;
+    case BinaryKind::less:
+    case BinaryKind::greater_or_equal: return lowest < 0 && highest >= 0;
+    case BinaryKind::greater:
+    case BinaryKind::less_or_equal: return lowest <= 0 && highest > 0;
+    default: return false;
+  }
+}
+
 bool all_numbers(const Extents& extents) {
   return std::all_of(extents.begin(), extents.end(), [](const Dim& dim) { return dim.is_number(); });
 }
 
 }  // namespace
+
+bool is_for_the_run(const Attrs& attrs, const std::vector<const Fact*>& inputs) {
+  const auto* binary = attrs.get_if<BinaryAttrs>();
+  if (binary == nullptr || !counts(inputs[0]->dtype)) return false;
+  const Extents a = extents_of(*inputs[0]), b = extents_of(*inputs[1]);
+  if (a.size() != 1 || b.size() != 1) return false;
+  return is_undecided(binary->kind, a[0] - b[0]);
+}
 
 std::vector<ValueId> add_folded_extents(Graph& graph, const OpSpec& spec, const Attrs& attrs,
                                         const std::vector<const Fact*>& inputs, const std::vector<Fact>& outputs,

@@ -79,6 +79,12 @@ bool GraphBuilder::agrees(const DeclaredDim& dim, std::int64_t size, const std::
   return false;
 }
 
+void GraphBuilder::add_sizes(SizesOf of) {
+  const auto sizes = std::make_shared<Sizes>(of);
+  graph.set_sizes(sizes);
+  if (options.tables != nullptr) options.tables->push_back(sizes);
+}
+
 // Of one symbol in all inputs; a dimension without a name of its own is one by itself.
 std::optional<Dim> GraphBuilder::open_size(const DeclaredInput& input, std::size_t axis, const Extent* given,
                                            const std::string& place) {
@@ -95,7 +101,7 @@ std::optional<Dim> GraphBuilder::open_size(const DeclaredInput& input, std::size
            "within " + describe(possible) + ", with a multiple of the step in it");
     return std::nullopt;
   }
-  if (graph.sizes() == nullptr) graph.set_sizes(std::make_shared<Sizes>());
+  if (graph.sizes() == nullptr) add_sizes(SizesOf::inputs);
   const auto told = options.examples.find(input.name);
   std::int64_t usual = axis == 0 ? options.example_batch : input.dims->size() >= 4 ? options.example_side : kSequence;
   if (axis > 0 && told != options.examples.end() && axis < told->second.size()) usual = told->second[axis];

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -33,6 +34,9 @@ struct ImportOptions {
   bool opens_batch = false;
   // Input name -> whole shape; overrides the file's. An unknown name is a usage error.
   std::map<std::string, std::vector<Extent>> shapes;
+  // Where it is set, tables of open sizes are added, also of a file that is refused: their conditions are what was
+  // answered by examples.
+  std::vector<std::shared_ptr<const Sizes>>* tables = nullptr;
   bool dequantizes_dynamic = false;  // files of integer weights beside float activations are read as fp32
   std::optional<Profile> profile;    // rounding of quantized operators; none: that of the file's format
   std::map<std::string, Tensor>

@@ -98,7 +98,7 @@ Dim ProgramBuilder::new_size(OpenSize size, std::int64_t example, Handle carrier
 
 Dim ProgramBuilder::entered(std::size_t size) {
   if (const auto known = size_of_graph_.find(size); known != size_of_graph_.end()) return known->second;
-  if (built_.graph.sizes() == nullptr) built_.graph.set_sizes(std::make_shared<Sizes>());
+  if (built_.graph.sizes() == nullptr) built_.add_sizes(SizesOf::data);
   const Dim made = built_.graph.sizes()->add(sizes_->sizes()[size], sizes_of_program_[size].dim.example());
   size_of_graph_.emplace(size, made);
   size_of_program_.push_back(sizes_of_program_[size].dim);
@@ -168,7 +168,7 @@ Handle ProgramBuilder::add_value(std::string name, Fact fact) {
 void ProgramBuilder::begin() {
   if (has_begun_) return;
   has_begun_ = true;
-  sizes_ = std::make_shared<Sizes>();
+  sizes_ = std::make_shared<Sizes>(SizesOf::data);
   open_ = {&main_};
   const Graph& graph = built_.graph;
   for (const ValueId id : graph.inputs()) {

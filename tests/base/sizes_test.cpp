@@ -53,6 +53,38 @@ TEST(Sizes, StepsDivide) {
   EXPECT_FALSE((p.w % 16).is_number());
 }
 
+// Two counts of what data say: their examples mean nothing where both have to be equal.
+TEST(Sizes, WhatMustBeEqualIsACondition) {
+  Sizes found(SizesOf::data);
+  const Dim a = found.add({"a", {0, 100}}, 5), b = found.add({"b", {0, 100}}, 1);
+  EXPECT_TRUE(must_equal(a, a));
+  EXPECT_TRUE(found.conditions().empty());
+  EXPECT_FALSE(must_equal(a + 1, 0));  // the range answers
+  EXPECT_TRUE(must_equal(a, b + 4));
+  EXPECT_TRUE(found.has_example());
+  EXPECT_TRUE(must_equal(a, b));
+  EXPECT_FALSE(found.has_example());
+  EXPECT_FALSE(found.evaluate(std::vector<std::int64_t>{5, 1}));
+  Picture p;
+  EXPECT_FALSE(must_equal(p.n, p.w));  // as the example says
+  EXPECT_TRUE(p.sizes.has_example());
+}
+
+TEST(Sizes, NothingAmongNoneIsNothing) {
+  Sizes found(SizesOf::data);
+  const Dim n = found.add({"n", {0, 100}}, 3), share = (n + 4) / (2 * n),
+            none = n / (3 * n + found.add({"m", {0, 9}}, 1));
+  const std::int64_t at = none.expression()->index;
+  EXPECT_EQ((*found.evaluate(std::vector<std::int64_t>{1, 0}))[static_cast<std::size_t>(at)], 0);
+  const auto refused = found.evaluate(std::vector<std::int64_t>{0, 0});  // for the share, of which there is no number
+  ASSERT_FALSE(refused);
+  EXPECT_NE(to_string(refused.errors()).find(to_string(share)), std::string::npos) << to_string(refused.errors());
+  Sizes alone(SizesOf::data);
+  const Dim k = alone.add({"k", {0, 100}}, 3), of_none = k / (3 * k + alone.add({"m", {0, 9}}, 1));
+  EXPECT_EQ((*alone.evaluate(std::vector<std::int64_t>{0, 0}))[static_cast<std::size_t>(of_none.expression()->index)],
+            0);
+}
+
 TEST(Sizes, RangesAnswer) {
   Picture p;
   EXPECT_TRUE(p.n >= 1);

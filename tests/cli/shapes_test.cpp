@@ -180,6 +180,16 @@ TEST_F(CliShapes, ArraysSayTheSizes) {
   expect("run fixed.octv --input x.npy", 2, "f32[1x3x32x40]");
 }
 
+// The first dimension of its input is no batch to plan for.
+TEST_F(CliShapes, ModelsOfSeveralPartsTakeWhatComes) {
+  testing::ModelBuilder model;
+  model.input("x", DType::f32, {4, 3}).output("where").node({.op = "NonZero", .inputs = {"x"}, .outputs = {"where"}});
+  ASSERT_TRUE(write_text(path("p.onnx"), model.bytes()));
+  write_array("x.npy", Shape{4, 3});
+  expect("run p.onnx --input x=x.npy --output-dir a", 0, "s64[2x11]");
+  expect("compile p.onnx -o p.octv --batch 4", 2, "a model of several parts");
+}
+
 TEST_F(CliShapes, PicturesHaveTheSizeOfTheCrop) {
   fs::create_directories(path("pictures"));
   fs::copy_file(std::string(OCTAVO_SOURCE_DIR) + "/tests/data/images/photo.jpg", path("pictures/photo.jpg"));

@@ -154,6 +154,24 @@ TEST(OpenShapes, SelectionByPosition) {
          {integers({1}, {2})}, {5});
 }
 
+// Another example can only mend what the example was asked.
+TEST(OpenShapes, RefusedFilesTellWhatWasAnsweredByExamples) {
+  std::vector<std::shared_ptr<const Sizes>> tables;
+  ModelBuilder unknown = model({3});
+  unknown.node({.op = "NoSuchOperator", .inputs = {"x"}, .outputs = {"y"}});
+  EXPECT_FALSE(unknown.import({.keeps_open = true, .tables = &tables}));
+  ASSERT_EQ(tables.size(), 1u);
+  EXPECT_TRUE(tables[0]->conditions().empty());
+  ModelBuilder fixed = model({3});
+  fixed.initializer("one", Tensor(DType::f32, {1, 3}))
+      .node({.op = "Concat", .inputs = {"x", "one"}, .outputs = {"y"}, .attributes = {{"axis", std::int64_t{1}}}});
+  tables.clear();
+  EXPECT_FALSE(fixed.import({.keeps_open = true, .tables = &tables}));
+  ASSERT_EQ(tables.size(), 1u);
+  EXPECT_FALSE(tables[0]->conditions().empty());
+  EXPECT_TRUE(fixed.import({.keeps_open = true, .example_batch = 1}));
+}
+
 TEST(OpenShapes, WhatDoesNotHoldAtASizeNamesIt) {
   ModelBuilder builder = model({3});
   builder.initializer("to", integers({2}, {3, -1})).node({.op = "Reshape", .inputs = {"x", "to"}, .outputs = {"y"}});

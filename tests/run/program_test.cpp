@@ -76,6 +76,86 @@ TEST(Program, OfNothingIsWhatTheOperatorsMakeOfNothing) {
   EXPECT_EQ(as_floats(none[1]), Values{0});
 }
 
+// A file that asks whether anything was found is asked in the run.
+TEST(Program, ABranchForNothingIsTakenWhereThereIsNothing) {
+  ModelBuilder none(17), some(17), model(17);
+  none.output("nothing").initializer("empty", Tensor(DType::f32, Shape{0})).node({"Identity", {"empty"}, {"nothing"}});
+  some.output("shares")
+      .node({"ReduceMax", {"found"}, {"most"}, {{"keepdims", std::int64_t{1}}}})
+      .node({"Div", {"found", "most"}, {"shares"}});
+  model.input("x", DType::f32, {4}).output("y").output("count");
+  model.initializer("zero", integers({}, {0}))
+      .node({"NonZero", {"x"}, {"where"}})
+      .node({"Transpose", {"where"}, {"rows"}, {{"perm", Numbers{1, 0}}}})
+      .node({"GatherND", {"x", "rows"}, {"found"}})
+      .node({"Size", {"found"}, {"count"}})
+      .node({"Equal", {"count", "zero"}, {"is_none"}});
+  add_if(model, "is_none", {"y"}, none, some);
+  v1::Program program = loaded(compiled(model));
+  const auto found = answers_in(program, {floats({4}, {0, 2, 0, 4})});
+  EXPECT_EQ(as_floats(found[0]), (Values{0.5f, 1}));
+  EXPECT_EQ(to_int64s(found[1].view()), Numbers{2});
+  const auto nothing = answers_in(program, {floats({4}, {0, 0, 0, 0})});
+  EXPECT_EQ(nothing[0].shape(), Shape{0});
+  EXPECT_EQ(to_int64s(nothing[1].view()), Numbers{0});
+}
+
+// A detector's second stage: boxes above a threshold, those that are left of them, features of their regions, classes.
+TEST(Program, OfNoBoxesThereAreNoClasses) {
+  ModelBuilder model(17);
+  model.input("boxes", DType::f32, {3, 4}).input("scores", DType::f32, {3}).input("image", DType::f32, {1, 2, 4, 4});
+  model.output("best").output("classes").output("taken");
+  Tensor weights(DType::f32, Shape{8, 2});
+  for (std::int64_t i = 0; i < 16; ++i) weights.as<float>()[i] = i % 3 == 0 ? 1.0f : 0.0f;
+  model.initializer("least", floats({}, {0.5f}))
+      .initializer("row", integers({1}, {0}))
+      .initializer("rows", integers({2}, {0, 1}))
+      .initializer("column", integers({1}, {1}))
+      .initializer("most", integers({1}, {2}))
+      .initializer("iou", floats({1}, {0.5f}))
+      .initializer("four", integers({1}, {4}))
+      .initializer("w", weights);
+  model.node({"Greater", {"scores", "least"}, {"is_high"}})
+      .node({"NonZero", {"is_high"}, {"where"}})
+      .node({"Squeeze", {"where", "row"}, {"high"}})
+      .node({"Gather", {"boxes", "high"}, {"high_boxes"}})
+      .node({"Gather", {"scores", "high"}, {"high_scores"}})
+      .node({"Unsqueeze", {"high_boxes", "row"}, {"all_boxes"}})
+      .node({"Unsqueeze", {"high_scores", "rows"}, {"all_scores"}})
+      .node({"NonMaxSuppression", {"all_boxes", "all_scores", "most", "iou"}, {"left"}})
+      .node({"Gather", {"left", "most"}, {"left_at"}, {{"axis", std::int64_t{1}}}})
+      .node({"Squeeze", {"left_at", "column"}, {"at"}})
+      .node({"Gather", {"high_boxes", "at"}, {"taken"}})
+      .node({"Gather", {"high_scores", "at"}, {"taken_scores"}})
+      .node({"Shape", {"taken_scores"}, {"count"}})
+      .node({"Concat", {"count", "most"}, {"both"}, {{"axis", std::int64_t{0}}}})
+      .node({"ReduceMin", {"both"}, {"k"}, {{"keepdims", std::int64_t{1}}}})
+      .node({"TopK", {"taken_scores", "k"}, {"best", "best_at"}})
+      .node({"ConstantOfShape", {"count"}, {"images"}, {{"value", integers({1}, {0})}}})
+      .node({"RoiAlign",
+             {"image", "taken", "images"},
+             {"regions"},
+             {{"output_height", std::int64_t{2}}, {"output_width", std::int64_t{2}}}})
+      .node({"Shape", {"regions"}, {"regions_shape"}})
+      .node({"Slice", {"regions_shape", "row", "most"}, {"kept"}})
+      .node({"Concat", {"kept", "four", "four"}, {"sizes"}, {{"axis", std::int64_t{0}}}})
+      .node({"Resize", {"regions", "", "", "sizes"}, {"large"}, {{"mode", std::string("linear")}}})
+      .node({"MaxPool", {"large"}, {"small"}, {{"kernel_shape", Numbers{2, 2}}, {"strides", Numbers{2, 2}}}})
+      .node({"Concat", {"kept", "most", "most"}, {"as_before"}, {{"axis", std::int64_t{0}}}})
+      .node({"Reshape", {"small", "as_before"}, {"same"}})
+      .node({"Flatten", {"same"}, {"features"}})
+      .node({"MatMul", {"features", "w"}, {"classes"}});
+  v1::Program program = loaded(compiled(model));
+  const Tensor boxes = floats({3, 4}, {0, 0, 2, 2, 0, 0, 2, 2.1f, 1, 1, 3, 3}), image(DType::f32, Shape{1, 2, 4, 4});
+  const auto some = answers_in(program, {boxes, floats({3}, {0.7f, 0.9f, 0.6f}), image});
+  EXPECT_EQ(as_floats(some[0]), (Values{0.9f, 0.6f}));
+  EXPECT_EQ(some[1].shape(), (Shape{2, 2}));
+  const auto none = answers_in(program, {boxes, floats({3}, {0.1f, 0.2f, 0.3f}), image});
+  EXPECT_EQ(none[0].shape(), Shape{0});
+  EXPECT_EQ(none[1].shape(), (Shape{0, 2}));
+  EXPECT_EQ(none[2].shape(), (Shape{0, 4}));
+}
+
 TEST(Program, IsTheSameFromItsFile) {
   const v1::CompiledModel model = compiled(search());
   const auto bytes = model.bytes();

@@ -199,6 +199,62 @@ TEST(ProgramSizes, AreWhatTheDataSays) {
   EXPECT_EQ(as_floats(one[3]), Values{6});
 }
 
+// A row of x, of which data say how much, between zeros, of which they say how many: pasted, the width is that of the
+// others by what the file computes, which nobody knows before the run.
+TEST(ProgramSizes, AreEqualByWhatTheFileComputes) {
+  ModelBuilder body(17), model(17);
+  body.input("i", DType::s64, {}).input("go", DType::boolean, {}).input("rows", DType::f32, {-1, 6});
+  body.output("go2").output("more");
+  body.initializer("flat", integers({1}, {1}))
+      .initializer("zero", integers({1}, {0}))
+      .initializer("two", integers({1}, {2}))
+      .initializer("four", integers({1}, {4}))
+      .initializer("columns", integers({1}, {1}))
+      .initializer("bottom", integers({1}, {6}));
+  body.node({"Identity", {"go"}, {"go2"}})
+      .node({"Reshape", {"i", "flat"}, {"before"}})
+      .node({"Sub", {"four", "before"}, {"after"}})
+      .node({"Add", {"before", "two"}, {"end"}})
+      .node({"Slice", {"x", "before", "end", "columns"}, {"part"}})
+      .node({"Shape", {"part"}, {"shape"}})
+      .node({"Slice", {"shape", "zero", "flat"}, {"height"}})
+      .node({"Concat", {"height", "before"}, {"left_shape"}, {{"axis", std::int64_t{0}}}})
+      .node({"Concat", {"height", "after"}, {"right_shape"}, {{"axis", std::int64_t{0}}}})
+      .node({"ConstantOfShape", {"left_shape"}, {"left"}})
+      .node({"ConstantOfShape", {"right_shape"}, {"right"}})
+      .node({"Concat", {"left", "part", "right"}, {"pasted"}, {{"axis", std::int64_t{1}}}})
+      .node({"Slice", {"pasted", "zero", "bottom", "columns"}, {"row"}})
+      .node({"Concat", {"rows", "row"}, {"more"}, {{"axis", std::int64_t{0}}}});
+  model.input("x", DType::f32, {1, 6}).input("n", DType::s64, {}).output("y");
+  model.initializer("none", Tensor(DType::f32, Shape{0, 6}));
+  add_loop(model, {"n", "", "none"}, {"y"}, body);
+  const auto compiled = compile(model, {.precision = Precision::fp32});
+  ASSERT_TRUE(compiled.ok()) << to_string(compiled.errors());
+  const Tensor x = floats({1, 6}, {1, 2, 3, 4, 5, 6});
+  const auto some = answers(*compiled, {x, integers({}, {3})})[0];
+  EXPECT_EQ(some.shape(), (Shape{3, 6}));
+  EXPECT_EQ(as_floats(some), (Values{1, 2, 0, 0, 0, 0, 0, 2, 3, 0, 0, 0, 0, 0, 3, 4, 0, 0}));
+  EXPECT_EQ(answers(*compiled, {x, integers({}, {0})})[0].shape(), (Shape{0, 6}));
+}
+
+// Of a shape that is computed the extents that are another tensor's stay its.
+TEST(ProgramSizes, AreThoseOfTheTensorWhereTheFileSaysSo) {
+  ModelBuilder model(17);
+  model.input("x", DType::f32, {-1, 2}).input("n", DType::s64, {1}).output("zeros");
+  model.initializer("first", integers({1}, {0})).initializer("second", integers({1}, {1}));
+  model.node({"Shape", {"x"}, {"shape"}})
+      .node({"Slice", {"shape", "first", "second"}, {"rows"}})
+      .node({"Concat", {"rows", "n"}, {"sizes"}, {{"axis", std::int64_t{0}}}})
+      .node({"ConstantOfShape", {"sizes"}, {"zeros"}});
+  const auto imported = model.import({.keeps_open = true});
+  ASSERT_TRUE(imported.ok() && imported->program) << to_string(imported.errors());
+  const Program& program = imported->program->program;
+  const auto shape_of = [&](std::int32_t value) { return program.values[static_cast<std::size_t>(value)].shape; };
+  const auto& block = program.blocks[0];
+  EXPECT_EQ(shape_of(block.outputs[0])[0], shape_of(block.inputs[0])[0]);
+  EXPECT_NE(shape_of(block.outputs[0])[1], "2");
+}
+
 TEST(ProgramSizes, MustNotBeNegative) {
   ModelBuilder model(17);
   model.input("n", DType::s64, {2}).output("zeros").node({"ConstantOfShape", {"n"}, {"zeros"}, {}, "", "made"});

@@ -19,18 +19,14 @@ struct SizesInput {
 };
 constexpr SizesInput kSizesInputs[] = {{"ConstantOfShape", 0}, {"Expand", 1}, {"Range", 1}, {"Resize", 3}, {"TopK", 1}};
 
-using Known = std::vector<std::optional<std::int64_t>>;
+using Known = std::vector<std::optional<Dim>>;
 
-// The elements of a list of integers, as far as they are numbers whatever the data: those of constants that were
-// joined.
+// The elements of a list of integers, as far as no data decide them but by extents: those of constants and shapes that
+// were joined.
 Known known_elements(const Graph& graph, ValueId value) {
   const Fact& fact = graph.fact(value);
   const auto count = static_cast<std::size_t>(fact.shape.elements().fixed());
-  if (fact.extents != nullptr) {
-    Known known;
-    for (const Dim& dim : *fact.extents) known.push_back(dim.is_number() ? std::optional(dim.fixed()) : std::nullopt);
-    return known;
-  }
+  if (fact.extents != nullptr) return {fact.extents->begin(), fact.extents->end()};
   if (fact.is_constant()) {
     const auto numbers = to_int64s(fact.constant->view());
     return {numbers.begin(), numbers.end()};
@@ -76,10 +72,11 @@ void GraphWalker::read_computed_sizes(const Place& at, const std::string& name) 
     if (!known[i]) unknown.push_back(static_cast<std::int64_t>(i));
   }
   const auto count = static_cast<std::int64_t>(unknown.size());
+  std::vector<Dim> dims;
+  for (const auto& element : known) dims.push_back(element.value_or(Dim(1)));
+  const ValueId part = building_.graph.add_extents(name + ".known", fact.dtype, fact.shape, std::move(dims));
   if (count == 0) {
-    std::vector<Dim> numbers;
-    for (const auto& element : known) numbers.emplace_back(*element);
-    building_.values[name] = building_.graph.add_extents(name, fact.dtype, fact.shape, std::move(numbers));
+    building_.values[name] = part;
     return;
   }
   NodeBuilder in(building_, at.name + "/sizes", at.origin);
@@ -93,12 +90,11 @@ void GraphWalker::read_computed_sizes(const Place& at, const std::string& name) 
   std::vector<int> axes;
   for (int axis = 0; axis < static_cast<int>(count); ++axis) axes.push_back(axis);
   building_.computed[one.index] = {extents, std::move(axes), true};
-  const Handle carrier = building_.program.handle_of(one);
+  const Handle carrier = building_.program.handle_of(one), others = building_.program.handle_of(part);
   building_.leave_graph();
   const OpenShape sizes = building_.graph.fact(building_.program.enter(carrier)).shape;
-  std::vector<Dim> dims;
-  int next = 0;
-  for (const auto& element : known) dims.push_back(element ? Dim(*element) : sizes[next++]);
+  dims = *building_.graph.fact(building_.program.enter(others)).extents;
+  for (int i = 0; i < count; ++i) dims[static_cast<std::size_t>(unknown[static_cast<std::size_t>(i)])] = sizes[i];
   building_.values[name] = building_.graph.add_extents(name, fact.dtype, fact.shape, std::move(dims));
 }
 

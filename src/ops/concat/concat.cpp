@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "base/sizes.h"
 #include "graph/attrs_of.h"
 #include "ops/one_image.h"
 #include "ops/traits.h"
@@ -10,10 +11,13 @@
 namespace octavo {
 namespace {
 
-bool agree_off_axis(const OpenShape& a, const OpenShape& b, int axis) {
-  if (a.rank() != b.rank()) return false;
-  for (int i = 0; i < a.rank(); ++i) {
-    if (i != axis && a[i] != b[i]) return false;
+// Extents of y that are expressions become numbers where those of x are.
+bool joins(OpenShape& y, const OpenShape& x, int axis) {
+  if (y.rank() != x.rank()) return false;
+  for (int i = 0; i < y.rank(); ++i) {
+    if (i == axis) continue;
+    if (!must_equal(x[i], y[i])) return false;
+    if (x[i].is_number()) y[i] = x[i];
   }
   return true;
 }
@@ -29,7 +33,7 @@ Result<std::vector<Fact>> infer_concat(const Attrs& attrs, InputFacts inputs) {
   y.shape[*axis] = 0;
   for (const Fact* x : inputs) {
     if (x == nullptr) return shape_error("", "an input that is left out", "a tensor");
-    if (x->dtype != first.dtype || !agree_off_axis(x->shape, first.shape, *axis)) {
+    if (x->dtype != first.dtype || !joins(y.shape, x->shape, *axis)) {
       return shape_error(
           "", std::string(name_of(x->dtype)) + " " + x->shape.to_string(),
           std::string(name_of(first.dtype)) + " " + first.shape.to_string() + " off axis " + std::to_string(*axis));

@@ -48,8 +48,10 @@ Result<std::vector<Fact>> infer_resize(const Attrs& attrs, InputFacts inputs) {
   }
   if (auto problem = check_lists(resize, x)) return *problem;
   for (std::size_t i = 0; i < resize.sizes.size(); ++i) {
-    const std::int64_t lowest = x.shape[static_cast<int>(i)] == 0 ? 0 : 1;
-    if (auto problem = first_of({check_range("sizes", resize.sizes[i], lowest, lowest * kMaxElements),
+    const Dim& from = x.shape[static_cast<int>(i)];
+    const bool is_kept = !from.is_number() && is_same(from, resize.sizes[i]);
+    const std::int64_t lowest = is_kept || from == 0 ? 0 : 1, highest = is_kept ? kMaxElements : lowest * kMaxElements;
+    if (auto problem = first_of({check_range("sizes", resize.sizes[i], lowest, highest),
                                  resize.scales[i] == 0.0f ? Problem() : check_scale("scales", resize.scales[i])}))
       return *problem;
   }
