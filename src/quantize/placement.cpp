@@ -13,6 +13,7 @@
 #include "quantize/roles.h"
 #include "quantize/settled.h"
 #include "quantize/shared_scales.h"
+#include "quantize/tails.h"
 
 namespace octavo {
 namespace {
@@ -116,6 +117,7 @@ Placer::Placer(const Graph& graph, const std::vector<std::string>& skip, const P
     placement_.looks_up_rows[at(id)] = !is_skipped_[at(id)] && is_own_ && is_embedding(node(id));
   }
   keep_settled_in_float(graph, placement_.roles);
+  if (rules.ends == Ends::floats) keep_tails_in_float(graph, placement_.roles);
 }
 
 // Softmax is what networks end in: between floats it has nothing to gain from 8-bit values, between integers no other
