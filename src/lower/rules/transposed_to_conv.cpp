@@ -77,14 +77,24 @@ std::vector<Phases> phases_of(const ConvTransposeAttrs& conv) {
   return all;
 }
 
-// Strides beyond the kernel make weights of 0 that nobody wants to store; in a hostile file, without end.
+constexpr double kMostGrowth = 16.0;  // weights for each of the kernel's
+
+// Strides beyond the kernel make weights of 0 that nobody wants to store. In a hostile file they have no end, and
+// phases_of goes through them: where one is so long by itself it is not asked.
+bool may_be_worth_it(const Window& window) {
+  for (std::size_t i = 0; i < window.kernel.size(); ++i) {
+    if (static_cast<double>(window.strides[i]) > kMostGrowth * static_cast<double>(window.kernel[i].fixed()))
+      return false;
+  }
+  return true;
+}
+
 bool are_worth_it(const std::vector<Phases>& phases, const Window& window) {
-  constexpr double kMost = 16.0;  // weights for each of the kernel's
   double growth = 1.0;
   for (std::size_t i = 0; i < phases.size(); ++i)
     growth *= static_cast<double>(phases[i].stride) * static_cast<double>(phases[i].taps) /
               static_cast<double>(window.kernel[i].fixed());
-  return growth <= kMost;
+  return growth <= kMostGrowth;
 }
 
 std::int64_t count_of(const std::vector<Phases>& phases) {
@@ -226,8 +236,10 @@ Match transposed_to_conv(const Graph& graph, const Node& node) {
   if (node.spec != &kConvTranspose) return std::string();
   const auto& conv = node.attrs.as<ConvTransposeAttrs>();
   const OpenShape& w = graph.fact(node.inputs[1]).shape;
+  const std::string too_sparse = "its stride is much larger than its kernel";
+  if (!may_be_worth_it(conv.window)) return too_sparse;
   const std::vector<Phases> phases = phases_of(conv);
-  if (!are_worth_it(phases, conv.window)) return std::string("its stride is much larger than its kernel");
+  if (!are_worth_it(phases, conv.window)) return too_sparse;
   const PhaseChannels channels{w[0] / conv.groups, count_of(phases)};
   Patch patch(graph);
   const auto weights = rearranged(graph, patch, node.inputs[1], channels, [&](const Tensor& given, const auto& zeros) {
