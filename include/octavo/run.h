@@ -143,6 +143,8 @@ Result<CompiledModel> open(std::span<const std::byte> bytes, const std::string& 
 
 // Whether the file is an .octv, by content; false where it cannot be read.
 bool is_compiled(const std::string& path);
+// The same of a file's bytes.
+bool is_compiled(std::span<const std::byte> bytes);
 
 // Removes what an interrupted save() would leave behind. Async-signal-safe: for the handler of SIGINT or SIGTERM.
 void remove_unfinished_files();

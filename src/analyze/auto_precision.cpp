@@ -27,9 +27,9 @@ Error usage(std::string found, std::string expected) {
           .expected = std::move(expected)};
 }
 
-Status check(const std::string& model, const CompileRequest& request) {
+Status check(const v1::ModelSource& model, const CompileRequest& request) {
   if (v1::is_compiled(model))
-    return usage("the compiled model " + model,
+    return usage("the compiled model " + model.name,
                  "a model file: what computes in which precision is decided when it is compiled");
   if (request.options.calibrated) return usage("--scales beside it", "--calibrate: layers in fp32 move the boundaries");
   if (request.options.integer_only) return usage("--integer-only beside it", "--precision int8");
@@ -139,7 +139,7 @@ Status time_turn(Session& session, double seconds, double& fastest) {
 }
 
 // Of a model of several parts one precision is chosen for all of them: what is between them is not known by groups.
-Result<CompileRequest> settle_program(const std::string& model, const CompileRequest& request) {
+Result<CompileRequest> settle_program(const v1::ModelSource& model, const CompileRequest& request) {
   if (request.options.target != "host")
     return usage("a model of several parts for the target " + request.options.target,
                  "the host, where its parts can be timed");
@@ -173,7 +173,7 @@ Result<CompileRequest> settle_program(const std::string& model, const CompileReq
 
 }  // namespace
 
-Result<CompileRequest> settle_precision(const std::string& model, const CompileRequest& request) {
+Result<CompileRequest> settle_precision(const v1::ModelSource& model, const CompileRequest& request) {
   if (const Status sound = check(model, request); !sound) return sound.errors();
   auto arriving = arriving_model(model, request);
   if (!arriving) return arriving.errors();

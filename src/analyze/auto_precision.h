@@ -3,8 +3,6 @@
 #ifndef OCTAVO_ANALYZE_AUTO_PRECISION_H_
 #define OCTAVO_ANALYZE_AUTO_PRECISION_H_
 
-#include <string>
-
 #include "analyze/model_file.h"
 
 namespace octavo {
@@ -13,7 +11,7 @@ namespace octavo {
 // tell about it. For a target other than the host the times are predicted. Times are kept in options.tuning_log, so
 // that the next time gives the same. Errors (usage): no calibration data, a compiled model, or an option that leaves no
 // choice.
-Result<CompileRequest> settle_precision(const std::string& model, const CompileRequest& request);
+Result<CompileRequest> settle_precision(const v1::ModelSource& model, const CompileRequest& request);
 
 }  // namespace octavo
 

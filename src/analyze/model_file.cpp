@@ -6,24 +6,28 @@
 
 namespace octavo {
 
-Result<std::vector<InputSpec>> model_inputs(const std::string& path, const CompileRequest& request) {
-  const auto model = v1::import_for_samples({path, {}}, request.options);
-  if (!model) return model.errors();
+Result<std::vector<InputSpec>> model_inputs(const v1::ModelSource& model, const CompileRequest& request) {
+  const auto imported = v1::import_for_samples(model, request.options);
+  if (!imported) return imported.errors();
   std::vector<InputSpec> inputs;
-  for (const ValueId id : model->graph.inputs()) {
-    const Value& value = model->graph.value(id);
+  for (const ValueId id : imported->graph.inputs()) {
+    const Value& value = imported->graph.value(id);
     inputs.push_back({value.name, value.fact.dtype, value.fact.shape});
   }
   return inputs;
 }
 
+bool v1::is_compiled(const ModelSource& source) {
+  return source.bytes ? is_compiled(*source.bytes) : is_compiled(source.name);
+}
+
 namespace {
 
 // What the request says beyond the public options, with the samples that it names opened.
-Result<v1::OwnOptions> own_options(const std::string& path, const CompileRequest& request) {
+Result<v1::OwnOptions> own_options(const v1::ModelSource& model, const CompileRequest& request) {
   v1::OwnOptions own{.notes = request.notes, .guesses_batch = request.guesses_batch};
   if (request.calibrate.empty() || request.options.precision == Precision::fp32) return own;
-  const auto inputs = model_inputs(path, request);
+  const auto inputs = model_inputs(model, request);
   if (!inputs) return inputs.errors();
   auto samples = open_samples(request.calibrate, *inputs, {.preprocess = request.preprocess, .limit = request.samples});
   if (!samples) return samples.errors();
@@ -33,29 +37,31 @@ Result<v1::OwnOptions> own_options(const std::string& path, const CompileRequest
 
 }  // namespace
 
-Result<v1::CompiledModel> compile_observed(const std::string& path, const CompileRequest& request,
+Result<v1::CompiledModel> compile_observed(const v1::ModelSource& model, const CompileRequest& request,
                                            StepObserver observer) {
-  auto own = own_options(path, request);
+  auto own = own_options(model, request);
   if (!own) return own.errors();
   own->on_step = std::move(observer);
   v1::CompileOptions options = request.options;
   options.tuned_threads = request.threads;
-  return v1::compile({path, {}}, options, *own);
+  return v1::compile(model, options, *own);
 }
 
-Result<v1::CompiledModel> open_or_compile(const std::string& path, const CompileRequest& request) {
+Result<v1::CompiledModel> open_or_compile(const v1::ModelSource& model, const CompileRequest& request) {
   if (request.chooses_precision) {
-    const auto settled = settle_precision(path, request);
-    return settled ? open_or_compile(path, *settled) : settled.errors();
+    const auto settled = settle_precision(model, request);
+    return settled ? open_or_compile(model, *settled) : settled.errors();
   }
-  return v1::is_compiled(path) ? v1::open(path) : compile_observed(path, request, {});
+  if (!v1::is_compiled(model)) return compile_observed(model, request, {});
+  return model.bytes ? v1::open(*model.bytes, model.name) : v1::open(model.name);
 }
 
-Result<v1::QuantizedModel> quantize_file(const std::string& path, const CompileRequest& request, QuantizedFor reader) {
-  auto own = own_options(path, request);
+Result<v1::QuantizedModel> quantize_file(const v1::ModelSource& model, const CompileRequest& request,
+                                         QuantizedFor reader) {
+  auto own = own_options(model, request);
   if (!own) return own.errors();
   own->is_for_others = reader == QuantizedFor::other_programs;
-  return v1::quantize({path, {}}, request.options, *own);
+  return v1::quantize(model, request.options, *own);
 }
 
 }  // namespace octavo

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "api/inside.h"
 #include "data/samples.h"
 #include "octavo/compile.h"
 #include "octavo/quantize.h"
@@ -34,16 +35,16 @@ struct CompileRequest {
 };
 
 // The inputs of a model file as samples have them: with batch 1, and what else is open at one size.
-Result<std::vector<InputSpec>> model_inputs(const std::string& path, const CompileRequest& request);
+Result<std::vector<InputSpec>> model_inputs(const v1::ModelSource& model, const CompileRequest& request);
 
 // Of a model file, which is compiled; the observer is told of every step (PlanOptions::on_step).
-Result<v1::CompiledModel> compile_observed(const std::string& path, const CompileRequest& request,
+Result<v1::CompiledModel> compile_observed(const v1::ModelSource& model, const CompileRequest& request,
                                            StepObserver observer);
-Result<v1::CompiledModel> open_or_compile(const std::string& path, const CompileRequest& request);
+Result<v1::CompiledModel> open_or_compile(const v1::ModelSource& model, const CompileRequest& request);
 
 // An fp32 model file, quantized by what the request says.
 enum class QuantizedFor { octavo, other_programs };
-Result<v1::QuantizedModel> quantize_file(const std::string& path, const CompileRequest& request,
+Result<v1::QuantizedModel> quantize_file(const v1::ModelSource& model, const CompileRequest& request,
                                          QuantizedFor reader = QuantizedFor::octavo);
 
 }  // namespace octavo

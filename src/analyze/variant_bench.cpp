@@ -134,9 +134,8 @@ std::vector<double> group_times(const Plan& plan, const LayerGroups& groups, std
   return times;
 }
 
-Result<ArrivingModel> arriving_model(const std::string& model, const CompileRequest& request) {
-  const auto imported =
-      v1::import_for_samples({model, {}}, request.options, {.expects_samples = !request.calibrate.empty()});
+Result<ArrivingModel> arriving_model(const v1::ModelSource& model, const CompileRequest& request) {
+  const auto imported = v1::import_for_samples(model, request.options, {.expects_samples = !request.calibrate.empty()});
   if (!imported) return imported.errors();
   ArrivingModel arriving{.is_program = imported->program.has_value(), .groups = {}};
   if (arriving.is_program || !imported->is_quantized) return arriving;
@@ -145,15 +144,14 @@ Result<ArrivingModel> arriving_model(const std::string& model, const CompileRequ
   return arriving;
 }
 
-Result<VariantBench> VariantBench::create(const std::string& model, const CompileRequest& request) {
+Result<VariantBench> VariantBench::create(const v1::ModelSource& model, const CompileRequest& request) {
   auto arriving = arriving_model(model, request);
   return arriving ? create(model, request, std::move(*arriving)) : arriving.errors();
 }
 
-Result<VariantBench> VariantBench::create(const std::string& model, const CompileRequest& request,
+Result<VariantBench> VariantBench::create(const v1::ModelSource& model, const CompileRequest& request,
                                           ArrivingModel arriving) {
-  VariantBench bench;
-  bench.model_ = model;
+  VariantBench bench(model);
   bench.calibrate_ = request.calibrate;
   bench.request_ = request;
   bench.request_.chooses_precision = false;
@@ -195,10 +193,10 @@ Result<std::string> VariantBench::subject() const {
   const auto compiled = compile(kAllInt8);
   if (!compiled) return compiled.errors();
   const std::span<const std::byte> constants = v1::Access::of(*compiled).constants;
-  return fmt::format("network {} {:016x}, {}, {} threads, for {}", std::filesystem::path(model_).filename().string(),
-                     XXH3_64bits(constants.data(), constants.size()),
-                     v1::text_of(shapes_of(compiled->info().plans[0].inputs)),
-                     request_.threads == 0 ? "all" : std::to_string(request_.threads), request_.options.target);
+  return fmt::format(
+      "network {} {:016x}, {}, {} threads, for {}", std::filesystem::path(model_.name).filename().string(),
+      XXH3_64bits(constants.data(), constants.size()), v1::text_of(shapes_of(compiled->info().plans[0].inputs)),
+      request_.threads == 0 ? "all" : std::to_string(request_.threads), request_.options.target);
 }
 
 Result<VariantRun> VariantBench::run_of(const v1::CompiledModel& compiled) const {
@@ -237,7 +235,7 @@ Status VariantBench::open_samples_to_judge(const std::string& images, const std:
                                            const Progress& progress) {
   if (is_quantized_) {
     return Error{.kind = ErrorKind::usage,
-                 .where = model_,
+                 .where = model_.name,
                  .found = "a model that is quantized already",
                  .expected = "an fp32 model, whose answers others are compared with"};
   }

@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analyze/mixed_precision.h"
@@ -30,7 +31,7 @@ struct ArrivingModel {
   bool is_program = false;
   std::optional<LayerGroups> groups;  // where it is quantized
 };
-Result<ArrivingModel> arriving_model(const std::string& model, const CompileRequest& request);
+Result<ArrivingModel> arriving_model(const v1::ModelSource& model, const CompileRequest& request);
 
 // What a variant's answers and time are, against those in fp32.
 struct VariantFacts {
@@ -51,8 +52,9 @@ struct VariantRun {
 // are left over or vanish, none comes to be. Times are taken with request.threads for request.seconds per variant.
 class VariantBench {
  public:
-  static Result<VariantBench> create(const std::string& model, const CompileRequest& request);
-  static Result<VariantBench> create(const std::string& model, const CompileRequest& request, ArrivingModel arriving);
+  static Result<VariantBench> create(const v1::ModelSource& model, const CompileRequest& request);
+  static Result<VariantBench> create(const v1::ModelSource& model, const CompileRequest& request,
+                                     ArrivingModel arriving);
 
   const LayerGroups& groups() const { return groups_; }
   // What compiles to a variant at batch 1 or the first batch or shape asked for, with the file's own ends, samples not
@@ -75,14 +77,14 @@ class VariantBench {
   Result<VariantFacts> judge(const Variant& variant);
 
  private:
-  VariantBench() = default;
+  explicit VariantBench(v1::ModelSource model) : model_(std::move(model)) {}
   // With a plan. Error (usage): none, as sizes are open and nobody says at which one to measure.
   Result<v1::CompiledModel> compile(const Variant& variant) const;
   Result<VariantRun> run_of(const v1::CompiledModel& compiled) const;
   Result<std::vector<Tensor>> sample(std::int64_t index);
   Result<VariantFacts> judge_answers(Session& session);
 
-  std::string model_;
+  v1::ModelSource model_;
   std::string calibrate_;      // where the samples are
   CompileRequest request_;     // with what the samples taught
   bool is_quantized_ = false;  // when it arrives

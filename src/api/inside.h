@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "graph/graph.h"
@@ -38,9 +39,13 @@ struct QuantizedModel::Impl : octavo::QuantizedNetwork {};
 
 // A model file on disk or, where there are bytes, in memory, with a name for messages.
 struct ModelSource {
+  ModelSource(std::string path, std::optional<std::span<const std::byte>> content = {})
+      : name(std::move(path)), bytes(content) {}
   std::string name;
   std::optional<std::span<const std::byte>> bytes;
 };
+// Whether it is an .octv; false where it cannot be read.
+bool is_compiled(const ModelSource& source);
 
 struct OwnOptions {
   std::shared_ptr<const SampleSource> samples;  // instead of CompileOptions::samples: folders of images, .npz, ...

@@ -132,7 +132,7 @@ Status check_shapes(const CompileArguments& arguments, const CompileRequest& req
 
 // Where no model is compiled here, options that compile would be ignored.
 Status check_models(const CompileArguments& arguments, std::span<const std::string> models) {
-  if (!std::all_of(models.begin(), models.end(), &v1::is_compiled)) return ok_status();
+  if (!std::all_of(models.begin(), models.end(), is_compiled_file)) return ok_status();
   std::vector<std::string> given;
   for (const CLI::Option* option : arguments.decided_in_files) {
     if (option->count() > 0) given.push_back(option->get_name());

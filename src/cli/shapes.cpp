@@ -133,7 +133,7 @@ Result<std::vector<v1::InputShapes>> shapes_in(const ShapeLists& lists) {
 Status settle_shapes(const ShapeLists& lists, std::span<const std::string> models, CompileRequest& request) {
   auto shapes = shapes_in(lists);
   if (!shapes) return shapes.errors();
-  if (!lists.empty() && shapes->empty() && std::any_of(models.begin(), models.end(), &v1::is_compiled))
+  if (!lists.empty() && shapes->empty() && std::any_of(models.begin(), models.end(), is_compiled_file))
     return usage("a range beside a compiled model", "numbers: the sizes that it runs at");
   if (!shapes->empty() && request.options.batches.size() > 1)
     return usage(fmt::format("{} batches beside --shape", request.options.batches.size()),

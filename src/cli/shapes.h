@@ -14,6 +14,9 @@ namespace octavo::cli {
 // By input, in the order in which they were given.
 using ShapeLists = std::map<std::string, std::vector<std::vector<Extent>>>;
 
+// A model on the command line that is an .octv.
+inline bool is_compiled_file(const std::string& path) { return v1::is_compiled(path); }
+
 // Adds "NAME=1x3x32..1024x224" or, several at a time, "NAME=1x3x224x224;1x3x320x320". Throws the option's error.
 void read_shapes(const std::string& text, ShapeLists& lists);
 

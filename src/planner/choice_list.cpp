@@ -60,10 +60,12 @@ std::vector<const KernelChoice*> join_families() {
   add(integer_resize_choices());
   add(layer_norm_choices());
   add(lrn_choices());
-  add(onednn_conv_choices());
-  add(onednn_dense_choices());
-  add(onednn_eltwise_choices());
-  add(onednn_product_choices());
+  if (octavo_onednn_library() != nullptr) {
+    add(onednn_conv_choices());
+    add(onednn_dense_choices());
+    add(onednn_eltwise_choices());
+    add(onednn_product_choices());
+  }
   add(plain_hybrid_choices());
   add(plain_choices());
   add(plain_transposed_choices());

@@ -157,6 +157,8 @@ bool is_compiled(const std::string& path) {
   return looks_like_artifact(std::as_bytes(std::span(start)).first(static_cast<std::size_t>(file.gcount())));
 }
 
+bool is_compiled(std::span<const std::byte> bytes) { return looks_like_artifact(bytes); }
+
 void remove_unfinished_files() { cleanup_unfinished_files(); }
 
 ThreadPool::ThreadPool(int threads)

@@ -117,7 +117,7 @@ class StepPreparer {
     return {.kind = ErrorKind::unsupported,
             .found = "kernel '" + step_.kernel + "' of " + library + ", which this program does not link",
             .expected = "a kernel that it links",
-            .hint = "Link " + library + " too"};
+            .hint = "Link " + library + " too; from Python: pip install 'octavo[onednn]'"};
   }
 
   Status check_operands() {

@@ -86,6 +86,8 @@ TEST(Api, AnFp32FileIsQuantizedSavedOpenedAndRun) {
   ASSERT_TRUE(compiled.save(path));
   EXPECT_TRUE(is_compiled(path));
   EXPECT_FALSE(is_compiled(kDigits));
+  EXPECT_TRUE(is_compiled(compiled.bytes()));
+  EXPECT_FALSE(is_compiled(std::as_bytes(std::span(kDigits))));
   const auto opened = open(path);
   fs::remove(path);
   ASSERT_TRUE(opened) << to_string(opened.errors());

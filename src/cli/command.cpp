@@ -1,4 +1,6 @@
 // The command line: reads arguments, calls one function of the library, prints its report. Part of cli/.
+#include "cli/command.h"
+
 #include <fmt/format.h>
 
 #include <sstream>
@@ -8,10 +10,10 @@
 #include "cli/process.h"
 #include "octavo/run.h"
 
+namespace octavo::cli {
 namespace {
 
 void add_verbs(CLI::App& app, int& exit_code) {
-  using namespace octavo::cli;
   constexpr AddVerb kVerbs[] = {&add_compile, &add_quantize, &add_run,    &add_bench, &add_evaluate, &add_explain,
                                 &add_inspect, &add_compare,  &add_reduce, &add_tune,  &add_zoo,      &add_bench_worker};
   for (const AddVerb add : kVerbs) add(app, exit_code);
@@ -32,13 +34,13 @@ int end_of_parsing(const CLI::App& app, const CLI::ParseError& error) {
   std::ostringstream out, problems;
   const int code = app.exit(error, out, problems);
   fmt::print("{}", out.str());
-  octavo::cli::tell(problems.str());
+  tell(problems.str());
   return code == 0 ? 0 : 2;
 }
 
 int run(int argc, char** argv) {
   CLI::App app{"octavo: int8 neural networks, compiled ahead of time, on CPUs"};
-  app.set_version_flag("--version", "octavo " + std::string(octavo::v1::version()));
+  app.set_version_flag("--version", "octavo " + std::string(v1::version()));
   app.require_subcommand(1);
   app.footer(
       "Exit codes: 0 done, 1 the answer is no, 2 bad usage, 3 invalid input file, 4 unsupported, 5 resources.\n"
@@ -47,7 +49,7 @@ int run(int argc, char** argv) {
   add_verbs(app, exit_code);
   const std::string first = argc > 1 ? argv[1] : "";
   if (!first.empty() && first.front() != '-' && !has_verb(app, first)) {
-    return octavo::cli::report({.kind = octavo::ErrorKind::usage,
+    return report({.kind = ErrorKind::usage,
                                 .where = "octavo",
                                 .found = "verb '" + first + "'",
                                 .expected = "one of those that octavo --help shows"});
@@ -62,7 +64,9 @@ int run(int argc, char** argv) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  octavo::cli::prepare_process();
-  return octavo::cli::run_guarded([&] { return run(argc, argv); });
+int command(int argc, char** argv) {
+  prepare_process();
+  return run_guarded([&] { return run(argc, argv); });
 }
+
+}  // namespace octavo::cli

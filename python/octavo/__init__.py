@@ -1,0 +1,86 @@
+"""Octavo: 8-bit neural networks, compiled ahead of time, on CPUs.
+
+    model = octavo.compile("resnet18.onnx", calibrate=loader)
+    scores = model(image)
+
+docs/python.md tells the rest."""
+
+from __future__ import annotations
+
+import sys
+import types
+from typing import Any
+
+from . import _cache, _core
+from ._compile import QuantizedModel, compile, quantize
+from ._errors import (
+    CancelledError,
+    InternalError,
+    InvalidInputError,
+    OctavoError,
+    OutOfMemoryError,
+    Problem,
+    ResourceError,
+    UnsupportedError,
+    UsageError,
+)
+from ._model import BoundModel, Model, TensorInfo, load
+from ._report import Report
+from ._verbs import bench, compare, evaluate, explain, inspect, reduce, tune, zoo
+
+__version__: str = _core.version()
+
+#: Where compiled models are kept (None: nowhere; the environment's OCTAVO_CACHE_DIR), and the most bytes that they take together.
+cache_dir: Any
+cache_bytes: int
+
+
+class _Module(types.ModuleType):
+    """The module with two settings that `_cache` holds."""
+
+    @property
+    def cache_dir(self) -> Any:
+        return _cache.directory
+
+    @cache_dir.setter
+    def cache_dir(self, value: Any) -> None:
+        _cache.directory = value
+
+    @property
+    def cache_bytes(self) -> int:
+        return _cache.most_bytes
+
+    @cache_bytes.setter
+    def cache_bytes(self, value: int) -> None:
+        _cache.most_bytes = value
+
+
+sys.modules[__name__].__class__ = _Module
+
+__all__ = [
+    "BoundModel",
+    "CancelledError",
+    "InternalError",
+    "InvalidInputError",
+    "Model",
+    "OctavoError",
+    "OutOfMemoryError",
+    "Problem",
+    "QuantizedModel",
+    "Report",
+    "ResourceError",
+    "TensorInfo",
+    "UnsupportedError",
+    "UsageError",
+    "bench",
+    "compare",
+    "compile",
+    "evaluate",
+    "explain",
+    "inspect",
+    "load",
+    "quantize",
+    "reduce",
+    "tune",
+    "zoo",
+]

@@ -1,0 +1,5 @@
+"""`python -m octavo` is the `octavo` command."""
+
+from ._command import main
+
+main()

@@ -1,0 +1,159 @@
+"""Samples of any iterable, read once, one after the other, into a temporary file that calibration reads as often as it needs.
+
+It costs the samples' size on disk (in `tempfile.gettempdir()`) while the call runs, and memory for one item."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import zipfile
+from contextlib import contextmanager
+from typing import Any, Iterable, Iterator, NamedTuple, Sequence
+
+import numpy as np
+
+from ._errors import OctavoError, renamed, usage
+
+_HEADER_BYTES = 256
+
+
+class Input(NamedTuple):
+    """An input as a sample has it, with a batch of 1 in front."""
+
+    name: str
+    dtype: str
+    shape: list[int]
+
+
+def as_numpy(array: Any) -> np.ndarray:
+    """The same memory where it can be: numpy, torch (also with gradients, or on another device), DLPack, nested lists."""
+    if hasattr(array, "detach"):
+        array = array.detach().cpu()
+    return np.asarray(array)
+
+
+class _Column:
+    """A growing .npy of equal samples."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.file = open(path, "wb")
+        self.file.write(b"\0" * _HEADER_BYTES)
+        self.dtype: np.dtype | None = None
+        self.shape: tuple[int, ...] = ()
+        self.count = 0
+
+    def append(self, rows: np.ndarray, where: str) -> None:
+        if self.dtype is None:
+            self.dtype, self.shape = rows.dtype, rows.shape[1:]
+        if (rows.dtype, rows.shape[1:]) != (self.dtype, self.shape):
+            raise usage(where, f"{rows.dtype}{list(rows.shape[1:])}", f"{self.dtype}{list(self.shape)}, as the first sample")
+        self.file.write(np.ascontiguousarray(rows).data)
+        self.count += len(rows)
+
+    def close(self) -> None:
+        if self.dtype is not None:
+            text = repr({"descr": np.lib.format.dtype_to_descr(self.dtype), "fortran_order": False, "shape": (self.count, *self.shape)})
+            header = text.encode("latin1").ljust(_HEADER_BYTES - 11) + b"\n"
+            self.file.seek(0)
+            self.file.write(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header)
+        self.file.close()
+
+
+def _arrays(item: Any, inputs: Sequence[Input], where: str) -> list[np.ndarray]:
+    """One array for each input: of a mapping by name, of a tuple in order. What stands behind them (labels of a DataLoader) is left out."""
+    if isinstance(item, dict) or hasattr(item, "keys"):
+        missing = [each.name for each in inputs if each.name not in item]
+        if missing:
+            raise usage(where, f"no array for input '{missing[0]}'", f"one for each of {', '.join(each.name for each in inputs)}")
+        return [as_numpy(item[each.name]) for each in inputs]
+    if not isinstance(item, (tuple, list)):
+        item = (item,)
+    if len(item) < len(inputs):
+        raise usage(where, f"{len(item)} arrays", f"{len(inputs)}: {', '.join(each.name for each in inputs)}")
+    return [as_numpy(each) for each in item[: len(inputs)]]
+
+
+def _rows(array: np.ndarray, spec: Input, where: str) -> np.ndarray:
+    """With a leading axis of samples: a sample may come without one, a batch has several."""
+    if array.dtype == object:
+        raise usage(f"{where}, input '{spec.name}'", "an array of Python objects", f"one of {spec.dtype}")
+    if array.ndim == len(spec.shape) - 1:
+        return array[None]
+    if array.ndim == len(spec.shape):
+        return array
+    raise usage(f"{where}, input '{spec.name}'", f"shape {list(array.shape)}", f"{spec.shape[1:]}, or a batch of such")
+
+
+def _takes_tokens(inputs: Sequence[Input]) -> bool:
+    """Sentences of any length: each item stays a file of its own."""
+    return all("int" in each.dtype and len(each.shape) == 2 and each.shape == inputs[0].shape for each in inputs)
+
+
+def _packed(columns: dict[str, _Column], path: str) -> str:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
+        for name, column in columns.items():
+            archive.write(column.path, f"{name}.npy")
+            os.remove(column.path)
+    return path
+
+
+def _spool_columns(items: Iterator[Any], inputs: Sequence[Input], limit: int | None, folder: str, labels: bool) -> str:
+    names = [each.name for each in inputs] + (["labels"] if labels else [])
+    columns = {name: _Column(os.path.join(folder, f"{i}.npy")) for i, name in enumerate(names)}
+    try:
+        for index, item in enumerate(items):
+            where = f"sample {index}"
+            arrays = [_rows(array, spec, where) for array, spec in zip(_arrays(item, inputs, where), inputs)]
+            if labels:
+                arrays.append(np.atleast_1d(as_numpy(item[len(inputs)])).astype(np.int64))
+            count = len(arrays[0]) if limit is None else min(len(arrays[0]), limit - columns[names[0]].count)
+            for name, array in zip(names, arrays):
+                columns[name].append(array[:count], f"{where}, '{name}'")
+            if limit is not None and columns[names[0]].count >= limit:
+                break
+    finally:
+        for column in columns.values():
+            column.close()
+    if columns[names[0]].count == 0:
+        raise usage("samples", "none", "at least one")
+    if len(names) == 1:
+        return columns[names[0]].path
+    return _packed(columns, os.path.join(folder, "samples.npz"))
+
+
+def _save_npz(path: str, arrays: dict[str, np.ndarray]) -> None:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w") as member:
+                np.lib.format.write_array(member, array, allow_pickle=False)
+
+
+def _spool_sentences(items: Iterator[Any], inputs: Sequence[Input], limit: int | None, folder: str) -> str:
+    rows = 0
+    for index, item in enumerate(items):
+        where = f"sample {index}"
+        arrays = {spec.name: _rows(array, spec, where) for array, spec in zip(_arrays(item, inputs, where), inputs)}
+        if limit is not None:
+            arrays = {name: array[: limit - rows] for name, array in arrays.items()}
+        _save_npz(os.path.join(folder, f"{index:08}.npz"), arrays)
+        rows += len(next(iter(arrays.values())))
+        if limit is not None and rows >= limit:
+            break
+    if rows == 0:
+        raise usage("samples", "none", "at least one")
+    return folder
+
+
+@contextmanager
+def spooled(samples: Iterable[Any], inputs: Sequence[Input], limit: int | None = None, labels: bool = False) -> Iterator[str]:
+    """A path for `--calibrate` (with `labels`: for `--images`) that lasts for the block. At most `limit` samples are taken, and no
+    more items than that needs. What the iterable raises comes out; a sample that does not fit is a UsageError that names it."""
+    with tempfile.TemporaryDirectory(prefix="octavo-samples-") as folder:
+        items = iter(samples)
+        sentences = not labels and _takes_tokens(inputs)
+        path = _spool_sentences(items, inputs, limit, folder) if sentences else _spool_columns(items, inputs, limit, folder, labels)
+        try:
+            yield path
+        except OctavoError as error:
+            raise renamed(renamed(error, path, "samples"), folder, "samples") from None

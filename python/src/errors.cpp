@@ -1,0 +1,37 @@
+// Errors of the library as exceptions of Python. Part of the extension.
+#include "errors.h"
+
+namespace nb = nanobind;
+
+namespace octavo::python {
+namespace {
+
+const char* name_of(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::usage: return "usage";
+    case ErrorKind::invalid_input: return "invalid_input";
+    case ErrorKind::unsupported: return "unsupported";
+    case ErrorKind::resource: return "resource";
+    case ErrorKind::cancelled: return "cancelled";
+    case ErrorKind::internal: return "internal";
+  }
+  return "internal";
+}
+
+}  // namespace
+
+void raise(const Errors& errors) {
+  nb::list problems;
+  for (const Error& error : errors) {
+    const std::string message = error.message();
+    problems.append(nb::make_tuple(name_of(error.kind), error.where.c_str(), error.found.c_str(),
+                                   error.expected.c_str(), error.hint.c_str(), message.c_str()));
+  }
+  const nb::object exception = nb::module_::import_("octavo._errors").attr("exception_of")(problems);
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.ptr())), exception.ptr());
+  nb::raise_python_error();
+}
+
+void raise(Error error) { raise(Errors{std::move(error)}); }
+
+}  // namespace octavo::python

@@ -1,0 +1,26 @@
+// Errors of the library as exceptions of Python. Part of the extension.
+#ifndef OCTAVO_PYTHON_ERRORS_H_
+#define OCTAVO_PYTHON_ERRORS_H_
+
+#include <nanobind/nanobind.h>
+
+#include <string>
+
+#include "octavo/result.h"
+
+namespace octavo::python {
+
+// Throws what octavo/_errors.py makes of all of them, as nanobind::python_error.
+[[noreturn]] void raise(const Errors& errors);
+[[noreturn]] void raise(Error error);
+
+// The value, or the exception.
+template <class T>
+T value_of(Result<T> result) {
+  if (!result) raise(result.errors());
+  return std::move(*result);
+}
+
+}  // namespace octavo::python
+
+#endif  // OCTAVO_PYTHON_ERRORS_H_

