@@ -1,6 +1,6 @@
 # The front door. `make` alone says what there is.
 .DEFAULT_GOAL := help
-.PHONY: help deps build demo test test-asan test-tsan test-long check-format bench peers fuzz format tidy clean
+.PHONY: help deps build demo test test-asan test-tsan test-long wheel test-python check-format bench peers fuzz format tidy clean
 
 help:            ## this list
 	@grep -hE '^[a-z-]+: .*##|^[a-z-]+: *##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1\t/' | expand -t 20
@@ -38,6 +38,13 @@ test-long: build ## sweeps, soaks and fuzzing; takes an hour
 	scripts/run-tests.sh build -L long
 	$(MAKE) fuzz
 
+wheel: deps      ## the Python package's wheels, into build/wheels (after build most of it comes from the compiler cache)
+	@scripts/install-packages.sh packages-python.txt
+	scripts/wheel.sh
+
+test-python: wheel  ## install the wheels into fresh environments and run the package's tests there
+	scripts/test-python.sh
+
 bench: build     ## microbenchmarks: kernels as a share of the machine's peak, handing work to threads
 	build/bin/conv_bench
 	build/bin/pool_bench
@@ -59,5 +66,5 @@ format:          ## lay out the sources with clang-format
 tidy: build      ## clang-tidy over src/
 	git ls-files 'src/*.cpp' | xargs -P $$(nproc) -n 4 clang-tidy -p build --quiet
 
-clean:           ## remove build/
-	rm -rf build
+clean:           ## remove build/ and what wheels were built in
+	rm -rf build build-cp*

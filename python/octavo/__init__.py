@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 import types
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _cache, _core
 from ._compile import QuantizedModel, compile, quantize
@@ -26,7 +26,21 @@ from ._errors import (
 )
 from ._model import BoundModel, Model, TensorInfo, load
 from ._report import Report
-from ._verbs import bench, compare, evaluate, explain, inspect, reduce, tune, zoo
+
+if TYPE_CHECKING:
+    from ._verbs import bench, compare, evaluate, explain, inspect, reduce, tune, zoo
+
+_VERBS = ("bench", "compare", "evaluate", "explain", "inspect", "reduce", "tune", "zoo")
+
+
+def __getattr__(name: str) -> Any:
+    """Verbs come when they are used, with what they need of Python's library: so that importing stays short."""
+    if name not in _VERBS:
+        raise AttributeError(f"module 'octavo' has no attribute '{name}'")
+    from . import _verbs
+
+    return getattr(_verbs, name)
+
 
 __version__: str = _core.version()
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
-from typing import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Callable, Iterable, Sequence
 
 from . import _core
 from ._errors import OctavoError
 from ._sources import Source
 from ._words import PathLike
+
+if TYPE_CHECKING:
+    import hashlib
 
 #: Where compiled models are kept; None: nowhere. The environment's OCTAVO_CACHE_DIR where that is set.
 directory: PathLike | None = os.environ.get("OCTAVO_CACHE_DIR") or None
@@ -59,6 +61,8 @@ def _add_model(source: Source, digest: "hashlib._Hash") -> None:
 
 def key_of(source: Source, words: Sequence[str]) -> str:
     """Of the model's and the samples' content, the options, this machine and this release."""
+    import hashlib
+
     digest = hashlib.sha256()
     for text in (_core.version(), _core.machine(), os.path.basename(source.name)):
         digest.update(text.encode() + b"\0")

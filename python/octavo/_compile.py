@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 import warnings
 from contextlib import ExitStack
-from typing import Any, Iterable, Mapping, Sequence, Union, Unpack
+from typing import TYPE_CHECKING, Any, Iterable, Mapping, Sequence, Union, Unpack
 
-from . import _cache, _command, _core
+from . import _cache, _core
 from ._model import Model
 from ._progress import Progress, shown
 from ._report import Report
-from ._samples import Input, spooled
 from ._sources import Source, source_of
 from ._words import CompileOptions, PathLike, QuantizeOptions, is_path, words_of
+
+if TYPE_CHECKING:
+    from ._samples import Input
 
 Samples = Union[str, "os.PathLike[str]", Iterable[Any], None]
 
 
 def sample_inputs(source: Source, options: Mapping[str, Any]) -> list[Input]:
     """What a sample of this model holds."""
+    from ._samples import Input
+
     plain = {name: value for name, value in options.items() if name in CompileOptions.__annotations__ and name not in ("samples", "scales")}
     return [Input(*each) for each in _core.sample_inputs(source.name, source.content, words_of(plain))]
 
@@ -32,18 +35,28 @@ def calibration_words(source: Source, calibrate: Samples, options: dict[str, Any
     if calibrate is None:
         return []
     if is_path(calibrate):
+        if calibrate == "random":
+            warnings.warn("calibrated with random numbers: good for measuring speed, its answers are worthless", stacklevel=3)
         return words_of({"calibrate": calibrate})
+    from ._samples import spooled
+
     limit = options.pop("samples", None)
     path = stack.enter_context(spooled(calibrate, sample_inputs(source, options), limit))  # type: ignore[arg-type]
     return words_of({"calibrate": path})
+
+
+def temporary_folder(stack: ExitStack) -> str:
+    """One that lasts for as long as the stack is open."""
+    import tempfile
+
+    return stack.enter_context(tempfile.TemporaryDirectory(prefix="octavo-"))
 
 
 def as_file(source: Source, stack: ExitStack) -> str:
     """The model as a file, for the command."""
     if source.content is None:
         return source.name
-    folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="octavo-model-"))
-    path = os.path.join(folder, os.path.basename(source.name) or "model")
+    path = os.path.join(temporary_folder(stack), os.path.basename(source.name) or "model")
     with open(path, "wb") as file:
         file.write(source.content)
     return path
@@ -59,8 +72,9 @@ def _told(progress: Progress, work: Any) -> Any:
 
 
 def _compiled_by_command(source: Source, words: Sequence[str], progress: Progress, stack: ExitStack) -> _core.CompiledModel:
-    folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="octavo-compiled-"))
-    path = os.path.join(folder, "model.octv")
+    from . import _command
+
+    path = os.path.join(temporary_folder(stack), "model.octv")
     done = _command.run(["compile", as_file(source, stack), "-o", path, *words], progress)
     if done.code != 0:
         warnings.warn(done.text.strip(), stacklevel=4)
@@ -141,7 +155,9 @@ class QuantizedModel:
 
 
 def _quantized_by_command(source: Source, words: Sequence[str], report: bool, progress: Progress, stack: ExitStack) -> QuantizedModel:
-    folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="octavo-quantized-"))
+    from . import _command
+
+    folder = temporary_folder(stack)
     onnx, scales, told = (os.path.join(folder, name) for name in ("model.onnx", "scales.json", "report.json"))
     words = ["quantize", as_file(source, stack), "-o", onnx, "--scales-out", scales, *words, *words_of({"report": told if report else None})]
     done = _command.run(words, progress)

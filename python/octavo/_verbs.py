@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from contextlib import ExitStack
 from typing import Any, Callable, Iterable, Mapping, Sequence, Union
 
 import numpy as np
 
-from . import _command
-from ._compile import Samples, as_file, calibration_words, sample_inputs
+from . import _command, _core
+from ._compile import Samples, as_file, calibration_words, sample_inputs, temporary_folder
 from ._errors import usage
+from ._model import load
 from ._progress import Progress
 from ._report import Report
-from ._samples import as_numpy, spooled
+from ._samples import Input, as_numpy, spooled
 from ._sources import Source, source_of
 from ._words import PathLike, is_path, words_of
 
@@ -28,7 +28,7 @@ class _Verb:
     def __init__(self, name: str, stack: ExitStack) -> None:
         self.name = name
         self.stack = stack
-        self.folder = stack.enter_context(tempfile.TemporaryDirectory(prefix=f"octavo-{name}-"))
+        self.folder = temporary_folder(stack)
         self.words = [name]
 
     def path(self, name: str) -> str:
@@ -96,12 +96,8 @@ def evaluate(*models: Any, images: PathLike | Iterable[Any], labels: PathLike | 
     return _on_model("evaluate", models, calibrate, options, progress, add_images)
 
 
-def _inputs_of(model: Any, options: Mapping[str, Any]) -> Any:
+def _inputs_of(model: Any, options: Mapping[str, Any]) -> list[Input]:
     """Of a compiled model what its first plan takes, of another what its samples hold."""
-    from ._model import load
-    from ._samples import Input
-    from . import _core
-
     source = source_of(model)
     if not _core.is_compiled(source.name, source.content):
         return sample_inputs(source, options)
@@ -154,8 +150,8 @@ def zoo(name: str | None = None, *, seed: int | None = None) -> Any:
     names: `octavo zoo`."""
     if name is None:
         return _command.run(["zoo", "--list"], False).text.split()
-    with tempfile.TemporaryDirectory(prefix="octavo-zoo-") as folder:
-        path = os.path.join(folder, "model.onnx")
+    with ExitStack() as stack:
+        path = os.path.join(temporary_folder(stack), "model.onnx")
         _command.run(["zoo", name, *words_of({"output": path, "seed": seed})], False)
         with open(path, "rb") as file:
             return file.read()

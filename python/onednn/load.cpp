@@ -23,7 +23,8 @@ namespace {
 
 constexpr const char* kLibrary = "libdnnl.so.2";
 
-// prefix/lib, where this is prefix/lib/python3.x/site-packages/octavo/liboctavo.so: what PyPI's packages of oneDNN write to.
+// prefix/lib, where this is prefix/lib/python3.x/site-packages/octavo/liboctavo.so: what PyPI's packages of oneDNN
+// write to.
 std::string beside_python() {
   Dl_info info;
   if (dladdr(reinterpret_cast<const void*>(&beside_python), &info) == 0) return {};

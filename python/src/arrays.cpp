@@ -91,7 +91,8 @@ ArrayView view_of(nb::ndarray<nb::ro> array, const std::string& where, DType wan
   if (wanted == DType::bf16 && *dtype == DType::u16) dtype = DType::bf16;  // numpy has no such type: its bits
   ArrayView view{.dtype = *dtype, .data = const_cast<void*>(static_cast<const void*>(array.data()))};
   view.shape.reserve(array.ndim());
-  for (std::size_t axis = 0; axis < array.ndim(); ++axis) view.shape.push_back(static_cast<std::int64_t>(array.shape(axis)));
+  for (std::size_t axis = 0; axis < array.ndim(); ++axis)
+    view.shape.push_back(static_cast<std::int64_t>(array.shape(axis)));
   view.owner = std::move(array);
   return view;
 }
@@ -123,7 +124,7 @@ ArrayView view_to_write(nb::handle array, const std::string& where, DType wanted
 }
 
 const char* numpy_name(DType dtype) {
-  constexpr const char* kNames[kDTypeCount] = {"bool",   "uint8", "int8",    "uint16",  "int16",   "uint32", "int32",
+  constexpr const char* kNames[kDTypeCount] = {"bool",   "uint8", "int8",    "uint16",   "int16",   "uint32", "int32",
                                                "uint64", "int64", "float16", "bfloat16", "float32", "float64"};
   return kNames[static_cast<int>(dtype)];
 }

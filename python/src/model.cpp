@@ -38,8 +38,8 @@ std::string text_of(const std::vector<std::int64_t>& shape) {
 using ViewOf = ArrayView (*)(nb::handle, const std::string&, DType);
 
 template <class Arrays>  // a list or another sequence
-std::vector<ArrayView> views_of(const Arrays& arrays, const std::vector<v1::OpenTensorInfo>& tensors,
-                                const char* what, ViewOf view) {
+std::vector<ArrayView> views_of(const Arrays& arrays, const std::vector<v1::OpenTensorInfo>& tensors, const char* what,
+                                ViewOf view) {
   const std::size_t count = nb::len(arrays);
   if (count != tensors.size()) refuse_count((std::string(what) + "s").c_str(), count, tensors);
   std::vector<ArrayView> views;
@@ -124,7 +124,8 @@ std::size_t LoadedModel::plan_for(const Shapes& shapes) const {
   for (std::size_t i = 0; i < shapes.size(); ++i) found += (i == 0 ? "" : ", ") + text_of(shapes[i]);
   for (const v1::PlanInfo& plan : info_.plans) {
     known += known.empty() ? "" : "; ";
-    for (const v1::TensorInfo& input : plan.inputs) known += (&input == &plan.inputs[0] ? "" : ", ") + text_of(input.shape);
+    for (const v1::TensorInfo& input : plan.inputs)
+      known += (&input == &plan.inputs[0] ? "" : ", ") + text_of(input.shape);
   }
   raise(Error{.kind = ErrorKind::usage, .where = "inputs of shapes", .found = found, .expected = "one of " + known});
 }
@@ -132,7 +133,9 @@ std::size_t LoadedModel::plan_for(const Shapes& shapes) const {
 std::unique_ptr<Slot> LoadedModel::take(const Shapes& shapes) {
   const bool is_sized = is_open();
   const std::size_t plan = is_sized ? 0 : plan_for(shapes);
-  const auto fits = [&](const std::unique_ptr<Slot>& slot) { return is_sized ? slot->shapes == shapes : slot->plan == plan; };
+  const auto fits = [&](const std::unique_ptr<Slot>& slot) {
+    return is_sized ? slot->shapes == shapes : slot->plan == plan;
+  };
   // The one that was given back last: its memory is the warmest.
   auto found = std::find_if(free_.rbegin(), free_.rend(), fits);
   const bool is_fit = found != free_.rend();
@@ -149,9 +152,8 @@ std::unique_ptr<Slot> LoadedModel::take(const Shapes& shapes) {
     slot->shapes = shapes;
     return slot;
   }
-  auto context = without_gil([&] {
-    return is_sized ? v1::Context::create(*model_, shapes) : v1::Context::create(*model_, plan);
-  });
+  auto context =
+      without_gil([&] { return is_sized ? v1::Context::create(*model_, shapes) : v1::Context::create(*model_, plan); });
   return std::make_unique<Slot>(Slot{value_of(std::move(context)), plan, is_sized ? shapes : Shapes()});
 }
 
@@ -236,7 +238,9 @@ BoundModel::~BoundModel() {
 
 void BoundModel::run() {
   if (!slot_)
-    raise(Error{.kind = ErrorKind::usage, .where = "a bound model", .found = "a call beside another one of it",
+    raise(Error{.kind = ErrorKind::usage,
+                .where = "a bound model",
+                .found = "a call beside another one of it",
                 .expected = "one thread at a time: bind once for each"});
   std::unique_ptr<Slot> slot = std::move(slot_);  // so that another thread finds none
   const Status done = without_gil([&] { return slot->context.run(input_refs_, output_refs_); });

@@ -43,6 +43,11 @@ def test_a_generator_is_read_once_and_no_further_than_needed(digits: str, digits
     assert taken == list(range(20))
 
 
+def test_random_samples_are_warned_of(digits: str) -> None:
+    with pytest.warns(UserWarning, match="its answers are worthless"):
+        octavo.compile(digits, "random")
+
+
 def test_nothing_stays_behind(digits: str, digits_samples: np.ndarray, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     octavo.compile(digits, digits_samples[:8])
@@ -52,17 +57,20 @@ def test_nothing_stays_behind(digits: str, digits_samples: np.ndarray, tmp_path:
 
 
 def test_sentences_of_any_length() -> None:
-    path = ROOT / "tests/import/encoders/bert_dynamic.onnx"
-    names = [each["name"] for each in octavo.inspect(path)["inputs"]]
+    path = ROOT / "tests/import/encoders/bert_onnx17.onnx"
     random = np.random.default_rng(5)
 
     def sentences() -> Iterator[dict[str, np.ndarray]]:
-        for length in (5, 9, 17, 12, 30, 40, 8, 21):
-            ids = random.integers(1, 20, (1, length))
-            yield {name: np.ones_like(ids) if "mask" in name else np.zeros_like(ids) if "type" in name else ids for name in names}
+        for length in (5, 9, 16, 12, 3, 7, 8, 14) * 2:
+            yield {"input_ids": random.integers(1, 50, (1, length)), "attention_mask": np.ones((1, length), np.int64)}
 
-    model = octavo.compile(path, sentences())
-    assert model.info["plans"] == [] or model.info["plans"][0]["precision"] == "int8"
+    shape = {"input_ids": [1, 16], "attention_mask": [1, 16]}
+    model = octavo.compile(path, sentences(), shape=shape)
+    assert model.info["plans"][0]["precision"] == "int8"
+    ids = random.integers(1, 50, (1, 16))
+    exact = octavo.compile(path, precision="fp32", shape=shape)
+    for got, expected in zip(model.run([ids, np.ones_like(ids)]).values(), exact.run([ids, np.ones_like(ids)]).values()):
+        assert 10 * np.log10(np.square(expected).sum() / np.square(got - expected).sum()) > 10
 
 
 def test_quantize_gives_a_standard_file(digits: str, digits_samples: np.ndarray, int8: octavo.Model, tmp_path: Path) -> None:

@@ -54,10 +54,10 @@ def test_inspect(digits: str, int8: octavo.Model) -> None:
     assert octavo.inspect(machine=True)["cores"] >= 1
 
 
-def test_tune(tiny: bytes, tmp_path: Path) -> None:
-    report = octavo.tune(tiny, precision="fp32", tuning_log=tmp_path / "log", trials=4, bench_seconds=0.05, threads=1)
+def test_tune(digits: str, digits_samples: np.ndarray, tmp_path: Path) -> None:
+    report = octavo.tune(digits, calibrate=digits_samples[:8], tuning_log=tmp_path / "log", trials=4, bench_seconds=0.05, threads=1)
     assert (tmp_path / "log").exists() and report._repr_html_().startswith("<iframe")
-    octavo.compile(tiny, precision="fp32", tuning_log=tmp_path / "log")
+    octavo.compile(digits, digits_samples[:8], tuning_log=tmp_path / "log")
 
 
 def test_zoo() -> None:

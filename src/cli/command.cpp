@@ -50,9 +50,9 @@ int run(int argc, char** argv) {
   const std::string first = argc > 1 ? argv[1] : "";
   if (!first.empty() && first.front() != '-' && !has_verb(app, first)) {
     return report({.kind = ErrorKind::usage,
-                                .where = "octavo",
-                                .found = "verb '" + first + "'",
-                                .expected = "one of those that octavo --help shows"});
+                   .where = "octavo",
+                   .found = "verb '" + first + "'",
+                   .expected = "one of those that octavo --help shows"});
   }
   try {
     app.parse(argc, argv);

@@ -31,8 +31,8 @@ std::span<const KernelChoice> onednn_eltwise_choices();
 
 }  // namespace octavo
 
-// Found by kernels/code_list.cpp wherever it is linked; a C name, so that a linker can be asked for it. Null where oneDNN
-// itself is only looked for when the program runs, and is not there.
+// Found by kernels/code_list.cpp wherever it is linked; a C name, so that a linker can be asked for it. Null where
+// oneDNN itself is only looked for when the program runs, and is not there.
 extern "C" const octavo::KernelLibrary* octavo_onednn_library();
 
 #endif  // OCTAVO_ONEDNN_ONEDNN_H_

@@ -9,8 +9,8 @@ namespace octavo::v1 {
 namespace {
 
 const GivenModel kDigits{.name = OCTAVO_SOURCE_DIR "/examples/digits/digits.onnx", .bytes = {}};
-const std::vector<std::string> kCalibrated = {
-    "--calibrate=" OCTAVO_SOURCE_DIR "/examples/digits/calibration.npz", "--preprocess=tf", "--samples=8"};
+const std::vector<std::string> kCalibrated = {"--calibrate=" OCTAVO_SOURCE_DIR "/examples/digits/calibration.npz",
+                                              "--preprocess=tf", "--samples=8"};
 
 std::string text_of(const Errors& errors) { return to_string(errors); }
 
