@@ -1,4 +1,5 @@
-// Finds oneDNN 2 in the process's machine, for the wheel, which does not bring it.
+// Finds oneDNN 2 for the wheel, which does not bring it: where somebody put it for Octavo. One that the system happens to
+// have is left alone, as it brings an OpenMP runtime into the process.
 #include <dlfcn.h>
 
 #include <array>
@@ -21,21 +22,18 @@ extern "C" {
 
 namespace {
 
-constexpr const char* kLibrary = "libdnnl.so.2";
-
 // prefix/lib, where this is prefix/lib/python3.x/site-packages/octavo/liboctavo.so: what PyPI's packages of oneDNN
 // write to.
 std::string beside_python() {
   Dl_info info;
   if (dladdr(reinterpret_cast<const void*>(&beside_python), &info) == 0) return {};
   const std::string own = info.dli_fname;
-  return own.substr(0, own.rfind('/') + 1) + "../../../" + kLibrary;
+  return own.substr(0, own.rfind('/') + 1) + "../../../libdnnl.so.2";
 }
 
 void* open_library() {
   if (const char* named = std::getenv("OCTAVO_ONEDNN")) return dlopen(named, RTLD_NOW | RTLD_LOCAL);
-  if (void* found = dlopen(beside_python().c_str(), RTLD_NOW | RTLD_LOCAL)) return found;
-  return dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
+  return dlopen(beside_python().c_str(), RTLD_NOW | RTLD_LOCAL);
 }
 
 bool load() {

@@ -93,7 +93,8 @@ def test_a_bound_model_works_after_a_fork(int8: octavo.Model, digits_samples: np
 
 def test_ctrl_c_stops_long_work(digits: str) -> None:
     script = f"""
-        import numpy, octavo, sys
+        import numpy, octavo, signal, sys
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # also where the tests run in the background of a shell
         samples = numpy.random.default_rng(1).standard_normal((20000, 1, 8, 8), dtype=numpy.float32)
         def tell(phase, done, total):
             if phase == "calibrating":

@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/describe.h"
 #include "cli/options.h"
+#include "onednn/onednn.h"
 
 namespace octavo::v1 {
 namespace {
@@ -98,7 +99,11 @@ Result<std::vector<SampleInput>> sample_inputs(const GivenModel& model, const st
 
 std::string describe_model(const ModelInfo& info) { return cli::info_json(info).dump(); }
 
-std::string describe_machine() { return machine_json().dump(); }
+std::string describe_machine() {
+  nlohmann::json machine = machine_json();
+  machine["has_onednn"] = octavo_onednn_library() != nullptr;
+  return machine.dump();
+}
 
 int run_command(int argc, char** argv) { return cli::command(argc, argv); }
 

@@ -48,7 +48,8 @@ Result<QuantizedModel> quantize_as_told(const GivenModel& model, const std::vect
 // What a sample of these options holds: with batch 1, and what else is open at one size.
 Result<std::vector<SampleInput>> sample_inputs(const GivenModel& model, const std::vector<std::string>& words);
 
-// The object of `octavo inspect --json`, of a compiled model and of this machine (without measuring it).
+// The object of `octavo inspect --json`, of a compiled model and of this machine: without what is measured, and with
+// whether oneDNN is there ("has_onednn").
 std::string describe_model(const ModelInfo& info);
 std::string describe_machine();
 
