@@ -29,8 +29,7 @@ for python; do
   done
 done
 for wheel in build/wheels/*.whl; do
-  "$venv/bin/auditwheel" show "$wheel" | tr -s '\n ' ' '
-  echo
-  case $wheel in *abi3*) "$venv/bin/abi3audit" -S "$wheel" 2>&1 || exit 1 ;; esac
+  "$venv/bin/auditwheel" show "$wheel" | tr -s '\n ' ' ' | sed -E 's/^ ([^:]*): ("[^"]*").*/\1: \2\n/'
+  case $wheel in *abi3*) "$venv/bin/abi3audit" -v "$wheel" || exit 1 ;; esac
   echo "$wheel: $(($(stat -c %s "$wheel") / 1024)) KB"
 done

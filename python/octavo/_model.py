@@ -104,6 +104,11 @@ class Model:
 
     def _ordered(self, arrays: Sequence[Array], named: Mapping[str, Array]) -> Sequence[Array]:
         names = self._names
+        if not arrays and len(named) == len(names):
+            try:
+                return [named[name] for name in names]
+            except KeyError:
+                pass  # said below
         unknown = [name for name in named if name not in names]
         missing = [name for name in names[len(arrays) :] if name not in named]
         if unknown or missing or len(arrays) + len(named) != len(names):

@@ -1,5 +1,5 @@
-// Finds oneDNN 2 for the wheel, which does not bring it: where somebody put it for Octavo. One that the system happens to
-// have is left alone, as it brings an OpenMP runtime into the process.
+// Finds oneDNN 2 for the wheel, which does not bring it: where somebody put it for Octavo. One that the system happens
+// to have is left alone, as it brings an OpenMP runtime into the process.
 #include <dlfcn.h>
 
 #include <array>

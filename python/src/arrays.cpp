@@ -129,14 +129,36 @@ const char* numpy_name(DType dtype) {
   return kNames[static_cast<int>(dtype)];
 }
 
+namespace {
+
+// numpy.empty and the types of numpy, looked up once; they live as long as the process.
+struct Numpy {
+  PyObject* empty = nullptr;
+  PyObject* types[kDTypeCount] = {};
+};
+
+const Numpy& numpy() {
+  static const Numpy found = [] {
+    const nb::module_ module = nb::module_::import_("numpy");
+    Numpy numpy{.empty = nb::object(module.attr("empty")).release().ptr()};
+    for (int i = 0; i < kDTypeCount; ++i) {
+      const auto dtype = static_cast<DType>(i);
+      numpy.types[i] = module.attr("dtype")(dtype == DType::bf16 ? "uint16" : numpy_name(dtype)).release().ptr();
+    }
+    return numpy;
+  }();
+  return found;
+}
+
+}  // namespace
+
 nb::object new_array(DType dtype, std::span<const std::int64_t> shape) {
   PyObject* dims = PyTuple_New(static_cast<Py_ssize_t>(shape.size()));
   if (dims == nullptr) nb::raise_python_error();
   for (std::size_t i = 0; i < shape.size(); ++i)
     PyTuple_SetItem(dims, static_cast<Py_ssize_t>(i), PyLong_FromLongLong(shape[i]));
   const nb::object owned = nb::steal(dims);
-  const char* name = dtype == DType::bf16 ? "uint16" : numpy_name(dtype);
-  return nb::module_::import_("numpy").attr("empty")(owned, name);
+  return nb::handle(numpy().empty)(owned, nb::handle(numpy().types[static_cast<int>(dtype)]));
 }
 
 }  // namespace octavo::python
