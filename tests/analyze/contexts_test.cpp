@@ -20,7 +20,7 @@ v1::Model digits(int threads, std::int64_t batch) {
   request.calibrate = "random";
   request.options.batches = {batch};
   request.options.allow_reference = true;
-  const auto compiled = open_or_compile(OCTAVO_SOURCE_DIR "/examples/digits/digits.onnx", request);
+  const auto compiled = open_or_compile(std::string(OCTAVO_SOURCE_DIR "/examples/digits/digits.onnx"), request);
   if (!compiled) throw std::runtime_error(to_string(compiled.errors()));
   auto model = v1::Model::load(*compiled, {.threads = threads});
   if (!model) throw std::runtime_error(to_string(model.errors()));
