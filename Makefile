@@ -42,7 +42,8 @@ wheel: deps      ## the Python package's wheels, into build/wheels (after build 
 	@scripts/install-packages.sh packages-python.txt
 	scripts/wheel.sh
 
-test-python: wheel  ## install the wheels into fresh environments and run the package's tests there
+test-python: deps  ## build the wheels, install them into fresh environments and run the package's tests there
+	@scripts/install-packages.sh packages-python.txt
 	scripts/test-python.sh
 
 bench: build     ## microbenchmarks: kernels as a share of the machine's peak, handing work to threads
