@@ -69,16 +69,27 @@ std::optional<Dim> checked_elements(std::span<const Dim> dims) {
   return count;
 }
 
+namespace {
+
+// Extents that meet; nothing where they do not go together. An open one that meets a number may be 1 as well.
+std::optional<Dim> broadcast(const Dim& a, const Dim& b) {
+  if (is_one(a) || is_one(b)) return is_one(a) ? b : a;
+  if (a.is_number() == b.is_number()) return must_equal(a, b) ? std::optional(a) : std::nullopt;
+  const Dim &number = a.is_number() ? a : b, &open = a.is_number() ? b : a;
+  return Sizes::must_be_zero((open - 1) * (open - number)) ? std::optional(number) : std::nullopt;
+}
+
+}  // namespace
+
 std::optional<OpenShape> broadcast(const OpenShape& a, const OpenShape& b) {
   const int rank = std::max(a.rank(), b.rank());
   std::vector<Dim> dims(static_cast<std::size_t>(rank), 1);
   for (int i = 1; i <= rank; ++i) {
     const Dim da = i <= a.rank() ? a[a.rank() - i] : Dim(1);
     const Dim db = i <= b.rank() ? b[b.rank() - i] : Dim(1);
-    const bool is_either = is_one(da) || is_one(db);
-    if (!is_either && !must_equal(da, db)) return std::nullopt;
-    const bool is_second = is_either ? is_one(da) : db.is_number();
-    dims[static_cast<std::size_t>(rank - i)] = is_second ? db : da;
+    const std::optional<Dim> both = broadcast(da, db);
+    if (!both) return std::nullopt;
+    dims[static_cast<std::size_t>(rank - i)] = *both;
   }
   return OpenShape(dims);
 }

@@ -370,8 +370,23 @@ bool protects_outputs(const QuantizeOptions& options) {
   return options.output_sqnr > 0.0 && takes_samples(options) && !options.integer_only;
 }
 
-// A node that smoothing makes, by its name (quantize/smooth.cpp).
-bool names_smoothed(const std::string& pattern) { return pattern.ends_with("/smoothed"); }
+// A node that smoothing makes, by its name: that of the wire behind it first (quantize/smooth.cpp).
+constexpr std::string_view kSmoothed = "/smoothed";
+bool names_smoothed(const std::string& pattern) { return pattern.ends_with(kSmoothed); }
+
+// Those that no wire of the graph can have. Where there is the wire, the node may still not be there: because nothing
+// that is skipped beside it reads it in 8 bits.
+std::vector<std::string> strange_smoothed(const Graph& graph, const std::vector<std::string>& patterns) {
+  std::set<std::string> wires;
+  for (const NodeId id : graph.order()) {
+    for (const ValueId output : graph.node(id).outputs) wires.insert(graph.value(output).name);
+  }
+  std::vector<std::string> strange = patterns;
+  std::erase_if(strange, [&](const std::string& pattern) {
+    return !names_smoothed(pattern) || wires.contains(pattern.substr(0, pattern.size() - kSmoothed.size()));
+  });
+  return strange;
+}
 
 // Of a graph that is prepared.
 Result<QuantizeReport> quantize_prepared(Graph& graph, const SampleSource& samples, const QuantizeOptions& options) {
@@ -388,10 +403,9 @@ Result<QuantizeReport> quantize_prepared(Graph& graph, const SampleSource& sampl
   auto equalized = use_factors(graph, skip, options, known.channel_factors);
   if (!equalized) return equalized.errors();
   report.equalized = std::move(*equalized);
-  std::vector<std::string> smoothed = options.skip;
-  std::erase_if(smoothed, [](const std::string& pattern) { return !names_smoothed(pattern); });
   if (!options.is_part) {
-    if (const Status matched = check_patterns(graph, smoothed, "--skip"); !matched) return matched.errors();
+    const std::vector<std::string> strange = strange_smoothed(graph, options.skip);
+    if (const Status matched = check_patterns(graph, strange, "--skip"); !matched) return matched.errors();
   }
   auto taught = teach(graph, skip, samples, options, known);
   if (!taught) return taught.errors();
@@ -431,7 +445,7 @@ Result<QuantizeReport> quantize(Graph& graph, const SampleSource& source, const 
   const std::vector<std::string> unmatched = unmatched_patterns(graph, options.skip);
   if (const Status prepared = prepare(graph); !prepared) return prepared.errors();
   std::vector<std::string> known = unmatched;
-  std::erase_if(known, names_smoothed);  // those are there once factors have moved
+  std::erase_if(known, names_smoothed);  // quantize_prepared asks for those
   if (!options.is_part) {
     if (const Status matched = check_patterns(graph, known, "--skip"); !matched) return matched.errors();
   }
