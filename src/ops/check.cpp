@@ -32,6 +32,11 @@ Problem check_shape(std::string_view what, const Fact& fact, const OpenShape& ex
   return shape_error(std::string(what), "shape " + fact.shape.to_string(), expected.to_string());
 }
 
+Problem check_part(std::string_view what, const Fact* part, DType dtype, const OpenShape& shape) {
+  return part == nullptr ? std::nullopt
+                         : first_of({check_dtype(what, *part, {dtype}), check_shape(what, *part, shape)});
+}
+
 Problem check_scalar(std::string_view what, const Fact& fact) {
   if (fact.shape.rank() == 0 || is_same(fact.shape, Shape{1})) return std::nullopt;
   return shape_error(std::string(what), "shape " + fact.shape.to_string(), "one element");

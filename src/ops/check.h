@@ -20,6 +20,8 @@ Problem check_dtype(std::string_view what, const Fact& fact, std::initializer_li
 Problem check_same_dtype(std::string_view what, const Fact& fact, DType expected);
 Problem check_rank(std::string_view what, const Fact& fact, int lowest, int highest);
 Problem check_shape(std::string_view what, const Fact& fact, const OpenShape& expected);
+// Of an input that may be left out: nothing is asked of nullptr.
+Problem check_part(std::string_view what, const Fact* part, DType dtype, const OpenShape& shape);
 // One element: rank 0, or [1].
 Problem check_scalar(std::string_view what, const Fact& fact);
 Problem check_range(std::string_view what, const Dim& value, std::int64_t lowest, std::int64_t highest);

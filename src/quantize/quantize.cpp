@@ -374,8 +374,8 @@ bool protects_outputs(const QuantizeOptions& options) {
 constexpr std::string_view kSmoothed = "/smoothed";
 bool names_smoothed(const std::string& pattern) { return pattern.ends_with(kSmoothed); }
 
-// Those that no wire of the graph can have. Where there is the wire, the node may still not be there: because nothing
-// that is skipped beside it reads it in 8 bits.
+// Those of them that no wire of the graph explains. Where there is the wire the node may still not be: it is not made
+// where all that would read it is skipped, too.
 std::vector<std::string> strange_smoothed(const Graph& graph, const std::vector<std::string>& patterns) {
   std::set<std::string> wires;
   for (const NodeId id : graph.order()) {

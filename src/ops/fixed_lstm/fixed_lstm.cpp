@@ -7,6 +7,7 @@
 #include "base/fixed_point16.h"
 #include "graph/attrs_of.h"
 #include "ops/check.h"
+#include "ops/lstm.h"
 
 namespace octavo {
 namespace {
@@ -97,11 +98,6 @@ Problem check_attrs(const FixedLstmAttrs& attrs) {
                    check_range("projection_clip", attrs.projection_clip, 0, 127)});
 }
 
-Problem check_part(std::string_view what, const Fact* part, DType dtype, const OpenShape& shape) {
-  return part == nullptr ? std::nullopt
-                         : first_of({check_dtype(what, *part, {dtype}), check_shape(what, *part, shape)});
-}
-
 Result<std::vector<Fact>> infer_fixed_lstm(const Attrs& attrs, InputFacts inputs) {
   const auto& lstm = attrs.as<FixedLstmAttrs>();
   if (auto problem = check_attrs(lstm)) return *problem;
@@ -111,12 +107,8 @@ Result<std::vector<Fact>> infer_fixed_lstm(const Attrs& attrs, InputFacts inputs
       return *problem;
   }
   const Dim gates = w.shape[0], hidden = w.shape[1], outputs = r.shape[2], batch = x.shape[1];
-  if (gates != 3 && gates != 4) return shape_error("w", "shape " + w.shape.to_string(), "3 or 4 gates");
   const Fact *projection = fact_at(inputs, kFixedLstmProjection), *bias = fact_at(inputs, kFixedLstmProjectionBias);
-  if (projection == nullptr && bias != nullptr)
-    return shape_error("projection_bias", "one", "none without a projection");
-  if (projection == nullptr && outputs != hidden)
-    return shape_error("r", "shape " + r.shape.to_string(), "as many columns as hidden elements");
+  if (auto problem = check_lstm(w, r, projection, bias)) return *problem;
   if (auto problem =
           first_of({check_shape("w", w, {gates, hidden, x.shape[2]}), check_shape("r", r, {gates, hidden, outputs}),
                     check_part("bias", inputs[kFixedLstmBias], DType::s32, {gates, hidden}),

@@ -6,6 +6,7 @@
 
 #include "graph/attrs_of.h"
 #include "ops/check.h"
+#include "ops/lstm.h"
 
 namespace octavo {
 namespace {
@@ -15,8 +16,7 @@ Problem check_clip(std::string_view what, float clip) {
 }
 
 Problem check_attrs(const FullLstmAttrs& attrs) {
-  if (attrs.function.kind == UnaryKind::is_nan || attrs.function.kind == UnaryKind::logical_not)
-    return shape_error("function", std::string(name_of(attrs.function.kind)), "a function that gives floats");
+  if (auto problem = check_cell_function("function", attrs.function)) return problem;
   for (const auto& list : {attrs.w_scale, attrs.r_scale}) {
     for (const float scale : list) {
       if (auto problem = check_scale("scale of weights", scale)) return problem;
@@ -24,11 +24,6 @@ Problem check_attrs(const FullLstmAttrs& attrs) {
   }
   return first_of({check_scale("projection_scale", attrs.projection_scale), check_clip("cell_clip", attrs.cell_clip),
                    check_clip("projection_clip", attrs.projection_clip)});
-}
-
-Problem check_part(std::string_view what, const Fact* part, DType dtype, const OpenShape& shape) {
-  return part == nullptr ? std::nullopt
-                         : first_of({check_dtype(what, *part, {dtype}), check_shape(what, *part, shape)});
 }
 
 Result<std::vector<Fact>> infer_full_lstm(const Attrs& attrs, InputFacts inputs) {
@@ -39,13 +34,9 @@ Result<std::vector<Fact>> infer_full_lstm(const Attrs& attrs, InputFacts inputs)
                                check_same_dtype("r", r, w.dtype), check_rank("r", r, 3, 3)}))
     return *problem;
   const Dim gates = w.shape[0], hidden = w.shape[1], outputs = r.shape[2], batch = x.shape[1];
-  if (gates != 3 && gates != 4) return shape_error("w", "shape " + w.shape.to_string(), "3 or 4 gates");
   if (hidden < 1) return shape_error("w", "shape " + w.shape.to_string(), "at least one hidden element");
   const Fact *projection = fact_at(inputs, kFullLstmProjection), *bias = fact_at(inputs, kFullLstmProjectionBias);
-  if (projection == nullptr && bias != nullptr)
-    return shape_error("projection_bias", "one", "none without a projection");
-  if (projection == nullptr && outputs != hidden)
-    return shape_error("r", "shape " + r.shape.to_string(), "as many columns as hidden elements");
+  if (auto problem = check_lstm(w, r, projection, bias)) return *problem;
   if (auto problem =
           first_of({check_shape("w", w, {gates, hidden, x.shape[2]}), check_shape("r", r, {gates, hidden, outputs}),
                     check_part("bias", inputs[kFullLstmBias], DType::f32, {gates, hidden}),

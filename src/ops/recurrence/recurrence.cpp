@@ -7,31 +7,25 @@
 #include "base/lane.h"
 #include "graph/attrs_of.h"
 #include "ops/check.h"
+#include "ops/lstm.h"
 #include "ops/recurrence/cell.h"
 
 namespace octavo {
 namespace {
 
-// Functions of floats that give floats.
-Problem check_function(std::string_view what, const UnaryAttrs& function) {
-  if (function.kind == UnaryKind::is_nan || function.kind == UnaryKind::logical_not)
-    return shape_error(std::string(what), std::string(name_of(function.kind)), "a function that gives floats");
-  return std::nullopt;
-}
-
 // An input that is there only for some kinds.
-Problem check_part(std::string_view what, const Fact* part, bool is_allowed, const OpenShape& shape) {
-  if (part == nullptr) return std::nullopt;
-  if (!is_allowed) return shape_error(std::string(what), "one", "none for this kind of cell");
-  return first_of({check_dtype(what, *part, {DType::f32}), check_shape(what, *part, shape)});
+Problem check_part_of(bool is_allowed, std::string_view what, const Fact* part, const OpenShape& shape) {
+  if (part != nullptr && !is_allowed) return shape_error(std::string(what), "one", "none for this kind of cell");
+  return check_part(what, part, DType::f32, shape);
 }
 
 Result<std::vector<Fact>> infer_recurrence(const Attrs& attrs, InputFacts inputs) {
   const auto& cell = attrs.as<RecurrenceAttrs>();
   const Fact &x = *inputs[kRecurrenceX], &w = *inputs[kRecurrenceW];
-  if (auto problem = first_of({check_dtype("x", x, {DType::f32}), check_dtype("w", w, {DType::f32}),
-                               check_rank("x", x, 3, 3), check_rank("w", w, 2, 2), check_function("gate", cell.gate),
-                               check_function("candidate", cell.candidate), check_function("output", cell.output)}))
+  if (auto problem =
+          first_of({check_dtype("x", x, {DType::f32}), check_dtype("w", w, {DType::f32}), check_rank("x", x, 3, 3),
+                    check_rank("w", w, 2, 2), check_cell_function("gate", cell.gate),
+                    check_cell_function("candidate", cell.candidate), check_cell_function("output", cell.output)}))
     return *problem;
   if (!(cell.clip > 0.0f)) return shape_error("clip", std::to_string(cell.clip), "above 0");
   const std::int64_t gates = gates_of(cell.kind), hidden = w.shape[0];
@@ -44,10 +38,11 @@ Result<std::vector<Fact>> infer_recurrence(const Attrs& attrs, InputFacts inputs
   const bool adds_bias = cell.kind == RecurrenceKind::gru && cell.resets_after_product;
   const Fact *bias = fact_at(inputs, kRecurrenceBias), *lengths = fact_at(inputs, kRecurrenceLengths);
   if (adds_bias && bias == nullptr) return shape_error("bias", "none", "one of [" + std::to_string(hidden) + "]");
-  if (auto problem = first_of({check_part("bias", bias, adds_bias, {hidden}),
-                               check_part("h", fact_at(inputs, kRecurrenceH), true, {batch, hidden}),
-                               check_part("c", fact_at(inputs, kRecurrenceC), is_lstm, {batch, hidden}),
-                               check_part("peepholes", fact_at(inputs, kRecurrencePeepholes), is_lstm, {3, hidden})}))
+  if (auto problem =
+          first_of({check_part_of(adds_bias, "bias", bias, {hidden}),
+                    check_part("h", fact_at(inputs, kRecurrenceH), DType::f32, {batch, hidden}),
+                    check_part_of(is_lstm, "c", fact_at(inputs, kRecurrenceC), {batch, hidden}),
+                    check_part_of(is_lstm, "peepholes", fact_at(inputs, kRecurrencePeepholes), {3, hidden})}))
     return *problem;
   if (lengths != nullptr) {
     if (auto problem =
