@@ -19,8 +19,9 @@ struct Monitor {
     if (!stop.stop_requested()) return ok_status();
     return Error{.kind = ErrorKind::cancelled, .found = "a request to stop", .expected = "none"};
   }
-  // The same, after telling.
+  // The same, after telling. Whoever asked for the end, say in what another thread told, hears no more.
   Status at(Phase phase, std::int64_t done, std::int64_t total) const {
+    if (Status asked = check(); !asked) return asked;
     if (progress) progress(phase, done, total);
     return check();
   }
