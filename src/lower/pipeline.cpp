@@ -52,6 +52,7 @@
 #include "lower/rules/transposed_to_conv.h"
 #include "lower/rules/xnnpack_table.h"
 #include "ops/average_pool/average_pool.h"
+#include "ops/conv/conv.h"
 #include "ops/reduce/reduce.h"
 #include "ops/resize/resize.h"
 
@@ -263,6 +264,12 @@ void lower_to_integers(Driver& driver, const std::set<std::string>& kept_in_f32)
   if (!driver.waits_for_sizes()) finish_integers(driver);
 }
 
+// Over two axes they are convolutions like others, which oneDNN knows.
+Match depthwise_of_volumes(const Graph& graph, const Node& node) {
+  const bool is_volume = node.spec == &kConv && node.attrs.as<ConvAttrs>().window.rank() == 3;
+  return is_volume ? fuse_float_depthwise(graph, node) : Match(std::string());
+}
+
 void lower_to_floats(Driver& driver) {
   clean(driver);
   driver.whole("merge_duplicates", merge_duplicates_pass);
@@ -277,6 +284,7 @@ void lower_to_floats(Driver& driver) {
   driver.rule("transposed_to_conv", transposed_to_conv);
   driver.rules("structure", {structure_after_quantize, drop_identity, fold_constants});
   driver.rule("transpose_into_weights", transpose_into_weights);
+  driver.rule("fuse_float_depthwise", depthwise_of_volumes);
   driver.rule("fuse_float_conv", fuse_float_conv);
   driver.rules("clean", {merge_clamps, drop_identity, into_channel_table});
   driver.rule("channel_table_to_table", channel_table_to_table);

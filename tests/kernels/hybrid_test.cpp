@@ -251,15 +251,21 @@ TEST(HybridKernels, FloatDepthwise) {
       {{1, 6, 11, 8}, {{3, 2}, {1, 3}, {2, 2}, {3, 0}, {2, 1}}},
       {{1, 12, 9, 17}, {{10, 4}, {2, 2}, {1, 1}, {4, 1}, {4, 2}}},
       {{1, 2, 2, 5}, {{3, 3}, {1, 1}, {1, 1}, {4, 4}, {4, 4}}},
+      {{2, 4, 7, 9, 48}, {{3, 3, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}}},
+      {{1, 5, 8, 11, 19}, {{3, 3, 3}, {2, 4, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 0}}},
+      {{1, 2, 3, 6, 4}, {{2, 6, 5}, {1, 1, 1}, {2, 1, 1}, {1, 3, 2}, {2, 3, 3}}},
   };
   for (const auto& [shape, window] : cases) {
     for (bool has_bias : {false, true}) {
       for (bool clamps : {false, true}) {
         FloatDepthwiseAttrs attrs{.window = window};
         if (clamps) attrs.lowest = 0.0f, attrs.highest = 6.0f;
-        const Tensor w = random_tensor(random, kF32, {shape[3], window.kernel[0], window.kernel[1], 1});
+        std::vector<std::int64_t> kernels{shape[shape.rank() - 1]};
+        for (const Dim& size : window.kernel) kernels.push_back(size.fixed());
+        kernels.push_back(1);
+        const Tensor w = random_tensor(random, kF32, Shape(kernels));
         const std::optional<Tensor> bias =
-            has_bias ? std::optional(random_tensor(random, kF32, {shape[3]})) : std::nullopt;
+            has_bias ? std::optional(random_tensor(random, kF32, {kernels[0]})) : std::nullopt;
         ran.merge(check(kFloatDepthwise, attrs, {random_tensor(random, kF32, shape), w, bias}, {false, true, true}));
         ran.merge(check(kFloatDepthwise, attrs, {with_special_values(random, shape), w, bias}, {false, true, true}));
       }

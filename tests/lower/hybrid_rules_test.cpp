@@ -125,6 +125,14 @@ TEST(FuseFloatDepthwise, WithItsClamp) {
   EXPECT_EQ(first(b.graph, kFloatDepthwise).attrs.as<FloatDepthwiseAttrs>().highest, 6.0f);
 }
 
+TEST(FuseFloatDepthwise, OverThreeAxes) {
+  GraphBuilder b;
+  const ValueId x = b.input(DType::f32, {1, 3, 5, 6, 4});
+  b.output(b.conv(x, b.random_constant(DType::f32, {4, 3, 3, 3, 1}), {3, 3, 3}, Layout::channels_last, {}, 4, 1));
+  EXPECT_EQ(apply_exactly(b.graph, fuse_float_depthwise), 1);
+  EXPECT_EQ(first(b.graph, kFloatDepthwise).attrs.as<FloatDepthwiseAttrs>().window.rank(), 3);
+}
+
 TEST(FuseFloatDepthwise, LeavesOtherGroupsAlone) {
   GraphBuilder b;
   const ValueId x = b.input(DType::f32, {1, 5, 6, 4});

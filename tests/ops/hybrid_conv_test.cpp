@@ -146,9 +146,16 @@ TEST(FloatDepthwise, AddsTapsColumnByColumn) {
   const Tensor w = floats({1, 2, 2, 1}, {1.0f, 1.0f, 1.0f, 1.0f});
   const FloatDepthwiseAttrs attrs{.window = unit_window({2, 2})};
   EXPECT_EQ(values<float>(run(kFloatDepthwise, attrs, {x, w})), (std::vector<float>{2.0f}));
-  const std::vector<TapPosition> wide = depthwise_tap_order(unit_window({2, 13}));
-  EXPECT_EQ(wide[1].column, 1);
-  EXPECT_EQ(depthwise_tap_order(unit_window({5, 5}))[1].row, 1);
+  EXPECT_EQ(depthwise_tap_order(unit_window({2, 13}))[1], 1);
+  EXPECT_EQ(depthwise_tap_order(unit_window({5, 5}))[1], 5);
+  EXPECT_EQ(depthwise_tap_order(unit_window({2, 2, 2})), (std::vector<std::int64_t>{0, 2, 1, 3, 4, 6, 5, 7}));
+}
+
+TEST(FloatDepthwise, GoesOverThreeAxes) {
+  const Tensor x = floats({1, 3, 1, 2, 1}, {1, 2, 3, 4, 5, 6});
+  const Tensor w = floats({1, 2, 1, 1, 1}, {10, 1});
+  const FloatDepthwiseAttrs attrs{.window = {{2, 1, 1}, {2, 1, 1}, {1, 1, 1}, {1, 0, 0}, {0, 0, 0}}};
+  EXPECT_EQ(values<float>(run(kFloatDepthwise, attrs, {x, w})), (std::vector<float>{1, 2, 35, 46}));
 }
 
 TEST(FloatDepthwise, LeavesThePaddingOutAndClamps) {

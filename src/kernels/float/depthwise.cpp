@@ -3,6 +3,7 @@
 #include "kernels/call.h"
 #include "kernels/float/float.h"
 #include "kernels/float/sums.h"
+#include "kernels/image_sizes.h"
 #include "ops/float_depthwise/float_depthwise.h"
 
 namespace octavo {
@@ -18,8 +19,12 @@ struct Axis {
   bool is_inside(std::int64_t position) const { return position >= 0 && position < size; }
 };
 
+struct TapPosition {
+  std::int64_t plane = 0, row = 0, column = 0;
+};
+
 struct Params {
-  Axis rows, columns;
+  Axis planes, rows, columns;  // one plane where an image has two axes
   std::int64_t channels = 0;
   std::int64_t first_inner = 0, inner_end = 0;  // columns of the result all of whose taps lie within a line
   std::vector<TapPosition> taps;
@@ -29,36 +34,39 @@ struct Params {
   const SumFunctions* functions = nullptr;
 };
 
-// The taps of pixels from (oh, ow) on that lie within the image, as offsets from the pixel where the first one's tap 0
-// would be.
-std::int64_t list_taps(const Params& p, std::int64_t oh, std::int64_t ow, TapOffsets* list) {
+// The taps of pixels from (od, oh, ow) on that lie within the image, as offsets from the pixel where the first one's
+// tap 0 would be.
+std::int64_t list_taps(const Params& p, std::int64_t od, std::int64_t oh, std::int64_t ow, TapOffsets* list) {
   std::int64_t count = 0;
   for (std::size_t t = 0; t < p.taps.size(); ++t) {
     const TapPosition tap = p.taps[t];
-    const std::int64_t row = p.rows.at(oh, tap.row), column = p.columns.at(ow, tap.column);
-    if (!p.rows.is_inside(row) || !p.columns.is_inside(column)) continue;
-    list[count++] = {(row * p.columns.size + column) * p.channels, static_cast<std::int64_t>(t) * p.channels};
+    const std::int64_t plane = p.planes.at(od, tap.plane), row = p.rows.at(oh, tap.row),
+                       column = p.columns.at(ow, tap.column);
+    if (!p.planes.is_inside(plane) || !p.rows.is_inside(row) || !p.columns.is_inside(column)) continue;
+    list[count++] = {((plane * p.rows.size + row) * p.columns.size + column) * p.channels,
+                     static_cast<std::int64_t>(t) * p.channels};
   }
   return count;
 }
 
 void run_line(const Params& p, std::int64_t line, const StepBuffers& buffers) {
   auto* taps = reinterpret_cast<TapOffsets*>(buffers.scratch);
-  const std::int64_t oh = line % p.rows.results, image = line / p.rows.results;
-  DepthwisePixels d{
-      .x = reinterpret_cast<const float*>(buffers.inputs[kX]) + image * p.rows.size * p.columns.size * p.channels,
-      .x_step = p.columns.stride * p.channels,
-      .w = p.weights,
-      .bias = p.bias,
-      .taps = taps,
-      .channels = p.channels,
-      .lowest = p.lowest,
-      .highest = p.highest};
+  const std::int64_t oh = line % p.rows.results, plane = line / p.rows.results;
+  const std::int64_t od = plane % p.planes.results, image = plane / p.planes.results;
+  DepthwisePixels d{.x = reinterpret_cast<const float*>(buffers.inputs[kX]) +
+                         image * p.planes.size * p.rows.size * p.columns.size * p.channels,
+                    .x_step = p.columns.stride * p.channels,
+                    .w = p.weights,
+                    .bias = p.bias,
+                    .taps = taps,
+                    .channels = p.channels,
+                    .lowest = p.lowest,
+                    .highest = p.highest};
   float* y = reinterpret_cast<float*>(buffers.outputs[0]) + line * p.columns.results * p.channels;
   for (std::int64_t ow = 0; ow < p.columns.results; ow += d.pixels) {
     const bool is_inner = ow >= p.first_inner && ow < p.inner_end;
     d.pixels = is_inner ? p.inner_end - ow : 1;
-    d.tap_count = list_taps(p, oh, ow, taps);
+    d.tap_count = list_taps(p, od, oh, ow, taps);
     d.y = y + ow * p.channels;
     p.functions->depthwise(d);
   }
@@ -82,12 +90,12 @@ std::string refusal(const OpCall& call) {
 std::vector<Tensor> pack(const OpCall& call) {
   const Tensor& w = *call.inputs[kW]->constant;
   const Window& window = call.attrs->as<FloatDepthwiseAttrs>().window;
-  const std::int64_t channels = w.shape()[0], taps = window.kernel[0] * window.kernel[1];
+  const std::vector<std::int64_t> order = depthwise_tap_order(window);
+  const std::int64_t channels = w.shape()[0];
   Tensor packed(DType::f32, Shape{w.elements()}), bias(DType::f32, Shape{channels});
   float* to = packed.as<float>();
-  for (const TapPosition& tap : depthwise_tap_order(window)) {
-    for (std::int64_t c = 0; c < channels; ++c)
-      *to++ = w.as<float>()[c * taps + tap.row * window.kernel[1] + tap.column];
+  for (const std::int64_t tap : order) {
+    for (std::int64_t c = 0; c < channels; ++c) *to++ = w.as<float>()[c * std::ssize(order) + tap];
   }
   if (call.inputs.size() > kBias && call.inputs[kBias] != nullptr) {
     std::copy_n(call.inputs[kBias]->constant->as<float>(), channels, bias.as<float>());
@@ -98,39 +106,52 @@ std::vector<Tensor> pack(const OpCall& call) {
   return result;
 }
 
+// Axis i of three, of which the first is missing where the window has two.
 Axis axis_of(const Window& window, std::size_t i, std::int64_t size, std::int64_t results) {
+  const std::size_t missing = 3 - window.kernel.size();
+  if (i < missing) return {.size = 1, .results = 1};
   return {.size = size,
           .results = results,
-          .stride = window.strides[i],
-          .dilation = window.dilations[i],
-          .pad = window.pad_begin[i]};
+          .stride = window.strides[i - missing],
+          .dilation = window.dilations[i - missing],
+          .pad = window.pad_begin[i - missing]};
+}
+
+std::vector<TapPosition> taps_of(const Window& window) {
+  const std::int64_t columns = window.kernel.back(), rows = *(window.kernel.end() - 2);
+  std::vector<TapPosition> taps;
+  for (const std::int64_t tap : depthwise_tap_order(window))
+    taps.push_back({tap / (rows * columns), tap / columns % rows, tap % columns});
+  return taps;
 }
 
 template <const SumFunctions& functions>
 Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
   const auto& attrs = spec.attrs->as<FloatDepthwiseAttrs>();
-  const Shape &x = *call.input(kX).shape, &y = *call.output().shape;
-  if (!is_packed_as(spec, 0, DType::f32, call.input(kW).elements()) || !is_packed_as(spec, 1, DType::f32, x[3]) ||
+  const ImageSizes x = ImageSizes::of(*call.input(kX).shape, Layout::channels_last),
+                   y = ImageSizes::of(*call.output().shape, Layout::channels_last);
+  if (!is_packed_as(spec, 0, DType::f32, call.input(kW).elements()) || !is_packed_as(spec, 1, DType::f32, x.channels) ||
       !is_read_in_run(spec, kX)) {
     return not_as_packed(spec);
   }
-  Params p{.rows = axis_of(attrs.window, 0, x[1], y[1]),
-           .columns = axis_of(attrs.window, 1, x[2], y[2]),
-           .channels = x[3],
+  Params p{.planes = axis_of(attrs.window, 0, x.depth, y.depth),
+           .rows = axis_of(attrs.window, 1, x.height, y.height),
+           .columns = axis_of(attrs.window, 2, x.width, y.width),
+           .channels = x.channels,
            .weights = spec.packed[0].as<float>(),
            .bias = spec.packed[1].as<float>(),
            .lowest = attrs.lowest,
            .highest = attrs.highest,
            .functions = &functions};
-  const std::int64_t lines = call.output().elements() == 0 ? 0 : y[0] * y[1];
-  if (lines > 0) p.taps = depthwise_tap_order(attrs.window);
-  const std::int64_t extent = attrs.window.extent(1);
+  const std::int64_t lines = call.output().elements() == 0 ? 0 : y.batch * y.depth * y.height;
+  if (lines > 0) p.taps = taps_of(attrs.window);
+  const std::int64_t extent = attrs.window.extent(attrs.window.rank() - 1);
   const auto is_inner = [&](std::int64_t ow) {
     return p.columns.at(ow, 0) >= 0 && p.columns.at(ow, 0) + extent <= p.columns.size;
   };
-  while (p.first_inner < y[2] && !is_inner(p.first_inner)) ++p.first_inner;
+  while (p.first_inner < y.width && !is_inner(p.first_inner)) ++p.first_inner;
   p.inner_end = p.first_inner;
-  while (p.inner_end < y[2] && is_inner(p.inner_end)) ++p.inner_end;
+  while (p.inner_end < y.width && is_inner(p.inner_end)) ++p.inner_end;
   const std::size_t scratch = p.taps.size() * sizeof(TapOffsets);
   return make_step(std::move(p), lines, run, scratch);
 }

@@ -26,9 +26,9 @@ Match fuse_float_depthwise(const Graph& graph, const Node& node) {
   const auto& conv = node.attrs.as<ConvAttrs>();
   const Fact& x = graph.fact(node.inputs[0]);
   const Fact& w = graph.fact(node.inputs[1]);
-  if (conv.layout != Layout::channels_last || conv.window.rank() != 2) return std::string();
-  if (x.dtype != DType::f32) return std::string();
-  if (conv.groups != x.shape[3] || w.shape[0] != x.shape[3]) return std::string();
+  if (conv.layout != Layout::channels_last || conv.window.rank() < 2 || x.dtype != DType::f32) return std::string();
+  const Dim& channels = x.shape[x.shape.rank() - 1];
+  if (conv.groups != channels || w.shape[0] != channels) return std::string();
   const auto is_constant = [&](ValueId id) { return !id.exists() || graph.fact(id).is_constant(); };
   if (x.is_constant() || !is_constant(node.inputs[1]) || (node.inputs.size() > 2 && !is_constant(node.inputs[2]))) {
     return std::string();

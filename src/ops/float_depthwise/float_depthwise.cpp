@@ -15,13 +15,13 @@ Result<std::vector<Fact>> infer_float_depthwise(const Attrs& attrs, InputFacts i
   const Fact& x = *inputs[0];
   const Fact& w = *inputs[1];
   if (auto problem =
-          first_of({check_dtype("x", x, {DType::f32}), check_dtype("w", w, {DType::f32}), check_rank("x", x, 4, 4)}))
+          first_of({check_dtype("x", x, {DType::f32}), check_dtype("w", w, {DType::f32}), check_rank("x", x, 4, 5)}))
     return *problem;
   if (!(conv.lowest <= conv.highest)) return shape_error("lowest", std::to_string(conv.lowest), "at most the highest");
-  if (w.shape.rank() != 4 || w.shape[0] != x.shape[3])
+  const Dim& channels = x.shape[x.shape.rank() - 1];
+  if (w.shape.rank() != x.shape.rank() || w.shape[0] != channels)
     return shape_error("w", "shape " + w.shape.to_string(), "one kernel per channel of x");
-  auto dims =
-      conv_dims({.window = conv.window, .groups = x.shape[3], .layout = Layout::channels_last}, x.shape, w.shape);
+  auto dims = conv_dims({.window = conv.window, .groups = channels, .layout = Layout::channels_last}, x.shape, w.shape);
   if (!dims) return std::move(dims).errors();
   if (const Fact* bias = fact_at(inputs, 2)) {
     if (auto problem = first_of({check_dtype("bias", *bias, {DType::f32}), check_shape("bias", *bias, {w.shape[0]})}))
@@ -32,41 +32,38 @@ Result<std::vector<Fact>> infer_float_depthwise(const Attrs& attrs, InputFacts i
 
 void reference_float_depthwise(const Attrs& attrs, InputViews inputs, OutputViews outputs) {
   const auto& conv = attrs.as<FloatDepthwiseAttrs>();
-  const Window& window = conv.window;
-  const Shape &from = inputs[0].shape, &to = outputs[0].shape;
-  const std::int64_t channels = from[3], taps = window.kernel[0] * window.kernel[1];
-  const std::vector<TapPosition> order = depthwise_tap_order(window);
+  const Image from = Image::of(inputs[0].shape, Layout::channels_last),
+              to = Image::of(outputs[0].shape, Layout::channels_last);
+  const std::vector<std::int64_t> order = depthwise_tap_order(conv.window);
   const float* bias = has_view(inputs, 2) ? inputs[2].as<float>() : nullptr;
   float* y = outputs[0].as<float>();
-  for (std::int64_t line = 0; line < to[0] * to[1]; ++line) {
-    const float* image = inputs[0].as<float>() + line / to[1] * from[1] * from[2] * channels;
-    const std::int64_t top = line % to[1] * window.strides[0] - window.pad_begin[0];
-    for (std::int64_t ow = 0; ow < to[2]; ++ow) {
-      const std::int64_t left = ow * window.strides[1] - window.pad_begin[1];
-      for (std::int64_t c = 0; c < channels; ++c) {
-        float sum = bias == nullptr ? 0.0f : bias[c];
-        for (const TapPosition& tap : order) {
-          const std::int64_t row = top + tap.row * window.dilations[0],
-                             column = left + tap.column * window.dilations[1];
-          if (row < 0 || row >= from[1] || column < 0 || column >= from[2]) continue;
-          const float w = inputs[1].as<float>()[c * taps + tap.row * window.kernel[1] + tap.column];
-          sum = std::fma(image[(row * from[2] + column) * channels + c], w, sum);
-        }
-        *y++ = conv.clamped(sum);
+  TapLister lister(conv.window, from, to.sizes, TapLister::Outside::list);
+  const std::int64_t positions = to.positions();
+  for (std::int64_t at = 0; at < to.batch * positions; ++at) {
+    const float* image = inputs[0].as<float>() + at / positions * from.batch_stride;
+    const std::vector<Tap>& taps = lister.at(at % positions);
+    for (std::int64_t c = 0; c < from.channels; ++c) {
+      float sum = bias == nullptr ? 0.0f : bias[c];
+      for (const std::int64_t k : order) {
+        const Tap& tap = taps[static_cast<std::size_t>(k)];
+        if (tap.is_inside) sum = std::fma(image[tap.image + c], inputs[1].as<float>()[c * std::ssize(taps) + k], sum);
       }
+      *y++ = conv.clamped(sum);
     }
   }
 }
 
 }  // namespace
 
-std::vector<TapPosition> depthwise_tap_order(const Window& window) {
+std::vector<std::int64_t> depthwise_tap_order(const Window& window) {
   constexpr std::int64_t kAtOnce = 25;
-  const std::int64_t height = window.kernel[0], width = window.kernel[1];
-  const bool is_by_column = height * width <= kAtOnce;
-  std::vector<TapPosition> order;
-  for (std::int64_t i = 0; i < height * width; ++i) {
-    order.push_back(is_by_column ? TapPosition{i % height, i / height} : TapPosition{i / width, i % width});
+  const auto axis = static_cast<std::size_t>(window.rank() - 2);
+  const std::int64_t height = window.kernel[axis], width = window.kernel[axis + 1], plane = height * width;
+  const std::int64_t planes = axis == 0 ? 1 : window.kernel[0].fixed();
+  std::vector<std::int64_t> order;
+  for (std::int64_t i = 0; i < planes * plane; ++i) {
+    const std::int64_t in_plane = i % plane, by_column = in_plane % height * width + in_plane / height;
+    order.push_back(i - in_plane + (plane <= kAtOnce ? by_column : in_plane));
   }
   return order;
 }

@@ -15,7 +15,7 @@
 namespace octavo {
 
 struct FloatDepthwiseAttrs {
-  Window window;                                           // two spatial axes
+  Window window;                                           // two spatial axes or three
   float lowest = -std::numeric_limits<float>::infinity();  // clamp of the result
   float highest = std::numeric_limits<float>::infinity();
 
@@ -32,14 +32,12 @@ struct FloatDepthwiseAttrs {
   }
 };
 
-// The order in which the taps of a kernel are added up: column by column, as XNNPACK does, or row by row where there
-// are more than it takes at once.
-struct TapPosition {
-  std::int64_t row = 0, column = 0;
-};
-std::vector<TapPosition> depthwise_tap_order(const Window& window);
+// The row-major numbers of a kernel's taps in the order in which they are added up: plane by plane where there are
+// three axes, and in a plane column by column, as XNNPACK does, or row by row where there are more than it takes at
+// once.
+std::vector<std::int64_t> depthwise_tap_order(const Window& window);
 
-// channels_last. inputs: x f32 [N,H,W,C], w f32 [C,KH,KW,1], bias? f32 [C].
+// channels_last. inputs: x f32 [N,H,W,C] or [N,T,H,W,C], w f32 [C,KH,KW,1] or [C,KT,KH,KW,1], bias? f32 [C].
 //   sum = bias[c] (0 where left out); for each tap in depthwise_tap_order that lies within the image: sum = fma(x, w,
 //   sum); y = clamped(sum)
 extern const OpSpec kFloatDepthwise;
