@@ -43,6 +43,7 @@
 #include "lower/rules/layer_norm_pattern.h"
 #include "lower/rules/matmul_to_conv.h"
 #include "lower/rules/pad_into_window.h"
+#include "lower/rules/parallel_convs.h"
 #include "lower/rules/rows_in_order.h"
 #include "lower/rules/scale_into_conv.h"
 #include "lower/rules/scale_into_matmul.h"
@@ -184,6 +185,7 @@ void simplify_floats(Driver& driver) {
                {attention_heads, mask_before_expand, cancel_moves, rows_in_order, drop_identity, fold_constants});
   // What could not be folded into a convolution becomes one.
   driver.rule("batch_norm_to_conv", batch_norm_to_conv);
+  driver.rule("parallel_convs", parallel_convs);
 }
 
 // Convolutions and products that stay in f32, with what follows them; what depthwise ones sum is LiteRT's.

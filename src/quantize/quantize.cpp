@@ -7,8 +7,6 @@
 #include <set>
 
 #include "lower/lower.h"
-#include "ops/batch_norm/batch_norm.h"
-#include "ops/conv/conv.h"
 #include "ops/softmax/softmax.h"
 #include "quantize/adaptive_rounding.h"
 #include "quantize/bias_correction.h"
@@ -68,35 +66,6 @@ Status check_options(const SampleSource& samples, const QuantizeOptions& options
   }
   if (!errors.empty()) return errors;
   return ok_status();
-}
-
-// Batch normalisations that no convolution takes up become depthwise 1x1 convolutions: one weight per channel, which s8
-// holds exactly.
-Match batch_norm_to_conv(const Graph& graph, const Node& node) {
-  const auto* norm = node.attrs.get_if<BatchNormAttrs>();
-  if (norm == nullptr) return std::string();
-  const Fact& x = graph.fact(node.inputs[0]);
-  if (x.shape.rank() != 4 || norm->axis != 1 || x.dtype != DType::f32)
-    return std::string("not over the channels of an image");
-  std::vector<std::vector<float>> statistics;
-  for (std::size_t i = 1; i < 5; ++i) {
-    if (!graph.fact(node.inputs[i]).is_constant()) return std::string("statistics are not constant");
-    statistics.push_back(to_floats(graph.fact(node.inputs[i]).constant->view()));
-  }
-  const std::int64_t channels = x.shape[1];
-  std::vector<float> weights;
-  std::vector<float> bias;
-  for (std::size_t c = 0; c < static_cast<std::size_t>(channels); ++c) {
-    const double factor = statistics[0][c] / std::sqrt(static_cast<double>(statistics[3][c]) + norm->epsilon);
-    weights.push_back(static_cast<float>(factor));
-    bias.push_back(static_cast<float>(statistics[1][c] - statistics[2][c] * factor));
-  }
-  Patch patch(graph);
-  const ValueId w = patch.constant(node.name + "/scale", Tensor::of<float>(Shape{channels, 1, 1, 1}, weights));
-  const ValueId b = patch.constant(node.name + "/bias", Tensor::of<float>(Shape{channels}, bias));
-  patch.replace(node.outputs[0], patch.add(kConv, ConvAttrs{.window = unit_window({1, 1}), .groups = channels},
-                                           {node.inputs[0], w, b}, node.name, node.origin));
-  return patch;
 }
 
 using Ranges = std::map<std::string, TensorRange>;
@@ -194,14 +163,6 @@ Status learn_corrections(const Graph& graph, const Placement& placement, const s
                                     options.monitor);
   if (!corrections) return corrections.errors();
   calibrated.bias_corrections = std::move(*corrections);
-  return ok_status();
-}
-
-// What is done to a graph before anything is looked at.
-Status prepare(Graph& graph) {
-  if (const auto simplified = simplify(graph); !simplified) return simplified.errors();
-  const PassReport report = rewrite(graph, "batch_norm_to_conv", batch_norm_to_conv);
-  if (!report.failures.empty()) return report.failures;
   return ok_status();
 }
 
@@ -443,7 +404,7 @@ Result<QuantizeReport> quantize(Graph& graph, const SampleSource& source, const 
   const StoppableSamples samples(source, options.monitor);
   // A pattern may mean a node of the file, or one that is made of several of these, as attention is.
   const std::vector<std::string> unmatched = unmatched_patterns(graph, options.skip);
-  if (const Status prepared = prepare(graph); !prepared) return prepared.errors();
+  if (const auto simplified = simplify(graph); !simplified) return simplified.errors();
   std::vector<std::string> known = unmatched;
   std::erase_if(known, names_smoothed);  // quantize_prepared asks for those
   if (!options.is_part) {

@@ -10,6 +10,7 @@
 #include "lower/rules/fuse_float_conv.h"
 #include "lower/rules/layer_norm_pattern.h"
 #include "lower/rules/pad_into_window.h"
+#include "lower/rules/parallel_convs.h"
 #include "lower/rules/scale_into_conv.h"
 #include "lower/rules/scale_into_matmul.h"
 
@@ -54,6 +55,74 @@ TEST(FoldBatchNorm, RefusesAConvolutionThatOthersRead) {
   EXPECT_EQ(refusal(b.graph, fold_batch_norm), "the convolution before it has several readers");
   EXPECT_EQ(apply_closely(b.graph, batch_norm_to_conv), 1);
   EXPECT_EQ(count(b.graph, kConv), 2);
+}
+
+// Both branches read x: of 3x3 taps in `groups`, and of 1x1 in `fine`.
+GraphBuilder two_branches(Layout layout, std::int64_t groups, std::int64_t fine, bool is_narrow_first) {
+  GraphBuilder b;
+  const bool is_first = layout == Layout::channels_first;
+  const auto weights = [&](std::int64_t size, std::int64_t of) {
+    const std::int64_t channels = 8 / of;
+    return b.random_constant(DType::f32, is_first ? Shape{8, channels, size, size} : Shape{8, size, size, channels});
+  };
+  const ValueId x = b.input(DType::f32, is_first ? Shape{2, 8, 4, 5} : Shape{2, 4, 5, 8});
+  const ValueId wide = b.conv(x, weights(3, groups), {3, 3}, layout, b.random_constant(DType::f32, {8}), groups, 1);
+  const ValueId narrow = b.conv(x, weights(1, fine), {1, 1}, layout, {}, fine);
+  b.output(is_narrow_first ? b.binary(BinaryKind::add, narrow, wide) : b.binary(BinaryKind::add, wide, narrow));
+  return b;
+}
+
+TEST(ParallelConvs, AreOneOverTheWiderWindow) {
+  for (Layout layout : {Layout::channels_first, Layout::channels_last}) {
+    for (const auto& [groups, fine] : {std::pair{1, 1}, {1, 8}, {8, 8}, {2, 2}, {2, 4}, {4, 8}}) {
+      for (bool is_narrow_first : {false, true}) {
+        GraphBuilder b = two_branches(layout, groups, fine, is_narrow_first);
+        EXPECT_EQ(apply_closely(b.graph, parallel_convs), 1);
+        EXPECT_EQ(b.graph.node_count(), 1);
+        EXPECT_EQ(first(b.graph, kConv).attrs.as<ConvAttrs>().groups, groups);
+      }
+    }
+  }
+  GraphBuilder coarse = two_branches(Layout::channels_first, 8, 1, false);
+  EXPECT_EQ(refusal(coarse.graph, parallel_convs), "neither of the two windows holds the other");
+}
+
+TEST(ParallelConvs, MeetTapByTap) {
+  struct Case {
+    Window narrow, wide;
+    bool fits;
+  };
+  const Case cases[] = {
+      {{{1, 3}, {2, 1}, {1, 1}, {0, 1}, {0, 1}}, {{3, 3}, {2, 1}, {1, 1}, {1, 1}, {1, 1}}, true},
+      {{{2, 2}, {1, 1}, {2, 2}, {0, 1}, {0, 1}}, {{3, 4}, {1, 1}, {2, 2}, {2, 3}, {0, 3}}, true},
+      {{{2, 2}, {1, 1}, {1, 1}, {0, 0}, {1, 1}}, {{3, 3}, {1, 1}, {2, 2}, {2, 2}, {2, 2}}, false},
+      {{{1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}}, {{2, 2}, {1, 1}, {2, 2}, {1, 1}, {1, 1}}, false},
+      {{{1, 1}, {2, 2}, {1, 1}, {0, 0}, {0, 0}}, {{5, 5}, {1, 1}, {1, 1}, {0, 0}, {0, 0}}, false},
+  };
+  for (const auto& [narrow, wide, fits] : cases) {
+    GraphBuilder b;
+    const ValueId x = b.input(DType::f32, {1, 3, 9, 9});
+    const auto conv = [&](const Window& window) {
+      const ValueId w = b.random_constant(DType::f32, {2, 3, window.kernel[0].fixed(), window.kernel[1].fixed()});
+      return b.add(kConv, ConvAttrs{window, 1, Layout::channels_first}, {x, w});
+    };
+    b.output(b.binary(BinaryKind::add, conv(narrow), conv(wide)));
+    EXPECT_EQ(apply_closely(b.graph, parallel_convs), fits ? 1 : 0);
+  }
+}
+
+TEST(ParallelConvs, LeaveWhatOthersReadAndOtherImages) {
+  GraphBuilder b;
+  const ValueId x = b.input(DType::f32, {1, 3, 4, 5}), other = b.input(DType::f32, {1, 3, 4, 5});
+  const auto conv = [&](ValueId image) {
+    return b.conv(image, b.random_constant(DType::f32, {2, 3, 1, 1}), {1, 1}, Layout::channels_first);
+  };
+  const ValueId shared = conv(x);
+  b.output(shared);
+  b.output(b.binary(BinaryKind::add, shared, conv(x)));
+  b.output(b.binary(BinaryKind::add, conv(x), conv(other)));
+  b.output(b.binary(BinaryKind::mul, conv(x), conv(x)));
+  EXPECT_EQ(apply_closely(b.graph, parallel_convs), 0);
 }
 
 TEST(ScaleIntoConv, AddSubMulDiv) {
