@@ -130,6 +130,20 @@ TEST(TransposedToConv, IsOneIntegerConvolution) {
   }
 }
 
+// A mask: one channel, whose scale is a list of one.
+TEST(TransposedToConv, HasAScaleForEachPhaseOfTheOnlyChannel) {
+  GraphBuilder b;
+  const ValueId x = b.dequantize(b.input(DType::u8, {1, 8, 4, 5}), 0x1p-4f, 120);
+  const ValueId y =
+      b.add(kConvTranspose, attrs_of({{2, 2}, {2, 2}}, 1, Layout::channels_first), {x, b.weights({1, 8, 2, 2})});
+  b.output(b.quantize(y, 0x1p-3f, 10));
+  b.graph.remove_unused();
+  const auto before = answers(b.graph);
+  ASSERT_TRUE(lower(b.graph, {}));
+  EXPECT_EQ(count(b.graph, kQuantizedConv), 1) << to_string(b.graph);
+  EXPECT_EQ(answers(b.graph), before);
+}
+
 TEST(TransposedToConv, TakesUpTheBatchNormAndTheActivationInFloats) {
   GraphBuilder b;
   const std::vector<Spread> axes{{2, 2}, {2, 2}};

@@ -179,7 +179,8 @@ std::optional<ValueId> rearranged(const Graph& graph, Patch& patch, ValueId valu
   const Node& dequantize = *graph.producer(value);
   std::vector<ValueId> inputs = dequantize.inputs;
   inputs[0] = patch.constant(name, rearrange(*quantized->q, quantized->zero_point));
-  for (std::size_t i = 1; i < inputs.size() && quantized->axis == 0; ++i) {
+  const bool is_by_output = dequantize.attrs.as<DequantizeAttrs>().axis == 0;  // also where there is but one
+  for (std::size_t i = 1; i < inputs.size() && is_by_output; ++i) {
     if (inputs[i].exists())
       inputs[i] = patch.constant(graph.value(inputs[i]).name, per_phase(*graph.fact(inputs[i]).constant, channels));
   }
