@@ -64,6 +64,8 @@ Result<QuantizedModel> quantize(const ModelSource& source, const CompileOptions&
 // "x=1x3x224x224, y=1x8"
 std::string text_of(const InputShapes& shapes);
 
+// The file as compile() reads it: sizes that it leaves open stay so.
+Result<ImportedModel> import_open(const ModelSource& source, const CompileOptions& options, const OwnOptions& own = {});
 // The network whose inputs take samples; of a model of several parts a graph of its inputs alone.
 Result<ImportedModel> import_for_samples(const ModelSource& source, const CompileOptions& options,
                                          const OwnOptions& own = {});

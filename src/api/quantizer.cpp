@@ -160,6 +160,10 @@ Result<ImportedModel> Quantizer::import_for_samples() const {
   return closed ? std::move(imported) : closed.errors();
 }
 
+Result<ImportedModel> import_open(const ModelSource& source, const CompileOptions& options, const OwnOptions& own) {
+  return Quantizer(source, options, own).import_open();
+}
+
 Result<ImportedModel> import_for_samples(const ModelSource& source, const CompileOptions& options,
                                          const OwnOptions& own) {
   return Quantizer(source, options, own).import_for_samples();

@@ -8,6 +8,7 @@
 
 #include "analyze/bench.h"
 #include "analyze/peak_rate.h"
+#include "api/inside.h"
 #include "base/machine.h"
 #include "cli/common.h"
 #include "cli/describe.h"
@@ -93,7 +94,7 @@ int inspect_program(const Arguments& arguments, const ImportedModel& model) {
 }
 
 int inspect_source(const Arguments& arguments) {
-  const auto model = import_model(arguments.model, {});
+  const auto model = v1::import_open(arguments.model, {});
   if (!model) return report(model.errors());
   if (model->program) return inspect_program(arguments, *model);
   const Graph& graph = model->graph;

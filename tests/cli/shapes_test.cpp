@@ -43,6 +43,14 @@ class CliShapes : public CliTest {
   const std::string first_ = "1x3x32x40", second_ = "2x3x48x24";
 };
 
+TEST_F(CliShapes, AFileOfOpenSizesIsInspectedAsItIs) {
+  expect("inspect m.onnx --json i.json", 0, "conv");
+  const nlohmann::json shape = json("i.json")["inputs"][0]["shape"];
+  ASSERT_EQ(shape.size(), 4u);
+  EXPECT_EQ(shape[1], 3);
+  for (const std::size_t axis : {0, 2, 3}) EXPECT_TRUE(shape[axis].is_string()) << shape;
+}
+
 TEST_F(CliShapes, EachOfAListHasItsPlan) {
   expect("inspect list.octv --json i.json", 0, "runs at any of these sizes");
   const nlohmann::json info = json("i.json");
