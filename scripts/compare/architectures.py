@@ -11,7 +11,6 @@ import argparse
 import json
 import math
 import pathlib
-import platform
 import subprocess
 import tempfile
 
@@ -226,7 +225,6 @@ def main():
     arguments.work.mkdir(parents=True, exist_ok=True)
     results = arguments.work / ("answers.jsonl" if arguments.answers else "results.jsonl")
     rows = {row["name"]: row for row in map(json.loads, results.read_text().splitlines())} if results.exists() else {}
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, cwd=pathlib.Path(__file__).parent).stdout.strip()
     for name in arguments.names or [name for name in networks.CASES if name not in rows]:
         if arguments.export:
             try:
@@ -236,7 +234,7 @@ def main():
             continue
         with tempfile.TemporaryDirectory(dir=arguments.work) as folder:
             found = measure(arguments, name, pathlib.Path(folder))
-        rows[name] = {"name": name, "commit": commit, "machine": platform.processor() or platform.machine(), **found}
+        rows[name] = {"name": name, **speed.provenance(), **found}
         with results.open("a") as file:
             file.write(json.dumps(rows[name]) + "\n")
         print(f"{name}: {', '.join(shortcomings(rows[name])) or 'well'}; {answers_cell(rows[name], 'fp32')}; {answers_cell(rows[name], 'int8')}; {rows[name].get('ms')}", flush=True)

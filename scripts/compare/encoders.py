@@ -12,7 +12,6 @@ import contextlib
 import json
 import math
 import pathlib
-import platform
 import subprocess
 import tempfile
 
@@ -150,7 +149,6 @@ def main():
     results = arguments.work / "results.jsonl"
     lines = map(json.loads, results.read_text().splitlines()) if results.exists() else []
     rows = {(row["name"], row["kind"], row["spelling"]): row for row in lines}
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, cwd=pathlib.Path(__file__).parent).stdout.strip()
     cases = [(name, kind, spelling) for name in encoder_networks.NAMES for kind in encoder_networks.ATTENTIONS for spelling in arguments.only.split(",")]
     for case in cases:
         if case[0] not in arguments.names if arguments.names else case in rows:
@@ -161,7 +159,7 @@ def main():
             except Refused as refusal:
                 found = {"refused": str(refusal)}
         name, kind, spelling = case
-        rows[case] = {"name": name, "kind": kind, "spelling": spelling, "commit": commit, "machine": platform.processor() or platform.machine(), **found}
+        rows[case] = {"name": name, "kind": kind, "spelling": spelling, **speed.provenance(), **found}
         with results.open("a") as file:
             file.write(json.dumps(rows[case]) + "\n")
         print(*case, {key: value for key, value in found.items() if key != "refused"}, found.get("refused", "")[:200], flush=True)

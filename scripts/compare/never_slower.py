@@ -44,7 +44,7 @@ def measure(arguments, name, work):
         integers = {key: explained(arguments.octavo, f"{folder}/{name}-{key}-1.octv", arguments.threads) for key in VARIANTS}
     model.unlink()
     ms = {key: low for key, (low, _, _) in found.items()}
-    return {"name": name, "ms": ms, "noise": {key: noise for key, (_, _, noise) in found.items()}, "integers": integers}
+    return {"name": name, **speed.provenance(), "ms": ms, "noise": {key: noise for key, (_, _, noise) in found.items()}, "integers": integers}
 
 
 def ratio(row, variant, reference):

@@ -13,7 +13,6 @@ import argparse
 import json
 import math
 import pathlib
-import platform
 import statistics
 import subprocess
 import sys
@@ -251,12 +250,10 @@ def main():
     arguments.work.mkdir(parents=True, exist_ok=True)
     results = arguments.work / "results.jsonl"
     rows = {row["name"]: row for row in map(json.loads, results.read_text().splitlines())} if results.exists() else {}
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, cwd=pathlib.Path(__file__).parent).stdout.strip()
     found = models(arguments.work)
     for name in arguments.names or [name for name in found if name not in rows]:
         package, path = found[name]
-        machine = platform.processor() or platform.machine()
-        rows[name] = {"name": name, "package": package, "commit": commit, "machine": machine, **measure(arguments, path)}
+        rows[name] = {"name": name, "package": package, **speed.provenance(), **measure(arguments, path)}
         with results.open("a") as file:
             file.write(json.dumps(rows[name]) + "\n")
         print(json.dumps(rows[name]), flush=True)

@@ -8,6 +8,7 @@ An fp32 model is calibrated with random numbers: good for speed only. A quantize
 import argparse
 import json
 import pathlib
+import platform
 import statistics
 import subprocess
 import sys
@@ -16,6 +17,14 @@ import time
 
 import numpy as np
 import onnxruntime as ort
+
+
+def provenance():
+    """Of rows that are kept: the commit of these sources and the processor's name."""
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, cwd=pathlib.Path(__file__).parent).stdout.strip()
+    with open("/proc/cpuinfo") as info:
+        processor = next((line.split(":")[1].strip() for line in info if line.startswith("model name")), platform.machine())
+    return {"commit": commit, "machine": processor}
 
 
 def ort_session(path, threads):

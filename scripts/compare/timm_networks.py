@@ -14,7 +14,6 @@ import io
 import json
 import math
 import pathlib
-import platform
 import shutil
 import subprocess
 import warnings
@@ -90,11 +89,6 @@ def measure(arguments, name, pixels, folder):
     return found
 
 
-def processor():
-    with open("/proc/cpuinfo") as info:
-        return next((line.split(":")[1].strip() for line in info if line.startswith("model name")), platform.machine())
-
-
 def gain(row, variant="octavo int8"):
     return row["ms"]["ort fp32"] / row["ms"][variant]
 
@@ -138,15 +132,14 @@ def main():
     results = arguments.work / "results.jsonl"
     rows = {row["name"]: row for row in map(json.loads, results.read_text().splitlines())} if results.exists() else {}
     asked = arguments.names or [name for name in list(networks)[:: 12 if arguments.smoke else 1] if name not in rows][: 12 if arguments.smoke else None]
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, cwd=pathlib.Path(__file__).parent).stdout.strip()
-    kept = arguments.work / commit
+    kept = arguments.work / speed.provenance()["commit"]
     for name in asked:
         if arguments.prepare:
             print(f"{name}: {prepare(arguments, name, networks[name][0], kept / name)}", flush=True)
             continue
         measured = measure(arguments, name, networks[name][0], kept / name)
         shutil.rmtree(kept / name)
-        rows[name] = {"name": name, "commit": commit, "machine": processor(), **measured}
+        rows[name] = {"name": name, **speed.provenance(), **measured}
         with results.open("a") as file:
             file.write(json.dumps(rows[name]) + "\n")
         print(f"{name}: {gain(rows[name]):.2f}x" if "ms" in rows[name] else f"{name}: {rows[name]}", flush=True)
