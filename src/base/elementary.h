@@ -105,6 +105,16 @@ typename V::F32 exp_f32(typename V::F32 x) {
   return scaled<V>(V::add(V::set(1.0f), parts.p), parts.n_bits);
 }
 
+// exp(x) of x <= 0, as weights are made of: 0 below log(2^-126), since processors take many times as long for results
+// that are denormal.
+template <class V>
+typename V::F32 exp_weight_f32(typename V::F32 x) {
+  constexpr float kLowest = -0x1.5d589ep+6f;  // the last one whose result is not less than 2^-126
+  const auto parts = exp_parts<V>(V::max(V::set(kLowest), x));
+  const auto value = V::mul(V::add(V::set(1.0f), parts.p), power_of_two<V>(parts.n_bits));
+  return V::select(V::less(x, V::set(kLowest)), V::set(0.0f), value);
+}
+
 // exp(x) - 1.
 template <class V>
 typename V::F32 expm1_f32(typename V::F32 x) {

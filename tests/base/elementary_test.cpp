@@ -82,6 +82,16 @@ TEST(Elementary, AgreesWithLongDouble) {
                {.ulp = 1.8});
 }
 
+TEST(Elementary, WeightsAreExponentialsThatAreNotDenormal) {
+  constexpr float kLast = -0x1.5d589ep+6f;
+  EXPECT_GE(exp_weight_f32<Lane>(kLast), 0x1p-126f);
+  EXPECT_LT(exp_f32<Lane>(std::nextafter(kLast, -kInfinity)), 0x1p-126f);
+  for (const float x : {std::nextafter(kLast, -kInfinity), -100.0f, -1e9f, -kInfinity})
+    EXPECT_EQ(exp_weight_f32<Lane>(x), 0.0f) << x;
+  EXPECT_TRUE(std::isnan(exp_weight_f32<Lane>(std::numeric_limits<float>::quiet_NaN())));
+  for (float x = 0.0f; x >= kLast; x -= 0.001f) ASSERT_EQ(exp_weight_f32<Lane>(x), exp_f32<Lane>(x)) << x;
+}
+
 TEST(Elementary, AnglesAgreeWithLongDouble) {
   expect_close("tan", tan_f32<Lane>, [](long double x) { return std::tan(x); }, {.ulp = 3.1});
   expect_close("asin", asin_f32<Lane>, [](long double x) { return std::asin(x); }, {.ulp = 2.3});

@@ -96,7 +96,7 @@ float exponentiate(float* scores, const float* mask, std::int64_t count, float s
   for (auto& sum : sums) sum = S::set(0.0f);
   for (std::int64_t j = 0; j < count; j += kSums * S::kLanes) {
     for (int i = 0; i < kSums; ++i) {
-      const auto weight = exp_f32<S>(S::sub(S::load(scores + j + i * S::kLanes), shift));
+      const auto weight = exp_weight_f32<S>(S::sub(S::load(scores + j + i * S::kLanes), shift));
       S::store(scores + j + i * S::kLanes, weight);
       sums[i] = S::add(sums[i], weight);
     }

@@ -38,7 +38,7 @@ void softmax_lines(const Lines& l) {
       for (auto& sum : sums) sum = S::set(0.0f);
       for_parts<S>(l.n - first < kShortSum ? l.n - first : kShortSum,
                    [&](int part, std::int64_t i, std::int64_t count) {
-                     const auto e = exp_f32<S>(S::sub(load_lanes<S>(x + first + i, count, kLowest), largest));
+                     const auto e = exp_weight_f32<S>(S::sub(load_lanes<S>(x + first + i, count, kLowest), largest));
                      if (form == Softmax::plain) store_lanes<S>(y + first + i, e, count);
                      // Lanes beyond the end add exp(-infinity), unless the line is NaN anyway.
                      sums[part] = S::add(sums[part], e);
@@ -79,7 +79,7 @@ void softmax_column(const Columns& c, std::int64_t first) {
     F32 sums[kPartialSums];
     for (F32& sum : sums) sum = S::set(0.0f);
     for (std::int64_t i = block; i < end; ++i) {
-      const F32 e = exp_f32<S>(S::sub(load_lanes<S>(x + i * c.stride, count, 0.0f), largest));
+      const F32 e = exp_weight_f32<S>(S::sub(load_lanes<S>(x + i * c.stride, count, 0.0f), largest));
       if (form == Softmax::plain) store_lanes<S>(y + i * c.stride, e, count);
       F32& sum = sums[i % kPartialSums];
       sum = S::add(sum, e);

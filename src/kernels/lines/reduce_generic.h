@@ -68,7 +68,8 @@ struct Fold {
   static typename S::F64 add(typename S::F64 state, typename S::F32 x, typename S::F32 largest) {
     if constexpr (kind == ReduceKind::prod) return S::mul_f64(state, S::widen(x));
     if constexpr (kind == ReduceKind::l1) return S::add_f64(state, S::widen(absolute<S>(x)));
-    if constexpr (kind == ReduceKind::log_sum_exp) return S::add_f64(state, S::widen(exp_f32<S>(S::sub(x, largest))));
+    if constexpr (kind == ReduceKind::log_sum_exp)
+      return S::add_f64(state, S::widen(exp_weight_f32<S>(S::sub(x, largest))));
     const auto wide = S::widen(x);
     if constexpr (kind == ReduceKind::l2 || kind == ReduceKind::sum_square)
       return S::add_f64(state, S::mul_f64(wide, wide));

@@ -86,7 +86,7 @@ class Row {
     if (largest == -std::numeric_limits<float>::infinity()) largest = 0.0f;
     std::array<float, kAttentionSums> sums{};
     for (std::size_t j = 0; j < weights_.size(); ++j) {
-      weights_[j] = exp_f32<Lane>(weights_[j] - largest);
+      weights_[j] = exp_weight_f32<Lane>(weights_[j] - largest);
       sums[j % sums.size()] += weights_[j];
     }
     for (std::size_t half = sums.size() / 2; half > 0; half /= 2) {

@@ -144,7 +144,7 @@ float fold_f32(ReduceKind kind, std::int64_t count, const Get& at) {
       case ReduceKind::l1: return std::fabs(wide);
       case ReduceKind::l2:
       case ReduceKind::sum_square: return wide * wide;
-      case ReduceKind::log_sum_exp: return exp_f32<Lane>(x - static_cast<float>(largest));
+      case ReduceKind::log_sum_exp: return exp_weight_f32<Lane>(x - static_cast<float>(largest));
       default: return wide;
     }
   };

@@ -50,12 +50,12 @@ void softmax_line_f32(SoftmaxKind kind, const float* x, float* y, const Line& li
   float largest = -std::numeric_limits<float>::infinity();
   for (std::int64_t i = 0; i < line.count; ++i) largest = x[place(i)] > largest ? x[place(i)] : largest;
   largest += 0.0f;  // never -0
-  const auto sum =
-      static_cast<float>(long_sum(line.count, [&](std::int64_t i) { return exp_f32<Lane>(x[place(i)] - largest); }));
+  const auto sum = static_cast<float>(
+      long_sum(line.count, [&](std::int64_t i) { return exp_weight_f32<Lane>(x[place(i)] - largest); }));
   const float factor = 1.0f / sum, log_sum = log_f32<Lane>(sum);
   for (std::int64_t i = 0; i < line.count; ++i) {
     const float shifted = x[place(i)] - largest;
-    y[place(i)] = kind == SoftmaxKind::log_softmax ? shifted - log_sum : exp_f32<Lane>(shifted) * factor;
+    y[place(i)] = kind == SoftmaxKind::log_softmax ? shifted - log_sum : exp_weight_f32<Lane>(shifted) * factor;
   }
 }
 
