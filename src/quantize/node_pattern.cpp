@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include "graph/origin.h"
+
 namespace octavo {
 namespace {
 
@@ -77,6 +79,17 @@ std::string_view file_type(std::string_view origin) {
   return inside.substr(0, inside.find_first_of(",)"));
 }
 
+// Of a node that came of several of the file's: whether one of these has such a name.
+bool matches_joined(std::string_view pattern, std::string_view origin) {
+  constexpr std::string_view kNode = "node '";
+  for (std::size_t at = origin.find(kNode); at != std::string_view::npos; at = origin.find(kNode, at)) {
+    at += kNode.size();
+    const std::string_view name = origin.substr(at, origin.find('\'', at) - at);
+    if (matches_glob(pattern, name)) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 bool matches_glob(std::string_view pattern, std::string_view text) {
@@ -105,7 +118,9 @@ bool matches_glob(std::string_view pattern, std::string_view text) {
 
 bool matches_node(std::string_view pattern, const Node& node) {
   constexpr std::string_view kType = "type:";
-  if (!pattern.starts_with(kType)) return matches_glob(pattern, node.name);
+  if (!pattern.starts_with(kType))
+    return matches_glob(pattern, node.name) ||
+           (node.origin.find(kJoinedOrigins) != std::string::npos && matches_joined(pattern, node.origin));
   const std::string_view type = pattern.substr(kType.size());
   return equal_without_case(type, node.spec->name) || equal_without_case(type, file_type(node.origin));
 }

@@ -13,6 +13,7 @@
 #include "lower/rules/parallel_convs.h"
 #include "lower/rules/scale_into_conv.h"
 #include "lower/rules/scale_into_matmul.h"
+#include "quantize/node_pattern.h"
 
 namespace octavo {
 namespace {
@@ -109,6 +110,16 @@ TEST(ParallelConvs, MeetTapByTap) {
     b.output(b.binary(BinaryKind::add, conv(narrow), conv(wide)));
     EXPECT_EQ(apply_closely(b.graph, parallel_convs), fits ? 1 : 0);
   }
+}
+
+TEST(ParallelConvs, KeepTheNamesOfAll) {
+  GraphBuilder b = two_branches(Layout::channels_first, 1, 1, true);
+  const std::string wide = b.graph.node(b.graph.order()[0]).name, narrow = b.graph.node(b.graph.order()[1]).name;
+  EXPECT_EQ(apply_closely(b.graph, parallel_convs), 1);
+  const Node& sum = first(b.graph, kConv);
+  EXPECT_EQ(sum.name, wide);
+  EXPECT_TRUE(matches_node(wide, sum) && matches_node(narrow, sum)) << sum.origin;
+  EXPECT_FALSE(matches_node(narrow + "x", sum));
 }
 
 TEST(ParallelConvs, LeaveWhatOthersReadAndOtherImages) {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "graph/origin.h"
 #include "lower/tensor_edit.h"
 #include "ops/binary/binary.h"
 #include "ops/conv/conv.h"
@@ -112,7 +113,8 @@ Match parallel_convs(const Graph& graph, const Node& node) {
   std::vector<ValueId> inputs{wide->inputs[0], new_w};
   if (has_bias(*narrow) || has_bias(*wide))
     inputs.push_back(patch.constant(wide->name + "/bias", sum_of_biases(graph, *narrow, *wide, w.shape()[0])));
-  patch.replace(node.outputs[0], patch.add(kConv, wide->attrs, std::move(inputs), wide->name, wide->origin));
+  patch.replace(node.outputs[0],
+                patch.add(kConv, wide->attrs, std::move(inputs), wide->name, joined_origins(*narrow, *wide)));
   return patch;
 }
 
