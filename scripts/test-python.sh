@@ -1,6 +1,6 @@
 #!/bin/sh
 # Tests of the Python package as users have it: the wheels are built, and each is installed into a fresh environment of its Python,
-# away from the build; there python/tests run, mypy checks the types, and the example runs. Closes with one summary line. Where pip
+# away from the build; there python/tests run, mypy checks the types, and examples run. Closes with one summary line. Where pip
 # brings nothing, because there is no network, all of it is skipped.
 set -eu
 cd "$(dirname "$0")/.."
@@ -35,7 +35,9 @@ for wheel in build/wheels/*-cp311-cp311-* build/wheels/*-cp312-abi3-*; do
   grep -v '^$' "$work/log"
   tail -n 1 "$work/log" >>"$counts"
   check "mypy" "$work/venv/bin/python" -m mypy --config-file pyproject.toml python/octavo
-  check "examples/python" "$work/venv/bin/python" examples/python/digits.py
+  for example in digits onnxruntime_session; do
+    check "examples/python/$example.py" env XDG_CACHE_HOME="$work/cache" "$work/venv/bin/python" "examples/python/$example.py"
+  done
 done
 awk '
   { found = 0; for (i = 1; i < NF; i++) if ($(i + 1) ~ /^(passed|failed|error|errors|skipped)/) { n[$(i + 1)] += $i; found = 1 } if (!found) n["failed"]++ }

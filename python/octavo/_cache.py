@@ -18,6 +18,11 @@ directory: PathLike | None = os.environ.get("OCTAVO_CACHE_DIR") or None
 #: The most bytes that they take together; the ones that were not used for longest leave.
 most_bytes: int = 4 << 30
 
+def default_directory() -> str:
+    """Where drop-ins keep theirs: `directory`, else a folder of the user's cache."""
+    return os.fspath(directory or os.path.join(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "octavo"))
+
+
 _PATH_OPTIONS = ("--calibrate=", "--scales=", "--tuning-log=")
 
 
@@ -109,10 +114,10 @@ def _opened(path: str) -> _core.CompiledModel | None:
 
 
 def found_or_made(source: Source, words: Sequence[str], cache_dir: PathLike | None, make: Callable[[], _core.CompiledModel]) -> _core.CompiledModel:
-    """The compiled model of the cache, else what `make` gives, which is kept. Processes may do this at the same time: a file takes its
-    name when it is whole."""
+    """The compiled model of the cache, else what `make` gives, which is kept. `cache_dir`: None is `directory`, "" nowhere.
+    Processes may do this at the same time: a file takes its name when it is whole."""
     folder = cache_dir if cache_dir is not None else directory
-    if folder is None or (source.is_file and not os.path.isfile(source.name)):
+    if not folder or (source.is_file and not os.path.isfile(source.name)):
         return make()
     folder = os.path.expanduser(os.fspath(folder))
     path = os.path.join(folder, key_of(source, words) + ".octv")

@@ -42,6 +42,7 @@ class CompileOptions(QuantizeOptions, total=False):
     foreign_log: bool
     allow_reference: bool
     seconds: float
+    unquantized: str
 
 
 def _extent(extent: Extent) -> str:

@@ -33,15 +33,20 @@ def tensor(name: str, array: np.ndarray) -> bytes:
     return b"".join(_number(1, extent) for extent in array.shape) + _number(2, kind) + _block(8, name) + _block(9, array.tobytes())
 
 
-def node(op: str, inputs: Sequence[str], outputs: Sequence[str]) -> bytes:
-    """NodeProto without attributes, named after its output."""
-    return b"".join(_block(1, each) for each in inputs) + b"".join(_block(2, each) for each in outputs) + _block(3, outputs[0] + "_node") + _block(4, op)
+def node(op: str, inputs: Sequence[str], outputs: Sequence[str], **attributes: int) -> bytes:
+    """NodeProto with integers as attributes, named after its output."""
+    ends = b"".join(_block(1, each) for each in inputs) + b"".join(_block(2, each) for each in outputs)
+    return ends + _block(3, outputs[0] + "_node") + _block(4, op) + b"".join(_block(5, _block(1, name) + _number(3, number) + _number(20, 2)) for name, number in attributes.items())
 
 
-def value(name: str, kind: int, shape: Sequence[int | str]) -> bytes:
-    """ValueInfoProto; text is an open dimension."""
-    dims = b"".join(_block(1, _block(2, extent) if isinstance(extent, str) else _number(1, extent)) for extent in shape)
-    return _block(1, name) + _block(2, _block(1, _number(1, kind) + _block(2, dims)))
+def _dimension(extent: int | str | None) -> bytes:
+    return b"" if extent is None else _block(2, extent) if isinstance(extent, str) else _number(1, extent)
+
+
+def value(name: str, kind: int, shape: Sequence[int | str | None] | None) -> bytes:
+    """ValueInfoProto; text is an open dimension, None one without a name, or no shape."""
+    dims = b"" if shape is None else _block(2, b"".join(_block(1, _dimension(extent)) for extent in shape))
+    return _block(1, name) + _block(2, _block(1, _number(1, kind) + dims))
 
 
 def model(nodes: Sequence[bytes], inputs: Sequence[bytes], outputs: Sequence[bytes], constants: Sequence[bytes] = ()) -> bytes:
@@ -49,6 +54,12 @@ def model(nodes: Sequence[bytes], inputs: Sequence[bytes], outputs: Sequence[byt
     graph = b"".join(_block(1, each) for each in nodes) + _block(2, "graph") + b"".join(_block(5, each) for each in constants)
     graph += b"".join(_block(11, each) for each in inputs) + b"".join(_block(12, each) for each in outputs)
     return _number(1, 8) + _block(7, graph) + _block(8, _block(1, "") + _number(2, 17))
+
+
+def described(model: bytes, text: str, properties: dict[str, str]) -> bytes:
+    """A ModelProto that also says what it is."""
+    entries = b"".join(_block(14, _block(1, key) + _block(2, value)) for key, value in properties.items())
+    return model + _block(2, text) + _block(4, "tests") + _number(5, 3) + _block(6, f"a model of {text}") + entries
 
 
 def product(width: int, outputs: int, batch: int | str = 1) -> bytes:

@@ -53,6 +53,11 @@ Result<CompileRequest> read_words(const GivenModel& model, const std::vector<std
 void add_compile(CLI::App& app, CompileArguments& arguments) {
   cli::add_compile_options(app, arguments, cli::Batches::several);
   cli::add_preprocess_option(app, arguments, cli::PreprocessOf::samples);
+  app.add_option_function<std::string>("--unquantized",
+                                       [&arguments](const std::string& word) {
+                                         if (word == "fp32") arguments.request.options.unquantized = Unquantized::fp32;
+                                       })
+      ->check(CLI::IsMember({"refuse", "fp32"}));
 }
 
 void add_quantize(CLI::App& app, CompileArguments& arguments) {

@@ -39,7 +39,8 @@ struct SampleInput {
 };
 
 // `words`: options of `octavo compile` that say how, as {"--precision", "int8", "--calibrate", "images"}, none that
-// name files to write or a budget. Errors: usage (all that the command line would refuse), those of compile().
+// name files to write or a budget; and {"--unquantized", "fp32"}, as CompileOptions has it. Errors: usage (all that the
+// command line would refuse), those of compile().
 Result<CompiledModel> compile_as_told(const GivenModel& model, const std::vector<std::string>& words,
                                       const Watch& watch);
 // Likewise of `octavo quantize`.

@@ -1,0 +1,296 @@
+"""What runs behind a session: a model that Octavo compiled or, where that is asked for, ONNX Runtime."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from typing import Any, Callable, Mapping, Protocol, Sequence, Union
+
+import numpy as np
+
+from .. import _cache, _onnx_file
+from .._compile import compile as compile_model
+from .._errors import InvalidInputError, OctavoError, UnsupportedError
+from .._model import Model, TensorInfo, load
+from .._onnx_file import Extent, OnnxFile, Value
+from .._sources import Source, source_of
+from .._words import CompileOptions
+from . import _options
+from ._errors import InvalidArgument, NotImplemented, as_onnxruntime, problem
+from ._options import SessionOptions
+from ._values import ModelMetadata, NodeArg, OrtValue, dtype_of_type, type_of_octavo
+
+Given = Union[str, bytes]
+Bound = Callable[[], list[Any]]  # runs, and gives the outputs in order
+
+_PREFIX = "octavo."
+_OWN = ("fallback", "cache_dir")
+_FLAGS = ("allow_reference", "foreign_log", "integer_only")
+_MOST = 1 << 31  # the largest extent that an open dimension may have
+
+
+class Engine(Protocol):
+    """`run` and `bind` take arrays by the names of inputs."""
+
+    inputs: list[NodeArg]
+    outputs: list[NodeArg]
+    overridable: list[NodeArg]
+    metadata: ModelMetadata
+
+    def run(self, names: Sequence[str], feeds: Mapping[str, Any]) -> list[Any]:
+        """The outputs of these names."""
+
+    def bind(self, names: Sequence[str], feeds: Mapping[str, Any], out: Mapping[str, np.ndarray]) -> Bound:
+        """A run that reads the same arrays at each call, and writes `out` and arrays of its own."""
+
+
+def octavo_options(entries: Mapping[str, str]) -> dict[str, Any]:
+    """Session entries `octavo.*` as keywords of octavo.compile, `fallback` and `cache_dir` among them. Raises
+    InvalidArgument."""
+    known = {"calibrate", "precision", *CompileOptions.__annotations__, *_OWN}
+    given = {key.removeprefix(_PREFIX): value for key, value in entries.items() if key.startswith(_PREFIX)}
+    unknown = [name for name in given if name not in known]
+    if unknown:
+        raise problem(
+            InvalidArgument,
+            "session config entry",
+            f"'{_PREFIX}{unknown[0]}'",
+            ", ".join(_PREFIX + name for name in sorted(known)),
+        )
+    for name in (*_FLAGS, "fallback"):
+        if given.get(name, "0") not in ("0", "1"):
+            raise problem(InvalidArgument, f"session config entry '{_PREFIX}{name}'", f"'{given[name]}'", "'0' or '1'")
+    return {name: value == "1" if name in _FLAGS or name == "fallback" else value for name, value in given.items()}
+
+
+def _check_honoured(options: SessionOptions) -> None:
+    if options.enable_profiling:
+        raise problem(
+            NotImplemented,
+            "SessionOptions.enable_profiling",
+            "True",
+            "False",
+            "octavo.explain(model) tells where time goes",
+        )
+    if options.optimized_model_filepath:
+        raise problem(
+            NotImplemented,
+            "SessionOptions.optimized_model_filepath",
+            f"'{options.optimized_model_filepath}'",
+            "''",
+            "octavo.compile(model).save(path) keeps a compiled model",
+        )
+
+
+def _closed(value: Value, options: SessionOptions) -> Value:
+    """With overridden dimensions as numbers."""
+    if value.shape is None:
+        return value
+    extents: list[Extent] = []
+    for extent, denotation in zip(value.shape, value.denotations):
+        open_name = extent if isinstance(extent, str) else ""
+        closed = options._dimensions_by_name.get(open_name, options._dimensions_by_denotation.get(denotation))
+        extents.append(extent if isinstance(extent, int) or closed is None else closed)
+    return value._replace(shape=tuple(extents))
+
+
+def _shape_option(file: OnnxFile, options: SessionOptions) -> dict[str, Any]:
+    """Of inputs whose dimensions are overridden: those as numbers, and what is open stays so."""
+    shapes = {}
+    for value in file.inputs:
+        closed = _closed(value, options)
+        if closed.shape is not None and closed != value:
+            shapes[value.name] = [extent if isinstance(extent, int) else (1, _MOST) for extent in closed.shape]
+    return {"shape": shapes} if shapes else {}
+
+
+def _arg(value: Value, told: TensorInfo | None, names: set[Extent]) -> NodeArg:
+    """As the file has it; where it says no extent, that of the compiled model, if it is a number or a name of the
+    file's."""
+    known: list[Extent] = (
+        [extent if isinstance(extent, int) or extent in names else None for extent in told.shape] if told else []
+    )
+    shape = list(value.shape) if value.shape is not None else known
+    if len(known) == len(shape):
+        shape = [other if isinstance(other, int) or extent is None else extent for extent, other in zip(shape, known)]
+    return NodeArg(value.name, value.type, shape)
+
+
+def _args(values: Sequence[Value], told: Sequence[TensorInfo], names: set[Extent]) -> list[NodeArg]:
+    by_name = {each.name: each for each in told}
+    return [_arg(value, by_name.get(value.name), names) for value in values]
+
+
+class OctavoEngine:
+    """A compiled model."""
+
+    def __init__(self, model: Model, file: OnnxFile | None) -> None:
+        self.model = model
+        self.overridable: list[NodeArg] = []
+        self.metadata = ModelMetadata()
+        if file is None:
+            self.inputs, self.outputs = (
+                [NodeArg(each.name, type_of_octavo(each.dtype), list(each.shape)) for each in side]
+                for side in (model.inputs, model.outputs)
+            )
+        else:
+            names = {extent for value in (*file.inputs, *file.outputs) for extent in value.shape or ()}
+            self.inputs = _args(file.inputs, model.inputs, names)
+            self.outputs = _args(file.outputs, model.outputs, names)
+            self.overridable = _args(file.overridable, (), names)
+            self.metadata = ModelMetadata(**file.texts, version=file.model_version, custom_metadata_map=file.metadata)
+        self._dtypes = {each.name: dtype_of_type(each.type) for each in self.inputs}
+        self._names = [each.name for each in self.outputs]
+
+    def _array(self, name: str, value: Any) -> Any:
+        if isinstance(value, OrtValue):
+            return value._array
+        return (
+            value
+            if hasattr(value, "__dlpack__") or hasattr(value, "__array__")
+            else np.asarray(value, self._dtypes.get(name))
+        )
+
+    def _arrays(self, feeds: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: value if type(value) is np.ndarray else self._array(name, value) for name, value in feeds.items()}
+
+    def run(self, names: Sequence[str], feeds: Mapping[str, Any]) -> list[Any]:
+        with as_onnxruntime():
+            results = self.model.run(self._arrays(feeds))
+        return [results[name] for name in names]
+
+    def bind(self, names: Sequence[str], feeds: Mapping[str, Any], out: Mapping[str, np.ndarray]) -> Bound:
+        arrays = self._arrays(feeds)
+        if self.model.info["parts"]:  # its outputs' shapes are data: nobody can bind them
+            return copying(self, names, arrays, out)
+        with as_onnxruntime():
+            bound = self.model.bind(arrays)
+            if out:
+                bound = self.model.bind(arrays, {**bound.outputs, **out})
+
+        def call() -> list[Any]:
+            bound.run()
+            return [bound.outputs[name] for name in names]
+
+        return call
+
+
+def copying(engine: Engine, names: Sequence[str], feeds: Mapping[str, Any], out: Mapping[str, np.ndarray]) -> Bound:
+    """Runs, and copies into the arrays of `out`."""
+
+    def call() -> list[Any]:
+        results = engine.run(names, feeds)
+        for at, name in enumerate(names):
+            target = out.get(name)
+            if target is None:
+                continue
+            if (target.shape, target.dtype) != (results[at].shape, results[at].dtype):
+                raise problem(
+                    InvalidArgument,
+                    f"output '{name}'",
+                    f"{target.dtype}{list(target.shape)}",
+                    f"{results[at].dtype}{list(results[at].shape)}",
+                )
+            target[...] = results[at]
+            results[at] = target
+        return results
+
+    return call
+
+
+def _plain(value: Any) -> Any:
+    return value._array if isinstance(value, OrtValue) else value
+
+
+class RealEngine:
+    """ONNX Runtime itself, for a model that Octavo does not read."""
+
+    def __init__(self, session: Any) -> None:
+        self.session = session
+        self.inputs, self.outputs, self.overridable = (
+            [NodeArg(each.name, each.type, each.shape) for each in side]
+            for side in (session.get_inputs(), session.get_outputs(), session.get_overridable_initializers())
+        )
+        meta = session.get_modelmeta()
+        self.metadata = ModelMetadata(**{name: getattr(meta, name) for name in ModelMetadata._fields})
+
+    def run(self, names: Sequence[str], feeds: Mapping[str, Any]) -> list[Any]:
+        results = self.session.run(list(names), {name: _plain(value) for name, value in feeds.items()})
+        return list(results)
+
+    def bind(self, names: Sequence[str], feeds: Mapping[str, Any], out: Mapping[str, np.ndarray]) -> Bound:
+        return copying(self, names, feeds, out)
+
+
+def _real_options(real: Any, options: SessionOptions) -> Any:
+    converted = real.SessionOptions()
+    for name, value in options.values().items():
+        enum = (
+            getattr(real, type(value).__name__)
+            if isinstance(value, (_options.GraphOptimizationLevel, _options.ExecutionMode, _options.ExecutionOrder))
+            else None
+        )
+        setattr(converted, name, value if enum is None else getattr(enum, value.name))
+    for key, value in options._entries.items():
+        if not key.startswith(_PREFIX):
+            converted.add_session_config_entry(key, value)
+    for name, extent in options._dimensions_by_name.items():
+        converted.add_free_dimension_override_by_name(name, extent)
+    for name, extent in options._dimensions_by_denotation.items():
+        converted.add_free_dimension_override_by_denotation(name, extent)
+    return converted
+
+
+def _fallen_back(given: Given, options: SessionOptions, error: OctavoError) -> Engine:
+    try:
+        import onnxruntime as real
+    except ImportError:
+        absent = problem(NotImplemented, "octavo.fallback", "no onnxruntime", "that package installed")
+        raise type(error)([*error.errors, *absent.errors]) from None
+    warnings.warn(f"Octavo does not take this model, onnxruntime runs it: {error}", RuntimeWarning, stacklevel=5)
+    return RealEngine(real.InferenceSession(given, _real_options(real, options), providers=["CPUExecutionProvider"]))
+
+
+def _compiled(source: Source, file: OnnxFile | None, options: SessionOptions, words: dict[str, Any]) -> Model:
+    cache_dir = words.pop("cache_dir", None)
+    shape = _shape_option(file, options) if file is not None else {}
+    return compile_model(
+        source,
+        threads=options.intra_op_num_threads,
+        cache_dir=_cache.default_directory() if cache_dir is None else cache_dir,
+        progress=False,
+        **{"unquantized": "fp32", **shape, **words},
+    )
+
+
+def engine_of(given: Given, options: SessionOptions) -> Engine:
+    """The model compiled, or taken from the cache. Errors are of ONNX Runtime's kinds."""
+    words = octavo_options(options._entries)
+    fallback = words.pop("fallback", False)
+    _check_honoured(options)
+    source = Source(given) if isinstance(given, str) else source_of(given)
+    with as_onnxruntime(given if isinstance(given, str) else ""):
+        if is_compiled(source):
+            return OctavoEngine(load(given, threads=options.intra_op_num_threads), None)
+        file = _onnx_file.read(source) if source.content is not None or os.path.isfile(source.name) else None
+        try:
+            model = _compiled(source, file, options, words)
+        except (UnsupportedError, InvalidInputError) as error:
+            if not fallback:
+                raise
+            return _fallen_back(given, options, error)
+    if file is not None:
+        file = file._replace(
+            inputs=[_closed(each, options) for each in file.inputs],
+            outputs=[_closed(each, options) for each in file.outputs],
+        )
+    return OctavoEngine(model, file if model.info["dialect"].startswith("ONNX") else None)
+
+
+def is_compiled(source: Source) -> bool:
+    """Whether it holds an .octv."""
+    from .. import _core
+
+    return (source.content is not None or os.path.isfile(source.name)) and _core.is_compiled(
+        source.name, source.content
+    )

@@ -1,0 +1,1 @@
+"""Where code for ONNX Runtime finds its exceptions."""
