@@ -35,7 +35,7 @@ for wheel in build/wheels/*-cp311-cp311-* build/wheels/*-cp312-abi3-*; do
   grep -v '^$' "$work/log"
   tail -n 1 "$work/log" >>"$counts"
   check "mypy" "$work/venv/bin/python" -m mypy --config-file pyproject.toml python/octavo
-  for example in digits onnxruntime_session; do
+  for example in digits litert_interpreter onnxruntime_session; do
     check "examples/python/$example.py" env XDG_CACHE_HOME="$work/cache" "$work/venv/bin/python" "examples/python/$example.py"
   done
 done

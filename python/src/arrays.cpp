@@ -50,10 +50,10 @@ std::string name_of_type(nb::handle object) {
 }
 
 bool is_dense(const nb::ndarray<nb::ro>& array) {
+  if (array.size() == 0) return true;  // strides are anything then
   std::int64_t step = 1;
   for (std::size_t axis = array.ndim(); axis-- > 0;) {
     const auto extent = static_cast<std::int64_t>(array.shape(axis));
-    if (extent == 0) return true;
     if (extent > 1 && array.stride(axis) != step) return false;
     step *= extent;
   }

@@ -88,3 +88,9 @@ def sum_and_difference() -> bytes:
 def nonzero() -> bytes:
     """i = the places of x that are not 0: as many as there are."""
     return model([node("NonZero", ["x"], ["i"])], [value("x", FLOAT, [4, 4])], [value("i", INT64, [2, "found"])])
+
+
+def nonzero_rows() -> bytes:
+    """i = the places of x that are not 0, each a row."""
+    nodes = [node("NonZero", ["x"], ["columns"]), node("Transpose", ["columns"], ["i"])]
+    return model(nodes, [value("x", FLOAT, [4, 4])], [value("i", INT64, ["found", 2])])

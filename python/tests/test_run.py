@@ -112,6 +112,10 @@ def test_shapes_that_depend_on_data() -> None:
     model = octavo.compile(onnx_file.nonzero(), precision="fp32")
     for x in (np.eye(4, dtype=np.float32), np.zeros((4, 4), np.float32), numbers(4, 4)):
         np.testing.assert_array_equal(model(x), np.stack(np.nonzero(x)))
+    # Rows of what was found: an array of 0 rows, whose strides say nothing.
+    rows = octavo.compile(onnx_file.nonzero_rows(), precision="fp32")
+    for x in (np.zeros((4, 4), np.float32), np.eye(4, dtype=np.float32)):
+        np.testing.assert_array_equal(rows(x), np.argwhere(x))
     with pytest.raises(NotImplementedError, match="known after a run"):
         model.bind({"x": numbers(4, 4)})
 
