@@ -44,11 +44,14 @@ def _files_below(path: str) -> Iterable[str]:
             yield os.path.join(folder, name)
 
 
-def _add_path(path: str, digest: "hashlib._Hash") -> None:
-    """By content; of a folder by the names, sizes and times of its files."""
+def _add_path(path: str, digest: "hashlib._Hash", is_temporary: bool) -> None:
+    """By content; of a folder by the names, sizes and times of its files, unless it is a temporary one."""
     if os.path.isdir(path):
         for each in _files_below(path):
-            digest.update(_stat(each))
+            if is_temporary:
+                _hash_file(each, digest)
+            else:
+                digest.update(_stat(each))
     elif os.path.exists(path):
         _hash_file(path, digest)
 
@@ -64,7 +67,7 @@ def _add_model(source: Source, digest: "hashlib._Hash") -> None:
                 digest.update(_stat(os.path.join(folder, entry)))
 
 
-def key_of(source: Source, words: Sequence[str]) -> str:
+def key_of(source: Source, words: Sequence[str], samples_are_temporary: bool = False) -> str:
     """Of the model's and the samples' content, the options, this machine and this release."""
     import hashlib
 
@@ -77,7 +80,7 @@ def key_of(source: Source, words: Sequence[str]) -> str:
         if option is not None:
             path = word[len(option) :]
             digest.update(b"random" if path == "random" else b"")
-            _add_path(path, digest)
+            _add_path(path, digest, samples_are_temporary and option == "--calibrate=")
     _add_model(source, digest)
     return digest.hexdigest()
 
@@ -113,14 +116,14 @@ def _opened(path: str) -> _core.CompiledModel | None:
     return found
 
 
-def found_or_made(source: Source, words: Sequence[str], cache_dir: PathLike | None, make: Callable[[], _core.CompiledModel]) -> _core.CompiledModel:
+def found_or_made(source: Source, words: Sequence[str], cache_dir: PathLike | None, make: Callable[[], _core.CompiledModel], samples_are_temporary: bool = False) -> _core.CompiledModel:
     """The compiled model of the cache, else what `make` gives, which is kept. `cache_dir`: None is `directory`, "" nowhere.
     Processes may do this at the same time: a file takes its name when it is whole."""
     folder = cache_dir if cache_dir is not None else directory
     if not folder or (source.is_file and not os.path.isfile(source.name)):
         return make()
     folder = os.path.expanduser(os.fspath(folder))
-    path = os.path.join(folder, key_of(source, words) + ".octv")
+    path = os.path.join(folder, key_of(source, words, samples_are_temporary) + ".octv")
     found = _opened(path)
     if found is not None:
         return found

@@ -124,7 +124,7 @@ def compile(
             compiled = _compiled_by_command(source, words, progress, stack)
         else:
             make = lambda: _told(progress, lambda bars: _core.compile(source.name, source.content, words, bars))  # noqa: E731
-            compiled = _cache.found_or_made(source, words, cache_dir, make)
+            compiled = _cache.found_or_made(source, words, cache_dir, make, samples_are_temporary=not is_path(calibrate))
     return Model(compiled, threads=threads, plan_cache_bytes=plan_cache_bytes, context_bytes=context_bytes, max_iterations=max_iterations)
 
 
