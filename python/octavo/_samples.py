@@ -61,7 +61,7 @@ class _Column:
         self.file.close()
 
 
-def _arrays(item: Any, inputs: Sequence[Input], where: str) -> list[np.ndarray]:
+def arrays_of(item: Any, inputs: Sequence[Input], where: str) -> list[np.ndarray]:
     """One array for each input: of a mapping by name, of a tuple in order. What stands behind them (labels of a DataLoader) is left out."""
     if isinstance(item, dict) or hasattr(item, "keys"):
         missing = [each.name for each in inputs if each.name not in item]
@@ -75,7 +75,7 @@ def _arrays(item: Any, inputs: Sequence[Input], where: str) -> list[np.ndarray]:
     return [as_numpy(each) for each in item[: len(inputs)]]
 
 
-def _rows(array: np.ndarray, spec: Input, where: str) -> np.ndarray:
+def rows_of(array: np.ndarray, spec: Input, where: str) -> np.ndarray:
     """With a leading axis of samples: a sample may come without one, a batch has several."""
     if array.dtype == object:
         raise usage(f"{where}, input '{spec.name}'", "an array of Python objects", f"one of {spec.dtype}")
@@ -111,7 +111,7 @@ def _spool_columns(items: Iterator[Any], inputs: Sequence[Input], limit: int | N
     try:
         for index, item in enumerate(items):
             where = f"sample {index}"
-            arrays = [_rows(array, spec, where) for array, spec in zip(_arrays(item, inputs, where), inputs)]
+            arrays = [rows_of(array, spec, where) for array, spec in zip(arrays_of(item, inputs, where), inputs)]
             if labels:
                 arrays.append(np.atleast_1d(as_numpy(item[len(inputs)])).astype(np.int64))
             count = len(arrays[0]) if limit is None else min(len(arrays[0]), limit - columns[names[0]].count)
@@ -140,7 +140,7 @@ def _spool_sentences(items: Iterator[Any], inputs: Sequence[Input], limit: int |
     rows = 0
     for index, item in enumerate(items):
         where = f"sample {index}"
-        arrays = {spec.name: _rows(array, spec, where) for array, spec in zip(_arrays(item, inputs, where), inputs)}
+        arrays = {spec.name: rows_of(array, spec, where) for array, spec in zip(arrays_of(item, inputs, where), inputs)}
         if limit is not None:
             arrays = {name: array[: limit - rows] for name, array in arrays.items()}
         _save_npz(os.path.join(folder, f"{index:08}.npz"), arrays)

@@ -82,9 +82,31 @@ def explain(model: Any, *, calibrate: Samples = None, progress: Progress = None,
     return _on_model("explain", [model], calibrate, options, progress, page=True)
 
 
-def evaluate(*models: Any, images: PathLike | Iterable[Any], labels: PathLike | None = None, calibrate: Samples = None, progress: Progress = None, **options: Any) -> Report:
+def evaluate(
+    *models: Any,
+    images: PathLike | Iterable[Any] | None = None,
+    labels: PathLike | None = None,
+    metric: Callable[[Any, Any], Any] | None = None,
+    calibrate: Samples = None,
+    progress: Progress = None,
+    **options: Any,
+) -> Report:
     """How often models are right, and how they agree: `octavo evaluate`. `images`: a folder with `labels`, an .npz, or an iterable of
-    (input, label), single ones or batches."""
+    (input, label), single ones or batches.
+
+    `evaluate(model, data, metric=function)` instead: `function(outputs, labels)` gives a number, or several by name, of the outputs
+    (arrays with a leading axis of samples; by name where there are several) for all of `data`, an iterable of (input, ..., label) or of
+    mappings with one key more than inputs. `report["models"][0]` has the number under the function's name. Raises what both raise."""
+    if metric is not None:
+        from ._metric import evaluated
+
+        if images is not None or labels is not None:
+            raise usage("evaluate", "a metric beside images or labels", "evaluate(model, data, metric=function)")
+        if len(models) < 2 or is_path(models[-1]):
+            raise usage("evaluate", f"{len(models)} arguments", "models, and an iterable of samples with labels behind them")
+        return evaluated(models[:-1], models[-1], metric, calibrate, options, progress)
+    if images is None:
+        raise usage("evaluate", "no images", "images=, or data and metric=")
 
     def add_images(verb: _Verb) -> None:
         path = images

@@ -40,6 +40,43 @@ def test_evaluate(int8: octavo.Model, digits: str, digits_test: dict[str, np.nda
     assert report["models"][0]["top1_percent"] > 90 and report["models"][1]["agreement_percent"] > 95
 
 
+def top1(outputs: np.ndarray, labels: np.ndarray) -> float:
+    return float((outputs.argmax(1) == labels).mean())
+
+
+def test_evaluate_by_a_metric(int8: octavo.Model, digits: str, digits_test: dict[str, np.ndarray]) -> None:
+    images, labels = as_inputs(digits_test["images"]), digits_test["labels"]
+    batches = [(images[at : at + 50], labels[at : at + 50]) for at in range(0, 200, 50)]
+    report = octavo.evaluate(digits, int8, batches, metric=top1)
+    expected = [top1(model(images[:200]), labels[:200]) for model in (octavo.compile(digits, precision="fp32"), int8)]
+    assert report["samples"] == 200 and [each["top1"] for each in report["models"]] == expected
+    singles = ({"image": image[0], "label": label} for image, label in zip(images[:20, None], labels))
+    several = octavo.evaluate(int8, singles, metric=lambda outputs, labels: {"mean": outputs.mean(), "count": len(labels)})
+    assert several["models"][0] == {"model": int8.source, "mean": pytest.approx(float(int8(images[:20]).mean())), "count": 20}
+
+
+def test_a_metric_of_several_outputs_and_labels_of_any_shape() -> None:
+    model = octavo.compile(onnx_file.sum_and_difference(), precision="fp32")
+    x = np.ones((2, 3), np.float32)
+    seen = []
+    octavo.evaluate(model, [(x, x, ["one", "two"]), (x, x * 2, ["three", "four"])], metric=lambda outputs, labels: seen.append((outputs, labels)) or 1)
+    outputs, labels = seen[0]
+    assert outputs["s"].shape == (4, 3) and outputs["d"][2:].tolist() == [[-1] * 3] * 2 and list(labels) == ["one", "two", "three", "four"]
+
+
+def test_a_metric_needs_samples_and_labels(int8: octavo.Model) -> None:
+    x = np.zeros((2, 1, 8, 8), np.float32)
+    for data, text in (([], "no sample"), ([(x,)], "sample 0: found 1 values"), ([(x, [1, 2, 3])], "found 3 labels, expected 2")):
+        with pytest.raises(ValueError, match=text):
+            octavo.evaluate(int8, data, metric=top1)
+    with pytest.raises(ValueError, match="1 arguments"):
+        octavo.evaluate(int8, metric=top1)
+    with pytest.raises(ValueError, match="no images"):
+        octavo.evaluate(int8)
+    with pytest.raises(ZeroDivisionError):
+        octavo.evaluate(int8, [(x, [1, 2])], metric=lambda outputs, labels: 1 / 0)
+
+
 def test_compare(int8: octavo.Model, digits: str, digits_samples: np.ndarray) -> None:
     assert octavo.compare(int8, int8)["same"]
     report = octavo.compare(digits, int8, input={"image": digits_samples[:1]})

@@ -1,0 +1,136 @@
+"""evaluate() with a metric of the caller's: outputs of all samples, and their labels, to one function."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence
+
+import numpy as np
+
+from . import _core
+from ._compile import Samples
+from ._compile import compile as compile_model
+from ._errors import usage
+from ._model import Model, load
+from ._progress import Progress, shown
+from ._report import Report
+from ._samples import Input, arrays_of, as_numpy, rows_of
+from ._sources import source_of
+
+#: Outputs (of several by name) and labels, each with a leading axis of samples; what has samples of different shapes
+#: is a list.
+Metric = Callable[[Any, Any], Any]
+
+
+def _ready(model: Any, calibrate: Samples, options: Mapping[str, Any]) -> Model:
+    if isinstance(model, Model):
+        return model
+    source = source_of(model)
+    if _core.is_compiled(source.name, source.content):
+        return load(source.name if source.content is None else bytes(source.content))
+    return compile_model(source, calibrate, progress=False, **{"unquantized": "fp32", **options})
+
+
+def _label(item: Any, inputs: Sequence[Input], where: str) -> Any:
+    """What stands behind the inputs, or has no input's name."""
+    if hasattr(item, "keys"):
+        names = [name for name in item if all(name != each.name for each in inputs)]
+        if len(names) == 1:
+            return item[names[0]]
+        raise usage(where, f"{names or 'no key'} beside the inputs", "one key with the labels")
+    if isinstance(item, (tuple, list)) and len(item) == len(inputs) + 1:
+        return item[len(inputs)]
+    count = len(item) if isinstance(item, (tuple, list)) else 1
+    raise usage(where, f"{count} values", f"{len(inputs)} for the inputs and one with the labels")
+
+
+def _labels(label: Any, count: int, is_one: bool, where: str) -> list[Any]:
+    """One for each sample."""
+    if is_one:
+        return [label]
+    found = list(as_numpy(label)) if not isinstance(label, (list, tuple)) else list(label)
+    if len(found) != count:
+        raise usage(where, f"{len(found)} labels", f"{count}, as samples")
+    return found
+
+
+def _joined(values: list[Any]) -> Any:
+    """An array where all samples have one shape, else the list."""
+    try:
+        arrays = [as_numpy(value) for value in values]
+    except (TypeError, ValueError):
+        return values
+    if any(array.dtype == object or array.shape != arrays[0].shape for array in arrays):
+        return values
+    return np.stack(arrays)
+
+
+class _Run:
+    """A model and what it gave so far."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.outputs: dict[str, list[Any]] = {each.name: [] for each in model.outputs}
+
+    def _parts(self, arrays: Sequence[np.ndarray]) -> Iterator[list[np.ndarray]]:
+        """Batches of the size that the model has."""
+        first = self.model.inputs[0].shape[0] if self.model.inputs[0].shape else 1
+        size = first if isinstance(first, int) else len(arrays[0])
+        for at in range(0, len(arrays[0]), size):
+            yield [array[at : at + size] for array in arrays]
+
+    def add(self, arrays: Sequence[np.ndarray]) -> None:
+        for part in self._parts(arrays):
+            for name, result in self.model.run(part).items():
+                if result.ndim == 0 or len(result) != len(part[0]):
+                    raise usage(
+                        f"output '{name}'", f"shape {list(result.shape)}", f"a leading axis of {len(part[0])} samples"
+                    )
+                self.outputs[name] += list(result)
+
+    def result(self, metric: Metric, labels: Any) -> dict[str, Any]:
+        joined = {name: _joined(values) for name, values in self.outputs.items()}
+        value = metric(joined if len(joined) > 1 else next(iter(joined.values())), labels)
+        if not isinstance(value, Mapping):
+            value = {getattr(metric, "__name__", "metric"): value}
+        return {"model": self.model.source, **{str(name): float(each) for name, each in value.items()}}
+
+
+def evaluated(
+    models: Sequence[Any],
+    data: Iterable[Any],
+    metric: Metric,
+    calibrate: Samples,
+    options: Mapping[str, Any],
+    progress: Progress,
+) -> Report:
+    """{"samples", "models": [{"model", and what the metric gives}]}. Raises what `metric` and `data` raise."""
+    if not models:
+        raise usage("evaluate", "no model", "at least one, and data")
+    runs = [_Run(_ready(model, calibrate, options)) for model in models]
+    told = runs[0].model.inputs
+    inputs = [
+        Input(each.name, each.dtype, [extent if isinstance(extent, int) else 0 for extent in each.shape])
+        for each in told
+    ]
+    labels: list[Any] = []
+    bars = shown(progress)
+    try:
+        for index, item in enumerate(data):
+            where = f"sample {index}"
+            given = arrays_of(item, inputs, where)
+            arrays = [rows_of(array, spec, where) for array, spec in zip(given, inputs)]
+            is_one = given[0].ndim == len(inputs[0].shape) - 1
+            labels += _labels(_label(item, inputs, where), len(arrays[0]), is_one, where)
+            for run in runs:
+                run.add(arrays)
+            if bars is not None:
+                bars("evaluated", len(labels), 0)
+    finally:
+        if bars is not None:
+            bars.close()
+    if not labels:
+        raise usage("data", "no sample", "at least one")
+    joined = _joined(labels)
+    values = {"samples": len(labels), "models": [run.result(metric, joined) for run in runs]}
+    return Report(values, "evaluate", json.dumps(values, indent=2))
