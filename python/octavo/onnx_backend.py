@@ -59,7 +59,7 @@ def _bits(array: np.ndarray) -> np.ndarray:
 class OctavoRep(BackendRep):
     """A model that runs. Where it cannot be compiled before the values of some inputs are known (a shape, axes,
     weights), it is compiled in a run, with all inputs but the first as constants, or all; the next run with the same
-    constants takes what was made."""
+    constants takes what was made. What cannot be compiled at all is an error of the run."""
 
     def __init__(self, model: ModelProto, options: dict[str, Any]) -> None:
         self._proto = model

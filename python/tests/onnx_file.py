@@ -94,3 +94,11 @@ def nonzero_rows() -> bytes:
     """i = the places of x that are not 0, each a row."""
     nodes = [node("NonZero", ["x"], ["columns"]), node("Transpose", ["columns"], ["i"])]
     return model(nodes, [value("x", FLOAT, [4, 4])], [value("i", INT64, ["found", 2])])
+
+
+def tokens() -> bytes:
+    """y = rows of a table by ids, times a matrix: f32 [n, s, 32]."""
+    random = np.random.default_rng(3)
+    constants = [tensor(name, random.standard_normal(shape).astype(np.float32)) for name, shape in (("t", (50, 64)), ("w", (64, 32)))]
+    nodes = [node("Gather", ["t", "ids"], ["h"]), node("MatMul", ["h", "w"], ["y"])]
+    return model(nodes, [value("ids", INT64, ["n", "s"])], [value("y", FLOAT, ["n", "s", 32])], constants)

@@ -109,18 +109,9 @@ def test_processes_share_it(tmp_path: Path) -> None:
     assert len(os.listdir(tmp_path)) == 6
 
 
-def tokens() -> bytes:
-    """y = rows of a table by ids, times a matrix: f32 [batch, tokens, 32]."""
-    random = np.random.default_rng(3)
-    constants = [onnx_file.tensor(name, random.standard_normal(shape).astype(np.float32)) for name, shape in (("t", (50, 64)), ("w", (64, 32)))]
-    ends = [onnx_file.value("ids", onnx_file.INT64, ["n", "s"]), onnx_file.value("y", onnx_file.FLOAT, ["n", "s", 32])]
-    nodes = [onnx_file.node("Gather", ["t", "ids"], ["h"]), onnx_file.node("MatMul", ["h", "w"], ["y"])]
-    return onnx_file.model(nodes, ends[:1], ends[1:], constants)
-
-
 @pytest.mark.parametrize("kind", ["sentences", "two inputs"])
 def test_equal_samples_of_an_iterable_are_the_same_whenever_they_come(kind: str, tmp_path: Path, compiled: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    model = tokens() if kind == "sentences" else onnx_file.sum_and_difference()
+    model = onnx_file.tokens() if kind == "sentences" else onnx_file.sum_and_difference()
     random = np.random.default_rng(4)
     items = [random.integers(0, 50, (1, length)) for length in (3, 7, 5)] if kind == "sentences" else [(random.standard_normal((2, 3)).astype(np.float32),) * 2 for _ in range(3)]
     precision = "int8" if kind == "sentences" else "fp32"

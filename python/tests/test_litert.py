@@ -207,6 +207,10 @@ def test_signatures() -> None:
     assert signatures == {"serve": {"inputs": ["in0", "in1"], "outputs": ["result"]}} and outputs == ["result"]
     np.testing.assert_array_equal(result["result"], ran(litert.Interpreter(model_content=content))[0])
     interpreter = litert.Interpreter(model_content=content)
+    runner = interpreter.get_signature_runner("serve")
+    one = {name: filled(detail) for name, detail in runner.get_input_details().items()}
+    two = runner(**{name: np.concatenate([value, value]) for name, value in one.items()})["result"]
+    np.testing.assert_array_equal(two, np.concatenate([runner(**one)["result"]] * 2))
     with pytest.raises(ValueError, match="signature_key: found 'nope', expected one of \\['serve'\\]"):
         interpreter.get_signature_runner("nope")
     with pytest.raises(ValueError, match="inputs: found in0, expected in0, in1"):

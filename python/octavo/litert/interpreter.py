@@ -146,15 +146,25 @@ class Interpreter:
                 return False
         return True
 
+    def _at(self, shapes: Mapping[int, tuple[int, ...]]) -> Model:
+        """The model, made anew where it does not take these."""
+        if self._takes(shapes):
+            return self._model
+        return self._compiled({self._graph.tensors[index].name: list(shape) for index, shape in shapes.items()})
+
+    def _called(self, inputs: Mapping[int, np.ndarray]) -> dict[int, np.ndarray]:
+        """Outputs by tensor, without the arrays of this interpreter."""
+        self._model = self._at({index: array.shape for index, array in inputs.items()})
+        results = self._model.run([inputs[index] for index in self._graph.inputs])
+        return dict(zip(self._graph.outputs, results.values()))
+
     def allocate_tensors(self) -> None:
         """Makes the arrays of inputs and outputs, and a model for the sizes that were asked for. Inputs keep their
         values where their sizes stay, and are zeros else. Raises RuntimeError where the model does not run at these
         sizes."""
         if self._invoke is not None:
             return
-        if not self._takes(self._shapes):
-            names = {index: self._graph.tensors[index].name for index in self._graph.inputs}
-            self._model = self._compiled({names[index]: list(shape) for index, shape in self._shapes.items()})
+        self._model = self._at(self._shapes)
         inputs = [self._kept(index) for index in self._graph.inputs]
         if self._model.info["parts"]:  # shapes of outputs are data
             self._arrays = dict(zip(self._graph.inputs, inputs))
@@ -307,13 +317,8 @@ class SignatureRunner:
         if set(inputs) != set(self._signature.inputs):
             raise usage("inputs", ", ".join(sorted(inputs)) or "none", ", ".join(sorted(self._signature.inputs)))
         arrays = {self._signature.inputs[name]: np.asarray(value) for name, value in inputs.items()}
-        for index, array in arrays.items():
-            self._interpreter.resize_tensor_input(index, array.shape)
-        self._interpreter.allocate_tensors()
-        for index, array in arrays.items():
-            self._interpreter.set_tensor(index, array)
-        self._interpreter.invoke()
-        return {name: self._interpreter.get_tensor(index) for name, index in self._signature.outputs.items()}
+        results = self._interpreter._called(arrays)
+        return {name: results[index] for name, index in self._signature.outputs.items()}
 
     def get_input_details(self) -> dict[str, Details]:
         """Of each input, by its name in the signature."""

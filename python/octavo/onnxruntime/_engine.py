@@ -11,7 +11,7 @@ import numpy as np
 from .. import _cache, _onnx_file
 from .._compile import compile as compile_model
 from .._errors import InvalidInputError, OctavoError, UnsupportedError
-from .._model import Model, TensorInfo, load
+from .._model import BoundModel, Model, TensorInfo, load
 from .._onnx_file import Extent, OnnxFile, Value
 from .._sources import Source, source_of
 from .._words import CompileOptions
@@ -160,42 +160,51 @@ class OctavoEngine:
         return [results[name] for name in names]
 
     def bind(self, names: Sequence[str], feeds: Mapping[str, Any], out: Mapping[str, np.ndarray]) -> Bound:
-        arrays = self._arrays(feeds)
-        if self.model.info["parts"]:  # its outputs' shapes are data: nobody can bind them
-            return copying(self, names, arrays, out)
+        return _BoundRun(self.model, names, self._arrays(feeds), out)
+
+
+class _BoundRun:
+    """Runs on the same arrays: as any run when it is called first, so that binding anew for every run costs nothing,
+    and from then on as a bound model."""
+
+    def __init__(
+        self, model: Model, names: Sequence[str], feeds: Mapping[str, Any], out: Mapping[str, np.ndarray]
+    ) -> None:
+        self._model = model
+        self._names = names
+        self._feeds = feeds
+        self._out = dict(out)
+        self._outputs: dict[str, Any] = {}  # of the run before
+        self._is_program = bool(model.info["parts"])  # shapes of its outputs are data: nobody can bind them
+        self._bound: BoundModel | None = None
+
+    def __call__(self) -> list[Any]:
         with as_onnxruntime():
-            bound = self.model.bind(arrays)
-            if out:
-                bound = self.model.bind(arrays, {**bound.outputs, **out})
+            if self._bound is not None:
+                self._bound.run()
+            elif self._outputs and not self._is_program:
+                self._bound = self._model.bind(self._feeds, self._outputs)
+            else:
+                self._run()
+        return [self._outputs[name] for name in self._names]
 
-        def call() -> list[Any]:
-            bound.run()
-            return [bound.outputs[name] for name in names]
+    def _run(self) -> None:
+        is_whole = len(self._out) == len(self._model.outputs) and not self._is_program
+        results = self._model.run(self._feeds, self._out if is_whole else None)
+        self._outputs = results if is_whole else _put(results, self._out)
 
-        return call
 
-
-def copying(engine: Engine, names: Sequence[str], feeds: Mapping[str, Any], out: Mapping[str, np.ndarray]) -> Bound:
-    """Runs, and copies into the arrays of `out`."""
-
-    def call() -> list[Any]:
-        results = engine.run(names, feeds)
-        for at, name in enumerate(names):
-            target = out.get(name)
-            if target is None:
-                continue
-            if (target.shape, target.dtype) != (results[at].shape, results[at].dtype):
-                raise problem(
-                    InvalidArgument,
-                    f"output '{name}'",
-                    f"{target.dtype}{list(target.shape)}",
-                    f"{results[at].dtype}{list(results[at].shape)}",
-                )
-            target[...] = results[at]
-            results[at] = target
-        return results
-
-    return call
+def _put(results: Mapping[str, Any], out: Mapping[str, np.ndarray]) -> dict[str, Any]:
+    """The results, those that have a place in `out` copied to there."""
+    found = dict(results)
+    for name, target in out.items():
+        result = results[name]
+        if (target.shape, target.dtype) != (result.shape, result.dtype):
+            told, wanted = (f"{each.dtype}{list(each.shape)}" for each in (target, result))
+            raise problem(InvalidArgument, f"output '{name}'", told, wanted)
+        target[...] = result
+        found[name] = target
+    return found
 
 
 def _plain(value: Any) -> Any:
@@ -219,7 +228,11 @@ class RealEngine:
         return list(results)
 
     def bind(self, names: Sequence[str], feeds: Mapping[str, Any], out: Mapping[str, np.ndarray]) -> Bound:
-        return copying(self, names, feeds, out)
+        def call() -> list[Any]:
+            results = _put(dict(zip(names, self.run(names, feeds))), out)
+            return [results[name] for name in names]
+
+        return call
 
 
 def _real_options(real: Any, options: SessionOptions) -> Any:

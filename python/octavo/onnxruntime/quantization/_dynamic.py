@@ -88,7 +88,7 @@ class _Rewriter:
 
     def _operand(self, name: str) -> list[str]:
         if name not in self.quantized:
-            made = [f"{name}_{part}" for part in ("quantized", "scale", "zero_point")]
+            made = [f"{name}/{part}" for part in ("quantized", "scale", "zero_point")]
             self._add("DynamicQuantizeLinear", [name], made)
             self.quantized[name] = made
         return self.quantized[name]
@@ -99,15 +99,15 @@ class _Rewriter:
 
         data, scale, zero_point = self._operand(node.input[0])
         values, scales = _rounded(matrix)
-        transposed = "_transposed" if matrix is not self.weights[node.input[1]] else ""
-        weights = self._constant(f"{node.input[1]}{transposed}_quantized", values)
-        steps = self._constant(f"{node.input[1]}{transposed}_scales", scales)
+        transposed = "/transposed" if matrix is not self.weights[node.input[1]] else ""
+        weights = self._constant(f"{node.input[1]}{transposed}/quantized", values)
+        steps = self._constant(f"{node.input[1]}{transposed}/scales", scales)
         out = node.output[0]
-        sums = self._add("MatMulInteger", [data, weights, zero_point], [f"{out}_sums"])
-        reals = self._add("Cast", [sums], [f"{out}_cast"], to=onnx.TensorProto.FLOAT)
-        factors = self._add("Mul", [scale, steps], [f"{out}_factors"])
+        sums = self._add("MatMulInteger", [data, weights, zero_point], [f"{out}/sums"])
+        reals = self._add("Cast", [sums], [f"{out}/cast"], to=onnx.TensorProto.FLOAT)
+        factors = self._add("Mul", [scale, steps], [f"{out}/factors"])
         bias = node.input[2] if len(node.input) > 2 and node.input[2] else ""
-        scaled = self._add("Mul", [reals, factors], [f"{out}_scaled" if bias else out])
+        scaled = self._add("Mul", [reals, factors], [f"{out}/scaled" if bias else out])
         if bias:
             self._add("Add", [scaled, bias], [out])
 
@@ -116,12 +116,12 @@ class _Rewriter:
         import onnx
 
         values, scales = _rounded(table.T)
-        bytes_ = self._constant(f"{node.input[0]}_quantized", values.T)
-        steps = self._constant(f"{node.input[0]}_scales", scales[:, None])
+        bytes_ = self._constant(f"{node.input[0]}/quantized", values.T)
+        steps = self._constant(f"{node.input[0]}/scales", scales[:, None])
         out = node.output[0]
-        rows = self._add("Gather", [bytes_, node.input[1]], [f"{out}_rows"])
-        factors = self._add("Gather", [steps, node.input[1]], [f"{out}_factors"])
-        reals = self._add("Cast", [rows], [f"{out}_cast"], to=onnx.TensorProto.FLOAT)
+        rows = self._add("Gather", [bytes_, node.input[1]], [f"{out}/rows"])
+        factors = self._add("Gather", [steps, node.input[1]], [f"{out}/factors"])
+        reals = self._add("Cast", [rows], [f"{out}/cast"], to=onnx.TensorProto.FLOAT)
         self._add("Mul", [reals, factors], [out])
 
     def run(self, is_chosen: Callable[[str, str], bool]) -> None:
