@@ -107,6 +107,8 @@ def evaluated(
     """{"samples", "models": [{"model", and what the metric gives}]}. Raises what `metric` and `data` raise."""
     if not models:
         raise usage("evaluate", "no model", "at least one, and data")
+    if len(models) > 1 and isinstance(calibrate, Iterator):
+        calibrate = list(calibrate)  # each model reads it
     runs = [_Run(_ready(model, calibrate, options)) for model in models]
     told = runs[0].model.inputs
     inputs = [

@@ -138,6 +138,15 @@ def test_precision_and_calibration_are_entries(digits: str, digits_samples: np.n
     )
 
 
+def test_precision_auto(digits: str, digits_samples: np.ndarray, tmp_path: Path) -> None:
+    samples = tmp_path / "samples.npy"
+    np.save(samples, digits_samples[:32])
+    session = ort.InferenceSession(digits, options_with(precision="auto", calibrate=str(samples)))
+    x = digits_samples[:1]
+    noise = np.square(session.run(None, {"image": x})[0] - ort.InferenceSession(digits).run(None, {"image": x})[0])
+    assert noise.sum() < 0.1 and "auto:" in str(session._engine.model.info["plans"][0]["notes"])
+
+
 def test_a_quantized_file_keeps_its_integers(digits: str, digits_samples: np.ndarray) -> None:
     quantized = octavo.quantize(digits, digits_samples[:32], weights="max", corrections="none").onnx
     x = digits_samples[:3]
@@ -205,6 +214,8 @@ def test_a_compiled_file_is_a_session(tmp_path: Path, tiny_model: octavo.Model) 
     session = ort.InferenceSession(path)
     assert session.get_inputs() == [("x", "tensor(float)", [1, 16])]
     np.testing.assert_array_equal(session.run(["y"], {"x": x})[0], tiny_model(x))
+    with pytest.raises(ValueError, match="a compiled model and 'octavo.precision'"):
+        ort.InferenceSession(path, options_with(precision="fp32"))
 
 
 def test_outputs_whose_shape_is_data_are_bound_without_memory() -> None:

@@ -224,6 +224,15 @@ def test_tensors(folder: Path) -> None:
     assert model.similarity(found, found).shape == (4, 4)
 
 
+def test_a_compiled_model(folder: Path) -> None:
+    plain = SentenceTransformer(folder)
+    plain.octavo.save(folder / "model.octv")
+    (folder / "onnx/model.onnx").unlink()
+    np.testing.assert_array_equal(SentenceTransformer(folder).encode(TEXTS), plain.encode(TEXTS))
+    with pytest.raises(ValueError, match="a compiled model and 'precision'"):
+        SentenceTransformer(folder, precision="int8")
+
+
 def test_what_is_missing_or_cannot_be(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="not there.*Nothing is downloaded"):
         SentenceTransformer("all-MiniLM-L6-v2")

@@ -276,6 +276,14 @@ def _compiled(source: Source, file: OnnxFile | None, options: SessionOptions, wo
     )
 
 
+def _check_settled(source: Source, words: Mapping[str, Any], options: SessionOptions) -> None:
+    """Nothing is asked for that was decided when the file was compiled."""
+    late = [_PREFIX + name for name in words if name not in _OWN]
+    late += [*options._dimensions_by_name, *options._dimensions_by_denotation]
+    if late:
+        raise problem(InvalidArgument, source.name, f"a compiled model and '{late[0]}'", "a model file to compile")
+
+
 def engine_of(given: Given, options: SessionOptions) -> Engine:
     """The model compiled, or taken from the cache. Errors are of ONNX Runtime's kinds."""
     words = octavo_options(options._entries)
@@ -284,8 +292,11 @@ def engine_of(given: Given, options: SessionOptions) -> Engine:
     source = Source(given) if isinstance(given, str) else source_of(given)
     with as_onnxruntime(given if isinstance(given, str) else ""):
         if is_compiled(source):
+            _check_settled(source, words, options)
             return OctavoEngine(load(given, threads=options.intra_op_num_threads), None)
         file = _onnx_file.read(source) if source.content is not None or os.path.isfile(source.name) else None
+        if file is None and (options._dimensions_by_name or options._dimensions_by_denotation):
+            raise problem(InvalidArgument, source.name, "no ONNX file", "one, for dimensions that are overridden")
         try:
             model = _compiled(source, file, options, words)
         except (UnsupportedError, InvalidInputError) as error:

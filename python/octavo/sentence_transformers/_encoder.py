@@ -61,6 +61,9 @@ class Encoder:
     ) -> None:
         self.tokenizer = _tokenizer_of(folder, tokenizer, max_length or folder.max_seq_length())
         if _core.is_compiled(folder.model, None):
+            late = [name for name, value in {"calibrate": calibrate, **options}.items() if value is not None]
+            if late:
+                raise usage(folder.model, f"a compiled model and '{late[0]}'", "a model file to compile")
             self.model: Model = load(folder.model, threads=threads)
         else:
             settings: dict[str, Any] = {
