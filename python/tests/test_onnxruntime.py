@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -171,6 +172,12 @@ def test_options_for_providers_have_to_fit(digits: str) -> None:
         ort.InferenceSession(digits, providers="CPUExecutionProvider")
 
 
+def test_numbers_of_numpy_are_numbers(digits: str) -> None:
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = np.int64(1)
+    assert type(options.intra_op_num_threads) is int
+
+
 @pytest.mark.parametrize("name, value", [("enable_profiling", True), ("optimized_model_filepath", "x.onnx")])
 def test_options_that_cannot_be_honoured_are_refused(digits: str, name: str, value: Any) -> None:
     options = ort.SessionOptions()
@@ -268,6 +275,29 @@ def test_nodes_that_are_left_out_stay_in_floats(digits: str, digits_samples: np.
     operators = [op for _, op in octavo._onnx_file.nodes(octavo._sources.Source(str(path)))]
     # One operand, one matrix, one bias.
     assert operators.count("QuantizeLinear") == 1 and operators.count("DequantizeLinear") == 3
+
+
+def test_preprocessing_from_the_command_line(digits: str, tmp_path: Path) -> None:
+    path = tmp_path / "ready.onnx"
+    words = ["--input", digits, "--output", str(path), "--skip_symbolic_shape", "True"]
+    subprocess.run([sys.executable, "-m", "octavo.onnxruntime.quantization.preprocess", *words], check=True)
+    assert path.read_bytes() == Path(digits).read_bytes()
+
+
+def test_nothing_is_taken_where_that_is_all_there_is_to_say() -> None:
+    add = ort.InferenceSession(models()["sum"])
+    none, one = np.zeros((0, 2), np.float32), np.zeros((1, 2), np.float32)
+    assert [each.shape for each in add.run(None, {"a": none, "b": none})] == [(0, 2), (0, 2)]
+    for feed in (
+        {"a": none, "b": one},
+        {"a": none, "b": none.astype(np.float64)},
+        {"a": none, "b": np.zeros((0, 3), np.float32)},
+    ):
+        with pytest.raises(ort.capi.onnxruntime_pybind11_state.InvalidArgument):
+            add.run(None, feed)
+    twice_of_none = ort.InferenceSession(models()["twice_int64"])
+    with pytest.raises(ort.capi.onnxruntime_pybind11_state.InvalidArgument):
+        twice_of_none.run(None, {"x": np.zeros((0, 3), np.int64)})
 
 
 def test_tables_become_bytes(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import _cache, _onnx_file
 from .._compile import compile as compile_model
-from .._errors import InvalidInputError, OctavoError, UnsupportedError
+from .._errors import InvalidInputError, OctavoError, UnsupportedError, UsageError
 from .._model import BoundModel, Model, TensorInfo, load
 from .._onnx_file import Extent, OnnxFile, Value
 from .._sources import Source, source_of
@@ -155,12 +155,35 @@ class OctavoEngine:
         return {name: value if type(value) is np.ndarray else self._array(name, value) for name, value in feeds.items()}
 
     def run(self, names: Sequence[str], feeds: Mapping[str, Any]) -> list[Any]:
+        arrays = self._arrays(feeds)
         with as_onnxruntime():
-            results = self.model.run(self._arrays(feeds))
+            try:
+                results: Mapping[str, Any] = self.model.run(arrays)
+            except UsageError:
+                empty = _of_nothing(self.model, arrays)
+                if empty is None:
+                    raise
+                results = empty
         return [results[name] for name in names]
 
     def bind(self, names: Sequence[str], feeds: Mapping[str, Any], out: Mapping[str, np.ndarray]) -> Bound:
         return _BoundRun(self.model, names, self._arrays(feeds), out)
+
+
+def _of_nothing(model: Model, arrays: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The outputs where an open dimension is 0, which no plan takes, and they are empty, too; else None."""
+    sizes: dict[Any, int] = {}
+    for told in model.inputs:
+        array = np.asarray(arrays[told.name])
+        if len(told.shape) != array.ndim or array.dtype.name != told.dtype:
+            return None
+        for extent, size in zip(told.shape, array.shape):
+            if sizes.setdefault(extent, extent if isinstance(extent, int) else size) != size:
+                return None
+    shapes = [[each if isinstance(each, int) else sizes.get(each) for each in told.shape] for told in model.outputs]
+    if any(0 not in shape or None in shape for shape in shapes):
+        return None
+    return {told.name: np.zeros(shape, told.dtype) for told, shape in zip(model.outputs, shapes)}
 
 
 class _BoundRun:

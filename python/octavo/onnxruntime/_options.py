@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import operator
 from typing import Any, Mapping
 
 from ._errors import NotImplemented, problem
@@ -46,6 +47,8 @@ class _Settings:
         if name not in self._DEFAULTS:
             raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
         kind = type(self._DEFAULTS[name])
+        if kind is int and hasattr(value, "__index__"):
+            value = operator.index(value)
         if not isinstance(value, kind) and not (kind is bool and isinstance(value, int)):
             raise TypeError(f"{type(self).__name__}.{name}: found {value!r}, expected {kind.__name__}")
         object.__setattr__(self, name, kind(value))
