@@ -215,13 +215,21 @@ def read(source: Source) -> OnnxFile | None:
         return None
 
 
-def nodes(source: Source) -> list[tuple[str, str]]:
-    """Name (else that of the first output) and operator of each node of the file's graph. Raises OSError,
-    ValueError."""
+class Node(NamedTuple):
+    """`key` is what it is called by: its name, else that of its first output."""
+
+    name: str
+    key: str
+    op: str
+
+
+def nodes(source: Source) -> list[Node]:
+    """Of the file's graph, in its order. Raises OSError, ValueError."""
     found = []
     with _opened(source) as data:
         for number, value in _fields(_block(_first(data, 7) or memoryview(b""))):
             if number == 1:
                 fields = dict(reversed(list(_fields(_block(value)))))  # of repeated ones the first
-                found.append((_text(fields.get(3, fields[2])), _text(fields[4])))
+                name = _text(fields[3]) if 3 in fields else ""
+                found.append(Node(name, name or _text(fields[2]), _text(fields[4])))
     return found

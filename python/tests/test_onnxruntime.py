@@ -272,9 +272,42 @@ def test_nodes_that_are_left_out_stay_in_floats(digits: str, digits_samples: np.
             reduce_range=True,
             extra_options={"octavo.corrections": "none", "octavo.weights": "max"},
         )
-    operators = [op for _, op in octavo._onnx_file.nodes(octavo._sources.Source(str(path)))]
+    operators = [each.op for each in octavo._onnx_file.nodes(octavo._sources.Source(str(path)))]
     # One operand, one matrix, one bias.
     assert operators.count("QuantizeLinear") == 1 and operators.count("DequantizeLinear") == 3
+    with pytest.raises(ValueError, match="'nope', which no node matches"):
+        quantization.quantize_static(digits, path, Reader(), nodes_to_exclude=["nope"])
+
+
+def test_nodes_without_names_are_left_out_by_their_operator(tmp_path: Path) -> None:
+    quantization = importlib.import_module("octavo.onnxruntime.quantization")
+    nodes = [
+        onnx_file.node("MatMul", ["x", "w"], ["h"]),
+        onnx_file.node("Sigmoid", ["h"], ["g"]),
+        onnx_file.node("Mul", ["h", "g"], ["y"]),
+    ]
+    nodes = [each.replace(b"\x1a\x06" + name, b"") for each, name in zip(nodes, (b"h_node", b"g_node", b"y_node"))]
+    ends = [onnx_file.value(name, onnx_file.FLOAT, [1, 16]) for name in "xy"]
+    weights = onnx_file.tensor("w", np.random.default_rng(1).standard_normal((16, 16)).astype(np.float32))
+    source, path = tmp_path / "silu.onnx", tmp_path / "q.onnx"
+    source.write_bytes(onnx_file.model(nodes, ends[:1], ends[1:], [weights]))
+
+    class Reader:
+        left = 4
+
+        def get_next(self) -> dict[str, Any] | None:
+            self.left -= 1
+            sample = np.random.default_rng(abs(self.left)).standard_normal((1, 16)).astype(np.float32)
+            return {"x": sample} if self.left >= 0 else None
+
+    found = []
+    for chosen in (None, ["Conv"]):
+        quantization.quantize_static(
+            source, path, Reader(), op_types_to_quantize=chosen, extra_options={"octavo.output_sqnr": 0}
+        )
+        nodes = octavo._onnx_file.nodes(octavo._sources.Source(str(path)))
+        found.append(sum(each.op == "QuantizeLinear" for each in nodes))
+    assert found == [1, 0]
 
 
 def test_preprocessing_from_the_command_line(digits: str, tmp_path: Path) -> None:

@@ -67,12 +67,17 @@ def _left_out(
     source: Source, op_types: Sequence[str] | None, chosen: Sequence[str] | None, excluded: Sequence[str] | None
 ) -> list[str]:
     """Nodes that stay in floats: those that are excluded, and what was not chosen."""
-    names = list(excluded or [])
-    if op_types or chosen:
-        for name, op in _onnx_file.nodes(source):
-            if op in _QUANTIZED and not _is_chosen(name, op, op_types, chosen) and name not in names:
-                names.append(name)
-    return names
+    if not (op_types or chosen or excluded):
+        return []
+    nodes = _onnx_file.nodes(source)
+    without = set(excluded or ())
+    keys = [
+        each.key
+        for each in nodes
+        if each.name in without or (each.op in _QUANTIZED and not _is_chosen(each.name, each.op, op_types, chosen))
+    ]
+    unknown = without - {each.name for each in nodes}
+    return [*keys, *sorted(unknown)]  # to be refused by their names
 
 
 def _is_gone(error: UsageError, skip: Sequence[str]) -> str | None:
@@ -89,7 +94,7 @@ def _quantized(source: Source, reader: Any, skip: list[str], options: dict[str, 
     with ExitStack() as stack:
         words = calibration_words(source, samples_of(reader), options, stack)
         path = words[0].removeprefix("--calibrate=")
-        known = {name for name, _ in _onnx_file.nodes(source)} if skip else set()
+        known = {each.key for each in _onnx_file.nodes(source)} if skip else set()
         while True:
             try:
                 return quantize_model(source, path, progress=False, **{**options, **({"skip": skip} if skip else {})})
