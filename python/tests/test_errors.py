@@ -131,3 +131,13 @@ def test_errors_pickle(tiny: bytes) -> None:
         octavo.compile(tiny)
     again = pickle.loads(pickle.dumps(raised.value))
     assert type(again) is octavo.UsageError and again.errors == raised.value.errors
+
+
+def test_a_file_without_scales_needs_a_word_for_fp32(digits: str) -> None:
+    x = np.ones((1, 1, 8, 8), np.float32)
+    with pytest.raises(octavo.UsageError, match="neither a precision nor calibration data"):
+        octavo.compile(digits)
+    with pytest.raises(octavo.UsageError, match="--unquantized"):
+        octavo.compile(digits, unquantized="maybe")
+    as_it_is, fp32 = octavo.compile(digits, unquantized="fp32"), octavo.compile(digits, precision="fp32")
+    np.testing.assert_array_equal(as_it_is(x), fp32(x))

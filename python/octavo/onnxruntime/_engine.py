@@ -127,7 +127,7 @@ class OctavoEngine:
     def __init__(self, model: Model, file: OnnxFile | None) -> None:
         self.model = model
         self.overridable: list[NodeArg] = []
-        self.metadata = ModelMetadata()
+        self.metadata = ModelMetadata(custom_metadata_map={})
         if file is None:
             self.inputs, self.outputs = (
                 [NodeArg(each.name, type_of_octavo(each.dtype), list(each.shape)) for each in side]

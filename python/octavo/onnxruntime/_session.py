@@ -16,8 +16,6 @@ from ._values import ModelMetadata, NodeArg, OrtValue
 
 PROVIDER = "CPUExecutionProvider"
 
-Provider = "str | tuple[str, dict[Any, Any]]"
-
 
 def _check_providers(providers: Any, provider_options: Any) -> None:
     """As ONNX Runtime checks them; those that are not there are named in a warning, and the CPU is taken."""

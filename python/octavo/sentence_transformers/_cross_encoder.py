@@ -8,7 +8,7 @@ import numpy as np
 
 from .._errors import usage
 from .._words import CompileOptions, PathLike
-from ._encoder import Encoder, as_asked, path_or_name
+from ._encoder import Encoder, as_asked, folder_of
 from ._folder import Folder, unsupported
 
 Activation = Callable[[Any], Any]
@@ -75,7 +75,7 @@ class CrossEncoder:
     ) -> None:
         if device not in (None, "cpu") or backend != "onnx":
             raise unsupported("CrossEncoder", f"device={device!r}, backend={backend!r}", "the CPU and onnx")
-        folder = path_or_name(model_name_or_path, model_kwargs)
+        folder = folder_of(model_name_or_path, model_kwargs)
         self._encoder = Encoder(folder, tokenizer, max_length, calibrate, threads, {"precision": precision, **options})
         output = self._encoder.model.outputs[0]
         if len(output.shape) != 2 or not isinstance(output.shape[1], int):

@@ -152,6 +152,6 @@ def as_asked(rows: list[np.ndarray], width: Sequence[int], convert_to_numpy: boo
     return torch.stack(tensors) if tensors else torch.zeros((0, *width))
 
 
-def path_or_name(path: PathLike, model_kwargs: Mapping[str, Any] | None) -> Folder:
+def folder_of(path: PathLike, model_kwargs: Mapping[str, Any] | None) -> Folder:
     """The folder, with `file_name` of model_kwargs; other entries are about ONNX Runtime."""
     return Folder(path, (model_kwargs or {}).get("file_name"))

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._errors import usage
 from .._words import CompileOptions, PathLike
-from ._encoder import Encoder, as_asked, path_or_name
+from ._encoder import Encoder, as_asked, folder_of
 from ._folder import unsupported
 from ._pooling import normalized, pooled
 
@@ -73,7 +73,7 @@ class SentenceTransformer:
     ) -> None:
         if device not in (None, "cpu") or backend != "onnx":
             raise unsupported("SentenceTransformer", f"device={device!r}, backend={backend!r}", "the CPU and onnx")
-        folder = path_or_name(model_name_or_path, model_kwargs)
+        folder = folder_of(model_name_or_path, model_kwargs)
         told = folder.read("config_sentence_transformers.json")
         self.prompts: dict[str, str] = dict(told.get("prompts") or {} if prompts is None else prompts)
         self.default_prompt_name = default_prompt_name or told.get("default_prompt_name")

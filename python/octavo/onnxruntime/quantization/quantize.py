@@ -18,7 +18,6 @@ from .calibrate import CalibrationMethod, samples_of
 from .quant_utils import QuantFormat, QuantType
 
 Model = Any  # a path, or an onnx.ModelProto
-PathLike = "str | os.PathLike[str]"
 
 _EIGHT_BITS = (QuantType.QInt8, QuantType.QUInt8)
 _METHODS = {
