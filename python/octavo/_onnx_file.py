@@ -211,7 +211,7 @@ def read(source: Source) -> OnnxFile | None:
     try:
         with _opened(source) as data:
             return _parsed(data)
-    except (ValueError, KeyError, IndexError):
+    except (ValueError, KeyError, IndexError, RecursionError):
         return None
 
 

@@ -1,5 +1,7 @@
 """What a TFLite file says of its tensors, constants and signatures, read by the format of FlatBuffers: it costs no
-package."""
+package.
+
+For files that were compiled: of those the library has checked that their parts refer to each other within bounds."""
 
 from __future__ import annotations
 
@@ -172,11 +174,16 @@ def _names(tables: list[_Table]) -> dict[str, int]:
     return {each.text(0): each.number(1, "I") for each in tables}
 
 
+def is_tflite(content: bytes | bytearray | memoryview) -> bool:
+    """Whether the bytes begin as a TFLite file of version 3."""
+    return bytes(memoryview(content).cast("B")[4:8]) == b"TFL3"
+
+
 def read(content: bytes | bytearray | memoryview) -> TfliteFile | None:
     """None where the bytes are no TFLite file."""
-    data = memoryview(content).cast("B")
-    if bytes(data[4:8]) != b"TFL3":
+    if not is_tflite(content):
         return None
+    data = memoryview(content).cast("B")
     try:
         model = _Table(data, struct.unpack_from("<I", data, 0)[0])
         buffers = model.tables(4)

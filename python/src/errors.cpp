@@ -23,9 +23,8 @@ const char* name_of(ErrorKind kind) {
 void raise(const Errors& errors) {
   nb::list problems;
   for (const Error& error : errors) {
-    const std::string message = error.message();
-    problems.append(nb::make_tuple(name_of(error.kind), error.where.c_str(), error.found.c_str(),
-                                   error.expected.c_str(), error.hint.c_str(), message.c_str()));
+    problems.append(nb::make_tuple(name_of(error.kind), as_text(error.where), as_text(error.found),
+                                   as_text(error.expected), as_text(error.hint), as_text(error.message())));
   }
   const nb::object exception = nb::module_::import_("octavo._errors").attr("exception_of")(problems);
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.ptr())), exception.ptr());
@@ -33,5 +32,11 @@ void raise(const Errors& errors) {
 }
 
 void raise(Error error) { raise(Errors{std::move(error)}); }
+
+nb::object as_text(std::string_view text) {
+  PyObject* decoded = PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace");
+  if (decoded == nullptr) nb::raise_python_error();
+  return nb::steal(decoded);
+}
 
 }  // namespace octavo::python

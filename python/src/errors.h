@@ -5,6 +5,7 @@
 #include <nanobind/nanobind.h>
 
 #include <string>
+#include <string_view>
 
 #include "octavo/result.h"
 
@@ -20,6 +21,9 @@ T value_of(Result<T> result) {
   if (!result) raise(result.errors());
   return std::move(*result);
 }
+
+// What is no UTF-8 as "\xb7": names come from files, where they may be any bytes.
+nanobind::object as_text(std::string_view text);
 
 }  // namespace octavo::python
 

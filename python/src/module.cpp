@@ -74,7 +74,7 @@ nb::list sample_inputs(const std::string& name, const nb::object& bytes, const W
       nb::none(), [&](const v1::Watch&) { return v1::sample_inputs(given.model(), words); });
   nb::list described;
   for (const v1::SampleInput& input : inputs)
-    described.append(nb::make_tuple(input.name, numpy_name(input.dtype), input.shape));
+    described.append(nb::make_tuple(as_text(input.name), numpy_name(input.dtype), input.shape));
   return described;
 }
 
@@ -119,8 +119,11 @@ nb::bytes onnx_of(const v1::QuantizedModel& quantized) {
 
 nb::list described(const std::vector<v1::OpenTensorInfo>& tensors) {
   nb::list infos;
-  for (const v1::OpenTensorInfo& tensor : tensors)
-    infos.append(nb::make_tuple(tensor.name, numpy_name(tensor.dtype), tensor.shape));
+  for (const v1::OpenTensorInfo& tensor : tensors) {
+    nb::list shape;
+    for (const std::string& extent : tensor.shape) shape.append(as_text(extent));
+    infos.append(nb::make_tuple(as_text(tensor.name), numpy_name(tensor.dtype), shape));
+  }
   return infos;
 }
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx_file
 import pytest
 from conftest import ROOT
 from tflite_signature import with_signature
@@ -222,6 +223,16 @@ def test_signatures_beside_litert(real: Any) -> None:
     assert_same(called(litert, content), called(real, content), "signature")
 
 
+def test_names_may_be_any_bytes() -> None:
+    content = (ROOT / "tests/import/litert/conv_s8.tflite").read_bytes()
+    other = content.replace(b"\x01\0\0\0x\0", b"\x01\0\0\0\xb7\0")
+    assert other != content
+    assert_same(ran(litert.Interpreter(model_content=other)), ran(litert.Interpreter(model_content=content)), "answers")
+    assert octavo.compile(other).inputs[0].name == "\\xb7"
+    with pytest.raises(octavo.UsageError, match=r"input '\\xb7'"):
+        octavo.compile(other)(np.zeros((1, 2), np.int8))
+
+
 def test_what_is_refused(tmp_path: Path) -> None:
     path = FILES[0]
     for arguments in ({"experimental_delegates": [object()]}, {"experimental_preserve_all_tensors": True}):
@@ -235,6 +246,7 @@ def test_what_is_refused(tmp_path: Path) -> None:
         ({}, "model_path"),
         ({"model_path": tmp_path / "no.tflite"}, "no file"),
         ({"model_content": b"junk"}, "no TFLite file"),
+        ({"model_content": onnx_file.product(16, 4)}, "no TFLite file"),
         ({"model_path": path, "num_threads": 0}, "num_threads"),
     ):
         with pytest.raises(ValueError, match=text):

@@ -102,7 +102,9 @@ Result<std::vector<SampleInput>> sample_inputs(const GivenModel& model, const st
   return inputs;
 }
 
-std::string describe_model(const ModelInfo& info) { return cli::info_json(info).dump(); }
+std::string describe_model(const ModelInfo& info) {
+  return cli::info_json(info).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);  // names are any bytes
+}
 
 std::string describe_machine() {
   nlohmann::json machine = machine_json();

@@ -13,7 +13,7 @@ from .._compile import compile as compile_model
 from .._errors import InvalidInputError, Problem, UnsupportedError, usage
 from .._model import Model
 from .._sources import Source
-from .._tflite_file import Tensor, TfliteFile
+from .._tflite_file import Tensor
 
 Details = dict[str, Any]
 
@@ -65,29 +65,21 @@ def _details(tensor: Tensor, index: int, shape: Sequence[int]) -> Details:
     }
 
 
-def _content(model_path: str | os.PathLike[str] | None, model_content: bytes | None) -> tuple[Source, TfliteFile]:
-    if model_path is None and model_content is None:
+def _source(model_path: str | os.PathLike[str] | None, model_content: bytes | None) -> Source:
+    if model_content is not None:
+        source = Source("model_content", model_content)
+    elif model_path is not None:
+        source = Source(os.fspath(model_path))
+    else:
         raise usage("Interpreter", "neither model_path nor model_content", "one of them")
-    source = (
-        Source("model_content", model_content) if model_content is not None else Source(os.fspath(model_path or ""))
-    )
     if source.is_file and not os.path.isfile(source.name):
         raise usage("model_path", f"no file '{source.name}'", "a TFLite file")
-    file = _tflite_file.read(source.read())
-    if file is None:
-        raise InvalidInputError(
-            [
-                Problem(
-                    "invalid_input",
-                    source.name,
-                    "no TFLite file",
-                    "one of version 3",
-                    "",
-                    f"{source.name}: found no TFLite file, expected one of version 3",
-                )
-            ]
-        )
-    return source, file
+    return source
+
+
+def _no_tflite(source: Source) -> InvalidInputError:
+    message = f"{source.name}: found no TFLite file, expected one of version 3"
+    return InvalidInputError([Problem("invalid_input", source.name, "no TFLite file", "one of version 3", "", message)])
 
 
 class Interpreter:
@@ -121,15 +113,22 @@ class Interpreter:
             raise _refused(
                 "experimental_op_resolver_type", str(experimental_op_resolver_type), "AUTO, BUILTIN or BUILTIN_REF"
             )
-        self._source, self._file = _content(model_path, model_content)
+        self._source = _source(model_path, model_content)
+        content = self._source.read()
+        if not _tflite_file.is_tflite(content):
+            raise _no_tflite(self._source)
         self._options = {
             "rounding": _ROUNDING[experimental_op_resolver_type],
             "threads": num_threads or 0,
             **(octavo or {}),
         }
+        self._model = self._compiled({})  # first: it checks the whole file
+        file = _tflite_file.read(content)
+        if file is None:
+            raise _no_tflite(self._source)
+        self._file = file
         self._graph = self._file.subgraphs[0]
         self._shapes = {index: tuple(self._graph.tensors[index].shape.tolist()) for index in self._graph.inputs}
-        self._model = self._compiled({})
         self._arrays: dict[int, np.ndarray] = {}  # of inputs and outputs, by tensor
         self._invoke: Callable[[], None] | None = None
 
