@@ -18,7 +18,6 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "long: needs torch and its relatives, and minutes; scripts/test-python-long.sh runs these")
 
 
-
 def as_inputs(images: np.ndarray) -> np.ndarray:
     """u8 [N, 8, 8, 1] as what the digits network takes."""
     return np.ascontiguousarray((images.astype(np.float32) - np.float32(127.5)) / np.float32(127.5)).reshape(-1, 1, 8, 8)

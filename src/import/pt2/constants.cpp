@@ -58,7 +58,7 @@ ValueId read_arange(NodeReader& in) {
       in.unsupported("argument '" + std::string(name) + "'", "a number that is not whole", "whole ones");
   }
   if (in.failed()) return {};
-  const Dim start = in.has("start") ? in.extent("start") : Dim(0), end = in.extent("end");
+  const Dim start = in.extent("start", 0), end = in.extent("end");
   const Number step = in.integer("step", 1);
   const DType type = in.element_type("dtype", DType::s64);
   if (step.value < 1) return in.unsupported(step.place, std::to_string(step.value), "at least 1");

@@ -130,9 +130,13 @@ Number NodeReader::integer(std::string_view name, std::int64_t fallback) {
 }
 
 Dim NodeReader::extent(std::string_view name) {
+  if (!has(name)) fail(argument(name), "none", "an integer");
+  return extent(name, 0);
+}
+
+Dim NodeReader::extent(std::string_view name, const Dim& fallback) {
   const auto* number = find<SymInt>(name, "an integer");
-  if (number == nullptr) fail(argument(name), "none", "an integer");
-  return number == nullptr ? Dim(0) : resolve(*number, name);
+  return number == nullptr ? fallback : resolve(*number, name);
 }
 
 Numbers NodeReader::integers(std::string_view name, Integers fallback) {

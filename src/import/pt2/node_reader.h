@@ -86,6 +86,7 @@ class NodeReader : public NodeBuilder {
   Number integer(std::string_view name, std::int64_t fallback);
   // An integer that may be an open extent.
   Dim extent(std::string_view name);
+  Dim extent(std::string_view name, const Dim& fallback);
   Numbers integers(std::string_view name, Integers fallback = {});
   // The same with a number per spatial axis; a single one stands for all.
   Numbers per_axis(std::string_view name, int rank, Integers fallback = {});

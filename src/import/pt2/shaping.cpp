@@ -120,7 +120,7 @@ ValueId read_as_strided(NodeReader& in) {
 ValueId read_slice(NodeReader& in) {
   const ValueId x = in.value("self");
   const std::int64_t axis = in.axis(in.integer("dim", 0), in.rank(x));
-  const std::int64_t start = in.integer("start", 0), end = in.integer("end", kFar);
+  const Dim start = in.extent("start", 0), end = in.extent("end", kFar);
   const Number step = in.integer("step", 1);
   if (step < 1) in.fail(step.place, std::to_string(step.value), "at least 1");
   if (in.failed()) return {};

@@ -1,0 +1,10 @@
+"""Octavo inside PyTorch: a backend of torch.compile.
+
+    net = torch.compile(net, backend="octavo")        # by entry point, where the package is installed
+    net = torch.compile(net, backend=octavo.torch.backend)
+
+docs/python.md, PyTorch, tells the rest. Importing this module imports torch."""
+
+from ._backend import backend
+
+__all__ = ["backend"]
