@@ -26,6 +26,7 @@ def fresh(tmp_path: Path) -> Iterator[None]:
     """No graph of another test, a cache of its own, and no word of Dynamo's about graph breaks."""
     torch._dynamo.reset()
     torch.manual_seed(1)
+    torch.set_num_threads(1)
     logging.getLogger("torch._dynamo").setLevel(logging.ERROR)
     before, octavo.cache_dir = octavo.cache_dir, tmp_path / "cache"
     yield
