@@ -1,7 +1,7 @@
 """A module inside PyTorch by Octavo: in fp32 as it is, and in integers after pt2e quantization.
 
-    pip install octavo torch torchvision torchao executorch
-    python examples/python/torch_compile.py
+pip install octavo torch torchvision torchao executorch
+python examples/python/torch_compile.py
 """
 
 import time
@@ -33,8 +33,12 @@ def main() -> None:
     quantized = convert_pt2e(prepared)
 
     with torch.no_grad():
-        print(f"fp32: {milliseconds(net, x):.1f} ms eager, {milliseconds(torch.compile(net, backend='octavo'), x):.1f} ms by Octavo")
-        print(f"int8: {milliseconds(quantized, x):.1f} ms eager, {milliseconds(torch.compile(quantized, backend='octavo'), x):.1f} ms by Octavo")
+        print(
+            f"fp32: {milliseconds(net, x):.1f} ms eager, {milliseconds(torch.compile(net, backend='octavo'), x):.1f} ms by Octavo"
+        )
+        print(
+            f"int8: {milliseconds(quantized, x):.1f} ms eager, {milliseconds(torch.compile(quantized, backend='octavo'), x):.1f} ms by Octavo"
+        )
 
 
 if __name__ == "__main__":

@@ -62,7 +62,7 @@ def _saved(program: Any) -> bytes:
 
 def source_of(model: Any, example_inputs: Sequence[Any] | None = None, dynamic_shapes: Any = None) -> Source:
     """A path, the bytes of a file (ONNX, TFLite, `.pt2`, `.octv`), an `onnx.ModelProto`, a `torch.export.ExportedProgram`, an
-    `nn.Module` with example inputs, or a compiled model as `Source`. Raises UsageError for anything else, and what torch raises
+    `nn.Module` with example inputs, a `QatModule`, or a compiled model as `Source`. Raises UsageError for anything else, and what torch raises
     where it cannot export."""
     if isinstance(model, Source):
         return model
@@ -72,6 +72,8 @@ def source_of(model: Any, example_inputs: Sequence[Any] | None = None, dynamic_s
         return Source("model", model)
     if hasattr(model, "to_bytes") and type(model).__module__.startswith("octavo."):
         return Source(model.source, model.to_bytes())
+    if hasattr(model, "to_pt2e") and type(model).__module__.startswith("octavo."):
+        return Source("QatModule", _saved(model.to_pt2e()))
     names = _type_names(model)
     if "torch.nn.modules.module.Module" in names:
         return Source(type(model).__name__, _saved(_exported(model, example_inputs, dynamic_shapes)))
