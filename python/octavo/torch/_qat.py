@@ -23,7 +23,12 @@ class _Pending(NamedTuple):
     low: float | None = None
     high: float | None = None
     total: tuple[Tensor, Tensor] | None = None  #: of a product, the exact sum and its unit
-    gate_of: Node | None = None  #: of a sigmoid that a product with its input reads
+
+    def clamped(self, low: float, high: float | None) -> _Pending:
+        """Between these bounds, too."""
+        highs = [each for each in (self.high, high) if each is not None]
+        lowest = low if self.low is None else max(low, self.low)
+        return _Pending(self.on, lowest, min(highs) if highs else None)
 
     def rounded(self, grid: Grid) -> Integers:
         is_open = self.low is None and self.high is None
@@ -62,7 +67,7 @@ def _bounds(node: Node) -> tuple[float, float | None]:
 def _exact(call: Callable[[Tensor, Tensor], Tensor], x: Integers, weight: Tensor) -> Tensor:
     """A product of integers: in f32 where no sum can leave 24 bits, which is several times as fast."""
     furthest = max(x.grid.highest - x.grid.zero_point, x.grid.zero_point - x.grid.lowest)
-    # Of transposed convolutions the first axis is the input's; the sum over either bounds nothing but itself.
+    # Results are along the first axis, of transposed convolutions along the second: the larger bound holds for both.
     largest = max(float(weight.abs().transpose(0, axis).flatten(1).sum(1).max()) for axis in (0, 1))
     if largest * furthest < 2**24:
         return call(x.centred.float(), weight.float()).to(INTEGER)
@@ -115,16 +120,12 @@ class QatModule(torch.nn.Module):
         arguments: Sequence[Any] = node.args
         rounding, weight = self.weight_rounding(node), attribute_of(self.body, arguments[1]).detach()
         grid = rounding.grid()
-        whole = torch.round((weight / rounding.along(grid.scale, weight.dim())).clamp(grid.lowest, grid.highest)).to(
-            INTEGER
-        )
+        units = weight / rounding.along(grid.scale, weight.dim())
+        whole = torch.round(units.clamp(grid.lowest, grid.highest)).to(INTEGER)
         unit = x.scale * grid.scale
-        bias = arguments[2] if len(arguments) > 2 else None
-        return (
-            whole,
-            None if bias is None else torch.round(attribute_of(self.body, bias).detach().double() / unit.double()),
-            unit,
-        )
+        if len(arguments) < 3 or arguments[2] is None:
+            return whole, None, unit
+        return whole, torch.round(attribute_of(self.body, arguments[2]).detach().double() / unit.double()), unit
 
     # ---- operators ----
 
@@ -153,7 +154,7 @@ class QatModule(torch.nn.Module):
         real = _function_of(node)(*map(_real, self._given(node, env)))
         low, high = _bounds(node)
         if x.pending is not None:
-            return _Value(real, pending=x.pending._replace(low=low, high=high, total=None))
+            return _Value(real, pending=x.pending.clamped(low, high))
         assert x.whole is not None
         given = x.whole
         return _Value(
@@ -177,8 +178,7 @@ class QatModule(torch.nn.Module):
         given = x.whole
         assert given is not None
         real = _function_of(node)(x.real)
-        table = _Pending(lambda grid: integers.looked_up(given, integers.TABLES[name], grid), gate_of=node.args[0])  # type: ignore[arg-type]
-        return _Value(real, pending=table)
+        return _Value(real, pending=_Pending(lambda grid: integers.looked_up(given, integers.TABLES[name], grid)))
 
     def _multiplied(self, node: Node, env: Mapping[Node, _Value]) -> _Value:
         a, b = (env[each] for each in node.args)  # type: ignore[index]
