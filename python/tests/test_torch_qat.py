@@ -49,6 +49,8 @@ class Everything(nn.Module):
         w = torch.tanh(self.depth(z)) + x
         w = (w + self.narrow(z)).relu_() * torch.sigmoid(w)
         w = nn.functional.pad(w[:, :, 1:], (1, 1, 0, 0))
+        v = nn.functional.hardtanh(self.mix(torch.cat([w, w], 1)).relu(), -0.5, 0.75)  # the tighter bounds of both
+        w = torch.cat([w[:, :4], v[:, 4:]], 1)
         scores = self.second(
             self.first(nn.functional.hardsigmoid(nn.functional.adaptive_avg_pool2d(w, 1)).flatten(1)).relu()
         )

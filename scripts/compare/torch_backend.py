@@ -80,7 +80,7 @@ def converted(model, samples, quantizer):
 def quantizers():
     xnnpack = XNNPACKQuantizer().set_global(get_symmetric_quantization_config(is_per_channel=True))
     inductor = x86.X86InductorQuantizer().set_global(x86.get_default_x86_inductor_quantization_config())
-    return {"octavo": xnnpack, "inductor": inductor}
+    return {"octavo": xnnpack, "inductor": inductor, "octavo's own": octavo.torch.OctavoQuantizer()}
 
 
 def answers(function, samples):
@@ -110,11 +110,10 @@ class Ways:
             except Exception as error:  # noqa: BLE001
                 self.notes[way] = f"not quantized: {str(error).splitlines()[0]}"
                 continue
+            compiler = "inductor" if backend == "inductor" else octavo.torch.backend
+            self.add(way, quantized, quantized, lambda q=quantized, c=compiler: torch.compile(q, backend=c))
             if backend == "octavo":
-                self.add(way, quantized, quantized, lambda q=quantized: torch.compile(q, backend=octavo.torch.backend))
                 self.add("eager pt2e", quantized, quantized, lambda q=quantized: q)
-            else:
-                self.add(way, quantized, quantized, lambda q=quantized: torch.compile(q))
 
     def add(self, way, model, reference, make):
         """Compiled by a first call, whose warnings are kept."""
