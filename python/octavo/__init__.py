@@ -28,6 +28,7 @@ from ._model import BoundModel, Model, TensorInfo, load
 from ._report import Report
 
 if TYPE_CHECKING:
+    from ._search import SearchResult, search
     from ._verbs import bench, compare, evaluate, explain, inspect, reduce, tune, zoo
 
 _VERBS = ("bench", "compare", "evaluate", "explain", "inspect", "reduce", "tune", "zoo")
@@ -35,6 +36,10 @@ _VERBS = ("bench", "compare", "evaluate", "explain", "inspect", "reduce", "tune"
 
 def __getattr__(name: str) -> Any:
     """Verbs come when they are used, with what they need of Python's library: so that importing stays short."""
+    if name in ("SearchResult", "search"):
+        from . import _search
+
+        return getattr(_search, name)
     if name not in _VERBS:
         raise AttributeError(f"module 'octavo' has no attribute '{name}'")
     from . import _verbs
@@ -83,6 +88,7 @@ __all__ = [
     "QuantizedModel",
     "Report",
     "ResourceError",
+    "SearchResult",
     "TensorInfo",
     "UnsupportedError",
     "UsageError",
@@ -95,6 +101,7 @@ __all__ = [
     "load",
     "quantize",
     "reduce",
+    "search",
     "tune",
     "zoo",
 ]

@@ -141,11 +141,26 @@ def inspect(model: Any = None, *, machine: bool = False) -> Report:
     return _on_model("inspect", [] if model is None else [model], None, {"machine": machine}, False)
 
 
-def tune(model: Any, *, tuning_log: PathLike, calibrate: Samples = None, output: PathLike | None = None, progress: Progress = None, **options: Any) -> Report:
-    """Measures ways of every call of a network on this machine and keeps them in `tuning_log`, for `compile(tuning_log=...)`: `octavo
-    tune`. `output`: the compiled model's file, else it is not kept."""
+def tune(
+    model: Any,
+    *,
+    tuning_log: PathLike,
+    calibrate: Samples = None,
+    output: PathLike | None = None,
+    workers: Any = None,
+    progress: Progress = None,
+    **options: Any,
+) -> Report:
+    """Measures ways of every call of a network on this machine and keeps them in `tuning_log`, for
+    `compile(tuning_log=...)`: `octavo tune`. `output`: the compiled model's file, else it is not kept.
+
+    `workers`: a `dask.distributed.Client` of machines of one kind, which measure instead of this one: every worker with
+    the resource "bench" (without such one worker of each machine) tries its share of `trials` by a seed of its own, and
+    one of them times the best of all again. Needs `pip install octavo[search]`."""
     rest = dict(options)
     with ExitStack() as stack:
+        if workers is not None:
+            return _tune_on(workers, model, tuning_log, calibrate, output, rest, stack)
         verb = _Verb("tune", stack)
         source = verb.add_model(model)
         verb.words += calibration_words(source, calibrate, rest, stack)
@@ -154,6 +169,28 @@ def tune(model: Any, *, tuning_log: PathLike, calibrate: Samples = None, output:
         with open(page, encoding="utf-8") as file:
             report.page = file.read()
         return report
+
+
+def _tune_on(
+    workers: Any,
+    model: Any,
+    tuning_log: PathLike,
+    calibrate: Samples,
+    output: PathLike | None,
+    options: dict[str, Any],
+    stack: ExitStack,
+) -> Report:
+    from ._search.files import files_of, model_content, model_name
+    from ._search.tuning import Network, tune_on
+
+    if output is not None:
+        raise usage("tune", "output beside workers", "octavo.compile(model, tuning_log=...) for this machine")
+    source = source_of(model)
+    words = calibration_words(source, calibrate, options, stack)
+    samples: Any = words[0].split("=", 1)[1] if words else None
+    if samples not in (None, "random"):
+        samples = files_of(samples)
+    return tune_on(workers, Network(model_name(source), model_content(source), samples), tuning_log, options)
 
 
 def reduce(model: Any, *, keep: str | None = None, against: str | None = None, progress: Progress = None, **options: Any) -> bytes:
