@@ -3,9 +3,9 @@
     pip install octavo[search]
     python examples/python/search.py [SCHEDULER]
 
-SCHEDULER is the address of a Dask scheduler (`dask scheduler`, then on other machines `dask worker ADDRESS`, and on those
-that take times `dask worker ADDRESS --resources bench=1`); without it two processes of this machine do the work. Run it
-again to go on, also after Ctrl-C or worse.
+SCHEDULER is the address of a Dask scheduler (`dask scheduler`, then on other machines `dask worker ADDRESS`, and on
+those that take times `dask worker ADDRESS --resources bench=1`); without it two processes of this machine do the work.
+Run it again to go on, also after Ctrl-C or worse.
 """
 
 import sys

@@ -1,10 +1,16 @@
-"""What threads of Python get out of one model together: inferences per second of 1, 2 and 8 threads that call it, a thread of
-the model's own for each, in turns. See README.md beside this file.
+"""What threads of Python get out of one model together, a thread of the model's own for each. See README.md beside this
+file.
 
-    python scripts/compare/python_threads.py MODEL.octv [--turns 9] [--seconds 0.5]
+    python scripts/compare/python_threads.py MODEL.octv... [--turns 20] [--seconds 0.15]
+
+1, 2 and 8 threads call the model in turns, beside 1, 2 and 8 that only hash, which need nothing of each other. Medians
+of inferences per second, of inferences per second of processor time (which others on the machine do not change: threads
+that wait for each other by spinning lower it), and of the processors that were used (threads that wait for each other
+by sleeping use fewer than those that hash).
 """
 
 import argparse
+import hashlib
 import statistics
 import threading
 import time
@@ -13,52 +19,69 @@ import numpy as np
 
 import octavo
 
+THREADS = (1, 2, 8)
 
-def inferences_per_second(model, x, threads, seconds):
-    """Of all threads, in a closed loop."""
+
+def measured(work, threads, seconds):
+    """Calls of `work` by all threads in a closed loop: per second, per second of processor time; and processors
+    used."""
     counts = [0] * threads
     ended = threading.Event()
     gate = threading.Barrier(threads + 1)
 
-    def work(index):
+    def loop(index):
         gate.wait()
         while not ended.is_set():
-            model(x)
+            work()
             counts[index] += 1
 
-    pool = [threading.Thread(target=work, args=(index,)) for index in range(threads)]
+    pool = [threading.Thread(target=loop, args=(index,)) for index in range(threads)]
     for thread in pool:
         thread.start()
     gate.wait()
-    start = time.perf_counter()
+    start, busy = time.perf_counter(), time.process_time()
     time.sleep(seconds)
     ended.set()
     for thread in pool:
         thread.join()
-    return sum(counts) / (time.perf_counter() - start)
+    wall, busy = time.perf_counter() - start, time.process_time() - busy
+    return sum(counts) / wall, sum(counts) / busy, busy / wall
+
+
+def input_of(model):
+    """Seeded random numbers."""
+    told = model.inputs[0]
+    shape = [extent if isinstance(extent, int) else 1 for extent in told.shape]
+    return np.random.default_rng(1).standard_normal(shape).astype(told.dtype)
+
+
+def report(path, turns, seconds):
+    """Prints a line for each number of threads."""
+    model = octavo.load(path, threads=1)
+    x, block = input_of(model), bytes(1 << 18)
+    model(x)
+    rows = {threads: [] for threads in THREADS}
+    for _ in range(turns):
+        for threads, found in rows.items():
+            hashing = measured(lambda: hashlib.sha256(block).digest(), threads, seconds)
+            found.append([*measured(lambda: model(x), threads, seconds), hashing[2]])
+    print(path)
+    for threads, found in rows.items():
+        rate, own_rate, used, hashing = (statistics.median(column) for column in zip(*found))
+        print(
+            f"{threads:>3} threads {rate:>9.1f}/s {own_rate:>9.1f}/s of processor {used:>6.2f} used,"
+            f" hashing {hashing:.2f}"
+        )
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("model")
-    parser.add_argument("--turns", type=int, default=9)
-    parser.add_argument("--seconds", type=float, default=0.5)
+    parser.add_argument("models", nargs="+")
+    parser.add_argument("--turns", type=int, default=20)
+    parser.add_argument("--seconds", type=float, default=0.15)
     arguments = parser.parse_args()
-    model = octavo.load(arguments.model, threads=1)
-    told = model.inputs[0]
-    shape = [extent if isinstance(extent, int) else 1 for extent in told.shape]
-    x = np.random.default_rng(1).standard_normal(shape).astype(told.dtype)
-    rates = {threads: [] for threads in (1, 2, 8)}
-    model(x)
-    for _ in range(arguments.turns):
-        for threads, found in rates.items():
-            found.append(inferences_per_second(model, x, threads, arguments.seconds))
-    for threads, found in rates.items():
-        print(f"{threads} threads: {max(found):.1f} inferences/s at best, {statistics.median(found):.1f} at the median")
-    for more, fewer in ((2, 1), (8, 2)):
-        ratios = [a / b for a, b in zip(rates[more], rates[fewer])]
-        best = max(rates[more]) / max(rates[fewer])
-        print(f"{more} against {fewer}: {best:.2f} of the best turns, {statistics.median(ratios):.2f} at the median")
+    for path in arguments.models:
+        report(path, arguments.turns, arguments.seconds)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
-"""`octavo.tune` on several machines of one kind: each worker has a share of the trials and a seed of its own, their logs
-become one, and one worker times the best of all in turns."""
+"""`octavo.tune` on several machines of one kind: each worker has a share of the trials and a seed of its own, their
+logs become one, and one worker times the best of all in turns."""
 
 from __future__ import annotations
 
