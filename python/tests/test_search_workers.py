@@ -184,11 +184,12 @@ def test_a_killed_search_with_workers_goes_on(tmp_path: Path, pids: Path) -> Non
     }
 
 
-def test_ctrl_c_keeps_all(tmp_path: Path, pids: Path) -> None:
+@pytest.mark.parametrize("workers", [(), ("2",)])
+def test_ctrl_c_keeps_all(workers: tuple[str, ...], tmp_path: Path, pids: Path) -> None:
     journal = tmp_path / "journal.log"
-    process = started(journal, 12, pids)
+    process = started(journal, 12, pids, *workers)
     until(lambda: len(complete(journal)) >= 2)
-    process.send_signal(signal.SIGINT)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does
     assert process.wait(60) not in (0, None)
     before = complete(journal)
     assert not any(trial.state == RUNNING for trial in trials_of(journal)) and not list(tmp_path.glob("*.alive"))
@@ -216,6 +217,21 @@ def test_a_killed_worker_loses_nothing(tmp_path: Path, pids: Path) -> None:
     thread.join()
     assert killed and len(found.points) == 12 and not found.rejected
     assert len(list(pids.iterdir())) >= 3  # the one that came for it
+
+
+def test_a_machine_that_times_does_nothing_else(tmp_path: Path, pids: Path) -> None:
+    """Two hosts of one scheduler: the one with the resource times, the other one judges."""
+    workers = {
+        host: {"cls": distributed.Nanny, "options": {"host": host, "nthreads": 1, "resources": resources}}
+        for host, resources in (("127.0.0.1", {"bench": 1}), ("127.0.0.2", {}))
+    }
+    scheduler = {"cls": distributed.Scheduler, "options": {"host": "0.0.0.0", "port": 0, "dashboard": False}}
+    with distributed.SpecCluster(workers, scheduler) as cluster, distributed.Client(cluster) as client:
+        client.wait_for_workers(2)
+        by_host = {address.split("/")[2].split(":")[0]: pid for address, pid in client.run(os.getpid).items()}
+        found = search(str(tmp_path / "journal.log"), 8, client)
+    assert len(found.points) == 8 and not found.rejected
+    assert [int(path.name) for path in pids.iterdir()] == [by_host["127.0.0.2"]]
 
 
 def test_two_machines_share_a_journal(tmp_path: Path, pids: Path) -> None:
