@@ -195,16 +195,6 @@ class Restorer {
   Graph graph_;
 };
 
-bool has_empty_value(const Graph& graph) {
-  for (const NodeId id : graph.order()) {
-    for (const ValueId output : graph.node(id).outputs) {
-      if (graph.fact(output).shape.elements().example() == 0) return true;
-    }
-  }
-  return std::any_of(graph.inputs().begin(), graph.inputs().end(),
-                     [&](ValueId input) { return graph.fact(input).shape.elements().example() == 0; });
-}
-
 class OpenPlanner final : public PlanProvider {
  public:
   Result<Plan> plan(const OpenNetwork& network, const ConstantSource& source, std::span<const std::int64_t> values,
@@ -219,16 +209,12 @@ class OpenPlanner final : public PlanProvider {
       if (!report) return report.errors();
       islands = told_islands(report->islands, lowering.kept_in_f32);
     }
-    // Where nothing is found there is nothing to compute fast: the references say what is made of no elements.
-    const bool is_empty = has_empty_value(*graph);
-    const auto scalar = machine_for_target("scalar");
-    if (is_empty && !scalar) return scalar.errors();
     const PlanOptions options{.precision = network.precision,
                               .batch = batch_of(*graph),
-                              .allow_reference = network.allow_reference || is_empty,
+                              .allow_reference = network.allow_reference,
                               .measured = cost_by(network.times),
                               .batch_order = order};
-    auto plan = make_plan(std::move(*graph), is_empty ? *scalar : network.machine, options, constants);
+    auto plan = make_plan(std::move(*graph), network.machine, options, constants);
     if (!plan) return plan;
     plan->report.islands = std::move(islands);
     plan->report.notes = network.notes;

@@ -15,9 +15,18 @@ bool is_reference(const KernelChoice& kernel) { return kernel.code.op == kAnyOpe
 
 bool is_scalar_only(const Machine& machine) { return machine.isa == IsaSet{}; }
 
+bool has_empty_operand(const OpCall& call) {
+  const auto is_empty = [](const Fact& fact) { return fact.shape.elements().example() == 0; };
+  return std::any_of(call.inputs.begin(), call.inputs.end(),
+                     [&](const Fact* input) { return input != nullptr && is_empty(*input); }) ||
+         std::any_of(call.outputs.begin(), call.outputs.end(), is_empty);
+}
+
 // Why the kernel may not be considered at all, or empty.
 std::string illegal(const KernelChoice& kernel, const OpCall& call, const Machine& machine,
                     const SelectOptions& options) {
+  // Of no elements there is nothing to compute fast: the reference says what is made of them.
+  if (has_empty_operand(call)) return is_reference(kernel) ? "" : "an operand has no elements";
   if (is_scalar_only(machine) && !is_reference(kernel)) return "a scalar-only machine runs the reference";
   if (options.needs_exact && !kernel.is_exact) return "does not give the reference's bits";
   if (!machine.isa.has(kernel.code.needs)) return "needs " + std::string(name_of(kernel.code.needs));

@@ -53,6 +53,13 @@ struct Select : ::testing::Test {
   }
 };
 
+TEST_F(Select, LeavesOperandsWithoutElementsToTheReference) {
+  x.shape = Shape{0, 8};
+  call.outputs = {x};
+  EXPECT_EQ(on("amx")->kernel->code.name, "reference");
+  EXPECT_EQ(on("amx")->refusals.front(), "table_a_nan: an operand has no elements");
+}
+
 TEST_F(Select, TakesTheCheapestLegalKernel) {
   EXPECT_EQ(on("avx2")->kernel->code.name, "table_fast_avx2");
   EXPECT_EQ(on("amx")->kernel->code.name, "table_vbmi");
