@@ -31,10 +31,10 @@ class KeptSamples final : public SampleSource {
 
 using Calls = std::vector<std::vector<Tensor>>;
 
-// Of the shapes of the first call of a network; none is empty.
+// Of the shapes of the first call of a network in which there was anything.
 void keep(Calls& calls, std::span<const ConstTensorView> inputs) {
   const bool is_empty =
-      std::any_of(inputs.begin(), inputs.end(), [](const auto& input) { return input.shape.elements() == 0; });
+      std::all_of(inputs.begin(), inputs.end(), [](const auto& input) { return input.shape.elements() == 0; });
   if (is_empty || static_cast<std::int64_t>(calls.size()) == kMostSamples) return;
   std::vector<Tensor> call;
   for (std::size_t i = 0; i < inputs.size(); ++i) {

@@ -102,6 +102,26 @@ TEST(QuantizedProgram, ComputesItsPartsInIntegers) {
   EXPECT_LT(error, 1e-3 * signal);
 }
 
+// As a level of a pyramid in which nothing is found: the head reads two lists, one of which is always empty.
+TEST(QuantizedProgram, LearnsFromSamplesOfWhichAPartIsEmpty) {
+  ModelBuilder model = detector();
+  model.output("all").initializer("u", mixed({8, 256}, 4)).initializer("never", floats({1}, {1e9f}));
+  model.node({"Greater", {"flat", "never"}, {"is_more"}})
+      .node({"NonZero", {"is_more"}, {"more_where"}})
+      .node({"Transpose", {"more_where"}, {"more_rows"}, {{"perm", Numbers{1, 0}}}})
+      .node({"GatherND", {"h", "more_rows"}, {"more"}})
+      .node({"Concat", {"taken", "more"}, {"both"}, {{"axis", std::int64_t{0}}}})
+      .node({"MatMul", {"both", "u"}, {"all"}, {}, "", "second_head"});
+  const auto fp32 = compile(model, {.precision = Precision::fp32}), int8 = compile(model, by_samples());
+  ASSERT_TRUE(fp32.ok()) << to_string(fp32.errors());
+  ASSERT_TRUE(int8.ok()) << to_string(int8.errors());
+  EXPECT_LT(int8->info().constant_bytes, 8 * 256 * sizeof(float)) << "the second head is still in fp32";
+  const std::vector<Tensor> x = {mixed({6, 16}, 9)};
+  const auto expected = answers(*fp32, x), found = answers(*int8, x);
+  ASSERT_EQ(found[2].shape(), expected[2].shape());
+  EXPECT_NE(found[2], expected[2]);  // rounded
+}
+
 TEST(QuantizedProgram, GivesTheSameBytesOnEveryTarget) {
   v1::CompileOptions options = by_samples();
   const auto host = compile(detector(), options);
