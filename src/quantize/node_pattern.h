@@ -14,8 +14,8 @@ namespace octavo {
 // `*` is any text, `?` any one character; everything else is itself.
 bool matches_glob(std::string_view pattern, std::string_view text);
 
-// A name or glob of the node's name (and of those that it was joined of), or "type:" and an operator's name, ours ("conv") or the file's ("Gemm"), without
-// regard to case.
+// A name or glob of the node's name (and of those that it was joined of), or "type:" and an operator's name, ours
+// ("conv") or the file's ("Gemm"), without regard to case.
 bool matches_node(std::string_view pattern, const Node& node);
 bool matches_any(const std::vector<std::string>& patterns, const Node& node);
 
