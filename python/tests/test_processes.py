@@ -114,11 +114,13 @@ def test_ctrl_c_stops_long_work(digits: str) -> None:
 
 def test_memory_does_not_grow(tiny_model: octavo.Model) -> None:
     x = np.ones((1, 16), np.float32)
-    bound = tiny_model.bind({"x": x})
+    feeds = {tiny_model.inputs[0].name: x}
+    bound = tiny_model.bind(feeds)
 
     def call(times: int) -> None:
         for _ in range(times):
             tiny_model(x)
+            tiny_model.run(feeds)
             bound()
 
     call(10_000)
