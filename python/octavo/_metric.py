@@ -31,13 +31,13 @@ def _ready(model: Any, calibrate: Samples, options: Mapping[str, Any]) -> Model:
     return compile_model(source, calibrate, progress=False, **{"unquantized": "fp32", **options})
 
 
-def _label(item: Any, inputs: Sequence[Input], where: str) -> Any:
+def label_of(item: Any, inputs: Sequence[Input], where: str) -> Any:
     """What stands behind the inputs, or has no input's name."""
     if hasattr(item, "keys"):
         names = [name for name in item if all(name != each.name for each in inputs)]
         if len(names) == 1:
             return item[names[0]]
-        raise usage(where, f"{names or 'no key'} beside the inputs", "one key with the labels")
+        raise usage(where, f"{', '.join(map(str, names)) or 'no key'} beside the inputs", "one key with the labels")
     if isinstance(item, (tuple, list)) and len(item) == len(inputs) + 1:
         return item[len(inputs)]
     count = len(item) if isinstance(item, (tuple, list)) else 1
@@ -123,7 +123,7 @@ def evaluated(
             given = arrays_of(item, inputs, where)
             arrays = [rows_of(array, spec, where) for array, spec in zip(given, inputs)]
             is_one = given[0].ndim == len(inputs[0].shape) - 1
-            labels += _labels(_label(item, inputs, where), len(arrays[0]), is_one, where)
+            labels += _labels(label_of(item, inputs, where), len(arrays[0]), is_one, where)
             for run in runs:
                 run.add(arrays)
             if bars is not None:

@@ -22,11 +22,14 @@ bool has_empty_operand(const OpCall& call) {
          std::any_of(call.outputs.begin(), call.outputs.end(), is_empty);
 }
 
+// Of no elements there is nothing to compute fast: the reference says what is made of them.
+std::string illegal_of_nothing(const KernelChoice& kernel) {
+  return is_reference(kernel) ? "" : "an operand has no elements";
+}
+
 // Why the kernel may not be considered at all, or empty.
 std::string illegal(const KernelChoice& kernel, const OpCall& call, const Machine& machine,
                     const SelectOptions& options) {
-  // Of no elements there is nothing to compute fast: the reference says what is made of them.
-  if (has_empty_operand(call)) return is_reference(kernel) ? "" : "an operand has no elements";
   if (is_scalar_only(machine) && !is_reference(kernel)) return "a scalar-only machine runs the reference";
   if (options.needs_exact && !kernel.is_exact) return "does not give the reference's bits";
   if (!machine.isa.has(kernel.code.needs)) return "needs " + std::string(name_of(kernel.code.needs));
@@ -100,9 +103,10 @@ struct Candidates {
 Candidates candidates_for(const OpCall& call, const Machine& machine, const SelectOptions& options,
                           std::span<const KernelChoice* const> kernels) {
   Candidates candidates;
+  const bool is_empty = has_empty_operand(call);
   for (const KernelChoice* kernel : kernels) {
     if (!is_reference(*kernel) && kernel->code.op != call.spec->name) continue;
-    const std::string reason = illegal(*kernel, call, machine, options);
+    const std::string reason = is_empty ? illegal_of_nothing(*kernel) : illegal(*kernel, call, machine, options);
     if (!reason.empty()) {
       candidates.refusals.push_back(std::string(kernel->code.name) + ": " + reason);
       continue;

@@ -7,6 +7,7 @@ from typing import Any, Callable, Iterable, NamedTuple, Sequence, Union
 import numpy as np
 
 from .._errors import usage
+from .._metric import label_of
 from .._model import Model
 from .._samples import Input, arrays_of, as_numpy, rows_of
 
@@ -20,21 +21,6 @@ class Examples(NamedTuple):
     labels: list[Any]
 
 
-def _labels_of(item: Any, index: int, inputs: Sequence[Input]) -> Any:
-    where = f"example {index}"
-    if isinstance(item, dict) or hasattr(item, "keys"):
-        names = [name for name in item if all(name != each.name for each in inputs)]
-        if len(names) != 1:
-            raise usage(
-                where, f"{', '.join(map(str, names)) or 'no key'} beside the inputs", "one key with the labels"
-            )
-        return item[names[0]]
-    if isinstance(item, (tuple, list)) and len(item) == len(inputs) + 1:
-        return item[len(inputs)]
-    count = len(item) if isinstance(item, (tuple, list)) else 1
-    raise usage(where, f"{count} values", f"{len(inputs)} for the inputs and one with the labels")
-
-
 def examples_of(data: Iterable[Any], inputs: Sequence[Input]) -> Examples:
     """Reads all of `data`: tuples of the inputs' arrays and a label, or mappings with one key more than inputs,
     single ones or batches. Raises UsageError for one that does not fit."""
@@ -43,7 +29,7 @@ def examples_of(data: Iterable[Any], inputs: Sequence[Input]) -> Examples:
         where = f"example {index}"
         given = arrays_of(item, inputs, where)
         rows = [rows_of(array, spec, where) for array, spec in zip(given, inputs)]
-        label = _labels_of(item, index, inputs)
+        label = label_of(item, inputs, where)
         is_single = given[0].ndim == len(inputs[0].shape) - 1
         if len({len(each) for each in rows}) != 1:
             raise usage(where, f"batches of {', '.join(str(len(each)) for each in rows)}", "equal ones")
