@@ -8,19 +8,20 @@
 
 namespace octavo {
 
-// What compile() and quantize() are at, and what is counted. A model that is to be quantized goes through the four
+// What compile() and quantize() are at, and what is counted. A model that is to be quantized goes through the
 // phases of that first; then compile() goes from plan to plan.
 enum class Phase : std::uint8_t {
   equalizing,   // one step
   calibrating,  // samples
   rounding,     // layers whose weights are rounded by the samples (WeightMethod::adaround)
   correcting,   // layers whose biases are corrected
+  weighing,     // groups of layers, by what they add to outputs that would lose too much; there need be none
   planning,     // plans: the batches
   tuning,       // measurements, within a plan; how many there will be is not known: of 0
 };
 constexpr std::string_view name_of(Phase phase) {
-  constexpr std::string_view names[] = {"equalizing",        "calibrating", "rounding weights",
-                                        "correcting biases", "planning",    "measuring"};
+  constexpr std::string_view names[] = {"equalizing",      "calibrating", "rounding weights", "correcting biases",
+                                        "weighing layers", "planning",    "measuring"};
   return names[static_cast<int>(phase)];
 }
 

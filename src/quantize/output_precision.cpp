@@ -24,6 +24,7 @@ namespace octavo {
 namespace {
 
 constexpr std::int64_t kMostSamples = 16;
+constexpr std::int64_t kRankingSamples = 4;  // of them, for what only sorts groups
 
 std::size_t at(ValueId id) { return static_cast<std::size_t>(id.index); }
 std::size_t at(NodeId id) { return static_cast<std::size_t>(id.index); }
@@ -144,9 +145,9 @@ Result<OutputJudge> OutputJudge::create(const Graph& graph, Judged judged, const
     return ok_status();
   });
   if (!done) return done.errors();
-  judge.power_.resize(judge.counts_.size());
   for (const Outputs& outputs : judge.of_sample_) {
-    for (std::size_t k = 0; k < outputs.size(); ++k) judge.power_[k] += power_of(outputs[k]);
+    std::vector<double>& power = judge.power_.emplace_back();
+    for (const std::vector<float>& values : outputs) power.push_back(power_of(values));
   }
   return judge;
 }
@@ -194,33 +195,40 @@ Result<std::shared_ptr<const Model>> compile_quantized(const Graph& graph, const
 
 }  // namespace
 
-Result<std::vector<double>> OutputJudge::noise_of(const PlacedNetwork& placed, const Calibrated& calibrated) const {
+Result<std::vector<double>> OutputJudge::noise_of(const PlacedNetwork& placed, const Calibrated& calibrated,
+                                                  std::int64_t most_samples) const {
   if (const Status going_on = monitor_->check(); !going_on) return going_on.errors();
   const auto model = compile_quantized(*graph_, placed, calibrated, runs_.machine);
   if (!model) return model.errors();
-  const auto count = static_cast<std::int64_t>(of_sample_.size());
+  const auto all = static_cast<std::int64_t>(of_sample_.size()), count = std::min(all, most_samples);
   std::mutex source;
-  std::vector<std::vector<double>> errors(of_sample_.size(), std::vector<double>(counts_.size()));
+  std::vector<std::vector<double>> errors(static_cast<std::size_t>(count), std::vector<double>(counts_.size()));
   const Status done =
       for_each_index(0, count, sample_workers(runs_.machine, count), [&](int, std::int64_t i) -> Status {
+        const std::int64_t sample = i * all / count;
         auto inputs = [&] {
           const std::lock_guard lock(source);
-          return checked_sample(*graph_, runs_.samples, i * runs_.samples.size() / count);
+          return checked_sample(*graph_, runs_.samples, sample * runs_.samples.size() / all);
         }();
         if (!inputs) return inputs.errors();
         auto outputs = run_once(*model, *graph_, *inputs);
         if (!outputs) return outputs.errors();
-        const auto sample = static_cast<std::size_t>(i);
+        const Outputs& exact = of_sample_[static_cast<std::size_t>(sample)];
         for (std::size_t k = 0; k < counts_.size(); ++k) {
-          if (counts_[k]) errors[sample][k] = power_of_difference(of_sample_[sample][k], (*outputs)[k].as<float>());
+          if (counts_[k])
+            errors[static_cast<std::size_t>(i)][k] = power_of_difference(exact[k], (*outputs)[k].as<float>());
         }
         return ok_status();
       });
   if (!done) return done.errors();
   std::vector<double> noise(counts_.size());
   for (std::size_t k = 0; k < noise.size(); ++k) {
-    for (const std::vector<double>& of_one : errors) noise[k] += of_one[k];
-    noise[k] = power_[k] > 0.0 ? noise[k] / power_[k] : 0.0;
+    double power = 0.0;
+    for (std::int64_t i = 0; i < count; ++i) {
+      noise[k] += errors[static_cast<std::size_t>(i)][k];
+      power += power_[static_cast<std::size_t>(i * all / count)][k];
+    }
+    noise[k] = power > 0.0 ? noise[k] / power : 0.0;
   }
   return noise;
 }
@@ -330,9 +338,9 @@ class Search {
     for (const LayerGroup& group : groups) {
       if (!is_ancestor[at(graph_.node(by_name_.at(group.nodes.back())).outputs[0])]) continue;
       const Status going_on =
-          judge_.monitor().at(Phase::correcting, &group - groups.data(), static_cast<std::int64_t>(groups.size()));
+          judge_.monitor().at(Phase::weighing, &group - groups.data(), static_cast<std::int64_t>(groups.size()));
       if (!going_on) return going_on;
-      auto own = judge_.noise_of(alone(group), calibrated_);
+      auto own = judge_.noise_of(alone(group), calibrated_, kRankingSamples);
       if (!own) return own.errors();
       Candidate candidate{.group = group, .cost = cost_of(group), .noise = std::move(*own)};
       for (std::size_t k = 0; k < noise_.size(); ++k) {

@@ -4,7 +4,9 @@
 #ifndef OCTAVO_QUANTIZE_OUTPUT_PRECISION_H_
 #define OCTAVO_QUANTIZE_OUTPUT_PRECISION_H_
 
+#include <cstdint>
 #include <functional>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -37,8 +39,10 @@ class OutputJudge {
   // Errors: those of the samples.
   static Result<OutputJudge> create(const Graph& graph, Judged judged, const SampleRuns& runs, const Monitor& monitor);
   // By output: power of the error over that of the output. 0 of outputs that do not count: those that are not judged,
-  // are not f32 or come about by a choice (a top k), those that are 0. `calibrated`: weights and corrections.
-  Result<std::vector<double>> noise_of(const PlacedNetwork& placed, const Calibrated& calibrated) const;
+  // are not f32 or come about by a choice (a top k), those that are 0. `calibrated`: weights and corrections. Over the
+  // judge's samples, of which no more than `most_samples`, spread over them, are looked at.
+  Result<std::vector<double>> noise_of(const PlacedNetwork& placed, const Calibrated& calibrated,
+                                       std::int64_t most_samples = std::numeric_limits<std::int64_t>::max()) const;
   // Whether there is an output that counts.
   bool has_work() const { return !of_sample_.empty(); }
   const Graph& graph() const { return *graph_; }
@@ -53,9 +57,9 @@ class OutputJudge {
   const Graph* graph_;
   SampleRuns runs_;
   const Monitor* monitor_;
-  std::vector<bool> counts_;        // by output
-  std::vector<double> power_;       // likewise, over the samples
-  std::vector<Outputs> of_sample_;  // in f32
+  std::vector<bool> counts_;                // by output
+  std::vector<std::vector<double>> power_;  // by sample, by output
+  std::vector<Outputs> of_sample_;          // in f32
 };
 
 // Power of the error over that of an output that has so many decibels of signal to noise ratio, and back.

@@ -64,17 +64,19 @@ void max_of_taps(const PoolTaps& p, std::byte* y) {
   }
 }
 
-// The loops below have their bounds in locals: the compiler would not vectorize what a store may alias.
-void average_floats(const PoolTaps& p, double divisor, std::byte* result, std::byte* scratch) {
-  const std::int64_t n = p.channels;
-  auto* sum = reinterpret_cast<double*>(scratch);
-  for (std::int64_t c = 0; c < n; ++c) sum[c] = 0.0;
-  for (std::int64_t tap = 0; tap < p.count; ++tap) {
-    const auto* x = reinterpret_cast<const float*>(p.taps[tap]);
-    for (std::int64_t c = 0; c < n; ++c) sum[c] += static_cast<double>(x[c]);
-  }
+// In f64, times the reciprocal of the divisor; a vector of channels stays in registers over all taps.
+template <class S>
+void average_floats(const PoolTaps& p, double divisor, std::byte* result) {
+  const std::byte* const* taps = p.taps;
+  const std::int64_t count = p.count;
+  const double factor = 1.0 / divisor;
   auto* y = reinterpret_cast<float*>(result);
-  for (std::int64_t c = 0; c < n; ++c) y[c] = static_cast<float>(sum[c] / divisor);
+  for_lanes<S>(0, p.channels, [=]<class T>(std::int64_t c) {
+    auto sum = T::set_f64(0.0);
+    for (std::int64_t tap = 0; tap < count; ++tap)
+      sum = T::add_f64(sum, T::widen(T::load(reinterpret_cast<const float*>(taps[tap]) + c)));
+    T::store(y + c, T::narrow(T::mul_f64(sum, T::set_f64(factor))));
+  });
 }
 
 // sum[c] += the bytes under a vector, even and odd ones apart: 16 bits hold the sums of 257 taps.
@@ -116,20 +118,28 @@ void sum_integers(const PoolTaps& p, std::int32_t zero_point, std::uint32_t* sum
   }
 }
 
-// average_pool_add, element by element.
-template <class X>
+// average_pool_add, tap by tap; a vector of channels stays in registers.
+template <class S, class X>
 void sum_scaled(const PoolTaps& p, const QuantizedPool& q, float* sum) {
-  const std::int64_t n = p.channels;
+  const std::byte* const* taps = p.taps;
+  const std::int64_t count = p.count;
   const std::int32_t zero_point = q.x_zero_point;
   const float scale = q.x_scale;
-  for (std::int64_t c = 0; c < n; ++c) sum[c] = 0.0f;
-  for (std::int64_t tap = 0; tap < p.count; ++tap) {
-    const X* x = reinterpret_cast<const X*>(p.taps[tap]);
-    for (std::int64_t c = 0; c < n; ++c)
-      sum[c] += scale * static_cast<float>(static_cast<std::int32_t>(x[c]) - zero_point);
-  }
+  for_lanes<S>(0, p.channels, [=]<class T>(std::int64_t c) {
+    auto total = T::set(0.0f);
+    for (std::int64_t tap = 0; tap < count; ++tap) {
+      const auto* x = reinterpret_cast<const std::uint8_t*>(taps[tap]) + c;
+      typename T::S32 value;
+      if constexpr (std::is_signed_v<X>) value = T::widen_s8(x);
+      else value = T::widen_u8(x);
+      value = T::sub_s32(value, T::set_s32(zero_point));
+      total = T::add(total, T::mul(T::set(scale), T::to_f32(value)));
+    }
+    T::store(sum + c, total);
+  });
 }
 
+// The loop has its bounds in locals: the compiler would not vectorize what a store may alias.
 // integer_average of each: division in f64 is exact here, as the quotient is below 2^9 and the divisor below 2^23, and
 // the compiler has vectors for it.
 void integer_averages(std::int32_t* sums, std::int64_t n, std::int64_t count) {
@@ -156,7 +166,7 @@ void average_bytes_of(const PoolTaps& p, const QuantizedPool& q, std::int64_t di
                       std::byte* scratch) {
   if (q.form == QuantizedPool::Form::real_average) {
     auto* sums = reinterpret_cast<float*>(scratch);
-    sum_scaled<X>(p, q, sums);
+    sum_scaled<S, X>(p, q, sums);
     return finish_means<S>(q.epilogue, sums, p.channels, static_cast<float>(divisor),
                            reinterpret_cast<std::uint8_t*>(y));
   }
@@ -177,7 +187,7 @@ constexpr PoolFunctions pool_functions() {
   return {.max_u8 = &max_of_taps<S, std::uint8_t>,
           .max_s8 = &max_of_taps<S, std::int8_t>,
           .max_f32 = &max_of_taps<S, float>,
-          .average_f32 = &average_floats,
+          .average_f32 = &average_floats<S>,
           .average_q8 = &average_bytes<S>};
 }
 

@@ -59,9 +59,8 @@ void run_position(const Params& params, const Position& at, const StepBuffers& b
                  static_cast<std::size_t>((at.row * g.out[2] + at.ow) * g.channels + at.first) * params.y_bytes;
   if (params.max != nullptr) return params.max(pool, y);
   const std::int64_t divisor = divisor_of(params, at.place, at.ow, pool.count);
-  std::byte* sums = buffers.scratch + params.sums_offset;
-  if (!params.is_quantized) return params.functions->average_f32(pool, static_cast<double>(divisor), y, sums);
-  params.functions->average_q8(pool, at.quantized, divisor, y, sums);
+  if (!params.is_quantized) return params.functions->average_f32(pool, static_cast<double>(divisor), y);
+  params.functions->average_q8(pool, at.quantized, divisor, y, buffers.scratch + params.sums_offset);
 }
 
 void run_row(const Params& params, const StepBuffers& buffers, std::int64_t row, const QuantizedPool& quantized) {
@@ -107,7 +106,7 @@ std::unique_ptr<Step> make_step_of(Params params) {
   }
   params.sums_offset =
       (static_cast<std::size_t>(g.most_taps()) * sizeof(void*) + kAlignment - 1) / kAlignment * kAlignment;
-  const std::size_t scratch = params.sums_offset + static_cast<std::size_t>(g.channels) * sizeof(double);
+  const std::size_t scratch = params.sums_offset + static_cast<std::size_t>(g.channels) * sizeof(std::int32_t);
   const std::int64_t items = params.chunks.items();
   return make_step(std::move(params), items, run, scratch);
 }

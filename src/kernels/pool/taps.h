@@ -31,8 +31,8 @@ struct PoolFunctions {
   void (*max_u8)(const PoolTaps&, std::byte* y);
   void (*max_s8)(const PoolTaps&, std::byte* y);
   void (*max_f32)(const PoolTaps&, std::byte* y);
-  // Sums in f64, divided by `divisor`, rounded once. scratch: 8 bytes per channel.
-  void (*average_f32)(const PoolTaps&, double divisor, std::byte* y, std::byte* scratch);
+  // Sums in f64, times 1 / divisor in f64, rounded once.
+  void (*average_f32)(const PoolTaps&, double divisor, std::byte* y);
   // scratch: 4 bytes per channel.
   void (*average_q8)(const PoolTaps&, const QuantizedPool&, std::int64_t divisor, std::byte* y, std::byte* scratch);
 };

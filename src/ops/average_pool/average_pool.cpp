@@ -28,15 +28,15 @@ void reference_average_pool(const Attrs& attrs, InputViews inputs, OutputViews o
   TapLister lister(pool.window, image, result.sizes, TapLister::Outside::leave_out);
   for (std::int64_t position = 0; position < result.positions(); ++position) {
     const std::vector<Tap>& taps = lister.at(position);
-    const auto count =
-        static_cast<double>(pool.count_include_pad ? lister.inside_padded() : static_cast<std::int64_t>(taps.size()));
+    const auto count = pool.count_include_pad ? lister.inside_padded() : static_cast<std::int64_t>(taps.size());
+    const double factor = 1.0 / static_cast<double>(count);
     const std::int64_t offset = result.offset(position);
     for (std::int64_t n = 0; n < result.batch; ++n) {
       for (std::int64_t c = 0; c < result.channels; ++c) {
         const std::int64_t from = n * image.batch_stride + c * image.channel_stride;
         double sum = 0.0;
         for (const Tap& tap : taps) sum += element_as_double(inputs[0], from + tap.image);
-        store_double(outputs[0], n * result.batch_stride + c * result.channel_stride + offset, sum / count);
+        store_double(outputs[0], n * result.batch_stride + c * result.channel_stride + offset, sum * factor);
       }
     }
   }
@@ -46,7 +46,7 @@ void reference_average_pool(const Attrs& attrs, InputViews inputs, OutputViews o
 
 const OpSpec kAveragePool = {
     .name = "average_pool",
-    .summary = "y = mean of x under the window; floats, summed in f64 and rounded once",
+    .summary = "y = mean of x under the window; floats: summed in f64, times f64(1 / count), rounded once",
     .inputs = {"x"},
     .infer = infer_average_pool,
     .reference = reference_average_pool,

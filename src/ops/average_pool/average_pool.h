@@ -26,7 +26,7 @@ struct AveragePoolAttrs {
   }
 };
 
-// Floats, summed in f64 and rounded once.
+// Floats: summed in f64, times 1 / count in f64, rounded once.
 extern const OpSpec kAveragePool;
 
 }  // namespace octavo
