@@ -113,17 +113,25 @@ struct GatherElementsParams {
   }
 };
 
+// `kBytes` of an element, known to the compiler; 0: any.
+template <std::size_t kBytes>
+void gather_row(const GatherElementsParams& params, const StepBuffers& buffers, std::int64_t unit) {
+  const std::size_t bytes = kBytes != 0 ? kBytes : params.element_bytes;
+  const std::byte* x = buffers.inputs[0] + static_cast<std::size_t>(params.start_of(unit)) * bytes;
+  std::byte* y = buffers.outputs[0] + static_cast<std::size_t>(unit * params.row) * bytes;
+  for (std::int64_t j = 0; j < params.row; ++j) {
+    const std::int64_t from =
+        params.indices.at(buffers.inputs[1], unit * params.row + j) * params.stride + j * params.step;
+    std::memcpy(y + static_cast<std::size_t>(j) * bytes, x + static_cast<std::size_t>(from) * bytes, bytes);
+  }
+}
+
 void run_gather_elements(const GatherElementsParams& params, const StepBuffers& buffers, ItemRange range) {
   const ItemRange units = params.chunks.units_of(range);
-  for (std::int64_t unit = units.begin; unit < units.end; ++unit) {
-    const std::int64_t start = params.start_of(unit);
-    for (std::int64_t j = 0; j < params.row; ++j) {
-      const std::int64_t element = unit * params.row + j;
-      const std::int64_t from = start + params.indices.at(buffers.inputs[1], element) * params.stride + j * params.step;
-      std::memcpy(buffers.outputs[0] + static_cast<std::size_t>(element) * params.element_bytes,
-                  buffers.inputs[0] + static_cast<std::size_t>(from) * params.element_bytes, params.element_bytes);
-    }
-  }
+  const auto row = params.element_bytes == 4   ? &gather_row<4>
+                   : params.element_bytes == 8 ? &gather_row<8>
+                                               : &gather_row<0>;
+  for (std::int64_t unit = units.begin; unit < units.end; ++unit) row(params, buffers, unit);
 }
 
 Result<std::unique_ptr<Step>> make_gather_elements(const CallView& call, const StepSpec&) {
