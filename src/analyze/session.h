@@ -61,6 +61,8 @@ class Session {
   bool is_program() const { return program_.has_value(); }
   // Of a plan of one network.
   v1::Context& context() { return *context_; }
+  // Of several parts.
+  v1::Program& program() { return *program_; }
   std::uint64_t memory_bytes() const { return program_ ? program_->memory_bytes() : context_->memory_bytes(); }
   std::vector<Tensor>& inputs() { return inputs_; }
   const std::vector<Tensor>& outputs() const { return outputs_; }

@@ -9,6 +9,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "analyze/explain_program.h"
 #include "analyze/table.h"
 #include "base/file.h"
 #include "cli/common.h"
@@ -131,23 +132,68 @@ int write_reports(const Arguments& arguments, const Explanation& e) {
   return arguments.json.empty() ? 0 : write_json(arguments.json, explanation_json(e));
 }
 
+ExplainOptions options_of(const Arguments& arguments, const CompileRequest& request, Progress& progress) {
+  ExplainOptions options = arguments.options;
+  options.choice = choice_of(arguments.model, request);
+  options.threads = request.threads;
+  options.progress = [&progress](double done) { progress.show(done); };
+  return options;
+}
+
+void print_program(const ProgramExplanation& e) {
+  constexpr std::size_t kMostSteps = 40;
+  fmt::print("{}\n{}{}", summary_of(e.info), describe_sizes(e.info), describe_parts(e.info));
+  fmt::print("\n{:.3f} ms a run (median of {}, {} thread{}); {:.3f} ms its kernels, {:.3f} ms what is between them\n\n",
+             e.run_ms, e.runs, e.threads, e.threads == 1 ? "" : "s", e.steps_ms(), e.outside_ms);
+  const auto share = [&](double ms) {
+    return fmt::format("{:.1f} %", e.steps_ms() > 0.0 ? 100.0 * ms / e.steps_ms() : 0.0);
+  };
+  Table networks({"#", "#ms", "#share", "#runs", "network"});
+  for (std::size_t i = 0; i < e.networks.size(); ++i) {
+    const ProgramNetwork& network = e.networks[i];
+    networks.add_row({std::to_string(i), fmt::format("{:.4f}", network.ms), share(network.ms),
+                      fmt::format("{:.4g}", network.runs), network.name});
+  }
+  Table steps({"#ms", "#share", "#calls", "type", "kernel", "#network", "node"});
+  for (std::size_t i = 0; i < std::min(kMostSteps, e.steps.size()); ++i) {
+    const ProgramStep& s = e.steps[i];
+    steps.add_row({fmt::format("{:.4f}", s.ms), share(s.ms), fmt::format("{:.4g}", s.calls),
+                   std::string(name_of(s.type)), s.kernel, std::to_string(s.network), s.name});
+  }
+  fmt::print("{}\n{}", networks.text(), steps.text());
+  if (e.steps.size() > kMostSteps) fmt::print("and {} more, shorter ones\n", e.steps.size() - kMostSteps);
+  for (std::size_t i = 0; i < e.info.networks.size(); ++i) {
+    for (const v1::PlanInfo& plan : e.info.networks[i].plans) {
+      for (const std::string& note : plan.notes) fmt::print("note: network {}: {}\n", i, note);
+    }
+  }
+}
+
+int explain_parts(const Arguments& arguments, const v1::CompiledModel& compiled, const CompileRequest& request) {
+  for (const auto& [option, file] : {std::pair("--html", &arguments.html), std::pair("--onnx", &arguments.onnx)}) {
+    if (!file->empty()) return report({needs_one_network(option)});
+  }
+  const auto e = [&] {
+    Progress progress("measuring");
+    return explain_program(std::filesystem::path(arguments.model).filename().string(), compiled,
+                           options_of(arguments, request, progress));
+  }();
+  if (!e) return report(e.errors());
+  print_program(*e);
+  return arguments.json.empty() ? 0 : write_json(arguments.json, explanation_json(*e));
+}
+
 int run_explain(const Arguments& arguments) {
   auto request = request_for(arguments.compile, {{arguments.model}});
   if (!request) return report(request.errors());
   warn_of_random(*request);
   const auto compiled = open_or_compile(arguments.model, *request);
   if (!compiled) return report(compiled.errors());
-  if (const v1::ModelInfo info = compiled->info(); !info.parts.empty()) {
-    fmt::print("{}\n{}{}", summary_of(info), describe_sizes(info), describe_parts(info));
-    return arguments.json.empty() ? 0 : write_json(arguments.json, info_json(info));
-  }
+  if (!compiled->info().parts.empty()) return explain_parts(arguments, *compiled, *request);
   const auto e = [&] {
     Progress progress("measuring");
-    ExplainOptions options = arguments.options;
-    options.choice = choice_of(arguments.model, *request);
-    options.threads = request->threads;
-    options.progress = [&](double done) { progress.show(done); };
-    return explain(std::filesystem::path(arguments.model).filename().string(), *compiled, options);
+    return explain(std::filesystem::path(arguments.model).filename().string(), *compiled,
+                   options_of(arguments, *request, progress));
   }();
   if (!e) return report(e.errors());
   print_head(*e);

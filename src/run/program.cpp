@@ -85,6 +85,7 @@ struct ProgramContext::State {
   std::vector<ConstTensorView> outputs;
   std::int64_t iterations = 0;
   NetworkObserver observer;
+  StepObserver step_observer;
 
   const Program& program() const { return model->program(); }
   ProgramTensor& value(std::int32_t index) { return values[at(index)]; }
@@ -183,7 +184,13 @@ struct ProgramContext::State {
     std::uint64_t arenas = 0;
     for (const std::optional<Context>& other : contexts) arenas += other ? other->memory_bytes() : 0;
     if (Status fits = memory->set_others(arenas); !fits) return fits.errors();
+    if (step_observer) tell_steps(*context, part.network);
     return &*context;
+  }
+
+  void tell_steps(Context& context, std::int32_t network) {
+    context.set_step_hook(
+        [this, network, &context](const StepEvent& step) { step_observer(network, context.plan(), step); }, false);
   }
 
   Status run_network(const ProgramPart& part) {
@@ -449,6 +456,14 @@ Status ProgramContext::run(std::span<const ConstTensorView> inputs) {
 }
 
 void ProgramContext::observe(NetworkObserver observer) { state_->observer = std::move(observer); }
+
+void ProgramContext::observe_steps(StepObserver observer) {
+  state_->step_observer = std::move(observer);
+  if (state_->step_observer) return;
+  for (std::optional<Context>& context : state_->contexts) {
+    if (context) context->set_step_hook({});
+  }
+}
 
 std::span<const ConstTensorView> ProgramContext::outputs() const { return state_->outputs; }
 std::uint64_t ProgramContext::memory_bytes() const { return state_->memory->bytes(); }

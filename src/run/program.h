@@ -54,6 +54,9 @@ class ProgramContext {
   // Called before every network of a run with its index and what it reads. None: nothing is called.
   using NetworkObserver = std::function<void(std::int32_t network, std::span<const ConstTensorView> inputs)>;
   void observe(NetworkObserver observer);
+  // Called after each step of every network, with the plan that it runs. None: nothing is called.
+  using StepObserver = std::function<void(std::int32_t network, const Plan& plan, const StepEvent& step)>;
+  void observe_steps(StepObserver observer);
   // Of the last run that went well, in the order of the first block's outputs; its own until the next.
   std::span<const ConstTensorView> outputs() const;
   // Arenas of all networks that have run, and tensors between them.

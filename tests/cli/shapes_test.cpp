@@ -1,9 +1,11 @@
 // Open sizes on the command line: lists of shapes, and the size that a verb runs at. Part of tests/cli/.
+#include <algorithm>
 #include <filesystem>
 
 #include "base/file.h"
 #include "cli/fixture.h"
 #include "data/npy.h"
+#include "support/control_flow.h"
 #include "support/onnx_builder.h"
 
 namespace octavo {
@@ -196,6 +198,30 @@ TEST_F(CliShapes, ModelsOfSeveralPartsTakeWhatComes) {
   write_array("x.npy", Shape{4, 3});
   expect("run p.onnx --input x=x.npy --output-dir a", 0, "s64[2x11]");
   expect("compile p.onnx -o p.octv --batch 4", 2, "a model of several parts");
+}
+
+// What explain tells is of a whole run, in which the body's network runs five times.
+TEST_F(CliShapes, ExplainTellsWhatEachNetworkOfSeveralPartsTakes) {
+  testing::ModelBuilder body, model;
+  body.input("i", DType::s64, {}).input("go", DType::boolean, {}).input("a", DType::f32, {4, 4});
+  body.output("next").output("bounded");
+  body.node({"Identity", {"go"}, {"next"}})
+      .node({"MatMul", {"a", "a"}, {"square"}})
+      .node({"Tanh", {"square"}, {"bounded"}});
+  model.input("x", DType::f32, {4, 4}).output("y").initializer("trips", testing::integers({}, {5}));
+  testing::add_loop(model, {"trips", "", "x"}, {"y"}, body);
+  ASSERT_TRUE(write_text(path("loop.onnx"), model.bytes()));
+  expect("explain loop.onnx --precision fp32 --seconds 0.02 --json e.json", 0, "what is between them");
+  const nlohmann::json e = json("e.json");
+  const auto has_five = [](const nlohmann::json& network) { return network["runs"] == 5.0 && network["ms"] > 0.0; };
+  EXPECT_EQ(std::count_if(e["networks"].begin(), e["networks"].end(), has_five), 1) << e["networks"].dump();
+  double sum = 0.0;
+  for (const auto& step : e["steps"]) sum += step["ms"].get<double>();
+  double networks = 0.0;
+  for (const auto& network : e["networks"]) networks += network["ms"].get<double>();
+  EXPECT_NEAR(sum, networks, 1e-9 + 1e-6 * sum);
+  EXPECT_GT(e["run_ms"], 0.0);
+  expect("explain loop.onnx --precision fp32 --html e.html", 2, "--html");
 }
 
 TEST_F(CliShapes, PicturesHaveTheSizeOfTheCrop) {
