@@ -140,6 +140,15 @@ ExplainOptions options_of(const Arguments& arguments, const CompileRequest& requ
   return options;
 }
 
+// The first of them, which sum up; one for each node that is kept in float follows.
+void print_notes(std::size_t network, const std::vector<std::string>& notes) {
+  constexpr std::size_t kMostNotes = 8;
+  for (std::size_t i = 0; i < std::min(kMostNotes, notes.size()); ++i)
+    fmt::print("note: network {}: {}\n", network, notes[i]);
+  if (notes.size() > kMostNotes)
+    fmt::print("note: network {}: {} more, which inspect tells\n", network, notes.size() - kMostNotes);
+}
+
 void print_program(const ProgramExplanation& e) {
   constexpr std::size_t kMostSteps = 40;
   fmt::print("{}\n{}{}", summary_of(e.info), describe_sizes(e.info), describe_parts(e.info));
@@ -163,9 +172,7 @@ void print_program(const ProgramExplanation& e) {
   fmt::print("{}\n{}", networks.text(), steps.text());
   if (e.steps.size() > kMostSteps) fmt::print("and {} more, shorter ones\n", e.steps.size() - kMostSteps);
   for (std::size_t i = 0; i < e.info.networks.size(); ++i) {
-    for (const v1::PlanInfo& plan : e.info.networks[i].plans) {
-      for (const std::string& note : plan.notes) fmt::print("note: network {}: {}\n", i, note);
-    }
+    for (const v1::PlanInfo& plan : e.info.networks[i].plans) print_notes(i, plan.notes);
   }
 }
 
