@@ -50,7 +50,7 @@ class Prepared {
     reason = kernel.refusal(call);
     shares_work = std::string_view(kernel.code.name).starts_with("winograd");
     if (!reason.empty() || threads == 0) return;
-    predicted_us = kernel.cost(call, host_machine()) / 1000.0;
+    predicted_us = predicted_ns(kernel, call, host_machine()) / 1000.0;
     packed_.push_back(kernel.pack(call));
     constexpr std::size_t kColdBytes = 4 << 20;
     const std::size_t copies = std::clamp<std::size_t>(kColdBytes / packed_[0][0].bytes(), 1, 64);

@@ -116,6 +116,9 @@ struct CompileOptions {
   // added. Trials of other machines alone are an error (invalid_input), unless they are asked for.
   std::string tuning_log;
   bool uses_foreign_log = false;
+  // A machine file (docs/cli.md): what is compiled for, and how fast it is; beside another target than host only its
+  // caches and speeds count. Empty: the target, with this machine's caches and usual speeds.
+  std::string machine_file;
   int tuned_threads = 0;  // trials with so many threads are looked for; 0: this machine's cores
 
   ProgressFunction progress;

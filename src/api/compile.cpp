@@ -9,6 +9,7 @@
 #include "artifact/artifact.h"
 #include "base/fields.h"
 #include "lower/lower.h"
+#include "planner/machine_file.h"
 #include "planner/measurement_log.h"
 #include "planner/open_planner.h"
 #include "planner/planner.h"
@@ -71,7 +72,7 @@ class Compiler {
         quantizer_(source, options, own) {}
 
   Result<octavo::CompiledModel> run() {
-    auto machine = machine_for_target(options_.target);
+    auto machine = compiled_for(options_.target, options_.machine_file);
     if (!machine) return machine.errors();
     auto log = MeasurementLog::open(options_.tuning_log);
     if (!log) return log.errors();

@@ -11,6 +11,7 @@
 
 #include "base/fields.h"
 #include "base/result.h"
+#include "base/speeds.h"
 
 namespace octavo {
 
@@ -47,12 +48,13 @@ struct Machine {
   std::int64_t l2_bytes = 1024 * 1024;       // per core
   std::int64_t l3_bytes = 16 * 1024 * 1024;  // shared
   int cores = 1;                             // usable by this process: affinity and cgroup quota respected
+  MachineSpeeds speeds;                      // for predictions alone: nothing that is computed depends on them
 
   bool operator==(const Machine&) const = default;
   static constexpr auto fields() {
     return std::tuple(Field{"name", &Machine::name}, Field{"isa", &Machine::isa}, Field{"l1_bytes", &Machine::l1_bytes},
                       Field{"l2_bytes", &Machine::l2_bytes}, Field{"l3_bytes", &Machine::l3_bytes},
-                      Field{"cores", &Machine::cores});
+                      Field{"cores", &Machine::cores}, Field{"speeds", &Machine::speeds});
   }
 };
 

@@ -13,6 +13,7 @@
 #include "cli/common.h"
 #include "cli/interrupts.h"
 #include "cli/options.h"
+#include "planner/machine_file.h"
 
 namespace octavo::cli {
 namespace {
@@ -60,6 +61,7 @@ Result<std::vector<TuneHistory>> run_tuners(const Arguments& arguments, const Ta
   }
   TuneOptions options = arguments.options;
   options.measure.network_bytes = network.constant_bytes();
+  options.measure.speeds = network.machine().speeds;
   Measurer measurer(tasks, options.measure);
   const MeasureWay measure = [&](std::size_t task, std::size_t way) { return measurer.measure(task, way); };
   std::vector<TuneHistory> histories;
@@ -114,7 +116,14 @@ Result<TuneReport> tune_model(const Arguments& arguments, const CompileRequest& 
   if (!request) return request.errors();
   auto log = MeasurementLog::open(request->options.tuning_log);
   if (!log) return log.errors();
-  TaskCollector collector(request->threads);
+  const auto machine = compiled_for(request->options.target, request->options.machine_file);
+  if (!machine) return machine.errors();
+  if (!host_machine().isa.contains(machine->isa))
+    return Error{.kind = ErrorKind::usage,
+                 .where = request->options.machine_file,
+                 .found = "a machine that has " + machine->isa.to_string(),
+                 .expected = "this machine, which has " + host_machine().isa.to_string()};
+  TaskCollector collector(request->threads, *machine);
   CompileRequest without = *request;
   without.options.tuning_log.clear();
   const auto before = compile_observed(arguments.model, without, collector.observer());

@@ -67,13 +67,17 @@ bool is_read_in_run(const StepSpec& spec, std::size_t i);
 bool is_packed_as(const StepSpec& spec, std::size_t i, DType dtype, std::int64_t elements);
 Error not_as_packed(const StepSpec& spec);
 
-// A step that is a plain struct of parameters and a function of it.
+// A step that is a plain struct of parameters and a function of it. `schedule`: of kernels with knobs.
 template <class Params>
 class ParamsStep final : public Step {
  public:
   using Run = void (*)(const Params& params, const StepBuffers& buffers, ItemRange range);
-  ParamsStep(Params params, std::int64_t items, Run function, std::size_t scratch)
-      : params_(std::move(params)), items_(items), function_(function), scratch_bytes_(scratch) {}
+  ParamsStep(Params params, std::int64_t items, Run function, std::size_t scratch, std::vector<std::byte> schedule)
+      : params_(std::move(params)),
+        items_(items),
+        function_(function),
+        scratch_bytes_(scratch),
+        schedule_(std::move(schedule)) {}
   // There is always one to run; of an empty tensor it does nothing.
   std::int64_t items() const override { return std::max<std::int64_t>(items_, 1); }
   std::size_t scratch_bytes() const override { return scratch_bytes_; }
@@ -81,18 +85,20 @@ class ParamsStep final : public Step {
     range.end = std::min(range.end, items_);
     if (range.begin < range.end) function_(params_, buffers, range);
   }
+  std::vector<std::byte> schedule() const override { return schedule_; }
 
  private:
   Params params_;
   std::int64_t items_;
   Run function_;
   std::size_t scratch_bytes_;
+  std::vector<std::byte> schedule_;
 };
 
 template <class Params>
 std::unique_ptr<Step> make_step(Params params, std::int64_t items, typename ParamsStep<Params>::Run run,
-                                std::size_t scratch_bytes = 0) {
-  return std::make_unique<ParamsStep<Params>>(std::move(params), items, run, scratch_bytes);
+                                std::size_t scratch_bytes = 0, std::vector<std::byte> schedule = {}) {
+  return std::make_unique<ParamsStep<Params>>(std::move(params), items, run, scratch_bytes, std::move(schedule));
 }
 
 // Enough for a thread to be worth waking.

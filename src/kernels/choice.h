@@ -24,13 +24,16 @@ struct KernelChoice {
   // Why this kernel cannot do that call, as a sentence ("needs channels_last"), or empty. Instruction sets are checked
   // by the caller.
   std::string (*refusal)(const OpCall& call) = nullptr;
-  // Predicted nanoseconds of a whole call on one thread.
+  // Predicted nanoseconds of a whole call on one thread; predicted_ns() is what others ask.
   double (*cost)(const OpCall& call, const Machine& machine) = nullptr;
   // Where the code has knobs: the ways that are worth looking at with so many threads, and why a schedule cannot be
   // that of the call, as a sentence, or empty. Only asked of calls that are not refused.
   std::vector<Candidate> (*candidates)(const OpCall& call, const Machine& machine, int threads) = nullptr;
   std::string (*schedule_refusal)(const OpCall& call, const Machine& machine,
                                   std::span<const std::byte> schedule) = nullptr;
+  // `cost` and `candidates` go by all of the machine's speeds; else they say what a machine with kReferenceSpeeds
+  // takes, and its clock alone makes the difference.
+  bool knows_speeds = false;
   // Constants rearranged for this kernel; null unless the code packs.
   // Where set, constant inputs are not kept: everything the step needs must be in the result.
   std::vector<Tensor> (*pack)(const OpCall& call) = nullptr;
@@ -38,6 +41,19 @@ struct KernelChoice {
   // sizes mostly have the same, and then nothing is packed twice. Null: of other sizes everything may be different.
   std::vector<std::int64_t> (*packed_layout)(const OpCall& call) = nullptr;
 };
+
+// Nanoseconds of a whole call on one thread of this machine.
+inline double predicted_ns(const KernelChoice& kernel, const OpCall& call, const Machine& machine) {
+  return kernel.cost(call, machine) * (kernel.knows_speeds ? 1.0 : machine.speeds.clock_scale());
+}
+
+// Of a kernel with knobs: its candidates on so many threads of this machine.
+inline std::vector<Candidate> predicted_candidates(const KernelChoice& kernel, const OpCall& call,
+                                                   const Machine& machine, int threads) {
+  std::vector<Candidate> candidates = kernel.candidates(call, machine, threads);
+  for (Candidate& candidate : candidates) candidate.ns *= kernel.knows_speeds ? 1.0 : machine.speeds.clock_scale();
+  return candidates;
+}
 
 // For KernelChoice::packed_layout: no sizes but those of the constants.
 inline std::vector<std::int64_t> same_layout(const OpCall&) { return {}; }

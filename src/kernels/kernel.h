@@ -55,6 +55,7 @@ struct StepSpec {
   std::vector<ConstTensorView> packed;  // what the choice's `pack` made; lives as long as the step
   std::span<const std::byte> schedule;  // PlanStep::schedule; empty unless the code has knobs
   int threads = 1;
+  MachineSpeeds speeds;  // of the machine that the plan was made for; usable
 };
 
 // Where the calls of a step say that they could not finish; the threads that share a step share one.

@@ -6,14 +6,14 @@
 namespace octavo {
 namespace {
 
-// Bytes per nanosecond and thread: what a core gets from the shared cache and from memory while others use them too.
-constexpr double kSharedCacheRate = 40.0;
-constexpr double kMemoryRate = 8.0;
-
 // Nanoseconds to fetch `bytes` that lie where `footprint` bytes fit.
 double fetch_ns(double bytes, double footprint, const Machine& machine) {
   if (footprint <= static_cast<double>(machine.l2_bytes) / 2) return 0.0;
-  return bytes / (footprint <= static_cast<double>(machine.l3_bytes) / 2 ? kSharedCacheRate : kMemoryRate);
+  // Activations come from level 3 faster than reading alone is, since other things are done meanwhile; those of a batch
+  // that is in memory are written there, too.
+  constexpr double kOfLevel3 = 1.6, kOfMemory = 0.8;
+  return bytes / (footprint <= static_cast<double>(machine.l3_bytes) / 2 ? kOfLevel3 * machine.speeds.level3_gbytes
+                                                                         : kOfMemory * machine.speeds.memory_gbytes);
 }
 
 Fact without_batch(const Fact& fact) {

@@ -111,7 +111,7 @@ Candidates candidates_for(const OpCall& call, const Machine& machine, const Sele
       candidates.refusals.push_back(std::string(kernel->code.name) + ": " + reason);
       continue;
     }
-    const double ns = kernel->cost == nullptr ? HUGE_VAL : kernel->cost(call, machine);
+    const double ns = kernel->cost == nullptr ? HUGE_VAL : predicted_ns(*kernel, call, machine);
     candidates.legal.push_back({kernel, std::isnan(ns) ? HUGE_VAL : ns});
   }
   std::sort(candidates.legal.begin(), candidates.legal.end(), is_better);
@@ -158,7 +158,7 @@ std::vector<Way> all_ways(const OpCall& call, const Machine& machine, const Sele
     if (is_reference(kernel) || legal.ns > kFar * candidates.legal.front().ns) continue;
     ways.push_back({&kernel, {}, legal.ns / options.threads});
     if (kernel.candidates == nullptr) continue;
-    for (Candidate& candidate : kernel.candidates(call, machine, options.threads))
+    for (Candidate& candidate : predicted_candidates(kernel, call, machine, options.threads))
       ways.push_back({&kernel, std::move(candidate.schedule), candidate.ns});
   }
   return ways;

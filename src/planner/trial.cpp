@@ -33,8 +33,8 @@ Error failed(std::string found) { return {.kind = ErrorKind::resource, .found = 
 
 }  // namespace
 
-Trial::Trial(const OpCall& call, int threads, TrialCache cache, std::int64_t network_bytes)
-    : call_(call), threads_(threads), cache_(cache), network_bytes_(network_bytes), pool_(threads) {
+Trial::Trial(const OpCall& call, int threads, TrialCache cache, std::int64_t network_bytes, const MachineSpeeds& speeds)
+    : call_(call), threads_(threads), cache_(cache), network_bytes_(network_bytes), speeds_(speeds), pool_(threads) {
   add_inputs();
   for (const Fact& fact : call.outputs) pointers_.outputs.push_back(owned_.emplace_back(fact.dtype, fact.shape).data());
   const auto level2 = static_cast<std::size_t>(host_machine().l2_bytes) / sizeof(std::uint64_t);
@@ -78,13 +78,13 @@ Status Trial::prepare(const KernelChoice& kernel, std::span<const std::byte> sch
   }
   const std::size_t stride = (steps_[0]->scratch_bytes() + kAlignment - 1) / kAlignment * kAlignment;
   scratch_ = Tensor(DType::u8, {threads_, static_cast<std::int64_t>(stride)});
-  parts_ = parts_for(steps_[0]->items(), predicted_ns, threads_);
+  parts_ = parts_for(steps_[0]->items(), predicted_ns, threads_, speeds_.barrier_ns);
   next_ = 0;
   return ok_status();
 }
 
 Status Trial::prepare_step(std::size_t packed, std::span<const std::byte> schedule) {
-  StepSpec spec{.spec = call_.spec, .attrs = call_.attrs, .schedule = schedule, .threads = threads_};
+  StepSpec spec{.spec = call_.spec, .attrs = call_.attrs, .schedule = schedule, .threads = threads_, .speeds = speeds_};
   for (std::size_t i = 0; i < call_.inputs.size(); ++i) {
     const Fact* fact = call_.inputs[i];
     StepOperand& operand = spec.inputs.emplace_back(StepOperand{.is_present = fact != nullptr});

@@ -38,8 +38,10 @@ class Trial {
  public:
   // On random data, of every value in bytes, around 0 in floats; of other types 0, which is valid where they are
   // indices. Refers to the call.
-  // `network_bytes`: of the weights of all layers, for TrialCache::network.
-  Trial(const OpCall& call, int threads, TrialCache cache, std::int64_t network_bytes = 0);
+  // `network_bytes`: of the weights of all layers, for TrialCache::network. `speeds`: of the machine that a plan would
+  // be made for.
+  Trial(const OpCall& call, int threads, TrialCache cache, std::int64_t network_bytes = 0,
+        const MachineSpeeds& speeds = {});
 
   // Another way. Errors: those of KernelCode::prepare; resource where the machine lacks the instructions.
   Status prepare(const KernelChoice& kernel, std::span<const std::byte> schedule, double predicted_ns);
@@ -58,6 +60,7 @@ class Trial {
   const int threads_;
   const TrialCache cache_;
   const std::int64_t network_bytes_;
+  const MachineSpeeds speeds_;
   ThreadPool pool_;
   const KernelChoice* kernel_ = nullptr;
   std::list<Tensor> owned_;

@@ -129,7 +129,7 @@ struct Context::State {
                   .items = ready.items(),
                   .first_input = pointers.inputs.size(),
                   .first_output = pointers.outputs.size()};
-    call.parts = parts_for(call.items, step.predicted_ns, threads);
+    call.parts = parts_for(call.items, step.predicted_ns, threads, plan->machine.speeds.barrier_ns);
     call.input_count = step.inputs.size();
     call.output_count = step.outputs.size();
     call.failure = &failures[calls.size()];

@@ -6,6 +6,7 @@
 #include "base/input_sizes.h"
 #include "run/context_memory.h"
 #include "run/plan_provider.h"
+#include "run/prepare.h"
 
 // Of octavo_planner, where it is linked: weak, so that a program without it links too and finds null.
 extern "C" [[gnu::weak]] const octavo::PlanProvider* octavo_plan_provider();
@@ -45,6 +46,7 @@ const PlanProvider* linked_planner() { return octavo_plan_provider == nullptr ? 
 Result<std::unique_ptr<OpenPlans>> OpenPlans::create(const CompiledModel& model, ConstantStore& constants,
                                                      std::vector<std::shared_ptr<const PreparedPlan>> prepared,
                                                      const LoadOptions& options) {
+  if (Status status = check_speeds(model.network->machine); !status) return status.errors();
   auto sizes = Sizes::restored(model.network->sizes);
   if (!sizes) return sizes.errors();
   std::unique_ptr<OpenPlans> plans(new OpenPlans(model, constants, options));

@@ -78,6 +78,7 @@ class StepPreparer {
     spec_.spec = op_;
     spec_.attrs = prepared.attrs.get();
     spec_.threads = options_.threads;
+    spec_.speeds = plan_.machine.speeds;
     spec_.schedule = step_.schedule;
     auto step = kernel_->prepare(spec_);
     if (!step) return step.errors();
@@ -344,11 +345,16 @@ Status check_outputs_are_made(const Plan& plan) {
 
 }  // namespace
 
+Status check_speeds(const Machine& machine) {
+  return machine.speeds.are_usable() ? ok_status() : damaged("a machine's speed", "a number from 0.001 to 10^9");
+}
+
 Result<std::vector<PreparedStep>> prepare_plan(const Plan& plan, const ConstantSource& constants,
                                                const LoadOptions& options) {
   if (Status status = check_indices(plan); !status) return status.errors();
   if (Status status = check_model_tensors(plan); !status) return status.errors();
   if (Status status = check_memory(plan); !status) return status.errors();
+  if (Status status = check_speeds(plan.machine); !status) return status.errors();
   std::vector<std::optional<Result<PreparedStep>>> prepared(plan.steps.size());
   for_each_part(prepared.size(), options.threads,
                 [&](std::size_t i) { prepared[i] = StepPreparer(plan, constants, options, i).prepare(); });

@@ -9,6 +9,9 @@
 
 namespace octavo {
 
+// The speeds that kernels choose schedules by. Error: invalid_input.
+Status check_speeds(const Machine& machine);
+
 // Checks every name, type, shape, size, offset and index of the plan, then prepares its steps.
 Result<std::vector<PreparedStep>> prepare_plan(const Plan& plan, const ConstantSource& constants,
                                                const LoadOptions& options);

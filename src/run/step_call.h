@@ -26,13 +26,12 @@ struct Scratch {
 };
 
 // Into how many parts a step is cut for so many threads, by what is predicted for one; a prediction that is not a
-// positive number limits nothing.
-inline int parts_for(std::int64_t items, double predicted_ns, int threads) {
-  // A part shorter than this is not worth another thread: joining costs about as much.
-  constexpr double kMinPartNs = 1000.0;
+// positive number limits nothing. A part shorter than two barriers is not worth another thread.
+inline int parts_for(std::int64_t items, double predicted_ns, int threads, double barrier_ns) {
+  const double least_ns = 2.0 * barrier_ns;
   int parts = static_cast<int>(std::min<std::int64_t>(items, threads));
-  if (predicted_ns > 0.0 && predicted_ns < kMinPartNs * parts)
-    parts = std::max(1, static_cast<int>(predicted_ns / kMinPartNs));
+  if (predicted_ns > 0.0 && predicted_ns < least_ns * parts)
+    parts = std::max(1, static_cast<int>(predicted_ns / least_ns));
   return parts;
 }
 

@@ -109,7 +109,8 @@ void Measurer::serve(int socket) {
     const TuningTask& task = tasks_[order.task];
     if (trial == nullptr || task_of_trial != order.task) {
       trial.reset();
-      trial = std::make_unique<Trial>(task.call->call(), task.threads, options_.cache, options_.network_bytes);
+      trial = std::make_unique<Trial>(task.call->call(), task.threads, options_.cache, options_.network_bytes,
+                                      options_.speeds);
       task_of_trial = order.task;
     }
     const Answer answer = time(*trial, task.ways[order.way], task.threads, options_.evaluator);

@@ -23,6 +23,7 @@ struct MeasureOptions {
   TimeEvaluator evaluator;
   TrialCache cache = TrialCache::network;
   std::int64_t network_bytes = 0;  // as Trial takes them
+  MachineSpeeds speeds;            // likewise
   double timeout_seconds = 10.0;   // of one way
 };
 

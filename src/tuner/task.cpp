@@ -29,7 +29,7 @@ StepObserver TaskCollector::observer() {
     task.subject = std::move(subject);
     task.threads = options.threads;
     task.call = std::make_shared<const OwnedCall>(call);
-    task.ways = all_ways(task.call->call(), host_machine(), options);
+    task.ways = all_ways(task.call->call(), machine_, options);
   };
 }
 

@@ -37,20 +37,23 @@ struct TuningTask {
   double predicted_ns() const { return calls * ways.front().predicted_ns; }
 };
 
-// Calls of a plan, equal ones together, with the ways that this machine has. Calls with one way only are left out.
+// Calls of a plan, equal ones together, with the ways that a machine has. Calls with one way only are left out.
 class TaskCollector {
  public:
   // `threads` of the whole network: images of a batch that threads take one each are so many at the same time.
-  explicit TaskCollector(int threads) : threads_(threads) {}
+  // Their ways are those of `machine`.
+  TaskCollector(int threads, Machine machine) : threads_(threads), machine_(std::move(machine)) {}
   // For PlanOptions::on_step; refers to this.
   StepObserver observer();
   // Those that take longest, as predicted, first.
   std::vector<TuningTask> tasks() const;
   // Bytes of the constants of all steps.
   std::int64_t constant_bytes() const { return constant_bytes_; }
+  const Machine& machine() const { return machine_; }
 
  private:
   int threads_;
+  Machine machine_;
   std::int64_t constant_bytes_ = 0;
   std::map<std::string, TuningTask> tasks_;  // by subject and threads
 };

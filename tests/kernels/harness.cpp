@@ -5,8 +5,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <limits>
 
+#include "kernels/schedule.h"
 #include "planner/choice_list.h"
 #include "support/amx_emulator.h"
 
@@ -164,14 +168,21 @@ std::string first_difference(const Tensor& expected, const std::byte* found) {
 }
 
 // Runs once and compares. The buffers are new, so that nothing is left from another run.
-void run_and_compare(const KernelChoice& kernel, const KernelCase& test, const Prepared& prepared, Split split) {
+void run_and_compare(const KernelChoice& kernel, const KernelCase& test, const Prepared& prepared, Split split,
+                     std::span<const std::byte> schedule = {}) {
   const std::vector<Tensor> packed = packed_by(kernel, prepared);
-  // Once with what buffers of an arena have, else as tensors of the caller are.
-  const std::size_t slack = split == Split::whole ? kReadSlack : 0;
-  auto step = kernel.code.prepare(step_of(kernel, test, prepared, packed, slack > 0));
+  // Once with what buffers of an arena have, else as tensors of the caller are. Schedules are made for the former.
+  const std::size_t slack = split == Split::whole || !schedule.empty() ? kReadSlack : 0;
+  StepSpec spec = step_of(kernel, test, prepared, packed, slack > 0);
+  spec.schedule = schedule;
+  auto step = kernel.code.prepare(spec);
+  const std::string text = schedule_text(kernel.code, schedule);
   if (!step) {
-    ADD_FAILURE() << kernel.code.name << ": " << to_string(step.errors());
+    ADD_FAILURE() << kernel.code.name << " " << text << ": " << to_string(step.errors());
     return;
+  }
+  if (!schedule.empty()) {
+    EXPECT_EQ(schedule_text(kernel.code, (*step)->schedule()), text) << kernel.code.name;
   }
   std::vector<std::unique_ptr<PageEdgeBuffer>> inputs, outputs;
   std::vector<const std::byte*> input_pointers;
@@ -196,9 +207,73 @@ void run_and_compare(const KernelChoice& kernel, const KernelCase& test, const P
   EXPECT_EQ(failure.take(), nullptr) << kernel.code.name;
   for (std::size_t i = 0; i < prepared.expected.size(); ++i) {
     const std::string difference = first_difference(prepared.expected[i], output_pointers[i]);
-    EXPECT_TRUE(difference.empty()) << kernel.code.name << " split " << static_cast<int>(split) << " "
+    EXPECT_TRUE(difference.empty()) << kernel.code.name << " " << text << " split " << static_cast<int>(split) << " "
                                     << test.attrs.to_string() << " output " << i << " "
                                     << prepared.expected[i].shape().to_string() << ": " << difference;
+  }
+}
+
+// All legal, with times. Kernels with knobs may have calls that have none.
+std::vector<Candidate> candidates_of(const KernelChoice& kernel, const OpCall& call, int threads) {
+  if (kernel.candidates == nullptr) return {};
+  std::vector<Candidate> all = kernel.candidates(call, host_machine(), threads);
+  for (const Candidate& candidate : all) {
+    const std::string text = schedule_text(kernel.code, candidate.schedule);
+    EXPECT_EQ(kernel.schedule_refusal(call, host_machine(), candidate.schedule), "") << kernel.code.name << " " << text;
+    EXPECT_TRUE(candidate.ns > 0.0 && std::isfinite(candidate.ns)) << kernel.code.name << " " << text;
+  }
+  return all;
+}
+
+// What the kernel chooses by itself is a schedule that may be given.
+void check_choice_is_legal(const KernelChoice& kernel, const KernelCase& test, const Prepared& prepared) {
+  const std::vector<Tensor> packed = packed_by(kernel, prepared);
+  for (const int threads : {1, 2, 3, 8}) {
+    StepSpec spec = step_of(kernel, test, prepared, packed, true);
+    spec.threads = threads;
+    const auto step = kernel.code.prepare(spec);
+    ASSERT_TRUE(step.ok()) << kernel.code.name;
+    if ((*step)->schedule().empty()) continue;
+    EXPECT_EQ(kernel.schedule_refusal(prepared.call, host_machine(), (*step)->schedule()), "")
+        << kernel.code.name << " " << schedule_text(kernel.code, (*step)->schedule());
+  }
+}
+
+// The schedule with one number that is another one: mostly near, sometimes far away.
+std::vector<std::byte> changed(std::mt19937& random, const KernelCode& code, const std::vector<std::byte>& schedule) {
+  auto numbers = *decode_schedule(schedule, code.knobs.size());
+  std::int64_t& number = numbers[random() % numbers.size()];
+  switch (random() % 4) {
+    case 0: number = std::max<std::int64_t>(0, number - 1); break;
+    case 1: ++number; break;
+    case 2: number = static_cast<std::int64_t>(random() % (2 * static_cast<std::uint64_t>(number) + 2)); break;
+    default: number = random() % 2 == 0 ? 0 : std::numeric_limits<std::int32_t>::max();
+  }
+  return encode_schedule(numbers);
+}
+
+// Legal schedules give the reference's bits; others are refused by the choice and by the code.
+void check_schedules(const KernelChoice& kernel, const KernelCase& test, const Prepared& prepared) {
+  constexpr int kDrawn = 2;
+  static std::mt19937 random(20);
+  check_choice_is_legal(kernel, test, prepared);
+  const std::vector<Candidate> all = candidates_of(kernel, prepared.call, 1 + static_cast<int>(random() % 4));
+  if (all.empty()) return;
+  for (int i = 0; i < kDrawn; ++i) {
+    const std::vector<std::byte>& schedule = all[random() % all.size()].schedule;
+    const Split split = i % 2 == 0 ? Split::whole : Split::one_by_one;
+    run_and_compare(kernel, test, prepared, split, schedule);
+    const std::vector<std::byte> other = changed(random, kernel.code, schedule);
+    if (kernel.schedule_refusal(prepared.call, host_machine(), other).empty()) {
+      run_and_compare(kernel, test, prepared, split, other);
+      continue;
+    }
+    const std::vector<Tensor> packed = packed_by(kernel, prepared);
+    StepSpec spec = step_of(kernel, test, prepared, packed, true);
+    spec.schedule = other;
+    const auto step = kernel.code.prepare(spec);
+    ASSERT_FALSE(step.ok()) << kernel.code.name << " " << schedule_text(kernel.code, other);
+    EXPECT_EQ(step.errors()[0].kind, ErrorKind::invalid_input) << to_string(step.errors());
   }
 }
 
@@ -226,6 +301,7 @@ std::set<std::string> check_kernels(const KernelCase& test) {
     if (in_place >= 0 && !is_constant(test, static_cast<std::size_t>(in_place)))
       run_and_compare(*kernel, test, *prepared, Split::in_place);
     if (kernel->code.packs) check_lies_are_refused(*kernel, test, *prepared);
+    if (!kernel->code.knobs.empty()) check_schedules(*kernel, test, *prepared);
     EXPECT_GT(kernel->cost(prepared->call, host_machine()), 0.0) << kernel->code.name;
     if (kernel->code.op != "*") ran.insert(std::string(kernel->code.name));
   }

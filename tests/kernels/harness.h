@@ -23,8 +23,9 @@ struct KernelCase {
 
 // For every kernel of the operator that the host can run and that does not refuse: all items at once, items one by one
 // in reverse order, and in place where it says so; buffers end at unmapped pages. Outputs must equal the reference's
-// bytes. Failures are reported through GoogleTest with the kernel's name. Kernels that pack must also refuse whatever
-// lies about it a file could tell. Returns the names of the kernels that ran, "reference" left out.
+// bytes, also by some of the kernel's schedules, drawn at random, and by others near them that are legal; illegal ones
+// must be refused. Failures are reported through GoogleTest with the kernel's name. Kernels that pack must also refuse
+// whatever lies about it a file could tell. Returns the names of the kernels that ran, "reference" left out.
 std::set<std::string> check_kernels(const KernelCase& test);
 
 // Names of the host's kernels for the operator that are missing in `ran` and match the prefix: a test asserts that

@@ -38,6 +38,7 @@ TEST(KernelList, RecordsAreWhole) {
     EXPECT_EQ(kernel->code.packs, kernel->pack != nullptr) << kernel->code.name;
     EXPECT_EQ(!kernel->code.knobs.empty(), kernel->candidates != nullptr) << kernel->code.name;
     EXPECT_EQ(!kernel->code.knobs.empty(), kernel->schedule_refusal != nullptr) << kernel->code.name;
+    EXPECT_LE(kernel->code.knobs.size(), 8u) << kernel->code.name << ": the tuner's features have so many";
     EXPECT_TRUE(kernel->refusal != nullptr && kernel->cost != nullptr && kernel->code.prepare != nullptr)
         << kernel->code.name;
   }

@@ -1,8 +1,10 @@
-// Schedules: numbers as bytes and text; all of the direct convolutions' give the same bits. Tests of kernels/.
+// Schedules: numbers as bytes and text; all of convolutions give the same bits; other families: harness.h. Tests of
+// kernels/.
 #include "kernels/schedule.h"
 
 #include "kernels/conv/conv.h"
 #include "kernels/drawn_cases.h"
+#include "kernels/winograd/winograd.h"
 
 namespace octavo {
 namespace {
@@ -28,11 +30,11 @@ TEST(Schedules, AreNumbersWithNames) {
 }
 
 // Draws shapes for a kernel, and for each some of its schedules.
-int check_kernel(const KernelChoice& kernel, int shapes, int of_each, unsigned seed) {
+int check_kernel(const KernelChoice& kernel, Case (*drawn)(Draw&), int shapes, int of_each, unsigned seed) {
   Draw draw(seed);
   int checked = 0;
   for (int i = 0; i < shapes; ++i) {
-    const Case c = draw_case(draw);
+    const Case c = drawn(draw);
     const Problem p = make_problem(c, static_cast<unsigned>(i));
     Runner runner(kernel, c, p);
     if (!runner.refusal().empty()) continue;
@@ -52,24 +54,46 @@ int check_kernel(const KernelChoice& kernel, int shapes, int of_each, unsigned s
   return checked;
 }
 
-int check_kernels(int shapes, int of_each) {
+Case draw_winograd_case(Draw& draw) {
+  Case c = draw_case(draw);
+  c.kernel_h = c.kernel_w = 3;
+  c.bottom += 3, c.right += 3;
+  c.stride_h = c.stride_w = c.dilation_h = c.dilation_w = 1;
+  c.channels = draw(0, 1) == 0 ? draw(2, 40) : draw(64, 300);
+  c.out_channels = draw(1, 300);
+  c.groups = 1;
+  c.has_offset = false;
+  return c;
+}
+
+int check_kernels(std::span<const KernelChoice> kernels, Case (*drawn)(Draw&), int shapes, int of_each) {
   int checked = 0;
-  for (const KernelChoice& kernel : conv_choices()) {
+  for (const KernelChoice& kernel : kernels) {
     // Schedules of AMX: amx_schedule_test.cpp.
     if (kernel.code.needs == Isa::amx_int8 || !host_machine().isa.has(kernel.code.needs)) continue;
-    checked += check_kernel(kernel, shapes, of_each, std::random_device()());
+    checked += check_kernel(kernel, drawn, shapes, of_each, std::random_device()());
   }
   return checked;
 }
 
 TEST(ConvSchedules, GiveTheSameBits) {
   if (!host_machine().isa.has(Isa::avx2)) GTEST_SKIP() << "needs avx2: no kernel of the family ran";
-  EXPECT_GE(check_kernels(20, 4), 80);
+  EXPECT_GE(check_kernels(conv_choices(), draw_case, 20, 4), 80);
 }
 
 TEST(ConvSchedulesLong, GiveTheSameBits) {
   if (!host_machine().isa.has(Isa::avx2)) GTEST_SKIP() << "needs avx2: no kernel of the family ran";
-  EXPECT_GE(check_kernels(400, 5), 2000);
+  EXPECT_GE(check_kernels(conv_choices(), draw_case, 400, 5), 2000);
+}
+
+TEST(WinogradSchedules, GiveTheSameBits) {
+  if (!host_machine().isa.has(Isa::avx2)) GTEST_SKIP() << "needs avx2: no kernel of the family ran";
+  EXPECT_GE(check_kernels(winograd_choices(), draw_winograd_case, 15, 4), 60);
+}
+
+TEST(WinogradSchedulesLong, GiveTheSameBits) {
+  if (!host_machine().isa.has(Isa::avx2)) GTEST_SKIP() << "needs avx2: no kernel of the family ran";
+  EXPECT_GE(check_kernels(winograd_choices(), draw_winograd_case, 300, 5), 1500);
 }
 
 TEST(ConvSchedules, IllegalOnesAreRefused) {

@@ -67,6 +67,24 @@ TEST_F(Select, TakesTheCheapestLegalKernel) {
   EXPECT_EQ(on("amx")->predicted_ns, 100.0);
 }
 
+double costs_by_level2(const OpCall&, const Machine& machine) { return 30000.0 / machine.speeds.level2_gbytes; }
+const KernelChoice kKnowsSpeeds{.code = {.name = "table_b_avx2", .op = "table", .needs = Isa::avx2},
+                                .refusal = takes_all,
+                                .cost = costs_by_level2,
+                                .knows_speeds = true};
+
+TEST_F(Select, GoesByTheSpeedsOfTheMachine) {
+  kernels = {&kFastAvx2, &kKnowsSpeeds};
+  Machine machine = *machine_for_target("avx2");
+  EXPECT_EQ(choose(call, machine, {}, kernels)->kernel, &kKnowsSpeeds) << "400 ns of 500";
+  EXPECT_EQ(choose(call, machine, {}, kernels)->predicted_ns, 400.0);
+  machine.speeds.gigahertz = 5.0;
+  EXPECT_EQ(choose(call, machine, {}, kernels)->kernel, &kFastAvx2) << "250 ns of 400";
+  EXPECT_EQ(choose(call, machine, {}, kernels)->predicted_ns, 250.0);
+  machine.speeds.level2_gbytes = 150.0;
+  EXPECT_EQ(choose(call, machine, {}, kernels)->kernel, &kKnowsSpeeds) << "200 ns";
+}
+
 constexpr std::string_view kKnobs[] = {"tiles", "chunks"};
 const KernelChoice kTiled{
     .code = {.name = "table_tiled_avx2", .op = "table", .needs = Isa::avx2, .knobs = kKnobs},

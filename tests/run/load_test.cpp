@@ -1,6 +1,7 @@
 // Plans that lie are refused before anything runs. Tests of run/prepare.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
 
 #include "support/small_graphs.h"
@@ -98,6 +99,9 @@ const Lie kLies[] = {
     {"port without a value", [](CompiledModel& m) { m.plans[0].outputs[0].value = kNoValue; }, "value -1"},
     {"port that lies elsewhere", [](CompiledModel& m) { m.plans[0].outputs[0].value = 0; }, "place 'input'"},
     {"view of itself", [](CompiledModel& m) { m.plans[0].values[1].view_of = 1; }, "a view of value 1"},
+    {"speed that is no number", [](CompiledModel& m) { m.plans[0].machine.speeds.level3_gbytes = std::nan(""); },
+     "a machine's speed"},
+    {"speed of nothing", [](CompiledModel& m) { m.plans[0].machine.speeds.gigahertz = 0.0; }, "a machine's speed"},
     {"view of another place", [](CompiledModel& m) { output(m, 0).view_of = 0; }, "a view that lies elsewhere"},
     {"schedule", [](CompiledModel& m) { step(m, 0).schedule.push_back(std::byte{1}); }, "a schedule"},
     {"subplans", [](CompiledModel& m) { step(m, 0).subplans.push_back(0); }, "subplans"},

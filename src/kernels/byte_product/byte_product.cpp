@@ -1,12 +1,15 @@
-// quantized_matmul: b is packed for dot products by every thread that needs it, then some rows of a an item. Part of
-// kernels/.
+// quantized_matmul: some columns of b are packed for dot products by every thread that needs them, then some rows of a
+// an item. Part of kernels/.
 #include "kernels/byte_product/byte_product.h"
+
+#include <optional>
 
 #include "kernels/byte_product/functions.h"
 #include "kernels/cache_line.h"
 #include "kernels/call.h"
 #include "kernels/epilogue/step.h"
 #include "kernels/jit/code.h"
+#include "kernels/schedule.h"
 #include "ops/product.h"
 #include "ops/quantized_matmul/quantized_matmul.h"
 
@@ -15,18 +18,58 @@ namespace {
 
 constexpr std::int64_t kMostPacked = std::int64_t{4} << 20;  // bytes of b, in the scratch of every thread
 
+// ---- schedules ----
+
+constexpr std::string_view kKnobs[] = {"rows", "columns"};
+
+// An item is so many rows of a by so many columns of b: whole vectors.
+struct Schedule {
+  std::int64_t rows = 1, columns = 1;
+
+  std::vector<std::byte> encode() const { return encode_schedule({{rows, columns}}); }
+};
+
+struct Sizes {
+  std::int64_t matrices = 1, m = 1, k = 1, n = 1;
+
+  std::int64_t most_rows(const ByteProductFunctions& functions) const {
+    return std::clamp<std::int64_t>(m, 1, functions.rows);
+  }
+  std::int64_t items(const Schedule& s) const {
+    return matrices * ((m + s.rows - 1) / s.rows) * ((n + s.columns - 1) / s.columns);
+  }
+};
+
+Schedule chosen_schedule(const Sizes& sizes, const ByteProductFunctions& functions) {
+  return {sizes.most_rows(functions), ByteProductFunctions::padded_columns(std::max<std::int64_t>(1, sizes.n))};
+}
+
+bool is_legal(const Schedule& s, const Sizes& sizes, const ByteProductFunctions& functions) {
+  const Schedule most = chosen_schedule(sizes, functions);
+  return s.rows >= 1 && s.rows <= most.rows && s.columns >= 1 && s.columns <= most.columns &&
+         s.columns == ByteProductFunctions::padded_columns(s.columns);
+}
+
+std::optional<Schedule> decode(std::span<const std::byte> bytes, const Sizes& sizes,
+                               const ByteProductFunctions& functions) {
+  const auto numbers = decode_schedule(bytes, std::size(kKnobs));
+  if (!numbers) return std::nullopt;
+  const Schedule schedule{(*numbers)[0], (*numbers)[1]};
+  return is_legal(schedule, sizes, functions) ? std::optional(schedule) : std::nullopt;
+}
+
+// ---- scratch ----
+
 struct Params {
   std::int64_t m = 1, k = 1, n = 1;
   std::vector<std::pair<std::int64_t, std::int64_t>> offsets;  // elements, of each pair of matrices
-  std::int64_t chunks = 1;                                     // of rows, of each
+  Schedule schedule;
   ByteOperand a, b;
   StepEpilogue epilogue;
   std::int64_t channels = 1;  // of y's last axis
   std::size_t y_bytes = 1;    // per element
   const ByteProductFunctions* functions;
 };
-
-// ---- scratch ----
 
 std::int64_t packed_bytes(std::int64_t k, std::int64_t n) {
   return whole_lines(ByteProductFunctions::padded_columns(n) * ByteProductFunctions::quads(k) * 4);
@@ -36,8 +79,8 @@ struct ScratchSizes {
   std::int64_t total() const { return packed + column_terms + row_quads + sums; }
 };
 ScratchSizes scratch_sizes(const Params& p) {
-  const std::int64_t columns = ByteProductFunctions::padded_columns(p.n), rows = p.functions->rows;
-  return {.packed = packed_bytes(p.k, p.n),
+  const auto [rows, columns] = p.schedule;
+  return {.packed = packed_bytes(p.k, columns),
           .column_terms = whole_lines(columns * 4),
           .row_quads = whole_lines(rows * ByteProductFunctions::quads(p.k) * 4),
           .sums = whole_lines(rows * columns * 4)};
@@ -56,29 +99,33 @@ void place(std::byte* scratch, const ScratchSizes& sizes, ByteProduct& product) 
 
 // ---- a run ----
 
+// Items lie matrix by matrix, columns by columns, so that a thread packs the same columns once.
 void run(const Params& p, const StepBuffers& buffers, ItemRange range) {
-  const std::int64_t columns = ByteProductFunctions::padded_columns(p.n), rows = p.functions->rows;
+  const auto [rows, columns] = p.schedule;
+  const std::int64_t row_items = (p.m + rows - 1) / rows, column_items = (p.n + columns - 1) / columns;
   ByteProduct product{.a = p.a,
                       .b = p.b,
                       .depth = p.k,
-                      .columns = p.n,
+                      .b_stride = p.n,
                       .quads = ByteProductFunctions::quads(p.k),
                       .padded_columns = columns};
   place(buffers.scratch, scratch_sizes(p), product);
   std::int64_t packed = -1;  // where in b
   for (std::int64_t item = range.begin; item < range.end; ++item) {
-    const std::int64_t matrix = item / p.chunks, row = item % p.chunks * rows;
+    const std::int64_t matrix = item / row_items / column_items, row = item % row_items * rows,
+                       column = item / row_items % column_items * columns;
     const auto [a, b] = p.offsets[static_cast<std::size_t>(matrix)];
     product.a.first = reinterpret_cast<const std::uint8_t*>(buffers.inputs[0]) + a + row * p.k;
-    product.b.first = reinterpret_cast<const std::uint8_t*>(buffers.inputs[1]) + b;
+    product.b.first = reinterpret_cast<const std::uint8_t*>(buffers.inputs[1]) + b + column;
     product.rows = std::min(rows, p.m - row);
-    product.is_packed = packed == b;
-    packed = b;
+    product.columns = std::min(columns, p.n - column);
+    product.is_packed = packed == b + column;
+    packed = b + column;
     p.functions->multiply(product);
     for (std::int64_t r = 0; r < product.rows; ++r) {
-      const std::int64_t first = (matrix * p.m + row + r) * p.n;
-      p.functions->finish(p.epilogue.placed(buffers, first % p.channels), product.sums + r * columns, 1, p.n,
-                          buffers.outputs[0] + static_cast<std::size_t>(first) * p.y_bytes);
+      const std::int64_t first = (matrix * p.m + row + r) * p.n + column;
+      p.functions->finish(p.epilogue.placed(buffers, first % p.channels), product.sums + r * columns, 1,
+                          product.columns, buffers.outputs[0] + static_cast<std::size_t>(first) * p.y_bytes);
     }
   }
 }
@@ -94,15 +141,23 @@ std::string refuse(const CallView& call) {
   return step_epilogue_refusal<QuantizedMatmulAttrs, kMatmulOperands>(call);
 }
 
+Sizes sizes_of(const Product& product) {
+  return {static_cast<std::int64_t>(product.offsets().size()), product.m, product.k, product.n};
+}
+
 template <const ByteProductFunctions& functions>
-Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec&) {
+Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
   const auto& attrs = call.attrs->as<QuantizedMatmulAttrs>();
   const Product product = *Product::of(*call.input(0).shape, *call.input(1).shape);
+  const Sizes sizes = sizes_of(product);
+  const auto schedule =
+      spec.schedule.empty() ? chosen_schedule(sizes, functions) : decode(spec.schedule, sizes, functions);
+  if (!schedule) return refused_at_load(spec, "needs a schedule that is legal for the shape");
   Params params{.m = product.m,
                 .k = product.k,
                 .n = product.n,
                 .offsets = product.offsets(),
-                .chunks = (product.m + functions.rows - 1) / functions.rows,
+                .schedule = *schedule,
                 .a = {.is_signed = call.input(0).dtype == DType::s8, .zero_point = attrs.a_zero_point},
                 .b = {.is_signed = call.input(1).dtype == DType::s8, .zero_point = attrs.b_zero_point},
                 .epilogue = *StepEpilogue::of(attrs.epilogue, kMatmulOperands, call),
@@ -110,10 +165,14 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec&) {
                 .functions = &functions};
   const Shape& y = *call.output().shape;
   params.channels = y.rank() == 0 ? 1 : std::max<std::int64_t>(1, y[y.rank() - 1]);
-  const std::int64_t items = y.elements() == 0 ? 0 : static_cast<std::int64_t>(params.offsets.size()) * params.chunks;
+  const std::int64_t items = y.elements() == 0 ? 0 : sizes.items(*schedule);
   const auto scratch = static_cast<std::size_t>(scratch_sizes(params).total());
-  return make_step(std::move(params), items, run, scratch);
+  return make_step(std::move(params), items, run, scratch, schedule->encode());
 }
+
+constexpr double kPerPacked = 0.1, kPerResult = 0.3;  // ns
+
+double packed_elements(const OpCall& call) { return static_cast<double>(call.inputs[1]->shape.elements()); }
 
 // Nanoseconds: multiplies, and the packing of b.
 template <Isa isa>
@@ -121,8 +180,43 @@ double cost(const OpCall& call, const Machine&) {
   const Shape& a = call.inputs[0]->shape;
   const double results = static_cast<double>(call.outputs[0].shape.elements()),
                depth = static_cast<double>(a[a.rank() - 1]);
-  const double packed = static_cast<double>(call.inputs[1]->shape.elements());
-  return 500.0 + results * depth * (isa == Isa::avxvnni ? 0.01 : 0.005) + results * 0.3 + packed * 0.1;
+  return 500.0 + results * depth * (isa == Isa::avxvnni ? 0.01 : 0.005) + results * kPerResult +
+         packed_elements(call) * kPerPacked;
+}
+
+Product product_of(const OpCall& call) { return *Product::of(call.inputs[0]->shape, call.inputs[1]->shape); }
+
+// Of the thread that takes longest: its share of the items, and b's columns that these read.
+template <const ByteProductFunctions& functions, Isa isa>
+std::vector<Candidate> candidates(const OpCall& call, const Machine& machine, int threads) {
+  constexpr double kItem = 40.0;  // ns
+  const Sizes sizes = sizes_of(product_of(call));
+  const Schedule most = chosen_schedule(sizes, functions);
+  if (sizes.items(most) == 0) return {};
+  const double packing = kPerPacked * packed_elements(call), rest = cost<isa>(call, machine) - packing;
+  std::vector<Candidate> all;
+  const auto add = [&](const Schedule& tried) {
+    const std::int64_t items = sizes.items(tried), slowest = (items + threads - 1) / threads;
+    const std::int64_t row_items = (sizes.m + tried.rows - 1) / tried.rows, blocks = items / row_items;
+    const double of_items = static_cast<double>(slowest) / static_cast<double>(items),
+                 of_blocks = static_cast<double>((slowest + row_items - 1) / row_items) / static_cast<double>(blocks);
+    const double ns = rest * of_items + packing * of_blocks + kItem * static_cast<double>(slowest);
+    all.push_back({tried.encode(), ns});
+  };
+  std::vector<std::int64_t> widths;
+  for (std::int64_t parts = 1; parts <= 8; ++parts) {
+    const std::int64_t width = ByteProductFunctions::padded_columns((most.columns + parts - 1) / parts);
+    if (widths.empty() || width < widths.back()) widths.push_back(width);
+  }
+  for (const std::int64_t width : widths) {
+    for (std::int64_t rows = most.rows; rows >= 1; rows = rows > 8 ? (rows - 1) / 8 * 8 : rows / 2) add({rows, width});
+  }
+  return all;
+}
+
+template <const ByteProductFunctions& functions>
+std::string schedule_refusal(const OpCall& call, const Machine&, std::span<const std::byte> schedule) {
+  return decode(schedule, sizes_of(product_of(call)), functions) ? "" : "is not legal for this shape";
 }
 
 // `evex`: the same for processors without the VEX encoding of AVX-VNNI.
@@ -136,9 +230,12 @@ constexpr KernelChoice kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "quantized_matmul",
                    .needs = isa,
+                   .knobs = kKnobs,
                    .prepare = prepare_by<refuse, make_encoded<functions, evex>>},
           .refusal = refusal_by<refuse>,
-          .cost = cost<isa>};
+          .cost = cost<isa>,
+          .candidates = candidates<functions, isa>,
+          .schedule_refusal = schedule_refusal<functions>};
 }
 
 constexpr KernelChoice kChoices[] = {

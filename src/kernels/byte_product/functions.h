@@ -15,11 +15,12 @@ struct ByteOperand {
   std::int32_t zero_point = 0;
 };
 
-// sums[i][j] = sum over d of (a[i][d] - a's zero point) * (b[d][j] - b's zero point), modulo 2^32; a and b lie dense.
+// sums[i][j] = sum over d of (a[i][d] - a's zero point) * (b[d][j] - b's zero point), modulo 2^32; a lies dense.
 struct ByteProduct {
   ByteOperand a;  // of the first row
   ByteOperand b;
   std::int64_t rows = 0, depth = 0, columns = 0;
+  std::int64_t b_stride = 0;                   // from a row of b to the next
   std::int64_t quads = 0, padded_columns = 0;  // ByteProductFunctions::quads(depth), ::padded_columns(columns)
   bool is_packed = false;                      // the scratch still holds this b, of the call before
   // Scratch, aligned to 64 bytes.

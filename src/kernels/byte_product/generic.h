@@ -21,7 +21,7 @@ struct QuadLanes {
 // n u_z v_z - u_z * sum of v, of each column.
 template <class S>
 void pack_matrix(const ByteProduct& p, const StoredAs& u, const StoredAs& v) {
-  pack_columns<S>({.first = p.b.first, .stride = p.columns, .rows = p.depth, .columns = p.columns, .flip = v.flip},
+  pack_columns<S>({.first = p.b.first, .stride = p.b_stride, .rows = p.depth, .columns = p.columns, .flip = v.flip},
                   p.quads, p.packed);
   const std::int32_t both =
       Scalar::mul_s32(Scalar::mul_s32(u.zero_point, v.zero_point), static_cast<std::int32_t>(p.depth));

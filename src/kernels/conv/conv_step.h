@@ -19,10 +19,16 @@ int residual_in_place(const OpCall& call);
 
 ConvGeometry geometry_of(const OpCall& call, const TileTarget& target);
 double conv_cost(const OpCall& call, const Machine& machine, const TileTarget& target);
-std::vector<Candidate> conv_candidates(const OpCall& call, const Machine& machine, int threads,
-                                       const TileTarget& target);
-std::string conv_schedule_refusal(const OpCall& call, const Machine& machine, std::span<const std::byte> schedule,
-                                  const TileTarget& target);
+// What decides about the schedules of a call.
+struct ScheduledConv {
+  const TileTarget& target;
+  ConvGeometry geometry;
+  bool has_table = false;
+};
+ScheduledConv scheduled_conv(const OpCall& call, const TileTarget& target);
+std::vector<Candidate> conv_candidates(const ScheduledConv& conv, const Machine& machine, int threads);
+std::string conv_schedule_refusal(const ScheduledConv& conv, const Machine& machine,
+                                  std::span<const std::byte> schedule);
 
 std::string conv_refusal(const OpCall& call, const TileTarget& target);
 

@@ -7,8 +7,10 @@
 #include <array>
 
 #include "kernels/call.h"
+#include "kernels/conv/amx_schedule.h"
 #include "kernels/conv/conv.h"
 #include "kernels/conv/epilogue.h"
+#include "kernels/conv/split.h"
 #include "ops/hybrid_conv/hybrid_conv.h"
 
 namespace octavo {
@@ -128,6 +130,25 @@ void keep_images(ConvGeometry& g, const Shape& x) {
   g.width = g.out_width = x[2];
 }
 
+// One scale for each pixel, for each image of several, or for all.
+RunScaling scaling_of(const HybridConvAttrs& attrs, const Shape& x, std::int64_t rows) {
+  if (has_pixel_scales(attrs, x, rows)) return {.scales = RunScales::per_pixel};
+  return {.scales = RunScales::shared, .image_step = rows > 1 ? 1 : 0};
+}
+
+bool keeps_images(const HybridConvAttrs& attrs, const RunScaling& scaling) {
+  return scaling.image_step > 0 && attrs.is_pointwise();
+}
+
+ScheduledConv scheduled_hybrid(const OpCall& call, const TileTarget& target) {
+  ScheduledConv conv = scheduled_conv(*IntegerCall(call, Values::shapes_only), target);
+  const auto& attrs = call.attrs->as<HybridConvAttrs>();
+  const Shape& x = call.inputs[kHybridX]->shape;
+  const RunScaling scaling = scaling_of(attrs, x, call.inputs[kHybridXZero]->shape.elements());
+  if (keeps_images(attrs, scaling)) keep_images(conv.geometry, x);
+  return conv;
+}
+
 Result<std::unique_ptr<Step>> prepare_hybrid(const StepSpec& spec, const TileTarget& target) {
   const auto& attrs = spec.attrs->as<HybridConvAttrs>();
   const Attrs integer = integer_attrs(attrs);
@@ -137,16 +158,25 @@ Result<std::unique_ptr<Step>> prepare_hybrid(const StepSpec& spec, const TileTar
   if (!is_read_in_run(spec, kHybridXZero)) return not_as_packed(spec);
   const Shape& x = spec.inputs[kHybridX].shape;
   const std::int64_t rows = spec.inputs[kHybridXZero].shape.elements();
-  RunScaling scaling{.scales = RunScales::shared};
-  if (has_pixel_scales(attrs, x, rows)) {
-    scaling.scales = RunScales::per_pixel;
-  } else if (rows > 1) {
-    scaling.image_step = 1;
-    if (attrs.is_pointwise()) keep_images(call->geometry, x);
-  }
+  const RunScaling scaling = scaling_of(attrs, x, rows);
+  if (keeps_images(attrs, scaling)) keep_images(call->geometry, x);
   if (target.step != MacStep::amx) return prepare_scaled_conv(as_integer, target, std::move(*call), scaling);
   if (scaling.scales != RunScales::per_pixel) return refused_conv("needs a scale for each pixel");
   return prepare_scaled_amx(as_integer, std::move(*call));
+}
+
+template <const TileTarget& target>
+std::vector<Candidate> candidates_of(const OpCall& call, const Machine& machine, int threads) {
+  return conv_candidates(scheduled_hybrid(call, target), machine, threads);
+}
+
+template <const TileTarget& target>
+std::string schedule_refusal_of(const OpCall& call, const Machine& machine, std::span<const std::byte> schedule) {
+  return conv_schedule_refusal(scheduled_hybrid(call, target), machine, schedule);
+}
+
+constexpr std::span<const std::string_view> knobs_of(const TileTarget& target) {
+  return target.step == MacStep::amx ? std::span<const std::string_view>(kAmxKnobs) : kConvKnobs;
 }
 
 template <const TileTarget& target, const TileTarget& evex = target>
@@ -155,10 +185,14 @@ constexpr KernelChoice hybrid_kernel(std::string_view name, Isa needs) {
                    .op = "hybrid_conv",
                    .needs = needs,
                    .packs = true,
+                   .knobs = knobs_of(target),
                    .prepare = [](const StepSpec& spec) { return prepare_hybrid(spec, has_vex_vnni() ? target : evex); },
                    .in_place_input = hybrid_residual_in_place},
           .refusal = [](const OpCall& call) { return hybrid_refusal(call, target); },
           .cost = [](const OpCall& call, const Machine& machine) { return hybrid_cost(call, machine, target); },
+          .candidates = candidates_of<target>,
+          .schedule_refusal = schedule_refusal_of<target>,
+          .knows_speeds = true,
           .pack = [](const OpCall& call) { return pack_hybrid(call, target); },
           .packed_layout = [](const OpCall& call) { return packed_hybrid_layout(call, target); }};
 }

@@ -11,12 +11,12 @@ namespace {
 
 template <const TileTarget& target>
 std::vector<Candidate> candidates_of(const OpCall& call, const Machine& machine, int threads) {
-  return conv_candidates(call, machine, threads, target);
+  return conv_candidates(scheduled_conv(call, target), machine, threads);
 }
 
 template <const TileTarget& target>
 std::string schedule_refusal_of(const OpCall& call, const Machine& machine, std::span<const std::byte> schedule) {
-  return conv_schedule_refusal(call, machine, schedule, target);
+  return conv_schedule_refusal(scheduled_conv(call, target), machine, schedule);
 }
 
 // evex: for machines that have its instructions only in that encoding.
@@ -33,6 +33,7 @@ constexpr KernelChoice conv_kernel(std::string_view name, Isa needs) {
           .cost = [](const OpCall& call, const Machine& machine) { return conv_cost(call, machine, target); },
           .candidates = candidates_of<target>,
           .schedule_refusal = schedule_refusal_of<target>,
+          .knows_speeds = true,
           .pack = [](const OpCall& call) { return pack_conv(call, target); },
           .packed_layout = [](const OpCall& call) { return packed_conv_layout(call, target); }};
 }
@@ -49,6 +50,7 @@ constexpr KernelChoice kAmx{
     .cost = [](const OpCall& call, const Machine& machine) { return conv_cost(call, machine, kTileAmx); },
     .candidates = candidates_of<kTileAmx>,
     .schedule_refusal = schedule_refusal_of<kTileAmx>,
+    .knows_speeds = true,
     .pack = [](const OpCall& call) { return pack_conv(call, kTileAmx); },
     .packed_layout = [](const OpCall& call) { return packed_conv_layout(call, kTileAmx); }};
 

@@ -21,32 +21,33 @@ std::string offset_refusal(const OpCall& call, const TileTarget& target) {
   }
 }
 
-// Bytes per cycle and thread at which weights come from where they lie between two runs; measured on Cascade Lake.
+// Bytes per cycle and thread at which weights come from where they lie between two runs.
 double stream_rate(std::int64_t weight_bytes, const Machine& machine) {
-  if (weight_bytes > machine.l3_bytes / 2) return 4.0;
-  return weight_bytes > machine.l2_bytes / 2 ? 10.0 : 30.0;
+  const MachineSpeeds& speeds = machine.speeds;
+  if (weight_bytes > machine.l3_bytes / 2) return speeds.bytes_per_cycle(speeds.memory_gbytes);
+  return speeds.bytes_per_cycle(weight_bytes > machine.l2_bytes / 2 ? speeds.level3_gbytes : speeds.level2_gbytes);
 }
 
 // Arithmetic and the stream of weights overlap, though not quite: of two kernels that wait for the same weights, the
 // one with less to do is faster.
 double nanoseconds(double cycles, const ChannelBlocks& blocks, const Machine& machine) {
-  constexpr double kGigahertz = 2.5, kNotHidden = 0.1;
+  constexpr double kNotHidden = 0.1;
   const double stream = static_cast<double>(blocks.weight_bytes) / stream_rate(blocks.weight_bytes, machine);
-  return (std::max(cycles, stream) + kNotHidden * std::min(cycles, stream)) / kGigahertz;
+  return machine.speeds.ns_of_cycles(std::max(cycles, stream) + kNotHidden * std::min(cycles, stream));
 }
 
+// Cycles of a schedule are compared with each other as they were counted; all of them go by how fast tiles are.
 double amx_nanoseconds(double cycles, const ChannelBlocks& blocks, const Machine& machine) {
   constexpr double kConfigure = 400.0;
-  return nanoseconds(cycles + kConfigure, blocks, machine);
+  return nanoseconds((cycles + kConfigure) * kTileAmx.cycle_scale(machine.speeds), blocks, machine);
 }
 
-bool has_table(const OpCall& call) { return call.attrs->as<QuantizedConvAttrs>().epilogue.find<Lookup>() != nullptr; }
-
-double tiles_cycles(const ConvGeometry& g, const ChannelBlocks& blocks, const TileTarget& target) {
+double tiles_cycles(const ConvGeometry& g, const ChannelBlocks& blocks, const TileTarget& target,
+                    const MachineSpeeds& speeds) {
   const PixelTiles tiles = pixel_tiles(g, ceil_div(g.out_width, target.max_pixels(blocks.max_vectors)));
   double cycles = 0.0;
   for (const ChannelBlock& block : blocks.blocks)
-    cycles += static_cast<double>(tiles.tiles()) * tile_cycles(g, target, tiles.pixels, block.vectors);
+    cycles += static_cast<double>(tiles.tiles()) * tile_cycles(g, target, tiles.pixels, block.vectors, speeds);
   return cycles;
 }
 
@@ -84,39 +85,43 @@ std::string conv_refusal(const OpCall& call, const TileTarget& target) {
 double conv_cost(const OpCall& call, const Machine& machine, const TileTarget& target) {
   const ConvGeometry g = geometry_of(call, target);
   const ChannelBlocks blocks = channel_blocks(g, target);
-  if (target.step != MacStep::amx) return nanoseconds(tiles_cycles(g, blocks, target), blocks, machine);
+  if (target.step != MacStep::amx) return nanoseconds(tiles_cycles(g, blocks, target, machine.speeds), blocks, machine);
   const AmxConditions conditions{machine.l2_bytes};
   return amx_nanoseconds(amx_cycles(g, blocks, amx_schedule(g, blocks, conditions), conditions), blocks, machine);
 }
 
-std::vector<Candidate> conv_candidates(const OpCall& call, const Machine& machine, int threads,
-                                       const TileTarget& target) {
-  const ConvGeometry g = geometry_of(call, target);
-  const ChannelBlocks blocks = channel_blocks(g, target);
+ScheduledConv scheduled_conv(const OpCall& call, const TileTarget& target) {
+  return {target, geometry_of(call, target), call.attrs->as<QuantizedConvAttrs>().epilogue.find<Lookup>() != nullptr};
+}
+
+std::vector<Candidate> conv_candidates(const ScheduledConv& conv, const Machine& machine, int threads) {
+  const ConvGeometry& g = conv.geometry;
+  const ChannelBlocks blocks = channel_blocks(g, conv.target);
   std::vector<Candidate> candidates;
   const auto add = [&](const auto& schedule, double nanoseconds) {
     candidates.push_back({schedule.encode(), nanoseconds});
   };
-  if (target.step == MacStep::amx) {
+  if (conv.target.step == MacStep::amx) {
     const AmxConditions conditions{machine.l2_bytes, threads};
     for (const AmxSchedule& schedule : amx_schedules(g, blocks, conditions))
       add(schedule, amx_nanoseconds(amx_cycles(g, blocks, schedule, conditions), blocks, machine));
     return candidates;
   }
-  const ConvConditions conditions{target, tile_pixels(target, blocks, has_table(call)), threads, machine.l2_bytes};
+  const ConvConditions conditions{conv.target, tile_pixels(conv.target, blocks, conv.has_table), threads,
+                                  machine.l2_bytes, machine.speeds};
   for (const ConvSchedule& schedule : conv_schedules(g, blocks, conditions))
     add(schedule, nanoseconds(conv_cycles(g, blocks, schedule, conditions), blocks, machine));
   return candidates;
 }
 
-std::string conv_schedule_refusal(const OpCall& call, const Machine& machine, std::span<const std::byte> schedule,
-                                  const TileTarget& target) {
-  const ConvGeometry g = geometry_of(call, target);
-  const ChannelBlocks blocks = channel_blocks(g, target);
+std::string conv_schedule_refusal(const ScheduledConv& conv, const Machine& machine,
+                                  std::span<const std::byte> schedule) {
+  const ConvGeometry& g = conv.geometry;
+  const ChannelBlocks blocks = channel_blocks(g, conv.target);
   const bool is_legal =
-      target.step == MacStep::amx
+      conv.target.step == MacStep::amx
           ? decode_amx_schedule(schedule, g, blocks, {machine.l2_bytes}).has_value()
-          : decode_conv_schedule(schedule, g, blocks, tile_pixels(target, blocks, has_table(call))).has_value();
+          : decode_conv_schedule(schedule, g, blocks, tile_pixels(conv.target, blocks, conv.has_table)).has_value();
   return is_legal ? "" : "is not legal for this shape";
 }
 

@@ -10,7 +10,7 @@
 namespace octavo {
 namespace {
 
-// Of one vector times one dword of x: at best two vpdpbusd a cycle; the others as measured.
+// Of one vector times one dword of x, as measured on Cascade Lake: at best two vpdpbusd a cycle.
 double cycles_per_step(MacStep step) {
   switch (step) {
     case MacStep::avx2_words: return 1.6;
@@ -20,12 +20,14 @@ double cycles_per_step(MacStep step) {
 }
 
 // Cycles of a tile of so many pixels for each block.
-std::vector<double> block_cycles(const ConvGeometry& g, const ChannelBlocks& blocks, const TileTarget& target,
+std::vector<double> block_cycles(const ConvGeometry& g, const ChannelBlocks& blocks, const ConvConditions& conditions,
                                  int pixels) {
   std::vector<double> cycles;
   for (std::size_t b = 0; b < blocks.blocks.size(); ++b) {
     const bool is_like_last = b > 0 && blocks.blocks[b].vectors == blocks.blocks[b - 1].vectors;
-    cycles.push_back(is_like_last ? cycles.back() : tile_cycles(g, target, pixels, blocks.blocks[b].vectors));
+    cycles.push_back(is_like_last
+                         ? cycles.back()
+                         : tile_cycles(g, conditions.target, pixels, blocks.blocks[b].vectors, conditions.speeds));
   }
   return cycles;
 }
@@ -44,8 +46,9 @@ std::vector<double> item_cycles(const ConvSplit& split, const std::vector<double
 // Of the thread that takes longest. It waits for the weights of its first chunk; those of the others are fetched
 // meanwhile, where they are.
 double slowest_thread(const ConvSplit& split, const std::vector<double>& item_cycles, double bytes_per_block,
-                      int threads) {
-  constexpr double kFromLevel3 = 10.0;  // bytes a cycle
+                      const ConvConditions& conditions) {
+  const int threads = conditions.threads;
+  const double from_level3 = conditions.speeds.bytes_per_cycle(conditions.speeds.level3_gbytes);
   const std::int64_t tiles = split.tiles.tiles(), items = tiles * static_cast<std::int64_t>(split.chunks.size());
   double slowest = 0.0;
   for (int thread = 0; thread < threads; ++thread) {
@@ -55,7 +58,7 @@ double slowest_thread(const ConvSplit& split, const std::vector<double>& item_cy
     for (std::int64_t chunk = first_chunk; chunk == first_chunk || chunk * tiles < end; ++chunk) {
       const BlockRange& range = split.chunks[static_cast<std::size_t>(chunk)];
       if (chunk == first_chunk || !split.prefetches)
-        own += bytes_per_block * static_cast<double>(range.end - range.begin) / kFromLevel3;
+        own += bytes_per_block * static_cast<double>(range.end - range.begin) / from_level3;
       const std::int64_t of_chunk = std::min(end, (chunk + 1) * tiles) - std::max(begin, chunk * tiles);
       own += static_cast<double>(of_chunk) * item_cycles[static_cast<std::size_t>(chunk)];
     }
@@ -95,10 +98,11 @@ std::vector<BlockRange> even_chunks(std::int64_t blocks, std::int64_t chunks) {
   return ranges;
 }
 
-double tile_cycles(const ConvGeometry& g, const TileTarget& target, int pixels, int vectors) {
+double tile_cycles(const ConvGeometry& g, const TileTarget& target, int pixels, int vectors,
+                   const MachineSpeeds& speeds) {
   constexpr double kCallCycles = 30.0;
   const double accumulators = static_cast<double>(pixels) * vectors;
-  const double per_dword = std::max(5.0, accumulators * cycles_per_step(target.step));
+  const double per_dword = std::max(5.0, accumulators * cycles_per_step(target.step) * target.cycle_scale(speeds));
   return static_cast<double>(g.k_dwords()) * g.share_inside() * per_dword + accumulators * 3.0 + kCallCycles;
 }
 
@@ -115,8 +119,8 @@ ConvSplit split_by(const ConvSchedule& schedule, const ConvGeometry& g, const Ch
 double conv_cycles(const ConvGeometry& g, const ChannelBlocks& blocks, const ConvSchedule& schedule,
                    const ConvConditions& conditions) {
   const ConvSplit split = split_by(schedule, g, blocks);
-  const std::vector<double> of_blocks = block_cycles(g, blocks, conditions.target, split.tiles.pixels);
-  return slowest_thread(split, item_cycles(split, of_blocks), bytes_per_block(blocks), conditions.threads);
+  const std::vector<double> of_blocks = block_cycles(g, blocks, conditions, split.tiles.pixels);
+  return slowest_thread(split, item_cycles(split, of_blocks), bytes_per_block(blocks), conditions);
 }
 
 ConvSchedule conv_schedule(const ConvGeometry& g, const ChannelBlocks& blocks, const ConvConditions& conditions) {
@@ -128,13 +132,13 @@ ConvSchedule conv_schedule(const ConvGeometry& g, const ChannelBlocks& blocks, c
   double least = HUGE_VAL, share = 0.0;
   for (std::int64_t tiles = fewest_tiles; tiles < std::min(fewest_tiles + conditions.threads, g.out_width + 1);
        ++tiles) {
-    const std::vector<double> of_blocks = block_cycles(g, blocks, conditions.target, pixel_tiles(g, tiles).pixels);
+    const std::vector<double> of_blocks = block_cycles(g, blocks, conditions, pixel_tiles(g, tiles).pixels);
     for (std::int64_t chunks = fewest_chunks(g, blocks, conditions); chunks <= count; ++chunks) {
       ConvSchedule schedule{tiles, chunks};
       schedule.prefetches = may_prefetch(schedule, g);
       const ConvSplit split = split_by(schedule, g, blocks);
       const std::vector<double> cycles = item_cycles(split, of_blocks);
-      const double slowest = slowest_thread(split, cycles, bytes_per_block(blocks), conditions.threads);
+      const double slowest = slowest_thread(split, cycles, bytes_per_block(blocks), conditions);
       if (share == 0.0)
         share = static_cast<double>(split.tiles.tiles()) * std::accumulate(cycles.begin(), cycles.end(), 0.0) /
                 conditions.threads;

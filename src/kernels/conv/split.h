@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/speeds.h"
 #include "kernels/conv/geometry.h"
 
 namespace octavo {
@@ -43,6 +44,7 @@ struct ConvConditions {
   int max_pixels = 1;  // of a tile
   int threads = 1;
   std::int64_t l2_bytes = 0;
+  MachineSpeeds speeds;
 };
 
 // Pixels of a tile at most: a table needs eight registers beside the packed pixels.
@@ -61,8 +63,9 @@ std::optional<ConvSchedule> decode_conv_schedule(std::span<const std::byte> byte
 double conv_cycles(const ConvGeometry& geometry, const ChannelBlocks& blocks, const ConvSchedule& schedule,
                    const ConvConditions& conditions);
 
-// Of one tile, all of K; as measured on Cascade Lake.
-double tile_cycles(const ConvGeometry& geometry, const TileTarget& target, int pixels, int vectors);
+// Of one tile, all of K.
+double tile_cycles(const ConvGeometry& geometry, const TileTarget& target, int pixels, int vectors,
+                   const MachineSpeeds& speeds);
 
 }  // namespace octavo
 

@@ -82,7 +82,7 @@ Result<std::unique_ptr<Step>> ConvStep::make(const StepSpec& spec, const TileTar
   base.tap_bytes = static_cast<std::int32_t>(g.tap_bytes);
   base.run_dwords = static_cast<std::int32_t>(g.run_dwords());
   const ConvConditions conditions{target, tile_pixels(target, call.blocks, base.table != TableStep::none), spec.threads,
-                                  host_machine().l2_bytes};
+                                  host_machine().l2_bytes, spec.speeds};
   const auto schedule = spec.schedule.empty()
                             ? conv_schedule(g, call.blocks, conditions)
                             : decode_conv_schedule(spec.schedule, g, call.blocks, conditions.max_pixels);

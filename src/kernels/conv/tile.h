@@ -41,6 +41,8 @@ struct TileTarget {
   int max_accumulators = 28;  // registers
 
   int vector_bytes() const { return lanes * 4; }
+  // By what the machine's speeds multiply the cycles of its multiply-adds that were counted with the defaults.
+  double cycle_scale(const MachineSpeeds& speeds) const;
   bool is_avx2() const { return step == MacStep::avx2_words || step == MacStep::avx2_bytes; }
   DType weight_type() const { return step == MacStep::avx2_words ? DType::s16 : DType::s8; }
   // Of the weights of one dword of K for one vector.
@@ -52,6 +54,18 @@ struct TileTarget {
   // a vector that sums x.
   int block_vectors(bool sums_x) const { return step != MacStep::amx ? max_vectors : (sums_x ? 2 : 1); }
 };
+
+inline double TileTarget::cycle_scale(const MachineSpeeds& speeds) const {
+  switch (step) {
+    case MacStep::amx: return speeds.cycle_scale(&MachineSpeeds::tile_gmacs);
+    case MacStep::vnni512:
+    case MacStep::pairs512: return speeds.cycle_scale(&MachineSpeeds::dot512_gmacs);
+    case MacStep::avx2_words:
+    case MacStep::avx2_bytes:
+    case MacStep::pairs_avx2: return speeds.cycle_scale(&MachineSpeeds::madd256_gmacs);
+    default: return speeds.cycle_scale(&MachineSpeeds::dot256_gmacs);
+  }
+}
 
 inline constexpr TileTarget kTileAmx{MacStep::amx, 16, 4};
 inline constexpr TileTarget kTileVnni512{MacStep::vnni512, 16, 4, 28};

@@ -6,6 +6,7 @@
 
 #include "kernels/depthwise/depthwise.h"
 #include "kernels/depthwise/rows.h"
+#include "kernels/depthwise/schedule.h"
 #include "kernels/depthwise/shape.h"
 #include "kernels/move/separable.h"
 #include "kernels/table/lookup.h"
@@ -170,6 +171,7 @@ std::vector<Tensor> pack(const OpCall& call) {
 struct Params {
   DepthwiseShape shape;
   Grouping grouping;
+  DepthwiseSchedule schedule;
   Placement placement;
   VnniRow row;      // without pointers and sizes
   VnniStrip strip;  // without pointers and sizes
@@ -183,7 +185,6 @@ struct Params {
   int other;  // the input that is added, -1: none
   std::size_t y_element_bytes;
   std::int64_t row_groups;
-  std::int64_t tile;           // output columns per strip, a multiple of 4
   std::vector<VnniTap> taps;   // of a row of the window
   std::size_t staging_offset;  // in the scratch: a row of accumulators, or of results before the table
 };
@@ -196,9 +197,7 @@ struct Tile {
 
 // Output rows of a tile by way of a strip, or each at once.
 bool is_direct(const Params& params, const Block& block) {
-  const DepthwiseShape& s = params.shape;
-  return kVnniDepthwise[block.kind].direct != nullptr && params.grouping.groups == 1 && params.grouping.rows == 1 &&
-         s.stride_width == 2 && s.kernel_width == 3 && s.dilation_width == 1;
+  return params.schedule.direct && kVnniDepthwise[block.kind].direct != nullptr;
 }
 
 // Where the rows under a tile lie.
@@ -209,7 +208,7 @@ void find_rows(const Params& params, const Tile& tile, const std::uint8_t* x, Vn
   strip.first_inside = std::clamp<std::int64_t>(-first_column, 0, strip.columns);
   strip.end_inside = std::clamp<std::int64_t>(s.width - first_column, strip.first_inside, strip.columns);
   for (std::int64_t j = 0; j < 4 * params.grouping.groups; ++j) {
-    const std::int64_t ih = tile.row_group * params.grouping.rows * s.stride_height - s.pad_top + j * s.dilation_height;
+    const std::int64_t ih = tile.row_group * params.schedule.rows * s.stride_height - s.pad_top + j * s.dilation_height;
     const bool is_used = j < strip.used_rows;  // else its weights are 0
     const bool is_inside = is_used && ih >= 0 && ih < s.height && strip.first_inside < strip.end_inside;
     const std::int64_t pixel = (tile.image * s.height + ih) * s.width + first_column + strip.first_inside;
@@ -259,8 +258,8 @@ void run_tile(const Params& params, const Tile& tile, const StepBuffers& buffers
   row.epilogue.multiplier = params.multiplier + tile.placed->channels;
   row.epilogue.rest = params.rest == nullptr ? nullptr : params.rest + tile.placed->channels;
   row.count = tile.end - tile.begin;
-  for (std::int64_t r = 0; r < params.grouping.rows; ++r) {
-    const std::int64_t oh = tile.row_group * params.grouping.rows + r;
+  for (std::int64_t r = 0; r < params.schedule.rows; ++r) {
+    const std::int64_t oh = tile.row_group * params.schedule.rows + r;
     if (oh >= s.out_height) break;
     const std::int64_t first = ((tile.image * s.out_height + oh) * s.out_width + tile.begin) * s.channels + block.first;
     auto* y = reinterpret_cast<std::uint8_t*>(buffers.outputs[0]) + first;
@@ -282,12 +281,15 @@ void run_tile(const Params& params, const Tile& tile, const StepBuffers& buffers
 }
 
 void run(const Params& params, const StepBuffers& buffers, ItemRange range) {
+  const DepthwiseSchedule& schedule = params.schedule;
   const auto units = static_cast<std::int64_t>(params.placement.units.size());
+  const std::int64_t row_items = params.shape.batch * params.row_groups;
   for (std::int64_t item = range.begin; item < range.end; ++item) {
-    const std::int64_t rows = item / units;
-    for (const PlacedBlock& placed : params.placement.units[static_cast<std::size_t>(item % units)]) {
-      for (std::int64_t begin = 0; begin < params.shape.out_width; begin += params.tile) {
-        const std::int64_t end = std::min(begin + params.tile, params.shape.out_width);
+    const std::int64_t rows = schedule.by_channels ? item % row_items : item / units,
+                       unit = schedule.by_channels ? item / row_items : item % units;
+    for (const PlacedBlock& placed : params.placement.units[static_cast<std::size_t>(unit)]) {
+      for (std::int64_t begin = 0; begin < params.shape.out_width; begin += schedule.columns) {
+        const std::int64_t end = std::min(begin + schedule.columns, params.shape.out_width);
         run_tile(params, {&placed, rows / params.row_groups, rows % params.row_groups, begin, end}, buffers);
       }
     }
@@ -312,18 +314,12 @@ std::string refusal(const OpCall& call) {
   return reason.empty() ? refuse_variable_weights(call) : reason;
 }
 
-// Bytes of strip that stay in L1 beside weights and results.
-constexpr std::int64_t kStripBytes = 24 * 1024;
-
-std::int64_t tile_columns(const DepthwiseShape& s, const Grouping& grouping) {
-  const std::int64_t columns = kStripBytes / (grouping.groups * 4 * 64) - (s.kernel_width - 1) * s.dilation_width;
-  return std::clamp<std::int64_t>(columns / s.stride_width / 4 * 4, 4,
-                                  std::max<std::int64_t>(4, (s.out_width + 3) / 4 * 4));
-}
-
-std::size_t strip_bytes(const DepthwiseShape& s, const Grouping& grouping, std::int64_t tile) {
-  const std::int64_t columns = (tile - 1) * s.stride_width + (s.kernel_width - 1) * s.dilation_width + 1;
-  return static_cast<std::size_t>(grouping.groups * (columns + s.stride_width) * 4 * 64 + kVnniBytesAhead);
+DepthwiseStrips strips_of(const DepthwiseShape& s, const Placement& placement) {
+  const Grouping grouping = Grouping::of(s);
+  const bool has_wide_block = std::any_of(placement.units.begin(), placement.units.end(), [](const auto& unit) {
+    return std::any_of(unit.begin(), unit.end(), [](const PlacedBlock& placed) { return placed.block.kind == 0; });
+  });
+  return {s, grouping.groups, grouping.rows, static_cast<std::int64_t>(placement.units.size()), has_wide_block};
 }
 
 std::vector<VnniTap> taps_of(const DepthwiseShape& s) {
@@ -346,13 +342,17 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
                         (!has_table || is_packed_as(spec, kTable, call.output().dtype, 256)) &&
                         (!has_rest || is_packed_as(spec, kRest, DType::f32, placement.channels));
   if (!is_whole || !is_read_in_run(spec, kConvX) || !parts.is_read_in_run(spec)) return not_as_packed(spec);
-  const std::int64_t tile = tile_columns(s, grouping);
-  const std::int64_t row_groups = (s.out_height + grouping.rows - 1) / grouping.rows;
+  const DepthwiseStrips strips = strips_of(s, placement);
+  const auto schedule =
+      spec.schedule.empty() ? depthwise_schedule(strips) : decode_depthwise_schedule(spec.schedule, strips);
+  if (!schedule) return refused_at_load(spec, "needs a schedule that is legal for the shape");
+  const std::int64_t row_groups = (s.out_height + schedule->rows - 1) / schedule->rows;
   const std::int64_t items = s.batch * row_groups * static_cast<std::int64_t>(placement.units.size());
-  const std::size_t staging_offset = strip_bytes(s, grouping, tile);
+  const auto staging_offset = static_cast<std::size_t>(strip_bytes(strips, schedule->columns));
   const bool is_signed = call.input(kConvX).dtype == DType::s8;
   Params params{.shape = s,
                 .grouping = grouping,
+                .schedule = *schedule,
                 .placement = std::move(placement),
                 .row = {.groups = grouping.groups,
                         .phases = s.stride_width,
@@ -360,7 +360,7 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
                         .epilogue = parts.for_rows(spec),
                         .to_signed = parts.to == DType::s8},
                 .strip = {.groups = grouping.groups,
-                          .used_rows = (grouping.rows - 1) * s.stride_height + s.kernel_height,
+                          .used_rows = (schedule->rows - 1) * s.stride_height + s.kernel_height,
                           .column_stride = s.channels,
                           .phases = s.stride_width,
                           .padding = static_cast<std::uint8_t>(attrs.x_zero_point),
@@ -375,11 +375,11 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
                 .other = parts.other,
                 .y_element_bytes = size_of(call.output().dtype),
                 .row_groups = row_groups,
-                .tile = tile,
                 .taps = taps_of(s),
                 .staging_offset = staging_offset};
   const std::size_t staged_bytes = params.finishes_from_sums ? sizeof(std::int32_t) : 1;
-  return make_step(std::move(params), items, run, staging_offset + static_cast<std::size_t>(tile * 64) * staged_bytes);
+  const std::size_t scratch = staging_offset + static_cast<std::size_t>(schedule->columns * 64) * staged_bytes;
+  return make_step(std::move(params), items, run, scratch, schedule->encode());
 }
 
 // About 0.25 ns per result of a 3x3 window at 64 channels (2.5 GHz, cloud machine, 2026-11); more taps and overlapping
@@ -394,13 +394,52 @@ double cost(const OpCall& call, const Machine&) {
   return 300.0 + results * blocks * (0.1 + 0.05 * static_cast<double>(grouping.groups * s.kernel_width) + finish);
 }
 
+// Of the thread that takes longest, beside what `cost` counts: rows of input that strips share with others are
+// interleaved again, and so are the columns under a window's edges.
+double schedule_cost(const OpCall& call, const Machine& machine, const DepthwiseStrips& strips,
+                     const DepthwiseSchedule& schedule, int threads) {
+  constexpr double kInterleave = 0.04, kStrip = 25.0;  // ns of a byte, of a strip
+  const DepthwiseShape& s = strips.shape;
+  const std::int64_t row_items = s.batch * ((s.out_height + schedule.rows - 1) / schedule.rows);
+  const std::int64_t items = row_items * strips.units;
+  const auto strip_count = [&](std::int64_t rows, std::int64_t columns) {
+    return static_cast<double>((s.out_height + rows - 1) / rows * ((s.out_width + columns - 1) / columns));
+  };
+  const DepthwiseSchedule chosen = depthwise_schedule(strips);
+  const auto extra = [&](const DepthwiseSchedule& one) {
+    const double count = strip_count(one.rows, one.columns);
+    const double bytes = one.direct ? 0.0 : static_cast<double>(strip_bytes(strips, one.columns));
+    return static_cast<double>(s.batch * strips.units) * count * (kStrip + kInterleave * bytes);
+  };
+  const double all = std::max(0.5 * cost(call, machine), cost(call, machine) + extra(schedule) - extra(chosen));
+  const std::int64_t slowest = (items + threads - 1) / threads;
+  return all * static_cast<double>(slowest) / static_cast<double>(items);
+}
+
+std::vector<Candidate> candidates(const OpCall& call, const Machine& machine, int threads) {
+  const DepthwiseShape s = DepthwiseShape::of(view_of(call));
+  const DepthwiseStrips strips = strips_of(s, place(s));
+  std::vector<Candidate> all;
+  for (const DepthwiseSchedule& schedule : depthwise_schedules(strips))
+    all.push_back({schedule.encode(), schedule_cost(call, machine, strips, schedule, threads)});
+  return all;
+}
+
+std::string schedule_refusal(const OpCall& call, const Machine&, std::span<const std::byte> schedule) {
+  const DepthwiseShape s = DepthwiseShape::of(view_of(call));
+  return decode_depthwise_schedule(schedule, strips_of(s, place(s))) ? "" : "is not legal for this shape";
+}
+
 constexpr KernelChoice kChoices[] = {{.code = {.name = "depthwise_q8s8_4x64_avx512vnni",
                                                .op = "quantized_conv",
                                                .needs = Isa::avx512vnni,
                                                .packs = true,
+                                               .knobs = kDepthwiseKnobs,
                                                .prepare = prepare_by<refuse, make>},
                                       .refusal = refusal,
                                       .cost = cost,
+                                      .candidates = candidates,
+                                      .schedule_refusal = schedule_refusal,
                                       .pack = pack,
                                       .packed_layout = same_layout}};
 constexpr auto kCodes = codes_of(kChoices);

@@ -1,85 +1,15 @@
 // fused_conv: chains of fused multiply-adds in tiles of positions by panels of output channels. Part of kernels/.
 #include "ops/fused_conv/fused_conv.h"
 
-#include <array>
-#include <limits>
-
 #include "kernels/call.h"
-#include "kernels/eltwise/rows.h"
 #include "kernels/float/float.h"
-#include "kernels/float/sums.h"
-#include "kernels/image_sizes.h"
+#include "kernels/float/fused_conv_params.h"
 
 namespace octavo {
+
+using namespace fused_conv;
+
 namespace {
-
-enum Input : std::size_t { kX = 0, kW = 1, kBias = 2, kResidual = 3 };
-
-constexpr std::size_t kAxes = 2;  // height and width
-
-struct Params {
-  ImageSizes x, y;
-  std::int64_t groups = 1, lanes = 1, rows = 1;  // lanes of a vector, rows of a tile
-  std::array<std::int64_t, kAxes> kernel{1, 1}, stride{1, 1}, dilation{1, 1}, pad{0, 0};
-  std::vector<std::int64_t> offsets;  // by tap, from the one where a window begins
-  float lowest = -std::numeric_limits<float>::infinity(), highest = std::numeric_limits<float>::infinity();
-  UnaryLine activation = nullptr;  // null: none but that clamp
-  UnaryNumbers numbers;
-  ResidualPlace residual = ResidualPlace::none;
-  bool has_bias = false;
-  const float* weights = nullptr;  // packed; null where they are computed
-  const float* bias = nullptr;     // likewise
-  void (*chains)(const ChainTile&) = nullptr;
-  void (*channel_chains)(const ChannelChains&) = nullptr;
-
-  std::int64_t taps() const { return kernel[0] * kernel[1]; }
-  std::int64_t depth() const { return x.channels / groups; }
-  std::int64_t links() const { return taps() * depth(); }
-  std::int64_t out_per_group() const { return y.channels / groups; }
-  std::int64_t positions() const { return y.batch * y.height * y.width; }
-  std::int64_t panel_width() const { return kChainVectors * lanes; }
-  std::int64_t panels() const { return (out_per_group() + panel_width() - 1) / panel_width(); }
-  std::int64_t units() const { return groups * panels(); }
-  // Of a group, with what fills its last panel.
-  std::int64_t columns() const { return (panels() - 1) * panel_width() + last_vectors() * lanes; }
-  std::int64_t last_vectors() const {
-    const std::int64_t rest = out_per_group() - (panels() - 1) * panel_width();
-    return (rest + lanes - 1) / lanes;
-  }
-  // Tiles whose pointers are listed together: the weights of a panel are read once for all of them.
-  std::int64_t tiles_of_block() const {
-    constexpr std::int64_t kMostTiles = 8, kPointers = 8192;
-    return std::clamp<std::int64_t>(kPointers / (taps() * rows), 1, kMostTiles);
-  }
-  std::int64_t block() const { return tiles_of_block() * rows; }
-  std::int64_t blocks() const { return (positions() + block() - 1) / block(); }
-};
-
-// A panel of the output channels of a group.
-struct Panel {
-  std::int64_t group, first, width;  // first: channel of the group
-  int vectors;
-  const float* weights = nullptr;
-  const float* bias = nullptr;
-};
-
-Panel panel_at(const Params& p, std::int64_t unit) {
-  const std::int64_t group = unit / p.panels(), panel = unit % p.panels(), first = panel * p.panel_width();
-  return {.group = group,
-          .first = first,
-          .width = std::min(p.panel_width(), p.out_per_group() - first),
-          .vectors = panel + 1 == p.panels() ? static_cast<int>(p.last_vectors()) : kChainVectors};
-}
-
-// Where a panel begins in the packed bias; its weights begin so many times the links of a chain further in theirs.
-std::int64_t column_of(const Params& p, const Panel& panel) { return panel.group * p.columns() + panel.first; }
-
-Panel packed_panel_at(const Params& p, std::int64_t unit) {
-  Panel panel = panel_at(p, unit);
-  panel.weights = p.weights + column_of(p, panel) * p.links();
-  panel.bias = p.bias + column_of(p, panel);
-  return panel;
-}
 
 // What a thread needs beside its tensors.
 struct Workspace {
@@ -194,8 +124,9 @@ template <class F>
 void for_tiles(const Params& p, std::int64_t block, const Workspace& work, const F& f) {
   const std::int64_t end = std::min(p.positions(), (block + 1) * p.block());
   const float** pointers = work.pointers;
-  for (std::int64_t first = block * p.block(); first < end; first += p.rows, pointers += p.rows * p.taps())
-    f(pointers, first, std::min(p.rows, end - first));
+  for (std::int64_t first = block * p.block(); first < end;
+       first += p.schedule.rows, pointers += p.schedule.rows * p.taps())
+    f(pointers, first, std::min(p.schedule.rows, end - first));
 }
 
 void list_block(const Params& p, const Tensors& tensors, std::int64_t block, const Workspace& work) {
@@ -210,10 +141,11 @@ void run(const Params& p, const StepBuffers& buffers, ItemRange items) {
   const Workspace work = Workspace::in(p, buffers.scratch);
   std::int64_t listed = -1;
   for (std::int64_t item = items.begin; item < items.end; ++item) {
-    const std::int64_t block = item / p.units();
+    const std::int64_t block = p.schedule.by_panels ? item % p.blocks() : item / p.units(),
+                       unit = p.schedule.by_panels ? item / p.blocks() : item % p.units();
     if (block != listed) list_block(p, tensors, block, work);
     listed = block;
-    const Panel panel = packed_panel_at(p, item % p.units());
+    const Panel panel = packed_panel_at(p, unit);
     for_tiles(p, block, work, [&](const float* const* pointers, std::int64_t first, std::int64_t count) {
       run_tile(p, tensors, panel, pointers, first, count);
     });
@@ -298,56 +230,6 @@ std::string refusal(const OpCall& call) {
   return refuse(view_of(call));
 }
 
-// All but what was packed.
-Params params_of(const CallView& call, const SumFunctions& sums) {
-  const auto& conv = call.attrs->as<FusedConvAttrs>();
-  Params p{.x = ImageSizes::of(*call.input(kX).shape, Layout::channels_last),
-           .y = ImageSizes::of(*call.output().shape, Layout::channels_last),
-           .groups = conv.groups,
-           .lanes = sums.chain_lanes,
-           .rows = sums.chain_rows,
-           .numbers = {conv.activation.alpha, conv.activation.beta},
-           .residual = conv.residual,
-           .has_bias = call.input(kBias).exists(),
-           .chains = sums.chains,
-           .channel_chains = sums.channel_chains};
-  for (std::size_t axis = 0; axis < kAxes; ++axis) {
-    p.kernel[axis] = conv.window.kernel[axis], p.stride[axis] = conv.window.strides[axis];
-    p.dilation[axis] = conv.window.dilations[axis], p.pad[axis] = conv.window.pad_begin[axis];
-  }
-  for (std::int64_t kh = 0; kh < p.kernel[0]; ++kh) {
-    for (std::int64_t kw = 0; kw < p.kernel[1]; ++kw)
-      p.offsets.push_back(kh * p.dilation[0] * p.x.strides.row + kw * p.dilation[1] * p.x.strides.column);
-  }
-  return p;
-}
-
-// Relu, clip and nothing are a clamp.
-bool set_clamp(Params& p, const UnaryAttrs& activation) {
-  if (activation.kind == UnaryKind::relu) p.lowest = 0.0f;
-  if (activation.kind == UnaryKind::clip) p.lowest = activation.alpha, p.highest = activation.beta;
-  return activation.kind == UnaryKind::identity || activation.kind == UnaryKind::relu ||
-         activation.kind == UnaryKind::clip;
-}
-
-Params params_of(const CallView& call, const SumFunctions& sums, const EltwiseFunctions& eltwise) {
-  Params p = params_of(call, sums);
-  const UnaryAttrs& activation = call.attrs->as<FusedConvAttrs>().activation;
-  if (!set_clamp(p, activation)) p.activation = eltwise.unary.of[static_cast<int>(activation.kind)];
-  return p;
-}
-
-bool is_depthwise(const Params& p) { return p.x.channels == p.groups && p.y.channels == p.groups; }
-
-// How many elements the packed weights have, and the packed bias.
-struct Packed {
-  std::int64_t weights, bias;
-  static Packed of(const Params& p) {
-    if (is_depthwise(p)) return {p.taps() * p.groups, p.groups};
-    return {p.groups * p.columns() * p.links(), p.groups * p.columns()};
-  }
-};
-
 // Panel by panel, each as [tap][ic][column]; of a channel a group: [tap][channel]. A bias of 0 where there is none.
 template <const SumFunctions& sums>
 std::vector<Tensor> pack(const OpCall& call) {
@@ -383,6 +265,11 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
   if (!is_right || !is_read_in_run(spec, kX) || !is_read_in_run(spec, kResidual)) return not_as_packed(spec);
   p.weights = spec.packed[0].as<float>();
   p.bias = spec.packed[1].as<float>();
+  if (!spec.schedule.empty()) {
+    const auto schedule = decode(spec.schedule, p);
+    if (!schedule) return refused_at_load(spec, "needs a schedule that is legal for the shape");
+    p.schedule = *schedule;
+  }
   const std::int64_t positions = p.positions(), blocks = p.blocks(), units = p.units();
   const bool is_by_channel = is_depthwise(p);
   const std::size_t scratch = Workspace::bytes(p, 0);
@@ -390,7 +277,8 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
     const std::int64_t items = (positions + kPixelsOfItem - 1) / kPixelsOfItem;
     return make_step(std::move(p), items, run_depthwise, scratch);
   }
-  return make_step(std::move(p), call.output().elements() == 0 ? 0 : blocks * units, run, scratch);
+  std::vector<std::byte> schedule = p.schedule.encode();
+  return make_step(std::move(p), call.output().elements() == 0 ? 0 : blocks * units, run, scratch, std::move(schedule));
 }
 
 template <const SumFunctions& sums, const EltwiseFunctions& eltwise>
@@ -414,15 +302,32 @@ double cost(const OpCall& call, const Machine&) {
   return 2500.0 + 2.0 * macs * by_channel / gflops / (by_channel > 1.0 ? 1.0 : std::max(filled, 1.0 / 16.0));
 }
 
+template <const SumFunctions& sums, Isa isa>
+std::vector<Candidate> candidates(const OpCall& call, const Machine& machine, int threads) {
+  const Params p = params_of(view_of(call), sums);
+  std::vector<Candidate> all;
+  for (const Schedule& schedule : schedules_of(p))
+    all.push_back({schedule.encode(), schedule_cost(p, schedule, cost<isa>(call, machine), threads)});
+  return all;
+}
+
+template <const SumFunctions& sums>
+std::string schedule_refusal(const OpCall& call, const Machine&, std::span<const std::byte> schedule) {
+  return decode(schedule, params_of(view_of(call), sums)) ? "" : "is not legal for this shape";
+}
+
 template <const SumFunctions& sums, const EltwiseFunctions& eltwise, Isa isa>
 constexpr KernelChoice kernel(std::string_view name) {
   return {.code = {.name = name,
                    .op = "fused_conv",
                    .needs = isa,
                    .packs = true,
+                   .knobs = kKnobs,
                    .prepare = prepare_by<refuse, make<sums, eltwise>>},
           .refusal = refusal,
           .cost = cost<isa>,
+          .candidates = candidates<sums, isa>,
+          .schedule_refusal = schedule_refusal<sums>,
           .pack = pack<sums>,
           .packed_layout = same_layout};
 }

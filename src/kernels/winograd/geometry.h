@@ -54,10 +54,6 @@ WinogradGeometry winograd_geometry(const QuantizedConvAttrs& attrs, const Shape&
 // Between positions: an odd number of cache lines, or all positions of a tile would meet in the same sets.
 constexpr std::int64_t odd_lines(std::int64_t bytes) { return ((bytes + 63) / 64 | 1) * 64; }
 
-// Tiles transformed at a time: many, since all weights are read again for each chunk, but few enough for what is
-// transformed to stay near.
-inline constexpr std::int64_t kChunkTiles = 56;
-
 // The parts into which the input channels of a block are cut, so that each part's sums stay within kWinogradLimit
 // whatever x is: part i of n has the pairs [pairs * i / n, pairs * (i + 1) / n).
 std::int64_t parts_needed(const WinogradGeometry& geometry, const Tensor& w, std::int64_t block);

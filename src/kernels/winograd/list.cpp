@@ -2,11 +2,22 @@
 #include <array>
 
 #include "kernels/conv/conv_step.h"
+#include "kernels/winograd/schedule.h"
 #include "kernels/winograd/winograd.h"
 #include "kernels/winograd/winograd_step.h"
 
 namespace octavo {
 namespace {
+
+template <const WinogradTarget& target>
+std::vector<Candidate> candidates_of(const OpCall& call, const Machine& machine, int threads) {
+  return winograd_candidates(call, machine, threads, target);
+}
+
+template <const WinogradTarget& target>
+std::string schedule_refusal_of(const OpCall& call, const Machine&, std::span<const std::byte> schedule) {
+  return winograd_schedule_refusal(call, schedule, target);
+}
 
 // evex: for machines that have its instructions only in that encoding.
 template <const WinogradTarget& target, const WinogradTarget& evex = target>
@@ -16,10 +27,14 @@ constexpr KernelChoice winograd_kernel(std::string_view name, Isa needs) {
                .op = "quantized_conv",
                .needs = needs,
                .packs = true,
+               .knobs = kWinogradKnobs,
                .prepare = [](const StepSpec& spec) { return prepare_winograd(spec, has_vex_vnni() ? target : evex); },
                .in_place_input = residual_in_place},
       .refusal = [](const OpCall& call) { return winograd_refusal(call, target); },
       .cost = [](const OpCall& call, const Machine& machine) { return winograd_cost(call, machine, target); },
+      .candidates = candidates_of<target>,
+      .schedule_refusal = schedule_refusal_of<target>,
+      .knows_speeds = true,
       .pack = [](const OpCall& call) { return pack_winograd(call, target); },
       .packed_layout = same_layout};
 }

@@ -4,35 +4,25 @@
 #include <array>
 #include <cstring>
 
-#include "kernels/cache_line.h"
 #include "kernels/conv/epilogue.h"
+#include "kernels/winograd/schedule.h"
 #include "kernels/winograd/weights.h"
 #include "kernels/winograd/winograd_step.h"
 
 namespace octavo {
 namespace {
 
-constexpr std::size_t aligned(std::int64_t bytes) { return static_cast<std::size_t>(whole_lines(bytes)); }
-
-enum class Split { tiles, channels };
-
-// Of a position's weights, for as many vectors as a tile has at most: half of L1.
-constexpr std::int64_t kSlicePairs = 64;
-
-// The most units, at most `most` but at least 1, by which `count` is cut into even shares.
-std::int64_t balanced(std::int64_t count, std::int64_t most) {
-  return ceil_div(count, ceil_div(count, std::max<std::int64_t>(1, most)));
-}
-
 class WinogradStep final : public Step {
  public:
   static Result<std::unique_ptr<Step>> make(const StepSpec& spec, const WinogradTarget& target,
-                                            const WinogradGeometry& g, const EpilogueParts& epilogue,
-                                            const PackedConv& packed, std::span<const std::int32_t> parts);
+                                            const WinogradGeometry& g, const WinogradSchedule& schedule,
+                                            const EpilogueParts& epilogue, const PackedConv& packed,
+                                            std::span<const std::int32_t> parts);
 
-  std::int64_t items() const override { return split_ == Split::tiles ? groups_.tiles_per_line : g_.blocks(); }
-  std::size_t scratch_bytes() const override { return v_bytes_ + m_bytes_ + sums_bytes_ + patch_bytes_; }
+  std::int64_t items() const override { return schedule_.by_channels ? g_.blocks() : groups_.tiles_per_line; }
+  std::size_t scratch_bytes() const override { return static_cast<std::size_t>(sizes_.total()); }
   void run(const StepBuffers& buffers, ItemRange range) const noexcept override;
+  std::vector<std::byte> schedule() const override { return schedule_.encode(); }
 
  private:
   struct Scratch {
@@ -57,15 +47,13 @@ class WinogradStep final : public Step {
     int pixels, channels;
     TileFunction* function;
   };
-  WinogradStep(const WinogradTarget& target, const WinogradGeometry& g, const PackedConv& packed,
-               std::shared_ptr<const TransformedWeights> weights)
-      : target_(target), g_(g), packed_(packed), weights_(std::move(weights)) {}
-  void split(int threads);
+  WinogradStep(const WinogradTarget& target, const WinogradGeometry& g, const WinogradSchedule& schedule,
+               const PackedConv& packed, std::shared_ptr<const TransformedWeights> weights);
   Status emit(const TileConfig& finish);
   Status emit_products(int vectors, std::int64_t block);
   Status emit_product(int vectors, Slice slice);
-  static std::int64_t slices_of(const WinogradPart& part) noexcept;
-  static Slice slice_of(const WinogradPart& part, std::int64_t index) noexcept;
+  std::int64_t slices_of(const WinogradPart& part) const noexcept;
+  Slice slice_of(const WinogradPart& part, std::int64_t index) const noexcept;
   std::int32_t lines_ahead(int vectors, Slice slice) const noexcept;
   const std::vector<WinogradPart>& parts_of(std::int64_t block) const noexcept {
     return weights_->blocks[static_cast<std::size_t>(block)];
@@ -92,15 +80,13 @@ class WinogradStep final : public Step {
 
   WinogradTarget target_;
   WinogradGeometry g_;
+  WinogradSchedule schedule_;
   PackedConv packed_;
   std::shared_ptr<const TransformedWeights> weights_;
   std::uint8_t x_zero_point_ = 0;
-  Split split_ = Split::tiles;
   PixelTiles groups_;  // of tiles that are multiplied together
-  std::int64_t groups_per_chunk_ = 1;
-  std::int64_t v_stride_ = 0, m_stride_ = 0;  // elements from a position to the next
   bool has_parts_ = false;
-  std::size_t v_bytes_ = 0, m_bytes_ = 0, sums_bytes_ = 0, patch_bytes_ = 0;
+  WinogradScratch sizes_;
   std::size_t out_bytes_ = 1;
   std::int64_t residual_bytes_ = 1;
   int other_ = -1;  // the input that is added, where there is one
@@ -112,38 +98,17 @@ class WinogradStep final : public Step {
 
 // ---- preparation ----
 
-// Over channels each thread transforms all of x.
-void WinogradStep::split(int threads) {
-  const WinogradCycles cycles = winograd_cycles(g_, target_);
-  const auto share = [&](std::int64_t units) {
-    return static_cast<double>(ceil_div(units, threads)) / static_cast<double>(units);
-  };
-  const std::int64_t most = target_.pairs.max_pixels(g_.block_vectors);
-  std::int64_t groups = ceil_div(g_.tiles(), most);
-  if (groups < 8 * threads) groups = std::min(g_.tiles(), ceil_div(groups, threads) * threads);
-  const double over_tiles = share(groups) * (cycles.products + cycles.input + cycles.outputs);
-  const double over_channels = share(g_.blocks()) * (cycles.products + cycles.outputs) + cycles.input;
-  split_ = over_tiles <= over_channels ? Split::tiles : Split::channels;
-  if (split_ == Split::channels) groups = ceil_div(g_.tiles(), most);
-  groups_ = {.lines = 1,
-             .line_pixels = g_.tiles(),
-             .tiles_per_line = groups,
-             .pixels = static_cast<int>(ceil_div(g_.tiles(), groups))};
-  groups_.wide_tiles = g_.tiles() - groups * (groups_.pixels - 1);
-
-  const std::int64_t lanes = std::int64_t{g_.block_vectors} * g_.lanes,
-                     own_groups = split_ == Split::tiles ? ceil_div(groups, threads) : groups;
-  groups_per_chunk_ = balanced(own_groups, kChunkTiles / groups_.pixels);
-  const std::int64_t chunk_tiles = groups_per_chunk_ * groups_.pixels;
-  has_parts_ =
-      std::any_of(weights_->blocks.begin(), weights_->blocks.end(), [](const auto& parts) { return parts.size() > 1; });
-  v_stride_ = odd_lines(chunk_tiles * g_.padded_channels * 2) / 2;
-  m_stride_ = odd_lines(chunk_tiles * lanes * 4) / 4;
-  v_bytes_ = aligned(kWinogradPositions * v_stride_ * 2);
-  m_bytes_ = aligned(kWinogradPositions * m_stride_ * 4);
-  sums_bytes_ = aligned(16 * (has_parts_ ? chunk_tiles : groups_.pixels) * lanes * 4);
-  patch_bytes_ = aligned(kWinogradPositions * g_.channels + 2 * g_.lanes);
-}
+WinogradStep::WinogradStep(const WinogradTarget& target, const WinogradGeometry& g, const WinogradSchedule& schedule,
+                           const PackedConv& packed, std::shared_ptr<const TransformedWeights> weights)
+    : target_(target),
+      g_(g),
+      schedule_(schedule),
+      packed_(packed),
+      weights_(std::move(weights)),
+      groups_(tile_groups(g, schedule.groups)),
+      has_parts_(std::any_of(weights_->blocks.begin(), weights_->blocks.end(),
+                             [](const auto& parts) { return parts.size() > 1; })),
+      sizes_(winograd_scratch(g, schedule, has_parts_ ? WinogradParts::several : WinogradParts::one)) {}
 
 Result<const Code*> WinogradStep::code_of(const TileConfig& config) {
   auto code = tile_code(config);
@@ -153,16 +118,19 @@ Result<const Code*> WinogradStep::code_of(const TileConfig& config) {
 }
 
 // The weights of a slice stay in L1 while the groups of tiles pass.
-std::int64_t WinogradStep::slices_of(const WinogradPart& part) noexcept { return ceil_div(part.pairs, kSlicePairs); }
+std::int64_t WinogradStep::slices_of(const WinogradPart& part) const noexcept {
+  return ceil_div(part.pairs, schedule_.slice);
+}
 
-WinogradStep::Slice WinogradStep::slice_of(const WinogradPart& part, std::int64_t index) noexcept {
-  const std::int64_t begin = index * kSlicePairs;
-  return {begin, std::min(kSlicePairs, part.pairs - begin)};
+WinogradStep::Slice WinogradStep::slice_of(const WinogradPart& part, std::int64_t index) const noexcept {
+  const std::int64_t begin = index * schedule_.slice;
+  return {begin, std::min(schedule_.slice, part.pairs - begin)};
 }
 
 // Each group of tiles fetches its share of as many weights as it multiplies with: those of the next position.
 std::int32_t WinogradStep::lines_ahead(int vectors, Slice slice) const noexcept {
-  return static_cast<std::int32_t>(ceil_div(slice.count * vectors * g_.lanes * 4, 64 * groups_per_chunk_));
+  if (!schedule_.prefetches) return 0;
+  return static_cast<std::int32_t>(ceil_div(slice.count * vectors * g_.lanes * 4, 64 * schedule_.chunk));
 }
 
 Status WinogradStep::emit_product(int vectors, Slice slice) {
@@ -222,18 +190,18 @@ Status WinogradStep::emit(const TileConfig& finish) {
 }
 
 Result<std::unique_ptr<Step>> WinogradStep::make(const StepSpec& spec, const WinogradTarget& target,
-                                                 const WinogradGeometry& g, const EpilogueParts& epilogue,
-                                                 const PackedConv& packed, std::span<const std::int32_t> parts) {
+                                                 const WinogradGeometry& g, const WinogradSchedule& schedule,
+                                                 const EpilogueParts& epilogue, const PackedConv& packed,
+                                                 std::span<const std::int32_t> parts) {
   const auto& attrs = spec.attrs->as<QuantizedConvAttrs>();
   auto weights = transformed_weights(g, *target.functions, packed.weights, parts);
   if (!weights) return weights.errors();
-  std::unique_ptr<WinogradStep> step(new WinogradStep(target, g, packed, std::move(*weights)));
+  std::unique_ptr<WinogradStep> step(new WinogradStep(target, g, schedule, packed, std::move(*weights)));
   step->x_zero_point_ = static_cast<std::uint8_t>(attrs.x_zero_point);
   step->other_ = epilogue.other;
   step->out_bytes_ = size_of(spec.outputs[0].dtype);
   step->residual_bytes_ = epilogue.residual_bytes(spec);
   step->constants_ = epilogue_constants(epilogue, g.lanes, packed.table);
-  step->split(spec.threads);
   if (auto status = step->emit(epilogue_config(spec, epilogue, target.epilogue, packed)); !status)
     return status.errors();
   return std::unique_ptr<Step>(std::move(step));
@@ -242,10 +210,10 @@ Result<std::unique_ptr<Step>> WinogradStep::make(const StepSpec& spec, const Win
 // ---- a run ----
 
 WinogradStep::Scratch WinogradStep::scratch_of(std::byte* scratch) const noexcept {
-  std::byte* const m = scratch + v_bytes_;
-  std::byte* const sums = m + m_bytes_;
+  std::byte* const m = scratch + sizes_.v_bytes;
+  std::byte* const sums = m + sizes_.m_bytes;
   return {reinterpret_cast<std::int16_t*>(scratch), reinterpret_cast<std::int32_t*>(m),
-          reinterpret_cast<std::int32_t*>(sums), reinterpret_cast<std::uint8_t*>(sums + sums_bytes_)};
+          reinterpret_cast<std::int32_t*>(sums), reinterpret_cast<std::uint8_t*>(sums + sizes_.sums_bytes)};
 }
 
 WinogradStep::Place WinogradStep::place_of(std::int64_t tile) const noexcept {
@@ -255,11 +223,11 @@ WinogradStep::Place WinogradStep::place_of(std::int64_t tile) const noexcept {
 
 void WinogradStep::run(const StepBuffers& buffers, ItemRange range) const noexcept {
   const Scratch scratch = scratch_of(buffers.scratch);
-  const ItemRange groups = split_ == Split::tiles ? range : ItemRange{0, groups_.tiles_per_line};
-  const ItemRange blocks = split_ == Split::tiles ? ItemRange{0, g_.blocks()} : range;
+  const ItemRange groups = schedule_.by_channels ? ItemRange{0, groups_.tiles_per_line} : range;
+  const ItemRange blocks = schedule_.by_channels ? range : ItemRange{0, g_.blocks()};
   if (blocks.begin >= blocks.end) return;
-  for (std::int64_t group = groups.begin; group < groups.end; group += groups_per_chunk_) {
-    run_chunk(buffers, scratch, {group, std::min(groups.end, group + groups_per_chunk_)}, blocks);
+  for (std::int64_t group = groups.begin; group < groups.end; group += schedule_.chunk) {
+    run_chunk(buffers, scratch, {group, std::min(groups.end, group + schedule_.chunk)}, blocks);
   }
 }
 
@@ -304,7 +272,7 @@ void WinogradStep::transform_input(const std::uint8_t* x, const Scratch& scratch
                               .pixel_bytes = g_.channels,
                               .channels = g_.channels,
                               .v = scratch.v + (tile - first) * g_.padded_channels,
-                              .position_stride = v_stride_});
+                              .position_stride = sizes_.v_stride});
   }
 }
 
@@ -344,9 +312,9 @@ void WinogradStep::multiply_slice(const Scratch& scratch, std::int64_t block, co
     if (args.repeats == 0) continue;
     const std::int64_t begin = groups_.first_pixel(run.begin), tile = begin - first;
     args.prefetch = args.weights + part.position_stride + (run.begin - groups.begin) * lines * 64;
-    row = reinterpret_cast<const std::uint8_t*>(scratch.v + position * v_stride_ + tile * g_.padded_channels +
+    row = reinterpret_cast<const std::uint8_t*>(scratch.v + position * sizes_.v_stride + tile * g_.padded_channels +
                                                 (part.first_pair + slice.begin) * 2);
-    args.y = reinterpret_cast<std::byte*>(scratch.m + position * m_stride_ + tile * lanes);
+    args.y = reinterpret_cast<std::byte*>(scratch.m + position * sizes_.m_stride + tile * lanes);
     product_of(static_cast<int>(groups_.first_pixel(run.begin + 1) - begin), g_.vectors_of(block), slice)(&args);
   }
 }
@@ -364,7 +332,7 @@ void WinogradStep::sum(const Scratch& scratch, std::int64_t block, const Winogra
   const std::int64_t lanes = lanes_of(block);
   for (int tile = 0; tile < tiles; ++tile) {
     target_.functions->sums({.m = scratch.m + (first + tile) * lanes,
-                             .position_stride = m_stride_,
+                             .position_stride = sizes_.m_stride,
                              .vectors = g_.vectors_of(block),
                              .y = scratch.sums + tile * kWinogradOutput * lanes,
                              .row_stride = tiles * kWinogradOutput * lanes,
@@ -432,7 +400,10 @@ Result<std::unique_ptr<Step>> prepare_winograd(const StepSpec& spec, const Winog
   direct.packed.pop_back();
   auto packed = checked_packed(direct, *epilogue, {DType::s8, g.weight_bytes(), g.vectors * g.lanes, false});
   if (!packed) return packed.errors();
-  return WinogradStep::make(spec, target, g, *epilogue, *packed, parts);
+  const auto schedule = spec.schedule.empty() ? winograd_schedule(g, target, spec.threads, spec.speeds)
+                                              : decode_winograd_schedule(spec.schedule, g, target);
+  if (!schedule) return refused_conv("needs a schedule that is legal for the shape");
+  return WinogradStep::make(spec, target, g, *schedule, *epilogue, *packed, parts);
 }
 
 }  // namespace octavo

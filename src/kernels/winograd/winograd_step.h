@@ -4,10 +4,11 @@
 #define OCTAVO_KERNELS_WINOGRAD_WINOGRAD_STEP_H_
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
-#include "kernels/kernel.h"
+#include "kernels/choice.h"
 #include "kernels/winograd/geometry.h"
 
 namespace octavo {
@@ -21,10 +22,15 @@ inline constexpr WinogradTarget kWinogradPairsAvx2{kPairsAvx2, kTileAvx2Bytes, &
 struct WinogradCycles {
   double products = 0, input = 0, outputs = 0;
 };
-WinogradCycles winograd_cycles(const WinogradGeometry& geometry, const WinogradTarget& target);
+WinogradCycles winograd_cycles(const WinogradGeometry& geometry, const WinogradTarget& target,
+                               const MachineSpeeds& speeds);
 
 std::string winograd_refusal(const OpCall& call, const WinogradTarget& target);
 double winograd_cost(const OpCall& call, const Machine& machine, const WinogradTarget& target);
+std::vector<Candidate> winograd_candidates(const OpCall& call, const Machine& machine, int threads,
+                                           const WinogradTarget& target);
+std::string winograd_schedule_refusal(const OpCall& call, std::span<const std::byte> schedule,
+                                      const WinogradTarget& target);
 
 // weights s8 [block][pair][vector][tap][lane][2], bias s32 and multiplier f32 per lane, the table as it is, parts s32
 // [block]. Multiplier and table only where the operator has them.

@@ -1,0 +1,126 @@
+// Sizes, panels and schedules of fused_conv. Part of kernels/float/.
+#include "kernels/float/fused_conv_params.h"
+
+#include <algorithm>
+
+#include "kernels/schedule.h"
+
+namespace octavo::fused_conv {
+namespace {
+
+Schedule chosen_schedule(const Params& p) {
+  constexpr std::int64_t kMostTiles = 8;
+  return {.rows = p.most_rows, .tiles = std::min(kMostTiles, p.most_tiles(p.most_rows))};
+}
+
+bool is_legal(const Schedule& s, const Params& p) {
+  return !is_depthwise(p) && s.rows >= 1 && s.rows <= p.most_rows && s.tiles >= 1 && s.tiles <= p.most_tiles(s.rows) &&
+         (!s.by_panels || p.units() > 1);
+}
+
+// Relu, clip and nothing are a clamp.
+bool set_clamp(Params& p, const UnaryAttrs& activation) {
+  if (activation.kind == UnaryKind::relu) p.lowest = 0.0f;
+  if (activation.kind == UnaryKind::clip) p.lowest = activation.alpha, p.highest = activation.beta;
+  return activation.kind == UnaryKind::identity || activation.kind == UnaryKind::relu ||
+         activation.kind == UnaryKind::clip;
+}
+
+}  // namespace
+
+std::vector<std::byte> Schedule::encode() const { return encode_schedule({{rows, tiles, by_panels ? 1 : 0}}); }
+
+bool is_depthwise(const Params& p) { return p.x.channels == p.groups && p.y.channels == p.groups; }
+
+Panel panel_at(const Params& p, std::int64_t unit) {
+  const std::int64_t group = unit / p.panels(), panel = unit % p.panels(), first = panel * p.panel_width();
+  return {.group = group,
+          .first = first,
+          .width = std::min(p.panel_width(), p.out_per_group() - first),
+          .vectors = panel + 1 == p.panels() ? static_cast<int>(p.last_vectors()) : kChainVectors};
+}
+
+std::int64_t column_of(const Params& p, const Panel& panel) { return panel.group * p.columns() + panel.first; }
+
+Panel packed_panel_at(const Params& p, std::int64_t unit) {
+  Panel panel = panel_at(p, unit);
+  panel.weights = p.weights + column_of(p, panel) * p.links();
+  panel.bias = p.bias + column_of(p, panel);
+  return panel;
+}
+
+std::optional<Schedule> decode(std::span<const std::byte> bytes, const Params& p) {
+  const auto numbers = decode_schedule(bytes, std::size(kKnobs));
+  if (!numbers || (*numbers)[2] > 1) return std::nullopt;
+  const Schedule schedule{(*numbers)[0], (*numbers)[1], (*numbers)[2] == 1};
+  return is_legal(schedule, p) ? std::optional(schedule) : std::nullopt;
+}
+
+Params params_of(const CallView& call, const SumFunctions& sums) {
+  const auto& conv = call.attrs->as<FusedConvAttrs>();
+  Params p{.x = ImageSizes::of(*call.input(kX).shape, Layout::channels_last),
+           .y = ImageSizes::of(*call.output().shape, Layout::channels_last),
+           .groups = conv.groups,
+           .lanes = sums.chain_lanes,
+           .most_rows = sums.chain_rows,
+           .numbers = {conv.activation.alpha, conv.activation.beta},
+           .residual = conv.residual,
+           .has_bias = call.input(kBias).exists(),
+           .chains = sums.chains,
+           .channel_chains = sums.channel_chains};
+  for (std::size_t axis = 0; axis < kAxes; ++axis) {
+    p.kernel[axis] = conv.window.kernel[axis], p.stride[axis] = conv.window.strides[axis];
+    p.dilation[axis] = conv.window.dilations[axis], p.pad[axis] = conv.window.pad_begin[axis];
+  }
+  for (std::int64_t kh = 0; kh < p.kernel[0]; ++kh) {
+    for (std::int64_t kw = 0; kw < p.kernel[1]; ++kw)
+      p.offsets.push_back(kh * p.dilation[0] * p.x.strides.row + kw * p.dilation[1] * p.x.strides.column);
+  }
+  p.schedule = chosen_schedule(p);
+  return p;
+}
+
+Params params_of(const CallView& call, const SumFunctions& sums, const EltwiseFunctions& eltwise) {
+  Params p = params_of(call, sums);
+  const UnaryAttrs& activation = call.attrs->as<FusedConvAttrs>().activation;
+  if (!set_clamp(p, activation)) p.activation = eltwise.unary.of[static_cast<int>(activation.kind)];
+  return p;
+}
+
+Packed Packed::of(const Params& p) {
+  if (is_depthwise(p)) return {p.taps() * p.groups, p.groups};
+  return {p.groups * p.columns() * p.links(), p.groups * p.columns()};
+}
+
+std::vector<Schedule> schedules_of(const Params& p) {
+  std::vector<Schedule> all;
+  if (p.positions() == 0) return all;
+  for (std::int64_t rows = p.most_rows; rows >= std::max<std::int64_t>(1, p.most_rows / 3); --rows) {
+    for (const std::int64_t tiles : {8, 1, 2, 3, 4, 6, 12, 16}) {
+      for (const bool by_panels : {false, true}) {
+        const Schedule tried{rows, tiles, by_panels};
+        const bool is_whole = tiles == 1 || (tiles - 1) * rows < p.positions();  // else the same as with fewer tiles
+        if (is_whole && is_legal(tried, p)) all.push_back(tried);
+      }
+    }
+  }
+  return all;
+}
+
+// A tile reads its weights, however few rows it has, and lists its pointers.
+double schedule_cost(const Params& p, const Schedule& s, double all_ns, int threads) {
+  constexpr double kLoadsOfRow = 0.12;  // of a row's time: loading weights for a tile
+  constexpr double kPointer = 0.6, kItem = 60.0;
+  const auto positions = static_cast<double>(p.positions());
+  const auto tile_cost = [&](std::int64_t rows) {
+    return 1.0 + kLoadsOfRow * static_cast<double>(p.most_rows) / static_cast<double>(rows);
+  };
+  const std::int64_t blocks = (p.positions() + s.tiles * s.rows - 1) / (s.tiles * s.rows), items = blocks * p.units(),
+                     slowest = (items + threads - 1) / threads;
+  const double lists =
+      kPointer * positions * static_cast<double>(p.taps()) * (s.by_panels ? static_cast<double>(p.units()) : 1.0);
+  const double work = all_ns * tile_cost(s.rows) / tile_cost(p.most_rows) + lists + kItem * static_cast<double>(items);
+  return work * static_cast<double>(slowest) / static_cast<double>(items);
+}
+
+}  // namespace octavo::fused_conv
