@@ -7,13 +7,16 @@
 #include <nlohmann/json.hpp>
 
 #include "analyze/bench.h"
+#include "analyze/calibrate.h"
 #include "analyze/peak_rate.h"
 #include "api/inside.h"
+#include "base/file.h"
 #include "base/machine.h"
 #include "cli/common.h"
 #include "cli/describe.h"
 #include "import/import.h"
 #include "kernels/jit/code.h"
+#include "planner/machine_file.h"
 
 namespace octavo::cli {
 namespace {
@@ -21,6 +24,8 @@ namespace {
 struct Arguments {
   std::string model;
   bool machine = false;
+  bool calibrates = false;
+  std::string output;  // a machine file
   std::string json;
 };
 
@@ -36,6 +41,11 @@ nlohmann::json value_json(const Value& value) {
   return {{"name", value.name}, {"dtype", name_of(value.fact.dtype)}, {"shape", std::move(extents)}};
 }
 
+Result<Calibration> calibrated() {
+  Progress progress("calibrating");
+  return calibrate([&](double done) { progress.show(done); });
+}
+
 int inspect_machine(const Arguments& arguments) {
   const Machine& machine = host_machine();
   const std::string_view encoding =
@@ -48,6 +58,16 @@ int inspect_machine(const Arguments& arguments) {
     const auto peak = peak_macs_per_second(precision);
     if (peak) fmt::print("peak {}     {:.1f} GMAC/s per core, measured\n", name_of(precision), *peak * 1e-9);
     object[fmt::format("peak_{}_gmacs", name_of(precision))] = peak ? nlohmann::json(*peak * 1e-9) : nlohmann::json();
+  }
+  if (arguments.calibrates) {
+    const auto calibration = calibrated();
+    if (!calibration) return report(calibration.errors());
+    fmt::print("{}", calibration_text(*calibration));
+    object["calibration"] = calibration_json(*calibration);
+    if (!arguments.output.empty()) {
+      if (const Status written = write_text(arguments.output, machine_text(calibration->machine)); !written)
+        return report(written.errors());
+    }
   }
   return arguments.json.empty() ? 0 : write_json(arguments.json, object);
 }
@@ -135,6 +155,12 @@ void add_inspect(CLI::App& app, int& exit_code) {
   CLI::App& verb = *app.add_subcommand("inspect", "show what is in a model file or .octv, or what this machine can do");
   verb.add_option("MODEL", arguments->model, "model file or .octv");
   verb.add_flag("--machine", arguments->machine, "instruction sets, caches and measured peaks of this machine");
+  CLI::Option& calibrate = *verb.add_flag("--calibrate", arguments->calibrates,
+                                          "measure what predictions take from this machine, and how far off they are")
+                                ->needs("--machine");
+  verb.add_option("-o,--output", arguments->output, "write the calibrated machine, for --machine of other verbs")
+      ->type_name("F")
+      ->needs(&calibrate);
   verb.add_option("--json", arguments->json, "write the same as JSON")->type_name("F");
   verb.callback([arguments, &exit_code] { exit_code = inspect(*arguments); });
 }

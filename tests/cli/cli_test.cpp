@@ -205,6 +205,29 @@ TEST_F(Cli, MachineIsDescribed) {
   EXPECT_GE(json("machine.json").value("cores", 0), 1);
 }
 
+TEST_F(Cli, CalibratedMachineIsCompiledFor) {
+  expect("inspect --machine --calibrate -o machine.json --json told.json", 0, "kernels chosen by these predictions");
+  const nlohmann::json machine = json("machine.json"), told = json("told.json")["calibration"];
+  EXPECT_GT(machine["speeds"].value("gigahertz", 0.0), 0.0);
+  EXPECT_NEAR(told["speeds"].value("gigahertz", 0.0), machine["speeds"].value("gigahertz", 0.0), 0.001);
+  ASSERT_GE(told["reference_layers"].size(), 16u);
+  for (const nlohmann::json& layer : told["reference_layers"]) {
+    EXPECT_GT(layer["measured_ns"], 0.0) << layer.dump();
+    EXPECT_GT(layer["calibrated_ns"], 0.0) << layer.dump();
+  }
+  const std::string compile = "compile " + digits_ + "digits.onnx --calibrate random ";
+  expect(compile + "-o with.octv --machine machine.json", 0, "written");
+  expect(compile + "-o without.octv", 0, "written");
+  expect("compare with.octv without.octv", 0, "");
+  nlohmann::json other = machine;
+  other["speeds"].erase("gigahertz");
+  ASSERT_TRUE(write_text(path("other.json"), other.dump()));
+  expect(compile + "-o x.octv --machine other.json", 3, "'speeds', 'gigahertz'");
+  expect(compile + "-o x.octv --machine none.json", 5, "none.json");
+  expect("inspect --calibrate", 2, "--machine");
+  expect("inspect --machine -o m.json", 2, "--calibrate");
+}
+
 TEST_F(Cli, FromModelToAnswers) {
   expect("compile " + digits_ + "digits.onnx -o fp32.octv --precision fp32", 0, "written: fp32.octv");
   expect("compile " + digits_ + "digits.onnx -o int8.octv --calibrate " + digits_ +

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstring>
 #include <vector>
 
@@ -52,6 +53,40 @@ TEST(Peaks, OfThisMachine) {
   EXPECT_GT(peaks->fma_gmacs, 0.0);
   EXPECT_GT(peaks->read_gbytes, 0.0);
   EXPECT_LT(peaks->read_gbytes, 0.5 * cached_gbytes()) << "memory is slower than a cache";
+}
+
+// Of one thread: far from exact on a machine that does other things, too, but of the right size and order.
+TEST(Speeds, OfThisMachine) {
+  const Machine& host = host_machine();
+  if (!host.isa.has(Isa::avx2)) GTEST_SKIP() << "needs avx2";
+  const auto speeds = measure_speeds(host, 1);
+  ASSERT_TRUE(speeds) << to_string(speeds.errors());
+  EXPECT_TRUE(speeds->are_usable());
+  EXPECT_GT(speeds->gigahertz, 0.3);
+  EXPECT_LT(speeds->gigahertz, 8.0);
+  EXPECT_GT(speeds->level2_gbytes, speeds->memory_gbytes);
+  EXPECT_EQ(speeds->dot512_gmacs == kReferenceSpeeds.dot512_gmacs, !host.isa.has(Isa::avx512vnni));
+  EXPECT_EQ(speeds->tile_gmacs == kReferenceSpeeds.tile_gmacs, !host.isa.has(Isa::amx_int8));
+  EXPECT_EQ(speeds->barrier_ns, kReferenceSpeeds.barrier_ns);
+  const auto level3_bytes = measure_level3_bytes(host, *speeds, 1);
+  ASSERT_TRUE(level3_bytes);
+  EXPECT_GT(*level3_bytes, 0);
+  EXPECT_LE(*level3_bytes, host.l3_bytes);
+  // No vector instruction does more than 64 multiply-accumulates, nor does a core begin more than four a cycle.
+  EXPECT_LT(speeds->dot256_gmacs, 4.0 * 32.0 * speeds->gigahertz * 1.3);
+}
+
+TEST(Speeds, UsualOnesLeaveCyclesAsTheyWereCounted) {
+  const MachineSpeeds usual;
+  EXPECT_EQ(usual.clock_scale(), 1.0);
+  EXPECT_EQ(usual.cycle_scale(&MachineSpeeds::dot512_gmacs), 1.0);
+  EXPECT_EQ(usual.bytes_per_cycle(usual.level3_gbytes), 10.0);
+  MachineSpeeds speeds{.gigahertz = 5.0};
+  EXPECT_EQ(speeds.cycle_scale(&MachineSpeeds::dot512_gmacs), 2.0) << "as many a second, of twice as many cycles";
+  speeds.dot512_gmacs *= 2.0;
+  EXPECT_EQ(speeds.cycle_scale(&MachineSpeeds::dot512_gmacs), 1.0);
+  for (const double wrong : {0.0, -1.0, 1e300, double(NAN)})
+    EXPECT_FALSE(MachineSpeeds{.level3_gbytes = wrong}.are_usable());
 }
 
 }  // namespace

@@ -9,9 +9,11 @@
 #include <atomic>
 #include <barrier>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <functional>
+#include <numeric>
 #include <optional>
 #include <system_error>
 #include <thread>
@@ -24,11 +26,13 @@
 namespace octavo {
 namespace {
 
-enum class Loop { tiles, dot, madd, fma, read };
+enum class Loop { tiles, dot, madd, fma, read, multiply };
+enum class Width { widest, bits256 };
 
 constexpr int kAccumulators = 12;  // enough to hide the latency of two units
 constexpr int kUnroll = 4;
-constexpr int kTileSums = 4;  // as many tiles as hide the latency; two of x and two of w beside them
+constexpr int kTileSums = 4;                 // as many tiles as hide the latency; two of x and two of w beside them
+constexpr std::int64_t kMultiplyCycles = 3;  // of imul, on every processor since 2008
 constexpr std::int64_t kReadBytesPerThread = std::int64_t{64} << 20;
 
 using LoopFunction = void(std::int64_t rounds, const void* memory);
@@ -67,13 +71,14 @@ class LoopEmitter : public Xbyak::CodeGenerator {
     ret();
   }
   int operations() const { return kUnroll * (loop_ == Loop::tiles ? kTileSums : kAccumulators); }
-  // Multiply-accumulates of an operation, or bytes of a read.
+  // Multiply-accumulates of an operation, bytes of a read, or cycles.
   std::int64_t units() const {
     switch (loop_) {
       case Loop::tiles: return kMacsOfTiles;
       case Loop::dot: return bytes();
       case Loop::madd: return bytes() / 2;
       case Loop::fma: return bytes() / 4;
+      case Loop::multiply: return kMultiplyCycles;
       case Loop::read: break;
     }
     return bytes();
@@ -89,6 +94,7 @@ class LoopEmitter : public Xbyak::CodeGenerator {
       case Loop::madd: vpmaddwd(product, a, b); return vpaddd(acc, acc, product);
       case Loop::fma: return vfmadd231ps(acc, a, b);
       case Loop::read: return vorps(acc, acc, ptr[rsi + i * bytes()]);
+      case Loop::multiply: return imul(rax, rax);  // each waits for the one before
     }
   }
 
@@ -103,11 +109,12 @@ struct PeakLoop {
   std::int64_t units = 0;  // multiply-accumulates or bytes of all rounds
 };
 
-Result<PeakLoop> make_loop(Loop loop) {
+Result<PeakLoop> make_loop(Loop loop, Width width = Width::widest) {
   const IsaSet isa = host_machine().isa;
-  const bool is_wide = isa.has(Isa::avx512) && (loop != Loop::dot || isa.has(Isa::avx512vnni));
+  const bool has_evex = isa.has(Isa::avx512) && (loop != Loop::dot || isa.has(Isa::avx512vnni));
+  const bool is_wide = has_evex && width == Width::widest;
   std::vector<std::uint8_t> buffer(16 * 1024);
-  LoopEmitter emitter(loop, is_wide, is_wide, buffer.data(), buffer.size());
+  LoopEmitter emitter(loop, is_wide, has_evex, buffer.data(), buffer.size());
   emitter.emit();
   auto code = Code::create({buffer.data(), emitter.getSize()});
   if (!code) return code.errors();
@@ -148,8 +155,8 @@ void run_together(int threads, const std::function<void(std::size_t thread, std:
 }
 
 // 10^9 per second of all threads: the sum of each one's best while the others run too.
-Result<double> measure_arithmetic(Loop kind, int threads) {
-  const auto loop = make_loop(kind);
+Result<double> measure_arithmetic(Loop kind, int threads, Width width = Width::widest) {
+  const auto loop = make_loop(kind, width);
   if (!loop) return loop.errors();
   constexpr int kRepeats = 60;
   std::vector<double> best(static_cast<std::size_t>(threads));
@@ -205,7 +212,76 @@ Result<double> measure_memory(int threads) {
   return best;
 }
 
+// 10^9 bytes per second of all threads together, each of which reads `bytes` of its own again and again.
+Result<double> measure_cache(std::int64_t bytes, int threads) {
+  auto loop = make_loop(Loop::read);
+  if (!loop) return loop.errors();
+  const std::int64_t per_round = loop->units / loop->rounds, rounds = std::max<std::int64_t>(1, bytes / per_round),
+                     passes = std::max<std::int64_t>(1, (std::int64_t{8} << 20) / bytes);
+  constexpr int kRepeats = 15;
+  const auto count = static_cast<std::size_t>(threads);
+  std::vector<Tensor> memory;
+  for (std::size_t t = 0; t < count; ++t) {
+    memory.emplace_back(DType::u8, Shape{rounds * per_round});
+    std::memset(memory[t].data(), 1, memory[t].bytes());
+  }
+  std::vector<double> best(count);
+  run_together(threads, [&](std::size_t t, std::barrier<>& all) {
+    all.arrive_and_wait();
+    for (int i = 0; i < kRepeats; ++i) {
+      const auto start = Clock::now();
+      for (std::int64_t pass = 0; pass < passes; ++pass) loop->code->entry<LoopFunction>()(rounds, memory[t].data());
+      best[t] = std::max(best[t], static_cast<double>(passes * rounds * per_round) / ns_between(start, Clock::now()));
+    }
+  });
+  return std::accumulate(best.begin(), best.end(), 0.0);
+}
+
 }  // namespace
+
+// Of level 3 each thread reads so much that little of it is in its level 2, and all together no more than half of it.
+Result<MachineSpeeds> measure_speeds(const Machine& host, int threads) {
+  MachineSpeeds speeds;
+  if (!host.isa.has(Isa::avx2)) return speeds;
+  threads = std::max(threads, 1);
+  const std::int64_t level3_bytes =
+      std::max(2 * host.l2_bytes, std::min(6 * host.l2_bytes, host.l3_bytes / 2 / threads));
+  struct Measured {
+    double& speed;
+    Result<double> total;
+  };
+  Measured all[] = {{speeds.gigahertz, measure_arithmetic(Loop::multiply, threads)},
+                    {speeds.madd256_gmacs, measure_arithmetic(Loop::madd, threads, Width::bits256)},
+                    {speeds.level2_gbytes, measure_cache(host.l2_bytes / 2, threads)},
+                    {speeds.level3_gbytes, measure_cache(level3_bytes, threads)},
+                    {speeds.memory_gbytes, measure_memory(threads)},
+                    {speeds.dot256_gmacs, 0.0},
+                    {speeds.dot512_gmacs, 0.0},
+                    {speeds.tile_gmacs, 0.0}};
+  if (host.isa.has(Isa::avxvnni)) all[5].total = measure_arithmetic(Loop::dot, threads, Width::bits256);
+  if (host.isa.has(Isa::avx512vnni)) all[6].total = measure_arithmetic(Loop::dot, threads);
+  if (host.isa.has(Isa::amx_int8)) all[7].total = measure_arithmetic(Loop::tiles, threads);
+  for (const Measured& measured : all) {
+    if (!measured.total) return measured.total.errors();
+    if (*measured.total > 0.0) measured.speed = *measured.total / threads;
+  }
+  return speeds;
+}
+
+Result<std::int64_t> measure_level3_bytes(const Machine& host, const MachineSpeeds& speeds, int threads) {
+  constexpr std::int64_t kMost = std::int64_t{128} << 20;
+  threads = std::max(threads, 1);
+  const double between = std::sqrt(speeds.level3_gbytes * speeds.memory_gbytes);
+  std::int64_t found = std::min(host.l3_bytes, 4 * host.l2_bytes * threads);
+  if (!host.isa.has(Isa::avx2)) return host.l3_bytes;
+  for (std::int64_t bytes = found; bytes <= std::min(host.l3_bytes, kMost); bytes += bytes / 2) {
+    const auto rate = measure_cache(bytes / threads, threads);
+    if (!rate) return rate.errors();
+    if (*rate / threads < between) return found;
+    found = bytes;
+  }
+  return host.l3_bytes <= kMost ? host.l3_bytes : found;
+}
 
 Result<Peaks> measure_peaks(int threads) {
   const IsaSet isa = host_machine().isa;

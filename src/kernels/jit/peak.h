@@ -31,6 +31,15 @@ std::string to_string(const Peaks& peaks);
 // Error: resource, where executable memory is refused.
 Result<Peaks> measure_peaks(int threads);
 
+// What cost models take from `host`, this machine, with so many threads at the same time; barrier_ns is left as it is,
+// and so is what the machine has no instructions for. Takes about a second. Error: resource.
+Result<MachineSpeeds> measure_speeds(const Machine& host, int threads);
+
+// As much of its level 3 as so many threads together read at a rate nearer to that of level 3 than to that of memory:
+// caches are shared with others, and virtual machines tell of more than there is. Takes about a second. Error:
+// resource.
+Result<std::int64_t> measure_level3_bytes(const Machine& host, const MachineSpeeds& speeds, int threads);
+
 }  // namespace octavo
 
 #endif  // OCTAVO_KERNELS_JIT_PEAK_H_
