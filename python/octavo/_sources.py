@@ -52,11 +52,19 @@ def _exported(module: Any, example_inputs: Sequence[Any] | None, dynamic_shapes:
         return torch.export.export(module, tuple(example_inputs), dynamic_shapes=dynamic_shapes)
 
 
+def with_plain_tensors(program: Any) -> Any:
+    """A `torch.export.ExportedProgram` without parameters that are several tensors in one (torchao's): with these instead."""
+    from torch.utils._python_dispatch import is_traceable_wrapper_subclass
+
+    tensors = [*program.state_dict.values(), *program.constants.values()]
+    return program.run_decompositions({}) if any(map(is_traceable_wrapper_subclass, tensors)) else program
+
+
 def _saved(program: Any) -> bytes:
     import torch
 
     file = io.BytesIO()
-    torch.export.save(program, file)
+    torch.export.save(with_plain_tensors(program), file)
     return file.getvalue()
 
 

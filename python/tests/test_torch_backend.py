@@ -238,11 +238,68 @@ def test_options() -> None:
         check(compiled(module, options={"target": "scalar", "allow_reference": True, "threads": 1}), module, x)
 
 
-def test_weights_of_torchao() -> None:
+def torchao_configuration(name: str) -> Any:
+    """A configuration of torchao, with the kernels that its products have in Octavo."""
     quantization = pytest.importorskip("torchao.quantization", reason="needs torchao")
-    module = nn.Sequential(nn.Linear(64, 128), nn.ReLU(), nn.Linear(128, 64)).eval()
-    quantization.quantize_(module, quantization.Int8WeightOnlyConfig())
-    check(compiled(module), module, torch.randn(4, 64))
+    row, tensor, group = quantization.PerRow(), quantization.PerTensor(), quantization.PerGroup(16)
+    asymmetric = quantization.MappingType.ASYMMETRIC
+    dynamic, weights = quantization.Int8DynamicActivationInt8WeightConfig, quantization.Int8WeightOnlyConfig
+    intx = quantization.Int8DynamicActivationIntxWeightConfig
+    scale = torch.tensor([[[0.03]]])
+    return {
+        "rows": (lambda: dynamic(), "hybrid_conv"),
+        "tensor": (lambda: dynamic(granularity=[tensor, row]), "hybrid_conv"),
+        "asymmetric": (lambda: dynamic(act_mapping_type=asymmetric), "product_integer"),
+        "intx": (lambda: intx(weight_granularity=quantization.PerAxis(0)), "hybrid_conv"),
+        "static": (
+            lambda: quantization.Int8StaticActivationInt8WeightConfig(act_quant_scale=scale, granularity=tensor),
+            "conv_u8s8",
+        ),
+        "weights": (lambda: weights(), "float_fused_conv"),
+        "weights of groups": (lambda: weights(granularity=group), "float_fused_conv"),
+    }[name]
+
+
+@pytest.mark.parametrize("name", ["rows", "tensor", "asymmetric", "intx", "static", "weights", "weights of groups"])
+def test_torchao(name: str, tmp_path: Path) -> None:
+    """What quantize_ leaves in a module, compiled inside of torch and as a program, is computed as it is."""
+    configuration, kernel = torchao_configuration(name)
+    module = nn.Sequential(nn.Linear(64, 128), nn.ReLU(), nn.Linear(128, 64, bias=False)).eval()
+    from torchao.quantization import quantize_
+
+    quantize_(module, configuration())
+    function, batch = compiled(module), torch.export.Dim("batch", min=2, max=64)
+    program = torch.export.export(module, (torch.randn(2, 5, 64),), dynamic_shapes=({0: batch},))
+    model = octavo.compile(program, unquantized="fp32", progress=False)
+    for rows in (2, 3, 7):
+        x = torch.randn(rows, 5, 64)
+        check(function, module, x)
+        check(lambda x: torch.from_numpy(model(x)), module, x)
+    kernels = [plan["kernels"] for path in (tmp_path / "cache").iterdir() for plan in octavo.load(path).info["plans"]]
+    fixed = torch.export.export(module, (torch.randn(4, 5, 64),))
+    kernels.append(octavo.compile(fixed, unquantized="fp32", progress=False).info["plans"][0]["kernels"])
+    for each in kernels:
+        assert sum(count for used, count in each.items() if used.startswith(kernel)) == 2, each
+
+
+def test_a_part_that_holds_no_quantized_values_runs_in_fp32() -> None:
+    """Beside what torch keeps of a quantized graph."""
+    quantization = pytest.importorskip("torchao.quantization", reason="needs torchao")
+
+    class Mixed(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.first, self.second = nn.Linear(32, 32), nn.Linear(32, 32)
+
+        def forward(self, x: Any) -> Any:
+            return self.second(torch.special.bessel_j0(self.first(x)))
+
+    module = Mixed().eval()
+    configuration = quantization.Int8DynamicActivationInt8WeightConfig(reduce_range=True)
+    quantization.quantize_(module, configuration, lambda _, name: name == "first")
+    function, x = compiled(module), torch.randn(4, 32)
+    with torch.no_grad(), pytest.warns(UserWarning, match="quant_min.*found -64 to 63"):
+        torch.testing.assert_close(function(x), module(x), **NEAR)
 
 
 def test_pt2e_runs_in_integers(tmp_path: Path) -> None:

@@ -141,7 +141,10 @@ TEST_P(Pt2InTheRun, GivesTheAnswersOfPyTorch) {
   EXPECT_EQ(std::count(operators.begin(), operators.end(), "dequantize"), 0);
   EXPECT_LE(relative_error(answers(fused, "rows.x").at(0), wanted), 1e-6);
 }
-INSTANTIATE_TEST_SUITE_P(Files, Pt2InTheRun, ::testing::Values("pt2e_dynamic", "pt2e_tokens"), name_of_case);
+INSTANTIATE_TEST_SUITE_P(Files, Pt2InTheRun,
+                         ::testing::Values("pt2e_dynamic", "pt2e_tokens", "torchao", "torchao_intx", "torchao_signed",
+                                           "torchao_tensor"),
+                         name_of_case);
 
 // Read as fp32, what the run would round stays as it is.
 TEST(Pt2, ScalesOfTheRunAreDroppedFromFp32) {

@@ -18,6 +18,7 @@ Run = Callable[..., Any]
 
 # What makes a part of a graph worth a call of its own.
 _PRODUCTS = (
+    "_int_mm",
     "conv",
     "linear",
     "matmul",

@@ -11,6 +11,7 @@ from torch.fx import GraphModule, Node
 from .._compile import compile
 from .._errors import OctavoError, UnsupportedError
 from .._model import Model
+from .._sources import with_plain_tensors
 from ._export import Graph
 
 
@@ -56,7 +57,8 @@ def _some(names: Sequence[str]) -> str:
 
 
 def _functional(program: torch.export.ExportedProgram) -> torch.export.ExportedProgram:
-    """The program with nothing written in place. Raises Refused where inputs or buffers are."""
+    """The program with nothing written in place, and plain tensors. Raises Refused where inputs or buffers are written."""
+    program = with_plain_tensors(program)
     operators = [node.target for node in program.graph.nodes if isinstance(node.target, torch._ops.OpOverload)]
     if not any(each._schema.is_mutable for each in operators):
         return program
@@ -76,11 +78,6 @@ def exported(graph: Graph) -> Exported:
         raise Refused(f"torch.export: {str(error).strip().splitlines()[0]}") from error
     program = _functional(program)
     return Exported(program, taken, _without_places(program))
-
-
-def _is_quantized(program: torch.export.ExportedProgram) -> bool:
-    words = ("quantize_per", "choose_qparams", "int_mm", "quantize_affine")
-    return any(word in target_of(node) for node in program.graph.nodes for word in words)
 
 
 def _refusal(error: OctavoError, made: Exported) -> Refused:
@@ -117,9 +114,7 @@ class Octavo:
 
 def octavo_of(made: Exported, options: Mapping[str, Any]) -> Octavo:
     """All of the program by Octavo. Raises Refused, and what `octavo.compile` raises besides UnsupportedError."""
-    asked = dict(options)
-    if not _is_quantized(made.program):
-        asked.setdefault("precision", "fp32")
+    asked = dict(options) if "precision" in options else {"unquantized": "fp32", **options}
     try:
         return Octavo(compile(made.program, progress=False, **asked), made)
     except UnsupportedError as error:

@@ -113,6 +113,7 @@ ValueId read_binary(NodeReader& in) {
   b = in.cast(b, common, "other");
   if (kind == B::mul) {
     if (const auto real = dequantize_of_product(in, a, b)) return *real;
+    if (const auto product = product_of_scaled_sums(in, a, b)) return *product;
   }
   ValueId& scaled_operand = order == Order::reversed ? a : b;
   if (order == Order::reversed) std::swap(a, b);

@@ -39,6 +39,7 @@ struct Wire {
 struct RunQuantized {
   ValueId x, q, bytes, scale, zero_point;
   DType type = DType::s8;
+  bool is_symmetric = false;  // the program's zero point is 0
 };
 
 // The graph being built, and what is known of the program's names.

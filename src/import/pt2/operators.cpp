@@ -36,8 +36,8 @@ std::string_view without(std::string_view name, std::string_view end) {
 std::span<const Operator> all_operators() {
   static const std::vector<Operator> kAll = [] {
     std::vector<Operator> all;
-    for (const auto& table :
-         {kConstants, kElementwise, kImages, kProducts, kQuantized, kQuantizedInRun, kSelection, kShaping})
+    for (const auto& table : {kConstants, kElementwise, kImages, kIntegerProducts, kProducts, kQuantized,
+                              kQuantizedInRun, kSelection, kShaping})
       all.insert(all.end(), table.begin(), table.end());
     std::stable_sort(all.begin(), all.end(), [](const Operator& a, const Operator& b) { return a.name < b.name; });
     return all;

@@ -19,8 +19,8 @@ struct Operator {
   ValueId (*read)(NodeReader&);  // gives the first result; sets others itself
 };
 
-extern const std::span<const Operator> kConstants, kElementwise, kImages, kProducts, kQuantized, kQuantizedInRun,
-    kSelection, kShaping;
+extern const std::span<const Operator> kConstants, kElementwise, kImages, kIntegerProducts, kProducts, kQuantized,
+    kQuantizedInRun, kSelection, kShaping;
 
 // Sorted by name.
 std::span<const Operator> all_operators();
@@ -32,6 +32,15 @@ Operator find_operator(std::string_view target);
 // run_quantization.cpp: quantize_per_tensor and dequantize_per_tensor by a scale that choose_qparams found.
 ValueId quantize_in_run(NodeReader& in);
 ValueId dequantize_in_run(NodeReader& in);
+// Likewise of torchao's quantize_affine and dequantize_affine.
+ValueId quantize_blocks_in_run(NodeReader& in);
+ValueId dequantize_blocks_in_run(NodeReader& in);
+// The numbers that its bytes stand for, in the shape of x or of its rows; x itself where the model runs in floats.
+ValueId real_of(NodeReader& in, const RunQuantized& known);
+
+// integer_products.cpp: f32(sums) * scale * weight_scale, where the sums are those of _int_mm, as the product of what
+// its operands stand for; nothing where it is something else.
+std::optional<ValueId> product_of_scaled_sums(NodeReader& in, ValueId scaled, ValueId weight_scale);
 
 // quantization.cpp: the node as quantization written out in single operators; nothing where it is something else.
 // A cast to 8 bits of clamp(round(x * inverse) + zero_point, lowest, highest).

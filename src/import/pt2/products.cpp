@@ -30,10 +30,12 @@ ValueId read_matmul(NodeReader& in) {
   return matmul(in, a, in.value(in.has("mat2") ? "mat2" : "other"));
 }
 
+// Integers are summed in s64, whatever their type.
 template <ReduceKind kind>
 ValueId read_reduce(NodeReader& in) {
   const ValueId x = in.value("self");
-  const DType type = in.element_type("dtype", in.dtype(x));
+  const bool widens = kind == ReduceKind::sum && !is_float(in.dtype(x));
+  const DType type = in.element_type("dtype", widens ? DType::s64 : in.dtype(x));
   return reduce(
       in, {.x = in.cast(x, type, "x"), .kind = kind, .axes = in.integers("dim"), .keeps_dims = in.flag("keepdim")});
 }

@@ -47,10 +47,10 @@ Scales read_scales(NodeReader& in, ValueId x, DType type) {
   return in.has("scales") ? read_per_channel(in, x, type) : read_per_tensor(in, type);
 }
 
-DType read_type(NodeReader& in) {
-  const DType type = in.element_type("dtype", DType::s8);
+DType read_type(NodeReader& in, std::string_view name = "dtype") {
+  const DType type = in.element_type(name, DType::s8);
   if (is_8bit(type) || type == DType::s16 || type == DType::u16 || type == DType::s32 || in.failed()) return type;
-  in.unsupported("argument 'dtype'", std::string(octavo::name_of(type)), "integers of 8, 16 or 32 bits");
+  in.unsupported(quoted("argument", name), std::string(octavo::name_of(type)), "integers of 8, 16 or 32 bits");
   return DType::s8;
 }
 
@@ -94,6 +94,73 @@ ValueId read_dequantize(NodeReader& in) {
                    std::string(octavo::name_of(type)) + " for a tensor of " + std::string(octavo::name_of(in.dtype(x))),
                    "its type");
   return dequantize(in, x, read_scales(in, x, type));
+}
+
+// ---- torchao's, with a scale for each block of a tensor ----
+
+// The axis along which blocks are smaller than the tensor, and their size: 1, or, where every index of the other axes
+// has blocks of its own, more. Axis -1: one block. Nothing where it is neither.
+struct Blocks {
+  std::int64_t axis = -1, size = 0;
+};
+std::optional<Blocks> blocks_of(NodeReader& in, ValueId x) {
+  const Numbers sizes = in.integers("block_size");
+  if (in.failed() || sizes.size() != static_cast<std::size_t>(in.rank(x))) return std::nullopt;
+  std::vector<std::int64_t> single, cut;
+  for (int i = 0; i < in.rank(x); ++i) {
+    const Dim& size = sizes[static_cast<std::size_t>(i)];
+    if (is_same(size, in.shape(x)[i])) continue;
+    (is_one(size) ? single : cut).push_back(i);
+  }
+  if (cut.empty() && single.size() <= 1) return single.empty() ? Blocks{} : Blocks{single[0], 1};
+  if (cut.size() != 1 || single.size() + 1 != sizes.size() || !in.is_constant(x)) return std::nullopt;
+  return Blocks{cut[0], sizes[static_cast<std::size_t>(cut[0])].fixed()};
+}
+
+Scales read_blocks(NodeReader& in, ValueId x, DType type) {
+  const auto scales = in.constant_of("scale");
+  const auto zeros = in.has("zero_point") ? in.constant_of("zero_point") : nullptr;
+  in.ignore("zero_point");
+  const auto blocks = blocks_of(in, x);
+  if (!blocks && !in.failed())
+    in.unsupported("argument 'block_size'", "another block",
+                   "one for all, along one axis, or of one axis of a constant");
+  if (in.failed()) return {};
+  in.building().is_quantized = true;
+  Integers zero_points(static_cast<std::size_t>(scales->elements()), 0);
+  if (zeros != nullptr) zero_points = to_int64s(zeros->view());
+  if (blocks->size <= 1)
+    return constant_scales(in, to_floats(scales->view()), zero_points, type, blocks->axis, "argument 'scale'");
+  const ValueId scale = in.value("scale");
+  Tensor none(type, scales->shape());
+  const ValueId zero = zeros == nullptr ? in.constant(std::move(none), "zero_points") : in.value("zero_point");
+  return {in.cast(scale, DType::f32, "scales"), in.cast(zero, type, "zero_points"), blocks->axis, blocks->size};
+}
+
+IntegerRange read_bounds(NodeReader& in, DType type) {
+  const IntegerRange range = range_of(type);
+  return {in.integer("quant_min", range.lowest), in.integer("quant_max", range.highest)};
+}
+
+ValueId read_quantize_affine(NodeReader& in) {
+  if (is_computed(in, "scale")) return quantize_blocks_in_run(in);
+  const ValueId x = in.value("input");
+  const DType type = read_type(in, "output_dtype");
+  const IntegerRange bounds = read_bounds(in, type);
+  const Scales to = read_blocks(in, x, type);
+  return in.failed() ? ValueId{} : quantize_within(in, x, to, type, bounds);
+}
+
+ValueId read_dequantize_affine(NodeReader& in) {
+  if (is_computed(in, "scale")) return dequantize_blocks_in_run(in);
+  const ValueId x = in.value("input");
+  const DType type = read_type(in, "input_dtype");
+  read_bounds(in, type);
+  if (in.element_type("output_dtype", DType::f32) != DType::f32)
+    in.unsupported("argument 'output_dtype'", "another type", "FLOAT");
+  if (in.failed()) return {};
+  const Scales from = read_blocks(in, x, type);
+  return in.failed() ? ValueId{} : dequantize(in, x, from);
 }
 
 // ---- quantization in single operators ----
@@ -157,6 +224,8 @@ constexpr Operator kTable[] = {
     {"quantized_decomposed.dequantize_per_tensor", "default tensor tensor2", kFresh, read_dequantize},
     {"quantized_decomposed.quantize_per_channel", "default", kFresh, read_quantize},
     {"quantized_decomposed.quantize_per_tensor", "default tensor tensor2", kFresh, read_quantize},
+    {"torchao.dequantize_affine", "default", kFresh, read_dequantize_affine},
+    {"torchao.quantize_affine", "default", kFresh, read_quantize_affine},
 };
 
 }  // namespace

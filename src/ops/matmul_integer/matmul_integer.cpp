@@ -94,7 +94,7 @@ const OpSpec kMatmulInteger = {
     .for_one_image = product_for_one_image,
     .is_integer = true,
     .depth = depth_of_rows,
-    .read_from = "ONNX MatMulInteger; TFLite SVDF",
+    .read_from = "ONNX MatMulInteger; TFLite SVDF; ATen _int_mm",
     .integer_form = "hybrid_conv",
 };
 

@@ -7,6 +7,7 @@
 With names, those archives alone, and the other answers stay.
 """
 
+import copy
 import io
 import json
 import logging
@@ -26,6 +27,8 @@ from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantTy
 from torch import nn
 from torch._export.serde.schema import SCHEMA_VERSION
 from torch._export.serde.serialize import serialize
+from torchao.kernel import intmm
+from torchao.quantization import Int8DynamicActivationInt8WeightConfig, Int8DynamicActivationIntxWeightConfig, PerAxis, PerTensor, quantize_
 from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 from torchao.quantization.pt2e.quantizer import x86_inductor_quantizer as x86
 
@@ -151,6 +154,14 @@ def quantized(model, x, quantizer, **options):
     prepared = prepare_pt2e(torch.export.export(model, (x,), dynamic_shapes=({0: torch.export.Dim("batch")},)).module(), quantizer)
     prepared(x)
     return export(convert_pt2e(prepared, **options), x)
+
+
+def torchao(model, x, config, is_signed=False):
+    """As quantize_ leaves it, with plain tensors. It multiplies u8, which it shifts its s8 to, unless the processor has tiles."""
+    model = copy.deepcopy(model)
+    quantize_(model, config)
+    intmm._cpu_is_amx_tile_supported, intmm._cpu_is_vnni_supported = (lambda: is_signed), (lambda: True)
+    return export(model, x).run_decompositions({})
 
 
 def xnnpack(**options):
@@ -291,6 +302,10 @@ def main():
     model = Rows().eval()
     keep("pt2e_dynamic", quantized(model, rows, xnnpack(is_dynamic=True)), x=rows[:2])
     keep("pt2e_tokens", export(Tokens(model).eval(), rows), x=rows[:2])
+    keep("torchao", torchao(model, rows, Int8DynamicActivationInt8WeightConfig()), x=rows[:2])
+    keep("torchao_signed", torchao(model, rows, Int8DynamicActivationInt8WeightConfig(), is_signed=True), x=rows[:2])
+    keep("torchao_tensor", torchao(model, rows, Int8DynamicActivationInt8WeightConfig(granularity=PerTensor())), x=rows[:2])
+    keep("torchao_intx", torchao(model, rows, Int8DynamicActivationIntxWeightConfig(weight_granularity=PerAxis(0))), x=rows[:2])
     expected["rows.x"] = rows[:2].numpy()
     if not asked:
         save_onnx_twins(block, x)
