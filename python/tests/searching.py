@@ -4,6 +4,7 @@ folder where everyone who judges leaves the number of its process."""
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import time
 from pathlib import Path
@@ -58,6 +59,7 @@ def search(
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # also where the tests run in the background of a shell
     os.environ["OCTAVO_TEST_PIDS"] = sys.argv[3]
     found = search(sys.argv[1], int(sys.argv[2]), int(sys.argv[4]) if len(sys.argv) > 4 else None)
     print(len(found.points))
