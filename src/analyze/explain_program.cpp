@@ -117,8 +117,16 @@ Result<ProgramExplanation> explain_program(const std::string& name, const v1::Co
 
 nlohmann::json explanation_json(const ProgramExplanation& e) {
   nlohmann::json networks = nlohmann::json::array(), steps = nlohmann::json::array();
-  for (const ProgramNetwork& network : e.networks)
-    networks.push_back({{"name", network.name}, {"runs", network.runs}, {"ms", network.ms}});
+  for (std::size_t i = 0; i < e.networks.size(); ++i) {
+    nlohmann::json notes = nlohmann::json::array();
+    for (const v1::PlanInfo& plan : e.info.networks[i].plans) {
+      for (const std::string& note : plan.notes) notes.push_back(note);
+    }
+    networks.push_back({{"name", e.networks[i].name},
+                        {"runs", e.networks[i].runs},
+                        {"ms", e.networks[i].ms},
+                        {"notes", std::move(notes)}});
+  }
   for (const ProgramStep& s : e.steps)
     steps.push_back({{"network", s.network},
                      {"name", s.name},

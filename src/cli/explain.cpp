@@ -146,7 +146,7 @@ void print_notes(std::size_t network, const std::vector<std::string>& notes) {
   for (std::size_t i = 0; i < std::min(kMostNotes, notes.size()); ++i)
     fmt::print("note: network {}: {}\n", network, notes[i]);
   if (notes.size() > kMostNotes)
-    fmt::print("note: network {}: {} more, which inspect tells\n", network, notes.size() - kMostNotes);
+    fmt::print("note: network {}: {} more (--json)\n", network, notes.size() - kMostNotes);
 }
 
 void print_program(const ProgramExplanation& e) {
