@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from conftest import ROOT
 
 import octavo
 
-pytestmark = pytest.mark.long
+BREVITAS = ROOT / "tests/import/qonnx"
 
 
 def are_on_grid(values: np.ndarray, scale: float) -> bool:
@@ -18,6 +20,48 @@ def are_on_grid(values: np.ndarray, scale: float) -> bool:
     return bool((steps * np.float32(scale) == values).all()) and len(np.unique(steps)) > 20
 
 
+@pytest.mark.parametrize("name", ["qcdq", "qonnx"])
+def test_a_file_of_brevitas_gives_its_answers(name: str) -> None:
+    """Learned scales, by channel of the weights, some of 4 bits: bit for bit what Brevitas computes."""
+    with np.load(BREVITAS / "expected.npz") as arrays:
+        x, y = arrays["x"], arrays["y"]
+    model = octavo.compile(BREVITAS / f"{name}.onnx", progress=False, batch=len(x))
+    np.testing.assert_array_equal(model(x), y)
+    assert len(np.unique(y)) > 40
+    kernels = model.info["plans"][0]["kernels"]
+    assert sum(count for kernel, count in kernels.items() if kernel.startswith("conv_u8s8")) == 3, kernels
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["qcdq", "qonnx"])
+def test_brevitas(name: str, tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch", reason="needs torch")
+    qnn = pytest.importorskip("brevitas.nn", reason="needs brevitas")
+    export = pytest.importorskip("brevitas.export", reason="needs brevitas")
+    quant = pytest.importorskip("brevitas.quant", reason="needs brevitas")
+    pytest.importorskip("onnxoptimizer", reason="needs onnxoptimizer")
+    torch.manual_seed(1)
+    layer = {"weight_quant": quant.Int8WeightPerTensorFloat, "bias_quant": quant.Int32Bias, "return_quant_tensor": True}
+    net = torch.nn.Sequential(
+        qnn.QuantIdentity(act_quant=quant.Int8ActPerTensorFloat, return_quant_tensor=True),
+        qnn.QuantLinear(24, 32, bias=True, **layer),
+        qnn.QuantReLU(act_quant=quant.Uint8ActPerTensorFloat, return_quant_tensor=True),
+        qnn.QuantLinear(32, 16, bias=True, **layer),
+        qnn.QuantIdentity(act_quant=quant.Int8ActPerTensorFloat),
+    )
+    with torch.no_grad():
+        for _ in range(30):
+            net.train()(torch.randn(16, 24))
+        x = torch.randn(64, 24)
+        y = net.eval()(x).numpy()
+    path = tmp_path / "net.onnx"
+    getattr(export, {"qcdq": "export_onnx_qcdq", "qonnx": "export_qonnx"}[name])(
+        net, args=x, export_path=str(path), dynamo=False, opset_version=17
+    )
+    np.testing.assert_array_equal(octavo.compile(path, progress=False)(x.numpy()), y)
+
+
+@pytest.mark.long
 def test_nncf(digits: str, digits_samples: np.ndarray) -> None:
     onnx = pytest.importorskip("onnx", reason="needs onnx")
     nncf = pytest.importorskip("nncf", reason="needs nncf")
@@ -40,6 +84,7 @@ def test_nncf(digits: str, digits_samples: np.ndarray) -> None:
         assert len(np.unique(steps)) > 1
 
 
+@pytest.mark.long
 def test_torchao_in_training() -> None:
     torch = pytest.importorskip("torch", reason="needs torch")
     pytest.importorskip("torchao.quantization.pt2e", reason="needs torchao")

@@ -42,6 +42,19 @@ TEST(ImportQuantize, OutputTypeAndBlocks) {
   EXPECT_EQ(y[0], Tensor::of<std::int16_t>(Shape{1, 4}, {1, 2, 3, 4}));
 }
 
+// Of any width up to 16, signed or not, narrow or not, also by channel; constants of up to 32.
+TEST(ImportQuantize, QonnxQuant) {
+  const Tensor x = floats({2, 3}, {0.25f, -3, 100, 0.75f, 2.5f, -100});
+  const auto quant = [&](const Tensor& scales, float zero, float bits, const std::vector<NamedAttribute>& attributes) {
+    return as_floats(
+        answers_of("Quant", 1, {x}, {scales, scale(zero), scale(bits)}, attributes, 1, "qonnx.custom_op.general")[0]);
+  };
+  EXPECT_EQ(quant(scale(0.5f), 0, 8, {}), (Values{0, -3, 63.5f, 1, 2.5f, -64}));
+  EXPECT_EQ(quant(scale(0.5f), 0, 4, {{"narrow", I{1}}}), (Values{0, -3, 3.5f, 1, 2.5f, -3.5f}));
+  EXPECT_EQ(quant(scale(0.5f), 2, 4, {{"signed", I{0}}}), (Values{0, -1, 6.5f, 1, 2.5f, -1}));
+  EXPECT_EQ(quant(floats({2, 1}, {1, 2}), 0, 16, {{"signed", I{1}}}), (Values{0, -3, 100, 0, 2, -100}));
+}
+
 // 1x1 convolution with weight 2 (q 4 at 0.5) and bias 3 (q 6 at 1 * 0.5) on x = (q - 10): the same bits from both
 // dialects.
 TEST(ImportDialects, QOperatorAndQdqAreTheSameModel) {

@@ -9,7 +9,7 @@ std::span<const Operator> all_operators() {
   static const std::vector<Operator> kAll = [] {
     std::vector<Operator> all;
     for (const auto& table : {kCounted, kDecoding, kElementwise, kImages, kLosses, kMicrosoftAttention, kProducts,
-                              kQuantized, kRecurrent, kSampling, kSelection, kShaping, kSignals, kTransformers})
+                              kQonnx, kQuantized, kRecurrent, kSampling, kSelection, kShaping, kSignals, kTransformers})
       all.insert(all.end(), table.begin(), table.end());
     std::sort(all.begin(), all.end(), [](const Operator& a, const Operator& b) { return a.name < b.name; });
     return all;
@@ -18,7 +18,9 @@ std::span<const Operator> all_operators() {
 }
 
 Family family_of(std::string_view name) {
-  if (name == "QuantizeLinear" || name == "DequantizeLinear") return Family::qdq;
+  for (const std::string_view described : {"DequantizeLinear", "IntQuant", "Quant", "QuantizeLinear"}) {
+    if (name == described) return Family::qdq;
+  }
   for (const std::string_view dynamic : {"ConvInteger", "DynamicQuantizeLinear", "DynamicQuantizeMatMul",
                                          "MatMulInteger", "MatMulIntegerToFloat", "QAttention"}) {
     if (name == dynamic) return Family::dynamic;

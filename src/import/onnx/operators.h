@@ -24,7 +24,7 @@ struct Operator {
 };
 
 extern const std::span<const Operator> kCounted, kDecoding, kElementwise, kImages, kLosses, kMicrosoftAttention,
-    kProducts, kQuantized, kRecurrent, kSampling, kSelection, kShaping, kSignals, kTransformers;
+    kProducts, kQonnx, kQuantized, kRecurrent, kSampling, kSelection, kShaping, kSignals, kTransformers;
 
 // All of them, sorted by name.
 std::span<const Operator> all_operators();
