@@ -44,18 +44,26 @@ def label_of(item: Any, inputs: Sequence[Input], where: str) -> Any:
     raise usage(where, f"{count} values", f"{len(inputs)} for the inputs and one with the labels")
 
 
-def _labels(label: Any, count: int, is_one: bool, where: str) -> list[Any]:
-    """One for each sample."""
-    if is_one:
-        return [label]
-    found = list(as_numpy(label)) if not isinstance(label, (list, tuple)) else list(label)
-    if len(found) != count:
-        raise usage(where, f"{len(found)} labels", f"{count}, as samples")
-    return found
+def batch_of(item: Any, inputs: Sequence[Input], where: str) -> tuple[list[np.ndarray], list[Any]]:
+    """Of one or several samples with labels: an array for each input, with a leading axis, and a label for each sample. Raises
+    UsageError for what does not fit."""
+    given = arrays_of(item, inputs, where)
+    rows = [rows_of(array, spec, where) for array, spec in zip(given, inputs)]
+    if len({len(each) for each in rows}) != 1:
+        raise usage(where, f"batches of {', '.join(str(len(each)) for each in rows)}", "equal ones")
+    label = label_of(item, inputs, where)
+    if given[0].ndim == len(inputs[0].shape) - 1:
+        return rows, [label]
+    labels = label if isinstance(label, (list, tuple)) else np.atleast_1d(as_numpy(label))
+    if len(labels) != len(rows[0]):
+        raise usage(where, f"{len(labels)} labels", f"{len(rows[0])}, one for each of the batch")
+    return rows, list(labels)
 
 
-def _joined(values: list[Any]) -> Any:
-    """An array where all samples have one shape, else the list."""
+def stacked(values: list[Any]) -> Any:
+    """An array where all samples have numbers or arrays of one shape, else the list."""
+    if isinstance(values[0], (str, bytes, dict)):
+        return values
     try:
         arrays = [as_numpy(value) for value in values]
     except (TypeError, ValueError):
@@ -89,7 +97,7 @@ class _Run:
                 self.outputs[name] += list(result)
 
     def result(self, metric: Metric, labels: Any) -> dict[str, Any]:
-        joined = {name: _joined(values) for name, values in self.outputs.items()}
+        joined = {name: stacked(values) for name, values in self.outputs.items()}
         value = metric(joined if len(joined) > 1 else next(iter(joined.values())), labels)
         if not isinstance(value, Mapping):
             value = {getattr(metric, "__name__", "metric"): value}
@@ -119,11 +127,8 @@ def evaluated(
     bars = shown(progress)
     try:
         for index, item in enumerate(data):
-            where = f"sample {index}"
-            given = arrays_of(item, inputs, where)
-            arrays = [rows_of(array, spec, where) for array, spec in zip(given, inputs)]
-            is_one = given[0].ndim == len(inputs[0].shape) - 1
-            labels += _labels(label_of(item, inputs, where), len(arrays[0]), is_one, where)
+            arrays, more = batch_of(item, inputs, f"sample {index}")
+            labels += more
             for run in runs:
                 run.add(arrays)
             if bars is not None:
@@ -133,6 +138,6 @@ def evaluated(
             bars.close()
     if not labels:
         raise usage("data", "no sample", "at least one")
-    joined = _joined(labels)
+    joined = stacked(labels)
     values = {"samples": len(labels), "models": [run.result(metric, joined) for run in runs]}
     return Report(values, "evaluate", json.dumps(values, indent=2))

@@ -18,12 +18,7 @@ import torch_networks  # noqa: E402
 from conftest import ROOT  # noqa: E402
 from octavo.torch import QatModule, _integers, prepare_qat  # noqa: E402
 from torch import nn  # noqa: E402
-
-
-@pytest.fixture(autouse=True)
-def seeded() -> None:
-    torch.manual_seed(1)
-    torch.set_num_threads(1)
+from torch_networks import seeded  # noqa: E402, F401
 
 
 class Everything(nn.Module):

@@ -16,13 +16,8 @@ pytestmark = pytest.mark.long
 import torch_networks  # noqa: E402
 from octavo.torch import OctavoQuantizer  # noqa: E402
 from torch import nn  # noqa: E402
+from torch_networks import seeded  # noqa: E402, F401
 from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e, prepare_qat_pt2e  # noqa: E402
-
-
-@pytest.fixture(autouse=True)
-def seeded() -> None:
-    torch.manual_seed(1)
-    torch.set_num_threads(1)
 
 
 class Everything(nn.Module):

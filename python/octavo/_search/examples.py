@@ -7,9 +7,9 @@ from typing import Any, Callable, Iterable, NamedTuple, Sequence, Union
 import numpy as np
 
 from .._errors import usage
-from .._metric import label_of
+from .._metric import batch_of, stacked
 from .._model import Model
-from .._samples import Input, arrays_of, as_numpy, rows_of
+from .._samples import Input
 
 Metric = Union[str, Callable[[Any, Any], float]]
 
@@ -26,16 +26,7 @@ def examples_of(data: Iterable[Any], inputs: Sequence[Input]) -> Examples:
     single ones or batches. Raises UsageError for one that does not fit."""
     examples = Examples([], [])
     for index, item in enumerate(data):
-        where = f"example {index}"
-        given = arrays_of(item, inputs, where)
-        rows = [rows_of(array, spec, where) for array, spec in zip(given, inputs)]
-        label = label_of(item, inputs, where)
-        is_single = given[0].ndim == len(inputs[0].shape) - 1
-        if len({len(each) for each in rows}) != 1:
-            raise usage(where, f"batches of {', '.join(str(len(each)) for each in rows)}", "equal ones")
-        labels = [label] if is_single else list(as_numpy(label) if hasattr(label, "shape") else label)
-        if len(labels) != len(rows[0]):
-            raise usage(where, f"{len(labels)} labels", f"{len(rows[0])}, one for each of the batch")
+        rows, labels = batch_of(item, inputs, f"example {index}")
         examples.inputs.extend(tuple(each[i : i + 1] for each in rows) for i in range(len(rows[0])))
         examples.labels.extend(labels)
     if not examples.inputs:
@@ -43,22 +34,11 @@ def examples_of(data: Iterable[Any], inputs: Sequence[Input]) -> Examples:
     return examples
 
 
-def stacked(labels: Sequence[Any]) -> Any:
-    """An array where labels are numbers or arrays of one shape, else the list."""
-    if isinstance(labels[0], (str, bytes, dict)):
-        return list(labels)
-    try:
-        return np.stack([as_numpy(label) for label in labels])
-    except (TypeError, ValueError):
-        return list(labels)
-
-
 def _joined(name: str, outputs: list[np.ndarray]) -> Any:
     for output in outputs:
         if output.ndim == 0 or len(output) != 1:
             raise usage(f"output '{name}'", f"shape {list(output.shape)}", "a leading axis of one example")
-    same = all(output.shape == outputs[0].shape for output in outputs)
-    return np.concatenate(outputs) if same else [output[0] for output in outputs]
+    return stacked([output[0] for output in outputs])
 
 
 def answers_of(model: Model, inputs: Iterable[tuple[np.ndarray, ...]]) -> Any:

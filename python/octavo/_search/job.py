@@ -15,9 +15,10 @@ import numpy as np
 
 from .. import _core
 from .._compile import compile
+from .._metric import stacked
 from .._model import Model, load
 from .._verbs import bench
-from .examples import Examples, answers_of, stacked
+from .examples import Examples, answers_of
 from .files import write_files, write_model
 from .space import fp32_options, pattern_of
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._errors import usage
 from .._words import CompileOptions, PathLike
-from ._encoder import Encoder, as_asked, folder_of
+from ._encoder import Encoder, OverTexts, as_asked
 from ._folder import Folder, unsupported
 
 Activation = Callable[[Any], Any]
@@ -50,7 +50,7 @@ def _applied(function: Activation, logits: np.ndarray) -> np.ndarray:
     return np.asarray(function(logits))
 
 
-class CrossEncoder:
+class CrossEncoder(OverTexts):
     """Scores of pairs of texts, as sentence_transformers.CrossEncoder(path, backend="onnx").
 
     `model_name_or_path`, `tokenizer`, `calibrate` (pairs of texts) and options as for SentenceTransformer.
@@ -73,9 +73,8 @@ class CrossEncoder:
         threads: int = 0,
         **options: Unpack[CompileOptions],
     ) -> None:
-        if device not in (None, "cpu") or backend != "onnx":
-            raise unsupported("CrossEncoder", f"device={device!r}, backend={backend!r}", "the CPU and onnx")
-        folder = folder_of(model_name_or_path, model_kwargs)
+        super().__init__(model_name_or_path, device, backend, model_kwargs)
+        folder = self._folder
         self._encoder = Encoder(folder, tokenizer, max_length, calibrate, threads, {"precision": precision, **options})
         output = self._encoder.model.outputs[0]
         if len(output.shape) != 2 or not isinstance(output.shape[1], int):
@@ -94,16 +93,6 @@ class CrossEncoder:
         if name not in _BY_NAME:
             raise unsupported("activation_fn", f"'{told}'", "Sigmoid or Identity, or activation_fn=")
         return _BY_NAME[name]
-
-    @property
-    def octavo(self) -> Any:
-        """The compiled model."""
-        return self._encoder.model
-
-    @property
-    def tokenizer(self) -> Any:
-        """The tokenizers.Tokenizer."""
-        return self._encoder.tokenizer
 
     @property
     def max_length(self) -> int | None:

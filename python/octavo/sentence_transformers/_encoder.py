@@ -152,6 +152,25 @@ def as_asked(rows: list[np.ndarray], width: Sequence[int], convert_to_numpy: boo
     return torch.stack(tensors) if tensors else torch.zeros((0, *width))
 
 
-def folder_of(path: PathLike, model_kwargs: Mapping[str, Any] | None) -> Folder:
-    """The folder, with `file_name` of model_kwargs; other entries are about ONNX Runtime."""
-    return Folder(path, (model_kwargs or {}).get("file_name"))
+class OverTexts:
+    """What has a network over tokens inside. `folder`: with `file_name` of model_kwargs, whose other entries are about ONNX
+    Runtime. Raises UnsupportedError for another device than the CPU and other backends than onnx."""
+
+    _encoder: Encoder
+
+    def __init__(
+        self, path: PathLike, device: str | None, backend: str, model_kwargs: Mapping[str, Any] | None
+    ) -> None:
+        if device not in (None, "cpu") or backend != "onnx":
+            raise unsupported(type(self).__name__, f"device={device!r}, backend={backend!r}", "the CPU and onnx")
+        self._folder = Folder(path, (model_kwargs or {}).get("file_name"))
+
+    @property
+    def octavo(self) -> Model:
+        """The compiled model."""
+        return self._encoder.model
+
+    @property
+    def tokenizer(self) -> Any:
+        """The tokenizers.Tokenizer."""
+        return self._encoder.tokenizer

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._errors import usage
 from .._words import CompileOptions, PathLike
-from ._encoder import Encoder, as_asked, folder_of
+from ._encoder import Encoder, OverTexts, as_asked
 from ._folder import unsupported
 from ._pooling import normalized, pooled
 
@@ -42,7 +42,7 @@ def _rows(embeddings: Any) -> Any:
     return array[None] if array.ndim == 1 else array
 
 
-class SentenceTransformer:
+class SentenceTransformer(OverTexts):
     """Texts as vectors, as sentence_transformers.SentenceTransformer(path, backend="onnx").
 
     `model_name_or_path`: a folder in its layout (`onnx/model.onnx` or `model.onnx`, `tokenizer.json`, `modules.json`,
@@ -71,9 +71,8 @@ class SentenceTransformer:
         threads: int = 0,
         **options: Unpack[CompileOptions],
     ) -> None:
-        if device not in (None, "cpu") or backend != "onnx":
-            raise unsupported("SentenceTransformer", f"device={device!r}, backend={backend!r}", "the CPU and onnx")
-        folder = folder_of(model_name_or_path, model_kwargs)
+        super().__init__(model_name_or_path, device, backend, model_kwargs)
+        folder = self._folder
         told = folder.read("config_sentence_transformers.json")
         self.prompts: dict[str, str] = dict(told.get("prompts") or {} if prompts is None else prompts)
         self.default_prompt_name = default_prompt_name or told.get("default_prompt_name")
@@ -100,16 +99,6 @@ class SentenceTransformer:
             f"outputs {', '.join(each.name for each in outputs)}",
             "f32 [texts, tokens, width] or [texts, width]",
         )
-
-    @property
-    def octavo(self) -> Any:
-        """The compiled model."""
-        return self._encoder.model
-
-    @property
-    def tokenizer(self) -> Any:
-        """The tokenizers.Tokenizer."""
-        return self._encoder.tokenizer
 
     @property
     def device(self) -> str:
