@@ -37,6 +37,7 @@ test-tsan: deps  ## the tests of what runs on threads, under the thread sanitize
 test-long: build ## sweeps, soaks and fuzzing; takes an hour (the Python package beside torch where OCTAVO_LONG_PYTHON has it, after make wheel)
 	scripts/run-tests.sh build -L long
 	scripts/test-python-long.sh
+	scripts/test-python-asan.sh
 	$(MAKE) fuzz
 
 wheel: deps      ## the Python package's wheels, into build/wheels (after build most of it comes from the compiler cache)

@@ -17,7 +17,11 @@ FOLDER = Path(octavo.__file__).parent
 
 
 def run(script: str, **environment: str) -> str:
-    return subprocess.run([sys.executable, "-c", textwrap.dedent(script)], check=True, capture_output=True, text=True, env={**os.environ, **environment}).stdout
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, env={**os.environ, **environment}
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def test_types_and_the_program_are_inside() -> None:
