@@ -145,8 +145,7 @@ void print_notes(std::size_t network, const std::vector<std::string>& notes) {
   constexpr std::size_t kMostNotes = 8;
   for (std::size_t i = 0; i < std::min(kMostNotes, notes.size()); ++i)
     fmt::print("note: network {}: {}\n", network, notes[i]);
-  if (notes.size() > kMostNotes)
-    fmt::print("note: network {}: {} more (--json)\n", network, notes.size() - kMostNotes);
+  if (notes.size() > kMostNotes) fmt::print("note: network {}: {} more (--json)\n", network, notes.size() - kMostNotes);
 }
 
 void print_program(const ProgramExplanation& e) {
