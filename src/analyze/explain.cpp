@@ -101,46 +101,24 @@ void set_bound(ExplainedStep& step, double peak_gmacs, double memory_gbytes) {
   step.is_arithmetic_bound = arithmetic > memory;
 }
 
-double median(std::vector<std::int64_t>& ns) {
-  const auto middle = ns.begin() + static_cast<std::ptrdiff_t>(ns.size() / 2);
-  std::nth_element(ns.begin(), middle, ns.end());
-  return static_cast<double>(*middle) * 1e-6;
-}
-
-// Runs for `seconds` or until there are kMostRuns; at least three times.
-Status repeat(double seconds, const std::function<Status()>& run) {
-  constexpr int kLeastRuns = 3, kMostRuns = 10000;
-  const auto end = Clock::now() + std::chrono::duration<double>(seconds);
-  for (int i = 0; i < kMostRuns && (i < kLeastRuns || Clock::now() < end); ++i) {
-    if (const Status done = run(); !done) return done;
-  }
-  return ok_status();
-}
-
 // Medians of whole runs, then of every step with the clock read between steps.
 Status measure(Session& session, const ExplainOptions& options, Explanation& e) {
-  std::vector<std::int64_t> whole;
-  std::vector<std::vector<std::int64_t>> each(e.steps.size());
   if (const Status done = session.run(); !done) return done;
-  const Status measured = repeat(options.seconds / 2, [&]() -> Status {
-    const auto start = Clock::now();
-    const Status done = session.run();
-    whole.push_back((Clock::now() - start).count());
-    return done;
-  });
-  if (!measured) return measured;
+  auto whole = time_runs(session, options.seconds / 2);
+  if (!whole) return whole.errors();
   if (options.progress) options.progress(0.5);
+  std::vector<std::vector<std::int64_t>> each(e.steps.size());
   session.context().set_step_hook([&](const v1::StepInfo& step) { each[step.index].push_back(step.elapsed_ns); },
                                   false);
-  const Status stepped = repeat(options.seconds / 2, [&] { return session.run(); });
+  const auto stepped = time_runs(session, options.seconds / 2);
   session.context().set_step_hook({});
-  if (!stepped) return stepped;
+  if (!stepped) return stepped.errors();
   if (options.progress) options.progress(1.0);
-  e.run_ms = median(whole);
-  e.runs = static_cast<std::int64_t>(whole.size());
+  e.run_ms = median_ms(*whole);
+  e.runs = std::ssize(*whole);
   for (std::size_t i = 0; i < each.size(); ++i) {
     e.steps[i].least_ms = static_cast<double>(*std::min_element(each[i].begin(), each[i].end())) * 1e-6;
-    e.steps[i].ms = median(each[i]);
+    e.steps[i].ms = median_ms(each[i]);
   }
   return ok_status();
 }
@@ -178,9 +156,8 @@ double Explanation::peak_gmacs(const ExplainedStep& step) const {
   return step.type == StepType::integer ? peaks.int8_gmacs_of(step.needs) : peaks.fma_gmacs;
 }
 
-std::string share_text(const Explanation& explanation, double ms) {
-  const double all = explanation.steps_ms();
-  return fmt::format("{:.1f} %", all > 0.0 ? 100.0 * ms / all : 0.0);
+std::string share_text(double ms, double all_ms) {
+  return fmt::format("{:.1f} %", all_ms > 0.0 ? 100.0 * ms / all_ms : 0.0);
 }
 
 std::string rate_text(const ExplainedStep& step) { return step.macs > 0 ? fmt::format("{:.1f}", step.gmacs()) : ""; }
@@ -214,6 +191,24 @@ std::vector<const ExplainedStep*> Explanation::by_loss() const {
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const auto* a, const auto* b) { return a->ms - a->bound_ms > b->ms - b->bound_ms; });
   return sorted;
+}
+
+Result<std::vector<std::int64_t>> time_runs(Session& session, double seconds) {
+  constexpr std::size_t kLeastRuns = 3, kMostRuns = 10000;
+  const auto end = Clock::now() + std::chrono::duration<double>(seconds);
+  std::vector<std::int64_t> times;
+  while (times.size() < kMostRuns && (times.size() < kLeastRuns || Clock::now() < end)) {
+    const auto start = Clock::now();
+    if (Status done = session.run(); !done) return done.errors();
+    times.push_back((Clock::now() - start).count());
+  }
+  return times;
+}
+
+double median_ms(std::vector<std::int64_t>& ns) {
+  const auto middle = ns.begin() + static_cast<std::ptrdiff_t>(ns.size() / 2);
+  std::nth_element(ns.begin(), middle, ns.end());
+  return static_cast<double>(*middle) * 1e-6;
 }
 
 Result<Explanation> explain(const std::string& name, const v1::CompiledModel& compiled, const ExplainOptions& options) {

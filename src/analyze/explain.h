@@ -90,10 +90,15 @@ struct ExplainOptions {
 };
 
 // "12.3 %", of all kernels' time together.
-std::string share_text(const Explanation& explanation, double ms);
+std::string share_text(double ms, double all_ms);
 // "35.9", in GMAC/s, and "87 %", of the peak of the step's instructions; empty where there is no such number.
 std::string rate_text(const ExplainedStep& step);
 std::string share_of_peak_text(const Explanation& explanation, const ExplainedStep& step);
+
+// How long each of some whole runs took, ns: for so many seconds or ten thousand runs, at least three.
+Result<std::vector<std::int64_t>> time_runs(Session& session, double seconds);
+// Of times that are not none; they are in another order afterwards.
+double median_ms(std::vector<std::int64_t>& ns);
 
 // Runs a plan on seeded random numbers. Errors: those of loading and running.
 Result<Explanation> explain(const std::string& name, const v1::CompiledModel& compiled, const ExplainOptions& options);

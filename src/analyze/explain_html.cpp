@@ -21,8 +21,8 @@ std::string_view colour_of(StepType type) {
 std::string tooltip(const Explanation& e, const ExplainedStep& s) {
   const std::string peak = share_of_peak_text(e, s);
   return escaped_html(fmt::format("{} {} '{}'\n{:.4f} ms, {}\n{:.1f} GMAC/s{}, {:.1f} GB/s", s.index, s.kernel, s.name,
-                                  s.ms, share_text(e, s.ms), s.gmacs(), peak.empty() ? "" : " (" + peak + " of peak)",
-                                  s.gbytes()));
+                                  s.ms, share_text(s.ms, e.steps_ms()), s.gmacs(),
+                                  peak.empty() ? "" : " (" + peak + " of peak)", s.gbytes()));
 }
 
 // Every step as a bar as long as its time, in order.
@@ -126,7 +126,7 @@ std::string totals(const Explanation& e) {
   Table table({"type", "#kernels", "#ms", "#share"});
   for (const auto& [type, total] : by_type) {
     table.add_row({std::string(type), std::to_string(total.first), fmt::format("{:.3f}", total.second),
-                   share_text(e, total.second)});
+                   share_text(total.second, e.steps_ms())});
   }
   return table.html();
 }
@@ -141,7 +141,7 @@ std::string steps(const Explanation& e) {
     table.add_row(
         {std::to_string(s.index),
          fmt::format("{:.4f}", s.ms),
-         share_text(e, s.ms),
+         share_text(s.ms, e.steps_ms()),
          {fmt::format("<span style=\"color:{}\">{}</span>", colour_of(s.type), name_of(s.type)), true},
          {escaped_html(s.kernel) + (s.schedule.empty() ? "" : "<br><small>" + s.schedule + "</small>") + refusals,
           true},

@@ -2,9 +2,9 @@
 #include "analyze/explain_program.h"
 
 #include <algorithm>
-#include <chrono>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <tuple>
 
 #include "analyze/bench.h"
@@ -12,32 +12,6 @@
 
 namespace octavo {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-constexpr int kLeastRuns = 3;
-
-double ms_since(Clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-}
-
-// The milliseconds of whole runs, for so many seconds; at least three.
-Result<std::vector<double>> time_runs(Session& session, double seconds) {
-  std::vector<double> times;
-  const auto start = Clock::now();
-  while (static_cast<int>(times.size()) < kLeastRuns || ms_since(start) < 1e3 * seconds) {
-    const auto before = Clock::now();
-    if (Status done = session.run(); !done) return done.errors();
-    times.push_back(ms_since(before));
-  }
-  return times;
-}
-
-double mean(const std::vector<double>& values) {
-  double sum = 0.0;
-  for (const double value : values) sum += value;
-  return sum / static_cast<double>(values.size());
-}
 
 // What is told of every step, summed up by where it is.
 class StepTimes {
@@ -107,11 +81,12 @@ Result<ProgramExplanation> explain_program(const std::string& name, const v1::Co
   context.observe_steps({});
   if (!observed) return observed.errors();
   if (options.progress) options.progress(1.0);
-  std::nth_element(whole->begin(), whole->begin() + std::ssize(*whole) / 2, whole->end());
-  e.run_ms = (*whole)[whole->size() / 2];
+  e.run_ms = median_ms(*whole);
   e.runs = std::ssize(*whole);
-  times.put_into(e, static_cast<double>(observed->size()));
-  e.outside_ms = std::max(0.0, mean(*observed) - e.steps_ms());
+  const auto runs = static_cast<double>(observed->size());
+  times.put_into(e, runs);
+  const auto all_ns = static_cast<double>(std::accumulate(observed->begin(), observed->end(), std::int64_t{0}));
+  e.outside_ms = std::max(0.0, all_ns * 1e-6 / runs - e.steps_ms());
   return e;
 }
 

@@ -51,7 +51,7 @@ std::string result_of(const ExplainedStep& step) { return step.outputs.empty() ?
 void print_steps(const Explanation& e) {
   Table table({"#", "#ms", "#share", "type", "kernel", "result", "#GMAC/s", "#peak", "#GB/s", "node"});
   for (const ExplainedStep& s : e.steps) {
-    table.add_row({std::to_string(s.index), fmt::format("{:.4f}", s.ms), share_text(e, s.ms),
+    table.add_row({std::to_string(s.index), fmt::format("{:.4f}", s.ms), share_text(s.ms, e.steps_ms()),
                    std::string(name_of(s.type)), s.kernel, result_of(s), rate_text(s), share_of_peak_text(e, s),
                    fmt::format("{:.1f}", s.gbytes()), s.name});
   }
@@ -76,8 +76,8 @@ void print_totals(const Explanation& e) {
                      [](const auto& a, const auto& b) { return a.second.ms > b.second.ms; });
     Table table({"#ms", "#share", "#steps", what, "#GMAC"});
     for (const auto& [name, total] : sorted) {
-      table.add_row({fmt::format("{:.4f}", total.ms), share_text(e, total.ms), std::to_string(total.steps), name,
-                     fmt::format("{:.3f}", static_cast<double>(total.macs) * 1e-9)});
+      table.add_row({fmt::format("{:.4f}", total.ms), share_text(total.ms, e.steps_ms()), std::to_string(total.steps),
+                     name, fmt::format("{:.3f}", static_cast<double>(total.macs) * 1e-9)});
     }
     fmt::print("\nby {}\n{}", what, table.text("  "));
   };
@@ -93,7 +93,7 @@ void print_references(const Explanation& e) {
   }
   if (all.steps == 0) return;
   fmt::print("\nscalar reference code, where an operator has no kernel yet: {} steps, {:.4f} ms, {}\n", all.steps,
-             all.ms, share_text(e, all.ms));
+             all.ms, share_text(all.ms, e.steps_ms()));
   for (const ExplainedStep& s : e.steps) {
     if (s.is_reference) fmt::print("  {:.4f} ms  {} '{}' by {} -> {}\n", s.ms, s.op, s.name, s.kernel, result_of(s));
   }
@@ -153,19 +153,16 @@ void print_program(const ProgramExplanation& e) {
   fmt::print("{}\n{}{}", summary_of(e.info), describe_sizes(e.info), describe_parts(e.info));
   fmt::print("\n{:.3f} ms a run (median of {}, {} thread{}); {:.3f} ms its kernels, {:.3f} ms what is between them\n\n",
              e.run_ms, e.runs, e.threads, e.threads == 1 ? "" : "s", e.steps_ms(), e.outside_ms);
-  const auto share = [&](double ms) {
-    return fmt::format("{:.1f} %", e.steps_ms() > 0.0 ? 100.0 * ms / e.steps_ms() : 0.0);
-  };
   Table networks({"#", "#ms", "#share", "#runs", "network"});
   for (std::size_t i = 0; i < e.networks.size(); ++i) {
     const ProgramNetwork& network = e.networks[i];
-    networks.add_row({std::to_string(i), fmt::format("{:.4f}", network.ms), share(network.ms),
+    networks.add_row({std::to_string(i), fmt::format("{:.4f}", network.ms), share_text(network.ms, e.steps_ms()),
                       fmt::format("{:.4g}", network.runs), network.name});
   }
   Table steps({"#ms", "#share", "#calls", "type", "kernel", "#network", "node"});
   for (std::size_t i = 0; i < std::min(kMostSteps, e.steps.size()); ++i) {
     const ProgramStep& s = e.steps[i];
-    steps.add_row({fmt::format("{:.4f}", s.ms), share(s.ms), fmt::format("{:.4g}", s.calls),
+    steps.add_row({fmt::format("{:.4f}", s.ms), share_text(s.ms, e.steps_ms()), fmt::format("{:.4g}", s.calls),
                    std::string(name_of(s.type)), s.kernel, std::to_string(s.network), s.name});
   }
   fmt::print("{}\n{}", networks.text(), steps.text());
