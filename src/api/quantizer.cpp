@@ -114,6 +114,8 @@ Result<ImportedModel> import_source(const ModelSource& source, const ImportOptio
 
 // Of networks that read lines of text; windows that leave one row of it leave one of 32, too.
 constexpr std::int64_t kTextHeight = 48;
+// Of those that read sound: what detectors of speech take at a time at 16 kHz, and a second.
+constexpr std::int64_t kSoundPiece = 512, kSoundSecond = 16000;
 
 }  // namespace
 
@@ -128,12 +130,17 @@ Result<ImportedModel> Quantizer::import_open() const {
       std::any_of(tables.begin(), tables.end(), [](const auto& sizes) { return !sizes->conditions().empty(); });
   if (imported || !is_asked) return imported;
   import.tables = nullptr;
-  // A file that calls its batch open may hold at one image only, and one that calls its height open at that of a line
-  // of text.
-  const std::int64_t side = import.example_side, batch = import.example_batch;
-  for (const auto& [other_batch, other_side] :
-       {std::pair{std::int64_t{1}, side}, {batch, kTextHeight}, {1, kTextHeight}}) {
-    import.example_batch = other_batch, import.example_side = other_side;
+  // A file that calls its batch open may hold at one image only, one that calls its height open at that of a line of
+  // text, and windows over sound are longer than most sentences.
+  const std::int64_t side = import.example_side, batch = import.example_batch, length = import.example_length;
+  struct Examples {
+    std::int64_t batch, side, length;
+  };
+  const Examples others[] = {{1, side, length},          {batch, kTextHeight, length}, {1, kTextHeight, length},
+                             {batch, side, kSoundPiece}, {1, side, kSoundPiece},       {batch, side, kSoundSecond},
+                             {1, side, kSoundSecond}};
+  for (const auto& [other_batch, other_side, other_length] : others) {
+    import.example_batch = other_batch, import.example_side = other_side, import.example_length = other_length;
     if (auto other = import_source(source_, import)) return other;
   }
   return imported;

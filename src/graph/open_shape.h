@@ -6,6 +6,7 @@
 #include <span>
 
 #include "base/dim.h"
+#include "base/sizes.h"
 
 namespace octavo {
 
@@ -16,6 +17,12 @@ inline bool is_open(std::span<const Dim> dims) {
 // Known to be equal, whatever the sizes.
 inline bool is_same(std::span<const Dim> a, std::span<const Dim> b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Dim& x, const Dim& y) { return is_same(x, y); });
+}
+
+// As must_equal of extents.
+inline bool must_equal(std::span<const Dim> a, std::span<const Dim> b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const Dim& x, const Dim& y) { return must_equal(x, y); });
 }
 
 }  // namespace octavo

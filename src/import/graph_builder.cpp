@@ -88,7 +88,7 @@ void GraphBuilder::add_sizes(SizesOf of) {
 // Of one symbol in all inputs; a dimension without a name of its own is one by itself.
 std::optional<Dim> GraphBuilder::open_size(const DeclaredInput& input, std::size_t axis, const Extent* given,
                                            const std::string& place) {
-  constexpr std::int64_t kMost = std::int64_t{1} << 31, kSequence = 48;
+  constexpr std::int64_t kMost = std::int64_t{1} << 31;
   const DeclaredDim& declared = (*input.dims)[axis];
   const bool is_named = !declared.symbol.empty() && std::isalpha(static_cast<unsigned char>(declared.symbol[0])) != 0;
   const std::string name = is_named ? declared.symbol : input.name + "." + std::to_string(axis);
@@ -103,7 +103,9 @@ std::optional<Dim> GraphBuilder::open_size(const DeclaredInput& input, std::size
   }
   if (graph.sizes() == nullptr) add_sizes(SizesOf::inputs);
   const auto told = options.examples.find(input.name);
-  std::int64_t usual = axis == 0 ? options.example_batch : input.dims->size() >= 4 ? options.example_side : kSequence;
+  std::int64_t usual = axis == 0                 ? options.example_batch
+                       : input.dims->size() >= 4 ? options.example_side
+                                                 : options.example_length;
   if (axis > 0 && told != options.examples.end() && axis < told->second.size()) usual = told->second[axis];
   const std::int64_t example = std::clamp(usual, lowest, asked.highest) / step * step;
   const SizeRange range{lowest, asked.highest / step * step};

@@ -28,6 +28,8 @@ struct ImportOptions {
   std::int64_t example_batch = 5;
   // The same of the height and width of pictures; 224 halves five times.
   std::int64_t example_side = 224;
+  // And of every other dimension: of tokens, frames or samples.
+  std::int64_t example_length = 48;
   // Input name -> shape that other dimensions are taken to be then, instead of usual ones, where it is in their range.
   std::map<std::string, std::vector<std::int64_t>> examples;
   // Then: so do first dimensions of 1 that a file may mean as its batch (TFLite without signatures).

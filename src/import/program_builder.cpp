@@ -99,7 +99,11 @@ Dim ProgramBuilder::new_size(OpenSize size, std::int64_t example, Handle carrier
 Dim ProgramBuilder::entered(std::size_t size) {
   if (const auto known = size_of_graph_.find(size); known != size_of_graph_.end()) return known->second;
   if (built_.graph.sizes() == nullptr) built_.add_sizes(SizesOf::data);
-  const Dim made = built_.graph.sizes()->add(sizes_->sizes()[size], sizes_of_program_[size].dim.example());
+  const OpenSize& open = sizes_->sizes()[size];
+  std::int64_t example = sizes_of_program_[size].dim.example();
+  if (length_ && example == built_.options.example_length)
+    example = std::clamp(*length_, open.range.lowest, open.range.highest) / open.step * open.step;
+  const Dim made = built_.graph.sizes()->add(open, example);
   size_of_graph_.emplace(size, made);
   size_of_program_.push_back(sizes_of_program_[size].dim);
   uncarried_.push_back(size);

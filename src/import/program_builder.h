@@ -75,6 +75,8 @@ class ProgramBuilder {
   }
   // Extents that depend on sizes which are no longer known after `scope` become sizes of the value's own.
   void open_inner_axes(Handle handle, std::size_t scope);
+  // What sizes that have the usual length (ImportOptions::example_length) are taken to be in graphs from here on.
+  void set_length(std::int64_t example) { length_ = example; }
   // Of what is known here, for open_inner_axes().
   std::size_t scope() const { return sizes_of_program_.size(); }
 
@@ -130,6 +132,7 @@ class ProgramBuilder {
 
   GraphBuilder& built_;
   bool has_begun_ = false;
+  std::optional<std::int64_t> length_;
   std::shared_ptr<Sizes> sizes_;  // of all graphs; those of each are made of these
   std::vector<Size> sizes_of_program_;
   std::vector<Known> values_;

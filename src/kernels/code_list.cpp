@@ -84,6 +84,7 @@ std::vector<const KernelCode*> join_families() {
   add(softmax_codes());
   add(table_codes());
   add(topk_codes());
+  add(cast_codes());
   add(transpose_codes());
   add(winograd_codes());
   if (const KernelLibrary* library = onednn()) {

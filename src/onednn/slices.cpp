@@ -44,6 +44,8 @@ ConvSize ConvSize::of(const FusedConvAttrs& attrs, const Shape& x, const Shape& 
          {&size.in, &size.out, &size.kernel, &size.strides, &size.dilations, &size.pad_begin, &size.pad_end})
       std::swap((*pair)[0], (*pair)[1]);
     size.is_line = true;
+  } else if (size.in[1] == 1 && size.kernel[1] == 1 && size.pad_begin[1] == 0 && size.pad_end[1] == 0) {
+    size.is_line = true;
   }
   return size;
 }

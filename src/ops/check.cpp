@@ -5,6 +5,8 @@
 #include <cmath>
 #include <string>
 
+#include "graph/open_shape.h"
+
 namespace octavo {
 
 Problem check_dtype(std::string_view what, const Fact& fact, std::initializer_list<DType> allowed) {
@@ -28,7 +30,7 @@ Problem check_rank(std::string_view what, const Fact& fact, int lowest, int high
 }
 
 Problem check_shape(std::string_view what, const Fact& fact, const OpenShape& expected) {
-  if (fact.shape == expected) return std::nullopt;
+  if (must_equal(fact.shape.dims(), expected.dims())) return std::nullopt;
   return shape_error(std::string(what), "shape " + fact.shape.to_string(), expected.to_string());
 }
 

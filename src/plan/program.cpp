@@ -83,7 +83,8 @@ class Checker {
     at_ = part.name;
     Status known = part.kind == PartKind::network  ? check_network(part)
                    : part.kind == PartKind::branch ? check_branch(part)
-                                                   : check_loop(part);
+                   : part.kind == PartKind::loop   ? check_loop(part)
+                                                   : check_refusal(part);
     for (std::size_t i = 0; known && i < part.blocks.size(); ++i) {
       // Each block once, in the order in which they are met: there is no cycle.
       if (part.blocks[i] < 0 || at(part.blocks[i]) != next_block_ || next_block_ >= program_.blocks.size())
@@ -108,6 +109,10 @@ class Checker {
         return wrong("a shape in output " + std::to_string(extents), "one of its outputs");
     }
     return read_all(part.inputs, 0);
+  }
+
+  Status check_refusal(const ProgramPart& part) const {
+    return part.inputs.empty() && part.blocks.empty() ? ok_status() : wrong("inputs or blocks", "outputs alone");
   }
 
   std::size_t outputs_of(const ProgramPart& part, std::size_t block) const {

@@ -23,10 +23,10 @@ inline constexpr std::int32_t kNoIndex = -1;
 inline constexpr int kMostNestedBlocks = 32;
 
 // Numbers are part of the artifact format.
-enum class PartKind : std::uint8_t { network = 0, branch = 1, loop = 2 };
-constexpr int count_of(PartKind) { return 3; }
+enum class PartKind : std::uint8_t { network = 0, branch = 1, loop = 2, refusal = 3 };
+constexpr int count_of(PartKind) { return 4; }
 constexpr std::string_view name_of(PartKind kind) {
-  constexpr std::string_view names[] = {"network", "branch", "loop"};
+  constexpr std::string_view names[] = {"network", "branch", "loop", "refusal"};
   return names[static_cast<int>(kind)];
 }
 
@@ -73,6 +73,8 @@ struct ScannedAxis {
 //   (kNoIndex: true), the carried values and a slice for each of `written`. blocks[1], where it is there, gives the
 //   condition before each iteration instead, from the carried values. outputs: the carried values, then what was
 //   written, its slices stacked along their axes.
+// refusal: what of the file has no meaning at the sizes that it was read for, in words, is its name: a run that comes
+//   to it ends with that error. Nobody makes its outputs.
 struct ProgramPart {
   PartKind kind = PartKind::network;
   std::string name;  // "node 'search' (Loop, opset 17)"

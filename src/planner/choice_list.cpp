@@ -89,6 +89,7 @@ std::vector<const KernelChoice*> join_families() {
   add(softmax_choices());
   add(table_choices());
   add(topk_choices());
+  add(cast_choices());
   add(transpose_choices());
   add(winograd_choices());
   return choices;

@@ -82,11 +82,6 @@ class Reader {
   Errors errors_;
 };
 
-template <class F>
-void for_each_speed(const F& f) {
-  std::apply([&](const auto&... field) { (f(std::string(field.name), field.member), ...); }, MachineSpeeds::fields());
-}
-
 }  // namespace
 
 std::string machine_text(const Machine& machine) {

@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <tuple>
 
 #include "base/machine.h"
 
@@ -19,6 +20,12 @@ Result<Machine> parse_machine(std::string_view text, const std::string& where);
 // What --target and --machine say together: without a file the target's machine; with one that of the file, with the
 // target's instructions where that is not "host". Errors: those of machine_for_target, of reading, of parse_machine.
 Result<Machine> compiled_for(const std::string& target, const std::string& machine_file);
+
+// f(name, member) of each of MachineSpeeds, in the order of the file.
+template <class F>
+void for_each_speed(const F& f) {
+  std::apply([&](const auto&... field) { (f(std::string(field.name), field.member), ...); }, MachineSpeeds::fields());
+}
 
 }  // namespace octavo
 

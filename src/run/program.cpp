@@ -158,11 +158,18 @@ struct ProgramContext::State {
       const ProgramPart& part = block.parts[i];
       Status done = part.kind == PartKind::network  ? run_network(part)
                     : part.kind == PartKind::branch ? run_branch(part)
-                                                    : run_loop(part);
+                    : part.kind == PartKind::loop   ? run_loop(part)
+                                                    : refuse(part);
       if (!done) return done;
       for (const std::int32_t unused : model->unused_after(index, i)) value(unused) = {};
     }
     return ok_status();
+  }
+
+  static Status refuse(const ProgramPart& part) {
+    return Error{ErrorKind::usage, "the run",
+                 "a branch that is taken and has no meaning at the sizes that it was compiled for: " + part.name,
+                 "inputs for which the other one is taken, or other sizes", ""};
   }
 
   // ---- networks ----

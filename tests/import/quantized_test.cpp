@@ -55,6 +55,57 @@ TEST(ImportQuantize, QonnxQuant) {
   EXPECT_EQ(quant(floats({2, 1}, {1, 2}), 0, 16, {{"signed", I{1}}}), (Values{0, -3, 100, 0, 2, -100}));
 }
 
+// Of inputs that their own range rounds exactly it is LSTM with the weights that the integers stand for.
+TEST(ImportQuantize, DynamicQuantizeLstm) {
+  constexpr std::int64_t kInputs = 3, kHidden = 2, kGates = 4 * kHidden;
+  SBytes w(2 * kInputs * kGates), r(2 * kHidden * kGates);
+  for (std::size_t i = 0; i < w.size(); ++i) w[i] = static_cast<std::int8_t>(37 * i % 255);
+  for (std::size_t i = 0; i < r.size(); ++i) r[i] = static_cast<std::int8_t>(91 * i % 255);
+  const Values w_scale{0.01f, 0.02f}, r_scale{0.005f, 0.01f};
+  const SBytes w_zero{3, 0}, r_zero{-2, 5};
+  // [direction][input][gate] becomes [direction][gate][input].
+  const auto real = [&](const SBytes& q, std::int64_t inputs, const Values& scales, const SBytes& zeros) {
+    Tensor to(DType::f32, Shape{2, kGates, inputs});
+    for (std::int64_t i = 0; i < to.elements(); ++i) {
+      const std::int64_t d = i / (kGates * inputs), gate = i / inputs % kGates, input = i % inputs;
+      const auto from = static_cast<std::size_t>((d * inputs + input) * kGates + gate),
+                 at = static_cast<std::size_t>(d);
+      to.as<float>()[i] = static_cast<float>(q[from] - zeros[at]) * scales[at];
+    }
+    return to;
+  };
+  const Tensor x = floats({2, 1, kInputs}, {0, 127.5f, 3, 64, 1.5f, 20});
+  Tensor bias(DType::f32, Shape{2, 2 * kGates});
+  for (std::int64_t i = 0; i < bias.elements(); ++i) bias.as<float>()[i] = 0.01f * static_cast<float>(i % 7);
+  const auto answers = [&](ModelBuilder builder, const std::string& op, std::vector<std::string> inputs) {
+    inputs.insert(inputs.begin(), "x");
+    builder.input("x", DType::f32, {2, 1, kInputs}).output("y").output("h").output("c").initializer("b", bias);
+    builder.node({op,
+                  inputs,
+                  {"y", "h", "c"},
+                  {{"hidden_size", kHidden}, {"direction", std::string("bidirectional")}},
+                  op == "LSTM" ? "" : "com.microsoft"});
+    return octavo::testing::answers(builder, {x});
+  };
+  ModelBuilder floating, integers(17);
+  floating.initializer("w", real(w, kInputs, w_scale, w_zero)).initializer("r", real(r, kHidden, r_scale, r_zero));
+  integers.opset_import("com.microsoft", 1)
+      .initializer("w", s8({2, kInputs, kGates}, w))
+      .initializer("r", s8({2, kHidden, kGates}, r))
+      .initializer("ws", floats({2}, w_scale))
+      .initializer("wz", s8({2}, w_zero))
+      .initializer("rs", floats({2}, r_scale))
+      .initializer("rz", s8({2}, r_zero));
+  const auto expected = answers(floating, "LSTM", {"w", "r", "b"});
+  const auto found = answers(integers, "DynamicQuantizeLSTM", {"w", "r", "b", "", "", "", "", "ws", "wz", "rs", "rz"});
+  ASSERT_EQ(found.size(), 3u);
+  for (std::size_t i = 0; i < 3; ++i) {
+    ASSERT_EQ(found[i].shape(), expected[i].shape());
+    for (std::int64_t j = 0; j < found[i].elements(); ++j)
+      EXPECT_NEAR(found[i].as<float>()[j], expected[i].as<float>()[j], 1e-5f) << i << ", " << j;
+  }
+}
+
 // 1x1 convolution with weight 2 (q 4 at 0.5) and bias 3 (q 6 at 1 * 0.5) on x = (q - 10): the same bits from both
 // dialects.
 TEST(ImportDialects, QOperatorAndQdqAreTheSameModel) {

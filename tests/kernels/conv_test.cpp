@@ -55,6 +55,34 @@ TEST(Conv, AmxIsThereOrEmulated) {
   else std::printf("AMX of this machine\n");
 }
 
+// Columns of pixels, which are lines in memory.
+TEST(Conv, Columns) {
+  for (const std::int64_t kernel : {1, 3, 5}) {
+    for (const std::int64_t stride : {1, 2}) {
+      check({.batch = 2,
+             .height = 37,
+             .width = 1,
+             .channels = 20,
+             .out_channels = 33,
+             .kernel_h = kernel,
+             .stride_h = stride,
+             .dilation_h = 2,
+             .top = 2,
+             .bottom = 1},
+            71);
+      check({.height = 70,
+             .width = 1,
+             .channels = 12,
+             .out_channels = 24,
+             .kernel_h = kernel,
+             .stride_h = stride,
+             .stride_w = 3,
+             .groups = 3},
+            72);
+    }
+  }
+}
+
 // Several tiles of 16 pixels and steps of 16 dwords, whole ones and not, in each dimension.
 TEST(Conv, ManySteps) {
   for (std::int64_t channels : {60, 64, 65, 68, 129, 260}) {

@@ -97,6 +97,16 @@ TEST(FloatKernels, WhereAndCast) {
     for (DType to : {DType::s8, DType::boolean, kF32, DType::s32})
       check(kCast, CastAttrs{to}, {random_tensor(random, dtype, {3, 100})});
   }
+  std::set<std::string> ran;
+  const DType plain[] = {DType::boolean, DType::u8, DType::s8, DType::s32, DType::s64, kF32};
+  for (const DType from : plain) {
+    for (const DType to : plain) {
+      ran.merge(check(kCast, CastAttrs{to}, {random_tensor(random, from, {4099})}));
+      if (from == kF32) check(kCast, CastAttrs{to}, {with_special_values(random, {701})});
+      if (from == kF32) check(kCast, CastAttrs{to}, {all_exponents(random)});
+    }
+  }
+  EXPECT_TRUE(kernels_missing(ran, "plain_cast").empty());
 }
 
 struct ConvCase {
@@ -197,8 +207,9 @@ TEST(FloatKernels, Products) {
   std::mt19937 random(6);
   std::set<std::string> ran;
   const std::pair<Shape, Shape> shapes[] = {
-      {{5, 33}, {33, 70}},         {{2, 3, 6, 8}, {3, 8, 5}}, {{40}, {40, 3}},         {{4, 9}, {9}},   {{7}, {7}},
-      {{2, 70, 65}, {2, 65, 100}}, {{3, 0}, {0, 4}},          {{1, 300}, {300, 1100}}, {{0, 3}, {3, 4}}};
+      {{5, 33}, {33, 70}}, {{2, 3, 6, 8}, {3, 8, 5}},   {{40}, {40, 3}},  {{4, 9}, {9}},
+      {{7}, {7}},          {{2, 70, 65}, {2, 65, 100}}, {{3, 0}, {0, 4}}, {{1, 300}, {300, 1100}},
+      {{0, 3}, {3, 4}},    {{13, 2050}, {2050, 37}}};
   for (const auto& [a, b] : shapes) {
     for (const DType dtype : {kF32, DType::f64, DType::s32, DType::u64})
       ran.merge(check(kMatmul, NoAttrs{}, {random_tensor(random, dtype, a), random_tensor(random, dtype, b)}));
@@ -214,6 +225,8 @@ TEST(FloatKernels, Products) {
         ran.merge(check(kQuantizedMatmul, attrs, {left, right}));
         attrs.epilogue = Epilogue{rounded, DType::u8}.appended({{Lookup{}}, DType::u8});
         ran.merge(check(kQuantizedMatmul, attrs, {left, right, random_tensor(random, DType::s8, {256})}));
+        attrs.epilogue = {{Affine{0.0007f}}, DType::f32};
+        ran.merge(check(kQuantizedMatmul, attrs, {left, right}));
         attrs.epilogue = {.to = DType::s32};
         ran.merge(check(kQuantizedMatmul, attrs, {left, right}));
         // One factor, or one for each column.

@@ -129,6 +129,12 @@ TEST(FuseMatmul, TwoActivations) {
   const ValueId y = b.dequantize(b.input(DType::s8, {2, 4, 5}), 0x1p-6f, 30);
   b.output(b.quantize(b.add(kMatmul, NoAttrs{}, {x, y}), 0x1p-3f, 20));
   EXPECT_EQ(apply_exactly(b.graph, fuse_matmul), 1);
+  GraphBuilder to_f32;
+  const ValueId left = to_f32.dequantize(to_f32.input(DType::u8, {2, 3, 4}), 0x1p-5f, 100);
+  const ValueId right = to_f32.dequantize(to_f32.input(DType::s8, {2, 4, 5}), 0x1p-6f, 30);
+  to_f32.output(to_f32.unary(UnaryKind::relu, to_f32.add(kMatmul, NoAttrs{}, {left, right})));
+  EXPECT_EQ(apply_exactly(to_f32.graph, fuse_matmul), 1);
+  EXPECT_EQ(count(to_f32.graph, kDequantize), 0);
   GraphBuilder c;
   c.output(c.add(kMatmul, NoAttrs{}, {c.input(DType::f32, {2, 3}), c.input(DType::f32, {3, 2})}));
   EXPECT_EQ(refusal(c.graph, fuse_matmul), "not both of its operands are quantized");

@@ -100,6 +100,46 @@ TEST(Program, ABranchForNothingIsTakenWhereThereIsNothing) {
   EXPECT_EQ(to_int64s(nothing[1].view()), Numbers{0});
 }
 
+// One branch is for pieces of sound of 16 samples and more, the other for those of 8 and more.
+ModelBuilder detector_of_speech() {
+  const auto branch = [](std::int64_t window, const std::string& y) {
+    ModelBuilder graph(17);
+    graph.output(y)
+        .initializer(y + "_w", Tensor(DType::f32, Shape{1, 1, window}))
+        .initializer(y + "_axis", integers({1}, {1}))
+        .node({"Unsqueeze", {"x", y + "_axis"}, {y + "_x"}})
+        .node({"Conv", {y + "_x", y + "_w"}, {y + "_c"}, {{"strides", Numbers{window}}}})
+        .initializer(y + "_ones", integers({3}, {0, 1, 2}))
+        .node({"Squeeze", {y + "_c", y + "_ones"}, {y}});
+    return graph;
+  };
+  ModelBuilder model(17);
+  model.input("x", DType::f32, {1, -1}).input("is_fast", DType::boolean, {}).output("y");
+  add_if(model, "is_fast", {"y"}, branch(512, "wide"), branch(256, "narrow"));
+  return model;
+}
+
+Tensor sound(std::int64_t samples) { return Tensor(DType::f32, Shape{1, samples}); }
+
+TEST(Program, BranchesForPiecesOfSoundOfTheirOwnLength) {
+  v1::Program program = loaded(compiled(detector_of_speech()));
+  EXPECT_EQ(answers_in(program, {sound(700), truth(true)})[0].shape(), Shape{});
+  EXPECT_EQ(answers_in(program, {sound(300), truth(false)})[0].shape(), Shape{});
+  const Status short_piece = run(program, {sound(100), truth(true)});
+  EXPECT_FALSE(short_piece.ok());
+}
+
+TEST(Program, ABranchThatCannotBeAtThisSizeIsRefusedWhereItIsTaken) {
+  v1::Program program =
+      loaded(compiled(detector_of_speech(), {.precision = Precision::fp32, .shapes = {{"x", {1, 300}}}}));
+  EXPECT_EQ(answers_in(program, {sound(300), truth(false)})[0].shape(), Shape{});
+  const Status refused = run(program, {sound(300), truth(true)});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.errors()[0].kind, ErrorKind::usage);
+  EXPECT_NE(to_string(refused.errors()).find("a window of 512 positions"), std::string::npos)
+      << to_string(refused.errors());
+}
+
 // A detector's second stage: boxes above a threshold, those that are left of them, features of their regions, classes.
 TEST(Program, OfNoBoxesThereAreNoClasses) {
   ModelBuilder model(17);

@@ -27,10 +27,25 @@ std::string type_text(const Fact& fact) { return std::string(name_of(fact.dtype)
 // What is known of a value wherever it comes from.
 Fact type_of(const Fact& fact) { return {.dtype = fact.dtype, .shape = fact.shape}; }
 
+// A block that only tells why it cannot run, with outputs like those of the other branch.
+void refuse_branch(const Errors& errors, const std::vector<Handle>& others, ProgramBuilder& program, BlockTree& block,
+                   std::vector<Handle>& results) {
+  block = {};
+  results.clear();
+  PartTree part{.part = {.kind = PartKind::refusal, .name = to_string(Errors{errors.front()})}};
+  for (const Handle other : others) {
+    results.push_back(program.add_value(program.name(other), type_of(program.fact(other))));
+    part.part.outputs.push_back(program.index_of(results.back()));
+  }
+  block.outputs = part.part.outputs;
+  block.parts.push_back(std::move(part));
+}
+
 }  // namespace
 
 void GraphWalker::wrong(const Place& at, ErrorKind kind, const std::string& what, std::string found,
                         std::string expected) {
+  ++malformed_;
   building_.report(kind, at.origin + (what.empty() ? "" : ", " + what), std::move(found), std::move(expected));
 }
 
@@ -106,8 +121,16 @@ void GraphWalker::read_if(const Place& at) {
   part.blocks.resize(2);
   const std::size_t scope = building_.program.scope();
   std::vector<Handle> results[2];
-  if (!read_branch(at, *yes, part.blocks[0], results[0]) || !read_branch(at, *no, part.blocks[1], results[1]))
-    return forget_outputs(at.node);
+  const std::optional<RefusedBranch> refused[] = {try_branch(at, *yes, part.blocks[0], results[0]),
+                                                  try_branch(at, *no, part.blocks[1], results[1])};
+  for (std::size_t i = 0; i < 2; ++i) {
+    if (!refused[i]) continue;
+    if (refused[1 - i] || !refused[i]->is_about_sizes) {
+      for (const auto& branch : refused) building_.report(branch ? branch->errors : Errors());
+      return forget_outputs(at.node);
+    }
+    refuse_branch(refused[i]->errors, results[1 - i], building_.program, part.blocks[i], results[i]);
+  }
   for (int i = 0; i < at.node.output_size(); ++i) {
     const auto index = static_cast<std::size_t>(i);
     const Fact first = building_.program.fact(results[0][index]), second = building_.program.fact(results[1][index]);
@@ -171,6 +194,37 @@ bool GraphWalker::read_branch(const Place& at, const onnx::GraphProto& graph, Bl
   }
   building_.program.end_block();
   return is_whole;
+}
+
+// The same at other lengths where the usual one has no meaning: one branch may be for pieces of sound of one size, the
+// other for another. Errors: those of the usual length.
+std::optional<GraphWalker::RefusedBranch> GraphWalker::try_branch(const Place& at, const onnx::GraphProto& graph,
+                                                                  BlockTree& block, std::vector<Handle>& results) {
+  constexpr std::int64_t kLengths[] = {256, 512, 1024, 16000};
+  const std::size_t before = building_.errors.size();
+  const int malformed = malformed_;
+  const auto is_read = [&] {
+    block = {};
+    results.clear();
+    return read_branch(at, graph, block, results) && building_.errors.size() == before;
+  };
+  if (is_read()) return std::nullopt;
+  RefusedBranch refused{{building_.errors.begin() + static_cast<std::ptrdiff_t>(before), building_.errors.end()}};
+  building_.errors.resize(before);
+  refused.is_about_sizes = !refused.errors.empty() && malformed_ == malformed &&
+                           std::all_of(refused.errors.begin(), refused.errors.end(),
+                                       [](const Error& error) { return error.kind == ErrorKind::invalid_input; });
+  if (is_trying_lengths_ || !refused.is_about_sizes) return refused;
+  is_trying_lengths_ = true;
+  const bool is_found = std::any_of(std::begin(kLengths), std::end(kLengths), [&](std::int64_t length) {
+    building_.program.set_length(length);
+    const bool is_right = is_read();
+    building_.errors.resize(before);
+    return is_right;
+  });
+  building_.program.set_length(building_.options.example_length);
+  is_trying_lengths_ = false;
+  return is_found ? std::nullopt : std::optional(std::move(refused));
 }
 
 // ---- Loop and Scan ----

@@ -73,6 +73,14 @@ class GraphWalker {
   bool begin_graph(const Place& at, const onnx::GraphProto& graph);
   void read_chosen(const Place& at, const onnx::GraphProto& graph);
   bool read_branch(const Place& at, const onnx::GraphProto& graph, BlockTree& block, std::vector<Handle>& results);
+  // Why a branch was not read: errors, where there are any that were not told before, which other sizes may mend or
+  // not.
+  struct RefusedBranch {
+    Errors errors;
+    bool is_about_sizes = false;
+  };
+  std::optional<RefusedBranch> try_branch(const Place& at, const onnx::GraphProto& graph, BlockTree& block,
+                                          std::vector<Handle>& results);
   // What runs again and again: a Loop, or a Scan.
   struct Repeated {
     const onnx::GraphProto* body = nullptr;
@@ -91,6 +99,8 @@ class GraphWalker {
   Building& building_;
   std::map<std::string, int> opsets_;  // by domain
   std::map<Family, int> families_;
+  bool is_trying_lengths_ = false;
+  int malformed_ = 0;  // errors about what stands where, which no size mends
   std::int64_t elements_ = 0;
   std::int64_t nodes_ = 0;  // read so far, those of loops' bodies as often as they are read
   // Nodes by what they make, of the graph that a message was needed for.

@@ -21,8 +21,9 @@ Family family_of(std::string_view name) {
   for (const std::string_view described : {"DequantizeLinear", "IntQuant", "Quant", "QuantizeLinear"}) {
     if (name == described) return Family::qdq;
   }
-  for (const std::string_view dynamic : {"ConvInteger", "DynamicQuantizeLinear", "DynamicQuantizeMatMul",
-                                         "MatMulInteger", "MatMulIntegerToFloat", "QAttention"}) {
+  for (const std::string_view dynamic :
+       {"ConvInteger", "DynamicQuantizeLSTM", "DynamicQuantizeLinear", "DynamicQuantizeMatMul", "MatMulInteger",
+        "MatMulIntegerToFloat", "QAttention"}) {
     if (name == dynamic) return Family::dynamic;
   }
   if (name.substr(0, 7) == "QLinear" || name == "QGemm") return Family::qoperator;

@@ -3,7 +3,10 @@
 #include <array>
 
 #include "base/fields.h"
+#include "graph/open_shape.h"
 #include "import/onnx/operators.h"
+#include "ops/dynamic_quantize/dynamic_quantize.h"
+#include "ops/matmul_integer/matmul_integer.h"
 #include "ops/recurrence/recurrence.h"
 
 namespace octavo::onnx_import {
@@ -60,9 +63,16 @@ std::vector<UnaryAttrs> read_activations(NodeReader& in, const std::vector<std::
   return functions;
 }
 
+// X in bytes of its own range, and weights [directions, K, N] with a scale and a zero point for each direction or each
+// column of it.
+struct IntegerProduct {
+  ValueId x, x_scale, x_zero_point, w, w_scale, w_zero_point;
+};
+
 // The node's inputs; shapes [directions, ...].
 struct Operands {
   ValueId x, w, r, bias, lengths, h, c, peepholes;
+  std::optional<IntegerProduct> integers;  // what x and w are products of
   Dim steps, batch;
   std::int64_t hidden = 0, directions = 1;
 };
@@ -113,6 +123,19 @@ bool is_identity(const Fact& w) {
   return true;
 }
 
+// f32(sum) * (x_scale * w_scale), then the bias: the product of DynamicQuantizeMatMul.
+ValueId integer_product(NodeReader& in, const IntegerProduct& p, std::int64_t direction, ValueId bias,
+                        const std::string& name) {
+  const ValueId sum = in.add(kMatmulInteger, NoAttrs{},
+                             {p.x, line_of(in, p.w, direction, name + ".wq"), p.x_zero_point,
+                              line_of(in, p.w_zero_point, direction, name + ".wz")},
+                             name + ".sums");
+  const ValueId scale =
+      in.binary(BinaryKind::mul, p.x_scale, line_of(in, p.w_scale, direction, name + ".ws"), name + ".scale");
+  const ValueId y = in.binary(BinaryKind::mul, in.cast(sum, DType::f32, name + ".wide"), scale, name + ".product");
+  return bias.exists() ? in.binary(BinaryKind::add, y, bias, name + ".inputs") : y;
+}
+
 // h of every step [T, B, H], and the last states.
 std::vector<ValueId> add_direction(NodeReader& in, const Operands& operands, const RecurrenceAttrs& attrs,
                                    std::int64_t direction) {
@@ -123,7 +146,9 @@ std::vector<ValueId> add_direction(NodeReader& in, const Operands& operands, con
   ValueId x = operands.x;
   if (in.failed()) return {};
   const bool adds = biases.all.exists() && !is_zero(in.fact(biases.all));
-  if (adds || !is_identity(in.fact(w))) x = matmul(in, x, w, adds ? biases.all : ValueId{}, name + ".inputs");
+  const ValueId bias = adds ? biases.all : ValueId{};
+  if (operands.integers) x = integer_product(in, *operands.integers, direction, bias, name);
+  else if (adds || !is_identity(in.fact(w))) x = matmul(in, x, w, bias, name + ".inputs");
   ValueId peepholes = line_of(in, operands.peepholes, direction, name + ".p");
   if (peepholes.exists()) peepholes = in.reshape(peepholes, {3, operands.hidden}, name + ".peepholes");
   std::vector<ValueId> inputs{x,
@@ -137,7 +162,46 @@ std::vector<ValueId> add_direction(NodeReader& in, const Operands& operands, con
   return in.failed() ? std::vector<ValueId>{} : in.add_exactly(kRecurrence, attrs, std::move(inputs), name);
 }
 
-Operands read_operands(NodeReader& in, K kind, bool is_batch_first) {
+// Weights [directions, K, N] of DynamicQuantizeLSTM, whose scales and zero points are two inputs from `first` on, as
+// those of LSTM: [directions, N, K] in f32.
+ValueId real_weights(NodeReader& in, ValueId w, int first, const std::string& name) {
+  const auto by_direction = [&](ValueId numbers, const std::string& suffix) {
+    if (in.failed() || !numbers.exists()) return numbers;
+    in.require_rank(numbers, 1, 2);
+    return in.failed() ? ValueId{}
+                       : unsqueeze(in, numbers, in.rank(numbers) == 1 ? Integers{1, 2} : Integers{1}, suffix);
+  };
+  ValueId real = in.cast(w, DType::f32, name + ".real");
+  const ValueId zero_point = by_direction(in.optional(first + 1), name + ".zero_point");
+  if (zero_point.exists())
+    real = in.binary(BinaryKind::sub, real, in.cast(zero_point, DType::f32, name + ".real_zero"), name + ".moved");
+  real = in.binary(BinaryKind::mul, real, by_direction(in.value(first), name + ".scale"), name + ".scaled");
+  return in.failed() ? ValueId{} : swap_axes(in, real, 1, 2, name + ".by_gate");
+}
+
+// ONNX Runtime's LSTM of integers. The products of its inputs are integers here, too; states stay in f32, where it
+// rounds them to bytes of their range in every step.
+void take_integers(NodeReader& in, Operands& o) {
+  for (const ValueId w : {o.w, o.r}) {
+    in.require_rank(w, 3, 3);
+    if (!in.failed() && !is_8bit(in.dtype(w)))
+      in.fail(in.place_of(w), "elements of type " + std::string(octavo::name_of(in.dtype(w))), "u8 or s8");
+  }
+  if (in.failed()) return;
+  const auto x = in.add_exactly(kDynamicQuantize, NoAttrs{}, {o.x}, "x");
+  if (in.failed()) return;
+  ++in.built().activation_types[DType::u8];
+  o.integers = IntegerProduct{.x = x[0],
+                              .x_scale = x[1],
+                              .x_zero_point = x[2],
+                              .w = o.w,
+                              .w_scale = in.value(8, "W_scale"),
+                              .w_zero_point = in.optional(9, "W_zero_point")};
+  o.w = real_weights(in, o.w, 8, "W");
+  o.r = real_weights(in, o.r, 10, "R");
+}
+
+Operands read_operands(NodeReader& in, K kind, bool is_batch_first, bool has_integers) {
   Operands o{.x = in.value(0, "X"),
              .w = in.value(1, "W"),
              .r = in.value(2, "R"),
@@ -145,6 +209,8 @@ Operands read_operands(NodeReader& in, K kind, bool is_batch_first) {
              .lengths = in.optional(4, "sequence_lens"),
              .h = in.optional(5, "initial_h")};
   if (kind == K::lstm) o.c = in.optional(6, "initial_c"), o.peepholes = in.optional(7, "P");
+  if (has_integers) take_integers(in, o);
+  if (in.failed()) return o;
   for (const ValueId x : {o.x, o.w, o.r}) in.require_rank(x, 3, 3);
   for (const ValueId x : {o.h, o.c}) {
     if (x.exists()) in.require_rank(x, 3, 3);
@@ -163,7 +229,7 @@ Operands read_operands(NodeReader& in, K kind, bool is_batch_first) {
   o.hidden = in.shape(o.r)[2].fixed(), o.directions = in.shape(o.w)[0].fixed();
   const std::int64_t gates = gates_of(kind);
   const auto expect = [&](ValueId value, const OpenShape& shape) {
-    if (value.exists() && !(in.shape(value) == shape))
+    if (value.exists() && !must_equal(in.shape(value).dims(), shape.dims()))
       in.fail(in.place_of(value), "shape " + in.shape(value).to_string(), shape.to_string());
   };
   expect(o.w, {o.directions, gates * o.hidden, in.shape(o.x)[2]});
@@ -186,13 +252,13 @@ void join_directions(NodeReader& in, int index, const std::vector<ValueId>& part
   in.output(index, batch_first.empty() ? all : transpose(in, all, batch_first, name + ".by_batch"));
 }
 
-template <K kind>
+template <K kind, bool has_integers = false>
 ValueId read_recurrent(NodeReader& in) {
   const std::string direction = in.text("direction", "forward");
   if (direction != "forward" && direction != "reverse" && direction != "bidirectional")
     return in.fail("attribute 'direction'", "'" + direction + "'", "forward, reverse or bidirectional");
-  const bool is_batch_first = in.opset() >= 14 && in.flag("layout");
-  const Operands operands = read_operands(in, kind, is_batch_first);
+  const bool is_batch_first = !has_integers && in.opset() >= 14 && in.flag("layout");
+  const Operands operands = read_operands(in, kind, is_batch_first, has_integers);
   const Number hidden = in.integer("hidden_size", operands.hidden);
   in.ignore("output_sequence");
   RecurrenceAttrs attrs{.kind = kind, .clip = in.number("clip", kNoClip)};
@@ -232,6 +298,7 @@ constexpr Operator kTable[] = {
     {"GRU", 7, 3, 6, read_recurrent<K::gru>},
     {"LSTM", 7, 3, 8, read_recurrent<K::lstm>},
     {"RNN", 7, 3, 6, read_recurrent<K::simple>},
+    {"com.microsoft.DynamicQuantizeLSTM", 1, 10, 12, read_recurrent<K::lstm, true>},
 };
 
 }  // namespace

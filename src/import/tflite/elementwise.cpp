@@ -167,7 +167,18 @@ ValueId read_dequantize(OperatorReader& in) {
   return in.unsupported("input '" + source.name + "'", std::string(octavo::name_of(source.dtype)), "u8, s8 or f16");
 }
 
-ValueId read_cast(OperatorReader& in) { return in.cast(in.value(0), in.output_tensor(0).dtype); }
+// Of a complex number its real part; a real number becomes the pair of it and 0.
+ValueId read_cast(OperatorReader& in) {
+  const ValueId x = in.value(0);
+  const FileTensor& to = in.output_tensor(0);
+  if (in.failed() || in.tensor(0).is_complex == to.is_complex) return in.cast(x, to.dtype);
+  if (in.tensor(0).is_complex) return in.cast(pick(in, x, in.rank(x) - 1, 0, "real"), to.dtype);
+  const ValueId real = unsqueeze(in, in.cast(x, to.dtype, "real"), Integers{in.rank(x)}, "pair");
+  if (in.failed()) return {};
+  Integers none(static_cast<std::size_t>(in.rank(real)), 0), one = none;
+  one.back() = 1;
+  return zero_padding(in, real, 0, none, one, "");
+}
 
 constexpr Operands kReal = Operands::real, kStored = Operands::stored;
 
@@ -178,7 +189,7 @@ constexpr OperatorEntry kTable[] = {
     {"ATAN2", 2, 2, 1, kReal, read_atan2},
     {"BITCAST", 1, 1, 1, kStored, read_bitcast},
     {"BITWISE_XOR", 2, 2, 1, kStored, read_binary<B::bitwise_xor>},
-    {"CAST", 1, 1, 1, kStored, read_cast},
+    {"CAST", 1, 1, 1, Operands::pairs, read_cast},
     {"CEIL", 1, 1, 1, kReal, read_unary<U::ceil>},
     {"COS", 1, 1, 1, kReal, read_unary<U::cos>},
     {"DEQUANTIZE", 1, 1, 1, kReal, read_dequantize},

@@ -75,7 +75,7 @@ struct Building : GraphBuilder, Frame {
 
 // What an operator computes with: quantized 8-bit values dequantized, a quantized result made from a real value by a
 // quantize node; or values as the file stores them, where scale and zero point pass through. `pairs`: as stored,
-// complex numbers among them, which no other operator takes.
+// complex numbers among them, pairs along a last axis of their own.
 enum class Operands { real, stored, pairs };
 
 class OperatorReader : public NodeBuilder {

@@ -20,10 +20,24 @@ Numbers wanted_dims(OperatorReader& in) {
 }
 
 // A file made for batch 1 may say so in the shape: the first dimension then follows the batch.
+// Of x as the file has it: complex numbers are pairs along one axis more, the last.
+int file_rank(OperatorReader& in, ValueId x) {
+  return in.failed() ? 0 : in.rank(x) - (in.tensor(0).is_complex ? 1 : 0);
+}
+
+// Axes that count from the end do so in a file of `rank` axes.
+Numbers axes_of_rank(Numbers axes, int rank) {
+  for (Dim& axis : axes.values) {
+    if (axis < 0) axis += rank;
+  }
+  return axes;
+}
+
 ValueId read_reshape(OperatorReader& in) {
   const ValueId x = in.value(0);
   Numbers dims = wanted_dims(in);
   if (in.failed()) return {};
+  if (in.tensor(0).is_complex) dims.values.push_back(2);
   const Dim elements = in.shape(x).elements(), batch = in.built().batch;
   const auto known = checked_elements(dims.values);
   if (known && !is_same(*known, elements) && !dims.empty() && is_one(dims[0]) && is_same(*known * batch, elements))
@@ -40,18 +54,21 @@ ValueId read_squeeze(OperatorReader& in) {
   const bool names_axes = given != nullptr && given->squeeze_dims() != nullptr && given->squeeze_dims()->size() > 0;
   if (!names_axes) return squeeze(in, x, std::nullopt);
   const auto& axes = *given->squeeze_dims();
-  return squeeze(in, x, Numbers(Integers(axes.begin(), axes.end()), "option 'squeeze_dims'"));
+  const Numbers named(Integers(axes.begin(), axes.end()), "option 'squeeze_dims'");
+  return squeeze(in, x, axes_of_rank(named, file_rank(in, x)));
 }
 
 ValueId read_expand_dims(OperatorReader& in) {
   const ValueId x = in.value(0);
   const Number axis = in.constant_integer(1, "axis");
-  return unsqueeze(in, x, Numbers(Integers{axis.value}, axis.place));
+  return unsqueeze(in, x, axes_of_rank(Numbers(Integers{axis.value}, axis.place), file_rank(in, x) + 1));
 }
 
 ValueId read_transpose(OperatorReader& in) {
   const ValueId x = in.value(0);
-  return transpose(in, x, in.constant_integers(1, "perm"));
+  Numbers order = in.constant_integers(1, "perm");
+  if (in.tensor(0).is_complex) order.values.push_back(file_rank(in, x));
+  return transpose(in, x, order);
 }
 
 ValueId read_shape(OperatorReader& in) {
@@ -283,27 +300,27 @@ ValueId read_mirror_pad(OperatorReader& in) {
   return pad(in, args);
 }
 
-constexpr Operands kReal = Operands::real, kStored = Operands::stored;
+constexpr Operands kReal = Operands::real, kStored = Operands::stored, kPairs = Operands::pairs;
 
 constexpr OperatorEntry kTable[] = {
     {"BROADCAST_ARGS", 2, 2, 1, kStored, read_broadcast_args},
     {"CONCATENATION", 1, kAnyNumber, 1, kReal, read_concat},
     {"DENSIFY", 1, 1, 1, kStored, read_densify},
-    {"EXPAND_DIMS", 2, 2, 1, kStored, read_expand_dims},
+    {"EXPAND_DIMS", 2, 2, 1, kPairs, read_expand_dims},
     {"MIRROR_PAD", 2, 2, 1, kStored, read_mirror_pad},
     {"PACK", 1, kAnyNumber, 1, kStored, read_pack},
     {"PAD", 2, 2, 1, kStored, read_pad},
     {"PADV2", 3, 3, 1, kStored, read_pad},
     {"RANGE", 3, 3, 1, kStored, read_range},
     {"RANK", 1, 1, 1, kStored, read_rank},
-    {"RESHAPE", 1, 2, 1, kStored, read_reshape},
+    {"RESHAPE", 1, 2, 1, kPairs, read_reshape},
     {"SHAPE", 1, 1, 1, kStored, read_shape},
     {"SLICE", 3, 3, 1, kStored, read_slice},
     {"SPLIT", 2, 2, kAnyNumber, kStored, read_split},
     {"SPLIT_V", 3, 3, kAnyNumber, kStored, read_split_v},
-    {"SQUEEZE", 1, 1, 1, kStored, read_squeeze},
+    {"SQUEEZE", 1, 1, 1, kPairs, read_squeeze},
     {"STRIDED_SLICE", 4, 4, 1, kStored, read_strided_slice},
-    {"TRANSPOSE", 2, 2, 1, kStored, read_transpose},
+    {"TRANSPOSE", 2, 2, 1, kPairs, read_transpose},
     {"UNPACK", 1, 1, kAnyNumber, kStored, read_unpack},
 };
 

@@ -2,6 +2,7 @@
 #include "kernels/conv/geometry.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace octavo {
 namespace {
@@ -39,6 +40,20 @@ bool is_pointwise(const Window& window) {
   return all(window.kernel, 1) && all(window.strides, 1) && all(window.pad_begin, 0) && all(window.pad_end, 0);
 }
 
+// A column of pixels lies in memory as a line does, which tiles are for.
+bool is_column(const Window& window, std::int64_t width) {
+  return width == 1 && window.kernel[1] == 1 && window.pad_begin[1] == 0 && window.pad_end[1] == 0;
+}
+
+void lay_down(ConvGeometry& g) {
+  std::swap(g.height, g.width);
+  std::swap(g.out_height, g.out_width);
+  std::swap(g.kernel_h, g.kernel_w);
+  g.stride_w = std::exchange(g.stride_h, 1);  // there is one column
+  std::swap(g.dilation_h, g.dilation_w);
+  std::swap(g.pad_top, g.pad_left);
+}
+
 void set_runs(ConvGeometry& g, const TileTarget& target) {
   const bool is_one_run = g.groups == 1 && (g.dilation_w == 1 || g.kernel_w == 1);
   g.taps = is_one_run ? 1 : g.kernel_w;
@@ -60,8 +75,9 @@ std::string geometry_refusal(const QuantizedConvAttrs& attrs, const Shape& x, co
        {fixed(window.kernel), window.strides, window.dilations, fixed(window.pad_begin)}) {
     if (std::any_of(list.begin(), list.end(), is_far)) return "needs a window of fewer than 2^24 positions";
   }
-  const std::int64_t positions = kMostPixels * window.strides[1] + window.extent(1);
-  if (positions > kMaxSpanBytes / x[3] || window.kernel[0] > kMaxSpanBytes / (positions * x[3])) {
+  const std::size_t along = is_column(window, x[2]) ? 0 : 1;  // a line
+  const std::int64_t positions = kMostPixels * window.strides[along] + window.extent(static_cast<int>(along));
+  if (positions > kMaxSpanBytes / x[3] || window.kernel[1 - along] > kMaxSpanBytes / (positions * x[3])) {
     return "needs less than 64 MiB of input under one row of a tile";
   }
   if (w[0] > kMaxSpanBytes) return "needs fewer than 2^26 output channels";
@@ -83,9 +99,11 @@ ConvGeometry geometry_of(const QuantizedConvAttrs& attrs, const ConvShapesOfCall
   g.stride_h = window.strides[0];
   g.stride_w = window.strides[1];
   g.dilation_h = window.dilations[0];
-  g.dilation_w = g.kernel_w == 1 ? 1 : window.dilations[1];
+  g.dilation_w = window.dilations[1];
   g.pad_top = window.pad_begin[0];
   g.pad_left = window.pad_begin[1];
+  if (is_column(window, x[2])) lay_down(g);
+  if (g.kernel_w == 1) g.dilation_w = 1;
   g.skips_padding_rows = attrs.x_zero_point == 0;
   g.sums_x = has_offset && target.weight_type() == DType::s8;
   if (is_pointwise(window)) {  // all pixels of all images are one line

@@ -26,8 +26,8 @@ template <Isa isa>
 std::string refuse(const CallView& call) {
   const auto epilogue = epilogue_of(call);
   if (!epilogue) return std::string(kStepEpilogueRefusal);
-  const bool is_per_channel = epilogue->factor >= 0 || epilogue->rows.result == RowEpilogue::Result::s32;
-  if (call.input(0).dtype == DType::s16 && is_per_channel) return "needs one scale for s16";
+  const bool is_for_bytes = epilogue->factor < 0 && epilogue->rows.result == RowEpilogue::Result::bytes;
+  if (call.input(0).dtype == DType::s16 && !is_for_bytes) return "needs one scale and bytes as the result of s16";
   const bool has_signed = call.input(0).dtype == DType::s8 || call.input(1).dtype == DType::s8;
   return isa != Isa::scalar && is_fixed_pair(*epilogue) && has_signed ? "needs u8 operands in fixed point" : "";
 }
@@ -60,7 +60,7 @@ void run_s16(const Params& params, const StepBuffers& buffers, ItemRange range) 
 
 void run_sums(const Params& params, const StepBuffers& buffers, ItemRange range) {
   const auto* x = reinterpret_cast<const std::int32_t*>(buffers.inputs[0]);
-  const std::size_t y_bytes = params.epilogue.rows.result == RowEpilogue::Result::s32 ? sizeof *x : 1;
+  const std::size_t y_bytes = params.epilogue.rows.result == RowEpilogue::Result::bytes ? 1 : sizeof *x;
   params.broadcast.for_blocks(range, [&](const RowBlock& block) {
     params.functions->sums(params.epilogue.placed(buffers, block.offset[1]), x + block.offset[0], block.rows, block.n,
                            buffers.outputs[0] + static_cast<std::size_t>(block.y_offset) * y_bytes);

@@ -83,12 +83,14 @@ struct WholeSum {
     return [&e](typename S::S32 x) { return rounded_integer<S>(x, e.round); };
   }
 };
+template <class S>
+typename S::F32 affine_real(const RowEpilogue& e, typename S::S32 x) {
+  return S::add(S::mul(S::to_f32(x), S::set(e.factor)), S::set(e.offset));
+}
 struct AffineSum {
   template <class S>
   static auto of(const RowEpilogue& e, std::int64_t) {
-    return [&e](typename S::S32 x) {
-      return rounded<S>(S::add(S::mul(S::to_f32(x), S::set(e.factor)), S::set(e.offset)), e.round);
-    };
+    return [&e](typename S::S32 x) { return rounded<S>(affine_real<S>(e, x), e.round); };
   }
 };
 template <FixedRounding kRounding>
@@ -135,13 +137,21 @@ void finish_doubles(const RowEpilogue& epilogue, const std::int32_t* sums, std::
   }
 }
 
-// rows x n sums, dense; channels along n, factors those of the first one on. y: s32 where the epilogue has no stages.
+template <class S>
+void store_reals(const RowEpilogue& epilogue, const std::int32_t* sums, std::int64_t n, float* y) {
+  const RowEpilogue e = epilogue;
+  for_lanes<S>(0, n, [=]<class T>(std::int64_t i) { T::store(y + i, affine_real<T>(e, T::load_s32(sums + i))); });
+}
+
+// rows x n sums, dense; channels along n, factors those of the first one on. y: s32 where the epilogue has no stages,
+// f32 where it does not round.
 template <class S>
 void finish_sums(const RowEpilogue& e, const std::int32_t* sums, std::int64_t rows, std::int64_t n, void* y) {
   if (e.result == RowEpilogue::Result::s32) {
     __builtin_memcpy(y, sums, static_cast<std::size_t>(rows * n) * sizeof *sums);
     return;
   }
+  if (e.result == RowEpilogue::Result::f32) return store_reals<S>(e, sums, rows * n, static_cast<float*>(y));
   auto* bytes = static_cast<std::uint8_t*>(y);
   using enum Formula;
   if (e.formula == affine) finish_sums_by<S, AffineSum>(e, sums, rows, n, bytes);

@@ -81,6 +81,10 @@ std::optional<StepEpilogue> StepEpilogue::of(const Epilogue& epilogue, std::size
     set_add(e.rows, *add);
   } else {
     if (!take_formula(in, e)) return std::nullopt;
+    if (epilogue.to == DType::f32) {
+      e.rows.result = RowEpilogue::Result::f32;
+      return in.is_done() && e.rows.formula == Formula::affine ? std::optional(e) : std::nullopt;
+    }
     const auto* round = in.take<Round>();
     if (round == nullptr) return std::nullopt;
     e.rows.round = row_round(*round);

@@ -15,7 +15,7 @@
 namespace octavo {
 
 // One of these, each with a lookup behind it or not, or no stage at all:
-//   of a sum: round | affine, round | fixed_scale, round | double_scale, round
+//   of a sum: round | affine, round | fixed_scale, round | double_scale, round | affine, stored as f32
 //   of a real: divide, round
 //   of two stored values: add_real, round | multiply, affine, round | add_integer | fixed_binary, round
 struct StepEpilogue {
@@ -31,7 +31,7 @@ struct StepEpilogue {
 };
 
 inline constexpr std::string_view kStepEpilogueRefusal =
-    "needs an epilogue of one scale, addition or product, a rounding and a table";
+    "needs an epilogue of one scale, addition or product, a rounding and a table, or of one scale alone";
 // Empty where there is one.
 template <class EpilogueAttrs, std::size_t operands>
 std::string step_epilogue_refusal(const CallView& call) {

@@ -26,9 +26,16 @@ typename S::F32 ended(typename S::F32 sum, const ChainEnd& end, std::int64_t col
 
 template <class S, int kRows, int kVectors>
 void chain_tile(const ChainTile& t) {
+  const std::int64_t last = t.width - (kVectors - 1) * S::kLanes;
+  const auto load = [](const float* p) { return S::load(p); };
+  const auto load_last = [last](const float* p) { return S::load_first(p, last, 0.0f); };
   typename S::F32 sum[kRows][kVectors];
   for (int p = 0; p < kRows; ++p) {
-    for (int v = 0; v < kVectors; ++v) sum[p][v] = S::set(0.0f);
+    for (int v = 0; v < kVectors; ++v) {
+      const float* begun = t.y + p * t.y_stride + v * S::kLanes;
+      sum[p][v] =
+          !t.continues ? S::set(0.0f) : (v + 1 < kVectors || last == S::kLanes ? load(begun) : load_last(begun));
+    }
   }
   const float* w = t.w;
   const float* const* a = t.a;
@@ -44,9 +51,6 @@ void chain_tile(const ChainTile& t) {
       }
     }
   }
-  const std::int64_t last = t.width - (kVectors - 1) * S::kLanes;
-  const auto load = [](const float* p) { return S::load(p); };
-  const auto load_last = [last](const float* p) { return S::load_first(p, last, 0.0f); };
   for (int p = 0; p < kRows; ++p) {
     for (int v = 0; v < kVectors; ++v) {
       const std::int64_t column = v * S::kLanes, at = p * t.y_stride + column;

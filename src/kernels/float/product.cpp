@@ -1,6 +1,9 @@
 // Matrix products: f32, f64, integers, and 8 bit to s32 or 8 bit. Part of kernels/.
 #include "ops/product.h"
 
+#include <algorithm>
+#include <limits>
+
 #include "kernels/call.h"
 #include "kernels/epilogue/step.h"
 #include "kernels/float/float.h"
@@ -27,14 +30,15 @@ struct ProductBlock {
   std::int64_t row = 0, rows = 0, column = 0, columns = 0;
 };
 
+// All rows of the same columns of b one after the other.
 ProductBlock block_at(const ProductShape& p, std::int64_t item) {
   ProductBlock block;
-  block.column = item % p.column_blocks() * p.column_block;
-  block.columns = std::min(p.column_block, p.n - block.column);
-  item /= p.column_blocks();
   block.row = item % p.row_blocks() * p.row_block;
   block.rows = std::min(p.row_block, p.m - block.row);
-  block.matrix = static_cast<std::size_t>(item / p.row_blocks());
+  item /= p.row_blocks();
+  block.column = item % p.column_blocks() * p.column_block;
+  block.columns = std::min(p.column_block, p.n - block.column);
+  block.matrix = static_cast<std::size_t>(item / p.column_blocks());
   return block;
 }
 
@@ -55,39 +59,71 @@ std::string refuse_batches(const CallView& call) {
   return product->batch.elements() > std::int64_t{1} << 20 ? "needs at most 2^20 matrices" : "";
 }
 
-// ---- f32 ----
+// ---- f32: chains in tiles of rows by panels of columns ----
 
-constexpr std::int64_t kColumns = 64;
+constexpr std::int64_t kTileRows = 10;  // as fused_conv: the pointers of more rows leave the registers
+constexpr std::int64_t kTilesOfItem = 6;
+constexpr std::int64_t kDepth = 1024;  // of the part of a panel that is packed at a time
 
 struct FloatParams {
-  ProductShape shape;
+  ProductShape shape;  // its blocks: the rows of an item by the columns of a panel
   const SumFunctions* functions;
+  std::int64_t tile_rows = 1;
+
+  std::int64_t packed_elements() const { return std::min(kDepth, shape.k) * shape.column_block; }
 };
+
+// b's columns as [k][column], 0 behind the last one.
+void pack_panel(const float* b, std::int64_t stride, std::int64_t depth, std::int64_t columns, std::int64_t width,
+                float* to) {
+  for (std::int64_t k = 0; k < depth; ++k, b += stride, to += width) {
+    std::copy_n(b, columns, to);
+    std::fill(to + columns, to + width, 0.0f);
+  }
+}
+
+// Part by part of the depth; the end of a chain, which keeps every value, comes after each.
+void run_float_block(const FloatParams& params, const ProductBlock& block, const float* a, const float* b, float* y,
+                     float* packed) {
+  const ProductShape& p = params.shape;
+  const int lanes = params.functions->chain_lanes;
+  const int vectors = static_cast<int>((block.columns + lanes - 1) / lanes);
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const ChainEnd end{.bias = packed + params.packed_elements(), .lowest = -kInfinity, .highest = kInfinity};
+  for (std::int64_t k = 0; k < std::max<std::int64_t>(1, p.k); k += kDepth) {
+    const std::int64_t depth = std::min(kDepth, p.k - k);
+    pack_panel(b + k * p.n, p.n, depth, block.columns, vectors * lanes, packed);
+    for (std::int64_t row = 0; row < block.rows; row += params.tile_rows) {
+      const std::int64_t rows = std::min(params.tile_rows, block.rows - row);
+      const float* pointers[kTileRows];
+      for (std::int64_t r = 0; r < rows; ++r) pointers[r] = a + (row + r) * p.k + k;
+      params.functions->chains({.a = pointers,
+                                .rows = static_cast<int>(rows),
+                                .vectors = vectors,
+                                .taps = 1,
+                                .depth = depth,
+                                .w = packed,
+                                .continues = k > 0,
+                                .end = end,
+                                .y = y + row * p.n,
+                                .y_stride = p.n,
+                                .width = block.columns});
+    }
+  }
+}
 
 void run_float(const FloatParams& params, const StepBuffers& buffers, ItemRange range) {
   const ProductShape& p = params.shape;
-  auto* acc = reinterpret_cast<double*>(buffers.scratch);
+  auto* packed = reinterpret_cast<float*>(buffers.scratch);
+  std::fill_n(packed + params.packed_elements(), p.column_block, -0.0f);  // a bias that keeps the sign of 0
   for (std::int64_t item = range.begin; item < range.end; ++item) {
     const ProductBlock block = block_at(p, item);
-    const float* a = element_at<float>(p, buffers.inputs[0], p.offsets[block.matrix].first + block.row * p.k);
-    SumBlock sum{.b = element_at<float>(p, buffers.inputs[1], p.offsets[block.matrix].second + block.column),
-                 .b_stride = p.n,
-                 .depth = p.k,
-                 .width = block.columns,
-                 .acc = acc,
-                 .acc_stride = kColumns};
-    std::fill_n(acc, kSumRows * kColumns, 0.0);
-    sum.rows = block.rows == kSumRows ? kSumRows : 1;
-    for (std::int64_t r = 0; r < block.rows; r += sum.rows) {
-      for (int i = 0; i < sum.rows; ++i) sum.a[i] = a + (r + i) * p.k;
-      sum.acc = acc + r * kColumns;
-      params.functions->accumulate(sum);
-    }
-    float* y = reinterpret_cast<float*>(buffers.outputs[0]) +
-               (static_cast<std::int64_t>(block.matrix) * p.m + block.row) * p.n + block.column;
-    for (std::int64_t r = 0; r < block.rows; ++r) {
-      for (std::int64_t j = 0; j < block.columns; ++j) y[r * p.n + j] = static_cast<float>(acc[r * kColumns + j]);
-    }
+    const auto [a, b] = p.offsets[block.matrix];
+    run_float_block(params, block, element_at<float>(p, buffers.inputs[0], a + block.row * p.k),
+                    element_at<float>(p, buffers.inputs[1], b + block.column),
+                    reinterpret_cast<float*>(buffers.outputs[0]) +
+                        (static_cast<std::int64_t>(block.matrix) * p.m + block.row) * p.n + block.column,
+                    packed);
   }
 }
 
@@ -97,12 +133,17 @@ std::string refuse_float(const CallView& call) {
 
 template <const SumFunctions& functions>
 Result<std::unique_ptr<Step>> make_float(const CallView& call, const StepSpec&) {
-  FloatParams params{product_of(call, kSumRows, kColumns), &functions};
+  const std::int64_t tile_rows = std::min<std::int64_t>(kTileRows, functions.chain_rows);
+  FloatParams params{product_of(call, tile_rows * kTilesOfItem, kChainVectors * functions.chain_lanes), &functions,
+                     tile_rows};
   const std::int64_t items = params.shape.items();
-  return make_step(std::move(params), items, run_float, kSumRows * kColumns * sizeof(double));
+  const std::int64_t elements = params.packed_elements() + params.shape.column_block;
+  return make_step(std::move(params), items, run_float, static_cast<std::size_t>(elements) * sizeof(float));
 }
 
 // ---- f64, and integers that wrap ----
+
+constexpr std::int64_t kWideRows = 4, kWideColumns = 64;
 
 struct WideParams {
   ProductShape shape;
@@ -118,7 +159,7 @@ void run_wide_as(const ProductShape& p, const StepBuffers& buffers, ItemRange ra
     T* y = reinterpret_cast<T*>(buffers.outputs[0]) +
            (static_cast<std::int64_t>(block.matrix) * p.m + block.row) * p.n + block.column;
     for (std::int64_t r = 0; r < block.rows; ++r) {
-      T sums[kColumns] = {};
+      T sums[kWideColumns] = {};
       for (std::int64_t k = 0; k < p.k; ++k) {
         for (std::int64_t j = 0; j < block.columns; ++j) sums[j] += a[r * p.k + k] * b[k * p.n + j];
       }
@@ -139,7 +180,7 @@ std::string refuse_wide(const CallView& call) {
 }
 
 Result<std::unique_ptr<Step>> make_wide(const CallView& call, const StepSpec&) {
-  WideParams params{product_of(call, kSumRows, kColumns), call.input(0).dtype};
+  WideParams params{product_of(call, kWideRows, kWideColumns), call.input(0).dtype};
   const std::int64_t items = params.shape.items();
   return make_step(std::move(params), items, run_wide);
 }
@@ -242,10 +283,13 @@ double cost(const OpCall& call, const Machine&) {
   return 500.0 + (isa == Isa::scalar ? 0.8 : (isa == Isa::avx2 ? 0.2 : 0.12)) * macs_of(call);
 }
 
+// As fused_conv, and packing the second factor.
 template <Isa isa>
 double float_cost(const OpCall& call, const Machine&) {
-  return 500.0 + (isa == Isa::scalar ? 1.0 : (isa == Isa::avx2 ? 0.7 : 0.4)) * macs_of(call);
+  constexpr double per_mac = isa == Isa::scalar ? 2.5 : (isa == Isa::avx2 ? 0.045 : 0.02);
+  return 500.0 + per_mac * macs_of(call) + 0.1 * static_cast<double>(call.inputs[1]->shape.elements());
 }
+double wide_cost(const OpCall& call, const Machine&) { return 500.0 + macs_of(call); }
 
 template <const SumFunctions& functions, Isa isa>
 constexpr KernelChoice float_kernel(std::string_view name) {
@@ -279,7 +323,7 @@ constexpr KernelChoice kChoices[] = {
     float_kernel<kSumsAvx512, Isa::avx512>("product_f32_avx512"),
     {.code = {.name = "product_wide_portable", .op = "matmul", .prepare = prepare_by<refuse_wide, make_wide>},
      .refusal = refusal_by<refuse_wide>,
-     .cost = float_cost<Isa::scalar>},
+     .cost = wide_cost},
     integer_kernel<kSumsScalar, Isa::scalar>("product_integer_portable"),
     integer_kernel<kSumsAvx2, Isa::avx2>("product_integer_avx2"),
     integer_kernel<kSumsAvx512, Isa::avx512>("product_integer_avx512"),

@@ -70,7 +70,7 @@ struct ChainEnd {
 
 // y[p * y_stride + j] = the end of the sum over taps t, then over k < depth, of
 // a[t * rows + p][first + k] * w[(t * depth + k) * vectors * chain_lanes + j]
-// for j < width, the columns of a panel: fused multiply-adds in f32 from 0 on, in that order.
+// for j < width, the columns of a panel: fused multiply-adds in f32 in that order, from 0 or from what y holds on.
 struct ChainTile {
   const float* const* a = nullptr;
   std::int64_t first = 0;
@@ -78,6 +78,7 @@ struct ChainTile {
   int vectors = 1;  // at most kChainVectors
   std::int64_t taps = 0, depth = 0;
   const float* w = nullptr;
+  bool continues = false;  // y holds the sums so far
   ChainEnd end;
   float* y = nullptr;
   std::int64_t y_stride = 0;

@@ -17,6 +17,8 @@ std::span<const KernelCode> plain_codes();
 std::span<const KernelChoice> plain_choices();
 std::span<const KernelCode> counted_codes();
 std::span<const KernelChoice> counted_choices();
+std::span<const KernelCode> cast_codes();
+std::span<const KernelChoice> cast_choices();
 std::span<const KernelCode> topk_codes();
 std::span<const KernelChoice> topk_choices();
 

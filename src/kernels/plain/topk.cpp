@@ -23,6 +23,22 @@ struct TopkParams {
   Chunks chunks;  // of lines
 };
 
+// How many neighbours from x on, by eights, do not come before `last`, of which a vector finds many at a time. NaN may.
+template <class Element, class Number>
+std::int64_t skipped(const typename Element::Stored* x, std::int64_t count, bool largest, Number last) {
+  constexpr std::int64_t kAtOnce = 8;
+  std::int64_t done = 0;
+  for (; done + kAtOnce <= count; done += kAtOnce) {
+    int is_better = 0;
+    for (std::int64_t i = done; i < done + kAtOnce; ++i) {
+      const Number value = Element::load(x[i]);
+      is_better |= static_cast<int>(largest ? !(value <= last) : !(value >= last));
+    }
+    if (is_better != 0) break;
+  }
+  return done;
+}
+
 // A line's k best positions so far are a heap in the thread's scratch, the last of them on top: most elements only meet
 // that one.
 template <class Element>
@@ -42,6 +58,8 @@ void pick_lines(const TopkParams& p, const StepBuffers& buffers, ItemRange lines
     std::make_heap(best, best + p.k, before);
     auto last = value(best[0]);
     for (std::int64_t i = p.k; i < p.count; ++i) {
+      if (p.inner == 1) i += skipped<Element>(from + i, p.count - i, p.largest, last);
+      if (i == p.count) break;
       // NaN is for comes_before to judge.
       if (p.largest ? value(i) <= last : value(i) >= last) continue;
       if (!before(i, best[0])) continue;

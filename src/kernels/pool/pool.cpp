@@ -148,7 +148,10 @@ Result<std::unique_ptr<Step>> make_average(const CallView& call, const StepSpec&
        .y_bytes = sizeof(float)});
 }
 
-constexpr auto refuse_quantized = step_epilogue_refusal<QuantizedPoolAttrs, kPoolOperands>;
+std::string refuse_quantized(const CallView& call) {
+  if (call.output().dtype == DType::f32) return "needs bytes or sums as its result";
+  return step_epilogue_refusal<QuantizedPoolAttrs, kPoolOperands>(call);
+}
 
 template <const PoolFunctions& functions>
 Result<std::unique_ptr<Step>> make_quantized(const CallView& call, const StepSpec&) {

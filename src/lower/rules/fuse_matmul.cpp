@@ -13,21 +13,21 @@ Match fuse_matmul(const Graph& graph, const Node& node) {
   const auto b = dequantized(graph, node.inputs[1]);
   if (!a || !b) return std::string("not both of its operands are quantized");
   const auto followed = follow_to_quantize(graph, node.outputs[0]);
-  if (const auto* reason = std::get_if<std::string>(&followed)) return *reason;
-  const auto& end = std::get<Quantized>(followed);
-  if (is_fixed_point(end.profile))
-    return "there is no integer form of it for rounding profile " + std::string(name_of(end.profile));
+  const auto* end = std::get_if<Quantized>(&followed);
+  if (end != nullptr && is_fixed_point(end->profile))
+    return "there is no integer form of it for rounding profile " + std::string(name_of(end->profile));
   const OpenShape& shape = graph.fact(node.inputs[0]).shape;
   // |a - a_zp| and |b - b_zp| are at most 255.
   if (shape[shape.rank() - 1] > 2147483647 / (255 * 255)) return std::string("its sums could leave 32 bits");
-  const QuantizedMatmulAttrs attrs{
-      .a_zero_point = a->type.zero_point,
-      .b_zero_point = b->type.zero_point,
-      .epilogue = {{Affine{(a->type.scale * b->type.scale) / end.type.scale}, end.rounding()}, end.type.dtype}};
+  const float scale = a->type.scale * b->type.scale;
+  QuantizedMatmulAttrs attrs{.a_zero_point = a->type.zero_point,
+                             .b_zero_point = b->type.zero_point,
+                             .epilogue = {{Affine{scale}}, DType::f32}};
+  if (end != nullptr) attrs.epilogue = {{Affine{scale / end->type.scale}, end->rounding()}, end->type.dtype};
   Patch patch(graph);
   const ValueId y = patch.add(kQuantizedMatmul, attrs, {a->q, b->q}, node.name, node.origin);
-  patch.set_quant(y, end.type.params());
-  patch.replace(end.y, y);
+  if (end != nullptr) patch.set_quant(y, end->type.params());
+  patch.replace(end != nullptr ? end->y : node.outputs[0], y);
   return patch;
 }
 

@@ -6,7 +6,7 @@
 
 namespace octavo {
 
-// matmul of two dequantized values, then clamps and quantize, becomes quantized_matmul.
+// matmul of two dequantized values becomes quantized_matmul, with the clamps and the quantize behind it or none: f32.
 Match fuse_matmul(const Graph& graph, const Node& node);
 
 }  // namespace octavo

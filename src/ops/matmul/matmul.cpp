@@ -1,7 +1,7 @@
 // matmul: shape rule and reference. Part of ops/.
 #include "ops/matmul/matmul.h"
 
-#include <type_traits>
+#include <cmath>
 
 #include "graph/attrs_of.h"
 #include "ops/check.h"
@@ -34,6 +34,16 @@ void for_each_element(const Product& product, const Store& store) {
   }
 }
 
+void multiply_f32(const Product& product, InputViews inputs, const TensorView& y) {
+  const auto* a = inputs[0].as<float>();
+  const auto* b = inputs[1].as<float>();
+  for_each_element(product, [&](std::int64_t element, std::int64_t row, std::int64_t column) {
+    float sum = 0.0f;
+    for (std::int64_t k = 0; k < product.k; ++k) sum = std::fma(a[row + k], b[column + k * product.n], sum);
+    y.as<float>()[element] = sum;
+  });
+}
+
 void multiply_floats(const Product& product, InputViews inputs, const TensorView& y) {
   const std::vector<double> a = to_doubles(inputs[0]);
   const std::vector<double> b = to_doubles(inputs[1]);
@@ -59,7 +69,8 @@ void multiply_integers(const Product& product, InputViews inputs, const TensorVi
 void reference_matmul(const Attrs&, InputViews inputs, OutputViews outputs) {
   const Product product = *Product::of(inputs[0].shape, inputs[1].shape);
   const DType dtype = inputs[0].dtype;
-  if (is_float(dtype)) multiply_floats(product, inputs, outputs[0]);
+  if (dtype == DType::f32) multiply_f32(product, inputs, outputs[0]);
+  else if (is_float(dtype)) multiply_floats(product, inputs, outputs[0]);
   else if (size_of(dtype) == 4) multiply_integers<std::uint32_t>(product, inputs, outputs[0]);
   else multiply_integers<std::uint64_t>(product, inputs, outputs[0]);
 }
@@ -76,7 +87,9 @@ NodeRole role_of_matmul(const Attrs&, InputFacts inputs) {
 
 const OpSpec kMatmul = {
     .name = "matmul",
-    .summary = "y[...,m,n] = sum over k of a[...,m,k] * b[...,k,n], numpy shapes; floats summed in f64, integers wrap",
+    .summary =
+        "y[...,m,n] = sum over k of a[...,m,k] * b[...,k,n], numpy shapes; f32 by fused multiply-adds, other floats in "
+        "f64, integers wrap",
     .inputs = {"a", "b"},
     .infer = infer_matmul,
     .reference = reference_matmul,
