@@ -1,9 +1,9 @@
 # The front door. `make` alone says what there is.
 .DEFAULT_GOAL := help
-.PHONY: help deps build demo test test-asan test-tsan test-long wheel test-python check-format bench peers fuzz format tidy clean
+.PHONY: help deps build arm64 demo test test-arm64 test-asan test-tsan test-long wheel test-python check-format bench peers fuzz format tidy clean
 
 help:            ## this list
-	@grep -hE '^[a-z-]+: .*##|^[a-z-]+: *##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1\t/' | expand -t 20
+	@grep -hE '^[a-z0-9-]+: .*##|^[a-z0-9-]+: *##' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):[^#]*## */  make \1\t/' | expand -t 20
 
 deps:            ## install the Debian packages that are missing (root or sudo)
 	@scripts/install-packages.sh
@@ -15,12 +15,23 @@ build/build.ninja: CMakeLists.txt cmake/octavo.cmake CMakePresets.json | deps
 build: deps build/build.ninja   ## build everything into build/; the program is build/bin/octavo
 	cmake --build build
 
+arm64:           ## cross build the program and its tests for aarch64 Linux into build/arm64/ (docs/arm.md)
+	scripts/install-arm64.sh
+	cmake --preset arm64 >/dev/null
+	cmake --build build/arm64
+
 demo: deps build/build.ninja    ## build the program and show it at work (under 10 minutes, installing included)
 	cmake --build build --target octavo
 	scripts/demo.sh build/bin/octavo
 
 test: build      ## build and run every test
 	scripts/run-tests.sh build -LE long
+
+test-arm64:      ## the tests of kernels for aarch64, under qemu-user as several processors (hours; what has passed is not run again)
+	scripts/install-arm64.sh
+	cmake --preset arm64 >/dev/null
+	cmake --build build/arm64 --target kernels_tests
+	scripts/test-arm64.sh kernels_tests
 
 test-asan: build ## the tests under address and undefined-behaviour sanitizers, by clang with assertions, and a minute of each fuzz target
 	scripts/install-packages.sh packages-fuzz.txt

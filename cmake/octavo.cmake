@@ -23,10 +23,29 @@ set(OCTAVO_ISA_avx512vbmi ${OCTAVO_ISA_avx512} -mavx512vbmi)
 # Tile instructions, and what surrounds them.
 set(OCTAVO_ISA_amx ${OCTAVO_ISA_avx512vnni} -mamx-tile -mamx-int8)
 
+# Files named arm64_<isa>.cpp likewise; Advanced SIMD is part of aarch64. Without GCC's scheduling before it allots registers: that moves loads up
+# until sums have to be stored.
+set(OCTAVO_ISA_neon -O3 -fno-schedule-insns)
+set(OCTAVO_ISA_dotprod ${OCTAVO_ISA_neon} -march=armv8.2-a+dotprod)
+set(OCTAVO_ISA_i8mm ${OCTAVO_ISA_neon} -march=armv8.2-a+dotprod+i8mm)
+
+# Which processor programs are for; files of others are named <processor>_<isa>.cpp or lie in a folder <processor>/.
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
+  set(OCTAVO_PROCESSOR arm64)
+  set(OCTAVO_OTHER_PROCESSOR x86)
+  add_compile_options(-fsigned-char)  # as on x86
+else()
+  set(OCTAVO_PROCESSOR x86)
+  set(OCTAVO_OTHER_PROCESSOR arm64)
+endif()
+
+# Folders that are made for x86; programs for others have what lies in <processor>/ of them.
+set(OCTAVO_X86_FOLDERS onednn)
+
 function(octavo_set_isa_flags)
   foreach(source ${ARGN})
     # Two conditions: CMake would expand the match in the second one before the first one is evaluated.
-    if(source MATCHES "/x86_([a-z0-9]+)\\.cpp$")
+    if(source MATCHES "/${OCTAVO_PROCESSOR}_([a-z0-9]+)\\.cpp$")
       if(NOT DEFINED OCTAVO_ISA_${CMAKE_MATCH_1})
         message(FATAL_ERROR "${source}: no flags for ${CMAKE_MATCH_1}")
       endif()
@@ -39,6 +58,10 @@ endfunction()
 function(octavo_library folder)
   cmake_parse_arguments(ARG "" "" "USES" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${folder}/*.cpp)
+  list(FILTER sources EXCLUDE REGEX "/${OCTAVO_OTHER_PROCESSOR}[_/]")
+  if(folder IN_LIST OCTAVO_X86_FOLDERS AND NOT OCTAVO_PROCESSOR STREQUAL x86)
+    list(FILTER sources INCLUDE REGEX "/${OCTAVO_PROCESSOR}/")
+  endif()
   if(sources)
     octavo_set_isa_flags(${sources})
     add_library(octavo_${folder} STATIC ${sources})

@@ -135,6 +135,17 @@ IsaSet isa_of(const CpuFeatures& cpu) {
   return isa;
 }
 
+IsaSet isa_of(const HardwareWords& words) {
+  constexpr std::uint64_t kAsimd = 1u << 1, kAsimdDotProduct = 1u << 20, kI8mm = 1u << 13;
+  IsaSet isa;
+  if ((words.hwcap & kAsimd) == 0) return isa;
+  isa.add(Isa::neon);
+  if ((words.hwcap & kAsimdDotProduct) == 0) return isa;
+  isa.add(Isa::dotprod);
+  if ((words.hwcap2 & kI8mm) != 0) isa.add(Isa::i8mm);
+  return isa;
+}
+
 std::optional<int> quota_cores(const ReadFile& read) {
   std::optional<int> least;
   const std::string cgroup = read("/proc/self/cgroup").value_or("");

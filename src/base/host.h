@@ -21,6 +21,19 @@ struct CpuFeatures {
 };
 IsaSet isa_of(const CpuFeatures& cpu);
 
+// The words of the auxiliary vector that say so on aarch64, as Linux numbers their bits.
+struct HardwareWords {
+  std::uint64_t hwcap = 0, hwcap2 = 0;
+};
+IsaSet isa_of(const HardwareWords& words);
+
+// What only the processor that this program is built for can be asked: of x86/ or arm64/.
+IsaSet detected_isa();
+std::string processor_name();
+
+// A file of the kernel's, which has no size before it is read.
+std::optional<std::string> read_system_file(const std::string& path);
+
 // The text of a file, or nothing where it cannot be read.
 using ReadFile = std::function<std::optional<std::string>(const std::string& path)>;
 

@@ -1,10 +1,8 @@
-// What this machine has: cpuid, caches, usable cores. Part of base/.
+// What this machine has: instruction sets, caches, usable cores. Part of base/.
 #include "base/machine.h"
 
-#include <cpuid.h>
 #include <fcntl.h>
 #include <sched.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,76 +14,14 @@
 namespace octavo {
 namespace {
 
-constexpr std::array<std::string_view, kIsaCount> kIsaNames = {"scalar",     "avx2",       "avxvnni", "avx512",
-                                                               "avx512vnni", "avx512vbmi", "amx_int8"};
-
-struct CpuidRegisters {
-  unsigned a = 0, b = 0, c = 0, d = 0;
-};
-
-CpuidRegisters cpuid(unsigned leaf, unsigned subleaf) {
-  CpuidRegisters r;
-  if (__get_cpuid_count(leaf, subleaf, &r.a, &r.b, &r.c, &r.d) == 0) return {};
-  return r;
-}
-
-std::uint64_t enabled_state() {
-  unsigned low = 0, high = 0;
-  asm volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
-  return static_cast<std::uint64_t>(high) << 32 | low;
-}
-
-// Linux grants the AMX tile state per process on request (arch_prctl ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA).
-bool amx_is_permitted() {
-  constexpr int kArchReqXcompPerm = 0x1023;
-  constexpr int kXfeatureXtiledata = 18;
-  return syscall(SYS_arch_prctl, kArchReqXcompPerm, kXfeatureXtiledata) == 0;
-}
-
-IsaSet detect_isa() {
-  const CpuidRegisters basic = cpuid(1, 0), seven = cpuid(7, 0);
-  const bool has_osxsave = (basic.c >> 27 & 1u) != 0;  // else wide registers are not saved, and nobody may ask which
-  return isa_of({.leaf1_ecx = basic.c,
-                 .leaf7_ebx = seven.b,
-                 .leaf7_ecx = seven.c,
-                 .leaf7_edx = seven.d,
-                 .leaf7_1_eax = cpuid(7, 1).a,
-                 .saved_state = has_osxsave ? enabled_state() : 0,
-                 .may_use_tiles = amx_is_permitted});
-}
-
-std::string processor_name() {
-  std::string name;
-  for (unsigned leaf = 0x80000002; leaf <= 0x80000004; ++leaf) {
-    const CpuidRegisters r = cpuid(leaf, 0);
-    for (unsigned word : {r.a, r.b, r.c, r.d}) {
-      for (int i = 0; i < 4; ++i) name += static_cast<char>(word >> (8 * i) & 0xff);
-    }
-  }
-  name.erase(std::find(name.begin(), name.end(), '\0'), name.end());
-  while (!name.empty() && name.back() == ' ') name.pop_back();
-  return name.empty() ? "unknown processor" : name;
-}
-
-// A file of the kernel's, which has no size before it is read; every load of a model in a new process waits for these,
-// and a stream would take longer than they do.
-std::optional<std::string> read_file(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return std::nullopt;
-  std::string text;
-  std::array<char, 4096> piece;
-  ssize_t count = 0;
-  while ((count = ::read(fd, piece.data(), piece.size())) > 0)
-    text.append(piece.data(), static_cast<std::size_t>(count));
-  ::close(fd);
-  return text;
-}
+constexpr std::array<std::string_view, kIsaCount> kIsaNames = {
+    "scalar", "avx2", "avxvnni", "avx512", "avx512vnni", "avx512vbmi", "amx_int8", "neon", "dotprod", "i8mm"};
 
 int usable_cores() {
   cpu_set_t set;
   CPU_ZERO(&set);
   const int cores = sched_getaffinity(0, sizeof set, &set) == 0 ? std::max(CPU_COUNT(&set), 1) : 1;
-  return std::min(cores, quota_cores(read_file).value_or(cores));
+  return std::min(cores, quota_cores(read_system_file).value_or(cores));
 }
 
 std::int64_t cache_bytes(int name, std::int64_t fallback) {
@@ -96,14 +32,39 @@ std::int64_t cache_bytes(int name, std::int64_t fallback) {
 Machine detect() {
   const Machine defaults;
   return {.name = processor_name(),
-          .isa = detect_isa(),
+          .isa = detected_isa(),
           .l1_bytes = cache_bytes(_SC_LEVEL1_DCACHE_SIZE, defaults.l1_bytes),
           .l2_bytes = cache_bytes(_SC_LEVEL2_CACHE_SIZE, defaults.l2_bytes),
           .l3_bytes = cache_bytes(_SC_LEVEL3_CACHE_SIZE, defaults.l3_bytes),
           .cores = usable_cores()};
 }
 
+// Of the targets of aarch64; nothing for other words.
+std::optional<IsaSet> arm64_isa(std::string_view target) {
+  IsaSet isa;
+  isa.add(Isa::neon);
+  if (target == "arm64-neon") return isa;
+  isa.add(Isa::dotprod);
+  if (target == "arm64-dotprod") return isa;
+  isa.add(Isa::i8mm);
+  return target == "arm64-i8mm" ? std::optional(isa) : std::nullopt;
+}
+
 }  // namespace
+
+// A file of the kernel's, which has no size before it is read; every load of a model in a new process waits for these,
+// and a stream would take longer than they do.
+std::optional<std::string> read_system_file(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return std::nullopt;
+  std::string text;
+  std::array<char, 4096> piece;
+  ssize_t count = 0;
+  while ((count = ::read(fd, piece.data(), piece.size())) > 0)
+    text.append(piece.data(), static_cast<std::size_t>(count));
+  ::close(fd);
+  return text;
+}
 
 std::string_view name_of(Isa isa) { return kIsaNames[static_cast<std::size_t>(isa)]; }
 
@@ -126,6 +87,10 @@ Result<Machine> machine_for_target(std::string_view target) {
   machine.name = std::string(target);
   machine.isa = {};
   if (target == "scalar") return machine;
+  if (const auto isa = arm64_isa(target)) {
+    machine.isa = *isa;
+    return machine;
+  }
   machine.isa.add(Isa::avx2);
   if (target == "avx2") return machine;
   if (target == "avxvnni") {
@@ -141,7 +106,7 @@ Result<Machine> machine_for_target(std::string_view target) {
   return Error{.kind = ErrorKind::usage,
                .where = "--target",
                .found = "'" + std::string(target) + "'",
-               .expected = "host, scalar, avx2, avxvnni, avx512vnni or amx"};
+               .expected = "host, scalar, avx2, avxvnni, avx512vnni, amx, arm64-neon, arm64-dotprod or arm64-i8mm"};
 }
 
 }  // namespace octavo

@@ -24,8 +24,11 @@ enum class Isa : std::uint8_t {
   avx512vnni = 4,  // avx512 + vpdpbusd
   avx512vbmi = 5,  // avx512 + vpermi2b
   amx_int8 = 6,    // AMX tile + int8, permission granted
+  neon = 7,        // ARMv8.0's Advanced SIMD
+  dotprod = 8,     // neon + sdot, udot
+  i8mm = 9,        // dotprod + smmla, usmmla, usdot
 };
-inline constexpr int kIsaCount = 7;
+inline constexpr int kIsaCount = 10;
 constexpr int count_of(Isa) { return kIsaCount; }
 std::string_view name_of(Isa isa);
 
@@ -58,11 +61,12 @@ struct Machine {
   }
 };
 
-// The machine this process runs on (cpuid, sysfs, affinity, cgroup quota).
+// The machine this process runs on (cpuid or the auxiliary vector, sysfs, affinity, cgroup quota).
 const Machine& host_machine();
 
-// The machine meant by a --target word: host, scalar, avx2, avxvnni, avx512vnni, amx. Caches and cores are the host's.
-// Compiling for instructions the host lacks is allowed; running is not. Error: usage, with the list of words.
+// The machine meant by a --target word: host, scalar, avx2, avxvnni, avx512vnni, amx, arm64-neon, arm64-dotprod,
+// arm64-i8mm. Caches and cores are the host's. Compiling for instructions the host lacks is allowed; running is not.
+// Error: usage, with the list of words.
 Result<Machine> machine_for_target(std::string_view target);
 
 }  // namespace octavo

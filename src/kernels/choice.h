@@ -55,6 +55,20 @@ inline std::vector<Candidate> predicted_candidates(const KernelChoice& kernel, c
   return candidates;
 }
 
+// Of costs: what was counted for single lanes and for vectors of 256 and of 512 bits. Those of 128 bits take twice as
+// long as those of 256, by processors that start as many of them in a cycle.
+struct WidthCosts {
+  double scalar, bits256, bits512;
+};
+constexpr double by_width(Isa isa, const WidthCosts& costs) {
+  switch (isa) {
+    case Isa::scalar: return costs.scalar;
+    case Isa::avx2: return costs.bits256;
+    case Isa::neon: return 2.0 * costs.bits256;
+    default: return costs.bits512;
+  }
+}
+
 // For KernelChoice::packed_layout: no sizes but those of the constants.
 inline std::vector<std::int64_t> same_layout(const OpCall&) { return {}; }
 

@@ -10,12 +10,21 @@
 namespace octavo {
 namespace {
 
+// Instructions of x86 and of aarch64 that a set has; beside each other never.
+constexpr IsaSet kX86{0x7e}, kArm64{0x380};
+
+// Of another processor altogether: nothing that this one could lack.
+bool is_foreign(IsaSet needs, IsaSet has) {
+  return ((needs.bits & kX86.bits) != 0 && (has.bits & kArm64.bits) != 0) ||
+         ((needs.bits & kArm64.bits) != 0 && (has.bits & kX86.bits) != 0);
+}
+
 Status check_instructions(const Plan& plan) {
   const IsaSet has = host_machine().isa;
   if (has.contains(plan.needs)) return ok_status();
   IsaSet missing = plan.needs;
   missing.bits &= ~has.bits;
-  return Error{.kind = ErrorKind::resource,
+  return Error{.kind = is_foreign(plan.needs, has) ? ErrorKind::usage : ErrorKind::resource,
                .found = "a plan for " + plan.machine.name + ", which needs " + missing.to_string(),
                .expected = "instructions that this machine has: " + has.to_string(),
                .hint = "Compile the model again with --target host"};

@@ -40,6 +40,16 @@ TEST(Host, InstructionSetsByFeature) {
   EXPECT_EQ(isa_of(cpu).to_string(), "scalar");
 }
 
+// HWCAP_ASIMD, HWCAP_ASIMDDP and HWCAP2_I8MM, of cores that have been built: A72, A76, V1.
+TEST(Host, InstructionSetsByAuxiliaryVector) {
+  EXPECT_EQ(isa_of(HardwareWords{}).to_string(), "scalar");
+  EXPECT_EQ(isa_of(HardwareWords{.hwcap = bits({0, 1})}).to_string(), "scalar neon");
+  EXPECT_EQ(isa_of(HardwareWords{.hwcap = bits({0, 1, 20})}).to_string(), "scalar neon dotprod");
+  EXPECT_EQ(isa_of(HardwareWords{.hwcap = bits({0, 1, 20}), .hwcap2 = bits({13})}).to_string(),
+            "scalar neon dotprod i8mm");
+  EXPECT_EQ(isa_of(HardwareWords{.hwcap = bits({0, 1}), .hwcap2 = bits({13})}).to_string(), "scalar neon");
+}
+
 // Files of the instruction set avx2 are compiled for all four.
 TEST(Host, Avx2NeedsItsCompanions) {
   for (const int missing : {5, 8}) {

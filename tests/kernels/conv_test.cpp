@@ -583,6 +583,7 @@ TEST(Conv, PackedConstantsAreChecked) {
   const Problem p = make_problem(c, 32);
   for (const KernelChoice& kernel : kernels_of_this_machine()) {
     Runner runner(kernel, c, p);
+    if (runner.refusal() == kNeedsHigherWeights) continue;  // which is packed as its twin
     runner.prepare(1);
     std::vector<ConstTensorView> good;
     for (const Tensor& tensor : runner.packed()) good.push_back(tensor.view());

@@ -9,6 +9,8 @@
 #include <cstring>
 #include <vector>
 
+#include "kernels/jit/peak_loop.h"
+
 namespace octavo {
 namespace {
 
@@ -20,8 +22,10 @@ TEST(Peaks, AKernelIsAShareOfItsOwnInstructions) {
   EXPECT_EQ(peaks.int8_gmacs_of(Isa::avxvnni), 300.0);
   EXPECT_EQ(peaks.int8_gmacs_of(Isa::avx512), 90.0);
   EXPECT_EQ(peaks.int8_gmacs_of(Isa::avx2), 90.0);
+  EXPECT_EQ(peaks.int8_gmacs_of(Isa::neon), 90.0);
+  EXPECT_EQ(peaks.int8_gmacs_of(Isa::dotprod), 300.0);
   EXPECT_EQ(to_string(Peaks{.dot_gmacs = 300.4, .read_gbytes = 12.34}),
-            "int8 by vpdpbusd 300 GMAC/s, memory 12.3 GB/s");
+            std::string(PeakLoop::kDot) + " 300 GMAC/s, memory 12.3 GB/s");
 }
 
 // 10^9 bytes per second of a buffer that stays in a level-1 cache, by the C library's vectors.

@@ -77,12 +77,12 @@ int check_kernels(std::span<const KernelChoice> kernels, Case (*drawn)(Draw&), i
 }
 
 TEST(ConvSchedules, GiveTheSameBits) {
-  if (!host_machine().isa.has(Isa::avx2)) GTEST_SKIP() << "needs avx2: no kernel of the family ran";
+  if (host_machine().isa == IsaSet{}) GTEST_SKIP() << "needs avx2 or neon: no kernel of the family ran";
   EXPECT_GE(check_kernels(conv_choices(), draw_case, 20, 4), 80);
 }
 
 TEST(ConvSchedulesLong, GiveTheSameBits) {
-  if (!host_machine().isa.has(Isa::avx2)) GTEST_SKIP() << "needs avx2: no kernel of the family ran";
+  if (host_machine().isa == IsaSet{}) GTEST_SKIP() << "needs avx2 or neon: no kernel of the family ran";
   EXPECT_GE(check_kernels(conv_choices(), draw_case, 400, 5), 2000);
 }
 
@@ -97,7 +97,7 @@ TEST(WinogradSchedulesLong, GiveTheSameBits) {
 }
 
 TEST(ConvSchedules, IllegalOnesAreRefused) {
-  if (!host_machine().isa.has(Isa::avx2)) GTEST_SKIP() << "needs avx2: no kernel of the family ran";
+  if (host_machine().isa == IsaSet{}) GTEST_SKIP() << "needs avx2 or neon: no kernel of the family ran";
   const Case c{.height = 14, .width = 14, .channels = 64, .out_channels = 200, .kernel_h = 3, .kernel_w = 3};
   const Problem p = make_problem(c, 1);
   for (const KernelChoice& kernel : conv_choices()) {

@@ -90,6 +90,7 @@ constexpr KernelChoice kChoices[] = {
     kernel<kArgmaxScalar, Isa::scalar, 1500>("argmax_portable"),
     kernel<kArgmaxAvx2, Isa::avx2, 300>("argmax_avx2"),
     kernel<kArgmaxAvx512, Isa::avx512, 200>("argmax_avx512"),
+    kernel<kArgmaxNeon, Isa::neon, 600>("argmax_neon"),
 };
 constexpr auto kCodes = codes_of(kChoices);
 

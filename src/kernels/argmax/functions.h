@@ -25,6 +25,7 @@ struct ArgmaxFunctions {
 extern const ArgmaxFunctions kArgmaxScalar;
 extern const ArgmaxFunctions kArgmaxAvx2;
 extern const ArgmaxFunctions kArgmaxAvx512;
+extern const ArgmaxFunctions kArgmaxNeon;
 
 }  // namespace octavo
 

@@ -196,6 +196,7 @@ constexpr KernelChoice kChoices[] = {
     kernel<kAttentionScalar, Isa::scalar, 1500, 12000>("attention_f32_portable"),
     kernel<kAttentionAvx2, Isa::avx2, 45, 1500>("attention_f32_avx2"),
     kernel<kAttentionAvx512, Isa::avx512, 25, 800>("attention_f32_avx512"),
+    kernel<kAttentionNeon, Isa::neon, 90, 3000>("attention_f32_neon"),
 };
 constexpr auto kCodes = codes_of(kChoices);
 

@@ -61,7 +61,8 @@ void set_runs(ConvGeometry& g, const TileTarget& target) {
   g.run_bytes = is_one_run ? g.kernel_w * g.channels : g.group_in;
   // Even steps: 17 dwords are 9 + 9 with one of zero weights, not 16 + 16 with 15.
   const std::int64_t dwords = ceil_div(g.run_bytes, 4);
-  g.step_dwords = ceil_div(dwords, ceil_div(dwords, target.max_step_dwords()));
+  g.step_dwords =
+      std::max<std::int64_t>(target.least_step_dwords(), ceil_div(dwords, ceil_div(dwords, target.max_step_dwords())));
 }
 
 }  // namespace
@@ -104,7 +105,7 @@ ConvGeometry geometry_of(const QuantizedConvAttrs& attrs, const ConvShapesOfCall
   g.pad_left = window.pad_begin[1];
   if (is_column(window, x[2])) lay_down(g);
   if (g.kernel_w == 1) g.dilation_w = 1;
-  g.skips_padding_rows = attrs.x_zero_point == 0;
+  g.skips_padding_rows = attrs.x_zero_point == 0 && !target.flips_x();
   g.sums_x = has_offset && target.weight_type() == DType::s8;
   if (is_pointwise(window)) {  // all pixels of all images are one line
     g.width = g.out_width = g.batch * g.height * g.width;

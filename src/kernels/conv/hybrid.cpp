@@ -11,6 +11,7 @@
 #include "kernels/conv/conv.h"
 #include "kernels/conv/epilogue.h"
 #include "kernels/conv/split.h"
+#include "kernels/jit/code.h"
 #include "ops/hybrid_conv/hybrid_conv.h"
 
 namespace octavo {
@@ -203,6 +204,10 @@ constexpr KernelChoice kChoices[] = {
     hybrid_kernel<kTileAvx2Words>("hybrid_conv_u8s8_4x3_avx2", Isa::avx2),
     hybrid_kernel<kTileAvx2Bytes>("hybrid_conv_u8s8_6x2_avx2_bytes", Isa::avx2),
     hybrid_kernel<kTileAmx>("hybrid_conv_u8s8_16x16_amx_int8", Isa::amx_int8),
+    hybrid_kernel<kTileNeonBytes>("hybrid_conv_u8s8_5x1_neon", Isa::neon),
+    hybrid_kernel<kTileNeonPairs>("hybrid_conv_u8s8_5x1_neon_pairs", Isa::neon),
+    hybrid_kernel<kTileDotprod>("hybrid_conv_u8s8_6x4_dotprod", Isa::dotprod),
+    hybrid_kernel<kTileI8mm>("hybrid_conv_u8s8_4x4_i8mm", Isa::i8mm),
 };
 constexpr auto kCodes = codes_of(kChoices);
 

@@ -5,6 +5,7 @@
 #include "kernels/conv/conv.h"
 #include "kernels/conv/conv_step.h"
 #include "kernels/conv/split.h"
+#include "kernels/jit/code.h"
 
 namespace octavo {
 namespace {
@@ -60,6 +61,10 @@ constexpr KernelChoice kChoices[] = {
     conv_kernel<kTileAvx2Words>("conv_u8s8_4x3_avx2", Isa::avx2),
     conv_kernel<kTileAvx2Bytes>("conv_u8s8_6x2_avx2_bytes", Isa::avx2),
     kAmx,
+    conv_kernel<kTileNeonBytes>("conv_u8s8_5x1_neon", Isa::neon),
+    conv_kernel<kTileNeonPairs>("conv_u8s8_5x1_neon_pairs", Isa::neon),
+    conv_kernel<kTileDotprod>("conv_u8s8_6x4_dotprod", Isa::dotprod),
+    conv_kernel<kTileI8mm>("conv_u8s8_4x4_i8mm", Isa::i8mm),
 };
 constexpr auto kCodes = codes_of(kChoices);
 

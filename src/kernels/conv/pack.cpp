@@ -9,32 +9,42 @@
 namespace octavo {
 namespace {
 
-// Where element k of a run lies for one vector and lane, in elements from the start of the run.
+// Where element k of a run lies for one vector and lane, in elements from the start of the run: groups of `group`
+// elements of every lane, the last one perhaps shorter, and in them dwords.
 struct RunLayout {
   std::int64_t dword_elements;
-  std::int64_t lane_offset;
-  std::array<std::int64_t, 4> element_offset;
+  std::int64_t lane;
+  std::int64_t run;  // elements of a lane
+  std::int64_t group = 4;
+  std::array<std::int64_t, 4> element_offset = {0, 1, 2, 3};
+  std::int64_t lane_elements = 0;  // of a group; 0: all
 
   bool keeps_neighbours() const { return element_offset == std::array<std::int64_t, 4>{0, 1, 2, 3}; }
   std::int64_t at(std::int64_t k) const {
-    return k / 4 * dword_elements + lane_offset + element_offset[static_cast<std::size_t>(k % 4)];
+    const std::int64_t first = k - k % group, elements = std::min(group, run - first);
+    const std::int64_t own = lane * (lane_elements > 0 ? lane_elements : elements);
+    return first / 4 * dword_elements + own + (k - first) / 4 * 4 + element_offset[static_cast<std::size_t>(k % 4)];
   }
 };
 
-RunLayout run_layout(const TileTarget& target, int vectors, std::int64_t lane) {
-  const std::int64_t dword_elements = static_cast<std::int64_t>(vectors) * target.lanes * 4;
+RunLayout run_layout(const ConvGeometry& g, const TileTarget& target, int vectors, std::int64_t lane) {
+  RunLayout layout{static_cast<std::int64_t>(vectors) * target.lanes * 4, lane, 4 * g.run_dwords()};
   if (target.is_avx2()) {
-    const std::int64_t odd = dword_elements / 2;
-    return {dword_elements, lane * 2, {0, odd, 1, odd + 1}};
+    const std::int64_t odd = layout.dword_elements / 2;
+    layout.element_offset = {0, odd, 1, odd + 1};
+    layout.lane_elements = 2;
   }
-  return {dword_elements, lane * 4, {0, 1, 2, 3}};
+  // What a multiply takes of a channel lies together: 16 bytes of K and what is left, or 8.
+  if (target.step == MacStep::neon_bytes || target.step == MacStep::neon_pairs) layout.group = 16;
+  if (target.step == MacStep::neon_mmla) layout.group = 8;
+  return layout;
 }
 
 // One output channel of a block: every row and tap of its K.
 template <class T>
 void pack_channel(const ConvGeometry& g, const TileTarget& target, const ChannelBlock& block, int lane,
                   const std::int8_t* w, std::int32_t offset, T* packed) {
-  const RunLayout layout = run_layout(target, block.vectors, lane);
+  const RunLayout layout = run_layout(g, target, block.vectors, lane);
   const std::int64_t run_elements = g.run_dwords() * layout.dword_elements;
   const std::int64_t source_in = g.group_in / g.merged;
   const std::int64_t channel = block.first + lane;
@@ -60,7 +70,7 @@ void pack_channel(const ConvGeometry& g, const TileTarget& target, const Channel
 template <class T>
 void pack_ones(const ConvGeometry& g, const TileTarget& target, const ChannelBlock& block, T* packed) {
   for (int lane = 0; lane < target.lanes; ++lane) {
-    const RunLayout layout = run_layout(target, block.vectors, (block.vectors - 1) * target.lanes + lane);
+    const RunLayout layout = run_layout(g, target, block.vectors, (block.vectors - 1) * target.lanes + lane);
     for (std::int64_t run = 0; run < g.kernel_h * g.taps; ++run) {
       T* to = packed + run * g.run_dwords() * layout.dword_elements;
       for (std::int64_t k = 0; k < g.run_bytes; ++k) to[layout.at(k)] = 1;
@@ -90,6 +100,27 @@ Tensor pack_lanes(const ChannelBlocks& blocks, const Tensor& values) {
   for (const ChannelBlock& block : blocks.blocks)
     std::copy_n(values.as<T>() + block.first, block.channels, packed.as<T>() + block.lane);
   return packed;
+}
+
+// 128 times the sum of the weights, for x that is read as x - 128; of the vector that sums x, too.
+void add_flipped(const ConvGeometry& g, const TileTarget& target, const ChannelBlocks& blocks, const Tensor& w,
+                 Tensor& packed) {
+  const std::int64_t taps = w.elements() / w.shape()[0];
+  auto* bias = packed.as<std::int32_t>();
+  const auto add = [](std::int32_t& to, std::uint32_t sum) {
+    to = static_cast<std::int32_t>(static_cast<std::uint32_t>(to) + 128u * sum);
+  };
+  for (const ChannelBlock& block : blocks.blocks) {
+    for (int lane = 0; lane < block.channels; ++lane) {
+      const std::int8_t* weights = w.as<std::int8_t>() + (block.first + lane) * taps;
+      std::uint32_t sum = 0;
+      for (std::int64_t i = 0; i < taps; ++i) sum += static_cast<std::uint32_t>(weights[i]);
+      add(bias[block.lane + lane], sum);
+    }
+    const std::int64_t lanes = block.vectors * std::int64_t{target.lanes};
+    const auto ones = static_cast<std::uint32_t>(g.kernel_h * g.taps * g.run_bytes);
+    for (std::int64_t lane = lanes - target.lanes; g.sums_x && lane < lanes; ++lane) add(bias[block.lane + lane], ones);
+  }
 }
 
 // The multipliers of all lanes, and after them the rests of their biases where there are some.
@@ -130,6 +161,8 @@ std::vector<Tensor> pack_conv(const OpCall& call, const TileTarget& target) {
   const auto weights = target.weight_type() == DType::s16 ? pack_weights<std::int16_t> : pack_weights<std::int8_t>;
   std::vector<Tensor> packed{weights(g, target, blocks, w, offsets),
                              pack_lanes<std::int32_t>(blocks, constant(kConvBias))};
+  const bool is_hybrid = attrs.epilogue.find<ScaleInRun>() != nullptr;  // tiles know of x - 128 where zero points come
+  if (target.flips_x() && !is_hybrid) add_flipped(g, target, blocks, w, packed[1]);
   const EpilogueParts parts = *EpilogueParts::of(attrs.epilogue, kConvOperands);
   if (parts.multiplier >= 0)
     packed.push_back(

@@ -13,9 +13,16 @@ const Fact* input(const OpCall& call, int index) {
   return static_cast<std::size_t>(index) < call.inputs.size() ? call.inputs[static_cast<std::size_t>(index)] : nullptr;
 }
 
+// Two products of -128 leave 16 bits.
+std::string lowest_refusal(const OpCall& call) {
+  const auto weights = input(call, kConvW)->constant->span<std::int8_t>();
+  return std::ranges::find(weights, std::int8_t{-128}) == weights.end() ? "" : "needs weights above -128";
+}
+
 std::string offset_refusal(const OpCall& call, const TileTarget& target) {
   switch (target.step) {
     case MacStep::avx2_words: return wide_offsets_refusal(call);
+    case MacStep::neon_pairs: return lowest_refusal(call);
     case MacStep::avx2_bytes: return weight_offsets(call) == nullptr ? "" : "needs weights without an offset";
     default: return {};
   }

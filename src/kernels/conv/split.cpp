@@ -15,6 +15,10 @@ double cycles_per_step(MacStep step) {
   switch (step) {
     case MacStep::avx2_words: return 1.6;
     case MacStep::avx2_bytes: return 2.1;
+    // By the units that cores have of them: one (A72), two (A76, N1, N2).
+    case MacStep::neon_bytes: return 2.2;
+    case MacStep::neon_pairs: return 2.0;
+    case MacStep::neon_mmla: return 0.25;
     default: return 0.5;
   }
 }

@@ -47,9 +47,8 @@ class ConvStep final : public Step {
   std::size_t out_bytes_ = 1;       // of an element
   std::int64_t residual_bytes_ = 1;
   std::unique_ptr<TileConstants> constants_;
-  // Per block, code for `pixels` and for `pixels - 1`.
-  std::array<std::vector<TileFunction*>, 2> functions_;
-  std::vector<std::shared_ptr<const Code>> codes_;
+  // Per block, what computes `pixels` and for `pixels - 1`.
+  std::array<std::vector<Tile>, 2> functions_;
 };
 
 Status ConvStep::emit(const TileConfig& base) {
@@ -61,10 +60,9 @@ Status ConvStep::emit(const TileConfig& base) {
     for (const ChannelBlock& block : blocks_.blocks) {
       config.vectors = block.vectors;
       config.channels = block.channels;
-      auto code = tile_code(config);
-      if (!code) return code.errors();
-      functions_[static_cast<std::size_t>(narrower)].push_back((*code)->entry<TileFunction>());
-      if (std::find(codes_.begin(), codes_.end(), *code) == codes_.end()) codes_.push_back(*code);
+      auto tile = tile_of(config);
+      if (!tile) return tile.errors();
+      functions_[static_cast<std::size_t>(narrower)].push_back(std::move(*tile));
     }
   }
   return ok_status();
@@ -139,7 +137,7 @@ void ConvStep::run_tile(const StepBuffers& buffers, const TileWalk::Tile& tile,
                         std::int64_t last_chunk) const noexcept {
   const std::int64_t pixel = walk_.first_pixel(tile);
   const std::byte* residual = other_ >= 0 ? buffers.inputs[static_cast<std::size_t>(other_)] : nullptr;
-  const std::vector<TileFunction*>& functions = functions_[static_cast<std::size_t>(tile.narrower)];
+  const std::vector<Tile>& functions = functions_[static_cast<std::size_t>(tile.narrower)];
   TileArgs args{.rows = reinterpret_cast<const std::uint8_t* const*>(buffers.scratch),
                 .row_count = tile.rows.count,
                 .constants = constants_.get()};
@@ -159,7 +157,7 @@ void ConvStep::run_tile(const StepBuffers& buffers, const TileWalk::Tile& tile,
     args.w_offset = packed_.w_offset + (g_.sums_x ? block.lane : 0);
     args.residual = residual + (residual != nullptr ? element * residual_bytes_ : 0);
     args.y = buffers.outputs[0] + element * static_cast<std::int64_t>(out_bytes_);
-    functions[b](&args);
+    functions[b](args);
     args.prefetch += fetched_bytes_;
   }
 }

@@ -3,6 +3,7 @@
 #ifndef OCTAVO_KERNELS_CONV_TILE_H_
 #define OCTAVO_KERNELS_CONV_TILE_H_
 
+#include <algorithm>
 #include <compare>
 #include <cstdint>
 #include <memory>
@@ -12,7 +13,6 @@
 #include "base/machine.h"
 #include "base/result.h"
 #include "kernels/epilogue/parts.h"
-#include "kernels/jit/code.h"
 
 namespace octavo {
 
@@ -30,9 +30,15 @@ enum class MacStep : std::uint8_t {
   pairs256_evex,  // the same on machines that have only the EVEX form
   pairs_avx2,     // vpmaddwd, vpaddd
   amx,  // tdpbusd: up to 16 dwords of x for 16 pixels meet those of w for 16 channels; amx_tile.h has its code
+  // aarch64, compiled (arm64_tile.h)
+  neon_bytes,  // smull, sadalp on s8: 8 bytes of K of a pixel and channel; partial sums in four lanes
+  neon_pairs,  // smull, smlal, sadalp: exact where no weight is -128
+  neon_dot,    // sdot
+  neon_mmla,   // usmmla: 8 bytes of K of two pixels and two channels
 };
 
 inline constexpr int kMostPixels = 64;  // of any target's tile
+inline constexpr int kMostCompiledPixels = 6;
 
 struct TileTarget {
   MacStep step = MacStep::vnni512;
@@ -43,16 +49,28 @@ struct TileTarget {
   int vector_bytes() const { return lanes * 4; }
   // By what the machine's speeds multiply the cycles of its multiply-adds that were counted with the defaults.
   double cycle_scale(const MachineSpeeds& speeds) const;
+  // Of aarch64: one of the tiles that were compiled; on x86 they are generated.
+  bool is_compiled() const { return step >= MacStep::neon_bytes; }
+  // x is read as x - 128, in s8: biases have 128 times the sum of the weights in them.
+  bool flips_x() const { return is_compiled() && step != MacStep::neon_mmla; }
   bool is_avx2() const { return step == MacStep::avx2_words || step == MacStep::avx2_bytes; }
   DType weight_type() const { return step == MacStep::avx2_words ? DType::s16 : DType::s8; }
   // Of the weights of one dword of K for one vector.
   int weight_bytes() const { return vector_bytes() * (step == MacStep::avx2_words ? 2 : 1); }
   // Of x, that one multiply takes from each pixel.
   int max_step_dwords() const { return step == MacStep::amx ? 16 : 1; }
-  int max_pixels(int vectors) const { return max_accumulators / vectors; }  // not of amx: amx_schedule.h
+  // All of whose steps are as long: what K lacks, weights of 0 fill up.
+  int least_step_dwords() const { return is_compiled() && step != MacStep::neon_dot ? 2 : 1; }
+  // Not of amx: amx_schedule.h.
+  int max_pixels(int vectors) const {
+    return is_compiled() ? std::min(kMostCompiledPixels, max_accumulators / vectors) : max_accumulators / vectors;
+  }
   // Of output channels in one block of packed weights. AMX joins blocks as a schedule asks for, but not where each has
   // a vector that sums x.
-  int block_vectors(bool sums_x) const { return step != MacStep::amx ? max_vectors : (sums_x ? 2 : 1); }
+  int block_vectors(bool sums_x) const {
+    if (is_compiled()) return sums_x ? std::max(1, max_vectors - 1) : max_vectors;
+    return step != MacStep::amx ? max_vectors : (sums_x ? 2 : 1);
+  }
 };
 
 inline double TileTarget::cycle_scale(const MachineSpeeds& speeds) const {
@@ -63,6 +81,10 @@ inline double TileTarget::cycle_scale(const MachineSpeeds& speeds) const {
     case MacStep::avx2_words:
     case MacStep::avx2_bytes:
     case MacStep::pairs_avx2: return speeds.cycle_scale(&MachineSpeeds::madd256_gmacs);
+    case MacStep::neon_bytes:
+    case MacStep::neon_pairs:
+    case MacStep::neon_dot:
+    case MacStep::neon_mmla: return 1.0;  // by the clock alone
     default: return speeds.cycle_scale(&MachineSpeeds::dot256_gmacs);
   }
 }
@@ -73,6 +95,10 @@ inline constexpr TileTarget kTileVnni256{MacStep::vnni256, 8, 2, 12};
 inline constexpr TileTarget kTileVnni256Evex{MacStep::vnni256_evex, 8, 2, 12};
 inline constexpr TileTarget kTileAvx2Words{MacStep::avx2_words, 8, 3, 12};
 inline constexpr TileTarget kTileAvx2Bytes{MacStep::avx2_bytes, 8, 2, 12};
+inline constexpr TileTarget kTileNeonBytes{MacStep::neon_bytes, 4, 1, 5};
+inline constexpr TileTarget kTileNeonPairs{MacStep::neon_pairs, 4, 1, 5};
+inline constexpr TileTarget kTileDotprod{MacStep::neon_dot, 4, 4, 24};
+inline constexpr TileTarget kTileI8mm{MacStep::neon_mmla, 4, 4, 16};
 inline constexpr TileTarget kPairs512{MacStep::pairs512, 16, 4, 28};
 inline constexpr TileTarget kPairs256{MacStep::pairs256, 8, 2, 12};
 inline constexpr TileTarget kPairs256Evex{MacStep::pairs256_evex, 8, 2, 12};
@@ -178,12 +204,25 @@ struct TileArgs {
   // zero_point_factor has it, `multiplier` w_scale and the real bias.
   const float* x_scales;
   const std::uint8_t* x_zero_points;
+  const TileConfig* config;  // of tiles that were compiled, for several configurations; generated ones have it in them
 };
 
 using TileFunction = void(const TileArgs*);
 
-// The code for a configuration, emitted on first use in the process.
-Result<std::shared_ptr<const Code>> tile_code(const TileConfig& config);
+// What a configuration is computed by.
+struct Tile {
+  TileFunction* function = nullptr;
+  const TileConfig* config = nullptr;  // TileArgs::config
+  std::shared_ptr<const void> owner;   // of what the two point to
+
+  void operator()(TileArgs& args) const {
+    args.config = config;
+    function(&args);
+  }
+};
+// Generated on first use in the process, or one of those that were compiled. Error: internal, for a target of another
+// processor.
+Result<Tile> tile_of(const TileConfig& config);
 
 }  // namespace octavo
 

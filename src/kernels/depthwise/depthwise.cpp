@@ -131,7 +131,7 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
 // taps, a position as sixty results.
 template <Isa isa>
 double cost(const OpCall& call, const Machine&) {
-  constexpr double per_mac = isa == Isa::scalar ? 1.0 : (isa == Isa::avx2 ? 0.1 : 0.08);
+  constexpr double per_mac = by_width(isa, {1.0, 0.1, 0.08});
   const DepthwiseShape s = DepthwiseShape::of(view_of(call));
   const auto positions = static_cast<double>(s.batch * s.out_height * s.out_width);
   return 200.0 + per_mac * (s.macs() + positions * (4.0 * static_cast<double>(s.channels) + 250.0));
@@ -154,6 +154,7 @@ constexpr KernelChoice kChoices[] = {
     kernel<kDepthwiseScalar, Isa::scalar>("depthwise_q8s8_1x1_portable"),
     kernel<kDepthwiseAvx2, Isa::avx2>("depthwise_q8s8_1x8_avx2"),
     kernel<kDepthwiseAvx512, Isa::avx512>("depthwise_q8s8_1x16_avx512"),
+    kernel<kDepthwiseNeon, Isa::neon>("depthwise_q8s8_1x8_neon"),
 };
 constexpr auto kCodes = codes_of(kChoices);
 

@@ -29,6 +29,7 @@ struct DepthwiseFunctions {
 extern const DepthwiseFunctions kDepthwiseScalar;
 extern const DepthwiseFunctions kDepthwiseAvx2;
 extern const DepthwiseFunctions kDepthwiseAvx512;
+extern const DepthwiseFunctions kDepthwiseNeon;
 
 // A strip of interleaved input serves some output rows of one block of 64, 32 or 16 channels. Four input rows make a
 // group: the strip holds, per group and column, the four bytes of each channel side by side, so that one vpdpbusd takes

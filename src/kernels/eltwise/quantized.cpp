@@ -85,9 +85,7 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec&) {
 // Nanoseconds per element, measured on 16 KB chunks in L2 of a Xeon of 2.5 GHz.
 template <Isa isa>
 double cost(const OpCall& call, const Machine&) {
-  const auto by_isa = [](double scalar, double avx2, double avx512) {
-    return isa == Isa::scalar ? scalar : (isa == Isa::avx2 ? avx2 : avx512);
-  };
+  const auto by_isa = [](double scalar, double avx2, double avx512) { return by_width(isa, {scalar, avx2, avx512}); };
   const StepEpilogue epilogue = *epilogue_of(view_of(call));
   const double per_element = epilogue.other < 0        ? by_isa(3.0, 0.7, 0.4)
                              : is_fixed_pair(epilogue) ? by_isa(6.0, 1.2, 0.7)
@@ -118,6 +116,7 @@ constexpr KernelChoice kChoices[] = {
     kernel<kEltwiseScalar, Isa::scalar>("eltwise_q8_portable"),
     kernel<kEltwiseAvx2, Isa::avx2>("eltwise_q8_avx2"),
     kernel<kEltwiseAvx512, Isa::avx512>("eltwise_q8_avx512"),
+    kernel<kEltwiseNeon, Isa::neon>("eltwise_q8_neon"),
 };
 constexpr auto kCodes = codes_of(kChoices);
 

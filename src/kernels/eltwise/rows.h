@@ -65,6 +65,7 @@ struct EltwiseFunctions {
 extern const EltwiseFunctions kEltwiseScalar;
 extern const EltwiseFunctions kEltwiseAvx2;
 extern const EltwiseFunctions kEltwiseAvx512;
+extern const EltwiseFunctions kEltwiseNeon;
 
 }  // namespace octavo
 

@@ -91,6 +91,7 @@ constexpr KernelChoice kChoices[] = {
     batch_norm_kernel<kSumsScalar, Isa::scalar, 4000>("norm_batch_f32_portable"),
     batch_norm_kernel<kSumsAvx2, Isa::avx2, 1500>("norm_batch_f32_avx2"),
     batch_norm_kernel<kSumsAvx512, Isa::avx512, 1200>("norm_batch_f32_avx512"),
+    batch_norm_kernel<kSumsNeon, Isa::neon, 3000>("norm_batch_f32_neon"),
 };
 constexpr auto kCodes = codes_of(kChoices);
 

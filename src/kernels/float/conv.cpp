@@ -256,7 +256,7 @@ Result<std::unique_ptr<Step>> make_computed(const CallView& call, const StepSpec
 // Lake, 2.5 GHz: 1.1 ns per product).
 template <Isa isa>
 double cost(const OpCall& call, const Machine&) {
-  constexpr double per_mac = isa == Isa::scalar ? 1.0 : (isa == Isa::avx2 ? 0.5 : 0.3);
+  constexpr double per_mac = by_width(isa, {1.0, 0.5, 0.3});
   constexpr double per_call = 25.0;
   const auto& conv = call.attrs->as<ConvAttrs>();
   const Shape& w = call.inputs[kW]->shape;
@@ -301,9 +301,11 @@ constexpr KernelChoice kChoices[] = {
     computed_kernel<kSumsScalar, Isa::scalar>("float_conv_computed_portable"),
     computed_kernel<kSumsAvx2, Isa::avx2>("float_conv_computed_avx2"),
     computed_kernel<kSumsAvx512, Isa::avx512>("float_conv_computed_avx512"),
+    computed_kernel<kSumsNeon, Isa::neon>("float_conv_computed_neon"),
     kernel<kSumsScalar, Isa::scalar>("float_conv_portable"),
     kernel<kSumsAvx2, Isa::avx2>("float_conv_avx2"),
     kernel<kSumsAvx512, Isa::avx512>("float_conv_avx512"),
+    kernel<kSumsNeon, Isa::neon>("float_conv_neon"),
 };
 constexpr auto kCodes = codes_of(kChoices);
 

@@ -158,7 +158,7 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec& spec) {
 
 template <Isa isa>
 double cost(const OpCall& call, const Machine&) {
-  constexpr double per_mac = isa == Isa::scalar ? 1.5 : (isa == Isa::avx2 ? 0.08 : 0.05);
+  constexpr double per_mac = by_width(isa, {1.5, 0.08, 0.05});
   const Shape& w = call.inputs[kW]->shape;
   return 200.0 + per_mac * static_cast<double>(call.outputs[0].shape.elements()) * static_cast<double>(w.elements()) /
                      std::max(1.0, static_cast<double>(w[0]));
@@ -181,6 +181,7 @@ constexpr KernelChoice kChoices[] = {
     kernel<kSumsScalar, Isa::scalar>("float_depthwise_portable"),
     kernel<kSumsAvx2, Isa::avx2>("float_depthwise_avx2"),
     kernel<kSumsAvx512, Isa::avx512>("float_depthwise_avx512"),
+    kernel<kSumsNeon, Isa::neon>("float_depthwise_neon"),
 };
 constexpr auto kCodes = codes_of(kChoices);
 

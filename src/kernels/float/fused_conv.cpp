@@ -292,7 +292,7 @@ Result<std::unique_ptr<Step>> make_computed(const CallView& call, const StepSpec
 // Zen 4: 100 to 116 GFLOP/s on a core with AVX2 and with AVX-512; a channel a group is bound by its loads.
 template <Isa isa>
 double cost(const OpCall& call, const Machine&) {
-  constexpr double gflops = isa == Isa::scalar ? 0.8 : (isa == Isa::avx2 ? 45.0 : 110.0);
+  constexpr double gflops = 1.0 / by_width(isa, {1.0 / 0.8, 1.0 / 45.0, 1.0 / 110.0});
   const auto& conv = call.attrs->as<FusedConvAttrs>();
   const Shape &w = call.inputs[kW]->shape, &y = call.outputs[0].shape;
   const double channels = std::max(1.0, static_cast<double>(w[0]));
@@ -352,9 +352,11 @@ constexpr KernelChoice kChoices[] = {
     computed_kernel<kSumsScalar, kEltwiseScalar, Isa::scalar>("float_fused_conv_chains_computed_portable"),
     computed_kernel<kSumsAvx2, kEltwiseAvx2, Isa::avx2>("float_fused_conv_chains_computed_avx2"),
     computed_kernel<kSumsAvx512, kEltwiseAvx512, Isa::avx512>("float_fused_conv_chains_computed_avx512"),
+    computed_kernel<kSumsNeon, kEltwiseNeon, Isa::neon>("float_fused_conv_chains_computed_neon"),
     kernel<kSumsScalar, kEltwiseScalar, Isa::scalar>("float_fused_conv_chains_portable"),
     kernel<kSumsAvx2, kEltwiseAvx2, Isa::avx2>("float_fused_conv_chains_avx2"),
     kernel<kSumsAvx512, kEltwiseAvx512, Isa::avx512>("float_fused_conv_chains_avx512"),
+    kernel<kSumsNeon, kEltwiseNeon, Isa::neon>("float_fused_conv_chains_neon"),
 };
 constexpr auto kCodes = codes_of(kChoices);
 

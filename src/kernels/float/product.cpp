@@ -280,13 +280,13 @@ double macs_of(const OpCall& call) {
 }
 template <Isa isa>
 double cost(const OpCall& call, const Machine&) {
-  return 500.0 + (isa == Isa::scalar ? 0.8 : (isa == Isa::avx2 ? 0.2 : 0.12)) * macs_of(call);
+  return 500.0 + by_width(isa, {0.8, 0.2, 0.12}) * macs_of(call);
 }
 
 // As fused_conv, and packing the second factor.
 template <Isa isa>
 double float_cost(const OpCall& call, const Machine&) {
-  constexpr double per_mac = isa == Isa::scalar ? 2.5 : (isa == Isa::avx2 ? 0.045 : 0.02);
+  constexpr double per_mac = by_width(isa, {2.5, 0.045, 0.02});
   return 500.0 + per_mac * macs_of(call) + 0.1 * static_cast<double>(call.inputs[1]->shape.elements());
 }
 double wide_cost(const OpCall& call, const Machine&) { return 500.0 + macs_of(call); }
@@ -321,15 +321,18 @@ constexpr KernelChoice kChoices[] = {
     float_kernel<kSumsScalar, Isa::scalar>("product_f32_portable"),
     float_kernel<kSumsAvx2, Isa::avx2>("product_f32_avx2"),
     float_kernel<kSumsAvx512, Isa::avx512>("product_f32_avx512"),
+    float_kernel<kSumsNeon, Isa::neon>("product_f32_neon"),
     {.code = {.name = "product_wide_portable", .op = "matmul", .prepare = prepare_by<refuse_wide, make_wide>},
      .refusal = refusal_by<refuse_wide>,
      .cost = wide_cost},
     integer_kernel<kSumsScalar, Isa::scalar>("product_integer_portable"),
     integer_kernel<kSumsAvx2, Isa::avx2>("product_integer_avx2"),
     integer_kernel<kSumsAvx512, Isa::avx512>("product_integer_avx512"),
+    integer_kernel<kSumsNeon, Isa::neon>("product_integer_neon"),
     quantized_kernel<kSumsScalar, Isa::scalar>("product_q8_portable"),
     quantized_kernel<kSumsAvx2, Isa::avx2>("product_q8_avx2"),
     quantized_kernel<kSumsAvx512, Isa::avx512>("product_q8_avx512"),
+    quantized_kernel<kSumsNeon, Isa::neon>("product_q8_neon"),
 };
 constexpr auto kCodes = codes_of(kChoices);
 

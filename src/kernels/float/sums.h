@@ -111,6 +111,7 @@ struct SumFunctions {
 extern const SumFunctions kSumsScalar;
 extern const SumFunctions kSumsAvx2;
 extern const SumFunctions kSumsAvx512;
+extern const SumFunctions kSumsNeon;
 
 }  // namespace octavo
 

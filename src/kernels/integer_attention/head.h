@@ -88,6 +88,7 @@ extern const HeadFunctions kHeadEvexVnni;
 extern const HeadFunctions kHeadAvx512;
 extern const HeadFunctions kHeadAvx512Vnni;
 extern const HeadFunctions kHeadAmx;
+extern const HeadFunctions kHeadNeon;
 
 }  // namespace octavo
 

@@ -166,7 +166,7 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec&) {
                 .is_real = epilogue.round == nullptr,
                 .functions = &functions,
                 .lookup = functions.lanes == 16  ? &lookup_of_avx512()
-                          : functions.lanes == 8 ? &kLookupAvx2
+                          : functions.lanes == 8 ? &lookup_of_8_lanes()
                                                  : &kLookupScalar};
   if (!params.is_real) params.round = row_round(*epilogue.round);
   params.chunks = (params.queries + kMostQueries - 1) / kMostQueries;
@@ -195,6 +195,7 @@ constexpr Rates rates_of(Isa isa) {
   switch (isa) {
     case Isa::scalar: return {0.5, 4.0};
     case Isa::avx2: return {0.013, 0.6};
+    case Isa::neon: return {0.05, 1.2};
     case Isa::avxvnni: return {0.007, 0.6};
     case Isa::avx512: return {0.008, 0.2};
     case Isa::amx_int8: return {0.002, 0.2};
@@ -234,6 +235,7 @@ constexpr KernelChoice kChoices[] = {
     kernel<kHeadAvx2, Isa::avx2>("attention_q8_4x16_avx2"),
     kernel<kHeadAvxVnni, Isa::avxvnni, kHeadEvexVnni>("attention_q8_4x16_avxvnni"),
     kernel<kHeadAvx512, Isa::avx512>("attention_q8_8x32_avx512"),
+    kernel<kHeadNeon, Isa::neon>("attention_q8_4x16_neon"),
     kernel<kHeadAvx512Vnni, Isa::avx512vnni>("attention_q8_8x32_avx512vnni"),
     kernel<kHeadAmx, Isa::amx_int8>("attention_q8_16x16_amx_int8"),
 };

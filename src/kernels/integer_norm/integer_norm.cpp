@@ -108,7 +108,7 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec&) {
 // Nanoseconds per element.
 template <Isa isa>
 double cost(const OpCall& call, const Machine&) {
-  constexpr double per_element = isa == Isa::scalar ? 4.0 : (isa == Isa::avx2 ? 0.45 : 0.25);
+  constexpr double per_element = by_width(isa, {4.0, 0.45, 0.25});
   return 100.0 + per_element * static_cast<double>(call.outputs[0].shape.elements());
 }
 
@@ -126,6 +126,7 @@ constexpr KernelChoice kChoices[] = {
     kernel<kNormScalar, Isa::scalar>("norm_layer_q16_portable"),
     kernel<kNormAvx2, Isa::avx2>("norm_layer_q16_avx2"),
     kernel<kNormAvx512, Isa::avx512>("norm_layer_q16_avx512"),
+    kernel<kNormNeon, Isa::neon>("norm_layer_q16_neon"),
 };
 constexpr auto kCodes = codes_of(kChoices);
 

@@ -43,6 +43,7 @@ struct NormFunctions {
 extern const NormFunctions kNormScalar;
 extern const NormFunctions kNormAvx2;
 extern const NormFunctions kNormAvx512;
+extern const NormFunctions kNormNeon;
 
 }  // namespace octavo
 

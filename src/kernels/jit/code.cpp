@@ -2,17 +2,12 @@
 #include "kernels/jit/code.h"
 
 #include <sys/mman.h>
-#include <xbyak/xbyak_util.h>
 
 #include <cerrno>
 #include <cstring>
 
 namespace octavo {
 
-bool has_vex_vnni() {
-  static const bool has = Xbyak::util::Cpu().has(Xbyak::util::Cpu::tAVX_VNNI);
-  return has;
-}
 namespace {
 
 Error refused(const char* what) {
@@ -30,6 +25,8 @@ Result<std::shared_ptr<const Code>> Code::create(std::span<const std::uint8_t> i
   if (pages == MAP_FAILED) return refused("mmap");
   std::shared_ptr<const Code> code(new Code(pages, instructions.size()));
   std::memcpy(pages, instructions.data(), instructions.size());
+  auto* const begin = static_cast<char*>(pages);
+  __builtin___clear_cache(begin, begin + instructions.size());
   if (mprotect(pages, instructions.size(), PROT_READ | PROT_EXEC) != 0) return refused("mprotect");
   return code;
 }

@@ -65,6 +65,7 @@ struct LineFunctions {
 extern const LineFunctions kLinesScalar;
 extern const LineFunctions kLinesAvx2;
 extern const LineFunctions kLinesAvx512;
+extern const LineFunctions kLinesNeon;
 
 }  // namespace octavo
 

@@ -93,6 +93,7 @@ constexpr KernelChoice kChoices[] = {
     kernel<kLinesScalar, Isa::scalar, 6000>("lines_layer_norm_f32_portable"),
     kernel<kLinesAvx2, Isa::avx2, 600>("lines_layer_norm_f32_avx2"),
     kernel<kLinesAvx512, Isa::avx512, 500>("lines_layer_norm_f32_avx512"),
+    kernel<kLinesNeon, Isa::neon, 1200>("lines_layer_norm_f32_neon"),
 };
 constexpr auto kCodes = codes_of(kChoices);
 

@@ -79,6 +79,7 @@ constexpr KernelChoice kChoices[] = {
     kernel<kLinesScalar, Isa::scalar, 80000>("lines_lrn_f32_portable"),
     kernel<kLinesAvx2, Isa::avx2, 5000>("lines_lrn_f32_avx2"),
     kernel<kLinesAvx512, Isa::avx512, 3500>("lines_lrn_f32_avx512"),
+    kernel<kLinesNeon, Isa::neon, 10000>("lines_lrn_f32_neon"),
 };
 constexpr auto kCodes = codes_of(kChoices);
 

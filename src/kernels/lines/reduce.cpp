@@ -220,6 +220,7 @@ constexpr KernelChoice kChoices[] = {
     kernel<kLinesScalar, Isa::scalar, 1500>("lines_reduce_f32_portable"),
     kernel<kLinesAvx2, Isa::avx2, 300>("lines_reduce_f32_avx2"),
     kernel<kLinesAvx512, Isa::avx512, 250>("lines_reduce_f32_avx512"),
+    kernel<kLinesNeon, Isa::neon, 600>("lines_reduce_f32_neon"),
     line_kernel<refuse_nothing, make_any, 6000>("reduce", Isa::scalar, "lines_reduce_any_portable"),
     line_kernel<refuse_extremes, make_extremes, 250>("reduce", Isa::scalar, "reduce_extremes_portable"),
 };

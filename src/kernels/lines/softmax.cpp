@@ -85,6 +85,7 @@ constexpr KernelChoice kChoices[] = {
     kernel<kLinesScalar, Isa::scalar, 30000>("lines_softmax_f32_portable"),
     kernel<kLinesAvx2, Isa::avx2, 1500>("lines_softmax_f32_avx2"),
     kernel<kLinesAvx512, Isa::avx512, 1000>("lines_softmax_f32_avx512"),
+    kernel<kLinesNeon, Isa::neon, 3000>("lines_softmax_f32_neon"),
 };
 constexpr auto kCodes = codes_of(kChoices);
 

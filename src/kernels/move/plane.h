@@ -23,6 +23,7 @@ struct PlaneFunctions {
 };
 extern const PlaneFunctions kPlaneScalar;
 extern const PlaneFunctions kPlaneAvx2;
+extern const PlaneFunctions kPlaneNeon;
 
 }  // namespace octavo
 

@@ -132,6 +132,12 @@ constexpr KernelChoice kChoices[] = {
               .prepare = prepare_by<refuse, make<kPlaneAvx2>>},
      .refusal = refusal_by<refuse>,
      .cost = cost<Isa::avx2>},
+    {.code = {.name = "transpose_neon",
+              .op = "transpose",
+              .needs = Isa::neon,
+              .prepare = prepare_by<refuse, make<kPlaneNeon>>},
+     .refusal = refusal_by<refuse>,
+     .cost = cost<Isa::neon>},
 };
 constexpr auto kCodes = codes_of(kChoices);
 

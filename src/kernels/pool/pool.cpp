@@ -171,14 +171,14 @@ Result<std::unique_ptr<Step>> make_quantized(const CallView& call, const StepSpe
 
 template <Isa isa>
 double cost_of_taps(const OpCall& call, const Window& window) {
-  const double lanes = isa == Isa::scalar ? 2.0 : (isa == Isa::avx2 ? 32.0 : 64.0);
+  constexpr double per_byte = by_width(isa, {1.0 / 2.0, 1.0 / 32.0, 1.0 / 64.0});
   double taps = 1.0;
   for (std::int64_t size : window.kernel) taps *= static_cast<double>(size);
   const double bytes =
       static_cast<double>(call.outputs[0].shape.elements()) * static_cast<double>(size_of(call.inputs[0]->dtype));
   const double positions =
       bytes / std::max(1.0, static_cast<double>(call.outputs[0].shape[call.outputs[0].shape.rank() - 1]));
-  return 100.0 + positions * (10.0 + taps) + bytes * taps / lanes;
+  return 100.0 + positions * (10.0 + taps) + bytes * taps * per_byte;
 }
 template <Isa isa>
 double cost_max(const OpCall& call, const Machine&) {
@@ -223,12 +223,15 @@ constexpr KernelChoice kChoices[] = {
     max_kernel<kPoolScalar, Isa::scalar>("pool_max_portable"),
     max_kernel<kPoolAvx2, Isa::avx2>("pool_max_avx2"),
     max_kernel<kPoolAvx512, Isa::avx512>("pool_max_avx512"),
+    max_kernel<kPoolNeon, Isa::neon>("pool_max_neon"),
     average_kernel<kPoolScalar, Isa::scalar>("pool_average_f32_portable"),
     average_kernel<kPoolAvx2, Isa::avx2>("pool_average_f32_avx2"),
     average_kernel<kPoolAvx512, Isa::avx512>("pool_average_f32_avx512"),
+    average_kernel<kPoolNeon, Isa::neon>("pool_average_f32_neon"),
     quantized_kernel<kPoolScalar, Isa::scalar>("pool_q8_portable"),
     quantized_kernel<kPoolAvx2, Isa::avx2>("pool_q8_avx2"),
     quantized_kernel<kPoolAvx512, Isa::avx512>("pool_q8_avx512"),
+    quantized_kernel<kPoolNeon, Isa::neon>("pool_q8_neon"),
 };
 constexpr auto kCodes = codes_of(kChoices);
 

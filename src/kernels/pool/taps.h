@@ -39,6 +39,7 @@ struct PoolFunctions {
 extern const PoolFunctions kPoolScalar;
 extern const PoolFunctions kPoolAvx2;
 extern const PoolFunctions kPoolAvx512;
+extern const PoolFunctions kPoolNeon;
 
 }  // namespace octavo
 

@@ -70,7 +70,7 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec&) {
 
 template <Isa isa>
 double cost(const OpCall& call, const Machine&) {
-  constexpr double per_element = isa == Isa::scalar ? 5.0 : (isa == Isa::avx2 ? 0.5 : 0.35), per_row = 20.0;
+  constexpr double per_element = by_width(isa, {5.0, 0.5, 0.35}), per_row = 20.0;
   return 50.0 + per_row * static_cast<double>(call.outputs[1].shape.elements()) +
          per_element * static_cast<double>(call.inputs[0]->shape.elements());
 }
@@ -86,9 +86,11 @@ constexpr KernelChoice kChoices[] = {
     kernel<kQuantizeScalar, Isa::scalar, refuse_nothing>("dynamic_quantize_f32_portable", "dynamic_quantize"),
     kernel<kQuantizeAvx2, Isa::avx2, refuse_nothing>("dynamic_quantize_f32_avx2", "dynamic_quantize"),
     kernel<kQuantizeAvx512, Isa::avx512, refuse_nothing>("dynamic_quantize_f32_avx512", "dynamic_quantize"),
+    kernel<kQuantizeNeon, Isa::neon, refuse_nothing>("dynamic_quantize_f32_neon", "dynamic_quantize"),
     kernel<kQuantizeScalar, Isa::scalar, refuse_nothing>("row_quantize_f32_portable", "row_quantize"),
     kernel<kQuantizeAvx2, Isa::avx2, refuse_tflite>("row_quantize_f32_avx2", "row_quantize"),
     kernel<kQuantizeAvx512, Isa::avx512, refuse_tflite>("row_quantize_f32_avx512", "row_quantize"),
+    kernel<kQuantizeNeon, Isa::neon, refuse_tflite>("row_quantize_f32_neon", "row_quantize"),
 };
 constexpr auto kCodes = codes_of(kChoices);
 

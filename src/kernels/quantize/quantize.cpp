@@ -164,7 +164,7 @@ Result<std::unique_ptr<Step>> make_dequantize(const CallView& call, const StepSp
 
 template <Isa isa>
 double cost(const OpCall& call, const Machine&) {
-  constexpr double per_element = isa == Isa::scalar ? 4.0 : (isa == Isa::avx2 ? 0.5 : 0.35);
+  constexpr double per_element = by_width(isa, {4.0, 0.5, 0.35});
   return 50.0 + per_element * static_cast<double>(call.outputs[0].shape.elements());
 }
 
@@ -196,9 +196,11 @@ constexpr KernelChoice kChoices[] = {
     quantize_kernel<kQuantizeScalar, Isa::scalar>("quantize_f32_portable"),
     quantize_kernel<kQuantizeAvx2, Isa::avx2>("quantize_f32_avx2"),
     quantize_kernel<kQuantizeAvx512, Isa::avx512>("quantize_f32_avx512"),
+    quantize_kernel<kQuantizeNeon, Isa::neon>("quantize_f32_neon"),
     dequantize_kernel<kQuantizeScalar, Isa::scalar>("dequantize_q8_portable"),
     dequantize_kernel<kQuantizeAvx2, Isa::avx2>("dequantize_q8_avx2"),
     dequantize_kernel<kQuantizeAvx512, Isa::avx512>("dequantize_q8_avx512"),
+    dequantize_kernel<kQuantizeNeon, Isa::neon>("dequantize_q8_neon"),
 };
 constexpr auto kCodes = codes_of(kChoices);
 

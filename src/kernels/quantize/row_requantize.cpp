@@ -61,7 +61,7 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec&) {
 // Nanoseconds: GELU is a polynomial of degree 7.
 template <Isa isa>
 double cost(const OpCall& call, const Machine&) {
-  constexpr double per_element = isa == Isa::scalar ? 8.0 : (isa == Isa::avx2 ? 0.7 : 0.25), per_row = 20.0;
+  constexpr double per_element = by_width(isa, {8.0, 0.7, 0.25}), per_row = 20.0;
   return 50.0 + per_row * static_cast<double>(call.outputs[1].shape.elements()) +
          per_element * static_cast<double>(call.inputs[0]->shape.elements());
 }
@@ -80,6 +80,7 @@ constexpr KernelChoice kChoices[] = {
     kernel<kQuantizeScalar, Isa::scalar>("row_requantize_s16_portable"),
     kernel<kQuantizeAvx2, Isa::avx2>("row_requantize_s16_avx2"),
     kernel<kQuantizeAvx512, Isa::avx512>("row_requantize_s16_avx512"),
+    kernel<kQuantizeNeon, Isa::neon>("row_requantize_s16_neon"),
 };
 constexpr auto kCodes = codes_of(kChoices);
 

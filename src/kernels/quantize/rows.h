@@ -67,6 +67,7 @@ struct QuantizeFunctions {
 extern const QuantizeFunctions kQuantizeScalar;
 extern const QuantizeFunctions kQuantizeAvx2;
 extern const QuantizeFunctions kQuantizeAvx512;
+extern const QuantizeFunctions kQuantizeNeon;
 
 }  // namespace octavo
 

@@ -66,6 +66,7 @@ constexpr KernelChoice kChoices[] = {
     kernel<step_cell_scalar, 500, 15000>(Isa::scalar, "recurrence_f32_portable"),
     kernel<step_cell_avx2, 60, 1500>(Isa::avx2, "recurrence_f32_avx2"),
     kernel<step_cell_avx512, 40, 800>(Isa::avx512, "recurrence_f32_avx512"),
+    kernel<step_cell_neon, 120, 3000>(Isa::neon, "recurrence_f32_neon"),
 };
 constexpr auto kCodes = codes_of(kChoices);
 

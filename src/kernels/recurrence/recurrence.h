@@ -22,6 +22,7 @@ std::span<const KernelChoice> fixed_lstm_choices();
 void step_cell_scalar(const Cell& cell, const CellRows& rows);
 void step_cell_avx2(const Cell& cell, const CellRows& rows);
 void step_cell_avx512(const Cell& cell, const CellRows& rows);
+void step_cell_neon(const Cell& cell, const CellRows& rows);
 
 }  // namespace octavo
 

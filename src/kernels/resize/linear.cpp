@@ -159,6 +159,7 @@ constexpr KernelChoice kChoices[] = {
     kernel<kLinearScalar, Isa::scalar, 2500>("resize_lines_portable"),
     kernel<kLinearAvx2, Isa::avx2, 700>("resize_lines_avx2"),
     kernel<kLinearAvx512, Isa::avx512, 500>("resize_lines_avx512"),
+    kernel<kLinearNeon, Isa::neon, 1400>("resize_lines_neon"),
 };
 constexpr auto kCodes = codes_of(kChoices);
 

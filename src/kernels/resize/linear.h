@@ -43,6 +43,7 @@ struct LinearFunctions {
 extern const LinearFunctions kLinearScalar;
 extern const LinearFunctions kLinearAvx2;
 extern const LinearFunctions kLinearAvx512;
+extern const LinearFunctions kLinearNeon;
 
 }  // namespace octavo
 

@@ -238,6 +238,7 @@ constexpr KernelChoice kChoices[] = {
     kernel<kWeightedScalar, Isa::scalar, 600>("resize_weighted_portable"),
     kernel<kWeightedAvx2, Isa::avx2, 350>("resize_weighted_avx2"),
     kernel<kWeightedAvx512, Isa::avx512, 300>("resize_weighted_avx512"),
+    kernel<kWeightedNeon, Isa::neon, 700>("resize_weighted_neon"),
 };
 constexpr auto kCodes = codes_of(kChoices);
 

@@ -29,6 +29,7 @@ struct WeightedFunctions {
 extern const WeightedFunctions kWeightedScalar;
 extern const WeightedFunctions kWeightedAvx2;
 extern const WeightedFunctions kWeightedAvx512;
+extern const WeightedFunctions kWeightedNeon;
 
 }  // namespace octavo
 

@@ -30,6 +30,7 @@ struct SampleFunctions {
 extern const SampleFunctions kSampleScalar;
 extern const SampleFunctions kSampleAvx2;
 extern const SampleFunctions kSampleAvx512;
+extern const SampleFunctions kSampleNeon;
 
 }  // namespace octavo
 

@@ -90,6 +90,7 @@ constexpr KernelChoice kChoices[] = {
     kernel<kSampleScalar, Isa::scalar, 500>("sampling_grid_f32_portable"),
     kernel<kSampleAvx2, Isa::avx2, 150>("sampling_grid_f32_avx2"),
     kernel<kSampleAvx512, Isa::avx512, 120>("sampling_grid_f32_avx512"),
+    kernel<kSampleNeon, Isa::neon, 300>("sampling_grid_f32_neon"),
 };
 constexpr auto kCodes = codes_of(kChoices);
 

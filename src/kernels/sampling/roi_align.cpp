@@ -104,6 +104,7 @@ constexpr KernelChoice kChoices[] = {
     kernel<kSampleScalar, Isa::scalar, 2000>("sampling_roi_f32_portable"),
     kernel<kSampleAvx2, Isa::avx2, 600>("sampling_roi_f32_avx2"),
     kernel<kSampleAvx512, Isa::avx512, 400>("sampling_roi_f32_avx512"),
+    kernel<kSampleNeon, Isa::neon, 1200>("sampling_roi_f32_neon"),
 };
 constexpr auto kCodes = codes_of(kChoices);
 

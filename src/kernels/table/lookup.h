@@ -18,8 +18,10 @@ extern const LookupFunctions kLookupScalar;
 extern const LookupFunctions kLookupAvx2;
 extern const LookupFunctions kLookupAvx512;
 extern const LookupFunctions kLookupAvx512Vbmi;
-// The best of AVX-512 that this machine has.
+extern const LookupFunctions kLookupNeon;
+// The best of AVX-512 that this machine has, and what it has with vectors of eight lanes.
 const LookupFunctions& lookup_of_avx512();
+const LookupFunctions& lookup_of_8_lanes();
 
 // Pixels of `from` channels become pixels of `to`: y[p][c] = table[c][x[p][channels[c]]]. x is read nowhere else.
 struct ChannelLookup {

@@ -41,7 +41,7 @@ Result<std::unique_ptr<Step>> make(const CallView& call, const StepSpec&) {
 
 template <Isa isa>
 double cost(const OpCall& call, const Machine&) {
-  constexpr double byte_ns = isa == Isa::scalar ? 0.5 : (isa == Isa::avx2 ? 0.25 : (isa == Isa::avx512 ? 0.15 : 0.05));
+  constexpr double byte_ns = isa == Isa::avx512vbmi ? 0.05 : by_width(isa, {0.5, 0.25, 0.15});
   const double n = static_cast<double>(call.outputs[0].shape.elements());
   return 50.0 + n * (size_of(call.outputs[0].dtype) == 1 ? byte_ns : 0.5);
 }
@@ -63,6 +63,7 @@ constexpr KernelChoice kChoices[] = {
     kernel<kLookupScalar, Isa::scalar>("table_portable"),
     kernel<kLookupAvx2, Isa::avx2>("table_avx2"),
     kernel<kLookupAvx512, Isa::avx512>("table_avx512"),
+    kernel<kLookupNeon, Isa::neon>("table_neon"),
     kernel<kLookupAvx512Vbmi, Isa::avx512vbmi>("table_avx512vbmi"),
 };
 constexpr auto kCodes = codes_of(kChoices);
@@ -72,6 +73,8 @@ constexpr auto kCodes = codes_of(kChoices);
 const LookupFunctions& lookup_of_avx512() {
   return host_machine().isa.has(Isa::avx512vbmi) ? kLookupAvx512Vbmi : kLookupAvx512;
 }
+
+const LookupFunctions& lookup_of_8_lanes() { return host_machine().isa.has(Isa::neon) ? kLookupNeon : kLookupAvx2; }
 
 std::span<const KernelCode> table_codes() { return kCodes; }
 std::span<const KernelChoice> table_choices() { return kChoices; }

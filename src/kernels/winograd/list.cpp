@@ -2,6 +2,7 @@
 #include <array>
 
 #include "kernels/conv/conv_step.h"
+#include "kernels/jit/code.h"
 #include "kernels/winograd/schedule.h"
 #include "kernels/winograd/winograd.h"
 #include "kernels/winograd/winograd_step.h"

@@ -34,18 +34,18 @@ class WinogradStep final : public Step {
   struct Place {  // of a tile
     std::int64_t image, row, column;
   };
-  struct Product {  // code for `tiles` x `vectors` over `pairs`, the first of a part or added to those before
+  struct Product {  // what computes `tiles` x `vectors` over `pairs`, the first of a part or added to those before
     int tiles, vectors;
     std::int32_t pairs;
     bool adds;
-    TileFunction* function;
+    Tile tile;
   };
   struct Slice {  // of a part's pairs
     std::int64_t begin, count;
   };
-  struct Finish {  // code for `pixels` of `channels`
+  struct Finish {  // what finishes `pixels` of `channels`
     int pixels, channels;
-    TileFunction* function;
+    Tile tile;
   };
   WinogradStep(const WinogradTarget& target, const WinogradGeometry& g, const WinogradSchedule& schedule,
                const PackedConv& packed, std::shared_ptr<const TransformedWeights> weights);
@@ -58,7 +58,6 @@ class WinogradStep final : public Step {
   const std::vector<WinogradPart>& parts_of(std::int64_t block) const noexcept {
     return weights_->blocks[static_cast<std::size_t>(block)];
   }
-  Result<const Code*> code_of(const TileConfig& config);
   Scratch scratch_of(std::byte* scratch) const noexcept;
   Place place_of(std::int64_t tile) const noexcept;
   int lanes_of(std::int64_t block) const noexcept { return g_.vectors_of(block) * g_.lanes; }
@@ -72,7 +71,7 @@ class WinogradStep final : public Step {
   void multiply(const Scratch& scratch, std::int64_t block, const WinogradPart& part, ItemRange groups) const noexcept;
   void multiply_slice(const Scratch& scratch, std::int64_t block, const WinogradPart& part, Slice slice, int position,
                       ItemRange groups) const noexcept;
-  TileFunction* product_of(int tiles, int vectors, Slice slice) const noexcept;
+  const Tile& product_of(int tiles, int vectors, Slice slice) const noexcept;
   void sum(const Scratch& scratch, std::int64_t block, const WinogradPart& part, std::int64_t first,
            int tiles) const noexcept;
   void finish(const StepBuffers& buffers, const Scratch& scratch, std::int64_t block, std::int64_t first,
@@ -93,7 +92,6 @@ class WinogradStep final : public Step {
   std::unique_ptr<TileConstants> constants_;
   std::vector<Product> products_;
   std::vector<Finish> finishes_;
-  std::vector<std::shared_ptr<const Code>> codes_;
 };
 
 // ---- preparation ----
@@ -109,13 +107,6 @@ WinogradStep::WinogradStep(const WinogradTarget& target, const WinogradGeometry&
       has_parts_(std::any_of(weights_->blocks.begin(), weights_->blocks.end(),
                              [](const auto& parts) { return parts.size() > 1; })),
       sizes_(winograd_scratch(g, schedule, has_parts_ ? WinogradParts::several : WinogradParts::one)) {}
-
-Result<const Code*> WinogradStep::code_of(const TileConfig& config) {
-  auto code = tile_code(config);
-  if (!code) return code.errors();
-  if (std::find(codes_.begin(), codes_.end(), *code) == codes_.end()) codes_.push_back(*code);
-  return code->get();
-}
 
 // The weights of a slice stay in L1 while the groups of tiles pass.
 std::int64_t WinogradStep::slices_of(const WinogradPart& part) const noexcept {
@@ -141,7 +132,7 @@ Status WinogradStep::emit_product(int vectors, Slice slice) {
       return p.tiles == tiles && p.vectors == vectors && p.pairs == pairs && p.adds == adds;
     };
     if (std::any_of(products_.begin(), products_.end(), is_same)) continue;
-    auto code = code_of({.target = target_.pairs,
+    auto tile = tile_of({.target = target_.pairs,
                          .kind = TileKind::products,
                          .pixels = tiles,
                          .vectors = vectors,
@@ -152,8 +143,8 @@ Status WinogradStep::emit_product(int vectors, Slice slice) {
                          .to = DType::s32,
                          .ahead_lines = lines_ahead(vectors, slice),
                          .adds_to_y = adds});
-    if (!code) return code.errors();
-    products_.push_back({tiles, vectors, pairs, adds, (*code)->entry<TileFunction>()});
+    if (!tile) return tile.errors();
+    products_.push_back({tiles, vectors, pairs, adds, std::move(*tile)});
   }
   return ok_status();
 }
@@ -181,9 +172,9 @@ Status WinogradStep::emit(const TileConfig& finish) {
       config.vectors = config.sum_vectors = vectors;
       config.channels = channels;
       config.kind = TileKind::sums;
-      auto code = code_of(config);
-      if (!code) return code.errors();
-      finishes_.push_back({pixels, channels, (*code)->entry<TileFunction>()});
+      auto tile = tile_of(config);
+      if (!tile) return tile.errors();
+      finishes_.push_back({pixels, channels, std::move(*tile)});
     }
   }
   return ok_status();
@@ -315,15 +306,15 @@ void WinogradStep::multiply_slice(const Scratch& scratch, std::int64_t block, co
     row = reinterpret_cast<const std::uint8_t*>(scratch.v + position * sizes_.v_stride + tile * g_.padded_channels +
                                                 (part.first_pair + slice.begin) * 2);
     args.y = reinterpret_cast<std::byte*>(scratch.m + position * sizes_.m_stride + tile * lanes);
-    product_of(static_cast<int>(groups_.first_pixel(run.begin + 1) - begin), g_.vectors_of(block), slice)(&args);
+    product_of(static_cast<int>(groups_.first_pixel(run.begin + 1) - begin), g_.vectors_of(block), slice)(args);
   }
 }
 
-TileFunction* WinogradStep::product_of(int tiles, int vectors, Slice slice) const noexcept {
+const Tile& WinogradStep::product_of(int tiles, int vectors, Slice slice) const noexcept {
   const auto is_same = [&](const Product& p) {
     return p.tiles == tiles && p.vectors == vectors && p.pairs == slice.count && p.adds == (slice.begin > 0);
   };
-  return std::find_if(products_.begin(), products_.end(), is_same)->function;
+  return std::find_if(products_.begin(), products_.end(), is_same)->tile;
 }
 
 // first: the group's first tile within the chunk.
@@ -364,9 +355,9 @@ void WinogradStep::finish(const StepBuffers& buffers, const Scratch& scratch, st
         args.repeats = width == kWinogradOutput ? (pixels - done) / kWinogradOutput : 1;
         args.residual = residual + (residual != nullptr ? element * residual_bytes_ : 0);
         args.y = buffers.outputs[0] + element * static_cast<std::int64_t>(out_bytes_);
-        const auto code = std::find_if(finishes_.begin(), finishes_.end(),
-                                       [&](const Finish& f) { return f.pixels == width && f.channels == channels; });
-        code->function(&args);
+        const auto finish = std::find_if(finishes_.begin(), finishes_.end(),
+                                         [&](const Finish& f) { return f.pixels == width && f.channels == channels; });
+        finish->tile(args);
         done += width * args.repeats;
       }
     }

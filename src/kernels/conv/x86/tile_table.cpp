@@ -1,7 +1,7 @@
 // The 256-entry table after the packing of a register tile. Part of kernels/conv/.
 #include <algorithm>
 
-#include "kernels/conv/tile_emitter.h"
+#include "kernels/conv/x86/tile_emitter.h"
 
 namespace octavo {
 namespace {

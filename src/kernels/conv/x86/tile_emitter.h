@@ -1,6 +1,6 @@
 // TileEmitter: writes the code of one register tile. Internal to kernels/conv/.
-#ifndef OCTAVO_KERNELS_CONV_TILE_EMITTER_H_
-#define OCTAVO_KERNELS_CONV_TILE_EMITTER_H_
+#ifndef OCTAVO_KERNELS_CONV_X86_TILE_EMITTER_H_
+#define OCTAVO_KERNELS_CONV_X86_TILE_EMITTER_H_
 
 #include <xbyak/xbyak.h>
 
@@ -117,4 +117,4 @@ class TileEmitter : public Xbyak::CodeGenerator {
 
 }  // namespace octavo
 
-#endif  // OCTAVO_KERNELS_CONV_TILE_EMITTER_H_
+#endif  // OCTAVO_KERNELS_CONV_X86_TILE_EMITTER_H_

@@ -1,7 +1,8 @@
 // The loop over K of a register tile, and the cache of emitted tiles. Part of kernels/conv/.
 #include <algorithm>
 
-#include "kernels/conv/tile_emitter.h"
+#include "kernels/conv/x86/tile_code.h"
+#include "kernels/conv/x86/tile_emitter.h"
 #include "kernels/shared_cache.h"
 
 namespace octavo {
@@ -295,6 +296,17 @@ Result<std::shared_ptr<const Code>> emit_tile(const TileConfig& config) {
 Result<std::shared_ptr<const Code>> tile_code(const TileConfig& config) {
   static SharedCache<TileConfig, Code> cache;
   return cache.find(config, emit_tile);
+}
+
+Result<Tile> tile_of(const TileConfig& config) {
+  if (config.target.is_compiled())
+    return Error{.kind = ErrorKind::internal,
+                 .where = "convolution tile",
+                 .found = "a tile of another processor",
+                 .expected = "one of x86"};
+  auto code = tile_code(config);
+  if (!code) return code.errors();
+  return Tile{(*code)->entry<TileFunction>(), nullptr, std::move(*code)};
 }
 
 }  // namespace octavo

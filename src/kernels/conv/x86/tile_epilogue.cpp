@@ -2,7 +2,7 @@
 // kernels/conv/.
 #include <algorithm>
 
-#include "kernels/conv/tile_emitter.h"
+#include "kernels/conv/x86/tile_emitter.h"
 
 namespace octavo {
 

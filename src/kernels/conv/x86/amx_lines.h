@@ -1,7 +1,7 @@
 // AmxLines: lines of an image of x with padding around them, copied into a thread's scratch as its units come to need
 // them. Part of kernels/conv/.
-#ifndef OCTAVO_KERNELS_CONV_AMX_LINES_H_
-#define OCTAVO_KERNELS_CONV_AMX_LINES_H_
+#ifndef OCTAVO_KERNELS_CONV_X86_AMX_LINES_H_
+#define OCTAVO_KERNELS_CONV_X86_AMX_LINES_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -46,4 +46,4 @@ class AmxLines {
 
 }  // namespace octavo
 
-#endif  // OCTAVO_KERNELS_CONV_AMX_LINES_H_
+#endif  // OCTAVO_KERNELS_CONV_X86_AMX_LINES_H_

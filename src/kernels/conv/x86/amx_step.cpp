@@ -5,10 +5,11 @@
 #include <array>
 #include <cstring>
 
-#include "kernels/conv/amx_lines.h"
 #include "kernels/conv/amx_schedule.h"
 #include "kernels/conv/amx_tile.h"
 #include "kernels/conv/epilogue.h"
+#include "kernels/conv/x86/amx_lines.h"
+#include "kernels/conv/x86/tile_code.h"
 #include "ops/hybrid_conv/hybrid_conv.h"
 
 namespace octavo {

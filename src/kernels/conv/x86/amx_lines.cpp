@@ -1,5 +1,5 @@
 // Copying lines of x. Part of kernels/conv/.
-#include "kernels/conv/amx_lines.h"
+#include "kernels/conv/x86/amx_lines.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,0 +1,15 @@
+# Cross building for aarch64 Linux by Debian's compiler and the libraries that scripts/install-arm64.sh unpacks. Programs run under qemu-user.
+set(CMAKE_SYSTEM_NAME Linux)
+set(CMAKE_SYSTEM_PROCESSOR aarch64)
+set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
+set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)
+set(CMAKE_LIBRARY_ARCHITECTURE aarch64-linux-gnu)
+
+get_filename_component(OCTAVO_ARM64_ROOT ${CMAKE_CURRENT_LIST_DIR}/../build/arm64-root REALPATH)
+set(CMAKE_SYSROOT ${OCTAVO_ARM64_ROOT})
+set(CMAKE_FIND_ROOT_PATH ${OCTAVO_ARM64_ROOT})
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
+set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64 -L ${OCTAVO_ARM64_ROOT})

@@ -1,0 +1,17 @@
+// table/ for Advanced SIMD. Part of kernels/.
+#include "kernels/simd/neon.h"
+#include "kernels/table/lookup.h"
+
+namespace octavo {
+namespace {
+
+// A load per element; the table stays in L1.
+void lookup_words(const std::uint32_t* table, const std::uint8_t* x, std::uint32_t* y, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; ++i) y[i] = table[x[i]];
+}
+
+}  // namespace
+
+constexpr LookupFunctions kLookupNeon = {.bytes = &Neon::lookup, .words = &lookup_words};
+
+}  // namespace octavo
