@@ -45,7 +45,8 @@ std::vector<ValueId> NodeBuilder::add_exactly(const OpSpec& spec, Attrs attrs, s
     auto constants = add_folded(built_.graph, spec, attrs, inputs, called(suffix), built_.fold_budget);
     if (!constants.empty()) return constants;
   }
-  auto node = built_.graph.add_node(spec, std::move(attrs), std::move(inputs), called(suffix), origin_);
+  const std::string name = built_.unique_name(called(suffix));
+  auto node = built_.graph.add_node(spec, std::move(attrs), std::move(inputs), name, origin_);
   if (node) return built_.graph.node(*node).outputs;
   for (const Error& error : node.errors()) record(error.kind, error.where, error.found, error.expected);
   return nothing;

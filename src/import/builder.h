@@ -91,6 +91,9 @@ class GraphBuilder {
   // Constant folding may make this many elements for a file that stores `elements`.
   void allow_folding(std::int64_t elements) { fold_budget = (std::int64_t{1} << 25) + 8 * elements; }
 
+  // The name, or another one where a node of the graph has it: scales and what is told of layers go by names.
+  std::string unique_name(const std::string& name);
+
   // ---- errors ----
   // `place` is inside the file: "input 'x'"; empty: the file itself.
   void report(ErrorKind kind, const std::string& place, std::string found, std::string expected, std::string hint = {});
@@ -137,8 +140,9 @@ class GraphBuilder {
   std::string input_names_;  // "'x', 'y'"
   std::set<std::string> known_inputs_;
   std::map<std::string, std::int64_t> symbols_;
-  std::map<std::string, Dim> open_;  // by symbol
-  std::set<int> output_values_;      // by index
+  std::set<std::string> node_names_;  // of the graph that is being built
+  std::map<std::string, Dim> open_;   // by symbol
+  std::set<int> output_values_;       // by index
 };
 
 // Builds what one operator of the file means. Errors are sticky: what fails records the error with its place and gives

@@ -222,8 +222,15 @@ void GraphBuilder::add_output(ValueId value, const std::string& name) {
   if (value.exists()) graph.add_output(value, name);
 }
 
+std::string GraphBuilder::unique_name(const std::string& name) {
+  std::string own = name;
+  for (int i = 2; !node_names_.insert(own).second; ++i) own = name + "#" + std::to_string(i);
+  return own;
+}
+
 void GraphBuilder::begin_graph() {
   graph = Graph();
+  node_names_.clear();
   wide.clear();
   computed.clear();
   output_values_.clear();

@@ -42,8 +42,10 @@ class Inserter {
 
   Result<Graph> run() {
     for (ValueId input : old_.inputs()) add_input(input);
-    for (NodeId id : old_.order()) copy(id);
-    for (std::size_t i = 0; i < old_.outputs().size(); ++i)
+    for (NodeId id : old_.order()) {
+      if (!new_.has_failed()) copy(id);
+    }
+    for (std::size_t i = 0; i < old_.outputs().size() && !new_.has_failed(); ++i)
       new_.graph().add_output(output(old_.outputs()[i]), old_.output_names()[i]);
     return new_.finish();
   }

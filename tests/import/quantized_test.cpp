@@ -1,6 +1,9 @@
 // The quantized dialects of ONNX: same meaning, same graph. Part of the tests of import/.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <set>
+
 #include "graph/graph.h"
 #include "ops/list.h"
 #include "support/onnx_builder.h"
@@ -53,6 +56,28 @@ TEST(ImportQuantize, QonnxQuant) {
   EXPECT_EQ(quant(scale(0.5f), 0, 4, {{"narrow", I{1}}}), (Values{0, -3, 3.5f, 1, 2.5f, -3.5f}));
   EXPECT_EQ(quant(scale(0.5f), 2, 4, {{"signed", I{0}}}), (Values{0, -1, 6.5f, 1, 2.5f, -1}));
   EXPECT_EQ(quant(floats({2, 1}, {1, 2}), 0, 16, {{"signed", I{1}}}), (Values{0, -3, 100, 0, 2, -100}));
+}
+
+// Scales and layers that are kept in float go by names: a file may give one twice, and so did the two directions of an
+// LSTM.
+TEST(ImportNames, EachNodeHasItsOwn) {
+  ModelBuilder model;
+  model.input("x", DType::f32, {2, 1, 3}).output("y").output("z");
+  Tensor w(DType::f32, {2, 8, 3}), r(DType::f32, {2, 8, 2}), b(DType::f32, {2, 16});
+  for (Tensor* tensor : {&w, &r, &b}) std::ranges::fill(tensor->span<float>(), 0.5f);
+  model.initializer("w", w).initializer("r", r).initializer("b", b);
+  model
+      .node({"LSTM", {"x", "w", "r", "b"}, {"y"}, {{"hidden_size", I{2}}, {"direction", std::string("bidirectional")}}})
+      .node({"Neg", {"y"}, {"negative"}, {}, "", "twin"})
+      .node({"Abs", {"negative"}, {"z"}, {}, "", "twin"});
+  const auto imported = model.import();
+  ASSERT_TRUE(imported.ok()) << to_string(imported.errors());
+  std::set<std::string> names;
+  for (const NodeId id : imported->graph.order()) {
+    const std::string& name = imported->graph.node(id).name;
+    EXPECT_TRUE(names.insert(name).second) << name;
+  }
+  EXPECT_TRUE(names.contains("twin#2"));
 }
 
 // Of inputs that their own range rounds exactly it is LSTM with the weights that the integers stand for.
