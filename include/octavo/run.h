@@ -21,6 +21,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -257,9 +258,11 @@ class Context {
   // Reads and writes the caller's memory in place: tensors in the order of inputs() and outputs(), which must not
   // overlap and are not looked at after the call. An integer plan allocates nothing; layers in fp32 allocate inside
   // oneDNN, and references (target scalar, allow_reference) for their results. Errors: usage, naming the tensor that is
-  // not what the plan says; resource, naming the step that lacked memory: then the outputs are undefined, and the next
-  // run is as good as any. What a hook or a caller's parallel_for throws comes out; the same holds.
-  Status run(std::span<const ConstTensorRef> inputs, std::span<const TensorRef> outputs);
+  // not what the plan says; resource, naming the step that lacked memory; cancelled, where `stop`, which is asked
+  // between steps, ends it: then the outputs are undefined, and the next run is as good as any. What a hook or a
+  // caller's parallel_for throws comes out; the same holds.
+  Status run(std::span<const ConstTensorRef> inputs, std::span<const TensorRef> outputs,
+             const std::stop_token& stop = {});
   // Calls `hook` after each step of every run, with its time and results; an empty function removes it. Steps that run
   // image by image are told of in their order after the last image, their time summed; their results are there only
   // where `needs_values`, which takes memory for all of them.
@@ -296,8 +299,8 @@ class Program {
   // In the order of ModelInfo::open_inputs, or, of a model of fixed sizes, of PlanInfo::inputs. Memory of the caller
   // that lasts for the call. Errors: usage, naming part and tensor that do not go together; unsupported (a size that
   // comes in the run, and no planner is linked); resource, naming the part that needs more memory than is allowed, or
-  // whose loop has no end.
-  Status run(std::span<const ConstTensorRef> inputs);
+  // whose loop has no end; cancelled, where `stop`, which is asked between steps and iterations, ends it.
+  Status run(std::span<const ConstTensorRef> inputs, const std::stop_token& stop = {});
   // Of the last run, where that went well.
   const std::vector<ProgramOutput>& outputs() const;
   std::uint64_t memory_bytes() const;

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _cache, _core
 from ._compile import QuantizedModel, compile, quantize
+from ._core import Stop
 from ._errors import (
     CancelledError,
     InternalError,
@@ -89,6 +90,7 @@ __all__ = [
     "Report",
     "ResourceError",
     "SearchResult",
+    "Stop",
     "TensorInfo",
     "UnsupportedError",
     "UsageError",

@@ -7,6 +7,7 @@ import os
 from typing import Any, Mapping, NamedTuple, Sequence
 
 from . import _core
+from ._core import Stop
 from ._errors import usage
 from ._report import Report
 from ._sources import Source, source_of
@@ -54,9 +55,9 @@ class BoundModel:
         self.outputs = outputs
         self.run = bound.run
 
-    def __call__(self) -> dict[str, Array]:
-        """Runs, and gives `outputs`."""
-        self._bound.run()
+    def __call__(self, stop: Stop | None = None) -> dict[str, Array]:
+        """Runs, and gives `outputs`. `stop` may end it, as that of Model.run."""
+        self._bound.run(stop)
         return self.outputs
 
 
@@ -134,10 +135,15 @@ class Model:
         outputs = self._run(given, self._ordered_outputs(out))
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
-    def run(self, inputs: Mapping[str, Array] | Sequence[Array], out: Sequence[Array] | Mapping[str, Array] | None = None) -> dict[str, Any]:
-        """Outputs by name, of inputs by name or in order."""
+    def run(
+        self, inputs: Mapping[str, Array] | Sequence[Array], out: Sequence[Array] | Mapping[str, Array] | None = None, *, stop: Stop | None = None
+    ) -> dict[str, Any]:
+        """Outputs by name, of inputs by name or in order.
+
+        `stop`: from another thread its `request()` ends the run with CancelledError as soon as the step at hand is done, and every later
+        one until `clear()`; what was in `out` is then undefined."""
         given = self._ordered((), inputs) if isinstance(inputs, Mapping) else inputs
-        return dict(zip(self._output_names, self._run(given, self._ordered_outputs(out))))
+        return dict(zip(self._output_names, self._run(given, self._ordered_outputs(out), stop)))
 
     def bind(self, inputs: Mapping[str, Array] | Sequence[Array], out: Array | Sequence[Array] | Mapping[str, Array] | None = None) -> BoundModel:
         """The model with these arrays, which are read and written in place at every call (and once now, to see that they fit).

@@ -27,7 +27,7 @@ _TYPES = {
     for name in "float uint8 int8 uint16 int16 int32 int64 bool float16 double uint32 uint64 bfloat16".split()
 }
 
-_OLDEST_OPSET = 7
+_OLDEST_OPSET, _NEWEST_OPSET = 7, 27
 
 
 def _given(model: ModelProto) -> list[str]:
@@ -143,7 +143,8 @@ class OctavoBackend(Backend):
         outputs_info: Sequence[tuple[np.dtype, tuple[int, ...]]] | None = None,
         **kwargs: Any,
     ) -> tuple[Any, ...]:
-        """The outputs of one node. `opset_version`: of its operator, else the newest. Raises what `prepare` raises."""
+        """The outputs of one node. `opset_version`: of its operator, else the newest that both onnx
+        and Octavo know. Raises what `prepare` raises."""
         if not cls.supports_device(device):
             raise usage("device", f"'{device}'", "'CPU'")
         super().run_node(node, inputs, device, outputs_info, **kwargs)
@@ -152,7 +153,8 @@ class OctavoBackend(Backend):
             helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
             for name, array in zip((name for name in node.input if name), arrays)
         ]
-        opset = helper.make_opsetid(node.domain, kwargs.pop("opset_version", onnx.defs.onnx_opset_version()))
+        newest = min(onnx.defs.onnx_opset_version(), _NEWEST_OPSET)
+        opset = helper.make_opsetid(node.domain, kwargs.pop("opset_version", newest))
         model = helper.make_model(helper.make_graph([node], "node", values, []), opset_imports=[opset])
         elements = [helper.np_dtype_to_tensor_dtype(np.dtype(dtype)) for dtype, _ in outputs_info or []]
         told = dict(zip(node.output, elements)) if elements else _inferred(model)

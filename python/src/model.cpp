@@ -79,6 +79,8 @@ nb::list new_outputs(const std::vector<v1::TensorInfo>& outputs) {
   return arrays;
 }
 
+std::stop_token token_of(const Stop* stop) { return stop == nullptr ? std::stop_token() : stop->token(); }
+
 template <class Function>
 auto without_gil(Function function) {
   const nb::gil_scoped_release released;
@@ -157,8 +159,9 @@ std::unique_ptr<Slot> LoadedModel::take(const Shapes& shapes) {
   return std::make_unique<Slot>(Slot{value_of(std::move(context)), plan, is_sized ? shapes : Shapes()});
 }
 
-nb::list LoadedModel::run(const nb::sequence& inputs, const nb::object& outputs) {
-  if (is_program()) return run_program(inputs, outputs);
+nb::list LoadedModel::run(const nb::sequence& inputs, const nb::object& outputs, const Stop* stop) {
+  const std::stop_token token = token_of(stop);
+  if (is_program()) return run_program(inputs, outputs, token);
   const std::vector<ArrayView> given = views_of_inputs(inputs);
   std::unique_ptr<Slot> slot = take(shapes_of(given));
   nb::list arrays;
@@ -168,7 +171,7 @@ nb::list LoadedModel::run(const nb::sequence& inputs, const nb::object& outputs)
     const std::vector<ArrayView> written = views_of_outputs(arrays);
     const auto reads = read_refs(given);
     const auto writes = write_refs(written);
-    done = without_gil([&] { return slot->context.run(reads, writes); });
+    done = without_gil([&] { return slot->context.run(reads, writes, token); });
   } catch (...) {
     give_back(std::move(slot));
     throw;
@@ -178,7 +181,7 @@ nb::list LoadedModel::run(const nb::sequence& inputs, const nb::object& outputs)
   return arrays;
 }
 
-nb::list LoadedModel::run_program(const nb::sequence& inputs, const nb::object& outputs) {
+nb::list LoadedModel::run_program(const nb::sequence& inputs, const nb::object& outputs, const std::stop_token& stop) {
   if (!outputs.is_none())
     raise(Error{.kind = ErrorKind::unsupported,
                 .where = info_.source,
@@ -192,7 +195,7 @@ nb::list LoadedModel::run_program(const nb::sequence& inputs, const nb::object& 
   std::unique_ptr<v1::Program> program = std::move(free_programs_.back());
   free_programs_.pop_back();
   const auto reads = read_refs(given);
-  const Status done = without_gil([&] { return program->run(reads); });
+  const Status done = without_gil([&] { return program->run(reads, stop); });
   nb::list arrays;
   if (done) {
     for (const v1::ProgramOutput& output : program->outputs()) {
@@ -229,21 +232,22 @@ BoundModel::BoundModel(std::shared_ptr<LoadedModel> model, const nb::sequence& i
   outputs_ = model_->views_of_outputs(output_arrays_);
   input_refs_ = read_refs(inputs_);
   output_refs_ = write_refs(outputs_);
-  run();  // what does not fit is said now
+  run(nullptr);  // what does not fit is said now
 }
 
 BoundModel::~BoundModel() {
   if (slot_) model_->give_back(std::move(slot_));
 }
 
-void BoundModel::run() {
+void BoundModel::run(const Stop* stop) {
   if (!slot_)
     raise(Error{.kind = ErrorKind::usage,
                 .where = "a bound model",
                 .found = "a call beside another one of it",
                 .expected = "one thread at a time: bind once for each"});
   std::unique_ptr<Slot> slot = std::move(slot_);  // so that another thread finds none
-  const Status done = without_gil([&] { return slot->context.run(input_refs_, output_refs_); });
+  const std::stop_token token = token_of(stop);
+  const Status done = without_gil([&] { return slot->context.run(input_refs_, output_refs_, token); });
   slot_ = std::move(slot);
   if (!done) raise(done.errors());
 }

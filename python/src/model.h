@@ -5,6 +5,7 @@
 #include <nanobind/nanobind.h>
 
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,18 @@
 namespace octavo::python {
 
 using Shapes = std::vector<std::vector<std::int64_t>>;
+
+// Ends runs from another thread. With the GIL, which guards the source.
+class Stop {
+ public:
+  // Ends the runs that were begun with it, and those that will be until clear().
+  void request() { source_.request_stop(); }
+  void clear() { source_ = std::stop_source(); }
+  std::stop_token token() const { return source_.get_token(); }
+
+ private:
+  std::stop_source source_;
+};
 
 // A context, and what it was made for.
 struct Slot {
@@ -37,7 +50,8 @@ class LoadedModel {
   const std::vector<v1::OpenTensorInfo>& outputs() const { return outputs_; }
 
   // Arrays in the order of inputs(); `outputs`: arrays to write into, in the order of outputs(), or none: new ones.
-  nanobind::list run(const nanobind::sequence& inputs, const nanobind::object& outputs);
+  // `stop`: what may end it, or null.
+  nanobind::list run(const nanobind::sequence& inputs, const nanobind::object& outputs, const Stop* stop);
 
   // A context for inputs of these shapes, which no other call has.
   std::unique_ptr<Slot> take(const Shapes& shapes);
@@ -48,7 +62,8 @@ class LoadedModel {
   std::uint64_t memory_bytes() const;
 
  private:
-  nanobind::list run_program(const nanobind::sequence& inputs, const nanobind::object& outputs);
+  nanobind::list run_program(const nanobind::sequence& inputs, const nanobind::object& outputs,
+                             const std::stop_token& stop);
   std::size_t plan_for(const Shapes& shapes) const;
 
   v1::CompiledModel compiled_;
@@ -66,7 +81,7 @@ class BoundModel {
   // `outputs` none: new arrays.
   BoundModel(std::shared_ptr<LoadedModel> model, const nanobind::sequence& inputs, const nanobind::object& outputs);
   ~BoundModel();
-  void run();
+  void run(const Stop* stop);
   const nanobind::list& outputs() const { return output_arrays_; }
 
  private:

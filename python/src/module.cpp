@@ -137,6 +137,7 @@ void add_models(nb::module_& module) {
       .def("scales", &v1::QuantizedModel::scales)
       .def("kept_in_float", [](const v1::QuantizedModel& quantized) { return quantized.kept_in_float(); })
       .def("groups", &v1::QuantizedModel::groups);
+  nb::class_<Stop>(module, "Stop").def(nb::init<>()).def("request", &Stop::request).def("clear", &Stop::clear);
   nb::class_<LoadedModel>(module, "LoadedModel")
       .def(
           "__init__",
@@ -149,14 +150,14 @@ void add_models(nb::module_& module) {
           },
           nb::arg("compiled"), nb::arg("threads"), nb::arg("plan_cache_bytes"), nb::arg("context_bytes"),
           nb::arg("max_iterations"))
-      .def("run", &LoadedModel::run, nb::arg("inputs"), nb::arg("outputs").none())
+      .def("run", &LoadedModel::run, nb::arg("inputs"), nb::arg("outputs").none(), nb::arg("stop").none() = nb::none())
       .def("inputs", [](const LoadedModel& model) { return described(model.inputs()); })
       .def("outputs", [](const LoadedModel& model) { return described(model.outputs()); })
       .def("memory_bytes", &LoadedModel::memory_bytes);
   nb::class_<BoundModel>(module, "BoundModel")
       .def(nb::init<std::shared_ptr<LoadedModel>, const nb::sequence&, const nb::object&>(), nb::arg("model"),
            nb::arg("inputs"), nb::arg("outputs").none())
-      .def("run", &BoundModel::run)
+      .def("run", &BoundModel::run, nb::arg("stop").none() = nb::none())
       .def("outputs", &BoundModel::outputs);
 }
 

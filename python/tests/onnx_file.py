@@ -6,7 +6,7 @@ from typing import Sequence
 
 import numpy as np
 
-FLOAT, INT64 = 1, 7
+FLOAT, INT64, STRING, BOOL = 1, 7, 8, 9
 
 
 def _varint(value: int) -> bytes:
@@ -33,10 +33,14 @@ def tensor(name: str, array: np.ndarray) -> bytes:
     return b"".join(_number(1, extent) for extent in array.shape) + _number(2, kind) + _block(8, name) + _block(9, array.tobytes())
 
 
-def node(op: str, inputs: Sequence[str], outputs: Sequence[str], **attributes: int) -> bytes:
-    """NodeProto with integers as attributes, named after its output."""
+def _attribute(name: str, value: int | bytes) -> bytes:
+    return _block(1, name) + (_number(3, value) + _number(20, 2) if isinstance(value, int) else _block(6, value) + _number(20, 5))
+
+
+def node(op: str, inputs: Sequence[str], outputs: Sequence[str], **attributes: int | bytes) -> bytes:
+    """NodeProto with integers or graphs as attributes, named after its output."""
     ends = b"".join(_block(1, each) for each in inputs) + b"".join(_block(2, each) for each in outputs)
-    return ends + _block(3, outputs[0] + "_node") + _block(4, op) + b"".join(_block(5, _block(1, name) + _number(3, number) + _number(20, 2)) for name, number in attributes.items())
+    return ends + _block(3, outputs[0] + "_node") + _block(4, op) + b"".join(_block(5, _attribute(*each)) for each in attributes.items())
 
 
 def _dimension(extent: int | str | None) -> bytes:
@@ -49,11 +53,15 @@ def value(name: str, kind: int, shape: Sequence[int | str | None] | None) -> byt
     return _block(1, name) + _block(2, _block(1, _number(1, kind) + dims))
 
 
+def graph(nodes: Sequence[bytes], inputs: Sequence[bytes], outputs: Sequence[bytes], constants: Sequence[bytes] = ()) -> bytes:
+    """GraphProto."""
+    content = b"".join(_block(1, each) for each in nodes) + _block(2, "graph") + b"".join(_block(5, each) for each in constants)
+    return content + b"".join(_block(11, each) for each in inputs) + b"".join(_block(12, each) for each in outputs)
+
+
 def model(nodes: Sequence[bytes], inputs: Sequence[bytes], outputs: Sequence[bytes], constants: Sequence[bytes] = ()) -> bytes:
     """ModelProto of opset 17."""
-    graph = b"".join(_block(1, each) for each in nodes) + _block(2, "graph") + b"".join(_block(5, each) for each in constants)
-    graph += b"".join(_block(11, each) for each in inputs) + b"".join(_block(12, each) for each in outputs)
-    return _number(1, 8) + _block(7, graph) + _block(8, _block(1, "") + _number(2, 17))
+    return _number(1, 8) + _block(7, graph(nodes, inputs, outputs, constants)) + _block(8, _block(1, "") + _number(2, 17))
 
 
 def described(model: bytes, text: str, properties: dict[str, str]) -> bytes:
@@ -94,6 +102,17 @@ def nonzero_rows() -> bytes:
     """i = the places of x that are not 0, each a row."""
     nodes = [node("NonZero", ["x"], ["columns"]), node("Transpose", ["columns"], ["i"])]
     return model(nodes, [value("x", FLOAT, [4, 4])], [value("i", INT64, ["found", 2])])
+
+
+def loop(with_text: bool = False) -> bytes:
+    """y = x plus 1, as often as `trips` says; `with_text`: and u = t, a string, which Octavo does not read."""
+    nodes = [node("Identity", ["go"], ["go2"]), node("Add", ["sum", "one"], ["more"])]
+    inputs = [value("i", INT64, []), value("go", BOOL, []), value("sum", FLOAT, [4])]
+    body = graph(nodes, inputs, [value("go2", BOOL, []), value("more", FLOAT, [4])], [tensor("one", np.ones(1, np.float32))])
+    nodes, inputs, outputs = [node("Loop", ["trips", "", "x"], ["y"], body=body)], [value("x", FLOAT, [4]), value("trips", INT64, [])], [value("y", FLOAT, [4])]
+    if with_text:
+        nodes, inputs, outputs = [*nodes, node("Identity", ["t"], ["u"])], [*inputs, value("t", STRING, [1])], [*outputs, value("u", STRING, [1])]
+    return model(nodes, inputs, outputs)
 
 
 def tokens() -> bytes:

@@ -341,6 +341,47 @@ def ended_runs(rt: Any, files: Files) -> Found:
     return found
 
 
+def ended_meanwhile(rt: Any, files: Files) -> Found:
+    session_options = rt.SessionOptions()
+    session_options.intra_op_num_threads = 2
+    sess = rt.InferenceSession(files.models["loop"], session_options, providers=CPU)
+    options = rt.RunOptions()
+    long = {"x": np.zeros(4, np.float32), "trips": np.array(1 << 60)}
+
+    def ended(work: Callable[[], Any]) -> Any:
+        options.terminate = False
+        timer = threading.Timer(0.1, lambda: setattr(options, "terminate", True))
+        timer.start()
+        try:
+            return work()
+        finally:
+            timer.join()
+
+    binding = sess.io_binding()
+    for name, array in long.items():
+        binding.bind_cpu_input(name, array)
+    binding.bind_output("y")
+    told: list[Any] = []
+    ready = threading.Event()
+
+    def callback(results: Any, user_data: Any, error: str) -> None:
+        told.append((results, user_data, "terminate" in error))
+        ready.set()
+
+    def run_async() -> None:
+        sess.run_async(["y"], long, callback, "mine", options)
+        assert ready.wait(30)
+
+    found = {
+        "run": ended(lambda: _raised(lambda: sess.run(None, long, options))),
+        "bound": ended(lambda: isinstance(_caught(lambda: sess.run_with_iobinding(binding, options)), RuntimeError)),
+        "asynchronous": (ended(run_async), told),
+    }
+    options.terminate = False
+    found["again"] = sess.run(None, long | {"trips": np.array(3)}, options)[0]
+    return found
+
+
 def several_threads(rt: Any, files: Files) -> Found:
     sess = rt.InferenceSession(files.digits, providers=CPU)
     batches = [files.images[at : at + 4] for at in range(0, 64, 4)]
@@ -453,6 +494,7 @@ SCRIPTS = (
     ort_values,
     asynchronous,
     ended_runs,
+    ended_meanwhile,
     several_threads,
     providers,
     static_quantization,

@@ -115,3 +115,15 @@ def test_torchao_in_training() -> None:
     assert are_on_grid(found, scale)
     with torch.no_grad():
         assert float(np.abs(found - model(x).numpy()).max()) <= 1.01 * scale
+
+
+def test_a_file_of_tensorflow_model_optimization_gives_its_answers() -> None:
+    """Ranges that training found are the scales, and the answers those of LiteRT, bit for bit."""
+    folder = ROOT / "tests/import/tfmot"
+    with np.load(folder / "expected.npz") as arrays:
+        x, y, (least, largest) = arrays["x"], arrays["y"], arrays["range"]
+    model = octavo.compile(folder / "digits.tflite", progress=False, batch=len(x))
+    np.testing.assert_array_equal(model(x), y)
+    assert are_on_grid(y, (float(largest) - float(least)) / 255)
+    kernels = model.info["plans"][0]["kernels"]
+    assert sum(count for kernel, count in kernels.items() if "u8s8" in kernel) == 4, kernels

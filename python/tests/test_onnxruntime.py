@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,7 @@ def models() -> dict[str, bytes]:
             ab,
             [value("s", f32, ["n", 2]), value("d", f32, ["n", 2])],
         ),
+        "loop": onnx_file.loop(),
         "open_sum": onnx_file.model([node("Add", ["a", "b"], ["s"])], pair[:2], pair[2:]),
         "unnamed": unnamed,
         "overridable": overridable,
@@ -206,6 +208,21 @@ def test_fallback_runs_by_onnxruntime_and_says_so() -> None:
         session = ort.InferenceSession(strings(), options_with(fallback="1"))
     assert session.get_inputs()[0] == ("x", "tensor(string)", ["n"])
     assert session.run(None, {"x": np.array(["a", "b"])})[0].tolist() == ["a", "b"]
+
+
+def test_fallback_ends_runs_too() -> None:
+    pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+    with pytest.warns(RuntimeWarning, match="onnxruntime runs it"):
+        session = ort.InferenceSession(onnx_file.loop(with_text=True), options_with(fallback="1"))
+    options = ort.RunOptions()
+    options.log_severity_level = 4
+    feeds = {"x": np.zeros(4, np.float32), "t": np.array(["a"])}
+    assert session.run(["y"], feeds | {"trips": np.array(2)}, options)[0].tolist() == [2.0] * 4
+    timer = threading.Timer(0.1, lambda: setattr(options, "terminate", True))
+    timer.start()
+    with pytest.raises(Exception, match="terminate"):
+        session.run(["y"], feeds | {"trips": np.array(1 << 60)}, options)
+    timer.join()
 
 
 def test_fallback_without_onnxruntime_says_both(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,7 @@ import threading
 import time
 
 import numpy as np
+import onnx_file
 import pytest
 
 import octavo
@@ -89,6 +90,34 @@ def test_a_bound_model_works_after_a_fork(int8: octavo.Model, digits_samples: np
         os._exit(0 if good else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     bound()
+
+
+def test_another_thread_ends_a_run() -> None:
+    model = octavo.load(octavo.compile(onnx_file.loop(), precision="fp32").to_bytes(), max_iterations=1 << 60)
+    x, stop = np.zeros(4, np.float32), octavo.Stop()
+    timer = threading.Timer(0.05, stop.request)
+    timer.start()
+    with pytest.raises(octavo.CancelledError, match="a request to stop"):
+        model.run({"x": x, "trips": np.array(1 << 60)}, stop=stop)
+    timer.join()
+    with pytest.raises(octavo.CancelledError):
+        model.run({"x": x, "trips": np.array(2)}, stop=stop)
+    stop.clear()
+    np.testing.assert_array_equal(model.run({"x": x, "trips": np.array(2)}, stop=stop)["y"], x + 2)
+
+
+def test_what_is_stopped_runs_again(tiny_model: octavo.Model) -> None:
+    x, stop = np.ones((1, 16), np.float32), octavo.Stop()
+    bound = tiny_model.bind({"x": x})
+    expected = bound.outputs["y"].copy()
+    stop.request()
+    for work in (lambda: bound(stop), lambda: bound.run(stop), lambda: tiny_model.run({"x": x}, stop=stop)):
+        with pytest.raises(octavo.CancelledError):
+            work()
+    stop.clear()
+    bound.outputs["y"][:] = 0
+    np.testing.assert_array_equal(bound(stop)["y"], expected)
+    np.testing.assert_array_equal(tiny_model.run({"x": x}, stop=stop)["y"], expected)
 
 
 def test_ctrl_c_stops_long_work(digits: str) -> None:

@@ -277,7 +277,8 @@ const std::vector<TensorInfo>& Context::inputs() const { return impl_->infos.inp
 const std::vector<TensorInfo>& Context::outputs() const { return impl_->infos.outputs; }
 std::uint64_t Context::memory_bytes() const { return impl_->context.memory_bytes(); }
 
-Status Context::run(std::span<const ConstTensorRef> inputs, std::span<const TensorRef> outputs) {
+Status Context::run(std::span<const ConstTensorRef> inputs, std::span<const TensorRef> outputs,
+                    const std::stop_token& stop) {
   Impl& impl = *impl_;
   impl.inputs.clear();
   impl.outputs.clear();
@@ -285,7 +286,7 @@ Status Context::run(std::span<const ConstTensorRef> inputs, std::span<const Tens
     impl.inputs.push_back({ref.dtype, Shape(ref.shape), static_cast<const std::byte*>(ref.data)});
   for (const TensorRef& ref : outputs)
     impl.outputs.push_back({ref.dtype, Shape(ref.shape), static_cast<std::byte*>(ref.data)});
-  return impl.context.run(impl.inputs, impl.outputs);
+  return impl.context.run(impl.inputs, impl.outputs, stop);
 }
 
 void Context::set_step_hook(std::function<void(const StepInfo&)> hook, bool needs_values) {

@@ -214,14 +214,16 @@ struct Context::State {
   }
 
   // A hook and a caller's parallel_for may throw; the context is then as good as before.
-  Status run_range(std::size_t first, std::size_t last) {
+  Status run_range(std::size_t first, std::size_t last, const std::stop_token& stop) {
     const ScopedFloatMode mode;
     const AcquiredExecutor acquired(executor.get());
     Executor* const pool = acquired.get();
     for (std::size_t i = first; i < last; ++i) {
+      if (stop.stop_requested()) return ended();
       if (RegionRunner* runner = region_at(i)) {
-        runner->run(pointers, scratch, pool);
+        const bool is_through = runner->run(pointers, scratch, pool, stop);
         if (Status status = check_region(runner->region()); !status) return status;
+        if (!is_through) return ended();
         if (hook) tell_of(*runner);
         i = static_cast<std::size_t>(runner->region().end()) - 1;
         continue;
@@ -231,6 +233,13 @@ struct Context::State {
       if (const char* reason = failures[i].take()) return failed(i, reason);
     }
     return ok_status();
+  }
+
+  Error ended() const {
+    return {.kind = ErrorKind::cancelled,
+            .where = model->compiled().source,
+            .found = "a request to stop the run",
+            .expected = "none"};
   }
 
   Error failed(std::size_t index, const char* reason) const {
@@ -284,7 +293,8 @@ std::vector<std::byte> Context::schedule_of(std::size_t step) const {
 }
 std::uint64_t Context::memory_bytes() const { return state_->memory.get_deleter().bytes; }
 
-Status Context::run(std::span<const ConstTensorView> inputs, std::span<const TensorView> outputs) {
+Status Context::run(std::span<const ConstTensorView> inputs, std::span<const TensorView> outputs,
+                    const std::stop_token& stop) {
   State& state = *state_;
   if (Status status = check_tensors(inputs, *state.plan, state.plan->inputs, "input"); !status) return status;
   if (Status status = check_tensors(outputs, *state.plan, state.plan->outputs, "output"); !status) return status;
@@ -293,7 +303,7 @@ Status Context::run(std::span<const ConstTensorView> inputs, std::span<const Ten
     state.pointers.inputs[pointer.slot] = inputs[pointer.index].data;
   for (const CallerPointer& pointer : state.caller_outputs)
     state.pointers.outputs[pointer.slot] = outputs[pointer.index].data;
-  return state.run_range(0, state.calls.size());
+  return state.run_range(0, state.calls.size(), stop);
 }
 
 Status Context::run(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs) {
@@ -303,13 +313,13 @@ Status Context::run(std::span<const std::byte* const> inputs, std::span<std::byt
   if (outputs.size() != state.plan->outputs.size())
     return wrong("outputs", std::to_string(outputs.size()), std::to_string(state.plan->outputs.size()));
   state.bind(inputs, outputs);
-  return state.run_range(0, state.calls.size());
+  return state.run_range(0, state.calls.size(), {});
 }
 
 Status Context::run_steps(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs,
                           std::size_t first, std::size_t last) {
   state_->bind(inputs, outputs);
-  return state_->run_range(first, last);
+  return state_->run_range(first, last, {});
 }
 
 std::byte* Context::arena() { return state_->arena; }

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -126,9 +127,11 @@ class Context {
 
   // Computes outputs from inputs, both in the plan's order, in memory of the caller: dense, aligned to their element,
   // not overlapping. Allocates nothing unless it fails, a hook is set, or a step is a reference. Error: usage, where a
-  // tensor is not what the plan says; resource, naming the step that lacked memory: then the outputs are undefined and
-  // the next run is as good as any. What a hook or a caller's parallel_for throws comes out; the same holds.
-  Status run(std::span<const ConstTensorView> inputs, std::span<const TensorView> outputs);
+  // tensor is not what the plan says; resource, naming the step that lacked memory; cancelled, by `stop`, between
+  // steps: then the outputs are undefined and the next run is as good as any. What a hook or a caller's parallel_for
+  // throws comes out; the same holds.
+  Status run(std::span<const ConstTensorView> inputs, std::span<const TensorView> outputs,
+             const std::stop_token& stop = {});
   // The same where the caller vouches for types and sizes.
   Status run(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs);
 

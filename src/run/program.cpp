@@ -84,6 +84,7 @@ struct ProgramContext::State {
   std::vector<ProgramTensor> kept;               // outputs
   std::vector<ConstTensorView> outputs;
   std::int64_t iterations = 0;
+  std::stop_token stop;  // of this run
   NetworkObserver observer;
   StepObserver step_observer;
 
@@ -104,8 +105,9 @@ struct ProgramContext::State {
   }
   static std::byte* data_of(const ProgramTensor& made) { return const_cast<std::byte*>(made.view.data); }
 
-  Status run(std::span<const ConstTensorView> inputs) {
+  Status run(std::span<const ConstTensorView> inputs, const std::stop_token& asked) {
     iterations = 0;
+    stop = asked;
     values.assign(program().values.size(), {});
     kept.clear();
     outputs.clear();
@@ -215,7 +217,7 @@ struct ProgramContext::State {
       made.push_back(std::move(*tensor));
     }
     if (observer) observer(part.network, in);
-    if (Status done = (*context)->run(in, out); !done) return inside(part.name, std::move(done).errors());
+    if (Status done = (*context)->run(in, out, stop); !done) return inside(part.name, std::move(done).errors());
     for (std::size_t i = 0; i < made.size(); ++i) {
       if (part.outputs[i] == kNoIndex) continue;
       ProgramTensor tensor = made[i];
@@ -357,6 +359,7 @@ struct ProgramContext::State {
   }
 
   Status count_iteration(const ProgramPart& part) {
+    if (stop.stop_requested()) return Error{ErrorKind::cancelled, part.name, "a request to stop the run", "none", ""};
     if (++iterations <= model->max_iterations()) return ok_status();
     return Error{.kind = ErrorKind::resource,
                  .where = part.name,
@@ -454,9 +457,9 @@ ProgramContext::ProgramContext(ProgramContext&&) noexcept = default;
 ProgramContext& ProgramContext::operator=(ProgramContext&&) noexcept = default;
 ProgramContext::~ProgramContext() = default;
 
-Status ProgramContext::run(std::span<const ConstTensorView> inputs) {
+Status ProgramContext::run(std::span<const ConstTensorView> inputs, const std::stop_token& stop) {
   try {
-    return state_->run(inputs);
+    return state_->run(inputs, stop);
   } catch (const std::bad_alloc&) {
     return state_->forget({Error{ErrorKind::resource, "", "not enough memory", "room for its tensors", ""}});
   }

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -49,8 +50,9 @@ class ProgramContext {
   // Inputs in the order of the first block's, dense, aligned to their element. Errors: those of networks, with the
   // part; usage, where a tensor is not what a part takes, or a condition or number of iterations is not one element;
   // resource, where tensors and arenas together need more than LoadOptions::context_bytes, or loops more iterations
-  // than LoadOptions::max_iterations, all of a run together. The next run is as good as any.
-  Status run(std::span<const ConstTensorView> inputs);
+  // than LoadOptions::max_iterations, all of a run together; cancelled, by `stop`, between steps and iterations. The
+  // next run is as good as any.
+  Status run(std::span<const ConstTensorView> inputs, const std::stop_token& stop = {});
   // Called before every network of a run with its index and what it reads. None: nothing is called.
   using NetworkObserver = std::function<void(std::int32_t network, std::span<const ConstTensorView> inputs)>;
   void observe(NetworkObserver observer);

@@ -24,12 +24,12 @@ ModelInfo Program::info() const { return impl_->info; }
 const std::vector<ProgramOutput>& Program::outputs() const { return impl_->outputs; }
 std::uint64_t Program::memory_bytes() const { return impl_->context.memory_bytes(); }
 
-Status Program::run(std::span<const ConstTensorRef> inputs) {
+Status Program::run(std::span<const ConstTensorRef> inputs, const std::stop_token& stop) {
   impl_->outputs.clear();
   std::vector<ConstTensorView> views;
   for (const ConstTensorRef& ref : inputs)
     views.push_back({ref.dtype, Shape(ref.shape), static_cast<const std::byte*>(ref.data)});
-  if (Status done = impl_->context.run(views); !done) return done;
+  if (Status done = impl_->context.run(views, stop); !done) return done;
   const std::vector<std::string>& names = impl_->model->program().output_names;
   for (const ConstTensorView& view : impl_->context.outputs())
     impl_->outputs.push_back({.name = names[impl_->outputs.size()],

@@ -61,9 +61,10 @@ std::int64_t RegionRunner::slices_for_lanes(int lanes) const {
   return 8 * rest >= 7 * lanes ? slices : slices - rest;
 }
 
-void RegionRunner::run(const Pointers& batch, const Scratch& scratch, Executor* pool) {
+bool RegionRunner::run(const Pointers& batch, const Scratch& scratch, Executor* pool, const std::stop_token& stop) {
   batch_ = &batch;
   scratch_ = &scratch;
+  stop_ = &stop;
   busy_lanes_ = pool == nullptr ? 1 : static_cast<int>(lanes_.size());
   whole_slices_ = slices_for_lanes(busy_lanes_);
   next_slice_.store(0, std::memory_order_relaxed);
@@ -75,6 +76,7 @@ void RegionRunner::run(const Pointers& batch, const Scratch& scratch, Executor* 
   if (busy_lanes_ == 1) run_lane(&self, 0);
   else if (whole_slices_ > 0) pool->run(busy_lanes_, {run_lane, &self});
   for (std::int64_t slice = whole_slices_; slice < region_->slices; ++slice) share_slice(slice, pool);
+  return !stop.stop_requested();
 }
 
 void RegionRunner::run_lane(const void* context, int lane) {
@@ -92,10 +94,13 @@ void RegionRunner::run_slice(int lane, std::int64_t slice) {
   point_to(pointers, slice);
   std::byte* scratch = scratch_->of(lane);
   if (!is_observed_) {
-    for (const StepCall& call : calls_) call.step->run(call.buffers(pointers, scratch), {0, call.items});
+    for (const StepCall& call : calls_) {
+      if (stop_->stop_requested()) return;
+      call.step->run(call.buffers(pointers, scratch), {0, call.items});
+    }
     return;
   }
-  for (std::size_t s = 0; s < calls_.size(); ++s) {
+  for (std::size_t s = 0; s < calls_.size() && !stop_->stop_requested(); ++s) {
     const auto start = Clock::now();
     calls_[s].step->run(calls_[s].buffers(pointers, scratch), {0, calls_[s].items});
     lane_ns_[static_cast<std::size_t>(lane)][s] += ns_since(start);
@@ -105,7 +110,7 @@ void RegionRunner::run_slice(int lane, std::int64_t slice) {
 
 void RegionRunner::share_slice(std::int64_t slice, Executor* pool) {
   point_to(lanes_[0], slice);
-  for (std::size_t s = 0; s < calls_.size(); ++s) {
+  for (std::size_t s = 0; s < calls_.size() && !stop_->stop_requested(); ++s) {
     if (!is_observed_) {
       calls_[s].run(lanes_[0], *scratch_, pool);
       continue;

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <stop_token>
 #include <vector>
 
 #include "base/tensor.h"
@@ -25,8 +26,9 @@ class RegionRunner {
 
   const Region& region() const { return *region_; }
 
-  // All slices, `batch` as it is now. Threads share those slices that are left when every one had equally many.
-  void run(const Pointers& batch, const Scratch& scratch, Executor* pool);
+  // All slices, `batch` as it is now. Threads share those slices that are left when every one had equally many. `stop`
+  // is asked between steps of a slice. Whether it came to the end.
+  bool run(const Pointers& batch, const Scratch& scratch, Executor* pool, const std::stop_token& stop);
 
   // From now on `run` notes how long each step takes and, where `keeps_values`, what it computes: all slices, one after
   // the other.
@@ -62,6 +64,7 @@ class RegionRunner {
   std::vector<Pointers> lanes_;      // by thread
   const Pointers* batch_ = nullptr;  // of this run
   const Scratch* scratch_ = nullptr;
+  const std::stop_token* stop_ = nullptr;
   std::int64_t whole_slices_ = 0;  // of this run: those that a thread takes alone
   std::atomic<std::int64_t> next_slice_{0};
 

@@ -195,6 +195,8 @@ std::vector<BrokenCase> pickle_cases() {
   return {
       pickle_case("CallsTheSystem", begin + "cos\nsystem\nX\x02\x00\x00\x00ls\x85R.", kUnsupported,
                   {"the global 'os.system'"}),
+      pickle_case("TensorOfAClass", begin + "ctorch._tensor\n_rebuild_from_type_v2\n.", kUnsupported,
+                  {"the global 'torch._tensor._rebuild_from_type_v2'", "run_decompositions({})"}),
       pickle_case("UnknownOpcode", begin + "i", kUnsupported, {"opcode 105"}),
       pickle_case("NewerProtocol", "\x80\x04.", kUnsupported, {"protocol 4"}),
       pickle_case("EndsEarly", begin + "}X\x7f\x7f\x7f\x7f", kInvalid, {"the end of the pickle"}),

@@ -9,6 +9,7 @@ import numpy as np
 from .._errors import OctavoError
 from ._engine import Bound
 from ._errors import RuntimeException, problem
+from ._options import RunOptions
 from ._values import OrtDevice, OrtValue, array_at
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ class IOBinding:
         """The value's memory."""
         self._outputs[name], self._bound = ortvalue._array, None
 
-    def _run(self) -> None:
+    def _run(self, options: RunOptions | None) -> None:
         if not self._outputs:
             raise problem(RuntimeException, "outputs", "none that is bound", "at least one")
         known = [each.name for each in self._engine.outputs]
@@ -84,7 +85,7 @@ class IOBinding:
             if self._bound is None:
                 out = {name: array for name, array in self._outputs.items() if array is not None}
                 self._bound = self._engine.bind(list(self._outputs), self._inputs, out)
-            self._results = self._bound()
+            self._results = self._bound(options)
         except OctavoError as error:
             raise RuntimeException(error.errors) from None
         # What the run allocated stays bound, as it does in ONNX Runtime.

@@ -9,6 +9,7 @@ from typing import Any, Callable, Mapping, Protocol, Sequence, Union
 import numpy as np
 
 from .. import _cache, _onnx_file
+from .._core import Stop
 from .._compile import compile as compile_model
 from .._errors import InvalidInputError, OctavoError, UnsupportedError, UsageError
 from .._model import BoundModel, Model, TensorInfo, load
@@ -17,11 +18,11 @@ from .._sources import Source, source_of
 from .._words import CompileOptions
 from . import _options
 from ._errors import InvalidArgument, NotImplemented, as_onnxruntime, problem
-from ._options import SessionOptions
+from ._options import RunOptions, SessionOptions
 from ._values import ModelMetadata, NodeArg, OrtValue, dtype_of_type, type_of_octavo
 
 Given = Union[str, bytes]
-Bound = Callable[[], list[Any]]  # runs, and gives the outputs in order
+Bound = Callable[[Union[RunOptions, None]], list[Any]]  # runs, and gives the outputs in order
 
 _PREFIX = "octavo."
 _OWN = ("fallback", "cache_dir")
@@ -37,7 +38,7 @@ class Engine(Protocol):
     overridable: list[NodeArg]
     metadata: ModelMetadata
 
-    def run(self, names: Sequence[str], feeds: Mapping[str, Any]) -> list[Any]:
+    def run(self, names: Sequence[str], feeds: Mapping[str, Any], options: RunOptions | None) -> list[Any]:
         """The outputs of these names."""
 
     def bind(self, names: Sequence[str], feeds: Mapping[str, Any], out: Mapping[str, np.ndarray]) -> Bound:
@@ -154,11 +155,11 @@ class OctavoEngine:
     def _arrays(self, feeds: Mapping[str, Any]) -> dict[str, Any]:
         return {name: value if type(value) is np.ndarray else self._array(name, value) for name, value in feeds.items()}
 
-    def run(self, names: Sequence[str], feeds: Mapping[str, Any]) -> list[Any]:
+    def run(self, names: Sequence[str], feeds: Mapping[str, Any], options: RunOptions | None) -> list[Any]:
         arrays = self._arrays(feeds)
         with as_onnxruntime():
             try:
-                results: Mapping[str, Any] = self.model.run(arrays)
+                results: Mapping[str, Any] = self.model.run(arrays, stop=_stop_of(options))
             except UsageError:
                 empty = _of_nothing(self.model, arrays)
                 if empty is None:
@@ -168,6 +169,10 @@ class OctavoEngine:
 
     def bind(self, names: Sequence[str], feeds: Mapping[str, Any], out: Mapping[str, np.ndarray]) -> Bound:
         return _BoundRun(self.model, names, self._arrays(feeds), out)
+
+
+def _stop_of(options: RunOptions | None) -> Stop | None:
+    return None if options is None else options._stop
 
 
 def _of_nothing(model: Model, arrays: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -201,19 +206,19 @@ class _BoundRun:
         self._is_program = bool(model.info["parts"])  # shapes of its outputs are data: nobody can bind them
         self._bound: BoundModel | None = None
 
-    def __call__(self) -> list[Any]:
+    def __call__(self, options: RunOptions | None) -> list[Any]:
         with as_onnxruntime():
-            if self._bound is not None:
-                self._bound.run()
-            elif self._outputs and not self._is_program:
+            if self._bound is None and self._outputs and not self._is_program:
                 self._bound = self._model.bind(self._feeds, self._outputs)
+            if self._bound is None:
+                self._run(_stop_of(options))
             else:
-                self._run()
+                self._bound.run(_stop_of(options))
         return [self._outputs[name] for name in self._names]
 
-    def _run(self) -> None:
+    def _run(self, stop: Stop | None) -> None:
         is_whole = len(self._out) == len(self._model.outputs) and not self._is_program
-        results = self._model.run(self._feeds, self._out if is_whole else None)
+        results = self._model.run(self._feeds, self._out if is_whole else None, stop=stop)
         self._outputs = results if is_whole else _put(results, self._out)
 
 
@@ -237,7 +242,8 @@ def _plain(value: Any) -> Any:
 class RealEngine:
     """ONNX Runtime itself, for a model that Octavo does not read."""
 
-    def __init__(self, session: Any) -> None:
+    def __init__(self, package: Any, session: Any) -> None:
+        self.package = package
         self.session = session
         self.inputs, self.outputs, self.overridable = (
             [NodeArg(each.name, each.type, each.shape) for each in side]
@@ -246,13 +252,13 @@ class RealEngine:
         meta = session.get_modelmeta()
         self.metadata = ModelMetadata(**{name: getattr(meta, name) for name in ModelMetadata._fields})
 
-    def run(self, names: Sequence[str], feeds: Mapping[str, Any]) -> list[Any]:
-        results = self.session.run(list(names), {name: _plain(value) for name, value in feeds.items()})
-        return list(results)
+    def run(self, names: Sequence[str], feeds: Mapping[str, Any], options: RunOptions | None) -> list[Any]:
+        arrays = {name: _plain(value) for name, value in feeds.items()}
+        return list(self.session.run(list(names), arrays, None if options is None else options._real_of(self.package)))
 
     def bind(self, names: Sequence[str], feeds: Mapping[str, Any], out: Mapping[str, np.ndarray]) -> Bound:
-        def call() -> list[Any]:
-            results = _put(dict(zip(names, self.run(names, feeds))), out)
+        def call(options: RunOptions | None) -> list[Any]:
+            results = _put(dict(zip(names, self.run(names, feeds, options))), out)
             return [results[name] for name in names]
 
         return call
@@ -284,7 +290,8 @@ def _fallen_back(given: Given, options: SessionOptions, error: OctavoError) -> E
         absent = problem(NotImplemented, "octavo.fallback", "no onnxruntime", "that package installed")
         raise type(error)([*error.errors, *absent.errors]) from None
     warnings.warn(f"Octavo does not take this model, onnxruntime runs it: {error}", RuntimeWarning, stacklevel=5)
-    return RealEngine(real.InferenceSession(given, _real_options(real, options), providers=["CPUExecutionProvider"]))
+    session = real.InferenceSession(given, _real_options(real, options), providers=["CPUExecutionProvider"])
+    return RealEngine(real, session)
 
 
 def _compiled(source: Source, file: OnnxFile | None, options: SessionOptions, words: dict[str, Any]) -> Model:

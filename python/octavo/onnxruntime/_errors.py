@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Iterator
 
 from .._errors import (
+    CancelledError,
     InvalidInputError,
     OctavoError,
     OutOfMemoryError,
@@ -91,6 +92,8 @@ def as_onnxruntime(model: str = "") -> Iterator[None]:
     try:
         yield
     except OctavoError as error:
-        if type(error).__module__ == __name__ or isinstance(error, KeyboardInterrupt):
+        if type(error).__module__ == __name__:
             raise
+        if isinstance(error, CancelledError):
+            raise problem(Fail, "run", "RunOptions.terminate set", "a run that may go on") from None
         raise _kind_of(error, model)(error.errors) from None

@@ -6,6 +6,7 @@ import enum
 import operator
 from typing import Any, Mapping
 
+from .. import _core
 from ._errors import NotImplemented, problem
 
 
@@ -147,8 +148,8 @@ class SessionOptions(_Settings):
 
 
 class RunOptions(_Settings):
-    """How a run is made. With `terminate` set no run begins, and one that runs meanwhile ends with Fail, when it is
-    through."""
+    """How a run is made. With `terminate` set no run begins, and those that were begun with it end with Fail as soon as
+    the step at hand is done."""
 
     _DEFAULTS = {
         "log_severity_level": -1,
@@ -162,12 +163,36 @@ class RunOptions(_Settings):
     def __init__(self) -> None:
         super().__init__()
         object.__setattr__(self, "_entries", {})
+        object.__setattr__(self, "_stop", _core.Stop())
+        object.__setattr__(self, "_real", None)
 
     _entries: dict[str, str]
+    _stop: _core.Stop
+    _real: Any  # the real package's, once a session fell back to it
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        if name == "terminate":
+            (self._stop.request if self.terminate else self._stop.clear)()
+        if self._real is not None:
+            setattr(self._real, name, getattr(self, name))
 
     def add_run_config_entry(self, key: str, value: str) -> None:
         """Any key; none has an effect."""
         self._entries.update([_entry(key, value, "add_run_config_entry")])
+        if self._real is not None:
+            self._real.add_run_config_entry(key, value)
+
+    def _real_of(self, package: Any) -> Any:
+        """The same options of the real package, which follow these from now on."""
+        if self._real is None:
+            real = package.RunOptions()
+            for name, value in self.values().items():
+                setattr(real, name, value)
+            for key, value in self._entries.items():
+                real.add_run_config_entry(key, value)
+            object.__setattr__(self, "_real", real)
+        return self._real
 
     def get_run_config_entry(self, key: str) -> str:
         """Raises RuntimeError where there is none."""

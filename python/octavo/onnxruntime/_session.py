@@ -10,7 +10,7 @@ from typing import Any, Callable, Mapping, Sequence
 from .._errors import OctavoError
 from ._binding import IOBinding
 from ._engine import engine_of
-from ._errors import Fail, InvalidArgument, problem
+from ._errors import InvalidArgument, problem
 from ._options import RunOptions, SessionOptions
 from ._values import ModelMetadata, NodeArg, OrtValue
 
@@ -45,11 +45,6 @@ def _check_providers(providers: Any, provider_options: Any) -> None:
                 f"Specified provider '{named}' is not in available provider names. Available providers: '{PROVIDER}'",
                 stacklevel=4,
             )
-
-
-def _refuse_where_ended(options: RunOptions | None) -> None:
-    if options is not None and options.terminate:
-        raise problem(Fail, "run", "RunOptions.terminate set", "a run that may go on")
 
 
 class InferenceSession:
@@ -151,10 +146,7 @@ class InferenceSession:
         Raises InvalidArgument for names, types and shapes that do not fit; Fail where `run_options` end it."""
         names = self._names(output_names)
         self._check_feed(input_feed)
-        _refuse_where_ended(run_options)
-        results = self._engine.run(names, input_feed)
-        _refuse_where_ended(run_options)
-        return results
+        return self._engine.run(names, input_feed, run_options)
 
     def run_with_ort_values(
         self,
@@ -192,9 +184,8 @@ class InferenceSession:
         return IOBinding(self)
 
     def run_with_iobinding(self, iobinding: IOBinding, run_options: RunOptions | None = None) -> None:
-        """Runs on bound arrays. Raises RuntimeException (a RuntimeError) where they do not fit."""
+        """Runs on bound arrays. Raises RuntimeException (a RuntimeError) where they do not fit, and where
+        `run_options` end it."""
         if iobinding._engine is not self._engine:
             raise ValueError("IOBinding must be used with the session that created it.")
-        _refuse_where_ended(run_options)
-        iobinding._run()
-        _refuse_where_ended(run_options)
+        iobinding._run(run_options)

@@ -50,10 +50,11 @@ class Machine {
   void fail(std::string found, std::string expected) {
     if (!error_) error_ = invalid(std::move(found), std::move(expected));
   }
-  void refuse(std::string found) {
+  void refuse(std::string found, std::string hint = "") {
     if (error_) return;
     error_ = invalid(std::move(found), "what a state dict of tensors needs");
     error_->kind = ErrorKind::unsupported;
+    error_->hint = std::move(hint);
   }
 
   // ---- bytes ----
@@ -193,7 +194,12 @@ class Machine {
     const bool is_storage = module == "torch" && name.size() > 7 && name.compare(name.size() - 7, 7, "Storage") == 0;
     const bool is_known = global == "collections OrderedDict" || global == "torch._utils _rebuild_tensor_v2" ||
                           global == "torch._utils _rebuild_parameter" || is_storage;
-    if (!is_known) return refuse("the global '" + module + "." + name + "'");
+    // Tensors of classes of their own, as torchao's quantize_ makes them, which several tensors stand behind.
+    const bool is_of_torch = module.starts_with("torch");
+    if (!is_known)
+      return refuse(
+          "the global '" + module + "." + name + "'",
+          is_of_torch ? "Save torch.export.ExportedProgram.run_decompositions({}), whose tensors are plain" : "");
     push_text(Kind::global, global);
   }
 

@@ -109,8 +109,10 @@ Status Weights::add_config(const std::string& entry, const std::string& folder) 
     }
     const auto file = open_torch_file(path);
     const Status status = file ? add_pickled(name, path, "", *file) : Status(file.errors());
-    if (!status && errors.size() < kErrorLimit)
-      errors.insert(errors.end(), status.errors().begin(), status.errors().end());
+    for (Error error : status ? Errors() : status.errors()) {
+      error.where += ", tensor '" + name + "'";
+      if (errors.size() < kErrorLimit) errors.push_back(std::move(error));
+    }
   });
   if (!errors.empty()) return errors;
   return ok_status();
