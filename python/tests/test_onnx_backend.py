@@ -80,6 +80,8 @@ def test_keywords_are_those_of_compile(digits: str, digits_samples: np.ndarray) 
 @pytest.mark.long
 def test_onnx_own_suite() -> None:
     """What fails or is skipped has a reason, and every reason counts for something."""
+    if onnx.defs.onnx_opset_version() > onnx_backend._NEWEST_OPSET:
+        pytest.skip(f"onnx {onnx.__version__} has opset {onnx.defs.onnx_opset_version()}, which Octavo does not read; 1.22 is the suite's")
     found = onnx_suite.ran()
     unknown = {
         name: text
