@@ -29,6 +29,7 @@ constexpr Exception kExceptions[] = {
     {"make demo", "installs and builds; what it shows is run line by line"},
     {"make test", "is what runs this"},
     {"make fuzz", "takes minutes and another compiler"},
+    {"make arm64", "takes minutes and another compiler"},
     {"make bench", "takes minutes"},
     {"make peers", "downloads other runtimes"},
     {"scripts/fuzz.sh", "takes minutes and another compiler"},

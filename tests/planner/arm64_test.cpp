@@ -1,0 +1,61 @@
+// What is chosen for targets of aarch64, wherever this runs. Tests of planner/select.
+#include <gtest/gtest.h>
+
+#include "ops/quantized_conv/quantized_conv.h"
+#include "planner/select.h"
+#include "support/small_graphs.h"
+
+namespace octavo {
+namespace {
+
+// A 3x3 convolution of 64 channels; weights from `lowest` on.
+struct ConvCall {
+  Attrs attrs = conv_attrs();
+  Fact x, w, bias, multiplier, y;
+  OpCall call;
+
+  static QuantizedConvAttrs conv_attrs() {
+    QuantizedConvAttrs conv;
+    conv.window = {{3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}};
+    conv.x_zero_point = 3;
+    conv.epilogue = {{Scale{}, Round{.after = 0, .lowest = 0, .highest = 255}}, DType::u8};
+    return conv;
+  }
+  explicit ConvCall(std::int8_t lowest) {
+    Tensor weights(DType::s8, Shape{64, 3, 3, 64});
+    weights.as<std::int8_t>()[100] = lowest;
+    const auto constant = [](Tensor tensor) {
+      Fact fact{.dtype = tensor.dtype(), .shape = tensor.shape()};
+      fact.constant = std::make_shared<Tensor>(std::move(tensor));
+      return fact;
+    };
+    x = {.dtype = DType::u8, .shape = {1, 28, 28, 64}};
+    w = constant(std::move(weights));
+    bias = constant(Tensor(DType::s32, Shape{64}));
+    multiplier = constant(Tensor(DType::f32, Shape{64}));
+    y = {.dtype = DType::u8, .shape = {1, 28, 28, 64}};
+    call = {.spec = &kQuantizedConv, .attrs = &attrs, .inputs = {&x, &w, &bias, nullptr, &multiplier}, .outputs = {y}};
+  }
+};
+
+std::string chosen_for(const char* target, std::int8_t lowest) {
+  const ConvCall conv(lowest);
+  const auto selection = choose(conv.call, *machine_for_target(target), {});
+  return selection ? std::string(selection->kernel->code.name) : to_string(selection.errors());
+}
+
+TEST(Arm64, TheBestMultipliesOfATargetAreChosen) {
+  EXPECT_EQ(chosen_for("arm64-neon", -127), "conv_u8s8_5x1_neon_pairs");
+  EXPECT_EQ(chosen_for("arm64-neon", -128), "conv_u8s8_5x1_neon") << "two products of -128 leave 16 bits";
+  EXPECT_EQ(chosen_for("arm64-dotprod", -128), "conv_u8s8_6x4_dotprod");
+  EXPECT_EQ(chosen_for("arm64-i8mm", -128), "conv_u8s8_4x4_i8mm");
+}
+
+TEST(Arm64, ATargetHasWhatThoseBeforeItHave) {
+  EXPECT_EQ(machine_for_target("arm64-neon")->isa.to_string(), "scalar neon");
+  EXPECT_EQ(machine_for_target("arm64-dotprod")->isa.to_string(), "scalar neon dotprod");
+  EXPECT_EQ(machine_for_target("arm64-i8mm")->isa.to_string(), "scalar neon dotprod i8mm");
+}
+
+}  // namespace
+}  // namespace octavo
