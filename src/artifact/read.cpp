@@ -32,7 +32,14 @@ std::string hex(std::uint64_t value) {
   return text;
 }
 
+// Numbers of the header that were written by a machine, or turned round by a tool, whose first byte is the highest.
+bool is_big_endian(const ArtifactHeader& header) {
+  return header.version > 0xffffff && (header.version & 0xffffff) == 0;
+}
+
 Status check_header(const ArtifactHeader& header, std::span<const std::byte> bytes, const std::string& name) {
+  if (is_big_endian(header))
+    return damaged(name, "an .octv file with big-endian numbers", "little-endian ones", "Compile the model again");
   if (header.version != kArtifactVersion) {
     return damaged(name, "an .octv file of format version " + std::to_string(header.version),
                    "version " + std::to_string(kArtifactVersion), "Compile the model again with this release");

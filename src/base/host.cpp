@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <initializer_list>
 #include <string_view>
 #include <vector>
 
@@ -10,6 +11,15 @@ namespace octavo {
 namespace {
 
 constexpr bool bit(std::uint32_t value, int index) { return (value >> index & 1u) != 0; }
+
+constexpr IsaSet set_of(std::initializer_list<Isa> all) {
+  IsaSet set{0};
+  for (const Isa isa : all) set.add(isa);
+  return set;
+}
+
+constexpr IsaSet kX86 = set_of({Isa::avx2, Isa::avxvnni, Isa::avx512, Isa::avx512vnni, Isa::avx512vbmi, Isa::amx_int8});
+constexpr IsaSet kArm64 = set_of({Isa::neon, Isa::dotprod, Isa::i8mm});
 
 // A group that this process is in and the file system that shows it.
 struct Group {
@@ -144,6 +154,11 @@ IsaSet isa_of(const HardwareWords& words) {
   isa.add(Isa::dotprod);
   if ((words.hwcap2 & kI8mm) != 0) isa.add(Isa::i8mm);
   return isa;
+}
+
+bool are_of_two_processors(IsaSet a, IsaSet b) {
+  const auto shares = [](IsaSet one, IsaSet other) { return (one.bits & other.bits) != 0; };
+  return (shares(a, kX86) && shares(b, kArm64)) || (shares(a, kArm64) && shares(b, kX86));
 }
 
 std::optional<int> quota_cores(const ReadFile& read) {

@@ -27,6 +27,10 @@ struct HardwareWords {
 };
 IsaSet isa_of(const HardwareWords& words);
 
+// Whether some instruction of `a` belongs to x86 and some of `b` to aarch64, or the other way round: no machine has
+// both.
+bool are_of_two_processors(IsaSet a, IsaSet b);
+
 // What only the processor that this program is built for can be asked: of x86/ or arm64/.
 IsaSet detected_isa();
 std::string processor_name();

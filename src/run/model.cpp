@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/host.h"
 #include "run/context_memory.h"
 #include "run/open_plans.h"
 #include "run/prepare.h"
@@ -10,28 +11,49 @@
 namespace octavo {
 namespace {
 
-// Instructions of x86 and of aarch64 that a set has; beside each other never.
-constexpr IsaSet kX86{0x7e}, kArm64{0x380};
-
-// Of another processor altogether: nothing that this one could lack.
-bool is_foreign(IsaSet needs, IsaSet has) {
-  return ((needs.bits & kX86.bits) != 0 && (has.bits & kArm64.bits) != 0) ||
-         ((needs.bits & kArm64.bits) != 0 && (has.bits & kX86.bits) != 0);
+std::string words_for(const Plan& plan) {
+  return std::string(name_of(plan.precision)) + " batch " + std::to_string(plan.batch);
 }
 
-Status check_instructions(const Plan& plan) {
-  const IsaSet has = host_machine().isa;
-  if (has.contains(plan.needs)) return ok_status();
-  IsaSet missing = plan.needs;
-  missing.bits &= ~has.bits;
-  return Error{.kind = is_foreign(plan.needs, has) ? ErrorKind::usage : ErrorKind::resource,
-               .found = "a plan for " + plan.machine.name + ", which needs " + missing.to_string(),
-               .expected = "instructions that this machine has: " + has.to_string(),
+std::string words_for(IsaSet needs, const Machine& machine) {
+  return "for " + machine.name + ", which needs " + needs.to_string();
+}
+
+// Plans, one after the other, and what plans are made for in a run.
+std::string contents(const CompiledModel& model) {
+  std::string text;
+  for (const Plan& plan : model.plans)
+    text += (text.empty() ? "" : "; ") + words_for(plan) + " " + words_for(plan.needs, plan.machine);
+  if (!model.network) return text;
+  const Machine& machine = model.network->machine;
+  return text + (text.empty() ? "" : "; ") + "plans of open sizes " + words_for(machine.isa, machine);
+}
+
+Error cannot_run(const CompiledModel& model, ErrorKind kind, std::string found) {
+  return Error{.kind = kind,
+               .where = model.source,
+               .found = std::move(found),
+               .expected = "instructions of this machine: " + host_machine().isa.to_string(),
                .hint = "Compile the model again with --target host"};
 }
 
-std::string words_for(const Plan& plan) {
-  return std::string(name_of(plan.precision)) + " batch " + std::to_string(plan.batch);
+// Of another processor altogether: usage, with all that the file holds. Of one that has more: resource.
+Status check_instructions(const CompiledModel& model) {
+  const IsaSet has = host_machine().isa;
+  const bool is_foreign = std::any_of(model.plans.begin(), model.plans.end(),
+                                      [&](const Plan& plan) { return are_of_two_processors(plan.needs, has); }) ||
+                          (model.network && are_of_two_processors(model.network->machine.isa, has));
+  if (is_foreign)
+    return cannot_run(model, ErrorKind::usage, "a file for another processor, which holds: " + contents(model));
+  for (std::size_t i = 0; i < model.plans.size(); ++i) {
+    const Plan& plan = model.plans[i];
+    if (has.contains(plan.needs)) continue;
+    IsaSet missing = plan.needs;
+    missing.bits &= ~has.bits;
+    return cannot_run(model, ErrorKind::resource,
+                      "plan " + std::to_string(i) + ", " + words_for(plan) + " " + words_for(missing, plan.machine));
+  }
+  return ok_status();
 }
 
 }  // namespace
@@ -44,11 +66,11 @@ Result<std::shared_ptr<const Model>> load_model(CompiledModel compiled, const Lo
   if (resolved.context_bytes == 0 || resolved.context_bytes > kMaxContextBytes)
     resolved.context_bytes = kMaxContextBytes;
   model->most_context_bytes_ = resolved.context_bytes;
+  if (Status status = check_instructions(compiled); !status) return status.errors();
   std::vector<std::shared_ptr<PreparedPlan>> made;
   for (std::size_t i = 0; i < compiled.plans.size(); ++i) {
     const Plan& plan = compiled.plans[i];
-    const Status can_run = check_instructions(plan);
-    auto steps = can_run ? prepare_plan(plan, FileConstants(compiled.constants), resolved) : can_run.errors();
+    auto steps = prepare_plan(plan, FileConstants(compiled.constants), resolved);
     if (!steps) {
       Errors errors = std::move(steps).errors();
       for (Error& error : errors)

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -142,6 +143,10 @@ TEST_F(Artifact, MessagesSayWhatIsWrong) {
   std::memcpy(other.data() + offsetof(ArtifactHeader, version), &version, sizeof version);
   expect_message(
       other, "format version " + std::to_string(version) + ", expected version " + std::to_string(kArtifactVersion));
+  other = bytes;
+  std::reverse(other.data() + offsetof(ArtifactHeader, version),
+               other.data() + offsetof(ArtifactHeader, version) + sizeof version);
+  expect_message(other, "big-endian numbers, expected little-endian ones");
   other = bytes;
   other.back() ^= std::byte{1};
   expect_message(other, "damaged .octv file with checksum");

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "base/file.h"
+#include "base/machine.h"
 #include "cli/fixture.h"
 #include "data/npy.h"
 #include "support/control_flow.h"
@@ -51,6 +52,20 @@ TEST_F(CliShapes, AFileOfOpenSizesIsInspectedAsItIs) {
   ASSERT_EQ(shape.size(), 4u);
   EXPECT_EQ(shape[1], 3);
   for (const std::size_t axis : {0, 2, 3}) EXPECT_TRUE(shape[axis].is_string()) << shape;
+}
+
+TEST_F(CliShapes, AFileForAnotherProcessorIsRefusedWithWhatItHolds) {
+  const bool is_arm64 = host_machine().isa.has(Isa::neon);
+  const std::string target = is_arm64 ? "avx2" : "arm64-neon", words = is_arm64 ? "scalar avx2" : "scalar neon";
+  const std::string compile = "compile m.onnx --global-scale 8 --target " + target + " --shape ";
+  expect(compile + "\"x=" + first_ + ";" + second_ + "\" -o list.octv", 0, "written");
+  expect(compile + "x=1..8x3x8..96x8..96 -o open.octv", 0, "written");
+  expect("inspect list.octv", 0, target);
+  const std::string holds = "found a file for another processor, which holds: ";
+  expect("bench list.octv --seconds 0.1", 2,
+         holds + "int8 batch 1 for " + target + ", which needs " + words + "; int8 batch 2 for " + target);
+  expect("bench open.octv --shape x=" + first_, 2,
+         holds + "plans of open sizes for " + target + ", which needs " + words + ", expected instructions of this");
 }
 
 TEST_F(CliShapes, EachOfAListHasItsPlan) {
