@@ -1,0 +1,174 @@
+"""fp32 networks for the blind test of `octavo diagnose`, as ONNX files with seeded weights: of torchvision, of timm, and some written here.
+
+None of them is among those that the rules were made with. Imports nothing of Octavo.
+Needs: pip install torch torchvision timm onnx
+"""
+
+import warnings
+
+import onnx
+import timm
+import torch
+import torchvision
+from torch import nn
+
+warnings.filterwarnings("ignore")
+
+
+class Gated(nn.Module):
+    """Convolutions, each with a gate of the mean of all its pixels."""
+
+    def __init__(self, channels=48):
+        super().__init__()
+        self.stem = nn.Conv2d(3, channels, 3, 2, 1)
+        self.wide = nn.ModuleList(nn.Conv2d(channels, channels, 3, padding=1) for _ in range(4))
+        self.down = nn.ModuleList(nn.Conv2d(channels, 12, 1) for _ in range(4))
+        self.up = nn.ModuleList(nn.Conv2d(12, channels, 1) for _ in range(4))
+        self.head = nn.Linear(channels, 10)
+
+    def forward(self, x):
+        x = torch.relu(self.stem(x))
+        for wide, down, up in zip(self.wide, self.down, self.up):
+            y = torch.relu(wide(x))
+            x = y * torch.sigmoid(up(torch.relu(down(y.mean((2, 3), keepdim=True)))))
+        return self.head(torch.flatten(nn.functional.adaptive_avg_pool2d(x, 1), 1))
+
+
+class Pyramid(nn.Module):
+    """A network that gives a picture: down by convolutions, up by resizing, with what it saw on the way down beside it."""
+
+    def __init__(self, mode="nearest", width=24):
+        super().__init__()
+        self.mode = mode
+        self.a, self.b, self.c = nn.Conv2d(3, width, 3, 1, 1), nn.Conv2d(width, 2 * width, 3, 2, 1), nn.Conv2d(2 * width, 4 * width, 3, 2, 1)
+        self.d, self.e, self.out = nn.Conv2d(4 * width, 2 * width, 3, 1, 1), nn.Conv2d(2 * width, width, 3, 1, 1), nn.Conv2d(width, 4, 1)
+
+    def up(self, x):
+        return nn.functional.interpolate(x, scale_factor=2, mode=self.mode, align_corners=None if self.mode == "nearest" else False)
+
+    def forward(self, x):
+        a = torch.relu(self.a(x))
+        b = torch.relu(self.b(a))
+        c = torch.relu(self.c(b))
+        b = torch.relu(self.d(self.up(c))) + b
+        return self.out(torch.relu(self.e(self.up(b))) + a)
+
+
+class Encoder(nn.Module):
+    """Attention over a sequence whose padding is masked by the least float, as exporters write it."""
+
+    def __init__(self, width=64, heads=4, layers=2):
+        super().__init__()
+        self.heads, self.width = heads, width
+        self.qkv = nn.ModuleList(nn.Linear(width, 3 * width) for _ in range(layers))
+        self.out = nn.ModuleList(nn.Linear(width, width) for _ in range(layers))
+        self.wide = nn.ModuleList(nn.Linear(width, 4 * width) for _ in range(layers))
+        self.narrow = nn.ModuleList(nn.Linear(4 * width, width) for _ in range(layers))
+
+    def forward(self, x, mask):
+        hidden = (1.0 - mask)[:, None, None, :] * torch.finfo(torch.float32).min
+        for qkv, out, wide, narrow in zip(self.qkv, self.out, self.wide, self.narrow):
+            q, k, v = (part.reshape(1, -1, self.heads, self.width // self.heads).transpose(1, 2) for part in qkv(x).split(self.width, -1))
+            scores = torch.softmax(q @ k.transpose(-1, -2) * 0.25 + hidden, -1) @ v
+            x = x + out(scores.transpose(1, 2).reshape(1, -1, self.width))
+            x = x + narrow(torch.relu(wide(x)))
+        return x
+
+
+def _timm(name, **options):
+    return lambda: timm.create_model(name, pretrained=False, num_classes=100, **options)
+
+
+def _vision(name, **options):
+    return lambda: getattr(torchvision.models, name)(weights=None, num_classes=100, **options)
+
+
+def _plain(name, channels):
+    """A network of torchvision with one product behind the mean of its last pixels, for three products of many megabytes."""
+    def make():
+        model = getattr(torchvision.models, name)(weights=None)
+        model.avgpool, model.classifier = nn.AdaptiveAvgPool2d(1), nn.Linear(channels, 100)
+        return model
+
+    return make
+
+
+PICTURE, SEQUENCE = ((1, 3, 96, 96),), ((1, 32, 64), (1, 32))
+
+# name: (how it is made, shapes of its inputs)
+NETWORKS = {
+    "alexnet": (_plain("alexnet", 256), PICTURE),
+    "darknet17": (_timm("darknet17"), PICTURE),
+    "dla34": (_timm("dla34"), PICTURE),
+    "encoder2": (Encoder, SEQUENCE),
+    "encoder3": (lambda: Encoder(layers=3), SEQUENCE),
+    "gated48": (Gated, PICTURE),
+    "googlenet": (_vision("googlenet", aux_logits=False, init_weights=False), PICTURE),
+    "mnasnet0_5": (_vision("mnasnet0_5"), PICTURE),
+    "mnasnet1_0": (_vision("mnasnet1_0"), PICTURE),
+    "perceptron": (lambda: nn.Sequential(nn.Linear(256, 1024), nn.ReLU(), nn.Linear(1024, 1024), nn.ReLU(), nn.Linear(1024, 64)), ((16, 256),)),
+    "pyramid": (Pyramid, PICTURE),
+    "pyramid_linear": (lambda: Pyramid("bilinear"), PICTURE),
+    "pyramid_wide": (lambda: Pyramid(width=32), PICTURE),
+    "regnet_x_400mf": (_vision("regnet_x_400mf"), PICTURE),
+    "regnet_x_800mf": (_vision("regnet_x_800mf"), PICTURE),
+    "regnet_y_400mf": (_vision("regnet_y_400mf"), PICTURE),
+    "repvgg_a0": (_timm("repvgg_a0"), PICTURE),
+    "resnet10t": (_timm("resnet10t"), PICTURE),
+    "resnet14t": (_timm("resnet14t"), PICTURE),
+    "resnet26": (_timm("resnet26"), PICTURE),
+    "resnet26_silu": (_timm("resnet26", act_layer=nn.SiLU), PICTURE),
+    "resnet34": (_vision("resnet34"), PICTURE),
+    "resnet50": (_vision("resnet50"), PICTURE),
+    "resnext26": (_timm("resnet26", cardinality=32, base_width=4), PICTURE),
+    "squeezenet1_0": (_vision("squeezenet1_0"), PICTURE),
+    "vgg11": (_plain("vgg11", 512), PICTURE),
+    "vgg13_bn": (_plain("vgg13_bn", 512), PICTURE),
+    "vgg11_silu": (lambda: _with_silu(_plain("vgg11_bn", 512)()), PICTURE),
+}
+
+
+def _with_silu(model):
+    for index, layer in enumerate(model.features):
+        if isinstance(layer, nn.ReLU):
+            model.features[index] = nn.SiLU()
+    return model
+
+
+def _used(model, inputs):
+    """Statistics of batch norms as they would be after training: of what they see."""
+    for module in model.modules():
+        if isinstance(module, (nn.BatchNorm2d, nn.BatchNorm1d)):
+            module.momentum = 1.0
+            nn.init.uniform_(module.weight, 0.5, 1.5)
+            nn.init.normal_(module.bias, 0.0, 0.3)
+        if isinstance(module, nn.Dropout):
+            module.p = 0.0
+        if isinstance(module, (nn.Conv2d, nn.Linear)) and module.bias is not None:
+            nn.init.normal_(module.bias, 0.0, 0.1)
+    model.train()
+    with torch.no_grad():
+        for _ in range(2):
+            model(*(torch.randn(8 if each.dim() == 4 else each.shape[0], *each.shape[1:]) for each in inputs))
+    return model.eval()
+
+
+def inputs_of(name, seed):
+    """Random inputs of a network, as tensors."""
+    torch.manual_seed(seed)
+    shapes = NETWORKS[name][1]
+    values = [torch.randn(shape) for shape in shapes]
+    if shapes is SEQUENCE:
+        values[1] = (torch.arange(32)[None] < 20 + seed % 12).float()
+    return values
+
+
+def write(name, path, folded=True):
+    """Writes a network as an ONNX file; with its batch norms where they are not to be folded."""
+    torch.manual_seed(sum(map(ord, name)))
+    model = NETWORKS[name][0]()
+    inputs = inputs_of(name, 1)
+    model = _used(model, inputs)
+    mode = torch.onnx.TrainingMode.EVAL if folded else torch.onnx.TrainingMode.PRESERVE
+    torch.onnx.export(model, tuple(inputs), path, dynamo=False, opset_version=17, training=mode, do_constant_folding=folded)
+    return [each.name for each in onnx.load(path).graph.input]
