@@ -85,6 +85,7 @@ struct StepBuffers {
   std::byte* scratch = nullptr;  // scratch_bytes() of this thread's own, aligned to kAlignment
   StepFailure* failure =
       nullptr;  // null only for steps that cannot fail: all but the reference's and those of libraries
+  std::int64_t round = 0;  // below rounds()
   // Constants that this thread reads after these items (Step::reads of a later step): worth fetching into its level-2
   // cache meanwhile. May be empty.
   std::span<const std::byte> ahead;
@@ -105,6 +106,9 @@ class Step {
   virtual ~Step() = default;
   // Units of work that may run in parallel; the executor gives each thread one contiguous range. At least 1.
   virtual std::int64_t items() const = 0;
+  // How often a run goes through all items. A round begins when the one before has ended on all threads, and may read
+  // what any item of it wrote; scratch is not kept. At least 1.
+  virtual std::int64_t rounds() const { return 1; }
   // Bytes of scratch per thread.
   virtual std::size_t scratch_bytes() const { return 0; }
   virtual void run(const StepBuffers& buffers, ItemRange range) const noexcept = 0;

@@ -78,7 +78,7 @@ Status Trial::prepare(const KernelChoice& kernel, std::span<const std::byte> sch
   }
   const std::size_t stride = (steps_[0]->scratch_bytes() + kAlignment - 1) / kAlignment * kAlignment;
   scratch_ = Tensor(DType::u8, {threads_, static_cast<std::int64_t>(stride)});
-  parts_ = parts_for(steps_[0]->items(), predicted_ns, threads_, speeds_.barrier_ns);
+  parts_ = parts_for(*steps_[0], predicted_ns, threads_, speeds_.barrier_ns);
   next_ = 0;
   return ok_status();
 }
@@ -106,6 +106,7 @@ void Trial::run() {
   const Step& step = *steps_[next_++ % steps_.size()];
   const StepCall call{.step = &step,
                       .items = step.items(),
+                      .rounds = step.rounds(),
                       .parts = parts_,
                       .input_count = pointers_.inputs.size(),
                       .output_count = pointers_.outputs.size(),

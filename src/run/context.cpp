@@ -127,9 +127,10 @@ struct Context::State {
   void add_call(const PlanStep& step, const Step& ready, int threads) {
     StepCall call{.step = &ready,
                   .items = ready.items(),
+                  .rounds = ready.rounds(),
                   .first_input = pointers.inputs.size(),
                   .first_output = pointers.outputs.size()};
-    call.parts = parts_for(call.items, step.predicted_ns, threads, plan->machine.speeds.barrier_ns);
+    call.parts = parts_for(ready, step.predicted_ns, threads, plan->machine.speeds.barrier_ns);
     call.input_count = step.inputs.size();
     call.output_count = step.outputs.size();
     call.failure = &failures[calls.size()];

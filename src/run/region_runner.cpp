@@ -96,13 +96,13 @@ void RegionRunner::run_slice(int lane, std::int64_t slice) {
   if (!is_observed_) {
     for (const StepCall& call : calls_) {
       if (stop_->stop_requested()) return;
-      call.step->run(call.buffers(pointers, scratch), {0, call.items});
+      call.run_alone(call.buffers(pointers, scratch));
     }
     return;
   }
   for (std::size_t s = 0; s < calls_.size() && !stop_->stop_requested(); ++s) {
     const auto start = Clock::now();
-    calls_[s].step->run(calls_[s].buffers(pointers, scratch), {0, calls_[s].items});
+    calls_[s].run_alone(calls_[s].buffers(pointers, scratch));
     lane_ns_[static_cast<std::size_t>(lane)][s] += ns_since(start);
     keep(s, pointers, slice);
   }

@@ -10,6 +10,7 @@ struct Job {
   const StepCall* call = nullptr;
   const Pointers* pointers = nullptr;
   const Scratch* scratch = nullptr;
+  std::int64_t round = 0;
 };
 
 void run_part(const void* context, int part) {
@@ -17,6 +18,7 @@ void run_part(const void* context, int part) {
   const Job& job = *static_cast<const Job*>(context);
   StepBuffers buffers = job.call->buffers(*job.pointers, job.scratch->of(part));
   buffers.ahead = job.call->ahead_of(part);
+  buffers.round = job.round;
   job.call->step->run(buffers, job.call->range_of(part));
 }
 
@@ -26,11 +28,10 @@ void StepCall::run(const Pointers& pointers, const Scratch& scratch, Executor* p
   if (pool == nullptr || parts == 1) {
     StepBuffers whole = buffers(pointers, scratch.of(0));
     whole.ahead = ahead_of(0);
-    step->run(whole, {0, items});
-    return;
+    return run_alone(whole);
   }
-  const Job job{this, &pointers, &scratch};
-  pool->run(parts, {run_part, &job});
+  Job job{this, &pointers, &scratch};
+  for (; job.round < rounds; ++job.round) pool->run(parts, {run_part, &job});
 }
 
 }  // namespace octavo

@@ -26,10 +26,10 @@ struct Scratch {
 };
 
 // Into how many parts a step is cut for so many threads, by what is predicted for one; a prediction that is not a
-// positive number limits nothing. A part shorter than two barriers is not worth another thread.
-inline int parts_for(std::int64_t items, double predicted_ns, int threads, double barrier_ns) {
-  const double least_ns = 2.0 * barrier_ns;
-  int parts = static_cast<int>(std::min<std::int64_t>(items, threads));
+// positive number limits nothing. A part of a round that is shorter than two barriers is not worth another thread.
+inline int parts_for(const Step& step, double predicted_ns, int threads, double barrier_ns) {
+  const double least_ns = 2.0 * barrier_ns * static_cast<double>(step.rounds());
+  int parts = static_cast<int>(std::min<std::int64_t>(step.items(), threads));
   if (predicted_ns > 0.0 && predicted_ns < least_ns * parts)
     parts = std::max(1, static_cast<int>(predicted_ns / least_ns));
   return parts;
@@ -39,6 +39,7 @@ inline int parts_for(std::int64_t items, double predicted_ns, int threads, doubl
 struct StepCall {
   const Step* step = nullptr;
   std::int64_t items = 1;
+  std::int64_t rounds = 1;
   int parts = 1;
   std::size_t first_input = 0, input_count = 0;
   std::size_t first_output = 0, output_count = 0;
@@ -65,6 +66,10 @@ struct StepCall {
     return {begin, begin + share + (part < rest ? 1 : 0)};
   }
 
+  // All rounds of all items on this thread.
+  void run_alone(StepBuffers whole) const {
+    for (whole.round = 0; whole.round < rounds; ++whole.round) step->run(whole, {0, items});
+  }
   // With the threads of `pool`, or on this one where there is none.
   void run(const Pointers& pointers, const Scratch& scratch, Executor* pool) const;
 };

@@ -138,11 +138,14 @@ void check_lies_are_refused(const KernelChoice& kernel, const KernelCase& test, 
   }
 }
 
-void run_items(const Step& step, const StepBuffers& buffers, Split split) {
-  if (split != Split::one_by_one) return step.run(buffers, {0, step.items()});
-  for (std::int64_t item = step.items(); item-- > 0;) {
+void run_items(const Step& step, StepBuffers buffers, Split split) {
+  for (buffers.round = 0; buffers.round < step.rounds(); ++buffers.round) {
     std::memset(buffers.scratch, 0x5a, step.scratch_bytes());
-    step.run(buffers, {item, item + 1});
+    if (split != Split::one_by_one) step.run(buffers, {0, step.items()});
+    for (std::int64_t item = step.items(); split == Split::one_by_one && item-- > 0;) {
+      std::memset(buffers.scratch, 0x5a, step.scratch_bytes());
+      step.run(buffers, {item, item + 1});
+    }
   }
 }
 

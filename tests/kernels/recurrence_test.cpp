@@ -124,6 +124,8 @@ TEST(Recurrence, KernelsHaveTheReferencesBits) {
           inputs[kRecurrenceLengths] = Tensor::of<std::int32_t>(Shape{batch}, lengths);
         }
         ran.merge(check_kernels({&kRecurrence, attrs, inputs, {}}));
+        ran.merge(check_kernels({&kRecurrence, attrs, inputs, {false, true, true}}));
+        ran.merge(check_kernels({&kRecurrence, attrs, inputs, {false, true, true, true, true, true, true}}));
       }
     }
   }

@@ -37,32 +37,39 @@ struct Cell {
   CellFunction gate, candidate, output;
   float clip = kNoClip;
   bool resets_after_product = false, couples_gates = false;
-  const float* w = nullptr;          // [hidden, gates * hidden]
   const float* bias = nullptr;       // [hidden]
   const float* peepholes = nullptr;  // [3, hidden], or null
+
+  // A step of a gru that resets before its product needs r of all units, so it cannot be cut into blocks of units.
+  bool has_blocks() const { return kind != RecurrenceKind::gru || resets_after_product; }
 };
 
 // Sequences that are computed together, so that the weights are read once.
 inline constexpr int kCellRows = 4;
+inline constexpr int kMostGates = 4;
 
-// One step of `count` sequences.
+// One step of some units of `count` sequences. Pointers are to the first of these units unless they say otherwise.
 struct CellRows {
   int count = 0;
-  const float* x[kCellRows] = {};  // gates * hidden
-  const float* h[kCellRows] = {};  // hidden; none is in h_next
+  std::int64_t first = 0, units = 0;  // [first, first + units) of hidden
+  const float* w = nullptr;           // [hidden, gates, units], with these strides of the first two
+  std::int64_t w_stride = 0, gate_stride = 0;
+  const float* x[kCellRows] = {};  // [gates, units], the gates `hidden` apart
+  const float* h[kCellRows] = {};  // of all units; none is in h_next
   float* h_next[kCellRows] = {};
-  float* c[kCellRows] = {};      // lstm: replaced
-  float* gates[kCellRows] = {};  // scratch of gates * hidden
+  float* c[kCellRows] = {};  // lstm: replaced
+  float* gates = nullptr;    // scratch of kCellRows * gates * units
 };
 
-// sums[row][j] = from[row][j] + sum over k of h[row][k] * w[k][j], j below `width`.
+// sums[row][gate][j] = from[row][gate][j] + sum over k of h[row][k] * w[k][gate][j], j below `units`.
 struct CellSums {
-  int rows = 0;
+  int rows = 0, gates = 0;
+  std::int64_t units = 0, depth = 0;
   const float* w = nullptr;
-  std::int64_t w_stride = 0, depth = 0, width = 0;
-  const float* from[kCellRows] = {};
+  std::int64_t w_stride = 0, gate_stride = 0;
   const float* h[kCellRows] = {};
-  float* sums[kCellRows] = {};  // may be `from`, not `h`
+  const float* from[kCellRows][kMostGates] = {};
+  float* sums[kCellRows][kMostGates] = {};  // may be `from`, not `h`
 };
 
 using StepCell = void (*)(const Cell& cell, const CellRows& rows);

@@ -63,7 +63,7 @@ void reference_recurrence(const Attrs& attrs, InputViews inputs, OutputViews out
     return has_view(inputs, input) ? inputs[input].as<float>() : static_cast<const float*>(nullptr);
   };
   Cell cell = cell_of(recurrence, inputs[kRecurrenceW].shape[0]);
-  cell.w = floats(kRecurrenceW), cell.bias = floats(kRecurrenceBias), cell.peepholes = floats(kRecurrencePeepholes);
+  cell.bias = floats(kRecurrenceBias), cell.peepholes = floats(kRecurrencePeepholes);
   const Sequences all{
       .steps = shape[0],
       .batch = shape[1],
@@ -74,8 +74,16 @@ void reference_recurrence(const Attrs& attrs, InputViews inputs, OutputViews out
       .lengths = has_view(inputs, kRecurrenceLengths) ? inputs[kRecurrenceLengths].as<std::int32_t>() : nullptr,
       .y = outputs[0].as<float>(),
       .last = outputs[1].as<float>()};
-  std::vector<float> scratch(static_cast<std::size_t>(sequence_scratch(cell)));
-  for (std::int64_t b = 0; b < all.batch; ++b) run_sequences(cell, all, b, 1, scratch.data(), step_cell<Lane>);
+  std::vector<float> scratch(static_cast<std::size_t>(block_scratch(cell.hidden)));
+  CellBlock block{.count = 1,
+                  .units = cell.hidden,
+                  .w = floats(kRecurrenceW),
+                  .w_stride = gates_of(cell.kind) * cell.hidden,
+                  .gate_stride = cell.hidden};
+  for (std::int64_t round = 0; round < all.rounds(); ++round) {
+    for (block.first_sequence = 0; block.first_sequence < all.batch; ++block.first_sequence)
+      run_block(cell, all, block, round, scratch.data(), step_cell<Lane>);
+  }
 }
 
 // Of each element of the first result.

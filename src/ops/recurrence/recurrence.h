@@ -39,6 +39,7 @@ enum RecurrenceInput : std::size_t {
   kRecurrencePeepholes = 5,
   kRecurrenceLengths = 6
 };
+inline constexpr std::size_t kRecurrenceInputs = 7;
 
 // In f32, step by step: s = x[t] + h w, added in order of h's elements by fused multiply-adds, and
 //   simple: h = g(s)

@@ -2,67 +2,70 @@
 #include "ops/recurrence/sequences.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace octavo {
 namespace {
 
-struct Sequence {
-  std::int64_t index = 0;  // in the batch
-  std::int64_t length = 0;
-  const float* h = nullptr;  // of the step before
-  float* last_h = nullptr;
-  float* last_c = nullptr;
-};
+std::int64_t length_of(const Sequences& all, std::int64_t sequence) {
+  return all.lengths == nullptr ? all.steps : std::clamp<std::int64_t>(all.lengths[sequence], 0, all.steps);
+}
 
-// With its first state, which lies where the last one will be.
-Sequence begun(const Cell& cell, const Sequences& all, std::int64_t index) {
-  const std::int64_t at = index * cell.hidden;
-  Sequence sequence{.index = index, .length = all.steps, .last_h = all.last + at};
-  if (all.lengths != nullptr) sequence.length = std::clamp<std::int64_t>(all.lengths[index], 0, all.steps);
-  const auto fill = [&](const float* given, float* to) {
-    if (given != nullptr) std::copy_n(given + at, cell.hidden, to);
-    else std::fill_n(to, cell.hidden, 0.0f);
+// Of the step of a sequence of so many steps, in [steps, batch].
+std::int64_t row_of(const Sequences& all, std::int64_t sequence, std::int64_t length, std::int64_t step) {
+  return (all.is_backward ? length - 1 - step : step) * all.batch + sequence;
+}
+
+// The first states lie where the last ones will be.
+void begin(const Cell& cell, const Sequences& all, const CellBlock& block) {
+  const auto fill = [&](const float* given, float* states) {
+    for (int i = 0; i < block.count; ++i) {
+      const std::int64_t at = (block.first_sequence + i) * cell.hidden + block.first_unit;
+      if (given != nullptr) std::copy_n(given + at, block.units, states + at);
+      else std::fill_n(states + at, block.units, 0.0f);
+    }
   };
-  fill(all.h, sequence.last_h);
-  sequence.h = sequence.last_h;
-  if (cell.kind != RecurrenceKind::lstm) return sequence;
-  sequence.last_c = all.last + all.batch * cell.hidden + at;
-  fill(all.c, sequence.last_c);
-  return sequence;
+  fill(all.h, all.last);
+  if (cell.kind == RecurrenceKind::lstm) fill(all.c, all.last + all.batch * cell.hidden);
+}
+
+void end(const Cell& cell, const Sequences& all, const CellBlock& block) {
+  for (int i = 0; i < block.count; ++i) {
+    const std::int64_t sequence = block.first_sequence + i, length = length_of(all, sequence);
+    if (length == 0) continue;
+    const float* h = all.y + row_of(all, sequence, length, length - 1) * cell.hidden + block.first_unit;
+    std::copy_n(h, block.units, all.last + sequence * cell.hidden + block.first_unit);
+  }
 }
 
 }  // namespace
 
-void run_sequences(const Cell& cell, const Sequences& all, std::int64_t first, int count, float* scratch,
-                   StepCell step) {
-  const std::int64_t width = gates_of(cell.kind) * cell.hidden;
-  Sequence sequences[kCellRows];
-  for (int i = 0; i < count; ++i) sequences[i] = begun(cell, all, first + i);
-  for (std::int64_t s = 0; s < all.steps; ++s) {
-    CellRows rows;
-    for (int i = 0; i < count; ++i) {
-      Sequence& sequence = sequences[i];
-      const bool is_over = s >= sequence.length;
-      const std::int64_t t = all.is_backward && !is_over ? sequence.length - 1 - s : s;
-      const std::int64_t row = t * all.batch + sequence.index;
-      float* const y = all.y + row * cell.hidden;
-      if (is_over) {
-        std::fill_n(y, cell.hidden, 0.0f);
-        continue;
-      }
-      rows.x[rows.count] = all.x + row * width;
-      rows.h[rows.count] = std::exchange(sequence.h, y);
-      rows.h_next[rows.count] = y;
-      rows.c[rows.count] = sequence.last_c;
-      rows.gates[rows.count] = scratch + rows.count * width;
-      ++rows.count;
+void run_block(const Cell& cell, const Sequences& all, const CellBlock& block, std::int64_t round, float* scratch,
+               StepCell step) {
+  if (round == 0) return begin(cell, all, block);
+  if (round == all.steps + 1) return end(cell, all, block);
+  const std::int64_t width = gates_of(cell.kind) * cell.hidden, s = round - 1;
+  CellRows rows{.first = block.first_unit,
+                .units = block.units,
+                .w = block.w,
+                .w_stride = block.w_stride,
+                .gate_stride = block.gate_stride,
+                .gates = scratch};
+  for (int i = 0; i < block.count; ++i) {
+    const std::int64_t sequence = block.first_sequence + i, length = length_of(all, sequence);
+    const std::int64_t at = sequence * cell.hidden;
+    if (s >= length) {
+      std::fill_n(all.y + (s * all.batch + sequence) * cell.hidden + block.first_unit, block.units, 0.0f);
+      continue;
     }
-    if (rows.count > 0) step(cell, rows);
+    const std::int64_t row = row_of(all, sequence, length, s);
+    rows.x[rows.count] = all.x + row * width + block.first_unit;
+    rows.h[rows.count] = s == 0 ? all.last + at : all.y + row_of(all, sequence, length, s - 1) * cell.hidden;
+    rows.h_next[rows.count] = all.y + row * cell.hidden + block.first_unit;
+    if (cell.kind == RecurrenceKind::lstm)
+      rows.c[rows.count] = all.last + all.batch * cell.hidden + at + block.first_unit;
+    ++rows.count;
   }
-  for (int i = 0; i < count; ++i) {
-    if (sequences[i].h != sequences[i].last_h) std::copy_n(sequences[i].h, cell.hidden, sequences[i].last_h);
-  }
+  if (rows.count > 0) step(cell, rows);
 }
 
 }  // namespace octavo

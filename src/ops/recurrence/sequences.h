@@ -17,15 +17,28 @@ struct Sequences {
   const float* c = nullptr;
   const std::int32_t* lengths = nullptr;  // [batch]
   float* y = nullptr;                     // [steps, batch, hidden]
-  float* last = nullptr;                  // [1 or 2, batch, hidden]
+  float* last = nullptr;                  // [1 or 2, batch, hidden]; the first states in between
+
+  // One for the first states, one for each step, one for the last states.
+  std::int64_t rounds() const { return steps + 2; }
 };
 
-// Of up to kCellRows sequences at a time.
-inline std::int64_t sequence_scratch(const Cell& cell) { return kCellRows * gates_of(cell.kind) * cell.hidden; }
+// Some units of up to kCellRows sequences, and the weights of these units.
+struct CellBlock {
+  std::int64_t first_sequence = 0;
+  int count = 0;
+  std::int64_t first_unit = 0, units = 0;
+  const float* w = nullptr;  // [hidden, gates, units], with these strides of the first two
+  std::int64_t w_stride = 0, gate_stride = 0;
+};
 
-// Sequences [first, first + count), count up to kCellRows. `scratch` has sequence_scratch() floats.
-void run_sequences(const Cell& cell, const Sequences& all, std::int64_t first, int count, float* scratch,
-                   StepCell step);
+// Floats that a block of so many units needs.
+inline std::int64_t block_scratch(std::int64_t units) { return kCellRows * kMostGates * units; }
+
+// What a block does in a round; all blocks end a round before any begins the next. `scratch` has block_scratch()
+// floats.
+void run_block(const Cell& cell, const Sequences& all, const CellBlock& block, std::int64_t round, float* scratch,
+               StepCell step);
 
 }  // namespace octavo
 
