@@ -72,6 +72,7 @@ ExplainedStep described(const Plan& plan, const std::vector<ValueIndex>& roots, 
                   .kernel = step.kernel,
                   .type = type,
                   .needs = find_choice(step.kernel)->code.needs,
+                  .words_per_mac = find_choice(step.kernel)->words_per_mac,
                   .is_reference = is_reference_code(step.kernel),
                   .calls = calls,
                   .macs = report.macs,
@@ -153,7 +154,9 @@ double Explanation::steps_ms() const {
 }
 
 double Explanation::peak_gmacs(const ExplainedStep& step) const {
-  return step.type == StepType::integer ? peaks.int8_gmacs_of(step.needs) : peaks.fma_gmacs;
+  if (step.type != StepType::integer) return peaks.fma_gmacs;
+  if (step.words_per_mac > 0.0) return peaks.int16_gmacs_of(step.needs) / step.words_per_mac;
+  return peaks.int8_gmacs_of(step.needs);
 }
 
 std::string share_text(double ms, double all_ms) {
@@ -281,6 +284,7 @@ nlohmann::json explanation_json(const Explanation& e) {
             {"amx_gmacs", e.peaks.amx_gmacs},
             {"vpdpbusd_gmacs", e.peaks.dot_gmacs},
             {"vpmaddwd_gmacs", e.peaks.madd_gmacs},
+            {"vpdpwssd_gmacs", e.peaks.words_gmacs},
             {"fp32_gmacs", e.peaks.fma_gmacs},
             {"memory_gbytes", e.peaks.read_gbytes}}},
           {"integer_share_of_macs", e.integer_share_of_macs()},

@@ -38,6 +38,7 @@ struct ExplainedStep {
   std::string schedule;  // how the kernel goes about it, where it has several ways: "tiles=2 chunks=4 prefetches=1"
   StepType type = StepType::integer;
   Isa needs = Isa::scalar;                       // of the kernel
+  double words_per_mac = 0.0;                    // KernelChoice::words_per_mac
   bool is_reference = false;                     // the kernel is the operator's scalar reference
   std::vector<ExplainedTensor> inputs, outputs;  // activations
   std::int64_t bytes_in = 0, bytes_out = 0, bytes_constant = 0;

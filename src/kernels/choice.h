@@ -19,6 +19,9 @@ struct Candidate {
 
 struct KernelChoice {
   KernelCode code;
+  // Products of 16-bit integers for each multiply-accumulate of the operator, where the kernel multiplies these; 0:
+  // bytes, one for one.
+  double words_per_mac = 0.0;
   // The reference's bits on every machine. Kernels that only come close are taken in fp32 plans alone.
   bool is_exact = true;
   // Why this kernel cannot do that call, as a sentence ("needs channels_last"), or empty. Instruction sets are checked

@@ -15,7 +15,8 @@ namespace octavo {
 namespace {
 
 TEST(Peaks, AKernelIsAShareOfItsOwnInstructions) {
-  const Peaks peaks{.amx_gmacs = 1600.0, .dot_gmacs = 300.0, .madd_gmacs = 90.0, .fma_gmacs = 70.0};
+  const Peaks peaks{
+      .amx_gmacs = 1600.0, .dot_gmacs = 300.0, .words_gmacs = 150.0, .madd_gmacs = 90.0, .fma_gmacs = 70.0};
   EXPECT_EQ(peaks.int8_gmacs(), 1600.0);
   EXPECT_EQ(peaks.int8_gmacs_of(Isa::amx_int8), 1600.0);
   EXPECT_EQ(peaks.int8_gmacs_of(Isa::avx512vnni), 300.0);
@@ -24,6 +25,9 @@ TEST(Peaks, AKernelIsAShareOfItsOwnInstructions) {
   EXPECT_EQ(peaks.int8_gmacs_of(Isa::avx2), 90.0);
   EXPECT_EQ(peaks.int8_gmacs_of(Isa::neon), 90.0);
   EXPECT_EQ(peaks.int8_gmacs_of(Isa::dotprod), 300.0);
+  EXPECT_EQ(peaks.int16_gmacs_of(Isa::avx512vnni), 150.0);
+  EXPECT_EQ(peaks.int16_gmacs_of(Isa::avxvnni), 150.0);
+  EXPECT_EQ(peaks.int16_gmacs_of(Isa::avx2), 90.0);
   EXPECT_EQ(to_string(Peaks{.dot_gmacs = 300.4, .read_gbytes = 12.34}),
             std::string(PeakLoop::kDot) + " 300 GMAC/s, memory 12.3 GB/s");
 }
@@ -53,6 +57,7 @@ TEST(Peaks, OfThisMachine) {
   SCOPED_TRACE(to_string(*peaks));
   EXPECT_EQ(peaks->amx_gmacs > 0.0, isa.has(Isa::amx_int8));
   EXPECT_EQ(peaks->dot_gmacs > 0.0, isa.has(Isa::avxvnni));
+  EXPECT_EQ(peaks->words_gmacs > 0.0, isa.has(Isa::avxvnni));
   EXPECT_GT(peaks->madd_gmacs, 0.0);
   EXPECT_GT(peaks->fma_gmacs, 0.0);
   EXPECT_GT(peaks->read_gbytes, 0.0);

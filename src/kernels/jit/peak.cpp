@@ -192,6 +192,7 @@ Result<Peaks> measure_peaks(int threads) {
   for (const Family& family :
        {Family{PeakLoop::Kind::tiles, peaks.amx_gmacs, isa.has(Isa::amx_int8)},
         Family{PeakLoop::Kind::dot, peaks.dot_gmacs, isa.has(Isa::avxvnni) || isa.has(Isa::dotprod)},
+        Family{PeakLoop::Kind::words, peaks.words_gmacs, isa.has(Isa::avxvnni)},
         Family{PeakLoop::Kind::madd, peaks.madd_gmacs, true}, Family{PeakLoop::Kind::fma, peaks.fma_gmacs, true}}) {
     if (!family.exists) continue;
     const auto rate = measure_arithmetic(family.loop, std::max(threads, 1));
@@ -222,6 +223,12 @@ double Peaks::int8_gmacs_of(Isa isa) const {
   return madd_gmacs;
 }
 
+// Bytes are widened for vpmaddwd, so it is as fast with what has 16 bits.
+double Peaks::int16_gmacs_of(Isa isa) const {
+  const bool is_vnni = isa == Isa::avxvnni || isa == Isa::avx512vnni || isa == Isa::avx512vbmi;
+  return is_vnni ? words_gmacs : madd_gmacs;
+}
+
 std::string to_string(const Peaks& peaks) {
   const auto add = [](std::string& text, const char* what, double rate, const char* unit) {
     if (rate <= 0.0) return;
@@ -233,6 +240,7 @@ std::string to_string(const Peaks& peaks) {
   add(text, "int8 by tdpbusd", peaks.amx_gmacs, "GMAC/s");
   add(text, PeakLoop::kDot, peaks.dot_gmacs, "GMAC/s");
   add(text, PeakLoop::kMadd, peaks.madd_gmacs, "GMAC/s");
+  add(text, PeakLoop::kWords, peaks.words_gmacs, "GMAC/s");
   add(text, "fp32", peaks.fma_gmacs, "GMAC/s");
   add(text, "memory", peaks.read_gbytes, "GB/s");
   return text;

@@ -14,6 +14,7 @@ namespace octavo {
 struct Peaks {
   double amx_gmacs = 0.0;    // tdpbusd on full tiles: 10^9 multiply-accumulates of u8 by s8 per second
   double dot_gmacs = 0.0;    // vpdpbusd in the widest form, the same; sdot
+  double words_gmacs = 0.0;  // vpdpwssd in the widest form: of 16-bit integers
   double madd_gmacs = 0.0;   // vpmaddwd + vpaddd in the widest form: the exact one without vpdpbusd; smull + sadalp
   double fma_gmacs = 0.0;    // vfmadd231ps in the widest form, f32; fmla
   double read_gbytes = 0.0;  // 10^9 bytes per second read of memory that is in no cache
@@ -22,6 +23,8 @@ struct Peaks {
   double int8_gmacs() const;
   // That of the instructions which integer kernels for this instruction set multiply with: what they are a share of.
   double int8_gmacs_of(Isa isa) const;
+  // The same of kernels that multiply 16-bit integers.
+  double int16_gmacs_of(Isa isa) const;
 };
 
 // "int8 by vpdpbusd 310 GMAC/s, ..., memory 12.3 GB/s": those that the machine has.

@@ -31,6 +31,7 @@ constexpr KernelChoice winograd_kernel(std::string_view name, Isa needs) {
                .knobs = kWinogradKnobs,
                .prepare = [](const StepSpec& spec) { return prepare_winograd(spec, has_vex_vnni() ? target : evex); },
                .in_place_input = residual_in_place},
+      .words_per_mac = 36.0 / 144.0,  // F(4x4, 3x3): 36 for 16 results of nine products each
       .refusal = [](const OpCall& call) { return winograd_refusal(call, target); },
       .cost = [](const OpCall& call, const Machine& machine) { return winograd_cost(call, machine, target); },
       .candidates = candidates_of<target>,

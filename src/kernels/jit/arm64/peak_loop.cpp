@@ -75,13 +75,16 @@ Result<PeakLoop> make_peak_loop(PeakLoop::Kind kind, PeakLoop::Width) {
     case PeakLoop::Kind::fma: return loop(fma, kRounds, kAccumulators * 4);
     case PeakLoop::Kind::read: return loop(read, PeakLoop::kReadBytes / kReadRound, kReadRound);
     case PeakLoop::Kind::cycle: return loop(cycle, kRounds, kAccumulators);
-    case PeakLoop::Kind::tiles: break;
+    case PeakLoop::Kind::tiles:
+    case PeakLoop::Kind::words: break;
   }
-  return Error{.kind = ErrorKind::internal, .where = "peak", .found = "tiles", .expected = "what the machine has"};
+  return Error{
+      .kind = ErrorKind::internal, .where = "peak", .found = "another instruction", .expected = "what the machine has"};
 }
 
 const char* const PeakLoop::kDot = "int8 by sdot";
 const char* const PeakLoop::kMadd = "int8 by smull and sadalp";
+const char* const PeakLoop::kWords = "";
 
 void flush_from_caches(const Tensor& memory) {
   constexpr std::size_t kLine = 64;

@@ -62,6 +62,7 @@ class LoopEmitter : public Xbyak::CodeGenerator {
     switch (loop_) {
       case Kind::tiles: return kMacsOfTiles;
       case Kind::dot: return bytes();
+      case Kind::words:
       case Kind::madd: return bytes() / 2;
       case Kind::fma: return bytes() / 4;
       case Kind::cycle: return kMultiplyCycles;
@@ -77,6 +78,7 @@ class LoopEmitter : public Xbyak::CodeGenerator {
     switch (loop_) {
       case Kind::tiles: return tdpbusd(Xbyak::Tmm(i % kTileSums), Xbyak::Tmm(4 + i % 2), Xbyak::Tmm(6 + i / 2 % 2));
       case Kind::dot: return vpdpbusd(acc, a, b, has_evex_ ? Xbyak::EvexEncoding : Xbyak::VexEncoding);
+      case Kind::words: return vpdpwssd(acc, a, b, has_evex_ ? Xbyak::EvexEncoding : Xbyak::VexEncoding);
       case Kind::madd: vpmaddwd(product, a, b); return vpaddd(acc, acc, product);
       case Kind::fma: return vfmadd231ps(acc, a, b);
       case Kind::read: return vorps(acc, acc, ptr[rsi + i * bytes()]);
@@ -93,7 +95,8 @@ class LoopEmitter : public Xbyak::CodeGenerator {
 
 Result<PeakLoop> make_peak_loop(Kind loop, PeakLoop::Width width) {
   const IsaSet isa = host_machine().isa;
-  const bool has_evex = isa.has(Isa::avx512) && (loop != Kind::dot || isa.has(Isa::avx512vnni));
+  const bool is_vnni = loop == Kind::dot || loop == Kind::words;
+  const bool has_evex = isa.has(Isa::avx512) && (!is_vnni || isa.has(Isa::avx512vnni));
   const bool is_wide = has_evex && width == PeakLoop::Width::widest;
   std::vector<std::uint8_t> buffer(16 * 1024);
   LoopEmitter emitter(loop, is_wide, has_evex, buffer.data(), buffer.size());
@@ -108,6 +111,7 @@ Result<PeakLoop> make_peak_loop(Kind loop, PeakLoop::Width width) {
 
 const char* const PeakLoop::kDot = "int8 by vpdpbusd";
 const char* const PeakLoop::kMadd = "int8 by vpmaddwd";
+const char* const PeakLoop::kWords = "int16 by vpdpwssd";
 
 void flush_from_caches(const Tensor& memory) {
   constexpr std::size_t kLine = 64;
