@@ -29,8 +29,9 @@ void populate([[maybe_unused]] std::span<const std::byte> bytes) {
 }
 
 std::uint64_t hash(std::span<const std::byte> bytes) {
-  return host_machine().isa.has(Isa::avx2) ? hash_avx2(bytes.data(), bytes.size())
-                                           : XXH3_64bits(bytes.data(), bytes.size());
+  const IsaSet isa = host_machine().isa;
+  const bool has_vectors = isa.has(Isa::avx2) || isa.has(Isa::neon);
+  return has_vectors ? hash_by_vectors(bytes.data(), bytes.size()) : XXH3_64bits(bytes.data(), bytes.size());
 }
 
 using View = std::span<const std::byte>;

@@ -18,8 +18,8 @@ std::uint64_t checksum_of_file(std::span<const std::byte> file);
 // Of the weights.
 std::uint64_t checksum_of(std::span<const std::byte> bytes);
 
-// XXH3 (64 bits) of bytes, on a machine with AVX2.
-std::uint64_t hash_avx2(const std::byte* bytes, std::size_t size);
+// XXH3 (64 bits) of bytes, on a machine with AVX2 or NEON.
+std::uint64_t hash_by_vectors(const std::byte* bytes, std::size_t size);
 
 }  // namespace octavo
 

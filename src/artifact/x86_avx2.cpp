@@ -6,6 +6,6 @@
 
 namespace octavo {
 
-std::uint64_t hash_avx2(const std::byte* bytes, std::size_t size) { return XXH3_64bits(bytes, size); }
+std::uint64_t hash_by_vectors(const std::byte* bytes, std::size_t size) { return XXH3_64bits(bytes, size); }
 
 }  // namespace octavo

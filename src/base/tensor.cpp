@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
-#include <new>
 
+#include "base/exceptions.h"
 #include "base/memory.h"
 
 namespace octavo {
@@ -18,7 +18,7 @@ constexpr std::size_t kMappedFrom = 256 * 1024;
 
 std::shared_ptr<std::byte> map_tensor(std::size_t bytes) {
   auto memory = map_zeros(bytes);
-  if (!memory) throw std::bad_alloc();
+  if (!memory) throw_bad_alloc();
   const Unmap unmap = memory->get_deleter();
   return {memory->release(), unmap};
 }
@@ -27,7 +27,7 @@ std::shared_ptr<std::byte> allocate(std::size_t bytes) {
   const std::size_t padded = (bytes + kReadSlack + kAlignment - 1) / kAlignment * kAlignment;
   if (padded >= kMappedFrom) return map_tensor(padded);
   auto* memory = static_cast<std::byte*>(std::aligned_alloc(kAlignment, padded));
-  if (memory == nullptr) throw std::bad_alloc();
+  if (memory == nullptr) throw_bad_alloc();
   std::memset(memory, 0, padded);
   return {memory, [](std::byte* p) { std::free(p); }};
 }

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <new>
 
+#include "base/exceptions.h"
+
 namespace octavo {
 namespace {
 
@@ -112,18 +114,16 @@ Result<std::vector<Tensor>> evaluate_op(const OpSpec& spec, const Attrs& attrs,
   if (!inferred) return inferred.errors();
   std::vector<const Fact*> results;
   for (const Fact& fact : *inferred) results.push_back(&fact);
-  try {
-    return run_reference(spec, attrs, inputs, results);
-  } catch (const std::bad_alloc&) {
-    return out_of_memory(std::string(spec.name));
-  }
+  using Tensors = Result<std::vector<Tensor>>;
+  return attempt<std::bad_alloc>([&]() -> Tensors { return run_reference(spec, attrs, inputs, results); },
+                                 [&]() -> Tensors { return out_of_memory(std::string(spec.name)); });
 }
 
 Result<std::vector<Tensor>> evaluate(const Graph& graph, std::span<const Tensor> inputs,
                                      const ValueObserver& observer) {
   if (const Status checked = check_inputs(graph, inputs); !checked) return checked.errors();
   std::string at = "evaluation";
-  try {
+  const auto run = [&]() -> Result<std::vector<Tensor>> {
     Store store(graph);
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       if (observer) observer(graph.inputs()[i], inputs[i]);
@@ -136,9 +136,8 @@ Result<std::vector<Tensor>> evaluate(const Graph& graph, std::span<const Tensor>
     std::vector<Tensor> outputs;
     for (ValueId output : graph.outputs()) outputs.push_back(store.get(output));
     return outputs;
-  } catch (const std::bad_alloc&) {
-    return out_of_memory(std::move(at));
-  }
+  };
+  return attempt<std::bad_alloc>(run, [&]() -> Result<std::vector<Tensor>> { return out_of_memory(std::move(at)); });
 }
 
 }  // namespace octavo

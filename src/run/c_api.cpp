@@ -3,6 +3,7 @@
 #include <cstring>
 #include <new>
 
+#include "base/exceptions.h"
 #include "octavo/octavo.h"
 #include "octavo/run.h"
 
@@ -41,18 +42,21 @@ thread_local std::string last_error;
 // What a body says becomes the status. The texts of the last resort fit into a string without memory of its own.
 template <class Body>
 octavo_status guarded(const Body& body) noexcept {
-  try {
+  const auto run = [&]() -> octavo_status {
     const Status done = body();
     if (done) return OCTAVO_OK;
     last_error = to_string(done.errors());
     return status_of(done.errors().front().kind);
-  } catch (const std::bad_alloc&) {
+  };
+  const auto lack_memory = []() -> octavo_status {
     last_error = "out of memory";
     return OCTAVO_RESOURCE;
-  } catch (...) {
+  };
+  const auto fail = []() -> octavo_status {
     last_error = "internal error";
     return OCTAVO_INTERNAL;
-  }
+  };
+  return octavo::attempt_all([&] { return octavo::attempt<std::bad_alloc>(run, lack_memory); }, fail);
 }
 
 Error usage(std::string where, std::string found, std::string expected) {

@@ -7,6 +7,7 @@
 #include <new>
 #include <optional>
 
+#include "base/exceptions.h"
 #include "run/context_memory.h"
 #include "run/open_plans.h"
 #include "run/program_memory.h"
@@ -458,11 +459,10 @@ ProgramContext& ProgramContext::operator=(ProgramContext&&) noexcept = default;
 ProgramContext::~ProgramContext() = default;
 
 Status ProgramContext::run(std::span<const ConstTensorView> inputs, const std::stop_token& stop) {
-  try {
-    return state_->run(inputs, stop);
-  } catch (const std::bad_alloc&) {
+  const auto fail = [&]() -> Status {
     return state_->forget({Error{ErrorKind::resource, "", "not enough memory", "room for its tensors", ""}});
-  }
+  };
+  return attempt<std::bad_alloc>([&]() -> Status { return state_->run(inputs, stop); }, fail);
 }
 
 void ProgramContext::observe(NetworkObserver observer) { state_->observer = std::move(observer); }

@@ -3,6 +3,8 @@
 
 #include <new>
 
+#include "base/exceptions.h"
+
 namespace octavo {
 namespace {
 
@@ -35,12 +37,11 @@ Status ProgramMemory::set_others(std::uint64_t others) {
 
 // Called where nothing may be thrown.
 void ProgramMemory::give_back(std::byte* memory, std::uint64_t bytes) noexcept {
-  try {
-    unused_.emplace(bytes, memory);
-  } catch (const std::bad_alloc&) {
+  const auto keep = [&] { unused_.emplace(bytes, memory); };
+  attempt<std::bad_alloc>(keep, [&] {
     ::operator delete(memory, kAligned);
     bytes_ -= bytes;
-  }
+  });
 }
 
 Result<std::shared_ptr<std::byte>> ProgramMemory::take(std::uint64_t bytes) {

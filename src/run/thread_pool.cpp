@@ -16,9 +16,11 @@
 #include <system_error>
 #include <thread>
 
+#include "base/exceptions.h"
 #include "base/machine.h"
 #include "kernels/kernel.h"
 #include "run/float_mode.h"
+#include "run/spin.h"
 
 namespace octavo {
 namespace {
@@ -48,7 +50,7 @@ bool spin_until(const Condition& holds, Manners manners) {
   do {
     for (int i = 0; i < kPausesPerLook; ++i) {
       if (holds()) return true;
-      __builtin_ia32_pause();
+      spin_pause();
     }
     if (manners == Manners::yield) sched_yield();
   } while (std::chrono::steady_clock::now() < deadline);
@@ -165,16 +167,15 @@ void ThreadPool::start_workers() {
   workers_generation_ = generation();
   started_ = 0;
   const BlockedSignals blocked;
-  try {
+  const auto start_all = [&] {
     for (int i = 0; i < threads_ - 1; ++i) {
       Worker& worker = workers_[static_cast<std::size_t>(i)];
       worker.manners = threads_ > host_machine().cores ? Manners::yield : Manners::spin;
       worker.thread = std::thread([&worker] { worker.work(); });
       ++started_;
     }
-  } catch (const std::system_error&) {
-    return;
-  }
+  };
+  attempt<std::system_error>(start_all, [] {});  // those that were started do all
 }
 
 ThreadPool::~ThreadPool() {

@@ -1,10 +1,12 @@
 // Runs a compiled model on a picture and writes the bytes of its outputs, one after the other.
-//   answer_picture model.octv picture.bmp outputs.bin
+//   answer_picture model.octv picture.bmp outputs.bin [RUNS]
 // Inputs that have three channels take the picture, by nearest pixels: u8 as it is, s8 less 128, f32 as x / 127.5 - 1.
-// Others take numbers of a generator, the same on every machine.
+// Those of s64 are a sentence: tokens, none of them padding. Others take numbers of a generator, the same on every
+// machine. RUNS: how often, for whoever counts instructions.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -51,8 +53,21 @@ void put(std::vector<std::byte>& values, std::size_t at, DType dtype, std::uint8
   else std::memcpy(&values[at], dtype == DType::s8 ? static_cast<const void*>(&less) : &value, 1);
 }
 
+// Numbers of tokens; of a mask ones, of segments zeros.
+std::vector<std::byte> sentence_of(const TensorInfo& input) {
+  std::vector<std::byte> values(input.bytes());
+  for (std::size_t i = 0; i < values.size() / 8; ++i) {
+    std::int64_t token = 1000 + static_cast<std::int64_t>(i * 37 % 500);
+    if (input.name.find("mask") != std::string::npos) token = 1;
+    if (input.name.find("type") != std::string::npos) token = 0;
+    std::memcpy(&values[i * 8], &token, sizeof token);
+  }
+  return values;
+}
+
 // Of an input [N, 3, H, W] or [N, H, W, 3]; of others pseudo-random numbers.
 std::vector<std::byte> values_of(const TensorInfo& input, const Picture& picture) {
+  if (input.dtype == DType::s64) return sentence_of(input);
   std::vector<std::byte> values(input.bytes());
   const auto& shape = input.shape;
   const bool is_first = shape.size() == 4 && shape[1] == 3, is_last = shape.size() == 4 && shape[3] == 3;
@@ -79,7 +94,7 @@ std::vector<std::byte> values_of(const TensorInfo& input, const Picture& picture
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 4) return fail("usage: answer_picture model.octv picture.bmp outputs.bin");
+  if (argc < 4 || argc > 5) return fail("usage: answer_picture model.octv picture.bmp outputs.bin [RUNS]");
   const Picture picture = Picture::read(argv[2]);
   if (picture.width <= 0 || picture.height <= 0) return fail(std::string(argv[2]) + ": found no picture of 24 bits");
   const auto compiled = octavo::v1::open(argv[1]);
@@ -99,8 +114,10 @@ int main(int argc, char** argv) {
     results.emplace_back(output.bytes());
     outputs.push_back({output.dtype, output.shape, results.back().data()});
   }
-  if (const auto done = context->run(inputs, outputs); !done)
-    return fail(octavo::to_string(done.errors()), octavo::exit_code(done.errors()));
+  for (int run = 0, runs = argc == 5 ? std::atoi(argv[4]) : 1; run < runs; ++run) {
+    if (const auto done = context->run(inputs, outputs); !done)
+      return fail(octavo::to_string(done.errors()), octavo::exit_code(done.errors()));
+  }
   std::ofstream file(argv[3], std::ios::binary);
   for (const auto& result : results)
     file.write(reinterpret_cast<const char*>(result.data()), static_cast<std::streamsize>(result.size()));

@@ -16,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/exceptions.h"
 #include "base/machine.h"
 #include "base/tensor.h"
 #include "kernels/jit/peak_loop.h"
@@ -36,16 +37,15 @@ void run_together(int threads, const std::function<void(std::size_t thread, std:
   std::atomic<bool> is_counted{false};
   std::vector<std::thread> others;
   others.reserve(static_cast<std::size_t>(threads));
-  try {
+  const auto start = [&] {
     for (int t = 1; t < threads; ++t) {
       others.emplace_back([&, t] {
         is_counted.wait(false);
         body(static_cast<std::size_t>(t), *all);
       });
     }
-  } catch (const std::system_error&) {
-    // Fewer threads are measured.
-  }
+  };
+  attempt<std::system_error>(start, [] {});  // fewer threads are measured
   all.emplace(static_cast<std::ptrdiff_t>(others.size()) + 1);
   is_counted = true;
   is_counted.notify_all();

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <memory>
-#include <new>
 
+#include "base/exceptions.h"
 #include "kernels/call.h"
 #include "kernels/sliced/sliced.h"
 
@@ -42,11 +42,8 @@ class ReferenceStep final : public Step {
 
   void run(const StepBuffers& buffers, ItemRange range) const noexcept override {
     if (range.begin >= range.end) return;
-    try {
-      run_reference(buffers);
-    } catch (const std::bad_alloc&) {
-      buffers.failure->set("not enough memory");
-    }
+    const auto fail = [&] { buffers.failure->set("not enough memory"); };
+    attempt<std::bad_alloc>([&] { run_reference(buffers); }, fail);
   }
 
  private:
