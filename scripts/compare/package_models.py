@@ -196,14 +196,20 @@ def file_name(name):
     return "".join(c if c.isalnum() or c in "._-" else "_" for c in name) + ".npy"
 
 
+def given(feeds, folder):
+    """Words of a command line; the arrays go into the folder."""
+    words = []
+    for i, (name, x) in enumerate(feeds.items()):
+        np.save(folder / f"x{i}.npy", x)
+        words += ["--input", f"{name}={folder / f'x{i}.npy'}"]
+    return words
+
+
 def distances(arguments, peer, compiled, shown, folder):
     """Decibels of each output, over all pictures."""
     theirs, ours = [], []
     for feeds in shown:
-        words = []
-        for i, (name, x) in enumerate(feeds.items()):
-            np.save(folder / f"x{i}.npy", x)
-            words += ["--input", f"{name}={folder / f'x{i}.npy'}"]
+        words = given(feeds, folder)
         octavo(arguments, "run", compiled, *words, "--output-dir", folder / "y", "--threads", arguments.threads)
         ours.append([np.load(folder / "y" / file_name(name)) for name in peer.outputs])
         theirs.append(peer.answers(feeds))
@@ -215,7 +221,8 @@ def imports(arguments, path, folder):
     return "" if done.returncode == 0 else done.stderr[:2000]
 
 
-def times(arguments, peer, compiled, feeds):
+def times(arguments, peer, compiled, feeds, folder):
+    words = given(feeds, folder)
     minima = {name: [] for name in ["peer", *compiled]}
     for turn in range(arguments.turns):
         names = list(minima)
@@ -223,7 +230,7 @@ def times(arguments, peer, compiled, feeds):
             if name == "peer":
                 minima[name] += peer.times(feeds, arguments.seconds)
             else:
-                minima[name].append(speed.time_octavo(arguments.octavo, compiled[name], 1, arguments.threads, arguments.seconds)["min"])
+                minima[name].append(speed.time_octavo(arguments.octavo, compiled[name], None, arguments.threads, arguments.seconds, words)["min"])
     return {name: round(min(found), 4) for name, found in minima.items() if found}
 
 
@@ -251,7 +258,7 @@ def measure(arguments, path):
             except SystemExit as error:
                 found[f"{variant}_refused"] = str(error)[:2000]
                 del compiled[variant]
-        found["ms"] = times(arguments, peer, compiled, shown[0])
+        found["ms"] = times(arguments, peer, compiled, shown[0], folder)
         return found
 
 

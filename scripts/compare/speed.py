@@ -61,9 +61,9 @@ def compile_octavo(octavo, model, precision, batch, folder, extra):
     return path
 
 
-def time_octavo(octavo, path, batch, threads, seconds):
+def time_octavo(octavo, path, batch, threads, seconds, more=()):
     with tempfile.NamedTemporaryFile(suffix=".json") as file:
-        command = [octavo, "bench", str(path), "--threads", str(threads), *batch_words(batch), "--seconds", str(seconds), "--json", file.name]
+        command = [octavo, "bench", str(path), "--threads", str(threads), *batch_words(batch), "--seconds", str(seconds), "--json", file.name, *more]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode:
             sys.exit(done.stderr)

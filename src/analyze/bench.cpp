@@ -45,6 +45,7 @@ std::vector<std::string> worker_arguments(const BenchVariant& variant, const Con
   const v1::PlanChoice& plan = variant.choice.plan;
   if (plan.precision) add("--precision", std::string(name_of(*plan.precision)));
   if (plan.batch) add("--batch", std::to_string(*plan.batch));
+  for (const std::string& input : variant.inputs) add("--input", input);
   add("--max-iterations", std::to_string(variant.choice.max_iterations));
   for (const auto& [name, shape] : variant.choice.shapes) {
     if (!shape.empty()) add("--shape", name + "=" + Shape(shape).to_string());  // of a number there is only one

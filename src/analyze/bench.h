@@ -25,6 +25,7 @@ struct BenchVariant {
   bool is_auto = false;                   // the precision, whichever it came to, was chosen by time
   bool tells_shapes = false;              // more than the batch is open: a batch does not tell the row
   std::optional<Contexts> contexts = {};  // none: one, with the threads of BenchOptions
+  std::vector<std::string> inputs = {};   // NAME=FILE, for the child; others are filled with random numbers
 };
 
 struct BenchOptions {
@@ -70,7 +71,7 @@ const BenchRun* one_context_beside(const BenchRun& run, std::span<const BenchRun
 
 // The child's side: reads orders from standard input, answers on standard output. Threads 0: all cores. Returns the
 // exit code.
-int bench_worker(const BenchVariant& variant, const Contexts& contexts);
+int bench_worker(const BenchVariant& variant, const Contexts& contexts, const FillInputs& fill);
 
 // The object that `bench --json` writes.
 nlohmann::json bench_json(const std::vector<BenchRun>& runs);

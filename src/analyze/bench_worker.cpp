@@ -75,12 +75,12 @@ int obey_all(std::vector<Session>& sessions) {
 
 // A model of several parts: what it plans for sizes that come is part of the first run.
 int bench_program(const v1::CompiledModel& compiled, const BenchVariant& variant, const Contexts& contexts,
-                  Clock::time_point start) {
+                  const FillInputs& fill, Clock::time_point start) {
   std::vector<Session> sessions;
   for (int i = 0; i < contexts.count; ++i) {
     auto session = Session::of_program(compiled, variant.choice, contexts.threads);
     if (!session) return fail(session.errors());
-    if (const Status filled = fill_random(session->inputs()); !filled) return fail(filled.errors());
+    if (const Status filled = fill(*session); !filled) return fail(filled.errors());
     sessions.push_back(std::move(*session));
   }
   const double load_ms = ms_since(start);
@@ -96,12 +96,12 @@ int bench_program(const v1::CompiledModel& compiled, const BenchVariant& variant
 
 }  // namespace
 
-int bench_worker(const BenchVariant& variant, const Contexts& contexts) {
+int bench_worker(const BenchVariant& variant, const Contexts& contexts, const FillInputs& fill) {
   const std::uint64_t bytes_before = memory_bytes("RssAnon:");
   const auto start = Clock::now();
   const auto compiled = v1::open(variant.file);
   if (!compiled) return fail(compiled.errors());
-  if (!compiled->info().parts.empty()) return bench_program(*compiled, variant, contexts, start);
+  if (!compiled->info().parts.empty()) return bench_program(*compiled, variant, contexts, fill, start);
   const auto model = v1::Model::load(*compiled, {.threads = contexts.threads});
   if (!model) return fail(model.errors());
   const double model_ms = ms_since(start);
@@ -113,7 +113,7 @@ int bench_worker(const BenchVariant& variant, const Contexts& contexts) {
   const v1::PlanCacheInfo made = model->plan_cache();
   const double planning_ms = made.made > 0 ? contexts_ms : 0.0;  // which a request of a new size waits for
   for (Session& session : *sessions) {
-    if (const Status filled = fill_random(session.inputs()); !filled) return fail(filled.errors());
+    if (const Status filled = fill(session); !filled) return fail(filled.errors());
   }
   Session& first = sessions->front();
   const auto before = Clock::now();

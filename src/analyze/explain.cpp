@@ -221,7 +221,7 @@ Result<Explanation> explain(const std::string& name, const v1::CompiledModel& co
   auto peaks = measure_peaks(e.threads);
   if (!peaks) return peaks.errors();
   e.peaks = *peaks;
-  if (const Status filled = fill_random(session->inputs()); !filled) return filled.errors();
+  if (const Status filled = options.fill(*session); !filled) return filled.errors();
   const Context& context = v1::Access::of(session->context()).context;
   const Plan& plan = context.plan();
   const std::vector<ValueIndex> value_roots = roots(plan);

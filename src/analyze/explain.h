@@ -87,6 +87,7 @@ struct ExplainOptions {
   RunChoice choice;
   double seconds = 1.0;
   int threads = 0;  // 0: all cores
+  FillInputs fill = fill_inputs_randomly;
   std::function<void(double done)> progress;
 };
 

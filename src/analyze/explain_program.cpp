@@ -63,7 +63,7 @@ Result<ProgramExplanation> explain_program(const std::string& name, const v1::Co
                                            const ExplainOptions& options) {
   auto session = Session::of_program(compiled, options.choice, options.threads);
   if (!session) return session.errors();
-  if (const Status filled = fill_random(session->inputs()); !filled) return filled.errors();
+  if (const Status filled = options.fill(*session); !filled) return filled.errors();
   ProgramExplanation e{.model = name, .info = compiled.info(), .threads = session->threads()};
   e.networks.resize(e.info.networks.size());
   for (const v1::PartInfo& part : e.info.parts) {

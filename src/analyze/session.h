@@ -2,6 +2,7 @@
 #ifndef OCTAVO_ANALYZE_SESSION_H_
 #define OCTAVO_ANALYZE_SESSION_H_
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -95,6 +96,9 @@ Result<std::optional<Preprocess>> preprocess_for(const Session& session, const C
 // Fills tensors with seeded random numbers: what speed is measured on. Integers of 32 and 64 bits are 0, an index that
 // every table has.
 Status fill_random(std::vector<Tensor>& tensors);
+// Fills the inputs of a session that is about to be timed.
+using FillInputs = std::function<Status(Session& session)>;
+inline Status fill_inputs_randomly(Session& session) { return fill_random(session.inputs()); }
 
 }  // namespace octavo
 

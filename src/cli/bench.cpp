@@ -13,6 +13,7 @@
 #include "base/machine.h"
 #include "cli/bench_contexts.h"
 #include "cli/common.h"
+#include "cli/inputs.h"
 #include "cli/options.h"
 
 namespace octavo::cli {
@@ -22,6 +23,7 @@ struct Arguments {
   std::vector<std::string> models;
   std::vector<PrecisionWord> compare;
   BenchOptions options;
+  std::vector<std::string> inputs;
   ContextsArguments contexts;
   std::string json;
   CompileArguments compile;
@@ -91,8 +93,9 @@ void print_model(const std::string& name, const v1::ModelInfo& info) {
 }
 
 // Compiles where needed and saves beside the other variants; an .octv is used where it lies.
-Status prepare(const std::string& model, CompileRequest own, TemporaryFolder& folder,
-               std::span<const std::optional<Contexts>> contexts, std::vector<BenchVariant>& variants) {
+Status prepare(const std::string& model, CompileRequest own, const std::vector<std::string>& inputs,
+               TemporaryFolder& folder, std::span<const std::optional<Contexts>> contexts,
+               std::vector<BenchVariant>& variants) {
   Result<v1::CompiledModel> compiled = [&] {
     PhaseProgress progress;
     own.options.progress = progress.function();
@@ -110,7 +113,7 @@ Status prepare(const std::string& model, CompileRequest own, TemporaryFolder& fo
   if (choices.empty()) return no_choice(model, info);
   for (const RunChoice& choice : choices) {
     for (const std::optional<Contexts>& each : contexts)
-      variants.push_back({name, file, choice, own.chooses_precision, opens_more_than_batch(info), each});
+      variants.push_back({name, file, choice, own.chooses_precision, opens_more_than_batch(info), each, inputs});
   }
   print_model(name, info);
   return ok_status();
@@ -166,7 +169,8 @@ Result<std::vector<BenchRun>> measure(const Arguments& arguments, const std::vec
   std::vector<BenchVariant> variants;
   for (const std::string& model : arguments.models) {
     for (const CompileRequest& request : requests) {
-      if (const Status done = prepare(model, request, *folder, contexts, variants); !done) return done.errors();
+      if (const Status done = prepare(model, request, arguments.inputs, *folder, contexts, variants); !done)
+        return done.errors();
     }
   }
   Progress progress("measuring");
@@ -184,6 +188,7 @@ int run_bench(const Arguments& arguments) {
   // What `auto` measures with is what a request will run with.
   if (const std::optional<Contexts>& asked = contexts->back()) request->threads = asked->threads;
   warn_of_random(*request);
+  if (const auto read = read_inputs(arguments.inputs); !read) return report(read.errors());
   const auto runs = measure(arguments, wanted_requests(arguments, *request), *contexts);
   if (!runs) return report(runs.errors());
   print_machine(*runs);
@@ -216,6 +221,7 @@ void add_bench(CLI::App& app, int& exit_code) {
   verb.add_option("--warmup", arguments->options.warmup, "runs before measuring, per variant")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 40))
       ->capture_default_str();
+  add_timed_inputs(verb, arguments->inputs);
   add_contexts_options(verb, arguments->contexts);
   verb.add_option("--json", arguments->json, "write the figures as JSON")->type_name("F");
   add_run_options(verb, arguments->compile, Batches::several);
@@ -227,6 +233,7 @@ void add_bench_worker(CLI::App& app, int& exit_code) {
   struct Worker {
     BenchVariant variant;
     Contexts contexts;
+    std::vector<std::string> inputs;
   };
   const auto worker = std::make_shared<Worker>();
   RunChoice& choice = worker->variant.choice;
@@ -242,7 +249,12 @@ void add_bench_worker(CLI::App& app, int& exit_code) {
   verb.add_option("--threads", worker->contexts.threads)->required();
   verb.add_option("--contexts", worker->contexts.count);
   verb.add_option("--max-iterations", choice.max_iterations);
-  verb.callback([worker, &exit_code] { exit_code = bench_worker(worker->variant, worker->contexts); });
+  verb.add_option("--input", worker->inputs);
+  verb.callback([worker, &exit_code] {
+    auto given = read_inputs(worker->inputs);
+    exit_code = given ? bench_worker(worker->variant, worker->contexts, filled_with(std::move(*given)))
+                      : report(given.errors());
+  });
 }
 
 }  // namespace octavo::cli

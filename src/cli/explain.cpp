@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "cli/common.h"
 #include "cli/describe.h"
+#include "cli/inputs.h"
 #include "cli/options.h"
 
 namespace octavo::cli {
@@ -22,6 +23,7 @@ namespace {
 struct Arguments {
   std::string model;
   ExplainOptions options;
+  std::vector<std::string> inputs;
   std::string json, html, onnx;
   CompileArguments compile;
 };
@@ -186,9 +188,12 @@ int explain_parts(const Arguments& arguments, const v1::CompiledModel& compiled,
   return arguments.json.empty() ? 0 : write_json(arguments.json, explanation_json(*e));
 }
 
-int run_explain(const Arguments& arguments) {
+int run_explain(Arguments& arguments) {
   auto request = request_for(arguments.compile, {{arguments.model}});
   if (!request) return report(request.errors());
+  auto given = read_inputs(arguments.inputs);
+  if (!given) return report(given.errors());
+  arguments.options.fill = filled_with(std::move(*given));
   warn_of_random(*request);
   const auto compiled = open_or_compile(arguments.model, *request);
   if (!compiled) return report(compiled.errors());
@@ -218,6 +223,7 @@ void add_explain(CLI::App& app, int& exit_code) {
   verb.add_option("--seconds", arguments->options.seconds, "time to measure")
       ->check(positive_number())
       ->capture_default_str();
+  add_timed_inputs(verb, arguments->inputs);
   verb.add_option("--json", arguments->json, "write everything as JSON")->type_name("F");
   verb.add_option("--html", arguments->html, "write a page with roofline and timeline")->type_name("F");
   verb.add_option("--onnx", arguments->onnx, "write the kernels as an annotated graph for viewers of ONNX")

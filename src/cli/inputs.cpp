@@ -89,6 +89,31 @@ std::optional<std::int64_t> batch_of(const GivenInputs& given) {
   return batch;
 }
 
+// Those inputs that something is given for.
+Status set_given(const GivenInputs& given, const CompileRequest& request, Session& session) {
+  const auto& infos = session.plan().inputs;
+  const auto preprocess = preprocess_for(session, request);
+  if (!preprocess) return preprocess.errors();
+  std::string names;
+  for (std::size_t i = 0; i < infos.size(); ++i) {
+    names += (i == 0 ? "'" : ", '") + infos[i].name + "'";
+    const GivenInput* one = find(given, infos[i].name, infos.size() == 1);
+    if (one == nullptr) continue;
+    Tensor& input = session.inputs()[i];
+    const InputSpec spec = input_spec(infos[i], session.plan().batch);
+    const auto* array = std::get_if<Tensor>(one);
+    const auto stored = array != nullptr ? from_array(*array, spec, input)
+                                         : from_picture(std::get<Picture>(*one), spec, input, *preprocess);
+    if (!stored) return stored.errors();
+    std::memcpy(input.data(), stored->data(), input.bytes());
+  }
+  for (const auto& [name, input] : given) {
+    const bool is_known = name.empty() ? infos.size() == 1 : names.find("'" + name + "'") != std::string::npos;
+    if (!is_known) return input_error("unknown input '" + name + "'", names);
+  }
+  return ok_status();
+}
+
 }  // namespace
 
 Result<GivenInputs> read_inputs(const std::vector<std::string>& arguments) {
@@ -126,28 +151,24 @@ Result<Session> open_session(const std::string& path, CompileRequest request, co
 
 Status set_inputs(const GivenInputs& given, const CompileRequest& request, Session& session) {
   const auto& infos = session.plan().inputs;
-  const auto preprocess = preprocess_for(session, request);
-  if (!preprocess) return preprocess.errors();
-  std::string names;
   for (std::size_t i = 0; i < infos.size(); ++i) {
-    names += (i == 0 ? "'" : ", '") + infos[i].name + "'";
-    const GivenInput* one = find(given, infos[i].name, infos.size() == 1);
-    Tensor& input = session.inputs()[i];
-    if (one == nullptr)
+    if (find(given, infos[i].name, infos.size() == 1) == nullptr)
       return input_error("nothing for input '" + infos[i].name + "'",
-                         infos[i].name + "=FILE.npy with " + describe(input));
-    const InputSpec spec = input_spec(infos[i], session.plan().batch);
-    const auto* array = std::get_if<Tensor>(one);
-    const auto stored = array != nullptr ? from_array(*array, spec, input)
-                                         : from_picture(std::get<Picture>(*one), spec, input, *preprocess);
-    if (!stored) return stored.errors();
-    std::memcpy(input.data(), stored->data(), input.bytes());
+                         infos[i].name + "=FILE.npy with " + describe(session.inputs()[i]));
   }
-  for (const auto& [name, input] : given) {
-    const bool is_known = name.empty() || names.find("'" + name + "'") != std::string::npos;
-    if (!is_known) return input_error("unknown input '" + name + "'", names);
-  }
-  return ok_status();
+  return set_given(given, request, session);
+}
+
+FillInputs filled_with(GivenInputs given) {
+  return [given = std::move(given)](Session& session) {
+    if (Status filled = fill_random(session.inputs()); !filled) return filled;
+    return set_given(given, {}, session);
+  };
+}
+
+void add_timed_inputs(CLI::App& verb, std::vector<std::string>& inputs) {
+  verb.add_option("--input", inputs, "what an input holds while it is timed, an .npy; others hold random numbers, or 0")
+      ->type_name("NAME=x.npy");
 }
 
 std::string file_name_of(const std::string& tensor) {

@@ -2,6 +2,7 @@
 #ifndef OCTAVO_CLI_INPUTS_H_
 #define OCTAVO_CLI_INPUTS_H_
 
+#include <CLI/CLI.hpp>
 #include <map>
 #include <optional>
 #include <string>
@@ -28,6 +29,12 @@ Result<Session> open_session(const std::string& path, CompileRequest request, co
 // Copies arrays into the session's inputs, and what preprocess_for makes of pictures. Error (usage): a missing, unknown
 // or unfitting one.
 Status set_inputs(const GivenInputs& given, const CompileRequest& request, Session& session);
+
+// Fills inputs for a run whose answers do not matter: arrays as above, others with random numbers. Error (usage): an
+// unknown or unfitting one, or a picture for a model that needs to be told what becomes of it.
+FillInputs filled_with(GivenInputs given);
+// --input of verbs that measure.
+void add_timed_inputs(CLI::App& verb, std::vector<std::string>& inputs);
 
 // A file name for a tensor: everything but letters, digits, '.', '-' and '_' becomes '_'.
 std::string file_name_of(const std::string& tensor);

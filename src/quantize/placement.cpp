@@ -313,8 +313,9 @@ void Placer::keep_float_sums() {
   for (NodeId id : graph_.order()) {
     const auto& inputs = node(id).inputs;
     const bool is_in_float = std::all_of(inputs.begin(), inputs.end(), [&](ValueId input) {
+      if (!is_activation(input)) return true;  // which an input that is left out is not either
       const NodeId producer = graph_.value(input).producer;
-      return !is_activation(input) || (producer.exists() && role(producer) == Role::floating);
+      return producer.exists() && role(producer) == Role::floating;
     });
     if (is_addition(id) && is_summed[at(result(id))] && is_in_float)
       placement_.roles[at(id)] = {Role::floating, "adds up what is in float"};

@@ -239,6 +239,31 @@ TEST_F(CliShapes, ExplainTellsWhatEachNetworkOfSeveralPartsTakes) {
   expect("explain loop.onnx --precision fp32 --html e.html", 2, "--html");
 }
 
+// Seven trips where the input says so, else none.
+TEST_F(CliShapes, WhatIsTimedTakesTheInputsThatAreGiven) {
+  testing::ModelBuilder body, model;
+  body.input("i", DType::s64, {}).input("go", DType::boolean, {}).input("a", DType::f32, {4, 4});
+  body.output("next").output("bounded");
+  body.node({"Identity", {"go"}, {"next"}}).node({"Tanh", {"a"}, {"bounded"}});
+  model.input("trips", DType::s64, {}).input("x", DType::f32, {4, 4}).output("y");
+  testing::add_loop(model, {"trips", "", "x"}, {"y"}, body);
+  ASSERT_TRUE(write_text(path("loop.onnx"), model.bytes()));
+  ASSERT_TRUE(write_npy(path("seven.npy"), testing::integers({}, {7}).view()));
+  write_array("wide.npy", Shape{4, 5});
+  const std::string given = " --precision fp32 --seconds 0.02 --input trips=seven.npy";
+  expect("explain loop.onnx --json e.json" + given, 0, "what is between them");
+  const nlohmann::json networks = json("e.json")["networks"];
+  EXPECT_TRUE(std::any_of(networks.begin(), networks.end(), [](const auto& each) { return each["runs"] == 7.0; }))
+      << networks.dump();
+  expect("bench loop.onnx --max-iterations 6 --precision fp32 --seconds 0.02", 0, "fp32");
+  expect("bench loop.onnx --max-iterations 7" + given, 0, "fp32");
+  EXPECT_NE(octavo("bench loop.onnx --max-iterations 6" + given).exit_code, 0);
+  for (const std::string verb : {"bench", "explain"}) {
+    expect(verb + " loop.onnx --input x=wide.npy" + given, 2, "expected f32[4x4]");
+    expect(verb + " loop.onnx --input z=seven.npy" + given, 2, "unknown input 'z'");
+  }
+}
+
 TEST_F(CliShapes, PicturesHaveTheSizeOfTheCrop) {
   fs::create_directories(path("pictures"));
   fs::copy_file(std::string(OCTAVO_SOURCE_DIR) + "/tests/data/images/photo.jpg", path("pictures/photo.jpg"));
