@@ -8,14 +8,16 @@
 
 #include "cli/common.h"
 #include "cli/process.h"
+#include "cli/repair.h"
 #include "octavo/run.h"
 
 namespace octavo::cli {
 namespace {
 
 void add_verbs(CLI::App& app, int& exit_code) {
-  constexpr AddVerb kVerbs[] = {&add_compile, &add_quantize, &add_run,    &add_bench, &add_evaluate, &add_explain,
-                                &add_inspect, &add_compare,  &add_reduce, &add_tune,  &add_zoo,      &add_bench_worker};
+  constexpr AddVerb kVerbs[] = {&add_compile, &add_quantize, &add_run,         &add_bench,    &add_evaluate,
+                                &add_explain, &add_inspect,  &add_compare,     &add_diagnose, &add_reduce,
+                                &add_tune,    &add_zoo,      &add_bench_worker};
   for (const AddVerb add : kVerbs) add(app, exit_code);
   // A list with commas is one word: what follows it may be the MODEL.
   for (CLI::App* verb : app.get_subcommands({})) {

@@ -1,0 +1,50 @@
+// All repairs, in the order in which they are applied. Part of diagnose/.
+#include "diagnose/repair/repair.h"
+#include "diagnose/repair/repairs.h"
+
+namespace octavo::repair {
+namespace {
+
+constexpr Promise kEqual{.is_equal = true};
+// A value is rounded once less, or at other places.
+constexpr Promise kRoundedElsewhere{.most_noise = 2.0};
+// What was in floats is in 8 bits.
+constexpr Promise kQuantized{.most_noise = 10.0};
+
+constexpr Repair kRepairs[] = {
+    {"unsigned-activations", "s8 activations are u8, their zero points moved by 128",
+     "ONNX Runtime 1.32 has fast products of u8 with s8 on x86 alone; of s8 with s8 it leaves float nodes or takes "
+     "slow ones",
+     kRoundedElsewhere, make_activations_unsigned},
+    {"pairs-for-operators", "QLinearConv and the like are float operators between pairs",
+     "what stands between two integer operators, an activation say, is fused into them", kRoundedElsewhere,
+     make_operators_pairs},
+    {"double-pairs", "a pair behind an equal one is gone", "nothing is dequantized and quantized again", kEqual,
+     drop_double_pairs},
+    {"batch-norms", "batch normalisations are in the convolutions before them",
+     "no dequantizing, normalising in floats and quantizing again behind every convolution", kRoundedElsewhere,
+     fold_batch_norms},
+    {"pairs-before-activations", "an operator and its ReLU or Clip have no pair between them",
+     "the bounds of the last pair are the activation, so that it costs nothing", kRoundedElsewhere,
+     drop_pairs_before_activations},
+    {"ranges-behind-relu", "what a ReLU gives has a range from zero on",
+     "u8 from zero on is what a ReLU does anyway, so that engines leave it out; and a step is half as wide",
+     kRoundedElsewhere, use_whole_range_behind_relu},
+    {"skip-connections", "what reads a tensor in floats beside its pair reads the pair",
+     "additions of integers, and convolutions in integers before them", kQuantized, read_pairs_instead_of_floats},
+    {"float-weights", "float weights of operators with quantized activations are s8 per channel",
+     "products in integers in every engine, not in those alone that quantize weights while they load", kQuantized,
+     quantize_weights},
+    {"means", "means over height and width are GlobalAveragePool",
+     "ONNX Runtime has an integer kernel for that operator and none for ReduceMean", kRoundedElsewhere,
+     make_means_pools},
+    {"moved-scales", "what is only moved keeps its scale",
+     "resizing, pooling and moving without a conversion before and behind it", kRoundedElsewhere,
+     keep_scales_through_moves},
+};
+
+}  // namespace
+
+std::span<const Repair> all_repairs() { return kRepairs; }
+
+}  // namespace octavo::repair
