@@ -272,7 +272,7 @@ def given(maker, name):
 
 # cause in words, engine, then who makes it of which network
 CAUSES = [
-    ("s8 activations on x86", "ort", (s8_activations, "regnet_x_400mf"), (s8_activations, "vgg11")),
+    ("s8 activations on x86", "ort", (s8_activations, "regnet_x_400mf"), (s8_activations, "resnet26")),
     ("QOperator form with the ReLU apart", "ort", (relu_apart_in_qoperator, "mnasnet0_5"), (relu_apart_in_qoperator, "resnet26")),
     ("activations in floats", "ort", (only_weights, "resnet34"), (only_weights, "squeezenet1_0")),
     ("pair between a convolution and its activation", "ort", (pair_before_relu, "vgg13_bn"), (pair_before_relu, "resnet14t")),
