@@ -4,9 +4,11 @@
 
 #include <atomic>
 #include <cfenv>
+#include <random>
 #include <thread>
 
 #include "ops/evaluate.h"
+#include "ops/recurrence/recurrence.h"
 #include "run/float_mode.h"
 #include "support/small_graphs.h"
 
@@ -27,6 +29,45 @@ std::shared_ptr<const Model> load(CompiledModel compiled, int threads) {
 
 // The property that a plan is for: every graph gives the answers of the references, so no live tensor is ever
 // overwritten.
+Tensor noise(Shape shape, unsigned seed) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<float> small(-0.2f, 0.2f);
+  Tensor tensor(DType::f32, std::move(shape));
+  for (std::int64_t i = 0; i < tensor.elements(); ++i) tensor.as<float>()[i] = small(random);
+  return tensor;
+}
+
+// x of two sequences, one shorter than the other, of four time steps.
+Graph recurrent_graph() {
+  constexpr std::int64_t kHidden = 160;
+  Graph graph;
+  const ValueId x = graph.add_input("x", DType::f32, Shape{4, 2, 4 * kHidden});
+  const ValueId weights = graph.add_constant("w", noise({kHidden, 4 * kHidden}, 7));
+  const ValueId lengths =
+      graph.add_constant("lengths", Tensor::of<std::int32_t>(Shape{2}, std::vector<std::int32_t>{4, 3}));
+  const RecurrenceAttrs attrs{
+      .gate = {UnaryKind::sigmoid}, .candidate = {UnaryKind::tanh}, .output = {UnaryKind::tanh}};
+  const auto made = graph.add_node(kRecurrence, attrs, {x, weights, {}, {}, {}, {}, lengths}, "layer");
+  EXPECT_TRUE(made) << to_string(made.errors());
+  graph.add_output(graph.node(*made).outputs[0], "y");
+  graph.add_output(graph.node(*made).outputs[1], "last");
+  return graph;
+}
+
+// Each time step is a round that reads what all threads wrote in the one before.
+TEST(Context, RoundsAreTheSameForAnyNumberOfThreads) {
+  const Graph graph = recurrent_graph();
+  const std::vector<Tensor> inputs{noise({4, 2, 640}, 5)};
+  const auto expected = evaluate(graph, inputs);
+  ASSERT_TRUE(expected) << to_string(expected.errors());
+  for (const int threads : {1, 2, 3, 4}) {
+    auto context = Context::create(load(compile_graphs({&graph}), threads));
+    ASSERT_TRUE(context) << to_string(context.errors());
+    for (int repeat = 0; repeat < 5; ++repeat)
+      EXPECT_EQ(run_once(*context, inputs), *expected) << threads << " threads";
+  }
+}
+
 TEST(Context, RandomGraphsGiveTheReferencesAnswers) {
   const auto pool = std::make_shared<ThreadPool>(4);
   for (unsigned seed = 0; seed < 60; ++seed) {
