@@ -1,0 +1,217 @@
+// What both census and rules ask of a file: pairs, products, ranges. Part of diagnose/.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "diagnose/census.h"
+
+namespace octavo::diagnose::sight {
+namespace {
+
+// A node that leaves values as they are, as far as scales go.
+bool keeps_values(Kind kind) { return kind == Kind::movement || kind == Kind::max_pool || kind == Kind::relu; }
+
+bool is_integer_result(const FileView& view, int tensor) {
+  if (tensor < 0 || view.tensor(tensor).is_constant) return false;
+  if (is_dequantized(view, tensor)) return true;
+  return view.format == FileFormat::tflite && view.tensor(tensor).quant && is_integer_8(view.tensor(tensor));
+}
+
+}  // namespace
+
+bool is_integer_8(const ViewTensor& tensor) { return tensor.dtype == DType::s8 || tensor.dtype == DType::u8; }
+
+Pair pair_making(const FileView& view, int tensor) {
+  const int dequantize = view.producer_if(tensor, Kind::dequantize);
+  if (dequantize < 0) return {};
+  const int quantize = view.producer_if(view.input(view.node(dequantize), 0), Kind::quantize);
+  return quantize < 0 ? Pair{} : Pair{quantize, dequantize};
+}
+
+bool is_dequantized(const FileView& view, int tensor) { return view.producer_if(tensor, Kind::dequantize) >= 0; }
+
+int before_pair(const FileView& view, int tensor) {
+  const Pair pair = pair_making(view, tensor);
+  return pair.quantize < 0 ? tensor : view.input(view.node(pair.quantize), 0);
+}
+
+int stored_weights(const FileView& view, const ViewNode& node) {
+  const bool is_qlinear = node.op.starts_with("QLinear") || node.op == "QGemm";
+  int weights = view.input(node, is_qlinear ? 3 : 1);
+  // addmm has the bias first
+  if (node.op.starts_with("aten.addmm")) weights = view.input(node, 2);
+  for (int step = 0; step < 8 && weights >= 0; ++step) {
+    if (view.tensor(weights).is_constant) return weights;
+    const int maker = view.tensor(weights).producer;
+    if (maker < 0) return -1;
+    const Kind kind = view.node(maker).kind;
+    if (kind != Kind::dequantize && kind != Kind::quantize && kind != Kind::movement && kind != Kind::cast) return -1;
+    weights = view.input(view.node(maker), 0);
+  }
+  return -1;
+}
+
+bool is_float_constant(const FileView& view, int tensor) {
+  return tensor >= 0 && view.tensor(tensor).is_constant && view.tensor(tensor).dtype == DType::f32;
+}
+
+bool has_quantized_operands(const FileView& view, const ViewNode& node) {
+  if (node.is_integer) return true;
+  return is_dequantized(view, view.input(node, 0)) && is_dequantized(view, view.input(node, 1));
+}
+
+std::vector<int> quantizers_of(const FileView& view, int tensor) {
+  std::vector<int> found;
+  if (tensor < 0) return found;
+  for (const int reader : view.tensor(tensor).readers) {
+    if (view.node(reader).kind == Kind::quantize && view.input(view.node(reader), 0) == tensor) found.push_back(reader);
+  }
+  return found;
+}
+
+std::vector<int> double_pairs(const FileView& view) {
+  std::vector<int> found;
+  for (std::size_t i = 0; i < view.nodes.size(); ++i) {
+    const ViewNode& node = view.nodes[i];
+    if (node.kind != Kind::quantize) continue;
+    if (view.format == FileFormat::tflite) {  // one node rescales
+      const int x = view.input(node, 0);
+      if (x >= 0 && view.producer_if(x, Kind::quantize) >= 0) found.push_back(static_cast<int>(i));
+    } else if (pair_making(view, view.input(node, 0)).quantize >= 0) {
+      found.push_back(static_cast<int>(i));
+    }
+  }
+  return found;
+}
+
+std::vector<int> redundant_pairs(const FileView& view) {
+  std::vector<int> found;
+  for (std::size_t i = 0; i < view.nodes.size(); ++i) {
+    const ViewNode& node = view.nodes[i];
+    if (node.kind != Kind::quantize || node.outputs.empty() || view.tensor(view.input(node, 0)).is_constant) continue;
+    // Made in float, and read by nothing that computes in integers.
+    const int maker = view.tensor(view.input(node, 0)).producer;
+    if (maker < 0 || view.node(maker).kind == Kind::dequantize || has_quantized_operands(view, view.node(maker)))
+      continue;
+    bool is_needed = view.tensor(node.outputs[0]).is_output, is_read = false;
+    for (const int reader : view.tensor(node.outputs[0]).readers) {
+      if (view.node(reader).kind != Kind::dequantize) {
+        is_needed = true;
+        continue;
+      }
+      const int real = view.node(reader).outputs.empty() ? -1 : view.node(reader).outputs[0];
+      if (real < 0) continue;
+      is_needed = is_needed || view.tensor(real).is_output;
+      for (const int user : view.tensor(real).readers) {
+        is_read = true;
+        const ViewNode& used = view.node(user);
+        const bool takes_integers = is_product(used.kind) && has_quantized_operands(view, used);
+        is_needed = is_needed || takes_integers || keeps_values(used.kind) || used.kind == Kind::add ||
+                    used.kind == Kind::concat || used.kind == Kind::quantize || used.kind == Kind::mul;
+      }
+    }
+    if (is_read && !is_needed) found.push_back(static_cast<int>(i));
+  }
+  return found;
+}
+
+std::vector<int> unfolded_norms(const FileView& view) {
+  std::vector<int> found;
+  for (std::size_t i = 0; i < view.nodes.size(); ++i) {
+    const ViewNode& node = view.nodes[i];
+    if (node.kind != Kind::batch_norm) continue;
+    const int x = before_pair(view, view.input(node, 0));
+    if (x >= 0 && view.tensor(x).producer >= 0 && view.node(view.tensor(x).producer).kind <= Kind::transposed_conv)
+      found.push_back(static_cast<int>(i));
+  }
+  return found;
+}
+
+std::vector<int> constants_in_run(const FileView& view) {
+  std::vector<int> found;
+  for (std::size_t i = 0; i < view.nodes.size(); ++i) {
+    const ViewNode& node = view.nodes[i];
+    const int x = view.input(node, 0);
+    if (node.kind == Kind::quantize && is_float_constant(view, x)) found.push_back(static_cast<int>(i));
+  }
+  return found;
+}
+
+std::vector<int> float_products(const FileView& view) {
+  std::vector<int> found;
+  for (std::size_t i = 0; i < view.nodes.size(); ++i) {
+    const ViewNode& node = view.nodes[i];
+    if (is_product(node.kind) && !node.is_integer && is_float_constant(view, view.input(node, 1)))
+      found.push_back(static_cast<int>(i));
+  }
+  return found;
+}
+
+std::vector<int> island_nodes(const FileView& view) {
+  std::vector<int> found;
+  for (std::size_t i = 0; i < view.nodes.size(); ++i) {
+    const ViewNode& node = view.nodes[i];
+    const bool converts =
+        node.kind == Kind::quantize || node.kind == Kind::dequantize || node.kind == Kind::dynamic_quantize;
+    if (converts || node.is_integer || node.inputs.empty() || node.outputs.empty() || node.outputs[0] < 0) continue;
+    const ViewTensor& result = view.tensor(node.outputs[0]);
+    if (result.dtype && *result.dtype != DType::f32) continue;  // sizes and indices
+    const bool from_integers = std::ranges::any_of(node.inputs, [&](int x) { return is_integer_result(view, x); });
+    const bool is_quantized_again = !quantizers_of(view, node.outputs[0]).empty();
+    // By its operands an operator between pairs is one that an engine can compute in integers.
+    if (!from_integers && !is_quantized_again) {
+      const bool is_float = std::ranges::any_of(node.inputs, [&](int x) {
+        return x >= 0 && view.tensor(x).dtype == DType::f32 && !view.tensor(x).is_constant;
+      });
+      if (is_float) found.push_back(static_cast<int>(i));
+    }
+  }
+  return found;
+}
+
+ScaleFault fault_of(const ViewTensor& tensor) {
+  if (!tensor.quant) return ScaleFault::none;
+  ScaleFault worst = ScaleFault::none;
+  for (const float scale : tensor.quant->scale) {
+    // Ranges of masks are 3.4e38 over up to 255 steps.
+    constexpr float kMask = 1e30f;
+    if (!(scale > 0.0f) || !std::isfinite(scale)) return ScaleFault::zero;
+    if (scale < std::numeric_limits<float>::min()) return ScaleFault::denormal;
+    if (scale > kMask) worst = ScaleFault::mask;
+  }
+  if (worst != ScaleFault::none || tensor.is_constant || tensor.quant->scale.size() != 1) return worst;
+  // What observers begin with: a scale of 1 and a zero point of 0, or the range [0, 1e-5..1e-8] that guards against 0.
+  const float scale = tensor.quant->scale[0];
+  const std::int32_t zero = tensor.quant->zero_point.empty() ? 0 : tensor.quant->zero_point[0];
+  const bool is_first = scale == 1.0f && zero == 0;
+  return is_first || scale < 1e-7f ? ScaleFault::uncalibrated : ScaleFault::none;
+}
+
+double saturated_share(const Tensor& values) {
+  if (values.elements() == 0 || (values.dtype() != DType::s8 && values.dtype() != DType::u8)) return 0.0;
+  const bool is_signed = values.dtype() == DType::s8;
+  std::int64_t at_ends = 0;
+  for (const std::byte byte : std::span(values.data(), values.bytes())) {
+    const int value = is_signed ? static_cast<std::int8_t>(byte) : static_cast<int>(byte);
+    at_ends += is_signed ? value == 127 || value <= -127 : value == 255 || value == 0;
+  }
+  return static_cast<double>(at_ends) / static_cast<double>(values.elements());
+}
+
+double channel_spread(const Tensor& values, int axis) {
+  const auto& shape = values.shape();
+  if (axis < 0 || axis >= shape.rank() || values.elements() == 0) return 1.0;
+  const std::int64_t channels = shape[axis], inner = shape.elements(axis + 1, shape.rank());
+  std::vector<double> greatest(static_cast<std::size_t>(channels));
+  for (std::int64_t i = 0; i < values.elements(); ++i) {
+    double& channel = greatest[static_cast<std::size_t>(i / inner % channels)];
+    channel = std::max(channel, std::abs(element_as_double(values.view(), i)));
+  }
+  double least = std::numeric_limits<double>::infinity(), most = 0.0;
+  for (const double value : greatest) {
+    if (value > 0.0) least = std::min(least, value), most = std::max(most, value);
+  }
+  return most > 0.0 ? most / least : 1.0;
+}
+
+}  // namespace octavo::diagnose::sight
