@@ -29,6 +29,7 @@ from ._model import BoundModel, Model, TensorInfo, load
 from ._report import Report
 
 if TYPE_CHECKING:
+    from ._diagnose import diagnose
     from ._search import SearchResult, search
     from ._verbs import bench, compare, evaluate, explain, inspect, reduce, tune, zoo
 
@@ -41,6 +42,10 @@ def __getattr__(name: str) -> Any:
         from . import _search
 
         return getattr(_search, name)
+    if name == "diagnose":
+        from . import _diagnose
+
+        return _diagnose.diagnose
     if name not in _VERBS:
         raise AttributeError(f"module 'octavo' has no attribute '{name}'")
     from . import _verbs
@@ -97,6 +102,7 @@ __all__ = [
     "bench",
     "compare",
     "compile",
+    "diagnose",
     "evaluate",
     "explain",
     "inspect",

@@ -13,7 +13,8 @@ from typing import Any, NoReturn, Sequence
 from ._errors import Problem, class_of
 from ._progress import Progress, shown
 
-_KINDS = {2: "usage", 3: "invalid_input", 4: "unsupported", 5: "resource", 130: "cancelled"}
+#: Of errors, by exit code.
+KINDS = {2: "usage", 3: "invalid_input", 4: "unsupported", 5: "resource", 130: "cancelled"}
 _PROGRESS = re.compile(r"^(?P<what>[^:]+): (?P<percent>\d+) %")
 
 
@@ -23,7 +24,11 @@ def program() -> str:
 
 
 def main() -> NoReturn:
-    """The `octavo` command."""
+    """The `octavo` command; `diagnose --measure` is Python's, since engines are its packages."""
+    if sys.argv[1:2] == ["diagnose"] and "--measure" in sys.argv:
+        from ._diagnose import main as measure
+
+        raise SystemExit(measure(sys.argv[2:]))
     os.execv(program(), ["octavo", *sys.argv[1:]])
 
 
@@ -79,7 +84,7 @@ def run(words: Sequence[str], progress: Progress = None) -> Finished:
         listener.join()
     if code in (0, 1):
         return Finished(code, text)
-    kind = "cancelled" if code == -signal.SIGINT else _KINDS.get(code, "internal")
+    kind = "cancelled" if code == -signal.SIGINT else KINDS.get(code, "internal")
     messages = listener.errors or [f"octavo {words[0]} ended with {code}"]
     problems = [Problem(kind, "", "", "", "", message) for message in messages]
     raise class_of(problems[0])(problems)

@@ -109,6 +109,28 @@ def test_reduce() -> None:
     assert b"NoSuch" in small and b"Relu" not in small
 
 
+def test_diagnose_measures_its_repairs(tmp_path: Path) -> None:
+    onnx = pytest.importorskip("onnx")
+    pytest.importorskip("onnxruntime")
+    helper = onnx.helper
+    pairs = ["x", "a", "b", "c", "d"]
+    kinds = ["QuantizeLinear", "DequantizeLinear"] * 2
+    nodes = [helper.make_node(kind, [begin, "s", "z"], [end]) for kind, begin, end in zip(kinds, pairs, pairs[1:])]
+    ends = [helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [1, 8]) for name in ("x", "y")]
+    constants = [helper.make_tensor("s", onnx.TensorProto.FLOAT, [], [0.02]), helper.make_tensor("z", onnx.TensorProto.UINT8, [], [128])]
+    graph = helper.make_graph([*nodes, helper.make_node("Relu", ["d"], ["y"])], "twice", ends[:1], ends[1:], constants)
+    path = tmp_path / "twice.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    report = octavo.diagnose(path, write_fixed=tmp_path / "once.onnx", measure=True, seconds=0.01, threads=1)
+    assert [each["name"] for each in report["repairs"]] == ["double-pairs"]
+    assert len(onnx.load(tmp_path / "once.onnx").graph.node) == 3
+    rows = report["measured"]["rows"]
+    assert [row["name"] for row in rows] == ["as it is", "double-pairs"] and rows[1]["sqnr_db"] is None
+    assert "gained" in str(report)
+    with pytest.raises(octavo.UsageError, match="openvino"):
+        octavo.diagnose(path, measure=True, engine="openvino")
+
+
 def test_a_budget(digits: str, digits_samples: np.ndarray) -> None:
     model = octavo.compile(digits, digits_samples[:32], max_drop=10, metric="agreement", seconds=0.05)
     assert model.info["plans"][0]["precision"] == "int8"
