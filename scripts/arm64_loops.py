@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""What the compiler made of the convolution tiles for aarch64: of each, the loop that has most multiplies among its instructions.
+"""What the compiler made of the kernels for aarch64: of each, the loop that has most of its instruction among all.
 
     scripts/arm64_loops.py build/arm64 [--mca cortex-a55,neoverse-n1]
 
-Prints instructions and accesses to the stack per loop, instructions per 1,000 multiply-accumulates and, by llvm-mca, cycles of the tile that is used most. Exits 1 where
-the loop of a tile has sums in memory: more accesses to the stack than one per sixteen instructions.
+Prints instructions and accesses to the stack per loop, instructions per 1,000 multiply-accumulates (bytes, elements) and, by llvm-mca, cycles of each family and of the tile of a
+convolution that is used most. Exits 1 where the loop of a tile has sums in memory: more accesses to the stack than one per sixteen instructions.
 """
 
 import argparse
@@ -19,6 +19,15 @@ TILES = [
     ("arm64_neon", "Products)1", r"smlal2", 16, "5, 1"),
     ("arm64_dotprod", "DotTile", r"sdot", 16, "6, 4"),
     ("arm64_i8mm", "MmlaTile", r"usmmla", 32, "4, 4"),
+]
+# Object, what a function's name has in it, its instruction, what one is worth, and in what. One loop of each.
+FAMILIES = [
+    ("depthwise", "accumulate_position", r"smlal2?", 4, "MACs"),
+    ("integer_attention", "run_head", r"smull2?", 4, "MACs"),
+    ("float", "chain_tile", r"fmla", 4, "MACs in f32"),
+    ("table", "lookup", r"tb[lx]", 4, "bytes"),
+    ("lines", "layer_norm_lines", r"fmla|fmul|fadd|fsub", 4, "operations in f32"),
+    ("lines", "softmax_lines", r"fmla|fmul|fadd|fsub", 4, "operations in f32"),
 ]
 BRANCH = re.compile(r"(?:b\.\w+|cbn?z|tbn?z|b)\t(?:.*, ?)?([0-9a-f]+) <")
 
@@ -41,7 +50,7 @@ def densest_loop(instructions, multiply):
         if target is None or target > address or target not in index:
             continue
         lines = [text for _, text in instructions[index[target]:i + 1]]
-        count = sum(bool(re.match(multiply + r"\t", text)) for text in lines)
+        count = sum(bool(re.match("(" + multiply + r")\t", text)) for text in lines)
         if count and (best is None or count / len(lines) > best[0] / len(best[1])):
             best = (count, lines)
     return best
@@ -56,12 +65,26 @@ def cycles(lines, cpu):
     return int(re.search(r"Total Cycles:\s+(\d+)", out).group(1)) / rounds
 
 
+def print_families(kernels, cpus):
+    for folder, name, instruction, worth, unit in FAMILIES:
+        loops = [densest_loop(instructions, instruction) for function, instructions in functions(kernels / folder / "arm64_neon.cpp.o") if name in function]
+        loops = [loop for loop in loops if loop]
+        if not loops:
+            sys.exit(f"{kernels / folder}: no loop with {instruction} in any {name}")
+        count, lines = max(loops, key=lambda loop: loop[0] / len(loop[1]))
+        print(f"{folder} {name}: {len(lines)} instructions, {count * worth} {unit}, {1000 * len(lines) / (count * worth):.0f} per 1000")
+        for cpu in cpus:
+            print(f"  {cpu}: {count * worth / cycles(lines, cpu):.1f} {unit} per cycle")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build")
     parser.add_argument("--mca", default="", help="processors of llvm-mca, with commas")
     arguments = parser.parse_args()
-    folder = pathlib.Path(arguments.build) / "CMakeFiles/octavo_kernels.dir/src/kernels/conv"
+    kernels = pathlib.Path(arguments.build) / "CMakeFiles/octavo_kernels.dir/src/kernels"
+    folder = kernels / "conv"
+    cpus = [cpu for cpu in arguments.mca.split(",") if cpu]
     spilled = False
     for name, tile, multiply, macs, largest in TILES:
         found = []
@@ -77,10 +100,11 @@ def main():
             sizes = re.search(r"(\d+, \d+)>", function).group(1)
             print(f"{name} {tile} {sizes}: {len(lines)} instructions, {count * macs} MACs, {1000 * len(lines) / (count * macs):.1f} per 1000, "
                   f"{stack} stack accesses")
-        for cpu in filter(None, arguments.mca.split(",")):
+        for cpu in cpus:
             count, _, lines = next(item for item in found if largest + ">" in item[1])
             round_cycles = cycles(lines, cpu)
             print(f"  {cpu}: {round_cycles:.1f} cycles, {count * macs / round_cycles:.1f} MACs per cycle")
+    print_families(kernels, cpus)
     sys.exit(1 if spilled else 0)
 
 

@@ -28,6 +28,10 @@ Result<MappedMemory> map_zeros(std::uint64_t bytes) {
   return MappedMemory(static_cast<std::byte*>(memory), Unmap{size});
 }
 
-void release_freed_memory() { malloc_trim(0); }
+void release_freed_memory() {
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
+}
 
 }  // namespace octavo

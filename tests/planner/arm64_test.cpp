@@ -10,19 +10,20 @@ namespace {
 
 // A 3x3 convolution of 64 channels; weights from `lowest` on.
 struct ConvCall {
-  Attrs attrs = conv_attrs();
+  Attrs attrs;
   Fact x, w, bias, multiplier, y;
   OpCall call;
 
-  static QuantizedConvAttrs conv_attrs() {
+  static QuantizedConvAttrs conv_attrs(int groups) {
     QuantizedConvAttrs conv;
+    conv.groups = groups;
     conv.window = {{3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}};
     conv.x_zero_point = 3;
     conv.epilogue = {{Scale{}, Round{.after = 0, .lowest = 0, .highest = 255}}, DType::u8};
     return conv;
   }
-  explicit ConvCall(std::int8_t lowest) {
-    Tensor weights(DType::s8, Shape{64, 3, 3, 64});
+  explicit ConvCall(std::int8_t lowest, int groups = 1) : attrs(conv_attrs(groups)) {
+    Tensor weights(DType::s8, Shape{64, 3, 3, 64 / groups});
     weights.as<std::int8_t>()[100] = lowest;
     const auto constant = [](Tensor tensor) {
       Fact fact{.dtype = tensor.dtype(), .shape = tensor.shape()};
@@ -38,8 +39,8 @@ struct ConvCall {
   }
 };
 
-std::string chosen_for(const char* target, std::int8_t lowest) {
-  const ConvCall conv(lowest);
+std::string chosen_for(const char* target, std::int8_t lowest, int groups = 1) {
+  const ConvCall conv(lowest, groups);
   const auto selection = choose(conv.call, *machine_for_target(target), {});
   return selection ? std::string(selection->kernel->code.name) : to_string(selection.errors());
 }
@@ -49,6 +50,11 @@ TEST(Arm64, TheBestMultipliesOfATargetAreChosen) {
   EXPECT_EQ(chosen_for("arm64-neon", -128), "conv_u8s8_5x1_neon") << "two products of -128 leave 16 bits";
   EXPECT_EQ(chosen_for("arm64-dotprod", -128), "conv_u8s8_6x4_dotprod");
   EXPECT_EQ(chosen_for("arm64-i8mm", -128), "conv_u8s8_4x4_i8mm");
+}
+
+TEST(Arm64, ChannelsOnTheirOwnHaveNoTileOverChannels) {
+  for (const char* target : {"arm64-neon", "arm64-dotprod", "arm64-i8mm"})
+    EXPECT_EQ(chosen_for(target, -127, 64), "depthwise_q8s8_1x8_neon") << target;
 }
 
 TEST(Arm64, ATargetHasWhatThoseBeforeItHave) {

@@ -25,11 +25,49 @@ class TilePixels {
 
   // sums [pixel][vector][lane], without the bias.
   void finish(const std::int32_t* sums) const {
+    if (is_plain()) return c_.rest_offset != 0 ? finish_plain<true>(sums) : finish_plain<false>(sums);
     const int lanes = c_.vectors * kTileLanes;
     for (int p = 0; p < c_.pixels; ++p) finish_pixel(p, sums + p * lanes);
   }
 
  private:
+  // The most frequent form: bytes of as many channels as a tile can have, scaled, clamped and rounded.
+  bool is_plain() const {
+    return kAddition == Addition::none && kRunScales == RunScales::none && !c_.sums_x &&
+           c_.channels == kMostTileChannels && (c_.to == DType::u8 || c_.to == DType::s8);
+  }
+  // The same as finish_pixel of each, with all that pixels share in registers: 38 instructions for 16 results.
+  template <bool kHasRest>
+  void finish_plain(const std::int32_t* sums) const {
+    S32 bias[kMostTileVectors];
+    F32 factor[kMostTileVectors], add[kMostTileVectors];
+    for (int v = 0; v < kMostTileVectors; ++v) {
+      bias[v] = S::load_s32(a_.bias + v * kTileLanes);
+      factor[v] = multiplier(v);
+      if (kHasRest) add[v] = rest(v);
+    }
+    const F32 lowest = S::load(k_.lowest), highest = S::load(k_.highest);
+    const int16x8_t zero_point = c_.adds_zero_point ? vld1q_s16(k_.zero_point_words) : vdupq_n_s16(0);
+    const bool is_unsigned = c_.to == DType::u8, has_table = c_.table != TableStep::none;
+    const int pixels = c_.pixels;
+    const std::int64_t stride = c_.out_channels;
+    auto* y = reinterpret_cast<std::uint8_t*>(a_.y);
+    for (int p = 0; p < pixels; ++p, y += stride, sums += kMostTileChannels) {
+      S32 q[kMostTileVectors];
+      for (int v = 0; v < kMostTileVectors; ++v) {
+        F32 whole = S::to_f32(S::add_s32(S::load_s32(sums + v * kTileLanes), bias[v]));
+        if (kHasRest) whole = S::add(whole, add[v]);
+        q[v] = S::round(vminnmq_f32(vmaxnmq_f32(S::mul(whole, factor[v]), lowest), highest));
+      }
+      const int16x8_t first = vqaddq_s16(vqmovn_high_s32(vqmovn_s32(q[0]), q[1]), zero_point),
+                      second = vqaddq_s16(vqmovn_high_s32(vqmovn_s32(q[2]), q[3]), zero_point);
+      const uint8x16_t bytes = is_unsigned ? vqmovun_high_s16(vqmovun_s16(first), second)
+                                           : vreinterpretq_u8_s8(vqmovn_high_s16(vqmovn_s16(first), second));
+      vst1q_u8(y, bytes);
+      if (has_table) S::lookup(k_.table, y, y, kMostTileChannels);
+    }
+  }
+
   void finish_pixel(int p, const std::int32_t* sums) const {
     S32 acc[kMostTileVectors];
     for (int v = 0; v < c_.vectors; ++v) acc[v] = S::add_s32(S::load_s32(sums + v * kTileLanes), start(p, v));
@@ -95,8 +133,9 @@ class TilePixels {
     return S::add(S::mul(S::mul(whole, w_scale), x_scale), rest(v));
   }
 
+  // Of a number and a NaN these are the number; which of two zeros they are is gone after rounding.
   static F32 clamped(F32 x, const float* lowest, const float* highest) {
-    return S::min(S::max(x, S::load(lowest)), S::load(highest));
+    return vminnmq_f32(vmaxnmq_f32(x, vld1q_f32(lowest)), vld1q_f32(highest));
   }
 
   // Without the zero point, or with it after an addition in integers. NaN becomes the lowest.
