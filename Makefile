@@ -1,6 +1,6 @@
 # The front door. `make` alone says what there is.
 .DEFAULT_GOAL := help
-.PHONY: help deps build arm64 demo test test-arm64 test-asan test-tsan test-long wheel test-python check-format bench peers fuzz format tidy clean
+.PHONY: help deps build arm64 arm64-runtime demo test test-arm64 test-asan test-tsan test-long wheel test-python check-format bench peers fuzz format tidy clean
 
 help:            ## this list
 	@grep -hE '^[a-z0-9-]+: .*##|^[a-z0-9-]+: *##' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):[^#]*## */  make \1\t/' | expand -t 20
@@ -19,6 +19,13 @@ arm64:           ## cross build the runtime library and what tests it for aarch6
 	scripts/install-arm64.sh
 	cmake --preset arm64 >/dev/null
 	cmake --build build/arm64 --target octavo_run answer_picture kernels_tests
+
+arm64-runtime:   ## the library that only runs models, for phones: by clang, without exceptions (docs/arm.md)
+	scripts/install-arm64.sh
+	scripts/install-packages.sh packages-fuzz.txt
+	cmake --preset arm64-runtime >/dev/null
+	cmake --build build/arm64-runtime
+	scripts/runtime-size.sh build/arm64-runtime/lib/liboctavo_runtime.so
 
 demo: deps build/build.ninja    ## build the program and show it at work (under 10 minutes, installing included)
 	cmake --build build --target octavo

@@ -1,0 +1,28 @@
+# The library that runs compiled models, alone, for phones and other small machines: no program, no importer, no planner, no oneDNN. Of others it needs
+# threads, and the header of xxhash. Two forms: liboctavo_run.a and those below it, for programs in C++, and liboctavo_runtime.so, which exports the C API.
+find_path(XXHASH_INCLUDE xxhash.h REQUIRED)
+add_compile_definitions(XXH_INLINE_ALL=)
+include_directories(SYSTEM ${XXHASH_INCLUDE})
+add_compile_options(-ffunction-sections -fdata-sections)
+if(NOT OCTAVO_PROCESSOR STREQUAL x86)  # what generates code there throws
+  add_compile_options(-fno-exceptions)
+endif()
+
+octavo_library(base USES Threads::Threads)
+octavo_library(graph USES octavo_base)
+octavo_library(ops USES octavo_graph)
+octavo_library(plan USES octavo_base)
+octavo_library(kernels USES octavo_ops)
+octavo_library(artifact USES octavo_plan)
+octavo_library(run USES octavo_artifact octavo_kernels)
+target_compile_definitions(octavo_run PRIVATE OCTAVO_VERSION="${PROJECT_VERSION}")
+
+set(OCTAVO_RUNTIME_OBJECTS base graph ops plan kernels artifact run)
+list(TRANSFORM OCTAVO_RUNTIME_OBJECTS REPLACE "(.+)" "$<TARGET_OBJECTS:octavo_\\1>")
+add_library(octavo_runtime SHARED ${OCTAVO_RUNTIME_OBJECTS})
+set_target_properties(octavo_runtime PROPERTIES LINKER_LANGUAGE CXX LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib
+  LINK_DEPENDS ${CMAKE_SOURCE_DIR}/cmake/runtime_exports.map)
+target_link_libraries(octavo_runtime PRIVATE Threads::Threads)
+target_link_options(octavo_runtime PRIVATE LINKER:--gc-sections LINKER:--no-undefined LINKER:--version-script=${CMAKE_SOURCE_DIR}/cmake/runtime_exports.map)
+
+add_subdirectory(tests/arm64)
