@@ -1,23 +1,49 @@
 // octavo diagnose. Part of cli/.
+#include "diagnose/diagnose.h"
+
+#include <fmt/format.h>
+
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/file.h"
 #include "cli/common.h"
+#include "cli/options.h"
 #include "cli/repair.h"
 
 namespace octavo::cli {
 namespace {
 
+using diagnose::Engine;
+
+constexpr Word<Engine> kEngineWords[] = {{"ort", Engine::ort},
+                                         {"litert", Engine::litert},
+                                         {"openvino", Engine::openvino},
+                                         {"tvm", Engine::tvm},
+                                         {"torch", Engine::torch}};
+
 struct Arguments {
-  std::string model, json;
+  std::string model, html, json;
+  diagnose::DiagnoseOptions options;
   RepairArguments repairs;
 };
 
-int diagnose(const Arguments& arguments) {
-  nlohmann::json found = {{"model", arguments.model}};
-  const int code = write_fixed(arguments.model, arguments.repairs, found);
-  if (code > kAnswerIsNo || arguments.json.empty()) return code;
-  const int written = write_json(arguments.json, found);
+int run_diagnose(const Arguments& arguments) {
+  const auto diagnosis = diagnose::diagnose_file(arguments.model, arguments.options);
+  if (!diagnosis) return report(diagnosis.errors());
+  fmt::print("{}", diagnose::diagnosis_text(*diagnosis));
+  nlohmann::json found = diagnose::diagnosis_json(*diagnosis);
+  int code = 0;
+  if (!arguments.repairs.output.empty()) {
+    fmt::print("\n");
+    code = write_fixed(arguments.model, arguments.repairs, found);
+    if (code > kAnswerIsNo) return code;
+  }
+  if (!arguments.html.empty()) {
+    if (const Status done = write_text(arguments.html, diagnose::diagnosis_html(*diagnosis)); !done)
+      return report(done.errors());
+  }
+  const int written = arguments.json.empty() ? 0 : write_json(arguments.json, found);
   return written != 0 ? written : code;
 }
 
@@ -25,12 +51,20 @@ int diagnose(const Arguments& arguments) {
 
 void add_diagnose(CLI::App& app, int& exit_code) {
   const auto arguments = std::make_shared<Arguments>();
-  CLI::App& verb = *app.add_subcommand("diagnose", "repair a quantized file that is slow in its engine");
-  verb.add_option("MODEL", arguments->model, "a quantized ONNX file")->required();
+  CLI::App& verb = *app.add_subcommand("diagnose", "say why a quantized file is slow in its engine, and repair it");
+  verb.add_option("MODEL", arguments->model, "a quantized model file: ONNX, TFLite or .pt2")->required();
+  verb.add_option("--against", arguments->options.against, "the same network in fp32: what quantization changed")
+      ->type_name("FP32");
+  verb.add_option("--profile", arguments->options.profile, "what the engine wrote of its runs")->type_name("F");
+  const auto read_engine = [arguments](const std::string& word) {
+    arguments->options.engine = value_of("--engine", word, kEngineWords);
+  };
+  verb.add_option_function<std::string>("--engine", read_engine, "ort, litert, openvino, tvm or torch")
+      ->type_name("WORD");
   add_repair_options(verb, arguments->repairs);
-  verb.get_option("--write-fixed")->required();
+  verb.add_option("--html", arguments->html, "write a page")->type_name("F");
   verb.add_option("--json", arguments->json, "write what was found as JSON")->type_name("F");
-  verb.callback([arguments, &exit_code] { exit_code = diagnose(*arguments); });
+  verb.callback([arguments, &exit_code] { exit_code = run_diagnose(*arguments); });
 }
 
 }  // namespace octavo::cli

@@ -89,8 +89,8 @@ void count_boundaries(const FileView& view, Census& census) {
 
 // ---- tensors ----
 
-void count_scale(const ViewTensor& tensor, Census& census) {
-  switch (sight::fault_of(tensor)) {
+void count_scale(const FileView& view, const ViewTensor& tensor, Census& census) {
+  switch (sight::fault_of(view, tensor)) {
     case sight::ScaleFault::none: break;
     case sight::ScaleFault::zero: census.zero_scales.add(tensor.name); break;
     case sight::ScaleFault::denormal: census.denormal_scales.add(tensor.name); break;
@@ -102,7 +102,7 @@ void count_scale(const ViewTensor& tensor, Census& census) {
 void count_tensors(const FileView& view, Census& census) {
   for (const ViewTensor& tensor : view.tensors) {
     if (!tensor.quant || !tensor.dtype || *tensor.dtype == DType::s32) continue;
-    count_scale(tensor, census);
+    count_scale(view, tensor, census);
     if (tensor.is_constant) continue;
     ++census.activation_types[std::string(name_of(*tensor.dtype))];
     const std::int32_t middle = *tensor.dtype == DType::u8 ? 128 : 0;
@@ -126,7 +126,8 @@ void count_weights(const FileView& view, Census& census) {
     const auto values = view.values(index);
     if (!values) continue;
     constexpr double kSaturated = 0.05, kWide = 1e4;
-    if (sight::saturated_share(*values) > kSaturated) census.saturated_weights.add(weights.name);
+    if (sight::saturated_share(*values, static_cast<std::int64_t>(weights.quant->scale.size())) > kSaturated)
+      census.saturated_weights.add(weights.name);
     const auto& scales = weights.quant->scale;
     const auto [least, most] = std::ranges::minmax_element(scales);
     const bool is_wide = scales.size() > 1 ? *least > 0.0f && *most / *least > kWide : false;

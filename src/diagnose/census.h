@@ -77,9 +77,13 @@ std::vector<int> float_products(const FileView& view);    // with float constant
 std::vector<int> island_nodes(const FileView& view);
 
 enum class ScaleFault : std::uint8_t { none, zero, denormal, mask, uncalibrated };
-ScaleFault fault_of(const ViewTensor& tensor);
-// The share of elements at the ends of the type, of a constant.
-double saturated_share(const Tensor& values);
+ScaleFault fault_of(const FileView& view, const ViewTensor& tensor);
+// Multiply-accumulates of a product; 0 where shapes are unknown.
+std::int64_t macs_of(const FileView& view, const ViewNode& node);
+// Of one result.
+std::int64_t depth_of(const FileView& view, const ViewNode& node);
+// The share of elements at the ends of the type beyond those that scales put there, of a constant with so many scales.
+double saturated_share(const Tensor& values, std::int64_t channels);
 // The greatest of channels' greatest magnitudes over the least that is not 0, of weights with one scale.
 double channel_spread(const Tensor& values, int axis);
 

@@ -38,6 +38,8 @@ enum class Cause : std::uint8_t {
   per_channel_axis,      // weights by channels of an axis that the engine does not compute by
   unsigned_weights,      // u8 weights where kernels take s8
   float_bias,            // a bias that the engine cannot fuse as s32
+  range_behind_relu,     // a ReLU or clip before a pair whose range is not what it leaves
+  moved_scales,          // what is only moved changes its scale on the way
   unlowered_graph,       // torch: q/dq nodes that nobody turned into integer kernels
   // ---- answers ----
   zero_scale,          // 0, or no finite number

@@ -169,7 +169,7 @@ std::vector<int> island_nodes(const FileView& view) {
   return found;
 }
 
-ScaleFault fault_of(const ViewTensor& tensor) {
+ScaleFault fault_of(const FileView& view, const ViewTensor& tensor) {
   if (!tensor.quant) return ScaleFault::none;
   ScaleFault worst = ScaleFault::none;
   for (const float scale : tensor.quant->scale) {
@@ -180,6 +180,9 @@ ScaleFault fault_of(const ViewTensor& tensor) {
     if (scale > kMask) worst = ScaleFault::mask;
   }
   if (worst != ScaleFault::none || tensor.is_constant || tensor.quant->scale.size() != 1) return worst;
+  // Bytes of pictures have a scale of 1.
+  const int maker = tensor.producer < 0 ? -1 : view.input(view.node(tensor.producer), 0);
+  if (tensor.is_input || (maker >= 0 && view.tensor(maker).is_input)) return worst;
   // What observers begin with: a scale of 1 and a zero point of 0, or the range [0, 1e-5..1e-8] that guards against 0.
   const float scale = tensor.quant->scale[0];
   const std::int32_t zero = tensor.quant->zero_point.empty() ? 0 : tensor.quant->zero_point[0];
@@ -187,7 +190,7 @@ ScaleFault fault_of(const ViewTensor& tensor) {
   return is_first || scale < 1e-7f ? ScaleFault::uncalibrated : ScaleFault::none;
 }
 
-double saturated_share(const Tensor& values) {
+double saturated_share(const Tensor& values, std::int64_t channels) {
   if (values.elements() == 0 || (values.dtype() != DType::s8 && values.dtype() != DType::u8)) return 0.0;
   const bool is_signed = values.dtype() == DType::s8;
   std::int64_t at_ends = 0;
@@ -195,7 +198,9 @@ double saturated_share(const Tensor& values) {
     const int value = is_signed ? static_cast<std::int8_t>(byte) : static_cast<int>(byte);
     at_ends += is_signed ? value == 127 || value <= -127 : value == 255 || value == 0;
   }
-  return static_cast<double>(at_ends) / static_cast<double>(values.elements());
+  // A scale by the greatest magnitude puts one element of its channel there, and seldom more than two.
+  const std::int64_t expected = 2 * std::max<std::int64_t>(channels, 1);
+  return static_cast<double>(std::max<std::int64_t>(at_ends - expected, 0)) / static_cast<double>(values.elements());
 }
 
 double channel_spread(const Tensor& values, int axis) {
@@ -212,6 +217,32 @@ double channel_spread(const Tensor& values, int axis) {
     if (value > 0.0) least = std::min(least, value), most = std::max(most, value);
   }
   return most > 0.0 ? most / least : 1.0;
+}
+
+std::int64_t depth_of(const FileView& view, const ViewNode& node) {
+  const int index = stored_weights(view, node);
+  if (index < 0 || !view.tensor(index).shape || view.tensor(index).shape->empty()) {
+    // A product of two activations: along the last axis of the first.
+    const int x = view.input(node, 0);
+    return x >= 0 && view.tensor(x).shape && !view.tensor(x).shape->empty() ? view.tensor(x).shape->back() : 0;
+  }
+  const auto& shape = *view.tensor(index).shape;
+  const std::int64_t elements = view.tensor(index).elements();
+  if (node.kind == Kind::matmul) {
+    const bool rows_are_outputs = node.integer("transB", view.format == FileFormat::onnx ? 0 : 1) != 0;
+    if (shape.size() < 2) return shape[0];
+    return rows_are_outputs ? shape.back() : shape[shape.size() - 2];
+  }
+  const bool is_last = view.format == FileFormat::tflite && node.kind == Kind::depthwise_conv;
+  const std::int64_t channels = is_last ? shape.back() : shape[0];
+  return channels > 0 ? elements / channels : 0;
+}
+
+std::int64_t macs_of(const FileView& view, const ViewNode& node) {
+  if (!is_product(node.kind) || node.outputs.empty() || node.outputs[0] < 0) return 0;
+  // Of a transposed one each element of x meets a row of weights.
+  const int counted = node.kind == Kind::transposed_conv ? view.input(node, 0) : node.outputs[0];
+  return counted < 0 ? 0 : view.tensor(counted).elements() * depth_of(view, node);
 }
 
 }  // namespace octavo::diagnose::sight

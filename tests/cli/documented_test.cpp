@@ -34,6 +34,7 @@ constexpr Exception kExceptions[] = {
     {"make peers", "downloads other runtimes"},
     {"scripts/fuzz.sh", "takes minutes and another compiler"},
     {"octavo compare MODEL --against", "needs another engine; cli/against_test.cpp runs it"},
+    {"octavo diagnose MODEL [--against", "needs a profile of another engine; diagnose/diagnose_test.cpp reads one"},
     {"octavo diagnose MODEL --write-fixed", "needs a file with something to repair; cli/repair_test.cpp runs it"},
     {"octavo reduce MODEL", "needs a model that fails; cli/reduce_test.cpp runs it"},
     {"python scripts/compare/speed.py", "needs ONNX Runtime"},

@@ -1,0 +1,202 @@
+// Rules applied to a file, findings by cost. Part of diagnose/.
+#include "diagnose/diagnose.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+namespace octavo::diagnose {
+namespace {
+
+// The engine that a format is for; ONNX files and exported programs run in others, too.
+Result<Engine> engine_for(const FileView& view, std::optional<Engine> engine) {
+  if (!engine) {
+    if (view.format == FileFormat::tflite) return Engine::litert;
+    return view.format == FileFormat::zip ? Engine::torch : Engine::ort;
+  }
+  const bool is_onnx = view.format == FileFormat::onnx, is_tflite = view.format == FileFormat::tflite;
+  const bool runs = *engine == Engine::ort      ? is_onnx
+                    : *engine == Engine::torch  ? view.format == FileFormat::zip
+                    : *engine == Engine::litert ? is_tflite
+                    : *engine == Engine::tvm    ? is_onnx || is_tflite
+                                                : true;
+  if (runs) return *engine;
+  return Error{.kind = ErrorKind::usage,
+               .where = view.path,
+               .found = std::string(view.format_name()) + " with --engine " + std::string(name_of(*engine)),
+               .expected = "an engine that runs files of this format"};
+}
+
+std::string place_of(const FileView& view, const std::vector<int>& nodes) {
+  constexpr std::size_t kMostNames = 3;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(nodes.size(), kMostNames); ++i)
+    text += (i == 0 ? "" : ", ") + fmt::format("'{}' ({})", view.node(nodes[i]).name, view.node(nodes[i]).op);
+  if (nodes.size() > kMostNames) text += fmt::format(" and {} more", nodes.size() - kMostNames);
+  return text;
+}
+
+// What the nodes and the conversions at their sides took, beyond what products take in the fast form.
+std::optional<double> measured_loss(const FileView& view, const std::vector<int>& nodes, const JoinedProfile& profile,
+                                    const EngineRates& rates) {
+  std::set<int> all;
+  double ideal = 0.0;
+  for (const int index : nodes) {
+    const ViewNode& node = view.node(index);
+    all.insert(index);
+    ideal += product_ms(view, node, rates, Form::integer);
+    for (const int x : node.inputs) {
+      if (const int dequantize = view.producer_if(x, Kind::dequantize); dequantize >= 0) all.insert(dequantize);
+    }
+    for (const int y : node.outputs) {
+      for (const int quantize : sight::quantizers_of(view, y)) all.insert(quantize);
+    }
+  }
+  double ms = 0.0;
+  bool is_known = false;
+  for (const int index : all) {
+    const auto found = profile.ms_of_node.find(index);
+    if (found != profile.ms_of_node.end()) ms += found->second, is_known = true;
+  }
+  return is_known ? std::optional(std::max(ms - ideal, 0.0)) : std::nullopt;
+}
+
+std::optional<Finding> finding_of(const Rule& rule, const Diagnosis& diagnosis) {
+  const EngineRates& rates = rates_of(diagnosis.engine);
+  std::vector<Loss> losses = rule.find(diagnosis.view, rates);
+  if (losses.empty()) return {};
+  std::stable_sort(losses.begin(), losses.end(), [](const Loss& a, const Loss& b) { return a.ms > b.ms; });
+  Finding finding{.cause = rule.cause,
+                  .sureness = rule.sureness,
+                  .advice = std::string(rule.advice),
+                  .octavo = std::string(rule.octavo),
+                  .source = std::string(rule.source)};
+  for (const Loss& loss : losses) {
+    finding.nodes.push_back(loss.node);
+    finding.predicted_ms += std::max(loss.ms, 0.0);
+  }
+  finding.where = place_of(diagnosis.view, finding.nodes);
+  finding.what = fmt::format("{}: {} node{}", summary_of(rule.cause), losses.size(), losses.size() == 1 ? "" : "s");
+  if (diagnosis.profile && !finding.is_about_answers() && finding.predicted_ms > 0.0)
+    finding.measured_ms = measured_loss(diagnosis.view, finding.nodes, *diagnosis.profile, rates);
+  if (finding.measured_ms) finding.sureness = Sureness::measured;
+  std::sort(finding.nodes.begin(), finding.nodes.end());
+  return finding;
+}
+
+// By cost; those about answers behind those that cost time.
+void sort_findings(std::vector<Finding>& findings) {
+  std::stable_sort(findings.begin(), findings.end(), [](const Finding& a, const Finding& b) {
+    if (a.is_about_answers() != b.is_about_answers()) return b.is_about_answers();
+    return a.ms() > b.ms();
+  });
+}
+
+}  // namespace
+
+double Diagnosis::lost_ms() const {
+  double ms = 0.0;
+  for (const Finding& finding : findings) ms += finding.ms();
+  return ms;
+}
+
+std::string Diagnosis::verdict() const {
+  const std::string title(title_of(engine));
+  if (view.dialect == Dialect::fp32) return "This file is not quantized.";
+  const auto first =
+      std::ranges::find_if(findings, [](const Finding& f) { return !f.is_about_answers() && f.ms() > 0.0; });
+  const auto answer = std::ranges::find_if(findings, &Finding::is_about_answers);
+  std::string text;
+  const double all = profile ? profile->total_ms : predicted.total();
+  constexpr double kWorthAWord = 0.02;
+  if (first != findings.end() && first->ms() > kWorthAWord * all)
+    text = fmt::format("{} loses {:.2f} of {:.2f} ms, most of it because {} ({}).", title, std::min(lost_ms(), all),
+                       all, summary_of(first->cause), first->where);
+  else text = fmt::format("{} computes this file as fast as it can, as far as its rules are known.", title);
+  if (answer != findings.end())
+    text += fmt::format(" Its answers are in doubt: {} ({}).", summary_of(answer->cause), answer->where);
+  return text;
+}
+
+Result<Diagnosis> diagnose_file(const std::string& path, const DiagnoseOptions& options) {
+  auto view = read_file_view(path, {.batch = options.batch});
+  if (!view) return view.errors();
+  Diagnosis diagnosis{.model = path, .view = *std::move(view)};
+  const auto engine = engine_for(diagnosis.view, options.engine);
+  if (!engine) return engine.errors();
+  diagnosis.engine = *engine;
+  if (!options.against.empty()) {
+    auto before = read_file_view(options.against, {.batch = options.batch});
+    if (!before) return before.errors();
+    diagnosis.before = *std::move(before);
+    diagnosis.predicted_before = predicted_time(*diagnosis.before, *engine);
+  }
+  if (!options.profile.empty()) {
+    const auto profile = read_profile(options.profile);
+    if (!profile) return profile.errors();
+    if (profile->engine != *engine)
+      return Error{.kind = ErrorKind::usage,
+                   .where = options.profile,
+                   .found = "a profile of " + std::string(title_of(profile->engine)),
+                   .expected = "one of " + std::string(title_of(*engine)) + " (--engine says of which)"};
+    auto joined = join(*profile, diagnosis.view, options.profile);
+    if (!joined) return joined.errors();
+    diagnosis.profile = *std::move(joined);
+  }
+  diagnosis.census = census_of(diagnosis.view, diagnosis.before ? &*diagnosis.before : nullptr);
+  diagnosis.predicted = predicted_time(diagnosis.view, *engine);
+  if (diagnosis.view.dialect != Dialect::fp32) {
+    for (const auto rules : {rules_of(*engine), answer_rules()}) {
+      for (const Rule& rule : rules) {
+        if (auto finding = finding_of(rule, diagnosis)) diagnosis.findings.push_back(*std::move(finding));
+      }
+    }
+  }
+  sort_findings(diagnosis.findings);
+  return diagnosis;
+}
+
+std::vector<WaterfallBar> waterfall_of(const Diagnosis& d) {
+  std::vector<WaterfallBar> bars;
+  if (d.profile) {
+    bars = {{"integer operators", d.profile->integer_ms},
+            {"products in float", d.profile->float_products_ms},
+            {"conversions", d.profile->conversions_ms},
+            {"other operators in float", d.profile->others_ms}};
+    bars.push_back({"measured", d.profile->total_ms, true});
+    return bars;
+  }
+  double lost[3] = {};  // conversions, fallback, unfused
+  for (const Finding& finding : d.findings) {
+    switch (finding.cause) {
+      case Cause::double_pairs:
+      case Cause::redundant_pairs:
+      case Cause::constants_in_run:
+      case Cause::dynamic_quantize:
+      case Cause::unlowered_graph:
+      case Cause::moved_scales: lost[0] += finding.predicted_ms; break;
+      case Cause::signed_activations:
+      case Cause::unsigned_weights:
+      case Cause::float_weights:
+      case Cause::float_island:
+      case Cause::dynamic_range:
+      case Cause::per_channel_axis: lost[1] += finding.predicted_ms; break;
+      default: lost[2] += finding.predicted_ms;
+    }
+  }
+  const double total = d.predicted.total(), losses = lost[0] + lost[1] + lost[2];
+  if (d.predicted_before) {
+    bars.push_back({"fp32, predicted", d.predicted_before->total(), true});
+    bars.push_back({"gained by integers", total - losses - d.predicted_before->total()});
+  } else {
+    bars.push_back({"without losses", total - losses});
+  }
+  bars.push_back({"conversions", lost[0]});
+  bars.push_back({"slow kernels", lost[1]});
+  bars.push_back({"not fused", lost[2]});
+  bars.push_back({"this file, predicted", total, true});
+  return bars;
+}
+
+}  // namespace octavo::diagnose

@@ -1,0 +1,63 @@
+// diagnose: what in a file is slow or broken in an engine, by the rules and, where there is one, by a profile. Part of
+// diagnose/.
+#ifndef OCTAVO_DIAGNOSE_DIAGNOSE_H_
+#define OCTAVO_DIAGNOSE_DIAGNOSE_H_
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "diagnose/census.h"
+#include "diagnose/finding.h"
+#include "diagnose/profile.h"
+#include "diagnose/rules.h"
+
+namespace octavo::diagnose {
+
+struct DiagnoseOptions {
+  std::string against;           // the fp32 file; empty: none
+  std::string profile;           // of the engine; empty: none
+  std::optional<Engine> engine;  // none: the one that the file's format is for
+  std::int64_t batch = 1;
+};
+
+struct Diagnosis {
+  std::string model;
+  Engine engine = Engine::ort;
+  FileView view;
+  std::optional<FileView> before;
+  Census census;
+  std::vector<Finding> findings;  // about time by cost, then about answers
+  PredictedTime predicted;        // of one thread
+  std::optional<PredictedTime> predicted_before;
+  std::optional<JoinedProfile> profile;
+
+  double lost_ms() const;       // of all findings
+  std::string verdict() const;  // one sentence
+};
+
+// Errors: those of reading the files; usage (an engine that does not run the format, a profile of another model).
+Result<Diagnosis> diagnose_file(const std::string& path, const DiagnoseOptions& options);
+
+// ---- reports ----
+
+std::string diagnosis_text(const Diagnosis& diagnosis);
+std::string diagnosis_html(const Diagnosis& diagnosis);
+// Keys as docs/cli.md has them.
+nlohmann::json diagnosis_json(const Diagnosis& diagnosis);
+
+// What to type next.
+std::string next_command(const Diagnosis& diagnosis);
+
+// Of a waterfall: what adds up to the last one.
+struct WaterfallBar {
+  std::string name;
+  double ms = 0.0;
+  bool is_total = false;
+};
+std::vector<WaterfallBar> waterfall_of(const Diagnosis& diagnosis);
+
+}  // namespace octavo::diagnose
+
+#endif  // OCTAVO_DIAGNOSE_DIAGNOSE_H_

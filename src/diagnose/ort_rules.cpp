@@ -1,0 +1,272 @@
+// The rules of ONNX Runtime, measured with 1.32.0 on x86. Part of diagnose/.
+#include <algorithm>
+
+#include "diagnose/census.h"
+#include "diagnose/rules.h"
+
+namespace octavo::diagnose {
+namespace {
+
+constexpr std::string_view kMeasured =
+    "measured: ONNX Runtime 1.32.0, x86 with AVX-512 VNNI, optimized file and profile of a small network";
+
+std::int64_t result_elements(const FileView& view, const ViewNode& node) {
+  return node.outputs.empty() || node.outputs[0] < 0 ? 0 : view.tensor(node.outputs[0]).elements();
+}
+
+std::int64_t input_elements(const FileView& view, const ViewNode& node) {
+  const int x = view.input(node, 0);
+  return x < 0 ? 0 : view.tensor(x).elements();
+}
+
+// What a product costs beyond its fast form: slower kernels, weights dequantized in the run, pairs that stay.
+double loss_of(const FileView& view, const ProductFate& fate, const EngineRates& rates) {
+  const ViewNode& node = view.node(fate.node);
+  double ms = product_ms(view, node, rates, fate.form) - product_ms(view, node, rates, Form::integer);
+  if (fate.form != Form::loose_float && fate.form != Form::packed_float) return std::max(ms, 0.0);
+  if (sight::is_dequantized(view, view.input(node, 0)))
+    ms += pass_ms(input_elements(view, node), rates.dequantize_ns, rates);
+  ms += pass_ms(result_elements(view, node), rates.quantize_ns, rates);
+  const int weights = sight::stored_weights(view, node);
+  if (fate.form == Form::loose_float && weights >= 0)
+    ms += pass_ms(view.tensor(weights).elements(), rates.weight_ns, rates);
+  return std::max(ms, 0.0);
+}
+
+template <Cause cause>
+std::vector<Loss> products_lost_to(const FileView& view, const EngineRates& rates) {
+  std::vector<Loss> losses;
+  for (const ProductFate& fate : fates_in_ort(view)) {
+    if (fate.cause != cause) continue;
+    const bool is_fast = fate.form == Form::integer;
+    losses.push_back({fate.node, is_fast ? 0.0 : loss_of(view, fate, rates)});
+  }
+  return losses;
+}
+
+// ---- operators between pairs that are not products ----
+
+bool is_between_pairs(const FileView& view, const ViewNode& node) {
+  if (node.is_integer || node.outputs.empty() || node.outputs[0] < 0) return false;
+  return sight::is_dequantized(view, view.input(node, 0)) && !sight::quantizers_of(view, node.outputs[0]).empty();
+}
+
+// Dequantized, computed in float, quantized again; the integer form would be one pass.
+double island_ms(const FileView& view, const ViewNode& node, const EngineRates& rates, double ns_per_element) {
+  return pass_ms(input_elements(view, node), rates.dequantize_ns, rates) +
+         pass_ms(std::max(input_elements(view, node), result_elements(view, node)), ns_per_element, rates) +
+         pass_ms(result_elements(view, node), rates.quantize_ns, rates) -
+         pass_ms(result_elements(view, node), rates.pass_ns, rates);
+}
+
+template <class Test>
+std::vector<Loss> islands_where(const FileView& view, const EngineRates& rates, double ns_per_element, Test test) {
+  std::vector<Loss> losses;
+  for (std::size_t i = 0; i < view.nodes.size(); ++i) {
+    const ViewNode& node = view.nodes[i];
+    if (is_between_pairs(view, node) && test(node))
+      losses.push_back({static_cast<int>(i), island_ms(view, node, rates, ns_per_element)});
+  }
+  return losses;
+}
+
+bool has_integer_function(const ViewNode& node) { return node.op == "LeakyRelu" || node.op == "Sigmoid"; }
+
+std::vector<Loss> silus(const FileView& view, const EngineRates& rates) {
+  return islands_where(view, rates, rates.float_pass_ns, [](const ViewNode& node) {
+    return (node.kind == Kind::function || node.kind == Kind::sigmoid) && !has_integer_function(node);
+  });
+}
+
+std::vector<Loss> means(const FileView& view, const EngineRates& rates) {
+  return islands_where(view, rates, rates.mean_ns, [](const ViewNode& node) { return node.op == "ReduceMean"; });
+}
+
+// The scale of a pair before a node, and behind it.
+bool changes_scale(const FileView& view, const ViewNode& node) {
+  const int dequantize = view.producer_if(view.input(node, 0), Kind::dequantize);
+  const auto behind = sight::quantizers_of(view, node.outputs[0]);
+  if (dequantize < 0 || behind.empty()) return false;
+  const auto& before = view.tensor(view.input(view.node(dequantize), 0)).quant;
+  const auto& after = view.tensor(view.node(behind[0]).outputs[0]).quant;
+  return before && after && !(*before == *after);
+}
+
+std::vector<Loss> resizes(const FileView& view, const EngineRates& rates) {
+  return islands_where(view, rates, rates.float_pass_ns, [&](const ViewNode& node) {
+    return node.kind == Kind::resize &&
+           (changes_scale(view, node) || node.text("mode") == "linear" || node.text("mode") == "cubic");
+  });
+}
+
+std::vector<Loss> moves(const FileView& view, const EngineRates& rates) {
+  return islands_where(view, rates, rates.float_pass_ns, [&](const ViewNode& node) {
+    return (node.kind == Kind::movement || node.kind == Kind::max_pool) && changes_scale(view, node);
+  });
+}
+
+// A product that waits for the gate of squeeze-and-excite in float on one side.
+std::vector<Loss> excites(const FileView& view, const EngineRates& rates) {
+  std::vector<Loss> losses;
+  for (std::size_t i = 0; i < view.nodes.size(); ++i) {
+    const ViewNode& node = view.nodes[i];
+    const int a = view.input(node, 0), b = view.input(node, 1);
+    if (node.kind != Kind::mul || node.is_integer || a < 0 || b < 0 || node.outputs.empty()) continue;
+    if (view.tensor(a).is_constant || view.tensor(b).is_constant) continue;
+    const bool is_one_side = sight::is_dequantized(view, a) != sight::is_dequantized(view, b);
+    if (is_one_side) losses.push_back({static_cast<int>(i), island_ms(view, node, rates, rates.float_pass_ns)});
+  }
+  return losses;
+}
+
+// Activations on their own between operators of integers.
+std::vector<Loss> activations(const FileView& view, const EngineRates& rates) {
+  return islands_where(view, rates, rates.float_pass_ns, [&](const ViewNode& node) { return node.kind == Kind::relu; });
+}
+
+std::vector<Loss> islands(const FileView& view, const EngineRates& rates) {
+  std::vector<Loss> losses = products_lost_to<Cause::float_island>(view, rates);
+  // A file with few quantized products is one whose owner chose so.
+  const auto others = islands_where(view, rates, rates.float_pass_ns, [](const ViewNode& node) {
+    return node.kind == Kind::norm || node.kind == Kind::recurrent || node.kind == Kind::other ||
+           node.kind == Kind::transposed_conv;
+  });
+  losses.insert(losses.end(), others.begin(), others.end());
+  std::erase_if(losses, [&](const Loss& loss) {
+    return sight::stored_weights(view, view.node(loss.node)) < 0 && is_product(view.node(loss.node).kind);
+  });
+  return losses;
+}
+
+template <std::vector<int> (*find)(const FileView&), bool is_free>
+std::vector<Loss> pairs_of(const FileView& view, const EngineRates& rates) {
+  std::vector<Loss> losses;
+  for (const int index : find(view)) {
+    const std::int64_t elements = input_elements(view, view.node(index));
+    const double ms = pass_ms(elements, rates.quantize_ns, rates) + pass_ms(elements, rates.dequantize_ns, rates);
+    losses.push_back({index, is_free ? 0.0 : ms});
+  }
+  return losses;
+}
+
+constexpr std::string_view kFolds = "folds it when it compiles";
+
+constexpr Rule kRules[] = {
+    {.cause = Cause::signed_activations,
+     .find = products_lost_to<Cause::signed_activations>,
+     .source = "measured: ONNX Runtime 1.32.0, x86 with AVX-512 VNNI: QLinearConv of s8 by s8 runs in plain C++, 70 to "
+               "280 times slower; documented for QOperator; microsoft/onnxruntime#6732, #21984",
+     .advice = "quantize activations as QUInt8, or write QDQ instead of QOperator (pairs in s8 become u8 when ONNX "
+               "Runtime loads them)",
+     .octavo = "relabels s8 as u8, with the same bits"},
+    {.cause = Cause::range_behind_relu,
+     .find = products_lost_to<Cause::range_behind_relu>,
+     .source = kMeasured,
+     .advice = "give what a ReLU leaves a range that begins at 0 (zero point 0 for u8, -128 for s8): a symmetric range "
+               "keeps the ReLU, and with it the whole convolution, in float",
+     .octavo = "clamps in the kernel, whatever the range"},
+    {.cause = Cause::missing_output_pair,
+     .find = products_lost_to<Cause::missing_output_pair>,
+     .source = kMeasured,
+     .advice = "quantize the result too, once for all that read it (skip connections, both sides of x * sigmoid(x)); "
+               "without a pair behind it the product runs in float, with weights dequantized in every run",
+     .octavo = "computes the product in integers and gives floats where the file asks for them"},
+    {.cause = Cause::batch_norm_unfolded,
+     .find = products_lost_to<Cause::batch_norm_unfolded>,
+     .source = kMeasured,
+     .advice = "fold batch normalizations before quantizing (quant_pre_process, or export in eval mode)",
+     .octavo = kFolds},
+    {.cause = Cause::requantized_branches,
+     .find = products_lost_to<Cause::requantized_branches>,
+     .sureness = Sureness::likely,
+     .source = "its node groups take one QuantizeLinear behind a product",
+     .advice = "give all readers of a tensor one pair",
+     .octavo = "keeps each branch's rounding in the kernel"},
+    {.cause = Cause::per_channel_axis,
+     .find = products_lost_to<Cause::per_channel_axis>,
+     .source = kMeasured,
+     .advice = "give weights a scale per output channel: axis 0 of a convolution, the last axis of a MatMul",
+     .octavo = "computes such weights in float and says so"},
+    {.cause = Cause::unsigned_weights,
+     .find = products_lost_to<Cause::unsigned_weights>,
+     .source = "measured: ONNX Runtime 1.32.0, x86 with AVX-512 VNNI: 75 against 330 GMAC/s",
+     .advice = "quantize weights as QInt8, symmetric",
+     .octavo = "takes weights with zero points at the full rate"},
+    {.cause = Cause::float_weights,
+     .find = products_lost_to<Cause::float_weights>,
+     .source = "measured: ONNX Runtime 1.32.0 quantizes float weights of convolutions when it loads a file, of Gemm "
+               "and MatMul it does not",
+     .advice = "quantize the weights of these nodes, too",
+     .octavo = "names them in explain; quantize --precision int8 gives them scales"},
+    {.cause = Cause::dynamic_range,
+     .find = products_lost_to<Cause::dynamic_range>,
+     .source = kMeasured,
+     .advice = "quantize activations too (quantize_static with calibration data)",
+     .octavo = "reads the weights as float unless calibrated: compile --calibrate"},
+    {.cause = Cause::dynamic_quantize,
+     .find = products_lost_to<Cause::dynamic_quantize>,
+     .source =
+         "measured for MatMulInteger: ONNX Runtime 1.32.0 fuses it; ConvInteger: microsoft/onnxruntime#12854, #16009",
+     .advice = "quantize statically where the network has convolutions",
+     .octavo = "runs it as the file says it, or compile --calibrate for static scales"},
+    {.cause = Cause::float_island,
+     .find = islands,
+     .source = kMeasured,
+     .advice = "take these nodes into op_types_to_quantize, or leave their neighbours in float, too",
+     .octavo = "lists islands with their reason in explain"},
+    {.cause = Cause::unfused_activation,
+     .find = activations,
+     .source = kMeasured,
+     .advice =
+         "let the activation be part of the operator before it: write QDQ, with the pair behind the activation alone",
+     .octavo = "fuses it with the kernel before it"},
+    {.cause = Cause::qdq_around_silu,
+     .find = silus,
+     .source = "measured: ONNX Runtime 1.32.0 has QLinearSigmoid and QLinearMul, and no integer HardSwish, "
+               "HardSigmoid, Gelu or Tanh",
+     .advice = "export SiLU as Sigmoid and Mul, each with its pair; HardSwish and GELU stay in float",
+     .octavo = "one table in the kernel before it"},
+    {.cause = Cause::qdq_around_mean,
+     .find = means,
+     .source = kMeasured,
+     .advice = "export means over height and width as GlobalAveragePool, which has an integer kernel",
+     .octavo = "has integer means"},
+    {.cause = Cause::qdq_around_resize,
+     .find = resizes,
+     .source = kMeasured,
+     .advice =
+         "keep one scale around nearest resizes; leave linear ones without pairs where they stand between float nodes",
+     .octavo = "resizes integers"},
+    {.cause = Cause::moved_scales,
+     .find = moves,
+     .source = kMeasured,
+     .advice = "give what is only moved (MaxPool, Reshape, Transpose, ...) the scale that it came with",
+     .octavo = "rescales in the kernel before it"},
+    {.cause = Cause::qdq_around_excite,
+     .find = excites,
+     .source = kMeasured,
+     .advice = "quantize both factors of the product and its result",
+     .octavo = "multiplies in integers"},
+    {.cause = Cause::double_pairs,
+     .find = pairs_of<sight::double_pairs, true>,
+     .source = "measured: ONNX Runtime 1.32.0 merges two pairs; each rounds once more",
+     .advice = "quantize an exported file once: remove fake quantization before quantize_static",
+     .octavo = "rounds as the file says, without a pass"},
+    {.cause = Cause::redundant_pairs,
+     .find = pairs_of<sight::redundant_pairs, false>,
+     .source = kMeasured,
+     .advice = "leave pairs out around operators that compute in float (nodes_to_exclude)",
+     .octavo = "rounds as the file says"},
+    {.cause = Cause::constants_in_run,
+     .find = pairs_of<sight::constants_in_run, true>,
+     .source =
+         "measured: ONNX Runtime 1.32.0 folds quantized constants when it loads a file, unless optimizations are off",
+     .advice = "store weights quantized (AddQDQPairToWeight off): the file is a quarter as large",
+     .octavo = kFolds},
+};
+
+}  // namespace
+
+std::span<const Rule> ort_rules() { return kRules; }
+
+}  // namespace octavo::diagnose

@@ -1,0 +1,49 @@
+// Profiles: what engines wrote of a run, read as a stream and joined with the nodes of the file. Part of diagnose/.
+#ifndef OCTAVO_DIAGNOSE_PROFILE_H_
+#define OCTAVO_DIAGNOSE_PROFILE_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "diagnose/file_view.h"
+#include "diagnose/finding.h"
+
+namespace octavo::diagnose {
+
+// A node of the engine's own graph.
+struct ProfiledNode {
+  std::string name, op;
+  double ms = 0.0;  // of one run: the median of all, the first one left out where there are others
+  int runs = 0;
+};
+
+struct Profile {
+  Engine engine = Engine::ort;
+  std::vector<ProfiledNode> nodes;  // in the order of their first run
+  double total_ms() const;
+};
+
+// ONNX Runtime's JSON (enable_profiling), chrome traces of torch.profiler, OpenVINO's detailed counters (CSV of
+// benchmark_app). Memory grows with nodes, not with runs. Errors: resource; invalid_input (truncated, no profile of a
+// known kind, no nodes).
+Result<Profile> read_profile(const std::string& path);
+
+// A node of the profile, and the node of the file that it does the work of; -1 where nothing matches.
+struct JoinedNode {
+  ProfiledNode profiled;
+  int node = -1;
+};
+struct JoinedProfile {
+  Engine engine = Engine::ort;
+  std::vector<JoinedNode> nodes;
+  double total_ms = 0.0, unmatched_ms = 0.0;
+  double integer_ms = 0.0, float_products_ms = 0.0, conversions_ms = 0.0, others_ms = 0.0;  // these add up
+  std::map<int, double> ms_of_node;                                                         // by the file's nodes
+};
+// Errors: usage (a profile of another model: of what takes time, less than half is in the file).
+Result<JoinedProfile> join(const Profile& profile, const FileView& view, const std::string& path);
+
+}  // namespace octavo::diagnose
+
+#endif  // OCTAVO_DIAGNOSE_PROFILE_H_

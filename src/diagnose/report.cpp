@@ -1,0 +1,201 @@
+// A diagnosis as text and JSON. Part of diagnose/.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "analyze/table.h"
+#include "diagnose/diagnose.h"
+
+namespace octavo::diagnose {
+namespace {
+
+constexpr std::size_t kMostFindings = 5;
+
+std::string counted(const std::map<std::string, int>& counts) {
+  std::string text;
+  for (const auto& [name, count] : counts) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, name);
+  return text.empty() ? "none" : text;
+}
+
+std::string named(const Sightings& sightings) {
+  std::string text = std::to_string(sightings.count);
+  for (std::size_t i = 0; i < sightings.names.size(); ++i) text += (i == 0 ? " (" : ", ") + sightings.names[i];
+  if (sightings.names.empty()) return text;
+  return text + (sightings.count > static_cast<int>(sightings.names.size()) ? ", ...)" : ")");
+}
+
+// Operators whose number quantization changed, the greatest changes first.
+std::string changes(const Census& census) {
+  std::map<std::string, int> change = census.operators;
+  for (const auto& [op, count] : census.operators_before) change[op] -= count;
+  std::vector<std::pair<std::string, int>> sorted(change.begin(), change.end());
+  std::erase_if(sorted, [](const auto& entry) { return entry.second == 0; });
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const auto& a, const auto& b) { return std::abs(a.second) > std::abs(b.second); });
+  constexpr std::size_t kMostChanges = 8;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(sorted.size(), kMostChanges); ++i)
+    text += fmt::format("{}{:+} {}", i == 0 ? "" : ", ", sorted[i].second, sorted[i].first);
+  return text;
+}
+
+std::string census_text(const Diagnosis& d) {
+  const Census& c = d.census;
+  std::string text;
+  const auto add = [&](const std::string& name, const std::string& value) {
+    text += fmt::format("  {:<22}{}\n", name, value);
+  };
+  if (!c.exporter.empty()) add("exported by", c.exporter);
+  if (!c.quantizer.empty()) add("quantized by", c.quantizer);
+  add("nodes",
+      c.nodes_before > 0 ? fmt::format("{} -> {}: {}", c.nodes_before, c.nodes, changes(c)) : std::to_string(c.nodes));
+  if (d.view.dialect == Dialect::fp32) return text;
+  add("conversions", fmt::format("{} quantize, {} dequantize, {} of constants; {} boundaries", c.quantize_nodes,
+                                 c.dequantize_nodes, c.weight_nodes, c.boundaries));
+  add("products", fmt::format("{}, {} of them with integer operands", c.products, c.integer_products));
+  add("activations", fmt::format("{}; {} symmetric, {} with a zero point elsewhere", counted(c.activation_types),
+                                 c.symmetric_activations, c.asymmetric_activations));
+  add("weights", fmt::format("{}; {} per channel, {} per tensor", counted(c.weight_types), c.per_channel_weights,
+                             c.per_tensor_weights));
+  const std::pair<const char*, const Sightings*> sights[] = {
+      {"float islands, nodes", &c.island_nodes},    {"scales of 0", &c.zero_scales},
+      {"denormal scales", &c.denormal_scales},      {"masks in ranges", &c.mask_ranges},
+      {"never calibrated", &c.uncalibrated},        {"weights, zero points", &c.weight_zero_points},
+      {"weights, saturated", &c.saturated_weights}, {"weights, 10^4 apart", &c.wide_weights},
+      {"weights in float", &c.float_weights},       {"double pairs", &c.double_pairs},
+      {"redundant pairs", &c.redundant_pairs},      {"batch norms", &c.batch_norms},
+      {"constants quantized", &c.constants_in_run}};
+  for (const auto& [name, sightings] : sights) {
+    if (sightings->count > 0) add(name, named(*sightings));
+  }
+  if (c.mergeable_scales > 0) add("scales to merge", std::to_string(c.mergeable_scales));
+  return text;
+}
+
+std::string waterfall_text(const Diagnosis& d) {
+  Table table({"#ms", "what"});
+  for (const WaterfallBar& bar : waterfall_of(d))
+    table.add_row(
+        {fmt::format(bar.is_total ? "{:.3f}" : "{:+.3f}", bar.ms), bar.is_total ? "= " + bar.name : bar.name});
+  return table.text("  ");
+}
+
+nlohmann::json json_of(const Sightings& sightings) { return {{"count", sightings.count}, {"first", sightings.names}}; }
+
+}  // namespace
+
+std::string next_command(const Diagnosis& d) {
+  const bool is_slow =
+      std::ranges::any_of(d.findings, [](const Finding& f) { return !f.is_about_answers() && f.ms() > 0.0; });
+  if (d.view.dialect == Dialect::fp32) return fmt::format("octavo quantize {} --calibrate PATH -o F.onnx", d.model);
+  if (is_slow && d.view.format == FileFormat::onnx && d.engine == Engine::ort)
+    return fmt::format("octavo diagnose {} --write-fixed F.onnx", d.model);
+  return fmt::format("octavo bench {}", d.model);
+}
+
+std::string diagnosis_text(const Diagnosis& d) {
+  std::string text = fmt::format("{}  {} {}, for {}\n{}\n\n{}", d.model, d.view.format_name(), name_of(d.view.dialect),
+                                 title_of(d.engine), d.verdict(), census_text(d));
+  for (const std::string& unknown : d.view.unresolved) text += "  not known: " + unknown + "\n";
+  if (d.view.dialect == Dialect::fp32) return text + "\nnext: " + next_command(d) + "\n";
+  text += fmt::format(
+      "\ntime of a run{}\n{}",
+      d.profile ? ", by the profile" : ", predicted for one thread (" + std::string(rates_of(d.engine).source) + ")",
+      waterfall_text(d));
+  if (d.profile)
+    text += fmt::format("  of {:.3f} ms {:.3f} ms ({:.1f} %) is of nodes that the file does not name\n",
+                        d.profile->total_ms, d.profile->unmatched_ms,
+                        d.profile->total_ms > 0.0 ? 100.0 * d.profile->unmatched_ms / d.profile->total_ms : 0.0);
+  if (d.findings.empty()) text += "\nnothing found\n";
+  for (std::size_t i = 0; i < d.findings.size(); ++i) {
+    const Finding& f = d.findings[i];
+    if (i >= kMostFindings) {
+      text += fmt::format("\n{} more findings (--json)\n", d.findings.size() - kMostFindings);
+      break;
+    }
+    const std::string cost = f.is_about_answers()
+                                 ? "answers"
+                                 : fmt::format("{:.3f} ms {}", f.ms(), f.measured_ms ? "measured" : "predicted");
+    text +=
+        fmt::format("\n{}. {}  {}, {}\n   {}\n   where: {}\n   do:    {}\n   here:  Octavo {}\n   from:  {}\n", i + 1,
+                    name_of(f.cause), cost, name_of(f.sureness), f.what, f.where, f.advice, f.octavo, f.source);
+  }
+  return text + "\nnext: " + next_command(d) + "\n";
+}
+
+nlohmann::json diagnosis_json(const Diagnosis& d) {
+  const Census& c = d.census;
+  nlohmann::json findings = nlohmann::json::array(), waterfall = nlohmann::json::array();
+  for (const Finding& f : d.findings) {
+    nlohmann::json nodes = nlohmann::json::array();
+    for (const int node : f.nodes) nodes.push_back(d.view.node(node).name);
+    findings.push_back({{"cause", name_of(f.cause)},
+                        {"about", f.is_about_answers() ? "answers" : "time"},
+                        {"nodes", nodes},
+                        {"predicted_ms", f.predicted_ms},
+                        {"measured_ms", f.measured_ms ? nlohmann::json(*f.measured_ms) : nlohmann::json()},
+                        {"sure", name_of(f.sureness)},
+                        {"what", f.what},
+                        {"advice", f.advice},
+                        {"octavo", f.octavo},
+                        {"source", f.source}});
+  }
+  for (const WaterfallBar& bar : waterfall_of(d))
+    waterfall.push_back({{"name", bar.name}, {"ms", bar.ms}, {"total", bar.is_total}});
+  nlohmann::json object = {{"model", d.model},
+                           {"format", d.view.format_name()},
+                           {"dialect", name_of(d.view.dialect)},
+                           {"engine", name_of(d.engine)},
+                           {"verdict", d.verdict()},
+                           {"predicted_ms", d.predicted.total()},
+                           {"lost_ms", d.lost_ms()},
+                           {"findings", findings},
+                           {"waterfall", waterfall},
+                           {"unknown", d.view.unresolved},
+                           {"next", next_command(d)},
+                           {"census",
+                            {{"exporter", c.exporter},
+                             {"quantizer", c.quantizer},
+                             {"nodes", c.nodes},
+                             {"nodes_before", c.nodes_before},
+                             {"operators", c.operators},
+                             {"operators_before", c.operators_before},
+                             {"quantize_nodes", c.quantize_nodes},
+                             {"dequantize_nodes", c.dequantize_nodes},
+                             {"weight_nodes", c.weight_nodes},
+                             {"boundaries", c.boundaries},
+                             {"products", c.products},
+                             {"integer_products", c.integer_products},
+                             {"activation_types", c.activation_types},
+                             {"weight_types", c.weight_types},
+                             {"per_channel_weights", c.per_channel_weights},
+                             {"per_tensor_weights", c.per_tensor_weights},
+                             {"symmetric_activations", c.symmetric_activations},
+                             {"asymmetric_activations", c.asymmetric_activations},
+                             {"island_nodes", json_of(c.island_nodes)},
+                             {"zero_scales", json_of(c.zero_scales)},
+                             {"denormal_scales", json_of(c.denormal_scales)},
+                             {"mask_ranges", json_of(c.mask_ranges)},
+                             {"uncalibrated", json_of(c.uncalibrated)},
+                             {"weight_zero_points", json_of(c.weight_zero_points)},
+                             {"saturated_weights", json_of(c.saturated_weights)},
+                             {"wide_weights", json_of(c.wide_weights)},
+                             {"float_weights", json_of(c.float_weights)},
+                             {"double_pairs", json_of(c.double_pairs)},
+                             {"redundant_pairs", json_of(c.redundant_pairs)},
+                             {"batch_norms", json_of(c.batch_norms)},
+                             {"constants_in_run", json_of(c.constants_in_run)},
+                             {"mergeable_scales", c.mergeable_scales}}}};
+  if (d.predicted_before) object["predicted_fp32_ms"] = d.predicted_before->total();
+  if (d.profile)
+    object["profile"] = {{"total_ms", d.profile->total_ms},
+                         {"unmatched_ms", d.profile->unmatched_ms},
+                         {"integer_ms", d.profile->integer_ms},
+                         {"float_products_ms", d.profile->float_products_ms},
+                         {"conversions_ms", d.profile->conversions_ms},
+                         {"others_ms", d.profile->others_ms}};
+  return object;
+}
+
+}  // namespace octavo::diagnose
