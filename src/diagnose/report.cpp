@@ -76,8 +76,8 @@ std::string census_text(const Diagnosis& d) {
 std::string waterfall_text(const Diagnosis& d) {
   Table table({"#ms", "what"});
   for (const WaterfallBar& bar : waterfall_of(d))
-    table.add_row(
-        {fmt::format(bar.is_total ? "{:.3f}" : "{:+.3f}", bar.ms), bar.is_total ? "= " + bar.name : bar.name});
+    table.add_row({bar.is_total ? fmt::format("{:.3f}", bar.ms) : fmt::format("{:+.3f}", bar.ms),
+                   bar.is_total ? "= " + bar.name : bar.name});
   return table.text("  ");
 }
 
