@@ -10,6 +10,9 @@ namespace {
 constexpr std::string_view kMeasured =
     "measured: ONNX Runtime 1.32.0, x86 with AVX-512 VNNI, optimized file and profile of a small network";
 
+constexpr std::string_view kInferred =
+    "follows from what ONNX Runtime 1.32.0 fuses, as measured; this pattern itself was not";
+
 std::int64_t result_elements(const FileView& view, const ViewNode& node) {
   return node.outputs.empty() || node.outputs[0] < 0 ? 0 : view.tensor(node.outputs[0]).elements();
 }
@@ -200,7 +203,8 @@ constexpr Rule kRules[] = {
      .octavo = "names them in explain; quantize --precision int8 gives them scales"},
     {.cause = Cause::dynamic_range,
      .find = products_lost_to<Cause::dynamic_range>,
-     .source = kMeasured,
+     .sureness = Sureness::likely,
+     .source = kInferred,
      .advice = "quantize activations too (quantize_static with calibration data)",
      .octavo = "reads the weights as float unless calibrated: compile --calibrate"},
     {.cause = Cause::dynamic_quantize,
@@ -211,7 +215,8 @@ constexpr Rule kRules[] = {
      .octavo = "runs it as the file says it, or compile --calibrate for static scales"},
     {.cause = Cause::float_island,
      .find = islands,
-     .source = kMeasured,
+     .sureness = Sureness::likely,
+     .source = kInferred,
      .advice = "take these nodes into op_types_to_quantize, or leave their neighbours in float, too",
      .octavo = "lists islands with their reason in explain"},
     {.cause = Cause::unfused_activation,
@@ -244,7 +249,8 @@ constexpr Rule kRules[] = {
      .octavo = "rescales in the kernel before it"},
     {.cause = Cause::qdq_around_excite,
      .find = excites,
-     .source = kMeasured,
+     .sureness = Sureness::likely,
+     .source = kInferred,
      .advice = "quantize both factors of the product and its result",
      .octavo = "multiplies in integers"},
     {.cause = Cause::double_pairs,
@@ -254,7 +260,8 @@ constexpr Rule kRules[] = {
      .octavo = "rounds as the file says, without a pass"},
     {.cause = Cause::redundant_pairs,
      .find = pairs_of<sight::redundant_pairs, false>,
-     .source = kMeasured,
+     .sureness = Sureness::likely,
+     .source = kInferred,
      .advice = "leave pairs out around operators that compute in float (nodes_to_exclude)",
      .octavo = "rounds as the file says"},
     {.cause = Cause::constants_in_run,
