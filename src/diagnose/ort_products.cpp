@@ -68,6 +68,32 @@ std::optional<Cause> cause_behind(const FileView& view, const ViewNode& node) {
   return Cause::range_behind_relu;
 }
 
+// Nodes that read what a quantize node stores, through dequantize nodes.
+std::size_t readers_behind(const FileView& view, int stored) {
+  std::size_t readers = 0;
+  for (const int reader : view.tensor(stored).readers) {
+    const ViewNode& node = view.node(reader);
+    const bool is_dequantize = node.kind == Kind::dequantize && !node.outputs.empty() && node.outputs[0] >= 0;
+    readers += is_dequantize ? std::max<std::size_t>(1, view.tensor(node.outputs[0]).readers.size()) : 1;
+  }
+  return readers;
+}
+
+// s8 pairs become u8 when a file is loaded, but for those that several nodes read; on x86 products between pairs of s8
+// are not fused.
+bool stays_signed(const FileView& view, int stored) {
+  return stored >= 0 && view.tensor(stored).dtype == DType::s8 && readers_behind(view, stored) != 1;
+}
+
+// What the pair behind a product, or behind its activation, stores; -1 where there is none.
+int stored_behind(const FileView& view, const ViewNode& node) {
+  int result = node.outputs[0];
+  const auto& readers = view.tensor(result).readers;
+  if (readers.size() == 1 && view.node(readers[0]).kind == Kind::relu) result = view.node(readers[0]).outputs[0];
+  const auto quantizers = sight::quantizers_of(view, result);
+  return quantizers.empty() ? -1 : view.node(quantizers[0]).outputs[0];
+}
+
 ProductFate fate_of_integer(const FileView& view, const ViewNode& node, int index) {
   const int x = view.input(node, 0), weights = sight::stored_weights(view, node);
   if (node.op.ends_with("Integer")) return {index, Form::dynamic, Cause::dynamic_quantize};
@@ -94,6 +120,9 @@ ProductFate fate_of(const FileView& view, int index) {
   if (!is_quantized) return {index, Form::loose_float, Cause::dynamic_range};
   if (has_bad_axis(view, node)) return {index, Form::loose_float, Cause::per_channel_axis};
   if (const auto cause = cause_behind(view, node)) return {index, Form::loose_float, cause};
+  const int before = view.input(view.node(view.producer_if(x, Kind::dequantize)), 0);
+  if (stays_signed(view, before) || stays_signed(view, stored_behind(view, node)))
+    return {index, Form::loose_float, Cause::signed_activations};
   const int weights = sight::stored_weights(view, node);
   if (weights >= 0 && view.tensor(weights).dtype == DType::u8)
     return {index, Form::unsigned_slow, Cause::unsigned_weights};

@@ -157,10 +157,12 @@ constexpr std::string_view kFolds = "folds it when it compiles";
 constexpr Rule kRules[] = {
     {.cause = Cause::signed_activations,
      .find = products_lost_to<Cause::signed_activations>,
-     .source = "measured: ONNX Runtime 1.32.0, x86 with AVX-512 VNNI: QLinearConv of s8 by s8 runs in plain C++, 70 to "
-               "280 times slower; documented for QOperator; microsoft/onnxruntime#6732, #21984",
-     .advice = "quantize activations as QUInt8, or write QDQ instead of QOperator (pairs in s8 become u8 when ONNX "
-               "Runtime loads them)",
+     .source =
+         "measured: ONNX Runtime 1.32.0, x86 with AVX-512 VNNI: QLinearConv of s8 by s8 runs in plain C++, 70 to "
+         "280 times slower; s8 pairs become u8 when a file is loaded, but for those that several nodes read (skip "
+         "connections, SiLU): the products before and behind these stay in float; microsoft/onnxruntime#6732, "
+         "#21984",
+     .advice = "quantize activations as QUInt8",
      .octavo = "relabels s8 as u8, with the same bits"},
     {.cause = Cause::range_behind_relu,
      .find = products_lost_to<Cause::range_behind_relu>,

@@ -195,13 +195,9 @@ std::vector<Loss> saturated(const FileView& view, const EngineRates&) {
 
 std::vector<Loss> wide(const FileView& view, const EngineRates&) {
   return weights_where(view, [&](const ViewNode& node, int index) {
-    const auto& scales = view.tensor(index).quant->scale;
-    constexpr double kFar = 1e4, kFew = 60.0;
-    if (scales.size() > 1) {
-      const auto [least, most] = std::ranges::minmax_element(scales);
-      return *least > 0.0f && *most / *least > kFar;
-    }
-    // Under one scale: a channel that has two steps of 127.
+    constexpr double kFew = 60.0;
+    // Scales of their own hold channels however far apart. Under one: a channel that has two steps of 127.
+    if (view.tensor(index).quant->scale.size() > 1) return false;
     const auto values = view.values(index);
     const bool is_last = view.format == FileFormat::tflite && node.kind == Kind::depthwise_conv;
     const int axis = is_last ? values ? values->shape().rank() - 1 : 0 : 0;
@@ -250,7 +246,7 @@ constexpr Rule kAnswers[] = {
      .octavo = kAsItIs},
     {.cause = Cause::wide_channels,
      .find = wide,
-     .source = "channels of one tensor 10^4 apart, or of two steps under one scale",
+     .source = "channels that have two of 127 steps under the scale of all",
      .advice = "quantize weights per channel; equalize channels first",
      .octavo = "quantize equalizes channels and has scales per channel"},
     {.cause = Cause::per_tensor_weights,

@@ -107,7 +107,8 @@ std::vector<int> redundant_pairs(const FileView& view) {
         const ViewNode& used = view.node(user);
         const bool takes_integers = is_product(used.kind) && has_quantized_operands(view, used);
         is_needed = is_needed || takes_integers || keeps_values(used.kind) || used.kind == Kind::add ||
-                    used.kind == Kind::concat || used.kind == Kind::quantize || used.kind == Kind::mul;
+                    used.kind == Kind::concat || used.kind == Kind::quantize || used.kind == Kind::mul ||
+                    (used.kind == Kind::average && used.op != "ReduceMean");
       }
     }
     if (is_read && !is_needed) found.push_back(static_cast<int>(i));

@@ -41,7 +41,7 @@ def first_cause(octavo, path, engine):
         done = subprocess.run([octavo, "diagnose", str(path), "--engine", engine, "--json", report.name], capture_output=True, text=True)
         if done.returncode > 1:
             sys.exit(f"{path}: {done.stderr}")
-        findings = json.load(report)["findings"]
+        findings = json.loads(Path(report.name).read_text())["findings"]  # another file by now: reports are put in the place of old ones
     return findings[0]["cause"] if findings else ""
 
 

@@ -150,6 +150,35 @@ TEST(Rules, OperatorsOnSignedBytesRunInPlainCode) {
   EXPECT_TRUE(diagnosed(operators(DType::u8)).findings.empty());
 }
 
+// A convolution between pairs whose value one node reads, or two.
+std::string between_pairs(DType activation, bool is_read_twice) {
+  ModelBuilder model;
+  model.input("x", DType::f32, {1, 8, 16, 16}).output("y");
+  model.initializer("s", Tensor::scalar(0.1f)).initializer("z", Tensor(activation, Shape{}));
+  model.initializer("w", Tensor::of<std::int8_t>({8, 8, 3, 3}, std::vector<std::int8_t>(576, 3)));
+  model.initializer("wz", Tensor(DType::s8, Shape{}));
+  model.node({"QuantizeLinear", {"x", "s", "z"}, {"xq"}, {}, "", "q"})
+      .node({"DequantizeLinear", {"xq", "s", "z"}, {"xf"}, {}, "", "dq"})
+      .node({"DequantizeLinear", {"w", "s", "wz"}, {"wf"}, {}, "", "dqw"})
+      .node({"Conv", {"xf", "wf"}, {"c"}, {{"pads", std::vector<std::int64_t>(4, 1)}}, "", "conv"})
+      .node({"QuantizeLinear", {"c", "s", "z"}, {"cq"}, {}, "", "qc"})
+      .node({"DequantizeLinear", {"cq", "s", "z"}, {"cf"}, {}, "", "dqc"})
+      .node({"Add", {"cf", is_read_twice ? "xf" : "cf"}, {"a"}, {}, "", "add"})
+      .node({"QuantizeLinear", {"a", "s", "z"}, {"aq"}, {}, "", "qa"})
+      .node({"DequantizeLinear", {"aq", "s", "z"}, {"y"}, {}, "", "dqa"});
+  return model.bytes();
+}
+
+TEST(Rules, SignedPairsThatTwoNodesReadStay) {
+  const auto is_lost = [](const std::string& file) {
+    const Diagnosis diagnosis = diagnosed(file);
+    return !diagnosis.findings.empty() && diagnosis.findings[0].cause == Cause::signed_activations;
+  };
+  EXPECT_TRUE(is_lost(between_pairs(DType::s8, true)));
+  EXPECT_FALSE(is_lost(between_pairs(DType::s8, false)));
+  EXPECT_FALSE(is_lost(between_pairs(DType::u8, true)));
+}
+
 TEST(Report, SaysWhatWasFound) {
   const Diagnosis diagnosis = diagnosed(Network({.has_norm = true}).bytes());
   const auto json = diagnosis_json(diagnosis);
