@@ -122,6 +122,15 @@ std::vector<Loss> excites(const FileView& view, const EngineRates& rates) {
   return losses;
 }
 
+// Behind a product that they keep from being fused, or between pairs of their own.
+std::vector<Loss> batch_norms(const FileView& view, const EngineRates& rates) {
+  std::vector<Loss> losses = products_lost_to<Cause::batch_norm_unfolded>(view, rates);
+  const auto alone = islands_where(view, rates, rates.float_pass_ns,
+                                   [](const ViewNode& node) { return node.kind == Kind::batch_norm; });
+  losses.insert(losses.end(), alone.begin(), alone.end());
+  return losses;
+}
+
 // Activations on their own between operators of integers.
 std::vector<Loss> activations(const FileView& view, const EngineRates& rates) {
   return islands_where(view, rates, rates.float_pass_ns, [&](const ViewNode& node) { return node.kind == Kind::relu; });
@@ -177,7 +186,7 @@ constexpr Rule kRules[] = {
                "without a pair behind it the product runs in float, with weights dequantized in every run",
      .octavo = "computes the product in integers and gives floats where the file asks for them"},
     {.cause = Cause::batch_norm_unfolded,
-     .find = products_lost_to<Cause::batch_norm_unfolded>,
+     .find = batch_norms,
      .source = kMeasured,
      .advice = "fold batch normalizations before quantizing (quant_pre_process, or export in eval mode)",
      .octavo = kFolds},
