@@ -85,11 +85,15 @@ std::optional<Finding> finding_of(const Rule& rule, const Diagnosis& diagnosis) 
   return finding;
 }
 
-// By cost; those about answers behind those that cost time.
+// What is known to spoil answers first: a wrong answer is worse than a late one. Then what costs time, by cost; last
+// what may cost answers.
 void sort_findings(std::vector<Finding>& findings) {
-  std::stable_sort(findings.begin(), findings.end(), [](const Finding& a, const Finding& b) {
-    if (a.is_about_answers() != b.is_about_answers()) return b.is_about_answers();
-    return a.ms() > b.ms();
+  const auto rank = [](const Finding& finding) {
+    if (!finding.is_about_answers()) return 1;
+    return finding.sureness == Sureness::likely ? 2 : 0;
+  };
+  std::stable_sort(findings.begin(), findings.end(), [&](const Finding& a, const Finding& b) {
+    return std::pair(rank(a), -a.ms()) < std::pair(rank(b), -b.ms());
   });
 }
 
@@ -177,6 +181,7 @@ std::vector<WaterfallBar> waterfall_of(const Diagnosis& d) {
       case Cause::unlowered_graph:
       case Cause::moved_scales: lost[0] += finding.predicted_ms; break;
       case Cause::signed_activations:
+      case Cause::sixteen_bit_activations:
       case Cause::unsigned_weights:
       case Cause::float_weights:
       case Cause::float_island:

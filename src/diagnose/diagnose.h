@@ -28,7 +28,7 @@ struct Diagnosis {
   FileView view;
   std::optional<FileView> before;
   Census census;
-  std::vector<Finding> findings;  // about time by cost, then about answers
+  std::vector<Finding> findings;  // known to spoil answers, then about time by cost, then what may cost answers
   PredictedTime predicted;        // of one thread
   std::optional<PredictedTime> predicted_before;
   std::optional<JoinedProfile> profile;

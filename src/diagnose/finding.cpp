@@ -31,7 +31,7 @@ constexpr std::array<NamedCause, static_cast<std::size_t>(Cause::count)> kCauses
     {"constants-in-run", "constants are quantized again in every run"},
     {"per-channel-axis", "weights have a scale per index of an axis that the engine does not compute by"},
     {"unsigned-weights", "weights are u8 where kernels take s8"},
-    {"float-bias", "a bias is not what the engine can add to integer sums"},
+    {"sixteen-bit-activations", "activations have 16 bits, which the engine has no fast kernels for"},
     {"range-behind-relu", "the range behind a ReLU or clip is not the one that it leaves, so it cannot be left out"},
     {"moved-scales", "what is only moved changes its scale on the way"},
     {"unlowered-graph", "q/dq nodes that nobody turned into integer kernels"},

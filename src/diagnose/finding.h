@@ -19,28 +19,28 @@ std::string_view title_of(Engine engine);
 // What can be wrong with a file. Their names are stable: reports and programs refer to them.
 enum class Cause : std::uint8_t {
   // ---- time ----
-  signed_activations,    // s8 where the engine has fast kernels for u8 only
-  unfused_activation,    // QOperator: an activation that stands between integer operators on its own
-  qdq_around_silu,       // pairs between x, sigmoid(x) and their product
-  qdq_around_mean,       // and around means and average pools
-  qdq_around_resize,     // and around resizes
-  qdq_around_excite,     // and around the product of squeeze-and-excite
-  batch_norm_unfolded,   // after a convolution, in the quantized file
-  double_pairs,          // two pairs of quantize and dequantize one after the other on one tensor
-  redundant_pairs,       // pairs around operators that compute in float anyway
-  requantized_branches,  // one tensor quantized several times by different scales
-  float_weights,         // products whose weights were left in float
-  missing_output_pair,   // a product with quantized operands whose result nobody quantizes
-  float_island,          // operators in float between integer ones
-  dynamic_quantize,      // activations quantized in every run
-  dynamic_range,         // TFLite: integer weights, float activations
-  constants_in_run,      // constants that are quantized again in every run
-  per_channel_axis,      // weights by channels of an axis that the engine does not compute by
-  unsigned_weights,      // u8 weights where kernels take s8
-  float_bias,            // a bias that the engine cannot fuse as s32
-  range_behind_relu,     // a ReLU or clip before a pair whose range is not what it leaves
-  moved_scales,          // what is only moved changes its scale on the way
-  unlowered_graph,       // torch: q/dq nodes that nobody turned into integer kernels
+  signed_activations,       // s8 where the engine has fast kernels for u8 only
+  unfused_activation,       // QOperator: an activation that stands between integer operators on its own
+  qdq_around_silu,          // pairs between x, sigmoid(x) and their product
+  qdq_around_mean,          // and around means and average pools
+  qdq_around_resize,        // and around resizes
+  qdq_around_excite,        // and around the product of squeeze-and-excite
+  batch_norm_unfolded,      // after a convolution, in the quantized file
+  double_pairs,             // two pairs of quantize and dequantize one after the other on one tensor
+  redundant_pairs,          // pairs around operators that compute in float anyway
+  requantized_branches,     // one tensor quantized several times by different scales
+  float_weights,            // products whose weights were left in float
+  missing_output_pair,      // a product with quantized operands whose result nobody quantizes
+  float_island,             // operators in float between integer ones
+  dynamic_quantize,         // activations quantized in every run
+  dynamic_range,            // TFLite: integer weights, float activations
+  constants_in_run,         // constants that are quantized again in every run
+  per_channel_axis,         // weights by channels of an axis that the engine does not compute by
+  unsigned_weights,         // u8 weights where kernels take s8
+  sixteen_bit_activations,  // pairs of s16 or u16, which the engine has no kernels for
+  range_behind_relu,        // a ReLU or clip before a pair whose range is not what it leaves
+  moved_scales,             // what is only moved changes its scale on the way
+  unlowered_graph,          // torch: q/dq nodes that nobody turned into integer kernels
   // ---- answers ----
   zero_scale,          // 0, or no finite number
   denormal_scale,      // below the least normal f32

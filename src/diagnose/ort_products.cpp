@@ -121,6 +121,8 @@ ProductFate fate_of(const FileView& view, int index) {
   if (has_bad_axis(view, node)) return {index, Form::loose_float, Cause::per_channel_axis};
   if (const auto cause = cause_behind(view, node)) return {index, Form::loose_float, cause};
   const int before = view.input(view.node(view.producer_if(x, Kind::dequantize)), 0);
+  if (before >= 0 && !sight::is_integer_8(view.tensor(before)))
+    return {index, Form::loose_float, Cause::sixteen_bit_activations};
   if (stays_signed(view, before) || stays_signed(view, stored_behind(view, node)))
     return {index, Form::loose_float, Cause::signed_activations};
   const int weights = sight::stored_weights(view, node);

@@ -27,7 +27,7 @@ struct Rule {
   std::string_view octavo;  // what Octavo does with the file as it is
 };
 
-// In no order that matters: findings stand by cost.
+// In no order that matters: findings are sorted.
 std::span<const Rule> rules_of(Engine engine);
 // Those about answers, which hold whatever runs the file.
 std::span<const Rule> answer_rules();

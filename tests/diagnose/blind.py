@@ -15,7 +15,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-# Names of causes (src/diagnose/finding.h) that say what spoil.py says in words. 16-bit activations have no name of their own.
+# Names of causes (src/diagnose/finding.h) that say what spoil.py says in words.
 MEANT = {
     "s8 activations on x86": {"signed-activations"},
     "QOperator form with the ReLU apart": {"unfused-activation"},
@@ -23,7 +23,7 @@ MEANT = {
     "pair between a convolution and its activation": {"redundant-pairs", "unfused-activation"},
     "skip connections in floats": {"float-island", "missing-output-pair"},
     "SiLU in pieces": {"qdq-around-silu"},
-    "activations of 16 bits": {"float-island"},
+    "activations of 16 bits": {"sixteen-bit-activations"},
     "dynamic quantization": {"dynamic-quantize", "dynamic-range"},
     "channels of one scale 10^4 apart": {"wide-channels"},
     "scale that is broken": {"zero-scale", "denormal-scale"},

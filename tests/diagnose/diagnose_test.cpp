@@ -177,6 +177,9 @@ TEST(Rules, SignedPairsThatTwoNodesReadStay) {
   EXPECT_TRUE(is_lost(between_pairs(DType::s8, true)));
   EXPECT_FALSE(is_lost(between_pairs(DType::s8, false)));
   EXPECT_FALSE(is_lost(between_pairs(DType::u8, true)));
+  const Diagnosis wide = diagnosed(between_pairs(DType::u16, false));
+  ASSERT_FALSE(wide.findings.empty());
+  EXPECT_EQ(wide.findings[0].cause, Cause::sixteen_bit_activations);
 }
 
 TEST(Report, SaysWhatWasFound) {
