@@ -83,8 +83,8 @@ struct StepBuffers {
   std::span<const std::byte* const> inputs;
   std::span<std::byte* const> outputs;
   std::byte* scratch = nullptr;  // scratch_bytes() of this thread's own, aligned to kAlignment
-  StepFailure* failure =
-      nullptr;  // null only for steps that cannot fail: all but the reference's and those of libraries
+  // Null only for steps that cannot fail: all but the reference's and those of libraries.
+  StepFailure* failure = nullptr;
   std::int64_t round = 0;  // below rounds()
   // Constants that this thread reads after these items (Step::reads of a later step): worth fetching into its level-2
   // cache meanwhile. May be empty.
