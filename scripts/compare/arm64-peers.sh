@@ -3,27 +3,10 @@
 # peers' wheels beside it. Nothing is installed on this machine.
 #   scripts/compare/arm64-peers.sh FOLDER
 set -eu
-mkdir -p "$1/root/proc" "$1/site" "$1/wheels"
+mkdir -p "$1/site" "$1/wheels"
 folder=$(cd "$1" && pwd)
-apt=$(mktemp -d)
-trap 'rm -rf "$apt"' EXIT
-mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial"
-: >"$apt/status"
-cat >"$apt/apt.conf" <<EOF
-APT::Architecture "arm64";
-APT::Architectures { "arm64"; };
-APT::Install-Recommends "false";
-APT::Sandbox::User "root";
-Acquire::Languages "none";
-Debug::NoLocking "true";
-Dir::State "$apt";
-Dir::State::status "$apt/status";
-Dir::Cache "$apt/cache";
-EOF
-APT_CONFIG="$apt/apt.conf" apt-get update -qq
-APT_CONFIG="$apt/apt.conf" apt-get install -y -qq --download-only python3.11 libstdc++6 >/dev/null
-for package in "$apt"/cache/archives/*.deb; do dpkg-deb -x "$package" "$folder/root"; done
-find "$folder/root" -type l -lname '/*' | while read -r link; do ln -sfn "$folder/root$(readlink "$link")" "$link"; done
+"$(dirname "$0")/../unpack-arm64.sh" "$folder/root" python3.11 libstdc++6
+mkdir -p "$folder/root/proc"
 
 platforms=""
 for glibc in 2014 _2_17 _2_27 _2_28; do platforms="$platforms --platform manylinux${glibc}_aarch64"; done

@@ -64,6 +64,7 @@ std::string cause_of(const Plan& plan, std::size_t index, StepType type) {
 ExplainedStep described(const Plan& plan, const std::vector<ValueIndex>& roots, std::size_t index) {
   const PlanStep& step = plan.steps[index];
   const StepReport& report = plan.report_of(index);
+  const KernelChoice& choice = *find_choice(step.kernel);
   const StepType type = type_of(plan, step);
   const std::int64_t calls = plan.calls_of(index);
   ExplainedStep e{.index = index,
@@ -71,8 +72,8 @@ ExplainedStep described(const Plan& plan, const std::vector<ValueIndex>& roots, 
                   .op = step.op,
                   .kernel = step.kernel,
                   .type = type,
-                  .needs = find_choice(step.kernel)->code.needs,
-                  .words_per_mac = find_choice(step.kernel)->words_per_mac,
+                  .needs = choice.code.needs,
+                  .words_per_mac = choice.words_per_mac,
                   .is_reference = is_reference_code(step.kernel),
                   .calls = calls,
                   .macs = report.macs,

@@ -130,8 +130,7 @@ void count_weights(const FileView& view, Census& census) {
       census.saturated_weights.add(weights.name);
     const auto& scales = weights.quant->scale;
     const auto [least, most] = std::ranges::minmax_element(scales);
-    const bool is_wide = scales.size() > 1 ? *least > 0.0f && *most / *least > kWide : false;
-    if (is_wide) census.wide_weights.add(weights.name);
+    if (scales.size() > 1 && *least > 0.0f && *most / *least > kWide) census.wide_weights.add(weights.name);
   }
 }
 

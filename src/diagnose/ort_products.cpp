@@ -43,9 +43,8 @@ bool has_bad_axis(const FileView& view, const ViewNode& node) {
   const auto& quant = view.tensor(stored).quant;
   if (!quant || quant->axis < 0 || !view.tensor(stored).shape) return false;
   const int rank = static_cast<int>(view.tensor(stored).shape->size());
-  const int axis = quant->axis < 0 ? quant->axis + rank : quant->axis;
-  if (node.kind == Kind::matmul) return axis != (node.integer("transB", 0) != 0 ? 0 : rank - 1);
-  return node.kind == Kind::transposed_conv ? axis != 1 : axis != 0;
+  if (node.kind == Kind::matmul) return quant->axis != (node.integer("transB", 0) != 0 ? 0 : rank - 1);
+  return quant->axis != (node.kind == Kind::transposed_conv ? 1 : 0);
 }
 
 // Why a product between dequantize nodes is not fused with what reads it; nothing where it is.
