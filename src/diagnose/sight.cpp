@@ -17,6 +17,15 @@ bool is_integer_result(const FileView& view, int tensor) {
   return view.format == FileFormat::tflite && view.tensor(tensor).quant && is_integer_8(view.tensor(tensor));
 }
 
+template <class Test>
+std::vector<int> nodes_where(const FileView& view, const Test& test) {
+  std::vector<int> found;
+  for (std::size_t i = 0; i < view.nodes.size(); ++i) {
+    if (test(view.nodes[i])) found.push_back(static_cast<int>(i));
+  }
+  return found;
+}
+
 }  // namespace
 
 bool is_integer_8(const ViewTensor& tensor) { return tensor.dtype == DType::s8 || tensor.dtype == DType::u8; }
@@ -70,104 +79,86 @@ std::vector<int> quantizers_of(const FileView& view, int tensor) {
 }
 
 std::vector<int> double_pairs(const FileView& view) {
-  std::vector<int> found;
-  for (std::size_t i = 0; i < view.nodes.size(); ++i) {
-    const ViewNode& node = view.nodes[i];
-    if (node.kind != Kind::quantize) continue;
-    if (view.format == FileFormat::tflite) {  // one node rescales
-      const int x = view.input(node, 0);
-      if (x >= 0 && view.producer_if(x, Kind::quantize) >= 0) found.push_back(static_cast<int>(i));
-    } else if (pair_making(view, view.input(node, 0)).quantize >= 0) {
-      found.push_back(static_cast<int>(i));
-    }
-  }
-  return found;
+  return nodes_where(view, [&](const ViewNode& node) {
+    const int x = view.input(node, 0);
+    if (node.kind != Kind::quantize || x < 0) return false;
+    // In TFLite one node rescales.
+    return view.format == FileFormat::tflite ? view.producer_if(x, Kind::quantize) >= 0
+                                             : pair_making(view, x).quantize >= 0;
+  });
 }
 
-std::vector<int> redundant_pairs(const FileView& view) {
-  std::vector<int> found;
-  for (std::size_t i = 0; i < view.nodes.size(); ++i) {
-    const ViewNode& node = view.nodes[i];
-    if (node.kind != Kind::quantize || node.outputs.empty() || view.tensor(view.input(node, 0)).is_constant) continue;
-    // Made in float, and read by nothing that computes in integers.
-    const int maker = view.tensor(view.input(node, 0)).producer;
-    if (maker < 0 || view.node(maker).kind == Kind::dequantize || has_quantized_operands(view, view.node(maker)))
-      continue;
-    bool is_needed = view.tensor(node.outputs[0]).is_output, is_read = false;
-    for (const int reader : view.tensor(node.outputs[0]).readers) {
-      if (view.node(reader).kind != Kind::dequantize) {
-        is_needed = true;
-        continue;
-      }
-      const int real = view.node(reader).outputs.empty() ? -1 : view.node(reader).outputs[0];
-      if (real < 0) continue;
-      is_needed = is_needed || view.tensor(real).is_output;
-      for (const int user : view.tensor(real).readers) {
-        is_read = true;
-        const ViewNode& used = view.node(user);
-        const bool takes_integers = is_product(used.kind) && has_quantized_operands(view, used);
-        is_needed = is_needed || takes_integers || keeps_values(used.kind) || used.kind == Kind::add ||
-                    used.kind == Kind::concat || used.kind == Kind::quantize || used.kind == Kind::mul ||
-                    (used.kind == Kind::average && used.op != "ReduceMean");
-      }
+namespace {
+
+// Whether something that reads what a quantize node stores needs it: not where all of it is computed in float.
+bool is_needed(const FileView& view, const ViewTensor& stored) {
+  bool is_read = false;
+  if (stored.is_output) return true;
+  for (const int reader : stored.readers) {
+    if (view.node(reader).kind != Kind::dequantize) return true;
+    const int real = view.node(reader).outputs.empty() ? -1 : view.node(reader).outputs[0];
+    if (real < 0) continue;
+    if (view.tensor(real).is_output) return true;
+    for (const int user : view.tensor(real).readers) {
+      is_read = true;
+      const ViewNode& used = view.node(user);
+      const bool takes_integers = is_product(used.kind) && has_quantized_operands(view, used);
+      if (takes_integers || keeps_values(used.kind) || used.kind == Kind::add || used.kind == Kind::concat ||
+          used.kind == Kind::quantize || used.kind == Kind::mul ||
+          (used.kind == Kind::average && used.op != "ReduceMean"))
+        return true;
     }
-    if (is_read && !is_needed) found.push_back(static_cast<int>(i));
   }
-  return found;
+  return !is_read;
+}
+
+}  // namespace
+
+std::vector<int> redundant_pairs(const FileView& view) {
+  return nodes_where(view, [&](const ViewNode& node) {
+    const int x = view.input(node, 0);
+    if (node.kind != Kind::quantize || node.outputs.empty() || x < 0 || view.tensor(x).is_constant) return false;
+    // Made in float, and read by nothing that computes in integers.
+    const int maker = view.tensor(x).producer;
+    if (maker < 0 || view.node(maker).kind == Kind::dequantize || has_quantized_operands(view, view.node(maker)))
+      return false;
+    return node.outputs[0] >= 0 && !is_needed(view, view.tensor(node.outputs[0]));
+  });
 }
 
 std::vector<int> unfolded_norms(const FileView& view) {
-  std::vector<int> found;
-  for (std::size_t i = 0; i < view.nodes.size(); ++i) {
-    const ViewNode& node = view.nodes[i];
-    if (node.kind != Kind::batch_norm) continue;
-    const int x = before_pair(view, view.input(node, 0));
-    if (x >= 0 && view.tensor(x).producer >= 0 && view.node(view.tensor(x).producer).kind <= Kind::transposed_conv)
-      found.push_back(static_cast<int>(i));
-  }
-  return found;
+  return nodes_where(view, [&](const ViewNode& node) {
+    const int x = node.kind == Kind::batch_norm ? before_pair(view, view.input(node, 0)) : -1;
+    return x >= 0 && view.tensor(x).producer >= 0 && view.node(view.tensor(x).producer).kind <= Kind::transposed_conv;
+  });
 }
 
 std::vector<int> constants_in_run(const FileView& view) {
-  std::vector<int> found;
-  for (std::size_t i = 0; i < view.nodes.size(); ++i) {
-    const ViewNode& node = view.nodes[i];
-    const int x = view.input(node, 0);
-    if (node.kind == Kind::quantize && is_float_constant(view, x)) found.push_back(static_cast<int>(i));
-  }
-  return found;
+  return nodes_where(view, [&](const ViewNode& node) {
+    return node.kind == Kind::quantize && is_float_constant(view, view.input(node, 0));
+  });
 }
 
 std::vector<int> float_products(const FileView& view) {
-  std::vector<int> found;
-  for (std::size_t i = 0; i < view.nodes.size(); ++i) {
-    const ViewNode& node = view.nodes[i];
-    if (is_product(node.kind) && !node.is_integer && is_float_constant(view, view.input(node, 1)))
-      found.push_back(static_cast<int>(i));
-  }
-  return found;
+  return nodes_where(view, [&](const ViewNode& node) {
+    return is_product(node.kind) && !node.is_integer && is_float_constant(view, view.input(node, 1));
+  });
 }
 
 std::vector<int> island_nodes(const FileView& view) {
-  std::vector<int> found;
-  for (std::size_t i = 0; i < view.nodes.size(); ++i) {
-    const ViewNode& node = view.nodes[i];
+  return nodes_where(view, [&](const ViewNode& node) {
     const bool converts =
         node.kind == Kind::quantize || node.kind == Kind::dequantize || node.kind == Kind::dynamic_quantize;
-    if (converts || node.is_integer || node.inputs.empty() || node.outputs.empty() || node.outputs[0] < 0) continue;
+    if (converts || node.is_integer || node.inputs.empty() || node.outputs.empty() || node.outputs[0] < 0) return false;
     const ViewTensor& result = view.tensor(node.outputs[0]);
-    if (result.dtype && *result.dtype != DType::f32) continue;  // sizes and indices
-    const bool from_integers = std::ranges::any_of(node.inputs, [&](int x) { return is_integer_result(view, x); });
-    const bool is_quantized_again = !quantizers_of(view, node.outputs[0]).empty();
+    if (result.dtype && *result.dtype != DType::f32) return false;  // sizes and indices
     // By its operands an operator between pairs is one that an engine can compute in integers.
-    if (!from_integers && !is_quantized_again) {
-      const bool is_float = std::ranges::any_of(node.inputs, [&](int x) {
-        return x >= 0 && view.tensor(x).dtype == DType::f32 && !view.tensor(x).is_constant;
-      });
-      if (is_float) found.push_back(static_cast<int>(i));
-    }
-  }
-  return found;
+    const bool from_integers = std::ranges::any_of(node.inputs, [&](int x) { return is_integer_result(view, x); });
+    if (from_integers || !quantizers_of(view, node.outputs[0]).empty()) return false;
+    return std::ranges::any_of(node.inputs, [&](int x) {
+      return x >= 0 && view.tensor(x).dtype == DType::f32 && !view.tensor(x).is_constant;
+    });
+  });
 }
 
 ScaleFault fault_of(const FileView& view, const ViewTensor& tensor) {
