@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
+#include "support/child.h"
 #include "support/onnx_builder.h"
 
 namespace octavo::diagnose {
@@ -15,6 +16,7 @@ namespace {
 
 using octavo::testing::floats;
 using octavo::testing::ModelBuilder;
+using octavo::testing::ScratchFolder;
 
 // Pairs around two convolutions, with what a test spoils.
 struct Spoiled {
@@ -89,7 +91,8 @@ class Network {
 };
 
 Diagnosis diagnosed(const std::string& bytes, const DiagnoseOptions& options = {}) {
-  const std::string path = ::testing::TempDir() + "diagnosed.onnx";
+  const ScratchFolder folder;
+  const std::string path = folder.path("diagnosed.onnx");
   EXPECT_TRUE(write_text(path, bytes));
   auto diagnosis = diagnose_file(path, options);
   EXPECT_TRUE(diagnosis) << to_string(diagnosis.errors());
@@ -224,8 +227,9 @@ TEST(Profile, OfOpenvinoFindsItsNodes) {
 }
 
 TEST(Profile, WhatCannotBeUsedIsSaid) {
-  const auto refused = [](const std::string& text, const std::string& model) {
-    const std::string path = ::testing::TempDir() + "profile.json";
+  const ScratchFolder folder;
+  const auto refused = [&](const std::string& text, const std::string& model) {
+    const std::string path = folder.path("profile.json");
     EXPECT_TRUE(write_text(path, text));
     const auto diagnosis = diagnose_file(model, {.profile = path});
     EXPECT_FALSE(diagnosis);
@@ -237,7 +241,7 @@ TEST(Profile, WhatCannotBeUsedIsSaid) {
             std::string::npos);
   EXPECT_NE(refused("[]", of_folder("pairs.onnx")).find("without trace events"), std::string::npos);
   EXPECT_NE(refused("", of_folder("pairs.onnx")).find("an empty file"), std::string::npos);
-  const std::string other = ::testing::TempDir() + "other.onnx";
+  const std::string other = folder.path("other.onnx");
   ASSERT_TRUE(write_text(other, operators(DType::u8)));
   EXPECT_NE(refused(whole, other).find("nodes that the file does not have"), std::string::npos);
   const auto counters = diagnose_file(of_folder("pairs.onnx"), {.profile = of_folder("openvino_2026.4.csv")});
@@ -247,7 +251,8 @@ TEST(Profile, WhatCannotBeUsedIsSaid) {
 
 // Runs of one node are one entry.
 TEST(Profile, RunsTakeNoMemory) {
-  const std::string path = ::testing::TempDir() + "long.json";
+  const ScratchFolder folder;
+  const std::string path = folder.path("long.json");
   {
     std::ofstream out(path);
     out << '[';
@@ -261,7 +266,6 @@ TEST(Profile, RunsTakeNoMemory) {
   ASSERT_EQ(profile->nodes.size(), 1u);
   EXPECT_EQ(profile->nodes[0].runs, 100'000);
   EXPECT_NEAR(profile->nodes[0].ms, 0.1, 1e-9);  // without the first one
-  std::filesystem::remove(path);
 }
 
 }  // namespace

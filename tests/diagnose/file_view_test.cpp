@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "diagnose/finding.h"
+#include "support/child.h"
 #include "support/onnx_builder.h"
 #include "support/tflite_builder.h"
 
@@ -15,10 +16,12 @@ namespace {
 
 using octavo::testing::floats;
 using octavo::testing::ModelBuilder;
+using octavo::testing::ScratchFolder;
 using octavo::testing::TfliteBuilder;
 
 Result<FileView> view_of(const std::string& bytes, const std::string& name) {
-  const std::string path = ::testing::TempDir() + name;
+  const ScratchFolder folder;
+  const std::string path = folder.path(name);
   if (const Status written = write_text(path, bytes); !written) return written.errors();
   return read_file_view(path);
 }
