@@ -398,7 +398,7 @@ void EpilogueReference::finish(std::int64_t element, OnItsWay x) const {
       [&](const ScaleAndAdd& s) {
         x.become(std::fma(x.as_real(), f32(0), static_cast<float>(stored(1) - s.zero_point) * s.ratio));
       },
-      [&](const ScaleInRun& s) { x.become(s.apply(x.as_real(), f32(0), f32(1), f32(2))); },
+      [&](const ScaleInRun& s) { x.become(s.apply(integer(), f32(0), f32(1), f32(2))); },
       [&](const FixedScale& s) {
         const FixedMultiplier factor{s32(0),
                                      std::clamp(s32(1), FixedMultiplier::kLowestShift, FixedMultiplier::kHighestShift)};

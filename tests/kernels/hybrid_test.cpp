@@ -108,10 +108,10 @@ TEST(HybridKernels, HybridConv) {
   const std::vector<bool> constant{false, true, false, true, false, true, true};
   for (const Case& c : kCases) {
     for (const Shape& scales : scales_of(c)) {
-      for (int variant = 0; variant < 6; ++variant) {
+      for (int variant = 0; variant < 8; ++variant) {
         HybridConvAttrs attrs{.window = c.window,
                               .groups = c.groups,
-                              .epilogue = {{ScaleInRun{static_cast<RunForm>(variant % 3)}}, kF32}};
+                              .epilogue = {{ScaleInRun{static_cast<RunForm>(variant % 4)}}, kF32}};
         if (variant % 2 == 0) attrs.epilogue.stages.emplace_back(ClampReal{.lowest = 0.0f});
         if (variant == 4) std::get<ClampReal>(attrs.epilogue.stages.back()).highest = 6.0f;
         const Tensor w =
@@ -148,7 +148,7 @@ TEST(HybridKernels, HybridConvThatRounds) {
         const IntegerRange range = range_of(to);
         const std::int32_t after = to == DType::u8 ? 121 : (to == DType::s8 ? -3 : 0);
         HybridConvAttrs attrs{.window = unit_window({1, 1}),
-                              .epilogue = {{ScaleInRun{static_cast<RunForm>(variant % 2)}}, to}};
+                              .epilogue = {{ScaleInRun{static_cast<RunForm>(variant % 4)}}, to}};
         const bool adds = variant >= 3;
         const DType other_type = variant >= 9 ? DType::u8 : to;
         if (adds) attrs.epilogue.stages.emplace_back(AddScaled{0.37f, other_type == DType::s16 ? 0 : 5});
@@ -183,12 +183,14 @@ TEST(HybridKernels, HybridConvOfExtremes) {
       for (float scale : {1e-40f, 1.0f, 3e38f, INFINITY}) {
         Tensor scales(kF32, {c.x[0], c.x[1], c.x[2]});
         for (float& value : scales.span<float>()) value = scale;
-        const HybridConvAttrs attrs{.window = c.window,
-                                    .epilogue = {{ScaleInRun{RunForm::xnnpack}, ClampReal{.lowest = -1.0f}}, kF32}};
-        check(kHybridConv, attrs,
-              {x, w, zero, std::nullopt, scales, random_tensor(random, kF32, {c.out}),
-               random_tensor(random, kF32, {c.out})},
-              {false, true, false, false, false, true, true});
+        for (const RunForm form : {RunForm::xnnpack, RunForm::onnx_integer}) {
+          const HybridConvAttrs attrs{.window = c.window,
+                                      .epilogue = {{ScaleInRun{form}, ClampReal{.lowest = -1.0f}}, kF32}};
+          check(kHybridConv, attrs,
+                {x, w, zero, std::nullopt, scales, random_tensor(random, kF32, {c.out}),
+                 random_tensor(random, kF32, {c.out})},
+                {false, true, false, false, false, true, true});
+        }
       }
     }
   }

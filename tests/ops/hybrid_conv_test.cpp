@@ -66,10 +66,22 @@ TEST(HybridConv, ScalesPerImagePerPixelAndOffsets) {
 
 // Numbers for which each form rounds differently.
 TEST(HybridConv, FormsRoundWhereTheySay) {
-  const float sum = 16777215.0f, x_scale = 0.1f, w_scale = 0.3f, bias = -0.7f;
-  EXPECT_EQ(ScaleInRun{RunForm::xnnpack}.apply(sum, x_scale, w_scale, bias), std::fma(sum * x_scale, w_scale, bias));
-  EXPECT_EQ(ScaleInRun{RunForm::onnx}.apply(sum, x_scale, w_scale, bias), sum * (w_scale * x_scale) + bias);
-  EXPECT_EQ(ScaleInRun{RunForm::tflite}.apply(sum, x_scale, w_scale, bias), sum * w_scale * x_scale + bias);
+  const std::int32_t acc = 16777215;
+  const auto sum = static_cast<float>(acc);
+  const float x_scale = 0.1f, w_scale = 0.3f, bias = -0.7f;
+  EXPECT_EQ(ScaleInRun{RunForm::xnnpack}.apply(acc, x_scale, w_scale, bias), std::fma(sum * x_scale, w_scale, bias));
+  EXPECT_EQ(ScaleInRun{RunForm::onnx}.apply(acc, x_scale, w_scale, bias), sum * (w_scale * x_scale) + bias);
+  EXPECT_EQ(ScaleInRun{RunForm::tflite}.apply(acc, x_scale, w_scale, bias), sum * w_scale * x_scale + bias);
+  EXPECT_EQ(ScaleInRun{RunForm::onnx_integer}.apply(acc, x_scale, w_scale, bias), (sum - 24.0f) * (w_scale * x_scale));
+}
+
+TEST(HybridConv, IntegerBiasesAreBounded) {
+  constexpr auto bias = ScaleInRun::integer_bias;
+  EXPECT_EQ(bias(-0.7f, 1.0f), -1);
+  EXPECT_EQ(bias(0.7f, 1.0f), 0);
+  EXPECT_EQ(bias(-0.7f, 0.0f), -(1 << 30));
+  EXPECT_EQ(bias(0.7f, 0.0f), 1 << 30);
+  EXPECT_EQ(bias(0.0f, 0.0f), -(1 << 30));
 }
 
 TEST(HybridConv, RefusesScalesThatFitNothing) {

@@ -128,9 +128,12 @@ class TilePixels {
     switch (c_.run_form) {
       case RunForm::xnnpack: return S::fma(S::mul(whole, x_scale), w_scale, rest(v));
       case RunForm::onnx: return S::add(S::mul(whole, S::mul(w_scale, x_scale)), rest(v));
-      case RunForm::tflite: break;
+      case RunForm::tflite: return S::add(S::mul(S::mul(whole, w_scale), x_scale), rest(v));
+      case RunForm::onnx_integer: break;
     }
-    return S::add(S::mul(S::mul(whole, w_scale), x_scale), rest(v));
+    const F32 scale = S::mul(w_scale, x_scale), bias = vrndmq_f32(S::div(rest(v), scale));
+    const S32 bounded = S::round(clamped(bias, k_.least_bias, k_.most_bias));
+    return S::mul(S::to_f32(S::add_s32(acc, bounded)), scale);
   }
 
   // Of a number and a NaN these are the number; which of two zeros they are is gone after rounding.

@@ -169,6 +169,7 @@ struct alignas(64) TileConstants {
   float add_a_ratio[16], add_b_ratio[16], add_fixed[16], add_lowest[16], add_highest[16];
   std::int32_t add_a_multiplier[16], add_b_multiplier[16], add_bias[16], add_zero_point[16], add_integer_lowest[16],
       add_integer_highest[16];
+  float least_bias[16], most_bias[16];  // of RunForm::onnx_integer
   std::uint32_t pack_order[16];      // dwords after packing four vectors to bytes, in channel order
   std::uint32_t even_bytes[16];      // 0x00ff00ff
   std::uint16_t high_bit_words[32];  // 0x80

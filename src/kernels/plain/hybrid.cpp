@@ -89,7 +89,7 @@ void run(const Params& p, const StepBuffers& buffers, ItemRange rows) {
       const Pixel at{row / p.y.height, row % p.y.height, ow,
                      std::to_integer<std::int32_t>(buffers.inputs[kHybridXZero][scale])};
       for (std::int64_t oc = 0; oc < p.y.channels; ++oc) {
-        const auto sum = static_cast<float>(static_cast<std::int32_t>(sum_of(p, at, oc, buffers)));
+        const auto sum = static_cast<std::int32_t>(sum_of(p, at, oc, buffers));
         store(p, buffers, element++,
               p.scale.apply(sum, floats(kHybridXScale)[scale], floats(kHybridWScale)[oc], floats(kHybridBias)[oc]));
       }

@@ -37,6 +37,39 @@ std::optional<Factor> factor_of(const Graph& graph, ValueId wire) {
   return factor;
 }
 
+// What gives these elements in another shape, or with axes of one element elsewhere.
+ValueId without_moves(const Graph& graph, ValueId wire) {
+  while (const Node* node = graph.producer(wire)) {
+    if (node->spec != &kReshape && node->spec != &kTranspose) break;
+    wire = node->inputs[0];
+  }
+  return wire;
+}
+
+// floor(constant / (x_scale * constant scales)) as s32, one for each channel.
+struct IntegerBias {
+  std::vector<float> bias, w_scale;
+  ValueId x_scale;
+};
+std::optional<IntegerBias> integer_bias(const Graph& graph, ValueId wire, int rank, std::int64_t channels) {
+  const OpenShape& shape = graph.fact(wire).shape;
+  const bool is_per_channel =
+      shape.rank() > 0 && is_same(shape.elements(), channels) && is_same(shape[shape.rank() - 1], channels);
+  const Node* cast = is_per_channel ? graph.producer_if(without_moves(graph, wire), kCast) : nullptr;
+  if (cast == nullptr || graph.fact(cast->outputs[0]).dtype != DType::s32) return std::nullopt;
+  const Node* floor = graph.producer_if(cast->inputs[0], kUnary);
+  if (floor == nullptr || floor->attrs.as<UnaryAttrs>().kind != UnaryKind::floor) return std::nullopt;
+  const Node* quotient = graph.producer_if(floor->inputs[0], kBinary);
+  if (quotient == nullptr || !is_binary(quotient->attrs, BinaryKind::div)) return std::nullopt;
+  const auto factor = factor_of(graph, quotient->inputs[1]);
+  const Fact& bias = graph.fact(quotient->inputs[0]);
+  if (!factor || !bias.is_constant() || bias.dtype != DType::f32 || !is_same(bias.shape.elements(), channels))
+    return std::nullopt;
+  const auto w_scale = per_channel_constant(graph.fact(factor->constant), rank, rank - 1, channels);
+  if (!w_scale) return std::nullopt;
+  return IntegerBias{to_floats(bias.constant->view()), *w_scale, factor->x_scale};
+}
+
 // What follows the integer sums.
 struct Tail {
   ValueId x_scale, result;
@@ -53,7 +86,11 @@ struct Tail {
 };
 std::variant<Tail, std::string> tail_of(const Graph& graph, ValueId sum, std::int64_t channels) {
   const int rank = graph.fact(sum).shape.rank();
-  const Node* cast = only_reader(graph, sum);
+  ValueId other;
+  const Node* first = only_binary_reader(graph, sum, BinaryKind::add, other);
+  const auto before = first == nullptr ? std::nullopt : integer_bias(graph, other, rank, channels);
+  if (first != nullptr && !before) return std::string("what is added to its sums is no bias of the scales in the run");
+  const Node* cast = only_reader(graph, before ? first->outputs[0] : sum);
   if (cast == nullptr || cast->spec != &kCast || graph.fact(cast->outputs[0]).dtype != DType::f32)
     return std::string("its sums do not become f32");
   ValueId factors;
@@ -67,8 +104,12 @@ std::variant<Tail, std::string> tail_of(const Graph& graph, ValueId sum, std::in
   // Adding -0 changes nothing.
   Tail tail{factor->x_scale, product->outputs[0], *w_scale,
             std::vector<float>(static_cast<std::size_t>(channels), -0.0f)};
-  ValueId other;
-  if (const Node* add = only_binary_reader(graph, tail.result, BinaryKind::add, other)) {
+  if (before) {
+    if (before->x_scale != tail.x_scale || before->w_scale != tail.w_scale)
+      return std::string("the bias before its scales has others");
+    tail.bias = before->bias;
+    tail.attrs.epilogue.stages = {ScaleInRun{RunForm::onnx_integer}};
+  } else if (const Node* add = only_binary_reader(graph, tail.result, BinaryKind::add, other)) {
     const auto bias = per_channel_constant(graph.fact(other), rank, rank - 1, channels);
     if (bias && is_same(graph.fact(add->outputs[0]).shape, graph.fact(sum).shape))
       tail.bias = *bias, tail.result = add->outputs[0];

@@ -73,6 +73,8 @@ class TileEmitter : public Xbyak::CodeGenerator {
   void store_s16();
   void store_words(int p, int v);
   void scale_in_run();
+  void scale_with_real_bias();
+  void scale_with_integer_bias();
   void scale(int p, int v);
   void scale(int p, int v, const Xbyak::Xmm& w_scale, const Xbyak::Operand& rest);
   int held_factors() const;

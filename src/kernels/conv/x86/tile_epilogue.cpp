@@ -147,16 +147,9 @@ void TileEmitter::emit_masks() {
 // RunForm of every accumulator, clamped where it is stored so. maxps and minps give their second operand where one is
 // NaN.
 void TileEmitter::scale_in_run() {
-  const Xbyak::Xmm x_scale = temporary(0), lowest = temporary(0), highest = temporary(1);
+  const Xbyak::Xmm lowest = temporary(0), highest = temporary(1);
   mov(x_scales_, ptr[args_ + offsetof(TileArgs, x_scales)]);
-  for (int v = 0; v < held_factors(); ++v) {
-    vmovups(temporary(2 + 2 * v), multiplier(v));
-    vmovups(temporary(3 + 2 * v), rest(v));
-  }
-  for (int p = 0; p < c_.pixels; ++p) {
-    if (p == 0 || c_.run_scales == RunScales::per_pixel) vbroadcastss(x_scale, ptr[x_scales_ + 4 * p]);
-    for (int v = 0; v < c_.outputs(); ++v) scale(p, v);
-  }
+  c_.run_form == RunForm::onnx_integer ? scale_with_integer_bias() : scale_with_real_bias();
   if (c_.to != DType::f32) return;
   if (c_.clamps_low) vmovups(lowest, constant(offsetof(TileConstants, lowest)));
   if (c_.clamps_high) vmovups(highest, constant(offsetof(TileConstants, highest)));
@@ -165,6 +158,41 @@ void TileEmitter::scale_in_run() {
       const Xbyak::Xmm acc = accumulator(p, v);
       if (c_.clamps_low) vmaxps(acc, lowest, acc);
       if (c_.clamps_high) vminps(acc, highest, acc);
+    }
+  }
+}
+
+void TileEmitter::scale_with_real_bias() {
+  for (int v = 0; v < held_factors(); ++v) {
+    vmovups(temporary(2 + 2 * v), multiplier(v));
+    vmovups(temporary(3 + 2 * v), rest(v));
+  }
+  for (int p = 0; p < c_.pixels; ++p) {
+    if (p == 0 || c_.run_scales == RunScales::per_pixel) vbroadcastss(temporary(0), ptr[x_scales_ + 4 * p]);
+    for (int v = 0; v < c_.outputs(); ++v) scale(p, v);
+  }
+}
+
+// Vector by vector, so that pixels of one scale share the division.
+void TileEmitter::scale_with_integer_bias() {
+  constexpr std::uint8_t kDown = 9;  // towards minus infinity, without an exception
+  const Xbyak::Xmm bias = temporary(0), factor = temporary(1);
+  for (int v = 0; v < c_.outputs(); ++v) {
+    for (int p = 0; p < c_.pixels; ++p) {
+      if (p == 0 || c_.run_scales == RunScales::per_pixel) {
+        vbroadcastss(factor, ptr[x_scales_ + 4 * p]);
+        vmulps(factor, factor, multiplier(v));
+        vmovups(bias, rest(v));
+        vdivps(bias, bias, factor);
+        is_wide() ? vrndscaleps(bias, bias, kDown) : vroundps(bias, bias, kDown);
+        vmaxps(bias, bias, constant(offsetof(TileConstants, least_bias)));
+        vminps(bias, bias, constant(offsetof(TileConstants, most_bias)));
+        vcvttps2dq(bias, bias);
+      }
+      const Xbyak::Xmm acc = accumulator(p, v);
+      vpaddd(acc, acc, bias);
+      vcvtdq2ps(acc, acc);
+      vmulps(acc, acc, factor);
     }
   }
 }
@@ -196,6 +224,7 @@ void TileEmitter::scale(int p, int v, const Xbyak::Xmm& w_scale, const Xbyak::Op
       vmulps(acc, acc, w_scale);
       vmulps(acc, acc, x_scale);
       return vaddps(acc, acc, rest);
+    case RunForm::onnx_integer: return;  // scale_with_integer_bias
   }
 }
 
