@@ -10,6 +10,7 @@
 #include <limits>
 #include <numeric>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "analyze/variant_bench.h"
@@ -125,45 +126,65 @@ std::vector<std::string> notes_of(const FastestVariant& choice, const VariantBen
 }
 
 // The fastest of some runs, in ms; the first one, which may plan, is not counted.
-Status time_turn(Session& session, double seconds, double& fastest) {
+Result<double> time_turn(Session& session, double seconds) {
   using Clock = std::chrono::steady_clock;
-  if (const Status done = session.run(); !done) return done;
+  if (const Status done = session.run(); !done) return done.errors();
   constexpr int kLeastRuns = 3;
+  double fastest = std::numeric_limits<double>::max();
   const auto end = Clock::now() + std::chrono::duration<double>(seconds);
   for (int i = 0; i < kLeastRuns || Clock::now() < end; ++i) {
     const auto start = Clock::now();
-    if (const Status done = session.run(); !done) return done;
+    if (const Status done = session.run(); !done) return done.errors();
     fastest = std::min(fastest, std::chrono::duration<double, std::milli>(Clock::now() - start).count());
   }
-  return ok_status();
+  return fastest;
+}
+
+// A model of several parts, once in each precision.
+Result<std::vector<Session>> program_sessions(const v1::ModelSource& model, CompileRequest request,
+                                              std::span<const Precision> precisions, const v1::InputShapes& shapes) {
+  request.chooses_precision = false;
+  std::vector<Session> sessions;
+  for (const Precision precision : precisions) {
+    request.options.precision = precision;
+    const auto compiled = open_or_compile(model, request);
+    if (!compiled) return compiled.errors();
+    auto session =
+        Session::of_program(*compiled, {.shapes = shapes, .max_iterations = request.max_iterations}, request.threads);
+    if (!session) return session.errors();
+    sessions.push_back(std::move(*session));
+  }
+  return sessions;
 }
 
 // Of a model of several parts one precision is chosen for all of them: what is between them is not known by groups.
+// What it reads decides which parts run, so each turn has another of the samples.
 Result<CompileRequest> settle_program(const v1::ModelSource& model, const CompileRequest& request) {
   if (request.options.target != "host")
     return usage("a model of several parts for the target " + request.options.target,
                  "the host, where its parts can be timed");
+  const auto inputs = model_inputs(model, request);
+  if (!inputs) return inputs.errors();
+  const auto samples = open_samples(request.calibrate.empty() ? "random" : request.calibrate, *inputs,
+                                    {.preprocess = request.preprocess, .limit = request.samples});
+  if (!samples) return samples.errors();
   constexpr std::array kPrecisions = {Precision::int8, Precision::fp32};
-  CompileRequest settled = request;
-  settled.chooses_precision = false;
-  std::vector<Session> sessions;
-  for (const Precision precision : kPrecisions) {
-    settled.options.precision = precision;
-    const auto compiled = open_or_compile(model, settled);
-    if (!compiled) return compiled.errors();
-    auto session = Session::of_program(*compiled, {}, request.threads);
-    if (!session) return session.errors();
-    if (const Status filled = fill_random(session->inputs()); !filled) return filled.errors();
-    sessions.push_back(std::move(*session));
-  }
-  std::array<double, 2> ms;
-  ms.fill(std::numeric_limits<double>::max());
+  auto sessions = program_sessions(model, request, kPrecisions, shapes_of(*inputs));
+  if (!sessions) return sessions.errors();
+  std::array<double, kPrecisions.size()> ms = {};
   constexpr int kTurns = 4;
   for (int turn = 0; turn < kTurns; ++turn) {
-    for (std::size_t i = 0; i < sessions.size(); ++i) {
-      if (const Status done = time_turn(sessions[i], request.seconds / kTurns, ms[i]); !done) return done.errors();
+    const auto sample = (*samples)->sample(turn * (*samples)->size() / kTurns);
+    if (!sample) return sample.errors();
+    for (std::size_t i = 0; i < kPrecisions.size(); ++i) {
+      fill_with(*sample, (*sessions)[i].inputs());
+      const auto fastest = time_turn((*sessions)[i], request.seconds / kTurns);
+      if (!fastest) return fastest.errors();
+      ms[i] += *fastest / kTurns;
     }
   }
+  CompileRequest settled = request;
+  settled.chooses_precision = false;
   const bool is_fp32 = ms[1] < ms[0];
   settled.options.precision = kPrecisions[is_fp32 ? 1 : 0];
   settled.notes = {fmt::format("auto: all parts in {}; in int8 {:.4f} ms, in fp32 {:.4f} ms; measured on {}",

@@ -282,6 +282,10 @@ Result<std::optional<Preprocess>> preprocess_for(const Session& session, const C
   return std::optional(without_values(*session.pictures()));
 }
 
+void fill_with(const std::vector<Tensor>& sample, std::vector<Tensor>& inputs) {
+  for (std::size_t i = 0; i < sample.size(); ++i) std::memcpy(inputs[i].data(), sample[i].data(), sample[i].bytes());
+}
+
 Status fill_random(std::vector<Tensor>& tensors) {
   std::vector<InputSpec> specs;
   for (const Tensor& tensor : tensors) specs.push_back({"", tensor.dtype(), tensor.shape()});
@@ -289,8 +293,7 @@ Status fill_random(std::vector<Tensor>& tensors) {
   if (!source) return source.errors();
   const auto sample = (*source)->sample(0);
   if (!sample) return sample.errors();
-  for (std::size_t i = 0; i < tensors.size(); ++i)
-    std::memcpy(tensors[i].data(), (*sample)[i].data(), tensors[i].bytes());
+  fill_with(*sample, tensors);
   return ok_status();
 }
 

@@ -93,6 +93,8 @@ class Session {
 // anything. Error (usage): it says another one than is computed inside.
 Result<std::optional<Preprocess>> preprocess_for(const Session& session, const CompileRequest& request);
 
+// Copies a sample, of the inputs' types and shapes, into them.
+void fill_with(const std::vector<Tensor>& sample, std::vector<Tensor>& inputs);
 // Fills tensors with seeded random numbers: what speed is measured on. Integers of 32 and 64 bits are 0, an index that
 // every table has.
 Status fill_random(std::vector<Tensor>& tensors);

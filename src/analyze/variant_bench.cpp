@@ -106,8 +106,7 @@ std::int64_t top(const std::vector<float>& outputs, std::int64_t scores) {
 }
 
 Status run_sample(Session& session, const std::vector<Tensor>& sample) {
-  for (std::size_t i = 0; i < sample.size(); ++i)
-    std::memcpy(session.inputs()[i].data(), sample[i].data(), sample[i].bytes());
+  fill_with(sample, session.inputs());
   return session.run();
 }
 

@@ -10,9 +10,12 @@
 #include <sstream>
 
 #include "analyze/variant_bench.h"
+#include "data/npy.h"
 #include "plan/plan.h"
 #include "support/child.h"
+#include "support/control_flow.h"
 #include "support/onnx_builder.h"
+#include "support/zip_builder.h"
 
 namespace octavo {
 namespace {
@@ -205,6 +208,32 @@ TEST_F(SettlePrecision, WhatWasMeasuredGivesTheSameBytes) {
   int8.chooses_precision = false;
   int8.options.precision = Precision::int8;
   EXPECT_EQ(bytes_of(*settled), bytes_of(int8));
+}
+
+// How often the loop turns is in the samples; of inputs that are drawn it is never.
+TEST_F(SettlePrecision, ProgramsAreTimedOnTheSamples) {
+  testing::ModelBuilder body(17), model(17);
+  body.input("i", DType::s64, {}).input("go", DType::boolean, {}).input("h", DType::f32, {4, 16});
+  body.output("on").output("next").initializer("w", floats(Shape{16, 16}, std::vector<float>(256, 0.06f)));
+  body.node({"Identity", {"go"}, {"on"}}).node({"MatMul", {"h", "w"}, {"product"}});
+  body.node({"Relu", {"product"}, {"next"}});
+  model.input("x", DType::f32, {4, 16}).input("trips", DType::s64, {}).output("y");
+  testing::add_loop(model, {"trips", "", "x"}, {"y"}, body);
+  folder_.write("net.onnx", model.bytes());
+  Tensor trips(DType::s64, Shape{2});
+  std::fill_n(trips.as<std::int64_t>(), 2, 5);
+  ASSERT_TRUE(write_npy(folder_.path("x.npy"), floats(Shape{2, 4, 16}, std::vector<float>(128, 0.5f)).view()));
+  ASSERT_TRUE(write_npy(folder_.path("trips.npy"), trips.view()));
+  folder_.write("samples.npz", testing::zip_of({{"x.npy", testing::read_bytes(folder_.path("x.npy"))},
+                                                {"trips.npy", testing::read_bytes(folder_.path("trips.npy"))}}));
+  request_.calibrate = folder_.path("samples.npz");
+  const auto settled = settle_precision(folder_.path("net.onnx"), request_);
+  ASSERT_TRUE(settled) << to_string(settled.errors());
+  EXPECT_TRUE(settled->notes[0].starts_with("auto: all parts in")) << settled->notes[0];
+  request_.max_iterations = 4;
+  const auto endless = settle_precision(folder_.path("net.onnx"), request_);
+  ASSERT_FALSE(endless);
+  EXPECT_NE(to_string(endless.errors()).find("'search' (Loop"), std::string::npos) << to_string(endless.errors());
 }
 
 TEST_F(SettlePrecision, OtherTargetsArePredicted) {

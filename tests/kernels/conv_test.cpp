@@ -2,49 +2,14 @@
 #include "kernels/conv/conv.h"
 
 #include <cstdio>
-#include <limits>
 
-#include "kernels/conv_cases.h"
+#include "kernels/conv_tiles.h"
 #include "support/amx_emulator.h"
 
 namespace octavo {
 namespace {
 
 using testing::AmxEmulation;
-
-bool runs_here(const KernelChoice& kernel) {
-  return host_machine().isa.has(kernel.code.needs) ||
-         (kernel.code.needs == Isa::amx_int8 && AmxEmulation::is_possible());
-}
-
-// The family's table, and the AVX-VNNI tiles in the encoding that AVX-512 machines have. AMX is emulated where it has
-// to be.
-std::vector<KernelChoice> kernels_of_this_machine() {
-  std::vector<KernelChoice> kernels(conv_choices().begin(), conv_choices().end());
-  KernelChoice evex = kernels[0];
-  evex.code.name = "conv_u8s8_6x2_avx512vnni_ymm";
-  evex.code.needs = Isa::avx512vnni;
-  evex.refusal = [](const OpCall& call) { return conv_refusal(call, kTileVnni256Evex); };
-  evex.pack = [](const OpCall& call) { return pack_conv(call, kTileVnni256Evex); };
-  evex.code.prepare = [](const StepSpec& spec) { return prepare_conv(spec, kTileVnni256Evex); };
-  kernels.push_back(evex);
-  std::erase_if(kernels, [](const KernelChoice& kernel) { return !runs_here(kernel); });
-  return kernels;
-}
-
-// Twice, since rows of zeros in the padding are left out.
-void check(Case c, unsigned seed) {
-  const AmxEmulation emulation;
-  const std::uint64_t before = AmxEmulation::trapped();
-  for (const std::int32_t x_zero_point : {117, 0}) {
-    c.x_zero_point = x_zero_point;
-    check(c, seed, kernels_of_this_machine());
-  }
-  if (!AmxEmulation::is_possible() || is_depthwise(c)) return;
-  EXPECT_TRUE(AmxEmulation::trapped() > before || !AmxEmulation::is_needed())
-      << "the AMX kernel executed no tile instruction: " << describe(c);
-  EXPECT_TRUE(AmxEmulation::is_released()) << describe(c);
-}
 
 // For whoever reads the log: how the AMX kernel was checked here.
 TEST(Conv, AmxIsThereOrEmulated) {
@@ -393,162 +358,6 @@ TEST(Conv, FullyConnected) {
     // Long enough for two streams of weights, of even and uneven halves.
     check({.batch = batch, .height = 1, .width = 1, .channels = 1024 + 8 * batch, .out_channels = 72}, 19);
     check({.batch = batch, .height = 1, .width = 1, .channels = 2056, .out_channels = 24, .has_offset = true}, 20);
-  }
-}
-
-TEST(Conv, OutputTypes) {
-  for (std::int64_t oc : {5, 16, 31, 64, 77}) {
-    for (DType to : {DType::s32, DType::f32})
-      check({.height = 4, .width = 11, .channels = 20, .out_channels = oc, .to = to}, 19);
-    check({.height = 4,
-           .width = 11,
-           .channels = 20,
-           .out_channels = oc,
-           .to = DType::s8,
-           .zero_point = -17,
-           .lowest = -128,
-           .highest = 127},
-          20);
-    check({.height = 4,
-           .width = 11,
-           .channels = 20,
-           .out_channels = oc,
-           .to = DType::s8,
-           .zero_point = 4,
-           .lowest = -20,
-           .highest = 90},
-          21);
-    check({.height = 4, .width = 11, .channels = 20, .out_channels = oc, .to = DType::u8, .zero_point = 131}, 22);
-    check({.height = 4,
-           .width = 11,
-           .channels = 20,
-           .out_channels = oc,
-           .to = DType::u8,
-           .zero_point = 30,
-           .lowest = 30,
-           .highest = 201},
-          23);
-  }
-}
-
-Case to_s16(std::int64_t channels, float multiplier) {
-  Case c{.height = 4, .width = 11, .channels = 20, .out_channels = channels, .to = DType::s16};
-  c.zero_point = multiplier == 0.4f ? -300 : 0, c.lowest = -32768, c.highest = 32767, c.multiplier = multiplier;
-  if (channels == 31) c.lowest = -1000, c.highest = 700;
-  return c;
-}
-
-TEST(Conv, S16Results) {
-  for (std::int64_t oc : {5, 8, 16, 31, 48, 64, 77}) {
-    for (const float multiplier : {0.0f, 0.4f, 0.9f}) check(to_s16(oc, multiplier), 31);
-  }
-}
-
-TEST(Conv, S16Additions) {
-  for (std::int64_t oc : {5, 8, 16, 31, 48, 64, 77}) {
-    for (const DType type : {DType::u8, DType::s8, DType::s16}) {
-      for (const float multiplier : {0.0f, 0.4f, 0.9f}) {
-        Case c = to_s16(oc, multiplier);
-        c.residual = Addition::before_rounding, c.residual_type = type;
-        check(c, 33);
-      }
-    }
-    check({.width = 11,
-           .channels = 20,
-           .out_channels = oc,
-           .residual = Addition::before_rounding,
-           .residual_type = DType::s16},
-          32);
-  }
-}
-
-TEST(Conv, Multipliers) {
-  const float huge = 3e38f, infinite = std::numeric_limits<float>::infinity(),
-              none = std::numeric_limits<float>::quiet_NaN();
-  for (float multiplier : {1e-20f, 0.49f, 0.9f, 7.0f, 1e5f, huge, infinite, none, -0.01f, -1e9f}) {
-    check({.height = 4, .width = 11, .channels = 20, .out_channels = 40, .zero_point = 12, .multiplier = multiplier},
-          24);
-    check({.height = 4,
-           .width = 11,
-           .channels = 20,
-           .out_channels = 40,
-           .to = DType::s8,
-           .zero_point = -12,
-           .lowest = -128,
-           .highest = 127,
-           .multiplier = multiplier},
-          25);
-  }
-}
-
-TEST(Conv, Residuals) {
-  for (Addition residual :
-       {Addition::before_rounding, Addition::real_first, Addition::real_second, Addition::integer}) {
-    for (std::int64_t oc : {4, 13, 16, 23, 32, 64, 66, 79}) {
-      for (DType type : {DType::u8, DType::s8}) {
-        check({.height = 5,
-               .width = 9,
-               .channels = 24,
-               .out_channels = oc,
-               .zero_point = 9,
-               .residual = residual,
-               .residual_type = type},
-              26);
-        check({.height = 5,
-               .width = 9,
-               .channels = 24,
-               .out_channels = oc,
-               .to = DType::s8,
-               .zero_point = -9,
-               .lowest = -128,
-               .highest = 127,
-               .residual = residual,
-               .residual_type = type},
-              27);
-        check({.height = 5,
-               .width = 9,
-               .channels = 24,
-               .out_channels = oc,
-               .zero_point = 120,
-               .residual = residual,
-               .residual_type = type,
-               .shift = 128},
-              35);
-        check({.height = 3,
-               .width = 9,
-               .channels = 24,
-               .out_channels = oc,
-               .residual = residual,
-               .residual_type = type,
-               .multiplier = 40.0f},
-              28);
-      }
-    }
-  }
-}
-
-TEST(Conv, Tables) {
-  for (std::int64_t oc : {3, 16, 24, 32, 40, 64, 96, 130}) {
-    check({.height = 5, .width = 30, .channels = 24, .out_channels = oc, .zero_point = 90, .has_table = true}, 29);
-    check({.height = 5,
-           .width = 9,
-           .channels = 24,
-           .out_channels = oc,
-           .zero_point = 100,
-           .has_table = true,
-           .table_type = DType::s8},
-          30);
-    check({.height = 5,
-           .width = 9,
-           .channels = 24,
-           .out_channels = oc,
-           .to = DType::s8,
-           .zero_point = 1,
-           .lowest = -128,
-           .highest = 127,
-           .residual = Addition::before_rounding,
-           .has_table = true},
-          31);
   }
 }
 
