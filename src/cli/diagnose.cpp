@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -15,12 +16,6 @@ namespace octavo::cli {
 namespace {
 
 using diagnose::Engine;
-
-constexpr Word<Engine> kEngineWords[] = {{"ort", Engine::ort},
-                                         {"litert", Engine::litert},
-                                         {"openvino", Engine::openvino},
-                                         {"tvm", Engine::tvm},
-                                         {"torch", Engine::torch}};
 
 struct Arguments {
   std::string model, html, json;
@@ -56,11 +51,17 @@ void add_diagnose(CLI::App& app, int& exit_code) {
   verb.add_option("--against", arguments->options.against, "the same network in fp32: what quantization changed")
       ->type_name("FP32");
   verb.add_option("--profile", arguments->options.profile, "what the engine wrote of its runs")->type_name("F");
-  const auto read_engine = [arguments](const std::string& word) {
-    arguments->options.engine = value_of("--engine", word, kEngineWords);
+  verb.add_option("--rates", arguments->options.rates, "what scripts/stories/rates.py measured of the engine here")
+      ->type_name("F");
+  std::vector<std::string_view> words;
+  for (const Engine engine : diagnose::kEngines) words.push_back(name_of(engine));
+  const auto read_engine = [arguments, words](const std::string& word) {
+    const auto found = std::ranges::find(words, word);
+    if (found == words.end())
+      throw CLI::ValidationError("--engine", "found '" + word + "', expected " + list_of(words));
+    arguments->options.engine = diagnose::kEngines[found - words.begin()];
   };
-  verb.add_option_function<std::string>("--engine", read_engine, "ort, litert, openvino, tvm or torch")
-      ->type_name("WORD");
+  verb.add_option_function<std::string>("--engine", read_engine, list_of(words))->type_name("WORD");
   add_repair_options(verb, arguments->repairs);
   verb.add_option("--html", arguments->html, "write a page")->type_name("F");
   verb.add_option("--json", arguments->json, "write what was found as JSON")->type_name("F");

@@ -78,6 +78,8 @@ std::vector<int> island_nodes(const FileView& view);
 
 enum class ScaleFault : std::uint8_t { none, zero, denormal, mask, uncalibrated };
 ScaleFault fault_of(const FileView& view, const ViewTensor& tensor);
+// The quantize nodes of activations (TFLite: what makes them) where nearly all of them have one range; else none.
+std::vector<int> nodes_of_one_range(const FileView& view);
 // Multiply-accumulates of a product; 0 where shapes are unknown.
 std::int64_t macs_of(const FileView& view, const ViewNode& node);
 // Of one result.

@@ -37,15 +37,16 @@ std::string place_of(const FileView& view, const std::vector<int>& nodes) {
   return text;
 }
 
-// What the nodes and the conversions at their sides took, beyond what products take in the fast form.
-std::optional<double> measured_loss(const FileView& view, const std::vector<int>& nodes, const JoinedProfile& profile,
-                                    const EngineRates& rates) {
+// What the nodes and the conversions at their sides took, beyond what is best.
+std::optional<double> measured_loss(const Diagnosis& diagnosis, const std::vector<int>& nodes) {
+  const FileView& view = diagnosis.view;
+  const JoinedProfile& profile = *diagnosis.profile;
   std::set<int> all;
   double ideal = 0.0;
   for (const int index : nodes) {
     const ViewNode& node = view.node(index);
     all.insert(index);
-    ideal += product_ms(view, node, rates, Form::integer);
+    ideal += diagnosis.costs[static_cast<std::size_t>(index)].best_ms;
     for (const int x : node.inputs) {
       if (const int dequantize = view.producer_if(x, Kind::dequantize); dequantize >= 0) all.insert(dequantize);
     }
@@ -63,8 +64,7 @@ std::optional<double> measured_loss(const FileView& view, const std::vector<int>
 }
 
 std::optional<Finding> finding_of(const Rule& rule, const Diagnosis& diagnosis) {
-  const EngineRates& rates = rates_of(diagnosis.engine);
-  std::vector<Loss> losses = rule.find(diagnosis.view, rates);
+  std::vector<Loss> losses = rule.find({diagnosis.view, diagnosis.rates, diagnosis.costs});
   if (losses.empty()) return {};
   std::stable_sort(losses.begin(), losses.end(), [](const Loss& a, const Loss& b) { return a.ms > b.ms; });
   Finding finding{.cause = rule.cause,
@@ -79,7 +79,7 @@ std::optional<Finding> finding_of(const Rule& rule, const Diagnosis& diagnosis) 
   finding.where = place_of(diagnosis.view, finding.nodes);
   finding.what = fmt::format("{}: {} node{}", summary_of(rule.cause), losses.size(), losses.size() == 1 ? "" : "s");
   if (diagnosis.profile && !finding.is_about_answers() && finding.predicted_ms > 0.0)
-    finding.measured_ms = measured_loss(diagnosis.view, finding.nodes, *diagnosis.profile, rates);
+    finding.measured_ms = measured_loss(diagnosis, finding.nodes);
   if (finding.measured_ms) finding.sureness = Sureness::measured;
   std::sort(finding.nodes.begin(), finding.nodes.end());
   return finding;
@@ -130,11 +130,18 @@ Result<Diagnosis> diagnose_file(const std::string& path, const DiagnoseOptions& 
   const auto engine = engine_for(diagnosis.view, options.engine);
   if (!engine) return engine.errors();
   diagnosis.engine = *engine;
+  diagnosis.rates = rates_of(*engine);
+  if (!options.rates.empty()) {
+    auto rates = read_rates(options.rates, *engine);
+    if (!rates) return rates.errors();
+    diagnosis.rates = *std::move(rates);
+  }
   if (!options.against.empty()) {
     auto before = read_file_view(options.against, {.batch = options.batch});
     if (!before) return before.errors();
     diagnosis.before = *std::move(before);
-    diagnosis.predicted_before = predicted_time(*diagnosis.before, *engine);
+    diagnosis.predicted_before =
+        predicted_time(*diagnosis.before, costs_in(*diagnosis.before, *engine, diagnosis.rates));
   }
   if (!options.profile.empty()) {
     const auto profile = read_profile(options.profile);
@@ -149,7 +156,8 @@ Result<Diagnosis> diagnose_file(const std::string& path, const DiagnoseOptions& 
     diagnosis.profile = *std::move(joined);
   }
   diagnosis.census = census_of(diagnosis.view, diagnosis.before ? &*diagnosis.before : nullptr);
-  diagnosis.predicted = predicted_time(diagnosis.view, *engine);
+  diagnosis.costs = costs_in(diagnosis.view, *engine, diagnosis.rates);
+  diagnosis.predicted = predicted_time(diagnosis.view, diagnosis.costs);
   if (diagnosis.view.dialect != Dialect::fp32) {
     for (const auto rules : {rules_of(*engine), answer_rules()}) {
       for (const Rule& rule : rules) {

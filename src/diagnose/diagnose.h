@@ -18,6 +18,7 @@ namespace octavo::diagnose {
 struct DiagnoseOptions {
   std::string against;           // the fp32 file; empty: none
   std::string profile;           // of the engine; empty: none
+  std::string rates;             // of the engine on this machine; empty: rates_of(engine)
   std::optional<Engine> engine;  // none: the one that the file's format is for
   std::int64_t batch = 1;
 };
@@ -27,6 +28,8 @@ struct Diagnosis {
   Engine engine = Engine::ort;
   FileView view;
   std::optional<FileView> before;
+  EngineRates rates;
+  std::vector<NodeCost> costs;  // by nodes, predicted
   Census census;
   std::vector<Finding> findings;  // known to spoil answers, then about time by cost, then what may cost answers
   PredictedTime predicted;        // of one thread

@@ -1,88 +1,127 @@
-// The measured rates. Part of diagnose/.
+// Times of operators by rates, and rates as JSON. Part of diagnose/.
 #include "diagnose/engine_cost.h"
 
 #include <algorithm>
-#include <cmath>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
 
 #include "diagnose/census.h"
 
 namespace octavo::diagnose {
 namespace {
 
-// Least times of nodes in the profiles of ONNX Runtime 1.32.0, one thread of an Intel Xeon with AVX-512 VNNI,
-// 2026-11-26: convolutions 3x3 of 128 channels at 28x28 and of 64 at 56x56, depthwise ones of 128 at 28x28, products
-// 128x768x768, passes over 64x56x56.
-constexpr EngineRates kOrt{
-    .packed_float = {.conv = 87.0, .depthwise = 29.0, .matmul = 70.0},
-    .loose_float = {.conv = 54.0, .depthwise = 3.3, .matmul = 60.0},
-    .integer = {.conv = 330.0, .depthwise = 18.8, .matmul = 260.0},
-    .signed_slow = {.conv = 1.2, .depthwise = 8.3, .matmul = 13.5},
-    .unsigned_slow = {.conv = 75.0, .depthwise = 8.4, .matmul = 77.0},
-    .dynamic = {.conv = 60.0, .depthwise = 8.0, .matmul = 260.0},
-    .signed_shallow = 13.5,
-    .signed_deep = 1.2,
-    .quantize_ns = 0.27,
-    .dequantize_ns = 0.17,
-    .weight_ns = 0.54,
-    .pass_ns = 0.29,
-    .float_pass_ns = 0.5,
-    .mean_ns = 1.1,
-    .node_us = 4.0,
-    .source = "ONNX Runtime 1.32.0, one thread of an Intel Xeon with AVX-512 VNNI",
-};
+constexpr std::array<std::string_view, static_cast<std::size_t>(Form::count)> kForms = {
+    "packed_float", "loose_float", "integer", "signed_slow", "unsigned_slow", "dynamic", "wide"};
+constexpr std::array<std::string_view, static_cast<std::size_t>(ProductKind::count)> kProductKinds = {
+    "conv", "pointwise", "depthwise", "matmul"};
+constexpr std::array<std::string_view, static_cast<std::size_t>(Pass::count)> kPasses = {
+    "none",          "quantize",       "dequantize",    "quantize16",
+    "dequantize16",  "requantize",     "add",           "mul",
+    "sigmoid",       "max_pool",       "transpose",     "average",
+    "float_add",     "float_mul",      "float_sigmoid", "float_function",
+    "float_relu",    "float_max_pool", "float_softmax", "float_transpose",
+    "float_average", "wide_add",       "wide_mul"};
 
-// Of others none was measured by node: the arithmetic of the same machine. What rests on it is `likely`, not `known`.
-constexpr EngineRates kOthers{
-    .packed_float = {.conv = 80.0, .depthwise = 20.0, .matmul = 70.0},
-    .loose_float = {.conv = 60.0, .depthwise = 10.0, .matmul = 60.0},
-    .integer = {.conv = 250.0, .depthwise = 25.0, .matmul = 200.0},
-    .signed_slow = {.conv = 250.0, .depthwise = 25.0, .matmul = 200.0},
-    .unsigned_slow = {.conv = 250.0, .depthwise = 25.0, .matmul = 200.0},
-    .dynamic = {.conv = 120.0, .depthwise = 15.0, .matmul = 150.0},
-    .quantize_ns = 0.3,
-    .dequantize_ns = 0.2,
-    .weight_ns = 0.5,
-    .pass_ns = 0.3,
-    .float_pass_ns = 0.5,
-    .mean_ns = 0.5,
-    .node_us = 2.0,
-    .source = "not measured: by the arithmetic of an Intel Xeon with AVX-512 VNNI, one thread",
-};
+using nlohmann::json;
 
-const EngineRates::Products& rates_in(const EngineRates& rates, Form form) {
-  switch (form) {
-    case Form::packed_float: return rates.packed_float;
-    case Form::loose_float: return rates.loose_float;
-    case Form::integer: return rates.integer;
-    case Form::signed_slow: return rates.signed_slow;
-    case Form::unsigned_slow: return rates.unsigned_slow;
-    case Form::dynamic: return rates.dynamic;
+// Throws json::exception where it is no such object.
+EngineRates rates_in(const json& object) {
+  EngineRates rates{.source = object.at("source").get<std::string>()};
+  rates.node_us = object.at("node_us").get<double>();
+  for (std::size_t i = 1; i < kPasses.size(); ++i)
+    rates.passes_ns[i] = object.at("passes_ns").value(std::string(kPasses[i]), 0.0);
+  for (std::size_t form = 0; form < kForms.size(); ++form) {
+    const auto of_form = object.at("products").find(std::string(kForms[form]));
+    if (of_form == object.at("products").end()) continue;
+    for (std::size_t kind = 0; kind < kProductKinds.size(); ++kind) {
+      const json& cost = of_form->at(std::string(kProductKinds[kind]));
+      rates.products[form][kind] = ProductCost{.call_us = cost.at("call_us").get<double>(),
+                                               .mac_ns = cost.at("mac_ns").get<double>(),
+                                               .gathered_ns = cost.at("gathered_ns").get<double>(),
+                                               .result_ns = cost.at("result_ns").get<double>(),
+                                               .weight_ns = cost.at("weight_ns").get<double>()};
+    }
   }
-  return rates.packed_float;
+  return rates;
+}
+
+EngineRates built_in(Engine engine) {
+  const bool is_measured = engine == Engine::ort || engine == Engine::litert;
+  EngineRates rates = rates_in(json::parse(measured_rates(is_measured ? engine : Engine::ort)));
+  if (!is_measured) rates.source = "not measured: as " + rates.source;
+  return rates;
+}
+
+// Whether every window is one pixel: the axes of weights that are no channels.
+bool is_pointwise(const FileView& view, const std::vector<std::int64_t>& shape) {
+  const bool is_last = view.format == FileFormat::tflite;
+  const std::size_t first = is_last ? 1 : 2, end = shape.size() - (is_last ? 1 : 0);
+  for (std::size_t i = first; i < end; ++i) {
+    if (shape[i] != 1) return false;
+  }
+  return true;
+}
+
+ProductKind kind_of_product(const FileView& view, const ViewNode& node) {
+  if (node.kind == Kind::depthwise_conv) return ProductKind::depthwise;
+  if (node.kind == Kind::matmul) return ProductKind::matmul;
+  const int weights = sight::stored_weights(view, node);
+  const auto* shape = weights < 0 || !view.tensor(weights).shape ? nullptr : &*view.tensor(weights).shape;
+  const bool is_one = shape != nullptr && shape->size() > 2 && is_pointwise(view, *shape);
+  return is_one ? ProductKind::pointwise : ProductKind::conv;
 }
 
 }  // namespace
 
-const EngineRates& rates_of(Engine engine) { return engine == Engine::ort ? kOrt : kOthers; }
+const EngineRates& rates_of(Engine engine) {
+  static const std::array<EngineRates, std::size(kEngines)> rates = [] {
+    std::array<EngineRates, std::size(kEngines)> made;
+    std::ranges::transform(kEngines, made.begin(), built_in);
+    return made;
+  }();
+  return rates[static_cast<std::size_t>(engine)];
+}
+
+Result<EngineRates> read_rates(const std::string& path, Engine engine) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string expected = "rates of " + std::string(title_of(engine)) + " (scripts/stories/rates.py)";
+  if (!file)
+    return Error{
+        .kind = ErrorKind::resource, .where = path, .found = "a file that cannot be read", .expected = expected};
+  try {
+    const json object = json::parse(file);
+    const auto of = object.at("engine").get<std::string>();
+    if (of != name_of(engine))
+      return Error{.kind = ErrorKind::usage, .where = path, .found = "rates of '" + of + "'", .expected = expected};
+    return rates_in(object);
+  } catch (const json::exception& error) {
+    return Error{.kind = ErrorKind::invalid_input, .where = path, .found = error.what(), .expected = expected};
+  }
+}
 
 double product_ms(const FileView& view, const ViewNode& node, const EngineRates& rates, Form form) {
   const auto macs = static_cast<double>(sight::macs_of(view, node));
   if (macs <= 0.0) return 0.0;
-  const auto& of_form = rates_in(rates, form);
-  double rate = node.kind == Kind::depthwise_conv ? of_form.depthwise
-                : node.kind == Kind::matmul       ? of_form.matmul
-                                                  : of_form.conv;
-  if (form == Form::signed_slow && rates.signed_deep > 0.0 && node.kind != Kind::depthwise_conv) {
-    constexpr double kShallow = 128.0, kDeep = 1152.0;
-    const double depth = std::clamp(static_cast<double>(sight::depth_of(view, node)), kShallow, kDeep);
-    const double place = std::log(depth / kShallow) / std::log(kDeep / kShallow);
-    rate = rates.signed_shallow * std::pow(rates.signed_deep / rates.signed_shallow, place);
-  }
-  return macs / rate * 1e-6 + rates.node_us * 1e-3;
+  const ProductKind kind = kind_of_product(view, node);
+  const auto of_kind = static_cast<std::size_t>(kind);
+  const auto& in_form = rates.products[static_cast<std::size_t>(form)][of_kind];
+  const auto& otherwise = rates.products[static_cast<std::size_t>(Form::packed_float)][of_kind];
+  const ProductCost cost = in_form.value_or(otherwise.value_or(ProductCost{}));
+  const auto results = static_cast<double>(view.tensor(node.outputs[0]).elements());
+  const int stored = sight::stored_weights(view, node);
+  const double weights = stored < 0 ? 0.0 : static_cast<double>(view.tensor(stored).elements());
+  // Each pixel gathers what one of its results sums up, for every group.
+  const double groups = static_cast<double>(node.integer("group", 1));
+  const double gathered = kind == ProductKind::conv && weights > 0.0 ? macs / weights * (macs / results) * groups : 0.0;
+  return cost.call_us * 1e-3 +
+         (cost.mac_ns * macs + cost.gathered_ns * gathered + cost.result_ns * results + cost.weight_ns * weights) *
+             1e-6;
 }
 
-double pass_ms(std::int64_t elements, double ns_per_element, const EngineRates& rates) {
-  return static_cast<double>(elements) * ns_per_element * 1e-6 + rates.node_us * 1e-3;
+double pass_ms(std::int64_t elements, Pass pass, const EngineRates& rates) {
+  if (pass == Pass::none) return 0.0;
+  return static_cast<double>(elements) * rates.passes_ns[static_cast<std::size_t>(pass)] * 1e-6 + rates.node_us * 1e-3;
 }
 
 }  // namespace octavo::diagnose

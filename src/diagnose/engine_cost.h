@@ -1,6 +1,11 @@
-// What operators cost in an engine, by rates that were measured once. Part of diagnose/.
+// What operators cost in an engine, by rates that were measured once of operators alone. Part of diagnose/.
 #ifndef OCTAVO_DIAGNOSE_ENGINE_COST_H_
 #define OCTAVO_DIAGNOSE_ENGINE_COST_H_
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
 
 #include "diagnose/file_view.h"
 #include "diagnose/finding.h"
@@ -15,25 +20,71 @@ enum class Form : std::uint8_t {
   signed_slow,    // s8 activations in kernels without vector instructions
   unsigned_slow,  // u8 weights
   dynamic,        // activations quantized in the run
+  wide,           // s16 activations
+  count,
 };
 
-// Of one thread: 10^9 multiply-accumulates per second, nanoseconds per element, microseconds per node.
+// What is no product, by what it does to an element: on bytes, on floats ("float_..."), on s16 ("wide_...").
+enum class Pass : std::uint8_t {
+  none,  // costs nothing: it is part of another node
+  quantize,
+  dequantize,
+  quantize16,
+  dequantize16,
+  requantize,
+  add,
+  mul,
+  sigmoid,  // any function by a table
+  max_pool,
+  transpose,
+  average,  // by elements of its input
+  float_add,
+  float_mul,
+  float_sigmoid,
+  float_function,
+  float_relu,
+  float_max_pool,
+  float_softmax,
+  float_transpose,
+  float_average,
+  wide_add,
+  wide_mul,
+  count,
+};
+
+enum class ProductKind : std::uint8_t { conv, pointwise, depthwise, matmul, count };
+
+// Of one thread.
+struct ProductCost {
+  double call_us = 0.0;
+  double mac_ns = 0.0;       // of a multiply-accumulate
+  double gathered_ns = 0.0;  // of an element brought to a window of more than one pixel
+  double result_ns = 0.0;
+  double weight_ns = 0.0;
+};
+
 struct EngineRates {
-  struct Products {
-    double conv, depthwise, matmul;
-  };
-  Products packed_float, loose_float, integer, signed_slow, unsigned_slow, dynamic;
-  // s8 by those kernels falls with the depth of the sum: at depths of 128 and 1152, of convolutions.
-  double signed_shallow = 0.0, signed_deep = 0.0;
-  double quantize_ns, dequantize_ns, weight_ns, pass_ns, float_pass_ns, mean_ns, node_us;
-  std::string_view source;
+  // A form that the engine does not have costs what packed_float does.
+  std::array<std::array<std::optional<ProductCost>, static_cast<std::size_t>(ProductKind::count)>,
+             static_cast<std::size_t>(Form::count)>
+      products;
+  std::array<double, static_cast<std::size_t>(Pass::count)> passes_ns{};  // of an element
+  double node_us = 0.0;
+  std::string source;  // engine, machine, day
 };
 
+// Those of the machine that they were measured on last. Engines that were not measured have those of ONNX Runtime, and
+// their source says so.
 const EngineRates& rates_of(Engine engine);
+// What scripts/stories/rates.py wrote. Errors: resource; invalid_input (no such JSON); usage (of another engine).
+Result<EngineRates> read_rates(const std::string& path, Engine engine);
 
 // Milliseconds of one thread; 0 where the file does not say how large the node is.
 double product_ms(const FileView& view, const ViewNode& node, const EngineRates& rates, Form form);
-double pass_ms(std::int64_t elements, double ns_per_element, const EngineRates& rates);
+double pass_ms(std::int64_t elements, Pass pass, const EngineRates& rates);
+
+// The JSON of rates, as measured (measured_rates.cpp).
+std::string_view measured_rates(Engine engine);
 
 }  // namespace octavo::diagnose
 

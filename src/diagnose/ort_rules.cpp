@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "diagnose/census.h"
-#include "diagnose/rules.h"
+#include "diagnose/ort_costs.h"
 
 namespace octavo::diagnose {
 namespace {
@@ -13,149 +13,96 @@ constexpr std::string_view kMeasured =
 constexpr std::string_view kInferred =
     "follows from what ONNX Runtime 1.32.0 fuses, as measured; this pattern itself was not";
 
-std::int64_t result_elements(const FileView& view, const ViewNode& node) {
-  return node.outputs.empty() || node.outputs[0] < 0 ? 0 : view.tensor(node.outputs[0]).elements();
-}
-
-std::int64_t input_elements(const FileView& view, const ViewNode& node) {
-  const int x = view.input(node, 0);
-  return x < 0 ? 0 : view.tensor(x).elements();
-}
-
-// What a product costs beyond its fast form: slower kernels, weights dequantized in the run, pairs that stay.
-double loss_of(const FileView& view, const ProductFate& fate, const EngineRates& rates) {
-  const ViewNode& node = view.node(fate.node);
-  double ms = product_ms(view, node, rates, fate.form) - product_ms(view, node, rates, Form::integer);
-  if (fate.form != Form::loose_float && fate.form != Form::packed_float) return std::max(ms, 0.0);
-  if (sight::is_dequantized(view, view.input(node, 0)))
-    ms += pass_ms(input_elements(view, node), rates.dequantize_ns, rates);
-  ms += pass_ms(result_elements(view, node), rates.quantize_ns, rates);
-  const int weights = sight::stored_weights(view, node);
-  if (fate.form == Form::loose_float && weights >= 0)
-    ms += pass_ms(view.tensor(weights).elements(), rates.weight_ns, rates);
-  return std::max(ms, 0.0);
-}
-
 template <Cause cause>
-std::vector<Loss> products_lost_to(const FileView& view, const EngineRates& rates) {
-  std::vector<Loss> losses;
-  for (const ProductFate& fate : fates_in_ort(view)) {
-    if (fate.cause != cause) continue;
-    const bool is_fast = fate.form == Form::integer;
-    losses.push_back({fate.node, is_fast ? 0.0 : loss_of(view, fate, rates)});
-  }
-  return losses;
+std::vector<Loss> lost(const Inspected& in) {
+  return lost_to(in, cause);
 }
 
 // ---- operators between pairs that are not products ----
 
-bool is_between_pairs(const FileView& view, const ViewNode& node) {
-  if (node.is_integer || node.outputs.empty() || node.outputs[0] < 0) return false;
-  return sight::is_dequantized(view, view.input(node, 0)) && !sight::quantizers_of(view, node.outputs[0]).empty();
-}
-
-// Dequantized, computed in float, quantized again; the integer form would be one pass.
-double island_ms(const FileView& view, const ViewNode& node, const EngineRates& rates, double ns_per_element) {
-  return pass_ms(input_elements(view, node), rates.dequantize_ns, rates) +
-         pass_ms(std::max(input_elements(view, node), result_elements(view, node)), ns_per_element, rates) +
-         pass_ms(result_elements(view, node), rates.quantize_ns, rates) -
-         pass_ms(result_elements(view, node), rates.pass_ns, rates);
-}
-
 template <class Test>
-std::vector<Loss> islands_where(const FileView& view, const EngineRates& rates, double ns_per_element, Test test) {
+std::vector<Loss> islands_where(const Inspected& in, Test test) {
   std::vector<Loss> losses;
-  for (std::size_t i = 0; i < view.nodes.size(); ++i) {
-    const ViewNode& node = view.nodes[i];
-    if (is_between_pairs(view, node) && test(node))
-      losses.push_back({static_cast<int>(i), island_ms(view, node, rates, ns_per_element)});
+  for (std::size_t i = 0; i < in.view.nodes.size(); ++i) {
+    const ViewNode& node = in.view.nodes[i];
+    const NodeCost& cost = in.costs[i];
+    if (!cost.is_integer && !cost.cause && is_between_pairs(in.view, node) && test(node))
+      losses.push_back({static_cast<int>(i), cost.lost_ms()});
   }
   return losses;
 }
 
-bool has_integer_function(const ViewNode& node) { return node.op == "LeakyRelu" || node.op == "Sigmoid"; }
-
-std::vector<Loss> silus(const FileView& view, const EngineRates& rates) {
-  return islands_where(view, rates, rates.float_pass_ns, [](const ViewNode& node) {
-    return (node.kind == Kind::function || node.kind == Kind::sigmoid) && !has_integer_function(node);
+// Functions without a kernel for bytes, and the two operators that SiLU is made of.
+std::vector<Loss> silus(const Inspected& in) {
+  std::vector<Loss> losses = lost_to(in, Cause::qdq_around_silu);
+  const auto functions = islands_where(in, [](const ViewNode& node) {
+    return (node.kind == Kind::function || node.kind == Kind::sigmoid) && node.op != "LeakyRelu" &&
+           node.op != "Sigmoid";
   });
+  losses.insert(losses.end(), functions.begin(), functions.end());
+  return losses;
 }
 
-std::vector<Loss> means(const FileView& view, const EngineRates& rates) {
-  return islands_where(view, rates, rates.mean_ns, [](const ViewNode& node) { return node.op == "ReduceMean"; });
+std::vector<Loss> means(const Inspected& in) {
+  return islands_where(in, [](const ViewNode& node) { return node.op == "ReduceMean"; });
 }
 
-// The scale of a pair before a node, and behind it.
-bool changes_scale(const FileView& view, const ViewNode& node) {
-  const int dequantize = view.producer_if(view.input(node, 0), Kind::dequantize);
-  const auto behind = sight::quantizers_of(view, node.outputs[0]);
-  if (dequantize < 0 || behind.empty()) return false;
-  const auto& before = view.tensor(view.input(view.node(dequantize), 0)).quant;
-  const auto& after = view.tensor(view.node(behind[0]).outputs[0]).quant;
-  return before && after && !(*before == *after);
+std::vector<Loss> resizes(const Inspected& in) {
+  return islands_where(in, [](const ViewNode& node) { return node.kind == Kind::resize; });
 }
 
-std::vector<Loss> resizes(const FileView& view, const EngineRates& rates) {
-  return islands_where(view, rates, rates.float_pass_ns, [&](const ViewNode& node) {
-    return node.kind == Kind::resize &&
-           (changes_scale(view, node) || node.text("mode") == "linear" || node.text("mode") == "cubic");
-  });
-}
-
-std::vector<Loss> moves(const FileView& view, const EngineRates& rates) {
-  return islands_where(view, rates, rates.float_pass_ns, [&](const ViewNode& node) {
-    return (node.kind == Kind::movement || node.kind == Kind::max_pool) && changes_scale(view, node);
+std::vector<Loss> moves(const Inspected& in) {
+  return islands_where(in, [&](const ViewNode& node) {
+    return (node.kind == Kind::movement || node.kind == Kind::max_pool) && changes_scale(in.view, node);
   });
 }
 
 // A product that waits for the gate of squeeze-and-excite in float on one side.
-std::vector<Loss> excites(const FileView& view, const EngineRates& rates) {
+std::vector<Loss> excites(const Inspected& in) {
   std::vector<Loss> losses;
-  for (std::size_t i = 0; i < view.nodes.size(); ++i) {
-    const ViewNode& node = view.nodes[i];
-    const int a = view.input(node, 0), b = view.input(node, 1);
+  for (std::size_t i = 0; i < in.view.nodes.size(); ++i) {
+    const ViewNode& node = in.view.nodes[i];
+    const int a = in.view.input(node, 0), b = in.view.input(node, 1);
     if (node.kind != Kind::mul || node.is_integer || a < 0 || b < 0 || node.outputs.empty()) continue;
-    if (view.tensor(a).is_constant || view.tensor(b).is_constant) continue;
-    const bool is_one_side = sight::is_dequantized(view, a) != sight::is_dequantized(view, b);
-    if (is_one_side) losses.push_back({static_cast<int>(i), island_ms(view, node, rates, rates.float_pass_ns)});
+    if (in.view.tensor(a).is_constant || in.view.tensor(b).is_constant) continue;
+    const bool is_one_side = sight::is_dequantized(in.view, a) != sight::is_dequantized(in.view, b);
+    if (is_one_side) losses.push_back({static_cast<int>(i), in.costs[i].lost_ms()});
   }
   return losses;
 }
 
 // Behind a product that they keep from being fused, or between pairs of their own.
-std::vector<Loss> batch_norms(const FileView& view, const EngineRates& rates) {
-  std::vector<Loss> losses = products_lost_to<Cause::batch_norm_unfolded>(view, rates);
-  const auto alone = islands_where(view, rates, rates.float_pass_ns,
-                                   [](const ViewNode& node) { return node.kind == Kind::batch_norm; });
+std::vector<Loss> batch_norms(const Inspected& in) {
+  std::vector<Loss> losses = lost_to(in, Cause::batch_norm_unfolded);
+  const auto alone = islands_where(in, [](const ViewNode& node) { return node.kind == Kind::batch_norm; });
   losses.insert(losses.end(), alone.begin(), alone.end());
   return losses;
 }
 
 // Activations on their own between operators of integers.
-std::vector<Loss> activations(const FileView& view, const EngineRates& rates) {
-  return islands_where(view, rates, rates.float_pass_ns, [&](const ViewNode& node) { return node.kind == Kind::relu; });
+std::vector<Loss> activations(const Inspected& in) {
+  return islands_where(in, [](const ViewNode& node) { return node.kind == Kind::relu; });
 }
 
-std::vector<Loss> islands(const FileView& view, const EngineRates& rates) {
-  std::vector<Loss> losses = products_lost_to<Cause::float_island>(view, rates);
+std::vector<Loss> islands(const Inspected& in) {
+  std::vector<Loss> losses = lost_to(in, Cause::float_island);
   // A file with few quantized products is one whose owner chose so.
-  const auto others = islands_where(view, rates, rates.float_pass_ns, [](const ViewNode& node) {
-    return node.kind == Kind::norm || node.kind == Kind::recurrent || node.kind == Kind::other ||
-           node.kind == Kind::transposed_conv;
+  const auto others = islands_where(in, [](const ViewNode& node) {
+    return node.kind == Kind::norm || node.kind == Kind::recurrent || node.kind == Kind::other;
   });
   losses.insert(losses.end(), others.begin(), others.end());
   std::erase_if(losses, [&](const Loss& loss) {
-    return sight::stored_weights(view, view.node(loss.node)) < 0 && is_product(view.node(loss.node).kind);
+    return sight::stored_weights(in.view, in.view.node(loss.node)) < 0 && is_product(in.view.node(loss.node).kind);
   });
   return losses;
 }
 
 template <std::vector<int> (*find)(const FileView&), bool is_free>
-std::vector<Loss> pairs_of(const FileView& view, const EngineRates& rates) {
+std::vector<Loss> pairs_of(const Inspected& in) {
   std::vector<Loss> losses;
-  for (const int index : find(view)) {
-    const std::int64_t elements = input_elements(view, view.node(index));
-    const double ms = pass_ms(elements, rates.quantize_ns, rates) + pass_ms(elements, rates.dequantize_ns, rates);
+  for (const int index : find(in.view)) {
+    const std::int64_t elements = input_elements(in.view, in.view.node(index));
+    const double ms = pass_ms(elements, Pass::quantize, in.rates) + pass_ms(elements, Pass::dequantize, in.rates);
     losses.push_back({index, is_free ? 0.0 : ms});
   }
   return losses;
@@ -165,7 +112,7 @@ constexpr std::string_view kFolds = "folds it when it compiles";
 
 constexpr Rule kRules[] = {
     {.cause = Cause::signed_activations,
-     .find = products_lost_to<Cause::signed_activations>,
+     .find = lost<Cause::signed_activations>,
      .source =
          "measured: ONNX Runtime 1.32.0, x86 with AVX-512 VNNI: QLinearConv of s8 by s8 runs in plain C++, 70 to "
          "280 times slower; s8 pairs become u8 when a file is loaded, but for those that several nodes read (skip "
@@ -174,18 +121,18 @@ constexpr Rule kRules[] = {
      .advice = "quantize activations as QUInt8",
      .octavo = "relabels s8 as u8, with the same bits"},
     {.cause = Cause::sixteen_bit_activations,
-     .find = products_lost_to<Cause::sixteen_bit_activations>,
+     .find = lost<Cause::sixteen_bit_activations>,
      .source = "measured: ONNX Runtime 1.32.0 leaves convolutions between pairs of u16 in float (its optimized file)",
      .advice = "quantize activations as QUInt8; leave the few that need more in float",
      .octavo = "computes products of 16-bit activations in float and says so"},
     {.cause = Cause::range_behind_relu,
-     .find = products_lost_to<Cause::range_behind_relu>,
+     .find = lost<Cause::range_behind_relu>,
      .source = kMeasured,
      .advice = "give what a ReLU leaves a range that begins at 0 (zero point 0 for u8, -128 for s8): a symmetric range "
                "keeps the ReLU, and with it the whole convolution, in float",
      .octavo = "clamps in the kernel, whatever the range"},
     {.cause = Cause::missing_output_pair,
-     .find = products_lost_to<Cause::missing_output_pair>,
+     .find = lost<Cause::missing_output_pair>,
      .source = kMeasured,
      .advice = "quantize the result too, once for all that read it (skip connections, both sides of x * sigmoid(x)); "
                "without a pair behind it the product runs in float, with weights dequantized in every run",
@@ -196,35 +143,35 @@ constexpr Rule kRules[] = {
      .advice = "fold batch normalizations before quantizing (quant_pre_process, or export in eval mode)",
      .octavo = kFolds},
     {.cause = Cause::requantized_branches,
-     .find = products_lost_to<Cause::requantized_branches>,
+     .find = lost<Cause::requantized_branches>,
      .sureness = Sureness::likely,
      .source = "its node groups take one QuantizeLinear behind a product",
      .advice = "give all readers of a tensor one pair",
      .octavo = "keeps each branch's rounding in the kernel"},
     {.cause = Cause::per_channel_axis,
-     .find = products_lost_to<Cause::per_channel_axis>,
+     .find = lost<Cause::per_channel_axis>,
      .source = kMeasured,
      .advice = "give weights a scale per output channel: axis 0 of a convolution, the last axis of a MatMul",
      .octavo = "computes such weights in float and says so"},
     {.cause = Cause::unsigned_weights,
-     .find = products_lost_to<Cause::unsigned_weights>,
+     .find = lost<Cause::unsigned_weights>,
      .source = "measured: ONNX Runtime 1.32.0, x86 with AVX-512 VNNI: 75 against 330 GMAC/s",
      .advice = "quantize weights as QInt8, symmetric",
      .octavo = "takes weights with zero points at the full rate"},
     {.cause = Cause::float_weights,
-     .find = products_lost_to<Cause::float_weights>,
+     .find = lost<Cause::float_weights>,
      .source = "measured: ONNX Runtime 1.32.0 quantizes float weights of convolutions when it loads a file, of Gemm "
                "and MatMul it does not",
      .advice = "quantize the weights of these nodes, too",
      .octavo = "names them in explain; quantize --precision int8 gives them scales"},
     {.cause = Cause::dynamic_range,
-     .find = products_lost_to<Cause::dynamic_range>,
+     .find = lost<Cause::dynamic_range>,
      .sureness = Sureness::likely,
      .source = kInferred,
      .advice = "quantize activations too (quantize_static with calibration data)",
      .octavo = "reads the weights as float unless calibrated: compile --calibrate"},
     {.cause = Cause::dynamic_quantize,
-     .find = products_lost_to<Cause::dynamic_quantize>,
+     .find = lost<Cause::dynamic_quantize>,
      .source =
          "measured for MatMulInteger: ONNX Runtime 1.32.0 fuses it; ConvInteger: microsoft/onnxruntime#12854, #16009",
      .advice = "quantize statically where the network has convolutions",

@@ -99,10 +99,9 @@ std::string diagnosis_text(const Diagnosis& d) {
                                  title_of(d.engine), d.verdict(), census_text(d));
   for (const std::string& unknown : d.view.unresolved) text += "  not known: " + unknown + "\n";
   if (d.view.dialect == Dialect::fp32) return text + "\nnext: " + next_command(d) + "\n";
-  text += fmt::format(
-      "\ntime of a run{}\n{}",
-      d.profile ? ", by the profile" : ", predicted for one thread (" + std::string(rates_of(d.engine).source) + ")",
-      waterfall_text(d));
+  text += fmt::format("\ntime of a run{}\n{}",
+                      d.profile ? ", by the profile" : ", predicted for one thread (" + d.rates.source + ")",
+                      waterfall_text(d));
   if (d.profile)
     text += fmt::format("  of {:.3f} ms {:.3f} ms ({:.1f} %) is of nodes that the file does not name\n",
                         d.profile->total_ms, d.profile->unmatched_ms,

@@ -49,9 +49,9 @@ std::string diagnosis_html(const Diagnosis& d) {
                   d.view.format_name(), name_of(d.view.dialect), title_of(d.engine), d.census.nodes,
                   d.census.nodes_before > 0 ? fmt::format(", {} before it was quantized", d.census.nodes_before) : "");
   if (d.view.dialect != Dialect::fp32) {
-    body += fmt::format(
-        "<h2>Time of a run</h2>\n<p>{}</p>\n",
-        d.profile ? "By the profile." : "Predicted for one thread: " + escaped_html(rates_of(d.engine).source) + ".");
+    body +=
+        fmt::format("<h2>Time of a run</h2>\n<p>{}</p>\n",
+                    d.profile ? "By the profile." : "Predicted for one thread: " + escaped_html(d.rates.source) + ".");
     body += waterfall(d);
     Table table({"cause", "#ms", "sure", "where", "what to do", "Octavo"});
     constexpr std::size_t kMostFindings = 5;

@@ -1,4 +1,4 @@
-// The rules of the other engines, those about answers, and what a file takes in an engine. Part of diagnose/.
+// The rules of the other engines, and those about answers. Part of diagnose/.
 #include "diagnose/rules.h"
 
 #include <algorithm>
@@ -12,76 +12,61 @@ std::span<const Rule> ort_rules();
 
 namespace {
 
-std::int64_t result_elements(const FileView& view, const ViewNode& node) {
-  return node.outputs.empty() || node.outputs[0] < 0 ? 0 : view.tensor(node.outputs[0]).elements();
-}
-
 // ---- time ----
 
 template <class Test>
-std::vector<Loss> losses_where(const FileView& view, Test test) {
+std::vector<Loss> losses_where(const Inspected& in, Test test) {
   std::vector<Loss> losses;
-  for (std::size_t i = 0; i < view.nodes.size(); ++i) {
-    if (const auto ms = test(view.nodes[i])) losses.push_back({static_cast<int>(i), *ms});
+  for (std::size_t i = 0; i < in.view.nodes.size(); ++i) {
+    if (test(in.view.nodes[i])) losses.push_back({static_cast<int>(i), in.costs[i].lost_ms()});
   }
   return losses;
 }
 
-// Products that stay in float in a quantized file, against their integer form.
-std::vector<Loss> float_products(const FileView& view, const EngineRates& rates) {
-  if (view.dialect == Dialect::fp32) return {};
-  return losses_where(view, [&](const ViewNode& node) -> std::optional<double> {
-    const int weights = sight::stored_weights(view, node);
-    if (!is_product(node.kind) || node.is_integer || weights < 0 || view.tensor(weights).dtype != DType::f32) return {};
-    if (sight::is_dequantized(view, view.input(node, 1))) return {};  // quantized when the file is read
-    return product_ms(view, node, rates, Form::packed_float) - product_ms(view, node, rates, Form::integer);
+template <Cause cause>
+std::vector<Loss> lost(const Inspected& in) {
+  return lost_to(in, cause);
+}
+
+// Products that stay in float in a quantized file.
+std::vector<Loss> float_products(const Inspected& in) {
+  return losses_where(in, [&](const ViewNode& node) {
+    const int weights = sight::stored_weights(in.view, node);
+    if (!is_product(node.kind) || node.is_integer || weights < 0) return false;
+    // Those behind a quantize node are quantized when the file is read.
+    return in.view.tensor(weights).dtype == DType::f32 && !sight::is_dequantized(in.view, in.view.input(node, 1));
   });
 }
 
-std::vector<Loss> hybrid_products(const FileView& view, const EngineRates& rates) {
-  return losses_where(view, [&](const ViewNode& node) -> std::optional<double> {
-    const int weights = sight::stored_weights(view, node);
-    if (!is_product(node.kind) || node.is_integer || weights < 0 || !sight::is_integer_8(view.tensor(weights)))
-      return {};
-    const int x = view.input(node, 0);
-    if (sight::is_dequantized(view, x)) return {};
-    return product_ms(view, node, rates, Form::dynamic) - product_ms(view, node, rates, Form::integer);
+std::vector<Loss> hybrid_products(const Inspected& in) {
+  return losses_where(in, [&](const ViewNode& node) {
+    const int weights = sight::stored_weights(in.view, node);
+    return is_product(node.kind) && !node.is_integer && weights >= 0 && sight::is_integer_8(in.view.tensor(weights)) &&
+           !sight::is_dequantized(in.view, in.view.input(node, 0));
   });
 }
 
 // TFLite: operators on floats behind operators on integers.
-std::vector<Loss> tflite_islands(const FileView& view, const EngineRates& rates) {
-  if (view.dialect != Dialect::full_integer) return {};
-  return losses_where(view, [&](const ViewNode& node) -> std::optional<double> {
-    const int result = node.outputs.empty() ? -1 : node.outputs[0], x = view.input(node, 0);
+std::vector<Loss> tflite_islands(const Inspected& in) {
+  if (in.view.dialect != Dialect::full_integer) return {};
+  return losses_where(in, [&](const ViewNode& node) {
+    const int result = node.outputs.empty() ? -1 : node.outputs[0], x = in.view.input(node, 0);
     if (result < 0 || x < 0 || node.is_integer || node.kind == Kind::dequantize || node.kind == Kind::quantize)
-      return {};
-    if (view.tensor(result).dtype != DType::f32 || view.tensor(x).dtype != DType::f32) return {};
-    if (view.tensor(result).is_output && node.kind == Kind::softmax) return {};  // of ten numbers
-    const bool is_between = view.producer_if(x, Kind::dequantize) >= 0 || view.tensor(x).producer >= 0;
-    if (!is_between) return {};
-    const double ms = is_product(node.kind) ? product_ms(view, node, rates, Form::packed_float) -
-                                                  product_ms(view, node, rates, Form::integer)
-                                            : pass_ms(result_elements(view, node), rates.float_pass_ns, rates);
-    return ms;
-  });
-}
-
-// A pair that an engine leaves as two passes over floats.
-std::vector<Loss> all_pairs(const FileView& view, const EngineRates& rates) {
-  return losses_where(view, [&](const ViewNode& node) -> std::optional<double> {
-    const int x = view.input(node, 0);
-    if ((node.kind != Kind::quantize && node.kind != Kind::dequantize) || x < 0) return {};
-    return pass_ms(view.tensor(x).elements(), rates.quantize_ns, rates);
+      return false;
+    if (in.view.tensor(result).dtype != DType::f32 || in.view.tensor(x).dtype != DType::f32) return false;
+    if (in.view.tensor(result).is_output && node.kind == Kind::softmax) return false;  // of ten numbers
+    return in.view.tensor(x).producer >= 0;
   });
 }
 
 template <std::vector<int> (*find)(const FileView&)>
-std::vector<Loss> passes_of(const FileView& view, const EngineRates& rates) {
+std::vector<Loss> passes_of(const Inspected& in) {
   std::vector<Loss> losses;
-  for (const int index : find(view))
+  for (const int index : find(in.view)) {
+    const std::int64_t elements = result_elements(in.view, in.view.node(index));
     losses.push_back(
-        {index, pass_ms(result_elements(view, view.node(index)), rates.quantize_ns + rates.dequantize_ns, rates)});
+        {index, pass_ms(elements, Pass::quantize, in.rates) + pass_ms(elements, Pass::dequantize, in.rates)});
+  }
   return losses;
 }
 
@@ -108,10 +93,10 @@ constexpr Rule kFloatWeights{.cause = Cause::float_weights,
 
 constexpr Rule kLitert[] = {
     {.cause = Cause::dynamic_range,
-     .find = hybrid_products,
-     .sureness = Sureness::likely,
-     .source = "LiteRT's documentation of dynamic range quantization: activations are quantized in every run, results "
-               "are float",
+     .find = lost<Cause::dynamic_range>,
+     .source =
+         "measured: LiteRT 2.3.0 with XNNPACK, AMD EPYC (Zen 5): convolutions of floats by bytes are as fast as "
+         "those of bytes, depthwise ones 4 times slower, since they run in LiteRT's own kernel; results are float",
      .advice = "convert with a representative data set (full integer)",
      .octavo = "compile --calibrate gives static scales"},
     {.cause = Cause::float_island,
@@ -126,6 +111,13 @@ constexpr Rule kLitert[] = {
      .source = "two QUANTIZE one after the other",
      .advice = "convert the trained network once, without fake quantization of its own",
      .octavo = "rescales in the kernel before it"},
+    {.cause = Cause::sixteen_bit_activations,
+     .find = lost<Cause::sixteen_bit_activations>,
+     .source =
+         "measured: LiteRT 2.3.0, AMD EPYC (Zen 5): products of s16 activations run in its reference kernels, 100 "
+         "times slower than those of s8; XNNPACK does not take them",
+     .advice = "quantize activations as s8; leave the few that need more in float",
+     .octavo = "computes products of 16-bit activations in float and says so"},
     kFloatWeights,
 };
 constexpr Rule kOpenvino[] = {
@@ -140,7 +132,7 @@ constexpr Rule kOpenvino[] = {
      .advice = "quantize activations too (nncf.quantize)",
      .octavo = "compile --calibrate"}};
 constexpr Rule kTvm[] = {{.cause = Cause::unlowered_graph,
-                          .find = all_pairs,
+                          .find = lost<Cause::unlowered_graph>,
                           .sureness = Sureness::likely,
                           .source = "Relax reads QuantizeLinear and DequantizeLinear (apache/tvm#19391, #19993) as "
                                     "arithmetic on floats; nothing turns pairs into integer products",
@@ -150,7 +142,7 @@ constexpr Rule kTvm[] = {{.cause = Cause::unlowered_graph,
                          kFloatWeights};
 constexpr Rule kTorch[] = {
     {.cause = Cause::unlowered_graph,
-     .find = all_pairs,
+     .find = lost<Cause::unlowered_graph>,
      .sureness = Sureness::likely,
      .source =
          "convert_pt2e leaves quantize and dequantize nodes beside float operators (pytorch#113019, #108638, #144434)",
@@ -164,57 +156,68 @@ constexpr Rule kTorch[] = {
 // ---- answers ----
 
 template <sight::ScaleFault fault>
-std::vector<Loss> faulty_scales(const FileView& view, const EngineRates&) {
+std::vector<Loss> faulty_scales(const Inspected& in) {
   std::vector<Loss> losses;
-  for (const ViewTensor& tensor : view.tensors) {
-    if (tensor.dtype == DType::s32 || sight::fault_of(view, tensor) != fault) continue;
+  for (const ViewTensor& tensor : in.view.tensors) {
+    if (tensor.dtype == DType::s32 || sight::fault_of(in.view, tensor) != fault) continue;
     const int node = tensor.producer >= 0 ? tensor.producer : tensor.readers.empty() ? -1 : tensor.readers[0];
     if (node >= 0) losses.push_back({node, 0.0});
   }
   return losses;
 }
 
-template <class Test>
-std::vector<Loss> weights_where(const FileView& view, Test test) {
-  return losses_where(view, [&](const ViewNode& node) -> std::optional<double> {
-    if (!is_product(node.kind)) return {};
-    const int index = sight::stored_weights(view, node);
-    if (index < 0 || !sight::is_integer_8(view.tensor(index)) || !view.tensor(index).quant) return {};
-    return test(node, index) ? std::optional(0.0) : std::nullopt;
-  });
+// Ranges that observers begin with; and one range for every activation, which no data gives.
+std::vector<Loss> uncalibrated(const Inspected& in) {
+  std::vector<Loss> losses = faulty_scales<sight::ScaleFault::uncalibrated>(in);
+  if (!losses.empty()) return losses;
+  for (const int node : sight::nodes_of_one_range(in.view)) losses.push_back({node, 0.0});
+  return losses;
 }
 
-std::vector<Loss> saturated(const FileView& view, const EngineRates&) {
+template <class Test>
+std::vector<Loss> weights_where(const Inspected& in, Test test) {
+  std::vector<Loss> losses = losses_where(in, [&](const ViewNode& node) {
+    if (!is_product(node.kind)) return false;
+    const int index = sight::stored_weights(in.view, node);
+    if (index < 0 || !sight::is_integer_8(in.view.tensor(index)) || !in.view.tensor(index).quant) return false;
+    return test(node, index);
+  });
+  for (Loss& loss : losses) loss.ms = 0.0;
+  return losses;
+}
+
+std::vector<Loss> saturated(const Inspected& in) {
   constexpr double kMost = 0.05;
-  return weights_where(view, [&](const ViewNode&, int index) {
-    const auto values = view.values(index);
-    const auto scales = static_cast<std::int64_t>(view.tensor(index).quant->scale.size());
+  return weights_where(in, [&](const ViewNode&, int index) {
+    const auto values = in.view.values(index);
+    const auto scales = static_cast<std::int64_t>(in.view.tensor(index).quant->scale.size());
     return values && sight::saturated_share(*values, scales) > kMost;
   });
 }
 
-std::vector<Loss> wide(const FileView& view, const EngineRates&) {
-  return weights_where(view, [&](const ViewNode& node, int index) {
+std::vector<Loss> wide(const Inspected& in) {
+  return weights_where(in, [&](const ViewNode& node, int index) {
     constexpr double kFew = 60.0;
     // Scales of their own hold channels however far apart. Under one: a channel that has two steps of 127.
-    if (view.tensor(index).quant->scale.size() > 1) return false;
-    const auto values = view.values(index);
-    const bool is_last = view.format == FileFormat::tflite && node.kind == Kind::depthwise_conv;
+    const QuantParams& quant = *in.view.tensor(index).quant;
+    if (quant.scale.size() > 1) return false;
+    const auto values = in.view.values(index);
+    const bool is_last = in.view.format == FileFormat::tflite && node.kind == Kind::depthwise_conv;
     const int axis = is_last ? values ? values->shape().rank() - 1 : 0 : 0;
-    const bool has_zero = std::ranges::any_of(view.tensor(index).quant->zero_point, [](int z) { return z != 0; });
+    const bool has_zero = std::ranges::any_of(quant.zero_point, [](int z) { return z != 0; });
     return values && !has_zero && node.kind != Kind::matmul && sight::channel_spread(*values, axis) > kFew;
   });
 }
 
-std::vector<Loss> one_scale(const FileView& view, const EngineRates&) {
-  return weights_where(view, [&](const ViewNode& node, int index) {
-    return node.kind == Kind::depthwise_conv && view.tensor(index).quant->scale.size() == 1;
+std::vector<Loss> one_scale(const Inspected& in) {
+  return weights_where(in, [&](const ViewNode& node, int index) {
+    return node.kind == Kind::depthwise_conv && in.view.tensor(index).quant->scale.size() == 1;
   });
 }
 
-std::vector<Loss> saturating(const FileView& view, const EngineRates&) {
+std::vector<Loss> saturating(const Inspected& in) {
   if (host_machine().isa.has(Isa::avxvnni) || host_machine().isa.has(Isa::avx512vnni)) return {};
-  return weights_where(view, [&](const ViewNode&, int) { return true; });
+  return weights_where(in, [&](const ViewNode&, int) { return true; });
 }
 
 constexpr std::string_view kAsItIs = "computes what the file says, and warns of it here";
@@ -235,8 +238,8 @@ constexpr Rule kAnswers[] = {
      .advice = "leave masked additions out of quantization, or clip masks to -1e4 before calibrating",
      .octavo = kAsItIs},
     {.cause = Cause::uncalibrated_range,
-     .find = faulty_scales<sight::ScaleFault::uncalibrated>,
-     .source = "observers begin with a scale of 1, or with the least range",
+     .find = uncalibrated,
+     .source = "observers begin with a scale of 1, or with the least range; no data gives every activation one range",
      .advice = "run calibration data through these nodes",
      .octavo = kAsItIs},
     {.cause = Cause::saturated_weights,
@@ -277,34 +280,5 @@ std::span<const Rule> rules_of(Engine engine) {
 }
 
 std::span<const Rule> answer_rules() { return kAnswers; }
-
-PredictedTime predicted_time(const FileView& view, Engine engine) {
-  const EngineRates& rates = rates_of(engine);
-  PredictedTime time;
-  if (engine == Engine::ort) {
-    for (const ProductFate& fate : fates_in_ort(view)) {
-      const ViewNode& node = view.node(fate.node);
-      time.products_ms += product_ms(view, node, rates, fate.form);
-      const int weights = sight::stored_weights(view, node);
-      if (fate.form == Form::loose_float && weights >= 0)
-        time.conversions_ms += pass_ms(view.tensor(weights).elements(), rates.weight_ns, rates);
-      if (fate.form != Form::loose_float) continue;
-      time.conversions_ms += pass_ms(view.tensor(view.input(node, 0)).elements(), rates.dequantize_ns, rates) +
-                             pass_ms(result_elements(view, node), rates.quantize_ns, rates);
-    }
-  } else {
-    for (const ViewNode& node : view.nodes) {
-      const bool is_integer = sight::has_quantized_operands(view, node);
-      time.products_ms += product_ms(view, node, rates, is_integer ? Form::integer : Form::packed_float);
-    }
-  }
-  for (const ViewNode& node : view.nodes) {
-    const bool converts = node.kind == Kind::quantize || node.kind == Kind::dequantize || node.kind == Kind::relu;
-    if (is_product(node.kind) || converts || node.outputs.empty()) continue;
-    if (const std::int64_t elements = result_elements(view, node); elements > 0)
-      time.others_ms += pass_ms(elements, rates.pass_ns, rates);
-  }
-  return time;
-}
 
 }  // namespace octavo::diagnose

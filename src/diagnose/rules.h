@@ -2,6 +2,8 @@
 #ifndef OCTAVO_DIAGNOSE_RULES_H_
 #define OCTAVO_DIAGNOSE_RULES_H_
 
+#include <algorithm>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -12,6 +14,29 @@
 
 namespace octavo::diagnose {
 
+// What a node costs on one thread, predicted. `ms` of all nodes add up to the run.
+struct NodeCost {
+  double ms = 0.0;              // as the file stands
+  double conversions_ms = 0.0;  // of quantize and dequantize nodes that stay because of it: each is told to one node
+  double best_ms = 0.0;         // in the form that the engine is fast in, with nothing converted
+  Form form = Form::packed_float;
+  bool is_integer = false;     // the engine computes it on bytes
+  std::optional<Cause> cause;  // why it does not cost what is best
+  double lost_ms() const { return std::max(ms + conversions_ms - best_ms, 0.0); }
+};
+// By the file's nodes. ONNX Runtime's (ort_costs.cpp): which nodes it fuses with the pairs around them. Others'
+// (other_costs.cpp): every node as the file has it.
+std::vector<NodeCost> costs_in(const FileView& view, Engine engine, const EngineRates& rates);
+
+// What rules ask.
+struct Inspected {
+  const FileView& view;
+  const EngineRates& rates;
+  std::span<const NodeCost> costs;
+
+  const NodeCost& cost(int node) const { return costs[static_cast<std::size_t>(node)]; }
+};
+
 // One node that costs more than it would in the form that the engine is fast in.
 struct Loss {
   int node = -1;
@@ -20,7 +45,7 @@ struct Loss {
 
 struct Rule {
   Cause cause{};
-  std::vector<Loss> (*find)(const FileView& view, const EngineRates& rates) = nullptr;
+  std::vector<Loss> (*find)(const Inspected& inspected) = nullptr;
   Sureness sureness = Sureness::known;
   std::string_view source;  // engine and version, and how it is known
   std::string_view advice;  // in the engine
@@ -32,22 +57,17 @@ std::span<const Rule> rules_of(Engine engine);
 // Those about answers, which hold whatever runs the file.
 std::span<const Rule> answer_rules();
 
-// ---- what ONNX Runtime does with a product between pairs (ort_products.cpp) ----
+// What every engine's rules share.
+std::vector<Loss> lost_to(const Inspected& inspected, Cause cause);
+std::int64_t result_elements(const FileView& view, const ViewNode& node);  // of the first result; 0 where unknown
+std::int64_t input_elements(const FileView& view, const ViewNode& node);
 
-struct ProductFate {
-  int node = -1;
-  Form form = Form::packed_float;
-  std::optional<Cause> cause;  // why it is not the fast form
-};
-// Of all products of an ONNX file.
-std::vector<ProductFate> fates_in_ort(const FileView& view);
-
-// What the whole file takes in the engine, predicted: products in the form they get, conversions and passes.
+// What the whole file takes: products, conversions and all else.
 struct PredictedTime {
   double products_ms = 0.0, conversions_ms = 0.0, others_ms = 0.0;
   double total() const { return products_ms + conversions_ms + others_ms; }
 };
-PredictedTime predicted_time(const FileView& view, Engine engine);
+PredictedTime predicted_time(const FileView& view, std::span<const NodeCost> costs);
 
 }  // namespace octavo::diagnose
 

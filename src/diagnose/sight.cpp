@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 
 #include "diagnose/census.h"
 
@@ -180,6 +181,24 @@ ScaleFault fault_of(const FileView& view, const ViewTensor& tensor) {
   const std::int32_t zero = tensor.quant->zero_point.empty() ? 0 : tensor.quant->zero_point[0];
   const bool is_first = scale == 1.0f && zero == 0;
   return is_first || scale < 1e-7f ? ScaleFault::uncalibrated : ScaleFault::none;
+}
+
+std::vector<int> nodes_of_one_range(const FileView& view) {
+  // Fewer may share a range by chance, and what only moves values shares that of its input.
+  constexpr std::size_t kFewest = 8;
+  std::map<std::pair<float, std::int32_t>, std::vector<int>> nodes;
+  std::size_t all = 0;
+  for (const ViewTensor& tensor : view.tensors) {
+    if (tensor.is_constant || tensor.producer < 0 || !tensor.quant || tensor.quant->scale.size() != 1) continue;
+    const ViewNode& maker = view.node(tensor.producer);
+    if (maker.kind == Kind::dequantize || keeps_values(maker.kind) || !is_integer_8(tensor)) continue;
+    const std::int32_t zero = tensor.quant->zero_point.empty() ? 0 : tensor.quant->zero_point[0];
+    nodes[{tensor.quant->scale[0], zero}].push_back(tensor.producer);
+    ++all;
+  }
+  if (all < kFewest) return {};
+  const auto most = std::ranges::max_element(nodes, {}, [](const auto& entry) { return entry.second.size(); });
+  return 10 * most->second.size() >= 9 * all ? most->second : std::vector<int>{};
 }
 
 double saturated_share(const Tensor& values, std::int64_t channels) {

@@ -1,0 +1,100 @@
+"""What operators cost in an engine on this machine: the rates by which `octavo diagnose --rates F` predicts.
+
+    python scripts/stories/rates.py ort -o F.json        (or litert)
+
+Times rows of one operator (rates_ort.py, rates_litert.py) on one thread, and finds what explains them: for products the time of a call, of
+a multiply-accumulate, of an element that is gathered for a window, of a result and of a weight, none of them below 0; for everything else
+the time of an element. No network is measured.
+Needs: pip install onnxruntime onnx (or ai-edge-litert), numpy, scipy
+"""
+
+import argparse
+import collections
+import importlib
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import common
+import numpy as np
+from scipy.optimize import nnls
+
+# width, width of every other one, size, window
+WINDOWS = ((16, 16, 56, 3), (32, 32, 56, 3), (64, 64, 28, 3), (64, 64, 56, 3), (128, 128, 28, 3), (128, 128, 14, 3), (256, 256, 14, 3), (512, 512, 7, 3), (64, 64, 14, 5))
+POINTS = ((24, 144, 56, 1), (64, 64, 56, 1), (32, 192, 28, 1), (128, 128, 28, 1), (64, 384, 14, 1), (256, 256, 14, 1), (512, 512, 7, 1), (160, 960, 7, 1), (256, 1024, 14, 1))
+CHANNELS = ((32, 32, 56, 3), (64, 64, 56, 3), (144, 144, 28, 3), (384, 384, 14, 3), (960, 960, 7, 3), (256, 256, 14, 5), (96, 96, 28, 5))
+ROWS = ((256, 256, 1, 1), (1024, 1024, 1, 1), (1280, 1000, 1, 1), (2048, 512, 1, 1), (384, 384, 32, 1), (384, 1536, 128, 1), (768, 768, 64, 1))
+SHAPES = {"conv": WINDOWS, "pointwise": POINTS, "depthwise": CHANNELS, "matmul": ROWS}
+SIZES = ((32, 14), (64, 28), (64, 56), (256, 28))
+
+
+def least_us(run, seconds):
+    """The least time of a run: whatever else the machine does only adds to it."""
+    run(), run()
+    least, end = float("inf"), time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        start = time.perf_counter()
+        run()
+        least = min(least, time.perf_counter() - start)
+    return least * 1e6
+
+
+def facts_of(kind, width, out, size, window):
+    """Of one product: call, multiply-accumulates, gathered elements, results, weights; in thousands but the call."""
+    if kind == "matmul":
+        return [1, size * width * out / 1e3, 0, size * out / 1e3, width * out / 1e3]
+    pixels, area = size * size, window * window
+    if kind == "depthwise":
+        return [1, pixels * out * area / 1e3, 0, pixels * out / 1e3, out * area / 1e3]
+    gathered = pixels * width * area / 1e3 if window > 1 else 0
+    return [1, pixels * width * out * area / 1e3, gathered, pixels * out / 1e3, width * out * area / 1e3]
+
+
+def fitted(facts, times):
+    """Costs, none below 0, that explain the times with the least relative error; and the greatest error."""
+    facts, times = np.asarray(facts), np.asarray(times)
+    costs, _ = nnls(facts / times[:, None], np.ones(len(times)))
+    return costs, float(np.abs(facts @ costs / times - 1).max())
+
+
+def products(engine, session, folder, seconds):
+    """By form and kind: costs of call (us) and of each fact (ns)."""
+    found = {}
+    for form, kinds in engine.FORMS.items():
+        found[form] = {}
+        for kind in kinds:
+            facts, times = [], []
+            for shape in SHAPES[kind]:
+                least = []
+                for count in (2, 6):
+                    engine.product_row(str(folder / "row"), form, kind, count, *shape)
+                    least.append(least_us(session(folder / "row").run, seconds))
+                width, out, *rest = shape
+                pair = np.mean([facts_of(kind, width, out, *rest), facts_of(kind, out, width, *rest)], 0)
+                facts.append(pair), times.append(max((least[1] - least[0]) / 4, 0.01))
+            costs, worst = fitted(facts, times)
+            found[form][kind] = dict(zip(("call_us", "mac_ns", "gathered_ns", "result_ns", "weight_ns"), (round(float(each), 6) for each in costs)))
+            print(f"{form} {kind}: {found[form][kind]}, off by up to {100 * worst:.0f} %", file=sys.stderr, flush=True)
+    return found
+
+
+def main():
+    words = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    words.add_argument("engine", choices=("ort", "litert"))
+    words.add_argument("-o", dest="output", type=Path, required=True)
+    words.add_argument("--seconds", type=float, default=0.08, help="of each row")
+    given = words.parse_args()
+    engine = importlib.import_module(f"rates_{given.engine}")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        found = {"engine": given.engine, "products": products(engine, engine.session, folder, given.seconds), **engine.passes(folder, SIZES, given.seconds)}
+    found["source"] = f"{common.engines.version_of(given.engine)}, one thread of {common.speed.provenance()['machine']}, {subprocess.run(['date', '-u', '+%Y-%m-%d'], capture_output=True, text=True).stdout.strip()}"
+    given.output.write_text(json.dumps(found, indent=1) + "\n")
+    print(json.dumps({name: value for name, value in found.items() if name != "products"}, indent=1), file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()
