@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
+#include "diagnose/engine_cost.h"
 #include "support/child.h"
 #include "support/onnx_builder.h"
 
@@ -183,6 +184,31 @@ TEST(Rules, SignedPairsThatTwoNodesReadStay) {
   const Diagnosis wide = diagnosed(between_pairs(DType::u16, false));
   ASSERT_FALSE(wide.findings.empty());
   EXPECT_EQ(wide.findings[0].cause, Cause::sixteen_bit_activations);
+}
+
+TEST(Rates, AreReadAsTheyWereMeasured) {
+  const ScratchFolder folder;
+  folder.write("rates.json", std::string(measured_rates(Engine::litert)));
+  const auto read = read_rates(folder.path("rates.json"), Engine::litert);
+  ASSERT_TRUE(read) << to_string(read.errors());
+  EXPECT_EQ(read->source, rates_of(Engine::litert).source);
+  EXPECT_EQ(read->passes_ns, rates_of(Engine::litert).passes_ns);
+  EXPECT_GT(pass_ms(1000, Pass::quantize, *read), pass_ms(10, Pass::quantize, *read));
+  EXPECT_NE(rates_of(Engine::tvm).source.find("not measured"), std::string::npos);
+}
+
+TEST(Rates, WhatIsNoneIsAnError) {
+  const ScratchFolder folder;
+  folder.write("rates.json", std::string(measured_rates(Engine::litert)));
+  folder.write("broken.json", std::string(measured_rates(Engine::ort)).substr(0, 100));
+  const auto kind = [&](const std::string& name) {
+    const auto read = read_rates(folder.path(name), Engine::ort);
+    EXPECT_FALSE(read.ok()) << name;
+    return read.ok() ? ErrorKind::internal : read.errors()[0].kind;
+  };
+  EXPECT_EQ(kind("rates.json"), ErrorKind::usage);
+  EXPECT_EQ(kind("broken.json"), ErrorKind::invalid_input);
+  EXPECT_EQ(kind("none.json"), ErrorKind::resource);
 }
 
 TEST(Report, SaysWhatWasFound) {

@@ -170,11 +170,11 @@ struct alignas(64) TileConstants {
   std::int32_t add_a_multiplier[16], add_b_multiplier[16], add_bias[16], add_zero_point[16], add_integer_lowest[16],
       add_integer_highest[16];
   float least_bias[16], most_bias[16];  // of RunForm::onnx_integer
-  std::uint32_t pack_order[16];      // dwords after packing four vectors to bytes, in channel order
-  std::uint32_t even_bytes[16];      // 0x00ff00ff
-  std::uint16_t high_bit_words[32];  // 0x80
-  std::uint16_t shift_words[32];     // 8
-  std::int32_t lane_masks[32];       // 16 times -1, 16 times 0
+  std::uint32_t pack_order[16];         // dwords after packing four vectors to bytes, in channel order
+  std::uint32_t even_bytes[16];         // 0x00ff00ff
+  std::uint16_t high_bit_words[32];     // 0x80
+  std::uint16_t shift_words[32];        // 8
+  std::int32_t lane_masks[32];          // 16 times -1, 16 times 0
   std::uint8_t table[256];
 };
 
