@@ -205,11 +205,12 @@ class Costs {
   std::vector<NodeCost> run() && {
     for (std::size_t i = 0; i < view_.nodes.size(); ++i) {
       const ViewNode& node = view_.nodes[i];
-      if (node.kind == Kind::quantize || node.kind == Kind::dequantize) continue;
+      if (!has_result(node) || node.kind == Kind::quantize || node.kind == Kind::dequantize) continue;
       is_product(node.kind) ? add_product(node, costs_[i]) : add_other(node, costs_[i]);
     }
     for (std::size_t i = 0; i < view_.nodes.size(); ++i) {
       const ViewNode& node = view_.nodes[i];
+      if (!has_result(node)) continue;
       if (node.kind == Kind::quantize) add_quantize(node, costs_[i]);
       if (node.kind == Kind::dequantize) add_dequantize(node, costs_[i]);
       if (costs_[i].is_integer && node.kind <= Kind::transposed_conv) add_transposes(node, costs_[i]);
@@ -218,6 +219,9 @@ class Costs {
   }
 
  private:
+  // A file may say that a node has none.
+  static bool has_result(const ViewNode& node) { return !node.outputs.empty() && node.outputs[0] >= 0; }
+
   void add_product(const ViewNode& node, NodeCost& cost) const {
     const Fate fate = fate_of_product(view_, node);
     cost.form = fate.form;
@@ -279,7 +283,7 @@ class Costs {
 
   // A ReLU whose pair bounds as much. Behind a pair of another scale it leaves a conversion.
   bool is_left_out(const ViewNode& node) const {
-    if (sight::is_dequantized(view_, view_.input(node, 0))) return false;
+    if (!has_result(node) || sight::is_dequantized(view_, view_.input(node, 0))) return false;
     const auto behind = sight::quantizers_of(view_, node.outputs[0]);
     const auto bounds = bounds_of(view_, node);
     return bounds && behind.size() == 1 && range_is_within(view_, view_.node(behind[0]), *bounds);
@@ -307,7 +311,7 @@ class Costs {
   // Stays where what it reads is made in floats.
   void add_quantize(const ViewNode& node, NodeCost& cost) {
     const int x = view_.input(node, 0);
-    if (x < 0 || node.outputs.empty() || node.outputs[0] < 0 || view_.tensor(x).is_constant) return;
+    if (x < 0 || view_.tensor(x).is_constant) return;
     const int maker = view_.tensor(x).producer;
     if (maker >= 0 && is_integer(maker)) return;
     if (maker >= 0 && is_bounding(view_.node(maker))) return;  // part of the product before
@@ -326,7 +330,7 @@ class Costs {
   // Stays where something reads it in floats. That of weights is in the time of their product.
   void add_dequantize(const ViewNode& node, NodeCost& cost) {
     const int x = view_.input(node, 0);
-    if (x < 0 || node.outputs.empty() || node.outputs[0] < 0 || view_.tensor(x).is_constant) return;
+    if (x < 0 || view_.tensor(x).is_constant) return;
     if (view_.producer_if(x, Kind::quantize) >= 0 && view_.tensor(x).readers.size() == 1 && is_float_constant_pair(x))
       return;
     int reader = -1;
@@ -349,6 +353,7 @@ class Costs {
   // Convolutions on bytes run with channels last; where what is before or behind them does not, bytes are moved.
   void add_transposes(const ViewNode& node, NodeCost& cost) const {
     const int x = view_.input(node, 0), result = node.outputs[0];
+    if (x < 0) return;
     const int before = sight::before_pair(view_, x);
     const int maker = before < 0 ? -1 : view_.tensor(before).producer;
     double ms = 0.0;
@@ -369,8 +374,7 @@ class Costs {
     return std::ranges::all_of(readers, [&](int reader) {
       const ViewNode& node = view_.node(reader);
       const bool is_passed = node.kind == Kind::quantize || node.kind == Kind::dequantize || node.kind == Kind::relu;
-      if (is_passed)
-        return !node.outputs.empty() && node.outputs[0] >= 0 && is_read_with_channels_last(node.outputs[0], depth + 1);
+      if (is_passed) return has_result(node) && is_read_with_channels_last(node.outputs[0], depth + 1);
       return is_integer(reader);
     });
   }
