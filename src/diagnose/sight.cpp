@@ -74,7 +74,9 @@ std::vector<int> quantizers_of(const FileView& view, int tensor) {
   std::vector<int> found;
   if (tensor < 0) return found;
   for (const int reader : view.tensor(tensor).readers) {
-    if (view.node(reader).kind == Kind::quantize && view.input(view.node(reader), 0) == tensor) found.push_back(reader);
+    const ViewNode& node = view.node(reader);
+    const bool has_result = !node.outputs.empty() && node.outputs[0] >= 0;
+    if (node.kind == Kind::quantize && has_result && view.input(node, 0) == tensor) found.push_back(reader);
   }
   return found;
 }
