@@ -93,6 +93,7 @@ typename V::F32 power_of_two(typename V::S32 n_bits) {
 // y * 2^n rounded once, n in [-200, 254], |y| in [2^-20, 4): the first product is exact.
 template <class V>
 typename V::F32 scaled(typename V::F32 y, typename V::S32 n_bits) {
+  if constexpr (requires { V::scale(y, y); }) return V::scale(y, V::sub(V::as_f32(n_bits), V::set(kToWhole)));
   const auto n = V::sub_s32(n_bits, V::set_s32(0x4b400000));
   const auto half = V::template shift_right<1>(n);
   return V::mul(V::mul(y, power_of_two<V>(half)), power_of_two<V>(V::sub_s32(n, half)));
