@@ -82,9 +82,10 @@ void pack_panel(const float* b, std::int64_t stride, std::int64_t depth, std::in
   }
 }
 
-// Part by part of the depth; the end of a chain, which keeps every value, comes after each.
+// Part by part of the depth; the end of a chain, which keeps every value, comes after each. `is_packed`: the first part
+// of the panel lies in `packed`.
 void run_float_block(const FloatParams& params, const ProductBlock& block, const float* a, const float* b, float* y,
-                     float* packed) {
+                     float* packed, bool is_packed) {
   const ProductShape& p = params.shape;
   const int lanes = params.functions->chain_lanes;
   const int vectors = static_cast<int>((block.columns + lanes - 1) / lanes);
@@ -92,7 +93,7 @@ void run_float_block(const FloatParams& params, const ProductBlock& block, const
   const ChainEnd end{.bias = packed + params.packed_elements(), .lowest = -kInfinity, .highest = kInfinity};
   for (std::int64_t k = 0; k < std::max<std::int64_t>(1, p.k); k += kDepth) {
     const std::int64_t depth = std::min(kDepth, p.k - k);
-    pack_panel(b + k * p.n, p.n, depth, block.columns, vectors * lanes, packed);
+    if (k > 0 || !is_packed) pack_panel(b + k * p.n, p.n, depth, block.columns, vectors * lanes, packed);
     for (std::int64_t row = 0; row < block.rows; row += params.tile_rows) {
       const std::int64_t rows = std::min(params.tile_rows, block.rows - row);
       const float* pointers[kTileRows];
@@ -119,11 +120,12 @@ void run_float(const FloatParams& params, const StepBuffers& buffers, ItemRange 
   for (std::int64_t item = range.begin; item < range.end; ++item) {
     const ProductBlock block = block_at(p, item);
     const auto [a, b] = p.offsets[block.matrix];
+    const bool is_packed = item > range.begin && block.row > 0 && p.k <= kDepth;
     run_float_block(params, block, element_at<float>(p, buffers.inputs[0], a + block.row * p.k),
                     element_at<float>(p, buffers.inputs[1], b + block.column),
                     reinterpret_cast<float*>(buffers.outputs[0]) +
                         (static_cast<std::int64_t>(block.matrix) * p.m + block.row) * p.n + block.column,
-                    packed);
+                    packed, is_packed);
   }
 }
 
