@@ -40,34 +40,34 @@ void sum_axes(const SamplePoint& point, const float* x, std::int64_t stride, std
   }
 }
 
-// Two elements of each of two axes, all within the image: most of what linear sampling meets.
+constexpr float kZeros[kSampleBlock] = {};
+
+// Two elements of each of two axes: what linear sampling of pictures meets.
 bool is_square(const SamplePoint& point) {
-  const std::int64_t(&row)[kSampleTaps] = point.offset[1], (&column)[kSampleTaps] = point.offset[2];
   return point.count[0] == 1 && point.offset[0][0] == 0 && point.weight[0][0] == 1.0f && point.count[1] == 2 &&
-         point.count[2] == 2 && row[0] >= 0 && row[1] >= 0 && column[0] >= 0 && column[1] >= 0;
+         point.count[2] == 2;
+}
+
+// An element outside the image is 0: weights are finite.
+const float* element_of(const SamplePoint& point, const float* x, int row, int column) {
+  const std::int64_t above = point.offset[1][row], left = point.offset[2][column];
+  return above < 0 || left < 0 ? kZeros : x + above + left;
 }
 
 // The same sums as sum_axes in one pass; adding 0 first makes 0 of -0.
-void sample_square(const SamplePoint& point, const float* x, std::int64_t x_stride, std::int64_t channels,
-                   float* __restrict y, std::int64_t y_stride) {
-  const float *above = x + point.offset[1][0], *below = x + point.offset[1][1];
-  const float *a = above + point.offset[2][0], *b = above + point.offset[2][1];
-  const float *c = below + point.offset[2][0], *d = below + point.offset[2][1];
+void sample_square(const SamplePoint& point, const float* x, std::int64_t channels, float* __restrict y) {
+  const float *a = element_of(point, x, 0, 0), *b = element_of(point, x, 0, 1);
+  const float *c = element_of(point, x, 1, 0), *d = element_of(point, x, 1, 1);
   const float u0 = point.weight[1][0], u1 = point.weight[1][1], v0 = point.weight[2][0], v1 = point.weight[2][1];
-  const auto blend = [=](std::int64_t i) {
+  for (std::int64_t i = 0; i < channels; ++i) {
     const float first = (0.0f + v0 * a[i]) + v1 * b[i], second = (0.0f + v0 * c[i]) + v1 * d[i];
-    return (0.0f + u0 * first) + u1 * second;
-  };
-  if (x_stride == 1 && y_stride == 1) {
-    for (std::int64_t i = 0; i < channels; ++i) y[i] = blend(i);
-    return;
+    y[i] = (0.0f + u0 * first) + u1 * second;
   }
-  for (std::int64_t i = 0; i < channels; ++i) y[i * y_stride] = blend(i * x_stride);
 }
 
 void sample(const SamplePoint& point, const float* x, std::int64_t x_stride, std::int64_t channels, float* y,
             std::int64_t y_stride) {
-  if (is_square(point)) return sample_square(point, x, x_stride, channels, y, y_stride);
+  if (x_stride == 1 && y_stride == 1 && is_square(point)) return sample_square(point, x, channels, y);
   float sums[kSampleBlock];
   sum_axes<0>(point, x, x_stride, channels, sums);
   for (std::int64_t c = 0; c < channels; ++c) y[c * y_stride] = sums[c];
