@@ -73,13 +73,13 @@ void count_nodes(const FileView& view, Census& census) {
 void count_boundaries(const FileView& view, Census& census) {
   for (const ViewNode& node : view.nodes) {
     const int x = view.input(node, 0);
-    if (x < 0 || view.tensor(x).is_constant || node.outputs.empty()) continue;
+    if (x < 0 || view.tensor(x).is_constant || view.output(node) < 0) continue;
     if (node.kind == Kind::quantize) {
       const int maker = view.tensor(x).producer;
       const bool is_hint = maker >= 0 && sight::has_quantized_operands(view, view.node(maker));
       census.boundaries += !is_hint && view.producer_if(x, Kind::dequantize) < 0;
-    } else if (node.kind == Kind::dequantize && !view.tensor(x).is_constant) {
-      const auto& readers = view.tensor(node.outputs[0]).readers;
+    } else if (node.kind == Kind::dequantize) {
+      const auto& readers = view.tensor(view.output(node)).readers;
       census.boundaries += !std::ranges::all_of(
           readers, [&](int reader) { return sight::has_quantized_operands(view, view.node(reader)); });
     }
@@ -143,12 +143,12 @@ void count_mergeable(const FileView& view, Census& census) {
   };
   for (const ViewNode& node : view.nodes) {
     if (node.kind != Kind::movement && node.kind != Kind::max_pool && node.kind != Kind::concat) continue;
-    const int result = node.outputs.empty() ? -1 : node.outputs[0];
+    const int result = view.output(node);
     const auto quantizers = sight::quantizers_of(view, result);
-    const double after = quantizers.empty() ? scale_of(result) : scale_of(view.node(quantizers[0]).outputs[0]);
+    const double after = quantizers.empty() ? scale_of(result) : scale_of(view.output(view.node(quantizers[0])));
     for (const int x : node.inputs) {
       const auto pair = sight::pair_making(view, x);
-      const double before = pair.quantize < 0 ? scale_of(x) : scale_of(view.node(pair.quantize).outputs[0]);
+      const double before = pair.quantize < 0 ? scale_of(x) : scale_of(view.output(view.node(pair.quantize)));
       constexpr double kNear = 1e-3;
       census.mergeable_scales +=
           before > 0.0 && after > 0.0 && before != after && std::abs(before / after - 1.0) < kNear;

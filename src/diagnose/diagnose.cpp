@@ -64,7 +64,7 @@ std::optional<double> measured_loss(const Diagnosis& diagnosis, const std::vecto
 }
 
 std::optional<Finding> finding_of(const Rule& rule, const Diagnosis& diagnosis) {
-  std::vector<Loss> losses = rule.find({diagnosis.view, diagnosis.rates, diagnosis.costs});
+  std::vector<Loss> losses = rule.find({diagnosis.view, diagnosis.rates, diagnosis.costs, host_machine().isa});
   if (losses.empty()) return {};
   std::stable_sort(losses.begin(), losses.end(), [](const Loss& a, const Loss& b) { return a.ms > b.ms; });
   Finding finding{.cause = rule.cause,

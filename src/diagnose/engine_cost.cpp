@@ -108,7 +108,7 @@ double product_ms(const FileView& view, const ViewNode& node, const EngineRates&
   const auto& in_form = rates.products[static_cast<std::size_t>(form)][of_kind];
   const auto& otherwise = rates.products[static_cast<std::size_t>(Form::packed_float)][of_kind];
   const ProductCost cost = in_form.value_or(otherwise.value_or(ProductCost{}));
-  const auto results = static_cast<double>(view.tensor(node.outputs[0]).elements());
+  const auto results = static_cast<double>(view.tensor(view.output(node)).elements());
   const int stored = sight::stored_weights(view, node);
   const double weights = stored < 0 ? 0.0 : static_cast<double>(view.tensor(stored).elements());
   // Each pixel gathers what one of its results sums up, for every group.

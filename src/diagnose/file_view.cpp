@@ -88,9 +88,8 @@ void spread_shapes(FileView& view) {
   for (bool changed = true; changed;) {
     changed = false;
     for (const ViewNode& node : view.nodes) {
-      if (!keeps_shape(node.kind) || node.inputs.empty() || node.outputs.empty()) continue;
-      const int from = node.inputs[0], to = node.outputs[0];
-      if (from < 0 || to < 0) continue;
+      const int from = view.input(node, 0), to = view.output(node);
+      if (!keeps_shape(node.kind) || from < 0 || to < 0) continue;
       auto &a = view.tensors[static_cast<std::size_t>(from)].shape,
            &b = view.tensors[static_cast<std::size_t>(to)].shape;
       if (a.has_value() == b.has_value()) continue;
@@ -107,7 +106,7 @@ bool is_integer_type(std::optional<DType> type) { return type == DType::s8 || ty
 void settle_kinds(FileView& view) {
   for (ViewNode& node : view.nodes) {
     node.kind = kind_of_operator(view.format, node.op);
-    const int weights = view.input(node, 1), result = node.outputs.empty() ? -1 : node.outputs[0];
+    const int weights = view.input(node, 1), result = view.output(node);
     if (node.kind == Kind::conv && weights >= 0 && result >= 0) {
       const int at = node.op == "QLinearConv" ? view.input(node, 3) : weights;
       const std::int64_t groups = node.integer(view.format == FileFormat::zip ? "groups" : "group", 1);
@@ -163,9 +162,13 @@ std::string ViewNode::text(const std::string& attribute) const {
 }
 
 std::int64_t ViewTensor::elements() const {
+  constexpr std::int64_t kMost = std::int64_t{1} << 56;  // of broken files more
   if (!shape) return 0;
   std::int64_t count = 1;
-  for (const std::int64_t extent : *shape) count *= extent;
+  for (const std::int64_t extent : *shape) {
+    if (extent < 0 || (extent > 0 && count > kMost / extent)) return 0;
+    count *= extent;
+  }
   return count;
 }
 
@@ -193,6 +196,8 @@ int FileView::producer_if(int index, Kind kind) const {
 int FileView::input(const ViewNode& node, std::size_t index) const {
   return index < node.inputs.size() ? node.inputs[index] : -1;
 }
+
+int FileView::output(const ViewNode& node) const { return node.outputs.empty() ? -1 : node.outputs[0]; }
 
 int FileView::find_tensor(std::string_view name) const {
   const auto found = indices_.find(name);

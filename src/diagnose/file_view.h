@@ -115,6 +115,8 @@ class FileView {
   int producer_if(int tensor, Kind kind) const;
   // -1 where there is none.
   int input(const ViewNode& node, std::size_t index) const;
+  // The first result; -1 where there is none: broken files have nodes without.
+  int output(const ViewNode& node) const;
   const ViewNode& node(int index) const { return nodes[static_cast<std::size_t>(index)]; }
   const ViewTensor& tensor(int index) const { return tensors[static_cast<std::size_t>(index)]; }
   int find_tensor(std::string_view name) const;  // -1 where there is none

@@ -30,9 +30,10 @@ std::optional<std::pair<double, double>> bounds_of(const FileView& view, const V
 
 // Whether what a quantize node clamps to lies within the bounds, so that the activation changes nothing.
 bool range_is_within(const FileView& view, const ViewNode& quantize, std::pair<double, double> bounds) {
-  const ViewTensor& stored = view.tensor(quantize.outputs[0]);
+  const ViewTensor& stored = view.tensor(view.output(quantize));
   if (!stored.quant || stored.quant->scale.size() != 1 || !sight::is_integer_8(stored)) return false;
-  const double scale = stored.quant->scale[0], zero = stored.quant->zero_point[0];
+  const double scale = stored.quant->scale[0];
+  const double zero = stored.quant->zero_point.empty() ? 0.0 : stored.quant->zero_point[0];
   const double least = stored.dtype == DType::u8 ? 0.0 : -128.0, most = least + 255.0;
   // Half a step is what rounding of scales makes.
   return (least - zero) * scale >= bounds.first - 0.5 * scale && (most - zero) * scale <= bounds.second + 0.5 * scale;
@@ -51,7 +52,7 @@ bool has_bad_axis(const FileView& view, const ViewNode& node) {
 
 // Why a product between dequantize nodes is not fused with what reads it; nothing where it is.
 std::optional<Cause> cause_behind(const FileView& view, const ViewNode& node) {
-  const int result = node.outputs.empty() ? -1 : node.outputs[0];
+  const int result = view.output(node);
   if (result < 0) return {};
   const auto& readers = view.tensor(result).readers;
   const auto quantizers = sight::quantizers_of(view, result);
@@ -61,9 +62,10 @@ std::optional<Cause> cause_behind(const FileView& view, const ViewNode& node) {
   if (readers.size() != 1) return Cause::missing_output_pair;
   const ViewNode& reader = view.node(readers[0]);
   if (reader.kind == Kind::batch_norm) return Cause::batch_norm_unfolded;
-  if (reader.kind != Kind::relu || reader.outputs.empty()) return Cause::missing_output_pair;
-  const auto behind = sight::quantizers_of(view, reader.outputs[0]);
-  if (behind.size() != 1 || view.tensor(reader.outputs[0]).readers.size() != 1) return Cause::missing_output_pair;
+  const int bounded = view.output(reader);
+  if (reader.kind != Kind::relu || bounded < 0) return Cause::missing_output_pair;
+  const auto behind = sight::quantizers_of(view, bounded);
+  if (behind.size() != 1 || view.tensor(bounded).readers.size() != 1) return Cause::missing_output_pair;
   const auto bounds = bounds_of(view, reader);
   if (bounds && range_is_within(view, view.node(behind[0]), *bounds)) return {};
   return Cause::range_behind_relu;
@@ -74,8 +76,8 @@ std::size_t readers_behind(const FileView& view, int stored) {
   std::size_t readers = 0;
   for (const int reader : view.tensor(stored).readers) {
     const ViewNode& node = view.node(reader);
-    const bool is_dequantize = node.kind == Kind::dequantize && !node.outputs.empty() && node.outputs[0] >= 0;
-    readers += is_dequantize ? std::max<std::size_t>(1, view.tensor(node.outputs[0]).readers.size()) : 1;
+    const int real = node.kind == Kind::dequantize ? view.output(node) : -1;
+    readers += real >= 0 ? std::max<std::size_t>(1, view.tensor(real).readers.size()) : 1;
   }
   return readers;
 }
@@ -88,11 +90,11 @@ bool stays_signed(const FileView& view, int stored) {
 
 // What the pair behind a node, or behind its activation, stores; -1 where there is none.
 int stored_behind(const FileView& view, const ViewNode& node) {
-  int result = node.outputs[0];
+  int result = view.output(node);
   const auto& readers = view.tensor(result).readers;
-  if (readers.size() == 1 && view.node(readers[0]).kind == Kind::relu) result = view.node(readers[0]).outputs[0];
+  if (readers.size() == 1 && view.node(readers[0]).kind == Kind::relu) result = view.output(view.node(readers[0]));
   const auto quantizers = sight::quantizers_of(view, result);
-  return quantizers.empty() ? -1 : view.node(quantizers[0]).outputs[0];
+  return quantizers.empty() ? -1 : view.output(view.node(quantizers[0]));
 }
 
 // What is stored before a dequantize node that makes the tensor; -1 where none does.
@@ -205,12 +207,12 @@ class Costs {
   std::vector<NodeCost> run() && {
     for (std::size_t i = 0; i < view_.nodes.size(); ++i) {
       const ViewNode& node = view_.nodes[i];
-      if (!has_result(node) || node.kind == Kind::quantize || node.kind == Kind::dequantize) continue;
+      if (view_.output(node) < 0 || node.kind == Kind::quantize || node.kind == Kind::dequantize) continue;
       is_product(node.kind) ? add_product(node, costs_[i]) : add_other(node, costs_[i]);
     }
     for (std::size_t i = 0; i < view_.nodes.size(); ++i) {
       const ViewNode& node = view_.nodes[i];
-      if (!has_result(node)) continue;
+      if (view_.output(node) < 0) continue;
       if (node.kind == Kind::quantize) add_quantize(node, costs_[i]);
       if (node.kind == Kind::dequantize) add_dequantize(node, costs_[i]);
       if (costs_[i].is_integer && node.kind <= Kind::transposed_conv) add_transposes(node, costs_[i]);
@@ -219,9 +221,6 @@ class Costs {
   }
 
  private:
-  // A file may say that a node has none.
-  static bool has_result(const ViewNode& node) { return !node.outputs.empty() && node.outputs[0] >= 0; }
-
   void add_product(const ViewNode& node, NodeCost& cost) const {
     const Fate fate = fate_of_product(view_, node);
     cost.form = fate.form;
@@ -253,7 +252,7 @@ class Costs {
 
   // Between pairs of bytes that fit its kernel.
   bool is_fused(const ViewNode& node, const Work& work, std::optional<Cause>& cause) const {
-    const int result = node.outputs.empty() ? -1 : node.outputs[0];
+    const int result = view_.output(node);
     if (result < 0) return false;
     if (node.kind == Kind::relu) return is_left_out(node);
     if (!work.integer) return false;
@@ -270,7 +269,7 @@ class Costs {
     if (!has_pair) return false;
     if (is_wide) cause = Cause::sixteen_bit_activations;
     else if (has_float || !is_alone) cause = node.kind == Kind::add ? std::optional(Cause::missing_output_pair) : cause;
-    else if (!keeps_scale(node) && (is_signed || stays_signed(view_, view_.node(quantizers[0]).outputs[0])))
+    else if (!keeps_scale(node) && (is_signed || stays_signed(view_, view_.output(view_.node(quantizers[0])))))
       cause = Cause::signed_activations;
     else return !keeps_scale(node) || !changes_scale(view_, node);
     return false;
@@ -283,8 +282,8 @@ class Costs {
 
   // A ReLU whose pair bounds as much. Behind a pair of another scale it leaves a conversion.
   bool is_left_out(const ViewNode& node) const {
-    if (!has_result(node) || sight::is_dequantized(view_, view_.input(node, 0))) return false;
-    const auto behind = sight::quantizers_of(view_, node.outputs[0]);
+    if (view_.output(node) < 0 || sight::is_dequantized(view_, view_.input(node, 0))) return false;
+    const auto behind = sight::quantizers_of(view_, view_.output(node));
     const auto bounds = bounds_of(view_, node);
     return bounds && behind.size() == 1 && range_is_within(view_, view_.node(behind[0]), *bounds);
   }
@@ -316,7 +315,7 @@ class Costs {
     if (maker >= 0 && is_integer(maker)) return;
     if (maker >= 0 && is_bounding(view_.node(maker))) return;  // part of the product before
     if (maker >= 0 && view_.node(maker).kind == Kind::dequantize) return;
-    const bool is_wide = !sight::is_integer_8(view_.tensor(node.outputs[0]));
+    const bool is_wide = !sight::is_integer_8(view_.tensor(view_.output(node)));
     cost.ms = pass_ms(view_.tensor(x).elements(), is_wide ? Pass::quantize16 : Pass::quantize, rates_);
     tell(maker, cost.ms);
   }
@@ -334,12 +333,12 @@ class Costs {
     if (view_.producer_if(x, Kind::quantize) >= 0 && view_.tensor(x).readers.size() == 1 && is_float_constant_pair(x))
       return;
     int reader = -1;
-    for (const int each : view_.tensor(node.outputs[0]).readers) {
+    for (const int each : view_.tensor(view_.output(node)).readers) {
       const bool is_float = view_.node(each).kind != Kind::quantize && !is_integer(each) &&
                             !(view_.node(each).kind == Kind::relu && is_left_out(view_.node(each)));
       if (is_float && reader < 0) reader = each;
     }
-    if (reader < 0 && !view_.tensor(node.outputs[0]).is_output) return;
+    if (reader < 0 && !view_.tensor(view_.output(node)).is_output) return;
     const bool is_wide = !sight::is_integer_8(view_.tensor(x));
     cost.ms = pass_ms(view_.tensor(x).elements(), is_wide ? Pass::dequantize16 : Pass::dequantize, rates_);
     tell(reader, cost.ms);
@@ -352,7 +351,7 @@ class Costs {
 
   // Convolutions on bytes run with channels last; where what is before or behind them does not, bytes are moved.
   void add_transposes(const ViewNode& node, NodeCost& cost) const {
-    const int x = view_.input(node, 0), result = node.outputs[0];
+    const int x = view_.input(node, 0), result = view_.output(node);
     if (x < 0) return;
     const int before = sight::before_pair(view_, x);
     const int maker = before < 0 ? -1 : view_.tensor(before).producer;
@@ -374,7 +373,7 @@ class Costs {
     return std::ranges::all_of(readers, [&](int reader) {
       const ViewNode& node = view_.node(reader);
       const bool is_passed = node.kind == Kind::quantize || node.kind == Kind::dequantize || node.kind == Kind::relu;
-      if (is_passed) return has_result(node) && is_read_with_channels_last(node.outputs[0], depth + 1);
+      if (is_passed) return view_.output(node) >= 0 && is_read_with_channels_last(view_.output(node), depth + 1);
       return is_integer(reader);
     });
   }
@@ -387,16 +386,16 @@ class Costs {
 }  // namespace
 
 bool is_between_pairs(const FileView& view, const ViewNode& node) {
-  if (node.is_integer || node.outputs.empty() || node.outputs[0] < 0) return false;
-  return sight::is_dequantized(view, view.input(node, 0)) && !sight::quantizers_of(view, node.outputs[0]).empty();
+  return !node.is_integer && sight::is_dequantized(view, view.input(node, 0)) &&
+         !sight::quantizers_of(view, view.output(node)).empty();
 }
 
 bool changes_scale(const FileView& view, const ViewNode& node) {
   const int dequantize = view.producer_if(view.input(node, 0), Kind::dequantize);
-  const auto behind = sight::quantizers_of(view, node.outputs[0]);
+  const auto behind = sight::quantizers_of(view, view.output(node));
   if (dequantize < 0 || behind.empty()) return false;
   const auto& before = view.tensor(view.input(view.node(dequantize), 0)).quant;
-  const auto& after = view.tensor(view.node(behind[0]).outputs[0]).quant;
+  const auto& after = view.tensor(view.output(view.node(behind[0]))).quant;
   return before && after && !(*before == *after);
 }
 

@@ -13,28 +13,18 @@ constexpr std::string_view kMeasured =
 constexpr std::string_view kInferred =
     "follows from what ONNX Runtime 1.32.0 fuses, as measured; this pattern itself was not";
 
-template <Cause cause>
-std::vector<Loss> lost(const Inspected& in) {
-  return lost_to(in, cause);
-}
-
 // ---- operators between pairs that are not products ----
 
 template <class Test>
 std::vector<Loss> islands_where(const Inspected& in, Test test) {
-  std::vector<Loss> losses;
-  for (std::size_t i = 0; i < in.view.nodes.size(); ++i) {
-    const ViewNode& node = in.view.nodes[i];
-    const NodeCost& cost = in.costs[i];
-    if (!cost.is_integer && !cost.cause && is_between_pairs(in.view, node) && test(node))
-      losses.push_back({static_cast<int>(i), cost.lost_ms()});
-  }
-  return losses;
+  return losses_where(in, [&](const ViewNode& node, const NodeCost& cost) {
+    return !cost.is_integer && !cost.cause && is_between_pairs(in.view, node) && test(node);
+  });
 }
 
 // Functions without a kernel for bytes, and the two operators that SiLU is made of.
 std::vector<Loss> silus(const Inspected& in) {
-  std::vector<Loss> losses = lost_to(in, Cause::qdq_around_silu);
+  std::vector<Loss> losses = lost<Cause::qdq_around_silu>(in);
   const auto functions = islands_where(in, [](const ViewNode& node) {
     return (node.kind == Kind::function || node.kind == Kind::sigmoid) && node.op != "LeakyRelu" &&
            node.op != "Sigmoid";
@@ -59,21 +49,17 @@ std::vector<Loss> moves(const Inspected& in) {
 
 // A product that waits for the gate of squeeze-and-excite in float on one side.
 std::vector<Loss> excites(const Inspected& in) {
-  std::vector<Loss> losses;
-  for (std::size_t i = 0; i < in.view.nodes.size(); ++i) {
-    const ViewNode& node = in.view.nodes[i];
+  return losses_where(in, [&](const ViewNode& node, const NodeCost&) {
     const int a = in.view.input(node, 0), b = in.view.input(node, 1);
-    if (node.kind != Kind::mul || node.is_integer || a < 0 || b < 0 || node.outputs.empty()) continue;
-    if (in.view.tensor(a).is_constant || in.view.tensor(b).is_constant) continue;
-    const bool is_one_side = sight::is_dequantized(in.view, a) != sight::is_dequantized(in.view, b);
-    if (is_one_side) losses.push_back({static_cast<int>(i), in.costs[i].lost_ms()});
-  }
-  return losses;
+    if (node.kind != Kind::mul || node.is_integer || a < 0 || b < 0) return false;
+    if (in.view.tensor(a).is_constant || in.view.tensor(b).is_constant) return false;
+    return sight::is_dequantized(in.view, a) != sight::is_dequantized(in.view, b);
+  });
 }
 
 // Behind a product that they keep from being fused, or between pairs of their own.
 std::vector<Loss> batch_norms(const Inspected& in) {
-  std::vector<Loss> losses = lost_to(in, Cause::batch_norm_unfolded);
+  std::vector<Loss> losses = lost<Cause::batch_norm_unfolded>(in);
   const auto alone = islands_where(in, [](const ViewNode& node) { return node.kind == Kind::batch_norm; });
   losses.insert(losses.end(), alone.begin(), alone.end());
   return losses;
@@ -85,7 +71,7 @@ std::vector<Loss> activations(const Inspected& in) {
 }
 
 std::vector<Loss> islands(const Inspected& in) {
-  std::vector<Loss> losses = lost_to(in, Cause::float_island);
+  std::vector<Loss> losses = lost<Cause::float_island>(in);
   // A file with few quantized products is one whose owner chose so.
   const auto others = islands_where(in, [](const ViewNode& node) {
     return node.kind == Kind::norm || node.kind == Kind::recurrent || node.kind == Kind::other;

@@ -37,7 +37,7 @@ Passes passes_of(const ViewNode& node) {
 }
 
 Pass conversion(const FileView& view, const ViewNode& node) {
-  const int x = view.input(node, 0), result = node.outputs[0];
+  const int x = view.input(node, 0), result = view.output(node);
   if (node.kind == Kind::dequantize) return is_wide(view, x) ? Pass::dequantize16 : Pass::dequantize;
   if (view.tensor(x).dtype && view.tensor(x).dtype != DType::f32) return Pass::requantize;
   return is_wide(view, result) ? Pass::quantize16 : Pass::quantize;
@@ -48,7 +48,7 @@ NodeCost cost_of_product(const FileView& view, const ViewNode& node, const Engin
   const int weights = sight::stored_weights(view, node);
   const bool has_bytes = weights >= 0 && sight::is_integer_8(view.tensor(weights));
   const bool is_lowered = node.is_integer || (lowers_pairs && sight::has_quantized_operands(view, node));
-  if (node.is_integer && is_wide(view, node.outputs[0])) {
+  if (node.is_integer && is_wide(view, view.output(node))) {
     cost.form = Form::wide;
     cost.cause = Cause::sixteen_bit_activations;
   } else if (is_lowered) {
@@ -68,7 +68,7 @@ NodeCost cost_of_product(const FileView& view, const ViewNode& node, const Engin
 
 NodeCost cost_of_other(const FileView& view, const ViewNode& node, const EngineRates& rates) {
   NodeCost cost;
-  const int result = node.outputs[0];
+  const int result = view.output(node);
   const Passes passes = passes_of(node);
   cost.is_integer = node.is_integer;
   const bool is_wide_node = node.is_integer && is_wide(view, result);
@@ -90,10 +90,10 @@ int float_neighbour(const FileView& view, const ViewNode& node, std::span<const 
     return kind != Kind::quantize && kind != Kind::dequantize && !costs[static_cast<std::size_t>(index)].is_integer;
   };
   if (node.kind == Kind::quantize) {
-    const int maker = view.tensor(node.inputs[0]).producer;
+    const int maker = view.tensor(view.input(node, 0)).producer;
     return maker >= 0 && is_float(maker) ? maker : -1;
   }
-  const auto& readers = view.tensor(node.outputs[0]).readers;
+  const auto& readers = view.tensor(view.output(node)).readers;
   const auto found = std::ranges::find_if(readers, is_float);
   return found == readers.end() ? -1 : *found;
 }
@@ -107,15 +107,14 @@ std::vector<NodeCost> node_by_node(const FileView& view, Engine engine, const En
   };
   for (std::size_t i = 0; i < view.nodes.size(); ++i) {
     const ViewNode& node = view.nodes[i];
-    if (node.outputs.empty() || node.outputs[0] < 0 || is_conversion(node)) continue;
+    if (view.output(node) < 0 || is_conversion(node)) continue;
     costs[i] =
         is_product(node.kind) ? cost_of_product(view, node, rates, lowers_pairs) : cost_of_other(view, node, rates);
   }
   for (std::size_t i = 0; i < view.nodes.size(); ++i) {
     const ViewNode& node = view.nodes[i];
     const int x = view.input(node, 0);
-    if (!is_conversion(node) || node.outputs.empty() || node.outputs[0] < 0) continue;
-    if (x < 0 || view.tensor(x).is_constant || lowers_pairs) continue;
+    if (!is_conversion(node) || view.output(node) < 0 || x < 0 || view.tensor(x).is_constant || lowers_pairs) continue;
     costs[i].ms = pass_ms(view.tensor(x).elements(), conversion(view, node), rates);
     costs[i].best_ms = leaves_pairs ? 0.0 : costs[i].ms;
     if (leaves_pairs) costs[i].cause = Cause::unlowered_graph;
@@ -128,7 +127,8 @@ std::vector<NodeCost> node_by_node(const FileView& view, Engine engine, const En
 }  // namespace
 
 std::int64_t result_elements(const FileView& view, const ViewNode& node) {
-  return node.outputs.empty() || node.outputs[0] < 0 ? 0 : view.tensor(node.outputs[0]).elements();
+  const int result = view.output(node);
+  return result < 0 ? 0 : view.tensor(result).elements();
 }
 
 std::int64_t input_elements(const FileView& view, const ViewNode& node) {
@@ -138,14 +138,6 @@ std::int64_t input_elements(const FileView& view, const ViewNode& node) {
 
 std::vector<NodeCost> costs_in(const FileView& view, Engine engine, const EngineRates& rates) {
   return engine == Engine::ort ? ort_costs(view, rates) : node_by_node(view, engine, rates);
-}
-
-std::vector<Loss> lost_to(const Inspected& in, Cause cause) {
-  std::vector<Loss> losses;
-  for (std::size_t i = 0; i < in.costs.size(); ++i) {
-    if (in.costs[i].cause == cause) losses.push_back({static_cast<int>(i), in.costs[i].lost_ms()});
-  }
-  return losses;
 }
 
 PredictedTime predicted_time(const FileView& view, std::span<const NodeCost> costs) {

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "base/machine.h"
 #include "diagnose/census.h"
 
 namespace octavo::diagnose {
@@ -14,23 +13,9 @@ namespace {
 
 // ---- time ----
 
-template <class Test>
-std::vector<Loss> losses_where(const Inspected& in, Test test) {
-  std::vector<Loss> losses;
-  for (std::size_t i = 0; i < in.view.nodes.size(); ++i) {
-    if (test(in.view.nodes[i])) losses.push_back({static_cast<int>(i), in.costs[i].lost_ms()});
-  }
-  return losses;
-}
-
-template <Cause cause>
-std::vector<Loss> lost(const Inspected& in) {
-  return lost_to(in, cause);
-}
-
 // Products that stay in float in a quantized file.
 std::vector<Loss> float_products(const Inspected& in) {
-  return losses_where(in, [&](const ViewNode& node) {
+  return losses_where(in, [&](const ViewNode& node, const NodeCost&) {
     const int weights = sight::stored_weights(in.view, node);
     if (!is_product(node.kind) || node.is_integer || weights < 0) return false;
     // Those behind a quantize node are quantized when the file is read.
@@ -39,7 +24,7 @@ std::vector<Loss> float_products(const Inspected& in) {
 }
 
 std::vector<Loss> hybrid_products(const Inspected& in) {
-  return losses_where(in, [&](const ViewNode& node) {
+  return losses_where(in, [&](const ViewNode& node, const NodeCost&) {
     const int weights = sight::stored_weights(in.view, node);
     return is_product(node.kind) && !node.is_integer && weights >= 0 && sight::is_integer_8(in.view.tensor(weights)) &&
            !sight::is_dequantized(in.view, in.view.input(node, 0));
@@ -49,8 +34,8 @@ std::vector<Loss> hybrid_products(const Inspected& in) {
 // TFLite: operators on floats behind operators on integers.
 std::vector<Loss> tflite_islands(const Inspected& in) {
   if (in.view.dialect != Dialect::full_integer) return {};
-  return losses_where(in, [&](const ViewNode& node) {
-    const int result = node.outputs.empty() ? -1 : node.outputs[0], x = in.view.input(node, 0);
+  return losses_where(in, [&](const ViewNode& node, const NodeCost&) {
+    const int result = in.view.output(node), x = in.view.input(node, 0);
     if (result < 0 || x < 0 || node.is_integer || node.kind == Kind::dequantize || node.kind == Kind::quantize)
       return false;
     if (in.view.tensor(result).dtype != DType::f32 || in.view.tensor(x).dtype != DType::f32) return false;
@@ -175,7 +160,7 @@ std::vector<Loss> uncalibrated(const Inspected& in) {
 
 template <class Test>
 std::vector<Loss> weights_where(const Inspected& in, Test test) {
-  std::vector<Loss> losses = losses_where(in, [&](const ViewNode& node) {
+  std::vector<Loss> losses = losses_where(in, [&](const ViewNode& node, const NodeCost&) {
     if (!is_product(node.kind)) return false;
     const int index = sight::stored_weights(in.view, node);
     if (index < 0 || !sight::is_integer_8(in.view.tensor(index)) || !in.view.tensor(index).quant) return false;
@@ -215,7 +200,8 @@ std::vector<Loss> one_scale(const Inspected& in) {
 }
 
 std::vector<Loss> saturating(const Inspected& in) {
-  if (host_machine().isa.has(Isa::avxvnni) || host_machine().isa.has(Isa::avx512vnni)) return {};
+  const bool saturates = in.isa.has(Isa::avx2) && !in.isa.has(Isa::avxvnni) && !in.isa.has(Isa::avx512vnni);
+  if (!saturates) return {};
   return weights_where(in, [&](const ViewNode&, int) { return true; });
 }
 

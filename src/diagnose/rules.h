@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/machine.h"
 #include "diagnose/engine_cost.h"
 #include "diagnose/file_view.h"
 #include "diagnose/finding.h"
@@ -33,8 +34,7 @@ struct Inspected {
   const FileView& view;
   const EngineRates& rates;
   std::span<const NodeCost> costs;
-
-  const NodeCost& cost(int node) const { return costs[static_cast<std::size_t>(node)]; }
+  IsaSet isa;  // of the machine that is asked about
 };
 
 // One node that costs more than it would in the form that the engine is fast in.
@@ -57,8 +57,19 @@ std::span<const Rule> rules_of(Engine engine);
 // Those about answers, which hold whatever runs the file.
 std::span<const Rule> answer_rules();
 
-// What every engine's rules share.
-std::vector<Loss> lost_to(const Inspected& inspected, Cause cause);
+// What every engine's rules share: the nodes that a test of node and cost picks, and those whose cost has that cause.
+template <class Test>
+std::vector<Loss> losses_where(const Inspected& in, Test test) {
+  std::vector<Loss> losses;
+  for (std::size_t i = 0; i < in.view.nodes.size(); ++i) {
+    if (test(in.view.nodes[i], in.costs[i])) losses.push_back({static_cast<int>(i), in.costs[i].lost_ms()});
+  }
+  return losses;
+}
+template <Cause cause>
+std::vector<Loss> lost(const Inspected& in) {
+  return losses_where(in, [](const ViewNode&, const NodeCost& cost) { return cost.cause == cause; });
+}
 std::int64_t result_elements(const FileView& view, const ViewNode& node);  // of the first result; 0 where unknown
 std::int64_t input_elements(const FileView& view, const ViewNode& node);
 

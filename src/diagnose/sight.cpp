@@ -75,8 +75,7 @@ std::vector<int> quantizers_of(const FileView& view, int tensor) {
   if (tensor < 0) return found;
   for (const int reader : view.tensor(tensor).readers) {
     const ViewNode& node = view.node(reader);
-    const bool has_result = !node.outputs.empty() && node.outputs[0] >= 0;
-    if (node.kind == Kind::quantize && has_result && view.input(node, 0) == tensor) found.push_back(reader);
+    if (node.kind == Kind::quantize && view.output(node) >= 0 && view.input(node, 0) == tensor) found.push_back(reader);
   }
   return found;
 }
@@ -99,7 +98,7 @@ bool is_needed(const FileView& view, const ViewTensor& stored) {
   if (stored.is_output) return true;
   for (const int reader : stored.readers) {
     if (view.node(reader).kind != Kind::dequantize) return true;
-    const int real = view.node(reader).outputs.empty() ? -1 : view.node(reader).outputs[0];
+    const int real = view.output(view.node(reader));
     if (real < 0) continue;
     if (view.tensor(real).is_output) return true;
     for (const int user : view.tensor(real).readers) {
@@ -120,12 +119,13 @@ bool is_needed(const FileView& view, const ViewTensor& stored) {
 std::vector<int> redundant_pairs(const FileView& view) {
   return nodes_where(view, [&](const ViewNode& node) {
     const int x = view.input(node, 0);
-    if (node.kind != Kind::quantize || node.outputs.empty() || x < 0 || view.tensor(x).is_constant) return false;
+    const int stored = view.output(node);
+    if (node.kind != Kind::quantize || stored < 0 || x < 0 || view.tensor(x).is_constant) return false;
     // Made in float, and read by nothing that computes in integers.
     const int maker = view.tensor(x).producer;
     if (maker < 0 || view.node(maker).kind == Kind::dequantize || has_quantized_operands(view, view.node(maker)))
       return false;
-    return node.outputs[0] >= 0 && !is_needed(view, view.tensor(node.outputs[0]));
+    return !is_needed(view, view.tensor(stored));
   });
 }
 
@@ -152,12 +152,12 @@ std::vector<int> island_nodes(const FileView& view) {
   return nodes_where(view, [&](const ViewNode& node) {
     const bool converts =
         node.kind == Kind::quantize || node.kind == Kind::dequantize || node.kind == Kind::dynamic_quantize;
-    if (converts || node.is_integer || node.inputs.empty() || node.outputs.empty() || node.outputs[0] < 0) return false;
-    const ViewTensor& result = view.tensor(node.outputs[0]);
+    if (converts || node.is_integer || view.output(node) < 0) return false;
+    const ViewTensor& result = view.tensor(view.output(node));
     if (result.dtype && *result.dtype != DType::f32) return false;  // sizes and indices
     // By its operands an operator between pairs is one that an engine can compute in integers.
     const bool from_integers = std::ranges::any_of(node.inputs, [&](int x) { return is_integer_result(view, x); });
-    if (from_integers || !quantizers_of(view, node.outputs[0]).empty()) return false;
+    if (from_integers || !quantizers_of(view, view.output(node)).empty()) return false;
     return std::ranges::any_of(node.inputs, [&](int x) {
       return x >= 0 && view.tensor(x).dtype == DType::f32 && !view.tensor(x).is_constant;
     });
@@ -252,10 +252,12 @@ std::int64_t depth_of(const FileView& view, const ViewNode& node) {
 }
 
 std::int64_t macs_of(const FileView& view, const ViewNode& node) {
-  if (!is_product(node.kind) || node.outputs.empty() || node.outputs[0] < 0) return 0;
+  if (!is_product(node.kind) || view.output(node) < 0) return 0;
   // Of a transposed one each element of x meets a row of weights.
-  const int counted = node.kind == Kind::transposed_conv ? view.input(node, 0) : node.outputs[0];
-  return counted < 0 ? 0 : view.tensor(counted).elements() * depth_of(view, node);
+  const int counted = node.kind == Kind::transposed_conv ? view.input(node, 0) : view.output(node);
+  const std::int64_t elements = counted < 0 ? 0 : view.tensor(counted).elements(), depth = depth_of(view, node);
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  return depth <= 0 || elements > kMost / depth ? 0 : elements * depth;
 }
 
 }  // namespace octavo::diagnose::sight

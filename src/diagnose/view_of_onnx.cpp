@@ -139,7 +139,7 @@ class Reader {
     if (found == operators.end()) return;
     for (const ScalePlace& place : found->places) {
       const auto index = static_cast<std::size_t>(place.tensor);
-      const int at = place.is_output ? (node.outputs.empty() ? -1 : node.outputs[0]) : view_.input(node, index);
+      const int at = place.is_output ? view_.output(node) : view_.input(node, index);
       if (at < 0 || view_.tensor(at).quant) continue;
       ViewTensor& scaled = view_.tensors[static_cast<std::size_t>(at)];
       const int zero_point = view_.input(node, static_cast<std::size_t>(place.zero_point));

@@ -102,7 +102,7 @@ class Reader {
   void add_scales(const ViewNode& node) {
     const Kind kind = kind_of_operator(FileFormat::zip, node.op);
     if (kind != Kind::quantize && kind != Kind::dequantize) return;
-    const int at = kind == Kind::quantize ? (node.outputs.empty() ? -1 : node.outputs[0]) : view_.input(node, 0);
+    const int at = kind == Kind::quantize ? view_.output(node) : view_.input(node, 0);
     if (at < 0) return;
     QuantParams quant;
     const auto scale = node.attributes.find("scale");

@@ -56,7 +56,7 @@ void add_nodes(const Parsed& parsed, const file::SubGraph& graph, FileView& view
     ViewNode node{.op = operator_name(*parsed.model.model, op),
                   .inputs = read_indices(op.inputs(), parsed.tensors.size()),
                   .outputs = read_indices(op.outputs(), parsed.tensors.size())};
-    node.name = node.outputs.empty() || node.outputs[0] < 0 ? std::to_string(i) : view.tensor(node.outputs[0]).name;
+    node.name = view.output(node) < 0 ? std::to_string(i) : view.tensor(view.output(node)).name;
     add_options(op, node);
     view.nodes.push_back(std::move(node));
   }
