@@ -37,7 +37,8 @@ std::string place_of(const FileView& view, const std::vector<int>& nodes) {
   return text;
 }
 
-// What the nodes and the conversions at their sides took, beyond what is best.
+// What the nodes and the conversions at their sides took, beyond what is best. Conversions that have a cause are nodes
+// of a finding themselves.
 std::optional<double> measured_loss(const Diagnosis& diagnosis, const std::vector<int>& nodes) {
   const FileView& view = diagnosis.view;
   const JoinedProfile& profile = *diagnosis.profile;
@@ -45,13 +46,16 @@ std::optional<double> measured_loss(const Diagnosis& diagnosis, const std::vecto
   double ideal = 0.0;
   for (const int index : nodes) {
     const ViewNode& node = view.node(index);
+    const auto add = [&](int conversion) {
+      if (!diagnosis.costs[static_cast<std::size_t>(conversion)].cause) all.insert(conversion);
+    };
     all.insert(index);
     ideal += diagnosis.costs[static_cast<std::size_t>(index)].best_ms;
     for (const int x : node.inputs) {
-      if (const int dequantize = view.producer_if(x, Kind::dequantize); dequantize >= 0) all.insert(dequantize);
+      if (const int dequantize = view.producer_if(x, Kind::dequantize); dequantize >= 0) add(dequantize);
     }
     for (const int y : node.outputs) {
-      for (const int quantize : sight::quantizers_of(view, y)) all.insert(quantize);
+      for (const int quantize : sight::quantizers_of(view, y)) add(quantize);
     }
   }
   double ms = 0.0;
@@ -64,7 +68,11 @@ std::optional<double> measured_loss(const Diagnosis& diagnosis, const std::vecto
 }
 
 std::optional<Finding> finding_of(const Rule& rule, const Diagnosis& diagnosis) {
-  std::vector<Loss> losses = rule.find({diagnosis.view, diagnosis.rates, diagnosis.costs, host_machine().isa});
+  std::vector<Loss> losses = rule.find({.view = diagnosis.view,
+                                        .rates = diagnosis.rates,
+                                        .costs = diagnosis.costs,
+                                        .isa = host_machine().isa,
+                                        .profile = diagnosis.profile ? &*diagnosis.profile : nullptr});
   if (losses.empty()) return {};
   std::stable_sort(losses.begin(), losses.end(), [](const Loss& a, const Loss& b) { return a.ms > b.ms; });
   Finding finding{.cause = rule.cause,
@@ -190,6 +198,7 @@ std::vector<WaterfallBar> waterfall_of(const Diagnosis& d) {
       case Cause::moved_scales: lost[0] += finding.predicted_ms; break;
       case Cause::signed_activations:
       case Cause::sixteen_bit_activations:
+      case Cause::unscheduled_products:
       case Cause::unsigned_weights:
       case Cause::float_weights:
       case Cause::float_island:

@@ -35,6 +35,7 @@ constexpr std::array<NamedCause, static_cast<std::size_t>(Cause::count)> kCauses
     {"range-behind-relu", "the range behind a ReLU or clip is not the one that it leaves, so it cannot be left out"},
     {"moved-scales", "what is only moved changes its scale on the way"},
     {"unlowered-graph", "q/dq nodes that nobody turned into integer kernels"},
+    {"unscheduled-products", "products run in plain loops, which nobody scheduled for the processor"},
     {"zero-scale", "a scale is 0 or no finite number"},
     {"denormal-scale", "a scale is below the least normal number"},
     {"mask-in-range", "a range reaches to the value of a mask"},

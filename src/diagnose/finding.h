@@ -40,7 +40,8 @@ enum class Cause : std::uint8_t {
   sixteen_bit_activations,  // pairs of s16 or u16, which the engine has no kernels for
   range_behind_relu,        // a ReLU or clip before a pair whose range is not what it leaves
   moved_scales,             // what is only moved changes its scale on the way
-  unlowered_graph,          // torch: q/dq nodes that nobody turned into integer kernels
+  unlowered_graph,          // q/dq nodes that nobody turned into integer kernels
+  unscheduled_products,     // TVM: products in plain loops
   // ---- answers ----
   zero_scale,          // 0, or no finite number
   denormal_scale,      // below the least normal f32

@@ -1,54 +1,25 @@
-// Reading profiles as streams. Part of diagnose/.
+// Reading profiles as streams: traces in JSON. Part of diagnose/.
 #include "diagnose/profile.h"
 
 #include <algorithm>
-#include <charconv>
 #include <fstream>
 #include <nlohmann/json.hpp>
+
+#include "diagnose/profile_read.h"
 
 namespace octavo::diagnose {
 namespace {
 
 constexpr std::size_t kMostNodes = 1'000'000, kMostLevels = 64;
 
-// Sums by node: memory does not grow with runs.
-class Sums {
- public:
-  // False where there are more nodes than any network has.
-  bool add(const std::string& name, const std::string& op, double ms) {
-    const auto [found, is_new] = places_.emplace(name + '\n' + op, nodes_.size());
-    if (is_new && nodes_.size() >= kMostNodes) return false;
-    if (is_new) nodes_.push_back({{.name = name, .op = op}, ms, 0.0});
-    Sum& sum = nodes_[found->second];
-    ++sum.node.runs;
-    if (!is_new) sum.later_ms += ms;
-    return true;
-  }
-
-  // The mean of all but the first run, in which memory is taken.
-  std::vector<ProfiledNode> nodes() const {
-    std::vector<ProfiledNode> made;
-    for (const Sum& sum : nodes_) {
-      made.push_back(sum.node);
-      made.back().ms = sum.node.runs > 1 ? sum.later_ms / (sum.node.runs - 1) : sum.first_ms;
-    }
-    return made;
-  }
-
- private:
-  struct Sum {
-    ProfiledNode node;
-    double first_ms = 0.0, later_ms = 0.0;
-  };
-  std::map<std::string, std::size_t> places_;
-  std::vector<Sum> nodes_;
-};
-
-// Chrome's trace events, as ONNX Runtime and torch.profiler write them: objects of name, cat, dur, args.
+// Chrome's trace events, as ONNX Runtime and torch.profiler write them: objects of name, cat, dur, args. As TVM's debug
+// executor does: name, ph ("B", "E"), ts. And TVM's reports: {"calls": [{"Name": {"string": ...}, "Duration (us)":
+// {"microseconds": ...}}]}, where older ones have the name without an object.
 class TraceReader : public nlohmann::json_sax<nlohmann::json> {
  public:
-  Sums sums;
-  bool is_torch = false, has_events = false;
+  ProfileSums sums;
+  Engine engine = Engine::ort;
+  bool has_events = false;
   std::string problem;
 
   bool null() override { return true; }
@@ -64,23 +35,22 @@ class TraceReader : public nlohmann::json_sax<nlohmann::json> {
   bool string(string_t& value) override {
     if (levels_.empty()) return true;
     Level& level = levels_.back();
-    if (level.key == "name") level.name = value;
+    if (level.key == "name" || level.key == "Name" || level.key == "string") level.name = value;
     else if (level.key == "cat") level.cat = value;
     else if (level.key == "op_name") level.op = value;
+    else if (level.key == "ph") level.phase = value;
     return true;
   }
   bool end_object() override {
     const Level level = std::move(levels_.back());
     levels_.pop_back();
-    if (!levels_.empty() && levels_.back().key == "args") return levels_.back().op = level.op, true;
-    if (level.ms < 0.0 || level.name.empty()) return true;
-    has_events = true;
-    constexpr std::string_view kKernel = "_kernel_time";
-    if (level.cat == "Node" && level.name.ends_with(kKernel))
-      return add(level.name.substr(0, level.name.size() - kKernel.size()), level.op, level.ms);
-    if (level.cat != "cpu_op") return true;
-    is_torch = true;
-    return add(level.name, level.name, level.ms);
+    if (!levels_.empty()) {
+      Level& outer = levels_.back();
+      if (outer.key == "args") return outer.op = level.op, true;
+      if (outer.key == "Name") return outer.name = level.name, true;
+      if (outer.key == "Duration (us)") return outer.ms = level.ms, outer.is_call = true;
+    }
+    return level.name.empty() || event(level);
   }
   bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception&) override {
     problem = "JSON that is broken or ends at byte " + std::to_string(position);
@@ -89,16 +59,54 @@ class TraceReader : public nlohmann::json_sax<nlohmann::json> {
 
  private:
   struct Level {
-    std::string key, name, cat, op;
-    double ms = -1.0;
+    std::string key, name, cat, op, phase;
+    double ms = -1.0, at_ms = -1.0;
+    bool is_call = false;  // of TVM's report
   };
+
+  bool event(const Level& level) {
+    if (level.is_call) return call(level.name, level.ms);
+    if (level.cat.empty() && level.at_ms >= 0.0 && (level.phase == "B" || level.phase == "E")) return edge(level);
+    if (level.ms < 0.0) return true;
+    has_events = true;
+    constexpr std::string_view kKernel = "_kernel_time";
+    if (level.cat == "Node" && level.name.ends_with(kKernel))
+      return add(level.name.substr(0, level.name.size() - kKernel.size()), level.op, level.ms);
+    if (level.cat != "cpu_op") return true;
+    engine = Engine::torch;
+    return add(level.name, level.name, level.ms);
+  }
+  // Where a call begins or ends. Nodes of TVM's graphs have names of their own.
+  bool edge(const Level& level) {
+    has_events = true;
+    if (level.phase == "B") {
+      begun_[level.name] = level.at_ms;
+      return begun_.size() < kMostNodes || (problem = "more nodes than any network has", false);
+    }
+    const auto begun = begun_.find(level.name);
+    if (begun == begun_.end()) return true;
+    const double ms = level.at_ms - begun->second;
+    begun_.erase(begun);
+    engine = Engine::tvm;
+    return add(level.name, level.name, ms);
+  }
+  // A report is of one run, in the order of its calls; a function may be called for several nodes.
+  bool call(const std::string& name, double ms) {
+    has_events = true;
+    engine = Engine::tvm;
+    const int number = ++calls_[name];
+    return add(number == 1 ? name : name + " #" + std::to_string(number), name, ms);
+  }
   bool push() {
     if (levels_.size() >= kMostLevels) return problem = "JSON nested more deeply than profiles are", false;
     levels_.emplace_back();
     return true;
   }
   bool number(double value) {
-    if (!levels_.empty() && levels_.back().key == "dur") levels_.back().ms = value * 1e-3;  // microseconds
+    if (levels_.empty()) return true;
+    Level& level = levels_.back();
+    if (level.key == "dur" || level.key == "microseconds") level.ms = value * 1e-3;
+    if (level.key == "ts") level.at_ms = value * 1e-3;
     return true;
   }
   bool add(const std::string& name, const std::string& op, double ms) {
@@ -106,68 +114,50 @@ class TraceReader : public nlohmann::json_sax<nlohmann::json> {
   }
 
   std::vector<Level> levels_;
+  std::map<std::string, double> begun_;
+  std::map<std::string, int> calls_;
 };
-
-Error no_profile(const std::string& path, std::string found) {
-  return {
-      .kind = ErrorKind::invalid_input,
-      .where = path,
-      .found = std::move(found),
-      .expected =
-          "a profile: ONNX Runtime's JSON, a chrome trace of torch.profiler, or OpenVINO's detailed counters (CSV)"};
-}
 
 Result<Profile> read_trace(std::istream& file, const std::string& path) {
   TraceReader reader;
   const bool is_whole = nlohmann::json::sax_parse(file, &reader);
   if (!is_whole) return no_profile(path, reader.problem);
-  Profile profile{.engine = reader.is_torch ? Engine::torch : Engine::ort, .nodes = reader.sums.nodes()};
+  Profile profile{.engine = reader.engine, .nodes = reader.sums.nodes()};
   if (profile.nodes.empty())
     return no_profile(path, reader.has_events ? "a trace without times of nodes" : "JSON without trace events");
   return profile;
 }
 
-std::vector<std::string> cells_of(const std::string& line) {
-  std::vector<std::string> cells;
-  for (std::size_t begin = 0; begin <= line.size();) {
-    const std::size_t end = std::min(line.find(';', begin), line.size());
-    cells.push_back(line.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return cells;
-}
-
-// "layerName;execStatus;layerType;execType;realTime (ms);cpuTime (ms)", in one block for each request.
-Result<Profile> read_counters(std::istream& file, const std::string& path) {
-  Sums sums;
-  std::map<std::string, std::size_t> columns;
-  constexpr std::size_t kLongestLine = 1 << 16;
-  for (std::string line; std::getline(file, line);) {
-    if (line.size() > kLongestLine) return no_profile(path, "a line of " + std::to_string(line.size()) + " characters");
-    if (!line.empty() && line.back() == '\r') line.pop_back();
-    const auto cells = cells_of(line);
-    if (cells[0] == "layerName") {
-      for (std::size_t i = 0; i < cells.size(); ++i) columns[cells[i]] = i;
-      continue;
-    }
-    const auto cell = [&](const char* name) {
-      const auto found = columns.find(name);
-      return found != columns.end() && found->second < cells.size() ? cells[found->second] : std::string();
-    };
-    const std::string time = cell("realTime (ms)");
-    double ms = 0.0;
-    const auto [end, error] = std::from_chars(time.data(), time.data() + time.size(), ms);
-    if (time.empty() || error != std::errc() || cells[0] == "Total") continue;
-    if (cell("execStatus").find("EXECUTED") == std::string::npos || cell("execStatus").starts_with("NOT")) continue;
-    // The kernel's name ends with the type that it computes in: "brgconv_avx512_I8".
-    if (!sums.add(cells[0], cell("layerType") + " " + cell("execType"), ms)) return no_profile(path, "too many nodes");
-  }
-  Profile profile{.engine = Engine::openvino, .nodes = sums.nodes()};
-  if (profile.nodes.empty()) return no_profile(path, "a text without counters");
-  return profile;
-}
-
 }  // namespace
+
+bool ProfileSums::add(const std::string& name, const std::string& op, double ms) {
+  const auto [found, is_new] = places_.emplace(name + '\n' + op, nodes_.size());
+  if (is_new && nodes_.size() >= kMostNodes) return false;
+  if (is_new) nodes_.push_back({{.name = name, .op = op}, ms, 0.0});
+  Sum& sum = nodes_[found->second];
+  ++sum.node.runs;
+  if (!is_new) sum.later_ms += ms;
+  return true;
+}
+
+std::vector<ProfiledNode> ProfileSums::nodes() const {
+  std::vector<ProfiledNode> made;
+  for (const Sum& sum : nodes_) {
+    made.push_back(sum.node);
+    made.back().ms = sum.node.runs > 1 ? sum.later_ms / (sum.node.runs - 1) : sum.first_ms;
+  }
+  return made;
+}
+
+Error no_profile(const std::string& path, std::string found) {
+  return {.kind = ErrorKind::invalid_input,
+          .where = path,
+          .found = std::move(found),
+          .expected =
+              "a profile: ONNX Runtime's JSON, a chrome trace of torch.profiler, OpenVINO's detailed counters "
+              "(CSV), what LiteRT's benchmark_model prints of operators, or TVM's report or execution trace "
+              "(JSON)"};
+}
 
 double Profile::total_ms() const {
   double ms = 0.0;
@@ -183,7 +173,7 @@ Result<Profile> read_profile(const std::string& path) {
   file >> std::ws;
   const int first = file.peek();
   if (first == std::char_traits<char>::eof()) return no_profile(path, "an empty file");
-  return first == '[' || first == '{' ? read_trace(file, path) : read_counters(file, path);
+  return first == '[' || first == '{' ? read_trace(file, path) : read_tables(file, path);
 }
 
 }  // namespace octavo::diagnose

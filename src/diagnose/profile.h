@@ -25,8 +25,9 @@ struct Profile {
 };
 
 // ONNX Runtime's JSON (enable_profiling), chrome traces of torch.profiler, OpenVINO's detailed counters (CSV of
-// benchmark_app). Memory grows with nodes, not with runs. Errors: resource; invalid_input (truncated, no profile of a
-// known kind, no nodes).
+// benchmark_app), LiteRT's tables (benchmark_model --enable_op_profiling=true, text or CSV), TVM's reports
+// (Report.json()) and traces (debug executor). Memory grows with nodes, not with runs. Errors: resource; invalid_input
+// (truncated, no profile of a known kind, no nodes).
 Result<Profile> read_profile(const std::string& path);
 
 // A node of the profile, and the node of the file that it does the work of; -1 where nothing matches.

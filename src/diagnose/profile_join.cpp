@@ -10,6 +10,23 @@ namespace {
 
 bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
+// What TVM's functions and XNNPACK's operators are called that multiply: "fused_nn_conv2d_add", "Convolution (NHWC,
+// F32)".
+bool is_product_call(std::string_view op) {
+  constexpr std::string_view kWords[] = {"conv1d",
+                                         "conv2d",
+                                         "conv3d",
+                                         "dense",
+                                         "matmul",
+                                         "CONV_",
+                                         "Convolution",
+                                         "Deconvolution",
+                                         "Fully Connected",
+                                         "FULLY_CONNECTED",
+                                         "Batch Matrix Multiply"};
+  return std::ranges::any_of(kWords, [&](std::string_view word) { return has(op, word); });
+}
+
 enum class Share : std::uint8_t { integer, float_product, conversion, other };
 
 Share share_of(const ProfiledNode& node, Engine engine) {
@@ -19,6 +36,11 @@ Share share_of(const ProfiledNode& node, Engine engine) {
     if (has(op, "_I8") || has(op, "_U8")) return Share::integer;
     return has(op, "Convolution") || has(op, "FullyConnected") || has(op, "MatMul") ? Share::float_product
                                                                                     : Share::other;
+  }
+  if (engine == Engine::tvm || engine == Engine::litert) {
+    if (has(op, "quantize") || has(op, "QUANTIZE") || has(op, "Convert")) return Share::conversion;
+    if (has(op, "int8") || has(op, "QS8") || has(op, "QC8") || has(op, "QU8")) return Share::integer;
+    return is_product_call(op) ? Share::float_product : Share::other;
   }
   if (engine == Engine::torch) {
     if (has(op, "quantize")) return Share::conversion;
@@ -70,6 +92,7 @@ class Names {
   }
 
   int find(const ProfiledNode& node, Engine engine) const {
+    if (engine == Engine::litert) return of_tflite(node);
     if (engine == Engine::torch) {
       const auto found = by_op_.find(node.op);
       return found == by_op_.end() ? -1 : found->second;
@@ -83,21 +106,67 @@ class Names {
   }
 
  private:
+  // "[results]:12": the place in the graph, which older versions leave out, behind the names of results.
+  int of_tflite(const ProfiledNode& node) const {
+    const std::string& name = node.name;
+    const std::size_t end = name.rfind(']');
+    if (!name.starts_with('[') || end == std::string::npos) return -1;
+    if (name.size() > end + 2 && name[end + 1] == ':' && is_digits(std::string_view(name).substr(end + 2))) {
+      const auto place = static_cast<std::size_t>(std::strtoull(name.c_str() + end + 2, nullptr, 10));
+      if (place < view_.nodes.size() && view_.nodes[place].op == node.op) return static_cast<int>(place);
+    }
+    const auto found = by_name_.find(name.substr(1, std::min(name.find_first_of(",;\t]"), end) - 1));
+    return found == by_name_.end() ? -1 : found->second;
+  }
+
   const FileView& view_;
   std::map<std::string, int> by_name_, by_op_;
 };
+
+// TVM's functions and what XNNPACK computes have no names of the file's.
+bool is_unnamed(const ProfiledNode& node, Engine engine) {
+  return engine == Engine::tvm || (engine == Engine::litert && node.op.starts_with("Delegate/"));
+}
+
+// Those: the products of a run in its order are those of the file, where there are as many; so are conversions.
+std::map<std::string, int> in_order(const Profile& profile, const FileView& view) {
+  const auto kind_of_call = [&](const ProfiledNode& node) {
+    if (!is_unnamed(node, profile.engine)) return Kind::other;
+    if (is_product_call(node.op)) return Kind::matmul;
+    if (has(node.op, "dequantize")) return Kind::dequantize;
+    return has(node.op, "quantize") ? Kind::quantize : Kind::other;
+  };
+  std::map<std::string, int> places;
+  for (const Kind kind : {Kind::matmul, Kind::quantize, Kind::dequantize}) {
+    std::vector<std::string> calls;
+    std::vector<int> nodes;
+    for (const ProfiledNode& node : profile.nodes) {
+      if (kind_of_call(node) == kind) calls.push_back(node.name + '\n' + node.op);
+    }
+    for (std::size_t i = 0; i < view.nodes.size(); ++i) {
+      if (is_product(view.nodes[i].kind) ? kind == Kind::matmul : view.nodes[i].kind == kind)
+        nodes.push_back(static_cast<int>(i));
+    }
+    for (std::size_t i = 0; calls.size() == nodes.size() && i < calls.size(); ++i) places[calls[i]] = nodes[i];
+  }
+  return places;
+}
 
 }  // namespace
 
 Result<JoinedProfile> join(const Profile& profile, const FileView& view, const std::string& path) {
   const Names names(view);
+  const std::map<std::string, int> places = in_order(profile, view);
   JoinedProfile joined{.engine = profile.engine};
   double foreign_ms = 0.0;  // of what is no conversion that the engine put in
   for (const ProfiledNode& node : profile.nodes) {
-    const int found = names.find(node, profile.engine);
+    const bool has_name = !is_unnamed(node, profile.engine);
+    const auto place = places.find(node.name + '\n' + node.op);
+    const int found = has_name ? names.find(node, profile.engine) : place == places.end() ? -1 : place->second;
     // Operators inside of others are in their time already.
     if (profile.engine == Engine::torch && found < 0) continue;
-    const Share share = share_of(node, profile.engine);
+    const bool is_tflite_integer = profile.engine == Engine::litert && found >= 0 && view.node(found).is_integer;
+    const Share share = is_tflite_integer ? Share::integer : share_of(node, profile.engine);
     joined.nodes.push_back({node, found});
     joined.total_ms += node.ms;
     double& sum = share == Share::integer         ? joined.integer_ms
@@ -107,7 +176,7 @@ Result<JoinedProfile> join(const Profile& profile, const FileView& view, const s
     sum += node.ms;
     if (found >= 0) joined.ms_of_node[found] += node.ms;
     else joined.unmatched_ms += node.ms;
-    if (found < 0 && share != Share::conversion) foreign_ms += node.ms;
+    if (found < 0 && share != Share::conversion && (has_name || share != Share::other)) foreign_ms += node.ms;
   }
   if (joined.nodes.empty() || foreign_ms > 0.5 * joined.total_ms)
     return Error{.kind = ErrorKind::usage,

@@ -31,6 +31,31 @@ std::vector<Loss> hybrid_products(const Inspected& in) {
   });
 }
 
+// Products that take many times what other engines' do in floats. Only a profile shows them.
+bool is_unscheduled(const Inspected& in, int node) {
+  constexpr double kTimes = 8.0;
+  const auto found = in.profile->ms_of_node.find(node);
+  const ViewNode& product = in.view.node(node);
+  if (!is_product(product.kind) || found == in.profile->ms_of_node.end()) return false;
+  const double expected = product_ms(in.view, product, in.rates, Form::packed_float);
+  return expected > 0.0 && found->second > kTimes * expected;
+}
+
+std::vector<Loss> unscheduled(const Inspected& in) {
+  std::vector<Loss> losses;
+  if (in.profile == nullptr) return losses;
+  for (const auto& [node, ms] : in.profile->ms_of_node) {
+    if (is_unscheduled(in, node)) losses.push_back({node, ms - in.costs[static_cast<std::size_t>(node)].best_ms});
+  }
+  return losses;
+}
+
+std::vector<Loss> unlowered_but_scheduled(const Inspected& in) {
+  std::vector<Loss> losses = lost<Cause::unlowered_graph>(in);
+  if (in.profile != nullptr) std::erase_if(losses, [&](const Loss& loss) { return is_unscheduled(in, loss.node); });
+  return losses;
+}
+
 // TFLite: operators on floats behind operators on integers.
 std::vector<Loss> tflite_islands(const Inspected& in) {
   if (in.view.dialect != Dialect::full_integer) return {};
@@ -115,15 +140,24 @@ constexpr Rule kOpenvino[] = {
          "OpenVINO's documentation of weight compression: compressed weights are decompressed, products are of floats",
      .advice = "quantize activations too (nncf.quantize)",
      .octavo = "compile --calibrate"}};
-constexpr Rule kTvm[] = {{.cause = Cause::unlowered_graph,
-                          .find = lost<Cause::unlowered_graph>,
-                          .sureness = Sureness::likely,
-                          .source = "Relax reads QuantizeLinear and DequantizeLinear (apache/tvm#19391, #19993) as "
-                                    "arithmetic on floats; nothing turns pairs into integer products",
-                          .advice = "none within TVM 0.27; relay's quantize pass is gone",
-                          .octavo = "one fused integer graph"},
-                         kBatchNorm,
-                         kFloatWeights};
+constexpr Rule kTvm[] = {
+    {.cause = Cause::unscheduled_products,
+     .find = unscheduled,
+     .source = "measured: TVM 0.27 (Relax), AMD EPYC (Zen 5): convolutions of its default pipeline "
+               "run in the loops that they are defined by, hundreds of times slower than in other engines "
+               "(docs/stories/tvm.md)",
+     .advice = "tune it: relax.get_pipeline('static_shape_tuning', target=..., total_trials=...); "
+               "in floats the network is as slow",
+     .octavo = "has a kernel for each, tuned or not"},
+    {.cause = Cause::unlowered_graph,
+     .find = unlowered_but_scheduled,
+     .sureness = Sureness::likely,
+     .source = "Relax reads QuantizeLinear and DequantizeLinear (apache/tvm#19391, #19993) as "
+               "arithmetic on floats; nothing turns pairs into integer products",
+     .advice = "none within TVM 0.27; relay's quantize pass is gone",
+     .octavo = "one fused integer graph"},
+    kBatchNorm,
+    kFloatWeights};
 constexpr Rule kTorch[] = {
     {.cause = Cause::unlowered_graph,
      .find = lost<Cause::unlowered_graph>,

@@ -12,6 +12,7 @@
 #include "diagnose/engine_cost.h"
 #include "diagnose/file_view.h"
 #include "diagnose/finding.h"
+#include "diagnose/profile.h"
 
 namespace octavo::diagnose {
 
@@ -34,7 +35,8 @@ struct Inspected {
   const FileView& view;
   const EngineRates& rates;
   std::span<const NodeCost> costs;
-  IsaSet isa;  // of the machine that is asked about
+  IsaSet isa;                              // of the machine that is asked about
+  const JoinedProfile* profile = nullptr;  // where there is one
 };
 
 // One node that costs more than it would in the form that the engine is fast in.

@@ -1,6 +1,7 @@
 """Writes pairs.onnx, three convolutions between pairs, and ONNX Runtime's profile of two runs of it.
 
 OpenVINO's counters are of: benchmark_app -m pairs.onnx -niter 4 -nireq 1 -hint none -nstreams 1 -report_type detailed_counters
+TVM's report is TvmRun(pairs.onnx, (1, 8, 8, 8)).report(...) of scripts/stories/tvm_resnet18.py.
 """
 import numpy
 import onnx

@@ -1,0 +1,207 @@
+// Profiles of every format: LiteRT's tables, TVM's reports and traces, a gigabyte of events, and what is none.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "base/file.h"
+#include "diagnose/diagnose.h"
+#include "support/child.h"
+#include "support/tflite_builder.h"
+
+namespace octavo::diagnose {
+namespace {
+
+using octavo::testing::ScratchFolder;
+using octavo::testing::TfliteBuilder;
+
+std::string of_folder(const std::string& name) {
+  return (std::filesystem::path(OCTAVO_SOURCE_DIR) / "tests" / "diagnose" / "profiles" / name).string();
+}
+
+// Two products of bytes one after the other, "first" and "second".
+std::string two_products() {
+  TfliteBuilder model;
+  int x = model.input({.name = "x", .dtype = DType::s8, .shape = {1, 8}, .scale = {0.5f}, .zero_point = {0}});
+  for (const std::string name : {"first", "second"}) {
+    const int w = model.constant(Tensor::of<std::int8_t>({8, 8}, std::vector<std::int8_t>(64, 2)), {0.25f}, {0});
+    const octavo::testing::TfliteTensor result{
+        .name = name, .dtype = DType::s8, .shape = {1, 8}, .scale = {1.0f}, .zero_point = {0}};
+    const int y = name == "second" ? model.output(result) : model.tensor(result);
+    model.add({.code = 9,
+               .inputs = {x, w, -1},
+               .outputs = {y},
+               .kind = octavo::testing::tfl::BuiltinOptions::FullyConnectedOptions,
+               .options = [](flatbuffers::FlatBufferBuilder& builder) {
+                 return octavo::testing::tfl::CreateFullyConnectedOptions(builder).Union();
+               }});
+    x = y;
+  }
+  return model.bytes();
+}
+
+// As benchmark_model --enable_op_profiling=true prints them.
+constexpr const char* kText = R"(INFO: STARTING!
+INFO: Log parameter values verbosely: [0]
+Profiling Info for Benchmark Initialization:
+============================== Run Order ==============================
+	             [node type]	  [first]	 [avg ms]	     [%]	  [cdf%]	  [mem KB]	[times called]	[Name]
+	         AllocateTensors	    0.090	    0.047	100.000%	100.000%	     0.000	        2	AllocateTensors/0
+
+Operator-wise Profiling Info for Regular Benchmark Runs:
+============================== Run Order ==============================
+	             [node type]	  [first]	 [avg ms]	     [%]	  [cdf%]	  [mem KB]	[times called]	[Name]
+	         FULLY_CONNECTED	    4.269	    4.000	 80.000%	 80.000%	     0.000	        1	[first]:0
+	         FULLY_CONNECTED	    1.150	    1.000	 20.000%	100.000%	     0.000	        1	[second]:1
+
+============================== Top by Computation Time ==============================
+	             [node type]	  [first]	 [avg ms]	     [%]	  [cdf%]	  [mem KB]	[times called]	[Name]
+	         FULLY_CONNECTED	    4.269	    4.000	 80.000%	 80.000%	     0.000	        1	[first]:0
+
+Number of nodes executed: 2
+============================== Summary by node type ==============================
+	             [Node type]	  [count]	  [avg ms]	    [avg %]	    [cdf %]	  [mem KB]	[times called]
+	         FULLY_CONNECTED	        2	     5.000	   100.000%	   100.000%	     0.000	        2
+
+Timings (microseconds): count=50 first=5419 curr=5000 min=4990 max=5419 avg=5000 std=60
+)";
+constexpr const char* kDelegated = R"(Operator-wise Profiling Info for Regular Benchmark Runs:
+============================== Run Order ==============================
+node type, first, avg_ms, %, cdf%, mem KB, times called, name
+TfLiteXNNPackDelegate, 5.5, 5.2, 51.0%, 51.0%, 0.0, 1, [second]:2
+Delegate/Fully Connected (NC, QS8, QC8W) GEMM, 4.2, 4.0, 39.2%, 90.2%, 0.0, 1, Delegate/Fully Connected (NC\t QS8\t QC8W) GEMM:0
+Delegate/Fully Connected (NC, QS8, QC8W) GEMM, 1.2, 1.0, 9.8%, 100.0%, 0.0, 1, Delegate/Fully Connected (NC\t QS8\t QC8W) GEMM:1
+)";
+// Older ones, as its documentation has them: when it began, and names without places.
+constexpr const char* kOlder = R"(============================== Run Order ==============================
+	             [node type]	  [start]	  [first]	 [avg ms]	     [%]	  [cdf%]	  [mem KB]	[times called]	[Name]
+	         FULLY_CONNECTED	    0.000	    4.269	    4.000	  0.107%	  0.107%	     0.000	        0	[first]
+	         FULLY_CONNECTED	    4.270	    1.150	    1.000	  0.054%	  0.161%	     0.000	        0	[second]
+)";
+
+TEST(ProfileReaders, LitertsTablesFindTheirNodes) {
+  const ScratchFolder folder;
+  folder.write("model.tflite", two_products());
+  for (const char* text : {kText, kDelegated, kOlder}) {
+    folder.write("profile.txt", text);
+    const auto diagnosis = diagnose_file(folder.path("model.tflite"), {.profile = folder.path("profile.txt")});
+    ASSERT_TRUE(diagnosis) << to_string(diagnosis.errors());
+    const JoinedProfile& profile = *diagnosis->profile;
+    EXPECT_EQ(profile.ms_of_node, (std::map<int, double>{{0, 4.0}, {1, 1.0}})) << text;
+    EXPECT_NEAR(profile.total_ms, 5.0, 1e-9);
+    EXPECT_NEAR(profile.integer_ms, 5.0, 1e-9) << text;
+    EXPECT_EQ(profile.unmatched_ms, 0.0);
+  }
+}
+
+TEST(ProfileReaders, LitertsProfileOfAnotherModelIsRefused) {
+  const ScratchFolder folder;
+  folder.write("model.tflite", two_products());
+  std::string other = kOlder;
+  for (const std::string name : {"first", "second"}) other.replace(other.rfind(name), name.size(), "elsewhere");
+  folder.write("profile.txt", other);
+  const auto diagnosis = diagnose_file(folder.path("model.tflite"), {.profile = folder.path("profile.txt")});
+  ASSERT_FALSE(diagnosis);
+  EXPECT_EQ(diagnosis.errors()[0].kind, ErrorKind::usage);
+  EXPECT_NE(to_string(diagnosis.errors()).find("elsewhere"), std::string::npos);
+}
+
+TEST(ProfileReaders, TvmsReportFindsProductsAndConversionsInOrder) {
+  const auto diagnosis =
+      diagnose_file(of_folder("pairs.onnx"), {.profile = of_folder("tvm_0.27.json"), .engine = Engine::tvm});
+  ASSERT_TRUE(diagnosis) << to_string(diagnosis.errors());
+  const JoinedProfile& profile = *diagnosis->profile;
+  int products = 0, conversions = 0;
+  for (const auto& [node, ms] : profile.ms_of_node) {
+    const Kind kind = diagnosis->view.node(node).kind;
+    products += is_product(kind);
+    conversions += kind == Kind::quantize || kind == Kind::dequantize;
+  }
+  EXPECT_EQ(products, 3);
+  EXPECT_EQ(conversions, 11);
+  EXPECT_GT(profile.conversions_ms, 0.0);
+  EXPECT_GT(profile.float_products_ms, 0.0);
+  EXPECT_EQ(profile.integer_ms, 0.0);
+}
+
+// The chrome trace that relay's debug executor left, and reports whose names are no objects.
+TEST(ProfileReaders, RelaysFormatsAreRead) {
+  const ScratchFolder folder;
+  folder.write("trace.json", R"({"displayTimeUnit": "ns", "traceEvents": [
+    {"ts": 0.0, "tid": 1, "pid": 1, "name": "fused_nn_conv2d_add_nn_relu", "ph": "B"},
+    {"ts": 2000.0, "tid": 1, "pid": 1, "name": "fused_nn_conv2d_add_nn_relu", "ph": "E"},
+    {"ts": 2000.0, "tid": 1, "pid": 1, "name": "fused_nn_softmax", "ph": "B"},
+    {"ts": 2500.0, "tid": 1, "pid": 1, "name": "fused_nn_softmax", "ph": "E"}]})");
+  const auto trace = read_profile(folder.path("trace.json"));
+  ASSERT_TRUE(trace) << to_string(trace.errors());
+  EXPECT_EQ(trace->engine, Engine::tvm);
+  ASSERT_EQ(trace->nodes.size(), 2u);
+  EXPECT_NEAR(trace->nodes[0].ms, 2.0, 1e-9);
+  EXPECT_NEAR(trace->nodes[1].ms, 0.5, 1e-9);
+  folder.write("report.json", R"J({"calls":[
+    {"Duration (us)":{"microseconds":1500.0},"Count":{"count":1},"Name":"fused_nn_dense","Percent":{"percent":60.0}},
+    {"Name":"fused_nn_dense","Duration (us)":{"microseconds":1000.0}}],
+    "device_metrics":{"cpu0":{"Duration (us)":{"microseconds":2600.0},"Percent":{"percent":100.0}}}})J");
+  const auto report = read_profile(folder.path("report.json"));
+  ASSERT_TRUE(report) << to_string(report.errors());
+  ASSERT_EQ(report->nodes.size(), 2u);
+  EXPECT_NEAR(report->total_ms(), 2.5, 1e-9);
+}
+
+TEST(ProfileReaders, WhatIsNoProfileIsSaid) {
+  const ScratchFolder folder;
+  const auto refused = [&](const std::string& text) {
+    folder.write("profile", text);
+    const auto profile = read_profile(folder.path("profile"));
+    EXPECT_FALSE(profile);
+    return profile ? "" : to_string(profile.errors());
+  };
+  EXPECT_NE(refused("Hello.\nThis is a letter.\n").find("without times of nodes"), std::string::npos);
+  EXPECT_NE(refused(std::string(100'000, 'x')).find("a line of more than"), std::string::npos);
+  EXPECT_NE(refused(std::string(kText).substr(0, 500)).find("without times of nodes"), std::string::npos);
+  EXPECT_NE(refused(R"({"calls":[{"Name":{"string":"conv2d"},"Dura)").find("ends at byte"), std::string::npos);
+  EXPECT_NE(refused(R"({"a": 1})").find("without trace events"), std::string::npos);
+}
+
+std::size_t resident_bytes(const std::string& what) {
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;) {
+    std::size_t kib = 0;
+    if (word == what && status >> kib) return kib * 1024;
+  }
+  return 0;
+}
+
+// What no file of a profile may take, however long the engine ran.
+TEST(LongProfile, AGigabyteTakesNoMoreMemoryThanItsNodes) {
+  const ScratchFolder folder;
+  const std::string path = folder.path("huge.json");
+  std::size_t runs = 0;
+  {
+    std::ofstream out(path, std::ios::binary);
+    out << '[';
+    for (std::size_t written = 0; written < std::size_t{1} << 30; ++runs) {
+      std::string run;
+      for (int node = 0; node < 1000; ++node)
+        run += std::string(runs == 0 && node == 0 ? "" : ",\n") +
+               R"({"cat":"Node","pid":1,"tid":1,"ts":0,"dur":100,"ph":"X","name":"n)" + std::to_string(node) +
+               R"(_kernel_time","args":{"op_name":"Conv","provider":"CPUExecutionProvider"}})";
+      out << run;
+      written += run.size();
+    }
+    out << ']';
+  }
+  std::ofstream("/proc/self/clear_refs") << 5;  // the peak begins here
+  const std::size_t before = resident_bytes("VmRSS:");
+  const auto profile = read_profile(path);
+  const std::size_t peak = resident_bytes("VmHWM:");
+  ASSERT_TRUE(profile) << to_string(profile.errors());
+  ASSERT_EQ(profile->nodes.size(), 1000u);
+  EXPECT_EQ(profile->nodes[0].runs, static_cast<int>(runs));
+  EXPECT_NEAR(profile->total_ms(), 100.0, 1e-6);
+  if (before == 0) GTEST_SKIP() << "this system does not say how much memory a process has";
+  EXPECT_LT(peak, before + (std::size_t{16} << 20));
+}
+
+}  // namespace
+}  // namespace octavo::diagnose
