@@ -116,7 +116,7 @@ def rnn(kind, is_time_major=False, is_merged=False, function=4):
 
 
 def svdf(has_bias=True, rank=2):
-    """Filters of rank 2 over a memory of five, which is zeros when a run begins."""
+    """Filters of rank 2 over a memory of five steps."""
     file, rng = File(), np.random.default_rng(7)
     main, batch, size, units, memory = file.graph("main"), 2, 6, 4, 5
     filters = rank * units
@@ -167,7 +167,5 @@ RECURRENT = {
     "rnn_sequence": lambda: rnn("UNIDIRECTIONAL_SEQUENCE_RNN", function=1),
     "rnn_two_ways": lambda: rnn("BIDIRECTIONAL_SEQUENCE_RNN"),
     "rnn_two_ways_merged": lambda: rnn("BIDIRECTIONAL_SEQUENCE_RNN", is_time_major=True, is_merged=True, function=3),
-    "svdf": svdf,
-    "svdf_integer": svdf_in_bytes,
-    "svdf_without_bias": lambda: svdf(has_bias=False, rank=1),
 }
+STREAMS = {"svdf": svdf, "svdf_integer": svdf_in_bytes, "svdf_without_bias": lambda: svdf(has_bias=False, rank=1)}

@@ -112,6 +112,24 @@ def test_models_beside_litert(path: Path, real: Any) -> None:
             np.testing.assert_array_equal(answer, its)
 
 
+@pytest.mark.parametrize("path", sorted((ROOT / "tests/import/litert_states").glob("*.tflite")), ids=lambda path: path.stem)
+def test_variables_go_on_from_run_to_run(path: Path) -> None:
+    stored = path.with_suffix(".bin").read_bytes()
+    ours = litert.Interpreter(str(path))
+    detail, outputs = ours.get_input_details()[0], ours.get_output_details()
+    while stored:
+        value = np.frombuffer(stored[: np.zeros(detail["shape"], detail["dtype"]).nbytes], detail["dtype"])
+        stored = stored[value.nbytes :]
+        ours.allocate_tensors()
+        ours.set_tensor(detail["index"], value.reshape(detail["shape"]))
+        ours.invoke()
+        for each in outputs:
+            answer = ours.get_tensor(each["index"])
+            expected = np.frombuffer(stored[: answer.nbytes], answer.dtype).reshape(answer.shape)
+            np.testing.assert_allclose(answer, expected, rtol=0, atol=1e-5 if answer.dtype.kind == "f" else 0)
+            stored = stored[answer.nbytes :]
+
+
 @pytest.fixture
 def softmax() -> litert.Interpreter:
     return litert.Interpreter(str(ROOT / "tests/import/litert/softmax_s8.tflite"))

@@ -167,15 +167,27 @@ std::vector<MadeTensor> wanted(const FileTensors& file, const OwnTensors& own) {
   return tensors;
 }
 
+// States of a TFLite file are inputs here, behind the file's own; another engine begins with zeros.
+void begin_states(Session& session, std::size_t file_inputs) {
+  const auto& infos = session.plan().inputs;
+  for (std::size_t i = file_inputs; i < infos.size(); ++i) {
+    const TensorView state = session.inputs()[i].view();
+    const double zero = infos[i].zero_point.size() == 1 ? infos[i].zero_point[0] : 0.0;
+    for (std::int64_t e = 0; e < state.shape.elements(); ++e) store_double(state, e, zero);
+  }
+}
+
 Result<std::vector<PeerInput>> inputs_of(const std::string& path, const FileTensors& file, Session& session) {
   const auto& infos = session.plan().inputs;
   const auto refused = [&](std::string found) {
     return Error{ErrorKind::usage, path, std::move(found), "the inputs of the file, as other engines take them", ""};
   };
   if (session.pictures()) return refused("pictures that are prepared inside");
-  if (infos.size() != file.inputs.size()) return refused(std::to_string(infos.size()) + " inputs");
+  const bool may_have_states = file.format == FileFormat::tflite && infos.size() > file.inputs.size();
+  if (infos.size() != file.inputs.size() && !may_have_states) return refused(std::to_string(infos.size()) + " inputs");
+  if (may_have_states) begin_states(session, file.inputs.size());
   std::vector<PeerInput> inputs;
-  for (std::size_t i = 0; i < infos.size(); ++i) {
+  for (std::size_t i = 0; i < file.inputs.size(); ++i) {
     const auto found = file.format == FileFormat::tflite
                            ? file.inputs.begin() + static_cast<std::ptrdiff_t>(i)
                            : std::ranges::find(file.inputs, infos[i].name, &MadeTensor::name);

@@ -195,7 +195,7 @@ TEST(TfliteErrors, ArgumentsOfAnotherTypeThanTheSubgraphs) {
 }
 
 TEST(TfliteErrors, VariablesThatARunKeeps) {
-  const auto file = [](bool reads_first) {
+  const auto file = [](bool reads_first, std::vector<std::int32_t> shape) {
     TfliteBuilder builder;
     const int x = builder.input({.name = "x", .shape = {1}});
     const int handle = builder.tensor({.name = "v", .type = 13});
@@ -206,13 +206,16 @@ TEST(TfliteErrors, VariablesThatARunKeeps) {
                    return tfl::CreateVarHandleOptions(fbb, 0, fbb.CreateString("v")).Union();
                  }});
     const TfliteOperator assign{.code = 144, .inputs = {handle, x}};
-    const TfliteOperator read{.code = 143, .inputs = {handle}, .outputs = {builder.output({.name = "y"})}};
+    const TfliteOperator read{
+        .code = 143, .inputs = {handle}, .outputs = {builder.output({.name = "y", .shape = std::move(shape)})}};
     return reads_first ? builder.add(read).add(assign) : builder.add(assign).add(read);
   };
-  EXPECT_TRUE(file(false).import().ok());
-  EXPECT_EQ(message_of(file(true).import(), ErrorKind::unsupported),
-            "test.tflite: subgraph 0, operator 1 (READ_VARIABLE): found the variable '/v' without a value, expected "
-            "one that CALL_ONCE gives it");
+  EXPECT_EQ(file(false, {1}).import()->graph.inputs().size(), 1u);
+  EXPECT_EQ(file(true, {1}).import()->graph.inputs().size(), 2u);
+  EXPECT_EQ(
+      message_of(file(true, {}).import(), ErrorKind::unsupported),
+      "test.tflite: subgraph 0, operator 2 (ASSIGN_VARIABLE): found the state '/v', which becomes f32 1, expected "
+      "f32 scalar, as it was");
 }
 
 TEST(TfliteErrors, IndicesOutOfRange) {

@@ -41,6 +41,16 @@ TEST(ImportConvTranspose, PaddingByNameAndBySize) {
             (Values{0, 2, 0, 3, 0, 4, 0, 0}));
 }
 
+TEST(ImportConvTranspose, RefusesValuesWithoutAxesToSlideAlong) {
+  for (const Ints& shape : {Ints{}, Ints{5}, Ints{1, 5}}) {
+    ModelBuilder builder(17);
+    builder.input("x", DType::f32, shape).output("y").initializer("w", floats({1, 1, 2}, {1, 2}));
+    builder.node({"ConvTranspose", {"x", "w"}, {"y"}, {{"output_shape", Ints(shape.size(), 4)}}});
+    const std::string bytes = builder.bytes();
+    EXPECT_FALSE(import_model(std::as_bytes(std::span(bytes)), "x.onnx", {}).ok()) << shape.size();
+  }
+}
+
 TEST(ImportConvTranspose, WeightsOfGroups) {
   // Two groups of two channels in and one out.
   const auto y = answers_of("ConvTranspose", 11, {floats({1, 4, 1}, {1, 2, 3, 4})},

@@ -11,7 +11,7 @@ import numpy as np
 from .. import _cache, _tflite_file
 from .._compile import compile as compile_model
 from .._errors import InvalidInputError, Problem, UnsupportedError, usage
-from .._model import Model
+from .._model import Model, TensorInfo
 from .._sources import Source
 from .._tflite_file import Tensor
 
@@ -39,6 +39,10 @@ def _refused(where: str, found: str, expected: str) -> UnsupportedError:
     return UnsupportedError(
         [Problem("unsupported", where, found, expected, "", f"{where}: found {found}, expected {expected}")]
     )
+
+
+def _zeros(state: TensorInfo) -> np.ndarray:
+    return np.full(state.shape, state.zero_point or 0, state.dtype)
 
 
 def load_delegate(library: str, options: Mapping[str, str] | None = None) -> NoReturn:
@@ -87,7 +91,8 @@ class Interpreter:
     LiteRT's bits (docs/numerics.md), others in fp32.
 
     `model_path` or `model_content`; `num_threads`: None is all cores. `octavo`: keywords of octavo.compile, as
-    {"precision": "int8", "calibrate": samples}. Tensors between operators are not kept. Raises UsageError (a
+    {"precision": "int8", "calibrate": samples}. Tensors between operators are not kept; variables are, from run to run, as
+    long as the interpreter lasts. Raises UsageError (a
     ValueError) for arguments, InvalidInputError (a ValueError) for what is no TFLite file, UnsupportedError (a
     RuntimeError) for what Octavo does not read, and for delegates and `experimental_preserve_all_tensors`. For one
     thread at a time."""
@@ -129,6 +134,7 @@ class Interpreter:
         self._file = file
         self._graph = self._file.subgraphs[0]
         self._shapes = {index: tuple(self._graph.tensors[index].shape.tolist()) for index in self._graph.inputs}
+        self._states = [_zeros(each) for each in self._model.inputs[len(self._graph.inputs) :]]
         self._arrays: dict[int, np.ndarray] = {}  # of inputs and outputs, by tensor
         self._invoke: Callable[[], None] | None = None
 
@@ -154,8 +160,14 @@ class Interpreter:
     def _called(self, inputs: Mapping[int, np.ndarray]) -> dict[int, np.ndarray]:
         """Outputs by tensor, without the arrays of this interpreter."""
         self._model = self._at({index: array.shape for index, array in inputs.items()})
-        results = self._model.run([inputs[index] for index in self._graph.inputs])
-        return dict(zip(self._graph.outputs, results.values()))
+        return self._ran([inputs[index] for index in self._graph.inputs])
+
+    def _ran(self, inputs: list[np.ndarray]) -> dict[int, np.ndarray]:
+        """Outputs by tensor; the file's own come before the states'."""
+        results = list(self._model.run([*inputs, *self._states]).values())
+        for state, result in zip(self._states, results[len(self._graph.outputs) :]):
+            state[...] = result
+        return dict(zip(self._graph.outputs, results))
 
     def allocate_tensors(self) -> None:
         """Makes the arrays of inputs and outputs, and a model for the sizes that were asked for. Inputs keep their
@@ -167,11 +179,19 @@ class Interpreter:
         inputs = [self._kept(index) for index in self._graph.inputs]
         if self._model.info["parts"]:  # shapes of outputs are data
             self._arrays = dict(zip(self._graph.inputs, inputs))
-            self._invoke = lambda: self._arrays.update(zip(self._graph.outputs, self._model.run(inputs).values()))
+            self._invoke = lambda: self._arrays.update(self._ran(inputs))
             return
-        bound = self._model.bind(inputs)
-        self._arrays = dict(zip(self._graph.outputs, bound.outputs.values())) | dict(zip(self._graph.inputs, inputs))
-        self._invoke = bound.run
+        bound = self._model.bind([*inputs, *self._states])
+        outputs = list(bound.outputs.values())
+        self._arrays = dict(zip(self._graph.outputs, outputs)) | dict(zip(self._graph.inputs, inputs))
+        after = outputs[len(self._graph.outputs) :]
+
+        def invoke() -> None:
+            bound.run()
+            for state, result in zip(self._states, after):
+                state[...] = result
+
+        self._invoke = invoke if after else bound.run
 
     def _kept(self, index: int) -> np.ndarray:
         array = self._arrays.get(index)
@@ -283,7 +303,8 @@ class Interpreter:
         return len(self._file.subgraphs)
 
     def reset_all_variables(self) -> None:
-        """Nothing: states are zeros at the beginning of every run."""
+        """Nothing: states of operators are zeros at the beginning of every run, and VAR_HANDLE's variables stay as they are,
+        as in LiteRT."""
 
     def get_signature_list(self) -> dict[str, dict[str, list[str]]]:
         """Names of inputs and outputs by signature."""

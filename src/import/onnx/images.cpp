@@ -50,7 +50,7 @@ ValueId read_conv_transpose(NodeReader& in) {
                          .groups = groups};
   // Batch and channels may stand before the sizes.
   if (in.failed()) return {};
-  if (static_cast<int>(args.sizes.size()) == in.rank(x))
+  if (args.sizes.size() > 2 && static_cast<int>(args.sizes.size()) == in.rank(x))
     args.sizes.values.erase(args.sizes.values.begin(), args.sizes.values.begin() + 2);
   return conv_transpose(in, args);
 }

@@ -1,5 +1,5 @@
-// TFLite operators that run other subgraphs, and variables: subgraphs become blocks of the program, or stand where the
-// operator did. Part of import/.
+// TFLite operators that run other subgraphs: these become blocks of the program, or stand where the operator did. Part
+// of import/.
 #include <algorithm>
 
 #include "graph/open_shape.h"
@@ -320,64 +320,6 @@ void SubgraphWalker::read_while(const Place& at) {
     bind(output, {.handle = made});
   }
   program.add_part(std::move(part));
-}
-
-// ---- variables ----
-
-// The subgraph gives variables their values; it has no inputs, and nothing of it depends on a run.
-void SubgraphWalker::read_call_once(const Place& at) {
-  const auto* given = at.op.builtin_options_as_CallOnceOptions();
-  if (given == nullptr) return wrong(at, ErrorKind::invalid_input, "options", "none of the operator's kind", "them");
-  const int subgraph = given->init_subgraph_index();
-  if (depth_in_blocks_ > 0)
-    return wrong(at, ErrorKind::unsupported, "", "it in a branch or loop", "it outside of them");
-  if (called_once_.contains(subgraph) || !begin_called(at, subgraph, {}, 0)) return;
-  called_once_.insert(subgraph);
-  building_.is_initializing = true;
-  read_operators();
-  building_.is_initializing = false;
-  end();
-}
-
-void SubgraphWalker::read_variable_operator(int code, const Place& at) {
-  const std::string name = builtin_name(code);
-  if (name == "VAR_HANDLE") {
-    const auto* given = at.op.builtin_options_as_VarHandleOptions();
-    if (given == nullptr || given->shared_name() == nullptr)
-      return wrong(at, ErrorKind::invalid_input, "options", "no name of the variable", "one");
-    if (!has_counts(at, 0, 1)) return;
-    const std::string container = given->container() == nullptr ? "" : given->container()->str();
-    return bind(at.op.outputs()->Get(0), {.resource = container + "/" + given->shared_name()->str()});
-  }
-  const bool assigns = name == "ASSIGN_VARIABLE";
-  if (!has_counts(at, assigns ? 2 : 1, assigns ? 0 : 1)) return;
-  const auto resource = building_.resources.find(input(at, 0));
-  if (resource == building_.resources.end())
-    return wrong(at, ErrorKind::invalid_input, "input 0", "'" + tensor_at(input(at, 0)).name + "', which is a value",
-                 "a variable");
-  if (assigns) return assign(at, resource->second);
-  const auto variable = building_.variables.find(resource->second);
-  if (variable == building_.variables.end())
-    return wrong(at, ErrorKind::unsupported, "", "the variable '" + resource->second + "' without a value",
-                 "one that CALL_ONCE gives it");
-  Variable& found = variable->second;
-  found.is_kept = found.is_kept || !(found.is_assigned || building_.is_initializing);
-  bind(at.op.outputs()->Get(0), {found.value, found.handle, {}});
-}
-
-void SubgraphWalker::assign(const Place& at, const std::string& name) {
-  if (depth_in_blocks_ > 0)
-    return wrong(at, ErrorKind::unsupported, "", "a variable that a branch or loop changes",
-                 "one that is assigned outside of them");
-  Variable& variable = building_.variables[name];
-  if (!building_.is_initializing && variable.is_kept)
-    return wrong(at, ErrorKind::unsupported, "", "the variable '" + name + "', which a run reads before it changes it",
-                 "none that keeps values from run to run");
-  const Bound value = bound(input(at, 1));
-  if (!value.value.exists() && value.handle == kNoHandle)
-    return wrong(at, ErrorKind::invalid_input, "input 1", "a variable", "a value");
-  variable.value = value.value, variable.handle = value.handle;
-  variable.is_assigned = variable.is_assigned || !building_.is_initializing;
 }
 
 }  // namespace octavo::tflite_import

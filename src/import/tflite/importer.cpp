@@ -84,6 +84,8 @@ class Importer {
       return building_.errors;
     }
     read_inputs();
+    read_states();
+    building_.check_inputs("Give a whole --shape");
     walker_.read_operators();
     const bool is_quantized = !building_.activation_types.empty() || building_.dynamic > 0;
     if (!building_.program.has_begun() && building_.computed.empty()) {
@@ -93,12 +95,17 @@ class Importer {
         else if (building_.errors.empty())
           building_.report(ErrorKind::invalid_input, "output '" + name + "'", "no value", "an operator's result");
       });
+      for (const SubgraphWalker::State& state : states_) {
+        if (const ValueId value = building_.variables[state.variable].value; value.exists())
+          building_.add_output(value, state.name);
+      }
       return building_.finish(dialect(is_quantized), is_quantized, walker_.operators_read());
     }
     std::vector<std::pair<std::string, Handle>> made;
     read_outputs(
         [&](std::int32_t tensor, const std::string& name) { made.emplace_back(name, walker_.handle_of(tensor)); });
     if (!building_.errors.empty()) return building_.errors;
+    for (const SubgraphWalker::State& state : states_) made.emplace_back(state.name, walker_.handle_of_state(state));
     building_.leave_graph();
     return building_.finish(building_.program.finish(made), dialect(is_quantized), is_quantized,
                             walker_.operators_read());
@@ -123,19 +130,44 @@ class Importer {
         continue;
       }
       building_.is_made[at] = true;
-      DeclaredInput input{.name = name, .dtype = tensor.dtype, .dims = std::vector<DeclaredDim>{}};
-      for (std::size_t axis = 0; axis < tensor.shape.dims().size(); ++axis) {
-        const bool is_open = axis < tensor.is_open.size() && tensor.is_open[axis];
-        input.dims->push_back({.size = tensor.shape.dims()[axis], .symbol = is_open ? "?" : ""});
-      }
-      if (tensor.is_open.empty() && !input.dims->empty()) input.dims->front().is_assumed = tensor.shape[0] == 1;
-      const ValueId value = building_.add_input(input);
-      building_.values[at] = value;
-      if (!value.exists() || building_.graph.fact(value).is_constant() || !tensor.quant) continue;
-      building_.graph.set_quant(value, *tensor.quant);
-      if (is_8bit(tensor.dtype)) ++building_.activation_types[tensor.dtype];
+      building_.values[at] = add_input(name, tensor);
     }
-    building_.check_inputs("Give a whole --shape");
+  }
+
+  ValueId add_input(const std::string& name, const FileTensor& tensor) {
+    DeclaredInput input{.name = name, .dtype = tensor.dtype, .dims = std::vector<DeclaredDim>{}};
+    for (std::size_t axis = 0; axis < tensor.shape.dims().size(); ++axis) {
+      const bool is_open = axis < tensor.is_open.size() && tensor.is_open[axis];
+      input.dims->push_back({.size = tensor.shape.dims()[axis], .symbol = is_open ? "?" : ""});
+    }
+    if (tensor.is_open.empty() && !input.dims->empty()) input.dims->front().is_assumed = tensor.shape[0] == 1;
+    const ValueId value = building_.add_input(input);
+    if (!value.exists() || building_.graph.fact(value).is_constant() || !tensor.quant) return value;
+    building_.graph.set_quant(value, *tensor.quant);
+    if (is_8bit(tensor.dtype)) ++building_.activation_types[tensor.dtype];
+    return value;
+  }
+
+  // After the file's own inputs; an output of the same name is the next value.
+  void read_states() {
+    states_ = walker_.states();
+    std::map<std::string, int> names;
+    for (const auto* list : {walker_.subgraph().inputs(), walker_.subgraph().outputs()}) {
+      for (flatbuffers::uoffset_t i = 0; list != nullptr && i < list->size(); ++i)
+        unique_name(building_.tensors[static_cast<std::size_t>(list->Get(i))].name, names);
+    }
+    for (SubgraphWalker::State& state : states_) {
+      state.name = unique_name(state.name, names);
+      const auto at = static_cast<std::size_t>(state.tensor);
+      const FileTensor& tensor = building_.tensors[at];
+      const ValueId value = add_input(state.name, tensor);
+      building_.variables[state.variable] = {
+          .value = value, .is_state = true, .dtype = tensor.dtype, .shape = tensor.shape};
+      if (!state.is_of_operator) continue;
+      building_.values[at] = value;
+      building_.is_made[at] = true;
+      building_.kept_tensors[state.tensor] = state.variable;
+    }
   }
 
   template <class Add>
@@ -173,6 +205,7 @@ class Importer {
   Building building_;
   SubgraphWalker walker_;
   std::vector<int> unread_;
+  std::vector<SubgraphWalker::State> states_;
 };
 
 }  // namespace

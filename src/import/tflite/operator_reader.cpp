@@ -81,6 +81,14 @@ ValueId OperatorReader::stored(int index) {
   return placed(building_.find(static_cast<std::size_t>(tensor_index(index))), place);
 }
 
+bool OperatorReader::keeps(int index) const {
+  return has(index) && building_.frames.size() == 1 && building_.kept_tensors.contains(tensor_index(index));
+}
+
+void OperatorReader::keep(int index, ValueId next) {
+  building_.variables[building_.kept_tensors.at(tensor_index(index))].value = next;
+}
+
 ValueId OperatorReader::operand(int index) {
   if (!stored(index).exists()) return {};
   return placed(operand_of(tensor_index(index)), "input " + std::to_string(index));

@@ -55,8 +55,9 @@ struct Frame {
 struct Variable {
   ValueId value;  // as Frame has them
   Handle handle = kNoHandle;
-  bool is_assigned = false;  // by a run
-  bool is_kept = false;      // a run has read what it did not assign
+  bool is_state = false;     // its value before a run is an input
+  DType dtype = DType::f32;  // of a state
+  Shape shape;
 };
 
 // The graph being built, and the subgraph that is read.
@@ -65,8 +66,9 @@ struct Building : GraphBuilder, Frame {
   std::vector<Frame> frames;  // of the subgraphs around it
   ProgramBuilder program{*this};
   std::map<std::string, Variable> variables;
-  bool is_initializing = false;  // what CALL_ONCE calls is read
-  int dynamic = 0;               // operators with integer weights and float activations
+  std::map<int, std::string> kept_tensors;  // of the first subgraph: variables that operators keep
+  bool is_initializing = false;             // what CALL_ONCE calls is read
+  int dynamic = 0;                          // operators with integer weights and float activations
 
   // A tensor in the graph being built, which it enters where a graph before has made it.
   ValueId find(std::size_t tensor);
@@ -104,6 +106,9 @@ class OperatorReader : public NodeBuilder {
   ValueId operand(int index);
   // The same for any tensor of the file that was made before.
   ValueId operand_of(int tensor);
+  // Whether an input is a value that the model keeps from run to run, and what it is for the next one.
+  bool keeps(int index) const;
+  void keep(int index, ValueId next);
   // `value`, which has the type and scales of an input, dequantized where that is quantized.
   ValueId real(ValueId value, int input);
   // Inputs of integers that must be known at compile time; the second one has one number.

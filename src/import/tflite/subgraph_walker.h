@@ -29,6 +29,19 @@ class SubgraphWalker {
   // A tensor as what a block of a program hands on; kNoHandle where it could not be read.
   Handle handle_of(std::int32_t tensor);
 
+  // A value that is kept from run to run: a variable, and the tensor that it is read into first; or the variable tensor
+  // of an operator that computes one step of a stream.
+  struct State {
+    std::string variable;  // of Building::variables
+    std::string name;      // of the input and the output of the model
+    std::int32_t tensor;
+    bool is_of_operator = false;
+  };
+  // Of the subgraph that is read, in the order in which it changes them.
+  std::vector<State> states() const;
+  // What it is after a run, as handle_of().
+  Handle handle_of_state(const State& state);
+
  private:
   // An operator, and how messages name it.
   struct Place {
@@ -77,13 +90,18 @@ class SubgraphWalker {
   void read_inside(const Place& at, int subgraph, const std::vector<Bound>& arguments);
   void read_if(const Place& at);
   void read_while(const Place& at);
-  void read_call_once(const Place& at);
-  void read_variable_operator(int code, const Place& at);
-  void assign(const Place& at, const std::string& name);
   bool read_block(const Place& at, int subgraph, const std::vector<Bound>& arguments, BlockTree& block,
                   std::vector<Handle>& results);
   bool read_iteration(const Place& at, int subgraph, const std::vector<Handle>& carried,
                       const std::vector<std::vector<bool>>& is_open, BlockTree& block, std::vector<Handle>& results);
+
+  // ---- variables.cpp ----
+  bool has_state(const file::Operator& svdf) const;
+  void read_call_once(const Place& at);
+  void read_variable_operator(int code, const Place& at);
+  void assign(const Place& at, const std::string& name);
+  void check_beginning(const Place& at, const std::string& name, const FileTensor& value);
+  bool stays_as_it_is(const Place& at, const std::string& name, const FileTensor& value);
 
   const ModelFile& model_;
   Building& building_;

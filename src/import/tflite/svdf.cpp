@@ -17,9 +17,14 @@ struct Sizes {
   std::int64_t filters = 0, memory = 0, rank = 1;
 };
 
-// Sums of each unit [batch, units] of the newest features [batch, filters]: of all values of `rank` filters that are
-// kept, weighted by time. The oldest ones are forgotten; what the operator keeps itself is zeros when a run begins.
-ValueId summed_by_time(OperatorReader& in, ValueId newest, ValueId state, ValueId by_time, const Sizes& sizes) {
+// Of the newest features [batch, filters].
+struct Step {
+  ValueId sums;  // of each unit [batch, units]: of all values of `rank` filters that are kept, weighted by time
+  ValueId kept;  // [batch, filters, memory]: the oldest ones are forgotten
+};
+
+// Without a state all but the newest features are zeros.
+Step summed_by_time(OperatorReader& in, ValueId newest, ValueId state, ValueId by_time, const Sizes& sizes) {
   ValueId values = in.reshape(newest, {sizes.batch, sizes.filters, 1}, "newest.last"), weights = by_time;
   if (state.exists()) {
     const ValueId kept = in.reshape(state, {sizes.batch, sizes.filters, sizes.memory}, "state");
@@ -33,11 +38,18 @@ ValueId summed_by_time(OperatorReader& in, ValueId newest, ValueId state, ValueI
   if (in.failed()) return {};
   const Dim length = in.shape(weighted)[2] * sizes.rank;
   const ValueId lines = in.reshape(weighted, {sizes.batch, sizes.filters / sizes.rank, length}, "lines");
-  return reduce(in, {.x = lines, .kind = ReduceKind::sum, .axes = Integers{2}, .keeps_dims = false}, "sums");
+  return {reduce(in, {.x = lines, .kind = ReduceKind::sum, .axes = Integers{2}, .keeps_dims = false}, "sums"), values};
 }
 
+// What lies in a branch or loop begins as zeros each time.
 ValueId kept_state(OperatorReader& in) {
-  return !in.has(kState) || in.tensor(kState).is_variable ? ValueId{} : in.stored(kState);
+  const bool is_zeros = in.has(kState) && in.tensor(kState).is_variable && !in.keeps(kState);
+  return !in.has(kState) || is_zeros ? ValueId{} : in.stored(kState);
+}
+
+void keep(OperatorReader& in, ValueId values, const Sizes& sizes) {
+  if (in.failed() || !in.keeps(kState)) return;
+  in.keep(kState, in.reshape(values, {sizes.batch, sizes.filters * sizes.memory}, "kept"));
 }
 
 void require_types(OperatorReader& in, std::initializer_list<std::pair<int, DType>> types) {
@@ -53,7 +65,9 @@ ValueId add_floats(OperatorReader& in, const Sizes& sizes, int activation) {
   if (in.failed()) return {};
   const ValueId features = swap_axes(in, in.stored(kFeatures), 0, 1, "features");
   const ValueId newest = matmul(in, in.stored(kX), features, {}, "newest");
-  ValueId sums = summed_by_time(in, newest, kept_state(in), in.stored(kByTime), sizes);
+  const Step step = summed_by_time(in, newest, kept_state(in), in.stored(kByTime), sizes);
+  keep(in, step.kept, sizes);
+  ValueId sums = step.sums;
   if (in.has(kBias)) sums = in.binary(B::add, sums, in.stored(kBias), "biased");
   return in.activation(sums, activation);
 }
@@ -101,7 +115,9 @@ ValueId add_integers(OperatorReader& in, const Sizes& sizes) {
   const ValueId newest = times(in, in.cast(sum, DType::s64, "wide"), first, 0, range_of(DType::s16), "newest");
   ValueId kept = kept_state(in);
   if (kept.exists()) kept = in.cast(kept, DType::s64, "state.wide");
-  ValueId sums = summed_by_time(in, newest, kept, in.cast(in.stored(kByTime), DType::s64, "by_time"), sizes);
+  const Step step = summed_by_time(in, newest, kept, in.cast(in.stored(kByTime), DType::s64, "by_time"), sizes);
+  if (in.keeps(kState)) keep(in, in.cast(step.kept, DType::s16, "kept.narrow"), sizes);
+  ValueId sums = step.sums;
   if (in.has(kBias)) sums = in.binary(B::add, sums, in.cast(in.stored(kBias), DType::s64, "bias"), "biased");
   return in.cast(times(in, sums, second, y.zero_point, range_of(DType::s8), "result"), DType::s8);
 }
