@@ -81,6 +81,32 @@ def test_a_model_works_in_processes_made_of_this_one(int8: octavo.Model, digits_
     np.testing.assert_array_equal(int8(x), expected)
 
 
+class Answers:
+    """What a data set of torch needs: the model's answer of every picture."""
+
+    def __init__(self, model: octavo.Model, images: np.ndarray) -> None:
+        self.model, self.images = model, images
+
+    def __len__(self) -> int:
+        return len(self.images)
+
+    def __getitem__(self, at: int) -> np.ndarray:
+        answer: np.ndarray = self.model(self.images[at : at + 1])
+        return answer
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_a_model_works_in_workers_of_a_loader(int8: octavo.Model, digits_samples: np.ndarray, method: str) -> None:
+    data = pytest.importorskip("torch.utils.data", reason="needs torch")
+    images = np.ascontiguousarray(digits_samples[:16])
+    expected = [int8(image[None]) for image in images]
+    loader = data.DataLoader(Answers(int8, images), batch_size=4, num_workers=2, multiprocessing_context=method)
+    found = np.concatenate([batch.numpy() for batch in loader])
+    np.testing.assert_array_equal(found, np.stack(expected))
+
+
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
 def test_a_bound_model_works_after_a_fork(int8: octavo.Model, digits_samples: np.ndarray) -> None:
     bound = int8.bind({"image": digits_samples[:1]})
